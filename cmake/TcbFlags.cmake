@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: MIT
+#
+# Language level, warnings, build types and sanitizers for every target.
+set(CMAKE_C_STANDARD 17)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_C_EXTENSIONS ON) # POSIX and Linux calls; the public header is tested as strict C17
+set(CMAKE_C_VISIBILITY_PRESET hidden)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+
+if(NOT CMAKE_BUILD_TYPE)
+	set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+set(CMAKE_C_FLAGS_DEV "-O2 -g -fno-omit-frame-pointer" CACHE STRING "Optimised, assertions on" FORCE)
+set(CMAKE_C_FLAGS_RELEASE "-O2 -g1 -DNDEBUG" CACHE STRING "Optimised" FORCE)
+
+add_compile_definitions(_GNU_SOURCE)
+# No contraction: a fused multiply-add is written as one, so that rounding chains are what the source says.
+add_compile_options(-Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith
+	-Wvla -Wwrite-strings -Wundef -ffp-contract=off -fno-strict-aliasing)
+if(TCB_WERROR)
+	add_compile_options(-Werror)
+endif()
+if(TCB_SANITIZE)
+	add_compile_options(-fsanitize=${TCB_SANITIZE} -fno-sanitize-recover=all)
+	add_link_options(-fsanitize=${TCB_SANITIZE})
+endif()

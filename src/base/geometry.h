@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A geometry: three nested tiles (macro, midi, micro), each m x n x k, and the
+ * knobs of the op (SPEC section 1).  Its canonical text is the key in the
+ * database and on the command line:
+ *
+ *     macro=1x2048x4096,midi=1x64x4096,micro=1x4x256,isa=avx2,layout=native,threads=2
+ *
+ * Tiles come first, in this order, then the knobs that are set, in the order
+ * of TCB_KNOB_LIST.  Parsing and printing are inverse to each other.
+ */
+#ifndef TCB_BASE_GEOMETRY_H
+#define TCB_BASE_GEOMETRY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+enum { TCB_GEOMETRY_TEXT_MAX = 320, TCB_KNOB_UNSET = -1 };
+
+enum tcb_level { TCB_MACRO, TCB_MIDI, TCB_MICRO, TCB_LEVEL_COUNT };
+
+struct tcb_tile {
+	size_t m, n, k;
+};
+
+/*
+ * X(id, key, kind, help).  kind NUMBER: a decimal integer >= 0; otherwise the
+ * name of the word list below that gives the values.  Append only.
+ */
+#define TCB_KNOB_LIST(X)                                                                   \
+	X(ISA, "isa", ISA, "instruction family")                                           \
+	X(LAYOUT, "layout", LAYOUT, "weight layout: as stored, or repacked")               \
+	X(THREADS, "threads", NUMBER, "CPU threads that share the macro tiles")            \
+	X(SCHED, "sched", SCHED, "how midi tiles are dealt to threads")                    \
+	X(UNROLL, "unroll", NUMBER, "micro tiles along k per loop iteration")              \
+	X(PREFETCH, "prefetch", NUMBER, "software prefetch distance in bytes, 0 for none") \
+	X(HINT, "hint", HINT, "cache level that software prefetch asks for")               \
+	X(WARPS, "warps", NUMBER, "warps in a block")                                      \
+	X(VEC, "vec", NUMBER, "bytes in a vector access")                                  \
+	X(STAGES, "stages", NUMBER, "cp.async pipeline stages")                            \
+	X(SPLITK, "splitk", NUMBER, "slices of the reduction")                             \
+	X(SWIZZLE, "swizzle", SWIZZLE, "shared-memory address map")
+
+#define TCB_ISA_LIST(X)                                                                                             \
+	X(SCALAR, "scalar")                                                                                         \
+	X(AVX2, "avx2")                                                                                             \
+	X(AVX512, "avx512") X(AVX512VNNI, "avx512vnni") X(AMX, "amx") X(NEON, "neon") X(FMA, "fma") X(DP4A, "dp4a") \
+		X(MMA, "mma") X(WGMMA, "wgmma")
+/* rN: N rows interleaved.  rNw: the same with the sub-block scales widened to bytes. */
+#define TCB_LAYOUT_LIST(X) X(NATIVE, "native") X(R4, "r4") X(R8, "r8") X(R16, "r16") X(R8W, "r8w") X(R16W, "r16w")
+#define TCB_SCHED_LIST(X) X(STATIC, "static") X(DYNAMIC, "dynamic")
+#define TCB_HINT_LIST(X) X(T0, "t0") X(T1, "t1") X(NTA, "nta")
+#define TCB_SWIZZLE_LIST(X) X(NONE, "none") X(PAD, "pad") X(XOR, "xor") X(CHUNK, "chunk") X(SEED, "seed")
+
+enum tcb_knob {
+#define TCB_KNOB_ENUM(id, key, kind, help) TCB_KNOB_##id,
+	TCB_KNOB_LIST(TCB_KNOB_ENUM)
+#undef TCB_KNOB_ENUM
+		TCB_KNOB_COUNT
+};
+#define TCB_WORD_ENUM_ISA(id, word) TCB_ISA_##id,
+#define TCB_WORD_ENUM_LAYOUT(id, word) TCB_LAYOUT_##id,
+#define TCB_WORD_ENUM_SCHED(id, word) TCB_SCHED_##id,
+#define TCB_WORD_ENUM_HINT(id, word) TCB_HINT_##id,
+#define TCB_WORD_ENUM_SWIZZLE(id, word) TCB_SWIZZLE_##id,
+enum tcb_isa { TCB_ISA_LIST(TCB_WORD_ENUM_ISA) TCB_ISA_COUNT };
+enum tcb_layout { TCB_LAYOUT_LIST(TCB_WORD_ENUM_LAYOUT) TCB_LAYOUT_COUNT };
+enum tcb_sched { TCB_SCHED_LIST(TCB_WORD_ENUM_SCHED) TCB_SCHED_COUNT };
+enum tcb_hint { TCB_HINT_LIST(TCB_WORD_ENUM_HINT) TCB_HINT_COUNT };
+enum tcb_swizzle { TCB_SWIZZLE_LIST(TCB_WORD_ENUM_SWIZZLE) TCB_SWIZZLE_COUNT };
+
+struct tcb_geometry {
+	struct tcb_tile tile[TCB_LEVEL_COUNT];
+	int32_t knob[TCB_KNOB_COUNT]; /* TCB_KNOB_UNSET where the op does not use it */
+};
+
+/* All tiles 1x1x1, all knobs unset. */
+void tcb_geometry_init(struct tcb_geometry *geometry);
+int tcb_geometry_equal(const struct tcb_geometry *a, const struct tcb_geometry *b);
+
+/* Keys may come in any order; unknown, repeated or missing-tile keys are TCB_E_USAGE with the position. */
+enum tcb_status tcb_geometry_parse(const char *text, struct tcb_geometry *out, struct tcb_error *err);
+void tcb_geometry_print(const struct tcb_geometry *geometry, char out[TCB_GEOMETRY_TEXT_MAX]);
+
+const char *tcb_level_text(enum tcb_level level); /* "macro", "midi", "micro" */
+const char *tcb_knob_key(enum tcb_knob knob);
+const char *tcb_knob_help(enum tcb_knob knob);
+/* The word of a value (NULL for NUMBER knobs or values outside the list). */
+const char *tcb_knob_word(enum tcb_knob knob, int32_t value);
+
+const char *tcb_isa_text(enum tcb_isa isa);
+enum tcb_status tcb_isa_parse(const char *text, enum tcb_isa *out, struct tcb_error *err);
+
+#endif

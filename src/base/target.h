@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a search space must know of a device (struct tcb_target), and the
+ * device's identity as the database keeps it (struct tcb_device).  Filled by
+ * src/device/, read everywhere else.
+ */
+#ifndef TCB_BASE_TARGET_H
+#define TCB_BASE_TARGET_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/geometry.h"
+
+enum { TCB_DEVICE_NAME_MAX = 48, TCB_DEVICE_KEY_MAX = 17, TCB_DEVICE_TEXT_MAX = 128 };
+
+enum tcb_target_kind { TCB_TARGET_CPU, TCB_TARGET_CUDA };
+
+struct tcb_target {
+	enum tcb_target_kind kind;
+	uint32_t isa_mask; /* bit 1u << enum tcb_isa: what may be used here */
+	/* CPU; cache sizes in bytes, 0 where unknown */
+	unsigned threads; /* most threads a candidate may use */
+	size_t line_bytes, l1d_bytes, l2_bytes, llc_bytes;
+	/* CUDA */
+	unsigned capability; /* 89 for sm_89 */
+	unsigned sm_count, warp_threads, block_threads_max, thread_registers_max, block_registers_max;
+	size_t shared_optin_bytes;
+};
+
+static inline int tcb_target_has(const struct tcb_target *target, enum tcb_isa isa)
+{
+	return (target->isa_mask >> isa) & 1u;
+}
+
+struct tcb_device {
+	struct tcb_target target;
+	char name[TCB_DEVICE_NAME_MAX];   /* as the user names it: "cpu", "cpu:avx2", "cuda:0", "sm_89" */
+	char key[TCB_DEVICE_KEY_MAX];     /* 16 hex digits: hash of the hardware identity (see cpu_identity.h) */
+	char arch[32];                    /* group of the same-architecture fall-back: "x86_64-avx512vnni", "sm_89" */
+	char model[TCB_DEVICE_TEXT_MAX];  /* marketing name */
+	char os[TCB_DEVICE_TEXT_MAX];     /* kernel name and release */
+	char driver[TCB_DEVICE_TEXT_MAX]; /* GPU driver, empty on a CPU */
+	unsigned family, stepping_model, stepping; /* CPUID family, model, stepping */
+	unsigned cores;                            /* physical cores */
+	uint64_t memory_bytes;                     /* RAM or device memory */
+	unsigned clock_khz;                        /* nominal, 0 where unknown */
+	int is_virtual;                            /* a hypervisor was detected */
+	int has_ecc;                               /* -1 unknown */
+};
+
+#endif

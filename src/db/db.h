@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The tuning database (SPEC section 8): all the SQL of the project.  The
+ * schema is schemas/NNN_*.sql, applied in order; user_version is the number of
+ * the last one.  Every write is one transaction; a trial is durable when
+ * tcb_db_trial_put returns.  Many processes may use one file.
+ */
+#ifndef TCB_DB_DB_H
+#define TCB_DB_DB_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/problem.h"
+#include "base/target.h"
+#include "base/trial.h"
+
+struct tcb_db;
+
+enum tcb_db_mode { TCB_DB_READ, TCB_DB_WRITE }; /* WRITE creates and migrates */
+
+/*
+ * Opens PATH.  Errors say what to do: not a database, another application's database, a schema newer than this build
+ * (TCB_E_VERSION), unreadable, read-only directory, full disk.  READ of a file that does not exist: TCB_E_NOT_FOUND.
+ */
+enum tcb_status tcb_db_open(const char *path, enum tcb_db_mode mode, struct tcb_db **out, struct tcb_error *err);
+void tcb_db_close(struct tcb_db *db);
+/* --db, else TCBTUNE_DB, else $XDG_DATA_HOME/tcbtune/tuning.db (or ~/.local/share); creates the folder for WRITE. */
+enum tcb_status tcb_db_path(const char *option, enum tcb_db_mode mode, char *out, size_t capacity,
+			    struct tcb_error *err);
+
+/* What one sweep is, for the rows device, build, op, problem and sweep. */
+struct tcb_sweep_record {
+	const struct tcb_device *device;
+	const struct tcb_problem *problem;
+	const char *op_signature;
+	const char *git_commit, *compiler, *version; /* build */
+	const char *strategy;
+	uint64_t seed;
+	const char *settings_json; /* rotation bytes, states, budget: whatever makes the measurement repeatable */
+};
+enum tcb_status tcb_db_sweep_begin(struct tcb_db *db, const struct tcb_sweep_record *record, int64_t *sweep_out,
+				   struct tcb_error *err);
+/* STATUS: "complete", "interrupted", "budget".  A sweep that was killed stays "running". */
+enum tcb_status tcb_db_sweep_end(struct tcb_db *db, int64_t sweep, const char *status, struct tcb_error *err);
+enum tcb_status tcb_db_trial_put(struct tcb_db *db, int64_t sweep, const struct tcb_trial *trial,
+				 struct tcb_error *err);
+
+/*
+ * Trials of earlier sweeps of the same device (key, name, threads) and problem, the newest per geometry.  The caller
+ * drops those whose signature is no longer that of its variant.  OUT is one block: free with tcb_db_trials_free.
+ */
+enum tcb_status tcb_db_trials(struct tcb_db *db, const struct tcb_device *device, const struct tcb_problem *problem,
+			      struct tcb_trial **out, size_t *count_out, struct tcb_error *err);
+void tcb_db_trials_free(struct tcb_trial *trials, size_t count);
+
+/* The winner of one problem on one device in one cache state. */
+struct tcb_best {
+	char device_name[TCB_DEVICE_NAME_MAX], device_key[TCB_DEVICE_KEY_MAX], arch[32];
+	char model[TCB_DEVICE_TEXT_MAX];
+	unsigned threads;
+	struct tcb_problem problem;
+	enum tcb_state state;
+	char geometry[TCB_GEOMETRY_TEXT_MAX];
+	char variant[TCB_VARIANT_NAME_MAX], signature[TCB_SIGNATURE_MAX];
+	int modelled; /* ranked by a model, never measured */
+	struct tcb_interval ns;
+	char default_geometry[TCB_GEOMETRY_TEXT_MAX];
+	struct tcb_interval default_ns, speedup; /* speedup: default over best, paired */
+	struct tcb_interval limit_ns;            /* the device's read limit for the same bytes; median 0 if none */
+	char limit_method[64];
+	double bytes, flops; /* of one call, from the op's model */
+	double regret;
+	size_t tie_count, tried, space_count;
+	char measured_at[32]; /* ISO 8601, UTC */
+	char git_commit[48];
+};
+/* Replaces the row with the same device, problem and state.  TIE_SET: canonical geometry texts, winner first. */
+enum tcb_status tcb_db_best_put(struct tcb_db *db, int64_t sweep, const struct tcb_best *best,
+				const char *const *tie_set, size_t tie_count, struct tcb_error *err);
+/* Calls EACH for every best row, ordered by op, device, contract, shape and state; a nonzero return stops. */
+struct tcb_best_filter {
+	const char *op, *device_name; /* NULL: any */
+};
+enum tcb_status tcb_db_best_each(struct tcb_db *db, const struct tcb_best_filter *filter,
+				 int (*each)(void *ctx, const struct tcb_best *best), void *ctx, struct tcb_error *err);
+/* Calls EACH for the texts of the tie set of one best row. */
+enum tcb_status tcb_db_ties_each(struct tcb_db *db, const struct tcb_best *best,
+				 int (*each)(void *ctx, const char *geometry), void *ctx, struct tcb_error *err);
+/* Calls EACH for the counters stored with the best row's trial. */
+enum tcb_status tcb_db_counters_each(struct tcb_db *db, const struct tcb_best *best,
+				     int (*each)(void *ctx, const struct tcb_counter *counter), void *ctx,
+				     struct tcb_error *err);
+
+struct tcb_db_info {
+	char path[512];
+	int schema_version;
+	char journal_mode[16], sqlite_version[16];
+	uint64_t file_bytes;
+	uint64_t devices, problems, sweeps, sweeps_running, trials, trials_failed, samples, best;
+};
+enum tcb_status tcb_db_info(struct tcb_db *db, struct tcb_db_info *out, struct tcb_error *err);
+/* integrity_check, foreign_key_check, and the project's own invariants (every text parses back to itself, every best
+ * row points at an ok trial of the same problem, sample counts agree).  TCB_E_FORMAT with the first finding; EACH
+ * (nullable) gets all. */
+enum tcb_status tcb_db_check(struct tcb_db *db, void (*each)(void *ctx, const char *finding), void *ctx,
+			     struct tcb_error *err);
+
+#endif

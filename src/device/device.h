@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Where candidates run.  cpu_device.c: this host through hwloc (topology,
+ * caches, which processors to pin to).  bandwidth.c: the measured read limit
+ * that results are compared with.  counters.c: what a kernel call did
+ * (PAPI when hardware events exist, the kernel's software events otherwise).
+ */
+#ifndef TCB_DEVICE_DEVICE_H
+#define TCB_DEVICE_DEVICE_H
+
+#include <stddef.h>
+
+#include "base/target.h"
+#include "base/trial.h"
+
+/* cpu_device.c */
+struct tcb_cpu {
+	struct tcb_device device;
+	unsigned cpu_count; /* == device.target.threads */
+	int cpus[1024];     /* OS processor numbers, one per physical core first */
+};
+/* NAME: "cpu" or "cpu:FAMILY".  THREADS 0: the physical cores this process may use.  TCB_E_USAGE if more threads
+ * are asked for than there are processors. */
+enum tcb_status tcb_cpu_open(const char *name, unsigned threads, struct tcb_cpu *out, struct tcb_error *err);
+
+/* bandwidth.c: nanoseconds that the best of several read loops takes, so that a "percent of the limit" is honest. */
+struct tcb_read_limit {
+	const char *method; /* which loop won: "avx512 prefetch 4096" */
+};
+struct tcb_bandwidth; /* a read loop over rotating buffers, ready to be called */
+/*
+ * BYTES a call, read by THREADS threads of POOL in contiguous shares, from a rotation of at least ROTATION_BYTES
+ * (cold), or the same buffer each time when ROTATION_BYTES <= BYTES (hot).  Tries every loop this host has and keeps
+ * the fastest.
+ */
+struct tcb_pool;
+enum tcb_status tcb_bandwidth_create(struct tcb_pool *pool, unsigned threads, size_t bytes, size_t rotation_bytes,
+				     struct tcb_bandwidth **out, struct tcb_error *err);
+void tcb_bandwidth_destroy(struct tcb_bandwidth *bandwidth);
+double tcb_bandwidth_call(struct tcb_bandwidth *bandwidth); /* one timed pass: nanoseconds */
+const char *tcb_bandwidth_method(const struct tcb_bandwidth *bandwidth);
+
+/* counters.c */
+struct tcb_counters;
+/*
+ * Opens what there is for the calling thread and its children.  Never fails for lack of counters: SOURCE tells what
+ * was found ("papi", "perf-software", "none") and NOTE why nothing better.
+ */
+enum tcb_status tcb_counters_open(struct tcb_counters **out, struct tcb_error *err);
+void tcb_counters_close(struct tcb_counters *counters);
+const char *tcb_counters_source(const struct tcb_counters *counters);
+const char *tcb_counters_note(const struct tcb_counters *counters);
+/* Counts while RUN(ctx) is called CALLS times; fills OUT (per call) and returns how many (at most CAPACITY).
+ * Multiplexed or grouped into several passes when the hardware has fewer counters than events. */
+size_t tcb_counters_measure(struct tcb_counters *counters, void (*run)(void *ctx), void *ctx, unsigned calls,
+			    struct tcb_counter *out, size_t capacity);
+
+/* doctor.c: one row per thing that tcbtune can use. */
+enum tcb_doctor_state { TCB_DOCTOR_OK, TCB_DOCTOR_LIMITED, TCB_DOCTOR_MISSING };
+struct tcb_doctor_row {
+	const char *what; /* "PAPI", "huge pages", "CUDA driver", "CUPTI", "NVML", "ptxas", ... */
+	enum tcb_doctor_state state;
+	char found[160];  /* version, path or measured fact */
+	char advice[200]; /* what to do about it, empty when OK */
+};
+size_t tcb_doctor(struct tcb_doctor_row *out, size_t capacity);
+
+#endif

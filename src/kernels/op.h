@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The op contract: what an operation must tell so that it can be enumerated,
+ * verified, measured, stored and run without anyone else naming it.  An op is
+ * one folder below src/kernels/ and one line in registry.c.
+ *
+ * Life of a candidate:  default_geometry or an element of the space
+ *   -> plan   (picks the compiled variant, sizes the buffers)
+ *   -> pack   (weights into the plan's layout, once, outside the timed part)
+ *   -> run    (f32 in memory to f32 in memory, the timed part)
+ * and beside it reference() in double with the allowed error of each output.
+ *
+ * Operands are row-major dense arrays handed over as operand[i], in the order
+ * of operands().  All sizes are bytes unless a name says otherwise.  Nothing
+ * here allocates; callers own all memory.
+ */
+#ifndef TCB_KERNELS_OP_H
+#define TCB_KERNELS_OP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/geometry.h"
+#include "base/pool.h"
+#include "base/problem.h"
+#include "base/status.h"
+#include "base/target.h"
+#include "base/trial.h"
+
+enum { TCB_OPERANDS_MAX = 6, TCB_AXES_MAX = 24, TCB_AXIS_VALUES_MAX = 32 };
+
+enum tcb_role { TCB_ROLE_INPUT, TCB_ROLE_WEIGHTS, TCB_ROLE_OUTPUT };
+
+struct tcb_operand {
+	const char *name;
+	enum tcb_role role;
+	const char *type;  /* "f32", or a weight format: "q4_k" */
+	size_t rows, cols; /* in elements */
+	size_t bytes;      /* as stored by the user (native layout) */
+	int streams;       /* cold measurements rotate this operand beyond the last-level cache */
+};
+
+/* One compiled kernel.  Its name carries op, types, layout, ISA and micro tile. */
+struct tcb_variant {
+	const char *name;
+	enum tcb_contract contract;
+	enum tcb_isa isa;
+	enum tcb_layout layout;
+	struct tcb_tile micro; /* the register tile that it computes */
+	int32_t unroll;
+	enum tcb_class class;
+	const char *signature; /* hash of its source */
+	void (*entry)(void);   /* cast by the op to its own micro-kernel type */
+};
+
+/* A candidate made ready: which variant, and what memory it needs. */
+struct tcb_plan {
+	struct tcb_problem problem;
+	struct tcb_geometry geometry;
+	const struct tcb_variant *variant;
+	size_t packed_bytes;    /* 0: runs on the weights as stored */
+	size_t workspace_bytes; /* scratch for all threads, 64-byte aligned */
+	unsigned threads;
+	/* Allowed error of output i (SPEC section 4): gamma(chain) * magnitude[i] + extra[i] +
+	 * ulps * 2^-23 * |y[i]|, with gamma(d) = d*u / (1 - d*u), u = 2^-24.  All zero: EXACT. */
+	double chain, ulps;
+};
+
+/* What reference() fills; each array has as many elements as the output. */
+struct tcb_reference {
+	double *y;         /* the result in double */
+	double *magnitude; /* sum of |a||b| of the output's terms */
+	double *extra;     /* the contract's own term: activation quantisation, f16 rounding */
+};
+
+/* One axis of a search space: a tile's dimension or a knob, and the values to try. */
+enum tcb_axis_kind { TCB_AXIS_TILE_M, TCB_AXIS_TILE_N, TCB_AXIS_TILE_K, TCB_AXIS_KNOB };
+struct tcb_axis {
+	enum tcb_axis_kind kind;
+	int which; /* enum tcb_level or enum tcb_knob */
+	size_t count;
+	int64_t values[TCB_AXIS_VALUES_MAX];
+};
+
+/*
+ * The numbers that the constraints of SPEC section 2 judge (constraint.h).  The
+ * op computes them for one geometry; 0 means "does not apply".
+ */
+struct tcb_footprint {
+	size_t k_multiple;                                    /* H4: the problem's K and split boundaries */
+	size_t k_step_multiple;                               /* H4: midi and micro k */
+	size_t element_bytes, alignment_bytes, leading_bytes; /* H3: alignment wanted, ld of the packed operand */
+	size_t vector_bytes, base_bytes, tile_offset_bytes;   /* H13: access width; base alignment; tile offset step */
+	size_t shared_bytes;                                  /* H5: stages * (A + B tile) + padding + epilogue */
+	int shared_dynamic;                                   /* H5 */
+	unsigned block_threads;                               /* H6 */
+	unsigned vector_registers;                            /* H9: accumulators + operands of the micro tile */
+	unsigned accumulators;                                /* S7: independent accumulation chains */
+	size_t grid[3];                                       /* H11 */
+	unsigned barriers;                                    /* H11 */
+	enum tcb_swizzle swizzle; /* H12, with the pitch and rows of the tile in 4-byte words */
+	size_t swizzle_pitch, swizzle_rows, swizzle_granule;
+	size_t level_bytes[TCB_LEVEL_COUNT]; /* S5: A + B + C tile at each level */
+};
+
+struct tcb_op {
+	const char *name;        /* "q4k_matvec" */
+	const char *summary;     /* one line for `tcbtune ops` */
+	const char *shape_form;  /* "MxNxK" or "MxN" */
+	const char *weight_type; /* GGUF type name of its weights ("Q4_K"), NULL if it has none */
+	unsigned contracts;      /* bit 1u << enum tcb_contract */
+	enum tcb_contract default_contract;
+	const struct tcb_shape *default_shapes;
+	size_t default_shape_count;
+	const struct tcb_variant *variants;
+	size_t variant_count;
+
+	/* TCB_E_USAGE with a line that says what shape would do. */
+	enum tcb_status (*check_shape)(const struct tcb_shape *shape, struct tcb_error *err);
+	/* Fills OUT and returns the count; exactly one operand is the OUTPUT. */
+	size_t (*operands)(const struct tcb_problem *problem, struct tcb_operand out[TCB_OPERANDS_MAX]);
+	/* Valid random data into every operand that is no output. */
+	void (*fill)(const struct tcb_problem *problem, uint64_t seed, void *const operand[]);
+	void (*reference)(const struct tcb_problem *problem, void *const operand[], struct tcb_reference *out);
+	/* The same rounding chain as PLAN's variant in scalar code: bit-equal for class EXACT.  NULL: no EXACT variant.
+	 */
+	void (*exact)(const struct tcb_plan *plan, void *const operand[], float *y);
+	double (*flops)(const struct tcb_problem *problem);
+	/* Compulsory bytes of one call: every operand once, weights as stored. */
+	double (*traffic)(const struct tcb_problem *problem);
+
+	/* The axes of the default space for TARGET; returns how many. */
+	size_t (*axes)(const struct tcb_problem *problem, const struct tcb_target *target,
+		       struct tcb_axis out[TCB_AXES_MAX]);
+	/* SPEC section 4's standard geometry, legal for PROBLEM and TARGET. */
+	void (*default_geometry)(const struct tcb_problem *problem, const struct tcb_target *target,
+				 struct tcb_geometry *out);
+	void (*footprint)(const struct tcb_problem *problem, const struct tcb_target *target,
+			  const struct tcb_geometry *geometry, struct tcb_footprint *out);
+
+	/* CPU execution.  TCB_E_ILLEGAL where no variant was built for the geometry. */
+	enum tcb_status (*plan)(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
+				struct tcb_plan *out, struct tcb_error *err);
+	void (*pack)(const struct tcb_plan *plan, const void *weights, void *packed);   /* NULL if never packed */
+	void (*unpack)(const struct tcb_plan *plan, const void *packed, void *weights); /* inverse of pack */
+	/* WORKSPACE as plan says; the weights operand is the packed copy when plan->packed_bytes > 0.
+	 * POOL has at least plan->threads threads. */
+	void (*run)(const struct tcb_plan *plan, void *const operand[], void *workspace, struct tcb_pool *pool);
+};
+
+/* registry.c: the ops of this build, in a fixed order. */
+const struct tcb_op *const *tcb_ops(size_t *count_out);
+const struct tcb_op *tcb_op_find(const char *name); /* NULL if unknown */
+
+/* op.c */
+/* Checks op, contract and shape together; fills OUT. */
+enum tcb_status tcb_problem_init(const struct tcb_op *op, enum tcb_contract contract, const struct tcb_shape *shape,
+				 struct tcb_problem *out, struct tcb_error *err);
+/* Index of the OUTPUT and of the WEIGHTS operand; -1 where there is none. */
+int tcb_operand_output(const struct tcb_operand *operands, size_t count);
+int tcb_operand_weights(const struct tcb_operand *operands, size_t count);
+/* The variant that GEOMETRY names under CONTRACT: isa, layout, micro m and n, unroll; NULL if none was built. */
+const struct tcb_variant *tcb_variant_find(const struct tcb_op *op, enum tcb_contract contract,
+					   const struct tcb_geometry *geometry);
+/* Hash of the signatures of all of OP's variants: changes when any kernel of the op changes. */
+void tcb_op_signature(const struct tcb_op *op, char out[TCB_SIGNATURE_MAX]);
+/* gamma(d) of SPEC section 4. */
+double tcb_gamma(double chain);
+/* Largest |got - y| / allowed over COUNT outputs; infinity for a NaN where y is none, or an error where none is
+ * allowed.  FIRST_BAD_OUT (nullable) gets the first output with a ratio above 1. */
+double tcb_error_ratio(const struct tcb_plan *plan, const struct tcb_reference *reference, const float *got,
+		       size_t count, size_t *first_bad_out);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The search space of one problem on one target: the product of the op's axes,
+ * filtered by the hard constraints.
+ */
+#ifndef TCB_KERNELS_SPACE_H
+#define TCB_KERNELS_SPACE_H
+
+#include "kernels/constraint.h"
+
+struct tcb_space {
+	struct tcb_geometry *geometries; /* every legal one, each once, in axis order; owned */
+	size_t count;
+	size_t raw_count; /* size of the unfiltered product */
+	size_t axis_count;
+	struct tcb_axis axes[TCB_AXES_MAX];
+	size_t default_index; /* the op's default geometry is always an element */
+};
+
+/* TCB_E_NOT_FOUND if nothing is legal; TCB_E_OVERFLOW for a product beyond 2^32. */
+enum tcb_status tcb_space_create(const struct tcb_op *op, const struct tcb_problem *problem,
+				 const struct tcb_target *target, int any_size, struct tcb_space **out,
+				 struct tcb_error *err);
+void tcb_space_destroy(struct tcb_space *space); /* NULL is fine */
+/* Index of GEOMETRY, or SIZE_MAX. */
+size_t tcb_space_find(const struct tcb_space *space, const struct tcb_geometry *geometry);
+
+#endif

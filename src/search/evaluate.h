@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Evaluating candidates in a worker process (evaluate.c drives, worker.c runs
+ * in the child).  The worker owns the buffers, the thread pool and the
+ * reference results; a candidate that crashes, hangs or is wrong costs only
+ * its own trial: the worker is replaced and the buffers are made again.
+ */
+#ifndef TCB_SEARCH_EVALUATE_H
+#define TCB_SEARCH_EVALUATE_H
+
+#include "search/search.h"
+
+struct tcb_evaluator;
+
+/* The worker is started here: options->states, rotation_bytes, timeout_s and seed are used. */
+enum tcb_status tcb_evaluator_create(const struct tcb_op *op, const struct tcb_problem *problem,
+				     const struct tcb_cpu *cpu, const struct tcb_sweep_options *options,
+				     struct tcb_evaluator **out, struct tcb_error *err);
+void tcb_evaluator_destroy(struct tcb_evaluator *evaluator); /* NULL is fine */
+
+/* When to stop sampling a candidate in the screening: it has certainly lost against LOSE_NS of that state. */
+struct tcb_screen_rule {
+	size_t samples_min, samples_max; /* calls to time in each state */
+	double width;                    /* stop early once (hi - lo) / median of the interval is below this */
+	double lose_ns[TCB_STATE_COUNT]; /* 0: none */
+};
+
+/*
+ * Plans, verifies (odd sizes with guard zones and poisoned outputs, then the problem itself) and measures one
+ * candidate in the states asked for at creation.  OUT and what it points to are valid until the next call.  The
+ * status is an error of the tuner (out of memory, the worker cannot be started, TCB_E_INTERRUPTED); what the
+ * candidate did is OUT->outcome.
+ */
+enum tcb_status tcb_evaluator_try(struct tcb_evaluator *evaluator, const struct tcb_geometry *geometry,
+				  const struct tcb_screen_rule *rule, const struct tcb_trial **out,
+				  struct tcb_error *err);
+
+/*
+ * Paired, interleaved samples: in each of ROUNDS rounds every geometry is called once, in an order shuffled anew from
+ * SEED, and the read limit once if LIMIT_OUT is not NULL.  NS_OUT[g * ROUNDS + r] is the time of geometry g in
+ * round r.  All geometries must have been tried with outcome ok; one that fails now gets NaN from then on.
+ */
+enum tcb_status tcb_evaluator_interleave(struct tcb_evaluator *evaluator, const struct tcb_geometry *geometries,
+					 size_t count, enum tcb_state state, size_t rounds, uint64_t seed,
+					 double *ns_out, double *limit_out, struct tcb_error *err);
+/* The read loop behind LIMIT_OUT; "" before the first interleave with one. */
+const char *tcb_evaluator_limit_method(const struct tcb_evaluator *evaluator, enum tcb_state state);
+
+/* Counters of CALLS calls; *COUNT_OUT of them, lent until the next call. */
+enum tcb_status tcb_evaluator_counters(struct tcb_evaluator *evaluator, const struct tcb_geometry *geometry,
+				       enum tcb_state state, unsigned calls, const struct tcb_counter **out,
+				       size_t *count_out, struct tcb_error *err);
+
+#endif

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The search: evaluate candidates of a space and find the best.  Knows ops by
+ * their contract and devices by struct tcb_cpu; knows nothing of databases or
+ * terminals.  Finished trials go to a sink, progress to a callback.
+ *
+ * One sweep = one problem on one device:  enumerate -> known trials are taken
+ * over -> the strategy proposes -> a worker process plans, verifies, measures
+ * -> losers are dropped early -> paired interleaved finals -> winner, interval,
+ * tie set.
+ */
+#ifndef TCB_SEARCH_SEARCH_H
+#define TCB_SEARCH_SEARCH_H
+
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/trial.h"
+#include "device/device.h"
+#include "kernels/space.h"
+
+/* Where finished trials go.  Every function may be NULL. */
+struct tcb_sink {
+	void *ctx;
+	/* Called once a candidate is finished; durable when it returns TCB_OK.  A failure ends the sweep. */
+	enum tcb_status (*trial)(void *ctx, const struct tcb_trial *trial, struct tcb_error *err);
+};
+
+struct tcb_progress {
+	size_t done, total;       /* candidates decided so far (known ones included), and how many there are */
+	size_t known, failed;     /* taken over from earlier sweeps; outcome other than ok */
+	double elapsed_s, left_s; /* left_s < 0: unknown yet */
+	const char *phase;        /* "setup", "screen", "finals", "counters" */
+	const struct tcb_geometry *best[TCB_STATE_COUNT]; /* NULL until something was measured */
+	double best_ns[TCB_STATE_COUNT];
+	double default_ns[TCB_STATE_COUNT]; /* 0 until measured */
+};
+
+enum tcb_counters_mode { TCB_COUNTERS_NONE, TCB_COUNTERS_BEST, TCB_COUNTERS_ALL };
+
+struct tcb_sweep_options {
+	const char *strategy; /* name in the strategy table; NULL for the default */
+	double budget_s;      /* 0: until the space is done */
+	size_t max_trials;    /* 0: no limit */
+	uint64_t seed;
+	int any_size;
+	unsigned states;       /* bit 1u << enum tcb_state */
+	size_t rotation_bytes; /* 0: twice the last-level cache, at least 512 MiB, at most a quarter of the RAM */
+	double timeout_s;      /* one candidate's limit; 0: 20 s */
+	unsigned finalists;    /* 0: 12 */
+	enum tcb_counters_mode counters;
+	const volatile sig_atomic_t *stop; /* nonzero ends the sweep cleanly; may be NULL */
+	void (*progress)(void *ctx, const struct tcb_progress *progress); /* a few times a second; may be NULL */
+	void *progress_ctx;
+};
+
+/* The outcome of the finals in one cache state. */
+struct tcb_finalist {
+	struct tcb_geometry geometry;
+	char variant[TCB_VARIANT_NAME_MAX];
+	char signature[TCB_SIGNATURE_MAX];
+	struct tcb_interval ns;    /* of its own samples */
+	struct tcb_interval ratio; /* its time over the winner's, paired */
+	int tied;                  /* cannot be told from the winner */
+};
+struct tcb_verdict {
+	enum tcb_state state;
+	int valid;                      /* 0: nothing was measured in this state */
+	struct tcb_finalist *finalists; /* [0] is the winner; owned by the result */
+	size_t finalist_count;
+	struct tcb_finalist fallback; /* the op's default geometry, measured in the same finals */
+	struct tcb_interval speedup;  /* default over winner, paired: >= 1 unless the default wins */
+	struct tcb_geometry *tie_set; /* all trials, finalists or not, that cannot be told from the winner */
+	size_t tie_count;             /* the winner included */
+	double regret;                /* expected loss of the winner against the true best, as a ratio - 1 */
+	struct tcb_interval limit_ns; /* the read limit for the op's bytes, interleaved in the same finals */
+	char limit_method[64];
+};
+struct tcb_sweep_result {
+	size_t space_count, known, tried, failed;
+	int complete; /* every candidate of the space is decided; 0 after a budget, a limit or an interrupt */
+	struct tcb_verdict verdict[TCB_STATE_COUNT];
+};
+
+/*
+ * sweep.c.  KNOWN: trials of earlier sweeps of the same problem, device and kernel signatures; they are not tried
+ * again.  TCB_E_INTERRUPTED after `stop`: everything finished so far went to the sink.
+ */
+enum tcb_status tcb_sweep_run(const struct tcb_op *op, const struct tcb_problem *problem, const struct tcb_cpu *cpu,
+			      const struct tcb_sweep_options *options, const struct tcb_trial *known,
+			      size_t known_count, const struct tcb_sink *sink, struct tcb_sweep_result *out,
+			      struct tcb_error *err);
+void tcb_sweep_result_fini(struct tcb_sweep_result *result);
+
+/* strategy.c: names and one-line descriptions, for --help and for errors. */
+struct tcb_strategy;
+const struct tcb_strategy *tcb_strategy_find(const char *name);
+size_t tcb_strategy_list(const char *names[], const char *summaries[], size_t capacity);
+
+/*
+ * bench.c: the given geometries and the read limit, paired and interleaved in one worker; results in the order of
+ * GEOMETRIES, ratios against the first.
+ */
+struct tcb_bench_result {
+	struct tcb_interval ns[2][8], ratio[2][8];       /* [state][geometry] */
+	struct tcb_interval limit_ns[2], limit_ratio[2]; /* limit_ratio: the first geometry's time over the limit's */
+	char limit_method[2][64];
+};
+enum tcb_status tcb_bench_run(const struct tcb_op *op, const struct tcb_problem *problem, const struct tcb_cpu *cpu,
+			      const struct tcb_sweep_options *options, const struct tcb_geometry *geometries,
+			      size_t count, struct tcb_bench_result *out, struct tcb_error *err);
+
+#endif
