@@ -112,8 +112,8 @@ struct tcb_op {
 	enum tcb_contract default_contract;
 	const struct tcb_shape *default_shapes;
 	size_t default_shape_count;
-	const struct tcb_variant *variants;
-	size_t variant_count;
+	/* One list per source file, the last pointer NULL; each list ends with a row whose name is NULL. */
+	const struct tcb_variant *const *variant_lists;
 
 	/* TCB_E_USAGE with a line that says what shape would do. */
 	enum tcb_status (*check_shape)(const struct tcb_shape *shape, struct tcb_error *err);
@@ -159,6 +159,8 @@ enum tcb_status tcb_problem_init(const struct tcb_op *op, enum tcb_contract cont
 /* Index of the OUTPUT and of the WEIGHTS operand; -1 where there is none. */
 int tcb_operand_output(const struct tcb_operand *operands, size_t count);
 int tcb_operand_weights(const struct tcb_operand *operands, size_t count);
+/* Variant INDEX over all lists of OP, NULL past the end. */
+const struct tcb_variant *tcb_variant_at(const struct tcb_op *op, size_t index);
 /* The variant that GEOMETRY names under CONTRACT: isa, layout, micro m and n, unroll; NULL if none was built. */
 const struct tcb_variant *tcb_variant_find(const struct tcb_op *op, enum tcb_contract contract,
 					   const struct tcb_geometry *geometry);

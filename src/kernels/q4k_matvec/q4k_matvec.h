@@ -64,17 +64,13 @@ size_t q4k_layout_rows(enum tcb_layout layout); /* rows in a group; 1 for native
 void q4k_pack(enum tcb_layout layout, size_t n, size_t k, const void *weights, void *packed);
 void q4k_unpack(enum tcb_layout layout, size_t n, size_t k, const void *packed, void *weights);
 
-/* Each variant file ends in its table; q4k_matvec.c joins them. */
-struct q4k_variant_list {
-	const struct tcb_variant *rows;
-	size_t count;
-};
-struct q4k_variant_list q4k_variants_f32_scalar(void);
-struct q4k_variant_list q4k_variants_f32_avx2(void);
-struct q4k_variant_list q4k_variants_f32_avx512(void);
-struct q4k_variant_list q4k_variants_q8_scalar(void);
-struct q4k_variant_list q4k_variants_q8_avx2(void);
-struct q4k_variant_list q4k_variants_q8_avx512(void);
-struct q4k_variant_list q4k_variants_q8_avx512vnni(void);
+/* Each variant file ends in its table (a row without a name is the last); q4k_matvec.c lists them. */
+extern const struct tcb_variant q4k_variants_f32_scalar[];
+extern const struct tcb_variant q4k_variants_f32_avx2[];
+extern const struct tcb_variant q4k_variants_f32_avx512[];
+extern const struct tcb_variant q4k_variants_q8_scalar[];
+extern const struct tcb_variant q4k_variants_q8_avx2[];
+extern const struct tcb_variant q4k_variants_q8_avx512[];
+extern const struct tcb_variant q4k_variants_q8_avx512vnni[];
 
 #endif
