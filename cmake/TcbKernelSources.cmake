@@ -2,10 +2,12 @@
 #
 # tcb_kernel_sources(<target> SOURCES ... HEADERS ...)
 #
-# Adds kernel sources to <target>.  The suffix of a file's name gives its
-# instruction set (_scalar, _avx2, _avx512, _avx512vnni); TCB_SOURCE_HASH is
-# defined for each as the hash of the file and of HEADERS: the signature that
-# makes stored results stale when a kernel changes.
+# Adds kernel sources of the calling directory to <target>, which may belong to
+# another directory.  The suffix of a file's name gives its instruction set
+# (_scalar, _avx2, _avx512, _avx512vnni); TCB_SOURCE_HASH is defined for each as
+# the hash of the file, its flags and all of HEADERS (any file whose change
+# alters every kernel): the signature that makes stored results stale when a
+# kernel changes.
 set(TCB_ISA_FLAGS_scalar -O2 -fno-tree-vectorize -fno-tree-slp-vectorize)
 set(TCB_ISA_FLAGS_avx2 -O3 -mavx2 -mfma -mf16c)
 set(TCB_ISA_FLAGS_avx512 -O3 -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx2 -mfma -mf16c -mprefer-vector-width=512)
@@ -18,21 +20,24 @@ function(tcb_kernel_sources target)
 	cmake_parse_arguments(arg "" "" "SOURCES;HEADERS" ${ARGN})
 	set(header_text "")
 	foreach(header ${arg_HEADERS})
-		file(SHA256 ${CMAKE_CURRENT_SOURCE_DIR}/${header} digest)
+		set(path ${CMAKE_CURRENT_SOURCE_DIR}/${header})
+		file(SHA256 ${path} digest)
 		string(APPEND header_text ${digest})
-		set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${header})
+		set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${path})
 	endforeach()
 	foreach(source ${arg_SOURCES})
-		set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source})
-		file(SHA256 ${CMAKE_CURRENT_SOURCE_DIR}/${source} digest)
-		string(SHA256 digest "${digest}${header_text}")
-		string(SUBSTRING ${digest} 0 32 digest)
+		# Absolute, and set where the target lives: source properties are seen by one directory only.
+		set(path ${CMAKE_CURRENT_SOURCE_DIR}/${source})
+		set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${path})
 		set(flags "")
 		if(source MATCHES "_(scalar|avx2|avx512|avx512vnni)\\.c$")
 			set(flags ${TCB_ISA_FLAGS_${CMAKE_MATCH_1}})
 		endif()
-		set_source_files_properties(${source} PROPERTIES
+		file(SHA256 ${path} digest)
+		string(SHA256 digest "${digest}${header_text}${flags}")
+		string(SUBSTRING ${digest} 0 32 digest)
+		set_source_files_properties(${path} TARGET_DIRECTORY ${target} PROPERTIES
 			COMPILE_DEFINITIONS "TCB_SOURCE_HASH=\"${digest}\"" COMPILE_OPTIONS "${flags}")
-		target_sources(${target} PRIVATE ${source})
+		target_sources(${target} PRIVATE ${path})
 	endforeach()
 endfunction()

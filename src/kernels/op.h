@@ -161,7 +161,8 @@ int tcb_operand_output(const struct tcb_operand *operands, size_t count);
 int tcb_operand_weights(const struct tcb_operand *operands, size_t count);
 /* Variant INDEX over all lists of OP, NULL past the end. */
 const struct tcb_variant *tcb_variant_at(const struct tcb_op *op, size_t index);
-/* The variant that GEOMETRY names under CONTRACT: isa, layout, micro m and n, unroll; NULL if none was built. */
+/* The variant that GEOMETRY names under CONTRACT: isa, layout, micro m and n, unroll; NULL if none was built.  An unset
+ * layout is native, an unset unroll is 1. */
 const struct tcb_variant *tcb_variant_find(const struct tcb_op *op, enum tcb_contract contract,
 					   const struct tcb_geometry *geometry);
 /* Hash of the signatures of all of OP's variants: changes when any kernel of the op changes. */

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What every op shares: making a problem, finding a variant, signatures, and
+ * the judgement of one output array against the reference (SPEC section 4).
+ */
+#include "kernels/op.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/util.h"
+
+/* Half an ulp of binary32 at 1: the unit roundoff u. */
+#define UNIT_ROUNDOFF 0x1p-24
+#define ULP 0x1p-23
+
+enum tcb_status tcb_problem_init(const struct tcb_op *op, enum tcb_contract contract, const struct tcb_shape *shape,
+				 struct tcb_problem *out, struct tcb_error *err)
+{
+	if (!((op->contracts >> contract) & 1u)) {
+		char known[64] = "";
+		for (int c = 0; c < TCB_CONTRACT_COUNT; c++) {
+			if (!((op->contracts >> c) & 1u))
+				continue;
+			size_t used = strlen(known);
+			snprintf(known + used, sizeof(known) - used, "%s%s", used ? ", " : "",
+				 tcb_contract_text((enum tcb_contract)c));
+		}
+		return tcb_fail(err, TCB_E_USAGE, "op %s has no contract %s; it has: %s", op->name,
+				tcb_contract_text(contract), known);
+	}
+	TCB_TRY(op->check_shape(shape, err));
+	memset(out, 0, sizeof(*out));
+	snprintf(out->op, sizeof(out->op), "%s", op->name);
+	out->contract = contract;
+	out->shape = *shape;
+	return TCB_OK;
+}
+
+static int operand_of_role(const struct tcb_operand *operands, size_t count, enum tcb_role role)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (operands[i].role == role)
+			return (int)i;
+	}
+	return -1;
+}
+
+int tcb_operand_output(const struct tcb_operand *operands, size_t count)
+{
+	return operand_of_role(operands, count, TCB_ROLE_OUTPUT);
+}
+
+int tcb_operand_weights(const struct tcb_operand *operands, size_t count)
+{
+	return operand_of_role(operands, count, TCB_ROLE_WEIGHTS);
+}
+
+const struct tcb_variant *tcb_variant_at(const struct tcb_op *op, size_t index)
+{
+	for (const struct tcb_variant *const *list = op->variant_lists; *list; list++) {
+		for (const struct tcb_variant *variant = *list; variant->name; variant++) {
+			if (index-- == 0)
+				return variant;
+		}
+	}
+	return NULL;
+}
+
+const struct tcb_variant *tcb_variant_find(const struct tcb_op *op, enum tcb_contract contract,
+					   const struct tcb_geometry *geometry)
+{
+	const int32_t *knob = geometry->knob;
+	const struct tcb_tile *micro = &geometry->tile[TCB_MICRO];
+	int32_t layout = knob[TCB_KNOB_LAYOUT] == TCB_KNOB_UNSET ? TCB_LAYOUT_NATIVE : knob[TCB_KNOB_LAYOUT];
+	int32_t unroll = knob[TCB_KNOB_UNROLL] == TCB_KNOB_UNSET ? 1 : knob[TCB_KNOB_UNROLL];
+	for (const struct tcb_variant *const *list = op->variant_lists; *list; list++) {
+		for (const struct tcb_variant *variant = *list; variant->name; variant++) {
+			if (variant->contract == contract && (int32_t)variant->isa == knob[TCB_KNOB_ISA] &&
+			    (int32_t)variant->layout == layout && variant->unroll == unroll &&
+			    variant->micro.m == micro->m && variant->micro.n == micro->n)
+				return variant;
+		}
+	}
+	return NULL;
+}
+
+void tcb_op_signature(const struct tcb_op *op, char out[TCB_SIGNATURE_MAX])
+{
+	/* Chained, so that the order of variants counts and nothing is allocated. */
+	uint64_t low = 0, high = 1;
+	const struct tcb_variant *variant;
+	for (size_t i = 0; (variant = tcb_variant_at(op, i)) != NULL; i++) {
+		low = tcb_hash64(variant->signature, strlen(variant->signature), low);
+		low = tcb_hash64(variant->name, strlen(variant->name), low);
+		high = tcb_hash64(variant->signature, strlen(variant->signature), high);
+		high = tcb_hash64(variant->name, strlen(variant->name), high);
+	}
+	snprintf(out, TCB_SIGNATURE_MAX, "%016llx%016llx", (unsigned long long)high, (unsigned long long)low);
+}
+
+double tcb_gamma(double chain)
+{
+	return chain * UNIT_ROUNDOFF / (1 - chain * UNIT_ROUNDOFF);
+}
+
+/* |got - y| over what is allowed; values that no distance can judge must agree in kind. */
+static double ratio_of(double got, double y, double allowed)
+{
+	if (isnan(y) || isnan(got))
+		return isnan(y) && isnan(got) ? 0 : INFINITY;
+	if (isinf(y) || isinf(got))
+		return got == y ? 0 : INFINITY;
+	double error = fabs(got - y);
+	if (error == 0)
+		return 0;
+	return allowed > 0 ? error / allowed : INFINITY;
+}
+
+double tcb_error_ratio(const struct tcb_plan *plan, const struct tcb_reference *reference, const float *got,
+		       size_t count, size_t *first_bad_out)
+{
+	double gamma = tcb_gamma(plan->chain), largest = 0;
+	int bad_seen = 0;
+	for (size_t i = 0; i < count; i++) {
+		double y = reference->y[i];
+		double allowed = gamma * reference->magnitude[i] + reference->extra[i] + plan->ulps * ULP * fabs(y);
+		double ratio = ratio_of((double)got[i], y, allowed);
+		if (ratio > 1 && !bad_seen) {
+			bad_seen = 1;
+			if (first_bad_out)
+				*first_bad_out = i;
+		}
+		if (ratio > largest)
+			largest = ratio;
+	}
+	return largest;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The ops of this build, in the order in which `tcbtune ops` and `--op all`
+ * take them.  A new op is its folder, one line of TCB_OP_LIST and one line of
+ * CMakeLists.txt.
+ */
+#include <string.h>
+
+#include "kernels/op.h"
+
+#define TCB_OP_LIST(X)
+
+#define TCB_OP_DECLARE(name) extern const struct tcb_op tcb_op_##name;
+TCB_OP_LIST(TCB_OP_DECLARE)
+#undef TCB_OP_DECLARE
+
+#define TCB_OP_ROW(name) &tcb_op_##name,
+static const struct tcb_op *const ops[] = { TCB_OP_LIST(TCB_OP_ROW) NULL };
+#undef TCB_OP_ROW
+
+const struct tcb_op *const *tcb_ops(size_t *count_out)
+{
+	*count_out = sizeof(ops) / sizeof(ops[0]) - 1;
+	return ops;
+}
+
+const struct tcb_op *tcb_op_find(const char *name)
+{
+	for (size_t i = 0; ops[i]; i++) {
+		if (strcmp(ops[i]->name, name) == 0)
+			return ops[i];
+	}
+	return NULL;
+}
