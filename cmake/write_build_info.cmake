@@ -2,6 +2,7 @@
 #
 # Script of the tcb_build_info target: the commit, "-dirty" after it if the
 # tree has uncommitted changes, "unknown" outside a git checkout.
+cmake_minimum_required(VERSION 3.25)
 execute_process(COMMAND git -C ${SOURCE_DIR} describe --always --dirty --abbrev=12 --match=NOTAGS
 	OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
 if(NOT commit)

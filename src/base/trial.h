@@ -13,11 +13,11 @@
 #include "base/problem.h"
 
 /* X(id, text): how a trial ended.  All but OK are data about the candidate, not errors of the tuner. */
-#define TCB_OUTCOME_LIST(X)                                                                         \
-	X(OK, "ok")                                                                                 \
-	X(WRONG, "wrong")                                                                           \
-	X(COMPILE_FAILED, "compile_failed") X(LAUNCH_FAILED, "launch_failed") X(CRASHED, "crashed") \
-		X(TIMEOUT, "timeout") X(SPILLED, "spilled")
+#define TCB_OUTCOME_LIST(X)                 \
+	X(OK, "ok")                         \
+	X(WRONG, "wrong")                   \
+	X(COMPILE_FAILED, "compile_failed") \
+	X(LAUNCH_FAILED, "launch_failed") X(CRASHED, "crashed") X(TIMEOUT, "timeout") X(SPILLED, "spilled")
 enum tcb_outcome {
 #define TCB_OUTCOME_ENUM(id, text) TCB_OUTCOME_##id,
 	TCB_OUTCOME_LIST(TCB_OUTCOME_ENUM)

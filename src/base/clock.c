@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The monotonic clock.
+ */
+#include <time.h>
+
+#include "base/util.h"
+
+uint64_t tcb_clock_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}

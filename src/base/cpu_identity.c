@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * CPUID leaves 0, 1, 4, 7 and 0x8000000x, XCR0, and what the OS tells.  An
+ * instruction family counts as present only if the kernel saves its registers
+ * (XCR0), as the processor manuals ask.
+ */
+#include "base/cpu_identity.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/util.h"
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+
+static uint64_t read_xcr0(void)
+{
+	uint32_t low, high;
+
+	__asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+	return (uint64_t)high << 32 | low;
+}
+
+static uint32_t detect_isa(void)
+{
+	uint32_t eax, ebx, ecx, edx, leaf1_ecx, mask = 1u << TCB_ISA_SCALAR;
+	uint64_t xcr0;
+
+	if (!__get_cpuid(1, &eax, &ebx, &leaf1_ecx, &edx) || !(leaf1_ecx & bit_OSXSAVE))
+		return mask;
+	xcr0 = read_xcr0();
+	if (!__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx))
+		return mask;
+	/* XCR0 bits: 1 SSE, 2 AVX; 5 to 7 AVX-512 opmask, upper halves, upper registers; 17, 18 AMX. */
+	if ((xcr0 & 0x6) == 0x6 && (leaf1_ecx & bit_FMA) && (leaf1_ecx & bit_F16C) && (ebx & bit_AVX2))
+		mask |= 1u << TCB_ISA_AVX2;
+	if ((mask >> TCB_ISA_AVX2 & 1) && (xcr0 & 0xe6) == 0xe6 && (ebx & bit_AVX512F) && (ebx & bit_AVX512BW) &&
+	    (ebx & bit_AVX512VL) && (ebx & bit_AVX512DQ)) {
+		mask |= 1u << TCB_ISA_AVX512;
+		if (ecx & bit_AVX512VNNI)
+			mask |= 1u << TCB_ISA_AVX512VNNI;
+		/* EDX bit 24 AMX-TILE, bit 25 AMX-INT8 */
+		if ((xcr0 & 0x60000) == 0x60000 && (edx >> 24 & 1) && (edx >> 25 & 1))
+			mask |= 1u << TCB_ISA_AMX;
+	}
+	return mask;
+}
+
+static void detect_model(struct tcb_device *out, char vendor[13])
+{
+	uint32_t eax, ebx, ecx, edx, words[12];
+
+	memset(vendor, 0, 13);
+	if (__get_cpuid(0, &eax, &ebx, &ecx, &edx)) {
+		memcpy(vendor, &ebx, 4);
+		memcpy(vendor + 4, &edx, 4);
+		memcpy(vendor + 8, &ecx, 4);
+	}
+	if (__get_cpuid(1, &eax, &ebx, &ecx, &edx)) {
+		unsigned family = eax >> 8 & 15;
+
+		out->family = family == 15 ? family + (eax >> 20 & 255) : family;
+		out->stepping_model = (eax >> 4 & 15) | (family == 6 || family == 15 ? eax >> 12 & 0xf0 : 0);
+		out->stepping = eax & 15;
+		out->is_virtual = (int)(ecx >> 31);
+	}
+	for (uint32_t i = 0; i < 3; i++)
+		if (!__get_cpuid(0x80000002u + i, &words[4 * i], &words[4 * i + 1], &words[4 * i + 2],
+				 &words[4 * i + 3]))
+			return;
+	memcpy(out->model, words, sizeof words);
+	out->model[sizeof words] = '\0';
+}
+
+/* Deterministic cache parameters: leaf 4 (Intel) or 0x8000001d (AMD). */
+static void detect_caches(struct tcb_target *target, const char *vendor)
+{
+	uint32_t leaf = strcmp(vendor, "AuthenticAMD") == 0 || strcmp(vendor, "HygonGenuine") == 0 ? 0x8000001du : 4;
+	uint32_t eax, ebx, ecx, edx;
+
+	for (uint32_t i = 0; i < 16 && __get_cpuid_count(leaf, i, &eax, &ebx, &ecx, &edx); i++) {
+		unsigned type = eax & 31, level = eax >> 5 & 7;
+		size_t line = (ebx & 0xfff) + 1;
+		size_t bytes = ((ebx >> 22) + 1) * ((ebx >> 12 & 0x3ff) + 1) * line * ((size_t)ecx + 1);
+
+		if (type == 0)
+			break;
+		if (type == 2) /* instructions only */
+			continue;
+		target->line_bytes = line;
+		if (level == 1)
+			target->l1d_bytes = bytes;
+		else if (level == 2)
+			target->l2_bytes = bytes;
+		if (level >= 2)
+			target->llc_bytes = bytes;
+	}
+}
+#else
+static uint32_t detect_isa(void)
+{
+	uint32_t mask = 1u << TCB_ISA_SCALAR;
+#if defined(__aarch64__)
+	mask |= 1u << TCB_ISA_NEON; /* part of the base architecture */
+#endif
+	return mask;
+}
+
+static void detect_model(struct tcb_device *out, char vendor[13])
+{
+	struct utsname uts;
+
+	memset(vendor, 0, 13);
+	uname(&uts);
+	snprintf(out->model, sizeof out->model, "%s", uts.machine);
+}
+
+static void detect_caches(struct tcb_target *target, const char *vendor)
+{
+	long l1 = sysconf(_SC_LEVEL1_DCACHE_SIZE), l2 = sysconf(_SC_LEVEL2_CACHE_SIZE);
+	long l3 = sysconf(_SC_LEVEL3_CACHE_SIZE), line = sysconf(_SC_LEVEL1_DCACHE_LINESIZE);
+
+	(void)vendor;
+	target->line_bytes = line > 0 ? (size_t)line : 64;
+	target->l1d_bytes = l1 > 0 ? (size_t)l1 : 0;
+	target->l2_bytes = l2 > 0 ? (size_t)l2 : 0;
+	target->llc_bytes = l3 > 0 ? (size_t)l3 : target->l2_bytes;
+}
+#endif
+
+/* Trailing and doubled blanks of the brand string carry nothing. */
+static void tidy(char *text)
+{
+	char *to = text;
+
+	for (const char *from = text; *from; from++)
+		if (*from != ' ' || (to > text && to[-1] != ' '))
+			*to++ = *from;
+	while (to > text && to[-1] == ' ')
+		to--;
+	*to = '\0';
+}
+
+static enum tcb_status restrict_isa(const char *name, uint32_t host_mask, uint32_t *mask_out, struct tcb_error *err)
+{
+	enum tcb_isa isa;
+
+	if (strcmp(name, "cpu") == 0) {
+		*mask_out = host_mask;
+		return TCB_OK;
+	}
+	if (strncmp(name, "cpu:", 4) != 0)
+		return tcb_fail(err, TCB_E_USAGE,
+				"'%.40s' is no CPU device: use cpu or cpu:FAMILY, for example cpu:avx2", name);
+	TCB_TRY(tcb_isa_parse(name + 4, &isa, err));
+	if (isa > TCB_ISA_NEON)
+		return tcb_fail(err, TCB_E_USAGE,
+				"'%.40s': %s is a GPU instruction family; use cpu:scalar, cpu:avx2, "
+				"cpu:avx512, cpu:avx512vnni, cpu:amx or cpu:neon",
+				name, tcb_isa_text(isa));
+	if (!(host_mask >> isa & 1))
+		return tcb_fail(err, TCB_E_UNSUPPORTED, "this processor has no %s: `tcbtune devices` lists what it has",
+				tcb_isa_text(isa));
+	*mask_out = 1u << isa | 1u << TCB_ISA_SCALAR;
+	return TCB_OK;
+}
+
+enum tcb_status tcb_cpu_identify(const char *name, unsigned threads, struct tcb_device *out, struct tcb_error *err)
+{
+	struct tcb_device device = { .target = { .kind = TCB_TARGET_CPU, .threads = threads }, .has_ecc = -1 };
+	struct tcb_target *target = &device.target;
+	uint32_t host_mask = detect_isa();
+	char vendor[13], identity[512];
+	struct utsname uts;
+	int best = TCB_ISA_NEON;
+	long count;
+
+	TCB_TRY(restrict_isa(name, host_mask, &target->isa_mask, err));
+	detect_model(&device, vendor);
+	tidy(device.model);
+	detect_caches(target, vendor);
+	uname(&uts);
+	snprintf(device.name, sizeof device.name, "%s", name);
+	snprintf(device.os, sizeof device.os, "%.40s %.80s", uts.sysname, uts.release);
+	while (!(host_mask >> best & 1))
+		best--;
+	snprintf(device.arch, sizeof device.arch, "%.16s-%s", uts.machine, tcb_isa_text((enum tcb_isa)best));
+	count = sysconf(_SC_NPROCESSORS_ONLN);
+	device.cores = count > 0 ? (unsigned)count : 1;
+	device.memory_bytes = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+	snprintf(identity, sizeof identity, "cpu|%s|%u|%u|%u|%s|%" PRIx32 "|%zu|%zu|%zu", vendor, device.family,
+		 device.stepping_model, device.stepping, device.model, host_mask, target->l1d_bytes, target->l2_bytes,
+		 target->llc_bytes);
+	tcb_hash_hex(identity, strlen(identity), device.key);
+	*out = device;
+	return TCB_OK;
+}

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Geometries to text and back.  The two tables below are made from the lists
+ * in geometry.h; the parser and the printer know no key by name.
+ */
+#include "base/geometry.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/problem.h"
+
+#define TCB_WORD(id, word) word,
+static const char *const words_ISA[] = { TCB_ISA_LIST(TCB_WORD) NULL };
+static const char *const words_LAYOUT[] = { TCB_LAYOUT_LIST(TCB_WORD) NULL };
+static const char *const words_SCHED[] = { TCB_SCHED_LIST(TCB_WORD) NULL };
+static const char *const words_HINT[] = { TCB_HINT_LIST(TCB_WORD) NULL };
+static const char *const words_SWIZZLE[] = { TCB_SWIZZLE_LIST(TCB_WORD) NULL };
+static const char *const words_NUMBER[] = { NULL };
+#undef TCB_WORD
+
+static const struct {
+	const char *key, *help;
+	const char *const *words; /* words_NUMBER: a decimal integer */
+} knobs[TCB_KNOB_COUNT] = {
+#define TCB_KNOB_ROW(id, key, kind, help) { key, help, words_##kind },
+	TCB_KNOB_LIST(TCB_KNOB_ROW)
+#undef TCB_KNOB_ROW
+};
+static const char *const level_texts[TCB_LEVEL_COUNT] = { "macro", "midi", "micro" };
+
+void tcb_geometry_init(struct tcb_geometry *geometry)
+{
+	for (int level = 0; level < TCB_LEVEL_COUNT; level++)
+		geometry->tile[level] = (struct tcb_tile){ 1, 1, 1 };
+	for (int knob = 0; knob < TCB_KNOB_COUNT; knob++)
+		geometry->knob[knob] = TCB_KNOB_UNSET;
+}
+
+int tcb_geometry_equal(const struct tcb_geometry *a, const struct tcb_geometry *b)
+{
+	for (int level = 0; level < TCB_LEVEL_COUNT; level++)
+		if (a->tile[level].m != b->tile[level].m || a->tile[level].n != b->tile[level].n ||
+		    a->tile[level].k != b->tile[level].k)
+			return 0;
+	return memcmp(a->knob, b->knob, sizeof a->knob) == 0;
+}
+
+const char *tcb_level_text(enum tcb_level level)
+{
+	return level_texts[level];
+}
+
+const char *tcb_knob_key(enum tcb_knob knob)
+{
+	return knobs[knob].key;
+}
+
+const char *tcb_knob_help(enum tcb_knob knob)
+{
+	return knobs[knob].help;
+}
+
+const char *tcb_knob_word(enum tcb_knob knob, int32_t value)
+{
+	const char *const *words = knobs[knob].words;
+
+	for (int32_t i = 0; words[i]; i++)
+		if (i == value)
+			return words[i];
+	return NULL;
+}
+
+const char *tcb_isa_text(enum tcb_isa isa)
+{
+	return tcb_knob_word(TCB_KNOB_ISA, (int32_t)isa);
+}
+
+enum tcb_status tcb_isa_parse(const char *text, enum tcb_isa *out, struct tcb_error *err)
+{
+	for (int i = 0; i < TCB_ISA_COUNT; i++)
+		if (strcmp(text, words_ISA[i]) == 0) {
+			*out = (enum tcb_isa)i;
+			return TCB_OK;
+		}
+	return tcb_fail(err, TCB_E_USAGE,
+			"unknown instruction family '%.40s': use scalar, avx2, avx512, avx512vnni, amx or neon", text);
+}
+
+/* Where the parser stands: TEXT for messages, AT inside it. */
+struct cursor {
+	const char *text, *at;
+	struct tcb_error *err;
+};
+
+static enum tcb_status fail_at(const struct cursor *cursor, const char *what)
+{
+	return tcb_fail(cursor->err, TCB_E_USAGE,
+			"geometry, column %zu: %s; the form is macro=MxNxK,midi=MxNxK,micro=MxNxK,knob=value,...",
+			(size_t)(cursor->at - cursor->text) + 1, what);
+}
+
+/* A canonical decimal: digits only, no leading zero, at most LIMIT. */
+static enum tcb_status parse_number(struct cursor *cursor, size_t least, size_t limit, size_t *out)
+{
+	const char *start = cursor->at;
+	size_t value = 0;
+
+	for (; *cursor->at >= '0' && *cursor->at <= '9'; cursor->at++) {
+		if (tcb_mul_size(value, 10, &value) || tcb_add_size(value, (size_t)(*cursor->at - '0'), &value) ||
+		    value > limit) {
+			cursor->at = start;
+			return fail_at(cursor, "the number is too large");
+		}
+	}
+	if (cursor->at == start)
+		return fail_at(cursor, "a whole number is expected");
+	if (*start == '0' && cursor->at - start > 1) {
+		cursor->at = start;
+		return fail_at(cursor, "a number has no leading zeros");
+	}
+	if (value < least) {
+		cursor->at = start;
+		return fail_at(cursor, "a tile dimension is at least 1");
+	}
+	*out = value;
+	return TCB_OK;
+}
+
+static enum tcb_status parse_tile(struct cursor *cursor, struct tcb_tile *out)
+{
+	size_t *dims[3] = { &out->m, &out->n, &out->k };
+
+	for (int i = 0; i < 3; i++) {
+		if (i && *cursor->at++ != 'x') {
+			cursor->at--;
+			return fail_at(cursor, "a tile has the form MxNxK");
+		}
+		TCB_TRY(parse_number(cursor, 1, SIZE_MAX, dims[i]));
+	}
+	return TCB_OK;
+}
+
+static size_t word_length(const char *at)
+{
+	return strcspn(at, ",=");
+}
+
+static enum tcb_status parse_knob(struct cursor *cursor, int knob, int32_t *out)
+{
+	const char *const *words = knobs[knob].words;
+	size_t length = word_length(cursor->at), number;
+
+	if (words == words_NUMBER) {
+		TCB_TRY(parse_number(cursor, 0, INT32_MAX, &number));
+		*out = (int32_t)number;
+		return TCB_OK;
+	}
+	for (int32_t i = 0; words[i]; i++)
+		if (strlen(words[i]) == length && strncmp(words[i], cursor->at, length) == 0) {
+			cursor->at += length;
+			*out = i;
+			return TCB_OK;
+		}
+	return fail_at(cursor, "unknown value of this knob");
+}
+
+/* One "key=value"; SEEN has a bit for each level, then for each knob. */
+static enum tcb_status parse_item(struct cursor *cursor, struct tcb_geometry *geometry, uint32_t *seen)
+{
+	const char *key = cursor->at;
+	size_t length = word_length(key);
+	int item = -1;
+
+	for (int level = 0; level < TCB_LEVEL_COUNT; level++)
+		if (strlen(level_texts[level]) == length && strncmp(level_texts[level], key, length) == 0)
+			item = level;
+	for (int knob = 0; knob < TCB_KNOB_COUNT; knob++)
+		if (strlen(knobs[knob].key) == length && strncmp(knobs[knob].key, key, length) == 0)
+			item = TCB_LEVEL_COUNT + knob;
+	if (item < 0)
+		return fail_at(cursor, "unknown key");
+	if (*seen >> item & 1)
+		return fail_at(cursor, "this key is given twice");
+	*seen |= 1u << item;
+	cursor->at += length;
+	if (*cursor->at != '=')
+		return fail_at(cursor, "'=' is expected");
+	cursor->at++;
+	if (item < TCB_LEVEL_COUNT)
+		return parse_tile(cursor, &geometry->tile[item]);
+	return parse_knob(cursor, item - TCB_LEVEL_COUNT, &geometry->knob[item - TCB_LEVEL_COUNT]);
+}
+
+enum tcb_status tcb_geometry_parse(const char *text, struct tcb_geometry *out, struct tcb_error *err)
+{
+	struct cursor cursor = { text, text, err };
+	struct tcb_geometry geometry;
+	uint32_t seen = 0;
+
+	_Static_assert(TCB_LEVEL_COUNT + TCB_KNOB_COUNT <= 32, "one bit per key");
+	tcb_geometry_init(&geometry);
+	for (;;) {
+		TCB_TRY(parse_item(&cursor, &geometry, &seen));
+		if (*cursor.at == '\0')
+			break;
+		if (*cursor.at != ',')
+			return fail_at(&cursor, "',' or the end is expected");
+		cursor.at++;
+	}
+	for (int level = 0; level < TCB_LEVEL_COUNT; level++)
+		if (!(seen >> level & 1))
+			return fail_at(&cursor, "macro, midi and micro must all be given");
+	*out = geometry;
+	return TCB_OK;
+}
+
+void tcb_geometry_print(const struct tcb_geometry *geometry, char out[TCB_GEOMETRY_TEXT_MAX])
+{
+	size_t used = 0;
+
+	_Static_assert(TCB_LEVEL_COUNT * 70 + TCB_KNOB_COUNT * 22 <= TCB_GEOMETRY_TEXT_MAX,
+		       "the longest key, number and separators of every item fit");
+	for (int level = 0; level < TCB_LEVEL_COUNT; level++) {
+		const struct tcb_tile *tile = &geometry->tile[level];
+
+		used += (size_t)snprintf(out + used, TCB_GEOMETRY_TEXT_MAX - used, "%s%s=%zux%zux%zu", level ? "," : "",
+					 level_texts[level], tile->m, tile->n, tile->k);
+	}
+	for (int knob = 0; knob < TCB_KNOB_COUNT; knob++) {
+		int32_t value = geometry->knob[knob];
+		const char *word = tcb_knob_word((enum tcb_knob)knob, value);
+
+		if (value == TCB_KNOB_UNSET)
+			continue;
+		if (word)
+			used += (size_t)snprintf(out + used, TCB_GEOMETRY_TEXT_MAX - used, ",%s=%s", knobs[knob].key,
+						 word);
+		else
+			used += (size_t)snprintf(out + used, TCB_GEOMETRY_TEXT_MAX - used, ",%s=%d", knobs[knob].key,
+						 value);
+	}
+}

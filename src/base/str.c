@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A growing string.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/util.h"
+
+static int reserve(struct tcb_str *str, size_t extra)
+{
+	size_t need = str->length + extra + 1;
+
+	if (str->failed)
+		return -1;
+	if (need > str->capacity) {
+		size_t capacity = str->capacity ? str->capacity : 64;
+		char *data;
+
+		while (capacity < need)
+			capacity *= 2;
+		data = realloc(str->data, capacity);
+		if (!data) {
+			str->failed = 1;
+			return -1;
+		}
+		str->data = data;
+		str->capacity = capacity;
+	}
+	return 0;
+}
+
+void tcb_str_add(struct tcb_str *str, const char *text)
+{
+	size_t length = strlen(text);
+
+	if (reserve(str, length))
+		return;
+	memcpy(str->data + str->length, text, length + 1);
+	str->length += length;
+}
+
+void tcb_str_addf(struct tcb_str *str, const char *format, ...)
+{
+	va_list args, again;
+	int length;
+
+	va_start(args, format);
+	va_copy(again, args);
+	length = vsnprintf(NULL, 0, format, args);
+	va_end(args);
+	if (length >= 0 && reserve(str, (size_t)length) == 0) {
+		vsnprintf(str->data + str->length, (size_t)length + 1, format, again);
+		str->length += (size_t)length;
+	}
+	va_end(again);
+}
+
+void tcb_str_fini(struct tcb_str *str)
+{
+	free(str->data);
+	memset(str, 0, sizeof *str);
+}
