@@ -27,23 +27,51 @@ struct tcb_gguf_tensor {
 	uint32_t type;         /* ggml type number */
 	const char *type_name; /* "Q4_K", or "unknown" */
 	unsigned dim_count;
-	uint64_t dims[TCB_GGUF_DIMS_MAX]; /* dims[0] is the contiguous one: K; dims[1] is N */
-	const void *data;
-	size_t bytes; /* 0 for types whose size is not known here */
+	uint64_t dims[TCB_GGUF_DIMS_MAX]; /* dims[0] is the contiguous one: K; dims[1] is N; 1 from dim_count on */
+	const void *data;                 /* multiple of general.alignment from the start of the file's data */
+	size_t bytes;                     /* 0 for types whose size is not known here */
+};
+
+/* GGUF value types, numbered by the format. */
+enum tcb_gguf_value_type {
+	TCB_GGUF_U8,
+	TCB_GGUF_I8,
+	TCB_GGUF_U16,
+	TCB_GGUF_I16,
+	TCB_GGUF_U32,
+	TCB_GGUF_I32,
+	TCB_GGUF_F32,
+	TCB_GGUF_BOOL,
+	TCB_GGUF_STRING,
+	TCB_GGUF_ARRAY,
+	TCB_GGUF_U64,
+	TCB_GGUF_I64,
+	TCB_GGUF_F64,
+	TCB_GGUF_VALUE_TYPE_COUNT
 };
 
 struct tcb_gguf_value {
 	struct tcb_gguf_string key;
-	uint32_t type;      /* GGUF value type */
-	const void *data;   /* little-endian payload in the mapping; for arrays the first element */
+	uint32_t type;      /* enum tcb_gguf_value_type */
+	const void *data;   /* little-endian payload in the mapping, unaligned; for arrays the first element.  A string
+			     * is its length in 8 bytes, then its characters; a nested array its type in 4 bytes, its
+			     * count in 8, then its elements. */
 	uint32_t item_type; /* arrays */
 	uint64_t count;     /* arrays; 1 otherwise */
 };
 
+/* What is known of a ggml tensor type: BLOCK_VALUES values take BLOCK_BYTES bytes. */
+struct tcb_gguf_type {
+	const char *name;
+	uint32_t block_values, block_bytes;
+};
+const struct tcb_gguf_type *tcb_gguf_type(uint32_t type); /* NULL if unknown */
+
+/* The file must not be cut short while it is open: reading past its new end would fault. */
 enum tcb_status tcb_gguf_open(const char *path, struct tcb_gguf **out, struct tcb_error *err);
 /* Parses BYTES of DATA that the caller keeps alive and unchanged; for tests and fuzzing. */
 enum tcb_status tcb_gguf_parse(const void *data, size_t bytes, struct tcb_gguf **out, struct tcb_error *err);
-void tcb_gguf_close(struct tcb_gguf *gguf);
+void tcb_gguf_close(struct tcb_gguf *gguf); /* NULL is fine */
 
 uint32_t tcb_gguf_version(const struct tcb_gguf *gguf);
 size_t tcb_gguf_tensor_count(const struct tcb_gguf *gguf);
@@ -51,5 +79,8 @@ const struct tcb_gguf_tensor *tcb_gguf_tensor(const struct tcb_gguf *gguf, size_
 const struct tcb_gguf_tensor *tcb_gguf_find(const struct tcb_gguf *gguf, const char *name); /* NULL if absent */
 size_t tcb_gguf_value_count(const struct tcb_gguf *gguf);
 const struct tcb_gguf_value *tcb_gguf_value(const struct tcb_gguf *gguf, size_t index);
+const struct tcb_gguf_value *tcb_gguf_find_value(const struct tcb_gguf *gguf, const char *key); /* NULL if absent */
+/* The characters of a string value; {NULL, 0} for a value of another type. */
+struct tcb_gguf_string tcb_gguf_value_string(const struct tcb_gguf_value *value);
 
 #endif
