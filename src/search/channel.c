@@ -37,7 +37,7 @@ static int send_all(int fd, const void *data, size_t bytes)
 
 int tcb_channel_send(int fd, uint32_t kind, const void *payload, size_t bytes)
 {
-	struct frame frame = {.magic = FRAME_MAGIC, .kind = kind, .bytes = bytes};
+	struct frame frame = { .magic = FRAME_MAGIC, .kind = kind, .bytes = bytes };
 	if (bytes > TCB_CHANNEL_BYTES_MAX || send_all(fd, &frame, sizeof(frame)) != 0)
 		return -1;
 	return send_all(fd, payload, bytes);
@@ -89,6 +89,6 @@ void tcb_message_fini(struct tcb_message *message)
 
 void tcb_channel_wait(int fd, int timeout_ms)
 {
-	struct pollfd poller = {.fd = fd, .events = POLLIN};
+	struct pollfd poller = { .fd = fd, .events = POLLIN };
 	(void)poll(&poller, 1, timeout_ms); /* an interrupted wait is over: the caller looks at its stop flag */
 }

@@ -40,7 +40,8 @@ int tcb_channel_send(int fd, uint32_t kind, const void *payload, size_t bytes);
 enum tcb_channel_state tcb_channel_receive(int fd, struct tcb_message *message);
 void tcb_message_fini(struct tcb_message *message); /* frees and zeroes */
 
-/* Waits until there is something to read, the other end is gone, a signal arrives or TIMEOUT_MS (-1: for ever) is over. */
+/* Waits until there is something to read, the other end is gone, a signal arrives or TIMEOUT_MS (-1: for ever) is over.
+ */
 void tcb_channel_wait(int fd, int timeout_ms);
 
 #endif

@@ -27,7 +27,7 @@ static void whole_messages(void **state)
 	(void)state;
 	int fd[2];
 	pair(fd);
-	struct tcb_message message = {0};
+	struct tcb_message message = { 0 };
 	assert_int_equal(tcb_channel_receive(fd[1], &message), TCB_CHANNEL_MORE);
 	assert_int_equal(tcb_channel_send(fd[0], 7, "geometry", 9), 0);
 	assert_int_equal(tcb_channel_send(fd[0], 8, NULL, 0), 0);
@@ -52,7 +52,7 @@ static void byte_by_byte(void **state)
 	pair(whole);
 	pair(pieces);
 	assert_int_equal(tcb_channel_send(whole[0], 3, "abc", 3), 0);
-	struct tcb_message message = {0};
+	struct tcb_message message = { 0 };
 	char byte;
 	for (size_t i = 0; i < sizeof(message.header) + 3; i++) {
 		assert_int_equal(tcb_channel_receive(pieces[1], &message), TCB_CHANNEL_MORE);
@@ -82,7 +82,7 @@ static void more_than_the_socket_holds(void **state)
 	if (child == 0)
 		_exit(tcb_channel_send(fd[0], 1, numbers, COUNT * sizeof(*numbers)) == 0 ? 0 : 1);
 	close(fd[0]);
-	struct tcb_message message = {0};
+	struct tcb_message message = { 0 };
 	enum tcb_channel_state got;
 	while ((got = tcb_channel_receive(fd[1], &message)) == TCB_CHANNEL_MORE)
 		tcb_channel_wait(fd[1], -1);
@@ -102,7 +102,7 @@ static void damage_is_noticed(void **state)
 	(void)state;
 	int fd[2];
 	pair(fd);
-	struct tcb_message message = {0};
+	struct tcb_message message = { 0 };
 	assert_int_equal(write(fd[0], "0123456789abcdefgh", 18), 18);
 	assert_int_equal(tcb_channel_receive(fd[1], &message), TCB_CHANNEL_MALFORMED);
 	tcb_message_fini(&message);
