@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The canonical text of geometries: lossless both ways, and precise about what
+ * is wrong.
+ */
+#include "cmocka_all.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/geometry.h"
+#include "base/util.h"
+
+static void canonical_text_round_trips(void **state)
+{
+	static const char text[] = "macro=1x2048x4096,midi=1x64x4096,micro=1x4x256,isa=avx2,layout=native,threads=2,"
+				   "sched=dynamic,prefetch=0";
+	struct tcb_geometry geometry;
+	char out[TCB_GEOMETRY_TEXT_MAX];
+
+	(void)state;
+	assert_int_equal(tcb_geometry_parse(text, &geometry, NULL), TCB_OK);
+	assert_int_equal(geometry.tile[TCB_MIDI].n, 64);
+	assert_int_equal(geometry.knob[TCB_KNOB_ISA], TCB_ISA_AVX2);
+	assert_int_equal(geometry.knob[TCB_KNOB_PREFETCH], 0);
+	assert_int_equal(geometry.knob[TCB_KNOB_UNROLL], TCB_KNOB_UNSET);
+	tcb_geometry_print(&geometry, out);
+	assert_string_equal(out, text);
+}
+
+static void keys_may_come_in_any_order(void **state)
+{
+	struct tcb_geometry a, b;
+
+	(void)state;
+	assert_int_equal(tcb_geometry_parse("threads=2,micro=1x4x256,isa=avx2,midi=1x8x256,macro=1x8x256", &a, NULL),
+			 TCB_OK);
+	assert_int_equal(tcb_geometry_parse("macro=1x8x256,midi=1x8x256,micro=1x4x256,isa=avx2,threads=2", &b, NULL),
+			 TCB_OK);
+	assert_true(tcb_geometry_equal(&a, &b));
+	b.knob[TCB_KNOB_THREADS] = 1;
+	assert_false(tcb_geometry_equal(&a, &b));
+	b = a;
+	b.tile[TCB_MICRO].k = 512;
+	assert_false(tcb_geometry_equal(&a, &b));
+}
+
+/* Any geometry at all, also ones that no op would accept. */
+static void random_geometry(struct tcb_rng *rng, struct tcb_geometry *out)
+{
+	tcb_geometry_init(out);
+	for (int level = 0; level < TCB_LEVEL_COUNT; level++) {
+		out->tile[level].m = (size_t)(tcb_rng_next(rng) >> tcb_rng_below(rng, 64)) | 1;
+		out->tile[level].n = (size_t)(tcb_rng_next(rng) >> tcb_rng_below(rng, 64)) | 1;
+		out->tile[level].k = (size_t)(tcb_rng_next(rng) >> tcb_rng_below(rng, 64)) | 1;
+	}
+	for (int knob = 0; knob < TCB_KNOB_COUNT; knob++) {
+		int32_t words = 0;
+
+		while (tcb_knob_word((enum tcb_knob)knob, words))
+			words++;
+		if (tcb_rng_below(rng, 3) == 0)
+			continue;
+		out->knob[knob] = words ? (int32_t)tcb_rng_below(rng, (uint64_t)words)
+					: (int32_t)(tcb_rng_next(rng) >> 33 >> tcb_rng_below(rng, 31));
+	}
+}
+
+static void random_geometries_round_trip(void **state)
+{
+	struct tcb_rng rng;
+
+	(void)state;
+	tcb_rng_init(&rng, 1);
+	for (int i = 0; i < 20000; i++) {
+		struct tcb_geometry geometry, again;
+		char text[TCB_GEOMETRY_TEXT_MAX], text_again[TCB_GEOMETRY_TEXT_MAX];
+		struct tcb_error err;
+
+		random_geometry(&rng, &geometry);
+		tcb_geometry_print(&geometry, text);
+		if (tcb_geometry_parse(text, &again, &err) != TCB_OK)
+			fail_msg("%s: %s", text, err.message);
+		assert_true(tcb_geometry_equal(&geometry, &again));
+		tcb_geometry_print(&again, text_again);
+		assert_string_equal(text, text_again);
+	}
+}
+
+static void mistakes_are_named_with_their_column(void **state)
+{
+	static const struct {
+		const char *text, *what;
+		int column;
+	} cases[] = {
+		{ "", "unknown key", 1 },
+		{ "macro=1x8x256,midi=1x8x256", "must all be given", 27 },
+		{ "macro=1x8,midi=1x8x256,micro=1x1x1", "MxNxK", 10 },
+		{ "macro=1x0x1,midi=1x8x256,micro=1x1x1", "at least 1", 9 },
+		{ "macro=1x1x1,midi=1x1x1,micro=1x1x1,warp=4", "unknown key", 36 },
+		{ "macro=1x1x1,midi=1x1x1,micro=1x1x1,isa=sse", "unknown value", 40 },
+		{ "macro=1x1x1,macro=1x1x1", "twice", 13 },
+		{ "macro=1x1x1,midi=1x1x1,micro=1x1x1,", "unknown key", 36 },
+		{ "macro=1x1x1;midi=1x1x1", "',' or the end", 12 },
+		{ "macro=1x1x99999999999999999999", "too large", 11 },
+		{ "macro=1x1x01", "leading zeros", 11 },
+		{ "macro=1x1x1,threads=4294967296", "too large", 21 },
+		{ "macro", "'=' is expected", 6 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct tcb_geometry geometry;
+		struct tcb_error err;
+		char column[32];
+
+		assert_int_equal(tcb_geometry_parse(cases[i].text, &geometry, &err), TCB_E_USAGE);
+		snprintf(column, sizeof column, "column %d:", cases[i].column);
+		if (!strstr(err.message, cases[i].what) || !strstr(err.message, column))
+			fail_msg("'%s': expected '%s' at %s, got: %s", cases[i].text, cases[i].what, column,
+				 err.message);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(canonical_text_round_trips),
+		cmocka_unit_test(keys_may_come_in_any_order),
+		cmocka_unit_test(random_geometries_round_trip),
+		cmocka_unit_test(mistakes_are_named_with_their_column),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
