@@ -26,7 +26,7 @@ enum { Q4K_BLOCK_VALUES = 256, Q4K_BLOCK_BYTES = 144 };
 struct q4k_call {
 	const uint8_t *weights; /* first block of the span of the first row (native) or of the row group */
 	size_t row_bytes;       /* native: from a row to the next; interleaved: from a row group to the next */
-	const void *x;          /* prepared activations of the span: f32 values, or struct q4k_x8 blocks */
+	const void *x;          /* prepared activations of the span: struct q4k_x32 or struct q4k_x8 blocks */
 	size_t blocks;          /* Q4_K blocks along k, >= 1 */
 	size_t rows;            /* rows to compute and write, 1 to micro.n; fewer only at the edge */
 	float *y;               /* y[0 .. rows) */
@@ -53,6 +53,29 @@ struct q4k_x8 {
 void q4k_quantize_scalar(const float *x, size_t blocks, struct q4k_x8 *out);
 void q4k_quantize_avx2(const float *x, size_t blocks, struct q4k_x8 *out);
 void q4k_quantize_avx512(const float *x, size_t blocks, struct q4k_x8 *out);
+
+/*
+ * 256 activations for contract f32, 64-byte aligned, in the order in which the codes of a native block come out of
+ * 64-byte vectors of 16 words: value 128 g + 64 p + 32 h + 4 w + b (vector g, half p of its words, nibble h, word w
+ * of that half, byte b of the word) is x[128 g + 64 h + 16 b + 8 p + w].
+ * sums[j] = sum of the 32 activations of sub-block j for the mins, its additions in a fixed order.
+ */
+struct q4k_x32 {
+	float x[256];
+	float sums[8];
+	float pad[8];
+};
+
+/* Where activation K of a block, 0 to 255, is in struct q4k_x32. */
+static inline unsigned q4k_x32_index(unsigned k)
+{
+	return (k & 128) + ((k & 32) << 1) + ((k & 3) << 4) + ((k & 64) >> 3) + ((k & 28) >> 2);
+}
+
+/* q4k_matvec_f32_<isa>.c: K/256 blocks from K floats, K a multiple of 256; all give the same bits. */
+void q4k_prepare_scalar(const float *x, size_t blocks, struct q4k_x32 *out);
+void q4k_prepare_avx2(const float *x, size_t blocks, struct q4k_x32 *out);
+void q4k_prepare_avx512(const float *x, size_t blocks, struct q4k_x32 *out);
 
 /* q4k_matvec_reference.c */
 void q4k_reference(const struct tcb_problem *problem, void *const operand[], struct tcb_reference *out);
