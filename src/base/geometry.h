@@ -43,12 +43,12 @@ struct tcb_tile {
 	X(SPLITK, "splitk", NUMBER, "slices of the reduction")                             \
 	X(SWIZZLE, "swizzle", SWIZZLE, "shared-memory address map")
 
-#define TCB_ISA_LIST(X)                                                                                       \
-	X(SCALAR, "scalar")                                                                                   \
-	X(AVX2, "avx2")                                                                                       \
-	X(AVX512, "avx512")                                                                                   \
-	X(AVX512VNNI, "avx512vnni") X(AMX, "amx") X(NEON, "neon") X(FMA, "fma") X(DP4A, "dp4a") X(MMA, "mma") \
-		X(WGMMA, "wgmma")
+#define TCB_ISA_LIST(X)             \
+	X(SCALAR, "scalar")         \
+	X(AVX2, "avx2")             \
+	X(AVX512, "avx512")         \
+	X(AVX512VNNI, "avx512vnni") \
+	X(AMX, "amx") X(NEON, "neon") X(FMA, "fma") X(DP4A, "dp4a") X(MMA, "mma") X(WGMMA, "wgmma")
 /* rN: N rows interleaved.  rNw: the same with the sub-block scales widened to bytes. */
 #define TCB_LAYOUT_LIST(X) X(NATIVE, "native") X(R4, "r4") X(R8, "r8") X(R16, "r16") X(R8W, "r8w") X(R16W, "r16w")
 #define TCB_SCHED_LIST(X) X(STATIC, "static") X(DYNAMIC, "dynamic")

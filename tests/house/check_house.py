@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: MIT
+"""Checks the house rules of docs/house.md; prints each offence and exits 1 if there is one.
+
+    check_house.py includes|sources|headers|format --root DIR [--cc COMPILER]
+
+includes  #include "..." points one way between the folders of src/
+sources   SPDX line and opening paragraph, file size, unique names, every source listed in its CMakeLists.txt
+headers   every header compiles alone
+format    clang-format leaves every file as it is (skipped where clang-format is missing)
+"""
+import argparse
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+# folder -> the folders that it may include besides itself
+MAY_INCLUDE = {
+    "base": set(),
+    "gguf": {"base"},
+    "ptx": {"base"},
+    "device": {"base"},
+    "kernels": {"base", "ptx"},
+    "search": {"base", "kernels", "device"},
+    "db": {"base"},
+    "rt": {"base", "db", "kernels", "ptx"},
+    "cli": {"base", "gguf", "ptx", "device", "kernels", "search", "db", "rt"},
+}
+# Of kernels, the search sees the op contract and the space only.
+SEARCH_SEES_OF_KERNELS = {"kernels/op.h", "kernels/constraint.h", "kernels/space.h"}
+LINES_MAX = 700
+INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
+
+
+def c_files(root, *folders):
+    return sorted(p for f in folders for p in (root / f).rglob("*.[ch]"))
+
+
+def check_includes(root):
+    offences = []
+    for path in c_files(root, "src"):
+        rel = path.relative_to(root / "src")
+        folder = rel.parts[0]
+        if folder not in MAY_INCLUDE:
+            offences.append(f"src/{rel}: folder '{folder}' is not in the table of includes")
+            continue
+        for target in INCLUDE.findall(path.read_text()):
+            if "/" not in target:
+                continue  # the public header, or one that the build generates
+            to = target.split("/")[0]
+            if to != folder and to not in MAY_INCLUDE[folder]:
+                offences.append(f"src/{rel}: '{folder}' may not include '{target}'")
+            if folder == "search" and to == "kernels" and target not in SEARCH_SEES_OF_KERNELS:
+                offences.append(f"src/{rel}: search sees the op contract and the space only, not '{target}'")
+            if folder == "kernels" and len(rel.parts) == 2 and len(target.split("/")) == 3:
+                offences.append(f"src/{rel}: only an op's own folder includes '{target}'")
+            if not (root / "src" / target).exists():
+                offences.append(f"src/{rel}: '{target}' does not exist below src/")
+    return offences
+
+
+def check_sources(root):
+    offences = []
+    seen = {}
+    for path in c_files(root, "src", "include"):
+        rel = path.relative_to(root)
+        text = path.read_text()
+        if not re.match(r"/\* SPDX-License-Identifier: MIT\n \*\n \* \S", text):
+            offences.append(f"{rel}: begins with the SPDX line and a paragraph that says what the file is")
+        if text.count("\n") > LINES_MAX:
+            offences.append(f"{rel}: {text.count(chr(10))} lines; past {LINES_MAX} it holds two ideas")
+        if re.search(r"^\s*#\s*if\s+0\b", text, re.M):
+            offences.append(f"{rel}: '#if 0'")
+        if re.search(r"typedef[^;]*\b\w+_t\s*;", text):
+            offences.append(f"{rel}: a typedef of our own ends in _t")
+        if path.name in seen:
+            offences.append(f"{rel}: the name is taken by {seen[path.name]}")
+        seen[path.name] = rel
+        if path.suffix == ".c":
+            listed = any(path.name in (d / "CMakeLists.txt").read_text()
+                         for d in path.parents if (d / "CMakeLists.txt").exists())
+            if not listed:
+                offences.append(f"{rel}: no CMakeLists.txt lists it")
+    for path in (root / "tests").rglob("test_*.c"):
+        if not any(path.stem[5:] in (d / "CMakeLists.txt").read_text()
+                   for d in path.parents if (d / "CMakeLists.txt").exists()):
+            offences.append(f"{path.relative_to(root)}: no CMakeLists.txt lists it")
+    for path in (root / "src" / "cli").parent.rglob("*.c"):
+        rel = path.relative_to(root / "src")
+        if rel.parts[0] != "cli" and re.search(r"(?<![\w.>])(printf|puts|exit|fprintf\s*\(\s*std(out|err))\s*\(",
+                                               re.sub(r"_exit", "", path.read_text())):
+            offences.append(f"src/{rel}: only src/cli prints or exits")
+    return offences
+
+
+def check_headers(root, cc):
+    offences = []
+    for path in c_files(root, "src", "include"):
+        if path.suffix != ".h":
+            continue
+        strict = path.is_relative_to(root / "include")
+        flags = ["-std=c17"] + ([] if strict else ["-D_GNU_SOURCE"]) + ["-Wall", "-Wextra", "-pedantic", "-Werror"]
+        run = subprocess.run([cc, *flags, f"-I{root / 'src'}", "-fsyntax-only", "-x", "c", str(path)],
+                             capture_output=True, text=True)
+        if run.returncode:
+            offences.append(f"{path.relative_to(root)}: does not compile alone\n{run.stderr}")
+    return offences
+
+
+def check_format(root):
+    if not shutil.which("clang-format"):
+        print("SKIPPED: clang-format is not installed")
+        return []
+    files = [str(p) for p in c_files(root, "src", "include", "tests", "examples")]
+    run = subprocess.run(["clang-format", "--dry-run", "-Werror", f"--style=file:{root / '.clang-format'}", *files],
+                         capture_output=True, text=True)
+    return [line for line in run.stderr.splitlines() if "error:" in line]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("rule", choices=["includes", "sources", "headers", "format"])
+    parser.add_argument("--root", type=pathlib.Path, required=True)
+    parser.add_argument("--cc", default="cc")
+    args = parser.parse_args()
+    root = args.root.resolve()
+    offences = {"includes": lambda: check_includes(root), "sources": lambda: check_sources(root),
+                "headers": lambda: check_headers(root, args.cc), "format": lambda: check_format(root)}[args.rule]()
+    for offence in offences:
+        print(offence)
+    return 1 if offences else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
