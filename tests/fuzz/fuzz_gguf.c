@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Any bytes as a GGUF file.  If they are accepted, everything that the reader
+ * hands out must lie inside them, and each name must find its own record.
+ */
+#include "gguf/gguf.h"
+
+#include <string.h>
+
+#include "fuzz.h"
+
+static void check_inside(const uint8_t *data, size_t bytes, const void *part, size_t part_bytes)
+{
+	size_t at = (size_t)((const uint8_t *)part - data);
+	FUZZ_CHECK(at <= bytes && part_bytes <= bytes - at);
+}
+
+/* NAME with a NUL after it, or NULL if it holds one: such a name cannot be asked for. */
+static char *as_text(const struct tcb_gguf_string *name)
+{
+	char *text = malloc(name->length + 1);
+	FUZZ_CHECK(text);
+	memcpy(text, name->data, name->length);
+	text[name->length] = '\0';
+	if (strlen(text) == name->length)
+		return text;
+	free(text);
+	return NULL;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
+{
+	struct tcb_gguf *g;
+	struct tcb_error err = { TCB_OK, "" };
+	if (tcb_gguf_parse(data, bytes, &g, &err) != TCB_OK) {
+		FUZZ_CHECK(!g && err.message[0] && !strchr(err.message, '\n'));
+		return 0;
+	}
+	for (size_t i = 0; i < tcb_gguf_tensor_count(g); i++) {
+		const struct tcb_gguf_tensor *t = tcb_gguf_tensor(g, i);
+		check_inside(data, bytes, t->name.data, t->name.length);
+		check_inside(data, bytes, t->data, t->bytes);
+		FUZZ_CHECK((t->bytes == 0) == (tcb_gguf_type(t->type) == NULL));
+		char *name = as_text(&t->name);
+		FUZZ_CHECK(!name || tcb_gguf_find(g, name) == t);
+		free(name);
+	}
+	for (size_t i = 0; i < tcb_gguf_value_count(g); i++) {
+		const struct tcb_gguf_value *v = tcb_gguf_value(g, i);
+		check_inside(data, bytes, v->key.data, v->key.length);
+		check_inside(data, bytes, v->data, 0);
+		struct tcb_gguf_string text = tcb_gguf_value_string(v);
+		if (text.data)
+			check_inside(data, bytes, text.data, text.length);
+		char *key = as_text(&v->key);
+		FUZZ_CHECK(!key || tcb_gguf_find_value(g, key) == v);
+		free(key);
+	}
+	tcb_gguf_close(g);
+	return 0;
+}
