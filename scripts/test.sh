@@ -1,0 +1,34 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# Installs what is missing and passes all tests: the plain build, then the same
+# tests under AddressSanitizer + UndefinedBehaviorSanitizer, then those of
+# threaded code under ThreadSanitizer.
+#   scripts/test.sh          all of it
+#   scripts/test.sh dev      one preset only (dev, asan or tsan)
+set -eu
+cd "$(dirname "$0")/.."
+
+scripts/install-deps.sh test
+jobs=$(nproc)
+
+run() {
+	preset=$1
+	shift
+	cmake --preset "$preset" >/dev/null
+	cmake --build --preset "$preset" -j "$jobs"
+	ctest --preset "$preset" "$@"
+}
+
+for preset in ${1:-dev asan tsan}; do
+	case "$preset" in
+	dev) run ci ;;
+	# Tests that time things (slow), install and compile (install) or read sources (house) gain nothing here.
+	asan) run asan -LE 'slow|install|house' ;;
+	tsan) run tsan -L threads ;;
+	*)
+		echo "usage: $0 [dev|asan|tsan]" >&2
+		exit 2
+		;;
+	esac
+done
