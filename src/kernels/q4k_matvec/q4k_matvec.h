@@ -33,21 +33,32 @@ struct q4k_call {
 	int accumulate;         /* add to y instead of writing it */
 	size_t prefetch;        /* bytes ahead, 0 for none */
 	enum tcb_hint hint;     /* which cache level to prefetch to */
-	size_t next_bytes;      /* from the first row (group) of this call to that of the next call of the task, so that
-				   prefetching can run on past the end of the rows; 0 on the last */
+	size_t next_bytes;      /* from the first row (group) of this call to that of the next call of the thread, so
+				   that prefetching can run on past the end of the rows; 0 on the last */
 };
 typedef void q4k_micro_fn(const struct q4k_call *call);
 
 /*
- * 256 activations quantised to 8 bits for contract q8, 16-byte aligned: x[i] ~ d * q[i], d = max|x| / 127 (0 for a
- * block of zeros), q rounded to nearest even; sums[j] = sum of the 32 codes q[32 j ...] for the mins.
+ * 256 activations quantised to 8 bits for contract q8: x[i] ~ d * code, d = max|x| / 127, code = x * (127 / max)
+ * rounded to nearest even.  A block whose max is below 127 * 2^-126 counts as zeros (d = 0); a block that holds a NaN
+ * or an infinity gets d = NaN and codes 0, so that every output it touches is NaN.
+ *
+ * The runs of 32 codes lie in the order 0 2 1 3 4 6 5 7 (q4k_x8_run): 64 bytes then match the low, or the high,
+ * nibbles of 64 bytes of a Q4_K block.  sums[j] is the sum of run j's codes, for the mins, natural order;
+ * sums[j] == 64 * sums_high[j] + sums_low[j], -32 <= sums_low < 32, for byte dot products.
  */
 struct q4k_x8 {
-	int8_t q[256];
-	int32_t sums[8];
+	_Alignas(64) int8_t q[256];
+	int16_t sums[8];
+	int8_t sums_high[8], sums_low[8];
 	float d;
 	float pad[7];
 };
+/* Where run J of 32 codes lies in q, counted in runs; its own inverse. */
+static inline unsigned q4k_x8_run(unsigned j)
+{
+	return (j & 4u) | (j & 1u) << 1 | (j >> 1 & 1u);
+}
 
 /* q4k_matvec_quantize_<isa>.c: K/256 blocks from K floats, K a multiple of 256; all give the same bits. */
 void q4k_quantize_scalar(const float *x, size_t blocks, struct q4k_x8 *out);
@@ -81,9 +92,16 @@ void q4k_prepare_avx512(const float *x, size_t blocks, struct q4k_x32 *out);
 void q4k_reference(const struct tcb_problem *problem, void *const operand[], struct tcb_reference *out);
 void q4k_exact(const struct tcb_plan *plan, void *const operand[], float *y);
 
-/* q4k_matvec_pack.c: whole matrices; N is padded up to the group with zero blocks in the packed copy. */
+/*
+ * q4k_matvec_pack.c: whole matrices.  Layout rR: R rows of one block position become one group block,
+ *     f16 d[R]; f16 dmin[R]; scale words [3][R]; nibbles [4][R / 2][R][64 / R]
+ * where word w of row r holds bytes 4w..4w+3 of its 12 scale bytes, and the nibble bytes of each 64-value pair of
+ * sub-blocks are cut into pieces of 64 / R bytes, so that 64 bytes hold one piece of every row.  rRw: scale words
+ * [4][R] hold the eight scales, then the eight mins, one byte each.  Group blocks follow each other along k, groups
+ * along n: one call reads one strictly sequential stream.  N is padded up to the group with zero blocks in the packed copy. */
 size_t q4k_packed_bytes(enum tcb_layout layout, size_t n, size_t k);
-size_t q4k_layout_rows(enum tcb_layout layout); /* rows in a group; 1 for native */
+size_t q4k_layout_rows(enum tcb_layout layout);        /* rows in a group; 1 for native */
+size_t q4k_layout_block_bytes(enum tcb_layout layout); /* bytes of one group block */
 void q4k_pack(enum tcb_layout layout, size_t n, size_t k, const void *weights, void *packed);
 void q4k_unpack(enum tcb_layout layout, size_t n, size_t k, const void *packed, void *weights);
 

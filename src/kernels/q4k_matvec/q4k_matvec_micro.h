@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Shared by the micro-kernels of q4k_matvec: where software prefetch looks, and
+ * the macro that turns one generic always-inline kernel into compiled variants
+ * with the prefetch hint as a constant.
+ */
+#ifndef TCB_KERNELS_Q4K_MATVEC_MICRO_H
+#define TCB_KERNELS_Q4K_MATVEC_MICRO_H
+
+#include <xmmintrin.h>
+
+#include "kernels/q4k_matvec/q4k_matvec.h"
+
+#define Q4K_INLINE static inline __attribute__((always_inline))
+
+enum { Q4K_HINT_NONE = -1 };
+
+/*
+ * Prefetch looks AHEAD bytes past block b of a row (group), in whole blocks: near while that lies within the rows of
+ * this call, far once it lies in those of the next call.
+ */
+struct q4k_ahead {
+	size_t near, far, near_blocks;
+};
+
+Q4K_INLINE struct q4k_ahead q4k_ahead(const struct q4k_call *call, size_t block_bytes)
+{
+	size_t distance = (call->prefetch + block_bytes - 1) / block_bytes;
+	size_t calls = distance / call->blocks, rest = distance % call->blocks;
+	struct q4k_ahead ahead;
+	ahead.near = calls * call->next_bytes + rest * block_bytes;
+	ahead.far = (calls + 1) * call->next_bytes + rest * block_bytes - call->blocks * block_bytes;
+	ahead.near_blocks = call->blocks - rest;
+	return ahead;
+}
+
+/* HINT is a constant after inlining; addresses past the end of the weights are harmless to prefetch. */
+Q4K_INLINE void q4k_prefetch(const uint8_t *address, int hint)
+{
+	if (hint == TCB_HINT_T0)
+		_mm_prefetch((const char *)address, _MM_HINT_T0);
+	else if (hint == TCB_HINT_T1)
+		_mm_prefetch((const char *)address, _MM_HINT_T1);
+	else if (hint == TCB_HINT_NTA)
+		_mm_prefetch((const char *)address, _MM_HINT_NTA);
+}
+
+/* The variant NAME of BODY(call, ..., hint): one copy of the loop for each hint. */
+#define Q4K_KERNEL(name, body, ...)                                            \
+	static void name(const struct q4k_call *call)                          \
+	{                                                                      \
+		assert(call->blocks >= 1 && call->rows >= 1);                  \
+		if (!call->prefetch)                                           \
+			body(call, __VA_ARGS__, Q4K_HINT_NONE);                \
+		else if (call->hint == TCB_HINT_T0)                            \
+			body(call, __VA_ARGS__, TCB_HINT_T0);                  \
+		else if (call->hint == TCB_HINT_T1)                            \
+			body(call, __VA_ARGS__, TCB_HINT_T1);                  \
+		else                                                           \
+			body(call, __VA_ARGS__, TCB_HINT_NTA);                 \
+	}
+
+/* One table row; the name carries op, contract, layout, ISA, micro tile and unroll. */
+#define Q4K_ROW(contract_, CONTRACT, isa_, ISA_, layout_, LAYOUT_, rows_, unroll_, class_, function)                 \
+	{ "q4k_matvec_" #contract_ "_" #layout_ "_" #isa_ "_1x" #rows_ "x256_u" #unroll_, TCB_CONTRACT_##CONTRACT,   \
+	  TCB_ISA_##ISA_, TCB_LAYOUT_##LAYOUT_, { 1, rows_, 256 }, unroll_, class_, TCB_SOURCE_HASH,                 \
+	  (void (*)(void))function }
+
+#endif

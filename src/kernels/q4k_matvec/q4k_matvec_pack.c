@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Packed weight layouts of q4k_matvec (TCB-01): R rows interleaved so that one
+ * 64-byte vector holds a piece of every row, scales kept as 6 bits or widened
+ * to bytes.  In: Q4_K blocks as stored, rows of K/256 blocks.  Out: the group
+ * blocks that q4k_matvec.h describes.  Packing loses nothing; unpacking gives
+ * the stored bytes back.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "kernels/formats.h"
+#include "kernels/q4k_matvec/q4k_matvec.h"
+
+enum { NIBBLE_BYTES = 128, PAIR_BYTES = 32, SCALE_BYTES = 12, ROWS_MAX = 16 };
+
+static const struct {
+	unsigned rows;
+	int wide;
+} layouts[TCB_LAYOUT_COUNT] = {
+	[TCB_LAYOUT_NATIVE] = { 1, 0 }, [TCB_LAYOUT_R4] = { 4, 0 },  [TCB_LAYOUT_R8] = { 8, 0 },
+	[TCB_LAYOUT_R16] = { 16, 0 },   [TCB_LAYOUT_R8W] = { 8, 1 }, [TCB_LAYOUT_R16W] = { 16, 1 },
+};
+
+size_t q4k_layout_rows(enum tcb_layout layout)
+{
+	assert(layout < TCB_LAYOUT_COUNT);
+	return layouts[layout].rows;
+}
+
+size_t q4k_layout_block_bytes(enum tcb_layout layout)
+{
+	return q4k_layout_rows(layout) * (Q4K_BLOCK_BYTES + (layouts[layout].wide ? 16 - SCALE_BYTES : 0));
+}
+
+size_t q4k_packed_bytes(enum tcb_layout layout, size_t n, size_t k)
+{
+	size_t rows = q4k_layout_rows(layout);
+	return (n + rows - 1) / rows * (k / Q4K_BLOCK_VALUES) * q4k_layout_block_bytes(layout);
+}
+
+/* The inverse of tcb_k_scales. */
+static void narrow_scales(const uint8_t scale[8], const uint8_t min[8], uint8_t out[SCALE_BYTES])
+{
+	for (int j = 0; j < 4; j++) {
+		out[j] = (uint8_t)(scale[j] | scale[j + 4] >> 4 << 6);
+		out[j + 4] = (uint8_t)(min[j] | min[j + 4] >> 4 << 6);
+		out[j + 8] = (uint8_t)((scale[j + 4] & 15) | (min[j + 4] & 15) << 4);
+	}
+}
+
+/* PIECE and ROWS are constants after inlining, so that each piece is one move. */
+static inline __attribute__((always_inline)) void pack_nibbles(const uint8_t *const source[ROWS_MAX], unsigned rows,
+							       uint8_t *out)
+{
+	size_t piece = 64 / rows;
+	for (size_t at = 16; at < Q4K_BLOCK_BYTES; at += piece)
+		for (unsigned r = 0; r < rows; r++, out += piece)
+			memcpy(out, source[r] + at, piece);
+}
+
+static inline __attribute__((always_inline)) void unpack_nibbles(const uint8_t *packed, unsigned rows, unsigned row,
+								 uint8_t *out)
+{
+	size_t piece = 64 / rows;
+	for (size_t at = 0; at < NIBBLE_BYTES; at += piece)
+		memcpy(out + at, packed + at * rows + row * piece, piece);
+}
+
+static void pack_block(enum tcb_layout layout, const uint8_t *const source[ROWS_MAX], uint8_t *out)
+{
+	unsigned rows = layouts[layout].rows, words = layouts[layout].wide ? 4 : 3;
+	uint8_t *scales = out + 4 * rows;
+	for (unsigned r = 0; r < rows; r++) {
+		memcpy(out + 2 * r, source[r], 2);
+		memcpy(out + 2 * rows + 2 * r, source[r] + 2, 2);
+		uint8_t bytes[16];
+		if (layouts[layout].wide)
+			tcb_k_scales(source[r] + 4, bytes, bytes + 8);
+		else
+			memcpy(bytes, source[r] + 4, SCALE_BYTES);
+		for (unsigned w = 0; w < words; w++)
+			memcpy(scales + 4 * (w * rows + r), bytes + 4 * w, 4);
+	}
+	uint8_t *nibbles = scales + 4 * words * rows;
+	if (rows == 4)
+		pack_nibbles(source, 4, nibbles);
+	else if (rows == 8)
+		pack_nibbles(source, 8, nibbles);
+	else
+		pack_nibbles(source, 16, nibbles);
+}
+
+static void unpack_row(enum tcb_layout layout, const uint8_t *packed, unsigned r, uint8_t *out)
+{
+	unsigned rows = layouts[layout].rows, words = layouts[layout].wide ? 4 : 3;
+	const uint8_t *scales = packed + 4 * rows;
+	uint8_t bytes[16];
+	memcpy(out, packed + 2 * r, 2);
+	memcpy(out + 2, packed + 2 * rows + 2 * r, 2);
+	for (unsigned w = 0; w < words; w++)
+		memcpy(bytes + 4 * w, scales + 4 * (w * rows + r), 4);
+	if (layouts[layout].wide)
+		narrow_scales(bytes, bytes + 8, out + 4);
+	else
+		memcpy(out + 4, bytes, SCALE_BYTES);
+	const uint8_t *nibbles = scales + 4 * words * rows;
+	if (rows == 4)
+		unpack_nibbles(nibbles, 4, r, out + 16);
+	else if (rows == 8)
+		unpack_nibbles(nibbles, 8, r, out + 16);
+	else
+		unpack_nibbles(nibbles, 16, r, out + 16);
+}
+
+void q4k_pack(enum tcb_layout layout, size_t n, size_t k, const void *weights, void *packed)
+{
+	static const uint8_t zeros[Q4K_BLOCK_BYTES];
+	size_t rows = q4k_layout_rows(layout), blocks = k / Q4K_BLOCK_VALUES;
+	size_t row_bytes = blocks * Q4K_BLOCK_BYTES, group_block = q4k_layout_block_bytes(layout);
+	const uint8_t *in = weights;
+	uint8_t *out = packed;
+	assert(rows > 1 && k % Q4K_BLOCK_VALUES == 0);
+	for (size_t first = 0; first < n; first += rows)
+		for (size_t b = 0; b < blocks; b++, out += group_block) {
+			const uint8_t *source[ROWS_MAX];
+			for (size_t r = 0; r < rows; r++)
+				source[r] = first + r < n ? in + (first + r) * row_bytes + b * Q4K_BLOCK_BYTES : zeros;
+			pack_block(layout, source, out);
+		}
+}
+
+void q4k_unpack(enum tcb_layout layout, size_t n, size_t k, const void *packed, void *weights)
+{
+	size_t rows = q4k_layout_rows(layout), blocks = k / Q4K_BLOCK_VALUES;
+	size_t group_block = q4k_layout_block_bytes(layout);
+	const uint8_t *in = packed;
+	uint8_t *out = weights;
+	assert(rows > 1 && k % Q4K_BLOCK_VALUES == 0);
+	for (size_t row = 0; row < n; row++)
+		for (size_t b = 0; b < blocks; b++, out += Q4K_BLOCK_BYTES)
+			unpack_row(layout, in + (row / rows * blocks + b) * group_block, (unsigned)(row % rows), out);
+}
