@@ -14,13 +14,17 @@
 #include "base/trial.h"
 
 /* cpu_device.c */
+enum { TCB_CPUS_MAX = 1024 };
 struct tcb_cpu {
 	struct tcb_device device;
-	unsigned cpu_count; /* == device.target.threads */
-	int cpus[1024];     /* OS processor numbers, one per physical core first */
+	unsigned cpu_count;     /* == device.target.threads */
+	int cpus[TCB_CPUS_MAX]; /* OS processor numbers, one per physical core first, powerful cores first */
 };
-/* NAME: "cpu" or "cpu:FAMILY".  THREADS 0: the physical cores this process may use.  TCB_E_USAGE if more threads
- * are asked for than there are processors. */
+/*
+ * NAME: "cpu" or "cpu:FAMILY".  THREADS 0: the physical cores that control groups and the calling thread's affinity
+ * allow, or as many as the control groups' quota grants; so call it before a pool pins the calling thread.
+ * TCB_E_USAGE if more threads are asked for than there are processors.
+ */
 enum tcb_status tcb_cpu_open(const char *name, unsigned threads, struct tcb_cpu *out, struct tcb_error *err);
 
 /* bandwidth.c: nanoseconds that the best of several read loops takes, so that a "percent of the limit" is honest. */

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * In: a device name and a thread count.  Out: this host's identity (CPUID,
+ * through base/cpu_identity.h) and the processors to pin to (hwloc).
+ * Processors are allowed if control groups and the calling thread's affinity
+ * (taskset) both allow them.
+ */
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cpu_identity.h"
+#include "device/cpu_topology.h"
+#include "device/device.h"
+
+static enum tcb_status load_topology(hwloc_topology_t *out, struct tcb_error *err)
+{
+	/* Only processors and caches are read, and those need no plugin; on some systems the plugins bring OpenCL
+	 * and X libraries into the process. */
+	setenv("HWLOC_PLUGINS_PATH", "", 0);
+	if (hwloc_topology_init(out) != 0)
+		return tcb_fail(err, TCB_E_NOMEM, "no memory for the processor topology");
+	/* Disallowed cores are kept: they are part of the machine's description. */
+	hwloc_topology_set_flags(*out, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
+	if (hwloc_topology_load(*out) != 0) {
+		int reason = errno;
+		hwloc_topology_destroy(*out);
+		return tcb_fail(err, TCB_E_FAILED, "hwloc cannot read this machine's topology: %s", strerror(reason));
+	}
+	if (!hwloc_topology_is_thissystem(*out)) {
+		hwloc_topology_destroy(*out);
+		return tcb_fail(err, TCB_E_USAGE,
+				"an HWLOC_ variable in the environment describes another machine; unset HWLOC_XMLFILE "
+				"and HWLOC_SYNTHETIC to use this one");
+	}
+	return TCB_OK;
+}
+
+/* The order of those processors that control groups and affinity allow. */
+static enum tcb_status order_allowed(hwloc_topology_t topology, struct tcb_cpu_order *out, struct tcb_error *err)
+{
+	hwloc_const_cpuset_t granted = hwloc_topology_get_allowed_cpuset(topology);
+	hwloc_bitmap_t allowed = hwloc_bitmap_alloc();
+	if (!allowed)
+		return tcb_fail(err, TCB_E_NOMEM, "no memory for a set of processors");
+	if (hwloc_get_cpubind(topology, allowed, HWLOC_CPUBIND_THREAD) == 0)
+		hwloc_bitmap_and(allowed, allowed, granted);
+	else
+		hwloc_bitmap_copy(allowed, granted);
+	tcb_cpu_order(topology, allowed, out);
+	hwloc_bitmap_free(allowed);
+	if (out->cpu_count == 0)
+		return tcb_fail(err, TCB_E_FAILED, "this process may use no processor that hwloc knows of");
+	return TCB_OK;
+}
+
+static unsigned default_threads(const struct tcb_cpu_order *order)
+{
+	unsigned limit = tcb_cgroup_cpu_limit("/proc/self/cgroup", "/sys/fs/cgroup");
+	return limit && limit < order->allowed_core_count ? limit : order->allowed_core_count;
+}
+
+/* CPUID's cache sizes are part of the key and stay; hwloc's stand in where CPUID tells none. */
+static void fill_caches(struct tcb_target *target, const struct tcb_cpu_order *order)
+{
+	if (!target->line_bytes)
+		target->line_bytes = order->line_bytes;
+	if (!target->l1d_bytes)
+		target->l1d_bytes = order->l1d_bytes;
+	if (!target->l2_bytes)
+		target->l2_bytes = order->l2_bytes;
+	if (!target->llc_bytes)
+		target->llc_bytes = order->llc_bytes;
+}
+
+enum tcb_status tcb_cpu_open(const char *name, unsigned threads, struct tcb_cpu *out, struct tcb_error *err)
+{
+	struct tcb_cpu_order order;
+	struct tcb_device device;
+	hwloc_topology_t topology;
+
+	TCB_TRY(tcb_cpu_identify(name, threads, &device, err));
+	TCB_TRY(load_topology(&topology, err));
+	enum tcb_status status = order_allowed(topology, &order, err);
+	hwloc_topology_destroy(topology);
+	if (status != TCB_OK)
+		return status;
+	if (threads == 0)
+		threads = default_threads(&order);
+	if (threads > order.cpu_count)
+		return tcb_fail(err, TCB_E_USAGE,
+				"%u threads asked for, but this process may use %u processors (%u cores); "
+				"use --threads %u or fewer",
+				threads, order.cpu_count, order.allowed_core_count, order.cpu_count);
+	fill_caches(&device.target, &order);
+	device.target.threads = threads;
+	device.cores = order.core_count;
+	device.clock_khz = order.clock_khz;
+	out->device = device;
+	out->cpu_count = threads;
+	memcpy(out->cpus, order.cpus, sizeof out->cpus);
+	return TCB_OK;
+}
