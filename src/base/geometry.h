@@ -41,7 +41,8 @@ struct tcb_tile {
 	X(VEC, "vec", NUMBER, "bytes in a vector access")                                  \
 	X(STAGES, "stages", NUMBER, "cp.async pipeline stages")                            \
 	X(SPLITK, "splitk", NUMBER, "slices of the reduction")                             \
-	X(SWIZZLE, "swizzle", SWIZZLE, "shared-memory address map")
+	X(SWIZZLE, "swizzle", SWIZZLE, "shared-memory address map")                        \
+	X(STREAM, "stream", NUMBER, "1: results are stored past the caches, 0: through them")
 
 #define TCB_ISA_LIST(X)             \
 	X(SCALAR, "scalar")         \
