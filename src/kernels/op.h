@@ -99,8 +99,8 @@ struct tcb_footprint {
 	size_t grid[3];                                       /* H11 */
 	unsigned barriers;                                    /* H11 */
 	enum tcb_swizzle swizzle; /* H12, with the pitch and rows of the tile in 4-byte words */
-	size_t swizzle_pitch, swizzle_rows, swizzle_granule;
-	size_t level_bytes[TCB_LEVEL_COUNT]; /* S5: A + B + C tile at each level */
+	size_t swizzle_pitch, swizzle_rows, swizzle_granule; /* granule in bytes: what stays together */
+	size_t level_bytes[TCB_LEVEL_COUNT];                 /* S5: A + B + C tile at each level */
 };
 
 struct tcb_op {
@@ -135,6 +135,7 @@ struct tcb_op {
 	/* SPEC section 4's standard geometry, legal for PROBLEM and TARGET. */
 	void (*default_geometry)(const struct tcb_problem *problem, const struct tcb_target *target,
 				 struct tcb_geometry *out);
+	/* Called for any geometry for which H1 and H2 hold, buildable or not. */
 	void (*footprint)(const struct tcb_problem *problem, const struct tcb_target *target,
 			  const struct tcb_geometry *geometry, struct tcb_footprint *out);
 

@@ -1,0 +1,530 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The constraints of SPEC section 2: a candidate comes in, the first violated
+ * constraint and its reason go out.  One function per row of the table at the
+ * end; constraint_fix.c finds the nearest legal change.
+ */
+#include "kernels/constraint.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+	KIB = 1024,
+	SHARED_STATIC_MAX = 48 * KIB, /* what a kernel may declare without opting in (CUDA C programming guide) */
+	SHARED_WORDS_MAX = 1 << 16,   /* 256 KiB in 4-byte words: more than any device has */
+	BLOCK_THREADS_MAX = 1024,
+	BARRIERS_MAX = 16,
+	GRID_YZ_MAX = 65535,
+	FMA_CHAINS = 8, /* S7: latency 4 x 2 ports on today's x86 */
+};
+#define GRID_X_MAX ((size_t)0x7fffffff)
+
+static int reject(char why[TCB_WHY_MAX], const char *format, ...) __attribute__((format(printf, 2, 3)));
+static int reject(char why[TCB_WHY_MAX], const char *format, ...)
+{
+	if (why) {
+		va_list args;
+		va_start(args, format);
+		vsnprintf(why, TCB_WHY_MAX, format, args);
+		va_end(args);
+	}
+	return -1;
+}
+
+/* Fields. */
+
+static const char dim_names[3] = { 'm', 'n', 'k' };
+
+static size_t *tile_dim(struct tcb_geometry *geometry, int level, int dim)
+{
+	struct tcb_tile *tile = &geometry->tile[level];
+	return dim == 0 ? &tile->m : dim == 1 ? &tile->n : &tile->k;
+}
+
+static size_t get_dim(const struct tcb_geometry *geometry, int level, int dim)
+{
+	const struct tcb_tile *tile = &geometry->tile[level];
+	return dim == 0 ? tile->m : dim == 1 ? tile->n : tile->k;
+}
+
+/* The problem's own dimension; 1 for the k of a row op. */
+static size_t shape_dim(const struct tcb_shape *shape, int dim)
+{
+	return dim == 0 ? shape->m : dim == 1 ? shape->n : shape->k ? shape->k : 1;
+}
+
+uint32_t tcb_field_bit(struct tcb_field field)
+{
+	unsigned bit = field.kind == TCB_AXIS_KNOB ? 3u * TCB_LEVEL_COUNT + (unsigned)field.which
+						   : 3u * (unsigned)field.which + (unsigned)field.kind;
+	return UINT32_C(1) << bit;
+}
+
+struct tcb_field tcb_field_at(unsigned bit_number)
+{
+	if (bit_number >= 3u * TCB_LEVEL_COUNT)
+		return (struct tcb_field){ TCB_AXIS_KNOB, (int)(bit_number - 3u * TCB_LEVEL_COUNT) };
+	return (struct tcb_field){ (enum tcb_axis_kind)(bit_number % 3), (int)(bit_number / 3) };
+}
+
+int64_t tcb_field_get(struct tcb_field field, const struct tcb_geometry *geometry)
+{
+	if (field.kind == TCB_AXIS_KNOB)
+		return geometry->knob[field.which];
+	return (int64_t)get_dim(geometry, field.which, (int)field.kind);
+}
+
+void tcb_field_set(struct tcb_field field, int64_t value, struct tcb_geometry *geometry)
+{
+	if (field.kind == TCB_AXIS_KNOB)
+		geometry->knob[field.which] = (int32_t)value;
+	else
+		*tile_dim(geometry, field.which, (int)field.kind) = (size_t)value;
+}
+
+static int is_power_of_two(size_t value)
+{
+	return value && (value & (value - 1)) == 0;
+}
+
+static size_t power_of_two_above(size_t value)
+{
+	size_t power = 1;
+	while (power < value && power <= SIZE_MAX / 2)
+		power *= 2;
+	return power;
+}
+
+static size_t div_up(size_t a, size_t b)
+{
+	return a / b + (a % b != 0);
+}
+
+/* Hard constraints. */
+
+static int volume(size_t m, size_t n, size_t k, size_t *out)
+{
+	return tcb_mul_size(m, n, out) || tcb_mul_size(*out, k, out) ? -1 : 0;
+}
+
+static int check_positive(const struct tcb_candidate *c, char *why)
+{
+	static const enum tcb_knob counts[] = { TCB_KNOB_THREADS, TCB_KNOB_UNROLL, TCB_KNOB_WARPS,
+						TCB_KNOB_VEC,     TCB_KNOB_STAGES, TCB_KNOB_SPLITK };
+	const struct tcb_shape *shape = &c->problem->shape;
+	size_t product;
+	for (int level = 0; level < TCB_LEVEL_COUNT; level++) {
+		for (int dim = 0; dim < 3; dim++) {
+			if (get_dim(c->geometry, level, dim) == 0)
+				return reject(why, "%s.%c=0, but every dimension must be at least 1",
+					      tcb_level_text((enum tcb_level)level), dim_names[dim]);
+		}
+		const struct tcb_tile *tile = &c->geometry->tile[level];
+		if (volume(tile->m, tile->n, tile->k, &product))
+			return reject(why, "%s=%zux%zux%zu has more elements than can be counted",
+				      tcb_level_text((enum tcb_level)level), tile->m, tile->n, tile->k);
+	}
+	if (shape->m == 0 || shape->n == 0 || volume(shape->m, shape->n, shape_dim(shape, 2), &product))
+		return reject(why, "the shape %zux%zux%zu has no elements, or more than can be counted", shape->m,
+			      shape->n, shape->k);
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+		int32_t value = c->geometry->knob[counts[i]];
+		if (value != TCB_KNOB_UNSET && value < 1)
+			return reject(why, "%s=%d must be at least 1", tcb_knob_key(counts[i]), value);
+	}
+	for (int knob = 0; knob < TCB_KNOB_COUNT; knob++) {
+		int32_t value = c->geometry->knob[knob];
+		int is_word = tcb_knob_word((enum tcb_knob)knob, 0) != NULL;
+		if (value == TCB_KNOB_UNSET)
+			continue;
+		if (value < 0 || (is_word && !tcb_knob_word((enum tcb_knob)knob, value)))
+			return reject(why, "%s has no value %d", tcb_knob_key((enum tcb_knob)knob), value);
+	}
+	return 0;
+}
+
+/*
+ * The problem itself is not divided but cut (SPEC's index map), so the level above macro only bounds it: no tile is
+ * larger than the problem rounded up to a power of two, unless the micro tile is.
+ */
+static int check_nesting(const struct tcb_candidate *c, char *why)
+{
+	for (int dim = 0; dim < 3; dim++) {
+		size_t bound = power_of_two_above(shape_dim(&c->problem->shape, dim));
+		size_t micro = get_dim(c->geometry, TCB_MICRO, dim);
+		if (bound < micro)
+			bound = micro;
+		for (int level = TCB_MACRO; level < TCB_LEVEL_COUNT; level++) {
+			size_t value = get_dim(c->geometry, level, dim);
+			if (value == 0) /* H1 says so */
+				continue;
+			if (dim == 2 && c->problem->shape.k == 0 && value != 1)
+				return reject(why, "%s.k=%zu, but %s has no k dimension, so it must be 1",
+					      tcb_level_text((enum tcb_level)level), value, c->problem->op);
+			if (level == TCB_MACRO) {
+				if (value > bound)
+					return reject(why, "macro.%c=%zu is larger than the problem's %zu needs",
+						      dim_names[dim], value, shape_dim(&c->problem->shape, dim));
+				continue;
+			}
+			size_t above = get_dim(c->geometry, level - 1, dim);
+			if (above % value)
+				return reject(why, "%s.%c=%zu does not divide %s.%c=%zu",
+					      tcb_level_text((enum tcb_level)level), dim_names[dim], value,
+					      tcb_level_text((enum tcb_level)(level - 1)), dim_names[dim], above);
+		}
+	}
+	return 0;
+}
+
+static int check_alignment(const struct tcb_candidate *c, char *why)
+{
+	const struct tcb_footprint *f = &c->footprint;
+	size_t alignment = f->alignment_bytes;
+	if (!alignment)
+		return 0;
+	if (!is_power_of_two(alignment) || alignment < f->element_bytes)
+		return reject(why, "an alignment of %zu bytes; it must be a power of two of at least %zu", alignment,
+			      power_of_two_above(f->element_bytes));
+	if (f->base_bytes % alignment)
+		return reject(why, "the packed base is aligned to %zu bytes, %zu are needed", f->base_bytes, alignment);
+	if (f->leading_bytes % alignment)
+		return reject(why, "the leading dimension of %zu bytes is no multiple of the alignment, %zu",
+			      f->leading_bytes, alignment);
+	return 0;
+}
+
+static int check_superblock(const struct tcb_candidate *c, char *why)
+{
+	const struct tcb_footprint *f = &c->footprint;
+	size_t k = c->problem->shape.k;
+	if (f->k_multiple) {
+		if (k % f->k_multiple)
+			return reject(why, "K=%zu is no multiple of the block of %zu values; K=%zu would be", k,
+				      f->k_multiple, div_up(k, f->k_multiple) * f->k_multiple);
+		int32_t slices = c->geometry->knob[TCB_KNOB_SPLITK];
+		if (slices > 1 && (k / f->k_multiple) % (size_t)slices)
+			return reject(why, "splitk=%d does not cut K=%zu at multiples of %zu", slices, k,
+				      f->k_multiple);
+		if (c->geometry->tile[TCB_MACRO].k % f->k_multiple)
+			return reject(why, "macro.k=%zu is no multiple of the block of %zu values",
+				      c->geometry->tile[TCB_MACRO].k, f->k_multiple);
+	}
+	for (int level = TCB_MIDI; f->k_step_multiple && level < TCB_LEVEL_COUNT; level++) {
+		size_t step = c->geometry->tile[level].k;
+		if (step % f->k_step_multiple)
+			return reject(why, "%s.k=%zu is no multiple of %zu", tcb_level_text((enum tcb_level)level),
+				      step, f->k_step_multiple);
+	}
+	return 0;
+}
+
+size_t tcb_shared_limit(const struct tcb_target *target)
+{
+	/* SPEC H5; a capability that is not listed gets what every device has. */
+	static const struct {
+		unsigned capability;
+		size_t kib;
+	} rows[] = { { 75, 64 }, { 80, 163 }, { 86, 99 }, { 89, 99 }, { 90, 227 }, { 100, 227 } };
+	if (target->kind != TCB_TARGET_CUDA)
+		return 0;
+	if (target->shared_optin_bytes)
+		return target->shared_optin_bytes;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (rows[i].capability == target->capability)
+			return rows[i].kib * KIB;
+	}
+	return SHARED_STATIC_MAX;
+}
+
+static int check_shared(const struct tcb_candidate *c, char *why)
+{
+	size_t bytes = c->footprint.shared_bytes;
+	if (c->target->kind != TCB_TARGET_CUDA || !bytes)
+		return 0;
+	size_t limit = tcb_shared_limit(c->target);
+	if (bytes > limit)
+		return reject(why, "%zu bytes of shared memory, but sm_%u has %zu", bytes, c->target->capability,
+			      limit);
+	if (bytes > SHARED_STATIC_MAX && !c->footprint.shared_dynamic)
+		return reject(why, "%zu bytes of static shared memory; above %d it must be dynamic", bytes,
+			      SHARED_STATIC_MAX);
+	return 0;
+}
+
+static int check_threads(const struct tcb_candidate *c, char *why)
+{
+	if (c->target->kind == TCB_TARGET_CPU) {
+		int32_t threads = c->geometry->knob[TCB_KNOB_THREADS];
+		if (threads != TCB_KNOB_UNSET && threads > (int32_t)c->target->threads)
+			return reject(why, "threads=%d, but the device gives %u", threads, c->target->threads);
+		return 0;
+	}
+	unsigned threads = c->footprint.block_threads;
+	unsigned warp = c->target->warp_threads ? c->target->warp_threads : 32;
+	unsigned most = c->target->block_threads_max ? c->target->block_threads_max : BLOCK_THREADS_MAX;
+	if (most > BLOCK_THREADS_MAX)
+		most = BLOCK_THREADS_MAX;
+	if (threads % warp)
+		return reject(why, "%u threads in a block are no multiple of the warp of %u", threads, warp);
+	if (threads > most)
+		return reject(why, "%u threads in a block, but %u are the most", threads, most);
+	return 0;
+}
+
+/* Vector registers of an instruction family; 0: not a CPU family. */
+static unsigned vector_registers(int32_t isa)
+{
+	static const unsigned char registers[TCB_ISA_COUNT] = {
+		[TCB_ISA_SCALAR] = 16,     [TCB_ISA_AVX2] = 16, [TCB_ISA_AVX512] = 32,
+		[TCB_ISA_AVX512VNNI] = 32, [TCB_ISA_AMX] = 32,  [TCB_ISA_NEON] = 32,
+	};
+	return isa >= 0 && isa < TCB_ISA_COUNT ? registers[isa] : 0;
+}
+
+static int check_cpu_registers(const struct tcb_candidate *c, char *why)
+{
+	int32_t isa = c->geometry->knob[TCB_KNOB_ISA];
+	unsigned have = vector_registers(isa);
+	if (c->target->kind != TCB_TARGET_CPU || !have || c->footprint.vector_registers <= have)
+		return 0;
+	return reject(why, "the micro tile needs %u vector registers, but %s has %u", c->footprint.vector_registers,
+		      tcb_isa_text((enum tcb_isa)isa), have);
+}
+
+static int check_grid(const struct tcb_candidate *c, char *why)
+{
+	const size_t *grid = c->footprint.grid;
+	if (grid[0] > GRID_X_MAX)
+		return reject(why, "%zu blocks along x, but %zu are the most", grid[0], GRID_X_MAX);
+	for (int dim = 1; dim < 3; dim++) {
+		if (grid[dim] > GRID_YZ_MAX)
+			return reject(why, "%zu blocks along %c, but %d are the most", grid[dim], dim == 1 ? 'y' : 'z',
+				      GRID_YZ_MAX);
+	}
+	if (c->footprint.barriers > BARRIERS_MAX)
+		return reject(why, "%u barriers, but their ids end at %d", c->footprint.barriers, BARRIERS_MAX - 1);
+	return 0;
+}
+
+/* Where word C of row R of a tile goes (SPEC section 2, forms of the swizzle); PAD_WORDS: what "pad" adds to a row. */
+static size_t swizzled(enum tcb_swizzle form, size_t pitch, size_t pad_words, size_t r, size_t c)
+{
+	size_t i = r * pitch + c;
+	switch (form) {
+	case TCB_SWIZZLE_PAD:
+		return r * (pitch + pad_words) + c;
+	case TCB_SWIZZLE_XOR:
+		return r * pitch + (c ^ (r & 31));
+	case TCB_SWIZZLE_CHUNK:
+		return r * pitch + ((c / 4 ^ (r & 7)) * 4 + c % 4);
+	case TCB_SWIZZLE_SEED:
+		return i ^ (i >> 5);
+	default:
+		return i;
+	}
+}
+
+/* By enumeration: every word lands inside the tile, no two on the same word, and granules stay whole and aligned. */
+static int check_swizzle(const struct tcb_candidate *c, char *why)
+{
+	const struct tcb_footprint *f = &c->footprint;
+	size_t pitch = f->swizzle_pitch, rows = f->swizzle_rows, words;
+	if (!pitch || !rows)
+		return 0;
+	const char *form = tcb_knob_word(TCB_KNOB_SWIZZLE, (int32_t)f->swizzle);
+	if (f->swizzle_granule < f->vector_bytes)
+		return reject(why, "swizzle=%s keeps %zu bytes together, but accesses are %zu bytes wide", form,
+			      f->swizzle_granule, f->vector_bytes);
+	size_t granule = f->swizzle_granule < 4 ? 1 : f->swizzle_granule / 4;
+	size_t pad_words = f->swizzle == TCB_SWIZZLE_PAD ? granule : 0;
+	if (tcb_add_size(pitch, pad_words, &words) || tcb_mul_size(words, rows, &words) || words > SHARED_WORDS_MAX)
+		return reject(why, "a tile of %zu rows of %zu words is larger than any shared memory", rows, pitch);
+	if (pitch % granule)
+		return reject(why, "rows of %zu words are no multiple of the granule of %zu bytes", pitch, 4 * granule);
+	uint64_t taken[SHARED_WORDS_MAX / 64] = { 0 };
+	for (size_t r = 0; r < rows; r++) {
+		size_t first = 0;
+		for (size_t col = 0; col < pitch; col++) {
+			size_t to = swizzled(f->swizzle, pitch, pad_words, r, col);
+			if (to >= words)
+				return reject(why, "swizzle=%s leaves the tile of %zu rows of %zu words", form, rows,
+					      pitch);
+			if ((taken[to / 64] >> (to % 64)) & 1u)
+				return reject(why, "swizzle=%s is no bijection on %zu rows of %zu words", form, rows,
+					      pitch);
+			taken[to / 64] |= UINT64_C(1) << (to % 64);
+			if (col % granule == 0)
+				first = to;
+			if (first % granule || to != first + col % granule)
+				return reject(why, "swizzle=%s breaks granules of %zu bytes", form, 4 * granule);
+		}
+	}
+	return 0;
+}
+
+static int check_vector(const struct tcb_candidate *c, char *why)
+{
+	const struct tcb_footprint *f = &c->footprint;
+	if (!f->vector_bytes)
+		return 0;
+	const struct {
+		const char *what;
+		size_t bytes;
+	} parts[] = { { "base alignment", f->base_bytes },
+		      { "leading dimension", f->leading_bytes },
+		      { "tile offset", f->tile_offset_bytes } };
+	size_t together = 0;
+	for (size_t i = 0; i < 3; i++)
+		together |= parts[i].bytes;
+	for (size_t i = 0; i < 3; i++) {
+		if (parts[i].bytes % f->vector_bytes)
+			return reject(why, "the %s of %zu bytes is no multiple of the vector of %zu; %zu would do",
+				      parts[i].what, parts[i].bytes, f->vector_bytes, together & (~together + 1));
+	}
+	return 0;
+}
+
+static int check_power_of_two(const struct tcb_candidate *c, char *why)
+{
+	if (c->any_size)
+		return 0;
+	for (int level = 0; level < TCB_LEVEL_COUNT; level++) {
+		for (int dim = 0; dim < 3; dim++) {
+			size_t value = get_dim(c->geometry, level, dim);
+			if (is_power_of_two(value) || value == shape_dim(&c->problem->shape, dim))
+				continue;
+			return reject(why, "%s.%c=%zu is no power of two nor the problem's %zu (--any-size lifts this)",
+				      tcb_level_text((enum tcb_level)level), dim_names[dim], value,
+				      shape_dim(&c->problem->shape, dim));
+		}
+	}
+	return 0;
+}
+
+static int check_variant(const struct tcb_candidate *c, char *why)
+{
+	if (c->target->kind != TCB_TARGET_CPU)
+		return 0;
+	const struct tcb_geometry *g = c->geometry;
+	int32_t isa = g->knob[TCB_KNOB_ISA];
+	if (isa == TCB_KNOB_UNSET)
+		return reject(why, "isa is not set");
+	if (isa < 0 || isa >= TCB_ISA_COUNT || !tcb_target_has(c->target, (enum tcb_isa)isa))
+		return reject(why, "the device has no %s", tcb_knob_word(TCB_KNOB_ISA, isa));
+	if (tcb_variant_find(c->op, c->problem->contract, g))
+		return 0;
+	int32_t layout = g->knob[TCB_KNOB_LAYOUT], unroll = g->knob[TCB_KNOB_UNROLL];
+	return reject(
+		why, "no %s kernel of contract %s was built for isa=%s, layout %s, unroll %d, micro.m=%zu, micro.n=%zu",
+		c->op->name, tcb_contract_text(c->problem->contract), tcb_isa_text((enum tcb_isa)isa),
+		layout == TCB_KNOB_UNSET ? "native" : tcb_knob_word(TCB_KNOB_LAYOUT, layout),
+		unroll == TCB_KNOB_UNSET ? 1 : unroll, g->tile[TCB_MICRO].m, g->tile[TCB_MICRO].n);
+}
+
+static int check_idle_knob(const struct tcb_candidate *c, char *why)
+{
+	const int32_t *knob = c->geometry->knob;
+	if (knob[TCB_KNOB_PREFETCH] == 0 && knob[TCB_KNOB_HINT] > 0)
+		return reject(why, "hint=%s has no effect with prefetch=0, so it must be %s",
+			      tcb_knob_word(TCB_KNOB_HINT, knob[TCB_KNOB_HINT]), tcb_knob_word(TCB_KNOB_HINT, 0));
+	if (knob[TCB_KNOB_THREADS] == 1 && knob[TCB_KNOB_SCHED] > 0)
+		return reject(why, "sched=%s has no effect with threads=1, so it must be %s",
+			      tcb_knob_word(TCB_KNOB_SCHED, knob[TCB_KNOB_SCHED]), tcb_knob_word(TCB_KNOB_SCHED, 0));
+	return 0;
+}
+
+static int check_plan(const struct tcb_candidate *c, char *why)
+{
+	if (c->target->kind != TCB_TARGET_CPU)
+		return 0;
+	struct tcb_plan plan;
+	struct tcb_error err;
+	if (c->op->plan(c->problem, c->geometry, &plan, why ? &err : NULL) == TCB_OK)
+		return 0;
+	return reject(why, "%.180s", why ? err.message : "");
+}
+
+#define VARIANT_READS \
+	(TCB_FIELD_MICRO_M | TCB_FIELD_MICRO_N | TCB_FIELD_KNOB(ISA) | TCB_FIELD_KNOB(LAYOUT) | TCB_FIELD_KNOB(UNROLL))
+#define IDLE_READS (TCB_FIELD_KNOB(PREFETCH) | TCB_FIELD_KNOB(HINT) | TCB_FIELD_KNOB(THREADS) | TCB_FIELD_KNOB(SCHED))
+
+enum { FOOTPRINT_FROM = 2 }; /* rows before this one do without: a footprint may divide by what H1 and H2 make sane */
+static const struct tcb_constraint constraints[] = {
+	{ "H1", "positive", 0, check_positive },
+	{ "H2", "nesting", TCB_FIELD_TILES, check_nesting },
+	{ "H3", "alignment", 0, check_alignment },
+	{ "H4", "superblock", 0, check_superblock },
+	{ "H5", "shared memory", 0, check_shared },
+	{ "H6", "threads", 0, check_threads },
+	{ "H9", "CPU registers", 0, check_cpu_registers },
+	{ "H11", "grid", 0, check_grid },
+	{ "H12", "swizzle", 0, check_swizzle },
+	{ "H13", "vector access", 0, check_vector },
+	{ "H15", "power of two", TCB_FIELD_TILES, check_power_of_two },
+	{ "V1", "variant", VARIANT_READS, check_variant },
+	{ "V2", "idle knob", IDLE_READS, check_idle_knob },
+	{ "V3", "plan", 0, check_plan },
+};
+
+const struct tcb_constraint *tcb_constraints(size_t *count_out)
+{
+	*count_out = sizeof(constraints) / sizeof(constraints[0]);
+	return constraints;
+}
+
+const struct tcb_constraint *tcb_constraint_violated(const struct tcb_op *op, const struct tcb_problem *problem,
+						     const struct tcb_target *target,
+						     const struct tcb_geometry *geometry, int any_size,
+						     char why[TCB_WHY_MAX])
+{
+	struct tcb_candidate candidate = { op, problem, target, geometry, { 0 }, any_size };
+	char reason[TCB_WHY_MAX], fix[TCB_WHY_MAX];
+	for (size_t i = 0; i < sizeof(constraints) / sizeof(constraints[0]); i++) {
+		const struct tcb_constraint *row = &constraints[i];
+		if (i == FOOTPRINT_FROM)
+			op->footprint(problem, target, geometry, &candidate.footprint);
+		if (row->check(&candidate, why ? reason : NULL) == 0)
+			continue;
+		if (why) {
+			struct tcb_geometry fixed;
+			int length = snprintf(why, TCB_WHY_MAX, "%s %s: %.180s", row->id, row->title, reason);
+			if (tcb_constraint_fix(&candidate, row->reads, &fixed, fix) == 0)
+				snprintf(why + length, TCB_WHY_MAX - (size_t)length, "; nearest legal: %s", fix);
+			else
+				snprintf(why + length, TCB_WHY_MAX - (size_t)length,
+					 "; no small change is legal, start from the default geometry");
+		}
+		return row;
+	}
+	return NULL;
+}
+
+/* Soft constraints. */
+
+static size_t round_up(size_t value, size_t step)
+{
+	return div_up(value, step) * step;
+}
+
+void tcb_constraint_soft(const struct tcb_op *op, const struct tcb_problem *problem, const struct tcb_target *target,
+			 const struct tcb_geometry *geometry, struct tcb_soft *out)
+{
+	const struct tcb_shape *shape = &problem->shape;
+	/* A CPU pads to register tiles, a GPU to whole blocks. */
+	const struct tcb_tile *tile = &geometry->tile[target->kind == TCB_TARGET_CPU ? TCB_MICRO : TCB_MIDI];
+	const size_t cache[TCB_LEVEL_COUNT] = { target->llc_bytes, target->l2_bytes, target->l1d_bytes };
+	struct tcb_footprint footprint = { 0 };
+	op->footprint(problem, target, geometry, &footprint);
+
+	double used = (double)shape->m * (double)shape->n * (double)shape_dim(shape, 2);
+	double padded = (double)round_up(shape->m, tile->m) * (double)round_up(shape->n, tile->n) *
+			(double)round_up(shape_dim(shape, 2), tile->k);
+	out->padding_waste = 1 - used / padded;
+	for (int level = 0; level < TCB_LEVEL_COUNT; level++)
+		out->cache_fraction[level] =
+			cache[level] ? (double)footprint.level_bytes[level] / (double)cache[level] : 0;
+	out->accumulator_fraction = (double)footprint.accumulators / FMA_CHAINS;
+}

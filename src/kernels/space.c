@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Enumerates a search space: the op's axes come in, the legal geometries in
+ * axis order go out.
+ *
+ * Depth first, one axis a level.  A constraint that reads only some fields is
+ * checked as soon as the last of its fields is set, so that nesting and missing
+ * variants cut whole subtrees; the others are checked at the leaves.  Fields
+ * without an axis keep the value of the op's default geometry.
+ */
+#include "kernels/space.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIRST_CAPACITY = 1024, CONSTRAINTS_MAX = 32 };
+#define RAW_MAX (UINT64_C(1) << 32)
+
+struct walk {
+	struct tcb_candidate candidate;
+	struct tcb_geometry geometry;
+	struct tcb_space *space;
+	size_t capacity;
+	/* Constraints to check once axis I is set. */
+	struct {
+		size_t count;
+		const struct tcb_constraint *row[CONSTRAINTS_MAX];
+	} at[TCB_AXES_MAX];
+};
+
+static struct tcb_field axis_field(const struct tcb_axis *axis)
+{
+	return (struct tcb_field){ axis->kind, axis->which };
+}
+
+/* Keeps the first of equal values. */
+static void drop_repeated_values(struct tcb_axis *axis)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < axis->count; i++) {
+		size_t j = 0;
+		while (j < kept && axis->values[j] != axis->values[i])
+			j++;
+		if (j == kept)
+			axis->values[kept++] = axis->values[i];
+	}
+	axis->count = kept;
+}
+
+static enum tcb_status take_axes(struct tcb_space *space, const struct tcb_op *op, const struct tcb_problem *problem,
+				 const struct tcb_target *target, struct tcb_error *err)
+{
+	uint64_t raw = 1;
+	uint32_t seen = 0;
+	space->axis_count = op->axes(problem, target, space->axes);
+	assert(space->axis_count <= TCB_AXES_MAX);
+	for (size_t i = 0; i < space->axis_count; i++) {
+		struct tcb_axis *axis = &space->axes[i];
+		uint32_t bit = tcb_field_bit(axis_field(axis));
+		assert(axis->count && axis->count <= TCB_AXIS_VALUES_MAX && !(seen & bit));
+		seen |= bit;
+		drop_repeated_values(axis);
+		raw *= axis->count;
+		if (raw > RAW_MAX)
+			return tcb_fail(err, TCB_E_OVERFLOW,
+					"the space of op %s has more than 2^32 raw points; give its axes fewer values",
+					op->name);
+	}
+	space->raw_count = (size_t)raw;
+	return TCB_OK;
+}
+
+/* For each partial constraint the first depth at which all its fields are set. */
+static void place_constraints(struct walk *walk)
+{
+	size_t count;
+	const struct tcb_constraint *rows = tcb_constraints(&count);
+	assert(count <= CONSTRAINTS_MAX);
+	for (size_t i = 0; i < count && walk->space->axis_count; i++) {
+		size_t depth = 0;
+		if (!rows[i].reads)
+			continue;
+		for (size_t a = 0; a < walk->space->axis_count; a++) {
+			if (rows[i].reads & tcb_field_bit(axis_field(&walk->space->axes[a])))
+				depth = a;
+		}
+		walk->at[depth].row[walk->at[depth].count++] = &rows[i];
+	}
+}
+
+static enum tcb_status append(struct walk *walk, const struct tcb_geometry *geometry, struct tcb_error *err)
+{
+	struct tcb_space *space = walk->space;
+	if (space->count == walk->capacity) {
+		size_t capacity = walk->capacity ? 2 * walk->capacity : FIRST_CAPACITY;
+		struct tcb_geometry *grown = realloc(space->geometries, capacity * sizeof(*grown));
+		if (!grown)
+			return tcb_fail(err, TCB_E_NOMEM, "no memory for a space of more than %zu geometries",
+					walk->capacity);
+		space->geometries = grown;
+		walk->capacity = capacity;
+	}
+	space->geometries[space->count++] = *geometry;
+	return TCB_OK;
+}
+
+static int is_pruned(const struct walk *walk, size_t depth)
+{
+	for (size_t i = 0; i < walk->at[depth].count; i++) {
+		if (walk->at[depth].row[i]->check(&walk->candidate, NULL))
+			return 1;
+	}
+	return 0;
+}
+
+static enum tcb_status descend(struct walk *walk, size_t depth, struct tcb_error *err)
+{
+	const struct tcb_candidate *c = &walk->candidate;
+	if (depth == walk->space->axis_count) {
+		if (tcb_constraint_violated(c->op, c->problem, c->target, &walk->geometry, c->any_size, NULL))
+			return TCB_OK;
+		return append(walk, &walk->geometry, err);
+	}
+	const struct tcb_axis *axis = &walk->space->axes[depth];
+	for (size_t i = 0; i < axis->count; i++) {
+		tcb_field_set(axis_field(axis), axis->values[i], &walk->geometry);
+		if (!is_pruned(walk, depth))
+			TCB_TRY(descend(walk, depth + 1, err));
+	}
+	return TCB_OK;
+}
+
+/* The default is an element even where the axes do not reach it: it is the last one then. */
+static enum tcb_status include_default(struct walk *walk, const struct tcb_geometry *fallback, struct tcb_error *err)
+{
+	struct tcb_space *space = walk->space;
+	const struct tcb_candidate *c = &walk->candidate;
+	char why[TCB_WHY_MAX];
+	space->default_index = SIZE_MAX;
+	space->default_index = tcb_space_find(space, fallback);
+	if (space->default_index != SIZE_MAX)
+		return TCB_OK;
+	if (tcb_constraint_violated(c->op, c->problem, c->target, fallback, c->any_size, why)) {
+		if (!space->count)
+			return tcb_fail(err, TCB_E_NOT_FOUND, "op %s has no legal geometry here; its default: %s",
+					c->op->name, why);
+		return tcb_fail(err, TCB_E_ILLEGAL, "the default geometry of op %s is illegal: %s", c->op->name, why);
+	}
+	TCB_TRY(append(walk, fallback, err));
+	space->default_index = space->count - 1;
+	return TCB_OK;
+}
+
+enum tcb_status tcb_space_create(const struct tcb_op *op, const struct tcb_problem *problem,
+				 const struct tcb_target *target, int any_size, struct tcb_space **out,
+				 struct tcb_error *err)
+{
+	struct tcb_geometry fallback;
+	struct walk *walk = calloc(1, sizeof(*walk));
+	struct tcb_space *space = calloc(1, sizeof(*space));
+	enum tcb_status status;
+	*out = NULL;
+	if (!walk || !space) {
+		status = tcb_fail(err, TCB_E_NOMEM, "no memory for a search space");
+		goto done;
+	}
+	tcb_geometry_init(&fallback);
+	op->default_geometry(problem, target, &fallback);
+	walk->space = space;
+	walk->geometry = fallback;
+	walk->candidate = (struct tcb_candidate){ op, problem, target, &walk->geometry, { 0 }, any_size };
+	status = take_axes(space, op, problem, target, err);
+	if (status != TCB_OK)
+		goto done;
+	place_constraints(walk);
+	status = descend(walk, 0, err);
+	if (status == TCB_OK)
+		status = include_default(walk, &fallback, err);
+done:
+	free(walk);
+	if (status == TCB_OK)
+		*out = space;
+	else
+		tcb_space_destroy(space);
+	return status;
+}
+
+void tcb_space_destroy(struct tcb_space *space)
+{
+	if (!space)
+		return;
+	free(space->geometries);
+	free(space);
+}
+
+/* Position of GEOMETRY in the raw product, or UINT64_MAX if the axes do not reach it. */
+static uint64_t rank_of(const struct tcb_space *space, const struct tcb_geometry *geometry)
+{
+	uint64_t rank = 0;
+	for (size_t a = 0; a < space->axis_count; a++) {
+		const struct tcb_axis *axis = &space->axes[a];
+		int64_t value = tcb_field_get(axis_field(axis), geometry);
+		size_t position = 0;
+		while (position < axis->count && axis->values[position] != value)
+			position++;
+		if (position == axis->count)
+			return UINT64_MAX;
+		rank = rank * axis->count + position;
+	}
+	return rank;
+}
+
+/* By bisection: all but an appended default are in the order of their rank. */
+size_t tcb_space_find(const struct tcb_space *space, const struct tcb_geometry *geometry)
+{
+	size_t low = 0, high = space->count;
+	if (space->default_index < space->count) {
+		if (tcb_geometry_equal(&space->geometries[space->default_index], geometry))
+			return space->default_index;
+		if (space->default_index == space->count - 1)
+			high--;
+	}
+	uint64_t rank = rank_of(space, geometry);
+	if (rank == UINT64_MAX)
+		return SIZE_MAX;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (rank_of(space, &space->geometries[middle]) < rank)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low < space->count && tcb_geometry_equal(&space->geometries[low], geometry))
+		return low;
+	return SIZE_MAX;
+}

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The pruned enumeration against a brute-force walk of the same product, the
+ * default's membership, look-up, and the time that a large product takes.
+ */
+#include "kernels/space.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "base/util.h"
+#include "toy_op.h"
+
+static struct tcb_space *create(const struct tcb_op *op, const struct tcb_problem *problem,
+				const struct tcb_target *target, int any_size)
+{
+	struct tcb_space *space;
+	struct tcb_error err;
+	if (tcb_space_create(op, problem, target, any_size, &space, &err) != TCB_OK)
+		fail_msg("%s", err.message);
+	return space;
+}
+
+/* Every point of the product, judged whole. */
+static void compare_with_brute_force(const struct tcb_op *op, const struct tcb_problem *problem,
+				     const struct tcb_target *target, int any_size)
+{
+	struct tcb_space *space = create(op, problem, target, any_size);
+	struct tcb_geometry geometry;
+	size_t legal = 0;
+	op->default_geometry(problem, target, &geometry);
+	for (size_t raw = 0; raw < space->raw_count; raw++) {
+		size_t rest = raw;
+		for (size_t a = space->axis_count; a-- > 0; rest /= space->axes[a].count) {
+			struct tcb_field field = { space->axes[a].kind, space->axes[a].which };
+			tcb_field_set(field, space->axes[a].values[rest % space->axes[a].count], &geometry);
+		}
+		if (tcb_constraint_violated(op, problem, target, &geometry, any_size, NULL)) {
+			assert_int_equal(tcb_space_find(space, &geometry), SIZE_MAX);
+			continue;
+		}
+		assert_true(legal < space->count);
+		assert_true(tcb_geometry_equal(&space->geometries[legal], &geometry));
+		assert_int_equal(tcb_space_find(space, &geometry), legal);
+		legal++;
+	}
+	int default_is_extra = space->default_index == legal;
+	assert_int_equal(space->count, legal + (size_t)default_is_extra);
+	op->default_geometry(problem, target, &geometry);
+	assert_true(tcb_geometry_equal(&space->geometries[space->default_index], &geometry));
+	assert_int_equal(tcb_space_find(space, &geometry), space->default_index);
+	tcb_space_destroy(space);
+}
+
+static void test_brute_force_agrees(void **state)
+{
+	(void)state;
+	struct tcb_target narrow = toy_target;
+	struct tcb_problem problem = toy_problem;
+	compare_with_brute_force(&toy_op, &problem, &toy_target, 0);
+	compare_with_brute_force(&toy_op, &problem, &toy_target, 1);
+	narrow.isa_mask = 1u << TCB_ISA_SCALAR;
+	narrow.threads = 1;
+	compare_with_brute_force(&toy_op, &problem, &narrow, 0);
+	problem.shape = (struct tcb_shape){ 3, 513, 64 };
+	problem.contract = TCB_CONTRACT_Q8;
+	struct tcb_space *space;
+	struct tcb_error err;
+	/* The toy's default is scalar, and there is no scalar q8 kernel: legal points, but an illegal default. */
+	assert_int_equal(tcb_space_create(&toy_op, &problem, &toy_target, 0, &space, &err), TCB_E_ILLEGAL);
+	assert_null(space);
+	assert_non_null(strstr(err.message, "default geometry of op toy is illegal: "));
+}
+
+static void test_every_op_agrees_with_brute_force(void **state)
+{
+	(void)state;
+	size_t count;
+	const struct tcb_op *const *ops = tcb_ops(&count);
+	static const struct tcb_target targets[] = {
+		{ .kind = TCB_TARGET_CPU, .isa_mask = 1u << TCB_ISA_SCALAR, .threads = 1 },
+		{ .kind = TCB_TARGET_CPU, .isa_mask = 0x3f, .threads = 2, .l1d_bytes = 49152, .l2_bytes = 2 << 20 },
+	};
+	for (size_t i = 0; i < count; i++) {
+		int has_k = strcmp(ops[i]->shape_form, "MxNxK") == 0;
+		const struct tcb_shape shapes[] = { { 1, 3, has_k ? 256 : 0 }, { 1, 65, has_k ? 512 : 0 } };
+		for (size_t s = 0; s < 2; s++) {
+			struct tcb_problem problem;
+			struct tcb_error err;
+			assert_int_equal(tcb_problem_init(ops[i], ops[i]->default_contract, &shapes[s], &problem, &err),
+					 TCB_OK);
+			for (size_t t = 0; t < 2; t++)
+				compare_with_brute_force(ops[i], &problem, &targets[t], 0);
+		}
+	}
+}
+
+static void test_values_once(void **state)
+{
+	(void)state;
+	struct tcb_space *space = create(&toy_op, &toy_problem, &toy_target, 0);
+	for (size_t i = 1; i < space->count; i++)
+		assert_false(tcb_geometry_equal(&space->geometries[i - 1], &space->geometries[i]));
+	for (size_t a = 0; a < space->axis_count; a++) {
+		if (space->axes[a].kind == TCB_AXIS_TILE_N && space->axes[a].which == TCB_MIDI)
+			assert_int_equal(space->axes[a].count, 5);
+	}
+	tcb_space_destroy(space);
+	tcb_space_destroy(NULL);
+}
+
+static size_t unreachable_default_axes(const struct tcb_problem *problem, const struct tcb_target *target,
+				       struct tcb_axis out[TCB_AXES_MAX])
+{
+	(void)problem;
+	(void)target;
+	out[0] = (struct tcb_axis){ TCB_AXIS_TILE_N, TCB_MIDI, 2, { 4, 16 } };
+	return 1;
+}
+
+static void test_default_outside_the_axes(void **state)
+{
+	(void)state;
+	struct tcb_op op = toy_op;
+	op.axes = unreachable_default_axes;
+	compare_with_brute_force(&op, &toy_problem, &toy_target, 0);
+	struct tcb_space *space = create(&op, &toy_problem, &toy_target, 0);
+	assert_int_equal(space->count, 3);
+	assert_int_equal(space->default_index, 2);
+	tcb_space_destroy(space);
+}
+
+static size_t huge_axes(const struct tcb_problem *problem, const struct tcb_target *target,
+			struct tcb_axis out[TCB_AXES_MAX])
+{
+	size_t count = toy_axes(problem, target, out);
+	out[count] = (struct tcb_axis){ TCB_AXIS_KNOB, TCB_KNOB_VEC, 32, { 0 } };
+	out[count + 1] = (struct tcb_axis){ TCB_AXIS_KNOB, TCB_KNOB_STAGES, 32, { 0 } };
+	for (int64_t i = 0; i < 32; i++) {
+		out[count].values[i] = i + 1;
+		out[count + 1].values[i] = i + 1;
+	}
+	return count + 2;
+}
+
+static size_t overflowing_axes(const struct tcb_problem *problem, const struct tcb_target *target,
+			       struct tcb_axis out[TCB_AXES_MAX])
+{
+	size_t count = huge_axes(problem, target, out);
+	out[count] = out[count - 2];
+	out[count].which = TCB_KNOB_WARPS;
+	return count + 1;
+}
+
+static void test_large_products(void **state)
+{
+	(void)state;
+	struct tcb_op op = toy_op;
+	struct tcb_space *space;
+	struct tcb_error err;
+	op.axes = huge_axes;
+	uint64_t start = tcb_clock_ns();
+	assert_int_equal(tcb_space_create(&op, &toy_problem, &toy_target, 0, &space, &err), TCB_OK);
+	double seconds = (double)(tcb_clock_ns() - start) * 1e-9;
+	assert_true(space->raw_count > 10000000);
+	print_message("%zu legal of %zu raw points in %.2f s\n", space->count, space->raw_count, seconds);
+	assert_true(seconds < 30); /* brute force under a sanitizer would take minutes */
+	tcb_space_destroy(space);
+
+	op.axes = overflowing_axes;
+	assert_int_equal(tcb_space_create(&op, &toy_problem, &toy_target, 0, &space, &err), TCB_E_OVERFLOW);
+	assert_null(space);
+}
+
+static void test_nothing_legal(void **state)
+{
+	(void)state;
+	struct tcb_target target = toy_target;
+	struct tcb_space *space;
+	struct tcb_error err;
+	target.isa_mask = 1u << TCB_ISA_NEON;
+	assert_int_equal(tcb_space_create(&toy_op, &toy_problem, &target, 0, &space, &err), TCB_E_NOT_FOUND);
+	assert_null(space);
+	assert_non_null(strstr(err.message, "V1 variant"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_brute_force_agrees), cmocka_unit_test(test_every_op_agrees_with_brute_force),
+		cmocka_unit_test(test_values_once),        cmocka_unit_test(test_default_outside_the_axes),
+		cmocka_unit_test(test_large_products),     cmocka_unit_test(test_nothing_legal),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
