@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Micro-kernels of q4k_matvec, contract q8, AVX2: byte products summed in 16
+ * bits, exact (8 * 2 * 15 * 127 = 30480 at most).  Per block and row:
+ * y += (d * S - dmin * M) * dx with S and M exact integers.
+ */
+#include <assert.h>
+#include <immintrin.h>
+#include <string.h>
+
+#include "kernels/q4k_matvec/q4k_matvec_micro.h"
+
+/* The eight 6-bit scales and mins of the two headers (d, dmin, 12 bytes) in the lanes of H: scales in bytes 0-7 of a
+ * lane, mins in bytes 8-15. */
+Q4K_INLINE __m256i unpack_headers(__m256i h)
+{
+	const __m256i low_order = _mm256_broadcastsi128_si256(
+		_mm_setr_epi8(4, 5, 6, 7, 12, 13, 14, 15, 8, 9, 10, 11, 12, 13, 14, 15));
+	const __m256i high_order = _mm256_broadcastsi128_si256(
+		_mm_setr_epi8(-1, -1, -1, -1, 4, 5, 6, 7, -1, -1, -1, -1, 8, 9, 10, 11));
+	const __m256i shifts = _mm256_setr_epi32(0, 0, 0, 4, 0, 0, 0, 4);
+	const __m256i low_mask = _mm256_broadcastsi128_si256(
+		_mm_setr_epi32(0x3f3f3f3f, 0x0f0f0f0f, 0x3f3f3f3f, 0x0f0f0f0f));
+	__m256i low = _mm256_srlv_epi32(_mm256_shuffle_epi8(h, low_order), shifts);
+	__m256i high = _mm256_srli_epi16(_mm256_shuffle_epi8(h, high_order), 2);
+	return _mm256_or_si256(_mm256_and_si256(low, low_mask), _mm256_and_si256(high, _mm256_set1_epi8(0x30)));
+}
+
+/* Byte J of each lane, widened to all words of the lane. */
+Q4K_INLINE __m256i pick_byte(__m256i bytes, int j)
+{
+	return _mm256_shuffle_epi8(bytes, _mm256_set1_epi16((short)(0x8000 | j)));
+}
+
+/* S of one native block in int32 lanes; OWN holds the row's scales in both lanes. */
+Q4K_INLINE __m256i native_dot(const uint8_t *nibbles, const struct q4k_x8 *x, __m256i own)
+{
+	const __m256i mask = _mm256_set1_epi8(15);
+	__m256i s = _mm256_setzero_si256(), t = s;
+	for (int j = 0; j < 4; j++) {
+		const __m256i v = _mm256_loadu_si256((const __m256i *)(nibbles + 32 * j));
+		const __m256i low = _mm256_and_si256(v, mask);
+		const __m256i high = _mm256_and_si256(_mm256_srli_epi16(v, 4), mask);
+		const int8_t *x_low = x->q + 32 * q4k_x8_run(2 * (unsigned)j);
+		const int8_t *x_high = x->q + 32 * q4k_x8_run(2 * (unsigned)j + 1);
+		const __m256i a = _mm256_maddubs_epi16(low, _mm256_load_si256((const __m256i *)x_low));
+		const __m256i b = _mm256_maddubs_epi16(high, _mm256_load_si256((const __m256i *)x_high));
+		s = _mm256_add_epi32(s, _mm256_madd_epi16(a, pick_byte(own, 2 * j)));
+		t = _mm256_add_epi32(t, _mm256_madd_epi16(b, pick_byte(own, 2 * j + 1)));
+	}
+	return _mm256_add_epi32(s, t);
+}
+
+/* Native layout: one block of each of ROWS rows. */
+Q4K_INLINE void native_block(const uint8_t *const *row, size_t ahead, const struct q4k_x8 *x, int rows, int hint,
+			     __m256 acc[8], __m256 min_acc[4])
+{
+	const __m256i sums = _mm256_broadcastsi128_si256(_mm_load_si128((const __m128i *)x->sums));
+	const __m128 dx = _mm_set1_ps(x->d);
+	for (int pair = 0; pair < rows; pair += 2) {
+		const int lanes = rows - pair < 2 ? 1 : 2;
+		const __m128i first = _mm_loadu_si128((const __m128i *)row[pair]);
+		const __m128i second = lanes > 1 ? _mm_loadu_si128((const __m128i *)row[pair + 1]) : first;
+		const __m256i scales = unpack_headers(_mm256_set_m128i(second, first));
+		/* d and dmin of the first row, d and dmin of the second, times the activations' d */
+		const __m128 d = _mm_mul_ps(_mm_cvtph_ps(_mm_unpacklo_epi32(first, second)), dx);
+		const __m256i mins = _mm256_madd_epi16(_mm256_unpackhi_epi8(scales, _mm256_setzero_si256()), sums);
+		const __m256 dmin = _mm256_set_m128(_mm_permute_ps(d, 0xff), _mm_permute_ps(d, 0x55));
+		min_acc[pair / 2] = _mm256_fmadd_ps(dmin, _mm256_cvtepi32_ps(mins), min_acc[pair / 2]);
+		for (int r = 0; r < lanes; r++) {
+			const uint8_t *p = row[pair + r];
+			if (hint != Q4K_HINT_NONE) {
+				q4k_prefetch(p + ahead, hint);
+				q4k_prefetch(p + ahead + 64, hint);
+				q4k_prefetch(p + ahead + 128, hint);
+			}
+			const __m256i own = r ? _mm256_permute4x64_epi64(scales, 0xee)
+					      : _mm256_permute4x64_epi64(scales, 0x44);
+			const __m128 dr = r ? _mm_permute_ps(d, 0xaa) : d;
+			acc[pair + r] = _mm256_fmadd_ps(_mm256_broadcastss_ps(dr),
+							_mm256_cvtepi32_ps(native_dot(p + 16, x, own)), acc[pair + r]);
+		}
+	}
+}
+
+Q4K_INLINE float sum4(__m128 v)
+{
+	v = _mm_add_ps(v, _mm_movehl_ps(v, v));
+	return _mm_cvtss_f32(_mm_add_ss(v, _mm_movehdup_ps(v)));
+}
+
+/* Native layout: ROWS rows, UNROLL blocks an iteration. */
+Q4K_INLINE void native_rows(const struct q4k_call *call, int rows, int unroll, int hint)
+{
+	const struct q4k_ahead ahead = q4k_ahead(call, Q4K_BLOCK_BYTES);
+	const struct q4k_x8 *x = call->x;
+	const uint8_t *row[8];
+	__m256 acc[8], min_acc[4];
+	assert(call->rows <= (size_t)rows);
+	for (int r = 0; r < rows; r++) {
+		/* Rows past the edge compute the last one again; nothing outside the weights is read. */
+		size_t at = (size_t)r < call->rows ? (size_t)r : call->rows - 1;
+		row[r] = call->weights + at * call->row_bytes;
+		acc[r] = min_acc[r / 2] = _mm256_setzero_ps();
+	}
+	size_t b = 0;
+	for (; b + (size_t)unroll <= call->blocks; b += (size_t)unroll)
+		for (int u = 0; u < unroll; u++) {
+			size_t step = b + (size_t)u < ahead.near_blocks ? ahead.near : ahead.far;
+			native_block(row, step, x + b + u, rows, hint, acc, min_acc);
+			for (int r = 0; r < rows; r++)
+				row[r] += Q4K_BLOCK_BYTES;
+		}
+	for (; b < call->blocks; b++) {
+		native_block(row, b < ahead.near_blocks ? ahead.near : ahead.far, x + b, rows, hint, acc, min_acc);
+		for (int r = 0; r < rows; r++)
+			row[r] += Q4K_BLOCK_BYTES;
+	}
+	for (int r = 0; r < rows && (size_t)r < call->rows; r++) {
+		const __m256 m = min_acc[r / 2];
+		const __m128 min = r % 2 ? _mm256_extractf128_ps(m, 1) : _mm256_castps256_ps128(m);
+		const __m128 v = _mm_add_ps(_mm256_castps256_ps128(acc[r]), _mm256_extractf128_ps(acc[r], 1));
+		const float value = sum4(v) - sum4(min);
+		call->y[r] = call->accumulate ? call->y[r] + value : value;
+	}
+}
+
+/* PIECE bytes of codes, repeated over the vector. */
+Q4K_INLINE __m256i repeat_piece(const int8_t *q, int piece)
+{
+	if (piece == 4) {
+		int32_t four;
+		memcpy(&four, q, sizeof(four));
+		return _mm256_set1_epi32(four);
+	}
+	if (piece == 8) {
+		int64_t eight;
+		memcpy(&eight, q, sizeof(eight));
+		return _mm256_set1_epi64x(eight);
+	}
+	return _mm256_broadcastsi128_si256(_mm_load_si128((const __m128i *)q));
+}
+
+/* Words of ROWS / 2 rows, each repeated for the 16 / ROWS lanes of its row. */
+Q4K_INLINE __m256i spread_words(const uint8_t *p, int rows)
+{
+	if (rows == 16)
+		return _mm256_loadu_si256((const __m256i *)p);
+	if (rows == 8)
+		return _mm256_permutevar8x32_epi32(
+			_mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)p)),
+			_mm256_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3));
+	return _mm256_permutevar8x32_epi32(_mm256_castsi128_si256(_mm_loadl_epi64((const __m128i *)p)),
+					   _mm256_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1));
+}
+
+/* f16 values of ROWS / 2 rows as f32, each in all lanes of its row. */
+Q4K_INLINE __m256 spread_halves(const uint8_t *p, int rows)
+{
+	if (rows == 16)
+		return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)p));
+	if (rows == 8)
+		return _mm256_permutevar8x32_ps(
+			_mm256_castps128_ps256(_mm_cvtph_ps(_mm_loadl_epi64((const __m128i *)p))),
+			_mm256_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3));
+	return _mm256_permutevar8x32_ps(_mm256_castps128_ps256(_mm_cvtph_ps(_mm_loadu_si32(p))),
+					_mm256_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1));
+}
+
+Q4K_INLINE __m256i bytes_dot(__m256i acc, __m256i u, __m256i s)
+{
+	return _mm256_add_epi32(acc, _mm256_madd_epi16(_mm256_maddubs_epi16(u, s), _mm256_set1_epi16(1)));
+}
+
+/* Scales and mins of sub-blocks 0-3 and 4-7 as bytes of int32 lanes, for one half of the rows of a group block. */
+struct group_scales {
+	__m256i scale[2], min[2];
+};
+
+Q4K_INLINE struct group_scales group_scales(const uint8_t *at, int rows, int wide)
+{
+	struct group_scales out;
+	const __m256i a = spread_words(at, rows), b = spread_words(at + 4 * rows, rows);
+	const __m256i c = spread_words(at + 8 * rows, rows);
+	if (wide) {
+		out.scale[0] = a;
+		out.scale[1] = b;
+		out.min[0] = c;
+		out.min[1] = spread_words(at + 12 * rows, rows);
+		return out;
+	}
+	const __m256i six = _mm256_set1_epi8(0x3f), two = _mm256_set1_epi8(0x30), four = _mm256_set1_epi8(15);
+	out.scale[0] = _mm256_and_si256(a, six);
+	out.min[0] = _mm256_and_si256(b, six);
+	out.scale[1] = _mm256_or_si256(_mm256_and_si256(c, four), _mm256_and_si256(_mm256_srli_epi16(a, 2), two));
+	out.min[1] = _mm256_or_si256(_mm256_and_si256(_mm256_srli_epi16(c, 4), four),
+				     _mm256_and_si256(_mm256_srli_epi16(b, 2), two));
+	return out;
+}
+
+/* Byte J of each int32 lane in both words of the lane. */
+Q4K_INLINE __m256i pick_scale(__m256i words, int j)
+{
+	const __m128i order = _mm_add_epi8(_mm_setr_epi8(0, -128, 0, -128, 4, -128, 4, -128, 8, -128, 8, -128, 12, -128,
+							 12, -128),
+					   _mm_set1_epi16((short)j));
+	return _mm256_shuffle_epi8(words, _mm256_broadcastsi128_si256(order));
+}
+
+/* One half (32 of every 64 bytes) of an interleaved group block, added to ACC; the mins to MIN_ACC. */
+Q4K_INLINE void group_half(const uint8_t *p, const uint8_t *ahead, const struct q4k_x8 *x, int half, int rows, int wide,
+			   int hint, __m256 *acc, __m256 *min_acc)
+{
+	const int piece = 64 / rows, pieces = 32 / piece, head = (wide ? 20 : 16) * rows;
+	const struct group_scales sc = group_scales(p + 4 * rows + 2 * rows * half, rows, wide);
+	const __m256i mask = _mm256_set1_epi8(15), zero = _mm256_setzero_si256();
+	const uint8_t *nibbles = p + head + 32 * half;
+	if (half == 0 && hint != Q4K_HINT_NONE)
+		for (int line = 0; line * 64 < head; line++)
+			q4k_prefetch(ahead + line * 64, hint);
+	ahead += head;
+	__m256i s = zero, t = zero;
+	for (int j = 0; j < 8; j += 2) {
+		const int8_t *x_low = x->q + 32 * q4k_x8_run((unsigned)j);
+		const int8_t *x_high = x->q + 32 * q4k_x8_run((unsigned)j + 1);
+		__m256i low = zero, high = zero;
+		for (int c = 0; c < pieces; c++, nibbles += 64, ahead += 64) {
+			const __m256i v = _mm256_loadu_si256((const __m256i *)nibbles);
+			low = _mm256_add_epi16(low, _mm256_maddubs_epi16(_mm256_and_si256(v, mask),
+									 repeat_piece(x_low + c * piece, piece)));
+			high = _mm256_add_epi16(high,
+						_mm256_maddubs_epi16(_mm256_and_si256(_mm256_srli_epi16(v, 4), mask),
+								     repeat_piece(x_high + c * piece, piece)));
+			if (half == 0)
+				q4k_prefetch(ahead, hint);
+		}
+		s = _mm256_add_epi32(s, _mm256_madd_epi16(low, pick_scale(sc.scale[j / 4], j % 4)));
+		t = _mm256_add_epi32(t, _mm256_madd_epi16(high, pick_scale(sc.scale[j / 4], j % 4 + 1)));
+	}
+	__m256i m = bytes_dot(zero, sc.min[0], repeat_piece(x->sums_high, 4));
+	m = bytes_dot(m, sc.min[1], repeat_piece(x->sums_high + 4, 4));
+	m = bytes_dot(_mm256_slli_epi32(m, 6), sc.min[0], repeat_piece(x->sums_low, 4));
+	m = bytes_dot(m, sc.min[1], repeat_piece(x->sums_low + 4, 4));
+	const __m256 dx = _mm256_set1_ps(x->d);
+	const __m256 d = _mm256_mul_ps(spread_halves(p + rows * half, rows), dx);
+	const __m256 dmin = _mm256_mul_ps(spread_halves(p + 2 * rows + rows * half, rows), dx);
+	*acc = _mm256_fmadd_ps(d, _mm256_cvtepi32_ps(_mm256_add_epi32(s, t)), *acc);
+	*min_acc = _mm256_fmadd_ps(dmin, _mm256_cvtepi32_ps(m), *min_acc);
+}
+
+/* Interleaved layouts: one group of ROWS rows. */
+Q4K_INLINE void group_rows(const struct q4k_call *call, int rows, int wide, int hint)
+{
+	const size_t block_bytes = (size_t)(wide ? 148 : 144) * (size_t)rows;
+	const struct q4k_ahead ahead = q4k_ahead(call, block_bytes);
+	const struct q4k_x8 *x = call->x;
+	const uint8_t *p = call->weights;
+	__m256 acc[2] = { _mm256_setzero_ps(), _mm256_setzero_ps() };
+	__m256 min_acc[2] = { _mm256_setzero_ps(), _mm256_setzero_ps() };
+	assert(call->rows <= (size_t)rows);
+	for (size_t b = 0; b < call->blocks; b++, p += block_bytes) {
+		const uint8_t *to = p + (b < ahead.near_blocks ? ahead.near : ahead.far);
+		group_half(p, to, x + b, 0, rows, wide, hint, &acc[0], &min_acc[0]);
+		group_half(p, to, x + b, 1, rows, wide, hint, &acc[1], &min_acc[1]);
+	}
+	/* All lanes of a row hold parts of its S, and each the whole of its M. */
+	float lane[2][16];
+	for (int half = 0; half < 2; half++) {
+		_mm256_storeu_ps(lane[0] + 8 * half, acc[half]);
+		_mm256_storeu_ps(lane[1] + 8 * half, min_acc[half]);
+	}
+	for (size_t r = 0; r < call->rows; r++) {
+		const float *part = lane[0] + r * (size_t)(16 / rows);
+		float value = part[0];
+		for (int i = 1; i < 16 / rows; i++)
+			value += part[i];
+		value -= lane[1][r * (size_t)(16 / rows)];
+		call->y[r] = call->accumulate ? call->y[r] + value : value;
+	}
+}
+
+#define NATIVE(rows, unroll) Q4K_KERNEL(native_##rows##_u##unroll, native_rows, rows, unroll)
+NATIVE(1, 1)
+NATIVE(1, 2)
+NATIVE(2, 1)
+NATIVE(2, 2)
+NATIVE(4, 1)
+NATIVE(4, 2)
+NATIVE(8, 1)
+Q4K_KERNEL(group_r4, group_rows, 4, 0)
+Q4K_KERNEL(group_r8, group_rows, 8, 0)
+Q4K_KERNEL(group_r16, group_rows, 16, 0)
+Q4K_KERNEL(group_r8w, group_rows, 8, 1)
+Q4K_KERNEL(group_r16w, group_rows, 16, 1)
+
+#define ROW(layout, LAYOUT, rows, unroll, function)                                                                  \
+	Q4K_ROW(q8, Q8, avx2, AVX2, layout, LAYOUT, rows, unroll, TCB_CLASS_BOUNDED, function)
+const struct tcb_variant q4k_variants_q8_avx2[] = {
+	ROW(native, NATIVE, 1, 1, native_1_u1), ROW(native, NATIVE, 1, 2, native_1_u2),
+	ROW(native, NATIVE, 2, 1, native_2_u1), ROW(native, NATIVE, 2, 2, native_2_u2),
+	ROW(native, NATIVE, 4, 1, native_4_u1), ROW(native, NATIVE, 4, 2, native_4_u2),
+	ROW(native, NATIVE, 8, 1, native_8_u1), ROW(r4, R4, 4, 1, group_r4),
+	ROW(r8, R8, 8, 1, group_r8),            ROW(r16, R16, 16, 1, group_r16),
+	ROW(r8w, R8W, 8, 1, group_r8w),         ROW(r16w, R16W, 16, 1, group_r16w),
+	{ .name = NULL },
+};

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Micro-kernels of q4k_matvec, contract q8, AVX-512 BW without VNNI:
+ * the generics of q4k_matvec_q8_zmm.h with byte products summed in 16 bits.
+ */
+#include <immintrin.h>
+
+/* 8 pieces of 2 products in 16 bits: 8 * 2 * 15 * 127 = 30480. */
+enum { PIECES_EXACT = 8 };
+
+static inline __m512i dot_add(__m512i acc, __m512i u, __m512i s)
+{
+	return _mm512_add_epi16(acc, _mm512_maddubs_epi16(u, s));
+}
+
+static inline __m512i scale_add(__m512i sum, __m512i dots, __m512i scales)
+{
+	return _mm512_add_epi32(sum, _mm512_madd_epi16(dots, scales));
+}
+
+static inline __m512i pick_scale(__m512i words, int byte)
+{
+	const __m128i order = _mm_add_epi8(_mm_setr_epi8(0, -128, 0, -128, 4, -128, 4, -128, 8, -128, 8, -128, 12, -128,
+							 12, -128),
+					   _mm_set1_epi16((short)byte));
+	return _mm512_shuffle_epi8(words, _mm512_broadcast_i32x4(order));
+}
+
+static inline __m512i bytes_dot(__m512i acc, __m512i u, __m512i s)
+{
+	return _mm512_add_epi32(acc, _mm512_madd_epi16(_mm512_maddubs_epi16(u, s), _mm512_set1_epi16(1)));
+}
+
+#include "kernels/q4k_matvec/q4k_matvec_q8_zmm.h"
+
+#define NATIVE(rows, unroll) Q4K_KERNEL(native_##rows##_u##unroll, native_rows, rows, unroll)
+NATIVE(1, 1)
+NATIVE(1, 2)
+NATIVE(2, 1)
+NATIVE(2, 2)
+NATIVE(4, 1)
+NATIVE(4, 2)
+NATIVE(8, 1)
+Q4K_KERNEL(group_r4, group_rows, 4, 0)
+Q4K_KERNEL(group_r8, group_rows, 8, 0)
+Q4K_KERNEL(group_r16, group_rows, 16, 0)
+Q4K_KERNEL(group_r8w, group_rows, 8, 1)
+Q4K_KERNEL(group_r16w, group_rows, 16, 1)
+
+#define ROW(layout, LAYOUT, rows, unroll, function)                                                                  \
+	Q4K_ROW(q8, Q8, avx512, AVX512, layout, LAYOUT, rows, unroll, TCB_CLASS_BOUNDED, function)
+const struct tcb_variant q4k_variants_q8_avx512[] = {
+	ROW(native, NATIVE, 1, 1, native_1_u1), ROW(native, NATIVE, 1, 2, native_1_u2),
+	ROW(native, NATIVE, 2, 1, native_2_u1), ROW(native, NATIVE, 2, 2, native_2_u2),
+	ROW(native, NATIVE, 4, 1, native_4_u1), ROW(native, NATIVE, 4, 2, native_4_u2),
+	ROW(native, NATIVE, 8, 1, native_8_u1), ROW(r4, R4, 4, 1, group_r4),
+	ROW(r8, R8, 8, 1, group_r8),            ROW(r16, R16, 16, 1, group_r16),
+	ROW(r8w, R8W, 8, 1, group_r8w),         ROW(r16w, R16W, 16, 1, group_r16w),
+	{ .name = NULL },
+};

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Micro-kernels of q4k_matvec, contract q8, plain C: what runs where nothing
+ * better does, and the plainest statement of what the others compute.  Per
+ * block and row: y += (d * S - dmin * M) * dx with S and M exact integers.
+ */
+#include <assert.h>
+
+#include "kernels/formats.h"
+#include "kernels/q4k_matvec/q4k_matvec_micro.h"
+
+static float block_dot(const uint8_t *block, const struct q4k_x8 *x)
+{
+	uint8_t scale[8], min[8];
+	int32_t s = 0, m = 0;
+	tcb_k_scales(block + 4, scale, min);
+	for (unsigned j = 0; j < 4; j++) {
+		const uint8_t *nibbles = block + 16 + 32 * j;
+		const int8_t *x_low = x->q + 32 * q4k_x8_run(2 * j), *x_high = x->q + 32 * q4k_x8_run(2 * j + 1);
+		int32_t low = 0, high = 0;
+		for (unsigned i = 0; i < 32; i++) {
+			low += (nibbles[i] & 15) * x_low[i];
+			high += (nibbles[i] >> 4) * x_high[i];
+		}
+		s += low * scale[2 * j] + high * scale[2 * j + 1];
+	}
+	for (unsigned j = 0; j < 8; j++)
+		m += min[j] * x->sums[j];
+	const float d = tcb_f16_to_f32((uint16_t)(block[0] | block[1] << 8));
+	const float dmin = tcb_f16_to_f32((uint16_t)(block[2] | block[3] << 8));
+	return (d * (float)s - dmin * (float)m) * x->d;
+}
+
+/* Native layout: ROWS rows. */
+Q4K_INLINE void native_rows(const struct q4k_call *call, int rows, int hint)
+{
+	const struct q4k_ahead ahead = q4k_ahead(call, Q4K_BLOCK_BYTES);
+	const struct q4k_x8 *x = call->x;
+	float acc[4] = { 0 };
+	assert(call->rows <= (size_t)rows);
+	for (size_t b = 0; b < call->blocks; b++) {
+		const size_t step = b < ahead.near_blocks ? ahead.near : ahead.far;
+		for (size_t r = 0; r < (size_t)rows && r < call->rows; r++) {
+			const uint8_t *p = call->weights + r * call->row_bytes + b * Q4K_BLOCK_BYTES;
+			for (size_t line = 0; line < 3; line++)
+				q4k_prefetch(p + step + 64 * line, hint);
+			acc[r] += block_dot(p, x + b);
+		}
+	}
+	for (size_t r = 0; r < call->rows; r++)
+		call->y[r] = call->accumulate ? call->y[r] + acc[r] : acc[r];
+}
+
+Q4K_KERNEL(native_1_u1, native_rows, 1)
+Q4K_KERNEL(native_4_u1, native_rows, 4)
+
+const struct tcb_variant q4k_variants_q8_scalar[] = {
+	Q4K_ROW(q8, Q8, scalar, SCALAR, native, NATIVE, 1, 1, TCB_CLASS_BOUNDED, native_1_u1),
+	Q4K_ROW(q8, Q8, scalar, SCALAR, native, NATIVE, 4, 1, TCB_CLASS_BOUNDED, native_4_u1),
+	{ .name = NULL },
+};

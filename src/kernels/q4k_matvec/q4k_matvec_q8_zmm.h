@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Micro-kernels of q4k_matvec, contract q8, on 512-bit vectors, generic over
+ * rows and layout; the including file supplies what differs with and without VNNI:
+ *
+ *     scale_add(sum, dots, sc)  int32 sum + dots * sc, dots exact in 16 bits
+ *     dot_add(acc, u, s)        acc + products of unsigned nibbles and codes, per group of 4 bytes
+ *     PIECES_EXACT              how many dot_add keep acc within what scale_add takes
+ *     pick_scale(words, byte)   that byte of each int32, spread as scale_add wants it for dot_add's sums
+ *     bytes_dot(a, u, s)        int32 a + sum of 4 products of unsigned and signed bytes
+ *
+ * and instantiates the generics with constants.  All integer sums are exact.
+ * Per block and row: y += (d * S - dmin * M) * dx with S and M exact integers.
+ */
+#ifndef TCB_KERNELS_Q4K_MATVEC_Q8_ZMM_H
+#define TCB_KERNELS_Q4K_MATVEC_Q8_ZMM_H
+
+#include <assert.h>
+#include <immintrin.h>
+#include <string.h>
+
+#include "kernels/q4k_matvec/q4k_matvec_micro.h"
+
+/* The eight 6-bit scales and mins of the four headers (d, dmin, 12 bytes) in the lanes of H: scales in bytes 0-7 of a
+ * lane, mins in bytes 8-15. */
+Q4K_INLINE __m512i unpack_headers(__m512i h)
+{
+	const __m512i low_order = _mm512_broadcast_i32x4(
+		_mm_setr_epi8(4, 5, 6, 7, 12, 13, 14, 15, 8, 9, 10, 11, 12, 13, 14, 15));
+	const __m512i high_order = _mm512_broadcast_i32x4(
+		_mm_setr_epi8(-1, -1, -1, -1, 4, 5, 6, 7, -1, -1, -1, -1, 8, 9, 10, 11));
+	const __m512i shifts = _mm512_broadcast_i32x4(_mm_setr_epi32(0, 0, 0, 4));
+	const __m512i low_mask = _mm512_broadcast_i32x4(
+		_mm_setr_epi32(0x3f3f3f3f, 0x0f0f0f0f, 0x3f3f3f3f, 0x0f0f0f0f));
+	const __m512i high_mask = _mm512_set1_epi8(0x30);
+	__m512i low = _mm512_srlv_epi32(_mm512_shuffle_epi8(h, low_order), shifts);
+	__m512i high = _mm512_srli_epi16(_mm512_shuffle_epi8(h, high_order), 2);
+	/* (low & low_mask) | (high & 0x30) */
+	return _mm512_ternarylogic_epi32(_mm512_and_si512(low, low_mask), high, high_mask, 0xf8);
+}
+
+/* Scale vectors of row LANE: bytes A of the lane widened to words in the low half, byte B in the high half. */
+Q4K_INLINE __m512i pick_scales(__m512i row, int a, int b)
+{
+	__m512i order = _mm512_inserti64x4(_mm512_set1_epi16((short)(0x8000 | a)),
+					   _mm256_set1_epi16((short)(0x8000 | b)), 1);
+	return _mm512_shuffle_epi8(row, order);
+}
+
+/* Native layout: one block of each of ROWS rows. */
+Q4K_INLINE void native_block(const uint8_t *const *row, size_t ahead, const struct q4k_x8 *x, int rows, int hint,
+			     __m512 acc[8], __m512 min_acc[2])
+{
+	const __m512i mask = _mm512_set1_epi8(15), zero = _mm512_setzero_si512();
+	const __m512i x0 = _mm512_load_si512(x->q), x1 = _mm512_load_si512(x->q + 64);
+	const __m512i x2 = _mm512_load_si512(x->q + 128), x3 = _mm512_load_si512(x->q + 192);
+	const __m512i sums = _mm512_broadcast_i32x4(_mm_load_si128((const __m128i *)x->sums));
+	const __m256 dx = _mm256_set1_ps(x->d);
+	for (int quad = 0; quad < rows; quad += 4) {
+		int lanes = rows - quad < 4 ? rows - quad : 4;
+		__m512i header = _mm512_castsi128_si512(_mm_loadu_si128((const __m128i *)row[quad]));
+		if (lanes > 1)
+			header = _mm512_inserti32x4(header, _mm_loadu_si128((const __m128i *)row[quad + 1]), 1);
+		if (lanes > 2) {
+			header = _mm512_inserti32x4(header, _mm_loadu_si128((const __m128i *)row[quad + 2]), 2);
+			header = _mm512_inserti32x4(header, _mm_loadu_si128((const __m128i *)row[quad + 3]), 3);
+		}
+		const __m512i scales = unpack_headers(header);
+		/* d, dmin of each row, times the activations' d */
+		const __m512i firsts = _mm512_permutexvar_epi32(
+			_mm512_castsi128_si512(_mm_setr_epi32(0, 4, 8, 12)), header);
+		const __m256 d = _mm256_mul_ps(_mm256_cvtph_ps(_mm512_castsi512_si128(firsts)), dx);
+		const __m512 d_wide = _mm512_castps256_ps512(d);
+		const __m512i mins = _mm512_madd_epi16(_mm512_unpackhi_epi8(scales, zero), sums);
+		const __m512 dmin = _mm512_permutexvar_ps(
+			_mm512_setr_epi32(1, 1, 1, 1, 3, 3, 3, 3, 5, 5, 5, 5, 7, 7, 7, 7), d_wide);
+		min_acc[quad / 4] = _mm512_fmadd_ps(dmin, _mm512_cvtepi32_ps(mins), min_acc[quad / 4]);
+		for (int r = 0; r < lanes; r++) {
+			const uint8_t *p = row[quad + r];
+			if (hint != Q4K_HINT_NONE) {
+				q4k_prefetch(p + ahead, hint);
+				q4k_prefetch(p + ahead + 64, hint);
+				q4k_prefetch(p + ahead + 128, hint);
+			}
+			const __m512i v = _mm512_loadu_si512(p + 16), w = _mm512_loadu_si512(p + 80);
+			const __m512i own = r == 0   ? _mm512_shuffle_i32x4(scales, scales, 0x00)
+					    : r == 1 ? _mm512_shuffle_i32x4(scales, scales, 0x55)
+					    : r == 2 ? _mm512_shuffle_i32x4(scales, scales, 0xaa)
+						     : _mm512_shuffle_i32x4(scales, scales, 0xff);
+			__m512i s = scale_add(zero, _mm512_maddubs_epi16(_mm512_and_si512(v, mask), x0), pick_scales(own, 0, 2));
+			__m512i t = scale_add(zero, _mm512_maddubs_epi16(_mm512_and_si512(_mm512_srli_epi16(v, 4), mask), x1),
+					      pick_scales(own, 1, 3));
+			s = scale_add(s, _mm512_maddubs_epi16(_mm512_and_si512(w, mask), x2), pick_scales(own, 4, 6));
+			t = scale_add(t, _mm512_maddubs_epi16(_mm512_and_si512(_mm512_srli_epi16(w, 4), mask), x3),
+				      pick_scales(own, 5, 7));
+			const __m512 dr = _mm512_permutexvar_ps(_mm512_set1_epi32(2 * r), d_wide);
+			acc[quad + r] =
+				_mm512_fmadd_ps(dr, _mm512_cvtepi32_ps(_mm512_add_epi32(s, t)), acc[quad + r]);
+		}
+	}
+}
+
+/* Native layout: ROWS rows, UNROLL blocks an iteration. */
+Q4K_INLINE void native_rows(const struct q4k_call *call, int rows, int unroll, int hint)
+{
+	const struct q4k_ahead ahead = q4k_ahead(call, Q4K_BLOCK_BYTES);
+	const struct q4k_x8 *x = call->x;
+	const uint8_t *row[8];
+	__m512 acc[8], min_acc[2] = { _mm512_setzero_ps(), _mm512_setzero_ps() };
+	assert(call->rows <= (size_t)rows);
+	for (int r = 0; r < rows; r++) {
+		/* Rows past the edge compute the last one again; nothing outside the weights is read. */
+		size_t at = (size_t)r < call->rows ? (size_t)r : call->rows - 1;
+		row[r] = call->weights + at * call->row_bytes;
+		acc[r] = _mm512_setzero_ps();
+	}
+	size_t b = 0;
+	for (; b + (size_t)unroll <= call->blocks; b += (size_t)unroll)
+		for (int u = 0; u < unroll; u++) {
+			size_t step = b + (size_t)u < ahead.near_blocks ? ahead.near : ahead.far;
+			native_block(row, step, x + b + u, rows, hint, acc, min_acc);
+			for (int r = 0; r < rows; r++)
+				row[r] += Q4K_BLOCK_BYTES;
+		}
+	for (; b < call->blocks; b++) {
+		native_block(row, b < ahead.near_blocks ? ahead.near : ahead.far, x + b, rows, hint, acc, min_acc);
+		for (int r = 0; r < rows; r++)
+			row[r] += Q4K_BLOCK_BYTES;
+	}
+	for (int r = 0; r < rows && (size_t)r < call->rows; r++) {
+		__mmask16 lane = (__mmask16)(0xfu << 4 * (r % 4));
+		float value = _mm512_reduce_add_ps(acc[r]) - _mm512_mask_reduce_add_ps(lane, min_acc[r / 4]);
+		call->y[r] = call->accumulate ? call->y[r] + value : value;
+	}
+}
+
+/* PIECE bytes of codes, repeated over the vector. */
+Q4K_INLINE __m512i repeat_piece(const int8_t *q, int piece)
+{
+	if (piece == 4) {
+		int32_t four;
+		memcpy(&four, q, sizeof(four));
+		return _mm512_set1_epi32(four);
+	}
+	if (piece == 8) {
+		int64_t eight;
+		memcpy(&eight, q, sizeof(eight));
+		return _mm512_set1_epi64(eight);
+	}
+	return _mm512_broadcast_i32x4(_mm_load_si128((const __m128i *)q));
+}
+
+/* R int32 words, each repeated for the 16 / R lanes of its row. */
+Q4K_INLINE __m512i spread_words(const uint8_t *p, int rows)
+{
+	if (rows == 16)
+		return _mm512_loadu_si512(p);
+	if (rows == 8)
+		return _mm512_permutexvar_epi32(_mm512_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7),
+						_mm512_castsi256_si512(_mm256_loadu_si256((const __m256i *)p)));
+	return _mm512_permutexvar_epi32(_mm512_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3),
+					_mm512_castsi128_si512(_mm_loadu_si128((const __m128i *)p)));
+}
+
+/* R f16 values as f32, each in the first lane of its row only (FIRST) or in all lanes of its row. */
+Q4K_INLINE __m512 spread_halves(const uint8_t *p, int rows, int first)
+{
+	if (rows == 16)
+		return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)p));
+	if (rows == 8) {
+		__m512 v = _mm512_castps256_ps512(_mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)p)));
+		return _mm512_maskz_permutexvar_ps(first ? 0x5555 : 0xffff,
+						   _mm512_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7), v);
+	}
+	__m512 v = _mm512_castps128_ps512(_mm_cvtph_ps(_mm_loadl_epi64((const __m128i *)p)));
+	return _mm512_maskz_permutexvar_ps(first ? 0x1111 : 0xffff,
+					   _mm512_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3), v);
+}
+
+/* One interleaved group block of ROWS rows, added to ACC. */
+Q4K_INLINE __m512 group_block(const uint8_t *p, const uint8_t *ahead, const struct q4k_x8 *x, int rows, int wide,
+			      int hint, __m512 acc)
+{
+	const int piece = 64 / rows, pieces = 32 / piece, words = wide ? 4 : 3;
+	const __m512i nibble = _mm512_set1_epi8(15), zero = _mm512_setzero_si512();
+	const uint8_t *words_at = p + 4 * rows, *nibbles = words_at + 4 * words * rows;
+	__m512i scale[2], min[2];
+	if (wide) {
+		scale[0] = spread_words(words_at, rows);
+		scale[1] = spread_words(words_at + 4 * rows, rows);
+		min[0] = spread_words(words_at + 8 * rows, rows);
+		min[1] = spread_words(words_at + 12 * rows, rows);
+	} else {
+		const __m512i six = _mm512_set1_epi8(0x3f), two = _mm512_set1_epi8(0x30);
+		__m512i a = spread_words(words_at, rows), b = spread_words(words_at + 4 * rows, rows);
+		__m512i c = spread_words(words_at + 8 * rows, rows);
+		scale[0] = _mm512_and_si512(a, six);
+		min[0] = _mm512_and_si512(b, six);
+		/* (c & 15) | (a >> 2 & 0x30) and (c >> 4 & 15) | (b >> 2 & 0x30) */
+		scale[1] = _mm512_ternarylogic_epi32(_mm512_and_si512(c, nibble), _mm512_srli_epi16(a, 2), two, 0xf8);
+		min[1] = _mm512_ternarylogic_epi32(_mm512_and_si512(_mm512_srli_epi16(c, 4), nibble),
+						   _mm512_srli_epi16(b, 2), two, 0xf8);
+	}
+	if (hint != Q4K_HINT_NONE)
+		for (int line = 0; line * 64 < (4 + 4 * words) * rows; line++)
+			q4k_prefetch(ahead + line * 64, hint);
+	ahead += (4 + 4 * words) * rows;
+
+	__m512i s = zero, t = zero;
+	for (int j = 0; j < 8; j += 2) {
+		const int8_t *x_low = x->q + 32 * q4k_x8_run((unsigned)j);
+		const int8_t *x_high = x->q + 32 * q4k_x8_run((unsigned)j + 1);
+		const __m512i sc_low = pick_scale(scale[j / 4], j % 4), sc_high = pick_scale(scale[j / 4], j % 4 + 1);
+		for (int c = 0; c < pieces;) {
+			__m512i low = zero, high = zero;
+			for (int end = c + PIECES_EXACT < pieces ? c + PIECES_EXACT : pieces; c < end; c++) {
+				const __m512i v = _mm512_loadu_si512(nibbles);
+				low = dot_add(low, _mm512_and_si512(v, nibble), repeat_piece(x_low + c * piece, piece));
+				high = dot_add(high, _mm512_and_si512(_mm512_srli_epi16(v, 4), nibble),
+					       repeat_piece(x_high + c * piece, piece));
+				q4k_prefetch(ahead, hint);
+				nibbles += 64;
+				ahead += 64;
+			}
+			s = scale_add(s, low, sc_low);
+			t = scale_add(t, high, sc_high);
+		}
+	}
+
+	__m512i m = bytes_dot(zero, min[0], repeat_piece(x->sums_high, 4));
+	m = bytes_dot(m, min[1], repeat_piece(x->sums_high + 4, 4));
+	m = bytes_dot(_mm512_slli_epi32(m, 6), min[0], repeat_piece(x->sums_low, 4));
+	m = bytes_dot(m, min[1], repeat_piece(x->sums_low + 4, 4));
+	const __m512 d = spread_halves(p, rows, 0), dmin = spread_halves(p + 2 * rows, rows, 1);
+	const __m512 mins = _mm512_mul_ps(dmin, _mm512_cvtepi32_ps(m));
+	const __m512 term = _mm512_fmsub_ps(d, _mm512_cvtepi32_ps(_mm512_add_epi32(s, t)), mins);
+	return _mm512_fmadd_ps(term, _mm512_set1_ps(x->d), acc);
+}
+
+/* Interleaved layouts: one group of ROWS rows. */
+Q4K_INLINE void group_rows(const struct q4k_call *call, int rows, int wide, int hint)
+{
+	const size_t block_bytes = (size_t)(wide ? 148 : 144) * (size_t)rows;
+	const struct q4k_ahead ahead = q4k_ahead(call, block_bytes);
+	const struct q4k_x8 *x = call->x;
+	const uint8_t *p = call->weights;
+	__m512 acc = _mm512_setzero_ps();
+	assert(call->rows <= (size_t)rows);
+	for (size_t b = 0; b < call->blocks; b++, p += block_bytes)
+		acc = group_block(p, p + (b < ahead.near_blocks ? ahead.near : ahead.far), x + b, rows, wide, hint, acc);
+	/* Lanes of a row are added up, then gathered to the front. */
+	if (rows <= 8)
+		acc = _mm512_add_ps(acc, _mm512_permute_ps(acc, 0xb1));
+	if (rows <= 4)
+		acc = _mm512_add_ps(acc, _mm512_permute_ps(acc, 0x4e));
+	if (rows == 8)
+		acc = _mm512_permutexvar_ps(_mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 0, 0, 0, 0, 0, 0, 0, 0), acc);
+	if (rows == 4)
+		acc = _mm512_permutexvar_ps(_mm512_setr_epi32(0, 4, 8, 12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0), acc);
+	const __mmask16 live = (__mmask16)((1u << call->rows) - 1);
+	if (call->accumulate)
+		acc = _mm512_add_ps(acc, _mm512_maskz_loadu_ps(live, call->y));
+	_mm512_mask_storeu_ps(call->y, live, acc);
+}
+
+#endif
