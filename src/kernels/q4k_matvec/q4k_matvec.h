@@ -98,12 +98,24 @@ void q4k_exact(const struct tcb_plan *plan, void *const operand[], float *y);
  * where word w of row r holds bytes 4w..4w+3 of its 12 scale bytes, and the nibble bytes of each 64-value pair of
  * sub-blocks are cut into pieces of 64 / R bytes, so that 64 bytes hold one piece of every row.  rRw: scale words
  * [4][R] hold the eight scales, then the eight mins, one byte each.  Group blocks follow each other along k, groups
- * along n: one call reads one strictly sequential stream.  N is padded up to the group with zero blocks in the packed copy. */
+ * along n: one call reads one strictly sequential stream.  N is padded up to the group with zero blocks in the packed
+ * copy. */
 size_t q4k_packed_bytes(enum tcb_layout layout, size_t n, size_t k);
 size_t q4k_layout_rows(enum tcb_layout layout);        /* rows in a group; 1 for native */
 size_t q4k_layout_block_bytes(enum tcb_layout layout); /* bytes of one group block */
 void q4k_pack(enum tcb_layout layout, size_t n, size_t k, const void *weights, void *packed);
 void q4k_unpack(enum tcb_layout layout, size_t n, size_t k, const void *packed, void *weights);
+
+/* q4k_matvec_space.c */
+size_t q4k_axes(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_axis out[TCB_AXES_MAX]);
+void q4k_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_geometry *out);
+void q4k_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
+		   const struct tcb_geometry *geometry, struct tcb_footprint *out);
+/* Why the op cannot run GEOMETRY whatever the variant, NULL if it can. */
+const char *q4k_geometry_refused(const struct tcb_shape *shape, const struct tcb_geometry *geometry);
+
+/* q4k_matvec.c */
+extern const struct tcb_op tcb_op_q4k_matvec;
 
 /* Each variant file ends in its table (a row without a name is the last); q4k_matvec.c lists them. */
 extern const struct tcb_variant q4k_variants_f32_scalar[];

@@ -7,8 +7,6 @@
 #ifndef TCB_KERNELS_Q4K_MATVEC_MICRO_H
 #define TCB_KERNELS_Q4K_MATVEC_MICRO_H
 
-#include <xmmintrin.h>
-
 #include "kernels/q4k_matvec/q4k_matvec.h"
 
 #define Q4K_INLINE static inline __attribute__((always_inline))
@@ -38,32 +36,34 @@ Q4K_INLINE struct q4k_ahead q4k_ahead(const struct q4k_call *call, size_t block_
 Q4K_INLINE void q4k_prefetch(const uint8_t *address, int hint)
 {
 	if (hint == TCB_HINT_T0)
-		_mm_prefetch((const char *)address, _MM_HINT_T0);
+		__builtin_prefetch(address, 0, 3);
 	else if (hint == TCB_HINT_T1)
-		_mm_prefetch((const char *)address, _MM_HINT_T1);
+		__builtin_prefetch(address, 0, 2);
 	else if (hint == TCB_HINT_NTA)
-		_mm_prefetch((const char *)address, _MM_HINT_NTA);
+		__builtin_prefetch(address, 0, 0);
 }
 
 /* The variant NAME of BODY(call, ..., hint): one copy of the loop for each hint. */
-#define Q4K_KERNEL(name, body, ...)                                            \
-	static void name(const struct q4k_call *call)                          \
-	{                                                                      \
-		assert(call->blocks >= 1 && call->rows >= 1);                  \
-		if (!call->prefetch)                                           \
-			body(call, __VA_ARGS__, Q4K_HINT_NONE);                \
-		else if (call->hint == TCB_HINT_T0)                            \
-			body(call, __VA_ARGS__, TCB_HINT_T0);                  \
-		else if (call->hint == TCB_HINT_T1)                            \
-			body(call, __VA_ARGS__, TCB_HINT_T1);                  \
-		else                                                           \
-			body(call, __VA_ARGS__, TCB_HINT_NTA);                 \
+#define Q4K_KERNEL(name, body, ...)                             \
+	static void name(const struct q4k_call *call)           \
+	{                                                       \
+		assert(call->blocks >= 1 && call->rows >= 1);   \
+		if (!call->prefetch)                            \
+			body(call, __VA_ARGS__, Q4K_HINT_NONE); \
+		else if (call->hint == TCB_HINT_T0)             \
+			body(call, __VA_ARGS__, TCB_HINT_T0);   \
+		else if (call->hint == TCB_HINT_T1)             \
+			body(call, __VA_ARGS__, TCB_HINT_T1);   \
+		else                                            \
+			body(call, __VA_ARGS__, TCB_HINT_NTA);  \
 	}
 
 /* One table row; the name carries op, contract, layout, ISA, micro tile and unroll. */
-#define Q4K_ROW(contract_, CONTRACT, isa_, ISA_, layout_, LAYOUT_, rows_, unroll_, class_, function)                 \
-	{ "q4k_matvec_" #contract_ "_" #layout_ "_" #isa_ "_1x" #rows_ "x256_u" #unroll_, TCB_CONTRACT_##CONTRACT,   \
-	  TCB_ISA_##ISA_, TCB_LAYOUT_##LAYOUT_, { 1, rows_, 256 }, unroll_, class_, TCB_SOURCE_HASH,                 \
-	  (void (*)(void))function }
+#define Q4K_ROW(contract_, CONTRACT, isa_, ISA_, layout_, LAYOUT_, rows_, unroll_, class_, function)               \
+	{                                                                                                          \
+		"q4k_matvec_" #contract_ "_" #layout_ "_" #isa_ "_1x" #rows_ "x256_u" #unroll_,                    \
+			TCB_CONTRACT_##CONTRACT, TCB_ISA_##ISA_, TCB_LAYOUT_##LAYOUT_, { 1, rows_, 256 }, unroll_, \
+			class_, TCB_SOURCE_HASH, (void (*)(void))function                                          \
+	}
 
 #endif

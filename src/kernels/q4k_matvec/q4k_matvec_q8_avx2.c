@@ -14,13 +14,13 @@
  * lane, mins in bytes 8-15. */
 Q4K_INLINE __m256i unpack_headers(__m256i h)
 {
-	const __m256i low_order = _mm256_broadcastsi128_si256(
-		_mm_setr_epi8(4, 5, 6, 7, 12, 13, 14, 15, 8, 9, 10, 11, 12, 13, 14, 15));
-	const __m256i high_order = _mm256_broadcastsi128_si256(
-		_mm_setr_epi8(-1, -1, -1, -1, 4, 5, 6, 7, -1, -1, -1, -1, 8, 9, 10, 11));
+	const __m256i low_order =
+		_mm256_broadcastsi128_si256(_mm_setr_epi8(4, 5, 6, 7, 12, 13, 14, 15, 8, 9, 10, 11, 12, 13, 14, 15));
+	const __m256i high_order =
+		_mm256_broadcastsi128_si256(_mm_setr_epi8(-1, -1, -1, -1, 4, 5, 6, 7, -1, -1, -1, -1, 8, 9, 10, 11));
 	const __m256i shifts = _mm256_setr_epi32(0, 0, 0, 4, 0, 0, 0, 4);
-	const __m256i low_mask = _mm256_broadcastsi128_si256(
-		_mm_setr_epi32(0x3f3f3f3f, 0x0f0f0f0f, 0x3f3f3f3f, 0x0f0f0f0f));
+	const __m256i low_mask =
+		_mm256_broadcastsi128_si256(_mm_setr_epi32(0x3f3f3f3f, 0x0f0f0f0f, 0x3f3f3f3f, 0x0f0f0f0f));
 	__m256i low = _mm256_srlv_epi32(_mm256_shuffle_epi8(h, low_order), shifts);
 	__m256i high = _mm256_srli_epi16(_mm256_shuffle_epi8(h, high_order), 2);
 	return _mm256_or_si256(_mm256_and_si256(low, low_mask), _mm256_and_si256(high, _mm256_set1_epi8(0x30)));
@@ -74,8 +74,8 @@ Q4K_INLINE void native_block(const uint8_t *const *row, size_t ahead, const stru
 				q4k_prefetch(p + ahead + 64, hint);
 				q4k_prefetch(p + ahead + 128, hint);
 			}
-			const __m256i own = r ? _mm256_permute4x64_epi64(scales, 0xee)
-					      : _mm256_permute4x64_epi64(scales, 0x44);
+			const __m256i own =
+				r ? _mm256_permute4x64_epi64(scales, 0xee) : _mm256_permute4x64_epi64(scales, 0x44);
 			const __m128 dr = r ? _mm_permute_ps(d, 0xaa) : d;
 			acc[pair + r] = _mm256_fmadd_ps(_mm256_broadcastss_ps(dr),
 							_mm256_cvtepi32_ps(native_dot(p + 16, x, own)), acc[pair + r]);
@@ -147,9 +147,8 @@ Q4K_INLINE __m256i spread_words(const uint8_t *p, int rows)
 	if (rows == 16)
 		return _mm256_loadu_si256((const __m256i *)p);
 	if (rows == 8)
-		return _mm256_permutevar8x32_epi32(
-			_mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)p)),
-			_mm256_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3));
+		return _mm256_permutevar8x32_epi32(_mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)p)),
+						   _mm256_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3));
 	return _mm256_permutevar8x32_epi32(_mm256_castsi128_si256(_mm_loadl_epi64((const __m128i *)p)),
 					   _mm256_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1));
 }
@@ -201,9 +200,9 @@ Q4K_INLINE struct group_scales group_scales(const uint8_t *at, int rows, int wid
 /* Byte J of each int32 lane in both words of the lane. */
 Q4K_INLINE __m256i pick_scale(__m256i words, int j)
 {
-	const __m128i order = _mm_add_epi8(_mm_setr_epi8(0, -128, 0, -128, 4, -128, 4, -128, 8, -128, 8, -128, 12, -128,
-							 12, -128),
-					   _mm_set1_epi16((short)j));
+	const __m128i order =
+		_mm_add_epi8(_mm_setr_epi8(0, -128, 0, -128, 4, -128, 4, -128, 8, -128, 8, -128, 12, -128, 12, -128),
+			     _mm_set1_epi16((short)j));
 	return _mm256_shuffle_epi8(words, _mm256_broadcastsi128_si256(order));
 }
 
@@ -293,14 +292,20 @@ Q4K_KERNEL(group_r16, group_rows, 16, 0)
 Q4K_KERNEL(group_r8w, group_rows, 8, 1)
 Q4K_KERNEL(group_r16w, group_rows, 16, 1)
 
-#define ROW(layout, LAYOUT, rows, unroll, function)                                                                  \
+#define ROW(layout, LAYOUT, rows, unroll, function) \
 	Q4K_ROW(q8, Q8, avx2, AVX2, layout, LAYOUT, rows, unroll, TCB_CLASS_BOUNDED, function)
 const struct tcb_variant q4k_variants_q8_avx2[] = {
-	ROW(native, NATIVE, 1, 1, native_1_u1), ROW(native, NATIVE, 1, 2, native_1_u2),
-	ROW(native, NATIVE, 2, 1, native_2_u1), ROW(native, NATIVE, 2, 2, native_2_u2),
-	ROW(native, NATIVE, 4, 1, native_4_u1), ROW(native, NATIVE, 4, 2, native_4_u2),
-	ROW(native, NATIVE, 8, 1, native_8_u1), ROW(r4, R4, 4, 1, group_r4),
-	ROW(r8, R8, 8, 1, group_r8),            ROW(r16, R16, 16, 1, group_r16),
-	ROW(r8w, R8W, 8, 1, group_r8w),         ROW(r16w, R16W, 16, 1, group_r16w),
+	ROW(native, NATIVE, 1, 1, native_1_u1),
+	ROW(native, NATIVE, 1, 2, native_1_u2),
+	ROW(native, NATIVE, 2, 1, native_2_u1),
+	ROW(native, NATIVE, 2, 2, native_2_u2),
+	ROW(native, NATIVE, 4, 1, native_4_u1),
+	ROW(native, NATIVE, 4, 2, native_4_u2),
+	ROW(native, NATIVE, 8, 1, native_8_u1),
+	ROW(r4, R4, 4, 1, group_r4),
+	ROW(r8, R8, 8, 1, group_r8),
+	ROW(r16, R16, 16, 1, group_r16),
+	ROW(r8w, R8W, 8, 1, group_r8w),
+	ROW(r16w, R16W, 16, 1, group_r16w),
 	{ .name = NULL },
 };

@@ -21,9 +21,9 @@ static inline __m512i scale_add(__m512i sum, __m512i dots, __m512i scales)
 /* The upper word is 0: the sum is in the lower word, its sign in the upper. */
 static inline __m512i pick_scale(__m512i words, int byte)
 {
-	const __m128i order = _mm_add_epi8(_mm_setr_epi8(0, -128, -128, -128, 4, -128, -128, -128, 8, -128, -128, -128,
-							 12, -128, -128, -128),
-					   _mm_set1_epi32(byte));
+	const __m128i order = _mm_add_epi8(
+		_mm_setr_epi8(0, -128, -128, -128, 4, -128, -128, -128, 8, -128, -128, -128, 12, -128, -128, -128),
+		_mm_set1_epi32(byte));
 	return _mm512_shuffle_epi8(words, _mm512_broadcast_i32x4(order));
 }
 
@@ -48,14 +48,20 @@ Q4K_KERNEL(group_r16, group_rows, 16, 0)
 Q4K_KERNEL(group_r8w, group_rows, 8, 1)
 Q4K_KERNEL(group_r16w, group_rows, 16, 1)
 
-#define ROW(layout, LAYOUT, rows, unroll, function)                                                                  \
+#define ROW(layout, LAYOUT, rows, unroll, function) \
 	Q4K_ROW(q8, Q8, avx512vnni, AVX512VNNI, layout, LAYOUT, rows, unroll, TCB_CLASS_BOUNDED, function)
 const struct tcb_variant q4k_variants_q8_avx512vnni[] = {
-	ROW(native, NATIVE, 1, 1, native_1_u1), ROW(native, NATIVE, 1, 2, native_1_u2),
-	ROW(native, NATIVE, 2, 1, native_2_u1), ROW(native, NATIVE, 2, 2, native_2_u2),
-	ROW(native, NATIVE, 4, 1, native_4_u1), ROW(native, NATIVE, 4, 2, native_4_u2),
-	ROW(native, NATIVE, 8, 1, native_8_u1), ROW(r4, R4, 4, 1, group_r4),
-	ROW(r8, R8, 8, 1, group_r8),            ROW(r16, R16, 16, 1, group_r16),
-	ROW(r8w, R8W, 8, 1, group_r8w),         ROW(r16w, R16W, 16, 1, group_r16w),
+	ROW(native, NATIVE, 1, 1, native_1_u1),
+	ROW(native, NATIVE, 1, 2, native_1_u2),
+	ROW(native, NATIVE, 2, 1, native_2_u1),
+	ROW(native, NATIVE, 2, 2, native_2_u2),
+	ROW(native, NATIVE, 4, 1, native_4_u1),
+	ROW(native, NATIVE, 4, 2, native_4_u2),
+	ROW(native, NATIVE, 8, 1, native_8_u1),
+	ROW(r4, R4, 4, 1, group_r4),
+	ROW(r8, R8, 8, 1, group_r8),
+	ROW(r16, R16, 16, 1, group_r16),
+	ROW(r8w, R8W, 8, 1, group_r8w),
+	ROW(r16w, R16W, 16, 1, group_r16w),
 	{ .name = NULL },
 };

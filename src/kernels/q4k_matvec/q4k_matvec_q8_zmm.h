@@ -25,13 +25,12 @@
  * lane, mins in bytes 8-15. */
 Q4K_INLINE __m512i unpack_headers(__m512i h)
 {
-	const __m512i low_order = _mm512_broadcast_i32x4(
-		_mm_setr_epi8(4, 5, 6, 7, 12, 13, 14, 15, 8, 9, 10, 11, 12, 13, 14, 15));
-	const __m512i high_order = _mm512_broadcast_i32x4(
-		_mm_setr_epi8(-1, -1, -1, -1, 4, 5, 6, 7, -1, -1, -1, -1, 8, 9, 10, 11));
+	const __m512i low_order =
+		_mm512_broadcast_i32x4(_mm_setr_epi8(4, 5, 6, 7, 12, 13, 14, 15, 8, 9, 10, 11, 12, 13, 14, 15));
+	const __m512i high_order =
+		_mm512_broadcast_i32x4(_mm_setr_epi8(-1, -1, -1, -1, 4, 5, 6, 7, -1, -1, -1, -1, 8, 9, 10, 11));
 	const __m512i shifts = _mm512_broadcast_i32x4(_mm_setr_epi32(0, 0, 0, 4));
-	const __m512i low_mask = _mm512_broadcast_i32x4(
-		_mm_setr_epi32(0x3f3f3f3f, 0x0f0f0f0f, 0x3f3f3f3f, 0x0f0f0f0f));
+	const __m512i low_mask = _mm512_broadcast_i32x4(_mm_setr_epi32(0x3f3f3f3f, 0x0f0f0f0f, 0x3f3f3f3f, 0x0f0f0f0f));
 	const __m512i high_mask = _mm512_set1_epi8(0x30);
 	__m512i low = _mm512_srlv_epi32(_mm512_shuffle_epi8(h, low_order), shifts);
 	__m512i high = _mm512_srli_epi16(_mm512_shuffle_epi8(h, high_order), 2);
@@ -42,8 +41,8 @@ Q4K_INLINE __m512i unpack_headers(__m512i h)
 /* Scale vectors of row LANE: bytes A of the lane widened to words in the low half, byte B in the high half. */
 Q4K_INLINE __m512i pick_scales(__m512i row, int a, int b)
 {
-	__m512i order = _mm512_inserti64x4(_mm512_set1_epi16((short)(0x8000 | a)),
-					   _mm256_set1_epi16((short)(0x8000 | b)), 1);
+	__m512i order =
+		_mm512_inserti64x4(_mm512_set1_epi16((short)(0x8000 | a)), _mm256_set1_epi16((short)(0x8000 | b)), 1);
 	return _mm512_shuffle_epi8(row, order);
 }
 
@@ -67,8 +66,8 @@ Q4K_INLINE void native_block(const uint8_t *const *row, size_t ahead, const stru
 		}
 		const __m512i scales = unpack_headers(header);
 		/* d, dmin of each row, times the activations' d */
-		const __m512i firsts = _mm512_permutexvar_epi32(
-			_mm512_castsi128_si512(_mm_setr_epi32(0, 4, 8, 12)), header);
+		const __m512i firsts =
+			_mm512_permutexvar_epi32(_mm512_castsi128_si512(_mm_setr_epi32(0, 4, 8, 12)), header);
 		const __m256 d = _mm256_mul_ps(_mm256_cvtph_ps(_mm512_castsi512_si128(firsts)), dx);
 		const __m512 d_wide = _mm512_castps256_ps512(d);
 		const __m512i mins = _mm512_madd_epi16(_mm512_unpackhi_epi8(scales, zero), sums);
@@ -87,15 +86,16 @@ Q4K_INLINE void native_block(const uint8_t *const *row, size_t ahead, const stru
 					    : r == 1 ? _mm512_shuffle_i32x4(scales, scales, 0x55)
 					    : r == 2 ? _mm512_shuffle_i32x4(scales, scales, 0xaa)
 						     : _mm512_shuffle_i32x4(scales, scales, 0xff);
-			__m512i s = scale_add(zero, _mm512_maddubs_epi16(_mm512_and_si512(v, mask), x0), pick_scales(own, 0, 2));
-			__m512i t = scale_add(zero, _mm512_maddubs_epi16(_mm512_and_si512(_mm512_srli_epi16(v, 4), mask), x1),
+			__m512i s = scale_add(zero, _mm512_maddubs_epi16(_mm512_and_si512(v, mask), x0),
+					      pick_scales(own, 0, 2));
+			__m512i t = scale_add(zero,
+					      _mm512_maddubs_epi16(_mm512_and_si512(_mm512_srli_epi16(v, 4), mask), x1),
 					      pick_scales(own, 1, 3));
 			s = scale_add(s, _mm512_maddubs_epi16(_mm512_and_si512(w, mask), x2), pick_scales(own, 4, 6));
 			t = scale_add(t, _mm512_maddubs_epi16(_mm512_and_si512(_mm512_srli_epi16(w, 4), mask), x3),
 				      pick_scales(own, 5, 7));
 			const __m512 dr = _mm512_permutexvar_ps(_mm512_set1_epi32(2 * r), d_wide);
-			acc[quad + r] =
-				_mm512_fmadd_ps(dr, _mm512_cvtepi32_ps(_mm512_add_epi32(s, t)), acc[quad + r]);
+			acc[quad + r] = _mm512_fmadd_ps(dr, _mm512_cvtepi32_ps(_mm512_add_epi32(s, t)), acc[quad + r]);
 		}
 	}
 }
@@ -169,8 +169,8 @@ Q4K_INLINE __m512 spread_halves(const uint8_t *p, int rows, int first)
 		return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)p));
 	if (rows == 8) {
 		__m512 v = _mm512_castps256_ps512(_mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)p)));
-		return _mm512_maskz_permutexvar_ps(first ? 0x5555 : 0xffff,
-						   _mm512_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7), v);
+		return _mm512_maskz_permutexvar_ps(
+			first ? 0x5555 : 0xffff, _mm512_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7), v);
 	}
 	__m512 v = _mm512_castps128_ps512(_mm_cvtph_ps(_mm_loadl_epi64((const __m128i *)p)));
 	return _mm512_maskz_permutexvar_ps(first ? 0x1111 : 0xffff,
@@ -247,7 +247,8 @@ Q4K_INLINE void group_rows(const struct q4k_call *call, int rows, int wide, int 
 	__m512 acc = _mm512_setzero_ps();
 	assert(call->rows <= (size_t)rows);
 	for (size_t b = 0; b < call->blocks; b++, p += block_bytes)
-		acc = group_block(p, p + (b < ahead.near_blocks ? ahead.near : ahead.far), x + b, rows, wide, hint, acc);
+		acc = group_block(p, p + (b < ahead.near_blocks ? ahead.near : ahead.far), x + b, rows, wide, hint,
+				  acc);
 	/* Lanes of a row are added up, then gathered to the front. */
 	if (rows <= 8)
 		acc = _mm512_add_ps(acc, _mm512_permute_ps(acc, 0xb1));

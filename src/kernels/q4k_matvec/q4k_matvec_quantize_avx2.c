@@ -16,8 +16,8 @@ static int largest_magnitude(const float *x)
 	const __m256i magnitude = _mm256_set1_epi32(0x7fffffff);
 	__m256i largest = _mm256_setzero_si256();
 	for (int i = 0; i < 256; i += 8)
-		largest = _mm256_max_epi32(
-			largest, _mm256_and_si256(_mm256_loadu_si256((const __m256i *)(x + i)), magnitude));
+		largest = _mm256_max_epi32(largest,
+					   _mm256_and_si256(_mm256_loadu_si256((const __m256i *)(x + i)), magnitude));
 	__m128i four = _mm_max_epi32(_mm256_castsi256_si128(largest), _mm256_extracti128_si256(largest, 1));
 	__m128i two = _mm_max_epi32(four, _mm_shuffle_epi32(four, 0x4e));
 	return _mm_cvtsi128_si32(_mm_max_epi32(two, _mm_shuffle_epi32(two, 0xb1)));

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The search space of q4k_matvec: its axes, its default geometry, the numbers
+ * that the constraints judge, and the rules of its own that a geometry must
+ * keep.
+ */
+#include "kernels/q4k_matvec/q4k_matvec.h"
+
+#include <string.h>
+
+enum { MIDI_ROWS = 64, DEFAULT_ROWS = 4 };
+
+static size_t power_of_two_above(size_t value)
+{
+	size_t power = 1;
+	while (power < value && power <= SIZE_MAX / 4)
+		power *= 2;
+	return power;
+}
+
+static size_t shares(size_t n, size_t share)
+{
+	return (n - 1) / share + 1;
+}
+
+const char *q4k_geometry_refused(const struct tcb_shape *shape, const struct tcb_geometry *geometry)
+{
+	const struct tcb_tile *macro = &geometry->tile[TCB_MACRO], *midi = &geometry->tile[TCB_MIDI];
+	const struct tcb_tile *micro = &geometry->tile[TCB_MICRO];
+	const int32_t *knob = geometry->knob;
+	size_t threads = knob[TCB_KNOB_THREADS] == TCB_KNOB_UNSET ? 1 : (size_t)knob[TCB_KNOB_THREADS];
+	if (macro->m != 1 || midi->m != 1)
+		return "macro.m and midi.m must be 1: each token is a product of its own";
+	if (macro->k != shape->k)
+		return "macro.k must be the problem's K: threads share rows, not the reduction";
+	if (micro->k != Q4K_BLOCK_VALUES)
+		return "micro.k must be 256, one Q4_K block";
+	if (!midi->k || midi->k % Q4K_BLOCK_VALUES || macro->k % midi->k)
+		return "midi.k must be a multiple of 256 that divides K";
+	if (!midi->n || midi->n % micro->n || macro->n % midi->n || !macro->n)
+		return "micro.n must divide midi.n, and midi.n must divide macro.n";
+	if (threads < 1)
+		return "threads must be 1 or more";
+	if (knob[TCB_KNOB_SCHED] == TCB_SCHED_DYNAMIC && macro->n < shape->n)
+		return "sched=dynamic deals midi tiles, so macro.n must be at least the problem's N";
+	if (knob[TCB_KNOB_SCHED] != TCB_SCHED_DYNAMIC && threads > 1 && shares(shape->n, macro->n) * shape->m < threads)
+		return "sched=static needs a macro tile for each thread: a smaller macro.n or fewer threads";
+	return NULL;
+}
+
+static struct tcb_axis *axis(struct tcb_axis *out, enum tcb_axis_kind kind, int which)
+{
+	memset(out, 0, sizeof(*out));
+	out->kind = kind;
+	out->which = which;
+	return out;
+}
+
+static void add(struct tcb_axis *to, size_t value)
+{
+	to->values[to->count++] = (int64_t)value;
+}
+
+/*
+ * Static shares worth trying: one each for 1, 2, 4, ... threads, and the largest share that deals the rows evenly to
+ * all threads where those do not (N = 14336 = 14 * 1024).
+ */
+static void add_shares(struct tcb_axis *to, size_t n, unsigned threads)
+{
+	size_t whole = power_of_two_above(n), even = whole;
+	add(to, whole);
+	for (size_t parts = 2; parts <= power_of_two_above(threads) && whole / parts >= MIDI_ROWS; parts *= 2)
+		add(to, whole / parts);
+	while (even > MIDI_ROWS && (n % even || n / even % threads))
+		even /= 2;
+	add(to, even);
+}
+
+size_t q4k_axes(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_axis out[TCB_AXES_MAX])
+{
+	const size_t n = problem->shape.n, k = problem->shape.k;
+	size_t count = 0;
+	struct tcb_axis *a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_ISA);
+	for (int isa = TCB_ISA_SCALAR; isa <= TCB_ISA_AVX512VNNI; isa++)
+		if (tcb_target_has(target, (enum tcb_isa)isa))
+			add(a, (size_t)isa);
+	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_LAYOUT);
+	for (int layout = 0; layout < TCB_LAYOUT_COUNT; layout++)
+		add(a, (size_t)layout);
+	a = axis(&out[count++], TCB_AXIS_TILE_N, TCB_MICRO);
+	for (size_t rows = 1; rows <= 16; rows *= 2)
+		add(a, rows);
+	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_UNROLL);
+	add(a, 1);
+	add(a, 2);
+	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_THREADS);
+	for (unsigned threads = 1; threads < target->threads && a->count < TCB_AXIS_VALUES_MAX - 1; threads *= 2)
+		add(a, threads);
+	add(a, target->threads);
+	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_SCHED);
+	add(a, TCB_SCHED_STATIC);
+	add(a, TCB_SCHED_DYNAMIC);
+	add_shares(axis(&out[count++], TCB_AXIS_TILE_N, TCB_MACRO), n, target->threads);
+	a = axis(&out[count++], TCB_AXIS_TILE_N, TCB_MIDI);
+	for (size_t rows = 16; rows <= 1024; rows *= 4)
+		add(a, rows);
+	a = axis(&out[count++], TCB_AXIS_TILE_K, TCB_MIDI);
+	add(a, k);
+	if (k % 2048 == 0 && k >= 8192)
+		add(a, 2048);
+	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_PREFETCH);
+	add(a, 0);
+	for (size_t bytes = 1024; bytes <= 16384; bytes *= 2)
+		add(a, bytes);
+	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_HINT);
+	for (int hint = 0; hint < TCB_HINT_COUNT; hint++)
+		add(a, (size_t)hint);
+	return count;
+}
+
+static enum tcb_isa best_isa(const struct tcb_target *target)
+{
+	enum tcb_isa best = TCB_ISA_SCALAR;
+	for (int isa = TCB_ISA_SCALAR; isa <= TCB_ISA_AVX512VNNI; isa++)
+		if (tcb_target_has(target, (enum tcb_isa)isa))
+			best = (enum tcb_isa)isa;
+	return best;
+}
+
+/*
+ * What a good hand-written kernel does: weights as stored, the widest instructions, all threads with an even static
+ * share each, four rows in registers, no software prefetch.
+ */
+void q4k_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_geometry *out)
+{
+	const size_t n = problem->shape.n, k = problem->shape.k, whole = power_of_two_above(n);
+	const size_t micro = DEFAULT_ROWS, midi = whole < micro ? micro : whole < MIDI_ROWS ? whole : MIDI_ROWS;
+	const size_t tasks = shares(n, midi) * problem->shape.m;
+	tcb_geometry_init(out);
+	out->tile[TCB_MACRO] = (struct tcb_tile){ 1, midi, k };
+	out->tile[TCB_MIDI] = (struct tcb_tile){ 1, midi, k };
+	out->tile[TCB_MICRO] = (struct tcb_tile){ 1, micro, Q4K_BLOCK_VALUES };
+	out->knob[TCB_KNOB_ISA] = best_isa(target);
+	out->knob[TCB_KNOB_LAYOUT] = TCB_LAYOUT_NATIVE;
+	out->knob[TCB_KNOB_THREADS] = (int32_t)(tasks < target->threads ? tasks : target->threads);
+	out->knob[TCB_KNOB_SCHED] = TCB_SCHED_STATIC;
+	out->knob[TCB_KNOB_UNROLL] = 1;
+	out->knob[TCB_KNOB_PREFETCH] = 0;
+	out->knob[TCB_KNOB_HINT] = TCB_HINT_T0;
+}
+
+void q4k_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
+		   const struct tcb_geometry *geometry, struct tcb_footprint *out)
+{
+	const int32_t *knob = geometry->knob;
+	const int q8 = problem->contract == TCB_CONTRACT_Q8;
+	const enum tcb_layout layout =
+		knob[TCB_KNOB_LAYOUT] == TCB_KNOB_UNSET ? TCB_LAYOUT_NATIVE : (enum tcb_layout)knob[TCB_KNOB_LAYOUT];
+	const size_t rows = geometry->tile[TCB_MICRO].n, block = q4k_layout_block_bytes(layout);
+	const size_t x_block = q8 ? sizeof(struct q4k_x8) : sizeof(struct q4k_x32);
+	(void)target;
+	memset(out, 0, sizeof(*out));
+	out->k_multiple = out->k_step_multiple = Q4K_BLOCK_VALUES;
+	/* Blocks of 144 bytes keep 16-byte accesses aligned; group blocks are multiples of 32 or 64. */
+	out->element_bytes = 1;
+	out->alignment_bytes = out->vector_bytes = block % 64 == 0 ? 64 : block % 32 == 0 ? 32 : 16;
+	out->base_bytes = 64;
+	out->leading_bytes = out->tile_offset_bytes = block;
+	/* Sums of each row, those of the mins of four rows together, four vectors of nibbles or products, the
+	 * activations and constants. */
+	if (layout == TCB_LAYOUT_NATIVE)
+		out->vector_registers = (unsigned)(rows + (rows + 3) / 4 + 7);
+	else
+		out->vector_registers = 12;
+	if (knob[TCB_KNOB_ISA] == TCB_ISA_SCALAR)
+		out->vector_registers = (unsigned)rows + 4;
+	out->accumulators = (unsigned)(layout == TCB_LAYOUT_NATIVE ? 2 * rows : 4);
+	for (int level = 0; level < TCB_LEVEL_COUNT; level++) {
+		const struct tcb_tile *tile = &geometry->tile[level];
+		const size_t blocks = (tile->k + Q4K_BLOCK_VALUES - 1) / Q4K_BLOCK_VALUES;
+		out->level_bytes[level] =
+			(tile->n + q4k_layout_rows(layout) - 1) / q4k_layout_rows(layout) * blocks * block +
+			tile->m * blocks * x_block + tile->m * tile->n * sizeof(float);
+	}
+}
