@@ -17,7 +17,8 @@
 #include "kernels/formats.h"
 
 static const struct tcb_variant *const variant_lists[] = {
-	q4k_variants_q8_scalar, q4k_variants_q8_avx2, q4k_variants_q8_avx512, q4k_variants_q8_avx512vnni, NULL,
+	q4k_variants_q8_scalar,  q4k_variants_q8_avx2,  q4k_variants_q8_avx512,  q4k_variants_q8_avx512vnni,
+	q4k_variants_f32_scalar, q4k_variants_f32_avx2, q4k_variants_f32_avx512, NULL,
 };
 
 static const struct tcb_shape default_shapes[] = { { 1, 4096, 4096 }, { 1, 14336, 4096 }, { 1, 4096, 14336 } };
@@ -239,17 +240,16 @@ static void run_share(void *ctx, size_t task, unsigned thread)
 static void prepare(const struct tcb_plan *plan, const float *x, void *workspace)
 {
 	const size_t blocks = plan->problem.shape.m * k_blocks(plan);
-	switch (plan->variant->isa) {
-	case TCB_ISA_AVX2:
-		q4k_quantize_avx2(x, blocks, workspace);
-		break;
-	case TCB_ISA_AVX512:
-	case TCB_ISA_AVX512VNNI:
-		q4k_quantize_avx512(x, blocks, workspace);
-		break;
-	default:
-		q4k_quantize_scalar(x, blocks, workspace);
-	}
+	const enum tcb_isa isa = plan->variant->isa;
+	const int wide = isa == TCB_ISA_AVX512 || isa == TCB_ISA_AVX512VNNI;
+	if (plan->problem.contract == TCB_CONTRACT_Q8)
+		(wide                  ? q4k_quantize_avx512
+		 : isa == TCB_ISA_AVX2 ? q4k_quantize_avx2
+				       : q4k_quantize_scalar)(x, blocks, workspace);
+	else
+		(wide                  ? q4k_prepare_avx512
+		 : isa == TCB_ISA_AVX2 ? q4k_prepare_avx2
+				       : q4k_prepare_scalar)(x, blocks, workspace);
 }
 
 static void run(const struct tcb_plan *plan, void *const operand[], void *workspace, struct tcb_pool *pool)
@@ -285,7 +285,7 @@ const struct tcb_op tcb_op_q4k_matvec = {
 	.summary = "Q4_K weights x f32 activations, one token at a time",
 	.shape_form = "MxNxK",
 	.weight_type = "Q4_K",
-	.contracts = 1u << TCB_CONTRACT_Q8,
+	.contracts = 1u << TCB_CONTRACT_F32 | 1u << TCB_CONTRACT_Q8,
 	.default_contract = TCB_CONTRACT_Q8,
 	.default_shapes = default_shapes,
 	.default_shape_count = sizeof(default_shapes) / sizeof(default_shapes[0]),
@@ -293,6 +293,8 @@ const struct tcb_op tcb_op_q4k_matvec = {
 	.check_shape = check_shape,
 	.operands = operands,
 	.fill = fill,
+	.reference = q4k_reference,
+	.exact = q4k_exact,
 	.flops = flops,
 	.traffic = traffic,
 	.axes = q4k_axes,
