@@ -3,7 +3,8 @@
  * The tuning database (SPEC section 8): all the SQL of the project.  The
  * schema is schemas/NNN_*.sql, applied in order; user_version is the number of
  * the last one.  Every write is one transaction; a trial is durable when
- * tcb_db_trial_put returns.  Many processes may use one file.
+ * tcb_db_trial_put returns.  Many processes may use one file; a handle belongs to
+ * one thread at a time and must not cross a fork.
  */
 #ifndef TCB_DB_DB_H
 #define TCB_DB_DB_H
@@ -25,7 +26,8 @@ enum tcb_db_mode { TCB_DB_READ, TCB_DB_WRITE }; /* WRITE creates and migrates */
  */
 enum tcb_status tcb_db_open(const char *path, enum tcb_db_mode mode, struct tcb_db **out, struct tcb_error *err);
 void tcb_db_close(struct tcb_db *db);
-/* --db, else TCBTUNE_DB, else $XDG_DATA_HOME/tcbtune/tuning.db (or ~/.local/share); creates the folder for WRITE. */
+/* --db, else TCBTUNE_DB, else $XDG_DATA_HOME/tcbtune/tuning.db (or ~/.local/share); WRITE creates the folder of that
+ * default. */
 enum tcb_status tcb_db_path(const char *option, enum tcb_db_mode mode, char *out, size_t capacity,
 			    struct tcb_error *err);
 
@@ -47,8 +49,10 @@ enum tcb_status tcb_db_trial_put(struct tcb_db *db, int64_t sweep, const struct 
 				 struct tcb_error *err);
 
 /*
- * Trials of earlier sweeps of the same device (key, name, threads) and problem, the newest per geometry.  The caller
- * drops those whose signature is no longer that of its variant.  OUT is one block: free with tcb_db_trials_free.
+ * Trials of earlier sweeps of the same device (key, name, threads) and problem, the newest per geometry.  A candidate
+ * may have been put more than once (screened, then timed in the finals): the newest row says how it ended, and the
+ * newest measurement per state and stage of the same geometry, signature and outcome is given.  The caller drops those
+ * whose signature is no longer that of its variant.  OUT is one block: free with tcb_db_trials_free.
  */
 enum tcb_status tcb_db_trials(struct tcb_db *db, const struct tcb_device *device, const struct tcb_problem *problem,
 			      struct tcb_trial **out, size_t *count_out, struct tcb_error *err);
@@ -75,7 +79,12 @@ struct tcb_best {
 	char measured_at[32]; /* ISO 8601, UTC */
 	char git_commit[48];
 };
-/* Replaces the row with the same device, problem and state.  TIE_SET: canonical geometry texts, winner first. */
+/*
+ * Replaces the row of the sweep's device and problem and of BEST's state, except that a modelled row never replaces a
+ * measured one.  Of BEST, device, problem, tie_count and git_commit are not read; an empty measured_at means now.  The
+ * winner must have an ok trial with that geometry and signature in this or an earlier sweep (TCB_E_NOT_FOUND), unless
+ * it is modelled.  TIE_SET: canonical geometry texts, winner first.
+ */
 enum tcb_status tcb_db_best_put(struct tcb_db *db, int64_t sweep, const struct tcb_best *best,
 				const char *const *tie_set, size_t tie_count, struct tcb_error *err);
 /* Calls EACH for every best row, ordered by op, device, contract, shape and state; a nonzero return stops. */
@@ -87,7 +96,7 @@ enum tcb_status tcb_db_best_each(struct tcb_db *db, const struct tcb_best_filter
 /* Calls EACH for the texts of the tie set of one best row. */
 enum tcb_status tcb_db_ties_each(struct tcb_db *db, const struct tcb_best *best,
 				 int (*each)(void *ctx, const char *geometry), void *ctx, struct tcb_error *err);
-/* Calls EACH for the counters stored with the best row's trial. */
+/* Calls EACH for the newest counters stored for the best row's geometry, kernel and state. */
 enum tcb_status tcb_db_counters_each(struct tcb_db *db, const struct tcb_best *best,
 				     int (*each)(void *ctx, const struct tcb_counter *counter), void *ctx,
 				     struct tcb_error *err);

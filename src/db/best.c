@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The winners: storing one with its tie set in one transaction, and reading
+ * them with their ties and counters.  A winner must be backed by a stored ok
+ * trial of the same device, problem, geometry and kernel signature.
+ */
+#include <string.h>
+
+#include "db/db_private.h"
+
+static enum tcb_status find_trial(struct tcb_db *db, int64_t sweep, const struct tcb_best *best, int64_t *trial_out,
+				  struct tcb_error *err)
+{
+	static const char doing[] = "looking for the winner's trial";
+	sqlite3_stmt *stmt;
+
+	*trial_out = 0;
+	TCB_TRY(tcb_db_query(db, &stmt, doing, err,
+			     "SELECT max(t.id) FROM sweep mine JOIN sweep s ON s.device_id = mine.device_id"
+			     " AND s.problem_id = mine.problem_id JOIN trial t ON t.sweep_id = s.id"
+			     " WHERE mine.id = ?1 AND t.geometry = ?2 AND t.signature = ?3 AND t.outcome = 'ok'",
+			     "itt", sweep, best->geometry, best->signature));
+	TCB_TRY(tcb_db_finish(db, stmt, trial_out, doing, err));
+	if (*trial_out == 0 && !best->modelled)
+		return tcb_fail(err, TCB_E_NOT_FOUND, "%s: the winner %s has no ok trial in sweep %lld or before it",
+				db->path, best->geometry, (long long)sweep);
+	return TCB_OK;
+}
+
+static enum tcb_status put_row(struct tcb_db *db, int64_t sweep, const struct tcb_best *best, int64_t trial,
+			       size_t tie_count, int64_t *best_out, struct tcb_error *err)
+{
+	static const char doing[] = "storing a winner";
+	const char *state = tcb_state_text(best->state);
+	sqlite3_stmt *stmt;
+
+	/* A measured row stays when the new one is only modelled; then the insertion below conflicts and does nothing.
+	 */
+	TCB_TRY(tcb_db_query(db, &stmt, doing, err,
+			     "DELETE FROM best WHERE (device_id, problem_id) = (SELECT device_id, problem_id FROM sweep"
+			     " WHERE id = ?1) AND state = ?2 AND modelled >= ?3",
+			     "iti", sweep, state, (int64_t)(best->modelled != 0)));
+	TCB_TRY(tcb_db_finish(db, stmt, NULL, doing, err));
+	TCB_TRY(tcb_db_query(
+		db, &stmt, doing, err,
+		"INSERT INTO best (device_id, problem_id, state, sweep_id, trial_id, geometry, variant, signature,"
+		" modelled, median_ns, lo_ns, hi_ns, default_geometry, default_median_ns, default_lo_ns, default_hi_ns,"
+		" speedup, speedup_lo, speedup_hi, limit_median_ns, limit_lo_ns, limit_hi_ns, limit_method, bytes, "
+		"flops,"
+		" regret, tie_count, tried, space_count, measured_at)"
+		" SELECT device_id, problem_id, ?2, id, nullif(?3, 0), ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14,"
+		" ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27,"
+		" ifnull(nullif(?28, ''), strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) FROM sweep WHERE id = ?1"
+		" ON CONFLICT (device_id, problem_id, state) DO NOTHING RETURNING id",
+		"ititttidddtdddddddddtdddiiit", sweep, state, trial, best->geometry, best->variant, best->signature,
+		(int64_t)(best->modelled != 0), best->ns.median, best->ns.lo, best->ns.hi, best->default_geometry,
+		best->default_ns.median, best->default_ns.lo, best->default_ns.hi, best->speedup.median,
+		best->speedup.lo, best->speedup.hi, best->limit_ns.median, best->limit_ns.lo, best->limit_ns.hi,
+		best->limit_method, best->bytes, best->flops, best->regret, (int64_t)tie_count, (int64_t)best->tried,
+		(int64_t)best->space_count, best->measured_at));
+	*best_out = 0;
+	return tcb_db_finish(db, stmt, best_out, doing, err);
+}
+
+static enum tcb_status put_best(struct tcb_db *db, int64_t sweep, const struct tcb_best *best,
+				const char *const *tie_set, size_t tie_count, struct tcb_error *err)
+{
+	int64_t trial, id;
+
+	TCB_TRY(find_trial(db, sweep, best, &trial, err));
+	TCB_TRY(put_row(db, sweep, best, trial, tie_count, &id, err));
+	for (size_t i = 0; id && i < tie_count; i++) {
+		sqlite3_stmt *stmt;
+
+		TCB_TRY(tcb_db_query(db, &stmt, "storing a tie set", err,
+				     "INSERT INTO tie_set (best_id, position, geometry) VALUES (?1, ?2, ?3)", "iit", id,
+				     (int64_t)i, tie_set[i]));
+		TCB_TRY(tcb_db_finish(db, stmt, NULL, "storing a tie set", err));
+	}
+	return TCB_OK;
+}
+
+enum tcb_status tcb_db_best_put(struct tcb_db *db, int64_t sweep, const struct tcb_best *best,
+				const char *const *tie_set, size_t tie_count, struct tcb_error *err)
+{
+	TCB_TRY(tcb_db_begin(db, "storing a winner", err));
+	return tcb_db_end(db, put_best(db, sweep, best, tie_set, tie_count, err), "storing a winner", err);
+}
+
+static int size_column(sqlite3_stmt *stmt, int column, size_t *out)
+{
+	int64_t value = sqlite3_column_int64(stmt, column);
+
+	*out = (size_t)value;
+	return value < 0 ? -1 : 0;
+}
+
+/* The columns of best_each in their order. */
+static int read_best(sqlite3_stmt *stmt, struct tcb_best *best)
+{
+	char contract[16], state[16];
+	size_t threads;
+
+	best->modelled = sqlite3_column_int(stmt, 15);
+	best->ns = tcb_db_interval(stmt, 16);
+	best->default_ns = tcb_db_interval(stmt, 20);
+	best->speedup = tcb_db_interval(stmt, 23);
+	best->limit_ns = tcb_db_interval(stmt, 26);
+	best->bytes = tcb_db_double(stmt, 30);
+	best->flops = tcb_db_double(stmt, 31);
+	best->regret = tcb_db_double(stmt, 32);
+	if (tcb_db_text(stmt, 1, best->device_name, sizeof(best->device_name)) ||
+	    tcb_db_text(stmt, 2, best->device_key, sizeof(best->device_key)) ||
+	    tcb_db_text(stmt, 3, best->arch, sizeof(best->arch)) ||
+	    tcb_db_text(stmt, 4, best->model, sizeof(best->model)) || size_column(stmt, 5, &threads) ||
+	    tcb_db_text(stmt, 6, best->problem.op, sizeof(best->problem.op)) ||
+	    tcb_db_text(stmt, 7, contract, sizeof(contract)) || size_column(stmt, 8, &best->problem.shape.m) ||
+	    size_column(stmt, 9, &best->problem.shape.n) || size_column(stmt, 10, &best->problem.shape.k) ||
+	    tcb_db_text(stmt, 11, state, sizeof(state)) ||
+	    tcb_db_text(stmt, 12, best->geometry, sizeof(best->geometry)) ||
+	    tcb_db_text(stmt, 13, best->variant, sizeof(best->variant)) ||
+	    tcb_db_text(stmt, 14, best->signature, sizeof(best->signature)) ||
+	    tcb_db_text(stmt, 19, best->default_geometry, sizeof(best->default_geometry)) ||
+	    tcb_db_text(stmt, 29, best->limit_method, sizeof(best->limit_method)) ||
+	    size_column(stmt, 33, &best->tie_count) || size_column(stmt, 34, &best->tried) ||
+	    size_column(stmt, 35, &best->space_count) ||
+	    tcb_db_text(stmt, 36, best->measured_at, sizeof(best->measured_at)) ||
+	    tcb_db_text(stmt, 37, best->git_commit, sizeof(best->git_commit)))
+		return -1;
+	best->threads = (unsigned)threads;
+	return tcb_contract_parse(contract, &best->problem.contract, NULL) != TCB_OK ||
+	       tcb_state_parse(state, &best->state, NULL) != TCB_OK;
+}
+
+enum tcb_status tcb_db_best_each(struct tcb_db *db, const struct tcb_best_filter *filter,
+				 int (*each)(void *ctx, const struct tcb_best *best), void *ctx, struct tcb_error *err)
+{
+	static const char doing[] = "reading winners";
+	sqlite3_stmt *stmt;
+	enum tcb_status status;
+	int row;
+
+	TCB_TRY(tcb_db_query(
+		db, &stmt, doing, err,
+		"SELECT b.id, d.name, d.key, d.arch, d.model, d.threads, p.op, p.contract, p.m, p.n, p.k, b.state,"
+		" b.geometry, b.variant, b.signature, b.modelled, b.median_ns, b.lo_ns, b.hi_ns, b.default_geometry,"
+		" b.default_median_ns, b.default_lo_ns, b.default_hi_ns, b.speedup, b.speedup_lo, b.speedup_hi,"
+		" b.limit_median_ns, b.limit_lo_ns, b.limit_hi_ns, b.limit_method, b.bytes, b.flops, b.regret, "
+		"b.tie_count,"
+		" b.tried, b.space_count, b.measured_at, u.git_commit"
+		" FROM best b JOIN device d ON d.id = b.device_id JOIN problem p ON p.id = b.problem_id"
+		" JOIN sweep s ON s.id = b.sweep_id JOIN build u ON u.id = s.build_id"
+		" WHERE (?1 IS NULL OR p.op = ?1) AND (?2 IS NULL OR d.name = ?2)"
+		" ORDER BY p.op, d.name, d.key, d.threads, p.contract, p.m, p.n, p.k, b.state",
+		"tt", filter ? filter->op : NULL, filter ? filter->device_name : NULL));
+	while ((status = tcb_db_step(db, stmt, &row, doing, err)) == TCB_OK && row) {
+		struct tcb_best best = { 0 };
+
+		if (read_best(stmt, &best)) {
+			status = tcb_fail(err, TCB_E_FORMAT, "%s: best row %lld cannot be read: see `tcbtune db check`",
+					  db->path, (long long)sqlite3_column_int64(stmt, 0));
+			break;
+		}
+		if (each(ctx, &best))
+			break;
+	}
+	sqlite3_finalize(stmt);
+	return status;
+}
+
+/* Which best row is meant, by its key. */
+#define BEST_ROW                                                                                                   \
+	" FROM device d JOIN problem p JOIN best b ON b.device_id = d.id AND b.problem_id = p.id WHERE d.key = ?1" \
+	" AND d.name = ?2 AND d.threads = ?3 AND p.op = ?4 AND p.contract = ?5 AND p.m = ?6 AND p.n = ?7"          \
+	" AND p.k = ?8 AND b.state = ?9"
+
+static enum tcb_status query_best(struct tcb_db *db, sqlite3_stmt **out, const char *sql, const struct tcb_best *best,
+				  const char *doing, struct tcb_error *err)
+{
+	const struct tcb_problem *problem = &best->problem;
+
+	return tcb_db_query(db, out, doing, err, sql, "ttittiiit", best->device_key, best->device_name,
+			    (int64_t)best->threads, problem->op, tcb_contract_text(problem->contract),
+			    (int64_t)problem->shape.m, (int64_t)problem->shape.n, (int64_t)problem->shape.k,
+			    tcb_state_text(best->state));
+}
+
+enum tcb_status tcb_db_ties_each(struct tcb_db *db, const struct tcb_best *best,
+				 int (*each)(void *ctx, const char *geometry), void *ctx, struct tcb_error *err)
+{
+	static const char doing[] = "reading a tie set";
+	sqlite3_stmt *stmt;
+	enum tcb_status status;
+	int row;
+
+	TCB_TRY(query_best(db, &stmt,
+			   "SELECT geometry FROM tie_set WHERE best_id = (SELECT b.id" BEST_ROW ") ORDER BY position",
+			   best, doing, err));
+	while ((status = tcb_db_step(db, stmt, &row, doing, err)) == TCB_OK && row) {
+		const char *geometry = (const char *)sqlite3_column_text(stmt, 0);
+
+		if (each(ctx, geometry ? geometry : ""))
+			break;
+	}
+	sqlite3_finalize(stmt);
+	return status;
+}
+
+enum tcb_status tcb_db_counters_each(struct tcb_db *db, const struct tcb_best *best,
+				     int (*each)(void *ctx, const struct tcb_counter *counter), void *ctx,
+				     struct tcb_error *err)
+{
+	static const char doing[] = "reading counters";
+	sqlite3_stmt *stmt;
+	enum tcb_status status;
+	int row;
+
+	/* Counters may have been taken when the winner was known, in a later row for the same candidate: the newest. */
+	TCB_TRY(query_best(
+		db, &stmt,
+		"WITH chosen AS (SELECT b.*" BEST_ROW "), counted AS (SELECT max(c.trial_id) AS id FROM chosen b"
+		" JOIN sweep s ON s.device_id = b.device_id AND s.problem_id = b.problem_id JOIN trial t"
+		" ON t.sweep_id = s.id AND t.geometry = b.geometry AND t.signature = b.signature AND t.outcome = 'ok'"
+		" JOIN counter c ON c.trial_id = t.id AND c.state = b.state)"
+		" SELECT name, source, value FROM counter WHERE trial_id = (SELECT id FROM counted) AND state = ?9"
+		" ORDER BY source, name",
+		best, doing, err));
+	while ((status = tcb_db_step(db, stmt, &row, doing, err)) == TCB_OK && row) {
+		struct tcb_counter counter = { .state = best->state, .value = tcb_db_double(stmt, 2) };
+
+		if (tcb_db_text(stmt, 0, counter.name, sizeof(counter.name)) ||
+		    tcb_db_text(stmt, 1, counter.source, sizeof(counter.source))) {
+			status = tcb_fail(err, TCB_E_FORMAT, "%s: a counter cannot be read: see `tcbtune db check`",
+					  db->path);
+			break;
+		}
+		if (each(ctx, &counter))
+			break;
+	}
+	sqlite3_finalize(stmt);
+	return status;
+}

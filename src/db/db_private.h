@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Shared by the files of src/db/: the handle, the migrations that were
+ * embedded from schemas/, and thin helpers over SQLite that turn its results
+ * into a status with one line that says what to do.
+ */
+#ifndef TCB_DB_PRIVATE_H
+#define TCB_DB_PRIVATE_H
+
+#include <sqlite3.h>
+
+#include "db/db.h"
+
+/* "TCBT" as SQLite's application_id; the same number is in schemas/001_initial.sql. */
+enum { TCB_DB_APPLICATION_ID = 0x54434254 };
+
+struct tcb_db {
+	sqlite3 *sql;
+	enum tcb_db_mode mode;
+	uint64_t busy_since_ns; /* when the lock that is being waited for was first refused */
+	struct tcb_rng *jitter; /* own state, so that waiting processes do not march in step */
+	char path[512];
+};
+
+/* schemas.c, generated */
+struct tcb_migration {
+	int version; /* 1, 2, ... without gaps */
+	const char *sql;
+};
+extern const struct tcb_migration tcb_migrations[];
+extern const int tcb_migration_count;
+
+/* migrate.c: brings the file to version LIST[COUNT - 1] in one transaction; a failure leaves it as it was. */
+enum tcb_status tcb_db_migrate(struct tcb_db *db, const struct tcb_migration *list, int count, struct tcb_error *err);
+/* 0, and *OUT, for a PRAGMA whose value is an integer; else the SQLite result. */
+int tcb_db_pragma(struct tcb_db *db, const char *name, int64_t *out);
+
+/* connect.c */
+/* SQLite's result RC while DOING something ("storing a trial") as a status and a line that says what to do. */
+enum tcb_status tcb_db_fail(struct tcb_db *db, int rc, const char *doing, struct tcb_error *err);
+enum tcb_status tcb_db_exec(struct tcb_db *db, const char *sql, const char *doing, struct tcb_error *err);
+/* BEGIN IMMEDIATE: waits for other writers here, never in the middle of a transaction. */
+enum tcb_status tcb_db_begin(struct tcb_db *db, const char *doing, struct tcb_error *err);
+/* Commits if STATUS is TCB_OK, else rolls back; returns STATUS or the commit's failure. */
+enum tcb_status tcb_db_end(struct tcb_db *db, enum tcb_status status, const char *doing, struct tcb_error *err);
+/*
+ * Compiles SQL and binds its parameters ?1, ?2 ... from FORMAT, one letter each: i int64_t, d double (NaN becomes
+ * NULL), t const char * (NULL stays NULL).  The text must live as long as the statement.
+ */
+enum tcb_status tcb_db_query(struct tcb_db *db, sqlite3_stmt **out, const char *doing, struct tcb_error *err,
+			     const char *sql, const char *format, ...);
+/* One step: TCB_OK with *ROW_OUT 1 for a row and 0 at the end. */
+enum tcb_status tcb_db_step(struct tcb_db *db, sqlite3_stmt *stmt, int *row_out, const char *doing,
+			    struct tcb_error *err);
+/* Steps to the end and finalizes; *ID_OUT (nullable) gets column 0 of the first row. */
+enum tcb_status tcb_db_finish(struct tcb_db *db, sqlite3_stmt *stmt, int64_t *id_out, const char *doing,
+			      struct tcb_error *err);
+/* Column COLUMN into a buffer of CAPACITY bytes; -1 if it does not fit.  NULL reads as "". */
+int tcb_db_text(sqlite3_stmt *stmt, int column, char *out, size_t capacity);
+double tcb_db_double(sqlite3_stmt *stmt, int column); /* NULL reads as NaN */
+struct tcb_interval tcb_db_interval(sqlite3_stmt *stmt, int first_column);
+
+/* trials.c: "[1200,null,1187]" into OUT (room for CAPACITY); the count, or -1 if TEXT is no such array. */
+int64_t tcb_db_samples_parse(const char *text, double *out, size_t capacity);
+
+#endif

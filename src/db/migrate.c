@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Whose file it is, and bringing it to this build's schema.  The numbered
+ * scripts of schemas/ are applied in order, all in one transaction that is
+ * checked before it is committed; user_version counts them.  A reader changes
+ * nothing and takes only the version it knows.
+ */
+#include <stdio.h>
+
+#include "db/db_private.h"
+
+int tcb_db_pragma(struct tcb_db *db, const char *name, int64_t *out)
+{
+	char sql[64];
+	sqlite3_stmt *stmt = NULL;
+	int rc;
+
+	*out = 0;
+	snprintf(sql, sizeof(sql), "PRAGMA %s", name);
+	rc = sqlite3_prepare_v2(db->sql, sql, -1, &stmt, NULL);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_step(stmt);
+	if (rc == SQLITE_ROW) {
+		*out = sqlite3_column_int64(stmt, 0);
+		rc = SQLITE_OK;
+	}
+	sqlite3_finalize(stmt);
+	return rc;
+}
+
+/* *VERSION_OUT is 0 for an empty file. */
+static enum tcb_status identify(struct tcb_db *db, int newest, int64_t *version_out, struct tcb_error *err)
+{
+	int64_t application, objects = 0;
+	sqlite3_stmt *stmt;
+	int rc = tcb_db_pragma(db, "application_id", &application);
+
+	if (rc == SQLITE_OK)
+		rc = tcb_db_pragma(db, "user_version", version_out);
+	if (rc != SQLITE_OK)
+		return tcb_db_fail(db, rc, "reading its header", err);
+	TCB_TRY(tcb_db_query(db, &stmt, "reading its schema", err, "SELECT count(*) FROM sqlite_schema", ""));
+	TCB_TRY(tcb_db_finish(db, stmt, &objects, "reading its schema", err));
+
+	if (application == 0 && objects == 0 && *version_out == 0)
+		return TCB_OK;
+	if (application != TCB_DB_APPLICATION_ID)
+		return tcb_fail(
+			err, TCB_E_FORMAT,
+			"%s: is the database of another application (application_id %lld): use --db with another "
+			"file",
+			db->path, (long long)application);
+	if (*version_out > newest)
+		return tcb_fail(err, TCB_E_VERSION,
+				"%s: has schema version %lld, this build knows up to %d: upgrade tcbtune, or use --db "
+				"with another file",
+				db->path, (long long)*version_out, newest);
+	if (*version_out < 1)
+		return tcb_fail(err, TCB_E_FORMAT, "%s: is damaged (schema version %lld): restore a copy", db->path,
+				(long long)*version_out);
+	return TCB_OK;
+}
+
+static enum tcb_status apply(struct tcb_db *db, const struct tcb_migration *migration, struct tcb_error *err)
+{
+	int64_t version;
+	int rc;
+	char doing[64];
+
+	snprintf(doing, sizeof(doing), "migrating it to schema version %d", migration->version);
+	TCB_TRY(tcb_db_exec(db, migration->sql, doing, err));
+	rc = tcb_db_pragma(db, "user_version", &version);
+	if (rc != SQLITE_OK)
+		return tcb_db_fail(db, rc, doing, err);
+	if (version != migration->version)
+		return tcb_fail(err, TCB_E_FAILED, "%s: migration %d set user_version %lld", db->path,
+				migration->version, (long long)version);
+	return TCB_OK;
+}
+
+/* Inside the transaction: another process may have migrated the file while this one waited for the lock. */
+static enum tcb_status apply_missing(struct tcb_db *db, const struct tcb_migration *list, int count,
+				     struct tcb_error *err)
+{
+	int64_t version;
+	sqlite3_stmt *stmt;
+	int row;
+
+	TCB_TRY(identify(db, count, &version, err));
+	if (version == count)
+		return TCB_OK;
+	for (int i = (int)version; i < count; i++)
+		TCB_TRY(apply(db, &list[i], err));
+	/* Enforcement is off while tables are rebuilt (it cannot change inside a transaction), so look once. */
+	TCB_TRY(tcb_db_query(db, &stmt, "migrating it", err, "PRAGMA foreign_key_check", ""));
+	TCB_TRY(tcb_db_step(db, stmt, &row, "migrating it", err));
+	sqlite3_finalize(stmt);
+	if (row)
+		return tcb_fail(
+			err, TCB_E_FORMAT,
+			"%s: cannot be migrated, it holds rows that refer to missing rows: see `tcbtune db check`",
+			db->path);
+	return TCB_OK;
+}
+
+enum tcb_status tcb_db_migrate(struct tcb_db *db, const struct tcb_migration *list, int count, struct tcb_error *err)
+{
+	int64_t version;
+
+	TCB_TRY(identify(db, count, &version, err));
+	if (version == count)
+		return TCB_OK;
+	if (db->mode == TCB_DB_READ && version == 0)
+		return tcb_fail(err, TCB_E_NOT_FOUND, "%s: is empty: `tcbtune sweep` fills it", db->path);
+	if (db->mode == TCB_DB_READ)
+		return tcb_fail(
+			err, TCB_E_VERSION,
+			"%s: has schema version %lld, this build reads %d: any `tcbtune sweep` into it migrates it",
+			db->path, (long long)version, count);
+	TCB_TRY(tcb_db_begin(db, "migrating it", err));
+	return tcb_db_end(db, apply_missing(db, list, count, err), "migrating it", err);
+}

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Reading back what is known of one problem on one device, so that a sweep
+ * goes on where an earlier one stopped.
+ *
+ * A candidate may have been put several times: screened in one sweep, timed in
+ * the finals, or tried again in a later sweep.  The newest row per geometry
+ * says how it ended; for each cache state and stage the newest measurement
+ * among the rows of the same geometry, kernel signature and outcome is given,
+ * samples included.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "db/db_private.h"
+
+/* Every trial of the device and problem, and the newest per geometry.  Parameters ?1 to ?8 as bound in select_known. */
+#define KNOWN_TRIALS                                                                                           \
+	"WITH mine AS (SELECT t.* FROM problem p JOIN sweep s ON s.problem_id = p.id JOIN device d ON d.id = " \
+	"s.device_id"                                                                                          \
+	" JOIN trial t ON t.sweep_id = s.id WHERE d.key = ?1 AND d.name = ?2 AND d.threads = ?3 AND p.op = ?4" \
+	" AND p.contract = ?5 AND p.m = ?6 AND p.n = ?7 AND p.k = ?8),"                                        \
+	" newest AS (SELECT max(id) AS id FROM mine GROUP BY geometry)"
+
+static const char trials_sql[] = KNOWN_TRIALS " SELECT id, geometry, variant, signature, outcome, message, class,"
+					      " error_ratio, pack_ns FROM newest JOIN trial USING (id) ORDER BY id";
+
+/* With max(), SQLite takes the other columns from the row that holds the maximum. */
+static const char measurements_sql[] = KNOWN_TRIALS
+	" SELECT n.id, m.state, m.stage, m.median_ns, m.lo_ns, m.hi_ns, m.dropped_early, m.sample_count, m.samples,"
+	" max(m.id) FROM newest JOIN trial n USING (id) JOIN mine o ON o.geometry = n.geometry"
+	" AND o.signature = n.signature AND o.outcome = n.outcome JOIN measurement m ON m.trial_id = o.id"
+	" GROUP BY n.id, m.state, m.stage ORDER BY n.id, m.state, m.stage";
+
+static const char counters_sql[] = KNOWN_TRIALS
+	" SELECT n.id, c.state, c.source, c.name, c.value, max(c.trial_id) FROM newest JOIN trial n USING (id)"
+	" JOIN mine o ON o.geometry = n.geometry AND o.signature = n.signature AND o.outcome = n.outcome"
+	" JOIN counter c ON c.trial_id = o.id GROUP BY n.id, c.state, c.source, c.name ORDER BY n.id";
+
+static const char doing[] = "reading trials";
+
+/* Arrays that grow while rows are read; pointers between them are set once, in one block, at the end. */
+struct array {
+	void *items;
+	size_t count, capacity, item_bytes;
+};
+
+struct reading {
+	struct array trials, ids, measurements, counters, samples;
+	struct array measurement_owner, counter_owner, first_sample; /* size_t each */
+};
+
+static void *array_add(struct array *array, size_t item_bytes, size_t count)
+{
+	if (count >= array->capacity - array->count) {
+		size_t capacity = 2 * array->capacity + count + 16;
+		void *items = realloc(array->items, capacity * item_bytes);
+
+		if (!items)
+			return NULL;
+		array->items = items;
+		array->capacity = capacity;
+	}
+	array->item_bytes = item_bytes;
+	array->count += count;
+	return (char *)array->items + (array->count - count) * item_bytes;
+}
+
+static int array_add_index(struct array *array, size_t index)
+{
+	size_t *item = array_add(array, sizeof(index), 1);
+
+	if (!item)
+		return -1;
+	*item = index;
+	return 0;
+}
+
+static enum tcb_status bad_row(struct tcb_db *db, const char *table, int64_t id, struct tcb_error *err)
+{
+	return tcb_fail(err, TCB_E_FORMAT, "%s: %s of trial %lld cannot be read: see `tcbtune db check`", db->path,
+			table, (long long)id);
+}
+
+static enum tcb_status no_memory(struct tcb_db *db, struct tcb_error *err)
+{
+	return tcb_db_fail(db, SQLITE_NOMEM, doing, err);
+}
+
+int64_t tcb_db_samples_parse(const char *text, double *out, size_t capacity)
+{
+	size_t count = 0;
+
+	if (*text++ != '[')
+		return -1;
+	if (strcmp(text, "]") == 0)
+		return 0;
+	for (;; text++) {
+		char *end;
+		double value = NAN;
+
+		if (strncmp(text, "null", 4) == 0) {
+			end = (char *)text + 4;
+		} else {
+			errno = 0;
+			value = (double)strtoll(text, &end, 10);
+			if (end == text || errno)
+				return -1;
+		}
+		if (count == capacity)
+			return -1;
+		out[count++] = value;
+		text = end;
+		if (*text == ']')
+			return text[1] ? -1 : (int64_t)count;
+		if (*text != ',')
+			return -1;
+	}
+}
+
+static int class_parse(const char *text, enum tcb_class *out)
+{
+	for (int i = 0; i < TCB_CLASS_COUNT; i++) {
+		if (strcmp(text, tcb_class_text((enum tcb_class)i)) == 0) {
+			*out = (enum tcb_class)i;
+			return 0;
+		}
+	}
+	return -1;
+}
+
+static int stage_parse(const char *text, enum tcb_stage *out)
+{
+	for (int i = 0; i < TCB_STAGE_COUNT; i++) {
+		if (strcmp(text, tcb_stage_text((enum tcb_stage)i)) == 0) {
+			*out = (enum tcb_stage)i;
+			return 0;
+		}
+	}
+	return -1;
+}
+
+static enum tcb_status read_trial(struct tcb_db *db, sqlite3_stmt *stmt, struct reading *reading, struct tcb_error *err)
+{
+	int64_t id = sqlite3_column_int64(stmt, 0);
+	char geometry[TCB_GEOMETRY_TEXT_MAX], outcome[32], class[32];
+	struct tcb_trial *trial = array_add(&reading->trials, sizeof(*trial), 1);
+	int64_t *slot = array_add(&reading->ids, sizeof(*slot), 1);
+
+	if (!trial || !slot)
+		return no_memory(db, err);
+	*slot = id;
+	memset(trial, 0, sizeof(*trial));
+	if (tcb_db_text(stmt, 1, geometry, sizeof(geometry)) ||
+	    tcb_db_text(stmt, 2, trial->variant, sizeof(trial->variant)) ||
+	    tcb_db_text(stmt, 3, trial->signature, sizeof(trial->signature)) ||
+	    tcb_db_text(stmt, 4, outcome, sizeof(outcome)) ||
+	    tcb_db_text(stmt, 5, trial->message, sizeof(trial->message)) ||
+	    tcb_db_text(stmt, 6, class, sizeof(class)) ||
+	    tcb_geometry_parse(geometry, &trial->geometry, NULL) != TCB_OK ||
+	    tcb_outcome_parse(outcome, &trial->outcome, NULL) != TCB_OK || class_parse(class, &trial->class_checked))
+		return bad_row(db, "the row", id, err);
+	trial->error_ratio = tcb_db_double(stmt, 7);
+	trial->pack_ns = tcb_db_double(stmt, 8);
+	return TCB_OK;
+}
+
+/* Rows of the other two queries come in the order of the trials' ids. */
+static int find_owner(const struct reading *reading, int64_t id, size_t *owner)
+{
+	const int64_t *ids = reading->ids.items;
+
+	while (*owner < reading->ids.count && ids[*owner] < id)
+		(*owner)++;
+	return *owner < reading->ids.count && ids[*owner] == id ? 0 : -1;
+}
+
+static enum tcb_status read_measurement(struct tcb_db *db, sqlite3_stmt *stmt, struct reading *reading, size_t *owner,
+					struct tcb_error *err)
+{
+	int64_t id = sqlite3_column_int64(stmt, 0);
+	int64_t count = sqlite3_column_int64(stmt, 7);
+	const char *samples = (const char *)sqlite3_column_text(stmt, 8);
+	size_t first = reading->samples.count;
+	char state[16], stage[16];
+	struct tcb_measurement *measurement;
+	double *values;
+
+	/* A sample takes two characters at least, which bounds a count that was tampered with. */
+	if (!samples || count < 0 || count > sqlite3_column_bytes(stmt, 8) || find_owner(reading, id, owner))
+		return bad_row(db, "a measurement", id, err);
+	values = array_add(&reading->samples, sizeof(*values), (size_t)count);
+	measurement = array_add(&reading->measurements, sizeof(*measurement), 1);
+	if (!values || !measurement || array_add_index(&reading->measurement_owner, *owner) ||
+	    array_add_index(&reading->first_sample, first))
+		return no_memory(db, err);
+	memset(measurement, 0, sizeof(*measurement));
+	if (tcb_db_text(stmt, 1, state, sizeof(state)) || tcb_db_text(stmt, 2, stage, sizeof(stage)) ||
+	    tcb_state_parse(state, &measurement->state, NULL) != TCB_OK || stage_parse(stage, &measurement->stage) ||
+	    tcb_db_samples_parse(samples, values, (size_t)count) != count)
+		return bad_row(db, "a measurement", id, err);
+	measurement->ns = tcb_db_interval(stmt, 3);
+	measurement->dropped_early = sqlite3_column_int(stmt, 6);
+	measurement->sample_count = (size_t)count;
+	return TCB_OK;
+}
+
+static enum tcb_status read_counter(struct tcb_db *db, sqlite3_stmt *stmt, struct reading *reading, size_t *owner,
+				    struct tcb_error *err)
+{
+	int64_t id = sqlite3_column_int64(stmt, 0);
+	char state[16];
+	struct tcb_counter *counter = array_add(&reading->counters, sizeof(*counter), 1);
+
+	if (find_owner(reading, id, owner))
+		return bad_row(db, "a counter", id, err);
+	if (!counter || array_add_index(&reading->counter_owner, *owner))
+		return no_memory(db, err);
+	memset(counter, 0, sizeof(*counter));
+	if (tcb_db_text(stmt, 1, state, sizeof(state)) || tcb_state_parse(state, &counter->state, NULL) != TCB_OK ||
+	    tcb_db_text(stmt, 2, counter->source, sizeof(counter->source)) ||
+	    tcb_db_text(stmt, 3, counter->name, sizeof(counter->name)))
+		return bad_row(db, "a counter", id, err);
+	counter->value = tcb_db_double(stmt, 4);
+	return TCB_OK;
+}
+
+/* Runs one of the three queries and hands its rows to the reader that KIND names: 't', 'm' or 'c'. */
+static enum tcb_status select_known(struct tcb_db *db, const struct tcb_device *device,
+				    const struct tcb_problem *problem, char kind, struct reading *reading,
+				    struct tcb_error *err)
+{
+	const char *sql = kind == 't' ? trials_sql : kind == 'm' ? measurements_sql : counters_sql;
+	sqlite3_stmt *stmt;
+	enum tcb_status status;
+	size_t owner = 0;
+	int row;
+
+	TCB_TRY(tcb_db_query(db, &stmt, doing, err, sql, "ttittiii", device->key, device->name,
+			     (int64_t)device->target.threads, problem->op, tcb_contract_text(problem->contract),
+			     (int64_t)problem->shape.m, (int64_t)problem->shape.n, (int64_t)problem->shape.k));
+	while ((status = tcb_db_step(db, stmt, &row, doing, err)) == TCB_OK && row) {
+		if (kind == 't')
+			status = read_trial(db, stmt, reading, err);
+		else if (kind == 'm')
+			status = read_measurement(db, stmt, reading, &owner, err);
+		else
+			status = read_counter(db, stmt, reading, &owner, err);
+		if (status != TCB_OK)
+			break;
+	}
+	sqlite3_finalize(stmt);
+	return status;
+}
+
+static void *take(char **cursor, const struct array *array)
+{
+	void *start = *cursor;
+
+	if (array->count)
+		memcpy(start, array->items, array->count * array->item_bytes);
+	*cursor += array->count * array->item_bytes;
+	return start;
+}
+
+/* All in one block: trials, measurements and counters and samples, each a multiple of 8 bytes. */
+static enum tcb_status assemble(struct tcb_db *db, const struct reading *reading, struct tcb_trial **out,
+				struct tcb_error *err)
+{
+	const struct array *parts[] = { &reading->trials, &reading->measurements, &reading->samples,
+					&reading->counters };
+	const size_t *measurement_owner = reading->measurement_owner.items;
+	const size_t *counter_owner = reading->counter_owner.items;
+	const size_t *first_sample = reading->first_sample.items;
+	struct tcb_measurement *measurements;
+	struct tcb_counter *counters;
+	double *samples;
+	size_t bytes = 0;
+	char *cursor;
+
+	_Static_assert(sizeof(struct tcb_trial) % 8 == 0 && sizeof(struct tcb_measurement) % 8 == 0 &&
+			       sizeof(struct tcb_counter) % 8 == 0,
+		       "the parts of the block stay aligned");
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		bytes += parts[i]->count * parts[i]->item_bytes;
+	*out = NULL;
+	if (reading->trials.count == 0)
+		return TCB_OK;
+	cursor = malloc(bytes);
+	if (!cursor)
+		return no_memory(db, err);
+	*out = take(&cursor, &reading->trials);
+	measurements = take(&cursor, &reading->measurements);
+	samples = take(&cursor, &reading->samples);
+	counters = take(&cursor, &reading->counters);
+	for (size_t i = 0; i < reading->measurements.count; i++) {
+		struct tcb_trial *trial = &(*out)[measurement_owner[i]];
+
+		measurements[i].samples = samples + first_sample[i];
+		if (trial->measurement_count++ == 0)
+			trial->measurements = &measurements[i];
+	}
+	for (size_t i = 0; i < reading->counters.count; i++) {
+		struct tcb_trial *trial = &(*out)[counter_owner[i]];
+
+		if (trial->counter_count++ == 0)
+			trial->counters = &counters[i];
+	}
+	return TCB_OK;
+}
+
+enum tcb_status tcb_db_trials(struct tcb_db *db, const struct tcb_device *device, const struct tcb_problem *problem,
+			      struct tcb_trial **out, size_t *count_out, struct tcb_error *err)
+{
+	struct reading reading = { 0 };
+	struct array *arrays[] = { &reading.trials,        &reading.ids,         &reading.measurements,
+				   &reading.counters,      &reading.samples,     &reading.measurement_owner,
+				   &reading.counter_owner, &reading.first_sample };
+	enum tcb_status status;
+
+	*out = NULL;
+	*count_out = 0;
+	/* One snapshot for the three queries, without keeping writers out. */
+	TCB_TRY(tcb_db_exec(db, "BEGIN", doing, err));
+	status = select_known(db, device, problem, 't', &reading, err);
+	if (status == TCB_OK)
+		status = select_known(db, device, problem, 'm', &reading, err);
+	if (status == TCB_OK)
+		status = select_known(db, device, problem, 'c', &reading, err);
+	status = tcb_db_end(db, status, doing, err);
+	if (status == TCB_OK)
+		status = assemble(db, &reading, out, err);
+	if (status == TCB_OK)
+		*count_out = reading.trials.count;
+	for (size_t i = 0; i < sizeof(arrays) / sizeof(arrays[0]); i++)
+		free(arrays[i]->items);
+	return status;
+}
+
+void tcb_db_trials_free(struct tcb_trial *trials, size_t count)
+{
+	(void)count; /* one block */
+	free(trials);
+}
