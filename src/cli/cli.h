@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The command line: one table of commands, one table of options per command.
+ * A command's option table drives parsing, usage errors and help; man page and
+ * completions can be made from the same rows.  Only this folder prints or
+ * exits: data on stdout, talk on stderr.
+ */
+#ifndef TCB_CLI_CLI_H
+#define TCB_CLI_CLI_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+/* Where a value goes: the member at `offset` of the command's argument struct. */
+enum cli_kind {
+	CLI_FLAG,    /* int: 1 if given */
+	CLI_TEXT,    /* const char *: NULL if not given */
+	CLI_LIST,    /* struct cli_list: every occurrence, in order */
+	CLI_COUNT,   /* uint64_t: a decimal number */
+	CLI_BYTES,   /* uint64_t: a number with K, M or G (powers of 1024) */
+	CLI_SECONDS, /* double: a number with s, m or h; "none" is 0 */
+	CLI_WORD,    /* int: index in `words` */
+};
+
+/* Texts are lent from argv. */
+struct cli_list {
+	const char **items;
+	size_t count;
+};
+
+struct cli_option {
+	const char *name;     /* without the dashes; NULL for the positional argument */
+	const char *argument; /* its name in the usage line; NULL for a flag */
+	enum cli_kind kind;
+	size_t offset;
+	const char *words;    /* CLI_WORD: the allowed words, as in "cold|hot" */
+	const char *fallback; /* the default, parsed as if it had been given; NULL for none */
+	const char *note;     /* the default in words, where it is no literal; NULL for none */
+	int required;
+	const char *help;
+};
+
+struct cli_command {
+	const char *name;
+	const char *summary;              /* one line for the list of commands */
+	const char *description;          /* for `tcbtune help NAME`: what it does, what it prints, which exit codes */
+	const char *examples;             /* command lines, one a line; @OP stands for the first op of this build */
+	const struct cli_option *options; /* ends with a row that has neither name nor argument */
+	size_t args_bytes;                /* size of the argument struct */
+	enum tcb_status (*run)(const void *args, struct tcb_error *err);
+};
+
+/* One per command, at the end of cmd_NAME.c. */
+extern const struct cli_command cli_command_devices, cli_command_help, cli_command_ops, cli_command_space,
+	cli_command_version;
+
+/* commands.c: all of them, in the order of the overview; ends with NULL. */
+extern const struct cli_command *const cli_commands[];
+const struct cli_command *cli_command_find(const char *name); /* NULL if unknown */
+enum tcb_status cli_command_unknown(const char *name, struct tcb_error *err);
+
+/* options.c */
+/* Fills ARGS (zeroed, command->args_bytes) from the words after the command's name.  *HELP_OUT is 1 when --help was
+ * among them (nothing else is then checked).  The lists in ARGS are freed with cli_args_fini. */
+enum tcb_status cli_parse(const struct cli_command *command, int argc, char **argv, void *args, int *help_out,
+			  struct tcb_error *err);
+void cli_args_fini(const struct cli_command *command, void *args);
+/* The candidate nearest to WORD by edit distance, or NULL if none is near. */
+const char *cli_nearest(const char *word, const char *const *candidates, size_t count);
+/* The FEW nearest ones into OUT, the nearest first, however far they are; returns how many. */
+size_t cli_nearest_few(const char *word, const char *const *candidates, size_t count, const char **out, size_t few);
+/* " (did you mean X?)" or "" into OUT. */
+void cli_suggestion(const char *word, const char *const *candidates, size_t count, char *out, size_t capacity);
+
+/* cmd_help.c */
+enum tcb_status cli_help_all(struct tcb_error *err);
+enum tcb_status cli_help_command(const struct cli_command *command, struct tcb_error *err);
+
+/* Rows that several commands share; TYPE is the command's argument struct. */
+#define CLI_OPTION_OP(type, must, text)                                                                           \
+	{                                                                                                         \
+		.name = "op", .argument = "OP", .kind = CLI_TEXT, .offset = offsetof(type, op), .required = must, \
+		.help = text                                                                                      \
+	}
+#define CLI_OPTION_DEVICE(type)                                                                                       \
+	{                                                                                                             \
+		.name = "device", .argument = "DEV", .kind = CLI_TEXT, .offset = offsetof(type, device),              \
+		.fallback = "cpu",                                                                                    \
+		.help = "this host's processor (cpu), or the same restricted to one instruction family (cpu:scalar, " \
+			"cpu:avx2, cpu:avx512, cpu:avx512vnni)"                                                       \
+	}
+#define CLI_OPTION_THREADS(type)                                                                          \
+	{                                                                                                 \
+		.name = "threads", .argument = "N", .kind = CLI_COUNT, .offset = offsetof(type, threads), \
+		.fallback = "0", .note = "the physical cores", .help = "threads that a kernel may use"    \
+	}
+#define CLI_OPTION_CONTRACT(type)                                                                          \
+	{                                                                                                  \
+		.name = "contract", .argument = "C", .kind = CLI_TEXT, .offset = offsetof(type, contract), \
+		.note = "the op's own", .help = "activation type inside the kernel: f32, f16 or q8"        \
+	}
+#define CLI_OPTION_DB(type)                                                                                 \
+	{                                                                                                   \
+		.name = "db", .argument = "FILE", .kind = CLI_TEXT, .offset = offsetof(type, db),           \
+		.note = "$TCBTUNE_DB, else $XDG_DATA_HOME/tcbtune/tuning.db", .help = "the tuning database" \
+	}
+#define CLI_OPTION_JSON(type)                                                                                         \
+	{                                                                                                             \
+		.name = "json", .kind = CLI_FLAG, .offset = offsetof(type, json), .help = "print JSON (see schemas/)" \
+	}
+#define CLI_OPTION_END       \
+	{                    \
+		.name = NULL \
+	}
+
+#endif

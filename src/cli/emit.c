@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Writes what the commands have made.  Output is built in memory and written
+ * in one go, so that a full disk is one error and a file that is replaced is
+ * never half written: a new file beside it is filled, synced and renamed.
+ */
+#include "cli/emit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+void cli_say(const char *format, ...)
+{
+	va_list list;
+
+	va_start(list, format);
+	flockfile(stderr);
+	fputs("tcbtune: ", stderr);
+	vfprintf(stderr, format, list);
+	fputc('\n', stderr);
+	funlockfile(stderr);
+	va_end(list);
+}
+
+static int write_all(int fd, const char *data, size_t bytes)
+{
+	while (bytes > 0) {
+		ssize_t written = write(fd, data, bytes);
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written < 0)
+			return -1;
+		data += written;
+		bytes -= (size_t)written;
+	}
+	return 0;
+}
+
+enum tcb_status cli_emit(struct tcb_str *text, struct tcb_error *err)
+{
+	enum tcb_status status = TCB_OK;
+
+	if (text->failed)
+		status = tcb_fail(err, TCB_E_NOMEM, "out of memory for the output");
+	else if (write_all(STDOUT_FILENO, text->data, text->length) != 0)
+		status = tcb_fail(err, TCB_E_IO, "cannot write to standard output: %s", strerror(errno));
+	tcb_str_fini(text);
+	return status;
+}
+
+/* Opens a new file beside PATH; NAME gets its name. */
+static int open_beside(const char *path, char *name, size_t capacity)
+{
+	int length = snprintf(name, capacity, "%s.%ld.tmp", path, (long)getpid());
+
+	if (length < 0 || (size_t)length >= capacity) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	return open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+}
+
+enum tcb_status cli_write_file(const char *path, const void *data, size_t bytes, struct tcb_error *err)
+{
+	char name[4096], target[PATH_MAX];
+	struct stat info;
+	int fd, saved;
+
+	/* Through a symbolic link the file behind it is replaced, not the link. */
+	if (realpath(path, target))
+		path = target;
+	/* A device or a pipe cannot be replaced: it is written to. */
+	if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) {
+		if (S_ISDIR(info.st_mode))
+			return tcb_fail(err, TCB_E_IO, "cannot write %s: it is a directory; name a file", path);
+		fd = open(path, O_WRONLY | O_CLOEXEC);
+		if (fd < 0)
+			return tcb_fail(err, TCB_E_IO, "cannot write %s: %s", path, strerror(errno));
+		saved = write_all(fd, data, bytes) == 0 ? 0 : errno;
+		if (close(fd) != 0 && !saved)
+			saved = errno;
+		if (saved)
+			return tcb_fail(err, TCB_E_IO, "cannot write %s: %s", path, strerror(saved));
+		return TCB_OK;
+	}
+	fd = open_beside(path, name, sizeof name);
+	if (fd < 0)
+		return tcb_fail(err, TCB_E_IO, "cannot create %s: %s; choose a folder that exists and is writable",
+				path, strerror(errno));
+	saved = write_all(fd, data, bytes) == 0 && fsync(fd) == 0 ? 0 : errno;
+	if (close(fd) != 0 && !saved)
+		saved = errno;
+	if (!saved && rename(name, path) != 0)
+		saved = errno;
+	if (saved) {
+		unlink(name);
+		return tcb_fail(err, TCB_E_IO, "cannot write %s: %s; nothing was changed", path, strerror(saved));
+	}
+	return TCB_OK;
+}
+
+enum tcb_status cli_emit_to(const char *path, struct tcb_str *text, struct tcb_error *err)
+{
+	enum tcb_status status;
+
+	if (!path)
+		return cli_emit(text, err);
+	if (text->failed)
+		status = tcb_fail(err, TCB_E_NOMEM, "out of memory for the output");
+	else
+		status = cli_write_file(path, text->data ? text->data : "", text->length, err);
+	tcb_str_fini(text);
+	return status;
+}
+
+enum tcb_status cli_emit_json_to(const char *path, json_t *root, struct tcb_error *err)
+{
+	struct tcb_str text = { 0 };
+	/* 17 digits: a double comes back as it was. */
+	char *dump = root ? json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) : NULL;
+
+	json_decref(root);
+	if (!dump)
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the output");
+	tcb_str_add(&text, dump);
+	tcb_str_add(&text, "\n");
+	free(dump);
+	return cli_emit_to(path, &text, err);
+}
+
+enum tcb_status cli_emit_json(json_t *root, struct tcb_error *err)
+{
+	return cli_emit_json_to(NULL, root, err);
+}
+
+json_t *cli_json_real(double value)
+{
+	return isfinite(value) ? json_real(value) : json_null();
+}
+
+json_t *cli_json_size(uint64_t value)
+{
+	return json_integer((json_int_t)value);
+}
+
+json_t *cli_json_interval(const struct tcb_interval *interval)
+{
+	if (!(interval->median > 0))
+		return json_null();
+	return json_pack("{s:o, s:o, s:o}", "median", cli_json_real(interval->median), "lo",
+			 cli_json_real(interval->lo), "hi", cli_json_real(interval->hi));
+}
+
+json_t *cli_json_shape(const struct tcb_shape *shape)
+{
+	char text[TCB_SHAPE_TEXT_MAX];
+
+	tcb_shape_print(shape, text);
+	return json_pack("{s:s, s:I, s:I, s:I}", "text", text, "m", (json_int_t)shape->m, "n", (json_int_t)shape->n,
+			 "k", (json_int_t)shape->k);
+}
+
+void cli_json_set(json_t *object, const char *key, json_t *value, int *failed)
+{
+	if (json_object_set_new(object, key, value) != 0)
+		*failed = 1;
+}
+
+void cli_json_add(json_t *array, json_t *value, int *failed)
+{
+	if (json_array_append_new(array, value) != 0)
+		*failed = 1;
+}
+
+json_t *cli_json_start(const char *name, int *failed)
+{
+	json_t *root = json_object();
+
+	cli_json_set(root, "schema", json_string(name), failed);
+	return root;
+}
+
+json_t *cli_json_end(json_t *root, int failed)
+{
+	if (!failed)
+		return root;
+	json_decref(root);
+	return NULL;
+}

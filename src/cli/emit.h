@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What leaves the program: data to stdout or a file, talk to stderr, tables,
+ * JSON, and numbers as people read them.
+ */
+#ifndef TCB_CLI_EMIT_H
+#define TCB_CLI_EMIT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "base/problem.h"
+#include "base/status.h"
+#include "base/trial.h"
+#include "base/util.h"
+
+/* emit.c */
+/* One line on stderr, after "tcbtune: ". */
+void cli_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* All of TEXT to stdout; a full disk or a closed pipe is an error.  Frees TEXT. */
+enum tcb_status cli_emit(struct tcb_str *text, struct tcb_error *err);
+/* The same to PATH, or to stdout when PATH is NULL.  The file is complete or as it was before. */
+enum tcb_status cli_emit_to(const char *path, struct tcb_str *text, struct tcb_error *err);
+enum tcb_status cli_write_file(const char *path, const void *data, size_t bytes, struct tcb_error *err);
+/* Takes ROOT (NULL: out of memory) and prints it, indented. */
+enum tcb_status cli_emit_json(json_t *root, struct tcb_error *err);
+enum tcb_status cli_emit_json_to(const char *path, json_t *root, struct tcb_error *err);
+
+/* JSON values: null where a number is not finite. */
+json_t *cli_json_real(double value);
+json_t *cli_json_size(uint64_t value);
+json_t *cli_json_interval(const struct tcb_interval *interval); /* {median, lo, hi}; null if its median is 0 */
+json_t *cli_json_shape(const struct tcb_shape *shape);          /* {m, n, k} and its text */
+/* Sets KEY and takes VALUE; a failure (also VALUE NULL) makes *FAILED 1, so that one check at the end will do. */
+void cli_json_set(json_t *object, const char *key, json_t *value, int *failed);
+void cli_json_add(json_t *array, json_t *value, int *failed);
+/* {"schema": NAME}, the start of everything that is printed. */
+json_t *cli_json_start(const char *name, int *failed);
+/* ROOT, or NULL (and ROOT freed) if FAILED. */
+json_t *cli_json_end(json_t *root, int failed);
+
+/* text.c: numbers for people. */
+enum { CLI_NUMBER_MAX = 48 };
+void cli_text_us(double ns, char out[CLI_NUMBER_MAX]);                                    /* "12.3" */
+void cli_text_us_interval(const struct tcb_interval *ns, char out[CLI_NUMBER_MAX]);       /* "12.3 [12.1, 12.6]" */
+void cli_text_ratio(double ratio, char out[CLI_NUMBER_MAX]);                              /* "1.53" */
+void cli_text_ratio_interval(const struct tcb_interval *ratio, char out[CLI_NUMBER_MAX]); /* "1.53 [1.50, 1.55]" */
+void cli_text_percent(double ratio, char out[CLI_NUMBER_MAX]);                            /* "87.4" */
+void cli_text_bytes(uint64_t bytes, char out[CLI_NUMBER_MAX]);                            /* "48 KiB" */
+void cli_text_duration(double seconds, char out[CLI_NUMBER_MAX]);                         /* "1m 05s" */
+
+/* table.c: rows of cells, rendered in one of three ways. */
+enum cli_table_style { CLI_TABLE_TEXT, CLI_TABLE_CSV, CLI_TABLE_MD };
+struct cli_column {
+	const char *title;
+	int right; /* numbers are set flush right */
+};
+struct cli_table {
+	const struct cli_column *columns;
+	size_t column_count, cell_count, capacity;
+	char **cells; /* row by row */
+	int failed;
+};
+void cli_table_init(struct cli_table *table, const struct cli_column *columns, size_t column_count);
+void cli_table_fini(struct cli_table *table);
+/* The next cell, left to right, then the next row. */
+void cli_table_cell(struct cli_table *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
+enum tcb_status cli_table_render(const struct cli_table *table, enum cli_table_style style, struct tcb_str *out,
+				 struct tcb_error *err);
+
+#endif

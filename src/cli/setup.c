@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Turns the words of the command line into ops, devices, problems and
+ * geometries, with a suggestion where a word is nearly right.
+ */
+#include "cli/setup.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gguf/gguf.h"
+#include "kernels/constraint.h"
+
+enum { OPS_MAX = 64, DEVICES_MAX = TCB_ISA_COUNT + 1 };
+
+enum tcb_status cli_find_op(const char *name, const struct tcb_op **out, struct tcb_error *err)
+{
+	const char *names[OPS_MAX];
+	char suggestion[96];
+	size_t count;
+	const struct tcb_op *const *ops = tcb_ops(&count);
+
+	*out = tcb_op_find(name);
+	if (*out)
+		return TCB_OK;
+	if (count > OPS_MAX)
+		count = OPS_MAX;
+	for (size_t i = 0; i < count; i++)
+		names[i] = ops[i]->name;
+	cli_suggestion(name, names, count, suggestion, sizeof suggestion);
+	return tcb_fail(err, TCB_E_USAGE, "unknown op '%s'%s; 'tcbtune ops' lists all", name, suggestion);
+}
+
+enum tcb_status cli_open_device(const char *name, uint64_t threads, struct tcb_cpu *out, struct tcb_error *err)
+{
+	static const char *const names[] = { "cpu", "cpu:scalar", "cpu:avx2", "cpu:avx512", "cpu:avx512vnni" };
+	enum { NAMES = sizeof names / sizeof *names };
+	char suggestion[96];
+	int known = 0;
+
+	for (size_t i = 0; i < NAMES; i++)
+		known |= strcmp(name, names[i]) == 0;
+	if (!known) {
+		cli_suggestion(name, names, NAMES, suggestion, sizeof suggestion);
+		return tcb_fail(err, TCB_E_USAGE,
+				"unknown device '%s'%s; devices are cpu, cpu:scalar, cpu:avx2, cpu:avx512 and "
+				"cpu:avx512vnni, and 'tcbtune devices' shows which this machine has",
+				name, suggestion);
+	}
+	if (threads > 1024)
+		return tcb_fail(err, TCB_E_USAGE, "--threads %llu is more than tcbtune can pin (1024)",
+				(unsigned long long)threads);
+	return tcb_cpu_open(name, (unsigned)threads, out, err);
+}
+
+enum tcb_status cli_find_contract(const struct tcb_op *op, const char *text, enum tcb_contract *out,
+				  struct tcb_error *err)
+{
+	char offered[64] = "";
+
+	*out = op->default_contract;
+	if (!text)
+		return TCB_OK;
+	TCB_TRY(tcb_contract_parse(text, out, err));
+	if (op->contracts >> *out & 1u)
+		return TCB_OK;
+	for (int contract = 0; contract < TCB_CONTRACT_COUNT; contract++) {
+		if (!(op->contracts >> contract & 1u))
+			continue;
+		if (offered[0])
+			strcat(offered, ", ");
+		strcat(offered, tcb_contract_text((enum tcb_contract)contract));
+	}
+	return tcb_fail(err, TCB_E_USAGE, "op %s has no contract %s; it has %s", op->name, text, offered);
+}
+
+enum tcb_status cli_make_problem(const struct tcb_op *op, const char *contract, const char *shape,
+				 struct tcb_problem *out, struct tcb_error *err)
+{
+	enum tcb_contract which;
+	struct tcb_shape parsed = op->default_shapes[0];
+
+	TCB_TRY(cli_find_contract(op, contract, &which, err));
+	if (shape)
+		TCB_TRY(tcb_shape_parse(shape, &parsed, err));
+	return tcb_problem_init(op, which, &parsed, out, err);
+}
+
+enum tcb_status cli_find_geometry(const struct tcb_op *op, const struct tcb_problem *problem,
+				  const struct tcb_target *target, const char *text, struct tcb_geometry *out,
+				  struct tcb_error *err)
+{
+	char why[TCB_WHY_MAX];
+	struct tcb_plan plan;
+
+	TCB_TRY(tcb_geometry_parse(text, out, err));
+	if (tcb_constraint_violated(op, problem, target, out, 1, why))
+		return tcb_fail(err, TCB_E_ILLEGAL, "illegal geometry: %s", why);
+	return op->plan(problem, out, &plan, err);
+}
+
+static int same_shape(const struct tcb_shape *a, const struct tcb_shape *b)
+{
+	return a->m == b->m && a->n == b->n && a->k == b->k;
+}
+
+static enum tcb_status collect_shapes(const struct tcb_op *op, const struct tcb_gguf *gguf, const char *path,
+				      struct tcb_shape *shapes, size_t *count_out, struct tcb_error *err)
+{
+	size_t count = 0, fitting = 0;
+	struct tcb_error first = { .status = TCB_OK };
+
+	for (size_t i = 0; i < tcb_gguf_tensor_count(gguf); i++) {
+		const struct tcb_gguf_tensor *tensor = tcb_gguf_tensor(gguf, i);
+		struct tcb_shape shape = { 1, (size_t)tensor->dims[1], (size_t)tensor->dims[0] };
+		size_t known = 0;
+		/* Three dimensions: a stack of expert matrices, each used like a matrix of its own. */
+		if (strcmp(tensor->type_name, op->weight_type) != 0 || tensor->dim_count < 2)
+			continue;
+		fitting++;
+		while (known < count && !same_shape(&shapes[known], &shape))
+			known++;
+		if (known < count)
+			continue;
+		if (op->check_shape(&shape, first.message[0] ? NULL : &first) == TCB_OK)
+			shapes[count++] = shape;
+	}
+	*count_out = count;
+	if (count)
+		return TCB_OK;
+	if (fitting)
+		return tcb_fail(err, TCB_E_NOT_FOUND, "no %s tensor of %s fits op %s: %.300s", op->weight_type, path,
+				op->name, first.message);
+	return tcb_fail(err, TCB_E_NOT_FOUND, "%s holds no matrix of type %s, which op %s needs", path, op->weight_type,
+			op->name);
+}
+
+enum tcb_status cli_gguf_shapes(const struct tcb_op *op, const char *path, struct tcb_shape **out, size_t *count_out,
+				struct tcb_error *err)
+{
+	struct tcb_gguf *gguf = NULL;
+	enum tcb_status status;
+
+	*out = NULL;
+	if (!op->weight_type)
+		return tcb_fail(err, TCB_E_USAGE, "op %s has no weights, so --gguf gives it no shapes; use --shape",
+				op->name);
+	TCB_TRY(tcb_gguf_open(path, &gguf, err));
+	*out = calloc(tcb_gguf_tensor_count(gguf) + 1, sizeof **out);
+	status = *out ? collect_shapes(op, gguf, path, *out, count_out, err)
+		      : tcb_fail(err, TCB_E_NOMEM, "out of memory");
+	tcb_gguf_close(gguf);
+	if (status != TCB_OK) {
+		free(*out);
+		*out = NULL;
+	}
+	return status;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * From words to records: ops, devices, contracts, shapes and the database as
+ * the commands share them.  Every failure is one line that says what would do.
+ */
+#ifndef TCB_CLI_SETUP_H
+#define TCB_CLI_SETUP_H
+
+#include "cli/cli.h"
+#include "device/device.h"
+#include "kernels/op.h"
+
+enum tcb_status cli_find_op(const char *name, const struct tcb_op **out, struct tcb_error *err);
+/* Suggests the nearest device where NAME is none. */
+enum tcb_status cli_open_device(const char *name, uint64_t threads, struct tcb_cpu *out, struct tcb_error *err);
+/* TEXT NULL: the op's own. */
+enum tcb_status cli_find_contract(const struct tcb_op *op, const char *text, enum tcb_contract *out,
+				  struct tcb_error *err);
+/* Op, contract and shape in one; TEXT NULL: the op's first default shape. */
+enum tcb_status cli_make_problem(const struct tcb_op *op, const char *contract, const char *shape,
+				 struct tcb_problem *out, struct tcb_error *err);
+/* Parsed, checked against the constraints (any size) and planned; the error names the constraint. */
+enum tcb_status cli_find_geometry(const struct tcb_op *op, const struct tcb_problem *problem,
+				  const struct tcb_target *target, const char *text, struct tcb_geometry *out,
+				  struct tcb_error *err);
+/* The shapes of a model file's tensors of the op's weight type, one token each, each shape once.  Free *OUT. */
+enum tcb_status cli_gguf_shapes(const struct tcb_op *op, const char *path, struct tcb_shape **out, size_t *count_out,
+				struct tcb_error *err);
+
+#endif
