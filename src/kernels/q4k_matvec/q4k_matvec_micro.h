@@ -14,16 +14,16 @@
 enum { Q4K_HINT_NONE = -1 };
 
 /*
- * Prefetch looks AHEAD bytes past block b of a row (group), in whole blocks: near while that lies within the rows of
+ * Prefetch looks a distance past block b of a row (group), in whole blocks: near while that lies within the rows of
  * this call, far once it lies in those of the next call.
  */
 struct q4k_ahead {
 	size_t near, far, near_blocks;
 };
 
-Q4K_INLINE struct q4k_ahead q4k_ahead(const struct q4k_call *call, size_t block_bytes)
+Q4K_INLINE struct q4k_ahead q4k_ahead(const struct q4k_call *call, size_t block_bytes, size_t bytes)
 {
-	size_t distance = (call->prefetch + block_bytes - 1) / block_bytes;
+	size_t distance = (bytes + block_bytes - 1) / block_bytes;
 	size_t calls = distance / call->blocks, rest = distance % call->blocks;
 	struct q4k_ahead ahead;
 	ahead.near = calls * call->next_bytes + rest * block_bytes;
@@ -32,15 +32,44 @@ Q4K_INLINE struct q4k_ahead q4k_ahead(const struct q4k_call *call, size_t block_
 	return ahead;
 }
 
-/* HINT is a constant after inlining; addresses past the end of the weights are harmless to prefetch. */
-Q4K_INLINE void q4k_prefetch(const uint8_t *address, int hint)
+/*
+ * The two stages of prefetching.  Hint t1 asks for call->prefetch bytes ahead into L2, then for the lines of the
+ * second stage, much nearer, from there into L1: with the first stage alone each line's first use waits for L2, with
+ * hint t0 alone the few line-fill buffers of L1 limit how much is under way.  2048 bytes: best of 256 to 4096.
+ */
+struct q4k_stages {
+	struct q4k_ahead first, second;
+};
+
+Q4K_INLINE struct q4k_stages q4k_stages(const struct q4k_call *call, size_t block_bytes)
 {
-	if (hint == TCB_HINT_T0)
-		__builtin_prefetch(address, 0, 3);
-	else if (hint == TCB_HINT_T1)
-		__builtin_prefetch(address, 0, 2);
-	else if (hint == TCB_HINT_NTA)
-		__builtin_prefetch(address, 0, 0);
+	const size_t second = call->prefetch / 4 < 2048 ? call->prefetch / 4 : 2048;
+	return (struct q4k_stages){ q4k_ahead(call, block_bytes, call->prefetch),
+				    q4k_ahead(call, block_bytes, second) };
+}
+
+/* What to add to the address of something in block B to get what each stage fetches meanwhile. */
+struct q4k_offsets {
+	size_t first, second;
+};
+
+Q4K_INLINE struct q4k_offsets q4k_offsets(const struct q4k_stages *stages, size_t b)
+{
+	return (struct q4k_offsets){ b < stages->first.near_blocks ? stages->first.near : stages->first.far,
+				     b < stages->second.near_blocks ? stages->second.near : stages->second.far };
+}
+
+/* HINT is a constant after inlining; addresses past the end of the weights are harmless to prefetch. */
+Q4K_INLINE void q4k_prefetch(const uint8_t *at, struct q4k_offsets ahead, int hint)
+{
+	if (hint == TCB_HINT_T0) {
+		__builtin_prefetch(at + ahead.first, 0, 3);
+	} else if (hint == TCB_HINT_T1) {
+		__builtin_prefetch(at + ahead.first, 0, 2);
+		__builtin_prefetch(at + ahead.second, 0, 3);
+	} else if (hint == TCB_HINT_NTA) {
+		__builtin_prefetch(at + ahead.first, 0, 0);
+	}
 }
 
 /* The variant NAME of BODY(call, ..., hint): one copy of the loop for each hint. */

@@ -52,8 +52,8 @@ Q4K_INLINE __m256i native_dot(const uint8_t *nibbles, const struct q4k_x8 *x, __
 }
 
 /* Native layout: one block of each of ROWS rows. */
-Q4K_INLINE void native_block(const uint8_t *const *row, size_t ahead, const struct q4k_x8 *x, int rows, int hint,
-			     __m256 acc[8], __m256 min_acc[4])
+Q4K_INLINE void native_block(const uint8_t *const *row, struct q4k_offsets ahead, const struct q4k_x8 *x, int rows,
+			     int hint, __m256 acc[8], __m256 min_acc[4])
 {
 	const __m256i sums = _mm256_broadcastsi128_si256(_mm_load_si128((const __m128i *)x->sums));
 	const __m128 dx = _mm_set1_ps(x->d);
@@ -69,11 +69,9 @@ Q4K_INLINE void native_block(const uint8_t *const *row, size_t ahead, const stru
 		min_acc[pair / 2] = _mm256_fmadd_ps(dmin, _mm256_cvtepi32_ps(mins), min_acc[pair / 2]);
 		for (int r = 0; r < lanes; r++) {
 			const uint8_t *p = row[pair + r];
-			if (hint != Q4K_HINT_NONE) {
-				q4k_prefetch(p + ahead, hint);
-				q4k_prefetch(p + ahead + 64, hint);
-				q4k_prefetch(p + ahead + 128, hint);
-			}
+			q4k_prefetch(p, ahead, hint);
+			q4k_prefetch(p + 64, ahead, hint);
+			q4k_prefetch(p + 128, ahead, hint);
 			const __m256i own =
 				r ? _mm256_permute4x64_epi64(scales, 0xee) : _mm256_permute4x64_epi64(scales, 0x44);
 			const __m128 dr = r ? _mm_permute_ps(d, 0xaa) : d;
@@ -92,7 +90,7 @@ Q4K_INLINE float sum4(__m128 v)
 /* Native layout: ROWS rows, UNROLL blocks an iteration. */
 Q4K_INLINE void native_rows(const struct q4k_call *call, int rows, int unroll, int hint)
 {
-	const struct q4k_ahead ahead = q4k_ahead(call, Q4K_BLOCK_BYTES);
+	const struct q4k_stages stages = q4k_stages(call, Q4K_BLOCK_BYTES);
 	const struct q4k_x8 *x = call->x;
 	const uint8_t *row[8];
 	__m256 acc[8], min_acc[4];
@@ -106,13 +104,12 @@ Q4K_INLINE void native_rows(const struct q4k_call *call, int rows, int unroll, i
 	size_t b = 0;
 	for (; b + (size_t)unroll <= call->blocks; b += (size_t)unroll)
 		for (int u = 0; u < unroll; u++) {
-			size_t step = b + (size_t)u < ahead.near_blocks ? ahead.near : ahead.far;
-			native_block(row, step, x + b + u, rows, hint, acc, min_acc);
+			native_block(row, q4k_offsets(&stages, b + (size_t)u), x + b + u, rows, hint, acc, min_acc);
 			for (int r = 0; r < rows; r++)
 				row[r] += Q4K_BLOCK_BYTES;
 		}
 	for (; b < call->blocks; b++) {
-		native_block(row, b < ahead.near_blocks ? ahead.near : ahead.far, x + b, rows, hint, acc, min_acc);
+		native_block(row, q4k_offsets(&stages, b), x + b, rows, hint, acc, min_acc);
 		for (int r = 0; r < rows; r++)
 			row[r] += Q4K_BLOCK_BYTES;
 	}
@@ -206,62 +203,75 @@ Q4K_INLINE __m256i pick_scale(__m256i words, int j)
 	return _mm256_shuffle_epi8(words, _mm256_broadcastsi128_si256(order));
 }
 
-/* One half (32 of every 64 bytes) of an interleaved group block, added to ACC; the mins to MIN_ACC. */
-Q4K_INLINE void group_half(const uint8_t *p, const uint8_t *ahead, const struct q4k_x8 *x, int half, int rows, int wide,
-			   int hint, __m256 *acc, __m256 *min_acc)
+/* S of the two halves of an interleaved group block, exact, in int32 lanes. */
+Q4K_INLINE void group_dot(const uint8_t *nibbles, struct q4k_offsets ahead, const struct q4k_x8 *x,
+			  const struct group_scales *sc, int rows, int hint, __m256i sum[2])
 {
-	const int piece = 64 / rows, pieces = 32 / piece, head = (wide ? 20 : 16) * rows;
-	const struct group_scales sc = group_scales(p + 4 * rows + 2 * rows * half, rows, wide);
+	const int piece = 64 / rows, pieces = 32 / piece;
 	const __m256i mask = _mm256_set1_epi8(15), zero = _mm256_setzero_si256();
-	const uint8_t *nibbles = p + head + 32 * half;
-	if (half == 0 && hint != Q4K_HINT_NONE)
-		for (int line = 0; line * 64 < head; line++)
-			q4k_prefetch(ahead + line * 64, hint);
-	ahead += head;
-	__m256i s = zero, t = zero;
+	sum[0] = sum[1] = zero;
 	for (int j = 0; j < 8; j += 2) {
 		const int8_t *x_low = x->q + 32 * q4k_x8_run((unsigned)j);
 		const int8_t *x_high = x->q + 32 * q4k_x8_run((unsigned)j + 1);
-		__m256i low = zero, high = zero;
-		for (int c = 0; c < pieces; c++, nibbles += 64, ahead += 64) {
-			const __m256i v = _mm256_loadu_si256((const __m256i *)nibbles);
-			low = _mm256_add_epi16(low, _mm256_maddubs_epi16(_mm256_and_si256(v, mask),
-									 repeat_piece(x_low + c * piece, piece)));
-			high = _mm256_add_epi16(high,
-						_mm256_maddubs_epi16(_mm256_and_si256(_mm256_srli_epi16(v, 4), mask),
-								     repeat_piece(x_high + c * piece, piece)));
-			if (half == 0)
-				q4k_prefetch(ahead, hint);
+		__m256i low[2] = { zero, zero }, high[2] = { zero, zero };
+		for (int c = 0; c < pieces; c++, nibbles += 64) {
+			const __m256i xl = repeat_piece(x_low + c * piece, piece);
+			const __m256i xh = repeat_piece(x_high + c * piece, piece);
+			q4k_prefetch(nibbles, ahead, hint);
+			for (int half = 0; half < 2; half++) {
+				const __m256i v = _mm256_loadu_si256((const __m256i *)(nibbles + 32 * half));
+				const __m256i vl = _mm256_and_si256(v, mask);
+				const __m256i vh = _mm256_and_si256(_mm256_srli_epi16(v, 4), mask);
+				low[half] = _mm256_add_epi16(low[half], _mm256_maddubs_epi16(vl, xl));
+				high[half] = _mm256_add_epi16(high[half], _mm256_maddubs_epi16(vh, xh));
+			}
 		}
-		s = _mm256_add_epi32(s, _mm256_madd_epi16(low, pick_scale(sc.scale[j / 4], j % 4)));
-		t = _mm256_add_epi32(t, _mm256_madd_epi16(high, pick_scale(sc.scale[j / 4], j % 4 + 1)));
+		for (int half = 0; half < 2; half++) {
+			const __m256i words = sc[half].scale[j / 4];
+			const __m256i a = _mm256_madd_epi16(low[half], pick_scale(words, j % 4));
+			const __m256i b = _mm256_madd_epi16(high[half], pick_scale(words, j % 4 + 1));
+			sum[half] = _mm256_add_epi32(sum[half], _mm256_add_epi32(a, b));
+		}
 	}
-	__m256i m = bytes_dot(zero, sc.min[0], repeat_piece(x->sums_high, 4));
-	m = bytes_dot(m, sc.min[1], repeat_piece(x->sums_high + 4, 4));
-	m = bytes_dot(_mm256_slli_epi32(m, 6), sc.min[0], repeat_piece(x->sums_low, 4));
-	m = bytes_dot(m, sc.min[1], repeat_piece(x->sums_low + 4, 4));
+}
+
+/* One interleaved group block of ROWS rows: products added to ACC, mins to MIN_ACC, a half of the rows in each. */
+Q4K_INLINE void group_block(const uint8_t *p, struct q4k_offsets ahead, const struct q4k_x8 *x, int rows, int wide,
+			    int hint, __m256 acc[2], __m256 min_acc[2])
+{
+	const int head = (wide ? 20 : 16) * rows;
+	struct group_scales sc[2];
+	__m256i sum[2];
+	for (int line = 0; line * 64 < head; line++)
+		q4k_prefetch(p + line * 64, ahead, hint);
+	sc[0] = group_scales(p + 4 * rows, rows, wide);
+	sc[1] = group_scales(p + 6 * rows, rows, wide);
+	group_dot(p + head, ahead, x, sc, rows, hint, sum);
 	const __m256 dx = _mm256_set1_ps(x->d);
-	const __m256 d = _mm256_mul_ps(spread_halves(p + rows * half, rows), dx);
-	const __m256 dmin = _mm256_mul_ps(spread_halves(p + 2 * rows + rows * half, rows), dx);
-	*acc = _mm256_fmadd_ps(d, _mm256_cvtepi32_ps(_mm256_add_epi32(s, t)), *acc);
-	*min_acc = _mm256_fmadd_ps(dmin, _mm256_cvtepi32_ps(m), *min_acc);
+	for (int half = 0; half < 2; half++) {
+		__m256i m = bytes_dot(_mm256_setzero_si256(), sc[half].min[0], repeat_piece(x->sums_high, 4));
+		m = bytes_dot(m, sc[half].min[1], repeat_piece(x->sums_high + 4, 4));
+		m = bytes_dot(_mm256_slli_epi32(m, 6), sc[half].min[0], repeat_piece(x->sums_low, 4));
+		m = bytes_dot(m, sc[half].min[1], repeat_piece(x->sums_low + 4, 4));
+		const __m256 d = _mm256_mul_ps(spread_halves(p + rows * half, rows), dx);
+		const __m256 dmin = _mm256_mul_ps(spread_halves(p + 2 * rows + rows * half, rows), dx);
+		acc[half] = _mm256_fmadd_ps(d, _mm256_cvtepi32_ps(sum[half]), acc[half]);
+		min_acc[half] = _mm256_fmadd_ps(dmin, _mm256_cvtepi32_ps(m), min_acc[half]);
+	}
 }
 
 /* Interleaved layouts: one group of ROWS rows. */
 Q4K_INLINE void group_rows(const struct q4k_call *call, int rows, int wide, int hint)
 {
 	const size_t block_bytes = (size_t)(wide ? 148 : 144) * (size_t)rows;
-	const struct q4k_ahead ahead = q4k_ahead(call, block_bytes);
+	const struct q4k_stages stages = q4k_stages(call, block_bytes);
 	const struct q4k_x8 *x = call->x;
 	const uint8_t *p = call->weights;
 	__m256 acc[2] = { _mm256_setzero_ps(), _mm256_setzero_ps() };
 	__m256 min_acc[2] = { _mm256_setzero_ps(), _mm256_setzero_ps() };
 	assert(call->rows <= (size_t)rows);
-	for (size_t b = 0; b < call->blocks; b++, p += block_bytes) {
-		const uint8_t *to = p + (b < ahead.near_blocks ? ahead.near : ahead.far);
-		group_half(p, to, x + b, 0, rows, wide, hint, &acc[0], &min_acc[0]);
-		group_half(p, to, x + b, 1, rows, wide, hint, &acc[1], &min_acc[1]);
-	}
+	for (size_t b = 0; b < call->blocks; b++, p += block_bytes)
+		group_block(p, q4k_offsets(&stages, b), x + b, rows, wide, hint, acc, min_acc);
 	/* All lanes of a row hold parts of its S, and each the whole of its M. */
 	float lane[2][16];
 	for (int half = 0; half < 2; half++) {

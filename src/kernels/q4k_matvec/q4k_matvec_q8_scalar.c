@@ -34,16 +34,16 @@ static float block_dot(const uint8_t *block, const struct q4k_x8 *x)
 /* Native layout: ROWS rows. */
 Q4K_INLINE void native_rows(const struct q4k_call *call, int rows, int hint)
 {
-	const struct q4k_ahead ahead = q4k_ahead(call, Q4K_BLOCK_BYTES);
+	const struct q4k_stages stages = q4k_stages(call, Q4K_BLOCK_BYTES);
 	const struct q4k_x8 *x = call->x;
 	float acc[4] = { 0 };
 	assert(call->rows <= (size_t)rows);
 	for (size_t b = 0; b < call->blocks; b++) {
-		const size_t step = b < ahead.near_blocks ? ahead.near : ahead.far;
+		const struct q4k_offsets ahead = q4k_offsets(&stages, b);
 		for (size_t r = 0; r < (size_t)rows && r < call->rows; r++) {
 			const uint8_t *p = call->weights + r * call->row_bytes + b * Q4K_BLOCK_BYTES;
 			for (size_t line = 0; line < 3; line++)
-				q4k_prefetch(p + step + 64 * line, hint);
+				q4k_prefetch(p + 64 * line, ahead, hint);
 			acc[r] += block_dot(p, x + b);
 		}
 	}

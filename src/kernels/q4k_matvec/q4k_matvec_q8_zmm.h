@@ -47,8 +47,8 @@ Q4K_INLINE __m512i pick_scales(__m512i row, int a, int b)
 }
 
 /* Native layout: one block of each of ROWS rows. */
-Q4K_INLINE void native_block(const uint8_t *const *row, size_t ahead, const struct q4k_x8 *x, int rows, int hint,
-			     __m512 acc[8], __m512 min_acc[2])
+Q4K_INLINE void native_block(const uint8_t *const *row, struct q4k_offsets ahead, const struct q4k_x8 *x, int rows,
+			     int hint, __m512 acc[8], __m512 min_acc[2])
 {
 	const __m512i mask = _mm512_set1_epi8(15), zero = _mm512_setzero_si512();
 	const __m512i x0 = _mm512_load_si512(x->q), x1 = _mm512_load_si512(x->q + 64);
@@ -76,11 +76,9 @@ Q4K_INLINE void native_block(const uint8_t *const *row, size_t ahead, const stru
 		min_acc[quad / 4] = _mm512_fmadd_ps(dmin, _mm512_cvtepi32_ps(mins), min_acc[quad / 4]);
 		for (int r = 0; r < lanes; r++) {
 			const uint8_t *p = row[quad + r];
-			if (hint != Q4K_HINT_NONE) {
-				q4k_prefetch(p + ahead, hint);
-				q4k_prefetch(p + ahead + 64, hint);
-				q4k_prefetch(p + ahead + 128, hint);
-			}
+			q4k_prefetch(p, ahead, hint);
+			q4k_prefetch(p + 64, ahead, hint);
+			q4k_prefetch(p + 128, ahead, hint);
 			const __m512i v = _mm512_loadu_si512(p + 16), w = _mm512_loadu_si512(p + 80);
 			const __m512i own = r == 0   ? _mm512_shuffle_i32x4(scales, scales, 0x00)
 					    : r == 1 ? _mm512_shuffle_i32x4(scales, scales, 0x55)
@@ -103,7 +101,7 @@ Q4K_INLINE void native_block(const uint8_t *const *row, size_t ahead, const stru
 /* Native layout: ROWS rows, UNROLL blocks an iteration. */
 Q4K_INLINE void native_rows(const struct q4k_call *call, int rows, int unroll, int hint)
 {
-	const struct q4k_ahead ahead = q4k_ahead(call, Q4K_BLOCK_BYTES);
+	const struct q4k_stages stages = q4k_stages(call, Q4K_BLOCK_BYTES);
 	const struct q4k_x8 *x = call->x;
 	const uint8_t *row[8];
 	__m512 acc[8], min_acc[2] = { _mm512_setzero_ps(), _mm512_setzero_ps() };
@@ -117,13 +115,12 @@ Q4K_INLINE void native_rows(const struct q4k_call *call, int rows, int unroll, i
 	size_t b = 0;
 	for (; b + (size_t)unroll <= call->blocks; b += (size_t)unroll)
 		for (int u = 0; u < unroll; u++) {
-			size_t step = b + (size_t)u < ahead.near_blocks ? ahead.near : ahead.far;
-			native_block(row, step, x + b + u, rows, hint, acc, min_acc);
+			native_block(row, q4k_offsets(&stages, b + (size_t)u), x + b + u, rows, hint, acc, min_acc);
 			for (int r = 0; r < rows; r++)
 				row[r] += Q4K_BLOCK_BYTES;
 		}
 	for (; b < call->blocks; b++) {
-		native_block(row, b < ahead.near_blocks ? ahead.near : ahead.far, x + b, rows, hint, acc, min_acc);
+		native_block(row, q4k_offsets(&stages, b), x + b, rows, hint, acc, min_acc);
 		for (int r = 0; r < rows; r++)
 			row[r] += Q4K_BLOCK_BYTES;
 	}
@@ -178,7 +175,7 @@ Q4K_INLINE __m512 spread_halves(const uint8_t *p, int rows, int first)
 }
 
 /* One interleaved group block of ROWS rows, added to ACC. */
-Q4K_INLINE __m512 group_block(const uint8_t *p, const uint8_t *ahead, const struct q4k_x8 *x, int rows, int wide,
+Q4K_INLINE __m512 group_block(const uint8_t *p, struct q4k_offsets ahead, const struct q4k_x8 *x, int rows, int wide,
 			      int hint, __m512 acc)
 {
 	const int piece = 64 / rows, pieces = 32 / piece, words = wide ? 4 : 3;
@@ -201,10 +198,8 @@ Q4K_INLINE __m512 group_block(const uint8_t *p, const uint8_t *ahead, const stru
 		min[1] = _mm512_ternarylogic_epi32(_mm512_and_si512(_mm512_srli_epi16(c, 4), nibble),
 						   _mm512_srli_epi16(b, 2), two, 0xf8);
 	}
-	if (hint != Q4K_HINT_NONE)
-		for (int line = 0; line * 64 < (4 + 4 * words) * rows; line++)
-			q4k_prefetch(ahead + line * 64, hint);
-	ahead += (4 + 4 * words) * rows;
+	for (int line = 0; line * 64 < (4 + 4 * words) * rows; line++)
+		q4k_prefetch(p + line * 64, ahead, hint);
 
 	__m512i s = zero, t = zero;
 	for (int j = 0; j < 8; j += 2) {
@@ -218,9 +213,8 @@ Q4K_INLINE __m512 group_block(const uint8_t *p, const uint8_t *ahead, const stru
 				low = dot_add(low, _mm512_and_si512(v, nibble), repeat_piece(x_low + c * piece, piece));
 				high = dot_add(high, _mm512_and_si512(_mm512_srli_epi16(v, 4), nibble),
 					       repeat_piece(x_high + c * piece, piece));
-				q4k_prefetch(ahead, hint);
+				q4k_prefetch(nibbles, ahead, hint);
 				nibbles += 64;
-				ahead += 64;
 			}
 			s = scale_add(s, low, sc_low);
 			t = scale_add(t, high, sc_high);
@@ -241,14 +235,13 @@ Q4K_INLINE __m512 group_block(const uint8_t *p, const uint8_t *ahead, const stru
 Q4K_INLINE void group_rows(const struct q4k_call *call, int rows, int wide, int hint)
 {
 	const size_t block_bytes = (size_t)(wide ? 148 : 144) * (size_t)rows;
-	const struct q4k_ahead ahead = q4k_ahead(call, block_bytes);
+	const struct q4k_stages stages = q4k_stages(call, block_bytes);
 	const struct q4k_x8 *x = call->x;
 	const uint8_t *p = call->weights;
 	__m512 acc = _mm512_setzero_ps();
 	assert(call->rows <= (size_t)rows);
 	for (size_t b = 0; b < call->blocks; b++, p += block_bytes)
-		acc = group_block(p, p + (b < ahead.near_blocks ? ahead.near : ahead.far), x + b, rows, wide, hint,
-				  acc);
+		acc = group_block(p, q4k_offsets(&stages, b), x + b, rows, wide, hint, acc);
 	/* Lanes of a row are added up, then gathered to the front. */
 	if (rows <= 8)
 		acc = _mm512_add_ps(acc, _mm512_permute_ps(acc, 0xb1));
