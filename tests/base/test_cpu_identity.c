@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The host's identity against what the kernel says in /proc/cpuinfo (item 97 of
+ * The host's identity against what the kernel says in /proc/cpuinfo (item 86 of
  * seeds 002: CPUID and XCR0 against the kernel's view).
  */
 #include "cmocka_all.h"
