@@ -11,6 +11,13 @@
 
 #define Q4K_INLINE static inline __attribute__((always_inline))
 
+/* Before a loop with a constant count of at most 8: unrolled before arrays of vectors are split into registers. */
+#ifdef __clang__
+#define Q4K_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define Q4K_UNROLL _Pragma("GCC unroll 8")
+#endif
+
 enum { Q4K_HINT_NONE = -1 };
 
 /*

@@ -57,6 +57,7 @@ Q4K_INLINE void native_block(const uint8_t *const *row, struct q4k_offsets ahead
 {
 	const __m256i sums = _mm256_broadcastsi128_si256(_mm_load_si128((const __m128i *)x->sums));
 	const __m128 dx = _mm_set1_ps(x->d);
+	Q4K_UNROLL
 	for (int pair = 0; pair < rows; pair += 2) {
 		const int lanes = rows - pair < 2 ? 1 : 2;
 		const __m128i first = _mm_loadu_si128((const __m128i *)row[pair]);
@@ -67,6 +68,7 @@ Q4K_INLINE void native_block(const uint8_t *const *row, struct q4k_offsets ahead
 		const __m256i mins = _mm256_madd_epi16(_mm256_unpackhi_epi8(scales, _mm256_setzero_si256()), sums);
 		const __m256 dmin = _mm256_set_m128(_mm_permute_ps(d, 0xff), _mm_permute_ps(d, 0x55));
 		min_acc[pair / 2] = _mm256_fmadd_ps(dmin, _mm256_cvtepi32_ps(mins), min_acc[pair / 2]);
+		Q4K_UNROLL
 		for (int r = 0; r < lanes; r++) {
 			const uint8_t *p = row[pair + r];
 			q4k_prefetch(p, ahead, hint);
@@ -95,6 +97,7 @@ Q4K_INLINE void native_rows(const struct q4k_call *call, int rows, int unroll, i
 	const uint8_t *row[8];
 	__m256 acc[8], min_acc[4];
 	assert(call->rows <= (size_t)rows);
+	Q4K_UNROLL
 	for (int r = 0; r < rows; r++) {
 		/* Rows past the edge compute the last one again; nothing outside the weights is read. */
 		size_t at = (size_t)r < call->rows ? (size_t)r : call->rows - 1;
@@ -103,17 +106,23 @@ Q4K_INLINE void native_rows(const struct q4k_call *call, int rows, int unroll, i
 	}
 	size_t b = 0;
 	for (; b + (size_t)unroll <= call->blocks; b += (size_t)unroll)
-		for (int u = 0; u < unroll; u++) {
-			native_block(row, q4k_offsets(&stages, b + (size_t)u), x + b + u, rows, hint, acc, min_acc);
-			for (int r = 0; r < rows; r++)
-				row[r] += Q4K_BLOCK_BYTES;
-		}
-	for (; b < call->blocks; b++) {
-		native_block(row, q4k_offsets(&stages, b), x + b, rows, hint, acc, min_acc);
+		Q4K_UNROLL
+	for (int u = 0; u < unroll; u++) {
+		native_block(row, q4k_offsets(&stages, b + (size_t)u), x + b + u, rows, hint, acc, min_acc);
+		Q4K_UNROLL
 		for (int r = 0; r < rows; r++)
 			row[r] += Q4K_BLOCK_BYTES;
 	}
-	for (int r = 0; r < rows && (size_t)r < call->rows; r++) {
+	for (; b < call->blocks; b++) {
+		native_block(row, q4k_offsets(&stages, b), x + b, rows, hint, acc, min_acc);
+		Q4K_UNROLL
+		for (int r = 0; r < rows; r++)
+			row[r] += Q4K_BLOCK_BYTES;
+	}
+	Q4K_UNROLL
+	for (int r = 0; r < rows; r++) {
+		if ((size_t)r >= call->rows)
+			break;
 		const __m256 m = min_acc[r / 2];
 		const __m128 min = r % 2 ? _mm256_extractf128_ps(m, 1) : _mm256_castps256_ps128(m);
 		const __m128 v = _mm_add_ps(_mm256_castps256_ps128(acc[r]), _mm256_extractf128_ps(acc[r], 1));
@@ -218,6 +227,7 @@ Q4K_INLINE void group_dot(const uint8_t *nibbles, struct q4k_offsets ahead, cons
 			const __m256i xl = repeat_piece(x_low + c * piece, piece);
 			const __m256i xh = repeat_piece(x_high + c * piece, piece);
 			q4k_prefetch(nibbles, ahead, hint);
+			Q4K_UNROLL
 			for (int half = 0; half < 2; half++) {
 				const __m256i v = _mm256_loadu_si256((const __m256i *)(nibbles + 32 * half));
 				const __m256i vl = _mm256_and_si256(v, mask);
@@ -226,6 +236,7 @@ Q4K_INLINE void group_dot(const uint8_t *nibbles, struct q4k_offsets ahead, cons
 				high[half] = _mm256_add_epi16(high[half], _mm256_maddubs_epi16(vh, xh));
 			}
 		}
+		Q4K_UNROLL
 		for (int half = 0; half < 2; half++) {
 			const __m256i words = sc[half].scale[j / 4];
 			const __m256i a = _mm256_madd_epi16(low[half], pick_scale(words, j % 4));
@@ -248,6 +259,7 @@ Q4K_INLINE void group_block(const uint8_t *p, struct q4k_offsets ahead, const st
 	sc[1] = group_scales(p + 6 * rows, rows, wide);
 	group_dot(p + head, ahead, x, sc, rows, hint, sum);
 	const __m256 dx = _mm256_set1_ps(x->d);
+	Q4K_UNROLL
 	for (int half = 0; half < 2; half++) {
 		__m256i m = bytes_dot(_mm256_setzero_si256(), sc[half].min[0], repeat_piece(x->sums_high, 4));
 		m = bytes_dot(m, sc[half].min[1], repeat_piece(x->sums_high + 4, 4));
@@ -274,6 +286,7 @@ Q4K_INLINE void group_rows(const struct q4k_call *call, int rows, int wide, int 
 		group_block(p, q4k_offsets(&stages, b), x + b, rows, wide, hint, acc, min_acc);
 	/* All lanes of a row hold parts of its S, and each the whole of its M. */
 	float lane[2][16];
+	Q4K_UNROLL
 	for (int half = 0; half < 2; half++) {
 		_mm256_storeu_ps(lane[0] + 8 * half, acc[half]);
 		_mm256_storeu_ps(lane[1] + 8 * half, min_acc[half]);

@@ -31,28 +31,29 @@ static float block_dot(const uint8_t *block, const struct q4k_x8 *x)
 	return (d * (float)s - dmin * (float)m) * x->d;
 }
 
-/* Native layout: ROWS rows. */
-Q4K_INLINE void native_rows(const struct q4k_call *call, int rows, int hint)
+/* Native layout: up to ROWS rows, no prefetching. */
+static void native_rows(const struct q4k_call *call, size_t rows)
 {
-	const struct q4k_stages stages = q4k_stages(call, Q4K_BLOCK_BYTES);
 	const struct q4k_x8 *x = call->x;
 	float acc[4] = { 0 };
-	assert(call->rows <= (size_t)rows);
-	for (size_t b = 0; b < call->blocks; b++) {
-		const struct q4k_offsets ahead = q4k_offsets(&stages, b);
-		for (size_t r = 0; r < (size_t)rows && r < call->rows; r++) {
-			const uint8_t *p = call->weights + r * call->row_bytes + b * Q4K_BLOCK_BYTES;
-			for (size_t line = 0; line < 3; line++)
-				q4k_prefetch(p + 64 * line, ahead, hint);
-			acc[r] += block_dot(p, x + b);
-		}
-	}
+	assert(call->rows <= rows);
+	(void)rows;
+	for (size_t b = 0; b < call->blocks; b++)
+		for (size_t r = 0; r < call->rows; r++)
+			acc[r] += block_dot(call->weights + r * call->row_bytes + b * Q4K_BLOCK_BYTES, x + b);
 	for (size_t r = 0; r < call->rows; r++)
 		call->y[r] = call->accumulate ? call->y[r] + acc[r] : acc[r];
 }
 
-Q4K_KERNEL(native_1_u1, native_rows, 1)
-Q4K_KERNEL(native_4_u1, native_rows, 4)
+static void native_1_u1(const struct q4k_call *call)
+{
+	native_rows(call, 1);
+}
+
+static void native_4_u1(const struct q4k_call *call)
+{
+	native_rows(call, 4);
+}
 
 const struct tcb_variant q4k_variants_q8_scalar[] = {
 	Q4K_ROW(q8, Q8, scalar, SCALAR, native, NATIVE, 1, 1, TCB_CLASS_BOUNDED, native_1_u1),

@@ -55,6 +55,7 @@ Q4K_INLINE void native_block(const uint8_t *const *row, struct q4k_offsets ahead
 	const __m512i x2 = _mm512_load_si512(x->q + 128), x3 = _mm512_load_si512(x->q + 192);
 	const __m512i sums = _mm512_broadcast_i32x4(_mm_load_si128((const __m128i *)x->sums));
 	const __m256 dx = _mm256_set1_ps(x->d);
+	Q4K_UNROLL
 	for (int quad = 0; quad < rows; quad += 4) {
 		int lanes = rows - quad < 4 ? rows - quad : 4;
 		__m512i header = _mm512_castsi128_si512(_mm_loadu_si128((const __m128i *)row[quad]));
@@ -74,16 +75,20 @@ Q4K_INLINE void native_block(const uint8_t *const *row, struct q4k_offsets ahead
 		const __m512 dmin = _mm512_permutexvar_ps(
 			_mm512_setr_epi32(1, 1, 1, 1, 3, 3, 3, 3, 5, 5, 5, 5, 7, 7, 7, 7), d_wide);
 		min_acc[quad / 4] = _mm512_fmadd_ps(dmin, _mm512_cvtepi32_ps(mins), min_acc[quad / 4]);
+		/* Through memory: a broadcast load costs no shuffle, the scarcest port here. */
+		_Alignas(64) __m128i by_row[4];
+		_Alignas(32) float d_of[8];
+		_mm512_store_si512(by_row, scales);
+		_mm256_store_ps(d_of, d);
+		__asm__("" : "+m"(by_row), "+m"(d_of));
+		Q4K_UNROLL
 		for (int r = 0; r < lanes; r++) {
 			const uint8_t *p = row[quad + r];
 			q4k_prefetch(p, ahead, hint);
 			q4k_prefetch(p + 64, ahead, hint);
 			q4k_prefetch(p + 128, ahead, hint);
 			const __m512i v = _mm512_loadu_si512(p + 16), w = _mm512_loadu_si512(p + 80);
-			const __m512i own = r == 0   ? _mm512_shuffle_i32x4(scales, scales, 0x00)
-					    : r == 1 ? _mm512_shuffle_i32x4(scales, scales, 0x55)
-					    : r == 2 ? _mm512_shuffle_i32x4(scales, scales, 0xaa)
-						     : _mm512_shuffle_i32x4(scales, scales, 0xff);
+			const __m512i own = _mm512_broadcast_i32x4(_mm_load_si128(&by_row[r]));
 			__m512i s = scale_add(zero, _mm512_maddubs_epi16(_mm512_and_si512(v, mask), x0),
 					      pick_scales(own, 0, 2));
 			__m512i t = scale_add(zero,
@@ -92,7 +97,7 @@ Q4K_INLINE void native_block(const uint8_t *const *row, struct q4k_offsets ahead
 			s = scale_add(s, _mm512_maddubs_epi16(_mm512_and_si512(w, mask), x2), pick_scales(own, 4, 6));
 			t = scale_add(t, _mm512_maddubs_epi16(_mm512_and_si512(_mm512_srli_epi16(w, 4), mask), x3),
 				      pick_scales(own, 5, 7));
-			const __m512 dr = _mm512_permutexvar_ps(_mm512_set1_epi32(2 * r), d_wide);
+			const __m512 dr = _mm512_set1_ps(d_of[2 * r]);
 			acc[quad + r] = _mm512_fmadd_ps(dr, _mm512_cvtepi32_ps(_mm512_add_epi32(s, t)), acc[quad + r]);
 		}
 	}
@@ -106,6 +111,7 @@ Q4K_INLINE void native_rows(const struct q4k_call *call, int rows, int unroll, i
 	const uint8_t *row[8];
 	__m512 acc[8], min_acc[2] = { _mm512_setzero_ps(), _mm512_setzero_ps() };
 	assert(call->rows <= (size_t)rows);
+	Q4K_UNROLL
 	for (int r = 0; r < rows; r++) {
 		/* Rows past the edge compute the last one again; nothing outside the weights is read. */
 		size_t at = (size_t)r < call->rows ? (size_t)r : call->rows - 1;
@@ -114,17 +120,23 @@ Q4K_INLINE void native_rows(const struct q4k_call *call, int rows, int unroll, i
 	}
 	size_t b = 0;
 	for (; b + (size_t)unroll <= call->blocks; b += (size_t)unroll)
-		for (int u = 0; u < unroll; u++) {
-			native_block(row, q4k_offsets(&stages, b + (size_t)u), x + b + u, rows, hint, acc, min_acc);
-			for (int r = 0; r < rows; r++)
-				row[r] += Q4K_BLOCK_BYTES;
-		}
-	for (; b < call->blocks; b++) {
-		native_block(row, q4k_offsets(&stages, b), x + b, rows, hint, acc, min_acc);
+		Q4K_UNROLL
+	for (int u = 0; u < unroll; u++) {
+		native_block(row, q4k_offsets(&stages, b + (size_t)u), x + b + u, rows, hint, acc, min_acc);
+		Q4K_UNROLL
 		for (int r = 0; r < rows; r++)
 			row[r] += Q4K_BLOCK_BYTES;
 	}
-	for (int r = 0; r < rows && (size_t)r < call->rows; r++) {
+	for (; b < call->blocks; b++) {
+		native_block(row, q4k_offsets(&stages, b), x + b, rows, hint, acc, min_acc);
+		Q4K_UNROLL
+		for (int r = 0; r < rows; r++)
+			row[r] += Q4K_BLOCK_BYTES;
+	}
+	Q4K_UNROLL
+	for (int r = 0; r < rows; r++) {
+		if ((size_t)r >= call->rows)
+			break;
 		__mmask16 lane = (__mmask16)(0xfu << 4 * (r % 4));
 		float value = _mm512_reduce_add_ps(acc[r]) - _mm512_mask_reduce_add_ps(lane, min_acc[r / 4]);
 		call->y[r] = call->accumulate ? call->y[r] + value : value;

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-enum { MIDI_ROWS = 64, DEFAULT_ROWS = 4 };
+enum { MIDI_ROWS = 64, DEFAULT_ROWS = 4, ROWS_MAX = 16 };
 
 static size_t power_of_two_above(size_t value)
 {
@@ -21,6 +21,17 @@ static size_t power_of_two_above(size_t value)
 static size_t shares(size_t n, size_t share)
 {
 	return (n - 1) / share + 1;
+}
+
+/* The largest power of two that cuts the N rows into equal shares, as many for each of the threads; MIDI_ROWS if none
+ * does, and all rows for one thread.
+ */
+static size_t even_share(size_t n, unsigned threads)
+{
+	size_t share = power_of_two_above(n);
+	while (threads > 1 && share > MIDI_ROWS && (n % share || n / share % threads))
+		share /= 2;
+	return share;
 }
 
 const char *q4k_geometry_refused(const struct tcb_shape *shape, const struct tcb_geometry *geometry)
@@ -41,6 +52,10 @@ const char *q4k_geometry_refused(const struct tcb_shape *shape, const struct tcb
 		return "micro.n must divide midi.n, and midi.n must divide macro.n";
 	if (threads < 1)
 		return "threads must be 1 or more";
+	if (threads == 1 && macro->n < shape->n)
+		return "macro.n must be at least the problem's N with threads=1: one thread takes all rows";
+	if (knob[TCB_KNOB_ISA] == TCB_ISA_SCALAR && knob[TCB_KNOB_PREFETCH] > 0)
+		return "prefetch must be 0 with isa=scalar: those kernels wait for arithmetic, not for memory";
 	if (knob[TCB_KNOB_SCHED] == TCB_SCHED_DYNAMIC && macro->n < shape->n)
 		return "sched=dynamic deals midi tiles, so macro.n must be at least the problem's N";
 	if (knob[TCB_KNOB_SCHED] != TCB_SCHED_DYNAMIC && threads > 1 && shares(shape->n, macro->n) * shape->m < threads)
@@ -61,19 +76,17 @@ static void add(struct tcb_axis *to, size_t value)
 	to->values[to->count++] = (int64_t)value;
 }
 
-/*
- * Static shares worth trying: one each for 1, 2, 4, ... threads, and the largest share that deals the rows evenly to
- * all threads where those do not (N = 14336 = 14 * 1024).
- */
+/* The whole (dynamic schedules, one thread), one share for each of 2, 4, ... threads, and the even share where those
+ * are uneven (N = 14336 = 14 * 1024). */
 static void add_shares(struct tcb_axis *to, size_t n, unsigned threads)
 {
-	size_t whole = power_of_two_above(n), even = whole;
+	const size_t whole = power_of_two_above(n);
 	add(to, whole);
-	for (size_t parts = 2; parts <= power_of_two_above(threads) && whole / parts >= MIDI_ROWS; parts *= 2)
+	if (whole < ROWS_MAX)
+		add(to, ROWS_MAX);
+	for (size_t parts = 2; parts < 2 * (size_t)threads && whole / parts >= MIDI_ROWS; parts *= 2)
 		add(to, whole / parts);
-	while (even > MIDI_ROWS && (n % even || n / even % threads))
-		even /= 2;
-	add(to, even);
+	add(to, even_share(n, threads));
 }
 
 size_t q4k_axes(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_axis out[TCB_AXES_MAX])
@@ -88,7 +101,7 @@ size_t q4k_axes(const struct tcb_problem *problem, const struct tcb_target *targ
 	for (int layout = 0; layout < TCB_LAYOUT_COUNT; layout++)
 		add(a, (size_t)layout);
 	a = axis(&out[count++], TCB_AXIS_TILE_N, TCB_MICRO);
-	for (size_t rows = 1; rows <= 16; rows *= 2)
+	for (size_t rows = 1; rows <= ROWS_MAX; rows *= 2)
 		add(a, rows);
 	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_UNROLL);
 	add(a, 1);
@@ -102,8 +115,12 @@ size_t q4k_axes(const struct tcb_problem *problem, const struct tcb_target *targ
 	add(a, TCB_SCHED_DYNAMIC);
 	add_shares(axis(&out[count++], TCB_AXIS_TILE_N, TCB_MACRO), n, target->threads);
 	a = axis(&out[count++], TCB_AXIS_TILE_N, TCB_MIDI);
-	for (size_t rows = 16; rows <= 1024; rows *= 4)
+	for (size_t rows = MIDI_ROWS; rows <= 1024; rows *= 4)
 		add(a, rows);
+	if (n < MIDI_ROWS) {
+		add(a, ROWS_MAX);
+		add(a, power_of_two_above(n));
+	}
 	a = axis(&out[count++], TCB_AXIS_TILE_K, TCB_MIDI);
 	add(a, k);
 	if (k % 2048 == 0 && k >= 8192)
@@ -135,14 +152,16 @@ void q4k_default_geometry(const struct tcb_problem *problem, const struct tcb_ta
 {
 	const size_t n = problem->shape.n, k = problem->shape.k, whole = power_of_two_above(n);
 	const size_t micro = DEFAULT_ROWS, midi = whole < micro ? micro : whole < MIDI_ROWS ? whole : MIDI_ROWS;
-	const size_t tasks = shares(n, midi) * problem->shape.m;
+	const size_t even = even_share(n, target->threads), macro = even < midi ? midi : even;
+	const size_t tasks = shares(n, macro) * problem->shape.m;
+	const size_t threads = tasks < target->threads ? tasks : target->threads;
 	tcb_geometry_init(out);
-	out->tile[TCB_MACRO] = (struct tcb_tile){ 1, midi, k };
+	out->tile[TCB_MACRO] = (struct tcb_tile){ 1, threads > 1 || whole < macro ? macro : whole, k };
 	out->tile[TCB_MIDI] = (struct tcb_tile){ 1, midi, k };
 	out->tile[TCB_MICRO] = (struct tcb_tile){ 1, micro, Q4K_BLOCK_VALUES };
 	out->knob[TCB_KNOB_ISA] = best_isa(target);
 	out->knob[TCB_KNOB_LAYOUT] = TCB_LAYOUT_NATIVE;
-	out->knob[TCB_KNOB_THREADS] = (int32_t)(tasks < target->threads ? tasks : target->threads);
+	out->knob[TCB_KNOB_THREADS] = (int32_t)threads;
 	out->knob[TCB_KNOB_SCHED] = TCB_SCHED_STATIC;
 	out->knob[TCB_KNOB_UNROLL] = 1;
 	out->knob[TCB_KNOB_PREFETCH] = 0;
