@@ -27,22 +27,23 @@ struct tcb_cpu {
  */
 enum tcb_status tcb_cpu_open(const char *name, unsigned threads, struct tcb_cpu *out, struct tcb_error *err);
 
-/* bandwidth.c: nanoseconds that the best of several read loops takes, so that a "percent of the limit" is honest. */
-struct tcb_read_limit {
-	const char *method; /* which loop won: "avx512 prefetch 4096" */
-};
-struct tcb_bandwidth; /* a read loop over rotating buffers, ready to be called */
 /*
- * BYTES a call, read by THREADS threads of POOL in contiguous shares, from a rotation of at least ROTATION_BYTES
- * (cold), or the same buffer each time when ROTATION_BYTES <= BYTES (hot).  Tries every loop this host has and keeps
- * the fastest.
+ * bandwidth.c: the read limit, so that a "percent of the limit" is honest: the nanoseconds that the best of several
+ * read loops takes for as many bytes, read under the same conditions.
  */
 struct tcb_pool;
+struct tcb_bandwidth; /* a read loop over rotating buffers, ready to be called */
+/*
+ * BYTES a call, read by THREADS threads of POOL (contiguous shares, or smaller pieces in turn where that is faster),
+ * from a rotation of at least ROTATION_BYTES (cold), or from the same buffer each time when ROTATION_BYTES <= BYTES
+ * (hot).  Tries every loop this host has and keeps the fastest; takes about a second.  Owns ROTATION_BYTES of memory,
+ * in huge pages where they can be had.
+ */
 enum tcb_status tcb_bandwidth_create(struct tcb_pool *pool, unsigned threads, size_t bytes, size_t rotation_bytes,
 				     struct tcb_bandwidth **out, struct tcb_error *err);
-void tcb_bandwidth_destroy(struct tcb_bandwidth *bandwidth);
-double tcb_bandwidth_call(struct tcb_bandwidth *bandwidth); /* one timed pass: nanoseconds */
-const char *tcb_bandwidth_method(const struct tcb_bandwidth *bandwidth);
+void tcb_bandwidth_destroy(struct tcb_bandwidth *bandwidth);             /* NULL is fine; before the pool's */
+double tcb_bandwidth_call(struct tcb_bandwidth *bandwidth);              /* one timed pass: nanoseconds */
+const char *tcb_bandwidth_method(const struct tcb_bandwidth *bandwidth); /* "avx512, 4 streams, prefetch 2048 t0" */
 
 /* counters.c */
 struct tcb_counters;

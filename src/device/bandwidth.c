@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * In: a pool, bytes per call, size of the rotation.  Out: the fastest way this
+ * host has to read that much memory under those conditions, ready to be timed
+ * between the calls of kernels.
+ *
+ * Which loop is fastest depends on the machine and on where the data lies:
+ * several streams and software prefetch help a single core to keep more misses
+ * in flight, plain wide loads win in the inner caches.  So all are tried, in
+ * interleaved rounds that halve the field by the median; then, with several
+ * threads, the ways of dealing the data to them.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "base/cpu_identity.h"
+#include "base/pool.h"
+#include "base/problem.h"
+#include "base/util.h"
+#include "device/bandwidth_loops.h"
+#include "device/device.h"
+
+enum {
+	CANDIDATES_MAX = 128,
+	ROUNDS_FIRST = 3, /* passes of each candidate before the first halving; two more each time */
+	ROUNDS_MAX = 15,
+	TRIAL_BYTES_MAX = 8 << 20,   /* a trial reads no more than this, walking through the data */
+	TRIAL_BYTES_MIN = 256 << 10, /* and repeats small ones: it should be long against the clock, */
+	TRIAL_REPEATS_MAX = 16,      /* but a call of many threads is slow however little it reads */
+	LOOP_CHOICE_NS = 1500000000, /* when to stop choosing on an overloaded machine */
+	PIECE_CHOICE_NS = 500000000,
+};
+
+/* One way to read: a loop, its prefetch distance, and the lines in one piece (0: one share per thread). */
+struct way {
+	const struct tcb_read_loop *loop;
+	size_t distance, piece_lines;
+	double ns[ROUNDS_MAX], median;
+};
+
+/* What a thread has read; on a cache line of its own. */
+struct seen {
+	_Alignas(64) uint64_t sum;
+};
+
+struct tcb_bandwidth {
+	struct tcb_pool *pool;
+	unsigned threads;
+	struct tcb_buffer buffer;
+	size_t lines;       /* of one call */
+	size_t total_lines; /* of the rotation */
+	size_t next;        /* where the next pass starts */
+	size_t trial_lines;
+	unsigned trial_repeats;
+	struct way way; /* the chosen one */
+	char method[64];
+	/* the pass under way */
+	const struct way *pass_way;
+	const char *pass_data;
+	size_t pass_lines, pass_tasks;
+	struct seen *seen; /* [threads] */
+};
+
+/* Any word, so that no two lines are alike and a skipped one is noticed. */
+static uint64_t pattern(uint64_t index)
+{
+	uint64_t word = (index + 1) * UINT64_C(0x9e3779b97f4a7c15);
+	return word ^ word >> 29;
+}
+
+const struct tcb_read_loop *const *tcb_bandwidth_lists(void)
+{
+	static const struct tcb_read_loop *const lists[] = {
+#if defined(__x86_64__)
+		tcb_read_loops_avx512,
+		tcb_read_loops_avx2,
+#endif
+		tcb_read_loops_scalar,
+		NULL
+	};
+	const struct tcb_read_loop *const *list = lists;
+	struct tcb_device host;
+	if (tcb_cpu_identify("cpu", 1, &host, NULL) != TCB_OK)
+		host.target.isa_mask = 1u << TCB_ISA_SCALAR;
+	while (!tcb_target_has(&host.target, (*list)[0].isa))
+		list++;
+	return list;
+}
+
+static uint64_t read_range(const struct way *way, const char *data, size_t lines)
+{
+	const struct tcb_read_loop *loop = way->loop;
+	size_t each = lines / loop->streams, rest = lines - each * loop->streams;
+	uint64_t sum = loop->read(data, each, each * TCB_READ_LINE, way->distance);
+	/* Fewer lines than streams are left over: their own short pass, by one stream. */
+	for (const char *p = data + (lines - rest) * TCB_READ_LINE; rest > 0; rest--, p += TCB_READ_LINE)
+		sum ^= tcb_read_loops_scalar[0].read(p, 1, 0, 0);
+	return sum;
+}
+
+static void read_task(void *ctx, size_t task, unsigned thread)
+{
+	struct tcb_bandwidth *b = ctx;
+	size_t begin = b->pass_lines * task / b->pass_tasks, end = b->pass_lines * (task + 1) / b->pass_tasks;
+	b->seen[thread].sum ^= read_range(b->pass_way, b->pass_data + begin * TCB_READ_LINE, end - begin);
+}
+
+/* Reads the next LINES of the rotation. */
+static void pass(struct tcb_bandwidth *b, const struct way *way, size_t lines)
+{
+	size_t pieces = way->piece_lines ? (lines + way->piece_lines - 1) / way->piece_lines : b->threads;
+	if (lines > b->total_lines - b->next)
+		b->next = 0;
+	b->pass_way = way;
+	b->pass_data = (const char *)b->buffer.data + b->next * TCB_READ_LINE;
+	b->pass_lines = lines;
+	b->pass_tasks = pieces;
+	b->next += lines;
+	tcb_pool_run(b->pool, b->threads, way->piece_lines ? TCB_SCHED_DYNAMIC : TCB_SCHED_STATIC, pieces, read_task,
+		     b);
+}
+
+static double trial(struct tcb_bandwidth *b, const struct way *way)
+{
+	uint64_t start = tcb_clock_ns();
+	for (unsigned i = 0; i < b->trial_repeats; i++)
+		pass(b, way, b->trial_lines);
+	return (double)(tcb_clock_ns() - start);
+}
+
+static int compare_ns(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+static int compare_ways(const void *a, const void *b)
+{
+	return compare_ns(&((const struct way *)a)->median, &((const struct way *)b)->median);
+}
+
+/* Leaves the fastest of WAYS in WAYS[0].  After the deadline (on an overloaded machine) the round under way is the
+ * last one. */
+static void choose(struct tcb_bandwidth *b, struct way *ways, size_t count, uint64_t deadline)
+{
+	unsigned rounds = ROUNDS_FIRST;
+	for (int late = 0; count > 1 && !late; count = (count + 1) / 2) {
+		unsigned done = 0;
+		while (done < rounds && !late) {
+			for (size_t i = 0; i < count; i++)
+				ways[i].ns[done] = trial(b, &ways[i]);
+			done++;
+			late = tcb_clock_ns() > deadline;
+		}
+		for (size_t i = 0; i < count; i++) {
+			qsort(ways[i].ns, done, sizeof *ways[i].ns, compare_ns);
+			ways[i].median = ways[i].ns[done / 2];
+		}
+		qsort(ways, count, sizeof *ways, compare_ways);
+		rounds = rounds + 2 <= ROUNDS_MAX ? rounds + 2 : ROUNDS_MAX;
+	}
+}
+
+static size_t list_ways(struct way *out)
+{
+	/* In bytes.  Less than 512 comes too late for DRAM, more than 4096 is dropped from L1 again. */
+	static const size_t distances[] = { 512, 1024, 2048, 4096 };
+	const struct tcb_read_loop *const *lists = tcb_bandwidth_lists();
+	size_t count = 0;
+
+	for (const struct tcb_read_loop *const *list = lists; *list; list++) {
+		for (const struct tcb_read_loop *loop = *list; loop->read; loop++) {
+			for (size_t d = 0; d < sizeof distances / sizeof *distances; d++) {
+				/* One distance is enough for what is rarely best: non-temporal hints, and
+				 * instruction families below the host's best. */
+				int is_short = !loop->hint || list != lists || strcmp(loop->hint, "nta") == 0;
+				if (is_short && distances[d] != 2048)
+					continue;
+				if (count < CANDIDATES_MAX)
+					out[count++] =
+						(struct way){ .loop = loop, .distance = loop->hint ? distances[d] : 0 };
+			}
+		}
+	}
+	return count;
+}
+
+static void describe(struct tcb_bandwidth *b)
+{
+	const struct way *way = &b->way;
+	char prefetch[48] = "", pieces[48] = "";
+	if (way->loop->hint)
+		snprintf(prefetch, sizeof prefetch, ", prefetch %zu %s", way->distance, way->loop->hint);
+	if (way->piece_lines)
+		snprintf(pieces, sizeof pieces, ", pieces of %zu KiB", way->piece_lines * TCB_READ_LINE >> 10);
+	snprintf(b->method, sizeof b->method, "%s, %u stream%s%s%s", tcb_isa_text(way->loop->isa), way->loop->streams,
+		 way->loop->streams > 1 ? "s" : "", prefetch, pieces);
+}
+
+static enum tcb_status tune(struct tcb_bandwidth *b, struct tcb_error *err)
+{
+	static const size_t piece_bytes[] = { 64 << 10, 256 << 10, 1 << 20 };
+	struct way *ways = calloc(CANDIDATES_MAX, sizeof *ways);
+	if (!ways)
+		return tcb_fail(err, TCB_E_NOMEM, "no memory to choose a read loop");
+	choose(b, ways, list_ways(ways), tcb_clock_ns() + LOOP_CHOICE_NS);
+	if (b->threads > 1) {
+		/* Pieces keep the threads together when one of them is slowed down. */
+		size_t count = 1;
+		for (size_t i = 0; i < sizeof piece_bytes / sizeof *piece_bytes; i++) {
+			size_t lines = piece_bytes[i] / TCB_READ_LINE;
+			if (lines * b->threads * 2 > b->lines)
+				continue;
+			ways[count] = ways[0];
+			ways[count++].piece_lines = lines;
+		}
+		choose(b, ways, count, tcb_clock_ns() + PIECE_CHOICE_NS);
+	}
+	b->way = ways[0];
+	b->next = 0;
+	free(ways);
+	describe(b);
+	return TCB_OK;
+}
+
+/* The thread that will read a share writes it first, so that its pages lie on that thread's NUMA node. */
+static void fill_task(void *ctx, size_t task, unsigned thread)
+{
+	struct tcb_bandwidth *b = ctx;
+	(void)thread;
+	for (size_t slot = 0; slot < b->total_lines; slot += b->lines) {
+		size_t begin = slot + b->lines * task / b->threads, end = slot + b->lines * (task + 1) / b->threads;
+		uint64_t *words = b->buffer.data;
+		for (size_t i = begin * (TCB_READ_LINE / 8); i < end * (TCB_READ_LINE / 8); i++)
+			words[i] = pattern(i);
+	}
+}
+
+enum tcb_status tcb_bandwidth_create(struct tcb_pool *pool, unsigned threads, size_t bytes, size_t rotation_bytes,
+				     struct tcb_bandwidth **out, struct tcb_error *err)
+{
+	struct tcb_bandwidth *b;
+	size_t lines, slots, total;
+
+	*out = NULL;
+	if (threads == 0 || threads > tcb_pool_threads(pool))
+		return tcb_fail(err, TCB_E_USAGE, "cannot read with %u threads of a pool of %u", threads,
+				tcb_pool_threads(pool));
+	if (bytes == 0 || tcb_add_size(bytes, TCB_READ_LINE - 1, &lines) != 0)
+		return tcb_fail(err, TCB_E_USAGE, "cannot measure reads of %zu bytes", bytes);
+	lines /= TCB_READ_LINE;
+	slots = rotation_bytes <= bytes ? 1 : (rotation_bytes - 1) / (lines * TCB_READ_LINE) + 1;
+	if (tcb_mul_size(slots, lines * TCB_READ_LINE, &total) != 0)
+		return tcb_fail(err, TCB_E_OVERFLOW, "a rotation of %zu bytes is too large", rotation_bytes);
+
+	b = calloc(1, sizeof *b);
+	if (!b)
+		return tcb_fail(err, TCB_E_NOMEM, "no memory for the read limit");
+	b->pool = pool;
+	b->threads = threads;
+	b->lines = lines;
+	b->total_lines = total / TCB_READ_LINE;
+	b->trial_lines = lines < TRIAL_BYTES_MAX / TCB_READ_LINE ? lines : TRIAL_BYTES_MAX / TCB_READ_LINE;
+	size_t repeats = TRIAL_BYTES_MIN / TCB_READ_LINE / b->trial_lines + 1;
+	b->trial_repeats = repeats < TRIAL_REPEATS_MAX ? (unsigned)repeats : TRIAL_REPEATS_MAX;
+	b->seen = aligned_alloc(_Alignof(struct seen), threads * sizeof *b->seen);
+	enum tcb_status status = b->seen ? tcb_buffer_alloc(TCB_BUFFER_HUGE, total, &b->buffer, err)
+					 : tcb_fail(err, TCB_E_NOMEM, "no memory for the read limit");
+	if (status == TCB_OK) {
+		memset(b->seen, 0, threads * sizeof *b->seen);
+		tcb_pool_run(pool, threads, TCB_SCHED_STATIC, threads, fill_task, b);
+		status = tune(b, err);
+	}
+	if (status != TCB_OK) {
+		tcb_bandwidth_destroy(b);
+		return status;
+	}
+	*out = b;
+	return TCB_OK;
+}
+
+void tcb_bandwidth_destroy(struct tcb_bandwidth *bandwidth)
+{
+	if (!bandwidth)
+		return;
+	tcb_buffer_free(&bandwidth->buffer);
+	free(bandwidth->seen);
+	free(bandwidth);
+}
+
+double tcb_bandwidth_call(struct tcb_bandwidth *bandwidth)
+{
+	for (unsigned t = 0; t < bandwidth->threads; t++)
+		bandwidth->seen[t].sum = 0;
+	uint64_t start = tcb_clock_ns();
+	pass(bandwidth, &bandwidth->way, bandwidth->lines);
+	return (double)(tcb_clock_ns() - start);
+}
+
+const char *tcb_bandwidth_method(const struct tcb_bandwidth *bandwidth)
+{
+	return bandwidth->method;
+}
+
+uint64_t tcb_bandwidth_last_sum(const struct tcb_bandwidth *bandwidth, const char **data_out, size_t *lines_out)
+{
+	uint64_t sum = 0;
+	for (unsigned t = 0; t < bandwidth->threads; t++)
+		sum ^= bandwidth->seen[t].sum;
+	*data_out = bandwidth->pass_data;
+	*lines_out = bandwidth->pass_lines;
+	return sum;
+}
