@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Every op of the registry x every variant that this machine has x odd shapes
+ * x geometries drawn from the space: plan, pack and unpack, run on guarded
+ * buffers with read-only inputs and poisoned outputs, judge against the
+ * reference (SPEC section 4).  One test per op and instruction family; a family
+ * that the machine lacks is reported as skipped.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/buffer.h"
+#include "base/cpu_identity.h"
+#include "base/util.h"
+#include "kernels/space.h"
+
+enum { THREADS = 2, GEOMETRIES_PER_GROUP = 5, TESTS_MAX = 256, VARIANTS_MAX = 512 };
+
+/* Rows beyond one, N that no micro tile divides, single rows and single superblocks; an op refuses what it cannot do.
+ */
+static const struct tcb_shape shapes[] = {
+	{ 1, 1, 256 },    { 1, 7, 512 },  { 1, 33, 256 },  { 1, 130, 1280 }, { 1, 1000, 2048 },
+	{ 1, 4099, 256 }, { 3, 33, 768 }, { 2, 257, 512 }, { 70, 100, 256 }, { 5, 1024, 256 },
+};
+enum { SHAPE_COUNT = sizeof(shapes) / sizeof(shapes[0]) };
+
+struct subject {
+	const struct tcb_op *op;
+	enum tcb_isa isa;
+	char name[96];
+};
+
+/* One problem with its data in guarded buffers and its reference. */
+struct bench {
+	struct tcb_problem problem;
+	size_t operand_count, output_count;
+	int output, weights;
+	struct tcb_operand operands[TCB_OPERANDS_MAX];
+	struct tcb_buffer buffers[TCB_OPERANDS_MAX];
+	struct tcb_reference reference;
+};
+
+static struct tcb_target target;
+static struct tcb_pool *pool;
+
+static void alloc_guarded(size_t bytes, struct tcb_buffer *out)
+{
+	struct tcb_error err;
+	if (tcb_buffer_alloc(TCB_BUFFER_GUARD, bytes, out, &err) != TCB_OK)
+		fail_msg("%s", err.message);
+}
+
+static void protect(struct tcb_buffer *buffer, int read_only)
+{
+	struct tcb_error err;
+	if (tcb_buffer_protect(buffer, read_only, &err) != TCB_OK)
+		fail_msg("%s", err.message);
+}
+
+static int bench_init(struct bench *b, const struct tcb_op *op, enum tcb_contract contract, struct tcb_shape shape)
+{
+	struct tcb_error err;
+	void *data[TCB_OPERANDS_MAX] = { NULL };
+	memset(b, 0, sizeof(*b));
+	if (strcmp(op->shape_form, "MxN") == 0)
+		shape.k = 0;
+	if (tcb_problem_init(op, contract, &shape, &b->problem, &err) != TCB_OK)
+		return -1;
+	b->operand_count = op->operands(&b->problem, b->operands);
+	b->output = tcb_operand_output(b->operands, b->operand_count);
+	b->weights = tcb_operand_weights(b->operands, b->operand_count);
+	for (size_t i = 0; i < b->operand_count; i++) {
+		alloc_guarded(b->operands[i].bytes, &b->buffers[i]);
+		data[i] = b->buffers[i].data;
+	}
+	op->fill(&b->problem, 42 + shape.n, data);
+	b->output_count = b->operands[b->output].rows * b->operands[b->output].cols;
+	b->reference.y = malloc(b->output_count * sizeof(double));
+	b->reference.magnitude = malloc(b->output_count * sizeof(double));
+	b->reference.extra = malloc(b->output_count * sizeof(double));
+	assert_true(b->reference.y && b->reference.magnitude && b->reference.extra);
+	op->reference(&b->problem, data, &b->reference);
+	for (size_t i = 0; i < b->operand_count; i++) {
+		assert_int_equal(tcb_buffer_check(&b->buffers[i]), 0);
+		if ((int)i != b->output)
+			protect(&b->buffers[i], 1);
+	}
+	return 0;
+}
+
+static void bench_fini(struct bench *b)
+{
+	for (size_t i = 0; i < b->operand_count; i++)
+		tcb_buffer_free(&b->buffers[i]);
+	free(b->reference.y);
+	free(b->reference.magnitude);
+	free(b->reference.extra);
+}
+
+/* Packs the weights of B into PACKED and checks that unpacking gives them back. */
+static void pack_and_check(const struct bench *b, const struct tcb_op *op, const struct tcb_plan *plan,
+			   struct tcb_buffer *packed, const char *text)
+{
+	struct tcb_buffer unpacked;
+	assert_true(b->weights >= 0 && op->pack && op->unpack);
+	alloc_guarded(plan->packed_bytes, packed);
+	op->pack(plan, b->buffers[b->weights].data, packed->data);
+	protect(packed, 1);
+	alloc_guarded(b->operands[b->weights].bytes, &unpacked);
+	op->unpack(plan, packed->data, unpacked.data);
+	if (tcb_buffer_check(packed) || tcb_buffer_check(&unpacked))
+		fail_msg("%s: pack or unpack writes outside its buffer", text);
+	if (memcmp(unpacked.data, b->buffers[b->weights].data, b->operands[b->weights].bytes) != 0)
+		fail_msg("%s: unpack does not give back what was packed", text);
+	tcb_buffer_free(&unpacked);
+}
+
+static void judge(const struct bench *b, const struct tcb_op *op, const struct tcb_plan *plan, void *const data[],
+		  const char *text)
+{
+	float *got = data[b->output];
+	size_t bad = 0;
+	if (plan->variant->class == TCB_CLASS_EXACT) {
+		struct tcb_buffer exact;
+		alloc_guarded(b->output_count * sizeof(float), &exact);
+		assert_non_null(op->exact);
+		op->exact(plan, data, exact.data);
+		if (memcmp(exact.data, got, b->output_count * sizeof(float)) != 0)
+			fail_msg("%s: not bit-equal to the order-matched reference", text);
+		tcb_buffer_free(&exact);
+		return;
+	}
+	double ratio = tcb_error_ratio(plan, &b->reference, got, b->output_count, &bad);
+	if (!(ratio <= 1))
+		fail_msg("%s: output %zu is %.9g, reference %.9g, error ratio %g", text, bad, (double)got[bad],
+			 b->reference.y[bad], ratio);
+	/* The judge itself: the largest output off by half must not pass. */
+	size_t top = 0;
+	for (size_t i = 1; i < b->output_count; i++)
+		top = fabs(b->reference.y[i]) > fabs(b->reference.y[top]) ? i : top;
+	float kept = got[top];
+	got[top] *= 1.5f;
+	if (tcb_error_ratio(plan, &b->reference, got, b->output_count, NULL) <= 1)
+		fail_msg("%s: a wrong output passes, the bound is too wide", text);
+	got[top] = kept;
+}
+
+static void try_geometry(struct bench *b, const struct tcb_op *op, const struct tcb_geometry *geometry)
+{
+	char text[TCB_GEOMETRY_TEXT_MAX + 128], shape[TCB_SHAPE_TEXT_MAX];
+	struct tcb_buffer packed = { 0 }, workspace = { 0 };
+	void *data[TCB_OPERANDS_MAX] = { NULL };
+	struct tcb_plan plan;
+	struct tcb_error err;
+	tcb_shape_print(&b->problem.shape, shape);
+	int length = snprintf(text, sizeof(text), "%s %s ", op->name, shape);
+	tcb_geometry_print(geometry, text + length);
+	if (op->plan(&b->problem, geometry, &plan, &err) != TCB_OK)
+		fail_msg("%s: legal, but its plan fails: %s", text, err.message);
+	assert_true(plan.threads >= 1 && plan.threads <= THREADS);
+	for (size_t i = 0; i < b->operand_count; i++)
+		data[i] = b->buffers[i].data;
+	if (plan.packed_bytes) {
+		pack_and_check(b, op, &plan, &packed, text);
+		data[b->weights] = packed.data;
+	}
+	if (plan.workspace_bytes)
+		alloc_guarded(plan.workspace_bytes, &workspace);
+	/* Twice: what a first call left in the workspace must not matter. */
+	for (int call = 0; call < 2; call++) {
+		memset(data[b->output], TCB_POISON, b->operands[b->output].bytes);
+		op->run(&plan, data, workspace.data, pool);
+	}
+	if (tcb_buffer_check(&b->buffers[b->output]) || (plan.workspace_bytes && tcb_buffer_check(&workspace)))
+		fail_msg("%s: writes outside its buffers", text);
+	if (b->weights >= 0)
+		data[b->weights] = b->buffers[b->weights].data;
+	judge(b, op, &plan, data, text);
+	tcb_buffer_free(&packed);
+	tcb_buffer_free(&workspace);
+}
+
+static size_t variants_of(const struct tcb_op *op, enum tcb_isa isa, enum tcb_contract contract,
+			  const struct tcb_variant *out[VARIANTS_MAX])
+{
+	size_t count = 0;
+	const struct tcb_variant *variant;
+	for (size_t i = 0; (variant = tcb_variant_at(op, i)) != NULL; i++) {
+		if (variant->isa == isa && variant->contract == contract) {
+			assert_true(count < VARIANTS_MAX);
+			out[count++] = variant;
+		}
+	}
+	return count;
+}
+
+/*
+ * For each variant and thread count a few geometries, drawn without looking: a reservoir over the whole space.
+ */
+static size_t draw_and_try(struct bench *b, const struct tcb_op *op, const struct tcb_variant *const *variants,
+			   size_t variant_count, unsigned char *reached)
+{
+	struct group {
+		size_t seen;
+		size_t chosen[GEOMETRIES_PER_GROUP];
+	} *groups = calloc(variant_count * (THREADS + 1), sizeof(*groups));
+	struct tcb_space *space;
+	struct tcb_error err;
+	struct tcb_rng rng;
+	size_t tried = 0;
+	assert_non_null(groups);
+	tcb_rng_init(&rng, 1 + b->problem.shape.n);
+	if (tcb_space_create(op, &b->problem, &target, 0, &space, &err) != TCB_OK)
+		fail_msg("%s", err.message);
+	for (size_t i = 0; i < space->count; i++) {
+		const struct tcb_geometry *geometry = &space->geometries[i];
+		const struct tcb_variant *variant = tcb_variant_find(op, b->problem.contract, geometry);
+		for (size_t v = 0; v < variant_count; v++) {
+			if (variants[v] != variant)
+				continue;
+			int32_t threads = geometry->knob[TCB_KNOB_THREADS];
+			struct group *group = &groups[v * (THREADS + 1) + (size_t)(threads > 0 ? threads : 0)];
+			size_t slot =
+				group->seen < GEOMETRIES_PER_GROUP ? group->seen : tcb_rng_below(&rng, group->seen + 1);
+			group->seen++;
+			if (slot < GEOMETRIES_PER_GROUP)
+				group->chosen[slot] = i;
+		}
+	}
+	for (size_t g = 0; g < variant_count * (THREADS + 1); g++) {
+		for (size_t i = 0; i < groups[g].seen && i < GEOMETRIES_PER_GROUP; i++, tried++)
+			try_geometry(b, op, &space->geometries[groups[g].chosen[i]]);
+		if (groups[g].seen)
+			reached[g / (THREADS + 1)] = 1;
+	}
+	tcb_space_destroy(space);
+	free(groups);
+	return tried;
+}
+
+static void test_variants_of_isa(void **state)
+{
+	const struct subject *subject = *state;
+	const struct tcb_op *op = subject->op;
+	if (!tcb_target_has(&target, subject->isa)) {
+		print_message("%s: this machine has no %s\n", subject->name, tcb_isa_text(subject->isa));
+		skip();
+	}
+	size_t tried = 0;
+	for (int c = 0; c < TCB_CONTRACT_COUNT; c++) {
+		const struct tcb_variant *variants[VARIANTS_MAX];
+		unsigned char reached[VARIANTS_MAX] = { 0 };
+		size_t count = variants_of(op, subject->isa, (enum tcb_contract)c, variants);
+		size_t shapes_taken = 0;
+		for (size_t s = 0; count && s < SHAPE_COUNT; s++) {
+			struct bench bench;
+			if (bench_init(&bench, op, (enum tcb_contract)c, shapes[s]) != 0)
+				continue;
+			shapes_taken++;
+			tried += draw_and_try(&bench, op, variants, count, reached);
+			bench_fini(&bench);
+		}
+		assert_true(!count || shapes_taken >= 4);
+		for (size_t v = 0; v < count; v++) {
+			if (!reached[v])
+				fail_msg("no geometry of the space uses %s", variants[v]->name);
+		}
+	}
+	print_message("%s: %zu geometries\n", subject->name, tried);
+	assert_true(tried > 0);
+}
+
+/* Names, ISAs and signatures make sense, and no two variants answer to the same geometry. */
+static void test_tables(void **state)
+{
+	(void)state;
+	size_t count;
+	const struct tcb_op *const *ops = tcb_ops(&count);
+	assert_true(count >= 1);
+	for (size_t o = 0; o < count; o++) {
+		const struct tcb_variant *variant;
+		assert_ptr_equal(tcb_op_find(ops[o]->name), ops[o]);
+		for (size_t i = 0; (variant = tcb_variant_at(ops[o], i)) != NULL; i++) {
+			struct tcb_geometry geometry;
+			tcb_geometry_init(&geometry);
+			geometry.tile[TCB_MICRO] = variant->micro;
+			geometry.knob[TCB_KNOB_ISA] = (int32_t)variant->isa;
+			geometry.knob[TCB_KNOB_LAYOUT] = (int32_t)variant->layout;
+			geometry.knob[TCB_KNOB_UNROLL] = variant->unroll;
+			assert_ptr_equal(tcb_variant_find(ops[o], variant->contract, &geometry), variant);
+			assert_true((ops[o]->contracts >> variant->contract) & 1u);
+			assert_non_null(strstr(variant->name, tcb_isa_text(variant->isa)));
+			assert_int_equal(strncmp(variant->name, ops[o]->name, strlen(ops[o]->name)), 0);
+			assert_int_equal(strlen(variant->signature), 32);
+			assert_non_null(variant->entry);
+		}
+		assert_null(tcb_variant_at(ops[o], 100000));
+	}
+}
+
+int main(void)
+{
+	static struct subject subjects[TESTS_MAX];
+	static struct CMUnitTest tests[TESTS_MAX + 1];
+	static struct tcb_device device;
+	struct tcb_error err;
+	size_t op_count, count = 0;
+	const struct tcb_op *const *ops = tcb_ops(&op_count);
+	if (tcb_cpu_identify("cpu", THREADS, &device, &err) != TCB_OK ||
+	    tcb_pool_create(THREADS, NULL, &pool, &err) != TCB_OK) {
+		fprintf(stderr, "%s\n", err.message);
+		return 1;
+	}
+	target = device.target;
+	target.threads = THREADS;
+	tests[count++] = (struct CMUnitTest){ "tables", test_tables, NULL, NULL, NULL };
+	for (size_t o = 0; o < op_count; o++) {
+		for (int isa = 0; isa < TCB_ISA_COUNT; isa++) {
+			const struct tcb_variant *variant = NULL;
+			for (size_t i = 0; (variant = tcb_variant_at(ops[o], i)) && (int)variant->isa != isa; i++) {
+			}
+			if (!variant || count > TESTS_MAX)
+				continue;
+			struct subject *subject = &subjects[count - 1];
+			*subject = (struct subject){ ops[o], (enum tcb_isa)isa, "" };
+			snprintf(subject->name, sizeof(subject->name), "%s %s", ops[o]->name,
+				 tcb_isa_text((enum tcb_isa)isa));
+			tests[count++] =
+				(struct CMUnitTest){ subject->name, test_variants_of_isa, NULL, NULL, subject };
+		}
+	}
+	int failed = _cmocka_run_group_tests("variants", tests, count, NULL, NULL);
+	tcb_pool_destroy(pool);
+	return failed;
+}
