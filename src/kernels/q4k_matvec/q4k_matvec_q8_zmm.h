@@ -6,7 +6,7 @@
  * y += (d * S - dmin * M) * dx with S and M exact integers.  Empty for a file
  * that is compiled without AVX-512.
  */
-#if !defined(TCB_KERNELS_Q4K_MATVEC_Q8_ZMM_H) && defined(__AVX512BW__)
+#ifndef TCB_KERNELS_Q4K_MATVEC_Q8_ZMM_H
 #define TCB_KERNELS_Q4K_MATVEC_Q8_ZMM_H
 
 #include <assert.h>
@@ -14,6 +14,8 @@
 #include <string.h>
 
 #include "kernels/q4k_matvec/q4k_matvec_micro.h"
+
+#ifdef __AVX512BW__
 
 /*
  * What VNNI changes:
@@ -330,4 +332,5 @@ Q4K_INLINE void group_rows(const struct q4k_call *call, int rows, int wide, int 
 	_mm512_mask_storeu_ps(call->y, live, acc);
 }
 
+#endif
 #endif
