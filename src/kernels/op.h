@@ -142,7 +142,8 @@ struct tcb_op {
 	/* CPU execution.  TCB_E_ILLEGAL where no variant was built for the geometry. */
 	enum tcb_status (*plan)(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
 				struct tcb_plan *out, struct tcb_error *err);
-	void (*pack)(const struct tcb_plan *plan, const void *weights, void *packed);   /* NULL if never packed */
+	/* NULL if never packed.  The packed bytes depend on problem and layout only: plans share them. */
+	void (*pack)(const struct tcb_plan *plan, const void *weights, void *packed);
 	void (*unpack)(const struct tcb_plan *plan, const void *packed, void *weights); /* inverse of pack */
 	/* WORKSPACE as plan says; the weights operand is the packed copy when plan->packed_bytes > 0.
 	 * POOL has at least plan->threads threads. */

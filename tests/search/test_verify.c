@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Verification without a worker: which shapes are tried, and that each way of
+ * being wrong is found on the smallest shape that shows it.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "planted.h"
+#include "search/verify.h"
+
+enum { THREADS = 2 };
+
+struct fixture {
+	struct tcb_pool *pool;
+	struct tcb_instance *instance;
+	struct tcb_verifier *verifier;
+};
+
+static int set_up(void **state)
+{
+	static struct fixture fixture;
+	struct tcb_problem problem;
+	planted_problem(&problem);
+	if (tcb_pool_create(THREADS, NULL, &fixture.pool, NULL) != TCB_OK ||
+	    tcb_instance_create(&planted_op, &problem, 1, &fixture.instance, NULL) != TCB_OK ||
+	    tcb_verifier_create(fixture.instance, 1, fixture.pool, NULL, &fixture.verifier, NULL) != TCB_OK)
+		return -1;
+	*state = &fixture;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *fixture = *state;
+	tcb_verifier_destroy(fixture->verifier);
+	tcb_instance_destroy(fixture->instance);
+	tcb_pool_destroy(fixture->pool);
+	return 0;
+}
+
+static void right_ones_pass(void **state)
+{
+	struct fixture *fixture = *state;
+	static const enum planted right[] = { PLANTED_GOOD, PLANTED_EXACT };
+	for (size_t i = 0; i < 2; i++) {
+		for (int is_packed = 0; is_packed < 2; is_packed++) {
+			for (unsigned threads = 1; threads <= THREADS; threads++) {
+				struct tcb_geometry geometry;
+				struct tcb_check check;
+				planted_geometry(right[i], is_packed, threads, &geometry);
+				assert_int_equal(tcb_verifier_check(fixture->verifier, &geometry, &check, NULL),
+						 TCB_OK);
+				assert_string_equal(check.message, "");
+				assert_int_equal(check.outcome, TCB_OUTCOME_OK);
+				assert_int_equal(check.class_checked, i == 0 ? TCB_CLASS_BOUNDED : TCB_CLASS_EXACT);
+				assert_true(i == 0 ? check.error_ratio > 0 && check.error_ratio < 1
+						   : check.error_ratio == 0);
+				assert_false(check.damaged);
+			}
+		}
+	}
+}
+
+/* Tiles far larger than the small shapes are cut, not refused. */
+static void large_tiles_pass(void **state)
+{
+	struct fixture *fixture = *state;
+	struct tcb_geometry geometry;
+	struct tcb_check check;
+	planted_geometry(PLANTED_GOOD, 1, THREADS, &geometry);
+	geometry.tile[TCB_MIDI] = (struct tcb_tile){ PLANTED_M, PLANTED_N, PLANTED_K };
+	assert_int_equal(tcb_verifier_check(fixture->verifier, &geometry, &check, NULL), TCB_OK);
+	assert_string_equal(check.message, "");
+}
+
+static void too_many_threads(void **state)
+{
+	struct fixture *fixture = *state;
+	struct tcb_geometry geometry;
+	struct tcb_check check;
+	planted_geometry(PLANTED_GOOD, 0, THREADS + 1, &geometry);
+	assert_int_equal(tcb_verifier_check(fixture->verifier, &geometry, &check, NULL), TCB_OK);
+	assert_int_equal(check.outcome, TCB_OUTCOME_LAUNCH_FAILED);
+	assert_string_equal(check.message, "needs 3 threads, the device gives 2");
+}
+
+static void assert_wrong(struct fixture *fixture, enum planted behaviour, int damaged)
+{
+	struct tcb_geometry geometry;
+	struct tcb_check check;
+	planted_geometry(behaviour, 0, THREADS, &geometry);
+	assert_int_equal(tcb_verifier_check(fixture->verifier, &geometry, &check, NULL), TCB_OK);
+	assert_int_equal(check.outcome, TCB_OUTCOME_WRONG);
+	assert_int_equal(check.damaged, damaged);
+	assert_true(strncmp(check.message, "at ", 3) == 0);
+}
+
+static void wrong_ones_fail(void **state)
+{
+	static const enum planted wrong[] = {
+		PLANTED_WRONG,   PLANTED_WRONG_LAST,    PLANTED_WRONG_ODD,    PLANTED_WRONG_FULL, PLANTED_WRONG_SHARE,
+		PLANTED_ONE_ULP, PLANTED_STALE_SCRATCH, PLANTED_NOT_A_NUMBER, PLANTED_NOTHING,
+	};
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		assert_wrong(*state, wrong[i], 0);
+}
+
+/* The damage stays in the process, which is why the worker is replaced: one a test. */
+static void past_the_output(void **state)
+{
+	assert_wrong(*state, PLANTED_PAST_OUTPUT, 1);
+}
+
+static void past_the_workspace(void **state)
+{
+	assert_wrong(*state, PLANTED_PAST_SCRATCH, 1);
+}
+
+/* What a candidate has left in the output or the workspace cannot help the next: NOTHING after GOOD. */
+static void leftovers_do_not_help(void **state)
+{
+	struct fixture *fixture = *state;
+	struct tcb_geometry geometry;
+	struct tcb_check check;
+	planted_geometry(PLANTED_GOOD, 0, THREADS, &geometry);
+	assert_int_equal(tcb_verifier_check(fixture->verifier, &geometry, &check, NULL), TCB_OK);
+	planted_geometry(PLANTED_NOTHING, 0, THREADS, &geometry);
+	assert_int_equal(tcb_verifier_check(fixture->verifier, &geometry, &check, NULL), TCB_OK);
+	assert_int_equal(check.outcome, TCB_OUTCOME_WRONG);
+	assert_non_null(strstr(check.message, "never written"));
+}
+
+static int has_shape(const struct tcb_shape *shapes, size_t count, size_t m, size_t n, size_t k)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (shapes[i].m == m && shapes[i].n == n && shapes[i].k == k)
+			return 1;
+	}
+	return 0;
+}
+
+static void small_shapes(void **state)
+{
+	(void)state;
+	struct tcb_shape shapes[TCB_VERIFY_SHAPES_MAX];
+	struct tcb_shape problem = { 1, 4096, 4096 };
+	struct tcb_geometry geometry;
+	planted_geometry(PLANTED_GOOD, 0, 2, &geometry);
+	geometry.tile[TCB_MACRO] = (struct tcb_tile){ 1, 2048, 4096 };
+	geometry.tile[TCB_MIDI] = (struct tcb_tile){ 1, 64, 4096 };
+	size_t count = tcb_verify_shapes(&planted_op, &problem, &geometry, shapes);
+	assert_int_equal(count, 4);
+	assert_true(has_shape(shapes, count, 1, 1, 16));
+	assert_true(has_shape(shapes, count, 1, 37, 48));
+	assert_true(has_shape(shapes, count, 1, 67, 80));   /* past the midi tile */
+	assert_true(has_shape(shapes, count, 1, 2085, 16)); /* past the macro tile */
+	/* k in blocks of 1024: two of them, the second cut. */
+	geometry.tile[TCB_MIDI].k = 1024;
+	count = tcb_verify_shapes(&planted_op, &problem, &geometry, shapes);
+	assert_true(has_shape(shapes, count, 1, 67, 1040));
+	/* More than one row. */
+	problem = (struct tcb_shape){ 512, 1024, 1024 };
+	geometry.tile[TCB_MACRO] = (struct tcb_tile){ 128, 512, 1024 };
+	geometry.tile[TCB_MIDI] = (struct tcb_tile){ 16, 128, 1024 };
+	count = tcb_verify_shapes(&planted_op, &problem, &geometry, shapes);
+	assert_true(has_shape(shapes, count, 3, 37, 48));
+	assert_true(has_shape(shapes, count, 17, 131, 80));
+	/* Never large, whatever the tiles are. */
+	problem = (struct tcb_shape){ 65536, 65536, 65536 };
+	for (int level = 0; level < TCB_LEVEL_COUNT; level++)
+		geometry.tile[level] = (struct tcb_tile){ 65536, 65536, 32768 };
+	count = tcb_verify_shapes(&planted_op, &problem, &geometry, shapes);
+	assert_true(count >= 3);
+	for (size_t i = 0; i < count; i++)
+		assert_true(shapes[i].m * shapes[i].n * shapes[i].k <= 3u << 20);
+}
+
+/* More shapes than are kept: the oldest instances go, results stay right. */
+static void many_shapes(void **state)
+{
+	struct fixture *fixture = *state;
+	for (size_t midi = 1; midi <= 120; midi++) {
+		struct tcb_geometry geometry;
+		struct tcb_check check;
+		planted_geometry(PLANTED_EXACT, midi % 2, THREADS, &geometry);
+		geometry.tile[TCB_MIDI].n = 4 * midi;
+		assert_int_equal(tcb_verifier_check(fixture->verifier, &geometry, &check, NULL), TCB_OK);
+		assert_string_equal(check.message, "");
+	}
+}
+
+/* The reference is out of a candidate's reach. */
+static void reference_is_read_only(void **state)
+{
+	struct fixture *fixture = *state;
+	assert_int_equal(tcb_instance_reference(fixture->instance, NULL), TCB_OK);
+	const struct tcb_buffer *data = &fixture->instance->reference_data;
+	assert_true(data->map_bytes > 0);
+	char map[256], found[8] = "";
+	FILE *maps = fopen("/proc/self/maps", "r");
+	assert_non_null(maps);
+	while (fgets(map, sizeof(map), maps)) {
+		unsigned long start, end;
+		char flags[8];
+		if (sscanf(map, "%lx-%lx %7s", &start, &end, flags) == 3 && (uintptr_t)data->data >= start &&
+		    (uintptr_t)data->data < end)
+			memcpy(found, flags, sizeof(found));
+	}
+	fclose(maps);
+	assert_true(strncmp(found, "r--", 3) == 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(right_ones_pass),        TEST(large_tiles_pass),         TEST(too_many_threads),
+		TEST(wrong_ones_fail),        TEST(past_the_output),          TEST(past_the_workspace),
+		TEST(leftovers_do_not_help),  cmocka_unit_test(small_shapes), TEST(many_shapes),
+		TEST(reference_is_read_only),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
