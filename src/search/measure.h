@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Timing one candidate: the clock around op->run, cold over rotating copies or
+ * hot on one, in the calling process.  A sample is long against the timer:
+ * short calls are timed in batches.
+ */
+#ifndef TCB_SEARCH_MEASURE_H
+#define TCB_SEARCH_MEASURE_H
+
+#include "search/evaluate.h"
+#include "search/rotation.h"
+
+/* A candidate ready to be called in one cache state. */
+struct tcb_runner {
+	const struct tcb_op *op;
+	struct tcb_plan plan;
+	struct tcb_pool *pool;
+	struct tcb_copies *copies; /* lent by the rotation */
+	struct tcb_buffer workspace;
+	enum tcb_state state;
+	size_t batch;   /* calls in a sample */
+	double warm_ns; /* the fastest call of the warm-up, the first left out */
+};
+
+/* PLAN's weights must be packed in the rotation's instance.  Free with tcb_runner_fini in every case. */
+enum tcb_status tcb_runner_init(struct tcb_runner *runner, const struct tcb_op *op, const struct tcb_plan *plan,
+				struct tcb_pool *pool, struct tcb_rotation *rotation, enum tcb_state state,
+				struct tcb_error *err);
+void tcb_runner_fini(struct tcb_runner *runner);
+
+/* One call, on the next copy when cold. */
+void tcb_runner_call(struct tcb_runner *runner);
+/* Untimed calls (page faults, frequency, a hot cache), then decides the batch. */
+void tcb_runner_warm(struct tcb_runner *runner);
+/* One timed sample: nanoseconds of a call. */
+double tcb_runner_sample(struct tcb_runner *runner);
+/* One call on a poisoned output; the output, valid until the next call. */
+const float *tcb_runner_check_call(struct tcb_runner *runner, size_t output);
+
+/*
+ * Warms RUNNER up and takes samples into SAMPLES (room for rule->samples_max) until RULE says that it is enough.
+ * Returns how many; DROPPED_OUT: stopped because the candidate had certainly lost.
+ */
+size_t tcb_measure(struct tcb_runner *runner, const struct tcb_screen_rule *rule, double *samples, int *dropped_out);
+
+/* Has a candidate with these samples, and no call faster than WARM_NS before them, certainly lost against LOSE_NS (0:
+ * never)? */
+int tcb_measure_has_lost(const double *samples, size_t count, double warm_ns, double lose_ns);
+
+#endif

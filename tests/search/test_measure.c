@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Rotating copies and timing without a worker.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "planted.h"
+#include "search/measure.h"
+
+enum { THREADS = 2, ROTATION = 5 << 20 };
+
+struct fixture {
+	struct tcb_pool *pool;
+	struct tcb_instance *instance;
+};
+
+static int set_up(void **state)
+{
+	static struct fixture fixture;
+	struct tcb_problem problem;
+	planted_problem(&problem);
+	if (tcb_pool_create(THREADS, NULL, &fixture.pool, NULL) != TCB_OK ||
+	    tcb_instance_create(&planted_op, &problem, 1, &fixture.instance, NULL) != TCB_OK)
+		return -1;
+	*state = &fixture;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *fixture = *state;
+	tcb_instance_destroy(fixture->instance);
+	tcb_pool_destroy(fixture->pool);
+	return 0;
+}
+
+static struct tcb_rotation *rotation_of(struct fixture *fixture, size_t bytes, size_t cap)
+{
+	struct tcb_rotation *rotation = NULL;
+	assert_int_equal(tcb_rotation_create(fixture->instance, fixture->pool, bytes, 0, cap, &rotation, NULL), TCB_OK);
+	return rotation;
+}
+
+static void plan_of(struct fixture *fixture, enum planted behaviour, int is_packed, struct tcb_plan *plan)
+{
+	struct tcb_geometry geometry;
+	int has_packed;
+	planted_geometry(behaviour, is_packed, THREADS, &geometry);
+	assert_int_equal(planted_op.plan(&fixture->instance->problem, &geometry, plan, NULL), TCB_OK);
+	assert_int_equal(tcb_instance_pack_prepare(fixture->instance, plan, &has_packed, NULL), TCB_OK);
+	if (!has_packed)
+		assert_int_equal(tcb_instance_pack(fixture->instance, plan, NULL), TCB_OK);
+	assert_int_equal(tcb_instance_pack_prepare(fixture->instance, plan, &has_packed, NULL), TCB_OK);
+	assert_true(has_packed);
+}
+
+static void copies_rotate(void **state)
+{
+	struct fixture *fixture = *state;
+	struct tcb_rotation *rotation = rotation_of(fixture, ROTATION, 1 << 30);
+	assert_int_equal(tcb_rotation_bytes(rotation), ROTATION);
+	for (int is_packed = 0; is_packed < 2; is_packed++) {
+		struct tcb_plan plan;
+		struct tcb_copies *copies;
+		plan_of(fixture, PLANTED_GOOD, is_packed, &plan);
+		assert_int_equal(tcb_rotation_get(rotation, &plan, 1, &copies, NULL), TCB_OK);
+		size_t weights = tcb_instance_buffer(fixture->instance, &plan, 1)->bytes;
+		size_t count = tcb_copies_count(copies);
+		assert_int_equal(count, ROTATION / weights);
+		const char *last = NULL;
+		for (size_t c = 0; c < count; c++) {
+			void *operand[TCB_OPERANDS_MAX], *first[TCB_OPERANDS_MAX];
+			assert_int_equal(tcb_copies_next(copies), c);
+			tcb_copies_operands(copies, c, operand);
+			tcb_copies_operands(copies, 0, first);
+			/* Weights stream: a copy each, apart, aligned, equal.  x and y do not. */
+			assert_true(!last || (const char *)operand[1] >= last + weights);
+			assert_int_equal((uintptr_t)operand[1] % 64, 0);
+			assert_memory_equal(operand[1], tcb_instance_buffer(fixture->instance, &plan, 1)->data,
+					    weights);
+			assert_ptr_equal(operand[0], first[0]);
+			assert_ptr_equal(operand[2], first[2]);
+			assert_memory_equal(operand[0], fixture->instance->data[0].data,
+					    fixture->instance->data[0].bytes);
+			last = operand[1];
+		}
+		assert_int_equal(tcb_copies_next(copies), 0);
+	}
+	tcb_rotation_destroy(rotation);
+	tcb_rotation_destroy(NULL);
+}
+
+static void never_fewer_than_two(void **state)
+{
+	struct fixture *fixture = *state;
+	struct tcb_rotation *rotation = rotation_of(fixture, 1, 1 << 30);
+	struct tcb_plan plan;
+	struct tcb_copies *copies;
+	plan_of(fixture, PLANTED_GOOD, 0, &plan);
+	assert_int_equal(tcb_rotation_get(rotation, &plan, 0, &copies, NULL), TCB_OK);
+	assert_int_equal(tcb_copies_count(copies), 1);
+	assert_int_equal(tcb_rotation_get(rotation, &plan, 1, &copies, NULL), TCB_OK);
+	assert_int_equal(tcb_copies_count(copies), 2);
+	tcb_rotation_destroy(rotation);
+}
+
+static void cap_holds(void **state)
+{
+	struct fixture *fixture = *state;
+	/* Room for one set only: each goes when the other comes. */
+	struct tcb_rotation *rotation = rotation_of(fixture, ROTATION, ROTATION + (2 << 20));
+	struct tcb_plan native, packed;
+	struct tcb_copies *first, *second;
+	plan_of(fixture, PLANTED_GOOD, 0, &native);
+	plan_of(fixture, PLANTED_GOOD, 1, &packed);
+	assert_int_equal(tcb_rotation_get(rotation, &native, 1, &first, NULL), TCB_OK);
+	tcb_copies_next(first);
+	assert_int_equal(tcb_rotation_get(rotation, &packed, 1, &second, NULL), TCB_OK);
+	assert_int_equal(tcb_copies_count(first), 0);
+	/* Reserved for both: both stay, each with its part. */
+	tcb_rotation_reserve(rotation, 2);
+	assert_int_equal(tcb_rotation_get(rotation, &native, 1, &first, NULL), TCB_OK);
+	assert_int_equal(tcb_rotation_get(rotation, &packed, 1, &second, NULL), TCB_OK);
+	assert_in_range(tcb_copies_count(first), 2, ROTATION / (512 << 10) / 2 + 2);
+	assert_in_range(tcb_copies_count(second), 2, ROTATION / (512 << 10) / 2 + 2);
+	assert_int_equal(tcb_rotation_get(rotation, &native, 1, &first, NULL), TCB_OK);
+	assert_true(tcb_copies_count(first) >= 2 && tcb_copies_count(second) >= 2);
+	tcb_rotation_destroy(rotation);
+}
+
+static void default_rotation(void **state)
+{
+	struct fixture *fixture = *state;
+	struct tcb_rotation *rotation = NULL;
+	size_t quarter = tcb_available_bytes() / 4;
+	assert_true(quarter > 0);
+	assert_int_equal(tcb_rotation_create(fixture->instance, fixture->pool, 0, 400 << 20, 0, &rotation, NULL),
+			 TCB_OK);
+	/* Others allocate meanwhile: a quarter of what was available, give or take. */
+	size_t bytes = tcb_rotation_bytes(rotation);
+	assert_true(bytes == 800u << 20 || (bytes < 800u << 20 && bytes > quarter / 2));
+	tcb_rotation_destroy(rotation);
+}
+
+static void samples_are_calls(void **state)
+{
+	struct fixture *fixture = *state;
+	struct tcb_rotation *rotation = rotation_of(fixture, ROTATION, 1 << 30);
+	for (int s = 0; s < TCB_STATE_COUNT; s++) {
+		struct tcb_plan plan;
+		struct tcb_runner runner;
+		plan_of(fixture, PLANTED_SLOW, 0, &plan);
+		assert_int_equal(
+			tcb_runner_init(&runner, &planted_op, &plan, fixture->pool, rotation, (enum tcb_state)s, NULL),
+			TCB_OK);
+		const struct tcb_screen_rule rule = { .samples_min = 7, .samples_max = 7 };
+		double samples[7];
+		int dropped = 1;
+		assert_int_equal(tcb_measure(&runner, &rule, samples, &dropped), 7);
+		assert_false(dropped);
+		assert_int_equal(runner.batch, 1);
+		for (size_t i = 0; i < 7; i++)
+			assert_true(samples[i] >= 1e6);
+		const float *y = tcb_runner_check_call(&runner, 2);
+		assert_true(y[0] == y[0]); /* written over the poison, which is a NaN */
+		tcb_runner_fini(&runner);
+	}
+	tcb_rotation_destroy(rotation);
+}
+
+static void losing(void **state)
+{
+	(void)state;
+	const double samples[] = { 400, 380, 390, 130 };
+	assert_false(tcb_measure_has_lost(samples, 3, 500, 0));
+	assert_true(tcb_measure_has_lost(samples, 1, 500, 100));
+	assert_false(tcb_measure_has_lost(samples, 1, 299, 100)); /* the warm-up was faster */
+	assert_false(tcb_measure_has_lost(samples, 1, 500, 134));
+	assert_false(tcb_measure_has_lost(samples, 2, 500, 134));
+	assert_true(tcb_measure_has_lost(samples, 3, 500, 134));
+	assert_true(tcb_measure_has_lost(samples, 4, 500, 103));
+	assert_false(tcb_measure_has_lost(samples, 4, 500, 105));
+	assert_false(tcb_measure_has_lost(samples, 0, 500, 1));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(copies_rotate),    cmocka_unit_test(never_fewer_than_two), cmocka_unit_test(cap_holds),
+		cmocka_unit_test(default_rotation), cmocka_unit_test(samples_are_calls),    cmocka_unit_test(losing),
+	};
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
