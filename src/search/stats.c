@@ -48,6 +48,46 @@ static double sorted_median(const double *sorted, size_t n)
 	return n % 2 ? sorted[n / 2] : 0.5 * (sorted[n / 2 - 1] + sorted[n / 2]);
 }
 
+/* Hoare's selection: reorders VALUES so that the one of rank K stands at K and no larger one before it. */
+static void select_rank(double *values, size_t n, size_t k)
+{
+	size_t low = 0, high = n - 1;
+	while (low < high) {
+		double pivot = values[low + (high - low) / 2];
+		size_t i = low, j = high;
+		for (;; i++, j--) {
+			while (values[i] < pivot)
+				i++;
+			while (values[j] > pivot)
+				j--;
+			if (i >= j)
+				break;
+			double swap = values[i];
+			values[i] = values[j];
+			values[j] = swap;
+		}
+		if (i == j && j == high)
+			j--; /* the pivot alone is the largest: both parts must be smaller than the whole */
+		if (k <= j)
+			high = j;
+		else
+			low = j + 1;
+	}
+}
+
+/* The same as sorted_median() of the sorted values, in linear time. */
+static double unsorted_median(double *values, size_t n)
+{
+	size_t k = n / 2;
+	select_rank(values, n, k);
+	if (n % 2)
+		return values[k];
+	double below = values[0];
+	for (size_t i = 1; i < k; i++)
+		below = fmax(below, values[i]);
+	return 0.5 * (below + values[k]);
+}
+
 /* The largest k >= 1 with 2 P(Bin(n, 1/2) < k) <= MISS; 1 where there is none. */
 static size_t interval_rank(size_t n)
 {
@@ -130,8 +170,7 @@ static double lowest_ratio(const double *ratios, size_t count, size_t rounds, co
 		}
 		if (n < least || n == 0)
 			continue;
-		sort_doubles(room, n);
-		lowest = fmin(lowest, sorted_median(room, n));
+		lowest = fmin(lowest, unsorted_median(room, n));
 	}
 	return lowest;
 }

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A few given geometries against each other and against the read limit: each
+ * is verified first, then all are measured in paired rounds, so that ratios
+ * hold on a machine whose speed drifts.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "search/evaluate.h"
+#include "search/rounds.h"
+#include "search/stats.h"
+
+enum { BENCH_MOST = 8, STEP = 10, ROUNDS_LEAST = 30, ROUNDS_MOST = 400, CHECK_SAMPLES = 3 };
+static const double TIGHT_WIDTH = 0.005; /* of the ratio intervals */
+static const double SECONDS = 20;        /* in each state, unless the budget says otherwise */
+
+static double now_s(void)
+{
+	return 1e-9 * (double)tcb_clock_ns();
+}
+
+static enum tcb_status verify(struct tcb_evaluator *evaluator, const struct tcb_geometry *geometries, size_t count,
+			      struct tcb_error *err)
+{
+	struct tcb_screen_rule rule = { .samples_min = CHECK_SAMPLES, .samples_max = CHECK_SAMPLES };
+	for (size_t g = 0; g < count; g++) {
+		const struct tcb_trial *trial;
+		TCB_TRY(tcb_evaluator_try(evaluator, &geometries[g], &rule, &trial, err));
+		if (trial->outcome == TCB_OUTCOME_OK)
+			continue;
+		char text[TCB_GEOMETRY_TEXT_MAX];
+		tcb_geometry_print(&geometries[g], text);
+		enum tcb_status status = trial->outcome == TCB_OUTCOME_WRONG ? TCB_E_VERIFY : TCB_E_FAILED;
+		return tcb_fail(err, status, "geometry %s cannot be measured: %s: %s", text,
+				tcb_outcome_text(trial->outcome), trial->message);
+	}
+	return TCB_OK;
+}
+
+static int is_tight(const struct tcb_rounds *rounds)
+{
+	size_t n = rounds->rounds;
+	for (size_t g = 1; g < rounds->rows; g++) {
+		struct tcb_interval ratio =
+			tcb_ratio_interval(tcb_rounds_row(rounds, g, 0), tcb_rounds_row(rounds, 0, 0), n);
+		if (ratio.hi - ratio.lo > TIGHT_WIDTH * ratio.median)
+			return 0;
+	}
+	struct tcb_interval limit = tcb_ratio_interval(tcb_rounds_row(rounds, 0, 0), rounds->limit, n);
+	return limit.hi - limit.lo <= TIGHT_WIDTH * limit.median;
+}
+
+static enum tcb_status measure(struct tcb_evaluator *evaluator, const struct tcb_geometry *geometries, size_t count,
+			       enum tcb_state state, const struct tcb_sweep_options *options, double end_s,
+			       struct tcb_bench_result *out, struct tcb_error *err)
+{
+	static const size_t ALL[BENCH_MOST] = { 0, 1, 2, 3, 4, 5, 6, 7 };
+	struct tcb_rounds rounds;
+	TCB_TRY(tcb_rounds_init(&rounds, geometries, count, err));
+	enum tcb_status status = TCB_OK;
+	do {
+		if (options->stop && *options->stop)
+			status = tcb_fail(err, TCB_E_INTERRUPTED, "interrupted");
+		else
+			status = tcb_rounds_add(&rounds, evaluator, state, ALL, count, STEP, 1,
+						options->seed + rounds.rounds, err);
+	} while (status == TCB_OK && (rounds.rounds < ROUNDS_LEAST ||
+				      (rounds.rounds < ROUNDS_MOST && now_s() < end_s && !is_tight(&rounds))));
+	const double *first = tcb_rounds_row(&rounds, 0, 0);
+	for (size_t g = 0; status == TCB_OK && g < count; g++) {
+		const double *ns = tcb_rounds_row(&rounds, g, 0);
+		out->ns[state][g] = tcb_median_interval(ns, rounds.rounds);
+		out->ratio[state][g] = tcb_ratio_interval(ns, first, rounds.rounds);
+		if (isnan(out->ns[state][g].median))
+			status = tcb_fail(err, TCB_E_FAILED, "geometry %zu of %zu failed while it was measured", g + 1,
+					  count);
+	}
+	if (status == TCB_OK) {
+		out->limit_ns[state] = tcb_median_interval(rounds.limit, rounds.rounds);
+		out->limit_ratio[state] = tcb_ratio_interval(first, rounds.limit, rounds.rounds);
+		strncpy(out->limit_method[state], tcb_evaluator_limit_method(evaluator, state),
+			sizeof out->limit_method[state] - 1);
+	}
+	tcb_rounds_fini(&rounds);
+	return status;
+}
+
+enum tcb_status tcb_bench_run(const struct tcb_op *op, const struct tcb_problem *problem, const struct tcb_cpu *cpu,
+			      const struct tcb_sweep_options *options, const struct tcb_geometry *geometries,
+			      size_t count, struct tcb_bench_result *out, struct tcb_error *err)
+{
+	*out = (struct tcb_bench_result){ 0 };
+	if (count == 0 || count > BENCH_MOST)
+		return tcb_fail(err, TCB_E_USAGE, "%zu geometries to compare; give 1 to %d", count, BENCH_MOST);
+	struct tcb_evaluator *evaluator = NULL;
+	TCB_TRY(tcb_evaluator_create(op, problem, cpu, options, &evaluator, err));
+	enum tcb_status status = verify(evaluator, geometries, count, err);
+	int states = 0;
+	for (int s = 0; s < TCB_STATE_COUNT; s++)
+		states += options->states >> s & 1u;
+	double seconds = options->budget_s > 0 && states > 0 ? options->budget_s / states : SECONDS;
+	for (int s = 0; status == TCB_OK && s < TCB_STATE_COUNT; s++)
+		if (options->states >> s & 1u)
+			status = measure(evaluator, geometries, count, (enum tcb_state)s, options, now_s() + seconds,
+					 out, err);
+	tcb_evaluator_destroy(evaluator);
+	return status;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * From screening scores to a verdict in one cache state: paired, interleaved
+ * rungs that exclude what is measurably slower, then the finals of the best
+ * few (SPEC section 7).
+ */
+#ifndef TCB_SEARCH_FINALS_H
+#define TCB_SEARCH_FINALS_H
+
+#include "search/evaluate.h"
+
+/*
+ * Two candidates are practically equal below this difference: a tie set names what an interval cannot hold apart from
+ * the winner by more.  1 % is what one and the same kernel differs by from one process to the next, when its buffers
+ * land on other pages.
+ */
+#define TCB_TIE_MARGIN 0.01
+
+struct tcb_finals_setup {
+	struct tcb_evaluator *evaluator;
+	const struct tcb_op *op;
+	const struct tcb_problem *problem;
+	const struct tcb_space *space;
+	enum tcb_state state;
+	/* [space index]: time over the anchor's at the same moment, with its interval; median NaN: not a candidate. */
+	const struct tcb_interval *score;
+	size_t anchor;    /* a candidate: the default geometry where it works, else any */
+	double anchor_ns; /* its time, roughly */
+	size_t finalists; /* the anchor comes on top */
+	double seconds;   /* may be used; the 30 rounds of the finals are held in any case */
+	uint64_t seed;
+	void *ctx;
+	/* Called about twice a second with the seconds left; nonzero ends the finals with TCB_E_INTERRUPTED. */
+	int (*tick)(void *ctx, double left_s);
+	/* Called for each finalist when the finals are over, the winner first (RANK 0), with its samples of stage
+	 * final; and with RANK SIZE_MAX and no measurement for each candidate that was ok before and fails now. */
+	enum tcb_status (*report)(void *ctx, size_t index, size_t rank, const struct tcb_measurement *measurement,
+				  struct tcb_error *err);
+};
+
+/* OUT->valid is 0 if there is no candidate.  OUT is to be freed with tcb_verdict_fini in every case. */
+enum tcb_status tcb_finals_run(const struct tcb_finals_setup *setup, struct tcb_verdict *out, struct tcb_error *err);
+void tcb_verdict_fini(struct tcb_verdict *verdict);
+
+#endif

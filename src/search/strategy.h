@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Strategies: which candidate to try next.  A strategy is a table of functions
+ * that is asked for indices of a space and told what became of them.  It
+ * measures nothing and knows no clock, so the same strategy runs in a sweep
+ * and over recorded results.
+ *
+ * A new strategy is one file that ends in its `const struct tcb_strategy` and
+ * one line in the list below.
+ *
+ * The driver's side of the contract (sweep.c):
+ *   create, then tell() once for each result known already, the default geometry's among them;
+ *   ask() until it returns TCB_ASK_NONE or the budget is spent; tell() once for each index asked, in any order:
+ *   several may be under way at a time.
+ * The strategy's side: ask() never returns an index that was asked or told before.
+ */
+#ifndef TCB_SEARCH_STRATEGY_H
+#define TCB_SEARCH_STRATEGY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernels/space.h"
+#include "search/search.h"
+
+/* X(name): the first is the default. */
+#define TCB_STRATEGY_LIST(X) \
+	X(exhaustive)        \
+	X(random)            \
+	X(hillclimb)
+
+#define TCB_ASK_NONE ((size_t)-1)
+
+/* What is given to a strategy; lent until destroy. */
+struct tcb_strategy_setup {
+	const struct tcb_problem *problem;
+	const struct tcb_target *target;
+	const struct tcb_space *space;
+	unsigned states; /* bit 1u << enum tcb_state: what is measured */
+	uint64_t seed;
+};
+
+/* What became of a candidate. */
+struct tcb_told {
+	enum tcb_outcome outcome;
+	/* Its time over the default geometry's at the same moment, so drift is out: lower is better.  NaN in states
+	 * that are not measured, infinite unless the outcome is ok. */
+	double cost[TCB_STATE_COUNT];
+};
+
+struct tcb_strategy {
+	const char *name, *summary;
+	enum tcb_status (*create)(const struct tcb_strategy_setup *setup, void **out, struct tcb_error *err);
+	/* SPENT: the share of the budget (time or trials) that is gone, 0 to 1; 0 while there is no limit. */
+	size_t (*ask)(void *self, double spent);
+	void (*tell)(void *self, size_t index, const struct tcb_told *told);
+	void (*destroy)(void *self); /* NULL is fine */
+};
+
+#define TCB_STRATEGY_DECLARE(name) extern const struct tcb_strategy tcb_strategy_##name;
+TCB_STRATEGY_LIST(TCB_STRATEGY_DECLARE)
+#undef TCB_STRATEGY_DECLARE
+
+/*
+ * lattice.c: the space as strategies see it.  The coordinates of a geometry are the ranks of its tile dimensions and
+ * knobs among the values that occur in the space, taken from the geometries themselves: what never varies is left out.
+ */
+struct tcb_lattice {
+	size_t count, fields; /* geometries; coordinates of each */
+	uint16_t *coordinate; /* [index * fields + field]; owned */
+	unsigned char *named; /* [field]: the values are words, any two of them one step apart; owned */
+};
+enum tcb_status tcb_lattice_init(struct tcb_lattice *lattice, const struct tcb_space *space, struct tcb_error *err);
+void tcb_lattice_fini(struct tcb_lattice *lattice);
+/* Steps between two geometries, summed over all fields. */
+size_t tcb_lattice_distance(const struct tcb_lattice *lattice, size_t a, size_t b);
+
+/* lattice.c: candidates in a seeded random order, each dealt once. */
+struct tcb_deck {
+	size_t count, next;
+	size_t *order;        /* owned */
+	unsigned char *taken; /* [index]; owned */
+};
+enum tcb_status tcb_deck_init(struct tcb_deck *deck, size_t count, uint64_t seed, struct tcb_error *err);
+void tcb_deck_fini(struct tcb_deck *deck);
+void tcb_deck_take(struct tcb_deck *deck, size_t index); /* out of the deck: dealt, or known */
+size_t tcb_deck_deal(struct tcb_deck *deck);             /* takes the next; TCB_ASK_NONE when empty */
+/* Takes the one nearest to FROM, at most RADIUS steps away, the first in the deck's order among equals. */
+size_t tcb_deck_deal_near(struct tcb_deck *deck, const struct tcb_lattice *lattice, size_t from, size_t radius);
+
+#endif

@@ -1,0 +1,552 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * One sweep, in the order it happens: enumerate the space, take over what is
+ * known, start the worker, screen what the strategy proposes, hold the finals
+ * in each cache state.
+ *
+ * Screening takes a few samples of each candidate, over minutes, while the
+ * machine's speed drifts.  The default geometry is measured again several
+ * times a second as an anchor, and candidates are compared by their ratio to
+ * it.  What screening cannot hold apart, the finals measure side by side.
+ */
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "search/drift.h"
+#include "search/evaluate.h"
+#include "search/finals.h"
+#include "search/stats.h"
+#include "search/strategy.h"
+
+enum {
+	SAMPLES_LEAST = 4, /* of one candidate in one state; the finals measure again what may win */
+	SAMPLES_MIN = 6,   /* from here on the interval of the median has its 95 % */
+	SAMPLES_MAX = 12,
+	ANCHOR_ROUNDS = 5,
+	FINALISTS = 12,
+	COUNTER_CALLS = 20,
+};
+static const double SCREEN_WIDTH = 0.02; /* of the interval: enough to tell whether a candidate goes to the finals */
+static const double ANCHOR_EVERY_S = 0.3, ANCHOR_SHARE = 0.05; /* seconds; of the time, at most */
+static const double KNOWN_MARGIN = 0.05; /* what drift may have done to samples of earlier sweeps, either way */
+static const double PROGRESS_EVERY_S = 0.25;
+/* The finals' part of a budget: a fifth, but 8 s if that is no more than two fifths; and what they use at most. */
+static const double FINALS_SHARE = 0.2, FINALS_SHARE_MOST = 0.4, FINALS_LEAST_S = 8, FINALS_MOST_S = 40;
+
+struct entry {
+	unsigned char decided, known;
+	unsigned char final_only[TCB_STATE_COUNT]; /* ns is of an earlier sweep's finals for want of its screening */
+	enum tcb_outcome outcome;
+	enum tcb_class class_checked;
+	double error_ratio, pack_ns;
+	double when_s;                           /* of the screening */
+	struct tcb_interval ns[TCB_STATE_COUNT]; /* of the screening; median NaN where not measured */
+};
+
+struct sweep {
+	const struct tcb_op *op;
+	const struct tcb_problem *problem;
+	const struct tcb_sweep_options *options;
+	const struct tcb_sink *sink;
+	struct tcb_sweep_result *out;
+	struct tcb_space *space;
+	struct entry *entries; /* [space index] */
+	struct tcb_evaluator *evaluator;
+	const struct tcb_strategy *strategy;
+	void *strategist;
+	size_t anchor; /* space index; SIZE_MAX until a candidate is ok */
+	struct tcb_drift drift[TCB_STATE_COUNT];
+	double best_score[TCB_STATE_COUNT]; /* infinite until there is one */
+	double start_s, screen_end_s, end_s, next_anchor_s, next_progress_s;
+	double try_s; /* what a candidate takes, running mean */
+	size_t samples_max;
+	size_t state_count, states_judged;
+	struct tcb_progress progress;
+};
+
+static double now_s(void)
+{
+	return 1e-9 * (double)tcb_clock_ns();
+}
+
+static int is_stopped(const struct sweep *sweep)
+{
+	return sweep->options->stop && *sweep->options->stop;
+}
+
+static int measures(const struct sweep *sweep, int state)
+{
+	return sweep->options->states >> state & 1u;
+}
+
+static double finals_reserve(double budget_s)
+{
+	return fmax(FINALS_SHARE * budget_s, fmin(FINALS_SHARE_MOST * budget_s, FINALS_LEAST_S));
+}
+
+static void show_progress(struct sweep *sweep, const char *phase, double left_s, int now)
+{
+	double time = now_s();
+	if (!sweep->options->progress || (!now && time < sweep->next_progress_s))
+		return;
+	sweep->next_progress_s = time + PROGRESS_EVERY_S;
+	sweep->progress.phase = phase;
+	sweep->progress.elapsed_s = time - sweep->start_s;
+	sweep->progress.left_s = left_s;
+	sweep->options->progress(sweep->options->progress_ctx, &sweep->progress);
+}
+
+static double screening_left(const struct sweep *sweep)
+{
+	if (sweep->out->tried == 0)
+		return -1;
+	size_t rest = sweep->space->count - sweep->progress.done;
+	if (sweep->options->max_trials && rest > sweep->options->max_trials - sweep->out->tried)
+		rest = sweep->options->max_trials - sweep->out->tried;
+	double screening = (double)rest * sweep->try_s;
+	double finals = FINALS_MOST_S;
+	if (sweep->options->budget_s > 0) {
+		screening = fmin(screening, fmax(0, sweep->screen_end_s - now_s()));
+		finals = fmin(finals, finals_reserve(sweep->options->budget_s));
+	}
+	return screening + finals;
+}
+
+/* --- scores ----------------------------------------------------------------------------------------------------- */
+
+/* Times over the anchor's at the same moment; median NaN where the candidate was not measured or failed. */
+static struct tcb_interval score_of(const struct sweep *sweep, size_t index, enum tcb_state state)
+{
+	const struct entry *entry = &sweep->entries[index];
+	struct tcb_interval score = entry->ns[state];
+	if (!entry->decided || entry->outcome != TCB_OUTCOME_OK || sweep->anchor == SIZE_MAX)
+		return (struct tcb_interval){ NAN, NAN, NAN };
+	double level, margin = 0;
+	if (entry->known) {
+		const struct entry *anchor = &sweep->entries[sweep->anchor];
+		level = anchor->known ? anchor->ns[state].median : tcb_drift_at(&sweep->drift[state], sweep->start_s);
+		margin = KNOWN_MARGIN;
+	} else {
+		level = tcb_drift_at(&sweep->drift[state], entry->when_s);
+	}
+	return (struct tcb_interval){ score.median / level, score.lo / level * (1 - margin),
+				      score.hi / level * (1 + margin) };
+}
+
+static void tell(struct sweep *sweep, size_t index)
+{
+	const struct entry *entry = &sweep->entries[index];
+	struct tcb_told told = { .outcome = entry->outcome };
+	for (int s = 0; s < TCB_STATE_COUNT; s++) {
+		double score = measures(sweep, s) ? score_of(sweep, index, (enum tcb_state)s).median : NAN;
+		told.cost[s] = entry->outcome == TCB_OUTCOME_OK || !measures(sweep, s) ? score : INFINITY;
+		if (score < sweep->best_score[s]) {
+			sweep->best_score[s] = score;
+			sweep->progress.best[s] = &sweep->space->geometries[index];
+			sweep->progress.best_ns[s] = entry->ns[s].median;
+		}
+		if (index == sweep->space->default_index && !isnan(score))
+			sweep->progress.default_ns[s] = entry->ns[s].median;
+	}
+	sweep->strategy->tell(sweep->strategist, index, &told);
+}
+
+/* --- known trials ----------------------------------------------------------------------------------------------- */
+
+static void entry_clear(struct entry *entry)
+{
+	*entry = (struct entry){ 0 };
+	for (int s = 0; s < TCB_STATE_COUNT; s++)
+		entry->ns[s] = (struct tcb_interval){ NAN, NAN, NAN };
+}
+
+/* Adds one known trial to its entry; screening samples win over those of finals, which only few candidates have. */
+static void entry_merge(struct entry *entry, const struct tcb_trial *trial)
+{
+	if (entry->decided && entry->outcome != TCB_OUTCOME_OK)
+		return;
+	entry->decided = entry->known = 1;
+	entry->outcome = trial->outcome;
+	entry->class_checked = trial->class_checked;
+	entry->error_ratio = trial->error_ratio;
+	entry->pack_ns = trial->pack_ns;
+	for (size_t m = 0; m < trial->measurement_count; m++) {
+		const struct tcb_measurement *measurement = &trial->measurements[m];
+		int is_final = measurement->stage == TCB_STAGE_FINAL;
+		if (isnan(entry->ns[measurement->state].median) || entry->final_only[measurement->state] >= is_final) {
+			entry->ns[measurement->state] = measurement->ns;
+			entry->final_only[measurement->state] = (unsigned char)is_final;
+		}
+	}
+}
+
+/* A trial counts if its geometry is in the space and its kernel has not changed since. */
+static void take_over(struct sweep *sweep, const struct tcb_trial *known, size_t known_count)
+{
+	for (size_t i = 0; i < sweep->space->count; i++)
+		entry_clear(&sweep->entries[i]);
+	for (size_t k = 0; k < known_count; k++) {
+		size_t index = tcb_space_find(sweep->space, &known[k].geometry);
+		if (index == SIZE_MAX)
+			continue;
+		const struct tcb_variant *variant =
+			tcb_variant_find(sweep->op, sweep->problem->contract, &known[k].geometry);
+		if (!strcmp(variant ? variant->signature : "", known[k].signature))
+			entry_merge(&sweep->entries[index], &known[k]);
+	}
+	for (size_t i = 0; i < sweep->space->count; i++) {
+		struct entry *entry = &sweep->entries[i];
+		int missing = 0;
+		for (int s = 0; s < TCB_STATE_COUNT; s++)
+			missing |= measures(sweep, s) && isnan(entry->ns[s].median);
+		if (entry->decided && entry->outcome == TCB_OUTCOME_OK && missing)
+			entry_clear(entry); /* measured in another state only */
+		sweep->out->known += entry->decided;
+		sweep->out->failed += entry->decided && entry->outcome != TCB_OUTCOME_OK;
+	}
+}
+
+/* --- screening -------------------------------------------------------------------------------------------------- */
+
+static enum tcb_status measure_anchor(struct sweep *sweep, struct tcb_error *err)
+{
+	double start = now_s();
+	for (int s = 0; s < TCB_STATE_COUNT; s++) {
+		double ns[ANCHOR_ROUNDS];
+		if (!measures(sweep, s))
+			continue;
+		TCB_TRY(tcb_evaluator_interleave(sweep->evaluator, &sweep->space->geometries[sweep->anchor], 1,
+						 (enum tcb_state)s, ANCHOR_ROUNDS,
+						 sweep->options->seed + sweep->out->tried, ns, NULL, err));
+		TCB_TRY(tcb_drift_add(&sweep->drift[s], now_s(), tcb_median(ns, ANCHOR_ROUNDS), err));
+	}
+	double end = now_s();
+	sweep->next_anchor_s = end + fmax(ANCHOR_EVERY_S, (end - start) / ANCHOR_SHARE);
+	return TCB_OK;
+}
+
+static struct tcb_screen_rule screen_rule(const struct sweep *sweep)
+{
+	struct tcb_screen_rule rule = {
+		.samples_min = sweep->samples_max < SAMPLES_MIN ? sweep->samples_max : SAMPLES_MIN,
+		.samples_max = sweep->samples_max,
+		.width = SCREEN_WIDTH,
+	};
+	for (int s = 0; s < TCB_STATE_COUNT; s++)
+		if (sweep->best_score[s] < INFINITY)
+			rule.lose_ns[s] = sweep->best_score[s] * tcb_drift_at(&sweep->drift[s], now_s());
+	return rule;
+}
+
+/* More samples while the rest of the space fits into the time, fewer when it does not. */
+static void adapt_samples(struct sweep *sweep, double took_s)
+{
+	sweep->try_s = sweep->try_s > 0 ? 0.95 * sweep->try_s + 0.05 * took_s : took_s;
+	size_t rest = sweep->space->count - sweep->progress.done;
+	if (sweep->options->budget_s <= 0 || rest == 0)
+		return;
+	double allowed_s = (sweep->screen_end_s - now_s()) / (double)rest;
+	if (sweep->try_s > allowed_s && sweep->samples_max > SAMPLES_LEAST)
+		sweep->samples_max--;
+	else if (sweep->try_s < 0.9 * allowed_s && sweep->samples_max < SAMPLES_MAX)
+		sweep->samples_max++;
+}
+
+static enum tcb_status send_trial(struct sweep *sweep, const struct tcb_trial *trial, struct tcb_error *err)
+{
+	return sweep->sink && sweep->sink->trial ? sweep->sink->trial(sweep->sink->ctx, trial, err) : TCB_OK;
+}
+
+static void entry_fill(struct entry *entry, const struct tcb_trial *trial)
+{
+	entry_clear(entry);
+	entry->decided = 1;
+	entry->when_s = now_s();
+	entry->outcome = trial->outcome;
+	entry->class_checked = trial->class_checked;
+	entry->error_ratio = trial->error_ratio;
+	entry->pack_ns = trial->pack_ns;
+	for (size_t m = 0; m < trial->measurement_count; m++)
+		if (trial->measurements[m].stage == TCB_STAGE_SCREEN)
+			entry->ns[trial->measurements[m].state] = trial->measurements[m].ns;
+}
+
+static enum tcb_status screen_one(struct sweep *sweep, size_t index, struct tcb_error *err)
+{
+	struct entry *entry = &sweep->entries[index];
+	struct tcb_screen_rule rule = screen_rule(sweep);
+	const struct tcb_trial *trial;
+	double start = now_s();
+	TCB_TRY(tcb_evaluator_try(sweep->evaluator, &sweep->space->geometries[index], &rule, &trial, err));
+	entry_fill(entry, trial);
+	TCB_TRY(send_trial(sweep, trial, err));
+	sweep->out->tried++;
+	sweep->progress.done++;
+	if (entry->outcome != TCB_OUTCOME_OK) {
+		sweep->out->failed++;
+		sweep->progress.failed++;
+	} else if (sweep->anchor == SIZE_MAX) {
+		sweep->anchor = index; /* the default geometry is broken, and nothing known is ok */
+		for (int s = 0; s < TCB_STATE_COUNT; s++)
+			TCB_TRY(tcb_drift_add(&sweep->drift[s], entry->when_s, entry->ns[s].median, err));
+	}
+	adapt_samples(sweep, now_s() - start);
+	return TCB_OK;
+}
+
+/* The default geometry is tried before all others; where it does not work, another candidate anchors the scores. */
+static enum tcb_status find_anchor(struct sweep *sweep, struct tcb_error *err)
+{
+	size_t fallback = sweep->space->default_index;
+	if (!sweep->entries[fallback].decided)
+		TCB_TRY(screen_one(sweep, fallback, err));
+	if (sweep->entries[fallback].outcome == TCB_OUTCOME_OK)
+		sweep->anchor = fallback;
+	for (size_t i = 0; i < sweep->space->count && sweep->anchor == SIZE_MAX; i++)
+		if (sweep->entries[i].decided && sweep->entries[i].outcome == TCB_OUTCOME_OK)
+			sweep->anchor = i;
+	return sweep->anchor == SIZE_MAX ? TCB_OK : measure_anchor(sweep, err);
+}
+
+/* The share of the budget that is gone; 1: stop screening. */
+static double budget_spent(const struct sweep *sweep)
+{
+	double spent = 0;
+	if (sweep->options->budget_s > 0)
+		spent = (now_s() - sweep->start_s) / (sweep->screen_end_s - sweep->start_s);
+	if (sweep->options->max_trials)
+		spent = fmax(spent, (double)sweep->out->tried / (double)sweep->options->max_trials);
+	return spent;
+}
+
+static enum tcb_status screen(struct sweep *sweep, struct tcb_error *err)
+{
+	for (;;) {
+		if (is_stopped(sweep))
+			return tcb_fail(err, TCB_E_INTERRUPTED,
+					"interrupted after %zu of %zu candidates; what is finished is kept",
+					sweep->progress.done, sweep->space->count);
+		double spent = budget_spent(sweep);
+		size_t index = spent < 1 ? sweep->strategy->ask(sweep->strategist, spent) : TCB_ASK_NONE;
+		if (index == TCB_ASK_NONE)
+			return TCB_OK;
+		assert(index < sweep->space->count && !sweep->entries[index].decided);
+		if (sweep->anchor != SIZE_MAX && now_s() >= sweep->next_anchor_s)
+			TCB_TRY(measure_anchor(sweep, err));
+		TCB_TRY(screen_one(sweep, index, err));
+		tell(sweep, index);
+		show_progress(sweep, "screen", screening_left(sweep), 0);
+	}
+}
+
+/* --- finals ----------------------------------------------------------------------------------------------------- */
+
+static int finals_tick(void *ctx, double left_s)
+{
+	struct sweep *sweep = ctx;
+	size_t states_after = sweep->state_count - sweep->states_judged - 1;
+	show_progress(sweep, "finals", left_s * (double)(1 + states_after), 0);
+	return is_stopped(sweep);
+}
+
+/* A candidate that was ok in the screening failed beside others: finds out how, so that it is not tried again. */
+static enum tcb_status report_failure(struct sweep *sweep, size_t index, struct tcb_error *err)
+{
+	struct entry *entry = &sweep->entries[index];
+	if (entry->outcome != TCB_OUTCOME_OK)
+		return TCB_OK;
+	struct tcb_screen_rule rule = { .samples_min = SAMPLES_LEAST, .samples_max = SAMPLES_LEAST };
+	const struct tcb_trial *trial;
+	TCB_TRY(tcb_evaluator_try(sweep->evaluator, &sweep->space->geometries[index], &rule, &trial, err));
+	struct tcb_trial failure = *trial;
+	if (failure.outcome == TCB_OUTCOME_OK) {
+		failure.outcome = TCB_OUTCOME_CRASHED;
+		failure.measurement_count = 0;
+		strcpy(failure.message, "failed when it was measured again beside other candidates");
+	}
+	entry->outcome = failure.outcome;
+	sweep->out->failed++;
+	sweep->progress.failed++;
+	return send_trial(sweep, &failure, err);
+}
+
+/* Sends what the finals added to a trial that the sink has already: same geometry, the new measurement and counters. */
+static enum tcb_status finals_report(void *ctx, size_t index, size_t rank, const struct tcb_measurement *measurement,
+				     struct tcb_error *err)
+{
+	struct sweep *sweep = ctx;
+	if (!measurement)
+		return report_failure(sweep, index, err);
+	const struct entry *entry = &sweep->entries[index];
+	struct tcb_trial trial = {
+		.geometry = sweep->space->geometries[index],
+		.outcome = TCB_OUTCOME_OK,
+		.class_checked = entry->class_checked,
+		.error_ratio = entry->error_ratio,
+		.pack_ns = entry->pack_ns,
+		.measurement_count = 1,
+		.measurements = measurement,
+	};
+	const struct tcb_variant *variant = tcb_variant_find(sweep->op, sweep->problem->contract, &trial.geometry);
+	if (variant) {
+		strncpy(trial.variant, variant->name, sizeof trial.variant - 1);
+		strncpy(trial.signature, variant->signature, sizeof trial.signature - 1);
+	}
+	enum tcb_counters_mode mode = sweep->options->counters;
+	if (mode == TCB_COUNTERS_ALL || (mode == TCB_COUNTERS_BEST && rank == 0)) {
+		show_progress(sweep, "counters", -1, 0);
+		TCB_TRY(tcb_evaluator_counters(sweep->evaluator, &trial.geometry, measurement->state, COUNTER_CALLS,
+					       &trial.counters, &trial.counter_count, err));
+	}
+	if (rank == 0) {
+		sweep->progress.best[measurement->state] = &sweep->space->geometries[index];
+		sweep->progress.best_ns[measurement->state] = measurement->ns.median;
+	}
+	return send_trial(sweep, &trial, err);
+}
+
+static enum tcb_status judge(struct sweep *sweep, enum tcb_state state, struct tcb_error *err)
+{
+	struct tcb_interval *score = malloc(sweep->space->count * sizeof *score);
+	if (!score)
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the scores of %zu geometries",
+				sweep->space->count);
+	for (size_t i = 0; i < sweep->space->count; i++)
+		score[i] = score_of(sweep, i, state);
+	double seconds = FINALS_MOST_S;
+	if (sweep->options->budget_s > 0)
+		seconds = fmin(seconds, fmax(0, sweep->end_s - now_s()));
+	const struct entry *anchor = &sweep->entries[sweep->anchor];
+	struct tcb_finals_setup setup = {
+		.evaluator = sweep->evaluator,
+		.op = sweep->op,
+		.problem = sweep->problem,
+		.space = sweep->space,
+		.state = state,
+		.score = score,
+		.anchor = sweep->anchor,
+		.anchor_ns = anchor->ns[state].median,
+		.finalists = sweep->options->finalists ? sweep->options->finalists : FINALISTS,
+		.seconds = seconds / (double)(sweep->state_count - sweep->states_judged),
+		.seed = sweep->options->seed,
+		.ctx = sweep,
+		.tick = finals_tick,
+		.report = finals_report,
+	};
+	enum tcb_status status = tcb_finals_run(&setup, &sweep->out->verdict[state], err);
+	free(score);
+	sweep->states_judged++;
+	return status;
+}
+
+/* --- the sweep -------------------------------------------------------------------------------------------------- */
+
+static enum tcb_status find_strategy(struct sweep *sweep, struct tcb_error *err)
+{
+	enum { MOST = 16 };
+	sweep->strategy = tcb_strategy_find(sweep->options->strategy);
+	if (sweep->strategy)
+		return TCB_OK;
+	const char *names[MOST], *summaries[MOST];
+	size_t count = tcb_strategy_list(names, summaries, MOST);
+	struct tcb_str known = { 0 };
+	for (size_t i = 0; i < count && i < MOST; i++)
+		tcb_str_addf(&known, "%s%s", i ? ", " : "", names[i]);
+	enum tcb_status status = tcb_fail(err, TCB_E_USAGE, "unknown strategy '%s'; there are %s",
+					  sweep->options->strategy, known.data ? known.data : "none");
+	tcb_str_fini(&known);
+	return status;
+}
+
+static enum tcb_status prepare(struct sweep *sweep, const struct tcb_cpu *cpu, const struct tcb_trial *known,
+			       size_t known_count, struct tcb_error *err)
+{
+	const struct tcb_sweep_options *options = sweep->options;
+	TCB_TRY(find_strategy(sweep, err));
+	for (int s = 0; s < TCB_STATE_COUNT; s++)
+		sweep->state_count += (size_t)measures(sweep, s);
+	if (sweep->state_count == 0)
+		return tcb_fail(err, TCB_E_USAGE, "no cache state to measure; ask for cold, hot or both");
+	TCB_TRY(tcb_space_create(sweep->op, sweep->problem, &cpu->device.target, options->any_size, &sweep->space,
+				 err));
+	sweep->out->space_count = sweep->progress.total = sweep->space->count;
+	sweep->entries = malloc(sweep->space->count * sizeof *sweep->entries);
+	if (!sweep->entries)
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory for %zu candidates", sweep->space->count);
+	take_over(sweep, known, known_count);
+	sweep->progress.done = sweep->progress.known = sweep->out->known;
+	sweep->progress.failed = sweep->out->failed;
+	show_progress(sweep, "setup", -1, 1);
+	TCB_TRY(tcb_evaluator_create(sweep->op, sweep->problem, cpu, options, &sweep->evaluator, err));
+	struct tcb_strategy_setup setup = {
+		.problem = sweep->problem,
+		.target = &cpu->device.target,
+		.space = sweep->space,
+		.states = options->states,
+		.seed = options->seed,
+	};
+	TCB_TRY(sweep->strategy->create(&setup, &sweep->strategist, err));
+	TCB_TRY(find_anchor(sweep, err));
+	for (size_t i = 0; i < sweep->space->count; i++)
+		if (sweep->entries[i].decided)
+			tell(sweep, i);
+	return TCB_OK;
+}
+
+static enum tcb_status run(struct sweep *sweep, struct tcb_error *err)
+{
+	enum tcb_status status = screen(sweep, err);
+	sweep->out->complete = sweep->progress.done == sweep->space->count;
+	if (status != TCB_OK || sweep->anchor == SIZE_MAX)
+		return status;
+	TCB_TRY(measure_anchor(sweep, err)); /* so that the last candidates lie between two measurements */
+	for (int s = 0; s < TCB_STATE_COUNT; s++)
+		if (measures(sweep, s))
+			TCB_TRY(judge(sweep, (enum tcb_state)s, err));
+	show_progress(sweep, "finals", 0, 1);
+	return TCB_OK;
+}
+
+enum tcb_status tcb_sweep_run(const struct tcb_op *op, const struct tcb_problem *problem, const struct tcb_cpu *cpu,
+			      const struct tcb_sweep_options *options, const struct tcb_trial *known,
+			      size_t known_count, const struct tcb_sink *sink, struct tcb_sweep_result *out,
+			      struct tcb_error *err)
+{
+	*out = (struct tcb_sweep_result){ 0 };
+	struct sweep sweep = {
+		.op = op,
+		.problem = problem,
+		.options = options,
+		.sink = sink,
+		.out = out,
+		.anchor = SIZE_MAX,
+		.start_s = now_s(),
+		.samples_max = SAMPLES_MAX,
+	};
+	sweep.end_s = sweep.start_s + options->budget_s;
+	sweep.screen_end_s = sweep.end_s - finals_reserve(options->budget_s);
+	for (int s = 0; s < TCB_STATE_COUNT; s++) {
+		out->verdict[s].state = (enum tcb_state)s;
+		sweep.best_score[s] = INFINITY;
+	}
+	enum tcb_status status = prepare(&sweep, cpu, known, known_count, err);
+	if (status == TCB_OK)
+		status = run(&sweep, err);
+	if (sweep.strategist)
+		sweep.strategy->destroy(sweep.strategist);
+	tcb_evaluator_destroy(sweep.evaluator);
+	for (int s = 0; s < TCB_STATE_COUNT; s++)
+		tcb_drift_fini(&sweep.drift[s]);
+	free(sweep.entries);
+	tcb_space_destroy(sweep.space);
+	return status;
+}
+
+void tcb_sweep_result_fini(struct tcb_sweep_result *result)
+{
+	for (int s = 0; s < TCB_STATE_COUNT; s++)
+		tcb_verdict_fini(&result->verdict[s]);
+}

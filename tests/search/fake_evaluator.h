@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A simulated machine behind search/evaluate.h, for tests of the sweep.  Its
+ * candidates have true times; samples add what real machines add: heavy-tailed
+ * noise, slow drift, outliers, and a factor per candidate and process (where
+ * the buffers land).  Time is virtual: tcb_clock_ns() here is advanced by what
+ * is measured, so that minutes of budget pass in milliseconds.
+ *
+ * A test that links fake_evaluator.c gets these definitions instead of those
+ * in the library, whose evaluate.c and clock.c are then never pulled in.
+ */
+#ifndef TCB_TESTS_FAKE_EVALUATOR_H
+#define TCB_TESTS_FAKE_EVALUATOR_H
+
+#include "search/evaluate.h"
+
+struct fake_world {
+	uint64_t seed;
+	/* Nanoseconds of a call without noise. */
+	double (*true_ns)(const struct tcb_geometry *geometry, enum tcb_state state);
+	/* NULL: all are ok. */
+	enum tcb_outcome (*outcome)(const struct tcb_geometry *geometry);
+	/* Share of calls that are hit, and by how much at most. */
+	double outlier_share, outlier_most;
+	double noise;                 /* of one call, relative */
+	double drift, drift_period_s; /* amplitude and period of the slow part */
+	double placement;             /* of one candidate from process to process, relative */
+	double try_s;                 /* what verifying a candidate takes */
+	size_t stop_after;            /* tries after which `stop` is set, 0 never */
+	volatile sig_atomic_t stop;   /* for options->stop */
+	size_t break_rounds_after;    /* rounds after which a geometry with `broken` fails; 0 never */
+	int (*broken)(const struct tcb_geometry *geometry);
+	/* what happened */
+	size_t tries, calls, counted, created;
+	double now_s;
+};
+extern struct fake_world fake_world;
+
+/* An op with a space of 2520 geometries: isa, layout, midi n, unroll, prefetch, hint, sched. */
+extern const struct tcb_op fake_op;
+extern const struct tcb_cpu fake_cpu;
+/* A smooth landscape over fake_op's axes: 1 ms at best when cold, 0.5 hot, the default 1.6 times as long. */
+double fake_landscape(const struct tcb_geometry *geometry, enum tcb_state state);
+/* A number in [0, 1) that depends on the geometry only. */
+double fake_hash(const struct tcb_geometry *geometry, uint64_t salt);
+/* Fills PROBLEM and the world's defaults: 2 % noise, 5 % drift, 2 % outliers. */
+void fake_world_reset(uint64_t seed, struct tcb_problem *problem);
+
+#endif

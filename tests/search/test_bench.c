@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Comparing a few geometries on the simulated machine.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "fake_evaluator.h"
+
+enum { BOTH = 1u << TCB_COLD | 1u << TCB_HOT };
+
+static struct tcb_problem problem;
+static struct tcb_geometry pair[9];
+
+static int set_up(void **state)
+{
+	(void)state;
+	fake_world_reset(1, &problem);
+	for (int i = 0; i < 9; i++)
+		fake_op.default_geometry(&problem, &fake_cpu.device.target, &pair[i]);
+	pair[1].knob[TCB_KNOB_ISA] = TCB_ISA_AVX512;
+	pair[1].knob[TCB_KNOB_UNROLL] = 2;
+	return 0;
+}
+
+static void test_ratios(void **state)
+{
+	(void)state;
+	struct tcb_bench_result result;
+	struct tcb_sweep_options options = { .states = BOTH, .seed = 1 };
+	assert_int_equal(tcb_bench_run(&fake_op, &problem, &fake_cpu, &options, pair, 2, &result, NULL), TCB_OK);
+	for (int s = 0; s < TCB_STATE_COUNT; s++) {
+		double first = fake_landscape(&pair[0], (enum tcb_state)s);
+		double truth = fake_landscape(&pair[1], (enum tcb_state)s) / first;
+		assert_true(result.ratio[s][0].median == 1);
+		assert_true(fabs(result.ratio[s][1].median / truth - 1) < 0.01);
+		assert_true(result.ratio[s][1].lo < result.ratio[s][1].median);
+		assert_true(result.ratio[s][1].hi > result.ratio[s][1].median);
+		assert_true(fabs(result.ns[s][0].median / first - 1) < 0.08); /* drift shows here, not in the ratio */
+		assert_true(result.limit_ns[s].median > 0);
+		assert_true(fabs(result.limit_ratio[s].median / (result.ns[s][0].median / result.limit_ns[s].median) -
+				 1) < 0.05);
+		assert_string_equal(result.limit_method[s], "simulated");
+	}
+}
+
+static void test_budget_and_states(void **state)
+{
+	(void)state;
+	struct tcb_bench_result result;
+	struct tcb_sweep_options options = { .states = 1u << TCB_HOT, .seed = 1, .budget_s = 0.2 };
+	double start = fake_world.now_s;
+	fake_world.noise = 0.2; /* never tight */
+	assert_int_equal(tcb_bench_run(&fake_op, &problem, &fake_cpu, &options, pair, 1, &result, NULL), TCB_OK);
+	assert_true(fake_world.now_s - start < 1.5); /* a second of it is setting up */
+	assert_true(result.ns[TCB_HOT][0].median > 0);
+	assert_true(result.ns[TCB_COLD][0].median == 0);
+}
+
+static enum tcb_outcome wrong(const struct tcb_geometry *geometry)
+{
+	return tcb_geometry_equal(geometry, &pair[1]) ? TCB_OUTCOME_WRONG : TCB_OUTCOME_OK;
+}
+
+static int all_break(const struct tcb_geometry *geometry)
+{
+	(void)geometry;
+	return 1;
+}
+
+static void test_errors(void **state)
+{
+	(void)state;
+	struct tcb_bench_result result;
+	struct tcb_error err;
+	struct tcb_sweep_options options = { .states = BOTH, .seed = 1 };
+	assert_int_equal(tcb_bench_run(&fake_op, &problem, &fake_cpu, &options, pair, 0, &result, &err), TCB_E_USAGE);
+	assert_int_equal(tcb_bench_run(&fake_op, &problem, &fake_cpu, &options, pair, 9, &result, &err), TCB_E_USAGE);
+	fake_world.outcome = wrong;
+	assert_int_equal(tcb_bench_run(&fake_op, &problem, &fake_cpu, &options, pair, 2, &result, &err), TCB_E_VERIFY);
+	assert_non_null(strstr(err.message, "isa=avx512"));
+	assert_non_null(strstr(err.message, "wrong: planted"));
+	fake_world.outcome = NULL;
+	fake_world.broken = all_break;
+	fake_world.break_rounds_after = 5;
+	assert_int_equal(tcb_bench_run(&fake_op, &problem, &fake_cpu, &options, pair, 2, &result, &err), TCB_E_FAILED);
+	fake_world.break_rounds_after = 0;
+	fake_world.stop = 1;
+	options.stop = &fake_world.stop;
+	assert_int_equal(tcb_bench_run(&fake_op, &problem, &fake_cpu, &options, pair, 2, &result, &err),
+			 TCB_E_INTERRUPTED);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_ratios, set_up),
+		cmocka_unit_test_setup(test_budget_and_states, set_up),
+		cmocka_unit_test_setup(test_errors, set_up),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

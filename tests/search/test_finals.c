@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The finals alone, from screening scores that the test makes up.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "fake_evaluator.h"
+#include "search/finals.h"
+
+static struct tcb_problem problem;
+static struct tcb_space *space;
+static struct tcb_interval *score;
+static struct tcb_evaluator *evaluator;
+static struct tcb_finals_setup setup;
+
+/* What finals_report saw. */
+static struct {
+	size_t finalists, failures, samples, winner;
+} seen;
+
+static enum tcb_status report(void *ctx, size_t index, size_t rank, const struct tcb_measurement *measurement,
+			      struct tcb_error *err)
+{
+	(void)ctx, (void)err;
+	if (!measurement) {
+		assert_true(rank == SIZE_MAX);
+		seen.failures++;
+		return TCB_OK;
+	}
+	assert_int_equal(rank, seen.finalists);
+	assert_int_equal(measurement->stage, TCB_STAGE_FINAL);
+	for (size_t i = 0; i < measurement->sample_count; i++)
+		assert_true(measurement->samples[i] > 0);
+	if (rank == 0)
+		seen.winner = index;
+	seen.samples = measurement->sample_count;
+	seen.finalists++;
+	return TCB_OK;
+}
+
+/* A score of TRUTH with an interval of +- WIDTH. */
+static struct tcb_interval scored(double truth, double width)
+{
+	return (struct tcb_interval){ truth, truth * (1 - width), truth * (1 + width) };
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	fake_world_reset(1, &problem);
+	memset(&seen, 0, sizeof seen);
+	struct tcb_sweep_options options = { .states = 1u << TCB_COLD };
+	if (tcb_space_create(&fake_op, &problem, &fake_cpu.device.target, 0, &space, NULL) != TCB_OK ||
+	    tcb_evaluator_create(&fake_op, &problem, &fake_cpu, &options, &evaluator, NULL) != TCB_OK)
+		return -1;
+	score = malloc(space->count * sizeof *score);
+	double anchor_ns = fake_landscape(&space->geometries[space->default_index], TCB_COLD);
+	for (size_t i = 0; i < space->count; i++)
+		score[i] = scored(fake_landscape(&space->geometries[i], TCB_COLD) / anchor_ns, 0.03);
+	setup = (struct tcb_finals_setup){ .evaluator = evaluator,
+					   .op = &fake_op,
+					   .problem = &problem,
+					   .space = space,
+					   .state = TCB_COLD,
+					   .score = score,
+					   .anchor = space->default_index,
+					   .anchor_ns = anchor_ns,
+					   .finalists = 12,
+					   .seconds = 40,
+					   .seed = 1,
+					   .report = report };
+	return score ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	tcb_evaluator_destroy(evaluator);
+	tcb_space_destroy(space);
+	free(score);
+	return 0;
+}
+
+static size_t best_index(void)
+{
+	size_t best = 0;
+	for (size_t i = 1; i < space->count; i++)
+		if (fake_world.true_ns(&space->geometries[i], TCB_COLD) <
+		    fake_world.true_ns(&space->geometries[best], TCB_COLD))
+			best = i;
+	return best;
+}
+
+static int is_tied(const struct tcb_verdict *verdict, size_t index)
+{
+	for (size_t i = 0; i < verdict->tie_count; i++)
+		if (tcb_geometry_equal(&verdict->tie_set[i], &space->geometries[index]))
+			return 1;
+	return 0;
+}
+
+static void test_best_wins(void **state)
+{
+	(void)state;
+	struct tcb_verdict verdict;
+	assert_int_equal(tcb_finals_run(&setup, &verdict, NULL), TCB_OK);
+	assert_true(verdict.valid);
+	assert_int_equal(seen.finalists, verdict.finalist_count);
+	assert_true(verdict.finalist_count >= 2 && verdict.finalist_count <= 13);
+	assert_true(seen.samples >= 30);
+	assert_true(tcb_geometry_equal(&space->geometries[seen.winner], &verdict.finalists[0].geometry));
+	assert_true(is_tied(&verdict, best_index()));
+	for (size_t f = 2; f < verdict.finalist_count; f++)
+		assert_true(verdict.finalists[f].ratio.median >= verdict.finalists[f - 1].ratio.median);
+	tcb_verdict_fini(&verdict);
+}
+
+/* Scores that mislead: the best has one of the worst scores that still may win. */
+static void test_interval_decides_not_the_score(void **state)
+{
+	(void)state;
+	struct tcb_verdict verdict;
+	size_t best = best_index();
+	fake_world.true_ns = fake_landscape;
+	score[best] = (struct tcb_interval){ 1.2 * score[best].median, score[best].lo, 1.5 * score[best].hi };
+	assert_int_equal(tcb_finals_run(&setup, &verdict, NULL), TCB_OK);
+	assert_true(is_tied(&verdict, best));
+	tcb_verdict_fini(&verdict);
+}
+
+static double flat(const struct tcb_geometry *geometry, enum tcb_state state)
+{
+	(void)geometry, (void)state;
+	return 1e6;
+}
+
+/* All are equal: the simplest of the finalists wins, nobody is thrown out without evidence, the regret is small. */
+static void test_all_equal(void **state)
+{
+	(void)state;
+	struct tcb_verdict verdict;
+	fake_world.true_ns = flat;
+	for (size_t i = 0; i < space->count; i++)
+		score[i] = scored(1, 0.03);
+	setup.anchor_ns = 1e6;
+	assert_int_equal(tcb_finals_run(&setup, &verdict, NULL), TCB_OK);
+	assert_true(verdict.tie_count > 0.97 * (double)space->count);
+	assert_true(verdict.regret < 0.01);
+	assert_true(fabs(verdict.speedup.median - 1) < 0.01);
+	const struct tcb_geometry *winner = &verdict.finalists[0].geometry;
+	for (size_t f = 1; f < verdict.finalist_count; f++) {
+		const struct tcb_finalist *other = &verdict.finalists[f];
+		int is_simpler = other->geometry.knob[TCB_KNOB_ISA] < winner->knob[TCB_KNOB_ISA];
+		assert_true(!is_simpler || other->ratio.lo > 1 || other->ratio.median > 1);
+	}
+	tcb_verdict_fini(&verdict);
+}
+
+/* A simple one that is 2 % slower does not win by being simple. */
+static double simple_is_slower(const struct tcb_geometry *geometry, enum tcb_state state)
+{
+	(void)state;
+	return geometry->knob[TCB_KNOB_ISA] == TCB_ISA_AVX512 ? 1e6 : 1.02e6;
+}
+
+static void test_simpler_but_slower_loses(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 0; seed < 5; seed++) {
+		struct tcb_verdict verdict;
+		fake_world.true_ns = simple_is_slower;
+		for (size_t i = 0; i < space->count; i++)
+			score[i] = i % 200 == 3 ? scored(1, 0.03) : (struct tcb_interval){ NAN, NAN, NAN };
+		score[setup.anchor] = scored(1, 0.03);
+		setup.anchor_ns = 1e6;
+		setup.seed = seed;
+		seen.finalists = 0;
+		assert_int_equal(tcb_finals_run(&setup, &verdict, NULL), TCB_OK);
+		assert_int_equal(verdict.finalists[0].geometry.knob[TCB_KNOB_ISA], TCB_ISA_AVX512);
+		tcb_verdict_fini(&verdict);
+	}
+}
+
+/* No time: the finals proper are held nevertheless, and who had no chance to race is decided by its score. */
+static void test_without_time(void **state)
+{
+	(void)state;
+	struct tcb_verdict verdict;
+	setup.seconds = 0;
+	assert_int_equal(tcb_finals_run(&setup, &verdict, NULL), TCB_OK);
+	assert_true(verdict.valid);
+	assert_int_equal(seen.samples, 30);
+	assert_true(fake_world.now_s < 5);
+	assert_true(is_tied(&verdict, best_index()));
+	for (size_t i = 0; i < verdict.tie_count; i++)
+		assert_true(fake_landscape(&verdict.tie_set[i], TCB_COLD) < 1.15e6);
+	tcb_verdict_fini(&verdict);
+}
+
+static int stop_now(void *ctx, double left_s)
+{
+	(void)ctx;
+	assert_true(left_s >= 0);
+	return 1;
+}
+
+static void test_interrupt_and_nothing(void **state)
+{
+	(void)state;
+	struct tcb_verdict verdict;
+	setup.tick = stop_now;
+	assert_int_equal(tcb_finals_run(&setup, &verdict, NULL), TCB_E_INTERRUPTED);
+	assert_false(verdict.valid);
+	tcb_verdict_fini(&verdict);
+	setup.tick = NULL;
+	for (size_t i = 0; i < space->count; i++)
+		score[i].median = NAN;
+	assert_int_equal(tcb_finals_run(&setup, &verdict, NULL), TCB_OK);
+	assert_false(verdict.valid);
+	tcb_verdict_fini(&verdict);
+	/* One candidate, the anchor itself. */
+	score[setup.anchor] = scored(1, 0.03);
+	assert_int_equal(tcb_finals_run(&setup, &verdict, NULL), TCB_OK);
+	assert_true(verdict.valid && verdict.tie_count == 1 && verdict.finalist_count == 1);
+	assert_true(verdict.speedup.median == 1 && verdict.regret == 0);
+	tcb_verdict_fini(&verdict);
+}
+
+static int all_break(const struct tcb_geometry *geometry)
+{
+	(void)geometry;
+	return 1;
+}
+
+static void test_everything_breaks(void **state)
+{
+	(void)state;
+	struct tcb_verdict verdict;
+	fake_world.broken = all_break;
+	fake_world.break_rounds_after = 12; /* after the probe */
+	assert_int_equal(tcb_finals_run(&setup, &verdict, NULL), TCB_OK);
+	assert_false(verdict.valid);
+	assert_true(seen.failures > 12);
+	tcb_verdict_fini(&verdict);
+	fake_world.break_rounds_after = 1; /* in the probe */
+	assert_int_equal(tcb_finals_run(&setup, &verdict, NULL), TCB_OK);
+	assert_false(verdict.valid);
+	tcb_verdict_fini(&verdict);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_best_wins, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_interval_decides_not_the_score, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_all_equal, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_simpler_but_slower_loses, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_without_time, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_interrupt_and_nothing, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_everything_breaks, set_up, tear_down),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

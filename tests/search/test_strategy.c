@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Every strategy of the table against its contract, and each against what it
+ * is there for.  No evaluator: costs come from a landscape.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "fake_evaluator.h"
+#include "search/strategy.h"
+
+enum { BOTH = 1u << TCB_COLD | 1u << TCB_HOT };
+
+static struct tcb_problem problem;
+static struct tcb_space *space;
+
+static int set_up(void **state)
+{
+	(void)state;
+	fake_world_reset(1, &problem);
+	return tcb_space_create(&fake_op, &problem, &fake_cpu.device.target, 0, &space, NULL);
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	tcb_space_destroy(space);
+	return 0;
+}
+
+static void *create(const struct tcb_strategy *strategy, unsigned states, uint64_t seed)
+{
+	struct tcb_strategy_setup setup = { &problem, &fake_cpu.device.target, space, states, seed };
+	void *self = NULL;
+	assert_int_equal(strategy->create(&setup, &self, NULL), TCB_OK);
+	return self;
+}
+
+static struct tcb_told result_of(size_t index, unsigned states)
+{
+	struct tcb_told told = { .outcome = TCB_OUTCOME_OK };
+	for (unsigned s = 0; s < TCB_STATE_COUNT; s++)
+		told.cost[s] = states >> s & 1u ? fake_landscape(&space->geometries[index], (enum tcb_state)s) /
+							  fake_landscape(&space->geometries[space->default_index],
+									 (enum tcb_state)s)
+						: NAN;
+	return told;
+}
+
+static void tell(const struct tcb_strategy *strategy, void *self, size_t index, unsigned states)
+{
+	struct tcb_told told = result_of(index, states);
+	strategy->tell(self, index, &told);
+}
+
+/* The best cost in STATE after TRIALS candidates. */
+static double best_after(const struct tcb_strategy *strategy, size_t trials, enum tcb_state state, uint64_t seed)
+{
+	void *self = create(strategy, BOTH, seed);
+	double best = INFINITY;
+	tell(strategy, self, space->default_index, BOTH);
+	for (size_t t = 1; t < trials; t++) {
+		size_t index = strategy->ask(self, (double)t / (double)trials);
+		if (index == TCB_ASK_NONE)
+			break;
+		best = fmin(best, result_of(index, BOTH).cost[state]);
+		tell(strategy, self, index, BOTH);
+	}
+	strategy->destroy(self);
+	return best;
+}
+
+static void test_table(void **state)
+{
+	(void)state;
+	const char *names[8], *summaries[8];
+	size_t count = tcb_strategy_list(names, summaries, 8);
+	assert_true(count >= 3);
+	assert_ptr_equal(tcb_strategy_find(NULL), tcb_strategy_find("exhaustive"));
+	assert_null(tcb_strategy_find("none"));
+	for (size_t i = 0; i < count; i++) {
+		assert_string_equal(tcb_strategy_find(names[i])->name, names[i]);
+		assert_true(strlen(summaries[i]) > 10);
+	}
+	assert_int_equal(tcb_strategy_list(names, summaries, 1), count);
+	for (size_t i = 0; i < count; i++)
+		tcb_strategy_find(names[i])->destroy(NULL);
+}
+
+/* No index twice, none of the known ones, inside the space, with any number of answers outstanding. */
+static void test_contract(void **state)
+{
+	(void)state;
+	const char *names[8], *summaries[8];
+	size_t count = tcb_strategy_list(names, summaries, 8);
+	static const unsigned STATES[] = { 1u << TCB_COLD, 1u << TCB_HOT, BOTH };
+	for (size_t i = 0; i < count * 3; i++) {
+		const struct tcb_strategy *strategy = tcb_strategy_find(names[i / 3]);
+		unsigned states = STATES[i % 3];
+		unsigned char *seen = calloc(space->count, 1);
+		assert_non_null(seen);
+		void *self = create(strategy, states, i);
+		for (size_t k = 0; k < space->count; k += 7) {
+			seen[k] = 1;
+			tell(strategy, self, k, states);
+		}
+		size_t pending[5], pending_count = 0, asked = 0, index;
+		while ((index = strategy->ask(self, (double)asked / (double)space->count)) != TCB_ASK_NONE) {
+			assert_true(index < space->count && !seen[index]);
+			seen[index] = 1;
+			asked++;
+			pending[pending_count++] = index;
+			while (pending_count == 5 || (pending_count && asked % 11 == 0))
+				tell(strategy, self, pending[--pending_count], states);
+		}
+		assert_true(asked > 50);
+		if (strcmp(strategy->name, "hillclimb") != 0)
+			for (size_t k = 0; k < space->count; k++)
+				assert_true(seen[k] || k == space->default_index);
+		strategy->destroy(self);
+		free(seen);
+	}
+}
+
+static void test_seed_decides_the_order(void **state)
+{
+	(void)state;
+	const char *names[8], *summaries[8];
+	size_t count = tcb_strategy_list(names, summaries, 8);
+	for (size_t i = 0; i < count; i++) {
+		const struct tcb_strategy *strategy = tcb_strategy_find(names[i]);
+		void *a = create(strategy, BOTH, 1), *b = create(strategy, BOTH, 1), *c = create(strategy, BOTH, 2);
+		size_t differ = 0;
+		for (int n = 0; n < 100; n++) {
+			size_t x = strategy->ask(a, 0), y = strategy->ask(b, 0), z = strategy->ask(c, 0);
+			assert_int_equal(x, y);
+			differ += x != z;
+			tell(strategy, a, x, BOTH);
+			tell(strategy, b, y, BOTH);
+			tell(strategy, c, z, BOTH);
+		}
+		assert_true(differ > 50);
+		strategy->destroy(a);
+		strategy->destroy(b);
+		strategy->destroy(c);
+	}
+}
+
+/* A failed candidate is never a centre to search around, whatever its cost field says. */
+static void test_failures_are_no_centres(void **state)
+{
+	(void)state;
+	const char *names[8], *summaries[8];
+	size_t count = tcb_strategy_list(names, summaries, 8);
+	for (size_t i = 0; i < count; i++) {
+		const struct tcb_strategy *strategy = tcb_strategy_find(names[i]);
+		void *self = create(strategy, BOTH, 3);
+		struct tcb_told failed = { .outcome = TCB_OUTCOME_CRASHED, .cost = { INFINITY, INFINITY } };
+		size_t index, asked = 0;
+		while ((index = strategy->ask(self, (double)asked / (double)space->count)) != TCB_ASK_NONE) {
+			strategy->tell(self, index, &failed);
+			asked++;
+		}
+		assert_true(asked > 10);
+		strategy->destroy(self);
+	}
+}
+
+static double mean_best(const char *name, size_t trials, enum tcb_state state)
+{
+	double sum = 0;
+	for (uint64_t seed = 0; seed < 10; seed++)
+		sum += best_after(tcb_strategy_find(name), trials, state, seed) / 10;
+	return sum;
+}
+
+/* With a tenth of the space, what looks at results is nearer to the best than what does not, in both states. */
+static void test_results_are_used(void **state)
+{
+	(void)state;
+	for (int s = 0; s < TCB_STATE_COUNT; s++) {
+		double best = INFINITY;
+		for (size_t i = 0; i < space->count; i++)
+			best = fmin(best, result_of(i, BOTH).cost[s]);
+		double random = mean_best("random", 250, (enum tcb_state)s) / best - 1;
+		double mixed = mean_best("exhaustive", 250, (enum tcb_state)s) / best - 1;
+		double local = mean_best("hillclimb", 250, (enum tcb_state)s) / best - 1;
+		print_message("%s: random %.1f %%, exhaustive %.1f %%, hillclimb %.1f %% over the best\n",
+			      tcb_state_text((enum tcb_state)s), 100 * random, 100 * mixed, 100 * local);
+		assert_true(mixed < 0.7 * random);
+		assert_true(local < 0.5 * random);
+	}
+}
+
+static void test_lattice(void **state)
+{
+	(void)state;
+	struct tcb_lattice lattice;
+	assert_int_equal(tcb_lattice_init(&lattice, space, NULL), TCB_OK);
+	assert_int_equal(lattice.count, space->count);
+	assert_int_equal(lattice.fields, 7); /* the axes of fake_op, and nothing that never varies */
+	struct tcb_geometry geometry = space->geometries[space->default_index];
+	size_t from = space->default_index;
+	assert_int_equal(tcb_lattice_distance(&lattice, from, from), 0);
+	geometry.tile[TCB_MIDI].n = 256; /* 64 -> 128 -> 256 */
+	assert_int_equal(tcb_lattice_distance(&lattice, from, tcb_space_find(space, &geometry)), 2);
+	geometry.knob[TCB_KNOB_UNROLL] = 4; /* 1 -> 2 -> 4 */
+	assert_int_equal(tcb_lattice_distance(&lattice, from, tcb_space_find(space, &geometry)), 4);
+	geometry.knob[TCB_KNOB_LAYOUT] = TCB_LAYOUT_R8; /* words are one step apart */
+	geometry.knob[TCB_KNOB_SCHED] = TCB_SCHED_DYNAMIC;
+	size_t to = tcb_space_find(space, &geometry);
+	assert_int_equal(tcb_lattice_distance(&lattice, from, to), 6);
+	assert_int_equal(tcb_lattice_distance(&lattice, to, from), 6);
+
+	struct tcb_deck deck;
+	assert_int_equal(tcb_deck_init(&deck, space->count, 5, NULL), TCB_OK);
+	tcb_deck_take(&deck, from);
+	size_t last = 0, near = 0, index;
+	while ((index = tcb_deck_deal_near(&deck, &lattice, from, 3)) != TCB_ASK_NONE) {
+		size_t distance = tcb_lattice_distance(&lattice, from, index);
+		assert_true(distance >= last && distance >= 1 && distance <= 3);
+		last = distance;
+		near++;
+	}
+	size_t expected = 0;
+	for (size_t i = 0; i < space->count; i++)
+		expected += i != from && tcb_lattice_distance(&lattice, from, i) <= 3;
+	assert_int_equal(near, expected);
+	tcb_deck_fini(&deck);
+	tcb_lattice_fini(&lattice);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_table),
+		cmocka_unit_test(test_contract),
+		cmocka_unit_test(test_seed_decides_the_order),
+		cmocka_unit_test(test_failures_are_no_centres),
+		cmocka_unit_test(test_results_are_used),
+		cmocka_unit_test(test_lattice),
+	};
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
