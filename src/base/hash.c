@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#define XXH_INLINE_ALL /* nothing to link */
 #include <xxhash.h>
 
 #include "base/util.h"

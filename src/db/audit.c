@@ -49,42 +49,42 @@ static enum tcb_status list_findings(struct audit *audit, const char *sql, struc
 
 static const char *const rules[] = {
 	"PRAGMA integrity_check",
-	"SELECT printf('%s row %s: refers to a missing %s', \"table\", ifnull(rowid, '?'), parent)"
+	"SELECT format('%s row %s: refers to a missing %s', \"table\", ifnull(rowid, '?'), parent)"
 	" FROM pragma_foreign_key_check",
 	/* No CHECK in the schema: with an untrusted schema SQLite refuses JSON functions there. */
-	"SELECT printf('device %d: isa is no JSON', id) FROM device WHERE NOT json_valid(isa)",
-	"SELECT printf('sweep %d: settings are no JSON', id) FROM sweep WHERE NOT json_valid(settings)",
-	"SELECT printf('measurement %d: samples are no JSON', id) FROM measurement WHERE NOT json_valid(samples)",
-	"SELECT printf('sweep %d: its op is %s, its problem''s is %s', s.id, o.name, p.op) FROM sweep s"
+	"SELECT format('device %d: isa is no JSON', id) FROM device WHERE NOT json_valid(isa)",
+	"SELECT format('sweep %d: settings are no JSON', id) FROM sweep WHERE NOT json_valid(settings)",
+	"SELECT format('measurement %d: samples are no JSON', id) FROM measurement WHERE NOT json_valid(samples)",
+	"SELECT format('sweep %d: its op is %s, its problem''s is %s', s.id, o.name, p.op) FROM sweep s"
 	" JOIN op o ON o.id = s.op_id JOIN problem p ON p.id = s.problem_id WHERE o.name <> p.op",
-	"SELECT printf('sweep %d: ''%s'' and ended at %s', id, status, ifnull(ended_at, 'no time')) FROM sweep"
+	"SELECT format('sweep %d: ''%s'' and ended at %s', id, status, ifnull(ended_at, 'no time')) FROM sweep"
 	" WHERE (status = 'running') <> (ended_at IS NULL)",
-	"SELECT printf('measurement %d: says %d samples and has %d', id, sample_count, json_array_length(samples))"
+	"SELECT format('measurement %d: says %d samples and has %d', id, sample_count, json_array_length(samples))"
 	" FROM measurement WHERE json_valid(samples) AND sample_count <> json_array_length(samples)",
-	"SELECT printf('measurement %d: its median is outside its interval', id) FROM measurement"
+	"SELECT format('measurement %d: its median is outside its interval', id) FROM measurement"
 	" WHERE NOT (lo_ns <= median_ns AND median_ns <= hi_ns)",
-	"SELECT printf('best %d: its winner''s time, default, speed-up or limit is outside its interval', id) FROM best"
+	"SELECT format('best %d: its winner''s time, default, speed-up or limit is outside its interval', id) FROM best"
 	" WHERE NOT (lo_ns <= median_ns AND median_ns <= hi_ns)"
 	" OR NOT (default_lo_ns <= default_median_ns AND default_median_ns <= default_hi_ns)"
 	" OR NOT (speedup_lo <= speedup AND speedup <= speedup_hi)"
 	" OR NOT (limit_lo_ns <= limit_median_ns AND limit_median_ns <= limit_hi_ns)",
-	"SELECT printf('best %d: belongs to another device or problem than its sweep %d', b.id, s.id) FROM best b"
+	"SELECT format('best %d: belongs to another device or problem than its sweep %d', b.id, s.id) FROM best b"
 	" JOIN sweep s ON s.id = b.sweep_id WHERE s.device_id <> b.device_id OR s.problem_id <> b.problem_id",
-	"SELECT printf('best %d: trial %d is no ok trial of its problem, device, geometry and kernel', b.id, t.id)"
+	"SELECT format('best %d: trial %d is no ok trial of its problem, device, geometry and kernel', b.id, t.id)"
 	" FROM best b JOIN trial t ON t.id = b.trial_id JOIN sweep s ON s.id = t.sweep_id WHERE t.outcome <> 'ok'"
 	" OR s.problem_id <> b.problem_id OR s.device_id <> b.device_id OR t.geometry <> b.geometry"
 	" OR t.signature <> b.signature",
-	"SELECT printf('best %d: is measured and its trial %d has no measurement in state %s', id, trial_id, state)"
+	"SELECT format('best %d: is measured and its trial %d has no measurement in state %s', id, trial_id, state)"
 	" FROM best b WHERE modelled = 0 AND NOT EXISTS (SELECT 1 FROM trial w JOIN sweep s ON s.id = w.sweep_id"
 	" JOIN sweep o ON o.device_id = s.device_id AND o.problem_id = s.problem_id JOIN trial t ON t.sweep_id = o.id"
 	" AND t.geometry = w.geometry JOIN measurement m ON m.trial_id = t.id WHERE w.id = b.trial_id"
 	" AND m.state = b.state)",
-	"SELECT printf('best %d: says %d ties and has %d', b.id, b.tie_count, count(t.position)) FROM best b"
+	"SELECT format('best %d: says %d ties and has %d', b.id, b.tie_count, count(t.position)) FROM best b"
 	" LEFT JOIN tie_set t ON t.best_id = b.id GROUP BY b.id HAVING b.tie_count <> count(t.position)",
-	"SELECT printf('best %d: its tie set begins with another geometry', b.id) FROM best b JOIN tie_set t"
+	"SELECT format('best %d: its tie set begins with another geometry', b.id) FROM best b JOIN tie_set t"
 	" ON t.best_id = b.id AND t.position = 0 WHERE t.geometry <> b.geometry",
 	/* A damaged page may break what STRICT and CHECK promised when the row was written. */
-	"SELECT printf('device %d: bad key', id) FROM device WHERE length(key) <> 16 OR key GLOB '*[^0-9a-f]*'",
+	"SELECT format('device %d: bad key', id) FROM device WHERE length(key) <> 16 OR key GLOB '*[^0-9a-f]*'",
 };
 
 /* Pages are written whole; SQLite reads what is missing at the end as zeros, which may look like an empty page. */

@@ -25,7 +25,7 @@
 #include "db/db_private.h"
 
 enum {
-	SQLITE_OLDEST = 3037000, /* STRICT tables */
+	SQLITE_OLDEST = 3038000, /* STRICT tables (3.37), format() */
 	BUSY_LIMIT_MS = 60000,   /* a transaction of ours takes milliseconds; a minute means something is stuck */
 	BUSY_STEP_MIN_US = 500,  /* about one commit */
 	BUSY_STEP_MAX_US = 50000,
@@ -341,7 +341,7 @@ enum tcb_status tcb_db_open(const char *path, enum tcb_db_mode mode, struct tcb_
 
 	*out = NULL;
 	if (sqlite3_libversion_number() < SQLITE_OLDEST)
-		return tcb_fail(err, TCB_E_UNSUPPORTED, "SQLite %s is too old: 3.37 or newer is needed",
+		return tcb_fail(err, TCB_E_UNSUPPORTED, "SQLite %s is too old: 3.38 or newer is needed",
 				sqlite3_libversion());
 	if (strlen(path) >= sizeof(db->path))
 		return tcb_fail(err, TCB_E_USAGE, "%.60s...: the path of the database is too long: at most %zu bytes",

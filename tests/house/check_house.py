@@ -101,7 +101,8 @@ def check_headers(root, cc):
             continue
         strict = path.is_relative_to(root / "include")
         flags = ["-std=c17"] + ([] if strict else ["-D_GNU_SOURCE"]) + ["-Wall", "-Wextra", "-pedantic", "-Werror"]
-        run = subprocess.run([cc, *flags, f"-I{root / 'src'}", "-fsyntax-only", "-x", "c", str(path)],
+        run = subprocess.run([cc, *flags, f"-I{root / 'src'}", f"-I{root / 'include'}", "-fsyntax-only",
+                              "-x", "c", str(path)],
                              capture_output=True, text=True)
         if run.returncode:
             offences.append(f"{path.relative_to(root)}: does not compile alone\n{run.stderr}")

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * libtcbrt: tuned tile geometries at run time.
+ *
+ * Introduction
+ *
+ * `tcbtune sweep` measures how a kernel is best tiled on this machine and keeps
+ * the winners in a database.  This library hands them to a program that runs
+ * such kernels:
+ *
+ *     struct tcbrt *rt;
+ *     struct tcbrt_error err;
+ *     if (tcbrt_open(NULL, &rt, &err) != TCBRT_OK)
+ *             fprintf(stderr, "%s\n", err.message);
+ *
+ *     struct tcbrt_query query = { .op = "q4k_matvec", .m = 1, .n = 4096, .k = 14336 };
+ *     struct tcbrt_tuning tuning;
+ *     if (tcbrt_lookup(rt, &query, &tuning) == TCBRT_OK)
+ *             run_my_kernel(tuning.midi.n, tcbrt_knob(&tuning, "prefetch"));
+ *     else
+ *             fprintf(stderr, "%s\n", tuning.reason);
+ *
+ *     tcbrt_close(rt);
+ *
+ * Opening reads the whole database; after that nothing is read, allocated or
+ * locked.  A lookup whose shape was tuned takes some tens of nanoseconds.  One
+ * that was not falls back, and says to what and why (see enum tcbrt_source):
+ * a result is never one that the stored measurements call worse than the op's
+ * default.  Entries that were measured with another version of a kernel than
+ * the one in this library are stale and are not used.
+ *
+ * Threads.  Any number of threads may use one struct tcbrt at once, as long as
+ * none closes it.
+ *
+ * Linking.  CMake: find_package(tcbrt) and tcbrt::tcbrt (or tcbrt::static);
+ * otherwise `pkg-config --cflags --libs tcbrt` (with --static for libtcbrt.a).
+ */
+#ifndef TCBRT_H
+#define TCBRT_H
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define TCBRT_API __attribute__((visibility("default")))
+#else
+#define TCBRT_API
+#endif
+
+/*
+ * Version
+ *
+ * Before 1.0 the structs below may change with the minor version.
+ */
+#define TCBRT_VERSION_MAJOR 0
+#define TCBRT_VERSION_MINOR 1
+#define TCBRT_VERSION_PATCH 0
+#define TCBRT_VERSION (TCBRT_VERSION_MAJOR * 10000 + TCBRT_VERSION_MINOR * 100 + TCBRT_VERSION_PATCH)
+
+/* TCBRT_VERSION of the library that is linked; compare with the macro, which is that of this header. */
+TCBRT_API int tcbrt_version(void);
+
+/*
+ * Errors
+ *
+ * The numbers are pinned; new codes may be added.
+ */
+enum tcbrt_code {
+	TCBRT_OK = 0,
+	TCBRT_E_FAILED = 1,    /* anything else; the message says what */
+	TCBRT_E_USAGE = 2,     /* a query that no database could answer: empty shape, unknown contract */
+	TCBRT_E_NOT_FOUND = 3, /* no such database; no such op in this library */
+	TCBRT_E_NOMEM = 6,
+	TCBRT_E_IO = 7,           /* the file cannot be read */
+	TCBRT_E_FORMAT = 8,       /* not a tuning database, or a damaged one */
+	TCBRT_E_OVERFLOW = 9,     /* a shape that is too large */
+	TCBRT_E_UNSUPPORTED = 11, /* a device that this host does not have */
+	TCBRT_E_BUSY = 12,        /* another process kept the database locked */
+	TCBRT_E_VERSION = 13      /* the database has another schema than this library knows */
+};
+
+/* What went wrong and what to do about it, in one line. */
+struct tcbrt_error {
+	int code;
+	char message[512];
+};
+
+/*
+ * Simple API
+ */
+
+/* The loaded tuning results of one database. */
+struct tcbrt;
+
+/*
+ * Loads the database at PATH.  NULL: the file named by the environment variable TCBTUNE_DB, else
+ * $XDG_DATA_HOME/tcbtune/tuning.db, else ~/.local/share/tcbtune/tuning.db.
+ * On failure *OUT is NULL and ERR (which may be NULL) is filled.
+ */
+TCBRT_API int tcbrt_open(const char *path, struct tcbrt **out, struct tcbrt_error *err);
+
+/*
+ * A struct tcbrt without any entries: every lookup answers with the op's default.  Lets a program go on in the same way
+ * where there is no database.
+ */
+TCBRT_API int tcbrt_open_empty(struct tcbrt **out, struct tcbrt_error *err);
+
+/* NULL is fine. */
+TCBRT_API void tcbrt_close(struct tcbrt *rt);
+
+/* The activation type that a kernel may use inside.  Results of different contracts are never exchanged. */
+enum tcbrt_contract {
+	TCBRT_CONTRACT_DEFAULT = 0, /* the op's own */
+	TCBRT_CONTRACT_F32 = 1,
+	TCBRT_CONTRACT_F16 = 2,
+	TCBRT_CONTRACT_Q8 = 3 /* activations quantised to 8 bits on the fly */
+};
+
+/* What the caches hold when the kernel is called: weights that were last used long ago, or just now. */
+enum tcbrt_state { TCBRT_COLD = 0, TCBRT_HOT = 1 };
+
+/* What is asked for.  Set the rest to zero: it means the usual. */
+struct tcbrt_query {
+	const char *op;     /* "q4k_matvec" */
+	const char *device; /* NULL or "cpu": this host; "cpu:avx2": this host, restricted to that family and scalar */
+	/* 0: as many as is fastest, at most the processors that this process may use (when tcbrt_open was called) */
+	unsigned threads;
+	enum tcbrt_contract contract;
+	enum tcbrt_state state;
+	size_t m, n, k; /* as for tcbtune's --shape; k is 0 for row ops such as softmax */
+};
+
+/*
+ * Where a tuning comes from, best first.
+ *
+ * EXACT         The shape was tuned on this device (same processor, same number of threads).
+ * NEAREST       Another shape was: of the shapes whose m, n and k are each within a factor of 4, the one nearest in
+ *               log2(m), log2(n), log2(k).  Only winners whose measured speed-up over the default, at their own shape,
+ *               is at least 1 over its whole 95 % interval.  Tiles that were as large as that shape's m, n or k become
+ *               as large as this one's; the result must satisfy every constraint of the op at this shape.
+ * ARCHITECTURE  The same, this shape included, from another machine of the same architecture.
+ * DEFAULT       The op's standard geometry.
+ *
+ * Stale entries are passed over everywhere; entries that were only modelled count as EXACT alone.
+ */
+enum tcbrt_source {
+	TCBRT_SOURCE_NONE = 0, /* the lookup failed */
+	TCBRT_SOURCE_EXACT = 1,
+	TCBRT_SOURCE_NEAREST = 2,
+	TCBRT_SOURCE_ARCHITECTURE = 3,
+	TCBRT_SOURCE_DEFAULT = 4
+};
+
+enum { TCBRT_GEOMETRY_MAX = 512, TCBRT_VARIANT_MAX = 64, TCBRT_REASON_MAX = 512, TCBRT_KNOBS_MAX = 24 };
+
+struct tcbrt_tile {
+	size_t m, n, k;
+};
+
+/* The answer.  It holds no pointers: copy it, keep it after tcbrt_close. */
+struct tcbrt_tuning {
+	enum tcbrt_source source;
+	int modelled;     /* ranked by a model, never measured */
+	unsigned threads; /* threads to run with; with query.threads == 0 the choice that was made */
+	struct tcbrt_tile macro, midi, micro; /* one core's share; one task, for the L2 cache; registers */
+	int knobs[TCBRT_KNOBS_MAX];           /* read them with tcbrt_knob() */
+	/* EXACT only, else 0: time of one call in nanoseconds; the default's time over it, and that ratio's lower 95 %
+	 * bound */
+	double expected_ns, speedup, speedup_lo;
+	size_t tuned_m, tuned_n, tuned_k;  /* the shape that was measured; 0 for DEFAULT */
+	char geometry[TCBRT_GEOMETRY_MAX]; /* canonical text, as `tcbtune` prints it */
+	char variant[TCBRT_VARIANT_MAX];   /* the compiled kernel of tcbtune that it names */
+	char reason[TCBRT_REASON_MAX];     /* why this source, in one line; on failure what to do */
+};
+
+/*
+ * Fills OUT.  TCBRT_OK also for DEFAULT; another code only where the query itself cannot be served (unknown op, illegal
+ * shape, a device that this host has not), and then OUT->reason says why.
+ */
+TCBRT_API int tcbrt_lookup(const struct tcbrt *rt, const struct tcbrt_query *query, struct tcbrt_tuning *out);
+
+/* Value of a knob: a number, or a word's number (tcbrt_knob_word has the word).  -1: the op does not use it, or there
+ * is none of that name.  NAME: "isa", "layout", "threads", "sched", "unroll", "prefetch", ... as in the geometry's
+ * text. */
+TCBRT_API int tcbrt_knob(const struct tcbrt_tuning *tuning, const char *name);
+/* "avx2" for "isa", "native" for "layout"; NULL if the knob is a number or not set. */
+TCBRT_API const char *tcbrt_knob_word(const struct tcbrt_tuning *tuning, const char *name);
+
+/* "exact", "nearest", "architecture", "default", "none" */
+TCBRT_API const char *tcbrt_source_text(enum tcbrt_source source);
+
+/*
+ * Advanced API
+ */
+
+/* One stored winner, as it is; strings are lent until tcbrt_close. */
+struct tcbrt_entry {
+	const char *op, *contract, *state; /* "q8"; "cold" */
+	const char *device, *device_key, *arch, *model;
+	int is_this_host;
+	unsigned threads;
+	size_t m, n, k;
+	const char *geometry, *variant, *signature, *measured_at;
+	int modelled;
+	double ns, ns_lo, ns_hi;
+	double speedup, speedup_lo, speedup_hi;
+	const char *refused; /* why lookups pass this entry over ("kernel ... changed since"), or NULL */
+};
+
+/* Calls EACH for every entry, ordered by op, device and shape, until it returns nonzero; returns what it returned. */
+TCBRT_API int tcbrt_each(const struct tcbrt *rt, int (*each)(void *ctx, const struct tcbrt_entry *entry), void *ctx);
+
+/* How many entries there are, and how many of them lookups pass over. */
+TCBRT_API size_t tcbrt_count(const struct tcbrt *rt, size_t *refused_out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

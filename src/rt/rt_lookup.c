@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The lookup: names become numbers, one probe of the table, and a copy of the
+ * entry.  Whatever is not an exact hit goes to rt_fallback.c.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "rt/runtime.h"
+
+static uint32_t find_op(const struct tcbrt *rt, const char *name)
+{
+	for (uint32_t i = 0; i < rt->op_count; i++)
+		if (strcmp(rt->ops[i].name, name) == 0)
+			return i;
+	return RT_NONE;
+}
+
+/* Only this host's devices can be asked for: they are the first. */
+static uint32_t find_device(const struct tcbrt *rt, const char *name)
+{
+	if (!name)
+		return 0;
+	for (uint32_t i = 0; i < rt->host_device_count; i++)
+		if (strcmp(rt->devices[i].name, name) == 0)
+			return i;
+	return RT_NONE;
+}
+
+static int fail(struct tcbrt_tuning *out, int code, const char *what, const char *name, const char *advice)
+{
+	memset(out, 0, sizeof(*out));
+	snprintf(out->reason, sizeof(out->reason), "%s '%.80s': %s", what, name, advice);
+	return code;
+}
+
+static void copy_exact(const struct tcbrt *rt, const struct rt_entry *entry, struct tcbrt_tuning *out)
+{
+	static const char measured[] = "measured at this shape on this device";
+	static const char modelled[] = "ranked by a model at this shape for this device, never measured";
+	int threads = entry->geometry.knob[TCB_KNOB_THREADS];
+
+	out->source = TCBRT_SOURCE_EXACT;
+	out->modelled = entry->modelled;
+	out->threads = threads > 0 ? (unsigned)threads : entry->key.threads;
+	rt_tuning_geometry(out, &entry->geometry);
+	out->expected_ns = entry->ns.median;
+	out->speedup = entry->speedup.median;
+	out->speedup_lo = entry->speedup.lo;
+	out->tuned_m = entry->key.m;
+	out->tuned_n = entry->key.n;
+	out->tuned_k = entry->key.k;
+	memcpy(out->geometry, rt->strings + entry->text, entry->text_length + 1u);
+	memcpy(out->variant, rt->strings + entry->variant, entry->variant_length + 1u);
+	if (entry->modelled)
+		memcpy(out->reason, modelled, sizeof(modelled));
+	else
+		memcpy(out->reason, measured, sizeof(measured));
+}
+
+int tcbrt_lookup(const struct tcbrt *rt, const struct tcbrt_query *query, struct tcbrt_tuning *out)
+{
+	const struct rt_entry *entry;
+	const struct tcb_op *op;
+	struct rt_key key;
+
+	key.op = find_op(rt, query->op);
+	if (key.op == RT_NONE || !rt->ops[key.op].op)
+		return fail(out, TCBRT_E_NOT_FOUND, "this library has no op", query->op,
+			    "see `tcbtune ops`, or upgrade libtcbrt");
+	op = rt->ops[key.op].op;
+	key.device = find_device(rt, query->device);
+	if (key.device == RT_NONE)
+		return fail(out, TCBRT_E_UNSUPPORTED, "this host has no device", query->device,
+			    "use \"cpu\", or see `tcbtune devices`");
+	if ((unsigned)query->contract > TCB_CONTRACT_COUNT)
+		return fail(out, TCBRT_E_USAGE, "query for op", query->op, "contract is outside enum tcbrt_contract");
+	if ((unsigned)query->state >= TCB_STATE_COUNT)
+		return fail(out, TCBRT_E_USAGE, "query for op", query->op, "state is outside enum tcbrt_state");
+	_Static_assert(TCBRT_CONTRACT_F32 == TCB_CONTRACT_F32 + 1 && TCBRT_CONTRACT_F16 == TCB_CONTRACT_F16 + 1 &&
+			       TCBRT_CONTRACT_Q8 == TCB_CONTRACT_Q8 + 1 && (int)TCBRT_COLD == TCB_COLD &&
+			       (int)TCBRT_HOT == TCB_HOT,
+		       "the header's lists follow those of base/problem.h");
+	key.contract = (uint16_t)(query->contract == TCBRT_CONTRACT_DEFAULT ? (unsigned)op->default_contract
+									    : (unsigned)query->contract - 1u);
+	key.state = (uint16_t)query->state;
+	key.threads = query->threads;
+	key.m = query->m;
+	key.n = query->n;
+	key.k = query->k;
+	entry = rt_table_find(rt, &key);
+	if (!entry || entry->refusal != RT_FINE)
+		return rt_fallback(rt, &key, entry, out);
+	copy_exact(rt, entry, out);
+	return TCBRT_OK;
+}

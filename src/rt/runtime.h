@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Private to src/rt: what tcbrt_open builds and lookups read.  Nothing of it
+ * changes after that, which is why lookups need no lock.
+ *
+ * Names of ops and devices are numbered (interned), so that a key is 40 bytes
+ * of integers.  Two keys lead to an entry: its own, and one with threads 0 for
+ * the fastest entry of its device, problem and state.
+ */
+#ifndef TCB_RT_RUNTIME_H
+#define TCB_RT_RUNTIME_H
+
+#include <stdint.h>
+
+#include "db/db.h"
+#include "kernels/op.h"
+#include "tcbrt.h"
+
+/* 40 bytes without padding: hashed and compared as they lie in memory. */
+struct rt_key {
+	uint32_t op, device;
+	uint16_t contract, state;
+	uint32_t threads;
+	uint64_t m, n, k;
+};
+
+enum rt_refusal {
+	RT_FINE,
+	RT_NO_OP,          /* this library has no such op */
+	RT_NO_VARIANT,     /* ... or no kernel for the geometry */
+	RT_OTHER_KERNEL,   /* the kernel changed since */
+	RT_OTHER_GEOMETRY, /* the text does not parse */
+	RT_REFUSAL_COUNT
+};
+
+struct rt_entry {
+	struct rt_key key; /* with its own threads */
+	struct tcb_geometry geometry;
+	struct tcb_interval ns, speedup;
+	float log_m, log_n, log_k;                      /* log2; 0 for k == 0 */
+	uint32_t text, variant, signature, measured_at; /* offsets into strings */
+	uint16_t text_length, variant_length;
+	uint8_t modelled, refusal;
+};
+
+/* A device of the database, or a CPU device of this host. */
+struct rt_device {
+	char name[TCB_DEVICE_NAME_MAX], key[TCB_DEVICE_KEY_MAX], arch[32], model[TCB_DEVICE_TEXT_MAX];
+	int is_this_host;
+	struct tcb_target target; /* of this host's devices */
+};
+
+struct rt_op {
+	char name[TCB_OP_NAME_MAX];
+	const struct tcb_op *op; /* NULL: only the database knows it */
+	uint32_t begin, end;     /* its entries: the database orders them by op */
+};
+
+enum { RT_NONE = UINT32_MAX };
+
+struct tcbrt {
+	struct rt_entry *entries;
+	uint32_t entry_count, entry_capacity;
+	char *strings;
+	size_t string_bytes, string_capacity;
+	struct rt_op *ops;
+	uint32_t op_count;
+	struct rt_device *devices; /* this host's come first */
+	uint32_t device_count, host_device_count;
+	/* open addressing: slot_count is a power of two, an unused slot has entry RT_NONE */
+	struct rt_slot {
+		uint32_t tag; /* upper half of the hash */
+		uint32_t entry;
+		uint32_t threads; /* of the key, 0 or the entry's own; the rest of the key is in the entry */
+	} * slots;
+	uint32_t slot_count;
+	unsigned processors; /* this process may use */
+	unsigned cores;      /* physical ones among them */
+};
+
+/* rt_host.c: fills the devices "cpu" and "cpu:FAMILY" of this host, in that order; returns how many (at most CAPACITY).
+ */
+enum { RT_HOST_DEVICES_MAX = 8 };
+uint32_t rt_host_devices(struct rt_device *out, uint32_t capacity, struct tcb_error *err);
+/* Processors that this process may use, and how many physical cores they are. */
+void rt_host_processors(unsigned *processors_out, unsigned *cores_out);
+
+/* rt_table.c */
+/* Indexes the entries; TCB_E_NOMEM if there is no room. */
+enum tcb_status rt_table_build(struct tcbrt *rt, struct tcb_error *err);
+/* The entry of KEY, or NULL. */
+const struct rt_entry *rt_table_find(const struct tcbrt *rt, const struct rt_key *key);
+
+/* rt_fallback.c: everything after the exact entry; EXACT is the stale one that was found, or NULL. */
+int rt_fallback(const struct tcbrt *rt, const struct rt_key *key, const struct rt_entry *exact,
+		struct tcbrt_tuning *out);
+
+/* rt_tuning.c */
+void rt_tuning_geometry(struct tcbrt_tuning *out, const struct tcb_geometry *geometry);
+/* Why ENTRY is passed over, as a phrase. */
+const char *rt_refusal_text(const struct rt_entry *entry);
+
+#endif

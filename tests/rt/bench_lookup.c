@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * bench_lookup [ENTRIES]: how long opening takes, and a lookup of each kind,
+ * and how often it allocates.  A program to run by hand on a quiet machine, no
+ * test.  The database is written straight into its tables, because the way
+ * through src/db syncs the disk three times an entry.
+ */
+#include <sqlite3.h>
+
+#include "base/util.h"
+#include "count_malloc.h"
+#include "rt_fixture.h"
+
+enum { ROUNDS = 15, LOOKUPS = 200000, FALLBACKS = 200 };
+
+static int compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Copies of the one winner that is there, of other shapes. */
+static void multiply(const char *path, size_t entries)
+{
+	sqlite3 *sql;
+	char text[2048], *message = NULL;
+
+	snprintf(text, sizeof(text),
+		 "BEGIN; CREATE TEMP TABLE i AS WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x "
+		 "< %zu)"
+		 " SELECT x FROM c;"
+		 "INSERT INTO problem (op, contract, m, n, k) SELECT p.op, p.contract, p.m, 4096 + 8 * x, p.k"
+		 " FROM problem p, i WHERE p.id = 1;"
+		 "INSERT INTO best SELECT NULL, device_id, p.id, state, sweep_id, trial_id,"
+		 " replace(geometry, '4096x', p.n || 'x'), variant, signature, modelled, median_ns, lo_ns, hi_ns,"
+		 " default_geometry, default_median_ns, default_lo_ns, default_hi_ns, speedup, speedup_lo, speedup_hi,"
+		 " limit_median_ns, limit_lo_ns, limit_hi_ns, limit_method, bytes, flops, regret, tie_count, tried,"
+		 " space_count, measured_at FROM best b, problem p WHERE p.id > 1 AND b.id = 1; COMMIT",
+		 entries - 1);
+	if (sqlite3_open(path, &sql) != SQLITE_OK || sqlite3_exec(sql, text, NULL, NULL, &message) != SQLITE_OK) {
+		fprintf(stderr, "%s\n", message ? message : "cannot open");
+		abort();
+	}
+	sqlite3_close(sql);
+}
+
+static void time_lookups(const struct tcbrt *rt, const char *what, enum tcbrt_source source, unsigned threads,
+			 size_t first, size_t step, size_t shapes, size_t lookups)
+{
+	struct tcbrt_query *queries = calloc(4096, sizeof(*queries));
+	struct tcbrt_tuning tuning = { .source = TCBRT_SOURCE_NONE };
+	double ns[ROUNDS];
+	size_t mallocs;
+	struct tcb_rng rng;
+
+	tcb_rng_init(&rng, 1);
+	for (size_t i = 0; i < 4096; i++)
+		queries[i] = (struct tcbrt_query){ .op = "fake_matvec",
+						   .threads = threads,
+						   .m = 1,
+						   .n = first + step * tcb_rng_below(&rng, shapes),
+						   .k = 4096 };
+	mallocs = malloc_calls;
+	for (size_t round = 0; round < ROUNDS; round++) {
+		uint64_t start = tcb_clock_ns();
+
+		for (size_t i = 0; i < lookups; i++)
+			if (tcbrt_lookup(rt, &queries[i & 4095], &tuning) != TCBRT_OK || tuning.source != source)
+				abort();
+		ns[round] = (double)(tcb_clock_ns() - start) / (double)lookups;
+	}
+	mallocs = malloc_calls - mallocs;
+	qsort(ns, ROUNDS, sizeof(ns[0]), compare);
+	printf("%-42s %10.1f ns (best %.1f, worst %.1f of %d rounds), %zu allocations\n", what, ns[ROUNDS / 2], ns[0],
+	       ns[ROUNDS - 1], ROUNDS, mallocs);
+	free(queries);
+}
+
+int main(int argc, char **argv)
+{
+	size_t entries = argc > 1 ? strtoull(argv[1], NULL, 10) : 100000;
+	struct fixture fixture;
+	struct tcbrt *rt = NULL;
+	double ms[ROUNDS];
+
+	fixture_init(&fixture);
+	fixture_put(&fixture, &(struct winner){ .n = 4096, .k = 4096 });
+	multiply(fixture.path, entries);
+	for (size_t round = 0; round < ROUNDS; round++) {
+		uint64_t start = tcb_clock_ns();
+
+		rt = fixture_open(&fixture);
+		ms[round] = (double)(tcb_clock_ns() - start) / 1e6;
+		if (round + 1 < ROUNDS)
+			tcbrt_close(rt);
+	}
+	qsort(ms, ROUNDS, sizeof(ms[0]), compare);
+	printf("open with %zu entries: %.2f ms (best %.2f)\n", tcbrt_count(rt, NULL), ms[ROUNDS / 2], ms[0]);
+	time_lookups(rt, "exact, one shape", TCBRT_SOURCE_EXACT, 1, 4096, 8, 1, LOOKUPS);
+	time_lookups(rt, "exact, 4096 shapes at random", TCBRT_SOURCE_EXACT, 1, 4096, 8, entries, LOOKUPS);
+	time_lookups(rt, "exact, threads left open, one shape", TCBRT_SOURCE_EXACT, 0, 4096, 8, 1, LOOKUPS);
+	time_lookups(rt, "nearest (scan of all entries)", TCBRT_SOURCE_NEAREST, 1, 4100, 8, entries, FALLBACKS);
+	time_lookups(rt, "default (scan of all entries)", TCBRT_SOURCE_DEFAULT, 1, 8, 1, 500, FALLBACKS);
+	tcbrt_close(rt);
+	fixture_fini(&fixture);
+	return 0;
+}

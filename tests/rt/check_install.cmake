@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: MIT
+#
+# -DBUILD= -DEXAMPLES= -DMAKE_DATABASE= -DCC= -DGENERATOR= -DWORK= -DLIBDIR= -P check_install.cmake
+#
+# Installs into an empty prefix, moves that prefix, and builds the example from
+# it in three ways: find_package (shared and static), pkg-config, pkg-config
+# --static.  Each must fetch the geometry that is in the database.
+file(REMOVE_RECURSE ${WORK})
+file(MAKE_DIRECTORY ${WORK})
+function(run)
+	execute_process(COMMAND ${ARGN} RESULT_VARIABLE code OUTPUT_VARIABLE out ERROR_VARIABLE err)
+	if(NOT code EQUAL 0)
+		message(FATAL_ERROR "${ARGN}: ${code}\n${out}\n${err}")
+	endif()
+	set(out "${out}" PARENT_SCOPE)
+endfunction()
+
+run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/staged)
+file(RENAME ${WORK}/staged ${WORK}/prefix)
+
+run(${MAKE_DATABASE} ${WORK}/tuning.db)
+string(STRIP "${out}" out)
+list(GET out 0 op)
+list(GET out 1 n)
+list(GET out 2 k)
+list(GET out 3 geometry)
+
+function(expect program)
+	run(${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=${WORK}/prefix/${LIBDIR} ${program} ${WORK}/tuning.db ${op} ${n} ${k})
+	string(FIND "${out}" "geometry  ${geometry}\n" at)
+	if(NOT out MATCHES "source    exact" OR at EQUAL -1)
+		message(FATAL_ERROR "${program}: expected the exact ${geometry}, got\n${out}")
+	endif()
+	# Without a database the example goes on with the default.
+	run(${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=${WORK}/prefix/${LIBDIR} ${program} ${WORK}/none.db ${op} ${n} ${k})
+	if(NOT out MATCHES "source    default")
+		message(FATAL_ERROR "${program}: expected the default, got\n${out}")
+	endif()
+endfunction()
+
+run(${CMAKE_COMMAND} -S ${EXAMPLES} -B ${WORK}/cmake -G ${GENERATOR} -DCMAKE_C_COMPILER=${CC}
+	-DCMAKE_PREFIX_PATH=${WORK}/prefix -DCMAKE_BUILD_TYPE=Release)
+run(${CMAKE_COMMAND} --build ${WORK}/cmake)
+expect(${WORK}/cmake/lookup)
+expect(${WORK}/cmake/lookup_static)
+
+find_program(PKG_CONFIG NAMES pkg-config pkgconf REQUIRED)
+set(ENV{PKG_CONFIG_PATH} ${WORK}/prefix/${LIBDIR}/pkgconfig)
+run(${PKG_CONFIG} --cflags --libs tcbrt)
+separate_arguments(flags UNIX_COMMAND "${out}")
+run(${CC} -std=c17 -Wall -Wextra -pedantic -Werror ${EXAMPLES}/lookup.c ${flags} -o ${WORK}/lookup_pc)
+expect(${WORK}/lookup_pc)
+
+# Only the archive, so that nothing can be taken from the shared library by mistake.
+file(GLOB shared ${WORK}/prefix/${LIBDIR}/libtcbrt.so*)
+file(REMOVE ${shared})
+run(${PKG_CONFIG} --static --cflags --libs tcbrt)
+separate_arguments(flags UNIX_COMMAND "${out}")
+run(${CC} -std=c17 -Wall -Wextra -pedantic -Werror ${EXAMPLES}/lookup.c ${flags} -o ${WORK}/lookup_pc_static)
+expect(${WORK}/lookup_pc_static)

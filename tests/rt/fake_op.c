@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A registry of one small op, in place of src/kernels/registry.c: what it
+ * allows and refuses is known here, whatever the real ops do.
+ */
+#include <string.h>
+
+#include "kernels/op.h"
+
+static const struct tcb_variant q8_variants[] = {
+	{ .name = "fake_q8_r1",
+	  .contract = TCB_CONTRACT_Q8,
+	  .isa = TCB_ISA_SCALAR,
+	  .micro = { 1, 1, 256 },
+	  .unroll = 1,
+	  .signature = "signature-r1" },
+	{ .name = "fake_q8_r4",
+	  .contract = TCB_CONTRACT_Q8,
+	  .isa = TCB_ISA_SCALAR,
+	  .micro = { 1, 4, 256 },
+	  .unroll = 1,
+	  .signature = "signature-r4" },
+	{ 0 },
+};
+static const struct tcb_variant f32_variants[] = {
+	{ .name = "fake_f32_r1",
+	  .contract = TCB_CONTRACT_F32,
+	  .isa = TCB_ISA_SCALAR,
+	  .micro = { 1, 1, 256 },
+	  .unroll = 1,
+	  .signature = "signature-f32" },
+	{ 0 },
+};
+static const struct tcb_variant *const lists[] = { q8_variants, f32_variants, NULL };
+
+static enum tcb_status check_shape(const struct tcb_shape *shape, struct tcb_error *err)
+{
+	if (shape->m < 1 || shape->n < 1 || shape->k < 1 || shape->k % 256)
+		return tcb_fail(err, TCB_E_USAGE, "K must be a multiple of 256");
+	return TCB_OK;
+}
+
+static void default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
+			     struct tcb_geometry *out)
+{
+	tcb_geometry_init(out);
+	out->tile[TCB_MACRO] = (struct tcb_tile){ 1, problem->shape.n, problem->shape.k };
+	out->tile[TCB_MIDI] = (struct tcb_tile){ 1, 1, problem->shape.k };
+	out->tile[TCB_MICRO] = (struct tcb_tile){ 1, 1, 256 };
+	out->knob[TCB_KNOB_ISA] = TCB_ISA_SCALAR;
+	out->knob[TCB_KNOB_THREADS] = (int32_t)target->threads;
+}
+
+static void footprint(const struct tcb_problem *problem, const struct tcb_target *target,
+		      const struct tcb_geometry *geometry, struct tcb_footprint *out)
+{
+	(void)problem;
+	(void)target;
+	(void)geometry;
+	memset(out, 0, sizeof(*out));
+	out->k_multiple = out->k_step_multiple = 256;
+}
+
+static enum tcb_status plan(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
+			    struct tcb_plan *out, struct tcb_error *err);
+
+static const struct tcb_op fake_op = {
+	.name = "fake_matvec",
+	.shape_form = "MxNxK",
+	.contracts = 1u << TCB_CONTRACT_Q8 | 1u << TCB_CONTRACT_F32,
+	.default_contract = TCB_CONTRACT_Q8,
+	.variant_lists = lists,
+	.check_shape = check_shape,
+	.default_geometry = default_geometry,
+	.footprint = footprint,
+	.plan = plan,
+};
+
+static enum tcb_status plan(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
+			    struct tcb_plan *out, struct tcb_error *err)
+{
+	memset(out, 0, sizeof(*out));
+	out->variant = tcb_variant_find(&fake_op, problem->contract, geometry);
+	return out->variant ? TCB_OK : tcb_fail(err, TCB_E_ILLEGAL, "no variant");
+}
+
+static const struct tcb_op *const ops[] = { &fake_op, NULL };
+
+const struct tcb_op *const *tcb_ops(size_t *count_out)
+{
+	*count_out = 1;
+	return ops;
+}
+
+const struct tcb_op *tcb_op_find(const char *name)
+{
+	return strcmp(name, fake_op.name) == 0 ? &fake_op : NULL;
+}

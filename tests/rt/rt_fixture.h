@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A database of winners of the fake op (fake_op.c), made through src/db.
+ */
+#ifndef TCB_TESTS_RT_FIXTURE_H
+#define TCB_TESTS_RT_FIXTURE_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cpu_identity.h"
+#include "db/db.h"
+#include "tcbrt.h"
+
+struct fixture {
+	char folder[64], path[128];
+	struct tcb_db *db;
+};
+
+/* One winner; zeros mean the usual. */
+struct winner {
+	const char *op;        /* "fake_matvec" */
+	size_t n, k;           /* m is 1 */
+	unsigned threads;      /* 1 */
+	double ns;             /* 1000 */
+	double speedup_lo;     /* 1.5 */
+	size_t midi_n;         /* 8 */
+	int rows4;             /* the kernel with four rows */
+	const char *signature; /* the kernel's */
+	const char *other_key; /* another machine */
+	const char *arch;      /* this host's */
+	enum tcb_state state;
+	enum tcb_contract contract;              /* f32 is 0: fixture_put takes Q8 unless use_contract */
+	int use_contract, modelled, macro_fixed; /* macro_fixed: macro.n = 1024 instead of n */
+};
+
+static inline void fixture_fail(const struct tcb_error *err)
+{
+	fprintf(stderr, "fixture: %s\n", err->message);
+	abort();
+}
+
+static inline void fixture_init(struct fixture *fixture)
+{
+	struct tcb_error err = { .message = "no folder" };
+
+	strcpy(fixture->folder, "/tmp/tcbtune-rt-XXXXXX");
+	if (!mkdtemp(fixture->folder))
+		fixture_fail(&err);
+	snprintf(fixture->path, sizeof(fixture->path), "%s/tuning.db", fixture->folder);
+	if (tcb_db_open(fixture->path, TCB_DB_WRITE, &fixture->db, &err) != TCB_OK)
+		fixture_fail(&err);
+}
+
+static inline void fixture_fini(struct fixture *fixture)
+{
+	static const char *const endings[] = { "", "-wal", "-shm", "-journal" };
+	char path[160];
+
+	tcb_db_close(fixture->db);
+	for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
+		snprintf(path, sizeof(path), "%s%s", fixture->path, endings[i]);
+		unlink(path);
+	}
+	rmdir(fixture->folder);
+}
+
+static inline void fixture_geometry(const struct winner *winner, unsigned threads, struct tcb_geometry *geometry)
+{
+	tcb_geometry_init(geometry);
+	geometry->tile[TCB_MACRO] = (struct tcb_tile){ 1, winner->macro_fixed ? 1024 : winner->n, winner->k };
+	geometry->tile[TCB_MIDI] = (struct tcb_tile){ 1, winner->midi_n ? winner->midi_n : 8, winner->k };
+	geometry->tile[TCB_MICRO] = (struct tcb_tile){ 1, winner->rows4 ? 4 : 1, 256 };
+	geometry->knob[TCB_KNOB_ISA] = TCB_ISA_SCALAR;
+	geometry->knob[TCB_KNOB_THREADS] = (int32_t)threads;
+	geometry->knob[TCB_KNOB_PREFETCH] = 512;
+}
+
+static inline void fixture_put(struct fixture *fixture, const struct winner *winner)
+{
+	unsigned threads = winner->threads ? winner->threads : 1;
+	double ns = winner->ns > 0 ? winner->ns : 1000, lo = winner->speedup_lo != 0 ? winner->speedup_lo : 1.5;
+	struct tcb_problem problem = { .contract = winner->use_contract ? winner->contract : TCB_CONTRACT_Q8,
+				       .shape = { 1, winner->n, winner->k } };
+	struct tcb_best best = { .state = winner->state,
+				 .modelled = winner->modelled,
+				 .ns = { ns, ns - 1, ns + 1 },
+				 .default_ns = { 2 * ns, 2 * ns, 2 * ns },
+				 .speedup = { lo + 0.1, lo, lo + 0.2 } };
+	struct tcb_sweep_record record = { .problem = &problem,
+					   .op_signature = "s",
+					   .git_commit = "c",
+					   .compiler = "cc",
+					   .version = "0",
+					   .strategy = "random",
+					   .settings_json = "{}" };
+	struct tcb_trial trial = { .outcome = TCB_OUTCOME_OK };
+	const char *ties[] = { best.geometry };
+	struct tcb_device device;
+	struct tcb_error err;
+	int64_t sweep;
+
+	strcpy(problem.op, winner->op ? winner->op : "fake_matvec");
+	if (tcb_cpu_identify("cpu", threads, &device, &err) != TCB_OK)
+		fixture_fail(&err);
+	if (winner->other_key)
+		strcpy(device.key, winner->other_key);
+	if (winner->arch)
+		strcpy(device.arch, winner->arch);
+	record.device = &device;
+	fixture_geometry(winner, threads, &trial.geometry);
+	strcpy(trial.variant, problem.contract == TCB_CONTRACT_F32 ? "fake_f32_r1"
+			      : winner->rows4                      ? "fake_q8_r4"
+								   : "fake_q8_r1");
+	strcpy(trial.signature, winner->signature                      ? winner->signature
+				: problem.contract == TCB_CONTRACT_F32 ? "signature-f32"
+				: winner->rows4                        ? "signature-r4"
+								       : "signature-r1");
+	tcb_geometry_print(&trial.geometry, best.geometry);
+	strcpy(best.default_geometry, best.geometry);
+	strcpy(best.variant, trial.variant);
+	strcpy(best.signature, trial.signature);
+	if (tcb_db_sweep_begin(fixture->db, &record, &sweep, &err) != TCB_OK ||
+	    tcb_db_trial_put(fixture->db, sweep, &trial, &err) != TCB_OK ||
+	    tcb_db_best_put(fixture->db, sweep, &best, ties, 1, &err) != TCB_OK)
+		fixture_fail(&err);
+}
+
+static inline struct tcbrt *fixture_open(const struct fixture *fixture)
+{
+	struct tcbrt_error err;
+	struct tcbrt *rt;
+
+	if (tcbrt_open(fixture->path, &rt, &err) != TCBRT_OK) {
+		fprintf(stderr, "%s\n", err.message);
+		abort();
+	}
+	return rt;
+}
+
+#endif

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The chain exact, nearest, architecture, default: what qualifies, how a
+ * geometry is carried over, and that the reason says what happened.
+ */
+#include <math.h>
+
+#include "cmocka_all.h"
+#include "rt_fixture.h"
+
+static struct fixture fixture;
+
+static int setup(void **state)
+{
+	(void)state;
+	fixture_init(&fixture);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	fixture_fini(&fixture);
+	return 0;
+}
+
+static void put(struct winner winner)
+{
+	fixture_put(&fixture, &winner);
+}
+
+/* The answer for 1xNxK on one thread, cold, contract q8. */
+static struct tcbrt_tuning ask(size_t n, size_t k)
+{
+	struct tcbrt_query query = { .op = "fake_matvec", .threads = 1, .m = 1, .n = n, .k = k };
+	struct tcbrt *rt = fixture_open(&fixture);
+	struct tcbrt_tuning tuning;
+
+	assert_int_equal(tcbrt_lookup(rt, &query, &tuning), TCBRT_OK);
+	tcbrt_close(rt);
+	assert_true(strlen(tuning.reason) > 0);
+	return tuning;
+}
+
+static void assert_says(const struct tcbrt_tuning *tuning, const char *what)
+{
+	if (!strstr(tuning->reason, what))
+		fail_msg("reason: %s", tuning->reason);
+}
+
+static void assert_default(const struct tcbrt_tuning *tuning, size_t n, size_t k, const char *why)
+{
+	char want[128];
+
+	assert_int_equal(tuning->source, TCBRT_SOURCE_DEFAULT);
+	snprintf(want, sizeof(want), "macro=1x%zux%zu,midi=1x1x%zu,micro=1x1x256,isa=scalar,threads=1", n, k, k);
+	assert_string_equal(tuning->geometry, want);
+	assert_string_equal(tuning->variant, "fake_q8_r1");
+	assert_int_equal(tuning->tuned_n, 0);
+	assert_true(tuning->expected_ns == 0 && tuning->speedup == 0);
+	assert_says(tuning, why);
+}
+
+static void test_default_of_an_empty_database(void **state)
+{
+	struct tcbrt_query query = { .op = "fake_matvec", .m = 1, .n = 512, .k = 256 };
+	struct tcbrt_tuning tuning = ask(4096, 4096);
+	struct tcbrt *rt;
+
+	(void)state;
+	assert_default(&tuning, 4096, 4096, "nothing else is stored");
+	assert_int_equal(tcbrt_open_empty(&rt, NULL), TCBRT_OK);
+	assert_int_equal(tcbrt_lookup(rt, &query, &tuning), TCBRT_OK);
+	assert_int_equal(tuning.source, TCBRT_SOURCE_DEFAULT);
+	assert_true(tuning.threads >= 1 && tuning.threads <= (unsigned)sysconf(_SC_NPROCESSORS_ONLN));
+	tcbrt_close(rt);
+}
+
+static void test_nearest(void **state)
+{
+	struct tcbrt_tuning tuning;
+
+	(void)state;
+	put((struct winner){ .n = 4096, .k = 4096, .midi_n = 64 });
+	put((struct winner){ .n = 8192, .k = 4096, .midi_n = 32 });
+	tuning = ask(5120, 4096); /* log2: 0.32 and 0.68 away */
+	assert_int_equal(tuning.source, TCBRT_SOURCE_NEAREST);
+	assert_int_equal(tuning.tuned_n, 4096);
+	assert_string_equal(tuning.geometry,
+			    "macro=1x5120x4096,midi=1x64x4096,micro=1x1x256,isa=scalar,threads=1,prefetch=512");
+	assert_string_equal(tuning.variant, "fake_q8_r1");
+	assert_true(tuning.expected_ns == 0); /* unknown at this shape */
+	assert_says(&tuning, "1x5120x4096 was not tuned");
+	assert_says(&tuning, "1x4096x4096, where it is 1.60 x the default (at least 1.50)");
+	tuning = ask(6144, 4096); /* 0.58 and 0.42 */
+	assert_int_equal(tuning.tuned_n, 8192);
+	tuning = ask(4096, 8192); /* k is carried over too */
+	assert_int_equal(tuning.source, TCBRT_SOURCE_NEAREST);
+	assert_int_equal(tuning.macro.k, 8192);
+	assert_int_equal(tuning.midi.k, 8192);
+	assert_int_equal(tuning.micro.k, 256);
+}
+
+static void test_far_is_not_near(void **state)
+{
+	struct tcbrt_tuning tuning;
+
+	(void)state;
+	put((struct winner){ .n = 4096, .k = 4096 });
+	tuning = ask(16384, 4096);
+	assert_int_equal(tuning.source, TCBRT_SOURCE_NEAREST);
+	tuning = ask(16640, 4096);
+	assert_default(&tuning, 16640, 4096, "within a factor of 4");
+	tuning = ask(4096, 768);
+	assert_default(&tuning, 4096, 768, "within a factor of 4");
+}
+
+/* A winner that may be slower than the default at its own shape proves nothing. */
+static void test_needs_proof(void **state)
+{
+	struct tcbrt_tuning tuning;
+
+	(void)state;
+	put((struct winner){ .n = 4096, .k = 4096, .speedup_lo = 0.99 });
+	tuning = ask(4608, 4096);
+	assert_default(&tuning, 4608, 4096, "surely better");
+	/* It is still the winner of its own shape. */
+	tuning = ask(4096, 4096);
+	assert_int_equal(tuning.source, TCBRT_SOURCE_EXACT);
+	put((struct winner){ .n = 8192, .k = 4096, .speedup_lo = NAN });
+	put((struct winner){ .n = 6144, .k = 4096, .modelled = 1 });
+	tuning = ask(5120, 4096);
+	assert_default(&tuning, 5120, 4096, "surely better");
+	put((struct winner){ .n = 2048, .k = 4096, .speedup_lo = 1 });
+	tuning = ask(5120, 4096);
+	assert_int_equal(tuning.source, TCBRT_SOURCE_NEAREST);
+	assert_int_equal(tuning.tuned_n, 2048);
+}
+
+/* Other contracts, states, thread counts and devices prove nothing either. */
+static void test_unrelated(void **state)
+{
+	struct tcbrt_tuning tuning;
+
+	(void)state;
+	put((struct winner){ .n = 4096, .k = 4096, .state = TCB_HOT });
+	put((struct winner){ .n = 4096, .k = 4096, .threads = 2 });
+	put((struct winner){ .n = 4096, .k = 4096, .use_contract = 1, .contract = TCB_CONTRACT_F32 });
+	put((struct winner){ .n = 4096, .k = 4096, .other_key = "ffffffffffffffff", .arch = "riscv64-v" });
+	tuning = ask(4096, 4096);
+	assert_default(&tuning, 4096, 4096, "nothing else is stored");
+}
+
+/* midi.n = 64 does not divide macro.n = N unless N is a multiple: the next nearest is taken. */
+static void test_illegal_is_passed_over(void **state)
+{
+	struct tcbrt_tuning tuning;
+
+	(void)state;
+	put((struct winner){ .n = 4096, .k = 4096, .midi_n = 64 });
+	tuning = ask(4100, 4096);
+	/* Not carried over it is legal: macro tiles of 4096, the last one cut. */
+	assert_int_equal(tuning.source, TCBRT_SOURCE_NEAREST);
+	assert_int_equal(tuning.macro.n, 4096);
+	/* A smaller problem cannot take the larger macro tile, and 64 does not divide 2000. */
+	tuning = ask(2000, 4096);
+	assert_default(&tuning, 2000, 4096, "do not fit");
+	put((struct winner){ .n = 1024, .k = 4096, .midi_n = 4 });
+	tuning = ask(2000, 4096);
+	assert_int_equal(tuning.source, TCBRT_SOURCE_NEAREST);
+	assert_int_equal(tuning.tuned_n, 1024);
+	assert_int_equal(tuning.macro.n, 2000);
+}
+
+/* Tiles that were no larger than the shape by chance only stay what they are. */
+static void test_fixed_tiles_stay(void **state)
+{
+	struct tcbrt_tuning tuning;
+
+	(void)state;
+	put((struct winner){ .n = 4096, .k = 4096, .macro_fixed = 1 });
+	tuning = ask(8192, 4096);
+	assert_int_equal(tuning.source, TCBRT_SOURCE_NEAREST);
+	assert_int_equal(tuning.macro.n, 1024);
+}
+
+/* N = 1 makes micro.n = 1 look as large as the shape; carrying that over would name a kernel that nobody measured. */
+static void test_kernel_stays(void **state)
+{
+	struct tcbrt_tuning tuning;
+
+	(void)state;
+	put((struct winner){ .n = 1, .k = 4096, .midi_n = 1 });
+	tuning = ask(4, 4096);
+	assert_string_equal(tuning.variant, "fake_q8_r1");
+	assert_int_equal(tuning.micro.n, 1);
+}
+
+static void test_stale(void **state)
+{
+	struct tcbrt_tuning tuning;
+	struct tcbrt *rt;
+	size_t refused;
+
+	(void)state;
+	put((struct winner){ .n = 4096, .k = 4096, .signature = "before the change" });
+	tuning = ask(4096, 4096);
+	assert_default(&tuning, 4096, 4096, "stale (its kernel changed");
+	/* Nor does it serve neighbours. */
+	tuning = ask(4352, 4096);
+	assert_default(&tuning, 4352, 4096, "surely better");
+	put((struct winner){ .n = 8192, .k = 4096 });
+	tuning = ask(4096, 4096);
+	assert_int_equal(tuning.source, TCBRT_SOURCE_NEAREST);
+	assert_says(&tuning, "stale");
+	rt = fixture_open(&fixture);
+	assert_int_equal(tcbrt_count(rt, &refused), 2);
+	assert_int_equal(refused, 1);
+	assert_int_equal(tcbrt_count(rt, NULL), 2);
+	tcbrt_close(rt);
+}
+
+/* Of several thread counts, a stale entry does not hide a good one. */
+static void test_stale_and_any_threads(void **state)
+{
+	struct tcbrt_query query = { .op = "fake_matvec", .m = 1, .n = 4096, .k = 4096 };
+	struct tcbrt_tuning tuning;
+	struct tcbrt *rt;
+
+	(void)state;
+	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
+		skip();
+	put((struct winner){ .n = 4096, .k = 4096, .threads = 2, .ns = 100, .signature = "old" });
+	put((struct winner){ .n = 4096, .k = 4096, .threads = 1, .ns = 900 });
+	rt = fixture_open(&fixture);
+	assert_int_equal(tcbrt_lookup(rt, &query, &tuning), TCBRT_OK);
+	assert_int_equal(tuning.source, TCBRT_SOURCE_EXACT);
+	assert_true(tuning.expected_ns == 900);
+	/* Left open in a fall-back too, the faster of equally near ones is taken. */
+	put((struct winner){ .n = 4096, .k = 4096, .threads = 2, .ns = 500 });
+	tcbrt_close(rt);
+	rt = fixture_open(&fixture);
+	query.n = 5120;
+	assert_int_equal(tcbrt_lookup(rt, &query, &tuning), TCBRT_OK);
+	assert_int_equal(tuning.source, TCBRT_SOURCE_NEAREST);
+	assert_int_equal(tuning.threads, 2);
+	tcbrt_close(rt);
+}
+
+static void test_architecture(void **state)
+{
+	struct tcbrt_tuning tuning;
+
+	(void)state;
+	put((struct winner){ .n = 4096, .k = 4096, .midi_n = 16, .other_key = "ffffffffffffffff" });
+	tuning = ask(4096, 4096);
+	assert_int_equal(tuning.source, TCBRT_SOURCE_ARCHITECTURE);
+	assert_int_equal(tuning.midi.n, 16);
+	assert_true(tuning.expected_ns == 0); /* its time says nothing here */
+	assert_says(&tuning, "another machine of this architecture");
+	tuning = ask(5120, 4096);
+	assert_int_equal(tuning.source, TCBRT_SOURCE_ARCHITECTURE);
+	/* A near shape measured here comes first. */
+	put((struct winner){ .n = 8192, .k = 4096, .midi_n = 32 });
+	tuning = ask(4096, 4096);
+	assert_int_equal(tuning.source, TCBRT_SOURCE_NEAREST);
+	assert_int_equal(tuning.midi.n, 32);
+}
+
+static int count_entries(void *ctx, const struct tcbrt_entry *entry)
+{
+	size_t *count = ctx;
+
+	(*count)++;
+	assert_string_equal(entry->op, "fake_matvec");
+	assert_string_equal(entry->contract, "q8");
+	assert_string_equal(entry->state, "cold");
+	assert_int_equal(entry->n, 1024 * *count);
+	assert_true(entry->is_this_host == (entry->n != 3072));
+	assert_true((entry->refused != NULL) == (entry->n == 2048));
+	assert_true(strlen(entry->measured_at) > 0 && strlen(entry->signature) > 0);
+	assert_true(entry->ns == 1000 && entry->speedup_lo == 1.5);
+	return *count == 3 ? 42 : 0;
+}
+
+static void test_each(void **state)
+{
+	struct tcbrt *rt;
+	size_t count = 0;
+
+	(void)state;
+	put((struct winner){ .n = 1024, .k = 256 });
+	put((struct winner){ .n = 2048, .k = 256, .signature = "old" });
+	put((struct winner){ .n = 3072, .k = 256, .other_key = "ffffffffffffffff" });
+	put((struct winner){ .n = 4096, .k = 256, .other_key = "ffffffffffffffff" });
+	rt = fixture_open(&fixture);
+	assert_int_equal(tcbrt_each(rt, count_entries, &count), 42);
+	assert_int_equal(count, 3);
+	tcbrt_close(rt);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_default_of_an_empty_database, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_nearest, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_far_is_not_near, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_needs_proof, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_unrelated, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_illegal_is_passed_over, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_fixed_tiles_stay, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_kernel_stays, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_stale, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_stale_and_any_threads, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_architecture, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_each, setup, teardown),
+	};
+	return cmocka_run_group_tests_name("rt.rt_fallback", tests, NULL, NULL);
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Lookups that hit, what they hand out, and queries that cannot be served.
+ */
+#include "cmocka_all.h"
+#include "rt_fixture.h"
+
+static struct fixture fixture;
+
+static int setup(void **state)
+{
+	(void)state;
+	fixture_init(&fixture);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	fixture_fini(&fixture);
+	return 0;
+}
+
+static void test_exact(void **state)
+{
+	struct tcbrt_query query = { .op = "fake_matvec", .threads = 1, .m = 1, .n = 4096, .k = 4096 };
+	struct tcbrt_tuning tuning;
+	struct tcbrt *rt;
+
+	(void)state;
+	fixture_put(&fixture, &(struct winner){ .n = 4096, .k = 4096, .rows4 = 1, .ns = 777, .speedup_lo = 1.25 });
+	fixture_put(&fixture, &(struct winner){ .n = 4096, .k = 4096, .midi_n = 16, .state = TCB_HOT });
+	fixture_put(&fixture, &(struct winner){ .n = 4096, .k = 4096, .midi_n = 32, .use_contract = 1 });
+	rt = fixture_open(&fixture);
+	assert_int_equal(tcbrt_lookup(rt, &query, &tuning), TCBRT_OK);
+	assert_int_equal(tuning.source, TCBRT_SOURCE_EXACT);
+	assert_string_equal(tuning.geometry,
+			    "macro=1x4096x4096,midi=1x8x4096,micro=1x4x256,isa=scalar,threads=1,prefetch=512");
+	assert_string_equal(tuning.variant, "fake_q8_r4");
+	assert_int_equal(tuning.macro.n, 4096);
+	assert_int_equal(tuning.midi.n, 8);
+	assert_int_equal(tuning.micro.k, 256);
+	assert_int_equal(tuning.threads, 1);
+	assert_int_equal(tuning.modelled, 0);
+	assert_true(tuning.expected_ns == 777 && tuning.speedup_lo == 1.25);
+	assert_int_equal(tuning.tuned_n, 4096);
+	assert_non_null(strstr(tuning.reason, "measured"));
+
+	assert_int_equal(tcbrt_knob(&tuning, "prefetch"), 512);
+	assert_int_equal(tcbrt_knob(&tuning, "threads"), 1);
+	assert_int_equal(tcbrt_knob(&tuning, "layout"), -1);
+	assert_int_equal(tcbrt_knob(&tuning, "no such knob"), -1);
+	assert_string_equal(tcbrt_knob_word(&tuning, "isa"), "scalar");
+	assert_null(tcbrt_knob_word(&tuning, "prefetch"));
+	assert_null(tcbrt_knob_word(&tuning, "layout"));
+	assert_null(tcbrt_knob_word(&tuning, "no such knob"));
+
+	query.state = TCBRT_HOT;
+	assert_int_equal(tcbrt_lookup(rt, &query, &tuning), TCBRT_OK);
+	assert_int_equal(tuning.midi.n, 16);
+	query.state = TCBRT_COLD;
+	query.contract = TCBRT_CONTRACT_F32;
+	assert_int_equal(tcbrt_lookup(rt, &query, &tuning), TCBRT_OK);
+	assert_int_equal(tuning.source, TCBRT_SOURCE_EXACT);
+	assert_int_equal(tuning.midi.n, 32);
+	query.contract = TCBRT_CONTRACT_Q8;
+	query.device = "cpu";
+	assert_int_equal(tcbrt_lookup(rt, &query, &tuning), TCBRT_OK);
+	assert_int_equal(tuning.midi.n, 8);
+	/* The same processor under another name was not tuned. */
+	query.device = "cpu:scalar";
+	assert_int_equal(tcbrt_lookup(rt, &query, &tuning), TCBRT_OK);
+	assert_int_equal(tuning.source, TCBRT_SOURCE_DEFAULT);
+	tcbrt_close(rt);
+	tcbrt_close(NULL);
+}
+
+static void test_any_threads(void **state)
+{
+	struct tcbrt_query query = { .op = "fake_matvec", .m = 1, .n = 4096, .k = 4096 };
+	unsigned processors = (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
+	struct tcbrt_tuning tuning;
+	struct tcbrt *rt;
+
+	(void)state;
+	/* Fastest with more threads than there are here: as from a bigger machine with the same processor. */
+	fixture_put(&fixture, &(struct winner){ .n = 4096, .k = 4096, .threads = 1, .ns = 2000 });
+	fixture_put(&fixture, &(struct winner){ .n = 4096, .k = 4096, .threads = processors + 1, .ns = 500 });
+	rt = fixture_open(&fixture);
+	assert_int_equal(tcbrt_lookup(rt, &query, &tuning), TCBRT_OK);
+	assert_int_equal(tuning.source, TCBRT_SOURCE_EXACT);
+	assert_int_equal(tuning.threads, 1);
+	query.threads = processors + 1;
+	assert_int_equal(tcbrt_lookup(rt, &query, &tuning), TCBRT_OK);
+	assert_int_equal(tuning.source, TCBRT_SOURCE_EXACT);
+	assert_int_equal(tuning.threads, processors + 1);
+	tcbrt_close(rt);
+	if (processors < 2) {
+		print_message("one processor: the choice between thread counts is not tested\n");
+		return;
+	}
+	fixture_put(&fixture, &(struct winner){ .n = 4096, .k = 4096, .threads = 2, .ns = 1500 });
+	rt = fixture_open(&fixture);
+	query.threads = 0;
+	assert_int_equal(tcbrt_lookup(rt, &query, &tuning), TCBRT_OK);
+	assert_int_equal(tuning.threads, 2);
+	assert_true(tuning.expected_ns == 1500);
+	tcbrt_close(rt);
+}
+
+static void test_modelled(void **state)
+{
+	struct tcbrt_query query = { .op = "fake_matvec", .threads = 1, .m = 1, .n = 4096, .k = 4096 };
+	struct tcbrt_tuning tuning;
+	struct tcbrt *rt;
+
+	(void)state;
+	fixture_put(&fixture, &(struct winner){ .n = 4096, .k = 4096, .modelled = 1 });
+	rt = fixture_open(&fixture);
+	assert_int_equal(tcbrt_lookup(rt, &query, &tuning), TCBRT_OK);
+	assert_int_equal(tuning.source, TCBRT_SOURCE_EXACT);
+	assert_int_equal(tuning.modelled, 1);
+	assert_non_null(strstr(tuning.reason, "never measured"));
+	tcbrt_close(rt);
+}
+
+static void assert_refused(const struct tcbrt *rt, const struct tcbrt_query *query, int code, const char *what)
+{
+	struct tcbrt_tuning tuning;
+
+	memset(&tuning, 0x55, sizeof(tuning));
+	assert_int_equal(tcbrt_lookup(rt, query, &tuning), code);
+	assert_int_equal(tuning.source, TCBRT_SOURCE_NONE);
+	assert_int_equal(tcbrt_knob(&tuning, "isa"), -1);
+	if (!strstr(tuning.reason, what))
+		fail_msg("reason: %s", tuning.reason);
+}
+
+static void test_refused_queries(void **state)
+{
+	const struct tcbrt_query good = { .op = "fake_matvec", .m = 1, .n = 4096, .k = 4096 };
+	struct tcbrt_query query = good;
+	char name[1000];
+	struct tcbrt *rt;
+
+	(void)state;
+	fixture_put(&fixture, &(struct winner){ .op = "from_the_future", .n = 4096, .k = 4096 });
+	rt = fixture_open(&fixture);
+	query.op = "no_such_op";
+	assert_refused(rt, &query, TCBRT_E_NOT_FOUND, "no_such_op");
+	query.op = "from_the_future";
+	assert_refused(rt, &query, TCBRT_E_NOT_FOUND, "upgrade");
+	memset(name, 'x', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	query.op = name;
+	assert_refused(rt, &query, TCBRT_E_NOT_FOUND, "xxx");
+	query = good;
+	query.k = 4095;
+	assert_refused(rt, &query, TCBRT_E_USAGE, "multiple of 256");
+	query.k = 0;
+	assert_refused(rt, &query, TCBRT_E_USAGE, "multiple of 256");
+	query = good;
+	query.n = 0;
+	assert_refused(rt, &query, TCBRT_E_USAGE, "multiple of 256");
+	query = good;
+	query.contract = TCBRT_CONTRACT_F16;
+	assert_refused(rt, &query, TCBRT_E_USAGE, "no contract f16");
+	query.contract = (enum tcbrt_contract)4;
+	assert_refused(rt, &query, TCBRT_E_USAGE, "contract");
+	query = good;
+	query.state = (enum tcbrt_state)2;
+	assert_refused(rt, &query, TCBRT_E_USAGE, "state");
+	query = good;
+	query.device = "cuda:0";
+	assert_refused(rt, &query, TCBRT_E_UNSUPPORTED, "cuda:0");
+	tcbrt_close(rt);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_exact, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_any_threads, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_modelled, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_refused_queries, setup, teardown),
+	};
+	return cmocka_run_group_tests_name("rt.rt_lookup", tests, NULL, NULL);
+}
