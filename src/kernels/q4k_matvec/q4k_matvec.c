@@ -114,18 +114,15 @@ static size_t activation_bytes(enum tcb_contract contract)
 }
 
 /*
- * Longest rounding chain of one output.  Per block at most four roundings (integer sum to f32, the product with dmin,
- * the difference, the product with dx; f32: scale product, difference, product), then one addition per block and one
- * per k-step, and the reduction over at most 16 lanes (4 in pairs, 8 in sequence) with its final difference; contract
- * q8 adds three for max / 127, 127 / max and x times that, contract f32 the additions of 8 values and their sums within
- * a block.
+ * Longest rounding chain of one output, contract q8.  Per block at most four roundings (integer sum to f32, the product
+ * with dmin, the difference, the product with dx), then one addition per block and one per k-step, and the reduction
+ * over at most 16 lanes (4 in pairs, 8 in sequence) with its final difference; three for max / 127, 127 / max and x
+ * times that.
  */
-static double rounding_chain(const struct tcb_problem *problem, const struct tcb_geometry *geometry)
+static double q8_chain(const struct tcb_plan *plan)
 {
-	size_t blocks = problem->shape.k / Q4K_BLOCK_VALUES, k = geometry->tile[TCB_MIDI].k;
-	size_t steps = (problem->shape.k + k - 1) / k;
-	size_t within = problem->contract == TCB_CONTRACT_Q8 ? 1 : Q4K_BLOCK_VALUES;
-	return (double)(blocks * within + steps + 4 + 9 + 3);
+	size_t k = plan->problem.shape.k, step = plan->geometry.tile[TCB_MIDI].k;
+	return (double)(k / Q4K_BLOCK_VALUES + (k + step - 1) / step + 4 + 9 + 3);
 }
 
 static enum tcb_status plan(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
@@ -152,8 +149,7 @@ static enum tcb_status plan(const struct tcb_problem *problem, const struct tcb_
 		out->packed_bytes = q4k_packed_bytes(variant->layout, problem->shape.n, problem->shape.k);
 	out->workspace_bytes =
 		problem->shape.m * (problem->shape.k / Q4K_BLOCK_VALUES) * activation_bytes(problem->contract);
-	if (variant->class == TCB_CLASS_BOUNDED)
-		out->chain = rounding_chain(problem, geometry);
+	out->chain = problem->contract == TCB_CONTRACT_Q8 ? q8_chain(out) : q4k_f32_chain(out);
 	return TCB_OK;
 }
 

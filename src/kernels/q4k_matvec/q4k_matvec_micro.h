@@ -94,6 +94,14 @@ Q4K_INLINE void q4k_prefetch(const uint8_t *at, struct q4k_offsets ahead, int hi
 			body(call, __VA_ARGS__, TCB_HINT_NTA);  \
 	}
 
+/* The same with one copy, for bodies so long that four cost more than a predicted branch for each vector. */
+#define Q4K_KERNEL_LONG(name, body, ...)                                                        \
+	static void name(const struct q4k_call *call)                                           \
+	{                                                                                       \
+		assert(call->blocks >= 1 && call->rows >= 1);                                   \
+		body(call, __VA_ARGS__, call->prefetch ? (int)call->hint : (int)Q4K_HINT_NONE); \
+	}
+
 /* One table row; the name carries op, contract, layout, ISA, micro tile and unroll. */
 #define Q4K_ROW(contract_, CONTRACT, isa_, ISA_, layout_, LAYOUT_, rows_, unroll_, class_, function)               \
 	{                                                                                                          \

@@ -3,34 +3,6 @@
  * Micro-kernels of q4k_matvec, contract q8, AVX-512 BW without VNNI:
  * the generics of q4k_matvec_q8_zmm.h with byte products summed in 16 bits.
  */
-#include <immintrin.h>
-
-/* 8 pieces of 2 products in 16 bits: 8 * 2 * 15 * 127 = 30480. */
-enum { PIECES_EXACT = 8 };
-
-static inline __m512i dot_add(__m512i acc, __m512i u, __m512i s)
-{
-	return _mm512_add_epi16(acc, _mm512_maddubs_epi16(u, s));
-}
-
-static inline __m512i scale_add(__m512i sum, __m512i dots, __m512i scales)
-{
-	return _mm512_add_epi32(sum, _mm512_madd_epi16(dots, scales));
-}
-
-static inline __m512i pick_scale(__m512i words, int byte)
-{
-	const __m128i order =
-		_mm_add_epi8(_mm_setr_epi8(0, -128, 0, -128, 4, -128, 4, -128, 8, -128, 8, -128, 12, -128, 12, -128),
-			     _mm_set1_epi16((short)byte));
-	return _mm512_shuffle_epi8(words, _mm512_broadcast_i32x4(order));
-}
-
-static inline __m512i bytes_dot(__m512i acc, __m512i u, __m512i s)
-{
-	return _mm512_add_epi32(acc, _mm512_madd_epi16(_mm512_maddubs_epi16(u, s), _mm512_set1_epi16(1)));
-}
-
 #include "kernels/q4k_matvec/q4k_matvec_q8_zmm.h"
 
 #define NATIVE(rows, unroll) Q4K_KERNEL(native_##rows##_u##unroll, native_rows, rows, unroll)

@@ -3,35 +3,6 @@
  * Micro-kernels of q4k_matvec, contract q8, AVX-512 VNNI:
  * the generics of q4k_matvec_q8_zmm.h with fused dot products.
  */
-#include <immintrin.h>
-
-/* 4 pieces of 4 products in 16 bits: 4 * 4 * 15 * 127 = 30480. */
-enum { PIECES_EXACT = 4 };
-
-static inline __m512i dot_add(__m512i acc, __m512i u, __m512i s)
-{
-	return _mm512_dpbusd_epi32(acc, u, s);
-}
-
-static inline __m512i scale_add(__m512i sum, __m512i dots, __m512i scales)
-{
-	return _mm512_dpwssd_epi32(sum, dots, scales);
-}
-
-/* The upper word is 0: the sum is in the lower word, its sign in the upper. */
-static inline __m512i pick_scale(__m512i words, int byte)
-{
-	const __m128i order = _mm_add_epi8(
-		_mm_setr_epi8(0, -128, -128, -128, 4, -128, -128, -128, 8, -128, -128, -128, 12, -128, -128, -128),
-		_mm_set1_epi32(byte));
-	return _mm512_shuffle_epi8(words, _mm512_broadcast_i32x4(order));
-}
-
-static inline __m512i bytes_dot(__m512i acc, __m512i u, __m512i s)
-{
-	return _mm512_dpbusd_epi32(acc, u, s);
-}
-
 #include "kernels/q4k_matvec/q4k_matvec_q8_zmm.h"
 
 #define NATIVE(rows, unroll) Q4K_KERNEL(native_##rows##_u##unroll, native_rows, rows, unroll)

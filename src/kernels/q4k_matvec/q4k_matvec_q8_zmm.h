@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * Micro-kernels of q4k_matvec, contract q8, on 512-bit vectors, generic over
- * rows and layout; the including file supplies what differs with and without VNNI:
- *
- *     scale_add(sum, dots, sc)  int32 sum + dots * sc, dots exact in 16 bits
- *     dot_add(acc, u, s)        acc + products of unsigned nibbles and codes, per group of 4 bytes
- *     PIECES_EXACT              how many dot_add keep acc within what scale_add takes
- *     pick_scale(words, byte)   that byte of each int32, spread as scale_add wants it for dot_add's sums
- *     bytes_dot(a, u, s)        int32 a + sum of 4 products of unsigned and signed bytes
- *
- * and instantiates the generics with constants.  All integer sums are exact.
- * Per block and row: y += (d * S - dmin * M) * dx with S and M exact integers.
+ * rows and layout; q4k_matvec_q8_avx512.c and q4k_matvec_q8_avx512vnni.c
+ * instantiate them with constants.  Per block and row:
+ * y += (d * S - dmin * M) * dx with S and M exact integers.  Empty for a file
+ * that is compiled without AVX-512.
  */
 #ifndef TCB_KERNELS_Q4K_MATVEC_Q8_ZMM_H
 #define TCB_KERNELS_Q4K_MATVEC_Q8_ZMM_H
@@ -20,6 +14,75 @@
 #include <string.h>
 
 #include "kernels/q4k_matvec/q4k_matvec_micro.h"
+
+#ifdef __AVX512BW__
+
+/*
+ * What VNNI changes:
+ *     scale_add(sum, dots, sc)  int32 sum + dots * sc, dots exact in 16 bits
+ *     dot_add(acc, u, s)        acc + products of unsigned nibbles and codes, per group of 4 bytes
+ *     PIECES_EXACT              how many dot_add keep acc within what scale_add takes
+ *     pick_scale(words, byte)   that byte of each int32, spread as scale_add wants it for sums of dot_add
+ *     bytes_dot(acc, u, s)      int32 acc + sum of 4 products of unsigned and signed bytes
+ */
+#ifdef __AVX512VNNI__
+
+/* 4 pieces of 4 products in 16 bits: 4 * 4 * 15 * 127 = 30480. */
+enum { PIECES_EXACT = 4 };
+
+Q4K_INLINE __m512i dot_add(__m512i acc, __m512i u, __m512i s)
+{
+	return _mm512_dpbusd_epi32(acc, u, s);
+}
+
+Q4K_INLINE __m512i scale_add(__m512i sum, __m512i dots, __m512i scales)
+{
+	return _mm512_dpwssd_epi32(sum, dots, scales);
+}
+
+/* The upper word is 0: the sum is in the lower word, its sign in the upper. */
+Q4K_INLINE __m512i pick_scale(__m512i words, int byte)
+{
+	const __m128i order = _mm_add_epi8(
+		_mm_setr_epi8(0, -128, -128, -128, 4, -128, -128, -128, 8, -128, -128, -128, 12, -128, -128, -128),
+		_mm_set1_epi32(byte));
+	return _mm512_shuffle_epi8(words, _mm512_broadcast_i32x4(order));
+}
+
+Q4K_INLINE __m512i bytes_dot(__m512i acc, __m512i u, __m512i s)
+{
+	return _mm512_dpbusd_epi32(acc, u, s);
+}
+
+#else
+
+/* 8 pieces of 2 products in 16 bits: 8 * 2 * 15 * 127 = 30480. */
+enum { PIECES_EXACT = 8 };
+
+Q4K_INLINE __m512i dot_add(__m512i acc, __m512i u, __m512i s)
+{
+	return _mm512_add_epi16(acc, _mm512_maddubs_epi16(u, s));
+}
+
+Q4K_INLINE __m512i scale_add(__m512i sum, __m512i dots, __m512i scales)
+{
+	return _mm512_add_epi32(sum, _mm512_madd_epi16(dots, scales));
+}
+
+Q4K_INLINE __m512i pick_scale(__m512i words, int byte)
+{
+	const __m128i order =
+		_mm_add_epi8(_mm_setr_epi8(0, -128, 0, -128, 4, -128, 4, -128, 8, -128, 8, -128, 12, -128, 12, -128),
+			     _mm_set1_epi16((short)byte));
+	return _mm512_shuffle_epi8(words, _mm512_broadcast_i32x4(order));
+}
+
+Q4K_INLINE __m512i bytes_dot(__m512i acc, __m512i u, __m512i s)
+{
+	return _mm512_add_epi32(acc, _mm512_madd_epi16(_mm512_maddubs_epi16(u, s), _mm512_set1_epi16(1)));
+}
+
+#endif
 
 /* The eight 6-bit scales and mins of the four headers (d, dmin, 12 bytes) in the lanes of H: scales in bytes 0-7 of a
  * lane, mins in bytes 8-15. */
@@ -269,4 +332,5 @@ Q4K_INLINE void group_rows(const struct q4k_call *call, int rows, int wide, int 
 	_mm512_mask_storeu_ps(call->y, live, acc);
 }
 
+#endif
 #endif

@@ -106,6 +106,7 @@ size_t q4k_axes(const struct tcb_problem *problem, const struct tcb_target *targ
 	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_UNROLL);
 	add(a, 1);
 	add(a, 2);
+	add(a, 4);
 	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_THREADS);
 	for (unsigned threads = 1; threads < target->threads && a->count < TCB_AXIS_VALUES_MAX - 1; threads *= 2)
 		add(a, threads);
@@ -135,12 +136,14 @@ size_t q4k_axes(const struct tcb_problem *problem, const struct tcb_target *targ
 	return count;
 }
 
-static enum tcb_isa best_isa(const struct tcb_target *target)
+/* The widest instructions of TARGET that CONTRACT has kernels for. */
+static enum tcb_isa best_isa(enum tcb_contract contract, const struct tcb_target *target)
 {
 	enum tcb_isa best = TCB_ISA_SCALAR;
-	for (int isa = TCB_ISA_SCALAR; isa <= TCB_ISA_AVX512VNNI; isa++)
-		if (tcb_target_has(target, (enum tcb_isa)isa))
-			best = (enum tcb_isa)isa;
+	const struct tcb_variant *variant;
+	for (size_t i = 0; (variant = tcb_variant_at(&tcb_op_q4k_matvec, i)); i++)
+		if (variant->contract == contract && variant->isa > best && tcb_target_has(target, variant->isa))
+			best = variant->isa;
 	return best;
 }
 
@@ -159,7 +162,7 @@ void q4k_default_geometry(const struct tcb_problem *problem, const struct tcb_ta
 	out->tile[TCB_MACRO] = (struct tcb_tile){ 1, threads > 1 || whole < macro ? macro : whole, k };
 	out->tile[TCB_MIDI] = (struct tcb_tile){ 1, midi, k };
 	out->tile[TCB_MICRO] = (struct tcb_tile){ 1, micro, Q4K_BLOCK_VALUES };
-	out->knob[TCB_KNOB_ISA] = best_isa(target);
+	out->knob[TCB_KNOB_ISA] = best_isa(problem->contract, target);
 	out->knob[TCB_KNOB_LAYOUT] = TCB_LAYOUT_NATIVE;
 	out->knob[TCB_KNOB_THREADS] = (int32_t)threads;
 	out->knob[TCB_KNOB_SCHED] = TCB_SCHED_STATIC;
