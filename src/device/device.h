@@ -48,15 +48,21 @@ const char *tcb_bandwidth_method(const struct tcb_bandwidth *bandwidth); /* "avx
 /* counters.c */
 struct tcb_counters;
 /*
- * Opens what there is for the calling thread and its children.  Never fails for lack of counters: SOURCE tells what
- * was found ("papi", "perf-software", "none") and NOTE why nothing better.
+ * Opens what there is.  Never fails for lack of counters: SOURCE tells the best that was found ("papi": hardware
+ * events; "perf-software": the kernel's software events; "rusage": getrusage, where even those are forbidden), and
+ * NOTE, one line, why nothing better or which events are missing; empty if nothing is.
  */
 enum tcb_status tcb_counters_open(struct tcb_counters **out, struct tcb_error *err);
-void tcb_counters_close(struct tcb_counters *counters);
+void tcb_counters_close(struct tcb_counters *counters); /* NULL is fine */
 const char *tcb_counters_source(const struct tcb_counters *counters);
 const char *tcb_counters_note(const struct tcb_counters *counters);
-/* Counts while RUN(ctx) is called CALLS times; fills OUT (per call) and returns how many (at most CAPACITY).
- * Multiplexed or grouped into several passes when the hardware has fewer counters than events. */
+/*
+ * Counts while RUN(ctx) is called CALLS times; fills OUT (per call; the state member is the caller's to set) and
+ * returns how many (at most CAPACITY; 16 are enough).  All threads that the process has when it is called are
+ * counted and summed, a pool's also while they wait, in user mode; software events in the kernel too.  RUN is called
+ * CALLS times for each group of events that fit the hardware's counters together, and once more for the software
+ * events: nothing is multiplexed or extrapolated.
+ */
 size_t tcb_counters_measure(struct tcb_counters *counters, void (*run)(void *ctx), void *ctx, unsigned calls,
 			    struct tcb_counter *out, size_t capacity);
 
