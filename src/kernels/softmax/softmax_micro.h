@@ -110,6 +110,7 @@ SOFTMAX_INLINE void scale(const struct softmax_call *call, const int chains, con
 
 SOFTMAX_INLINE void softmax_micro(struct softmax_call *call, const int chains)
 {
+	unsigned before = v_flush_begin();
 	if (call->stage == SOFTMAX_SCALE) {
 		if (call->stream)
 			scale(call, chains, 1);
@@ -124,6 +125,7 @@ SOFTMAX_INLINE void softmax_micro(struct softmax_call *call, const int chains)
 	} else {
 		reduce(call, chains, 1 + TCB_HINT_NTA);
 	}
+	v_flush_end(before);
 }
 
 /* Defines the kernel softmax_f32_<isa>_1x<n>, and its row of the variant table. */

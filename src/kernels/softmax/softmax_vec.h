@@ -4,8 +4,10 @@
  * for each instruction set: whichever the including file is compiled for.
  *
  * exp(x) for x <= 0: x = n ln2 + r with |r| <= ln2/2 (Cody and Waite's two-part
- * ln2), exp(r) by a polynomial of degree 6, times 2^n in a way that rounds once
- * even where the result is subnormal.  -inf gives 0, NaN stays NaN.
+ * ln2), exp(r) by a polynomial of degree 6, times 2^n.  Results below 2^-126
+ * are flushed to 0, because a subnormal number costs a microcode assist of more
+ * than a hundred cycles and a row of spread values is full of them.  -inf gives
+ * 0, NaN stays NaN.
  */
 #ifndef TCB_KERNELS_SOFTMAX_VEC_H
 #define TCB_KERNELS_SOFTMAX_VEC_H
@@ -15,7 +17,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#if defined(__AVX2__)
+#if defined(__SSE2__)
 #include <immintrin.h>
 #endif
 
@@ -28,7 +30,27 @@
 #define EXP_LOG2E 0x1.715476p+0f
 #define EXP_LN2_HI 0x1.63p-1f /* 9 bits: n * hi is exact without fused arithmetic */
 #define EXP_LN2_LO -0x1.bd0106p-13f
-#define EXP_LOWEST -105.0f /* exp of it is below 2^-150, which rounds to 0 */
+#define EXP_LOWEST -88.0f /* exp of it is below 2^-126; n = -127 gives a power of 0 */
+
+/* Between the two calls subnormal results and operands count as 0 (MXCSR's FTZ and DAZ). */
+static inline unsigned v_flush_begin(void)
+{
+#if defined(__SSE2__)
+	unsigned before = _mm_getcsr();
+	_mm_setcsr(before | 0x8040);
+	return before;
+#else
+	return 0;
+#endif
+}
+static inline void v_flush_end(unsigned before)
+{
+#if defined(__SSE2__)
+	_mm_setcsr(before);
+#else
+	(void)before;
+#endif
+}
 
 #if defined(__AVX512F__)
 
@@ -170,11 +192,6 @@ static inline float v_reduce_add(vec value)
 	half = _mm_add_ps(half, _mm_movehl_ps(half, half));
 	return _mm_cvtss_f32(_mm_add_ss(half, _mm_movehdup_ps(half)));
 }
-/* 2^n for -126 <= n <= 127. */
-static inline vec v_power(__m256i n)
-{
-	return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(n, _mm256_set1_epi32(127)), 23));
-}
 static inline vec v_exp(vec x)
 {
 	x = _mm256_max_ps(v_set(EXP_LOWEST), x); /* NaN in the second operand comes through */
@@ -187,9 +204,8 @@ static inline vec v_exp(vec x)
 	p = _mm256_fmadd_ps(p, r, v_set(EXP_C2));
 	p = _mm256_fmadd_ps(p, r, v_set(1));
 	p = _mm256_fmadd_ps(p, r, v_set(1));
-	/* In two halves: n goes down to -151, beyond a normal power; the first product is exact. */
-	__m256i whole = _mm256_cvtps_epi32(n), half = _mm256_srai_epi32(whole, 1);
-	return _mm256_mul_ps(_mm256_mul_ps(p, v_power(half)), v_power(_mm256_sub_epi32(whole, half)));
+	__m256i exponent = _mm256_slli_epi32(_mm256_add_epi32(_mm256_cvtps_epi32(n), _mm256_set1_epi32(127)), 23);
+	return _mm256_mul_ps(p, _mm256_castsi256_ps(exponent));
 }
 
 #else
@@ -251,13 +267,6 @@ static inline float v_reduce_add(vec value)
 {
 	return value;
 }
-static inline vec v_power(int32_t n)
-{
-	uint32_t bits = (uint32_t)(n + 127) << 23;
-	float power;
-	memcpy(&power, &bits, sizeof(power));
-	return power;
-}
 static inline vec v_exp(vec x)
 {
 	const float magic = 0x1.8p23f; /* adding it leaves no fraction bits: rounds to the nearest integer */
@@ -272,8 +281,10 @@ static inline vec v_exp(vec x)
 	p = r * r * p + r + 1;
 	if (n != n)
 		return n;
-	int32_t whole = (int32_t)n, half = whole / 2;
-	return p * v_power(half) * v_power(whole - half);
+	uint32_t bits = (uint32_t)((int32_t)n + 127) << 23;
+	float power;
+	memcpy(&power, &bits, sizeof(power));
+	return p * power;
 }
 
 #endif
