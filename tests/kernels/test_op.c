@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What all ops share: problems, variant look-up, signatures, and the judgement
+ * of an output against its reference.
+ */
+#include "kernels/op.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "toy_op.h"
+
+static void test_problem(void **state)
+{
+	(void)state;
+	struct tcb_problem problem;
+	struct tcb_error err;
+	assert_int_equal(tcb_problem_init(&toy_op, TCB_CONTRACT_Q8, &(struct tcb_shape){ 1, 2, 64 }, &problem, &err),
+			 TCB_OK);
+	assert_string_equal(problem.op, "toy");
+	assert_int_equal(problem.contract, TCB_CONTRACT_Q8);
+	assert_int_equal(problem.shape.k, 64);
+	assert_int_equal(tcb_problem_init(&toy_op, TCB_CONTRACT_F16, &(struct tcb_shape){ 1, 2, 64 }, &problem, &err),
+			 TCB_E_USAGE);
+	assert_string_equal(err.message, "op toy has no contract f16; it has: f32, q8");
+	assert_int_equal(tcb_problem_init(&toy_op, TCB_CONTRACT_F32, &(struct tcb_shape){ 1, 2, 65 }, &problem, NULL),
+			 TCB_E_USAGE);
+}
+
+static void test_operand_roles(void **state)
+{
+	(void)state;
+	const struct tcb_operand operands[] = { { .role = TCB_ROLE_INPUT },
+						{ .role = TCB_ROLE_OUTPUT },
+						{ .role = TCB_ROLE_WEIGHTS } };
+	assert_int_equal(tcb_operand_output(operands, 3), 1);
+	assert_int_equal(tcb_operand_weights(operands, 3), 2);
+	assert_int_equal(tcb_operand_weights(operands, 2), -1);
+}
+
+static void test_variants(void **state)
+{
+	(void)state;
+	struct tcb_geometry geometry;
+	assert_ptr_equal(tcb_variant_at(&toy_op, 0), &toy_scalar[0]);
+	assert_ptr_equal(tcb_variant_at(&toy_op, 2), &toy_avx2[0]);
+	assert_ptr_equal(tcb_variant_at(&toy_op, 4), &toy_avx2[2]);
+	assert_null(tcb_variant_at(&toy_op, 5));
+	toy_default(&toy_problem, &toy_target, &geometry);
+	assert_ptr_equal(tcb_variant_find(&toy_op, TCB_CONTRACT_F32, &geometry), &toy_scalar[1]);
+	assert_null(tcb_variant_find(&toy_op, TCB_CONTRACT_Q8, &geometry));
+	geometry.knob[TCB_KNOB_LAYOUT] = geometry.knob[TCB_KNOB_UNROLL] = TCB_KNOB_UNSET;
+	assert_ptr_equal(tcb_variant_find(&toy_op, TCB_CONTRACT_F32, &geometry), &toy_scalar[1]);
+	geometry.knob[TCB_KNOB_LAYOUT] = TCB_LAYOUT_R4;
+	assert_null(tcb_variant_find(&toy_op, TCB_CONTRACT_F32, &geometry));
+}
+
+/* Any variant's source changes the op's signature; so does their order. */
+static void test_signature(void **state)
+{
+	(void)state;
+	struct tcb_variant one[] = { toy_scalar[0], toy_scalar[1], { 0 } };
+	struct tcb_variant two[] = { toy_avx2[0], { 0 } };
+	const struct tcb_variant *const lists[] = { one, two, NULL }, *const turned[] = { two, one, NULL };
+	struct tcb_op op = { .variant_lists = lists };
+	char first[TCB_SIGNATURE_MAX], other[TCB_SIGNATURE_MAX];
+	tcb_op_signature(&op, first);
+	assert_int_equal(strlen(first), TCB_SIGNATURE_MAX - 1);
+	tcb_op_signature(&op, other);
+	assert_string_equal(first, other);
+	op.variant_lists = turned;
+	tcb_op_signature(&op, other);
+	assert_string_not_equal(first, other);
+	op.variant_lists = lists;
+	two[0].signature = "cc";
+	tcb_op_signature(&op, other);
+	assert_string_not_equal(first, other);
+}
+
+static void test_gamma(void **state)
+{
+	(void)state;
+	assert_float_equal(tcb_gamma(0), 0, 0);
+	assert_float_equal(tcb_gamma(100) * 0x1p24, 100, 1e-3);
+	assert_true(tcb_gamma(1000) > 1000 * 0x1p-24);
+}
+
+static void test_error_ratio(void **state)
+{
+	(void)state;
+	double y[4] = { 1, -2, 0, 8 }, magnitude[4] = { 1, 2, 4, 8 }, extra[4] = { 0, 0.5, 0, 0 };
+	const struct tcb_reference reference = { y, magnitude, extra };
+	struct tcb_plan plan = { .chain = 2, .ulps = 1 };
+	size_t bad = 99;
+	float got[4] = { 1, -2, 0, 8 };
+	assert_float_equal(tcb_error_ratio(&plan, &reference, got, 4, &bad), 0, 0);
+	assert_int_equal(bad, 99);
+	/* Allowed: gamma(2) = 2^-23 times magnitude, one ulp, extra. */
+	got[0] = 1 + 0x1p-22f;
+	assert_float_equal(tcb_error_ratio(&plan, &reference, got, 4, &bad), 1, 1e-6);
+	got[1] = -2.25f;
+	assert_float_equal(tcb_error_ratio(&plan, &reference, got, 4, &bad), 1, 1e-6);
+	got[2] = 0x1p-20f; /* magnitude 4: allowed 2^-21 */
+	assert_float_equal(tcb_error_ratio(&plan, &reference, got, 4, &bad), 2, 1e-6);
+	assert_int_equal(bad, 2);
+	got[2] = 0;
+
+	/* What no distance can judge must agree in kind. */
+	bad = 99;
+	got[3] = NAN;
+	assert_true(isinf(tcb_error_ratio(&plan, &reference, got, 4, &bad)));
+	assert_int_equal(bad, 3);
+	got[3] = INFINITY;
+	assert_true(isinf(tcb_error_ratio(&plan, &reference, got, 4, NULL)));
+	y[3] = INFINITY;
+	assert_true(tcb_error_ratio(&plan, &reference, got, 4, NULL) <= 1.001);
+	got[3] = -INFINITY;
+	assert_true(isinf(tcb_error_ratio(&plan, &reference, got, 4, NULL)));
+	y[3] = NAN;
+	assert_true(isinf(tcb_error_ratio(&plan, &reference, got, 4, NULL)));
+	got[3] = NAN;
+	assert_true(tcb_error_ratio(&plan, &reference, got, 4, NULL) <= 1.001);
+
+	/* EXACT: any error is infinite. */
+	plan = (struct tcb_plan){ 0 };
+	y[1] = 1;
+	got[1] = nextafterf(1, 2);
+	extra[1] = 0;
+	assert_true(isinf(tcb_error_ratio(&plan, &reference, got + 0, 2, NULL)));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_problem),  cmocka_unit_test(test_operand_roles),
+		cmocka_unit_test(test_variants), cmocka_unit_test(test_signature),
+		cmocka_unit_test(test_gamma),    cmocka_unit_test(test_error_ratio),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
