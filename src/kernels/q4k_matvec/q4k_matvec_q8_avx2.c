@@ -53,7 +53,7 @@ Q4K_INLINE __m256i native_dot(const uint8_t *nibbles, const struct q4k_x8 *x, __
 
 /* Native layout: one block of each of ROWS rows. */
 Q4K_INLINE void native_block(const uint8_t *const *row, struct q4k_offsets ahead, const struct q4k_x8 *x, int rows,
-			     int hint, __m256 acc[8], __m256 min_acc[4])
+			     int hint, __m256 acc[4], __m256 min_acc[2])
 {
 	const __m256i sums = _mm256_broadcastsi128_si256(_mm_load_si128((const __m128i *)x->sums));
 	const __m128 dx = _mm_set1_ps(x->d);
@@ -94,8 +94,8 @@ Q4K_INLINE void native_rows(const struct q4k_call *call, int rows, int unroll, i
 {
 	const struct q4k_stages stages = q4k_stages(call, Q4K_BLOCK_BYTES);
 	const struct q4k_x8 *x = call->x;
-	const uint8_t *row[8];
-	__m256 acc[8], min_acc[4];
+	const uint8_t *row[4];
+	__m256 acc[4], min_acc[2];
 	assert(call->rows <= (size_t)rows);
 	Q4K_UNROLL
 	for (int r = 0; r < rows; r++) {
@@ -308,7 +308,6 @@ NATIVE(2, 1)
 NATIVE(2, 2)
 NATIVE(4, 1)
 NATIVE(4, 2)
-NATIVE(8, 1)
 Q4K_KERNEL(group_r4, group_rows, 4, 0)
 Q4K_KERNEL(group_r8, group_rows, 8, 0)
 Q4K_KERNEL(group_r16, group_rows, 16, 0)
@@ -324,7 +323,6 @@ const struct tcb_variant q4k_variants_q8_avx2[] = {
 	ROW(native, NATIVE, 2, 2, native_2_u2),
 	ROW(native, NATIVE, 4, 1, native_4_u1),
 	ROW(native, NATIVE, 4, 2, native_4_u2),
-	ROW(native, NATIVE, 8, 1, native_8_u1),
 	ROW(r4, R4, 4, 1, group_r4),
 	ROW(r8, R8, 8, 1, group_r8),
 	ROW(r16, R16, 16, 1, group_r16),

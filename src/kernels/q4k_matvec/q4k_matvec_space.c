@@ -180,6 +180,7 @@ void q4k_footprint(const struct tcb_problem *problem, const struct tcb_target *t
 		knob[TCB_KNOB_LAYOUT] == TCB_KNOB_UNSET ? TCB_LAYOUT_NATIVE : (enum tcb_layout)knob[TCB_KNOB_LAYOUT];
 	const size_t rows = geometry->tile[TCB_MICRO].n, block = q4k_layout_block_bytes(layout);
 	const size_t x_block = q8 ? sizeof(struct q4k_x8) : sizeof(struct q4k_x32);
+	const size_t shared = knob[TCB_KNOB_ISA] == TCB_ISA_AVX2 ? 2 : 4;
 	(void)target;
 	memset(out, 0, sizeof(*out));
 	out->k_multiple = out->k_step_multiple = Q4K_BLOCK_VALUES;
@@ -188,10 +189,10 @@ void q4k_footprint(const struct tcb_problem *problem, const struct tcb_target *t
 	out->alignment_bytes = out->vector_bytes = block % 64 == 0 ? 64 : block % 32 == 0 ? 32 : 16;
 	out->base_bytes = 64;
 	out->leading_bytes = out->tile_offset_bytes = block;
-	/* Sums of each row, those of the mins of four rows together, four vectors of nibbles or products, the
+	/* Sums of each row, those of the mins of two or four rows together, and seven for nibbles, products,
 	 * activations and constants. */
 	if (layout == TCB_LAYOUT_NATIVE)
-		out->vector_registers = (unsigned)(rows + (rows + 3) / 4 + 7);
+		out->vector_registers = (unsigned)(rows + (rows + shared - 1) / shared + 7);
 	else
 		out->vector_registers = 12;
 	if (knob[TCB_KNOB_ISA] == TCB_ISA_SCALAR)
