@@ -51,20 +51,23 @@ static int raise_dimension(const struct tcb_op *op, struct tcb_shape *shape, int
 	return -1;
 }
 
-static size_t next_prime(size_t value)
-{
-	for (;; value++) {
-		int prime = value >= 2;
-		for (size_t d = 2; prime && d * d <= value; d++)
-			prime = value % d != 0;
-		if (prime)
-			return value;
-	}
-}
-
 static int same_shape(const struct tcb_shape *a, const struct tcb_shape *b)
 {
 	return a->m == b->m && a->n == b->n && a->k == b->k;
+}
+
+static size_t least(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/* EXTRA more than TILE.  A tile that covers the problem's whole dimension must cover the small one, too: a plan may
+ * rely on it (one thread, no partial sums); then one less than the problem has. */
+static size_t past_tile(size_t tile, size_t dimension, size_t extra)
+{
+	if (tile < dimension)
+		return tile + extra;
+	return dimension > 1 ? dimension - 1 : 1;
 }
 
 size_t tcb_verify_shapes(const struct tcb_op *op, const struct tcb_shape *problem, const struct tcb_geometry *geometry,
@@ -79,20 +82,18 @@ size_t tcb_verify_shapes(const struct tcb_op *op, const struct tcb_shape *proble
 		k_unit = smallest.k;
 	}
 	/* Where the problem's k is cut into blocks, so is the small one's, with a cut block at the end. */
-	size_t k_split = 5 * k_unit;
+	size_t k_split = least(5 * k_unit, problem->k);
 	if (k_unit > 0 && midi->k < problem->k)
 		k_split = (midi->k / k_unit + 1) * k_unit;
 	const struct tcb_shape wanted[TCB_VERIFY_SHAPES_MAX] = {
 		{ 1, 1, k_unit },
-		{ 3, 37, 3 * k_unit },
-		{ midi->m + 1, next_prime(midi->n + 1), k_split },
-		{ macro->m + 1, macro->n + 37, k_unit },
+		{ least(3, problem->m), least(37, problem->n), least(3 * k_unit, problem->k) },
+		{ past_tile(midi->m, problem->m, 1), past_tile(midi->n, problem->n, 3), k_split },
+		{ past_tile(macro->m, problem->m, 1), past_tile(macro->n, problem->n, 37), k_unit },
 	};
 	size_t count = 0;
 	for (size_t i = 0; i < TCB_VERIFY_SHAPES_MAX; i++) {
 		struct tcb_shape want = wanted[i], shape = *problem;
-		if (problem->m == 1)
-			want.m = 1;
 		/* Too large to be small: fewer columns, then fewer rows. */
 		size_t k = want.k ? want.k : 1, m_most = SMALL_ELEMENTS / k / 37;
 		if (want.m > m_most)
@@ -285,59 +286,63 @@ static void set_outside(struct tcb_check *check, const char *shape, const char *
 	snprintf(check->message, sizeof(check->message), "at %s wrote outside of its %s (guard zone)", shape, what);
 }
 
-/* Runs and judges GEOMETRY on INSTANCE.  SMALL: the order-matched chain of class EXACT is affordable. */
+/* Plans GEOMETRY for PROBLEM; -1 with LAUNCH_FAILED in CHECK if it cannot run. */
+static int make_plan(struct tcb_verifier *verifier, const struct tcb_problem *problem,
+		     const struct tcb_geometry *geometry, struct tcb_plan *plan, struct tcb_check *check)
+{
+	struct tcb_error refused;
+	unsigned threads = tcb_pool_threads(verifier->pool);
+	memset(plan, 0, sizeof(*plan));
+	if (verifier->full->op->plan(problem, geometry, plan, &refused) != TCB_OK)
+		snprintf(check->message, sizeof(check->message), "no plan: %.200s", refused.message);
+	else if (plan->threads > threads)
+		snprintf(check->message, sizeof(check->message), "needs %u threads, the device gives %u", plan->threads,
+			 threads);
+	else
+		return 0;
+	check->outcome = TCB_OUTCOME_LAUNCH_FAILED;
+	return -1;
+}
+
+/* Runs and judges PLAN on INSTANCE.  SMALL: the order-matched chain of class EXACT is affordable. */
 static enum tcb_status check_instance(struct tcb_verifier *verifier, struct tcb_instance *instance,
-				      const struct tcb_geometry *geometry, int small, struct tcb_check *check,
+				      const struct tcb_plan *plan, int small, struct tcb_check *check,
 				      struct tcb_error *err)
 {
 	const struct tcb_op *op = instance->op;
 	char shape[TCB_SHAPE_TEXT_MAX];
 	tcb_shape_print(&instance->problem.shape, shape);
-	struct tcb_plan plan;
-	struct tcb_error refused;
-	memset(&plan, 0, sizeof(plan));
-	if (op->plan(&instance->problem, geometry, &plan, &refused) != TCB_OK) {
-		check->outcome = TCB_OUTCOME_LAUNCH_FAILED;
-		snprintf(check->message, sizeof(check->message), "at %s no plan: %.160s", shape, refused.message);
-		return TCB_OK;
-	}
-	if (plan.threads > tcb_pool_threads(verifier->pool)) {
-		check->outcome = TCB_OUTCOME_LAUNCH_FAILED;
-		snprintf(check->message, sizeof(check->message), "needs %u threads, the device gives %u", plan.threads,
-			 tcb_pool_threads(verifier->pool));
-		return TCB_OK;
-	}
-	check->class_checked = plan.variant->class;
+	check->class_checked = plan->variant->class;
 	int is_packed;
-	TCB_TRY(tcb_instance_pack_prepare(instance, &plan, &is_packed, err));
-	TCB_TRY(prepare_workspace(verifier, plan.workspace_bytes, err));
-	explain_regions(verifier, instance, &plan);
+	TCB_TRY(tcb_instance_pack_prepare(instance, plan, &is_packed, err));
+	TCB_TRY(prepare_workspace(verifier, plan->workspace_bytes, err));
+	explain_regions(verifier, instance, plan);
 	if (!is_packed) {
 		tcb_watch_phase(verifier->watch, 1, "packing the weights of %s", shape);
-		TCB_TRY(tcb_instance_pack(instance, &plan, err));
+		TCB_TRY(tcb_instance_pack(instance, plan, err));
 	}
 
 	struct tcb_buffer *output = &instance->data[instance->output];
 	void *operand[TCB_OPERANDS_MAX];
 	for (size_t i = 0; i < instance->operand_count; i++)
-		operand[i] = tcb_instance_buffer(instance, &plan, i)->data;
+		operand[i] = tcb_instance_buffer(instance, plan, i)->data;
 	memset(output->data, TCB_POISON, output->bytes);
 	tcb_watch_phase(verifier->watch, 1, "verifying %s", shape);
-	op->run(&plan, operand, plan.workspace_bytes ? verifier->workspace.data : NULL, verifier->pool);
+	op->run(plan, operand, plan->workspace_bytes ? verifier->workspace.data : NULL, verifier->pool);
 	tcb_watch_phase(verifier->watch, 0, "comparing %s with the reference", shape);
 
 	if (tcb_buffer_check(output) != 0)
 		set_outside(check, shape, "output");
-	else if (plan.workspace_bytes && tcb_buffer_check(&verifier->workspace) != 0)
+	else if (plan->workspace_bytes && tcb_buffer_check(&verifier->workspace) != 0)
 		set_outside(check, shape, "workspace");
 	if (check->outcome != TCB_OUTCOME_OK)
 		return TCB_OK;
-	int has_bound = plan.chain > 0 || plan.ulps > 0 || plan.variant->class != TCB_CLASS_EXACT;
-	if (plan.variant->class == TCB_CLASS_EXACT && op->exact && (small || !has_bound))
-		TCB_TRY(judge_exact(verifier, instance, &plan, output->data, check, err));
+	int has_bound = plan->chain > 0 || plan->ulps > 0 || plan->variant->class != TCB_CLASS_EXACT;
+	if (plan->variant->class == TCB_CLASS_EXACT && op->exact && (small || !has_bound))
+		TCB_TRY(judge_exact(verifier, instance, plan, output->data, check, err));
 	if (check->outcome != TCB_OUTCOME_OK || (!has_bound && op->exact))
 		return TCB_OK;
-	return tcb_verify_output(instance, &plan, output->data, verifier->pool, "", check, err);
+	return tcb_verify_output(instance, plan, output->data, verifier->pool, "", check, err);
 }
 
 /* ---- the verifier ---- */
@@ -403,20 +408,35 @@ enum tcb_status tcb_verifier_check(struct tcb_verifier *verifier, const struct t
 {
 	memset(out, 0, sizeof(*out));
 	out->outcome = TCB_OUTCOME_OK;
+	struct tcb_instance *full = verifier->full;
+	struct tcb_plan full_plan;
+	if (make_plan(verifier, &full->problem, geometry, &full_plan, out) != 0)
+		return TCB_OK;
 	struct tcb_shape shapes[TCB_VERIFY_SHAPES_MAX];
-	size_t count = tcb_verify_shapes(verifier->full->op, &verifier->full->problem.shape, geometry, shapes);
-	if (count == 0)
-		return tcb_fail(err, TCB_E_UNSUPPORTED, "op %s accepts no small shape to verify on",
-				verifier->full->op->name);
+	size_t count = tcb_verify_shapes(full->op, &full->problem.shape, geometry, shapes), checked = 0;
+	struct tcb_check refusal = { .outcome = TCB_OUTCOME_LAUNCH_FAILED };
 	for (size_t i = 0; i < count && out->outcome == TCB_OUTCOME_OK; i++) {
+		struct tcb_problem problem = full->problem;
+		struct tcb_plan plan;
 		struct tcb_instance *instance;
+		problem.shape = shapes[i];
+		/* Not every geometry is legal for every shape: more threads than tiles, say. */
+		if (make_plan(verifier, &problem, geometry, &plan, &refusal) != 0)
+			continue;
 		TCB_TRY(get_case(verifier, &shapes[i], &instance, err));
-		TCB_TRY(check_instance(verifier, instance, geometry, 1, out, err));
+		TCB_TRY(check_instance(verifier, instance, &plan, 1, out, err));
+		checked++;
+	}
+	if (checked == 0) {
+		out->outcome = TCB_OUTCOME_LAUNCH_FAILED;
+		snprintf(out->message, sizeof(out->message), "cannot be verified at any small shape: %.180s",
+			 refusal.message);
+		return TCB_OK;
 	}
 	if (out->outcome == TCB_OUTCOME_OK) {
 		tcb_watch_phase(verifier->watch, 0, "computing the reference at full size");
-		TCB_TRY(tcb_instance_reference(verifier->full, err));
-		TCB_TRY(check_instance(verifier, verifier->full, geometry, 0, out, err));
+		TCB_TRY(tcb_instance_reference(full, err));
+		TCB_TRY(check_instance(verifier, full, &full_plan, 0, out, err));
 	}
 	if (out->outcome == TCB_OUTCOME_OK && out->class_checked == TCB_CLASS_EXACT)
 		out->error_ratio = 0;

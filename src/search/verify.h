@@ -35,7 +35,7 @@ enum tcb_status tcb_verifier_check(struct tcb_verifier *verifier, const struct t
 /*
  * The small shapes for GEOMETRY, each legal for the op and each once: everything 1, odd sizes, one just past the midi
  * tile (with a cut k block where the geometry splits k), one just past the macro tile (so that a second thread gets
- * the cut end).  A dimension that is 1 in the problem stays 1.  Returns how many.
+ * the cut end).  No dimension outgrows a tile that covers that dimension of the problem.  Returns how many.
  */
 size_t tcb_verify_shapes(const struct tcb_op *op, const struct tcb_shape *problem, const struct tcb_geometry *geometry,
 			 struct tcb_shape out[TCB_VERIFY_SHAPES_MAX]);

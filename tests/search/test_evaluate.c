@@ -129,7 +129,7 @@ static void planted_ones(void **state)
 		{ PLANTED_NULL_WRITE, TCB_OUTCOME_CRASHED, { "SIGSEGV", "verifying 1x1x16", "null pointer" } },
 		{ PLANTED_WRONG, TCB_OUTCOME_WRONG, { "at 1x1x16", "output [0][0] is", "within" } },
 		{ PLANTED_WRONG_LAST, TCB_OUTCOME_WRONG, { "output [0][0] is" } },
-		{ PLANTED_WRONG_ODD, TCB_OUTCOME_WRONG, { "at 3x37x48", "output [2][36] is" } },
+		{ PLANTED_WRONG_ODD, TCB_OUTCOME_WRONG, { "at 2x37x48", "output [1][36] is" } },
 		{ PLANTED_WRONG_FULL, TCB_OUTCOME_WRONG, { "at 2x512x256", "output [0][7] is" } },
 		{ PLANTED_WRONG_LATER, TCB_OUTCOME_WRONG, { "in the timed runs", "output [0][3] is" } },
 		{ PLANTED_WRONG_SHARE, TCB_OUTCOME_WRONG, { "was never written" } },

@@ -173,6 +173,14 @@ static void small_shapes(void **state)
 	count = tcb_verify_shapes(&planted_op, &problem, &geometry, shapes);
 	assert_true(has_shape(shapes, count, 3, 37, 48));
 	assert_true(has_shape(shapes, count, 17, 131, 80));
+	/* Tiles that cover the problem cover the small shapes. */
+	problem = (struct tcb_shape){ 2, 20, 32 };
+	for (int level = 0; level < TCB_LEVEL_COUNT; level++)
+		geometry.tile[level] = (struct tcb_tile){ 2, 32, 32 };
+	count = tcb_verify_shapes(&planted_op, &problem, &geometry, shapes);
+	assert_true(has_shape(shapes, count, 2, 20, 32));
+	assert_true(has_shape(shapes, count, 1, 19, 32));
+	assert_true(has_shape(shapes, count, 1, 1, 16));
 	/* Never large, whatever the tiles are. */
 	problem = (struct tcb_shape){ 65536, 65536, 65536 };
 	for (int level = 0; level < TCB_LEVEL_COUNT; level++)
