@@ -22,13 +22,15 @@
 Q4K_INLINE void codes_to_floats(const uint8_t *p, int last, __m512 floats[8])
 {
 	const __m512 table = _mm512_setr_ps(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-	__m512i word = _mm512_loadu_si512(p);
+	__m512i first = _mm512_loadu_si512(p);
 #pragma GCC unroll 4
 	for (unsigned b = 0; b < 4; b++) {
-		__m512i low = b == 0 ? word : last ? _mm512_srli_epi32(word, 8 * b) : _mm512_loadu_si512(p + b);
-		__m512i high = last ? _mm512_srli_epi32(word, 8 * b + 4) : _mm512_srli_epi32(low, 4);
+		__m512i low = b == 0 ? first : last ? _mm512_srli_epi32(first, 8 * b) : _mm512_loadu_si512(p + b);
+		/* Kept in a register: as the shift's memory operand it would be loaded, and split over two lines,
+		 * twice. */
+		__asm__("" : "+v"(low));
 		floats[b] = _mm512_permutexvar_ps(low, table);
-		floats[4 + b] = _mm512_permutexvar_ps(high, table);
+		floats[4 + b] = _mm512_permutexvar_ps(_mm512_srli_epi32(low, 4), table);
 	}
 }
 
@@ -131,11 +133,12 @@ Q4K_INLINE void native_step(const uint8_t *const row[8], size_t at, struct q4k_o
 			     last && u == blocks - 1, hint, acc);
 }
 
-/* One block position that may be the last, without prefetching, compiled once for all unrolls. */
+/* The last block positions, without prefetching: a few of many, so that their own copy of the loop stays small. */
 typedef void native_tail_fn(const uint8_t *const row[8], size_t at, const struct q4k_x32 *x, __m512 acc[8]);
 
-/* ROWS rows of stored blocks, UNROLL blocks an iteration. */
-Q4K_INLINE void native_rows(const struct q4k_call *call, int rows, int unroll, native_tail_fn *tail, int hint)
+/* ROWS rows of stored blocks, UNROLL blocks an iteration; TAIL does one iteration, ONE a single block. */
+Q4K_INLINE void native_rows(const struct q4k_call *call, int rows, int unroll, native_tail_fn *tail,
+			    native_tail_fn *one, int hint)
 {
 	const struct q4k_stages stages = q4k_stages(call, Q4K_BLOCK_BYTES);
 	const struct q4k_x32 *x = call->x;
@@ -151,12 +154,14 @@ Q4K_INLINE void native_rows(const struct q4k_call *call, int rows, int unroll, n
 	size_t b = 0, at = 0;
 	for (; b + (size_t)unroll < call->blocks; b += (size_t)unroll, at += (size_t)unroll * Q4K_BLOCK_BYTES)
 		native_step(row, at, q4k_offsets(&stages, b), x + b, rows, unroll, 0, hint, acc);
-	for (; b < call->blocks; b++, at += Q4K_BLOCK_BYTES) {
-		for (int r = 0; r < rows; r++)
-			for (size_t line = 0; line < Q4K_BLOCK_BYTES; line += 64)
-				q4k_prefetch(row[r] + at + line, q4k_offsets(&stages, b), hint);
+	for (int r = 0; r < rows; r++)
+		for (size_t line = at; line < call->blocks * Q4K_BLOCK_BYTES; line += 64)
+			q4k_prefetch(row[r] + line, q4k_offsets(&stages, b), hint);
+	if (b + (size_t)unroll == call->blocks)
 		tail(row, at, x + b, acc);
-	}
+	else
+		for (; b < call->blocks; b++, at += Q4K_BLOCK_BYTES)
+			one(row, at, x + b, acc);
 	for (int r = 0; r < rows && (size_t)r < call->rows; r++)
 		call->y[r] = call->accumulate ? call->y[r] + add_lanes(acc[r]) : add_lanes(acc[r]);
 }
@@ -311,17 +316,14 @@ void q4k_prepare_avx512(const float *x, size_t blocks, struct q4k_x32 *out)
 	}
 }
 
-#define NATIVE_TAIL(rows)                                                                                \
-	__attribute__((noinline)) static void native_tail_##rows(const uint8_t *const row[8], size_t at, \
-								 const struct q4k_x32 *x, __m512 acc[8]) \
-	{                                                                                                \
-		native_step(row, at, (struct q4k_offsets){ 0, 0 }, x, rows, 1, 1, Q4K_HINT_NONE, acc);   \
-	}
-NATIVE_TAIL(1)
-NATIVE_TAIL(2)
-NATIVE_TAIL(4)
-NATIVE_TAIL(8)
-#define NATIVE(rows, unroll) Q4K_KERNEL_LONG(native_##rows##_##unroll, native_rows, rows, unroll, native_tail_##rows)
+#define NATIVE(rows, unroll)                                                                                        \
+	__attribute__((noinline)) static void native_tail_##rows##_##unroll(const uint8_t *const row[8], size_t at, \
+									    const struct q4k_x32 *x, __m512 acc[8]) \
+	{                                                                                                           \
+		native_step(row, at, (struct q4k_offsets){ 0, 0 }, x, rows, unroll, 1, Q4K_HINT_NONE, acc);         \
+	}                                                                                                           \
+	Q4K_KERNEL_LONG(native_##rows##_##unroll, native_rows, rows, unroll, native_tail_##rows##_##unroll,         \
+			native_tail_##rows##_1)
 NATIVE(1, 1)
 NATIVE(1, 2)
 NATIVE(1, 4)
