@@ -107,7 +107,9 @@ enum tcb_status tcb_db_migrate(struct tcb_db *db, const struct tcb_migration *li
 {
 	int64_t version;
 
-	TCB_TRY(identify(db, count, &version, err));
+	/* One snapshot: another process may be creating the schema between two questions. */
+	TCB_TRY(tcb_db_exec(db, "BEGIN", "reading its header", err));
+	TCB_TRY(tcb_db_end(db, identify(db, count, &version, err), "reading its header", err));
 	if (version == count)
 		return TCB_OK;
 	if (db->mode == TCB_DB_READ && version == 0)

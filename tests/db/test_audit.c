@@ -155,7 +155,7 @@ static void test_flipped_bytes(void **state)
 	struct tcb_rng rng;
 	unsigned char *bytes;
 	FILE *file = fopen(fixture.path, "rb");
-	size_t size, flips = 400, seen = 0;
+	size_t size, flips = 150, seen = 0;
 
 	(void)state;
 	assert_int_equal(stat(fixture.path, &info), 0);

@@ -142,8 +142,15 @@ static void test_kill(void **state)
 				write_trials(i * EACH + w * (EACH / 2), EACH / 2, ends[1]);
 		}
 		close(ends[1]);
-		/* From before the file exists to some dozens of trials. */
-		usleep((useconds_t)tcb_rng_below(&rng, 40000));
+		/* Every fourth time at any moment, perhaps before the file exists; else after some trials. */
+		if (i % 4 == 0)
+			usleep((useconds_t)tcb_rng_below(&rng, 40000));
+		else
+			for (size_t n = tcb_rng_below(&rng, 40), number; n > 0; n--) {
+				assert_int_equal(read(ends[0], &number, sizeof(number)), sizeof(number));
+				reported[number] = 1;
+			}
+		usleep((useconds_t)tcb_rng_below(&rng, 1500));
 		for (size_t w = 0; w < 2; w++)
 			kill(pair[w], SIGKILL);
 		for (size_t w = 0; w < 2; w++) {
@@ -157,7 +164,7 @@ static void test_kill(void **state)
 	for (size_t i = 0; i < sizeof(reported); i++)
 		before += reported[i];
 	print_message("%zu trials stored across %d kills\n", before, 2 * KILLS);
-	assert_true(before > 0);
+	assert_true(before > KILLS);
 }
 
 int main(void)
