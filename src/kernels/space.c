@@ -67,6 +67,7 @@ static enum tcb_status take_axes(struct tcb_space *space, const struct tcb_op *o
 					"the space of op %s has more than 2^32 raw points; give its axes fewer values",
 					op->name);
 	}
+	(void)seen;
 	space->raw_count = (size_t)raw;
 	return TCB_OK;
 }
