@@ -10,6 +10,7 @@
  * interleaved rounds that halve the field by the median; then, with several
  * threads, the ways of dealing the data to them.
  */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,8 +25,9 @@
 
 enum {
 	CANDIDATES_MAX = 128,
-	ROUNDS_FIRST = 3, /* passes of each candidate before the first halving; two more each time */
-	ROUNDS_MAX = 15,
+	ROUNDS_MIN = 3, /* passes of each candidate before the first halving; two more each time */
+	ROUNDS_MAX = 31,
+	HALVING_NS = 100000000,      /* more rounds while there is time: short trials are noisy */
 	TRIAL_BYTES_MAX = 8 << 20,   /* a trial reads no more than this, walking through the data */
 	TRIAL_BYTES_MIN = 256 << 10, /* and repeats small ones: it should be long against the clock, */
 	TRIAL_REPEATS_MAX = 16,      /* but a call of many threads is slow however little it reads */
@@ -141,47 +143,55 @@ static int compare_ways(const void *a, const void *b)
 	return compare_ns(&((const struct way *)a)->median, &((const struct way *)b)->median);
 }
 
-/* Leaves the fastest of WAYS in WAYS[0].  After the deadline (on an overloaded machine) the round under way is the
- * last one. */
-static void choose(struct tcb_bandwidth *b, struct way *ways, size_t count, uint64_t deadline)
+/* Times each of WAYS in interleaved rounds and sorts them by the median.  After DEADLINE the round under way is the
+ * last one; returns whether that was so. */
+static int rank(struct tcb_bandwidth *b, struct way *ways, size_t count, unsigned rounds, uint64_t deadline)
 {
-	unsigned rounds = ROUNDS_FIRST;
-	for (int late = 0; count > 1 && !late; count = (count + 1) / 2) {
-		unsigned done = 0;
-		while (done < rounds && !late) {
-			for (size_t i = 0; i < count; i++)
-				ways[i].ns[done] = trial(b, &ways[i]);
-			done++;
-			late = tcb_clock_ns() > deadline;
-		}
-		for (size_t i = 0; i < count; i++) {
-			qsort(ways[i].ns, done, sizeof *ways[i].ns, compare_ns);
-			ways[i].median = ways[i].ns[done / 2];
-		}
-		qsort(ways, count, sizeof *ways, compare_ways);
-		rounds = rounds + 2 <= ROUNDS_MAX ? rounds + 2 : ROUNDS_MAX;
+	uint64_t enough = tcb_clock_ns() + HALVING_NS;
+	unsigned done = 0;
+	int is_late = 0;
+	while (done < ROUNDS_MAX && !is_late && (done < rounds || tcb_clock_ns() < enough)) {
+		for (size_t i = 0; i < count; i++)
+			ways[i].ns[done] = trial(b, &ways[i]);
+		done++;
+		is_late = tcb_clock_ns() > deadline;
 	}
+	for (size_t i = 0; i < count; i++) {
+		qsort(ways[i].ns, done, sizeof *ways[i].ns, compare_ns);
+		ways[i].median = ways[i].ns[done / 2];
+	}
+	qsort(ways, count, sizeof *ways, compare_ways);
+	return is_late;
 }
 
+/* Leaves the fastest of WAYS in WAYS[0]. */
+static void choose(struct tcb_bandwidth *b, struct way *ways, size_t count, uint64_t deadline)
+{
+	int is_late = 0;
+	for (unsigned rounds = ROUNDS_MIN; count > 1 && !is_late; rounds += 2, count = (count + 1) / 2)
+		is_late = rank(b, ways, count, rounds, deadline);
+}
+
+/* All loops of this host's instruction families: narrow loads with prefetch can beat wide ones, as they leave the
+ * prefetches more time. */
 static size_t list_ways(struct way *out)
 {
-	/* In bytes.  Less than 512 comes too late for DRAM, more than 4096 is dropped from L1 again. */
-	static const size_t distances[] = { 512, 1024, 2048, 4096 };
-	const struct tcb_read_loop *const *lists = tcb_bandwidth_lists();
+	/* In bytes.  Nearer than 512 comes too late for DRAM, farther than 8192 has been seen to win nowhere. */
+	static const struct {
+		const char *hint;
+		size_t distance;
+	} prefetches[] = { { "t0", 512 },  { "t0", 1024 }, { "t0", 2048 }, { "t0", 4096 },
+			   { "t0", 8192 }, { "t1", 1024 }, { "t1", 4096 }, { "nta", 2048 } };
 	size_t count = 0;
 
-	for (const struct tcb_read_loop *const *list = lists; *list; list++) {
+	for (const struct tcb_read_loop *const *list = tcb_bandwidth_lists(); *list; list++) {
 		for (const struct tcb_read_loop *loop = *list; loop->read; loop++) {
-			for (size_t d = 0; d < sizeof distances / sizeof *distances; d++) {
-				/* One distance is enough for what is rarely best: non-temporal hints, and
-				 * instruction families below the host's best. */
-				int is_short = !loop->hint || list != lists || strcmp(loop->hint, "nta") == 0;
-				if (is_short && distances[d] != 2048)
-					continue;
-				if (count < CANDIDATES_MAX)
-					out[count++] =
-						(struct way){ .loop = loop, .distance = loop->hint ? distances[d] : 0 };
-			}
+			assert(count + sizeof prefetches / sizeof *prefetches < CANDIDATES_MAX);
+			if (!loop->hint)
+				out[count++] = (struct way){ .loop = loop };
+			for (size_t i = 0; i < sizeof prefetches / sizeof *prefetches; i++)
+				if (loop->hint && strcmp(loop->hint, prefetches[i].hint) == 0)
+					out[count++] = (struct way){ .loop = loop, .distance = prefetches[i].distance };
 		}
 	}
 	return count;
