@@ -81,10 +81,10 @@ size_t tcb_verify_shapes(const struct tcb_op *op, const struct tcb_shape *proble
 			return 0;
 		k_unit = smallest.k;
 	}
-	/* Where the problem's k is cut into blocks, so is the small one's, with a cut block at the end. */
+	/* Where the problem's k is cut into blocks, so is the small one's: whole blocks, which H2 asks for. */
 	size_t k_split = least(5 * k_unit, problem->k);
 	if (k_unit > 0 && midi->k < problem->k)
-		k_split = (midi->k / k_unit + 1) * k_unit;
+		k_split = 2 * midi->k;
 	const struct tcb_shape wanted[TCB_VERIFY_SHAPES_MAX] = {
 		{ 1, 1, k_unit },
 		{ least(3, problem->m), least(37, problem->n), least(3 * k_unit, problem->k) },
@@ -286,6 +286,32 @@ static void set_outside(struct tcb_check *check, const char *shape, const char *
 	snprintf(check->message, sizeof(check->message), "at %s wrote outside of its %s (guard zone)", shape, what);
 }
 
+static size_t round_up(size_t value, size_t step)
+{
+	return step > 1 ? (value + step - 1) / step * step : value;
+}
+
+/*
+ * GEOMETRY as it would be in a space of the shape TO: its macro tiles cut TO into as many parts as they cut FROM, and
+ * midi tiles that cover FROM cover TO.  Micro tiles are compiled in and stay.
+ */
+static void fit_geometry(const struct tcb_shape *from, const struct tcb_shape *to, struct tcb_geometry *geometry)
+{
+	const size_t was[] = { from->m, from->n, from->k }, is[] = { to->m, to->n, to->k };
+	struct tcb_tile *tile = geometry->tile;
+	size_t *macro[] = { &tile[TCB_MACRO].m, &tile[TCB_MACRO].n, &tile[TCB_MACRO].k };
+	size_t *midi[] = { &tile[TCB_MIDI].m, &tile[TCB_MIDI].n, &tile[TCB_MIDI].k };
+	const size_t micro[] = { tile[TCB_MICRO].m, tile[TCB_MICRO].n, tile[TCB_MICRO].k };
+	for (int d = 0; d < 3; d++) {
+		if (was[d] == 0 || *macro[d] == 0 || *midi[d] == 0)
+			continue;
+		size_t parts = (was[d] + *macro[d] - 1) / *macro[d];
+		if (*midi[d] >= was[d])
+			*midi[d] = round_up(is[d], micro[d]);
+		*macro[d] = round_up((is[d] + parts - 1) / parts, *midi[d]);
+	}
+}
+
 /* Plans GEOMETRY for PROBLEM; -1 with LAUNCH_FAILED in CHECK if it cannot run. */
 static int make_plan(struct tcb_verifier *verifier, const struct tcb_problem *problem,
 		     const struct tcb_geometry *geometry, struct tcb_plan *plan, struct tcb_check *check)
@@ -420,8 +446,12 @@ enum tcb_status tcb_verifier_check(struct tcb_verifier *verifier, const struct t
 		struct tcb_plan plan;
 		struct tcb_instance *instance;
 		problem.shape = shapes[i];
-		/* Not every geometry is legal for every shape: more threads than tiles, say. */
-		if (make_plan(verifier, &problem, geometry, &plan, &refusal) != 0)
+		/* Not every geometry is legal for every shape: tiles that must cover a dimension exactly, more threads
+		 * than tiles. */
+		struct tcb_geometry fitted = *geometry;
+		fit_geometry(&full->problem.shape, &shapes[i], &fitted);
+		if (make_plan(verifier, &problem, geometry, &plan, &refusal) != 0 &&
+		    make_plan(verifier, &problem, &fitted, &plan, &refusal) != 0)
 			continue;
 		TCB_TRY(get_case(verifier, &shapes[i], &instance, err));
 		TCB_TRY(check_instance(verifier, instance, &plan, 1, out, err));

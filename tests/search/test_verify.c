@@ -162,10 +162,10 @@ static void small_shapes(void **state)
 	assert_true(has_shape(shapes, count, 1, 37, 48));
 	assert_true(has_shape(shapes, count, 1, 67, 80));   /* past the midi tile */
 	assert_true(has_shape(shapes, count, 1, 2085, 16)); /* past the macro tile */
-	/* k in blocks of 1024: two of them, the second cut. */
+	/* k in blocks of 1024: two whole ones. */
 	geometry.tile[TCB_MIDI].k = 1024;
 	count = tcb_verify_shapes(&planted_op, &problem, &geometry, shapes);
-	assert_true(has_shape(shapes, count, 1, 67, 1040));
+	assert_true(has_shape(shapes, count, 1, 67, 2048));
 	/* More than one row. */
 	problem = (struct tcb_shape){ 512, 1024, 1024 };
 	geometry.tile[TCB_MACRO] = (struct tcb_tile){ 128, 512, 1024 };
