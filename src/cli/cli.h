@@ -20,7 +20,7 @@ enum cli_kind {
 	CLI_LIST,    /* struct cli_list: every occurrence, in order */
 	CLI_COUNT,   /* uint64_t: a decimal number */
 	CLI_BYTES,   /* uint64_t: a number with K, M or G (powers of 1024) */
-	CLI_SECONDS, /* double: a number with s, m or h; "none" is 0 */
+	CLI_SECONDS, /* double: a number with s, m or h; 0 for "none" where `words` is that */
 	CLI_WORD,    /* int: index in `words` */
 };
 
@@ -35,7 +35,7 @@ struct cli_option {
 	const char *argument; /* its name in the usage line; NULL for a flag */
 	enum cli_kind kind;
 	size_t offset;
-	const char *words;    /* CLI_WORD: the allowed words, as in "cold|hot" */
+	const char *words;    /* the words that may be given, as in "cold|hot"; NULL: any */
 	const char *fallback; /* the default, parsed as if it had been given; NULL for none */
 	const char *note;     /* the default in words, where it is no literal; NULL for none */
 	int required;
@@ -53,8 +53,9 @@ struct cli_command {
 };
 
 /* One per command, at the end of cmd_NAME.c. */
-extern const struct cli_command cli_command_devices, cli_command_help, cli_command_ops, cli_command_space,
-	cli_command_version;
+extern const struct cli_command cli_command_bench, cli_command_db, cli_command_devices, cli_command_doctor,
+	cli_command_help, cli_command_lookup, cli_command_ops, cli_command_report, cli_command_run, cli_command_space,
+	cli_command_sweep, cli_command_version;
 
 /* commands.c: all of them, in the order of the overview; ends with NULL. */
 extern const struct cli_command *const cli_commands[];

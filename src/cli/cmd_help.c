@@ -58,7 +58,7 @@ static void add_option(struct tcb_str *out, const struct cli_option *option)
 	tcb_str_addf(&left, "  %s%s%s%s", option->name ? "--" : "", option->name ? option->name : "",
 		     option->name && option->argument ? " " : "", option->argument ? option->argument : "");
 	tcb_str_add(&right, option->help);
-	if (option->words)
+	if (option->kind == CLI_WORD)
 		tcb_str_addf(&right, " (%s)", option->words);
 	if (option->kind == CLI_LIST)
 		tcb_str_add(&right, "; may be given several times");

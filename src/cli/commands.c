@@ -7,7 +7,19 @@
 #include "cli/cli.h"
 
 const struct cli_command *const cli_commands[] = {
-	&cli_command_space, &cli_command_ops, &cli_command_devices, &cli_command_version, &cli_command_help, NULL,
+	&cli_command_sweep,
+	&cli_command_report,
+	&cli_command_space,
+	&cli_command_lookup,
+	&cli_command_run,
+	&cli_command_bench,
+	&cli_command_db,
+	&cli_command_ops,
+	&cli_command_devices,
+	&cli_command_doctor,
+	&cli_command_version,
+	&cli_command_help,
+	NULL,
 };
 
 enum { COMMANDS = sizeof cli_commands / sizeof *cli_commands - 1 };

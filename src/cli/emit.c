@@ -48,10 +48,14 @@ enum tcb_status cli_emit(struct tcb_str *text, struct tcb_error *err)
 {
 	enum tcb_status status = TCB_OK;
 
-	if (text->failed)
+	if (text->failed) {
 		status = tcb_fail(err, TCB_E_NOMEM, "out of memory for the output");
-	else if (write_all(STDOUT_FILENO, text->data, text->length) != 0)
-		status = tcb_fail(err, TCB_E_IO, "cannot write to standard output: %s", strerror(errno));
+	} else if (write_all(STDOUT_FILENO, text->data, text->length) != 0) {
+		status = TCB_E_IO;
+		/* A reader that has gone, as in `| head`, has what it wanted: nothing to say. */
+		if (errno != EPIPE)
+			tcb_fail(err, status, "cannot write to standard output: %s", strerror(errno));
+	}
 	tcb_str_fini(text);
 	return status;
 }

@@ -183,7 +183,7 @@ static enum tcb_status set_seconds(const struct cli_option *option, const char *
 	char *end;
 	double value, scale = 1;
 
-	if (strcmp(text, "none") == 0) {
+	if (option->words && strcmp(text, option->words) == 0) {
 		*out = 0;
 		return TCB_OK;
 	}
@@ -203,7 +203,7 @@ static enum tcb_status set_seconds(const struct cli_option *option, const char *
 	return TCB_OK;
 bad:
 	return tcb_fail(err, TCB_E_USAGE, "--%s wants a time above zero such as 60s, 2m%s, not '%s'", option->name,
-			option->note || option->fallback ? " or none" : "", text);
+			option->words ? " or none" : "", text);
 }
 
 static enum tcb_status set_word(const struct cli_option *option, const char *text, int *out, struct tcb_error *err)

@@ -12,7 +12,7 @@
 #include "gguf/gguf.h"
 #include "kernels/constraint.h"
 
-enum { OPS_MAX = 64, DEVICES_MAX = TCB_ISA_COUNT + 1 };
+enum { OPS_MAX = 64, CPUS_MAX = sizeof((struct tcb_cpu *)NULL)->cpus / sizeof(int) };
 
 enum tcb_status cli_find_op(const char *name, const struct tcb_op **out, struct tcb_error *err)
 {
@@ -32,7 +32,7 @@ enum tcb_status cli_find_op(const char *name, const struct tcb_op **out, struct 
 	return tcb_fail(err, TCB_E_USAGE, "unknown op '%s'%s; 'tcbtune ops' lists all", name, suggestion);
 }
 
-enum tcb_status cli_open_device(const char *name, uint64_t threads, struct tcb_cpu *out, struct tcb_error *err)
+enum tcb_status cli_check_device(const char *name, struct tcb_error *err)
 {
 	static const char *const names[] = { "cpu", "cpu:scalar", "cpu:avx2", "cpu:avx512", "cpu:avx512vnni" };
 	enum { NAMES = sizeof names / sizeof *names };
@@ -48,9 +48,21 @@ enum tcb_status cli_open_device(const char *name, uint64_t threads, struct tcb_c
 				"cpu:avx512vnni, and 'tcbtune devices' shows which this machine has",
 				name, suggestion);
 	}
-	if (threads > 1024)
-		return tcb_fail(err, TCB_E_USAGE, "--threads %llu is more than tcbtune can pin (1024)",
-				(unsigned long long)threads);
+	return TCB_OK;
+}
+
+enum tcb_status cli_check_threads(uint64_t threads, struct tcb_error *err)
+{
+	if (threads > CPUS_MAX)
+		return tcb_fail(err, TCB_E_USAGE, "--threads %llu is more than tcbtune can pin (%d)",
+				(unsigned long long)threads, CPUS_MAX);
+	return TCB_OK;
+}
+
+enum tcb_status cli_open_device(const char *name, uint64_t threads, struct tcb_cpu *out, struct tcb_error *err)
+{
+	TCB_TRY(cli_check_device(name, err));
+	TCB_TRY(cli_check_threads(threads, err));
 	return tcb_cpu_open(name, (unsigned)threads, out, err);
 }
 
@@ -156,4 +168,11 @@ enum tcb_status cli_gguf_shapes(const struct tcb_op *op, const char *path, struc
 		*out = NULL;
 	}
 	return status;
+}
+
+enum tcb_status cli_open_db(const char *option, enum tcb_db_mode mode, char path_out[CLI_PATH_MAX], struct tcb_db **out,
+			    struct tcb_error *err)
+{
+	TCB_TRY(tcb_db_path(option, mode, path_out, CLI_PATH_MAX, err));
+	return tcb_db_open(path_out, mode, out, err);
 }

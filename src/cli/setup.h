@@ -7,11 +7,14 @@
 #define TCB_CLI_SETUP_H
 
 #include "cli/cli.h"
+#include "db/db.h"
 #include "device/device.h"
 #include "kernels/op.h"
 
 enum tcb_status cli_find_op(const char *name, const struct tcb_op **out, struct tcb_error *err);
-/* Suggests the nearest device where NAME is none. */
+/* TCB_E_USAGE with the nearest name where NAME is no device. */
+enum tcb_status cli_check_device(const char *name, struct tcb_error *err);
+enum tcb_status cli_check_threads(uint64_t threads, struct tcb_error *err);
 enum tcb_status cli_open_device(const char *name, uint64_t threads, struct tcb_cpu *out, struct tcb_error *err);
 /* TEXT NULL: the op's own. */
 enum tcb_status cli_find_contract(const struct tcb_op *op, const char *text, enum tcb_contract *out,
@@ -26,5 +29,11 @@ enum tcb_status cli_find_geometry(const struct tcb_op *op, const struct tcb_prob
 /* The shapes of a model file's tensors of the op's weight type, one token each, each shape once.  Free *OUT. */
 enum tcb_status cli_gguf_shapes(const struct tcb_op *op, const char *path, struct tcb_shape **out, size_t *count_out,
 				struct tcb_error *err);
+
+/* As long as the database takes. */
+enum { CLI_PATH_MAX = 512 };
+/* PATH_OUT gets the file's name, for messages. */
+enum tcb_status cli_open_db(const char *option, enum tcb_db_mode mode, char path_out[CLI_PATH_MAX], struct tcb_db **out,
+			    struct tcb_error *err);
 
 #endif

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Best rows as tables and JSON.  For people a row is one line with the
+ * geometry last, because it is long; CSV has plain numbers in columns of their
+ * own.
+ */
+#include "cli/best_rows.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct cli_best_row *cli_best_rows_add(struct cli_best_rows *rows, const struct tcb_best *best)
+{
+	if (rows->count == rows->capacity) {
+		size_t capacity = rows->capacity ? 2 * rows->capacity : 16;
+		struct cli_best_row *grown = realloc(rows->rows, capacity * sizeof *grown);
+		if (!grown)
+			return NULL;
+		rows->rows = grown;
+		rows->capacity = capacity;
+	}
+	struct cli_best_row *row = &rows->rows[rows->count++];
+	memset(row, 0, sizeof *row);
+	row->best = *best;
+	return row;
+}
+
+int cli_best_row_add_tie(struct cli_best_row *row, const char *geometry)
+{
+	char **ties = realloc(row->ties, (row->tie_count + 1) * sizeof *ties);
+
+	if (!ties)
+		return -1;
+	row->ties = ties;
+	ties[row->tie_count] = strdup(geometry);
+	if (!ties[row->tie_count])
+		return -1;
+	row->tie_count++;
+	return 0;
+}
+
+int cli_best_row_add_counter(struct cli_best_row *row, const struct tcb_counter *counter)
+{
+	struct tcb_counter *counters = realloc(row->counters, (row->counter_count + 1) * sizeof *counters);
+
+	if (!counters)
+		return -1;
+	row->counters = counters;
+	counters[row->counter_count++] = *counter;
+	return 0;
+}
+
+void cli_best_rows_fini(struct cli_best_rows *rows)
+{
+	for (size_t i = 0; i < rows->count; i++) {
+		for (size_t t = 0; t < rows->rows[i].tie_count; t++)
+			free(rows->rows[i].ties[t]);
+		free(rows->rows[i].ties);
+		free(rows->rows[i].counters);
+	}
+	free(rows->rows);
+	memset(rows, 0, sizeof *rows);
+}
+
+double cli_best_gbs(const struct tcb_best *best)
+{
+	return best->ns.median > 0 ? best->bytes / best->ns.median : 0;
+}
+
+double cli_best_of_limit(const struct tcb_best *best)
+{
+	return best->ns.median > 0 && best->limit_ns.median > 0 ? best->limit_ns.median / best->ns.median : 0;
+}
+
+int cli_best_row_has_hardware_counters(const struct cli_best_row *row)
+{
+	for (size_t i = 0; i < row->counter_count; i++)
+		if (strcmp(row->counters[i].source, "papi") == 0 || strcmp(row->counters[i].source, "cupti") == 0)
+			return 1;
+	return 0;
+}
+
+static void add_people_row(struct cli_table *table, const struct cli_best_row *row)
+{
+	const struct tcb_best *best = &row->best;
+	char shape[TCB_SHAPE_TEXT_MAX], number[CLI_NUMBER_MAX];
+
+	tcb_shape_print(&best->problem.shape, shape);
+	cli_table_cell(table, "%s", best->problem.op);
+	cli_table_cell(table, "%s", tcb_contract_text(best->problem.contract));
+	cli_table_cell(table, "%s", shape);
+	cli_table_cell(table, "%s", best->device_name);
+	cli_table_cell(table, "%u", best->threads);
+	cli_table_cell(table, "%s%s", tcb_state_text(best->state), best->modelled ? " (modelled)" : "");
+	cli_text_us_interval(&best->ns, number);
+	cli_table_cell(table, "%s", number);
+	cli_table_cell(table, "%.2f", cli_best_gbs(best));
+	cli_text_percent(cli_best_of_limit(best), number);
+	cli_table_cell(table, "%s", number);
+	cli_text_ratio_interval(&best->speedup, number);
+	cli_table_cell(table, "%s", number);
+	cli_table_cell(table, "%zu", best->tie_count);
+	cli_table_cell(table, "%zu/%zu", best->tried, best->space_count);
+	if (isfinite(best->regret))
+		cli_table_cell(table, "%.2f %%", best->regret * 100);
+	else
+		cli_table_cell(table, "-");
+	cli_table_cell(table, "%.10s %.5s", best->measured_at,
+		       strlen(best->measured_at) > 11 ? best->measured_at + 11 : "");
+	cli_table_cell(table, "%s", best->geometry);
+}
+
+static void add_data_row(struct cli_table *table, const struct cli_best_row *row)
+{
+	const struct tcb_best *best = &row->best;
+	const double numbers[] = {
+		best->ns.median,         best->ns.lo,           best->ns.hi,
+		cli_best_gbs(best),      best->limit_ns.median, cli_best_of_limit(best),
+		best->default_ns.median, best->speedup.median,  best->speedup.lo,
+		best->speedup.hi,        best->regret,
+	};
+
+	cli_table_cell(table, "%s", best->problem.op);
+	cli_table_cell(table, "%s", tcb_contract_text(best->problem.contract));
+	cli_table_cell(table, "%zu", best->problem.shape.m);
+	cli_table_cell(table, "%zu", best->problem.shape.n);
+	cli_table_cell(table, "%zu", best->problem.shape.k);
+	cli_table_cell(table, "%s", best->device_name);
+	cli_table_cell(table, "%s", best->device_key);
+	cli_table_cell(table, "%s", best->model);
+	cli_table_cell(table, "%u", best->threads);
+	cli_table_cell(table, "%s", tcb_state_text(best->state));
+	cli_table_cell(table, "%s", best->modelled ? "modelled" : "measured");
+	cli_table_cell(table, "%s", best->geometry);
+	cli_table_cell(table, "%s", best->variant);
+	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+		cli_table_cell(table, "%.9g", numbers[i]);
+	cli_table_cell(table, "%zu", best->tie_count);
+	cli_table_cell(table, "%zu", best->tried);
+	cli_table_cell(table, "%zu", best->space_count);
+	cli_table_cell(table, "%s", best->measured_at);
+	cli_table_cell(table, "%s", best->git_commit);
+}
+
+enum tcb_status cli_best_rows_table(const struct cli_best_rows *rows, enum cli_table_style style, struct tcb_str *out,
+				    struct tcb_error *err)
+{
+	static const struct cli_column people[] = {
+		{ "OP", 0 },    { "CONTRACT", 0 },  { "SHAPE", 0 },  { "DEVICE", 0 },   { "THREADS", 1 },
+		{ "STATE", 0 }, { "µs [95 %]", 1 }, { "GB/s", 1 },   { "% LIMIT", 1 },  { "x DEFAULT [95 %]", 1 },
+		{ "TIES", 1 },  { "TRIED", 1 },     { "REGRET", 1 }, { "MEASURED", 0 }, { "GEOMETRY", 0 },
+	};
+	static const struct cli_column data[] = {
+		{ "op", 0 },      { "contract", 0 },   { "m", 1 },           { "n", 1 },          { "k", 1 },
+		{ "device", 0 },  { "device_key", 0 }, { "model", 0 },       { "threads", 1 },    { "state", 0 },
+		{ "origin", 0 },  { "geometry", 0 },   { "variant", 0 },     { "ns", 1 },         { "ns_lo", 1 },
+		{ "ns_hi", 1 },   { "gb_per_s", 1 },   { "limit_ns", 1 },    { "of_limit", 1 },   { "default_ns", 1 },
+		{ "speedup", 1 }, { "speedup_lo", 1 }, { "speedup_hi", 1 },  { "regret", 1 },     { "ties", 1 },
+		{ "tried", 1 },   { "space", 1 },      { "measured_at", 0 }, { "git_commit", 0 },
+	};
+	struct cli_table table;
+	enum tcb_status status;
+
+	if (style == CLI_TABLE_CSV)
+		cli_table_init(&table, data, sizeof data / sizeof *data);
+	else
+		cli_table_init(&table, people, sizeof people / sizeof *people);
+	for (size_t i = 0; i < rows->count; i++) {
+		if (style == CLI_TABLE_CSV)
+			add_data_row(&table, &rows->rows[i]);
+		else
+			add_people_row(&table, &rows->rows[i]);
+	}
+	status = cli_table_render(&table, style, out, err);
+	cli_table_fini(&table);
+	return status;
+}
+
+static json_t *counters_json(const struct cli_best_row *row, int *failed)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < row->counter_count; i++) {
+		const struct tcb_counter *counter = &row->counters[i];
+		cli_json_add(list,
+			     json_pack("{s:s, s:s, s:s, s:o}", "name", counter->name, "source", counter->source,
+				       "state", tcb_state_text(counter->state), "per_call",
+				       cli_json_real(counter->value)),
+			     failed);
+	}
+	return list;
+}
+
+json_t *cli_best_row_json(const struct cli_best_row *row, int *failed)
+{
+	const struct tcb_best *best = &row->best;
+	json_t *object = json_object(), *device = json_object(), *ties = json_array();
+
+	cli_json_set(object, "op", json_string(best->problem.op), failed);
+	cli_json_set(object, "contract", json_string(tcb_contract_text(best->problem.contract)), failed);
+	cli_json_set(object, "shape", cli_json_shape(&best->problem.shape), failed);
+	cli_json_set(device, "name", json_string(best->device_name), failed);
+	cli_json_set(device, "key", json_string(best->device_key), failed);
+	cli_json_set(device, "arch", json_string(best->arch), failed);
+	cli_json_set(device, "model", json_string(best->model), failed);
+	cli_json_set(device, "threads", cli_json_size(best->threads), failed);
+	cli_json_set(object, "device", device, failed);
+	cli_json_set(object, "state", json_string(tcb_state_text(best->state)), failed);
+	cli_json_set(object, "modelled", json_boolean(best->modelled), failed);
+	cli_json_set(object, "geometry", json_string(best->geometry), failed);
+	cli_json_set(object, "variant", json_string(best->variant), failed);
+	cli_json_set(object, "signature", json_string(best->signature), failed);
+	cli_json_set(object, "ns", cli_json_interval(&best->ns), failed);
+	cli_json_set(object, "bytes", cli_json_real(best->bytes), failed);
+	cli_json_set(object, "flops", cli_json_real(best->flops), failed);
+	cli_json_set(object, "gb_per_s", cli_json_real(cli_best_gbs(best)), failed);
+	cli_json_set(object, "limit_ns", cli_json_interval(&best->limit_ns), failed);
+	cli_json_set(object, "limit_method", best->limit_ns.median > 0 ? json_string(best->limit_method) : json_null(),
+		     failed);
+	cli_json_set(object, "of_limit",
+		     best->limit_ns.median > 0 ? cli_json_real(cli_best_of_limit(best)) : json_null(), failed);
+	cli_json_set(object, "default_geometry", json_string(best->default_geometry), failed);
+	cli_json_set(object, "default_ns", cli_json_interval(&best->default_ns), failed);
+	cli_json_set(object, "speedup", cli_json_interval(&best->speedup), failed);
+	cli_json_set(object, "regret", cli_json_real(best->regret), failed);
+	for (size_t i = 0; i < row->tie_count; i++)
+		cli_json_add(ties, json_string(row->ties[i]), failed);
+	cli_json_set(object, "tie_count", cli_json_size(best->tie_count), failed);
+	cli_json_set(object, "ties", ties, failed);
+	cli_json_set(object, "tried", cli_json_size(best->tried), failed);
+	cli_json_set(object, "space_count", cli_json_size(best->space_count), failed);
+	cli_json_set(object, "measured_at", json_string(best->measured_at), failed);
+	cli_json_set(object, "git_commit", json_string(best->git_commit), failed);
+	cli_json_set(object, "counters", counters_json(row, failed), failed);
+	return object;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Best rows as they are shown: by the report, which reads them from the
+ * database, and by the sweep, which has just made them.
+ */
+#ifndef TCB_CLI_BEST_ROWS_H
+#define TCB_CLI_BEST_ROWS_H
+
+#include "cli/emit.h"
+#include "db/db.h"
+
+struct cli_best_row {
+	struct tcb_best best;
+	char **ties; /* canonical geometry texts, the winner first */
+	size_t tie_count;
+	struct tcb_counter *counters;
+	size_t counter_count;
+};
+
+struct cli_best_rows {
+	struct cli_best_row *rows;
+	size_t count, capacity;
+};
+
+/* The row is a copy of BEST without ties and counters; NULL: out of memory. */
+struct cli_best_row *cli_best_rows_add(struct cli_best_rows *rows, const struct tcb_best *best);
+int cli_best_row_add_tie(struct cli_best_row *row, const char *geometry); /* 0, or -1: out of memory */
+int cli_best_row_add_counter(struct cli_best_row *row, const struct tcb_counter *counter);
+void cli_best_rows_fini(struct cli_best_rows *rows);
+
+/* Bytes over nanoseconds is GB/s; 0 where the time is not known. */
+double cli_best_gbs(const struct tcb_best *best);
+/* The read limit's time over the best time: 1 is the limit; 0 where it was not measured. */
+double cli_best_of_limit(const struct tcb_best *best);
+
+/* The winners' table: short (geometry, time, rate, ratio) for the terminal, or every column. */
+enum tcb_status cli_best_rows_table(const struct cli_best_rows *rows, enum cli_table_style style, struct tcb_str *out,
+				    struct tcb_error *err);
+json_t *cli_best_row_json(const struct cli_best_row *row, int *failed);
+/* Whether some counter of ROW was counted by hardware. */
+int cli_best_row_has_hardware_counters(const struct cli_best_row *row);
+
+#endif

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tcbtune bench: the best geometry against the default, against the scalar one
+ * nearest to it, and against the read limit, in paired interleaved rounds of
+ * one worker, cold and hot.
+ */
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/emit.h"
+#include "cli/problems.h"
+#include "kernels/space.h"
+#include "search/search.h"
+
+struct bench_args {
+	const char *op, *device, *contract, *geometry, *db;
+	struct cli_list shapes;
+	uint64_t threads, seed, rotation;
+	double budget_s, timeout_s;
+	int json;
+};
+
+static const struct cli_option options[] = {
+	CLI_OPTION_OP(struct bench_args, 1, "the op to measure"),
+	CLI_OPTION_DEVICE(struct bench_args),
+	CLI_OPTION_THREADS(struct bench_args),
+	{ .name = "shape",
+	  .argument = "MxNxK",
+	  .kind = CLI_LIST,
+	  .offset = offsetof(struct bench_args, shapes),
+	  .note = "the op's default shapes",
+	  .help = "a shape to measure (MxN for row ops)" },
+	CLI_OPTION_CONTRACT(struct bench_args),
+	{ .name = "geometry",
+	  .argument = "G",
+	  .kind = CLI_TEXT,
+	  .offset = offsetof(struct bench_args, geometry),
+	  .note = "the best one in the database",
+	  .help = "the geometry to compare with the others" },
+	CLI_OPTION_DB(struct bench_args),
+	{ .name = "budget",
+	  .argument = "TIME",
+	  .kind = CLI_SECONDS,
+	  .offset = offsetof(struct bench_args, budget_s),
+	  .fallback = "40s",
+	  .help = "time for one shape, both cache states together; it ends sooner once the intervals are tight" },
+	{ .name = "seed",
+	  .argument = "N",
+	  .kind = CLI_COUNT,
+	  .offset = offsetof(struct bench_args, seed),
+	  .fallback = "1",
+	  .help = "seed of data and order" },
+	{ .name = "rotation",
+	  .argument = "BYTES",
+	  .kind = CLI_BYTES,
+	  .offset = offsetof(struct bench_args, rotation),
+	  .fallback = "0",
+	  .note = "twice the last cache, at least 512M",
+	  .help = "memory that cold measurements rotate through, as in 600M" },
+	{ .name = "timeout",
+	  .argument = "TIME",
+	  .kind = CLI_SECONDS,
+	  .offset = offsetof(struct bench_args, timeout_s),
+	  .fallback = "20s",
+	  .help = "time for one geometry before it counts as hung" },
+	CLI_OPTION_JSON(struct bench_args),
+	CLI_OPTION_END,
+};
+
+enum { CONTENDERS_MAX = 3 };
+
+/* The geometries of one problem in one cache state; [0] is the one that the others are compared with. */
+struct contest {
+	const struct cli_problem *problem;
+	enum tcb_state state;
+	struct tcb_geometry geometry[CONTENDERS_MAX];
+	const char *role[CONTENDERS_MAX]; /* "best", "given", "default", "scalar" */
+	size_t count;
+	struct tcb_bench_result result;
+};
+
+/* One run of the command. */
+struct benching {
+	const struct bench_args *args;
+	struct tcb_cpu cpu;
+	struct tcb_db *db; /* NULL where there is none */
+	struct cli_table table;
+	json_t *contests;
+	int failed;
+};
+
+struct seeking {
+	const struct benching *run;
+	const struct contest *contest;
+	char found[TCB_GEOMETRY_TEXT_MAX];
+};
+
+/* The row of this very device, problem and state. */
+static int match_best(void *ctx, const struct tcb_best *best)
+{
+	struct seeking *seeking = ctx;
+	const struct tcb_device *device = &seeking->run->cpu.device;
+	const struct tcb_problem *problem = &seeking->contest->problem->problem;
+
+	if (best->state != seeking->contest->state || strcmp(best->device_key, device->key) != 0 ||
+	    best->threads != device->target.threads || best->problem.contract != problem->contract ||
+	    best->problem.shape.m != problem->shape.m || best->problem.shape.n != problem->shape.n ||
+	    best->problem.shape.k != problem->shape.k)
+		return 0;
+	memcpy(seeking->found, best->geometry, sizeof seeking->found);
+	return 1;
+}
+
+static void add_contender(struct contest *contest, const struct tcb_geometry *geometry, const char *role)
+{
+	for (size_t i = 0; i < contest->count; i++)
+		if (tcb_geometry_equal(&contest->geometry[i], geometry))
+			return;
+	contest->geometry[contest->count] = *geometry;
+	contest->role[contest->count++] = role;
+}
+
+static enum tcb_status add_best(struct benching *run, struct contest *contest, struct tcb_error *err)
+{
+	struct seeking seeking = { .run = run, .contest = contest };
+	struct tcb_best_filter filter = { contest->problem->op->name, run->cpu.device.name };
+	struct tcb_geometry geometry;
+	char label[CLI_LABEL_MAX];
+	struct tcb_error refused;
+
+	if (run->args->geometry) {
+		TCB_TRY(cli_find_geometry(contest->problem->op, &contest->problem->problem, &run->cpu.device.target,
+					  run->args->geometry, &geometry, err));
+		add_contender(contest, &geometry, "given");
+		return TCB_OK;
+	}
+	if (run->db)
+		TCB_TRY(tcb_db_best_each(run->db, &filter, match_best, &seeking, err));
+	cli_problem_label(&contest->problem->problem, label);
+	if (!seeking.found[0]) {
+		cli_say("%s: no %s result in the database, so the default is measured; 'tcbtune sweep' finds a better "
+			"one",
+			label, tcb_state_text(contest->state));
+	} else if (cli_find_geometry(contest->problem->op, &contest->problem->problem, &run->cpu.device.target,
+				     seeking.found, &geometry, &refused) != TCB_OK) {
+		cli_say("%s: the stored best is not usable any more (%s); 'tcbtune sweep' finds another", label,
+			refused.message);
+	} else {
+		add_contender(contest, &geometry, "best");
+	}
+	return TCB_OK;
+}
+
+/* How far apart two geometries are: octaves between tile sizes, one for each knob that differs. */
+static double distance(const struct tcb_geometry *a, const struct tcb_geometry *b)
+{
+	double sum = 0;
+
+	for (int level = 0; level < TCB_LEVEL_COUNT; level++) {
+		const struct tcb_tile *p = &a->tile[level], *q = &b->tile[level];
+		sum += fabs(log2((double)p->m / (double)q->m)) + fabs(log2((double)p->n / (double)q->n)) +
+		       fabs(log2((double)p->k / (double)q->k));
+	}
+	for (int knob = 0; knob < TCB_KNOB_COUNT; knob++)
+		if (knob != TCB_KNOB_ISA)
+			sum += a->knob[knob] != b->knob[knob];
+	return sum;
+}
+
+/* The scalar candidate nearest to contender 0: what the same tiling gives without vectors. */
+static enum tcb_status add_scalar(struct benching *run, struct contest *contest, struct tcb_error *err)
+{
+	struct tcb_target target = run->cpu.device.target;
+	struct tcb_space *space = NULL;
+	double least = INFINITY;
+	size_t nearest = 0;
+
+	if (!tcb_target_has(&target, TCB_ISA_SCALAR))
+		return TCB_OK;
+	target.isa_mask = 1u << TCB_ISA_SCALAR;
+	TCB_TRY(tcb_space_create(contest->problem->op, &contest->problem->problem, &target, 0, &space, err));
+	for (size_t i = 0; i < space->count; i++) {
+		double apart = distance(&space->geometries[i], &contest->geometry[0]);
+		if (apart < least) {
+			least = apart;
+			nearest = i;
+		}
+	}
+	add_contender(contest, &space->geometries[nearest], "scalar");
+	tcb_space_destroy(space);
+	return TCB_OK;
+}
+
+static struct tcb_interval inverse(const struct tcb_interval *ratio)
+{
+	if (!(ratio->median > 0))
+		return (struct tcb_interval){ 0 };
+	return (struct tcb_interval){ 1 / ratio->median, 1 / ratio->hi, 1 / ratio->lo };
+}
+
+static void add_row(struct benching *run, const struct contest *contest, const char *role, const char *geometry,
+		    const struct tcb_interval *ns, const struct tcb_interval *ratio)
+{
+	const struct tcb_problem *problem = &contest->problem->problem;
+	double bytes = contest->problem->op->traffic(problem);
+	const struct tcb_interval *limit = &contest->result.limit_ns[contest->state];
+	char text[CLI_NUMBER_MAX], label[CLI_LABEL_MAX];
+
+	cli_problem_label(problem, label);
+	cli_table_cell(&run->table, "%s", label);
+	cli_table_cell(&run->table, "%s", tcb_state_text(contest->state));
+	cli_table_cell(&run->table, "%s", role);
+	cli_text_us_interval(ns, text);
+	cli_table_cell(&run->table, "%s", text);
+	cli_table_cell(&run->table, "%.2f", ns->median > 0 ? bytes / ns->median : 0);
+	cli_text_percent(limit->median > 0 ? limit->median / ns->median : 0, text);
+	cli_table_cell(&run->table, "%s", text);
+	cli_text_ratio_interval(ratio, text);
+	cli_table_cell(&run->table, "%s", text);
+	cli_table_cell(&run->table, "%s", geometry);
+}
+
+static void add_rows(struct benching *run, const struct contest *contest)
+{
+	const struct tcb_bench_result *result = &contest->result;
+	enum tcb_state state = contest->state;
+	char text[TCB_GEOMETRY_TEXT_MAX];
+
+	for (size_t i = 0; i < contest->count; i++) {
+		tcb_geometry_print(&contest->geometry[i], text);
+		add_row(run, contest, contest->role[i], text, &result->ns[state][i], &result->ratio[state][i]);
+	}
+	if (result->limit_ns[state].median > 0) {
+		struct tcb_interval ratio = inverse(&result->limit_ratio[state]);
+		add_row(run, contest, "read limit", result->limit_method[state], &result->limit_ns[state], &ratio);
+	}
+}
+
+static void add_json(struct benching *run, const struct contest *contest)
+{
+	const struct tcb_bench_result *result = &contest->result;
+	const struct tcb_problem *problem = &contest->problem->problem;
+	enum tcb_state state = contest->state;
+	struct tcb_interval of_limit = inverse(&result->limit_ratio[state]);
+	double bytes = contest->problem->op->traffic(problem);
+	json_t *object = json_object(), *rows = json_array();
+	char text[TCB_GEOMETRY_TEXT_MAX];
+
+	cli_json_set(object, "op", json_string(problem->op), &run->failed);
+	cli_json_set(object, "contract", json_string(tcb_contract_text(problem->contract)), &run->failed);
+	cli_json_set(object, "shape", cli_json_shape(&problem->shape), &run->failed);
+	cli_json_set(object, "state", json_string(tcb_state_text(state)), &run->failed);
+	cli_json_set(object, "bytes", cli_json_real(bytes), &run->failed);
+	for (size_t i = 0; i < contest->count; i++) {
+		tcb_geometry_print(&contest->geometry[i], text);
+		cli_json_add(rows,
+			     json_pack("{s:s, s:s, s:o, s:o, s:o}", "role", contest->role[i], "geometry", text, "ns",
+				       cli_json_interval(&result->ns[state][i]), "gb_per_s",
+				       cli_json_real(bytes / result->ns[state][i].median), "over_first",
+				       cli_json_interval(&result->ratio[state][i])),
+			     &run->failed);
+	}
+	cli_json_set(object, "rows", rows, &run->failed);
+	cli_json_set(object, "limit_ns", cli_json_interval(&result->limit_ns[state]), &run->failed);
+	cli_json_set(object, "limit_method", json_string(result->limit_method[state]), &run->failed);
+	cli_json_set(object, "limit_gb_per_s", cli_json_real(bytes / result->limit_ns[state].median), &run->failed);
+	cli_json_set(object, "of_limit", cli_json_interval(&of_limit), &run->failed);
+	cli_json_add(run->contests, object, &run->failed);
+}
+
+static enum tcb_status bench_state(struct benching *run, const struct cli_problem *problem, enum tcb_state state,
+				   struct tcb_error *err)
+{
+	struct contest contest = { .problem = problem, .state = state };
+	struct tcb_geometry fallback;
+	struct tcb_sweep_options opts = {
+		.budget_s = run->args->budget_s / TCB_STATE_COUNT,
+		.seed = run->args->seed,
+		.states = 1u << state,
+		.rotation_bytes = run->args->rotation,
+		.timeout_s = run->args->timeout_s,
+	};
+
+	TCB_TRY(add_best(run, &contest, err));
+	problem->op->default_geometry(&problem->problem, &run->cpu.device.target, &fallback);
+	add_contender(&contest, &fallback, "default");
+	TCB_TRY(add_scalar(run, &contest, err));
+	TCB_TRY(tcb_bench_run(problem->op, &problem->problem, &run->cpu, &opts, contest.geometry, contest.count,
+			      &contest.result, err));
+	if (run->args->json)
+		add_json(run, &contest);
+	else
+		add_rows(run, &contest);
+	return TCB_OK;
+}
+
+static enum tcb_status print_results(struct benching *run, struct tcb_error *err)
+{
+	struct tcb_str out = { 0 };
+	json_t *root;
+	enum tcb_status status;
+
+	if (run->args->json) {
+		root = cli_json_start("tcbtune.bench.1", &run->failed);
+		cli_json_set(root, "device", json_string(run->cpu.device.name), &run->failed);
+		cli_json_set(root, "device_key", json_string(run->cpu.device.key), &run->failed);
+		cli_json_set(root, "model", json_string(run->cpu.device.model), &run->failed);
+		cli_json_set(root, "threads", cli_json_size(run->cpu.device.target.threads), &run->failed);
+		cli_json_set(root, "results", run->contests, &run->failed);
+		run->contests = NULL;
+		return cli_emit_json(cli_json_end(root, run->failed), err);
+	}
+	status = cli_table_render(&run->table, CLI_TABLE_TEXT, &out, err);
+	if (status == TCB_OK)
+		return cli_emit(&out, err);
+	tcb_str_fini(&out);
+	return status;
+}
+
+/* A database that is not there is no hindrance; one that cannot be read is an error. */
+static enum tcb_status open_db(struct benching *run, struct tcb_error *err)
+{
+	char path[CLI_PATH_MAX];
+	enum tcb_status status;
+
+	if (run->args->geometry)
+		return TCB_OK;
+	status = cli_open_db(run->args->db, TCB_DB_READ, path, &run->db, err);
+	return status == TCB_E_NOT_FOUND ? TCB_OK : status;
+}
+
+static enum tcb_status run_bench(const void *arguments, struct tcb_error *err)
+{
+	static const struct cli_column columns[] = {
+		{ "PROBLEM", 0 },
+		{ "STATE", 0 },
+		{ "WHICH", 0 },
+		{ "µs [95 %]", 1 },
+		{ "GB/s", 1 },
+		{ "% LIMIT", 1 },
+		{ "x THE FIRST [95 %]", 1 },
+		{ "GEOMETRY", 0 },
+	};
+	const struct bench_args *args = arguments;
+	struct benching run = { .args = args };
+	struct cli_problems problems;
+	enum tcb_status status;
+
+	TCB_TRY(cli_problems_make(args->op, args->contract, &args->shapes, NULL, &problems, err));
+	cli_table_init(&run.table, columns, sizeof columns / sizeof *columns);
+	run.contests = args->json ? json_array() : NULL;
+	status = cli_open_device(args->device, args->threads, &run.cpu, err);
+	if (status == TCB_OK)
+		status = open_db(&run, err);
+	for (size_t i = 0; i < problems.count; i++)
+		for (int state = 0; state < TCB_STATE_COUNT && status == TCB_OK; state++)
+			status = bench_state(&run, &problems.list[i], (enum tcb_state)state, err);
+	if (status == TCB_OK)
+		status = print_results(&run, err);
+	json_decref(run.contests);
+	cli_table_fini(&run.table);
+	tcb_db_close(run.db);
+	cli_problems_fini(&problems);
+	return status;
+}
+
+const struct cli_command cli_command_bench = {
+	.name = "bench",
+	.summary = "measure the best geometry against the default and the read limit",
+	.description =
+		"For each shape, cold and hot: the best geometry of the database (or --geometry), the op's default, "
+		"the "
+		"scalar candidate nearest to the first, and a loop that only reads the same bytes, all in paired "
+		"interleaved rounds of one worker, so that drift of the machine cancels.  Ratios are times over the "
+		"first row's time, with 95 % intervals.",
+	.examples = "  tcbtune bench --op @OP --shape 1x4096x4096\n",
+	.options = options,
+	.args_bytes = sizeof(struct bench_args),
+	.run = run_bench,
+};

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tcbtune db info|check: what a database holds, and whether it is sound.
+ */
+#include "cli/cli.h"
+#include "cli/emit.h"
+#include "cli/setup.h"
+
+enum action { ACTION_INFO, ACTION_CHECK };
+
+struct db_args {
+	int action; /* enum action */
+	const char *db;
+	int json;
+};
+
+static const struct cli_option options[] = {
+	{ .argument = "ACTION",
+	  .kind = CLI_WORD,
+	  .offset = offsetof(struct db_args, action),
+	  .words = "info|check",
+	  .required = 1,
+	  .help = "info: what the database holds; check: whether all of it is sound" },
+	CLI_OPTION_DB(struct db_args),
+	CLI_OPTION_JSON(struct db_args),
+	CLI_OPTION_END,
+};
+
+struct count_row {
+	const char *key, *title;
+	uint64_t value;
+};
+
+static enum tcb_status print_info(struct tcb_db *db, const char *path, int as_json, struct tcb_error *err)
+{
+	struct tcb_db_info info;
+	char bytes[CLI_NUMBER_MAX];
+	struct tcb_str out = { 0 };
+	int failed = 0;
+	json_t *root;
+
+	TCB_TRY(tcb_db_info(db, &info, err));
+	const struct count_row rows[] = {
+		{ "devices", "devices", info.devices },
+		{ "problems", "problems", info.problems },
+		{ "sweeps", "sweeps", info.sweeps },
+		{ "sweeps_running", "  not ended (running, or killed)", info.sweeps_running },
+		{ "trials", "trials", info.trials },
+		{ "trials_failed", "  that failed", info.trials_failed },
+		{ "samples", "samples", info.samples },
+		{ "best", "best rows", info.best },
+	};
+	if (!as_json) {
+		cli_text_bytes(info.file_bytes, bytes);
+		tcb_str_addf(&out, "%s: %s, schema %d, journal %s, SQLite %s\n", path, bytes, info.schema_version,
+			     info.journal_mode, info.sqlite_version);
+		for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+			tcb_str_addf(&out, "  %-32s %12llu\n", rows[i].title, (unsigned long long)rows[i].value);
+		return cli_emit(&out, err);
+	}
+	root = cli_json_start("tcbtune.db-info.1", &failed);
+	cli_json_set(root, "path", json_string(path), &failed);
+	cli_json_set(root, "schema_version", json_integer(info.schema_version), &failed);
+	cli_json_set(root, "journal_mode", json_string(info.journal_mode), &failed);
+	cli_json_set(root, "sqlite_version", json_string(info.sqlite_version), &failed);
+	cli_json_set(root, "file_bytes", cli_json_size(info.file_bytes), &failed);
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		cli_json_set(root, rows[i].key, cli_json_size(rows[i].value), &failed);
+	return cli_emit_json(cli_json_end(root, failed), err);
+}
+
+struct findings {
+	json_t *list;
+	struct tcb_str text;
+	int failed;
+};
+
+static void add_finding(void *ctx, const char *finding)
+{
+	struct findings *findings = ctx;
+
+	cli_json_add(findings->list, json_string(finding), &findings->failed);
+	tcb_str_addf(&findings->text, "%s\n", finding);
+}
+
+static enum tcb_status print_check(struct tcb_db *db, const char *path, int as_json, struct tcb_error *err)
+{
+	struct findings findings = { .list = json_array() };
+	enum tcb_status found = tcb_db_check(db, add_finding, &findings, err), status;
+	json_t *root;
+
+	if (as_json) {
+		root = cli_json_start("tcbtune.db-check.1", &findings.failed);
+		cli_json_set(root, "path", json_string(path), &findings.failed);
+		cli_json_set(root, "sound", json_boolean(found == TCB_OK), &findings.failed);
+		cli_json_set(root, "findings", findings.list, &findings.failed);
+		tcb_str_fini(&findings.text);
+		status = cli_emit_json(cli_json_end(root, findings.failed), found == TCB_OK ? err : NULL);
+	} else {
+		json_decref(findings.list);
+		if (found == TCB_OK)
+			tcb_str_addf(&findings.text, "%s: sound\n", path);
+		status = cli_emit(&findings.text, found == TCB_OK ? err : NULL);
+	}
+	return found != TCB_OK ? found : status;
+}
+
+static enum tcb_status run_db(const void *arguments, struct tcb_error *err)
+{
+	const struct db_args *args = arguments;
+	char path[CLI_PATH_MAX];
+	struct tcb_db *db = NULL;
+	enum tcb_status status;
+
+	TCB_TRY(cli_open_db(args->db, TCB_DB_READ, path, &db, err));
+	status = args->action == ACTION_INFO ? print_info(db, path, args->json, err)
+					     : print_check(db, path, args->json, err);
+	tcb_db_close(db);
+	return status;
+}
+
+const struct cli_command cli_command_db = {
+	.name = "db",
+	.summary = "look into a tuning database, or check it",
+	.description =
+		"info prints the file, its schema and how many rows of each kind it holds.  check reads everything: "
+		"SQLite's integrity and foreign keys, and tcbtune's own rules; it prints each finding and exits "
+		"with 1 if there is one.",
+	.examples = "  tcbtune db info\n  tcbtune db check --db tuning.db --json\n",
+	.options = options,
+	.args_bytes = sizeof(struct db_args),
+	.run = run_db,
+};

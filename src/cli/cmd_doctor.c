@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tcbtune doctor: what tcbtune can use on this machine, what is missing and
+ * how to get it.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/emit.h"
+#include "cli/setup.h"
+
+enum { ROWS_MAX = 64 };
+
+struct doctor_args {
+	const char *db;
+	int json;
+};
+
+static const struct cli_option options[] = {
+	CLI_OPTION_DB(struct doctor_args),
+	CLI_OPTION_JSON(struct doctor_args),
+	CLI_OPTION_END,
+};
+
+static const char *state_text(enum tcb_doctor_state state)
+{
+	switch (state) {
+	case TCB_DOCTOR_OK:
+		return "ok";
+	case TCB_DOCTOR_LIMITED:
+		return "limited";
+	case TCB_DOCTOR_MISSING:
+		return "missing";
+	}
+	return "missing";
+}
+
+/* The database that commands would use now. */
+static void database_row(const char *option, struct tcb_doctor_row *row)
+{
+	struct tcb_error err = { .status = TCB_OK };
+	struct tcb_db *db = NULL;
+	struct tcb_db_info info;
+	char path[CLI_PATH_MAX] = "";
+	enum tcb_status status = cli_open_db(option, TCB_DB_READ, path, &db, &err);
+
+	memset(row, 0, sizeof *row);
+	row->what = "database";
+	if (status == TCB_OK)
+		status = tcb_db_info(db, &info, &err);
+	if (status == TCB_OK) {
+		row->state = TCB_DOCTOR_OK;
+		snprintf(row->found, sizeof row->found, "%.100s: %llu trials, SQLite %s", path,
+			 (unsigned long long)info.trials, info.sqlite_version);
+	} else if (status == TCB_E_NOT_FOUND) {
+		row->state = TCB_DOCTOR_LIMITED;
+		snprintf(row->found, sizeof row->found, "none yet at %.130s", path);
+		snprintf(row->advice, sizeof row->advice, "the first 'tcbtune sweep' creates it");
+	} else {
+		row->state = TCB_DOCTOR_MISSING;
+		snprintf(row->found, sizeof row->found, "%.130s cannot be used", path);
+		snprintf(row->advice, sizeof row->advice, "%.199s", err.message);
+	}
+	tcb_db_close(db);
+}
+
+static enum tcb_status print_text(const struct tcb_doctor_row *rows, size_t count, struct tcb_error *err)
+{
+	static const struct cli_column columns[] = { { "STATE", 0 }, { "WHAT", 0 }, { "FOUND", 0 } };
+	struct cli_table table;
+	struct tcb_str out = { 0 };
+	size_t advised = 0;
+	enum tcb_status status;
+
+	cli_table_init(&table, columns, sizeof columns / sizeof *columns);
+	for (size_t i = 0; i < count; i++) {
+		cli_table_cell(&table, "%s", state_text(rows[i].state));
+		cli_table_cell(&table, "%s", rows[i].what);
+		cli_table_cell(&table, "%s", rows[i].found);
+	}
+	status = cli_table_render(&table, CLI_TABLE_TEXT, &out, err);
+	cli_table_fini(&table);
+	for (size_t i = 0; i < count; i++)
+		if (rows[i].advice[0])
+			tcb_str_addf(&out, "%s%s: %s\n", advised++ ? "" : "\n", rows[i].what, rows[i].advice);
+	if (status == TCB_OK)
+		return cli_emit(&out, err);
+	tcb_str_fini(&out);
+	return status;
+}
+
+static enum tcb_status print_json(const struct tcb_doctor_row *rows, size_t count, struct tcb_error *err)
+{
+	int failed = 0;
+	json_t *root = cli_json_start("tcbtune.doctor.1", &failed), *list = json_array();
+
+	for (size_t i = 0; i < count; i++)
+		cli_json_add(list,
+			     json_pack("{s:s, s:s, s:s, s:s}", "what", rows[i].what, "state", state_text(rows[i].state),
+				       "found", rows[i].found, "advice", rows[i].advice),
+			     &failed);
+	cli_json_set(root, "rows", list, &failed);
+	return cli_emit_json(cli_json_end(root, failed), err);
+}
+
+static enum tcb_status run_doctor(const void *arguments, struct tcb_error *err)
+{
+	const struct doctor_args *args = arguments;
+	struct tcb_doctor_row rows[ROWS_MAX];
+	size_t count = tcb_doctor(rows, ROWS_MAX - 1);
+
+	database_row(args->db, &rows[count++]);
+	return args->json ? print_json(rows, count, err) : print_text(rows, count, err);
+}
+
+const struct cli_command cli_command_doctor = {
+	.name = "doctor",
+	.summary = "say what tcbtune can use here and what is missing",
+	.description =
+		"One row for each thing that tcbtune can use: found (ok), found with limits (limited) or not found "
+		"(missing), and below the table what to do about it.",
+	.options = options,
+	.args_bytes = sizeof(struct doctor_args),
+	.run = run_doctor,
+};

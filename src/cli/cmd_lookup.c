@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tcbtune lookup: what libtcbrt answers for one problem, and why.
+ */
+#include "cli/cli.h"
+#include "cli/emit.h"
+#include "cli/tuned.h"
+
+struct lookup_args {
+	const char *op, *device, *shape, *contract, *db;
+	uint64_t threads;
+	int state; /* enum tcb_state */
+	int json;
+};
+
+static const struct cli_option options[] = {
+	CLI_OPTION_OP(struct lookup_args, 1, "the op to look up"),
+	CLI_OPTION_DEVICE(struct lookup_args),
+	{ .name = "threads",
+	  .argument = "N",
+	  .kind = CLI_COUNT,
+	  .offset = offsetof(struct lookup_args, threads),
+	  .fallback = "0",
+	  .note = "as many as is fastest",
+	  .help = "threads that the kernel may use" },
+	{ .name = "shape",
+	  .argument = "MxNxK",
+	  .kind = CLI_TEXT,
+	  .offset = offsetof(struct lookup_args, shape),
+	  .required = 1,
+	  .help = "the problem's shape (MxN for row ops)" },
+	CLI_OPTION_CONTRACT(struct lookup_args),
+	{ .name = "state",
+	  .argument = "STATE",
+	  .kind = CLI_WORD,
+	  .offset = offsetof(struct lookup_args, state),
+	  .words = "cold|hot",
+	  .fallback = "cold",
+	  .help = "what the caches hold when the kernel is called" },
+	CLI_OPTION_DB(struct lookup_args),
+	CLI_OPTION_JSON(struct lookup_args),
+	CLI_OPTION_END,
+};
+
+static enum tcb_status print_text(const struct tcbrt_tuning *tuning, struct tcb_error *err)
+{
+	struct tcb_str out = { 0 };
+	char us[CLI_NUMBER_MAX];
+
+	tcb_str_addf(&out, "%s\nsource: %s%s\nreason: %s\nkernel: %s\nthreads: %u\n", tuning->geometry,
+		     tcbrt_source_text(tuning->source), tuning->modelled ? " (modelled)" : "", tuning->reason,
+		     tuning->variant, tuning->threads);
+	cli_text_us(tuning->expected_ns, us);
+	if (tuning->expected_ns > 0)
+		tcb_str_addf(&out, "measured: %s µs, %.3f x the default's speed (at least %.3f)\n", us, tuning->speedup,
+			     tuning->speedup_lo);
+	return cli_emit(&out, err);
+}
+
+static enum tcb_status print_json(const struct lookup_args *args, const struct tcb_problem *problem,
+				  const struct tcbrt_tuning *tuning, struct tcb_error *err)
+{
+	int failed = 0, measured = tuning->expected_ns > 0;
+	struct tcb_shape tuned = { tuning->tuned_m, tuning->tuned_n, tuning->tuned_k };
+	json_t *root = cli_json_start("tcbtune.lookup.1", &failed);
+
+	cli_json_set(root, "op", json_string(problem->op), &failed);
+	cli_json_set(root, "contract", json_string(tcb_contract_text(problem->contract)), &failed);
+	cli_json_set(root, "shape", cli_json_shape(&problem->shape), &failed);
+	cli_json_set(root, "state", json_string(tcb_state_text((enum tcb_state)args->state)), &failed);
+	cli_json_set(root, "device", json_string(args->device), &failed);
+	cli_json_set(root, "threads", cli_json_size(tuning->threads), &failed);
+	cli_json_set(root, "geometry", json_string(tuning->geometry), &failed);
+	cli_json_set(root, "variant", json_string(tuning->variant), &failed);
+	cli_json_set(root, "source", json_string(tcbrt_source_text(tuning->source)), &failed);
+	cli_json_set(root, "reason", json_string(tuning->reason), &failed);
+	cli_json_set(root, "modelled", json_boolean(tuning->modelled), &failed);
+	cli_json_set(root, "tuned_shape", tuned.m ? cli_json_shape(&tuned) : json_null(), &failed);
+	cli_json_set(root, "expected_ns", measured ? cli_json_real(tuning->expected_ns) : json_null(), &failed);
+	cli_json_set(root, "speedup", measured ? cli_json_real(tuning->speedup) : json_null(), &failed);
+	cli_json_set(root, "speedup_lo", measured ? cli_json_real(tuning->speedup_lo) : json_null(), &failed);
+	return cli_emit_json(cli_json_end(root, failed), err);
+}
+
+static enum tcb_status run_lookup(const void *arguments, struct tcb_error *err)
+{
+	const struct lookup_args *args = arguments;
+	struct cli_query query = { args->db, args->device, args->threads, (enum tcb_state)args->state };
+	const struct tcb_op *op;
+	struct tcb_problem problem;
+	struct tcbrt_tuning tuning;
+
+	TCB_TRY(cli_find_op(args->op, &op, err));
+	TCB_TRY(cli_check_device(args->device, err));
+	TCB_TRY(cli_check_threads(args->threads, err));
+	TCB_TRY(cli_make_problem(op, args->contract, args->shape, &problem, err));
+	TCB_TRY(cli_tuned_find(&query, &problem, &tuning, err));
+	return args->json ? print_json(args, &problem, &tuning, err) : print_text(&tuning, err);
+}
+
+const struct cli_command cli_command_lookup = {
+	.name = "lookup",
+	.summary = "say which geometry a program should use",
+	.description = "Prints the geometry that libtcbrt gives to a program for this problem, and where it comes "
+		       "from: exact (this "
+		       "shape was tuned here), nearest (another shape was, and its measurements show no loss), "
+		       "architecture (the "
+		       "same, from another machine of this kind) or default.",
+	.examples = "  tcbtune lookup --op @OP --shape 1x4096x4096 --json\n",
+	.options = options,
+	.args_bytes = sizeof(struct lookup_args),
+	.run = run_lookup,
+};

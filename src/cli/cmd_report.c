@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tcbtune report: the best geometry of every problem, device and cache state
+ * in the database, as a table, CSV, JSON or Markdown.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/best_rows.h"
+#include "cli/cli.h"
+#include "cli/setup.h"
+
+enum format { FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON, FORMAT_MD, FORMAT_HTML };
+
+struct report_args {
+	const char *op, *device, *out, *db;
+	int format; /* enum format */
+	int json;
+};
+
+static const struct cli_option options[] = {
+	CLI_OPTION_OP(struct report_args, 0, "only this op"),
+	{ .name = "device",
+	  .argument = "DEV",
+	  .kind = CLI_TEXT,
+	  .offset = offsetof(struct report_args, device),
+	  .note = "all",
+	  .help = "only results of this device, as it was named in the sweep" },
+	{ .name = "format",
+	  .argument = "F",
+	  .kind = CLI_WORD,
+	  .offset = offsetof(struct report_args, format),
+	  .words = "table|csv|json|md|html",
+	  .fallback = "table",
+	  .help = "how to print it" },
+	{ .name = "out",
+	  .argument = "FILE",
+	  .kind = CLI_TEXT,
+	  .offset = offsetof(struct report_args, out),
+	  .note = "standard output",
+	  .help = "write the report to a file, whole or not at all" },
+	CLI_OPTION_DB(struct report_args),
+	{ .name = "json",
+	  .kind = CLI_FLAG,
+	  .offset = offsetof(struct report_args, json),
+	  .help = "the same as --format json" },
+	CLI_OPTION_END,
+};
+
+struct collecting {
+	struct cli_best_rows rows;
+	int failed;
+};
+
+static int collect_row(void *ctx, const struct tcb_best *best)
+{
+	struct collecting *collecting = ctx;
+
+	collecting->failed = !cli_best_rows_add(&collecting->rows, best);
+	return collecting->failed;
+}
+
+static int collect_tie(void *ctx, const char *geometry)
+{
+	return cli_best_row_add_tie(ctx, geometry);
+}
+
+static int collect_counter(void *ctx, const struct tcb_counter *counter)
+{
+	return cli_best_row_add_counter(ctx, counter);
+}
+
+static enum tcb_status collect(struct tcb_db *db, const struct tcb_best_filter *filter, struct collecting *out,
+			       struct tcb_error *err)
+{
+	TCB_TRY(tcb_db_best_each(db, filter, collect_row, out, err));
+	for (size_t i = 0; i < out->rows.count && !out->failed; i++) {
+		struct cli_best_row *row = &out->rows.rows[i];
+		TCB_TRY(tcb_db_ties_each(db, &row->best, collect_tie, row, err));
+		TCB_TRY(tcb_db_counters_each(db, &row->best, collect_counter, row, err));
+	}
+	return out->failed ? tcb_fail(err, TCB_E_NOMEM, "out of memory") : TCB_OK;
+}
+
+/* The devices behind the names of the table: two machines may both call theirs "cpu". */
+static void add_devices(struct tcb_str *out, const struct cli_best_rows *rows, const char *bullet)
+{
+	for (size_t i = 0; i < rows->count; i++) {
+		const struct tcb_best *best = &rows->rows[i].best;
+		size_t earlier = 0;
+		while (earlier < i && (strcmp(rows->rows[earlier].best.device_key, best->device_key) != 0 ||
+				       strcmp(rows->rows[earlier].best.device_name, best->device_name) != 0))
+			earlier++;
+		if (earlier == i)
+			tcb_str_addf(out, "%sdevice %s: %s, key %s\n", bullet, best->device_name, best->model,
+				     best->device_key);
+	}
+}
+
+static void add_limits(struct tcb_str *out, const struct cli_best_rows *rows, const char *bullet)
+{
+	for (int state = 0; state < TCB_STATE_COUNT; state++)
+		for (size_t i = 0; i < rows->count; i++) {
+			const struct tcb_best *best = &rows->rows[i].best;
+			if (best->state != (enum tcb_state)state || !(best->limit_ns.median > 0))
+				continue;
+			tcb_str_addf(out,
+				     "%sread limit (%s): the same bytes read by the fastest of several loops (%s), "
+				     "interleaved "
+				     "with the finals\n",
+				     bullet, tcb_state_text(best->state), best->limit_method);
+			break;
+		}
+}
+
+/* What this machine says about its own counters; of another one only the fact is known. */
+struct host {
+	char key[TCB_DEVICE_KEY_MAX];
+	char note[256];
+};
+
+static void ask_host(struct host *host)
+{
+	struct tcb_cpu cpu;
+	struct tcb_counters *counters = NULL;
+
+	memset(host, 0, sizeof *host);
+	if (tcb_cpu_open("cpu", 0, &cpu, NULL) == TCB_OK)
+		memcpy(host->key, cpu.device.key, sizeof host->key);
+	if (tcb_counters_open(&counters, NULL) == TCB_OK)
+		snprintf(host->note, sizeof host->note, "%s", tcb_counters_note(counters));
+	tcb_counters_close(counters);
+}
+
+/* Why ROW has no hardware counters. */
+static void counters_note(const struct cli_best_row *row, const struct host *host, char *out, size_t capacity)
+{
+	if (strcmp(host->key, row->best.device_key) == 0)
+		snprintf(out, capacity, "not available on this machine: %s", host->note);
+	else
+		snprintf(out, capacity, "not available on the machine that measured");
+}
+
+static void add_counters(struct tcb_str *out, const struct cli_best_rows *rows, const char *bullet)
+{
+	char shape[TCB_SHAPE_TEXT_MAX], note[300];
+	const struct cli_best_row *without = NULL;
+	struct host host;
+
+	for (size_t i = 0; i < rows->count; i++) {
+		const struct cli_best_row *row = &rows->rows[i];
+		size_t shown = 0;
+		if (!cli_best_row_has_hardware_counters(row) && !without)
+			without = row;
+		tcb_shape_print(&row->best.problem.shape, shape);
+		for (size_t c = 0; c < row->counter_count; c++) {
+			const struct tcb_counter *counter = &row->counters[c];
+			if (counter->state != row->best.state)
+				continue;
+			if (!shown++)
+				tcb_str_addf(out, "%scounters a call, %s %s %s %s %u threads %s:", bullet,
+					     row->best.problem.op, tcb_contract_text(row->best.problem.contract), shape,
+					     row->best.device_name, row->best.threads, tcb_state_text(row->best.state));
+			tcb_str_addf(out, "%s %s %.6g (%s)", shown > 1 ? "," : "", counter->name, counter->value,
+				     counter->source);
+		}
+		if (shown)
+			tcb_str_add(out, "\n");
+	}
+	if (without) {
+		ask_host(&host);
+		counters_note(without, &host, note, sizeof note);
+		tcb_str_addf(out, "%shardware counters: %s\n", bullet, note);
+	}
+}
+
+static enum tcb_status print_table(const struct cli_best_rows *rows, const struct report_args *args,
+				   struct tcb_error *err)
+{
+	static const enum cli_table_style styles[] = { CLI_TABLE_TEXT, CLI_TABLE_CSV, CLI_TABLE_TEXT, CLI_TABLE_MD };
+	const char *bullet = args->format == FORMAT_MD ? "- " : "";
+	struct tcb_str out = { 0 };
+	enum tcb_status status = cli_best_rows_table(rows, styles[args->format], &out, err);
+
+	if (status != TCB_OK) {
+		tcb_str_fini(&out);
+		return status;
+	}
+	if (args->format != FORMAT_CSV) {
+		tcb_str_add(&out, "\n");
+		add_devices(&out, rows, bullet);
+		add_limits(&out, rows, bullet);
+		add_counters(&out, rows, bullet);
+	}
+	return cli_emit_to(args->out, &out, err);
+}
+
+static enum tcb_status print_json(const struct cli_best_rows *rows, const char *path, struct tcb_error *err)
+{
+	int failed = 0;
+	json_t *root = cli_json_start("tcbtune.report.1", &failed), *list = json_array();
+	char note[300];
+	struct host host;
+
+	ask_host(&host);
+	for (size_t i = 0; i < rows->count; i++) {
+		json_t *row = cli_best_row_json(&rows->rows[i], &failed);
+		int hardware = cli_best_row_has_hardware_counters(&rows->rows[i]);
+		if (!hardware)
+			counters_note(&rows->rows[i], &host, note, sizeof note);
+		cli_json_set(row, "hardware_counters", hardware ? json_string("available") : json_string(note),
+			     &failed);
+		cli_json_add(list, row, &failed);
+	}
+	cli_json_set(root, "best", list, &failed);
+	return cli_emit_json_to(path, cli_json_end(root, failed), err);
+}
+
+static enum tcb_status nothing_found(const char *path, const struct report_args *args, struct tcb_error *err)
+{
+	size_t count;
+
+	return tcb_fail(err, TCB_E_NOT_FOUND, "%.200s holds no result%s%s%s%s; run 'tcbtune sweep --op %s%s%s'", path,
+			args->op ? " of op " : "", args->op ? args->op : "", args->device ? " on device " : "",
+			args->device ? args->device : "", args->op ? args->op : tcb_ops(&count)[0]->name,
+			args->device ? " --device " : "", args->device ? args->device : "");
+}
+
+static enum tcb_status run_report(const void *arguments, struct tcb_error *err)
+{
+	struct report_args args = *(const struct report_args *)arguments;
+	struct tcb_best_filter filter = { .op = args.op, .device_name = args.device };
+	struct collecting collecting = { .failed = 0 };
+	const struct tcb_op *op;
+	struct tcb_db *db = NULL;
+	char path[CLI_PATH_MAX] = "";
+	enum tcb_status status;
+
+	if (args.format == FORMAT_HTML)
+		return tcb_fail(err, TCB_E_USAGE,
+				"--format html is not part of this version; use table, csv, json or md");
+	if (args.json && args.format != FORMAT_TABLE && args.format != FORMAT_JSON)
+		return tcb_fail(err, TCB_E_USAGE, "--json contradicts --format; give one of them");
+	if (args.json)
+		args.format = FORMAT_JSON;
+	if (args.op)
+		TCB_TRY(cli_find_op(args.op, &op, err));
+	if (args.device)
+		TCB_TRY(cli_check_device(args.device, err));
+	status = cli_open_db(args.db, TCB_DB_READ, path, &db, err);
+	if (status != TCB_OK)
+		return status;
+	status = collect(db, &filter, &collecting, err);
+	if (status == TCB_OK && collecting.rows.count == 0)
+		status = nothing_found(path, &args, err);
+	else if (status == TCB_OK && args.format == FORMAT_JSON)
+		status = print_json(&collecting.rows, args.out, err);
+	else if (status == TCB_OK)
+		status = print_table(&collecting.rows, &args, err);
+	cli_best_rows_fini(&collecting.rows);
+	tcb_db_close(db);
+	return status;
+}
+
+const struct cli_command cli_command_report = {
+	.name = "report",
+	.summary = "show the best geometry of every problem measured",
+	.description =
+		"One row for each op, contract, shape, device and cache state (cold: weights rotated beyond the last "
+		"cache; hot: one buffer): the winner's time with its 95 % interval, its rate, its share of the read "
+		"limit measured in the same finals, the speed-up over the op's default geometry (paired, 95 % "
+		"interval), "
+		"how many geometries cannot be told from it, how much of the space was tried, and the expected regret. "
+		" "
+		"Exits with 3 if there is no result.",
+	.examples = "  tcbtune report\n  tcbtune report --op @OP --format md --out report.md\n",
+	.options = options,
+	.args_bytes = sizeof(struct report_args),
+	.run = run_report,
+};

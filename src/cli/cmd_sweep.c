@@ -1,0 +1,520 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tcbtune sweep: for each problem, the known trials come from the database,
+ * the search tries the rest, every finished trial goes into the database, and
+ * the winners are stored and printed.  Here the search and the database meet.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/build_info.h"
+#include "cli/best_rows.h"
+#include "cli/cli.h"
+#include "cli/problems.h"
+#include "cli/progress.h"
+#include "search/search.h"
+
+struct sweep_args {
+	const char *op, *device, *contract, *gguf, *strategy, *db;
+	struct cli_list shapes;
+	uint64_t threads, max_trials, seed, rotation;
+	double budget_s, timeout_s;
+	int counters; /* index in the words below: the order of enum tcb_counters_mode */
+	int any_size, fresh, json;
+};
+
+static const struct cli_option options[] = {
+	CLI_OPTION_OP(struct sweep_args, 1, "the op to measure, or all"),
+	CLI_OPTION_DEVICE(struct sweep_args),
+	CLI_OPTION_THREADS(struct sweep_args),
+	{ .name = "shape",
+	  .argument = "MxNxK",
+	  .kind = CLI_LIST,
+	  .offset = offsetof(struct sweep_args, shapes),
+	  .note = "the op's default shapes",
+	  .help = "a shape to measure (MxN for row ops)" },
+	{ .name = "gguf",
+	  .argument = "FILE",
+	  .kind = CLI_TEXT,
+	  .offset = offsetof(struct sweep_args, gguf),
+	  .help = "take the shapes of this model file's tensors of the op's weight type, one token each" },
+	CLI_OPTION_CONTRACT(struct sweep_args),
+	{ .name = "strategy",
+	  .argument = "S",
+	  .kind = CLI_TEXT,
+	  .offset = offsetof(struct sweep_args, strategy),
+	  .note = "the first one",
+	  .help = "how candidates are chosen; an unknown name lists them" },
+	{ .name = "budget",
+	  .argument = "TIME",
+	  .kind = CLI_SECONDS,
+	  .offset = offsetof(struct sweep_args, budget_s),
+	  .words = "none",
+	  .fallback = "150s",
+	  .help = "time for one shape, as in 60s or 2m; none: until every candidate is tried" },
+	{ .name = "max-trials",
+	  .argument = "N",
+	  .kind = CLI_COUNT,
+	  .offset = offsetof(struct sweep_args, max_trials),
+	  .fallback = "0",
+	  .note = "no limit",
+	  .help = "try at most N new candidates of each shape" },
+	{ .name = "seed",
+	  .argument = "N",
+	  .kind = CLI_COUNT,
+	  .offset = offsetof(struct sweep_args, seed),
+	  .fallback = "1",
+	  .help = "seed of data, order and finals" },
+	CLI_OPTION_DB(struct sweep_args),
+	{ .name = "counters",
+	  .argument = "WHICH",
+	  .kind = CLI_WORD,
+	  .offset = offsetof(struct sweep_args, counters),
+	  .words = "none|best|all",
+	  .fallback = "best",
+	  .help = "read counters of no candidate, of the winners, or of all finalists" },
+	{ .name = "any-size",
+	  .kind = CLI_FLAG,
+	  .offset = offsetof(struct sweep_args, any_size),
+	  .help = "lift H15: tile dimensions need not be powers of two" },
+	{ .name = "rotation",
+	  .argument = "BYTES",
+	  .kind = CLI_BYTES,
+	  .offset = offsetof(struct sweep_args, rotation),
+	  .fallback = "0",
+	  .note = "twice the last cache, at least 512M",
+	  .help = "memory that cold measurements rotate through, as in 600M" },
+	{ .name = "timeout",
+	  .argument = "TIME",
+	  .kind = CLI_SECONDS,
+	  .offset = offsetof(struct sweep_args, timeout_s),
+	  .fallback = "20s",
+	  .help = "time for one candidate before it counts as hung" },
+	{ .name = "fresh",
+	  .kind = CLI_FLAG,
+	  .offset = offsetof(struct sweep_args, fresh),
+	  .help = "measure again what is known" },
+	CLI_OPTION_JSON(struct sweep_args),
+	CLI_OPTION_END,
+};
+
+/* One run of the command. */
+struct sweeping {
+	const struct sweep_args *args;
+	struct tcb_cpu cpu;
+	struct tcb_db *db;
+	char db_path[CLI_PATH_MAX];
+	struct cli_best_rows rows;
+	json_t *sweeps; /* NULL without --json */
+	int json_failed;
+};
+
+/* One problem of it. */
+struct sweep_job {
+	struct sweeping *run;
+	const struct cli_problem *problem;
+	char label[CLI_LABEL_MAX];
+	int64_t sweep;
+	struct tcb_trial *trials; /* as the database holds them */
+	size_t trial_count;
+	struct tcb_trial *known; /* those of today's kernels; what they point to is lent from TRIALS */
+	size_t known_count, stale_count;
+	enum tcb_outcome first_failure; /* of the trials of this sweep, with its message */
+	char first_message[256];
+	struct tcb_sweep_result result;
+};
+
+static volatile sig_atomic_t stop_asked;
+
+static void ask_stop(int signal_number)
+{
+	(void)signal_number;
+	if (stop_asked)
+		_exit(tcb_status_exit(TCB_E_INTERRUPTED)); /* the second time: at once; what is stored is durable */
+	stop_asked = 1;
+}
+
+static void catch_signals(void)
+{
+	struct sigaction action = { .sa_handler = ask_stop };
+
+	sigemptyset(&action.sa_mask);
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+}
+
+static enum tcb_status check_strategy(const char *name, struct tcb_error *err)
+{
+	const char *names[32], *summaries[32];
+	char suggestion[96];
+	struct tcb_str list = { 0 };
+	size_t count = tcb_strategy_list(names, summaries, 32);
+
+	if (!name || tcb_strategy_find(name))
+		return TCB_OK;
+	for (size_t i = 0; i < count && i < 32; i++)
+		tcb_str_addf(&list, "%s%s", i ? ", " : "", names[i]);
+	cli_suggestion(name, names, count, suggestion, sizeof suggestion);
+	tcb_fail(err, TCB_E_USAGE, "unknown strategy '%s'%s; strategies: %s", name, suggestion,
+		 list.data ? list.data : "");
+	tcb_str_fini(&list);
+	return TCB_E_USAGE;
+}
+
+static enum tcb_status store_trial(void *ctx, const struct tcb_trial *trial, struct tcb_error *err)
+{
+	struct sweep_job *job = ctx;
+
+	if (trial->outcome != TCB_OUTCOME_OK && job->first_failure == TCB_OUTCOME_OK) {
+		job->first_failure = trial->outcome;
+		memcpy(job->first_message, trial->message, sizeof job->first_message);
+	}
+	return tcb_db_trial_put(job->run->db, job->sweep, trial, err);
+}
+
+/* Keeps the trials whose kernel is still the one that was measured. */
+static enum tcb_status load_known(struct sweep_job *job, struct tcb_error *err)
+{
+	const struct tcb_problem *problem = &job->problem->problem;
+
+	if (job->run->args->fresh)
+		return TCB_OK;
+	TCB_TRY(tcb_db_trials(job->run->db, &job->run->cpu.device, problem, &job->trials, &job->trial_count, err));
+	job->known = calloc(job->trial_count + 1, sizeof *job->known);
+	if (!job->known)
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory for %zu known trials", job->trial_count);
+	for (size_t i = 0; i < job->trial_count; i++) {
+		const struct tcb_trial *trial = &job->trials[i];
+		const struct tcb_variant *variant =
+			tcb_variant_find(job->problem->op, problem->contract, &trial->geometry);
+		if (variant && strcmp(variant->signature, trial->signature) == 0)
+			job->known[job->known_count++] = *trial;
+		else
+			job->stale_count++;
+	}
+	if (job->known_count)
+		cli_say("%s: %zu candidates are known from earlier sweeps", job->label, job->known_count);
+	if (job->stale_count)
+		cli_say("%s: %zu stored trials are of kernels that have changed since; they are measured again",
+			job->label, job->stale_count);
+	return TCB_OK;
+}
+
+static enum tcb_status begin_sweep(struct sweep_job *job, const struct tcb_sweep_options *opts, struct tcb_error *err)
+{
+	const struct tcb_build_info *build = tcb_build_info();
+	char signature[TCB_SIGNATURE_MAX];
+	json_t *settings =
+		json_pack("{s:I, s:i, s:f, s:I, s:f, s:i, s:b, s:b}", "rotation_bytes",
+			  (json_int_t)opts->rotation_bytes, "states", (int)opts->states, "budget_s", opts->budget_s,
+			  "max_trials", (json_int_t)opts->max_trials, "timeout_s", opts->timeout_s, "counters",
+			  (int)opts->counters, "any_size", opts->any_size, "fresh", job->run->args->fresh);
+	char *text = settings ? json_dumps(settings, JSON_COMPACT) : NULL;
+	struct tcb_sweep_record record = {
+		.device = &job->run->cpu.device,
+		.problem = &job->problem->problem,
+		.op_signature = signature,
+		.git_commit = build->commit,
+		.compiler = build->compiler,
+		.version = build->version,
+		.strategy = opts->strategy ? opts->strategy : "default",
+		.seed = opts->seed,
+		.settings_json = text,
+	};
+	enum tcb_status status;
+
+	tcb_op_signature(job->problem->op, signature);
+	status = text ? tcb_db_sweep_begin(job->run->db, &record, &job->sweep, err)
+		      : tcb_fail(err, TCB_E_NOMEM, "out of memory");
+	free(text);
+	json_decref(settings);
+	return status;
+}
+
+/* UTC with milliseconds, as the database writes its dates. */
+static void print_now(char *out, size_t capacity)
+{
+	struct timespec now;
+	struct tm utc;
+	size_t length;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	length = strftime(out, capacity, "%Y-%m-%dT%H:%M:%S", gmtime_r(&now.tv_sec, &utc));
+	snprintf(out + length, capacity - length, ".%03ldZ", now.tv_nsec / 1000000);
+}
+
+static void fill_best(const struct sweep_job *job, const struct tcb_verdict *verdict, struct tcb_best *best)
+{
+	const struct tcb_device *device = &job->run->cpu.device;
+	const struct tcb_problem *problem = &job->problem->problem;
+	const struct tcb_finalist *winner = &verdict->finalists[0];
+
+	memset(best, 0, sizeof *best);
+	memcpy(best->device_name, device->name, sizeof best->device_name);
+	memcpy(best->device_key, device->key, sizeof best->device_key);
+	memcpy(best->arch, device->arch, sizeof best->arch);
+	memcpy(best->model, device->model, sizeof best->model);
+	best->threads = device->target.threads;
+	best->problem = *problem;
+	best->state = verdict->state;
+	tcb_geometry_print(&winner->geometry, best->geometry);
+	memcpy(best->variant, winner->variant, sizeof best->variant);
+	memcpy(best->signature, winner->signature, sizeof best->signature);
+	best->ns = winner->ns;
+	tcb_geometry_print(&verdict->fallback.geometry, best->default_geometry);
+	best->default_ns = verdict->fallback.ns;
+	best->speedup = verdict->speedup;
+	best->limit_ns = verdict->limit_ns;
+	memcpy(best->limit_method, verdict->limit_method, sizeof best->limit_method);
+	best->bytes = job->problem->op->traffic(problem);
+	best->flops = job->problem->op->flops(problem);
+	best->regret = verdict->regret;
+	best->tie_count = verdict->tie_count;
+	best->tried = job->result.known + job->result.tried;
+	best->space_count = job->result.space_count;
+	print_now(best->measured_at, sizeof best->measured_at);
+	strncpy(best->git_commit, tcb_build_info()->commit, sizeof best->git_commit - 1);
+}
+
+/* Stores one state's winner with its tie set, and keeps a row of it for the table at the end. */
+static enum tcb_status store_best(struct sweep_job *job, const struct tcb_verdict *verdict, struct tcb_error *err)
+{
+	struct tcb_best best;
+	struct cli_best_row *row;
+	char text[TCB_GEOMETRY_TEXT_MAX];
+
+	fill_best(job, verdict, &best);
+	row = cli_best_rows_add(&job->run->rows, &best);
+	for (size_t i = 0; row && i < verdict->tie_count; i++) {
+		tcb_geometry_print(&verdict->tie_set[i], text);
+		if (cli_best_row_add_tie(row, text) != 0)
+			row = NULL;
+	}
+	if (!row)
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the winners");
+	return tcb_db_best_put(job->run->db, job->sweep, &best, (const char *const *)row->ties, row->tie_count, err);
+}
+
+/* Every candidate failed: there is no winner to store. */
+static enum tcb_status no_winner(const struct sweep_job *job, struct tcb_error *err)
+{
+	const struct tcb_sweep_result *result = &job->result;
+
+	return tcb_fail(err, job->first_failure == TCB_OUTCOME_WRONG ? TCB_E_VERIFY : TCB_E_FAILED,
+			"%s: no candidate could be measured, %zu of %zu failed%s%s%s%.200s; 'tcbtune space' lists them",
+			job->label, result->failed, result->space_count,
+			job->first_message[0] ? ", the first with " : "",
+			job->first_message[0] ? tcb_outcome_text(job->first_failure) : "",
+			job->first_message[0] ? ": " : "", job->first_message);
+}
+
+static void say_result(const struct sweep_job *job)
+{
+	const struct tcb_sweep_result *result = &job->result;
+
+	if (result->tried == 0 && result->complete)
+		cli_say("%s: all %zu candidates are known; the finals were repeated", job->label, result->space_count);
+	else
+		cli_say("%s: tried %zu candidates, %zu failed, %zu were known, of %zu%s", job->label, result->tried,
+			result->failed, result->known, result->space_count,
+			result->complete ? "" : "; the same command goes on from here");
+}
+
+static void add_json(struct sweep_job *job, size_t first_row)
+{
+	struct sweeping *run = job->run;
+	const struct tcb_sweep_result *result = &job->result;
+	const struct tcb_problem *problem = &job->problem->problem;
+	json_t *object = json_object(), *best = json_array(), *finals = json_array();
+
+	cli_json_set(object, "op", json_string(problem->op), &run->json_failed);
+	cli_json_set(object, "contract", json_string(tcb_contract_text(problem->contract)), &run->json_failed);
+	cli_json_set(object, "shape", cli_json_shape(&problem->shape), &run->json_failed);
+	cli_json_set(object, "space_count", cli_json_size(result->space_count), &run->json_failed);
+	cli_json_set(object, "known", cli_json_size(result->known), &run->json_failed);
+	cli_json_set(object, "stale", cli_json_size(job->stale_count), &run->json_failed);
+	cli_json_set(object, "tried", cli_json_size(result->tried), &run->json_failed);
+	cli_json_set(object, "failed", cli_json_size(result->failed), &run->json_failed);
+	cli_json_set(object, "complete", json_boolean(result->complete), &run->json_failed);
+	for (int state = 0; state < TCB_STATE_COUNT; state++) {
+		const struct tcb_verdict *verdict = &result->verdict[state];
+		char text[TCB_GEOMETRY_TEXT_MAX];
+		for (size_t i = 0; verdict->valid && i < verdict->finalist_count; i++) {
+			const struct tcb_finalist *finalist = &verdict->finalists[i];
+			tcb_geometry_print(&finalist->geometry, text);
+			cli_json_add(finals,
+				     json_pack("{s:s, s:s, s:s, s:o, s:o, s:b}", "state",
+					       tcb_state_text(verdict->state), "geometry", text, "variant",
+					       finalist->variant, "ns", cli_json_interval(&finalist->ns), "ratio",
+					       cli_json_interval(&finalist->ratio), "tied", finalist->tied),
+				     &run->json_failed);
+		}
+	}
+	cli_json_set(object, "finals", finals, &run->json_failed);
+	for (size_t i = first_row; i < run->rows.count; i++)
+		cli_json_add(best, cli_best_row_json(&run->rows.rows[i], &run->json_failed), &run->json_failed);
+	cli_json_set(object, "best", best, &run->json_failed);
+	cli_json_add(run->sweeps, object, &run->json_failed);
+}
+
+static void fill_options(const struct sweep_args *args, struct cli_progress *progress, struct tcb_sweep_options *out)
+{
+	*out = (struct tcb_sweep_options){
+		.strategy = args->strategy,
+		.budget_s = args->budget_s,
+		.max_trials = args->max_trials,
+		.seed = args->seed,
+		.any_size = args->any_size,
+		.states = 1u << TCB_COLD | 1u << TCB_HOT,
+		.rotation_bytes = args->rotation,
+		.timeout_s = args->timeout_s,
+		.counters = (enum tcb_counters_mode)args->counters,
+		.stop = &stop_asked,
+		.progress = cli_progress_show,
+		.progress_ctx = progress,
+	};
+}
+
+/* The search itself, between a begun and an ended row of the table of sweeps. */
+static enum tcb_status search_and_store(struct sweep_job *job, struct tcb_error *err)
+{
+	struct sweeping *run = job->run;
+	struct cli_progress progress;
+	struct tcb_sweep_options opts;
+	struct tcb_sink sink = { .ctx = job, .trial = store_trial };
+	size_t first_row = run->rows.count;
+	enum tcb_status status, ended;
+
+	fill_options(run->args, &progress, &opts);
+	TCB_TRY(begin_sweep(job, &opts, err));
+	cli_progress_begin(&progress, job->label, job->problem->op->traffic(&job->problem->problem));
+	status = tcb_sweep_run(job->problem->op, &job->problem->problem, &run->cpu, &opts, job->known, job->known_count,
+			       &sink, &job->result, err);
+	cli_progress_end(&progress);
+	for (int state = 0; state < TCB_STATE_COUNT && status == TCB_OK; state++)
+		if (job->result.verdict[state].valid)
+			status = store_best(job, &job->result.verdict[state], err);
+	if (status == TCB_OK && run->rows.count == first_row)
+		status = no_winner(job, err);
+	/* After a failure of the sweep its own line is the one to show. */
+	ended = tcb_db_sweep_end(run->db, job->sweep,
+				 status != TCB_OK       ? "interrupted"
+				 : job->result.complete ? "complete"
+							: "budget",
+				 status == TCB_OK ? err : NULL);
+	if (status == TCB_OK)
+		status = ended;
+	if (status == TCB_OK)
+		say_result(job);
+	if (run->sweeps && (status == TCB_OK || status == TCB_E_INTERRUPTED))
+		add_json(job, first_row);
+	return status;
+}
+
+static enum tcb_status sweep_problem(struct sweeping *run, const struct cli_problem *problem, struct tcb_error *err)
+{
+	struct sweep_job job = { .run = run, .problem = problem };
+	enum tcb_status status;
+
+	cli_problem_label(&problem->problem, job.label);
+	status = load_known(&job, err);
+	if (status == TCB_OK)
+		status = search_and_store(&job, err);
+	tcb_sweep_result_fini(&job.result);
+	free(job.known);
+	tcb_db_trials_free(job.trials, job.trial_count);
+	return status;
+}
+
+/* The winners so far; STATUS is how the sweeps ended. */
+static enum tcb_status print_winners(struct sweeping *run, enum tcb_status status, struct tcb_error *err)
+{
+	struct tcb_str out = { 0 };
+	json_t *root;
+	enum tcb_status printed;
+
+	if (run->sweeps) {
+		root = cli_json_start("tcbtune.sweep.1", &run->json_failed);
+		cli_json_set(root, "database", json_string(run->db_path), &run->json_failed);
+		cli_json_set(root, "interrupted", json_boolean(status == TCB_E_INTERRUPTED), &run->json_failed);
+		cli_json_set(root, "sweeps", run->sweeps, &run->json_failed);
+		run->sweeps = NULL;
+		return cli_emit_json(cli_json_end(root, run->json_failed), err);
+	}
+	if (run->rows.count == 0)
+		return TCB_OK;
+	printed = cli_best_rows_table(&run->rows, CLI_TABLE_TEXT, &out, err);
+	if (printed == TCB_OK)
+		return cli_emit(&out, err);
+	tcb_str_fini(&out);
+	return printed;
+}
+
+static enum tcb_status run_problems(struct sweeping *run, const struct cli_problems *problems, struct tcb_error *err)
+{
+	enum tcb_status status = TCB_OK, printed;
+
+	catch_signals();
+	for (size_t i = 0; i < problems->count && status == TCB_OK; i++) {
+		status = sweep_problem(run, &problems->list[i], err);
+		if (status == TCB_OK && stop_asked && i + 1 < problems->count)
+			status = TCB_E_INTERRUPTED;
+	}
+	if (status != TCB_OK && status != TCB_E_INTERRUPTED)
+		return status;
+	printed = print_winners(run, status, err);
+	if (status == TCB_E_INTERRUPTED)
+		return tcb_fail(err, status,
+				"interrupted; every finished trial is in %s, and the same command goes on "
+				"from there",
+				run->db_path);
+	return printed;
+}
+
+static enum tcb_status run_sweep(const void *arguments, struct tcb_error *err)
+{
+	const struct sweep_args *args = arguments;
+	struct sweeping run = { .args = args };
+	struct cli_problems problems;
+	enum tcb_status status;
+
+	TCB_TRY(check_strategy(args->strategy, err));
+	TCB_TRY(cli_problems_make(args->op, args->contract, &args->shapes, args->gguf, &problems, err));
+	status = cli_open_device(args->device, args->threads, &run.cpu, err);
+	if (status == TCB_OK && args->rotation && args->rotation < 2 * run.cpu.device.target.llc_bytes)
+		cli_say("--rotation is less than twice the last cache (%zu MiB): cold results will be partly warm",
+			run.cpu.device.target.llc_bytes >> 20);
+	if (status == TCB_OK)
+		status = cli_open_db(args->db, TCB_DB_WRITE, run.db_path, &run.db, err);
+	if (status == TCB_OK) {
+		run.sweeps = args->json ? json_array() : NULL;
+		status = run_problems(&run, &problems, err);
+	}
+	json_decref(run.sweeps);
+	cli_best_rows_fini(&run.rows);
+	tcb_db_close(run.db);
+	cli_problems_fini(&problems);
+	return status;
+}
+
+const struct cli_command cli_command_sweep = {
+	.name = "sweep",
+	.summary = "measure an op's candidates and keep the best",
+	.description =
+		"Enumerates the legal geometries of each shape, verifies and measures them in a worker process, cold "
+		"(weights "
+		"rotated beyond the last cache) and hot, and stores every trial and the winners in the database.  "
+		"Trials of "
+		"earlier sweeps are not repeated, so that a sweep that was interrupted goes on with the same command.  "
+		"Progress goes to stderr; the winners' table, or JSON, to stdout.",
+	.examples = "  tcbtune sweep --op @OP\n"
+		    "  tcbtune sweep --op @OP --gguf model.gguf --budget 60s\n"
+		    "  tcbtune sweep --op @OP --device cpu:avx2 --threads 1 --shape 1x4096x4096\n",
+	.options = options,
+	.args_bytes = sizeof(struct sweep_args),
+	.run = run_sweep,
+};

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The progress of a sweep on stderr: one line refreshed in place on a
+ * terminal, a line now and then elsewhere.
+ */
+#ifndef TCB_CLI_PROGRESS_H
+#define TCB_CLI_PROGRESS_H
+
+#include "search/search.h"
+
+struct cli_progress {
+	char label[128]; /* "op contract 1x4096x4096" */
+	double bytes;    /* of one call, for GB/s */
+	/* private */
+	int terminal, drawn;
+	uint64_t said_ns;
+};
+
+void cli_progress_begin(struct cli_progress *progress, const char *label, double bytes);
+/* For tcb_sweep_options.progress; CTX is a struct cli_progress. */
+void cli_progress_show(void *ctx, const struct tcb_progress *now);
+/* Leaves the terminal with an empty line. */
+void cli_progress_end(struct cli_progress *progress);
+
+#endif

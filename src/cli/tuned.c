@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Asks libtcbrt.  Its codes are those of enum tcb_status; its lines already
+ * say what to do.
+ */
+#include "cli/tuned.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* MISSING gets the line about a database that is not there, else "". */
+static enum tcb_status open_results(const char *option, struct tcbrt **out, char missing[TCBRT_REASON_MAX],
+				    struct tcb_error *err)
+{
+	char path[CLI_PATH_MAX];
+	struct tcbrt_error failure;
+	int code;
+
+	missing[0] = '\0';
+	TCB_TRY(tcb_db_path(option, TCB_DB_READ, path, sizeof path, err));
+	code = tcbrt_open(path, out, &failure);
+	if (code == TCBRT_E_NOT_FOUND) {
+		snprintf(missing, TCBRT_REASON_MAX, "%.*s", TCBRT_REASON_MAX - 1, failure.message);
+		code = tcbrt_open_empty(out, &failure);
+	}
+	return code == TCBRT_OK ? TCB_OK : tcb_fail(err, (enum tcb_status)code, "%s", failure.message);
+}
+
+static enum tcbrt_contract contract_of(enum tcb_contract contract)
+{
+	static const enum tcbrt_contract contracts[TCB_CONTRACT_COUNT] = {
+		[TCB_CONTRACT_F32] = TCBRT_CONTRACT_F32,
+		[TCB_CONTRACT_F16] = TCBRT_CONTRACT_F16,
+		[TCB_CONTRACT_Q8] = TCBRT_CONTRACT_Q8,
+	};
+
+	return contracts[contract];
+}
+
+enum tcb_status cli_tuned_find(const struct cli_query *query, const struct tcb_problem *problem,
+			       struct tcbrt_tuning *out, struct tcb_error *err)
+{
+	struct tcbrt_query asked = {
+		.op = problem->op,
+		.device = query->device,
+		.threads = (unsigned)query->threads,
+		.contract = contract_of(problem->contract),
+		.state = query->state == TCB_HOT ? TCBRT_HOT : TCBRT_COLD,
+		.m = problem->shape.m,
+		.n = problem->shape.n,
+		.k = problem->shape.k,
+	};
+	struct tcbrt *results = NULL;
+	char missing[TCBRT_REASON_MAX];
+	int code;
+
+	TCB_TRY(open_results(query->db, &results, missing, err));
+	code = tcbrt_lookup(results, &asked, out);
+	tcbrt_close(results);
+	if (code != TCBRT_OK)
+		return tcb_fail(err, (enum tcb_status)code, "%s", out->reason);
+	if (missing[0])
+		memcpy(out->reason, missing, sizeof missing);
+	return TCB_OK;
+}
