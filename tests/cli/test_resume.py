@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: MIT
+"""A sweep goes on where it was, never measures what it knows, stops cleanly, and shares its file with another."""
+import signal
+import time
+
+from cli_support import SMALL, Cli
+
+
+def one(document):
+    return document["sweeps"][0]
+
+
+def resume(cli, db):
+    first = one(cli.json("sweep", *SMALL, "--db", db, "--max-trials", 5, "--budget", "5s", schema="sweep"))
+    cli.check(first["known"] == 0 and 1 <= first["tried"] <= 5, f"first sweep: {first['known']}, {first['tried']}")
+    cli.check(not first["complete"], "five trials completed the space")
+    second = one(cli.json("sweep", *SMALL, "--db", db, "--max-trials", 5, "--budget", "5s", schema="sweep"))
+    cli.check(second["known"] == first["tried"], f"{second['known']} known after {first['tried']} tried")
+    cli.check(1 <= second["tried"] <= 5, f"second sweep tried {second['tried']}")
+    said = cli.run("sweep", *SMALL, "--db", db, "--max-trials", 1, "--budget", "5s").stderr
+    cli.check(f"{first['tried'] + second['tried']} candidates are known" in said, said)
+    cli.sound(db)
+    tried = {r["tried"] for r in cli.json("report", "--db", db, schema="report")["best"]}
+    cli.check(tried == {first["tried"] + second["tried"] + 1}, f"the report counts {tried}")
+
+
+def fresh(cli, db):
+    document = one(cli.json("sweep", *SMALL, "--db", db, "--max-trials", 2, "--budget", "5s", "--fresh", schema="sweep"))
+    cli.check(document["known"] == 0, "--fresh took known trials over")
+
+
+def completion(cli):
+    """A space that is small enough to finish: then only the finals are repeated."""
+    db = cli.scratch / "complete.db"
+    space = ["--op", "q4k_matvec", "--shape", "1x1x256", "--rotation", "8M", "--threads", "1", "--device", "cpu:scalar",
+             "--contract", "f32", "--budget", "40s"]
+    first = one(cli.json("sweep", *space, "--db", db, schema="sweep"))
+    cli.check(first["complete"] and first["tried"] == first["space_count"],
+              f"tried {first['tried']} of {first['space_count']}")
+    result = cli.run("sweep", *space, "--db", db)
+    cli.check(f"all {first['space_count']} candidates are known; the finals were repeated" in result.stderr,
+              result.stderr)
+    cli.check("GEOMETRY" in result.stdout, "no table of winners")
+
+
+def interruption(cli, number, db):
+    process = cli.start("sweep", *SMALL, "--db", db, "--budget", "60s")
+    limit = time.monotonic() + 60
+    while time.monotonic() < limit and (not db.exists() or cli.run("db", "info", "--db", db, expect=None).returncode or
+                                        cli.trials(db) < 3):
+        time.sleep(0.05)
+    process.send_signal(number)
+    stdout, stderr = process.communicate(timeout=60)
+    cli.check(process.returncode == 130, f"{signal.Signals(number).name}: exit status {process.returncode}\n{stderr}")
+    cli.check("the same command goes on from there" in stderr and str(db) in stderr, stderr)
+    stored = cli.trials(db)
+    cli.check(stored >= 3, f"{stored} trials are stored")
+    cli.sound(db)
+    after = one(cli.json("sweep", *SMALL, "--db", db, "--max-trials", 1, "--budget", "5s", schema="sweep"))
+    cli.check(after["known"] >= 3, f"{after['known']} known after the interruption")
+
+
+def two_at_once(cli):
+    db = cli.scratch / "shared.db"
+    sweeps = [cli.start("sweep", *SMALL, "--db", db, "--max-trials", 6, "--budget", "8s", "--seed", seed) for seed in (1, 2)]
+    for process in sweeps:
+        _, stderr = process.communicate(timeout=100)
+        cli.check(process.returncode == 0, f"exit status {process.returncode}\n{stderr}")
+    info = cli.json("db", "info", "--db", db, schema="db-info")
+    cli.check(info["sweeps"] == 2 and info["sweeps_running"] == 0, f"{info}")
+    cli.check(info["trials"] >= 12, f"{info['trials']} trials of two sweeps of six")
+    cli.sound(db)
+
+
+def main():
+    cli = Cli()
+    db = cli.scratch / "resume.db"
+    resume(cli, db)
+    fresh(cli, db)
+    interruption(cli, signal.SIGINT, cli.scratch / "int.db")
+    interruption(cli, signal.SIGTERM, cli.scratch / "term.db")
+    two_at_once(cli)
+    completion(cli)
+    cli.done()
+
+
+if __name__ == "__main__":
+    main()
