@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/op.h"
+
 struct cli_best_row *cli_best_rows_add(struct cli_best_rows *rows, const struct tcb_best *best)
 {
 	if (rows->count == rows->capacity) {
@@ -74,6 +76,17 @@ double cli_best_of_limit(const struct tcb_best *best)
 	return best->ns.median > 0 && best->limit_ns.median > 0 ? best->limit_ns.median / best->ns.median : 0;
 }
 
+int cli_best_is_stale(const struct tcb_best *best)
+{
+	const struct tcb_op *op = tcb_op_find(best->problem.op);
+	const struct tcb_variant *variant = NULL;
+	struct tcb_geometry geometry;
+
+	if (op && tcb_geometry_parse(best->geometry, &geometry, NULL) == TCB_OK)
+		variant = tcb_variant_find(op, best->problem.contract, &geometry);
+	return !variant || strcmp(variant->signature, best->signature) != 0;
+}
+
 int cli_best_row_has_hardware_counters(const struct cli_best_row *row)
 {
 	for (size_t i = 0; i < row->counter_count; i++)
@@ -93,7 +106,8 @@ static void add_people_row(struct cli_table *table, const struct cli_best_row *r
 	cli_table_cell(table, "%s", shape);
 	cli_table_cell(table, "%s", best->device_name);
 	cli_table_cell(table, "%u", best->threads);
-	cli_table_cell(table, "%s%s", tcb_state_text(best->state), best->modelled ? " (modelled)" : "");
+	cli_table_cell(table, "%s%s%s", tcb_state_text(best->state), best->modelled ? " (modelled)" : "",
+		       cli_best_is_stale(best) ? " (stale)" : "");
 	cli_text_us_interval(&best->ns, number);
 	cli_table_cell(table, "%s", number);
 	cli_table_cell(table, "%.2f", cli_best_gbs(best));
@@ -133,6 +147,7 @@ static void add_data_row(struct cli_table *table, const struct cli_best_row *row
 	cli_table_cell(table, "%u", best->threads);
 	cli_table_cell(table, "%s", tcb_state_text(best->state));
 	cli_table_cell(table, "%s", best->modelled ? "modelled" : "measured");
+	cli_table_cell(table, "%d", cli_best_is_stale(best));
 	cli_table_cell(table, "%s", best->geometry);
 	cli_table_cell(table, "%s", best->variant);
 	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
@@ -153,12 +168,14 @@ enum tcb_status cli_best_rows_table(const struct cli_best_rows *rows, enum cli_t
 		{ "TIES", 1 },  { "TRIED", 1 },     { "REGRET", 1 }, { "MEASURED", 0 }, { "GEOMETRY", 0 },
 	};
 	static const struct cli_column data[] = {
-		{ "op", 0 },      { "contract", 0 },   { "m", 1 },           { "n", 1 },          { "k", 1 },
-		{ "device", 0 },  { "device_key", 0 }, { "model", 0 },       { "threads", 1 },    { "state", 0 },
-		{ "origin", 0 },  { "geometry", 0 },   { "variant", 0 },     { "ns", 1 },         { "ns_lo", 1 },
-		{ "ns_hi", 1 },   { "gb_per_s", 1 },   { "limit_ns", 1 },    { "of_limit", 1 },   { "default_ns", 1 },
-		{ "speedup", 1 }, { "speedup_lo", 1 }, { "speedup_hi", 1 },  { "regret", 1 },     { "ties", 1 },
-		{ "tried", 1 },   { "space", 1 },      { "measured_at", 0 }, { "git_commit", 0 },
+		{ "op", 0 },          { "contract", 0 },   { "m", 1 },          { "n", 1 },
+		{ "k", 1 },           { "device", 0 },     { "device_key", 0 }, { "model", 0 },
+		{ "threads", 1 },     { "state", 0 },      { "origin", 0 },     { "stale", 1 },
+		{ "geometry", 0 },    { "variant", 0 },    { "ns", 1 },         { "ns_lo", 1 },
+		{ "ns_hi", 1 },       { "gb_per_s", 1 },   { "limit_ns", 1 },   { "of_limit", 1 },
+		{ "default_ns", 1 },  { "speedup", 1 },    { "speedup_lo", 1 }, { "speedup_hi", 1 },
+		{ "regret", 1 },      { "ties", 1 },       { "tried", 1 },      { "space", 1 },
+		{ "measured_at", 0 }, { "git_commit", 0 },
 	};
 	struct cli_table table;
 	enum tcb_status status;
@@ -209,6 +226,7 @@ json_t *cli_best_row_json(const struct cli_best_row *row, int *failed)
 	cli_json_set(object, "device", device, failed);
 	cli_json_set(object, "state", json_string(tcb_state_text(best->state)), failed);
 	cli_json_set(object, "modelled", json_boolean(best->modelled), failed);
+	cli_json_set(object, "stale", json_boolean(cli_best_is_stale(best)), failed);
 	cli_json_set(object, "geometry", json_string(best->geometry), failed);
 	cli_json_set(object, "variant", json_string(best->variant), failed);
 	cli_json_set(object, "signature", json_string(best->signature), failed);

@@ -37,6 +37,8 @@ double cli_best_of_limit(const struct tcb_best *best);
 enum tcb_status cli_best_rows_table(const struct cli_best_rows *rows, enum cli_table_style style, struct tcb_str *out,
 				    struct tcb_error *err);
 json_t *cli_best_row_json(const struct cli_best_row *row, int *failed);
+/* Whether the kernel that BEST names is no longer the one that was measured: lookups refuse it, a sweep replaces it. */
+int cli_best_is_stale(const struct tcb_best *best);
 /* Whether some counter of ROW was counted by hardware. */
 int cli_best_row_has_hardware_counters(const struct cli_best_row *row);
 

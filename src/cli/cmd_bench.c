@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/best_rows.h"
 #include "cli/cli.h"
 #include "cli/emit.h"
 #include "cli/problems.h"
@@ -96,6 +97,7 @@ struct seeking {
 	const struct benching *run;
 	const struct contest *contest;
 	char found[TCB_GEOMETRY_TEXT_MAX];
+	int stale;
 };
 
 /* The row of this very device, problem and state. */
@@ -111,6 +113,7 @@ static int match_best(void *ctx, const struct tcb_best *best)
 	    best->problem.shape.k != problem->shape.k)
 		return 0;
 	memcpy(seeking->found, best->geometry, sizeof seeking->found);
+	seeking->stale = cli_best_is_stale(best);
 	return 1;
 }
 
@@ -144,6 +147,9 @@ static enum tcb_status add_best(struct benching *run, struct contest *contest, s
 		cli_say("%s: no %s result in the database, so the default is measured; 'tcbtune sweep' finds a better "
 			"one",
 			label, tcb_state_text(contest->state));
+	} else if (seeking.stale) {
+		cli_say("%s: the kernel of the stored best has changed since; 'tcbtune sweep' measures it again",
+			label);
 	} else if (cli_find_geometry(contest->problem->op, &contest->problem->problem, &run->cpu.device.target,
 				     seeking.found, &geometry, &refused) != TCB_OK) {
 		cli_say("%s: the stored best is not usable any more (%s); 'tcbtune sweep' finds another", label,

@@ -113,6 +113,20 @@ static void add_limits(struct tcb_str *out, const struct cli_best_rows *rows, co
 		}
 }
 
+static void add_stale(struct tcb_str *out, const struct cli_best_rows *rows, const char *bullet)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < rows->count; i++)
+		count += (size_t)cli_best_is_stale(&rows->rows[i].best);
+	if (count)
+		tcb_str_addf(
+			out,
+			"%sstale: %zu of %zu results are of kernels that have changed since; the same sweep measures "
+			"them again\n",
+			bullet, count, rows->count);
+}
+
 /* What this machine says about its own counters; of another one only the fact is known. */
 struct host {
 	char key[TCB_DEVICE_KEY_MAX];
@@ -188,6 +202,7 @@ static enum tcb_status print_table(const struct cli_best_rows *rows, const struc
 	}
 	if (args->format != FORMAT_CSV) {
 		tcb_str_add(&out, "\n");
+		add_stale(&out, rows, bullet);
 		add_devices(&out, rows, bullet);
 		add_limits(&out, rows, bullet);
 		add_counters(&out, rows, bullet);
