@@ -20,7 +20,7 @@
 #include "base/util.h"
 #include "kernels/space.h"
 
-enum { THREADS = 2, COLUMNS = 1000, ROWS = 3 };
+enum { THREADS = 2, COLUMNS = 1008, ROWS = 3 }; /* columns: whole cache lines, no power of two */
 
 static const struct tcb_op *const op = &tcb_op_softmax;
 static struct tcb_target target;
@@ -114,7 +114,8 @@ static void test_exp_bound(void **state)
 	}
 }
 
-static float data[ROWS * COLUMNS], shifted[ROWS * COLUMNS], y[ROWS * COLUMNS], y_shifted[ROWS * COLUMNS];
+/* Aligned, so that streaming stores are among what is tested. */
+static _Alignas(64) float data[ROWS * COLUMNS], shifted[ROWS * COLUMNS], y[ROWS * COLUMNS], y_shifted[ROWS * COLUMNS];
 
 static void check_sum_and_shift(const struct tcb_problem *problem, const struct tcb_geometry *geometry)
 {
@@ -143,6 +144,25 @@ static void test_sum_and_shift(void **state)
 {
 	(void)state;
 	for_geometries(check_sum_and_shift);
+}
+
+/* Arrays that are aligned to a float and no more give the same results. */
+static void check_misaligned(const struct tcb_problem *problem, const struct tcb_geometry *geometry)
+{
+	static _Alignas(64) float x_apart[ROWS * COLUMNS + 1], y_apart[ROWS * COLUMNS + 1];
+	struct tcb_rng rng;
+	tcb_rng_init(&rng, 4);
+	for (size_t i = 0; i < ROWS * COLUMNS; i++)
+		x_apart[i + 1] = data[i] = tcb_rng_normal(&rng);
+	run(problem, geometry, data, y);
+	run(problem, geometry, x_apart + 1, y_apart + 1);
+	assert_memory_equal(y, y_apart + 1, sizeof(y));
+}
+
+static void test_misaligned(void **state)
+{
+	(void)state;
+	for_geometries(check_misaligned);
 }
 
 static void check_special_rows(const struct tcb_problem *problem, const struct tcb_geometry *geometry)
@@ -282,10 +302,10 @@ static void test_space_sizes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_exp_bound),          cmocka_unit_test(test_sum_and_shift),
-		cmocka_unit_test(test_special_rows),       cmocka_unit_test(test_bad_values),
-		cmocka_unit_test(test_reference_specials), cmocka_unit_test(test_refusals),
-		cmocka_unit_test(test_space_sizes),
+		cmocka_unit_test(test_exp_bound),  cmocka_unit_test(test_sum_and_shift),
+		cmocka_unit_test(test_misaligned), cmocka_unit_test(test_special_rows),
+		cmocka_unit_test(test_bad_values), cmocka_unit_test(test_reference_specials),
+		cmocka_unit_test(test_refusals),   cmocka_unit_test(test_space_sizes),
 	};
 	static struct tcb_device device;
 	struct tcb_error err;

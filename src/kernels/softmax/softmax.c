@@ -14,7 +14,10 @@
 #include "base/view.h"
 
 enum { OPERAND_X, OPERAND_Y, OPERAND_COUNT };
-enum { LINE_FLOATS = 16 }; /* 64 bytes: what threads write lies on lines of their own */
+enum {
+	LINE_FLOATS = 16,      /* 64 bytes: what threads write lies on lines of their own */
+	STREAM_ALIGNMENT = 64, /* streaming stores of any width fault on less than their own */
+};
 
 static enum tcb_status softmax_check_shape(const struct tcb_shape *shape, struct tcb_error *err)
 {
@@ -273,7 +276,7 @@ static void scale_row(const struct run *run, const struct task *task, size_t r, 
 		sum += (double)task->factors[b] * (double)run->sums[stats + b];
 
 	float *e = exponentials(run, task, r), *y = run->y + task->tile.offset + r * run->dims.n;
-	call = (struct softmax_call){ .stage = SOFTMAX_SCALE, .stream = run->stream };
+	call = (struct softmax_call){ .stage = SOFTMAX_SCALE };
 	for (size_t b = 0; b < task->blocks.total; b++) {
 		struct tcb_tile_info block;
 		tcb_partition_tile(&task->blocks, b, &block);
@@ -281,7 +284,8 @@ static void scale_row(const struct run *run, const struct task *task, size_t r, 
 		call.e = e + block.offset;
 		call.y = y + block.offset;
 		call.scale = (float)((double)task->factors[task->first_block + b] / sum);
-		call.fence = fence && b + 1 == task->blocks.total;
+		call.stream = run->stream && (uintptr_t)call.y % STREAM_ALIGNMENT == 0;
+		call.fence = run->stream && fence && b + 1 == task->blocks.total;
 		run->micro(&call);
 	}
 }

@@ -39,8 +39,8 @@ struct softmax_call {
 	float *e;
 	float *y;
 	float scale;
-	int stream;         /* SCALE: store past the caches; y and full steps are aligned to the vector then */
-	int fence;          /* SCALE: make streamed stores visible to other threads before returning */
+	int stream;         /* SCALE: store past the caches; y is aligned to 64 bytes then */
+	int fence;          /* SCALE: make this and earlier streamed stores visible to other threads before returning */
 	size_t prefetch;    /* REDUCE: bytes ahead in x, 0 for none */
 	enum tcb_hint hint; /* which cache level to prefetch to */
 	float max_out, sum_out;

@@ -104,7 +104,7 @@ SOFTMAX_INLINE void scale(const struct softmax_call *call, const int chains, con
 		v_store(y + i, v_mul(v_load(e + i), factor));
 	if (i < count)
 		v_store_part(y + i, v_mul(v_load_part(e + i, count - i), factor), count - i);
-	if (stream && call->fence)
+	if (call->fence)
 		v_fence();
 }
 
