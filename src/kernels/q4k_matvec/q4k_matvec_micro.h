@@ -79,7 +79,21 @@ Q4K_INLINE void q4k_prefetch(const uint8_t *at, struct q4k_offsets ahead, int hi
 	}
 }
 
-/* The variant NAME of BODY(call, ..., hint): one copy of the loop for each hint. */
+/* The variant NAME of BODY(call, ..., hint) with one copy of the loop, and a predicted branch at each prefetch. */
+#define Q4K_KERNEL_LONG(name, body, ...)                                                        \
+	static void name(const struct q4k_call *call)                                           \
+	{                                                                                       \
+		assert(call->blocks >= 1 && call->rows >= 1);                                   \
+		body(call, __VA_ARGS__, call->prefetch ? (int)call->hint : (int)Q4K_HINT_NONE); \
+	}
+
+/*
+ * The same with a copy for each hint, for loops with so little work a line that the branches count.  Sanitizers would
+ * take minutes to compile the copies.
+ */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define Q4K_KERNEL Q4K_KERNEL_LONG
+#else
 #define Q4K_KERNEL(name, body, ...)                             \
 	static void name(const struct q4k_call *call)           \
 	{                                                       \
@@ -93,14 +107,7 @@ Q4K_INLINE void q4k_prefetch(const uint8_t *at, struct q4k_offsets ahead, int hi
 		else                                            \
 			body(call, __VA_ARGS__, TCB_HINT_NTA);  \
 	}
-
-/* The same with one copy, for bodies so long that four cost more than a predicted branch for each vector. */
-#define Q4K_KERNEL_LONG(name, body, ...)                                                        \
-	static void name(const struct q4k_call *call)                                           \
-	{                                                                                       \
-		assert(call->blocks >= 1 && call->rows >= 1);                                   \
-		body(call, __VA_ARGS__, call->prefetch ? (int)call->hint : (int)Q4K_HINT_NONE); \
-	}
+#endif
 
 /* One table row; the name carries op, contract, layout, ISA, micro tile and unroll. */
 #define Q4K_ROW(contract_, CONTRACT, isa_, ISA_, layout_, LAYOUT_, rows_, unroll_, class_, function)               \

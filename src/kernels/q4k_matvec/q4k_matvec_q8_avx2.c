@@ -301,7 +301,7 @@ Q4K_INLINE void group_rows(const struct q4k_call *call, int rows, int wide, int 
 	}
 }
 
-#define NATIVE(rows, unroll) Q4K_KERNEL(native_##rows##_u##unroll, native_rows, rows, unroll)
+#define NATIVE(rows, unroll) Q4K_KERNEL_LONG(native_##rows##_u##unroll, native_rows, rows, unroll)
 NATIVE(1, 1)
 NATIVE(1, 2)
 NATIVE(2, 1)

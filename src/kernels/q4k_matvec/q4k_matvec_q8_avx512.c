@@ -5,7 +5,7 @@
  */
 #include "kernels/q4k_matvec/q4k_matvec_q8_zmm.h"
 
-#define NATIVE(rows, unroll) Q4K_KERNEL(native_##rows##_u##unroll, native_rows, rows, unroll)
+#define NATIVE(rows, unroll) Q4K_KERNEL_LONG(native_##rows##_u##unroll, native_rows, rows, unroll)
 NATIVE(1, 1)
 NATIVE(1, 2)
 NATIVE(2, 1)
