@@ -19,7 +19,7 @@
 Q4K_INLINE void codes_to_floats(const uint8_t *p, int last, __m256 floats[8])
 {
 	const __m256i mask = _mm256_set1_epi32(15);
-#pragma GCC unroll 4
+	Q4K_UNROLL
 	for (int b = 0; b < 4; b++) {
 		__m256i word = _mm256_loadu_si256((const __m256i *)(p + (last ? 0 : b)));
 		if (last)
@@ -66,14 +66,14 @@ Q4K_INLINE void native_block(const uint8_t *p, const struct q4k_x32 *x, int last
 	__m256 min;
 	scale_floats(p, scale, &min);
 	acc[1] = _mm256_fnmadd_ps(min, _mm256_load_ps(x->sums), acc[1]);
-#pragma GCC unroll 4
+	Q4K_UNROLL
 	for (int run = 0; run < 4; run++) {
 		const float *xr = x->x + 128 * (run / 2) + 8 * (run % 2);
 		__m256 q[8];
 		codes_to_floats(p + 16 + 32 * run, last && run == 3, q);
 		__m256 low = _mm256_mul_ps(q[0], _mm256_load_ps(xr)),
 		       high = _mm256_mul_ps(q[4], _mm256_load_ps(xr + 64));
-#pragma GCC unroll 3
+		Q4K_UNROLL
 		for (int b = 1; b < 4; b++) {
 			low = _mm256_fmadd_ps(q[b], _mm256_load_ps(xr + 16 * b), low);
 			high = _mm256_fmadd_ps(q[4 + b], _mm256_load_ps(xr + 64 + 16 * b), high);
@@ -99,17 +99,17 @@ Q4K_INLINE void native_rows(const struct q4k_call *call, int rows, int unroll, i
 	}
 	size_t b = 0;
 	for (; b + (size_t)unroll < call->blocks; b += (size_t)unroll)
-#pragma GCC unroll 2
-		for (int u = 0; u < unroll; u++) {
-			const struct q4k_offsets ahead = q4k_offsets(&stages, b + (size_t)u);
-#pragma GCC unroll 4
-			for (int r = 0; r < rows; r++) {
-				const uint8_t *p = row[r] + (b + (size_t)u) * Q4K_BLOCK_BYTES;
-				for (size_t line = 0; line < Q4K_BLOCK_BYTES; line += 64)
-					q4k_prefetch(p + line, ahead, hint);
-				native_block(p, x + b + u, 0, acc[r]);
-			}
+		Q4K_UNROLL
+	for (int u = 0; u < unroll; u++) {
+		const struct q4k_offsets ahead = q4k_offsets(&stages, b + (size_t)u);
+		Q4K_UNROLL
+		for (int r = 0; r < rows; r++) {
+			const uint8_t *p = row[r] + (b + (size_t)u) * Q4K_BLOCK_BYTES;
+			for (size_t line = 0; line < Q4K_BLOCK_BYTES; line += 64)
+				q4k_prefetch(p + line, ahead, hint);
+			native_block(p, x + b + u, 0, acc[r]);
 		}
+	}
 	for (; b < call->blocks; b++)
 		for (int r = 0; r < rows; r++) {
 			const uint8_t *p = row[r] + b * Q4K_BLOCK_BYTES;
@@ -169,17 +169,17 @@ Q4K_INLINE void group_half(const uint8_t *p, const struct q4k_x32 *x, int half, 
 {
 	const uint8_t *codes = p + (wide ? 160 : 128) + 32 * half;
 	__m256i words[4];
-	__m256 sum, min_sum;
+	__m256 sum = _mm256_setzero_ps(), min_sum = sum;
 	group_scales(p + 32 + 16 * half, wide, words);
-#pragma GCC unroll 4
+	Q4K_UNROLL
 	for (int s = 0; s < 4; s++) {
 		const float *xs = x->x + 128 * (s / 2) + 8 * (s % 2);
-		__m256 part[4]; /* low nibbles of even and of odd bytes, then high nibbles */
-#pragma GCC unroll 4
+		__m256 part[4] = { 0 }; /* low nibbles of even and of odd bytes, then high nibbles */
+		Q4K_UNROLL
 		for (int c = 0; c < 4; c++) {
 			__m256 q[8];
 			codes_to_floats(codes + 64 * (4 * s + c), last && s == 3 && c == 3, q);
-#pragma GCC unroll 8
+			Q4K_UNROLL
 			for (int i = 0; i < 8; i++) {
 				const int b = i % 4, k = 2 * (i / 4) + b % 2;
 				double two;
@@ -189,7 +189,7 @@ Q4K_INLINE void group_half(const uint8_t *p, const struct q4k_x32 *x, int half, 
 					c == 0 && b < 2 ? _mm256_mul_ps(q[i], xv) : _mm256_fmadd_ps(q[i], xv, part[k]);
 			}
 		}
-#pragma GCC unroll 2
+		Q4K_UNROLL
 		for (int h = 0; h < 2; h++) {
 			const int j = 2 * s + h;
 			const __m256 dot = _mm256_add_ps(part[2 * h], part[2 * h + 1]);
