@@ -122,7 +122,8 @@ struct tcb_op {
 	/* Valid random data into every operand that is no output. */
 	void (*fill)(const struct tcb_problem *problem, uint64_t seed, void *const operand[]);
 	void (*reference)(const struct tcb_problem *problem, void *const operand[], struct tcb_reference *out);
-	/* The same rounding chain as PLAN's variant in scalar code: bit-equal for class EXACT.  NULL: no EXACT variant.
+	/* The same rounding chain as PLAN's variant in scalar code, from the weights as stored: bit-equal for class
+	 * EXACT.  Depends on problem, variant and the tiles' k only: plans share the result.  NULL: no EXACT variant.
 	 */
 	void (*exact)(const struct tcb_plan *plan, void *const operand[], float *y);
 	double (*flops)(const struct tcb_problem *problem);

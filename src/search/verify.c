@@ -7,7 +7,6 @@
  */
 #include "search/verify.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,10 +14,7 @@
 #include "search/fault.h"
 
 enum {
-	CASES_MAX = 48,           /* small instances kept; geometries of one space share most of them */
-	SMALL_ELEMENTS = 1 << 20, /* largest m*n*k of a small shape: about a millisecond of scalar code */
-	STEP_SEARCH = 4096,       /* how far to look for a legal size */
-	CHUNK = 1 << 16,          /* outputs that one thread compares at a time */
+	CASES_MAX = 48, /* small instances kept; geometries of one space share most of them */
 };
 
 struct tcb_verifier {
@@ -29,221 +25,12 @@ struct tcb_verifier {
 	struct tcb_instance *cases[CASES_MAX]; /* a ring: the oldest is replaced */
 	size_t case_count, case_next;
 	struct tcb_buffer workspace; /* guarded, of the size last used */
-	float *exact;                /* room for the order-matched result */
-	size_t exact_capacity;
+	struct tcb_exact_cache *exact;
 };
-
-/* ---- shapes ---- */
-
-static size_t *dimension(struct tcb_shape *shape, int which)
-{
-	return which == 0 ? &shape->m : which == 1 ? &shape->n : &shape->k;
-}
-
-/* Raises one dimension of SHAPE from WANT on until the op accepts the shape; 0 on success. */
-static int raise_dimension(const struct tcb_op *op, struct tcb_shape *shape, int which, size_t want)
-{
-	for (size_t value = want; value < want + STEP_SEARCH; value++) {
-		*dimension(shape, which) = value;
-		if (op->check_shape(shape, NULL) == TCB_OK)
-			return 0;
-	}
-	return -1;
-}
 
 static int same_shape(const struct tcb_shape *a, const struct tcb_shape *b)
 {
 	return a->m == b->m && a->n == b->n && a->k == b->k;
-}
-
-static size_t least(size_t a, size_t b)
-{
-	return a < b ? a : b;
-}
-
-/* EXTRA more than TILE.  A tile that covers the problem's whole dimension must cover the small one, too: a plan may
- * rely on it (one thread, no partial sums); then one less than the problem has. */
-static size_t past_tile(size_t tile, size_t dimension, size_t extra)
-{
-	if (tile < dimension)
-		return tile + extra;
-	return dimension > 1 ? dimension - 1 : 1;
-}
-
-size_t tcb_verify_shapes(const struct tcb_op *op, const struct tcb_shape *problem, const struct tcb_geometry *geometry,
-			 struct tcb_shape out[TCB_VERIFY_SHAPES_MAX])
-{
-	const struct tcb_tile *macro = &geometry->tile[TCB_MACRO], *midi = &geometry->tile[TCB_MIDI];
-	size_t k_unit = 0;
-	struct tcb_shape smallest = *problem;
-	if (problem->k > 0) {
-		if (raise_dimension(op, &smallest, 2, 1) != 0)
-			return 0;
-		k_unit = smallest.k;
-	}
-	/* Where the problem's k is cut into blocks, so is the small one's: whole blocks, which H2 asks for. */
-	size_t k_split = least(5 * k_unit, problem->k);
-	if (k_unit > 0 && midi->k < problem->k)
-		k_split = 2 * midi->k;
-	const struct tcb_shape wanted[TCB_VERIFY_SHAPES_MAX] = {
-		{ 1, 1, k_unit },
-		{ least(3, problem->m), least(37, problem->n), least(3 * k_unit, problem->k) },
-		{ past_tile(midi->m, problem->m, 1), past_tile(midi->n, problem->n, 3), k_split },
-		{ past_tile(macro->m, problem->m, 1), past_tile(macro->n, problem->n, 37), k_unit },
-	};
-	size_t count = 0;
-	for (size_t i = 0; i < TCB_VERIFY_SHAPES_MAX; i++) {
-		struct tcb_shape want = wanted[i], shape = *problem;
-		/* Too large to be small: fewer columns, then fewer rows. */
-		size_t k = want.k ? want.k : 1, m_most = SMALL_ELEMENTS / k / 37;
-		if (want.m > m_most)
-			want.m = m_most ? m_most | 1 : 1;
-		size_t n_most = SMALL_ELEMENTS / k / want.m;
-		if (want.n > n_most)
-			want.n = n_most > 37 ? n_most | 1 : 37;
-		if (k_unit > 0 && raise_dimension(op, &shape, 2, want.k) != 0)
-			continue;
-		if (raise_dimension(op, &shape, 1, want.n) != 0 || raise_dimension(op, &shape, 0, want.m) != 0)
-			continue;
-		size_t seen = 0;
-		while (seen < count && !same_shape(&out[seen], &shape))
-			seen++;
-		if (seen == count)
-			out[count++] = shape;
-	}
-	return count;
-}
-
-/* ---- judging outputs ---- */
-
-struct comparison {
-	const struct tcb_plan *plan;
-	const struct tcb_reference *reference;
-	const float *got;
-	size_t count;
-	double *ratio;  /* per chunk */
-	size_t *bad_at; /* per chunk: first output beyond its bound, SIZE_MAX if none */
-};
-
-static void compare_chunk(void *ctx, size_t task, unsigned thread)
-{
-	(void)thread;
-	struct comparison *comparison = ctx;
-	size_t start = task * CHUNK;
-	size_t count = comparison->count - start < CHUNK ? comparison->count - start : CHUNK;
-	struct tcb_reference part = { .y = comparison->reference->y + start,
-				      .magnitude = comparison->reference->magnitude + start,
-				      .extra = comparison->reference->extra + start };
-	size_t bad = SIZE_MAX;
-	comparison->ratio[task] = tcb_error_ratio(comparison->plan, &part, comparison->got + start, count, &bad);
-	comparison->bad_at[task] = bad == SIZE_MAX ? SIZE_MAX : start + bad;
-}
-
-static int is_poison(float value)
-{
-	unsigned char bytes[sizeof(value)];
-	memcpy(bytes, &value, sizeof(value));
-	for (size_t i = 0; i < sizeof(bytes); i++) {
-		if (bytes[i] != TCB_POISON)
-			return 0;
-	}
-	return 1;
-}
-
-static void set_wrong(struct tcb_check *check, const struct tcb_instance *instance, size_t at, const char *when,
-		      const char *fault)
-{
-	char shape[TCB_SHAPE_TEXT_MAX];
-	tcb_shape_print(&instance->problem.shape, shape);
-	size_t cols = instance->operands[instance->output].cols ? instance->operands[instance->output].cols : 1;
-	check->outcome = TCB_OUTCOME_WRONG;
-	snprintf(check->message, sizeof(check->message), "at %s%s%s output [%zu][%zu] %s", shape, *when ? " " : "",
-		 when, at / cols, at % cols, fault);
-}
-
-static void set_wrong_value(struct tcb_check *check, const struct tcb_instance *instance, const struct tcb_plan *plan,
-			    const float *got, size_t at, const char *when)
-{
-	const struct tcb_reference *reference = &instance->reference;
-	double y = reference->y[at];
-	double allowed = tcb_gamma(plan->chain) * reference->magnitude[at] + reference->extra[at] +
-			 plan->ulps * 0x1p-23 * fabs(y);
-	char fault[128];
-	if (is_poison(got[at]))
-		snprintf(fault, sizeof(fault), "was never written (poison is still there)");
-	else
-		snprintf(fault, sizeof(fault), "is %.9g, not %.9g within %.2g", (double)got[at], y, allowed);
-	set_wrong(check, instance, at, when, fault);
-}
-
-enum tcb_status tcb_verify_output(struct tcb_instance *instance, const struct tcb_plan *plan, const float *got,
-				  struct tcb_pool *pool, const char *when, struct tcb_check *check,
-				  struct tcb_error *err)
-{
-	TCB_TRY(tcb_instance_reference(instance, err));
-	size_t chunks = (instance->output_count + CHUNK - 1) / CHUNK;
-	struct comparison comparison = {
-		.plan = plan, .reference = &instance->reference, .got = got, .count = instance->output_count
-	};
-	double few_ratios[4];
-	size_t few_bad[4];
-	int is_few = chunks <= 4;
-	comparison.ratio = is_few ? few_ratios : calloc(chunks, sizeof(double));
-	comparison.bad_at = is_few ? few_bad : calloc(chunks, sizeof(size_t));
-	enum tcb_status status = TCB_OK;
-	if (!comparison.ratio || !comparison.bad_at) {
-		status = tcb_fail(err, TCB_E_NOMEM, "out of memory while comparing %zu outputs", comparison.count);
-		goto done;
-	}
-	tcb_pool_run(pool, chunks > 1 ? tcb_pool_threads(pool) : 1, TCB_SCHED_STATIC, chunks, compare_chunk,
-		     &comparison);
-	for (size_t i = 0; i < chunks; i++) {
-		if (comparison.ratio[i] > check->error_ratio)
-			check->error_ratio = comparison.ratio[i];
-		if (comparison.bad_at[i] != SIZE_MAX && check->outcome == TCB_OUTCOME_OK)
-			set_wrong_value(check, instance, plan, got, comparison.bad_at[i], when);
-	}
-done:
-	if (!is_few) {
-		free(comparison.ratio);
-		free(comparison.bad_at);
-	}
-	return status;
-}
-
-/* Class EXACT: every bit equal to the order-matched scalar chain. */
-static enum tcb_status judge_exact(struct tcb_verifier *verifier, struct tcb_instance *instance,
-				   const struct tcb_plan *plan, const float *got, struct tcb_check *check,
-				   struct tcb_error *err)
-{
-	size_t count = instance->output_count;
-	if (verifier->exact_capacity < count) {
-		float *grown = realloc(verifier->exact, count * sizeof(float));
-		if (!grown)
-			return tcb_fail(err, TCB_E_NOMEM, "out of memory for %zu exact results", count);
-		verifier->exact = grown;
-		verifier->exact_capacity = count;
-	}
-	void *operand[TCB_OPERANDS_MAX];
-	for (size_t i = 0; i < instance->operand_count; i++)
-		operand[i] = instance->data[i].data;
-	instance->op->exact(plan, operand, verifier->exact);
-	if (memcmp(got, verifier->exact, count * sizeof(float)) == 0)
-		return TCB_OK;
-	for (size_t i = 0; i < count; i++) {
-		if (memcmp(&got[i], &verifier->exact[i], sizeof(float)) == 0 ||
-		    (isnan(got[i]) && isnan(verifier->exact[i]) && !is_poison(got[i])))
-			continue;
-		char fault[128];
-		if (is_poison(got[i]))
-			snprintf(fault, sizeof(fault), "was never written (poison is still there)");
-		else
-			snprintf(fault, sizeof(fault), "is %.9g (%a), not exactly %.9g (%a)", (double)got[i],
-				 (double)got[i], (double)verifier->exact[i], (double)verifier->exact[i]);
-		set_wrong(check, instance, i, "", fault);
-		break;
-	}
-	return TCB_OK;
 }
 
 /* ---- one run between guards ---- */
@@ -284,32 +71,6 @@ static void set_outside(struct tcb_check *check, const char *shape, const char *
 	check->outcome = TCB_OUTCOME_WRONG;
 	check->damaged = 1;
 	snprintf(check->message, sizeof(check->message), "at %s wrote outside of its %s (guard zone)", shape, what);
-}
-
-static size_t round_up(size_t value, size_t step)
-{
-	return step > 1 ? (value + step - 1) / step * step : value;
-}
-
-/*
- * GEOMETRY as it would be in a space of the shape TO: its macro tiles cut TO into as many parts as they cut FROM, and
- * midi tiles that cover FROM cover TO.  Micro tiles are compiled in and stay.
- */
-static void fit_geometry(const struct tcb_shape *from, const struct tcb_shape *to, struct tcb_geometry *geometry)
-{
-	const size_t was[] = { from->m, from->n, from->k }, is[] = { to->m, to->n, to->k };
-	struct tcb_tile *tile = geometry->tile;
-	size_t *macro[] = { &tile[TCB_MACRO].m, &tile[TCB_MACRO].n, &tile[TCB_MACRO].k };
-	size_t *midi[] = { &tile[TCB_MIDI].m, &tile[TCB_MIDI].n, &tile[TCB_MIDI].k };
-	const size_t micro[] = { tile[TCB_MICRO].m, tile[TCB_MICRO].n, tile[TCB_MICRO].k };
-	for (int d = 0; d < 3; d++) {
-		if (was[d] == 0 || *macro[d] == 0 || *midi[d] == 0)
-			continue;
-		size_t parts = (was[d] + *macro[d] - 1) / *macro[d];
-		if (*midi[d] >= was[d])
-			*midi[d] = round_up(is[d], micro[d]);
-		*macro[d] = round_up((is[d] + parts - 1) / parts, *midi[d]);
-	}
 }
 
 /* Plans GEOMETRY for PROBLEM; -1 with LAUNCH_FAILED in CHECK if it cannot run. */
@@ -365,10 +126,10 @@ static enum tcb_status check_instance(struct tcb_verifier *verifier, struct tcb_
 		return TCB_OK;
 	int has_bound = plan->chain > 0 || plan->ulps > 0 || plan->variant->class != TCB_CLASS_EXACT;
 	if (plan->variant->class == TCB_CLASS_EXACT && op->exact && (small || !has_bound))
-		TCB_TRY(judge_exact(verifier, instance, plan, output->data, check, err));
+		TCB_TRY(tcb_judge_exact(verifier->exact, instance, plan, output->data, check, err));
 	if (check->outcome != TCB_OUTCOME_OK || (!has_bound && op->exact))
 		return TCB_OK;
-	return tcb_verify_output(instance, plan, output->data, verifier->pool, "", check, err);
+	return tcb_judge_bound(instance, plan, output->data, verifier->pool, "", check, err);
 }
 
 /* ---- the verifier ---- */
@@ -379,6 +140,11 @@ enum tcb_status tcb_verifier_create(struct tcb_instance *instance, uint64_t seed
 	struct tcb_verifier *verifier = calloc(1, sizeof(*verifier));
 	if (!verifier)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the verification of %s", instance->op->name);
+	enum tcb_status status = tcb_exact_cache_create(&verifier->exact, err);
+	if (status != TCB_OK) {
+		free(verifier);
+		return status;
+	}
 	verifier->full = instance;
 	verifier->pool = pool;
 	verifier->watch = watch;
@@ -394,7 +160,7 @@ void tcb_verifier_destroy(struct tcb_verifier *verifier)
 	for (size_t i = 0; i < verifier->case_count; i++)
 		tcb_instance_destroy(verifier->cases[i]);
 	tcb_buffer_free(&verifier->workspace);
-	free(verifier->exact);
+	tcb_exact_cache_destroy(verifier->exact);
 	free(verifier);
 }
 
@@ -449,7 +215,7 @@ enum tcb_status tcb_verifier_check(struct tcb_verifier *verifier, const struct t
 		/* Not every geometry is legal for every shape: tiles that must cover a dimension exactly, more threads
 		 * than tiles. */
 		struct tcb_geometry fitted = *geometry;
-		fit_geometry(&full->problem.shape, &shapes[i], &fitted);
+		tcb_verify_fit(&full->problem.shape, &shapes[i], &fitted);
 		if (make_plan(verifier, &problem, geometry, &plan, &refusal) != 0 &&
 		    make_plan(verifier, &problem, &fitted, &plan, &refusal) != 0)
 			continue;

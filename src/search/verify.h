@@ -10,17 +10,10 @@
 #define TCB_SEARCH_VERIFY_H
 
 #include "search/instance.h"
+#include "search/judge.h"
 #include "search/watch.h"
 
 enum { TCB_VERIFY_SHAPES_MAX = 4 };
-
-struct tcb_check {
-	enum tcb_outcome outcome; /* OK, WRONG, or LAUNCH_FAILED where the op cannot plan it */
-	char message[256];
-	enum tcb_class class_checked;
-	double error_ratio;
-	int damaged; /* it wrote outside of its buffers: the process is not to be trusted any more */
-};
 
 struct tcb_verifier;
 
@@ -33,17 +26,18 @@ enum tcb_status tcb_verifier_check(struct tcb_verifier *verifier, const struct t
 				   struct tcb_check *out, struct tcb_error *err);
 
 /*
+ * small_shapes.c
+ *
  * The small shapes for GEOMETRY, each legal for the op and each once: everything 1, odd sizes, one just past the midi
  * tile (with a cut k block where the geometry splits k), one just past the macro tile (so that a second thread gets
  * the cut end).  No dimension outgrows a tile that covers that dimension of the problem.  Returns how many.
  */
 size_t tcb_verify_shapes(const struct tcb_op *op, const struct tcb_shape *problem, const struct tcb_geometry *geometry,
 			 struct tcb_shape out[TCB_VERIFY_SHAPES_MAX]);
-
-/* Judges GOT, PLAN's output for INSTANCE, by the error bound; CHECK's ratio grows, its outcome turns WRONG.  WHEN
- * ends the message: "in the timed runs". */
-enum tcb_status tcb_verify_output(struct tcb_instance *instance, const struct tcb_plan *plan, const float *got,
-				  struct tcb_pool *pool, const char *when, struct tcb_check *check,
-				  struct tcb_error *err);
+/*
+ * GEOMETRY as it would be in a space of the shape TO: its macro tiles cut TO into as many parts as they cut FROM, and
+ * midi tiles that cover FROM cover TO.  Micro tiles are compiled in and stay.
+ */
+void tcb_verify_fit(const struct tcb_shape *from, const struct tcb_shape *to, struct tcb_geometry *geometry);
 
 #endif

@@ -95,7 +95,7 @@ static enum tcb_status measure_state(struct worker *worker, const struct tcb_pla
 		const float *got = tcb_runner_check_call(&runner, worker->instance->output);
 		tcb_watch_phase(watch, 0, "comparing the output after measuring");
 		struct tcb_check check = { .outcome = TCB_OUTCOME_OK, .error_ratio = reply->error_ratio };
-		status = tcb_verify_output(worker->instance, plan, got, worker->pool, "in the timed runs", &check, err);
+		status = tcb_judge_bound(worker->instance, plan, got, worker->pool, "in the timed runs", &check, err);
 		if (check.outcome != TCB_OUTCOME_OK) {
 			reply->outcome = check.outcome;
 			snprintf(reply->message, sizeof(reply->message), "%s", check.message);
