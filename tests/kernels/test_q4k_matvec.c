@@ -197,6 +197,31 @@ static void test_not_a_number(void **state)
 	subject_fini(&s);
 }
 
+/* Activations too small for codes count as zeros, and the bound knows it. */
+static void test_tiny_activations(void **state)
+{
+	const struct tcb_variant *v;
+	struct subject s;
+	(void)state;
+	subject_init(&s, TCB_CONTRACT_Q8, (struct tcb_shape){ 1, 33, 512 });
+	for (size_t i = 0; i < 256; i++)
+		((float *)s.data[X])[i] *= 1e-37f;
+	for (size_t i = 256; i < 512; i++)
+		((float *)s.data[X])[i] = 0;
+	op->reference(&s.problem, s.data, &s.reference);
+	for (size_t i = 0; (v = tcb_variant_at(op, i)) != NULL; i++) {
+		struct tcb_plan plan;
+		if (v->contract != TCB_CONTRACT_Q8 || !tcb_target_has(&host, v->isa))
+			continue;
+		const struct tcb_geometry g = geometry_of(v, &s.problem.shape, 0);
+		run(&s, &g, &plan);
+		judge(&s, &plan);
+		for (size_t o = 0; o < s.outputs; o++)
+			assert_true(((float *)s.data[Y])[o] == 0);
+	}
+	subject_fini(&s);
+}
+
 static void test_shapes(void **state)
 {
 	static const struct {
@@ -296,8 +321,10 @@ static void test_space(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_q8),     cmocka_unit_test(test_f32),      cmocka_unit_test(test_not_a_number),
-		cmocka_unit_test(test_shapes), cmocka_unit_test(test_refusals), cmocka_unit_test(test_space),
+		cmocka_unit_test(test_q8),           cmocka_unit_test(test_f32),
+		cmocka_unit_test(test_not_a_number), cmocka_unit_test(test_tiny_activations),
+		cmocka_unit_test(test_shapes),       cmocka_unit_test(test_refusals),
+		cmocka_unit_test(test_space),
 	};
 	struct tcb_device device;
 	if (tcb_cpu_identify("cpu", 2, &device, NULL) != TCB_OK || tcb_pool_create(2, NULL, &pool, NULL) != TCB_OK)

@@ -14,6 +14,7 @@
  * that any variant has, q4k_chain_max().
  */
 #include <assert.h>
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -61,6 +62,8 @@ static void weigh_token(const float *x, int q8, struct token *out)
 	/* Half a step; d = fl(max / 127), x / d and code times d each add at most 127 roundings of a step. */
 	if (q8)
 		out->codes = largest / 127 * (0.5 + 4 * 127 * unit_roundoff);
+	if (q8 && largest < 127 * (double)FLT_MIN)
+		out->codes = largest; /* counts as zeros */
 	for (int i = 0; i < Q4K_BLOCK_VALUES; i++)
 		out->sum_of[i / SUB_VALUES] += fabs((double)x[i]) + out->codes;
 }
