@@ -177,7 +177,7 @@ struct job {
 	struct tcb_partition shares; /* of out: what one task covers, all of k */
 };
 
-/* The first MUST of a view or partition of a planned problem: plan() has checked the sizes. */
+/* Views and partitions of a planned problem cannot fail: check_shape() bounded the sizes. */
 static void must(enum tcb_status status)
 {
 	assert(status == TCB_OK);
@@ -232,7 +232,8 @@ static void run_share(void *ctx, size_t task, unsigned thread)
 	}
 }
 
-/* Activations into the workspace, on the calling thread: about 1 us for 4096 values, less than a barrier would cost. */
+/* Activations into the workspace, on the calling thread before the others start: 0.6 us for 4096 values with AVX-512,
+ * 0.4 % of a hot call on two threads. */
 static void prepare(const struct tcb_plan *plan, const float *x, void *workspace)
 {
 	const size_t blocks = plan->problem.shape.m * k_blocks(plan);
