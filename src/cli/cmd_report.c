@@ -10,7 +10,7 @@
 #include "cli/cli.h"
 #include "cli/setup.h"
 
-enum format { FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON, FORMAT_MD, FORMAT_HTML };
+enum format { FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON, FORMAT_MD };
 
 struct report_args {
 	const char *op, *device, *out, *db;
@@ -30,7 +30,7 @@ static const struct cli_option options[] = {
 	  .argument = "F",
 	  .kind = CLI_WORD,
 	  .offset = offsetof(struct report_args, format),
-	  .words = "table|csv|json|md|html",
+	  .words = "table|csv|json|md",
 	  .fallback = "table",
 	  .help = "how to print it" },
 	{ .name = "out",
@@ -251,9 +251,6 @@ static enum tcb_status run_report(const void *arguments, struct tcb_error *err)
 	char path[CLI_PATH_MAX] = "";
 	enum tcb_status status;
 
-	if (args.format == FORMAT_HTML)
-		return tcb_fail(err, TCB_E_USAGE,
-				"--format html is not part of this version; use table, csv, json or md");
 	if (args.json && args.format != FORMAT_TABLE && args.format != FORMAT_JSON)
 		return tcb_fail(err, TCB_E_USAGE, "--json contradicts --format; give one of them");
 	if (args.json)

@@ -147,6 +147,14 @@ static void catch_signals(void)
 	sigaction(SIGTERM, &action, NULL);
 }
 
+/* The name that a later sweep could be given: the default one's, where none was. */
+static const char *strategy_name(const char *given)
+{
+	const char *names[1], *summaries[1];
+
+	return given ? given : tcb_strategy_list(names, summaries, 1) ? names[0] : "default";
+}
+
 static enum tcb_status check_strategy(const char *name, struct tcb_error *err)
 {
 	const char *names[32], *summaries[32];
@@ -221,7 +229,7 @@ static enum tcb_status begin_sweep(struct sweep_job *job, const struct tcb_sweep
 		.git_commit = build->commit,
 		.compiler = build->compiler,
 		.version = build->version,
-		.strategy = opts->strategy ? opts->strategy : "default",
+		.strategy = strategy_name(opts->strategy),
 		.seed = opts->seed,
 		.settings_json = text,
 	};

@@ -29,6 +29,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 
 import jsonschema
 
@@ -123,8 +124,9 @@ def main():
         env["UNPRIVILEGED"] = ("setpriv --bounding-set=-dac_override,-dac_read_search" if os.geteuid() == 0 else "")
         cases = parse(args.file)
         for case in cases:
+            start = time.monotonic()
             found, result = run(case, env, args.schemas)
-            print(f"{'FAILED' if found else 'ok'}: {case['case']}")
+            print(f"{'FAILED' if found else 'ok'}: {case['case']} ({time.monotonic() - start:.1f} s)")
             if found:
                 failures += 1
                 print(f"  {case['run']}")
