@@ -73,7 +73,7 @@ static void assert_good(const struct tcb_trial *trial)
 		assert_in_range(measurement->sample_count, 5, 8);
 		assert_false(measurement->dropped_early);
 		for (size_t s = 0; s < measurement->sample_count; s++)
-			assert_true(measurement->samples[s] > 100 && measurement->samples[s] < 1e9);
+			assert_true(measurement->samples[s] > 100);
 		assert_true(measurement->ns.lo <= measurement->ns.median &&
 			    measurement->ns.median <= measurement->ns.hi);
 	}
@@ -82,7 +82,7 @@ static void assert_good(const struct tcb_trial *trial)
 static void good_candidates(void **state)
 {
 	(void)state;
-	struct tcb_evaluator *evaluator = evaluator_with(20, 3);
+	struct tcb_evaluator *evaluator = evaluator_with(120, 3);
 	const struct tcb_trial *trial = try(evaluator, PLANTED_GOOD, 0);
 	assert_good(trial);
 	assert_string_equal(trial->variant, "planted_f32_scalar_good");
@@ -108,7 +108,7 @@ static void one_state_only(void **state)
 {
 	(void)state;
 	for (int which = 0; which < TCB_STATE_COUNT; which++) {
-		struct tcb_evaluator *evaluator = evaluator_with(20, 1u << which);
+		struct tcb_evaluator *evaluator = evaluator_with(120, 1u << which);
 		const struct tcb_trial *trial = try(evaluator, PLANTED_GOOD, 1);
 		assert_int_equal(trial->outcome, TCB_OUTCOME_OK);
 		assert_int_equal(trial->measurement_count, 1);
@@ -147,7 +147,7 @@ static void planted_ones(void **state)
 		{ PLANTED_CRASHES_LATER, TCB_OUTCOME_CRASHED, { "SIGSEGV", "measuring cold" } },
 		{ PLANTED_UNPLANNED, TCB_OUTCOME_LAUNCH_FAILED, { "no variant was built" } },
 	};
-	struct tcb_evaluator *evaluator = evaluator_with(20, 3);
+	struct tcb_evaluator *evaluator = evaluator_with(120, 3);
 	for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
 		for (int is_packed = 0; is_packed < 2; is_packed++) {
 			const struct tcb_trial *trial = try(evaluator, expected[i].behaviour, is_packed);
@@ -186,7 +186,7 @@ static void hangs_time_out(void **state)
 static void blame_falls_on_the_right_one(void **state)
 {
 	(void)state;
-	struct tcb_evaluator *evaluator = evaluator_with(20, 3);
+	struct tcb_evaluator *evaluator = evaluator_with(120, 3);
 	assert_int_equal(try(evaluator, PLANTED_TIME_BOMB, 0)->outcome, TCB_OUTCOME_OK);
 	assert_good(try(evaluator, PLANTED_GOOD, 0));
 	tcb_evaluator_destroy(evaluator);
@@ -195,7 +195,7 @@ static void blame_falls_on_the_right_one(void **state)
 static void losers_are_dropped(void **state)
 {
 	(void)state;
-	struct tcb_evaluator *evaluator = evaluator_with(20, 3);
+	struct tcb_evaluator *evaluator = evaluator_with(120, 3);
 	struct tcb_geometry geometry;
 	const struct tcb_trial *trial;
 	planted_geometry(PLANTED_SLOWER, 0, THREADS, &geometry);
@@ -260,7 +260,7 @@ static void interleaved_finals(void **state)
 {
 	(void)state;
 	enum { ROUNDS = 15, COUNT = 4 };
-	struct tcb_evaluator *evaluator = evaluator_with(20, 3);
+	struct tcb_evaluator *evaluator = evaluator_with(120, 3);
 	struct tcb_geometry geometries[COUNT];
 	planted_geometry(PLANTED_SLOW, 0, THREADS, &geometries[0]);
 	planted_geometry(PLANTED_GOOD, 1, THREADS, &geometries[1]);
@@ -323,7 +323,7 @@ static void failing_in_the_finals(void **state)
 static void counted_events(void **state)
 {
 	(void)state;
-	struct tcb_evaluator *evaluator = evaluator_with(20, 3);
+	struct tcb_evaluator *evaluator = evaluator_with(120, 3);
 	struct tcb_geometry geometry;
 	const struct tcb_counter *counters;
 	size_t count;
@@ -356,7 +356,7 @@ static void interrupt_is_prompt(void **state)
 	(void)state;
 	struct sigaction action = { .sa_handler = set_stop }, old;
 	sigaction(SIGINT, &action, &old);
-	struct tcb_evaluator *evaluator = evaluator_with(20, 3);
+	struct tcb_evaluator *evaluator = evaluator_with(120, 3);
 	pid_t group = fork();
 	if (group == 0) {
 		nanosleep(&(struct timespec){ .tv_nsec = 200000000 }, NULL);
@@ -393,7 +393,7 @@ static void keeps_off_the_terminal(void **state)
 		dup2(log_fd, 2);
 		setvbuf(stdout, NULL, _IOFBF, 1 << 16);
 		printf("once\n"); /* in the buffer that the worker inherits */
-		struct tcb_evaluator *evaluator = evaluator_with(20, 3);
+		struct tcb_evaluator *evaluator = evaluator_with(120, 3);
 		try(evaluator, PLANTED_BABBLES, 0);
 		try(evaluator, PLANTED_ABORTS, 0);
 		try(evaluator, PLANTED_EXITS, 0);
@@ -423,7 +423,7 @@ static void dies_with_the_tuner(void **state)
 	assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
 	pid_t tuner = fork();
 	if (tuner == 0) {
-		struct tcb_evaluator *evaluator = evaluator_with(20, 3);
+		struct tcb_evaluator *evaluator = evaluator_with(120, 3);
 		(void)!write(ends[1], "x", 1);
 		try(evaluator, PLANTED_ENDLESS, 0);
 		_exit(0);
@@ -455,7 +455,7 @@ static void holds_no_foreign_descriptors(void **state)
 	(void)state;
 	int ends[2];
 	assert_int_equal(pipe(ends), 0);
-	struct tcb_evaluator *evaluator = evaluator_with(20, 3);
+	struct tcb_evaluator *evaluator = evaluator_with(120, 3);
 	close(ends[1]);
 	char byte;
 	/* End of file: nobody else holds the writing end. */
