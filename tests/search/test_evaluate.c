@@ -242,18 +242,12 @@ static void many_samples(void **state)
 	tcb_evaluator_destroy(evaluator);
 }
 
-static double median_of(const double *ns, size_t count)
+static double fastest_of(const double *ns, size_t count)
 {
-	double sorted[64];
-	memcpy(sorted, ns, count * sizeof(double));
-	for (size_t i = 1; i < count; i++) {
-		for (size_t j = i; j > 0 && sorted[j - 1] > sorted[j]; j--) {
-			double swap = sorted[j];
-			sorted[j] = sorted[j - 1];
-			sorted[j - 1] = swap;
-		}
-	}
-	return sorted[count / 2];
+	double fastest = ns[0];
+	for (size_t i = 1; i < count; i++)
+		fastest = ns[i] < fastest ? ns[i] : fastest;
+	return fastest;
 }
 
 static void interleaved_finals(void **state)
@@ -277,9 +271,9 @@ static void interleaved_finals(void **state)
 			assert_true(ns[i] > 0);
 		for (size_t r = 0; r < ROUNDS; r++)
 			assert_true(limit[r] > 0);
-		/* Of what is timed here only the spinning is sure on a busy machine. */
-		assert_true(median_of(ns, ROUNDS) > 1e6 && median_of(ns + 2 * ROUNDS, ROUNDS) > 5e6);
-		assert_true(median_of(ns + 3 * ROUNDS, ROUNDS) < median_of(ns + 2 * ROUNDS, ROUNDS));
+		/* Every time in its own row: what spins is never faster, and what does not is, once at least. */
+		assert_true(fastest_of(ns, ROUNDS) >= 1e6 && fastest_of(ns + 2 * ROUNDS, ROUNDS) >= 5e6);
+		assert_true(fastest_of(ns + 3 * ROUNDS, ROUNDS) < fastest_of(ns + 2 * ROUNDS, ROUNDS));
 		assert_true(strlen(tcb_evaluator_limit_method(evaluator, (enum tcb_state)s)) > 0);
 	}
 	tcb_evaluator_destroy(evaluator);
