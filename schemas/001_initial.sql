@@ -86,7 +86,10 @@ CREATE TABLE sweep (
 	driver     TEXT NOT NULL, -- GPU driver at the time, empty on a CPU
 	strategy   TEXT NOT NULL,
 	seed       TEXT NOT NULL, -- decimal, as for --seed (unsigned 64 bits do not fit an INTEGER)
-	settings   TEXT NOT NULL, -- JSON object: what makes the measurement repeatable
+	-- Memory that cold measurements rotated through, as asked for; 0: the default rule.  Trials of sweeps that
+	-- rotated through less are not comparable, so they are not known to one with another setting.
+	rotation_bytes INTEGER NOT NULL CHECK (rotation_bytes >= 0),
+	settings   TEXT NOT NULL, -- JSON object: what else makes the measurement repeatable
 	status     TEXT NOT NULL DEFAULT 'running' -- a sweep that was killed stays 'running'
 	           CHECK (status IN ('running', 'complete', 'interrupted', 'budget')),
 	started_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),

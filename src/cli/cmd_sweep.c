@@ -47,8 +47,8 @@ static const struct cli_option options[] = {
 	  .argument = "S",
 	  .kind = CLI_TEXT,
 	  .offset = offsetof(struct sweep_args, strategy),
-	  .note = "the first one",
-	  .help = "how candidates are chosen; an unknown name lists them" },
+	  .note = "exhaustive",
+	  .help = "how candidates are chosen: exhaustive, random or hillclimb" },
 	{ .name = "budget",
 	  .argument = "TIME",
 	  .kind = CLI_SECONDS,
@@ -191,7 +191,8 @@ static enum tcb_status load_known(struct sweep_job *job, struct tcb_error *err)
 
 	if (job->run->args->fresh)
 		return TCB_OK;
-	TCB_TRY(tcb_db_trials(job->run->db, &job->run->cpu.device, problem, &job->trials, &job->trial_count, err));
+	TCB_TRY(tcb_db_trials(job->run->db, &job->run->cpu.device, problem, job->run->args->rotation, &job->trials,
+			      &job->trial_count, err));
 	job->known = calloc(job->trial_count + 1, sizeof *job->known);
 	if (!job->known)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for %zu known trials", job->trial_count);
@@ -217,10 +218,9 @@ static enum tcb_status begin_sweep(struct sweep_job *job, const struct tcb_sweep
 	const struct tcb_build_info *build = tcb_build_info();
 	char signature[TCB_SIGNATURE_MAX];
 	json_t *settings =
-		json_pack("{s:I, s:i, s:f, s:I, s:f, s:i, s:b, s:b}", "rotation_bytes",
-			  (json_int_t)opts->rotation_bytes, "states", (int)opts->states, "budget_s", opts->budget_s,
-			  "max_trials", (json_int_t)opts->max_trials, "timeout_s", opts->timeout_s, "counters",
-			  (int)opts->counters, "any_size", opts->any_size, "fresh", job->run->args->fresh);
+		json_pack("{s:i, s:f, s:I, s:f, s:i, s:b, s:b}", "states", (int)opts->states, "budget_s",
+			  opts->budget_s, "max_trials", (json_int_t)opts->max_trials, "timeout_s", opts->timeout_s,
+			  "counters", (int)opts->counters, "any_size", opts->any_size, "fresh", job->run->args->fresh);
 	char *text = settings ? json_dumps(settings, JSON_COMPACT) : NULL;
 	struct tcb_sweep_record record = {
 		.device = &job->run->cpu.device,
@@ -231,6 +231,7 @@ static enum tcb_status begin_sweep(struct sweep_job *job, const struct tcb_sweep
 		.version = build->version,
 		.strategy = strategy_name(opts->strategy),
 		.seed = opts->seed,
+		.rotation_bytes = opts->rotation_bytes,
 		.settings_json = text,
 	};
 	enum tcb_status status;

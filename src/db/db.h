@@ -39,7 +39,8 @@ struct tcb_sweep_record {
 	const char *git_commit, *compiler, *version; /* build */
 	const char *strategy;
 	uint64_t seed;
-	const char *settings_json; /* rotation bytes, states, budget: whatever makes the measurement repeatable */
+	uint64_t rotation_bytes;   /* as asked for; 0: the default rule */
+	const char *settings_json; /* states, budget: whatever else makes the measurement repeatable */
 };
 enum tcb_status tcb_db_sweep_begin(struct tcb_db *db, const struct tcb_sweep_record *record, int64_t *sweep_out,
 				   struct tcb_error *err);
@@ -49,13 +50,15 @@ enum tcb_status tcb_db_trial_put(struct tcb_db *db, int64_t sweep, const struct 
 				 struct tcb_error *err);
 
 /*
- * Trials of earlier sweeps of the same device (key, name, threads) and problem, the newest per geometry.  A candidate
+ * Trials of earlier sweeps of the same device (key, name, threads), problem and rotation (whose cold times are of the
+ * same kind), the newest per geometry.  A candidate
  * may have been put more than once (screened, then timed in the finals): the newest row says how it ended, and the
  * newest measurement per state and stage of the same geometry, signature and outcome is given.  The caller drops those
  * whose signature is no longer that of its variant.  OUT is one block: free with tcb_db_trials_free.
  */
 enum tcb_status tcb_db_trials(struct tcb_db *db, const struct tcb_device *device, const struct tcb_problem *problem,
-			      struct tcb_trial **out, size_t *count_out, struct tcb_error *err);
+			      uint64_t rotation_bytes, struct tcb_trial **out, size_t *count_out,
+			      struct tcb_error *err);
 void tcb_db_trials_free(struct tcb_trial *trials, size_t count);
 
 /* The winner of one problem on one device in one cache state. */

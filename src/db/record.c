@@ -100,10 +100,10 @@ static enum tcb_status put_sweep(struct tcb_db *db, const struct tcb_sweep_recor
 	tcb_str_addf(&seed, "%llu", (unsigned long long)record->seed);
 	status = tcb_db_query(
 		db, &stmt, doing, err,
-		"INSERT INTO sweep (device_id, problem_id, op_id, build_id, os, driver, strategy, seed, settings)"
-		" VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) RETURNING id",
-		"iiiittttt", device, problem, op, build, record->device->os, record->device->driver, record->strategy,
-		seed.data, record->settings_json ? record->settings_json : "{}");
+		"INSERT INTO sweep (device_id, problem_id, op_id, build_id, os, driver, strategy, seed, settings,"
+		" rotation_bytes) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) RETURNING id",
+		"iiiittttti", device, problem, op, build, record->device->os, record->device->driver, record->strategy,
+		seed.data, record->settings_json ? record->settings_json : "{}", (int64_t)record->rotation_bytes);
 	if (status == TCB_OK)
 		status = tcb_db_finish(db, stmt, sweep_out, doing, err);
 	tcb_str_fini(&seed);

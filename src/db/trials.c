@@ -16,12 +16,12 @@
 
 #include "db/db_private.h"
 
-/* Every trial of the device and problem, and the newest per geometry.  Parameters ?1 to ?8 as bound in select_known. */
+/* Every trial of the device and problem, and the newest per geometry.  Parameters ?1 to ?9 as bound in select_known. */
 #define KNOWN_TRIALS                                                                                           \
 	"WITH mine AS (SELECT t.* FROM problem p JOIN sweep s ON s.problem_id = p.id JOIN device d ON d.id = " \
 	"s.device_id"                                                                                          \
 	" JOIN trial t ON t.sweep_id = s.id WHERE d.key = ?1 AND d.name = ?2 AND d.threads = ?3 AND p.op = ?4" \
-	" AND p.contract = ?5 AND p.m = ?6 AND p.n = ?7 AND p.k = ?8),"                                        \
+	" AND p.contract = ?5 AND p.m = ?6 AND p.n = ?7 AND p.k = ?8 AND s.rotation_bytes = ?9),"              \
 	" newest AS (SELECT max(id) AS id FROM mine GROUP BY geometry)"
 
 static const char trials_sql[] = KNOWN_TRIALS " SELECT id, geometry, variant, signature, outcome, message, class,"
@@ -229,8 +229,8 @@ static enum tcb_status read_counter(struct tcb_db *db, sqlite3_stmt *stmt, struc
 
 /* Runs one of the three queries and hands its rows to the reader that KIND names: 't', 'm' or 'c'. */
 static enum tcb_status select_known(struct tcb_db *db, const struct tcb_device *device,
-				    const struct tcb_problem *problem, char kind, struct reading *reading,
-				    struct tcb_error *err)
+				    const struct tcb_problem *problem, uint64_t rotation_bytes, char kind,
+				    struct reading *reading, struct tcb_error *err)
 {
 	const char *sql = kind == 't' ? trials_sql : kind == 'm' ? measurements_sql : counters_sql;
 	sqlite3_stmt *stmt;
@@ -238,9 +238,10 @@ static enum tcb_status select_known(struct tcb_db *db, const struct tcb_device *
 	size_t owner = 0;
 	int row;
 
-	TCB_TRY(tcb_db_query(db, &stmt, doing, err, sql, "ttittiii", device->key, device->name,
+	TCB_TRY(tcb_db_query(db, &stmt, doing, err, sql, "ttittiiii", device->key, device->name,
 			     (int64_t)device->target.threads, problem->op, tcb_contract_text(problem->contract),
-			     (int64_t)problem->shape.m, (int64_t)problem->shape.n, (int64_t)problem->shape.k));
+			     (int64_t)problem->shape.m, (int64_t)problem->shape.n, (int64_t)problem->shape.k,
+			     (int64_t)rotation_bytes));
 	while ((status = tcb_db_step(db, stmt, &row, doing, err)) == TCB_OK && row) {
 		if (kind == 't')
 			status = read_trial(db, stmt, reading, err);
@@ -312,7 +313,7 @@ static enum tcb_status assemble(struct tcb_db *db, const struct reading *reading
 }
 
 enum tcb_status tcb_db_trials(struct tcb_db *db, const struct tcb_device *device, const struct tcb_problem *problem,
-			      struct tcb_trial **out, size_t *count_out, struct tcb_error *err)
+			      uint64_t rotation_bytes, struct tcb_trial **out, size_t *count_out, struct tcb_error *err)
 {
 	struct reading reading = { 0 };
 	struct array *arrays[] = { &reading.trials,        &reading.ids,         &reading.measurements,
@@ -324,11 +325,11 @@ enum tcb_status tcb_db_trials(struct tcb_db *db, const struct tcb_device *device
 	*count_out = 0;
 	/* One snapshot for the three queries, without keeping writers out. */
 	TCB_TRY(tcb_db_exec(db, "BEGIN", doing, err));
-	status = select_known(db, device, problem, 't', &reading, err);
+	status = select_known(db, device, problem, rotation_bytes, 't', &reading, err);
 	if (status == TCB_OK)
-		status = select_known(db, device, problem, 'm', &reading, err);
+		status = select_known(db, device, problem, rotation_bytes, 'm', &reading, err);
 	if (status == TCB_OK)
-		status = select_known(db, device, problem, 'c', &reading, err);
+		status = select_known(db, device, problem, rotation_bytes, 'c', &reading, err);
 	status = tcb_db_end(db, status, doing, err);
 	if (status == TCB_OK)
 		status = assemble(db, &reading, out, err);

@@ -12,6 +12,8 @@
 
 #include "db/db.h"
 
+enum { FIXTURE_ROTATION = 1 };
+
 struct fixture {
 	char folder[64], path[128];
 };
@@ -65,7 +67,8 @@ static inline int64_t fixture_sweep(struct tcb_db *db, const struct tcb_device *
 					   .version = "0.1.0",
 					   .strategy = "random",
 					   .seed = UINT64_MAX,
-					   .settings_json = "{\"rotation_bytes\":1}" };
+					   .rotation_bytes = FIXTURE_ROTATION,
+					   .settings_json = "{\"states\":3}" };
 	int64_t sweep = 0;
 
 	return tcb_db_sweep_begin(db, &record, &sweep, err) == TCB_OK ? sweep : 0;

@@ -182,7 +182,7 @@ static void test_flipped_bytes(void **state)
 			size_t count;
 
 			fixture_device(&device);
-			if (tcb_db_trials(db, &device, &problem, &trials, &count, &err) == TCB_OK)
+			if (tcb_db_trials(db, &device, &problem, FIXTURE_ROTATION, &trials, &count, &err) == TCB_OK)
 				tcb_db_trials_free(trials, count);
 			tcb_db_close(db);
 		}

@@ -75,7 +75,7 @@ static size_t assert_all_stored(int fd, unsigned char *reported, size_t capacity
 	if (tcb_db_check(db, NULL, NULL, &err) != TCB_OK)
 		fail_msg("%s", err.message);
 	fixture_device(&device);
-	assert_int_equal(tcb_db_trials(db, &device, &problem, &trials, &count, &err), TCB_OK);
+	assert_int_equal(tcb_db_trials(db, &device, &problem, FIXTURE_ROTATION, &trials, &count, &err), TCB_OK);
 	for (size_t i = 0; i < count; i++) {
 		number = trials[i].geometry.tile[TCB_MIDI].n - 1;
 		assert_int_equal(trials[i].measurement_count, 1);

@@ -72,7 +72,7 @@ static void test_sweep_rows(void **state)
 	assert_string_equal(ask("SELECT count(*) FROM op"), "1");
 	assert_string_equal(ask("SELECT isa FROM device"), "[\"scalar\",\"avx2\"]");
 	assert_string_equal(ask("SELECT seed FROM sweep"), "18446744073709551615");
-	assert_string_equal(ask("SELECT settings ->> '$.rotation_bytes' FROM sweep"), "1");
+	assert_string_equal(ask("SELECT rotation_bytes FROM sweep"), "1");
 }
 
 static void test_sweep_end(void **state)

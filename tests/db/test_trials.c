@@ -61,12 +61,19 @@ static void test_round_trip(void **state)
 	size_t count;
 
 	(void)state;
-	assert_int_equal(tcb_db_trials(db, &device, &problem, &trials, &count, &err), TCB_OK);
+	assert_int_equal(tcb_db_trials(db, &device, &problem, FIXTURE_ROTATION, &trials, &count, &err), TCB_OK);
 	assert_int_equal(count, 0);
 	tcb_db_trials_free(trials, count);
 	for (size_t i = 0; i < 50; i++)
 		assert_int_equal(fixture_put(db, sweep, i, 1000 + (double)i, &err), TCB_OK);
-	assert_int_equal(tcb_db_trials(db, &device, &problem, &trials, &count, &err), TCB_OK);
+	assert_int_equal(tcb_db_trials(db, &device, &problem, FIXTURE_ROTATION, &trials, &count, &err), TCB_OK);
+	assert_int_equal(count, 50);
+	tcb_db_trials_free(trials, count);
+	/* Cold times of another rotation are of another kind. */
+	assert_int_equal(tcb_db_trials(db, &device, &problem, FIXTURE_ROTATION + 1, &trials, &count, &err), TCB_OK);
+	assert_int_equal(count, 0);
+	tcb_db_trials_free(trials, count);
+	assert_int_equal(tcb_db_trials(db, &device, &problem, FIXTURE_ROTATION, &trials, &count, &err), TCB_OK);
 	assert_int_equal(count, 50);
 	for (size_t i = 0; i < count; i++) {
 		fixture_geometry(i, &geometry);
@@ -101,7 +108,7 @@ static void test_newest(void **state)
 	put(second, 0, 1100, TCB_STAGE_SCREEN, "new", TCB_OUTCOME_OK);
 	put(second, 1, 0, TCB_STAGE_SCREEN, "same", TCB_OUTCOME_CRASHED);
 	put(second, 2, 2900, TCB_STAGE_FINAL, "same", TCB_OUTCOME_OK);
-	assert_int_equal(tcb_db_trials(db, &device, &problem, &trials, &count, &err), TCB_OK);
+	assert_int_equal(tcb_db_trials(db, &device, &problem, FIXTURE_ROTATION, &trials, &count, &err), TCB_OK);
 	assert_int_equal(count, 3);
 	/* A changed kernel: nothing of the old one. */
 	assert_string_equal(trials[0].signature, "new");
@@ -141,7 +148,7 @@ static void test_others_are_left_out(void **state)
 	other_device = device;
 	strcpy(other_device.name, "cpu:avx2");
 	put(fixture_sweep(db, &other_device, &problem, &err), 4, 1000, TCB_STAGE_SCREEN, "s", TCB_OUTCOME_OK);
-	assert_int_equal(tcb_db_trials(db, &device, &problem, &trials, &count, &err), TCB_OK);
+	assert_int_equal(tcb_db_trials(db, &device, &problem, FIXTURE_ROTATION, &trials, &count, &err), TCB_OK);
 	assert_int_equal(count, 1);
 	assert_int_equal(trials[0].geometry.tile[TCB_MIDI].n, 1);
 	tcb_db_trials_free(trials, count);

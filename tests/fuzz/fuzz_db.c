@@ -29,7 +29,7 @@ static void read_everything(struct tcb_db *db)
 	tcb_db_info(db, &info, NULL);
 	tcb_db_check(db, NULL, NULL, NULL);
 	tcb_db_best_each(db, NULL, see_best, NULL, NULL);
-	if (tcb_db_trials(db, &device, &problem, &trials, &count, NULL) == TCB_OK)
+	if (tcb_db_trials(db, &device, &problem, 0, &trials, &count, NULL) == TCB_OK)
 		tcb_db_trials_free(trials, count);
 }
 
