@@ -58,7 +58,9 @@ static void isolate_signals(void)
 {
 	for (int number = 1; number < NSIG; number++)
 		signal(number, SIG_DFL);
-	signal(SIGINT, SIG_IGN);  /* the terminal sends it to both; the tuner decides */
+	/* These reach the whole process group; the tuner decides, and when it dies the worker is killed. */
+	signal(SIGINT, SIG_IGN);
+	signal(SIGTERM, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN); /* a babbling candidate gets an error from write */
 	sigset_t none;
 	sigemptyset(&none);
