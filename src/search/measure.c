@@ -20,8 +20,9 @@ enum {
 };
 
 /* The screening drops a candidate whose fastest sample is worse than the bar by these factors: noise makes samples
- * longer, hardly ever shorter, but a few alone may all have been hit by it. */
-static const double lost_after_three = 1.25, lost_after_one = 3.0;
+ * longer, hardly ever shorter, but a few alone may all have been hit by it: two time slices given to somebody else make
+ * a sample and a warm-up 14 times as long. */
+static const double lost_after_three = 1.25, lost_after_two = 3.0;
 
 enum tcb_status tcb_runner_init(struct tcb_runner *runner, const struct tcb_op *op, const struct tcb_plan *plan,
 				struct tcb_pool *pool, struct tcb_rotation *rotation, enum tcb_state state,
@@ -44,10 +45,18 @@ void tcb_runner_fini(struct tcb_runner *runner)
 	tcb_buffer_free(&runner->workspace);
 }
 
+static void next_operands(struct tcb_runner *runner, void *operand[TCB_OPERANDS_MAX])
+{
+	struct tcb_copies *copies = runner->copies;
+	size_t index =
+		runner->state == TCB_COLD ? tcb_copies_next(copies) : runner->hot_copy % tcb_copies_count(copies);
+	tcb_copies_operands(copies, index, operand);
+}
+
 void tcb_runner_call(struct tcb_runner *runner)
 {
 	void *operand[TCB_OPERANDS_MAX];
-	tcb_copies_operands(runner->copies, runner->state == TCB_COLD ? tcb_copies_next(runner->copies) : 0, operand);
+	next_operands(runner, operand);
 	runner->op->run(&runner->plan, operand, runner->workspace.data, runner->pool);
 }
 
@@ -55,8 +64,7 @@ double tcb_runner_sample(struct tcb_runner *runner)
 {
 	if (runner->batch == 1) {
 		void *operand[TCB_OPERANDS_MAX];
-		tcb_copies_operands(runner->copies, runner->state == TCB_COLD ? tcb_copies_next(runner->copies) : 0,
-				    operand);
+		next_operands(runner, operand);
 		uint64_t start = tcb_clock_ns();
 		runner->op->run(&runner->plan, operand, runner->workspace.data, runner->pool);
 		return (double)(tcb_clock_ns() - start);
@@ -93,7 +101,7 @@ void tcb_runner_warm(struct tcb_runner *runner)
 const float *tcb_runner_check_call(struct tcb_runner *runner, size_t output)
 {
 	void *operand[TCB_OPERANDS_MAX];
-	tcb_copies_operands(runner->copies, runner->state == TCB_COLD ? tcb_copies_next(runner->copies) : 0, operand);
+	next_operands(runner, operand);
 	struct tcb_operand operands[TCB_OPERANDS_MAX];
 	runner->op->operands(&runner->plan.problem, operands);
 	memset(operand[output], TCB_POISON, operands[output].bytes);
@@ -103,14 +111,14 @@ const float *tcb_runner_check_call(struct tcb_runner *runner, size_t output)
 
 int tcb_measure_has_lost(const double *samples, size_t count, double warm_ns, double lose_ns)
 {
-	if (lose_ns <= 0 || count == 0)
+	if (lose_ns <= 0 || count < 2)
 		return 0;
 	double fastest = warm_ns;
 	for (size_t i = 0; i < count; i++) {
 		if (samples[i] < fastest)
 			fastest = samples[i];
 	}
-	return fastest > lose_ns * (count >= 3 ? lost_after_three : lost_after_one);
+	return fastest > lose_ns * (count >= 3 ? lost_after_three : lost_after_two);
 }
 
 size_t tcb_measure(struct tcb_runner *runner, const struct tcb_screen_rule *rule, double *samples, int *dropped_out)

@@ -18,8 +18,9 @@ struct tcb_runner {
 	struct tcb_copies *copies; /* lent by the rotation */
 	struct tcb_buffer workspace;
 	enum tcb_state state;
-	size_t batch;   /* calls in a sample */
-	double warm_ns; /* the fastest call of the warm-up, the first left out */
+	size_t hot_copy; /* the copy that hot calls use, modulo how many there are; set by the caller, 0 at first */
+	size_t batch;    /* calls in a sample */
+	double warm_ns;  /* the fastest call of the warm-up, the first left out */
 };
 
 /* PLAN's weights must be packed in the rotation's instance.  Free with tcb_runner_fini in every case. */

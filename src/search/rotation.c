@@ -14,6 +14,7 @@
 enum {
 	ROTATION_LEAST = 512 << 20, /* beyond the last-level cache of any server that does not tell its size */
 	COPIES_LEAST = 2,
+	HOT_COPIES = 8, /* where there is no cold rotation: a hot buffer's luck is shared by so many */
 	LINE = 64,
 	PAGE = 4096,
 	PAGE_FROM = 256 << 10, /* operands from this size on start on a page of their own */
@@ -220,6 +221,8 @@ enum tcb_status tcb_rotation_get(struct tcb_rotation *rotation, const struct tcb
 		fresh.count = (bytes + fresh.stride - 1) / fresh.stride;
 		if (fresh.count < COPIES_LEAST)
 			fresh.count = COPIES_LEAST;
+	} else if (fresh.stride > 0 && bytes >= 2 * fresh.stride) {
+		fresh.count = bytes / fresh.stride < HOT_COPIES ? bytes / fresh.stride : HOT_COPIES;
 	}
 	*out = copies;
 	copies->stamp = ++rotation->clock;

@@ -26,7 +26,7 @@ size_t tcb_rotation_bytes(const struct tcb_rotation *rotation); /* of one set, a
  * is given up for another. */
 void tcb_rotation_reserve(struct tcb_rotation *rotation, size_t sets);
 
-/* The copies for PLAN's layout: at least one, or enough to rotate for IS_COLD.  The instance must hold the packed
+/* The copies for PLAN's layout: enough to rotate for IS_COLD, else a few.  The instance must hold the packed
  * weights.  Valid until the next call without reservation. */
 enum tcb_status tcb_rotation_get(struct tcb_rotation *rotation, const struct tcb_plan *plan, int is_cold,
 				 struct tcb_copies **out, struct tcb_error *err);

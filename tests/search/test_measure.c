@@ -180,9 +180,9 @@ static void losing(void **state)
 	(void)state;
 	const double samples[] = { 400, 380, 390, 130 };
 	assert_false(tcb_measure_has_lost(samples, 3, 500, 0));
-	assert_true(tcb_measure_has_lost(samples, 1, 500, 100));
-	assert_false(tcb_measure_has_lost(samples, 1, 299, 100)); /* the warm-up was faster */
-	assert_false(tcb_measure_has_lost(samples, 1, 500, 134));
+	assert_false(tcb_measure_has_lost(samples, 1, 500, 10)); /* one sample is none */
+	assert_true(tcb_measure_has_lost(samples, 2, 500, 100));
+	assert_false(tcb_measure_has_lost(samples, 2, 299, 100)); /* the warm-up was faster */
 	assert_false(tcb_measure_has_lost(samples, 2, 500, 134));
 	assert_true(tcb_measure_has_lost(samples, 3, 500, 134));
 	assert_true(tcb_measure_has_lost(samples, 4, 500, 103));
