@@ -6,8 +6,9 @@
  * Mansour 2006) on paired samples:
  *
  *   probe   the best few scores against the anchor: which level can be reached
- *   rungs   all candidates whose score does not exclude that level, each round all of them once; who is certainly
- *           slower than the leader leaves; twice as many rounds on the next rung
+ *   heats   the others, best scores first, some hundreds at a time, as long as there is time: who is certainly slower
+ *           than the leader leaves
+ *   rungs   all who are left, each round all of them once; twice as many rounds on the next rung
  *   finals  the best few and the anchor, with the read limit, until it is clear
  *
  * The best of thousands of noisy numbers looks better than it is.  So evidence
@@ -29,22 +30,44 @@
 enum {
 	PROBES = 8,
 	PROBE_ROUNDS = 9, /* the least with an interval that may lose its extremes */
-	ROWS_MAX = 4096,  /* candidates on the first rung */
+	LEADERS = 7,
+	HEAT_ROWS = 512,
+	WARM_ROUNDS = 3, /* what it takes before the first round of a piece, about */
+	RUNG_LEAST = 3,
+	HEAT_ROUNDS = 6,  /* the interval is the whole range */
 	FINAL_STEP = 10,  /* rounds between two looks at the intervals */
 	FINAL_LEAST = 30, /* rounds */
 	FINAL_MOST = 300, /* beyond, drift between processes outweighs what more rounds tell */
 };
-static const size_t RUNGS[] = { 6, 12, 24, 48 }; /* rounds; with 6 the interval is the whole range */
+static const size_t RUNGS[] = { 12, 24, 48 }; /* rounds */
 enum { RUNG_COUNT = sizeof RUNGS / sizeof *RUNGS };
 
-/* Scores were normalised by an anchor measured up to a second away: what drift and its own noise may leave. */
-static const double SCORE_MARGIN = 0.03;
+/*
+ * A score is of a few calls in a row.  Bursts of other load that last for tens of milliseconds hit all of them, so its
+ * interval says little: seen on a shared machine, up to 17 %, besides the drift since the last look at the anchor.
+ */
+static const double SCORE_MARGIN = 0.25;
+static const double HOPELESS = 1.5;        /* times the reachable level: no burst explains that */
+static const double HEATS_SHARE = 0.6;     /* of the time */
 static const double RUNG_SHARE = 0.7;      /* of the time left, for one rung at most; the rest is for the finals */
 static const double TIGHT_WIDTH = 0.01;    /* of the ratio's interval: more rounds would not change the tie set */
 static const double TIE_BREAK_WIDTH = 0.5; /* of the margin: how much slower by median the simpler one may be */
-static const double CHUNK_SECONDS = 3;     /* each chunk warms its candidates up anew */
+static const double PIECE_SECONDS = 4;     /* between two looks at the clock; each piece warms up anew */
 
-enum row_state { ROW_IN, ROW_OUT, ROW_FAILED };
+struct ranked {
+	double key;
+	size_t item;
+};
+
+static int compare_ranked(const void *a, const void *b)
+{
+	const struct ranked *x = a, *y = b;
+	if (x->key != y->key)
+		return x->key < y->key ? -1 : 1;
+	return (x->item > y->item) - (x->item < y->item);
+}
+
+enum row_state { ROW_WAITING, ROW_IN, ROW_OUT, ROW_FAILED };
 
 struct race {
 	const struct tcb_finals_setup *setup;
@@ -55,8 +78,10 @@ struct race {
 	double *level;                 /* [row]: median time over the centre of its round */
 	size_t *active;                /* rows on this rung; active_count of them */
 	size_t active_count;
-	size_t anchor; /* row */
+	size_t leaders[LEADERS], leader_count; /* rows; chosen before the rounds that are judged by them */
+	size_t anchor;                         /* row */
 	struct tcb_rounds rounds;
+	struct ranked *ranked; /* room for sorting */
 	double *room, *centre;
 	size_t centre_capacity;
 	double deadline_s, call_s; /* seconds of one call, overhead included */
@@ -83,6 +108,7 @@ static void race_fini(struct race *race)
 	free(race->level);
 	free(race->active);
 	free(race->room);
+	free(race->ranked);
 	free(race->centre);
 	tcb_rounds_fini(&race->rounds);
 }
@@ -97,7 +123,9 @@ static enum tcb_status race_init(struct race *race, const struct tcb_finals_setu
 	race->level = calloc(capacity, sizeof *race->level);
 	race->active = malloc(capacity * sizeof *race->active);
 	race->room = malloc(capacity * sizeof *race->room);
-	if (!race->index || !race->geometry || !race->state || !race->level || !race->active || !race->room)
+	race->ranked = malloc(capacity * sizeof *race->ranked);
+	if (!race->index || !race->geometry || !race->state || !race->level || !race->active || !race->room ||
+	    !race->ranked)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the finals of %zu geometries", capacity);
 	return TCB_OK;
 }
@@ -111,19 +139,12 @@ static void add_row(struct race *race, size_t index)
 		race->anchor = row;
 }
 
-static size_t row_of(const struct race *race, size_t index)
-{
-	for (size_t row = 0; row < race->rows; row++)
-		if (race->index[row] == index)
-			return row;
-	return SIZE_MAX;
-}
-
-static void activate_all(struct race *race)
+/* The rows from FIRST up to END that are in STATE. */
+static void activate(struct race *race, enum row_state state, size_t first, size_t end)
 {
 	race->active_count = 0;
-	for (size_t row = 0; row < race->rows; row++)
-		if (race->state[row] == ROW_IN)
+	for (size_t row = first; row < end && row < race->rows; row++)
+		if (race->state[row] == state)
 			race->active[race->active_count++] = row;
 }
 
@@ -151,20 +172,25 @@ static enum tcb_status drop_failed(struct race *race, size_t first, struct tcb_e
 	return TCB_OK;
 }
 
-/* COUNT rounds of the active rows, fewer if TIMED and the time is over. */
+/* Seconds of ROUNDS rounds of COUNT rows in one piece. */
+static double cost_s(const struct race *race, size_t rounds, size_t count)
+{
+	return race->call_s * (double)((rounds + WARM_ROUNDS) * count);
+}
+
+/* COUNT rounds of the active rows, fewer if TIMED and the time is over.  In pieces of equal size that take a few
+ * seconds each. */
 static enum tcb_status run_rounds(struct race *race, size_t count, int with_limit, int timed, struct tcb_error *err)
 {
 	const struct tcb_finals_setup *setup = race->setup;
-	size_t done = 0;
-	while (done < count && race->active_count > 0) {
-		double fit = CHUNK_SECONDS / (race->call_s * (double)race->active_count);
-		size_t chunk = fit < 1 ? 1 : fit > (double)(count - done) ? count - done : (size_t)fit;
-		double start = now_s();
+	size_t pieces = (size_t)(cost_s(race, count, race->active_count) / PIECE_SECONDS) + 1;
+	size_t piece = (count + pieces - 1) / pieces;
+	for (size_t done = 0; done < count && race->active_count > 0; done += piece) {
 		size_t first = race->rounds.rounds;
+		double start = now_s(), before = cost_s(race, piece, race->active_count);
 		TCB_TRY(tcb_rounds_add(&race->rounds, setup->evaluator, setup->state, race->active, race->active_count,
-				       chunk, with_limit, setup->seed + first, err));
-		race->call_s = (now_s() - start) / (double)(chunk * race->active_count);
-		done += chunk;
+				       piece, with_limit, setup->seed + first, err));
+		race->call_s *= (now_s() - start) / before;
 		TCB_TRY(drop_failed(race, first, err));
 		if (setup->tick && setup->tick(setup->ctx, left_s(race)))
 			return tcb_fail(err, TCB_E_INTERRUPTED, "interrupted in the finals");
@@ -174,14 +200,12 @@ static enum tcb_status run_rounds(struct race *race, size_t count, int with_limi
 	return TCB_OK;
 }
 
-/*
- * Fills level[] of the active rows from round FIRST on.  The centre of a round is the median of the active rows in it:
- * dividing by it takes the drift out and adds next to no noise.
- */
-static enum tcb_status compute_levels(struct race *race, size_t first, struct tcb_error *err)
+/* Fills centre[] with the medians of ROWS in each round from FIRST on. */
+static enum tcb_status fill_centre(struct race *race, const size_t *rows, size_t row_count, size_t first,
+				   struct tcb_error *err)
 {
 	size_t count = race->rounds.rounds - first;
-	if (2 * count > race->centre_capacity) {
+	if (count > race->centre_capacity) {
 		double *centre = realloc(race->centre, 2 * count * sizeof *centre);
 		if (!centre)
 			return tcb_fail(err, TCB_E_NOMEM, "out of memory for %zu rounds of the finals", count);
@@ -189,15 +213,25 @@ static enum tcb_status compute_levels(struct race *race, size_t first, struct tc
 		race->centre_capacity = 2 * count;
 	}
 	for (size_t r = 0; r < count; r++) {
-		for (size_t a = 0; a < race->active_count; a++)
-			race->room[a] = tcb_rounds_row(&race->rounds, race->active[a], first)[r];
-		race->centre[r] = tcb_median(race->room, race->active_count);
+		for (size_t i = 0; i < row_count; i++)
+			race->room[i] = tcb_rounds_row(&race->rounds, rows[i], first)[r];
+		race->centre[r] = tcb_median(race->room, row_count);
 	}
-	for (size_t a = 0; a < race->active_count; a++) {
-		size_t row = race->active[a];
-		race->level[row] =
-			tcb_ratio_interval(tcb_rounds_row(&race->rounds, row, first), race->centre, count).median;
-	}
+	return TCB_OK;
+}
+
+static struct tcb_interval ratio_to_centre(const struct race *race, size_t row, size_t first)
+{
+	return tcb_ratio_interval(tcb_rounds_row(&race->rounds, row, first), race->centre, race->rounds.rounds - first);
+}
+
+/* Fills level[] of the active rows from round FIRST on: relative to the round's median, which takes the drift out and
+ * adds next to no noise. */
+static enum tcb_status compute_levels(struct race *race, size_t first, struct tcb_error *err)
+{
+	TCB_TRY(fill_centre(race, race->active, race->active_count, first, err));
+	for (size_t a = 0; a < race->active_count; a++)
+		race->level[race->active[a]] = ratio_to_centre(race, race->active[a], first).median;
 	return TCB_OK;
 }
 
@@ -216,24 +250,25 @@ static size_t lowest_level(const struct race *race)
 	return lowest;
 }
 
-/* --- probe and rungs -------------------------------------------------------------------------------------------- */
-
-struct ranked {
-	double key;
-	size_t item;
-};
-
-static int compare_ranked(const void *a, const void *b)
+/* The active rows by their levels, the lowest first. */
+static void sort_active(struct race *race)
 {
-	const struct ranked *x = a, *y = b;
-	if (x->key != y->key)
-		return x->key < y->key ? -1 : 1;
-	return (x->item > y->item) - (x->item < y->item);
+	for (size_t a = 0; a < race->active_count; a++)
+		race->ranked[a] = (struct ranked){ race->level[race->active[a]], race->active[a] };
+	qsort(race->ranked, race->active_count, sizeof *race->ranked, compare_ranked);
+	for (size_t a = 0; a < race->active_count; a++)
+		race->active[a] = race->ranked[a].item;
 }
 
-/* The best few scores against the anchor.  LEADER_OUT: the space index of the best of them. */
-static enum tcb_status probe(struct race *race, const struct ranked *field, size_t count, size_t *leader_out,
-			     struct tcb_error *err)
+/* --- probe, heats, rungs --------------------------------------------------------------------------------------------
+ */
+
+/*
+ * The best few scores against the anchor: which level is certainly reached, and who leads, as space indices, the best
+ * first.
+ */
+static enum tcb_status probe(struct race *race, const struct ranked *field, size_t count, size_t leaders[LEADERS],
+			     size_t *leader_count, struct tcb_error *err)
 {
 	struct race trial;
 	enum tcb_status status = race_init(&trial, race->setup, PROBES + 1, err);
@@ -245,82 +280,125 @@ static enum tcb_status probe(struct race *race, const struct ranked *field, size
 	for (size_t i = 0; i < count && trial.rows <= PROBES; i++)
 		if (field[i].item != race->setup->anchor)
 			add_row(&trial, field[i].item);
-	activate_all(&trial);
+	activate(&trial, ROW_WAITING, 0, trial.rows);
 	status = tcb_rounds_init(&trial.rounds, trial.geometry, trial.rows, err);
 	if (status == TCB_OK)
 		status = run_rounds(&trial, PROBE_ROUNDS, 0, 0, err);
+	if (status == TCB_OK && trial.active_count > 0)
+		status = compute_levels(&trial, 0, err);
 	if (status != TCB_OK)
 		goto done;
-	*leader_out = race->setup->anchor;
-	race->reachable = trial.state[0] == ROW_IN ? 1.0 : INFINITY;
-	double best = 1.0;
-	for (size_t a = 0; a < trial.active_count; a++) {
-		struct tcb_interval ratio = ratio_since(&trial, trial.active[a], trial.anchor, 0);
-		race->reachable = fmin(race->reachable, ratio.hi); /* fmin ignores the NaN of a failed anchor */
-		if (ratio.median < best) {
-			best = ratio.median;
-			*leader_out = trial.index[trial.active[a]];
-		}
-	}
 	race->call_s = trial.call_s;
+	race->reachable = trial.state[trial.anchor] == ROW_FAILED ? INFINITY : 1.0;
+	for (size_t a = 0; a < trial.active_count; a++) /* fmin ignores the NaN of a failed anchor */
+		race->reachable = fmin(race->reachable, ratio_since(&trial, trial.active[a], trial.anchor, 0).hi);
+	sort_active(&trial);
+	for (*leader_count = 0; *leader_count < LEADERS && *leader_count < trial.active_count; ++*leader_count)
+		leaders[*leader_count] = trial.index[trial.active[*leader_count]];
 done:
 	race_fini(&trial);
 	return status;
 }
 
-/* Rows: all candidates whose score reaches down to the reachable level, best scores first, and the anchor. */
-static enum tcb_status admit(struct race *race, const struct ranked *field, size_t count, size_t leader,
-			     struct tcb_error *err)
+/* Rows: all candidates that are not hopeless, best scores first, the leaders and the anchor. */
+static enum tcb_status admit(struct race *race, const struct ranked *field, size_t count, const size_t *leaders,
+			     size_t leader_count, struct tcb_error *err)
 {
 	const struct tcb_finals_setup *setup = race->setup;
-	double per_row = race->call_s * (double)RUNGS[0];
-	double fit = RUNG_SHARE * left_s(race) / per_row;
-	size_t most = fit < ROWS_MAX ? (size_t)fit : ROWS_MAX;
-	if (most < setup->finalists)
-		most = setup->finalists;
-	for (size_t i = 0; i < count && race->rows < most; i++) {
+	for (size_t i = 0; i < count; i++) {
 		size_t index = field[i].item;
-		if (index == setup->anchor || index == leader ||
-		    setup->score[index].lo <= race->reachable * (1 + SCORE_MARGIN))
+		int is_leader = 0;
+		for (size_t l = 0; l < leader_count; l++)
+			is_leader |= leaders[l] == index;
+		if (is_leader)
+			race->leaders[race->leader_count++] = race->rows;
+		if (is_leader || index == setup->anchor || setup->score[index].lo <= race->reachable * HOPELESS)
 			add_row(race, index);
 	}
-	if (row_of(race, leader) == SIZE_MAX)
-		add_row(race, leader);
-	if (row_of(race, setup->anchor) == SIZE_MAX)
-		add_row(race, setup->anchor);
-	activate_all(race);
+	for (size_t l = 1; l < race->leader_count; l++) { /* the first one counts: the best */
+		if (race->index[race->leaders[l]] == leaders[0]) {
+			size_t best = race->leaders[l];
+			race->leaders[l] = race->leaders[0];
+			race->leaders[0] = best;
+		}
+	}
 	return tcb_rounds_init(&race->rounds, race->geometry, race->rows, err);
 }
 
-/* Who is certainly slower than LEADER, by the rounds from FIRST on, leaves. */
-static void exclude(struct race *race, size_t leader, size_t first)
+/* The active rows with the lowest levels lead from now on, the best first. */
+static void choose_leaders(struct race *race)
 {
+	sort_active(race);
+	race->leader_count = race->active_count < LEADERS ? race->active_count : LEADERS;
+	memcpy(race->leaders, race->active, race->leader_count * sizeof *race->leaders);
+}
+
+/*
+ * Of the active rows, who is certainly slower by the rounds from FIRST on than the leaders' median in the same rounds,
+ * which no burst on one of them moves, or than the first of them, leaves.
+ */
+static enum tcb_status exclude(struct race *race, size_t first, struct tcb_error *err)
+{
+	TCB_TRY(fill_centre(race, race->leaders, race->leader_count, first, err));
 	size_t kept = 0;
 	for (size_t a = 0; a < race->active_count; a++) {
 		size_t row = race->active[a];
-		if (row != leader && ratio_since(race, row, leader, first).lo > 1 + TCB_TIE_MARGIN)
-			race->state[row] = ROW_OUT;
-		else
+		int is_out = ratio_to_centre(race, row, first).lo > 1 + TCB_TIE_MARGIN ||
+			     ratio_since(race, row, race->leaders[0], first).lo > 1 + TCB_TIE_MARGIN;
+		race->state[row] = is_out ? ROW_OUT : ROW_IN;
+		if (!is_out)
 			race->active[kept++] = row;
 	}
 	race->active_count = kept;
+	return TCB_OK;
 }
 
-static enum tcb_status run_rungs(struct race *race, size_t leader_index, struct tcb_error *err)
+/* The rows in slices, each against the leaders of the slices before. */
+static enum tcb_status run_heats(struct race *race, struct tcb_error *err)
 {
-	size_t leader = row_of(race, leader_index);
-	for (size_t rung = 0; rung < RUNG_COUNT && race->active_count > race->setup->finalists; rung++) {
+	double spare_s = (1 - HEATS_SHARE) * left_s(race);
+	for (size_t start = 0; start < race->rows; start += HEAT_ROWS) {
+		size_t end = start + HEAT_ROWS;
+		if (cost_s(race, HEAT_ROUNDS, HEAT_ROWS) > left_s(race) - spare_s) {
+			if (start > 0)
+				break;
+			end = race->setup->finalists; /* too little time for one heat: just the best few */
+		}
+		activate(race, ROW_WAITING, start, end);
+		for (size_t i = 0; i < race->leader_count; i++)
+			if (race->leaders[i] < start || race->leaders[i] >= end)
+				race->active[race->active_count++] = race->leaders[i];
 		size_t first = race->rounds.rounds;
-		double cost = race->call_s * (double)(race->active_count * RUNGS[rung]);
-		if (rung > 0 && cost > RUNG_SHARE * left_s(race))
+		TCB_TRY(run_rounds(race, HEAT_ROUNDS, 0, 0, err));
+		if (race->active_count == 0)
+			continue;
+		TCB_TRY(compute_levels(race, first, err));
+		TCB_TRY(exclude(race, first, err));
+		choose_leaders(race);
+		if (end < start + HEAT_ROWS)
 			break;
-		TCB_TRY(run_rounds(race, RUNGS[rung], 0, 0, err));
+	}
+	return TCB_OK;
+}
+
+static enum tcb_status run_rungs(struct race *race, struct tcb_error *err)
+{
+	size_t first_rung = race->rounds.rounds;
+	activate(race, ROW_IN, 0, race->rows);
+	for (size_t rung = 0; rung < RUNG_COUNT && race->active_count > race->setup->finalists; rung++) {
+		size_t first = race->rounds.rounds, count = RUNGS[rung];
+		while (count > RUNG_LEAST && cost_s(race, count, race->active_count) > RUNG_SHARE * left_s(race))
+			count--;
+		if (rung > 0 && count < HEAT_ROUNDS)
+			break;
+		/* The first is held in any case: the levels of different heats cannot be compared. */
+		TCB_TRY(run_rounds(race, count, 0, 0, err));
 		if (race->active_count == 0)
 			break;
-		if (race->state[leader] == ROW_IN)
-			exclude(race, leader, first);
-		TCB_TRY(compute_levels(race, 0, err));
-		leader = lowest_level(race);
+		if (count >= HEAT_ROUNDS)
+			TCB_TRY(exclude(race, first, err));
+		TCB_TRY(compute_levels(race, first_rung, err));
+		choose_leaders(race);
 	}
 	return TCB_OK;
 }
@@ -328,28 +406,18 @@ static enum tcb_status run_rungs(struct race *race, size_t leader_index, struct 
 /* --- finals ----------------------------------------------------------------------------------------------------- */
 
 /* Keeps the best finalists active, and the anchor.  The others stay ROW_IN: nothing excluded them. */
-static enum tcb_status choose_finalists(struct race *race, struct tcb_error *err)
+static void choose_finalists(struct race *race)
 {
-	size_t most = race->setup->finalists;
-	if (race->active_count > most) {
-		struct ranked *ranked = malloc(race->active_count * sizeof *ranked);
-		if (!ranked)
-			return tcb_fail(err, TCB_E_NOMEM, "out of memory for the finals");
-		for (size_t a = 0; a < race->active_count; a++)
-			ranked[a] = (struct ranked){ race->level[race->active[a]], race->active[a] };
-		qsort(ranked, race->active_count, sizeof *ranked, compare_ranked);
-		for (size_t a = 0; a < most; a++)
-			race->active[a] = ranked[a].item;
-		race->active_count = most;
-		free(ranked);
+	if (race->active_count > race->setup->finalists) {
+		sort_active(race);
+		race->active_count = race->setup->finalists;
 	}
 	if (race->state[race->anchor] == ROW_FAILED)
-		return TCB_OK;
+		return;
 	for (size_t a = 0; a < race->active_count; a++)
 		if (race->active[a] == race->anchor)
-			return TCB_OK;
+			return;
 	race->active[race->active_count++] = race->anchor;
-	return TCB_OK;
 }
 
 static int is_clear(const struct race *race, size_t fastest, size_t first)
@@ -417,20 +485,13 @@ static void describe(const struct race *race, size_t row, size_t winner, size_t 
 }
 
 /* The active rows by their ratio to the winner, the winner first. */
-static enum tcb_status rank_finalists(struct race *race, size_t winner, size_t first, struct tcb_error *err)
+static void rank_finalists(struct race *race, size_t winner, size_t first)
 {
-	struct ranked *ranked = malloc(race->active_count * sizeof *ranked);
-	if (!ranked)
-		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the finalists");
 	for (size_t a = 0; a < race->active_count; a++) {
 		size_t row = race->active[a];
-		ranked[a] = (struct ranked){ row == winner ? 0 : ratio_since(race, row, winner, first).median, row };
+		race->level[row] = row == winner ? 0 : ratio_since(race, row, winner, first).median;
 	}
-	qsort(ranked, race->active_count, sizeof *ranked, compare_ranked);
-	for (size_t a = 0; a < race->active_count; a++)
-		race->active[a] = ranked[a].item;
-	free(ranked);
-	return TCB_OK;
+	sort_active(race);
 }
 
 static enum tcb_status fill_regret(const struct race *race, size_t first, struct tcb_verdict *out,
@@ -449,8 +510,8 @@ static enum tcb_status fill_regret(const struct race *race, size_t first, struct
 }
 
 /*
- * The winner; finalists that are tied; contenders that no rung excluded; and candidates that had no place on the first
- * rung, if their score reaches down to the winner's.
+ * The winner; finalists that are tied; who was excluded by no heat and no rung; and candidates that there was no time
+ * for, if their score reaches down to the winner's.
  */
 static enum tcb_status fill_tie_set(const struct race *race, const struct ranked *field, size_t count,
 				    double winner_score, struct tcb_verdict *out, struct tcb_error *err)
@@ -467,7 +528,7 @@ static enum tcb_status fill_tie_set(const struct race *race, const struct ranked
 			out->tie_set[out->tie_count++] = out->finalists[f].geometry;
 	}
 	for (size_t row = 0; row < race->rows; row++) {
-		if (settled[race->index[row]])
+		if (settled[race->index[row]] || race->state[row] == ROW_WAITING)
 			continue;
 		settled[race->index[row]] = 1;
 		if (race->state[row] == ROW_IN)
@@ -504,7 +565,7 @@ static enum tcb_status fill_verdict(struct race *race, const struct ranked *fiel
 {
 	const struct tcb_finals_setup *setup = race->setup;
 	size_t winner = choose_winner(race, first);
-	TCB_TRY(rank_finalists(race, winner, first, err));
+	rank_finalists(race, winner, first);
 	out->finalists = calloc(race->active_count, sizeof *out->finalists);
 	if (!out->finalists)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the finalists");
@@ -539,19 +600,20 @@ enum tcb_status tcb_finals_run(const struct tcb_finals_setup *setup, struct tcb_
 		status = tcb_fail(err, TCB_E_NOMEM, "out of memory for the finals");
 		goto done;
 	}
-	race.call_s = 2e-9 * setup->anchor_ns; /* until measured */
+	race.call_s = 1e-9 * setup->anchor_ns; /* until measured */
 	race.deadline_s = now_s() + setup->seconds;
-	size_t count = 0, leader = setup->anchor;
+	size_t count = 0, leaders[LEADERS], leader_count = 0;
 	for (size_t i = 0; i < setup->space->count; i++)
 		if (!isnan(setup->score[i].median))
 			field[count++] = (struct ranked){ setup->score[i].median, i };
 	if (count == 0)
 		goto done;
 	qsort(field, count, sizeof *field, compare_ranked);
-	if ((status = probe(&race, field, count, &leader, err)) != TCB_OK ||
-	    (status = admit(&race, field, count, leader, err)) != TCB_OK ||
-	    (status = run_rungs(&race, leader, err)) != TCB_OK || (status = choose_finalists(&race, err)) != TCB_OK)
+	if ((status = probe(&race, field, count, leaders, &leader_count, err)) != TCB_OK ||
+	    (status = admit(&race, field, count, leaders, leader_count, err)) != TCB_OK ||
+	    (status = run_heats(&race, err)) != TCB_OK || (status = run_rungs(&race, err)) != TCB_OK)
 		goto done;
+	choose_finalists(&race);
 	size_t first = race.rounds.rounds;
 	status = run_finals(&race, first, err);
 	if (status == TCB_OK && race.active_count > 0)

@@ -11,8 +11,8 @@
 
 /*
  * Two candidates are practically equal below this difference: a tie set names what an interval cannot hold apart from
- * the winner by more.  1 % is what one and the same kernel differs by from one process to the next, when its buffers
- * land on other pages.
+ * the winner by more.  The ratio of two candidates differs by a third of this from one process to the next, when their
+ * buffers land on other pages.
  */
 #define TCB_TIE_MARGIN 0.01
 

@@ -22,19 +22,21 @@
 #include "search/strategy.h"
 
 enum {
-	SAMPLES_LEAST = 4, /* of one candidate in one state; the finals measure again what may win */
+	SAMPLES_LEAST = 3, /* of one candidate in one state; the finals measure again what may win */
 	SAMPLES_MIN = 6,   /* from here on the interval of the median has its 95 % */
-	SAMPLES_MAX = 12,
+	SAMPLES_MAX = 8,   /* more in a row tell little: noise comes in bursts that hit them all */
 	ANCHOR_ROUNDS = 5,
+	CHALLENGE_ROUNDS = 5,
 	FINALISTS = 12,
 	COUNTER_CALLS = 20,
 };
 static const double SCREEN_WIDTH = 0.02; /* of the interval: enough to tell whether a candidate goes to the finals */
+static const double LOSE_MARGIN = 1.2;   /* over the best: drift since the last look at the anchor, and bursts */
 static const double ANCHOR_EVERY_S = 0.3, ANCHOR_SHARE = 0.05; /* seconds; of the time, at most */
 static const double KNOWN_MARGIN = 0.05; /* what drift may have done to samples of earlier sweeps, either way */
 static const double PROGRESS_EVERY_S = 0.25;
-/* The finals' part of a budget: a fifth, but 8 s if that is no more than two fifths; and what they use at most. */
-static const double FINALS_SHARE = 0.2, FINALS_SHARE_MOST = 0.4, FINALS_LEAST_S = 8, FINALS_MOST_S = 40;
+/* The finals' part of a budget: a quarter, but 8 s if that is no more than two fifths; and what they use at most. */
+static const double FINALS_SHARE = 0.25, FINALS_SHARE_MOST = 0.4, FINALS_LEAST_S = 8, FINALS_MOST_S = 100;
 
 struct entry {
 	unsigned char decided, known;
@@ -44,6 +46,8 @@ struct entry {
 	double error_ratio, pack_ns;
 	double when_s;                           /* of the screening */
 	struct tcb_interval ns[TCB_STATE_COUNT]; /* of the screening; median NaN where not measured */
+	/* Time over the anchor's, side by side; median NaN where the candidate never seemed to be the best so far. */
+	struct tcb_interval checked[TCB_STATE_COUNT];
 };
 
 struct sweep {
@@ -59,7 +63,8 @@ struct sweep {
 	void *strategist;
 	size_t anchor; /* space index; SIZE_MAX until a candidate is ok */
 	struct tcb_drift drift[TCB_STATE_COUNT];
-	double best_score[TCB_STATE_COUNT]; /* infinite until there is one */
+	size_t best[TCB_STATE_COUNT]; /* space index, and its score; infinite until there is one */
+	double best_score[TCB_STATE_COUNT];
 	double start_s, screen_end_s, end_s, next_anchor_s, next_progress_s;
 	double try_s; /* what a candidate takes, running mean */
 	size_t samples_max;
@@ -124,6 +129,8 @@ static struct tcb_interval score_of(const struct sweep *sweep, size_t index, enu
 	struct tcb_interval score = entry->ns[state];
 	if (!entry->decided || entry->outcome != TCB_OUTCOME_OK || sweep->anchor == SIZE_MAX)
 		return (struct tcb_interval){ NAN, NAN, NAN };
+	if (!isnan(entry->checked[state].median))
+		return entry->checked[state];
 	double level, margin = 0;
 	if (entry->known) {
 		const struct entry *anchor = &sweep->entries[sweep->anchor];
@@ -143,11 +150,6 @@ static void tell(struct sweep *sweep, size_t index)
 	for (int s = 0; s < TCB_STATE_COUNT; s++) {
 		double score = measures(sweep, s) ? score_of(sweep, index, (enum tcb_state)s).median : NAN;
 		told.cost[s] = entry->outcome == TCB_OUTCOME_OK || !measures(sweep, s) ? score : INFINITY;
-		if (score < sweep->best_score[s]) {
-			sweep->best_score[s] = score;
-			sweep->progress.best[s] = &sweep->space->geometries[index];
-			sweep->progress.best_ns[s] = entry->ns[s].median;
-		}
 		if (index == sweep->space->default_index && !isnan(score))
 			sweep->progress.default_ns[s] = entry->ns[s].median;
 	}
@@ -160,7 +162,7 @@ static void entry_clear(struct entry *entry)
 {
 	*entry = (struct entry){ 0 };
 	for (int s = 0; s < TCB_STATE_COUNT; s++)
-		entry->ns[s] = (struct tcb_interval){ NAN, NAN, NAN };
+		entry->ns[s] = entry->checked[s] = (struct tcb_interval){ NAN, NAN, NAN };
 }
 
 /* Adds one known trial to its entry; screening samples win over those of finals, which only few candidates have. */
@@ -228,6 +230,41 @@ static enum tcb_status measure_anchor(struct sweep *sweep, struct tcb_error *err
 	return TCB_OK;
 }
 
+/*
+ * Whoever seems to be the best so far is measured side by side with the best and the anchor: the luckiest of thousands
+ * of scores is far too low (copies that happen to be in the cache), and losers are dropped by it.
+ */
+static enum tcb_status challenge(struct sweep *sweep, size_t index, enum tcb_state state, struct tcb_error *err)
+{
+	double score = score_of(sweep, index, state).median;
+	if (!(score < sweep->best_score[state]))
+		return TCB_OK;
+	const struct tcb_geometry *geometries = sweep->space->geometries;
+	size_t best = sweep->best_score[state] < INFINITY ? sweep->best[state] : sweep->anchor;
+	const struct tcb_geometry side_by_side[] = { geometries[sweep->anchor], geometries[best], geometries[index] };
+	double ns[3 * CHALLENGE_ROUNDS];
+	TCB_TRY(tcb_evaluator_interleave(sweep->evaluator, side_by_side, 3, state, CHALLENGE_ROUNDS,
+					 sweep->options->seed + index, ns, NULL, err));
+	const double *anchor_ns = ns, *best_ns = ns + CHALLENGE_ROUNDS, *index_ns = ns + 2 * CHALLENGE_ROUNDS;
+	sweep->entries[index].checked[state] = tcb_ratio_interval(index_ns, anchor_ns, CHALLENGE_ROUNDS);
+	int is_first = sweep->best_score[state] == INFINITY;
+	if (is_first || tcb_ratio_interval(index_ns, best_ns, CHALLENGE_ROUNDS).median < 1) {
+		sweep->best[state] = index;
+		sweep->best_score[state] = sweep->entries[index].checked[state].median;
+		sweep->progress.best[state] = &geometries[index];
+		sweep->progress.best_ns[state] = tcb_median(index_ns, CHALLENGE_ROUNDS);
+	}
+	return TCB_OK;
+}
+
+static enum tcb_status challenge_all(struct sweep *sweep, size_t index, struct tcb_error *err)
+{
+	for (int s = 0; s < TCB_STATE_COUNT; s++)
+		if (measures(sweep, s))
+			TCB_TRY(challenge(sweep, index, (enum tcb_state)s, err));
+	return TCB_OK;
+}
+
 static struct tcb_screen_rule screen_rule(const struct sweep *sweep)
 {
 	struct tcb_screen_rule rule = {
@@ -237,7 +274,7 @@ static struct tcb_screen_rule screen_rule(const struct sweep *sweep)
 	};
 	for (int s = 0; s < TCB_STATE_COUNT; s++)
 		if (sweep->best_score[s] < INFINITY)
-			rule.lose_ns[s] = sweep->best_score[s] * tcb_drift_at(&sweep->drift[s], now_s());
+			rule.lose_ns[s] = LOSE_MARGIN * sweep->best_score[s] * tcb_drift_at(&sweep->drift[s], now_s());
 	return rule;
 }
 
@@ -337,6 +374,7 @@ static enum tcb_status screen(struct sweep *sweep, struct tcb_error *err)
 		if (sweep->anchor != SIZE_MAX && now_s() >= sweep->next_anchor_s)
 			TCB_TRY(measure_anchor(sweep, err));
 		TCB_TRY(screen_one(sweep, index, err));
+		TCB_TRY(challenge_all(sweep, index, err));
 		tell(sweep, index);
 		show_progress(sweep, "screen", screening_left(sweep), 0);
 	}
@@ -490,9 +528,12 @@ static enum tcb_status prepare(struct sweep *sweep, const struct tcb_cpu *cpu, c
 	};
 	TCB_TRY(sweep->strategy->create(&setup, &sweep->strategist, err));
 	TCB_TRY(find_anchor(sweep, err));
-	for (size_t i = 0; i < sweep->space->count; i++)
-		if (sweep->entries[i].decided)
-			tell(sweep, i);
+	for (size_t i = 0; i < sweep->space->count; i++) {
+		if (!sweep->entries[i].decided)
+			continue;
+		TCB_TRY(challenge_all(sweep, i, err));
+		tell(sweep, i);
+	}
 	return TCB_OK;
 }
 

@@ -158,6 +158,8 @@ void fake_world_reset(uint64_t seed, struct tcb_problem *problem)
 		.true_ns = fake_landscape,
 		.outlier_share = 0.02,
 		.outlier_most = 1.0,
+		.burst_share = 0.05,
+		.burst_most = 0.3,
 		.noise = 0.02,
 		.drift = 0.05,
 		.drift_period_s = 7,
@@ -179,6 +181,10 @@ static double sample_ns(struct tcb_evaluator *evaluator, const struct tcb_geomet
 	double ns = fake_world.true_ns(geometry, state) * exp(fake_world.noise * laplace + drift + placement);
 	if (tcb_rng_unit(&evaluator->rng) < fake_world.outlier_share)
 		ns *= 1 + fake_world.outlier_most * tcb_rng_unit(&evaluator->rng);
+	uint64_t cell = (uint64_t)(fake_world.now_s / 0.05);
+	double burst = (double)(tcb_hash64(&cell, sizeof cell, evaluator->process) >> 11) * 0x1p-53;
+	if (burst < fake_world.burst_share)
+		ns *= 1 + fake_world.burst_most * burst / fake_world.burst_share;
 	fake_world.now_s += 1e-9 * ns;
 	fake_world.calls++;
 	return ns;

@@ -2,7 +2,7 @@
  *
  * A simulated machine behind search/evaluate.h, for tests of the sweep.  Its
  * candidates have true times; samples add what real machines add: heavy-tailed
- * noise, slow drift, outliers, and a factor per candidate and process (where
+ * noise, slow drift, bursts of other load, outliers, and a factor per candidate and process (where
  * the buffers land).  Time is virtual: tcb_clock_ns() here is advanced by what
  * is measured, so that minutes of budget pass in milliseconds.
  *
@@ -22,6 +22,8 @@ struct fake_world {
 	enum tcb_outcome (*outcome)(const struct tcb_geometry *geometry);
 	/* Share of calls that are hit, and by how much at most. */
 	double outlier_share, outlier_most;
+	/* Share of the cells of 50 ms in which the machine is busy with something else, and by how much at most. */
+	double burst_share, burst_most;
 	double noise;                 /* of one call, relative */
 	double drift, drift_period_s; /* amplitude and period of the slow part */
 	double placement;             /* of one candidate from process to process, relative */
@@ -43,7 +45,7 @@ extern const struct tcb_cpu fake_cpu;
 double fake_landscape(const struct tcb_geometry *geometry, enum tcb_state state);
 /* A number in [0, 1) that depends on the geometry only. */
 double fake_hash(const struct tcb_geometry *geometry, uint64_t salt);
-/* Fills PROBLEM and the world's defaults: 2 % noise, 5 % drift, 2 % outliers. */
+/* Fills PROBLEM and the world's defaults: 2 % noise, 5 % drift, 2 % outliers, 5 % bursts. */
 void fake_world_reset(uint64_t seed, struct tcb_problem *problem);
 
 #endif
