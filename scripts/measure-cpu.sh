@@ -22,7 +22,7 @@ cores=$("$tcbtune" devices --json | python3 -c 'import json, sys; print(json.loa
 
 # Runs tcbtune with the arguments; its words and its time go into the log.
 run() {
-	printf '\n$ tcbtune %s\n' "$*" >>"$out/log.txt"
+	printf '\n$ tcbtune %s\n' "$*" | sed "s|$out/||" >>"$out/log.txt"
 	start=$(date +%s)
 	"$tcbtune" "$@" >>"$out/log.txt" 2>&1
 	printf '(%s s)\n' $(($(date +%s) - start)) >>"$out/log.txt"
