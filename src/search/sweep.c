@@ -436,8 +436,13 @@ static enum tcb_status finals_report(void *ctx, size_t index, size_t rank, const
 	enum tcb_counters_mode mode = sweep->options->counters;
 	if (mode == TCB_COUNTERS_ALL || (mode == TCB_COUNTERS_BEST && rank == 0)) {
 		show_progress(sweep, "counters", -1, 0);
-		TCB_TRY(tcb_evaluator_counters(sweep->evaluator, &trial.geometry, measurement->state, COUNTER_CALLS,
-					       &trial.counters, &trial.counter_count, err));
+		enum tcb_status status =
+			tcb_evaluator_counters(sweep->evaluator, &trial.geometry, measurement->state, COUNTER_CALLS,
+					       &trial.counters, &trial.counter_count, err);
+		if (status == TCB_E_FAILED) /* the candidate died while it was counted: its times stand */
+			trial.counter_count = 0;
+		else if (status != TCB_OK)
+			return status;
 	}
 	if (rank == 0) {
 		sweep->progress.best[measurement->state] = &sweep->space->geometries[index];

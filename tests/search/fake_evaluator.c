@@ -292,10 +292,12 @@ enum tcb_status tcb_evaluator_counters(struct tcb_evaluator *evaluator, const st
 				       enum tcb_state state, unsigned calls, const struct tcb_counter **out,
 				       size_t *count_out, struct tcb_error *err)
 {
-	(void)geometry, (void)calls, (void)err;
+	(void)geometry, (void)calls;
 	evaluator->counter =
 		(struct tcb_counter){ .name = "page-faults", .source = "perf-software", .state = state, .value = 1 };
 	fake_world.counted++;
+	if (fake_world.counting_kills)
+		return tcb_fail(err, TCB_E_FAILED, "the candidate died while it was counted");
 	*out = &evaluator->counter;
 	*count_out = 1;
 	return TCB_OK;

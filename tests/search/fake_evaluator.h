@@ -32,6 +32,7 @@ struct fake_world {
 	volatile sig_atomic_t stop;   /* for options->stop */
 	size_t break_rounds_after;    /* rounds after which a geometry with `broken` fails; 0 never */
 	int (*broken)(const struct tcb_geometry *geometry);
+	int counting_kills; /* tcb_evaluator_counters fails as if the candidate had died */
 	/* what happened */
 	size_t tries, calls, counted, created;
 	double now_s;

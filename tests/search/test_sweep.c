@@ -138,6 +138,22 @@ static void test_whole_space(void **state)
 	store_fini(&store);
 }
 
+static void test_death_while_counted_costs_the_counters_only(void **state)
+{
+	(void)state;
+	struct tcb_problem problem;
+	struct store store = { 0 };
+	struct tcb_sweep_result result;
+	fake_world_reset(1, &problem);
+	fake_world.counting_kills = 1;
+	struct tcb_sweep_options options = { .states = 1u << TCB_COLD, .seed = 1, .counters = TCB_COUNTERS_ALL };
+	assert_int_equal(sweep_known(&problem, &options, NULL, &store, &result, NULL), TCB_OK);
+	check_verdict(&problem, &result.verdict[TCB_COLD]);
+	assert_int_equal(fake_world.counted, result.verdict[TCB_COLD].finalist_count);
+	tcb_sweep_result_fini(&result);
+	store_fini(&store);
+}
+
 static void test_one_state_only(void **state)
 {
 	(void)state;
@@ -511,6 +527,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_whole_space),
+		cmocka_unit_test(test_death_while_counted_costs_the_counters_only),
 		cmocka_unit_test(test_one_state_only),
 		cmocka_unit_test(test_winner_stays_in_tie_set),
 		cmocka_unit_test(test_stop_and_resume),
