@@ -110,6 +110,19 @@ static enum tcb_ptx_slot slot_named(const char *text, size_t length)
 	return TCB_PTX_SLOT_COUNT;
 }
 
+/* All but the last of the shapes of wgmma with K = 8, 16 or 32; "i32": those for integers.  Returns the last. */
+static unsigned pool_wgmma(const char *text)
+{
+	int is_integer = *text == 'i';
+	unsigned k = (unsigned)strtoul(text + is_integer, NULL, 10), last = 31;
+	unsigned first = k == 8 ? TCB_PTX_WGMMA_K8 : k == 16 ? TCB_PTX_WGMMA_K16 : TCB_PTX_WGMMA_K32;
+
+	for (unsigned i = 0; i < last; i++) /* N = 8 i + 8; integers: 8, 24, and multiples of 16 */
+		if (!is_integer || i % 2 == 1 || i < 3)
+			pool_add(first + i);
+	return first + last;
+}
+
 /* One token: [slot=]word|word|...[?] */
 static void decode_slot(struct tcb_ptx_form *form, const char *text, size_t length)
 {
@@ -135,13 +148,8 @@ static void decode_slot(struct tcb_ptx_form *form, const char *text, size_t leng
 		size_t part = bar ? (size_t)(bar - text) : length;
 		unsigned word = tcb_ptx_word_find(text, part);
 
-		if (strncmp(text, "wgmma", 5) == 0) {
-			word = strtoul(text + 5, NULL, 10) == 8    ? TCB_PTX_WGMMA_K8
-			       : strtoul(text + 5, NULL, 10) == 16 ? TCB_PTX_WGMMA_K16
-								   : TCB_PTX_WGMMA_K32;
-			for (unsigned i = 1; i < 32; i++)
-				pool_add(word + i);
-		}
+		if (strncmp(text, "wgmma", 5) == 0)
+			word = pool_wgmma(text + 5);
 		assert(word);
 		pool_add(word);
 		if (slot->slot == TCB_PTX_SLOT_COUNT)
@@ -174,6 +182,10 @@ static void decode_spec_tail(struct tcb_ptx_spec *spec, const char *text, const 
 			spec->width = TCB_PTX_W_COUNT;
 		} else if (c == '~') {
 			spec->sink = 1;
+			if (text < end && *text == '!') {
+				spec->sink = 2;
+				text++;
+			}
 		} else if (c == '?') {
 			spec->optional = 1;
 		} else if (c == '|') {
@@ -184,6 +196,8 @@ static void decode_spec_tail(struct tcb_ptx_spec *spec, const char *text, const 
 			while (text + length < end && isalnum((unsigned char)text[length]))
 				length++;
 			spec->type = (uint8_t)tcb_ptx_word_find(text, length);
+			if (!tcb_ptx_is_type((enum tcb_ptx_word)spec->type))
+				spec->type = TCB_PTX_NO_WORD;
 			if (!spec->type)
 				spec->type_slot = TCB_PTX_SLOT_COUNT; /* :any */
 			text += length;

@@ -122,7 +122,8 @@ static int width_fits(const struct tcb_ptx_spec *spec, const struct tcb_ptx_oper
 	int braces = operand->kind == TCB_PTX_O_VECTOR;
 
 	if (!braces) {
-		if (spec->width == TCB_PTX_W_FIXED ? count != 1 : count > 1 || spec->width == TCB_PTX_W_FREE)
+		if (spec->width == TCB_PTX_W_FIXED || spec->width == TCB_PTX_W_COUNT || spec->width == TCB_PTX_W_FREE ||
+		    count > 1)
 			return 0;
 		return is_result ? is_register(operand, spec->sink) : is_value(operand);
 	}
@@ -139,6 +140,8 @@ static int operand_fits(const struct tcb_ptx_spec *spec, const struct tcb_ptx_op
 {
 	switch ((enum tcb_ptx_role)spec->role) {
 	case TCB_PTX_R_RESULT:
+		if (spec->sink == 2)
+			return operand->kind == TCB_PTX_O_SINK;
 		if (operand->kind == TCB_PTX_O_PAIR)
 			return spec->pair && is_register(&operand->items[0], spec->sink) &&
 			       is_register(&operand->items[1], 1);
@@ -250,11 +253,67 @@ static void order_words(int op, struct words *words)
 		}
 }
 
+static int has_word(const struct words *words, unsigned first, unsigned last)
+{
+	for (unsigned i = 0; i < words->count; i++)
+		if (words->word[i] >= first && words->word[i] <= last)
+			return 1;
+	return 0;
+}
+
+static int has(const struct words *words, enum tcb_ptx_word word)
+{
+	return has_word(words, word, word);
+}
+
+static const char *explain_memory(int op, const struct words *words)
+{
+	int has_scope = has_word(words, TCB_PTX_CTA, TCB_PTX_SYS);
+
+	if (has_word(words, TCB_PTX_F16, TCB_PTX_F16X2) || has_word(words, TCB_PTX_BF16, TCB_PTX_BF16X2))
+		return "half-memory: halves are moved as .b16, pairs of them as .b32";
+	if (op == TCB_PTX_OP_LD && (has(words, TCB_PTX_RELEASE) || has(words, TCB_PTX_ACQ_REL)))
+		return "order-direction: a load acquires; it cannot release";
+	if (op == TCB_PTX_OP_ST && (has(words, TCB_PTX_ACQUIRE) || has(words, TCB_PTX_ACQ_REL)))
+		return "order-direction: a store releases; it cannot acquire";
+	if (has_scope && !has_word(words, TCB_PTX_RELAXED, TCB_PTX_ACQ_REL))
+		return "weak-scope: a weak or volatile access takes no scope";
+	if (!has_scope && has_word(words, TCB_PTX_RELAXED, TCB_PTX_RELEASE))
+		return "order-scope: .relaxed, .acquire and .release need a scope (.cta, .cluster, .gpu or .sys)";
+	if (has_scope &&
+	    (has_word(words, TCB_PTX_CONST, TCB_PTX_CONST) || has_word(words, TCB_PTX_LOCAL, TCB_PTX_PARAM_FUNC)))
+		return "order-space: only global and shared memory is accessed with an order";
+	return NULL;
+}
+
+/* The rule behind the mistakes that are often made, and what to do; NULL for others. */
+static const char *explain(int op, const struct words *words)
+{
+	int is_memory = op == TCB_PTX_OP_LD || op == TCB_PTX_OP_LDU || op == TCB_PTX_OP_ST;
+	int rounds = has_word(words, TCB_PTX_RN, TCB_PTX_RPI);
+
+	if (is_memory)
+		return explain_memory(op, words);
+	if (op == TCB_PTX_OP_CVT)
+		return rounds ? "cvt-rounding: only what can round takes a rounding: .rn and its like to a narrower "
+				"float or from "
+				"an integer, .rni and its like from a float to an integer"
+			      : "cvt-rounding: to a narrower float or from an integer it needs .rn (.rz, .rm, .rp), "
+				"from a float to "
+				"an integer .rni (.rzi, .rmi, .rpi)";
+	if (has(words, TCB_PTX_B8) || has(words, TCB_PTX_U8) || has(words, TCB_PTX_S8))
+		return "byte-arithmetic: there is none; load bytes into 16-bit or wider registers and use their types";
+	if ((op >= TCB_PTX_OP_AND && op <= TCB_PTX_OP_SHL) || op == TCB_PTX_OP_PRMT)
+		return "bit-types: and, or, xor, not, lop3, shl and prmt take .b types";
+	return NULL;
+}
+
 /* Names the first word that no form of OP takes. */
 static enum tcb_status fail_words(int op, const struct words *words, const char *mnemonic, int shown,
 				  struct tcb_error *err)
 {
 	uint16_t mod[TCB_PTX_SLOT_COUNT];
+	const char *why = explain(op, words);
 	unsigned best = 0;
 	int fits;
 
@@ -264,6 +323,8 @@ static enum tcb_status fail_words(int op, const struct words *words, const char 
 		if (fitted > best)
 			best = fitted;
 	}
+	if (why)
+		return tcb_fail(err, TCB_E_FORMAT, "no '%.*s': %s", shown, mnemonic, why);
 	if (best >= words->count)
 		return tcb_fail(err, TCB_E_FORMAT, "'%.*s' lacks a modifier", shown, mnemonic);
 	return tcb_fail(err, TCB_E_FORMAT, "'.%s' cannot stand where it does in '%.*s'",

@@ -16,7 +16,7 @@
  * then, each optional: the digit 1-4 of the type slot that it follows (1), w twice that width, :type a fixed
  * type (:any unchecked), v as many as .v2/.v4/.v8 says, x as .x1/.x2/.x4 says, {n} n registers in braces,
  * {n/2} {n/4} of the shape, {*} any split of the type, {} any number, |? or |! a second result that is a
- * predicate, ~ may be _, ? may be left out.
+ * predicate, ~ may be _, ~! must be _, ? may be left out.
  *
  * Last: least PTX version times ten; targets, any of which suffices ("80": sm_80 and later, "90a": only
  * that, "100f": its family).
@@ -34,7 +34,10 @@
 #define CMP_F "eq|ne|lt|le|gt|ge|equ|neu|ltu|leu|gtu|geu|num|nan"
 #define BOOL "bool=and|or|xor"
 #define LDT "b8|b16|b32|b64|u8|u16|u32|u64|s8|s16|s32|s64|f32|f64"
+#define T32 "b32|u32|s32|f32"
+#define T64 "b64|u64|s64|f64"
 #define LDSPACE "const|global|local|param|param::entry|param::func|shared|shared::cta|shared::cluster"
+#define ASPACE "const|global|local|param|param::entry|shared|shared::cta|shared::cluster"
 #define STSPACE "global|local|param|param::func|shared|shared::cta|shared::cluster"
 #define GSPACE "global|shared|shared::cta|shared::cluster"
 #define SH "shared|shared::cta"
@@ -45,6 +48,7 @@
 #define ALL "b16|b32|b64|u16|u32|u64|s16|s32|s64|f32|f64"
 #define ORD_RMW "relaxed|acquire|release|acq_rel"
 #define FP8 "e4m3|e5m2"
+#define FP6 "e3m2|e2m3|e2m1"
 #define FP8X2 "e4m3x2|e5m2x2"
 #define DIM "1d|2d|3d|4d|5d"
 #define S8U8 "u8|s8"
@@ -55,6 +59,7 @@
 		TCB_PTX_OP_##op, modifiers, operands, version, targets \
 	}
 
+/* clang-format off: one row a line */
 const struct tcb_ptx_row tcb_ptx_rows[] = {
 	/* 9.7.1, 9.7.2 integers */
 	F(ADD, INT, "D S S", 10, ""),
@@ -96,8 +101,8 @@ const struct tcb_ptx_row tcb_ptx_rows[] = {
 	F(BFI, "b32|b64", "D S S S:u32 S:u32", 20, "20"),
 	F(SZEXT, "clamp|wrap u32|s32", "D S S:u32", 76, "70"),
 	F(BMSK, "clamp|wrap b32", "D S S", 76, "70"),
-	F(DP4A, "u32|s32 u32|s32", "D:b32 S:b32 S:b32 S:b32", 50, "61"),
-	F(DP2A, "mode=lo|hi u32|s32 u32|s32", "D:b32 S:b32 S:b32 S:b32", 50, "61"),
+	F(DP4A, "u32|s32 u32|s32", "D:u32 S:u32 S:u32 S:u32", 50, "61"),
+	F(DP2A, "mode=lo|hi u32|s32 u32|s32", "D:u32 S:u32 S:u32 S:u32", 50, "61"),
 
 	/* 9.7.3, 9.7.4 floating point */
 	F(ADD, RND "? ftz? sat? f32", "D S S", 10, ""),
@@ -199,13 +204,13 @@ const struct tcb_ptx_row tcb_ptx_rows[] = {
 	F(SETP, CMP_S " " BOOL " s16|s32|s64", "D:pred|?~ S S P", 10, ""),
 	F(SETP, CMP_F " " BOOL " ftz? f32", "D:pred|?~ S S P", 10, ""),
 	F(SETP, CMP_F " " BOOL " f64", "D:pred|?~ S S P", 10, ""),
-	F(SETP, CMP_F " ftz? f16", "D:pred|?~ S S", 42, "53"),
+	F(SETP, CMP_F " ftz? f16", "D:pred S S", 42, "53"),
 	F(SETP, CMP_F " ftz? f16x2", "D:pred|!~ S S", 42, "53"),
-	F(SETP, CMP_F " bf16", "D:pred|?~ S S", 78, "90"),
+	F(SETP, CMP_F " bf16", "D:pred S S", 78, "90"),
 	F(SETP, CMP_F " bf16x2", "D:pred|!~ S S", 78, "90"),
-	F(SETP, CMP_F " " BOOL " ftz? f16", "D:pred|?~ S S P", 42, "53"),
+	F(SETP, CMP_F " " BOOL " ftz? f16", "D:pred S S P", 42, "53"),
 	F(SETP, CMP_F " " BOOL " ftz? f16x2", "D:pred|!~ S S P", 42, "53"),
-	F(SETP, CMP_F " " BOOL " bf16", "D:pred|?~ S S P", 78, "90"),
+	F(SETP, CMP_F " " BOOL " bf16", "D:pred S S P", 78, "90"),
 	F(SETP, CMP_F " " BOOL " bf16x2", "D:pred|!~ S S P", 78, "90"),
 	F(SELP, ALL, "D S S P", 10, ""),
 	F(SLCT, ALL " s32", "D S S S2", 10, ""),
@@ -245,18 +250,18 @@ const struct tcb_ptx_row tcb_ptx_rows[] = {
 	F(CVT, "rn relu? bf16 f32", "D S2", 70, "80"),
 	F(CVT, "rz relu? bf16 f32", "D S2", 70, "80"),
 	F(CVT, "rn|rz relu? satfinite bf16 f32", "D S2", 81, "80"),
-	F(CVT, "rm|rp bf16 f32", "D S2", 78, "90"),
+	F(CVT, "rm|rp bf16 f32", "D S2", 78, "80"),
 	F(CVT, "f32 bf16", "D S2", 71, "80"),
-	F(CVT, "ftz? sat? f32 bf16", "D S2", 78, "90"),
-	F(CVT, RND " bf16 " INT8 "|f16|f64|bf16", "D S2", 78, "90"),
+	F(CVT, "ftz f32 bf16", "D S2", 78, "90"),
+	F(CVT, RND " bf16 " INT "|f16|f64", "D S2", 78, "90"),
 	F(CVT, "f64 bf16", "D S2", 78, "90"),
 	F(CVT, RND " f16 bf16", "D S2", 78, "90"),
-	F(CVT, RNI " " INT8 " bf16", "D S2", 78, "90"),
+	F(CVT, RNI " " INT " bf16", "D S2", 78, "90"),
 	F(CVT, RNI " bf16 bf16", "D S2", 78, "90"),
 	F(CVT, "rn|rz relu? f16x2|bf16x2 f32", "D S2 S2", 70, "80"),
 	F(CVT, "rn|rz relu? satfinite f16x2|bf16x2 f32", "D S2 S2", 81, "80"),
 	F(CVT, "rna tf32 f32", "D S2", 70, "80"),
-	F(CVT, "rna satfinite tf32 f32", "D S2", 81, "89"),
+	F(CVT, "rna satfinite tf32 f32", "D S2", 81, "80"),
 	F(CVT, "rn|rz relu? tf32 f32", "D S2", 78, "90"),
 	F(CVT, "rn satfinite relu? " FP8X2 " f32", "D:b16 S2 S2", 81, "89"),
 	F(CVT, "rn satfinite relu? " FP8X2 " f16x2", "D:b16 S2", 81, "89"),
@@ -268,33 +273,49 @@ const struct tcb_ptx_row tcb_ptx_rows[] = {
 	F(CVT_PACK, "sat u16|s16 s32", "D:b32 S2 S2", 65, "72"),
 	F(CVT_PACK, "sat u8|s8 s32 b32", "D:b32 S2 S2 S:b32", 65, "72"),
 	F(CVT_PACK, "sat u4|s4 s32 b32", "D:b32 S2 S2 S:b32", 65, "75"),
-	F(CVTA, LDSPACE " u32|u64", "D M", 20, "20"),
-	F(CVTA, "to " LDSPACE " u32|u64", "D S", 20, "20"),
-	F(ISSPACEP, LDSPACE, "D:pred S:u64", 20, "20"),
-	F(MAPA, "shared::cluster? u32|u64", "D M S:u32", 78, "90"),
-	F(GETCTARANK, "shared::cluster? u32|u64", "D:u32 M", 78, "90"),
+	F(CVTA, ASPACE " u64", "D M", 20, "20"),
+	F(CVTA, "to " ASPACE " u64", "D S", 20, "20"),
+	F(ISSPACEP, ASPACE, "D:pred S:u64", 20, "20"),
+	F(MAPA, "shared::cluster u32|u64", "D M S:u32", 78, "90"),
+	F(MAPA, "u64", "D M S:u32", 78, "90"),
+	F(GETCTARANK, "shared::cluster u32|u64", "D:u32 M", 78, "90"),
+	F(GETCTARANK, "u64", "D:u32 M", 78, "90"),
 
-	F(LD, "weak? " LDSPACE "? " L1E "? " L2E "? L2::cache_hint? " L2P "? v2|v4|v8? " LDT, "Dv A H", 10, ""),
+	F(LD, "weak? " LDSPACE "? " L1E "? L2::cache_hint? " L2P "? v2|v4? " LDT, "Dv A H", 10, ""),
 	F(LD, "weak? " LDSPACE "? ca|cg|cs|lu|cv L2::cache_hint? " L2P "? v2|v4? " LDT, "Dv A H", 20, ""),
-	F(LD, "volatile " LDSPACE "? " L2P "? v2|v4? " LDT, "Dv A", 10, ""),
-	F(LD, "relaxed|acquire " SCOPE " " LDSPACE "? " L1E "? " L2E "? L2::cache_hint? " L2P "? v2|v4|v8? " LDT,
-	  "Dv A H", 60, "70"),
-	F(LD, "mmio relaxed sys global? " LDT, "D A", 82, "70"),
-	F(LD, "global nc " L1E "? " L2E "? L2::cache_hint? " L2P "? v2|v4|v8? " LDT, "Dv A H", 31, "32"),
-	F(LD, "global ca|cg|cs nc L2::cache_hint? " L2P "? v2|v4? " LDT, "Dv A H", 31, "32"),
-	F(LDU, "global? v2|v4? " LDT, "Dv A", 20, ""),
-	F(ST, "weak? " STSPACE "? " L1E "? " L2E "? L2::cache_hint? v2|v4|v8? " LDT, "A Sv H", 10, ""),
-	F(ST, "weak? " STSPACE "? wb|cg|cs|wt L2::cache_hint? v2|v4? " LDT, "A Sv H", 20, ""),
-	F(ST, "volatile " STSPACE "? v2|v4? " LDT, "A Sv", 10, ""),
-	F(ST, "relaxed|release " SCOPE " " STSPACE "? " L1E "? " L2E "? L2::cache_hint? v2|v4|v8? " LDT, "A Sv H", 60,
+	F(LD, "volatile " GSPACE "? " L2P "? v2|v4? " LDT, "Dv A", 10, ""),
+	F(LD, "relaxed|acquire " SCOPE " " GSPACE "? " L1E "? L2::cache_hint? " L2P "? v2|v4? " LDT, "Dv A H", 60,
 	  "70"),
+	F(LD, "mmio relaxed sys global? " LDT, "D A", 82, "70"),
+	F(LD, "global nc " L1E "? L2::cache_hint? " L2P "? v2|v4? " LDT, "Dv A H", 31, "32"),
+	F(LD, "global ca|cg|cs nc L2::cache_hint? " L2P "? v2|v4? " LDT, "Dv A H", 31, "32"),
+	/* 256 bits */
+	F(LD, "weak? global? " L1E "? " L2E "? L2::cache_hint? " L2P "? v8 " T32, "Dv A H", 88, "100"),
+	F(LD, "weak? global? " L1E "? " L2E " L2::cache_hint? " L2P "? v4 " T64, "Dv A H", 88, "100"),
+	F(LD, "relaxed|acquire " SCOPE " global? " L1E "? " L2E "? L2::cache_hint? " L2P "? v8 " T32, "Dv A H", 88,
+	  "100"),
+	F(LD, "relaxed|acquire " SCOPE " global? " L1E "? " L2E " L2::cache_hint? " L2P "? v4 " T64, "Dv A H", 88,
+	  "100"),
+	F(LD, "global nc " L1E "? " L2E "? L2::cache_hint? " L2P "? v8 " T32, "Dv A H", 88, "100"),
+	F(LD, "global nc " L1E "? " L2E " L2::cache_hint? " L2P "? v4 " T64, "Dv A H", 88, "100"),
+	F(LDU, "global? v2|v4? " LDT, "Dv A", 20, ""),
+	F(ST, "weak? " STSPACE "? " L1E "? L2::cache_hint? v2|v4? " LDT, "A Sv H", 10, ""),
+	F(ST, "weak? " STSPACE "? wb|cg|cs|wt L2::cache_hint? v2|v4? " LDT, "A Sv H", 20, ""),
+	F(ST, "volatile " GSPACE "? v2|v4? " LDT, "A Sv", 10, ""),
+	F(ST, "relaxed|release " SCOPE " " GSPACE "? " L1E "? L2::cache_hint? v2|v4? " LDT, "A Sv H", 60, "70"),
 	F(ST, "mmio relaxed sys global? " LDT, "A S", 82, "70"),
+	F(ST, "weak? global? " L1E "? " L2E "? L2::cache_hint? v8 " T32, "A Sv H", 88, "100"),
+	F(ST, "weak? global? " L1E "? " L2E " L2::cache_hint? v4 " T64, "A Sv H", 88, "100"),
+	F(ST, "relaxed|release " SCOPE " global? " L1E "? " L2E "? L2::cache_hint? v8 " T32, "A Sv H", 88, "100"),
+	F(ST, "relaxed|release " SCOPE " global? " L1E "? " L2E " L2::cache_hint? v4 " T64, "A Sv H", 88, "100"),
 	F(ST_ASYNC, "weak? shared::cluster? mbarrier::complete_tx::bytes v2|v4? b32|b64|u32|u64|s32|s64|f32|f64",
 	  "A Sv A", 81, "90"),
-	F(RED_ASYNC,
-	  "relaxed cluster shared::cluster? mbarrier::complete_tx::bytes inc|dec|min|max|and|or|xor|add "
-	  "u32|s32|u64|b32",
-	  "A S A", 81, "90"),
+	F(RED_ASYNC, "relaxed cluster shared::cluster? mbarrier::complete_tx::bytes inc|dec u32", "A S A", 81, "90"),
+	F(RED_ASYNC, "relaxed cluster shared::cluster? mbarrier::complete_tx::bytes min|max u32|s32", "A S A", 81,
+	  "90"),
+	F(RED_ASYNC, "relaxed cluster shared::cluster? mbarrier::complete_tx::bytes and|or|xor b32", "A S A", 81, "90"),
+	F(RED_ASYNC, "relaxed cluster shared::cluster? mbarrier::complete_tx::bytes add u32|s32|u64", "A S A", 81,
+	  "90"),
 	F(PREFETCH, "global|local? prefetch=L1|L2", "A", 20, "20"),
 	F(PREFETCH, "global L2::evict_last|L2::evict_normal", "A", 74, "80"),
 	F(PREFETCH, "const|param? tensormap", "A", 80, "90"),
@@ -310,8 +331,9 @@ const struct tcb_ptx_row tcb_ptx_rows[] = {
 	/* 9.7.13 atomics */
 	F(ATOM, ORD_RMW "? " SCOPE "? " GSPACE "? and|or|xor|exch L2::cache_hint? b32|b64", "D~ A S H", 11, ""),
 	F(ATOM, ORD_RMW "? " SCOPE "? " GSPACE "? exch L2::cache_hint? b128", "D A S H", 83, "90"),
-	F(ATOM, ORD_RMW "? " SCOPE "? " GSPACE "? cas L2::cache_hint? b16|b32|b64", "D~ A S S H", 11, ""),
-	F(ATOM, ORD_RMW "? " SCOPE "? " GSPACE "? cas L2::cache_hint? b128", "D A S S H", 83, "90"),
+	F(ATOM, ORD_RMW "? " SCOPE "? " GSPACE "? cas b32|b64", "D~ A S S", 11, ""),
+	F(ATOM, ORD_RMW "? " SCOPE "? " GSPACE "? cas b16", "D~ A S S", 63, "70"),
+	F(ATOM, ORD_RMW "? " SCOPE "? " GSPACE "? cas b128", "D A S S", 83, "90"),
 	F(ATOM, ORD_RMW "? " SCOPE "? " GSPACE "? add L2::cache_hint? u32|s32|u64|f32|f64", "D~ A S H", 11, ""),
 	F(ATOM, ORD_RMW "? " SCOPE "? " GSPACE "? add noftz L2::cache_hint? f16x2|f16", "D~ A S H", 62, "60"),
 	F(ATOM, ORD_RMW "? " SCOPE "? " GSPACE "? add noftz L2::cache_hint? bf16|bf16x2", "D~ A S H", 78, "90"),
@@ -327,8 +349,7 @@ const struct tcb_ptx_row tcb_ptx_rows[] = {
 	F(RED, "relaxed|release? " SCOPE "? global? add L2::cache_hint? v2|v4 f32", "A Sv H", 81, "90"),
 
 	/* 9.7.9.25 asynchronous copies */
-	F(CP_ASYNC, "cache=ca|cg " SH " space2=global L2::cache_hint? " L2P "?", "A A I:u32 S:u32? H", 70, "80"),
-	F(CP_ASYNC, "cache=ca|cg " SH " space2=global L2::cache_hint? " L2P "?", "A A I:u32 P H", 71, "80"),
+	F(CP_ASYNC, "cache=ca|cg " SH " space2=global L2::cache_hint? " L2P "?", "A A I:u32 S:any? H", 70, "80"),
 	F(CP_ASYNC_COMMIT_GROUP, "", "", 70, "80"),
 	F(CP_ASYNC_WAIT_GROUP, "", "I:u32", 70, "80"),
 	F(CP_ASYNC_WAIT_ALL, "", "", 70, "80"),
@@ -341,30 +362,40 @@ const struct tcb_ptx_row tcb_ptx_rows[] = {
 	F(CP_ASYNC_BULK, "shared::cluster space2=shared::cta mbarrier::complete_tx::bytes", "A A S:u32 A", 80, "90"),
 	F(CP_ASYNC_BULK, "global space2=shared::cta bulk_group L2::cache_hint?", "A A S:u32 H", 80, "90"),
 	F(CP_ASYNC_BULK_TENSOR,
-	  DIM " shared::cluster space2=global tile? mbarrier::complete_tx::bytes "
-	      "multicast::cluster? L2::cache_hint?",
+	  DIM " shared::cluster space2=global tile? mbarrier::complete_tx::bytes multicast::cluster? L2::cache_hint?",
 	  "A T A C H", 80, "90"),
 	F(CP_ASYNC_BULK_TENSOR, DIM " shared::cta space2=global tile? mbarrier::complete_tx::bytes L2::cache_hint?",
 	  "A T A H", 86, "90"),
 	F(CP_ASYNC_BULK_TENSOR,
-	  "3d|4d|5d shared::cluster space2=global im2col mbarrier::complete_tx::bytes "
-	  "multicast::cluster? L2::cache_hint?",
+	  "3d|4d|5d shared::cluster space2=global im2col mbarrier::complete_tx::bytes multicast::cluster? "
+	  "L2::cache_hint?",
 	  "A T A S{}:u16 C H", 80, "90"),
-	F(CP_ASYNC_BULK_TENSOR, DIM " global space2=shared::cta tile|im2col_no_offs? bulk_group L2::cache_hint?",
-	  "T A H", 80, "90"),
-	F(CP_REDUCE_ASYNC_BULK,
-	  "shared::cluster space2=shared::cta mbarrier::complete_tx::bytes "
-	  "and|or|xor|add|inc|dec|min|max s32|u32|u64|s64|b32|b64",
+	F(CP_ASYNC_BULK_TENSOR, DIM " global space2=shared::cta tile? bulk_group L2::cache_hint?", "T A H", 80, "90"),
+	F(CP_ASYNC_BULK_TENSOR, "3d|4d|5d global space2=shared::cta im2col_no_offs bulk_group L2::cache_hint?", "T A H",
+	  80, "90"),
+	F(CP_REDUCE_ASYNC_BULK, "shared::cluster space2=shared::cta mbarrier::complete_tx::bytes inc|dec u32",
 	  "A A S:u32 A", 80, "90"),
-	F(CP_REDUCE_ASYNC_BULK,
-	  "global space2=shared::cta bulk_group L2::cache_hint? and|or|xor|add|inc|dec|min|max "
-	  "f16|bf16|b32|u32|s32|b64|u64|s64|f32|f64",
+	F(CP_REDUCE_ASYNC_BULK, "shared::cluster space2=shared::cta mbarrier::complete_tx::bytes min|max u32|s32",
+	  "A A S:u32 A", 80, "90"),
+	F(CP_REDUCE_ASYNC_BULK, "shared::cluster space2=shared::cta mbarrier::complete_tx::bytes and|or|xor b32",
+	  "A A S:u32 A", 80, "90"),
+	F(CP_REDUCE_ASYNC_BULK, "shared::cluster space2=shared::cta mbarrier::complete_tx::bytes add u32|s32|u64",
+	  "A A S:u32 A", 80, "90"),
+	F(CP_REDUCE_ASYNC_BULK, "global space2=shared::cta bulk_group L2::cache_hint? inc|dec u32", "A A S:u32 H", 80,
+	  "90"),
+	F(CP_REDUCE_ASYNC_BULK, "global space2=shared::cta bulk_group L2::cache_hint? min|max u32|s32|u64|s64|f16|bf16",
+	  "A A S:u32 H", 80, "90"),
+	F(CP_REDUCE_ASYNC_BULK, "global space2=shared::cta bulk_group L2::cache_hint? and|or|xor b32|b64",
+	  "A A S:u32 H", 80, "90"),
+	F(CP_REDUCE_ASYNC_BULK, "global space2=shared::cta bulk_group L2::cache_hint? add u32|s32|u64|f32|f64",
 	  "A A S:u32 H", 80, "90"),
 	F(CP_REDUCE_ASYNC_BULK, "global space2=shared::cta bulk_group L2::cache_hint? add noftz f16|bf16",
 	  "A A S:u32 H", 80, "90"),
 	F(CP_REDUCE_ASYNC_BULK_TENSOR,
-	  DIM " global space2=shared::cta add|min|max|inc|dec|and|or|xor "
-	      "tile|im2col_no_offs? bulk_group L2::cache_hint?",
+	  DIM " global space2=shared::cta add|min|max|inc|dec|and|or|xor tile? bulk_group L2::cache_hint?", "T A H", 80,
+	  "90"),
+	F(CP_REDUCE_ASYNC_BULK_TENSOR,
+	  "3d|4d|5d global space2=shared::cta add|min|max|inc|dec|and|or|xor im2col_no_offs bulk_group L2::cache_hint?",
 	  "T A H", 80, "90"),
 	F(CP_ASYNC_BULK_PREFETCH, "prefetch=L2 global L2::cache_hint?", "A S:u32 H", 80, "90"),
 	F(CP_ASYNC_BULK_PREFETCH_TENSOR, DIM " prefetch=L2 global tile? L2::cache_hint?", "T H", 80, "90"),
@@ -375,30 +406,41 @@ const struct tcb_ptx_row tcb_ptx_rows[] = {
 	/* 9.7.13.15 mbarrier */
 	F(MBARRIER_INIT, SH "? b64", "A S:u32", 70, "80"),
 	F(MBARRIER_INVAL, SH "? b64", "A", 70, "80"),
-	F(MBARRIER_EXPECT_TX, "relaxed cta|cluster " GSPACE "? b64", "A S:u32", 80, "90"),
+	F(MBARRIER_EXPECT_TX, "relaxed cta|cluster " SH "|shared::cluster? b64", "A S:u32", 80, "90"),
 	F(MBARRIER_EXPECT_TX, SH "|shared::cluster? b64", "A S:u32", 80, "90"),
-	F(MBARRIER_COMPLETE_TX, "relaxed cta|cluster " GSPACE "? b64", "A S:u32", 80, "90"),
+	F(MBARRIER_COMPLETE_TX, "relaxed cta|cluster " SH "|shared::cluster? b64", "A S:u32", 80, "90"),
 	F(MBARRIER_COMPLETE_TX, SH "|shared::cluster? b64", "A S:u32", 80, "90"),
 	F(MBARRIER_ARRIVE, SH "? b64", "D:b64~ A", 70, "80"),
 	F(MBARRIER_ARRIVE, SH "? b64", "D:b64~ A S:u32", 78, "90"),
 	F(MBARRIER_ARRIVE, "noComplete " SH "? b64", "D:b64~ A S:u32", 70, "80"),
-	F(MBARRIER_ARRIVE, "release|relaxed cta|cluster " SH "|shared::cluster? b64", "D:b64~ A S:u32?", 80, "90"),
-	F(MBARRIER_ARRIVE, "shared::cluster b64", "D:b64~ A S:u32?", 80, "90"),
-	F(MBARRIER_ARRIVE_EXPECT_TX, SH "|shared::cluster? b64", "D:b64~ A S:u32", 80, "90"),
-	F(MBARRIER_ARRIVE_EXPECT_TX, "release|relaxed cta|cluster " SH "|shared::cluster? b64", "D:b64~ A S:u32", 80,
-	  "90"),
+	F(MBARRIER_ARRIVE, "release cta|cluster " SH "? b64", "D:b64~ A", 80, "80"),
+	F(MBARRIER_ARRIVE, "relaxed cta|cluster " SH "? b64", "D:b64~ A", 80, "90"),
+	F(MBARRIER_ARRIVE, "release|relaxed cta|cluster " SH "? b64", "D:b64~ A S:u32", 80, "90"),
+	F(MBARRIER_ARRIVE, "shared::cluster b64", "D:b64~! A S:u32?", 80, "90"),
+	F(MBARRIER_ARRIVE, "release|relaxed cta|cluster shared::cluster b64", "D:b64~! A S:u32?", 80, "90"),
+	F(MBARRIER_ARRIVE_EXPECT_TX, SH "? b64", "D:b64~ A S:u32", 80, "90"),
+	F(MBARRIER_ARRIVE_EXPECT_TX, "release|relaxed cta|cluster " SH "? b64", "D:b64~ A S:u32", 80, "90"),
+	F(MBARRIER_ARRIVE_EXPECT_TX, "shared::cluster b64", "D:b64~! A S:u32", 80, "90"),
+	F(MBARRIER_ARRIVE_EXPECT_TX, "release|relaxed cta|cluster shared::cluster b64", "D:b64~! A S:u32", 80, "90"),
 	F(MBARRIER_ARRIVE_DROP, SH "? b64", "D:b64~ A", 70, "80"),
 	F(MBARRIER_ARRIVE_DROP, SH "? b64", "D:b64~ A S:u32", 78, "90"),
 	F(MBARRIER_ARRIVE_DROP, "noComplete " SH "? b64", "D:b64~ A S:u32", 70, "80"),
-	F(MBARRIER_ARRIVE_DROP, "release|relaxed cta|cluster " SH "|shared::cluster? b64", "D:b64~ A S:u32?", 80, "90"),
-	F(MBARRIER_ARRIVE_DROP, "shared::cluster b64", "D:b64~ A S:u32?", 80, "90"),
-	F(MBARRIER_ARRIVE_DROP_EXPECT_TX, SH "|shared::cluster? b64", "D:b64~ A S:u32", 80, "90"),
-	F(MBARRIER_ARRIVE_DROP_EXPECT_TX, "release|relaxed cta|cluster " SH "|shared::cluster? b64", "D:b64~ A S:u32",
-	  80, "90"),
+	F(MBARRIER_ARRIVE_DROP, "release cta|cluster " SH "? b64", "D:b64~ A", 80, "80"),
+	F(MBARRIER_ARRIVE_DROP, "relaxed cta|cluster " SH "? b64", "D:b64~ A", 80, "90"),
+	F(MBARRIER_ARRIVE_DROP, "release|relaxed cta|cluster " SH "? b64", "D:b64~ A S:u32", 80, "90"),
+	F(MBARRIER_ARRIVE_DROP, "shared::cluster b64", "D:b64~! A S:u32?", 80, "90"),
+	F(MBARRIER_ARRIVE_DROP, "release|relaxed cta|cluster shared::cluster b64", "D:b64~! A S:u32?", 80, "90"),
+	F(MBARRIER_ARRIVE_DROP_EXPECT_TX, SH "? b64", "D:b64~ A S:u32", 80, "90"),
+	F(MBARRIER_ARRIVE_DROP_EXPECT_TX, "release|relaxed cta|cluster " SH "? b64", "D:b64~ A S:u32", 80, "90"),
+	F(MBARRIER_ARRIVE_DROP_EXPECT_TX, "shared::cluster b64", "D:b64~! A S:u32", 80, "90"),
+	F(MBARRIER_ARRIVE_DROP_EXPECT_TX, "release|relaxed cta|cluster shared::cluster b64", "D:b64~! A S:u32", 80,
+	  "90"),
 	F(MBARRIER_TEST_WAIT, SH "? b64", "D:pred A S:b64", 70, "80"),
-	F(MBARRIER_TEST_WAIT, "acquire|relaxed cta|cluster " SH "? b64", "D:pred A S:b64", 80, "90"),
+	F(MBARRIER_TEST_WAIT, "acquire cta|cluster " SH "? b64", "D:pred A S:b64", 80, "80"),
+	F(MBARRIER_TEST_WAIT, "relaxed cta|cluster " SH "? b64", "D:pred A S:b64", 80, "90"),
 	F(MBARRIER_TEST_WAIT, "parity " SH "? b64", "D:pred A S:u32", 71, "80"),
-	F(MBARRIER_TEST_WAIT, "parity acquire|relaxed cta|cluster " SH "? b64", "D:pred A S:u32", 80, "90"),
+	F(MBARRIER_TEST_WAIT, "parity acquire cta|cluster " SH "? b64", "D:pred A S:u32", 80, "80"),
+	F(MBARRIER_TEST_WAIT, "parity relaxed cta|cluster " SH "? b64", "D:pred A S:u32", 80, "90"),
 	F(MBARRIER_TRY_WAIT, SH "? b64", "D:pred A S:b64 S:u32?", 78, "90"),
 	F(MBARRIER_TRY_WAIT, "acquire|relaxed cta|cluster " SH "? b64", "D:pred A S:b64 S:u32?", 80, "90"),
 	F(MBARRIER_TRY_WAIT, "parity " SH "? b64", "D:pred A S:u32 S:u32?", 78, "90"),
@@ -407,9 +449,9 @@ const struct tcb_ptx_row tcb_ptx_rows[] = {
 
 	/* 9.7.13 fences and barriers */
 	F(FENCE, "sc|acq_rel? " SCOPE, "", 60, "70"),
-	F(FENCE, "acquire|release " SCOPE, "", 86, "90"),
+	F(FENCE, "acquire|release " SCOPE, "", 86, "70"),
 	F(FENCE_PROXY, "alias", "", 75, "70"),
-	F(FENCE_PROXY, "async global|" SH "|shared::cluster?", "", 80, "90"),
+	F(FENCE_PROXY, "async global|shared::cta|shared::cluster?", "", 80, "90"),
 	F(FENCE_PROXY, "tensormap::generic release " SCOPE, "", 83, "90"),
 	F(FENCE_PROXY, "tensormap::generic acquire " SCOPE, "A I:u32", 83, "90"),
 	F(FENCE_MBARRIER_INIT, "release cluster", "", 80, "90"),
@@ -459,7 +501,11 @@ const struct tcb_ptx_row tcb_ptx_rows[] = {
 	  "89"),
 	F(MMA, "sync aligned m16n8k16 row col f16 " FP8 " " FP8 " f16", "D{2}:b32 S{2}:b32 S{1}:b32 S{2}:b32", 87,
 	  "89"),
-	F(MMA, "sync aligned m16n8k32 row col kind::f8f6f4 f32 e4m3|e5m2|e3m2|e2m3|e2m1 e4m3|e5m2|e3m2|e2m3|e2m1 f32",
+	F(MMA, "sync aligned m16n8k32 row col kind::f8f6f4 f32 " FP8 " " FP8 " f32", "D{4} S{4}:b32 S{2}:b32 S{4}", 87,
+	  "100f 110f 120f"),
+	F(MMA, "sync aligned m16n8k32 row col kind::f8f6f4 f32 " FP8 " " FP6 " f32", "D{4} S{4}:b32 S{2}:b32 S{4}", 87,
+	  "120f"),
+	F(MMA, "sync aligned m16n8k32 row col kind::f8f6f4 f32 " FP6 " " FP8 "|" FP6 " f32",
 	  "D{4} S{4}:b32 S{2}:b32 S{4}", 87, "120f"),
 	F(MMA, "sync aligned m8n8k16 row col satfinite? s32 " S8U8 " " S8U8 " s32", "D{2} S{1}:b32 S{1}:b32 S{2}", 65,
 	  "75"),
@@ -495,8 +541,8 @@ const struct tcb_ptx_row tcb_ptx_rows[] = {
 	F(WGMMA, "sync aligned wgmma32 f32 " FP8 " " FP8, "X{n/2} S{4}:b32 S:b64 P I I", 80, "90a"),
 	F(WGMMA, "sync aligned wgmma32 f16 " FP8 " " FP8, "X{n/4}:b32 S:b64 S:b64 P I I", 80, "90a"),
 	F(WGMMA, "sync aligned wgmma32 f16 " FP8 " " FP8, "X{n/4}:b32 S{4}:b32 S:b64 P I I", 80, "90a"),
-	F(WGMMA, "sync aligned wgmma32 satfinite? s32 " S8U8 " " S8U8, "X{n/2} S:b64 S:b64 P", 80, "90a"),
-	F(WGMMA, "sync aligned wgmma32 satfinite? s32 " S8U8 " " S8U8, "X{n/2} S{4}:b32 S:b64 P", 80, "90a"),
+	F(WGMMA, "sync aligned wgmmai32 satfinite? s32 " S8U8 " " S8U8, "X{n/2} S:b64 S:b64 P", 80, "90a"),
+	F(WGMMA, "sync aligned wgmmai32 satfinite? s32 " S8U8 " " S8U8, "X{n/2} S{4}:b32 S:b64 P", 80, "90a"),
 	F(WGMMA_FENCE, "sync aligned", "", 80, "90a"),
 	F(WGMMA_COMMIT_GROUP, "sync aligned", "", 80, "90a"),
 	F(WGMMA_WAIT_GROUP, "sync aligned", "I", 80, "90a"),
@@ -513,5 +559,6 @@ const struct tcb_ptx_row tcb_ptx_rows[] = {
 	F(PMEVENT, "", "I", 14, ""),
 	F(PRAGMA, "", "\"", 20, ""),
 };
+/* clang-format on */
 
 const unsigned tcb_ptx_row_count = sizeof tcb_ptx_rows / sizeof *tcb_ptx_rows;

@@ -227,7 +227,7 @@ struct tcb_ptx_spec {
 	uint8_t optional;  /* may be left out, with all that follows it */
 	uint8_t only_if;   /* present exactly when this slot is filled; 0: no condition (TYPE never is one) */
 	uint8_t pair;      /* may be "d|p": 1 optional, 2 required */
-	uint8_t sink;      /* may be _ */
+	uint8_t sink;      /* may be _; 2: must be */
 };
 
 struct tcb_ptx_slot_spec {
@@ -259,6 +259,20 @@ static inline int tcb_ptx_has(const struct tcb_ptx_ins *ins, unsigned flags)
 {
 	return (tcb_ptx_op_flags((enum tcb_ptx_op)ins->op) & flags) != 0;
 }
+
+/* --- access.c --- */
+
+struct tcb_ptx_access {
+	enum tcb_ptx_word space; /* as the instruction says; NO_WORD: generic */
+	unsigned bytes;          /* per thread; 0: not known from the text */
+	unsigned align;          /* that the address must have */
+	int reads, writes;
+};
+
+/* What operand INDEX touches; 0 when it is no address of memory. */
+int tcb_ptx_access(const struct tcb_ptx_ins *ins, unsigned index, struct tcb_ptx_access *out);
+/* 1, 2, 4 or 8. */
+unsigned tcb_ptx_vector_count(const struct tcb_ptx_ins *ins);
 
 /* --- resolving --- */
 

@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * In: a module with control-flow graphs.  Out: every broken rule.
+ *
+ * A register is undefined at a use when some path from the entry reaches the
+ * use without a definition: for each register that a block reads before it
+ * writes it, the search goes backwards from that block and stops where the
+ * register is written.  A guarded definition counts as one; what the guards
+ * hide is for the emulator.
+ */
+#include "ptx/legality.h"
+#include "ptx/opcodes.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct verify {
+	struct tcb_ptx_module *module;
+	struct tcb_ptx_function *function;
+	void (*see)(void *ctx, const struct tcb_ptx_finding *finding);
+	void *ctx;
+	unsigned count;
+};
+
+const char *tcb_ptx_rule_name(enum tcb_ptx_rule rule)
+{
+	static const char *const names[] = {
+#define RULE_NAME(id, name) name,
+		TCB_PTX_RULE_LIST(RULE_NAME)
+#undef RULE_NAME
+	};
+
+	return names[rule];
+}
+
+static void report(struct verify *v, const struct tcb_ptx_ins *ins, enum tcb_ptx_rule rule, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+
+static void report(struct verify *v, const struct tcb_ptx_ins *ins, enum tcb_ptx_rule rule, const char *format, ...)
+{
+	struct tcb_ptx_finding finding = { .rule = rule, .function = v->function, .ins = ins };
+	va_list args;
+	int used = snprintf(finding.message, sizeof finding.message, "%s: ", tcb_ptx_rule_name(rule));
+
+	finding.line = ins ? ins->line : v->function ? v->function->line : 0;
+	va_start(args, format);
+	vsnprintf(finding.message + used, sizeof finding.message - (size_t)used, format, args);
+	va_end(args);
+	v->count++;
+	v->see(v->ctx, &finding);
+}
+
+/* --- definitions before uses --- */
+
+enum { NEVER = UINT32_MAX };
+
+struct flow {
+	struct verify *v;
+	struct tcb_ptx_ins *ins;
+	struct tcb_ptx_block *block;
+	uint32_t *defined_in; /* by register: 1 + number of the last block seen that writes it */
+	uint32_t *exposed_in; /* likewise, reads it first */
+	/* (block, register) pairs in the order of blocks */
+	struct pair {
+		uint32_t reg;
+		struct tcb_ptx_ins *ins;
+		struct tcb_ptx_block *block;
+	} * exposed;
+	size_t exposed_count, exposed_capacity;
+	/* blocks that write each register, as lists */
+	struct writer {
+		uint32_t next, block;
+	} * writers;
+	uint32_t *first_writer, writer_count, writer_capacity;
+	int failed;
+};
+
+static int grow(void **array, size_t count, size_t *capacity, size_t size)
+{
+	size_t more = *capacity ? *capacity * 2 : 256;
+	void *grown;
+
+	if (count < *capacity)
+		return 1;
+	grown = realloc(*array, more * size);
+	if (!grown)
+		return 0;
+	*array = grown;
+	*capacity = more;
+	return 1;
+}
+
+static void see_flow(void *ctx, uint32_t *reg, int is_def)
+{
+	struct flow *flow = ctx;
+	uint32_t mark = flow->block->number + 1;
+
+	if (flow->failed || flow->defined_in[*reg] == mark)
+		return;
+	if (is_def) {
+		size_t capacity = flow->writer_capacity;
+
+		flow->defined_in[*reg] = mark;
+		flow->failed = !grow((void **)&flow->writers, flow->writer_count, &capacity, sizeof *flow->writers);
+		flow->writer_capacity = (uint32_t)capacity;
+		if (!flow->failed) {
+			flow->writers[flow->writer_count] =
+				(struct writer){ flow->first_writer[*reg], flow->block->number };
+			flow->first_writer[*reg] = flow->writer_count++;
+		}
+	} else if (flow->exposed_in[*reg] != mark) {
+		flow->exposed_in[*reg] = mark;
+		flow->failed = !grow((void **)&flow->exposed, flow->exposed_count, &flow->exposed_capacity,
+				     sizeof *flow->exposed);
+		if (!flow->failed)
+			flow->exposed[flow->exposed_count++] = (struct pair){ *reg, flow->ins, flow->block };
+	}
+}
+
+static int by_reg(const void *a, const void *b)
+{
+	const struct pair *x = a, *y = b;
+
+	if (x->reg != y->reg)
+		return x->reg < y->reg ? -1 : 1;
+	return x->ins->number < y->ins->number ? -1 : x->ins->number > y->ins->number;
+}
+
+/* Whether the entry is reached backwards from BLOCK without passing a block that writes; SEEN and WRITES are stamped
+ * with STAMP.  Blocks seen for an earlier use of the register led nowhere, so they need no second visit. */
+static int reaches_entry(const struct tcb_ptx_function *function, struct tcb_ptx_block *block, uint32_t stamp,
+			 uint32_t *seen, const uint32_t *writes, struct tcb_ptx_block **stack)
+{
+	uint32_t depth = 0;
+
+	if (seen[block->number] == stamp)
+		return 0;
+	seen[block->number] = stamp;
+	stack[depth++] = block;
+	while (depth) {
+		block = stack[--depth];
+		if (block == function->first)
+			return 1;
+		for (uint32_t i = 0; i < block->pred_count; i++) {
+			uint32_t number = block->pred[i]->number;
+
+			if (block->pred[i]->order == UINT32_MAX || writes[number] == stamp || seen[number] == stamp)
+				continue;
+			seen[number] = stamp;
+			stack[depth++] = block->pred[i];
+		}
+	}
+	return 0;
+}
+
+static void check_exposed(struct verify *v, struct flow *flow, uint32_t *seen, uint32_t *writes,
+			  struct tcb_ptx_block **stack)
+{
+	uint32_t stamp = 0, reported = TCB_PTX_NO_REG;
+
+	qsort(flow->exposed, flow->exposed_count, sizeof *flow->exposed, by_reg);
+	for (size_t i = 0; i < flow->exposed_count; i++) {
+		const struct pair *use = &flow->exposed[i];
+		char name[64];
+
+		if (i == 0 || flow->exposed[i - 1].reg != use->reg) {
+			stamp++;
+			for (uint32_t w = flow->first_writer[use->reg]; w != NEVER; w = flow->writers[w].next)
+				writes[flow->writers[w].block] = stamp;
+		}
+		if (use->reg == reported || use->block->order == UINT32_MAX)
+			continue;
+		if (reaches_entry(v->function, use->block, stamp, seen, writes, stack)) {
+			reported = use->reg;
+			report(v, use->ins, TCB_PTX_RULE_UNDEFINED,
+			       "register %s is read before it is written on some path",
+			       tcb_ptx_reg_name(v->function, use->reg, name, sizeof name));
+		}
+	}
+}
+
+static int check_definitions(struct verify *v)
+{
+	struct tcb_ptx_function *function = v->function;
+	size_t regs = function->reg_count + 1u, blocks = function->block_count + 1u;
+	struct flow flow = { .v = v };
+	uint32_t *seen = calloc(blocks, sizeof *seen), *writes = calloc(blocks, sizeof *writes);
+	struct tcb_ptx_block **stack = calloc(blocks, sizeof(*stack));
+
+	flow.defined_in = calloc(regs, sizeof *flow.defined_in);
+	flow.exposed_in = calloc(regs, sizeof *flow.exposed_in);
+	flow.first_writer = malloc(regs * sizeof *flow.first_writer);
+	flow.failed = !seen || !writes || !stack || !flow.defined_in || !flow.exposed_in || !flow.first_writer;
+	if (!flow.failed)
+		memset(flow.first_writer, 0xff, regs * sizeof *flow.first_writer);
+	for (flow.block = function->first; flow.block && !flow.failed; flow.block = flow.block->next)
+		for (flow.ins = flow.block->first; flow.ins; flow.ins = flow.ins->next)
+			tcb_ptx_each_reg(flow.ins, see_flow, &flow);
+	if (!flow.failed && flow.exposed_count)
+		check_exposed(v, &flow, seen, writes, stack);
+	free(seen);
+	free(writes);
+	free(stack);
+	free(flow.defined_in);
+	free(flow.exposed_in);
+	free(flow.first_writer);
+	free(flow.exposed);
+	free(flow.writers);
+	return !flow.failed;
+}
+
+/* --- the shape of a function --- */
+
+static void check_blocks(struct verify *v)
+{
+	for (struct tcb_ptx_block *block = v->function->first; block; block = block->next) {
+		for (struct tcb_ptx_ins *ins = block->first; ins; ins = ins->next) {
+			if (tcb_ptx_has(ins, TCB_PTX_F_TERMINATOR) && ins->next)
+				report(v, ins, TCB_PTX_RULE_TERMINATOR, "%s must end its block",
+				       tcb_ptx_op_text((enum tcb_ptx_op)ins->op));
+			if (ins->op == TCB_PTX_OP_BRA &&
+			    (!ins->operands[0].block->label || ins->operands[0].block->function != v->function))
+				report(v, ins, TCB_PTX_RULE_LABEL,
+				       "the branch leads to no labelled block of this function");
+		}
+		if (!block->next && tcb_ptx_falls_through(block) && block->order != UINT32_MAX)
+			report(v, block->last, TCB_PTX_RULE_TERMINATOR,
+			       "the last block ends without ret, exit or branch");
+	}
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Labels and variables of a function are one name space in the text. */
+static int check_names(struct verify *v)
+{
+	size_t count = 0, capacity = 0;
+	const char **names = NULL;
+	int ok = 1;
+
+	for (struct tcb_ptx_block *block = v->function->first; block && ok; block = block->next)
+		if (block->label && (ok = grow((void **)&names, count, &capacity, sizeof *names)))
+			names[count++] = block->label;
+	for (struct tcb_ptx_symbol *local = v->function->locals; local && ok; local = local->next)
+		if ((ok = grow((void **)&names, count, &capacity, sizeof *names)))
+			names[count++] = local->name;
+	if (ok && count)
+		qsort(names, count, sizeof *names, by_text);
+	for (size_t i = 1; ok && i < count; i++)
+		if (strcmp(names[i - 1], names[i]) == 0)
+			report(v, NULL, TCB_PTX_RULE_DUPLICATE, "'%.80s' is declared twice", names[i]);
+	free(names);
+	return ok;
+}
+
+static void check_call(struct verify *v, const struct tcb_ptx_ins *ins)
+{
+	const struct tcb_ptx_operand *results = &ins->operands[0], *target = &ins->operands[1],
+				     *arguments = &ins->operands[2];
+	const struct tcb_ptx_function *callee = target->kind == TCB_PTX_O_SYMBOL ? target->symbol->function : NULL;
+	uint32_t wanted = 0, given = 0;
+
+	if (target->kind == TCB_PTX_O_SYMBOL && !callee) {
+		report(v, ins, TCB_PTX_RULE_CALL, "'%.80s' is no function", target->symbol->name);
+		return;
+	}
+	for (const struct tcb_ptx_function *p = v->function->prototypes; p && !callee; p = p->next)
+		if (ins->operand_count > 3 && strcmp(p->symbol->name, ins->operands[3].text) == 0)
+			callee = p;
+	if (!callee) {
+		report(v, ins, TCB_PTX_RULE_CALL, "an indirect call needs its prototype");
+		return;
+	}
+	for (const struct tcb_ptx_symbol *param = callee->params; param; param = param->next)
+		wanted++;
+	for (const struct tcb_ptx_symbol *result = callee->results; result; result = result->next)
+		given++;
+	if (wanted != arguments->count || given != results->count)
+		report(v, ins, TCB_PTX_RULE_CALL, "'%.80s' takes %u arguments and gives %u results, not %u and %u",
+		       callee->symbol->name, wanted, given, arguments->count, results->count);
+}
+
+/* --- the resources of a kernel --- */
+
+static uint64_t round_up(uint64_t bytes, uint64_t align)
+{
+	return (bytes + align - 1) / align * align;
+}
+
+static void check_shared(struct verify *v)
+{
+	uint64_t bytes = 0;
+
+	for (const struct tcb_ptx_symbol *s = v->function->locals; s; s = s->next)
+		if (s->space == TCB_PTX_SHARED && tcb_ptx_symbol_bytes(s) < UINT32_MAX)
+			bytes = round_up(bytes, tcb_ptx_symbol_align(s)) + tcb_ptx_symbol_bytes(s);
+	if (bytes > TCB_PTX_SHARED_STATIC_MAX)
+		report(v, NULL, TCB_PTX_RULE_SHARED_STATIC,
+		       "%llu bytes of static shared memory; above %d it must be dynamic (.extern .shared)",
+		       (unsigned long long)bytes, TCB_PTX_SHARED_STATIC_MAX);
+}
+
+static void check_params(struct verify *v)
+{
+	const struct tcb_ptx_module *module = v->module;
+	uint64_t bytes = 0, most = module->version >= 81 && module->target.sm >= 70 ? TCB_PTX_PARAM_BYTES_MAX
+										    : TCB_PTX_PARAM_BYTES_OLD;
+
+	for (const struct tcb_ptx_symbol *s = v->function->params; s; s = s->next)
+		if (tcb_ptx_symbol_bytes(s) < UINT32_MAX)
+			bytes = round_up(bytes, tcb_ptx_symbol_align(s)) + tcb_ptx_symbol_bytes(s);
+	if (bytes > most)
+		report(v, NULL, TCB_PTX_RULE_PARAM_SIZE, "%llu bytes of parameters; at most %llu are possible",
+		       (unsigned long long)bytes, (unsigned long long)most);
+}
+
+static void check_bounds(struct verify *v, const char *name, const uint32_t dims[3])
+{
+	uint64_t plane = (uint64_t)dims[0] * dims[1];
+
+	if (plane > 1024 || plane * dims[2] > 1024)
+		report(v, NULL, TCB_PTX_RULE_LAUNCH_BOUNDS, ".%s %u, %u, %u: a block has at most 1024 threads", name,
+		       dims[0], dims[1], dims[2]);
+}
+
+static int verify_function(struct verify *v)
+{
+	struct tcb_ptx_finding finding;
+
+	tcb_ptx_number(v->function);
+	check_blocks(v);
+	if (v->function->is_entry) {
+		check_shared(v);
+		check_params(v);
+		check_bounds(v, "maxntid", v->function->directives.maxntid);
+		check_bounds(v, "reqntid", v->function->directives.reqntid);
+	}
+	for (struct tcb_ptx_block *block = v->function->first; block; block = block->next)
+		for (struct tcb_ptx_ins *ins = block->first; ins; ins = ins->next) {
+			if (!tcb_ptx_verify_ins(v->function, ins, &finding)) {
+				v->count++;
+				v->see(v->ctx, &finding);
+			}
+			if (ins->op == TCB_PTX_OP_CALL)
+				check_call(v, ins);
+		}
+	return check_names(v) && check_definitions(v);
+}
+
+unsigned tcb_ptx_verify_each(struct tcb_ptx_module *module,
+			     void (*see)(void *ctx, const struct tcb_ptx_finding *finding), void *ctx)
+{
+	struct verify v = { module, NULL, see, ctx, 0 };
+
+	for (v.function = module->functions; v.function; v.function = v.function->next)
+		if (!v.function->is_declaration && !verify_function(&v))
+			report(&v, NULL, TCB_PTX_RULE_SYNTAX, "out of memory while verifying");
+	return v.count;
+}
+
+static void keep_first(void *ctx, const struct tcb_ptx_finding *finding)
+{
+	struct tcb_ptx_finding *first = ctx;
+
+	if (!first->function)
+		*first = *finding;
+}
+
+enum tcb_status tcb_ptx_verify(struct tcb_ptx_module *module, struct tcb_error *err)
+{
+	struct tcb_ptx_finding first = { .function = NULL };
+
+	if (!tcb_ptx_verify_each(module, keep_first, &first))
+		return TCB_OK;
+	return tcb_fail(err, TCB_E_FORMAT, "%.60s:%u: %s", first.function->symbol->name, first.line, first.message);
+}
