@@ -19,37 +19,23 @@
 struct verify {
 	struct tcb_ptx_module *module;
 	struct tcb_ptx_function *function;
-	void (*see)(void *ctx, const struct tcb_ptx_finding *finding);
-	void *ctx;
+	const struct tcb_ptx_sink *sink;
 	unsigned count;
 };
-
-const char *tcb_ptx_rule_name(enum tcb_ptx_rule rule)
-{
-	static const char *const names[] = {
-#define RULE_NAME(id, name) name,
-		TCB_PTX_RULE_LIST(RULE_NAME)
-#undef RULE_NAME
-	};
-
-	return names[rule];
-}
 
 static void report(struct verify *v, const struct tcb_ptx_ins *ins, enum tcb_ptx_rule rule, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 
 static void report(struct verify *v, const struct tcb_ptx_ins *ins, enum tcb_ptx_rule rule, const char *format, ...)
 {
-	struct tcb_ptx_finding finding = { .rule = rule, .function = v->function, .ins = ins };
+	char text[320];
 	va_list args;
-	int used = snprintf(finding.message, sizeof finding.message, "%s: ", tcb_ptx_rule_name(rule));
 
-	finding.line = ins ? ins->line : v->function ? v->function->line : 0;
 	va_start(args, format);
-	vsnprintf(finding.message + used, sizeof finding.message - (size_t)used, format, args);
+	vsnprintf(text, sizeof text, format, args);
 	va_end(args);
 	v->count++;
-	v->see(v->ctx, &finding);
+	tcb_ptx_report(v->sink, rule, TCB_PTX_ERROR, v->function, ins, "%s", text);
 }
 
 /* --- definitions before uses --- */
@@ -344,7 +330,7 @@ static int verify_function(struct verify *v)
 		for (struct tcb_ptx_ins *ins = block->first; ins; ins = ins->next) {
 			if (!tcb_ptx_verify_ins(v->function, ins, &finding)) {
 				v->count++;
-				v->see(v->ctx, &finding);
+				v->sink->see(v->sink->ctx, &finding);
 			}
 			if (ins->op == TCB_PTX_OP_CALL)
 				check_call(v, ins);
@@ -352,10 +338,9 @@ static int verify_function(struct verify *v)
 	return check_names(v) && check_definitions(v);
 }
 
-unsigned tcb_ptx_verify_each(struct tcb_ptx_module *module,
-			     void (*see)(void *ctx, const struct tcb_ptx_finding *finding), void *ctx)
+unsigned tcb_ptx_verify_each(struct tcb_ptx_module *module, const struct tcb_ptx_sink *sink)
 {
-	struct verify v = { module, NULL, see, ctx, 0 };
+	struct verify v = { module, NULL, sink, 0 };
 
 	for (v.function = module->functions; v.function; v.function = v.function->next)
 		if (!v.function->is_declaration && !verify_function(&v))
@@ -374,8 +359,9 @@ static void keep_first(void *ctx, const struct tcb_ptx_finding *finding)
 enum tcb_status tcb_ptx_verify(struct tcb_ptx_module *module, struct tcb_error *err)
 {
 	struct tcb_ptx_finding first = { .function = NULL };
+	struct tcb_ptx_sink sink = { keep_first, &first };
 
-	if (!tcb_ptx_verify_each(module, keep_first, &first))
+	if (!tcb_ptx_verify_each(module, &sink))
 		return TCB_OK;
 	return tcb_fail(err, TCB_E_FORMAT, "%.60s:%u: %s", first.function->symbol->name, first.line, first.message);
 }

@@ -30,6 +30,7 @@ static int fail(const struct check *check, enum tcb_ptx_rule rule, const char *f
 	int used;
 
 	finding->rule = rule;
+	finding->severity = TCB_PTX_ERROR;
 	finding->function = check->function;
 	finding->ins = check->ins;
 	finding->line = check->ins->line;

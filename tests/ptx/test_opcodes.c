@@ -299,7 +299,7 @@ static void check_round_trip(void *ctx, const struct tcb_ptx_form *form, const s
 	tcb_ptx_print_ins(module->functions, module->functions->first->first, &again);
 	assert_string_equal(again.data, variant->text.data);
 	assert_int_equal(module->functions->first->first->op, form->op);
-	tcb_ptx_verify_each(module, ignore_undefined, &finding);
+	tcb_ptx_verify_each(module, &(struct tcb_ptx_sink){ ignore_undefined, &finding });
 	if (finding.rule != TCB_PTX_RULE_COUNT && finding.rule != TCB_PTX_RULE_VECTOR_SIZE &&
 	    finding.rule != TCB_PTX_RULE_TARGET && finding.rule != TCB_PTX_RULE_CVT_SATURATION)
 		fail_msg("%s: %s", variant->text.data, finding.message);
@@ -367,7 +367,7 @@ static void add_to_batch(void *ctx, const struct tcb_ptx_form *form, const struc
 
 	(void)form;
 	assert_non_null(module);
-	tcb_ptx_verify_each(module, ignore_undefined, &finding);
+	tcb_ptx_verify_each(module, &(struct tcb_ptx_sink){ ignore_undefined, &finding });
 	tcb_ptx_module_destroy(module);
 	if (finding.rule != TCB_PTX_RULE_COUNT)
 		return; /* refused by a rule beyond the table: test_legality.c */
@@ -444,7 +444,7 @@ static void rows_are_refused_below_their_target(void **state)
 		if (below >= 0) {
 			module = parse_one(targets[below], variant.text.data, &err);
 			assert_non_null(module);
-			tcb_ptx_verify_each(module, ignore_undefined, &finding);
+			tcb_ptx_verify_each(module, &(struct tcb_ptx_sink){ ignore_undefined, &finding });
 			tcb_ptx_module_destroy(module);
 			if (finding.rule != TCB_PTX_RULE_TARGET)
 				fail_msg("%s passes for %s", variant.text.data, targets[below]);

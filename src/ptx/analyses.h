@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What can be known of a function without running it.  Each analysis is a file
+ * of its name; its result lives in the module's arena, and is stale after the
+ * function was changed.  All need tcb_ptx_cfg and tcb_ptx_number first.
+ */
+#ifndef TCB_PTX_ANALYSES_H
+#define TCB_PTX_ANALYSES_H
+
+#include "ptx/finding.h"
+
+/* --- dominators.c: immediate dominators and post-dominators (Cooper, Harvey, Kennedy), natural loops --- */
+struct tcb_ptx_dominators {
+	struct tcb_ptx_block **idom;  /* by block->number; NULL for the entry and unreachable blocks */
+	struct tcb_ptx_block **ipdom; /* NULL: the exit of the function */
+};
+enum tcb_status tcb_ptx_dominators(struct tcb_ptx_function *function, struct tcb_ptx_dominators *out,
+				   struct tcb_error *err);
+int tcb_ptx_dominates(const struct tcb_ptx_dominators *d, const struct tcb_ptx_block *a, const struct tcb_ptx_block *b);
+/* Fills function->loops and block->loop from back edges. */
+enum tcb_status tcb_ptx_loops(struct tcb_ptx_function *function, const struct tcb_ptx_dominators *d,
+			      struct tcb_error *err);
+
+/* --- liveness.c --- */
+struct tcb_ptx_liveness {
+	uint64_t **live_in, **live_out; /* bit sets over registers, by block->number */
+	uint32_t words;
+	/* Most 32-bit registers and predicates live at once, and where. */
+	unsigned pressure, predicate_pressure;
+	const struct tcb_ptx_ins *peak;
+};
+enum tcb_status tcb_ptx_liveness(struct tcb_ptx_function *function, struct tcb_ptx_liveness *out,
+				 struct tcb_error *err);
+/* What ptxas will probably allocate a thread: pressure and what experience adds. */
+unsigned tcb_ptx_register_estimate(const struct tcb_ptx_function *function, const struct tcb_ptx_liveness *liveness);
+
+/* --- uniformity.c --- */
+enum tcb_ptx_variance {
+	TCB_PTX_UNIFORM_GRID,  /* the same in all threads of the launch */
+	TCB_PTX_UNIFORM_BLOCK, /* the same in all threads of a block */
+	TCB_PTX_UNIFORM_WARP,  /* the same in all threads of a warp */
+	TCB_PTX_VARYING
+};
+struct tcb_ptx_uniformity {
+	uint8_t *reg;     /* enum tcb_ptx_variance by register */
+	uint8_t *control; /* by block->number: whether the threads that reach it together are all of the grid, block,
+			     warp */
+};
+/* BLOCK_THREADS (from launch bounds or the caller; 0 unknown) tells when tid.x / 32 is uniform in a warp. */
+enum tcb_status tcb_ptx_uniformity(struct tcb_ptx_function *function, const struct tcb_ptx_dominators *d,
+				   struct tcb_ptx_uniformity *out, struct tcb_error *err);
+
+/* --- affine.c: values as a sum of coefficients times tid, ctaid, loop counters, plus parameters --- */
+/* (the header of its result is the analysis' own: see affine.h) */
+
+/* --- alignment.c: fills tcb_ptx_reg.align and reports accesses that are misaligned or unproved --- */
+enum tcb_status tcb_ptx_alignment(struct tcb_ptx_function *function, const struct tcb_ptx_sink *sink,
+				  struct tcb_error *err);
+
+/* --- barrier_safety.c: every path of non-exited threads meets the same barriers; shuffles name live lanes --- */
+enum tcb_status tcb_ptx_barrier_safety(struct tcb_ptx_function *function, const struct tcb_ptx_dominators *d,
+				       const struct tcb_ptx_uniformity *u, const struct tcb_ptx_sink *sink,
+				       struct tcb_error *err);
+
+#endif
