@@ -34,6 +34,9 @@ struct tcb_ptx_build {
 	uint32_t guard;              /* predicate of the next instructions; TCB_PTX_NO_REG for none */
 	int guard_negated;
 	unsigned label_count;
+	unsigned depth;                    /* of open scopes */
+	struct tcb_ptx_symbol *dynamic;    /* the kernel's dynamic shared memory */
+	struct tcb_ptx_build_cache *cache; /* mnemonics resolved before */
 	enum tcb_status status;
 	struct tcb_error error;
 };
@@ -85,8 +88,13 @@ struct tcb_ptx_operand tcb_ptx_sink_operand(void); /* _ */
 struct tcb_ptx_operand tcb_ptx_not(struct tcb_ptx_operand predicate);
 /* "tid.x" and the like, as a register. */
 struct tcb_ptx_operand tcb_ptx_special(struct tcb_ptx_build *b, const char *name);
-/* [base + offset]: BASE a register or symbol. */
+/* [base + offset]: BASE a register, a symbol, or an address to move on. */
 struct tcb_ptx_operand tcb_ptx_at(struct tcb_ptx_operand base, int64_t offset);
+/* [map, {coordinates}] of a tensor copy. */
+struct tcb_ptx_operand tcb_ptx_at_tile(struct tcb_ptx_build *b, struct tcb_ptx_operand map,
+				       const struct tcb_ptx_operand *coordinates, unsigned count);
+/* x|y: two results, as of shfl and setp; either may be the sink. */
+struct tcb_ptx_operand tcb_ptx_pair(struct tcb_ptx_build *b, struct tcb_ptx_operand x, struct tcb_ptx_operand y);
 /* {items} */
 struct tcb_ptx_operand tcb_ptx_vector(struct tcb_ptx_build *b, const struct tcb_ptx_operand *items, unsigned count);
 /* A new register of TYPE ("f32", "b32", "pred"). */
