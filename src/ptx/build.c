@@ -8,6 +8,7 @@
 #include "ptx/build_parts.h"
 #include "ptx/legality.h"
 #include "ptx/opcodes.h"
+#include "ptx/text.h"
 
 #include <ctype.h>
 #include <stdarg.h>
@@ -29,6 +30,20 @@ void tcb_ptx_build_fail(struct tcb_ptx_build *b, enum tcb_status status, const c
 	vsnprintf(text, sizeof text, format, args);
 	va_end(args);
 	b->status = tcb_fail(&b->error, status, "%.60s: %s", b->function ? b->function->symbol->name : "module", text);
+}
+
+void tcb_ptx_build_fail_ins(struct tcb_ptx_build *b, const struct tcb_ptx_ins *ins, const char *format, ...)
+{
+	struct tcb_str shown = { 0 };
+	char text[400];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	tcb_ptx_print_ins(b->function, ins, &shown);
+	tcb_ptx_build_fail(b, TCB_E_FORMAT, "'%.120s': %s", shown.data ? shown.data : "", text);
+	tcb_str_fini(&shown);
 }
 
 void tcb_ptx_build_nomem(struct tcb_ptx_build *b)

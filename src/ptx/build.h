@@ -9,14 +9,16 @@
  * Values are operands by value.  Results are new registers of the type that the
  * mnemonic implies; tcb_ptx_into writes a register that exists, as a loop's
  * carried values need.  Every instruction is held against the legality rules
- * when it is appended.  The first error sticks: everything after it does
+ * when it is appended, alignment when the kernel ends.  The first error sticks: everything after it does
  * nothing and returns the sink operand, and tcb_ptx_build_finish reports it
  * with the rule's name and the instruction.
  *
- * Alignment: a vector access is accepted only where the builder can prove it.
- * What is known of a register (a power of two that divides it) follows from
- * parameters, symbols, constants, shifts, additions and multiplications, and
- * from tcb_ptx_assume_aligned.
+ * Alignment: a vector access (and whatever else faults: cp.async, ldmatrix,
+ * bulk copies) is accepted only where the builder can prove it.  What is known
+ * of a register (its rest modulo a power of two, for all its definitions
+ * together) follows from parameters, symbols, constants, shifts, additions,
+ * multiplications and logic, and from tcb_ptx_assume_aligned.  Shared memory is
+ * reached through symbols only, also by way of registers.
  */
 #ifndef TCB_PTX_BUILD_H
 #define TCB_PTX_BUILD_H

@@ -10,7 +10,6 @@
 #include "ptx/build_parts.h"
 #include "ptx/legality.h"
 #include "ptx/opcodes.h"
-#include "ptx/text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -210,15 +209,6 @@ static void fail_resolve(struct tcb_ptx_build *b, const char *mnemonic, unsigned
 
 /* --- appending --- */
 
-static void fail_rule(struct tcb_ptx_build *b, const struct tcb_ptx_ins *ins, const struct tcb_ptx_finding *finding)
-{
-	struct tcb_str text = { 0 };
-
-	tcb_ptx_print_ins(b->function, ins, &text);
-	tcb_ptx_build_fail(b, TCB_E_FORMAT, "%s in '%.160s'", finding->message, text.data ? text.data : "");
-	tcb_str_fini(&text);
-}
-
 static void see_result(void *ctx, uint32_t *reg, int is_def)
 {
 	struct tcb_ptx_ins *ins = ctx;
@@ -266,7 +256,7 @@ static struct tcb_ptx_ins *append(struct tcb_ptx_build *b, const struct known *k
 	if (known->op == TCB_PTX_OP_MOV)
 		need_specials(b, ins);
 	if (!tcb_ptx_verify_ins(b->function, ins, &finding)) {
-		fail_rule(b, ins, &finding);
+		tcb_ptx_build_fail_ins(b, ins, "%s", finding.message);
 		return NULL;
 	}
 	tcb_ptx_ins_append(b->block, ins);

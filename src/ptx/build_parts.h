@@ -10,6 +10,9 @@
 /* build.c.  The first error of a builder sticks: "KERNEL: what". */
 void tcb_ptx_build_fail(struct tcb_ptx_build *b, enum tcb_status status, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+/* The same about INS, which is shown; FORMAT begins with the rule. */
+void tcb_ptx_build_fail_ins(struct tcb_ptx_build *b, const struct tcb_ptx_ins *ins, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 void tcb_ptx_build_nomem(struct tcb_ptx_build *b);
 /* Whether instructions may be appended: no error yet and a kernel is open (else that is the error). */
 int tcb_ptx_build_ready(struct tcb_ptx_build *b);

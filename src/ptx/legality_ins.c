@@ -250,21 +250,17 @@ static int is_raw_number(const struct check *check, uint32_t reg)
 	       known->def->guard == TCB_PTX_NO_REG && known->def->operands[1].kind == TCB_PTX_O_INT;
 }
 
+/* Of addresses in variables; for registers see build_align.c and the alignment analysis. */
 static int check_alignment(const struct check *check, const struct tcb_ptx_operand *operand,
 			   const struct tcb_ptx_access *access)
 {
-	uint64_t align = 0;
+	uint64_t align;
 
-	if (access->align < 2 || (access->align & (access->align - 1)))
+	if (!operand->symbol || operand->symbol->space == TCB_PTX_PARAM || /* ptxas splits those of parameters */
+	    access->align < 2 || (access->align & (access->align - 1)))
 		return 1;
-	if (operand->reg != TCB_PTX_NO_REG)
-		align = check->function->regs[operand->reg].align;
-	else if (operand->symbol && operand->symbol->space != TCB_PTX_PARAM) /* ptxas splits those of parameters */
-		align = tcb_ptx_symbol_align(operand->symbol);
-	if (!align)
-		return 1;
-	if (operand->bits)
-		align = align < (operand->bits & -operand->bits) ? align : (operand->bits & -operand->bits);
+	align = tcb_ptx_symbol_align(operand->symbol) | operand->bits;
+	align &= -align;
 	if (align >= access->align)
 		return 1;
 	return fail(
