@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Attached GPUs.  In: the driver.  Out: struct tcb_gpu each.  The driver is
+ * asked in a child process that ends at once: the tuner forks its workers, and
+ * a process that has started the driver must not.
+ */
+#include "device/gpu.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "device/cuda.h"
+
+/* What the child sends: this, then COUNT GPUs. */
+struct reply {
+	struct tcb_error error; /* status TCB_OK: the GPUs follow */
+	size_t count;
+};
+
+static unsigned attribute(const struct tcb_cuda *cuda, int device, int which)
+{
+	int value = 0;
+	if (cuda->device_attribute(&value, which, device) != TCB_CUDA_SUCCESS || value < 0)
+		return 0;
+	return (unsigned)value;
+}
+
+/* Version of the kernel module, as "580.159.03"; empty where it cannot be read. */
+static void module_version(char out[32])
+{
+	FILE *file = fopen("/sys/module/nvidia/version", "r");
+	out[0] = '\0';
+	if (!file)
+		return;
+	if (!fgets(out, 32, file))
+		out[0] = '\0';
+	out[strcspn(out, "\n")] = '\0';
+	fclose(file);
+}
+
+static enum tcb_status describe(const struct tcb_cuda *cuda, int ordinal, struct tcb_gpu *gpu, struct tcb_error *err)
+{
+	struct tcb_target *target = &gpu->device.target;
+	unsigned char id[16];
+	char module[32];
+	int device;
+
+	memset(gpu, 0, sizeof *gpu);
+	gpu->ordinal = ordinal;
+	gpu->source = "driver";
+	TCB_TRY(tcb_cuda_check(cuda, cuda->device_get(&device, ordinal), "asking for the GPU", err));
+	TCB_TRY(tcb_cuda_check(cuda, cuda->device_name(gpu->device.model, sizeof gpu->device.model, device),
+			       "asking for the GPU's name", err));
+	size_t bytes = 0;
+	TCB_TRY(tcb_cuda_check(cuda, cuda->device_memory(&bytes, device), "asking for the GPU's memory", err));
+	gpu->device.memory_bytes = bytes;
+	if (cuda->device_uuid(id, device) == TCB_CUDA_SUCCESS)
+		snprintf(gpu->uuid, sizeof gpu->uuid,
+			 "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", id[0], id[1],
+			 id[2], id[3], id[4], id[5], id[6], id[7], id[8], id[9], id[10], id[11], id[12], id[13], id[14],
+			 id[15]);
+	if (cuda->device_pci(gpu->pci, sizeof gpu->pci, device) != TCB_CUDA_SUCCESS)
+		gpu->pci[0] = '\0';
+	target->capability = 10 * attribute(cuda, device, TCB_CUDA_DEVICE_COMPUTE_CAPABILITY_MAJOR) +
+			     attribute(cuda, device, TCB_CUDA_DEVICE_COMPUTE_CAPABILITY_MINOR);
+	target->sm_count = attribute(cuda, device, TCB_CUDA_DEVICE_MULTIPROCESSOR_COUNT);
+	target->shared_optin_bytes = attribute(cuda, device, TCB_CUDA_DEVICE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+	target->block_registers_max = attribute(cuda, device, TCB_CUDA_DEVICE_MAX_REGISTERS_PER_BLOCK);
+	target->l2_bytes = attribute(cuda, device, TCB_CUDA_DEVICE_L2_CACHE_SIZE);
+	gpu->device.clock_khz = attribute(cuda, device, TCB_CUDA_DEVICE_CLOCK_RATE);
+	gpu->device.has_ecc = (int)attribute(cuda, device, TCB_CUDA_DEVICE_ECC_ENABLED);
+	gpu->threads_max = attribute(cuda, device, TCB_CUDA_DEVICE_MAX_THREADS_PER_MULTIPROCESSOR);
+	gpu->blocks_max = attribute(cuda, device, TCB_CUDA_DEVICE_MAX_BLOCKS_PER_MULTIPROCESSOR);
+	gpu->registers_max = attribute(cuda, device, TCB_CUDA_DEVICE_MAX_REGISTERS_PER_MULTIPROCESSOR);
+	gpu->shared_max = attribute(cuda, device, TCB_CUDA_DEVICE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
+	gpu->shared_reserved_block = attribute(cuda, device, TCB_CUDA_DEVICE_RESERVED_SHARED_MEMORY_PER_BLOCK);
+	gpu->memory_khz = attribute(cuda, device, TCB_CUDA_DEVICE_MEMORY_CLOCK_RATE);
+	gpu->bus_bits = attribute(cuda, device, TCB_CUDA_DEVICE_GLOBAL_MEMORY_BUS_WIDTH);
+	/* Two transfers a clock on every memory that these cards have. */
+	gpu->read_bytes_s = 2e3 * gpu->memory_khz * gpu->bus_bits / 8;
+	module_version(module);
+	snprintf(gpu->device.driver, sizeof gpu->device.driver, "%s%sCUDA %d.%d", module, module[0] ? ", " : "",
+		 cuda->version / 1000, cuda->version % 1000 / 10);
+	struct utsname os;
+	if (uname(&os) == 0)
+		snprintf(gpu->device.os, sizeof gpu->device.os, "%.60s %.60s", os.sysname, os.release);
+	tcb_gpu_complete(gpu);
+	return TCB_OK;
+}
+
+static enum tcb_status ask_driver(struct tcb_gpu *gpus, size_t *count_out, struct tcb_error *err)
+{
+	const struct tcb_cuda *cuda = tcb_cuda_open(err);
+	int count = 0;
+
+	if (!cuda)
+		return err->status;
+	TCB_TRY(tcb_cuda_check(cuda, cuda->device_count(&count), "counting GPUs", err));
+	if (count > TCB_GPUS_MAX)
+		count = TCB_GPUS_MAX;
+	for (int i = 0; i < count; i++)
+		TCB_TRY(describe(cuda, i, &gpus[i], err));
+	*count_out = (size_t)count;
+	return TCB_OK;
+}
+
+static int write_all(int fd, const void *data, size_t bytes)
+{
+	for (const char *at = data; bytes > 0;) {
+		ssize_t done = write(fd, at, bytes);
+		if (done <= 0)
+			return -1;
+		at += done;
+		bytes -= (size_t)done;
+	}
+	return 0;
+}
+
+static int read_all(int fd, void *data, size_t bytes)
+{
+	for (char *at = data; bytes > 0;) {
+		ssize_t done = read(fd, at, bytes);
+		if (done <= 0)
+			return -1;
+		at += done;
+		bytes -= (size_t)done;
+	}
+	return 0;
+}
+
+_Noreturn static void answer(int fd, struct tcb_gpu *gpus)
+{
+	struct reply reply;
+	memset(&reply, 0, sizeof reply);
+	reply.error.status = ask_driver(gpus, &reply.count, &reply.error);
+	int failed = write_all(fd, &reply, sizeof reply) != 0;
+	if (reply.error.status == TCB_OK && !failed)
+		failed = write_all(fd, gpus, reply.count * sizeof *gpus) != 0;
+	_exit(failed);
+}
+
+static enum tcb_status take_answer(int fd, struct tcb_gpu *gpus, size_t *count_out, struct tcb_error *err)
+{
+	struct reply reply;
+	if (read_all(fd, &reply, sizeof reply) != 0 ||
+	    (reply.error.status == TCB_OK &&
+	     (reply.count > TCB_GPUS_MAX || read_all(fd, gpus, reply.count * sizeof *gpus) != 0)))
+		return tcb_fail(err, TCB_E_FAILED,
+				"the process that asked the CUDA driver for its GPUs died; try nvidia-smi");
+	if (reply.error.status != TCB_OK)
+		return tcb_fail(err, reply.error.status, "%s", reply.error.message);
+	for (size_t i = 0; i < reply.count; i++)
+		gpus[i].source = "driver"; /* the child's pointer is not ours */
+	*count_out = reply.count;
+	return TCB_OK;
+}
+
+enum tcb_status tcb_gpu_list(struct tcb_gpu out[TCB_GPUS_MAX], size_t *count_out, struct tcb_error *err)
+{
+	int ends[2];
+	*count_out = 0;
+	if (pipe(ends) != 0)
+		return tcb_fail(err, TCB_E_IO, "no pipe for asking the CUDA driver");
+	fflush(NULL);
+	pid_t child = fork();
+	if (child == 0) {
+		close(ends[0]);
+		answer(ends[1], out);
+	}
+	close(ends[1]);
+	enum tcb_status status = child < 0 ? tcb_fail(err, TCB_E_NOMEM, "no process for asking the CUDA driver")
+					   : take_answer(ends[0], out, count_out, err);
+	close(ends[0]);
+	if (child > 0)
+		waitpid(child, NULL, 0);
+	return status;
+}
+
+/* Digits to the end of TEXT; -1 if there is anything else or too much. */
+static int number(const char *text)
+{
+	int value = 0;
+	if (!*text)
+		return -1;
+	for (; *text; text++) {
+		if (*text < '0' || *text > '9' || value > 1000)
+			return -1;
+		value = 10 * value + (*text - '0');
+	}
+	return value;
+}
+
+int tcb_gpu_is_name(const char *name, unsigned *capability_out)
+{
+	int value = -1;
+	if (capability_out)
+		*capability_out = 0;
+	if (strncmp(name, "cuda:", 5) == 0)
+		return strcmp(name + 5, "all") == 0 || number(name + 5) >= 0;
+	if (strncmp(name, "sm_", 3) != 0 || (value = number(name + 3)) < 0)
+		return 0;
+	if (capability_out)
+		*capability_out = (unsigned)value;
+	return 1;
+}
+
+enum tcb_status tcb_gpu_open(const char *name, int measured_only, struct tcb_gpu *out, struct tcb_error *err)
+{
+	unsigned capability;
+	size_t count = 0;
+	if (!tcb_gpu_is_name(name, &capability))
+		return tcb_fail(err, TCB_E_USAGE, "'%.60s' is no GPU; use cuda:0, cuda:1, ... or sm_75 ... sm_120",
+				name);
+	struct tcb_gpu *gpus = calloc(TCB_GPUS_MAX, sizeof *gpus);
+	if (!gpus)
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the list of GPUs");
+	struct tcb_error missing = { .status = TCB_OK };
+	enum tcb_status status = tcb_gpu_list(gpus, &count, &missing);
+	size_t found = count;
+	for (size_t i = 0; i < count && found == count; i++) {
+		if (capability ? gpus[i].device.target.capability == capability : (int)i == number(name + 5))
+			found = i;
+	}
+	if (status == TCB_OK && found < count)
+		*out = gpus[found];
+	else if (capability && !measured_only)
+		status = tcb_gpu_table(capability, out, err);
+	else if (status != TCB_OK)
+		tcb_fail(err, status = TCB_E_NOT_FOUND, "%s is not attached: %s", name, missing.message);
+	else
+		status = tcb_fail(err, TCB_E_NOT_FOUND, "%s is not attached: the driver sees %zu GPU%s", name, count,
+				  count == 1 ? "" : "s");
+	free(gpus);
+	return status;
+}
