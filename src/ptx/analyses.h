@@ -9,28 +9,37 @@
 
 #include "ptx/finding.h"
 
-/* --- dominators.c: immediate dominators and post-dominators (Cooper, Harvey, Kennedy), natural loops --- */
+/* --- dominators.c: immediate dominators and post-dominators (Lengauer, Tarjan), natural loops --- */
 struct tcb_ptx_dominators {
 	struct tcb_ptx_block **idom;  /* by block->number; NULL for the entry and unreachable blocks */
-	struct tcb_ptx_block **ipdom; /* NULL: the exit of the function */
+	struct tcb_ptx_block **ipdom; /* NULL: the end of the function, where guarded exits lead too */
+	/* both trees: A is above B, or B, exactly if enter[A] <= enter[B] and leave[B] <= leave[A] */
+	uint32_t *enter, *leave, *post_enter, *post_leave;
 };
 enum tcb_status tcb_ptx_dominators(struct tcb_ptx_function *function, struct tcb_ptx_dominators *out,
 				   struct tcb_error *err);
+/* In constant time; a block dominates itself; unreachable blocks neither dominate nor are dominated. */
 int tcb_ptx_dominates(const struct tcb_ptx_dominators *d, const struct tcb_ptx_block *a, const struct tcb_ptx_block *b);
-/* Fills function->loops and block->loop from back edges. */
+int tcb_ptx_post_dominates(const struct tcb_ptx_dominators *d, const struct tcb_ptx_block *a,
+			   const struct tcb_ptx_block *b);
+/* Fills function->loops (outer before inner) and block->loop from back edges.  A loop's latch and exit are NULL when
+ * there are several. */
 enum tcb_status tcb_ptx_loops(struct tcb_ptx_function *function, const struct tcb_ptx_dominators *d,
 			      struct tcb_error *err);
 
-/* --- liveness.c --- */
+/* --- liveness.c: a guarded write keeps the old value alive --- */
 struct tcb_ptx_liveness {
-	uint64_t **live_in, **live_out; /* bit sets over registers, by block->number */
-	uint32_t words;
+	/* registers in ascending order, by block->number; empty for unreachable blocks */
+	uint32_t **live_in, **live_out;
+	uint32_t *live_in_count, *live_out_count;
 	/* Most 32-bit registers and predicates live at once, and where. */
 	unsigned pressure, predicate_pressure;
-	const struct tcb_ptx_ins *peak;
+	const struct tcb_ptx_ins *peak; /* NULL when there is no instruction */
 };
 enum tcb_status tcb_ptx_liveness(struct tcb_ptx_function *function, struct tcb_ptx_liveness *out,
 				 struct tcb_error *err);
+int tcb_ptx_is_live_in(const struct tcb_ptx_liveness *liveness, const struct tcb_ptx_block *block, uint32_t reg);
+int tcb_ptx_is_live_out(const struct tcb_ptx_liveness *liveness, const struct tcb_ptx_block *block, uint32_t reg);
 /* What ptxas will probably allocate a thread: pressure and what experience adds. */
 unsigned tcb_ptx_register_estimate(const struct tcb_ptx_function *function, const struct tcb_ptx_liveness *liveness);
 
