@@ -1,0 +1,495 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Assembling: the real nvJitLink and ptxas where they are (else a visible
+ * skip), and for what those will not do on command, false ones that crash,
+ * hang, babble and refuse.
+ */
+#include "cmocka_all.h"
+
+#include <sys/stat.h>
+#include <time.h>
+
+#include "ptx/assemble_private.h"
+#include "ptx_tools.h"
+
+static const char kernel[] = ".version 7.0\n"
+			     ".target sm_75\n"
+			     ".address_size 64\n"
+			     ".visible .entry k(.param .u64 p, .param .u32 n)\n"
+			     "{\n"
+			     "	.reg .b64 %rd<4>;\n"
+			     "	.reg .b32 %r<8>;\n"
+			     "	.shared .align 4 .b8 s[1024];\n"
+			     "	ld.param.u64 %rd1, [p];\n"
+			     "	mov.u32 %r1, %tid.x;\n"
+			     "	shl.b32 %r3, %r1, 2;\n"
+			     "	mov.u32 %r4, s;\n"
+			     "	add.u32 %r5, %r4, %r3;\n"
+			     "	st.shared.u32 [%r5], %r1;\n"
+			     "	bar.sync 0;\n"
+			     "	mul.wide.u32 %rd2, %r1, 4;\n"
+			     "	add.u64 %rd3, %rd1, %rd2;\n"
+			     "	ld.shared.u32 %r6, [s];\n"
+			     "	st.global.u32 [%rd3], %r6;\n"
+			     "	ret;\n"
+			     "}\n";
+
+static const struct tcb_ptx_target sm_89 = { 89, 0 };
+
+static const struct tcb_assembler_info *find(enum tcb_assembler kind)
+{
+	static struct tcb_assembler_info found[3];
+	struct tcb_error err;
+
+	if (found[kind].kind == TCB_ASSEMBLER_NONE && tcb_assembler_find_kind(kind, &found[kind], &err) != TCB_OK) {
+		print_message("%s\n", err.message);
+		return NULL;
+	}
+	return &found[kind];
+}
+
+struct seen {
+	unsigned count;
+	uint32_t line[8];
+	enum tcb_ptx_severity severity[8];
+	char message[400];
+};
+
+static void see(void *ctx, const struct tcb_ptx_finding *finding)
+{
+	struct seen *seen = ctx;
+
+	if (seen->count < 8) {
+		seen->line[seen->count] = finding->line;
+		seen->severity[seen->count] = finding->severity;
+	}
+	if (!seen->count++)
+		strcpy(seen->message, finding->message);
+}
+
+/* ---- the log, as text ---- */
+
+static int read_log(const char *log, const char *entry, struct tcb_ptx_resources *out)
+{
+	char copy[4096];
+	const struct tcb_assembly assembly = { .log = copy };
+
+	assert_true(strlen(log) < sizeof copy);
+	strcpy(copy, log);
+	return tcb_assembly_resources(&assembly, entry, out);
+}
+
+static void log_of_two_entries(void **state)
+{
+	const char *log = "ptxas info    : 0 bytes gmem, 24 bytes cmem[4]\n"
+			  "ptxas info    : Compiling entry function 'first' for 'sm_90a'\n"
+			  "ptxas info    : Function properties for helper\n"
+			  "    64 bytes stack frame, 60 bytes spill stores, 56 bytes spill loads\n"
+			  "ptxas info    : Function properties for first\n"
+			  "    16 bytes stack frame, 12 bytes spill stores, 8 bytes spill loads\n"
+			  "ptxas info    : Used 168 registers, used 3 barriers, 16 bytes cumulative stack size, "
+			  "49152 bytes smem, 560 bytes cmem[0], 40 bytes cmem[2]\n"
+			  "ptxas info    : Compiling entry function 'first_too' for 'sm_90a'\n"
+			  "ptxas info    : Function properties for first_too\n"
+			  "ptxas         .     0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"
+			  "ptxas info    : Used 10 registers, 528 bytes cmem[0]\n"
+			  "info    : Function properties for 'first':\n"
+			  "info    : used 9 registers, 0 stack, 0 bytes smem\n";
+	struct tcb_ptx_resources r;
+
+	(void)state;
+	assert_true(read_log(log, NULL, &r));
+	assert_int_equal(r.registers, 168);
+	assert_int_equal(r.barriers, 3);
+	assert_int_equal(r.stack_bytes, 16);
+	assert_int_equal(r.spill_store_bytes, 12);
+	assert_int_equal(r.spill_load_bytes, 8);
+	assert_int_equal(r.shared_bytes, 49152);
+	assert_int_equal(r.constant_bytes, 600);
+	assert_true(read_log(log, "first_too", &r));
+	assert_int_equal(r.registers, 10);
+	assert_int_equal(r.barriers, 0);
+	assert_int_equal(r.shared_bytes, 0);
+	assert_false(read_log(log, "firs", &r));
+	assert_false(read_log(log, "second", &r));
+	assert_false(read_log("", NULL, &r));
+	assert_false(read_log("ptxas info    : Compiling entry function '", NULL, &r));
+}
+
+static void log_of_errors(void **state)
+{
+	const char *log = "ptxas kernel.ptx, line 13; error   : Not a name of any known instruction: 'addd'\n"
+			  "ptxas kernel.ptx, line 21; warning : something odd\n"
+			  "ptxas fatal   : Ptx assembly aborted due to errors\n";
+	struct seen seen = { 0 };
+	const struct tcb_ptx_sink sink = { see, &seen };
+
+	(void)state;
+	assert_int_equal(tcb_assemble_log_findings(log, &sink), 1);
+	assert_int_equal(seen.count, 2);
+	assert_int_equal(seen.line[0], 13);
+	assert_int_equal(seen.severity[0], TCB_PTX_ERROR);
+	assert_string_equal(seen.message, "assembler: Not a name of any known instruction: 'addd'");
+	assert_int_equal(seen.line[1], 21);
+	assert_int_equal(seen.severity[1], TCB_PTX_WARNING);
+	seen = (struct seen){ 0 };
+	assert_int_equal(tcb_assemble_log_findings("ptxas fatal   : Value 'sm_7' is not defined\n", &sink), 1);
+	assert_int_equal(seen.line[0], 0);
+	assert_int_equal(tcb_assemble_log_findings("ptxas info    : 0 bytes gmem\n", &sink), 0);
+}
+
+/* ---- the real ones ---- */
+
+static void finds(enum tcb_assembler kind)
+{
+	const struct tcb_assembler_info *info = find(kind);
+
+	if (!info)
+		skip();
+	print_message("%s %u.%u at %s:", tcb_assembler_text(kind), info->version / 10, info->version % 10, info->path);
+	for (unsigned i = 0; i < info->target_count; i++)
+		print_message(" sm_%u", info->targets[i]);
+	print_message("\n");
+	assert_true(info->version >= 120);
+	assert_true(tcb_assembler_knows(info, 75));
+	assert_true(tcb_assembler_knows(info, 89));
+	assert_false(tcb_assembler_knows(info, 77));
+	for (unsigned i = 1; i < info->target_count; i++)
+		assert_true(info->targets[i - 1] < info->targets[i]);
+}
+
+static void assembles(enum tcb_assembler kind)
+{
+	const struct tcb_assembler_info *info = find(kind);
+
+	if (!info)
+		skip();
+	for (unsigned i = 0; i < info->target_count; i++) {
+		struct tcb_ptx_target target = { info->targets[i], 0 };
+		struct tcb_assembly a;
+		tcb_assemble(info, kernel, strlen(kernel), &target, 60, &a);
+		if (a.status != TCB_OK)
+			fail_msg("sm_%u: %s", target.sm, a.log);
+		assert_true(a.resources.registers >= 4 && a.resources.registers <= 32);
+		assert_true(a.resources.shared_bytes >= 1024 && a.resources.shared_bytes <= 2048);
+		assert_int_equal(a.resources.barriers, 1);
+		assert_int_equal(a.resources.spill_store_bytes, 0);
+		assert_true(a.resources.constant_bytes > 12);
+		/* Where the log says it, the cubin says the same. */
+		assert_int_equal(a.resources.constant_bytes, tcb_assemble_cubin_constants(a.cubin, a.cubin_bytes, "k"));
+		assert_int_equal(tcb_assemble_cubin_constants(a.cubin, a.cubin_bytes, "kk"), 0);
+		/* Cut anywhere, copied so that a sanitizer sees a read beyond: never a wrong number. */
+		for (size_t cut = 0; cut < a.cubin_bytes; cut += 61) {
+			unsigned char *copy = malloc(cut ? cut : 1);
+			memcpy(copy, a.cubin, cut);
+			unsigned bytes = tcb_assemble_cubin_constants(copy, cut, "k");
+			assert_true(!bytes || bytes == a.resources.constant_bytes);
+			free(copy);
+		}
+		assert_true(a.cubin_bytes > 500);
+		assert_memory_equal(a.cubin, "\177ELF", 4);
+		assert_true(a.seconds > 0);
+		tcb_assembly_fini(&a);
+	}
+}
+
+/* Broken text, a target too old for it, a target that does not exist: rejected, with what it says and where. */
+static void rejects(enum tcb_assembler kind)
+{
+	const struct tcb_assembler_info *info = find(kind);
+	char *bad;
+	struct tcb_assembly a;
+	struct seen seen = { 0 };
+	const struct tcb_ptx_sink sink = { see, &seen };
+
+	if (!info)
+		skip();
+	bad = strdup(kernel);
+	memcpy(strstr(bad, "bar.sync"), "bar.sink", 8);
+	tcb_assemble(info, bad, strlen(bad), &sm_89, 60, &a);
+	assert_int_equal(a.status, TCB_E_FORMAT);
+	assert_null(a.cubin);
+	assert_null(strstr(a.log, "/proc"));
+	assert_true(tcb_assemble_log_findings(a.log, &sink) > 0);
+	assert_int_equal(seen.line[0], 15);
+	tcb_assembly_fini(&a);
+	memcpy(strstr(bad, "bar.sink"), "bar.sync", 8);
+	memcpy(strstr(bad, "sm_75"), "sm_90", 5);
+	tcb_assemble(info, bad, strlen(bad), &sm_89, 60, &a);
+	assert_int_equal(a.status, TCB_E_FORMAT);
+	tcb_assembly_fini(&a);
+	tcb_assemble(info, kernel, strlen(kernel), &(struct tcb_ptx_target){ 77, 0 }, 60, &a);
+	assert_int_equal(a.status, TCB_E_FORMAT);
+	assert_non_null(a.log);
+	tcb_assembly_fini(&a);
+	tcb_assemble(info, "", 0, &sm_89, 60, &a);
+	assert_int_equal(a.status, TCB_E_FORMAT);
+	tcb_assembly_fini(&a);
+	free(bad);
+}
+
+/* A text that takes seconds, and a limit of a fifth. */
+static void is_killed(enum tcb_assembler kind)
+{
+	const struct tcb_assembler_info *info = find(kind);
+	struct tcb_str text = { 0 };
+	struct tcb_assembly a;
+
+	if (!info)
+		skip();
+	tcb_str_add(&text, ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n"
+			   "	.reg .b64 %rd<2>;\n	.reg .f32 %f<500>;\n	ld.param.u64 %rd1, [p];\n");
+	for (int i = 0; i < 60000; i++)
+		tcb_str_addf(&text, "	fma.rn.f32 %%f%d, %%f%d, %%f%d, %%f%d;\n", i * 7 % 499, i * 13 % 499,
+			     i * 17 % 499, i * 29 % 499);
+	for (int i = 0; i < 499; i++)
+		tcb_str_addf(&text, "	st.global.f32 [%%rd1+%d], %%f%d;\n", 4 * i, i);
+	tcb_str_add(&text, "	ret;\n}\n");
+	tcb_assemble(info, text.data, text.length, &sm_89, 0.2, &a);
+	assert_int_equal(a.status, TCB_E_FAILED);
+	assert_true(a.timed_out);
+	assert_true(a.seconds < 2);
+	assert_non_null(strstr(a.log, "longer than 0.2 s"));
+	tcb_assembly_fini(&a);
+	tcb_str_fini(&text);
+}
+
+/* Two workers: the order is that of submission, a rejected text between good ones costs nobody anything. */
+static void pool_keeps_order(enum tcb_assembler kind)
+{
+	enum { JOBS = 40 };
+	const struct tcb_assembler_info *info = find(kind);
+	struct tcb_assemble_pool *pool;
+	struct tcb_assembly a;
+	struct tcb_error err;
+	uint64_t start = tcb_clock_ns();
+
+	if (!info)
+		skip();
+	assert_int_equal(tcb_assemble_pool_create(info, 2, 60, &pool, &err), TCB_OK);
+	for (int i = 0; i < JOBS; i++) {
+		struct tcb_str text = { 0 };
+		const char *at = strstr(kernel, "s[1024]");
+		tcb_str_addf(&text, "%.*ss[%d]%s", (int)(at - kernel), kernel, 1024 + 16 * i, at + strlen("s[1024]"));
+		if (i % 10 == 3)
+			tcb_str_add(&text, "nonsense\n");
+		assert_int_equal(tcb_assemble_submit(pool, text.data, text.length, &sm_89, &err), TCB_OK);
+		tcb_str_fini(&text);
+	}
+	for (int i = 0; i < JOBS; i++) {
+		assert_int_equal(tcb_assemble_next(pool, &a, &err), TCB_OK);
+		assert_int_equal(a.status, i % 10 == 3 ? TCB_E_FORMAT : TCB_OK);
+		if (a.status == TCB_OK)
+			assert_int_equal(a.resources.shared_bytes, 1024 + 16 * i);
+		tcb_assembly_fini(&a);
+	}
+	print_message("%s: %.0f small kernels a second with 2 workers, starting them included\n",
+		      tcb_assembler_text(kind), JOBS / ((double)(tcb_clock_ns() - start) * 1e-9));
+	assert_int_equal(tcb_assemble_next(pool, &a, &err), TCB_E_NOT_FOUND);
+	tcb_assemble_pool_destroy(pool);
+}
+
+#define BOTH(name)                                 \
+	static void ptxas_##name(void **state)     \
+	{                                          \
+		(void)state;                       \
+		name(TCB_ASSEMBLER_PTXAS);         \
+	}                                          \
+	static void nvjitlink_##name(void **state) \
+	{                                          \
+		(void)state;                       \
+		name(TCB_ASSEMBLER_NVJITLINK);     \
+	}
+BOTH(finds)
+BOTH(assembles)
+BOTH(rejects)
+BOTH(is_killed)
+BOTH(pool_keeps_order)
+
+/* Both are the same compiler, so they must say the same where they have the same version. */
+static void both_agree(void **state)
+{
+	const struct tcb_assembler_info *ptxas = find(TCB_ASSEMBLER_PTXAS), *jit = find(TCB_ASSEMBLER_NVJITLINK);
+	struct tcb_assembly a, b;
+
+	(void)state;
+	if (!ptxas || !jit || ptxas->version != jit->version)
+		skip();
+	assert_int_equal(ptxas->target_count, jit->target_count);
+	for (unsigned i = 0; i < ptxas->target_count; i++) {
+		struct tcb_ptx_target target = { ptxas->targets[i], 0 };
+		assert_int_equal(ptxas->targets[i], jit->targets[i]);
+		tcb_assemble(ptxas, kernel, strlen(kernel), &target, 60, &a);
+		tcb_assemble(jit, kernel, strlen(kernel), &target, 60, &b);
+		assert_memory_equal(&a.resources, &b.resources, sizeof a.resources);
+		tcb_assembly_fini(&a);
+		tcb_assembly_fini(&b);
+	}
+}
+
+/* ---- false ones ---- */
+
+static void use(const char *path, struct tcb_assembler_info *info)
+{
+	struct tcb_error err;
+
+	setenv("TCBTUNE_ASSEMBLER", path, 1);
+	if (tcb_assembler_find(info, &err) != TCB_OK)
+		fail_msg("%s", err.message);
+	unsetenv("TCBTUNE_ASSEMBLER");
+}
+
+static enum tcb_status one(const struct tcb_assembler_info *info, const char *text, double limit, const char *words)
+{
+	struct tcb_assembly a;
+	enum tcb_status status;
+
+	tcb_assemble(info, text, strlen(text), &sm_89, limit, &a);
+	if (words && !strstr(a.log, words))
+		fail_msg("'%s' is not in: %s", words, a.log);
+	assert_true((a.cubin != NULL) == (a.status == TCB_OK));
+	status = a.status;
+	tcb_assembly_fini(&a);
+	return status;
+}
+
+static void false_nvjitlink(void **state)
+{
+	struct tcb_assembler_info info;
+
+	(void)state;
+	use(FAKE_NVJITLINK_PATH, &info);
+	assert_int_equal(info.kind, TCB_ASSEMBLER_NVJITLINK);
+	assert_int_equal(info.version, 129);
+	assert_int_equal(info.target_count, 2);
+	assert_int_equal(info.targets[1], 90);
+	assert_int_equal(one(&info, "fine", 5, "Used 4 registers"), TCB_OK);
+	assert_int_equal(one(&info, "CRASH", 5, "killed by signal 11"), TCB_E_FAILED);
+	assert_int_equal(one(&info, "EXIT", 5, "exit status 7"), TCB_E_FAILED);
+	assert_int_equal(one(&info, "HANG", 0.2, "longer than 0.2 s"), TCB_E_FAILED);
+	assert_int_equal(one(&info, "REJECT", 5, "it says REJECT"), TCB_E_FORMAT);
+}
+
+/* Whatever happens to one job, those before and after it are served; a pool full of hanging jobs ends at once. */
+static void false_nvjitlink_in_a_pool(void **state)
+{
+	static const char *const texts[] = { "fine", "CRASH", "fine!", "HANG", "fine!!", "EXIT", "fine!!!", "REJECT" };
+	enum { TEXTS = sizeof texts / sizeof *texts };
+	struct tcb_assembler_info info;
+	struct tcb_assemble_pool *pool;
+	struct tcb_assembly a;
+	struct tcb_error err;
+	uint64_t start;
+
+	(void)state;
+	use(FAKE_NVJITLINK_PATH, &info);
+	assert_int_equal(tcb_assemble_pool_create(&info, 2, 0.2, &pool, &err), TCB_OK);
+	for (int i = 0; i < 3 * TEXTS; i++)
+		assert_int_equal(tcb_assemble_submit(pool, texts[i % TEXTS], strlen(texts[i % TEXTS]), &sm_89, &err),
+				 TCB_OK);
+	for (int i = 0; i < 3 * TEXTS; i++) {
+		assert_int_equal(tcb_assemble_next(pool, &a, &err), TCB_OK);
+		const char *text = texts[i % TEXTS];
+		assert_int_equal(a.status, text[0] == 'f'                ? TCB_OK
+					   : strcmp(text, "REJECT") == 0 ? TCB_E_FORMAT
+									 : TCB_E_FAILED);
+		assert_int_equal(a.timed_out, strcmp(text, "HANG") == 0);
+		if (a.status == TCB_OK)
+			assert_int_equal(a.resources.registers, strlen(text));
+		tcb_assembly_fini(&a);
+	}
+	tcb_assemble_pool_destroy(pool);
+	assert_int_equal(tcb_assemble_pool_create(&info, 2, 60, &pool, &err), TCB_OK);
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(tcb_assemble_submit(pool, "HANG", 4, &sm_89, &err), TCB_OK);
+	start = tcb_clock_ns();
+	tcb_assemble_pool_destroy(pool);
+	assert_true(tcb_clock_ns() - start < 2000000000);
+}
+
+/* A shell script in ptxas' place. */
+static void false_ptxas(void **state)
+{
+	static const char script[] =
+		"#!/bin/sh\n"
+		"case \"$*\" in\n"
+		"*--version*) echo 'Cuda compilation tools, release 12.3, V12.3.1'; exit 0 ;;\n"
+		"*--help*) echo \"'compute_89','sm_90','sm_89','sm_90a'\"; exit 0 ;;\n"
+		"esac\n"
+		"case \"$(cat \"$3\")\" in\n"
+		"CRASH) kill -SEGV $$ ;;\n"
+		"HANG) sleep 100 & sleep 100 ;;\n"
+		"DEAF) exec >&- 2>&-; sleep 100 ;;\n"
+		"BABBLE) yes 'ptxas warning : it babbles' | head -c 30000000; exit 3 ;;\n"
+		"NOTHING) exit 0 ;;\n"
+		"SILENT) printf '\\177ELF' >\"$5\"; echo 'ptxas info    : Compiling entry function k' ;;\n"
+		"*) printf '\\177ELF' >\"$5\" ;;\n"
+		"esac\n";
+	char folder[] = "/tmp/tcbtune-ptxas-XXXXXX", path[64];
+	struct tcb_assembler_info info;
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	snprintf(path, sizeof path, "%s/ptxas", folder);
+	ptx_write(path, script);
+	assert_int_equal(chmod(path, 0755), 0);
+	use(path, &info);
+	assert_int_equal(info.kind, TCB_ASSEMBLER_PTXAS);
+	assert_int_equal(info.version, 123);
+	assert_int_equal(info.target_count, 2);
+	assert_int_equal(info.targets[0], 89);
+	assert_int_equal(one(&info, "fine", 5, NULL), TCB_OK);
+	assert_int_equal(one(&info, "CRASH", 5, "killed by signal 11"), TCB_E_FAILED);
+	assert_int_equal(one(&info, "HANG", 0.3, "longer than 0.3 s"), TCB_E_FAILED);
+	assert_int_equal(one(&info, "DEAF", 0.3, "longer than 0.3 s"), TCB_E_FAILED);
+	assert_int_equal(one(&info, "BABBLE", 20, "exit status 3"), TCB_E_FORMAT);
+	assert_int_equal(one(&info, "NOTHING", 5, "wrote nothing"), TCB_E_FAILED);
+	assert_int_equal(one(&info, "SILENT", 5, "does not say"), TCB_E_FAILED);
+	unlink(path);
+	rmdir(folder);
+}
+
+static void environment_is_obeyed(void **state)
+{
+	struct tcb_assembler_info info;
+	struct tcb_error err;
+
+	(void)state;
+	setenv("TCBTUNE_ASSEMBLER", "none", 1);
+	assert_int_equal(tcb_assembler_find(&info, &err), TCB_E_NOT_FOUND);
+	assert_int_equal(info.kind, TCB_ASSEMBLER_NONE);
+	setenv("TCBTUNE_ASSEMBLER", "gas", 1);
+	assert_int_equal(tcb_assembler_find(&info, &err), TCB_E_USAGE);
+	setenv("TCBTUNE_ASSEMBLER", "/nowhere/ptxas", 1);
+	assert_int_equal(tcb_assembler_find(&info, &err), TCB_E_NOT_FOUND);
+	setenv("TCBTUNE_ASSEMBLER", "/nowhere/libnvJitLink.so.13", 1);
+	assert_int_equal(tcb_assembler_find(&info, &err), TCB_E_NOT_FOUND);
+	setenv("TCBTUNE_ASSEMBLER", "/bin/true", 1);
+	assert_int_equal(tcb_assembler_find(&info, &err), TCB_E_FAILED);
+	unsetenv("TCBTUNE_ASSEMBLER");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(log_of_two_entries),
+		cmocka_unit_test(log_of_errors),
+		cmocka_unit_test(ptxas_finds),
+		cmocka_unit_test(nvjitlink_finds),
+		cmocka_unit_test(ptxas_assembles),
+		cmocka_unit_test(nvjitlink_assembles),
+		cmocka_unit_test(ptxas_rejects),
+		cmocka_unit_test(nvjitlink_rejects),
+		cmocka_unit_test(ptxas_is_killed),
+		cmocka_unit_test(nvjitlink_is_killed),
+		cmocka_unit_test(ptxas_pool_keeps_order),
+		cmocka_unit_test(nvjitlink_pool_keeps_order),
+		cmocka_unit_test(both_agree),
+		cmocka_unit_test(false_nvjitlink),
+		cmocka_unit_test(false_nvjitlink_in_a_pool),
+		cmocka_unit_test(false_ptxas),
+		cmocka_unit_test(environment_is_obeyed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
