@@ -54,7 +54,7 @@ void tcb_ptx_build_nomem(struct tcb_ptx_build *b)
 int tcb_ptx_build_ready(struct tcb_ptx_build *b)
 {
 	if (b->status == TCB_OK && !b->block)
-		tcb_ptx_build_fail(b, TCB_E_USAGE, "no kernel is open");
+		tcb_ptx_build_fail(b, TCB_E_USAGE, "usage: no kernel is open");
 	return b->status == TCB_OK;
 }
 
@@ -110,7 +110,7 @@ enum tcb_status tcb_ptx_build_finish(struct tcb_ptx_build *b, struct tcb_ptx_mod
 
 	*module_out = NULL;
 	if (b->block)
-		tcb_ptx_build_fail(b, TCB_E_USAGE, "the kernel was not ended");
+		tcb_ptx_build_fail(b, TCB_E_USAGE, "usage: the kernel was not ended");
 	b->module = NULL;
 	if (module && b->status == TCB_OK)
 		b->status = tcb_ptx_verify(module, &b->error);
@@ -178,7 +178,7 @@ struct tcb_ptx_function *tcb_ptx_kernel_begin(struct tcb_ptx_build *b, const cha
 	if (b->status != TCB_OK)
 		return NULL;
 	if (b->block) {
-		tcb_ptx_build_fail(b, TCB_E_USAGE, "kernel '%.80s' begins before this one was ended", name);
+		tcb_ptx_build_fail(b, TCB_E_USAGE, "usage: kernel '%.80s' begins before this one was ended", name);
 		return NULL;
 	}
 	b->function = NULL;
@@ -214,9 +214,9 @@ void tcb_ptx_kernel_end(struct tcb_ptx_build *b)
 	if (!tcb_ptx_build_ready(b))
 		return;
 	if (b->depth)
-		tcb_ptx_build_fail(b, TCB_E_USAGE, "a loop or an if was not ended");
+		tcb_ptx_build_fail(b, TCB_E_USAGE, "usage: a loop or an if was not ended");
 	if (b->guard != TCB_PTX_NO_REG)
-		tcb_ptx_build_fail(b, TCB_E_USAGE, "a guard was not ended");
+		tcb_ptx_build_fail(b, TCB_E_USAGE, "usage: a guard was not ended");
 	last = b->block;
 	if (b->status == TCB_OK && !last->first && !last->label && last->prev && !tcb_ptx_falls_through(last->prev))
 		tcb_ptx_block_remove(last); /* it follows a ret */
@@ -224,6 +224,8 @@ void tcb_ptx_kernel_end(struct tcb_ptx_build *b)
 		tcb_ptx_op0(b, "ret");
 	if (b->status == TCB_OK && !b->block->first && b->block->prev)
 		tcb_ptx_block_remove(b->block);
+	if (b->status == TCB_OK)
+		tcb_ptx_build_tidy(b);
 	if (b->status == TCB_OK)
 		b->status = tcb_ptx_cfg(b->function, &b->error);
 	if (b->status == TCB_OK)

@@ -35,7 +35,7 @@ static int may_open(struct tcb_ptx_build *b, const char *what)
 	if (!tcb_ptx_build_ready(b))
 		return 0;
 	if (b->guard != TCB_PTX_NO_REG)
-		tcb_ptx_build_fail(b, TCB_E_USAGE, "%s stands under a guard; end the guard first", what);
+		tcb_ptx_build_fail(b, TCB_E_USAGE, "usage: %s stands under a guard; end the guard first", what);
 	return b->status == TCB_OK;
 }
 
@@ -44,7 +44,7 @@ static int may_close(struct tcb_ptx_build *b, const void *scope, const char *wha
 	if (!may_open(b, what))
 		return 0;
 	if (!scope || !b->depth)
-		tcb_ptx_build_fail(b, TCB_E_USAGE, "%s without its begin", what);
+		tcb_ptx_build_fail(b, TCB_E_USAGE, "usage: %s without its begin", what);
 	return b->status == TCB_OK;
 }
 
@@ -98,7 +98,7 @@ void tcb_ptx_if_else(struct tcb_ptx_build *b, struct tcb_ptx_if *scope)
 	if (!may_close(b, scope->otherwise, "else"))
 		return;
 	if (scope->has_else) {
-		tcb_ptx_build_fail(b, TCB_E_USAGE, "a second else of the same if");
+		tcb_ptx_build_fail(b, TCB_E_USAGE, "usage: a second else of the same if");
 		return;
 	}
 	scope->has_else = 1;
@@ -141,7 +141,7 @@ static void open_loop(struct tcb_ptx_build *b, struct tcb_ptx_for *scope, unsign
 		return;
 	}
 	if (b->loop && b->loop->depth == TCB_PTX_LOOP_DEPTH_MAX) {
-		tcb_ptx_build_fail(b, TCB_E_USAGE, "more than %d loops in each other", TCB_PTX_LOOP_DEPTH_MAX);
+		tcb_ptx_build_fail(b, TCB_E_USAGE, "usage: more than %d loops in each other", TCB_PTX_LOOP_DEPTH_MAX);
 		return;
 	}
 	loop->parent = b->loop;
@@ -182,7 +182,7 @@ void tcb_ptx_for_begin(struct tcb_ptx_build *b, struct tcb_ptx_for *scope, struc
 	if (!may_open(b, "for"))
 		return;
 	if (step.kind == TCB_PTX_O_INT && !(uint32_t)step.bits) {
-		tcb_ptx_build_fail(b, TCB_E_USAGE, "a loop whose step is 0 never ends");
+		tcb_ptx_build_fail(b, TCB_E_USAGE, "usage: a loop whose step is 0 never ends");
 		return;
 	}
 	scope->end = end;
@@ -224,4 +224,40 @@ void tcb_ptx_repeat_end(struct tcb_ptx_build *b, struct tcb_ptx_for *scope, stru
 {
 	if (may_close(b, scope->loop, "the end of a repeat"))
 		close_loop(b, scope, predicate);
+}
+
+/* --- the end of a kernel --- */
+
+/* The first block at or after BLOCK that is not empty. */
+static struct tcb_ptx_block *beyond(struct tcb_ptx_block *block)
+{
+	while (block && !block->first && block->next)
+		block = block->next;
+	return block;
+}
+
+void tcb_ptx_build_tidy(struct tcb_ptx_build *b)
+{
+	struct tcb_ptx_block *block, *next;
+	struct tcb_ptx_operand *target;
+
+	for (struct tcb_ptx_loop *loop = b->function->loops; loop; loop = loop->next) {
+		loop->header = beyond(loop->header);
+		loop->exit = beyond(loop->exit);
+	}
+	for (block = b->function->first; block; block = block->next)
+		block->number = 0; /* jumps to it */
+	for (block = b->function->first; block; block = block->next)
+		if (block->last && block->last->op == TCB_PTX_OP_BRA) {
+			target = &block->last->operands[0];
+			target->block = beyond(target->block);
+			target->block->number++;
+		}
+	for (block = b->function->first; block; block = next) {
+		next = block->next;
+		if (!block->number)
+			block->label = NULL;
+		if (!block->first && next && (block != b->function->first || !next->label))
+			tcb_ptx_block_remove(block);
+	}
 }

@@ -25,6 +25,8 @@ struct tcb_ptx_ins *tcb_ptx_build_append(struct tcb_ptx_build *b, const char *mn
 
 /* build_control.c: a block after the current one, in the innermost loop; NULL after an error. */
 struct tcb_ptx_block *tcb_ptx_build_block(struct tcb_ptx_build *b, const char *label);
+/* Removes empty blocks, and labels that nobody jumps to. */
+void tcb_ptx_build_tidy(struct tcb_ptx_build *b);
 
 /* build_align.c: proves the alignment of each access of the kernel that needs it, or fails. */
 void tcb_ptx_build_prove(struct tcb_ptx_build *b);
