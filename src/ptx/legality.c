@@ -10,6 +10,7 @@
  */
 #include "ptx/legality.h"
 #include "ptx/opcodes.h"
+#include "ptx/text.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -360,8 +361,19 @@ enum tcb_status tcb_ptx_verify(struct tcb_ptx_module *module, struct tcb_error *
 {
 	struct tcb_ptx_finding first = { .function = NULL };
 	struct tcb_ptx_sink sink = { keep_first, &first };
+	struct tcb_str text = { 0 };
 
 	if (!tcb_ptx_verify_each(module, &sink))
 		return TCB_OK;
-	return tcb_fail(err, TCB_E_FORMAT, "%.60s:%u: %s", first.function->symbol->name, first.line, first.message);
+	if (first.line) {
+		tcb_fail(err, TCB_E_FORMAT, "%.60s:%u: %s", first.function->symbol->name, first.line, first.message);
+	} else if (first.ins) {
+		tcb_ptx_print_ins(first.function, first.ins, &text);
+		tcb_fail(err, TCB_E_FORMAT, "%.60s: '%.120s': %s", first.function->symbol->name,
+			 text.data ? text.data : "", first.message);
+		tcb_str_fini(&text);
+	} else {
+		tcb_fail(err, TCB_E_FORMAT, "%.60s: %s", first.function->symbol->name, first.message);
+	}
+	return TCB_E_FORMAT;
 }

@@ -358,7 +358,7 @@ static const struct {
 	{ "shared-symbol: ", "ld.shared.u32", shared_is_no_number_by_way_of_a_register },
 	{ "shared-symbol: ", "ld.shared.u32", shared_is_no_parameter },
 	{ "shared-static: ", "huge", static_shared_ends_at_48k },
-	{ "shared-static: ", "49168 bytes", static_shared_ends_at_48k_together },
+	{ "shared-static: ", "49232 bytes", static_shared_ends_at_48k_together },
 	{ "duplicate: ", "one", dynamic_shared_is_one },
 	{ "duplicate: ", "'n'", names_are_unique },
 	{ "syntax: ", "'1st'", names_are_names },
