@@ -96,13 +96,6 @@ static struct residue product(struct residue a, struct residue b)
 	return residue((uint64_t)a.rest * b.rest, log);
 }
 
-static struct residue both(struct residue a, struct residue b)
-{
-	unsigned log = least(a.log, b.log), low = zeros(a) > zeros(b) ? zeros(a) : zeros(b);
-
-	return residue(a.rest & b.rest & ((1u << log) - 1), log > low ? log : low);
-}
-
 static struct residue shifted_left(struct residue a, const struct tcb_ptx_operand *by, unsigned bits)
 {
 	if (by->kind != TCB_PTX_O_INT)
@@ -117,15 +110,23 @@ static struct residue shifted_right(struct residue a, uint64_t by)
 	return by >= a.log ? nothing : residue(a.rest >> by, a.log - (unsigned)by);
 }
 
-static struct residue lookup3(const struct residue x[3], unsigned table)
+/* lop3: a bit of the result is known where no unknown bit of a source can change it. */
+static struct residue lookup(struct residue a, struct residue b, struct residue c, unsigned table)
 {
-	uint32_t rest = 0;
+	const struct residue x[3] = { a, b, c };
+	uint32_t may[2] = { 0, 0 };
 
-	for (unsigned i = 0; i < 8; i++)
-		if (table >> i & 1)
-			rest |= (i & 4 ? x[0].rest : ~x[0].rest) & (i & 2 ? x[1].rest : ~x[1].rest) &
-				(i & 1 ? x[2].rest : ~x[2].rest);
-	return residue(rest, least(x[0].log, least(x[1].log, x[2].log)));
+	for (unsigned row = 0; row < 8; row++) {
+		uint32_t here = UINT32_MAX;
+
+		for (unsigned i = 0; i < 3; i++) {
+			uint32_t unknown = UINT32_MAX << x[i].log, rest = x[i].rest;
+
+			here &= unknown | (row >> (2 - i) & 1 ? rest : ~rest);
+		}
+		may[table >> row & 1] |= here;
+	}
+	return residue(may[1], (unsigned)__builtin_ctz((may[0] & may[1]) | 1u << LOG_MAX));
 }
 
 /* The exponent of a constant that is a power of two, else -1. */
@@ -217,13 +218,13 @@ static struct residue computed(const struct tcb_ptx_ins *ins, const struct resid
 	case TCB_PTX_OP_REM: /* x - y trunc(x / y) */
 		return second->kind == TCB_PTX_O_INT ? cut(x[0], zeros(x[1])) : nothing;
 	case TCB_PTX_OP_AND:
-		return both(x[0], x[1]);
+		return lookup(x[0], x[1], nothing, 0xc0);
 	case TCB_PTX_OP_OR:
-		return residue(x[0].rest | x[1].rest, least(x[0].log, x[1].log));
+		return lookup(x[0], x[1], nothing, 0xfc);
 	case TCB_PTX_OP_XOR:
-		return residue(x[0].rest ^ x[1].rest, least(x[0].log, x[1].log));
+		return lookup(x[0], x[1], nothing, 0x3c);
 	case TCB_PTX_OP_LOP3:
-		return lookup3(x, (unsigned)ins->operands[4].bits);
+		return lookup(x[0], x[1], x[2], (unsigned)ins->operands[4].bits);
 	case TCB_PTX_OP_MIN:
 	case TCB_PTX_OP_MAX:
 	case TCB_PTX_OP_SELP:
