@@ -7,6 +7,7 @@
 #include "cli/cli.h"
 
 const struct cli_command *const cli_commands[] = {
+	/* tuning, and what came of it */
 	&cli_command_sweep,
 	&cli_command_report,
 	&cli_command_space,
@@ -14,6 +15,9 @@ const struct cli_command *const cli_commands[] = {
 	&cli_command_run,
 	&cli_command_bench,
 	&cli_command_db,
+	/* kernels */
+	&cli_command_ptx,
+	/* this machine, this program */
 	&cli_command_ops,
 	&cli_command_devices,
 	&cli_command_doctor,

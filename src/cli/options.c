@@ -317,7 +317,7 @@ enum tcb_status cli_parse(const struct cli_command *command, int argc, char **ar
 			only_words = 1;
 		} else if (!only_words && argv[i][0] == '-' && argv[i][1]) {
 			TCB_TRY(take_option(command, argc, argv, &i, seen, args, err));
-		} else if (!word || seen[word - command->options]++) {
+		} else if (!word || (seen[word - command->options]++ && word->kind != CLI_LIST)) {
 			return tcb_fail(err, TCB_E_USAGE,
 					"'%s' takes no further argument, but got '%s'; see 'tcbtune help %s'",
 					command->name, argv[i], command->name);

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tcbtune ptx --op OP: the PTX of a geometry, and with --check what can be
+ * said of it without a GPU.  tcbtune ptx check FILE: the same for anybody's.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cmd_ptx.h"
+#include "cli/setup.h"
+
+static const struct cli_option options[] = {
+	{ .argument = "check FILE",
+	  .kind = CLI_LIST,
+	  .offset = offsetof(struct ptx_args, words),
+	  .note = "with --op, the op's kernel",
+	  .help = "judge a PTX file (- for standard input)" },
+	CLI_OPTION_OP(struct ptx_args, 0, "the op whose kernel is wanted"),
+	{ .name = "target",
+	  .argument = "SM",
+	  .kind = CLI_TEXT,
+	  .offset = offsetof(struct ptx_args, target),
+	  .note = "of a file, its own .target",
+	  .help = "the capability to emit, assemble and judge for: sm_89, sm_90a" },
+	{ .name = "shape",
+	  .argument = "MxNxK",
+	  .kind = CLI_TEXT,
+	  .offset = offsetof(struct ptx_args, shape),
+	  .note = "the op's first default shape",
+	  .help = "the problem's shape" },
+	CLI_OPTION_CONTRACT(struct ptx_args),
+	{ .name = "geometry",
+	  .argument = "G",
+	  .kind = CLI_TEXT,
+	  .offset = offsetof(struct ptx_args, geometry),
+	  .note = "the op's default for that target",
+	  .help = "the geometry to emit" },
+	{ .name = "check",
+	  .kind = CLI_FLAG,
+	  .offset = offsetof(struct ptx_args, check),
+	  .help = "assemble, analyse and emulate the op's kernel against its reference" },
+	{ .name = "out",
+	  .argument = "FILE",
+	  .kind = CLI_TEXT,
+	  .offset = offsetof(struct ptx_args, out),
+	  .note = "standard output",
+	  .help = "where the PTX of an op goes" },
+	{ .name = "dump-after",
+	  .argument = "PASS",
+	  .kind = CLI_TEXT,
+	  .offset = offsetof(struct ptx_args, dump_after),
+	  .help = "print the op's kernel on standard error after this pass, or after all of them" },
+	{ .name = "stop-after",
+	  .argument = "PASS",
+	  .kind = CLI_TEXT,
+	  .offset = offsetof(struct ptx_args, stop_after),
+	  .help = "leave out the passes behind this one" },
+	{ .name = "block",
+	  .argument = "XxYxZ",
+	  .kind = CLI_TEXT,
+	  .offset = offsetof(struct ptx_args, block),
+	  .note = "the file's .reqntid or .maxntid, else 256",
+	  .help = "threads of a block, for judging a file" },
+	{ .name = "dynamic-shared",
+	  .argument = "BYTES",
+	  .kind = CLI_BYTES,
+	  .offset = offsetof(struct ptx_args, dynamic_shared),
+	  .fallback = "0",
+	  .help = "dynamic shared memory of a launch, for judging a file" },
+	CLI_OPTION_JSON(struct ptx_args),
+	CLI_OPTION_END,
+};
+
+static enum tcb_status print_judgement(const struct ptx_judgement *judgement, int as_json, struct tcb_error *err)
+{
+	struct tcb_str out = { 0 };
+	json_t *root;
+	int failed = 0;
+
+	if (!as_json) {
+		ptx_judgement_text(judgement, &out);
+		return cli_emit(&out, err);
+	}
+	root = cli_json_start("tcbtune.ptx-check.1", &failed);
+	ptx_judgement_json(judgement, root, &failed);
+	return cli_emit_json(cli_json_end(root, failed), err);
+}
+
+static enum tcb_status check_file(const struct ptx_args *args, struct tcb_error *err)
+{
+	const char *path = args->words.items[1];
+	struct tcb_ptx_target target = { 0 };
+	uint32_t block[3] = { 0 };
+	struct ptx_judgement judgement;
+	char *text;
+	size_t length;
+	enum tcb_status status;
+
+	if (args->target)
+		TCB_TRY(ptx_parse_target(args->target, &target, err));
+	if (args->block)
+		TCB_TRY(ptx_parse_block(args->block, block, err));
+	if (args->dynamic_shared > UINT32_MAX)
+		return tcb_fail(err, TCB_E_USAGE, "--dynamic-shared is more than any SM has");
+	TCB_TRY(ptx_read_file(path, &text, &length, err));
+	status = ptx_judge(strcmp(path, "-") == 0 ? "<stdin>" : path, text, length, &target, block,
+			   args->dynamic_shared, &judgement, err);
+	if (status == TCB_OK)
+		status = print_judgement(&judgement, args->json, err);
+	if (status == TCB_OK && judgement.count[TCB_PTX_ERROR])
+		status = tcb_fail(err, TCB_E_VERIFY, "%s: %u error%s", judgement.name, judgement.count[TCB_PTX_ERROR],
+				  judgement.count[TCB_PTX_ERROR] == 1 ? "" : "s");
+	ptx_judgement_fini(&judgement);
+	free(text);
+	return status;
+}
+
+static enum tcb_status emit_op(const struct ptx_args *args, struct tcb_error *err)
+{
+	const struct tcb_op *op;
+
+	TCB_TRY(cli_find_op(args->op, &op, err));
+	return tcb_fail(err, TCB_E_UNSUPPORTED, "op %s has no GPU kernels in this build", op->name);
+}
+
+/* Options that only make sense with the other use of the command. */
+static enum tcb_status check_mixture(const struct ptx_args *args, int is_file, struct tcb_error *err)
+{
+	const struct {
+		const char *name;
+		int given, of_file;
+	} rows[] = {
+		{ "op", args->op != NULL, 0 },
+		{ "shape", args->shape != NULL, 0 },
+		{ "contract", args->contract != NULL, 0 },
+		{ "geometry", args->geometry != NULL, 0 },
+		{ "check", args->check, 0 },
+		{ "out", args->out != NULL, 0 },
+		{ "dump-after", args->dump_after != NULL, 0 },
+		{ "stop-after", args->stop_after != NULL, 0 },
+		{ "block", args->block != NULL, 1 },
+		{ "dynamic-shared", args->dynamic_shared != 0, 1 },
+	};
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		if (rows[i].given && rows[i].of_file != is_file)
+			return tcb_fail(err, TCB_E_USAGE, "--%s goes with 'ptx %s', not with 'ptx %s'", rows[i].name,
+					is_file ? "--op OP" : "check FILE", is_file ? "check FILE" : "--op OP");
+	return TCB_OK;
+}
+
+static enum tcb_status run_ptx(const void *arguments, struct tcb_error *err)
+{
+	const struct ptx_args *args = arguments;
+
+	if (args->words.count && strcmp(args->words.items[0], "check") != 0)
+		return tcb_fail(err, TCB_E_USAGE, "'ptx %s' is unknown; it is 'ptx check FILE' or 'ptx --op OP'",
+				args->words.items[0]);
+	if (args->words.count == 1)
+		return tcb_fail(err, TCB_E_USAGE, "'ptx check' needs FILE: a PTX file, or - for standard input");
+	if (args->words.count > 2)
+		return tcb_fail(err, TCB_E_USAGE, "'ptx check' takes one FILE, but got '%s' too", args->words.items[2]);
+	if (!args->words.count && !args->op)
+		return tcb_fail(err, TCB_E_USAGE, "'ptx' needs --op OP, or 'check FILE'; see 'tcbtune help ptx'");
+	TCB_TRY(check_mixture(args, args->words.count == 2, err));
+	return args->words.count ? check_file(args, err) : emit_op(args, err);
+}
+
+const struct cli_command cli_command_ptx = {
+	.name = "ptx",
+	.summary = "print the PTX of an op's kernel, or judge a PTX file",
+	.description =
+		"With --op it prints the PTX that a geometry becomes on a target; with --check it also assembles it, "
+		"analyses it, and runs it in the emulator against the op's reference, with guard zones around every "
+		"buffer.  'check FILE' judges PTX that anybody wrote: whether it is legal, whether its barriers and "
+		"shuffles are safe, alignment, bank conflicts and coalescing, registers (estimated and by the "
+		"assembler), occupancy; every finding names its line.  Neither needs a GPU; assembling needs nvJitLink "
+		"or ptxas (TCBTUNE_ASSEMBLER chooses one).  It exits with 4 if there is an error among the findings, "
+		"and with 0 if there are only warnings and advice.",
+	.examples = "  tcbtune ptx --op @OP --target sm_89\n  tcbtune ptx --op @OP --target sm_90 --check\n"
+		    "  tcbtune ptx check kernel.ptx\n"
+		    "  tcbtune ptx check kernel.ptx --target sm_89 --block 32x8 --dynamic-shared 64K --json\n",
+	.options = options,
+	.args_bytes = sizeof(struct ptx_args),
+	.run = run_ptx,
+};

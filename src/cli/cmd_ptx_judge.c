@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * In: PTX text.  Out: all that can be said of it on this machine: findings of
+ * the parser, the verifier, the analyses and the assembler in the order of the
+ * lines, and each kernel's figures.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cmd_ptx.h"
+#include "ptx/text.h"
+
+enum { ASSEMBLE_SECONDS = 120, FINDINGS_MAX = 10000 };
+
+/* What is quoted from a file may hold anything; a terminal should not obey it. */
+static char *printable(char *text)
+{
+	for (char *at = text; at && *at; at++)
+		if ((unsigned char)*at < ' ' || (unsigned char)*at > '~')
+			*at = '?';
+	return text;
+}
+
+void ptx_judgement_add(struct ptx_judgement *j, const struct tcb_ptx_finding *finding)
+{
+	const char *rule = tcb_ptx_rule_name(finding->rule), *message = finding->message;
+	struct tcb_str text = { 0 };
+	struct ptx_finding *grown;
+
+	j->count[finding->severity]++;
+	if (j->finding_count == FINDINGS_MAX)
+		return; /* they are still counted */
+	if (j->finding_count == j->finding_capacity) {
+		size_t capacity = j->finding_capacity ? 2 * j->finding_capacity : 64;
+		grown = realloc(j->findings, capacity * sizeof *grown);
+		if (!grown) {
+			j->failed = 1;
+			return;
+		}
+		j->findings = grown;
+		j->finding_capacity = capacity;
+	}
+	if (strncmp(message, rule, strlen(rule)) == 0 && strncmp(message + strlen(rule), ": ", 2) == 0)
+		message += strlen(rule) + 2;
+	if (finding->ins)
+		tcb_ptx_print_ins(finding->function, finding->ins, &text);
+	grown = &j->findings[j->finding_count++];
+	*grown =
+		(struct ptx_finding){ .rule = finding->rule,
+				      .severity = finding->severity,
+				      .line = finding->line,
+				      .function = finding->function ? printable(strdup(finding->function->symbol->name))
+								    : NULL,
+				      .instruction = printable(text.data),
+				      .message = printable(strdup(message)) };
+	if (!grown->message || text.failed || (finding->function && !grown->function))
+		j->failed = 1;
+}
+
+static void see(void *ctx, const struct tcb_ptx_finding *finding)
+{
+	ptx_judgement_add(ctx, finding);
+}
+
+/* "FILE:LINE: what" of the parser as a finding. */
+static void add_syntax(struct ptx_judgement *j, const struct tcb_error *error, const char *note)
+{
+	struct tcb_ptx_finding finding = { .rule = TCB_PTX_RULE_SYNTAX, .severity = TCB_PTX_ERROR };
+	const char *what = error->message;
+	char *end;
+
+	if (strncmp(what, j->name, strlen(j->name)) == 0 && what[strlen(j->name)] == ':') {
+		finding.line = (uint32_t)strtoul(what + strlen(j->name) + 1, &end, 10);
+		if (*end == ':')
+			what = end + 1 + (end[1] == ' ');
+	}
+	snprintf(finding.message, sizeof finding.message, "%s%s", what, note);
+	ptx_judgement_add(j, &finding);
+}
+
+static int by_line(const void *a, const void *b)
+{
+	const struct ptx_finding *x = a, *y = b;
+
+	if (x->line != y->line)
+		return x->line < y->line ? -1 : 1;
+	return (x->severity > y->severity) - (x->severity < y->severity);
+}
+
+/* The text goes to the assembler as it is, so that its lines are the file's. */
+static void assemble(struct ptx_judgement *j, const char *text, size_t length)
+{
+	const struct tcb_ptx_sink sink = { see, j };
+	struct tcb_ptx_finding finding = { .rule = TCB_PTX_RULE_ASSEMBLER, .severity = TCB_PTX_WARNING };
+	struct tcb_error error;
+
+	if (tcb_assembler_find(&j->assembler, &error) != TCB_OK) {
+		snprintf(j->assembler_note, sizeof j->assembler_note, "%.190s", error.message);
+		return;
+	}
+	if (!tcb_assembler_knows(&j->assembler, j->target.sm)) {
+		snprintf(j->assembler_note, sizeof j->assembler_note, "%s %u.%u does not know sm_%u",
+			 tcb_assembler_text(j->assembler.kind), j->assembler.version / 10, j->assembler.version % 10,
+			 j->target.sm);
+		return;
+	}
+	tcb_assemble(&j->assembler, text, length, &j->target, ASSEMBLE_SECONDS, &j->assembly);
+	j->has_assembly = 1;
+	if (j->assembly.log && tcb_assemble_log_findings(j->assembly.log, &sink))
+		return;
+	if (j->assembly.status == TCB_OK)
+		return;
+	/* No line to point at: its last words, as an error if it refuses and a warning if it broke. */
+	if (j->assembly.status == TCB_E_FORMAT)
+		finding.severity = TCB_PTX_ERROR;
+	const char *log = j->assembly.log ? j->assembly.log : "it said nothing\n", *last = log;
+	for (const char *at = log; *at; at += strcspn(at, "\n") + (at[strcspn(at, "\n")] == '\n'))
+		last = at;
+	snprintf(finding.message, sizeof finding.message, "%.*s", (int)strcspn(last, "\n"), last);
+	ptx_judgement_add(j, &finding);
+}
+
+static void judge_kernel(struct ptx_judgement *j, struct ptx_judged_kernel *kernel)
+{
+	const struct tcb_ptx_sink sink = { see, j };
+	const struct tcb_ptx_function *function = kernel->facts.function;
+	const struct tcb_ptx_resources *r = &kernel->resources;
+	unsigned threads = kernel->facts.block[0] * kernel->facts.block[1] * kernel->facts.block[2];
+	struct tcb_error error;
+
+	if (j->has_assembly && j->assembly.status == TCB_OK)
+		kernel->has_resources =
+			tcb_assembly_resources(&j->assembly, function->symbol->name, &kernel->resources);
+	if (!kernel->has_resources) {
+		kernel->resources.registers = kernel->facts.register_estimate;
+		kernel->resources.shared_bytes =
+			kernel->facts.shared_static < UINT32_MAX ? (unsigned)kernel->facts.shared_static : UINT32_MAX;
+	} else if (r->spill_store_bytes || r->spill_load_bytes) {
+		tcb_ptx_report(&sink, TCB_PTX_RULE_REGISTERS, TCB_PTX_ADVICE, function, NULL,
+			       "spills %u bytes to local memory and loads %u: fewer live values, or a larger .maxnreg, "
+			       "keep them in registers",
+			       r->spill_store_bytes, r->spill_load_bytes);
+	}
+	kernel->occupancy.known = tcb_occupancy(j->target.sm, &kernel->resources, threads, j->dynamic_shared,
+						&kernel->occupancy.occupancy, &error) == TCB_OK;
+	if (!kernel->occupancy.known)
+		snprintf(kernel->occupancy.why, sizeof kernel->occupancy.why, "%.150s", error.message);
+	else if (!kernel->occupancy.occupancy.blocks && kernel->has_resources)
+		tcb_ptx_report(&sink, TCB_PTX_RULE_LAUNCH_BOUNDS,
+			       kernel->facts.block_source == TCB_PTX_BLOCK_ASSUMED ? TCB_PTX_WARNING : TCB_PTX_ERROR,
+			       function, NULL, "a block of %u threads does not fit on sm_%u: %s", threads, j->target.sm,
+			       kernel->occupancy.occupancy.limiter);
+}
+
+static enum tcb_status analyse(struct ptx_judgement *j, const uint32_t block[3], struct tcb_error *err)
+{
+	const struct tcb_ptx_sink sink = { see, j };
+	struct tcb_ptx_check_options options;
+	struct tcb_ptx_check_report report;
+
+	tcb_ptx_check_defaults(&options);
+	options.target = j->target;
+	memcpy(options.block, block, sizeof options.block);
+	TCB_TRY(tcb_ptx_check(j->module, &options, &sink, &report, err));
+	j->kernels = calloc(report.kernel_count + 1, sizeof *j->kernels);
+	if (!j->kernels)
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory");
+	for (size_t i = 0; i < report.kernel_count; i++)
+		j->kernels[i].facts = report.kernels[i];
+	j->kernel_count = report.kernel_count;
+	return TCB_OK;
+}
+
+/* The .target of a text that could not be parsed. */
+static void find_target(const char *text, struct tcb_ptx_target *out)
+{
+	const char *at = strstr(text, ".target");
+	unsigned sm;
+	char feature = '\0';
+
+	if (at && sscanf(at, ".target sm_%u%c", &sm, &feature) >= 1)
+		*out = (struct tcb_ptx_target){ sm, strchr("af", feature) ? feature : '\0' };
+}
+
+enum tcb_status ptx_judge(const char *name, const char *text, size_t length, const struct tcb_ptx_target *target,
+			  const uint32_t block[3], uint64_t dynamic_shared, struct ptx_judgement *out,
+			  struct tcb_error *err)
+{
+	struct tcb_error syntax = { TCB_OK, "" };
+	enum tcb_status status = TCB_OK;
+
+	*out = (struct ptx_judgement){ .name = name, .target = *target, .dynamic_shared = dynamic_shared };
+	if (tcb_ptx_parse(name, text, length, &out->module, &syntax) != TCB_OK) {
+		out->module = NULL;
+		if (syntax.status == TCB_E_NOMEM)
+			return tcb_fail(err, TCB_E_NOMEM, "%s", syntax.message);
+	}
+	if (!out->target.sm && out->module)
+		out->target = out->module->target;
+	else if (!out->target.sm)
+		find_target(text, &out->target);
+	if (out->module)
+		status = analyse(out, block, err);
+	if (status == TCB_OK && out->target.sm)
+		assemble(out, text, length);
+	if (syntax.status != TCB_OK)
+		add_syntax(out, &syntax,
+			   out->has_assembly && out->assembly.status == TCB_OK
+				   ? " (the assembler accepts this text: here tcbtune's parser falls short)"
+				   : "");
+	for (size_t i = 0; status == TCB_OK && i < out->kernel_count; i++)
+		judge_kernel(out, &out->kernels[i]);
+	if (out->finding_count)
+		qsort(out->findings, out->finding_count, sizeof *out->findings, by_line);
+	if (status == TCB_OK && out->failed)
+		status = tcb_fail(err, TCB_E_NOMEM, "out of memory for the findings");
+	return status;
+}
+
+void ptx_judgement_fini(struct ptx_judgement *j)
+{
+	for (size_t i = 0; i < j->finding_count; i++) {
+		free(j->findings[i].function);
+		free(j->findings[i].instruction);
+		free(j->findings[i].message);
+	}
+	free(j->findings);
+	free(j->kernels);
+	if (j->has_assembly)
+		tcb_assembly_fini(&j->assembly);
+	tcb_ptx_module_destroy(j->module);
+	*j = (struct ptx_judgement){ 0 };
+}

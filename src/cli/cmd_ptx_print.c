@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * In: a judgement.  Out: the same as text in the form of a compiler's messages,
+ * and as JSON (schemas/ptx-check.schema.json).
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cmd_ptx.h"
+
+static void add_target(const struct tcb_ptx_target *target, struct tcb_str *out)
+{
+	tcb_str_addf(out, "sm_%u%.1s", target->sm, &target->feature);
+}
+
+static const char *const block_sources[] = { "given", "launch bounds", "assumed" };
+
+static void kernel_text(const struct ptx_judgement *j, const struct ptx_judged_kernel *kernel, struct tcb_str *out)
+{
+	const struct tcb_ptx_check_kernel *facts = &kernel->facts;
+	const struct tcb_ptx_resources *r = &kernel->resources;
+	const struct tcb_occupancy *occupancy = &kernel->occupancy.occupancy;
+	char bytes[CLI_NUMBER_MAX];
+
+	tcb_str_addf(out, "\nkernel %s, line %u: %u instructions in %u blocks, %u loop%s\n",
+		     facts->function->symbol->name, facts->function->line, facts->instructions, facts->blocks,
+		     facts->loops, facts->loops == 1 ? "" : "s");
+	tcb_str_addf(out, "  registers   %u estimated (%u live at line %u)", facts->register_estimate, facts->pressure,
+		     facts->peak_line);
+	if (kernel->has_resources)
+		tcb_str_addf(out, ", %u by %s", r->registers, tcb_assembler_text(j->assembler.kind));
+	if (kernel->has_resources && (r->spill_store_bytes || r->spill_load_bytes))
+		tcb_str_addf(out, "; spills %u bytes, loads %u", r->spill_store_bytes, r->spill_load_bytes);
+	else if (kernel->has_resources)
+		tcb_str_add(out, "; no spills");
+	cli_text_bytes(r->shared_bytes, bytes);
+	tcb_str_addf(out, "\n  shared      %s static", bytes);
+	if (facts->uses_dynamic_shared || j->dynamic_shared) {
+		cli_text_bytes(j->dynamic_shared, bytes);
+		tcb_str_addf(out, ", %s dynamic%s", bytes,
+			     j->dynamic_shared ? "" : " (it has some: give --dynamic-shared)");
+	}
+	tcb_str_add(out, "\n");
+	if (kernel->has_resources)
+		tcb_str_addf(out, "  also        %u barriers, %u bytes of stack, %u bytes of constants\n", r->barriers,
+			     r->stack_bytes, r->constant_bytes);
+	tcb_str_addf(out, "  occupancy   blocks of %ux%ux%u (%s): ", facts->block[0], facts->block[1], facts->block[2],
+		     block_sources[facts->block_source]);
+	if (kernel->occupancy.known)
+		tcb_str_addf(out, "%u on an SM of sm_%u, %u of %u warps, limited by %s%s\n", occupancy->blocks,
+			     j->target.sm, occupancy->warps, occupancy->warps_max, occupancy->limiter,
+			     kernel->has_resources ? "" : " (by the estimate)");
+	else
+		tcb_str_addf(out, "%s\n", kernel->occupancy.why);
+}
+
+void ptx_judgement_text(const struct ptx_judgement *j, struct tcb_str *out)
+{
+	for (size_t i = 0; i < j->finding_count; i++) {
+		const struct ptx_finding *finding = &j->findings[i];
+		tcb_str_addf(out, "%s:", j->name);
+		if (finding->line)
+			tcb_str_addf(out, "%u:", finding->line);
+		tcb_str_addf(out, " %s: %s: %s\n", tcb_ptx_severity_text(finding->severity),
+			     tcb_ptx_rule_name(finding->rule), finding->message);
+	}
+	for (size_t i = 0; i < j->kernel_count; i++)
+		kernel_text(j, &j->kernels[i], out);
+	tcb_str_addf(out, "%s%s: %u error%s, %u warning%s, %u advice", j->kernel_count ? "\n" : "", j->name,
+		     j->count[TCB_PTX_ERROR], j->count[TCB_PTX_ERROR] == 1 ? "" : "s", j->count[TCB_PTX_WARNING],
+		     j->count[TCB_PTX_WARNING] == 1 ? "" : "s", j->count[TCB_PTX_ADVICE]);
+	if (j->has_assembly) {
+		tcb_str_addf(out, "; %s by %s %u.%u for ",
+			     j->assembly.status == TCB_OK         ? "assembled"
+			     : j->assembly.status == TCB_E_FORMAT ? "rejected"
+								  : "not assembled",
+			     tcb_assembler_text(j->assembler.kind), j->assembler.version / 10,
+			     j->assembler.version % 10);
+		add_target(&j->target, out);
+	} else if (j->assembler_note[0]) {
+		tcb_str_addf(out, "; not assembled: %s", j->assembler_note);
+	}
+	tcb_str_add(out, "\n");
+}
+
+/* Paths and what an assembler says need not be UTF-8, which JSON is. */
+static json_t *any_string(const char *text)
+{
+	json_t *string = json_string(text);
+	char *copy;
+
+	if (string || !(copy = strdup(text)))
+		return string;
+	for (char *at = copy; *at; at++)
+		if (*at & 0x80)
+			*at = '?';
+	string = json_string(copy);
+	free(copy);
+	return string;
+}
+
+static json_t *text_or_null(const char *text)
+{
+	return text ? any_string(text) : json_null();
+}
+
+static json_t *finding_json(const struct ptx_finding *finding, int *failed)
+{
+	json_t *row = json_object();
+
+	cli_json_set(row, "severity", json_string(tcb_ptx_severity_text(finding->severity)), failed);
+	cli_json_set(row, "rule", json_string(tcb_ptx_rule_name(finding->rule)), failed);
+	cli_json_set(row, "line", finding->line ? cli_json_size(finding->line) : json_null(), failed);
+	cli_json_set(row, "function", text_or_null(finding->function), failed);
+	cli_json_set(row, "instruction", text_or_null(finding->instruction), failed);
+	cli_json_set(row, "message", any_string(finding->message), failed);
+	return row;
+}
+
+static json_t *resources_json(const struct tcb_ptx_resources *r, int *failed)
+{
+	json_t *row = json_object();
+
+	cli_json_set(row, "registers", cli_json_size(r->registers), failed);
+	cli_json_set(row, "barriers", cli_json_size(r->barriers), failed);
+	cli_json_set(row, "spill_store_bytes", cli_json_size(r->spill_store_bytes), failed);
+	cli_json_set(row, "spill_load_bytes", cli_json_size(r->spill_load_bytes), failed);
+	cli_json_set(row, "stack_bytes", cli_json_size(r->stack_bytes), failed);
+	cli_json_set(row, "shared_bytes", cli_json_size(r->shared_bytes), failed);
+	cli_json_set(row, "constant_bytes", cli_json_size(r->constant_bytes), failed);
+	return row;
+}
+
+static json_t *occupancy_json(const struct ptx_judged_kernel *kernel, int *failed)
+{
+	const struct tcb_occupancy *occupancy = &kernel->occupancy.occupancy;
+	json_t *row;
+
+	if (!kernel->occupancy.known)
+		return json_null();
+	row = json_object();
+	cli_json_set(row, "blocks", cli_json_size(occupancy->blocks), failed);
+	cli_json_set(row, "warps", cli_json_size(occupancy->warps), failed);
+	cli_json_set(row, "warps_max", cli_json_size(occupancy->warps_max), failed);
+	cli_json_set(row, "limiter", json_string(occupancy->limiter), failed);
+	cli_json_set(row, "source", json_string(kernel->has_resources ? "assembler" : "estimate"), failed);
+	return row;
+}
+
+static json_t *kernel_json(const struct ptx_judged_kernel *kernel, int *failed)
+{
+	const struct tcb_ptx_check_kernel *facts = &kernel->facts;
+	json_t *row = json_object(), *block = json_array();
+
+	cli_json_set(row, "name", any_string(facts->function->symbol->name), failed);
+	cli_json_set(row, "line", facts->function->line ? cli_json_size(facts->function->line) : json_null(), failed);
+	cli_json_set(row, "instructions", cli_json_size(facts->instructions), failed);
+	cli_json_set(row, "blocks", cli_json_size(facts->blocks), failed);
+	cli_json_set(row, "loops", cli_json_size(facts->loops), failed);
+	cli_json_set(row, "register_estimate", cli_json_size(facts->register_estimate), failed);
+	cli_json_set(row, "pressure", cli_json_size(facts->pressure), failed);
+	cli_json_set(row, "predicate_pressure", cli_json_size(facts->predicate_pressure), failed);
+	cli_json_set(row, "peak_line", facts->peak_line ? cli_json_size(facts->peak_line) : json_null(), failed);
+	cli_json_set(row, "shared_static_bytes",
+		     cli_json_size(facts->shared_static < INT64_MAX ? facts->shared_static : INT64_MAX), failed);
+	cli_json_set(row, "uses_dynamic_shared", json_boolean(facts->uses_dynamic_shared), failed);
+	for (int i = 0; i < 3; i++)
+		cli_json_add(block, cli_json_size(facts->block[i]), failed);
+	cli_json_set(row, "block", block, failed);
+	cli_json_set(row, "block_source", json_string(block_sources[facts->block_source]), failed);
+	cli_json_set(row, "assembler", kernel->has_resources ? resources_json(&kernel->resources, failed) : json_null(),
+		     failed);
+	cli_json_set(row, "occupancy", occupancy_json(kernel, failed), failed);
+	return row;
+}
+
+static json_t *assembler_json(const struct ptx_judgement *j, int *failed)
+{
+	json_t *row = json_object();
+	const char *state = "absent";
+
+	if (j->has_assembly)
+		state = j->assembly.status == TCB_OK         ? "ok"
+			: j->assembly.status == TCB_E_FORMAT ? "rejected"
+			: j->assembly.timed_out              ? "timeout"
+							     : "failed";
+	cli_json_set(row, "state", json_string(state), failed);
+	cli_json_set(row, "kind", j->has_assembly ? json_string(tcb_assembler_text(j->assembler.kind)) : json_null(),
+		     failed);
+	cli_json_set(row, "version", j->has_assembly ? cli_json_real(j->assembler.version / 10.0) : json_null(),
+		     failed);
+	cli_json_set(row, "note", j->assembler_note[0] ? any_string(j->assembler_note) : json_null(), failed);
+	cli_json_set(row, "log", text_or_null(j->has_assembly ? j->assembly.log : NULL), failed);
+	return row;
+}
+
+void ptx_judgement_json(const struct ptx_judgement *j, json_t *root, int *failed)
+{
+	struct tcb_str target = { 0 };
+	json_t *kernels = json_array(), *findings = json_array();
+
+	add_target(&j->target, &target);
+	cli_json_set(root, "name", any_string(j->name), failed);
+	cli_json_set(root, "target", j->target.sm ? json_string(target.data) : json_null(), failed);
+	cli_json_set(root, "parsed", json_boolean(j->module != NULL), failed);
+	cli_json_set(root, "dynamic_shared_bytes", cli_json_size(j->dynamic_shared), failed);
+	cli_json_set(root, "errors", cli_json_size(j->count[TCB_PTX_ERROR]), failed);
+	cli_json_set(root, "warnings", cli_json_size(j->count[TCB_PTX_WARNING]), failed);
+	cli_json_set(root, "advice", cli_json_size(j->count[TCB_PTX_ADVICE]), failed);
+	cli_json_set(root, "assembler", assembler_json(j, failed), failed);
+	for (size_t i = 0; i < j->kernel_count; i++)
+		cli_json_add(kernels, kernel_json(&j->kernels[i], failed), failed);
+	cli_json_set(root, "kernels", kernels, failed);
+	for (size_t i = 0; i < j->finding_count; i++)
+		cli_json_add(findings, finding_json(&j->findings[i], failed), failed);
+	cli_json_set(root, "findings", findings, failed);
+	tcb_str_fini(&target);
+}

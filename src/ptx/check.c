@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * In: a module as it was parsed or built.  Out: every finding that can be had
+ * without running it, and the figures of each kernel.  check_function lists
+ * the analyses in the order in which they run.
+ */
+#include "ptx/check.h"
+
+#include <string.h>
+
+#include "ptx/analyses.h"
+#include "ptx/legality.h"
+
+enum { BLOCK_DEFAULT = 256 };
+
+struct check {
+	struct tcb_ptx_module *module;
+	struct tcb_ptx_check_options options;
+	const struct tcb_ptx_sink *sink;
+	struct tcb_ptx_check_report *report;
+};
+
+static void count_finding(void *ctx, const struct tcb_ptx_finding *finding)
+{
+	struct check *c = ctx;
+
+	c->report->count[finding->severity]++;
+	c->sink->see(c->sink->ctx, finding);
+}
+
+/* Whether text for FROM can be assembled for TO: the rules of the PTX manual for .target. */
+static int fits(const struct tcb_ptx_target *from, const struct tcb_ptx_target *to)
+{
+	if (from->feature == 'a')
+		return from->sm == to->sm && to->feature == 'a';
+	if (from->feature == 'f')
+		return from->sm <= to->sm && from->sm / 10 == to->sm / 10;
+	return from->sm <= to->sm;
+}
+
+static void check_target(struct check *c, const struct tcb_ptx_sink *sink)
+{
+	const struct tcb_ptx_target *from = &c->module->target, *to = &c->options.target;
+
+	if (to->sm && !fits(from, to))
+		tcb_ptx_report(sink, TCB_PTX_RULE_TARGET, TCB_PTX_ERROR, NULL, NULL,
+			       "the text is for sm_%u%.1s, which does not run on sm_%u%.1s%s", from->sm, &from->feature,
+			       to->sm, &to->feature,
+			       from->feature == 'a' ? "; an 'a' target runs on exactly that architecture" : "");
+}
+
+enum tcb_ptx_block_source tcb_ptx_check_block(const struct tcb_ptx_function *function, const uint32_t wanted[3],
+					      uint32_t out[3])
+{
+	const struct tcb_ptx_directives *d = &function->directives;
+	const uint32_t *from = wanted[0] ? wanted : d->reqntid[0] ? d->reqntid : d->maxntid;
+
+	for (int i = 0; i < 3; i++)
+		out[i] = from[i] ? from[i] : 1;
+	if (wanted[0])
+		return TCB_PTX_BLOCK_GIVEN;
+	if (from[0])
+		return TCB_PTX_BLOCK_BOUNDS;
+	out[0] = BLOCK_DEFAULT;
+	return TCB_PTX_BLOCK_ASSUMED;
+}
+
+/* --- the shared memory of a kernel: its own variables and those of the module that it names --- */
+
+struct shared_use {
+	struct tcb_ptx_check_kernel *kernel;
+	uint32_t mark;
+};
+
+static void use_symbol(struct shared_use *use, struct tcb_ptx_symbol *symbol)
+{
+	uint64_t bytes;
+
+	if (!symbol || symbol->space != TCB_PTX_SHARED || symbol->index == use->mark)
+		return;
+	symbol->index = use->mark;
+	bytes = tcb_ptx_symbol_bytes(symbol);
+	if (!bytes)
+		use->kernel->uses_dynamic_shared = 1;
+	else if (bytes > UINT64_MAX - use->kernel->shared_static)
+		use->kernel->shared_static = UINT64_MAX;
+	else
+		use->kernel->shared_static += bytes;
+}
+
+static void use_operand(struct shared_use *use, const struct tcb_ptx_operand *operand)
+{
+	if (operand->kind == TCB_PTX_O_SYMBOL || operand->kind == TCB_PTX_O_ADDRESS)
+		use_symbol(use, operand->symbol);
+	for (uint32_t i = 0; i < operand->count; i++)
+		use_operand(use, &operand->items[i]);
+}
+
+static void find_shared(struct tcb_ptx_function *function, struct tcb_ptx_check_kernel *kernel, uint32_t mark)
+{
+	struct shared_use use = { kernel, mark };
+
+	for (struct tcb_ptx_symbol *local = function->locals; local; local = local->next)
+		use_symbol(&use, local);
+	for (struct tcb_ptx_block *block = function->first; block; block = block->next)
+		for (struct tcb_ptx_ins *ins = block->first; ins; ins = ins->next)
+			for (unsigned i = 0; i < ins->operand_count; i++)
+				use_operand(&use, &ins->operands[i]);
+}
+
+/* --- one function --- */
+
+static enum tcb_status check_function(struct check *c, struct tcb_ptx_function *function,
+				      struct tcb_ptx_check_kernel *kernel, const struct tcb_ptx_sink *sink,
+				      struct tcb_error *err)
+{
+	struct tcb_ptx_dominators dominators;
+	struct tcb_ptx_liveness liveness;
+
+	(void)sink;
+	kernel->block_source = tcb_ptx_check_block(function, c->options.block, kernel->block);
+	kernel->function = function;
+	kernel->instructions = function->ins_count;
+	kernel->blocks = function->block_count;
+	TCB_TRY(tcb_ptx_dominators(function, &dominators, err));
+	TCB_TRY(tcb_ptx_loops(function, &dominators, err));
+	for (const struct tcb_ptx_loop *loop = function->loops; loop; loop = loop->next)
+		kernel->loops++;
+	TCB_TRY(tcb_ptx_liveness(function, &liveness, err));
+	kernel->pressure = liveness.pressure;
+	kernel->predicate_pressure = liveness.predicate_pressure;
+	kernel->peak_line = liveness.peak ? liveness.peak->line : 0;
+	kernel->register_estimate = tcb_ptx_register_estimate(function, &liveness);
+	return TCB_OK;
+}
+
+void tcb_ptx_check_defaults(struct tcb_ptx_check_options *out)
+{
+	memset(out, 0, sizeof *out);
+}
+
+enum tcb_status tcb_ptx_check(struct tcb_ptx_module *module, const struct tcb_ptx_check_options *options,
+			      const struct tcb_ptx_sink *sink, struct tcb_ptx_check_report *out, struct tcb_error *err)
+{
+	struct check c = { .module = module, .options = *options, .sink = sink, .report = out };
+	const struct tcb_ptx_sink counted = { count_finding, &c };
+	size_t capacity = 0;
+
+	memset(out, 0, sizeof *out);
+	for (struct tcb_ptx_function *f = module->functions; f; f = f->next)
+		capacity += f->is_entry && !f->is_declaration;
+	out->kernels = tcb_arena_array(&module->arena, capacity + 1, sizeof *out->kernels);
+	if (!out->kernels)
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory");
+	check_target(&c, &counted);
+	tcb_ptx_verify_each(module, &counted);
+	for (struct tcb_ptx_symbol *symbol = module->symbols; symbol; symbol = symbol->next)
+		symbol->index = 0;
+	for (struct tcb_ptx_function *f = module->functions; f; f = f->next) {
+		struct tcb_ptx_check_kernel scratch = { 0 }, *kernel = &scratch;
+		if (f->is_declaration)
+			continue;
+		if (f->is_entry) {
+			kernel = &out->kernels[out->kernel_count++];
+			find_shared(f, kernel, (uint32_t)out->kernel_count);
+		}
+		TCB_TRY(check_function(&c, f, kernel, &counted, err));
+	}
+	return TCB_OK;
+}

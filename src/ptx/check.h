@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Judging PTX that anybody wrote, without running it: is it legal, are its
+ * barriers safe, its accesses aligned, conflict-free and coalesced, and how
+ * many registers will it need.  `tcbtune ptx check` is a shell around this.
+ *
+ *     tcb_ptx_check_defaults(&options);
+ *     tcb_ptx_check(module, &options, &sink, &report, err);
+ */
+#ifndef TCB_PTX_CHECK_H
+#define TCB_PTX_CHECK_H
+
+#include "ptx/finding.h"
+
+struct tcb_ptx_check_options {
+	struct tcb_ptx_target target; /* the device that it is for; 0: the module's own */
+	uint32_t block[3];            /* threads; zeros: what .reqntid or .maxntid says, else 256 x 1 x 1 */
+};
+
+enum tcb_ptx_block_source { TCB_PTX_BLOCK_GIVEN, TCB_PTX_BLOCK_BOUNDS, TCB_PTX_BLOCK_ASSUMED };
+
+/* What was found of one kernel. */
+struct tcb_ptx_check_kernel {
+	const struct tcb_ptx_function *function;
+	uint32_t block[3];
+	enum tcb_ptx_block_source block_source;
+	unsigned instructions, blocks, loops;
+	unsigned pressure, predicate_pressure, register_estimate;
+	uint32_t peak_line;     /* where the pressure is highest; 0: nowhere */
+	uint64_t shared_static; /* bytes of its own and of the module's variables that it names */
+	int uses_dynamic_shared;
+};
+
+struct tcb_ptx_check_report {
+	struct tcb_ptx_check_kernel *kernels; /* in the module's arena */
+	size_t kernel_count;
+	unsigned count[3]; /* findings, by enum tcb_ptx_severity */
+};
+
+void tcb_ptx_check_defaults(struct tcb_ptx_check_options *out);
+/* Every finding goes to SINK.  A status is for what is wrong with the call, not with the PTX. */
+enum tcb_status tcb_ptx_check(struct tcb_ptx_module *module, const struct tcb_ptx_check_options *options,
+			      const struct tcb_ptx_sink *sink, struct tcb_ptx_check_report *out, struct tcb_error *err);
+/* Threads of a block of FUNCTION: WANTED, else what its launch bounds say, else 256. */
+enum tcb_ptx_block_source tcb_ptx_check_block(const struct tcb_ptx_function *function, const uint32_t wanted[3],
+					      uint32_t out[3]);
+
+#endif
