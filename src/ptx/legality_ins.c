@@ -301,13 +301,12 @@ static int check_address(const struct check *check, unsigned index, const struct
 /* Parameters of an entry are read-only; a function writes its results and the arguments of its calls. */
 static int check_param_write(const struct check *check)
 {
-	const struct tcb_ptx_operand *address = &check->ins->operands[0];
 	const struct tcb_ptx_symbol *param;
 
 	if (check->ins->op != TCB_PTX_OP_ST || tcb_ptx_mod(check->ins, TCB_PTX_SLOT_SPACE) != TCB_PTX_PARAM)
 		return 1;
 	for (param = check->function->params; param; param = param->next)
-		if (param == address->symbol)
+		if (param == check->ins->operands[0].symbol)
 			return fail(check, TCB_PTX_RULE_PARAM_WRITE, "parameter '%.60s' cannot be written",
 				    param->name);
 	return 1;
