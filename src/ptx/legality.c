@@ -223,26 +223,56 @@ static int by_text(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+struct names {
+	const char **name;
+	size_t count, capacity;
+	int failed;
+};
+
+static void add_name(struct names *names, const char *name)
+{
+	names->failed |= !grow((void **)&names->name, names->count, &names->capacity, sizeof *names->name);
+	if (!names->failed)
+		names->name[names->count++] = name;
+}
+
+/* Frees NAMES. */
+static int check_unique(struct verify *v, struct names *names)
+{
+	if (!names->failed && names->count)
+		qsort(names->name, names->count, sizeof *names->name, by_text);
+	for (size_t i = 1; !names->failed && i < names->count; i++)
+		if (strcmp(names->name[i - 1], names->name[i]) == 0)
+			report(v, NULL, TCB_PTX_RULE_DUPLICATE, "'%.80s' is declared twice", names->name[i]);
+	free(names->name);
+	return !names->failed;
+}
+
 /* Labels and variables of a function are one name space in the text. */
 static int check_names(struct verify *v)
 {
-	size_t count = 0, capacity = 0;
-	const char **names = NULL;
-	int ok = 1;
+	struct names names = { 0 };
 
-	for (struct tcb_ptx_block *block = v->function->first; block && ok; block = block->next)
-		if (block->label && (ok = grow((void **)&names, count, &capacity, sizeof *names)))
-			names[count++] = block->label;
-	for (struct tcb_ptx_symbol *local = v->function->locals; local && ok; local = local->next)
-		if ((ok = grow((void **)&names, count, &capacity, sizeof *names)))
-			names[count++] = local->name;
-	if (ok && count)
-		qsort(names, count, sizeof *names, by_text);
-	for (size_t i = 1; ok && i < count; i++)
-		if (strcmp(names[i - 1], names[i]) == 0)
-			report(v, NULL, TCB_PTX_RULE_DUPLICATE, "'%.80s' is declared twice", names[i]);
-	free(names);
-	return ok;
+	for (struct tcb_ptx_block *block = v->function->first; block; block = block->next)
+		if (block->label)
+			add_name(&names, block->label);
+	for (struct tcb_ptx_symbol *local = v->function->locals; local; local = local->next)
+		add_name(&names, local->name);
+	return check_unique(v, &names);
+}
+
+/* Variables and functions are another; declarations may be repeated. */
+static int check_module_names(struct verify *v)
+{
+	struct names names = { 0 };
+
+	for (struct tcb_ptx_function *function = v->module->functions; function; function = function->next)
+		if (!function->is_declaration)
+			add_name(&names, function->symbol->name);
+	for (struct tcb_ptx_symbol *symbol = v->module->symbols; symbol; symbol = symbol->next)
+		if (symbol->linkage != TCB_PTX_EXTERN)
+			add_name(&names, symbol->name);
+	return check_unique(v, &names);
 }
 
 static void check_call(struct verify *v, const struct tcb_ptx_ins *ins)
@@ -343,6 +373,8 @@ unsigned tcb_ptx_verify_each(struct tcb_ptx_module *module, const struct tcb_ptx
 {
 	struct verify v = { module, NULL, sink, 0 };
 
+	if (!check_module_names(&v))
+		report(&v, NULL, TCB_PTX_RULE_SYNTAX, "out of memory while verifying");
 	for (v.function = module->functions; v.function; v.function = v.function->next)
 		if (!v.function->is_declaration && !verify_function(&v))
 			report(&v, NULL, TCB_PTX_RULE_SYNTAX, "out of memory while verifying");
@@ -353,13 +385,13 @@ static void keep_first(void *ctx, const struct tcb_ptx_finding *finding)
 {
 	struct tcb_ptx_finding *first = ctx;
 
-	if (!first->function)
+	if (!first->message[0])
 		*first = *finding;
 }
 
 enum tcb_status tcb_ptx_verify(struct tcb_ptx_module *module, struct tcb_error *err)
 {
-	struct tcb_ptx_finding first = { .function = NULL };
+	struct tcb_ptx_finding first = { .message = "" };
 	struct tcb_ptx_sink sink = { keep_first, &first };
 	struct tcb_str text = { 0 };
 
@@ -373,7 +405,8 @@ enum tcb_status tcb_ptx_verify(struct tcb_ptx_module *module, struct tcb_error *
 			 text.data ? text.data : "", first.message);
 		tcb_str_fini(&text);
 	} else {
-		tcb_fail(err, TCB_E_FORMAT, "%.60s: %s", first.function->symbol->name, first.message);
+		tcb_fail(err, TCB_E_FORMAT, "%.60s: %s", first.function ? first.function->symbol->name : "module",
+			 first.message);
 	}
 	return TCB_E_FORMAT;
 }

@@ -207,8 +207,8 @@ static int check_operand_types(const struct check *check)
 static int same_space(enum tcb_ptx_word ins, enum tcb_ptx_word symbol)
 {
 	switch ((int)ins) {
-	case TCB_PTX_NO_WORD: /* generic: only a symbol that has a generic address by itself */
-		return symbol == TCB_PTX_GLOBAL;
+	case TCB_PTX_NO_WORD: /* generic: ptxas knows these spaces by the symbol */
+		return symbol == TCB_PTX_GLOBAL || symbol == TCB_PTX_SHARED || symbol == TCB_PTX_LOCAL;
 	case TCB_PTX_SHARED_CTA:
 	case TCB_PTX_SHARED_CLUSTER:
 		return symbol == TCB_PTX_SHARED;

@@ -492,6 +492,22 @@ static void read_labelled(struct tcb_ptx_parser *p, const struct tcb_ptx_token *
 	}
 }
 
+/* ptxas takes the end of the text for a return; here it is made one, so that a last block ends as others do. */
+static void end_body(struct tcb_ptx_parser *p)
+{
+	struct tcb_ptx_ins *ins;
+
+	if (!tcb_ptx_falls_through(p->function->last))
+		return;
+	ins = tcb_ptx_ins_new(p->module, 0);
+	if (!ins || tcb_ptx_resolve(ins, "ret", 3, NULL) != TCB_OK)
+		tcb_ptx_parse_fail(p, p->line, "out of memory");
+	ins->line = p->line;
+	if (tcb_ptx_terminator(p->function->last))
+		p->block = NULL; /* behind a guarded one */
+	tcb_ptx_ins_append(current_block(p), ins);
+}
+
 void tcb_ptx_parse_body(struct tcb_ptx_parser *p, struct tcb_ptx_function *function)
 {
 	uint32_t line = p->token.line;
@@ -529,4 +545,5 @@ void tcb_ptx_parse_body(struct tcb_ptx_parser *p, struct tcb_ptx_function *funct
 				read_instruction(p, &token, TCB_PTX_NO_REG, 0);
 		}
 	}
+	end_body(p);
 }
