@@ -90,7 +90,7 @@ static enum tcb_status check_file(const struct ptx_args *args, struct tcb_error 
 {
 	const char *path = args->words.items[1];
 	struct tcb_ptx_target target = { 0 };
-	uint32_t block[3] = { 0 };
+	struct tcb_ptx_check_launch launch = { .dynamic_shared = args->dynamic_shared };
 	struct ptx_judgement judgement;
 	char *text;
 	size_t length;
@@ -99,12 +99,12 @@ static enum tcb_status check_file(const struct ptx_args *args, struct tcb_error 
 	if (args->target)
 		TCB_TRY(ptx_parse_target(args->target, &target, err));
 	if (args->block)
-		TCB_TRY(ptx_parse_block(args->block, block, err));
+		TCB_TRY(ptx_parse_block(args->block, launch.block, err));
 	if (args->dynamic_shared > UINT32_MAX)
 		return tcb_fail(err, TCB_E_USAGE, "--dynamic-shared is more than any SM has");
 	TCB_TRY(ptx_read_file(path, &text, &length, err));
-	status = ptx_judge(strcmp(path, "-") == 0 ? "<stdin>" : path, text, length, &target, block,
-			   args->dynamic_shared, &judgement, err);
+	status = ptx_judge(strcmp(path, "-") == 0 ? "<stdin>" : path, text, length, &target, &launch, 1, &judgement,
+			   err);
 	if (status == TCB_OK)
 		status = print_judgement(&judgement, args->json, err);
 	if (status == TCB_OK && judgement.count[TCB_PTX_ERROR])

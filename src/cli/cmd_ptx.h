@@ -44,7 +44,6 @@ struct ptx_judgement {
 	const char *name;              /* the file, or the kernel's */
 	struct tcb_ptx_module *module; /* NULL: it could not be parsed; owned */
 	struct tcb_ptx_target target;
-	uint64_t dynamic_shared;
 	struct ptx_judged_kernel *kernels;
 	size_t kernel_count;
 	struct ptx_finding *findings; /* by line */
@@ -67,9 +66,10 @@ enum tcb_status ptx_parse_target(const char *text, struct tcb_ptx_target *out, s
 enum tcb_status ptx_parse_block(const char *text, uint32_t out[3], struct tcb_error *err);
 
 /* cmd_ptx_judge.c */
-/* Parses TEXT (a syntax error is a finding), checks and assembles it.  TARGET zeroed: the module's own. */
+/* Parses TEXT (a syntax error is a finding), checks and assembles it.  TARGET zeroed: the module's own.
+ * The judgement lends NAME. */
 enum tcb_status ptx_judge(const char *name, const char *text, size_t length, const struct tcb_ptx_target *target,
-			  const uint32_t block[3], uint64_t dynamic_shared, struct ptx_judgement *out,
+			  const struct tcb_ptx_check_launch *launches, size_t launch_count, struct ptx_judgement *out,
 			  struct tcb_error *err);
 void ptx_judgement_fini(struct ptx_judgement *judgement);
 void ptx_judgement_add(struct ptx_judgement *judgement, const struct tcb_ptx_finding *finding);

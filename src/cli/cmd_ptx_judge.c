@@ -142,7 +142,7 @@ static void judge_kernel(struct ptx_judgement *j, struct ptx_judged_kernel *kern
 			       "keep them in registers",
 			       r->spill_store_bytes, r->spill_load_bytes);
 	}
-	kernel->occupancy.known = tcb_occupancy(j->target.sm, &kernel->resources, threads, j->dynamic_shared,
+	kernel->occupancy.known = tcb_occupancy(j->target.sm, &kernel->resources, threads, kernel->facts.dynamic_shared,
 						&kernel->occupancy.occupancy, &error) == TCB_OK;
 	if (!kernel->occupancy.known)
 		snprintf(kernel->occupancy.why, sizeof kernel->occupancy.why, "%.150s", error.message);
@@ -153,15 +153,15 @@ static void judge_kernel(struct ptx_judgement *j, struct ptx_judged_kernel *kern
 			       kernel->occupancy.occupancy.limiter);
 }
 
-static enum tcb_status analyse(struct ptx_judgement *j, const uint32_t block[3], struct tcb_error *err)
+static enum tcb_status analyse(struct ptx_judgement *j, const struct tcb_ptx_check_launch *launches,
+			       size_t launch_count, struct tcb_error *err)
 {
 	const struct tcb_ptx_sink sink = { see, j };
-	struct tcb_ptx_check_options options;
+	const struct tcb_ptx_check_options options = { .target = j->target,
+						       .launches = launches,
+						       .launch_count = launch_count };
 	struct tcb_ptx_check_report report;
 
-	tcb_ptx_check_defaults(&options);
-	options.target = j->target;
-	memcpy(options.block, block, sizeof options.block);
 	TCB_TRY(tcb_ptx_check(j->module, &options, &sink, &report, err));
 	j->kernels = calloc(report.kernel_count + 1, sizeof *j->kernels);
 	if (!j->kernels)
@@ -184,13 +184,13 @@ static void find_target(const char *text, struct tcb_ptx_target *out)
 }
 
 enum tcb_status ptx_judge(const char *name, const char *text, size_t length, const struct tcb_ptx_target *target,
-			  const uint32_t block[3], uint64_t dynamic_shared, struct ptx_judgement *out,
+			  const struct tcb_ptx_check_launch *launches, size_t launch_count, struct ptx_judgement *out,
 			  struct tcb_error *err)
 {
 	struct tcb_error syntax = { TCB_OK, "" };
 	enum tcb_status status = TCB_OK;
 
-	*out = (struct ptx_judgement){ .name = name, .target = *target, .dynamic_shared = dynamic_shared };
+	*out = (struct ptx_judgement){ .name = name, .target = *target };
 	if (tcb_ptx_parse(name, text, length, &out->module, &syntax) != TCB_OK) {
 		out->module = NULL;
 		if (syntax.status == TCB_E_NOMEM)
@@ -201,7 +201,7 @@ enum tcb_status ptx_judge(const char *name, const char *text, size_t length, con
 	else if (!out->target.sm)
 		find_target(text, &out->target);
 	if (out->module)
-		status = analyse(out, block, err);
+		status = analyse(out, launches, launch_count, err);
 	if (status == TCB_OK && out->target.sm)
 		assemble(out, text, length);
 	if (syntax.status != TCB_OK)

@@ -35,10 +35,10 @@ static void kernel_text(const struct ptx_judgement *j, const struct ptx_judged_k
 		tcb_str_add(out, "; no spills");
 	cli_text_bytes(r->shared_bytes, bytes);
 	tcb_str_addf(out, "\n  shared      %s static", bytes);
-	if (facts->uses_dynamic_shared || j->dynamic_shared) {
-		cli_text_bytes(j->dynamic_shared, bytes);
+	if (facts->uses_dynamic_shared || facts->dynamic_shared) {
+		cli_text_bytes(facts->dynamic_shared, bytes);
 		tcb_str_addf(out, ", %s dynamic%s", bytes,
-			     j->dynamic_shared ? "" : " (it has some: give --dynamic-shared)");
+			     facts->dynamic_shared ? "" : " (it has some: give --dynamic-shared)");
 	}
 	tcb_str_add(out, "\n");
 	if (kernel->has_resources)
@@ -164,6 +164,7 @@ static json_t *kernel_json(const struct ptx_judged_kernel *kernel, int *failed)
 	cli_json_set(row, "shared_static_bytes",
 		     cli_json_size(facts->shared_static < INT64_MAX ? facts->shared_static : INT64_MAX), failed);
 	cli_json_set(row, "uses_dynamic_shared", json_boolean(facts->uses_dynamic_shared), failed);
+	cli_json_set(row, "dynamic_shared_bytes", cli_json_size(facts->dynamic_shared), failed);
 	for (int i = 0; i < 3; i++)
 		cli_json_add(block, cli_json_size(facts->block[i]), failed);
 	cli_json_set(row, "block", block, failed);
@@ -203,7 +204,6 @@ void ptx_judgement_json(const struct ptx_judgement *j, json_t *root, int *failed
 	cli_json_set(root, "name", any_string(j->name), failed);
 	cli_json_set(root, "target", j->target.sm ? json_string(target.data) : json_null(), failed);
 	cli_json_set(root, "parsed", json_boolean(j->module != NULL), failed);
-	cli_json_set(root, "dynamic_shared_bytes", cli_json_size(j->dynamic_shared), failed);
 	cli_json_set(root, "errors", cli_json_size(j->count[TCB_PTX_ERROR]), failed);
 	cli_json_set(root, "warnings", cli_json_size(j->count[TCB_PTX_WARNING]), failed);
 	cli_json_set(root, "advice", cli_json_size(j->count[TCB_PTX_ADVICE]), failed);

@@ -49,20 +49,29 @@ static void check_target(struct check *c, const struct tcb_ptx_sink *sink)
 			       from->feature == 'a' ? "; an 'a' target runs on exactly that architecture" : "");
 }
 
-enum tcb_ptx_block_source tcb_ptx_check_block(const struct tcb_ptx_function *function, const uint32_t wanted[3],
-					      uint32_t out[3])
+/* Block and dynamic shared memory of FUNCTION's launch. */
+static void find_launch(const struct tcb_ptx_check_options *options, const struct tcb_ptx_function *function,
+			struct tcb_ptx_check_kernel *kernel)
 {
 	const struct tcb_ptx_directives *d = &function->directives;
-	const uint32_t *from = wanted[0] ? wanted : d->reqntid[0] ? d->reqntid : d->maxntid;
+	const uint32_t *from = d->reqntid[0] ? d->reqntid : d->maxntid;
 
+	kernel->block_source = from[0] ? TCB_PTX_BLOCK_BOUNDS : TCB_PTX_BLOCK_ASSUMED;
+	for (size_t i = 0; i < options->launch_count; i++) {
+		const struct tcb_ptx_check_launch *launch = &options->launches[i];
+		if (launch->entry && strcmp(launch->entry, function->symbol->name) != 0)
+			continue;
+		kernel->dynamic_shared = launch->dynamic_shared;
+		if (launch->block[0]) {
+			from = launch->block;
+			kernel->block_source = TCB_PTX_BLOCK_GIVEN;
+		}
+		break;
+	}
 	for (int i = 0; i < 3; i++)
-		out[i] = from[i] ? from[i] : 1;
-	if (wanted[0])
-		return TCB_PTX_BLOCK_GIVEN;
-	if (from[0])
-		return TCB_PTX_BLOCK_BOUNDS;
-	out[0] = BLOCK_DEFAULT;
-	return TCB_PTX_BLOCK_ASSUMED;
+		kernel->block[i] = from[i] ? from[i] : 1;
+	if (!from[0])
+		kernel->block[0] = BLOCK_DEFAULT;
 }
 
 /* --- the shared memory of a kernel: its own variables and those of the module that it names --- */
@@ -118,7 +127,7 @@ static enum tcb_status check_function(struct check *c, struct tcb_ptx_function *
 	struct tcb_ptx_liveness liveness;
 
 	(void)sink;
-	kernel->block_source = tcb_ptx_check_block(function, c->options.block, kernel->block);
+	find_launch(&c->options, function, kernel);
 	kernel->function = function;
 	kernel->instructions = function->ins_count;
 	kernel->blocks = function->block_count;
@@ -132,11 +141,6 @@ static enum tcb_status check_function(struct check *c, struct tcb_ptx_function *
 	kernel->peak_line = liveness.peak ? liveness.peak->line : 0;
 	kernel->register_estimate = tcb_ptx_register_estimate(function, &liveness);
 	return TCB_OK;
-}
-
-void tcb_ptx_check_defaults(struct tcb_ptx_check_options *out)
-{
-	memset(out, 0, sizeof *out);
 }
 
 enum tcb_status tcb_ptx_check(struct tcb_ptx_module *module, const struct tcb_ptx_check_options *options,

@@ -4,7 +4,6 @@
  * barriers safe, its accesses aligned, conflict-free and coalesced, and how
  * many registers will it need.  `tcbtune ptx check` is a shell around this.
  *
- *     tcb_ptx_check_defaults(&options);
  *     tcb_ptx_check(module, &options, &sink, &report, err);
  */
 #ifndef TCB_PTX_CHECK_H
@@ -12,9 +11,17 @@
 
 #include "ptx/finding.h"
 
+/* How a kernel is launched. */
+struct tcb_ptx_check_launch {
+	const char *entry; /* NULL: every kernel */
+	uint32_t block[3]; /* threads; zeros: what .reqntid or .maxntid says, else 256 x 1 x 1 */
+	uint64_t dynamic_shared;
+};
+
 struct tcb_ptx_check_options {
 	struct tcb_ptx_target target; /* the device that it is for; 0: the module's own */
-	uint32_t block[3];            /* threads; zeros: what .reqntid or .maxntid says, else 256 x 1 x 1 */
+	const struct tcb_ptx_check_launch *launches;
+	size_t launch_count;
 };
 
 enum tcb_ptx_block_source { TCB_PTX_BLOCK_GIVEN, TCB_PTX_BLOCK_BOUNDS, TCB_PTX_BLOCK_ASSUMED };
@@ -24,6 +31,7 @@ struct tcb_ptx_check_kernel {
 	const struct tcb_ptx_function *function;
 	uint32_t block[3];
 	enum tcb_ptx_block_source block_source;
+	uint64_t dynamic_shared; /* of the launch */
 	unsigned instructions, blocks, loops;
 	unsigned pressure, predicate_pressure, register_estimate;
 	uint32_t peak_line;     /* where the pressure is highest; 0: nowhere */
@@ -37,12 +45,8 @@ struct tcb_ptx_check_report {
 	unsigned count[3]; /* findings, by enum tcb_ptx_severity */
 };
 
-void tcb_ptx_check_defaults(struct tcb_ptx_check_options *out);
 /* Every finding goes to SINK.  A status is for what is wrong with the call, not with the PTX. */
 enum tcb_status tcb_ptx_check(struct tcb_ptx_module *module, const struct tcb_ptx_check_options *options,
 			      const struct tcb_ptx_sink *sink, struct tcb_ptx_check_report *out, struct tcb_error *err);
-/* Threads of a block of FUNCTION: WANTED, else what its launch bounds say, else 256. */
-enum tcb_ptx_block_source tcb_ptx_check_block(const struct tcb_ptx_function *function, const uint32_t wanted[3],
-					      uint32_t out[3]);
 
 #endif

@@ -23,12 +23,11 @@ static void see(void *ctx, const struct tcb_ptx_finding *finding)
 static void check(struct tcb_ptx_module *module, uint32_t lines, const uint32_t block[3])
 {
 	const struct tcb_ptx_sink sink = { see, &lines };
-	struct tcb_ptx_check_options options;
+	const struct tcb_ptx_check_launch launch = { .block = { block[0], block[1], block[2] } };
+	const struct tcb_ptx_check_options options = { .launches = &launch, .launch_count = 1 };
 	struct tcb_ptx_check_report report;
 	struct tcb_error err = { TCB_OK, "" };
 
-	tcb_ptx_check_defaults(&options);
-	memcpy(options.block, block, sizeof options.block);
 	FUZZ_CHECK(tcb_ptx_check(module, &options, &sink, &report, &err) == TCB_OK || err.message[0]);
 }
 
