@@ -12,15 +12,12 @@
 
 #include "ptx/ir.h"
 
-/* X(id, name, summary): the pipeline, in order; tcb_ptx_optimise lists what runs twice. */
-#define TCB_PTX_PASS_LIST(X)                                                      \
-	X(const_fold, "constant folding and copy propagation")                    \
-	X(strength, "strength reduction of multiplication, division, remainder")  \
-	X(loop_split, "loops with a compare of the counter, split at the change") \
-	X(loop_unroll, "short counted loops, unrolled")                           \
-	X(cse, "common subexpressions")                                           \
-	X(fma_fusion, "mul and add into fma where ptxas may do so too")           \
-	X(barrier_removal, "barriers that order nothing")                         \
+/* X(id, summary): in the order in which each runs first; passes.c lists the pipeline, where some run again. */
+#define TCB_PTX_PASS_LIST(X)                                                     \
+	X(const_fold, "constant folding and copy propagation")                   \
+	X(strength, "strength reduction of multiplication, division, remainder") \
+	X(fma_fusion, "mul and add into fma where ptxas may do so too")          \
+	X(cse, "common subexpressions")                                          \
 	X(dead_code, "instructions and blocks without effect")
 
 struct tcb_ptx_pass_options {
@@ -48,7 +45,7 @@ void tcb_ptx_pass_defaults(struct tcb_ptx_pass_options *out);
 
 struct tcb_ptx_pipeline_debug {
 	const char *dump_after; /* a pass' name or "all"; NULL: no dumps */
-	const char *stop_after; /* NULL: to the end */
+	const char *stop_after; /* a pass' name, the first time it runs; NULL: to the end */
 	FILE *dump;             /* where dumps go */
 	int verify;             /* run the verifier after each pass */
 };
