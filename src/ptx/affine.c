@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * In: a function and the size of its blocks.  Out: for each read of a register
+ * the value that it has, as affine.h describes values.
+ *
+ * Values are computed on demand, once for each write of a register and each
+ * meeting point.  At the header of a loop a variable is first taken to be a
+ * symbol of its own; what the loop makes of it then tells what it is: the same
+ * plus a step that does not change (start + step * rounds), or anything else
+ * that is the same in all threads (the symbol stays), or unknown.  Values that
+ * rest on such an assumption are withdrawn when it is settled (`open` is the
+ * outermost one that a value rests on), and computed again.
+ */
+#include "ptx/affine_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEPTH_MAX = 500, LOOP_BITS = 64 };
+
+/* Kinds of keys of symbols; others are in affine_ops.c, affine_eval.c and affine_read.c. */
+#define KEY_COUNTER (UINT64_C(6) << 32)
+#define KEY_CARRIED (UINT64_C(7) << 32)
+#define KEY_JOINED (UINT64_C(8) << 32)
+
+/* --- memo --- */
+
+static uint32_t memo_slot(const struct tcb_ptx_memo *memo, uint32_t capacity, uint64_t key)
+{
+	uint32_t slot = (uint32_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & (capacity - 1);
+
+	while (memo[slot].key && memo[slot].key != key)
+		slot = (slot + 1) & (capacity - 1);
+	return slot;
+}
+
+static struct tcb_ptx_memo *memo_at(struct tcb_ptx_affine *a, uint64_t key)
+{
+	if (a->memo_count * 2 >= a->memo_capacity) {
+		uint32_t capacity = a->memo_capacity ? a->memo_capacity * 2 : 256;
+		struct tcb_ptx_memo *memo = tcb_arena_array(&a->arena, capacity, sizeof *memo);
+
+		if (!memo) {
+			a->failed = 1;
+			return NULL;
+		}
+		for (uint32_t i = 0; i < a->memo_capacity; i++)
+			if (a->memo[i].key)
+				memo[memo_slot(memo, capacity, a->memo[i].key)] = a->memo[i];
+		a->memo = memo;
+		a->memo_capacity = capacity;
+	}
+	return &a->memo[memo_slot(a->memo, a->memo_capacity, key)];
+}
+
+static void memo_set(struct tcb_ptx_affine *a, uint64_t key, const struct tcb_ptx_value *value, uint8_t state)
+{
+	struct tcb_ptx_memo *memo = memo_at(a, key);
+
+	if (!memo)
+		return;
+	if (memo->state != 1 && memo->state != 2) {
+		if (a->trail_count == a->trail_capacity) {
+			uint32_t capacity = a->trail_capacity ? a->trail_capacity * 2 : 256;
+			uint64_t *trail =
+				tcb_arena_regrow(&a->arena, a->trail, a->trail_count, capacity, sizeof *trail);
+
+			if (!trail) {
+				a->failed = 1;
+				return;
+			}
+			a->trail = trail;
+			a->trail_capacity = capacity;
+		}
+		a->trail[a->trail_count++] = key;
+	}
+	a->memo_count += !memo->key;
+	memo->key = key;
+	memo->value = *value;
+	memo->state = state;
+}
+
+/* Withdraws what was computed after MARK and rests on assumption OPEN. */
+static void withdraw(struct tcb_ptx_affine *a, uint32_t mark, uint32_t open)
+{
+	uint32_t kept = mark;
+
+	for (uint32_t i = mark; i < a->trail_count; i++) {
+		struct tcb_ptx_memo *memo = memo_at(a, a->trail[i]);
+
+		if (memo && memo->state == 2 && memo->value.open != TCB_PTX_NOT_OPEN && memo->value.open >= open)
+			memo->state = 3;
+		else
+			a->trail[kept++] = a->trail[i];
+	}
+	a->trail_count = kept;
+}
+
+/* --- loops --- */
+
+uint64_t tcb_ptx_affine_loop_bit(const struct tcb_ptx_affine *a, const struct tcb_ptx_block *header)
+{
+	uint32_t place = a->loop_of[header->number];
+
+	return UINT64_C(1) << (place < LOOP_BITS ? place : LOOP_BITS - 1);
+}
+
+uint64_t tcb_ptx_affine_loops_of(const struct tcb_ptx_affine *a, const struct tcb_ptx_block *block)
+{
+	uint64_t loops = 0;
+
+	for (const struct tcb_ptx_loop *loop = block->loop; loop; loop = loop->parent)
+		loops |= tcb_ptx_affine_loop_bit(a, loop->header);
+	return loops;
+}
+
+/* --- meeting points --- */
+
+/* What the predecessors of BLOCK for which DOMINATED says whether BLOCK dominates them agree on. */
+static int agree(struct tcb_ptx_affine *a, struct tcb_ptx_block *block, uint32_t reg, int want_back_edges,
+		 struct tcb_ptx_value *out)
+{
+	int any = 0, same = 1, uniform = 1;
+	uint32_t open = TCB_PTX_NOT_OPEN;
+
+	*out = tcb_ptx_value_unknown(tcb_ptx_type_bits(a->function->regs[reg].type));
+	for (uint32_t i = 0; i < block->pred_count; i++) {
+		struct tcb_ptx_block *pred = block->pred[i];
+		struct tcb_ptx_write write;
+		struct tcb_ptx_value v;
+
+		if (pred->order == UINT32_MAX || tcb_ptx_dominates(&a->dominators, block, pred) != want_back_edges)
+			continue;
+		write = tcb_ptx_reaching_end(a->reaching, pred, reg);
+		if (write.kind == TCB_PTX_WRITE_NONE)
+			continue; /* undefined there, so whoever reads it came another way */
+		v = tcb_ptx_affine_write(a, write, reg);
+		open = v.open < open ? v.open : open;
+		same &= !any || tcb_ptx_value_same(out, &v);
+		uniform &= tcb_ptx_value_is_uniform(&v);
+		if (!any)
+			*out = v;
+		any = 1;
+	}
+	out->open = open;
+	return any && same && out->known ? 2 : any && uniform;
+}
+
+/* A symbol for what BLOCK receives in REG when it differs by the way that all threads came. */
+static struct tcb_ptx_value joined(struct tcb_ptx_affine *a, struct tcb_ptx_block *block, uint32_t reg, uint32_t open)
+{
+	struct tcb_ptx_symbolic like = { .kind = TCB_PTX_Y_COMPUTED, .align = 1, .max = UINT64_MAX };
+	uint64_t key[3] = { KEY_JOINED, block->number, reg };
+	unsigned bits = tcb_ptx_type_bits(a->function->regs[reg].type);
+	struct tcb_ptx_value v = tcb_ptx_value_unknown(bits);
+
+	if (a->dominators.idom[block->number] &&
+	    tcb_ptx_affine_is_uniform_path(a, a->dominators.idom[block->number], block)) {
+		like.loops = tcb_ptx_affine_loops_of(a, block);
+		v = tcb_ptx_value_symbol(a, bits, tcb_ptx_affine_symbol_for(a, key, 3, &like));
+	}
+	v.open = a->open_count ? 0 : open; /* it rests on the branches, too */
+	return v;
+}
+
+static struct tcb_ptx_value meet(struct tcb_ptx_affine *a, struct tcb_ptx_block *block, uint32_t reg)
+{
+	struct tcb_ptx_value v;
+	int how = agree(a, block, reg, 0, &v);
+
+	if (how == 2)
+		return v;
+	if (how == 1)
+		return joined(a, block, reg, v.open);
+	v.known = 0;
+	return v;
+}
+
+static int has_back_edge(const struct tcb_ptx_affine *a, const struct tcb_ptx_block *block)
+{
+	for (uint32_t i = 0; i < block->pred_count; i++)
+		if (block->pred[i]->order != UINT32_MAX && tcb_ptx_dominates(&a->dominators, block, block->pred[i]))
+			return 1;
+	return 0;
+}
+
+uint32_t tcb_ptx_affine_counter(struct tcb_ptx_affine *a, const struct tcb_ptx_block *header)
+{
+	struct tcb_ptx_symbolic like = { .kind = TCB_PTX_Y_COUNTER, .align = 1, .max = UINT64_MAX, .header = header };
+	uint64_t key[2] = { KEY_COUNTER, header->number };
+
+	like.loops = tcb_ptx_affine_loop_bit(a, header);
+	return tcb_ptx_affine_symbol_for(a, key, 2, &like);
+}
+
+/* What a variable is that begins as INIT and, being CARRIED at a round's begin, is NEXT at its end. */
+static struct tcb_ptx_value settle(struct tcb_ptx_affine *a, const struct tcb_ptx_block *header, uint32_t carried,
+				   const struct tcb_ptx_value *init, const struct tcb_ptx_value *next)
+{
+	struct tcb_ptx_value self = tcb_ptx_value_symbol(a, init->bits, carried), step, counter;
+	struct tcb_ptx_value none = tcb_ptx_value_unknown(init->bits);
+	int is_step;
+
+	if (!init->known || !next->known || !self.known)
+		return none;
+	step = tcb_ptx_value_sub(a, next, &self);
+	is_step = step.known && !(tcb_ptx_value_loops(a, &step) & tcb_ptx_affine_loop_bit(a, header));
+	if (is_step) {
+		counter = tcb_ptx_value_symbol(a, init->bits, tcb_ptx_affine_counter(a, header));
+		step = tcb_ptx_value_mul(a, &step, &counter);
+		return step.known ? tcb_ptx_value_add(a, init, &step) : none;
+	}
+	if (tcb_ptx_value_is_uniform(init) && tcb_ptx_value_is_uniform(next)) {
+		self.assumes = init->assumes | next->assumes;
+		return self;
+	}
+	return none;
+}
+
+static struct tcb_ptx_value loop_variable(struct tcb_ptx_affine *a, struct tcb_ptx_block *header, uint32_t reg,
+					  uint64_t memo_key)
+{
+	struct tcb_ptx_symbolic like = { .kind = TCB_PTX_Y_CARRIED, .align = 1, .max = UINT64_MAX, .header = header };
+	uint64_t key[3] = { KEY_CARRIED, header->number, reg };
+	unsigned bits = tcb_ptx_type_bits(a->function->regs[reg].type);
+	uint32_t open = a->open_count, mark = a->trail_count, carried, outer;
+	struct tcb_ptx_value init, next, v;
+
+	if (agree(a, header, reg, 0, &init) != 2) {
+		/* several ways in: all threads came the same one, or nothing is known */
+		init.known = 0;
+	}
+	if (!init.known)
+		return init;
+	like.loops = tcb_ptx_affine_loops_of(a, header);
+	like.open = TCB_PTX_NOT_OPEN;
+	carried = tcb_ptx_affine_symbol_for(a, key, 3, &like);
+	if (a->failed)
+		return tcb_ptx_value_unknown(bits);
+	a->symbols[carried].open = open;
+	a->open_count++;
+	v = tcb_ptx_value_symbol(a, bits, carried);
+	memo_set(a, memo_key, &v, 2);
+	if (agree(a, header, reg, 1, &next) != 2)
+		next.known = 0;
+	a->open_count--;
+	outer = next.open < open ? next.open : TCB_PTX_NOT_OPEN;
+	if (outer == TCB_PTX_NOT_OPEN || init.open < outer)
+		outer = init.open;
+	a->symbols[carried].open = outer;
+	withdraw(a, mark, open);
+	v = settle(a, header, carried, &init, &next);
+	v.open = outer;
+	return v;
+}
+
+/* --- writes --- */
+
+static struct tcb_ptx_value of_ins(struct tcb_ptx_affine *a, const struct tcb_ptx_ins *ins, uint32_t reg)
+{
+	unsigned bits = tcb_ptx_type_bits(a->function->regs[reg].type);
+	struct tcb_ptx_value v = tcb_ptx_affine_eval(a, ins, reg), guard, before;
+	struct tcb_ptx_write write;
+
+	if (v.bits != bits)
+		v = tcb_ptx_value_convert(a, &v, v.bits < bits ? v.bits : bits, bits, 0);
+	if (ins->guard == TCB_PTX_NO_REG)
+		return v;
+	write = tcb_ptx_reaching_at(a->reaching, ins, reg);
+	if (write.kind == TCB_PTX_WRITE_NONE)
+		return v;
+	guard = tcb_ptx_affine_guard(a, ins);
+	before = tcb_ptx_affine_write(a, write, reg);
+	return tcb_ptx_value_select(a, &guard, &v, &before);
+}
+
+struct tcb_ptx_value tcb_ptx_affine_write(struct tcb_ptx_affine *a, struct tcb_ptx_write write, uint32_t reg)
+{
+	struct tcb_ptx_value v = tcb_ptx_value_unknown(tcb_ptx_type_bits(a->function->regs[reg].type));
+	struct tcb_ptx_memo *memo;
+	uint64_t key;
+
+	if (write.kind == TCB_PTX_WRITE_NONE || a->failed || a->depth >= DEPTH_MAX || a->fuel == 0)
+		return v;
+	a->fuel--;
+	key = write.kind == TCB_PTX_WRITE_INS ? (uint64_t)(write.ins->number + 1) << 32 | reg
+					      : UINT64_C(1) << 63 | (uint64_t)(write.block->number + 1) << 32 | reg;
+	memo = memo_at(a, key);
+	if (!memo)
+		return v;
+	if (memo->state == 2)
+		return memo->value;
+	if (memo->state == 1) { /* a cycle that is no natural loop */
+		v.open = a->open_count ? 0 : TCB_PTX_NOT_OPEN;
+		return v;
+	}
+	memo_set(a, key, &v, 1);
+	a->depth++;
+	if (write.kind == TCB_PTX_WRITE_INS)
+		v = of_ins(a, write.ins, reg);
+	else if (has_back_edge(a, write.block))
+		v = loop_variable(a, write.block, reg, key);
+	else
+		v = meet(a, write.block, reg);
+	a->depth--;
+	memo_set(a, key, &v, 2);
+	return v;
+}
+
+/* --- making and unmaking --- */
+
+static int reads_more_than_tid_x(const struct tcb_ptx_function *function)
+{
+	for (const struct tcb_ptx_block *block = function->first; block; block = block->next)
+		for (const struct tcb_ptx_ins *ins = block->first; ins; ins = ins->next)
+			for (unsigned i = 0; i < ins->operand_count; i++) {
+				const struct tcb_ptx_operand *operand = &ins->operands[i];
+
+				if (operand->kind == TCB_PTX_O_SPECIAL &&
+				    (operand->special == TCB_PTX_SR_TID_Y || operand->special == TCB_PTX_SR_TID_Z))
+					return 1;
+			}
+	return 0;
+}
+
+static void choose_block(struct tcb_ptx_affine *a, const uint32_t block[3])
+{
+	const struct tcb_ptx_directives *d = &a->function->directives;
+	uint64_t threads;
+
+	a->exact = 1;
+	if (!block && d->reqntid[0])
+		block = d->reqntid;
+	if (!block && d->maxntid[0] && !reads_more_than_tid_x(a->function)) {
+		a->block[0] = d->maxntid[0] * (d->maxntid[1] ? d->maxntid[1] : 1) * (d->maxntid[2] ? d->maxntid[2] : 1);
+		a->exact = 0;
+	}
+	for (int i = 0; i < 3 && block; i++)
+		a->block[i] = block[i];
+	for (int i = 1; i < 3; i++)
+		a->block[i] = a->block[i] ? a->block[i] : 1;
+	threads = (uint64_t)a->block[0] * a->block[1] * a->block[2];
+	if (threads == 0 || threads > TCB_PTX_BLOCK_THREADS_MAX) {
+		a->block[0] = 0;
+		a->exact = 0;
+		threads = 1;
+	}
+	a->threads = (uint32_t)threads;
+}
+
+enum tcb_status tcb_ptx_affine_create(struct tcb_ptx_function *function, const uint32_t block[3],
+				      struct tcb_ptx_affine **out, struct tcb_error *err)
+{
+	struct tcb_ptx_affine *a = calloc(1, sizeof *a);
+	enum tcb_status status = TCB_E_NOMEM;
+	uint32_t place = 0;
+
+	*out = NULL;
+	if (!a)
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the values of '%s'", function->symbol->name);
+	a->function = function;
+	choose_block(a, block);
+	a->fuel = (uint64_t)function->ins_count * 256 + (1 << 20);
+	a->scratch = tcb_arena_array(&a->arena, (size_t)a->threads * 2, sizeof *a->scratch);
+	a->loop_of = tcb_arena_array(&a->arena, function->block_count, sizeof *a->loop_of);
+	if (!a->scratch || !a->loop_of) {
+		tcb_fail(err, TCB_E_NOMEM, "out of memory for the values of '%s'", function->symbol->name);
+		goto fail;
+	}
+	status = tcb_ptx_dominators(function, &a->dominators, err);
+	if (status == TCB_OK)
+		status = tcb_ptx_loops(function, &a->dominators, err);
+	if (status == TCB_OK)
+		status = tcb_ptx_reaching_create(function, &a->dominators, &a->reaching, err);
+	if (status != TCB_OK)
+		goto fail;
+	for (const struct tcb_ptx_loop *loop = function->loops; loop; loop = loop->next)
+		a->loop_of[loop->header->number] = place++;
+	tcb_ptx_affine_bound_counters(a);
+	/* what was computed so far did not know the bounds */
+	a->memo = NULL;
+	a->memo_count = a->memo_capacity = a->trail_count = 0;
+	status = tcb_ptx_affine_control(a, err);
+	if (status != TCB_OK)
+		goto fail;
+	*out = a;
+	return TCB_OK;
+fail:
+	tcb_ptx_affine_destroy(a);
+	return status;
+}
+
+void tcb_ptx_affine_destroy(struct tcb_ptx_affine *affine)
+{
+	if (!affine)
+		return;
+	tcb_ptx_reaching_destroy(affine->reaching);
+	tcb_arena_fini(&affine->arena);
+	free(affine);
+}
+
+uint32_t tcb_ptx_affine_threads(const struct tcb_ptx_affine *affine)
+{
+	return affine->block[0] ? affine->threads : 0;
+}
+
+int tcb_ptx_affine_exact(const struct tcb_ptx_affine *affine)
+{
+	return affine->exact && affine->block[0];
+}
+
+const struct tcb_ptx_dominators *tcb_ptx_affine_dominators(const struct tcb_ptx_affine *affine)
+{
+	return &affine->dominators;
+}
+
+const struct tcb_ptx_symbolic *tcb_ptx_affine_symbol(const struct tcb_ptx_affine *affine, uint32_t symbol)
+{
+	return &affine->symbols[symbol];
+}
