@@ -59,7 +59,7 @@ static void memo_set(struct tcb_ptx_affine *a, uint64_t key, const struct tcb_pt
 
 	if (!memo)
 		return;
-	if (memo->state != 1 && memo->state != 2) {
+	if (state == 1 || memo->state == 3) { /* begun anew: this attempt may be withdrawn by itself */
 		if (a->trail_count == a->trail_capacity) {
 			uint32_t capacity = a->trail_capacity ? a->trail_capacity * 2 : 256;
 			uint64_t *trail =
@@ -290,11 +290,14 @@ struct tcb_ptx_value tcb_ptx_affine_write(struct tcb_ptx_affine *a, struct tcb_p
 		return v;
 	if (memo->state == 2)
 		return memo->value;
-	if (memo->state == 1) { /* a cycle that is no natural loop */
+	if (memo->state == 1 && memo->value.open == a->open_count) { /* a cycle that is no natural loop */
 		v.open = a->open_count ? 0 : TCB_PTX_NOT_OPEN;
 		return v;
 	}
+	/* else begun already, before the variable that closes the cycle was taken for a symbol */
+	v.open = a->open_count;
 	memo_set(a, key, &v, 1);
+	v.open = TCB_PTX_NOT_OPEN;
 	a->depth++;
 	if (write.kind == TCB_PTX_WRITE_INS)
 		v = of_ins(a, write.ins, reg);
