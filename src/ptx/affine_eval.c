@@ -12,16 +12,6 @@
 
 enum { OPERANDS_MAX = 4 };
 
-static int64_t extend(uint64_t x, unsigned bits)
-{
-	return (int64_t)(x << (64 - bits)) >> (64 - bits);
-}
-
-static uint64_t mask_of(unsigned bits)
-{
-	return bits >= 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
-}
-
 static int is_signed_type(enum tcb_ptx_word type)
 {
 	return tcb_ptx_type_class(type) == TCB_PTX_CLASS_SINT;
@@ -40,7 +30,7 @@ static int is_integer(enum tcb_ptx_word type)
 
 static uint64_t compare(enum tcb_ptx_word how, uint64_t x, uint64_t y, unsigned bits, int is_signed)
 {
-	int64_t sx = extend(x, bits), sy = extend(y, bits);
+	int64_t sx = tcb_ptx_bits_extend(x, bits), sy = tcb_ptx_bits_extend(y, bits);
 	int less = is_signed ? sx < sy : x < y;
 
 	switch ((int)how) {
@@ -69,10 +59,10 @@ static uint64_t compare(enum tcb_ptx_word how, uint64_t x, uint64_t y, unsigned 
 
 static uint64_t divide(uint64_t x, uint64_t y, unsigned bits, int is_signed, int remainder)
 {
-	int64_t sx = extend(x, bits), sy = extend(y, bits);
+	int64_t sx = tcb_ptx_bits_extend(x, bits), sy = tcb_ptx_bits_extend(y, bits);
 
 	if (y == 0) /* what the hardware gives is not specified */
-		return remainder ? x : mask_of(bits);
+		return remainder ? x : tcb_ptx_bits_mask(bits);
 	if (!is_signed)
 		return remainder ? x % y : x / y;
 	if (sy == -1)
@@ -91,9 +81,9 @@ static uint64_t field(uint64_t x, uint64_t start, uint64_t count, unsigned bits,
 	sign_at = start + count - 1 < bits - 1 ? start + count - 1 : bits - 1;
 	out = start < bits ? x >> start : 0;
 	if (count < 64)
-		out &= mask_of((unsigned)count);
+		out &= tcb_ptx_bits_mask((unsigned)count);
 	if (is_signed && (x >> sign_at & 1) && count < 64)
-		out |= ~mask_of((unsigned)count);
+		out |= ~tcb_ptx_bits_mask((unsigned)count);
 	if (is_signed && start >= bits)
 		out = x >> (bits - 1) & 1 ? UINT64_MAX : 0;
 	return out;
@@ -121,7 +111,7 @@ static uint64_t reverse(uint64_t x, unsigned bits)
 static uint64_t multiply_high(uint64_t x, uint64_t y, unsigned bits, int is_signed)
 {
 	if (is_signed)
-		return (uint64_t)((__int128)extend(x, bits) * extend(y, bits) >> bits);
+		return (uint64_t)((__int128)tcb_ptx_bits_extend(x, bits) * tcb_ptx_bits_extend(y, bits) >> bits);
 	return (uint64_t)((unsigned __int128)x * y >> bits);
 }
 
@@ -148,7 +138,7 @@ static int compute(const struct tcb_ptx_ins *ins, const uint64_t *x, uint64_t *o
 		return 1;
 	case TCB_PTX_OP_SHR:
 		if (is_signed)
-			*out = (uint64_t)(extend(x[0], bits) >> (x[1] >= bits ? bits - 1 : x[1]));
+			*out = (uint64_t)(tcb_ptx_bits_extend(x[0], bits) >> (x[1] >= bits ? bits - 1 : x[1]));
 		else
 			*out = x[1] >= bits ? 0 : x[0] >> x[1];
 		return 1;
@@ -163,7 +153,7 @@ static int compute(const struct tcb_ptx_ins *ins, const uint64_t *x, uint64_t *o
 		*out = compare(TCB_PTX_LT, x[0], x[1], bits, is_signed) == (ins->op == TCB_PTX_OP_MIN) ? x[0] : x[1];
 		return 1;
 	case TCB_PTX_OP_ABS:
-		*out = extend(x[0], bits) < 0 ? 0 - x[0] : x[0];
+		*out = tcb_ptx_bits_extend(x[0], bits) < 0 ? 0 - x[0] : x[0];
 		return 1;
 	case TCB_PTX_OP_SAD:
 		*out = x[2] + (compare(TCB_PTX_LT, x[0], x[1], bits, is_signed) ? x[1] - x[0] : x[0] - x[1]);
@@ -186,7 +176,7 @@ static int compute(const struct tcb_ptx_ins *ins, const uint64_t *x, uint64_t *o
 		return 1;
 	case TCB_PTX_OP_BFI: {
 		uint64_t start = x[2] & 255, count = x[3] & 255;
-		uint64_t hole = start < bits ? mask_of(count > 64 ? 64 : (unsigned)count) << start : 0;
+		uint64_t hole = start < bits ? tcb_ptx_bits_mask(count > 64 ? 64 : (unsigned)count) << start : 0;
 
 		*out = count ? (x[1] & ~hole) | (start < bits ? x[0] << start & hole : 0) : x[1];
 		return 1;
@@ -357,7 +347,7 @@ static struct tcb_ptx_value bit_field(struct tcb_ptx_affine *a, const struct tcb
 	if (is_signed || !as_number(&start, &from) || !as_number(&count, &number) || from >= bits || number >= bits)
 		return generic(a, ins, bits);
 	x = tcb_ptx_value_shr(a, &x, (unsigned)from, 0);
-	mask = tcb_ptx_value_number(bits, mask_of((unsigned)number));
+	mask = tcb_ptx_value_number(bits, tcb_ptx_bits_mask((unsigned)number));
 	return tcb_ptx_value_bitwise(a, TCB_PTX_OP_AND, &x, &mask);
 }
 
@@ -426,7 +416,7 @@ static struct tcb_ptx_value load(struct tcb_ptx_affine *a, const struct tcb_ptx_
 	if (!is_integer(type) || address->kind != TCB_PTX_O_ADDRESS)
 		return tcb_ptx_value_unknown(bits);
 	if (tcb_ptx_type_class(type) == TCB_PTX_CLASS_UINT && width < 64)
-		like.max = mask_of(width);
+		like.max = tcb_ptx_bits_mask(width);
 	if ((space == TCB_PTX_PARAM || space == TCB_PTX_PARAM_ENTRY) && address->symbol &&
 	    address->reg == TCB_PTX_NO_REG && a->function->is_entry && ins->operands[0].kind == TCB_PTX_O_REG) {
 		const struct tcb_ptx_symbol *symbol = address->symbol;

@@ -7,197 +7,53 @@
  * 2^bits; each bracket is a coefficient here.  Sums and products are exact.
  * Bit operations and shifts cut both operands at a power of two that divides
  * all terms: above it nothing may depend on the thread, below it no symbol
- * plays a part.  Lanes and symbols are kept once, so equal ones are the same
- * pointer or number.
+ * plays a part.  Lanes and symbols are kept once (affine_intern.c).
  */
 #include "ptx/affine_private.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/util.h"
-
 enum { TERMS_MAX = 24, ALIGN_MAX_LOG = 32, KEY_WORDS_MAX = 8 + 3 * (2 + 2 * TERMS_MAX) };
-
-struct coefficient {
-	uint64_t constant;
-	const uint64_t *lanes;
-};
-
-static uint64_t mask_of(unsigned bits)
-{
-	return bits >= 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
-}
-
-static int64_t extend(uint64_t x, unsigned bits)
-{
-	unsigned up = 64 - (bits > 64 ? 64 : bits);
-
-	return (int64_t)(x << up) >> up;
-}
 
 static uint64_t low_bit(uint64_t x)
 {
 	return x & (~x + 1);
 }
 
-/* --- things kept once --- */
-
-/* The place of HASH among the entries for which SAME says yes; *FOUND tells whether there is one. */
-static uint32_t *intern_slot(struct tcb_ptx_affine *a, struct tcb_ptx_intern *t, uint64_t hash,
-			     int (*same)(struct tcb_ptx_affine *a, uint32_t entry, const void *key), const void *key)
-{
-	uint32_t at;
-
-	if (t->count * 2 >= t->capacity) {
-		uint32_t capacity = t->capacity ? t->capacity * 2 : 64;
-		uint64_t *hashes = tcb_arena_array(&a->arena, capacity, sizeof *hashes);
-		uint32_t *slots = tcb_arena_array(&a->arena, capacity, sizeof *slots);
-
-		if (!hashes || !slots)
-			return NULL;
-		for (uint32_t i = 0; i < t->capacity; i++) {
-			if (!t->slots[i])
-				continue;
-			at = (uint32_t)t->hashes[i] & (capacity - 1);
-			while (slots[at])
-				at = (at + 1) & (capacity - 1);
-			slots[at] = t->slots[i];
-			hashes[at] = t->hashes[i];
-		}
-		t->hashes = hashes;
-		t->slots = slots;
-		t->capacity = capacity;
-	}
-	at = (uint32_t)hash & (t->capacity - 1);
-	while (t->slots[at] && !(t->hashes[at] == hash && same(a, t->slots[at] - 1, key)))
-		at = (at + 1) & (t->capacity - 1);
-	t->hashes[at] = hash;
-	return &t->slots[at];
-}
-
-/* An array of COUNT elements with room for one more, or NULL. */
-static void *with_room(struct tcb_ptx_affine *a, void *old, uint32_t count, uint32_t *capacity, size_t size)
-{
-	void *grown;
-
-	if (count < *capacity)
-		return old;
-	grown = tcb_arena_regrow(&a->arena, old, count, *capacity ? *capacity * 2 : 32, size);
-	if (grown)
-		*capacity = *capacity ? *capacity * 2 : 32;
-	return grown;
-}
-
-static int same_lanes(struct tcb_ptx_affine *a, uint32_t entry, const void *key)
-{
-	return memcmp(a->lane_sets[entry], key, a->threads * sizeof(uint64_t)) == 0;
-}
-
-/* The coefficient whose value for each thread stands in a->scratch. */
-static struct coefficient of_scratch(struct tcb_ptx_affine *a, unsigned bits)
-{
-	struct coefficient c = { a->scratch[0] & mask_of(bits), NULL };
-	size_t bytes = a->threads * sizeof(uint64_t);
-	uint64_t any = 0, *copy;
-	uint32_t *slot;
-
-	for (uint32_t t = 0; t < a->threads; t++) {
-		a->scratch[t] = (a->scratch[t] - c.constant) & mask_of(bits);
-		any |= a->scratch[t];
-	}
-	if (!any)
-		return c;
-	slot = intern_slot(a, &a->lane_index, tcb_hash64(a->scratch, bytes, 0), same_lanes, a->scratch);
-	if (slot && !*slot) {
-		uint64_t **sets = with_room(a, a->lane_sets, a->lane_count, &a->lane_capacity, sizeof *a->lane_sets);
-
-		copy = tcb_arena_alloc(&a->arena, bytes);
-		if (!sets || !copy) {
-			a->failed = 1;
-			return c;
-		}
-		memcpy(copy, a->scratch, bytes);
-		a->lane_sets = sets;
-		sets[a->lane_count++] = copy;
-		a->lane_index.count++;
-		*slot = a->lane_count;
-	}
-	if (!slot)
-		a->failed = 1;
-	else
-		c.lanes = a->lane_sets[*slot - 1];
-	return c;
-}
-
-static int same_key(struct tcb_ptx_affine *a, uint32_t entry, const void *key)
-{
-	const uint64_t *words = key, *kept = a->symbol_keys[entry];
-
-	return kept[0] == words[0] && memcmp(kept, words, (size_t)(words[0] + 1) * sizeof *words) == 0;
-}
-
-uint32_t tcb_ptx_affine_symbol_for(struct tcb_ptx_affine *a, const uint64_t *key, uint32_t words,
-				   const struct tcb_ptx_symbolic *like)
-{
-	size_t bytes = (words + 1) * sizeof *key;
-	uint64_t *copy = tcb_arena_alloc(&a->arena, bytes);
-	struct tcb_ptx_symbolic *symbols;
-	uint32_t capacity = a->symbol_capacity, *slot;
-	uint64_t **keys;
-
-	if (copy) {
-		copy[0] = words;
-		memcpy(copy + 1, key, words * sizeof *key);
-	}
-	slot = copy ? intern_slot(a, &a->symbol_index, tcb_hash64(copy, bytes, 0), same_key, copy) : NULL;
-	if (slot && *slot)
-		return *slot - 1;
-	keys = with_room(a, a->symbol_keys, a->symbol_count, &capacity, sizeof *keys);
-	symbols = with_room(a, a->symbols, a->symbol_count, &a->symbol_capacity, sizeof *symbols);
-	if (!slot || !keys || !symbols) {
-		a->failed = 1;
-		return 0;
-	}
-	a->symbol_keys = keys;
-	a->symbols = symbols;
-	keys[a->symbol_count] = copy;
-	symbols[a->symbol_count] = *like;
-	a->symbol_index.count++;
-	*slot = ++a->symbol_count;
-	return a->symbol_count - 1;
-}
-
 /* --- coefficients --- */
 
-static uint64_t at(const struct coefficient *c, uint32_t thread)
+static uint64_t at(const struct tcb_ptx_coefficient *c, uint32_t thread)
 {
 	return c->constant + (c->lanes ? c->lanes[thread] : 0);
 }
 
-static struct coefficient plus(struct tcb_ptx_affine *a, unsigned bits, struct coefficient x, struct coefficient y)
+static struct tcb_ptx_coefficient plus(struct tcb_ptx_affine *a, unsigned bits, struct tcb_ptx_coefficient x,
+				       struct tcb_ptx_coefficient y)
 {
 	if (!x.lanes || !y.lanes)
-		return (struct coefficient){ (x.constant + y.constant) & mask_of(bits), x.lanes ? x.lanes : y.lanes };
+		return (struct tcb_ptx_coefficient){ (x.constant + y.constant) & tcb_ptx_bits_mask(bits),
+						     x.lanes ? x.lanes : y.lanes };
 	for (uint32_t t = 0; t < a->threads; t++)
 		a->scratch[t] = at(&x, t) + at(&y, t);
-	return of_scratch(a, bits);
+	return tcb_ptx_affine_keep(a, bits);
 }
 
-static struct coefficient times(struct tcb_ptx_affine *a, unsigned bits, struct coefficient x, struct coefficient y)
+static struct tcb_ptx_coefficient times(struct tcb_ptx_affine *a, unsigned bits, struct tcb_ptx_coefficient x,
+					struct tcb_ptx_coefficient y)
 {
 	if (!x.lanes && !y.lanes)
-		return (struct coefficient){ (x.constant * y.constant) & mask_of(bits), NULL };
+		return (struct tcb_ptx_coefficient){ (x.constant * y.constant) & tcb_ptx_bits_mask(bits), NULL };
 	if (x.lanes && !y.lanes && y.constant == 1)
 		return x;
 	if (y.lanes && !x.lanes && x.constant == 1)
 		return y;
 	for (uint32_t t = 0; t < a->threads; t++)
 		a->scratch[t] = at(&x, t) * at(&y, t);
-	return of_scratch(a, bits);
+	return tcb_ptx_affine_keep(a, bits);
 }
 
-static int is_zero(struct coefficient c)
+static int is_zero(struct tcb_ptx_coefficient c)
 {
 	return !c.constant && !c.lanes;
 }
@@ -211,9 +67,10 @@ struct tcb_ptx_value tcb_ptx_value_unknown(unsigned bits)
 
 struct tcb_ptx_value tcb_ptx_value_number(unsigned bits, uint64_t number)
 {
-	return (struct tcb_ptx_value){
-		.known = 1, .bits = (uint8_t)bits, .open = TCB_PTX_NOT_OPEN, .constant = number & mask_of(bits)
-	};
+	return (struct tcb_ptx_value){ .known = 1,
+				       .bits = (uint8_t)bits,
+				       .open = TCB_PTX_NOT_OPEN,
+				       .constant = number & tcb_ptx_bits_mask(bits) };
 }
 
 /* Neither known nor tied to fewer loop variables than X and Y are. */
@@ -225,14 +82,14 @@ static struct tcb_ptx_value no_value(unsigned bits, const struct tcb_ptx_value *
 	return v;
 }
 
-static struct coefficient own(const struct tcb_ptx_value *v)
+static struct tcb_ptx_coefficient own(const struct tcb_ptx_value *v)
 {
-	return (struct coefficient){ v->constant, v->lanes };
+	return (struct tcb_ptx_coefficient){ v->constant, v->lanes };
 }
 
-static struct coefficient factor(const struct tcb_ptx_term *term)
+static struct tcb_ptx_coefficient factor(const struct tcb_ptx_term *term)
 {
-	return (struct coefficient){ term->factor, term->lanes };
+	return (struct tcb_ptx_coefficient){ term->factor, term->lanes };
 }
 
 struct tcb_ptx_value tcb_ptx_value_symbol(struct tcb_ptx_affine *a, unsigned bits, uint32_t symbol)
@@ -252,11 +109,11 @@ struct tcb_ptx_value tcb_ptx_value_symbol(struct tcb_ptx_affine *a, unsigned bit
 struct tcb_ptx_value tcb_ptx_value_of_lanes(struct tcb_ptx_affine *a, unsigned bits, const uint64_t *lanes)
 {
 	struct tcb_ptx_value v = tcb_ptx_value_number(bits, 0);
-	struct coefficient c;
+	struct tcb_ptx_coefficient c;
 
 	if (lanes != a->scratch)
 		memcpy(a->scratch, lanes, a->threads * sizeof *lanes);
-	c = of_scratch(a, bits);
+	c = tcb_ptx_affine_keep(a, bits);
 	if (a->failed)
 		return tcb_ptx_value_unknown(bits);
 	v.constant = c.constant;
@@ -322,11 +179,11 @@ uint64_t tcb_ptx_affine_term_align(const struct tcb_ptx_affine *a, const struct 
 /* Bounds of V as an integer: what is known of the thread's part as a signed number, plus the terms; 0 when unknown. */
 static int range_of(const struct tcb_ptx_affine *a, const struct tcb_ptx_value *v, __int128 *low, __int128 *high)
 {
-	__int128 small = extend(v->constant, v->bits), large = small;
+	__int128 small = tcb_ptx_bits_extend(v->constant, v->bits), large = small;
 	int64_t least = 0, most = 0;
 
 	for (uint32_t t = 0; v->lanes && t < a->threads; t++) {
-		int64_t x = extend(v->lanes[t], v->bits);
+		int64_t x = tcb_ptx_bits_extend(v->lanes[t], v->bits);
 
 		least = x < least ? x : least;
 		most = x > most ? x : most;
@@ -335,7 +192,7 @@ static int range_of(const struct tcb_ptx_affine *a, const struct tcb_ptx_value *
 	large += most;
 	for (uint32_t i = 0; i < v->term_count; i++) {
 		uint64_t max = a->symbols[v->terms[i].symbol].max;
-		int64_t by = extend(v->terms[i].factor, v->bits);
+		int64_t by = tcb_ptx_bits_extend(v->terms[i].factor, v->bits);
 
 		if (max == UINT64_MAX || v->terms[i].lanes)
 			return 0;
@@ -351,7 +208,7 @@ static int range_of(const struct tcb_ptx_affine *a, const struct tcb_ptx_value *
 
 /* Adds C * SYMBOL to the COUNT sorted terms of TERMS; returns the new count, or TERMS_MAX + 1. */
 static uint32_t add_term(struct tcb_ptx_affine *a, unsigned bits, struct tcb_ptx_term *terms, uint32_t count,
-			 uint32_t symbol, struct coefficient c)
+			 uint32_t symbol, struct tcb_ptx_coefficient c)
 {
 	uint32_t place = 0;
 
@@ -376,7 +233,7 @@ static uint32_t add_term(struct tcb_ptx_affine *a, unsigned bits, struct tcb_ptx
 }
 
 /* The value of OWN and the COUNT terms of TERMS, with the flags of X and Y. */
-static struct tcb_ptx_value assemble(struct tcb_ptx_affine *a, unsigned bits, struct coefficient c,
+static struct tcb_ptx_value assemble(struct tcb_ptx_affine *a, unsigned bits, struct tcb_ptx_coefficient c,
 				     const struct tcb_ptx_term *terms, uint32_t count, const struct tcb_ptx_value *x,
 				     const struct tcb_ptx_value *y)
 {
@@ -457,7 +314,7 @@ struct tcb_ptx_value tcb_ptx_value_mul(struct tcb_ptx_affine *a, const struct tc
 	for (uint32_t i = 0; i < x->term_count; i++)
 		for (uint32_t j = 0; j < y->term_count && count <= TERMS_MAX; j++) {
 			uint32_t symbol = product_symbol(a, x->terms[i].symbol, y->terms[j].symbol);
-			struct coefficient c = times(a, bits, factor(&x->terms[i]), factor(&y->terms[j]));
+			struct tcb_ptx_coefficient c = times(a, bits, factor(&x->terms[i]), factor(&y->terms[j]));
 
 			if (a->failed)
 				return no_value(bits, x, y);
@@ -509,18 +366,18 @@ static int cut(struct tcb_ptx_affine *a, const struct tcb_ptx_value *v, unsigned
 		return 0;
 	for (uint32_t t = 0; t < threads; t++) {
 		uint64_t x = tcb_ptx_value_lane(v, t);
-		int64_t mine = v->term_count ? extend(x, v->bits) >> log : (int64_t)(x >> log);
+		int64_t mine = v->term_count ? tcb_ptx_bits_extend(x, v->bits) >> log : (int64_t)(x >> log);
 
 		if (t && (uint64_t)mine != upper)
 			return 0;
 		upper = (uint64_t)mine;
-		a->scratch[t] = x & mask_of(log);
+		a->scratch[t] = x & tcb_ptx_bits_mask(log);
 	}
 	for (uint32_t t = threads; t < a->threads; t++)
 		a->scratch[t] = a->scratch[0];
 	*above = *v;
 	above->lanes = NULL;
-	above->constant = (upper << log) & mask_of(v->bits);
+	above->constant = (upper << log) & tcb_ptx_bits_mask(v->bits);
 	return 1;
 }
 
@@ -553,7 +410,7 @@ static struct tcb_ptx_value bitwise_above(struct tcb_ptx_affine *a, unsigned op,
 	const struct tcb_ptx_value *number = !y->term_count ? y : !x->term_count ? x : NULL;
 	const struct tcb_ptx_value *other = number == y ? x : y;
 	struct tcb_ptx_value both[2] = { *x, *y };
-	uint64_t mask = mask_of(x->bits), max = UINT64_MAX;
+	uint64_t mask = tcb_ptx_bits_mask(x->bits), max = UINT64_MAX;
 
 	if (number) {
 		if (number->constant == 0)
@@ -616,16 +473,19 @@ static struct tcb_ptx_value shift_above(struct tcb_ptx_affine *a, const struct t
 
 	for (uint32_t i = 0; i < v->term_count; i++) {
 		terms[i] = v->terms[i];
-		divides &= !(terms[i].factor & mask_of(by));
-		terms[i].factor = (uint64_t)(extend(terms[i].factor, v->bits) >> by) & mask_of(v->bits);
+		divides &= !(terms[i].factor & tcb_ptx_bits_mask(by));
+		terms[i].factor =
+			(uint64_t)(tcb_ptx_bits_extend(terms[i].factor, v->bits) >> by) & tcb_ptx_bits_mask(v->bits);
 	}
 	if (divides && range_of(a, v, &low, &high) && low >= (is_signed ? -limit : 0) && high < limit) {
-		struct coefficient c = { (uint64_t)(extend(v->constant, v->bits) >> by) & mask_of(v->bits), NULL };
+		struct tcb_ptx_coefficient c = {
+			(uint64_t)(tcb_ptx_bits_extend(v->constant, v->bits) >> by) & tcb_ptx_bits_mask(v->bits), NULL
+		};
 
 		return assemble(a, v->bits, c, terms, v->term_count, v, v);
 	}
 	return tcb_ptx_value_computed(a, v->bits, tag, 1, v, tcb_ptx_affine_term_align(a, v) >> by,
-				      is_signed ? UINT64_MAX : mask_of(v->bits) >> by);
+				      is_signed ? UINT64_MAX : tcb_ptx_bits_mask(v->bits) >> by);
 }
 
 struct tcb_ptx_value tcb_ptx_value_shr(struct tcb_ptx_affine *a, const struct tcb_ptx_value *x, unsigned by,
@@ -645,7 +505,7 @@ struct tcb_ptx_value tcb_ptx_value_shr(struct tcb_ptx_affine *a, const struct tc
 		for (uint32_t t = 0; t < a->threads; t++) {
 			uint64_t lane = tcb_ptx_value_lane(x, t);
 
-			a->scratch[t] = is_signed ? (uint64_t)(extend(lane, x->bits) >> by) : lane >> by;
+			a->scratch[t] = is_signed ? (uint64_t)(tcb_ptx_bits_extend(lane, x->bits) >> by) : lane >> by;
 		}
 		above = tcb_ptx_value_of_lanes(a, x->bits, a->scratch);
 		above.assumes = x->assumes;
@@ -675,45 +535,47 @@ struct tcb_ptx_value tcb_ptx_value_shr(struct tcb_ptx_affine *a, const struct tc
 static struct tcb_ptx_value narrow(struct tcb_ptx_affine *a, const struct tcb_ptx_value *x, unsigned bits)
 {
 	struct tcb_ptx_term terms[TERMS_MAX + 1];
-	struct coefficient one = { 1, NULL }, c = own(x);
+	struct tcb_ptx_coefficient one = { 1, NULL }, c = own(x);
 	uint32_t count = 0;
 
 	if (bits >= x->bits)
 		return *x;
 	for (uint32_t i = 0; i < x->term_count; i++) {
-		struct coefficient f = factor(&x->terms[i]);
+		struct tcb_ptx_coefficient f = factor(&x->terms[i]);
 
 		if (f.lanes) {
 			for (uint32_t t = 0; t < a->threads; t++)
 				a->scratch[t] = at(&f, t);
-			f = of_scratch(a, bits);
+			f = tcb_ptx_affine_keep(a, bits);
 		}
-		f.constant &= mask_of(bits);
+		f.constant &= tcb_ptx_bits_mask(bits);
 		count = add_term(a, bits, terms, count, x->terms[i].symbol, times(a, bits, f, one));
 	}
 	if (c.lanes) {
 		for (uint32_t t = 0; t < a->threads; t++)
 			a->scratch[t] = at(&c, t);
-		c = of_scratch(a, bits);
+		c = tcb_ptx_affine_keep(a, bits);
 	}
-	c.constant &= mask_of(bits);
+	c.constant &= tcb_ptx_bits_mask(bits);
 	return assemble(a, bits, c, terms, count, x, x);
 }
 
-static struct coefficient widen_coefficient(struct tcb_ptx_affine *a, struct coefficient c, unsigned bits, unsigned to,
-					    int is_signed)
+static struct tcb_ptx_coefficient widen_coefficient(struct tcb_ptx_affine *a, struct tcb_ptx_coefficient c,
+						    unsigned bits, unsigned to, int is_signed)
 {
 	if (!c.lanes) {
-		uint64_t x = c.constant & mask_of(bits);
+		uint64_t x = c.constant & tcb_ptx_bits_mask(bits);
 
-		return (struct coefficient){ (is_signed ? (uint64_t)extend(x, bits) : x) & mask_of(to), NULL };
+		return (struct tcb_ptx_coefficient){
+			(is_signed ? (uint64_t)tcb_ptx_bits_extend(x, bits) : x) & tcb_ptx_bits_mask(to), NULL
+		};
 	}
 	for (uint32_t t = 0; t < a->threads; t++) {
-		uint64_t x = at(&c, t) & mask_of(bits);
+		uint64_t x = at(&c, t) & tcb_ptx_bits_mask(bits);
 
-		a->scratch[t] = is_signed ? (uint64_t)extend(x, bits) : x;
+		a->scratch[t] = is_signed ? (uint64_t)tcb_ptx_bits_extend(x, bits) : x;
 	}
-	return of_scratch(a, to);
+	return tcb_ptx_affine_keep(a, to);
 }
 
 /* X as TO bits.  With terms it is taken as the integer that the sum would be, which holds where nothing wraps. */
@@ -749,7 +611,7 @@ struct tcb_ptx_value tcb_ptx_value_convert(struct tcb_ptx_affine *a, const struc
 	if (bits < x->bits && x->term_count) { /* meant to drop bits */
 		if (is_signed)
 			return no_value(to, x, x);
-		mask = tcb_ptx_value_number(x->bits, mask_of(bits));
+		mask = tcb_ptx_value_number(x->bits, tcb_ptx_bits_mask(bits));
 		v = tcb_ptx_value_bitwise(a, TCB_PTX_OP_AND, x, &mask);
 		if (!v.known)
 			return no_value(to, x, x);
@@ -760,12 +622,12 @@ struct tcb_ptx_value tcb_ptx_value_convert(struct tcb_ptx_affine *a, const struc
 }
 
 /* The coefficient that is X where P holds and Y elsewhere. */
-static struct coefficient choose(struct tcb_ptx_affine *a, unsigned bits, const struct tcb_ptx_value *p,
-				 struct coefficient x, struct coefficient y)
+static struct tcb_ptx_coefficient choose(struct tcb_ptx_affine *a, unsigned bits, const struct tcb_ptx_value *p,
+					 struct tcb_ptx_coefficient x, struct tcb_ptx_coefficient y)
 {
 	for (uint32_t t = 0; t < a->threads; t++)
 		a->scratch[t] = tcb_ptx_value_lane(p, t) ? at(&x, t) : at(&y, t);
-	return of_scratch(a, bits);
+	return tcb_ptx_affine_keep(a, bits);
 }
 
 struct tcb_ptx_value tcb_ptx_value_select(struct tcb_ptx_affine *a, const struct tcb_ptx_value *p,
@@ -773,7 +635,7 @@ struct tcb_ptx_value tcb_ptx_value_select(struct tcb_ptx_affine *a, const struct
 {
 	struct tcb_ptx_term terms[TERMS_MAX + 1];
 	struct tcb_ptx_value all[3] = { *p, *x, *y }, v = no_value(x->bits, x, y);
-	struct coefficient none = { 0, NULL };
+	struct tcb_ptx_coefficient none = { 0, NULL };
 	uint32_t count = 0;
 
 	v.open = p->open < v.open ? p->open : v.open;

@@ -57,15 +57,35 @@ struct tcb_ptx_affine {
 	uint32_t words; /* of one block's threads in ACTIVE */
 };
 
+static inline uint64_t tcb_ptx_bits_mask(unsigned bits)
+{
+	return bits >= 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
+}
+
+static inline int64_t tcb_ptx_bits_extend(uint64_t x, unsigned bits)
+{
+	unsigned up = bits >= 64 ? 0 : 64 - bits;
+
+	return (int64_t)(x << up) >> up;
+}
+
+/* --- affine_intern.c --- */
+struct tcb_ptx_coefficient {
+	uint64_t constant;
+	const uint64_t *lanes;
+};
+/* The coefficient whose value for each thread stands in a->scratch, modulo 2^BITS. */
+struct tcb_ptx_coefficient tcb_ptx_affine_keep(struct tcb_ptx_affine *a, unsigned bits);
+/* The symbol for KEY (WORDS words, the first its kind); made as LIKE says when it is new. */
+uint32_t tcb_ptx_affine_symbol_for(struct tcb_ptx_affine *a, const uint64_t *key, uint32_t words,
+				   const struct tcb_ptx_symbolic *like);
+
 /* --- affine_ops.c --- */
 struct tcb_ptx_value tcb_ptx_value_unknown(unsigned bits);
 struct tcb_ptx_value tcb_ptx_value_number(unsigned bits, uint64_t number);
 struct tcb_ptx_value tcb_ptx_value_symbol(struct tcb_ptx_affine *a, unsigned bits, uint32_t symbol);
 /* LANES: one value a thread, copied. */
 struct tcb_ptx_value tcb_ptx_value_of_lanes(struct tcb_ptx_affine *a, unsigned bits, const uint64_t *lanes);
-/* The symbol for KEY (WORDS words, the first its kind); made as LIKE says when it is new. */
-uint32_t tcb_ptx_affine_symbol_for(struct tcb_ptx_affine *a, const uint64_t *key, uint32_t words,
-				   const struct tcb_ptx_symbolic *like);
 int tcb_ptx_value_same(const struct tcb_ptx_value *x, const struct tcb_ptx_value *y);
 uint64_t tcb_ptx_value_loops(const struct tcb_ptx_affine *a, const struct tcb_ptx_value *v);
 /* The value with COUNTER times STEP added, thread by thread; STEP may have terms when they are uniform. */

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Prints the table of bank conflicts as Markdown: wavefronts for one read of a
+ * tile of 32 rows by one warp, for each pitch, form of the swizzle and walk.
+ * "-" where the form does not keep to the tile, or cuts chunks.  The same
+ * kernels and numbers are checked by test_predict.c.
+ */
+#include "conflict_kernel.h"
+
+#include <stdio.h>
+
+int main(void)
+{
+	static const char *const words[] = {
+#define FORM_WORD(id, word) word,
+		TCB_SWIZZLE_LIST(FORM_WORD)
+#undef FORM_WORD
+	};
+	static const char *const walks[] = { "row, 4 bytes", "column, 4 bytes", "column, 16 bytes" };
+
+	for (int walk = 0; walk < WALK_COUNT; walk++) {
+		printf("%s## %s a lane\n\nWavefronts of the worst read; the least is %d.\n\n| pitch |",
+		       walk ? "\n" : "", walks[walk], walk == WALK_CHUNKS ? 4 : 1);
+		for (int form = 0; form < TCB_SWIZZLE_COUNT; form++)
+			printf(" %s |", words[form]);
+		printf("\n|---|");
+		for (int form = 0; form < TCB_SWIZZLE_COUNT; form++)
+			printf("---|");
+		printf("\n");
+		for (uint32_t pitch = 16; pitch <= 256; pitch += 16) {
+			printf("| %u |", pitch);
+			for (int form = 0; form < TCB_SWIZZLE_COUNT; form++) {
+				struct tcb_ptx_tile tile = { (enum tcb_swizzle)form, pitch,
+							     walk == WALK_CHUNKS ? 4 : 1 };
+				struct tcb_ptx_module *module;
+				unsigned worst;
+
+				if (!conflict_applies(&tile, (enum conflict_walk)walk)) {
+					printf(" - |");
+					continue;
+				}
+				module = conflict_kernel(&tile, (enum conflict_walk)walk);
+				conflict_predicted(module, &worst);
+				printf(" %u |", worst);
+				tcb_ptx_module_destroy(module);
+			}
+			printf("\n");
+		}
+	}
+	return 0;
+}
