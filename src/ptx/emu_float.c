@@ -197,8 +197,7 @@ uint64_t tcb_ptx_float_narrow(enum tcb_ptx_word type, double value, enum tcb_ptx
 	if ((flags & TCB_PTX_FLOAT_SAT) && value > 1)
 		value = 1;
 	if (isnan(value))
-		return (f->nan ? f->nan : f->finite) << f->dropped |
-		       (((1ull << f->dropped) - 1) & (f->nan ? ~0ull : 0));
+		return (f->nan ? f->nan : f->finite) << f->dropped;
 	if ((flags & TCB_PTX_FLOAT_RELU) && !(value > 0))
 		value = 0;
 	bits = to_bits(value);

@@ -10,6 +10,7 @@
  */
 #include <assert.h>
 #include <math.h>
+#include <string.h>
 
 #include "ptx/emu_float.h"
 #include "ptx/emu_matrix.h"
@@ -27,6 +28,12 @@ int tcb_ptx_product_of(const struct tcb_ptx_ins *ins, struct tcb_ptx_product *ou
 	if (out->c == TCB_PTX_NO_WORD)
 		out->c = out->d;
 	tcb_ptx_shape(tcb_ptx_mod(ins, TCB_PTX_SLOT_SHAPE), &out->m, &out->n, &out->k);
+	if (out->a == TCB_PTX_F16 || out->a == TCB_PTX_BF16 || out->a == TCB_PTX_TF32) {
+		int is_hopper = ins->block && ins->block->function->module->target.sm >= 90;
+
+		out->fraction = is_hopper ? 25 : 24;
+		out->group = (is_hopper ? 256 : 128) / tcb_ptx_type_bits(out->a);
+	}
 	return ins->op == TCB_PTX_OP_MMA || ins->op == TCB_PTX_OP_WGMMA;
 }
 
@@ -76,41 +83,224 @@ void tcb_ptx_elements(enum tcb_ptx_word type, int padded, uint64_t word, unsigne
 		out[i] = element(type, padded, bits < 64 ? word >> (bits * i) & mask : word);
 }
 
-void tcb_ptx_product_sums(const struct tcb_ptx_product *p, const double *restrict a, const double *restrict b,
-			  double *restrict sums)
+uint64_t tcb_ptx_product_bits(const struct tcb_ptx_product *p, double value)
 {
-	int differ = p->a == TCB_PTX_B1 && !p->bit_and;
+	return p->d == TCB_PTX_S32 ? (uint32_t)(int64_t)value : tcb_ptx_float_narrow(p->d, value, TCB_PTX_RN, 0);
+}
 
-	for (unsigned i = 0; i < p->m; i++) {
-		double *restrict row = sums + (size_t)i * p->n;
-
-		for (unsigned j = 0; j < p->n; j++)
-			row[j] = 0;
-		for (unsigned l = 0; l < p->k; l++) {
-			double left = a[(size_t)i * p->k + l];
-			const double *restrict right = b + (size_t)l * p->n;
-
-			if (differ) /* of 0 and 1: x xor y = x + y - 2 x y */
-				for (unsigned j = 0; j < p->n; j++)
-					row[j] += left + right[j] - 2 * left * right[j];
-			else
-				for (unsigned j = 0; j < p->n; j++)
-					row[j] += left * right[j];
-		}
+double tcb_ptx_product_value(const struct tcb_ptx_product *p, uint64_t bits)
+{
+	switch (p->c) {
+	case TCB_PTX_S32:
+		return (double)(int32_t)bits;
+	case TCB_PTX_F32:
+		return (double)tcb_ptx_float_of_bits((uint32_t)bits);
+	default:
+		return tcb_ptx_float_widen(p->c, bits);
 	}
 }
 
-uint32_t tcb_ptx_product_finish(const struct tcb_ptx_product *p, double sum, uint32_t c)
-{
-	if (p->d == TCB_PTX_S32) {
-		double value = sum + (double)(int32_t)c; /* exact: below 2^53 */
+/* --- one row of D --- */
 
-		if (p->satfinite)
-			value = fmin(fmax(value, -0x1p31), 0x1p31 - 1);
-		return (uint32_t)(int64_t)value;
+/* One row: A's row, all of B. */
+static void row_f64(const struct tcb_ptx_product *p, const double *a, const double *b, double *row)
+{
+	for (unsigned l = 0; l < p->k; l++)
+		for (unsigned j = 0; j < p->n; j++)
+			row[j] = fma(a[l], b[(size_t)l * p->n + j], row[j]);
+}
+
+/* Bits: x xor y = x + y - 2 x y. */
+static void row_bits(const struct tcb_ptx_product *p, const double *restrict a, const double *restrict b,
+		     double *restrict row)
+{
+	double both = p->bit_and ? 1 : -2, one = p->bit_and ? 0 : 1;
+
+	for (unsigned l = 0; l < p->k; l++)
+		for (unsigned j = 0; j < p->n; j++) {
+			double right = b[(size_t)l * p->n + j];
+
+			row[j] += one * (a[l] + right) + both * a[l] * right;
+		}
+}
+
+/* Integers are exact in double; other sums are rounded once. */
+static void row_sums(const struct tcb_ptx_product *p, const double *restrict a, const double *restrict b,
+		     double *restrict row)
+{
+	double sums[TCB_PTX_PRODUCT_MAX_N] = { 0 };
+
+	for (unsigned l = 0; l < p->k; l++) {
+		const double *restrict right = b + (size_t)l * p->n;
+		double left = a[l];
+
+		for (unsigned j = 0; j < p->n; j++)
+			sums[j] += left * right[j];
 	}
-	sum += p->c == TCB_PTX_F16 ? (double)tcb_ptx_f16_to_f32(c) : (double)tcb_ptx_float_of_bits(c);
-	return (uint32_t)tcb_ptx_float_narrow(p->d, sum, TCB_PTX_RN, 0);
+	for (unsigned j = 0; j < p->n; j++) {
+		row[j] += sums[j];
+		if (p->d == TCB_PTX_S32 && p->satfinite)
+			row[j] = fmin(fmax(row[j], -0x1p31), 0x1p31 - 1);
+		else if (p->d == TCB_PTX_S32)
+			row[j] = (double)(int32_t)(uint32_t)(int64_t)row[j];
+		else
+			row[j] = tcb_ptx_float_widen(p->d, tcb_ptx_float_narrow(p->d, row[j], TCB_PTX_RN, 0));
+	}
+}
+
+/* --- as tensor cores add --- */
+
+enum { NO_EXPONENT = -16000 }; /* of zero: twice it still fits in 16 bits */
+
+static double power_of_two(int exponent)
+{
+	uint64_t bits = (uint64_t)(exponent + 1023) << 52;
+	double value;
+
+	memcpy(&value, &bits, sizeof value);
+	return value;
+}
+
+/* The exponent that VALUE has in a format whose least one is LEAST. */
+static int16_t exponent_of(double value, int least)
+{
+	uint64_t bits;
+	int exponent;
+
+	memcpy(&bits, &value, sizeof bits);
+	exponent = (int)(bits >> 52 & 0x7ff) - 1023;
+	if (value == 0)
+		return NO_EXPONENT;
+	return (int16_t)(exponent < least ? least : exponent);
+}
+
+/* VALUE cut to f32; beyond its range it is infinite. */
+static double cut_to_f32(double value)
+{
+	uint64_t bits;
+
+	if (fabs(value) >= 0x1p128)
+		return copysign((double)INFINITY, value);
+	if (fabs(value) < 0x1p-126)
+		return tcb_ptx_float_widen(TCB_PTX_F32, tcb_ptx_float_narrow(TCB_PTX_F32, value, TCB_PTX_RZ, 0));
+	memcpy(&bits, &value, sizeof bits);
+	bits &= ~0ull << 29;
+	memcpy(&value, &bits, sizeof value);
+	return value;
+}
+
+/* Adds products FIRST to END of k to ROW. */
+static void row_group(const struct tcb_ptx_product *p, const double *restrict a, const double *restrict b,
+		      const int16_t *restrict a_exponent, const int16_t *restrict b_exponent, unsigned first,
+		      unsigned end, double *restrict row)
+{
+	int16_t top[TCB_PTX_PRODUCT_MAX_N];
+	double scale[TCB_PTX_PRODUCT_MAX_N], sums[TCB_PTX_PRODUCT_MAX_N];
+
+	for (unsigned j = 0; j < p->n; j++)
+		top[j] = exponent_of(row[j], p->c == TCB_PTX_F16 ? -14 : -126);
+	for (unsigned l = first; l < end; l++) {
+		const int16_t *restrict right = b_exponent + (size_t)l * p->n;
+
+		for (unsigned j = 0; j < p->n; j++) {
+			int16_t both = (int16_t)(a_exponent[l] + right[j]);
+
+			top[j] = both > top[j] ? both : top[j];
+		}
+	}
+	for (unsigned j = 0; j < p->n; j++) {
+		scale[j] = top[j] > NO_EXPONENT / 2 ? power_of_two((int)p->fraction - top[j]) : 1;
+		sums[j] = (double)(int32_t)(row[j] * scale[j]);
+	}
+	for (unsigned l = first; l < end; l++) {
+		const double *restrict right = b + (size_t)l * p->n;
+		double left = a[l];
+
+		for (unsigned j = 0; j < p->n; j++) /* below 2^(fraction + 2) */
+			sums[j] += (double)(int32_t)(left * right[j] * scale[j]);
+	}
+	for (unsigned j = 0; j < p->n; j++)
+		row[j] = sums[j] / scale[j];
+}
+
+static int is_finite_row(const double *values, unsigned count)
+{
+	double sum = 0;
+
+	for (unsigned i = 0; i < count; i++)
+		sum += values[i] * 0;
+	return sum == 0;
+}
+
+static void row_tensor(const struct tcb_ptx_product *p, const double *a, const double *b, const int16_t *b_exponent,
+		       int b_is_finite, double *row)
+{
+	int least = p->a == TCB_PTX_F16 ? -14 : -126;
+	int16_t a_exponent[TCB_PTX_PRODUCT_MAX_K];
+
+	if (!b_is_finite || !is_finite_row(a, p->k) || !is_finite_row(row, p->n)) {
+		double plain[TCB_PTX_PRODUCT_MAX_N];
+
+		/* elements that are not finite come out of a plain sum; the others of zeros in place of those */
+		memcpy(plain, row, p->n * sizeof *plain);
+		row_sums(p, a, b, plain);
+		for (unsigned j = 0; j < p->n; j++) {
+			struct tcb_ptx_product one = *p;
+			double column[TCB_PTX_PRODUCT_MAX_K];
+			int16_t exponent[TCB_PTX_PRODUCT_MAX_K];
+			int is_bad = !isfinite(row[j]);
+
+			for (unsigned l = 0; l < p->k; l++) {
+				column[l] = b[(size_t)l * p->n + j];
+				exponent[l] = exponent_of(column[l], least);
+				is_bad |= !isfinite(column[l]) || !isfinite(a[l]);
+			}
+			one.n = 1;
+			if (is_bad)
+				row[j] = plain[j];
+			else
+				row_tensor(&one, a, column, exponent, 1, &row[j]);
+		}
+		return;
+	}
+	for (unsigned l = 0; l < p->k; l++)
+		a_exponent[l] = exponent_of(a[l], least);
+	for (unsigned l = 0; l < p->k; l += p->group) {
+		unsigned end = l + p->group < p->k ? l + p->group : p->k;
+
+		row_group(p, a, b, a_exponent, b_exponent, l, end, row);
+		if (p->d != TCB_PTX_F16 || end < p->k)
+			for (unsigned j = 0; j < p->n; j++)
+				row[j] = cut_to_f32(row[j]);
+	}
+	for (unsigned j = 0; p->d == TCB_PTX_F16 && j < p->n; j++)
+		row[j] = tcb_ptx_float_widen(p->d, tcb_ptx_float_narrow(p->d, row[j], TCB_PTX_RN, 0));
+}
+
+void tcb_ptx_product_run(const struct tcb_ptx_product *p, const double *a, const double *b, const double *c, double *d)
+{
+	int16_t b_exponent[TCB_PTX_PRODUCT_MAX_N * 16];
+	int is_tensor = p->group && p->k <= 16, b_is_finite = 1;
+
+	if (d != c)
+		memcpy(d, c, (size_t)p->m * p->n * sizeof *d);
+	for (unsigned i = 0; is_tensor && i < p->k * p->n; i++)
+		b_exponent[i] = exponent_of(b[i], p->b == TCB_PTX_F16 ? -14 : -126);
+	if (is_tensor)
+		b_is_finite = is_finite_row(b, p->k * p->n);
+	for (unsigned i = 0; i < p->m; i++) {
+		const double *left = a + (size_t)i * p->k;
+		double *row = d + (size_t)i * p->n;
+
+		if (p->d == TCB_PTX_F64)
+			row_f64(p, left, b, row);
+		else if (p->a == TCB_PTX_B1)
+			row_bits(p, left, b, row);
+		else if (is_tensor)
+			row_tensor(p, left, b, b_exponent, b_is_finite, row);
+		else
+			row_sums(p, left, b, row);
+	}
 }
 
 /* A or B, whose rows and columns along k are COLUMNS long, from lanes. */
@@ -131,51 +321,37 @@ static void gather(const struct tcb_ptx_product *p, int is_b, uint64_t lanes[][T
 		}
 }
 
-static void mma_f64(const struct tcb_ptx_product *p, const double *a, const double *b, uint64_t c[][TCB_PTX_LANES],
-		    uint64_t d[][TCB_PTX_LANES])
+/* C from lanes, or D to them. */
+static double *accumulator(const struct tcb_ptx_product *p, double *matrix, unsigned lane, unsigned e)
 {
-	for (unsigned r = 0; r < p->m / 4; r++)
-		for (unsigned lane = 0; lane < TCB_PTX_LANES; lane++) {
-			unsigned row = lane / 4 + 8 * (r / 2), column = lane % 4 * 2 + r % 2;
-			double sum = tcb_ptx_float_widen(TCB_PTX_F64, c[r][lane]);
-
-			for (unsigned l = 0; l < p->k; l++)
-				sum = fma(a[row * p->k + l], b[l * p->n + column], sum);
-			d[r][lane] = tcb_ptx_float_narrow(TCB_PTX_F64, sum, TCB_PTX_RN, 0);
-		}
+	return &matrix[(lane / 4 + 8 * (e / 2)) * p->n + lane % 4 * 2 + e % 2];
 }
 
 void tcb_ptx_mma(const struct tcb_ptx_product *p, uint64_t a[][TCB_PTX_LANES], uint64_t b[][TCB_PTX_LANES],
 		 uint64_t c[][TCB_PTX_LANES], uint64_t d[][TCB_PTX_LANES])
 {
-	double left[16 * TCB_PTX_PRODUCT_MAX_K], right[TCB_PTX_PRODUCT_MAX_K * 8], sums[16 * 8];
+	double left[16 * TCB_PTX_PRODUCT_MAX_K], right[TCB_PTX_PRODUCT_MAX_K * 8], values[16 * 8];
 	unsigned elements = p->m / 4; /* of D in a lane */
+	unsigned in_c = p->c == TCB_PTX_F16 ? 2 : 1, in_d = p->d == TCB_PTX_F16 ? 2 : 1;
 
 	assert(p->m <= 16 && p->n == 8 && p->k <= TCB_PTX_PRODUCT_MAX_K);
 	gather(p, 0, a, left);
 	gather(p, 1, b, right);
-	if (p->d == TCB_PTX_F64) {
-		mma_f64(p, left, right, c, d);
-		return;
-	}
-	tcb_ptx_product_sums(p, left, right, sums);
-	for (unsigned lane = 0; lane < TCB_PTX_LANES; lane++) {
-		uint64_t result[4] = { 0 };
-
+	for (unsigned lane = 0; lane < TCB_PTX_LANES; lane++)
 		for (unsigned e = 0; e < elements; e++) {
-			double sum = sums[(lane / 4 + 8 * (e / 2)) * p->n + lane % 4 * 2 + e % 2];
-			uint32_t old =
-				p->c == TCB_PTX_F16 ? c[e / 2][lane] >> (16 * (e % 2)) & 0xffff : (uint32_t)c[e][lane];
-			uint64_t value = tcb_ptx_product_finish(p, sum, old);
+			uint64_t bits = in_c == 2 ? c[e / 2][lane] >> (16 * (e % 2)) & 0xffff : c[e][lane];
 
-			if (p->d == TCB_PTX_F16)
-				result[e / 2] |= value << (16 * (e % 2));
-			else
-				result[e] = value;
+			*accumulator(p, values, lane, e) = tcb_ptx_product_value(p, bits);
 		}
-		for (unsigned r = 0; r < (p->d == TCB_PTX_F16 ? elements / 2 : elements); r++)
-			d[r][lane] = result[r];
-	}
+	tcb_ptx_product_run(p, left, right, values, values);
+	for (unsigned lane = 0; lane < TCB_PTX_LANES; lane++)
+		for (unsigned e = 0; e < elements; e += in_d) {
+			uint64_t bits = tcb_ptx_product_bits(p, *accumulator(p, values, lane, e));
+
+			if (in_d == 2)
+				bits |= tcb_ptx_product_bits(p, *accumulator(p, values, lane, e + 1)) << 16;
+			d[e / in_d][lane] = bits;
+		}
 }
 
 void tcb_ptx_matrix_load(uint16_t rows[8][8], int transposed, uint32_t lanes[TCB_PTX_LANES])
@@ -233,5 +409,7 @@ uint32_t tcb_ptx_matrix_address(const struct tcb_ptx_matrix_descriptor *descript
 		address += slow / 8 * descriptor->stride + fast / width * descriptor->leading;
 	else
 		address += slow / 8 * descriptor->leading + fast / width * descriptor->stride;
-	return tcb_ptx_swizzle(address, descriptor->swizzle);
+	if (!descriptor->swizzle)
+		return address;
+	return address ^ (((address >> 7) - descriptor->base_offset) & (descriptor->swizzle / 16 - 1)) << 4;
 }

@@ -67,6 +67,10 @@
 	X(UNWRITTEN_SHARED, "unwritten-shared")     \
 	X(UNWRITTEN_REGISTER, "unwritten-register") \
 	X(ASYNC_PENDING, "async-pending")           \
+	X(MBARRIER, "mbarrier")                     \
+	X(BULK_COPY, "bulk-copy")                   \
+	X(WGMMA_ORDER, "wgmma-order")               \
+	X(PROXY_FENCE, "proxy-fence")               \
 	X(NOT_EMULATED, "not-emulated")             \
 	X(STEP_LIMIT, "step-limit")                 \
 	/* the assembler */                         \

@@ -7,6 +7,7 @@
 #include "cmocka_all.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -268,6 +269,90 @@ static void fragments(void **state)
 			check_kind(&rng, &kinds[i]);
 }
 
+/* --- what hardware computed --- */
+
+static enum tcb_ptx_word word(const char *text)
+{
+	return tcb_ptx_word_find(text, strlen(text));
+}
+
+/* The product that a line "mma m16n8k16 f32 f16 f16 f32" of the fixture names, as a target of sm_90 has it. */
+static struct tcb_ptx_product product_of_line(char *line)
+{
+	struct tcb_ptx_product p = { 0 };
+	char *texts[8] = { NULL }, *save = NULL;
+	unsigned count = 0;
+
+	for (char *t = strtok_r(line, " \n", &save); t && count < 8; t = strtok_r(NULL, " \n", &save))
+		texts[count++] = t;
+	assert_true(count >= 6);
+	tcb_ptx_shape(word(texts[1]), &p.m, &p.n, &p.k);
+	p.satfinite = strcmp(texts[2], "satfinite") == 0;
+	p.d = word(texts[count - 4]);
+	p.a = word(texts[count - 3]);
+	p.b = word(texts[count - 2]);
+	p.c = word(texts[count - 1]);
+	if (p.a == TCB_PTX_F16 || p.a == TCB_PTX_BF16 || p.a == TCB_PTX_TF32) {
+		p.fraction = 25;
+		p.group = 256 / tcb_ptx_type_bits(p.a);
+	}
+	return p;
+}
+
+static unsigned differences(const struct tcb_ptx_product *p, uint64_t words[16][32])
+{
+	uint64_t d[4][32] = { { 0 } };
+	unsigned count = 0;
+
+	tcb_ptx_mma(p, words, words + 4, words + 6, d);
+	for (unsigned r = 0; r < (p->d == TCB_PTX_F16 ? 2u : 4u); r++)
+		for (unsigned lane = 0; lane < 32; lane++)
+			count += d[r][lane] != words[10 + r][lane];
+	return count;
+}
+
+static void hardware(void **state)
+{
+	FILE *file = fopen(TCB_FIXTURES "/ptx_h200_mma.txt", "r");
+	unsigned tiles = 0, told_apart = 0;
+	char line[400];
+
+	(void)state;
+	assert_non_null(file);
+	while (fgets(line, sizeof line, file)) {
+		struct tcb_ptx_product p;
+		uint64_t words[16][32];
+
+		if (line[0] == '#')
+			continue;
+		p = product_of_line(line);
+		for (unsigned lane = 0; lane < 32; lane++) {
+			char *at = line;
+
+			assert_non_null(fgets(line, sizeof line, file));
+			for (unsigned i = 0; i < 14; i++)
+				words[i][lane] = strtoul(at, &at, 16);
+		}
+		assert_int_equal(differences(&p, words), 0);
+		tiles++;
+		/* controls: one bit less or more, or groups of half the size, is not what it computed */
+		if (p.group && p.d == TCB_PTX_F32) {
+			struct tcb_ptx_product other = p;
+
+			other.fraction--;
+			told_apart += differences(&other, words) != 0;
+			other.fraction += 2;
+			told_apart += differences(&other, words) != 0;
+			other = p;
+			other.group /= 2;
+			told_apart += differences(&other, words) != 0;
+		}
+	}
+	fclose(file);
+	assert_int_equal(tiles, 12);
+	assert_true(told_apart >= 3 * 5);
+}
+
 static void eight_by_eight(void **state)
 {
 	uint16_t rows[8][8], back[8][8];
@@ -318,6 +403,10 @@ static void descriptors(void **state)
 	d = (struct tcb_ptx_matrix_descriptor){ 0, 4096, 1024, 0, 128 };
 	assert_int_equal(tcb_ptx_matrix_address(&d, 0, 2, 65, 0), 4096 + 2);
 	assert_int_equal(tcb_ptx_matrix_address(&d, 0, 2, 0, 9), 1024 + 128 + 16);
+	/* the pattern begins two rows of 128 bytes into its own size */
+	d = (struct tcb_ptx_matrix_descriptor){ 256, 512, 2048, 2, 128 };
+	assert_int_equal(tcb_ptx_matrix_address(&d, 1, 2, 0, 0), 256);
+	assert_int_equal(tcb_ptx_matrix_address(&d, 1, 2, 1, 0), 384 + 16);
 	/* 64 and 32 bytes exchange with fewer bits */
 	assert_int_equal(tcb_ptx_swizzle(0x380, 128), 0x380 ^ 0x70);
 	assert_int_equal(tcb_ptx_swizzle(0x380, 64), 0x380 ^ 0x30);
@@ -329,6 +418,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(fragments),
+		cmocka_unit_test(hardware),
 		cmocka_unit_test(eight_by_eight),
 		cmocka_unit_test(descriptors),
 	};
