@@ -80,7 +80,7 @@ struct tcb_emu_ins {
 	uint8_t guard_negated; /* all ones or 0 below */
 	uint8_t op_count;
 	uint8_t class; /* enum tcb_ptx_count_class */
-	uint8_t source_count, result_count;
+	uint16_t source_count, result_count;
 	const uint32_t *sources, *results; /* registers read and written, for the check of unwritten ones */
 	uint32_t count;                    /* index of its counters */
 	/* free for the binder */
@@ -118,10 +118,11 @@ struct tcb_emu_frame {
 	uint8_t *lanes;
 	uint32_t *written; /* by register: the lanes that were written */
 	const struct tcb_emu_function *function;
-	struct tcb_emu_frame *caller;
+	struct tcb_emu_frame *caller;   /* or the next free frame */
 	const struct tcb_emu_ins *call; /* in the caller */
 	uint32_t live;                  /* lanes that have not returned */
 	uint32_t local_base;            /* where its variables begin in each thread's local memory */
+	uint32_t depth;
 };
 
 /* Lanes that wait to go on together: at a post-dominator, or after a call. */
@@ -171,13 +172,17 @@ struct tcb_emu_warp {
 	uint32_t live;    /* that have not exited */
 	uint32_t current; /* index of the running split */
 	uint32_t split_count;
-	struct tcb_emu_split split[TCB_EMU_LANES];
+	struct tcb_emu_split split[TCB_EMU_LANES + 1]; /* one more while one is replaced */
 	struct tcb_emu_join *free_joins;
-	uint32_t *seen;  /* by agent */
-	uint32_t synced; /* accesses of any lane before this tick are ordered with all lanes */
-	uint32_t *known; /* [32][32] the same by pairs of lanes, once there was a bar.warp.sync of some */
+	struct tcb_emu_frame *free_frames;
+	uint32_t *seen;   /* by agent */
+	uint32_t *fenced; /* what it knew at its last fence */
+	uint32_t *heard;  /* what it will know at its next */
+	uint32_t carry;   /* CC.CF by lane */
+	uint32_t synced;  /* accesses of any lane before this tick are ordered with all lanes */
+	uint32_t *known;  /* [32][32] the same by pairs of lanes, once there was a bar.warp.sync of some */
 	uint64_t steps;
-	uint64_t spins; /* tries since anything happened that could end the waiting */
+	int spins;      /* it gave way because a wait failed */
 	uint8_t *local; /* [32][local_bytes] */
 	uint32_t local_bytes;
 	struct tcb_emu_copies *copies;
@@ -217,12 +222,17 @@ struct tcb_emu_run {
 	struct tcb_ptx_counts *counts;
 	struct tcb_emu_block *blocks; /* of the running cluster */
 	uint32_t block_count;         /* in a cluster */
-	uint32_t agents;              /* warps of the cluster, and one more: the asynchronous copies */
+	uint32_t cluster_size[3];
+	uint32_t agents; /* length of vectors: the cluster's warps, the copy engine, earlier clusters */
 	uint32_t tick;
 	uint64_t steps;
 	uint64_t progress; /* grows with each event that others may wait for */
 	int fault;         /* stop everything */
 	struct tcb_emu_deferred *deferred, **deferred_end;
+	struct tcb_emu_region *region;   /* of the last access */
+	struct tcb_emu_shadow **shadows; /* by rank: kept from cluster to cluster */
+	struct tcb_emu_places *places;   /* what atomics and flags in memory pass on: emu_order.c */
+	uint32_t cluster;                /* number of the running one, from 1 */
 	struct tcb_rng *rng;
 	struct tcb_error *err;
 	enum tcb_status status; /* when not even running could go on: out of memory */
@@ -328,6 +338,9 @@ void tcb_emu_fault(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, int 
 /* Memory of the host is exhausted. */
 void tcb_emu_no_memory(struct tcb_emu_run *run);
 
+/* Reports lanes of ACTIVE where REG was never written; the interpreter does it for IN->sources already. */
+void tcb_emu_check_written(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t reg, uint32_t active);
+
 /* --- emu_access.c: from an address to the host's bytes --- */
 
 enum {
@@ -369,12 +382,17 @@ void tcb_emu_count_global(struct tcb_emu_warp *warp, const struct tcb_emu_ins *i
 void tcb_emu_release(struct tcb_emu_warp *warp, uint32_t *to);
 /* WARP (all its lanes) learns what FROM says. */
 void tcb_emu_acquire(struct tcb_emu_warp *warp, const uint32_t *from);
+/* A strong access (atomic, volatile, relaxed, acquire, release) of WARP at the place KEY (a host pointer): passes on
+ * what it released before, by this access or a fence, and what others did. */
+void tcb_emu_strong(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, const void *key, unsigned flags);
+void tcb_emu_fence(struct tcb_emu_warp *warp);
 /* TO learns what the copy engine did until now. */
 void tcb_emu_release_async(struct tcb_emu_run *run, uint32_t *to);
 
 /* --- emu_schedule.c --- */
 
-/* The running split tries again later, from the instruction IN: others go first.  For waits that failed. */
+/* Others go first before the running split executes its next instruction.  For waits that failed: when all warps only
+ * spin and nothing is in flight, that is a deadlock. */
 void tcb_emu_spin(struct tcb_emu_warp *warp);
 /* Something happened that others may wait for. */
 static inline void tcb_emu_progress(struct tcb_emu_run *run)
@@ -386,10 +404,17 @@ void tcb_emu_defer(struct tcb_emu_run *run, struct tcb_emu_deferred *deferred);
 /* --- emu_units.c: binders by opcode --- */
 tcb_emu_bind_fn *tcb_emu_binder(enum tcb_ptx_op op);
 
+/* --- emu_fp.c --- */
+
+/* The modifiers of INS as flags of emu_float.h. */
+unsigned tcb_emu_float_flags(const struct tcb_ptx_ins *ins);
+/* --- emu_half.c: a quick handler for an instruction that tcb_emu_bind_fp has prepared, or NULL --- */
+tcb_emu_run_fn *tcb_emu_fast_half(const struct tcb_emu_ins *in);
+
 /* --- binders, by the file that has them --- */
-tcb_emu_bind_fn tcb_emu_bind_integer, tcb_emu_bind_bits;              /* emu_integer.c, emu_bits.c */
-tcb_emu_bind_fn tcb_emu_bind_fp, tcb_emu_bind_half, tcb_emu_bind_cvt; /* emu_fp.c, emu_half.c, emu_cvt.c */
-tcb_emu_bind_fn tcb_emu_bind_compare, tcb_emu_bind_move;              /* emu_compare.c, emu_move.c */
+tcb_emu_bind_fn tcb_emu_bind_integer, tcb_emu_bind_bits;                      /* emu_integer.c, emu_bits.c */
+tcb_emu_bind_fn tcb_emu_bind_fp, tcb_emu_bind_half, tcb_emu_bind_cvt;         /* emu_fp.c, emu_half.c, emu_cvt.c */
+tcb_emu_bind_fn tcb_emu_bind_compare, tcb_emu_bind_move, tcb_emu_bind_policy; /* emu_compare.c, emu_move.c */
 tcb_emu_bind_fn tcb_emu_bind_memory, tcb_emu_bind_atomic,
 	tcb_emu_bind_copy; /* emu_memory.c, emu_atomic.c, emu_copy.c */
 tcb_emu_bind_fn tcb_emu_bind_control, tcb_emu_bind_barrier,

@@ -73,6 +73,7 @@
 	X(PROXY_FENCE, "proxy-fence")               \
 	X(NOT_EMULATED, "not-emulated")             \
 	X(STEP_LIMIT, "step-limit")                 \
+	X(TRAP, "trap")                             \
 	/* the assembler */                         \
 	X(ASSEMBLER, "assembler")
 
