@@ -50,19 +50,29 @@ enum tcb_ptx_variance {
 	TCB_PTX_UNIFORM_WARP,  /* the same in all threads of a warp */
 	TCB_PTX_VARYING
 };
+/* What threads that run an instruction together agree about.  Suppositions: no data races (a weak load from one address
+ * gives all threads of a block one value), and the shape of the block where .reqntid does not say it: a kernel that
+ * reads neither %tid.y nor %tid.z has one-dimensional blocks of whole warps. */
 struct tcb_ptx_uniformity {
-	uint8_t *reg;     /* enum tcb_ptx_variance by register */
-	uint8_t *control; /* by block->number: whether the threads that reach it together are all of the grid, block,
-			     warp */
+	uint8_t *reg;        /* enum tcb_ptx_variance by register */
+	uint64_t *lane_bits; /* by register: the bits in which threads of a warp may differ */
+	/* by block->number: the worst branch whose ways run apart here.  Threads that have ended do not count:
+	 * after "if (i >= n) return" control is uniform again... */
+	uint8_t *control;
+	uint8_t *exited; /* ...and this is the worst branch by which threads may have ended before */
+	struct tcb_ptx_block **splits, **leavers; /* the blocks that end in those branches; NULL where there is none */
 };
-/* BLOCK_THREADS (from launch bounds or the caller; 0 unknown) tells when tid.x / 32 is uniform in a warp. */
+/* Computes the loops too. */
 enum tcb_status tcb_ptx_uniformity(struct tcb_ptx_function *function, const struct tcb_ptx_dominators *d,
 				   struct tcb_ptx_uniformity *out, struct tcb_error *err);
+/* How the threads that reach the end of BLOCK disagree about where to go: UNIFORM_GRID when it does not branch. */
+enum tcb_ptx_variance tcb_ptx_branch_variance(const struct tcb_ptx_uniformity *u, const struct tcb_ptx_block *block);
 
 /* --- affine.c: values as a sum of coefficients times tid, ctaid, loop counters, plus parameters --- */
 /* (the header of its result is the analysis' own: see affine.h) */
 
-/* --- alignment.c: fills tcb_ptx_reg.align and reports accesses that are misaligned or unproved --- */
+/* --- alignment.c: fills tcb_ptx_reg.align and reports accesses that are misaligned, and vectors that are unproved;
+ * what it supposes of pointers from outside is at its head --- */
 enum tcb_status tcb_ptx_alignment(struct tcb_ptx_function *function, const struct tcb_ptx_sink *sink,
 				  struct tcb_error *err);
 
