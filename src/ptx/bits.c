@@ -16,8 +16,6 @@
 #include <string.h>
 
 enum {
-	THREADS_MAX = 1024, /* of a block, on every device so far */
-	THREADS_MAX_Z = 64,
 	WINDOW_LOG = 16, /* generic windows of shared and local memory lie on multiples of far more */
 	PATIENCE = 3,    /* changes of a register before it is widened */
 	DEPTH_MAX = 64   /* of asking for one thread's values */
@@ -35,13 +33,6 @@ static int is_unseen(struct tcb_ptx_bits bits)
 	return (bits.zeros & bits.ones) != 0;
 }
 
-static struct tcb_ptx_bits cut(struct tcb_ptx_bits bits, unsigned width)
-{
-	uint64_t mask = tcb_ptx_low_bits(width);
-
-	return (struct tcb_ptx_bits){ bits.zeros | ~mask, bits.ones & mask };
-}
-
 static struct tcb_ptx_bits sign_extend(struct tcb_ptx_bits bits, unsigned width)
 {
 	uint64_t high = ~tcb_ptx_low_bits(width), sign = (uint64_t)1 << (width - 1);
@@ -50,101 +41,6 @@ static struct tcb_ptx_bits sign_extend(struct tcb_ptx_bits bits, unsigned width)
 		return bits;
 	return (struct tcb_ptx_bits){ (bits.zeros & ~high) | (bits.zeros & sign ? high : 0),
 				      (bits.ones & ~high) | (bits.ones & sign ? high : 0) };
-}
-
-static struct tcb_ptx_bits below(uint64_t bound)
-{
-	return cut(unknown, bound ? 64 - (unsigned)__builtin_clzll(bound) : 1);
-}
-
-/* --- the launch --- */
-
-static int reads_special(const struct tcb_ptx_function *function, enum tcb_ptx_special a, enum tcb_ptx_special b)
-{
-	for (const struct tcb_ptx_block *block = function->first; block; block = block->next)
-		for (const struct tcb_ptx_ins *ins = block->first; ins; ins = ins->next)
-			for (unsigned i = ins->result_count; i < ins->operand_count; i++)
-				if (ins->operands[i].kind == TCB_PTX_O_SPECIAL &&
-				    (ins->operands[i].special == a || ins->operands[i].special == b))
-					return 1;
-	return 0;
-}
-
-void tcb_ptx_shape_of(const struct tcb_ptx_function *function, struct tcb_ptx_shape *out)
-{
-	const struct tcb_ptx_directives *d = &function->directives;
-	static const uint32_t limit[3] = { THREADS_MAX, THREADS_MAX, THREADS_MAX_Z };
-
-	memset(out, 0, sizeof *out);
-	out->threads_max = THREADS_MAX;
-	if (d->maxntid[0])
-		out->threads_max = d->maxntid[0] * d->maxntid[1] * d->maxntid[2];
-	for (unsigned i = 0; i < 3; i++) {
-		out->ntid[i] = d->reqntid[0] ? d->reqntid[i] : 0;
-		/* .maxntid bounds the product, not each dimension */
-		out->ntid_max[i] = out->ntid[i]                  ? out->ntid[i]
-				   : out->threads_max < limit[i] ? out->threads_max
-								 : limit[i];
-	}
-	if (d->reqntid[0]) {
-		out->threads_max = d->reqntid[0] * d->reqntid[1] * d->reqntid[2];
-		out->whole_warps = d->reqntid[0] % 32 == 0 || d->reqntid[1] * d->reqntid[2] == 1;
-	} else if (!reads_special(function, TCB_PTX_SR_TID_Y, TCB_PTX_SR_TID_Z)) {
-		out->whole_warps = 1;
-	}
-}
-
-static struct tcb_ptx_bits ntid_bits(const struct tcb_ptx_shape *shape, unsigned axis)
-{
-	struct tcb_ptx_bits bits = below(shape->ntid_max[axis]);
-
-	if (shape->ntid[axis])
-		return tcb_ptx_bits_constant(shape->ntid[axis]);
-	if (axis == 0 && shape->whole_warps)
-		bits.zeros |= 31;
-	return bits;
-}
-
-static struct tcb_ptx_bits special_bits(const struct tcb_ptx_bit_env *env, enum tcb_ptx_special special)
-{
-	const struct tcb_ptx_shape *shape = &env->shape;
-	const uint32_t *cluster = env->function->directives.reqnctapercluster;
-
-	switch (special) {
-	case TCB_PTX_SR_TID_X:
-	case TCB_PTX_SR_TID_Y:
-	case TCB_PTX_SR_TID_Z:
-		if (env->tid)
-			return tcb_ptx_bits_constant(env->tid[special - TCB_PTX_SR_TID_X]);
-		return below(shape->ntid_max[special - TCB_PTX_SR_TID_X] - 1);
-	case TCB_PTX_SR_NTID_X:
-	case TCB_PTX_SR_NTID_Y:
-	case TCB_PTX_SR_NTID_Z:
-		return ntid_bits(shape, special - TCB_PTX_SR_NTID_X);
-	case TCB_PTX_SR_LANEID:
-		if (env->tid && shape->whole_warps)
-			return tcb_ptx_bits_constant(env->tid[0] % 32);
-		return below(31);
-	case TCB_PTX_SR_CTAID_X:
-	case TCB_PTX_SR_NCTAID_X:
-		return below(INT32_MAX);
-	case TCB_PTX_SR_CTAID_Y:
-	case TCB_PTX_SR_CTAID_Z:
-	case TCB_PTX_SR_NCTAID_Y:
-	case TCB_PTX_SR_NCTAID_Z:
-		return below(65535);
-	case TCB_PTX_SR_CLUSTER_NCTAID_X:
-	case TCB_PTX_SR_CLUSTER_NCTAID_Y:
-	case TCB_PTX_SR_CLUSTER_NCTAID_Z:
-		if (cluster[0])
-			return tcb_ptx_bits_constant(cluster[special - TCB_PTX_SR_CLUSTER_NCTAID_X]);
-		return below(255);
-	case TCB_PTX_SR_WARPID:
-	case TCB_PTX_SR_NWARPID:
-		return below(63);
-	default:
-		return cut(unknown, tcb_ptx_type_bits(tcb_ptx_special_type(special)));
-	}
 }
 
 /* --- arithmetic --- */
@@ -196,7 +92,7 @@ static struct tcb_ptx_bits shift_left(struct tcb_ptx_bits a, unsigned by, unsign
 {
 	if (by >= width)
 		return tcb_ptx_bits_constant(0);
-	return cut((struct tcb_ptx_bits){ a.zeros << by | tcb_ptx_low_bits(by), a.ones << by }, width);
+	return tcb_ptx_bits_cut((struct tcb_ptx_bits){ a.zeros << by | tcb_ptx_low_bits(by), a.ones << by }, width);
 }
 
 static struct tcb_ptx_bits shift_right(struct tcb_ptx_bits a, unsigned by, unsigned width, int is_signed)
@@ -204,7 +100,7 @@ static struct tcb_ptx_bits shift_right(struct tcb_ptx_bits a, unsigned by, unsig
 	if (is_signed) {
 		a = sign_extend(a, width);
 		by = by < width ? by : width - 1;
-		return cut(
+		return tcb_ptx_bits_cut(
 			(struct tcb_ptx_bits){ (uint64_t)((int64_t)a.zeros >> by), (uint64_t)((int64_t)a.ones >> by) },
 			width);
 	}
@@ -246,7 +142,7 @@ static struct tcb_ptx_bits permute(struct tcb_ptx_bits a, struct tcb_ptx_bits b,
 		out.zeros |= z << 8 * i;
 		out.ones |= o << 8 * i;
 	}
-	return cut(out, 32);
+	return tcb_ptx_bits_cut(out, 32);
 }
 
 static int64_t as_signed(uint64_t value, unsigned width)
@@ -292,7 +188,7 @@ static struct tcb_ptx_bits compare(enum tcb_ptx_word how, struct tcb_ptx_bits a,
 			return tcb_ptx_bits_constant((uint64_t)decides_less(how, 0));
 	}
 	if (!tcb_ptx_bits_is_constant(a) || !tcb_ptx_bits_is_constant(b))
-		return cut(unknown, 1);
+		return tcb_ptx_bits_cut(unknown, 1);
 	less = is_signed ? as_signed(x, width) < as_signed(y, width) : x < y;
 	equal = x == y;
 	switch ((int)how) {
@@ -313,7 +209,7 @@ static struct tcb_ptx_bits compare(enum tcb_ptx_word how, struct tcb_ptx_bits a,
 	case TCB_PTX_HS:
 		return tcb_ptx_bits_constant((uint64_t)!less);
 	}
-	return cut(unknown, 1);
+	return tcb_ptx_bits_cut(unknown, 1);
 }
 
 static struct tcb_ptx_bits divide(struct tcb_ptx_bits a, struct tcb_ptx_bits b, unsigned width, int is_signed,
@@ -324,13 +220,13 @@ static struct tcb_ptx_bits divide(struct tcb_ptx_bits a, struct tcb_ptx_bits b, 
 	/* signed ones only where they are the same as unsigned ones */
 	if (!tcb_ptx_bits_is_constant(b) || y == 0 ||
 	    (is_signed && (!(a.zeros >> (width - 1) & 1) || y >> (width - 1) & 1)))
-		return cut(unknown, width);
+		return tcb_ptx_bits_cut(unknown, width);
 	if (tcb_ptx_bits_is_constant(a))
 		return tcb_ptx_bits_constant(remainder ? a.ones % y : a.ones / y);
 	if ((y & (y - 1)) == 0)
 		return remainder ? lookup(a, tcb_ptx_bits_constant(y - 1), unknown, 0xc0)
 				 : shift_right(a, (unsigned)__builtin_ctzll(y), width, 0);
-	return below(remainder ? y - 1 : ~a.zeros / y);
+	return tcb_ptx_bits_below(remainder ? y - 1 : ~a.zeros / y);
 }
 
 /* --- instructions --- */
@@ -360,7 +256,7 @@ struct tcb_ptx_bits tcb_ptx_bits_read(struct tcb_ptx_bit_env *env, const struct 
 		bits = width == 64 ? tcb_ptx_bits_constant(operand->bits) : unknown;
 		break;
 	case TCB_PTX_O_SPECIAL:
-		bits = special_bits(env, (enum tcb_ptx_special)operand->special);
+		bits = tcb_ptx_bits_special(env, (enum tcb_ptx_special)operand->special);
 		break;
 	case TCB_PTX_O_SYMBOL:
 		if (!operand->symbol->function)
@@ -369,7 +265,7 @@ struct tcb_ptx_bits tcb_ptx_bits_read(struct tcb_ptx_bit_env *env, const struct 
 	default:
 		break;
 	}
-	return cut(bits, width);
+	return tcb_ptx_bits_cut(bits, width);
 }
 
 static unsigned type_bits(const struct tcb_ptx_ins *ins, enum tcb_ptx_slot slot)
@@ -390,7 +286,7 @@ static struct tcb_ptx_bits move(struct tcb_ptx_bit_env *env, const struct tcb_pt
 	if (to->kind == TCB_PTX_O_VECTOR && from->kind != TCB_PTX_O_VECTOR) {
 		unsigned part = width / to->count;
 
-		return cut(shift_right(tcb_ptx_bits_read(env, from, width), part * item, width, 0), part);
+		return tcb_ptx_bits_cut(shift_right(tcb_ptx_bits_read(env, from, width), part * item, width, 0), part);
 	}
 	if (from->kind != TCB_PTX_O_VECTOR)
 		return tcb_ptx_bits_read(env, from, width);
@@ -403,7 +299,7 @@ static struct tcb_ptx_bits move(struct tcb_ptx_bit_env *env, const struct tcb_pt
 		out.zeros |= (bits.zeros & tcb_ptx_low_bits(part)) << part * i;
 		out.ones |= bits.ones << part * i;
 	}
-	return cut(out, width);
+	return tcb_ptx_bits_cut(out, width);
 }
 
 static struct tcb_ptx_bits convert(struct tcb_ptx_bit_env *env, const struct tcb_ptx_ins *ins)
@@ -419,7 +315,7 @@ static struct tcb_ptx_bits convert(struct tcb_ptx_bit_env *env, const struct tcb
 	bits = tcb_ptx_bits_read(env, &ins->operands[1], source);
 	if (from == TCB_PTX_CLASS_SINT)
 		bits = sign_extend(bits, source);
-	bits = cut(bits, width);
+	bits = tcb_ptx_bits_cut(bits, width);
 	return to == TCB_PTX_CLASS_SINT ? sign_extend(bits, width) : bits; /* a register may be wider */
 }
 
@@ -438,7 +334,7 @@ static struct tcb_ptx_bits funnel(struct tcb_ptx_bit_env *env, const struct tcb_
 	amount = amount < 32 ? amount : 32;
 	if (tcb_ptx_mod(ins, TCB_PTX_SLOT_DIRECTION) == TCB_PTX_L)
 		amount = 32 - amount;
-	return cut(shift_right(both, amount, 64, 0), 32);
+	return tcb_ptx_bits_cut(shift_right(both, amount, 64, 0), 32);
 }
 
 /* Multiplications and what adds to them. */
@@ -460,11 +356,11 @@ static struct tcb_ptx_bits products(struct tcb_ptx_bit_env *env, const struct tc
 	case TCB_PTX_LO:
 		break;
 	default:
-		return cut(unknown, width);
+		return tcb_ptx_bits_cut(unknown, width);
 	}
-	a = cut(multiply(a, b), result);
+	a = tcb_ptx_bits_cut(multiply(a, b), result);
 	if (ins->op == TCB_PTX_OP_MAD)
-		a = cut(tcb_ptx_bits_add(a, tcb_ptx_bits_read(env, &ins->operands[3], result), 0), result);
+		a = tcb_ptx_bits_cut(tcb_ptx_bits_add(a, tcb_ptx_bits_read(env, &ins->operands[3], result), 0), result);
 	return a;
 }
 
@@ -478,16 +374,17 @@ static struct tcb_ptx_bits field(struct tcb_ptx_bit_env *env, const struct tcb_p
 	uint64_t mask;
 
 	if (!tcb_ptx_bits_is_constant(start) || !tcb_ptx_bits_is_constant(length) || start.ones >= width)
-		return cut(unknown, width);
+		return tcb_ptx_bits_cut(unknown, width);
 	if (ins->op == TCB_PTX_OP_BFE)
-		return is_signed ? cut(unknown, width)
-				 : cut(shift_right(a, (unsigned)start.ones, width, 0),
-				       (unsigned)(length.ones < width ? length.ones : width));
+		return is_signed ? tcb_ptx_bits_cut(unknown, width)
+				 : tcb_ptx_bits_cut(shift_right(a, (unsigned)start.ones, width, 0),
+						    (unsigned)(length.ones < width ? length.ones : width));
 	b = tcb_ptx_bits_read(env, &ins->operands[2], width);
 	mask = tcb_ptx_low_bits((unsigned)length.ones) << start.ones;
 	a = shift_left(a, (unsigned)start.ones, width);
-	return cut((struct tcb_ptx_bits){ (a.zeros & mask) | (b.zeros & ~mask), (a.ones & mask) | (b.ones & ~mask) },
-		   width);
+	return tcb_ptx_bits_cut(
+		(struct tcb_ptx_bits){ (a.zeros & mask) | (b.zeros & ~mask), (a.ones & mask) | (b.ones & ~mask) },
+		width);
 }
 
 static struct tcb_ptx_bits load(struct tcb_ptx_bit_env *env, const struct tcb_ptx_ins *ins, uint32_t reg)
@@ -496,7 +393,7 @@ static struct tcb_ptx_bits load(struct tcb_ptx_bit_env *env, const struct tcb_pt
 	struct tcb_ptx_bits bits = unknown;
 
 	if (tcb_ptx_type_class(type) == TCB_PTX_CLASS_UINT || tcb_ptx_type_class(type) == TCB_PTX_CLASS_BITS)
-		bits = cut(unknown, tcb_ptx_type_bits(type));
+		bits = tcb_ptx_bits_cut(unknown, tcb_ptx_type_bits(type));
 	if (env->assumed)
 		bits.zeros |= tcb_ptx_low_bits(env->assumed[reg]);
 	return bits;
@@ -510,10 +407,10 @@ static struct tcb_ptx_bits logic(struct tcb_ptx_bit_env *env, const struct tcb_p
 
 	if (ins->op == TCB_PTX_OP_LOP3) {
 		if (ins->operands[0].kind != TCB_PTX_O_REG)
-			return cut(unknown, width);
+			return tcb_ptx_bits_cut(unknown, width);
 		c = tcb_ptx_bits_read(env, &ins->operands[3], width);
 	}
-	return cut(lookup(a, b, c, table), width);
+	return tcb_ptx_bits_cut(lookup(a, b, c, table), width);
 }
 
 /* What INS can write to REG, its result number ITEM. */
@@ -550,13 +447,13 @@ static struct tcb_ptx_bits result_bits(struct tcb_ptx_bit_env *env, const struct
 		return load(env, ins, reg);
 	case TCB_PTX_OP_POPC:
 	case TCB_PTX_OP_CLZ:
-		return below(64);
+		return tcb_ptx_bits_below(64);
 	case TCB_PTX_OP_SELP:
 		a = tcb_ptx_bits_read(env, &o[3], 1);
 		return a.ones & 1 ? A : a.zeros & 1 ? B : join(A, B);
 	case TCB_PTX_OP_SETP:
 		if (item || !is_int || ins->mod[TCB_PTX_SLOT_BOOL])
-			return cut(unknown, 1);
+			return tcb_ptx_bits_cut(unknown, 1);
 		return compare(tcb_ptx_mod(ins, TCB_PTX_SLOT_COMPARE), A, B, width, is_signed);
 	case TCB_PTX_OP_SHFL: /* some thread's value; one thread's own only from the first lane, where tid is */
 		if (item || (env->tid && (tcb_ptx_mod(ins, TCB_PTX_SLOT_MODE) != TCB_PTX_IDX ||
@@ -571,11 +468,11 @@ static struct tcb_ptx_bits result_bits(struct tcb_ptx_bit_env *env, const struct
 		return unknown;
 	switch ((enum tcb_ptx_op)ins->op) {
 	case TCB_PTX_OP_ADD:
-		return cut(tcb_ptx_bits_add(A, B, 0), width);
+		return tcb_ptx_bits_cut(tcb_ptx_bits_add(A, B, 0), width);
 	case TCB_PTX_OP_SUB:
-		return cut(tcb_ptx_bits_add(A, complement(B), 1), width);
+		return tcb_ptx_bits_cut(tcb_ptx_bits_add(A, complement(B), 1), width);
 	case TCB_PTX_OP_NEG:
-		return cut(tcb_ptx_bits_add(tcb_ptx_bits_constant(0), complement(A), 1), width);
+		return tcb_ptx_bits_cut(tcb_ptx_bits_add(tcb_ptx_bits_constant(0), complement(A), 1), width);
 	case TCB_PTX_OP_ABS: /* trailing zeros stay */
 		return (struct tcb_ptx_bits){ tcb_ptx_low_bits(tcb_ptx_bits_trailing(A)), 0 };
 	case TCB_PTX_OP_MUL:
@@ -594,17 +491,19 @@ static struct tcb_ptx_bits result_bits(struct tcb_ptx_bit_env *env, const struct
 	case TCB_PTX_OP_XOR:
 		return logic(env, ins, width, 0x3c);
 	case TCB_PTX_OP_LOP3:
-		return o[0].kind == TCB_PTX_O_REG ? logic(env, ins, width, (unsigned)o[4].bits) : cut(unknown, width);
+		return o[0].kind == TCB_PTX_O_REG ? logic(env, ins, width, (unsigned)o[4].bits)
+						  : tcb_ptx_bits_cut(unknown, width);
 	case TCB_PTX_OP_NOT:
-		return cut(complement(A), width);
+		return tcb_ptx_bits_cut(complement(A), width);
 	case TCB_PTX_OP_SHL:
 	case TCB_PTX_OP_SHR:
 		b = tcb_ptx_bits_read(env, &o[2], 32);
 		if (!tcb_ptx_bits_is_constant(b))
 			return ins->op == TCB_PTX_OP_SHL
-				       ? cut((struct tcb_ptx_bits){ tcb_ptx_low_bits(tcb_ptx_bits_trailing(A)), 0 },
-					     width)
-				       : cut(unknown, width);
+				       ? tcb_ptx_bits_cut(
+						 (struct tcb_ptx_bits){ tcb_ptx_low_bits(tcb_ptx_bits_trailing(A)), 0 },
+						 width)
+				       : tcb_ptx_bits_cut(unknown, width);
 		return ins->op == TCB_PTX_OP_SHL ? shift_left(A, (unsigned)b.ones, width)
 						 : shift_right(A, (unsigned)b.ones, width, is_signed);
 	case TCB_PTX_OP_SHF:
@@ -615,7 +514,7 @@ static struct tcb_ptx_bits result_bits(struct tcb_ptx_bit_env *env, const struct
 	case TCB_PTX_OP_PRMT:
 		b = tcb_ptx_bits_read(env, &o[3], 32);
 		return tcb_ptx_bits_is_constant(b) && !ins->mod[TCB_PTX_SLOT_MODE] ? permute(A, B, b.ones)
-										   : cut(unknown, 32);
+										   : tcb_ptx_bits_cut(unknown, 32);
 	default:
 		return unknown;
 	}
@@ -636,7 +535,8 @@ static void set_result(struct solving *s, const struct tcb_ptx_ins *ins, uint32_
 	struct tcb_ptx_bits *known = &s->env->reg[reg], now;
 	uint64_t stated = s->env->function->regs[reg].align; /* by the builder, or by an earlier proof */
 
-	now = cut(result_bits(s->env, ins, reg, item), tcb_ptx_type_bits(s->env->function->regs[reg].type));
+	now = tcb_ptx_bits_cut(result_bits(s->env, ins, reg, item),
+			       tcb_ptx_type_bits(s->env->function->regs[reg].type));
 	if (is_unseen(now)) /* of operands that have no value yet */
 		return;
 	if (stated && !(now.ones & (stated - 1)))
@@ -706,7 +606,7 @@ enum tcb_status tcb_ptx_bits_all(const struct tcb_ptx_function *function, const 
 	}
 	for (uint32_t r = 0; r < function->reg_count; r++) /* read before any write: anything */
 		if (is_unseen(out->reg[r]))
-			out->reg[r] = cut(unknown, tcb_ptx_type_bits(function->regs[r].type));
+			out->reg[r] = tcb_ptx_bits_cut(unknown, tcb_ptx_type_bits(function->regs[r].type));
 	free(changes);
 	return TCB_OK;
 }
@@ -722,7 +622,7 @@ struct tcb_ptx_bits tcb_ptx_bits_eval(struct tcb_ptx_bit_env *env, uint32_t reg)
 	if (env->state[reg])
 		return env->reg[reg];
 	env->state[reg] = 1;
-	env->reg[reg] = cut(unknown, tcb_ptx_type_bits(known->type));
+	env->reg[reg] = tcb_ptx_bits_cut(unknown, tcb_ptx_type_bits(known->type));
 	if (known->defs != 1 || !def || def->guard != TCB_PTX_NO_REG || env->depth >= DEPTH_MAX)
 		return env->reg[reg];
 	env->depth++;
@@ -730,7 +630,7 @@ struct tcb_ptx_bits tcb_ptx_bits_eval(struct tcb_ptx_bit_env *env, uint32_t reg)
 		for (uint32_t k = 0; k < def->operands[i].count; k++)
 			if (def->operands[i].items[k].kind == TCB_PTX_O_REG && def->operands[i].items[k].reg == reg)
 				item = k;
-	env->reg[reg] = cut(result_bits(env, def, reg, item), tcb_ptx_type_bits(known->type));
+	env->reg[reg] = tcb_ptx_bits_cut(result_bits(env, def, reg, item), tcb_ptx_type_bits(known->type));
 	env->depth--;
 	return env->reg[reg];
 }

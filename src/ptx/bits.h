@@ -37,6 +37,8 @@ struct tcb_ptx_bit_env {
  * one-dimensional blocks of whole warps; any other may have any shape. */
 void tcb_ptx_shape_of(const struct tcb_ptx_function *function, struct tcb_ptx_shape *out);
 
+struct tcb_ptx_bits tcb_ptx_bits_special(const struct tcb_ptx_bit_env *env, enum tcb_ptx_special special);
+
 /* Facts of all registers that hold for all threads: the fixed point over all definitions.  ASSUMED may be NULL.
  * The facts are in the arena. */
 enum tcb_status tcb_ptx_bits_all(const struct tcb_ptx_function *function, const uint8_t *assumed,
@@ -62,6 +64,20 @@ static inline struct tcb_ptx_bits tcb_ptx_bits_constant(uint64_t value)
 static inline int tcb_ptx_bits_is_constant(struct tcb_ptx_bits bits)
 {
 	return (bits.zeros ^ bits.ones) == ~(uint64_t)0;
+}
+
+/* BITS as a value of WIDTH bits: those above are 0. */
+static inline struct tcb_ptx_bits tcb_ptx_bits_cut(struct tcb_ptx_bits bits, unsigned width)
+{
+	uint64_t mask = tcb_ptx_low_bits(width);
+
+	return (struct tcb_ptx_bits){ bits.zeros | ~mask, bits.ones & mask };
+}
+
+/* A value that is at most MOST. */
+static inline struct tcb_ptx_bits tcb_ptx_bits_below(uint64_t most)
+{
+	return tcb_ptx_bits_cut((struct tcb_ptx_bits){ 0, 0 }, most ? 64 - (unsigned)__builtin_clzll(most) : 0);
 }
 
 /* Low bits that are surely 0. */

@@ -104,7 +104,8 @@ static void warps_of_one_dimension_are_uniform(void **state)
 	check_kernel("", WARPS("\tmov.u32 %r20, %tid.y;\n"),
 		     "%r2=varying %r3=varying %r4=varying %p0=varying %r20=varying");
 	/* ...and with rows of known length all is */
-	check_kernel(".reqntid 64, 4, 1", WARPS("\tmov.u32 %r20, %tid.y;\n"), "%r2=warp %r3=warp %p0=warp %r20=warp");
+	check_kernel(".reqntid 64, 4, 1", WARPS("\tmov.u32 %r20, %tid.y;\n"),
+		     "%r2=warp %r3=warp %p0=grid %p1=warp %r20=warp");
 	check_kernel(".reqntid 16, 8, 1", WARPS("\tmov.u32 %r20, %tid.y;\n\tshr.u32 %r21, %r20, 1;\n"),
 		     "%r6=varying %r20=varying %r21=warp %p2=grid");
 	check_kernel(".reqntid 24, 8, 1", WARPS("\tmov.u32 %r20, %tid.y;\n\tshr.u32 %r21, %r20, 1;\n"),
