@@ -223,7 +223,10 @@ struct tcb_emu_run {
 	struct tcb_emu_block *blocks; /* of the running cluster */
 	uint32_t block_count;         /* in a cluster */
 	uint32_t cluster_size[3];
-	uint32_t agents; /* length of vectors: the cluster's warps, the copy engine, earlier clusters */
+	uint32_t warps; /* of the cluster */
+	/* length of vectors: the cluster's warps; those again, for what fence.proxy.async covers, if the program needs
+	 * it; the copy engine; earlier clusters */
+	uint32_t agents;
 	uint32_t tick;
 	uint64_t steps;
 	uint64_t progress; /* grows with each event that others may wait for */
@@ -346,10 +349,11 @@ void tcb_emu_check_written(struct tcb_emu_warp *warp, const struct tcb_emu_ins *
 enum {
 	TCB_EMU_READ = 1,
 	TCB_EMU_WRITE = 2,
-	TCB_EMU_ATOMIC = 4,      /* does not race with other atomics */
-	TCB_EMU_ASYNC_AGENT = 8, /* done by the copy engine: ordered only through what it completes on */
-	TCB_EMU_STRONG = 16,     /* relaxed, acquire, release, volatile: does not race with its like */
-	TCB_EMU_INIT = 32        /* of an mbarrier and the like: no race, no check that it was written */
+	TCB_EMU_ATOMIC = 4,       /* does not race with other atomics */
+	TCB_EMU_ASYNC_AGENT = 8,  /* done by the copy engine: ordered only through what it completes on */
+	TCB_EMU_STRONG = 16,      /* relaxed, acquire, release, volatile: does not race with its like */
+	TCB_EMU_PROXY_ASYNC = 64, /* a read by wgmma: needs fence.proxy.async after ordinary writes, as copies do */
+	TCB_EMU_INIT = 32         /* of an mbarrier and the like: no race, no check that it was written */
 };
 
 /* BYTES at ADDRESS for LANE (-1: nobody in particular): bounds, alignment, permission, pending copies, unwritten shared
@@ -386,6 +390,8 @@ void tcb_emu_acquire(struct tcb_emu_warp *warp, const uint32_t *from);
  * what it released before, by this access or a fence, and what others did. */
 void tcb_emu_strong(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, const void *key, unsigned flags);
 void tcb_emu_fence(struct tcb_emu_warp *warp);
+/* fence.proxy.async: what WARP did and knows of is visible to copies and wgmma, of WARP and of whom it tells. */
+void tcb_emu_fence_proxy(struct tcb_emu_warp *warp);
 /* TO learns what the copy engine did until now. */
 void tcb_emu_release_async(struct tcb_emu_run *run, uint32_t *to);
 
@@ -417,6 +423,9 @@ tcb_emu_bind_fn tcb_emu_bind_fp, tcb_emu_bind_half, tcb_emu_bind_cvt;         /*
 tcb_emu_bind_fn tcb_emu_bind_compare, tcb_emu_bind_move, tcb_emu_bind_policy; /* emu_compare.c, emu_move.c */
 tcb_emu_bind_fn tcb_emu_bind_memory, tcb_emu_bind_atomic,
 	tcb_emu_bind_copy; /* emu_memory.c, emu_atomic.c, emu_copy.c */
+/* emu_mma.c, emu_mbarrier.c, emu_bulk.c, emu_tensor.c, emu_wgmma.c, emu_cluster.c */
+tcb_emu_bind_fn tcb_emu_bind_mma, tcb_emu_bind_mbarrier, tcb_emu_bind_bulk, tcb_emu_bind_tensor, tcb_emu_bind_wgmma,
+	tcb_emu_bind_cluster;
 tcb_emu_bind_fn tcb_emu_bind_control, tcb_emu_bind_barrier,
 	tcb_emu_bind_lanes; /* emu_control.c, emu_barrier.c, emu_lanes.c */
 

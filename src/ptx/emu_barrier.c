@@ -35,7 +35,7 @@ struct tcb_emu_barrier *tcb_emu_barriers_new(struct tcb_emu_block *block)
 	for (unsigned i = 0; all && i <= TCB_EMU_BARRIERS; i++) {
 		uint32_t *space;
 
-		all[i].warps = i == CLUSTER_BARRIER ? agents - 2 : block->warp_count;
+		all[i].warps = i == CLUSTER_BARRIER ? block->run->warps : block->warp_count;
 		space = tcb_arena_array(&block->arena, 2 * ((size_t)all[i].warps + agents), sizeof *space);
 		if (!space)
 			return NULL;

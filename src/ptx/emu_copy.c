@@ -85,6 +85,15 @@ void tcb_emu_copies_end(struct tcb_emu_warp *warp)
 		arrive(warp, UINT32_MAX, all);
 }
 
+void tcb_emu_copies_arrive(struct tcb_emu_warp *warp, uint32_t lane)
+{
+	uint32_t all[TCB_EMU_LANES];
+
+	memset(all, 0xff, sizeof all);
+	if (warp->copies)
+		arrive(warp, 1u << lane, all);
+}
+
 /* --- starting --- */
 
 /* Bytes that come from the source; the rest of the target becomes zero. */

@@ -47,6 +47,16 @@ void tcb_emu_release_async(struct tcb_emu_run *run, uint32_t *to)
 	to[run->agents - 2] = ++run->tick;
 }
 
+void tcb_emu_fence_proxy(struct tcb_emu_warp *warp)
+{
+	struct tcb_emu_run *run = warp->run;
+
+	if (!run->program->reads_async)
+		return;
+	merge(warp->seen + run->warps, warp->seen, run->warps);
+	warp->seen[run->warps + warp->agent] = ++run->tick;
+}
+
 void tcb_emu_fence(struct tcb_emu_warp *warp)
 {
 	merge(warp->seen, warp->heard, warp->run->agents);

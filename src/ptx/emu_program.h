@@ -47,6 +47,7 @@ struct tcb_ptx_program {
 	uint32_t dynamic_offset;             /* where it begins */
 	unsigned shared_grain, global_grain; /* least size of an access: the shadow's resolution */
 	uint32_t param_bytes;
+	int reads_async;               /* copies or wgmma read shared memory: fences between the proxies are checked */
 	struct tcb_ptx_counts *counts; /* all functions', the entry's first */
 	uint64_t *reported;            /* bits of rules, by counter */
 	uint32_t count_total;
@@ -167,5 +168,7 @@ void tcb_emu_places_free(struct tcb_emu_run *run);
 /* --- emu_copy.c --- */
 /* The copies of lanes that exit complete; nobody can wait for them any more. */
 void tcb_emu_copies_end(struct tcb_emu_warp *warp);
+/* All that LANE has started arrives. */
+void tcb_emu_copies_arrive(struct tcb_emu_warp *warp, uint32_t lane);
 
 #endif

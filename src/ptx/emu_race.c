@@ -139,7 +139,7 @@ static int is_synced(const struct tcb_emu_warp *warp, unsigned lane, unsigned ot
 /* Several warps read: when none of the others is behind this one, none of those is. */
 static int any_ordered(const struct tcb_emu_warp *warp, uint32_t tick)
 {
-	for (uint32_t i = 0; i + 2 < warp->run->agents; i++)
+	for (uint32_t i = 0; i < warp->run->warps; i++)
 		if (i != warp->agent && warp->seen[i] > tick)
 			return 1;
 	return 0;
@@ -241,6 +241,21 @@ static void against_readers(const struct access *a, const struct tcb_emu_shadow 
 	}
 }
 
+/* Copies and wgmma read through another proxy: ordinary writes need a fence, by the writer or by who knows of them. */
+static void check_proxy(const struct access *a, const struct who *writer)
+{
+	const struct tcb_emu_run *run = a->warp->run;
+
+	if (!run->program->reads_async || writer->agent >= run->warps ||
+	    a->warp->seen[run->warps + writer->agent] > writer->tick)
+		return;
+	tcb_emu_report(
+		a->warp, a->in, a->lane, TCB_PTX_RULE_PROXY_FENCE, TCB_PTX_WARNING,
+		"reads byte %llu of shared memory, which ordinary stores of warp %u wrote; let the writers execute "
+		"fence.proxy.async before the barrier",
+		(unsigned long long)a->at, writer->agent);
+}
+
 static void shared_cell(const struct access *a, struct tcb_emu_shadow *shadow, uint32_t cell)
 {
 	struct tcb_emu_run *run = a->warp->run;
@@ -255,6 +270,8 @@ static void shared_cell(const struct access *a, struct tcb_emu_shadow *shadow, u
 	if (writer->tick >= shadow->base) {
 		if (!(a->flags & TCB_EMU_INIT))
 			against_writer(a, writer);
+		if ((a->flags & (TCB_EMU_ASYNC_AGENT | TCB_EMU_PROXY_ASYNC)) && !(a->flags & TCB_EMU_WRITE))
+			check_proxy(a, writer);
 	} else if (a->flags & TCB_EMU_READ && !(a->flags & TCB_EMU_INIT)) {
 		tcb_emu_report(a->warp, a->in, a->lane, TCB_PTX_RULE_UNWRITTEN_SHARED, TCB_PTX_ERROR,
 			       "byte %llu of shared memory is read and nobody in the block has written it",

@@ -6,6 +6,7 @@
  * for.  Copies in flight arrive between rounds.
  */
 #include "base/util.h"
+#include "ptx/emu_async.h"
 #include "ptx/emu_program.h"
 
 #include <stdio.h>
@@ -23,6 +24,12 @@ static void report_unwritten(struct tcb_emu_warp *warp, const struct tcb_emu_ins
 {
 	char name[64];
 
+	if (tcb_emu_wgmma_pending(warp, reg)) {
+		tcb_emu_report(warp, in, -1, TCB_PTX_RULE_ASYNC_PENDING, TCB_PTX_ERROR,
+			       "register %s is read while wgmma still works on it; wgmma.wait_group first",
+			       tcb_ptx_reg_name(warp->frame->function->function, reg, name, sizeof name));
+		return;
+	}
 	tcb_emu_report(warp, in, __builtin_ctz(missing), TCB_PTX_RULE_UNWRITTEN_REGISTER, TCB_PTX_ERROR,
 		       "register %s is read and was never written; give it a value on every path to here",
 		       tcb_ptx_reg_name(warp->frame->function->function, reg, name, sizeof name));
@@ -172,7 +179,7 @@ static void shuffle(struct tcb_emu_run *run, uint32_t *order, uint32_t count)
 /* Everybody waits: says for what. */
 static void report_deadlock(struct tcb_emu_run *run, int only_spinning)
 {
-	for (uint32_t agent = 0; agent + 2 < run->agents; agent++) {
+	for (uint32_t agent = 0; agent < run->warps; agent++) {
 		struct tcb_emu_warp *warp = warp_of(run, agent);
 
 		for (uint32_t i = 0; i < warp->split_count; i++) {
@@ -194,7 +201,7 @@ static void report_deadlock(struct tcb_emu_run *run, int only_spinning)
 
 void tcb_emu_cluster_run(struct tcb_emu_run *run)
 {
-	uint32_t count = run->agents - 2, idle = 0;
+	uint32_t count = run->warps, idle = 0;
 	uint32_t *order = tcb_arena_array(&run->blocks[0].arena, count, sizeof *order);
 
 	if (!order) {

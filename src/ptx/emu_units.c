@@ -43,6 +43,22 @@ static tcb_emu_bind_fn *const binders[TCB_PTX_OP_COUNT] = {
 	[TCB_PTX_OP_BARRIER_SYNC... TCB_PTX_OP_BARRIER_CLUSTER_WAIT] = tcb_emu_bind_barrier,
 	[TCB_PTX_OP_SHFL... TCB_PTX_OP_ELECT] = tcb_emu_bind_lanes,
 	[TCB_PTX_OP_BRA... TCB_PTX_OP_PMEVENT] = tcb_emu_bind_control,
+	/* matrices and what is asynchronous */
+	[TCB_PTX_OP_MAPA... TCB_PTX_OP_GETCTARANK] = tcb_emu_bind_cluster,
+	[TCB_PTX_OP_ST_ASYNC... TCB_PTX_OP_RED_ASYNC] = tcb_emu_bind_cluster,
+	[TCB_PTX_OP_LDMATRIX... TCB_PTX_OP_MOVMATRIX] = tcb_emu_bind_mma,
+	[TCB_PTX_OP_CP_ASYNC_MBARRIER_ARRIVE] = tcb_emu_bind_mbarrier,
+	[TCB_PTX_OP_CP_ASYNC_BULK] = tcb_emu_bind_bulk,
+	[TCB_PTX_OP_CP_ASYNC_BULK_TENSOR] = tcb_emu_bind_tensor,
+	[TCB_PTX_OP_CP_REDUCE_ASYNC_BULK] = tcb_emu_bind_bulk,
+	[TCB_PTX_OP_CP_REDUCE_ASYNC_BULK_TENSOR] = tcb_emu_bind_tensor,
+	[TCB_PTX_OP_CP_ASYNC_BULK_PREFETCH... TCB_PTX_OP_CP_ASYNC_BULK_WAIT_GROUP] = tcb_emu_bind_bulk,
+	[TCB_PTX_OP_MBARRIER_INIT... TCB_PTX_OP_MBARRIER_PENDING_COUNT] = tcb_emu_bind_mbarrier,
+	[TCB_PTX_OP_FENCE_PROXY] = tcb_emu_bind_cluster,
+	[TCB_PTX_OP_FENCE_MBARRIER_INIT] = tcb_emu_bind_memory,
+	[TCB_PTX_OP_GRIDDEPCONTROL... TCB_PTX_OP_SETMAXNREG] = tcb_emu_bind_cluster,
+	[TCB_PTX_OP_MMA] = tcb_emu_bind_mma,
+	[TCB_PTX_OP_WGMMA... TCB_PTX_OP_WGMMA_WAIT_GROUP] = tcb_emu_bind_wgmma,
 };
 /* clang-format on */
 

@@ -211,7 +211,8 @@ enum tcb_status tcb_ptx_emulate(struct tcb_ptx_program *program, const struct tc
 	}
 	if (!tcb_emu_races_begin(&run))
 		return run.status;
-	run.agents = run.block_count * ((threads + TCB_EMU_LANES - 1) / TCB_EMU_LANES) + 2;
+	run.warps = run.block_count * ((threads + TCB_EMU_LANES - 1) / TCB_EMU_LANES);
+	run.agents = run.warps * (program->reads_async ? 2 : 1) + 2;
 	for (at[2] = 0; at[2] < launch->grid[2] && !run.fault; at[2] += size[2])
 		for (at[1] = 0; at[1] < launch->grid[1] && !run.fault; at[1] += size[1])
 			for (at[0] = 0; at[0] < launch->grid[0] && !run.fault; at[0] += size[0])
