@@ -118,5 +118,7 @@ enum tcb_ptx_presence {
 /* The threads that may run BLOCK: bit t % 64 of word t / 64. */
 const uint64_t *tcb_ptx_affine_active(const struct tcb_ptx_affine *affine, const struct tcb_ptx_block *block);
 enum tcb_ptx_presence tcb_ptx_affine_presence(const struct tcb_ptx_affine *affine, const struct tcb_ptx_block *block);
+/* Whether a condition that is the same in all threads, but unknown, decides if BLOCK runs. */
+int tcb_ptx_affine_is_optional(const struct tcb_ptx_affine *affine, const struct tcb_ptx_block *block);
 
 #endif

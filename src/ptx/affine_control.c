@@ -256,7 +256,7 @@ static int spread(struct tcb_ptx_affine *a, uint64_t *const *taken)
 }
 
 /* Marks what lies between BLOCK and where its ways meet again. */
-static void mark_region(struct tcb_ptx_affine *a, const struct tcb_ptx_block *block, uint8_t presence,
+static void mark_region(struct tcb_ptx_affine *a, const struct tcb_ptx_block *block, uint8_t *marks, uint8_t mark,
 			const struct tcb_ptx_block **stack, uint32_t *stamps, uint32_t stamp, uint64_t *fuel)
 {
 	const struct tcb_ptx_ins *end = tcb_ptx_terminator(block);
@@ -276,27 +276,33 @@ static void mark_region(struct tcb_ptx_affine *a, const struct tcb_ptx_block *bl
 			if (succ == meet || stamps[succ->number] == stamp)
 				continue;
 			stamps[succ->number] = stamp;
-			if (a->presence[succ->number] < presence)
-				a->presence[succ->number] = presence;
+			if (marks[succ->number] < mark)
+				marks[succ->number] = mark;
 			stack[count++] = succ;
 		}
 	}
 }
 
-static void mark_regions(struct tcb_ptx_affine *a, const uint8_t *how, const struct tcb_ptx_block **stack,
-			 uint32_t *stamps)
+static void mark_regions(struct tcb_ptx_affine *a, const uint8_t *how, uint64_t *const *taken,
+			 const struct tcb_ptx_block **stack, uint32_t *stamps)
 {
+	static const uint8_t presence[] = { [KNOWN] = TCB_PTX_SPLIT, [UNKNOWN] = TCB_PTX_AT_MOST };
 	uint64_t fuel = REGION_FUEL;
 
 	for (uint32_t i = 0; i < a->function->reachable_count; i++) {
 		const struct tcb_ptx_block *block = a->function->order[i];
+		const struct tcb_ptx_ins *end = tcb_ptx_terminator(block);
+		uint8_t kind = how[block->number];
 
-		if (how[block->number] != ALIKE)
-			mark_region(a, block, how[block->number] == KNOWN ? TCB_PTX_SPLIT : TCB_PTX_AT_MOST, stack,
-				    stamps, i + 1, &fuel);
+		if (kind != ALIKE)
+			mark_region(a, block, a->presence, presence[kind], stack, stamps, i + 1, &fuel);
+		else if (end && (end->guard != TCB_PTX_NO_REG || end->op == TCB_PTX_OP_BRX) && !taken[block->number])
+			mark_region(a, block, a->optional, 1, stack, stamps, i + 1, &fuel);
 	}
-	if (!fuel)
+	if (!fuel) {
 		memset(a->presence, TCB_PTX_AT_MOST, a->function->block_count);
+		memset(a->optional, 1, a->function->block_count);
+	}
 }
 
 enum tcb_status tcb_ptx_affine_control(struct tcb_ptx_affine *a, struct tcb_error *err)
@@ -310,8 +316,9 @@ enum tcb_status tcb_ptx_affine_control(struct tcb_ptx_affine *a, struct tcb_erro
 	a->words = (a->threads + 63) / 64;
 	a->active = tcb_arena_array(&a->arena, (size_t)blocks * a->words, sizeof *a->active);
 	a->presence = tcb_arena_array(&a->arena, blocks, 1);
+	a->optional = tcb_arena_array(&a->arena, blocks, 1);
 	bits = tcb_arena_array(&a->arena, (size_t)blocks * a->words, sizeof *bits);
-	if (!taken || !how || !stack || !stamps || !a->active || !a->presence || !bits)
+	if (!taken || !how || !stack || !stamps || !a->active || !a->presence || !a->optional || !bits)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the values of '%s'", a->function->symbol->name);
 	for (uint32_t i = 0; i < a->function->reachable_count; i++) {
 		const struct tcb_ptx_block *block = a->function->order[i];
@@ -327,7 +334,7 @@ enum tcb_status tcb_ptx_affine_control(struct tcb_ptx_affine *a, struct tcb_erro
 			a->active[(size_t)a->function->order[0]->number * a->words + t / 64] |= UINT64_C(1) << (t % 64);
 	while (spread(a, taken))
 		;
-	mark_regions(a, how, stack, stamps);
+	mark_regions(a, how, taken, stack, stamps);
 	return TCB_OK;
 }
 
@@ -339,4 +346,9 @@ const uint64_t *tcb_ptx_affine_active(const struct tcb_ptx_affine *affine, const
 enum tcb_ptx_presence tcb_ptx_affine_presence(const struct tcb_ptx_affine *affine, const struct tcb_ptx_block *block)
 {
 	return (enum tcb_ptx_presence)affine->presence[block->number];
+}
+
+int tcb_ptx_affine_is_optional(const struct tcb_ptx_affine *affine, const struct tcb_ptx_block *block)
+{
+	return affine->optional[block->number];
 }

@@ -53,7 +53,7 @@ struct tcb_ptx_affine {
 
 	uint32_t *loop_of; /* by block->number of a header: its place among the loops */
 	uint64_t *active;  /* by block->number */
-	uint8_t *presence;
+	uint8_t *presence, *optional;
 	uint32_t words; /* of one block's threads in ACTIVE */
 };
 

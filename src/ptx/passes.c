@@ -36,7 +36,7 @@ static const struct tcb_ptx_pass table[] = {
 };
 
 static const uint8_t pipeline[] = {
-	PASS_const_fold, PASS_strength, PASS_fma_fusion, PASS_cse, PASS_const_fold, PASS_dead_code,
+	PASS_const_fold, PASS_strength, PASS_fma_fusion, PASS_cse, PASS_const_fold, PASS_barrier_removal, PASS_dead_code,
 };
 
 const struct tcb_ptx_pass *tcb_ptx_passes(unsigned *count_out)

@@ -18,6 +18,7 @@
 	X(strength, "strength reduction of multiplication, division, remainder") \
 	X(fma_fusion, "mul and add into fma where ptxas may do so too")          \
 	X(cse, "common subexpressions")                                          \
+	X(barrier_removal, "barriers that order nothing")                        \
 	X(dead_code, "instructions and blocks without effect")
 
 struct tcb_ptx_pass_options {
