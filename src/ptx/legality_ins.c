@@ -195,7 +195,7 @@ static int check_symbol(const struct tcb_ptx_check *check, const struct tcb_ptx_
 	if (check->ins->op != TCB_PTX_OP_MOV && !same_space(wanted, space))
 		return tcb_ptx_check_fail(check, TCB_PTX_RULE_ADDRESS_SPACE, "'%.60s' is not in %s memory",
 					  operand->symbol->name, tcb_ptx_word_text(wanted));
-	if (bits == 64 || bits == 0 ||
+	if ((bits == 64 && tcb_ptx_type_class(type) != TCB_PTX_CLASS_FLOAT) || bits == 0 ||
 	    (bits == 32 &&
 	     (space == TCB_PTX_SHARED || space == TCB_PTX_LOCAL || space == TCB_PTX_CONST || space == TCB_PTX_PARAM)))
 		return 1;
@@ -235,6 +235,8 @@ static int check_packing(const struct tcb_ptx_check *check)
 	if (to->kind == from->kind)
 		return tcb_ptx_check_fail(check, TCB_PTX_RULE_PACKING,
 					  "mov packs or unpacks: one side is a vector, the other a register");
+	if (to->kind == TCB_PTX_O_SINK)
+		return tcb_ptx_check_fail(check, TCB_PTX_RULE_PACKING, "mov cannot pack into _");
 	if (vector->count != 2 && vector->count != 4)
 		return tcb_ptx_check_fail(check, TCB_PTX_RULE_PACKING, "mov packs 2 or 4 elements, not %u",
 					  vector->count);
@@ -321,8 +323,8 @@ static int check_operand_types(const struct tcb_ptx_check *check)
 		unsigned count;
 		enum tcb_ptx_word type = tcb_ptx_operand_type(ins, i, &count);
 
-		if (ins->op == TCB_PTX_OP_CP_ASYNC && !type && operand->kind == TCB_PTX_O_REG &&
-		    check->function->regs[operand->reg].type != TCB_PTX_PRED)
+		if (ins->op == TCB_PTX_OP_CP_ASYNC && !type && operand->kind != TCB_PTX_O_ADDRESS &&
+		    (operand->kind != TCB_PTX_O_REG || check->function->regs[operand->reg].type != TCB_PTX_PRED))
 			type = TCB_PTX_U32; /* bytes to copy before zeros; a predicate says to copy none */
 		if (operand->kind == TCB_PTX_O_PAIR) {
 			if (ins->op == TCB_PTX_OP_LOP3 && operand->items[1].kind == TCB_PTX_O_SINK)
