@@ -8,6 +8,8 @@
 
 #include "cmocka_all.h"
 
+#include "run_kernel.h"
+
 #include "ptx/opcodes.h"
 #include "ptx/predict.h"
 #include "ptx/swizzle.h"
@@ -104,6 +106,37 @@ static inline struct tcb_ptx_module *conflict_kernel(const struct tcb_ptx_tile *
 	return module;
 }
 
+static inline int conflict_is_read(const struct tcb_ptx_ins *ins)
+{
+	return ins->op == TCB_PTX_OP_LD && tcb_ptx_mod(ins, TCB_PTX_SLOT_SPACE) == TCB_PTX_SHARED;
+}
+
+/* Wavefronts of the reads as the emulator counts them, all steps together; the worst one's in *WORST. */
+static inline unsigned conflict_emulated(struct tcb_ptx_module *module, unsigned *worst)
+{
+	struct tcb_ptx_function *function = module->functions;
+	struct kernel_run run = { .by_ins = calloc(function->ins_count, sizeof *run.by_ins) };
+	unsigned total = 0;
+
+	assert_non_null(run.by_ins);
+	run_kernel(function, 32, 0, 0, &run);
+	if (run.races || run.others)
+		fail_msg("%s", run.last);
+	*worst = 0;
+	for (struct tcb_ptx_block *block = function->first; block; block = block->next)
+		for (struct tcb_ptx_ins *ins = block->first; ins; ins = ins->next) {
+			unsigned one = (unsigned)run.by_ins[ins->number].wavefronts;
+
+			if (!conflict_is_read(ins))
+				continue;
+			assert_int_equal(run.by_ins[ins->number].requests, 1);
+			total += one;
+			*worst = one > *worst ? one : *worst;
+		}
+	free(run.by_ins);
+	return total;
+}
+
 /* Predicted wavefronts of the reads, all steps together; the worst one's in *WORST. */
 static inline unsigned conflict_predicted(struct tcb_ptx_module *module, unsigned *worst)
 {
@@ -118,9 +151,10 @@ static inline unsigned conflict_predicted(struct tcb_ptx_module *module, unsigne
 		for (struct tcb_ptx_ins *ins = block->first; ins; ins = ins->next) {
 			struct tcb_ptx_prediction p;
 
-			if (ins->op != TCB_PTX_OP_LD || !tcb_ptx_predict(affine, ins, 1, &p) ||
-			    p.space != TCB_PTX_SHARED)
+			if (!conflict_is_read(ins))
 				continue;
+			assert_true(tcb_ptx_predict(affine, ins, 1, &p));
+			assert_int_equal(p.space, TCB_PTX_SHARED);
 			assert_int_equal(p.certainty, TCB_PTX_PREDICTED);
 			assert_int_equal(p.least, p.most);
 			assert_int_equal(p.warps, 1);

@@ -36,7 +36,7 @@
 	  "\tst.shared.u32 [%r4], %r9;\n")                                                                            \
 	X(read_only, 2, 1, 1,                                                                                         \
 	  "\tst.shared.u32 [%r4], %r1;\n\tbar.sync 0;\n\tld.shared.u32 %r9, [%r6];\n\tbar.sync 0;\n"                  \
-	  "\tld.shared.u32 %r10, [%r6+-4];\n\tadd.u32 %r9, %r9, %r10;\n")                                             \
+	  "\tld.shared.u32 %r10, [%r4];\n\tadd.u32 %r9, %r9, %r10;\n")                                                \
 	X(loop_both, 2, 0, 1,                                                                                         \
 	  "LOOP:\n\tst.shared.u32 [%r4], %r11;\n\tbar.sync 0;\n\tld.shared.u32 %r10, [%r6];\n\tbar.sync 0;\n"         \
 	  "\tadd.u32 %r9, %r9, %r10;\n\tadd.u32 %r11, %r11, 1;\n\tsetp.lt.u32 %p0, %r11, %r0;\n\t@%p0 bra LOOP;\n")   \
@@ -67,11 +67,11 @@
 	  "\tst.shared.u32 [%r4], %r1;\n\tbar.sync 0;\n\tld.shared.u32 %r9, [%r6];\n\tbar.sync 0;\n"                  \
 	  "\tand.b32 %r9, %r9, 255;\n\tmad.lo.u32 %r9, %r9, 4, %r2;\n\tst.shared.u32 [%r9], %r1;\n")                  \
 	X(atomics, 2, 0, 1, /* they may tell others what came before */                                               \
-	  "\tst.shared.u32 [%r7], %r1;\n\tbar.sync 0;\n\tatom.shared.add.u32 %r9, [tile], 1;\n\tbar.sync 0;\n"        \
+	  "\tst.shared.u32 [%r4], %r1;\n\tbar.sync 0;\n\tatom.shared.add.u32 %r9, [tile], 1;\n\tbar.sync 0;\n"        \
 	  "\tld.shared.u32 %r9, [%r4];\n")                                                                            \
-	X(global_memory, 1, 0, 0,                                                                                     \
-	  "\tmad.wide.u32 %d2, %r5, 4, %d0;\n\tst.global.u32 [%d1], %r1;\n\tbar.sync 0;\n\tld.global.u32 %r9, "       \
-	  "[%d2];\n")                                                                                                 \
+	X(global_memory, 1, 0, 0, /* out[256 + tid], read by others */                                                \
+	  "\tmad.wide.u32 %d2, %r5, 4, %d0;\n\tst.global.u32 [%d1+1024], %r1;\n\tbar.sync 0;\n"                       \
+	  "\tld.global.u32 %r9, [%d2+1024];\n")                                                                       \
 	X(fence, 1, 0, 0, "\tst.shared.u32 [%r4], %r1;\n\tmembar.cta;\n\tbar.sync 0;\n\tld.shared.u32 %r9, [%r4];\n") \
 	X(half_the_block, 2, 0, 1, /* named barriers of some threads are left alone */                                \
 	  "\tst.shared.u32 [%r4], %r1;\n\tbar.sync 1, 256;\n\tld.shared.u32 %r9, [%r6];\n\tbar.sync 2, %r0;\n")

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * Wavefronts and sectors: the counts against brute force on random addresses,
- * the prediction of whole kernels (the swizzle table, what nvcc wrote) against
- * the addresses that they really use, and silence where nothing is known.
+ * the prediction of whole kernels (the swizzle table, small kernels) against
+ * the addresses that they really use and the emulator, what nvcc wrote, and
+ * silence where nothing is known.
  */
 #include "conflict_kernel.h"
+#include "hazard_cases.h"
 #include "ptx_tools.h"
 
 #include "ptx/text.h"
@@ -119,7 +121,7 @@ static void swizzles_are_predicted_as_they_are(void **state)
 			for (int walk = 0; walk < WALK_COUNT; walk++) {
 				struct tcb_ptx_tile tile = { (enum tcb_swizzle)form, pitch,
 							     walk == WALK_CHUNKS ? 4 : 1 };
-				unsigned expected = 0, worst, predicted;
+				unsigned expected = 0, worst, predicted, emulated, emulated_worst;
 				struct tcb_ptx_module *module;
 
 				if (!conflict_applies(&tile, (enum conflict_walk)walk))
@@ -137,6 +139,10 @@ static void swizzles_are_predicted_as_they_are(void **state)
 				if (predicted != expected)
 					fail_msg("form %d, pitch %u, %s: predicted %u, not %u", form, pitch,
 						 walks[walk], predicted, expected);
+				emulated = conflict_emulated(module, &emulated_worst);
+				if (emulated != predicted || emulated_worst != worst)
+					fail_msg("form %d, pitch %u, %s: emulated %u, predicted %u", form, pitch,
+						 walks[walk], emulated, predicted);
 				/* SPEC section 2 */
 				if (pitch == 32 && walk == WALK_COLUMN)
 					assert_int_equal(worst, form == TCB_SWIZZLE_NONE    ? 32
@@ -144,6 +150,72 @@ static void swizzles_are_predicted_as_they_are(void **state)
 											    : 1);
 				tcb_ptx_module_destroy(module);
 			}
+}
+
+/* --- against the emulator --- */
+
+static const char *const small_kernels[] = {
+#define KERNEL_TEXT(name, barriers, redundant, race, body) HAZARD_KERNEL(body),
+	HAZARD_CASES(KERNEL_TEXT)
+#undef KERNEL_TEXT
+};
+
+/* What an instruction costs each time that all its warps run it, times how often that was. */
+static unsigned compare_instruction(struct tcb_ptx_affine *affine, const struct tcb_ptx_ins *ins,
+				    const struct tcb_ptx_counts *counts, const char *text)
+{
+	unsigned compared = 0;
+
+	for (unsigned i = 0; i < ins->operand_count; i++) {
+		struct tcb_ptx_prediction p;
+		uint64_t times, counted, ideal;
+
+		if (!tcb_ptx_predict(affine, ins, i, &p) || p.certainty != TCB_PTX_PREDICTED || p.least != p.most ||
+		    !p.warps)
+			continue;
+		times = counts->requests / p.warps;
+		counted = p.space == TCB_PTX_SHARED ? counts->wavefronts : counts->sectors;
+		ideal = p.space == TCB_PTX_SHARED ? counts->wavefronts_ideal : counts->sectors_ideal;
+		if (counts->requests % p.warps || counted != times * p.most || ideal != times * p.ideal)
+			fail_msg("line %u: %llu requests cost %llu (ideal %llu), but %u warps %llu (%llu)\n%s",
+				 ins->line, (unsigned long long)counts->requests, (unsigned long long)counted,
+				 (unsigned long long)ideal, p.warps, (unsigned long long)p.most,
+				 (unsigned long long)p.ideal, text);
+		compared += times > 0;
+	}
+	return compared;
+}
+
+static void predictions_are_what_the_emulator_counts(void **state)
+{
+	unsigned compared = 0;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof small_kernels / sizeof *small_kernels; i++) {
+		struct tcb_ptx_module *module;
+		struct tcb_ptx_function *f;
+		struct tcb_ptx_affine *affine;
+		struct kernel_run run = { 0 };
+		struct tcb_error err;
+
+		if (strstr(small_kernels[i], "bar.sync 2, %r0")) /* cannot run */
+			continue;
+		if (tcb_ptx_parse("test", small_kernels[i], strlen(small_kernels[i]), &module, &err) != TCB_OK)
+			fail_msg("%s", err.message);
+		f = module->functions;
+		run.by_ins = calloc(f->ins_count, sizeof *run.by_ins);
+		run_kernel(f, 256, 4, 0, &run);
+		assert_int_equal(tcb_ptx_affine_create(f, NULL, &affine, &err), TCB_OK);
+		for (struct tcb_ptx_block *block = f->first; block; block = block->next)
+			for (struct tcb_ptx_ins *ins = block->first; ins; ins = ins->next)
+				compared +=
+					compare_instruction(affine, ins, &run.by_ins[ins->number], small_kernels[i]);
+		tcb_ptx_affine_destroy(affine);
+		tcb_ptx_module_destroy(module);
+		free(run.by_ins);
+	}
+	print_message("%u instructions compared\n", compared);
+	assert_true(compared >= 40);
 }
 
 /* --- kernels in text --- */
@@ -310,6 +382,7 @@ int main(void)
 		cmocka_unit_test(counts_are_those_of_brute_force),
 		cmocka_unit_test(counts_that_are_known),
 		cmocka_unit_test(swizzles_are_predicted_as_they_are),
+		cmocka_unit_test(predictions_are_what_the_emulator_counts),
 		cmocka_unit_test(padding_removes_the_conflicts_of_transpose),
 		cmocka_unit_test(good_kernels_raise_no_alarm),
 		cmocka_unit_test(sectors_of_global_accesses),
