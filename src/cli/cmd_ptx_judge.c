@@ -11,7 +11,11 @@
 #include "cli/cmd_ptx.h"
 #include "ptx/text.h"
 
-enum { ASSEMBLE_SECONDS = 120, FINDINGS_MAX = 10000 };
+enum {
+	ASSEMBLE_SECONDS = 120,
+	FINDINGS_MAX = 10000,
+	MANY_THREADS = 1 << 20 /* more than any block has */
+};
 
 /* What is quoted from a file may hold anything; a terminal should not obey it. */
 static char *printable(char *text)
@@ -126,7 +130,10 @@ static void judge_kernel(struct ptx_judgement *j, struct ptx_judged_kernel *kern
 	const struct tcb_ptx_sink sink = { see, j };
 	const struct tcb_ptx_function *function = kernel->facts.function;
 	const struct tcb_ptx_resources *r = &kernel->resources;
-	unsigned threads = kernel->facts.block[0] * kernel->facts.block[1] * kernel->facts.block[2];
+	uint64_t product = (uint64_t)kernel->facts.block[0] * kernel->facts.block[1];
+	unsigned threads = product > MANY_THREADS || product * kernel->facts.block[2] > MANY_THREADS
+				   ? MANY_THREADS
+				   : (unsigned)product * kernel->facts.block[2];
 	struct tcb_error error;
 
 	if (j->has_assembly && j->assembly.status == TCB_OK)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/cmd_ptx.h"
+#include "ptx/text.h"
 
 static void add_target(const struct tcb_ptx_target *target, struct tcb_str *out)
 {
@@ -14,6 +15,30 @@ static void add_target(const struct tcb_ptx_target *target, struct tcb_str *out)
 }
 
 static const char *const block_sources[] = { "given", "launch bounds", "assumed" };
+
+/* Each access executed once by all warps of a block: what is known of them together. */
+static void memory_text(const struct tcb_ptx_check_kernel *facts, struct tcb_str *out)
+{
+	uint64_t known = 0, cost[2] = { 0, 0 }, ideal[2] = { 0, 0 };
+
+	if (!facts->access_count)
+		return;
+	for (size_t i = 0; i < facts->access_count; i++) {
+		const struct tcb_ptx_prediction *p = &facts->accesses[i].prediction;
+		int is_global = p->space == TCB_PTX_GLOBAL;
+		if (p->certainty == TCB_PTX_UNPREDICTED)
+			continue;
+		known++;
+		cost[is_global] += p->least;
+		ideal[is_global] += p->ideal;
+	}
+	tcb_str_addf(
+		out,
+		"  memory      %llu of %zu accesses predicted: shared %llu wavefronts a block (%llu needed), global "
+		"%llu sectors (%llu needed)\n",
+		(unsigned long long)known, facts->access_count, (unsigned long long)cost[0],
+		(unsigned long long)ideal[0], (unsigned long long)cost[1], (unsigned long long)ideal[1]);
+}
 
 static void kernel_text(const struct ptx_judgement *j, const struct ptx_judged_kernel *kernel, struct tcb_str *out)
 {
@@ -44,6 +69,7 @@ static void kernel_text(const struct ptx_judgement *j, const struct ptx_judged_k
 	if (kernel->has_resources)
 		tcb_str_addf(out, "  also        %u barriers, %u bytes of stack, %u bytes of constants\n", r->barriers,
 			     r->stack_bytes, r->constant_bytes);
+	memory_text(facts, out);
 	tcb_str_addf(out, "  occupancy   blocks of %ux%ux%u (%s): ", facts->block[0], facts->block[1], facts->block[2],
 		     block_sources[facts->block_source]);
 	if (kernel->occupancy.known)
@@ -147,10 +173,32 @@ static json_t *occupancy_json(const struct ptx_judged_kernel *kernel, int *faile
 	return row;
 }
 
+static json_t *access_json(const struct tcb_ptx_function *function, const struct tcb_ptx_check_access *access,
+			   int *failed)
+{
+	static const char *const certainties[] = { "unknown", "if all threads are there", "predicted" };
+	const struct tcb_ptx_prediction *p = &access->prediction;
+	json_t *row = json_object();
+	struct tcb_str text = { 0 };
+
+	tcb_ptx_print_ins(function, access->ins, &text);
+	cli_json_set(row, "line", access->ins->line ? cli_json_size(access->ins->line) : json_null(), failed);
+	cli_json_set(row, "instruction", text_or_null(text.data), failed);
+	cli_json_set(row, "space", p->space ? json_string(tcb_ptx_word_text(p->space)) : json_null(), failed);
+	cli_json_set(row, "certainty", json_string(certainties[p->certainty]), failed);
+	cli_json_set(row, "thread_bytes", cli_json_size(p->bytes), failed);
+	cli_json_set(row, "warps", cli_json_size(p->warps), failed);
+	cli_json_set(row, "least", cli_json_size(p->least), failed);
+	cli_json_set(row, "most", cli_json_size(p->most), failed);
+	cli_json_set(row, "ideal", cli_json_size(p->ideal), failed);
+	tcb_str_fini(&text);
+	return row;
+}
+
 static json_t *kernel_json(const struct ptx_judged_kernel *kernel, int *failed)
 {
 	const struct tcb_ptx_check_kernel *facts = &kernel->facts;
-	json_t *row = json_object(), *block = json_array();
+	json_t *row = json_object(), *block = json_array(), *accesses = json_array();
 
 	cli_json_set(row, "name", any_string(facts->function->symbol->name), failed);
 	cli_json_set(row, "line", facts->function->line ? cli_json_size(facts->function->line) : json_null(), failed);
@@ -172,6 +220,9 @@ static json_t *kernel_json(const struct ptx_judged_kernel *kernel, int *failed)
 	cli_json_set(row, "assembler", kernel->has_resources ? resources_json(&kernel->resources, failed) : json_null(),
 		     failed);
 	cli_json_set(row, "occupancy", occupancy_json(kernel, failed), failed);
+	for (size_t i = 0; i < facts->access_count; i++)
+		cli_json_add(accesses, access_json(facts->function, &facts->accesses[i], failed), failed);
+	cli_json_set(row, "accesses", accesses, failed);
 	return row;
 }
 

@@ -117,6 +117,45 @@ static void find_shared(struct tcb_ptx_function *function, struct tcb_ptx_check_
 				use_operand(&use, &ins->operands[i]);
 }
 
+/* --- what its accesses cost --- */
+
+static size_t predict_each(struct tcb_ptx_affine *affine, struct tcb_ptx_function *function,
+			   struct tcb_ptx_check_access *out)
+{
+	size_t count = 0;
+
+	for (struct tcb_ptx_block *block = function->first; block; block = block->next)
+		for (struct tcb_ptx_ins *ins = block->first; ins; ins = ins->next)
+			for (unsigned i = 0; i < ins->operand_count; i++) {
+				struct tcb_ptx_prediction prediction;
+				if (!tcb_ptx_predict(affine, ins, i, &prediction))
+					continue;
+				if (out)
+					out[count] = (struct tcb_ptx_check_access){ ins, i, prediction };
+				count++;
+			}
+	return count;
+}
+
+static enum tcb_status predict(struct tcb_ptx_function *function, struct tcb_ptx_check_kernel *kernel,
+			       const struct tcb_ptx_sink *sink, struct tcb_error *err)
+{
+	struct tcb_ptx_affine *affine;
+	enum tcb_status status;
+
+	TCB_TRY(tcb_ptx_affine_create(function, kernel->block, &affine, err));
+	status = tcb_ptx_predict_all(affine, function, sink, err);
+	kernel->access_count = predict_each(affine, function, NULL);
+	kernel->accesses =
+		tcb_arena_array(&function->module->arena, kernel->access_count + 1, sizeof *kernel->accesses);
+	if (!kernel->accesses && status == TCB_OK)
+		status = tcb_fail(err, TCB_E_NOMEM, "out of memory");
+	if (status == TCB_OK)
+		predict_each(affine, function, kernel->accesses);
+	tcb_ptx_affine_destroy(affine);
+	return status;
+}
+
 /* --- one function --- */
 
 static enum tcb_status check_function(struct check *c, struct tcb_ptx_function *function,
@@ -126,7 +165,6 @@ static enum tcb_status check_function(struct check *c, struct tcb_ptx_function *
 	struct tcb_ptx_dominators dominators;
 	struct tcb_ptx_liveness liveness;
 
-	(void)sink;
 	find_launch(&c->options, function, kernel);
 	kernel->function = function;
 	kernel->instructions = function->ins_count;
@@ -140,7 +178,8 @@ static enum tcb_status check_function(struct check *c, struct tcb_ptx_function *
 	kernel->predicate_pressure = liveness.predicate_pressure;
 	kernel->peak_line = liveness.peak ? liveness.peak->line : 0;
 	kernel->register_estimate = tcb_ptx_register_estimate(function, &liveness);
-	return TCB_OK;
+	/* What a function does with its arguments is its caller's. */
+	return function->is_entry ? predict(function, kernel, sink, err) : TCB_OK;
 }
 
 enum tcb_status tcb_ptx_check(struct tcb_ptx_module *module, const struct tcb_ptx_check_options *options,

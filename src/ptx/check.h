@@ -9,7 +9,7 @@
 #ifndef TCB_PTX_CHECK_H
 #define TCB_PTX_CHECK_H
 
-#include "ptx/finding.h"
+#include "ptx/predict.h"
 
 /* How a kernel is launched. */
 struct tcb_ptx_check_launch {
@@ -26,6 +26,13 @@ struct tcb_ptx_check_options {
 
 enum tcb_ptx_block_source { TCB_PTX_BLOCK_GIVEN, TCB_PTX_BLOCK_BOUNDS, TCB_PTX_BLOCK_ASSUMED };
 
+/* One memory access of a kernel and what it will cost. */
+struct tcb_ptx_check_access {
+	const struct tcb_ptx_ins *ins;
+	unsigned operand;
+	struct tcb_ptx_prediction prediction;
+};
+
 /* What was found of one kernel. */
 struct tcb_ptx_check_kernel {
 	const struct tcb_ptx_function *function;
@@ -37,6 +44,9 @@ struct tcb_ptx_check_kernel {
 	uint32_t peak_line;     /* where the pressure is highest; 0: nowhere */
 	uint64_t shared_static; /* bytes of its own and of the module's variables that it names */
 	int uses_dynamic_shared;
+	/* of shared and global memory, in the order of the text; in the module's arena */
+	struct tcb_ptx_check_access *accesses;
+	size_t access_count;
 };
 
 struct tcb_ptx_check_report {
