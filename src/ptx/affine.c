@@ -366,7 +366,8 @@ enum tcb_status tcb_ptx_affine_create(struct tcb_ptx_function *function, const u
 	a->fuel = (uint64_t)function->ins_count * 256 + (1 << 20);
 	a->scratch = tcb_arena_array(&a->arena, (size_t)a->threads * 2, sizeof *a->scratch);
 	a->loop_of = tcb_arena_array(&a->arena, function->block_count, sizeof *a->loop_of);
-	if (!a->scratch || !a->loop_of) {
+	a->together = tcb_arena_array(&a->arena, function->block_count, sizeof *a->together);
+	if (!a->scratch || !a->loop_of || !a->together) {
 		tcb_fail(err, TCB_E_NOMEM, "out of memory for the values of '%s'", function->symbol->name);
 		goto fail;
 	}
@@ -383,6 +384,7 @@ enum tcb_status tcb_ptx_affine_create(struct tcb_ptx_function *function, const u
 	/* what was computed so far did not know the bounds */
 	a->memo = NULL;
 	a->memo_count = a->memo_capacity = a->trail_count = 0;
+	memset(a->together, TCB_PTX_NOT_ASKED, function->block_count);
 	status = tcb_ptx_affine_control(a, err);
 	if (status != TCB_OK)
 		goto fail;

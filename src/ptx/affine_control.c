@@ -140,12 +140,13 @@ static uint64_t count_rounds(struct tcb_ptx_affine *a, const struct tcb_ptx_loop
 	uint64_t least = UINT64_MAX;
 
 	for (const struct tcb_ptx_block *block = a->function->first; block; block = block->next) {
-		const struct tcb_ptx_ins *end = tcb_ptx_terminator(block);
+		const struct tcb_ptx_ins *end;
 		struct tcb_ptx_write write;
 		int always = block->order != UINT32_MAX && tcb_ptx_affine_is_inside(block, loop), to_inside;
 		uint64_t rounds;
 
-		if (!always || !end || end->op != TCB_PTX_OP_BRA || end->guard == TCB_PTX_NO_REG || !block->next)
+		end = always ? tcb_ptx_terminator(block) : NULL;
+		if (!end || end->op != TCB_PTX_OP_BRA || end->guard == TCB_PTX_NO_REG || !block->next)
 			continue;
 		to_inside = tcb_ptx_affine_is_inside(end->operands[0].block, loop);
 		if (to_inside == tcb_ptx_affine_is_inside(block->next, loop))

@@ -52,10 +52,14 @@ struct tcb_ptx_affine {
 	uint64_t fuel;
 
 	uint32_t *loop_of; /* by block->number of a header: its place among the loops */
+	uint8_t *together; /* likewise: enum tcb_ptx_leaving */
 	uint64_t *active;  /* by block->number */
 	uint8_t *presence, *optional;
 	uint32_t words; /* of one block's threads in ACTIVE */
 };
+
+/* Whether all threads of a block leave a loop in the same round. */
+enum tcb_ptx_leaving { TCB_PTX_NOT_ASKED, TCB_PTX_NOT_TOGETHER, TCB_PTX_TOGETHER };
 
 static inline uint64_t tcb_ptx_bits_mask(unsigned bits)
 {

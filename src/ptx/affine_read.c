@@ -103,16 +103,19 @@ static struct tcb_ptx_value symbol_address(struct tcb_ptx_affine *a, const struc
 
 /* Whether all threads of a block leave LOOP in the same round: no branch in it differs between threads, unless both
  * ways meet again inside. */
-static int leaves_together(struct tcb_ptx_affine *a, const struct tcb_ptx_loop *loop)
+static int find_leaves_together(struct tcb_ptx_affine *a, const struct tcb_ptx_loop *loop)
 {
 	for (const struct tcb_ptx_block *block = a->function->first; block; block = block->next) {
-		const struct tcb_ptx_ins *end = tcb_ptx_terminator(block);
+		const struct tcb_ptx_ins *end;
 		const struct tcb_ptx_block *meet = a->dominators.ipdom[block->number];
 		struct tcb_ptx_value guard;
 
-		if (!end || block->succ_count < 2 || !tcb_ptx_affine_is_inside(block, loop) ||
-		    block->order == UINT32_MAX)
+		if (block->succ_count < 2 || !tcb_ptx_affine_is_inside(block, loop) || block->order == UINT32_MAX ||
+		    !(end = tcb_ptx_terminator(block)))
 			continue;
+		if (!a->fuel)
+			return 0;
+		a->fuel--;
 		if (meet && tcb_ptx_affine_is_inside(meet, loop) && meet != loop->header)
 			continue;
 		guard = tcb_ptx_affine_guard(a, end);
@@ -120,6 +123,23 @@ static int leaves_together(struct tcb_ptx_affine *a, const struct tcb_ptx_loop *
 			return 0;
 	}
 	return 1;
+}
+
+/* The answer for a loop asks for those that its branches read from, so each is kept, or a row of loops would take
+ * exponential time.  What rests on an assumption that is not settled is not kept: there the fuel is the bound. */
+static int leaves_together(struct tcb_ptx_affine *a, const struct tcb_ptx_loop *loop)
+{
+	uint8_t *memo = &a->together[loop->header->number];
+	int together;
+
+	if (*memo)
+		return *memo == TCB_PTX_TOGETHER;
+	if (a->open_count)
+		return find_leaves_together(a, loop);
+	*memo = TCB_PTX_NOT_TOGETHER; /* while it is asked for */
+	together = find_leaves_together(a, loop);
+	*memo = together ? TCB_PTX_TOGETHER : TCB_PTX_NOT_TOGETHER;
+	return together;
 }
 
 /* V as it is seen in BLOCK: unknown when it comes out of a loop that threads leave in different rounds. */

@@ -158,7 +158,7 @@ static void what_the_verifier_finds_is_counted(void **state)
 	tcb_ptx_module_destroy(module);
 }
 
-/* SHAPE 0: one long block; 1: many loops one after another; 2: many small functions. */
+/* SHAPE 0: one long block; 1: many small loops one after another; 2: many small functions. */
 static double seconds_of(int shape, unsigned instructions)
 {
 	const struct tcb_ptx_check_options options = { .launches = NULL };
@@ -175,6 +175,9 @@ static double seconds_of(int shape, unsigned instructions)
 		if (shape == 0)
 			tcb_str_add(&text, "	add.u32 %r1, %r1, %r0;\n	mul.lo.u32 %r0, %r1, 3;\n"
 					   "	xor.b32 %r1, %r0, %r1;\n	shl.b32 %r0, %r1, 1;\n");
+		else if (shape == 1 && i % 8)
+			tcb_str_add(&text, "	add.u32 %r0, %r0, %r1;\n	xor.b32 %r0, %r0, %r1;\n"
+					   "	shl.b32 %r0, %r0, 1;\n	add.u32 %r0, %r0, 3;\n");
 		else if (shape == 1)
 			tcb_str_addf(&text,
 				     "L%u:\n	add.u32 %%r1, %%r1, 1;\n	xor.b32 %%r0, %%r0, %%r1;\n"
