@@ -367,7 +367,9 @@ enum tcb_status tcb_ptx_affine_create(struct tcb_ptx_function *function, const u
 	a->scratch = tcb_arena_array(&a->arena, (size_t)a->threads * 2, sizeof *a->scratch);
 	a->loop_of = tcb_arena_array(&a->arena, function->block_count, sizeof *a->loop_of);
 	a->together = tcb_arena_array(&a->arena, function->block_count, sizeof *a->together);
-	if (!a->scratch || !a->loop_of || !a->together) {
+	a->loop_first = tcb_arena_array(&a->arena, function->block_count, sizeof(const struct tcb_ptx_block *));
+	a->loop_last = tcb_arena_array(&a->arena, function->block_count, sizeof(const struct tcb_ptx_block *));
+	if (!a->scratch || !a->loop_of || !a->together || !a->loop_first || !a->loop_last) {
 		tcb_fail(err, TCB_E_NOMEM, "out of memory for the values of '%s'", function->symbol->name);
 		goto fail;
 	}
@@ -380,6 +382,14 @@ enum tcb_status tcb_ptx_affine_create(struct tcb_ptx_function *function, const u
 		goto fail;
 	for (const struct tcb_ptx_loop *loop = function->loops; loop; loop = loop->next)
 		a->loop_of[loop->header->number] = place++;
+	for (const struct tcb_ptx_block *b = function->first; b; b = b->next)
+		for (const struct tcb_ptx_loop *loop = b->loop; loop; loop = loop->parent) {
+			uint32_t header = loop->header->number;
+
+			if (!a->loop_first[header])
+				a->loop_first[header] = b;
+			a->loop_last[header] = b;
+		}
 	tcb_ptx_affine_bound_counters(a);
 	/* what was computed so far did not know the bounds */
 	a->memo = NULL;

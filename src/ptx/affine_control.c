@@ -137,9 +137,11 @@ static uint64_t rounds_until(struct tcb_ptx_affine *a, const struct tcb_ptx_ins 
 /* The most times that LOOP goes back, from exits that each round passes. */
 static uint64_t count_rounds(struct tcb_ptx_affine *a, const struct tcb_ptx_loop *loop, uint32_t counter)
 {
+	uint32_t header = loop->header->number;
+	const struct tcb_ptx_block *end_at = a->loop_last[header] ? a->loop_last[header]->next : NULL;
 	uint64_t least = UINT64_MAX;
 
-	for (const struct tcb_ptx_block *block = a->function->first; block; block = block->next) {
+	for (const struct tcb_ptx_block *block = a->loop_first[header]; block != end_at; block = block->next) {
 		const struct tcb_ptx_ins *end;
 		struct tcb_ptx_write write;
 		int always = block->order != UINT32_MAX && tcb_ptx_affine_is_inside(block, loop), to_inside;

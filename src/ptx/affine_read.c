@@ -105,7 +105,10 @@ static struct tcb_ptx_value symbol_address(struct tcb_ptx_affine *a, const struc
  * ways meet again inside. */
 static int find_leaves_together(struct tcb_ptx_affine *a, const struct tcb_ptx_loop *loop)
 {
-	for (const struct tcb_ptx_block *block = a->function->first; block; block = block->next) {
+	uint32_t header = loop->header->number;
+	const struct tcb_ptx_block *end_at = a->loop_last[header] ? a->loop_last[header]->next : NULL;
+
+	for (const struct tcb_ptx_block *block = a->loop_first[header]; block != end_at; block = block->next) {
 		const struct tcb_ptx_ins *end;
 		const struct tcb_ptx_block *meet = a->dominators.ipdom[block->number];
 		struct tcb_ptx_value guard;

@@ -6,9 +6,11 @@
  */
 #include "ptx/check.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "ptx/analyses.h"
+#include "ptx/hazards.h"
 #include "ptx/legality.h"
 
 enum { BLOCK_DEFAULT = 256 };
@@ -117,7 +119,7 @@ static void find_shared(struct tcb_ptx_function *function, struct tcb_ptx_check_
 				use_operand(&use, &ins->operands[i]);
 }
 
-/* --- what its accesses cost --- */
+/* --- its accesses: what they cost, and whether they race --- */
 
 static size_t predict_each(struct tcb_ptx_affine *affine, struct tcb_ptx_function *function,
 			   struct tcb_ptx_check_access *out)
@@ -137,14 +139,58 @@ static size_t predict_each(struct tcb_ptx_affine *affine, struct tcb_ptx_functio
 	return count;
 }
 
-static enum tcb_status predict(struct tcb_ptx_function *function, struct tcb_ptx_check_kernel *kernel,
-			       const struct tcb_ptx_sink *sink, struct tcb_error *err)
+/* A race between threads that may not exist is no error: the block's size was taken from an upper bound, or assumed. */
+struct doubt {
+	const struct tcb_ptx_sink *sink;
+	const struct tcb_ptx_check_kernel *kernel;
+};
+
+static void see_in_doubt(void *ctx, const struct tcb_ptx_finding *finding)
 {
+	const struct doubt *doubt = ctx;
+	const uint32_t *block = doubt->kernel->block;
+	struct tcb_ptx_finding weaker = *finding;
+	size_t used = strlen(weaker.message);
+
+	if (weaker.severity == TCB_PTX_ERROR) {
+		weaker.severity = TCB_PTX_WARNING;
+		snprintf(weaker.message + used, sizeof weaker.message - used,
+			 " (in a block of %ux%ux%u, which is assumed)", block[0], block[1], block[2]);
+	}
+	doubt->sink->see(doubt->sink->ctx, &weaker);
+}
+
+static int block_is_exact(const struct tcb_ptx_check_kernel *kernel)
+{
+	return kernel->block_source == TCB_PTX_BLOCK_GIVEN || kernel->function->directives.reqntid[0];
+}
+
+static enum tcb_status find_hazards(struct tcb_ptx_affine *affine, struct tcb_ptx_function *function,
+				    const struct tcb_ptx_sink *sink, struct tcb_error *err)
+{
+	struct tcb_ptx_hazards *hazards;
+	enum tcb_status status;
+
+	TCB_TRY(tcb_ptx_hazards_create(affine, function, &hazards, err));
+	status = tcb_ptx_shared_races(hazards, sink, err);
+	if (status == TCB_OK)
+		status = tcb_ptx_report_redundant(hazards, sink, err);
+	tcb_ptx_hazards_destroy(hazards);
+	return status;
+}
+
+static enum tcb_status check_accesses(struct tcb_ptx_function *function, struct tcb_ptx_check_kernel *kernel,
+				      const struct tcb_ptx_sink *sink, struct tcb_error *err)
+{
+	struct doubt doubt = { sink, kernel };
+	const struct tcb_ptx_sink in_doubt = { see_in_doubt, &doubt };
 	struct tcb_ptx_affine *affine;
 	enum tcb_status status;
 
 	TCB_TRY(tcb_ptx_affine_create(function, kernel->block, &affine, err));
-	status = tcb_ptx_predict_all(affine, function, sink, err);
+	status = find_hazards(affine, function, block_is_exact(kernel) ? sink : &in_doubt, err);
+	if (status == TCB_OK)
+		status = tcb_ptx_predict_all(affine, function, sink, err);
 	kernel->access_count = predict_each(affine, function, NULL);
 	kernel->accesses =
 		tcb_arena_array(&function->module->arena, kernel->access_count + 1, sizeof *kernel->accesses);
@@ -164,6 +210,7 @@ static enum tcb_status check_function(struct check *c, struct tcb_ptx_function *
 {
 	struct tcb_ptx_dominators dominators;
 	struct tcb_ptx_liveness liveness;
+	struct tcb_ptx_uniformity uniformity;
 
 	find_launch(&c->options, function, kernel);
 	kernel->function = function;
@@ -178,8 +225,10 @@ static enum tcb_status check_function(struct check *c, struct tcb_ptx_function *
 	kernel->predicate_pressure = liveness.predicate_pressure;
 	kernel->peak_line = liveness.peak ? liveness.peak->line : 0;
 	kernel->register_estimate = tcb_ptx_register_estimate(function, &liveness);
+	TCB_TRY(tcb_ptx_uniformity(function, &dominators, &uniformity, err));
+	TCB_TRY(tcb_ptx_alignment(function, sink, err));
 	/* What a function does with its arguments is its caller's. */
-	return function->is_entry ? predict(function, kernel, sink, err) : TCB_OK;
+	return function->is_entry ? check_accesses(function, kernel, sink, err) : TCB_OK;
 }
 
 enum tcb_status tcb_ptx_check(struct tcb_ptx_module *module, const struct tcb_ptx_check_options *options,

@@ -158,6 +158,51 @@ static void what_the_verifier_finds_is_counted(void **state)
 	tcb_ptx_module_destroy(module);
 }
 
+static const char race[] = ".version 7.8\n"
+			   ".target sm_75\n"
+			   ".address_size 64\n"
+			   ".visible .entry k(.param .u64 p) %s\n"
+			   "{\n"
+			   "	.reg .b32 %%r<6>;\n"
+			   "	.shared .align 4 .b8 s[4096];\n"
+			   "	mov.u32 %%r1, %%tid.x;\n"
+			   "	and.b32 %%r4, %%r1, 127;\n"
+			   "	shl.b32 %%r4, %%r4, 2;\n"
+			   "	mov.u32 %%r2, s;\n"
+			   "	add.u32 %%r3, %%r2, %%r4;\n"
+			   "	st.shared.u32 [%%r3], %%r1;\n"
+			   "	ret;\n"
+			   "}\n";
+
+/* Threads 128 apart write the same word: an error in a block that is known to have them, a warning where the size is
+ * assumed or only bounded, and nothing in smaller blocks. */
+static void a_race_needs_the_threads(void **state)
+{
+	static const struct {
+		const char *bounds;
+		uint32_t block;
+		int errors, warnings;
+	} rows[] = {
+		{ "", 256, 1, 0 },           { ".reqntid 256", 0, 1, 0 }, { "", 0, 0, 1 },
+		{ ".maxntid 256", 0, 0, 1 }, { "", 128, 0, 0 },           { ".reqntid 128", 0, 0, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		const struct tcb_ptx_check_launch launch = { .block = { rows[i].block, 0, 0 } };
+		const struct tcb_ptx_check_options options = { .launches = &launch, .launch_count = 1 };
+		struct tcb_ptx_check_report report;
+		struct seen seen;
+		char text[1024];
+		snprintf(text, sizeof text, race, rows[i].bounds);
+		tcb_ptx_module_destroy(check(text, &options, &report, &seen));
+		if ((int)report.count[TCB_PTX_ERROR] != rows[i].errors ||
+		    (int)report.count[TCB_PTX_WARNING] != rows[i].warnings)
+			fail_msg("'%s', block %u: %u errors, %u warnings, %s", rows[i].bounds, rows[i].block,
+				 report.count[TCB_PTX_ERROR], report.count[TCB_PTX_WARNING], seen.message);
+	}
+}
+
 /* SHAPE 0: one long block; 1: many small loops one after another; 2: many small functions. */
 static double seconds_of(int shape, unsigned instructions)
 {
@@ -213,8 +258,11 @@ static void is_linear(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(figures),   cmocka_unit_test(launches),
-		cmocka_unit_test(targets),   cmocka_unit_test(what_the_verifier_finds_is_counted),
+		cmocka_unit_test(figures),
+		cmocka_unit_test(launches),
+		cmocka_unit_test(targets),
+		cmocka_unit_test(what_the_verifier_finds_is_counted),
+		cmocka_unit_test(a_race_needs_the_threads),
 		cmocka_unit_test(is_linear),
 	};
 
