@@ -33,6 +33,10 @@ int tcb_ptx_product_of(const struct tcb_ptx_ins *ins, struct tcb_ptx_product *ou
 
 		out->fraction = is_hopper ? 25 : 24;
 		out->group = (is_hopper ? 256 : 128) / tcb_ptx_type_bits(out->a);
+		out->mantissa = 23;
+	} else if (ins->op == TCB_PTX_OP_WGMMA && out->d != TCB_PTX_S32) {
+		out->fraction = out->mantissa = 13;
+		out->group = 32;
 	}
 	return ins->op == TCB_PTX_OP_MMA || ins->op == TCB_PTX_OP_WGMMA;
 }
@@ -174,8 +178,8 @@ static int16_t exponent_of(double value, int least)
 	return (int16_t)(exponent < least ? least : exponent);
 }
 
-/* VALUE cut to f32; beyond its range it is infinite. */
-static double cut_to_f32(double value)
+/* VALUE cut to MANTISSA bits of f32; beyond its range it is infinite. */
+static double cut_to_f32(double value, unsigned mantissa)
 {
 	uint64_t bits;
 
@@ -184,9 +188,23 @@ static double cut_to_f32(double value)
 	if (fabs(value) < 0x1p-126)
 		return tcb_ptx_float_widen(TCB_PTX_F32, tcb_ptx_float_narrow(TCB_PTX_F32, value, TCB_PTX_RZ, 0));
 	memcpy(&bits, &value, sizeof bits);
-	bits &= ~0ull << 29;
+	bits &= ~0ull << (52 - mantissa);
 	memcpy(&value, &bits, sizeof value);
 	return value;
+}
+
+/* The least exponent of a normal number. */
+static int least_exponent(enum tcb_ptx_word type)
+{
+	switch (type) {
+	case TCB_PTX_F16:
+	case TCB_PTX_E5M2:
+		return -14;
+	case TCB_PTX_E4M3:
+		return -6;
+	default:
+		return -126;
+	}
 }
 
 /* Adds products FIRST to END of k to ROW. */
@@ -198,7 +216,7 @@ static void row_group(const struct tcb_ptx_product *p, const double *restrict a,
 	double scale[TCB_PTX_PRODUCT_MAX_N], sums[TCB_PTX_PRODUCT_MAX_N];
 
 	for (unsigned j = 0; j < p->n; j++)
-		top[j] = exponent_of(row[j], p->c == TCB_PTX_F16 ? -14 : -126);
+		top[j] = exponent_of(row[j], least_exponent(p->c));
 	for (unsigned l = first; l < end; l++) {
 		const int16_t *restrict right = b_exponent + (size_t)l * p->n;
 
@@ -235,7 +253,6 @@ static int is_finite_row(const double *values, unsigned count)
 static void row_tensor(const struct tcb_ptx_product *p, const double *a, const double *b, const int16_t *b_exponent,
 		       int b_is_finite, double *row)
 {
-	int least = p->a == TCB_PTX_F16 ? -14 : -126;
 	int16_t a_exponent[TCB_PTX_PRODUCT_MAX_K];
 
 	if (!b_is_finite || !is_finite_row(a, p->k) || !is_finite_row(row, p->n)) {
@@ -252,7 +269,7 @@ static void row_tensor(const struct tcb_ptx_product *p, const double *a, const d
 
 			for (unsigned l = 0; l < p->k; l++) {
 				column[l] = b[(size_t)l * p->n + j];
-				exponent[l] = exponent_of(column[l], least);
+				exponent[l] = exponent_of(column[l], least_exponent(p->b));
 				is_bad |= !isfinite(column[l]) || !isfinite(a[l]);
 			}
 			one.n = 1;
@@ -264,14 +281,14 @@ static void row_tensor(const struct tcb_ptx_product *p, const double *a, const d
 		return;
 	}
 	for (unsigned l = 0; l < p->k; l++)
-		a_exponent[l] = exponent_of(a[l], least);
+		a_exponent[l] = exponent_of(a[l], least_exponent(p->a));
 	for (unsigned l = 0; l < p->k; l += p->group) {
 		unsigned end = l + p->group < p->k ? l + p->group : p->k;
 
 		row_group(p, a, b, a_exponent, b_exponent, l, end, row);
 		if (p->d != TCB_PTX_F16 || end < p->k)
 			for (unsigned j = 0; j < p->n; j++)
-				row[j] = cut_to_f32(row[j]);
+				row[j] = cut_to_f32(row[j], p->mantissa);
 	}
 	for (unsigned j = 0; p->d == TCB_PTX_F16 && j < p->n; j++)
 		row[j] = tcb_ptx_float_widen(p->d, tcb_ptx_float_narrow(p->d, row[j], TCB_PTX_RN, 0));
@@ -279,13 +296,13 @@ static void row_tensor(const struct tcb_ptx_product *p, const double *a, const d
 
 void tcb_ptx_product_run(const struct tcb_ptx_product *p, const double *a, const double *b, const double *c, double *d)
 {
-	int16_t b_exponent[TCB_PTX_PRODUCT_MAX_N * 16];
-	int is_tensor = p->group && p->k <= 16, b_is_finite = 1;
+	int16_t b_exponent[TCB_PTX_PRODUCT_MAX_N * 32];
+	int is_tensor = p->group && p->k <= 32, b_is_finite = 1;
 
 	if (d != c)
 		memcpy(d, c, (size_t)p->m * p->n * sizeof *d);
 	for (unsigned i = 0; is_tensor && i < p->k * p->n; i++)
-		b_exponent[i] = exponent_of(b[i], p->b == TCB_PTX_F16 ? -14 : -126);
+		b_exponent[i] = exponent_of(b[i], least_exponent(p->b));
 	if (is_tensor)
 		b_is_finite = is_finite_row(b, p->k * p->n);
 	for (unsigned i = 0; i < p->m; i++) {

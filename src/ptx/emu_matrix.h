@@ -5,17 +5,19 @@
  * handlers gather registers and memory around them; tests call them bare.
  *
  * Accuracy.  Integers are exact, then wrapped or clamped; f64 is a chain of
- * fused multiply-adds in the order of k.  f16, bf16 and tf32 do what tensor cores
- * do: products are exact; a group of them and the accumulator are cut, towards
- * zero, to a fixed number of bits below the largest exponent among them; the sum
- * of those is exact and becomes an f32 by cutting again (an f16 by rounding), the
- * accumulator of the next group.  With 25 bits and groups of 32 bytes this is bit
- * for bit what an H200 computed, for mma.sync and wgmma, over 200,000 random
- * results (tests/fixtures/ptx_h200_mma.txt has some).  Targets before sm_90 get
- * 24 bits and groups of 16 bytes, from Fasi, Higham, Mikaitis and Pranesh,
- * "Numerical behavior of NVIDIA tensor cores", 2021; not measured here.  8-bit
- * and smaller floats are summed in double and rounded once, to nearest: a GPU is
- * less exact, by up to 2^-13 of the largest product for wgmma.
+ * fused multiply-adds in the order of k.  Other floats do what tensor cores do:
+ * products are exact; a group of them and the accumulator are cut, towards zero,
+ * to a fixed number of bits below the largest exponent among them; the sum of
+ * those is exact and becomes an f32 by cutting again (an f16 by rounding), the
+ * accumulator of the next group.  On Hopper that is 25 bits and groups of 32
+ * bytes for f16, bf16 and tf32, for mma.sync and wgmma alike; 13 bits, groups of
+ * 32 and 13 bits of the f32 for the 8-bit floats of wgmma.  With these numbers
+ * over 250,000 random results of an H200 came out bit for bit (some are in
+ * tests/fixtures/ptx_h200_mma.txt, some as hashes in test_emu_wgmma.c).  Targets
+ * before sm_90 get 24 bits and groups of 16 bytes, from Fasi, Higham, Mikaitis
+ * and Pranesh, "Numerical behavior of NVIDIA tensor cores", 2021; not measured
+ * here.  mma.sync of 8-bit and smaller floats is summed in double and rounded
+ * once, to nearest; a GPU differs from that in the last bits.
  */
 #ifndef TCB_PTX_EMU_MATRIX_H
 #define TCB_PTX_EMU_MATRIX_H
@@ -29,8 +31,9 @@ struct tcb_ptx_product {
 	int padded;                   /* kind::f8f6f4: an element has a byte to itself */
 	int satfinite;                /* integers are clamped, not wrapped */
 	int bit_and;                  /* of b1: and, not exclusive or */
-	/* how tensor cores add: products added at once, and bits kept below their largest exponent; zeros: in double */
-	unsigned group, fraction;
+	/* how tensor cores add: products added at once, bits kept below their largest exponent, bits of an f32 that are
+	 * kept of a sum; zeros: in double */
+	unsigned group, fraction, mantissa;
 };
 
 enum {

@@ -118,6 +118,61 @@ static void ring_mistakes(void **state)
 	free(text);
 }
 
+/* --- copies of threads, and sums that leave --- */
+
+static void run_sums(const char *text, float in[64], float out[64], struct emu_job *job)
+{
+	struct {
+		uint64_t in, out;
+	} params;
+	struct tcb_ptx_launch launch = {
+		.grid = { 1, 1, 1 }, .block = { 64, 1, 1 }, .params = &params, .param_bytes = sizeof params
+	};
+
+	for (int i = 0; i < 64; i++) {
+		in[i] = (float)(i + 1);
+		out[i] = 1000;
+	}
+	emu_start(job, text);
+	params.in = emu_add(job, "in", in, 256, TCB_PTX_READ_ONLY);
+	params.out = emu_add(job, "out", out, 256, TCB_PTX_MAY_WRITE);
+	emu_run(job, &launch);
+}
+
+static void sums_that_leave(void **state)
+{
+	char *text = emu_read("reduce_out.ptx"), *edited;
+	float in[64], out[64];
+	struct emu_job job;
+
+	(void)state;
+	run_sums(text, in, out, &job);
+	emu_expect_none(&job);
+	for (int i = 0; i < 64; i++)
+		assert_true(out[i] == 1000 + in[i] * (i < 32 ? 2 : 1));
+	emu_end(&job);
+	/* nobody waits for the copies of the threads; the arrivals count themselves and nobody else arrives; a minimum
+	 * is no sum */
+	edited = emu_edit(text, "@!%p1 bra again;", "");
+	run_sums(edited, in, out, &job);
+	assert_true(job.found[TCB_PTX_RULE_ASYNC_PENDING] || job.found[TCB_PTX_RULE_RACE] ||
+		    job.found[TCB_PTX_RULE_UNWRITTEN_SHARED]);
+	emu_end(&job);
+	free(edited);
+	edited = emu_edit(text, "arrive.noinc", "arrive");
+	run_sums(edited, in, out, &job);
+	emu_expect(&job, TCB_PTX_RULE_DEADLOCK);
+	emu_end(&job);
+	free(edited);
+	edited = emu_edit(text, "bulk_group.add.f32", "bulk_group.add.u32");
+	run_sums(edited, in, out, &job);
+	emu_expect_none(&job);
+	assert_true(out[0] != 1000 + 2 * in[0]);
+	emu_end(&job);
+	free(edited);
+	free(text);
+}
+
 /* --- boxes of tensors --- */
 
 enum { WIDTH = 90, HEIGHT = 40, PITCH = 96 };
@@ -431,8 +486,9 @@ static void tiles_of_wgmma(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(ring_of_copies), cmocka_unit_test(ring_mistakes),  cmocka_unit_test(boxes_of_tensors),
-		cmocka_unit_test(map_rules),      cmocka_unit_test(pair_of_blocks), cmocka_unit_test(tiles_of_wgmma),
+		cmocka_unit_test(ring_of_copies),   cmocka_unit_test(ring_mistakes), cmocka_unit_test(sums_that_leave),
+		cmocka_unit_test(boxes_of_tensors), cmocka_unit_test(map_rules),     cmocka_unit_test(pair_of_blocks),
+		cmocka_unit_test(tiles_of_wgmma),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -294,6 +294,7 @@ static struct tcb_ptx_product product_of_line(char *line)
 	p.c = word(texts[count - 1]);
 	if (p.a == TCB_PTX_F16 || p.a == TCB_PTX_BF16 || p.a == TCB_PTX_TF32) {
 		p.fraction = 25;
+		p.mantissa = 23;
 		p.group = 256 / tcb_ptx_type_bits(p.a);
 	}
 	return p;
