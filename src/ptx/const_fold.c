@@ -14,8 +14,7 @@
  * Facts about a register that is written once, unguarded, hold where its
  * definition dominates; all others to the end of the block or the next write.
  * One walk over the dominator tree finds everything unless a branch becomes
- * constant; then the walk is repeated, at most ROUNDS_MAX times.  Needs
- * nothing; breaks the control-flow graph.
+ * constant; then the walk is repeated, at most ROUNDS_MAX times.
  */
 #include "ptx/fold_value.h"
 #include "ptx/legality.h"
@@ -468,17 +467,25 @@ static int settle_guard(struct folding *f, struct tcb_ptx_ins *ins)
 	return 1;
 }
 
+/* Until it is a mov or stays as it is: mad may become add, and that a mov. */
 static enum tcb_status fold_ins(struct folding *f, struct tcb_ptx_ins *ins)
 {
+	unsigned before;
 	uint64_t bits;
 
 	replace_sources(f, ins);
-	if (tcb_ptx_result_reg(ins) == TCB_PTX_NO_REG || ins->op == TCB_PTX_OP_MOV || tcb_ptx_has_effect(ins) ||
+	if (tcb_ptx_result_reg(ins) == TCB_PTX_NO_REG || tcb_ptx_has_effect(ins) ||
 	    tcb_ptx_has(ins, TCB_PTX_F_READ | TCB_PTX_F_CONVERGENT | TCB_PTX_F_UNSTABLE))
 		return TCB_OK;
-	if (fold_whole(f, ins, &bits))
-		return become_constant(f, ins, bits);
-	return simplify(f, ins);
+	do {
+		before = f->changed;
+		if (ins->op == TCB_PTX_OP_MOV)
+			return TCB_OK;
+		if (fold_whole(f, ins, &bits))
+			return become_constant(f, ins, bits);
+		TCB_TRY(simplify(f, ins));
+	} while (f->changed != before);
+	return TCB_OK;
 }
 
 static enum tcb_status walk(struct folding *f)
@@ -521,8 +528,5 @@ enum tcb_status tcb_ptx_const_fold(struct tcb_ptx_function *function, const stru
 	free(f.fact);
 	free(f.version);
 	*changed_out = f.changed;
-	if (status == TCB_OK)
-		status = tcb_ptx_cfg(function, err);
-	tcb_ptx_number(function);
 	return status;
 }

@@ -14,8 +14,7 @@
  * loads within a block as long as nothing between them writes or orders memory.
  * Never merged: what is volatile, ordered, convergent or unstable (clocks), or
  * reads or writes the carry; sums and products of f64 with swapped sources,
- * where the payload of a NaN may depend on the order.  Needs nothing; breaks
- * the counts of registers.
+ * where the payload of a NaN may depend on the order.
  */
 #include "ptx/passes.h"
 #include "ptx/rewrite.h"
@@ -278,6 +277,5 @@ enum tcb_status tcb_ptx_cse(struct tcb_ptx_function *function, const struct tcb_
 	if (m.failed)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory in common subexpressions of '%s'",
 				function->symbol->name);
-	tcb_ptx_number(function);
 	return status;
 }

@@ -9,7 +9,7 @@
  * those that no instruction with an effect depends on, whether directly or
  * through others (a definition counts as reaching all uses of its register, so
  * this is the safe side).  Weak loads may go; volatile, ordered and mmio ones
- * stay.  Needs nothing; breaks the control-flow graph's numbers.
+ * stay.
  *
  * Both halves are linear; they alternate until nothing changes, at most
  * ROUNDS_MAX times, which only contrived code exceeds.
@@ -291,11 +291,23 @@ static unsigned remove_overwritten(struct tcb_ptx_function *function, uint32_t *
 	return removed;
 }
 
-static enum tcb_status clean_instructions(struct tcb_ptx_function *function, unsigned *changed, struct tcb_error *err)
+static int has_empty_block(const struct tcb_ptx_function *function)
+{
+	const struct tcb_ptx_block *block = function->first;
+
+	while (block && block->first)
+		block = block->next;
+	return block != NULL;
+}
+
+/* AGAIN: what went gives other instructions or blocks no reason to stay any more. */
+static enum tcb_status clean_instructions(struct tcb_ptx_function *function, unsigned *changed, int *again,
+					  struct tcb_error *err)
 {
 	size_t regs = function->reg_count + 1u, count = function->ins_count + 1u, definitions = 0;
 	uint32_t *stamp = calloc(regs, sizeof *stamp);
 	struct marking lists = { 0 };
+	unsigned overwritten;
 	int ok;
 
 	tcb_ptx_number(function);
@@ -310,7 +322,9 @@ static enum tcb_status clean_instructions(struct tcb_ptx_function *function, uns
 		memset(lists.first, 0xff, regs * sizeof *lists.first);
 		mark(function, &lists);
 		*changed += sweep(function, lists.is_live);
-		*changed += remove_overwritten(function, stamp);
+		overwritten = remove_overwritten(function, stamp);
+		*changed += overwritten;
+		*again = overwritten || has_empty_block(function);
 	}
 	free(stamp);
 	free(lists.first);
@@ -323,18 +337,13 @@ static enum tcb_status clean_instructions(struct tcb_ptx_function *function, uns
 enum tcb_status tcb_ptx_dead_code(struct tcb_ptx_function *function, const struct tcb_ptx_pass_options *options,
 				  unsigned *changed_out, struct tcb_error *err)
 {
-	unsigned before;
+	int again = 1;
 
 	(void)options;
 	*changed_out = 0;
-	for (unsigned round = 0; round < ROUNDS_MAX; round++) {
-		before = *changed_out;
+	for (unsigned round = 0; round < ROUNDS_MAX && again; round++) {
 		TCB_TRY(clean_blocks(function, changed_out, err));
-		TCB_TRY(clean_instructions(function, changed_out, err));
-		if (*changed_out == before)
-			break;
+		TCB_TRY(clean_instructions(function, changed_out, &again, err));
 	}
-	TCB_TRY(tcb_ptx_cfg(function, err));
-	tcb_ptx_number(function);
 	return TCB_OK;
 }

@@ -13,7 +13,7 @@
  * sign is a constant at no cost, else a neg, which ptxas folds into the fma.
  *
  * The one pass that changes bits: there is one rounding where there were two.
- * Needs nothing; breaks the counts of registers.
+ *
  */
 #include "ptx/legality.h"
 #include "ptx/passes.h"
@@ -178,6 +178,5 @@ enum tcb_status tcb_ptx_fma_fusion(struct tcb_ptx_function *function, const stru
 			tcb_ptx_each_reg(ins, note_write, &f);
 		}
 	free(f.last_write);
-	tcb_ptx_number(function);
 	return status;
 }

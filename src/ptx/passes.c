@@ -18,7 +18,7 @@
 #include "ptx/text.h"
 
 enum {
-	UNROLL_LIMIT = 64,  /* instructions: a body of 8, eight times; ptxas unrolls by itself what is shorter */
+	UNROLL_LIMIT = 32,  /* instructions: a body of 4 eight times, one of 16 twice; ptxas unrolls too */
 	SPLIT_MIN_BODY = 12 /* instructions without memory or matrix work that a compare and branch are a tenth of */
 };
 
@@ -36,7 +36,9 @@ static const struct tcb_ptx_pass table[] = {
 };
 
 static const uint8_t pipeline[] = {
-	PASS_const_fold, PASS_strength, PASS_fma_fusion, PASS_cse, PASS_const_fold, PASS_barrier_removal, PASS_dead_code,
+	PASS_const_fold,  PASS_dead_code,       PASS_loop_split, PASS_const_fold, PASS_dead_code,
+	PASS_loop_unroll, PASS_const_fold,      PASS_strength,   PASS_fma_fusion, PASS_cse,
+	PASS_const_fold,  PASS_barrier_removal, PASS_dead_code,
 };
 
 const struct tcb_ptx_pass *tcb_ptx_passes(unsigned *count_out)

@@ -13,12 +13,14 @@
 #include "ptx/ir.h"
 
 /* X(id, summary): in the order in which each runs first; passes.c lists the pipeline, where some run again. */
-#define TCB_PTX_PASS_LIST(X)                                                     \
-	X(const_fold, "constant folding and copy propagation")                   \
-	X(strength, "strength reduction of multiplication, division, remainder") \
-	X(fma_fusion, "mul and add into fma where ptxas may do so too")          \
-	X(cse, "common subexpressions")                                          \
-	X(barrier_removal, "barriers that order nothing")                        \
+#define TCB_PTX_PASS_LIST(X)                                                      \
+	X(const_fold, "constant folding and copy propagation")                    \
+	X(loop_split, "loops with a compare of the counter, split at the change") \
+	X(loop_unroll, "short counted loops, unrolled")                           \
+	X(strength, "strength reduction of multiplication, division, remainder")  \
+	X(fma_fusion, "mul and add into fma where ptxas may do so too")           \
+	X(cse, "common subexpressions")                                           \
+	X(barrier_removal, "barriers that order nothing")                         \
 	X(dead_code, "instructions and blocks without effect")
 
 struct tcb_ptx_pass_options {
@@ -28,7 +30,7 @@ struct tcb_ptx_pass_options {
 
 struct tcb_ptx_pass {
 	const char *name, *summary;
-	/* CHANGED_OUT: instructions changed or removed. */
+	/* CHANGED_OUT: instructions changed or removed.  Leaves the control-flow graph, numbers and counts stale. */
 	enum tcb_status (*run)(struct tcb_ptx_function *function, const struct tcb_ptx_pass_options *options,
 			       unsigned *changed_out, struct tcb_error *err);
 };

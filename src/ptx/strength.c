@@ -361,6 +361,5 @@ enum tcb_status tcb_ptx_strength(struct tcb_ptx_function *function, const struct
 			if (r.status != TCB_OK)
 				return r.status;
 		}
-	tcb_ptx_number(function);
 	return TCB_OK;
 }
