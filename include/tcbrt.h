@@ -154,7 +154,7 @@ enum tcbrt_source {
 	TCBRT_SOURCE_DEFAULT = 4
 };
 
-enum { TCBRT_GEOMETRY_MAX = 512, TCBRT_VARIANT_MAX = 64, TCBRT_REASON_MAX = 512, TCBRT_KNOBS_MAX = 24 };
+enum { TCBRT_GEOMETRY_MAX = 768, TCBRT_VARIANT_MAX = 64, TCBRT_REASON_MAX = 512, TCBRT_KNOBS_MAX = 24 };
 
 struct tcbrt_tile {
 	size_t m, n, k;

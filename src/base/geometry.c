@@ -16,6 +16,9 @@ static const char *const words_LAYOUT[] = { TCB_LAYOUT_LIST(TCB_WORD) NULL };
 static const char *const words_SCHED[] = { TCB_SCHED_LIST(TCB_WORD) NULL };
 static const char *const words_HINT[] = { TCB_HINT_LIST(TCB_WORD) NULL };
 static const char *const words_SWIZZLE[] = { TCB_SWIZZLE_LIST(TCB_WORD) NULL };
+static const char *const words_COPY[] = { TCB_COPY_LIST(TCB_WORD) NULL };
+static const char *const words_XIN[] = { TCB_XIN_LIST(TCB_WORD) NULL };
+static const char *const words_PREP[] = { TCB_PREP_LIST(TCB_WORD) NULL };
 static const char *const words_NUMBER[] = { NULL };
 #undef TCB_WORD
 

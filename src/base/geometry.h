@@ -17,7 +17,7 @@
 
 #include "base/status.h"
 
-enum { TCB_GEOMETRY_TEXT_MAX = 512, TCB_KNOB_UNSET = -1 };
+enum { TCB_GEOMETRY_TEXT_MAX = 768, TCB_KNOB_UNSET = -1 };
 
 enum tcb_level { TCB_MACRO, TCB_MIDI, TCB_MICRO, TCB_LEVEL_COUNT };
 
@@ -29,20 +29,28 @@ struct tcb_tile {
  * X(id, key, kind, help).  kind NUMBER: a decimal integer >= 0; otherwise the
  * name of the word list below that gives the values.  Append only.
  */
-#define TCB_KNOB_LIST(X)                                                                   \
-	X(ISA, "isa", ISA, "instruction family")                                           \
-	X(LAYOUT, "layout", LAYOUT, "weight layout: as stored, or repacked")               \
-	X(THREADS, "threads", NUMBER, "CPU threads that share the macro tiles")            \
-	X(SCHED, "sched", SCHED, "how midi tiles are dealt to threads")                    \
-	X(UNROLL, "unroll", NUMBER, "micro tiles along k per loop iteration")              \
-	X(PREFETCH, "prefetch", NUMBER, "software prefetch distance in bytes, 0 for none") \
-	X(HINT, "hint", HINT, "cache level that software prefetch asks for")               \
-	X(WARPS, "warps", NUMBER, "warps in a block")                                      \
-	X(VEC, "vec", NUMBER, "bytes in a vector access")                                  \
-	X(STAGES, "stages", NUMBER, "cp.async pipeline stages")                            \
-	X(SPLITK, "splitk", NUMBER, "slices of the reduction")                             \
-	X(SWIZZLE, "swizzle", SWIZZLE, "shared-memory address map")                        \
-	X(STREAM, "stream", NUMBER, "1: results are stored past the caches, 0: through them")
+#define TCB_KNOB_LIST(X)                                                                             \
+	X(ISA, "isa", ISA, "instruction family")                                                     \
+	X(LAYOUT, "layout", LAYOUT, "weight layout: as stored, or repacked")                         \
+	X(THREADS, "threads", NUMBER, "CPU threads that share the macro tiles")                      \
+	X(SCHED, "sched", SCHED, "how midi tiles are dealt to threads")                              \
+	X(UNROLL, "unroll", NUMBER, "micro tiles along k per loop iteration")                        \
+	X(PREFETCH, "prefetch", NUMBER, "software prefetch distance in bytes, 0 for none")           \
+	X(HINT, "hint", HINT, "cache level that software prefetch asks for")                         \
+	X(WARPS, "warps", NUMBER, "warps in a block")                                                \
+	X(VEC, "vec", NUMBER, "bytes in a vector access")                                            \
+	X(STAGES, "stages", NUMBER, "tiles of weights in flight, the one in use included")           \
+	X(SPLITK, "splitk", NUMBER, "slices of the reduction")                                       \
+	X(SWIZZLE, "swizzle", SWIZZLE, "shared-memory address map")                                  \
+	X(STREAM, "stream", NUMBER, "1: results are stored past the caches, 0: through them")        \
+	X(KWARPS, "kwarps", NUMBER, "warps of a block that share a row, each a part of its k")       \
+	X(COPY, "copy", COPY, "how a GPU fetches weights: to registers, or copied to shared memory") \
+	X(XIN, "xin", XIN, "where a GPU's inner loop has the activations")                           \
+	X(GROUP, "group", NUMBER, "activations that share a quantisation scale")                     \
+	X(PREP, "prep", PREP, "who prepares the activations: every block, or a launch of its own")   \
+	X(EARLY, "early", NUMBER, "1: weights are asked for before the activations are prepared")    \
+	X(PERSIST, "persist", NUMBER, "blocks an SM that stay for all rows, 0: a block a tile")      \
+	X(PDL, "pdl", NUMBER, "1: programmatic dependent launch")
 
 #define TCB_ISA_LIST(X)             \
 	X(SCALAR, "scalar")         \
@@ -50,10 +58,20 @@ struct tcb_tile {
 	X(AVX512, "avx512")         \
 	X(AVX512VNNI, "avx512vnni") \
 	X(AMX, "amx") X(NEON, "neon") X(FMA, "fma") X(DP4A, "dp4a") X(MMA, "mma") X(WGMMA, "wgmma")
-/* rN: N rows interleaved.  rNw: the same with the sub-block scales widened to bytes. */
-#define TCB_LAYOUT_LIST(X) X(NATIVE, "native") X(R4, "r4") X(R8, "r8") X(R16, "r16") X(R8W, "r8w") X(R16W, "r16w")
+/*
+ * rN: N rows interleaved.  rNw: the same with the sub-block scales widened to bytes.  p, s, sw: codes and scales in
+ * planes of their own; s: codes ordered so that 16 bytes are one sub-block; sw: that with the scales widened.
+ */
+#define TCB_LAYOUT_LIST(X)  \
+	X(NATIVE, "native") \
+	X(R4, "r4")         \
+	X(R8, "r8") X(R16, "r16") X(R8W, "r8w") X(R16W, "r16w") X(P, "p") X(S, "s") X(SW, "sw")
 #define TCB_SCHED_LIST(X) X(STATIC, "static") X(DYNAMIC, "dynamic")
 #define TCB_HINT_LIST(X) X(T0, "t0") X(T1, "t1") X(NTA, "nta")
+/* ldg: loads to registers.  async: cp.async, 16 bytes a thread.  bulk: cp.async.bulk, counted by an mbarrier. */
+#define TCB_COPY_LIST(X) X(LDG, "ldg") X(ASYNC, "async") X(BULK, "bulk")
+#define TCB_XIN_LIST(X) X(SHARED, "shared") X(REGS, "regs")
+#define TCB_PREP_LIST(X) X(BLOCK, "block") X(LAUNCH, "launch")
 #define TCB_SWIZZLE_LIST(X) X(NONE, "none") X(PAD, "pad") X(XOR, "xor") X(CHUNK, "chunk") X(SEED, "seed")
 
 enum tcb_knob {
@@ -67,11 +85,17 @@ enum tcb_knob {
 #define TCB_WORD_ENUM_SCHED(id, word) TCB_SCHED_##id,
 #define TCB_WORD_ENUM_HINT(id, word) TCB_HINT_##id,
 #define TCB_WORD_ENUM_SWIZZLE(id, word) TCB_SWIZZLE_##id,
+#define TCB_WORD_ENUM_COPY(id, word) TCB_COPY_##id,
+#define TCB_WORD_ENUM_XIN(id, word) TCB_XIN_##id,
+#define TCB_WORD_ENUM_PREP(id, word) TCB_PREP_##id,
 enum tcb_isa { TCB_ISA_LIST(TCB_WORD_ENUM_ISA) TCB_ISA_COUNT };
 enum tcb_layout { TCB_LAYOUT_LIST(TCB_WORD_ENUM_LAYOUT) TCB_LAYOUT_COUNT };
 enum tcb_sched { TCB_SCHED_LIST(TCB_WORD_ENUM_SCHED) TCB_SCHED_COUNT };
 enum tcb_hint { TCB_HINT_LIST(TCB_WORD_ENUM_HINT) TCB_HINT_COUNT };
 enum tcb_swizzle { TCB_SWIZZLE_LIST(TCB_WORD_ENUM_SWIZZLE) TCB_SWIZZLE_COUNT };
+enum tcb_copy { TCB_COPY_LIST(TCB_WORD_ENUM_COPY) TCB_COPY_COUNT };
+enum tcb_xin { TCB_XIN_LIST(TCB_WORD_ENUM_XIN) TCB_XIN_COUNT };
+enum tcb_prep { TCB_PREP_LIST(TCB_WORD_ENUM_PREP) TCB_PREP_COUNT };
 
 struct tcb_geometry {
 	struct tcb_tile tile[TCB_LEVEL_COUNT];

@@ -179,6 +179,20 @@ static int check_nesting(const struct tcb_candidate *c, char *why)
 	return 0;
 }
 
+/* Before the others, so that a footprint may rely on the rules. */
+static int check_rules(const struct tcb_candidate *c, char *why)
+{
+	if (c->target->kind != TCB_TARGET_CUDA || !c->op->gpu_rules)
+		return 0;
+	for (const struct tcb_rule *rule = c->op->gpu_rules; rule->broken; rule++) {
+		const char *reason =
+			rule->is_policy && c->any_size ? NULL : rule->broken(c->problem, c->target, c->geometry);
+		if (reason)
+			return reject(why, "%s%s", reason, rule->is_policy ? " (--any-size lifts this)" : "");
+	}
+	return 0;
+}
+
 static int check_alignment(const struct tcb_candidate *c, char *why)
 {
 	const struct tcb_footprint *f = &c->footprint;
@@ -271,6 +285,22 @@ static int check_threads(const struct tcb_candidate *c, char *why)
 		return reject(why, "%u threads in a block are no multiple of the warp of %u", threads, warp);
 	if (threads > most)
 		return reject(why, "%u threads in a block, but %u are the most", threads, most);
+	return 0;
+}
+
+/* A warp's registers are handed out 256 at a time (occupancy tables of sm_75 to sm_120). */
+static int check_thread_registers(const struct tcb_candidate *c, char *why)
+{
+	const unsigned each = (c->footprint.thread_registers + 7) / 8 * 8, threads = c->footprint.block_threads;
+	const unsigned most = c->target->thread_registers_max ? c->target->thread_registers_max : 255;
+	const unsigned all = c->target->block_registers_max ? c->target->block_registers_max : 65536;
+	if (c->target->kind != TCB_TARGET_CUDA || !each)
+		return 0;
+	if (c->footprint.thread_registers > most)
+		return reject(why, "about %u registers a thread, but %u are the most", c->footprint.thread_registers,
+			      most);
+	if (each * threads > all)
+		return reject(why, "about %u registers in each of %u threads, but a block has %u", each, threads, all);
 	return 0;
 }
 
@@ -451,14 +481,16 @@ static int check_plan(const struct tcb_candidate *c, char *why)
 	(TCB_FIELD_MICRO_M | TCB_FIELD_MICRO_N | TCB_FIELD_KNOB(ISA) | TCB_FIELD_KNOB(LAYOUT) | TCB_FIELD_KNOB(UNROLL))
 #define IDLE_READS (TCB_FIELD_KNOB(PREFETCH) | TCB_FIELD_KNOB(HINT) | TCB_FIELD_KNOB(THREADS) | TCB_FIELD_KNOB(SCHED))
 
-enum { FOOTPRINT_FROM = 2 }; /* rows before this one do without: a footprint may divide by what H1 and H2 make sane */
+enum { FOOTPRINT_FROM = 3 }; /* rows before this one do without: a footprint may divide by what they make sane */
 static const struct tcb_constraint constraints[] = {
 	{ "H1", "positive", 0, check_positive },
 	{ "H2", "nesting", TCB_FIELD_TILES, check_nesting },
+	{ "V4", "GPU rule", 0, check_rules },
 	{ "H3", "alignment", 0, check_alignment },
 	{ "H4", "superblock", 0, check_superblock },
 	{ "H5", "shared memory", 0, check_shared },
 	{ "H6", "threads", 0, check_threads },
+	{ "H7", "registers", 0, check_thread_registers },
 	{ "H9", "CPU registers", 0, check_cpu_registers },
 	{ "H11", "grid", 0, check_grid },
 	{ "H12", "swizzle", 0, check_swizzle },

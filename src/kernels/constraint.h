@@ -4,11 +4,12 @@
  * own with a message that names it.  Hard constraints decide what the space
  * contains; soft ones are numbers for reports and models.
  *
- * Beside SPEC's H-numbers, what a compiled op can run adds three:
+ * Beside SPEC's H-numbers, what an op can run adds:
  *   V1  a variant was built for isa, layout, micro tile and unroll, and the target has its ISA
  *   V2  a knob without effect has its first value (hint without prefetch, sched on one thread), so that no two legal
  *       geometries are the same computation
  *   V3  the op's plan() accepts it
+ *   V4  on a GPU: the rules that the op lists (struct tcb_rule)
  */
 #ifndef TCB_KERNELS_CONSTRAINT_H
 #define TCB_KERNELS_CONSTRAINT_H
@@ -52,7 +53,8 @@ struct tcb_constraint {
 	int (*check)(const struct tcb_candidate *candidate, char why[TCB_WHY_MAX]);
 };
 
-const struct tcb_constraint *tcb_constraints(size_t *count_out); /* the hard ones, in SPEC's order, then V1 to V3 */
+const struct tcb_constraint *tcb_constraints(
+	size_t *count_out); /* the hard ones, in the order in which they are checked */
 
 /*
  * The first hard constraint that GEOMETRY violates, or NULL.  WHY (may be NULL) is filled then:

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "ptx/ir.h"
 
 /* Half an ulp of binary32 at 1: the unit roundoff u. */
 #define UNIT_ROUNDOFF 0x1p-24
@@ -118,14 +119,14 @@ static double ratio_of(double got, double y, double allowed)
 	return allowed > 0 ? error / allowed : INFINITY;
 }
 
-double tcb_error_ratio(const struct tcb_plan *plan, const struct tcb_reference *reference, const float *got,
-		       size_t count, size_t *first_bad_out)
+static double error_ratio(double chain, double ulps, const struct tcb_reference *reference, const float *got,
+			  size_t count, size_t *first_bad_out)
 {
-	double gamma = tcb_gamma(plan->chain), largest = 0;
+	double gamma = tcb_gamma(chain), largest = 0;
 	int bad_seen = 0;
 	for (size_t i = 0; i < count; i++) {
 		double y = reference->y[i];
-		double allowed = gamma * reference->magnitude[i] + reference->extra[i] + plan->ulps * ULP * fabs(y);
+		double allowed = gamma * reference->magnitude[i] + reference->extra[i] + ulps * ULP * fabs(y);
 		double ratio = ratio_of((double)got[i], y, allowed);
 		if (ratio > 1 && !bad_seen) {
 			bad_seen = 1;
@@ -136,4 +137,44 @@ double tcb_error_ratio(const struct tcb_plan *plan, const struct tcb_reference *
 			largest = ratio;
 	}
 	return largest;
+}
+
+double tcb_error_ratio(const struct tcb_plan *plan, const struct tcb_reference *reference, const float *got,
+		       size_t count, size_t *first_bad_out)
+{
+	return error_ratio(plan->chain, plan->ulps, reference, got, count, first_bad_out);
+}
+
+double tcb_kernel_error_ratio(const struct tcb_kernel *kernel, const struct tcb_reference *reference, const float *got,
+			      size_t count, size_t *first_bad_out)
+{
+	return error_ratio(kernel->chain, kernel->ulps, reference, got, count, first_bad_out);
+}
+
+void tcb_kernel_fini(struct tcb_kernel *kernel)
+{
+	if (!kernel)
+		return;
+	tcb_ptx_module_destroy(kernel->module);
+	memset(kernel, 0, sizeof(*kernel));
+}
+
+/* Pointers at multiples of 8, words at multiples of 4, as PTX lays out parameters. */
+size_t tcb_launch_parameters(const struct tcb_launch *launch, const uint64_t operand[], uint64_t workspace, void *out,
+			     size_t capacity)
+{
+	size_t used = 0;
+	for (size_t i = 0; i < launch->argument_count; i++) {
+		const struct tcb_argument *a = &launch->argument[i];
+		const size_t bytes = a->kind == TCB_ARGUMENT_U32 ? sizeof(uint32_t) : sizeof(uint64_t);
+		const uint64_t address = a->kind == TCB_ARGUMENT_OPERAND ? operand[a->value] : workspace + a->value;
+		const uint32_t word = (uint32_t)a->value;
+		const size_t at = (used + bytes - 1) / bytes * bytes;
+		if (at + bytes > capacity)
+			return 0;
+		memset((char *)out + used, 0, at - used);
+		memcpy((char *)out + at, a->kind == TCB_ARGUMENT_U32 ? (const void *)&word : &address, bytes);
+		used = at + bytes;
+	}
+	return used;
 }

@@ -8,7 +8,8 @@
  *   -> plan   (picks the compiled variant, sizes the buffers)
  *   -> pack   (weights into the plan's layout, once, outside the timed part)
  *   -> run    (f32 in memory to f32 in memory, the timed part)
- * and beside it reference() in double with the allowed error of each output.
+ * On a GPU plan and run are emit: it makes a struct tcb_kernel, PTX and what to launch.
+ * Beside it reference() in double with the allowed error of each output.
  *
  * Operands are row-major dense arrays handed over as operand[i], in the order
  * of operands().  All sizes are bytes unless a name says otherwise.  Nothing
@@ -66,6 +67,47 @@ struct tcb_plan {
 	double chain, ulps;
 };
 
+/*
+ * A candidate made ready for a GPU: a module of PTX and the launches that compute the op with it, in order.  All
+ * launches go to one stream; the workspace is zeroed once, and every call leaves it as the next one needs it.
+ */
+enum { TCB_LAUNCHES_MAX = 4, TCB_ARGUMENTS_MAX = 8 };
+
+enum tcb_argument_kind {
+	TCB_ARGUMENT_OPERAND,   /* the address of operand[value]; the packed weights when packed_bytes > 0 */
+	TCB_ARGUMENT_WORKSPACE, /* the address of the workspace + value */
+	TCB_ARGUMENT_U32        /* value */
+};
+struct tcb_argument {
+	enum tcb_argument_kind kind;
+	size_t value;
+};
+
+struct tcb_launch {
+	const char *entry;                      /* lent by the module */
+	uint32_t grid[3], block[3], cluster[3]; /* cluster: zeros for none */
+	uint32_t shared_bytes;                  /* dynamic */
+	/* The kernel waits for the launch before it where it must (griddepcontrol), so that it may be launched with
+	 * programmatic stream serialization. */
+	int is_dependent;
+	size_t argument_count;
+	struct tcb_argument argument[TCB_ARGUMENTS_MAX];
+};
+
+struct tcb_ptx_module;
+
+struct tcb_kernel {
+	struct tcb_problem problem;
+	struct tcb_geometry geometry;
+	struct tcb_ptx_module *module; /* owned */
+	size_t launch_count;
+	struct tcb_launch launch[TCB_LAUNCHES_MAX];
+	size_t packed_bytes;    /* 0: runs on the weights as stored */
+	size_t workspace_bytes; /* zeroed once, 256-byte aligned; 0: none */
+	enum tcb_class class;
+	double chain, ulps; /* as in struct tcb_plan */
+};
+
 /* What reference() fills; each array has as many elements as the output. */
 struct tcb_reference {
 	double *y;         /* the result in double */
@@ -101,6 +143,19 @@ struct tcb_footprint {
 	enum tcb_swizzle swizzle; /* H12, with the pitch and rows of the tile in 4-byte words */
 	size_t swizzle_pitch, swizzle_rows, swizzle_granule; /* granule in bytes: what stays together */
 	size_t level_bytes[TCB_LEVEL_COUNT];                 /* S5: A + B + C tile at each level */
+	unsigned thread_registers;                           /* H7, CUDA: an estimate that is not exceeded */
+};
+
+/*
+ * A rule of one op for GPUs (V4): why GEOMETRY breaks it, or NULL.  Those with READS (constraint.h) look at these
+ * fields and at shape and target only, so that they cut subtrees of a space.  A policy shapes the default space;
+ * --any-size lifts it.
+ */
+struct tcb_rule {
+	uint32_t reads; /* 0: all fields */
+	int is_policy;
+	const char *(*broken)(const struct tcb_problem *problem, const struct tcb_target *target,
+			      const struct tcb_geometry *geometry);
 };
 
 struct tcb_op {
@@ -143,12 +198,21 @@ struct tcb_op {
 	/* CPU execution.  TCB_E_ILLEGAL where no variant was built for the geometry. */
 	enum tcb_status (*plan)(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
 				struct tcb_plan *out, struct tcb_error *err);
-	/* NULL if never packed.  The packed bytes depend on problem and layout only: plans share them. */
-	void (*pack)(const struct tcb_plan *plan, const void *weights, void *packed);
-	void (*unpack)(const struct tcb_plan *plan, const void *packed, void *weights); /* inverse of pack */
+	/* NULL if never packed.  Packed bytes depend on problem and layout only: plans and kernels share them. */
+	void (*pack)(const struct tcb_problem *problem, enum tcb_layout layout, const void *weights, void *packed);
+	void (*unpack)(const struct tcb_problem *problem, enum tcb_layout layout, const void *packed,
+		       void *weights); /* inverse of pack */
 	/* WORKSPACE as plan says; the weights operand is the packed copy when plan->packed_bytes > 0.
 	 * POOL has at least plan->threads threads. */
 	void (*run)(const struct tcb_plan *plan, void *const operand[], void *workspace, struct tcb_pool *pool);
+
+	/* GPU execution; NULL where the op has no kernels for it.  GEOMETRY is legal for PROBLEM and TARGET; finish OUT
+	 * with tcb_kernel_fini. */
+	enum tcb_status (*emit)(const struct tcb_problem *problem, const struct tcb_target *target,
+				const struct tcb_geometry *geometry, struct tcb_kernel *out, struct tcb_error *err);
+	const struct tcb_rule *gpu_rules; /* up to a row without a function; NULL: none */
+	/* Names the generator of the PTX: changes when it does.  NULL without emit. */
+	const char *gpu_signature;
 };
 
 /* registry.c: the ops of this build, in a fixed order. */
@@ -176,5 +240,13 @@ double tcb_gamma(double chain);
  * allowed.  FIRST_BAD_OUT (nullable) gets the first output with a ratio above 1. */
 double tcb_error_ratio(const struct tcb_plan *plan, const struct tcb_reference *reference, const float *got,
 		       size_t count, size_t *first_bad_out);
+/* The same for what KERNEL computed. */
+double tcb_kernel_error_ratio(const struct tcb_kernel *kernel, const struct tcb_reference *reference, const float *got,
+			      size_t count, size_t *first_bad_out);
+void tcb_kernel_fini(struct tcb_kernel *kernel); /* NULL and zeroed are fine */
+/* Lays out the parameters of LAUNCH as its entry wants them; returns their bytes, 0 when CAPACITY is too small.
+ * 8 * TCB_ARGUMENTS_MAX bytes are enough. */
+size_t tcb_launch_parameters(const struct tcb_launch *launch, const uint64_t operand[], uint64_t workspace, void *out,
+			     size_t capacity);
 
 #endif

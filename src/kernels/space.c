@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_CAPACITY = 1024, CONSTRAINTS_MAX = 32 };
+enum { FIRST_CAPACITY = 1024, CONSTRAINTS_MAX = 32, RULES_MAX = 32 };
 #define RAW_MAX (UINT64_C(1) << 32)
 
 struct walk {
@@ -26,6 +26,8 @@ struct walk {
 	struct {
 		size_t count;
 		const struct tcb_constraint *row[CONSTRAINTS_MAX];
+		size_t rule_count;
+		const struct tcb_rule *rule[RULES_MAX];
 	} at[TCB_AXES_MAX];
 };
 
@@ -72,21 +74,35 @@ static enum tcb_status take_axes(struct tcb_space *space, const struct tcb_op *o
 	return TCB_OK;
 }
 
-/* For each partial constraint the first depth at which all its fields are set. */
+/* The first depth at which all fields READS are set. */
+static size_t depth_of(const struct tcb_space *space, uint32_t reads)
+{
+	size_t depth = 0;
+	for (size_t a = 0; a < space->axis_count; a++) {
+		if (reads & tcb_field_bit(axis_field(&space->axes[a])))
+			depth = a;
+	}
+	return depth;
+}
+
 static void place_constraints(struct walk *walk)
 {
 	size_t count;
 	const struct tcb_constraint *rows = tcb_constraints(&count);
 	assert(count <= CONSTRAINTS_MAX);
 	for (size_t i = 0; i < count && walk->space->axis_count; i++) {
-		size_t depth = 0;
-		if (!rows[i].reads)
+		size_t depth = depth_of(walk->space, rows[i].reads);
+		if (rows[i].reads)
+			walk->at[depth].row[walk->at[depth].count++] = &rows[i];
+	}
+	const struct tcb_rule *rule =
+		walk->candidate.target->kind == TCB_TARGET_CUDA ? walk->candidate.op->gpu_rules : NULL;
+	for (; rule && rule->broken && walk->space->axis_count; rule++) {
+		size_t depth = depth_of(walk->space, rule->reads);
+		if (!rule->reads || (rule->is_policy && walk->candidate.any_size))
 			continue;
-		for (size_t a = 0; a < walk->space->axis_count; a++) {
-			if (rows[i].reads & tcb_field_bit(axis_field(&walk->space->axes[a])))
-				depth = a;
-		}
-		walk->at[depth].row[walk->at[depth].count++] = &rows[i];
+		assert(walk->at[depth].rule_count < RULES_MAX);
+		walk->at[depth].rule[walk->at[depth].rule_count++] = rule;
 	}
 }
 
@@ -110,6 +126,11 @@ static int is_pruned(const struct walk *walk, size_t depth)
 {
 	for (size_t i = 0; i < walk->at[depth].count; i++) {
 		if (walk->at[depth].row[i]->check(&walk->candidate, NULL))
+			return 1;
+	}
+	for (size_t i = 0; i < walk->at[depth].rule_count; i++) {
+		const struct tcb_candidate *c = &walk->candidate;
+		if (walk->at[depth].rule[i]->broken(c->problem, c->target, c->geometry))
 			return 1;
 	}
 	return 0;

@@ -86,7 +86,7 @@ static struct tcb_plan run(const struct tcb_variant *v, const struct tcb_problem
 		fail_msg("%s", err.message);
 	if (plan.packed_bytes) {
 		data[WEIGHTS] = packed = allocate(plan.packed_bytes);
-		op->pack(&plan, operand[WEIGHTS], packed);
+		op->pack(&plan.problem, plan.variant->layout, operand[WEIGHTS], packed);
 	}
 	void *workspace = allocate(plan.workspace_bytes);
 	op->run(&plan, data, workspace, pool);

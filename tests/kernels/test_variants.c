@@ -110,10 +110,10 @@ static void pack_and_check(const struct bench *b, const struct tcb_op *op, const
 	struct tcb_buffer unpacked;
 	assert_true(b->weights >= 0 && op->pack && op->unpack);
 	alloc_guarded(plan->packed_bytes, packed);
-	op->pack(plan, b->buffers[b->weights].data, packed->data);
+	op->pack(&plan->problem, plan->variant->layout, b->buffers[b->weights].data, packed->data);
 	protect(packed, 1);
 	alloc_guarded(b->operands[b->weights].bytes, &unpacked);
-	op->unpack(plan, packed->data, unpacked.data);
+	op->unpack(&plan->problem, plan->variant->layout, packed->data, unpacked.data);
 	if (tcb_buffer_check(packed) || tcb_buffer_check(&unpacked))
 		fail_msg("%s: pack or unpack writes outside its buffer", text);
 	if (memcmp(unpacked.data, b->buffers[b->weights].data, b->operands[b->weights].bytes) != 0)

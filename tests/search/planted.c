@@ -130,9 +130,10 @@ static enum tcb_status make_plan(const struct tcb_problem *problem, const struct
 }
 
 /* Four rows side by side: packed[group][k][row]. */
-static void pack(const struct tcb_plan *plan, const void *weights, void *packed)
+static void pack(const struct tcb_problem *problem, enum tcb_layout layout, const void *weights, void *packed)
 {
-	const struct tcb_shape *shape = &plan->problem.shape;
+	const struct tcb_shape *shape = &problem->shape;
+	(void)layout;
 	for (size_t n = 0; n < groups(shape) * GROUP; n++) {
 		for (size_t k = 0; k < shape->k; k++)
 			((float *)packed)[(n / GROUP * shape->k + k) * GROUP + n % GROUP] =
@@ -140,9 +141,10 @@ static void pack(const struct tcb_plan *plan, const void *weights, void *packed)
 	}
 }
 
-static void unpack(const struct tcb_plan *plan, const void *packed, void *weights)
+static void unpack(const struct tcb_problem *problem, enum tcb_layout layout, const void *packed, void *weights)
 {
-	const struct tcb_shape *shape = &plan->problem.shape;
+	const struct tcb_shape *shape = &problem->shape;
+	(void)layout;
 	for (size_t n = 0; n < shape->n; n++) {
 		for (size_t k = 0; k < shape->k; k++)
 			((float *)weights)[n * shape->k + k] =

@@ -153,14 +153,16 @@ static enum tcb_status plan(const struct tcb_problem *problem, const struct tcb_
 	return TCB_OK;
 }
 
-static void pack(const struct tcb_plan *plan, const void *weights, void *packed)
+static void pack(const struct tcb_problem *problem, enum tcb_layout layout, const void *weights, void *packed)
 {
-	q4k_pack(plan->variant->layout, plan->problem.shape.n, plan->problem.shape.k, weights, packed);
+	(q4k_layout_rows(layout) > 1 ? q4k_pack : q4k_plane_pack)(layout, problem->shape.n, problem->shape.k, weights,
+								  packed);
 }
 
-static void unpack(const struct tcb_plan *plan, const void *packed, void *weights)
+static void unpack(const struct tcb_problem *problem, enum tcb_layout layout, const void *packed, void *weights)
 {
-	q4k_unpack(plan->variant->layout, plan->problem.shape.n, plan->problem.shape.k, packed, weights);
+	(q4k_layout_rows(layout) > 1 ? q4k_unpack : q4k_plane_unpack)(layout, problem->shape.n, problem->shape.k,
+								      packed, weights);
 }
 
 /* One call of run(), shared by its threads. */

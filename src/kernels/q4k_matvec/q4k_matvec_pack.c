@@ -20,6 +20,7 @@ static const struct {
 } layouts[TCB_LAYOUT_COUNT] = {
 	[TCB_LAYOUT_NATIVE] = { 1, 0 }, [TCB_LAYOUT_R4] = { 4, 0 },  [TCB_LAYOUT_R8] = { 8, 0 },
 	[TCB_LAYOUT_R16] = { 16, 0 },   [TCB_LAYOUT_R8W] = { 8, 1 }, [TCB_LAYOUT_R16W] = { 16, 1 },
+	[TCB_LAYOUT_P] = { 1, 0 },      [TCB_LAYOUT_S] = { 1, 0 },   [TCB_LAYOUT_SW] = { 1, 1 },
 };
 
 size_t q4k_layout_rows(enum tcb_layout layout)

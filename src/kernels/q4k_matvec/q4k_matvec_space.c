@@ -98,7 +98,7 @@ size_t q4k_axes(const struct tcb_problem *problem, const struct tcb_target *targ
 		if (tcb_target_has(target, (enum tcb_isa)isa))
 			add(a, (size_t)isa);
 	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_LAYOUT);
-	for (int layout = 0; layout < TCB_LAYOUT_COUNT; layout++)
+	for (int layout = TCB_LAYOUT_NATIVE; layout <= TCB_LAYOUT_R16W; layout++)
 		add(a, (size_t)layout);
 	a = axis(&out[count++], TCB_AXIS_TILE_N, TCB_MICRO);
 	for (size_t rows = 1; rows <= ROWS_MAX; rows *= 2)
