@@ -43,13 +43,13 @@ struct tcb_tile {
 	X(SPLITK, "splitk", NUMBER, "slices of the reduction")                                       \
 	X(SWIZZLE, "swizzle", SWIZZLE, "shared-memory address map")                                  \
 	X(STREAM, "stream", NUMBER, "1: results are stored past the caches, 0: through them")        \
-	X(KWARPS, "kwarps", NUMBER, "warps of a block that share a row, each a part of its k")       \
+	X(KSPLIT, "ksplit", NUMBER, "warps of a block that share a row, each a part of its k")       \
 	X(COPY, "copy", COPY, "how a GPU fetches weights: to registers, or copied to shared memory") \
 	X(XIN, "xin", XIN, "where a GPU's inner loop has the activations")                           \
 	X(GROUP, "group", NUMBER, "activations that share a quantisation scale")                     \
 	X(PREP, "prep", PREP, "who prepares the activations: every block, or a launch of its own")   \
-	X(EARLY, "early", NUMBER, "1: weights are asked for before the activations are prepared")    \
-	X(PERSIST, "persist", NUMBER, "blocks an SM that stay for all rows, 0: a block a tile")      \
+	X(LEAD, "lead", NUMBER, "tiles of weights asked for before the activations are touched")     \
+	X(BLOCKS, "blocks", NUMBER, "blocks an SM that stay for all rows, 0: a block a tile")        \
 	X(PDL, "pdl", NUMBER, "1: programmatic dependent launch")
 
 #define TCB_ISA_LIST(X)             \
@@ -59,13 +59,13 @@ struct tcb_tile {
 	X(AVX512VNNI, "avx512vnni") \
 	X(AMX, "amx") X(NEON, "neon") X(FMA, "fma") X(DP4A, "dp4a") X(MMA, "mma") X(WGMMA, "wgmma")
 /*
- * rN: N rows interleaved.  rNw: the same with the sub-block scales widened to bytes.  p, s, sw: codes and scales in
- * planes of their own; s: codes ordered so that 16 bytes are one sub-block; sw: that with the scales widened.
+ * rN: N rows interleaved.  rNw: the same with the sub-block scales widened to bytes.  p, s: codes and scales in planes
+ * of their own; s: codes ordered so that 16 bytes are one sub-block, a scale and min side by side.
  */
 #define TCB_LAYOUT_LIST(X)  \
 	X(NATIVE, "native") \
 	X(R4, "r4")         \
-	X(R8, "r8") X(R16, "r16") X(R8W, "r8w") X(R16W, "r16w") X(P, "p") X(S, "s") X(SW, "sw")
+	X(R8, "r8") X(R16, "r16") X(R8W, "r8w") X(R16W, "r16w") X(P, "p") X(S, "s")
 #define TCB_SCHED_LIST(X) X(STATIC, "static") X(DYNAMIC, "dynamic")
 #define TCB_HINT_LIST(X) X(T0, "t0") X(T1, "t1") X(NTA, "nta")
 /* ldg: loads to registers.  async: cp.async, 16 bytes a thread.  bulk: cp.async.bulk, counted by an mbarrier. */

@@ -211,8 +211,6 @@ struct tcb_op {
 	enum tcb_status (*emit)(const struct tcb_problem *problem, const struct tcb_target *target,
 				const struct tcb_geometry *geometry, struct tcb_kernel *out, struct tcb_error *err);
 	const struct tcb_rule *gpu_rules; /* up to a row without a function; NULL: none */
-	/* Names the generator of the PTX: changes when it does.  NULL without emit. */
-	const char *gpu_signature;
 };
 
 /* registry.c: the ops of this build, in a fixed order. */

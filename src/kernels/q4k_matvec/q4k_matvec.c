@@ -7,7 +7,7 @@
  * tile's offset comes from base/view.h.  Its search space is described in
  * q4k_matvec_space.c.
  */
-#include "kernels/q4k_matvec/q4k_matvec.h"
+#include "kernels/q4k_matvec/q4k_matvec_gpu.h"
 
 #include <assert.h>
 #include <string.h>
@@ -303,4 +303,6 @@ const struct tcb_op tcb_op_q4k_matvec = {
 	.pack = pack,
 	.unpack = unpack,
 	.run = run,
+	.emit = q4k_emit,
+	.gpu_rules = q4k_gpu_rules,
 };

@@ -20,7 +20,7 @@ static const struct {
 } layouts[TCB_LAYOUT_COUNT] = {
 	[TCB_LAYOUT_NATIVE] = { 1, 0 }, [TCB_LAYOUT_R4] = { 4, 0 },  [TCB_LAYOUT_R8] = { 8, 0 },
 	[TCB_LAYOUT_R16] = { 16, 0 },   [TCB_LAYOUT_R8W] = { 8, 1 }, [TCB_LAYOUT_R16W] = { 16, 1 },
-	[TCB_LAYOUT_P] = { 1, 0 },      [TCB_LAYOUT_S] = { 1, 0 },   [TCB_LAYOUT_SW] = { 1, 1 },
+	[TCB_LAYOUT_P] = { 1, 0 },      [TCB_LAYOUT_S] = { 1, 0 },
 };
 
 size_t q4k_layout_rows(enum tcb_layout layout)
@@ -41,7 +41,7 @@ size_t q4k_packed_bytes(enum tcb_layout layout, size_t n, size_t k)
 }
 
 /* The inverse of tcb_k_scales. */
-static void narrow_scales(const uint8_t scale[8], const uint8_t min[8], uint8_t out[SCALE_BYTES])
+void q4k_narrow_scales(const uint8_t scale[8], const uint8_t min[8], uint8_t out[SCALE_BYTES])
 {
 	for (int j = 0; j < 4; j++) {
 		out[j] = (uint8_t)(scale[j] | scale[j + 4] >> 4 << 6);
@@ -102,7 +102,7 @@ static void unpack_row(enum tcb_layout layout, const uint8_t *packed, unsigned r
 	for (unsigned w = 0; w < words; w++)
 		memcpy(bytes + 4 * w, scales + 4 * (w * rows + r), 4);
 	if (layouts[layout].wide)
-		narrow_scales(bytes, bytes + 8, out + 4);
+		q4k_narrow_scales(bytes, bytes + 8, out + 4);
 	else
 		memcpy(out + 4, bytes, SCALE_BYTES);
 	const uint8_t *nibbles = scales + 4 * words * rows;

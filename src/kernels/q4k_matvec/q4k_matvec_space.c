@@ -4,7 +4,7 @@
  * that the constraints judge, and the rules of its own that a geometry must
  * keep.
  */
-#include "kernels/q4k_matvec/q4k_matvec.h"
+#include "kernels/q4k_matvec/q4k_matvec_gpu.h"
 
 #include <string.h>
 
@@ -93,6 +93,8 @@ size_t q4k_axes(const struct tcb_problem *problem, const struct tcb_target *targ
 {
 	const size_t n = problem->shape.n, k = problem->shape.k;
 	size_t count = 0;
+	if (target->kind == TCB_TARGET_CUDA)
+		return q4k_gpu_axes(problem, target, out);
 	struct tcb_axis *a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_ISA);
 	for (int isa = TCB_ISA_SCALAR; isa <= TCB_ISA_AVX512VNNI; isa++)
 		if (tcb_target_has(target, (enum tcb_isa)isa))
@@ -158,6 +160,10 @@ void q4k_default_geometry(const struct tcb_problem *problem, const struct tcb_ta
 	const size_t even = even_share(n, target->threads), macro = even < midi ? midi : even;
 	const size_t tasks = shares(n, macro) * problem->shape.m;
 	const size_t threads = tasks < target->threads ? tasks : target->threads;
+	if (target->kind == TCB_TARGET_CUDA) {
+		q4k_gpu_default_geometry(problem, target, out);
+		return;
+	}
 	tcb_geometry_init(out);
 	out->tile[TCB_MACRO] = (struct tcb_tile){ 1, threads > 1 || whole < macro ? macro : whole, k };
 	out->tile[TCB_MIDI] = (struct tcb_tile){ 1, midi, k };
@@ -181,7 +187,10 @@ void q4k_footprint(const struct tcb_problem *problem, const struct tcb_target *t
 	const size_t rows = geometry->tile[TCB_MICRO].n, block = q4k_layout_block_bytes(layout);
 	const size_t x_block = q8 ? sizeof(struct q4k_x8) : sizeof(struct q4k_x32);
 	const size_t shared = knob[TCB_KNOB_ISA] == TCB_ISA_AVX2 ? 2 : 4;
-	(void)target;
+	if (target->kind == TCB_TARGET_CUDA) {
+		q4k_gpu_footprint(problem, target, geometry, out);
+		return;
+	}
 	memset(out, 0, sizeof(*out));
 	out->k_multiple = out->k_step_multiple = Q4K_BLOCK_VALUES;
 	/* Blocks of 144 bytes keep 16-byte accesses aligned; group blocks are multiples of 32 or 64. */

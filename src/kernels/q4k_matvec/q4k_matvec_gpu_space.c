@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The search space of q4k_matvec on GPUs: its axes and its default geometry.
+ * q4k_matvec_gpu_plan.c has the rules that leave of their product what is a
+ * kernel, and the policies that leave of these what is worth while.
+ */
+#include <string.h>
+
+#include "kernels/constraint.h"
+#include "kernels/q4k_matvec/q4k_matvec_gpu.h"
+
+enum { DEFAULT_WARPS = 8, DEFAULT_UNROLL = 4 };
+
+static struct tcb_axis *axis(struct tcb_axis *out, enum tcb_axis_kind kind, int which)
+{
+	memset(out, 0, sizeof(*out));
+	out->kind = kind;
+	out->which = which;
+	return out;
+}
+
+static void add(struct tcb_axis *to, size_t value)
+{
+	to->values[to->count++] = (int64_t)value;
+}
+
+static void add_all(struct tcb_axis *to, const unsigned char *values, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		add(to, values[i]);
+}
+#define ADD(to, ...) add_all(to, (const unsigned char[]){ __VA_ARGS__ }, sizeof((const unsigned char[]){ __VA_ARGS__ }))
+
+static size_t power_of_two_above(size_t value)
+{
+	size_t power = 1;
+	while (power < value && power <= SIZE_MAX / 4)
+		power *= 2;
+	return power;
+}
+
+/* In an order in which the rules cut early. */
+size_t q4k_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
+		    struct tcb_axis out[TCB_AXES_MAX])
+{
+	const size_t n = problem->shape.n, blocks = problem->shape.k / Q4K_BLOCK_VALUES;
+	const int has_seven = blocks % 7 == 0; /* K = 14336 */
+	size_t count = 0;
+	struct tcb_axis *a;
+	add(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_ISA),
+	    problem->contract == TCB_CONTRACT_Q8 ? TCB_ISA_DP4A : TCB_ISA_FMA);
+	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_COPY);
+	add(a, TCB_COPY_LDG);
+	if (target->capability >= 80)
+		add(a, target->capability >= 90 ? TCB_COPY_BULK : TCB_COPY_ASYNC);
+	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_STAGES), 1, 2, 3, 4, 6, 8);
+	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_LEAD), 0, 1, 2, 4);
+	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_BLOCKS), 0, 1, 2, 3, 4);
+	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_SPLITK), 1, 2, 4);
+	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_LAYOUT), TCB_LAYOUT_NATIVE, TCB_LAYOUT_P, TCB_LAYOUT_S);
+	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_WARPS);
+	ADD(a, 4, 8, 16, 32);
+	if (has_seven)
+		ADD(a, 7, 14, 28);
+	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_KSPLIT);
+	ADD(a, 1, 2, 4, 8, 16);
+	if (has_seven)
+		ADD(a, 7, 14);
+	ADD(axis(&out[count++], TCB_AXIS_TILE_N, TCB_MICRO), 1, 2, 4);
+	a = axis(&out[count++], TCB_AXIS_TILE_N, TCB_MIDI);
+	ADD(a, 1, 2, 4, 8, 16, 32, 64, 128);
+	a = axis(&out[count++], TCB_AXIS_TILE_N, TCB_MACRO);
+	add(a, power_of_two_above(n));
+	for (size_t rows = 2; rows <= 128; rows *= 2)
+		if (rows > power_of_two_above(n))
+			add(a, rows);
+	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_VEC), 4, 8, 16);
+	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_UNROLL);
+	ADD(a, 1, 2, 4, 7, 8, 14, 16);
+	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_XIN), TCB_XIN_SHARED, TCB_XIN_REGS);
+	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_GROUP);
+	if (problem->contract == TCB_CONTRACT_Q8)
+		add(a, 32);
+	add(a, 256);
+	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_PREP), TCB_PREP_BLOCK, TCB_PREP_LAUNCH);
+	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_PDL);
+	add(a, 0);
+	if (target->capability >= 90)
+		add(a, 1);
+	return count;
+}
+
+/*
+ * The seed's blocks of 256 threads, made legal: a warp a row, 16-byte vectors, weights as stored, activations prepared
+ * by each block.  The reduction is split over blocks only where its activations do not fit in shared memory, and a warp
+ * takes narrower vectors where it would have too many steps of a number that no loop divides.
+ */
+void q4k_gpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
+			      struct tcb_geometry *out)
+{
+	const size_t n = problem->shape.n, blocks = problem->shape.k / Q4K_BLOCK_VALUES;
+	const size_t image = problem->contract == TCB_CONTRACT_Q8 ? 256 + 64 : 1024 + 36;
+	const size_t room = tcb_shared_limit(target) - 1024;
+	size_t splitk = 1, steps, vec = 16, warps = DEFAULT_WARPS, unroll;
+	while (splitk < blocks && (blocks % splitk || (blocks / splitk + 1) * image > room))
+		splitk++;
+	steps = blocks / splitk;
+	if (steps % 4 && steps > 4 * DEFAULT_UNROLL)
+		vec = 4;
+	else if (steps < 3)
+		vec = steps == 1 ? 4 : 8;
+	steps = (steps + vec / 4 - 1) / (vec / 4);
+	unroll = steps <= DEFAULT_UNROLL ? steps : DEFAULT_UNROLL;
+	while (unroll < steps && steps % unroll)
+		unroll--;
+	if (blocks / splitk % (vec / 4))
+		unroll = steps;
+	tcb_geometry_init(out);
+	out->tile[TCB_MACRO] = (struct tcb_tile){ 1, power_of_two_above(n > warps ? n : warps), problem->shape.k };
+	out->tile[TCB_MIDI] = (struct tcb_tile){ 1, warps, problem->shape.k };
+	out->tile[TCB_MICRO] = (struct tcb_tile){ 1, 1, Q4K_BLOCK_VALUES };
+	out->knob[TCB_KNOB_ISA] = problem->contract == TCB_CONTRACT_Q8 ? TCB_ISA_DP4A : TCB_ISA_FMA;
+	out->knob[TCB_KNOB_LAYOUT] = TCB_LAYOUT_NATIVE;
+	out->knob[TCB_KNOB_UNROLL] = (int32_t)unroll;
+	out->knob[TCB_KNOB_WARPS] = (int32_t)warps;
+	out->knob[TCB_KNOB_VEC] = (int32_t)vec;
+	out->knob[TCB_KNOB_STAGES] = 1;
+	out->knob[TCB_KNOB_SPLITK] = (int32_t)splitk;
+	out->knob[TCB_KNOB_KSPLIT] = 1;
+	out->knob[TCB_KNOB_COPY] = TCB_COPY_LDG;
+	out->knob[TCB_KNOB_XIN] = TCB_XIN_SHARED;
+	out->knob[TCB_KNOB_GROUP] = problem->contract == TCB_CONTRACT_Q8 ? 32 : 256;
+	out->knob[TCB_KNOB_PREP] = TCB_PREP_BLOCK;
+	out->knob[TCB_KNOB_LEAD] = 0;
+	out->knob[TCB_KNOB_BLOCKS] = 0;
+	out->knob[TCB_KNOB_PDL] = 0;
+}
