@@ -391,6 +391,7 @@ const struct tcb_ptx_spec *tcb_ptx_spec_of(const struct tcb_ptx_ins *ins, unsign
 	unsigned count = present_specs(tcb_ptx_form(ins->form), ins->mod, ins->operand_count, present);
 
 	assert(count == ins->operand_count && index < count);
+	(void)count;
 	return present[index];
 }
 

@@ -239,7 +239,7 @@ RULE(rule_tiles)
 		return "micro.n must be 1, 2, 4 or 8";
 	if (micro->n > n)
 		return "micro.n is more than the rows that there are";
-	if (macro->n != power_of_two_above(n > midi->n ? n : midi->n))
+	if (macro->n != power_of_two_above(n))
 		return "macro.n must be the problem's N, rounded up to a power of two: the grid has all rows";
 	return NULL;
 }

@@ -69,11 +69,7 @@ size_t q4k_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *
 	ADD(axis(&out[count++], TCB_AXIS_TILE_N, TCB_MICRO), 1, 2, 4);
 	a = axis(&out[count++], TCB_AXIS_TILE_N, TCB_MIDI);
 	ADD(a, 1, 2, 4, 8, 16, 32, 64, 128);
-	a = axis(&out[count++], TCB_AXIS_TILE_N, TCB_MACRO);
-	add(a, power_of_two_above(n));
-	for (size_t rows = 2; rows <= 128; rows *= 2)
-		if (rows > power_of_two_above(n))
-			add(a, rows);
+	add(axis(&out[count++], TCB_AXIS_TILE_N, TCB_MACRO), power_of_two_above(n));
 	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_VEC), 4, 8, 16);
 	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_UNROLL);
 	ADD(a, 1, 2, 4, 7, 8, 14, 16);
@@ -101,7 +97,9 @@ void q4k_gpu_default_geometry(const struct tcb_problem *problem, const struct tc
 	const size_t n = problem->shape.n, blocks = problem->shape.k / Q4K_BLOCK_VALUES;
 	const size_t image = problem->contract == TCB_CONTRACT_Q8 ? 256 + 64 : 1024 + 36;
 	const size_t room = tcb_shared_limit(target) - 1024;
-	size_t splitk = 1, steps, vec = 16, warps = DEFAULT_WARPS, unroll;
+	size_t splitk = 1, steps, vec = 16, warps = power_of_two_above(n), unroll;
+	if (warps > DEFAULT_WARPS)
+		warps = DEFAULT_WARPS;
 	while (splitk < blocks && (blocks % splitk || (blocks / splitk + 1) * image > room))
 		splitk++;
 	steps = blocks / splitk;
@@ -116,7 +114,7 @@ void q4k_gpu_default_geometry(const struct tcb_problem *problem, const struct tc
 	if (blocks / splitk % (vec / 4))
 		unroll = steps;
 	tcb_geometry_init(out);
-	out->tile[TCB_MACRO] = (struct tcb_tile){ 1, power_of_two_above(n > warps ? n : warps), problem->shape.k };
+	out->tile[TCB_MACRO] = (struct tcb_tile){ 1, power_of_two_above(n), problem->shape.k };
 	out->tile[TCB_MIDI] = (struct tcb_tile){ 1, warps, problem->shape.k };
 	out->tile[TCB_MICRO] = (struct tcb_tile){ 1, 1, Q4K_BLOCK_VALUES };
 	out->knob[TCB_KNOB_ISA] = problem->contract == TCB_CONTRACT_Q8 ? TCB_ISA_DP4A : TCB_ISA_FMA;
