@@ -173,7 +173,8 @@ static enum tcb_status execute(struct job *job, struct tcb_error *err)
 	}
 	if (job->plan.packed_bytes) {
 		start = tcb_clock_ns();
-		job->op->pack(&job->plan.problem, job->plan.variant->layout, job->weights.tensor->data, job->packed.data);
+		job->op->pack(&job->plan.problem, job->plan.variant->layout, job->weights.tensor->data,
+			      job->packed.data);
 		job->pack_ns = (double)(tcb_clock_ns() - start);
 		operand[tcb_operand_weights(job->operands, job->operand_count)] = job->packed.data;
 	}

@@ -103,7 +103,8 @@ enum tcb_status tcb_instance_pack(struct tcb_instance *instance, const struct tc
 {
 	struct tcb_packed *packed = &instance->packed[plan->variant->layout];
 	uint64_t start = tcb_clock_ns();
-	instance->op->pack(&plan->problem, plan->variant->layout, instance->data[instance->weights].data, packed->buffer.data);
+	instance->op->pack(&plan->problem, plan->variant->layout, instance->data[instance->weights].data,
+			   packed->buffer.data);
 	packed->pack_ns = (double)(tcb_clock_ns() - start);
 	return tcb_buffer_protect(&packed->buffer, 1, err);
 }
