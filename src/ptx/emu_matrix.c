@@ -89,7 +89,11 @@ void tcb_ptx_elements(enum tcb_ptx_word type, int padded, uint64_t word, unsigne
 
 uint64_t tcb_ptx_product_bits(const struct tcb_ptx_product *p, double value)
 {
-	return p->d == TCB_PTX_S32 ? (uint32_t)(int64_t)value : tcb_ptx_float_narrow(p->d, value, TCB_PTX_RN, 0);
+	if (p->d == TCB_PTX_S32)
+		return (uint32_t)(int64_t)value;
+	if (p->d == TCB_PTX_F32 && !isnan(value))
+		return tcb_ptx_float_bits((float)value);
+	return tcb_ptx_float_narrow(p->d, value, TCB_PTX_RN, 0);
 }
 
 double tcb_ptx_product_value(const struct tcb_ptx_product *p, uint64_t bits)
