@@ -55,7 +55,7 @@ struct tcb_ptx_affine {
 	uint8_t *together; /* likewise: enum tcb_ptx_leaving */
 	/* likewise, in text order: all of a loop's blocks lie between them, few others do */
 	const struct tcb_ptx_block **loop_first, **loop_last;
-	uint64_t *active;  /* by block->number */
+	uint64_t *active; /* by block->number */
 	uint8_t *presence, *optional;
 	uint32_t words; /* of one block's threads in ACTIVE */
 };

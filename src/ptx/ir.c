@@ -264,12 +264,9 @@ struct tcb_ptx_ins *tcb_ptx_ins_new(struct tcb_ptx_module *module, unsigned oper
 		return NULL;
 	ins->guard = TCB_PTX_NO_REG;
 	ins->operand_count = (uint8_t)operand_count;
-	if (operand_count) {
-		ins->operands = tcb_arena_array(&module->arena, operand_count, sizeof *ins->operands);
-		if (!ins->operands)
-			return NULL;
-	}
-	return ins;
+	/* Never NULL: code takes the address of the first operand before it asks whether there is one. */
+	ins->operands = tcb_arena_array(&module->arena, operand_count, sizeof *ins->operands);
+	return ins->operands ? ins : NULL;
 }
 
 static int copy_items(struct tcb_arena *arena, struct tcb_ptx_operand *operand)

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * Any text through all of `tcbtune ptx check` but the assembler: parse, verify,
- * analyse.  It ends, every finding has a message and, where the text has an
- * instruction to blame, its line.
+ * Any text through all of `tcbtune ptx check` but the assembler, and what is
+ * legal through the optimiser: parse, verify, analyse, predict, optimise.  It
+ * ends, every finding has a message and, where the text has an instruction to
+ * blame, its line; what was legal is so after each pass, and as text again.
  */
 #include <string.h>
 
 #include "fuzz.h"
 #include "ptx/check.h"
+#include "ptx/legality.h"
+#include "ptx/passes.h"
 #include "ptx/text.h"
 
 static void see(void *ctx, const struct tcb_ptx_finding *finding)
@@ -31,6 +34,27 @@ static void check(struct tcb_ptx_module *module, uint32_t lines, const uint32_t 
 	FUZZ_CHECK(tcb_ptx_check(module, &options, &sink, &report, &err) == TCB_OK || err.message[0]);
 }
 
+static void optimise(struct tcb_ptx_module *module)
+{
+	const struct tcb_ptx_pipeline_debug debug = { .verify = 1 };
+	struct tcb_ptx_module *again;
+	struct tcb_error err = { TCB_OK, "" };
+	struct tcb_str text = { 0 };
+
+	if (tcb_ptx_verify(module, NULL) != TCB_OK)
+		return;
+	if (tcb_ptx_optimise(module, NULL, &debug, &err) != TCB_OK) {
+		fprintf(stderr, "%s\n", err.message);
+		FUZZ_CHECK(!"the optimiser made illegal what was legal");
+	}
+	tcb_ptx_print(module, &text);
+	FUZZ_CHECK(text.data && !text.failed);
+	FUZZ_CHECK(tcb_ptx_parse("again", text.data, text.length, &again, &err) == TCB_OK);
+	FUZZ_CHECK(tcb_ptx_verify(again, &err) == TCB_OK);
+	tcb_ptx_module_destroy(again);
+	tcb_str_fini(&text);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
 	struct tcb_ptx_module *module;
@@ -47,6 +71,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	}
 	check(module, lines, (const uint32_t[3]){ 0, 0, 0 });
 	check(module, lines, (const uint32_t[3]){ 32, 4, 2 });
+	optimise(module);
 	tcb_ptx_module_destroy(module);
 	return 0;
 }
