@@ -77,8 +77,13 @@ enum tcb_status tcb_ptx_alignment(struct tcb_ptx_function *function, const struc
 				  struct tcb_error *err);
 
 /* --- barrier_safety.c: every path of non-exited threads meets the same barriers; shuffles name live lanes --- */
+/* Errors: barrier-divergent, barrier-predicated, shuffle-divergent (shfl, vote, mma and the like), shuffle-exited; a
+ * warning: barrier-skipped, by threads that have ended (they do not hang the others, but what they should have loaded
+ * is missing).  In functions that are called all are warnings, since the callers decide what is uniform. */
 enum tcb_status tcb_ptx_barrier_safety(struct tcb_ptx_function *function, const struct tcb_ptx_dominators *d,
 				       const struct tcb_ptx_uniformity *u, const struct tcb_ptx_sink *sink,
 				       struct tcb_error *err);
+/* Instructions at which threads of a block wait for each other. */
+unsigned tcb_ptx_barrier_count(const struct tcb_ptx_function *function);
 
 #endif

@@ -36,11 +36,14 @@ int tcb_ptx_joins_in_loop(const struct tcb_ptx_joins *joins, const struct tcb_pt
 /* Kahn's algorithm with one list of ready blocks for each loop; a loop is emptied before the one around it goes on. */
 struct ordering {
 	struct tcb_ptx_joins *joins;
-	uint32_t *waits;     /* by number: forward predecessors that are not placed yet */
-	uint32_t *ready;     /* by number of a loop's header, or block_count for no loop: 1 + first of a list */
-	uint32_t *next;      /* by number: 1 + next of that list */
-	uint32_t count;      /* placed so far */
-	const uint32_t none; /* block_count */
+	uint32_t *waits; /* by number: forward predecessors that are not placed yet */
+	/* 1 + first of a list, by number of a loop's header, or block_count for no loop; [1] for quiet blocks, which go
+	 * first, so that a side that just ends is over before the one that goes on */
+	uint32_t *ready[2];
+	uint32_t *next;       /* by number: 1 + next of that list */
+	const uint8_t *quiet; /* by number */
+	uint32_t count;       /* placed so far */
+	const uint32_t none;  /* block_count */
 };
 
 static uint32_t list_of(const struct ordering *o, const struct tcb_ptx_loop *loop)
@@ -51,10 +54,11 @@ static uint32_t list_of(const struct ordering *o, const struct tcb_ptx_loop *loo
 static void make_ready(struct ordering *o, const struct tcb_ptx_block *block)
 {
 	const struct tcb_ptx_loop *loop = block->loop;
-	uint32_t list = list_of(o, loop && loop->header == block ? loop->parent : loop);
+	uint32_t *list =
+		&o->ready[o->quiet[block->number]][list_of(o, loop && loop->header == block ? loop->parent : loop)];
 
-	o->next[block->number] = o->ready[list];
-	o->ready[list] = block->number + 1;
+	o->next[block->number] = *list;
+	*list = block->number + 1;
 }
 
 static int is_in_loop_of(const struct tcb_ptx_block *block, const struct tcb_ptx_block *header)
@@ -79,8 +83,11 @@ static void order_blocks(struct ordering *o, struct tcb_ptx_block **by_number)
 				o->joins->is_irreducible = 1;
 	make_ready(o, function->first);
 	for (;;) {
-		uint32_t *list = &o->ready[list_of(o, loop)];
+		uint32_t *list = &o->ready[1][list_of(o, loop)];
 		struct tcb_ptx_block *block;
+
+		if (!*list)
+			list = &o->ready[0][list_of(o, loop)];
 
 		if (!*list) {
 			if (!loop)
@@ -101,6 +108,29 @@ static void order_blocks(struct ordering *o, struct tcb_ptx_block **by_number)
 	}
 }
 
+/* Blocks from which no barrier and nothing that lanes do together can be reached: 1 in QUIET. */
+static void find_quiet(const struct tcb_ptx_function *function, uint8_t *quiet, struct tcb_ptx_block **stack)
+{
+	uint32_t depth = 0;
+
+	memset(quiet, 1, function->block_count);
+	for (struct tcb_ptx_block *block = function->first; block; block = block->next)
+		for (const struct tcb_ptx_ins *ins = block->first; ins && quiet[block->number]; ins = ins->next)
+			if (tcb_ptx_has(ins, TCB_PTX_F_BARRIER | TCB_PTX_F_CONVERGENT)) {
+				quiet[block->number] = 0;
+				stack[depth++] = block;
+			}
+	while (depth) {
+		const struct tcb_ptx_block *block = stack[--depth];
+
+		for (uint32_t i = 0; i < block->pred_count; i++)
+			if (quiet[block->pred[i]->number]) {
+				quiet[block->pred[i]->number] = 0;
+				stack[depth++] = block->pred[i];
+			}
+	}
+}
+
 /* Holds nothing that another thread could notice, and ends the thread. */
 static int only_ends(const struct tcb_ptx_function *function, const struct tcb_ptx_block *block)
 {
@@ -118,7 +148,7 @@ enum tcb_status tcb_ptx_joins_init(struct tcb_ptx_joins *joins, struct tcb_ptx_f
 	struct tcb_arena *arena = &function->module->arena;
 	size_t blocks = function->block_count;
 	struct tcb_ptx_block **by_number = calloc(blocks + 1, sizeof *by_number);
-	uint32_t *scratch = calloc(3 * (blocks + 1), sizeof *scratch);
+	uint32_t *scratch = calloc(5 * (blocks + 1), sizeof *scratch); /* the last for bytes */
 
 	memset(joins, 0, sizeof *joins);
 	joins->function = function;
@@ -144,9 +174,12 @@ enum tcb_status tcb_ptx_joins_init(struct tcb_ptx_joins *joins, struct tcb_ptx_f
 	if (function->first) {
 		struct ordering o = { .joins = joins,
 				      .waits = scratch,
-				      .ready = scratch + blocks + 1,
-				      .next = scratch + 2 * (blocks + 1),
+				      .ready = { scratch + blocks + 1, scratch + 2 * (blocks + 1) },
+				      .next = scratch + 3 * (blocks + 1),
+				      .quiet = (uint8_t *)(scratch + 4 * (blocks + 1)),
 				      .none = function->block_count };
+
+		find_quiet(function, (uint8_t *)(scratch + 4 * (blocks + 1)), joins->pending);
 
 		order_blocks(&o, by_number);
 	}

@@ -143,7 +143,7 @@ static inline void big_function(enum big_shape shape, unsigned count, struct tcb
 					     k, k, k, k, k, k);
 		}
 	}
-	tcb_str_add(out, "OUT:\n\tst.global.u32 [%rd0], %r0;\n\tret;\n}\n");
+	tcb_str_add(out, "\tbar.sync 0;\nOUT:\n\tst.global.u32 [%rd0], %r0;\n\tret;\n}\n");
 }
 
 #endif
