@@ -39,8 +39,6 @@ static const uint8_t pipeline[] = {
 	PASS_const_fold,  PASS_dead_code,       PASS_loop_split, PASS_const_fold, PASS_dead_code,
 	PASS_loop_unroll, PASS_const_fold,      PASS_strength,   PASS_fma_fusion, PASS_cse,
 	PASS_const_fold,  PASS_barrier_removal, PASS_dead_code,
-	PASS_const_fold, PASS_strength,        PASS_fma_fusion, PASS_cse,
-	PASS_const_fold, PASS_barrier_removal, PASS_dead_code,
 };
 
 const struct tcb_ptx_pass *tcb_ptx_passes(unsigned *count_out)
