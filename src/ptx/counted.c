@@ -34,6 +34,15 @@ static unsigned free_label(const struct tcb_ptx_function *function)
 	return next;
 }
 
+static int has_convergent_loop(const struct tcb_ptx_function *function)
+{
+	for (const struct tcb_ptx_block *block = function->first; block; block = block->next)
+		for (const struct tcb_ptx_ins *ins = block->first; ins && block->loop; ins = ins->next)
+			if (tcb_ptx_has(ins, TCB_PTX_F_CONVERGENT | TCB_PTX_F_BARRIER))
+				return 1;
+	return 0;
+}
+
 enum tcb_status tcb_ptx_loops_begin(struct tcb_ptx_function *function, struct tcb_ptx_loop_pass *out,
 				    struct tcb_error *err)
 {
@@ -44,6 +53,8 @@ enum tcb_status tcb_ptx_loops_begin(struct tcb_ptx_function *function, struct tc
 	out->err = err;
 	TCB_TRY(tcb_ptx_scope(function, &out->scope, err));
 	TCB_TRY(tcb_ptx_loops(function, &out->scope.dominators, err));
+	if (has_convergent_loop(function))
+		TCB_TRY(tcb_ptx_uniformity(function, &out->scope.dominators, &out->uniformity, err));
 	for (struct tcb_ptx_loop *loop = function->loops; loop; loop = loop->next)
 		out->loop_count++;
 	out->reg_count = function->reg_count;
@@ -282,6 +293,42 @@ static int find_test(struct tcb_ptx_loop_pass *loops, struct tcb_ptx_counted *ou
 	return 0;
 }
 
+/* What the widest of the instructions that threads run together asks for. */
+static void note_convergence(const struct tcb_ptx_ins *ins, struct tcb_ptx_counted *out)
+{
+	enum tcb_ptx_variance wanted = TCB_PTX_UNIFORM_WARP;
+
+	if (!tcb_ptx_has(ins, TCB_PTX_F_CONVERGENT | TCB_PTX_F_BARRIER))
+		return;
+	if (ins->op == TCB_PTX_OP_BARRIER_CLUSTER_ARRIVE || ins->op == TCB_PTX_OP_BARRIER_CLUSTER_WAIT ||
+	    ins->op == TCB_PTX_OP_CALL)
+		wanted = TCB_PTX_UNIFORM_GRID;
+	else if (tcb_ptx_has(ins, TCB_PTX_F_BARRIER | TCB_PTX_F_ASYNC) || ins->op == TCB_PTX_OP_SETMAXNREG)
+		wanted = TCB_PTX_UNIFORM_BLOCK; /* wgmma is of four warps */
+	out->is_convergent = 1;
+	if (wanted < out->agreed)
+		out->agreed = wanted;
+}
+
+static int is_uniform(const struct tcb_ptx_loop_pass *loops, const struct tcb_ptx_operand *operand,
+		      enum tcb_ptx_variance wanted)
+{
+	return operand->kind == TCB_PTX_O_INT ||
+	       (operand->kind == TCB_PTX_O_REG && loops->uniformity.reg[operand->reg] <= wanted);
+}
+
+int tcb_ptx_is_agreed(const struct tcb_ptx_loop_pass *loops, const struct tcb_ptx_counted *counted,
+		      const struct tcb_ptx_operand *limit)
+{
+	struct tcb_ptx_operand iv = tcb_ptx_operand_reg(counted->iv);
+
+	if (!counted->is_convergent)
+		return 1;
+	return loops->uniformity.reg && loops->uniformity.control[counted->header->number] <= counted->agreed &&
+	       is_uniform(loops, &iv, counted->agreed) && is_uniform(loops, &counted->bound, counted->agreed) &&
+	       (!limit || is_uniform(loops, limit, counted->agreed));
+}
+
 int tcb_ptx_counted(struct tcb_ptx_loop_pass *loops, struct tcb_ptx_loop *loop, struct tcb_ptx_counted *out)
 {
 	struct counting counting = { .loops = loops, .mark = loop->header->number + 1 };
@@ -303,12 +350,13 @@ int tcb_ptx_counted(struct tcb_ptx_loop_pass *loops, struct tcb_ptx_loop *loop, 
 	out->latch = loop->latch;
 	out->branch = branch;
 	out->is_innermost = 1;
+	out->agreed = TCB_PTX_VARYING;
 	for (struct tcb_ptx_block *block = loop->header;; block = block->next) {
 		if (block->loop && block->loop->header == block && block != loop->header)
 			out->is_innermost = 0;
 		for (counting.ins = block->first; counting.ins; counting.ins = counting.ins->next) {
 			out->ins_count++;
-			out->is_convergent |= tcb_ptx_has(counting.ins, TCB_PTX_F_CONVERGENT | TCB_PTX_F_BARRIER);
+			note_convergence(counting.ins, out);
 			tcb_ptx_each_reg(counting.ins, count_reg, &counting);
 		}
 		if (block == loop->latch)

@@ -29,7 +29,8 @@ struct tcb_ptx_loop_pass {
 	} * regs;
 	uint32_t reg_count;
 	unsigned next_label;
-	int again; /* some loop was passed over because of a change nearby */
+	struct tcb_ptx_uniformity uniformity; /* where a loop has convergent instructions, else NULLs */
+	int again;                            /* some loop was passed over because of a change nearby */
 	struct tcb_error *err;
 };
 
@@ -37,7 +38,9 @@ struct tcb_ptx_counted {
 	struct tcb_ptx_loop *loop;
 	struct tcb_ptx_block *header, *latch;
 	uint32_t ins_count;
-	int is_innermost, is_convergent; /* has barriers, shuffles, matrix work or calls */
+	int is_innermost;
+	int is_convergent;            /* has barriers, shuffles, matrix work or calls: */
+	enum tcb_ptx_variance agreed; /* its threads must all agree which copy they run; VARYING when they need not */
 	uint32_t iv;
 	struct tcb_ptx_ins *increment, *test, *branch;
 	int has_step; /* the step is a constant */
@@ -62,6 +65,10 @@ void tcb_ptx_loops_end(struct tcb_ptx_loop_pass *loops);
 int tcb_ptx_counted(struct tcb_ptx_loop_pass *loops, struct tcb_ptx_loop *loop, struct tcb_ptx_counted *out);
 /* OPERAND, read in the loop that was recognised last, is a constant or a register that it does not write. */
 int tcb_ptx_is_invariant(const struct tcb_ptx_loop_pass *loops, const struct tcb_ptx_operand *operand);
+/* Whether threads that must run a copy of the loop together do so when what they run depends on counter, bound and
+ * LIMIT (NULL: nothing more). */
+int tcb_ptx_is_agreed(const struct tcb_ptx_loop_pass *loops, const struct tcb_ptx_counted *counted,
+		      const struct tcb_ptx_operand *limit);
 /* COMPARE as eq ne lt le gt ge with TYPE as u or s of the same size; inverted, or with its sides swapped. */
 enum tcb_ptx_word tcb_ptx_compare_plain(enum tcb_ptx_word compare);
 enum tcb_ptx_word tcb_ptx_compare_inverse(enum tcb_ptx_word compare);

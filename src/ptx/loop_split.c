@@ -24,8 +24,8 @@
  *
  * It is done when a predicate of the question guards something and the body
  * touches memory, does matrix work, or has options->split_min_body
- * instructions; not when it has barriers, shuffles or matrix work, which all
- * threads of a warp must meet at the same place.  A counter that is set at more
+ * instructions.  Barriers, shuffles and matrix work must be met by all threads at
+ * one place: with those in the body, counter, bound and s must be uniform.  A counter that is set at more
  * places than one before its loop is left alone; so is what this pass made.
  *
  */
@@ -84,7 +84,7 @@ static int relation(const struct question *a, const struct question *b)
 
 static int is_heavy(const struct tcb_ptx_ins *ins)
 {
-	return tcb_ptx_has(ins, TCB_PTX_F_READ | TCB_PTX_F_WRITE);
+	return tcb_ptx_has(ins, TCB_PTX_F_READ | TCB_PTX_F_WRITE | TCB_PTX_F_CONVERGENT);
 }
 
 static int guards_something(const struct tcb_ptx_counted *c, uint32_t predicate)
@@ -255,9 +255,10 @@ enum tcb_status tcb_ptx_loop_split(struct tcb_ptx_function *function, const stru
 
 		status = tcb_ptx_loops_begin(function, &loops, err);
 		for (uint32_t i = 0; i < loops.loop_count && status == TCB_OK; i++) {
-			if (!tcb_ptx_counted(&loops, loops.inner_first[i], &counted) || counted.is_convergent ||
-			    counted.ins_count > BODY_MAX || function->regs[counted.iv].defs != 2 ||
-			    !find_question(&loops, &counted, options->split_min_body, &question))
+			if (!tcb_ptx_counted(&loops, loops.inner_first[i], &counted) || counted.ins_count > BODY_MAX ||
+			    function->regs[counted.iv].defs != 2 ||
+			    !find_question(&loops, &counted, options->split_min_body, &question) ||
+			    !tcb_ptx_is_agreed(&loops, &counted, &question.limit))
 				continue;
 			tcb_ptx_loops_touch(&loops, &counted);
 			*changed_out += counted.ins_count;

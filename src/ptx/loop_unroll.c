@@ -18,8 +18,8 @@
  * exact as an unsigned number then, exceeds (U-1)*|step| (reaches it, for le
  * and ge); so nothing is computed that could overflow, and rounds that the
  * original would do after its counter wrapped are done by the original.  ne is
- * taken with a step of 1 or -1.  Loops with barriers, shuffles or matrix work
- * are unrolled as a whole only: in a part of them threads would part ways.
+ * taken with a step of 1 or -1.  Of loops with barriers, shuffles or matrix work
+ * counter and bound must be uniform, or threads would meet at different copies.
  *
  * Both loops get .pragma "nounroll", which this pass and ptxas obey.
  */
@@ -232,12 +232,12 @@ static enum tcb_status unroll_part(struct tcb_ptx_loop_pass *loops, const struct
 }
 
 /* The largest power of two that fits; 0 or 1: none. */
-static unsigned part_of(const struct tcb_ptx_counted *c, unsigned limit)
+static unsigned part_of(const struct tcb_ptx_loop_pass *loops, const struct tcb_ptx_counted *c, unsigned limit)
 {
 	uint64_t stride = c->step < 0 ? 0 - (uint64_t)c->step : (uint64_t)c->step;
 	unsigned unroll = UNROLL_MAX;
 
-	if (c->is_convergent || !is_measurable(c) || stride >> (tcb_ptx_type_bits(c->type) - 4))
+	if (!is_measurable(c) || !tcb_ptx_is_agreed(loops, c, NULL) || stride >> (tcb_ptx_type_bits(c->type) - 4))
 		return 0;
 	while (unroll > 1 && (uint64_t)unroll * c->ins_count > limit)
 		unroll /= 2;
@@ -255,7 +255,7 @@ static enum tcb_status unroll(struct tcb_ptx_loop_pass *loops, const struct tcb_
 		loops->again |= c->loop->parent != NULL; /* which may be an innermost one now */
 		return unroll_whole(loops, c, rounds);
 	}
-	part = part_of(c, limit);
+	part = part_of(loops, c, limit);
 	if (part < 2)
 		return TCB_OK;
 	tcb_ptx_loops_touch(loops, c);

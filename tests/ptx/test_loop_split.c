@@ -34,7 +34,9 @@ static const struct pass_golden left_alone[] = {
 	  NULL },
 	{ "nothing is guarded",
 	  BEGIN "loop:\nsetp.lt.u32 %q2, %x4, %x3;\nselp.u32 %x5, 1, 2, %q2;\nst.global.u32 [%z4], %x5;\n" REST, NULL },
-	{ "a barrier", BEGIN "loop:\nbar.sync 0;\nsetp.lt.u32 %q2, %x4, %x3;\n@%q2 st.global.u32 [%z4], %x4;\n" REST,
+	{ "a barrier, and threads that disagree",
+	  "mov.u32 %x5, %tid.x;\n" BEGIN
+	  "loop:\nbar.sync 0;\nsetp.lt.u32 %q2, %x4, %x5;\n@%q2 st.global.u32 [%z4], %x4;\n" REST,
 	  NULL },
 	{ "a light body",
 	  "mov.u32 %x4, %x0;\nmov.u32 %x5, 0;\nloop:\nsetp.lt.u32 %q2, %x4, %x3;\n@%q2 add.u32 %x5, %x5, 1;\nadd.u32 "

@@ -45,8 +45,9 @@ static const struct pass_golden golden[] = {
 	  "mov.u32 %x4, 0;\nloop:\nst.global.u32 [%z0], %x4;\nadd.u32 %x4, %x4, -1;\nsetp.lt.u32 %q2, %x4, %x0;\n@%q2 "
 	  "bra loop;\n",
 	  NULL },
-	{ "a barrier",
-	  "mov.u32 %x4, 0;\nloop:\nbar.sync 0;\nadd.u32 %x4, %x4, 1;\nsetp.lt.u32 %q2, %x4, %x0;\n@%q2 bra loop;\n",
+	{ "a barrier, and threads that disagree",
+	  "mov.u32 %x5, %tid.x;\nmov.u32 %x4, 0;\nloop:\nbar.sync 0;\nadd.u32 %x4, %x4, 1;\nsetp.lt.u32 %q2, %x4, "
+	  "%x5;\n@%q2 bra loop;\n",
 	  NULL },
 };
 

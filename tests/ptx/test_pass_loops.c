@@ -263,13 +263,57 @@ static void nests_are_split_at_both_levels(void **state)
 	tcb_ptx_module_destroy(module);
 }
 
+/* Threads exchange values in shared memory in each round.  LIMIT and BOUND: uniform, or of the thread. */
+static char *exchange(const char *limit, const char *bound)
+{
+	struct tcb_str body = { 0 };
+
+	tcb_str_add(&body,
+		    BITS_HEAD "and.b32 %x12, %x0, 7;\nadd.u32 %x13, %x12, 5;\nmov.u32 %x14, tile;\n"
+			      "shl.b32 %x15, %x4, 2;\nadd.u32 %x14, %x14, %x15;\nmov.u32 %x8, %x4;\nmov.u32 %x5, 0;\n"
+			      "xor.b32 %x16, %x15, 4;\nmov.u32 %x17, tile;\nadd.u32 %x16, %x16, %x17;\n"
+			      "and.b32 %x18, %x4, 3;\nloop:\n");
+	tcb_str_addf(&body, "setp.lt.u32 %%q2, %%x5, %s;\n", limit);
+	tcb_str_add(&body, "st.shared.u32 [%x14], %x8;\nbar.sync 0;\nld.shared.u32 %x9, [%x16];\nbar.sync 0;\n"
+			   "@%q2 mad.lo.u32 %x8, %x8, 3, %x9;\n@!%q2 sub.u32 %x8, %x8, %x9;\nadd.u32 %x5, %x5, 2;\n");
+	tcb_str_addf(&body, "setp.lt.u32 %%q3, %%x5, %s;\n@%%q3 bra loop;\nst.global.u32 [%%z4], %%x8;\n", bound);
+	return body.data;
+}
+
+/* Barriers in the body: only where all threads agree about the way. */
+static void barriers_stay_together(void **state)
+{
+	static const struct {
+		const char *limit, *bound;
+		int splits;
+	} cases[] = { { "%x12", "%x13", 1 }, { "3", "%x13", 1 }, { "%x18", "%x13", 0 }, { "%x12", "11", 1 } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		char *body = exchange(cases[i].limit, cases[i].bound);
+		struct tcb_ptx_module *module = pass_kernel(body);
+		struct bits_inputs inputs;
+		struct bits want;
+		struct tcb_rng rng;
+
+		tcb_rng_init(&rng, i + 1);
+		bits_fill(&rng, &inputs);
+		bits_run(module, &inputs, &want);
+		assert_int_equal(pass_run("loop_split", module, &options) != 0, cases[i].splits);
+		tcb_ptx_module_destroy(module);
+		same_bits(body, &want, &inputs, "loop_split", cases[i].splits);
+		same_bits(body, &want, &inputs, "loop_unroll", 1);
+		same_bits(body, &want, &inputs, NULL, 0);
+		free(body);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_loop_computes_the_same),
-		cmocka_unit_test(every_spoilt_result_is_found_out),
-		cmocka_unit_test(the_split_point_is_aligned_up),
-		cmocka_unit_test(nests_are_split_at_both_levels),
+		cmocka_unit_test(every_loop_computes_the_same),  cmocka_unit_test(every_spoilt_result_is_found_out),
+		cmocka_unit_test(the_split_point_is_aligned_up), cmocka_unit_test(nests_are_split_at_both_levels),
+		cmocka_unit_test(barriers_stay_together),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
