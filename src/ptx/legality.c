@@ -3,12 +3,13 @@
  * In: a module with control-flow graphs.  Out: every broken rule.
  *
  * A register is undefined at a use when some path from the entry reaches the
- * use without a definition: for each register that a block reads before it
- * writes it, the search goes backwards from that block and stops where the
- * register is written.  A guarded definition counts as one; what the guards
- * hide is for the emulator.
+ * use without a definition.  What a block reads before it writes it is all that
+ * matters; most of it is written in a block that dominates the use, and the
+ * rest is solved forwards, 64 registers at a time.  A guarded definition counts
+ * as one; what the guards hide is for the emulator.
  */
 #include "ptx/legality.h"
+#include "ptx/analyses.h"
 #include "ptx/opcodes.h"
 #include "ptx/text.h"
 
@@ -58,9 +59,10 @@ struct flow {
 	size_t exposed_count, exposed_capacity;
 	/* blocks that write each register, as lists */
 	struct writer {
-		uint32_t next, block;
+		uint32_t next, order;
 	} * writers;
 	uint32_t *first_writer, writer_count, writer_capacity;
+	struct tcb_ptx_block **oldest; /* the first in the text that writes each register */
 	int failed;
 };
 
@@ -90,11 +92,13 @@ static void see_flow(void *ctx, uint32_t *reg, int is_def)
 		size_t capacity = flow->writer_capacity;
 
 		flow->defined_in[*reg] = mark;
+		if (!flow->oldest[*reg])
+			flow->oldest[*reg] = flow->block;
 		flow->failed = !grow((void **)&flow->writers, flow->writer_count, &capacity, sizeof *flow->writers);
 		flow->writer_capacity = (uint32_t)capacity;
 		if (!flow->failed) {
 			flow->writers[flow->writer_count] =
-				(struct writer){ flow->first_writer[*reg], flow->block->number };
+				(struct writer){ flow->first_writer[*reg], flow->block->order };
 			flow->first_writer[*reg] = flow->writer_count++;
 		}
 	} else if (flow->exposed_in[*reg] != mark) {
@@ -115,81 +119,147 @@ static int by_reg(const void *a, const void *b)
 	return x->ins->number < y->ins->number ? -1 : x->ins->number > y->ins->number;
 }
 
-/* Whether the entry is reached backwards from BLOCK without passing a block that writes; SEEN and WRITES are stamped
- * with STAMP.  Blocks seen for an earlier use of the register led nowhere, so they need no second visit. */
-static int reaches_entry(const struct tcb_ptx_function *function, struct tcb_ptx_block *block, uint32_t stamp,
-			 uint32_t *seen, const uint32_t *writes, struct tcb_ptx_block **stack)
+/* Registers that need a look at all paths: at most 64 at a time, each a bit.  All arrays are by reverse post-order. */
+struct paths {
+	const struct tcb_ptx_function *function;
+	struct tcb_ptx_dominators dominators;
+	uint64_t *written, *in, *out; /* in the block; certainly before it; certainly after it */
+	uint32_t *first_pred, *pred;  /* the predecessors of block I are pred[first_pred[I]] to first_pred[I + 1] */
+	int has_loops;
+	unsigned reg_count;
+	size_t from; /* the first use that concerns them */
+};
+
+static int init_paths(struct paths *paths, struct tcb_ptx_function *function)
 {
-	uint32_t depth = 0;
+	uint32_t count = function->reachable_count, edges = 0;
 
-	if (seen[block->number] == stamp)
+	paths->function = function;
+	for (uint32_t i = 0; i < count; i++)
+		edges += function->order[i]->pred_count;
+	paths->written = calloc(3 * (count + 1u), sizeof *paths->written);
+	paths->first_pred = calloc(count + 1u + edges, sizeof *paths->first_pred);
+	if (!paths->written || !paths->first_pred || tcb_ptx_dominators(function, &paths->dominators, NULL) != TCB_OK)
 		return 0;
-	seen[block->number] = stamp;
-	stack[depth++] = block;
-	while (depth) {
-		block = stack[--depth];
-		if (block == function->first)
-			return 1;
-		for (uint32_t i = 0; i < block->pred_count; i++) {
-			uint32_t number = block->pred[i]->number;
+	paths->in = paths->written + count + 1;
+	paths->out = paths->in + count + 1;
+	paths->pred = paths->first_pred + count + 1;
+	for (uint32_t i = 0, used = 0; i < count; i++) {
+		const struct tcb_ptx_block *block = function->order[i];
 
-			if (block->pred[i]->order == UINT32_MAX || writes[number] == stamp || seen[number] == stamp)
-				continue;
-			seen[number] = stamp;
-			stack[depth++] = block->pred[i];
-		}
+		for (uint32_t k = 0; k < block->pred_count; k++)
+			if (block->pred[k]->order != UINT32_MAX) {
+				paths->pred[used++] = block->pred[k]->order;
+				paths->has_loops |= block->pred[k]->order >= i;
+			}
+		paths->first_pred[i + 1] = used;
 	}
-	return 0;
+	return 1;
 }
 
-static void check_exposed(struct verify *v, struct flow *flow, uint32_t *seen, uint32_t *writes,
-			  struct tcb_ptx_block **stack)
+/* The greatest fixed point: written before a block means written after all its predecessors. */
+static void solve_paths(struct paths *paths)
 {
-	uint32_t stamp = 0, reported = TCB_PTX_NO_REG;
+	uint32_t count = paths->function->reachable_count;
+	int changed = 1;
 
-	qsort(flow->exposed, flow->exposed_count, sizeof *flow->exposed, by_reg);
-	for (size_t i = 0; i < flow->exposed_count; i++) {
-		const struct pair *use = &flow->exposed[i];
-		char name[64];
+	memset(paths->out, 0xff, count * sizeof *paths->out);
+	while (changed) {
+		changed = 0;
+		for (uint32_t i = 0; i < count; i++) {
+			uint64_t in = i ? ~(uint64_t)0 : 0, out;
 
-		if (i == 0 || flow->exposed[i - 1].reg != use->reg) {
-			stamp++;
-			for (uint32_t w = flow->first_writer[use->reg]; w != NEVER; w = flow->writers[w].next)
-				writes[flow->writers[w].block] = stamp;
-		}
-		if (use->reg == reported || use->block->order == UINT32_MAX)
-			continue;
-		if (reaches_entry(v->function, use->block, stamp, seen, writes, stack)) {
-			reported = use->reg;
-			report(v, use->ins, TCB_PTX_RULE_UNDEFINED,
-			       "register %s is read before it is written on some path",
-			       tcb_ptx_reg_name(v->function, use->reg, name, sizeof name));
+			for (uint32_t k = paths->first_pred[i]; k < paths->first_pred[i + 1]; k++)
+				in &= paths->out[paths->pred[k]];
+			out = in | paths->written[i];
+			changed |= out != paths->out[i] && paths->has_loops;
+			paths->in[i] = in;
+			paths->out[i] = out;
 		}
 	}
+}
+
+/* Reports what the paths show of the uses up to TO; flow->exposed_in is 1 + the bit of each register that has one. */
+static void finish_paths(struct verify *v, const struct flow *flow, struct paths *paths, size_t to)
+{
+	uint32_t reported = TCB_PTX_NO_REG;
+	char name[64];
+
+	if (paths->reg_count)
+		solve_paths(paths);
+	for (size_t i = paths->from; i < to && paths->reg_count; i++) {
+		const struct pair *use = &flow->exposed[i];
+		uint32_t bit = flow->exposed_in[use->reg];
+
+		if (use->reg == reported || !bit || use->block->order == UINT32_MAX ||
+		    paths->in[use->block->order] >> (bit - 1) & 1)
+			continue;
+		reported = use->reg;
+		report(v, use->ins, TCB_PTX_RULE_UNDEFINED, "register %s is read before it is written on some path",
+		       tcb_ptx_reg_name(v->function, use->reg, name, sizeof name));
+	}
+	if (paths->reg_count)
+		memset(paths->written, 0, paths->function->reachable_count * sizeof *paths->written);
+	paths->reg_count = 0;
+	paths->from = to;
+}
+
+/* Most uses are below the first writer of their register in the dominator tree. */
+static int is_dominated(const struct flow *flow, const struct paths *paths, const struct pair *use)
+{
+	const struct tcb_ptx_block *oldest = flow->oldest[use->reg];
+
+	return use->block->order == UINT32_MAX ||
+	       (oldest && oldest != use->block && tcb_ptx_dominates(&paths->dominators, oldest, use->block));
+}
+
+static void check_exposed(struct verify *v, struct flow *flow, struct paths *paths)
+{
+	qsort(flow->exposed, flow->exposed_count, sizeof *flow->exposed, by_reg);
+	for (size_t i = 0, next; i < flow->exposed_count; i = next) {
+		uint32_t reg = flow->exposed[i].reg;
+		int is_open = 0;
+
+		for (next = i; next < flow->exposed_count && flow->exposed[next].reg == reg; next++)
+			is_open |= !is_dominated(flow, paths, &flow->exposed[next]);
+		flow->exposed_in[reg] = 0;
+		if (!is_open)
+			continue;
+		if (paths->reg_count == 64)
+			finish_paths(v, flow, paths, i);
+		for (uint32_t w = flow->first_writer[reg]; w != NEVER; w = flow->writers[w].next)
+			if (flow->writers[w].order != UINT32_MAX)
+				paths->written[flow->writers[w].order] |= (uint64_t)1 << paths->reg_count;
+		flow->exposed_in[reg] = ++paths->reg_count;
+	}
+	finish_paths(v, flow, paths, flow->exposed_count);
 }
 
 static int check_definitions(struct verify *v)
 {
 	struct tcb_ptx_function *function = v->function;
-	size_t regs = function->reg_count + 1u, blocks = function->block_count + 1u;
+	size_t regs = function->reg_count + 1u;
+	struct paths paths = { 0 };
 	struct flow flow = { .v = v };
-	uint32_t *seen = calloc(blocks, sizeof *seen), *writes = calloc(blocks, sizeof *writes);
-	struct tcb_ptx_block **stack = calloc(blocks, sizeof(*stack));
 
 	flow.defined_in = calloc(regs, sizeof *flow.defined_in);
 	flow.exposed_in = calloc(regs, sizeof *flow.exposed_in);
+	flow.oldest = calloc(regs, sizeof(*flow.oldest));
 	flow.first_writer = malloc(regs * sizeof *flow.first_writer);
-	flow.failed = !seen || !writes || !stack || !flow.defined_in || !flow.exposed_in || !flow.first_writer;
+	flow.failed = !flow.defined_in || !flow.exposed_in || !flow.oldest || !flow.first_writer;
 	if (!flow.failed)
 		memset(flow.first_writer, 0xff, regs * sizeof *flow.first_writer);
 	for (flow.block = function->first; flow.block && !flow.failed; flow.block = flow.block->next)
 		for (flow.ins = flow.block->first; flow.ins; flow.ins = flow.ins->next)
 			tcb_ptx_each_reg(flow.ins, see_flow, &flow);
-	if (!flow.failed && flow.exposed_count)
-		check_exposed(v, &flow, seen, writes, stack);
-	free(seen);
-	free(writes);
-	free(stack);
+	if (!flow.failed && flow.exposed_count) {
+		flow.failed = !init_paths(&paths, function);
+		if (!flow.failed)
+			check_exposed(v, &flow, &paths);
+	}
+	free(paths.written);
+	free(paths.first_pred);
+	free(flow.oldest);
 	free(flow.defined_in);
 	free(flow.exposed_in);
 	free(flow.first_writer);

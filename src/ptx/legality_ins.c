@@ -517,8 +517,10 @@ static int check_target(const struct tcb_ptx_check *check)
 		struct tcb_ptx_target target;
 		unsigned version;
 
+		if (!word)
+			continue;
 		tcb_ptx_word_needs(word, &version, &target);
-		if (word && !check_needs(check, tcb_ptx_word_text(word), version, target.sm))
+		if (!check_needs(check, tcb_ptx_word_text(word), version, target.sm))
 			return 0;
 	}
 	return check_special_needs(check);

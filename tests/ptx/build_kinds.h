@@ -6,15 +6,7 @@
 #ifndef TCB_TESTS_BUILD_KINDS_H
 #define TCB_TESTS_BUILD_KINDS_H
 
-#include "ptx/build.h"
-
-/* Shorthand of this file: operands, operations with 1 to 4 sources. */
-#define I tcb_ptx_int
-#define op1 tcb_ptx_op1
-#define op2 tcb_ptx_op2
-#define op3 tcb_ptx_op3
-#define op4 tcb_ptx_op4
-#define operand struct tcb_ptx_operand
+#include "build_case.h"
 
 /* Stores VALUE of 32 bits to Y[tid], so that nothing before it is dead. */
 static inline void keep32(struct tcb_ptx_build *b, operand y, operand value)
@@ -387,12 +379,5 @@ static inline void kind_blackwell(struct tcb_ptx_build *b)
 	X(hopper, 128, "90")   \
 	X(wgmma, 128, "90a")   \
 	X(blackwell, 128, "100")
-
-#undef I
-#undef op1
-#undef op2
-#undef op3
-#undef op4
-#undef operand
 
 #endif

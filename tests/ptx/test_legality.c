@@ -527,13 +527,162 @@ static void broken_structures_are_found(void **state)
 	}
 }
 
+/* --- definitions before uses, against the plain search --- */
+
+enum { RANDOM_BLOCKS = 12, RANDOM_REGS = 80, RANDOM_FUNCTIONS = 300 };
+
+/* Block B writes the registers of writes[B] after it read those of reads[B], and goes on to next[B]. */
+struct random_function {
+	uint8_t writes[RANDOM_BLOCKS][RANDOM_REGS], reads[RANDOM_BLOCKS][RANDOM_REGS];
+	int next[RANDOM_BLOCKS][2]; /* -1: none */
+};
+
+static void make_function(struct random_function *f, struct tcb_rng *rng)
+{
+	memset(f, 0, sizeof *f);
+	for (int b = 0; b < RANDOM_BLOCKS; b++) {
+		f->next[b][0] = b + 1 < RANDOM_BLOCKS ? b + 1 : -1;
+		f->next[b][1] =
+			b + 1 < RANDOM_BLOCKS && tcb_rng_below(rng, 3) ? (int)tcb_rng_below(rng, RANDOM_BLOCKS) : -1;
+		for (int r = 0; r < RANDOM_REGS; r++) {
+			f->writes[b][r] = tcb_rng_below(rng, 6) == 0 || (b == 0 && r % 4 == 0);
+			f->reads[b][r] = b > 3 && tcb_rng_below(rng, 6) == 0;
+		}
+	}
+}
+
+static void print_function(const struct random_function *f, struct tcb_str *out)
+{
+	add_header(out, "sm_80");
+	tcb_str_addf(out, ".entry k() {\n.reg .u32 %%u<%d>;\n.reg .u32 %%sum;\n.reg .pred %%p;\n", RANDOM_REGS);
+	tcb_str_add(out, "setp.eq.u32 %p, 1, 2;\n");
+	for (int b = 0; b < RANDOM_BLOCKS; b++) {
+		tcb_str_addf(out, "B%d:\n", b);
+		for (int r = 0; r < RANDOM_REGS; r++)
+			if (f->reads[b][r])
+				tcb_str_addf(out, "mov.u32 %%sum, %%u%d;\n", r);
+		for (int r = 0; r < RANDOM_REGS; r++)
+			if (f->writes[b][r])
+				tcb_str_addf(out, "mov.u32 %%u%d, %d;\n", r, b);
+		if (f->next[b][1] >= 0)
+			tcb_str_addf(out, "@%%p bra B%d;\n", f->next[b][1]);
+	}
+	tcb_str_add(out, "ret;\n}\n");
+}
+
+/* Whether a path from the entry reaches a read of REG without a write. */
+static int is_undefined(const struct random_function *f, int reg)
+{
+	int seen[RANDOM_BLOCKS] = { 1 }, stack[RANDOM_BLOCKS] = { 0 }, depth = 1;
+
+	while (depth) {
+		int b = stack[--depth];
+
+		if (f->reads[b][reg])
+			return 1;
+		for (int k = 0; k < 2 && !f->writes[b][reg]; k++)
+			if (f->next[b][k] >= 0 && !seen[f->next[b][k]]) {
+				seen[f->next[b][k]] = 1;
+				stack[depth++] = f->next[b][k];
+			}
+	}
+	return 0;
+}
+
+static void note_undefined(void *ctx, const struct tcb_ptx_finding *finding)
+{
+	const char *name = strstr(finding->message, "%u");
+
+	assert_int_equal(finding->rule, TCB_PTX_RULE_UNDEFINED);
+	assert_non_null(name);
+	((uint8_t *)ctx)[atoi(name + 2)]++;
+}
+
+static void definitions_are_found_on_all_paths(void **state)
+{
+	unsigned undefined = 0, defined = 0;
+	struct tcb_rng rng;
+
+	(void)state;
+	tcb_rng_init(&rng, 5);
+	for (int i = 0; i < RANDOM_FUNCTIONS; i++) {
+		uint8_t found[RANDOM_REGS] = { 0 };
+		struct tcb_ptx_sink sink = { note_undefined, found };
+		struct random_function f;
+		struct tcb_ptx_module *module;
+		struct tcb_str text = { 0 };
+		struct tcb_error err;
+
+		make_function(&f, &rng);
+		print_function(&f, &text);
+		if (tcb_ptx_parse("random", text.data, text.length, &module, &err) != TCB_OK)
+			fail_msg("%s", err.message);
+		tcb_ptx_verify_each(module, &sink);
+		for (int r = 0; r < RANDOM_REGS; r++) {
+			int wanted = is_undefined(&f, r);
+
+			if (found[r] != wanted)
+				fail_msg("function %d: %%u%d is %sundefined, reported %u times", i, r,
+					 wanted ? "" : "not ", found[r]);
+			*(wanted ? &undefined : &defined) += 1;
+		}
+		tcb_ptx_module_destroy(module);
+		tcb_str_fini(&text);
+	}
+	assert_true(undefined > 1000 && defined > 1000);
+}
+
+/* Registers written on both sides of an if and read and written in thousands of blocks: nothing dominates. */
+static double verify_long(unsigned count)
+{
+	unsigned live = count / 20;
+	struct tcb_ptx_module *module;
+	struct tcb_str text = { 0 };
+	struct tcb_error err;
+	uint64_t start;
+
+	add_header(&text, "sm_80");
+	tcb_str_addf(&text, ".entry k() {\n.reg .u32 %%u<%u>;\n.reg .pred %%p;\nsetp.eq.u32 %%p, 1, 2;\n@%%p bra A;\n",
+		     live);
+	for (unsigned r = 0; r < live; r++)
+		tcb_str_addf(&text, "mov.u32 %%u%u, 1;\n", r);
+	tcb_str_add(&text, "bra B;\nA:\n");
+	for (unsigned r = 0; r < live; r++)
+		tcb_str_addf(&text, "mov.u32 %%u%u, 2;\n", r);
+	tcb_str_add(&text, "B:\n");
+	for (unsigned i = 0; i < (count - 2 * live) / 3; i++)
+		tcb_str_addf(&text, "setp.eq.u32 %%p, %%u%u, 2;\n@%%p bra L%u;\nadd.u32 %%u%u, %%u%u, 1;\nL%u:\n",
+			     i * 7 % live, i, i * 5 % live, i * 11 % live, i);
+	tcb_str_add(&text, "ret;\n}\n");
+	if (tcb_ptx_parse("long", text.data, text.length, &module, &err) != TCB_OK)
+		fail_msg("%s", err.message);
+	start = tcb_clock_ns();
+	if (tcb_ptx_verify(module, &err) != TCB_OK)
+		fail_msg("%s", err.message);
+	start = tcb_clock_ns() - start;
+	tcb_ptx_module_destroy(module);
+	tcb_str_fini(&text);
+	return (double)start / count;
+}
+
+static void verifying_is_linear(void **state)
+{
+	double small, middle, large;
+
+	(void)state;
+	small = verify_long(1000);
+	middle = verify_long(10000);
+	large = verify_long(100000);
+	print_message("verifying: %.0f, %.0f, %.0f ns an instruction of 1 k, 10 k, 100 k\n", small, middle, large);
+	assert_true(large < 100 * small + 20000); /* quadratic would be far above */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_rule_has_its_rows),
-		cmocka_unit_test(we_judge_as_the_table_says),
-		cmocka_unit_test(broken_structures_are_found),
-		cmocka_unit_test(ptxas_judges_as_the_table_says),
+		cmocka_unit_test(every_rule_has_its_rows),     cmocka_unit_test(we_judge_as_the_table_says),
+		cmocka_unit_test(broken_structures_are_found), cmocka_unit_test(definitions_are_found_on_all_paths),
+		cmocka_unit_test(verifying_is_linear),         cmocka_unit_test(ptxas_judges_as_the_table_says),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
