@@ -50,8 +50,10 @@ static uint64_t bfe(const struct tcb_emu_ins *in, uint64_t x, uint64_t at, uint6
 	unsigned last, fill;
 	uint64_t out = 0;
 
-	at &= 0xff;
-	length &= 0xff;
+	if (in->a == 32) { /* of 64 bits the machines do not cut them: they are made of other instructions */
+		at &= 0xff;
+		length &= 0xff;
+	}
 	last = at + length - 1 < in->a - 1 ? (unsigned)(at + length - 1) : in->a - 1;
 	fill = in->b && length ? x >> last & 1 : 0;
 	for (unsigned i = 0; i < in->a; i++)
@@ -61,8 +63,10 @@ static uint64_t bfe(const struct tcb_emu_ins *in, uint64_t x, uint64_t at, uint6
 
 static uint64_t bfi(const struct tcb_emu_ins *in, uint64_t x, uint64_t into, uint64_t at, uint64_t length)
 {
-	at &= 0xff;
-	length &= 0xff;
+	if (in->a == 32) {
+		at &= 0xff;
+		length &= 0xff;
+	}
 	for (unsigned i = 0; i < length && at + i < in->a; i++)
 		into = (into & ~(1ull << (at + i))) | (x >> i & 1) << (at + i);
 	return into;

@@ -254,7 +254,7 @@ static int test(enum tcb_ptx_word mode, enum tcb_ptx_word type, double value)
 	case TCB_PTX_NOTANUMBER:
 		return isnan(value);
 	case TCB_PTX_NORMAL:
-		return isfinite(value) && fabs(value) >= least;
+		return isfinite(value) && (value == 0 || fabs(value) >= least); /* zero counts as normal */
 	}
 	return value != 0 && fabs(value) < least;
 }

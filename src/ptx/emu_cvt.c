@@ -51,6 +51,24 @@ static uint64_t f32_to_f64(uint64_t bits)
 	return bits;
 }
 
+/* Conversions from .f64 and to .tf32 keep of NaN what fits, as an H200 does; the others give the canonical one. */
+static uint64_t convert_nan(enum tcb_ptx_word to, enum tcb_ptx_word from, uint64_t bits)
+{
+	uint64_t mantissa = bits & 0xfffffffffffff;
+
+	if (to == TCB_PTX_TF32 && from == TCB_PTX_F32)
+		return bits & ~0x1fffull;
+	switch ((int)to) {
+	case TCB_PTX_F64:
+		return bits | 1ull << 51;
+	case TCB_PTX_F32:
+		return (bits >> 63) << 31 | 0x7fc00000 | mantissa >> 29;
+	case TCB_PTX_F16:
+		return (bits >> 63) << 15 | 0x7e00 | mantissa >> 42;
+	}
+	return tcb_ptx_float_narrow(to, NAN, TCB_PTX_RN, 0);
+}
+
 /* One element; sign-extended when the result is a signed integer. */
 static uint64_t convert(const struct tcb_emu_ins *in, uint64_t bits)
 {
@@ -67,6 +85,8 @@ static uint64_t convert(const struct tcb_emu_ins *in, uint64_t bits)
 		return extend(in->b & TCB_PTX_FLOAT_SAT ? clamp(bits, to, from) : bits, to);
 	}
 	value = tcb_ptx_float_widen(from, bits);
+	if (isnan(value) && is_float(to) && (from == TCB_PTX_F64 || to == TCB_PTX_TF32) && !(in->b & TCB_PTX_FLOAT_SAT))
+		return convert_nan(to, from, bits);
 	if (in->b & TCB_PTX_FLOAT_FTZ && from == TCB_PTX_F32)
 		value = tcb_ptx_float_flush(from, value);
 	if (!is_float(to))

@@ -99,7 +99,7 @@ static uint64_t sqrt64(double a, enum tcb_ptx_word round)
 /* a * (1 / b), which is 0 where 1 / b is flushed. */
 static double div_approx(double a, double b)
 {
-	if (fabs(b) > 0x1p126 && isfinite(b))
+	if (fabs(b) > 0x1p126 && isfinite(b) && !isnan(a))
 		return isinf(a) ? NAN : copysign(0, a * copysign(1, b));
 	return a / b;
 }
@@ -176,7 +176,7 @@ static uint64_t evaluate64(const struct tcb_emu_ins *in, const uint64_t *v)
 	case TCB_PTX_OP_ADD:
 		return round == TCB_PTX_RN ? bits_of(a + b) : fma64(a, 1, b, round);
 	case TCB_PTX_OP_SUB:
-		return round == TCB_PTX_RN ? bits_of(a - b) : fma64(a, 1, -b, round);
+		return round == TCB_PTX_RN || isnan(b) ? bits_of(a - b) : fma64(a, 1, -b, round);
 	case TCB_PTX_OP_MUL:
 		return round == TCB_PTX_RN ? bits_of(a * b) : fma64(a, b, copysign(0, a * b), round);
 	case TCB_PTX_OP_FMA:

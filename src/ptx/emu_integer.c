@@ -43,8 +43,8 @@ static uint64_t product24(const struct tcb_emu_ins *in, uint64_t x, uint64_t y)
 
 static uint64_t divide(const struct tcb_emu_ins *in, uint64_t x, uint64_t y, int remainder)
 {
-	if (!y) /* PTX leaves it open; this is what the machines give */
-		return remainder ? x : UINT64_MAX;
+	if (!y) /* PTX leaves it open; this is what an H200 gives */
+		return UINT64_MAX;
 	if (!in->b)
 		return remainder ? x % y : x / y;
 	if ((int64_t)y == -1)

@@ -61,10 +61,10 @@ REF(r_mad24_lo_u32, (a & 0xffffff) * (b & 0xffffff) + c)
 REF(r_mad24_hi_sat, ref_clamp32((int64_t)S32(ref_s24(a) * ref_s24(b) >> 16) + S32(c)))
 REF(r_div_s32, S32(b) ? (int64_t)S32(a) / S32(b) : UINT32_MAX)
 REF(r_div_u32, b ? a / b : UINT32_MAX)
-REF(r_rem_s32, S32(b) ? (int64_t)S32(a) % S32(b) : S32(a))
-REF(r_rem_u32, b ? a % b : a)
+REF(r_rem_s32, S32(b) ? (int64_t)S32(a) % S32(b) : -1)
+REF(r_rem_u32, b ? a % b : UINT32_MAX)
 REF(r_div_s64, b ? (int128)S64(a) / S64(b) : -1)
-REF(r_rem_u64, b ? a % b : a)
+REF(r_rem_u64, b ? a % b : UINT64_MAX)
 REF(r_abs_s32, S32(a) < 0 ? -a : a)
 REF(r_abs_s64, S64(a) < 0 ? -a : a)
 REF(r_neg, -a)
@@ -94,6 +94,10 @@ REF(r_add_x2, ref_pairs(a, b, 0))
 REF(r_max_s16x2, ref_pairs(a, b, 1))
 REF(r_min_relu_s16x2, ref_pairs(a, b, 2))
 
+REF(r_carry, c + ((a + b) >> 32))
+REF(r_borrow, c - a - (a < b))
+REF(r_madc, (a * b >> 32) + (((a * b & UINT32_MAX) + c) >> 32))
+
 /* --- bits --- */
 static uint64_t ref_popc(uint64_t a)
 {
@@ -122,14 +126,14 @@ static uint64_t ref_brev(uint64_t a, unsigned bits)
 /* The manual's own algorithms. */
 static uint64_t ref_bfe(uint64_t a, uint64_t b, uint64_t c, unsigned width, int is_signed)
 {
-	unsigned msb = width - 1, pos = b & 0xff, len = c & 0xff, sbit;
+	uint64_t msb = width - 1, pos = width == 32 ? b & 0xff : b, len = width == 32 ? c & 0xff : c, sbit;
 	uint64_t d = 0;
 
 	if (!is_signed || len == 0)
 		sbit = 0;
 	else
 		sbit = a >> (pos + len - 1 < msb ? pos + len - 1 : msb) & 1;
-	for (unsigned i = 0; i <= msb; i++)
+	for (uint64_t i = 0; i <= msb; i++)
 		d |= (uint64_t)(i < len && pos + i <= msb ? a >> (pos + i) & 1 : sbit) << i;
 	return d;
 }
@@ -250,7 +254,7 @@ REF(r_bfe_u64, ref_bfe(a, b, c, 64, 0))
 REF(r_bfe_s64, ref_bfe(a, b, c, 64, 1))
 REF(r_bfi32, ref_bfi(a, b, 5, c & 0xff, 32))
 REF(r_bfi32_at, ref_bfi(a, b, c & 0xff, 9, 32))
-REF(r_bfi64, ref_bfi(a, b, c & 0xff, 20, 64))
+REF(r_bfi64, c > 63 ? b : ref_bfi(a, b, (unsigned)c, 20, 64))
 REF(r_bfind_u32, ref_bfind(a, 32, 0, 0))
 REF(r_bfind_s32, ref_bfind(a, 32, 1, 0))
 REF(r_bfind_sa, ref_bfind(a, 32, 0, 1))
@@ -485,8 +489,9 @@ REF(r_cvt_f32_s32, FLOAT_IN(FE_TONEAREST, (float)S32(a)))
 REF(r_cvt_rz_f32_u64, FLOAT_IN(FE_TOWARDZERO, (float)a))
 REF(r_cvt_rp_f32_s64, FLOAT_IN(FE_UPWARD, (float)S64(a)))
 REF(r_cvt_f64_s32, ref_dbits(S32(a)))
-REF(r_cvt_f32_f64, FLOAT_IN(FE_TONEAREST, (float)ref_d(a)))
-REF(r_cvt_rm_f32_f64, FLOAT_IN(FE_DOWNWARD, (float)ref_d(a)))
+#define NAN_KEPT(value) (isnan(ref_d(a)) ? (a >> 63) << 31 | 0x7fc00000 | (a >> 29 & 0x3fffff) : (value))
+REF(r_cvt_f32_f64, NAN_KEPT(FLOAT_IN(FE_TONEAREST, (float)ref_d(a))))
+REF(r_cvt_rm_f32_f64, NAN_KEPT(FLOAT_IN(FE_DOWNWARD, (float)ref_d(a))))
 REF(r_cvt_f16_f32, tcb_ptx_float_narrow(TCB_PTX_F16, ref_f(a), TCB_PTX_RN, 0))
 REF(r_cvt_f32_f16, ref_fbits((float)tcb_ptx_float_widen(TCB_PTX_F16, a)))
 REF(r_cvt_bf16_f32, tcb_ptx_float_narrow(TCB_PTX_BF16, ref_f(a), TCB_PTX_RN, 0))
@@ -531,7 +536,7 @@ REF(r_slct_s, S32(c) >= 0 ? a : b)
 REF(r_slct_f, ref_f(c) >= 0 ? a : b)
 REF(r_finite, isfinite(ref_f(a)))
 REF(r_subnormal, fpclassify(ref_f(a)) == FP_SUBNORMAL)
-REF(r_normal64, fpclassify(ref_d(a)) == FP_NORMAL)
+REF(r_normal64, fpclassify(ref_d(a)) == FP_NORMAL || ref_d(a) == 0)
 
 /* --- functions whose last bits PTX leaves open: by the C library --- */
 REF(r_ex2, ref_fbits((float)exp2(ref_f(a))))
@@ -798,6 +803,68 @@ static const struct emu_op emu_ops[] = {
 	{ "div.approx.f32 %d, %a, %b", "f32 f32 f32", NULL, 3 },
 	{ "ex2.approx.ftz.f32 %d, %a", "f32 f32", NULL, 3 },
 	{ "ex2.approx.f16x2 %d, %a", "f16x2 f16x2", NULL, 2 },
+	{ "add.cc.u32 %d, %a, %b; addc.u32 %d, %c, 0", "u32 u32 u32 u32", r_carry, 0 },
+	{ "sub.cc.u32 %d, %a, %b; subc.u32 %d, %c, %a", "u32 u32 u32 u32", r_borrow, 0 },
+	{ "mad.lo.cc.u32 %d, %a, %b, %c; madc.hi.u32 %d, %a, %b, 0", "u32 u32 u32 u32", r_madc, 0 },
+	{ "add.cc.u64 %d, %a, %b; addc.cc.u64 %d, %d, %d; addc.u64 %d, %c, %a", "u64 u64 u64 u64", NULL, 0 },
+	{ "rem.s64 %d, %a, %b", "u64 u64 u64", NULL, 0 },
+	{ "div.u16 %d, %a, %b", "u16 u16 u16", NULL, 0 },
+	{ "sad.u16 %d, %a, %b, %c", "u16 u16 u16 u16", NULL, 0 },
+	{ "mad.hi.u64 %d, %a, %b, %c", "u64 u64 u64 u64", NULL, 0 },
+	{ "mad.wide.s16 %d, %a, %b, %c", "u32 u16 u16 u32", NULL, 0 },
+	{ "mul24.lo.u32 %d, %a, %b", "u32 u32 u32", NULL, 0 },
+	{ "mul.ftz.f32 %d, %a, 0f057FFFFE", "f32 f32", NULL, 0 },
+	{ "fma.rn.ftz.f32 %d, %a, 0f057FFFFE, 0f80000000", "f32 f32", NULL, 0 },
+	{ "mul.rz.ftz.f32 %d, %a, 0f057FFFFE", "f32 f32", NULL, 0 },
+	{ "mul.rp.ftz.f32 %d, %a, 0f057FFFFE", "f32 f32", NULL, 0 },
+	{ "div.rn.ftz.f32 %d, %a, %b", "f32 f32 f32", NULL, 0 },
+	{ "sqrt.rn.ftz.f32 %d, %a", "f32 f32", NULL, 0 },
+	{ "rcp.rn.ftz.f32 %d, %a", "f32 f32", NULL, 0 },
+	{ "rcp.rz.ftz.f32 %d, %a", "f32 f32", NULL, 0 },
+	{ "div.rp.ftz.f32 %d, %a, %b", "f32 f32 f32", NULL, 0 },
+	{ "cvt.rn.ftz.f16.f32 %d, %a", "f16 f32", NULL, 0 },
+	{ "cvt.ftz.f32.f16 %d, %a", "f32 f16", NULL, 0 },
+	{ "cvt.rn.sat.f16.f32 %d, %a", "f16 f32", NULL, 0 },
+	{ "cvt.ftz.rzi.s32.f32 %d, %a", "u32 f32", NULL, 0 },
+	{ "cvt.rn.ftz.f32.f64 %d, %a", "f32 f64", NULL, 0 },
+	
+	{ "cvt.rni.f16.f16 %d, %a", "f16 f16", NULL, 0 },
+	{ "cvt.rpi.s32.f16 %d, %a", "u32 f16", NULL, 0 },
+	{ "cvt.rn.bf16.s32 %d, %a", "bf16 u32", NULL, 0 },
+	{ "cvt.f64.f16 %d, %a", "f64 f16", NULL, 0 },
+	{ "cvt.f32.bf16 %d, %a", "f32 bf16", NULL, 0 },
+	{ "cvt.rzi.s32.bf16 %d, %a", "u32 bf16", NULL, 0 },
+	{ "cvt.rn.relu.f16.f32 %d, %a", "f16 f32", NULL, 0 },
+	{ "cvt.rz.relu.f16x2.f32 %d, %a, %b", "f16x2 f32 f32", NULL, 0 },
+	{ "cvt.rzi.u8.f64 %d, %a", "u16 f64", NULL, 0 },
+	{ "cvt.rzi.s8.f16 %d, %a", "u16 f16", NULL, 0 },
+	{ "cvt.rni.sat.s8.f32 %d, %a", "u16 f32", NULL, 0 },
+	{ "set.ge.f16.f16 %d, %a, %b", "f16 f16 f16", NULL, 0 },
+	{ "set.lt.u32.f16x2 %d, %a, %b", "u32 f16x2 f16x2", NULL, 0 },
+	{ "set.eq.bf16x2.bf16x2 %d, %a, %b", "bf16x2 bf16x2 bf16x2", NULL, 0 },
+	{ "fma.rn.relu.bf16x2 %d, %a, %b, %c", "bf16x2 bf16x2 bf16x2 bf16x2", NULL, 0 },
+	{ "add.sat.f16x2 %d, %a, %b", "f16x2 f16x2 f16x2", NULL, 0 },
+	{ "fma.rn.sat.f16 %d, %a, %b, %c", "f16 f16 f16 f16", NULL, 0 },
+	{ "max.xorsign.abs.f16x2 %d, %a, %b", "f16x2 f16x2 f16x2", NULL, 0 },
+	{ "min.NaN.f16 %d, %a, %b", "f16 f16 f16", NULL, 0 },
+	{ "abs.ftz.f32 %d, %a", "f32 f32", NULL, 0 },
+	{ "add.ftz.f16 %d, %a, %b", "f16 f16 f16", NULL, 0 },
+	{ "mul.ftz.f16x2 %d, %a, %b", "f16x2 f16x2 f16x2", NULL, 0 },
+	{ "neg.f64 %d, %a", "f64 f64", NULL, 0 },
+	{ "abs.f64 %d, %a", "f64 f64", NULL, 0 },
+	{ "max.f64 %d, %a, %b", "f64 f64 f64", NULL, 0 },
+	{ "add.rm.f64 %d, %a, %b", "f64 f64 f64", NULL, 0 },
+	{ "testp.normal.f32 %d, %a", "pred f32", NULL, 0 },
+	{ "slct.ftz.b32.f32 %d, %a, %b, %c", "u32 u32 u32 f32", NULL, 0 },
+	{ "ex2.approx.ftz.bf16 %d, %a", "bf16 bf16", NULL, 1 },
+	{ "tanh.approx.f16x2 %d, %a", "f16x2 f16x2", NULL, 4 },
+	{ "tanh.approx.bf16 %d, %a", "bf16 bf16", NULL, 2 },
+	{ "rsqrt.approx.ftz.f32 %d, %a", "f32 f32", NULL, 3 },
+	{ "sqrt.approx.ftz.f32 %d, %a", "f32 f32", NULL, 3 },
+	{ "lg2.approx.ftz.f32 %d, %a", "f32 f32", NULL, 3 },
+	{ "cos.approx.f32 %d, %a", "f32 f32", NULL, 3 },
+	{ "div.full.ftz.f32 %d, %a, %b", "f32 f32 f32", NULL, 3 },
+	{ "div.approx.ftz.f32 %d, %a, %b", "f32 f32 f32", NULL, 3 },
 };
 /* clang-format on */
 

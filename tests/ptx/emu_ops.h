@@ -152,7 +152,7 @@ static uint64_t emu_operand(struct tcb_rng *rng, const char *type)
 					   0xdf000000, 0x477fe000, 0x477fefff, 0x477ff000, 0x33000000, 0x33000001,
 					   0x33800000, 0x387fc000, 0x38800000, 0x3f7fffff, 0x3f800001, 0x7f7f8000,
 					   0x42fe0000, 0x42ff0000, 0x437f8000, 0x43800000, 0x43e00000, 0x43e80000,
-					   0x47600000, 0x7e800001 };
+					   0x47600000, 0x7e800001, 0x3a800001, 0x3a800000, 0x3a800002, 0xba800001 };
 	static const uint64_t halves[] = { 0,      0x8000, 0x3c00, 0xbc00, 1,      0x8001, 0x3ff,  0x400,
 					   0x7bff, 0xfbff, 0x7c00, 0xfc00, 0x7e00, 0x7fff, 0xfe01, 0x3800,
 					   0x4200, 0x6400, 0x6401, 0x7800, 0x3c01, 0x3bff, 0x83ff, 0x5640 };
@@ -188,7 +188,11 @@ static uint64_t emu_operand(struct tcb_rng *rng, const char *type)
 					    0x40effc0000000000,
 					    0x40f0000000000000,
 					    0x3ff0000000000001,
-					    0x3fefffffffffffff };
+					    0x3fefffffffffffff,
+					    0xfff8000000000123,
+					    0x7ff4deadbeef1234,
+					    0xfff0123456789abc,
+					    0x3f50000000000000 };
 	unsigned how = (unsigned)tcb_rng_below(rng, 3);
 	int is_pair = strlen(type) > 3 && strcmp(type + strlen(type) - 2, "x2") == 0;
 	uint64_t wide = tcb_rng_next(rng);
