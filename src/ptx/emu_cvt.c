@@ -87,7 +87,7 @@ static uint64_t convert(const struct tcb_emu_ins *in, uint64_t bits)
 	value = tcb_ptx_float_widen(from, bits);
 	if (isnan(value) && is_float(to) && (from == TCB_PTX_F64 || to == TCB_PTX_TF32) && !(in->b & TCB_PTX_FLOAT_SAT))
 		return convert_nan(to, from, bits);
-	if (in->b & TCB_PTX_FLOAT_FTZ && from == TCB_PTX_F32)
+	if (in->wide && from == TCB_PTX_F32)
 		value = tcb_ptx_float_flush(from, value);
 	if (!is_float(to))
 		return tcb_ptx_float_to_integer(to, from, value, round);
@@ -227,7 +227,7 @@ static tcb_emu_run_fn *fast(const struct tcb_emu_ins *in)
 
 	for (size_t i = 0; i < sizeof table / sizeof *table; i++)
 		if (table[i].to == in->a && table[i].from == in->d &&
-		    table[i].round == in->ins->mod[TCB_PTX_SLOT_ROUND] && !in->b &&
+		    table[i].round == in->ins->mod[TCB_PTX_SLOT_ROUND] && !in->b && !in->wide &&
 		    (in->op[0].bits == 64) == (table[i].to_bits == 64) &&
 		    (in->op[1].bits == 64) == (table[i].from_bits == 64) &&
 		    (tcb_ptx_type_bits((enum tcb_ptx_word)in->a) < 32 || in->op[0].bits >= 32))
@@ -259,6 +259,9 @@ enum tcb_status tcb_emu_bind_cvt(struct tcb_emu_decoder *decoder, struct tcb_emu
 	in->d = element_of(from);
 	in->b = tcb_emu_float_flags(in->ins);
 	in->c = in->ins->mod[TCB_PTX_SLOT_ROUND] ? in->ins->mod[TCB_PTX_SLOT_ROUND] : TCB_PTX_RN;
+	in->wide = in->b & TCB_PTX_FLOAT_FTZ; /* it is of .f32, on whichever side that is */
+	if (in->a != TCB_PTX_F32)
+		in->b &= ~(unsigned)TCB_PTX_FLOAT_FTZ;
 	if (in->ins->op == TCB_PTX_OP_CVT_PACK) {
 		in->run = run_pack;
 		return TCB_OK;

@@ -154,6 +154,22 @@ static uint64_t overflowed(const struct format *f, int negative, enum tcb_ptx_wo
 	return f->infinity;
 }
 
+/* Bits of SIGNIFICAND * 2^EXPONENT, which is below the least normal number by itself: with .ftz that number when
+ * rounding to full precision makes it (as an H200 does), else 0. */
+static uint64_t pack_tiny(const struct format *f, int negative, uint64_t significand, int top, int exponent,
+			  enum tcb_ptx_word round)
+{
+	int shift = top - f->mantissa_bits - exponent;
+	uint64_t kept, rest;
+
+	if (top != -bias_of(f) || shift <= 0)
+		return 0;
+	kept = significand >> shift;
+	rest = significand & ((1ull << (shift - 1)) - 1);
+	kept += (uint64_t)goes_up(round, negative, kept, (int)(significand >> (shift - 1) & 1), rest != 0);
+	return kept >> (f->mantissa_bits + 1) ? 1ull << f->mantissa_bits : 0;
+}
+
 /* Bits of SIGNIFICAND * 2^EXPONENT. */
 static uint64_t pack(const struct format *f, int negative, uint64_t significand, int exponent, enum tcb_ptx_word round,
 		     unsigned flags)
@@ -164,6 +180,8 @@ static uint64_t pack(const struct format *f, int negative, uint64_t significand,
 	if (!significand)
 		return sign << f->dropped;
 	top = 63 - __builtin_clzll(significand) + exponent;
+	if (top < least && (flags & TCB_PTX_FLOAT_FTZ))
+		return (sign | pack_tiny(f, negative, significand, top, exponent, round)) << f->dropped;
 	if (top < least)
 		top = least;
 	shift = top - f->mantissa_bits - exponent; /* bits below the last one that fits */
@@ -181,8 +199,6 @@ static uint64_t pack(const struct format *f, int negative, uint64_t significand,
 	kept += (uint64_t)(top - least) << f->mantissa_bits;
 	if (kept > f->finite)
 		kept = overflowed(f, negative, round, flags);
-	if ((flags & TCB_PTX_FLOAT_FTZ) && kept < 1ull << f->mantissa_bits)
-		kept = 0;
 	return (sign | kept) << f->dropped;
 }
 

@@ -110,6 +110,29 @@ static uint64_t upper_half(double value)
 	return isnan(value) ? bits_of(NAN) : bits_of(value) & ~0xffffffffull;
 }
 
+/* The result when a source is NaN: that NaN, quiet; of several the one that an H200 takes. */
+static uint64_t nan64(const struct tcb_emu_ins *in, const uint64_t *v)
+{
+	static const uint8_t orders[2][3] = { { 0, 1, 2 }, { 2, 0, 1 } };
+	enum tcb_ptx_op op = (enum tcb_ptx_op)in->ins->op;
+	int is_sum = op == TCB_PTX_OP_ADD || op == TCB_PTX_OP_SUB;
+
+	if (is_sum && isnan(f64_of(v[1])))
+		return v[1] | 1ull << 51;
+	for (unsigned i = 0; i < 3; i++) {
+		uint64_t bits = v[orders[op == TCB_PTX_OP_FMA || op == TCB_PTX_OP_MAD][i]];
+
+		if (isnan(f64_of(bits)))
+			return bits | 1ull << 51;
+	}
+	return 0;
+}
+
+static int any_nan64(const uint64_t *v)
+{
+	return isnan(f64_of(v[0])) || isnan(f64_of(v[1])) || isnan(f64_of(v[2]));
+}
+
 static double min_max(const struct tcb_ptx_ins *ins, double a, double b)
 {
 	int is_min = ins->op == TCB_PTX_OP_MIN;
@@ -174,9 +197,22 @@ static uint64_t evaluate64(const struct tcb_emu_ins *in, const uint64_t *v)
 
 	switch ((enum tcb_ptx_op)in->ins->op) {
 	case TCB_PTX_OP_ADD:
+	case TCB_PTX_OP_SUB:
+	case TCB_PTX_OP_MUL:
+	case TCB_PTX_OP_FMA:
+	case TCB_PTX_OP_MAD:
+	case TCB_PTX_OP_DIV:
+		if (any_nan64(v))
+			return nan64(in, v);
+		break;
+	default:
+		break;
+	}
+	switch ((enum tcb_ptx_op)in->ins->op) {
+	case TCB_PTX_OP_ADD:
 		return round == TCB_PTX_RN ? bits_of(a + b) : fma64(a, 1, b, round);
 	case TCB_PTX_OP_SUB:
-		return round == TCB_PTX_RN || isnan(b) ? bits_of(a - b) : fma64(a, 1, -b, round);
+		return round == TCB_PTX_RN ? bits_of(a - b) : fma64(a, 1, -b, round);
 	case TCB_PTX_OP_MUL:
 		return round == TCB_PTX_RN ? bits_of(a * b) : fma64(a, b, copysign(0, a * b), round);
 	case TCB_PTX_OP_FMA:
@@ -196,7 +232,8 @@ static uint64_t evaluate64(const struct tcb_emu_ins *in, const uint64_t *v)
 		return sqrt64(a, round);
 	case TCB_PTX_OP_MIN:
 	case TCB_PTX_OP_MAX:
-		return bits_of(least(in, pair));
+		value = least(in, pair);
+		return bits_of(value) | (isnan(value) ? 1ull << 51 : 0);
 	default:
 		return negate_or_abs(in, TCB_PTX_F64, v[0]);
 	}

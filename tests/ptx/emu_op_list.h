@@ -825,9 +825,9 @@ static const struct emu_op emu_ops[] = {
 	{ "cvt.rn.ftz.f16.f32 %d, %a", "f16 f32", NULL, 0 },
 	{ "cvt.ftz.f32.f16 %d, %a", "f32 f16", NULL, 0 },
 	{ "cvt.rn.sat.f16.f32 %d, %a", "f16 f32", NULL, 0 },
-	{ "cvt.ftz.rzi.s32.f32 %d, %a", "u32 f32", NULL, 0 },
+	{ "cvt.rzi.ftz.s32.f32 %d, %a", "u32 f32", NULL, 0 },
 	{ "cvt.rn.ftz.f32.f64 %d, %a", "f32 f64", NULL, 0 },
-	
+
 	{ "cvt.rni.f16.f16 %d, %a", "f16 f16", NULL, 0 },
 	{ "cvt.rpi.s32.f16 %d, %a", "u32 f16", NULL, 0 },
 	{ "cvt.rn.bf16.s32 %d, %a", "bf16 u32", NULL, 0 },
