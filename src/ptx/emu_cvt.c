@@ -43,21 +43,22 @@ static uint64_t clamp(uint64_t value, enum tcb_ptx_word to, enum tcb_ptx_word fr
 	return value > most ? most : value;
 }
 
-static uint64_t f32_to_f64(uint64_t bits)
-{
-	double value = tcb_ptx_float_of_bits((uint32_t)bits);
-
-	memcpy(&bits, &value, sizeof bits);
-	return bits;
-}
-
-/* Conversions from .f64 and to .tf32 keep of NaN what fits, as an H200 does; the others give the canonical one. */
+/* Conversions from and to .f64, to .tf32 and from .bf16 to .f32 keep of NaN what fits, as an H200 does; the others give
+ * the canonical one. */
 static uint64_t convert_nan(enum tcb_ptx_word to, enum tcb_ptx_word from, uint64_t bits)
 {
 	uint64_t mantissa = bits & 0xfffffffffffff;
 
 	if (to == TCB_PTX_TF32 && from == TCB_PTX_F32)
 		return bits & ~0x1fffull;
+	if (from == TCB_PTX_BF16 && to == TCB_PTX_F32)
+		return (bits & 0xffff) << 16;
+	if (from == TCB_PTX_F16) /* to .f64 */
+		return (bits >> 15 & 1) << 63 | 0x7ff8ull << 48 | (bits & 0x3ff) << 42;
+	if (from == TCB_PTX_F32 || from == TCB_PTX_BF16) {
+		bits = from == TCB_PTX_BF16 ? (bits & 0xffff) << 16 : bits;
+		return (bits >> 31 & 1) << 63 | 0x7ff8ull << 48 | (bits & 0x7fffff) << 29;
+	}
 	switch ((int)to) {
 	case TCB_PTX_F64:
 		return bits | 1ull << 51;
@@ -85,7 +86,9 @@ static uint64_t convert(const struct tcb_emu_ins *in, uint64_t bits)
 		return extend(in->b & TCB_PTX_FLOAT_SAT ? clamp(bits, to, from) : bits, to);
 	}
 	value = tcb_ptx_float_widen(from, bits);
-	if (isnan(value) && is_float(to) && (from == TCB_PTX_F64 || to == TCB_PTX_TF32) && !(in->b & TCB_PTX_FLOAT_SAT))
+	if (isnan(value) && is_float(to) && !(in->b & TCB_PTX_FLOAT_SAT) &&
+	    (from == TCB_PTX_F64 || to == TCB_PTX_F64 || to == TCB_PTX_TF32 ||
+	     (from == TCB_PTX_BF16 && to == TCB_PTX_F32)))
 		return convert_nan(to, from, bits);
 	if (in->wide && from == TCB_PTX_F32)
 		value = tcb_ptx_float_flush(from, value);
@@ -99,8 +102,6 @@ static uint64_t convert(const struct tcb_emu_ins *in, uint64_t bits)
 		memcpy(&bits, &value, sizeof bits);
 		return bits;
 	}
-	if (to == TCB_PTX_F64 && from == TCB_PTX_F32 && !in->b)
-		return f32_to_f64(bits);
 	return tcb_ptx_float_narrow(to, value, round, in->b);
 }
 

@@ -110,22 +110,13 @@ static uint64_t upper_half(double value)
 	return isnan(value) ? bits_of(NAN) : bits_of(value) & ~0xffffffffull;
 }
 
-/* The result when a source is NaN: that NaN, quiet; of several the one that an H200 takes. */
-static uint64_t nan64(const struct tcb_emu_ins *in, const uint64_t *v)
+/* The result when a source is NaN: that NaN, quiet; of several the one that an H200 takes: the second, the third, the
+ * first. */
+static uint64_t nan64(const uint64_t *v)
 {
-	static const uint8_t orders[2][3] = { { 0, 1, 2 }, { 2, 0, 1 } };
-	enum tcb_ptx_op op = (enum tcb_ptx_op)in->ins->op;
-	int is_sum = op == TCB_PTX_OP_ADD || op == TCB_PTX_OP_SUB;
+	uint64_t bits = isnan(f64_of(v[1])) ? v[1] : isnan(f64_of(v[2])) ? v[2] : v[0];
 
-	if (is_sum && isnan(f64_of(v[1])))
-		return v[1] | 1ull << 51;
-	for (unsigned i = 0; i < 3; i++) {
-		uint64_t bits = v[orders[op == TCB_PTX_OP_FMA || op == TCB_PTX_OP_MAD][i]];
-
-		if (isnan(f64_of(bits)))
-			return bits | 1ull << 51;
-	}
-	return 0;
+	return bits | 1ull << 51;
 }
 
 static int any_nan64(const uint64_t *v)
@@ -183,8 +174,8 @@ static uint64_t negate_or_abs(const struct tcb_emu_ins *in, enum tcb_ptx_word ty
 	uint64_t sign = 1ull << (tcb_ptx_type_bits(type) - 1);
 	double value = tcb_ptx_float_widen(type, bits);
 
-	if (isnan(value) && type != TCB_PTX_F64)
-		return sign - 1;
+	if (isnan(value))
+		return type == TCB_PTX_F64 ? bits | 1ull << 51 : sign - 1;
 	if (in->b & TCB_PTX_FLOAT_FTZ && tcb_ptx_float_flush(type, value) == 0)
 		bits &= sign;
 	return in->ins->op == TCB_PTX_OP_ABS ? bits & ~sign : bits ^ sign;
@@ -203,7 +194,7 @@ static uint64_t evaluate64(const struct tcb_emu_ins *in, const uint64_t *v)
 	case TCB_PTX_OP_MAD:
 	case TCB_PTX_OP_DIV:
 		if (any_nan64(v))
-			return nan64(in, v);
+			return nan64(v);
 		break;
 	default:
 		break;
@@ -282,8 +273,11 @@ static double source(const struct tcb_emu_warp *warp, const struct tcb_emu_ins *
 		     unsigned lane)
 {
 	enum tcb_ptx_word type = ((const uint16_t *)in->extra)[i];
-	double value = tcb_ptx_float_widen(type, tcb_emu_get(warp, &in->op[i], lane) >> k * tcb_ptx_type_bits(type));
+	uint64_t bits = tcb_emu_get(warp, &in->op[i], lane) >> k * tcb_ptx_type_bits(type);
+	double value = tcb_ptx_float_widen(type, bits);
 
+	if (isnan(value)) /* .xorsign wants its sign */
+		return copysign(value, bits >> (tcb_ptx_type_bits(type) - 1) & 1 ? -1.0 : 1.0);
 	return in->b & TCB_PTX_FLOAT_FTZ ? tcb_ptx_float_flush(type, value) : value;
 }
 
