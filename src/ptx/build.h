@@ -9,9 +9,9 @@
  * Values are operands by value.  Results are new registers of the type that the
  * mnemonic implies; tcb_ptx_into writes a register that exists, as a loop's
  * carried values need.  Every instruction is held against the legality rules
- * when it is appended, alignment when the kernel ends.  The first error sticks: everything after it does
- * nothing and returns the sink operand, and tcb_ptx_build_finish reports it
- * with the rule's name and the instruction.
+ * when it is appended, alignment when the kernel ends.  The first error sticks:
+ * everything after it does nothing and returns the sink operand, and
+ * tcb_ptx_build_finish reports it with the rule's name and the instruction.
  *
  * Alignment: a vector access (and whatever else faults: cp.async, ldmatrix,
  * bulk copies) is accepted only where the builder can prove it.  What is known
