@@ -86,7 +86,7 @@ struct contest {
 /* One run of the command. */
 struct benching {
 	const struct bench_args *args;
-	struct tcb_cpu cpu;
+	struct tcb_place place;
 	struct tcb_db *db; /* NULL where there is none */
 	struct cli_table table;
 	json_t *contests;
@@ -104,7 +104,7 @@ struct seeking {
 static int match_best(void *ctx, const struct tcb_best *best)
 {
 	struct seeking *seeking = ctx;
-	const struct tcb_device *device = &seeking->run->cpu.device;
+	const struct tcb_device *device = &seeking->run->place.device;
 	const struct tcb_problem *problem = &seeking->contest->problem->problem;
 
 	if (best->state != seeking->contest->state || strcmp(best->device_key, device->key) != 0 ||
@@ -129,13 +129,13 @@ static void add_contender(struct contest *contest, const struct tcb_geometry *ge
 static enum tcb_status add_best(struct benching *run, struct contest *contest, struct tcb_error *err)
 {
 	struct seeking seeking = { .run = run, .contest = contest };
-	struct tcb_best_filter filter = { contest->problem->op->name, run->cpu.device.name };
+	struct tcb_best_filter filter = { contest->problem->op->name, run->place.device.name };
 	struct tcb_geometry geometry;
 	char label[CLI_LABEL_MAX];
 	struct tcb_error refused;
 
 	if (run->args->geometry) {
-		TCB_TRY(cli_find_geometry(contest->problem->op, &contest->problem->problem, &run->cpu.device.target,
+		TCB_TRY(cli_find_geometry(contest->problem->op, &contest->problem->problem, &run->place.device.target,
 					  run->args->geometry, &geometry, err));
 		add_contender(contest, &geometry, "given");
 		return TCB_OK;
@@ -150,7 +150,7 @@ static enum tcb_status add_best(struct benching *run, struct contest *contest, s
 	} else if (seeking.stale) {
 		cli_say("%s: the kernel of the stored best has changed since; 'tcbtune sweep' measures it again",
 			label);
-	} else if (cli_find_geometry(contest->problem->op, &contest->problem->problem, &run->cpu.device.target,
+	} else if (cli_find_geometry(contest->problem->op, &contest->problem->problem, &run->place.device.target,
 				     seeking.found, &geometry, &refused) != TCB_OK) {
 		cli_say("%s: the stored best is not usable any more (%s); 'tcbtune sweep' finds another", label,
 			refused.message);
@@ -179,7 +179,7 @@ static double distance(const struct tcb_geometry *a, const struct tcb_geometry *
 /* The scalar candidate nearest to contender 0: what the same tiling gives without vectors. */
 static enum tcb_status add_scalar(struct benching *run, struct contest *contest, struct tcb_error *err)
 {
-	struct tcb_target target = run->cpu.device.target;
+	struct tcb_target target = run->place.device.target;
 	struct tcb_space *space = NULL;
 	double least = INFINITY;
 	size_t nearest = 0;
@@ -291,10 +291,10 @@ static enum tcb_status bench_state(struct benching *run, const struct cli_proble
 	};
 
 	TCB_TRY(add_best(run, &contest, err));
-	problem->op->default_geometry(&problem->problem, &run->cpu.device.target, &fallback);
+	problem->op->default_geometry(&problem->problem, &run->place.device.target, &fallback);
 	add_contender(&contest, &fallback, "default");
 	TCB_TRY(add_scalar(run, &contest, err));
-	TCB_TRY(tcb_bench_run(problem->op, &problem->problem, &run->cpu, &opts, contest.geometry, contest.count,
+	TCB_TRY(tcb_bench_run(problem->op, &problem->problem, &run->place, &opts, contest.geometry, contest.count,
 			      &contest.result, err));
 	if (run->args->json)
 		add_json(run, &contest);
@@ -311,10 +311,10 @@ static enum tcb_status print_results(struct benching *run, struct tcb_error *err
 
 	if (run->args->json) {
 		root = cli_json_start("tcbtune.bench.1", &run->failed);
-		cli_json_set(root, "device", json_string(run->cpu.device.name), &run->failed);
-		cli_json_set(root, "device_key", json_string(run->cpu.device.key), &run->failed);
-		cli_json_set(root, "model", json_string(run->cpu.device.model), &run->failed);
-		cli_json_set(root, "threads", cli_json_size(run->cpu.device.target.threads), &run->failed);
+		cli_json_set(root, "device", json_string(run->place.device.name), &run->failed);
+		cli_json_set(root, "device_key", json_string(run->place.device.key), &run->failed);
+		cli_json_set(root, "model", json_string(run->place.device.model), &run->failed);
+		cli_json_set(root, "threads", cli_json_size(run->place.device.target.threads), &run->failed);
 		cli_json_set(root, "results", run->contests, &run->failed);
 		run->contests = NULL;
 		return cli_emit_json(cli_json_end(root, run->failed), err);
@@ -358,7 +358,7 @@ static enum tcb_status run_bench(const void *arguments, struct tcb_error *err)
 	TCB_TRY(cli_problems_make(args->op, args->contract, &args->shapes, NULL, &problems, err));
 	cli_table_init(&run.table, columns, sizeof columns / sizeof *columns);
 	run.contests = args->json ? json_array() : NULL;
-	status = cli_open_device(args->device, args->threads, &run.cpu, err);
+	status = cli_open_device(args->device, args->threads, &run.place, err);
 	if (status == TCB_OK)
 		status = open_db(&run, err);
 	for (size_t i = 0; i < problems.count; i++)

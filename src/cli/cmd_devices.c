@@ -30,9 +30,9 @@ static void add_cache(struct tcb_str *out, const char *name, size_t bytes)
 	tcb_str_addf(out, "  %-12s %s\n", name, bytes ? text : "unknown");
 }
 
-static enum tcb_status print_text(const struct tcb_cpu *cpu, struct tcb_error *err)
+static enum tcb_status print_text(const struct tcb_place *place, struct tcb_error *err)
 {
-	const struct tcb_device *device = &cpu->device;
+	const struct tcb_device *device = &place->device;
 	struct tcb_str out = { 0 };
 	char memory[CLI_NUMBER_MAX];
 
@@ -55,9 +55,9 @@ static enum tcb_status print_text(const struct tcb_cpu *cpu, struct tcb_error *e
 	return cli_emit(&out, err);
 }
 
-static enum tcb_status print_json(const struct tcb_cpu *cpu, struct tcb_error *err)
+static enum tcb_status print_json(const struct tcb_place *place, struct tcb_error *err)
 {
-	const struct tcb_device *device = &cpu->device;
+	const struct tcb_device *device = &place->device;
 	const struct tcb_target *target = &device->target;
 	int failed = 0;
 	json_t *root = cli_json_start("tcbtune.devices.1", &failed);
@@ -66,8 +66,8 @@ static enum tcb_status print_json(const struct tcb_cpu *cpu, struct tcb_error *e
 	for (int isa = 0; isa < TCB_ISA_COUNT; isa++)
 		if (tcb_target_has(target, (enum tcb_isa)isa))
 			cli_json_add(families, json_string(tcb_isa_text((enum tcb_isa)isa)), &failed);
-	for (unsigned i = 0; i < cpu->cpu_count; i++)
-		cli_json_add(pinned, json_integer(cpu->cpus[i]), &failed);
+	for (unsigned i = 0; i < place->cpu_count; i++)
+		cli_json_add(pinned, json_integer(place->cpus[i]), &failed);
 	cli_json_set(row, "name", json_string(device->name), &failed);
 	cli_json_set(row, "key", json_string(device->key), &failed);
 	cli_json_set(row, "arch", json_string(device->arch), &failed);
@@ -91,10 +91,10 @@ static enum tcb_status print_json(const struct tcb_cpu *cpu, struct tcb_error *e
 static enum tcb_status run_devices(const void *arguments, struct tcb_error *err)
 {
 	const struct devices_args *args = arguments;
-	struct tcb_cpu cpu;
+	struct tcb_place place;
 
-	TCB_TRY(tcb_cpu_open("cpu", 0, &cpu, err));
-	return args->json ? print_json(&cpu, err) : print_text(&cpu, err);
+	TCB_TRY(tcb_cpu_open("cpu", 0, &place, err));
+	return args->json ? print_json(&place, err) : print_text(&place, err);
 }
 
 const struct cli_command cli_command_devices = {

@@ -135,12 +135,12 @@ struct host {
 
 static void ask_host(struct host *host)
 {
-	struct tcb_cpu cpu;
+	struct tcb_place place;
 	struct tcb_counters *counters = NULL;
 
 	memset(host, 0, sizeof *host);
-	if (tcb_cpu_open("cpu", 0, &cpu, NULL) == TCB_OK)
-		memcpy(host->key, cpu.device.key, sizeof host->key);
+	if (tcb_cpu_open("cpu", 0, &place, NULL) == TCB_OK)
+		memcpy(host->key, place.device.key, sizeof host->key);
 	if (tcb_counters_open(&counters, NULL) == TCB_OK)
 		snprintf(host->note, sizeof host->note, "%s", tcb_counters_note(counters));
 	tcb_counters_close(counters);

@@ -58,7 +58,7 @@ static const struct cli_option options[] = {
 /* What one call needs; everything is released by job_fini. */
 struct job {
 	const struct tcb_op *op;
-	struct tcb_cpu cpu;
+	struct tcb_place place;
 	struct cli_weights weights;
 	float *x;
 	struct tcb_problem problem;
@@ -101,8 +101,8 @@ static enum tcb_status choose_geometry(struct job *job, const struct run_args *a
 	TCB_TRY(tcb_geometry_parse(text, &job->geometry, err));
 	if (threads == 0 && job->geometry.knob[TCB_KNOB_THREADS] > 0)
 		threads = (uint64_t)job->geometry.knob[TCB_KNOB_THREADS];
-	TCB_TRY(cli_open_device(args->device, threads, &job->cpu, err));
-	TCB_TRY(cli_find_geometry(job->op, &job->problem, &job->cpu.device.target, text, &job->geometry, err));
+	TCB_TRY(cli_open_device(args->device, threads, &job->place, err));
+	TCB_TRY(cli_find_geometry(job->op, &job->problem, &job->place.device.target, text, &job->geometry, err));
 	tcb_geometry_print(&job->geometry, job->geometry_text);
 	return job->op->plan(&job->problem, &job->geometry, &job->plan, err);
 }
@@ -153,7 +153,7 @@ static enum tcb_status allocate(struct job *job, struct tcb_error *err)
 		TCB_TRY(tcb_buffer_alloc(TCB_BUFFER_HUGE, job->plan.packed_bytes, &job->packed, err));
 	if (job->plan.workspace_bytes)
 		TCB_TRY(tcb_buffer_alloc(TCB_BUFFER_PLAIN, job->plan.workspace_bytes, &job->workspace, err));
-	return tcb_pool_create(job->plan.threads, job->plan.threads <= job->cpu.cpu_count ? job->cpu.cpus : NULL,
+	return tcb_pool_create(job->plan.threads, job->plan.threads <= job->place.cpu_count ? job->place.cpus : NULL,
 			       &job->pool, err);
 }
 
@@ -192,7 +192,7 @@ static enum tcb_status print_json(const struct job *job, const char *path, struc
 	cli_json_set(root, "op", json_string(job->op->name), &failed);
 	cli_json_set(root, "contract", json_string(tcb_contract_text(job->problem.contract)), &failed);
 	cli_json_set(root, "shape", cli_json_shape(&job->problem.shape), &failed);
-	cli_json_set(root, "device", json_string(job->cpu.device.name), &failed);
+	cli_json_set(root, "device", json_string(job->place.device.name), &failed);
 	cli_json_set(root, "variant", json_string(job->plan.variant->name), &failed);
 	cli_json_set(root, "geometry", json_string(job->geometry_text), &failed);
 	cli_json_set(root, "source", json_string(job->source), &failed);

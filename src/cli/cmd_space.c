@@ -173,7 +173,7 @@ static enum tcb_status run_space(const void *arguments, struct tcb_error *err)
 	const struct space_args *args = arguments;
 	const struct tcb_op *op;
 	struct tcb_problem problem;
-	struct tcb_cpu cpu;
+	struct tcb_place place;
 	struct tcb_geometry geometry;
 	struct explanation found = { .violated = NULL };
 	struct tcb_space *space = NULL;
@@ -187,17 +187,17 @@ static enum tcb_status run_space(const void *arguments, struct tcb_error *err)
 	TCB_TRY(cli_make_problem(op, args->contract, args->shape, &problem, err));
 	if (args->explain)
 		TCB_TRY(tcb_geometry_parse(args->explain, &geometry, err));
-	TCB_TRY(cli_open_device(args->device, args->threads, &cpu, err));
+	TCB_TRY(cli_open_device(args->device, args->threads, &place, err));
 	if (args->explain) {
-		TCB_TRY(explain(op, &problem, &cpu.device.target, args, &geometry, &found, err));
+		TCB_TRY(explain(op, &problem, &place.device.target, args, &geometry, &found, err));
 		if (!args->json)
 			return explain_text(&found, err);
-		root = problem_json(&problem, &cpu.device, &failed);
+		root = problem_json(&problem, &place.device, &failed);
 		return explain_json(&found, root, failed, err);
 	}
-	TCB_TRY(tcb_space_create(op, &problem, &cpu.device.target, args->any_size, &space, err));
+	TCB_TRY(tcb_space_create(op, &problem, &place.device.target, args->any_size, &space, err));
 	if (args->json) {
-		root = problem_json(&problem, &cpu.device, &failed);
+		root = problem_json(&problem, &place.device, &failed);
 		status = list_json(space, args->count, root, failed, err);
 	} else {
 		status = list_text(space, args->count, err);

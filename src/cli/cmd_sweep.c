@@ -105,7 +105,7 @@ static const struct cli_option options[] = {
 /* One run of the command. */
 struct sweeping {
 	const struct sweep_args *args;
-	struct tcb_cpu cpu;
+	struct tcb_place place;
 	struct tcb_db *db;
 	char db_path[CLI_PATH_MAX];
 	struct cli_best_rows rows;
@@ -191,7 +191,7 @@ static enum tcb_status load_known(struct sweep_job *job, struct tcb_error *err)
 
 	if (job->run->args->fresh)
 		return TCB_OK;
-	TCB_TRY(tcb_db_trials(job->run->db, &job->run->cpu.device, problem, job->run->args->rotation, &job->trials,
+	TCB_TRY(tcb_db_trials(job->run->db, &job->run->place.device, problem, job->run->args->rotation, &job->trials,
 			      &job->trial_count, err));
 	job->known = calloc(job->trial_count + 1, sizeof *job->known);
 	if (!job->known)
@@ -223,7 +223,7 @@ static enum tcb_status begin_sweep(struct sweep_job *job, const struct tcb_sweep
 			  "counters", (int)opts->counters, "any_size", opts->any_size, "fresh", job->run->args->fresh);
 	char *text = settings ? json_dumps(settings, JSON_COMPACT) : NULL;
 	struct tcb_sweep_record record = {
-		.device = &job->run->cpu.device,
+		.device = &job->run->place.device,
 		.problem = &job->problem->problem,
 		.op_signature = signature,
 		.git_commit = build->commit,
@@ -258,7 +258,7 @@ static void print_now(char *out, size_t capacity)
 
 static void fill_best(const struct sweep_job *job, const struct tcb_verdict *verdict, struct tcb_best *best)
 {
-	const struct tcb_device *device = &job->run->cpu.device;
+	const struct tcb_device *device = &job->run->place.device;
 	const struct tcb_problem *problem = &job->problem->problem;
 	const struct tcb_finalist *winner = &verdict->finalists[0];
 
@@ -401,8 +401,8 @@ static enum tcb_status search_and_store(struct sweep_job *job, struct tcb_error 
 	fill_options(run->args, &progress, &opts);
 	TCB_TRY(begin_sweep(job, &opts, err));
 	cli_progress_begin(&progress, job->label, job->problem->op->traffic(&job->problem->problem));
-	status = tcb_sweep_run(job->problem->op, &job->problem->problem, &run->cpu, &opts, job->known, job->known_count,
-			       &sink, &job->result, err);
+	status = tcb_sweep_run(job->problem->op, &job->problem->problem, &run->place, &opts, job->known,
+			       job->known_count, &sink, &job->result, err);
 	cli_progress_end(&progress);
 	for (int state = 0; state < TCB_STATE_COUNT && status == TCB_OK; state++)
 		if (job->result.verdict[state].valid)
@@ -493,10 +493,10 @@ static enum tcb_status run_sweep(const void *arguments, struct tcb_error *err)
 
 	TCB_TRY(check_strategy(args->strategy, err));
 	TCB_TRY(cli_problems_make(args->op, args->contract, &args->shapes, args->gguf, &problems, err));
-	status = cli_open_device(args->device, args->threads, &run.cpu, err);
-	if (status == TCB_OK && args->rotation && args->rotation < 2 * run.cpu.device.target.llc_bytes)
+	status = cli_open_device(args->device, args->threads, &run.place, err);
+	if (status == TCB_OK && args->rotation && args->rotation < 2 * run.place.device.target.llc_bytes)
 		cli_say("--rotation is less than twice the last cache (%zu MiB): cold results will be partly warm",
-			run.cpu.device.target.llc_bytes >> 20);
+			run.place.device.target.llc_bytes >> 20);
 	if (status == TCB_OK)
 		status = cli_open_db(args->db, TCB_DB_WRITE, run.db_path, &run.db, err);
 	if (status == TCB_OK) {

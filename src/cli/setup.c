@@ -12,7 +12,7 @@
 #include "gguf/gguf.h"
 #include "kernels/constraint.h"
 
-enum { OPS_MAX = 64, CPUS_MAX = sizeof((struct tcb_cpu *)NULL)->cpus / sizeof(int) };
+enum { OPS_MAX = 64, CPUS_MAX = sizeof((struct tcb_place *)NULL)->cpus / sizeof(int) };
 
 enum tcb_status cli_find_op(const char *name, const struct tcb_op **out, struct tcb_error *err)
 {
@@ -59,7 +59,7 @@ enum tcb_status cli_check_threads(uint64_t threads, struct tcb_error *err)
 	return TCB_OK;
 }
 
-enum tcb_status cli_open_device(const char *name, uint64_t threads, struct tcb_cpu *out, struct tcb_error *err)
+enum tcb_status cli_open_device(const char *name, uint64_t threads, struct tcb_place *out, struct tcb_error *err)
 {
 	TCB_TRY(cli_check_device(name, err));
 	TCB_TRY(cli_check_threads(threads, err));

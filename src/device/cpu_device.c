@@ -74,7 +74,7 @@ static void fill_caches(struct tcb_target *target, const struct tcb_cpu_order *o
 		target->llc_bytes = order->llc_bytes;
 }
 
-enum tcb_status tcb_cpu_open(const char *name, unsigned threads, struct tcb_cpu *out, struct tcb_error *err)
+enum tcb_status tcb_cpu_open(const char *name, unsigned threads, struct tcb_place *out, struct tcb_error *err)
 {
 	struct tcb_cpu_order order;
 	struct tcb_device device;

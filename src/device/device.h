@@ -12,20 +12,26 @@
 
 #include "base/target.h"
 #include "base/trial.h"
+#include "device/gpu.h"
 
-/* cpu_device.c */
+/* A device that candidates run on: the processors of this host, or a GPU. */
 enum { TCB_CPUS_MAX = 1024 };
-struct tcb_cpu {
+struct tcb_place {
 	struct tcb_device device;
+	/* of a CPU */
 	unsigned cpu_count;     /* == device.target.threads */
 	int cpus[TCB_CPUS_MAX]; /* OS processor numbers, one per physical core first, powerful cores first */
+	/* of a GPU; gpu.device is the same as device */
+	struct tcb_gpu gpu;
 };
+
+/* cpu_device.c */
 /*
  * NAME: "cpu" or "cpu:FAMILY".  THREADS 0: the physical cores that control groups and the calling thread's affinity
  * allow, or as many as the control groups' quota grants; so call it before a pool pins the calling thread.
  * TCB_E_USAGE if more threads are asked for than there are processors.
  */
-enum tcb_status tcb_cpu_open(const char *name, unsigned threads, struct tcb_cpu *out, struct tcb_error *err);
+enum tcb_status tcb_cpu_open(const char *name, unsigned threads, struct tcb_place *out, struct tcb_error *err);
 
 /*
  * bandwidth.c: the read limit, so that a "percent of the limit" is honest: the nanoseconds that the best of several

@@ -82,7 +82,7 @@ static void check_processor(const char *root, struct tcb_doctor_row *row)
 
 static void check_cores(const char *root, struct tcb_doctor_row *row)
 {
-	struct tcb_cpu cpu;
+	struct tcb_place cpu;
 	struct tcb_error err;
 	(void)root;
 	if (tcb_cpu_open("cpu", 0, &cpu, &err) != TCB_OK) {

@@ -87,7 +87,7 @@ static enum tcb_status measure(struct tcb_evaluator *evaluator, const struct tcb
 	return status;
 }
 
-enum tcb_status tcb_bench_run(const struct tcb_op *op, const struct tcb_problem *problem, const struct tcb_cpu *cpu,
+enum tcb_status tcb_bench_run(const struct tcb_op *op, const struct tcb_problem *problem, const struct tcb_place *place,
 			      const struct tcb_sweep_options *options, const struct tcb_geometry *geometries,
 			      size_t count, struct tcb_bench_result *out, struct tcb_error *err)
 {
@@ -95,7 +95,7 @@ enum tcb_status tcb_bench_run(const struct tcb_op *op, const struct tcb_problem 
 	if (count == 0 || count > BENCH_MOST)
 		return tcb_fail(err, TCB_E_USAGE, "%zu geometries to compare; give 1 to %d", count, BENCH_MOST);
 	struct tcb_evaluator *evaluator = NULL;
-	TCB_TRY(tcb_evaluator_create(op, problem, cpu, options, &evaluator, err));
+	TCB_TRY(tcb_evaluator_create(op, problem, place, options, &evaluator, err));
 	enum tcb_status status = verify(evaluator, geometries, count, err);
 	int states = 0;
 	for (int s = 0; s < TCB_STATE_COUNT; s++)

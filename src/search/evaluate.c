@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 
 #include "base/util.h"
+#include "kernels/code.h"
 #include "search/channel.h"
 #include "search/process.h"
 #include "search/stats.h"
@@ -29,10 +30,12 @@ static const double timeout_default_s = 20;
 struct tcb_evaluator {
 	const struct tcb_op *op;
 	struct tcb_problem problem;
-	struct tcb_cpu cpu;
+	struct tcb_place place;
 	struct tcb_sweep_options options;
 	struct tcb_worker_config config;
 	struct tcb_watch *watch;
+	struct tcb_codes *codes;      /* of a GPU's candidates; NULL on a CPU */
+	struct tcb_code_image *limit; /* the GPU's read limit; owned */
 	struct tcb_process process;
 	size_t served; /* requests that this worker has answered */
 	char limit_method[TCB_STATE_COUNT][64];
@@ -221,10 +224,56 @@ static enum tcb_status ask(struct tcb_evaluator *evaluator, enum tcb_message_kin
 	return tcb_fail(err, TCB_E_FAILED, "the worker process died before the candidate ran: %s", answer->what);
 }
 
+/* ---- requests ---- */
+
+/* A request as it grows. */
+struct request {
+	char *data;
+	size_t bytes, capacity;
+	int failed; /* out of memory */
+};
+
+static void append(struct request *request, const void *data, size_t bytes)
+{
+	if (request->capacity - request->bytes < bytes) {
+		size_t capacity = 2 * request->capacity + bytes;
+		char *grown = realloc(request->data, capacity);
+		if (!grown) {
+			request->failed = 1;
+			return;
+		}
+		request->data = grown;
+		request->capacity = capacity;
+	}
+	if (bytes)
+		memcpy(request->data + request->bytes, data, bytes);
+	request->bytes += bytes;
+}
+
+static void append_code(struct request *request, const struct tcb_code_image *image)
+{
+	uint64_t bytes = image ? image->bytes : 0;
+	append(request, &bytes, sizeof(bytes));
+	append(request, image, (size_t)bytes);
+}
+
+static enum tcb_status out_of_memory(struct tcb_error *err)
+{
+	return tcb_fail(err, TCB_E_NOMEM, "out of memory for a request to the worker");
+}
+
+/* The code of GEOMETRY; NULL on a CPU.  A candidate that could be compiled once can be again, unless memory is out. */
+static enum tcb_status code_of(struct tcb_evaluator *evaluator, const struct tcb_geometry *geometry,
+			       const struct tcb_code **out, struct tcb_error *err)
+{
+	*out = NULL;
+	return evaluator->codes ? tcb_codes_get(evaluator->codes, geometry, out, err) : TCB_OK;
+}
+
 /* ---- create, destroy ---- */
 
 enum tcb_status tcb_evaluator_create(const struct tcb_op *op, const struct tcb_problem *problem,
-				     const struct tcb_cpu *cpu, const struct tcb_sweep_options *options,
+				     const struct tcb_place *place, const struct tcb_sweep_options *options,
 				     struct tcb_evaluator **out, struct tcb_error *err)
 {
 	struct tcb_evaluator *evaluator = calloc(1, sizeof(*evaluator));
@@ -232,7 +281,7 @@ enum tcb_status tcb_evaluator_create(const struct tcb_op *op, const struct tcb_p
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the evaluation of %s", op->name);
 	evaluator->op = op;
 	evaluator->problem = *problem;
-	evaluator->cpu = *cpu;
+	evaluator->place = *place;
 	evaluator->options = *options;
 	if (options->timeout_s <= 0)
 		evaluator->options.timeout_s = timeout_default_s;
@@ -245,7 +294,7 @@ enum tcb_status tcb_evaluator_create(const struct tcb_op *op, const struct tcb_p
 	evaluator->config = (struct tcb_worker_config){
 		.op = op,
 		.problem = *problem,
-		.cpu = &evaluator->cpu,
+		.place = &evaluator->place,
 		.states = options->states,
 		.rotation_bytes = options->rotation_bytes,
 		.seed = options->seed,
@@ -268,9 +317,11 @@ void tcb_evaluator_destroy(struct tcb_evaluator *evaluator)
 	if (!evaluator)
 		return;
 	tcb_process_retire(&evaluator->process, NULL, 0);
+	tcb_codes_destroy(evaluator->codes);
 	munmap(evaluator->watch, sizeof(*evaluator->watch));
 	free(evaluator->samples);
 	free(evaluator->counters);
+	free(evaluator->limit);
 	free(evaluator);
 }
 
@@ -333,20 +384,43 @@ static void begin_trial(struct tcb_evaluator *evaluator, const struct tcb_geomet
 	trial->class_checked = variant->class;
 }
 
+/* What compiling tells of a candidate, before it runs; its outcome. */
+static enum tcb_outcome take_code(struct tcb_evaluator *evaluator, const struct tcb_code *code)
+{
+	struct tcb_trial *trial = &evaluator->trial;
+	trial->outcome = code->outcome;
+	snprintf(trial->message, sizeof(trial->message), "%s", code->message);
+	return code->outcome;
+}
+
 enum tcb_status tcb_evaluator_try(struct tcb_evaluator *evaluator, const struct tcb_geometry *geometry,
 				  const struct tcb_screen_rule *rule, const struct tcb_trial **out,
 				  struct tcb_error *err)
 {
-	struct tcb_try_request request;
-	memset(&request, 0, sizeof(request));
-	request.geometry = *geometry;
-	request.rule = *rule;
-	if (request.rule.samples_max < 1)
-		request.rule.samples_max = 1;
+	struct tcb_try_request head;
+	const struct tcb_code *code;
+	memset(&head, 0, sizeof(head));
+	head.geometry = *geometry;
+	head.rule = *rule;
+	if (head.rule.samples_max < 1)
+		head.rule.samples_max = 1;
 	begin_trial(evaluator, geometry);
 	struct tcb_trial *trial = &evaluator->trial;
+	*out = trial;
+	TCB_TRY(code_of(evaluator, geometry, &code, err));
+	if (code && take_code(evaluator, code) != TCB_OUTCOME_OK)
+		return TCB_OK;
+	struct request request = { .data = NULL };
+	append(&request, &head, sizeof(head));
+	append_code(&request, code ? code->image : NULL);
 	struct answer answer;
-	TCB_TRY(ask(evaluator, TCB_MESSAGE_TRY, &request, sizeof(request), TCB_MESSAGE_TRIAL, &answer, err));
+	enum tcb_status status = request.failed ? out_of_memory(err)
+						: ask(evaluator, TCB_MESSAGE_TRY, request.data, request.bytes,
+						      TCB_MESSAGE_TRIAL, &answer, err);
+	free(request.data);
+	if (evaluator->codes)
+		tcb_codes_drop(evaluator->codes, geometry);
+	TCB_TRY(status);
 	if (answer.how == ANSWERED) {
 		int damaged = 0;
 		if (take_trial(evaluator, &answer.message, &damaged) != 0)
@@ -359,7 +433,6 @@ enum tcb_status tcb_evaluator_try(struct tcb_evaluator *evaluator, const struct 
 		trial->outcome = answer.how == DIED ? TCB_OUTCOME_CRASHED : TCB_OUTCOME_TIMEOUT;
 		snprintf(trial->message, sizeof(trial->message), "%s", answer.what);
 	}
-	*out = trial;
 	return TCB_OK;
 }
 
@@ -399,17 +472,28 @@ static enum tcb_status prepare_finals(struct tcb_evaluator *evaluator, struct fi
 		if (!finals->failed[i])
 			finals->alive[finals->alive_count++] = (uint32_t)i;
 	}
-	size_t bytes = sizeof(struct tcb_prepare_request) + finals->alive_count * sizeof(struct tcb_geometry);
-	struct tcb_prepare_request *request = calloc(1, bytes);
-	if (!request)
-		return tcb_fail(err, TCB_E_NOMEM, "out of memory for %zu finalists", finals->count);
-	request->state = finals->state;
-	request->with_limit = finals->limit_out != NULL;
-	request->count = finals->alive_count;
+	struct tcb_prepare_request head;
+	struct request request = { .data = NULL };
+	memset(&head, 0, sizeof(head));
+	head.state = finals->state;
+	head.with_limit = finals->limit_out != NULL;
+	head.count = finals->alive_count;
+	append(&request, &head, sizeof(head));
 	for (size_t i = 0; i < finals->alive_count; i++)
-		request->geometries[i] = finals->geometries[finals->alive[i]];
-	enum tcb_status status = ask(evaluator, TCB_MESSAGE_PREPARE, request, bytes, TCB_MESSAGE_PREPARED, answer, err);
-	free(request);
+		append(&request, &finals->geometries[finals->alive[i]], sizeof(struct tcb_geometry));
+	enum tcb_status status = TCB_OK;
+	for (size_t i = 0; i < finals->alive_count && status == TCB_OK; i++) {
+		const struct tcb_code *code;
+		status = code_of(evaluator, &finals->geometries[finals->alive[i]], &code, err);
+		if (status == TCB_OK)
+			append_code(&request, code ? code->image : NULL);
+	}
+	append_code(&request, evaluator->limit);
+	if (status == TCB_OK)
+		status = request.failed ? out_of_memory(err)
+					: ask(evaluator, TCB_MESSAGE_PREPARE, request.data, request.bytes,
+					      TCB_MESSAGE_PREPARED, answer, err);
+	free(request.data);
 	if (status != TCB_OK || answer->how != ANSWERED)
 		return status;
 	struct tcb_prepared_reply reply;
@@ -523,13 +607,22 @@ enum tcb_status tcb_evaluator_counters(struct tcb_evaluator *evaluator, const st
 				       enum tcb_state state, unsigned calls, const struct tcb_counter **out,
 				       size_t *count_out, struct tcb_error *err)
 {
-	struct tcb_count_request request;
-	memset(&request, 0, sizeof(request));
-	request.geometry = *geometry;
-	request.state = state;
-	request.calls = calls ? calls : 1;
+	struct tcb_count_request head;
+	const struct tcb_code *code;
+	memset(&head, 0, sizeof(head));
+	head.geometry = *geometry;
+	head.state = state;
+	head.calls = calls ? calls : 1;
+	TCB_TRY(code_of(evaluator, geometry, &code, err));
+	struct request request = { .data = NULL };
+	append(&request, &head, sizeof(head));
+	append_code(&request, code ? code->image : NULL);
 	struct answer answer;
-	TCB_TRY(ask(evaluator, TCB_MESSAGE_COUNT, &request, sizeof(request), TCB_MESSAGE_COUNTERS, &answer, err));
+	enum tcb_status status = request.failed ? out_of_memory(err)
+						: ask(evaluator, TCB_MESSAGE_COUNT, request.data, request.bytes,
+						      TCB_MESSAGE_COUNTERS, &answer, err);
+	free(request.data);
+	TCB_TRY(status);
 	if (answer.how != ANSWERED)
 		return tcb_fail(err, TCB_E_FAILED, "no counters: %s", answer.what);
 	free(evaluator->counters);

@@ -14,7 +14,7 @@ struct tcb_evaluator;
 
 /* The worker is started here: options->states, rotation_bytes, timeout_s and seed are used. */
 enum tcb_status tcb_evaluator_create(const struct tcb_op *op, const struct tcb_problem *problem,
-				     const struct tcb_cpu *cpu, const struct tcb_sweep_options *options,
+				     const struct tcb_place *place, const struct tcb_sweep_options *options,
 				     struct tcb_evaluator **out, struct tcb_error *err);
 void tcb_evaluator_destroy(struct tcb_evaluator *evaluator); /* NULL is fine */
 

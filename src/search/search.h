@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The search: evaluate candidates of a space and find the best.  Knows ops by
- * their contract and devices by struct tcb_cpu; knows nothing of databases or
+ * their contract and devices by struct tcb_place; knows nothing of databases or
  * terminals.  Finished trials go to a sink, progress to a callback.
  *
  * One sweep = one problem on one device:  enumerate -> known trials are taken
@@ -87,7 +87,7 @@ struct tcb_sweep_result {
  * sweep.c.  KNOWN: trials of earlier sweeps of the same problem, device and kernel signatures; they are not tried
  * again.  TCB_E_INTERRUPTED after `stop`: everything finished so far went to the sink.
  */
-enum tcb_status tcb_sweep_run(const struct tcb_op *op, const struct tcb_problem *problem, const struct tcb_cpu *cpu,
+enum tcb_status tcb_sweep_run(const struct tcb_op *op, const struct tcb_problem *problem, const struct tcb_place *place,
 			      const struct tcb_sweep_options *options, const struct tcb_trial *known,
 			      size_t known_count, const struct tcb_sink *sink, struct tcb_sweep_result *out,
 			      struct tcb_error *err);
@@ -107,7 +107,7 @@ struct tcb_bench_result {
 	struct tcb_interval limit_ns[2], limit_ratio[2]; /* limit_ratio: the first geometry's time over the limit's */
 	char limit_method[2][64];
 };
-enum tcb_status tcb_bench_run(const struct tcb_op *op, const struct tcb_problem *problem, const struct tcb_cpu *cpu,
+enum tcb_status tcb_bench_run(const struct tcb_op *op, const struct tcb_problem *problem, const struct tcb_place *place,
 			      const struct tcb_sweep_options *options, const struct tcb_geometry *geometries,
 			      size_t count, struct tcb_bench_result *out, struct tcb_error *err);
 

@@ -504,7 +504,7 @@ static enum tcb_status find_strategy(struct sweep *sweep, struct tcb_error *err)
 	return status;
 }
 
-static enum tcb_status prepare(struct sweep *sweep, const struct tcb_cpu *cpu, const struct tcb_trial *known,
+static enum tcb_status prepare(struct sweep *sweep, const struct tcb_place *place, const struct tcb_trial *known,
 			       size_t known_count, struct tcb_error *err)
 {
 	const struct tcb_sweep_options *options = sweep->options;
@@ -513,7 +513,7 @@ static enum tcb_status prepare(struct sweep *sweep, const struct tcb_cpu *cpu, c
 		sweep->state_count += (size_t)measures(sweep, s);
 	if (sweep->state_count == 0)
 		return tcb_fail(err, TCB_E_USAGE, "no cache state to measure; ask for cold, hot or both");
-	TCB_TRY(tcb_space_create(sweep->op, sweep->problem, &cpu->device.target, options->any_size, &sweep->space,
+	TCB_TRY(tcb_space_create(sweep->op, sweep->problem, &place->device.target, options->any_size, &sweep->space,
 				 err));
 	sweep->out->space_count = sweep->progress.total = sweep->space->count;
 	sweep->entries = malloc(sweep->space->count * sizeof *sweep->entries);
@@ -523,10 +523,10 @@ static enum tcb_status prepare(struct sweep *sweep, const struct tcb_cpu *cpu, c
 	sweep->progress.done = sweep->progress.known = sweep->out->known;
 	sweep->progress.failed = sweep->out->failed;
 	show_progress(sweep, "setup", -1, 1);
-	TCB_TRY(tcb_evaluator_create(sweep->op, sweep->problem, cpu, options, &sweep->evaluator, err));
+	TCB_TRY(tcb_evaluator_create(sweep->op, sweep->problem, place, options, &sweep->evaluator, err));
 	struct tcb_strategy_setup setup = {
 		.problem = sweep->problem,
-		.target = &cpu->device.target,
+		.target = &place->device.target,
 		.space = sweep->space,
 		.states = options->states,
 		.seed = options->seed,
@@ -556,7 +556,7 @@ static enum tcb_status run(struct sweep *sweep, struct tcb_error *err)
 	return TCB_OK;
 }
 
-enum tcb_status tcb_sweep_run(const struct tcb_op *op, const struct tcb_problem *problem, const struct tcb_cpu *cpu,
+enum tcb_status tcb_sweep_run(const struct tcb_op *op, const struct tcb_problem *problem, const struct tcb_place *place,
 			      const struct tcb_sweep_options *options, const struct tcb_trial *known,
 			      size_t known_count, const struct tcb_sink *sink, struct tcb_sweep_result *out,
 			      struct tcb_error *err)
@@ -578,7 +578,7 @@ enum tcb_status tcb_sweep_run(const struct tcb_op *op, const struct tcb_problem 
 		out->verdict[s].state = (enum tcb_state)s;
 		sweep.best_score[s] = INFINITY;
 	}
-	enum tcb_status status = prepare(&sweep, cpu, known, known_count, err);
+	enum tcb_status status = prepare(&sweep, place, known, known_count, err);
 	if (status == TCB_OK)
 		status = run(&sweep, err);
 	if (sweep.strategist)

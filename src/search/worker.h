@@ -4,10 +4,10 @@
  * Payloads are the structs below; what comes back is checked by the tuner.
  *
  *   (start)          -> READY
- *   TRY              -> TRIAL      geometry, rule | outcome, measurements, samples
- *   PREPARE          -> PREPARED   geometries, state | which cannot run
+ *   TRY              -> TRIAL      geometry, rule, code | outcome, measurements, samples
+ *   PREPARE          -> PREPARED   geometries, state, codes | how the limit was read
  *   ROUND            -> TIMES      an order | nanoseconds in that order
- *   COUNT            -> COUNTERS   geometry, state, calls | counters
+ *   COUNT            -> COUNTERS   geometry, state, calls, code | counters
  *   anything         -> ERROR      a struct tcb_error of the tuner's own
  */
 #ifndef TCB_SEARCH_WORKER_H
@@ -29,9 +29,12 @@ enum tcb_message_kind {
 	TCB_MESSAGE_ERROR,
 };
 
+/* A candidate's code follows its request: uint64_t length, then so many bytes; none on a CPU (length 0). */
+
 struct tcb_try_request {
 	struct tcb_geometry geometry;
 	struct tcb_screen_rule rule;
+	/* then its code */
 };
 
 struct tcb_trial_reply {
@@ -50,6 +53,7 @@ struct tcb_prepare_request {
 	uint32_t state, with_limit;
 	uint64_t count;
 	struct tcb_geometry geometries[];
+	/* then the code of each, and of the limit */
 };
 
 struct tcb_prepared_reply {
@@ -63,6 +67,7 @@ enum { TCB_ROUND_LIMIT = UINT16_MAX - 1 };
 struct tcb_count_request {
 	struct tcb_geometry geometry;
 	uint32_t state, calls;
+	/* then its code */
 };
 /* COUNTERS' payload: struct tcb_counter each. */
 
@@ -70,7 +75,7 @@ struct tcb_count_request {
 struct tcb_worker_config {
 	const struct tcb_op *op;
 	struct tcb_problem problem;
-	const struct tcb_cpu *cpu;
+	const struct tcb_place *place;
 	unsigned states;
 	size_t rotation_bytes;
 	uint64_t seed;

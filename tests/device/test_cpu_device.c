@@ -20,7 +20,7 @@
 static void test_default(void **state)
 {
 	(void)state;
-	struct tcb_cpu cpu;
+	struct tcb_place cpu;
 	struct tcb_error err;
 	cpu_set_t affinity;
 	assert_int_equal(tcb_cpu_open("cpu", 0, &cpu, &err), TCB_OK);
@@ -45,7 +45,7 @@ static void test_default(void **state)
 static void test_affinity_is_respected(void **state)
 {
 	(void)state;
-	struct tcb_cpu cpu;
+	struct tcb_place cpu;
 	struct tcb_error err;
 	cpu_set_t all, one;
 	int last = -1;
@@ -76,7 +76,7 @@ static void test_affinity_is_respected(void **state)
 static void test_refused(void **state)
 {
 	(void)state;
-	struct tcb_cpu cpu;
+	struct tcb_place cpu;
 	struct tcb_error err;
 	assert_int_equal(tcb_cpu_open("gpu", 0, &cpu, &err), TCB_E_USAGE);
 	assert_int_equal(tcb_cpu_open("cpu:mmx", 0, &cpu, &err), TCB_E_USAGE);

@@ -121,7 +121,7 @@ const struct tcb_op fake_op = {
 	.plan = fake_plan,
 };
 
-const struct tcb_cpu fake_cpu = {
+const struct tcb_place fake_cpu = {
 	.device.target = { .kind = TCB_TARGET_CPU,
 			   .isa_mask = 1u << TCB_ISA_SCALAR | 1u << TCB_ISA_AVX2 | 1u << TCB_ISA_AVX512,
 			   .threads = 2,
@@ -191,7 +191,7 @@ static double sample_ns(struct tcb_evaluator *evaluator, const struct tcb_geomet
 }
 
 enum tcb_status tcb_evaluator_create(const struct tcb_op *op, const struct tcb_problem *problem,
-				     const struct tcb_cpu *cpu, const struct tcb_sweep_options *options,
+				     const struct tcb_place *cpu, const struct tcb_sweep_options *options,
 				     struct tcb_evaluator **out, struct tcb_error *err)
 {
 	(void)op, (void)problem, (void)cpu;

@@ -41,7 +41,7 @@ extern struct fake_world fake_world;
 
 /* An op with a space of 2520 geometries: isa, layout, midi n, unroll, prefetch, hint, sched. */
 extern const struct tcb_op fake_op;
-extern const struct tcb_cpu fake_cpu;
+extern const struct tcb_place fake_cpu;
 /* A smooth landscape over fake_op's axes: 1 ms at best when cold, 0.5 hot, the default 1.6 times as long. */
 double fake_landscape(const struct tcb_geometry *geometry, enum tcb_state state);
 /* A number in [0, 1) that depends on the geometry only. */

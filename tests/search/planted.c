@@ -335,7 +335,7 @@ void planted_geometry(enum planted behaviour, int is_packed, unsigned threads, s
 	out->knob[TCB_KNOB_THREADS] = (int32_t)threads;
 }
 
-void planted_cpu(unsigned threads, struct tcb_cpu *out)
+void planted_cpu(unsigned threads, struct tcb_place *out)
 {
 	memset(out, 0, sizeof(*out));
 	out->device.target.kind = TCB_TARGET_CPU;

@@ -54,6 +54,6 @@ void planted_problem(struct tcb_problem *out);
 /* A geometry of BEHAVIOUR, native layout or rows interleaved by four. */
 void planted_geometry(enum planted behaviour, int is_packed, unsigned threads, struct tcb_geometry *out);
 /* This host with THREADS threads, without looking for more. */
-void planted_cpu(unsigned threads, struct tcb_cpu *out);
+void planted_cpu(unsigned threads, struct tcb_place *out);
 
 #endif

@@ -35,7 +35,7 @@ static const struct tcb_screen_rule few_samples = { .samples_min = 5, .samples_m
 static struct tcb_evaluator *evaluator_with(double timeout_s, unsigned states)
 {
 	struct tcb_problem problem;
-	struct tcb_cpu cpu;
+	struct tcb_place cpu;
 	planted_problem(&problem);
 	planted_cpu(THREADS, &cpu);
 	struct tcb_sweep_options options = {

@@ -37,7 +37,7 @@ static void try_one(struct tcb_evaluator *evaluator, const struct tcb_geometry *
 	assert_true(trial->error_ratio <= 1);
 }
 
-static void try_space(const struct tcb_op *op, enum tcb_contract contract, const struct tcb_cpu *cpu)
+static void try_space(const struct tcb_op *op, enum tcb_contract contract, const struct tcb_place *cpu)
 {
 	struct tcb_problem problem;
 	struct tcb_space *space;
@@ -73,7 +73,7 @@ static void try_space(const struct tcb_op *op, enum tcb_contract contract, const
 static void every_op(void **state)
 {
 	(void)state;
-	static struct tcb_cpu cpu;
+	static struct tcb_place cpu;
 	struct tcb_error err;
 	if (tcb_cpu_open("cpu", 0, &cpu, &err) != TCB_OK)
 		fail_msg("%s", err.message);

@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * From geometries to images.  In: a geometry; out: its machine code at every
+ * shape it is needed at, or why there is none.  One entry a geometry; one job
+ * of the assembler's pool for each different PTX text of an entry.  The pool
+ * answers in order, so waiting for one entry finishes all that came before it.
+ */
+#include "kernels/code.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ptx/text.h"
+
+enum { QUEUE_PER_WORKER = 3, LOG_SHOWN = 160 };
+
+/* One PTX text of an entry. */
+struct job {
+	uint64_t hash;
+	size_t first; /* the unit that it was emitted for first */
+	struct tcb_assembly assembly;
+	char *ptx; /* kept where the driver is to assemble; owned */
+	size_t ptx_bytes;
+};
+
+enum entry_state { BEGUN, DONE, DROPPED };
+
+struct entry {
+	struct entry *next_in_bucket, *next_in_queue;
+	struct tcb_geometry geometry;
+	enum entry_state state;
+	struct tcb_code code;
+	struct tcb_code_image head; /* while it is BEGUN */
+	size_t job_of[TCB_CODE_UNITS_MAX];
+	unsigned block_threads;
+	uint32_t shared_bytes;
+	struct job jobs[TCB_CODE_UNITS_MAX];
+	size_t job_count, jobs_left; /* left: of those in the pool */
+	struct tcb_code_image *image;
+};
+
+enum { BUCKETS = 4096 };
+
+struct tcb_codes {
+	struct tcb_codes_setup setup;
+	struct tcb_problem problem;
+	struct tcb_target target;
+	struct tcb_assembler_info assembler;
+	struct tcb_assemble_pool *pool; /* NULL: the driver assembles */
+	char name[48];
+	struct entry *bucket[BUCKETS];
+	struct entry *queue, *queue_last; /* BEGUN, in the order of their jobs */
+	size_t jobs_waiting;
+};
+
+struct tcb_ptx_target tcb_code_target(const struct tcb_target *target, const struct tcb_geometry *geometry)
+{
+	int is_wgmma = geometry->knob[TCB_KNOB_ISA] == TCB_ISA_WGMMA;
+	return (struct tcb_ptx_target){ .sm = target->capability, .feature = is_wgmma ? 'a' : 0 };
+}
+
+/* ---- the image ---- */
+
+static void set_unit(struct tcb_code_unit *unit, const struct tcb_kernel *kernel)
+{
+	memset(unit, 0, sizeof *unit);
+	unit->shape = kernel->problem.shape;
+	unit->packed_bytes = kernel->packed_bytes;
+	unit->workspace_bytes = kernel->workspace_bytes;
+	unit->chain = kernel->chain;
+	unit->ulps = kernel->ulps;
+	unit->class = (uint32_t)kernel->class;
+	int32_t layout = kernel->geometry.knob[TCB_KNOB_LAYOUT];
+	unit->layout = layout == TCB_KNOB_UNSET ? TCB_LAYOUT_NATIVE : (uint32_t)layout;
+	unit->launch_count = (uint32_t)kernel->launch_count;
+	for (size_t i = 0; i < kernel->launch_count; i++) {
+		const struct tcb_launch *from = &kernel->launch[i];
+		struct tcb_code_launch *to = &unit->launch[i];
+		snprintf(to->entry, sizeof to->entry, "%s", from->entry);
+		memcpy(to->grid, from->grid, sizeof to->grid);
+		memcpy(to->block, from->block, sizeof to->block);
+		memcpy(to->cluster, from->cluster, sizeof to->cluster);
+		to->shared_bytes = from->shared_bytes;
+		to->is_dependent = from->is_dependent != 0;
+		to->argument_count = (uint32_t)from->argument_count;
+		memcpy(to->argument, from->argument, sizeof to->argument);
+	}
+}
+
+static int is_text(const char *text, size_t capacity)
+{
+	return memchr(text, '\0', capacity) != NULL && text[0] != '\0';
+}
+
+static int is_valid_launch(const struct tcb_code_launch *launch)
+{
+	if (!is_text(launch->entry, sizeof launch->entry) || launch->argument_count > TCB_ARGUMENTS_MAX)
+		return 0;
+	for (uint32_t i = 0; i < launch->argument_count; i++) {
+		const struct tcb_argument *argument = &launch->argument[i];
+		if (argument->kind == TCB_ARGUMENT_OPERAND ? argument->value >= TCB_OPERANDS_MAX
+							   : argument->kind > TCB_ARGUMENT_U32)
+			return 0;
+	}
+	return 1;
+}
+
+int tcb_code_image_valid(const void *data, size_t bytes)
+{
+	const struct tcb_code_image *image = data;
+	if (!data || bytes < sizeof *image || image->bytes != bytes || image->unit_count < 1 ||
+	    image->unit_count > TCB_CODE_UNITS_MAX)
+		return 0;
+	for (uint32_t i = 0; i < image->unit_count; i++) {
+		const struct tcb_code_unit *unit = &image->unit[i];
+		if (unit->offset < sizeof *image || unit->offset > bytes || unit->bytes > bytes - unit->offset ||
+		    unit->launch_count < 1 || unit->launch_count > TCB_LAUNCHES_MAX || unit->class >= TCB_CLASS_COUNT ||
+		    unit->layout >= TCB_LAYOUT_COUNT)
+			return 0;
+		if (image->is_ptx && !is_text((const char *)data + unit->offset, unit->bytes))
+			return 0;
+		for (uint32_t j = 0; j < unit->launch_count; j++)
+			if (!is_valid_launch(&unit->launch[j]))
+				return 0;
+	}
+	return 1;
+}
+
+/* ---- entries ---- */
+
+static struct entry *find_entry(struct tcb_codes *codes, const struct tcb_geometry *geometry, struct entry ***place)
+{
+	uint64_t hash =
+		tcb_hash64(geometry->knob, sizeof geometry->knob, tcb_hash64(geometry->tile, sizeof geometry->tile, 0));
+	struct entry **at = &codes->bucket[hash % BUCKETS];
+	while (*at && !tcb_geometry_equal(&(*at)->geometry, geometry))
+		at = &(*at)->next_in_bucket;
+	*place = at;
+	return *at;
+}
+
+static void clear_jobs(struct entry *entry)
+{
+	for (size_t i = 0; i < entry->job_count; i++) {
+		tcb_assembly_fini(&entry->jobs[i].assembly);
+		free(entry->jobs[i].ptx);
+	}
+	memset(entry->jobs, 0, sizeof entry->jobs);
+	entry->job_count = 0;
+}
+
+/* Emits the candidate at one shape: its unit, and a job unless its PTX is known. */
+static enum tcb_status emit_unit(struct tcb_codes *codes, struct entry *entry, const struct tcb_shape *shape,
+				 const struct tcb_geometry *geometry, struct tcb_error *err)
+{
+	struct tcb_problem problem = codes->problem;
+	struct tcb_kernel kernel = { .module = NULL };
+	struct tcb_str text = { 0 };
+	size_t index = entry->head.unit_count;
+	problem.shape = *shape;
+	enum tcb_status status = codes->setup.op->emit(&problem, &codes->target, geometry, &kernel, err);
+	if (status == TCB_OK) {
+		set_unit(&entry->head.unit[index], &kernel);
+		if (index == 0) {
+			const struct tcb_launch *last = &kernel.launch[kernel.launch_count - 1];
+			entry->block_threads = last->block[0] * last->block[1] * last->block[2];
+			entry->shared_bytes = last->shared_bytes;
+		}
+		tcb_ptx_print(kernel.module, &text);
+		if (text.failed)
+			status = tcb_fail(err, TCB_E_NOMEM, "out of memory for PTX");
+	}
+	tcb_kernel_fini(&kernel);
+	if (status != TCB_OK) {
+		tcb_str_fini(&text);
+		return status;
+	}
+	uint64_t hash = tcb_hash64(text.data, text.length, 0);
+	size_t job = 0;
+	while (job < entry->job_count && entry->jobs[job].hash != hash)
+		job++;
+	entry->job_of[index] = job;
+	entry->head.unit_count++;
+	if (index == 0)
+		tcb_hash_hex(text.data, text.length, entry->code.signature);
+	if (job < entry->job_count) {
+		tcb_str_fini(&text);
+		return TCB_OK;
+	}
+	entry->job_count++;
+	entry->jobs[job] = (struct job){ .hash = hash, .first = index, .ptx_bytes = text.length + 1 };
+	if (!codes->pool) {
+		entry->jobs[job].ptx = text.data;
+		return TCB_OK;
+	}
+	struct tcb_ptx_target target = tcb_code_target(&codes->target, geometry);
+	status = tcb_assemble_submit(codes->pool, text.data, text.length, &target, err);
+	tcb_str_fini(&text);
+	if (status == TCB_OK) {
+		entry->jobs_left++;
+		codes->jobs_waiting++;
+	}
+	return status;
+}
+
+static void set_outcome(struct tcb_code *code, enum tcb_outcome outcome, const char *text)
+{
+	code->outcome = outcome;
+	snprintf(code->message, sizeof code->message, "%s", text);
+}
+
+/* Judges what the assembler said; the first line of its log goes into the message. */
+static void judge_jobs(struct tcb_codes *codes, struct entry *entry)
+{
+	struct tcb_code *code = &entry->code;
+	for (size_t i = 0; i < entry->job_count; i++) {
+		const struct tcb_assembly *assembly = &entry->jobs[i].assembly;
+		code->seconds += assembly->seconds;
+		if (assembly->status != TCB_OK) {
+			char line[LOG_SHOWN];
+			snprintf(line, sizeof line, "%s", assembly->log ? assembly->log : "no log");
+			line[strcspn(line, "\n")] = '\0';
+			set_outcome(code, assembly->timed_out ? TCB_OUTCOME_TIMEOUT : TCB_OUTCOME_COMPILE_FAILED, line);
+			return;
+		}
+	}
+	code->resources = entry->jobs[0].assembly.resources;
+	if (codes->pool && entry->block_threads)
+		(void)tcb_occupancy(codes->target.capability, &code->resources, entry->block_threads,
+				    entry->shared_bytes, &code->occupancy, NULL);
+	unsigned spilled = code->resources.spill_store_bytes + code->resources.spill_load_bytes;
+	if (spilled && !codes->setup.allow_spills) {
+		snprintf(code->message, sizeof code->message,
+			 "spills %u bytes to local memory at %u registers a thread (F314)", spilled,
+			 code->resources.registers);
+		code->outcome = TCB_OUTCOME_SPILLED;
+	}
+}
+
+/* Puts the image together. */
+static enum tcb_status seal(struct tcb_codes *codes, struct entry *entry, struct tcb_error *err)
+{
+	struct tcb_code *code = &entry->code;
+	entry->state = DONE;
+	code->image = NULL;
+	if (code->outcome == TCB_OUTCOME_OK && codes->pool)
+		judge_jobs(codes, entry);
+	if (code->outcome == TCB_OUTCOME_OK) {
+		struct tcb_code_image *head = &entry->head;
+		size_t offset[TCB_CODE_UNITS_MAX], bytes[TCB_CODE_UNITS_MAX];
+		head->bytes = sizeof *head;
+		head->is_ptx = codes->pool == NULL;
+		for (size_t i = 0; i < entry->job_count; i++) {
+			const struct job *job = &entry->jobs[i];
+			offset[i] = (head->bytes + 15) & ~(size_t)15;
+			bytes[i] = head->is_ptx ? job->ptx_bytes : job->assembly.cubin_bytes;
+			head->bytes = offset[i] + bytes[i];
+		}
+		for (size_t i = 0; i < head->unit_count; i++) {
+			head->unit[i].offset = offset[entry->job_of[i]];
+			head->unit[i].bytes = bytes[entry->job_of[i]];
+		}
+		entry->image = calloc(1, head->bytes);
+		if (!entry->image)
+			return tcb_fail(err, TCB_E_NOMEM, "out of memory for %zu bytes of code", head->bytes);
+		*entry->image = *head;
+		for (size_t i = 0; i < entry->job_count; i++) {
+			const struct job *job = &entry->jobs[i];
+			memcpy((char *)entry->image + offset[i],
+			       head->is_ptx ? (const void *)job->ptx : job->assembly.cubin, bytes[i]);
+		}
+		code->image = entry->image;
+	}
+	clear_jobs(entry);
+	return TCB_OK;
+}
+
+/* Takes the pool's oldest result to the entry that it belongs to. */
+static enum tcb_status take_result(struct tcb_codes *codes, struct tcb_error *err)
+{
+	struct entry *entry = codes->queue;
+	struct job *job = &entry->jobs[entry->job_count - entry->jobs_left];
+	TCB_TRY(tcb_assemble_next(codes->pool, &job->assembly, err));
+	codes->jobs_waiting--;
+	if (--entry->jobs_left > 0)
+		return TCB_OK;
+	codes->queue = entry->next_in_queue;
+	if (!codes->queue)
+		codes->queue_last = NULL;
+	return seal(codes, entry, err);
+}
+
+/* Starts ENTRY's jobs.  What cannot be emitted is an outcome of the candidate, unless memory is out. */
+static enum tcb_status begin(struct tcb_codes *codes, struct entry *entry, struct tcb_error *err)
+{
+	struct tcb_shape shapes[TCB_CODE_UNITS_MAX];
+	struct tcb_geometry fitted[TCB_CODE_UNITS_MAX];
+	struct tcb_error why = { .status = TCB_OK };
+	size_t count = 0;
+
+	entry->state = BEGUN;
+	memset(&entry->code, 0, sizeof entry->code);
+	memset(&entry->head, 0, sizeof entry->head);
+	entry->job_count = entry->jobs_left = 0;
+	entry->next_in_queue = NULL;
+	enum tcb_status status = emit_unit(codes, entry, &codes->problem.shape, &entry->geometry, &why);
+	if (status == TCB_OK && codes->setup.shapes_of)
+		count = codes->setup.shapes_of(codes->setup.op, &codes->problem, &entry->geometry, shapes, fitted);
+	for (size_t i = 0; i < count && i + 1 < TCB_CODE_UNITS_MAX && status == TCB_OK; i++)
+		status = emit_unit(codes, entry, &shapes[i], &fitted[i], &why);
+	if (status == TCB_E_NOMEM)
+		return tcb_fail(err, status, "%s", why.message);
+	if (status != TCB_OK)
+		set_outcome(&entry->code, TCB_OUTCOME_LAUNCH_FAILED, why.message);
+	if (entry->jobs_left == 0)
+		return seal(codes, entry, err);
+	if (codes->queue_last)
+		codes->queue_last->next_in_queue = entry;
+	else
+		codes->queue = entry;
+	codes->queue_last = entry;
+	return TCB_OK;
+}
+
+static enum tcb_status want(struct tcb_codes *codes, const struct tcb_geometry *geometry, struct entry **out,
+			    struct tcb_error *err)
+{
+	struct entry **place, *entry = find_entry(codes, geometry, &place);
+	if (!entry) {
+		entry = calloc(1, sizeof *entry);
+		if (!entry)
+			return tcb_fail(err, TCB_E_NOMEM, "out of memory for a candidate's code");
+		entry->geometry = *geometry;
+		entry->state = DROPPED;
+		*place = entry;
+	}
+	*out = entry;
+	return entry->state == DROPPED ? begin(codes, entry, err) : TCB_OK;
+}
+
+enum tcb_status tcb_codes_want(struct tcb_codes *codes, const struct tcb_geometry *geometry, struct tcb_error *err)
+{
+	struct entry *entry;
+	size_t most = (size_t)QUEUE_PER_WORKER * codes->setup.workers;
+	if (!codes->pool || codes->jobs_waiting + TCB_CODE_UNITS_MAX > most)
+		return TCB_OK;
+	return want(codes, geometry, &entry, err);
+}
+
+enum tcb_status tcb_codes_get(struct tcb_codes *codes, const struct tcb_geometry *geometry, const struct tcb_code **out,
+			      struct tcb_error *err)
+{
+	struct entry *entry;
+	/* The pool takes so many jobs without waiting; beyond that their results must be taken first. */
+	while (codes->jobs_waiting + TCB_CODE_UNITS_MAX > (size_t)QUEUE_PER_WORKER * codes->setup.workers &&
+	       codes->queue)
+		TCB_TRY(take_result(codes, err));
+	TCB_TRY(want(codes, geometry, &entry, err));
+	while (entry->state == BEGUN)
+		TCB_TRY(take_result(codes, err));
+	*out = &entry->code;
+	return TCB_OK;
+}
+
+void tcb_codes_drop(struct tcb_codes *codes, const struct tcb_geometry *geometry)
+{
+	struct entry **place, *entry = find_entry(codes, geometry, &place);
+	if (!entry || entry->state != DONE || !entry->image)
+		return;
+	free(entry->image);
+	entry->image = NULL;
+	entry->code.image = NULL;
+	entry->state = DROPPED;
+}
+
+/* ---- create, destroy ---- */
+
+enum tcb_status tcb_codes_create(const struct tcb_codes_setup *setup, struct tcb_codes **out, struct tcb_error *err)
+{
+	struct tcb_codes *codes = calloc(1, sizeof *codes);
+	if (!codes)
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory for compiling candidates");
+	codes->setup = *setup;
+	codes->problem = *setup->problem;
+	codes->target = *setup->target;
+	if (codes->setup.workers < 2) /* room for all units of one candidate in the queue */
+		codes->setup.workers = 2;
+	snprintf(codes->name, sizeof codes->name, "the driver");
+	enum tcb_status status = TCB_OK;
+	if (tcb_assembler_find(&codes->assembler, NULL) == TCB_OK &&
+	    tcb_assembler_knows(&codes->assembler, codes->target.capability)) {
+		snprintf(codes->name, sizeof codes->name, "%s %u.%u", tcb_assembler_text(codes->assembler.kind),
+			 codes->assembler.version / 10, codes->assembler.version % 10);
+		status = tcb_assemble_pool_create(&codes->assembler, codes->setup.workers, setup->seconds_limit,
+						  &codes->pool, err);
+	}
+	if (status != TCB_OK) {
+		free(codes);
+		return status;
+	}
+	*out = codes;
+	return TCB_OK;
+}
+
+void tcb_codes_destroy(struct tcb_codes *codes)
+{
+	if (!codes)
+		return;
+	tcb_assemble_pool_destroy(codes->pool);
+	for (size_t i = 0; i < BUCKETS; i++) {
+		for (struct entry *entry = codes->bucket[i], *next; entry; entry = next) {
+			next = entry->next_in_bucket;
+			clear_jobs(entry);
+			free(entry->image);
+			free(entry);
+		}
+	}
+	free(codes);
+}
+
+const char *tcb_codes_assembler(const struct tcb_codes *codes)
+{
+	return codes->name;
+}
+
+enum tcb_status tcb_code_compile(const struct tcb_kernel *kernel, const struct tcb_target *target,
+				 struct tcb_code_image **out, struct tcb_error *err)
+{
+	struct tcb_assembler_info info;
+	struct tcb_assembly assembly = { .status = TCB_E_NOT_FOUND };
+	struct tcb_ptx_target ptx_target = tcb_code_target(target, &kernel->geometry);
+	struct tcb_str text = { 0 };
+	tcb_ptx_print(kernel->module, &text);
+	if (text.failed) {
+		tcb_str_fini(&text);
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory for PTX");
+	}
+	if (tcb_assembler_find(&info, NULL) == TCB_OK && tcb_assembler_knows(&info, target->capability))
+		tcb_assemble(&info, text.data, text.length, &ptx_target, 60, &assembly);
+	const void *code = assembly.status == TCB_OK ? (const void *)assembly.cubin : text.data;
+	size_t bytes = assembly.status == TCB_OK ? assembly.cubin_bytes : text.length + 1;
+	size_t offset = (sizeof(struct tcb_code_image) + 15) & ~(size_t)15;
+	struct tcb_code_image *image = calloc(1, offset + bytes);
+	if (image) {
+		image->bytes = offset + bytes;
+		image->unit_count = 1;
+		image->is_ptx = assembly.status != TCB_OK;
+		set_unit(&image->unit[0], kernel);
+		image->unit[0].offset = offset;
+		image->unit[0].bytes = bytes;
+		memcpy((char *)image + offset, code, bytes);
+	}
+	tcb_assembly_fini(&assembly);
+	tcb_str_fini(&text);
+	*out = image;
+	return image ? TCB_OK : tcb_fail(err, TCB_E_NOMEM, "out of memory for %zu bytes of code", bytes);
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Machine code of GPU candidates, made ahead of need: the op emits PTX, the
+ * assemblers turn it into cubins in parallel, and what comes out is one piece
+ * of memory (an image) that can be sent to the process that runs it.
+ *
+ * A candidate is compiled at several shapes at once: the problem itself and
+ * small odd shapes that it is verified at.  Equal PTX is assembled once.
+ * Where no assembler is found the image holds PTX, and the driver assembles.
+ */
+#ifndef TCB_KERNELS_CODE_H
+#define TCB_KERNELS_CODE_H
+
+#include "base/trial.h"
+#include "kernels/op.h"
+#include "ptx/assemble.h"
+
+enum { TCB_CODE_UNITS_MAX = 4, TCB_CODE_ENTRY_MAX = 64 };
+
+/* A launch as struct tcb_launch, without pointers. */
+struct tcb_code_launch {
+	char entry[TCB_CODE_ENTRY_MAX];
+	uint32_t grid[3], block[3], cluster[3], shared_bytes, is_dependent, argument_count;
+	struct tcb_argument argument[TCB_ARGUMENTS_MAX];
+};
+
+/* The candidate at one shape. */
+struct tcb_code_unit {
+	struct tcb_shape shape;
+	size_t packed_bytes, workspace_bytes;
+	double chain, ulps;
+	uint32_t class, layout, launch_count;
+	struct tcb_code_launch launch[TCB_LAUNCHES_MAX];
+	size_t offset, bytes; /* of its cubin (or PTX, NUL included) in the image */
+};
+
+struct tcb_code_image {
+	size_t bytes; /* of the whole image, this included */
+	uint32_t unit_count, is_ptx;
+	struct tcb_code_unit unit[TCB_CODE_UNITS_MAX]; /* [0]: the problem itself */
+						       /* then the cubins */
+};
+
+/* What came of one candidate. */
+struct tcb_code {
+	enum tcb_outcome outcome; /* OK, COMPILE_FAILED, SPILLED, LAUNCH_FAILED (cannot be emitted), TIMEOUT */
+	char message[256];
+	char signature[TCB_SIGNATURE_MAX];  /* of the PTX at the problem itself */
+	struct tcb_ptx_resources resources; /* of its largest launch */
+	struct tcb_occupancy occupancy;     /* blocks 0 where unknown */
+	const struct tcb_code_image *image; /* OK only; lent until tcb_codes_drop or destroy */
+	double seconds;                     /* of assembling */
+};
+
+struct tcb_codes;
+/* SHAPES_OF fills the shapes (with the geometry as it is there) that a candidate is compiled at beside the problem,
+ * at most TCB_CODE_UNITS_MAX - 1; NULL: none. */
+struct tcb_codes_setup {
+	const struct tcb_op *op;
+	const struct tcb_problem *problem;
+	const struct tcb_target *target;
+	unsigned workers;     /* parallel assemblers */
+	double seconds_limit; /* a job */
+	int allow_spills;     /* else a candidate that spills has the outcome SPILLED */
+	size_t (*shapes_of)(const struct tcb_op *op, const struct tcb_problem *problem,
+			    const struct tcb_geometry *geometry, struct tcb_shape shapes[TCB_CODE_UNITS_MAX],
+			    struct tcb_geometry fitted[TCB_CODE_UNITS_MAX]);
+};
+enum tcb_status tcb_codes_create(const struct tcb_codes_setup *setup, struct tcb_codes **out, struct tcb_error *err);
+void tcb_codes_destroy(struct tcb_codes *codes); /* NULL is fine */
+/* Who assembles: "nvJitLink 13.0", "ptxas 13.0", "the driver". */
+const char *tcb_codes_assembler(const struct tcb_codes *codes);
+/* Begins to compile GEOMETRY unless that was done or begun, or the queue is full.  Never waits. */
+enum tcb_status tcb_codes_want(struct tcb_codes *codes, const struct tcb_geometry *geometry, struct tcb_error *err);
+/* Waits for GEOMETRY's code; OUT is lent until it is dropped. */
+enum tcb_status tcb_codes_get(struct tcb_codes *codes, const struct tcb_geometry *geometry, const struct tcb_code **out,
+			      struct tcb_error *err);
+/* Frees the image, keeps the rest; a later get compiles again. */
+void tcb_codes_drop(struct tcb_codes *codes, const struct tcb_geometry *geometry);
+/* An image of KERNEL alone (as the device's limits are), owned by the caller: free(). */
+enum tcb_status tcb_code_compile(const struct tcb_kernel *kernel, const struct tcb_target *target,
+				 struct tcb_code_image **out, struct tcb_error *err);
+
+/* Is IMAGE, of BYTES bytes, whole?  What another process sent is checked before it is used. */
+int tcb_code_image_valid(const void *image, size_t bytes);
+/* The suffix that TARGET's own instructions need: sm_90 -> {90, 'a'} for geometries of the wgmma family, else none. */
+struct tcb_ptx_target tcb_code_target(const struct tcb_target *target, const struct tcb_geometry *geometry);
+
+#endif

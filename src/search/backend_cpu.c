@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Candidates on the processors of this host.  Owns the buffers, the thread pool
+ * and the reference, and runs what may crash.  It has no terminal, no database
+ * and no files.
+ */
+#include "search/backend.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "search/measure.h"
+#include "search/stats.h"
+#include "search/verify.h"
+
+/*
+ * Calls before a hot sample among other candidates.  Caches learn: on an Emerald Rapids the second call on 9 MiB takes
+ * 237 us, and from the third on 158 with a static schedule; with a dynamic one, whose rows change cores, 217, 185, 167,
+ * and 162 from the fifth on.
+ */
+enum { HOT_CALLS = 4 };
+
+struct cpu_worker {
+	const struct tcb_worker_config *config;
+	struct tcb_pool *pool;
+	struct tcb_instance *instance;
+	struct tcb_verifier *verifier;
+	struct tcb_rotation *rotation;
+	/* PREPARE .. ROUND */
+	struct tcb_runner *runners;
+	size_t runner_count;
+	struct tcb_bandwidth *limit[TCB_STATE_COUNT];
+	struct tcb_bandwidth *limit_used; /* NULL: not asked for */
+	enum tcb_state state;
+	/*
+	 * Each hot sample is taken on the next copy.  On one buffer for all, a candidate's time depends on who used
+	 * the buffer before it and in which order (what is left in L2): candidates of the layout with most finalists
+	 * gained 8 %, and ratios moved by 2 % from run to run.
+	 */
+	size_t hot_turn;
+};
+
+static enum tcb_status start_pool(struct cpu_worker *worker, struct tcb_error *err)
+{
+	const struct tcb_place *place = worker->config->place;
+	return tcb_pool_create(place->cpu_count, place->cpus, &worker->pool, err);
+}
+
+static enum tcb_status set_up(struct cpu_worker *worker, struct tcb_error *err)
+{
+	const struct tcb_worker_config *config = worker->config;
+	tcb_watch_phase(config->watch, 0, "starting the worker");
+	TCB_TRY(start_pool(worker, err));
+	tcb_watch_phase(config->watch, 0, "filling the operands");
+	TCB_TRY(tcb_instance_create(config->op, &config->problem, config->seed, &worker->instance, err));
+	TCB_TRY(tcb_verifier_create(worker->instance, config->seed, worker->pool, config->watch, &worker->verifier,
+				    err));
+	return tcb_rotation_create(worker->instance, worker->pool, config->rotation_bytes,
+				   config->place->device.target.llc_bytes, 0, &worker->rotation, err);
+}
+
+static enum tcb_status create(const struct tcb_worker_config *config, void **self_out, struct tcb_error *err)
+{
+	struct cpu_worker *worker = calloc(1, sizeof(*worker));
+	if (!worker)
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the worker");
+	worker->config = config;
+	*self_out = worker;
+	return set_up(worker, err); /* a worker that cannot be set up ends with its process */
+}
+
+/* ---- TRY ---- */
+
+/* Plans GEOMETRY at full size and packs its weights unless they are there.  E_ILLEGAL if the op refuses. */
+static enum tcb_status ready_plan(struct cpu_worker *worker, const struct tcb_geometry *geometry, struct tcb_plan *plan,
+				  struct tcb_error *err)
+{
+	memset(plan, 0, sizeof(*plan));
+	TCB_TRY(worker->config->op->plan(&worker->config->problem, geometry, plan, err));
+	if (plan->threads > tcb_pool_threads(worker->pool))
+		return tcb_fail(err, TCB_E_ILLEGAL, "the geometry needs %u threads, the device gives %u", plan->threads,
+				tcb_pool_threads(worker->pool));
+	int is_packed;
+	TCB_TRY(tcb_instance_pack_prepare(worker->instance, plan, &is_packed, err));
+	if (is_packed)
+		return TCB_OK;
+	tcb_watch_phase(worker->config->watch, 1, "packing the weights");
+	return tcb_instance_pack(worker->instance, plan, err);
+}
+
+/* Times one state; SAMPLES has room for rule->samples_max more. */
+static enum tcb_status measure_state(struct cpu_worker *worker, const struct tcb_plan *plan, enum tcb_state state,
+				     const struct tcb_screen_rule *rule, double *samples, struct tcb_trial_reply *reply,
+				     struct tcb_error *err)
+{
+	struct tcb_watch *watch = worker->config->watch;
+	struct tcb_runner runner;
+	int dropped;
+	tcb_watch_phase(watch, 0, "copying the operands to measure on");
+	enum tcb_status status =
+		tcb_runner_init(&runner, worker->config->op, plan, worker->pool, worker->rotation, state, err);
+	if (status == TCB_OK) {
+		runner.hot_copy = worker->hot_turn++;
+		tcb_watch_phase(watch, 1, "measuring %s", tcb_state_text(state));
+		size_t count = tcb_measure(&runner, rule, samples, &dropped);
+		reply->measurements[reply->measurement_count].state = state;
+		reply->measurements[reply->measurement_count].sample_count = count;
+		reply->measurements[reply->measurement_count].dropped_early = (uint32_t)dropped;
+		reply->measurement_count++;
+		/* What was timed must also be right: other memory than the verification's, other threads' caches. */
+		const float *got = tcb_runner_check_call(&runner, worker->instance->output);
+		tcb_watch_phase(watch, 0, "comparing the output after measuring");
+		struct tcb_check check = { .outcome = TCB_OUTCOME_OK, .error_ratio = reply->error_ratio };
+		status = tcb_judge_bound(worker->instance, plan, got, worker->pool, "in the timed runs", &check, err);
+		if (check.outcome != TCB_OUTCOME_OK) {
+			reply->outcome = check.outcome;
+			snprintf(reply->message, sizeof(reply->message), "%s", check.message);
+		}
+		if (reply->class_checked != TCB_CLASS_EXACT || check.outcome != TCB_OUTCOME_OK)
+			reply->error_ratio = check.error_ratio;
+	}
+	tcb_runner_fini(&runner);
+	return status;
+}
+
+static enum tcb_status attempt(void *self, const struct tcb_work *work, const struct tcb_screen_rule *rule,
+			       struct tcb_trial_reply *reply, double *samples, struct tcb_error *err)
+{
+	struct cpu_worker *worker = self;
+	struct tcb_check check;
+	TCB_TRY(tcb_verifier_check(worker->verifier, &work->geometry, &check, err));
+	reply->outcome = check.outcome;
+	reply->class_checked = check.class_checked;
+	reply->error_ratio = check.error_ratio;
+	reply->damaged = (uint32_t)check.damaged;
+	memcpy(reply->message, check.message, sizeof(reply->message));
+	if (check.outcome != TCB_OUTCOME_OK)
+		return TCB_OK;
+
+	struct tcb_plan plan;
+	TCB_TRY(ready_plan(worker, &work->geometry, &plan, err));
+	if (plan.packed_bytes > 0)
+		reply->pack_ns = worker->instance->packed[plan.variant->layout].pack_ns;
+	size_t used = 0;
+	for (int state = 0; state < TCB_STATE_COUNT && reply->outcome == TCB_OUTCOME_OK; state++) {
+		if (!(worker->config->states >> state & 1u))
+			continue;
+		TCB_TRY(measure_state(worker, &plan, (enum tcb_state)state, rule, samples + used, reply, err));
+		used += reply->measurements[reply->measurement_count - 1].sample_count;
+	}
+	return TCB_OK;
+}
+
+/* ---- PREPARE, ROUND ---- */
+
+static void release(void *self)
+{
+	struct cpu_worker *worker = self;
+	for (size_t i = 0; i < worker->runner_count; i++)
+		tcb_runner_fini(&worker->runners[i]);
+	free(worker->runners);
+	worker->runners = NULL;
+	worker->runner_count = 0;
+	worker->limit_used = NULL;
+	tcb_rotation_reserve(worker->rotation, 1);
+}
+
+/* The read loop over as many bytes as a call of the op streams. */
+static enum tcb_status ready_limit(struct cpu_worker *worker, enum tcb_state state, struct tcb_error *err)
+{
+	struct tcb_instance *instance = worker->instance;
+	size_t bytes = 0;
+	for (size_t i = 0; i < instance->operand_count; i++)
+		bytes += instance->operands[i].streams ? instance->operands[i].bytes : 0;
+	if (bytes == 0)
+		bytes = (size_t)worker->config->op->traffic(&worker->config->problem);
+	tcb_watch_phase(worker->config->watch, 0, "measuring the read limit");
+	if (!worker->limit[state])
+		TCB_TRY(tcb_bandwidth_create(worker->pool, worker->config->place->cpu_count, bytes,
+					     state == TCB_COLD ? tcb_rotation_bytes(worker->rotation) : 0,
+					     &worker->limit[state], err));
+	worker->limit_used = worker->limit[state];
+	return TCB_OK;
+}
+
+static size_t distinct_layouts(const struct tcb_work *work, size_t count)
+{
+	uint32_t seen = 0;
+	for (size_t i = 0; i < count; i++) {
+		int32_t layout = work[i].geometry.knob[TCB_KNOB_LAYOUT];
+		seen |= 1u << (layout == TCB_KNOB_UNSET ? TCB_LAYOUT_NATIVE : layout);
+	}
+	return (size_t)__builtin_popcount(seen);
+}
+
+static enum tcb_status prepare(void *self, enum tcb_state state, const struct tcb_work *work, size_t count,
+			       const struct tcb_work *limit, char limit_method[64], struct tcb_error *err)
+{
+	struct cpu_worker *worker = self;
+	struct tcb_watch *watch = worker->config->watch;
+	release(worker);
+	worker->state = state;
+	worker->runners = calloc(count + 1, sizeof(*worker->runners));
+	if (!worker->runners)
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory for %zu finalists", count);
+	tcb_rotation_reserve(worker->rotation, distinct_layouts(work, count));
+	for (size_t i = 0; i < count; i++) {
+		struct tcb_plan plan;
+		tcb_watch_phase(watch, 0, "preparing the finals");
+		tcb_watch_subject(watch, 0, (unsigned)i);
+		TCB_TRY(ready_plan(worker, &work[i].geometry, &plan, err));
+		worker->runner_count = i + 1;
+		tcb_watch_phase(watch, 0, "copying the operands to measure on");
+		TCB_TRY(tcb_runner_init(&worker->runners[i], worker->config->op, &plan, worker->pool, worker->rotation,
+					worker->state, err));
+		worker->runners[i].hot_copy = worker->hot_turn++;
+		tcb_watch_phase(watch, 1, "measuring %s in the finals", tcb_state_text(worker->state));
+		tcb_runner_warm(&worker->runners[i]);
+	}
+	tcb_watch_subject(watch, 0, TCB_WATCH_NOBODY);
+	if (!limit)
+		return TCB_OK;
+	TCB_TRY(ready_limit(worker, worker->state, err));
+	snprintf(limit_method, 64, "%s", tcb_bandwidth_method(worker->limit_used));
+	return TCB_OK;
+}
+
+static enum tcb_status time_one(void *self, uint32_t index, double *ns_out, struct tcb_error *err)
+{
+	struct cpu_worker *worker = self;
+	int is_hot = worker->state == TCB_HOT;
+	if (index == TCB_ROUND_LIMIT && worker->limit_used) {
+		tcb_watch_subject(worker->config->watch, 0, TCB_WATCH_NOBODY);
+		for (int i = 0; is_hot && i < HOT_CALLS; i++)
+			tcb_bandwidth_call(worker->limit_used);
+		*ns_out = tcb_bandwidth_call(worker->limit_used);
+		return TCB_OK;
+	}
+	if (index >= worker->runner_count)
+		return tcb_fail(err, TCB_E_FORMAT, "no finalist %u", index);
+	tcb_watch_subject(worker->config->watch, 1, index);
+	/* Hot: what the others left in the caches goes first.  Cold: the rotation has seen to it. */
+	worker->runners[index].hot_copy = worker->hot_turn++;
+	for (int i = 0; is_hot && i < HOT_CALLS; i++)
+		tcb_runner_call(&worker->runners[index]);
+	*ns_out = tcb_runner_sample(&worker->runners[index]);
+	return TCB_OK;
+}
+
+/* ---- COUNT ---- */
+
+static void call_runner(void *ctx)
+{
+	tcb_runner_call(ctx);
+}
+
+/* Counters are inherited by threads made after they were opened, so the pool is made anew around them; open
+ * counters would cost time at each switch between processes, so they go afterwards. */
+static enum tcb_status count_events(void *self, const struct tcb_work *work, enum tcb_state state, unsigned calls,
+				    struct tcb_counter *out, size_t capacity, size_t *count_out, struct tcb_error *err)
+{
+	struct cpu_worker *worker = self;
+	struct tcb_watch *watch = worker->config->watch;
+	struct tcb_counters *counters = NULL;
+	struct tcb_runner runner = { .batch = 0 };
+	struct tcb_pool *outer = worker->pool;
+	struct tcb_plan plan;
+	TCB_TRY(ready_plan(worker, &work->geometry, &plan, err));
+	tcb_watch_phase(watch, 0, "opening counters");
+	TCB_TRY(tcb_counters_open(&counters, err));
+	enum tcb_status status = start_pool(worker, err);
+	struct tcb_pool *counted = worker->pool;
+	worker->pool = outer;
+	if (status != TCB_OK) {
+		tcb_counters_close(counters);
+		return status;
+	}
+	status = tcb_runner_init(&runner, worker->config->op, &plan, counted, worker->rotation, state, err);
+	if (status == TCB_OK) {
+		tcb_watch_phase(watch, 1, "counting events, %s", tcb_state_text(state));
+		tcb_runner_warm(&runner);
+		*count_out = tcb_counters_measure(counters, call_runner, &runner, calls, out, capacity);
+		for (size_t i = 0; i < *count_out; i++)
+			out[i].state = state;
+		tcb_watch_phase(watch, 0, "sending counters");
+	}
+	tcb_runner_fini(&runner);
+	tcb_pool_destroy(counted);
+	tcb_counters_close(counters);
+	return status;
+}
+
+const struct tcb_backend tcb_backend_cpu = {
+	.create = create,
+	.attempt = attempt,
+	.prepare = prepare,
+	.time = time_one,
+	.release = release,
+	.count = count_events,
+};
