@@ -207,7 +207,7 @@ static enum tcb_status emit_unit(struct tcb_codes *codes, struct entry *entry, c
 static void set_outcome(struct tcb_code *code, enum tcb_outcome outcome, const char *text)
 {
 	code->outcome = outcome;
-	snprintf(code->message, sizeof code->message, "%s", text);
+	snprintf(code->message, sizeof code->message, "%.250s", text);
 }
 
 /* Judges what the assembler said; the first line of its log goes into the message. */
