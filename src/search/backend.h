@@ -36,6 +36,6 @@ struct tcb_backend {
 				 struct tcb_counter *out, size_t capacity, size_t *count_out, struct tcb_error *err);
 };
 
-extern const struct tcb_backend tcb_backend_cpu;
+extern const struct tcb_backend tcb_backend_cpu, tcb_backend_cuda;
 
 #endif

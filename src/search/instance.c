@@ -109,6 +109,23 @@ enum tcb_status tcb_instance_pack(struct tcb_instance *instance, const struct tc
 	return tcb_buffer_protect(&packed->buffer, 1, err);
 }
 
+enum tcb_status tcb_instance_packed(struct tcb_instance *instance, enum tcb_layout layout, size_t packed_bytes,
+				    const void **out, double *pack_ns_out, struct tcb_error *err)
+{
+	struct tcb_packed *packed = &instance->packed[layout];
+	if (!packed->buffer.map || packed->buffer.bytes != packed_bytes) {
+		tcb_buffer_free(&packed->buffer);
+		TCB_TRY(tcb_buffer_alloc(TCB_BUFFER_GUARD, packed_bytes, &packed->buffer, err));
+		uint64_t start = tcb_clock_ns();
+		instance->op->pack(&instance->problem, layout, instance->data[instance->weights].data,
+				   packed->buffer.data);
+		packed->pack_ns = (double)(tcb_clock_ns() - start);
+	}
+	*out = packed->buffer.data;
+	*pack_ns_out = packed->pack_ns;
+	return TCB_OK;
+}
+
 struct tcb_buffer *tcb_instance_buffer(struct tcb_instance *instance, const struct tcb_plan *plan, size_t index)
 {
 	if ((int)index == instance->weights && plan->packed_bytes > 0)

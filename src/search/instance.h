@@ -42,6 +42,10 @@ enum tcb_status tcb_instance_reference(struct tcb_instance *instance, struct tcb
 enum tcb_status tcb_instance_pack_prepare(struct tcb_instance *instance, const struct tcb_plan *plan,
 					  int *is_packed_out, struct tcb_error *err);
 enum tcb_status tcb_instance_pack(struct tcb_instance *instance, const struct tcb_plan *plan, struct tcb_error *err);
+/* The weights in LAYOUT, PACKED_BYTES of them, packed unless that was done before; lent.  For a GPU, which has no plan.
+ */
+enum tcb_status tcb_instance_packed(struct tcb_instance *instance, enum tcb_layout layout, size_t packed_bytes,
+				    const void **out, double *pack_ns_out, struct tcb_error *err);
 /* The buffer that PLAN's run reads or writes for operand INDEX: the packed copy for packed weights. */
 struct tcb_buffer *tcb_instance_buffer(struct tcb_instance *instance, const struct tcb_plan *plan, size_t index);
 size_t tcb_instance_bytes(const struct tcb_instance *instance);

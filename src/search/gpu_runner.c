@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Loading, launching and timing one candidate on a GPU.
+ */
+#include "search/gpu_runner.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { PARAMETER_BYTES = 8 * TCB_ARGUMENTS_MAX };
+
+enum tcb_status tcb_gpu_session_open(int ordinal, struct tcb_gpu_session *out, struct tcb_error *err)
+{
+	const struct tcb_cuda *cuda = tcb_cuda_open(err);
+	memset(out, 0, sizeof *out);
+	if (!cuda)
+		return TCB_E_UNSUPPORTED;
+	out->cuda = cuda;
+	TCB_TRY(tcb_cuda_check(cuda, cuda->device_get(&out->device, ordinal), "opening the GPU", err));
+	TCB_TRY(tcb_cuda_check(cuda, cuda->context_retain(&out->context, out->device), "making a context", err));
+	TCB_TRY(tcb_cuda_check(cuda, cuda->context_set(out->context), "making a context", err));
+	TCB_TRY(tcb_cuda_check(cuda, cuda->stream_create(&out->stream, TCB_CUDA_STREAM_NON_BLOCKING), "making a stream",
+			       err));
+	TCB_TRY(tcb_cuda_check(cuda, cuda->event_create(&out->from, TCB_CUDA_EVENT_DEFAULT), "making an event", err));
+	return tcb_cuda_check(cuda, cuda->event_create(&out->to, TCB_CUDA_EVENT_DEFAULT), "making an event", err);
+}
+
+/* ---- loading ---- */
+
+static void say(const struct tcb_gpu_session *session, int result, const char *what, char why[256])
+{
+	struct tcb_error error;
+	(void)tcb_cuda_check(session->cuda, result, what, &error);
+	snprintf(why, 256, "%.250s", error.message);
+}
+
+/* Errors after which the context is of no use. */
+static enum tcb_gpu_fault classify(int result)
+{
+	switch (result) {
+	case TCB_CUDA_SUCCESS:
+		return TCB_GPU_FINE;
+	case TCB_CUDA_INVALID_VALUE:
+	case TCB_CUDA_OUT_OF_MEMORY:
+	case TCB_CUDA_INVALID_IMAGE:
+	case TCB_CUDA_NO_BINARY_FOR_GPU:
+	case TCB_CUDA_INVALID_PTX:
+	case TCB_CUDA_UNSUPPORTED_PTX_VERSION:
+	case TCB_CUDA_LAUNCH_OUT_OF_RESOURCES:
+		return TCB_GPU_REFUSED;
+	default:
+		return TCB_GPU_CRASHED;
+	}
+}
+
+static int load(struct tcb_gpu_runner *runner, const struct tcb_code_image *image, char log[200])
+{
+	const struct tcb_cuda *cuda = runner->session->cuda;
+	int options[] = { TCB_CUDA_JIT_ERROR_LOG_BUFFER, TCB_CUDA_JIT_ERROR_LOG_BUFFER_SIZE_BYTES };
+	void *values[] = { log, (void *)(uintptr_t)200 };
+	const char *code = (const char *)image + runner->unit->offset;
+	log[0] = '\0';
+	int result = cuda->module_load(&runner->module, code, 2, options, values);
+	for (uint32_t i = 0; i < runner->unit->launch_count && result == TCB_CUDA_SUCCESS; i++) {
+		const struct tcb_code_launch *launch = &runner->unit->launch[i];
+		result = cuda->module_function(&runner->function[i], runner->module, launch->entry);
+		if (result == TCB_CUDA_SUCCESS && launch->shared_bytes > 0)
+			result =
+				cuda->function_set(runner->function[i], TCB_CUDA_FUNCTION_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+						   (int)launch->shared_bytes);
+	}
+	return result;
+}
+
+enum tcb_status tcb_gpu_runner_init(struct tcb_gpu_runner *runner, struct tcb_gpu_session *session,
+				    const struct tcb_code_image *image, size_t unit, enum tcb_gpu_fault *fault_out,
+				    char why[256], struct tcb_error *err)
+{
+	char log[200];
+	memset(runner, 0, sizeof *runner);
+	runner->session = session;
+	runner->unit = &image->unit[unit];
+	int result = load(runner, image, log);
+	*fault_out = classify(result);
+	if (*fault_out != TCB_GPU_FINE) {
+		say(session, result, "loading the code", why);
+		if (log[0])
+			snprintf(why, 256, "loading the code: %.180s", log);
+		return TCB_OK;
+	}
+	if (runner->unit->workspace_bytes == 0)
+		return TCB_OK;
+	TCB_TRY(tcb_gpu_buffer_alloc(session->cuda, runner->unit->workspace_bytes, &runner->workspace, err));
+	return tcb_cuda_check(session->cuda,
+			      session->cuda->fill(runner->workspace.data, 0, runner->workspace.bytes, session->stream),
+			      "clearing the workspace", err);
+}
+
+void tcb_gpu_runner_fini(struct tcb_gpu_runner *runner)
+{
+	if (!runner->session)
+		return;
+	const struct tcb_cuda *cuda = runner->session->cuda;
+	if (runner->exec)
+		(void)cuda->graph_exec_destroy(runner->exec);
+	if (runner->graph)
+		(void)cuda->graph_destroy(runner->graph);
+	tcb_gpu_buffer_free(cuda, &runner->workspace);
+	if (runner->module)
+		(void)cuda->module_unload(runner->module);
+	memset(runner, 0, sizeof *runner);
+}
+
+/* ---- calls ---- */
+
+/* Pointers to the parameters of LAUNCH, whose values go to VALUES. */
+static void lay_out(const struct tcb_gpu_runner *runner, const struct tcb_code_launch *launch,
+		    const uint64_t operand[TCB_OPERANDS_MAX], uint64_t values[TCB_ARGUMENTS_MAX],
+		    void *pointers[TCB_ARGUMENTS_MAX])
+{
+	for (uint32_t i = 0; i < launch->argument_count; i++) {
+		const struct tcb_argument *argument = &launch->argument[i];
+		switch (argument->kind) {
+		case TCB_ARGUMENT_OPERAND:
+			values[i] = operand[argument->value];
+			break;
+		case TCB_ARGUMENT_WORKSPACE:
+			values[i] = runner->workspace.data + argument->value;
+			break;
+		default:
+			values[i] = argument->value; /* the driver reads the low 4 bytes of a .u32 */
+		}
+		pointers[i] = &values[i];
+	}
+}
+
+int tcb_gpu_runner_call(struct tcb_gpu_runner *runner, const uint64_t operand[TCB_OPERANDS_MAX], int overlap)
+{
+	const struct tcb_gpu_session *session = runner->session;
+	for (uint32_t i = 0; i < runner->unit->launch_count; i++) {
+		const struct tcb_code_launch *launch = &runner->unit->launch[i];
+		struct tcb_cuda_attribute attributes[2];
+		struct tcb_cuda_config config = { .shared_bytes = launch->shared_bytes,
+						  .stream = session->stream,
+						  .attributes = attributes };
+		uint64_t values[TCB_ARGUMENTS_MAX];
+		void *pointers[TCB_ARGUMENTS_MAX];
+		memset(attributes, 0, sizeof attributes);
+		memcpy(config.grid, launch->grid, sizeof config.grid);
+		memcpy(config.block, launch->block, sizeof config.block);
+		if (launch->cluster[0] > 0) {
+			struct tcb_cuda_attribute *cluster = &attributes[config.attribute_count++];
+			cluster->id = TCB_CUDA_LAUNCH_CLUSTER_DIMENSION;
+			memcpy(cluster->value.dims, launch->cluster, sizeof launch->cluster);
+		}
+		if (overlap && launch->is_dependent) {
+			struct tcb_cuda_attribute *dependent = &attributes[config.attribute_count++];
+			dependent->id = TCB_CUDA_LAUNCH_PROGRAMMATIC_STREAM_SERIALIZATION;
+			dependent->value.flag = 1;
+		}
+		lay_out(runner, launch, operand, values, pointers);
+		int result = session->cuda->launch(&config, runner->function[i], pointers, NULL);
+		if (result != TCB_CUDA_SUCCESS)
+			return result;
+	}
+	return TCB_CUDA_SUCCESS;
+}
+
+enum tcb_gpu_fault tcb_gpu_wait(struct tcb_gpu_session *session, char why[256])
+{
+	int result = session->cuda->stream_sync(session->stream);
+	if (result != TCB_CUDA_SUCCESS)
+		say(session, result, "running it", why);
+	return classify(result);
+}
+
+/* ---- timing ---- */
+
+static int capture(struct tcb_gpu_runner *runner, const struct tcb_gpu_memory *memory, enum tcb_layout layout,
+		   size_t copies, size_t calls)
+{
+	const struct tcb_gpu_session *session = runner->session;
+	int result = session->cuda->capture_begin(session->stream, TCB_CUDA_CAPTURE_THREAD_LOCAL);
+	if (result != TCB_CUDA_SUCCESS)
+		return result;
+	for (size_t i = 0; i < calls && result == TCB_CUDA_SUCCESS; i++) {
+		uint64_t operand[TCB_OPERANDS_MAX];
+		tcb_gpu_memory_operands(memory, layout, i % copies, operand);
+		result = tcb_gpu_runner_call(runner, operand, 1);
+	}
+	int ended = session->cuda->capture_end(session->stream, &runner->graph);
+	return result != TCB_CUDA_SUCCESS ? result : ended;
+}
+
+enum tcb_gpu_fault tcb_gpu_runner_record(struct tcb_gpu_runner *runner, const struct tcb_gpu_memory *memory,
+					 enum tcb_layout layout, size_t copies, size_t calls, char why[256])
+{
+	const struct tcb_cuda *cuda = runner->session->cuda;
+	runner->calls = calls;
+	int result = capture(runner, memory, layout, copies, calls);
+	if (result == TCB_CUDA_SUCCESS)
+		result = cuda->graph_instantiate(&runner->exec, runner->graph, 0);
+	if (result == TCB_CUDA_SUCCESS)
+		result = cuda->graph_launch(runner->exec, runner->session->stream);
+	if (result != TCB_CUDA_SUCCESS) {
+		say(runner->session, result, "making a graph of its launches", why);
+		return classify(result) == TCB_GPU_FINE ? TCB_GPU_REFUSED : classify(result);
+	}
+	return tcb_gpu_wait(runner->session, why);
+}
+
+double tcb_gpu_runner_sample(struct tcb_gpu_runner *runner, char why[256])
+{
+	struct tcb_gpu_session *session = runner->session;
+	const struct tcb_cuda *cuda = session->cuda;
+	float milliseconds = 0;
+	int result = cuda->event_record(session->from, session->stream);
+	if (result == TCB_CUDA_SUCCESS)
+		result = cuda->graph_launch(runner->exec, session->stream);
+	if (result == TCB_CUDA_SUCCESS)
+		result = cuda->event_record(session->to, session->stream);
+	if (result == TCB_CUDA_SUCCESS)
+		result = cuda->event_sync(session->to);
+	if (result == TCB_CUDA_SUCCESS)
+		result = cuda->event_elapsed(&milliseconds, session->from, session->to);
+	if (result != TCB_CUDA_SUCCESS) {
+		say(session, result, "running it", why);
+		return -1;
+	}
+	return 1e6 * (double)milliseconds / (double)runner->calls;
+}
