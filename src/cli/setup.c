@@ -41,11 +41,13 @@ enum tcb_status cli_check_device(const char *name, struct tcb_error *err)
 
 	for (size_t i = 0; i < NAMES; i++)
 		known |= strcmp(name, names[i]) == 0;
+	known |= tcb_gpu_is_name(name, NULL);
 	if (!known) {
 		cli_suggestion(name, names, NAMES, suggestion, sizeof suggestion);
 		return tcb_fail(err, TCB_E_USAGE,
-				"unknown device '%s'%s; devices are cpu, cpu:scalar, cpu:avx2, cpu:avx512 and "
-				"cpu:avx512vnni, and 'tcbtune devices' shows which this machine has",
+				"unknown device '%s'%s; devices are cpu, cpu:scalar, cpu:avx2, cpu:avx512, "
+				"cpu:avx512vnni, cuda:0, cuda:1, ... and sm_75 ... sm_120, and 'tcbtune devices' shows "
+				"which this machine has",
 				name, suggestion);
 	}
 	return TCB_OK;
@@ -63,7 +65,12 @@ enum tcb_status cli_open_device(const char *name, uint64_t threads, struct tcb_p
 {
 	TCB_TRY(cli_check_device(name, err));
 	TCB_TRY(cli_check_threads(threads, err));
-	return tcb_cpu_open(name, (unsigned)threads, out, err);
+	if (!tcb_gpu_is_name(name, NULL))
+		return tcb_cpu_open(name, (unsigned)threads, out, err);
+	memset(out, 0, sizeof *out);
+	TCB_TRY(tcb_gpu_open(name, 0, &out->gpu, err));
+	out->device = out->gpu.device;
+	return TCB_OK;
 }
 
 enum tcb_status cli_find_contract(const struct tcb_op *op, const char *text, enum tcb_contract *out,

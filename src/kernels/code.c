@@ -424,10 +424,11 @@ const char *tcb_codes_assembler(const struct tcb_codes *codes)
 	return codes->name;
 }
 
-enum tcb_status tcb_code_compile(const struct tcb_kernel *kernel, const struct tcb_target *target,
-				 struct tcb_code_image **out, struct tcb_error *err)
+/* Appends the code of KERNEL to the image; the driver assembles what no assembler here can. */
+static enum tcb_status append_unit(struct tcb_code_image **image, const struct tcb_assembler_info *assembler,
+				   const struct tcb_kernel *kernel, const struct tcb_target *target,
+				   struct tcb_error *err)
 {
-	struct tcb_assembler_info info;
 	struct tcb_assembly assembly = { .status = TCB_E_NOT_FOUND };
 	struct tcb_ptx_target ptx_target = tcb_code_target(target, &kernel->geometry);
 	struct tcb_str text = { 0 };
@@ -436,23 +437,51 @@ enum tcb_status tcb_code_compile(const struct tcb_kernel *kernel, const struct t
 		tcb_str_fini(&text);
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for PTX");
 	}
-	if (tcb_assembler_find(&info, NULL) == TCB_OK && tcb_assembler_knows(&info, target->capability))
-		tcb_assemble(&info, text.data, text.length, &ptx_target, 60, &assembly);
-	const void *code = assembly.status == TCB_OK ? (const void *)assembly.cubin : text.data;
-	size_t bytes = assembly.status == TCB_OK ? assembly.cubin_bytes : text.length + 1;
-	size_t offset = (sizeof(struct tcb_code_image) + 15) & ~(size_t)15;
-	struct tcb_code_image *image = calloc(1, offset + bytes);
-	if (image) {
-		image->bytes = offset + bytes;
-		image->unit_count = 1;
-		image->is_ptx = assembly.status != TCB_OK;
-		set_unit(&image->unit[0], kernel);
-		image->unit[0].offset = offset;
-		image->unit[0].bytes = bytes;
-		memcpy((char *)image + offset, code, bytes);
+	if (assembler)
+		tcb_assemble(assembler, text.data, text.length, &ptx_target, 60, &assembly);
+	const void *code = assembler ? (const void *)assembly.cubin : text.data;
+	size_t bytes = assembler ? assembly.cubin_bytes : text.length + 1;
+	size_t offset = ((*image)->bytes + 15) & ~(size_t)15;
+	enum tcb_status status = TCB_OK;
+	struct tcb_code_image *grown = NULL;
+	if (assembler && assembly.status != TCB_OK)
+		status = tcb_fail(err, assembly.status, "assembling a kernel of tcbtune's own: %.300s",
+				  assembly.log ? assembly.log : "no log");
+	else if (!(grown = realloc(*image, offset + bytes)))
+		status = tcb_fail(err, TCB_E_NOMEM, "out of memory for %zu bytes of code", bytes);
+	if (grown) {
+		struct tcb_code_unit *unit = &grown->unit[grown->unit_count++];
+		*image = grown;
+		set_unit(unit, kernel);
+		unit->offset = offset;
+		unit->bytes = bytes;
+		memset((char *)grown + grown->bytes, 0, offset - grown->bytes);
+		memcpy((char *)grown + offset, code, bytes);
+		grown->bytes = offset + bytes;
 	}
 	tcb_assembly_fini(&assembly);
 	tcb_str_fini(&text);
+	return status;
+}
+
+enum tcb_status tcb_code_compile(const struct tcb_kernel *kernels, size_t count, const struct tcb_target *target,
+				 struct tcb_code_image **out, struct tcb_error *err)
+{
+	struct tcb_assembler_info found;
+	struct tcb_code_image *image = calloc(1, sizeof *image);
+	if (!image)
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory for code");
+	int has_assembler =
+		tcb_assembler_find(&found, NULL) == TCB_OK && tcb_assembler_knows(&found, target->capability);
+	image->bytes = sizeof *image;
+	image->is_ptx = !has_assembler;
+	enum tcb_status status = TCB_OK;
+	for (size_t i = 0; i < count && i < TCB_CODE_UNITS_MAX && status == TCB_OK; i++)
+		status = append_unit(&image, has_assembler ? &found : NULL, &kernels[i], target, err);
+	if (status != TCB_OK) {
+		free(image);
+		image = NULL;
+	}
 	*out = image;
-	return image ? TCB_OK : tcb_fail(err, TCB_E_NOMEM, "out of memory for %zu bytes of code", bytes);
+	return status;
 }

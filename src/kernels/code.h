@@ -77,8 +77,8 @@ enum tcb_status tcb_codes_get(struct tcb_codes *codes, const struct tcb_geometry
 			      struct tcb_error *err);
 /* Frees the image, keeps the rest; a later get compiles again. */
 void tcb_codes_drop(struct tcb_codes *codes, const struct tcb_geometry *geometry);
-/* An image of KERNEL alone (as the device's limits are), owned by the caller: free(). */
-enum tcb_status tcb_code_compile(const struct tcb_kernel *kernel, const struct tcb_target *target,
+/* An image of COUNT kernels (at most TCB_CODE_UNITS_MAX), a unit each, owned by the caller: free(). */
+enum tcb_status tcb_code_compile(const struct tcb_kernel *kernels, size_t count, const struct tcb_target *target,
 				 struct tcb_code_image **out, struct tcb_error *err);
 
 /* Is IMAGE, of BYTES bytes, whole?  What another process sent is checked before it is used. */
