@@ -13,7 +13,7 @@
 
 #include "ptx/text.h"
 
-enum { QUEUE_PER_WORKER = 3, LOG_SHOWN = 160 };
+enum { QUEUE_PER_WORKER = 3, LOG_SHOWN = 160, KEPT = 2048 /* images */ };
 
 /* One PTX text of an entry. */
 struct job {
@@ -52,6 +52,8 @@ struct tcb_codes {
 	struct entry *bucket[BUCKETS];
 	struct entry *queue, *queue_last; /* BEGUN, in the order of their jobs */
 	size_t jobs_waiting;
+	struct entry *kept[KEPT]; /* a ring of those that have an image */
+	size_t kept_next;
 };
 
 struct tcb_ptx_target tcb_code_target(const struct tcb_target *target, const struct tcb_geometry *geometry)
@@ -238,6 +240,19 @@ static void judge_jobs(struct tcb_codes *codes, struct entry *entry)
 	}
 }
 
+/* Makes room for one more image. */
+static void keep(struct tcb_codes *codes, struct entry *entry)
+{
+	struct entry **place = &codes->kept[codes->kept_next++ % KEPT], *old = *place;
+	if (old && old->image) {
+		free(old->image);
+		old->image = NULL;
+		old->code.image = NULL;
+		old->state = DROPPED;
+	}
+	*place = entry;
+}
+
 /* Puts the image together. */
 static enum tcb_status seal(struct tcb_codes *codes, struct entry *entry, struct tcb_error *err)
 {
@@ -271,6 +286,7 @@ static enum tcb_status seal(struct tcb_codes *codes, struct entry *entry, struct
 			       head->is_ptx ? (const void *)job->ptx : job->assembly.cubin, bytes[i]);
 		}
 		code->image = entry->image;
+		keep(codes, entry);
 	}
 	clear_jobs(entry);
 	return TCB_OK;
@@ -363,15 +379,9 @@ enum tcb_status tcb_codes_get(struct tcb_codes *codes, const struct tcb_geometry
 	return TCB_OK;
 }
 
-void tcb_codes_drop(struct tcb_codes *codes, const struct tcb_geometry *geometry)
+size_t tcb_codes_ahead(const struct tcb_codes *codes)
 {
-	struct entry **place, *entry = find_entry(codes, geometry, &place);
-	if (!entry || entry->state != DONE || !entry->image)
-		return;
-	free(entry->image);
-	entry->image = NULL;
-	entry->code.image = NULL;
-	entry->state = DROPPED;
+	return codes->pool ? (size_t)QUEUE_PER_WORKER * codes->setup.workers / 2 : 1;
 }
 
 /* ---- create, destroy ---- */

@@ -48,7 +48,7 @@ struct tcb_code {
 	char signature[TCB_SIGNATURE_MAX];  /* of the PTX at the problem itself */
 	struct tcb_ptx_resources resources; /* of its largest launch */
 	struct tcb_occupancy occupancy;     /* blocks 0 where unknown */
-	const struct tcb_code_image *image; /* OK only; lent until tcb_codes_drop or destroy */
+	const struct tcb_code_image *image; /* OK only; lent until the next get */
 	double seconds;                     /* of assembling */
 };
 
@@ -70,13 +70,13 @@ enum tcb_status tcb_codes_create(const struct tcb_codes_setup *setup, struct tcb
 void tcb_codes_destroy(struct tcb_codes *codes); /* NULL is fine */
 /* Who assembles: "nvJitLink 13.0", "ptxas 13.0", "the driver". */
 const char *tcb_codes_assembler(const struct tcb_codes *codes);
-/* Begins to compile GEOMETRY unless that was done or begun, or the queue is full.  Never waits. */
+/* Begins to compile GEOMETRY unless that was done or begun, or the queue is full.  Does not wait for assemblers. */
 enum tcb_status tcb_codes_want(struct tcb_codes *codes, const struct tcb_geometry *geometry, struct tcb_error *err);
-/* Waits for GEOMETRY's code; OUT is lent until it is dropped. */
+/* How many candidates it is worth asking for ahead. */
+size_t tcb_codes_ahead(const struct tcb_codes *codes);
+/* Waits for GEOMETRY's code, lent until the next get.  Old images are let go, and compiled again when needed. */
 enum tcb_status tcb_codes_get(struct tcb_codes *codes, const struct tcb_geometry *geometry, const struct tcb_code **out,
 			      struct tcb_error *err);
-/* Frees the image, keeps the rest; a later get compiles again. */
-void tcb_codes_drop(struct tcb_codes *codes, const struct tcb_geometry *geometry);
 /* An image of COUNT kernels (at most TCB_CODE_UNITS_MAX), a unit each, owned by the caller: free(). */
 enum tcb_status tcb_code_compile(const struct tcb_kernel *kernels, size_t count, const struct tcb_target *target,
 				 struct tcb_code_image **out, struct tcb_error *err);

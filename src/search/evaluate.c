@@ -12,20 +12,23 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/util.h"
-#include "kernels/code.h"
+#include "kernels/limit.h"
 #include "search/channel.h"
 #include "search/process.h"
 #include "search/stats.h"
+#include "search/verify.h"
 
 enum {
 	SLICE_MS = 100,            /* how often a wait looks at the stop flag and the worker's page */
 	SLICE_MAX_NS = 1000000000, /* most that one look can charge: a tuner stopped by Ctrl-Z charges nobody */
 	OWN_LIMIT_S = 600,         /* for the worker's own preparations, which no candidate pays for */
 	MESSAGE_MAX = 256,
+	COMPILE_LIMIT_S = 30,
 };
-static const double timeout_default_s = 20;
+static const double timeout_default_s = 20, timeout_gpu_s = 4;
 
 struct tcb_evaluator {
 	const struct tcb_op *op;
@@ -272,6 +275,25 @@ static enum tcb_status code_of(struct tcb_evaluator *evaluator, const struct tcb
 
 /* ---- create, destroy ---- */
 
+/* A GPU's candidates are compiled here, ahead of need; so is its limit. */
+static enum tcb_status start_compiling(struct tcb_evaluator *evaluator, struct tcb_error *err)
+{
+	long processors = sysconf(_SC_NPROCESSORS_ONLN);
+	const struct tcb_target *target = &evaluator->place.device.target;
+	struct tcb_codes_setup setup = {
+		.op = evaluator->op,
+		.problem = &evaluator->problem,
+		.target = target,
+		.workers = processors > 2 ? (unsigned)processors - 1 : 2,
+		.seconds_limit = COMPILE_LIMIT_S,
+		.shapes_of = tcb_verify_gpu_shapes,
+	};
+	if (!evaluator->op->emit)
+		return tcb_fail(err, TCB_E_UNSUPPORTED, "op %s has no GPU kernels", evaluator->op->name);
+	TCB_TRY(tcb_limit_image(evaluator->op, &evaluator->problem, target, 0, &evaluator->limit, err));
+	return tcb_codes_create(&setup, &evaluator->codes, err);
+}
+
 enum tcb_status tcb_evaluator_create(const struct tcb_op *op, const struct tcb_problem *problem,
 				     const struct tcb_place *place, const struct tcb_sweep_options *options,
 				     struct tcb_evaluator **out, struct tcb_error *err)
@@ -284,7 +306,8 @@ enum tcb_status tcb_evaluator_create(const struct tcb_op *op, const struct tcb_p
 	evaluator->place = *place;
 	evaluator->options = *options;
 	if (options->timeout_s <= 0)
-		evaluator->options.timeout_s = timeout_default_s;
+		evaluator->options.timeout_s =
+			place->device.target.kind == TCB_TARGET_CUDA ? timeout_gpu_s : timeout_default_s;
 	void *page = mmap(NULL, sizeof(struct tcb_watch), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (page == MAP_FAILED) {
 		free(evaluator);
@@ -301,7 +324,11 @@ enum tcb_status tcb_evaluator_create(const struct tcb_op *op, const struct tcb_p
 		.watch = evaluator->watch,
 	};
 	struct answer answer = { .ran = 0 };
-	enum tcb_status status = start_worker(evaluator, &answer, err);
+	enum tcb_status status = TCB_OK;
+	if (place->device.target.kind == TCB_TARGET_CUDA)
+		status = start_compiling(evaluator, err);
+	if (status == TCB_OK)
+		status = start_worker(evaluator, &answer, err);
 	if (status == TCB_OK && answer.how != ANSWERED)
 		status = tcb_fail(err, TCB_E_FAILED, "the worker process died at its start: %s", answer.what);
 	if (status != TCB_OK) {
@@ -384,6 +411,17 @@ static void begin_trial(struct tcb_evaluator *evaluator, const struct tcb_geomet
 	trial->class_checked = variant->class;
 }
 
+size_t tcb_evaluator_ahead(const struct tcb_evaluator *evaluator)
+{
+	return evaluator->codes ? tcb_codes_ahead(evaluator->codes) : 1;
+}
+
+enum tcb_status tcb_evaluator_want(struct tcb_evaluator *evaluator, const struct tcb_geometry *geometry,
+				   struct tcb_error *err)
+{
+	return evaluator->codes ? tcb_codes_want(evaluator->codes, geometry, err) : TCB_OK;
+}
+
 /* What compiling tells of a candidate, before it runs; its outcome. */
 static enum tcb_outcome take_code(struct tcb_evaluator *evaluator, const struct tcb_code *code)
 {
@@ -418,8 +456,6 @@ enum tcb_status tcb_evaluator_try(struct tcb_evaluator *evaluator, const struct 
 						: ask(evaluator, TCB_MESSAGE_TRY, request.data, request.bytes,
 						      TCB_MESSAGE_TRIAL, &answer, err);
 	free(request.data);
-	if (evaluator->codes)
-		tcb_codes_drop(evaluator->codes, geometry);
 	TCB_TRY(status);
 	if (answer.how == ANSWERED) {
 		int damaged = 0;

@@ -25,6 +25,12 @@ struct tcb_screen_rule {
 	double lose_ns[TCB_STATE_COUNT]; /* 0: none */
 };
 
+/* Candidates that should be named ahead of their turn, so that their code is ready then; 1 on a CPU. */
+size_t tcb_evaluator_ahead(const struct tcb_evaluator *evaluator);
+/* Names one of them. */
+enum tcb_status tcb_evaluator_want(struct tcb_evaluator *evaluator, const struct tcb_geometry *geometry,
+				   struct tcb_error *err);
+
 /*
  * Plans, verifies (odd sizes with guard zones and poisoned outputs, then the problem itself) and measures one
  * candidate in the states asked for at creation.  OUT and what it points to are valid until the next call.  The

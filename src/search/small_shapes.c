@@ -111,3 +111,25 @@ void tcb_verify_fit(const struct tcb_shape *from, const struct tcb_shape *to, st
 		*macro[d] = round_up((is[d] + parts - 1) / parts, *midi[d]);
 	}
 }
+
+size_t tcb_verify_gpu_shapes(const struct tcb_op *op, const struct tcb_problem *problem,
+			     const struct tcb_geometry *geometry, struct tcb_shape shapes[TCB_CODE_UNITS_MAX],
+			     struct tcb_geometry fitted[TCB_CODE_UNITS_MAX])
+{
+	const struct tcb_shape *whole = &problem->shape;
+	/* Row ops have rows m; the others outputs n. */
+	const struct tcb_shape wanted[] = {
+		{ whole->k ? whole->m : 1, whole->k ? 1 : whole->n, whole->k },
+		{ whole->k ? whole->m : least(37, whole->m), whole->k ? least(1009, whole->n) : whole->n, whole->k },
+	};
+	size_t count = 0;
+	for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+		if (same_shape(&wanted[i], whole) || op->check_shape(&wanted[i], NULL) != TCB_OK)
+			continue;
+		shapes[count] = wanted[i];
+		fitted[count] = *geometry;
+		tcb_verify_fit(whole, &wanted[i], &fitted[count]);
+		count++;
+	}
+	return count;
+}

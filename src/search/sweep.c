@@ -359,18 +359,44 @@ static double budget_spent(const struct sweep *sweep)
 	return spent;
 }
 
-static enum tcb_status screen(struct sweep *sweep, struct tcb_error *err)
+/* Candidates that the strategy named and that wait for their turn. */
+struct ahead {
+	size_t *index, first, count, room; /* a ring */
+};
+
+/* Asks for candidates until as many wait as can be prepared for. */
+static enum tcb_status look_ahead(struct sweep *sweep, struct ahead *ahead, struct tcb_error *err)
+{
+	double spent = budget_spent(sweep);
+	while (spent < 1 && ahead->count < ahead->room) {
+		if (sweep->options->max_trials && sweep->out->tried + ahead->count >= sweep->options->max_trials)
+			break;
+		size_t index = sweep->strategy->ask(sweep->strategist, spent);
+		if (index == TCB_ASK_NONE)
+			break;
+		assert(index < sweep->space->count && !sweep->entries[index].decided);
+		ahead->index[(ahead->first + ahead->count++) % ahead->room] = index;
+	}
+	for (size_t i = 0; i < ahead->count; i++)
+		TCB_TRY(tcb_evaluator_want(sweep->evaluator,
+					   &sweep->space->geometries[ahead->index[(ahead->first + i) % ahead->room]],
+					   err));
+	return TCB_OK;
+}
+
+static enum tcb_status screen_all(struct sweep *sweep, struct ahead *ahead, struct tcb_error *err)
 {
 	for (;;) {
 		if (is_stopped(sweep))
 			return tcb_fail(err, TCB_E_INTERRUPTED,
 					"interrupted after %zu of %zu candidates; what is finished is kept",
 					sweep->progress.done, sweep->space->count);
-		double spent = budget_spent(sweep);
-		size_t index = spent < 1 ? sweep->strategy->ask(sweep->strategist, spent) : TCB_ASK_NONE;
-		if (index == TCB_ASK_NONE)
+		TCB_TRY(look_ahead(sweep, ahead, err));
+		if (ahead->count == 0 || budget_spent(sweep) >= 1)
 			return TCB_OK;
-		assert(index < sweep->space->count && !sweep->entries[index].decided);
+		size_t index = ahead->index[ahead->first];
+		ahead->first = (ahead->first + 1) % ahead->room;
+		ahead->count--;
 		if (sweep->anchor != SIZE_MAX && now_s() >= sweep->next_anchor_s)
 			TCB_TRY(measure_anchor(sweep, err));
 		TCB_TRY(screen_one(sweep, index, err));
@@ -378,6 +404,17 @@ static enum tcb_status screen(struct sweep *sweep, struct tcb_error *err)
 		tell(sweep, index);
 		show_progress(sweep, "screen", screening_left(sweep), 0);
 	}
+}
+
+static enum tcb_status screen(struct sweep *sweep, struct tcb_error *err)
+{
+	struct ahead ahead = { .room = tcb_evaluator_ahead(sweep->evaluator) };
+	ahead.index = calloc(ahead.room, sizeof *ahead.index);
+	if (!ahead.index)
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory for %zu candidates", ahead.room);
+	enum tcb_status status = screen_all(sweep, &ahead, err);
+	free(ahead.index);
+	return status;
 }
 
 /* --- finals ----------------------------------------------------------------------------------------------------- */

@@ -9,6 +9,7 @@
 #ifndef TCB_SEARCH_VERIFY_H
 #define TCB_SEARCH_VERIFY_H
 
+#include "kernels/code.h"
 #include "search/instance.h"
 #include "search/judge.h"
 #include "search/watch.h"
@@ -34,6 +35,13 @@ enum tcb_status tcb_verifier_check(struct tcb_verifier *verifier, const struct t
  */
 size_t tcb_verify_shapes(const struct tcb_op *op, const struct tcb_shape *problem, const struct tcb_geometry *geometry,
 			 struct tcb_shape out[TCB_VERIFY_SHAPES_MAX]);
+/*
+ * The shapes that a GPU's candidate is compiled at beside the problem: few rows and an odd number of them, with the
+ * problem's own k, so that the code is the same and only grids and arguments differ.
+ */
+size_t tcb_verify_gpu_shapes(const struct tcb_op *op, const struct tcb_problem *problem,
+			     const struct tcb_geometry *geometry, struct tcb_shape shapes[TCB_CODE_UNITS_MAX],
+			     struct tcb_geometry fitted[TCB_CODE_UNITS_MAX]);
 /*
  * GEOMETRY as it would be in a space of the shape TO: its macro tiles cut TO into as many parts as they cut FROM, and
  * midi tiles that cover FROM cover TO.  Micro tiles are compiled in and stay.

@@ -230,6 +230,19 @@ static size_t screen_state(struct tcb_evaluator *evaluator, const struct tcb_geo
 	return count;
 }
 
+size_t tcb_evaluator_ahead(const struct tcb_evaluator *evaluator)
+{
+	(void)evaluator;
+	return 3;
+}
+
+enum tcb_status tcb_evaluator_want(struct tcb_evaluator *evaluator, const struct tcb_geometry *geometry,
+				   struct tcb_error *err)
+{
+	(void)evaluator, (void)geometry, (void)err;
+	return TCB_OK;
+}
+
 enum tcb_status tcb_evaluator_try(struct tcb_evaluator *evaluator, const struct tcb_geometry *geometry,
 				  const struct tcb_screen_rule *rule, const struct tcb_trial **out,
 				  struct tcb_error *err)
