@@ -116,6 +116,8 @@ enum tcb_status cli_find_geometry(const struct tcb_op *op, const struct tcb_prob
 	TCB_TRY(tcb_geometry_parse(text, out, err));
 	if (tcb_constraint_violated(op, problem, target, out, 1, why))
 		return tcb_fail(err, TCB_E_ILLEGAL, "illegal geometry: %s", why);
+	if (target->kind == TCB_TARGET_CUDA)
+		return op->emit ? TCB_OK : tcb_fail(err, TCB_E_UNSUPPORTED, "op %s has no GPU kernels", op->name);
 	return op->plan(problem, out, &plan, err);
 }
 
