@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * tcbtune devices: this host as results are keyed by it.
+ * tcbtune devices: this host and its GPUs as results are keyed by them, and the
+ * GPUs that are known by their specification only.
  */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "cli/cli.h"
 #include "cli/emit.h"
 #include "cli/setup.h"
@@ -30,7 +35,45 @@ static void add_cache(struct tcb_str *out, const char *name, size_t bytes)
 	tcb_str_addf(out, "  %-12s %s\n", name, bytes ? text : "unknown");
 }
 
-static enum tcb_status print_text(const struct tcb_place *place, struct tcb_error *err)
+/* What there is in GPUs: those attached, and why there are none. */
+struct gpus {
+	struct tcb_gpu *list; /* owned */
+	size_t count;
+	struct tcb_error missing;
+};
+
+static void add_gpu(struct tcb_str *out, const struct tcb_gpu *gpu)
+{
+	const struct tcb_device *device = &gpu->device;
+	char memory[CLI_NUMBER_MAX], l2[CLI_NUMBER_MAX], shared[CLI_NUMBER_MAX];
+
+	cli_text_bytes(device->memory_bytes, memory);
+	cli_text_bytes(device->target.l2_bytes, l2);
+	cli_text_bytes(device->target.shared_optin_bytes, shared);
+	tcb_str_addf(out, "cuda:%d: %s\n", gpu->ordinal, device->model);
+	tcb_str_addf(out, "  %-12s %s\n  %-12s %s\n", "key", device->key, "architecture", device->arch);
+	tcb_str_addf(out, "  %-12s %u multiprocessors at %u MHz, %s of shared memory a block\n", "processors",
+		     device->target.sm_count, device->clock_khz / 1000, shared);
+	tcb_str_addf(out, "  %-12s %s\n  %-12s %s at %.0f GB/s%s\n", "L2", l2, "memory", memory,
+		     gpu->read_bytes_s / 1e9, device->has_ecc > 0 ? ", ECC" : "");
+	tcb_str_addf(out, "  %-12s %s\n  %-12s %s\n", "driver", device->driver, "UUID", gpu->uuid);
+	tcb_str_addf(out, "  devices      cuda:%d, %s\n", gpu->ordinal, device->name);
+}
+
+static void add_gpus(struct tcb_str *out, const struct gpus *gpus)
+{
+	struct tcb_gpu row;
+
+	for (size_t i = 0; i < gpus->count; i++)
+		add_gpu(out, &gpus->list[i]);
+	if (gpus->count == 0)
+		tcb_str_addf(out, "cuda: none: %s\n", gpus->missing.message);
+	tcb_str_add(out, "known by specification, to be ranked by a model when they are absent:\n");
+	for (size_t i = 0; tcb_gpu_table_row(i, &row); i++)
+		tcb_str_addf(out, "  %-7s %s (%s)\n", row.device.name, row.device.model, row.source);
+}
+
+static enum tcb_status print_text(const struct tcb_place *place, const struct gpus *gpus, struct tcb_error *err)
 {
 	const struct tcb_device *device = &place->device;
 	struct tcb_str out = { 0 };
@@ -52,10 +95,50 @@ static enum tcb_status print_text(const struct tcb_place *place, struct tcb_erro
 		if (tcb_target_has(&device->target, (enum tcb_isa)isa))
 			tcb_str_addf(&out, ", cpu:%s", tcb_isa_text((enum tcb_isa)isa));
 	tcb_str_add(&out, "\n");
+	add_gpus(&out, gpus);
 	return cli_emit(&out, err);
 }
 
-static enum tcb_status print_json(const struct tcb_place *place, struct tcb_error *err)
+static json_t *gpu_json(const struct tcb_gpu *gpu, int *failed)
+{
+	const struct tcb_device *device = &gpu->device;
+	const struct tcb_target *target = &device->target;
+	json_t *row = json_object();
+	char name[32];
+
+	snprintf(name, sizeof name, gpu->ordinal < 0 ? "sm_%u" : "cuda:%u",
+		 gpu->ordinal < 0 ? target->capability : (unsigned)gpu->ordinal);
+	cli_json_set(row, "name", json_string(name), failed);
+	cli_json_set(row, "attached", json_boolean(gpu->ordinal >= 0), failed);
+	cli_json_set(row, "key", json_string(device->key), failed);
+	cli_json_set(row, "arch", json_string(device->arch), failed);
+	cli_json_set(row, "model", json_string(device->model), failed);
+	cli_json_set(row, "source", json_string(gpu->source), failed);
+	cli_json_set(row, "driver", json_string(device->driver), failed);
+	cli_json_set(row, "uuid", json_string(gpu->uuid), failed);
+	cli_json_set(row, "sm_count", cli_json_size(target->sm_count), failed);
+	cli_json_set(row, "clock_khz", cli_json_size(device->clock_khz), failed);
+	cli_json_set(row, "l2_bytes", cli_json_size(target->l2_bytes), failed);
+	cli_json_set(row, "shared_optin_bytes", cli_json_size(target->shared_optin_bytes), failed);
+	cli_json_set(row, "memory_bytes", cli_json_size(device->memory_bytes), failed);
+	cli_json_set(row, "read_bytes_s", json_real(gpu->read_bytes_s), failed);
+	cli_json_set(row, "has_ecc", json_boolean(device->has_ecc > 0), failed);
+	return row;
+}
+
+static json_t *gpus_json(const struct gpus *gpus, int *failed)
+{
+	json_t *rows = json_array();
+	struct tcb_gpu row;
+
+	for (size_t i = 0; i < gpus->count; i++)
+		cli_json_add(rows, gpu_json(&gpus->list[i], failed), failed);
+	for (size_t i = 0; tcb_gpu_table_row(i, &row); i++)
+		cli_json_add(rows, gpu_json(&row, failed), failed);
+	return rows;
+}
+
+static enum tcb_status print_json(const struct tcb_place *place, const struct gpus *gpus, struct tcb_error *err)
 {
 	const struct tcb_device *device = &place->device;
 	const struct tcb_target *target = &device->target;
@@ -85,6 +168,7 @@ static enum tcb_status print_json(const struct tcb_place *place, struct tcb_erro
 	cli_json_set(row, "memory_bytes", cli_json_size(device->memory_bytes), &failed);
 	cli_json_add(rows, row, &failed);
 	cli_json_set(root, "devices", rows, &failed);
+	cli_json_set(root, "gpus", gpus_json(gpus, &failed), &failed);
 	return cli_emit_json(cli_json_end(root, failed), err);
 }
 
@@ -93,16 +177,25 @@ static enum tcb_status run_devices(const void *arguments, struct tcb_error *err)
 	const struct devices_args *args = arguments;
 	struct tcb_place place;
 
-	TCB_TRY(tcb_cpu_open("cpu", 0, &place, err));
-	return args->json ? print_json(&place, err) : print_text(&place, err);
+	struct gpus gpus = { .list = calloc(TCB_GPUS_MAX, sizeof *gpus.list) };
+	enum tcb_status status;
+
+	if (!gpus.list)
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the list of GPUs");
+	(void)tcb_gpu_list(gpus.list, &gpus.count, &gpus.missing);
+	status = tcb_cpu_open("cpu", 0, &place, err);
+	if (status == TCB_OK)
+		status = args->json ? print_json(&place, &gpus, err) : print_text(&place, &gpus, err);
+	free(gpus.list);
+	return status;
 }
 
 const struct cli_command cli_command_devices = {
 	.name = "devices",
 	.summary = "show this machine as results are keyed by it",
 	.description =
-		"Prints the processor's model, key, instruction families, caches and default thread count, and the "
-		"names that --device takes here.",
+		"Prints the processor's model, key, instruction families, caches and default thread count, the GPUs "
+		"that the driver sees, and the names that --device takes here.",
 	.options = options,
 	.args_bytes = sizeof(struct devices_args),
 	.run = run_devices,
