@@ -30,7 +30,7 @@ enum tcb_stage { TCB_STAGE_SCREEN, TCB_STAGE_FINAL, TCB_STAGE_COUNT }; /* "scree
 /* How far a result may be from the reference (SPEC section 4). */
 enum tcb_class { TCB_CLASS_EXACT, TCB_CLASS_BOUNDED, TCB_CLASS_APPROX, TCB_CLASS_COUNT };
 
-enum { TCB_SIGNATURE_MAX = 33, TCB_VARIANT_NAME_MAX = 64, TCB_COUNTER_NAME_MAX = 64, TCB_COUNTER_SOURCE_MAX = 16 };
+enum { TCB_SIGNATURE_MAX = 33, TCB_VARIANT_NAME_MAX = 64, TCB_COUNTER_NAME_MAX = 96, TCB_COUNTER_SOURCE_MAX = 16 };
 
 /* A median with its distribution-free 95 % interval, in nanoseconds. */
 struct tcb_interval {

@@ -13,6 +13,8 @@
 #include <unistd.h>
 
 #include "base/util.h"
+#include "device/cupti.h"
+#include "device/nvml.h"
 #include "kernels/code.h"
 #include "search/gpu_runner.h"
 #include "search/judge.h"
@@ -434,12 +436,105 @@ static enum tcb_status time_one(void *self, uint32_t index, double *ns_out, stru
 	return TCB_OK;
 }
 
+/* ---- counters ---- */
+
+/* What is called once a pass. */
+struct counted {
+	struct gpu_worker *worker;
+	struct tcb_gpu_runner *runner;
+	size_t next, copies; /* of the rotation */
+	unsigned calls;
+	char why[256];
+};
+
+static int counted_calls(void *ctx)
+{
+	struct counted *counted = ctx;
+	enum tcb_layout layout = (enum tcb_layout)counted->runner->unit->layout;
+	for (unsigned i = 0; i < counted->calls; i++) {
+		uint64_t operand[TCB_OPERANDS_MAX];
+		tcb_gpu_memory_operands(counted->worker->full.memory, layout, counted->next++ % counted->copies,
+					operand);
+		if (tcb_gpu_runner_call(counted->runner, operand, 0) != TCB_CUDA_SUCCESS)
+			return -1;
+	}
+	return tcb_gpu_wait(&counted->worker->session, counted->why) == TCB_GPU_FINE ? 0 : -1;
+}
+
+static void add_counter(struct tcb_counter *out, size_t capacity, size_t *count, const char *source, const char *name,
+			double value)
+{
+	if (*count >= capacity)
+		return;
+	struct tcb_counter *counter = &out[(*count)++];
+	memset(counter, 0, sizeof *counter);
+	snprintf(counter->source, sizeof counter->source, "%s", source);
+	snprintf(counter->name, sizeof counter->name, "%s", name);
+	counter->value = value;
+}
+
+/* Clocks while the kernel runs: read right after a graph of its launches was sent. */
+static void add_state(const struct gpu_worker *worker, struct tcb_counter *out, size_t capacity, size_t *count)
+{
+	struct tcb_nvml *nvml;
+	struct tcb_gpu_state now;
+	if (tcb_nvml_open(worker->config->place->gpu.uuid, &nvml, NULL) != TCB_OK)
+		return;
+	tcb_nvml_state(nvml, &now);
+	add_counter(out, capacity, count, "nvml", "sm_mhz", now.sm_mhz);
+	add_counter(out, capacity, count, "nvml", "memory_mhz", now.memory_mhz);
+	add_counter(out, capacity, count, "nvml", "celsius", now.celsius);
+	add_counter(out, capacity, count, "nvml", "watts", now.milliwatts / 1000.0);
+	add_counter(out, capacity, count, "nvml", "clocks_held_back", now.held_back != 0);
+	tcb_nvml_close(nvml);
+}
+
+static enum tcb_status count_with(struct counted *counted, struct tcb_counter *out, size_t capacity, size_t *count_out,
+				  struct tcb_error *err)
+{
+	struct tcb_gpu_session *session = &counted->worker->session;
+	struct tcb_cupti *cupti;
+	struct tcb_error why;
+	/* No counters are no failure: the doctor tells why there are none. */
+	if (tcb_cupti_open(session->context, session->device, &cupti, &why) != TCB_OK) {
+		fprintf(stderr, "%s\n", why.message);
+		return TCB_OK;
+	}
+	enum tcb_status status =
+		tcb_cupti_measure(cupti, counted_calls, counted, counted->calls, out, capacity, count_out, err);
+	tcb_cupti_close(cupti);
+	return status;
+}
+
 static enum tcb_status count_events(void *self, const struct tcb_work *work, enum tcb_state state, unsigned calls,
 				    struct tcb_counter *out, size_t capacity, size_t *count_out, struct tcb_error *err)
 {
-	(void)self, (void)work, (void)state, (void)calls, (void)out, (void)capacity, (void)err;
+	struct gpu_worker *worker = self;
+	struct tcb_gpu_runner runner = { .session = NULL };
+	enum tcb_gpu_fault what = TCB_GPU_FINE;
+	char why[256];
+	double pack_ns;
 	*count_out = 0;
-	return TCB_OK;
+	if (!tcb_code_image_valid(work->code, work->code_bytes))
+		return tcb_fail(err, TCB_E_FORMAT, "a candidate without usable code");
+	enum tcb_status status = tcb_gpu_runner_init(&runner, &worker->session, work->code, 0, &what, why, err);
+	if (status == TCB_OK && what == TCB_GPU_FINE)
+		status = record(worker, &runner, state, &pack_ns, &what, why, err);
+	if (status == TCB_OK && what == TCB_GPU_FINE) {
+		struct counted counted = { .worker = worker,
+					   .runner = &runner,
+					   .copies = copies_for(worker, runner.unit, state),
+					   .calls = calls };
+		tcb_watch_phase(worker->config->watch, 1, "counting events, %s", tcb_state_text(state));
+		status = count_with(&counted, out, capacity, count_out, err);
+		if (runner.exec && runner.session->cuda->graph_launch(runner.exec, runner.session->stream) == 0)
+			add_state(worker, out, capacity, count_out);
+		(void)tcb_gpu_wait(&worker->session, why);
+	}
+	for (size_t i = 0; i < *count_out; i++)
+		out[i].state = state;
+	tcb_gpu_runner_fini(&runner);
+	return status;
 }
 
 const struct tcb_backend tcb_backend_cuda = {

@@ -639,6 +639,37 @@ const char *tcb_evaluator_limit_method(const struct tcb_evaluator *evaluator, en
 
 /* ---- counters ---- */
 
+/* What the assembler says, beside what was counted. */
+static enum tcb_status add_code_counters(struct tcb_evaluator *evaluator, const struct tcb_code *code,
+					 enum tcb_state state, size_t *count, struct tcb_error *err)
+{
+	const struct tcb_ptx_resources *resources = &code->resources;
+	const struct {
+		const char *name;
+		double value;
+	} rows[] = {
+		{ "registers", resources->registers },
+		{ "spill_bytes", resources->spill_store_bytes + resources->spill_load_bytes },
+		{ "static_shared_bytes", resources->shared_bytes },
+		{ "occupancy_warps", code->occupancy.warps },
+		{ "occupancy_blocks", code->occupancy.blocks },
+	};
+	enum { ROWS = sizeof rows / sizeof *rows };
+	struct tcb_counter *grown = realloc(evaluator->counters, (*count + ROWS) * sizeof *grown);
+	if (!grown)
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory for counters");
+	evaluator->counters = grown;
+	for (size_t i = 0; i < ROWS && resources->registers > 0; i++) {
+		struct tcb_counter *counter = &grown[(*count)++];
+		memset(counter, 0, sizeof *counter);
+		snprintf(counter->name, sizeof counter->name, "%s", rows[i].name);
+		snprintf(counter->source, sizeof counter->source, "assembler");
+		counter->state = state;
+		counter->value = rows[i].value;
+	}
+	return TCB_OK;
+}
+
 enum tcb_status tcb_evaluator_counters(struct tcb_evaluator *evaluator, const struct tcb_geometry *geometry,
 				       enum tcb_state state, unsigned calls, const struct tcb_counter **out,
 				       size_t *count_out, struct tcb_error *err)
@@ -664,6 +695,11 @@ enum tcb_status tcb_evaluator_counters(struct tcb_evaluator *evaluator, const st
 	free(evaluator->counters);
 	evaluator->counters = answer.message.payload;
 	*count_out = answer.message.bytes / sizeof(struct tcb_counter);
+	if (code) {
+		/* The profiler leaves hooks in the driver, and nothing is timed with them. */
+		tcb_process_retire(&evaluator->process, NULL, 0);
+		TCB_TRY(add_code_counters(evaluator, code, state, count_out, err));
+	}
 	for (size_t i = 0; i < *count_out; i++) {
 		evaluator->counters[i].name[TCB_COUNTER_NAME_MAX - 1] = '\0';
 		evaluator->counters[i].source[TCB_COUNTER_SOURCE_MAX - 1] = '\0';
