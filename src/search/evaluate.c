@@ -18,6 +18,7 @@
 #include "kernels/limit.h"
 #include "search/channel.h"
 #include "search/process.h"
+#include "search/request.h"
 #include "search/stats.h"
 #include "search/verify.h"
 
@@ -229,37 +230,6 @@ static enum tcb_status ask(struct tcb_evaluator *evaluator, enum tcb_message_kin
 
 /* ---- requests ---- */
 
-/* A request as it grows. */
-struct request {
-	char *data;
-	size_t bytes, capacity;
-	int failed; /* out of memory */
-};
-
-static void append(struct request *request, const void *data, size_t bytes)
-{
-	if (request->capacity - request->bytes < bytes) {
-		size_t capacity = 2 * request->capacity + bytes;
-		char *grown = realloc(request->data, capacity);
-		if (!grown) {
-			request->failed = 1;
-			return;
-		}
-		request->data = grown;
-		request->capacity = capacity;
-	}
-	if (bytes)
-		memcpy(request->data + request->bytes, data, bytes);
-	request->bytes += bytes;
-}
-
-static void append_code(struct request *request, const struct tcb_code_image *image)
-{
-	uint64_t bytes = image ? image->bytes : 0;
-	append(request, &bytes, sizeof(bytes));
-	append(request, image, (size_t)bytes);
-}
-
 static enum tcb_status out_of_memory(struct tcb_error *err)
 {
 	return tcb_fail(err, TCB_E_NOMEM, "out of memory for a request to the worker");
@@ -448,9 +418,9 @@ enum tcb_status tcb_evaluator_try(struct tcb_evaluator *evaluator, const struct 
 	TCB_TRY(code_of(evaluator, geometry, &code, err));
 	if (code && take_code(evaluator, code) != TCB_OUTCOME_OK)
 		return TCB_OK;
-	struct request request = { .data = NULL };
-	append(&request, &head, sizeof(head));
-	append_code(&request, code ? code->image : NULL);
+	struct tcb_request request = { .data = NULL };
+	tcb_request_add(&request, &head, sizeof(head));
+	tcb_request_code(&request, code ? code->image : NULL);
 	struct answer answer;
 	enum tcb_status status = request.failed ? out_of_memory(err)
 						: ask(evaluator, TCB_MESSAGE_TRY, request.data, request.bytes,
@@ -509,22 +479,22 @@ static enum tcb_status prepare_finals(struct tcb_evaluator *evaluator, struct fi
 			finals->alive[finals->alive_count++] = (uint32_t)i;
 	}
 	struct tcb_prepare_request head;
-	struct request request = { .data = NULL };
+	struct tcb_request request = { .data = NULL };
 	memset(&head, 0, sizeof(head));
 	head.state = finals->state;
 	head.with_limit = finals->limit_out != NULL;
 	head.count = finals->alive_count;
-	append(&request, &head, sizeof(head));
+	tcb_request_add(&request, &head, sizeof(head));
 	for (size_t i = 0; i < finals->alive_count; i++)
-		append(&request, &finals->geometries[finals->alive[i]], sizeof(struct tcb_geometry));
+		tcb_request_add(&request, &finals->geometries[finals->alive[i]], sizeof(struct tcb_geometry));
 	enum tcb_status status = TCB_OK;
 	for (size_t i = 0; i < finals->alive_count && status == TCB_OK; i++) {
 		const struct tcb_code *code;
 		status = code_of(evaluator, &finals->geometries[finals->alive[i]], &code, err);
 		if (status == TCB_OK)
-			append_code(&request, code ? code->image : NULL);
+			tcb_request_code(&request, code ? code->image : NULL);
 	}
-	append_code(&request, evaluator->limit);
+	tcb_request_code(&request, evaluator->limit);
 	if (status == TCB_OK)
 		status = request.failed ? out_of_memory(err)
 					: ask(evaluator, TCB_MESSAGE_PREPARE, request.data, request.bytes,
@@ -681,9 +651,9 @@ enum tcb_status tcb_evaluator_counters(struct tcb_evaluator *evaluator, const st
 	head.state = state;
 	head.calls = calls ? calls : 1;
 	TCB_TRY(code_of(evaluator, geometry, &code, err));
-	struct request request = { .data = NULL };
-	append(&request, &head, sizeof(head));
-	append_code(&request, code ? code->image : NULL);
+	struct tcb_request request = { .data = NULL };
+	tcb_request_add(&request, &head, sizeof(head));
+	tcb_request_code(&request, code ? code->image : NULL);
 	struct answer answer;
 	enum tcb_status status = request.failed ? out_of_memory(err)
 						: ask(evaluator, TCB_MESSAGE_COUNT, request.data, request.bytes,
