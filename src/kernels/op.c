@@ -84,7 +84,16 @@ const struct tcb_variant *tcb_variant_find(const struct tcb_op *op, enum tcb_con
 				return variant;
 		}
 	}
+	for (const struct tcb_variant *variant = op->gpu_variants; variant && variant->name; variant++)
+		if (variant->contract == contract && (int32_t)variant->isa == knob[TCB_KNOB_ISA])
+			return variant;
 	return NULL;
+}
+
+static void chain(const struct tcb_variant *variant, uint64_t *hash)
+{
+	*hash = tcb_hash64(variant->signature, strlen(variant->signature), *hash);
+	*hash = tcb_hash64(variant->name, strlen(variant->name), *hash);
 }
 
 void tcb_op_signature(const struct tcb_op *op, char out[TCB_SIGNATURE_MAX])
@@ -93,10 +102,12 @@ void tcb_op_signature(const struct tcb_op *op, char out[TCB_SIGNATURE_MAX])
 	uint64_t low = 0, high = 1;
 	const struct tcb_variant *variant;
 	for (size_t i = 0; (variant = tcb_variant_at(op, i)) != NULL; i++) {
-		low = tcb_hash64(variant->signature, strlen(variant->signature), low);
-		low = tcb_hash64(variant->name, strlen(variant->name), low);
-		high = tcb_hash64(variant->signature, strlen(variant->signature), high);
-		high = tcb_hash64(variant->name, strlen(variant->name), high);
+		chain(variant, &low);
+		chain(variant, &high);
+	}
+	for (variant = op->gpu_variants; variant && variant->name; variant++) {
+		chain(variant, &low);
+		chain(variant, &high);
 	}
 	snprintf(out, TCB_SIGNATURE_MAX, "%016llx%016llx", (unsigned long long)high, (unsigned long long)low);
 }

@@ -211,6 +211,10 @@ struct tcb_op {
 	enum tcb_status (*emit)(const struct tcb_problem *problem, const struct tcb_target *target,
 				const struct tcb_geometry *geometry, struct tcb_kernel *out, struct tcb_error *err);
 	const struct tcb_rule *gpu_rules; /* up to a row without a function; NULL: none */
+	/* What emit writes, a row for each contract and instruction family, up to one without a name: names and
+	 * signatures of the generator for results to be kept by.  They have no entry, and their tiles are the
+	 * geometry's. */
+	const struct tcb_variant *gpu_variants;
 };
 
 /* registry.c: the ops of this build, in a fixed order. */
@@ -227,7 +231,7 @@ int tcb_operand_weights(const struct tcb_operand *operands, size_t count);
 /* Variant INDEX over all lists of OP, NULL past the end. */
 const struct tcb_variant *tcb_variant_at(const struct tcb_op *op, size_t index);
 /* The variant that GEOMETRY names under CONTRACT: isa, layout, micro m and n, unroll; NULL if none was built.  An unset
- * layout is native, an unset unroll is 1. */
+ * layout is native, an unset unroll is 1.  Of a GPU's, contract and isa alone name it. */
 const struct tcb_variant *tcb_variant_find(const struct tcb_op *op, enum tcb_contract contract,
 					   const struct tcb_geometry *geometry);
 /* Hash of the signatures of all of OP's variants: changes when any kernel of the op changes. */

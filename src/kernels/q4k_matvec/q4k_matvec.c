@@ -305,4 +305,5 @@ const struct tcb_op tcb_op_q4k_matvec = {
 	.run = run,
 	.emit = q4k_emit,
 	.gpu_rules = q4k_gpu_rules,
+	.gpu_variants = q4k_gpu_variants,
 };

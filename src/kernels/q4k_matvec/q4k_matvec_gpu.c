@@ -562,3 +562,17 @@ enum tcb_status q4k_emit(const struct tcb_problem *problem, const struct tcb_tar
 	out->chain = q4k_gpu_chain(&g);
 	return TCB_OK;
 }
+
+const struct tcb_variant q4k_gpu_variants[] = {
+	{ .name = "q4k_matvec_q8_ptx_dp4a",
+	  .contract = TCB_CONTRACT_Q8,
+	  .isa = TCB_ISA_DP4A,
+	  .class = TCB_CLASS_BOUNDED,
+	  .signature = TCB_SOURCE_HASH },
+	{ .name = "q4k_matvec_f32_ptx_fma",
+	  .contract = TCB_CONTRACT_F32,
+	  .isa = TCB_ISA_FMA,
+	  .class = TCB_CLASS_BOUNDED,
+	  .signature = TCB_SOURCE_HASH },
+	{ .name = NULL },
+};

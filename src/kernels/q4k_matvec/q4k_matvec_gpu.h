@@ -165,4 +165,6 @@ q4k_op q4k_write_first_row(struct q4k_writer *w, q4k_op group);
 enum tcb_status q4k_emit(const struct tcb_problem *problem, const struct tcb_target *target,
 			 const struct tcb_geometry *geometry, struct tcb_kernel *out, struct tcb_error *err);
 
+extern const struct tcb_variant q4k_gpu_variants[];
+
 #endif
