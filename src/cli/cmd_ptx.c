@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "cli/cmd_ptx.h"
-#include "cli/setup.h"
 
 static const struct cli_option options[] = {
 	{ .argument = "check FILE",
@@ -45,16 +44,20 @@ static const struct cli_option options[] = {
 	  .offset = offsetof(struct ptx_args, out),
 	  .note = "standard output",
 	  .help = "where the PTX of an op goes" },
+	{ .name = "optimise",
+	  .kind = CLI_FLAG,
+	  .offset = offsetof(struct ptx_args, optimise),
+	  .help = "run the optimiser's passes over the op's kernel, which a sweep measures as it was emitted" },
 	{ .name = "dump-after",
 	  .argument = "PASS",
 	  .kind = CLI_TEXT,
 	  .offset = offsetof(struct ptx_args, dump_after),
-	  .help = "print the op's kernel on standard error after this pass, or after all of them" },
+	  .help = "optimise, and print the kernel on standard error after this pass (all: after each)" },
 	{ .name = "stop-after",
 	  .argument = "PASS",
 	  .kind = CLI_TEXT,
 	  .offset = offsetof(struct ptx_args, stop_after),
-	  .help = "leave out the passes behind this one" },
+	  .help = "optimise up to this pass" },
 	{ .name = "block",
 	  .argument = "XxYxZ",
 	  .kind = CLI_TEXT,
@@ -115,14 +118,6 @@ static enum tcb_status check_file(const struct ptx_args *args, struct tcb_error 
 	return status;
 }
 
-static enum tcb_status emit_op(const struct ptx_args *args, struct tcb_error *err)
-{
-	const struct tcb_op *op;
-
-	TCB_TRY(cli_find_op(args->op, &op, err));
-	return tcb_fail(err, TCB_E_UNSUPPORTED, "op %s has no GPU kernels in this build", op->name);
-}
-
 /* Options that only make sense with the other use of the command. */
 static enum tcb_status check_mixture(const struct ptx_args *args, int is_file, struct tcb_error *err)
 {
@@ -136,6 +131,7 @@ static enum tcb_status check_mixture(const struct ptx_args *args, int is_file, s
 		{ "geometry", args->geometry != NULL, 0 },
 		{ "check", args->check, 0 },
 		{ "out", args->out != NULL, 0 },
+		{ "optimise", args->optimise, 0 },
 		{ "dump-after", args->dump_after != NULL, 0 },
 		{ "stop-after", args->stop_after != NULL, 0 },
 		{ "block", args->block != NULL, 1 },
@@ -163,7 +159,7 @@ static enum tcb_status run_ptx(const void *arguments, struct tcb_error *err)
 	if (!args->words.count && !args->op)
 		return tcb_fail(err, TCB_E_USAGE, "'ptx' needs --op OP, or 'check FILE'; see 'tcbtune help ptx'");
 	TCB_TRY(check_mixture(args, args->words.count == 2, err));
-	return args->words.count ? check_file(args, err) : emit_op(args, err);
+	return args->words.count ? check_file(args, err) : ptx_emit_op(args, err);
 }
 
 const struct cli_command cli_command_ptx = {

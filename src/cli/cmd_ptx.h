@@ -15,7 +15,7 @@ struct ptx_args {
 	struct cli_list words; /* "check FILE" */
 	const char *op, *target, *shape, *contract, *geometry, *out, *block, *dump_after, *stop_after;
 	uint64_t dynamic_shared;
-	int check, json;
+	int check, optimise, json;
 };
 
 /* A finding that outlives the module. */
@@ -77,5 +77,8 @@ void ptx_judgement_add(struct ptx_judgement *judgement, const struct tcb_ptx_fin
 /* cmd_ptx_print.c */
 void ptx_judgement_text(const struct ptx_judgement *judgement, struct tcb_str *out);
 void ptx_judgement_json(const struct ptx_judgement *judgement, json_t *root, int *failed);
+
+/* cmd_ptx_op.c: ptx --op */
+enum tcb_status ptx_emit_op(const struct ptx_args *args, struct tcb_error *err);
 
 #endif

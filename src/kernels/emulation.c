@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * In: a kernel, its launches, random operands.  Out: what the emulator found
+ * and counted, and how far the results are from the reference.
+ */
+#include "kernels/emulation.h"
+
+#include <string.h>
+
+#include "base/buffer.h"
+#include "base/util.h"
+#include "ptx/ir.h"
+
+enum { ALLOCATION_ALIGN = 256 }; /* what cuMemAlloc promises */
+
+struct emulation {
+	const struct tcb_op *op;
+	const struct tcb_kernel *kernel;
+	struct tcb_operand operands[TCB_OPERANDS_MAX];
+	size_t count, output;
+	int weights; /* operand that is packed; -1: none */
+	struct tcb_buffer data[TCB_OPERANDS_MAX], packed, workspace, first_result;
+	struct tcb_buffer y, magnitude, extra;
+	struct tcb_reference reference;
+	struct tcb_ptx_memory *memory;
+	uint64_t address[TCB_OPERANDS_MAX], workspace_address;
+	struct tcb_ptx_program *program[TCB_LAUNCHES_MAX];
+};
+
+static void emulation_fini(struct emulation *e)
+{
+	for (size_t i = 0; i < TCB_LAUNCHES_MAX; i++)
+		tcb_ptx_program_destroy(e->program[i]);
+	tcb_ptx_memory_destroy(e->memory);
+	for (size_t i = 0; i < TCB_OPERANDS_MAX; i++)
+		tcb_buffer_free(&e->data[i]);
+	tcb_buffer_free(&e->packed);
+	tcb_buffer_free(&e->workspace);
+	tcb_buffer_free(&e->first_result);
+	tcb_buffer_free(&e->y);
+	tcb_buffer_free(&e->magnitude);
+	tcb_buffer_free(&e->extra);
+}
+
+static enum tcb_status make_operands(struct emulation *e, uint64_t seed, struct tcb_error *err)
+{
+	const struct tcb_problem *problem = &e->kernel->problem;
+	void *pointers[TCB_OPERANDS_MAX] = { NULL };
+
+	e->count = e->op->operands(problem, e->operands);
+	e->output = (size_t)tcb_operand_output(e->operands, e->count);
+	e->weights = e->kernel->packed_bytes ? tcb_operand_weights(e->operands, e->count) : -1;
+	for (size_t i = 0; i < e->count; i++) {
+		TCB_TRY(tcb_buffer_alloc(TCB_BUFFER_PLAIN, e->operands[i].bytes, &e->data[i], err));
+		pointers[i] = e->data[i].data;
+	}
+	e->op->fill(problem, seed, pointers);
+
+	size_t outputs = e->operands[e->output].rows * e->operands[e->output].cols;
+	TCB_TRY(tcb_buffer_alloc(TCB_BUFFER_PLAIN, outputs * sizeof(double), &e->y, err));
+	TCB_TRY(tcb_buffer_alloc(TCB_BUFFER_PLAIN, outputs * sizeof(double), &e->magnitude, err));
+	TCB_TRY(tcb_buffer_alloc(TCB_BUFFER_PLAIN, outputs * sizeof(double), &e->extra, err));
+	e->reference = (struct tcb_reference){ e->y.data, e->magnitude.data, e->extra.data };
+	e->op->reference(problem, pointers, &e->reference);
+	if (e->weights >= 0) {
+		TCB_TRY(tcb_buffer_alloc(TCB_BUFFER_PLAIN, e->kernel->packed_bytes, &e->packed, err));
+		e->op->pack(problem, (enum tcb_layout)e->kernel->geometry.knob[TCB_KNOB_LAYOUT], pointers[e->weights],
+			    e->packed.data);
+	}
+	return tcb_buffer_alloc(TCB_BUFFER_PLAIN, e->operands[e->output].bytes, &e->first_result, err);
+}
+
+static enum tcb_status map_memory(struct emulation *e, struct tcb_error *err)
+{
+	TCB_TRY(tcb_ptx_memory_create(&e->memory, err));
+	for (size_t i = 0; i < e->count; i++) {
+		const struct tcb_buffer *buffer = (int)i == e->weights ? &e->packed : &e->data[i];
+		TCB_TRY(tcb_ptx_memory_add(e->memory, e->operands[i].name, buffer->data, buffer->bytes,
+					   ALLOCATION_ALIGN, i == e->output ? TCB_PTX_MAY_WRITE : TCB_PTX_READ_ONLY,
+					   &e->address[i], err));
+	}
+	if (!e->kernel->workspace_bytes)
+		return TCB_OK;
+	TCB_TRY(tcb_buffer_alloc(TCB_BUFFER_PLAIN, e->kernel->workspace_bytes, &e->workspace, err));
+	return tcb_ptx_memory_add(e->memory, "workspace", e->workspace.data, e->workspace.bytes, ALLOCATION_ALIGN,
+				  TCB_PTX_MAY_WRITE, &e->workspace_address, err);
+}
+
+static enum tcb_status decode(struct emulation *e, struct tcb_ptx_module *module, struct tcb_error *err)
+{
+	for (size_t i = 0; i < e->kernel->launch_count; i++) {
+		const char *entry = e->kernel->launch[i].entry;
+		struct tcb_ptx_function *function = tcb_ptx_function_find(module, entry);
+		if (!function)
+			return tcb_fail(err, TCB_E_FAILED, "the module has no entry '%s'", entry);
+		TCB_TRY(tcb_ptx_program_create(function, &e->program[i], err));
+	}
+	return TCB_OK;
+}
+
+static void add_counts(const struct tcb_ptx_emulation *from, struct tcb_kernel_emulation *to)
+{
+	const struct tcb_ptx_counts *c = &from->total;
+
+	to->total.warps += c->warps;
+	to->total.threads += c->threads;
+	to->total.requests += c->requests;
+	to->total.wavefronts += c->wavefronts;
+	to->total.wavefronts_ideal += c->wavefronts_ideal;
+	to->total.sectors += c->sectors;
+	to->total.sectors_ideal += c->sectors_ideal;
+	to->total.divergent += c->divergent;
+	for (int i = 0; i < TCB_PTX_COUNT_CLASSES; i++)
+		to->by_class[i] += from->by_class[i];
+	to->global_read_bytes += from->global_read_bytes;
+	to->global_write_bytes += from->global_write_bytes;
+}
+
+/* One call of the kernel: all its launches, into a poisoned output. */
+static enum tcb_status call(struct emulation *e, unsigned round, uint64_t seed, const struct tcb_ptx_sink *sink,
+			    struct tcb_kernel_emulation *out, struct tcb_error *err)
+{
+	unsigned char params[8 * TCB_ARGUMENTS_MAX];
+	struct tcb_ptx_emulation counts;
+
+	memset(e->data[e->output].data, TCB_POISON, e->operands[e->output].bytes);
+	for (size_t i = 0; i < e->kernel->launch_count && !out->findings; i++) {
+		const struct tcb_launch *from = &e->kernel->launch[i];
+		struct tcb_ptx_launch launch = { .dynamic_shared = from->shared_bytes,
+						 .params = params,
+						 .seed = round ? seed + round : 0 };
+		memcpy(launch.grid, from->grid, sizeof launch.grid);
+		memcpy(launch.block, from->block, sizeof launch.block);
+		memcpy(launch.cluster, from->cluster, sizeof launch.cluster);
+		launch.param_bytes =
+			tcb_launch_parameters(from, e->address, e->workspace_address, params, sizeof params);
+		TCB_TRY(tcb_ptx_emulate(e->program[i], &launch, e->memory, sink, &counts, err));
+		out->findings += counts.findings;
+		if (!round)
+			add_counts(&counts, out);
+	}
+	return TCB_OK;
+}
+
+static void compare(struct emulation *e, unsigned round, struct tcb_kernel_emulation *out)
+{
+	const struct tcb_operand *output = &e->operands[e->output];
+	size_t first_bad = 0;
+	double ratio = tcb_kernel_error_ratio(e->kernel, &e->reference, e->data[e->output].data,
+					      output->rows * output->cols, &first_bad);
+
+	if (ratio > out->error_ratio || ratio != ratio) {
+		out->error_ratio = ratio;
+		out->first_bad = first_bad;
+	}
+	if (!round)
+		memcpy(e->first_result.data, e->data[e->output].data, output->bytes);
+	else
+		out->calls_differ |= memcmp(e->first_result.data, e->data[e->output].data, output->bytes) != 0;
+}
+
+enum tcb_status tcb_kernel_emulate(const struct tcb_op *op, const struct tcb_kernel *kernel,
+				   struct tcb_ptx_module *module, uint64_t seed, const struct tcb_ptx_sink *sink,
+				   struct tcb_kernel_emulation *out, struct tcb_error *err)
+{
+	struct emulation e = { .op = op, .kernel = kernel };
+	uint64_t start = tcb_clock_ns();
+	enum tcb_status status;
+
+	memset(out, 0, sizeof *out);
+	status = make_operands(&e, seed, err);
+	if (status == TCB_OK)
+		status = map_memory(&e, err);
+	if (status == TCB_OK)
+		status = decode(&e, module ? module : kernel->module, err);
+	for (unsigned round = 0; round < TCB_EMULATION_CALLS && status == TCB_OK && !out->findings; round++) {
+		status = call(&e, round, seed, sink, out, err);
+		if (status == TCB_OK && !out->findings)
+			compare(&e, round, out);
+	}
+	emulation_fini(&e);
+	out->seconds = (double)(tcb_clock_ns() - start) * 1e-9;
+	return status;
+}
