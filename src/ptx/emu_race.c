@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MANY = 255, NOBODY = 254 /* no lane in particular */, MANY_WARPS = UINT16_MAX };
+enum { NOBODY = 62 /* no lane in particular */, MANY = 63, STRONG = 64 /* beside a lane */, MANY_WARPS = UINT16_MAX };
 /* Cells of a region that are still worth their memory. */
 static const uint64_t cells_max = 1u << 26;
 
@@ -233,9 +233,12 @@ static void against_readers(const struct access *a, const struct tcb_emu_shadow 
 	const uint8_t *lane = shadow->read_lane + (size_t)cell * warp->run->agents;
 
 	for (uint32_t i = 0; i + 1 < warp->run->agents; i++) {
-		struct who reader = { tick[i], warp->run->cluster, 0, (uint16_t)i, lane[i], 0 };
+		struct who reader = {
+			tick[i], warp->run->cluster, 0, (uint16_t)i, lane[i] & MANY, lane[i] & STRONG,
+		};
 
-		if (tick[i] < shadow->base || tick[i] == warp->run->tick || is_ordered(warp, a->place, &reader))
+		if (tick[i] < shadow->base || tick[i] == warp->run->tick || is_ordered(warp, a->place, &reader) ||
+		    (reader.is_strong && a->flags & (TCB_EMU_ATOMIC | TCB_EMU_STRONG)))
 			continue;
 		report(a->warp, a->in, a->lane, &reader, "writes what was read", a->space, a->at, TCB_PTX_ERROR);
 	}
@@ -272,7 +275,7 @@ static void shared_cell(const struct access *a, struct tcb_emu_shadow *shadow, u
 			against_writer(a, writer);
 		if ((a->flags & (TCB_EMU_ASYNC_AGENT | TCB_EMU_PROXY_ASYNC)) && !(a->flags & TCB_EMU_WRITE))
 			check_proxy(a, writer);
-	} else if (a->flags & TCB_EMU_READ && !(a->flags & TCB_EMU_INIT)) {
+	} else if (a->flags & TCB_EMU_READ && !(a->flags & TCB_EMU_INIT) && !shadow->pending[cell]) {
 		tcb_emu_report(a->warp, a->in, a->lane, TCB_PTX_RULE_UNWRITTEN_SHARED, TCB_PTX_ERROR,
 			       "byte %llu of shared memory is read and nobody in the block has written it",
 			       (unsigned long long)a->at);
@@ -284,11 +287,13 @@ static void shared_cell(const struct access *a, struct tcb_emu_shadow *shadow, u
 	} else {
 		struct who me = myself(a);
 		uint32_t before = shadow->read_tick[at + me.agent];
+		uint8_t lane = (uint8_t)(me.lane | (me.is_strong ? STRONG : 0)),
+			*known = &shadow->read_lane[at + me.agent];
 
-		shadow->read_lane[at + me.agent] = before >= shadow->base && before >= a->warp->synced &&
-								   shadow->read_lane[at + me.agent] != me.lane
-							   ? MANY
-							   : me.lane;
+		if (before < shadow->base || before < a->warp->synced || (*known & MANY) == me.lane)
+			*known = before < shadow->base || before < a->warp->synced ? lane : *known & lane;
+		else
+			*known = MANY | (*known & lane & STRONG);
 		shadow->read_tick[at + me.agent] = me.tick;
 	}
 }
