@@ -40,7 +40,8 @@ enum tcb_status tcb_ptx_liveness(struct tcb_ptx_function *function, struct tcb_p
 				 struct tcb_error *err);
 int tcb_ptx_is_live_in(const struct tcb_ptx_liveness *liveness, const struct tcb_ptx_block *block, uint32_t reg);
 int tcb_ptx_is_live_out(const struct tcb_ptx_liveness *liveness, const struct tcb_ptx_block *block, uint32_t reg);
-/* What ptxas will probably allocate a thread: pressure and what experience adds. */
+
+/* --- register_estimate.c: what ptxas will probably allocate a thread; how far off it is, a test prints --- */
 unsigned tcb_ptx_register_estimate(const struct tcb_ptx_function *function, const struct tcb_ptx_liveness *liveness);
 
 /* --- uniformity.c --- */

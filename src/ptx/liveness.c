@@ -313,9 +313,3 @@ int tcb_ptx_is_live_out(const struct tcb_ptx_liveness *liveness, const struct tc
 {
 	return has(liveness->live_out[block->number], liveness->live_out_count[block->number], reg);
 }
-
-unsigned tcb_ptx_register_estimate(const struct tcb_ptx_function *function, const struct tcb_ptx_liveness *liveness)
-{
-	(void)function;
-	return liveness->pressure + 4;
-}
