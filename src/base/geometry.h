@@ -50,7 +50,8 @@ struct tcb_tile {
 	X(PREP, "prep", PREP, "who prepares the activations: every block, or a launch of its own")   \
 	X(LEAD, "lead", NUMBER, "tiles of weights asked for before the activations are touched")     \
 	X(BLOCKS, "blocks", NUMBER, "blocks an SM that stay for all rows, 0: a block a tile")        \
-	X(PDL, "pdl", NUMBER, "1: programmatic dependent launch")
+	X(PDL, "pdl", NUMBER, "1: programmatic dependent launch")                                    \
+	X(OCC, "occ", NUMBER, "blocks an SM that a thread's registers leave room for")
 
 #define TCB_ISA_LIST(X)             \
 	X(SCALAR, "scalar")         \

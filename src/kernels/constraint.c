@@ -294,13 +294,15 @@ static int check_thread_registers(const struct tcb_candidate *c, char *why)
 	const unsigned each = (c->footprint.thread_registers + 7) / 8 * 8, threads = c->footprint.block_threads;
 	const unsigned most = c->target->thread_registers_max ? c->target->thread_registers_max : 255;
 	const unsigned all = c->target->block_registers_max ? c->target->block_registers_max : 65536;
+	const unsigned blocks = c->footprint.blocks_together ? c->footprint.blocks_together : 1;
 	if (c->target->kind != TCB_TARGET_CUDA || !each)
 		return 0;
 	if (c->footprint.thread_registers > most)
 		return reject(why, "about %u registers a thread, but %u are the most", c->footprint.thread_registers,
 			      most);
-	if (each * threads > all)
-		return reject(why, "about %u registers in each of %u threads, but a block has %u", each, threads, all);
+	if (each * threads * blocks > all)
+		return reject(why, "about %u registers in each of %u threads of %u blocks, but there are %u", each,
+			      threads, blocks, all);
 	return 0;
 }
 

@@ -143,7 +143,8 @@ struct tcb_footprint {
 	enum tcb_swizzle swizzle; /* H12, with the pitch and rows of the tile in 4-byte words */
 	size_t swizzle_pitch, swizzle_rows, swizzle_granule; /* granule in bytes: what stays together */
 	size_t level_bytes[TCB_LEVEL_COUNT];                 /* S5: A + B + C tile at each level */
-	unsigned thread_registers;                           /* H7, CUDA: an estimate that is not exceeded */
+	unsigned thread_registers;                           /* H7, CUDA: as many are enough (estimated) */
+	unsigned blocks_together; /* H7, CUDA: blocks an SM that the registers must suffice for; 0 is 1 */
 };
 
 /*

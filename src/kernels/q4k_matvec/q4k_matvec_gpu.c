@@ -52,6 +52,7 @@ static void write_parameters(struct q4k_writer *w)
 		w->counters = tcb_ptx_param_pointer(b, "counters", 4);
 	}
 	w->rows = tcb_ptx_param(b, "u32", "rows");
+	w->last_row = OP2(b, "sub.u32", w->rows, I(1));
 	least = tcb_ptx_param(b, "u32", "least");
 	longer = tcb_ptx_param(b, "u32", "longer");
 	token = tcb_ptx_special(b, "ctaid.z");
@@ -78,11 +79,11 @@ static void write_parameters(struct q4k_writer *w)
 	}
 }
 
-q4k_op q4k_write_first_row(struct q4k_writer *w, q4k_op group)
+q4k_op q4k_write_row(struct q4k_writer *w, q4k_op group, unsigned i)
 {
 	struct tcb_ptx_build *b = &w->b;
-	const q4k_op row = OP2(b, "mul.lo.u32", group, I(w->g->rows));
-	return OP2(b, "min.u32", row, OP2(b, "sub.u32", w->rows, I(w->g->rows)));
+	const q4k_op row = OP3(b, "mad.lo.u32", group, I(w->g->rows), I(i));
+	return OP2(b, "min.u32", row, w->last_row);
 }
 
 /* --- results --- */
@@ -97,10 +98,8 @@ static void write_results(struct q4k_writer *w, q4k_op group, const q4k_op *sums
 	for (unsigned i = 0; i < g->rows; i++)
 		value[i] = OP2(b, "sub.rn.f32", sums[i], mins[i]);
 	total = q4k_write_warp_sum(w, value, g->rows);
-	row = q4k_write_first_row(w, group);
-	if (g->rows > 1)
-		row = OP2(b, "add.u32", row, OP2(b, "div.u32", w->lane, I(lanes)));
-	is_writer = OP2(b, "setp.ge.u32", row, OP2(b, "mul.lo.u32", group, I(g->rows)));
+	row = OP3(b, "mad.lo.u32", group, I(g->rows), OP2(b, "div.u32", w->lane, I(lanes)));
+	is_writer = OP2(b, "setp.lt.u32", row, w->rows);
 	is_writer = OP3(b, "setp.eq.and.u32", OP2(b, "and.b32", w->lane, I(lanes - 1)), I(0), is_writer);
 	if (g->ksplit == 1 && g->splitk == 1) {
 		const q4k_op at = element(w, w->y, row, 4);
@@ -193,7 +192,9 @@ static void write_shared_rows(struct q4k_writer *w)
 
 struct direct {
 	q4k_op code_lane, header_lane, code_last, header_last; /* of row 0 for the lane; in the partial step */
-	q4k_op code, header, code_end, header_end;             /* the same of the group's first row */
+	/* the same of the group's rows */
+	q4k_op code[Q4K_GPU_ROWS_MAX], header[Q4K_GPU_ROWS_MAX], code_end[Q4K_GPU_ROWS_MAX],
+		header_end[Q4K_GPU_ROWS_MAX];
 	struct q4k_lane_w batch[Q4K_GPU_ROWS_MAX][Q4K_GPU_STEPS_MAX];
 };
 
@@ -219,12 +220,15 @@ static void direct_open(struct q4k_writer *w, struct direct *d)
 static void direct_group(struct q4k_writer *w, struct direct *d, q4k_op group)
 {
 	const struct q4k_gpu *g = w->g;
-	const q4k_op row = q4k_write_first_row(w, group);
-	d->code = element(w, d->code_lane, row, g->row_blocks * g->code_stride);
-	d->header = element(w, d->header_lane, row, g->row_blocks * g->header_stride);
-	if (g->is_partial) {
-		d->code_end = element(w, d->code_last, row, g->row_blocks * g->code_stride);
-		d->header_end = element(w, d->header_last, row, g->row_blocks * g->header_stride);
+	const unsigned codes = g->row_blocks * g->code_stride, headers = g->row_blocks * g->header_stride;
+	for (unsigned i = 0; i < g->rows; i++) {
+		const q4k_op row = q4k_write_row(w, group, i);
+		d->code[i] = element(w, d->code_lane, row, codes);
+		d->header[i] = element(w, d->header_lane, row, headers);
+		if (g->is_partial) {
+			d->code_end[i] = element(w, d->code_last, row, codes);
+			d->header_end[i] = element(w, d->header_last, row, headers);
+		}
 	}
 }
 
@@ -242,9 +246,9 @@ static void direct_load(struct q4k_writer *w, struct direct *d, unsigned row, un
 	const char *const *load = g->layout == TCB_LAYOUT_NATIVE ? keep : pass;
 	const unsigned words = g->vec / 4;
 	const int is_last = g->is_partial && step == g->steps - 1;
-	const int64_t block = (int64_t)row * g->row_blocks + (is_last ? 0 : (int64_t)step * g->step);
-	const q4k_op code = tcb_ptx_at(is_last ? d->code_end : d->code, block * g->code_stride);
-	const q4k_op header = tcb_ptx_at(is_last ? d->header_end : d->header, block * g->header_stride);
+	const int64_t block = is_last ? 0 : (int64_t)step * g->step;
+	const q4k_op code = tcb_ptx_at(is_last ? d->code_end[row] : d->code[row], block * g->code_stride);
+	const q4k_op header = tcb_ptx_at(is_last ? d->header_end[row] : d->header[row], block * g->header_stride);
 	struct q4k_lane_w *to = &d->batch[row][step % g->unroll];
 	if (!is_again) {
 		tcb_ptx_load(&w->b, load[words], code, to->code, words);
@@ -329,8 +333,10 @@ static void write_direct(struct q4k_writer *w, struct direct *d, struct lane_xs 
 	}
 	if (is_loop) {
 		const unsigned blocks = g->unroll * g->step;
-		tcb_ptx_into2(b, "add.u64", d->code, d->code, I((int64_t)blocks * g->code_stride));
-		tcb_ptx_into2(b, "add.u64", d->header, d->header, I((int64_t)blocks * g->header_stride));
+		for (unsigned i = 0; i < g->rows; i++) {
+			tcb_ptx_into2(b, "add.u64", d->code[i], d->code[i], I((int64_t)blocks * g->code_stride));
+			tcb_ptx_into2(b, "add.u64", d->header[i], d->header[i], I((int64_t)blocks * g->header_stride));
+		}
 		tcb_ptx_into2(b, "add.u32", xs->bases.codes, xs->bases.codes, I(blocks * (g->is_q8 ? 128 : 1024)));
 		tcb_ptx_into2(b, "add.u32", xs->bases.scale, xs->bases.scale, I(blocks * (g->group == 32 ? 32 : 4)));
 		tcb_ptx_into2(b, "add.u32", xs->bases.sum, xs->bases.sum, I(blocks * 32));
@@ -441,9 +447,10 @@ static void write_start(struct q4k_writer *w, struct parts *p)
 		xs_read(w, &p->xs, step, &p->xs.held[step]);
 }
 
-static void begin(struct q4k_writer *w, const char *name, unsigned threads)
+/* Without a number of blocks ptxas takes one of its own, and spills a register or two to reach it. */
+static void begin(struct q4k_writer *w, const char *name, unsigned threads, unsigned blocks)
 {
-	const struct tcb_ptx_directives directives = { .reqntid = { threads, 1, 1 } };
+	const struct tcb_ptx_directives directives = { .reqntid = { threads, 1, 1 }, .minnctapersm = blocks };
 	tcb_ptx_kernel_begin(&w->b, name, &directives);
 }
 
@@ -451,7 +458,7 @@ static void write_matvec(struct q4k_writer *w, struct parts *p)
 {
 	struct tcb_ptx_build *b = &w->b;
 	const struct q4k_gpu *g = w->g;
-	begin(w, "q4k_matvec", g->warps * WARP);
+	begin(w, "q4k_matvec", g->warps * WARP, g->together);
 	write_parameters(w);
 	if (g->pdl)
 		tcb_ptx_op0(b, "griddepcontrol.launch_dependents");
@@ -478,7 +485,7 @@ static void write_prepare(struct q4k_writer *w)
 	struct tcb_ptx_build *b = &w->b;
 	const struct q4k_gpu *g = w->g;
 	q4k_op token;
-	begin(w, "q4k_prepare", IMAGE_WARPS * WARP);
+	begin(w, "q4k_prepare", IMAGE_WARPS * WARP, 1);
 	w->x = tcb_ptx_param_pointer(b, "x", 16);
 	w->image = tcb_ptx_param_pointer(b, "image", 16);
 	if (g->pdl) {

@@ -46,7 +46,7 @@ struct q4k_gpu {
 	enum tcb_layout layout;
 	enum tcb_copy copy;
 	int x_in_regs, own_launch, pdl;
-	unsigned vec, rows, warps, ksplit, row_warps, splitk, stages, lead, resident;
+	unsigned vec, rows, warps, ksplit, row_warps, splitk, stages, lead, resident, together;
 	unsigned n, tokens;
 	unsigned row_blocks, slice, share; /* superblocks of a row, of a block's part of it, of a warp's part of that */
 	unsigned piece_lanes, step;        /* lanes of a superblock; superblocks that a warp takes at once */
@@ -72,10 +72,11 @@ typedef struct tcb_ptx_operand q4k_op;
 struct q4k_writer {
 	struct tcb_ptx_build b;
 	const struct q4k_gpu *g;
-	q4k_op codes, headers, x, y;   /* global addresses: weights of row 0; activations and results of the token */
-	q4k_op rows, slices, counters; /* N; splitk > 1: the workspace's */
-	q4k_op shared, image;          /* base addresses: .u32 of shared memory; of the image in SPACE */
-	const char *image_space;       /* "shared" or "global" (.u64) */
+	q4k_op codes, headers, x, y; /* global addresses: weights of row 0; activations and results of the token */
+	q4k_op rows, last_row;       /* N, N - 1 */
+	q4k_op slices, counters;     /* splitk > 1: the workspace's */
+	q4k_op shared, image;        /* base addresses: .u32 of shared memory; of the image in SPACE */
+	const char *image_space;     /* "shared" or "global" (.u64) */
 	q4k_op tid, lane, warp, ks, rw;
 	q4k_op first, end; /* the block's groups of rows */
 	/* constants of a lane: its piece, its superblock within a step; sub-blocks of its low codes and of its min */
@@ -102,6 +103,8 @@ void q4k_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *ta
 extern const struct tcb_rule q4k_gpu_rules[];
 void q4k_gpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
 		       const struct tcb_geometry *geometry, struct tcb_footprint *out);
+/* Registers that are enough for a thread. */
+unsigned q4k_gpu_registers(const struct q4k_gpu *g);
 /* The longest rounding chain of an output. */
 double q4k_gpu_chain(const struct q4k_gpu *g);
 
@@ -160,8 +163,8 @@ void q4k_write_ring_take(struct q4k_writer *w, struct q4k_ring *ring, unsigned r
 void q4k_write_ring_next(struct q4k_writer *w, struct q4k_ring *ring);
 
 /* q4k_matvec_gpu.c */
-/* The first row of GROUP (.u32), moved up where the group would pass the last row. */
-q4k_op q4k_write_first_row(struct q4k_writer *w, q4k_op group);
+/* Row I of GROUP (.u32): the last row of all where there is no such row. */
+q4k_op q4k_write_row(struct q4k_writer *w, q4k_op group, unsigned i);
 enum tcb_status q4k_emit(const struct tcb_problem *problem, const struct tcb_target *target,
 			 const struct tcb_geometry *geometry, struct tcb_kernel *out, struct tcb_error *err);
 

@@ -70,44 +70,29 @@ void q4k_write_ring_open(struct q4k_writer *w, struct q4k_ring *ring)
 	tcb_ptx_unguard(b);
 }
 
-/* Rows of a tile follow each other in memory where the warp has whole rows: then they are one piece. */
-static unsigned pieces_of(const struct q4k_gpu *g, const struct stream *s, unsigned *bytes)
-{
-	const int is_whole = g->share == g->row_blocks;
-	*bytes = is_whole ? g->rows * s->row_bytes : s->row_bytes;
-	return is_whole ? 1 : g->rows;
-}
-
 static void fill_bulk(struct q4k_writer *w, const struct stream *s, q4k_op source, q4k_op slot, unsigned slot_at,
 		      q4k_op barrier)
 {
-	struct tcb_ptx_build *b = &w->b;
-	unsigned bytes, pieces = pieces_of(w->g, s, &bytes);
-	for (unsigned i = 0; i < pieces; i++)
-		tcb_ptx_op4(b, "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes",
-			    tcb_ptx_at(slot, slot_at + s->at + i * bytes),
-			    tcb_ptx_at(source, (int64_t)i * w->g->row_blocks * s->stride), I(bytes), barrier);
+	tcb_ptx_op4(&w->b, "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes",
+		    tcb_ptx_at(slot, slot_at), tcb_ptx_at(source, 0), I(s->row_bytes), barrier);
 }
 
 static void fill_async(struct q4k_writer *w, const struct stream *s, q4k_op source, q4k_op slot, unsigned slot_at,
 		       q4k_op has)
 {
 	struct tcb_ptx_build *b = &w->b;
-	unsigned bytes, pieces = pieces_of(w->g, s, &bytes);
 	const q4k_op lane_at = OP2(b, "shl.b32", w->lane, I(4));
 	const q4k_op from = OP2(b, "add.u64", source, OP1(b, "cvt.u64.u32", lane_at)),
 		     to = OP2(b, "add.u32", slot, lane_at);
-	const unsigned rest = bytes % (WARP * CHUNK);
+	const unsigned rest = s->row_bytes % (WARP * CHUNK);
 	q4k_op also = has;
 	if (rest)
-		also = OP2(b, "and.pred", OP2(b, "setp.lt.u32", lane_at, I(rest)), has);
-	for (unsigned i = 0; i < pieces; i++)
-		for (unsigned at = 0; at < bytes; at += WARP * CHUNK) {
-			tcb_ptx_guard(b, at + WARP * CHUNK > bytes ? also : has);
-			OP3(b, "cp.async.cg.shared.global", tcb_ptx_at(to, slot_at + s->at + i * bytes + at),
-			    tcb_ptx_at(from, (int64_t)i * w->g->row_blocks * s->stride + at), I(CHUNK));
-			tcb_ptx_unguard(b);
-		}
+		also = OP3(b, "setp.lt.and.u32", lane_at, I(rest), has);
+	for (unsigned at = 0; at < s->row_bytes; at += WARP * CHUNK) {
+		tcb_ptx_guard(b, at + WARP * CHUNK > s->row_bytes ? also : has);
+		OP3(b, "cp.async.cg.shared.global", tcb_ptx_at(to, slot_at + at), tcb_ptx_at(from, at), I(CHUNK));
+		tcb_ptx_unguard(b);
+	}
 }
 
 void q4k_write_ring_fill(struct q4k_writer *w, struct q4k_ring *ring, q4k_op group, int slot)
@@ -116,30 +101,32 @@ void q4k_write_ring_fill(struct q4k_writer *w, struct q4k_ring *ring, q4k_op gro
 	const struct q4k_gpu *g = w->g;
 	const unsigned slot_at = slot < 0 ? 0 : (unsigned)slot * g->slot_bytes;
 	const q4k_op base = slot < 0 ? ring->slot : ring->first_slot;
-	q4k_op has = OP2(b, "setp.lt.u32", group, w->end), row, barrier;
+	const int is_bulk = g->copy == TCB_COPY_BULK;
+	q4k_op has = OP2(b, "setp.lt.u32", group, w->end), barrier = I(0);
 	struct stream stream[2];
 	struct tcb_ptx_if scope;
 	const unsigned count = streams_of(w, ring, stream);
-	if (g->copy == TCB_COPY_ASYNC) {
-		row = q4k_write_first_row(w, group);
-		for (unsigned i = 0; i < count; i++)
-			fill_async(w, &stream[i],
-				   OP3(b, "mad.wide.u32", row, I((int64_t)g->row_blocks * stream[i].stride),
-				       stream[i].source),
-				   base, slot_at, has);
-		tcb_ptx_op0(b, "cp.async.commit_group");
-		return;
+	if (is_bulk) {
+		has = OP3(b, "setp.eq.and.u32", w->lane, I(0), has);
+		tcb_ptx_if_begin(b, &scope, has);
+		barrier = tcb_ptx_at(slot < 0 ? ring->barrier : ring->first_barrier, slot < 0 ? 0 : 8 * slot);
+		OP2(b, "mbarrier.arrive.expect_tx.shared::cta.b64", barrier,
+		    I((int64_t)g->rows * g->share * Q4K_BLOCK_BYTES));
 	}
-	has = OP3(b, "setp.eq.and.u32", w->lane, I(0), has);
-	tcb_ptx_if_begin(b, &scope, has);
-	row = q4k_write_first_row(w, group);
-	barrier = tcb_ptx_at(slot < 0 ? ring->barrier : ring->first_barrier, slot < 0 ? 0 : 8 * slot);
-	OP2(b, "mbarrier.arrive.expect_tx.shared::cta.b64", barrier, I((int64_t)g->rows * g->share * Q4K_BLOCK_BYTES));
-	for (unsigned i = 0; i < count; i++)
-		fill_bulk(w, &stream[i],
-			  OP3(b, "mad.wide.u32", row, I((int64_t)g->row_blocks * stream[i].stride), stream[i].source),
-			  base, slot_at, barrier);
-	tcb_ptx_if_end(b, &scope);
+	for (unsigned i = 0; i < g->rows; i++) {
+		const q4k_op row = q4k_write_row(w, group, i);
+		for (unsigned k = 0; k < count; k++) {
+			const struct stream *s = &stream[k];
+			const q4k_op from =
+				OP3(b, "mad.wide.u32", row, I((int64_t)g->row_blocks * s->stride), s->source);
+			(is_bulk ? fill_bulk : fill_async)(w, s, from, base, slot_at + s->at + i * s->row_bytes,
+							   is_bulk ? barrier : has);
+		}
+	}
+	if (is_bulk)
+		tcb_ptx_if_end(b, &scope);
+	else
+		tcb_ptx_op0(b, "cp.async.commit_group");
 }
 
 void q4k_write_ring_wait(struct q4k_writer *w, struct q4k_ring *ring)

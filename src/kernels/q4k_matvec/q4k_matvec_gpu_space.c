@@ -83,6 +83,7 @@ size_t q4k_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *
 	add(a, 0);
 	if (target->capability >= 90)
 		add(a, 1);
+	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_OCC), 1, 2, 3, 4, 8);
 	return count;
 }
 
@@ -132,4 +133,10 @@ void q4k_gpu_default_geometry(const struct tcb_problem *problem, const struct tc
 	out->knob[TCB_KNOB_LEAD] = 0;
 	out->knob[TCB_KNOB_BLOCKS] = 0;
 	out->knob[TCB_KNOB_PDL] = 0;
+	out->knob[TCB_KNOB_OCC] = 4;
+	for (struct tcb_footprint f; out->knob[TCB_KNOB_OCC] > 1; out->knob[TCB_KNOB_OCC] /= 2) {
+		q4k_gpu_footprint(problem, target, out, &f);
+		if (f.thread_registers * f.block_threads * f.blocks_together <= 65536)
+			break;
+	}
 }
