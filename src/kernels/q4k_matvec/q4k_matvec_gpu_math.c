@@ -116,16 +116,14 @@ static void decode_header(struct q4k_writer *w, const q4k_op word[4], struct hea
 
 /* --- products --- */
 
-/* The float whose bits count from BIAS_BITS: 2^-4 of it for sums of high nibbles that were not shifted down. */
-static q4k_op unbias(struct q4k_writer *w, q4k_op bits, int is_high)
+/* A * B + C, a float's bits that count from BIAS_BITS in C, as a float. */
+static q4k_op float_product(struct q4k_writer *w, q4k_op a, q4k_op b, q4k_op c)
 {
-	const q4k_op value = OP1(&w->b, "mov.b32", bits);
-	if (is_high)
-		return OP3(&w->b, "fma.rn.f32", value, tcb_ptx_f32(0x1p-4f), tcb_ptx_f32(-BIAS * 0x1p-4f));
-	return OP2(&w->b, "sub.rn.f32", value, tcb_ptx_f32(BIAS));
+	const q4k_op bits = OP3(&w->b, "mad.lo.s32", a, b, c);
+	return OP2(&w->b, "sub.rn.f32", OP1(&w->b, "mov.b32", bits), tcb_ptx_f32(BIAS));
 }
 
-/* Sum of code times activation code over the low or the high nibbles, from START; those of high nibbles times 16. */
+/* START + sums of code times activation code, of the low nibbles, or 16 times those of the high ones. */
 static q4k_op dot(struct q4k_writer *w, const q4k_op *code, const q4k_op *x, int is_high, q4k_op start)
 {
 	struct tcb_ptx_build *b = &w->b;
@@ -136,42 +134,30 @@ static q4k_op dot(struct q4k_writer *w, const q4k_op *code, const q4k_op *x, int
 	return start;
 }
 
-/* One scale for 256 activations: integers up to the superblock's end (at most 63 * 15 * 127 * 32 < 2^22). */
-static q4k_op integer_products(struct q4k_writer *w, const struct q4k_lane_w *weights, const struct q4k_lane_x *x,
-			       const struct header *header)
-{
-	struct tcb_ptx_build *b = &w->b;
-	q4k_op high = OP2(b, "shr.s32", dot(w, weights->code, x->high, 1, I(0)), I(4)), low;
-	if (w->g->layout == TCB_LAYOUT_S) {
-		low = dot(w, weights->code, x->low, 0, high);
-		return unbias(w, OP3(b, "mad.lo.s32", low, header->scale[0], I(BIAS_BITS)), 0);
-	}
-	low = dot(w, weights->code, x->low, 0, I(0));
-	low = OP3(b, "mad.lo.s32", low, header->scale[0], I(BIAS_BITS));
-	return unbias(w, OP3(b, "mad.lo.s32", high, header->scale[1], low), 0);
-}
-
 static q4k_op float_of(struct q4k_writer *w, q4k_op integer)
 {
 	return OP1(&w->b, "cvt.rn.f32.u32", integer);
 }
 
-/* One scale for 32 activations. */
-static q4k_op scaled_products(struct q4k_writer *w, const struct q4k_lane_w *weights, const struct q4k_lane_x *x,
-			      const struct header *header)
+/*
+ * Adds the products of codes under contract q8 to SUM.  They are integers up to the scale of the sub-block, and up to
+ * the superblock's end where 256 activations share a scale: at most 63 * 15 * 127 * 32 < 2^22.
+ */
+static void add_integer_products(struct q4k_writer *w, const struct q4k_lane_w *weights, const struct q4k_lane_x *x,
+				 const struct header *header, q4k_op sum)
 {
 	struct tcb_ptx_build *b = &w->b;
-	q4k_op low = dot(w, weights->code, x->low, 0, w->g->layout == TCB_LAYOUT_S ? I(0) : I(BIAS_BITS)), high;
-	if (w->g->layout == TCB_LAYOUT_S) {
-		low = OP3(b, "mad.lo.s32", low, I(16), I(BIAS_BITS));
-		low = unbias(w, dot(w, weights->code, x->high, 1, low), 1);
-		return OP2(b, "mul.rn.f32", OP2(b, "mul.rn.f32", low, x->scale[0]), float_of(w, header->scale[0]));
-	}
-	high = unbias(w, dot(w, weights->code, x->high, 1, I(BIAS_BITS)), 1);
-	low = OP2(b, "mul.rn.f32", unbias(w, low, 0), x->scale[0]);
-	high = OP2(b, "mul.rn.f32", high, x->scale[1]);
-	low = OP2(b, "mul.rn.f32", low, float_of(w, header->scale[0]));
-	return OP3(b, "fma.rn.f32", high, float_of(w, header->scale[1]), low);
+	const int is_one = w->g->layout == TCB_LAYOUT_S, is_shared = is_one || w->g->group == 256;
+	const q4k_op high = OP2(b, "shr.s32", dot(w, weights->code, x->high, 1, I(0)), I(4));
+	const q4k_op low = dot(w, weights->code, x->low, 0, is_one ? high : I(0));
+	const q4k_op d = OP2(b, "mul.rn.f32", header->d, x->scale[0]);
+	q4k_op bits = I(BIAS_BITS);
+	if (is_shared && !is_one)
+		bits = OP3(b, "mad.lo.s32", high, header->scale[1], bits);
+	tcb_ptx_into3(b, "fma.rn.f32", sum, float_product(w, low, header->scale[0], bits), d, sum);
+	if (!is_shared)
+		tcb_ptx_into3(b, "fma.rn.f32", sum, float_product(w, high, header->scale[1], I(BIAS_BITS)),
+			      OP2(b, "mul.rn.f32", header->d, x->scale[1]), sum);
 }
 
 /* Four values of word W: bytes 0 and 2, then 1 and 3, of low or of high nibbles. */
@@ -212,17 +198,14 @@ void q4k_write_unit(struct q4k_writer *w, const struct q4k_lane_w *weights, cons
 {
 	struct tcb_ptx_build *b = &w->b;
 	struct header header;
-	q4k_op products, d;
 	decode_header(w, weights->header, &header);
-	d = header.d;
-	if (w->g->is_q8 && w->g->group == 32) {
-		products = scaled_products(w, weights, x, &header);
-	} else {
-		products = (w->g->is_q8 ? integer_products : float_products)(w, weights, x, &header);
-		d = OP2(b, "mul.rn.f32", d, x->scale[0]);
-	}
-	tcb_ptx_into3(b, "fma.rn.f32", sum, products, d, sum);
-	tcb_ptx_into3(b, "fma.rn.f32", mins, OP2(b, "mul.rn.f32", float_of(w, header.min), x->sum), header.dmin, mins);
+	if (w->g->is_q8)
+		add_integer_products(w, weights, x, &header, sum);
+	else
+		tcb_ptx_into3(b, "fma.rn.f32", sum, float_products(w, weights, x, &header),
+			      OP2(b, "mul.rn.f32", header.d, x->scale[0]), sum);
+	/* The product with dmin is exact, and cannot overflow where the min itself does not. */
+	tcb_ptx_into3(b, "fma.rn.f32", mins, OP2(b, "mul.rn.f32", float_of(w, header.min), header.dmin), x->sum, mins);
 }
 
 /* --- over the warp --- */

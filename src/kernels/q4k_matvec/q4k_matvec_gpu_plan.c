@@ -446,7 +446,11 @@ RULE(policy_usual)
 	} else {
 		unusual += of[TCB_KNOB_LEAD] == 0;
 	}
-	return unusual > 1 ? "more than one knob has an unusual value" : NULL;
+	if (unusual <= 1)
+		return NULL;
+	struct tcb_geometry standard; /* always an element */
+	q4k_gpu_default_geometry(problem, target, &standard);
+	return tcb_geometry_equal(&standard, geometry) ? NULL : "more than one knob has an unusual value";
 }
 
 #define READS_STEPS (TCB_FIELD_KNOB(SPLITK) | TCB_FIELD_KNOB(KSPLIT) | TCB_FIELD_KNOB(VEC) | TCB_FIELD_KNOB(UNROLL))

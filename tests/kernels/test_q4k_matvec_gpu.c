@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * q4k_matvec's GPU kernels: layouts, rules and spaces; kernels drawn from them
+ * in the emulator at odd shapes, right and without findings; mutants of them,
+ * caught.
+ */
+#include "gpu_bench.h"
+
+#include "base/util.h"
+#include "kernels/q4k_matvec/q4k_matvec_gpu.h"
+#include "ptx/opcodes.h"
+
+static const unsigned capabilities[] = { 75, 80, 86, 89, 90, 100, 120 };
+enum { CAPABILITIES = sizeof capabilities / sizeof *capabilities };
+
+static const struct tcb_op *the_op(void)
+{
+	const struct tcb_op *op = tcb_op_find("q4k_matvec");
+	assert_non_null(op);
+	return op;
+}
+
+static struct tcb_problem problem_of(enum tcb_contract contract, size_t m, size_t n, size_t k)
+{
+	struct tcb_problem problem;
+	assert_int_equal(tcb_problem_init(the_op(), contract, &(struct tcb_shape){ m, n, k }, &problem, NULL), TCB_OK);
+	return problem;
+}
+
+/* --- layouts --- */
+
+static void planes_round_trip(void **state)
+{
+	static const size_t shapes[][2] = { { 1, 256 }, { 3, 512 }, { 17, 768 } };
+	struct tcb_rng rng;
+	(void)state;
+	tcb_rng_init(&rng, 1);
+	for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
+		const size_t n = shapes[s][0], k = shapes[s][1], bytes = n * (k / 256) * Q4K_BLOCK_BYTES;
+		const struct tcb_problem problem = problem_of(TCB_CONTRACT_Q8, 1, n, k);
+		uint8_t *stored = test_malloc(bytes), *packed = test_malloc(bytes), *back = test_malloc(bytes);
+		for (size_t i = 0; i < bytes; i++) /* any bytes are blocks, as far as packing goes */
+			stored[i] = (uint8_t)tcb_rng_next(&rng);
+		for (int layout = TCB_LAYOUT_P; layout <= TCB_LAYOUT_S; layout++) {
+			the_op()->pack(&problem, (enum tcb_layout)layout, stored, packed);
+			assert_memory_not_equal(stored, packed, bytes);
+			the_op()->unpack(&problem, (enum tcb_layout)layout, packed, back);
+			assert_memory_equal(stored, back, bytes);
+		}
+		test_free(stored);
+		test_free(packed);
+		test_free(back);
+	}
+}
+
+/* --- spaces and rules --- */
+
+static void spaces_have_thousands_and_the_default(void **state)
+{
+	(void)state;
+	for (size_t c = 0; c < CAPABILITIES; c++)
+		for (size_t i = 0; i < the_op()->default_shape_count; i++)
+			for (int q8 = 0; q8 < 2; q8++) {
+				const struct tcb_shape *s = &the_op()->default_shapes[i];
+				const struct tcb_problem p =
+					problem_of(q8 ? TCB_CONTRACT_Q8 : TCB_CONTRACT_F32, s->m, s->n, s->k);
+				const struct tcb_target target = gpu_target(capabilities[c], 0);
+				struct tcb_space *space;
+				struct tcb_error err;
+				if (tcb_space_create(the_op(), &p, &target, 0, &space, &err) != TCB_OK)
+					fail_msg("sm_%u: %s", capabilities[c], err.message);
+				assert_in_range(space->count, 200, 8000);
+				tcb_space_destroy(space);
+			}
+}
+
+/* The default is legal whatever the shape, primes of superblocks and more activations than fit included. */
+static void defaults_are_legal(void **state)
+{
+	static const size_t rows[] = { 1, 2, 3, 7, 8, 9, 1023, 4096, 128256 };
+	static const size_t blocks[] = { 1, 2, 3, 4, 5, 7, 16, 17, 43, 56, 61, 112, 211, 256 };
+	(void)state;
+	for (size_t c = 0; c < CAPABILITIES; c++)
+		for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
+			for (size_t b = 0; b < sizeof blocks / sizeof *blocks; b++)
+				for (int q8 = 0; q8 < 2; q8++) {
+					const struct tcb_problem p = problem_of(q8 ? TCB_CONTRACT_Q8 : TCB_CONTRACT_F32,
+										1, rows[r], 256 * blocks[b]);
+					const struct tcb_target target = gpu_target(capabilities[c], 0);
+					struct tcb_geometry g;
+					char why[TCB_WHY_MAX] = "";
+					the_op()->default_geometry(&p, &target, &g);
+					if (tcb_constraint_violated(the_op(), &p, &target, &g, 0, why))
+						fail_msg("sm_%u, 1x%zux%zu: %s", capabilities[c], rows[r],
+							 256 * blocks[b], why);
+				}
+}
+
+#define STANDARD                                                                                                 \
+	"macro=1x4096x4096,midi=1x8x4096,micro=1x1x256,isa=dp4a,layout=native,unroll=4,warps=8,vec=16,stages=1," \
+	"splitk=1,ksplit=1,copy=ldg,xin=shared,group=32,prep=block,lead=1,blocks=0,pdl=1,occ=2"
+
+/* KEY=VALUE pairs that replace those of STANDARD; the geometry. */
+static struct tcb_geometry changed(const char *changes)
+{
+	char text[TCB_GEOMETRY_TEXT_MAX] = STANDARD, copy[256], *save = NULL;
+	struct tcb_geometry geometry;
+	struct tcb_error err;
+	snprintf(copy, sizeof copy, "%s", changes);
+	for (char *pair = strtok_r(copy, ",", &save); pair; pair = strtok_r(NULL, ",", &save)) {
+		const size_t key = strcspn(pair, "=") + 1;
+		char *at = text, rest[TCB_GEOMETRY_TEXT_MAX];
+		while (strncmp(at, pair, key) != 0) {
+			at = strchr(at, ',');
+			assert_non_null(at);
+			at++;
+		}
+		snprintf(rest, sizeof rest, "%s", at + strcspn(at, ","));
+		snprintf(at, sizeof text - (size_t)(at - text), "%s%s", pair, rest);
+	}
+	if (tcb_geometry_parse(text, &geometry, &err) != TCB_OK)
+		fail_msg("%s: %s", text, err.message);
+	return geometry;
+}
+
+static void rules_name_what_is_wrong(void **state)
+{
+	static const struct {
+		const char *changes, *says;
+		unsigned capability;
+	} cases[] = {
+		{ "isa=fma", "isa must be dp4a", 90 },
+		{ "layout=r8", "layout must be", 90 },
+		{ "micro=1x16x256,midi=1x128x4096", "micro.n must be 1, 2, 4 or 8", 90 },
+		{ "macro=1x2048x4096", "macro.n must be", 90 },
+		{ "midi=1x4x4096", "midi.n must be micro.n times", 90 },
+		{ "ksplit=3", "ksplit must divide warps", 90 },
+		{ "vec=32", "vec must be", 90 },
+		{ "splitk=3", "splitk must divide", 90 },
+		{ "ksplit=8,midi=1x1x4096", "leaves half of its lanes idle", 90 },
+		{ "unroll=3", "unroll must divide", 90 },
+		{ "unroll=5", "unroll must be at most", 90 },
+		{ "stages=2", "stages must be 1", 90 },
+		{ "copy=bulk", "stages must be 2 to 8", 90 },
+		{ "lead=2", "lead must be at most", 90 },
+		{ "copy=async,stages=2,pdl=0", "needs sm_80", 75 },
+		{ "copy=bulk,stages=2,pdl=0", "needs sm_90", 89 },
+		{ "copy=bulk,stages=2", "blocks must be 1 or more", 90 },
+		{ "blocks=1,splitk=2,occ=1,unroll=2", "splitk must be 1 with blocks", 90 },
+		{ "blocks=1,occ=2", "occ must be as many as blocks", 90 },
+		{ "occ=9", "more warps than an SM holds", 90 },
+		{ "xin=regs", "xin must be shared", 90 },
+		{ "group=64", "group must be", 90 },
+		{ "prep=launch,splitk=2,unroll=2", "splitk must be 1 with prep=launch", 90 },
+		{ "pdl=1", "pdl=1 needs sm_90", 80 },
+		{ "blocks=8,occ=8", "blocks=0 does the same", 90 },
+		{ "group=256,splitk=2,unroll=2", "more than one knob", 90 },
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		const struct tcb_problem p = problem_of(TCB_CONTRACT_Q8, 1, 4096, 4096);
+		const struct tcb_target target = gpu_target(cases[i].capability, 0);
+		const struct tcb_geometry g = changed(cases[i].changes);
+		char why[TCB_WHY_MAX] = "";
+		if (!tcb_constraint_violated(the_op(), &p, &target, &g, 0, why) || !strstr(why, cases[i].says))
+			fail_msg("%s: '%s' does not say '%s'", cases[i].changes, why, cases[i].says);
+	}
+	const struct tcb_problem p = problem_of(TCB_CONTRACT_Q8, 1, 4096, 4096);
+	const struct tcb_target target = gpu_target(90, 0);
+	const struct tcb_geometry g = changed("");
+	char why[TCB_WHY_MAX] = "";
+	if (tcb_constraint_violated(the_op(), &p, &target, &g, 0, why))
+		fail_msg("%s", why);
+}
+
+/* --- kernels --- */
+
+static void emit(const struct tcb_problem *p, const struct tcb_target *target, const struct tcb_geometry *g,
+		 struct tcb_kernel *out)
+{
+	struct tcb_error err;
+	char text[TCB_GEOMETRY_TEXT_MAX];
+	if (the_op()->emit(p, target, g, out, &err) == TCB_OK)
+		return;
+	tcb_geometry_print(g, text);
+	fail_msg("%s: %s", text, err.message);
+}
+
+/* One PTX serves all numbers of rows and of SMs, which are in arguments and grid. */
+static void ptx_knows_neither_rows_nor_sms(void **state)
+{
+	(void)state;
+	const struct tcb_geometry g = changed("copy=bulk,stages=3,lead=2,blocks=2,occ=2,xin=regs");
+	struct tcb_str text[3] = { { 0 }, { 0 }, { 0 } };
+	for (int i = 0; i < 3; i++) {
+		const struct tcb_problem p = problem_of(TCB_CONTRACT_Q8, 1, i == 1 ? 333 : 4096, i == 2 ? 8192 : 4096);
+		const struct tcb_target target = gpu_target(90, i == 1 ? 7 : 132);
+		struct tcb_kernel kernel;
+		struct tcb_geometry own = g;
+		own.knob[TCB_KNOB_UNROLL] = i == 2 ? 8 : 4;
+		emit(&p, &target, &own, &kernel);
+		tcb_ptx_print(kernel.module, &text[i]);
+		tcb_kernel_fini(&kernel);
+	}
+	assert_string_equal(text[0].data, text[1].data);
+	assert_string_not_equal(text[0].data, text[2].data);
+	for (int i = 0; i < 3; i++)
+		tcb_str_fini(&text[i]);
+}
+
+/* Every 40th geometry of each default space is written, and its text is read back alike. */
+static void spaces_are_written(void **state)
+{
+	(void)state;
+	for (size_t c = 0; c < CAPABILITIES; c++) {
+		const struct tcb_problem p = problem_of(c % 2 ? TCB_CONTRACT_F32 : TCB_CONTRACT_Q8, 1, 4096, 4096);
+		const struct tcb_target target = gpu_target(capabilities[c], 0);
+		struct tcb_space *space;
+		assert_int_equal(tcb_space_create(the_op(), &p, &target, 0, &space, NULL), TCB_OK);
+		for (size_t i = c; i < space->count; i += 40) {
+			struct tcb_kernel kernel;
+			struct tcb_str text = { 0 }, again = { 0 };
+			struct tcb_ptx_module *parsed;
+			struct tcb_error err;
+			emit(&p, &target, &space->geometries[i], &kernel);
+			tcb_ptx_print(kernel.module, &text);
+			if (tcb_ptx_parse("kernel", text.data, text.length, &parsed, &err) != TCB_OK)
+				fail_msg("%s", err.message);
+			tcb_ptx_print(parsed, &again);
+			assert_string_equal(text.data, again.data);
+			tcb_ptx_module_destroy(parsed);
+			tcb_kernel_fini(&kernel);
+			tcb_str_fini(&text);
+			tcb_str_fini(&again);
+		}
+		tcb_space_destroy(space);
+	}
+}
+
+static const struct tcb_shape odd_shapes[] = { { 1, 1, 256 },   { 1, 2, 512 },   { 1, 3, 1024 },
+					       { 2, 5, 768 },   { 1, 17, 2048 }, { 3, 9, 1792 },
+					       { 1, 33, 1280 }, { 1, 65, 1024 }, { 1, 31, 3584 } };
+enum { ODD_SHAPES = sizeof odd_shapes / sizeof *odd_shapes };
+
+/* How many geometries: a few, or as many as the environment says (the slow test: 200 and more). */
+static size_t sample_size(void)
+{
+	const char *text = getenv("TCB_GPU_SAMPLE");
+	return text ? strtoul(text, NULL, 10) : 60;
+}
+
+/*
+ * Geometries of the whole product (policies lifted) at odd shapes, with two SMs so that blocks have several rounds.
+ * Some are of a larger N than the shape's: what serves many rows must serve few.
+ */
+static void samples_are_right(void **state)
+{
+	struct tcb_rng rng;
+	uint64_t threads = 0;
+	double worst = 0;
+	(void)state;
+	tcb_rng_init(&rng, 20);
+	for (size_t i = 0; i < sample_size(); i++) {
+		const struct tcb_shape shape = odd_shapes[i % ODD_SHAPES];
+		const enum tcb_contract contract = i / ODD_SHAPES % 2 ? TCB_CONTRACT_F32 : TCB_CONTRACT_Q8;
+		const struct tcb_target target = gpu_target(capabilities[tcb_rng_below(&rng, CAPABILITIES)], 2);
+		const struct tcb_problem wide = problem_of(contract, shape.m, i % 3 ? shape.n : 4096, shape.k);
+		char text[TCB_GEOMETRY_TEXT_MAX];
+		struct tcb_kernel kernel;
+		struct tcb_space *space;
+		struct gpu_bench bench;
+		assert_int_equal(tcb_space_create(the_op(), &wide, &target, 1, &space, NULL), TCB_OK);
+		const struct tcb_geometry g = space->geometries[tcb_rng_below(&rng, space->count)];
+		tcb_space_destroy(space);
+		gpu_bench_open(&bench, the_op(), contract, shape, i);
+		emit(&bench.problem, &target, &g, &kernel);
+		const double ratio = gpu_bench_run(&bench, &kernel, i);
+		tcb_geometry_print(&g, text);
+		if (!(ratio <= 1))
+			fail_msg("sm_%u %zux%zux%zu %s: ratio %g %s", target.capability, shape.m, shape.n, shape.k,
+				 text, ratio, bench.message);
+		worst = ratio > worst ? ratio : worst;
+		threads += bench.threads;
+		gpu_bench_close(&bench);
+		tcb_kernel_fini(&kernel);
+	}
+	print_message("%zu kernels, %.1f million instructions of threads, largest error %.3f of what is allowed\n",
+		      sample_size(), (double)threads * 1e-6, worst);
+}
+
+/* Activations as contract q8 must take them: too small to count, NaN, infinite, huge. */
+static void extreme_activations(void **state)
+{
+	static const float values[] = { 0, 1e-38f, 1e-30f, 1e30f, 1e36f, NAN, INFINITY };
+	(void)state;
+	for (int q8 = 0; q8 < 2; q8++)
+		for (size_t v = 0; v < sizeof values / sizeof *values; v++) {
+			const enum tcb_contract contract = q8 ? TCB_CONTRACT_Q8 : TCB_CONTRACT_F32;
+			const struct tcb_target target = gpu_target(80, 2);
+			struct tcb_geometry g;
+			struct tcb_kernel kernel;
+			struct gpu_bench bench;
+			gpu_bench_open(&bench, the_op(), contract, (struct tcb_shape){ 1, 5, 512 }, 3);
+			float *x = bench.data[1];
+			for (int i = 0; i < 256; i++)
+				x[i] *= isfinite(values[v]) ? values[v] : 1;
+			if (!isfinite(values[v]))
+				x[77] = values[v];
+			the_op()->reference(&bench.problem, bench.data, &bench.reference);
+			if (!isfinite(values[v])) /* no distance judges: every output must be a NaN */
+				for (size_t i = 0; i < bench.outputs; i++)
+					bench.reference.y[i] = NAN;
+			the_op()->default_geometry(&bench.problem, &target, &g);
+			emit(&bench.problem, &target, &g, &kernel);
+			const double ratio = gpu_bench_run(&bench, &kernel, 1);
+			/* Runs are compared bit by bit, also where the results are NaN. */
+			if (!(ratio <= 1) && !(isinf(values[v]) && !q8))
+				fail_msg("%s, activations of %g: ratio %g %s", q8 ? "q8" : "f32", (double)values[v],
+					 ratio, bench.message);
+			gpu_bench_close(&bench);
+			tcb_kernel_fini(&kernel);
+		}
+}
+
+/* --- mutants --- */
+
+/* Instruction number N (from 0) of opcode OP in the last function, or NULL. */
+static struct tcb_ptx_ins *find(const struct tcb_kernel *kernel, enum tcb_ptx_op op, unsigned n)
+{
+	for (struct tcb_ptx_block *block = kernel->module->last_function->first; block; block = block->next)
+		for (struct tcb_ptx_ins *ins = block->first; ins; ins = ins->next)
+			if (ins->op == op && n-- == 0)
+				return ins;
+	return NULL;
+}
+
+enum mutation { NOTHING, REMOVE, UNGUARD, MOVE, CONSTANT };
+
+static void mutate(const struct tcb_kernel *kernel, enum mutation how, enum tcb_ptx_op op, unsigned n)
+{
+	struct tcb_ptx_ins *ins = how == NOTHING ? NULL : find(kernel, op, n);
+	assert_true(how == NOTHING || ins);
+	if (how == REMOVE)
+		tcb_ptx_ins_remove(ins);
+	if (how == UNGUARD) {
+		assert_true(ins->guard != TCB_PTX_NO_REG);
+		ins->guard = TCB_PTX_NO_REG;
+	}
+	for (unsigned i = 0; (how == MOVE || how == CONSTANT) && i < ins->operand_count; i++) {
+		struct tcb_ptx_operand *operand = &ins->operands[i];
+		if (operand->kind == (how == MOVE ? TCB_PTX_O_ADDRESS : TCB_PTX_O_INT)) {
+			operand->bits += how == MOVE ? 8 : 1;
+			break;
+		}
+	}
+	assert_int_equal(tcb_ptx_cfg(kernel->module->last_function, NULL), TCB_OK);
+	tcb_ptx_number(kernel->module->last_function);
+}
+
+#define RING "copy=bulk,stages=2,lead=1,blocks=1,occ=1,xin=regs,ksplit=2,midi=1x4x1024,unroll=1"
+
+static void mutants_are_caught(void **state)
+{
+	static const struct {
+		const char *what, *changes;
+		enum mutation how;
+		enum tcb_ptx_op op;
+		unsigned n;
+	} cases[] = {
+		{ "nothing", "unroll=1", NOTHING, TCB_PTX_OP_BAR_SYNC, 0 },
+		{ "nothing, ring", RING, NOTHING, TCB_PTX_OP_BAR_SYNC, 0 },
+		{ "no barrier behind the activations", "unroll=1", REMOVE, TCB_PTX_OP_BAR_SYNC, 0 },
+		{ "no barrier before parts are added", RING, REMOVE, TCB_PTX_OP_BAR_SYNC, 1 },
+		{ "results past the last row", "unroll=1", UNGUARD, TCB_PTX_OP_ST, 3 },
+		{ "codes from the wrong place", "unroll=1", MOVE, TCB_PTX_OP_LD, 8 },
+		{ "a wrong exchange of lanes", "unroll=1", CONSTANT, TCB_PTX_OP_SHFL, 8 },
+		{ "a wrong code", "unroll=1", CONSTANT, TCB_PTX_OP_PRMT, 0 },
+		{ "no wait for the copy", RING, REMOVE, TCB_PTX_OP_MBARRIER_TRY_WAIT, 0 },
+		{ "too few bytes waited for", RING, CONSTANT, TCB_PTX_OP_MBARRIER_ARRIVE_EXPECT_TX, 0 },
+		{ "a parity that stays", RING, REMOVE, TCB_PTX_OP_XOR, 0 },
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		const struct tcb_target target = gpu_target(90, 2);
+		struct tcb_geometry g = changed(cases[i].changes);
+		struct tcb_kernel kernel;
+		struct gpu_bench bench;
+		for (int level = 0; level < TCB_LEVEL_COUNT - 1; level++)
+			g.tile[level].k = 1024;
+		gpu_bench_open(&bench, the_op(), TCB_CONTRACT_Q8, (struct tcb_shape){ 1, 45, 1024 }, 9);
+		emit(&bench.problem, &target, &g, &kernel);
+		mutate(&kernel, cases[i].how, cases[i].op, cases[i].n);
+		const double ratio = gpu_bench_run(&bench, &kernel, 5);
+		if (cases[i].how == NOTHING ? !(ratio <= 1) : ratio <= 1)
+			fail_msg("%s: ratio %g, %llu findings %s", cases[i].what, ratio,
+				 (unsigned long long)bench.findings, bench.message);
+		gpu_bench_close(&bench);
+		tcb_kernel_fini(&kernel);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(planes_round_trip),
+		cmocka_unit_test(spaces_have_thousands_and_the_default),
+		cmocka_unit_test(defaults_are_legal),
+		cmocka_unit_test(rules_name_what_is_wrong),
+		cmocka_unit_test(ptx_knows_neither_rows_nor_sms),
+		cmocka_unit_test(spaces_are_written),
+		cmocka_unit_test(samples_are_right),
+		cmocka_unit_test(extreme_activations),
+		cmocka_unit_test(mutants_are_caught),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
