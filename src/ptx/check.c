@@ -226,6 +226,7 @@ static enum tcb_status check_function(struct check *c, struct tcb_ptx_function *
 	kernel->peak_line = liveness.peak ? liveness.peak->line : 0;
 	kernel->register_estimate = tcb_ptx_register_estimate(function, &liveness);
 	TCB_TRY(tcb_ptx_uniformity(function, &dominators, &uniformity, err));
+	TCB_TRY(tcb_ptx_barrier_safety(function, &dominators, &uniformity, sink, err));
 	TCB_TRY(tcb_ptx_alignment(function, sink, err));
 	/* What a function does with its arguments is its caller's. */
 	return function->is_entry ? check_accesses(function, kernel, sink, err) : TCB_OK;
