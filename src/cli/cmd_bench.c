@@ -243,6 +243,11 @@ static void add_rows(struct benching *run, const struct contest *contest)
 		struct tcb_interval ratio = inverse(&result->limit_ratio[state]);
 		add_row(run, contest, "read limit", result->limit_method[state], &result->limit_ns[state], &ratio);
 	}
+	if (result->overlap_ns[state].median > 0) {
+		struct tcb_interval ratio = inverse(&result->overlap_ratio[state]);
+		add_row(run, contest, "overlapped", "the read limit with programmatic dependent launch",
+			&result->overlap_ns[state], &ratio);
+	}
 }
 
 static void add_json(struct benching *run, const struct contest *contest)
@@ -251,6 +256,7 @@ static void add_json(struct benching *run, const struct contest *contest)
 	const struct tcb_problem *problem = &contest->problem->problem;
 	enum tcb_state state = contest->state;
 	struct tcb_interval of_limit = inverse(&result->limit_ratio[state]);
+	struct tcb_interval of_overlap = inverse(&result->overlap_ratio[state]);
 	double bytes = contest->problem->op->traffic(problem);
 	json_t *object = json_object(), *rows = json_array();
 	char text[TCB_GEOMETRY_TEXT_MAX];
@@ -274,6 +280,8 @@ static void add_json(struct benching *run, const struct contest *contest)
 	cli_json_set(object, "limit_method", json_string(result->limit_method[state]), &run->failed);
 	cli_json_set(object, "limit_gb_per_s", cli_json_real(bytes / result->limit_ns[state].median), &run->failed);
 	cli_json_set(object, "of_limit", cli_json_interval(&of_limit), &run->failed);
+	cli_json_set(object, "overlap_ns", cli_json_interval(&result->overlap_ns[state]), &run->failed);
+	cli_json_set(object, "of_overlap", cli_json_interval(&of_overlap), &run->failed);
 	cli_json_add(run->contests, object, &run->failed);
 }
 

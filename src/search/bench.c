@@ -87,6 +87,28 @@ static enum tcb_status measure(struct tcb_evaluator *evaluator, const struct tcb
 	return status;
 }
 
+/* The first geometry against the limit with overlapping launches. */
+static enum tcb_status measure_overlap(struct tcb_evaluator *evaluator, const struct tcb_geometry *geometry,
+				       enum tcb_state state, const struct tcb_sweep_options *options,
+				       struct tcb_bench_result *out, struct tcb_error *err)
+{
+	static const size_t FIRST[] = { 0 };
+	struct tcb_rounds rounds;
+	if (tcb_evaluator_use_limit(evaluator, 1) != 0)
+		return TCB_OK;
+	TCB_TRY(tcb_rounds_init(&rounds, geometry, 1, err));
+	enum tcb_status status =
+		tcb_rounds_add(&rounds, evaluator, state, FIRST, 1, ROUNDS_LEAST, 1, options->seed, err);
+	if (status == TCB_OK) {
+		out->overlap_ns[state] = tcb_median_interval(rounds.limit, rounds.rounds);
+		out->overlap_ratio[state] =
+			tcb_ratio_interval(tcb_rounds_row(&rounds, 0, 0), rounds.limit, rounds.rounds);
+	}
+	tcb_rounds_fini(&rounds);
+	(void)tcb_evaluator_use_limit(evaluator, 0);
+	return status;
+}
+
 enum tcb_status tcb_bench_run(const struct tcb_op *op, const struct tcb_problem *problem, const struct tcb_place *place,
 			      const struct tcb_sweep_options *options, const struct tcb_geometry *geometries,
 			      size_t count, struct tcb_bench_result *out, struct tcb_error *err)
@@ -102,9 +124,12 @@ enum tcb_status tcb_bench_run(const struct tcb_op *op, const struct tcb_problem 
 		states += options->states >> s & 1u;
 	double seconds = options->budget_s > 0 && states > 0 ? options->budget_s / states : SECONDS;
 	for (int s = 0; status == TCB_OK && s < TCB_STATE_COUNT; s++)
-		if (options->states >> s & 1u)
+		if (options->states >> s & 1u) {
 			status = measure(evaluator, geometries, count, (enum tcb_state)s, options, now_s() + seconds,
 					 out, err);
+			if (status == TCB_OK)
+				status = measure_overlap(evaluator, geometries, (enum tcb_state)s, options, out, err);
+		}
 	tcb_evaluator_destroy(evaluator);
 	return status;
 }

@@ -38,8 +38,9 @@ struct tcb_evaluator {
 	struct tcb_sweep_options options;
 	struct tcb_worker_config config;
 	struct tcb_watch *watch;
-	struct tcb_codes *codes;      /* of a GPU's candidates; NULL on a CPU */
-	struct tcb_code_image *limit; /* the GPU's read limit; owned */
+	struct tcb_codes *codes;          /* of a GPU's candidates; NULL on a CPU */
+	struct tcb_code_image *limits[2]; /* the GPU's read limit, plain and with dependent launch; owned */
+	int limit;                        /* which of them */
 	struct tcb_process process;
 	size_t served; /* requests that this worker has answered */
 	char limit_method[TCB_STATE_COUNT][64];
@@ -260,7 +261,9 @@ static enum tcb_status start_compiling(struct tcb_evaluator *evaluator, struct t
 	};
 	if (!evaluator->op->emit)
 		return tcb_fail(err, TCB_E_UNSUPPORTED, "op %s has no GPU kernels", evaluator->op->name);
-	TCB_TRY(tcb_limit_image(evaluator->op, &evaluator->problem, target, 0, &evaluator->limit, err));
+	TCB_TRY(tcb_limit_image(evaluator->op, &evaluator->problem, target, 0, &evaluator->limits[0], err));
+	if (target->capability >= 90)
+		TCB_TRY(tcb_limit_image(evaluator->op, &evaluator->problem, target, 1, &evaluator->limits[1], err));
 	return tcb_codes_create(&setup, &evaluator->codes, err);
 }
 
@@ -318,7 +321,8 @@ void tcb_evaluator_destroy(struct tcb_evaluator *evaluator)
 	munmap(evaluator->watch, sizeof(*evaluator->watch));
 	free(evaluator->samples);
 	free(evaluator->counters);
-	free(evaluator->limit);
+	free(evaluator->limits[0]);
+	free(evaluator->limits[1]);
 	free(evaluator);
 }
 
@@ -494,7 +498,7 @@ static enum tcb_status prepare_finals(struct tcb_evaluator *evaluator, struct fi
 		if (status == TCB_OK)
 			tcb_request_code(&request, code ? code->image : NULL);
 	}
-	tcb_request_code(&request, evaluator->limit);
+	tcb_request_code(&request, evaluator->limits[evaluator->limit]);
 	if (status == TCB_OK)
 		status = request.failed ? out_of_memory(err)
 					: ask(evaluator, TCB_MESSAGE_PREPARE, request.data, request.bytes,
@@ -600,6 +604,14 @@ enum tcb_status tcb_evaluator_interleave(struct tcb_evaluator *evaluator, const 
 	free(finals.alive);
 	free(finals.order);
 	return status;
+}
+
+int tcb_evaluator_use_limit(struct tcb_evaluator *evaluator, int dependent)
+{
+	if (dependent && !evaluator->limits[1])
+		return -1;
+	evaluator->limit = dependent != 0;
+	return 0;
 }
 
 const char *tcb_evaluator_limit_method(const struct tcb_evaluator *evaluator, enum tcb_state state)

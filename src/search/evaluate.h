@@ -49,6 +49,8 @@ enum tcb_status tcb_evaluator_try(struct tcb_evaluator *evaluator, const struct 
 enum tcb_status tcb_evaluator_interleave(struct tcb_evaluator *evaluator, const struct tcb_geometry *geometries,
 					 size_t count, enum tcb_state state, size_t rounds, uint64_t seed,
 					 double *ns_out, double *limit_out, struct tcb_error *err);
+/* Which limit LIMIT_OUT is from now on: DEPENDENT 1: with programmatic dependent launch.  0 if the device has it. */
+int tcb_evaluator_use_limit(struct tcb_evaluator *evaluator, int dependent);
 /* The read loop behind LIMIT_OUT; "" before the first interleave with one. */
 const char *tcb_evaluator_limit_method(const struct tcb_evaluator *evaluator, enum tcb_state state);
 

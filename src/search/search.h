@@ -106,6 +106,8 @@ struct tcb_bench_result {
 	struct tcb_interval ns[2][8], ratio[2][8];       /* [state][geometry] */
 	struct tcb_interval limit_ns[2], limit_ratio[2]; /* limit_ratio: the first geometry's time over the limit's */
 	char limit_method[2][64];
+	/* The same for a limit whose launches overlap (programmatic dependent launch); zeros where there is none. */
+	struct tcb_interval overlap_ns[2], overlap_ratio[2];
 };
 enum tcb_status tcb_bench_run(const struct tcb_op *op, const struct tcb_problem *problem, const struct tcb_place *place,
 			      const struct tcb_sweep_options *options, const struct tcb_geometry *geometries,

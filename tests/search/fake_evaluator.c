@@ -230,6 +230,12 @@ static size_t screen_state(struct tcb_evaluator *evaluator, const struct tcb_geo
 	return count;
 }
 
+int tcb_evaluator_use_limit(struct tcb_evaluator *evaluator, int dependent)
+{
+	(void)evaluator;
+	return dependent ? -1 : 0;
+}
+
 size_t tcb_evaluator_ahead(const struct tcb_evaluator *evaluator)
 {
 	(void)evaluator;
