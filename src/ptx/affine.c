@@ -116,6 +116,19 @@ uint64_t tcb_ptx_affine_loops_of(const struct tcb_ptx_affine *a, const struct tc
 
 /* --- meeting points --- */
 
+/* Whether the branch at the end of FROM never goes to TO. */
+static int is_dead_edge(struct tcb_ptx_affine *a, const struct tcb_ptx_block *from, const struct tcb_ptx_block *to)
+{
+	const struct tcb_ptx_ins *end = tcb_ptx_terminator(from);
+	struct tcb_ptx_value guard;
+
+	if (!end || end->op != TCB_PTX_OP_BRA || end->guard == TCB_PTX_NO_REG || from->succ_count < 2)
+		return 0;
+	guard = tcb_ptx_affine_guard(a, end);
+	return guard.known && guard.open == TCB_PTX_NOT_OPEN && !guard.term_count && !guard.lanes &&
+	       (guard.constant != 0) != (end->operands[0].block == to);
+}
+
 /* What the predecessors of BLOCK for which DOMINATED says whether BLOCK dominates them agree on. */
 static int agree(struct tcb_ptx_affine *a, struct tcb_ptx_block *block, uint32_t reg, int want_back_edges,
 		 struct tcb_ptx_value *out)
@@ -132,7 +145,7 @@ static int agree(struct tcb_ptx_affine *a, struct tcb_ptx_block *block, uint32_t
 		if (pred->order == UINT32_MAX || tcb_ptx_dominates(&a->dominators, block, pred) != want_back_edges)
 			continue;
 		write = tcb_ptx_reaching_end(a->reaching, pred, reg);
-		if (write.kind == TCB_PTX_WRITE_NONE)
+		if (write.kind == TCB_PTX_WRITE_NONE || (!want_back_edges && is_dead_edge(a, pred, block)))
 			continue; /* undefined there, so whoever reads it came another way */
 		v = tcb_ptx_affine_write(a, write, reg);
 		open = v.open < open ? v.open : open;
@@ -278,6 +291,7 @@ struct tcb_ptx_value tcb_ptx_affine_write(struct tcb_ptx_affine *a, struct tcb_p
 {
 	struct tcb_ptx_value v = tcb_ptx_value_unknown(tcb_ptx_type_bits(a->function->regs[reg].type));
 	struct tcb_ptx_memo *memo;
+	uint32_t depth;
 	uint64_t key;
 
 	if (write.kind == TCB_PTX_WRITE_NONE || a->failed || a->depth >= DEPTH_MAX || a->fuel == 0)
@@ -290,15 +304,18 @@ struct tcb_ptx_value tcb_ptx_affine_write(struct tcb_ptx_affine *a, struct tcb_p
 		return v;
 	if (memo->state == 2)
 		return memo->value;
-	if (memo->state == 1 && memo->value.open == a->open_count) { /* a cycle that is no natural loop */
-		v.open = a->open_count ? 0 : TCB_PTX_NOT_OPEN;
+	if (memo->state == 1 && memo->value.open == a->open_count) { /* a cycle that no loop variable closes */
+		a->cut_at = memo->depth < a->cut_at ? memo->depth : a->cut_at;
 		return v;
 	}
 	/* else begun already, before the variable that closes the cycle was taken for a symbol */
+	depth = ++a->depth;
 	v.open = a->open_count;
 	memo_set(a, key, &v, 1);
+	memo = memo_at(a, key);
+	if (memo)
+		memo->depth = depth;
 	v.open = TCB_PTX_NOT_OPEN;
-	a->depth++;
 	if (write.kind == TCB_PTX_WRITE_INS)
 		v = of_ins(a, write.ins, reg);
 	else if (has_back_edge(a, write.block))
@@ -306,7 +323,9 @@ struct tcb_ptx_value tcb_ptx_affine_write(struct tcb_ptx_affine *a, struct tcb_p
 	else
 		v = meet(a, write.block, reg);
 	a->depth--;
-	memo_set(a, key, &v, 2);
+	memo_set(a, key, &v, a->cut_at < depth ? 3 : 2);
+	if (a->cut_at >= depth)
+		a->cut_at = UINT32_MAX;
 	return v;
 }
 
@@ -362,6 +381,7 @@ enum tcb_status tcb_ptx_affine_create(struct tcb_ptx_function *function, const u
 	if (!a)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the values of '%s'", function->symbol->name);
 	a->function = function;
+	a->cut_at = UINT32_MAX;
 	choose_block(a, block);
 	a->fuel = (uint64_t)function->ins_count * 256 + (1 << 20);
 	a->scratch = tcb_arena_array(&a->arena, (size_t)a->threads * 2, sizeof *a->scratch);

@@ -491,6 +491,7 @@ static struct tcb_ptx_value shift_above(struct tcb_ptx_affine *a, const struct t
 struct tcb_ptx_value tcb_ptx_value_shr(struct tcb_ptx_affine *a, const struct tcb_ptx_value *x, unsigned by,
 				       int is_signed)
 {
+	__int128 low, high, limit = (__int128)1 << (x->bits - (is_signed ? 1 : 0));
 	struct tcb_ptx_value above, below;
 	uint64_t align;
 
@@ -508,6 +509,12 @@ struct tcb_ptx_value tcb_ptx_value_shr(struct tcb_ptx_affine *a, const struct tc
 			a->scratch[t] = is_signed ? (uint64_t)(tcb_ptx_bits_extend(lane, x->bits) >> by) : lane >> by;
 		}
 		above = tcb_ptx_value_of_lanes(a, x->bits, a->scratch);
+		above.assumes = x->assumes;
+		above.open = x->open;
+		return above;
+	}
+	if (range_of(a, x, &low, &high) && low >= (is_signed ? -limit : 0) && high < limit && low >> by == high >> by) {
+		above = tcb_ptx_value_number(x->bits, (uint64_t)(low >> by)); /* such as the sign of what has none */
 		above.assumes = x->assumes;
 		above.open = x->open;
 		return above;

@@ -23,7 +23,8 @@ struct tcb_ptx_intern {
 struct tcb_ptx_memo {
 	uint64_t key; /* 0: free */
 	struct tcb_ptx_value value;
-	uint8_t state; /* 1: being computed, 2: done, 3: withdrawn */
+	uint32_t depth; /* of the call that computes it */
+	uint8_t state;  /* 1: being computed, 2: done, 3: withdrawn */
 };
 
 struct tcb_ptx_affine {
@@ -49,6 +50,7 @@ struct tcb_ptx_affine {
 	uint64_t *trail; /* keys in the order in which they were computed */
 	uint32_t trail_count, trail_capacity;
 	uint32_t open_count, depth;
+	uint32_t cut_at; /* least depth of a value that was needed for itself: what lies between is not final */
 	uint64_t fuel;
 
 	uint32_t *loop_of; /* by block->number of a header: its place among the loops */

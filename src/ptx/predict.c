@@ -192,7 +192,7 @@ int tcb_ptx_predict(struct tcb_ptx_affine *affine, const struct tcb_ptx_ins *ins
 {
 	struct tcb_ptx_value address, guard;
 	struct tcb_ptx_access access;
-	uint64_t align;
+	uint64_t align, any = 0;
 	uint32_t threads = tcb_ptx_affine_threads(affine);
 	const uint64_t *there = tcb_ptx_affine_active(affine, ins->block);
 	uint64_t active[TCB_PTX_BLOCK_THREADS_MAX / 64] = { 0 };
@@ -207,16 +207,22 @@ int tcb_ptx_predict(struct tcb_ptx_affine *affine, const struct tcb_ptx_ins *ins
 	out->bytes = access.bytes;
 	out->assumes = address.assumes;
 	guard = tcb_ptx_affine_guard(affine, ins);
-	if (!threads || !address.known || !access.bytes || access.bytes > WIDEST ||
-	    (access.bytes & (access.bytes - 1)) || ins->block->order == UINT32_MAX)
+	if (!threads || ins->block->order == UINT32_MAX)
 		return 1;
 	for (uint32_t t = 0; t < threads; t++) {
-		int here = there[t / 64] >> (t % 64) & 1;
+		uint64_t here = there[t / 64] >> (t % 64) & 1;
 
 		if (guard.known && !guard.term_count)
 			here &= tcb_ptx_value_lane(&guard, t) != 0;
-		active[t / 64] |= (uint64_t)here << (t % 64);
+		active[t / 64] |= here << (t % 64);
+		any |= here;
 	}
+	if (!any) { /* it never runs */
+		out->certainty = TCB_PTX_PREDICTED;
+		return 1;
+	}
+	if (!address.known || !access.bytes || access.bytes > WIDEST || (access.bytes & (access.bytes - 1)))
+		return 1;
 	align = tcb_ptx_affine_term_align(affine, &address);
 	for (uint32_t first = 0; first < threads; first += TCB_PTX_WARP) {
 		struct warp warp;

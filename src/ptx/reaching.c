@@ -137,15 +137,67 @@ static struct tcb_ptx_write meet(const struct writes *writes, const uint8_t *see
 	return all;
 }
 
+/* What WRITE stands for when meeting points that turned out to be none are left out. */
+static struct tcb_ptx_write behind(const struct tcb_ptx_write *instead, struct tcb_ptx_write write)
+{
+	while (write.kind == TCB_PTX_WRITE_PHI && instead[write.block->number].kind != TCB_PTX_WRITE_NONE)
+		write = instead[write.block->number];
+	return write;
+}
+
+/* A meeting point where all ways bring the same write, or none but what it has already, is none.  Such arise while a
+ * loop's end still has what was found before its header met it. */
+static void drop_false_meetings(struct tcb_ptx_function *function, struct writes *writes, struct tcb_ptx_write *instead)
+{
+	int changed = 1;
+
+	while (changed) {
+		changed = 0;
+		for (uint32_t i = 1; i < function->reachable_count; i++) {
+			struct tcb_ptx_block *block = function->order[i];
+			struct tcb_ptx_write self = { TCB_PTX_WRITE_PHI, NULL, block }, only = { 0 };
+			int inputs = 0;
+
+			if (!same(&writes->at_start[block->number], &self) ||
+			    instead[block->number].kind != TCB_PTX_WRITE_NONE)
+				continue;
+			for (uint32_t p = 0; p < block->pred_count && inputs < 2; p++) {
+				struct tcb_ptx_write one;
+
+				if (block->pred[p]->order == UINT32_MAX)
+					continue;
+				one = behind(instead, through(writes, block->pred[p]));
+				if (same(&one, &self))
+					continue;
+				if (!inputs || !same(&one, &only))
+					inputs++;
+				only = one;
+			}
+			if (inputs == 1 && only.kind != TCB_PTX_WRITE_NONE) {
+				instead[block->number] = only;
+				changed = 1;
+			}
+		}
+	}
+	for (uint32_t i = 0; i < function->reachable_count; i++) {
+		struct tcb_ptx_write *at = &writes->at_start[function->order[i]->number];
+
+		*at = behind(instead, *at);
+	}
+}
+
 static int find_starts(struct tcb_ptx_reaching *r, struct writes *writes)
 {
 	struct tcb_ptx_function *function = r->function;
-	uint8_t *seen = calloc(function->block_count ? function->block_count : 1, 1);
+	uint32_t blocks = function->block_count ? function->block_count : 1;
+	uint8_t *seen = calloc(blocks, 1);
+	struct tcb_ptx_write *instead = calloc(blocks, sizeof *instead);
 	int changed = 1;
 
 	writes->at_start = tcb_arena_array(&r->arena, function->block_count, sizeof *writes->at_start);
-	if (!writes->at_start || !seen) {
+	if (!writes->at_start || !seen || !instead) {
 		free(seen);
+		free(instead);
 		writes->at_start = NULL;
 		return 0;
 	}
@@ -155,7 +207,7 @@ static int find_starts(struct tcb_ptx_reaching *r, struct writes *writes)
 			struct tcb_ptx_block *block = function->order[i];
 			struct tcb_ptx_write *now = &writes->at_start[block->number], next;
 
-			if (now->kind == TCB_PTX_WRITE_PHI)
+			if (now->kind == TCB_PTX_WRITE_PHI && now->block == block)
 				continue;
 			/* the entry may be a loop's header: what was there before the function is one more input */
 			next = i == 0 && block->pred_count ? (struct tcb_ptx_write){ TCB_PTX_WRITE_PHI, NULL, block }
@@ -167,7 +219,9 @@ static int find_starts(struct tcb_ptx_reaching *r, struct writes *writes)
 			}
 		}
 	}
+	drop_false_meetings(function, writes, instead);
 	free(seen);
+	free(instead);
 	return 1;
 }
 

@@ -16,6 +16,7 @@
 
 struct kernel_run {
 	uint32_t out[1024];
+	uint32_t initial; /* what the words of OUT are before */
 	unsigned races, others;
 	char last[480]; /* what was found last */
 	struct tcb_ptx_emulation counts;
@@ -45,9 +46,12 @@ static inline void run_kernel(struct tcb_ptx_function *function, uint32_t thread
 	unsigned char params[16] = { 0 };
 
 	struct tcb_ptx_counts *by_ins = run->by_ins;
+	uint32_t initial = run->initial;
 
 	memset(run, 0, sizeof *run);
 	run->by_ins = by_ins;
+	for (size_t i = 0; i < sizeof run->out / sizeof *run->out; i++)
+		run->out[i] = initial;
 	if (tcb_ptx_program_create(function, &program, &err) != TCB_OK)
 		fail_msg("%s", err.message);
 	assert_int_equal(tcb_ptx_memory_create(&memory, &err), TCB_OK);

@@ -4,11 +4,7 @@
  * and block indices against plain arithmetic in C; loops, meeting points and
  * guards on small kernels; who is in which block.
  */
-#include "cmocka_all.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "run_kernel.h"
 
 #include "base/util.h"
 #include "ptx/affine.h"
@@ -404,6 +400,177 @@ static void who_is_there(void **state)
 	tcb_ptx_module_destroy(module);
 }
 
+/* --- random control flow, against the emulator --- */
+
+enum { FLOW_THREADS = 64, PROBES = 16, VARIABLES = 4, UNTOUCHED = 0x5eed };
+
+struct flow {
+	struct tcb_rng rng;
+	struct tcb_str text;
+	unsigned labels, probes, depth;
+};
+
+static unsigned pick(struct flow *f, unsigned bound)
+{
+	return (unsigned)tcb_rng_below(&f->rng, bound);
+}
+
+/* A predicate from a variable, %tid.x or the parameter. */
+static void write_condition(struct flow *f)
+{
+	static const char *const compares[] = { "lt.u32", "eq.s32", "ge.s32", "ne.u32" };
+	unsigned what = pick(f, 8);
+
+	if (what < 2)
+		tcb_str_addf(&f->text, "\tsetp.%s %%p0, %%r8, %u;\n", compares[pick(f, 4)], pick(f, 64));
+	else if (what < 4)
+		tcb_str_addf(&f->text, "\tsetp.%s %%p0, %%r9, %u;\n", compares[pick(f, 4)], pick(f, 8));
+	else
+		tcb_str_addf(&f->text, "\tand.b32 %%r10, %%r%u, 31;\n\tsetp.%s %%p0, %%r10, %u;\n", pick(f, VARIABLES),
+			     compares[pick(f, 4)], pick(f, 32));
+}
+
+static void write_statements(struct flow *f, unsigned count);
+
+static void write_branch(struct flow *f)
+{
+	unsigned label = f->labels++, has_else = pick(f, 2);
+
+	write_condition(f);
+	tcb_str_addf(&f->text, "\t@%s%%p0 bra ELSE%u;\n", pick(f, 2) ? "!" : "", label);
+	write_statements(f, 1 + pick(f, 3));
+	if (has_else)
+		tcb_str_addf(&f->text, "\tbra END%u;\n", label);
+	tcb_str_addf(&f->text, "ELSE%u:\n", label);
+	if (has_else) {
+		write_statements(f, 1 + pick(f, 3));
+		tcb_str_addf(&f->text, "END%u:\n", label);
+	}
+}
+
+/* Rounds are a number, the parameter, or differ between threads. */
+static void write_loop(struct flow *f)
+{
+	static const char *const bounds[] = { "3", "1", "%r9", "%r11", "%r11" };
+	unsigned label = f->labels++, counter = 16 + f->depth;
+
+	tcb_str_addf(&f->text, "\tand.b32 %%r11, %%r8, 3;\n\tmov.u32 %%r%u, 0;\nLOOP%u:\n", counter, label);
+	write_statements(f, 1 + pick(f, 3));
+	tcb_str_addf(&f->text,
+		     "\tand.b32 %%r11, %%r8, 3;\n\tadd.u32 %%r%u, %%r%u, 1;\n\tsetp.lt.u32 %%p0, %%r%u, %s;\n"
+		     "\t@%%p0 bra LOOP%u;\n",
+		     counter, counter, counter, bounds[pick(f, 5)], label);
+}
+
+static void write_statements(struct flow *f, unsigned count)
+{
+	static const char *const ops[] = { "add.u32", "sub.u32", "xor.b32", "and.b32", "mul.lo.u32", "or.b32" };
+
+	for (unsigned i = 0; i < count; i++) {
+		unsigned what = pick(f, 12), to = pick(f, VARIABLES);
+
+		if (what < 5) {
+			static const char *const sources[] = { "%r0", "%r1",  "%r2", "%r3", "%r8",
+							       "%r9", "%r16", "7",   "32" };
+
+			if (pick(f, 5) == 0) {
+				write_condition(f);
+				tcb_str_add(&f->text, "\t@%p0");
+			}
+			tcb_str_addf(&f->text, "\t%s %%r%u, %%r%u, %s;\n", ops[pick(f, 6)], to, pick(f, VARIABLES),
+				     sources[pick(f, 9)]);
+		} else if (what < 7) {
+			tcb_str_addf(&f->text, "\tmov.u32 %%r%u, %u;\n", to, pick(f, 100));
+		} else if (what < 10) {
+			if (f->probes < PROBES)
+				tcb_str_addf(&f->text, "\tst.global.u32 [%%d1+%u], %%r%u;\n",
+					     f->probes++ * FLOW_THREADS * 4, to);
+		} else if (f->depth < 3) {
+			f->depth++;
+			if (what == 10)
+				write_branch(f);
+			else
+				write_loop(f);
+			f->depth--;
+		}
+	}
+}
+
+static unsigned check_probe(struct tcb_ptx_affine *affine, const struct tcb_ptx_ins *ins, const uint32_t *out,
+			    const char *text)
+{
+	struct tcb_ptx_value v = tcb_ptx_affine_operand(affine, ins, &ins->operands[1]);
+	const uint64_t *active = tcb_ptx_affine_active(affine, ins->block);
+	const uint32_t *mine = out + ins->operands[0].bits / 4;
+	unsigned compared = 0;
+
+	for (uint32_t t = 0; t < FLOW_THREADS; t++) {
+		if (mine[t] == UNTOUCHED)
+			continue;
+		if (!(active[t / 64] >> (t % 64) & 1))
+			fail_msg("line %u: thread %u cannot be there, but is\n%s", ins->line, t, text);
+		if (!v.known || v.term_count)
+			continue;
+		if ((uint32_t)tcb_ptx_value_lane(&v, t) != mine[t])
+			fail_msg("line %u: thread %u has %u, not %u\n%s", ins->line, t, mine[t],
+				 (uint32_t)tcb_ptx_value_lane(&v, t), text);
+		compared++;
+	}
+	/* where all or none run it, nobody of them is missing */
+	if (tcb_ptx_affine_presence(affine, ins->block) != TCB_PTX_AT_MOST)
+		for (uint32_t t = 0, any = 0; t < 2 * FLOW_THREADS; t++) {
+			uint32_t u = t % FLOW_THREADS;
+
+			any |= mine[u] != UNTOUCHED;
+			if (t >= FLOW_THREADS && any && mine[u] == UNTOUCHED && (active[u / 64] >> (u % 64) & 1) &&
+			    ins->block->loop == NULL)
+				fail_msg("line %u: thread %u is missing\n%s", ins->line, u, text);
+		}
+	return compared;
+}
+
+static void random_control_flow_is_followed(void **state)
+{
+	unsigned compared = 0, probes = 0;
+	struct flow f = { 0 };
+
+	(void)state;
+	tcb_rng_init(&f.rng, 17);
+	for (unsigned round = 0; round < 1500; round++) {
+		struct tcb_ptx_module *module;
+		struct tcb_ptx_affine *affine;
+		struct kernel_run run = { 0 };
+
+		f.text = (struct tcb_str){ 0 };
+		f.labels = f.probes = f.depth = 0;
+		tcb_str_add(&f.text,
+			    HEAD ".entry k(.param .u64 p, .param .u32 n)\n{\n\t.reg .b32 %r<32>;\n\t.reg .b64 "
+				 "%d<4>;\n\t.reg .pred %p<4>;\n\tld.param.u64 %d0, [p];\n\tld.param.u32 %r9, [n];\n"
+				 "\tmov.u32 %r8, %tid.x;\n\tmad.wide.u32 %d1, %r8, 4, %d0;\n\tmov.u32 %r16, 5;\n");
+		for (int i = 0; i < VARIABLES; i++)
+			tcb_str_addf(&f.text, "\tmov.u32 %%r%d, %d;\n", i, 3 * i);
+		write_statements(&f, 10);
+		tcb_str_add(&f.text, "\tret;\n}\n");
+		module = parse(f.text.data);
+		run.initial = UNTOUCHED;
+		run_kernel(module->functions, FLOW_THREADS, pick(&f, 6), 0, &run);
+		if (run.others)
+			fail_msg("%s\n%s", run.last, f.text.data);
+		affine = analyse(module, FLOW_THREADS, 1, 1);
+		for (struct tcb_ptx_block *b = module->functions->first; b; b = b->next)
+			for (struct tcb_ptx_ins *ins = b->first; ins; ins = ins->next)
+				if (ins->op == TCB_PTX_OP_ST) {
+					probes++;
+					compared += check_probe(affine, ins, run.out, f.text.data);
+				}
+		tcb_ptx_affine_destroy(affine);
+		tcb_ptx_module_destroy(module);
+		tcb_str_fini(&f.text);
+	}
+	print_message("%u stores, %u values of threads compared\n", probes, compared);
+	assert_true(compared > 10000);
+}
+
 /* Long chains and many loop variables that feed each other end in bounded time and memory. */
 static void large_kernels_end(void **state)
 {
@@ -443,6 +610,7 @@ int main(void)
 		cmocka_unit_test(a_divergent_loop_hides_its_counter),
 		cmocka_unit_test(meeting_points),
 		cmocka_unit_test(who_is_there),
+		cmocka_unit_test(random_control_flow_is_followed),
 		cmocka_unit_test(large_kernels_end),
 	};
 

@@ -167,6 +167,31 @@ static void correct_kernels_raise_no_alarm(void **state)
 	assert_true(kernels > 8);
 }
 
+/* Barriers as people write them: corpus/barriers.cu says which are one too many. */
+static void barriers_that_people_write(void **state)
+{
+	static const struct {
+		const char *name;
+		unsigned redundant;
+	} kernels[] = { { "sgemm", 0 }, { "hgemm", 0 }, { "scan", 1 }, { "tree", 1 }, { "softmax", 1 } };
+	char *text = read_corpus("barriers");
+	struct tcb_ptx_module *module = parse(text);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
+		struct tcb_ptx_function *f = tcb_ptx_function_find(module, kernels[i].name);
+		struct seen seen;
+
+		assert_non_null(f);
+		seen = judge(f, (uint32_t[]){ strcmp(kernels[i].name, "hgemm") ? 256 : 128, 1, 1 });
+		if (seen.errors || seen.warnings || seen.redundant != kernels[i].redundant)
+			fail_msg("%s: %u errors, %u warnings, %u redundant; the last: %s", kernels[i].name, seen.errors,
+				 seen.warnings, seen.redundant, seen.last);
+	}
+	tcb_ptx_module_destroy(module);
+	free(text);
+}
+
 /* Each single barrier of these kernels is needed, so without it there is a race.  Five of cp_async's are not found so:
  * four publish copies that were issued before an earlier barrier, and the last keeps apart two stages whose distance
  * is not a number.  Their removal is refused all the same. */
@@ -209,6 +234,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(small_kernels_are_judged_right),
 		cmocka_unit_test(correct_kernels_raise_no_alarm),
+		cmocka_unit_test(barriers_that_people_write),
 		cmocka_unit_test(a_missing_barrier_is_found),
 	};
 
