@@ -13,6 +13,89 @@
 #include "ptx/passes.h"
 #include "ptx/text.h"
 
+size_t LLVMFuzzerMutate(uint8_t *data, size_t bytes, size_t capacity);
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t bytes, size_t capacity, unsigned seed);
+
+/* --- mutations that keep most of it PTX: whole lines, and numbers within them --- */
+
+struct span {
+	size_t from, to; /* with its newline */
+};
+
+static struct span line_at(const uint8_t *data, size_t bytes, size_t at)
+{
+	struct span span = { at, at };
+
+	while (span.from && data[span.from - 1] != '\n')
+		span.from--;
+	while (span.to < bytes && data[span.to++] != '\n')
+		;
+	return span;
+}
+
+/* The line FROM moved, or copied, to before the line TO. */
+static size_t carry(uint8_t *data, size_t bytes, size_t capacity, struct span from, struct span to, int is_copy)
+{
+	size_t length = from.to - from.from;
+	uint8_t *line = malloc(length + 1);
+
+	if (!line || bytes + length > capacity) {
+		free(line);
+		return bytes;
+	}
+	memcpy(line, data + from.from, length);
+	memmove(data + to.from + length, data + to.from, bytes - to.from);
+	memcpy(data + to.from, line, length);
+	bytes += length;
+	if (!is_copy) {
+		size_t at = from.from >= to.from ? from.from + length : from.from;
+		memmove(data + at, data + at + length, bytes - at - length);
+		bytes -= length;
+	}
+	free(line);
+	return bytes;
+}
+
+static uint64_t next(uint64_t *state)
+{
+	*state = *state * 6364136223846793005u + 1442695040888963407u;
+	return *state >> 33;
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t bytes, size_t capacity, unsigned seed)
+{
+	uint64_t state = seed;
+	unsigned rounds = 1 + (unsigned)(next(&state) % 3);
+
+#ifdef FUZZ_WITH_LIBFUZZER
+	if (next(&state) % 4 == 0)
+		return LLVMFuzzerMutate(data, bytes, capacity);
+#endif
+	for (unsigned i = 0; i < rounds && bytes; i++) {
+		struct span a = line_at(data, bytes, next(&state) % bytes),
+			    b = line_at(data, bytes, next(&state) % bytes);
+		unsigned what = (unsigned)(next(&state) % 6);
+		if (what == 0) {
+			memmove(data + a.from, data + a.to, bytes - a.to);
+			bytes -= a.to - a.from;
+		} else if (what < 3) {
+			bytes = carry(data, bytes, capacity, a, b, what == 1);
+		} else {
+			/* another digit: a register, an immediate, a width */
+			size_t digits = 0;
+			for (size_t at = a.from; at < a.to; at++)
+				digits += data[at] >= '0' && data[at] <= '9';
+			size_t chosen = digits ? next(&state) % digits : 0;
+			for (size_t at = a.from; at < a.to && digits; at++)
+				if (data[at] >= '0' && data[at] <= '9' && chosen-- == 0)
+					data[at] = (uint8_t)('0' + next(&state) % 10);
+		}
+	}
+	return bytes;
+}
+
+/* --- the target --- */
+
 static void see(void *ctx, const struct tcb_ptx_finding *finding)
 {
 	uint32_t lines = *(const uint32_t *)ctx;
