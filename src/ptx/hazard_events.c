@@ -13,7 +13,7 @@
 
 #include "ptx/opcodes.h"
 
-enum { EVENTS_MAX = 1 << 14, STARTS_BYTES_MAX = 1 << 27 };
+enum { EVENTS_MAX = 1 << 16, STARTS_BYTES_MAX = 1 << 27 };
 
 static struct tcb_ptx_event *add_event(struct tcb_ptx_hazards *h, struct tcb_ptx_ins *ins)
 {
