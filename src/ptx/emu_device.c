@@ -251,3 +251,17 @@ enum tcb_status tcb_emu_load_variables(struct tcb_ptx_program *program, struct t
 	apply_fixups(program);
 	return TCB_OK;
 }
+
+enum tcb_status tcb_ptx_memory_variable(struct tcb_ptx_memory *memory, struct tcb_ptx_program *program,
+					const char *name, void **host_out, uint64_t *address_out,
+					struct tcb_error *err)
+{
+	TCB_TRY(tcb_emu_load_variables(program, memory, err));
+	for (uint32_t i = 0; i < program->variable_count; i++)
+		if (strcmp(program->variables[i].symbol->name, name) == 0) {
+			*address_out = program->variables[i].address;
+			*host_out = tcb_emu_region_find(memory, *address_out)->host;
+			return TCB_OK;
+		}
+	return tcb_fail(err, TCB_E_NOT_FOUND, "the kernel uses no variable '%.80s'", name);
+}

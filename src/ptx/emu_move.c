@@ -176,12 +176,24 @@ static void run_pack(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, ui
 	}
 }
 
+/* Gives an immediate BITS. */
+static int resize(struct tcb_ptx_program *program, struct tcb_emu_operand *op, unsigned bits)
+{
+	uint64_t value = 0;
+
+	memcpy(&value, program->pool + op->offset, op->bits == 64 ? 8 : 4);
+	if (bits < 64)
+		value &= (1ull << bits) - 1;
+	op->offset = tcb_emu_pool(program, bits == 64 ? 64 : 32, value);
+	op->bits = (uint8_t)bits;
+	return op->offset != UINT32_MAX;
+}
+
 /* Sinks and immediates in braces take what the type leaves them. */
-static int settle(const struct tcb_ptx_ins *ins, struct tcb_emu_operand *op, unsigned total)
+static int settle(struct tcb_ptx_program *program, struct tcb_emu_operand *op, unsigned total)
 {
 	unsigned known = 0, loose = 0;
 
-	(void)ins;
 	if (op->kind != TCB_EMU_VECTOR)
 		return (op->kind == TCB_EMU_REG || op->kind == TCB_EMU_CONST || op->kind == TCB_EMU_NONE) &&
 		       op->bits == total;
@@ -192,11 +204,11 @@ static int settle(const struct tcb_ptx_ins *ins, struct tcb_emu_operand *op, uns
 			loose++;
 		else
 			return 0;
-	if (known > total)
+	if (known > total || (loose && ((total - known) % loose || (total - known) / loose > 64)))
 		return 0;
 	for (unsigned i = 0; i < op->count; i++) {
-		if (op->items[i].kind == TCB_EMU_CONST && (total - known) / loose != op->items[i].bits)
-			return 0; /* PTX has registers only in braces */
+		if (op->items[i].kind == TCB_EMU_CONST && !resize(program, &op->items[i], (total - known) / loose))
+			return 0;
 		if (op->items[i].kind == TCB_EMU_NONE)
 			op->items[i].bits = (uint8_t)((total - known) / loose);
 	}
@@ -208,14 +220,13 @@ enum tcb_status tcb_emu_bind_move(struct tcb_emu_decoder *decoder, struct tcb_em
 	struct tcb_emu_operand *to = &in->op[0], *from = &in->op[1];
 	unsigned bits = tcb_ptx_type_bits(tcb_ptx_mod(in->ins, TCB_PTX_SLOT_TYPE));
 
-	(void)decoder;
 	if (from->kind == TCB_EMU_SPECIAL) {
 		in->run = run_special;
 		return to->kind == TCB_EMU_REG && to->bits <= 64
 			       ? TCB_OK
 			       : tcb_fail(err, TCB_E_UNSUPPORTED, "the result is no register");
 	}
-	if (!settle(in->ins, to, bits) || !settle(in->ins, from, bits))
+	if (!settle(decoder->program, to, bits) || !settle(decoder->program, from, bits))
 		return tcb_fail(err, TCB_E_UNSUPPORTED, "the operands are not %u bits wide", bits);
 	if (to->kind == TCB_EMU_VECTOR || from->kind == TCB_EMU_VECTOR || bits == 128)
 		in->run = run_pack;

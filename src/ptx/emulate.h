@@ -90,6 +90,12 @@ enum tcb_status tcb_ptx_memory_add(struct tcb_ptx_memory *memory, const char *na
 				   unsigned align, enum tcb_ptx_permission permission, uint64_t *address_out,
 				   struct tcb_error *err);
 
+/* The variable NAME of PROGRAM's module as it stands in MEMORY: its bytes on the host and its device address.  With its
+ * initial value when no launch has used it yet.  TCB_E_NOT_FOUND when the program does not use such a variable. */
+enum tcb_status tcb_ptx_memory_variable(struct tcb_ptx_memory *memory, struct tcb_ptx_program *program,
+					const char *name, void **host_out, uint64_t *address_out,
+					struct tcb_error *err);
+
 /* Runs one launch to its end or to the first fault.  Findings go to SINK (each instruction and rule once).  TCB_OK also
  * when there were findings: ask OUT->findings; a status is for what is wrong with the call itself. */
 enum tcb_status tcb_ptx_emulate(struct tcb_ptx_program *program, const struct tcb_ptx_launch *launch,

@@ -16,9 +16,9 @@
 static const struct {
 	const char *name, *target;
 } corpus[] = {
-	{ "atomics", "sm_80" }, { "calls", "sm_80" },   { "cp_async", "sm_80" },
-	{ "half", "sm_80" },    { "hopper", "sm_90a" }, { "mma", "sm_80" },
-	{ "reduce", "sm_80" },  { "switch", "sm_80" },  { "transpose", "sm_80" },
+	{ "atomics", "sm_80" }, { "calls", "sm_80" },   { "cp_async", "sm_80" }, { "half", "sm_80" },
+	{ "hopper", "sm_90a" }, { "integer", "sm_80" }, { "locals", "sm_80" },   { "shuffles", "sm_80" },
+	{ "mma", "sm_80" },     { "reduce", "sm_80" },  { "switch", "sm_80" },   { "transpose", "sm_80" },
 };
 enum { CORPUS_COUNT = sizeof corpus / sizeof *corpus };
 
