@@ -253,8 +253,7 @@ enum tcb_status tcb_emu_load_variables(struct tcb_ptx_program *program, struct t
 }
 
 enum tcb_status tcb_ptx_memory_variable(struct tcb_ptx_memory *memory, struct tcb_ptx_program *program,
-					const char *name, void **host_out, uint64_t *address_out,
-					struct tcb_error *err)
+					const char *name, void **host_out, uint64_t *address_out, struct tcb_error *err)
 {
 	TCB_TRY(tcb_emu_load_variables(program, memory, err));
 	for (uint32_t i = 0; i < program->variable_count; i++)
