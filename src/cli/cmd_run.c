@@ -12,6 +12,7 @@
 #include "base/util.h"
 #include "cli/cli.h"
 #include "cli/emit.h"
+#include "cli/run_gpu.h"
 #include "cli/tuned.h"
 #include "cli/weights.h"
 
@@ -66,7 +67,8 @@ struct job {
 	char geometry_text[TCB_GEOMETRY_TEXT_MAX];
 	const char *source;         /* where the geometry comes from */
 	struct tcbrt_tuning tuning; /* unless it was given */
-	struct tcb_plan plan;
+	const struct tcb_variant *variant;
+	struct tcb_plan plan; /* on a CPU */
 	struct tcb_operand operands[TCB_OPERANDS_MAX];
 	size_t operand_count;
 	struct tcb_buffer input, packed, workspace, output;
@@ -83,6 +85,11 @@ static void job_fini(struct job *job)
 	tcb_buffer_free(&job->input);
 	free(job->x);
 	cli_weights_close(&job->weights);
+}
+
+static int is_gpu(const struct job *job)
+{
+	return job->place.device.target.kind == TCB_TARGET_CUDA;
 }
 
 /* Chooses the geometry, and opens the device with the threads that it wants. */
@@ -104,7 +111,12 @@ static enum tcb_status choose_geometry(struct job *job, const struct run_args *a
 	TCB_TRY(cli_open_device(args->device, threads, &job->place, err));
 	TCB_TRY(cli_find_geometry(job->op, &job->problem, &job->place.device.target, text, &job->geometry, err));
 	tcb_geometry_print(&job->geometry, job->geometry_text);
-	return job->op->plan(&job->problem, &job->geometry, &job->plan, err);
+	job->variant = tcb_variant_find(job->op, job->problem.contract, &job->geometry);
+	if (is_gpu(job) && job->place.gpu.ordinal < 0)
+		return tcb_fail(err, TCB_E_NOT_FOUND,
+				"%s is not attached, so nothing can run on it; 'tcbtune devices' shows what is",
+				args->device);
+	return is_gpu(job) ? TCB_OK : job->op->plan(&job->problem, &job->geometry, &job->plan, err);
 }
 
 static enum tcb_status prepare(struct job *job, const struct run_args *args, struct tcb_error *err)
@@ -153,6 +165,8 @@ static enum tcb_status allocate(struct job *job, struct tcb_error *err)
 		TCB_TRY(tcb_buffer_alloc(TCB_BUFFER_HUGE, job->plan.packed_bytes, &job->packed, err));
 	if (job->plan.workspace_bytes)
 		TCB_TRY(tcb_buffer_alloc(TCB_BUFFER_PLAIN, job->plan.workspace_bytes, &job->workspace, err));
+	if (is_gpu(job))
+		return TCB_OK;
 	return tcb_pool_create(job->plan.threads, job->plan.threads <= job->place.cpu_count ? job->place.cpus : NULL,
 			       &job->pool, err);
 }
@@ -171,6 +185,9 @@ static enum tcb_status execute(struct job *job, struct tcb_error *err)
 			     : job->operands[i].role == TCB_ROLE_OUTPUT ? job->output.data
 									: (void *)(uintptr_t)job->weights.tensor->data;
 	}
+	if (is_gpu(job))
+		return cli_run_gpu(job->op, &job->problem, &job->geometry, &job->place, operand, &job->pack_ns,
+				   &job->run_ns, err);
 	if (job->plan.packed_bytes) {
 		start = tcb_clock_ns();
 		job->op->pack(&job->plan.problem, job->plan.variant->layout, job->weights.tensor->data,
@@ -193,7 +210,7 @@ static enum tcb_status print_json(const struct job *job, const char *path, struc
 	cli_json_set(root, "contract", json_string(tcb_contract_text(job->problem.contract)), &failed);
 	cli_json_set(root, "shape", cli_json_shape(&job->problem.shape), &failed);
 	cli_json_set(root, "device", json_string(job->place.device.name), &failed);
-	cli_json_set(root, "variant", json_string(job->plan.variant->name), &failed);
+	cli_json_set(root, "variant", json_string(job->variant->name), &failed);
 	cli_json_set(root, "geometry", json_string(job->geometry_text), &failed);
 	cli_json_set(root, "source", json_string(job->source), &failed);
 	cli_json_set(root, "out", json_string(path), &failed);
@@ -216,7 +233,7 @@ static enum tcb_status run_run(const void *arguments, struct tcb_error *err)
 	if (status == TCB_OK) {
 		tcb_shape_print(&job.problem.shape, shape);
 		cli_say("%s %s %s with %s, geometry %s (%s%s%s)", job.op->name, tcb_contract_text(job.problem.contract),
-			shape, job.plan.variant->name, job.geometry_text, job.source, job.tuning.reason[0] ? ": " : "",
+			shape, job.variant->name, job.geometry_text, job.source, job.tuning.reason[0] ? ": " : "",
 			job.tuning.reason);
 		if (args->json)
 			status = print_json(&job, args->out, err);
