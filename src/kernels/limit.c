@@ -78,7 +78,7 @@ static enum tcb_status build(const struct form *form, const struct traffic *traf
 		tcb_ptx_into(&b, "ld.global.nc.L1::no_allocate.v4.b32", 2, operands);
 		tcb_ptx_unguard(&b);
 	}
-	if (dependent)
+	if (dependent && traffic->is_copy) /* what is written may still be read by the launch before */
 		tcb_ptx_op0(&b, "griddepcontrol.wait");
 	folded = tcb_ptx_op1(&b, "mov.b32", tcb_ptx_int(0));
 	for (unsigned i = 0; i < form->loads; i++) {
@@ -92,6 +92,8 @@ static enum tcb_status build(const struct form *form, const struct traffic *traf
 		for (unsigned j = 0; j < 4; j++)
 			folded = tcb_ptx_op2(&b, "xor.b32", folded, piece[i][j]);
 	}
+	if (dependent && !traffic->is_copy)
+		tcb_ptx_op0(&b, "griddepcontrol.wait");
 	if (!traffic->is_copy) {
 		/* One in 2^32 threads would store a word that is never looked at. */
 		tcb_ptx_guard(&b, tcb_ptx_op2(&b, "setp.eq.u32", folded, tcb_ptx_int(0x5eed1e55)));
