@@ -7,9 +7,9 @@
  * Data: the least solution from "all alike" over the instructions (lane_bits.c
  * has their rules).  Control: where threads disagree about a branch, what is
  * written on some of the ways and lives where they meet differs as the branch
- * does; so does what is written in a loop that they leave in different rounds
- * and lives beyond it.  Both rounds repeat until nothing changes; a branch is
- * looked at once for each level that it reaches.
+ * does.  Threads that leave a loop in different rounds meet behind its exits,
+ * and the loop is one of the ways.  Both rounds repeat until nothing changes; a
+ * branch is looked at once for each level that it reaches.
  */
 #include "ptx/joins.h"
 #include "ptx/lane_bits.h"
@@ -206,17 +206,6 @@ static void look_at_branch(struct work *w, struct tcb_ptx_block *block, struct t
 	}
 	for (uint32_t i = 0; i < j->joins.count; i++)
 		raise_live(w, j->joins.list[i], by);
-	for (uint32_t i = 0; i < j->loops.count; i++) {
-		const struct tcb_ptx_block *header = j->loops.list[i];
-
-		w->stamp++;
-		for (uint32_t k = j->place[header->number]; k < j->loop_end[header->number]; k++)
-			stamp_block(w, j->order[k]);
-		for (uint32_t k = j->place[header->number]; k < j->loop_end[header->number]; k++)
-			for (uint32_t s = 0; s < j->order[k]->succ_count; s++)
-				if (!tcb_ptx_joins_in_loop(j, header, j->order[k]->succ[s]))
-					raise_live(w, j->order[k]->succ[s], by);
-	}
 	if (j->exits && j->rejoin)
 		raise_block(out->exited, out->leavers, j->rejoin, level, block);
 }
