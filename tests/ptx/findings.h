@@ -108,11 +108,9 @@ static inline struct tcb_ptx_module *read_corpus(const char *name)
 }
 
 static const char *const corpus_names[] = {
-	"atomics",         "block_reduce", "calls",
-	"cp_async",        "half",         "histogram",
-	"hopper",          "mma",          "reduce",
-	"softmax_row",     "switch",       "tiled_gemm",
-	"tiled_transpose", "transpose",    "warp_specialised",
+	"atomics",    "block_reduce",    "calls",     "cp_async",         "half",     "histogram",   "hopper",
+	"integer",    "locals",          "mma",       "reduce",           "shuffles", "softmax_row", "switch",
+	"tiled_gemm", "tiled_transpose", "transpose", "warp_specialised",
 };
 enum { CORPUS_NAMES = sizeof corpus_names / sizeof *corpus_names };
 

@@ -16,9 +16,12 @@
 static const struct {
 	const char *name, *target;
 } corpus[] = {
-	{ "atomics", "sm_80" }, { "calls", "sm_80" },   { "cp_async", "sm_80" }, { "half", "sm_80" },
-	{ "hopper", "sm_90a" }, { "integer", "sm_80" }, { "locals", "sm_80" },   { "shuffles", "sm_80" },
-	{ "mma", "sm_80" },     { "reduce", "sm_80" },  { "switch", "sm_80" },   { "transpose", "sm_80" },
+	{ "atomics", "sm_80" },      { "calls", "sm_80" },           { "cp_async", "sm_80" },
+	{ "half", "sm_80" },         { "hopper", "sm_90a" },         { "integer", "sm_80" },
+	{ "locals", "sm_80" },       { "shuffles", "sm_80" },        { "mma", "sm_80" },
+	{ "reduce", "sm_80" },       { "switch", "sm_80" },          { "transpose", "sm_80" },
+	{ "block_reduce", "sm_80" }, { "histogram", "sm_80" },       { "softmax_row", "sm_80" },
+	{ "tiled_gemm", "sm_80" },   { "tiled_transpose", "sm_80" }, { "warp_specialised", "sm_90a" },
 };
 enum { CORPUS_COUNT = sizeof corpus / sizeof *corpus };
 
