@@ -32,17 +32,8 @@ enum tcb_status tcb_cuda_check(const struct tcb_cuda *cuda, int result, const ch
 			tcb_cuda_error_name(cuda, result), text);
 }
 
-/* A symbol by the driver's own table of versions, else by name. */
+/* By the driver's table of versions, never by name: the plain names are of the first CUDA, with other parameters. */
 typedef int (*get_proc_address)(const char *symbol, void **out, int version, uint64_t flags, int *found);
-
-static void *find(void *library, get_proc_address get, const char *symbol)
-{
-	void *address = NULL;
-	int found = 0;
-	if (get && get(symbol, &address, TCB_CUDA_VERSION, 0, &found) == TCB_CUDA_SUCCESS && address)
-		return address;
-	return dlsym(library, symbol);
-}
 
 static enum tcb_status load(struct tcb_error *err)
 {
@@ -54,10 +45,14 @@ static enum tcb_status load(struct tcb_error *err)
 				dlerror());
 	void *symbol = dlsym(library, "cuGetProcAddress_v2");
 	get_proc_address get;
+	if (!symbol)
+		return tcb_fail(err, TCB_E_UNSUPPORTED,
+				"the CUDA driver is too old; tcbtune needs a driver of CUDA 12.0 or later");
 	memcpy(&get, &symbol, sizeof get);
+	int found;
 #define FIND(member, name, parameters)                                                                              \
-	symbol = find(library, get, "cu" #name);                                                                    \
-	if (!symbol)                                                                                                \
+	symbol = NULL;                                                                                              \
+	if (get("cu" #name, &symbol, TCB_CUDA_VERSION, 0, &found) != TCB_CUDA_SUCCESS || !symbol)                   \
 		return tcb_fail(err, TCB_E_UNSUPPORTED,                                                             \
 				"the CUDA driver lacks cu" #name "; tcbtune needs a driver of CUDA 12.0 or later"); \
 	memcpy(&driver.member, &symbol, sizeof symbol);

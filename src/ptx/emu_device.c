@@ -67,6 +67,17 @@ enum tcb_status tcb_ptx_memory_add(struct tcb_ptx_memory *memory, const char *na
 	return TCB_OK;
 }
 
+void tcb_ptx_memory_remove(struct tcb_ptx_memory *memory, uint64_t address)
+{
+	struct tcb_emu_region *region = tcb_emu_region_find(memory, address);
+
+	if (!region || region->address != address)
+		return;
+	free(region->cells);
+	memory->region_count--;
+	memmove(region, region + 1, (size_t)(memory->regions + memory->region_count - region) * sizeof *region);
+}
+
 /* The region that ADDRESS is in, or the last one below it; NULL when there is none. */
 struct tcb_emu_region *tcb_emu_region_find(struct tcb_ptx_memory *memory, uint64_t address)
 {

@@ -89,6 +89,8 @@ void tcb_ptx_memory_destroy(struct tcb_ptx_memory *memory);
 enum tcb_status tcb_ptx_memory_add(struct tcb_ptx_memory *memory, const char *name, void *host, size_t bytes,
 				   unsigned align, enum tcb_ptx_permission permission, uint64_t *address_out,
 				   struct tcb_error *err);
+/* Unmaps the region at ADDRESS, as add gave it; its address is not given out again. */
+void tcb_ptx_memory_remove(struct tcb_ptx_memory *memory, uint64_t address);
 
 /* The variable NAME of PROGRAM's module as it stands in MEMORY: its bytes on the host and its device address.  With its
  * initial value when no launch has used it yet.  TCB_E_NOT_FOUND when the program does not use such a variable. */

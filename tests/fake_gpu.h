@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * For tests that run on the fake CUDA driver (tests/device/fake_cuda.c): loaded
+ * by its path, it is what the product finds when it asks for libcuda.so.1.
+ */
+#ifndef TCB_TESTS_FAKE_GPU_H
+#define TCB_TESTS_FAKE_GPU_H
+
+#include "cmocka_all.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/device.h"
+
+/* CARDS as FAKE_CUDA has them: "90,90"; the driver reads it when it starts, which is in a process of its own each time
+ * (tcb_gpu_list, workers).  Kernels stay PTX. */
+static inline void fake_gpu_load(const char *cards)
+{
+	if (!dlopen(FAKE_CUDA_PATH, RTLD_NOW | RTLD_LOCAL))
+		fail_msg("%s", dlerror());
+	setenv("FAKE_CUDA", cards, 1);
+	setenv("TCBTUNE_ASSEMBLER", "none", 1);
+}
+
+static inline void fake_gpu_place(const char *name, struct tcb_place *out)
+{
+	struct tcb_error err;
+	memset(out, 0, sizeof *out);
+	if (tcb_gpu_open(name, 1, &out->gpu, &err) != TCB_OK)
+		fail_msg("%s", err.message);
+	out->device = out->gpu.device;
+}
+
+#endif
