@@ -61,6 +61,28 @@ static const struct tcb_emu_operand *element(const struct tcb_emu_operand *op, u
 	return op->kind == TCB_EMU_VECTOR ? &op->items[i] : op;
 }
 
+/* The usual load: elements of 4 bytes into registers of 32 bits. */
+static void run_ld32(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t active)
+{
+	uint64_t address[TCB_EMU_LANES];
+	uint32_t *to[BYTES_MAX / 4];
+	unsigned count_of = in->c, bytes = 4 * count_of;
+
+	for (unsigned i = 0; i < count_of; i++)
+		to[i] = (uint32_t *)(warp->lanes + element(&in->op[0], i)->offset);
+	addresses(warp, &in->op[1], active, address);
+	count(warp, in, address, active, bytes, TCB_EMU_READ);
+	TCB_EMU_EACH(lane, active)
+	{
+		const uint8_t *from = tcb_emu_at(warp, in, lane, address[lane], bytes, in->d & 0xff, NULL);
+
+		if (!from)
+			return;
+		for (unsigned i = 0; i < count_of; i++)
+			memcpy(&to[i][lane], from + 4 * i, 4);
+	}
+}
+
 static void run_ld(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t active)
 {
 	unsigned size = in->b, bytes = in->b * in->c;
@@ -214,6 +236,14 @@ enum tcb_status tcb_emu_bind_access(struct tcb_emu_ins *in, unsigned index, stru
 	return TCB_OK;
 }
 
+static int is_plain(const struct tcb_emu_ins *in, const struct tcb_emu_operand *data)
+{
+	for (unsigned i = 0; i < in->c; i++)
+		if (element(data, i)->kind != TCB_EMU_REG || element(data, i)->bits != 32)
+			return 0;
+	return in->b == 4 && !(in->d & TCB_EMU_STRONG);
+}
+
 static enum tcb_status bind_ld_st(struct tcb_emu_ins *in, int is_load, struct tcb_error *err)
 {
 	const struct tcb_emu_operand *data = &in->op[is_load ? 0 : 1];
@@ -229,6 +259,8 @@ static enum tcb_status bind_ld_st(struct tcb_emu_ins *in, int is_load, struct tc
 	if (tcb_ptx_type_class(tcb_ptx_mod(in->ins, TCB_PTX_SLOT_TYPE)) == TCB_PTX_CLASS_SINT)
 		in->d |= SIGNED;
 	in->run = is_load ? run_ld : run_st;
+	if (is_load && is_plain(in, data))
+		in->run = run_ld32;
 	return TCB_OK;
 }
 
