@@ -6,108 +6,15 @@
  * Blocks that are the immediate post-dominator of a branch begin with a pseudo
  * instruction, where the lanes that the branch parted wait for each other.
  */
-#include "ptx/emu_program.h"
-
 #include <stdlib.h>
 #include <string.h>
+
+#include "ptx/analyses.h"
+#include "ptx/emu_program.h"
 
 static enum tcb_status no_memory(struct tcb_error *err)
 {
 	return tcb_fail(err, TCB_E_NOMEM, "out of memory for the emulator's program");
-}
-
-/* --- post-dominators: the method of Cooper, Harvey and Kennedy on the reversed graph --- */
-
-/* Whether control can leave the function at BLOCK's end. */
-static int leaves(const struct tcb_ptx_block *block)
-{
-	const struct tcb_ptx_ins *end = tcb_ptx_terminator(block);
-
-	if (end && (end->op == TCB_PTX_OP_RET || end->op == TCB_PTX_OP_EXIT || end->op == TCB_PTX_OP_TRAP))
-		return 1;
-	return tcb_ptx_falls_through(block) && !block->next;
-}
-
-/* Blocks by post-order of the reversed graph from the exit; UNSEEN for those that never end. */
-static uint32_t reversed_order(const struct tcb_ptx_function *function, uint32_t *place, struct tcb_ptx_block **order,
-			       struct tcb_ptx_block **stack, uint32_t *next)
-{
-	uint32_t done = 0;
-
-	for (uint32_t i = 0; i < function->block_count; i++)
-		place[i] = UINT32_MAX;
-	for (uint32_t i = 0; i < function->reachable_count; i++) {
-		struct tcb_ptx_block *root = function->order[i];
-		uint32_t depth = 0;
-
-		if (!leaves(root) || place[root->number] != UINT32_MAX)
-			continue;
-		place[root->number] = 0;
-		next[0] = 0;
-		stack[depth++] = root;
-		while (depth) {
-			struct tcb_ptx_block *block = stack[depth - 1];
-
-			if (next[depth - 1] < block->pred_count) {
-				struct tcb_ptx_block *pred = block->pred[next[depth - 1]++];
-
-				if (pred->order == UINT32_MAX || place[pred->number] != UINT32_MAX)
-					continue;
-				place[pred->number] = 0;
-				next[depth] = 0;
-				stack[depth++] = pred;
-			} else {
-				place[block->number] = done;
-				order[done++] = block;
-				depth--;
-			}
-		}
-	}
-	return done;
-}
-
-struct tcb_ptx_block **tcb_emu_post_dominators(struct tcb_arena *arena, struct tcb_ptx_function *function)
-{
-	uint32_t count = function->block_count, exit, changed = 1, done;
-	uint32_t *place = tcb_arena_array(arena, count, sizeof *place), *dom, *next;
-	struct tcb_ptx_block **order = tcb_arena_array(arena, count, sizeof *order);
-	struct tcb_ptx_block **stack = tcb_arena_array(arena, count, sizeof *stack);
-	struct tcb_ptx_block **out = tcb_arena_array(arena, count, sizeof *out);
-
-	dom = tcb_arena_array(arena, count + 1, sizeof *dom);
-	next = tcb_arena_array(arena, count, sizeof *next);
-	if (!place || !order || !stack || !out || !dom || !next)
-		return NULL;
-	done = exit = reversed_order(function, place, order, stack, next);
-	for (uint32_t i = 0; i < done; i++)
-		dom[i] = UINT32_MAX;
-	dom[exit] = exit;
-	while (changed) {
-		changed = 0;
-		for (uint32_t i = done; i-- > 0;) {
-			struct tcb_ptx_block *block = order[i];
-			uint32_t found = leaves(block) ? exit : UINT32_MAX;
-
-			for (uint32_t k = 0; k < block->succ_count; k++) {
-				uint32_t other = place[block->succ[k]->number];
-
-				if (other == UINT32_MAX || dom[other] == UINT32_MAX)
-					continue;
-				while (found != UINT32_MAX && found != other)
-					if (found < other)
-						found = dom[found];
-					else
-						other = dom[other];
-				found = other;
-			}
-			changed |= found != dom[i];
-			dom[i] = found;
-		}
-	}
-	for (uint32_t i = 0; i < done; i++)
-		if (dom[i] < exit)
-			out[order[i]->number] = order[dom[i]];
-	return out;
 }
 
 /* --- classes of instructions --- */
@@ -326,12 +233,15 @@ static enum tcb_status decode_function(struct tcb_ptx_program *program, struct t
 				       struct tcb_ptx_function *function, struct tcb_error *err)
 {
 	struct tcb_emu_decoder decoder = { program, out, &program->arena };
-	struct tcb_ptx_block **ipdom = tcb_emu_post_dominators(&program->arena, function);
+	struct tcb_ptx_dominators dominators;
+	struct tcb_ptx_block **ipdom;
 	uint32_t *start = tcb_arena_array(&program->arena, function->block_count + 1u, sizeof *start), at = 0;
 	uint8_t *is_join = tcb_arena_array(&program->arena, function->block_count + 1u, 1);
 
 	out->reg_offset = tcb_arena_array(&program->arena, function->reg_count + 1u, sizeof *out->reg_offset);
-	if (!ipdom || !start || !is_join || !out->reg_offset)
+	TCB_TRY(tcb_ptx_dominators(function, &dominators, err));
+	ipdom = dominators.ipdom;
+	if (!start || !is_join || !out->reg_offset)
 		return no_memory(err);
 	lay_out_registers(out);
 	if (tcb_emu_frame_bytes(function) > 1u << 20)

@@ -95,8 +95,6 @@ enum tcb_status tcb_emu_place(struct tcb_emu_decoder *decoder, const struct tcb_
 uint64_t tcb_emu_frame_bytes(const struct tcb_ptx_function *function);
 /* 32 equal lanes of BITS (1, 32 or 64) in the pool; UINT32_MAX when memory is exhausted. */
 uint32_t tcb_emu_pool(struct tcb_ptx_program *program, unsigned bits, uint64_t value);
-/* Immediate post-dominators by block number (NULL: none). */
-struct tcb_ptx_block **tcb_emu_post_dominators(struct tcb_arena *arena, struct tcb_ptx_function *function);
 
 /* --- emu_device.c: device memory and variables --- */
 struct tcb_emu_region *tcb_emu_region_find(struct tcb_ptx_memory *memory, uint64_t address);

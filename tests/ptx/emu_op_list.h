@@ -48,7 +48,7 @@ REF(r_mul_wide_s16, S16(a) * S16(b))
 REF(r_mad, a *b + c)
 REF(r_mad_hi_s32, ((int64_t)S32(a) * S32(b) >> 32) + S32(c))
 REF(r_mad_hi_sat, ref_clamp32(((int64_t)S32(a) * S32(b) >> 32) + S32(c)))
-REF(r_mad_wide_s32, (int64_t)S32(a) * S32(b) + S64(c))
+REF(r_mad_wide_s32, (uint64_t)((int64_t)S32(a) * S32(b)) + c)
 REF(r_mad_wide_u16, (a & 0xffff) * (b & 0xffff) + c)
 static int64_t ref_s24(uint64_t x)
 {
