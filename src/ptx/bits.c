@@ -413,59 +413,16 @@ static struct tcb_ptx_bits logic(struct tcb_ptx_bit_env *env, const struct tcb_p
 	return tcb_ptx_bits_cut(lookup(a, b, c, table), width);
 }
 
-/* What INS can write to REG, its result number ITEM. */
-static struct tcb_ptx_bits result_bits(struct tcb_ptx_bit_env *env, const struct tcb_ptx_ins *ins, uint32_t reg,
-				       unsigned item)
-{
-	enum tcb_ptx_word type = tcb_ptx_mod(ins, TCB_PTX_SLOT_TYPE);
-	const struct tcb_ptx_operand *o = ins->operands;
-	unsigned width = type_bits(ins, TCB_PTX_SLOT_TYPE);
-	int is_signed = tcb_ptx_type_class(type) == TCB_PTX_CLASS_SINT,
-	    is_int = is_signed || tcb_ptx_type_class(type) == TCB_PTX_CLASS_UINT ||
-		     tcb_ptx_type_class(type) == TCB_PTX_CLASS_BITS || type == TCB_PTX_PRED;
-	struct tcb_ptx_bits a, b;
-
 #define A tcb_ptx_bits_read(env, &o[1], width)
 #define B tcb_ptx_bits_read(env, &o[2], width)
-	switch ((enum tcb_ptx_op)ins->op) { /* those whose type is not the first, or any */
-	case TCB_PTX_OP_MOV:
-		return move(env, ins, item);
-	case TCB_PTX_OP_CVT:
-		return convert(env, ins);
-	case TCB_PTX_OP_CVTA:
-		a = tcb_ptx_bits_read(env, &o[1], 64);
-		return tcb_ptx_mod(ins, TCB_PTX_SLOT_SPACE) == TCB_PTX_GLOBAL
-			       ? a
-			       : (struct tcb_ptx_bits){ a.zeros & tcb_ptx_low_bits(WINDOW_LOG),
-							a.ones & tcb_ptx_low_bits(WINDOW_LOG) };
-	case TCB_PTX_OP_MAPA: /* the same place in another block's window */
-		a = tcb_ptx_bits_read(env, &o[1], 64);
-		return (struct tcb_ptx_bits){ a.zeros & tcb_ptx_low_bits(WINDOW_LOG),
-					      a.ones & tcb_ptx_low_bits(WINDOW_LOG) };
-	case TCB_PTX_OP_LD:
-	case TCB_PTX_OP_LDU:
-		return load(env, ins, reg);
-	case TCB_PTX_OP_POPC:
-	case TCB_PTX_OP_CLZ:
-		return tcb_ptx_bits_below(64);
-	case TCB_PTX_OP_SELP:
-		a = tcb_ptx_bits_read(env, &o[3], 1);
-		return a.ones & 1 ? A : a.zeros & 1 ? B : join(A, B);
-	case TCB_PTX_OP_SETP:
-		if (item || !is_int || ins->mod[TCB_PTX_SLOT_BOOL])
-			return tcb_ptx_bits_cut(unknown, 1);
-		return compare(tcb_ptx_mod(ins, TCB_PTX_SLOT_COMPARE), A, B, width, is_signed);
-	case TCB_PTX_OP_SHFL: /* some thread's value; one thread's own only from the first lane, where tid is */
-		if (item || (env->tid && (tcb_ptx_mod(ins, TCB_PTX_SLOT_MODE) != TCB_PTX_IDX ||
-					  !tcb_ptx_bits_is_constant(tcb_ptx_bits_read(env, &o[2], 32)) ||
-					  tcb_ptx_bits_read(env, &o[2], 32).ones)))
-			return unknown;
-		return tcb_ptx_bits_read(env, &o[1], 32);
-	default:
-		break;
-	}
-	if (!is_int || ins->mod[TCB_PTX_SLOT_SAT])
-		return unknown;
+
+/* Arithmetic and logic on integers of WIDTH bits. */
+static struct tcb_ptx_bits integer_bits(struct tcb_ptx_bit_env *env, const struct tcb_ptx_ins *ins, unsigned width,
+					int is_signed)
+{
+	const struct tcb_ptx_operand *o = ins->operands;
+	struct tcb_ptx_bits b;
+
 	switch ((enum tcb_ptx_op)ins->op) {
 	case TCB_PTX_OP_ADD:
 		return tcb_ptx_bits_cut(tcb_ptx_bits_add(A, B, 0), width);
@@ -518,9 +475,61 @@ static struct tcb_ptx_bits result_bits(struct tcb_ptx_bit_env *env, const struct
 	default:
 		return unknown;
 	}
+}
+
+/* What INS can write to REG, its result number ITEM. */
+static struct tcb_ptx_bits result_bits(struct tcb_ptx_bit_env *env, const struct tcb_ptx_ins *ins, uint32_t reg,
+				       unsigned item)
+{
+	enum tcb_ptx_word type = tcb_ptx_mod(ins, TCB_PTX_SLOT_TYPE);
+	const struct tcb_ptx_operand *o = ins->operands;
+	unsigned width = type_bits(ins, TCB_PTX_SLOT_TYPE);
+	int is_signed = tcb_ptx_type_class(type) == TCB_PTX_CLASS_SINT,
+	    is_int = is_signed || tcb_ptx_type_class(type) == TCB_PTX_CLASS_UINT ||
+		     tcb_ptx_type_class(type) == TCB_PTX_CLASS_BITS || type == TCB_PTX_PRED;
+	struct tcb_ptx_bits a;
+
+	switch ((enum tcb_ptx_op)ins->op) { /* those whose type is not the first, or any */
+	case TCB_PTX_OP_MOV:
+		return move(env, ins, item);
+	case TCB_PTX_OP_CVT:
+		return convert(env, ins);
+	case TCB_PTX_OP_CVTA:
+		a = tcb_ptx_bits_read(env, &o[1], 64);
+		return tcb_ptx_mod(ins, TCB_PTX_SLOT_SPACE) == TCB_PTX_GLOBAL
+			       ? a
+			       : (struct tcb_ptx_bits){ a.zeros & tcb_ptx_low_bits(WINDOW_LOG),
+							a.ones & tcb_ptx_low_bits(WINDOW_LOG) };
+	case TCB_PTX_OP_MAPA: /* the same place in another block's window */
+		a = tcb_ptx_bits_read(env, &o[1], 64);
+		return (struct tcb_ptx_bits){ a.zeros & tcb_ptx_low_bits(WINDOW_LOG),
+					      a.ones & tcb_ptx_low_bits(WINDOW_LOG) };
+	case TCB_PTX_OP_LD:
+	case TCB_PTX_OP_LDU:
+		return load(env, ins, reg);
+	case TCB_PTX_OP_POPC:
+	case TCB_PTX_OP_CLZ:
+		return tcb_ptx_bits_below(64);
+	case TCB_PTX_OP_SELP:
+		a = tcb_ptx_bits_read(env, &o[3], 1);
+		return a.ones & 1 ? A : a.zeros & 1 ? B : join(A, B);
+	case TCB_PTX_OP_SETP:
+		if (item || !is_int || ins->mod[TCB_PTX_SLOT_BOOL])
+			return tcb_ptx_bits_cut(unknown, 1);
+		return compare(tcb_ptx_mod(ins, TCB_PTX_SLOT_COMPARE), A, B, width, is_signed);
+	case TCB_PTX_OP_SHFL: /* some thread's value; one thread's own only from the first lane, where tid is */
+		if (item || (env->tid && (tcb_ptx_mod(ins, TCB_PTX_SLOT_MODE) != TCB_PTX_IDX ||
+					  !tcb_ptx_bits_is_constant(tcb_ptx_bits_read(env, &o[2], 32)) ||
+					  tcb_ptx_bits_read(env, &o[2], 32).ones)))
+			return unknown;
+		return tcb_ptx_bits_read(env, &o[1], 32);
+	default:
+		break;
+	}
+	return is_int && !ins->mod[TCB_PTX_SLOT_SAT] ? integer_bits(env, ins, width, is_signed) : unknown;
+}
 #undef A
 #undef B
-}
 
 /* --- all threads --- */
 

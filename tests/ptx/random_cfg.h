@@ -10,6 +10,7 @@
 #include "cmocka_all.h"
 
 #include <stdlib.h>
+#include <time.h>
 
 #include "base/util.h"
 #include "ptx/text.h"
@@ -86,6 +87,12 @@ static inline struct tcb_ptx_module *random_parse(const struct tcb_str *text)
 	if (tcb_ptx_parse("text", text->data, text->length, &module, &err) != TCB_OK)
 		fail_msg("%s\n%s", err.message, text->data);
 	return module;
+}
+
+/* Of this process, so that a busy machine does not make an analysis look slow. */
+static inline double cpu_seconds(void)
+{
+	return (double)clock() / CLOCKS_PER_SEC;
 }
 
 /* What big functions look like. */
