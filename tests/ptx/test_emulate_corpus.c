@@ -237,7 +237,8 @@ static int64_t integers_want(const int *a, const unsigned *b, int i, int n)
 		  (unsigned)llabs((int64_t)v - n) + u);
 	v = (int)((unsigned)(v / n) + u % 10u + (unsigned)(v > n ? v : n) - (unsigned)(v < 3 ? v : 3) +
 		  (unsigned)(v < 0 ? -(unsigned)v : (unsigned)v));
-	out = (int64_t)v * n + (int64_t)((unsigned __int128)u * 77 >> 64) + ((int64_t)((uint64_t)u << 35) >> 3) + (v >> 31);
+	out = (int64_t)v * n + (int64_t)((unsigned __int128)u * 77 >> 64) + ((int64_t)((uint64_t)u << 35) >> 3) +
+	      (v >> 31);
 	return out + (int8_t)a[i] + (uint16_t)b[i] + ((const int8_t *)a)[i];
 }
 
