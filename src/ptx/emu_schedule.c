@@ -18,6 +18,9 @@ enum {
 	IDLE_ROUNDS = 20000, /* rounds in which everybody only spins before that is a deadlock */
 };
 
+/* The clock of the race detector has 32 bits; a turn adds less than what is left beyond this. */
+static const uint32_t tick_max = UINT32_MAX - (1u << 20);
+
 /* --- one split --- */
 
 static void report_unwritten(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t reg, uint32_t missing)
@@ -114,7 +117,7 @@ static int run_warp(struct tcb_emu_warp *warp)
 	while (left && !run->fault && (index = next_ready(warp, turn)) >= 0) {
 		uint64_t limit = run->launch->step_limit ? run->launch->step_limit : 1ull << 40, done;
 
-		if (run->steps >= limit) {
+		if (run->steps >= limit || run->tick > tick_max) {
 			tcb_emu_split_load(warp, (uint32_t)index);
 			tcb_emu_fault(warp, warp->pc->ins ? warp->pc : NULL, -1, TCB_PTX_RULE_STEP_LIMIT,
 				      "after %llu warp instructions it still runs", (unsigned long long)run->steps);

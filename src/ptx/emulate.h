@@ -67,7 +67,7 @@ struct tcb_ptx_launch {
 	uint32_t dynamic_shared;                /* bytes */
 	const void *params;                     /* laid out as the entry's parameters */
 	size_t param_bytes;
-	uint64_t step_limit; /* warp instructions before STEP_LIMIT is reported; 0: 2^40 */
+	uint64_t step_limit; /* warp instructions before STEP_LIMIT is reported; 0, or more: about 2^32 */
 	uint64_t seed;       /* permutes the order of warps; 0: in order */
 };
 
