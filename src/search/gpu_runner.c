@@ -40,12 +40,13 @@ static enum tcb_gpu_fault classify(int result)
 	switch (result) {
 	case TCB_CUDA_SUCCESS:
 		return TCB_GPU_FINE;
-	case TCB_CUDA_INVALID_VALUE:
-	case TCB_CUDA_OUT_OF_MEMORY:
 	case TCB_CUDA_INVALID_IMAGE:
 	case TCB_CUDA_NO_BINARY_FOR_GPU:
 	case TCB_CUDA_INVALID_PTX:
 	case TCB_CUDA_UNSUPPORTED_PTX_VERSION:
+		return TCB_GPU_NO_CODE;
+	case TCB_CUDA_INVALID_VALUE:
+	case TCB_CUDA_OUT_OF_MEMORY:
 	case TCB_CUDA_LAUNCH_OUT_OF_RESOURCES:
 		return TCB_GPU_REFUSED;
 	default:
@@ -91,9 +92,11 @@ enum tcb_status tcb_gpu_runner_init(struct tcb_gpu_runner *runner, struct tcb_gp
 	if (runner->unit->workspace_bytes == 0)
 		return TCB_OK;
 	TCB_TRY(tcb_gpu_buffer_alloc(session->cuda, runner->unit->workspace_bytes, &runner->workspace, err));
-	return tcb_cuda_check(session->cuda,
-			      session->cuda->fill(runner->workspace.data, 0, runner->workspace.bytes, session->stream),
-			      "clearing the workspace", err);
+	/* On the stream that the poison went to, and waited for: the session's stream waits for no other. */
+	result = session->cuda->fill(runner->workspace.data, 0, runner->workspace.bytes, NULL);
+	if (result == TCB_CUDA_SUCCESS)
+		result = session->cuda->context_sync();
+	return tcb_cuda_check(session->cuda, result, "clearing the workspace", err);
 }
 
 void tcb_gpu_runner_fini(struct tcb_gpu_runner *runner)
