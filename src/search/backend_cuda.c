@@ -122,7 +122,9 @@ static enum tcb_status small_case(struct gpu_worker *worker, const struct tcb_sh
 
 static void fault(struct tcb_trial_reply *reply, enum tcb_gpu_fault what, const char *why)
 {
-	reply->outcome = what == TCB_GPU_CRASHED ? TCB_OUTCOME_CRASHED : TCB_OUTCOME_LAUNCH_FAILED;
+	reply->outcome = what == TCB_GPU_CRASHED   ? TCB_OUTCOME_CRASHED
+			 : what == TCB_GPU_NO_CODE ? TCB_OUTCOME_COMPILE_FAILED
+						   : TCB_OUTCOME_LAUNCH_FAILED;
 	reply->damaged |= what == TCB_GPU_CRASHED; /* the context is lost */
 	snprintf(reply->message, sizeof reply->message, "%s", why);
 }

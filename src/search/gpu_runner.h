@@ -34,10 +34,11 @@ struct tcb_gpu_runner {
 };
 
 /* What a call of the driver says of a candidate. */
-enum tcb_gpu_fault { TCB_GPU_FINE, TCB_GPU_REFUSED, TCB_GPU_CRASHED };
+enum tcb_gpu_fault { TCB_GPU_FINE, TCB_GPU_NO_CODE, TCB_GPU_REFUSED, TCB_GPU_CRASHED };
 
-/* FAULT_OUT tells a candidate's fault from the tuner's trouble (a status): REFUSED: cannot be loaded or launched as it
- * is; CRASHED: it faulted, and the context is lost.  WHY (256 bytes) says it. */
+/* FAULT_OUT tells a candidate's fault from the tuner's trouble (a status): NO_CODE: the driver cannot assemble or use
+ * its code; REFUSED: cannot be launched as it is; CRASHED: it faulted, and the context is lost.  WHY (256 bytes) says
+ * it. */
 enum tcb_status tcb_gpu_runner_init(struct tcb_gpu_runner *runner, struct tcb_gpu_session *session,
 				    const struct tcb_code_image *image, size_t unit, enum tcb_gpu_fault *fault_out,
 				    char why[256], struct tcb_error *err);
