@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Candidates on a GPU (the fake one) that are wrong, stray, fault, hang or
+ * cannot be launched: each costs its own trial only and is named for what it
+ * did, and the next one finds a GPU that works.
+ */
+#include "fake_gpu.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "planted_gpu.h"
+#include "search/evaluate.h"
+
+static const struct tcb_screen_rule few_samples = { .samples_min = 3, .samples_max = 4, .width = 0.01 };
+
+static struct tcb_evaluator *evaluator_with(unsigned states)
+{
+	struct tcb_problem problem;
+	struct tcb_place gpu;
+	planted_gpu_problem(&problem);
+	fake_gpu_place("cuda:0", &gpu);
+	struct tcb_sweep_options options = {
+		.seed = 5, .states = states, .rotation_bytes = 64 << 10, .timeout_s = 0.4
+	};
+	struct tcb_evaluator *evaluator = NULL;
+	struct tcb_error err;
+	if (tcb_evaluator_create(&planted_gpu_op, &problem, &gpu, &options, &evaluator, &err) != TCB_OK)
+		fail_msg("%s", err.message);
+	return evaluator;
+}
+
+static const struct tcb_trial *try(struct tcb_evaluator *evaluator, enum planted_gpu behaviour, int is_packed)
+{
+	struct tcb_geometry geometry;
+	const struct tcb_trial *trial = NULL;
+	struct tcb_error err;
+	planted_gpu_geometry(behaviour, is_packed, 2, 1, &geometry);
+	if (tcb_evaluator_try(evaluator, &geometry, &few_samples, &trial, &err) != TCB_OK)
+		fail_msg("%s", err.message);
+	assert_true(tcb_geometry_equal(&trial->geometry, &geometry));
+	return trial;
+}
+
+static void assert_good(const struct tcb_trial *trial)
+{
+	if (trial->outcome != TCB_OUTCOME_OK)
+		fail_msg("%s: %s", tcb_outcome_text(trial->outcome), trial->message);
+	assert_string_equal(trial->message, "");
+	assert_string_equal(trial->variant, "planted_f32_fma");
+	assert_true(trial->error_ratio > 0 && trial->error_ratio < 1);
+	assert_int_equal(trial->measurement_count, 2);
+	for (size_t i = 0; i < 2; i++) {
+		assert_int_equal(trial->measurements[i].state, i == 0 ? TCB_COLD : TCB_HOT);
+		assert_in_range(trial->measurements[i].sample_count, 3, 4);
+		assert_true(trial->measurements[i].ns.median > 700 && trial->measurements[i].ns.median < 20000);
+	}
+}
+
+static void good_candidates(void **state)
+{
+	(void)state;
+	struct tcb_evaluator *evaluator = evaluator_with(3);
+	const struct tcb_trial *trial = try(evaluator, PLANTED_GPU_GOOD, 0);
+	assert_good(trial);
+	assert_true(trial->pack_ns == 0);
+	trial = try(evaluator, PLANTED_GPU_GOOD, 1);
+	assert_good(trial);
+	assert_true(trial->pack_ns > 0);
+	assert_good(try(evaluator, PLANTED_GPU_KEEPS, 0));
+	tcb_evaluator_destroy(evaluator);
+}
+
+/* Every misbehaviour, its outcome, and what the message must say; a good candidate after each. */
+static void planted_ones(void **state)
+{
+	(void)state;
+	static const struct {
+		enum planted_gpu behaviour;
+		enum tcb_outcome outcome;
+		const char *words[2];
+	} expected[] = {
+		{ PLANTED_GPU_WRONG, TCB_OUTCOME_WRONG, { "at 1x1x32 output [0][0] is", "within" } },
+		{ PLANTED_GPU_WRONG_FULL, TCB_OUTCOME_WRONG, { "at 1x96x32 output [0][7] is" } },
+		{ PLANTED_GPU_WRONG_LATER, TCB_OUTCOME_WRONG, { "in the timed runs" } },
+		{ PLANTED_GPU_PAST_OUTPUT, TCB_OUTCOME_WRONG, { "wrote outside of y (guard zone)" } },
+		{ PLANTED_GPU_ILLEGAL_WRITE, TCB_OUTCOME_CRASHED, { "CUDA_ERROR_ILLEGAL_ADDRESS" } },
+		{ PLANTED_GPU_ILLEGAL_READ, TCB_OUTCOME_CRASHED, { "CUDA_ERROR_ILLEGAL_ADDRESS" } },
+		{ PLANTED_GPU_MISALIGNED, TCB_OUTCOME_CRASHED, { "CUDA_ERROR_MISALIGNED_ADDRESS" } },
+		{ PLANTED_GPU_ENDLESS, TCB_OUTCOME_TIMEOUT, { "no end after 0.4 s", "verifying 1x1x32" } },
+		{ PLANTED_GPU_BIG_SHARED, TCB_OUTCOME_LAUNCH_FAILED, { "CUDA_ERROR_INVALID_VALUE" } },
+		{ PLANTED_GPU_MANY_THREADS, TCB_OUTCOME_LAUNCH_FAILED, { "launching it" } },
+		{ PLANTED_GPU_DIRTY, TCB_OUTCOME_WRONG, { "at 1x1x32 output [0][0] is" } },
+		{ PLANTED_GPU_NO_STORE, TCB_OUTCOME_WRONG, { "was never written" } },
+		{ PLANTED_GPU_NOT_A_NUMBER, TCB_OUTCOME_WRONG, { "is nan" } },
+		{ PLANTED_GPU_TRAPS, TCB_OUTCOME_CRASHED, { "CUDA_ERROR_LAUNCH_FAILED" } },
+		{ PLANTED_GPU_TOO_NEW, TCB_OUTCOME_COMPILE_FAILED, { "NO_BINARY_FOR_GPU" } },
+		{ PLANTED_GPU_UNEMITTED, TCB_OUTCOME_LAUNCH_FAILED, { "planted: no such kernel" } },
+		{ PLANTED_GPU_PAST_WORKSPACE, TCB_OUTCOME_WRONG, { "outside of its workspace" } },
+		{ PLANTED_GPU_WRITES_INPUT, TCB_OUTCOME_WRONG, { "output [0][0] is" } },
+		{ PLANTED_GPU_CRASHES_LATER, TCB_OUTCOME_CRASHED, { "CUDA_ERROR_ILLEGAL_ADDRESS" } },
+	};
+	assert_int_equal(sizeof expected / sizeof *expected, PLANTED_GPU_COUNT - 2);
+	struct tcb_evaluator *evaluator = evaluator_with(3);
+	for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+		const struct tcb_trial *trial = try(evaluator, expected[i].behaviour, i % 2);
+		if (trial->outcome != expected[i].outcome)
+			fail_msg("%d: %s: %s", (int)expected[i].behaviour, tcb_outcome_text(trial->outcome),
+				 trial->message);
+		assert_int_equal(trial->measurement_count, 0);
+		for (size_t w = 0; w < 2 && expected[i].words[w]; w++)
+			if (!strstr(trial->message, expected[i].words[w]))
+				fail_msg("%d: '%s' is not in '%s'", (int)expected[i].behaviour, expected[i].words[w],
+					 trial->message);
+		uint64_t start = tcb_clock_ns();
+		assert_good(try(evaluator, PLANTED_GPU_GOOD, i % 3 == 0));
+		/* Before the next candidate has been verified and measured a new worker has taken over. */
+		assert_true(tcb_clock_ns() - start < 1000000000u);
+	}
+	tcb_evaluator_destroy(evaluator);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(good_candidates),
+		cmocka_unit_test(planted_ones),
+	};
+	fake_gpu_load("90");
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
