@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Assembles every kernel of q4k_matvec's default GPU spaces for every target
+ * that the assembler knows, and holds them to the promise of the space: none
+ * spills, none takes more registers than its blocks leave.
+ *
+ *     check_gpu_space [--step N] [--shape MxNxK] [--csv FILE] [sm_NN ...]
+ *
+ * Kernels with the same text are assembled once, sixteen in a module; --step N
+ * takes every Nth geometry.  The judge is ptxas: other assemblers allocate
+ * otherwise.  Exit status 77 where there is none.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/util.h"
+#include "device/gpu.h"
+#include "kernels/space.h"
+#include "ptx/assemble.h"
+#include "ptx/opcodes.h"
+#include "ptx/text.h"
+
+enum { SKIPPED = 77, SECONDS = 120, TARGETS_MAX = 16, SHOWN_MAX = 20, BATCH = 16, BATCHES_MAX = 4096, AHEAD = 4 };
+
+/* One kernel of a module: its entry is called k0, k1, ... */
+struct member {
+	char geometry[TCB_GEOMETRY_TEXT_MAX];
+	unsigned limit, estimate;
+};
+
+struct batch {
+	struct member member[BATCH];
+	unsigned count, version;
+	struct tcb_str text;
+};
+
+struct check {
+	const struct tcb_op *op;
+	struct tcb_assembler_info assembler;
+	struct tcb_assemble_pool *pool;
+	FILE *csv;
+	size_t step;
+	/* of all */
+	size_t geometries, kernels, bad;
+	/* texts that were seen, by hash; open addressing */
+	uint64_t *seen;
+	size_t slots;
+};
+
+static void fail(const char *what, const struct tcb_error *err)
+{
+	fprintf(stderr, "check_gpu_space: %s: %s\n", what, err->message);
+	exit(1);
+}
+
+static int is_new(struct check *c, uint64_t hash)
+{
+	size_t at = hash % c->slots;
+	for (hash += !hash; c->seen[at] && c->seen[at] != hash; at = (at + 1) % c->slots)
+		;
+	if (c->seen[at])
+		return 0;
+	c->seen[at] = hash;
+	return 1;
+}
+
+static void judge(struct check *c, struct batch *batch, unsigned capability, const char *contract)
+{
+	struct tcb_assembly got;
+	struct tcb_error err;
+	if (tcb_assemble_next(c->pool, &got, &err) != TCB_OK)
+		fail("no result", &err);
+	for (unsigned i = 0; i < batch->count; i++) {
+		const struct member *m = &batch->member[i];
+		struct tcb_ptx_resources r = { 0 };
+		char entry[16];
+		snprintf(entry, sizeof entry, "k%u", i);
+		const int is_there = got.status == TCB_OK && tcb_assembly_resources(&got, entry, &r);
+		const unsigned spilled = r.spill_store_bytes + r.spill_load_bytes + r.stack_bytes;
+		if (c->csv)
+			fprintf(c->csv, "%u;%s;%s;%u;%u;%u;%u\n", capability, contract, m->geometry, r.registers,
+				spilled, m->limit, m->estimate);
+		if ((!is_there || spilled || r.registers > m->limit) && c->bad++ < SHOWN_MAX)
+			printf("sm_%u %s %s: %u registers of %u (estimated %u), %u bytes spilled%s%.300s\n", capability,
+			       contract, m->geometry, r.registers, m->limit, m->estimate, spilled,
+			       got.log && !is_there ? ": " : "", got.log && !is_there ? got.log : "");
+	}
+	tcb_assembly_fini(&got);
+}
+
+static void submit(struct check *c, struct batch *batch, const struct tcb_ptx_target *target)
+{
+	struct tcb_str all = { 0 };
+	struct tcb_error err;
+	char name[16];
+	tcb_str_addf(&all, ".version %u.%u\n.target %s\n.address_size 64\n.extern .shared .align 128 .b8 memory[];\n%s",
+		     batch->version / 10, batch->version % 10, tcb_ptx_target_text(target, name), batch->text.data);
+	if (all.failed || tcb_assemble_submit(c->pool, all.data, all.length, target, &err) != TCB_OK)
+		fail("submit", &err);
+	tcb_str_fini(&all);
+	tcb_str_fini(&batch->text);
+}
+
+/* The kernels of G that were not seen yet, added to BATCH. */
+static void add(struct check *c, const struct tcb_problem *problem, const struct tcb_target *target,
+		const struct tcb_geometry *g, struct batch *batch)
+{
+	struct tcb_kernel kernel;
+	struct tcb_footprint f;
+	struct tcb_error err;
+	if (c->op->emit(problem, target, g, &kernel, &err) != TCB_OK)
+		fail("emit", &err);
+	c->op->footprint(problem, target, g, &f);
+	c->geometries++;
+	struct tcb_ptx_function *function = kernel.module->last_function;
+	struct tcb_str text = { 0 };
+	tcb_ptx_print_function(function, &text);
+	if (is_new(c, tcb_hash64(text.data, text.length, 0))) {
+		const unsigned limit = 65536 / (f.block_threads * f.blocks_together) / 8 * 8;
+		struct member *m = &batch->member[batch->count];
+		char name[16];
+		snprintf(name, sizeof name, "k%u", batch->count++);
+		function->symbol->name = name;
+		tcb_ptx_print_function(function, &batch->text);
+		tcb_geometry_print(g, m->geometry);
+		m->limit = limit < 255 ? limit : 255;
+		m->estimate = f.thread_registers;
+		if (batch->version < kernel.module->version)
+			batch->version = kernel.module->version;
+		c->kernels++;
+	}
+	tcb_str_fini(&text);
+	tcb_kernel_fini(&kernel);
+}
+
+static void check_space(struct check *c, const struct tcb_target *target, enum tcb_contract contract,
+			const struct tcb_shape *shape)
+{
+	const struct tcb_ptx_target ptx_target = { target->capability, 0 };
+	const char *name = tcb_contract_text(contract);
+	struct batch *batch = calloc(BATCHES_MAX, sizeof *batch);
+	struct tcb_problem problem;
+	struct tcb_space *space;
+	struct tcb_error err;
+	size_t filled = 0, judged = 0, before = c->kernels;
+	const uint64_t start = tcb_clock_ns();
+	if (tcb_problem_init(c->op, contract, shape, &problem, &err) != TCB_OK ||
+	    tcb_space_create(c->op, &problem, target, 0, &space, &err) != TCB_OK)
+		fail("space", &err);
+	c->slots = 4 * space->count + 16;
+	c->seen = calloc(c->slots, sizeof *c->seen);
+	if (!batch || !c->seen || space->count / BATCH >= BATCHES_MAX)
+		exit(1);
+	for (size_t i = 0; i < space->count; i += c->step) {
+		add(c, &problem, target, &space->geometries[i], &batch[filled]);
+		if (batch[filled].count < BATCH && i + c->step < space->count)
+			continue;
+		if (batch[filled].count)
+			submit(c, &batch[filled++], &ptx_target);
+		for (; filled - judged > AHEAD; judged++)
+			judge(c, &batch[judged], target->capability, name);
+	}
+	for (; judged < filled; judged++)
+		judge(c, &batch[judged], target->capability, name);
+	printf("sm_%u %s: %zu geometries, %zu kernels, %zu bad so far, %.0f s\n", target->capability, name,
+	       space->count, c->kernels - before, c->bad, (double)(tcb_clock_ns() - start) * 1e-9);
+	fflush(stdout);
+	free(c->seen);
+	free(batch);
+	tcb_space_destroy(space);
+}
+
+static int is_known(const struct tcb_assembler_info *info, unsigned capability)
+{
+	for (unsigned i = 0; i < info->target_count; i++)
+		if (info->targets[i] == capability)
+			return 1;
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct check c = { .op = tcb_op_find("q4k_matvec"), .step = 1 };
+	struct tcb_shape shape = { 1, 4096, 4096 };
+	unsigned wanted[TARGETS_MAX], count = 0;
+	struct tcb_error err;
+	const uint64_t start = tcb_clock_ns();
+	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "--step") == 0 && i + 1 < argc)
+			c.step = strtoul(argv[++i], NULL, 10);
+		else if (strcmp(argv[i], "--shape") == 0 && i + 1 < argc &&
+			 tcb_shape_parse(argv[++i], &shape, &err) == TCB_OK)
+			continue;
+		else if (strcmp(argv[i], "--csv") == 0 && i + 1 < argc)
+			c.csv = fopen(argv[++i], "w");
+		else if (strncmp(argv[i], "sm_", 3) == 0 && count < TARGETS_MAX)
+			wanted[count++] = (unsigned)strtoul(argv[i] + 3, NULL, 10);
+		else
+			return 2;
+	}
+	if (!c.step || tcb_assembler_find_kind(TCB_ASSEMBLER_PTXAS, &c.assembler, &err) != TCB_OK) {
+		printf("not run: %s\n", err.message);
+		return SKIPPED;
+	}
+	const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	if (tcb_assemble_pool_create(&c.assembler, cores > 0 ? (unsigned)cores : 1, SECONDS, &c.pool, &err) != TCB_OK)
+		fail("pool", &err);
+	struct tcb_gpu gpu;
+	for (size_t row = 0; tcb_gpu_table_row(row, &gpu); row++) {
+		const unsigned capability = gpu.device.target.capability;
+		int is_wanted = !count;
+		for (unsigned i = 0; i < count; i++)
+			is_wanted |= wanted[i] == capability;
+		if (!is_wanted)
+			continue;
+		if (!is_known(&c.assembler, capability)) {
+			printf("sm_%u: not run, %s does not know it\n", capability, c.assembler.path);
+			continue;
+		}
+		check_space(&c, &gpu.device.target, TCB_CONTRACT_Q8, &shape);
+		check_space(&c, &gpu.device.target, TCB_CONTRACT_F32, &shape);
+	}
+	tcb_assemble_pool_destroy(c.pool);
+	if (c.csv)
+		fclose(c.csv);
+	printf("%zu geometries, %zu kernels, %zu bad, %.1f minutes on %ld cores\n", c.geometries, c.kernels, c.bad,
+	       (double)(tcb_clock_ns() - start) * 1e-9 / 60, cores);
+	return c.bad != 0;
+}
