@@ -99,18 +99,19 @@ static enum tcb_status emit(struct job *job, const struct tcb_geometry *geometry
 static void emulate(struct job *job)
 {
 	const struct tcb_ptx_sink sink = { see, &job->judgement };
+	struct tcb_ptx_module *module = NULL;
 	struct tcb_error error;
+	/* Not the judged module, which the analyses have changed; not the emitted one, which has no lines. */
+	enum tcb_status status = tcb_ptx_parse(job->judgement.name, job->ptx.data, job->ptx.length, &module, &error);
 
-	if (!job->judgement.module) {
-		snprintf(job->not_emulated, sizeof job->not_emulated, "it could not be parsed");
-		return;
-	}
-	if (tcb_kernel_emulate(job->op, &job->kernel, job->judgement.module, SEED, &sink, &job->emulation, &error) !=
-	    TCB_OK) {
+	if (status == TCB_OK)
+		status = tcb_kernel_emulate(job->op, &job->kernel, module, SEED, &sink, &job->emulation, &error);
+	if (status == TCB_OK)
+		job->is_emulated = 1;
+	else
 		snprintf(job->not_emulated, sizeof job->not_emulated, "%.190s", error.message);
-		return;
-	}
-	job->is_emulated = 1;
+	if (module)
+		tcb_ptx_module_destroy(module);
 }
 
 static int is_right(const struct job *job)

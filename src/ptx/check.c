@@ -12,6 +12,7 @@
 #include "ptx/analyses.h"
 #include "ptx/hazards.h"
 #include "ptx/legality.h"
+#include "ptx/webs.h"
 
 enum { BLOCK_DEFAULT = 256 };
 
@@ -225,6 +226,7 @@ static enum tcb_status check_function(struct check *c, struct tcb_ptx_function *
 	kernel->predicate_pressure = liveness.predicate_pressure;
 	kernel->peak_line = liveness.peak ? liveness.peak->line : 0;
 	kernel->register_estimate = tcb_ptx_register_estimate(function, &liveness);
+	TCB_TRY(tcb_ptx_split_webs(function, &dominators, err));
 	TCB_TRY(tcb_ptx_uniformity(function, &dominators, &uniformity, err));
 	TCB_TRY(tcb_ptx_barrier_safety(function, &dominators, &uniformity, sink, err));
 	TCB_TRY(tcb_ptx_alignment(function, sink, err));

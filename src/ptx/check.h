@@ -55,7 +55,8 @@ struct tcb_ptx_check_report {
 	unsigned count[3]; /* findings, by enum tcb_ptx_severity */
 };
 
-/* Every finding goes to SINK.  A status is for what is wrong with the call, not with the PTX. */
+/* Every finding goes to SINK.  MODULE computes the same afterwards, but is not to be printed: see webs.h.  A status is
+ * for what is wrong with the call, not with the PTX. */
 enum tcb_status tcb_ptx_check(struct tcb_ptx_module *module, const struct tcb_ptx_check_options *options,
 			      const struct tcb_ptx_sink *sink, struct tcb_ptx_check_report *out, struct tcb_error *err);
 

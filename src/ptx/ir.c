@@ -161,6 +161,14 @@ uint32_t tcb_ptx_regs_add(struct tcb_ptx_function *function, enum tcb_ptx_word t
 	return first;
 }
 
+uint32_t tcb_ptx_reg_twin(struct tcb_ptx_function *function, uint32_t reg)
+{
+	if (!grow_regs(function, 1))
+		return TCB_PTX_NO_REG;
+	function->regs[function->reg_count] = function->regs[reg];
+	return function->reg_count++;
+}
+
 /* No other group may grow into PREFIX followed by a number, nor PREFIX into it. */
 static int prefix_is_free(const struct tcb_ptx_function *function, const char *prefix)
 {

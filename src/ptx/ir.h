@@ -253,6 +253,8 @@ uint32_t tcb_ptx_regs_add(struct tcb_ptx_function *function, enum tcb_ptx_word t
 			  uint32_t count);
 /* One more register of TYPE, under a name that is not taken. */
 uint32_t tcb_ptx_reg_new(struct tcb_ptx_function *function, enum tcb_ptx_word type);
+/* One more register that prints under the name of REG: for splitting a register that holds unrelated values. */
+uint32_t tcb_ptx_reg_twin(struct tcb_ptx_function *function, uint32_t reg);
 /* Writes the name to OUT, cut at SIZE; returns OUT. */
 char *tcb_ptx_reg_name(const struct tcb_ptx_function *function, uint32_t reg, char *out, size_t size);
 

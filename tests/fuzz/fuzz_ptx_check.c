@@ -154,6 +154,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	}
 	check(module, lines, (const uint32_t[3]){ 0, 0, 0 });
 	check(module, lines, (const uint32_t[3]){ 32, 4, 2 });
+	tcb_ptx_module_destroy(module);
+	/* Afresh: a module that was checked is not to be printed. */
+	FUZZ_CHECK(tcb_ptx_parse("fuzz", (const char *)data, bytes, &module, &err) == TCB_OK);
 	optimise(module);
 	tcb_ptx_module_destroy(module);
 	return 0;
