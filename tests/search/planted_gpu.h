@@ -13,6 +13,7 @@
 #define PLANTED_GPU_LIST(X) \
 	X(GOOD)             \
 	X(KEEPS)            \
+	X(SPOILS)           \
 	X(WRONG)            \
 	X(WRONG_FULL)       \
 	X(WRONG_LATER)      \

