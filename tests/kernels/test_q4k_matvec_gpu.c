@@ -8,6 +8,7 @@
 
 #include "base/util.h"
 #include "kernels/q4k_matvec/q4k_matvec_gpu.h"
+#include "ptx/check.h"
 #include "ptx/opcodes.h"
 
 static const unsigned capabilities[] = { 75, 80, 86, 89, 90, 100, 120 };
@@ -237,6 +238,54 @@ static void spaces_are_written(void **state)
 	}
 }
 
+static void see_finding(void *ctx, const struct tcb_ptx_finding *finding)
+{
+	struct tcb_str *said = ctx;
+	if (finding->severity != TCB_PTX_ADVICE)
+		tcb_str_addf(said, "%s\n", finding->message);
+}
+
+/* Barriers, exchanges of lanes, alignment, races in shared memory: nothing to say, without running them. */
+static void nothing_is_found_in_the_text(void **state)
+{
+	size_t checked = 0;
+	(void)state;
+	for (size_t c = 0; c < CAPABILITIES; c++) {
+		const struct tcb_problem p = problem_of(c % 2 ? TCB_CONTRACT_F32 : TCB_CONTRACT_Q8, 1, 4096, 4096);
+		const struct tcb_target target = gpu_target(capabilities[c], 0);
+		struct tcb_space *space;
+		assert_int_equal(tcb_space_create(the_op(), &p, &target, 0, &space, NULL), TCB_OK);
+		for (size_t i = 3 * c; i < space->count; i += space->count / 6) {
+			struct tcb_str said = { 0 };
+			const struct tcb_ptx_sink sink = { see_finding, &said };
+			struct tcb_ptx_check_options options = { 0 };
+			struct tcb_ptx_check_launch launch[TCB_LAUNCHES_MAX];
+			struct tcb_ptx_check_report report;
+			struct tcb_kernel kernel;
+			struct tcb_error err;
+			char text[TCB_GEOMETRY_TEXT_MAX];
+			emit(&p, &target, &space->geometries[i], &kernel);
+			for (size_t l = 0; l < kernel.launch_count; l++) {
+				launch[l] = (struct tcb_ptx_check_launch){ .entry = kernel.launch[l].entry,
+									   .dynamic_shared =
+										   kernel.launch[l].shared_bytes };
+				memcpy(launch[l].block, kernel.launch[l].block, sizeof launch[l].block);
+			}
+			options.launches = launch;
+			options.launch_count = kernel.launch_count;
+			if (tcb_ptx_check(kernel.module, &options, &sink, &report, &err) != TCB_OK)
+				fail_msg("%s", err.message);
+			tcb_geometry_print(&space->geometries[i], text);
+			if (said.data)
+				fail_msg("sm_%u %s:\n%s", capabilities[c], text, said.data);
+			checked++;
+			tcb_kernel_fini(&kernel);
+		}
+		tcb_space_destroy(space);
+	}
+	assert_true(checked >= 6 * CAPABILITIES);
+}
+
 static const struct tcb_shape odd_shapes[] = { { 1, 1, 256 },   { 1, 2, 512 },   { 1, 3, 1024 },
 					       { 2, 5, 768 },   { 1, 17, 2048 }, { 3, 9, 1792 },
 					       { 1, 33, 1280 }, { 1, 65, 1024 }, { 1, 31, 3584 } };
@@ -408,6 +457,7 @@ int main(void)
 		cmocka_unit_test(rules_name_what_is_wrong),
 		cmocka_unit_test(ptx_knows_neither_rows_nor_sms),
 		cmocka_unit_test(spaces_are_written),
+		cmocka_unit_test(nothing_is_found_in_the_text),
 		cmocka_unit_test(samples_are_right),
 		cmocka_unit_test(extreme_activations),
 		cmocka_unit_test(mutants_are_caught),

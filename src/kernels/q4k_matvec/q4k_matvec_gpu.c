@@ -380,9 +380,9 @@ static void write_ring_rows(struct q4k_writer *w, struct q4k_ring *ring, struct 
 	struct tcb_ptx_for loop;
 	q4k_op sums[Q4K_GPU_ROWS_MAX], mins[Q4K_GPU_ROWS_MAX];
 	tcb_ptx_for_begin(b, &loop, OP2(b, "add.u32", w->first, w->rw), w->end, I(g->row_warps), 0);
-	q4k_write_ring_wait(w, ring);
-	zero(w, sums);
+	zero(w, sums); /* before the loop that waits, so that the two loops have headers of their own */
 	zero(w, mins);
+	q4k_write_ring_wait(w, ring);
 	for (unsigned step = 0; step < g->steps; step++)
 		for (unsigned row = 0; row < g->rows; row++) {
 			struct q4k_lane_w weights;

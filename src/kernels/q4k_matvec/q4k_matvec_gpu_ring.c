@@ -42,6 +42,7 @@ void q4k_write_ring_open(struct q4k_writer *w, struct q4k_ring *ring)
 	const struct q4k_gpu *g = w->g;
 	const unsigned is_native = g->layout == TCB_LAYOUT_NATIVE;
 	const q4k_op first = OP2(b, "mul.lo.u32", w->ks, I(g->share));
+	*ring = (struct q4k_ring){ 0 };
 	ring->first_slot = OP3(b, "mad.lo.u32", w->warp, I(g->stages * g->slot_bytes), w->shared);
 	ring->slot = OP1(b, "mov.u32", ring->first_slot);
 	ring->slots_end = OP2(b, "add.u32", ring->first_slot, I(g->stages * g->slot_bytes));
@@ -70,6 +71,7 @@ void q4k_write_ring_open(struct q4k_writer *w, struct q4k_ring *ring)
 	tcb_ptx_unguard(b);
 }
 
+/* A row of a tile by lane 0: one copy. */
 static void fill_bulk(struct q4k_writer *w, const struct stream *s, q4k_op source, q4k_op slot, unsigned slot_at,
 		      q4k_op barrier)
 {
@@ -77,21 +79,20 @@ static void fill_bulk(struct q4k_writer *w, const struct stream *s, q4k_op sourc
 		    tcb_ptx_at(slot, slot_at), tcb_ptx_at(source, 0), I(s->row_bytes), barrier);
 }
 
-static void fill_async(struct q4k_writer *w, const struct stream *s, q4k_op source, q4k_op slot, unsigned slot_at,
-		       q4k_op has)
+/* The same by all lanes, 16 bytes each at a time. */
+static void fill_async(struct q4k_writer *w, const struct stream *s, q4k_op source, q4k_op slot, unsigned slot_at)
 {
 	struct tcb_ptx_build *b = &w->b;
 	const q4k_op lane_at = OP2(b, "shl.b32", w->lane, I(4));
 	const q4k_op from = OP2(b, "add.u64", source, OP1(b, "cvt.u64.u32", lane_at)),
 		     to = OP2(b, "add.u32", slot, lane_at);
-	const unsigned rest = s->row_bytes % (WARP * CHUNK);
-	q4k_op also = has;
-	if (rest)
-		also = OP3(b, "setp.lt.and.u32", lane_at, I(rest), has);
 	for (unsigned at = 0; at < s->row_bytes; at += WARP * CHUNK) {
-		tcb_ptx_guard(b, at + WARP * CHUNK > s->row_bytes ? also : has);
+		const unsigned left = s->row_bytes - at;
+		if (left < WARP * CHUNK)
+			tcb_ptx_guard(b, OP2(b, "setp.lt.u32", lane_at, I(left)));
 		OP3(b, "cp.async.cg.shared.global", tcb_ptx_at(to, slot_at + at), tcb_ptx_at(from, at), I(CHUNK));
-		tcb_ptx_unguard(b);
+		if (left < WARP * CHUNK)
+			tcb_ptx_unguard(b);
 	}
 }
 
@@ -102,30 +103,32 @@ void q4k_write_ring_fill(struct q4k_writer *w, struct q4k_ring *ring, q4k_op gro
 	const unsigned slot_at = slot < 0 ? 0 : (unsigned)slot * g->slot_bytes;
 	const q4k_op base = slot < 0 ? ring->slot : ring->first_slot;
 	const int is_bulk = g->copy == TCB_COPY_BULK;
-	q4k_op has = OP2(b, "setp.lt.u32", group, w->end), barrier = I(0);
+	const q4k_op barrier = tcb_ptx_at(slot < 0 ? ring->barrier : ring->first_barrier, slot < 0 ? 0 : 8 * slot);
+	q4k_op has = OP2(b, "setp.lt.u32", group, w->end);
 	struct stream stream[2];
 	struct tcb_ptx_if scope;
 	const unsigned count = streams_of(w, ring, stream);
-	if (is_bulk) {
+	if (is_bulk)
 		has = OP3(b, "setp.eq.and.u32", w->lane, I(0), has);
-		tcb_ptx_if_begin(b, &scope, has);
-		barrier = tcb_ptx_at(slot < 0 ? ring->barrier : ring->first_barrier, slot < 0 ? 0 : 8 * slot);
+	tcb_ptx_if_begin(b, &scope, has);
+	if (is_bulk)
 		OP2(b, "mbarrier.arrive.expect_tx.shared::cta.b64", barrier,
 		    I((int64_t)g->rows * g->share * Q4K_BLOCK_BYTES));
-	}
 	for (unsigned i = 0; i < g->rows; i++) {
 		const q4k_op row = q4k_write_row(w, group, i);
 		for (unsigned k = 0; k < count; k++) {
 			const struct stream *s = &stream[k];
 			const q4k_op from =
 				OP3(b, "mad.wide.u32", row, I((int64_t)g->row_blocks * s->stride), s->source);
-			(is_bulk ? fill_bulk : fill_async)(w, s, from, base, slot_at + s->at + i * s->row_bytes,
-							   is_bulk ? barrier : has);
+			const unsigned at = slot_at + s->at + i * s->row_bytes;
+			if (is_bulk)
+				fill_bulk(w, s, from, base, at, barrier);
+			else
+				fill_async(w, s, from, base, at);
 		}
 	}
-	if (is_bulk)
-		tcb_ptx_if_end(b, &scope);
-	else
+	tcb_ptx_if_end(b, &scope);
+	if (!is_bulk)
 		tcb_ptx_op0(b, "cp.async.commit_group");
 }
 
