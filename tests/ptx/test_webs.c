@@ -119,10 +119,10 @@ static void random_program(struct tcb_rng *rng, struct tcb_str *out)
 {
 	unsigned blocks = 2 + (unsigned)tcb_rng_below(rng, 8);
 
-	tcb_str_add(out,
-		    ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 out, .param .u32 n)\n"
-		    "{\n	.reg .b32 %r<12>;\n	.reg .b64 %rd<4>;\n	.reg .pred %p<4>;\n"
-		    "	mov.u32 %r8, 40;\n	mov.b64 %rd0, 5;\n	mov.b64 %rd1, 9;\n");
+	tcb_str_add(out, ".version 8.0\n.target sm_80\n.address_size 64\n");
+	tcb_str_add(out, ".visible .entry k(.param .u64 out, .param .u32 n)\n{\n");
+	tcb_str_add(out, "	.reg .b32 %r<12>;\n	.reg .b64 %rd<4>;\n	.reg .pred %p<4>;\n");
+	tcb_str_add(out, "	mov.u32 %r8, 40;\n	mov.b64 %rd0, 5;\n	mov.b64 %rd1, 9;\n");
 	for (unsigned i = 0; i < RANDOM_REGS; i++)
 		tcb_str_addf(out, "	mov.u32 %%r%u, %%tid.x;\n	xor.b32 %%r%u, %%r%u, %u;\n", i, i, i,
 			     (unsigned)tcb_rng_below(rng, 64));
@@ -130,8 +130,8 @@ static void random_program(struct tcb_rng *rng, struct tcb_str *out)
 		tcb_str_addf(out, "	setp.lt.u32 %%p%u, %%r%u, 24;\n", i, i);
 	for (unsigned i = 0; i < blocks; i++) {
 		tcb_str_addf(
-			out, "B%u:\n	sub.u32 %%r8, %%r8, 1;\n	setp.eq.u32 %%p3, %%r8, 0;\n	@%%p3 bra OUT;\n",
-			i);
+			out,
+			"B%u:\n	sub.u32 %%r8, %%r8, 1;\n	setp.eq.u32 %%p3, %%r8, 0;\n	@%%p3 bra OUT;\n", i);
 		for (uint64_t k = tcb_rng_below(rng, 6); k; k--)
 			random_ins(rng, out);
 		tcb_str_addf(out, "	@%%p%u bra B%u;\n", (unsigned)tcb_rng_below(rng, RANDOM_PREDICATES),
