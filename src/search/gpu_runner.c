@@ -16,9 +16,16 @@ enum tcb_status tcb_gpu_session_open(int ordinal, struct tcb_gpu_session *out, s
 	if (!cuda)
 		return TCB_E_UNSUPPORTED;
 	out->cuda = cuda;
-	TCB_TRY(tcb_cuda_check(cuda, cuda->device_get(&out->device, ordinal), "opening the GPU", err));
-	TCB_TRY(tcb_cuda_check(cuda, cuda->context_retain(&out->context, out->device), "making a context", err));
-	TCB_TRY(tcb_cuda_check(cuda, cuda->context_set(out->context), "making a context", err));
+	int result = cuda->device_get(&out->device, ordinal);
+	if (result == TCB_CUDA_SUCCESS)
+		result = cuda->context_retain(&out->context, out->device);
+	if (result == TCB_CUDA_SUCCESS)
+		result = cuda->context_set(out->context);
+	if (result != TCB_CUDA_SUCCESS) {
+		char what[48];
+		snprintf(what, sizeof what, "making a context on cuda:%d", ordinal);
+		return tcb_cuda_check(cuda, result, what, err);
+	}
 	TCB_TRY(tcb_cuda_check(cuda, cuda->stream_create(&out->stream, TCB_CUDA_STREAM_NON_BLOCKING), "making a stream",
 			       err));
 	TCB_TRY(tcb_cuda_check(cuda, cuda->event_create(&out->from, TCB_CUDA_EVENT_DEFAULT), "making an event", err));

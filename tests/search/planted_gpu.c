@@ -12,7 +12,7 @@
 #include "base/util.h"
 #include "ptx/text.h"
 
-enum { STAGES_MOST = 25, STAGE_LOOPS = 6 };
+enum { STAGES_MOST = 25, STAGE_LOOPS = 1 };
 
 static enum tcb_status check_shape(const struct tcb_shape *shape, struct tcb_error *err)
 {
@@ -111,7 +111,7 @@ void planted_gpu_geometry(enum planted_gpu behaviour, int is_packed, unsigned wa
 			  struct tcb_geometry *out)
 {
 	tcb_geometry_init(out);
-	out->tile[TCB_MACRO] = (struct tcb_tile){ 1, 128, PLANTED_GPU_K };
+	out->tile[TCB_MACRO] = (struct tcb_tile){ 1, 64, PLANTED_GPU_K };
 	out->tile[TCB_MIDI] = (struct tcb_tile){ 1, 32, PLANTED_GPU_K };
 	out->knob[TCB_KNOB_ISA] = TCB_ISA_FMA;
 	out->knob[TCB_KNOB_LAYOUT] = is_packed ? TCB_LAYOUT_R4 : TCB_LAYOUT_NATIVE;
@@ -148,7 +148,7 @@ static const struct trouble {
 	 * the last thread writes to an input that all have read. */
 	[PLANTED_GPU_SPOILS] = { .after = "ld.global.u32 %c, [%mine];\nadd.u32 %c, %c, 1;\n"
 					  "st.global.u32 [%mine], %c;\nsetp.eq.u32 %q, %c, 576;\n"
-					  "setp.eq.and.u32 %q, %i, 95, %q;\n@%q st.global.f32 [%x], 0f41200000;\n" },
+					  "setp.eq.and.u32 %q, %i, 39, %q;\n@%q st.global.f32 [%x], 0f41200000;\n" },
 	[PLANTED_GPU_WRONG] = { .before = "add.f32 %acc, %acc, 0f3F800000;\n" },
 	[PLANTED_GPU_WRONG_FULL] = { .before = "setp.ge.u32 %q, %i, 7;\n@%q add.f32 %acc, %acc, 0f3F800000;\n" },
 	[PLANTED_GPU_WRONG_LATER] = { .before = "ld.global.u32 %c, [%mine];\nadd.u32 %c, %c, 1;\n"

@@ -40,7 +40,7 @@ enum planted_gpu {
 #undef PLANTED_GPU_ENUM
 };
 
-enum { PLANTED_GPU_N = 96, PLANTED_GPU_K = 32 };
+enum { PLANTED_GPU_N = 40, PLANTED_GPU_K = 8 };
 
 /* Its space: 200 good candidates (warps, layouts, and stages, which only cost time: the fewer the faster), and 20 bad
  * ones of ten kinds. */

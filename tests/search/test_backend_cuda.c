@@ -24,7 +24,7 @@ static struct tcb_evaluator *evaluator_with(double timeout_s)
 	planted_gpu_problem(&problem);
 	fake_gpu_place("cuda:0", &gpu);
 	struct tcb_sweep_options options = {
-		.seed = 5, .states = 3, .rotation_bytes = 64 << 10, .timeout_s = timeout_s
+		.seed = 5, .states = 3, .rotation_bytes = 6 << 10, .timeout_s = timeout_s
 	};
 	struct tcb_evaluator *evaluator = NULL;
 	struct tcb_error err;
@@ -83,8 +83,8 @@ static void planted_ones(void **state)
 		enum tcb_outcome outcome;
 		const char *words[2];
 	} expected[] = {
-		{ PLANTED_GPU_WRONG, TCB_OUTCOME_WRONG, { "at 1x1x32 output [0][0] is", "within" } },
-		{ PLANTED_GPU_WRONG_FULL, TCB_OUTCOME_WRONG, { "at 1x96x32 output [0][7] is" } },
+		{ PLANTED_GPU_WRONG, TCB_OUTCOME_WRONG, { "at 1x1x8 output [0][0] is", "within" } },
+		{ PLANTED_GPU_WRONG_FULL, TCB_OUTCOME_WRONG, { "at 1x40x8 output [0][7] is" } },
 		{ PLANTED_GPU_WRONG_LATER, TCB_OUTCOME_WRONG, { "in the timed runs" } },
 		{ PLANTED_GPU_PAST_OUTPUT, TCB_OUTCOME_WRONG, { "wrote outside of y (guard zone)" } },
 		{ PLANTED_GPU_ILLEGAL_WRITE, TCB_OUTCOME_CRASHED, { "CUDA_ERROR_ILLEGAL_ADDRESS" } },
@@ -92,7 +92,7 @@ static void planted_ones(void **state)
 		{ PLANTED_GPU_MISALIGNED, TCB_OUTCOME_CRASHED, { "CUDA_ERROR_MISALIGNED_ADDRESS" } },
 		{ PLANTED_GPU_BIG_SHARED, TCB_OUTCOME_LAUNCH_FAILED, { "CUDA_ERROR_INVALID_VALUE" } },
 		{ PLANTED_GPU_MANY_THREADS, TCB_OUTCOME_LAUNCH_FAILED, { "launching it" } },
-		{ PLANTED_GPU_DIRTY, TCB_OUTCOME_WRONG, { "at 1x1x32 output [0][0] is" } },
+		{ PLANTED_GPU_DIRTY, TCB_OUTCOME_WRONG, { "at 1x1x8 output [0][0] is" } },
 		{ PLANTED_GPU_NO_STORE, TCB_OUTCOME_WRONG, { "was never written" } },
 		{ PLANTED_GPU_NOT_A_NUMBER, TCB_OUTCOME_WRONG, { "is nan" } },
 		{ PLANTED_GPU_TRAPS, TCB_OUTCOME_CRASHED, { "CUDA_ERROR_LAUNCH_FAILED" } },
@@ -132,7 +132,7 @@ static void endless(void **state)
 	struct tcb_evaluator *evaluator = evaluator_with(1);
 	const struct tcb_trial *trial = try(evaluator, PLANTED_GPU_ENDLESS, 0);
 	assert_int_equal(trial->outcome, TCB_OUTCOME_TIMEOUT);
-	assert_non_null(strstr(trial->message, "no end after 1 s while verifying 1x1x32"));
+	assert_non_null(strstr(trial->message, "no end after 1 s while verifying 1x1x8"));
 	tcb_evaluator_destroy(evaluator);
 }
 
