@@ -129,9 +129,8 @@ static void random_program(struct tcb_rng *rng, struct tcb_str *out)
 	for (unsigned i = 0; i < RANDOM_PREDICATES; i++)
 		tcb_str_addf(out, "	setp.lt.u32 %%p%u, %%r%u, 24;\n", i, i);
 	for (unsigned i = 0; i < blocks; i++) {
-		tcb_str_addf(
-			out, "B%u:\n	sub.u32 %%r8, %%r8, 1;\n	setp.eq.u32 %%p3, %%r8, 0;\n	@%%p3 bra OUT;\n",
-			i);
+		tcb_str_addf(out, "B%u:\n	sub.u32 %%r8, %%r8, 1;\n", i);
+		tcb_str_add(out, "	setp.eq.u32 %p3, %r8, 0;\n	@%p3 bra OUT;\n");
 		for (uint64_t k = tcb_rng_below(rng, 6); k; k--)
 			random_ins(rng, out);
 		tcb_str_addf(out, "	@%%p%u bra B%u;\n", (unsigned)tcb_rng_below(rng, RANDOM_PREDICATES),
