@@ -18,10 +18,13 @@
 #include "cli/progress.h"
 #include "search/search.h"
 
+/* Each finalist is called in at least 30 rounds; all of them are ready to run at the same time. */
+enum { FINALISTS_MAX = 500 };
+
 struct sweep_args {
 	const char *op, *device, *contract, *gguf, *strategy, *db;
 	struct cli_list shapes;
-	uint64_t threads, max_trials, seed, rotation;
+	uint64_t threads, max_trials, seed, rotation, finalists;
 	double budget_s, timeout_s;
 	int counters; /* index in the words below: the order of enum tcb_counters_mode */
 	int any_size, fresh, json;
@@ -77,6 +80,12 @@ static const struct cli_option options[] = {
 	  .words = "none|best|all",
 	  .fallback = "best",
 	  .help = "read counters of no candidate, of the winners, or of all finalists" },
+	{ .name = "finalists",
+	  .argument = "N",
+	  .kind = CLI_COUNT,
+	  .offset = offsetof(struct sweep_args, finalists),
+	  .fallback = "12",
+	  .help = "how many candidates the finals keep to the end, beside the default geometry" },
 	{ .name = "any-size",
 	  .kind = CLI_FLAG,
 	  .offset = offsetof(struct sweep_args, any_size),
@@ -173,6 +182,14 @@ static enum tcb_status check_strategy(const char *name, struct tcb_error *err)
 	return TCB_E_USAGE;
 }
 
+static enum tcb_status check_finalists(uint64_t count, struct tcb_error *err)
+{
+	if (count < 1 || count > FINALISTS_MAX)
+		return tcb_fail(err, TCB_E_USAGE, "--finalists %llu is not between 1 and %d", (unsigned long long)count,
+				FINALISTS_MAX);
+	return TCB_OK;
+}
+
 static enum tcb_status store_trial(void *ctx, const struct tcb_trial *trial, struct tcb_error *err)
 {
 	struct sweep_job *job = ctx;
@@ -217,10 +234,10 @@ static enum tcb_status begin_sweep(struct sweep_job *job, const struct tcb_sweep
 {
 	const struct tcb_build_info *build = tcb_build_info();
 	char signature[TCB_SIGNATURE_MAX];
-	json_t *settings =
-		json_pack("{s:i, s:f, s:I, s:f, s:i, s:b, s:b}", "states", (int)opts->states, "budget_s",
-			  opts->budget_s, "max_trials", (json_int_t)opts->max_trials, "timeout_s", opts->timeout_s,
-			  "counters", (int)opts->counters, "any_size", opts->any_size, "fresh", job->run->args->fresh);
+	json_t *settings = json_pack("{s:i, s:f, s:I, s:f, s:i, s:b, s:b, s:i}", "states", (int)opts->states,
+				     "budget_s", opts->budget_s, "max_trials", (json_int_t)opts->max_trials,
+				     "timeout_s", opts->timeout_s, "counters", (int)opts->counters, "any_size",
+				     opts->any_size, "fresh", job->run->args->fresh, "finalists", (int)opts->finalists);
 	char *text = settings ? json_dumps(settings, JSON_COMPACT) : NULL;
 	struct tcb_sweep_record record = {
 		.device = &job->run->place.device,
@@ -381,6 +398,7 @@ static void fill_options(const struct sweep_args *args, struct cli_progress *pro
 		.states = 1u << TCB_COLD | 1u << TCB_HOT,
 		.rotation_bytes = args->rotation,
 		.timeout_s = args->timeout_s,
+		.finalists = (unsigned)args->finalists,
 		.counters = (enum tcb_counters_mode)args->counters,
 		.stop = &stop_asked,
 		.progress = cli_progress_show,
@@ -492,6 +510,7 @@ static enum tcb_status run_sweep(const void *arguments, struct tcb_error *err)
 	enum tcb_status status;
 
 	TCB_TRY(check_strategy(args->strategy, err));
+	TCB_TRY(check_finalists(args->finalists, err));
 	TCB_TRY(cli_problems_make(args->op, args->contract, &args->shapes, args->gguf, &problems, err));
 	status = cli_open_device(args->device, args->threads, &run.place, err);
 	if (status == TCB_OK && args->rotation && args->rotation < 2 * run.place.device.target.llc_bytes)

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * In: a file of candidates.  Out: a verdict for each.  Every operand is an
+ * allocation of its own with nothing around it, unlike the tuner's buffers with
+ * their guard zones: a tool that knows allocations sees the first byte beyond.
+ */
+#include "candidate_run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "candidate_file.h"
+#include "search/gpu_runner.h"
+#include "search/judge.h"
+
+enum { INSTANCES_MAX = 64, SEED = 1 };
+
+struct running {
+	struct tcb_gpu_session session;
+	struct tcb_pool *pool; /* of this thread alone */
+	struct tcb_instance *instances[INSTANCES_MAX];
+	size_t instance_count;
+	struct candidate_tally *tally;
+};
+
+/* The operands of one run, in device memory. */
+struct device_operands {
+	uint64_t address[TCB_OPERANDS_MAX];
+};
+
+static enum tcb_status find_instance(struct running *running, const struct tcb_problem *problem,
+				     const struct tcb_shape *shape, struct tcb_instance **out, struct tcb_error *err)
+{
+	struct tcb_problem wanted = *problem;
+	const struct tcb_op *op = tcb_op_find(problem->op);
+
+	wanted.shape = *shape;
+	for (size_t i = 0; i < running->instance_count; i++) {
+		*out = running->instances[i];
+		if (strcmp((*out)->problem.op, wanted.op) == 0 && (*out)->problem.contract == wanted.contract &&
+		    (*out)->problem.shape.m == shape->m && (*out)->problem.shape.n == shape->n &&
+		    (*out)->problem.shape.k == shape->k)
+			return TCB_OK;
+	}
+	if (!op || running->instance_count == INSTANCES_MAX)
+		return tcb_fail(err, TCB_E_FAILED, "no op called %s, or more than %d shapes", wanted.op, INSTANCES_MAX);
+	TCB_TRY(tcb_instance_create(op, &wanted, SEED, out, err));
+	running->instances[running->instance_count++] = *out;
+	return TCB_OK;
+}
+
+static enum tcb_status upload(const struct tcb_gpu_session *session, struct tcb_instance *instance,
+			      const struct tcb_code_unit *unit, struct device_operands *out, struct tcb_error *err)
+{
+	const struct tcb_cuda *cuda = session->cuda;
+
+	for (size_t i = 0; i < instance->operand_count; i++) {
+		const void *from = instance->data[i].data;
+		size_t bytes = instance->operands[i].bytes;
+		double pack_ns;
+		if ((int)i == instance->weights && unit->packed_bytes > 0) {
+			TCB_TRY(tcb_instance_packed(instance, (enum tcb_layout)unit->layout, unit->packed_bytes, &from,
+						    &pack_ns, err));
+			bytes = unit->packed_bytes;
+		}
+		TCB_TRY(tcb_cuda_check(cuda, cuda->alloc(&out->address[i], bytes), "allocating an operand", err));
+		if (i != instance->output)
+			TCB_TRY(tcb_cuda_check(cuda, cuda->copy_in(out->address[i], from, bytes), "copying an operand",
+					       err));
+	}
+	/* The session's stream does not wait for such copies by itself. */
+	return tcb_cuda_check(cuda, cuda->context_sync(), "copying the operands", err);
+}
+
+static void release(const struct tcb_gpu_session *session, struct device_operands *operands)
+{
+	for (size_t i = 0; i < TCB_OPERANDS_MAX; i++)
+		if (operands->address[i])
+			(void)session->cuda->free(operands->address[i]);
+}
+
+/* One call into a poisoned output; CHECK says whether it was right. */
+static enum tcb_status call_once(struct running *running, struct tcb_gpu_runner *runner, struct tcb_instance *instance,
+				 const struct device_operands *operands, int call, struct tcb_check *check,
+				 struct tcb_error *err)
+{
+	const struct tcb_cuda *cuda = running->session.cuda;
+	struct tcb_plan bound = { .chain = runner->unit->chain, .ulps = runner->unit->ulps };
+	uint64_t output = operands->address[instance->output];
+	size_t bytes = instance->output_count * sizeof(float);
+	char why[256];
+	int result = cuda->fill(output, TCB_POISON, bytes, running->session.stream);
+
+	if (result == TCB_CUDA_SUCCESS)
+		result = tcb_gpu_runner_call(runner, operands->address, call);
+	if (result != TCB_CUDA_SUCCESS) {
+		check->outcome = TCB_OUTCOME_LAUNCH_FAILED;
+		snprintf(check->message, sizeof check->message, "launching it: %s", tcb_cuda_error_name(cuda, result));
+		return TCB_OK;
+	}
+	if (tcb_gpu_wait(&running->session, why) != TCB_GPU_FINE)
+		return tcb_fail(err, TCB_E_FAILED, "a candidate spoiled the context: %s", why);
+	float *got = malloc(bytes);
+	if (!got)
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory for an output");
+	enum tcb_status status = tcb_cuda_check(cuda, cuda->copy_out(got, output, bytes), "reading the output", err);
+	if (status == TCB_OK)
+		status = tcb_judge_bound(instance, &bound, got, running->pool, "", check, err);
+	free(got);
+	return status;
+}
+
+/* A candidate at one shape: twice, so that the second call finds the workspace as the first left it. */
+static enum tcb_status run_unit(struct running *running, const struct candidate_record *record,
+				const struct tcb_code_image *image, size_t unit, struct tcb_check *check,
+				struct tcb_error *err)
+{
+	struct tcb_gpu_runner runner;
+	struct device_operands operands = { { 0 } };
+	struct tcb_instance *instance;
+	enum tcb_gpu_fault fault;
+	int damaged = 0;
+
+	TCB_TRY(find_instance(running, &record->problem, &image->unit[unit].shape, &instance, err));
+	enum tcb_status status =
+		tcb_gpu_runner_init(&runner, &running->session, image, unit, &fault, check->message, err);
+	if (status == TCB_OK && fault != TCB_GPU_FINE)
+		check->outcome = TCB_OUTCOME_LAUNCH_FAILED;
+	else if (status == TCB_OK)
+		status = upload(&running->session, instance, runner.unit, &operands, err);
+	for (int call = 0; call < 2 && status == TCB_OK && check->outcome == TCB_OUTCOME_OK; call++)
+		status = call_once(running, &runner, instance, &operands, call, check, err);
+	if (status == TCB_OK && runner.workspace.base)
+		status = tcb_gpu_buffer_check(running->session.cuda, &runner.workspace, &damaged, err);
+	if (damaged && check->outcome == TCB_OUTCOME_OK) {
+		check->outcome = TCB_OUTCOME_WRONG;
+		snprintf(check->message, sizeof check->message, "wrote outside of its workspace");
+	}
+	running->tally->runs++;
+	release(&running->session, &operands);
+	tcb_gpu_runner_fini(&runner);
+	return status;
+}
+
+static enum tcb_status run_candidate(struct running *running, const struct candidate_record *record,
+				     const struct tcb_code_image *image, struct tcb_error *err)
+{
+	struct candidate_tally *tally = running->tally;
+	struct tcb_check check = { .outcome = TCB_OUTCOME_OK };
+	char shape[TCB_SHAPE_TEXT_MAX];
+
+	for (uint32_t unit = record->first_unit; unit < image->unit_count && check.outcome == TCB_OUTCOME_OK; unit++)
+		TCB_TRY(run_unit(running, record, image, unit, &check, err));
+	tally->candidates++;
+	if (record->is_planted)
+		tally->planted++;
+	else if (check.outcome == TCB_OUTCOME_WRONG)
+		tally->wrong++;
+	else if (check.outcome != TCB_OUTCOME_OK)
+		tally->failed++;
+	tcb_shape_print(&record->problem.shape, shape);
+	printf("%s %s %s %s%s %s%s%s\n", tcb_outcome_text(check.outcome), record->problem.op,
+	       tcb_contract_text(record->problem.contract), shape, record->is_planted ? " (planted)" : "",
+	       record->geometry, check.message[0] ? ": " : "", check.message);
+	fflush(stdout);
+	return TCB_OK;
+}
+
+static enum tcb_status run_file(struct running *running, FILE *file, struct tcb_error *err)
+{
+	struct candidate_record record;
+	struct tcb_code_image *image;
+
+	for (;;) {
+		TCB_TRY(candidate_read(file, &record, &image, err));
+		if (!image)
+			return TCB_OK;
+		enum tcb_status status = run_candidate(running, &record, image, err);
+		free(image);
+		TCB_TRY(status);
+	}
+}
+
+enum tcb_status candidates_run(const char *path, int ordinal, struct candidate_tally *out, struct tcb_error *err)
+{
+	struct running running = { .tally = out };
+	FILE *file = fopen(path, "rb");
+	enum tcb_status status;
+
+	memset(out, 0, sizeof *out);
+	if (!file)
+		return tcb_fail(err, TCB_E_NOT_FOUND, "cannot open %.300s", path);
+	status = tcb_gpu_session_open(ordinal, &running.session, err);
+	if (status == TCB_OK)
+		status = tcb_pool_create(1, NULL, &running.pool, err);
+	if (status == TCB_OK)
+		status = run_file(&running, file, err);
+	for (size_t i = 0; i < running.instance_count; i++)
+		tcb_instance_destroy(running.instances[i]);
+	tcb_pool_destroy(running.pool);
+	fclose(file);
+	return status;
+}
