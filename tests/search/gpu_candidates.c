@@ -343,6 +343,8 @@ static enum tcb_status do_pack(const struct options *options, struct tcb_error *
 		status = tcb_fail(err, TCB_E_IO, "cannot write %.300s", options->file);
 	TCB_TRY(status);
 	printf("packed %zu candidates, %zu do not compile\n", work.candidates, work.uncompiled);
+	if (work.candidates + work.uncompiled == 0)
+		return tcb_fail(err, TCB_E_NOT_FOUND, "no candidates of today's kernels in %.300s", options->db);
 	return work.uncompiled ? tcb_fail(err, TCB_E_VERIFY, "%zu candidates do not compile", work.uncompiled) : TCB_OK;
 }
 
