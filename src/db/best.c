@@ -27,6 +27,11 @@ static enum tcb_status find_trial(struct tcb_db *db, int64_t sweep, const struct
 	return TCB_OK;
 }
 
+/* Of sweep ?1: its problem, on all devices of its device's name. */
+#define SAME_NAME                                                                                                    \
+	" AND problem_id = (SELECT problem_id FROM sweep WHERE id = ?1) AND device_id IN (SELECT d.id FROM device d" \
+	" JOIN device mine ON mine.name = d.name JOIN sweep s ON s.device_id = mine.id WHERE s.id = ?1)"
+
 static enum tcb_status put_row(struct tcb_db *db, int64_t sweep, const struct tcb_best *best, int64_t trial,
 			       size_t tie_count, int64_t *best_out, struct tcb_error *err)
 {
@@ -41,6 +46,13 @@ static enum tcb_status put_row(struct tcb_db *db, int64_t sweep, const struct tc
 			     " WHERE id = ?1) AND state = ?2 AND modelled >= ?3",
 			     "iti", sweep, state, (int64_t)(best->modelled != 0)));
 	TCB_TRY(tcb_db_finish(db, stmt, NULL, doing, err));
+	/* A model stands for a kind of device: a measurement on any device of that name takes its place. */
+	if (!best->modelled) {
+		TCB_TRY(tcb_db_query(db, &stmt, doing, err,
+				     "DELETE FROM best WHERE modelled = 1 AND state = ?2" SAME_NAME, "it", sweep,
+				     state));
+		TCB_TRY(tcb_db_finish(db, stmt, NULL, doing, err));
+	}
 	TCB_TRY(tcb_db_query(
 		db, &stmt, doing, err,
 		"INSERT INTO best (device_id, problem_id, state, sweep_id, trial_id, geometry, variant, signature,"
@@ -51,6 +63,7 @@ static enum tcb_status put_row(struct tcb_db *db, int64_t sweep, const struct tc
 		" SELECT device_id, problem_id, ?2, id, nullif(?3, 0), ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14,"
 		" ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27,"
 		" ifnull(nullif(?28, ''), strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) FROM sweep WHERE id = ?1"
+		" AND NOT (?7 AND EXISTS (SELECT 1 FROM best WHERE modelled = 0 AND state = ?2" SAME_NAME "))"
 		" ON CONFLICT (device_id, problem_id, state) DO NOTHING RETURNING id",
 		"ititttidddtdddddddddtdddiiit", sweep, state, trial, best->geometry, best->variant, best->signature,
 		(int64_t)(best->modelled != 0), best->ns.median, best->ns.lo, best->ns.hi, best->default_geometry,

@@ -84,9 +84,10 @@ struct tcb_best {
 };
 /*
  * Replaces the row of the sweep's device and problem and of BEST's state, except that a modelled row never replaces a
- * measured one.  Of BEST, device, problem, tie_count and git_commit are not read; an empty measured_at means now.  The
- * winner must have an ok trial with that geometry and signature in this or an earlier sweep (TCB_E_NOT_FOUND), unless
- * it is modelled.  TIE_SET: canonical geometry texts, winner first.
+ * measured one; a measured row also replaces modelled ones of other devices of the same name, and a modelled row is not
+ * stored beside a measured one of that name.  Of BEST, device, problem, tie_count and git_commit are not read; an empty
+ * measured_at means now.  The winner must have an ok trial with that geometry and signature in this or an earlier sweep
+ * (TCB_E_NOT_FOUND), unless it is modelled.  TIE_SET: canonical geometry texts, winner first.
  */
 enum tcb_status tcb_db_best_put(struct tcb_db *db, int64_t sweep, const struct tcb_best *best,
 				const char *const *tie_set, size_t tie_count, struct tcb_error *err);

@@ -165,6 +165,34 @@ static void test_modelled(void **state)
 	assert_int_equal(tcb_db_check(db, NULL, NULL, &err), TCB_OK);
 }
 
+/* A model stands for a kind of device: the measurement of any device of that name replaces it, and keeps it out. */
+static void test_modelled_by_name(void **state)
+{
+	struct tcb_device other = device;
+	struct seen seen;
+	int64_t measured, other_name;
+
+	(void)state;
+	strcpy(other.key, "ffffffffffffffff");
+	measured = fixture_sweep(db, &other, &problem, &err);
+	strcpy(other.name, "cpu:avx2");
+	other_name = fixture_sweep(db, &other, &problem, &err);
+	assert_int_equal(fixture_put_best(db, sweep, 5, 500, 1, &err), TCB_OK);
+	/* Another name is another kind. */
+	assert_int_equal(fixture_put(db, other_name, 0, 1000, &err), TCB_OK);
+	assert_int_equal(fixture_put_best(db, other_name, 0, 1000, 0, &err), TCB_OK);
+	read_all(&seen);
+	assert_int_equal(seen.count, 2);
+	assert_int_equal(fixture_put(db, measured, 0, 1000, &err), TCB_OK);
+	assert_int_equal(fixture_put_best(db, measured, 0, 1000, 0, &err), TCB_OK);
+	read_all(&seen);
+	assert_true(seen.count == 2 && !seen.best[0].modelled && !seen.best[1].modelled);
+	assert_int_equal(fixture_put_best(db, sweep, 5, 500, 1, &err), TCB_OK);
+	read_all(&seen);
+	assert_true(seen.count == 2 && !seen.best[0].modelled && !seen.best[1].modelled);
+	assert_int_equal(tcb_db_check(db, NULL, NULL, &err), TCB_OK);
+}
+
 static void test_order_filter_and_stop(void **state)
 {
 	struct tcb_best_filter filter = { .op = "q4k_matvec" };
@@ -226,6 +254,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_needs_a_trial, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_trial_of_an_earlier_sweep, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_modelled, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_modelled_by_name, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_order_filter_and_stop, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_counters, setup, teardown),
 	};
