@@ -125,7 +125,8 @@ enum tcbrt_state { TCBRT_COLD = 0, TCBRT_HOT = 1 };
 /* What is asked for.  Set the rest to zero: it means the usual. */
 struct tcbrt_query {
 	const char *op;     /* "q4k_matvec" */
-	const char *device; /* NULL or "cpu": this host; "cpu:avx2": this host, restricted to that family and scalar */
+	const char *device; /* NULL or "cpu": this host; "cpu:avx2": this host, restricted to that family and
+			     * scalar; "sm_90": a GPU of that kind, for which only what is stored is known */
 	/* 0: as many as is fastest, at most the processors that this process may use (when tcbrt_open was called) */
 	unsigned threads;
 	enum tcbrt_contract contract;
@@ -143,15 +144,17 @@ struct tcbrt_query {
  *               as large as this one's; the result must satisfy every constraint of the op at this shape.
  * ARCHITECTURE  The same, this shape included, from another machine of the same architecture.
  * DEFAULT       The op's standard geometry.
+ * MODELLED      Instead of EXACT where the shape was only ranked by a model for this kind of device, never measured.
  *
- * Stale entries are passed over everywhere; entries that were only modelled count as EXACT alone.
+ * Stale entries are passed over everywhere; those that were only modelled answer for their own shape alone.
  */
 enum tcbrt_source {
 	TCBRT_SOURCE_NONE = 0, /* the lookup failed */
 	TCBRT_SOURCE_EXACT = 1,
 	TCBRT_SOURCE_NEAREST = 2,
 	TCBRT_SOURCE_ARCHITECTURE = 3,
-	TCBRT_SOURCE_DEFAULT = 4
+	TCBRT_SOURCE_DEFAULT = 4,
+	TCBRT_SOURCE_MODELLED = 5
 };
 
 enum { TCBRT_GEOMETRY_MAX = 768, TCBRT_VARIANT_MAX = 64, TCBRT_REASON_MAX = 512, TCBRT_KNOBS_MAX = 24 };
@@ -167,8 +170,8 @@ struct tcbrt_tuning {
 	unsigned threads; /* threads to run with; with query.threads == 0 the choice that was made */
 	struct tcbrt_tile macro, midi, micro; /* one core's share; one task, for the L2 cache; registers */
 	int knobs[TCBRT_KNOBS_MAX];           /* read them with tcbrt_knob() */
-	/* EXACT only, else 0: time of one call in nanoseconds; the default's time over it, and that ratio's lower 95 %
-	 * bound */
+	/* EXACT and (by the model) MODELLED only, else 0: time of one call in nanoseconds; the default's time over it,
+	 * and that ratio's lower 95 % bound */
 	double expected_ns, speedup, speedup_lo;
 	size_t tuned_m, tuned_n, tuned_k;  /* the shape that was measured; 0 for DEFAULT */
 	char geometry[TCBRT_GEOMETRY_MAX]; /* canonical text, as `tcbtune` prints it */
@@ -189,7 +192,7 @@ TCBRT_API int tcbrt_knob(const struct tcbrt_tuning *tuning, const char *name);
 /* "avx2" for "isa", "native" for "layout"; NULL if the knob is a number or not set. */
 TCBRT_API const char *tcbrt_knob_word(const struct tcbrt_tuning *tuning, const char *name);
 
-/* "exact", "nearest", "architecture", "default", "none" */
+/* "exact", "nearest", "architecture", "default", "modelled", "none" */
 TCBRT_API const char *tcbrt_source_text(enum tcbrt_source source);
 
 /*

@@ -8,6 +8,11 @@
 
 #include "rt/runtime.h"
 
+int rt_is_gpu_name(const char *name)
+{
+	return strncmp(name, "sm_", 3) == 0;
+}
+
 static uint32_t find_op(const struct tcbrt *rt, const char *name)
 {
 	for (uint32_t i = 0; i < rt->op_count; i++)
@@ -16,7 +21,7 @@ static uint32_t find_op(const struct tcbrt *rt, const char *name)
 	return RT_NONE;
 }
 
-/* Only this host's devices can be asked for: they are the first. */
+/* Of this host's devices, which are the first. */
 static uint32_t find_device(const struct tcbrt *rt, const char *name)
 {
 	if (!name)
@@ -40,7 +45,7 @@ static void copy_exact(const struct tcbrt *rt, const struct rt_entry *entry, str
 	static const char modelled[] = "ranked by a model at this shape for this device, never measured";
 	int threads = entry->geometry.knob[TCB_KNOB_THREADS];
 
-	out->source = TCBRT_SOURCE_EXACT;
+	out->source = entry->modelled ? TCBRT_SOURCE_MODELLED : TCBRT_SOURCE_EXACT;
 	out->modelled = entry->modelled;
 	out->threads = threads > 0 ? (unsigned)threads : entry->key.threads;
 	rt_tuning_geometry(out, &entry->geometry);
@@ -58,19 +63,53 @@ static void copy_exact(const struct tcbrt *rt, const struct rt_entry *entry, str
 		memcpy(out->reason, measured, sizeof(measured));
 }
 
+/* The entry of KEY on any device called NAME, measured before modelled ones; NULL if there is none. */
+static const struct rt_entry *find_on_gpu(const struct tcbrt *rt, const char *name, struct rt_key *key)
+{
+	const struct rt_entry *best = NULL;
+
+	key->threads = 0;
+	for (uint32_t i = rt->host_device_count; i < rt->device_count; i++) {
+		const struct rt_entry *entry;
+
+		if (!rt->devices[i].is_gpu || strcmp(rt->devices[i].name, name) != 0)
+			continue;
+		key->device = i;
+		entry = rt_table_find(rt, key);
+		if (entry && entry->refusal == RT_FINE && (!best || (best->modelled && !entry->modelled)))
+			best = entry;
+	}
+	return best;
+}
+
+/* A GPU: what is stored for its kind. */
+static int lookup_gpu(const struct tcbrt *rt, const struct tcbrt_query *query, struct rt_key *key,
+		      struct tcbrt_tuning *out)
+{
+	const struct rt_entry *entry = find_on_gpu(rt, query->device, key);
+
+	if (!entry)
+		return fail(out, TCBRT_E_NOT_FOUND, "nothing is stored for this op, contract, state and shape on",
+			    query->device, "run `tcbtune sweep` for it");
+	copy_exact(rt, entry, out);
+	return TCBRT_OK;
+}
+
 int tcbrt_lookup(const struct tcbrt *rt, const struct tcbrt_query *query, struct tcbrt_tuning *out)
 {
 	const struct rt_entry *entry;
 	const struct tcb_op *op;
 	struct rt_key key;
+	int is_gpu;
 
 	key.op = find_op(rt, query->op);
 	if (key.op == RT_NONE || !rt->ops[key.op].op)
 		return fail(out, TCBRT_E_NOT_FOUND, "this library has no op", query->op,
 			    "see `tcbtune ops`, or upgrade libtcbrt");
 	op = rt->ops[key.op].op;
-	key.device = find_device(rt, query->device);
-	if (key.device == RT_NONE)
+	is_gpu = query->device && rt_is_gpu_name(query->device);
+	key.device = is_gpu ? RT_NONE : find_device(rt, query->device);
+	if (key.device == RT_NONE && !is_gpu)
 		return fail(out, TCBRT_E_UNSUPPORTED, "this host has no device", query->device,
 			    "use \"cpu\", or see `tcbtune devices`");
 	if ((unsigned)query->contract > TCB_CONTRACT_COUNT)
@@ -88,6 +127,8 @@ int tcbrt_lookup(const struct tcbrt *rt, const struct tcbrt_query *query, struct
 	key.m = query->m;
 	key.n = query->n;
 	key.k = query->k;
+	if (is_gpu)
+		return lookup_gpu(rt, query, &key, out);
 	entry = rt_table_find(rt, &key);
 	if (!entry || entry->refusal != RT_FINE)
 		return rt_fallback(rt, &key, entry, out);

@@ -102,6 +102,7 @@ static uint32_t find_device(struct tcbrt *rt, uint32_t hint, const struct tcb_be
 	memset(grown, 0, sizeof(*grown));
 	memcpy(grown->name, best->device_name, sizeof(grown->name));
 	memcpy(grown->key, best->device_key, sizeof(grown->key));
+	grown->is_gpu = rt_is_gpu_name(best->device_name);
 	memcpy(grown->arch, best->arch, sizeof(grown->arch));
 	memcpy(grown->model, best->model, sizeof(grown->model));
 	return rt->device_count++;

@@ -64,12 +64,20 @@ static void insert(struct tcbrt *rt, const struct rt_key *key, uint32_t index)
 	slot->entry = index;
 }
 
+/* Can a lookup find entry INDEX? */
+static int is_asked_for(const struct tcbrt *rt, uint32_t index)
+{
+	const struct rt_device *device = &rt->devices[rt->entries[index].key.device];
+
+	return device->is_this_host || device->is_gpu;
+}
+
 enum tcb_status rt_table_build(struct tcbrt *rt, struct tcb_error *err)
 {
 	size_t slots = 16, used = 0;
 
 	for (uint32_t i = 0; i < rt->entry_count; i++)
-		used += rt->devices[rt->entries[i].key.device].is_this_host ? 2 : 0;
+		used += is_asked_for(rt, i) ? 2 : 0;
 	while (slots < 2 * used)
 		slots *= 2;
 	if (slots > UINT32_MAX || !(rt->slots = malloc(slots * sizeof(*rt->slots))))
@@ -79,7 +87,7 @@ enum tcb_status rt_table_build(struct tcbrt *rt, struct tcb_error *err)
 	for (uint32_t i = 0; i < rt->entry_count; i++) {
 		struct rt_key key = rt->entries[i].key;
 
-		if (!rt->devices[key.device].is_this_host)
+		if (!is_asked_for(rt, i))
 			continue;
 		insert(rt, &key, i);
 		if (key.threads > rt->processors)

@@ -46,7 +46,7 @@ struct rt_entry {
 /* A device of the database, or a CPU device of this host. */
 struct rt_device {
 	char name[TCB_DEVICE_NAME_MAX], key[TCB_DEVICE_KEY_MAX], arch[32], model[TCB_DEVICE_TEXT_MAX];
-	int is_this_host;
+	int is_this_host, is_gpu;
 	struct tcb_target target; /* of this host's devices */
 };
 
@@ -94,6 +94,9 @@ const struct rt_entry *rt_table_find(const struct tcbrt *rt, const struct rt_key
 /* rt_fallback.c: everything after the exact entry; EXACT is the stale one that was found, or NULL. */
 int rt_fallback(const struct tcbrt *rt, const struct rt_key *key, const struct rt_entry *exact,
 		struct tcbrt_tuning *out);
+
+/* rt_lookup.c: "sm_90" and the like: devices that are known by what is stored for them. */
+int rt_is_gpu_name(const char *name);
 
 /* rt_tuning.c */
 void rt_tuning_geometry(struct tcbrt_tuning *out, const struct tcb_geometry *geometry);

@@ -118,7 +118,7 @@ static void test_modelled(void **state)
 	fixture_put(&fixture, &(struct winner){ .n = 4096, .k = 4096, .modelled = 1 });
 	rt = fixture_open(&fixture);
 	assert_int_equal(tcbrt_lookup(rt, &query, &tuning), TCBRT_OK);
-	assert_int_equal(tuning.source, TCBRT_SOURCE_EXACT);
+	assert_int_equal(tuning.source, TCBRT_SOURCE_MODELLED);
 	assert_int_equal(tuning.modelled, 1);
 	assert_non_null(strstr(tuning.reason, "never measured"));
 	tcbrt_close(rt);

@@ -103,6 +103,7 @@ static void test_version_and_words(void **state)
 	assert_string_equal(tcbrt_source_text(TCBRT_SOURCE_NONE), "none");
 	assert_string_equal(tcbrt_source_text(TCBRT_SOURCE_EXACT), "exact");
 	assert_string_equal(tcbrt_source_text(TCBRT_SOURCE_NEAREST), "nearest");
+	assert_string_equal(tcbrt_source_text(TCBRT_SOURCE_MODELLED), "modelled");
 	assert_string_equal(tcbrt_source_text(TCBRT_SOURCE_ARCHITECTURE), "architecture");
 	assert_string_equal(tcbrt_source_text(TCBRT_SOURCE_DEFAULT), "default");
 	assert_string_equal(tcbrt_source_text((enum tcbrt_source)77), "none");
