@@ -47,13 +47,12 @@ static enum tcb_status print_text(const struct tcbrt_tuning *tuning, struct tcb_
 	struct tcb_str out = { 0 };
 	char us[CLI_NUMBER_MAX];
 
-	tcb_str_addf(&out, "%s\nsource: %s%s\nreason: %s\nkernel: %s\nthreads: %u\n", tuning->geometry,
-		     tcbrt_source_text(tuning->source), tuning->modelled ? " (modelled)" : "", tuning->reason,
-		     tuning->variant, tuning->threads);
+	tcb_str_addf(&out, "%s\nsource: %s\nreason: %s\nkernel: %s\nthreads: %u\n", tuning->geometry,
+		     tcbrt_source_text(tuning->source), tuning->reason, tuning->variant, tuning->threads);
 	cli_text_us(tuning->expected_ns, us);
 	if (tuning->expected_ns > 0)
-		tcb_str_addf(&out, "measured: %s µs, %.3f x the default's speed (at least %.3f)\n", us, tuning->speedup,
-			     tuning->speedup_lo);
+		tcb_str_addf(&out, "%s: %s µs, %.3f x the default's speed (at least %.3f)\n",
+			     tuning->modelled ? "modelled" : "measured", us, tuning->speedup, tuning->speedup_lo);
 	return cli_emit(&out, err);
 }
 
@@ -101,11 +100,13 @@ static enum tcb_status run_lookup(const void *arguments, struct tcb_error *err)
 const struct cli_command cli_command_lookup = {
 	.name = "lookup",
 	.summary = "say which geometry a program should use",
-	.description = "Prints the geometry that libtcbrt gives to a program for this problem, and where it comes "
-		       "from: exact (this "
-		       "shape was tuned here), nearest (another shape was, and its measurements show no loss), "
-		       "architecture (the "
-		       "same, from another machine of this kind) or default.",
+	.description =
+		"Prints the geometry that libtcbrt gives to a program for this problem, and where it comes "
+		"from: exact (this "
+		"shape was tuned here), nearest (another shape was, and its measurements show no loss), "
+		"architecture (the "
+		"same, from another machine of this kind), default, or, for a GPU, modelled (ranked by a model, never "
+		"measured).",
 	.examples = "  tcbtune lookup --op @OP --shape 1x4096x4096 --json\n",
 	.options = options,
 	.args_bytes = sizeof(struct lookup_args),

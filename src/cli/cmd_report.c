@@ -102,7 +102,7 @@ static void add_limits(struct tcb_str *out, const struct cli_best_rows *rows, co
 	for (int state = 0; state < TCB_STATE_COUNT; state++)
 		for (size_t i = 0; i < rows->count; i++) {
 			const struct tcb_best *best = &rows->rows[i].best;
-			if (best->state != (enum tcb_state)state || !(best->limit_ns.median > 0))
+			if (best->state != (enum tcb_state)state || !(best->limit_ns.median > 0) || best->modelled)
 				continue;
 			tcb_str_addf(out,
 				     "%sread limit (%s): the same bytes read by the fastest of several loops (%s), "
@@ -111,6 +111,24 @@ static void add_limits(struct tcb_str *out, const struct cli_best_rows *rows, co
 				     bullet, tcb_state_text(best->state), best->limit_method);
 			break;
 		}
+}
+
+static void add_modelled(struct tcb_str *out, const struct cli_best_rows *rows, const char *bullet)
+{
+	const struct tcb_best *one = NULL;
+	size_t count = 0;
+
+	for (size_t i = 0; i < rows->count; i++) {
+		if (!rows->rows[i].best.modelled)
+			continue;
+		one = &rows->rows[i].best;
+		count++;
+	}
+	if (one)
+		tcb_str_addf(out,
+			     "%smodelled: %zu of %zu results were ranked by a model and never measured (limit: %s); a "
+			     "sweep where the device is attached replaces them\n",
+			     bullet, count, rows->count, one->limit_method);
 }
 
 static void add_stale(struct tcb_str *out, const struct cli_best_rows *rows, const char *bullet)
@@ -202,6 +220,7 @@ static enum tcb_status print_table(const struct cli_best_rows *rows, const struc
 	}
 	if (args->format != FORMAT_CSV) {
 		tcb_str_add(&out, "\n");
+		add_modelled(&out, rows, bullet);
 		add_stale(&out, rows, bullet);
 		add_devices(&out, rows, bullet);
 		add_limits(&out, rows, bullet);

@@ -16,7 +16,7 @@
 #include "cli/cli.h"
 #include "cli/problems.h"
 #include "cli/progress.h"
-#include "search/search.h"
+#include "search/model.h"
 
 /* Each finalist is called in at least 30 rounds; all of them are ready to run at the same time. */
 enum { FINALISTS_MAX = 500 };
@@ -27,7 +27,7 @@ struct sweep_args {
 	uint64_t threads, max_trials, seed, rotation, finalists;
 	double budget_s, timeout_s;
 	int counters; /* index in the words below: the order of enum tcb_counters_mode */
-	int any_size, fresh, json;
+	int any_size, fresh, measured_only, json;
 };
 
 static const struct cli_option options[] = {
@@ -107,6 +107,10 @@ static const struct cli_option options[] = {
 	  .kind = CLI_FLAG,
 	  .offset = offsetof(struct sweep_args, fresh),
 	  .help = "measure again what is known" },
+	{ .name = "measured-only",
+	  .kind = CLI_FLAG,
+	  .offset = offsetof(struct sweep_args, measured_only),
+	  .help = "fail where the GPU is absent, instead of ranking its space by a model" },
 	CLI_OPTION_JSON(struct sweep_args),
 	CLI_OPTION_END,
 };
@@ -261,6 +265,12 @@ static enum tcb_status begin_sweep(struct sweep_job *job, const struct tcb_sweep
 	return status;
 }
 
+/* A GPU that is absent: there is nothing to measure on. */
+static int is_modelled(const struct sweeping *run)
+{
+	return run->place.device.target.kind == TCB_TARGET_CUDA && run->place.gpu.ordinal < 0;
+}
+
 /* UTC with milliseconds, as the database writes its dates. */
 static void print_now(char *out, size_t capacity)
 {
@@ -287,6 +297,7 @@ static void fill_best(const struct sweep_job *job, const struct tcb_verdict *ver
 	best->threads = device->target.threads;
 	best->problem = *problem;
 	best->state = verdict->state;
+	best->modelled = is_modelled(job->run);
 	tcb_geometry_print(&winner->geometry, best->geometry);
 	memcpy(best->variant, winner->variant, sizeof best->variant);
 	memcpy(best->signature, winner->signature, sizeof best->signature);
@@ -342,7 +353,12 @@ static void say_result(const struct sweep_job *job)
 {
 	const struct tcb_sweep_result *result = &job->result;
 
-	if (result->tried == 0 && result->complete)
+	if (is_modelled(job->run))
+		cli_say("%s: ranked %zu candidates of %zu by the model, %zu of them failed; nothing was measured, "
+			"because "
+			"%s is not attached",
+			job->label, result->tried, result->space_count, result->failed, job->run->place.device.name);
+	else if (result->tried == 0 && result->complete)
 		cli_say("%s: all %zu candidates are known; the finals were repeated", job->label, result->space_count);
 	else
 		cli_say("%s: tried %zu candidates, %zu failed, %zu were known, of %zu%s", job->label, result->tried,
@@ -419,8 +435,12 @@ static enum tcb_status search_and_store(struct sweep_job *job, struct tcb_error 
 	fill_options(run->args, &progress, &opts);
 	TCB_TRY(begin_sweep(job, &opts, err));
 	cli_progress_begin(&progress, job->label, job->problem->op->traffic(&job->problem->problem));
-	status = tcb_sweep_run(job->problem->op, &job->problem->problem, &run->place, &opts, job->known,
-			       job->known_count, &sink, &job->result, err);
+	if (is_modelled(run))
+		status = tcb_model_sweep(job->problem->op, &job->problem->problem, &run->place, &opts, &job->result,
+					 err);
+	else
+		status = tcb_sweep_run(job->problem->op, &job->problem->problem, &run->place, &opts, job->known,
+				       job->known_count, &sink, &job->result, err);
 	cli_progress_end(&progress);
 	for (int state = 0; state < TCB_STATE_COUNT && status == TCB_OK; state++)
 		if (job->result.verdict[state].valid)
@@ -513,6 +533,8 @@ static enum tcb_status run_sweep(const void *arguments, struct tcb_error *err)
 	TCB_TRY(check_finalists(args->finalists, err));
 	TCB_TRY(cli_problems_make(args->op, args->contract, &args->shapes, args->gguf, &problems, err));
 	status = cli_open_device(args->device, args->threads, &run.place, err);
+	if (status == TCB_OK && args->measured_only && is_modelled(&run))
+		status = tcb_gpu_open(args->device, 1, &run.place.gpu, err);
 	if (status == TCB_OK && args->rotation && args->rotation < 2 * run.place.device.target.llc_bytes)
 		cli_say("--rotation is less than twice the last cache (%zu MiB): cold results will be partly warm",
 			run.place.device.target.llc_bytes >> 20);
@@ -538,6 +560,8 @@ const struct cli_command cli_command_sweep = {
 		"rotated beyond the last cache) and hot, and stores every trial and the winners in the database.  "
 		"Trials of "
 		"earlier sweeps are not repeated, so that a sweep that was interrupted goes on with the same command.  "
+		"On a GPU that is not attached (sm_89) the space is ranked by a model instead, and the results are "
+		"marked as modelled until a measured sweep replaces them.  "
 		"Progress goes to stderr; the winners' table, or JSON, to stdout.",
 	.examples = "  tcbtune sweep --op @OP\n"
 		    "  tcbtune sweep --op @OP --gguf model.gguf --budget 60s\n"

@@ -28,7 +28,7 @@ MAY_INCLUDE = {
     "cli": {"base", "gguf", "ptx", "device", "kernels", "search", "db", "rt"},
 }
 # of kernels, the search sees the op contract, the space and compiled code only.
-SEARCH_SEES_OF_KERNELS = {f"kernels/{name}.h" for name in ("op", "constraint", "space", "code", "limit")}
+SEARCH_SEES_OF_KERNELS = {f"kernels/{name}.h" for name in ("op", "constraint", "space", "code", "limit", "timing")}
 LINES_MAX = 700
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 

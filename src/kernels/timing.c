@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * In: a kernel as its op emitted it.  Out: what the simulation makes of its
+ * launches.  Operands and workspace get addresses that tell them apart.
+ */
+#include "kernels/timing.h"
+
+#include <string.h>
+
+enum { WORKSPACE = TCB_OPERANDS_MAX };
+
+static uint32_t streamed_operands(const struct tcb_op *op, const struct tcb_kernel *kernel,
+				  const struct tcb_ptx_machine *machine, enum tcb_state state)
+{
+	struct tcb_operand operands[TCB_OPERANDS_MAX];
+	const size_t count = op->operands(&kernel->problem, operands);
+	uint32_t streamed = 0;
+	double bytes = 0;
+	for (size_t i = 0; i < count; i++) {
+		bytes += (double)operands[i].bytes;
+		if (operands[i].streams)
+			streamed |= UINT32_C(1) << i;
+	}
+	return state == TCB_HOT && bytes <= (double)machine->cache_bytes ? 0 : streamed;
+}
+
+enum tcb_status tcb_kernel_time(const struct tcb_op *op, const struct tcb_kernel *kernel,
+				const struct tcb_ptx_machine *machine, enum tcb_state state, unsigned registers,
+				struct tcb_ptx_timing *out, struct tcb_error *err)
+{
+	struct tcb_ptx_timed_launch launches[TCB_LAUNCHES_MAX];
+	unsigned char params[TCB_LAUNCHES_MAX][8 * TCB_ARGUMENTS_MAX];
+	uint64_t address[TCB_OPERANDS_MAX];
+	memset(launches, 0, sizeof launches);
+	for (unsigned i = 0; i < TCB_OPERANDS_MAX; i++)
+		address[i] = TCB_PTX_ARRAY(i);
+	for (size_t i = 0; i < kernel->launch_count; i++) {
+		const struct tcb_launch *from = &kernel->launch[i];
+		struct tcb_ptx_timed_launch *to = &launches[i];
+		to->function = tcb_ptx_function_find(kernel->module, from->entry);
+		if (!to->function)
+			return tcb_fail(err, TCB_E_FAILED, "the module has no entry '%s'", from->entry);
+		memcpy(to->grid, from->grid, sizeof to->grid);
+		memcpy(to->block, from->block, sizeof to->block);
+		to->dynamic_shared = from->shared_bytes;
+		to->is_dependent = from->is_dependent;
+		to->registers = i + 1 == kernel->launch_count ? registers : 0;
+		to->params = params[i];
+		to->param_bytes =
+			tcb_launch_parameters(from, address, TCB_PTX_ARRAY(WORKSPACE), params[i], sizeof params[i]);
+	}
+	const struct tcb_ptx_timed what = { launches, kernel->launch_count,
+					    streamed_operands(op, kernel, machine, state) };
+	return tcb_ptx_time(machine, &what, out, err);
+}

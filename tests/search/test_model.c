@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Ranking by the model: what is ranked, what comes out and that it is the same
+ * each time; the space of an op with GPU kernels on GPUs that are recorded.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmocka_all.h"
+
+#include "kernels/constraint.h"
+#include "search/model.h"
+
+static struct tcb_error err;
+
+static void place_of(unsigned capability, struct tcb_place *out)
+{
+	memset(out, 0, sizeof *out);
+	assert_int_equal(tcb_gpu_table(capability, &out->gpu, &err), TCB_OK);
+	out->device = out->gpu.device;
+}
+
+static struct tcb_problem problem_of(enum tcb_contract contract, size_t n, size_t k)
+{
+	const struct tcb_shape shape = { 1, n, k };
+	struct tcb_problem problem;
+	assert_int_equal(tcb_problem_init(tcb_op_find("q4k_matvec"), contract, &shape, &problem, &err), TCB_OK);
+	return problem;
+}
+
+static struct tcb_sweep_options options_of(size_t trials)
+{
+	return (struct tcb_sweep_options){ .max_trials = trials, .seed = 1, .states = 1u << TCB_COLD | 1u << TCB_HOT };
+}
+
+static void check_verdict(const struct tcb_problem *problem, const struct tcb_target *target,
+			  const struct tcb_verdict *v)
+{
+	const struct tcb_op *op = tcb_op_find(problem->op);
+	assert_true(v->valid && v->finalist_count > 1 && v->tie_count >= 1);
+	for (size_t i = 0; i < v->finalist_count; i++) {
+		const struct tcb_finalist *f = &v->finalists[i];
+		assert_false(tcb_constraint_violated(op, problem, target, &f->geometry, 0, NULL));
+		assert_true(f->ns.median > 0 && f->ns.lo == f->ns.median && f->ns.hi == f->ns.median);
+		assert_true(i == 0 || f->ns.median >= v->finalists[i - 1].ns.median);
+		assert_true(f->variant[0] && f->signature[0]);
+	}
+	assert_true(tcb_geometry_equal(&v->tie_set[0], &v->finalists[0].geometry));
+	assert_true(v->speedup.median >= 1 && isnan(v->regret));
+	assert_true(v->limit_ns.median > 0 && v->limit_method[0]);
+}
+
+static void test_all_recorded(void **state)
+{
+	static const unsigned capabilities[] = { 75, 80, 86, 89, 90, 100, 120 };
+	(void)state;
+	for (size_t i = 0; i < sizeof capabilities / sizeof *capabilities; i++) {
+		const struct tcb_problem problem = problem_of(i % 2 ? TCB_CONTRACT_F32 : TCB_CONTRACT_Q8, 512, 1024);
+		const struct tcb_sweep_options options = options_of(10);
+		struct tcb_sweep_result result;
+		struct tcb_place place;
+		place_of(capabilities[i], &place);
+		assert_int_equal(tcb_model_sweep(tcb_op_find("q4k_matvec"), &problem, &place, &options, &result, &err),
+				 TCB_OK);
+		assert_int_equal(result.tried, 10);
+		assert_false(result.complete);
+		for (int s = 0; s < TCB_STATE_COUNT; s++)
+			check_verdict(&problem, &place.device.target, &result.verdict[s]);
+		tcb_sweep_result_fini(&result);
+	}
+}
+
+static void test_repeats(void **state)
+{
+	const struct tcb_problem problem = problem_of(TCB_CONTRACT_Q8, 512, 1024);
+	const struct tcb_sweep_options options = options_of(30);
+	struct tcb_sweep_result first, second;
+	struct tcb_place place;
+	(void)state;
+	place_of(89, &place);
+	const struct tcb_op *op = tcb_op_find("q4k_matvec");
+	assert_int_equal(tcb_model_sweep(op, &problem, &place, &options, &first, &err), TCB_OK);
+	assert_int_equal(tcb_model_sweep(op, &problem, &place, &options, &second, &err), TCB_OK);
+	assert_true(first.verdict[TCB_COLD].finalists[0].ns.median == second.verdict[TCB_COLD].finalists[0].ns.median);
+	assert_true(tcb_geometry_equal(&first.verdict[TCB_HOT].finalists[0].geometry,
+				       &second.verdict[TCB_HOT].finalists[0].geometry));
+	tcb_sweep_result_fini(&first);
+	tcb_sweep_result_fini(&second);
+}
+
+static void test_without_assembler(void **state)
+{
+	const struct tcb_problem problem = problem_of(TCB_CONTRACT_Q8, 512, 1024);
+	const struct tcb_sweep_options options = options_of(6);
+	struct tcb_sweep_result result;
+	struct tcb_place place;
+	(void)state;
+	place_of(86, &place);
+	setenv("TCBTUNE_ASSEMBLER", "none", 1);
+	assert_int_equal(tcb_model_sweep(tcb_op_find("q4k_matvec"), &problem, &place, &options, &result, &err), TCB_OK);
+	unsetenv("TCBTUNE_ASSEMBLER");
+	assert_non_null(strstr(result.verdict[TCB_COLD].limit_method, "estimated registers"));
+	tcb_sweep_result_fini(&result);
+}
+
+static void test_no_gpu_kernels(void **state)
+{
+	const struct tcb_op *op = tcb_op_find("softmax");
+	const struct tcb_sweep_options options = options_of(1);
+	struct tcb_problem problem;
+	struct tcb_sweep_result result;
+	struct tcb_place place;
+	(void)state;
+	if (op->emit)
+		return;
+	place_of(89, &place);
+	assert_int_equal(tcb_problem_init(op, TCB_CONTRACT_F32, &op->default_shapes[0], &problem, &err), TCB_OK);
+	assert_int_equal(tcb_model_sweep(op, &problem, &place, &options, &result, &err), TCB_E_UNSUPPORTED);
+	tcb_sweep_result_fini(&result);
+}
+
+/* Cold is not faster than the bandwidth allows; hot, from the L2, is faster than cold; less bandwidth is slower. */
+static void test_bounds(void **state)
+{
+	const struct tcb_op *op = tcb_op_find("q4k_matvec");
+	const struct tcb_problem problem = problem_of(TCB_CONTRACT_Q8, 4096, 4096);
+	struct tcb_ptx_machine machine, slow;
+	struct tcb_geometry geometry;
+	struct tcb_place place;
+	(void)state;
+	place_of(89, &place);
+	tcb_model_machine(&place.gpu, &machine);
+	slow = machine;
+	slow.memory_bytes_s /= 2;
+	op->default_geometry(&problem, &place.device.target, &geometry);
+	const double cold = tcb_model_time(op, &problem, &place.device.target, &machine, &geometry, TCB_COLD, 0, &err);
+	const double hot = tcb_model_time(op, &problem, &place.device.target, &machine, &geometry, TCB_HOT, 0, &err);
+	const double slower = tcb_model_time(op, &problem, &place.device.target, &slow, &geometry, TCB_COLD, 0, &err);
+	assert_true(cold >= 1e9 * op->traffic(&problem) / place.gpu.read_bytes_s);
+	assert_true(hot < cold);
+	assert_true(slower > 1.5 * cold);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_all_recorded),
+		cmocka_unit_test(test_repeats),
+		cmocka_unit_test(test_without_assembler),
+		cmocka_unit_test(test_no_gpu_kernels),
+		cmocka_unit_test(test_bounds),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
