@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 /* Times: a launch, an instruction of a warp on one of the multiprocessors, a sector of memory. */
-static const double LAUNCH_NS = 700, WARP_NS = 0.8, SECTOR_NS = 0.3;
+static const double LAUNCH_NS = 700, WARP_NS = 40, SECTOR_NS = 0.3;
 
 /* ---- which cards ---- */
 

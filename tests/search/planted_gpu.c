@@ -12,7 +12,7 @@
 #include "base/util.h"
 #include "ptx/text.h"
 
-enum { STAGES_MOST = 25, STAGE_LOOPS = 1 };
+enum { STAGES_MOST = 25, STAGE_LOOPS = 3 };
 
 static enum tcb_status check_shape(const struct tcb_shape *shape, struct tcb_error *err)
 {
