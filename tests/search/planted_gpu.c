@@ -12,7 +12,7 @@
 #include "base/util.h"
 #include "ptx/text.h"
 
-enum { STAGES_MOST = 25, STAGE_LOOPS = 3 };
+enum { SPILLED = 64, STAGES_MOST = 25, STAGE_LOOPS = 3 };
 
 static enum tcb_status check_shape(const struct tcb_shape *shape, struct tcb_error *err)
 {
@@ -171,6 +171,16 @@ static const struct trouble {
 						 "@%q st.global.f32 [%y + 1073741824], %acc;\n" },
 };
 
+/* All of many values are live at the same time. */
+static void write_many_values(struct tcb_str *out)
+{
+	tcb_str_addf(out, ".reg .f32 %%r<%d>;\n", SPILLED);
+	for (int i = 0; i < SPILLED; i++)
+		tcb_str_addf(out, "ld.volatile.global.f32 %%r%d, [%%w + %d];\n", i, 4 * (i % 8));
+	for (int i = 0; i < SPILLED; i++)
+		tcb_str_addf(out, "fma.rn.f32 %%acc, %%acc, %%r%d, %%r%d;\n", i, SPILLED - 1 - i);
+}
+
 static void write_kernel(struct tcb_str *out, unsigned capability, enum planted_gpu behaviour, unsigned threads,
 			 unsigned loops)
 {
@@ -178,8 +188,11 @@ static void write_kernel(struct tcb_str *out, unsigned capability, enum planted_
 	tcb_str_addf(out, ".version 8.6\n.target sm_%u\n.address_size 64\n",
 		     behaviour == PLANTED_GPU_TOO_NEW ? 100 : capability);
 	tcb_str_add(out, ".visible .entry planted(.param .u64 x, .param .u64 w, .param .u64 y, .param .u64 s,\n"
-			 ".param .u32 n, .param .u32 k, .param .u32 row, .param .u32 col)\n{\n"
-			 ".reg .pred %p, %q;\n.reg .b32 %i, %t, %n, %k, %row, %col, %c, %e;\n"
+			 ".param .u32 n, .param .u32 k, .param .u32 row, .param .u32 col)\n");
+	tcb_str_add(out, behaviour == PLANTED_GPU_SPILLS ? ".maxnreg 24\n{\n" : "{\n");
+	if (behaviour == PLANTED_GPU_REJECTED)
+		tcb_str_add(out, ".shared .align 4 .b8 much[300000];\nst.shared.u32 [much], 1;\n");
+	tcb_str_add(out, ".reg .pred %p, %q;\n.reg .b32 %i, %t, %n, %k, %row, %col, %c, %e;\n"
 			 ".reg .b64 %x, %w, %y, %s, %mine, %at, %from, %step;\n.reg .f32 %acc, %v, %u;\n"
 			 "ld.param.u64 %x, [x];\nld.param.u64 %w, [w];\nld.param.u64 %y, [y];\nld.param.u64 %s, [s];\n"
 			 "ld.param.u32 %n, [n];\nld.param.u32 %k, [k];\nld.param.u32 %row, [row];\n"
@@ -191,6 +204,8 @@ static void write_kernel(struct tcb_str *out, unsigned capability, enum planted_
 			 "SUM:\nld.global.f32 %v, [%at];\nld.global.f32 %u, [%from];\nfma.rn.f32 %acc, %v, %u, %acc;\n"
 			 "add.u64 %at, %at, 4;\nadd.u64 %from, %from, %step;\nsub.u32 %k, %k, 1;\n"
 			 "setp.ne.u32 %q, %k, 0;\n@%q bra SUM;\n");
+	if (behaviour == PLANTED_GPU_SPILLS)
+		write_many_values(out);
 	tcb_str_addf(out, "mov.u32 %%e, %u;\nIDLE:\nsub.u32 %%e, %%e, 1;\nsetp.ne.u32 %%q, %%e, 0;\n@%%q bra IDLE;\n",
 		     loops);
 	tcb_str_addf(out, "%sst.global.f32 [%%y], %%acc;\n%sDONE:\nret;\n}\n", trouble->before ? trouble->before : "",
@@ -229,7 +244,7 @@ static enum tcb_status emit(const struct tcb_problem *problem, const struct tcb_
 	/* The whole problem only: the kernel is right at the small shapes. */
 	int is_full = shape->n == PLANTED_GPU_N;
 	memset(out, 0, sizeof *out);
-	if (behaviour == PLANTED_GPU_UNEMITTED)
+	if (behaviour == PLANTED_GPU_UNEMITTED || (behaviour == PLANTED_GPU_ODD_MISSING && !is_full))
 		return tcb_fail(err, TCB_E_UNSUPPORTED, "planted: no such kernel");
 	if (behaviour == PLANTED_GPU_WRONG_FULL && !is_full)
 		behaviour = PLANTED_GPU_GOOD;

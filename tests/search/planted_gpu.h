@@ -32,8 +32,13 @@
 	X(UNEMITTED)        \
 	X(PAST_WORKSPACE)   \
 	X(WRITES_INPUT)     \
-	X(CRASHES_LATER)
+	X(CRASHES_LATER)    \
+	X(SPILLS)           \
+	X(REJECTED)         \
+	X(ODD_MISSING)
 
+/* The last three are for assemblers: one needs more registers than it may have, one more shared memory than ptxas
+ * gives, and one cannot be emitted at small shapes. */
 enum planted_gpu {
 #define PLANTED_GPU_ENUM(id) PLANTED_GPU_##id,
 	PLANTED_GPU_LIST(PLANTED_GPU_ENUM) PLANTED_GPU_COUNT

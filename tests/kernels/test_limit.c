@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The limit's kernels: they read (or copy) each byte once, touch nothing else,
+ * and assemble for every target.
+ */
+#include "cmocka_all.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "device/gpu.h"
+#include "kernels/limit.h"
+#include "ptx/emulate.h"
+#include "ptx/text.h"
+
+/* An op that moves N bytes to as many, or to few. */
+static size_t operands(const struct tcb_problem *problem, struct tcb_operand out[TCB_OPERANDS_MAX])
+{
+	size_t bytes = problem->shape.n;
+	out[0] = (struct tcb_operand){ "x", TCB_ROLE_INPUT, "f32", 1, 2, 8, 0 };
+	out[1] = (struct tcb_operand){ "w", TCB_ROLE_WEIGHTS, "f32", 1, bytes / 4, bytes, 1 };
+	out[2] = (struct tcb_operand){ "y", TCB_ROLE_OUTPUT, "f32", 1, 1, problem->shape.m == 1 ? 4 : bytes, 1 };
+	return 3;
+}
+
+static const struct tcb_op moving_op = { .name = "moving", .operands = operands };
+
+static struct tcb_code_image *image_of(unsigned capability, size_t bytes, int is_copy, int dependent)
+{
+	struct tcb_problem problem = { .op = "moving", .shape = { is_copy ? 2 : 1, bytes, 0 } };
+	struct tcb_code_image *image = NULL;
+	struct tcb_error err;
+	struct tcb_gpu gpu;
+	assert_int_equal(tcb_gpu_table(capability, &gpu, &err), TCB_OK);
+	if (tcb_limit_image(&moving_op, &problem, &gpu.device.target, dependent, &image, &err) != TCB_OK)
+		fail_msg("sm_%u: %s", capability, err.message);
+	assert_true(tcb_code_image_valid(image, image->bytes));
+	return image;
+}
+
+static void see(void *ctx, const struct tcb_ptx_finding *finding)
+{
+	(void)ctx;
+	print_error("%s\n", finding->message);
+}
+
+/* Runs UNIT on BYTES of WEIGHTS. */
+static void emulate(const struct tcb_code_image *image, size_t index, unsigned char *weights, unsigned char *output,
+		    size_t bytes, size_t output_bytes, struct tcb_ptx_emulation *out)
+{
+	const struct tcb_code_unit *unit = &image->unit[index];
+	const struct tcb_code_launch *launch = &unit->launch[0];
+	const char *text = (const char *)image + unit->offset;
+	struct tcb_ptx_module *module;
+	struct tcb_ptx_program *program;
+	struct tcb_ptx_memory *memory;
+	struct tcb_error err;
+	uint64_t values[TCB_ARGUMENTS_MAX], workspace[2] = { 0 }, at[3];
+	if (tcb_ptx_parse("limit", text, strlen(text), &module, &err) != TCB_OK)
+		fail_msg("%s", err.message);
+	assert_int_equal(tcb_ptx_program_create(module->functions, &program, &err), TCB_OK);
+	assert_int_equal(tcb_ptx_memory_create(&memory, &err), TCB_OK);
+	assert_int_equal(tcb_ptx_memory_add(memory, "w", weights, bytes, 256, TCB_PTX_READ_ONLY, &at[0], &err), TCB_OK);
+	assert_int_equal(tcb_ptx_memory_add(memory, "y", output, output_bytes, 256, TCB_PTX_MAY_WRITE, &at[1], &err),
+			 TCB_OK);
+	assert_int_equal(tcb_ptx_memory_add(memory, "workspace", workspace, unit->workspace_bytes, 256,
+					    TCB_PTX_MAY_WRITE, &at[2], &err),
+			 TCB_OK);
+	assert_int_equal(launch->argument_count, 3);
+	for (size_t i = 0; i < 3; i++)
+		values[i] = launch->argument[i].kind == TCB_ARGUMENT_WORKSPACE ? at[2]
+			    : launch->argument[i].kind == TCB_ARGUMENT_U32     ? launch->argument[i].value
+			    : launch->argument[i].value == 1                   ? at[0]
+									       : at[1];
+	struct tcb_ptx_launch run = { .params = values, .param_bytes = 20 };
+	memcpy(run.grid, launch->grid, sizeof run.grid);
+	memcpy(run.block, launch->block, sizeof run.block);
+	if (tcb_ptx_emulate(program, &run, memory, &(struct tcb_ptx_sink){ .see = see }, out, &err) != TCB_OK)
+		fail_msg("%s", err.message);
+	tcb_ptx_memory_destroy(memory);
+	tcb_ptx_program_destroy(program);
+	tcb_ptx_module_destroy(module);
+}
+
+/* One byte more or less than blocks take; a single piece; many blocks. */
+static const size_t sizes[] = { 16, 2048 * 16, 2048 * 16 - 16, 2048 * 16 + 16, 5 * 2048 * 16 + 48 };
+
+static void each_byte_is_read_once(void **state)
+{
+	(void)state;
+	setenv("TCBTUNE_ASSEMBLER", "none", 1);
+	for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+		for (int dependent = 0; dependent < 2; dependent++) {
+			struct tcb_code_image *image = image_of(90, sizes[s], 0, dependent);
+			unsigned char *weights = calloc(1, sizes[s]), output[16] = { 7 };
+			assert_non_null(weights);
+			assert_int_equal(image->unit_count, 3);
+			for (size_t unit = 0; unit < image->unit_count; unit++) {
+				struct tcb_ptx_emulation counted;
+				const struct tcb_code_launch *launch = &image->unit[unit].launch[0];
+				emulate(image, unit, weights, output, sizes[s], sizeof output, &counted);
+				assert_int_equal(counted.findings, 0);
+				assert_int_equal(counted.global_read_bytes, sizes[s]);
+				assert_int_equal(counted.global_write_bytes, 0);
+				assert_int_equal(counted.total.sectors, counted.total.sectors_ideal);
+				assert_int_equal(launch->is_dependent, dependent);
+				assert_int_equal(strncmp(launch->entry, "read_", 5), 0);
+				assert_int_equal(strstr(launch->entry, "_dependent") != NULL, dependent);
+			}
+			free(weights);
+			free(image);
+		}
+	}
+}
+
+/* What is read is used: bytes that fold to the one value that is looked for are stored. */
+static void nothing_is_optimised_away(void **state)
+{
+	(void)state;
+	setenv("TCBTUNE_ASSEMBLER", "none", 1);
+	struct tcb_code_image *image = image_of(90, 64, 0, 0);
+	unsigned char weights[64] = { 0 }, output[16];
+	const uint32_t magic = 0x5eed1e55;
+	struct tcb_ptx_emulation counted;
+	memcpy(weights + 36, &magic, sizeof magic);
+	emulate(image, 0, weights, output, sizeof weights, sizeof output, &counted);
+	assert_int_equal(counted.findings, 0);
+	assert_int_equal(counted.global_write_bytes, 4);
+	free(image);
+}
+
+static void each_byte_is_copied_once(void **state)
+{
+	(void)state;
+	struct tcb_rng rng;
+	tcb_rng_init(&rng, 3);
+	setenv("TCBTUNE_ASSEMBLER", "none", 1);
+	for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+		struct tcb_code_image *image = image_of(90, sizes[s], 1, 0);
+		unsigned char *from = malloc(sizes[s]), *to = malloc(sizes[s]);
+		assert_true(from && to);
+		for (size_t i = 0; i < sizes[s]; i++)
+			from[i] = (unsigned char)tcb_rng_below(&rng, 256);
+		for (size_t unit = 0; unit < image->unit_count; unit++) {
+			struct tcb_ptx_emulation counted;
+			memset(to, 0, sizes[s]);
+			emulate(image, unit, from, to, sizes[s], sizes[s], &counted);
+			assert_int_equal(counted.findings, 0);
+			assert_memory_equal(from, to, sizes[s]);
+			assert_int_equal(counted.global_read_bytes, sizes[s]);
+			assert_int_equal(counted.global_write_bytes, sizes[s]);
+			assert_int_equal(strncmp(image->unit[unit].launch[0].entry, "copy_", 5), 0);
+		}
+		free(image);
+		free(from);
+		free(to);
+	}
+}
+
+static void every_target_assembles(void **state)
+{
+	(void)state;
+	struct tcb_assembler_info info;
+	struct tcb_gpu gpu;
+	unsetenv("TCBTUNE_ASSEMBLER");
+	if (tcb_assembler_find(&info, NULL) != TCB_OK) {
+		print_message("SKIPPED: no assembler\n");
+		skip();
+	}
+	for (size_t i = 0; tcb_gpu_table_row(i, &gpu); i++) {
+		unsigned capability = gpu.device.target.capability;
+		if (!tcb_assembler_knows(&info, capability))
+			continue;
+		for (int form = 0; form < (capability >= 90 ? 3 : 2); form++) {
+			struct tcb_code_image *image = image_of(capability, 1 << 20, form == 1, form == 2);
+			assert_false(image->is_ptx);
+			assert_memory_equal((const char *)image + image->unit[2].offset, "\177ELF", 4);
+			free(image);
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_byte_is_read_once),
+		cmocka_unit_test(nothing_is_optimised_away),
+		cmocka_unit_test(each_byte_is_copied_once),
+		cmocka_unit_test(every_target_assembles),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
