@@ -25,7 +25,8 @@
 #   GPU_CHECK_BUDGET     of one sweep (40s)          GPU_CHECK_BENCH    of one bench (8s)
 #   GPU_CHECK_DEVICE     (cuda:0)                    GPU_CHECK_OP       (q4k_matvec)
 #   GPU_CHECK_PROBLEMS   "q8:1x4096x4096 f32:..."    GPU_CHECK_FINALISTS  (20)
-#   GPU_CHECK_COUNTED    problems of which all finalists are counted, not only the winner
+#   GPU_CHECK_COUNTED    problems of which all finalists are counted, not only the winner: each takes a worker of
+#                        its own, about a second
 #   GPU_CHECK_SANITIZED  problems whose best candidates go through compute-sanitizer
 #   GPU_CHECK_DB         a database to go on with, instead of OUT/tuning.db.gz
 #
@@ -60,10 +61,14 @@ bench_budget=${GPU_CHECK_BENCH:-8s}
 device=${GPU_CHECK_DEVICE:-cuda:0}
 op=${GPU_CHECK_OP:-q4k_matvec}
 problems=${GPU_CHECK_PROBLEMS:-q8:1x4096x4096 q8:1x14336x4096 q8:1x4096x14336 q8:1x32000x4096 f32:1x4096x4096 f32:1x14336x4096 f32:1x4096x14336}
-counted=${GPU_CHECK_COUNTED:-q8:1x4096x4096 q8:1x14336x4096}
+counted=${GPU_CHECK_COUNTED:-q8:1x14336x4096}
 sanitized=${GPU_CHECK_SANITIZED:-q8:1x14336x4096 f32:1x4096x4096}
 finalists=${GPU_CHECK_FINALISTS:-20}
 db=${GPU_CHECK_DB:-$out/tuning.db}
+ordinal=0
+case $device in
+cuda:[0-9]*) ordinal=${device#cuda:} ;;
+esac
 logs=$out/logs
 table=$out/summary.tsv
 
@@ -324,7 +329,7 @@ found_by() {
 
 # sanitize_one TOOL FILE LOG CHECK WANTED: WANTED is none or some.
 sanitize_one() {
-	run 150 "$3" "$sanitizer" --tool "$1" --target-processes application-only "$build/gpu_candidates" run "$2"
+	run 150 "$3" "$sanitizer" --tool "$1" --target-processes application-only "$build/gpu_candidates" run "$2" "$ordinal"
 	number=$(found_by "$3")
 	ran=$(sed -n 's/^ran //p' "$3" | tail -n 1)
 	if [ "$status" -eq 124 ] || [ "$status" -eq 125 ] || [ "$status" -eq 137 ]; then
@@ -364,7 +369,7 @@ run_sanitize() {
 	sanitize_one memcheck "$work/store" "$logs/memcheck_planted.txt" "memcheck, planted" some
 	sanitize_one racecheck "$work/barrier" "$logs/racecheck_planted.txt" "racecheck, planted" some
 	if [ -s "$work/best" ]; then
-		run 60 "$logs/plain.txt" "$build/gpu_candidates" run "$work/best"
+		run 60 "$logs/plain.txt" "$build/gpu_candidates" run "$work/best" "$ordinal"
 		verdict "right at odd sizes" "$logs/plain.txt" "$(last_line "$logs/plain.txt")"
 		for tool in memcheck racecheck synccheck initcheck; do
 			sanitize_one $tool "$work/best" "$logs/$tool.txt" "$tool" none
@@ -395,6 +400,9 @@ rm -f "$out/bench.jsonl"
 {
 	cat "$out/machine.txt"
 	"$build/tcbtune" doctor
+	if command -v nvidia-smi >/dev/null; then
+		nvidia-smi
+	fi
 	env | grep '^GPU_CHECK_' | sort
 	printf 'parts: %s\n' "$*"
 } >>"$logs/machine.txt" 2>&1
