@@ -260,7 +260,7 @@ for result in json.load(open(sys.argv[1], encoding="utf-8"))["results"]:
     first, default = result["rows"][0], rows.get("default", result["rows"][0])
     aim = AIM.get((result["contract"], result["shape"]["text"]))
     share = result.get("of_limit")
-    line = (f"{us(first['ns'])} us, default {us(default['ns'])}, read {us(result['limit_ns'])}: "
+    line = (f"{first['role']} {us(first['ns'])} us, default {us(default['ns'])}, read {us(result['limit_ns'])}: "
             f"{over(share)} x the read")
     if result.get("of_overlap"):
         line += f", {over(result['of_overlap'])} x the dependent read"
