@@ -43,16 +43,39 @@ static enum tcb_status start_compiling(struct tcb_evaluator *evaluator, struct t
 	};
 	if (!evaluator->op->emit)
 		return tcb_fail(err, TCB_E_UNSUPPORTED, "op %s has no GPU kernels", evaluator->op->name);
-	TCB_TRY(tcb_limit_image(evaluator->op, &evaluator->problem, target, 0, &evaluator->limits[0], err));
+	struct tcb_shared_code *code = evaluator->code = calloc(1, sizeof(*code));
+	if (!code)
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory for compiling candidates");
+	pthread_mutex_init(&code->lock, NULL);
+	code->users = 1;
+	TCB_TRY(tcb_limit_image(evaluator->op, &evaluator->problem, target, 0, &code->limits[0], err));
 	if (target->capability >= 90)
-		TCB_TRY(tcb_limit_image(evaluator->op, &evaluator->problem, target, 1, &evaluator->limits[1], err));
-	return tcb_codes_create(&setup, &evaluator->codes, err);
+		TCB_TRY(tcb_limit_image(evaluator->op, &evaluator->problem, target, 1, &code->limits[1], err));
+	return tcb_codes_create(&setup, &code->codes, err);
 }
 
-enum tcb_status tcb_evaluator_create(const struct tcb_op *op, const struct tcb_problem *problem,
-				     const struct tcb_place *place, const struct tcb_sweep_options *options,
-				     struct tcb_evaluator **out, struct tcb_error *err)
+static void release_code(struct tcb_shared_code *code)
 {
+	if (!code)
+		return;
+	pthread_mutex_lock(&code->lock);
+	size_t left = --code->users;
+	pthread_mutex_unlock(&code->lock);
+	if (left > 0)
+		return;
+	tcb_codes_destroy(code->codes);
+	free(code->limits[0]);
+	free(code->limits[1]);
+	pthread_mutex_destroy(&code->lock);
+	free(code);
+}
+
+/* SHARED (nullable): the code that it will use, compiled by another evaluator. */
+static enum tcb_status create(const struct tcb_op *op, const struct tcb_problem *problem, const struct tcb_place *place,
+			      const struct tcb_sweep_options *options, struct tcb_shared_code *shared,
+			      struct tcb_evaluator **out, struct tcb_error *err)
+{
+	int is_cuda = place->device.target.kind == TCB_TARGET_CUDA;
 	struct tcb_evaluator *evaluator = calloc(1, sizeof(*evaluator));
 	if (!evaluator)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the evaluation of %s", op->name);
@@ -61,8 +84,7 @@ enum tcb_status tcb_evaluator_create(const struct tcb_op *op, const struct tcb_p
 	evaluator->place = *place;
 	evaluator->options = *options;
 	if (options->timeout_s <= 0)
-		evaluator->options.timeout_s =
-			place->device.target.kind == TCB_TARGET_CUDA ? timeout_gpu_s : timeout_default_s;
+		evaluator->options.timeout_s = is_cuda ? timeout_gpu_s : timeout_default_s;
 	void *page = mmap(NULL, sizeof(struct tcb_watch), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (page == MAP_FAILED) {
 		free(evaluator);
@@ -80,8 +102,14 @@ enum tcb_status tcb_evaluator_create(const struct tcb_op *op, const struct tcb_p
 	};
 	struct tcb_answer answer = { .ran = 0 };
 	enum tcb_status status = TCB_OK;
-	if (place->device.target.kind == TCB_TARGET_CUDA)
+	if (shared) {
+		pthread_mutex_lock(&shared->lock);
+		shared->users++;
+		pthread_mutex_unlock(&shared->lock);
+		evaluator->code = shared;
+	} else if (is_cuda) {
 		status = start_compiling(evaluator, err);
+	}
 	if (status == TCB_OK)
 		status = tcb_evaluator_start(evaluator, &answer, err);
 	if (status == TCB_OK && answer.how != TCB_ANSWERED)
@@ -94,17 +122,28 @@ enum tcb_status tcb_evaluator_create(const struct tcb_op *op, const struct tcb_p
 	return TCB_OK;
 }
 
+enum tcb_status tcb_evaluator_create(const struct tcb_op *op, const struct tcb_problem *problem,
+				     const struct tcb_place *place, const struct tcb_sweep_options *options,
+				     struct tcb_evaluator **out, struct tcb_error *err)
+{
+	return create(op, problem, place, options, NULL, out, err);
+}
+
+enum tcb_status tcb_evaluator_create_beside(const struct tcb_evaluator *first, const struct tcb_place *place,
+					    struct tcb_evaluator **out, struct tcb_error *err)
+{
+	return create(first->op, &first->problem, place, &first->options, first->code, out, err);
+}
+
 void tcb_evaluator_destroy(struct tcb_evaluator *evaluator)
 {
 	if (!evaluator)
 		return;
 	tcb_process_retire(&evaluator->process, NULL, 0);
-	tcb_codes_destroy(evaluator->codes);
+	release_code(evaluator->code);
 	munmap(evaluator->watch, sizeof(*evaluator->watch));
 	free(evaluator->samples);
 	free(evaluator->counters);
-	free(evaluator->limits[0]);
-	free(evaluator->limits[1]);
 	free(evaluator);
 }
 
@@ -169,22 +208,18 @@ static void begin_trial(struct tcb_evaluator *evaluator, const struct tcb_geomet
 
 size_t tcb_evaluator_ahead(const struct tcb_evaluator *evaluator)
 {
-	return evaluator->codes ? tcb_codes_ahead(evaluator->codes) : 1;
+	return evaluator->code ? tcb_codes_ahead(evaluator->code->codes) : 1;
 }
 
 enum tcb_status tcb_evaluator_want(struct tcb_evaluator *evaluator, const struct tcb_geometry *geometry,
 				   struct tcb_error *err)
 {
-	return evaluator->codes ? tcb_codes_want(evaluator->codes, geometry, err) : TCB_OK;
-}
-
-/* What compiling tells of a candidate, before it runs; its outcome. */
-static enum tcb_outcome take_code(struct tcb_evaluator *evaluator, const struct tcb_code *code)
-{
-	struct tcb_trial *trial = &evaluator->trial;
-	trial->outcome = code->outcome;
-	snprintf(trial->message, sizeof(trial->message), "%s", code->message);
-	return code->outcome;
+	if (!evaluator->code)
+		return TCB_OK;
+	pthread_mutex_lock(&evaluator->code->lock);
+	enum tcb_status status = tcb_codes_want(evaluator->code->codes, geometry, err);
+	pthread_mutex_unlock(&evaluator->code->lock);
+	return status;
 }
 
 static int is_gpu(const struct tcb_evaluator *evaluator)
@@ -256,21 +291,23 @@ enum tcb_status tcb_evaluator_try(struct tcb_evaluator *evaluator, const struct 
 				  struct tcb_error *err)
 {
 	struct tcb_try_request head;
-	const struct tcb_code *code;
+	struct tcb_code code;
 	memset(&head, 0, sizeof(head));
 	head.geometry = *geometry;
 	head.rule = *rule;
 	if (head.rule.samples_max < 1)
 		head.rule.samples_max = 1;
 	begin_trial(evaluator, geometry);
-	*out = &evaluator->trial;
-	TCB_TRY(tcb_evaluator_code(evaluator, geometry, &code, err));
-	if (code && take_code(evaluator, code) != TCB_OUTCOME_OK)
-		return TCB_OK;
+	struct tcb_trial *trial = &evaluator->trial;
+	*out = trial;
 	struct tcb_request request = { .data = NULL };
 	tcb_request_add(&request, &head, sizeof(head));
-	tcb_request_code(&request, code ? code->image : NULL);
-	enum tcb_status status = try_code(evaluator, &request, err);
+	enum tcb_status status = tcb_evaluator_add_code(evaluator, geometry, &request, &code, err);
+	/* What compiling tells of a candidate, before it runs. */
+	trial->outcome = code.outcome;
+	memcpy(trial->message, code.message, sizeof(trial->message));
+	if (status == TCB_OK && code.outcome == TCB_OUTCOME_OK)
+		status = try_code(evaluator, &request, err);
 	free(request.data);
 	return status;
 }
@@ -313,19 +350,19 @@ enum tcb_status tcb_evaluator_counters(struct tcb_evaluator *evaluator, const st
 				       size_t *count_out, struct tcb_error *err)
 {
 	struct tcb_count_request head;
-	const struct tcb_code *code;
+	struct tcb_code code;
 	memset(&head, 0, sizeof(head));
 	head.geometry = *geometry;
 	head.state = state;
 	head.calls = calls ? calls : 1;
-	TCB_TRY(tcb_evaluator_code(evaluator, geometry, &code, err));
 	struct tcb_request request = { .data = NULL };
 	tcb_request_add(&request, &head, sizeof(head));
-	tcb_request_code(&request, code ? code->image : NULL);
 	struct tcb_answer answer;
-	enum tcb_status status = request.failed ? out_of_memory(err)
-						: tcb_evaluator_ask(evaluator, TCB_MESSAGE_COUNT, request.data,
-								    request.bytes, TCB_MESSAGE_COUNTERS, &answer, err);
+	enum tcb_status status = tcb_evaluator_add_code(evaluator, geometry, &request, &code, err);
+	if (status == TCB_OK)
+		status = request.failed ? out_of_memory(err)
+					: tcb_evaluator_ask(evaluator, TCB_MESSAGE_COUNT, request.data, request.bytes,
+							    TCB_MESSAGE_COUNTERS, &answer, err);
 	free(request.data);
 	TCB_TRY(status);
 	if (answer.how != TCB_ANSWERED)
@@ -333,10 +370,10 @@ enum tcb_status tcb_evaluator_counters(struct tcb_evaluator *evaluator, const st
 	free(evaluator->counters);
 	evaluator->counters = answer.message.payload;
 	*count_out = answer.message.bytes / sizeof(struct tcb_counter);
-	if (code) {
+	if (evaluator->code) {
 		/* The profiler leaves hooks in the driver, and nothing is timed with them. */
 		tcb_process_retire(&evaluator->process, NULL, 0);
-		TCB_TRY(add_code_counters(evaluator, code, state, count_out, err));
+		TCB_TRY(add_code_counters(evaluator, &code, state, count_out, err));
 	}
 	for (size_t i = 0; i < *count_out; i++) {
 		evaluator->counters[i].name[TCB_COUNTER_NAME_MAX - 1] = '\0';

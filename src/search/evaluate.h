@@ -16,6 +16,10 @@ struct tcb_evaluator;
 enum tcb_status tcb_evaluator_create(const struct tcb_op *op, const struct tcb_problem *problem,
 				     const struct tcb_place *place, const struct tcb_sweep_options *options,
 				     struct tcb_evaluator **out, struct tcb_error *err);
+/* The same problem on PLACE, a GPU identical to FIRST's: the code is compiled once for both.  Each of them may be used
+ * by a thread of its own, which must live as long as it is used: a worker dies with the thread that started it. */
+enum tcb_status tcb_evaluator_create_beside(const struct tcb_evaluator *first, const struct tcb_place *place,
+					    struct tcb_evaluator **out, struct tcb_error *err);
 void tcb_evaluator_destroy(struct tcb_evaluator *evaluator); /* NULL is fine */
 
 /* When to stop sampling a candidate in the screening: it has certainly lost against LOSE_NS of that state. */

@@ -181,9 +181,23 @@ enum tcb_status tcb_evaluator_ask(struct tcb_evaluator *evaluator, enum tcb_mess
 	return tcb_fail(err, TCB_E_FAILED, "the worker process died before the candidate ran: %s", answer->what);
 }
 
-enum tcb_status tcb_evaluator_code(struct tcb_evaluator *evaluator, const struct tcb_geometry *geometry,
-				   const struct tcb_code **out, struct tcb_error *err)
+enum tcb_status tcb_evaluator_add_code(struct tcb_evaluator *evaluator, const struct tcb_geometry *geometry,
+				       struct tcb_request *request, struct tcb_code *code_out, struct tcb_error *err)
 {
-	*out = NULL;
-	return evaluator->codes ? tcb_codes_get(evaluator->codes, geometry, out, err) : TCB_OK;
+	struct tcb_shared_code *shared = evaluator->code;
+	const struct tcb_code *code;
+	memset(code_out, 0, sizeof(*code_out));
+	if (!shared) {
+		tcb_request_code(request, NULL);
+		return TCB_OK;
+	}
+	pthread_mutex_lock(&shared->lock);
+	enum tcb_status status = tcb_codes_get(shared->codes, geometry, &code, err);
+	if (status == TCB_OK) {
+		*code_out = *code;
+		code_out->image = NULL;
+		tcb_request_code(request, code->image);
+	}
+	pthread_mutex_unlock(&shared->lock);
+	return status;
 }

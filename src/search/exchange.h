@@ -7,6 +7,8 @@
 #ifndef TCB_SEARCH_EXCHANGE_H
 #define TCB_SEARCH_EXCHANGE_H
 
+#include <pthread.h>
+
 #include "kernels/code.h"
 #include "search/channel.h"
 #include "search/evaluate.h"
@@ -16,6 +18,15 @@
 
 enum { TCB_ANSWER_TEXT_MAX = 256 };
 
+/* A GPU's code: compiled once for all evaluators of a problem on identical cards, which may be used at the same time.
+ */
+struct tcb_shared_code {
+	pthread_mutex_t lock; /* over all that follows */
+	size_t users;
+	struct tcb_codes *codes;
+	struct tcb_code_image *limits[2]; /* the GPU's read limit, plain and with dependent launch; never change */
+};
+
 struct tcb_evaluator {
 	const struct tcb_op *op;
 	struct tcb_problem problem;
@@ -23,9 +34,8 @@ struct tcb_evaluator {
 	struct tcb_sweep_options options;
 	struct tcb_worker_config config;
 	struct tcb_watch *watch;
-	struct tcb_codes *codes;          /* of a GPU's candidates; NULL on a CPU */
-	struct tcb_code_image *limits[2]; /* the GPU's read limit, plain and with dependent launch; owned */
-	int limit;                        /* which of them */
+	struct tcb_shared_code *code; /* NULL on a CPU */
+	int limit;                    /* which of its limits */
 	struct tcb_process process;
 	size_t served; /* requests that this worker has answered */
 	char limit_method[TCB_STATE_COUNT][64];
@@ -61,8 +71,11 @@ enum tcb_status tcb_evaluator_exchange(struct tcb_evaluator *evaluator, enum tcb
 /* Turns ANSWER into a death of the worker, which goes; DAMAGE: what is wrong with what it sent. */
 void tcb_evaluator_note_death(struct tcb_evaluator *evaluator, struct tcb_answer *answer, const char *damage);
 int tcb_evaluator_is_stopped(const struct tcb_evaluator *evaluator);
-/* The code of GEOMETRY; NULL on a CPU.  A candidate that could be compiled once can be again, unless memory is out. */
-enum tcb_status tcb_evaluator_code(struct tcb_evaluator *evaluator, const struct tcb_geometry *geometry,
-				   const struct tcb_code **out, struct tcb_error *err);
+/*
+ * Adds GEOMETRY's code to REQUEST (nothing on a CPU); CODE_OUT: what came of compiling it, without its image.  A
+ * candidate that could be compiled once can be again, unless memory is out.
+ */
+enum tcb_status tcb_evaluator_add_code(struct tcb_evaluator *evaluator, const struct tcb_geometry *geometry,
+				       struct tcb_request *request, struct tcb_code *code_out, struct tcb_error *err);
 
 #endif

@@ -61,12 +61,10 @@ static enum tcb_status prepare_finals(struct tcb_evaluator *evaluator, struct fi
 		tcb_request_add(&request, &finals->geometries[finals->alive[i]], sizeof(struct tcb_geometry));
 	enum tcb_status status = TCB_OK;
 	for (size_t i = 0; i < finals->alive_count && status == TCB_OK; i++) {
-		const struct tcb_code *code;
-		status = tcb_evaluator_code(evaluator, &finals->geometries[finals->alive[i]], &code, err);
-		if (status == TCB_OK)
-			tcb_request_code(&request, code ? code->image : NULL);
+		struct tcb_code code;
+		status = tcb_evaluator_add_code(evaluator, &finals->geometries[finals->alive[i]], &request, &code, err);
 	}
-	tcb_request_code(&request, evaluator->limits[evaluator->limit]);
+	tcb_request_code(&request, evaluator->code ? evaluator->code->limits[evaluator->limit] : NULL);
 	if (status == TCB_OK)
 		status = request.failed ? out_of_memory(err)
 					: tcb_evaluator_ask(evaluator, TCB_MESSAGE_PREPARE, request.data, request.bytes,
@@ -176,7 +174,7 @@ enum tcb_status tcb_evaluator_interleave(struct tcb_evaluator *evaluator, const 
 
 int tcb_evaluator_use_limit(struct tcb_evaluator *evaluator, int dependent)
 {
-	if (dependent && !evaluator->limits[1])
+	if (dependent && !(evaluator->code && evaluator->code->limits[1]))
 		return -1;
 	evaluator->limit = dependent != 0;
 	return 0;
