@@ -68,6 +68,7 @@ void q4k_write_ring_open(struct q4k_writer *w, struct q4k_ring *ring)
 	for (unsigned i = 0; i < g->stages; i++)
 		OP2(b, "mbarrier.init.shared::cta.b64", tcb_ptx_at(ring->first_barrier, 8 * i), I(1));
 	tcb_ptx_op0(b, "fence.mbarrier_init.release.cluster");
+	tcb_ptx_op0(b, "fence.proxy.async.shared::cta"); /* the copies count on the barriers before any other thread */
 	tcb_ptx_unguard(b);
 }
 
