@@ -157,8 +157,11 @@ static const struct trouble {
 	[PLANTED_GPU_PAST_OUTPUT] = { .after = "st.global.f32 [%y + 4], %acc;\n" },
 	[PLANTED_GPU_ILLEGAL_WRITE] = { .after = "st.global.f32 [%y + 1073741824], %acc;\n" },
 	[PLANTED_GPU_ILLEGAL_READ] = { .before = "ld.global.f32 %v, [%x + 1073741824];\nadd.f32 %acc, %acc, %v;\n" },
-	[PLANTED_GPU_MISALIGNED] = { .before = "ld.global.v2.f32 {%v, %u}, [%x + 4];\n" },
-	[PLANTED_GPU_ENDLESS] = { .before = "ROUND:\nsetp.ge.u32 %q, %i, 0;\n@%q bra ROUND;\n" },
+	/* Volatile, or the assembler leaves out what nobody looks at. */
+	[PLANTED_GPU_MISALIGNED] = { .before = "ld.volatile.global.v2.f32 {%v, %u}, [%x + 4];\n" },
+	[PLANTED_GPU_ENDLESS] = { .before =
+					  "ROUND:\nld.volatile.global.u32 %c, [%x];\nsetp.ne.u32 %q, %c, 0x7f812345;\n"
+					  "@%q bra ROUND;\n" },
 	[PLANTED_GPU_DIRTY] = { .before = "ld.global.u32 %c, [%mine];\nst.global.u32 [%mine], 1;\n"
 					  "setp.ne.u32 %q, %c, 0;\n@%q add.f32 %acc, %acc, 0f3F800000;\n" },
 	[PLANTED_GPU_NO_STORE] = { .before = "bra DONE;\n" },
