@@ -7,7 +7,6 @@
  * The unit of time is a cycle.  Each step issues one warp instruction: the one
  * that can go first, of the quarter that is free first.
  */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,12 +24,23 @@ enum {
 	GROUPS = 16,      /* of asynchronous copies of a warp */
 	STEPS_MAX = 4000000
 };
-static const double NEVER = 1e30, BARRIER_LATENCY = 20, REQUEST_LATENCY = 30;
+static const double NEVER = 1e30, UNKNOWN = -1, BARRIER_LATENCY = 20, REQUEST_LATENCY = 30;
+
+static inline double larger(double a, double b)
+{
+	return a > b ? a : b;
+}
+
+static inline double smaller(double a, double b)
+{
+	return a < b ? a : b;
+}
 
 struct warp {
 	int is_there, block; /* its block's place */
 	uint32_t pc;
 	double ready; /* NEVER while it waits at a barrier */
+	double go;    /* when its next instruction can go; UNKNOWN: to be found out */
 	double last;  /* when all that it asked for is there */
 	double group[GROUPS], group_open;
 	unsigned groups;
@@ -57,6 +67,7 @@ struct simulation {
 	const struct tcb_ptx_machine *machine;
 	const struct tcb_ptx_timed *what;
 	struct tcb_pipe_program program[LAUNCHES_MAX];
+	size_t largest; /* the one with the most blocks */
 	struct running *running;
 	unsigned launch_count, next; /* the next launch with blocks to start */
 	struct warp warp[WARPS_MAX];
@@ -127,6 +138,19 @@ static int fits(const struct simulation *s, const struct tcb_pipe_program *progr
 	       s->shared + shared_of(s, program) <= s->machine->shared_bytes;
 }
 
+/* Blocks of PROGRAM that a multiprocessor holds when there are no others. */
+static unsigned most_resident(const struct simulation *s, const struct tcb_pipe_program *program)
+{
+	const unsigned warps = block_warps(program->launch);
+	size_t most = s->machine->blocks < BLOCKS_MAX ? s->machine->blocks : BLOCKS_MAX;
+	const size_t by_warps = s->machine->threads / (warps * WARP),
+		     by_shared = shared_of(s, program) ? s->machine->shared_bytes / shared_of(s, program) : most;
+	const size_t by_registers = registers_of(program) ? s->machine->registers / registers_of(program) : most;
+	most = most < by_warps ? most : by_warps;
+	most = most < by_shared ? most : by_shared;
+	return (unsigned)(most < by_registers ? most : by_registers);
+}
+
 /* The block with number NUMBER among those of this multiprocessor. */
 static void block_index(const struct simulation *s, const struct tcb_ptx_timed_launch *launch, unsigned number,
 			uint32_t out[3])
@@ -156,7 +180,7 @@ static void start_block(struct simulation *s, unsigned launch, double now)
 	s->warps += warps;
 	s->registers += registers_of(program);
 	s->shared += shared_of(s, program);
-	s->last_start = fmax(now, s->last_start + s->block_start);
+	s->last_start = larger(now, s->last_start + s->block_start);
 	for (unsigned i = 0; i < WARPS_MAX && started < warps; i++) {
 		struct warp *warp = &s->warp[i];
 		if (warp->is_there)
@@ -165,6 +189,7 @@ static void start_block(struct simulation *s, unsigned launch, double now)
 		warp->block = (int)place;
 		warp->pc = 0;
 		warp->ready = s->last_start;
+		warp->go = UNKNOWN;
 		warp->last = warp->group_open = 0;
 		warp->groups = 0;
 		warp->reg = s->reg_room + (size_t)i * s->reg_most;
@@ -195,9 +220,9 @@ static void start_blocks(struct simulation *s, double now)
 				return;
 			double allowed = before->end_time + s->launch_gap;
 			if (overlaps && before->triggered == before->share)
-				allowed = fmin(before->ended == before->share ? allowed : NEVER,
-					       before->trigger_time + s->dependent_start);
-			from = fmax(from, allowed);
+				allowed = smaller(before->ended == before->share ? allowed : NEVER,
+						  before->trigger_time + s->dependent_start);
+			from = larger(from, allowed);
 		}
 		if (!fits(s, running->program))
 			return;
@@ -216,31 +241,35 @@ static void end_block(struct simulation *s, struct block *block, double now)
 	s->shared -= shared_of(s, program);
 	if (!block->is_triggered) {
 		running->triggered++;
-		running->trigger_time = fmax(running->trigger_time, now);
+		running->trigger_time = larger(running->trigger_time, now);
 	}
 	running->ended++;
-	running->end_time = fmax(running->end_time, now);
+	running->end_time = larger(running->end_time, now);
 	start_blocks(s, now);
-	if (running->ended == running->share) /* those that waited for this launch find out */
-		for (unsigned q = 0; q < QUARTERS; q++)
-			s->quarter_best[q] = -1;
+	if (running->ended < running->share)
+		return;
+	for (unsigned i = 0; i < WARPS_MAX; i++) /* those that waited for this launch find out */
+		if (s->warp[i].go >= NEVER)
+			s->warp[i].go = UNKNOWN;
+	for (unsigned q = 0; q < QUARTERS; q++)
+		s->quarter_best[q] = -1;
 }
 
 /* --- memory --- */
 
 static double request(struct simulation *s, double now, uint32_t bytes, int is_streamed, double more)
 {
-	const double queue = fmax(0, s->memory_free - now);
+	const double queue = larger(0, s->memory_free - now);
 	if (s->is_counting && is_streamed)
 		s->memory_cycles += bytes / s->memory_rate;
 	if (is_streamed) {
-		s->memory_free = fmax(now, s->memory_free) + bytes / s->memory_rate;
+		s->memory_free = larger(now, s->memory_free) + bytes / s->memory_rate;
 		if (s->is_counting)
 			s->out->memory_bytes += bytes;
 		return s->memory_free + s->memory_latency + more;
 	}
-	s->cache_free = fmax(now, s->cache_free) + bytes / s->cache_rate;
-	return fmax(s->cache_free, now + s->machine->behind * queue) + s->cache_latency + more;
+	s->cache_free = larger(now, s->cache_free) + bytes / s->cache_rate;
+	return larger(s->cache_free, now + s->machine->behind * queue) + s->cache_latency + more;
 }
 
 static int is_streamed(const struct simulation *s, const struct tcb_pipe_program *program, const struct tcb_pipe_op *op,
@@ -259,7 +288,7 @@ static double sources_ready(const struct warp *warp, const struct tcb_pipe_op *o
 {
 	double ready = 0;
 	for (unsigned i = 0; i < op->source_count; i++)
-		ready = fmax(ready, warp->reg[op->source[i]]);
+		ready = larger(ready, warp->reg[op->source[i]]);
 	return ready;
 }
 
@@ -280,7 +309,7 @@ static double *mbarrier_of(const struct simulation *s, struct block *block, cons
 static void arrive_at_barrier(struct simulation *s, struct warp *warp, double now)
 {
 	struct block *block = &s->block[warp->block];
-	block->barrier_time = fmax(block->barrier_time, now);
+	block->barrier_time = larger(block->barrier_time, now);
 	warp->ready = NEVER;
 	block->arrived++;
 	if (block->arrived < block->live)
@@ -289,6 +318,7 @@ static void arrive_at_barrier(struct simulation *s, struct warp *warp, double no
 		if (!s->warp[i].is_there || s->warp[i].block != warp->block || s->warp[i].ready < NEVER)
 			continue;
 		s->warp[i].ready = block->barrier_time + BARRIER_LATENCY;
+		s->warp[i].go = UNKNOWN;
 		s->quarter_best[i % QUARTERS] = -1;
 	}
 	block->arrived = 0;
@@ -309,7 +339,7 @@ static double groups_done(const struct warp *warp, unsigned keep)
 {
 	double done = 0;
 	for (unsigned i = keep; i < warp->groups && i < GROUPS; i++)
-		done = fmax(done, warp->group[(warp->groups - 1 - i) % GROUPS]);
+		done = larger(done, warp->group[(warp->groups - 1 - i) % GROUPS]);
 	return done;
 }
 
@@ -322,7 +352,7 @@ static double effect(struct simulation *s, struct warp *warp, const struct tcb_p
 	double done = now + op->latency, start;
 	switch ((enum tcb_pipe_kind)op->kind) {
 	case TCB_PIPE_SHARED:
-		start = fmax(now, s->shared_free);
+		start = larger(now, s->shared_free);
 		s->shared_free = start + op->wavefronts;
 		if (s->is_counting) {
 			s->shared_cycles += op->wavefronts;
@@ -332,7 +362,7 @@ static double effect(struct simulation *s, struct warp *warp, const struct tcb_p
 		return s->shared_free + op->latency;
 	case TCB_PIPE_GLOBAL:
 	case TCB_PIPE_ASYNC:
-		start = fmax(now, s->shared_free);
+		start = larger(now, s->shared_free);
 		s->shared_free = start + (op->wavefronts + 3) / 4;
 		if (s->is_counting) {
 			s->shared_cycles += (op->wavefronts + 3) / 4;
@@ -343,40 +373,40 @@ static double effect(struct simulation *s, struct warp *warp, const struct tcb_p
 			return now;
 		done = request(s, start + REQUEST_LATENCY, op->bytes, is_streamed(s, program, op, &warp->lane), 0);
 		if (op->kind == TCB_PIPE_ASYNC)
-			warp->group_open = fmax(warp->group_open, done);
+			warp->group_open = larger(warp->group_open, done);
 		return done;
 	case TCB_PIPE_COMMIT:
 		warp->group[warp->groups++ % GROUPS] = warp->group_open;
 		warp->group_open = 0;
 		return now;
 	case TCB_PIPE_WAIT_GROUP:
-		warp->ready = fmax(warp->ready, groups_done(warp, (unsigned)op->ins->operands[0].bits));
+		warp->ready = larger(warp->ready, groups_done(warp, (unsigned)op->ins->operands[0].bits));
 		return now;
 	case TCB_PIPE_WAIT_ALL:
-		warp->ready = fmax(warp->ready, fmax(groups_done(warp, 0), warp->group_open));
+		warp->ready = larger(warp->ready, larger(groups_done(warp, 0), warp->group_open));
 		return now;
 	case TCB_PIPE_BULK:
-		start = fmax(now, s->bulk_free);
+		start = larger(now, s->bulk_free);
 		s->bulk_free = start + s->bulk_issue;
 		done = request(s, start + REQUEST_LATENCY, op->bytes, is_streamed(s, program, op, &warp->lane),
 			       s->bulk_latency);
 		double *mbarrier = mbarrier_of(s, block, op, op->ins->operand_count - 1u, warp);
-		*mbarrier = fmax(*mbarrier, done);
+		*mbarrier = larger(*mbarrier, done);
 		return now;
 	case TCB_PIPE_MBARRIER_WAIT:
-		warp->ready = fmax(warp->ready, *mbarrier_of(s, block, op, op->address, warp) + op->latency);
+		warp->ready = larger(warp->ready, *mbarrier_of(s, block, op, op->address, warp) + op->latency);
 		return now;
 	case TCB_PIPE_LAUNCH_DEPENDENTS:
 		if (!block->is_triggered) {
 			block->is_triggered = 1;
 			running->triggered++;
-			running->trigger_time = fmax(running->trigger_time, now);
+			running->trigger_time = larger(running->trigger_time, now);
 			start_blocks(s, now);
 		}
 		return now;
 	case TCB_PIPE_DEPENDENT_WAIT:
 		if (block->launch)
-			warp->ready = fmax(warp->ready, s->running[block->launch - 1].end_time + s->dependent_wait);
+			warp->ready = larger(warp->ready, s->running[block->launch - 1].end_time + s->dependent_wait);
 		return now;
 	default:
 		return done;
@@ -406,7 +436,7 @@ static double can_go(struct simulation *s, struct warp *warp)
 			if (launch && s->running[launch - 1].ended < s->running[launch - 1].share)
 				return NEVER;
 		}
-		return fmax(warp->ready, sources_ready(warp, op));
+		return larger(warp->ready, sources_ready(warp, op));
 	}
 }
 
@@ -415,7 +445,7 @@ static void count_issue(struct simulation *s, const struct tcb_pipe_op *op)
 	if (!s->is_counting)
 		return;
 	s->out->instructions += op->issues;
-	s->issue_cycles += fmax(op->issues, op->busy) / QUARTERS;
+	s->issue_cycles += larger(op->issues, op->busy) / QUARTERS;
 }
 
 /* Issues WARP's next instruction at NOW. */
@@ -431,7 +461,7 @@ static void issue(struct simulation *s, unsigned quarter, struct warp *warp, dou
 	const int is_back = op->kind == TCB_PIPE_BRANCH && op->target <= warp->pc;
 	const int runs = tcb_pipe_guarded(program, op, &warp->lane, op->kind == TCB_PIPE_BRANCH ? 0 : 1);
 	if (op->unit != TCB_PIPE_NO_UNIT) {
-		now = fmax(now, s->unit_free[quarter][op->unit]);
+		now = larger(now, s->unit_free[quarter][op->unit]);
 		s->unit_free[quarter][op->unit] = now + op->busy;
 	}
 	s->quarter_free[quarter] = now + op->issues;
@@ -468,7 +498,9 @@ static int first_of(struct simulation *s, unsigned quarter, double *when)
 	for (unsigned i = quarter; i < WARPS_MAX; i += QUARTERS) {
 		if (!s->warp[i].is_there)
 			continue;
-		const double at = fmax(can_go(s, &s->warp[i]), s->quarter_free[quarter]);
+		if (s->warp[i].go < 0)
+			s->warp[i].go = can_go(s, &s->warp[i]);
+		const double at = larger(s->warp[i].go, s->quarter_free[quarter]);
 		if (at < *when) {
 			*when = at;
 			best = (int)i;
@@ -497,6 +529,7 @@ static enum tcb_status run(struct simulation *s, unsigned first_counted, struct 
 		struct warp *warp = &s->warp[s->quarter_best[pick]];
 		s->is_counting = s->block[warp->block].launch >= first_counted;
 		s->quarter_best[pick] = -1;
+		warp->go = UNKNOWN;
 		issue(s, pick, warp, when[pick]);
 	}
 	return TCB_OK;
@@ -522,6 +555,7 @@ static enum tcb_status prepare(struct simulation *s, struct tcb_error *err)
 		s->reg_most = s->program[i].reg_count > s->reg_most ? s->program[i].reg_count : s->reg_most;
 		s->value_most = s->program[i].value_count > s->value_most ? s->program[i].value_count : s->value_most;
 		if (blocks >= blocks_most) {
+			s->largest = i;
 			blocks_most = blocks;
 			share_most = (blocks + m->sm_count - 1) / m->sm_count;
 		}
@@ -531,7 +565,7 @@ static enum tcb_status prepare(struct simulation *s, struct tcb_error *err)
 	/* All others wait for the one with the most blocks, which gets more of the bandwidth when it is alone. */
 	const double part = (double)share_most / (double)blocks_most;
 	s->memory_rate = m->memory_bytes_s / clock * part;
-	s->cache_rate = fmin(64, m->cache_bytes_s / clock * part);
+	s->cache_rate = smaller(64, m->cache_bytes_s / clock * part);
 	s->memory_latency = m->memory_latency * clock;
 	s->cache_latency = m->cache_latency * clock;
 	s->launch_gap = m->launch_gap * clock;
@@ -565,6 +599,29 @@ static enum tcb_status make_sequence(struct simulation *s, unsigned calls, struc
 	return TCB_OK;
 }
 
+/*
+ * Blocks of a launch that starts while others run go where there is room.  As long as each multiprocessor holds the
+ * blocks of a whole number of launches of one kernel, each gets its share.  Else a launch finds some room everywhere
+ * and the rest of it where blocks end first: blocks pile up there, and the launch takes as long as they do.  The
+ * factors are those of an H200 (docs/model.md).
+ */
+static double piling(const struct simulation *s)
+{
+	const struct tcb_pipe_program *program = &s->program[s->largest];
+	const struct tcb_ptx_timed_launch *launch = program->launch;
+	const uint64_t blocks = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
+	const uint64_t share = (blocks + s->machine->sm_count - 1) / s->machine->sm_count;
+	const unsigned room = most_resident(s, program);
+	const double launches = (double)room / (double)share;
+	if (!launch->is_dependent || launches <= 1)
+		return 1;
+	if (s->what->count > 1)
+		return smaller(larger(1, 0.6 * launches), 2);
+	if (room % share == 0 && (blocks % s->machine->sm_count == 0 || blocks < s->machine->sm_count))
+		return 1;
+	return larger(1.1, 0.57 * launches);
+}
+
 static void summarise(struct simulation *s, unsigned calls)
 {
 	const size_t count = s->what->count;
@@ -574,7 +631,7 @@ static void summarise(struct simulation *s, unsigned calls)
 	if (calls == 1)
 		out->seconds = (end + s->launch_gap) / clock;
 	else
-		out->seconds = (end - s->running[count - 1].end_time) / (calls - 1) / clock;
+		out->seconds = (end - s->running[count - 1].end_time) / (calls - 1) / clock * piling(s);
 	out->issue_seconds = s->issue_cycles / clock;
 	out->shared_seconds = s->shared_cycles / clock;
 	out->memory_seconds = s->memory_cycles / clock;
@@ -600,7 +657,7 @@ enum tcb_status tcb_ptx_time(const struct tcb_ptx_machine *machine, const struct
 		status = make_sequence(s, calls, err);
 	if (status == TCB_OK) {
 		start_blocks(s, 0);
-		out->resident_blocks = s->resident;
+		out->resident_blocks = most_resident(s, &s->program[s->largest]);
 		status = run(s, s->launch_count - (unsigned)what->count, err);
 	}
 	if (status == TCB_OK)
