@@ -93,23 +93,23 @@ struct simulation {
 void tcb_ptx_machine_defaults(struct tcb_ptx_machine *m)
 {
 	if (m->memory_latency == 0)
-		m->memory_latency = 540e-9;
+		m->memory_latency = 360e-9;
 	if (m->cache_latency == 0)
-		m->cache_latency = 300e-9;
+		m->cache_latency = 250e-9;
 	if (m->launch_gap == 0)
 		m->launch_gap = 1.0e-6;
 	if (m->dependent_wait == 0)
 		m->dependent_wait = 630e-9;
 	if (m->dependent_start == 0)
-		m->dependent_start = 250e-9;
+		m->dependent_start = 380e-9;
 	if (m->block_start == 0)
-		m->block_start = 4e-9;
+		m->block_start = 16e-9;
 	if (m->bulk_latency == 0)
-		m->bulk_latency = 11e-9;
+		m->bulk_latency = 14e-9;
 	if (m->bulk_issue == 0)
-		m->bulk_issue = 6e-9;
+		m->bulk_issue = 7e-9;
 	if (m->behind == 0)
-		m->behind = 0.67;
+		m->behind = 0.86;
 }
 
 /* --- blocks come and go --- */
@@ -613,11 +613,13 @@ static double piling(const struct simulation *s)
 	const uint64_t share = (blocks + s->machine->sm_count - 1) / s->machine->sm_count;
 	const unsigned room = most_resident(s, program);
 	const double launches = (double)room / (double)share;
-	if (!launch->is_dependent || launches <= 1)
+	if (!launch->is_dependent || launches == 1)
 		return 1;
+	if (launches < 1)
+		return share % room ? 1.08 : 1;
 	if (s->what->count > 1)
 		return smaller(larger(1, 0.6 * launches), 2);
-	if (room % share == 0 && (blocks % s->machine->sm_count == 0 || blocks < s->machine->sm_count))
+	if (room % share == 0 && blocks % s->machine->sm_count == 0)
 		return 1;
 	return larger(1.1, 0.57 * launches);
 }

@@ -20,6 +20,11 @@ double tcb_model_time(const struct tcb_op *op, const struct tcb_problem *problem
 		      const struct tcb_ptx_machine *machine, const struct tcb_geometry *geometry, enum tcb_state state,
 		      unsigned registers, struct tcb_error *why);
 
+/* The cold and hot times of all of SPACE, for STATES (bits): NS[state][index], NaN where there is none. */
+enum tcb_status tcb_model_scores(const struct tcb_op *op, const struct tcb_problem *problem, const struct tcb_gpu *gpu,
+				 const struct tcb_space *space, unsigned states, double *const ns[TCB_STATE_COUNT],
+				 struct tcb_error *err);
+
 /*
  * As tcb_sweep_run, but by the model: proposes, times and tells without any device.  Verdicts hold what the model says
  * of the best; intervals have no width; the tie set is all that the model's usual error cannot hold apart from the

@@ -27,7 +27,8 @@
 #define TCB_STRATEGY_LIST(X) \
 	X(exhaustive)        \
 	X(random)            \
-	X(hillclimb)
+	X(hillclimb)         \
+	X(model)
 
 #define TCB_ASK_NONE ((size_t)-1)
 
@@ -38,6 +39,8 @@ struct tcb_strategy_setup {
 	const struct tcb_space *space;
 	unsigned states; /* bit 1u << enum tcb_state: what is measured */
 	uint64_t seed;
+	const struct tcb_op *op;
+	const struct tcb_gpu *gpu; /* NULL on a CPU: then what needs_gpu proposes in any order */
 };
 
 /* What became of a candidate. */
@@ -50,6 +53,7 @@ struct tcb_told {
 
 struct tcb_strategy {
 	const char *name, *summary;
+	int needs_gpu; /* sweeps of other devices refuse it */
 	enum tcb_status (*create)(const struct tcb_strategy_setup *setup, void **out, struct tcb_error *err);
 	/* SPENT: the share of the budget (time or trials) that is gone, 0 to 1; 0 while there is no limit. */
 	size_t (*ask)(void *self, double spent);

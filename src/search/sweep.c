@@ -524,10 +524,12 @@ static enum tcb_status judge(struct sweep *sweep, enum tcb_state state, struct t
 
 /* --- the sweep -------------------------------------------------------------------------------------------------- */
 
-static enum tcb_status find_strategy(struct sweep *sweep, struct tcb_error *err)
+static enum tcb_status find_strategy(struct sweep *sweep, const struct tcb_gpu *gpu, struct tcb_error *err)
 {
 	enum { MOST = 16 };
 	sweep->strategy = tcb_strategy_find(sweep->options->strategy);
+	if (sweep->strategy && sweep->strategy->needs_gpu && !gpu)
+		return tcb_fail(err, TCB_E_USAGE, "strategy %s is for GPUs", sweep->strategy->name);
 	if (sweep->strategy)
 		return TCB_OK;
 	const char *names[MOST], *summaries[MOST];
@@ -545,7 +547,8 @@ static enum tcb_status prepare(struct sweep *sweep, const struct tcb_place *plac
 			       size_t known_count, struct tcb_error *err)
 {
 	const struct tcb_sweep_options *options = sweep->options;
-	TCB_TRY(find_strategy(sweep, err));
+	const struct tcb_gpu *gpu = place->device.target.kind == TCB_TARGET_CUDA ? &place->gpu : NULL;
+	TCB_TRY(find_strategy(sweep, gpu, err));
 	for (int s = 0; s < TCB_STATE_COUNT; s++)
 		sweep->state_count += (size_t)measures(sweep, s);
 	if (sweep->state_count == 0)
@@ -567,6 +570,8 @@ static enum tcb_status prepare(struct sweep *sweep, const struct tcb_place *plac
 		.space = sweep->space,
 		.states = options->states,
 		.seed = options->seed,
+		.op = sweep->op,
+		.gpu = gpu,
 	};
 	TCB_TRY(sweep->strategy->create(&setup, &sweep->strategist, err));
 	TCB_TRY(find_anchor(sweep, err));

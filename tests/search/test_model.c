@@ -11,6 +11,7 @@
 
 #include "kernels/constraint.h"
 #include "search/model.h"
+#include "search/strategy.h"
 
 static struct tcb_error err;
 
@@ -142,6 +143,44 @@ static void test_bounds(void **state)
 	assert_true(slower > 1.5 * cold);
 }
 
+/* The strategy deals everything, once, and in the order of the model's times. */
+static void test_strategy(void **state)
+{
+	const struct tcb_op *op = tcb_op_find("q4k_matvec");
+	const struct tcb_problem problem = problem_of(TCB_CONTRACT_Q8, 256, 512);
+	const struct tcb_strategy *strategy = tcb_strategy_find("model");
+	struct tcb_space *space;
+	struct tcb_ptx_machine machine;
+	struct tcb_place place;
+	void *self;
+	(void)state;
+	place_of(75, &place);
+	tcb_model_machine(&place.gpu, &machine);
+	assert_int_equal(tcb_space_create(op, &problem, &place.device.target, 0, &space, &err), TCB_OK);
+	const size_t all = space->count;
+	space->count = all < 40 ? all : 40; /* enough to tell an order */
+	const struct tcb_strategy_setup setup = { .problem = &problem,
+						  .target = &place.device.target,
+						  .space = space,
+						  .states = 1u << TCB_COLD,
+						  .seed = 3,
+						  .op = op,
+						  .gpu = &place.gpu };
+	assert_int_equal(strategy->create(&setup, &self, &err), TCB_OK);
+	double last = 0;
+	size_t dealt = 0;
+	for (size_t index; (index = strategy->ask(self, 0)) != TCB_ASK_NONE; dealt++) {
+		const double ns = tcb_model_time(op, &problem, &place.device.target, &machine,
+						 &space->geometries[index], TCB_COLD, 0, NULL);
+		assert_false(ns < last);
+		last = isnan(ns) ? INFINITY : ns;
+	}
+	assert_int_equal(dealt, space->count);
+	strategy->destroy(self);
+	space->count = all;
+	tcb_space_destroy(space);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -150,6 +189,7 @@ int main(void)
 		cmocka_unit_test(test_without_assembler),
 		cmocka_unit_test(test_no_gpu_kernels),
 		cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_strategy),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -36,7 +36,9 @@ static int tear_down(void **state)
 
 static void *create(const struct tcb_strategy *strategy, unsigned states, uint64_t seed)
 {
-	struct tcb_strategy_setup setup = { &problem, &fake_cpu.device.target, space, states, seed };
+	struct tcb_strategy_setup setup = {
+		.problem = &problem, .target = &fake_cpu.device.target, .space = space, .states = states, .seed = seed
+	};
 	void *self = NULL;
 	assert_int_equal(strategy->create(&setup, &self, NULL), TCB_OK);
 	return self;
