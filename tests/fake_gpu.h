@@ -14,6 +14,13 @@
 
 #include "device/device.h"
 
+/* Workers are forked from a tuner with threads, and start threads of their own. */
+__attribute__((visibility("default"))) const char *__tsan_default_options(void);
+const char *__tsan_default_options(void)
+{
+	return "die_after_fork=0";
+}
+
 /* CARDS as FAKE_CUDA has them: "90,90"; the driver reads it when it starts, which is in a process of its own each time
  * (tcb_gpu_list, workers).  Kernels stay PTX. */
 static inline void fake_gpu_load(const char *cards)

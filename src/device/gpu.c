@@ -208,17 +208,40 @@ int tcb_gpu_is_name(const char *name, unsigned *capability_out)
 	return 1;
 }
 
+enum tcb_status tcb_gpu_open_all(struct tcb_gpu out[TCB_GPUS_MAX], size_t *count_out, struct tcb_error *err)
+{
+	struct tcb_error missing = { .status = TCB_OK };
+	if (tcb_gpu_list(out, count_out, &missing) != TCB_OK)
+		return tcb_fail(err, TCB_E_NOT_FOUND, "no GPU is attached: %s", missing.message);
+	for (size_t i = 1; i < *count_out; i++)
+		if (strcmp(out[i].device.key, out[0].device.key) != 0)
+			return tcb_fail(err, TCB_E_USAGE,
+					"cuda:all needs identical cards, but cuda:0 is %s (%s, key %s) and cuda:%zu is "
+					"%s (%s, key %s); name one of them, or hide the others with "
+					"CUDA_VISIBLE_DEVICES",
+					out[0].device.model, out[0].device.name, out[0].device.key, i,
+					out[i].device.model, out[i].device.name, out[i].device.key);
+	return TCB_OK;
+}
+
 enum tcb_status tcb_gpu_open(const char *name, int measured_only, struct tcb_gpu *out, struct tcb_error *err)
 {
 	unsigned capability;
 	size_t count = 0;
 	if (!tcb_gpu_is_name(name, &capability))
-		return tcb_fail(err, TCB_E_USAGE, "'%.60s' is no GPU; use cuda:0, cuda:1, ... or sm_75 ... sm_120",
-				name);
+		return tcb_fail(err, TCB_E_USAGE,
+				"'%.60s' is no GPU; use cuda:0, cuda:1, ..., cuda:all or sm_75 ... sm_120", name);
 	struct tcb_gpu *gpus = calloc(TCB_GPUS_MAX, sizeof *gpus);
 	if (!gpus)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the list of GPUs");
 	struct tcb_error missing = { .status = TCB_OK };
+	if (strcmp(name, "cuda:all") == 0) {
+		enum tcb_status all = tcb_gpu_open_all(gpus, &count, err);
+		if (all == TCB_OK)
+			*out = gpus[0];
+		free(gpus);
+		return all;
+	}
 	enum tcb_status status = tcb_gpu_list(gpus, &count, &missing);
 	size_t found = count;
 	for (size_t i = 0; i < count && found == count; i++) {

@@ -34,8 +34,10 @@ struct tcb_gpu {
 enum tcb_status tcb_gpu_list(struct tcb_gpu out[TCB_GPUS_MAX], size_t *count_out, struct tcb_error *err);
 /* Is NAME a GPU's: "cuda:0", "cuda:all", "sm_89"?  CAPABILITY_OUT (nullable): 0 for cuda:N. */
 int tcb_gpu_is_name(const char *name, unsigned *capability_out);
-/* "cuda:N": that GPU.  "sm_NN": the first attached one of that capability, else its entry of the table with ordinal -1
- * (TCB_E_UNSUPPORTED if MEASURED_ONLY). */
+/* "cuda:all": all of them, which must be identical, by their keys. */
+enum tcb_status tcb_gpu_open_all(struct tcb_gpu out[TCB_GPUS_MAX], size_t *count_out, struct tcb_error *err);
+/* "cuda:N": that GPU.  "cuda:all": the first of identical ones.  "sm_NN": the first attached one of that capability,
+ * else its entry of the table with ordinal -1 (TCB_E_UNSUPPORTED if MEASURED_ONLY). */
 enum tcb_status tcb_gpu_open(const char *name, int measured_only, struct tcb_gpu *out, struct tcb_error *err);
 
 /* gpu_table.c: the most common card of CAPABILITY (75 ... 120), or TCB_E_NOT_FOUND with those that there are. */

@@ -251,21 +251,28 @@ static enum tcb_status try_once(struct tcb_evaluator *evaluator, const struct tc
 	return TCB_OK;
 }
 
+enum tcb_status tcb_evaluator_check(struct tcb_evaluator *evaluator, struct tcb_error *err)
+{
+	struct tcb_answer answer = { .ran = 0 };
+	if (evaluator->process.pid != 0)
+		return TCB_OK;
+	TCB_TRY(tcb_evaluator_start(evaluator, &answer, err));
+	if (answer.how == TCB_ANSWERED)
+		return TCB_OK;
+	return tcb_fail(err, TCB_E_FAILED, "the worker process died at its start: %s", answer.what);
+}
+
 /* After a candidate that a GPU faulted or hung at: is it the candidate, or is the GPU itself gone? */
 static enum tcb_status check_gpu(struct tcb_evaluator *evaluator, struct tcb_error *err)
 {
-	struct tcb_answer answer = { .ran = 0 };
 	struct tcb_error why;
-	if (evaluator->process.pid != 0)
-		return TCB_OK;
-	enum tcb_status status = tcb_evaluator_start(evaluator, &answer, &why);
-	if (status == TCB_OK && answer.how == TCB_ANSWERED)
+	enum tcb_status status = tcb_evaluator_check(evaluator, &why);
+	if (status == TCB_OK)
 		return TCB_OK;
 	if (status == TCB_E_INTERRUPTED || status == TCB_E_NOMEM)
 		return tcb_fail(err, status, "%s", why.message);
 	return tcb_fail(err, TCB_E_FAILED, "cuda:%d does not work any more: %.200s; the last candidate %.200s",
-			evaluator->place.gpu.ordinal, status == TCB_OK ? answer.what : why.message,
-			evaluator->trial.message);
+			evaluator->place.gpu.ordinal, why.message, evaluator->trial.message);
 }
 
 static enum tcb_status try_code(struct tcb_evaluator *evaluator, const struct tcb_request *request,

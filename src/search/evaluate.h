@@ -20,6 +20,8 @@ enum tcb_status tcb_evaluator_create(const struct tcb_op *op, const struct tcb_p
  * by a thread of its own, which must live as long as it is used: a worker dies with the thread that started it. */
 enum tcb_status tcb_evaluator_create_beside(const struct tcb_evaluator *first, const struct tcb_place *place,
 					    struct tcb_evaluator **out, struct tcb_error *err);
+/* Does its device still work?  Starts the worker where there is none; the error says what is wrong. */
+enum tcb_status tcb_evaluator_check(struct tcb_evaluator *evaluator, struct tcb_error *err);
 void tcb_evaluator_destroy(struct tcb_evaluator *evaluator); /* NULL is fine */
 
 /* When to stop sampling a candidate in the screening: it has certainly lost against LOSE_NS of that state. */

@@ -48,7 +48,9 @@ struct tcb_sweep_options {
 	unsigned states;       /* bit 1u << enum tcb_state */
 	size_t rotation_bytes; /* 0: twice the last-level cache, at least 512 MiB, at most a quarter of the RAM */
 	double timeout_s;      /* one candidate's limit; 0: 20 s */
-	unsigned finalists;    /* 0: 12 */
+	const struct tcb_place *others; /* GPUs identical to the sweep's place, to share the screening */
+	size_t other_count;
+	unsigned finalists; /* 0: 12 */
 	enum tcb_counters_mode counters;
 	const volatile sig_atomic_t *stop; /* nonzero ends the sweep cleanly; may be NULL */
 	void (*progress)(void *ctx, const struct tcb_progress *progress); /* a few times a second; may be NULL */
@@ -77,7 +79,18 @@ struct tcb_verdict {
 	struct tcb_interval limit_ns; /* the read limit for the op's bytes, interleaved in the same finals */
 	char limit_method[64];
 };
+/* One of several GPUs that a sweep ran on. */
+struct tcb_card {
+	int ordinal;
+	char uuid[48];
+	size_t tried;
+	char lost[256]; /* why it was given up; empty: it was not */
+	/* measured on every card after the finals; median 0 or NaN: not */
+	struct tcb_interval winner_ns[TCB_STATE_COUNT], speedup[TCB_STATE_COUNT];
+};
 struct tcb_sweep_result {
+	struct tcb_card *cards; /* of several, the sweep's place first; owned */
+	size_t card_count;      /* 0 on one device */
 	size_t space_count, known, tried, failed;
 	int complete; /* every candidate of the space is decided; 0 after a budget, a limit or an interrupt */
 	struct tcb_verdict verdict[TCB_STATE_COUNT];
@@ -92,10 +105,17 @@ enum tcb_status tcb_sweep_run(const struct tcb_op *op, const struct tcb_problem 
 			      size_t known_count, const struct tcb_sink *sink, struct tcb_sweep_result *out,
 			      struct tcb_error *err);
 void tcb_sweep_result_fini(struct tcb_sweep_result *result);
+/* cards.c: how far the slowest card is from the fastest with the winner, and the largest speedup from the least, as
+ * ratios - 1; NaN where less than two cards were measured. */
+void tcb_cards_differ(const struct tcb_sweep_result *result, enum tcb_state state, double *time_out,
+		      double *speedup_out);
 
 /* strategy.c: names and one-line descriptions, for --help and for errors. */
 struct tcb_strategy;
 const struct tcb_strategy *tcb_strategy_find(const char *name);
+/* The same for a device (GPU NULL: a CPU), or an error that names those that there are. */
+enum tcb_status tcb_strategy_get(const char *name, const struct tcb_gpu *gpu, const struct tcb_strategy **out,
+				 struct tcb_error *err);
 size_t tcb_strategy_list(const char *names[], const char *summaries[], size_t capacity);
 
 /*

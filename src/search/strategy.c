@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "base/util.h"
+
 static const struct tcb_strategy *const STRATEGIES[] = {
 #define STRATEGY_ROW(name) &tcb_strategy_##name,
 	TCB_STRATEGY_LIST(STRATEGY_ROW)
@@ -21,6 +23,23 @@ const struct tcb_strategy *tcb_strategy_find(const char *name)
 		if (!strcmp(STRATEGIES[i]->name, name))
 			return STRATEGIES[i];
 	return NULL;
+}
+
+enum tcb_status tcb_strategy_get(const char *name, const struct tcb_gpu *gpu, const struct tcb_strategy **out,
+				 struct tcb_error *err)
+{
+	struct tcb_str known = { 0 };
+	*out = tcb_strategy_find(name);
+	if (*out && (*out)->needs_gpu && !gpu)
+		return tcb_fail(err, TCB_E_USAGE, "strategy %s is for GPUs", (*out)->name);
+	if (*out)
+		return TCB_OK;
+	for (size_t i = 0; i < STRATEGY_COUNT; i++)
+		tcb_str_addf(&known, "%s%s", i ? ", " : "", STRATEGIES[i]->name);
+	enum tcb_status status = tcb_fail(err, TCB_E_USAGE, "unknown strategy '%s'; there are %s", name,
+					  known.data ? known.data : "none");
+	tcb_str_fini(&known);
+	return status;
 }
 
 size_t tcb_strategy_list(const char *names[], const char *summaries[], size_t capacity)

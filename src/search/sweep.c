@@ -16,10 +16,10 @@
 
 #include "base/util.h"
 #include "search/drift.h"
-#include "search/evaluate.h"
 #include "search/finals.h"
 #include "search/stats.h"
 #include "search/strategy.h"
+#include "search/team.h"
 
 enum {
 	SAMPLES_LEAST = 3, /* of one candidate in one state; the finals measure again what may win */
@@ -45,6 +45,7 @@ struct entry {
 	enum tcb_class class_checked;
 	double error_ratio, pack_ns;
 	double when_s;                           /* of the screening */
+	uint32_t member;                         /* of the team, who screened it */
 	struct tcb_interval ns[TCB_STATE_COUNT]; /* of the screening; median NaN where not measured */
 	/* Time over the anchor's, side by side; median NaN where the candidate never seemed to be the best so far. */
 	struct tcb_interval checked[TCB_STATE_COUNT];
@@ -58,12 +59,12 @@ struct sweep {
 	struct tcb_sweep_result *out;
 	struct tcb_space *space;
 	struct entry *entries; /* [space index] */
-	struct tcb_evaluator *evaluator;
+	struct tcb_team *team; /* of one device, or of several GPUs */
 	const struct tcb_strategy *strategy;
 	void *strategist;
-	size_t anchor; /* space index; SIZE_MAX until a candidate is ok */
-	struct tcb_drift drift[TCB_STATE_COUNT];
-	size_t best[TCB_STATE_COUNT]; /* space index, and its score; infinite until there is one */
+	size_t anchor;                              /* space index; SIZE_MAX until a candidate is ok */
+	struct tcb_drift (*drift)[TCB_STATE_COUNT]; /* of each member */
+	size_t best[TCB_STATE_COUNT];               /* space index, and its score; infinite until there is one */
 	double best_score[TCB_STATE_COUNT];
 	double start_s, screen_end_s, end_s, next_anchor_s, next_progress_s;
 	double try_s; /* what a candidate takes, running mean */
@@ -80,6 +81,11 @@ static double now_s(void)
 static int is_stopped(const struct sweep *sweep)
 {
 	return sweep->options->stop && *sweep->options->stop;
+}
+
+static struct tcb_evaluator *lead(const struct sweep *sweep)
+{
+	return tcb_team_evaluator(sweep->team, tcb_team_lead(sweep->team));
 }
 
 static int measures(const struct sweep *sweep, int state)
@@ -134,10 +140,12 @@ static struct tcb_interval score_of(const struct sweep *sweep, size_t index, enu
 	double level, margin = 0;
 	if (entry->known) {
 		const struct entry *anchor = &sweep->entries[sweep->anchor];
-		level = anchor->known ? anchor->ns[state].median : tcb_drift_at(&sweep->drift[state], sweep->start_s);
+		size_t lead = tcb_team_lead(sweep->team);
+		level = anchor->known ? anchor->ns[state].median
+				      : tcb_drift_at(&sweep->drift[lead][state], sweep->start_s);
 		margin = KNOWN_MARGIN;
 	} else {
-		level = tcb_drift_at(&sweep->drift[state], entry->when_s);
+		level = tcb_drift_at(&sweep->drift[entry->member][state], entry->when_s);
 	}
 	return (struct tcb_interval){ score.median / level, score.lo / level * (1 - margin),
 				      score.hi / level * (1 + margin) };
@@ -215,19 +223,23 @@ static void take_over(struct sweep *sweep, const struct tcb_trial *known, size_t
 
 static enum tcb_status measure_anchor(struct sweep *sweep, struct tcb_error *err)
 {
-	double start = now_s();
-	for (int s = 0; s < TCB_STATE_COUNT; s++) {
-		double ns[ANCHOR_ROUNDS];
+	double start = now_s(), *ns = malloc(tcb_team_size(sweep->team) * ANCHOR_ROUNDS * sizeof *ns);
+	enum tcb_status status = ns ? TCB_OK : tcb_fail(err, TCB_E_NOMEM, "out of memory for the anchor's times");
+	for (int s = 0; s < TCB_STATE_COUNT && status == TCB_OK; s++) {
 		if (!measures(sweep, s))
 			continue;
-		TCB_TRY(tcb_evaluator_interleave(sweep->evaluator, &sweep->space->geometries[sweep->anchor], 1,
-						 (enum tcb_state)s, ANCHOR_ROUNDS,
-						 sweep->options->seed + sweep->out->tried, ns, NULL, err));
-		TCB_TRY(tcb_drift_add(&sweep->drift[s], now_s(), tcb_median(ns, ANCHOR_ROUNDS), err));
+		status = tcb_team_interleave_each(sweep->team, &sweep->space->geometries[sweep->anchor], 1,
+						  (enum tcb_state)s, ANCHOR_ROUNDS,
+						  sweep->options->seed + sweep->out->tried, ns, err);
+		for (size_t i = 0; i < tcb_team_size(sweep->team) && status == TCB_OK; i++)
+			if (!tcb_team_lost(sweep->team, i))
+				status = tcb_drift_add(&sweep->drift[i][s], now_s(),
+						       tcb_median(ns + i * ANCHOR_ROUNDS, ANCHOR_ROUNDS), err);
 	}
+	free(ns);
 	double end = now_s();
 	sweep->next_anchor_s = end + fmax(ANCHOR_EVERY_S, (end - start) / ANCHOR_SHARE);
-	return TCB_OK;
+	return status;
 }
 
 /*
@@ -243,8 +255,8 @@ static enum tcb_status challenge(struct sweep *sweep, size_t index, enum tcb_sta
 	size_t best = sweep->best_score[state] < INFINITY ? sweep->best[state] : sweep->anchor;
 	const struct tcb_geometry side_by_side[] = { geometries[sweep->anchor], geometries[best], geometries[index] };
 	double ns[3 * CHALLENGE_ROUNDS];
-	TCB_TRY(tcb_evaluator_interleave(sweep->evaluator, side_by_side, 3, state, CHALLENGE_ROUNDS,
-					 sweep->options->seed + index, ns, NULL, err));
+	TCB_TRY(tcb_team_interleave(sweep->team, side_by_side, 3, state, CHALLENGE_ROUNDS, sweep->options->seed + index,
+				    ns, err));
 	const double *anchor_ns = ns, *best_ns = ns + CHALLENGE_ROUNDS, *index_ns = ns + 2 * CHALLENGE_ROUNDS;
 	sweep->entries[index].checked[state] = tcb_ratio_interval(index_ns, anchor_ns, CHALLENGE_ROUNDS);
 	int is_first = sweep->best_score[state] == INFINITY;
@@ -265,7 +277,7 @@ static enum tcb_status challenge_all(struct sweep *sweep, size_t index, struct t
 	return TCB_OK;
 }
 
-static struct tcb_screen_rule screen_rule(const struct sweep *sweep)
+static struct tcb_screen_rule screen_rule(const struct sweep *sweep, size_t member)
 {
 	struct tcb_screen_rule rule = {
 		.samples_min = sweep->samples_max < SAMPLES_MIN ? sweep->samples_max : SAMPLES_MIN,
@@ -274,7 +286,8 @@ static struct tcb_screen_rule screen_rule(const struct sweep *sweep)
 	};
 	for (int s = 0; s < TCB_STATE_COUNT; s++)
 		if (sweep->best_score[s] < INFINITY)
-			rule.lose_ns[s] = LOSE_MARGIN * sweep->best_score[s] * tcb_drift_at(&sweep->drift[s], now_s());
+			rule.lose_ns[s] =
+				LOSE_MARGIN * sweep->best_score[s] * tcb_drift_at(&sweep->drift[member][s], now_s());
 	return rule;
 }
 
@@ -297,11 +310,13 @@ static enum tcb_status send_trial(struct sweep *sweep, const struct tcb_trial *t
 	return sweep->sink && sweep->sink->trial ? sweep->sink->trial(sweep->sink->ctx, trial, err) : TCB_OK;
 }
 
-static void entry_fill(struct entry *entry, const struct tcb_trial *trial)
+static void entry_fill(struct entry *entry, const struct tcb_team_task *task)
 {
+	const struct tcb_trial *trial = &task->trial;
 	entry_clear(entry);
 	entry->decided = 1;
-	entry->when_s = now_s();
+	entry->when_s = task->when_s;
+	entry->member = (uint32_t)task->member;
 	entry->outcome = trial->outcome;
 	entry->class_checked = trial->class_checked;
 	entry->error_ratio = trial->error_ratio;
@@ -311,27 +326,56 @@ static void entry_fill(struct entry *entry, const struct tcb_trial *trial)
 			entry->ns[trial->measurements[m].state] = trial->measurements[m].ns;
 }
 
-static enum tcb_status screen_one(struct sweep *sweep, size_t index, struct tcb_error *err)
+/* What came of candidate INDEX into its entry and to the sink. */
+static enum tcb_status take_result(struct sweep *sweep, size_t index, const struct tcb_team_task *task, double took_s,
+				   struct tcb_error *err)
 {
 	struct entry *entry = &sweep->entries[index];
-	struct tcb_screen_rule rule = screen_rule(sweep);
-	const struct tcb_trial *trial;
-	double start = now_s();
-	TCB_TRY(tcb_evaluator_try(sweep->evaluator, &sweep->space->geometries[index], &rule, &trial, err));
-	entry_fill(entry, trial);
-	TCB_TRY(send_trial(sweep, trial, err));
+	entry_fill(entry, task);
+	TCB_TRY(send_trial(sweep, &task->trial, err));
 	sweep->out->tried++;
 	sweep->progress.done++;
+	if (sweep->out->card_count)
+		sweep->out->cards[task->member].tried++;
 	if (entry->outcome != TCB_OUTCOME_OK) {
 		sweep->out->failed++;
 		sweep->progress.failed++;
 	} else if (sweep->anchor == SIZE_MAX) {
 		sweep->anchor = index; /* the default geometry is broken, and nothing known is ok */
 		for (int s = 0; s < TCB_STATE_COUNT; s++)
-			TCB_TRY(tcb_drift_add(&sweep->drift[s], entry->when_s, entry->ns[s].median, err));
+			TCB_TRY(tcb_drift_add(&sweep->drift[task->member][s], entry->when_s, entry->ns[s].median, err));
 	}
-	adapt_samples(sweep, now_s() - start);
+	adapt_samples(sweep, took_s);
 	return TCB_OK;
+}
+
+/* Tries COUNT candidates; what is done is taken over in their order, also when not all could be. */
+static enum tcb_status screen_batch(struct sweep *sweep, const size_t *indices, size_t count, struct tcb_error *err)
+{
+	size_t size = tcb_team_size(sweep->team);
+	struct tcb_team_task *tasks = calloc(count, sizeof *tasks);
+	struct tcb_screen_rule *rules = calloc(size, sizeof *rules);
+	double start = now_s();
+	enum tcb_status status = tasks && rules ? TCB_OK : tcb_fail(err, TCB_E_NOMEM, "out of memory for candidates");
+	for (size_t i = 0; i < size && status == TCB_OK; i++)
+		rules[i] = screen_rule(sweep, i);
+	for (size_t i = 0; i < count && status == TCB_OK; i++)
+		tasks[i].geometry = &sweep->space->geometries[indices[i]];
+	if (status == TCB_OK) {
+		status = tcb_team_try(sweep->team, tasks, count, rules, err);
+		double took_s = (now_s() - start) / (double)count;
+		enum tcb_status taken = TCB_OK;
+		for (size_t i = 0; i < count && taken == TCB_OK; i++)
+			if (tasks[i].is_done)
+				taken = take_result(sweep, indices[i], &tasks[i], took_s,
+						    status == TCB_OK ? err : NULL);
+		status = status == TCB_OK ? taken : status;
+	}
+	for (size_t i = 0; tasks && i < count; i++)
+		tcb_team_task_fini(&tasks[i]);
+	free(tasks);
+	free(rules);
+	return status;
 }
 
 /* The default geometry is tried before all others; where it does not work, another candidate anchors the scores. */
@@ -339,7 +383,7 @@ static enum tcb_status find_anchor(struct sweep *sweep, struct tcb_error *err)
 {
 	size_t fallback = sweep->space->default_index;
 	if (!sweep->entries[fallback].decided)
-		TCB_TRY(screen_one(sweep, fallback, err));
+		TCB_TRY(screen_batch(sweep, &fallback, 1, err));
 	if (sweep->entries[fallback].outcome == TCB_OUTCOME_OK)
 		sweep->anchor = fallback;
 	for (size_t i = 0; i < sweep->space->count && sweep->anchor == SIZE_MAX; i++)
@@ -361,7 +405,7 @@ static double budget_spent(const struct sweep *sweep)
 
 /* Candidates that the strategy named and that wait for their turn. */
 struct ahead {
-	size_t *index, first, count, room; /* a ring */
+	size_t *index, count, room; /* in the order in which they were named */
 };
 
 /* Asks for candidates until as many wait as can be prepared for. */
@@ -375,12 +419,11 @@ static enum tcb_status look_ahead(struct sweep *sweep, struct ahead *ahead, stru
 		if (index == TCB_ASK_NONE)
 			break;
 		assert(index < sweep->space->count && !sweep->entries[index].decided);
-		ahead->index[(ahead->first + ahead->count++) % ahead->room] = index;
+		ahead->index[ahead->count++] = index;
 	}
 	for (size_t i = 0; i < ahead->count; i++)
-		TCB_TRY(tcb_evaluator_want(sweep->evaluator,
-					   &sweep->space->geometries[ahead->index[(ahead->first + i) % ahead->room]],
-					   err));
+		TCB_TRY(tcb_evaluator_want(tcb_team_evaluator(sweep->team, 0),
+					   &sweep->space->geometries[ahead->index[i]], err));
 	return TCB_OK;
 }
 
@@ -394,21 +437,30 @@ static enum tcb_status screen_all(struct sweep *sweep, struct ahead *ahead, stru
 		TCB_TRY(look_ahead(sweep, ahead, err));
 		if (ahead->count == 0 || budget_spent(sweep) >= 1)
 			return TCB_OK;
-		size_t index = ahead->index[ahead->first];
-		ahead->first = (ahead->first + 1) % ahead->room;
-		ahead->count--;
 		if (sweep->anchor != SIZE_MAX && now_s() >= sweep->next_anchor_s)
 			TCB_TRY(measure_anchor(sweep, err));
-		TCB_TRY(screen_one(sweep, index, err));
-		TCB_TRY(challenge_all(sweep, index, err));
-		tell(sweep, index);
+		int had_anchor = sweep->anchor != SIZE_MAX;
+		size_t batch = tcb_team_batch(sweep->team);
+		batch = batch < ahead->count ? batch : ahead->count;
+		TCB_TRY(screen_batch(sweep, ahead->index, batch, err));
+		if (!had_anchor && sweep->anchor != SIZE_MAX && batch > 1)
+			TCB_TRY(measure_anchor(sweep, err)); /* for those that the others screened */
+		for (size_t i = 0; i < batch; i++) {
+			TCB_TRY(challenge_all(sweep, ahead->index[i], err));
+			tell(sweep, ahead->index[i]);
+		}
+		ahead->count -= batch;
+		memmove(ahead->index, ahead->index + batch, ahead->count * sizeof *ahead->index);
 		show_progress(sweep, "screen", screening_left(sweep), 0);
 	}
 }
 
 static enum tcb_status screen(struct sweep *sweep, struct tcb_error *err)
 {
-	struct ahead ahead = { .room = tcb_evaluator_ahead(sweep->evaluator) };
+	size_t batch = tcb_team_batch(sweep->team);
+	struct ahead ahead = { .room = tcb_evaluator_ahead(tcb_team_evaluator(sweep->team, 0)) };
+	if (batch > 1 && ahead.room < 2 * batch)
+		ahead.room = 2 * batch;
 	ahead.index = calloc(ahead.room, sizeof *ahead.index);
 	if (!ahead.index)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for %zu candidates", ahead.room);
@@ -435,7 +487,7 @@ static enum tcb_status report_failure(struct sweep *sweep, size_t index, struct 
 		return TCB_OK;
 	struct tcb_screen_rule rule = { .samples_min = SAMPLES_LEAST, .samples_max = SAMPLES_LEAST };
 	const struct tcb_trial *trial;
-	TCB_TRY(tcb_evaluator_try(sweep->evaluator, &sweep->space->geometries[index], &rule, &trial, err));
+	TCB_TRY(tcb_evaluator_try(lead(sweep), &sweep->space->geometries[index], &rule, &trial, err));
 	struct tcb_trial failure = *trial;
 	if (failure.outcome == TCB_OUTCOME_OK) {
 		failure.outcome = TCB_OUTCOME_CRASHED;
@@ -474,7 +526,7 @@ static enum tcb_status finals_report(void *ctx, size_t index, size_t rank, const
 	if (mode == TCB_COUNTERS_ALL || (mode == TCB_COUNTERS_BEST && rank == 0)) {
 		show_progress(sweep, "counters", -1, 0);
 		enum tcb_status status =
-			tcb_evaluator_counters(sweep->evaluator, &trial.geometry, measurement->state, COUNTER_CALLS,
+			tcb_evaluator_counters(lead(sweep), &trial.geometry, measurement->state, COUNTER_CALLS,
 					       &trial.counters, &trial.counter_count, err);
 		if (status == TCB_E_FAILED) /* the candidate died while it was counted: its times stand */
 			trial.counter_count = 0;
@@ -501,7 +553,6 @@ static enum tcb_status judge(struct sweep *sweep, enum tcb_state state, struct t
 		seconds = fmin(seconds, fmax(0, sweep->end_s - now_s()));
 	const struct entry *anchor = &sweep->entries[sweep->anchor];
 	struct tcb_finals_setup setup = {
-		.evaluator = sweep->evaluator,
 		.op = sweep->op,
 		.problem = sweep->problem,
 		.space = sweep->space,
@@ -516,39 +567,32 @@ static enum tcb_status judge(struct sweep *sweep, enum tcb_state state, struct t
 		.tick = finals_tick,
 		.report = finals_report,
 	};
-	enum tcb_status status = tcb_finals_run(&setup, &sweep->out->verdict[state], err);
+	struct tcb_verdict *verdict = &sweep->out->verdict[state];
+	struct tcb_error why;
+	enum tcb_status status;
+	int again = 0;
+	do { /* a GPU that dies in its finals leaves them to the next */
+		if (again)
+			tcb_verdict_fini(verdict);
+		setup.evaluator = lead(sweep);
+		status = tcb_finals_run(&setup, verdict, &why);
+		again = status != TCB_OK && tcb_team_next_lead(sweep->team, status, &why);
+	} while (again);
 	free(score);
 	sweep->states_judged++;
-	return status;
+	if (status != TCB_OK)
+		return tcb_fail(err, status, "%s", why.message);
+	return tcb_cards_compare(sweep->team, verdict, sweep->options->seed, sweep->out, err);
 }
 
 /* --- the sweep -------------------------------------------------------------------------------------------------- */
-
-static enum tcb_status find_strategy(struct sweep *sweep, const struct tcb_gpu *gpu, struct tcb_error *err)
-{
-	enum { MOST = 16 };
-	sweep->strategy = tcb_strategy_find(sweep->options->strategy);
-	if (sweep->strategy && sweep->strategy->needs_gpu && !gpu)
-		return tcb_fail(err, TCB_E_USAGE, "strategy %s is for GPUs", sweep->strategy->name);
-	if (sweep->strategy)
-		return TCB_OK;
-	const char *names[MOST], *summaries[MOST];
-	size_t count = tcb_strategy_list(names, summaries, MOST);
-	struct tcb_str known = { 0 };
-	for (size_t i = 0; i < count && i < MOST; i++)
-		tcb_str_addf(&known, "%s%s", i ? ", " : "", names[i]);
-	enum tcb_status status = tcb_fail(err, TCB_E_USAGE, "unknown strategy '%s'; there are %s",
-					  sweep->options->strategy, known.data ? known.data : "none");
-	tcb_str_fini(&known);
-	return status;
-}
 
 static enum tcb_status prepare(struct sweep *sweep, const struct tcb_place *place, const struct tcb_trial *known,
 			       size_t known_count, struct tcb_error *err)
 {
 	const struct tcb_sweep_options *options = sweep->options;
 	const struct tcb_gpu *gpu = place->device.target.kind == TCB_TARGET_CUDA ? &place->gpu : NULL;
-	TCB_TRY(find_strategy(sweep, gpu, err));
+	TCB_TRY(tcb_strategy_get(options->strategy, gpu, &sweep->strategy, err));
 	for (int s = 0; s < TCB_STATE_COUNT; s++)
 		sweep->state_count += (size_t)measures(sweep, s);
 	if (sweep->state_count == 0)
@@ -563,7 +607,11 @@ static enum tcb_status prepare(struct sweep *sweep, const struct tcb_place *plac
 	sweep->progress.done = sweep->progress.known = sweep->out->known;
 	sweep->progress.failed = sweep->out->failed;
 	show_progress(sweep, "setup", -1, 1);
-	TCB_TRY(tcb_evaluator_create(sweep->op, sweep->problem, place, options, &sweep->evaluator, err));
+	TCB_TRY(tcb_team_create(sweep->op, sweep->problem, place, options, &sweep->team, err));
+	TCB_TRY(tcb_cards_begin(sweep->team, place, options, sweep->out, err));
+	sweep->drift = calloc(tcb_team_size(sweep->team), sizeof *sweep->drift);
+	if (!sweep->drift)
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory for a sweep");
 	struct tcb_strategy_setup setup = {
 		.problem = sweep->problem,
 		.target = &place->device.target,
@@ -625,9 +673,12 @@ enum tcb_status tcb_sweep_run(const struct tcb_op *op, const struct tcb_problem 
 		status = run(&sweep, err);
 	if (sweep.strategist)
 		sweep.strategy->destroy(sweep.strategist);
-	tcb_evaluator_destroy(sweep.evaluator);
-	for (int s = 0; s < TCB_STATE_COUNT; s++)
-		tcb_drift_fini(&sweep.drift[s]);
+	tcb_cards_end(sweep.team, out);
+	for (size_t i = 0; sweep.drift && i < tcb_team_size(sweep.team); i++)
+		for (int s = 0; s < TCB_STATE_COUNT; s++)
+			tcb_drift_fini(&sweep.drift[i][s]);
+	free(sweep.drift);
+	tcb_team_destroy(sweep.team);
 	free(sweep.entries);
 	tcb_space_destroy(sweep.space);
 	return status;
@@ -637,4 +688,5 @@ void tcb_sweep_result_fini(struct tcb_sweep_result *result)
 {
 	for (int s = 0; s < TCB_STATE_COUNT; s++)
 		tcb_verdict_fini(&result->verdict[s]);
+	tcb_cards_fini(result);
 }

@@ -8,6 +8,7 @@
  *     90,90,89              three cards, by compute capability; equal ones are identical
  *     90:slow=5             5 % slower than its twins, which nothing but measuring shows
  *     90:dies=300           falls off the bus at its 300th launch, for this and every later process (FAKE_CUDA_DEAD)
+ *     90:dies_at=read       the same at the first launch of a kernel whose name begins so
  *     90:sms=8              another model: 8 multiprocessors instead of 4
  *     none                  a driver without a GPU
  *
@@ -106,6 +107,7 @@ struct CUctx_st {
 	double slow; /* factor of all times */
 	long dies;   /* launches; 0: never */
 	long launches;
+	char dies_at[32];    /* kernel; empty: none */
 	int is_open, failed; /* failed: what every call returns from now on */
 	double now_ns;
 	struct tcb_ptx_memory *memory;

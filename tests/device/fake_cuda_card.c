@@ -22,6 +22,8 @@ static void option(struct CUctx_st *card, const char *text)
 		card->slow = 1 + 0.01 * atof(text + 5);
 	else if (strncmp(text, "dies=", 5) == 0)
 		card->dies = atol(text + 5);
+	else if (strncmp(text, "dies_at=", 8) == 0)
+		snprintf(card->dies_at, sizeof card->dies_at, "%s", text + 8);
 	else if (strncmp(text, "sms=", 4) == 0)
 		card->sms = (unsigned)atoi(text + 4);
 	else
@@ -200,7 +202,9 @@ static int launch(struct CUctx_st *card, struct fake_work *work)
 	struct tcb_error err;
 	int fault = TCB_CUDA_SUCCESS;
 	struct tcb_ptx_sink sink = { .see = see, .ctx = &fault };
-	if (card->dies && ++card->launches >= card->dies)
+	const char *name = work->function->function->symbol->name;
+	if ((card->dies && ++card->launches >= card->dies) ||
+	    (card->dies_at[0] && strncmp(name, card->dies_at, strlen(card->dies_at)) == 0))
 		die(card);
 	if (fake_is_dead(card))
 		return FAKE_UNKNOWN;

@@ -107,9 +107,21 @@ static void attached_cards_are_described(void **state)
 	assert_int_equal(tcb_gpu_open("sm_80", 0, &one, &err), TCB_OK); /* the table's */
 	assert_int_equal(one.ordinal, -1);
 	assert_int_equal(tcb_gpu_open("sm_80", 1, &one, &err), TCB_E_NOT_FOUND);
+	/* All of them together, or not. */
+	assert_int_equal(tcb_gpu_open_all(gpus, &count, &err), TCB_E_USAGE);
+	assert_non_null(strstr(err.message, "cuda:0 is Fake GPU 90-4 (sm_90, key "));
+	assert_non_null(strstr(err.message, "cuda:1 is Fake GPU 89-4 (sm_89, key "));
+	assert_int_equal(tcb_gpu_open("cuda:all", 1, &one, &err), TCB_E_USAGE);
+	fake_gpu_load("90,90:slow=7,90");
+	assert_int_equal(tcb_gpu_open_all(gpus, &count, &err), TCB_OK);
+	assert_int_equal(count, 3);
+	assert_int_equal(tcb_gpu_open("cuda:all", 1, &one, &err), TCB_OK);
+	assert_int_equal(one.ordinal, 0);
 	fake_gpu_load("none");
 	assert_int_equal(tcb_gpu_list(gpus, &count, &err), TCB_E_UNSUPPORTED);
 	assert_int_equal(count, 0);
+	assert_int_equal(tcb_gpu_open_all(gpus, &count, &err), TCB_E_NOT_FOUND);
+	assert_int_equal(tcb_gpu_open("cuda:all", 0, &one, &err), TCB_E_NOT_FOUND);
 	free(gpus);
 }
 

@@ -206,6 +206,20 @@ enum tcb_status tcb_evaluator_create(const struct tcb_op *op, const struct tcb_p
 	return TCB_OK;
 }
 
+/* The simulated machine is one device. */
+enum tcb_status tcb_evaluator_create_beside(const struct tcb_evaluator *first, const struct tcb_place *place,
+					    struct tcb_evaluator **out, struct tcb_error *err)
+{
+	(void)first, (void)place, (void)out;
+	return tcb_fail(err, TCB_E_UNSUPPORTED, "one device only");
+}
+
+enum tcb_status tcb_evaluator_check(struct tcb_evaluator *evaluator, struct tcb_error *err)
+{
+	(void)evaluator, (void)err;
+	return TCB_OK;
+}
+
 void tcb_evaluator_destroy(struct tcb_evaluator *evaluator)
 {
 	free(evaluator);

@@ -5,6 +5,7 @@
  */
 #include "fake_gpu.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -12,7 +13,7 @@
 #include "planted_gpu.h"
 #include "search/search.h"
 
-enum { GOOD = 200, BAD = 20, TRIALS_MAX = 512 };
+enum { GOOD = 200, BAD = 20, TRIALS_MAX = 512, CARDS = 3, SHARED_TRIALS = 90, DYING_TRIALS = 40 };
 
 /* What the sink was sent: the first trial of each geometry, and how often it came. */
 struct store {
@@ -38,11 +39,12 @@ static enum tcb_status put(void *ctx, const struct tcb_trial *trial, struct tcb_
 	return TCB_OK;
 }
 
-static enum tcb_status sweep(struct store *store, const struct store *known, size_t max_trials,
+/* On the first CARDS cards. */
+static enum tcb_status sweep(size_t cards, struct store *store, const struct store *known, size_t max_trials,
 			     struct tcb_sweep_result *result, struct tcb_error *err)
 {
 	struct tcb_problem problem;
-	struct tcb_place gpu;
+	static struct tcb_place gpu, others[CARDS - 1];
 	struct tcb_sink sink = { .ctx = store, .trial = put };
 	struct tcb_sweep_options options = { .seed = 3,
 					     .states = 1u << TCB_COLD,
@@ -52,6 +54,13 @@ static enum tcb_status sweep(struct store *store, const struct store *known, siz
 					     .finalists = 4 };
 	planted_gpu_problem(&problem);
 	fake_gpu_place("cuda:0", &gpu);
+	for (size_t i = 1; i < cards; i++) {
+		char name[16];
+		snprintf(name, sizeof name, "cuda:%zu", i);
+		fake_gpu_place(name, &others[i - 1]);
+	}
+	options.others = others;
+	options.other_count = cards - 1;
 	return tcb_sweep_run(&planted_gpu_op, &problem, &gpu, &options, known ? known->trials : NULL,
 			     known ? known->count : 0, &sink, result, err);
 }
@@ -76,7 +85,7 @@ static void bad_ones_cost_no_good_result(void **state)
 	struct tcb_sweep_result result;
 	struct tcb_error err = { .message = "" };
 	assert_true(first && second);
-	if (sweep(first, NULL, 0, &result, &err) != TCB_OK)
+	if (sweep(1, first, NULL, 0, &result, &err) != TCB_OK)
 		fail_msg("%s", err.message);
 	assert_true(result.complete);
 	assert_int_equal(result.space_count, GOOD + BAD);
@@ -103,7 +112,7 @@ static void bad_ones_cost_no_good_result(void **state)
 	tcb_sweep_result_fini(&result);
 
 	/* The same again: nothing is tried, the failed ones neither. */
-	if (sweep(second, first, 0, &result, &err) != TCB_OK)
+	if (sweep(1, second, first, 0, &result, &err) != TCB_OK)
 		fail_msg("%s", err.message);
 	assert_int_equal(result.known, GOOD + BAD);
 	assert_int_equal(result.tried, 0);
@@ -126,7 +135,7 @@ static void a_gpu_that_dies_ends_the_sweep_with_what_it_has(void **state)
 	close(fd);
 	setenv("FAKE_CUDA_DEAD", mark, 1);
 	fake_gpu_load("90:dies=2000");
-	assert_int_equal(sweep(store, NULL, 60, &result, &err), TCB_E_FAILED);
+	assert_int_equal(sweep(1, store, NULL, 60, &result, &err), TCB_E_FAILED);
 	assert_non_null(strstr(err.message, "cuda:0"));
 	assert_true(store->count > 2);
 	assert_int_equal(count(store, TCB_OUTCOME_OK), store->count);
@@ -139,11 +148,108 @@ static void a_gpu_that_dies_ends_the_sweep_with_what_it_has(void **state)
 	free(store);
 }
 
+/* Once each, all of them right. */
+static void assert_all_good(const struct store *store, size_t tried)
+{
+	assert_int_equal(store->count, tried);
+	for (size_t i = 0; i < store->count; i++) {
+		if (behaviour(&store->trials[i].geometry) == PLANTED_GPU_GOOD)
+			assert_int_equal(store->trials[i].outcome, TCB_OUTCOME_OK);
+		else
+			assert_int_not_equal(store->trials[i].outcome, TCB_OUTCOME_OK);
+		for (size_t j = 0; j < i; j++)
+			assert_false(tcb_geometry_equal(&store->trials[i].geometry, &store->trials[j].geometry));
+	}
+}
+
+static void several_gpus_share_the_candidates(void **state)
+{
+	(void)state;
+	struct store *store = calloc(1, sizeof *store);
+	struct tcb_sweep_result result;
+	struct tcb_error err = { .message = "" };
+	double time, speedup;
+	assert_non_null(store);
+	fake_gpu_load("90,90:slow=3,90");
+	if (sweep(CARDS, store, NULL, SHARED_TRIALS, &result, &err) != TCB_OK)
+		fail_msg("%s", err.message);
+	assert_all_good(store, SHARED_TRIALS);
+	const struct tcb_verdict *verdict = &result.verdict[TCB_COLD];
+	assert_int_equal(result.card_count, CARDS);
+	size_t tried = 0;
+	for (size_t i = 0; i < CARDS; i++) {
+		const struct tcb_card *card = &result.cards[i];
+		assert_int_equal(card->ordinal, i);
+		assert_string_equal(card->lost, "");
+		assert_true(card->tried > SHARED_TRIALS / 10); /* each had its share */
+		tried += card->tried;
+		assert_true(fabs(card->speedup[TCB_COLD].median / verdict->speedup.median - 1) < 1e-4);
+		double slow = i == 1 ? 1.03 : 1;
+		assert_true(fabs(card->winner_ns[TCB_COLD].median / verdict->finalists[0].ns.median / slow - 1) < 1e-4);
+	}
+	assert_int_equal(tried, SHARED_TRIALS);
+	tcb_cards_differ(&result, TCB_COLD, &time, &speedup);
+	assert_true(fabs(time - 0.03) < 1e-4 && speedup < 1e-4);
+	tcb_cards_differ(&result, TCB_HOT, &time, &speedup);
+	assert_true(isnan(time) && isnan(speedup));
+	tcb_sweep_result_fini(&result);
+	assert_null(result.cards);
+	free(store);
+}
+
+/* Kills cards in the middle; what was on them goes to the others. */
+static void dying(const char *cards, const unsigned char lost[CARDS], enum tcb_status expected)
+{
+	char mark[] = "/tmp/fake_cuda_XXXXXX", path[64];
+	int fd = mkstemp(mark);
+	struct store *store = calloc(1, sizeof *store);
+	struct tcb_sweep_result result;
+	struct tcb_error err = { .message = "" };
+	assert_true(fd >= 0 && store);
+	close(fd);
+	setenv("FAKE_CUDA_DEAD", mark, 1);
+	fake_gpu_load(cards);
+	enum tcb_status status = sweep(CARDS, store, NULL, DYING_TRIALS, &result, &err);
+	if (status != expected)
+		fail_msg("%s: %s", cards, err.message);
+	assert_all_good(store, status == TCB_OK ? DYING_TRIALS : store->count);
+	for (size_t i = 0; i < CARDS; i++) {
+		assert_int_equal(result.cards[i].lost[0] != 0, lost[i]);
+		if (lost[i])
+			assert_non_null(strstr(result.cards[i].lost, "cuda:"));
+		if (status == TCB_OK)
+			assert_int_equal(isnan(result.cards[i].winner_ns[TCB_COLD].median), lost[i]);
+		snprintf(path, sizeof path, "%s.%zu", mark, i);
+		assert_int_equal(unlink(path) == 0, lost[i]);
+	}
+	if (status == TCB_OK)
+		assert_true(result.verdict[TCB_COLD].valid);
+	else
+		assert_non_null(strstr(err.message, "all 3 GPUs are lost"));
+	tcb_sweep_result_fini(&result);
+	unlink(mark);
+	unsetenv("FAKE_CUDA_DEAD");
+	fake_gpu_load("90");
+	free(store);
+}
+
+static void cards_that_die_cost_no_candidate(void **state)
+{
+	(void)state;
+	dying("90,90:dies=600,90", (const unsigned char[]){ 0, 1, 0 }, TCB_OK);
+	/* The lead: in the screening, and in the finals, where alone the limit is measured. */
+	dying("90:dies=600,90,90", (const unsigned char[]){ 1, 0, 0 }, TCB_OK);
+	dying("90:dies_at=read_,90,90", (const unsigned char[]){ 1, 0, 0 }, TCB_OK);
+	dying("90:dies=900,90:dies=700,90:dies=1000", (const unsigned char[]){ 1, 1, 1 }, TCB_E_FAILED);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(bad_ones_cost_no_good_result),
 		cmocka_unit_test(a_gpu_that_dies_ends_the_sweep_with_what_it_has),
+		cmocka_unit_test(several_gpus_share_the_candidates),
+		cmocka_unit_test(cards_that_die_cost_no_candidate),
 	};
 	fake_gpu_load("90");
 	return cmocka_run_group_tests(tests, NULL, NULL);
