@@ -90,7 +90,8 @@ enum tcb_status cli_help_command(const struct cli_command *command, struct tcb_e
 		.name = "device", .argument = "DEV", .kind = CLI_TEXT, .offset = offsetof(type, device),              \
 		.fallback = "cpu",                                                                                    \
 		.help = "this host's processor (cpu), or the same restricted to one instruction family (cpu:scalar, " \
-			"cpu:avx2, cpu:avx512, cpu:avx512vnni)"                                                       \
+			"cpu:avx2, cpu:avx512, cpu:avx512vnni); a GPU by number (cuda:0) or kind (sm_90), or "        \
+			"identical ones together (cuda:all)"                                                          \
 	}
 #define CLI_OPTION_THREADS(type)                                                                          \
 	{                                                                                                 \

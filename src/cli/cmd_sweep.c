@@ -16,6 +16,7 @@
 #include "cli/cli.h"
 #include "cli/problems.h"
 #include "cli/progress.h"
+#include "cli/sweep_cards.h"
 #include "search/model.h"
 
 /* Each finalist is called in at least 30 rounds; all of them are ready to run at the same time. */
@@ -119,6 +120,8 @@ static const struct cli_option options[] = {
 struct sweeping {
 	const struct sweep_args *args;
 	struct tcb_place place;
+	struct tcb_place *others; /* of cuda:all, beside PLACE; owned */
+	size_t other_count;
 	struct tcb_db *db;
 	char db_path[CLI_PATH_MAX];
 	struct cli_best_rows rows;
@@ -400,17 +403,23 @@ static void add_json(struct sweep_job *job, size_t first_row)
 	for (size_t i = first_row; i < run->rows.count; i++)
 		cli_json_add(best, cli_best_row_json(&run->rows.rows[i], &run->json_failed), &run->json_failed);
 	cli_json_set(object, "best", best, &run->json_failed);
+	if (result->card_count)
+		cli_json_set(object, "cards", cli_cards_json(result, &run->json_failed), &run->json_failed);
 	cli_json_add(run->sweeps, object, &run->json_failed);
 }
 
-static void fill_options(const struct sweep_args *args, struct cli_progress *progress, struct tcb_sweep_options *out)
+static void fill_options(const struct sweeping *run, struct cli_progress *progress, struct tcb_sweep_options *out)
 {
+	const struct sweep_args *args = run->args;
+
 	*out = (struct tcb_sweep_options){
 		.strategy = args->strategy,
 		.budget_s = args->budget_s,
 		.max_trials = args->max_trials,
 		.seed = args->seed,
 		.any_size = args->any_size,
+		.others = run->others,
+		.other_count = run->other_count,
 		.states = 1u << TCB_COLD | 1u << TCB_HOT,
 		.rotation_bytes = args->rotation,
 		.timeout_s = args->timeout_s,
@@ -432,7 +441,7 @@ static enum tcb_status search_and_store(struct sweep_job *job, struct tcb_error 
 	size_t first_row = run->rows.count;
 	enum tcb_status status, ended;
 
-	fill_options(run->args, &progress, &opts);
+	fill_options(run, &progress, &opts);
 	TCB_TRY(begin_sweep(job, &opts, err));
 	cli_progress_begin(&progress, job->label, job->problem->op->traffic(&job->problem->problem));
 	if (is_modelled(run))
@@ -457,6 +466,7 @@ static enum tcb_status search_and_store(struct sweep_job *job, struct tcb_error 
 		status = ended;
 	if (status == TCB_OK)
 		say_result(job);
+	cli_cards_say(job->label, &job->result);
 	if (run->sweeps && (status == TCB_OK || status == TCB_E_INTERRUPTED))
 		add_json(job, first_row);
 	return status;
@@ -533,6 +543,8 @@ static enum tcb_status run_sweep(const void *arguments, struct tcb_error *err)
 	TCB_TRY(check_finalists(args->finalists, err));
 	TCB_TRY(cli_problems_make(args->op, args->contract, &args->shapes, args->gguf, &problems, err));
 	status = cli_open_device(args->device, args->threads, &run.place, err);
+	if (status == TCB_OK)
+		status = cli_cards_open(args->device, &run.others, &run.other_count, err);
 	if (status == TCB_OK && args->measured_only && is_modelled(&run))
 		status = tcb_gpu_open(args->device, 1, &run.place.gpu, err);
 	if (status == TCB_OK && args->rotation && args->rotation < 2 * run.place.device.target.llc_bytes)
@@ -546,6 +558,7 @@ static enum tcb_status run_sweep(const void *arguments, struct tcb_error *err)
 	}
 	json_decref(run.sweeps);
 	cli_best_rows_fini(&run.rows);
+	free(run.others);
 	tcb_db_close(run.db);
 	cli_problems_fini(&problems);
 	return status;
@@ -562,6 +575,8 @@ const struct cli_command cli_command_sweep = {
 		"earlier sweeps are not repeated, so that a sweep that was interrupted goes on with the same command.  "
 		"On a GPU that is not attached (sm_89) the space is ranked by a model instead, and the results are "
 		"marked as modelled until a measured sweep replaces them.  "
+		"With cuda:all, identical GPUs share the candidates, one of them holds the finals, and at the end the "
+		"winner is measured on each.  "
 		"Progress goes to stderr; the winners' table, or JSON, to stdout.",
 	.examples = "  tcbtune sweep --op @OP\n"
 		    "  tcbtune sweep --op @OP --gguf model.gguf --budget 60s\n"

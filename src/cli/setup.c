@@ -46,7 +46,8 @@ enum tcb_status cli_check_device(const char *name, struct tcb_error *err)
 		cli_suggestion(name, names, NAMES, suggestion, sizeof suggestion);
 		return tcb_fail(err, TCB_E_USAGE,
 				"unknown device '%s'%s; devices are cpu, cpu:scalar, cpu:avx2, cpu:avx512, "
-				"cpu:avx512vnni, cuda:0, cuda:1, ... and sm_75 ... sm_120, and 'tcbtune devices' shows "
+				"cpu:avx512vnni, cuda:0, cuda:1, ..., cuda:all and sm_75 ... sm_120, and 'tcbtune "
+				"devices' shows "
 				"which this machine has",
 				name, suggestion);
 	}

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: MIT
+"""Sweeps on GPUs that a fake driver emulates: one card, several identical ones, cards that differ, none."""
+import os
+
+from cli_support import Cli
+
+SPACE = ["--op", "q4k_matvec", "--shape", "1x4x256", "--rotation", "4K", "--finalists", "1", "--counters", "none",
+         "--budget", "6s"]
+
+
+def several(cli, db):
+    cli.env["FAKE_CUDA"] = "90,90:slow=3,90"
+    found = cli.json("devices", schema="devices")
+    cli.check([g["name"] for g in found["gpus"] if g["attached"]] == ["cuda:0", "cuda:1", "cuda:2"], f"{found}")
+    result = cli.run("sweep", *SPACE, "--device", "cuda:all", "--db", db, "--max-trials", 3)
+    for words in ("cuda:0 tried", "cuda:2 tried", "the slowest is 3.0 % behind the fastest", "NOT interchangeable"):
+        cli.check(words in result.stderr, f"'{words}' is not said:\n{result.stderr}")
+    # One card goes on from what three have measured, and tries nothing that they did.
+    document = cli.json("sweep", *SPACE, "--device", "cuda:2", "--db", db, "--max-trials", 1, schema="sweep")
+    one = document["sweeps"][0]
+    cli.check(one["known"] == 3 and one["tried"] == 1 and one["failed"] == 0, f"{one}")
+    cli.check("cards" not in one, "one card is compared with itself")
+    best = one["best"][0]
+    cli.check(best["device"]["name"] == "sm_90" and best["device"]["model"] == "Fake GPU 90-4", f"{best['device']}")
+    cli.check(best["limit_method"].startswith("read_"), f"{best['limit_method']}")
+    cli.sound(db)
+    lookup = cli.json("lookup", "--op", "q4k_matvec", "--shape", "1x4x256", "--device", "sm_90", "--db", db,
+                      schema="lookup")
+    cli.check(lookup["source"] == "exact" and lookup["geometry"] == best["geometry"], f"{lookup}")
+
+
+def compared(cli):
+    cli.env["FAKE_CUDA"] = "90,90:slow=1"
+    document = cli.json("sweep", *SPACE, "--device", "cuda:all", "--db", cli.scratch / "two.db", "--max-trials", 2,
+                        schema="sweep")
+    cards = document["sweeps"][0]["cards"]
+    cli.check(sum(card["tried"] for card in cards["list"]) == 2, f"{cards}")
+    cli.check(abs(cards["differ_by"]["cold"]["time"] - 0.01) < 1e-4, f"{cards['differ_by']}")
+    cli.check(cards["differ_by"]["hot"]["speedup"] < 1e-4, f"{cards['differ_by']}")
+    cli.check(all(card["lost"] is None for card in cards["list"]), f"{cards}")
+
+
+def refused(cli):
+    db = cli.scratch / "none.db"
+    cli.env["FAKE_CUDA"] = "90,89"
+    said = cli.run("sweep", *SPACE, "--device", "cuda:all", "--db", db, expect=2).stderr
+    cli.check("cuda:0 is Fake GPU 90-4" in said and "cuda:1 is Fake GPU 89-4" in said, said)
+    cli.env["FAKE_CUDA"] = "none"
+    said = cli.run("sweep", *SPACE, "--device", "cuda:all", "--db", db, expect=3).stderr
+    cli.check("no GPU is attached" in said and "sees no GPU" in said, said)
+    cli.check(not db.exists(), "a sweep without a device made a database")
+
+
+def main():
+    cli = Cli()
+    folder = os.environ.get("FAKE_CUDA_FOLDER")
+    if not folder:
+        print("SKIPPED: FAKE_CUDA_FOLDER does not say where the fake driver is")
+        return
+    cli.env.update(LD_LIBRARY_PATH=folder, TCBTUNE_ASSEMBLER="none")
+    several(cli, cli.scratch / "gpus.db")
+    compared(cli)
+    refused(cli)
+    cli.done()
+
+
+if __name__ == "__main__":
+    main()
