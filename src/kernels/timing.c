@@ -25,8 +25,8 @@ static uint32_t streamed_operands(const struct tcb_op *op, const struct tcb_kern
 }
 
 enum tcb_status tcb_kernel_time(const struct tcb_op *op, const struct tcb_kernel *kernel,
-				const struct tcb_ptx_machine *machine, enum tcb_state state, unsigned registers,
-				struct tcb_ptx_timing *out, struct tcb_error *err)
+				const struct tcb_ptx_machine *machine, unsigned registers,
+				struct tcb_ptx_timing out[TCB_STATE_COUNT], struct tcb_error *err)
 {
 	struct tcb_ptx_timed_launch launches[TCB_LAUNCHES_MAX];
 	unsigned char params[TCB_LAUNCHES_MAX][8 * TCB_ARGUMENTS_MAX];
@@ -49,7 +49,9 @@ enum tcb_status tcb_kernel_time(const struct tcb_op *op, const struct tcb_kernel
 		to->param_bytes =
 			tcb_launch_parameters(from, address, TCB_PTX_ARRAY(WORKSPACE), params[i], sizeof params[i]);
 	}
-	const struct tcb_ptx_timed what = { launches, kernel->launch_count,
-					    streamed_operands(op, kernel, machine, state) };
-	return tcb_ptx_time(machine, &what, out, err);
+	const struct tcb_ptx_timed what = { launches, kernel->launch_count };
+	uint32_t streamed[TCB_STATE_COUNT];
+	for (int state = 0; state < TCB_STATE_COUNT; state++)
+		streamed[state] = streamed_operands(op, kernel, machine, (enum tcb_state)state);
+	return tcb_ptx_time(machine, &what, streamed, TCB_STATE_COUNT, out, err);
 }

@@ -9,11 +9,11 @@
 #include "kernels/op.h"
 #include "ptx/pipeline.h"
 
-/* Cold: operands that stream come from device memory, the others from the L2; hot: all that fits in the L2 comes from
- * there.  REGISTERS: of the largest launch, from the assembler; 0: estimated.  TCB_E_UNSUPPORTED for a kernel that the
- * simulation does not understand. */
+/* In both cache states.  Cold: operands that stream come from device memory, the others from the L2; hot: all that fits
+ * in the L2 comes from there.  REGISTERS: of the largest launch, from the assembler; 0: estimated.  TCB_E_UNSUPPORTED
+ * for a kernel that the simulation does not understand. */
 enum tcb_status tcb_kernel_time(const struct tcb_op *op, const struct tcb_kernel *kernel,
-				const struct tcb_ptx_machine *machine, enum tcb_state state, unsigned registers,
-				struct tcb_ptx_timing *out, struct tcb_error *err);
+				const struct tcb_ptx_machine *machine, unsigned registers,
+				struct tcb_ptx_timing out[TCB_STATE_COUNT], struct tcb_error *err);
 
 #endif

@@ -1,94 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * In: decoded launches and a machine.  Out: the time of a call in a stream of
- * calls.  One multiprocessor with its share of the blocks, the others being
- * supposed to do the same at the same time.
- *
- * The unit of time is a cycle.  Each step issues one warp instruction: the one
- * that can go first, of the quarter that is free first.
+ * In: launches and a machine.  Out: the time of a call in a stream of calls:
+ * decodes the kernels, has one multiprocessor simulated and makes a time of it.
  */
-#include <stdlib.h>
+#include "ptx/pipeline.h"
+
 #include <string.h>
 
-#include "ptx/opcodes.h"
 #include "ptx/pipeline_private.h"
 
 enum {
-	QUARTERS = 4,
 	WARP = 32,
-	LAUNCHES_MAX = 4,
-	CALLS_DEPENDENT = 3, /* calls that are simulated where they overlap; the first one is not counted */
 	BLOCKS_MAX = 32,
-	WARPS_MAX = 64,
-	MBARRIERS = 1024, /* by address / 8 */
-	GROUPS = 16,      /* of asynchronous copies of a warp */
-	STEPS_MAX = 4000000
+	CALLS_DEPENDENT = 3 /* calls that are simulated where they overlap; the first one is not counted */
 };
-static const double NEVER = 1e30, UNKNOWN = -1, BARRIER_LATENCY = 20, REQUEST_LATENCY = 30;
-
-static inline double larger(double a, double b)
-{
-	return a > b ? a : b;
-}
-
-static inline double smaller(double a, double b)
-{
-	return a < b ? a : b;
-}
-
-struct warp {
-	int is_there, block; /* its block's place */
-	uint32_t pc;
-	double ready; /* NEVER while it waits at a barrier */
-	double go;    /* when its next instruction can go; UNKNOWN: to be found out */
-	double last;  /* when all that it asked for is there */
-	double group[GROUPS], group_open;
-	unsigned groups;
-	struct tcb_pipe_lane lane;
-	double *reg; /* when each register is there */
-};
-
-struct block {
-	int is_there, is_triggered;
-	unsigned launch; /* number in the sequence */
-	unsigned warps, live, arrived;
-	double barrier_time;
-	double mbarrier[MBARRIERS];
-};
-
-/* One launch of the sequence. */
-struct running {
-	const struct tcb_pipe_program *program;
-	unsigned share, started, triggered, ended; /* blocks of this multiprocessor */
-	double trigger_time, end_time;
-};
-
-struct simulation {
-	const struct tcb_ptx_machine *machine;
-	const struct tcb_ptx_timed *what;
-	struct tcb_pipe_program program[LAUNCHES_MAX];
-	size_t largest; /* the one with the most blocks */
-	struct running *running;
-	unsigned launch_count, next; /* the next launch with blocks to start */
-	struct warp warp[WARPS_MAX];
-	struct block block[BLOCKS_MAX];
-	unsigned resident, threads, registers, warps; /* in use */
-	size_t shared;
-	double quarter_free[QUARTERS], unit_free[QUARTERS][TCB_PIPE_UNITS];
-	int quarter_best[QUARTERS]; /* its warp that can go first; -1: to be found again, -2: none */
-	double shared_free, memory_free, cache_free, bulk_free, last_start;
-	double memory_rate, cache_rate; /* bytes a cycle of this multiprocessor */
-	double memory_latency, cache_latency, launch_gap, dependent_wait, dependent_start, block_start, bulk_latency,
-		bulk_issue;
-	uint64_t steps;
-	int is_counting; /* the last call */
-	struct tcb_ptx_timing *out;
-	double issue_cycles, shared_cycles, memory_cycles;
-	double *reg_room;
-	uint64_t *value_room;
-	uint8_t *known_room;
-	uint32_t reg_most, value_most;
-};
+static const double CACHE_PORT = 64; /* bytes a cycle that a multiprocessor takes from the L2 */
 
 void tcb_ptx_machine_defaults(struct tcb_ptx_machine *m)
 {
@@ -112,491 +38,87 @@ void tcb_ptx_machine_defaults(struct tcb_ptx_machine *m)
 		m->behind = 0.86;
 }
 
-/* --- blocks come and go --- */
+/* --- what a block takes --- */
 
-static unsigned block_warps(const struct tcb_ptx_timed_launch *launch)
+unsigned tcb_pipe_warps(const struct tcb_ptx_timed_launch *launch)
 {
 	return (launch->block[0] * launch->block[1] * launch->block[2] + WARP - 1) / WARP;
 }
 
-static unsigned registers_of(const struct tcb_pipe_program *program)
+unsigned tcb_pipe_registers(const struct tcb_pipe_program *program)
 {
-	return (program->registers * WARP + 255) / 256 * 256 * block_warps(program->launch);
+	return (program->registers * WARP + 255) / 256 * 256 * tcb_pipe_warps(program->launch);
 }
 
-static size_t shared_of(const struct simulation *s, const struct tcb_pipe_program *program)
+size_t tcb_pipe_shared(const struct tcb_ptx_machine *machine, const struct tcb_pipe_program *program)
 {
-	return program->static_shared + program->launch->dynamic_shared + s->machine->shared_reserved;
+	return program->static_shared + program->launch->dynamic_shared + machine->shared_reserved;
 }
 
-static int fits(const struct simulation *s, const struct tcb_pipe_program *program)
+static uint64_t blocks_of(const struct tcb_ptx_timed_launch *launch)
 {
-	const unsigned warps = block_warps(program->launch);
-	return s->resident < s->machine->blocks && s->resident < BLOCKS_MAX &&
-	       (s->warps + warps) * WARP <= s->machine->threads && s->warps + warps <= WARPS_MAX &&
-	       s->registers + registers_of(program) <= s->machine->registers &&
-	       s->shared + shared_of(s, program) <= s->machine->shared_bytes;
+	return (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
+}
+
+unsigned tcb_pipe_share(const struct tcb_ptx_machine *machine, const struct tcb_ptx_timed_launch *launch)
+{
+	return (unsigned)((blocks_of(launch) + machine->sm_count - 1) / machine->sm_count);
 }
 
 /* Blocks of PROGRAM that a multiprocessor holds when there are no others. */
-static unsigned most_resident(const struct simulation *s, const struct tcb_pipe_program *program)
+static unsigned most_resident(const struct tcb_ptx_machine *machine, const struct tcb_pipe_program *program)
 {
-	const unsigned warps = block_warps(program->launch);
-	size_t most = s->machine->blocks < BLOCKS_MAX ? s->machine->blocks : BLOCKS_MAX;
-	const size_t by_warps = s->machine->threads / (warps * WARP),
-		     by_shared = shared_of(s, program) ? s->machine->shared_bytes / shared_of(s, program) : most;
-	const size_t by_registers = registers_of(program) ? s->machine->registers / registers_of(program) : most;
+	const size_t shared = tcb_pipe_shared(machine, program);
+	const unsigned registers = tcb_pipe_registers(program);
+	size_t most = machine->blocks < BLOCKS_MAX ? machine->blocks : BLOCKS_MAX;
+	const size_t by_warps = machine->threads / (tcb_pipe_warps(program->launch) * WARP);
+	const size_t by_shared = shared ? machine->shared_bytes / shared : most;
+	const size_t by_registers = registers ? machine->registers / registers : most;
 	most = most < by_warps ? most : by_warps;
 	most = most < by_shared ? most : by_shared;
 	return (unsigned)(most < by_registers ? most : by_registers);
 }
 
-/* The block with number NUMBER among those of this multiprocessor. */
-static void block_index(const struct simulation *s, const struct tcb_ptx_timed_launch *launch, unsigned number,
-			uint32_t out[3])
-{
-	const uint64_t linear = (uint64_t)number * s->machine->sm_count;
-	out[0] = (uint32_t)(linear % launch->grid[0]);
-	out[1] = (uint32_t)(linear / launch->grid[0] % launch->grid[1]);
-	out[2] = (uint32_t)(linear / launch->grid[0] / launch->grid[1]);
-}
-
-static void start_block(struct simulation *s, unsigned launch, double now)
-{
-	struct running *running = &s->running[launch];
-	const struct tcb_pipe_program *program = running->program;
-	const unsigned warps = block_warps(program->launch);
-	unsigned place = 0, started = 0;
-	uint32_t index[3];
-	while (s->block[place].is_there)
-		place++;
-	struct block *block = &s->block[place];
-	memset(block, 0, sizeof *block);
-	block->is_there = 1;
-	block->launch = launch;
-	block->warps = block->live = warps;
-	block_index(s, program->launch, running->started++, index);
-	s->resident++;
-	s->warps += warps;
-	s->registers += registers_of(program);
-	s->shared += shared_of(s, program);
-	s->last_start = larger(now, s->last_start + s->block_start);
-	for (unsigned i = 0; i < WARPS_MAX && started < warps; i++) {
-		struct warp *warp = &s->warp[i];
-		if (warp->is_there)
-			continue;
-		warp->is_there = 1;
-		warp->block = (int)place;
-		warp->pc = 0;
-		warp->ready = s->last_start;
-		warp->go = UNKNOWN;
-		warp->last = warp->group_open = 0;
-		warp->groups = 0;
-		warp->reg = s->reg_room + (size_t)i * s->reg_most;
-		memset(warp->reg, 0, program->reg_count * sizeof *warp->reg);
-		warp->lane.value = s->value_room + (size_t)i * s->value_most;
-		warp->lane.known = s->known_room + (size_t)i * s->value_most;
-		memset(warp->lane.known, 0, program->value_count);
-		memcpy(warp->lane.block, index, sizeof index);
-		warp->lane.tid = started++ * WARP;
-		s->quarter_best[i % QUARTERS] = -1;
-	}
-}
-
-/* Starts what may start: blocks in order; those of a launch only after the one before it allows. */
-static void start_blocks(struct simulation *s, double now)
-{
-	while (s->next < s->launch_count) {
-		struct running *running = &s->running[s->next];
-		const struct running *before = s->next ? running - 1 : NULL;
-		double from = now;
-		if (running->started == running->share) {
-			s->next++;
-			continue;
-		}
-		if (before) {
-			const int overlaps = running->program->launch->is_dependent;
-			if (before->ended < before->share && !(overlaps && before->triggered == before->share))
-				return;
-			double allowed = before->end_time + s->launch_gap;
-			if (overlaps && before->triggered == before->share)
-				allowed = smaller(before->ended == before->share ? allowed : NEVER,
-						  before->trigger_time + s->dependent_start);
-			from = larger(from, allowed);
-		}
-		if (!fits(s, running->program))
-			return;
-		start_block(s, s->next, from);
-	}
-}
-
-static void end_block(struct simulation *s, struct block *block, double now)
-{
-	struct running *running = &s->running[block->launch];
-	const struct tcb_pipe_program *program = running->program;
-	block->is_there = 0;
-	s->resident--;
-	s->warps -= block->warps;
-	s->registers -= registers_of(program);
-	s->shared -= shared_of(s, program);
-	if (!block->is_triggered) {
-		running->triggered++;
-		running->trigger_time = larger(running->trigger_time, now);
-	}
-	running->ended++;
-	running->end_time = larger(running->end_time, now);
-	start_blocks(s, now);
-	if (running->ended < running->share)
-		return;
-	for (unsigned i = 0; i < WARPS_MAX; i++) /* those that waited for this launch find out */
-		if (s->warp[i].go >= NEVER)
-			s->warp[i].go = UNKNOWN;
-	for (unsigned q = 0; q < QUARTERS; q++)
-		s->quarter_best[q] = -1;
-}
-
-/* --- memory --- */
-
-static double request(struct simulation *s, double now, uint32_t bytes, int is_streamed, double more)
-{
-	const double queue = larger(0, s->memory_free - now);
-	if (s->is_counting && is_streamed)
-		s->memory_cycles += bytes / s->memory_rate;
-	if (is_streamed) {
-		s->memory_free = larger(now, s->memory_free) + bytes / s->memory_rate;
-		if (s->is_counting)
-			s->out->memory_bytes += bytes;
-		return s->memory_free + s->memory_latency + more;
-	}
-	s->cache_free = larger(now, s->cache_free) + bytes / s->cache_rate;
-	return larger(s->cache_free, now + s->machine->behind * queue) + s->cache_latency + more;
-}
-
-static int is_streamed(const struct simulation *s, const struct tcb_pipe_program *program, const struct tcb_pipe_op *op,
-		       const struct tcb_pipe_lane *lane)
-{
-	uint64_t address;
-	if (!tcb_pipe_address(program, op, op->address, lane, &address) || address >> 48 == 0)
-		return 0;
-	const uint64_t array = (address >> 48) - 1;
-	return array < TCB_PTX_ARRAYS_MAX && (s->what->streamed >> array & 1);
-}
-
-/* --- issuing --- */
-
-static double sources_ready(const struct warp *warp, const struct tcb_pipe_op *op)
-{
-	double ready = 0;
-	for (unsigned i = 0; i < op->source_count; i++)
-		ready = larger(ready, warp->reg[op->source[i]]);
-	return ready;
-}
-
-static void set_results(struct warp *warp, const struct tcb_pipe_op *op, double when)
-{
-	for (unsigned i = 0; i < op->result_count; i++)
-		warp->reg[op->result[i]] = when;
-}
-
-static double *mbarrier_of(const struct simulation *s, struct block *block, const struct tcb_pipe_op *op,
-			   unsigned index, const struct warp *warp)
-{
-	uint64_t address = 0;
-	(void)tcb_pipe_address(s->running[block->launch].program, op, index, &warp->lane, &address);
-	return &block->mbarrier[address / 8 % MBARRIERS];
-}
-
-static void arrive_at_barrier(struct simulation *s, struct warp *warp, double now)
-{
-	struct block *block = &s->block[warp->block];
-	block->barrier_time = larger(block->barrier_time, now);
-	warp->ready = NEVER;
-	block->arrived++;
-	if (block->arrived < block->live)
-		return;
-	for (unsigned i = 0; i < WARPS_MAX; i++) {
-		if (!s->warp[i].is_there || s->warp[i].block != warp->block || s->warp[i].ready < NEVER)
-			continue;
-		s->warp[i].ready = block->barrier_time + BARRIER_LATENCY;
-		s->warp[i].go = UNKNOWN;
-		s->quarter_best[i % QUARTERS] = -1;
-	}
-	block->arrived = 0;
-	block->barrier_time = 0;
-}
-
-static void end_warp(struct simulation *s, struct warp *warp, double now)
-{
-	struct block *block = &s->block[warp->block];
-	warp->is_there = 0;
-	block->live--;
-	if (!block->live)
-		end_block(s, block, now);
-}
-
-/* The groups but the newest KEEP. */
-static double groups_done(const struct warp *warp, unsigned keep)
-{
-	double done = 0;
-	for (unsigned i = keep; i < warp->groups && i < GROUPS; i++)
-		done = larger(done, warp->group[(warp->groups - 1 - i) % GROUPS]);
-	return done;
-}
-
-/* What OP does besides taking a slot; returns when its results are there. */
-static double effect(struct simulation *s, struct warp *warp, const struct tcb_pipe_op *op, double now)
-{
-	struct block *block = &s->block[warp->block];
-	struct running *running = &s->running[block->launch];
-	const struct tcb_pipe_program *program = running->program;
-	double done = now + op->latency, start;
-	switch ((enum tcb_pipe_kind)op->kind) {
-	case TCB_PIPE_SHARED:
-		start = larger(now, s->shared_free);
-		s->shared_free = start + op->wavefronts;
-		if (s->is_counting) {
-			s->shared_cycles += op->wavefronts;
-			s->out->wavefronts += op->wavefronts;
-			s->out->wavefronts_ideal += op->wavefronts_ideal;
-		}
-		return s->shared_free + op->latency;
-	case TCB_PIPE_GLOBAL:
-	case TCB_PIPE_ASYNC:
-		start = larger(now, s->shared_free);
-		s->shared_free = start + (op->wavefronts + 3) / 4;
-		if (s->is_counting) {
-			s->shared_cycles += (op->wavefronts + 3) / 4;
-			s->out->sectors += op->wavefronts;
-			s->out->sectors_ideal += op->wavefronts_ideal;
-		}
-		if (!op->is_load && op->kind == TCB_PIPE_GLOBAL)
-			return now;
-		done = request(s, start + REQUEST_LATENCY, op->bytes, is_streamed(s, program, op, &warp->lane), 0);
-		if (op->kind == TCB_PIPE_ASYNC)
-			warp->group_open = larger(warp->group_open, done);
-		return done;
-	case TCB_PIPE_COMMIT:
-		warp->group[warp->groups++ % GROUPS] = warp->group_open;
-		warp->group_open = 0;
-		return now;
-	case TCB_PIPE_WAIT_GROUP:
-		warp->ready = larger(warp->ready, groups_done(warp, (unsigned)op->ins->operands[0].bits));
-		return now;
-	case TCB_PIPE_WAIT_ALL:
-		warp->ready = larger(warp->ready, larger(groups_done(warp, 0), warp->group_open));
-		return now;
-	case TCB_PIPE_BULK:
-		start = larger(now, s->bulk_free);
-		s->bulk_free = start + s->bulk_issue;
-		done = request(s, start + REQUEST_LATENCY, op->bytes, is_streamed(s, program, op, &warp->lane),
-			       s->bulk_latency);
-		double *mbarrier = mbarrier_of(s, block, op, op->ins->operand_count - 1u, warp);
-		*mbarrier = larger(*mbarrier, done);
-		return now;
-	case TCB_PIPE_MBARRIER_WAIT:
-		warp->ready = larger(warp->ready, *mbarrier_of(s, block, op, op->address, warp) + op->latency);
-		return now;
-	case TCB_PIPE_LAUNCH_DEPENDENTS:
-		if (!block->is_triggered) {
-			block->is_triggered = 1;
-			running->triggered++;
-			running->trigger_time = larger(running->trigger_time, now);
-			start_blocks(s, now);
-		}
-		return now;
-	case TCB_PIPE_DEPENDENT_WAIT:
-		if (block->launch)
-			warp->ready = larger(warp->ready, s->running[block->launch - 1].end_time + s->dependent_wait);
-		return now;
-	default:
-		return done;
-	}
-}
-
-/* When WARP's next instruction can go; runs those that cost nothing on the way. */
-static double can_go(struct simulation *s, struct warp *warp)
-{
-	const struct running *running = &s->running[s->block[warp->block].launch];
-	const struct tcb_pipe_program *program = running->program;
-	if (warp->ready >= NEVER)
-		return NEVER;
-	for (;;) {
-		const struct tcb_pipe_op *op = &program->ops[warp->pc];
-		if (warp->pc >= program->op_count)
-			return warp->ready;
-		if (op->issues == 0) {
-			if (op->is_valued && tcb_pipe_guarded(program, op, &warp->lane, 1))
-				tcb_pipe_compute(program, op, &warp->lane);
-			set_results(warp, op, sources_ready(warp, op));
-			warp->pc++;
-			continue;
-		}
-		if (op->kind == TCB_PIPE_DEPENDENT_WAIT) {
-			const unsigned launch = s->block[warp->block].launch;
-			if (launch && s->running[launch - 1].ended < s->running[launch - 1].share)
-				return NEVER;
-		}
-		return larger(warp->ready, sources_ready(warp, op));
-	}
-}
-
-static void count_issue(struct simulation *s, const struct tcb_pipe_op *op)
-{
-	if (!s->is_counting)
-		return;
-	s->out->instructions += op->issues;
-	s->issue_cycles += larger(op->issues, op->busy) / QUARTERS;
-}
-
-/* Issues WARP's next instruction at NOW. */
-static void issue(struct simulation *s, unsigned quarter, struct warp *warp, double now)
-{
-	const struct running *running = &s->running[s->block[warp->block].launch];
-	const struct tcb_pipe_program *program = running->program;
-	if (warp->pc >= program->op_count) {
-		end_warp(s, warp, now);
-		return;
-	}
-	const struct tcb_pipe_op *op = &program->ops[warp->pc];
-	const int is_back = op->kind == TCB_PIPE_BRANCH && op->target <= warp->pc;
-	const int runs = tcb_pipe_guarded(program, op, &warp->lane, op->kind == TCB_PIPE_BRANCH ? 0 : 1);
-	if (op->unit != TCB_PIPE_NO_UNIT) {
-		now = larger(now, s->unit_free[quarter][op->unit]);
-		s->unit_free[quarter][op->unit] = now + op->busy;
-	}
-	s->quarter_free[quarter] = now + op->issues;
-	warp->ready = now + op->issues;
-	count_issue(s, op);
-	if (!runs) {
-		warp->pc++;
-		return;
-	}
-	if (op->is_valued)
-		tcb_pipe_compute(program, op, &warp->lane);
-	if (op->kind == TCB_PIPE_EXIT) {
-		end_warp(s, warp, now);
-		return;
-	}
-	if (op->kind == TCB_PIPE_BRANCH) {
-		warp->pc = op->target;
-		warp->ready += is_back ? 10 : 5;
-		return;
-	}
-	warp->pc++;
-	if (op->kind == TCB_PIPE_BARRIER) {
-		arrive_at_barrier(s, warp, now);
-		return;
-	}
-	set_results(warp, op, effect(s, warp, op, now));
-}
-
-/* The warp of QUARTER that can go first, and when. */
-static int first_of(struct simulation *s, unsigned quarter, double *when)
-{
-	int best = -2;
-	*when = NEVER;
-	for (unsigned i = quarter; i < WARPS_MAX; i += QUARTERS) {
-		if (!s->warp[i].is_there)
-			continue;
-		if (s->warp[i].go < 0)
-			s->warp[i].go = can_go(s, &s->warp[i]);
-		const double at = larger(s->warp[i].go, s->quarter_free[quarter]);
-		if (at < *when) {
-			*when = at;
-			best = (int)i;
-		}
-	}
-	return best;
-}
-
-static enum tcb_status run(struct simulation *s, unsigned first_counted, struct tcb_error *err)
-{
-	double when[QUARTERS] = { 0 };
-	for (unsigned q = 0; q < QUARTERS; q++)
-		s->quarter_best[q] = -1;
-	while (s->running[s->launch_count - 1].ended < s->running[s->launch_count - 1].share) {
-		unsigned pick = 0;
-		for (unsigned q = 0; q < QUARTERS; q++) {
-			if (s->quarter_best[q] == -1)
-				s->quarter_best[q] = first_of(s, q, &when[q]);
-			if (when[q] < when[pick])
-				pick = q;
-		}
-		if (when[pick] >= NEVER)
-			return tcb_fail(err, TCB_E_UNSUPPORTED, "the simulated kernel waits for ever");
-		if (++s->steps > STEPS_MAX)
-			return tcb_fail(err, TCB_E_UNSUPPORTED, "the simulated kernel runs too long");
-		struct warp *warp = &s->warp[s->quarter_best[pick]];
-		s->is_counting = s->block[warp->block].launch >= first_counted;
-		s->quarter_best[pick] = -1;
-		warp->go = UNKNOWN;
-		issue(s, pick, warp, when[pick]);
-	}
-	return TCB_OK;
-}
-
 /* --- the whole --- */
 
-static enum tcb_status prepare(struct simulation *s, struct tcb_error *err)
+static enum tcb_status decode(struct tcb_pipe_setup *setup, const struct tcb_ptx_timed *what, struct tcb_error *err)
 {
-	const struct tcb_ptx_machine *m = s->machine;
-	const double clock = m->clock_hz;
-	const size_t count = s->what->count;
-	uint64_t blocks_most = 1, share_most = 1;
-	if (count < 1 || count > LAUNCHES_MAX)
-		return tcb_fail(err, TCB_E_UNSUPPORTED, "%zu launches", count);
-	for (size_t i = 0; i < count; i++) {
-		const struct tcb_ptx_timed_launch *launch = &s->what->launches[i];
-		const uint64_t blocks = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
-		TCB_TRY(tcb_pipe_decode(m, launch, &s->program[i], err));
-		if (!fits(s, &s->program[i]))
+	if (what->count < 1 || what->count > TCB_PIPE_LAUNCHES)
+		return tcb_fail(err, TCB_E_UNSUPPORTED, "%zu launches", what->count);
+	setup->count = (unsigned)what->count;
+	for (unsigned i = 0; i < setup->count; i++) {
+		struct tcb_pipe_program *program = &setup->program[i];
+		TCB_TRY(tcb_pipe_decode(setup->machine, &what->launches[i], program, err));
+		if (!most_resident(setup->machine, program))
 			return tcb_fail(err, TCB_E_UNSUPPORTED, "a block of %s does not fit on a multiprocessor",
-					launch->function->symbol->name);
-		s->reg_most = s->program[i].reg_count > s->reg_most ? s->program[i].reg_count : s->reg_most;
-		s->value_most = s->program[i].value_count > s->value_most ? s->program[i].value_count : s->value_most;
-		if (blocks >= blocks_most) {
-			s->largest = i;
-			blocks_most = blocks;
-			share_most = (blocks + m->sm_count - 1) / m->sm_count;
-		}
-		s->out->registers =
-			s->program[i].registers > s->out->registers ? s->program[i].registers : s->out->registers;
+					program->function->symbol->name);
+		setup->reg_most = program->reg_count > setup->reg_most ? program->reg_count : setup->reg_most;
+		setup->value_most = program->value_count > setup->value_most ? program->value_count : setup->value_most;
+		if (blocks_of(program->launch) >= blocks_of(setup->program[setup->largest].launch))
+			setup->largest = i;
 	}
-	/* All others wait for the one with the most blocks, which gets more of the bandwidth when it is alone. */
-	const double part = (double)share_most / (double)blocks_most;
-	s->memory_rate = m->memory_bytes_s / clock * part;
-	s->cache_rate = smaller(64, m->cache_bytes_s / clock * part);
-	s->memory_latency = m->memory_latency * clock;
-	s->cache_latency = m->cache_latency * clock;
-	s->launch_gap = m->launch_gap * clock;
-	s->dependent_wait = m->dependent_wait * clock;
-	s->dependent_start = m->dependent_start * clock;
-	s->block_start = m->block_start * clock;
-	s->bulk_latency = m->bulk_latency * clock;
-	s->bulk_issue = m->bulk_issue * clock;
-	s->last_start = -s->block_start;
-	s->reg_room = malloc(WARPS_MAX * (s->reg_most + 1) * sizeof *s->reg_room);
-	s->value_room = malloc(WARPS_MAX * (s->value_most + 1) * sizeof *s->value_room);
-	s->known_room = malloc(WARPS_MAX * (s->value_most + 1));
-	if (!s->reg_room || !s->value_room || !s->known_room)
-		return tcb_fail(err, TCB_E_NOMEM, "out of memory for a simulation");
 	return TCB_OK;
 }
 
-static enum tcb_status make_sequence(struct simulation *s, unsigned calls, struct tcb_error *err)
+static void set_rates(struct tcb_pipe_setup *setup)
 {
-	const size_t count = s->what->count;
-	s->launch_count = (unsigned)count * calls;
-	s->running = calloc(s->launch_count, sizeof *s->running);
-	if (!s->running)
-		return tcb_fail(err, TCB_E_NOMEM, "out of memory for a simulation");
-	for (unsigned i = 0; i < s->launch_count; i++) {
-		const struct tcb_ptx_timed_launch *launch = &s->what->launches[i % count];
-		const uint64_t blocks = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
-		s->running[i].program = &s->program[i % count];
-		s->running[i].share = (unsigned)((blocks + s->machine->sm_count - 1) / s->machine->sm_count);
-	}
-	return TCB_OK;
+	const struct tcb_ptx_machine *m = setup->machine;
+	const struct tcb_ptx_timed_launch *largest = setup->program[setup->largest].launch;
+	const double clock = m->clock_hz;
+	/* All others wait for the one with the most blocks, which gets more of the bandwidth when it is alone. */
+	const double part = (double)tcb_pipe_share(m, largest) / (double)blocks_of(largest);
+	const double cache = m->cache_bytes_s / clock * part;
+	setup->memory_rate = m->memory_bytes_s / clock * part;
+	setup->cache_rate = cache < CACHE_PORT ? cache : CACHE_PORT;
+	setup->behind = m->behind;
+	setup->memory_latency = m->memory_latency * clock;
+	setup->cache_latency = m->cache_latency * clock;
+	setup->launch_gap = m->launch_gap * clock;
+	setup->dependent_wait = m->dependent_wait * clock;
+	setup->dependent_start = m->dependent_start * clock;
+	setup->block_start = m->block_start * clock;
+	setup->bulk_latency = m->bulk_latency * clock;
+	setup->bulk_issue = m->bulk_issue * clock;
 }
 
 /*
@@ -605,69 +127,62 @@ static enum tcb_status make_sequence(struct simulation *s, unsigned calls, struc
  * and the rest of it where blocks end first: blocks pile up there, and the launch takes as long as they do.  The
  * factors are those of an H200 (docs/model.md).
  */
-static double piling(const struct simulation *s)
+static double piling(const struct tcb_pipe_setup *setup)
 {
-	const struct tcb_pipe_program *program = &s->program[s->largest];
+	const struct tcb_pipe_program *program = &setup->program[setup->largest];
 	const struct tcb_ptx_timed_launch *launch = program->launch;
-	const uint64_t blocks = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
-	const uint64_t share = (blocks + s->machine->sm_count - 1) / s->machine->sm_count;
-	const unsigned room = most_resident(s, program);
+	const unsigned share = tcb_pipe_share(setup->machine, launch), room = most_resident(setup->machine, program);
 	const double launches = (double)room / (double)share;
 	if (!launch->is_dependent || launches == 1)
 		return 1;
 	if (launches < 1)
 		return share % room ? 1.08 : 1;
-	if (s->what->count > 1)
-		return smaller(larger(1, 0.6 * launches), 2);
-	if (room % share == 0 && blocks % s->machine->sm_count == 0)
+	if (setup->count > 1)
+		return launches < 1 / 0.6 ? 1 : launches < 2 / 0.6 ? 0.6 * launches : 2;
+	if (room % share == 0 && blocks_of(launch) % setup->machine->sm_count == 0)
 		return 1;
-	return larger(1.1, 0.57 * launches);
+	return 0.57 * launches < 1.1 ? 1.1 : 0.57 * launches;
 }
 
-static void summarise(struct simulation *s, unsigned calls)
+static void summarise(const struct tcb_pipe_setup *setup, unsigned calls, const struct tcb_pipe_result *result,
+		      struct tcb_ptx_timing *out)
 {
-	const size_t count = s->what->count;
-	const double clock = s->machine->clock_hz;
-	const double end = s->running[s->launch_count - 1].end_time;
-	struct tcb_ptx_timing *out = s->out;
+	const double clock = setup->machine->clock_hz;
+	const struct tcb_pipe_program *largest = &setup->program[setup->largest];
+	*out = result->counts;
 	if (calls == 1)
-		out->seconds = (end + s->launch_gap) / clock;
+		out->seconds = (result->last_end + setup->launch_gap) / clock;
 	else
-		out->seconds = (end - s->running[count - 1].end_time) / (calls - 1) / clock * piling(s);
-	out->issue_seconds = s->issue_cycles / clock;
-	out->shared_seconds = s->shared_cycles / clock;
-	out->memory_seconds = s->memory_cycles / clock;
+		out->seconds = (result->last_end - result->first_end) / (calls - 1) / clock * piling(setup);
+	out->issue_seconds = result->issue_cycles / clock;
+	out->shared_seconds = result->shared_cycles / clock;
+	out->memory_seconds = result->memory_cycles / clock;
+	out->registers = largest->registers;
+	out->resident_blocks = most_resident(setup->machine, largest);
 }
 
 enum tcb_status tcb_ptx_time(const struct tcb_ptx_machine *machine, const struct tcb_ptx_timed *what,
-			     struct tcb_ptx_timing *out, struct tcb_error *err)
+			     const uint32_t *streamed, size_t count, struct tcb_ptx_timing *out, struct tcb_error *err)
 {
 	struct tcb_ptx_machine filled = *machine;
-	struct simulation *s = calloc(1, sizeof *s);
-	memset(out, 0, sizeof *out);
-	if (!s)
-		return tcb_fail(err, TCB_E_NOMEM, "out of memory for a simulation");
-	tcb_ptx_machine_defaults(&filled);
-	s->machine = &filled;
-	s->what = what;
-	s->out = out;
+	struct tcb_pipe_setup setup = { .machine = &filled };
+	struct tcb_pipe_result result;
 	unsigned calls = 1;
+	tcb_ptx_machine_defaults(&filled);
+	TCB_TRY(decode(&setup, what, err));
+	set_rates(&setup);
 	for (size_t i = 0; i < what->count; i++)
 		calls = what->launches[i].is_dependent ? CALLS_DEPENDENT : calls;
-	enum tcb_status status = prepare(s, err);
-	if (status == TCB_OK)
-		status = make_sequence(s, calls, err);
-	if (status == TCB_OK) {
-		start_blocks(s, 0);
-		out->resident_blocks = most_resident(s, &s->program[s->largest]);
-		status = run(s, s->launch_count - (unsigned)what->count, err);
+	for (size_t i = 0; i < count; i++) {
+		size_t same = 0;
+		while (streamed[same] != streamed[i])
+			same++;
+		if (same < i) {
+			out[i] = out[same];
+			continue;
+		}
+		TCB_TRY(tcb_pipe_run(&setup, streamed[i], calls, &result, err));
+		summarise(&setup, calls, &result, &out[i]);
 	}
-	if (status == TCB_OK)
-		summarise(s, calls);
-	free(s->running);
-	free(s->reg_room);
-	free(s->value_room);
-	free(s->known_room);
-	free(s);
-	return status;
+	return TCB_OK;
 }

@@ -61,7 +61,6 @@ struct tcb_ptx_timed_launch {
 struct tcb_ptx_timed {
 	const struct tcb_ptx_timed_launch *launches;
 	size_t count;
-	uint32_t streamed; /* bit i: array i comes from device memory, else from the L2 */
 };
 
 struct tcb_ptx_timing {
@@ -74,9 +73,10 @@ struct tcb_ptx_timing {
 	double issue_seconds, shared_seconds, memory_seconds;
 };
 
-/* TCB_E_UNSUPPORTED with the reason for kernels that are not understood: control that depends on loaded data in a loop,
- * or blocks that do not fit on a multiprocessor. */
+/* OUT[i]: the time where the arrays of STREAMED[i] (bit j: array j) come from device memory, and the others from the
+ * L2. TCB_E_UNSUPPORTED with the reason for kernels that are not understood: control that depends on loaded data in a
+ * loop, or blocks that do not fit on a multiprocessor. */
 enum tcb_status tcb_ptx_time(const struct tcb_ptx_machine *machine, const struct tcb_ptx_timed *what,
-			     struct tcb_ptx_timing *out, struct tcb_error *err);
+			     const uint32_t *streamed, size_t count, struct tcb_ptx_timing *out, struct tcb_error *err);
 
 #endif

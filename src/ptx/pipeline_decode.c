@@ -400,6 +400,15 @@ static void mark_sources(struct decoder *d, int is_control)
 	}
 }
 
+_Static_assert(TCB_PTX_TYPE_END <= UINT8_MAX, "types fit into struct tcb_pipe_op");
+
+static void set_types(struct tcb_pipe_op *op)
+{
+	unsigned count;
+	for (unsigned i = 0; op->is_scouted && i < op->ins->operand_count && i < TCB_PIPE_TYPES; i++)
+		op->type[i] = (uint8_t)tcb_ptx_operand_type(op->ins, i, &count);
+}
+
 static enum tcb_status assign_values(struct decoder *d, struct tcb_error *err)
 {
 	struct tcb_pipe_program *program = d->program;
@@ -409,6 +418,8 @@ static enum tcb_status assign_values(struct decoder *d, struct tcb_error *err)
 		if (program->ops[i].is_access)
 			need_address(d, &program->ops[i], program->ops[i].address);
 	mark_sources(d, 0);
+	for (uint32_t i = 0; i < program->op_count; i++)
+		set_types(&program->ops[i]);
 	for (uint32_t r = 0; r < program->reg_count; r++) {
 		program->value_of[r] = TCB_PIPE_NO_VALUE;
 		if (d->is_needed[r]) {

@@ -2,8 +2,9 @@
  *
  * Private to the pipeline: a kernel as the simulation reads it.
  * pipeline_decode.c makes it, pipeline_order.c puts its blocks in order,
- * pipeline_value.c computes the values that control depends on, pipeline.c runs
- * it.
+ * pipeline_scout.c finds what its accesses touch, pipeline_value.c computes the
+ * values that control depends on, pipeline_run.c runs it, pipeline.c has the
+ * rest.
  */
 #ifndef TCB_PTX_PIPELINE_PRIVATE_H
 #define TCB_PTX_PIPELINE_PRIVATE_H
@@ -13,6 +14,7 @@
 enum {
 	TCB_PIPE_SOURCES = 12, /* registers that an instruction waits for; more are ignored */
 	TCB_PIPE_RESULTS = 8,
+	TCB_PIPE_TYPES = 6, /* operands of an instruction whose value is computed */
 	TCB_PIPE_NO_VALUE = UINT16_MAX
 };
 
@@ -54,6 +56,7 @@ struct tcb_pipe_op {
 	uint32_t guard;  /* register, or TCB_PTX_NO_REG */
 	uint32_t target; /* of a branch: index of an op */
 	uint8_t address; /* operand that holds the address of what is read; of a barrier: that of the mbarrier */
+	uint8_t type[TCB_PIPE_TYPES]; /* enum tcb_ptx_word of each operand; of scouted ones */
 	uint32_t source[TCB_PIPE_SOURCES], result[TCB_PIPE_RESULTS];
 };
 
@@ -68,6 +71,32 @@ struct tcb_pipe_program {
 	unsigned registers;
 };
 
+enum { TCB_PIPE_LAUNCHES = 4 };
+
+/* A call of launches on a machine; times in cycles. */
+struct tcb_pipe_setup {
+	const struct tcb_ptx_machine *machine;
+	struct tcb_pipe_program program[TCB_PIPE_LAUNCHES];
+	unsigned count, largest; /* largest: the one with the most blocks */
+	uint32_t reg_most, value_most;
+	double memory_rate, cache_rate; /* bytes a cycle of this multiprocessor */
+	double memory_latency, cache_latency, launch_gap, dependent_wait, dependent_start, block_start, bulk_latency,
+		bulk_issue, behind;
+};
+struct tcb_pipe_result {
+	double first_end, last_end;                        /* of the first and the last call */
+	double issue_cycles, shared_cycles, memory_cycles; /* of the last call */
+	struct tcb_ptx_timing counts;                      /* of it; the rest of it is not set */
+};
+
+/* pipeline.c: what a block of a kernel takes of a multiprocessor, and the most that one has of a launch. */
+unsigned tcb_pipe_warps(const struct tcb_ptx_timed_launch *launch);
+unsigned tcb_pipe_registers(const struct tcb_pipe_program *program);
+size_t tcb_pipe_shared(const struct tcb_ptx_machine *machine, const struct tcb_pipe_program *program);
+unsigned tcb_pipe_share(const struct tcb_ptx_machine *machine, const struct tcb_ptx_timed_launch *launch);
+/* pipeline_run.c: CALLS one after another; bits of STREAMED as for tcb_ptx_time. */
+enum tcb_status tcb_pipe_run(const struct tcb_pipe_setup *setup, uint32_t streamed, unsigned calls,
+			     struct tcb_pipe_result *out, struct tcb_error *err);
 /* pipeline_decode.c */
 enum tcb_status tcb_pipe_decode(const struct tcb_ptx_machine *machine, const struct tcb_ptx_timed_launch *launch,
 				struct tcb_pipe_program *out, struct tcb_error *err);

@@ -99,18 +99,17 @@ static uint64_t parameter_value(const struct tcb_pipe_program *program, const st
 	return value;
 }
 
-static uint64_t folded(const struct tcb_pipe_program *program, const struct tcb_ptx_ins *ins,
+static uint64_t folded(const struct tcb_pipe_program *program, const struct tcb_pipe_op *op,
 		       const struct tcb_pipe_lane *lane, int *known)
 {
+	const struct tcb_ptx_ins *ins = op->ins;
 	uint64_t source[TCB_PTX_SPECS_MAX] = { 0 }, value = 0;
-	unsigned count;
-	if (ins->operand_count > TCB_PTX_SPECS_MAX) {
+	if (ins->operand_count > TCB_PIPE_TYPES) {
 		*known = 0;
 		return 0;
 	}
 	for (unsigned i = 1; i < ins->operand_count; i++)
-		source[i] =
-			operand_value(program, lane, &ins->operands[i], tcb_ptx_operand_type(ins, i, &count), known);
+		source[i] = operand_value(program, lane, &ins->operands[i], op->type[i], known);
 	if (ins->op == TCB_PTX_OP_MOV || ins->op == TCB_PTX_OP_CVTA)
 		return source[1];
 	if (*known && !tcb_ptx_fold_value(ins, source, &value))
@@ -123,7 +122,6 @@ void tcb_pipe_compute(const struct tcb_pipe_program *program, const struct tcb_p
 	const struct tcb_ptx_ins *ins = op->ins;
 	int known = ins->result_count == 1 && ins->operands[0].kind == TCB_PTX_O_REG;
 	uint64_t value = 0;
-	unsigned count;
 	if (op->kind == TCB_PIPE_MBARRIER_WAIT) {
 		value = 1;
 	} else if (ins->op == TCB_PTX_OP_LD) {
@@ -135,10 +133,10 @@ void tcb_pipe_compute(const struct tcb_pipe_program *program, const struct tcb_p
 	} else if (op->kind != TCB_PIPE_PLAIN) {
 		known = 0;
 	} else if (known) {
-		value = folded(program, ins, lane, &known);
+		value = folded(program, op, lane, &known);
 	}
 	if (known)
-		value = cut(value, tcb_ptx_operand_type(ins, 0, &count));
+		value = cut(value, op->type[0]);
 	for (unsigned i = 0; i < op->result_count; i++) {
 		const uint16_t place = program->value_of[op->result[i]];
 		if (place == TCB_PIPE_NO_VALUE)

@@ -77,17 +77,20 @@ void tcb_model_machine(const struct tcb_gpu *gpu, struct tcb_ptx_machine *out)
 	tcb_ptx_machine_defaults(out);
 }
 
-double tcb_model_time(const struct tcb_op *op, const struct tcb_problem *problem, const struct tcb_target *target,
-		      const struct tcb_ptx_machine *machine, const struct tcb_geometry *geometry, enum tcb_state state,
-		      unsigned registers, struct tcb_error *why)
+enum tcb_status tcb_model_time(const struct tcb_op *op, const struct tcb_problem *problem,
+			       const struct tcb_target *target, const struct tcb_ptx_machine *machine,
+			       const struct tcb_geometry *geometry, unsigned registers, double ns[TCB_STATE_COUNT],
+			       struct tcb_error *err)
 {
 	struct tcb_kernel kernel = { .module = NULL };
-	struct tcb_ptx_timing timing = { .seconds = NAN };
-	enum tcb_status status = op->emit(problem, target, geometry, &kernel, why);
+	struct tcb_ptx_timing timing[TCB_STATE_COUNT];
+	enum tcb_status status = op->emit(problem, target, geometry, &kernel, err);
 	if (status == TCB_OK)
-		status = tcb_kernel_time(op, &kernel, machine, state, registers, &timing, why);
+		status = tcb_kernel_time(op, &kernel, machine, registers, timing, err);
 	tcb_kernel_fini(&kernel);
-	return status == TCB_OK ? 1e9 * timing.seconds : NAN;
+	for (int s = 0; s < TCB_STATE_COUNT; s++)
+		ns[s] = status == TCB_OK ? 1e9 * timing[s].seconds : NAN;
+	return status;
 }
 
 /* --- a batch --- */
@@ -102,11 +105,11 @@ static void model_one(void *ctx, size_t task, unsigned thread)
 	struct modelling *m = ctx;
 	const size_t index = m->batch[task];
 	(void)thread;
+	double ns[TCB_STATE_COUNT];
+	(void)tcb_model_time(m->op, m->problem, m->target, &m->machine, &m->space->geometries[index],
+			     m->registers[task], ns, NULL);
 	for (int s = 0; s < TCB_STATE_COUNT; s++)
-		if (models(m, s))
-			m->ns[s][index] =
-				tcb_model_time(m->op, m->problem, m->target, &m->machine, &m->space->geometries[index],
-					       (enum tcb_state)s, m->registers[task], NULL);
+		m->ns[s][index] = ns[s];
 	m->is_tried[index] = 1;
 }
 
@@ -310,7 +313,9 @@ static enum tcb_status judge(const struct modelling *m, int state, const struct 
 	fill_finalist(m, state, m->space->default_index, best[0], &verdict->fallback);
 	verdict->speedup = point(verdict->fallback.ns.median / verdict->finalists[0].ns.median);
 	verdict->regret = NAN;
-	verdict->limit_ns = point(1e9 * m->op->traffic(m->problem) / gpu->read_bytes_s);
+	const double bytes = m->op->traffic(m->problem);
+	const int is_cached = state == TCB_HOT && bytes <= (double)m->machine.cache_bytes;
+	verdict->limit_ns = point(1e9 * bytes / (is_cached ? m->machine.cache_bytes_s : gpu->read_bytes_s));
 	snprintf(verdict->limit_method, sizeof verdict->limit_method, "nominal bandwidth; model with %.32s",
 		 strstr(assembler, "driver") ? "estimated registers" : assembler);
 	verdict->valid = 1;
@@ -334,7 +339,6 @@ struct scoring {
 	const struct tcb_target *target;
 	const struct tcb_space *space;
 	struct tcb_ptx_machine machine;
-	unsigned states;
 	double *const *ns;
 };
 
@@ -342,19 +346,17 @@ static void score_one(void *ctx, size_t index, unsigned thread)
 {
 	const struct scoring *s = ctx;
 	(void)thread;
+	double ns[TCB_STATE_COUNT];
+	(void)tcb_model_time(s->op, s->problem, s->target, &s->machine, &s->space->geometries[index], 0, ns, NULL);
 	for (int state = 0; state < TCB_STATE_COUNT; state++)
-		s->ns[state][index] =
-			s->states >> state & 1u
-				? tcb_model_time(s->op, s->problem, s->target, &s->machine,
-						 &s->space->geometries[index], (enum tcb_state)state, 0, NULL)
-				: NAN;
+		s->ns[state][index] = ns[state];
 }
 
 enum tcb_status tcb_model_scores(const struct tcb_op *op, const struct tcb_problem *problem, const struct tcb_gpu *gpu,
-				 const struct tcb_space *space, unsigned states, double *const ns[TCB_STATE_COUNT],
+				 const struct tcb_space *space, double *const ns[TCB_STATE_COUNT],
 				 struct tcb_error *err)
 {
-	struct scoring scoring = { op, problem, &gpu->device.target, space, { 0 }, states, ns };
+	struct scoring scoring = { op, problem, &gpu->device.target, space, { 0 }, ns };
 	struct tcb_pool *pool;
 	if (!op->emit)
 		return tcb_fail(err, TCB_E_UNSUPPORTED, "op %s has no GPU kernels", op->name);

@@ -15,14 +15,16 @@
 /* What the simulation needs to know of GPU. */
 void tcb_model_machine(const struct tcb_gpu *gpu, struct tcb_ptx_machine *out);
 
-/* The time of one candidate in nanoseconds; NaN where it cannot be modelled, and then WHY (may be NULL) says why. */
-double tcb_model_time(const struct tcb_op *op, const struct tcb_problem *problem, const struct tcb_target *target,
-		      const struct tcb_ptx_machine *machine, const struct tcb_geometry *geometry, enum tcb_state state,
-		      unsigned registers, struct tcb_error *why);
+/* The times of one candidate in nanoseconds; NaN where it cannot be modelled, and then ERR says why.  REGISTERS: from
+ * the assembler; 0: estimated. */
+enum tcb_status tcb_model_time(const struct tcb_op *op, const struct tcb_problem *problem,
+			       const struct tcb_target *target, const struct tcb_ptx_machine *machine,
+			       const struct tcb_geometry *geometry, unsigned registers, double ns[TCB_STATE_COUNT],
+			       struct tcb_error *err);
 
-/* The cold and hot times of all of SPACE, for STATES (bits): NS[state][index], NaN where there is none. */
+/* The same of all of SPACE: NS[state][index]. */
 enum tcb_status tcb_model_scores(const struct tcb_op *op, const struct tcb_problem *problem, const struct tcb_gpu *gpu,
-				 const struct tcb_space *space, unsigned states, double *const ns[TCB_STATE_COUNT],
+				 const struct tcb_space *space, double *const ns[TCB_STATE_COUNT],
 				 struct tcb_error *err);
 
 /*

@@ -77,7 +77,7 @@ static enum tcb_status order_by_model(struct tcb_deck *deck, const struct tcb_st
 			status = tcb_fail(err, TCB_E_NOMEM, "out of memory for the model's times");
 	}
 	if (status == TCB_OK)
-		status = tcb_model_scores(setup->op, setup->problem, setup->gpu, setup->space, setup->states, ns, err);
+		status = tcb_model_scores(setup->op, setup->problem, setup->gpu, setup->space, ns, err);
 	if (status == TCB_OK)
 		status = order_deck(deck, ns, setup->states, err);
 	for (int s = 0; s < TCB_STATE_COUNT; s++)

@@ -61,8 +61,9 @@ static enum tcb_status time_body(const struct tcb_ptx_machine *machine, const ch
 		.params = &params,
 		.param_bytes = sizeof params,
 	};
-	const struct tcb_ptx_timed what = { &launch, 1, 1u << 0 };
-	const enum tcb_status status = tcb_ptx_time(machine, &what, out, &err);
+	const struct tcb_ptx_timed what = { &launch, 1 };
+	const uint32_t streamed = 1u << 0;
+	const enum tcb_status status = tcb_ptx_time(machine, &what, &streamed, 1, out, &err);
 	tcb_ptx_module_destroy(module);
 	return status;
 }

@@ -135,9 +135,12 @@ static void test_bounds(void **state)
 	slow = machine;
 	slow.memory_bytes_s /= 2;
 	op->default_geometry(&problem, &place.device.target, &geometry);
-	const double cold = tcb_model_time(op, &problem, &place.device.target, &machine, &geometry, TCB_COLD, 0, &err);
-	const double hot = tcb_model_time(op, &problem, &place.device.target, &machine, &geometry, TCB_HOT, 0, &err);
-	const double slower = tcb_model_time(op, &problem, &place.device.target, &slow, &geometry, TCB_COLD, 0, &err);
+	double at_speed[TCB_STATE_COUNT], at_half[TCB_STATE_COUNT];
+	assert_int_equal(tcb_model_time(op, &problem, &place.device.target, &machine, &geometry, 0, at_speed, &err),
+			 TCB_OK);
+	assert_int_equal(tcb_model_time(op, &problem, &place.device.target, &slow, &geometry, 0, at_half, &err),
+			 TCB_OK);
+	const double cold = at_speed[TCB_COLD], hot = at_speed[TCB_HOT], slower = at_half[TCB_COLD];
 	assert_true(cold >= 1e9 * op->traffic(&problem) / place.gpu.read_bytes_s);
 	assert_true(hot < cold);
 	assert_true(slower > 1.5 * cold);
@@ -170,10 +173,11 @@ static void test_strategy(void **state)
 	double last = 0;
 	size_t dealt = 0;
 	for (size_t index; (index = strategy->ask(self, 0)) != TCB_ASK_NONE; dealt++) {
-		const double ns = tcb_model_time(op, &problem, &place.device.target, &machine,
-						 &space->geometries[index], TCB_COLD, 0, NULL);
-		assert_false(ns < last);
-		last = isnan(ns) ? INFINITY : ns;
+		double ns[TCB_STATE_COUNT];
+		(void)tcb_model_time(op, &problem, &place.device.target, &machine, &space->geometries[index], 0, ns,
+				     NULL);
+		assert_false(ns[TCB_COLD] < last);
+		last = isnan(ns[TCB_COLD]) ? INFINITY : ns[TCB_COLD];
 	}
 	assert_int_equal(dealt, space->count);
 	strategy->destroy(self);
