@@ -220,8 +220,8 @@ _Noreturn static void serve(const struct tcb_nvjitlink *library, int fd, pid_t p
 
 /* ---- the tuner's side ---- */
 
-static enum tcb_status server_start(const struct tcb_nvjitlink *library, struct tcb_nvjitlink_server *server,
-				    struct tcb_error *err)
+enum tcb_status tcb_nvjitlink_server_start(const struct tcb_nvjitlink *library, struct tcb_nvjitlink_server *server,
+					   struct tcb_error *err)
 {
 	pid_t parent = getpid(), pid;
 	int fds[2];
@@ -347,7 +347,7 @@ void tcb_nvjitlink_run(const struct tcb_nvjitlink *library, struct tcb_nvjitlink
 		tcb_assembly_end(out, TCB_E_FORMAT, "the text is longer than %d MiB", BYTES_MAX >> 20);
 		return;
 	}
-	if (!server->pid && server_start(library, server, &error) != TCB_OK) {
+	if (!server->pid && tcb_nvjitlink_server_start(library, server, &error) != TCB_OK) {
 		tcb_assembly_end(out, TCB_E_FAILED, "%s", error.message);
 		return;
 	}
@@ -431,7 +431,7 @@ enum tcb_status tcb_nvjitlink_probe(const struct tcb_nvjitlink *library, struct 
 	unsigned char *nothing = NULL;
 	enum exchange state;
 
-	TCB_TRY(server_start(library, &server, err));
+	TCB_TRY(tcb_nvjitlink_server_start(library, &server, err));
 	state = ask(&server, &request, "", tcb_assemble_deadline(10), NULL, &reply, &targets, &nothing);
 	tcb_nvjitlink_server_stop(&server);
 	if (state == EXCHANGE_DONE) {

@@ -24,11 +24,17 @@ struct slot {
 	struct tcb_assembly assembly;
 };
 
+struct worker {
+	struct tcb_assemble_pool *pool;
+	pthread_t thread;
+	struct tcb_nvjitlink_server server; /* of NVJITLINK; a job starts it anew where it is gone */
+};
+
 struct tcb_assemble_pool {
 	struct tcb_assembler_info info;
 	double seconds_limit;
-	unsigned worker_count, waiting;
-	pthread_t *workers;
+	unsigned worker_count, server_count, waiting;
+	struct worker *workers;
 	pthread_mutex_t lock;
 	pthread_cond_t work, room, done; /* a job waits; one was taken; the oldest may be done */
 	struct slot *head, *tail;        /* oldest first, until read */
@@ -60,10 +66,10 @@ static struct slot *take(struct tcb_assemble_pool *pool)
 	return slot;
 }
 
-static void *worker(void *argument)
+static void *work(void *argument)
 {
-	struct tcb_assemble_pool *pool = argument;
-	struct tcb_nvjitlink_server server = { 0 };
+	struct worker *worker = argument;
+	struct tcb_assemble_pool *pool = worker->pool;
 	struct slot *slot;
 
 	pthread_mutex_lock(&pool->lock);
@@ -77,7 +83,7 @@ static void *worker(void *argument)
 			.stop = &pool->stop,
 		};
 		pthread_mutex_unlock(&pool->lock);
-		tcb_assemble_job_run(&pool->info, &server, &job, &assembly);
+		tcb_assemble_job_run(&pool->info, &worker->server, &job, &assembly);
 		pthread_mutex_lock(&pool->lock);
 		free(slot->ptx);
 		slot->ptx = NULL;
@@ -86,7 +92,6 @@ static void *worker(void *argument)
 		pthread_cond_signal(&pool->done);
 	}
 	pthread_mutex_unlock(&pool->lock);
-	tcb_nvjitlink_server_stop(&server);
 	return NULL;
 }
 
@@ -108,8 +113,15 @@ enum tcb_status tcb_assemble_pool_create(const struct tcb_assembler_info *info, 
 	pthread_cond_init(&pool->work, NULL);
 	pthread_cond_init(&pool->room, NULL);
 	pthread_cond_init(&pool->done, NULL);
-	while (pool->worker_count < workers &&
-	       pthread_create(&pool->workers[pool->worker_count], NULL, worker, pool) == 0)
+	/* All processes before the first thread of ours. */
+	for (unsigned i = 0; i < workers; i++) {
+		pool->workers[i].pool = pool;
+		if (info->kind == TCB_ASSEMBLER_NVJITLINK)
+			(void)tcb_nvjitlink_server_start(info->library, &pool->workers[i].server, NULL);
+	}
+	pool->server_count = workers;
+	while (pool->worker_count < workers && pthread_create(&pool->workers[pool->worker_count].thread, NULL, work,
+							      &pool->workers[pool->worker_count]) == 0)
 		pool->worker_count++;
 	if (!pool->worker_count) {
 		tcb_assemble_pool_destroy(pool);
@@ -128,7 +140,9 @@ void tcb_assemble_pool_destroy(struct tcb_assemble_pool *pool)
 	pthread_cond_broadcast(&pool->work);
 	pthread_mutex_unlock(&pool->lock);
 	for (unsigned i = 0; i < pool->worker_count; i++)
-		pthread_join(pool->workers[i], NULL);
+		pthread_join(pool->workers[i].thread, NULL);
+	for (unsigned i = 0; i < pool->server_count; i++)
+		tcb_nvjitlink_server_stop(&pool->workers[i].server);
 	for (struct slot *slot = pool->head, *next; slot; slot = next) {
 		next = slot->next;
 		slot_free(slot);

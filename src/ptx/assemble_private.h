@@ -66,6 +66,9 @@ enum tcb_status tcb_nvjitlink_load(const char *path, const struct tcb_nvjitlink 
 /* Version and targets, asked in a process of its own. */
 enum tcb_status tcb_nvjitlink_probe(const struct tcb_nvjitlink *library, struct tcb_assembler_info *info,
 				    struct tcb_error *err);
+/* Best called while the process has one thread: what other threads hold locked when it is forked stays locked in it. */
+enum tcb_status tcb_nvjitlink_server_start(const struct tcb_nvjitlink *library, struct tcb_nvjitlink_server *server,
+					   struct tcb_error *err);
 void tcb_nvjitlink_run(const struct tcb_nvjitlink *library, struct tcb_nvjitlink_server *server,
 		       const struct tcb_assemble_job *job, struct tcb_assembly *out);
 void tcb_nvjitlink_server_stop(struct tcb_nvjitlink_server *server);
