@@ -158,6 +158,8 @@ static void summarise(const struct tcb_pipe_setup *setup, unsigned calls, const 
 	out->shared_seconds = result->shared_cycles / clock;
 	out->memory_seconds = result->memory_cycles / clock;
 	out->registers = largest->registers;
+	out->pressure = largest->pressure;
+	out->register_limit = largest->register_limit;
 	out->resident_blocks = most_resident(setup->machine, largest);
 }
 

@@ -38,6 +38,9 @@ struct tcb_ptx_machine {
 				 */
 	double block_start;     /* from one block's start on a multiprocessor to the next one's */
 	double bulk_latency, bulk_issue; /* of a bulk copy: beyond the memory's latency; from one to the next */
+	/* Registers of a thread where a launch does not say: base + scale * pressure; scale 0:
+	 * tcb_ptx_register_estimate. */
+	double register_base, register_scale;
 	double behind; /* share of the queue of device memory that what hits the L2 waits for too, 0 to 1 */
 };
 
@@ -64,9 +67,11 @@ struct tcb_ptx_timed {
 };
 
 struct tcb_ptx_timing {
-	double seconds;                      /* of a call among others */
-	unsigned registers, resident_blocks; /* of the largest launch; blocks on a multiprocessor */
-	uint64_t instructions;               /* issued by warps of the multiprocessor in a call */
+	double seconds; /* of a call among others */
+	/* Of the largest launch: registers of a thread, those live at once and those that its directives allow (0 where
+	 * the launch told the first); blocks on a multiprocessor. */
+	unsigned registers, pressure, register_limit, resident_blocks;
+	uint64_t instructions; /* issued by warps of the multiprocessor in a call */
 	uint64_t wavefronts, wavefronts_ideal, sectors, sectors_ideal;
 	uint64_t memory_bytes; /* this multiprocessor's share of what came from device memory */
 	/* Where the time of a call goes at least: the largest is the bound. */

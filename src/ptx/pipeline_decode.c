@@ -24,6 +24,8 @@ enum {
 	LATENCY_WIDE = 8,
 	LATENCY_SPECIAL = 14, /* %tid and the like */
 	LATENCY_MATRIX = 20,
+	REGISTERS_LEAST = 16, /* of a thread, whatever it does; and at most */
+	REGISTERS_MOST = 255,
 	WARP = 32
 };
 
@@ -463,18 +465,34 @@ static enum tcb_status decode_blocks(struct decoder *d, struct tcb_error *err)
 	return TCB_OK;
 }
 
-/* The assembler keeps to what .maxnreg and .minnctapersm leave a thread, at the price of spills. */
-static unsigned capped(const struct tcb_ptx_machine *machine, const struct tcb_ptx_timed_launch *launch,
-		       unsigned registers)
+/* What .maxnreg and .minnctapersm leave a thread: the assembler keeps to it, at the price of spills. */
+static unsigned most_registers(const struct tcb_ptx_machine *machine, const struct tcb_ptx_timed_launch *launch)
 {
 	const struct tcb_ptx_directives *d = &launch->function->directives;
 	const unsigned threads = launch->block[0] * launch->block[1] * launch->block[2];
-	unsigned most = 255;
-	if (d->maxnreg)
-		most = d->maxnreg;
+	unsigned most = d->maxnreg ? d->maxnreg : REGISTERS_MOST;
 	if (d->minnctapersm && machine->registers / (d->minnctapersm * threads) < most)
 		most = machine->registers / (d->minnctapersm * threads) / 8 * 8;
-	return registers < most ? registers : most;
+	return most;
+}
+
+static enum tcb_status estimate_registers(const struct tcb_ptx_machine *machine,
+					  const struct tcb_ptx_timed_launch *launch, struct tcb_pipe_program *out,
+					  struct tcb_error *err)
+{
+	struct tcb_ptx_liveness liveness;
+	TCB_TRY(tcb_ptx_liveness(out->function, &liveness, err));
+	out->pressure = liveness.pressure;
+	out->register_limit = most_registers(machine, launch);
+	if (machine->register_scale > 0) {
+		const double line = machine->register_base + machine->register_scale * liveness.pressure;
+		out->registers = line < REGISTERS_LEAST ? REGISTERS_LEAST : (unsigned)line;
+	} else {
+		out->registers = tcb_ptx_register_estimate(out->function, &liveness);
+	}
+	if (out->registers > out->register_limit)
+		out->registers = out->register_limit;
+	return TCB_OK;
 }
 
 enum tcb_status tcb_pipe_decode(const struct tcb_ptx_machine *machine, const struct tcb_ptx_timed_launch *launch,
@@ -483,18 +501,14 @@ enum tcb_status tcb_pipe_decode(const struct tcb_ptx_machine *machine, const str
 	struct tcb_ptx_function *function = launch->function;
 	struct tcb_arena *arena = &function->module->arena;
 	struct decoder d = { .machine = machine, .program = out };
-	struct tcb_ptx_liveness liveness;
 	memset(out, 0, sizeof *out);
 	out->launch = launch;
 	out->function = function;
 	TCB_TRY(tcb_ptx_cfg(function, err));
 	tcb_ptx_number(function);
 	out->registers = launch->registers;
-	if (!out->registers) {
-		TCB_TRY(tcb_ptx_liveness(function, &liveness, err));
-		out->registers = tcb_ptx_register_estimate(function, &liveness);
-		out->registers = capped(machine, launch, out->registers);
-	}
+	if (!out->registers)
+		TCB_TRY(estimate_registers(machine, launch, out, err));
 	out->reg_count = function->reg_count;
 	out->ops = tcb_arena_alloc(arena, (function->ins_count + 1) * sizeof *out->ops);
 	out->value_of = tcb_arena_alloc(arena, (function->reg_count + 1) * sizeof *out->value_of);

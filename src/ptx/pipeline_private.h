@@ -68,7 +68,7 @@ struct tcb_pipe_program {
 	uint16_t *value_of; /* by register: its place among the values, or NO_VALUE */
 	uint32_t value_count;
 	size_t static_shared;
-	unsigned registers;
+	unsigned registers, pressure, register_limit; /* the latter two: 0 where the launch tells registers */
 };
 
 enum { TCB_PIPE_LAUNCHES = 4 };

@@ -9,24 +9,44 @@
 #define TCB_SEARCH_MODEL_H
 
 #include "device/gpu.h"
+#include "kernels/code.h"
 #include "kernels/timing.h"
 #include "search/search.h"
 
-/* What the simulation needs to know of GPU. */
-void tcb_model_machine(const struct tcb_gpu *gpu, struct tcb_ptx_machine *out);
+/* Registers of a thread from a kernel's pressure: base + scale * pressure; scale 0: by the PTX alone. */
+struct tcb_model_line {
+	double base, scale;
+};
 
+struct tcb_model {
+	const struct tcb_op *op;
+	const struct tcb_problem *problem;
+	const struct tcb_target *target;
+	struct tcb_ptx_machine machine;
+	struct tcb_model_line line[TCB_COPY_COUNT + 1]; /* by the knob copy; the last one: unset */
+};
+
+/* model.c */
+/* GPU and PROBLEM are lent.  TCB_E_UNSUPPORTED where OP has no GPU kernels. */
+enum tcb_status tcb_model_init(struct tcb_model *model, const struct tcb_op *op, const struct tcb_problem *problem,
+			       const struct tcb_gpu *gpu, struct tcb_error *err);
+/* Assemblers of the model's kernels; free with tcb_codes_destroy. */
+enum tcb_status tcb_model_codes(const struct tcb_model *model, struct tcb_codes **out, struct tcb_error *err);
+/* Assembles a sample of SPACE, of which TRIALS are to be modelled, so that the registers of all others can be told;
+ * changes nothing where there is no assembler. */
+enum tcb_status tcb_model_calibrate(struct tcb_model *model, struct tcb_codes *codes, const struct tcb_space *space,
+				    size_t trials, uint64_t seed, struct tcb_error *err);
 /* The times of one candidate in nanoseconds; NaN where it cannot be modelled, and then ERR says why.  REGISTERS: from
- * the assembler; 0: estimated. */
-enum tcb_status tcb_model_time(const struct tcb_op *op, const struct tcb_problem *problem,
-			       const struct tcb_target *target, const struct tcb_ptx_machine *machine,
-			       const struct tcb_geometry *geometry, unsigned registers, double ns[TCB_STATE_COUNT],
-			       struct tcb_error *err);
+ * the assembler; 0: estimated.  May be called by several threads. */
+enum tcb_status tcb_model_time(const struct tcb_model *model, const struct tcb_geometry *geometry, unsigned registers,
+			       double ns[TCB_STATE_COUNT], struct tcb_error *err);
+/* The same of all of SPACE, by all processors: NS[state][index]. */
+enum tcb_status tcb_model_scores(const struct tcb_model *model, const struct tcb_space *space,
+				 double *const ns[TCB_STATE_COUNT], struct tcb_error *err);
+/* Processors that this process may use. */
+unsigned tcb_model_processors(void);
 
-/* The same of all of SPACE: NS[state][index]. */
-enum tcb_status tcb_model_scores(const struct tcb_op *op, const struct tcb_problem *problem, const struct tcb_gpu *gpu,
-				 const struct tcb_space *space, double *const ns[TCB_STATE_COUNT],
-				 struct tcb_error *err);
-
+/* model_sweep.c */
 /*
  * As tcb_sweep_run, but by the model: proposes, times and tells without any device.  Verdicts hold what the model says
  * of the best; intervals have no width; the tie set is all that the model's usual error cannot hold apart from the

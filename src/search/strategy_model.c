@@ -66,6 +66,19 @@ static enum tcb_status order_deck(struct tcb_deck *deck, double *const ns[TCB_ST
 	return TCB_OK;
 }
 
+static enum tcb_status score_space(const struct tcb_strategy_setup *setup, double *const ns[TCB_STATE_COUNT],
+				   struct tcb_error *err)
+{
+	struct tcb_model model;
+	struct tcb_codes *codes;
+	TCB_TRY(tcb_model_init(&model, setup->op, setup->problem, setup->gpu, err));
+	TCB_TRY(tcb_model_codes(&model, &codes, err));
+	enum tcb_status status =
+		tcb_model_calibrate(&model, codes, setup->space, setup->space->count, setup->seed, err);
+	tcb_codes_destroy(codes);
+	return status == TCB_OK ? tcb_model_scores(&model, setup->space, ns, err) : status;
+}
+
 static enum tcb_status order_by_model(struct tcb_deck *deck, const struct tcb_strategy_setup *setup,
 				      struct tcb_error *err)
 {
@@ -77,7 +90,7 @@ static enum tcb_status order_by_model(struct tcb_deck *deck, const struct tcb_st
 			status = tcb_fail(err, TCB_E_NOMEM, "out of memory for the model's times");
 	}
 	if (status == TCB_OK)
-		status = tcb_model_scores(setup->op, setup->problem, setup->gpu, setup->space, ns, err);
+		status = score_space(setup, ns, err);
 	if (status == TCB_OK)
 		status = order_deck(deck, ns, setup->states, err);
 	for (int s = 0; s < TCB_STATE_COUNT; s++)

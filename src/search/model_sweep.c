@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * In: a problem and a GPU's specification.  Out: verdicts as of a sweep, by the
+ * model.  A strategy proposes candidates as it does in a sweep; the processors
+ * emit and simulate them in parallel; the best of each cache state are then
+ * assembled and simulated again with the registers that they really have.
+ */
+#include "search/model.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "search/strategy.h"
+
+enum {
+	BATCH = 128,    /* candidates between two looks at the clock */
+	ASSEMBLED = 48, /* of each cache state */
+	FINALISTS = 12,
+	TIES_MOST = 64
+};
+/* The model's usual error in the order of good candidates: docs/model.md. */
+static const double MODEL_ERROR = 0.08;
+static const double PROGRESS_EVERY_S = 0.25;
+
+struct modelling {
+	struct tcb_model model;
+	const struct tcb_sweep_options *options;
+	struct tcb_space *space;
+	struct tcb_pool *pool;
+	double *ns[TCB_STATE_COUNT]; /* [space index]; NaN: not modelled, or not possible */
+	unsigned char *is_tried;
+	size_t batch[BATCH], batch_count;
+	unsigned registers[BATCH];
+	const struct tcb_strategy *strategy;
+	void *strategist;
+	struct tcb_progress progress;
+	struct tcb_sweep_result *out;
+	double start_s, next_progress_s;
+};
+
+static double now_s(void)
+{
+	return 1e-9 * (double)tcb_clock_ns();
+}
+
+/* --- a batch --- */
+
+static int models(const struct modelling *m, int state)
+{
+	return m->options->states >> state & 1u;
+}
+
+static void model_one(void *ctx, size_t task, unsigned thread)
+{
+	struct modelling *m = ctx;
+	const size_t index = m->batch[task];
+	(void)thread;
+	double ns[TCB_STATE_COUNT];
+	(void)tcb_model_time(&m->model, &m->space->geometries[index], m->registers[task], ns, NULL);
+	for (int s = 0; s < TCB_STATE_COUNT; s++)
+		m->ns[s][index] = ns[s];
+	m->is_tried[index] = 1;
+}
+
+static void model_batch(struct modelling *m)
+{
+	tcb_pool_run(m->pool, tcb_pool_threads(m->pool), TCB_SCHED_DYNAMIC, m->batch_count, model_one, m);
+}
+
+static void show_progress(struct modelling *m, const char *phase, int now)
+{
+	const double time = now_s();
+	if (!m->options->progress || (!now && time < m->next_progress_s))
+		return;
+	m->next_progress_s = time + PROGRESS_EVERY_S;
+	m->progress.phase = phase;
+	m->progress.elapsed_s = time - m->start_s;
+	m->progress.left_s = m->progress.done ? m->progress.elapsed_s / (double)m->progress.done *
+							(double)(m->progress.total - m->progress.done)
+					      : -1;
+	m->options->progress(m->options->progress_ctx, &m->progress);
+}
+
+static void tell(struct modelling *m, size_t index)
+{
+	struct tcb_told told = { .outcome = TCB_OUTCOME_OK };
+	for (int s = 0; s < TCB_STATE_COUNT; s++) {
+		const double ns = models(m, s) ? m->ns[s][index] : NAN;
+		const double default_ns = models(m, s) ? m->ns[s][m->space->default_index] : NAN;
+		told.cost[s] = isnan(default_ns) ? ns : ns / default_ns;
+		if (!models(m, s))
+			continue;
+		if (isnan(ns)) {
+			told.outcome = TCB_OUTCOME_LAUNCH_FAILED;
+			told.cost[s] = INFINITY;
+		} else if (!m->progress.best[s] || ns < m->progress.best_ns[s]) {
+			m->progress.best[s] = &m->space->geometries[index];
+			m->progress.best_ns[s] = ns;
+		}
+	}
+	m->out->tried++;
+	m->out->failed += told.outcome != TCB_OUTCOME_OK;
+	m->progress.done++;
+	m->progress.failed = m->out->failed;
+	m->strategy->tell(m->strategist, index, &told);
+}
+
+/* --- the space --- */
+
+static double spent(const struct modelling *m)
+{
+	double share = 0;
+	if (m->options->budget_s > 0)
+		share = (now_s() - m->start_s) / m->options->budget_s;
+	if (m->options->max_trials)
+		share = fmax(share, (double)m->out->tried / (double)m->options->max_trials);
+	return share;
+}
+
+static enum tcb_status model_space(struct modelling *m, struct tcb_error *err)
+{
+	m->batch[0] = m->space->default_index;
+	m->batch_count = 1;
+	for (;;) {
+		model_batch(m);
+		for (size_t i = 0; i < m->batch_count; i++) {
+			tell(m, m->batch[i]);
+			for (int s = 0; s < TCB_STATE_COUNT; s++)
+				if (models(m, s) && m->batch[i] == m->space->default_index &&
+				    !isnan(m->ns[s][m->batch[i]]))
+					m->progress.default_ns[s] = m->ns[s][m->batch[i]];
+		}
+		show_progress(m, "model", 0);
+		if (m->options->stop && *m->options->stop)
+			return tcb_fail(err, TCB_E_INTERRUPTED, "interrupted");
+		size_t most = BATCH;
+		if (m->options->max_trials)
+			most = m->options->max_trials > m->out->tried ? m->options->max_trials - m->out->tried : 0;
+		m->batch_count = 0;
+		while (m->batch_count < BATCH && m->batch_count < most && spent(m) < 1) {
+			const size_t index = m->strategy->ask(m->strategist, spent(m));
+			if (index == TCB_ASK_NONE)
+				break;
+			m->batch[m->batch_count++] = index;
+		}
+		if (!m->batch_count)
+			break;
+	}
+	m->out->complete = m->out->tried == m->space->count;
+	return TCB_OK;
+}
+
+/* --- the best --- */
+
+/* Indices of the at most COUNT best of STATE, the best first; returns how many. */
+static size_t best_of(const struct modelling *m, int state, size_t *out, size_t count)
+{
+	size_t found = 0;
+	for (size_t i = 0; i < m->space->count; i++) {
+		const double ns = m->is_tried[i] ? m->ns[state][i] : NAN;
+		if (isnan(ns) || (found == count && !(ns < m->ns[state][out[found - 1]])))
+			continue;
+		size_t at = found < count ? found++ : found - 1;
+		for (; at > 0 && ns < m->ns[state][out[at - 1]]; at--)
+			out[at] = out[at - 1];
+		out[at] = i;
+	}
+	return found;
+}
+
+static void fail_candidate(struct modelling *m, size_t index)
+{
+	for (int s = 0; s < TCB_STATE_COUNT; s++)
+		if (models(m, s))
+			m->ns[s][index] = NAN;
+	m->out->failed++;
+}
+
+/* Assembles CANDIDATES and models them again by what the assembler says of them. */
+static enum tcb_status assemble(struct modelling *m, struct tcb_codes *codes, const size_t *candidates, size_t count,
+				struct tcb_error *err)
+{
+	for (size_t next = 0, wanted = 0; next < count; next += BATCH) {
+		m->batch_count = 0;
+		for (size_t i = next; i < count && i < next + BATCH; i++) {
+			const struct tcb_code *code;
+			for (; wanted < count && wanted < i + tcb_codes_ahead(codes); wanted++)
+				TCB_TRY(tcb_codes_want(codes, &m->space->geometries[candidates[wanted]], err));
+			TCB_TRY(tcb_codes_get(codes, &m->space->geometries[candidates[i]], &code, err));
+			show_progress(m, "assemble", 0);
+			if (code->outcome != TCB_OUTCOME_OK) {
+				fail_candidate(m, candidates[i]);
+				continue;
+			}
+			m->registers[m->batch_count] = code->resources.registers;
+			m->batch[m->batch_count++] = candidates[i];
+			if (m->options->stop && *m->options->stop)
+				return tcb_fail(err, TCB_E_INTERRUPTED, "interrupted");
+		}
+		model_batch(m);
+	}
+	return TCB_OK;
+}
+
+static enum tcb_status assemble_best(struct modelling *m, struct tcb_codes *codes, struct tcb_error *err)
+{
+	size_t candidates[TCB_STATE_COUNT * ASSEMBLED + 1], count = 0;
+	candidates[count++] = m->space->default_index;
+	for (int s = 0; s < TCB_STATE_COUNT; s++) {
+		size_t best[ASSEMBLED];
+		const size_t found = models(m, s) ? best_of(m, s, best, ASSEMBLED) : 0;
+		for (size_t i = 0; i < found; i++) {
+			size_t known = 0;
+			while (known < count && candidates[known] != best[i])
+				known++;
+			if (known == count)
+				candidates[count++] = best[i];
+		}
+	}
+	memset(m->is_tried, 0, m->space->count); /* from now on: assembled */
+	return assemble(m, codes, candidates, count, err);
+}
+
+/* --- verdicts --- */
+
+static struct tcb_interval point(double value)
+{
+	return (struct tcb_interval){ value, value, value };
+}
+
+static void fill_finalist(const struct modelling *m, int state, size_t index, size_t winner, struct tcb_finalist *out)
+{
+	const struct tcb_variant *variant =
+		tcb_variant_find(m->model.op, m->model.problem->contract, &m->space->geometries[index]);
+	memset(out, 0, sizeof *out);
+	out->geometry = m->space->geometries[index];
+	if (variant) {
+		strncpy(out->variant, variant->name, sizeof out->variant - 1);
+		strncpy(out->signature, variant->signature, sizeof out->signature - 1);
+	}
+	out->ns = point(m->ns[state][index]);
+	out->ratio = point(m->ns[state][index] / m->ns[state][winner]);
+	out->tied = out->ratio.median <= 1 + MODEL_ERROR;
+}
+
+static enum tcb_status judge(const struct modelling *m, int state, const struct tcb_gpu *gpu, const char *assembler,
+			     struct tcb_error *err)
+{
+	struct tcb_verdict *verdict = &m->out->verdict[state];
+	size_t best[TIES_MOST];
+	const size_t count = best_of(m, state, best, TIES_MOST);
+	if (!count)
+		return TCB_OK;
+	verdict->finalist_count = count < FINALISTS ? count : FINALISTS;
+	verdict->finalists = calloc(verdict->finalist_count, sizeof *verdict->finalists);
+	verdict->tie_set = calloc(count, sizeof *verdict->tie_set);
+	if (!verdict->finalists || !verdict->tie_set)
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the model's best");
+	for (size_t i = 0; i < verdict->finalist_count; i++)
+		fill_finalist(m, state, best[i], best[0], &verdict->finalists[i]);
+	for (size_t i = 0; i < count && m->ns[state][best[i]] <= (1 + MODEL_ERROR) * m->ns[state][best[0]]; i++)
+		verdict->tie_set[verdict->tie_count++] = m->space->geometries[best[i]];
+	fill_finalist(m, state, m->space->default_index, best[0], &verdict->fallback);
+	verdict->speedup = point(verdict->fallback.ns.median / verdict->finalists[0].ns.median);
+	verdict->regret = NAN;
+	const double bytes = m->model.op->traffic(m->model.problem);
+	const int is_cached = state == TCB_HOT && bytes <= (double)m->model.machine.cache_bytes;
+	verdict->limit_ns = point(1e9 * bytes / (is_cached ? m->model.machine.cache_bytes_s : gpu->read_bytes_s));
+	snprintf(verdict->limit_method, sizeof verdict->limit_method, "nominal bandwidth; model with %.32s",
+		 strstr(assembler, "driver") ? "estimated registers" : assembler);
+	verdict->valid = 1;
+	return TCB_OK;
+}
+
+/* --- the whole --- */
+
+static enum tcb_status prepare(struct modelling *m, struct tcb_error *err)
+{
+	TCB_TRY(tcb_space_create(m->model.op, m->model.problem, m->model.target, m->options->any_size, &m->space, err));
+	m->out->space_count = m->progress.total = m->space->count;
+	m->is_tried = calloc(m->space->count, 1);
+	for (int s = 0; s < TCB_STATE_COUNT; s++)
+		m->ns[s] = calloc(m->space->count, sizeof *m->ns[s]);
+	if (!m->is_tried || !m->ns[TCB_COLD] || !m->ns[TCB_HOT])
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory for %zu candidates", m->space->count);
+	const struct tcb_strategy_setup setup = {
+		.problem = m->model.problem,
+		.target = m->model.target,
+		.space = m->space,
+		.states = m->options->states,
+		.seed = m->options->seed,
+	};
+	/* Its own order would be found by what is to be done here: without it, they come at random. */
+	m->strategy = tcb_strategy_find(m->options->strategy);
+	if (!m->strategy)
+		return tcb_fail(err, TCB_E_USAGE, "unknown strategy '%s'", m->options->strategy);
+	TCB_TRY(m->strategy->create(&setup, &m->strategist, err));
+	return tcb_pool_create(tcb_model_processors(), NULL, &m->pool, err);
+}
+
+static enum tcb_status run(struct modelling *m, const struct tcb_gpu *gpu, struct tcb_error *err)
+{
+	const size_t trials = m->options->max_trials ? m->options->max_trials : m->space->count;
+	struct tcb_codes *codes = NULL;
+	TCB_TRY(tcb_model_codes(&m->model, &codes, err));
+	enum tcb_status status = tcb_model_calibrate(&m->model, codes, m->space, trials, m->options->seed, err);
+	if (status == TCB_OK)
+		status = model_space(m, err);
+	if (status == TCB_OK)
+		status = assemble_best(m, codes, err);
+	for (int s = 0; s < TCB_STATE_COUNT && status == TCB_OK; s++)
+		if (models(m, s))
+			status = judge(m, s, gpu, tcb_codes_assembler(codes), err);
+	tcb_codes_destroy(codes);
+	return status;
+}
+
+enum tcb_status tcb_model_sweep(const struct tcb_op *op, const struct tcb_problem *problem,
+				const struct tcb_place *place, const struct tcb_sweep_options *options,
+				struct tcb_sweep_result *out, struct tcb_error *err)
+{
+	struct modelling *m = calloc(1, sizeof *m);
+	*out = (struct tcb_sweep_result){ 0 };
+	for (int s = 0; s < TCB_STATE_COUNT; s++)
+		out->verdict[s].state = (enum tcb_state)s;
+	if (!m)
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory for a model");
+	m->options = options;
+	m->out = out;
+	m->start_s = now_s();
+	enum tcb_status status = tcb_model_init(&m->model, op, problem, &place->gpu, err);
+	if (status == TCB_OK)
+		status = prepare(m, err);
+	if (status == TCB_OK)
+		status = run(m, &place->gpu, err);
+	if (m->strategist)
+		m->strategy->destroy(m->strategist);
+	tcb_pool_destroy(m->pool);
+	for (int s = 0; s < TCB_STATE_COUNT; s++)
+		free(m->ns[s]);
+	free(m->is_tried);
+	tcb_space_destroy(m->space);
+	free(m);
+	return status;
+}
