@@ -6,7 +6,7 @@
  * buffers; what NaN and infinity do; what shapes and geometries are refused and
  * with which words; the size of the space and the legality of the default.
  */
-#include "kernels/q4k_matvec/q4k_matvec.h"
+#include "kernels/quant_matvec/quant_matvec.h"
 
 #include <math.h>
 #include <setjmp.h>

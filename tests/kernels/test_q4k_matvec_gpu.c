@@ -7,7 +7,7 @@
 #include "gpu_bench.h"
 
 #include "base/util.h"
-#include "kernels/q4k_matvec/q4k_matvec_gpu.h"
+#include "kernels/quant_matvec/quant_matvec_gpu.h"
 #include "ptx/check.h"
 #include "ptx/opcodes.h"
 

@@ -4,7 +4,7 @@
  * zero blocks as padding, nothing written outside, and unpacking gives the
  * stored bytes back.
  */
-#include "kernels/q4k_matvec/q4k_matvec.h"
+#include "kernels/quant_matvec/quant_matvec.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

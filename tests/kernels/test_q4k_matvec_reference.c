@@ -18,7 +18,7 @@
 #include "base/cpu_identity.h"
 #include "gguf/gguf.h"
 #include "kernels/formats.h"
-#include "kernels/q4k_matvec/q4k_matvec.h"
+#include "kernels/quant_matvec/quant_matvec.h"
 
 enum { WEIGHTS, X, Y, OPERANDS };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Activations to 8 bits for contract q8 of q4k_matvec, AVX2; the same bits as
- * q4k_matvec_quantize_scalar.c.
+ * quant_matvec_quantize_scalar.c.
  */
 #include <assert.h>
 #include <float.h>
@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernels/q4k_matvec/q4k_matvec.h"
+#include "kernels/quant_matvec/quant_matvec.h"
 
 static int largest_magnitude(const float *x)
 {

@@ -12,7 +12,7 @@
  * In a slot: native, rows of superblocks as stored; else the codes of all rows,
  * then the headers.
  */
-#include "kernels/q4k_matvec/q4k_matvec_gpu.h"
+#include "kernels/quant_matvec/quant_matvec_gpu.h"
 
 #define I tcb_ptx_int
 #define OP1 tcb_ptx_op1

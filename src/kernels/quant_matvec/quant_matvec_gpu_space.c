@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
  * The search space of q4k_matvec on GPUs: its axes and its default geometry.
- * q4k_matvec_gpu_plan.c has the rules that leave of their product what is a
+ * quant_matvec_gpu_plan.c has the rules that leave of their product what is a
  * kernel, and the policies that leave of these what is worth while.
  */
 #include <string.h>
 
 #include "kernels/constraint.h"
-#include "kernels/q4k_matvec/q4k_matvec_gpu.h"
+#include "kernels/quant_matvec/quant_matvec_gpu.h"
 
 enum { DEFAULT_WARPS = 8, DEFAULT_UNROLL = 4 };
 

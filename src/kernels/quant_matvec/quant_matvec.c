@@ -5,9 +5,9 @@
  * run it: macro tiles are dealt to threads, midi tiles follow each other
  * within them, one micro-kernel call covers a few rows of a midi tile.  Every
  * tile's offset comes from base/view.h.  Its search space is described in
- * q4k_matvec_space.c.
+ * quant_matvec_space.c.
  */
-#include "kernels/q4k_matvec/q4k_matvec_gpu.h"
+#include "kernels/quant_matvec/quant_matvec_gpu.h"
 
 #include <assert.h>
 #include <string.h>

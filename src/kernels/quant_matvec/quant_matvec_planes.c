@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "kernels/formats.h"
-#include "kernels/q4k_matvec/q4k_matvec.h"
+#include "kernels/quant_matvec/quant_matvec.h"
 
 enum { CODE_BYTES = 128, HEADER_BYTES = 16, SUB_BLOCKS = 8, HALF = 16, SCALE_BYTES = 12 };
 

@@ -9,7 +9,7 @@
  * conversion.  Contract f32: a code that lands in the low bits of a half is the
  * half 2^-24 q (2^-20 q for a high nibble), which converts exactly.
  */
-#include "kernels/q4k_matvec/q4k_matvec_gpu.h"
+#include "kernels/quant_matvec/quant_matvec_gpu.h"
 
 #define I tcb_ptx_int
 #define OP1 tcb_ptx_op1
@@ -34,7 +34,7 @@ q4k_op q4k_write_constant(struct q4k_writer *w, const char *type, q4k_op value)
 
 /* --- constants of a lane --- */
 
-/* Native and p: bytes of the words of 6-bit scales (q4k_matvec.h); S: 12 bits each, twelve bytes in all. */
+/* Native and p: bytes of the words of 6-bit scales (quant_matvec.h); S: 12 bits each, twelve bytes in all. */
 static void header_constants(struct q4k_writer *w, q4k_op order)
 {
 	struct tcb_ptx_build *b = &w->b;

@@ -13,7 +13,7 @@
 #include <immintrin.h>
 #include <string.h>
 
-#include "kernels/q4k_matvec/q4k_matvec_micro.h"
+#include "kernels/quant_matvec/quant_matvec_micro.h"
 
 #ifdef __AVX512BW__
 

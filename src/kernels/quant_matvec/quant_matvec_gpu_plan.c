@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "kernels/constraint.h"
-#include "kernels/q4k_matvec/q4k_matvec_gpu.h"
+#include "kernels/quant_matvec/quant_matvec_gpu.h"
 
 enum { WARP = 32, WARPS_MAX = 32, HEADER_BYTES = 16, CODE_BYTES = 128, SHARED_ALIGN = 128 };
 

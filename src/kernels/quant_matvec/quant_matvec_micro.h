@@ -4,10 +4,10 @@
  * the macro that turns one generic always-inline kernel into compiled variants
  * with the prefetch hint as a constant.
  */
-#ifndef TCB_KERNELS_Q4K_MATVEC_MICRO_H
-#define TCB_KERNELS_Q4K_MATVEC_MICRO_H
+#ifndef TCB_KERNELS_QUANT_MATVEC_MICRO_H
+#define TCB_KERNELS_QUANT_MATVEC_MICRO_H
 
-#include "kernels/q4k_matvec/q4k_matvec.h"
+#include "kernels/quant_matvec/quant_matvec.h"
 
 #define Q4K_INLINE static inline __attribute__((always_inline))
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Activations to 8 bits for contract q8 of q4k_matvec, plain C.  In: K floats.
- * Out: K/256 blocks as q4k_matvec.h describes.  The maximum is taken over the
+ * Out: K/256 blocks as quant_matvec.h describes.  The maximum is taken over the
  * magnitude bits as integers, so that NaN and infinity need no case of their
  * own until the end.
  */
@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernels/q4k_matvec/q4k_matvec.h"
+#include "kernels/quant_matvec/quant_matvec.h"
 
 static void quantize_block(const float *x, struct q4k_x8 *out)
 {

@@ -8,7 +8,7 @@
 #include <immintrin.h>
 #include <string.h>
 
-#include "kernels/q4k_matvec/q4k_matvec_micro.h"
+#include "kernels/quant_matvec/quant_matvec_micro.h"
 
 /* The eight 6-bit scales and mins of the two headers (d, dmin, 12 bytes) in the lanes of H: scales in bytes 0-7 of a
  * lane, mins in bytes 8-15. */

@@ -4,7 +4,7 @@
  * that the constraints judge, and the rules of its own that a geometry must
  * keep.
  */
-#include "kernels/q4k_matvec/q4k_matvec_gpu.h"
+#include "kernels/quant_matvec/quant_matvec_gpu.h"
 
 #include <string.h>
 

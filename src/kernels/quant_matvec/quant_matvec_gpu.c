@@ -11,7 +11,7 @@
  */
 #include <string.h>
 
-#include "kernels/q4k_matvec/q4k_matvec_gpu.h"
+#include "kernels/quant_matvec/quant_matvec_gpu.h"
 
 #define I tcb_ptx_int
 #define OP1 tcb_ptx_op1

@@ -17,10 +17,10 @@
  * ones; layout s has a sub-block's first half in the low nibbles of 16 bytes
  * and its second half in the high ones.
  */
-#ifndef TCB_KERNELS_Q4K_MATVEC_GPU_H
-#define TCB_KERNELS_Q4K_MATVEC_GPU_H
+#ifndef TCB_KERNELS_QUANT_MATVEC_GPU_H
+#define TCB_KERNELS_QUANT_MATVEC_GPU_H
 
-#include "kernels/q4k_matvec/q4k_matvec.h"
+#include "kernels/quant_matvec/quant_matvec.h"
 #include "ptx/build.h"
 
 enum {
@@ -97,7 +97,7 @@ struct q4k_lane_w {
 	q4k_op code[Q4K_GPU_WORDS_MAX], header[4];
 };
 
-/* q4k_matvec_gpu_plan.c: the numbers; GEOMETRY keeps the rules. */
+/* quant_matvec_gpu_plan.c: the numbers; GEOMETRY keeps the rules. */
 void q4k_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *target,
 		  const struct tcb_geometry *geometry, struct q4k_gpu *out);
 extern const struct tcb_rule q4k_gpu_rules[];
@@ -108,13 +108,13 @@ unsigned q4k_gpu_registers(const struct q4k_gpu *g);
 /* The longest rounding chain of an output. */
 double q4k_gpu_chain(const struct q4k_gpu *g);
 
-/* q4k_matvec_gpu_space.c */
+/* quant_matvec_gpu_space.c */
 size_t q4k_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
 		    struct tcb_axis out[TCB_AXES_MAX]);
 void q4k_gpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
 			      struct tcb_geometry *out);
 
-/* q4k_matvec_gpu_x.c: the image of the activations, made by all warps of a block. */
+/* quant_matvec_gpu_x.c: the image of the activations, made by all warps of a block. */
 struct q4k_x_loads {
 	q4k_op value[Q4K_GPU_X_AHEAD][8];
 };
@@ -135,7 +135,7 @@ void q4k_write_x_lane(struct q4k_writer *w, const struct q4k_x_bases *bases, uns
 /* The superblock of the image for the lane's place in the last, partial step: the zeros where it has none. */
 q4k_op q4k_write_x_last(struct q4k_writer *w);
 
-/* q4k_matvec_gpu_math.c */
+/* quant_matvec_gpu_math.c */
 void q4k_write_lane_constants(struct q4k_writer *w);
 /* Adds to SUM what a lane has of one row and step, and to MINS what the mins take off. */
 void q4k_write_unit(struct q4k_writer *w, const struct q4k_lane_w *weights, const struct q4k_lane_x *x, q4k_op sum,
@@ -145,7 +145,7 @@ q4k_op q4k_write_warp_sum(struct q4k_writer *w, q4k_op *values, unsigned count);
 /* mov.TYPE of VALUE to a new register. */
 q4k_op q4k_write_constant(struct q4k_writer *w, const char *type, q4k_op value);
 
-/* q4k_matvec_gpu_ring.c: a warp's own ring of tiles in shared memory. */
+/* quant_matvec_gpu_ring.c: a warp's own ring of tiles in shared memory. */
 struct q4k_ring {
 	q4k_op first_slot, first_barrier; /* of the warp */
 	q4k_op slot, barrier, parity;     /* of the tile in use */
@@ -162,7 +162,7 @@ void q4k_write_ring_take(struct q4k_writer *w, struct q4k_ring *ring, unsigned r
 			 struct q4k_lane_w *out);
 void q4k_write_ring_next(struct q4k_writer *w, struct q4k_ring *ring);
 
-/* q4k_matvec_gpu.c */
+/* quant_matvec_gpu.c */
 /* Row I of GROUP (.u32): the last row of all where there is no such row. */
 q4k_op q4k_write_row(struct q4k_writer *w, q4k_op group, unsigned i);
 enum tcb_status q4k_emit(const struct tcb_problem *problem, const struct tcb_target *target,

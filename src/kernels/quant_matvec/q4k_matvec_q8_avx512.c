@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Micro-kernels of q4k_matvec, contract q8, AVX-512 VNNI:
- * the generics of q4k_matvec_q8_zmm.h with fused dot products.
+ * Micro-kernels of q4k_matvec, contract q8, AVX-512 BW without VNNI:
+ * the generics of q4k_matvec_q8_zmm.h with byte products summed in 16 bits.
  */
-#include "kernels/q4k_matvec/q4k_matvec_q8_zmm.h"
+#include "kernels/quant_matvec/q4k_matvec_q8_zmm.h"
 
 #define NATIVE(rows, unroll) Q4K_KERNEL_LONG(native_##rows##_u##unroll, native_rows, rows, unroll)
 NATIVE(1, 1)
@@ -20,8 +20,8 @@ Q4K_KERNEL(group_r8w, group_rows, 8, 1)
 Q4K_KERNEL(group_r16w, group_rows, 16, 1)
 
 #define ROW(layout, LAYOUT, rows, unroll, function) \
-	Q4K_ROW(q8, Q8, avx512vnni, AVX512VNNI, layout, LAYOUT, rows, unroll, TCB_CLASS_BOUNDED, function)
-const struct tcb_variant q4k_variants_q8_avx512vnni[] = {
+	Q4K_ROW(q8, Q8, avx512, AVX512, layout, LAYOUT, rows, unroll, TCB_CLASS_BOUNDED, function)
+const struct tcb_variant q4k_variants_q8_avx512[] = {
 	ROW(native, NATIVE, 1, 1, native_1_u1),
 	ROW(native, NATIVE, 1, 2, native_1_u2),
 	ROW(native, NATIVE, 2, 1, native_2_u1),

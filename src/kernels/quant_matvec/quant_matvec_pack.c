@@ -3,14 +3,14 @@
  * Packed weight layouts of q4k_matvec (TCB-01): R rows interleaved so that one
  * 64-byte vector holds a piece of every row, scales kept as 6 bits or widened
  * to bytes.  In: Q4_K blocks as stored, rows of K/256 blocks.  Out: the group
- * blocks that q4k_matvec.h describes.  Packing loses nothing; unpacking gives
+ * blocks that quant_matvec.h describes.  Packing loses nothing; unpacking gives
  * the stored bytes back.
  */
 #include <assert.h>
 #include <string.h>
 
 #include "kernels/formats.h"
-#include "kernels/q4k_matvec/q4k_matvec.h"
+#include "kernels/quant_matvec/quant_matvec.h"
 
 enum { NIBBLE_BYTES = 128, PAIR_BYTES = 32, SCALE_BYTES = 12, ROWS_MAX = 16 };
 

@@ -6,14 +6,14 @@
  * y[m][n] = sum over k of x[m][k] * w[n][k], w stored as N rows of K/256 Q4_K
  * blocks of 144 bytes.
  *
- * The geometry drives the loops (q4k_matvec.c):
+ * The geometry drives the loops (quant_matvec.c):
  *   macro 1 x n x K   rows that one thread takes in one piece (static share)
  *   midi  1 x n x k   one task: rows x k-block; k < K: partial sums are added to y, k-block outermost
  *   micro 1 x n x 256*... rows of one micro-kernel call, which runs along the whole midi k
  * A micro-kernel call covers micro.n rows (native) or one row group (interleaved; micro.n is the group's size).
  */
-#ifndef TCB_KERNELS_Q4K_MATVEC_H
-#define TCB_KERNELS_Q4K_MATVEC_H
+#ifndef TCB_KERNELS_QUANT_MATVEC_H
+#define TCB_KERNELS_QUANT_MATVEC_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -89,8 +89,9 @@ void q4k_prepare_avx2(const float *x, size_t blocks, struct q4k_x32 *out);
 void q4k_prepare_avx512(const float *x, size_t blocks, struct q4k_x32 *out);
 
 /*
- * q4k_matvec_reference.c.  The longest rounding chain of PLAN, contract f32; and one that no variant of either contract
- * exceeds for this K, with which q4k_reference() weighs what splitting weights into two terms adds to the bound.
+ * quant_matvec_reference.c.  The longest rounding chain of PLAN, contract f32; and one that no variant of either
+ * contract exceeds for this K, with which q4k_reference() weighs what splitting weights into two terms adds to the
+ * bound.
  */
 double q4k_f32_chain(const struct tcb_plan *plan);
 double q4k_chain_max(size_t k);
@@ -98,7 +99,7 @@ void q4k_reference(const struct tcb_problem *problem, void *const operand[], str
 void q4k_exact(const struct tcb_plan *plan, void *const operand[], float *y);
 
 /*
- * q4k_matvec_pack.c: whole matrices.  Layout rR: R rows of one block position become one group block,
+ * quant_matvec_pack.c: whole matrices.  Layout rR: R rows of one block position become one group block,
  *     f16 d[R]; f16 dmin[R]; scale words [3][R]; nibbles [4][R / 2][R][64 / R]
  * where word w of row r holds bytes 4w..4w+3 of its 12 scale bytes, and the nibble bytes of each 64-value pair of
  * sub-blocks are cut into pieces of 64 / R bytes, so that 64 bytes hold one piece of every row.  rRw: scale words
@@ -113,11 +114,11 @@ void q4k_unpack(enum tcb_layout layout, size_t n, size_t k, const void *packed, 
 
 void q4k_narrow_scales(const uint8_t scale[8], const uint8_t min[8], uint8_t out[12]); /* undoes tcb_k_scales() */
 
-/* q4k_matvec_planes.c: the layouts p and s, for GPUs; no bytes are added. */
+/* quant_matvec_planes.c: the layouts p and s, for GPUs; no bytes are added. */
 void q4k_plane_pack(enum tcb_layout layout, size_t n, size_t k, const void *weights, void *packed);
 void q4k_plane_unpack(enum tcb_layout layout, size_t n, size_t k, const void *packed, void *weights);
 
-/* q4k_matvec_space.c */
+/* quant_matvec_space.c */
 size_t q4k_axes(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_axis out[TCB_AXES_MAX]);
 void q4k_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_geometry *out);
 void q4k_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
@@ -125,10 +126,10 @@ void q4k_footprint(const struct tcb_problem *problem, const struct tcb_target *t
 /* Why the op cannot run GEOMETRY whatever the variant, NULL if it can. */
 const char *q4k_geometry_refused(const struct tcb_shape *shape, const struct tcb_geometry *geometry);
 
-/* q4k_matvec.c */
+/* quant_matvec.c */
 extern const struct tcb_op tcb_op_q4k_matvec;
 
-/* Each variant file ends in its table (a row without a name is the last); q4k_matvec.c lists them. */
+/* Each variant file ends in its table (a row without a name is the last); quant_matvec.c lists them. */
 extern const struct tcb_variant q4k_variants_f32_scalar[];
 extern const struct tcb_variant q4k_variants_f32_avx2[];
 extern const struct tcb_variant q4k_variants_f32_avx512[];

@@ -19,7 +19,7 @@
 #include <string.h>
 
 #include "kernels/formats.h"
-#include "kernels/q4k_matvec/q4k_matvec.h"
+#include "kernels/quant_matvec/quant_matvec.h"
 
 enum { WEIGHTS, X, Y };
 enum { SUB_BLOCKS = 8, SUB_VALUES = 32, TOKENS_MAX = 16, ROWS_MAX = 16 };

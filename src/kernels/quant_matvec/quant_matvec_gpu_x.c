@@ -10,7 +10,7 @@
  * are multiplied by 2^24 and the scale is 1, or, where that could overflow, the
  * scale is 2^24.  Sums of sub-blocks, for the mins, are those of the floats.
  */
-#include "kernels/q4k_matvec/q4k_matvec_gpu.h"
+#include "kernels/quant_matvec/quant_matvec_gpu.h"
 
 #include <stdio.h>
 
