@@ -8,8 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/problem.h"
-
 #define TCB_WORD(id, word) word,
 static const char *const words_ISA[] = { TCB_ISA_LIST(TCB_WORD) NULL };
 static const char *const words_LAYOUT[] = { TCB_LAYOUT_LIST(TCB_WORD) NULL };
@@ -38,6 +36,20 @@ void tcb_geometry_init(struct tcb_geometry *geometry)
 		geometry->tile[level] = (struct tcb_tile){ 1, 1, 1 };
 	for (int knob = 0; knob < TCB_KNOB_COUNT; knob++)
 		geometry->knob[knob] = TCB_KNOB_UNSET;
+}
+
+void tcb_geometry_carry_over(struct tcb_geometry *geometry, const struct tcb_shape *from, const struct tcb_shape *to)
+{
+	for (int level = 0; level < TCB_LEVEL_COUNT; level++) {
+		struct tcb_tile *tile = &geometry->tile[level];
+
+		if (tile->m == from->m)
+			tile->m = to->m;
+		if (tile->n == from->n)
+			tile->n = to->n;
+		if (to->k && tile->k == from->k)
+			tile->k = to->k;
+	}
 }
 
 int tcb_geometry_equal(const struct tcb_geometry *a, const struct tcb_geometry *b)

@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/problem.h"
 #include "base/status.h"
 
 enum { TCB_GEOMETRY_TEXT_MAX = 768, TCB_KNOB_UNSET = -1 };
@@ -105,6 +106,9 @@ struct tcb_geometry {
 
 /* All tiles 1x1x1, all knobs unset. */
 void tcb_geometry_init(struct tcb_geometry *geometry);
+/* GEOMETRY, found for shape FROM, for shape TO: tiles that were as large as the shape become as large as the other one.
+ * Whether it is legal there is for the caller to ask. */
+void tcb_geometry_carry_over(struct tcb_geometry *geometry, const struct tcb_shape *from, const struct tcb_shape *to);
 int tcb_geometry_equal(const struct tcb_geometry *a, const struct tcb_geometry *b);
 
 /* Keys may come in any order; unknown, repeated or missing-tile keys are TCB_E_USAGE with the position. */

@@ -6,6 +6,7 @@
  */
 #include <math.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +14,7 @@
 #include "cli/cli.h"
 #include "cli/emit.h"
 #include "cli/problems.h"
+#include "kernels/constraint.h"
 #include "kernels/space.h"
 #include "search/search.h"
 
@@ -21,7 +23,7 @@ struct bench_args {
 	struct cli_list shapes;
 	uint64_t threads, seed, rotation;
 	double budget_s, timeout_s;
-	int json;
+	int cross, json;
 };
 
 static const struct cli_option options[] = {
@@ -41,6 +43,11 @@ static const struct cli_option options[] = {
 	  .offset = offsetof(struct bench_args, geometry),
 	  .note = "the best one in the database",
 	  .help = "the geometry to compare with the others" },
+	{ .name = "cross",
+	  .kind = CLI_FLAG,
+	  .offset = offsetof(struct bench_args, cross),
+	  .help = "also measure the best geometries of other shapes in the database, carried over to this one: what "
+		  "using one shape's best on another costs" },
 	CLI_OPTION_DB(struct bench_args),
 	{ .name = "budget",
 	  .argument = "TIME",
@@ -71,14 +78,14 @@ static const struct cli_option options[] = {
 	CLI_OPTION_END,
 };
 
-enum { CONTENDERS_MAX = 3 };
+enum { CONTENDERS_MAX = TCB_BENCH_MOST, OTHERS_MAX = CONTENDERS_MAX - 3, ROLE_MAX = 16 + TCB_SHAPE_TEXT_MAX };
 
 /* The geometries of one problem in one cache state; [0] is the one that the others are compared with. */
 struct contest {
 	const struct cli_problem *problem;
 	enum tcb_state state;
 	struct tcb_geometry geometry[CONTENDERS_MAX];
-	const char *role[CONTENDERS_MAX]; /* "best", "given", "default", "scalar" */
+	char role[CONTENDERS_MAX][ROLE_MAX]; /* "best", "given", "default", "scalar", "of 1x14336x4096" */
 	size_t count;
 	struct tcb_bench_result result;
 };
@@ -123,7 +130,7 @@ static void add_contender(struct contest *contest, const struct tcb_geometry *ge
 		if (tcb_geometry_equal(&contest->geometry[i], geometry))
 			return;
 	contest->geometry[contest->count] = *geometry;
-	contest->role[contest->count++] = role;
+	snprintf(contest->role[contest->count++], ROLE_MAX, "%s", role);
 }
 
 static enum tcb_status add_best(struct benching *run, struct contest *contest, struct tcb_error *err)
@@ -156,6 +163,56 @@ static enum tcb_status add_best(struct benching *run, struct contest *contest, s
 			refused.message);
 	} else {
 		add_contender(contest, &geometry, "best");
+	}
+	return TCB_OK;
+}
+
+/* The bests of other shapes of this device: the first few in the order of the database. */
+struct others {
+	const struct benching *run;
+	const struct contest *contest;
+	struct tcb_best best[OTHERS_MAX];
+	size_t count;
+};
+
+static int match_other(void *ctx, const struct tcb_best *best)
+{
+	struct others *others = ctx;
+	const struct tcb_device *device = &others->run->place.device;
+	const struct tcb_problem *problem = &others->contest->problem->problem;
+
+	if (best->state == others->contest->state && strcmp(best->device_key, device->key) == 0 &&
+	    best->threads == device->target.threads && best->problem.contract == problem->contract &&
+	    !cli_best_is_stale(best) &&
+	    (best->problem.shape.m != problem->shape.m || best->problem.shape.n != problem->shape.n ||
+	     best->problem.shape.k != problem->shape.k))
+		others->best[others->count++] = *best;
+	return others->count == OTHERS_MAX;
+}
+
+static enum tcb_status add_others(struct benching *run, struct contest *contest, struct tcb_error *err)
+{
+	struct others others = { .run = run, .contest = contest };
+	const struct tcb_best_filter filter = { contest->problem->op->name, run->place.device.name };
+	const struct tcb_problem *problem = &contest->problem->problem;
+
+	if (!run->args->cross || !run->db)
+		return TCB_OK;
+	TCB_TRY(tcb_db_best_each(run->db, &filter, match_other, &others, err));
+	for (size_t i = 0; i < others.count; i++) {
+		const struct tcb_best *best = &others.best[i];
+		struct tcb_geometry geometry;
+		char role[ROLE_MAX], shape[TCB_SHAPE_TEXT_MAX], why[TCB_WHY_MAX];
+
+		TCB_TRY(tcb_geometry_parse(best->geometry, &geometry, err));
+		tcb_geometry_carry_over(&geometry, &best->problem.shape, &problem->shape);
+		tcb_shape_print(&best->problem.shape, shape);
+		snprintf(role, sizeof role, "of %s", shape);
+		if (tcb_constraint_violated(contest->problem->op, problem, &run->place.device.target, &geometry, 1,
+					    why))
+			cli_say("the best of %s cannot serve here: %s", shape, why);
+		else
+			add_contender(contest, &geometry, role);
 	}
 	return TCB_OK;
 }
@@ -302,6 +359,7 @@ static enum tcb_status bench_state(struct benching *run, const struct cli_proble
 	problem->op->default_geometry(&problem->problem, &run->place.device.target, &fallback);
 	add_contender(&contest, &fallback, "default");
 	TCB_TRY(add_scalar(run, &contest, err));
+	TCB_TRY(add_others(run, &contest, err));
 	TCB_TRY(tcb_bench_run(problem->op, &problem->problem, &run->place, &opts, contest.geometry, contest.count,
 			      &contest.result, err));
 	if (run->args->json)

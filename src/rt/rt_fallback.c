@@ -95,22 +95,6 @@ static void scan(struct asking *asking)
 	}
 }
 
-/* A tile that was as large as the tuned shape becomes as large as this one. */
-static void carry_over(const struct rt_entry *entry, const struct rt_key *key, struct tcb_geometry *out)
-{
-	*out = entry->geometry;
-	for (int level = 0; level < TCB_LEVEL_COUNT; level++) {
-		struct tcb_tile *tile = &out->tile[level];
-
-		if (tile->m == entry->key.m)
-			tile->m = key->m;
-		if (tile->n == entry->key.n)
-			tile->n = key->n;
-		if (key->k && tile->k == entry->key.k)
-			tile->k = key->k;
-	}
-}
-
 static int is_legal(const struct asking *asking, const struct tcb_geometry *geometry, unsigned threads)
 {
 	struct tcb_target target = asking->rt->devices[asking->key->device].target;
@@ -143,7 +127,8 @@ static int take_nearest(const struct asking *asking, const struct near *near, en
 		const struct tcb_variant *variant;
 		char shape[TCB_SHAPE_TEXT_MAX];
 
-		carry_over(entry, asking->key, &geometry);
+		geometry = entry->geometry;
+		tcb_geometry_carry_over(&geometry, &tuned, &asking->problem.shape);
 		if (!is_legal(asking, &geometry, entry->key.threads)) {
 			geometry = entry->geometry;
 			if (!is_legal(asking, &geometry, entry->key.threads))

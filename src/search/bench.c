@@ -12,7 +12,7 @@
 #include "search/rounds.h"
 #include "search/stats.h"
 
-enum { BENCH_MOST = 8, STEP = 10, ROUNDS_LEAST = 30, ROUNDS_MOST = 400, CHECK_SAMPLES = 3 };
+enum { STEP = 10, ROUNDS_LEAST = 30, ROUNDS_MOST = 400, CHECK_SAMPLES = 3 };
 static const double TIGHT_WIDTH = 0.005; /* of the ratio intervals */
 static const double SECONDS = 20;        /* in each state, unless the budget says otherwise */
 
@@ -56,7 +56,7 @@ static enum tcb_status measure(struct tcb_evaluator *evaluator, const struct tcb
 			       enum tcb_state state, const struct tcb_sweep_options *options, double end_s,
 			       struct tcb_bench_result *out, struct tcb_error *err)
 {
-	static const size_t ALL[BENCH_MOST] = { 0, 1, 2, 3, 4, 5, 6, 7 };
+	static const size_t ALL[TCB_BENCH_MOST] = { 0, 1, 2, 3, 4, 5, 6, 7 };
 	struct tcb_rounds rounds;
 	TCB_TRY(tcb_rounds_init(&rounds, geometries, count, err));
 	enum tcb_status status = TCB_OK;
@@ -114,8 +114,8 @@ enum tcb_status tcb_bench_run(const struct tcb_op *op, const struct tcb_problem 
 			      size_t count, struct tcb_bench_result *out, struct tcb_error *err)
 {
 	*out = (struct tcb_bench_result){ 0 };
-	if (count == 0 || count > BENCH_MOST)
-		return tcb_fail(err, TCB_E_USAGE, "%zu geometries to compare; give 1 to %d", count, BENCH_MOST);
+	if (count == 0 || count > TCB_BENCH_MOST)
+		return tcb_fail(err, TCB_E_USAGE, "%zu geometries to compare; give 1 to %d", count, TCB_BENCH_MOST);
 	struct tcb_evaluator *evaluator = NULL;
 	TCB_TRY(tcb_evaluator_create(op, problem, place, options, &evaluator, err));
 	enum tcb_status status = verify(evaluator, geometries, count, err);

@@ -122,8 +122,9 @@ size_t tcb_strategy_list(const char *names[], const char *summaries[], size_t ca
  * bench.c: the given geometries and the read limit, paired and interleaved in one worker; results in the order of
  * GEOMETRIES, ratios against the first.
  */
+enum { TCB_BENCH_MOST = 8 };
 struct tcb_bench_result {
-	struct tcb_interval ns[2][8], ratio[2][8];       /* [state][geometry] */
+	struct tcb_interval ns[2][TCB_BENCH_MOST], ratio[2][TCB_BENCH_MOST]; /* [state][geometry] */
 	struct tcb_interval limit_ns[2], limit_ratio[2]; /* limit_ratio: the first geometry's time over the limit's */
 	char limit_method[2][64];
 	/* The same for a limit whose launches overlap (programmatic dependent launch); zeros where there is none. */
