@@ -24,7 +24,8 @@
 # Settings, from the environment:
 #   GPU_CHECK_BUDGET     of one sweep (40s)          GPU_CHECK_BENCH    of one bench (8s)
 #   GPU_CHECK_DEVICE     (cuda:0)                    GPU_CHECK_OP       (q4k_matvec)
-#   GPU_CHECK_PROBLEMS   "q8:1x4096x4096 f32:..."    GPU_CHECK_FINALISTS  (20)
+#   GPU_CHECK_PROBLEMS   "q8:1x4096x4096 softmax/f32:4096x4096 ...", [OP/]CONTRACT:SHAPE
+#   GPU_CHECK_FINALISTS  (20)
 #   GPU_CHECK_COUNTED    problems of which all finalists are counted, not only the winner: each takes a worker of
 #                        its own, about a second
 #   GPU_CHECK_SANITIZED  problems whose best candidates go through compute-sanitizer
@@ -88,6 +89,18 @@ for part in "$@"; do
 	*=*[!0-9]* | *=) usage ;;
 	esac
 done
+
+# The parts of a problem as the settings name it.
+split() {
+	p_op=$op
+	case $1 in
+	*/*) p_op=${1%%/*} ;;
+	esac
+	p_shape=${1##*:}
+	p_contract=${1%:*}
+	p_contract=${p_contract#*/}
+	p_log=${p_op}_${p_contract}_$p_shape
+}
 
 # ---- running ----
 
@@ -218,9 +231,10 @@ run_sweeps() {
 		case " $counted " in
 		*" $problem "*) counters=all ;;
 		esac
-		log=$logs/sweep_${problem%%:*}_${problem#*:}.txt
-		run "$allowed" "$log" "$build/tcbtune" sweep --op "$op" --device "$device" --contract "${problem%%:*}" \
-			--shape "${problem#*:}" --budget "$budget" --finalists "$finalists" --counters "$counters" --db "$db"
+		split "$problem"
+		log=$logs/sweep_$p_log.txt
+		run "$allowed" "$log" "$build/tcbtune" sweep --op "$p_op" --device "$device" --contract "$p_contract" \
+			--shape "$p_shape" --budget "$budget" --finalists "$finalists" --counters "$counters" --db "$db"
 		tried=$(sed -n 's/.*: tried \([0-9]*\) candidates.*/\1/p' "$log" | tail -n 1)
 		detail=$(sed -n 's/.*: \(tried [0-9]* candidates.*of [0-9]*\).*/\1/p' "$log" | tail -n 1)
 		[ -z "$tried" ] || [ "$took" -eq 0 ] || detail="$detail; $((tried / took)) a second, finals and counters ($counters) included"
@@ -237,9 +251,15 @@ bench_rows() {
 import json
 import sys
 
-AIM = {("q8", "1x14336x4096"): 1.12, ("q8", "1x4096x14336"): 1.12, ("q8", "1x32000x4096"): 1.12,
-       ("q8", "1x4096x4096"): 1.25, ("f32", "1x4096x4096"): 1.35, ("f32", "1x14336x4096"): 1.35,
-       ("f32", "1x4096x14336"): 1.35}
+LARGE = ("1x14336x4096", "1x4096x14336", "1x32000x4096")
+AIM = {("q4k_matvec", "f32", shape): 1.35 for shape in ("1x4096x4096", *LARGE)}
+for form in ("q40", "q80", "q4k", "q5k", "q6k"):
+    AIM[f"{form}_matvec", "q8", "1x4096x4096"] = 1.25
+    AIM.update({(f"{form}_matvec", "q8", shape): 1.12 for shape in LARGE})
+    AIM.update({(f"{form}_matmul", contract, f"{m}x{nk}"): 1.3 for contract in ("q8", "f16") for m in (8, 32)
+                for nk in ("4096x4096", "14336x4096", "4096x14336")})
+AIM.update({(op, "f32", "4096x4096"): 1.12 for op in ("softmax", "rmsnorm", "layernorm", "reduce2d_sum",
+                                                      "reduce2d_max", "reduce2d_min")})
 
 
 def us(interval):
@@ -258,7 +278,7 @@ def over(share):
 for result in json.load(open(sys.argv[1], encoding="utf-8"))["results"]:
     rows = {row["role"]: row for row in result["rows"]}
     first, default = result["rows"][0], rows.get("default", result["rows"][0])
-    aim = AIM.get((result["contract"], result["shape"]["text"]))
+    aim = AIM.get((result["op"], result["contract"], result["shape"]["text"]))
     share = result.get("of_limit")
     line = (f"{first['role']} {us(first['ns'])} us, default {us(default['ns'])}, read {us(result['limit_ns'])}: "
             f"{over(share)} x the read")
@@ -272,12 +292,13 @@ END
 
 run_bench() {
 	for problem in $problems; do
-		json=$logs/bench_${problem%%:*}_${problem#*:}.json
-		log=$logs/bench_${problem%%:*}_${problem#*:}.txt
+		split "$problem"
+		json=$logs/bench_$p_log.json
+		log=$logs/bench_$p_log.txt
 		rm -f "$json"
 		to=$json
-		run 120 "$log" "$build/tcbtune" bench --op "$op" --device "$device" --contract "${problem%%:*}" \
-			--shape "${problem#*:}" --budget "$bench_budget" --db "$db" --json
+		run 120 "$log" "$build/tcbtune" bench --op "$p_op" --device "$device" --contract "$p_contract" \
+			--shape "$p_shape" --budget "$bench_budget" --db "$db" --json
 		to=
 		if [ "$status" -ne 0 ] || ! command -v python3 >/dev/null; then
 			verdict "$problem" "$log" "see the log: no python3 here"
@@ -357,8 +378,9 @@ run_sanitize() {
 	work=$(mktemp -d)
 	log=$logs/pack.txt
 	for problem in $sanitized; do
-		run 120 "$log" "$build/gpu_candidates" pack "$work/more" --db "$db" --count "$finalists" --op "$op" \
-			--contract "${problem%%:*}" --shape "${problem#*:}"
+		split "$problem"
+		run 120 "$log" "$build/gpu_candidates" pack "$work/more" --db "$db" --count "$finalists" --op "$p_op" \
+			--contract "$p_contract" --shape "$p_shape"
 		verdict "$problem" "$log" "$(last_line "$log")"
 		[ "$status" -ne 0 ] || cat "$work/more" >>"$work/best"
 	done
