@@ -52,7 +52,8 @@ struct tcb_tile {
 	X(LEAD, "lead", NUMBER, "tiles of weights asked for before the activations are touched")     \
 	X(BLOCKS, "blocks", NUMBER, "blocks an SM that stay for all rows, 0: a block a tile")        \
 	X(PDL, "pdl", NUMBER, "1: programmatic dependent launch")                                    \
-	X(OCC, "occ", NUMBER, "blocks an SM that a thread's registers leave room for")
+	X(OCC, "occ", NUMBER, "blocks an SM that a thread's registers leave room for")               \
+	X(JOIN, "join", JOIN, "how blocks that share a row bring their parts together")
 
 #define TCB_ISA_LIST(X)             \
 	X(SCALAR, "scalar")         \
@@ -72,8 +73,17 @@ struct tcb_tile {
 #define TCB_HINT_LIST(X) X(T0, "t0") X(T1, "t1") X(NTA, "nta")
 /* ldg: loads to registers.  async: cp.async, 16 bytes a thread.  bulk: cp.async.bulk, counted by an mbarrier. */
 #define TCB_COPY_LIST(X) X(LDG, "ldg") X(ASYNC, "async") X(BULK, "bulk")
-#define TCB_XIN_LIST(X) X(SHARED, "shared") X(REGS, "regs")
+/* l2: read from memory once more */
+#define TCB_XIN_LIST(X) X(SHARED, "shared") X(REGS, "regs") X(L2, "l2")
 #define TCB_PREP_LIST(X) X(BLOCK, "block") X(LAUNCH, "launch")
+/*
+ * none: no two blocks share a row.  cluster: through each other's shared memory.  launch: a second launch takes them
+ * from the workspace.  whole: each block works out the whole row's.  last: the last block that is done takes them from
+ * the workspace.  atomic: added up as they come.
+ */
+#define TCB_JOIN_LIST(X)                                                                                              \
+	X(NONE, "none") X(CLUSTER, "cluster") X(LAUNCH, "launch") X(WHOLE, "whole") X(LAST, "last") X(ATOMIC, "atomi" \
+													      "c")
 #define TCB_SWIZZLE_LIST(X) X(NONE, "none") X(PAD, "pad") X(XOR, "xor") X(CHUNK, "chunk") X(SEED, "seed")
 
 enum tcb_knob {
@@ -90,6 +100,7 @@ enum tcb_knob {
 #define TCB_WORD_ENUM_COPY(id, word) TCB_COPY_##id,
 #define TCB_WORD_ENUM_XIN(id, word) TCB_XIN_##id,
 #define TCB_WORD_ENUM_PREP(id, word) TCB_PREP_##id,
+#define TCB_WORD_ENUM_JOIN(id, word) TCB_JOIN_##id,
 enum tcb_isa { TCB_ISA_LIST(TCB_WORD_ENUM_ISA) TCB_ISA_COUNT };
 enum tcb_layout { TCB_LAYOUT_LIST(TCB_WORD_ENUM_LAYOUT) TCB_LAYOUT_COUNT };
 enum tcb_sched { TCB_SCHED_LIST(TCB_WORD_ENUM_SCHED) TCB_SCHED_COUNT };
@@ -98,6 +109,7 @@ enum tcb_swizzle { TCB_SWIZZLE_LIST(TCB_WORD_ENUM_SWIZZLE) TCB_SWIZZLE_COUNT };
 enum tcb_copy { TCB_COPY_LIST(TCB_WORD_ENUM_COPY) TCB_COPY_COUNT };
 enum tcb_xin { TCB_XIN_LIST(TCB_WORD_ENUM_XIN) TCB_XIN_COUNT };
 enum tcb_prep { TCB_PREP_LIST(TCB_WORD_ENUM_PREP) TCB_PREP_COUNT };
+enum tcb_join { TCB_JOIN_LIST(TCB_WORD_ENUM_JOIN) TCB_JOIN_COUNT };
 
 struct tcb_geometry {
 	struct tcb_tile tile[TCB_LEVEL_COUNT];

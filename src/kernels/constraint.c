@@ -55,11 +55,11 @@ static size_t shape_dim(const struct tcb_shape *shape, int dim)
 	return dim == 0 ? shape->m : dim == 1 ? shape->n : shape->k ? shape->k : 1;
 }
 
-uint32_t tcb_field_bit(struct tcb_field field)
+uint64_t tcb_field_bit(struct tcb_field field)
 {
 	unsigned bit = field.kind == TCB_AXIS_KNOB ? 3u * TCB_LEVEL_COUNT + (unsigned)field.which
 						   : 3u * (unsigned)field.which + (unsigned)field.kind;
-	return UINT32_C(1) << bit;
+	return UINT64_C(1) << bit;
 }
 
 struct tcb_field tcb_field_at(unsigned bit_number)

@@ -33,12 +33,14 @@ struct tcb_field {
 	int which; /* enum tcb_level or enum tcb_knob */
 };
 enum { TCB_FIELD_COUNT = 3 * TCB_LEVEL_COUNT + TCB_KNOB_COUNT };
-#define TCB_FIELD_TILES ((UINT32_C(1) << (3 * TCB_LEVEL_COUNT)) - 1)
-#define TCB_FIELD_MICRO_M (UINT32_C(1) << (3 * TCB_MICRO))
-#define TCB_FIELD_MICRO_N (UINT32_C(1) << (3 * TCB_MICRO + 1))
-#define TCB_FIELD_KNOB(id) (UINT32_C(1) << (3 * TCB_LEVEL_COUNT + TCB_KNOB_##id))
+#define TCB_FIELD_TILES ((UINT64_C(1) << (3 * TCB_LEVEL_COUNT)) - 1)
+#define TCB_FIELD_MIDI_M (UINT64_C(1) << (3 * TCB_MIDI))
+#define TCB_FIELD_MIDI_N (UINT64_C(1) << (3 * TCB_MIDI + 1))
+#define TCB_FIELD_MICRO_M (UINT64_C(1) << (3 * TCB_MICRO))
+#define TCB_FIELD_MICRO_N (UINT64_C(1) << (3 * TCB_MICRO + 1))
+#define TCB_FIELD_KNOB(id) (UINT64_C(1) << (3 * TCB_LEVEL_COUNT + TCB_KNOB_##id))
 
-uint32_t tcb_field_bit(struct tcb_field field);
+uint64_t tcb_field_bit(struct tcb_field field);
 struct tcb_field tcb_field_at(unsigned bit_number); /* bit_number < TCB_FIELD_COUNT */
 int64_t tcb_field_get(struct tcb_field field, const struct tcb_geometry *geometry);
 void tcb_field_set(struct tcb_field field, int64_t value, struct tcb_geometry *geometry);
@@ -47,7 +49,7 @@ struct tcb_constraint {
 	const char *id;    /* "H4" */
 	const char *title; /* "superblock" */
 	/* The fields that alone decide it; 0: the whole geometry and its footprint do. */
-	uint32_t reads;
+	uint64_t reads;
 	/* 0 if it holds (or does not apply), else -1 with the reason in WHY (may be NULL).  Those with READS do not
 	 * look at the footprint; the others may assume H1 and H2. */
 	int (*check)(const struct tcb_candidate *candidate, char why[TCB_WHY_MAX]);
@@ -69,7 +71,7 @@ const struct tcb_constraint *tcb_constraint_violated(const struct tcb_op *op, co
 
 /* constraint_fix.c: the smallest change of GEOMETRY that is legal: FIXED and its text ("midi.n=64"), or -1.  The fields
  * of PREFERRED are changed rather than others. */
-int tcb_constraint_fix(const struct tcb_candidate *candidate, uint32_t preferred, struct tcb_geometry *fixed_out,
+int tcb_constraint_fix(const struct tcb_candidate *candidate, uint64_t preferred, struct tcb_geometry *fixed_out,
 		       char text[TCB_WHY_MAX]);
 
 /* Most dynamic shared memory a block may opt in to: as the device says, else by capability (SPEC H5). */

@@ -91,7 +91,7 @@ static void print_change(const struct tcb_geometry *from, const struct tcb_geome
 }
 
 /* The best change of a single number: fewest doublings, fields of PREFERRED first. */
-static double fix_one_field(const struct tcb_candidate *c, uint32_t preferred, struct tcb_geometry *fixed_out)
+static double fix_one_field(const struct tcb_candidate *c, uint64_t preferred, struct tcb_geometry *fixed_out)
 {
 	const double elsewhere = 64; /* more than any distance */
 	double best = INFINITY;
@@ -157,7 +157,7 @@ static double fix_variant(const struct tcb_candidate *c, struct tcb_geometry *fi
 	return best;
 }
 
-int tcb_constraint_fix(const struct tcb_candidate *candidate, uint32_t preferred, struct tcb_geometry *fixed_out,
+int tcb_constraint_fix(const struct tcb_candidate *candidate, uint64_t preferred, struct tcb_geometry *fixed_out,
 		       char text[TCB_WHY_MAX])
 {
 	if (isinf(fix_one_field(candidate, preferred, fixed_out)) && isinf(fix_variant(candidate, fixed_out)))

@@ -153,7 +153,7 @@ struct tcb_footprint {
  * --any-size lifts it.
  */
 struct tcb_rule {
-	uint32_t reads; /* 0: all fields */
+	uint64_t reads; /* 0: all fields */
 	int is_policy;
 	const char *(*broken)(const struct tcb_problem *problem, const struct tcb_target *target,
 			      const struct tcb_geometry *geometry);

@@ -54,12 +54,12 @@ static enum tcb_status take_axes(struct tcb_space *space, const struct tcb_op *o
 				 const struct tcb_target *target, struct tcb_error *err)
 {
 	uint64_t raw = 1;
-	uint32_t seen = 0;
+	uint64_t seen = 0;
 	space->axis_count = op->axes(problem, target, space->axes);
 	assert(space->axis_count <= TCB_AXES_MAX);
 	for (size_t i = 0; i < space->axis_count; i++) {
 		struct tcb_axis *axis = &space->axes[i];
-		uint32_t bit = tcb_field_bit(axis_field(axis));
+		uint64_t bit = tcb_field_bit(axis_field(axis));
 		assert(axis->count && axis->count <= TCB_AXIS_VALUES_MAX && !(seen & bit));
 		seen |= bit;
 		drop_repeated_values(axis);
@@ -75,7 +75,7 @@ static enum tcb_status take_axes(struct tcb_space *space, const struct tcb_op *o
 }
 
 /* The first depth at which all fields READS are set. */
-static size_t depth_of(const struct tcb_space *space, uint32_t reads)
+static size_t depth_of(const struct tcb_space *space, uint64_t reads)
 {
 	size_t depth = 0;
 	for (size_t a = 0; a < space->axis_count; a++) {

@@ -464,7 +464,7 @@ static void apply_fix(char *text, struct tcb_geometry *geometry)
 			else
 				snprintf(key, sizeof(key), "%s.%c", tcb_level_text((enum tcb_level)field.which),
 					 "mnk"[field.kind]);
-			assert_int_equal(tcb_field_bit(field), UINT32_C(1) << bit);
+			assert_int_equal(tcb_field_bit(field), UINT64_C(1) << bit);
 			if (strcmp(key, part) != 0)
 				continue;
 			int64_t number = strtoll(value, NULL, 10);

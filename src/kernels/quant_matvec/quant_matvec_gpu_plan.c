@@ -196,7 +196,6 @@ void q4k_gpu_footprint(const struct tcb_problem *problem, const struct tcb_targe
 
 /* --- rules --- */
 
-#define FIELD_MIDI_N (UINT32_C(1) << (3 * TCB_MIDI + 1))
 #define RULE(name)                                                                                  \
 	static const char *name(const struct tcb_problem *problem, const struct tcb_target *target, \
 				const struct tcb_geometry *geometry)
@@ -252,8 +251,8 @@ RULE(rule_idle)
 					     TCB_KNOB_STAGES, TCB_KNOB_SPLITK, TCB_KNOB_KSPLIT, TCB_KNOB_COPY,
 					     TCB_KNOB_XIN,    TCB_KNOB_GROUP,  TCB_KNOB_PREP,   TCB_KNOB_LEAD,
 					     TCB_KNOB_BLOCKS, TCB_KNOB_PDL,    TCB_KNOB_OCC };
-	static const enum tcb_knob unset[] = { TCB_KNOB_THREADS, TCB_KNOB_SCHED,   TCB_KNOB_PREFETCH,
-					       TCB_KNOB_HINT,    TCB_KNOB_SWIZZLE, TCB_KNOB_STREAM };
+	static const enum tcb_knob unset[] = { TCB_KNOB_THREADS, TCB_KNOB_SCHED,  TCB_KNOB_PREFETCH, TCB_KNOB_HINT,
+					       TCB_KNOB_SWIZZLE, TCB_KNOB_STREAM, TCB_KNOB_JOIN };
 	UNUSED(problem);
 	UNUSED(target);
 	for (size_t i = 0; i < sizeof(set) / sizeof(set[0]); i++)
@@ -263,7 +262,8 @@ RULE(rule_idle)
 			       "group, prep, lead, blocks, pdl and occ";
 	for (size_t i = 0; i < sizeof(unset) / sizeof(unset[0]); i++)
 		if (geometry->knob[unset[i]] != TCB_KNOB_UNSET)
-			return "threads, sched, prefetch, hint, swizzle and stream have no effect on this op's GPU "
+			return "threads, sched, prefetch, hint, swizzle, stream and join have no effect on this op's "
+			       "GPU "
 			       "kernels and must not be set";
 	return NULL;
 }
@@ -460,7 +460,7 @@ const struct tcb_rule q4k_gpu_rules[] = {
 	{ TCB_FIELD_KNOB(ISA), 0, rule_isa },
 	{ TCB_FIELD_KNOB(LAYOUT), 0, rule_layout },
 	{ TCB_FIELD_TILES, 0, rule_tiles },
-	{ TCB_FIELD_KNOB(WARPS) | TCB_FIELD_KNOB(KSPLIT) | TCB_FIELD_MICRO_N | FIELD_MIDI_N, 0, rule_warps },
+	{ TCB_FIELD_KNOB(WARPS) | TCB_FIELD_KNOB(KSPLIT) | TCB_FIELD_MICRO_N | TCB_FIELD_MIDI_N, 0, rule_warps },
 	{ TCB_FIELD_KNOB(VEC), 0, rule_vec },
 	{ TCB_FIELD_KNOB(SPLITK) | TCB_FIELD_KNOB(KSPLIT), 0, rule_k },
 	{ READS_STEPS, 0, rule_steps },
