@@ -53,7 +53,8 @@ struct tcb_tile {
 	X(BLOCKS, "blocks", NUMBER, "blocks an SM that stay for all rows, 0: a block a tile")        \
 	X(PDL, "pdl", NUMBER, "1: programmatic dependent launch")                                    \
 	X(OCC, "occ", NUMBER, "blocks an SM that a thread's registers leave room for")               \
-	X(JOIN, "join", JOIN, "how blocks that share a row bring their parts together")
+	X(JOIN, "join", JOIN, "how blocks that share a row bring their parts together")              \
+	X(FORM, "form", FORM, "how a reduction goes over its data")
 
 #define TCB_ISA_LIST(X)             \
 	X(SCALAR, "scalar")         \
@@ -81,9 +82,16 @@ struct tcb_tile {
  * from the workspace.  whole: each block works out the whole row's.  last: the last block that is done takes them from
  * the workspace.  atomic: added up as they come.
  */
-#define TCB_JOIN_LIST(X)                                                                                              \
-	X(NONE, "none") X(CLUSTER, "cluster") X(LAUNCH, "launch") X(WHOLE, "whole") X(LAST, "last") X(ATOMIC, "atomi" \
-													      "c")
+#define TCB_JOIN_LIST(X)                                                                              \
+	X(NONE, "none")                                                                               \
+	X(CLUSTER, "cluster") X(LAUNCH, "launch") X(WHOLE, "whole") X(LAST, "last") X(ATOMIC, "atomi" \
+											      "c")
+/*
+ * Rows: twopass takes a block's own maximum or mean first, onepass goes over it once, against a running one.  Sums:
+ * lanes adds on as it goes, pairwise halves, kahan carries along what rounding lost.
+ */
+#define TCB_FORM_LIST(X) \
+	X(TWOPASS, "twopass") X(ONEPASS, "onepass") X(LANES, "lanes") X(PAIRWISE, "pairwise") X(KAHAN, "kahan")
 #define TCB_SWIZZLE_LIST(X) X(NONE, "none") X(PAD, "pad") X(XOR, "xor") X(CHUNK, "chunk") X(SEED, "seed")
 
 enum tcb_knob {
@@ -101,6 +109,7 @@ enum tcb_knob {
 #define TCB_WORD_ENUM_XIN(id, word) TCB_XIN_##id,
 #define TCB_WORD_ENUM_PREP(id, word) TCB_PREP_##id,
 #define TCB_WORD_ENUM_JOIN(id, word) TCB_JOIN_##id,
+#define TCB_WORD_ENUM_FORM(id, word) TCB_FORM_##id,
 enum tcb_isa { TCB_ISA_LIST(TCB_WORD_ENUM_ISA) TCB_ISA_COUNT };
 enum tcb_layout { TCB_LAYOUT_LIST(TCB_WORD_ENUM_LAYOUT) TCB_LAYOUT_COUNT };
 enum tcb_sched { TCB_SCHED_LIST(TCB_WORD_ENUM_SCHED) TCB_SCHED_COUNT };
@@ -110,6 +119,7 @@ enum tcb_copy { TCB_COPY_LIST(TCB_WORD_ENUM_COPY) TCB_COPY_COUNT };
 enum tcb_xin { TCB_XIN_LIST(TCB_WORD_ENUM_XIN) TCB_XIN_COUNT };
 enum tcb_prep { TCB_PREP_LIST(TCB_WORD_ENUM_PREP) TCB_PREP_COUNT };
 enum tcb_join { TCB_JOIN_LIST(TCB_WORD_ENUM_JOIN) TCB_JOIN_COUNT };
+enum tcb_form { TCB_FORM_LIST(TCB_WORD_ENUM_FORM) TCB_FORM_COUNT };
 
 struct tcb_geometry {
 	struct tcb_tile tile[TCB_LEVEL_COUNT];
