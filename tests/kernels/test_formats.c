@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Conversions over all 65,536 halves and around every rounding boundary;
- * dequantisation against a bit-by-bit formulation in double, and a Q4_K tensor
+ * dequantisation against a bit-by-bit formulation in double, and the tensors
  * that ggml wrote against the products that ggml's own values gave.
  */
 #include "kernels/formats.h"
@@ -14,6 +14,8 @@
 #include <string.h>
 
 #include <cmocka.h>
+
+#include "gguf/gguf.h"
 
 /* The value of a half from its definition. */
 static double half_value(unsigned half)
@@ -71,87 +73,249 @@ static unsigned bits_of(const uint8_t *bytes, unsigned first, unsigned count)
 	return value;
 }
 
-/* Value I of a Q4_K block, from the format's description alone and exact in double. */
+static double half_at(const uint8_t *bytes)
+{
+	return half_value(bits_of(bytes, 0, 16));
+}
+
+/* Scale or min (WHICH = 1) SUB of 12 bytes of 6-bit fields. */
+static unsigned k_field(const uint8_t *s, unsigned sub, unsigned which)
+{
+	if (sub < 4)
+		return bits_of(s, 8 * (sub + 4 * which), 6);
+	return bits_of(s, 8 * (sub + 4) + 4 * which, 4) + 16 * bits_of(s, 8 * (sub - 4 + 4 * which) + 6, 2);
+}
+
+/* Value I of a block, from the format's description alone and exact in double. */
+static float q4_0_value(const uint8_t *block, unsigned i)
+{
+	return (float)(half_at(block) * ((double)bits_of(block + 2, 8 * (i % 16) + 4 * (i / 16), 4) - 8));
+}
+
+static float q8_0_value(const uint8_t *block, unsigned i)
+{
+	const unsigned code = block[2 + i];
+	return (float)(half_at(block) * ((double)code - (code >= 128 ? 256 : 0)));
+}
+
 static float q4_k_value(const uint8_t *block, unsigned i)
 {
-	unsigned sub = i / 32, in_sub = i % 32, scale, min;
-	const uint8_t *s = block + 4;
-	if (sub < 4) {
-		scale = bits_of(s, 8 * sub, 6);
-		min = bits_of(s, 8 * (sub + 4), 6);
-	} else {
-		scale = bits_of(s, 8 * (sub + 4), 4) + 16 * bits_of(s, 8 * (sub - 4) + 6, 2);
-		min = bits_of(s, 8 * (sub + 4) + 4, 4) + 16 * bits_of(s, 8 * sub + 6, 2);
-	}
-	unsigned code = bits_of(block + 16, 8 * (32 * (sub / 2) + in_sub) + 4 * (sub % 2), 4);
-	double d = half_value(bits_of(block, 0, 16)), dmin = half_value(bits_of(block, 16, 16));
-	return (float)(d * scale * code - dmin * min);
+	const unsigned sub = i / 32, code = bits_of(block + 16, 8 * (32 * (sub / 2) + i % 32) + 4 * (sub % 2), 4);
+	return (float)(half_at(block) * k_field(block + 4, sub, 0) * code -
+		       half_at(block + 2) * k_field(block + 4, sub, 1));
 }
 
-static void test_q4_k_values(void **state)
+static float q5_k_value(const uint8_t *block, unsigned i)
+{
+	const unsigned sub = i / 32, low = bits_of(block + 48, 8 * (32 * (sub / 2) + i % 32) + 4 * (sub % 2), 4);
+	const unsigned code = low + 16 * bits_of(block + 16, 8 * (i % 32) + sub, 1);
+	return (float)(half_at(block) * k_field(block + 4, sub, 0) * code -
+		       half_at(block + 2) * k_field(block + 4, sub, 1));
+}
+
+static float q6_k_value(const uint8_t *block, unsigned i)
+{
+	const unsigned half = i / 128, part = i / 32 % 4, l = i % 32, sc = block[192 + i / 16];
+	const unsigned low = bits_of(block + 64 * half, 8 * (l + 32 * (part % 2)) + 4 * (part / 2), 4);
+	const unsigned high = bits_of(block + 128 + 32 * half, 8 * l + 2 * part, 2);
+	return (float)(half_at(block + 208) * ((double)sc - (sc >= 128 ? 256 : 0)) * ((double)(low + 16 * high) - 32));
+}
+
+/* Offset of the halves in a block; -1: there is no second. */
+static const struct described {
+	enum tcb_format_id id;
+	const char *name, *gguf_name, *tensor;
+	size_t values, bytes, run;
+	int d_at, dmin_at;
+	float (*value)(const uint8_t *block, unsigned i);
+} described[] = {
+	{ TCB_FORMAT_Q4_0, "q4_0", "Q4_0", "blk.0.attn_output.weight", 32, 18, 32, 0, -1, q4_0_value },
+	{ TCB_FORMAT_Q8_0, "q8_0", "Q8_0", "blk.0.attn_k.weight", 32, 34, 32, 0, -1, q8_0_value },
+	{ TCB_FORMAT_Q4_K, "q4_k", "Q4_K", "blk.0.ffn_down.weight", 256, 144, 32, 0, 2, q4_k_value },
+	{ TCB_FORMAT_Q5_K, "q5_k", "Q5_K", "blk.0.attn_q.weight", 256, 176, 32, 0, 2, q5_k_value },
+	{ TCB_FORMAT_Q6_K, "q6_k", "Q6_K", "blk.0.attn_v.weight", 256, 210, 16, 208, -1, q6_k_value },
+};
+enum { DESCRIBED = sizeof(described) / sizeof(described[0]) };
+
+static void test_table(void **state)
 {
 	(void)state;
-	const struct tcb_format *format = tcb_format(TCB_FORMAT_Q4_K);
-	assert_ptr_equal(format, tcb_format_find("Q4_K"));
+	assert_int_equal(DESCRIBED, TCB_FORMAT_COUNT);
+	for (int f = 0; f < DESCRIBED; f++) {
+		const struct described *d = &described[f];
+		const struct tcb_format *format = tcb_format(d->id);
+		assert_ptr_equal(format, tcb_format_find(d->gguf_name));
+		assert_int_equal(format->id, d->id);
+		assert_string_equal(format->name, d->name);
+		assert_int_equal(format->block_values, d->values);
+		assert_int_equal(format->block_bytes, d->bytes);
+		assert_int_equal(format->run_values, d->run);
+		assert_int_equal(format->has_offsets, d->dmin_at >= 0);
+		assert_true(d->values <= TCB_BLOCK_VALUES_MAX && d->bytes <= TCB_BLOCK_BYTES_MAX &&
+			    d->values / d->run <= TCB_BLOCK_RUNS_MAX);
+	}
 	assert_null(tcb_format_find("Q9_K"));
-	assert_int_equal(format->block_bytes, 144);
-	assert_int_equal(format->block_values, 256);
+}
 
+static void test_values(void **state)
+{
 	enum { BLOCKS = 3 };
-	static uint8_t blocks[BLOCKS * 144];
-	static float values[BLOCKS * 256];
+	static uint8_t blocks[BLOCKS * TCB_BLOCK_BYTES_MAX];
+	static float values[BLOCKS * TCB_BLOCK_VALUES_MAX];
 	struct tcb_rng rng;
+	(void)state;
 	tcb_rng_init(&rng, 1);
-	for (int round = 0; round < 2000; round++) {
-		for (int b = 0; b < BLOCKS; b++)
-			format->random_block(&rng, blocks + 144 * b);
-		/* Any finite half is a legal scale, not only those that random_block makes. */
-		if (round % 2) {
-			uint64_t random = tcb_rng_next(&rng) & 0xbbffbbffu;
-			memcpy(blocks + 144, &random, 4);
+	for (int f = 0; f < DESCRIBED; f++)
+		for (size_t round = 0; round < 80000 / described[f].values; round++) {
+			const struct described *d = &described[f];
+			for (size_t b = 0; b < BLOCKS; b++)
+				tcb_format(d->id)->random_block(&rng, blocks + d->bytes * b);
+			/* Any finite half is a legal scale, not only those that random_block makes. */
+			if (round % 2) {
+				uint64_t random = tcb_rng_next(&rng) & 0xbbffbbffu;
+				memcpy(blocks + d->bytes + d->d_at, &random, d->dmin_at >= 0 ? 4 : 2);
+			}
+			tcb_dequantize(tcb_format(d->id), blocks, BLOCKS, values);
+			for (size_t i = 0; i < BLOCKS * d->values; i++) {
+				float expected =
+					d->value(blocks + d->bytes * (i / d->values), (unsigned)(i % d->values));
+				assert_memory_equal(&values[i], &expected, sizeof(expected));
+			}
 		}
-		format->dequantize(blocks, BLOCKS, values);
-		for (unsigned i = 0; i < BLOCKS * 256; i++) {
-			float expected = q4_k_value(blocks + 144 * (i / 256), i % 256);
-			assert_memory_equal(&values[i], &expected, sizeof(expected));
+}
+
+/* Scales and offsets are what a value of code 0 and its neighbours show; codes lie in the range of their bits. */
+static void test_codes(void **state)
+{
+	struct tcb_rng rng;
+	(void)state;
+	tcb_rng_init(&rng, 5);
+	for (int f = 0; f < DESCRIBED; f++)
+		for (int round = 0; round < 100; round++) {
+			const struct tcb_format *format = tcb_format(described[f].id);
+			uint8_t block[TCB_BLOCK_BYTES_MAX];
+			struct tcb_codes codes;
+			format->random_block(&rng, block);
+			format->decode(block, &codes);
+			for (size_t i = 0; i < format->block_values; i++) {
+				const size_t r = i / format->run_values;
+				const int stored = codes.code[i] + (format->code_bits == 8 ? 128 : format->centre);
+				const float value = codes.scale[r] * (float)codes.code[i] - codes.offset[r];
+				const float expected = described[f].value(block, (unsigned)i);
+				assert_true(stored >= 0 && stored < 1 << format->code_bits);
+				assert_true(format->has_offsets || codes.offset[r] == 0);
+				assert_memory_equal(&value, &expected, sizeof(expected));
+			}
 		}
+}
+
+static void test_k_scales_round_trip(void **state)
+{
+	struct tcb_rng rng;
+	(void)state;
+	tcb_rng_init(&rng, 6);
+	for (int round = 0; round < 1000; round++) {
+		uint8_t packed[12], again[12], scale[8], min[8];
+		for (int i = 0; i < 12; i++)
+			packed[i] = (uint8_t)tcb_rng_next(&rng);
+		tcb_k_scales(packed, scale, min);
+		for (unsigned j = 0; j < 8; j++) {
+			assert_int_equal(scale[j], k_field(packed, j, 0));
+			assert_int_equal(min[j], k_field(packed, j, 1));
+		}
+		tcb_k_scales_pack(scale, min, again);
+		assert_memory_equal(packed, again, 12);
 	}
 }
 
-/* Random blocks reach every code, scale and min, and their values centre on zero at the size of real weights. */
+/* Random blocks reach every byte value, and their values centre on zero at the size of real weights. */
 static void test_random_blocks_cover(void **state)
 {
-	(void)state;
-	int code_seen[16] = { 0 }, scale_seen[64] = { 0 }, min_seen[64] = { 0 };
-	double sum = 0, squares = 0;
 	struct tcb_rng rng;
+	(void)state;
 	tcb_rng_init(&rng, 2);
-	enum { ROUNDS = 2000 };
-	for (int round = 0; round < ROUNDS; round++) {
-		uint8_t block[144], scale[8], min[8];
-		float values[256];
-		tcb_format(TCB_FORMAT_Q4_K)->random_block(&rng, block);
-		tcb_k_scales(block + 4, scale, min);
-		for (int j = 0; j < 8; j++) {
-			scale_seen[scale[j]]++;
-			min_seen[min[j]]++;
+	for (int f = 0; f < DESCRIBED; f++) {
+		const struct tcb_format *format = tcb_format(described[f].id);
+		const size_t values = format->block_values, rounds = 256000 / values;
+		int byte_seen[TCB_BLOCK_BYTES_MAX][2] = { { 0 } }, code_seen[256] = { 0 };
+		double sum = 0, squares = 0;
+		for (size_t round = 0; round < rounds; round++) {
+			uint8_t block[TCB_BLOCK_BYTES_MAX];
+			float value[TCB_BLOCK_VALUES_MAX];
+			struct tcb_codes codes;
+			format->random_block(&rng, block);
+			for (size_t i = 0; i < format->block_bytes; i++) {
+				byte_seen[i][0] |= block[i];
+				byte_seen[i][1] |= (uint8_t)~block[i];
+			}
+			format->decode(block, &codes);
+			tcb_dequantize(format, block, 1, value);
+			for (size_t i = 0; i < values; i++) {
+				code_seen[codes.code[i] + 128]++;
+				assert_true(isfinite(value[i]));
+				sum += (double)value[i];
+				squares += (double)value[i] * (double)value[i];
+			}
 		}
-		for (int i = 16; i < 144; i++) {
-			code_seen[block[i] & 15]++;
-			code_seen[block[i] >> 4]++;
+		for (size_t i = 0; i < format->block_bytes; i++) {
+			const int at = (int)i;
+			if (at / 2 * 2 == described[f].d_at || at / 2 * 2 == described[f].dmin_at)
+				continue;
+			assert_true(byte_seen[i][0] == 255 && byte_seen[i][1] == 255);
 		}
-		tcb_format(TCB_FORMAT_Q4_K)->dequantize(block, 1, values);
-		for (int i = 0; i < 256; i++) {
-			assert_true(isfinite(values[i]));
-			sum += (double)values[i];
-			squares += (double)values[i] * (double)values[i];
+		size_t distinct = 0;
+		for (int i = 0; i < 256; i++)
+			distinct += code_seen[i] > 0;
+		assert_int_equal(distinct, 1 << format->code_bits);
+		const double rms = sqrt(squares / (double)(rounds * values));
+		assert_true(rms > 0.005 && rms < 0.1);
+		assert_true(fabs(sum / (double)(rounds * values)) < 0.5 * rms);
+	}
+}
+
+/* Normal data come back with the error that as many bits leave; zeros, constants and one outlier come back too. */
+static void test_quantize(void **state)
+{
+	static const double worst[TCB_FORMAT_COUNT] = { [TCB_FORMAT_Q4_0] = 0.11,
+							[TCB_FORMAT_Q8_0] = 0.008,
+							[TCB_FORMAT_Q4_K] = 0.09,
+							[TCB_FORMAT_Q5_K] = 0.045,
+							[TCB_FORMAT_Q6_K] = 0.03 };
+	struct tcb_rng rng;
+	(void)state;
+	tcb_rng_init(&rng, 3);
+	for (int f = 0; f < DESCRIBED; f++) {
+		const struct tcb_format *format = tcb_format(described[f].id);
+		uint8_t block[TCB_BLOCK_BYTES_MAX];
+		float x[TCB_BLOCK_VALUES_MAX], y[TCB_BLOCK_VALUES_MAX];
+		double error = 0, norm = 0;
+		for (int round = 0; round < 200; round++) {
+			for (size_t i = 0; i < format->block_values; i++)
+				x[i] = 0.02f * tcb_rng_normal(&rng);
+			format->quantize(x, block);
+			tcb_dequantize(format, block, 1, y);
+			for (size_t i = 0; i < format->block_values; i++) {
+				const double difference = (double)x[i] - (double)y[i];
+				error += difference * difference;
+				norm += (double)x[i] * (double)x[i];
+			}
+		}
+		assert_true(sqrt(error / norm) < worst[described[f].id]);
+		assert_true(sqrt(error / norm) > worst[described[f].id] / 4);
+		memset(x, 0, sizeof(x));
+		format->quantize(x, block);
+		tcb_dequantize(format, block, 1, y);
+		for (size_t i = 0; i < format->block_values; i++)
+			assert_true(y[i] == 0);
+		for (size_t outlier = 0; outlier < format->block_values; outlier += 7) {
+			memset(x, 0, sizeof(x));
+			x[outlier] = outlier % 2 ? -3.0f : 3.0f;
+			format->quantize(x, block);
+			tcb_dequantize(format, block, 1, y);
+			for (size_t i = 0; i < format->block_values; i++)
+				assert_true(fabsf(x[i] - y[i]) <= (i == outlier ? 0.05f : 0.01f));
 		}
 	}
-	for (int i = 0; i < 64; i++)
-		assert_true(scale_seen[i] && min_seen[i] && code_seen[i % 16]);
-	double rms = sqrt(squares / (ROUNDS * 256.0));
-	assert_true(rms > 0.005 && rms < 0.1);
-	assert_true(fabs(sum / (ROUNDS * 256.0)) < 0.5 * rms);
 }
 
 static void *read_fixture(const char *name, size_t bytes)
@@ -167,39 +331,70 @@ static void *read_fixture(const char *name, size_t bytes)
 	return data;
 }
 
-/* blk.0.ffn_down.weight lies at TENSOR_OFFSET of the sample: 256 rows of 1024. */
-static void test_ggml_sample(void **state)
+/* Every tensor of the sample against the products that ggml's own values gave, for one token and five. */
+static void try_sample(const struct tcb_gguf *gguf, const struct described *d, size_t tokens)
 {
-	(void)state;
-	enum { ROWS = 256, COLUMNS = 1024, TENSOR_OFFSET = 512, TENSOR_BYTES = ROWS * COLUMNS / 256 * 144 };
-	uint8_t *file = read_fixture("ggml_sample.gguf", TENSOR_OFFSET + TENSOR_BYTES);
-	float *x = read_fixture("ffn_down.weight_m1.x.f32", COLUMNS * sizeof(float));
-	double *y = read_fixture("ffn_down.weight_m1.y.f64", ROWS * sizeof(double));
-	double *magnitude = read_fixture("ffn_down.weight_m1.abs.f64", ROWS * sizeof(double));
-	float row[COLUMNS];
-	for (int n = 0; n < ROWS; n++) {
-		tcb_format(TCB_FORMAT_Q4_K)
-			->dequantize(file + TENSOR_OFFSET + n * (COLUMNS / 256 * 144), COLUMNS / 256, row);
-		double sum = 0, absolute = 0;
-		for (int k = 0; k < COLUMNS; k++) {
-			sum += (double)row[k] * (double)x[k];
-			absolute += fabs((double)row[k] * (double)x[k]);
+	const struct tcb_gguf_tensor *tensor = tcb_gguf_find(gguf, d->tensor);
+	const char *stem = strchr(d->tensor + 4, '.') + 1;
+	char name[128];
+	assert_non_null(tensor);
+	assert_string_equal(tensor->type_name, d->gguf_name);
+	const size_t rows = tensor->dims[1], columns = tensor->dims[0], row_blocks = columns / d->values;
+	assert_int_equal(tensor->bytes, rows * row_blocks * d->bytes);
+	snprintf(name, sizeof(name), "%s_m%zu.x.f32", stem, tokens);
+	float *x = read_fixture(name, tokens * columns * sizeof(float));
+	snprintf(name, sizeof(name), "%s_m%zu.y.f64", stem, tokens);
+	double *y = read_fixture(name, tokens * rows * sizeof(double));
+	snprintf(name, sizeof(name), "%s_m%zu.abs.f64", stem, tokens);
+	double *magnitude = read_fixture(name, tokens * rows * sizeof(double));
+	float *row = malloc(columns * sizeof(float));
+	assert_non_null(row);
+	for (size_t n = 0; n < rows; n++) {
+		tcb_dequantize(tcb_format(d->id), (const uint8_t *)tensor->data + n * row_blocks * d->bytes, row_blocks,
+			       row);
+		for (size_t m = 0; m < tokens; m++) {
+			double sum = 0, absolute = 0;
+			for (size_t k = 0; k < columns; k++) {
+				const double product = (double)row[k] * (double)x[m * columns + k];
+				sum += product;
+				absolute += fabs(product);
+			}
+			/* Both sums are in double: only the order of addition may differ. */
+			assert_true(fabs(sum - y[m * rows + n]) <= 1e-12 * magnitude[m * rows + n]);
+			assert_true(fabs(absolute - magnitude[m * rows + n]) <= 1e-12 * magnitude[m * rows + n]);
 		}
-		/* Both sums are in double: only the order of addition may differ. */
-		assert_true(fabs(sum - y[n]) <= 1e-12 * magnitude[n]);
-		assert_true(fabs(absolute - magnitude[n]) <= 1e-12 * magnitude[n]);
 	}
-	free(file);
 	free(x);
 	free(y);
 	free(magnitude);
+	free(row);
+}
+
+static void test_ggml_sample(void **state)
+{
+	struct tcb_gguf *gguf = NULL;
+	struct tcb_error err;
+	(void)state;
+	if (tcb_gguf_open(TCB_FIXTURES "/ggml_sample.gguf", &gguf, &err) != TCB_OK)
+		fail_msg("%s", err.message);
+	for (int f = 0; f < DESCRIBED; f++) {
+		try_sample(gguf, &described[f], 1);
+		try_sample(gguf, &described[f], 5);
+	}
+	tcb_gguf_close(gguf);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_every_half),  cmocka_unit_test(test_every_rounding_boundary),
-		cmocka_unit_test(test_q4_k_values), cmocka_unit_test(test_random_blocks_cover),
+		cmocka_unit_test(test_every_half),
+		cmocka_unit_test(test_every_rounding_boundary),
+		cmocka_unit_test(test_table),
+		cmocka_unit_test(test_values),
+		cmocka_unit_test(test_codes),
+		cmocka_unit_test(test_k_scales_round_trip),
+		cmocka_unit_test(test_random_blocks_cover),
+		cmocka_unit_test(test_quantize),
 		cmocka_unit_test(test_ggml_sample),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

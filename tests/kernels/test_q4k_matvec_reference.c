@@ -260,7 +260,7 @@ static void test_worst_activations(void **state)
 	struct tcb_reference reference = reference_alloc(1);
 	struct tcb_problem problem;
 	(void)state;
-	tcb_format(TCB_FORMAT_Q4_K)->dequantize(weights, 2, weight);
+	tcb_dequantize(tcb_format(TCB_FORMAT_Q4_K), weights, 2, weight);
 	for (size_t i = 0; i < shape.k; i++)
 		x[i] = i % 256 ? (float)(i % 100) + (weight[i] > 0 ? 0.499f : -0.499f) : 127;
 	assert_int_equal(tcb_problem_init(op, TCB_CONTRACT_Q8, &shape, &problem, NULL), TCB_OK);

@@ -112,8 +112,6 @@ size_t q4k_layout_block_bytes(enum tcb_layout layout); /* bytes of one group blo
 void q4k_pack(enum tcb_layout layout, size_t n, size_t k, const void *weights, void *packed);
 void q4k_unpack(enum tcb_layout layout, size_t n, size_t k, const void *packed, void *weights);
 
-void q4k_narrow_scales(const uint8_t scale[8], const uint8_t min[8], uint8_t out[12]); /* undoes tcb_k_scales() */
-
 /* quant_matvec_planes.c: the layouts p and s, for GPUs; no bytes are added. */
 void q4k_plane_pack(enum tcb_layout layout, size_t n, size_t k, const void *weights, void *packed);
 void q4k_plane_unpack(enum tcb_layout layout, size_t n, size_t k, const void *packed, void *weights);

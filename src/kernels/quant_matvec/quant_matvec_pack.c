@@ -40,16 +40,6 @@ size_t q4k_packed_bytes(enum tcb_layout layout, size_t n, size_t k)
 	return (n + rows - 1) / rows * (k / Q4K_BLOCK_VALUES) * q4k_layout_block_bytes(layout);
 }
 
-/* The inverse of tcb_k_scales. */
-void q4k_narrow_scales(const uint8_t scale[8], const uint8_t min[8], uint8_t out[SCALE_BYTES])
-{
-	for (int j = 0; j < 4; j++) {
-		out[j] = (uint8_t)(scale[j] | scale[j + 4] >> 4 << 6);
-		out[j + 4] = (uint8_t)(min[j] | min[j + 4] >> 4 << 6);
-		out[j + 8] = (uint8_t)((scale[j + 4] & 15) | (min[j + 4] & 15) << 4);
-	}
-}
-
 /* PIECE and ROWS are constants after inlining, so that each piece is one move. */
 static inline __attribute__((always_inline)) void pack_nibbles(const uint8_t *const source[ROWS_MAX], unsigned rows,
 							       uint8_t *out)
@@ -102,7 +92,7 @@ static void unpack_row(enum tcb_layout layout, const uint8_t *packed, unsigned r
 	for (unsigned w = 0; w < words; w++)
 		memcpy(bytes + 4 * w, scales + 4 * (w * rows + r), 4);
 	if (layouts[layout].wide)
-		q4k_narrow_scales(bytes, bytes + 8, out + 4);
+		tcb_k_scales_pack(bytes, bytes + 8, out + 4);
 	else
 		memcpy(out + 4, bytes, SCALE_BYTES);
 	const uint8_t *nibbles = scales + 4 * words * rows;

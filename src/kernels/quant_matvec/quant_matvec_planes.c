@@ -66,7 +66,7 @@ static void unpack_header(const uint8_t *in, uint8_t *out)
 		scale[j + 1] = odd & 63;
 		min[j + 1] = (uint8_t)(odd >> 6);
 	}
-	q4k_narrow_scales(scale, min, out + 4);
+	tcb_k_scales_pack(scale, min, out + 4);
 }
 
 void q4k_plane_pack(enum tcb_layout layout, size_t n, size_t k, const void *weights, void *packed)

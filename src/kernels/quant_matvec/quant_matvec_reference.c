@@ -76,7 +76,7 @@ static void add_block(const uint8_t *block, const float *x, size_t x_stride, con
 	uint8_t scale[SUB_BLOCKS], min[SUB_BLOCKS];
 	double split[SUB_BLOCKS], absolute = 0;
 	const double dmin = load_half(block + 2);
-	tcb_format(TCB_FORMAT_Q4_K)->dequantize(block, 1, weight);
+	tcb_dequantize(tcb_format(TCB_FORMAT_Q4_K), block, 1, weight);
 	tcb_k_scales(block + 4, scale, min);
 	for (int i = 0; i < Q4K_BLOCK_VALUES; i++)
 		absolute += fabs((double)weight[i]);
