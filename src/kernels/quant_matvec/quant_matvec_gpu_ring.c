@@ -70,6 +70,7 @@ void q4k_write_ring_open(struct q4k_writer *w, struct q4k_ring *ring)
 	tcb_ptx_op0(b, "fence.mbarrier_init.release.cluster");
 	tcb_ptx_op0(b, "fence.proxy.async.shared::cta"); /* the copies count on the barriers before any other thread */
 	tcb_ptx_unguard(b);
+	tcb_ptx_op1(b, "bar.warp.sync", I(-1)); /* says to all lanes, and to who looks for races, that they are there */
 }
 
 /* A row of a tile by lane 0: one copy. */
