@@ -145,7 +145,7 @@ static enum tcb_status collect_shapes(const struct tcb_op *op, const struct tcb_
 			known++;
 		if (known < count)
 			continue;
-		if (op->check_shape(&shape, first.message[0] ? NULL : &first) == TCB_OK)
+		if (op->check_shape(op, &shape, first.message[0] ? NULL : &first) == TCB_OK)
 			shapes[count++] = shape;
 	}
 	*count_out = count;

@@ -31,7 +31,7 @@ enum tcb_status tcb_problem_init(const struct tcb_op *op, enum tcb_contract cont
 		return tcb_fail(err, TCB_E_USAGE, "op %s has no contract %s; it has: %s", op->name,
 				tcb_contract_text(contract), known);
 	}
-	TCB_TRY(op->check_shape(shape, err));
+	TCB_TRY(op->check_shape(op, shape, err));
 	memset(out, 0, sizeof(*out));
 	snprintf(out->op, sizeof(out->op), "%s", op->name);
 	out->contract = contract;

@@ -171,8 +171,8 @@ struct tcb_op {
 	/* One list per source file, the last pointer NULL; each list ends with a row whose name is NULL. */
 	const struct tcb_variant *const *variant_lists;
 
-	/* TCB_E_USAGE with a line that says what shape would do. */
-	enum tcb_status (*check_shape)(const struct tcb_shape *shape, struct tcb_error *err);
+	/* TCB_E_USAGE with a line that says what shape would do.  OP is the op itself: a family of ops shares it. */
+	enum tcb_status (*check_shape)(const struct tcb_op *op, const struct tcb_shape *shape, struct tcb_error *err);
 	/* Fills OUT and returns the count; exactly one operand is the OUTPUT. */
 	size_t (*operands)(const struct tcb_problem *problem, struct tcb_operand out[TCB_OPERANDS_MAX]);
 	/* Valid random data into every operand that is no output. */

@@ -21,7 +21,7 @@ static int raise_dimension(const struct tcb_op *op, struct tcb_shape *shape, int
 {
 	for (size_t value = want; value < want + STEP_SEARCH; value++) {
 		*dimension(shape, which) = value;
-		if (op->check_shape(shape, NULL) == TCB_OK)
+		if (op->check_shape(op, shape, NULL) == TCB_OK)
 			return 0;
 	}
 	return -1;
@@ -124,7 +124,7 @@ size_t tcb_verify_gpu_shapes(const struct tcb_op *op, const struct tcb_problem *
 	};
 	size_t count = 0;
 	for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
-		if (same_shape(&wanted[i], whole) || op->check_shape(&wanted[i], NULL) != TCB_OK)
+		if (same_shape(&wanted[i], whole) || op->check_shape(op, &wanted[i], NULL) != TCB_OK)
 			continue;
 		shapes[count] = wanted[i];
 		fitted[count] = *geometry;

@@ -241,7 +241,7 @@ static void test_shapes(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct tcb_error err = { TCB_OK, "" };
-		assert_int_equal(op->check_shape(&rows[i].shape, &err), rows[i].status);
+		assert_int_equal(op->check_shape(op, &rows[i].shape, &err), rows[i].status);
 		assert_non_null(strstr(err.message, rows[i].part));
 	}
 }

@@ -244,10 +244,10 @@ static void test_refusals(void **state)
 	struct tcb_problem problem;
 	struct tcb_geometry geometry;
 	struct tcb_plan plan;
-	assert_int_equal(op->check_shape(&(struct tcb_shape){ 4, 4, 4 }, &err), TCB_E_USAGE);
+	assert_int_equal(op->check_shape(op, &(struct tcb_shape){ 4, 4, 4 }, &err), TCB_E_USAGE);
 	assert_non_null(strstr(err.message, "MxN"));
-	assert_int_equal(op->check_shape(&(struct tcb_shape){ 0, 4, 0 }, &err), TCB_E_USAGE);
-	assert_int_equal(op->check_shape(&(struct tcb_shape){ SIZE_MAX / 4, 4, 0 }, &err), TCB_E_OVERFLOW);
+	assert_int_equal(op->check_shape(op, &(struct tcb_shape){ 0, 4, 0 }, &err), TCB_E_USAGE);
+	assert_int_equal(op->check_shape(op, &(struct tcb_shape){ SIZE_MAX / 4, 4, 0 }, &err), TCB_E_OVERFLOW);
 	assert_int_equal(tcb_problem_init(op, TCB_CONTRACT_Q8, &(struct tcb_shape){ 1, 8, 0 }, &problem, &err),
 			 TCB_E_USAGE);
 

@@ -66,8 +66,9 @@ static const struct tcb_variant toy_avx2[] = {
 };
 static const struct tcb_variant *const toy_variants[] = { toy_scalar, toy_avx2, NULL };
 
-static enum tcb_status toy_check_shape(const struct tcb_shape *shape, struct tcb_error *err)
+static enum tcb_status toy_check_shape(const struct tcb_op *op, const struct tcb_shape *shape, struct tcb_error *err)
 {
+	(void)op;
 	if (shape->k % 32)
 		return tcb_fail(err, TCB_E_USAGE, "toy needs K to be a multiple of 32");
 	return TCB_OK;

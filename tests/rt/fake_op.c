@@ -33,8 +33,9 @@ static const struct tcb_variant f32_variants[] = {
 };
 static const struct tcb_variant *const lists[] = { q8_variants, f32_variants, NULL };
 
-static enum tcb_status check_shape(const struct tcb_shape *shape, struct tcb_error *err)
+static enum tcb_status check_shape(const struct tcb_op *op, const struct tcb_shape *shape, struct tcb_error *err)
 {
+	(void)op;
 	if (shape->m < 1 || shape->n < 1 || shape->k < 1 || shape->k % 256)
 		return tcb_fail(err, TCB_E_USAGE, "K must be a multiple of 256");
 	return TCB_OK;

@@ -36,8 +36,9 @@ uint64_t tcb_clock_ns(void)
 
 /* --- the op ----------------------------------------------------------------------------------------------------- */
 
-static enum tcb_status fake_check_shape(const struct tcb_shape *shape, struct tcb_error *err)
+static enum tcb_status fake_check_shape(const struct tcb_op *op, const struct tcb_shape *shape, struct tcb_error *err)
 {
+	(void)op;
 	(void)shape, (void)err;
 	return TCB_OK;
 }

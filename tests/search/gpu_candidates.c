@@ -62,7 +62,7 @@ static size_t odd_shapes(const struct tcb_op *op, const struct tcb_problem *prob
 		struct tcb_shape *shape = &shapes[count];
 		*shape = *whole;
 		*(whole->k ? &shape->n : &shape->m) = rows[i];
-		if (op->check_shape(shape, NULL) != TCB_OK)
+		if (op->check_shape(op, shape, NULL) != TCB_OK)
 			continue;
 		fitted[count] = *geometry;
 		tcb_verify_fit(whole, shape, &fitted[count++]);

@@ -36,8 +36,9 @@ enum { GROUP = 4, K_UNIT = 16, SCRATCH_BYTES = 1000, CALLS_BEFORE_TROUBLE = 12 }
 static const struct tcb_variant variants[] = { PLANTED_LIST(PLANTED_ROW){ .name = NULL } };
 static const struct tcb_variant *const variant_lists[] = { variants, NULL };
 
-static enum tcb_status check_shape(const struct tcb_shape *shape, struct tcb_error *err)
+static enum tcb_status check_shape(const struct tcb_op *op, const struct tcb_shape *shape, struct tcb_error *err)
 {
+	(void)op;
 	if (shape->m < 1 || shape->n < 1 || shape->k < K_UNIT || shape->k % K_UNIT)
 		return tcb_fail(err, TCB_E_USAGE, "planted needs MxNxK with K a multiple of %d", K_UNIT);
 	return TCB_OK;

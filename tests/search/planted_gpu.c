@@ -14,8 +14,9 @@
 
 enum { SPILLED = 64, STAGES_MOST = 25, STAGE_LOOPS = 3 };
 
-static enum tcb_status check_shape(const struct tcb_shape *shape, struct tcb_error *err)
+static enum tcb_status check_shape(const struct tcb_op *op, const struct tcb_shape *shape, struct tcb_error *err)
 {
+	(void)op;
 	if (shape->m != 1 || shape->n < 1 || shape->k < 4 || shape->k % 4)
 		return tcb_fail(err, TCB_E_USAGE, "planted needs 1xNxK with K a multiple of 4");
 	return TCB_OK;

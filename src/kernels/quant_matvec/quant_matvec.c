@@ -23,9 +23,10 @@ static const struct tcb_variant *const variant_lists[] = {
 
 static const struct tcb_shape default_shapes[] = { { 1, 4096, 4096 }, { 1, 14336, 4096 }, { 1, 4096, 14336 } };
 
-static enum tcb_status check_shape(const struct tcb_shape *shape, struct tcb_error *err)
+static enum tcb_status check_shape(const struct tcb_op *op, const struct tcb_shape *shape, struct tcb_error *err)
 {
 	size_t x_bytes, w_values, y_bytes;
+	(void)op;
 	if (shape->m < 1 || shape->n < 1 || shape->k < 1)
 		return tcb_fail(err, TCB_E_USAGE,
 				"q4k_matvec needs a shape MxNxK with M, N and K of 1 or more, K a multiple of 256");
@@ -138,7 +139,7 @@ static enum tcb_status plan(const struct tcb_problem *problem, const struct tcb_
 		return tcb_fail(err, TCB_E_ILLEGAL, "q4k_matvec has no %s variant for %s",
 				tcb_contract_text(problem->contract), text);
 	}
-	TCB_TRY(check_shape(&problem->shape, err));
+	TCB_TRY(check_shape(&tcb_op_q4k_matvec, &problem->shape, err));
 	if ((why = q4k_geometry_refused(&problem->shape, geometry)))
 		return tcb_fail(err, TCB_E_ILLEGAL, "q4k_matvec: %s", why);
 	out->problem = *problem;

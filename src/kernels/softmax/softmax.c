@@ -19,9 +19,11 @@ enum {
 	STREAM_ALIGNMENT = 64, /* streaming stores of any width fault on less than their own */
 };
 
-static enum tcb_status softmax_check_shape(const struct tcb_shape *shape, struct tcb_error *err)
+static enum tcb_status softmax_check_shape(const struct tcb_op *op, const struct tcb_shape *shape,
+					   struct tcb_error *err)
 {
 	size_t bytes;
+	(void)op;
 	if (shape->k)
 		return tcb_fail(err, TCB_E_USAGE,
 				"op softmax takes a shape MxN (M rows of N values), for example 4096x%zu",
