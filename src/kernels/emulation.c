@@ -20,7 +20,7 @@ struct emulation {
 	size_t count, output;
 	int weights; /* operand that is packed; -1: none */
 	struct tcb_buffer data[TCB_OPERANDS_MAX], packed, workspace, first_result;
-	struct tcb_buffer y, magnitude, extra;
+	struct tcb_buffer y, magnitude, extra, got; /* got: the output as f32 */
 	struct tcb_reference reference;
 	struct tcb_ptx_memory *memory;
 	uint64_t address[TCB_OPERANDS_MAX], workspace_address;
@@ -40,6 +40,7 @@ static void emulation_fini(struct emulation *e)
 	tcb_buffer_free(&e->y);
 	tcb_buffer_free(&e->magnitude);
 	tcb_buffer_free(&e->extra);
+	tcb_buffer_free(&e->got);
 }
 
 static enum tcb_status make_operands(struct emulation *e, uint64_t seed, struct tcb_error *err)
@@ -60,6 +61,7 @@ static enum tcb_status make_operands(struct emulation *e, uint64_t seed, struct 
 	TCB_TRY(tcb_buffer_alloc(TCB_BUFFER_PLAIN, outputs * sizeof(double), &e->y, err));
 	TCB_TRY(tcb_buffer_alloc(TCB_BUFFER_PLAIN, outputs * sizeof(double), &e->magnitude, err));
 	TCB_TRY(tcb_buffer_alloc(TCB_BUFFER_PLAIN, outputs * sizeof(double), &e->extra, err));
+	TCB_TRY(tcb_buffer_alloc(TCB_BUFFER_PLAIN, outputs * sizeof(float), &e->got, err));
 	e->reference = (struct tcb_reference){ e->y.data, e->magnitude.data, e->extra.data };
 	e->op->reference(problem, pointers, &e->reference);
 	if (e->weights >= 0) {
@@ -146,8 +148,9 @@ static void compare(struct emulation *e, unsigned round, struct tcb_kernel_emula
 {
 	const struct tcb_operand *output = &e->operands[e->output];
 	size_t first_bad = 0;
-	double ratio = tcb_kernel_error_ratio(e->kernel, &e->reference, e->data[e->output].data,
-					      output->rows * output->cols, &first_bad);
+	const size_t count = output->rows * output->cols;
+	tcb_elements_to_f32(output->type, e->data[e->output].data, count, e->got.data);
+	double ratio = tcb_kernel_error_ratio(e->kernel, &e->reference, e->got.data, count, &first_bad);
 
 	if (ratio > out->error_ratio || ratio != ratio) {
 		out->error_ratio = ratio;

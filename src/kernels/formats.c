@@ -56,6 +56,23 @@ uint16_t tcb_f32_to_f16(float value)
 	return (uint16_t)(sign | shift_round((magnitude & 0x7fffffu) | 0x800000u, 126 - exponent));
 }
 
+float tcb_bf16_to_f32(uint16_t half)
+{
+	uint32_t bits = (uint32_t)half << 16;
+	float value;
+	memcpy(&value, &bits, sizeof(value));
+	return value;
+}
+
+uint16_t tcb_f32_to_bf16(float value)
+{
+	uint32_t bits;
+	memcpy(&bits, &value, sizeof(bits));
+	if ((bits & 0x7fffffffu) > 0x7f800000u) /* NaN, made quiet */
+		return (uint16_t)(bits >> 16 | 0x40u);
+	return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16); /* a carry into the exponent is right */
+}
+
 void tcb_k_scales(const uint8_t packed[12], uint8_t scale_out[8], uint8_t min_out[8])
 {
 	for (int j = 0; j < 4; j++) {

@@ -60,6 +60,9 @@ void tcb_k_scales_pack(const uint8_t scale[8], const uint8_t min[8], uint8_t pac
 /* IEEE 754 binary16 to binary32 and back (round to nearest even), without hardware support. */
 float tcb_f16_to_f32(uint16_t half);
 uint16_t tcb_f32_to_f16(float value);
+/* bfloat16: the upper half of a binary32, likewise. */
+float tcb_bf16_to_f32(uint16_t bits);
+uint16_t tcb_f32_to_bf16(float value);
 
 /* The same at an address of any alignment, little-endian. */
 float tcb_f16_load(const void *bytes);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "kernels/formats.h"
 #include "ptx/ir.h"
 
 /* Half an ulp of binary32 at 1: the unit roundoff u. */
@@ -110,6 +111,24 @@ void tcb_op_signature(const struct tcb_op *op, char out[TCB_SIGNATURE_MAX])
 		chain(variant, &high);
 	}
 	snprintf(out, TCB_SIGNATURE_MAX, "%016llx%016llx", (unsigned long long)high, (unsigned long long)low);
+}
+
+size_t tcb_element_bytes(const char *type)
+{
+	return strcmp(type, "f32") == 0 ? sizeof(float) : strcmp(type, "f16") && strcmp(type, "bf16") ? 0 : 2;
+}
+
+void tcb_elements_to_f32(const char *type, const void *elements, size_t count, float *out)
+{
+	const uint16_t *half = elements;
+	if (strcmp(type, "f32") == 0)
+		memcpy(out, elements, count * sizeof(float));
+	else if (strcmp(type, "f16") == 0)
+		for (size_t i = 0; i < count; i++)
+			out[i] = tcb_f16_to_f32(half[i]);
+	else
+		for (size_t i = 0; i < count; i++)
+			out[i] = tcb_bf16_to_f32(half[i]);
 }
 
 double tcb_gamma(double chain)

@@ -35,7 +35,7 @@ enum tcb_role { TCB_ROLE_INPUT, TCB_ROLE_WEIGHTS, TCB_ROLE_OUTPUT };
 struct tcb_operand {
 	const char *name;
 	enum tcb_role role;
-	const char *type;  /* "f32", or a weight format: "q4_k" */
+	const char *type;  /* "f32", "f16", "bf16", or a weight format: "q4_k"; outputs are judged as f32 */
 	size_t rows, cols; /* in elements */
 	size_t bytes;      /* as stored by the user (native layout) */
 	int streams;       /* cold measurements rotate this operand beyond the last-level cache */
@@ -237,6 +237,9 @@ const struct tcb_variant *tcb_variant_find(const struct tcb_op *op, enum tcb_con
 					   const struct tcb_geometry *geometry);
 /* Hash of the signatures of all of OP's variants: changes when any kernel of the op changes. */
 void tcb_op_signature(const struct tcb_op *op, char out[TCB_SIGNATURE_MAX]);
+/* Bytes of an element of TYPE, for the types that outputs have ("f32", "f16", "bf16"), else 0; COUNT of them as f32. */
+size_t tcb_element_bytes(const char *type);
+void tcb_elements_to_f32(const char *type, const void *elements, size_t count, float *out);
 /* gamma(d) of SPEC section 4. */
 double tcb_gamma(double chain);
 /* Largest |got - y| / allowed over COUNT outputs; infinity for a NaN where y is none, or an error where none is

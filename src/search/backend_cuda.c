@@ -46,7 +46,7 @@ struct gpu_worker {
 	struct gpu_case small[CASES_MAX]; /* a ring */
 	size_t small_count, small_next;
 	size_t rotation_bytes;
-	float *got; /* an output on the host */
+	void *got; /* an output on the host */
 	size_t got_bytes;
 	/* prepared */
 	enum tcb_state state;
@@ -133,7 +133,7 @@ static void fault(struct tcb_trial_reply *reply, enum tcb_gpu_fault what, const 
 static enum tcb_status judge(struct gpu_worker *worker, const struct gpu_case *where, const struct tcb_code_unit *unit,
 			     const char *when, struct tcb_trial_reply *reply, struct tcb_error *err)
 {
-	size_t bytes = where->instance->output_count * sizeof *worker->got;
+	size_t bytes = where->instance->operands[where->instance->output].bytes;
 	if (worker->got_bytes < bytes) {
 		free(worker->got);
 		worker->got = malloc(bytes);

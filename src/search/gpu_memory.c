@@ -191,7 +191,7 @@ enum tcb_status tcb_gpu_memory_poison(struct tcb_gpu_memory *memory, struct tcb_
 			      "poisoning the output", err);
 }
 
-enum tcb_status tcb_gpu_memory_output(struct tcb_gpu_memory *memory, float *got, struct tcb_error *err)
+enum tcb_status tcb_gpu_memory_output(struct tcb_gpu_memory *memory, void *got, struct tcb_error *err)
 {
 	const struct tcb_gpu_buffer *output = &memory->shared[memory->instance->output];
 	return tcb_cuda_check(memory->cuda, memory->cuda->copy_out(got, output->data, output->bytes),

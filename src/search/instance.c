@@ -26,7 +26,12 @@ static enum tcb_status alloc_operands(struct tcb_instance *instance, struct tcb_
 				op->name, outputs);
 	instance->output = (size_t)tcb_operand_output(instance->operands, instance->operand_count);
 	instance->weights = tcb_operand_weights(instance->operands, instance->operand_count);
-	instance->output_count = instance->operands[instance->output].bytes / sizeof(float);
+	const struct tcb_operand *output = &instance->operands[instance->output];
+	const size_t element = tcb_element_bytes(output->type);
+	if (!element)
+		return tcb_fail(err, TCB_E_UNSUPPORTED, "op %s has an output of type %s, which cannot be judged",
+				op->name, output->type);
+	instance->output_count = output->bytes / element;
 	return TCB_OK;
 }
 

@@ -22,7 +22,7 @@ struct tcb_instance {
 	struct tcb_operand operands[TCB_OPERANDS_MAX];
 	size_t operand_count;
 	size_t output;       /* index of the output */
-	size_t output_count; /* its elements, f32 */
+	size_t output_count; /* its elements */
 	int weights;         /* index of the weights, -1 if there are none */
 	struct tcb_buffer data[TCB_OPERANDS_MAX];
 	struct tcb_packed packed[TCB_LAYOUT_COUNT];

@@ -13,6 +13,7 @@
 
 enum {
 	CHUNK = 1 << 16, /* outputs that one thread compares at a time */
+	PIECE = 256,     /* of them widened at a time */
 	EXACT_ENTRIES = 2048,
 	EXACT_BYTES = 64 << 20,
 };
@@ -20,7 +21,8 @@ enum {
 struct comparison {
 	const struct tcb_plan *plan;
 	const struct tcb_reference *reference;
-	const float *got;
+	const char *type; /* of what is in GOT */
+	const void *got;
 	size_t count;
 	double *ratio;  /* per chunk */
 	size_t *bad_at; /* per chunk: first output beyond its bound, SIZE_MAX if none */
@@ -32,19 +34,31 @@ static void compare_chunk(void *ctx, size_t task, unsigned thread)
 	struct comparison *comparison = ctx;
 	size_t start = task * CHUNK;
 	size_t count = comparison->count - start < CHUNK ? comparison->count - start : CHUNK;
-	struct tcb_reference part = { .y = comparison->reference->y + start,
-				      .magnitude = comparison->reference->magnitude + start,
-				      .extra = comparison->reference->extra + start };
+	const char *got = (const char *)comparison->got + start * tcb_element_bytes(comparison->type);
+	float values[PIECE];
+	double largest = 0;
 	size_t bad = SIZE_MAX;
-	comparison->ratio[task] = tcb_error_ratio(comparison->plan, &part, comparison->got + start, count, &bad);
-	comparison->bad_at[task] = bad == SIZE_MAX ? SIZE_MAX : start + bad;
+	for (size_t i = 0; i < count; i += PIECE) {
+		const size_t piece = count - i < PIECE ? count - i : PIECE;
+		const struct tcb_reference *whole = comparison->reference;
+		struct tcb_reference part = { .y = whole->y + start + i,
+					      .magnitude = whole->magnitude + start + i,
+					      .extra = whole->extra + start + i };
+		size_t piece_bad = SIZE_MAX;
+		tcb_elements_to_f32(comparison->type, got + i * tcb_element_bytes(comparison->type), piece, values);
+		const double ratio = tcb_error_ratio(comparison->plan, &part, values, piece, &piece_bad);
+		if (ratio > largest)
+			largest = ratio;
+		if (piece_bad != SIZE_MAX && bad == SIZE_MAX)
+			bad = start + i + piece_bad;
+	}
+	comparison->ratio[task] = largest;
+	comparison->bad_at[task] = bad;
 }
 
-static int is_poison(float value)
+static int is_poison(const unsigned char *bytes, size_t count)
 {
-	unsigned char bytes[sizeof(value)];
-	memcpy(bytes, &value, sizeof(value));
-	for (size_t i = 0; i < sizeof(bytes); i++) {
+	for (size_t i = 0; i < count; i++) {
 		if (bytes[i] != TCB_POISON)
 			return 0;
 	}
@@ -63,28 +77,34 @@ static void set_wrong(struct tcb_check *check, const struct tcb_instance *instan
 }
 
 static void set_wrong_value(struct tcb_check *check, const struct tcb_instance *instance, const struct tcb_plan *plan,
-			    const float *got, size_t at, const char *when)
+			    const void *got, size_t at, const char *when)
 {
 	const struct tcb_reference *reference = &instance->reference;
+	const char *type = instance->operands[instance->output].type;
+	const unsigned char *bytes = (const unsigned char *)got + at * tcb_element_bytes(type);
+	float value;
 	double y = reference->y[at];
 	double allowed = tcb_gamma(plan->chain) * reference->magnitude[at] + reference->extra[at] +
 			 plan->ulps * 0x1p-23 * fabs(y);
 	char fault[128];
-	if (is_poison(got[at]))
+	tcb_elements_to_f32(type, bytes, 1, &value);
+	if (is_poison(bytes, tcb_element_bytes(type)))
 		snprintf(fault, sizeof(fault), "was never written (poison is still there)");
 	else
-		snprintf(fault, sizeof(fault), "is %.9g, not %.9g within %.2g", (double)got[at], y, allowed);
+		snprintf(fault, sizeof(fault), "is %.9g, not %.9g within %.2g", (double)value, y, allowed);
 	set_wrong(check, instance, at, when, fault);
 }
 
-enum tcb_status tcb_judge_bound(struct tcb_instance *instance, const struct tcb_plan *plan, const float *got,
+enum tcb_status tcb_judge_bound(struct tcb_instance *instance, const struct tcb_plan *plan, const void *got,
 				struct tcb_pool *pool, const char *when, struct tcb_check *check, struct tcb_error *err)
 {
 	TCB_TRY(tcb_instance_reference(instance, err));
 	size_t chunks = (instance->output_count + CHUNK - 1) / CHUNK;
-	struct comparison comparison = {
-		.plan = plan, .reference = &instance->reference, .got = got, .count = instance->output_count
-	};
+	struct comparison comparison = { .plan = plan,
+					 .reference = &instance->reference,
+					 .type = instance->operands[instance->output].type,
+					 .got = got,
+					 .count = instance->output_count };
 	double few_ratios[4];
 	size_t few_bad[4];
 	int is_few = chunks <= 4;
@@ -202,10 +222,10 @@ enum tcb_status tcb_judge_exact(struct tcb_exact_cache *cache, struct tcb_instan
 	for (size_t i = 0; i < instance->output_count; i++) {
 		/* The payload of a NaN is nobody's business, but the poison is a NaN that nobody computed. */
 		if (memcmp(&got[i], &exact[i], sizeof(float)) == 0 ||
-		    (isnan(got[i]) && isnan(exact[i]) && !is_poison(got[i])))
+		    (isnan(got[i]) && isnan(exact[i]) && !is_poison((const unsigned char *)&got[i], sizeof(float))))
 			continue;
 		char fault[128];
-		if (is_poison(got[i]))
+		if (is_poison((const unsigned char *)&got[i], sizeof(float)))
 			snprintf(fault, sizeof(fault), "was never written (poison is still there)");
 		else
 			snprintf(fault, sizeof(fault), "is %.9g (%a), not exactly %.9g (%a)", (double)got[i],

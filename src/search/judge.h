@@ -18,7 +18,7 @@ struct tcb_check {
 
 /* Judges GOT, PLAN's output for INSTANCE, by the error bound; CHECK's ratio grows, its outcome turns WRONG.  WHEN
  * says when, for the message: "in the timed runs". */
-enum tcb_status tcb_judge_bound(struct tcb_instance *instance, const struct tcb_plan *plan, const float *got,
+enum tcb_status tcb_judge_bound(struct tcb_instance *instance, const struct tcb_plan *plan, const void *got,
 				struct tcb_pool *pool, const char *when, struct tcb_check *check,
 				struct tcb_error *err);
 

@@ -54,7 +54,7 @@ static inline void gpu_bench_open(struct gpu_bench *b, const struct tcb_op *op, 
 	b->weights = tcb_operand_weights(b->operand, b->operand_count);
 	for (size_t i = 0; i < b->operand_count; i++)
 		b->data[i] = test_malloc(b->operand[i].bytes);
-	b->outputs = b->operand[b->output].bytes / sizeof(float);
+	b->outputs = b->operand[b->output].rows * b->operand[b->output].cols;
 	op->fill(&b->problem, seed, b->data);
 	b->reference.y = test_malloc(b->outputs * sizeof(double));
 	b->reference.magnitude = test_malloc(b->outputs * sizeof(double));
@@ -121,7 +121,8 @@ static inline double gpu_bench_run(struct gpu_bench *b, const struct tcb_kernel 
 	uint64_t address[TCB_OPERANDS_MAX], workspace;
 	struct tcb_ptx_memory *memory;
 	unsigned char *packed = NULL, *scratch = test_malloc(workspace_bytes);
-	float *y[2] = { test_malloc(y_bytes), test_malloc(y_bytes) };
+	unsigned char *y[2] = { test_malloc(y_bytes), test_malloc(y_bytes) };
+	float *got = test_malloc(b->outputs * sizeof *got);
 	double ratio = 0;
 	memset(scratch, 0, workspace_bytes);
 	if (kernel->packed_bytes) {
@@ -148,9 +149,11 @@ static inline double gpu_bench_run(struct gpu_bench *b, const struct tcb_kernel 
 		gpu_bench_launch(b, kernel, memory, address, workspace, seed + (uint64_t)run);
 		tcb_ptx_memory_destroy(memory);
 	}
-	ratio = tcb_kernel_error_ratio(kernel, &b->reference, y[0], b->outputs, NULL);
+	tcb_elements_to_f32(b->operand[b->output].type, y[0], b->outputs, got);
+	ratio = tcb_kernel_error_ratio(kernel, &b->reference, got, b->outputs, NULL);
 	if (b->findings || memcmp(y[0], y[1], y_bytes) != 0)
 		ratio = INFINITY;
+	test_free(got);
 	test_free(y[0]);
 	test_free(y[1]);
 	test_free(scratch);

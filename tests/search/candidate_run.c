@@ -88,7 +88,7 @@ static enum tcb_status call_once(struct running *running, struct tcb_gpu_runner 
 	const struct tcb_cuda *cuda = running->session.cuda;
 	struct tcb_plan bound = { .chain = runner->unit->chain, .ulps = runner->unit->ulps };
 	uint64_t output = operands->address[instance->output];
-	size_t bytes = instance->output_count * sizeof(float);
+	size_t bytes = instance->operands[instance->output].bytes;
 	char why[256];
 	int result = cuda->fill(output, TCB_POISON, bytes, running->session.stream);
 

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The reference of the dense products: operands in, C in double, the sums of
+ * |a||b| (in f32, with room for their own rounding) and what C's type rounds
+ * away.  Blocks of A and B are widened to small panels; their product runs in
+ * the widest vectors of the machine.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "kernels/matmul/matmul.h"
+#include "kernels/matmul/matmul_reference.h"
+
+/* Any machine: vectors of the compiler's. */
+typedef double wide __attribute__((vector_size(16)));
+typedef float slim __attribute__((vector_size(16)));
+enum { WIDE_LANES = 2, SLIM_LANES = 4 };
+
+static inline wide wide_load(const double *from)
+{
+	wide value;
+	memcpy(&value, from, sizeof(value));
+	return value;
+}
+
+static inline void wide_store(double *to, wide value)
+{
+	memcpy(to, &value, sizeof(value));
+}
+
+static inline wide wide_spread(double value)
+{
+	return (wide){ value, value };
+}
+
+static inline wide wide_multiply_add(wide a, wide b, wide c)
+{
+	return a * b + c;
+}
+
+static inline slim slim_load(const float *from)
+{
+	slim value;
+	memcpy(&value, from, sizeof(value));
+	return value;
+}
+
+static inline void slim_store(float *to, slim value)
+{
+	memcpy(to, &value, sizeof(value));
+}
+
+static inline slim slim_spread(float value)
+{
+	return (slim){ value, value, value, value };
+}
+
+static inline slim slim_multiply_add(slim a, slim b, slim c)
+{
+	return a * b + c;
+}
+
+REFERENCE_TILE(tile_wide, double, wide, WIDE_LANES, wide_load, wide_spread, wide_multiply_add, wide_store)
+REFERENCE_TILE(tile_slim, float, slim, SLIM_LANES, slim_load, slim_spread, slim_multiply_add, slim_store)
+
+static const struct matmul_reference_loops *loops(void)
+{
+	static const struct matmul_reference_loops any = { tile_wide, tile_slim };
+#if defined(__x86_64__)
+	if (__builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+		return &matmul_reference_loops_avx512;
+	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+		return &matmul_reference_loops_avx2;
+#endif
+	return &any;
+}
+
+enum { STEP_K = 128, PANEL_N = 256, TILE_VALUES = REFERENCE_M * REFERENCE_N };
+
+/* Panels of REFERENCE_N columns of B (REFERENCE_M rows of A), values and magnitudes. */
+struct panels {
+	double b[STEP_K * PANEL_N], a[STEP_K * REFERENCE_M];
+	float b_size[STEP_K * PANEL_N], a_size[STEP_K * REFERENCE_M];
+};
+
+static size_t least(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+static void pack_b(enum matmul_type type, const void *b, size_t n, size_t k0, size_t steps, size_t n0, size_t columns,
+		   struct panels *p)
+{
+	float row[PANEL_N] = { 0 };
+	for (size_t s = 0; s < steps; s++) {
+		matmul_widen(type, b, (k0 + s) * n + n0, columns, row);
+		for (size_t j = 0; j < PANEL_N; j++) {
+			const size_t at = (j / REFERENCE_N * STEP_K + s) * REFERENCE_N + j % REFERENCE_N;
+			p->b[at] = (double)row[j];
+			p->b_size[at] = fabsf(row[j]);
+		}
+	}
+}
+
+static void pack_a(enum matmul_type type, const void *a, size_t k, size_t m0, size_t rows, size_t k0, size_t steps,
+		   struct panels *p)
+{
+	for (size_t i = 0; i < REFERENCE_M; i++) {
+		float row[STEP_K] = { 0 };
+		if (i < rows)
+			matmul_widen(type, a, (m0 + i) * k + k0, steps, row);
+		for (size_t s = 0; s < steps; s++) {
+			p->a[s * REFERENCE_M + i] = (double)row[s];
+			p->a_size[s * REFERENCE_M + i] = fabsf(row[s]);
+		}
+	}
+}
+
+/* Adds one pair of panels to C's tile at (M0, N0). */
+static void add_tile(const struct matmul_reference_loops *with, const struct panels *p, size_t panel, size_t steps,
+		     size_t n, size_t m0, size_t rows, size_t n0, size_t columns, struct tcb_reference *out)
+{
+	double sum[TILE_VALUES] = { 0 };
+	float size[TILE_VALUES] = { 0 };
+	const size_t from = panel * STEP_K * REFERENCE_N;
+	with->wide(p->a, p->b + from, steps, sum);
+	with->slim(p->a_size, p->b_size + from, steps, size);
+	for (size_t i = 0; i < rows; i++)
+		for (size_t j = 0; j < columns; j++) {
+			out->y[(m0 + i) * n + n0 + j] += sum[i * REFERENCE_N + j];
+			out->magnitude[(m0 + i) * n + n0 + j] += (double)size[i * REFERENCE_N + j];
+		}
+}
+
+/* Half a unit in the last place of C's type for the stored value, which is off by less than 2^-10 of MAGNITUDE; the
+ * second term is that of numbers below the normal ones. */
+static double storing_error(enum matmul_type type, double y, double magnitude)
+{
+	static const double unit[] = { 0, 0x1p-11, 0x1p-8 }, tiny[] = { 0, 0x1p-25, 0x1p-134 };
+	return unit[type] * (fabs(y) + 0x1p-10 * magnitude) + tiny[type];
+}
+
+/* Sums of up to 2^20 magnitudes in f32 are off by less than this share of them: each tile adds STEP_K. */
+#define SIZE_SLACK (1 + 1e-4)
+
+/* Where C's type cannot hold Y, the result is infinite: bounds of distance do not apply then. */
+static double held(enum matmul_type type, double y)
+{
+	return type == MATMUL_F16 && fabs(y) >= 65520 ? copysign((double)INFINITY, y) : y;
+}
+
+void matmul_reference(const struct tcb_problem *problem, void *const operand[], struct tcb_reference *out)
+{
+	const enum matmul_type type = matmul_type(problem);
+	const struct tcb_shape *s = &problem->shape;
+	const struct matmul_reference_loops *with = loops();
+	struct panels panels;
+	memset(out->y, 0, s->m * s->n * sizeof(double));
+	memset(out->magnitude, 0, s->m * s->n * sizeof(double));
+	for (size_t n0 = 0; n0 < s->n; n0 += PANEL_N) {
+		const size_t columns = least(PANEL_N, s->n - n0);
+		for (size_t k0 = 0; k0 < s->k; k0 += STEP_K) {
+			const size_t steps = least(STEP_K, s->k - k0);
+			pack_b(type, operand[MATMUL_B], s->n, k0, steps, n0, columns, &panels);
+			for (size_t m0 = 0; m0 < s->m; m0 += REFERENCE_M) {
+				const size_t rows = least(REFERENCE_M, s->m - m0);
+				pack_a(type, operand[MATMUL_A], s->k, m0, rows, k0, steps, &panels);
+				for (size_t j = 0; j < columns; j += REFERENCE_N)
+					add_tile(with, &panels, j / REFERENCE_N, steps, s->n, m0, rows, n0 + j,
+						 least(REFERENCE_N, columns - j), out);
+			}
+		}
+	}
+	for (size_t i = 0; i < s->m * s->n; i++) {
+		out->magnitude[i] *= SIZE_SLACK;
+		out->extra[i] = storing_error(type, out->y[i], out->magnitude[i]);
+		out->y[i] = held(type, out->y[i]);
+	}
+}

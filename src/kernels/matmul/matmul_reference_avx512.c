@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The reference's loops with 512-bit vectors.
+ */
+#include <immintrin.h>
+
+#include "kernels/matmul/matmul_reference.h"
+
+typedef __m512d wide;
+typedef __m512 slim;
+enum { WIDE_LANES = 8, SLIM_LANES = 16 };
+
+#define wide_load _mm512_loadu_pd
+#define wide_store _mm512_storeu_pd
+#define wide_spread _mm512_set1_pd
+#define wide_multiply_add _mm512_fmadd_pd
+#define slim_load _mm512_loadu_ps
+#define slim_store _mm512_storeu_ps
+#define slim_spread _mm512_set1_ps
+#define slim_multiply_add _mm512_fmadd_ps
+REFERENCE_TILE(tile_wide, double, wide, WIDE_LANES, wide_load, wide_spread, wide_multiply_add, wide_store)
+REFERENCE_TILE(tile_slim, float, slim, SLIM_LANES, slim_load, slim_spread, slim_multiply_add, slim_store)
+
+const struct matmul_reference_loops matmul_reference_loops_avx512 = { tile_wide, tile_slim };
