@@ -30,16 +30,16 @@ enum matmul_type matmul_type(const struct tcb_problem *problem)
 	return MATMUL_BF16;
 }
 
-static enum tcb_status check_shape(const struct tcb_shape *shape, struct tcb_error *err)
+static enum tcb_status check_shape(const struct tcb_op *op, const struct tcb_shape *shape, struct tcb_error *err)
 {
 	size_t a, b, c, bytes;
 	if (!shape->m || !shape->n || !shape->k)
 		return tcb_fail(err, TCB_E_USAGE,
-				"a matrix product takes a shape MxNxK of at least 1 each, for example 1024x1024x1024");
+				"op %s takes a shape MxNxK of at least 1 each, for example 1024x1024x1024", op->name);
 	if (tcb_mul_size(shape->m, shape->k, &a) || tcb_mul_size(shape->k, shape->n, &b) ||
 	    tcb_mul_size(shape->m, shape->n, &c) || tcb_add_size(a, b, &bytes) || tcb_add_size(bytes, c, &bytes) ||
 	    tcb_mul_size(bytes, 4 * sizeof(double), &bytes))
-		return tcb_fail(err, TCB_E_OVERFLOW, "a product of %zux%zux%zu does not fit in memory", shape->m,
+		return tcb_fail(err, TCB_E_OVERFLOW, "a %s of %zux%zux%zu does not fit in memory", op->name, shape->m,
 				shape->n, shape->k);
 	return TCB_OK;
 }
