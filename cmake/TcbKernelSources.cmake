@@ -20,7 +20,7 @@ function(tcb_kernel_sources target)
 	cmake_parse_arguments(arg "" "" "SOURCES;HEADERS" ${ARGN})
 	set(header_text "")
 	foreach(header ${arg_HEADERS})
-		set(path ${CMAKE_CURRENT_SOURCE_DIR}/${header})
+		get_filename_component(path ${header} ABSOLUTE) # "../" folded, so that the path is the one others give
 		file(SHA256 ${path} digest)
 		string(APPEND header_text ${digest})
 		set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${path})

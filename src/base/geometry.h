@@ -82,10 +82,12 @@ struct tcb_tile {
  * from the workspace.  whole: each block works out the whole row's.  last: the last block that is done takes them from
  * the workspace.  atomic: added up as they come.
  */
-#define TCB_JOIN_LIST(X)                                                                              \
-	X(NONE, "none")                                                                               \
-	X(CLUSTER, "cluster") X(LAUNCH, "launch") X(WHOLE, "whole") X(LAST, "last") X(ATOMIC, "atomi" \
-											      "c")
+#define TCB_JOIN_LIST(X)      \
+	X(NONE, "none")       \
+	X(CLUSTER, "cluster") \
+	X(LAUNCH, "launch")   \
+	X(WHOLE, "whole")     \
+	X(LAST, "last") X(ATOMIC, "atomic")
 /*
  * Rows: twopass takes a block's own maximum or mean first, onepass goes over it once, against a running one.  Sums:
  * lanes adds on as it goes, pairwise halves, kahan carries along what rounding lost.

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * layernorm over rows: the op, its reference in double and its bound.  The
+ * loops are those of kernels/rows; layernorm.h says how the variance is taken.
+ */
+#include "kernels/layernorm/layernorm.h"
+
+#include <float.h>
+#include <math.h>
+
+#include "base/util.h"
+
+static enum tcb_status layernorm_check_shape(const struct tcb_shape *shape, struct tcb_error *err)
+{
+	return rows_check_shape("layernorm", shape, err);
+}
+
+static size_t layernorm_operands(const struct tcb_problem *problem, struct tcb_operand out[TCB_OPERANDS_MAX])
+{
+	size_t m = problem->shape.m, n = problem->shape.n;
+	out[LAYERNORM_X] = (struct tcb_operand){ "x", TCB_ROLE_INPUT, "f32", m, n, m * n * sizeof(float), 1 };
+	out[LAYERNORM_W] = (struct tcb_operand){ "w", TCB_ROLE_INPUT, "f32", 1, n, n * sizeof(float), 0 };
+	out[LAYERNORM_B] = (struct tcb_operand){ "b", TCB_ROLE_INPUT, "f32", 1, n, n * sizeof(float), 0 };
+	out[LAYERNORM_Y] = (struct tcb_operand){ "y", TCB_ROLE_OUTPUT, "f32", m, n, m * n * sizeof(float), 1 };
+	return LAYERNORM_OPERANDS;
+}
+
+/* Rows of four kinds in turn: as in a model, with a mean of a hundred deviations, so small that eps rules, with a step
+ * in the middle. */
+static void layernorm_fill(const struct tcb_problem *problem, uint64_t seed, void *const operand[])
+{
+	static const float spread[4] = { 1, 0.5f, 1e-4f, 1 }, offset[4] = { 0, 50, 0, -20 }, step[4] = { 0, 0, 0, 40 };
+	float *x = operand[LAYERNORM_X], *w = operand[LAYERNORM_W], *b = operand[LAYERNORM_B];
+	size_t n = problem->shape.n;
+	struct tcb_rng rng;
+	tcb_rng_init(&rng, seed);
+	for (size_t r = 0; r < problem->shape.m; r++) {
+		for (size_t c = 0; c < n; c++)
+			*x++ = offset[r % 4] + (c > n / 2 ? step[r % 4] : 0) + spread[r % 4] * tcb_rng_normal(&rng);
+	}
+	for (size_t c = 0; c < n; c++) {
+		*w++ = 1 + 0.25f * tcb_rng_normal(&rng);
+		*b++ = 0.1f * tcb_rng_normal(&rng);
+	}
+}
+
+/*
+ * A mean off by d moves a result by d / deviation * w; the variance it leaves is larger by d^2, which is less than d
+ * deviations as long as anything is left of the result.  With d = gamma * mean|x| and the sum's own error, that is
+ * gamma * magnitude:
+ *     |w| / deviation * (A + |x - mean| * (1 + A / deviation)),  A = mean|x|
+ * Four roundings (x - mean, factor, two products with w) come to it, which ulps cannot cover where b cancels what they
+ * were made on: extra.
+ */
+static void layernorm_reference(const struct tcb_problem *problem, void *const operand[], struct tcb_reference *out)
+{
+	const float *x = operand[LAYERNORM_X], *w = operand[LAYERNORM_W], *b = operand[LAYERNORM_B];
+	const double rounding = 0x1p-24 * 1.001, tiny = 0x1p-149;
+	size_t n = problem->shape.n;
+	for (size_t r = 0; r < problem->shape.m; r++) {
+		double sum = 0, size = 0, squares = 0;
+		for (size_t c = 0; c < n; c++) {
+			sum += (double)x[r * n + c];
+			size += fabs((double)x[r * n + c]);
+		}
+		double mean = sum / (double)n;
+		size /= (double)n;
+		for (size_t c = 0; c < n; c++)
+			squares += ((double)x[r * n + c] - mean) * ((double)x[r * n + c] - mean);
+		double deviation = sqrt(squares / (double)n + LAYERNORM_EPS);
+		for (size_t c = 0; c < n; c++) {
+			size_t i = r * n + c;
+			double weight = fabs((double)w[c]), from_mean = (double)x[i] - mean;
+			double scaled = from_mean / deviation * (double)w[c];
+			out->y[i] = scaled + (double)b[c];
+			out->magnitude[i] = weight / deviation * (size + fabs(from_mean) * (1 + size / deviation));
+			out->extra[i] = 4 * rounding * fabs(scaled) + tiny * (2 + weight);
+		}
+	}
+}
+
+static double layernorm_flops(const struct tcb_problem *problem)
+{
+	/* sum, deviation, its square, its sum, factor, weight, bias */
+	return 7.0 * (double)problem->shape.m * (double)problem->shape.n;
+}
+
+static double layernorm_traffic(const struct tcb_problem *problem)
+{
+	return sizeof(float) * (double)problem->shape.n * (2.0 * (double)problem->shape.m + 2);
+}
+
+static void layernorm_combine(struct rows_row *row)
+{
+	/* Beyond this the factor comes near to what f32 has no full precision for, or x - mean near to its largest
+	 * value; NaN goes the same way. */
+	const double variance_most = 0x1p240, mean_most = FLT_MAX / 4;
+	double count = 0, mean = 0, m2 = 0;
+	for (size_t b = 0; b < row->blocks; b++) {
+		const double *stat = row->stats + b * LAYERNORM_STATS;
+		double more = (double)(b + 1 < row->blocks ? row->block : row->n - b * row->block);
+		double apart = stat[LAYERNORM_MEAN] - mean, part = more / (count + more);
+		m2 += stat[LAYERNORM_M2] + apart * apart * count * part;
+		mean += apart * part;
+		count += more;
+	}
+	double variance = m2 / (double)row->n;
+	row->wide_factor = 1 / sqrt(variance + LAYERNORM_EPS);
+	row->wide_shift = mean;
+	row->is_wide = !(variance <= variance_most && fabs(mean) <= mean_most);
+	row->shift = (float)mean;
+	for (size_t b = 0; b < row->blocks; b++)
+		row->factors[b] = (float)row->wide_factor;
+}
+
+static void layernorm_wide(struct rows_call *call)
+{
+	if (call->stage == ROWS_REDUCE) {
+		double sum = 0, m2 = 0;
+		for (size_t c = 0; c < call->count; c++)
+			sum += (double)call->x[c];
+		double mean = sum / (double)call->count;
+		for (size_t c = 0; c < call->count; c++)
+			m2 += ((double)call->x[c] - mean) * ((double)call->x[c] - mean);
+		call->stat[LAYERNORM_MEAN] = mean;
+		call->stat[LAYERNORM_M2] = m2;
+		return;
+	}
+	for (size_t c = 0; c < call->count; c++) {
+		double from_mean = (double)call->x[c] - call->wide_shift;
+		call->y[c] = (float)(from_mean * call->wide_factor * (double)call->weight[c] + (double)call->bias[c]);
+	}
+}
+
+/* In one pass the sums are of up to 4 M2 (layernorm.h), and of a block's own mean otherwise; x - p, its square and the
+ * rounding of p as a float come to the additions. */
+static void layernorm_bound(enum tcb_form form, size_t block, double chain, struct tcb_plan *plan)
+{
+	(void)block;
+	plan->chain = (form == TCB_FORM_ONEPASS ? 4 : 1) * (chain + 3) + 1;
+	plan->ulps = 0.51;
+}
+
+static const struct rows_op rows = {
+	.op = &tcb_op_layernorm,
+	.x = LAYERNORM_X,
+	.y = LAYERNORM_Y,
+	.weight = LAYERNORM_W,
+	.bias = LAYERNORM_B,
+	.forms = 1u << TCB_FORM_TWOPASS | 1u << TCB_FORM_ONEPASS,
+	.block_forms = 1u << TCB_FORM_ONEPASS,
+	.stats = LAYERNORM_STATS,
+	.sums = 2,
+	.registers = 2, /* a value, the pivot */
+	.combine = layernorm_combine,
+	.wide = layernorm_wide,
+	.bound = layernorm_bound,
+};
+
+static enum tcb_status layernorm_plan(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
+				      struct tcb_plan *out, struct tcb_error *err)
+{
+	return rows_plan(&rows, problem, geometry, out, err);
+}
+
+static void layernorm_run(const struct tcb_plan *plan, void *const operand[], void *workspace, struct tcb_pool *pool)
+{
+	rows_run(&rows, plan, operand, workspace, pool);
+}
+
+static size_t layernorm_axes(const struct tcb_problem *problem, const struct tcb_target *target,
+			     struct tcb_axis out[TCB_AXES_MAX])
+{
+	return rows_axes(&rows, problem, target, out);
+}
+
+static void layernorm_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
+				       struct tcb_geometry *out)
+{
+	rows_default_geometry(&rows, problem, target, out);
+}
+
+static void layernorm_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
+				const struct tcb_geometry *geometry, struct tcb_footprint *out)
+{
+	rows_footprint(&rows, problem, target, geometry, out);
+}
+
+static const struct tcb_shape default_shapes[] = { { 512, 4096, 0 }, { 1, 4096, 0 }, { 4096, 4096, 0 } };
+
+static const struct tcb_variant *const variant_lists[] = {
+	layernorm_variants_scalar,
+#if defined(__x86_64__)
+	layernorm_variants_avx2,
+	layernorm_variants_avx512,
+#endif
+	NULL,
+};
+
+const struct tcb_op tcb_op_layernorm = {
+	.name = "layernorm",
+	.summary = "rows of f32 less their mean over their deviation, times a weight and plus a bias a column",
+	.shape_form = "MxN",
+	.contracts = 1u << TCB_CONTRACT_F32,
+	.default_contract = TCB_CONTRACT_F32,
+	.default_shapes = default_shapes,
+	.default_shape_count = sizeof(default_shapes) / sizeof(default_shapes[0]),
+	.variant_lists = variant_lists,
+	.check_shape = layernorm_check_shape,
+	.operands = layernorm_operands,
+	.fill = layernorm_fill,
+	.reference = layernorm_reference,
+	.flops = layernorm_flops,
+	.traffic = layernorm_traffic,
+	.axes = layernorm_axes,
+	.default_geometry = layernorm_default_geometry,
+	.footprint = layernorm_footprint,
+	.plan = layernorm_plan,
+	.run = layernorm_run,
+};

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Private to the layernorm op, rows of f32:
+ *     y[r][c] = (x[r][c] - mean_r) / sqrt(variance_r + LAYERNORM_EPS) * w[c] + b[c]
+ * with the mean of the squared deviations as variance.
+ *
+ * kernels/rows/rows.h says how the geometry drives the loops.  A block leaves its mean and the sum of squared
+ * deviations from it, M2; blocks are combined in double (Chan, Golub, LeVeque 1979).  A block is summed against a pivot
+ * p: S = sum(x - p), Q = sum((x - p)^2), mean = p + S / count, M2 = Q - S^2 / count.
+ *   twopass  p is the block's own mean, from a pass before over the block in cache
+ *   onepass  p is the mean of the block before; only a strip's first block is gone over twice
+ * Neither cancels: with u_b the mean of block b and u that of the row, sum((x - u_(b-1))^2) over block b is at most
+ * 2 sum((x - u)^2) over b + 2 sum((x - u)^2) over b - 1, so all Q together are at most 4 M2 of the row.
+ *
+ * NaN or an infinite value anywhere in a row makes the row NaN, as the formula does.  Rows whose squares are beyond f32
+ * are done in double as a whole.
+ */
+#ifndef TCB_KERNELS_LAYERNORM_H
+#define TCB_KERNELS_LAYERNORM_H
+
+#include "kernels/rows/rows.h"
+
+#define LAYERNORM_EPS 1e-5
+
+enum { LAYERNORM_X, LAYERNORM_W, LAYERNORM_B, LAYERNORM_Y, LAYERNORM_OPERANDS };
+enum { LAYERNORM_MEAN, LAYERNORM_M2, LAYERNORM_STATS };
+
+/* layernorm.c */
+extern const struct tcb_op tcb_op_layernorm;
+
+extern const struct tcb_variant layernorm_variants_scalar[];
+extern const struct tcb_variant layernorm_variants_avx2[];
+extern const struct tcb_variant layernorm_variants_avx512[];
+
+#endif

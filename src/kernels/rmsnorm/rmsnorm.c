@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * rmsnorm over rows: the op, its reference in double and its bound.  The loops
+ * are those of kernels/rows.
+ */
+#include "kernels/rmsnorm/rmsnorm.h"
+
+#include <math.h>
+
+#include "base/util.h"
+
+static enum tcb_status rmsnorm_check_shape(const struct tcb_shape *shape, struct tcb_error *err)
+{
+	return rows_check_shape("rmsnorm", shape, err);
+}
+
+static size_t rmsnorm_operands(const struct tcb_problem *problem, struct tcb_operand out[TCB_OPERANDS_MAX])
+{
+	size_t m = problem->shape.m, n = problem->shape.n;
+	out[RMSNORM_X] = (struct tcb_operand){ "x", TCB_ROLE_INPUT, "f32", m, n, m * n * sizeof(float), 1 };
+	out[RMSNORM_W] = (struct tcb_operand){ "w", TCB_ROLE_INPUT, "f32", 1, n, n * sizeof(float), 0 };
+	out[RMSNORM_Y] = (struct tcb_operand){ "y", TCB_ROLE_OUTPUT, "f32", m, n, m * n * sizeof(float), 1 };
+	return RMSNORM_OPERANDS;
+}
+
+/* Rows of four kinds in turn: as in a model, with an offset, so small that eps rules, large. */
+static void rmsnorm_fill(const struct tcb_problem *problem, uint64_t seed, void *const operand[])
+{
+	static const float spread[4] = { 1, 0.5f, 1e-4f, 1e3f }, offset[4] = { 0, 3, 0, 0 };
+	float *x = operand[RMSNORM_X], *w = operand[RMSNORM_W];
+	struct tcb_rng rng;
+	tcb_rng_init(&rng, seed);
+	for (size_t r = 0; r < problem->shape.m; r++) {
+		for (size_t c = 0; c < problem->shape.n; c++)
+			*x++ = offset[r % 4] + spread[r % 4] * tcb_rng_normal(&rng);
+	}
+	for (size_t c = 0; c < problem->shape.n; c++)
+		*w++ = 1 + 0.25f * tcb_rng_normal(&rng);
+}
+
+/* Half of the sum's relative error reaches the result, and what is below 2^-126 is rounded to multiples of 2^-149. */
+static void rmsnorm_reference(const struct tcb_problem *problem, void *const operand[], struct tcb_reference *out)
+{
+	const float *x = operand[RMSNORM_X], *w = operand[RMSNORM_W];
+	size_t n = problem->shape.n;
+	for (size_t r = 0; r < problem->shape.m; r++) {
+		double sum = 0;
+		for (size_t c = 0; c < n; c++)
+			sum += (double)x[r * n + c] * (double)x[r * n + c];
+		double rms = sqrt(sum / (double)n + RMSNORM_EPS);
+		for (size_t c = 0; c < n; c++) {
+			size_t i = r * n + c;
+			out->y[i] = (double)x[i] / rms * (double)w[c];
+			out->magnitude[i] = fabs(out->y[i]);
+			out->extra[i] = 0x1p-149 * (1 + fabs((double)w[c]));
+		}
+	}
+}
+
+static double rmsnorm_flops(const struct tcb_problem *problem)
+{
+	return 4.0 * (double)problem->shape.m * (double)problem->shape.n; /* square, add, factor, weight */
+}
+
+static double rmsnorm_traffic(const struct tcb_problem *problem)
+{
+	return sizeof(float) * (double)problem->shape.n * (2.0 * (double)problem->shape.m + 1);
+}
+
+static void rmsnorm_combine(struct rows_row *row)
+{
+	/* Beyond this the factor comes near to what f32 has no full precision for; NaN goes the same way. */
+	const double mean_most = 0x1p240;
+	double sum = 0;
+	for (size_t b = 0; b < row->blocks; b++)
+		sum += row->stats[b];
+	double mean = sum / (double)row->n;
+	row->wide_factor = 1 / sqrt(mean + RMSNORM_EPS);
+	row->is_wide = !(mean <= mean_most);
+	for (size_t b = 0; b < row->blocks; b++)
+		row->factors[b] = (float)row->wide_factor;
+}
+
+static void rmsnorm_wide(struct rows_call *call)
+{
+	if (call->stage == ROWS_REDUCE) {
+		call->stat[0] = 0;
+		for (size_t c = 0; c < call->count; c++)
+			call->stat[0] += (double)call->x[c] * (double)call->x[c];
+		return;
+	}
+	for (size_t c = 0; c < call->count; c++)
+		call->y[c] = (float)((double)call->x[c] * call->wide_factor * (double)call->weight[c]);
+}
+
+/* The square and the additions, half of which the root leaves; then the factor and two products, half an ulp each. */
+static void rmsnorm_bound(enum tcb_form form, size_t block, double chain, struct tcb_plan *plan)
+{
+	(void)form;
+	(void)block;
+	plan->chain = (chain + 1) / 2;
+	plan->ulps = 1.5 + 0.01;
+}
+
+static const struct rows_op rows = {
+	.op = &tcb_op_rmsnorm,
+	.x = RMSNORM_X,
+	.y = RMSNORM_Y,
+	.weight = RMSNORM_W,
+	.bias = ROWS_NO_OPERAND,
+	.forms = 1u << TCB_FORM_ONEPASS,
+	.stats = 1,
+	.sums = 1,
+	.registers = 2, /* a value, the factor */
+	.combine = rmsnorm_combine,
+	.wide = rmsnorm_wide,
+	.bound = rmsnorm_bound,
+};
+
+static enum tcb_status rmsnorm_plan(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
+				    struct tcb_plan *out, struct tcb_error *err)
+{
+	return rows_plan(&rows, problem, geometry, out, err);
+}
+
+static void rmsnorm_run(const struct tcb_plan *plan, void *const operand[], void *workspace, struct tcb_pool *pool)
+{
+	rows_run(&rows, plan, operand, workspace, pool);
+}
+
+static size_t rmsnorm_axes(const struct tcb_problem *problem, const struct tcb_target *target,
+			   struct tcb_axis out[TCB_AXES_MAX])
+{
+	return rows_axes(&rows, problem, target, out);
+}
+
+static void rmsnorm_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
+				     struct tcb_geometry *out)
+{
+	rows_default_geometry(&rows, problem, target, out);
+}
+
+static void rmsnorm_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
+			      const struct tcb_geometry *geometry, struct tcb_footprint *out)
+{
+	rows_footprint(&rows, problem, target, geometry, out);
+}
+
+static const struct tcb_shape default_shapes[] = { { 512, 4096, 0 }, { 1, 4096, 0 }, { 4096, 4096, 0 } };
+
+static const struct tcb_variant *const variant_lists[] = {
+	rmsnorm_variants_scalar,
+#if defined(__x86_64__)
+	rmsnorm_variants_avx2,
+	rmsnorm_variants_avx512,
+#endif
+	NULL,
+};
+
+const struct tcb_op tcb_op_rmsnorm = {
+	.name = "rmsnorm",
+	.summary = "rows of f32 over their root mean square, times a weight a column",
+	.shape_form = "MxN",
+	.contracts = 1u << TCB_CONTRACT_F32,
+	.default_contract = TCB_CONTRACT_F32,
+	.default_shapes = default_shapes,
+	.default_shape_count = sizeof(default_shapes) / sizeof(default_shapes[0]),
+	.variant_lists = variant_lists,
+	.check_shape = rmsnorm_check_shape,
+	.operands = rmsnorm_operands,
+	.fill = rmsnorm_fill,
+	.reference = rmsnorm_reference,
+	.flops = rmsnorm_flops,
+	.traffic = rmsnorm_traffic,
+	.axes = rmsnorm_axes,
+	.default_geometry = rmsnorm_default_geometry,
+	.footprint = rmsnorm_footprint,
+	.plan = rmsnorm_plan,
+	.run = rmsnorm_run,
+};

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The loops of all ops on rows: a plan comes in, its tasks go over tiles of the
+ * matrix, blocks of a row, and call the op's micro-kernel.  rows.h says how the
+ * geometry drives them.
+ */
+#include "kernels/rows/rows.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "base/view.h"
+
+enum {
+	LINE_FLOATS = 16,      /* 64 bytes: what threads write lies on lines of their own */
+	LINE_DOUBLES = 8,      /* the same */
+	STREAM_ALIGNMENT = 64, /* streaming stores of any width fault on less than their own */
+};
+
+enum tcb_status rows_check_shape(const char *op, const struct tcb_shape *shape, struct tcb_error *err)
+{
+	size_t bytes;
+	if (shape->k)
+		return tcb_fail(err, TCB_E_USAGE, "op %s takes a shape MxN (M rows of N values), for example 4096x%zu",
+				op, shape->n ? shape->n : 4096);
+	if (!shape->m || !shape->n)
+		return tcb_fail(err, TCB_E_USAGE, "op %s needs at least one row and one column, for example 1x32000",
+				op);
+	if (tcb_mul_size(shape->m, shape->n, &bytes) || tcb_mul_size(bytes, 4 * sizeof(float), &bytes))
+		return tcb_fail(err, TCB_E_OVERFLOW, "a %s of %zux%zu does not fit in memory", op, shape->m, shape->n);
+	return TCB_OK;
+}
+
+static size_t div_up(size_t a, size_t b)
+{
+	return a / b + (a % b != 0);
+}
+
+static size_t round_up(size_t count, size_t step)
+{
+	return div_up(count, step) * step;
+}
+
+/* The sizes that plan() and run() share. */
+struct dims {
+	size_t m, n;
+	size_t strips, tasks;   /* strips of a row; tasks of a phase */
+	size_t strip_blocks;    /* column blocks in a strip */
+	size_t blocks;          /* in a row, counted as if every strip had as many */
+	size_t rows_kept;       /* rows whose block statistics are kept at a time */
+	size_t row_stats;       /* doubles of one row */
+	size_t factor_floats;   /* of one thread */
+	size_t scratch_floats;  /* kept elements of one thread, where they cannot wait in y */
+	size_t workspace_bytes; /* statistics of the kept rows; per thread: factors, scratch */
+};
+
+static int keeps(const struct rows_op *rows, const struct tcb_geometry *geometry)
+{
+	return (rows->kept_forms >> geometry->knob[TCB_KNOB_FORM] & 1u) != 0;
+}
+
+static enum tcb_status dims_init(const struct rows_op *rows, const struct tcb_problem *problem,
+				 const struct tcb_geometry *geometry, struct dims *out, struct tcb_error *err)
+{
+	const struct tcb_tile *macro = &geometry->tile[TCB_MACRO], *midi = &geometry->tile[TCB_MIDI];
+	size_t threads = (size_t)geometry->knob[TCB_KNOB_THREADS], per_thread, kept;
+	struct dims d = { .m = problem->shape.m, .n = problem->shape.n };
+	d.strips = div_up(d.n, macro->n);
+	d.tasks = div_up(d.m, midi->m) * d.strips;
+	d.strip_blocks = div_up(macro->n < d.n ? macro->n : d.n, midi->n);
+	d.blocks = d.strips * d.strip_blocks;
+	d.rows_kept = d.strips > 1 ? d.m : threads * midi->m;
+	d.row_stats = round_up(d.blocks * rows->stats, LINE_DOUBLES);
+	d.factor_floats = round_up(d.blocks, LINE_FLOATS);
+	if (geometry->knob[TCB_KNOB_STREAM] > 0 && keeps(rows, geometry) &&
+	    tcb_mul_size(midi->m, round_up(d.n, LINE_FLOATS), &d.scratch_floats))
+		goto overflow;
+	if (tcb_mul_size(d.rows_kept, d.row_stats * sizeof(double), &kept) ||
+	    tcb_add_size(d.scratch_floats, d.factor_floats, &per_thread) ||
+	    tcb_mul_size(per_thread, threads * sizeof(float), &per_thread) ||
+	    tcb_add_size(kept, per_thread, &d.workspace_bytes))
+		goto overflow;
+	*out = d;
+	return TCB_OK;
+overflow:
+	return tcb_fail(err, TCB_E_OVERFLOW, "the workspace of this geometry does not fit in memory");
+}
+
+static unsigned log2_up(size_t value)
+{
+	unsigned log = 0;
+	while (((size_t)1 << log) < value)
+		log++;
+	return log;
+}
+
+static enum tcb_status check_knobs(const struct rows_op *rows, const struct tcb_geometry *geometry,
+				   struct tcb_error *err)
+{
+	const int32_t *knob = geometry->knob;
+	int32_t form = knob[TCB_KNOB_FORM], stream = knob[TCB_KNOB_STREAM];
+	if (knob[TCB_KNOB_THREADS] < 1 || knob[TCB_KNOB_PREFETCH] < 0 || knob[TCB_KNOB_SCHED] < 0 ||
+	    knob[TCB_KNOB_HINT] < 0 || (stream != 0 && stream != 1))
+		return tcb_fail(err, TCB_E_ILLEGAL,
+				"%s needs the knobs threads, sched, prefetch, hint, stream (0 or 1)", rows->op->name);
+	if (form < 0 || !(rows->forms >> form & 1u))
+		return tcb_fail(err, TCB_E_ILLEGAL, "%s has no form=%s", rows->op->name,
+				form < 0 ? "(unset)" : tcb_knob_word(TCB_KNOB_FORM, form));
+	return TCB_OK;
+}
+
+enum tcb_status rows_plan(const struct rows_op *rows, const struct tcb_problem *problem,
+			  const struct tcb_geometry *geometry, struct tcb_plan *out, struct tcb_error *err)
+{
+	const struct tcb_tile *tile = geometry->tile;
+	struct dims dims;
+	memset(out, 0, sizeof(*out));
+	const struct tcb_variant *variant = tcb_variant_find(rows->op, problem->contract, geometry);
+	if (!variant || !variant->entry)
+		return tcb_fail(err, TCB_E_ILLEGAL, "%s has no kernel for this isa and micro.n=%zu", rows->op->name,
+				tile[TCB_MICRO].n);
+	TCB_TRY(check_knobs(rows, geometry, err));
+	TCB_TRY(dims_init(rows, problem, geometry, &dims, err));
+	int32_t threads = geometry->knob[TCB_KNOB_THREADS], form = geometry->knob[TCB_KNOB_FORM];
+	int is_streamed = geometry->knob[TCB_KNOB_STREAM] == 1;
+	if ((size_t)threads > dims.tasks)
+		return tcb_fail(err, TCB_E_ILLEGAL, "threads=%d, but midi.m=%zu and macro.n=%zu make only %zu tasks",
+				threads, tile[TCB_MIDI].m, tile[TCB_MACRO].n, dims.tasks);
+	if (dims.strips > 1 && threads == 1)
+		return tcb_fail(err, TCB_E_ILLEGAL, "macro.n=%zu shares a row of %zu between threads, but threads=1",
+				tile[TCB_MACRO].n, dims.n);
+	if (is_streamed && dims.strips > 1 && keeps(rows, geometry))
+		return tcb_fail(err, TCB_E_ILLEGAL, "stream=1 needs whole rows in a task: macro.n of at least %zu",
+				dims.n);
+	if (is_streamed && variant->isa == TCB_ISA_SCALAR)
+		return tcb_fail(err, TCB_E_ILLEGAL, "stream=1 needs vectors; scalar code has no such stores");
+	if (dims.strip_blocks == 1 && rows->block_forms >> form & 1u)
+		return tcb_fail(err, TCB_E_ILLEGAL, "form=%s needs several blocks in a task's row: midi.n below %zu",
+				tcb_knob_word(TCB_KNOB_FORM, form), dims.n);
+	if (dims.n <= variant->micro.n && form != (int32_t)rows_first_form(rows))
+		return tcb_fail(err, TCB_E_ILLEGAL, "rows of %zu stay in registers, whatever the form: it must be %s",
+				dims.n, tcb_knob_word(TCB_KNOB_FORM, rows_first_form(rows)));
+	size_t block = tile[TCB_MIDI].n < dims.n ? tile[TCB_MIDI].n : dims.n, lanes = rows_lanes(variant->isa);
+	size_t chains = variant->micro.n / lanes;
+	out->problem = *problem;
+	out->geometry = *geometry;
+	out->variant = variant;
+	out->workspace_bytes = dims.workspace_bytes;
+	out->threads = (unsigned)threads;
+	/* Additions that a term of a block's sum goes through: steps, left-over vectors, chains, lanes. */
+	rows->bound((enum tcb_form)form, block, (double)(block / variant->micro.n + chains + chains + log2_up(lanes)),
+		    out);
+	return TCB_OK;
+}
+
+/* What one task works on: its tile of the matrix, and its strip's column blocks. */
+struct task {
+	struct tcb_tile_info tile;
+	struct tcb_partition blocks;
+	size_t first_block; /* of the strip, among those of the row */
+	size_t first_kept;  /* index of the tile's first row among the kept ones */
+	float *factors, *scratch;
+};
+
+struct run {
+	const struct rows_op *rows;
+	const struct tcb_plan *plan;
+	struct dims dims;
+	struct tcb_partition tiles; /* midi.m rows x macro.n columns: one task each */
+	rows_micro_fn *micro;
+	const float *x, *weight, *bias;
+	float *y;
+	double *stats; /* [kept row][block][stat] */
+	float *per_thread;
+	struct rows_call call; /* what all calls have in common */
+};
+
+static void task_init(const struct run *run, size_t index, unsigned thread, struct task *out)
+{
+	const struct dims *d = &run->dims;
+	const size_t midi_m = run->plan->geometry.tile[TCB_MIDI].m, midi_n = run->plan->geometry.tile[TCB_MIDI].n;
+	struct tcb_view columns;
+	tcb_partition_tile(&run->tiles, index, &out->tile);
+	enum tcb_status status = tcb_view_init(&columns, 1, &out->tile.extent[1], NULL);
+	assert(status == TCB_OK);
+	status = tcb_partition_init(&out->blocks, &columns, &midi_n, NULL);
+	assert(status == TCB_OK);
+	(void)status;
+	out->first_block = index % d->strips * d->strip_blocks;
+	out->first_kept = d->strips > 1 ? out->tile.start[0] : thread * midi_m;
+	out->factors = run->per_thread + thread * (d->factor_floats + d->scratch_floats);
+	out->scratch = out->factors + d->factor_floats;
+}
+
+/* Where what is kept of row R of the task waits: in scratch, or in the results. */
+static float *kept_elements(const struct run *run, const struct task *task, size_t r)
+{
+	if (run->dims.scratch_floats)
+		return task->scratch + r * round_up(run->dims.n, LINE_FLOATS);
+	return run->y + task->tile.offset + r * run->dims.n;
+}
+
+/* CALL on the block INFO of row R. */
+static void aim(const struct run *run, const struct task *task, size_t r, const struct tcb_tile_info *info,
+		struct rows_call *call)
+{
+	size_t row = task->tile.offset + r * run->dims.n, column = task->tile.start[1] + info->offset;
+	call->count = info->extent[0];
+	call->x = run->x + row + info->offset;
+	call->y = run->y + row + info->offset;
+	call->e = kept_elements(run, task, r) + info->offset;
+	call->weight = run->weight ? run->weight + column : NULL;
+	call->bias = run->bias ? run->bias + column : NULL;
+}
+
+static void reduce_row(const struct run *run, const struct task *task, size_t r)
+{
+	const size_t each = run->rows->stats;
+	double *stats = run->stats + (task->first_kept + r) * run->dims.row_stats + task->first_block * each;
+	struct rows_call call = run->call;
+	call.stage = ROWS_REDUCE;
+	for (size_t b = 0; b < task->blocks.total; b++, stats += each) {
+		struct tcb_tile_info info;
+		tcb_partition_tile(&task->blocks, b, &info);
+		aim(run, task, r, &info, &call);
+		call.before = b ? stats - each : NULL;
+		run->micro(&call);
+		if (run->rows->wide && !isfinite(call.stat[each - 1]))
+			run->rows->wide(&call);
+		for (size_t s = 0; s < each; s++)
+			stats[s] = call.stat[s];
+	}
+}
+
+/* From the statistics of all blocks of the row to the results of this strip. */
+static void apply_row(const struct run *run, const struct task *task, size_t r, int fence)
+{
+	const size_t block = run->plan->geometry.tile[TCB_MIDI].n;
+	struct rows_row row = {
+		.micro = run->micro,
+		.form = run->call.form,
+		.n = run->dims.n,
+		.block = block,
+		.blocks = div_up(run->dims.n, block), /* the last strip may have fewer than the others */
+		.stats = run->stats + (task->first_kept + r) * run->dims.row_stats,
+		.factors = task->factors,
+	};
+	run->rows->combine(&row);
+	struct rows_call call = run->call;
+	call.stage = ROWS_APPLY;
+	call.shift = row.shift;
+	call.wide_factor = row.wide_factor;
+	call.wide_shift = row.wide_shift;
+	for (size_t b = 0; b < task->blocks.total; b++) {
+		struct tcb_tile_info info;
+		tcb_partition_tile(&task->blocks, b, &info);
+		aim(run, task, r, &info, &call);
+		call.factor = row.factors[task->first_block + b];
+		call.stream = run->call.stream && (uintptr_t)call.y % STREAM_ALIGNMENT == 0;
+		call.fence = run->call.stream && fence && b + 1 == task->blocks.total;
+		if (row.is_wide)
+			run->rows->wide(&call);
+		else
+			run->micro(&call);
+	}
+}
+
+static void reduce_task(void *ctx, size_t index, unsigned thread)
+{
+	struct task task;
+	task_init(ctx, index, thread, &task);
+	for (size_t r = 0; r < task.tile.extent[0]; r++)
+		reduce_row(ctx, &task, r);
+}
+
+static void apply_task(void *ctx, size_t index, unsigned thread)
+{
+	struct task task;
+	task_init(ctx, index, thread, &task);
+	for (size_t r = 0; r < task.tile.extent[0]; r++)
+		apply_row(ctx, &task, r, r + 1 == task.tile.extent[0]);
+}
+
+static void whole_task(void *ctx, size_t index, unsigned thread)
+{
+	struct task task;
+	task_init(ctx, index, thread, &task);
+	for (size_t r = 0; r < task.tile.extent[0]; r++)
+		reduce_row(ctx, &task, r);
+	for (size_t r = 0; r < task.tile.extent[0]; r++)
+		apply_row(ctx, &task, r, r + 1 == task.tile.extent[0]);
+}
+
+/* Rows that fit into the registers of one step. */
+static void register_task(void *ctx, size_t index, unsigned thread)
+{
+	const struct run *run = ctx;
+	struct task task;
+	struct tcb_tile_info info;
+	task_init(run, index, thread, &task);
+	tcb_partition_tile(&task.blocks, 0, &info);
+	struct rows_call call = run->call;
+	call.stage = ROWS_WHOLE;
+	call.stride = run->dims.n;
+	call.fence = run->call.stream;
+	for (size_t r = 0; r < task.tile.extent[0]; r++) {
+		aim(run, &task, r, &info, &call);
+		call.stream = run->call.stream && (uintptr_t)call.y % STREAM_ALIGNMENT == 0;
+		call.rows = task.tile.extent[0] - r;
+		run->micro(&call);
+		r += call.rows_done;
+		if (call.rows_done == call.rows)
+			return;
+		reduce_row(run, &task, r);
+		apply_row(run, &task, r, 1);
+	}
+}
+
+void rows_run(const struct rows_op *rows, const struct tcb_plan *plan, void *const operand[], void *workspace,
+	      struct tcb_pool *pool)
+{
+	const struct tcb_geometry *g = &plan->geometry;
+	struct run run = {
+		.rows = rows,
+		.plan = plan,
+		.micro = (rows_micro_fn *)plan->variant->entry,
+		.x = operand[rows->x],
+		.y = operand[rows->y],
+		.weight = rows->weight >= 0 ? operand[rows->weight] : NULL,
+		.bias = rows->bias >= 0 ? operand[rows->bias] : NULL,
+		.call = { .form = (enum tcb_form)g->knob[TCB_KNOB_FORM],
+			  .prefetch = (size_t)g->knob[TCB_KNOB_PREFETCH],
+			  .hint = (enum tcb_hint)g->knob[TCB_KNOB_HINT],
+			  .stream = g->knob[TCB_KNOB_STREAM] > 0 },
+	};
+	enum tcb_sched sched = (enum tcb_sched)g->knob[TCB_KNOB_SCHED];
+	struct tcb_view matrix;
+	enum tcb_status status = dims_init(rows, &plan->problem, g, &run.dims, NULL);
+	assert(status == TCB_OK);
+	status = tcb_view_init(&matrix, 2, (const size_t[]){ run.dims.m, run.dims.n }, NULL);
+	assert(status == TCB_OK);
+	status = tcb_partition_init(&run.tiles, &matrix, (const size_t[]){ g->tile[TCB_MIDI].m, g->tile[TCB_MACRO].n },
+				    NULL);
+	assert(status == TCB_OK && run.tiles.total == run.dims.tasks);
+	(void)status;
+	run.stats = workspace;
+	run.per_thread = (float *)(void *)(run.stats + run.dims.rows_kept * run.dims.row_stats);
+	if (run.dims.strips > 1) {
+		tcb_pool_run(pool, plan->threads, sched, run.dims.tasks, reduce_task, &run);
+		tcb_pool_run(pool, plan->threads, sched, run.dims.tasks, apply_task, &run);
+		return;
+	}
+	tcb_pool_run(pool, plan->threads, sched, run.dims.tasks,
+		     run.dims.n <= plan->variant->micro.n ? register_task : whole_task, &run);
+}

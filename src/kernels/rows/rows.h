@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the ops on rows of f32 share (softmax, rmsnorm, layernorm): each row is reduced to a few statistics, and these
+ * are applied to its elements.  An op fills a struct rows_op and writes a micro-kernel; the loops, the plan, the axes
+ * of the space and the numbers for the constraints are here.  No op of the registry by itself.
+ *
+ * The geometry drives the loops (rows.c):
+ *   macro M x n x 1   a row's columns are cut into strips of n, one task each; n < N lets threads share a row
+ *   midi  m x n x 1   one task: m rows of a strip, taken in column blocks of n
+ *   micro 1 x n x 1   columns of one step of the micro-kernel: lanes x independent chains; rows that fit into one step
+ *                     stay in registers from load to store
+ * Each block is reduced on its own; when all blocks of a row are known the op combines them in double, in order, so
+ * results depend on the geometry's columns only and never on threads.
+ */
+#ifndef TCB_KERNELS_ROWS_H
+#define TCB_KERNELS_ROWS_H
+
+#include <stddef.h>
+
+#include "kernels/op.h"
+
+enum { ROWS_STATS_MAX = 2, ROWS_NO_OPERAND = -1 };
+
+enum rows_stage {
+	ROWS_REDUCE, /* statistics of one block; some forms leave e for APPLY */
+	ROWS_APPLY,  /* results of one block from x, or from e where the form left it */
+	ROWS_WHOLE   /* all of several rows of at most micro.n columns each */
+};
+
+/* One micro-kernel call. */
+struct rows_call {
+	enum rows_stage stage;
+	enum tcb_form form;
+	size_t count; /* columns, >= 1 */
+	const float *x;
+	float *e; /* REDUCE writes it and APPLY reads it, in forms that keep it; may be y */
+	float *y;
+	const float *weight, *bias; /* of these columns; NULL where the op has none */
+	const double *before; /* REDUCE: statistics of the block before this one in the strip; NULL for the first */
+	float factor, shift;  /* APPLY: as combine() says */
+	double wide_factor, wide_shift;
+	size_t rows, stride; /* WHOLE: rows, and floats from one to the next in x and y */
+	int stream;          /* APPLY, WHOLE: store past the caches; rows of y are aligned to 64 bytes then */
+	int fence;           /* make this and earlier streamed stores visible to other threads before returning */
+	size_t prefetch;     /* REDUCE, WHOLE: bytes ahead in x, 0 for none */
+	enum tcb_hint hint;  /* which cache level to prefetch to */
+	double stat[ROWS_STATS_MAX]; /* out, REDUCE */
+	size_t rows_done;            /* out, WHOLE: less than rows where a row needs the wide path */
+};
+typedef void rows_micro_fn(struct rows_call *call);
+
+/* The statistics of all blocks of one row come in; what APPLY needs goes out. */
+struct rows_row {
+	rows_micro_fn *micro;
+	enum tcb_form form;
+	size_t n, block, blocks; /* columns; of a block, the last one may have fewer; blocks */
+	const double *stats;     /* [block][rows_op.stats] */
+	float *factors;          /* out: [block] */
+	float shift;             /* out */
+	/* out: the row's numbers are so large that APPLY must be done in double, with these. */
+	int is_wide;
+	double wide_factor, wide_shift;
+};
+
+struct rows_op {
+	const struct tcb_op *op;
+	int x, y, weight, bias; /* operand numbers, or ROWS_NO_OPERAND */
+	unsigned forms;         /* bit 1u << enum tcb_form: offered, the first one is the default */
+	unsigned kept_forms;    /* of these, the ones that keep a value an element between REDUCE and APPLY */
+	unsigned block_forms;   /* of these, the ones that say something new only where a row has several blocks */
+	size_t stats;
+	unsigned sums;      /* accumulators of a chain */
+	unsigned registers; /* of the inner loop beside its accumulators */
+	void (*combine)(struct rows_row *row);
+	/* REDUCE and APPLY in scalar double, for blocks whose statistics are not finite in f32; NULL where f32 does. */
+	void (*wide)(struct rows_call *call);
+	/* The bound of the op's results (struct tcb_plan) for blocks of BLOCK columns, of which a statistic's longest
+	 * chain of roundings is CHAIN. */
+	void (*bound)(enum tcb_form form, size_t block, double chain, struct tcb_plan *plan);
+};
+
+/* rows.c */
+enum tcb_status rows_check_shape(const char *op, const struct tcb_shape *shape, struct tcb_error *err);
+enum tcb_status rows_plan(const struct rows_op *rows, const struct tcb_problem *problem,
+			  const struct tcb_geometry *geometry, struct tcb_plan *out, struct tcb_error *err);
+void rows_run(const struct rows_op *rows, const struct tcb_plan *plan, void *const operand[], void *workspace,
+	      struct tcb_pool *pool);
+
+/* rows_space.c */
+size_t rows_lanes(enum tcb_isa isa); /* floats in a vector; 0 where nothing is built */
+enum tcb_form rows_first_form(const struct rows_op *rows);
+size_t rows_axes(const struct rows_op *rows, const struct tcb_problem *problem, const struct tcb_target *target,
+		 struct tcb_axis out[TCB_AXES_MAX]);
+/* Whole rows, one a task, the widest vectors, no prefetch, ordinary stores: what a textbook kernel does. */
+void rows_default_geometry(const struct rows_op *rows, const struct tcb_problem *problem,
+			   const struct tcb_target *target, struct tcb_geometry *out);
+void rows_footprint(const struct rows_op *rows, const struct tcb_problem *problem, const struct tcb_target *target,
+		    const struct tcb_geometry *geometry, struct tcb_footprint *out);
+
+#endif
