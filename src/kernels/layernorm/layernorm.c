@@ -10,11 +10,6 @@
 
 #include "base/util.h"
 
-static enum tcb_status layernorm_check_shape(const struct tcb_shape *shape, struct tcb_error *err)
-{
-	return rows_check_shape("layernorm", shape, err);
-}
-
 static size_t layernorm_operands(const struct tcb_problem *problem, struct tcb_operand out[TCB_OPERANDS_MAX])
 {
 	size_t m = problem->shape.m, n = problem->shape.n;
@@ -206,7 +201,7 @@ const struct tcb_op tcb_op_layernorm = {
 	.default_shapes = default_shapes,
 	.default_shape_count = sizeof(default_shapes) / sizeof(default_shapes[0]),
 	.variant_lists = variant_lists,
-	.check_shape = layernorm_check_shape,
+	.check_shape = rows_check_shape,
 	.operands = layernorm_operands,
 	.fill = layernorm_fill,
 	.reference = layernorm_reference,

@@ -9,11 +9,6 @@
 
 #include "base/util.h"
 
-static enum tcb_status rmsnorm_check_shape(const struct tcb_shape *shape, struct tcb_error *err)
-{
-	return rows_check_shape("rmsnorm", shape, err);
-}
-
 static size_t rmsnorm_operands(const struct tcb_problem *problem, struct tcb_operand out[TCB_OPERANDS_MAX])
 {
 	size_t m = problem->shape.m, n = problem->shape.n;
@@ -166,7 +161,7 @@ const struct tcb_op tcb_op_rmsnorm = {
 	.default_shapes = default_shapes,
 	.default_shape_count = sizeof(default_shapes) / sizeof(default_shapes[0]),
 	.variant_lists = variant_lists,
-	.check_shape = rmsnorm_check_shape,
+	.check_shape = rows_check_shape,
 	.operands = rmsnorm_operands,
 	.fill = rmsnorm_fill,
 	.reference = rmsnorm_reference,

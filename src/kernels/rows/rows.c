@@ -20,7 +20,7 @@ enum {
 	STREAM_ALIGNMENT = 64, /* streaming stores of any width fault on less than their own */
 };
 
-enum tcb_status rows_check_shape(const char *op, const struct tcb_shape *shape, struct tcb_error *err)
+enum tcb_status rows_check_shape(const struct tcb_op *op, const struct tcb_shape *shape, struct tcb_error *err)
 {
 	size_t bytes;
 	if (shape->k)
@@ -28,9 +28,10 @@ enum tcb_status rows_check_shape(const char *op, const struct tcb_shape *shape, 
 				op, shape->n ? shape->n : 4096);
 	if (!shape->m || !shape->n)
 		return tcb_fail(err, TCB_E_USAGE, "op %s needs at least one row and one column, for example 1x32000",
-				op);
+				op->name);
 	if (tcb_mul_size(shape->m, shape->n, &bytes) || tcb_mul_size(bytes, 4 * sizeof(float), &bytes))
-		return tcb_fail(err, TCB_E_OVERFLOW, "a %s of %zux%zu does not fit in memory", op, shape->m, shape->n);
+		return tcb_fail(err, TCB_E_OVERFLOW, "a %s of %zux%zu does not fit in memory", op->name, shape->m,
+				shape->n);
 	return TCB_OK;
 }
 

@@ -80,7 +80,7 @@ struct rows_op {
 };
 
 /* rows.c */
-enum tcb_status rows_check_shape(const char *op, const struct tcb_shape *shape, struct tcb_error *err);
+enum tcb_status rows_check_shape(const struct tcb_op *op, const struct tcb_shape *shape, struct tcb_error *err);
 enum tcb_status rows_plan(const struct rows_op *rows, const struct tcb_problem *problem,
 			  const struct tcb_geometry *geometry, struct tcb_plan *out, struct tcb_error *err);
 void rows_run(const struct rows_op *rows, const struct tcb_plan *plan, void *const operand[], void *workspace,
