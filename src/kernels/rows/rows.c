@@ -25,7 +25,7 @@ enum tcb_status rows_check_shape(const struct tcb_op *op, const struct tcb_shape
 	size_t bytes;
 	if (shape->k)
 		return tcb_fail(err, TCB_E_USAGE, "op %s takes a shape MxN (M rows of N values), for example 4096x%zu",
-				op, shape->n ? shape->n : 4096);
+				op->name, shape->n ? shape->n : 4096);
 	if (!shape->m || !shape->n)
 		return tcb_fail(err, TCB_E_USAGE, "op %s needs at least one row and one column, for example 1x32000",
 				op->name);
