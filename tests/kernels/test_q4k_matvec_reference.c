@@ -17,7 +17,7 @@
 
 #include "base/cpu_identity.h"
 #include "gguf/gguf.h"
-#include "kernels/formats.h"
+#include "kernels/quant.h"
 #include "kernels/quant_matvec/quant_matvec.h"
 
 enum { WEIGHTS, X, Y, OPERANDS };
@@ -111,7 +111,7 @@ static double try_variants(const struct tcb_problem *problem, void *const operan
 			const double ratio = tcb_error_ratio(&plan, judge, operand[Y], outputs, NULL);
 			if (!(ratio <= 1))
 				fail_msg("%s: %g of what is allowed", v->name, ratio);
-			assert_true(plan.chain >= 1 && plan.chain <= q4k_chain_max(problem->shape.k));
+			assert_true(plan.chain >= 1 && plan.chain <= tcb_quant_chain_max(problem->shape.k));
 			largest = ratio > largest ? ratio : largest;
 		}
 	}

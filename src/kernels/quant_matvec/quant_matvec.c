@@ -14,7 +14,7 @@
 
 #include "base/util.h"
 #include "base/view.h"
-#include "kernels/formats.h"
+#include "kernels/quant.h"
 
 static const struct tcb_variant *const variant_lists[] = {
 	q4k_variants_q8_scalar,  q4k_variants_q8_avx2,  q4k_variants_q8_avx512,  q4k_variants_q8_avx512vnni,
@@ -22,87 +22,6 @@ static const struct tcb_variant *const variant_lists[] = {
 };
 
 static const struct tcb_shape default_shapes[] = { { 1, 4096, 4096 }, { 1, 14336, 4096 }, { 1, 4096, 14336 } };
-
-static enum tcb_status check_shape(const struct tcb_op *op, const struct tcb_shape *shape, struct tcb_error *err)
-{
-	size_t x_bytes, w_values, y_bytes;
-	(void)op;
-	if (shape->m < 1 || shape->n < 1 || shape->k < 1)
-		return tcb_fail(err, TCB_E_USAGE,
-				"q4k_matvec needs a shape MxNxK with M, N and K of 1 or more, K a multiple of 256");
-	if (shape->k % Q4K_BLOCK_VALUES)
-		return tcb_fail(err, TCB_E_USAGE, "K is %zu: Q4_K weights need K to be a multiple of 256, such as %zu",
-				shape->k, (shape->k + Q4K_BLOCK_VALUES - 1) / Q4K_BLOCK_VALUES * Q4K_BLOCK_VALUES);
-	/* Twice the values bounds every buffer: prepared activations, widened scales, padding to 16 rows. */
-	if (tcb_mul_size(shape->m, shape->k, &x_bytes) || tcb_mul_size(x_bytes, 2 * sizeof(float), &x_bytes) ||
-	    tcb_add_size(shape->n, 16, &w_values) || tcb_mul_size(w_values, shape->k, &w_values) ||
-	    tcb_mul_size(w_values, 2, &w_values) || tcb_mul_size(shape->m, shape->n, &y_bytes) ||
-	    tcb_mul_size(y_bytes, sizeof(float), &y_bytes))
-		return tcb_fail(err, TCB_E_OVERFLOW, "shape %zux%zux%zu is too large for this machine's sizes",
-				shape->m, shape->n, shape->k);
-	return TCB_OK;
-}
-
-enum { WEIGHTS, X, Y, OPERAND_COUNT };
-
-static size_t operands(const struct tcb_problem *problem, struct tcb_operand out[TCB_OPERANDS_MAX])
-{
-	const struct tcb_shape *s = &problem->shape;
-	out[WEIGHTS] = (struct tcb_operand){
-		.name = "weights",
-		.role = TCB_ROLE_WEIGHTS,
-		.type = "q4_k",
-		.rows = s->n,
-		.cols = s->k,
-		.bytes = s->n * (s->k / Q4K_BLOCK_VALUES) * Q4K_BLOCK_BYTES,
-		.streams = 1,
-	};
-	out[X] = (struct tcb_operand){
-		.name = "x",
-		.role = TCB_ROLE_INPUT,
-		.type = "f32",
-		.rows = s->m,
-		.cols = s->k,
-		.bytes = s->m * s->k * sizeof(float),
-	};
-	out[Y] = (struct tcb_operand){
-		.name = "y",
-		.role = TCB_ROLE_OUTPUT,
-		.type = "f32",
-		.rows = s->m,
-		.cols = s->n,
-		.bytes = s->m * s->n * sizeof(float),
-	};
-	return OPERAND_COUNT;
-}
-
-static void fill(const struct tcb_problem *problem, uint64_t seed, void *const operand[])
-{
-	const struct tcb_shape *s = &problem->shape;
-	const struct tcb_format *format = tcb_format(TCB_FORMAT_Q4_K);
-	struct tcb_rng rng;
-	tcb_rng_init(&rng, seed);
-	uint8_t *block = operand[WEIGHTS];
-	for (size_t b = 0; b < s->n * (s->k / Q4K_BLOCK_VALUES); b++, block += Q4K_BLOCK_BYTES)
-		format->random_block(&rng, block);
-	float *x = operand[X];
-	for (size_t i = 0; i < s->m * s->k; i++)
-		x[i] = tcb_rng_normal(&rng);
-}
-
-static double flops(const struct tcb_problem *problem)
-{
-	return 2.0 * (double)problem->shape.m * (double)problem->shape.n * (double)problem->shape.k;
-}
-
-static double traffic(const struct tcb_problem *problem)
-{
-	struct tcb_operand all[TCB_OPERANDS_MAX];
-	double bytes = 0;
-	for (size_t i = 0, count = operands(problem, all); i < count; i++)
-		bytes += (double)all[i].bytes;
-	return bytes;
-}
 
 static size_t k_blocks(const struct tcb_plan *plan)
 {
@@ -139,7 +58,7 @@ static enum tcb_status plan(const struct tcb_problem *problem, const struct tcb_
 		return tcb_fail(err, TCB_E_ILLEGAL, "q4k_matvec has no %s variant for %s",
 				tcb_contract_text(problem->contract), text);
 	}
-	TCB_TRY(check_shape(&tcb_op_q4k_matvec, &problem->shape, err));
+	TCB_TRY(tcb_quant_check_shape(&tcb_op_q4k_matvec, &problem->shape, err));
 	if ((why = q4k_geometry_refused(&problem->shape, geometry)))
 		return tcb_fail(err, TCB_E_ILLEGAL, "q4k_matvec: %s", why);
 	out->problem = *problem;
@@ -180,7 +99,7 @@ struct job {
 	struct tcb_partition shares; /* of out: what one task covers, all of k */
 };
 
-/* Views and partitions of a planned problem cannot fail: check_shape() bounded the sizes. */
+/* Views and partitions of a planned problem cannot fail: tcb_quant_check_shape() bounded the sizes. */
 static void must(enum tcb_status status)
 {
 	assert(status == TCB_OK);
@@ -262,9 +181,9 @@ static void run(const struct tcb_plan *plan, void *const operand[], void *worksp
 	struct job job = {
 		.plan = plan,
 		.kernel = (q4k_micro_fn *)plan->variant->entry,
-		.weights = operand[WEIGHTS],
+		.weights = operand[TCB_QUANT_WEIGHTS],
 		.activations = workspace,
-		.y = operand[Y],
+		.y = operand[TCB_QUANT_Y],
 		.group_rows = q4k_layout_rows(plan->variant->layout),
 		.block_bytes = q4k_layout_block_bytes(plan->variant->layout),
 		.x_bytes = activation_bytes(plan->problem.contract),
@@ -276,7 +195,7 @@ static void run(const struct tcb_plan *plan, void *const operand[], void *worksp
 	must(tcb_view_init(&job.x, 2, (size_t[]){ s->m, k_blocks(plan) }, NULL));
 	must(tcb_view_init(&job.out, 2, (size_t[]){ s->m, s->n }, NULL));
 	must(tcb_partition_init(&job.shares, &job.out, (size_t[]){ 1, share }, NULL));
-	prepare(plan, operand[X], workspace);
+	prepare(plan, operand[TCB_QUANT_X], workspace);
 	tcb_pool_run(pool, plan->threads, sched, job.shares.total, run_share, &job);
 }
 
@@ -290,13 +209,13 @@ const struct tcb_op tcb_op_q4k_matvec = {
 	.default_shapes = default_shapes,
 	.default_shape_count = sizeof(default_shapes) / sizeof(default_shapes[0]),
 	.variant_lists = variant_lists,
-	.check_shape = check_shape,
-	.operands = operands,
-	.fill = fill,
-	.reference = q4k_reference,
+	.check_shape = tcb_quant_check_shape,
+	.operands = tcb_quant_operands,
+	.fill = tcb_quant_fill,
+	.reference = tcb_quant_reference,
 	.exact = q4k_exact,
-	.flops = flops,
-	.traffic = traffic,
+	.flops = tcb_quant_flops,
+	.traffic = tcb_quant_traffic,
 	.axes = q4k_axes,
 	.default_geometry = q4k_default_geometry,
 	.footprint = q4k_footprint,

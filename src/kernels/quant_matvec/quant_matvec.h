@@ -88,14 +88,8 @@ void q4k_prepare_scalar(const float *x, size_t blocks, struct q4k_x32 *out);
 void q4k_prepare_avx2(const float *x, size_t blocks, struct q4k_x32 *out);
 void q4k_prepare_avx512(const float *x, size_t blocks, struct q4k_x32 *out);
 
-/*
- * quant_matvec_reference.c.  The longest rounding chain of PLAN, contract f32; and one that no variant of either
- * contract exceeds for this K, with which q4k_reference() weighs what splitting weights into two terms adds to the
- * bound.
- */
+/* q4k_matvec_exact.c: what PLAN's f32 variant gives, bit by bit; its longest rounding chain. */
 double q4k_f32_chain(const struct tcb_plan *plan);
-double q4k_chain_max(size_t k);
-void q4k_reference(const struct tcb_problem *problem, void *const operand[], struct tcb_reference *out);
 void q4k_exact(const struct tcb_plan *plan, void *const operand[], float *y);
 
 /*

@@ -1,39 +1,23 @@
 /* SPDX-License-Identifier: MIT
  *
- * What q4k_matvec's results are judged by.  q4k_reference(): the product in
- * double with the magnitudes that its error bound needs.  q4k_exact(): the
- * roundings of one variant, in its order, in scalar code.
+ * q4k_exact(): the roundings of one f32 variant, in its order, in scalar code;
+ * and how long its longest chain of them is.
  *
  * The f32 kernels never form a weight w = a q - c (a = d sc and c = dmin m are
  * exact in f32).  With t the chain of products q x of one lane within a
  * sub-block they add a t, and subtract c times the sum of the sub-block's
- * activations.  So each term a q x and c x is rounded on its own, and the bound
- * is gamma(chain) times the sum of (|a| q + |c|) |x|, which where the two cancel
- * is larger than the sum of |w x|.  Struct tcb_reference has the latter as its
- * magnitude; what the former adds is part of extra, with the longest chain
- * that any variant has, q4k_chain_max().
+ * activations.
  */
 #include <assert.h>
-#include <float.h>
-#include <math.h>
-#include <string.h>
 
-#include "kernels/formats.h"
+#include "kernels/quant.h"
 #include "kernels/quant_matvec/quant_matvec.h"
 
-enum { WEIGHTS, X, Y };
-enum { SUB_BLOCKS = 8, SUB_VALUES = 32, TOKENS_MAX = 16, ROWS_MAX = 16 };
-
-static const double unit_roundoff = 0x1p-24;
+enum { SUB_BLOCKS = 8, ROWS_MAX = 16 };
 
 static float load_half(const uint8_t *bytes)
 {
 	return tcb_f16_to_f32((uint16_t)(bytes[0] | bytes[1] << 8));
-}
-
-double q4k_chain_max(size_t k)
-{
-	return 6 * (double)(k / Q4K_BLOCK_VALUES) + 40;
 }
 
 double q4k_f32_chain(const struct tcb_plan *plan)
@@ -45,81 +29,6 @@ double q4k_f32_chain(const struct tcb_plan *plan)
 		return 6 + 5 * blocks + 4 + steps;
 	/* 16 products, their two parts, eight sub-blocks; a term a block; the mins; two lanes. */
 	return 16 + 1 + 8 + blocks + 1 + 1 + steps;
-}
-
-/* What one token's activations of one block contribute to the bounds. */
-struct token {
-	double codes;              /* contract q8: most that a code's rounding and that of d move one activation */
-	double sum_of[SUB_BLOCKS]; /* |x| of a sub-block, each with what quantising may add to it */
-};
-
-static void weigh_token(const float *x, int q8, struct token *out)
-{
-	double largest = 0;
-	memset(out, 0, sizeof(*out));
-	for (int i = 0; q8 && i < Q4K_BLOCK_VALUES; i++)
-		largest = fabs((double)x[i]) > largest ? fabs((double)x[i]) : largest;
-	/* Half a step; d = fl(max / 127), x / d and code times d each add at most 127 roundings of a step. */
-	if (q8)
-		out->codes = largest / 127 * (0.5 + 4 * 127 * unit_roundoff);
-	if (q8 && largest < 127 * (double)FLT_MIN)
-		out->codes = largest; /* counts as zeros */
-	for (int i = 0; i < Q4K_BLOCK_VALUES; i++)
-		out->sum_of[i / SUB_VALUES] += fabs((double)x[i]) + out->codes;
-}
-
-/* Adds one block of row N to the outputs of TOKENS tokens that start at element AT, STRIDE apart. */
-static void add_block(const uint8_t *block, const float *x, size_t x_stride, const struct token *token, size_t tokens,
-		      double gamma_max, size_t at, size_t stride, struct tcb_reference *out)
-{
-	float weight[Q4K_BLOCK_VALUES];
-	uint8_t scale[SUB_BLOCKS], min[SUB_BLOCKS];
-	double split[SUB_BLOCKS], absolute = 0;
-	const double dmin = load_half(block + 2);
-	tcb_dequantize(tcb_format(TCB_FORMAT_Q4_K), block, 1, weight);
-	tcb_k_scales(block + 4, scale, min);
-	for (int i = 0; i < Q4K_BLOCK_VALUES; i++)
-		absolute += fabs((double)weight[i]);
-	for (int j = 0; j < SUB_BLOCKS; j++)
-		split[j] = 2 * fabs(dmin * min[j]);
-	for (size_t t = 0; t < tokens; t++, at += stride, x += x_stride) {
-		double y[4] = { 0 }, magnitude[4] = { 0 }, excess = 0;
-		for (int i = 0; i < Q4K_BLOCK_VALUES; i += 4)
-			for (int lane = 0; lane < 4; lane++) {
-				const double product = (double)weight[i + lane] * (double)x[i + lane];
-				y[lane] += product;
-				magnitude[lane] += fabs(product);
-			}
-		/* |a| q + |c| <= |w| + 2 |c| */
-		for (int j = 0; j < SUB_BLOCKS; j++)
-			excess += split[j] * token[t].sum_of[j];
-		out->y[at] += y[0] + y[1] + y[2] + y[3];
-		out->magnitude[at] += magnitude[0] + magnitude[1] + magnitude[2] + magnitude[3];
-		out->extra[at] += token[t].codes * absolute * (1 + gamma_max) + gamma_max * excess;
-	}
-}
-
-void q4k_reference(const struct tcb_problem *problem, void *const operand[], struct tcb_reference *out)
-{
-	const struct tcb_shape *s = &problem->shape;
-	const size_t blocks = s->k / Q4K_BLOCK_VALUES, row_bytes = blocks * Q4K_BLOCK_BYTES;
-	const double gamma_max = tcb_gamma(q4k_chain_max(s->k));
-	const uint8_t *weights = operand[WEIGHTS];
-	const float *x = operand[X];
-	struct token token[TOKENS_MAX];
-	for (size_t i = 0; i < s->m * s->n; i++)
-		out->y[i] = out->magnitude[i] = out->extra[i] = 0;
-	for (size_t first = 0; first < s->m; first += TOKENS_MAX) {
-		const size_t tokens = s->m - first < TOKENS_MAX ? s->m - first : TOKENS_MAX;
-		for (size_t b = 0; b < blocks; b++) {
-			const float *xb = x + first * s->k + b * Q4K_BLOCK_VALUES;
-			for (size_t t = 0; t < tokens; t++)
-				weigh_token(xb + t * s->k, problem->contract == TCB_CONTRACT_Q8, &token[t]);
-			for (size_t n = 0; n < s->n; n++)
-				add_block(weights + n * row_bytes + b * Q4K_BLOCK_BYTES, xb, s->k, token, tokens,
-					  gamma_max, first * s->n + n, s->n, out);
-		}
-	}
 }
 
 /*
@@ -267,8 +176,8 @@ void q4k_exact(const struct tcb_plan *plan, void *const operand[], float *y)
 	const enum tcb_layout layout = plan->variant->layout;
 	const struct order order = { plan->variant->isa != TCB_ISA_SCALAR,
 				     layout == TCB_LAYOUT_NATIVE ? 0 : 16 / (unsigned)q4k_layout_rows(layout) };
-	const uint8_t *weights = operand[WEIGHTS];
-	const float *x = operand[X];
+	const uint8_t *weights = operand[TCB_QUANT_WEIGHTS];
+	const float *x = operand[TCB_QUANT_X];
 	assert(plan->problem.contract == TCB_CONTRACT_F32 && order.lanes <= 2);
 	for (size_t m = 0; m < s->m; m++)
 		for (size_t n = 0; n < s->n; n += ROWS_MAX)

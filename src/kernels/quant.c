@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The parts of an op with quantised weights that do not depend on how it is
+ * computed: shapes, operands, data, work, activations to 8 bits (quant.h).
+ */
+#include "kernels/quant.h"
+
+#include <assert.h>
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/util.h"
+
+const struct tcb_op *tcb_quant_op(const struct tcb_problem *problem)
+{
+	const struct tcb_op *op = tcb_op_find(problem->op);
+	assert(op && op->weight_type);
+	return op;
+}
+
+const struct tcb_format *tcb_quant_format(const struct tcb_problem *problem)
+{
+	const struct tcb_format *format = tcb_format_find(tcb_quant_op(problem)->weight_type);
+	assert(format);
+	return format;
+}
+
+size_t tcb_quant_row_bytes(const struct tcb_format *format, size_t k)
+{
+	return k / format->block_values * format->block_bytes;
+}
+
+size_t tcb_quant_group(const struct tcb_format *format)
+{
+	return format->block_values;
+}
+
+enum tcb_status tcb_quant_check_shape(const struct tcb_op *op, const struct tcb_shape *shape, struct tcb_error *err)
+{
+	const struct tcb_format *format = tcb_format_find(op->weight_type);
+	const size_t unit = format->block_values;
+	size_t x_bytes, w_values, y_bytes;
+	if (shape->m < 1 || shape->n < 1 || shape->k < 1)
+		return tcb_fail(err, TCB_E_USAGE,
+				"%s needs a shape MxNxK with M, N and K of 1 or more, K a multiple of %zu", op->name,
+				unit);
+	if (shape->k % unit)
+		return tcb_fail(err, TCB_E_USAGE, "K is %zu: %s weights need K to be a multiple of %zu, such as %zu",
+				shape->k, op->weight_type, unit, (shape->k - 1) / unit * unit + unit);
+	/* Twice the values bounds every buffer: prepared activations, widened scales, padding to 16 rows. */
+	if (tcb_mul_size(shape->m, shape->k, &x_bytes) || tcb_mul_size(x_bytes, 2 * sizeof(float), &x_bytes) ||
+	    tcb_add_size(shape->n, 16, &w_values) || tcb_mul_size(w_values, shape->k, &w_values) ||
+	    tcb_mul_size(w_values, 2, &w_values) || tcb_mul_size(shape->m, shape->n, &y_bytes) ||
+	    tcb_mul_size(y_bytes, sizeof(float), &y_bytes))
+		return tcb_fail(err, TCB_E_OVERFLOW, "shape %zux%zux%zu is too large for this machine's sizes",
+				shape->m, shape->n, shape->k);
+	return TCB_OK;
+}
+
+size_t tcb_quant_operands(const struct tcb_problem *problem, struct tcb_operand out[TCB_OPERANDS_MAX])
+{
+	const struct tcb_shape *s = &problem->shape;
+	const struct tcb_format *format = tcb_quant_format(problem);
+	out[TCB_QUANT_WEIGHTS] = (struct tcb_operand){
+		.name = "weights",
+		.role = TCB_ROLE_WEIGHTS,
+		.type = format->name,
+		.rows = s->n,
+		.cols = s->k,
+		.bytes = s->n * tcb_quant_row_bytes(format, s->k),
+		.streams = 1,
+	};
+	out[TCB_QUANT_X] = (struct tcb_operand){
+		.name = "x",
+		.role = TCB_ROLE_INPUT,
+		.type = "f32",
+		.rows = s->m,
+		.cols = s->k,
+		.bytes = s->m * s->k * sizeof(float),
+	};
+	out[TCB_QUANT_Y] = (struct tcb_operand){
+		.name = "y",
+		.role = TCB_ROLE_OUTPUT,
+		.type = "f32",
+		.rows = s->m,
+		.cols = s->n,
+		.bytes = s->m * s->n * sizeof(float),
+	};
+	return TCB_QUANT_OPERANDS;
+}
+
+void tcb_quant_fill(const struct tcb_problem *problem, uint64_t seed, void *const operand[])
+{
+	const struct tcb_shape *s = &problem->shape;
+	const struct tcb_format *format = tcb_quant_format(problem);
+	struct tcb_rng rng;
+	tcb_rng_init(&rng, seed);
+	uint8_t *block = operand[TCB_QUANT_WEIGHTS];
+	for (size_t b = 0; b < s->n * (s->k / format->block_values); b++, block += format->block_bytes)
+		format->random_block(&rng, block);
+	float *x = operand[TCB_QUANT_X];
+	for (size_t i = 0; i < s->m * s->k; i++)
+		x[i] = tcb_rng_normal(&rng);
+}
+
+double tcb_quant_flops(const struct tcb_problem *problem)
+{
+	return 2.0 * (double)problem->shape.m * (double)problem->shape.n * (double)problem->shape.k;
+}
+
+double tcb_quant_traffic(const struct tcb_problem *problem)
+{
+	struct tcb_operand all[TCB_OPERANDS_MAX];
+	double bytes = 0;
+	for (size_t i = 0, count = tcb_quant_operands(problem, all); i < count; i++)
+		bytes += (double)all[i].bytes;
+	return bytes;
+}
+
+void tcb_quant_codes(const float *x, size_t count, int8_t *code_out, float *d_out)
+{
+	float max = 0;
+	int finite = 1;
+	for (size_t i = 0; i < count; i++) {
+		finite &= fabsf(x[i]) <= FLT_MAX;
+		max = fabsf(x[i]) > max ? fabsf(x[i]) : max;
+	}
+	memset(code_out, 0, count);
+	*d_out = finite ? 0 : NAN;
+	if (!finite)
+		return;
+	if (max < 127 * FLT_MIN)
+		return;
+	const float inverse = 127 / max;
+	*d_out = max / 127;
+	for (size_t i = 0; i < count; i++)
+		code_out[i] = (int8_t)lrintf(x[i] * inverse);
+}

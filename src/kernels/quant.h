@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What all ops share whose weights are quantised (kernels/formats.h):
+ *     y[m][n] = sum over k of x[m][k] * w[n][k]
+ * w stored as N rows of K values in blocks of the op's format (op->weight_type),
+ * x and y in f32.  These functions fill members of struct tcb_op; the format is
+ * that of the problem's op.
+ *
+ * The contracts, and the term of the bound that each adds (struct tcb_reference):
+ *   f32  activations as they are.  A kernel may keep scale * code and the offset apart, each with its own roundings.
+ *   f16  activations rounded to f16 (beyond 65504 they are infinite); so may scales, offsets and weights be; products
+ *        added in f32.
+ *   q8   activations to 8 bits, tcb_quant_group() values a scale, or a divisor of it; products of codes are added
+ *        exactly, and scaled in f32.
+ */
+#ifndef TCB_KERNELS_QUANT_H
+#define TCB_KERNELS_QUANT_H
+
+#include "kernels/formats.h"
+#include "kernels/op.h"
+
+enum { TCB_QUANT_WEIGHTS, TCB_QUANT_X, TCB_QUANT_Y, TCB_QUANT_OPERANDS };
+
+const struct tcb_op *tcb_quant_op(const struct tcb_problem *problem);
+const struct tcb_format *tcb_quant_format(const struct tcb_problem *problem);
+size_t tcb_quant_row_bytes(const struct tcb_format *format, size_t k); /* of one row of weights as stored */
+size_t tcb_quant_group(const struct tcb_format *format);               /* contract q8: activations a scale at most */
+
+enum tcb_status tcb_quant_check_shape(const struct tcb_op *op, const struct tcb_shape *shape, struct tcb_error *err);
+size_t tcb_quant_operands(const struct tcb_problem *problem, struct tcb_operand out[TCB_OPERANDS_MAX]);
+void tcb_quant_fill(const struct tcb_problem *problem, uint64_t seed, void *const operand[]);
+double tcb_quant_flops(const struct tcb_problem *problem);
+double tcb_quant_traffic(const struct tcb_problem *problem);
+
+/*
+ * quant_reference.c.  In double; every block is taken apart once for 32 tokens.  A kernel that keeps scale * code and
+ * offset apart, or codes as stored and their centre, must have no longer chain than tcb_quant_chain_max(): extra holds
+ * what the two terms add to the bound.
+ */
+void tcb_quant_reference(const struct tcb_problem *problem, void *const operand[], struct tcb_reference *out);
+double tcb_quant_chain_max(size_t k);
+
+/*
+ * COUNT activations to codes and their scale, contract q8: x[i] ~ d * code, d = max|x| / 127, code = x * (127 / max)
+ * rounded to nearest even.  A group whose max is below 127 * 2^-126 counts as zeros (d = 0); one that holds a NaN or an
+ * infinity gets d = NaN and codes 0, so that every output it touches is NaN.  Portable; what vectors do must give the
+ * same bits.
+ */
+void tcb_quant_codes(const float *x, size_t count, int8_t *code_out, float *d_out);
+
+#endif
