@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Recorded specifications: one common card for each capability that tcbtune
- * emits code for.  Limits of a multiprocessor are those of the CUDA C++
- * Programming Guide 13.0, "Technical Specifications per Compute Capability";
- * the rest is from the maker's paper named in the row.
+ * Recorded specifications: a common card for each capability that tcbtune emits
+ * code for; of several of one capability, the first stands for it.  Limits of a multiprocessor are those of the CUDA
+ * C++ Programming Guide 13.0, "Technical Specifications per Compute Capability"; the rest is from the maker's paper
+ * named in the row.
  */
 #include "device/gpu.h"
 
@@ -35,6 +35,9 @@ static const struct row rows[] = {
 	  24, 100, 99, 0 },
 	{ "NVIDIA H100 80GB HBM3", "H100 architecture whitepaper v1.04", 90, 132, 1980, 50, 80, 2619, 5120, 3352, 2048,
 	  32, 228, 227, 1 },
+	/* A second one of its capability, for what was measured on it; sm_90 means the first. */
+	{ "NVIDIA H200", "H200 datasheet, 2024; the rest as driver 580 tells it", 90, 132, 1980, 60, 139, 3201, 6016,
+	  4814, 2048, 32, 228, 227, 1 },
 	{ "NVIDIA B200", "Blackwell datasheet, 2024", 100, 148, 1965, 126, 180, 3996, 8192, 8000, 2048, 32, 228, 227,
 	  1 },
 	{ "NVIDIA GeForce RTX 5090", "RTX Blackwell architecture whitepaper v1.1", 120, 170, 2407, 96, 32, 14001, 512,

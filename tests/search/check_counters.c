@@ -265,7 +265,7 @@ static enum tcb_status compare_problem(struct tcb_db *db, const struct options *
 	char shape[TCB_SHAPE_TEXT_MAX];
 
 	TCB_TRY(tcb_gpu_open(problem->device_name, 0, &gpu, err));
-	TCB_TRY(stored_candidates(db, problem, &list, err));
+	TCB_TRY(stored_candidates(db, problem, STORED_LEAVE_STALE, &list, err));
 	enum tcb_status status = choose(&comparing, &list, options->count, err);
 	tcb_shape_print(&problem->problem.shape, shape);
 	printf("\n%s %s %s, counted on %s: %zu candidates with counters\n", problem->op->name,

@@ -2,11 +2,13 @@
  *
  * Does the model rank as measurements do?
  *
- *   check_model DATABASE [--device DEV] [--memory GB/S] [--csv FILE]
+ *   check_model DATABASE [--device DEV] [--memory GB/S] [--any-kernel] [--csv FILE]
  *
  * All candidates that a database has measured on GPUs are modelled as a sweep
  * without the GPU would: a sample is assembled for its registers, all are
- * simulated, the best are assembled and simulated again.  Printed for each
+ * simulated, the best are assembled and simulated again.  Measurements of
+ * kernels that have changed since are left out, or with --any-kernel held against
+ * today's kernel of the same geometry.  Printed for each
  * problem and cache state: the rank correlation (Spearman), the spread of the
  * ratio of the two times, the regret of the model's first choice and of the best
  * of its first 5 and 10, against the fastest that was measured.  The device's
@@ -29,6 +31,7 @@ static const double CORRELATION_LEAST = 0.5;
 struct options {
 	const char *database, *device, *csv;
 	double memory_gb_s;
+	enum stored_stale stale;
 };
 
 struct row {
@@ -47,6 +50,10 @@ static int read_options(int argc, char **argv, struct options *out)
 		const char *value = i + 1 < argc ? argv[i + 1] : NULL;
 		if (argv[i][0] != '-' && !out->database) {
 			out->database = argv[i];
+			continue;
+		}
+		if (strcmp(argv[i], "--any-kernel") == 0) {
+			out->stale = STORED_TAKE_STALE;
 			continue;
 		}
 		if (!value)
@@ -285,7 +292,7 @@ static enum tcb_status check_problem(struct tcb_db *db, const struct stored_prob
 	struct stored_list list = { .candidates = NULL };
 	struct tcb_gpu gpu;
 	TCB_TRY(find_gpu(problem, options, &gpu, err));
-	TCB_TRY(stored_candidates(db, problem, &list, err));
+	TCB_TRY(stored_candidates(db, problem, options->stale, &list, err));
 	struct row *rows = calloc(list.count + 1, sizeof *rows);
 	enum tcb_status status = rows ? TCB_OK : tcb_fail(err, TCB_E_NOMEM, "out of memory");
 	for (size_t i = 0; i < list.count && status == TCB_OK; i++) {
@@ -294,7 +301,8 @@ static enum tcb_status check_problem(struct tcb_db *db, const struct stored_prob
 			rows[i].measured[s] = measured_time(rows[i].trial, (enum tcb_state)s);
 	}
 	if (status == TCB_OK && list.stale)
-		printf("%zu candidates were measured with other kernels than today's and are left out\n", list.stale);
+		printf("%zu candidates were measured with other kernels than today's and are %s\n", list.stale,
+		       options->stale == STORED_TAKE_STALE ? "held against today's" : "left out");
 	if (status == TCB_OK && list.count >= LEAST) {
 		status = model_rows(problem, &gpu, rows, list.count, err);
 		for (int s = 0; s < TCB_STATE_COUNT && status == TCB_OK; s++)
@@ -331,7 +339,8 @@ int main(int argc, char **argv)
 	struct tally tally = { 0 };
 	struct tcb_error err;
 	if (read_options(argc, argv, &options) != 0) {
-		fprintf(stderr, "usage: check_model DATABASE [--device DEV] [--memory GB/S] [--csv FILE]\n");
+		fprintf(stderr,
+			"usage: check_model DATABASE [--device DEV] [--memory GB/S] [--any-kernel] [--csv FILE]\n");
 		return tcb_status_exit(TCB_E_USAGE);
 	}
 	if (options.csv)

@@ -264,7 +264,7 @@ static enum tcb_status take_stored(struct work *work, struct tcb_db *db, const s
 	TCB_TRY(tcb_gpu_open(problem->device_name, 0, &gpu, err));
 	if (strcmp(gpu.device.model, problem->model) != 0)
 		printf("note: measured on %s, compiled for %s\n", problem->model, gpu.device.model);
-	TCB_TRY(stored_candidates(db, problem, &list, err));
+	TCB_TRY(stored_candidates(db, problem, STORED_LEAVE_STALE, &list, err));
 	size_t count = 0, wanted = list.count < work->options->count ? list.count : work->options->count;
 	struct tcb_geometry *geometries = calloc(wanted + 1, sizeof *geometries);
 	if (!geometries) {

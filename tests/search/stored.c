@@ -95,8 +95,8 @@ static int compare(const void *a, const void *b)
 	return (x->ns > y->ns) - (x->ns < y->ns);
 }
 
-enum tcb_status stored_candidates(struct tcb_db *db, const struct stored_problem *problem, struct stored_list *out,
-				  struct tcb_error *err)
+enum tcb_status stored_candidates(struct tcb_db *db, const struct stored_problem *problem, enum stored_stale stale,
+				  struct stored_list *out, struct tcb_error *err)
 {
 	struct tcb_device device = { .target.threads = problem->threads };
 
@@ -118,10 +118,9 @@ enum tcb_status stored_candidates(struct tcb_db *db, const struct stored_problem
 		candidate->ns = time_of(trial, &candidate->is_final);
 		if (trial->outcome != TCB_OUTCOME_OK || isnan(candidate->ns))
 			continue;
-		if (!variant || strcmp(variant->signature, trial->signature) != 0)
-			out->stale++;
-		else
-			out->count++;
+		const int is_stale = !variant || strcmp(variant->signature, trial->signature) != 0;
+		out->stale += is_stale != 0;
+		out->count += variant && (!is_stale || stale == STORED_TAKE_STALE);
 	}
 	qsort(out->candidates, out->count, sizeof *out->candidates, compare);
 	return TCB_OK;

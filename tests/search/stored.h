@@ -26,6 +26,9 @@ struct stored_filter {
 	const struct tcb_shape *shape;
 };
 
+/* What to do with candidates that were measured with kernels that have changed since. */
+enum stored_stale { STORED_LEAVE_STALE, STORED_TAKE_STALE };
+
 enum tcb_status stored_problems(struct tcb_db *db, const struct stored_filter *filter,
 				struct stored_problem out[STORED_PROBLEMS_MAX], size_t *count_out,
 				struct tcb_error *err);
@@ -40,14 +43,14 @@ struct stored_candidate {
 struct stored_list {
 	struct stored_candidate *candidates; /* those measured in the finals first, then by time */
 	size_t count;
-	size_t stale; /* left out: measured with kernels that have changed since */
+	size_t stale; /* measured with kernels that have changed since: left out, or among them if so asked */
 	struct tcb_trial *trials;
 	size_t trial_count;
 };
 
 /* The candidates of PROBLEM that were right, by their cold times.  Free with stored_list_fini. */
-enum tcb_status stored_candidates(struct tcb_db *db, const struct stored_problem *problem, struct stored_list *out,
-				  struct tcb_error *err);
+enum tcb_status stored_candidates(struct tcb_db *db, const struct stored_problem *problem, enum stored_stale stale,
+				  struct stored_list *out, struct tcb_error *err);
 void stored_list_fini(struct stored_list *list); /* a zeroed one is fine */
 
 /* The counter of SOURCE and NAME in STATE; NAN if there is none. */

@@ -129,7 +129,7 @@ static void in_order(void **state)
 	assert_ptr_equal(problems[0].op, op);
 	assert_string_equal(problems[0].device_name, "sm_90");
 
-	assert_int_equal(stored_candidates(db, &problems[0], &list, &err), TCB_OK);
+	assert_int_equal(stored_candidates(db, &problems[0], STORED_LEAVE_STALE, &list, &err), TCB_OK);
 	assert_int_equal(list.count, 4);
 	assert_int_equal(list.stale, 1);
 	for (size_t i = 0; i < list.count; i++)
