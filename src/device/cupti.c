@@ -22,7 +22,16 @@ static const char *const wanted[] = {
 	"gpu__time_duration.sum",
 	"sm__warps_active.avg.pct_of_peak_sustained_active", /* achieved occupancy */
 	"l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum",
-	"l1tex__data_pipe_lsu_wavefronts_mem_shared.sum",
+	"l1tex__data_pipe_lsu_wavefronts_mem_shared.sum", /* with shuffles, and cycles that other units take */
+	"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
+	"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
+	"l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum",
+	"l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum",
+	/* of the instructions themselves, whatever else goes on at the time */
+	"sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
+	"sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
+	"sm__sass_inst_executed_op_shared_ld.sum",
+	"sm__sass_inst_executed_op_shared_st.sum",
 	"l1tex__t_sector_hit_rate.pct",
 	"lts__t_sector_hit_rate.pct",
 	"dram__bytes_read.sum",
@@ -34,6 +43,8 @@ static const char *const wanted[] = {
 	"smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.pct",
 	"smsp__thread_inst_executed_per_inst_executed.ratio", /* divergence: 32 when there is none */
 	"smsp__inst_executed.sum",
+	"sm__sass_branch_targets.sum",
+	"sm__sass_branch_targets_threads_divergent.sum",
 	"smsp__inst_executed_op_local_ld.sum",
 	"smsp__issue_active.avg.pct_of_peak_sustained_active",
 };
