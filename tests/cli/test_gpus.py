@@ -51,6 +51,30 @@ def refused(cli):
     cli.check(not db.exists(), "a sweep without a device made a database")
 
 
+def replaced(cli):
+    """What was modelled goes when the GPU is there, in both cache states, and does not come back."""
+    db = cli.scratch / "model.db"
+    where = ["--op", "q4k_matvec", "--shape", "1x4x256", "--device", "sm_90", "--db", db]
+
+    def sources():
+        return [cli.json("lookup", *where, "--state", state, schema="lookup")["source"] for state in ("cold", "hot")]
+
+    cli.env["FAKE_CUDA"] = "none"
+    cli.run("sweep", *SPACE, "--device", "sm_90", "--db", db, "--max-trials", 3, "--measured-only", expect=3)
+    cli.check(not db.exists(), "a refused sweep made a database")
+    cli.run("sweep", *SPACE, "--device", "sm_90", "--db", db, "--max-trials", 3)
+    cli.check(sources() == ["modelled", "modelled"], f"{sources()}")
+    cli.env["FAKE_CUDA"] = "90"
+    cli.run("sweep", *SPACE, "--device", "sm_90", "--db", db, "--max-trials", 3, "--measured-only")
+    cli.check(sources() == ["exact", "exact"], f"{sources()}")
+    cli.env["FAKE_CUDA"] = "none"
+    cli.run("sweep", *SPACE, "--device", "sm_90", "--db", db, "--max-trials", 3)
+    cli.check(sources() == ["exact", "exact"], f"the model replaced what was measured: {sources()}")
+    report = cli.json("report", "--db", db, schema="report")
+    cli.check(not any(best["modelled"] for best in report["best"]), f"{report['best']}")
+    cli.sound(db)
+
+
 def main():
     cli = Cli()
     folder = os.environ.get("FAKE_CUDA_FOLDER")
@@ -61,6 +85,7 @@ def main():
     several(cli, cli.scratch / "gpus.db")
     compared(cli)
     refused(cli)
+    replaced(cli)
     cli.done()
 
 
