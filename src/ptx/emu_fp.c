@@ -10,6 +10,7 @@
  * 1; tanh.f32 by 2^-10 of its value).  Which NaN results, and what .ftz flushes,
  * is as the H200 has it (tests/ptx/test_emulate_gpu.c).
  */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -52,7 +53,14 @@ static uint64_t directed(double sum, int error, enum tcb_ptx_word round)
 	return bits_of(sum);
 }
 
-static int sign_of(__float128 value)
+#if defined(__SIZEOF_FLOAT128__)
+typedef __float128 quadruple;
+#else
+typedef long double quadruple; /* where it is one, as on 64-bit Arm */
+_Static_assert(LDBL_MANT_DIG == 113, "this compiler has no quadruple precision");
+#endif
+
+static int sign_of(quadruple value)
 {
 	return value > 0 ? 1 : value < 0 ? -1 : 0;
 }
@@ -60,7 +68,7 @@ static int sign_of(__float128 value)
 static uint64_t fma64(double a, double b, double c, enum tcb_ptx_word round)
 {
 	double near = fma(a, b, c);
-	__float128 product = (__float128)a * b, sum, back, lost;
+	quadruple product = (quadruple)a * b, sum, back, lost;
 
 	if (round == TCB_PTX_RN || !isfinite(a) || !isfinite(b) || !isfinite(c))
 		return bits_of(near);
@@ -83,7 +91,7 @@ static uint64_t div64(double a, double b, enum tcb_ptx_word round)
 		return bits_of(near);
 	if (isinf(near))
 		return directed(near, near > 0 ? -1 : 1, round);
-	return directed(near, sign_of((__float128)a - (__float128)near * b) * (b < 0 ? -1 : 1), round);
+	return directed(near, sign_of((quadruple)a - (quadruple)near * b) * (b < 0 ? -1 : 1), round);
 }
 
 static uint64_t sqrt64(double a, enum tcb_ptx_word round)
@@ -92,7 +100,7 @@ static uint64_t sqrt64(double a, enum tcb_ptx_word round)
 
 	if (round == TCB_PTX_RN || !isfinite(a) || a <= 0)
 		return bits_of(near);
-	return directed(near, sign_of((__float128)a - (__float128)near * near), round);
+	return directed(near, sign_of((quadruple)a - (quadruple)near * near), round);
 }
 
 /* --- functions --- */
