@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The micro-kernels of the reduce2d ops, written once in vector operations.
+ * One midi tile comes in, its partial result goes out.  A step takes M rows by
+ * CHAINS vectors, constants of each variant, each vector to an accumulator of
+ * its own; what a tile has beyond whole steps goes to the accumulators of the
+ * first column, rows beyond whole steps to those of the first row.
+ */
+#ifndef TCB_KERNELS_REDUCE2D_MICRO_H
+#define TCB_KERNELS_REDUCE2D_MICRO_H
+
+#include "kernels/reduce2d/reduce2d.h"
+#include "kernels/rows/rows_vec.h"
+
+enum { SUMS_MAX = 16 };
+
+enum kind { SUM, MAX, MIN };
+
+/*
+ * IEEE maximum and minimum but for NaN, which v_unordered reports: of equal values only +0 and -0 differ, in the sign
+ * bit, and the two orders of the operands give both of them.
+ */
+#if defined(__AVX512F__)
+ROWS_INLINE vec v_maximum(vec a, vec b)
+{
+	return _mm512_range_ps(a, b, 5); /* VRANGE: the larger one, with its sign, -0 < +0 */
+}
+ROWS_INLINE vec v_minimum(vec a, vec b)
+{
+	return _mm512_range_ps(a, b, 4);
+}
+typedef __mmask16 flag;
+ROWS_INLINE flag v_unordered(vec a, vec b)
+{
+	return _mm512_cmp_ps_mask(a, b, _CMP_UNORD_Q);
+}
+ROWS_INLINE flag v_or(flag a, flag b)
+{
+	return (flag)(a | b);
+}
+ROWS_INLINE flag v_no_flag(void)
+{
+	return 0;
+}
+ROWS_INLINE int v_is_set(flag a)
+{
+	return a != 0;
+}
+#elif defined(__AVX2__)
+ROWS_INLINE vec v_maximum(vec a, vec b)
+{
+	return _mm256_and_ps(_mm256_max_ps(a, b), _mm256_max_ps(b, a));
+}
+ROWS_INLINE vec v_minimum(vec a, vec b)
+{
+	return _mm256_or_ps(_mm256_min_ps(a, b), _mm256_min_ps(b, a));
+}
+typedef __m256 flag;
+ROWS_INLINE flag v_unordered(vec a, vec b)
+{
+	return _mm256_cmp_ps(a, b, _CMP_UNORD_Q);
+}
+ROWS_INLINE flag v_or(flag a, flag b)
+{
+	return _mm256_or_ps(a, b);
+}
+ROWS_INLINE flag v_no_flag(void)
+{
+	return _mm256_setzero_ps();
+}
+ROWS_INLINE int v_is_set(flag a)
+{
+	return _mm256_movemask_ps(a) != 0;
+}
+#else
+ROWS_INLINE vec v_maximum(vec a, vec b)
+{
+	return a > b || (a == b && signbit(b)) ? a : b;
+}
+ROWS_INLINE vec v_minimum(vec a, vec b)
+{
+	return a < b || (a == b && signbit(a)) ? a : b;
+}
+typedef int flag;
+ROWS_INLINE flag v_unordered(vec a, vec b)
+{
+	return isunordered(a, b);
+}
+ROWS_INLINE flag v_or(flag a, flag b)
+{
+	return a | b;
+}
+ROWS_INLINE flag v_no_flag(void)
+{
+	return 0;
+}
+ROWS_INLINE int v_is_set(flag a)
+{
+	return a;
+}
+#endif
+
+/* What a tile's steps add to.  SUM: lost is what kahan carries; levels and leaves are pairwise's. */
+struct sums {
+	vec sum[SUMS_MAX], lost[SUMS_MAX];
+	vec level[REDUCE2D_LEVELS]; /* level l holds the sum of 2^l leaves where bit l of leaves is set */
+	size_t leaves, steps;       /* leaves done; steps in the leaf under way */
+	flag nan;
+};
+
+ROWS_INLINE float identity_of(const enum kind kind)
+{
+	return kind == SUM ? -0.0f : kind == MAX ? -INFINITY : INFINITY;
+}
+
+ROWS_INLINE void take(struct sums *sums, int at, vec value, const enum kind kind, const enum tcb_form form)
+{
+	if (kind == MAX) {
+		sums->nan = v_or(sums->nan, v_unordered(value, value));
+		sums->sum[at] = v_maximum(sums->sum[at], value);
+	} else if (kind == MIN) {
+		sums->nan = v_or(sums->nan, v_unordered(value, value));
+		sums->sum[at] = v_minimum(sums->sum[at], value);
+	} else if (form == TCB_FORM_KAHAN) {
+		vec add = v_sub(value, sums->lost[at]), total = v_add(sums->sum[at], add);
+		sums->lost[at] = v_sub(v_sub(total, sums->sum[at]), add);
+		sums->sum[at] = total;
+	} else {
+		sums->sum[at] = v_add(sums->sum[at], value);
+	}
+}
+
+/* Closes the leaf of COUNT accumulators: into the cascade, as a binary counter carries. */
+ROWS_INLINE void close_leaf(struct sums *sums, const int count)
+{
+	vec leaf = sums->sum[0];
+	for (int s = 1; s < count; s++)
+		leaf = v_add(leaf, sums->sum[s]);
+	for (int s = 0; s < count; s++)
+		sums->sum[s] = v_set(-0.0f);
+	int level = 0;
+	for (; sums->leaves >> level & 1u; level++)
+		leaf = v_add(sums->level[level], leaf);
+	sums->level[level] = leaf;
+	sums->leaves++;
+	sums->steps = 0;
+}
+
+ROWS_INLINE void count_step(struct sums *sums, const int count, const enum kind kind, const enum tcb_form form)
+{
+	if (kind == SUM && form == TCB_FORM_PAIRWISE && ++sums->steps == REDUCE2D_LEAF_STEPS)
+		close_leaf(sums, count);
+}
+
+/* ROWS rows from X on, in steps of ROWS x CHAINS vectors. */
+ROWS_INLINE void take_rows(struct sums *sums, const struct reduce2d_call *call, const float *x, const int rows,
+			   const int chains, const int count, const enum kind kind, const enum tcb_form form)
+{
+	const size_t step = (size_t)chains * LANES, columns = call->columns, stride = call->stride;
+	const int fetch = call->prefetch ? 1 + (int)call->hint : 0;
+	size_t i = 0;
+	for (; i + step <= columns; i += step) {
+		for (int r = 0; r < rows; r++) {
+			const float *from = x + (size_t)r * stride + i;
+			v_prefetch(from, step * sizeof(float), call->prefetch, fetch);
+			for (int u = 0; u < chains; u++)
+				take(sums, r * chains + u, v_load(from + (size_t)u * LANES), kind, form);
+		}
+		count_step(sums, count, kind, form);
+	}
+	for (; i < columns; i += LANES) {
+		for (int r = 0; r < rows; r++) {
+			const float *from = x + (size_t)r * stride + i;
+			take(sums, r * chains, v_load_left(from, columns - i, identity_of(kind)), kind, form);
+		}
+		count_step(sums, count, kind, form);
+	}
+}
+
+ROWS_INLINE double lanes_sum(vec value)
+{
+	float lanes[LANES];
+	double sum = -0.0;
+	v_store(lanes, value);
+	for (int l = 0; l < LANES; l++)
+		sum += (double)lanes[l];
+	return sum;
+}
+
+ROWS_INLINE double finish_sum(struct sums *sums, const int count, const enum tcb_form form)
+{
+	if (form == TCB_FORM_KAHAN) {
+		double sum = -0.0, lost = 0;
+		for (int s = 0; s < count; s++) {
+			sum += lanes_sum(sums->sum[s]);
+			lost += lanes_sum(sums->lost[s]);
+		}
+		return sum - lost;
+	}
+	if (form == TCB_FORM_PAIRWISE) {
+		close_leaf(sums, count);
+		vec total = v_set(-0.0f);
+		for (int level = 0; sums->leaves >> level; level++)
+			if (sums->leaves >> level & 1u)
+				total = v_add(sums->level[level], total);
+		return (double)v_reduce_add(total);
+	}
+	for (int s = 1; s < count; s++)
+		sums->sum[0] = v_add(sums->sum[0], sums->sum[s]);
+	return (double)v_reduce_add(sums->sum[0]);
+}
+
+ROWS_INLINE double finish_extreme(struct sums *sums, const int count, const enum kind kind)
+{
+	float lanes[LANES];
+	if (v_is_set(sums->nan))
+		return (double)NAN;
+	for (int s = 1; s < count; s++)
+		sums->sum[0] =
+			kind == MAX ? v_maximum(sums->sum[0], sums->sum[s]) : v_minimum(sums->sum[0], sums->sum[s]);
+	v_store(lanes, sums->sum[0]);
+	const struct reduce2d_operation *operation = kind == MAX ? &reduce2d_max : &reduce2d_min;
+	double result = operation->identity;
+	for (int l = 0; l < LANES; l++)
+		result = operation->combine(result, (double)lanes[l]);
+	return result;
+}
+
+ROWS_INLINE void reduce_tile(struct reduce2d_call *call, const int m, const int chains, const enum kind kind,
+			     const enum tcb_form form)
+{
+	struct sums sums;
+	const int count = m * chains;
+	size_t r = 0;
+	for (int s = 0; s < count; s++) {
+		sums.sum[s] = v_set(identity_of(kind));
+		sums.lost[s] = v_set(0);
+	}
+	sums.leaves = sums.steps = 0;
+	sums.nan = v_no_flag();
+	for (; r + (size_t)m <= call->rows; r += (size_t)m)
+		take_rows(&sums, call, call->x + r * call->stride, m, chains, count, kind, form);
+	for (; r < call->rows; r++)
+		take_rows(&sums, call, call->x + r * call->stride, 1, chains, count, kind, form);
+	call->result = kind == SUM ? finish_sum(&sums, count, form) : finish_extreme(&sums, count, kind);
+}
+
+ROWS_INLINE void reduce2d_micro(struct reduce2d_call *call, const int m, const int chains, const enum kind kind)
+{
+	if (kind != SUM || call->form == TCB_FORM_LANES)
+		reduce_tile(call, m, chains, kind, TCB_FORM_LANES);
+	else if (call->form == TCB_FORM_PAIRWISE)
+		reduce_tile(call, m, chains, kind, TCB_FORM_PAIRWISE);
+	else
+		reduce_tile(call, m, chains, kind, TCB_FORM_KAHAN);
+}
+
+/* Defines the kernels reduce2d_<sum, max, min>_f32_<isa>_<m>x<n>, and a row of a variant table. */
+#define REDUCE2D_KERNEL(name, kind, isa, m, chains, n)                                  \
+	static void reduce2d_##name##_f32_##isa##_##m##x##n(struct reduce2d_call *call) \
+	{                                                                               \
+		_Static_assert((chains)*LANES == (n), "tile of the name");              \
+		reduce2d_micro(call, m, chains, kind);                                  \
+	}
+#define REDUCE2D_KERNELS(isa, m, chains, n)          \
+	REDUCE2D_KERNEL(sum, SUM, isa, m, chains, n) \
+	REDUCE2D_KERNEL(max, MAX, isa, m, chains, n) \
+	REDUCE2D_KERNEL(min, MIN, isa, m, chains, n)
+#define REDUCE2D_ROW(name, CLASS, isa, ISA, m, n)                                                                 \
+	{                                                                                                         \
+		"reduce2d_" #name "_f32_" #isa "_" #m "x" #n, TCB_CONTRACT_F32, TCB_ISA_##ISA, TCB_LAYOUT_NATIVE, \
+			{ m, n, 1 }, 1, TCB_CLASS_##CLASS, TCB_SOURCE_HASH,                                       \
+			(void (*)(void))reduce2d_##name##_f32_##isa##_##m##x##n                                   \
+	}
+
+#endif
