@@ -8,11 +8,19 @@
 
 #include "kernels/op.h"
 
-#define TCB_OP_LIST(X)                                                                                  \
-	X(q4k_matvec)                                                                                   \
-	X(matmul_f32)                                                                                   \
-	X(matmul_f16) X(matmul_bf16) X(softmax) X(rmsnorm) X(layernorm) X(reduce2d_sum) X(reduce2d_max) \
-		X(reduce2d_min)
+/* clang-format off: a line an op */
+#define TCB_OP_LIST(X) \
+	X(q4k_matvec) \
+	X(matmul_f32) \
+	X(matmul_f16) \
+	X(matmul_bf16) \
+	X(softmax) \
+	X(rmsnorm) \
+	X(layernorm) \
+	X(reduce2d_sum) \
+	X(reduce2d_max) \
+	X(reduce2d_min)
+/* clang-format on */
 
 #define TCB_OP_DECLARE(name) extern const struct tcb_op tcb_op_##name;
 TCB_OP_LIST(TCB_OP_DECLARE)
