@@ -8,7 +8,8 @@
 
 #include "kernels/op.h"
 
-/* clang-format off: a line an op */
+/* A line an op. */
+/* clang-format off */
 #define TCB_OP_LIST(X) \
 	X(q4k_matvec) \
 	X(matmul_f32) \
