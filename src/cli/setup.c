@@ -34,7 +34,8 @@ enum tcb_status cli_find_op(const char *name, const struct tcb_op **out, struct 
 
 enum tcb_status cli_check_device(const char *name, struct tcb_error *err)
 {
-	static const char *const names[] = { "cpu", "cpu:scalar", "cpu:avx2", "cpu:avx512", "cpu:avx512vnni" };
+	static const char *const names[] = { "cpu",     "cpu:scalar", "cpu:avx2", "cpu:avx512", "cpu:avx512vnni",
+					     "cpu:amx", "cpu:neon" };
 	enum { NAMES = sizeof names / sizeof *names };
 	char suggestion[96];
 	int known = 0;
@@ -46,7 +47,8 @@ enum tcb_status cli_check_device(const char *name, struct tcb_error *err)
 		cli_suggestion(name, names, NAMES, suggestion, sizeof suggestion);
 		return tcb_fail(err, TCB_E_USAGE,
 				"unknown device '%s'%s; devices are cpu, cpu:scalar, cpu:avx2, cpu:avx512, "
-				"cpu:avx512vnni, cuda:0, cuda:1, ..., cuda:all and sm_75 ... sm_120, and 'tcbtune "
+				"cpu:avx512vnni, cpu:amx, cpu:neon, cuda:0, cuda:1, ..., cuda:all and sm_75 ... "
+				"sm_120, and 'tcbtune "
 				"devices' shows "
 				"which this machine has",
 				name, suggestion);

@@ -51,9 +51,15 @@ enum tcb_status cli_tuned_find(const struct cli_query *query, const struct tcb_p
 		.k = problem->shape.k,
 	};
 	struct tcbrt *results = NULL;
+	struct tcb_gpu gpu;
 	char missing[TCBRT_REASON_MAX];
 	int code;
 
+	/* The library knows GPUs by their kind; which one an ordinal means, the driver says. */
+	if (strncmp(query->device, "cuda:", 5) == 0) {
+		TCB_TRY(tcb_gpu_open(query->device, 1, &gpu, err));
+		asked.device = gpu.device.name;
+	}
 	TCB_TRY(open_results(query->db, &results, missing, err));
 	code = tcbrt_lookup(results, &asked, out);
 	tcbrt_close(results);

@@ -24,9 +24,10 @@ def several(cli, db):
     cli.check(best["device"]["name"] == "sm_90" and best["device"]["model"] == "Fake GPU 90-4", f"{best['device']}")
     cli.check(best["limit_method"].startswith("read_"), f"{best['limit_method']}")
     cli.sound(db)
-    lookup = cli.json("lookup", "--op", "q4k_matvec", "--shape", "1x4x256", "--device", "sm_90", "--db", db,
-                      schema="lookup")
-    cli.check(lookup["source"] == "exact" and lookup["geometry"] == best["geometry"], f"{lookup}")
+    for device in ("sm_90", "cuda:1"):
+        lookup = cli.json("lookup", "--op", "q4k_matvec", "--shape", "1x4x256", "--device", device, "--db", db,
+                          schema="lookup")
+        cli.check(lookup["source"] == "exact" and lookup["geometry"] == best["geometry"], f"{device}: {lookup}")
 
 
 def compared(cli):
