@@ -19,6 +19,7 @@ static const char *const words_XIN[] = { TCB_XIN_LIST(TCB_WORD) NULL };
 static const char *const words_PREP[] = { TCB_PREP_LIST(TCB_WORD) NULL };
 static const char *const words_JOIN[] = { TCB_JOIN_LIST(TCB_WORD) NULL };
 static const char *const words_FORM[] = { TCB_FORM_LIST(TCB_WORD) NULL };
+static const char *const words_DECODE[] = { TCB_DECODE_LIST(TCB_WORD) NULL };
 static const char *const words_NUMBER[] = { NULL };
 #undef TCB_WORD
 

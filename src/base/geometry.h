@@ -54,7 +54,8 @@ struct tcb_tile {
 	X(PDL, "pdl", NUMBER, "1: programmatic dependent launch")                                    \
 	X(OCC, "occ", NUMBER, "blocks an SM that a thread's registers leave room for")               \
 	X(JOIN, "join", JOIN, "how blocks that share a row bring their parts together")              \
-	X(FORM, "form", FORM, "how a reduction goes over its data")
+	X(FORM, "form", FORM, "how a reduction goes over its data")                                  \
+	X(DECODE, "decode", DECODE, "where a CPU unpacks weights: first into panels, or in registers")
 
 #define TCB_ISA_LIST(X)             \
 	X(SCALAR, "scalar")         \
@@ -94,6 +95,7 @@ struct tcb_tile {
  */
 #define TCB_FORM_LIST(X) \
 	X(TWOPASS, "twopass") X(ONEPASS, "onepass") X(LANES, "lanes") X(PAIRWISE, "pairwise") X(KAHAN, "kahan")
+#define TCB_DECODE_LIST(X) X(PANEL, "panel") X(REGS, "regs")
 #define TCB_SWIZZLE_LIST(X) X(NONE, "none") X(PAD, "pad") X(XOR, "xor") X(CHUNK, "chunk") X(SEED, "seed")
 
 enum tcb_knob {
@@ -112,6 +114,7 @@ enum tcb_knob {
 #define TCB_WORD_ENUM_PREP(id, word) TCB_PREP_##id,
 #define TCB_WORD_ENUM_JOIN(id, word) TCB_JOIN_##id,
 #define TCB_WORD_ENUM_FORM(id, word) TCB_FORM_##id,
+#define TCB_WORD_ENUM_DECODE(id, word) TCB_DECODE_##id,
 enum tcb_isa { TCB_ISA_LIST(TCB_WORD_ENUM_ISA) TCB_ISA_COUNT };
 enum tcb_layout { TCB_LAYOUT_LIST(TCB_WORD_ENUM_LAYOUT) TCB_LAYOUT_COUNT };
 enum tcb_sched { TCB_SCHED_LIST(TCB_WORD_ENUM_SCHED) TCB_SCHED_COUNT };
@@ -122,6 +125,7 @@ enum tcb_xin { TCB_XIN_LIST(TCB_WORD_ENUM_XIN) TCB_XIN_COUNT };
 enum tcb_prep { TCB_PREP_LIST(TCB_WORD_ENUM_PREP) TCB_PREP_COUNT };
 enum tcb_join { TCB_JOIN_LIST(TCB_WORD_ENUM_JOIN) TCB_JOIN_COUNT };
 enum tcb_form { TCB_FORM_LIST(TCB_WORD_ENUM_FORM) TCB_FORM_COUNT };
+enum tcb_decode { TCB_DECODE_LIST(TCB_WORD_ENUM_DECODE) TCB_DECODE_COUNT };
 
 struct tcb_geometry {
 	struct tcb_tile tile[TCB_LEVEL_COUNT];

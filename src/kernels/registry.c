@@ -12,6 +12,11 @@
 /* clang-format off */
 #define TCB_OP_LIST(X) \
 	X(q4k_matvec) \
+	X(q40_matmul) \
+	X(q80_matmul) \
+	X(q4k_matmul) \
+	X(q5k_matmul) \
+	X(q6k_matmul) \
 	X(matmul_f32) \
 	X(matmul_f16) \
 	X(matmul_bf16) \

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The search space of the quantised matmul on a CPU: its axes, its default
+ * geometry, the numbers that the constraints judge, and the rules of its own
+ * that a geometry must keep.
+ */
+#include <string.h>
+
+#include "kernels/quant.h"
+#include "kernels/quant_matmul/quant_matmul_cpu.h"
+
+enum {
+	PANEL_BYTES_MAX = 64 << 20, /* what one thread unpacks at a time: more than any L2 */
+	TILE_TOKENS_MAX = 16,
+	DEFAULT_ROWS = 64,
+	DEFAULT_K_Q8 = 4096,
+	DEFAULT_K_F32 = 512,
+	DEFAULT_TOKENS = 64,
+};
+
+static size_t power_of_two_above(size_t value)
+{
+	size_t power = 1;
+	while (power < value && power <= SIZE_MAX / 4)
+		power *= 2;
+	return power;
+}
+
+static size_t div_up(size_t a, size_t b)
+{
+	return a / b + (a % b != 0);
+}
+
+static int is_tile_k(const struct tcb_shape *shape, size_t k)
+{
+	return k && shape->k % k == 0 && (k == shape->k || k % QMM_VALUES == 0);
+}
+
+const char *qmm_cpu_refused(const struct tcb_problem *problem, const struct tcb_geometry *geometry)
+{
+	const struct tcb_tile *macro = &geometry->tile[TCB_MACRO], *midi = &geometry->tile[TCB_MIDI];
+	const struct tcb_tile *micro = &geometry->tile[TCB_MICRO];
+	const struct tcb_shape *shape = &problem->shape;
+	const struct tcb_format *format = tcb_quant_format(problem);
+	const int32_t *knob = geometry->knob;
+	const size_t threads = knob[TCB_KNOB_THREADS] == TCB_KNOB_UNSET ? 1 : (size_t)knob[TCB_KNOB_THREADS];
+	const size_t panel =
+		problem->contract == TCB_CONTRACT_Q8 ? qmm_panel_bytes(format->id) : sizeof(struct qmm_values);
+	size_t tiles;
+	if (macro->k != shape->k)
+		return "macro.k must be the problem's K: threads share rows and tokens, not the reduction";
+	if (micro->k != format->block_values)
+		return "micro.k must be one block of the weights";
+	if (!is_tile_k(shape, midi->k))
+		return "midi.k must divide K, in multiples of 256 or as a whole";
+	if (!midi->n || midi->n % QMM_ROWS || midi->n % micro->n || !macro->n || macro->n % midi->n)
+		return "midi.n must be a multiple of 16 and of micro.n, and divide macro.n";
+	if (!midi->m || midi->m % micro->m || !macro->m || macro->m % midi->m)
+		return "micro.m must divide midi.m, and midi.m must divide macro.m";
+	if (div_up(midi->n, QMM_ROWS) > PANEL_BYTES_MAX / panel / div_up(midi->k, QMM_VALUES))
+		return "midi.n x midi.k unpacked must not be larger than 64 MiB";
+	if (threads < 1)
+		return "threads must be 1 or more";
+	if (knob[TCB_KNOB_DECODE] == TCB_DECODE_REGS &&
+	    (problem->contract != TCB_CONTRACT_Q8 || knob[TCB_KNOB_ISA] == TCB_ISA_SCALAR ||
+	     knob[TCB_KNOB_ISA] == TCB_ISA_AMX || knob[TCB_KNOB_LAYOUT] != TCB_LAYOUT_R16))
+		return "decode=regs needs layout=r16, contract q8 and vectors";
+	if (knob[TCB_KNOB_ISA] == TCB_ISA_SCALAR && knob[TCB_KNOB_PREFETCH] > 0)
+		return "prefetch must be 0 with isa=scalar: those kernels wait for arithmetic, not for memory";
+	tiles = div_up(shape->m, macro->m) * div_up(shape->n, macro->n);
+	if (threads == 1 && tiles > 1)
+		return "macro must cover all tokens and rows with threads=1";
+	if (threads > tiles)
+		return "there must be a macro tile for each thread: a smaller macro.m or macro.n, or fewer threads";
+	return NULL;
+}
+
+static struct tcb_axis *axis(struct tcb_axis *out, size_t *count, enum tcb_axis_kind kind, int which)
+{
+	struct tcb_axis *a = &out[(*count)++];
+	memset(a, 0, sizeof(*a));
+	a->kind = kind;
+	a->which = which;
+	return a;
+}
+
+/* VALUE, unless the axis has it. */
+static void add(struct tcb_axis *to, size_t value)
+{
+	for (size_t i = 0; i < to->count; i++)
+		if (to->values[i] == (int64_t)value)
+			return;
+	if (to->count < TCB_AXIS_VALUES_MAX)
+		to->values[to->count++] = (int64_t)value;
+}
+
+/* The whole dimension as a multiple of TILE, and with several threads one part for each, or some more. */
+static void add_shares(struct tcb_axis *to, size_t size, size_t tile, unsigned threads, size_t parts_each)
+{
+	const size_t whole = power_of_two_above(size);
+	add(to, whole < tile ? tile : whole);
+	for (size_t parts = 2; threads > 1 && parts <= parts_each * threads && whole / parts >= tile; parts *= 2)
+		add(to, whole / parts);
+}
+
+static void add_blocks(struct tcb_axis *to, size_t size, size_t first, size_t last, size_t step)
+{
+	const size_t whole = power_of_two_above(size);
+	for (size_t block = first; block <= last; block *= step)
+		add(to, block < whole ? block : whole < first ? first : whole);
+}
+
+/* A register tile may have more tokens than the problem. */
+static void add_wide_tiles(struct tcb_axis *to, const struct tcb_axis *micro_m, size_t m)
+{
+	for (size_t i = 0; i < micro_m->count; i++)
+		if ((size_t)micro_m->values[i] > m)
+			add(to, (size_t)micro_m->values[i]);
+}
+
+/* What the op has variants for. */
+static void add_variants(struct tcb_axis *isa, struct tcb_axis *micro_m, struct tcb_axis *micro_n,
+			 const struct tcb_problem *problem, const struct tcb_target *target)
+{
+	const struct tcb_op *op = tcb_quant_op(problem);
+	const struct tcb_variant *variant;
+	for (size_t i = 0; (variant = tcb_variant_at(op, i)); i++)
+		if (variant->contract == problem->contract && tcb_target_has(target, variant->isa)) {
+			add(isa, (size_t)variant->isa);
+			add(micro_m, variant->micro.m);
+			add(micro_n, variant->micro.n);
+		}
+	if (!isa->count) { /* nothing runs here; V1 says so */
+		add(isa, TCB_ISA_SCALAR);
+		add(micro_m, 1);
+		add(micro_n, QMM_ROWS);
+	}
+}
+
+size_t qmm_cpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
+		    struct tcb_axis out[TCB_AXES_MAX])
+{
+	const struct tcb_shape *s = &problem->shape;
+	size_t count = 0;
+	struct tcb_axis *isa = axis(out, &count, TCB_AXIS_KNOB, TCB_KNOB_ISA);
+	struct tcb_axis *micro_m = axis(out, &count, TCB_AXIS_TILE_M, TCB_MICRO);
+	struct tcb_axis *micro_n = axis(out, &count, TCB_AXIS_TILE_N, TCB_MICRO);
+	add_variants(isa, micro_m, micro_n, problem, target);
+	struct tcb_axis *a = axis(out, &count, TCB_AXIS_KNOB, TCB_KNOB_LAYOUT);
+	add(a, TCB_LAYOUT_NATIVE);
+	add(a, TCB_LAYOUT_R16);
+	a = axis(out, &count, TCB_AXIS_KNOB, TCB_KNOB_DECODE);
+	add(a, TCB_DECODE_PANEL);
+	if (problem->contract == TCB_CONTRACT_Q8)
+		add(a, TCB_DECODE_REGS);
+	a = axis(out, &count, TCB_AXIS_KNOB, TCB_KNOB_THREADS);
+	for (unsigned threads = 1; threads < target->threads && a->count < TCB_AXIS_VALUES_MAX - 1; threads *= 2)
+		add(a, threads);
+	add(a, target->threads);
+	a = axis(out, &count, TCB_AXIS_KNOB, TCB_KNOB_SCHED);
+	add(a, TCB_SCHED_STATIC);
+	add(a, TCB_SCHED_DYNAMIC);
+	add_shares(axis(out, &count, TCB_AXIS_TILE_N, TCB_MACRO), s->n, QMM_ROWS, target->threads, 8);
+	add_shares(axis(out, &count, TCB_AXIS_TILE_M, TCB_MACRO), s->m, 1, target->threads, 1);
+	add_wide_tiles(&out[count - 1], micro_m, s->m);
+	add_blocks(axis(out, &count, TCB_AXIS_TILE_N, TCB_MIDI), s->n, QMM_ROWS, 256, 4);
+	add_blocks(axis(out, &count, TCB_AXIS_TILE_M, TCB_MIDI), s->m,
+		   s->m < TILE_TOKENS_MAX ? power_of_two_above(s->m) : TILE_TOKENS_MAX, 256, 4);
+	add_wide_tiles(&out[count - 1], micro_m, s->m);
+	a = axis(out, &count, TCB_AXIS_TILE_K, TCB_MIDI);
+	add(a, s->k);
+	for (size_t k = QMM_VALUES; k <= 4096; k *= 4)
+		if (is_tile_k(s, k))
+			add(a, k);
+	a = axis(out, &count, TCB_AXIS_KNOB, TCB_KNOB_PREFETCH);
+	add(a, 0);
+	add(a, 2048);
+	add(a, 8192);
+	a = axis(out, &count, TCB_AXIS_KNOB, TCB_KNOB_HINT);
+	add(a, TCB_HINT_T0);
+	add(a, TCB_HINT_T1);
+	return count;
+}
+
+/* The widest instructions that there are variants for, and of their tiles without waste the largest of one group. */
+static const struct tcb_variant *best_variant(const struct tcb_problem *problem, const struct tcb_target *target)
+{
+	const struct tcb_op *op = tcb_quant_op(problem);
+	const struct tcb_variant *best = NULL, *variant;
+	for (size_t i = 0; (variant = tcb_variant_at(op, i)); i++) {
+		if (variant->contract != problem->contract || !tcb_target_has(target, variant->isa) ||
+		    variant->layout != TCB_LAYOUT_NATIVE || variant->micro.n > QMM_ROWS)
+			continue;
+		if (variant->micro.m > 8 || (variant->micro.m > 1 && variant->micro.m > problem->shape.m))
+			continue;
+		if (!best || variant->isa > best->isa ||
+		    (variant->isa == best->isa && variant->micro.m > best->micro.m))
+			best = variant;
+	}
+	return best ? best : tcb_variant_at(op, 0);
+}
+
+/*
+ * What a good hand-written kernel does: weights as stored, blocks of 64 rows unpacked into the second cache, the widest
+ * instructions, an even share of rows for each thread.
+ */
+void qmm_cpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
+			      struct tcb_geometry *out)
+{
+	const struct tcb_shape *s = &problem->shape;
+	const struct tcb_variant *variant = best_variant(problem, target);
+	const size_t most_k = problem->contract == TCB_CONTRACT_Q8 ? DEFAULT_K_Q8 : DEFAULT_K_F32;
+	const size_t whole_m = power_of_two_above(s->m), whole_n = power_of_two_above(s->n);
+	size_t m = whole_m < DEFAULT_TOKENS ? whole_m : DEFAULT_TOKENS, macro_n = whole_n, k = s->k;
+	const size_t n = whole_n < QMM_ROWS ? QMM_ROWS : whole_n < DEFAULT_ROWS ? whole_n : DEFAULT_ROWS;
+	m = m < variant->micro.m ? variant->micro.m : m;
+	while (macro_n / 2 >= n && div_up(s->n, macro_n) < target->threads)
+		macro_n /= 2;
+	macro_n = macro_n < n ? n : macro_n;
+	for (size_t step = most_k; k > most_k && step >= QMM_VALUES; step /= 2)
+		if (is_tile_k(s, step)) {
+			k = step;
+			break;
+		}
+	const size_t tiles = div_up(s->n, macro_n);
+	const unsigned threads = tiles < target->threads ? (unsigned)tiles : target->threads;
+	tcb_geometry_init(out);
+	out->tile[TCB_MACRO] = (struct tcb_tile){ whole_m < m ? m : whole_m,
+						  threads > 1   ? macro_n
+						  : whole_n < n ? n
+								: whole_n,
+						  s->k };
+	out->tile[TCB_MIDI] = (struct tcb_tile){ m, n, k };
+	out->tile[TCB_MICRO] = variant->micro;
+	out->knob[TCB_KNOB_ISA] = (int32_t)variant->isa;
+	out->knob[TCB_KNOB_LAYOUT] = TCB_LAYOUT_NATIVE;
+	out->knob[TCB_KNOB_DECODE] = TCB_DECODE_PANEL;
+	out->knob[TCB_KNOB_THREADS] = (int32_t)threads;
+	out->knob[TCB_KNOB_SCHED] = TCB_SCHED_STATIC;
+	out->knob[TCB_KNOB_PREFETCH] = 0;
+	out->knob[TCB_KNOB_HINT] = TCB_HINT_T0;
+}
+
+void qmm_cpu_footprint(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
+		       struct tcb_footprint *out)
+{
+	const struct tcb_format *format = tcb_quant_format(problem);
+	const struct tcb_tile *micro = &geometry->tile[TCB_MICRO];
+	const int32_t *knob = geometry->knob;
+	const int q8 = problem->contract == TCB_CONTRACT_Q8, regs = knob[TCB_KNOB_DECODE] == TCB_DECODE_REGS;
+	const size_t lanes = knob[TCB_KNOB_ISA] == TCB_ISA_AVX2 ? 8 : 16, vectors = div_up(micro->n, lanes);
+	const size_t line = q8 ? (regs ? qmm_lines(format->id) * QMM_LINE : qmm_panel_bytes(format->id))
+			       : sizeof(struct qmm_values);
+	const size_t token = q8 ? sizeof(struct qmm_x8) : QMM_VALUES * sizeof(float);
+	memset(out, 0, sizeof(*out));
+	out->k_multiple = out->k_step_multiple = format->block_values;
+	out->element_bytes = 1;
+	out->alignment_bytes = out->vector_bytes = out->base_bytes = QMM_LINE;
+	out->leading_bytes = out->tile_offset_bytes = QMM_LINE;
+	/* The innermost loop: sums (without VNNI also those of 16 bits), weights, activations, two constants. */
+	out->accumulators = (unsigned)(micro->m * vectors);
+	out->vector_registers = (unsigned)(micro->m * vectors + vectors + 2);
+	if (q8 && (knob[TCB_KNOB_ISA] == TCB_ISA_AVX2 || knob[TCB_KNOB_ISA] == TCB_ISA_AVX512))
+		out->vector_registers += (unsigned)(micro->m * vectors + vectors);
+	if (knob[TCB_KNOB_ISA] == TCB_ISA_SCALAR || knob[TCB_KNOB_ISA] == TCB_ISA_AMX)
+		out->vector_registers = 8;
+	for (int level = 0; level < TCB_LEVEL_COUNT; level++) {
+		const struct tcb_tile *tile = &geometry->tile[level];
+		const size_t superblocks = div_up(tile->k, QMM_VALUES);
+		out->level_bytes[level] = div_up(tile->n, QMM_ROWS) * superblocks * line +
+					  tile->m * superblocks * token + tile->m * tile->n * sizeof(float);
+	}
+}
