@@ -21,7 +21,7 @@ struct tcb_gpu_memory {
 	const struct tcb_cuda *cuda;
 	CUstream stream;
 	struct tcb_instance *instance;
-	struct tcb_gpu_buffer shared[TCB_OPERANDS_MAX]; /* what does not stream, the output among it */
+	struct tcb_gpu_buffer shared[TCB_OPERANDS_MAX]; /* what does not stream; the first copy's output */
 	struct layout_copies layout[TCB_LAYOUT_COUNT];
 };
 
@@ -62,6 +62,12 @@ static int is_copied(const struct tcb_gpu_memory *memory, size_t index)
 {
 	const struct tcb_operand *operand = &memory->instance->operands[index];
 	return operand->streams && operand->role != TCB_ROLE_OUTPUT;
+}
+
+/* An output that streams is written somewhere else in each copy; that of the first copy is looked at. */
+static int is_other_output(const struct tcb_gpu_memory *memory, size_t index, size_t copy)
+{
+	return copy > 0 && index == memory->instance->output && memory->instance->operands[index].streams;
 }
 
 enum tcb_status tcb_gpu_memory_create(const struct tcb_cuda *cuda, CUstream stream, struct tcb_instance *instance,
@@ -130,6 +136,8 @@ static enum tcb_status add_copy(struct tcb_gpu_memory *memory, struct layout_cop
 	const struct tcb_instance *instance = memory->instance;
 	struct tcb_gpu_operands *copy = &set->copies[set->count++];
 	for (size_t i = 0; i < instance->operand_count; i++) {
+		if (is_other_output(memory, i, set->count - 1))
+			TCB_TRY(tcb_gpu_buffer_alloc(cuda, instance->operands[i].bytes, &copy->buffer[i], err));
 		if (!is_copied(memory, i))
 			continue;
 		size_t bytes = operand_bytes(memory, i, set->packed_bytes);
@@ -176,7 +184,8 @@ void tcb_gpu_memory_operands(const struct tcb_gpu_memory *memory, enum tcb_layou
 {
 	const struct tcb_gpu_operands *copy = &memory->layout[layout].copies[index];
 	for (size_t i = 0; i < memory->instance->operand_count; i++)
-		operand[i] = is_copied(memory, i) ? copy->buffer[i].data : memory->shared[i].data;
+		operand[i] = is_copied(memory, i) || is_other_output(memory, i, index) ? copy->buffer[i].data
+										       : memory->shared[i].data;
 }
 
 size_t tcb_gpu_memory_copies(const struct tcb_gpu_memory *memory, enum tcb_layout layout)

@@ -36,6 +36,7 @@ struct gpu_bench {
 	struct tcb_operand operand[TCB_OPERANDS_MAX];
 	size_t operand_count, outputs;
 	int output, weights;
+	unsigned output_align; /* 4 unless the test says otherwise: most kernels may be handed part of an array */
 	void *data[TCB_OPERANDS_MAX];
 	struct tcb_reference reference;
 	/* of the last run */
@@ -54,6 +55,7 @@ static inline void gpu_bench_open(struct gpu_bench *b, const struct tcb_op *op, 
 	b->weights = tcb_operand_weights(b->operand, b->operand_count);
 	for (size_t i = 0; i < b->operand_count; i++)
 		b->data[i] = test_malloc(b->operand[i].bytes);
+	b->output_align = 4;
 	b->outputs = b->operand[b->output].rows * b->operand[b->output].cols;
 	op->fill(&b->problem, seed, b->data);
 	b->reference.y = test_malloc(b->outputs * sizeof(double));
@@ -138,7 +140,8 @@ static inline double gpu_bench_run(struct gpu_bench *b, const struct tcb_kernel 
 			const int is_output = (int)i == b->output, is_packed = (int)i == b->weights && packed;
 			void *host = is_output ? y[run] : is_packed ? packed : b->data[i];
 			const size_t bytes = is_packed ? kernel->packed_bytes : b->operand[i].bytes;
-			assert_int_equal(tcb_ptx_memory_add(memory, b->operand[i].name, host, bytes, is_output ? 4 : 16,
+			assert_int_equal(tcb_ptx_memory_add(memory, b->operand[i].name, host, bytes,
+							    is_output ? b->output_align : 16,
 							    is_output ? TCB_PTX_MAY_WRITE : TCB_PTX_READ_ONLY,
 							    &address[i], NULL),
 					 TCB_OK);

@@ -107,17 +107,16 @@ static void test_without_assembler(void **state)
 
 static void test_no_gpu_kernels(void **state)
 {
-	const struct tcb_op *op = tcb_op_find("softmax");
+	struct tcb_op op = *tcb_op_find("softmax");
 	const struct tcb_sweep_options options = options_of(1);
 	struct tcb_problem problem;
 	struct tcb_sweep_result result;
 	struct tcb_place place;
 	(void)state;
-	if (op->emit)
-		return;
+	op.emit = NULL;
 	place_of(89, &place);
-	assert_int_equal(tcb_problem_init(op, TCB_CONTRACT_F32, &op->default_shapes[0], &problem, &err), TCB_OK);
-	assert_int_equal(tcb_model_sweep(op, &problem, &place, &options, &result, &err), TCB_E_UNSUPPORTED);
+	assert_int_equal(tcb_problem_init(&op, TCB_CONTRACT_F32, &op.default_shapes[0], &problem, &err), TCB_OK);
+	assert_int_equal(tcb_model_sweep(&op, &problem, &place, &options, &result, &err), TCB_E_UNSUPPORTED);
 	tcb_sweep_result_fini(&result);
 }
 

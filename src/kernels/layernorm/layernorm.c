@@ -9,6 +9,7 @@
 #include <math.h>
 
 #include "base/util.h"
+#include "kernels/rows/rows_gpu.h"
 
 static size_t layernorm_operands(const struct tcb_problem *problem, struct tcb_operand out[TCB_OPERANDS_MAX])
 {
@@ -150,6 +151,7 @@ static const struct rows_op rows = {
 	.combine = layernorm_combine,
 	.wide = layernorm_wide,
 	.bound = layernorm_bound,
+	.gpu = &layernorm_gpu_math,
 };
 
 static enum tcb_status layernorm_plan(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
@@ -212,4 +214,7 @@ const struct tcb_op tcb_op_layernorm = {
 	.footprint = layernorm_footprint,
 	.plan = layernorm_plan,
 	.run = layernorm_run,
+	.emit = layernorm_emit,
+	.gpu_rules = tcb_rows_gpu_rules,
+	.gpu_variants = layernorm_gpu_variants,
 };

@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "base/util.h"
+#include "kernels/rows/rows_gpu.h"
 
 static size_t rmsnorm_operands(const struct tcb_problem *problem, struct tcb_operand out[TCB_OPERANDS_MAX])
 {
@@ -110,6 +111,7 @@ static const struct rows_op rows = {
 	.combine = rmsnorm_combine,
 	.wide = rmsnorm_wide,
 	.bound = rmsnorm_bound,
+	.gpu = &rmsnorm_gpu_math,
 };
 
 static enum tcb_status rmsnorm_plan(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
@@ -172,4 +174,7 @@ const struct tcb_op tcb_op_rmsnorm = {
 	.footprint = rmsnorm_footprint,
 	.plan = rmsnorm_plan,
 	.run = rmsnorm_run,
+	.emit = rmsnorm_emit,
+	.gpu_rules = tcb_rows_gpu_rules,
+	.gpu_variants = rmsnorm_gpu_variants,
 };

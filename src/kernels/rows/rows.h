@@ -11,6 +11,8 @@
  *                     stay in registers from load to store
  * Each block is reduced on its own; when all blocks of a row are known the op combines them in double, in order, so
  * results depend on the geometry's columns only and never on threads.
+ *
+ * On a GPU a geometry drives kernels as rows_gpu.h says.
  */
 #ifndef TCB_KERNELS_ROWS_H
 #define TCB_KERNELS_ROWS_H
@@ -62,6 +64,8 @@ struct rows_row {
 	double wide_factor, wide_shift;
 };
 
+struct tcb_rows_math;
+
 struct rows_op {
 	const struct tcb_op *op;
 	int x, y, weight, bias; /* operand numbers, or ROWS_NO_OPERAND */
@@ -77,6 +81,7 @@ struct rows_op {
 	/* The bound of the op's results (struct tcb_plan) for blocks of BLOCK columns, of which a statistic's longest
 	 * chain of roundings is CHAIN. */
 	void (*bound)(enum tcb_form form, size_t block, double chain, struct tcb_plan *plan);
+	const struct tcb_rows_math *gpu; /* rows_gpu.h; NULL: no kernels for GPUs */
 };
 
 /* rows.c */

@@ -4,6 +4,7 @@
  * numbers that the constraints judge.
  */
 #include "kernels/rows/rows.h"
+#include "kernels/rows/rows_gpu.h"
 
 #include <string.h>
 
@@ -74,6 +75,8 @@ size_t rows_axes(const struct rows_op *rows, const struct tcb_problem *problem, 
 {
 	size_t row_count = power_of_two_above(problem->shape.m), columns = power_of_two_above(problem->shape.n);
 	size_t count = 0;
+	if (target->kind == TCB_TARGET_CUDA)
+		return tcb_rows_gpu_axes(rows->gpu, problem, target, out);
 	struct tcb_axis *axis = add_axis(out, &count, TCB_AXIS_TILE_N, TCB_MACRO);
 	add_value(axis, columns);
 	for (size_t wide = MICRO_MIN_WIDE; wide <= MICRO_MAX; wide *= 2) {
@@ -133,6 +136,10 @@ void rows_default_geometry(const struct rows_op *rows, const struct tcb_problem 
 			   : tcb_target_has(target, TCB_ISA_AVX2) ? TCB_ISA_AVX2
 								  : TCB_ISA_SCALAR;
 	size_t micro = DEFAULT_CHAINS * rows_lanes(isa), columns = power_of_two_above(problem->shape.n);
+	if (target->kind == TCB_TARGET_CUDA) {
+		tcb_rows_gpu_default_geometry(rows->gpu, problem, target, out);
+		return;
+	}
 	if (columns < micro)
 		columns = micro;
 	tcb_geometry_init(out);
@@ -155,7 +162,10 @@ void rows_footprint(const struct rows_op *rows, const struct tcb_problem *proble
 	const struct tcb_tile *tile = geometry->tile;
 	int32_t isa = geometry->knob[TCB_KNOB_ISA];
 	size_t lanes = isa >= 0 && isa < TCB_ISA_COUNT ? rows_lanes((enum tcb_isa)isa) : 0;
-	(void)target;
+	if (target->kind == TCB_TARGET_CUDA) {
+		tcb_rows_gpu_footprint(rows->gpu, problem, target, geometry, out);
+		return;
+	}
 	memset(out, 0, sizeof(*out));
 	out->element_bytes = sizeof(float);
 	if (lanes) {

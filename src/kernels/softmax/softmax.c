@@ -12,6 +12,7 @@
 
 #include "base/util.h"
 #include "base/view.h"
+#include "kernels/rows/rows_gpu.h"
 
 enum { OPERAND_X, OPERAND_Y, OPERAND_COUNT };
 enum {
@@ -378,4 +379,7 @@ const struct tcb_op tcb_op_softmax = {
 	.footprint = softmax_footprint,
 	.plan = softmax_plan,
 	.run = softmax_run,
+	.emit = softmax_emit,
+	.gpu_rules = tcb_rows_gpu_plain_rules,
+	.gpu_variants = softmax_gpu_variants,
 };

@@ -11,6 +11,8 @@
  * exp(block max - row max) / row sum.  So x is read from memory once and exp is computed once an element.
  * Where the exponentials wait: in y itself, or with stream=1 in scratch, so that y is written once, past the caches.
  *
+ * On a GPU it drives kernels as kernels/rows/rows_gpu.h says.
+ *
  * NaN anywhere in a row, +inf, or nothing but -inf makes the row NaN, as the formula does.
  */
 #ifndef TCB_KERNELS_SOFTMAX_H
@@ -25,6 +27,12 @@
  * is 0.681 scalar, 0.647 with FMA.  Results below 2^-126 are 0.  tests/kernels/test_softmax.c holds a sample to this.
  */
 #define SOFTMAX_EXP_ULPS 0.75
+
+/*
+ * The same on a GPU: ex2.approx.ftz.f32 is within 2 ulp over its whole range (CUDA C++ Programming Guide 13.0, table of
+ * functions: exp2f), half an ulp for the last rounding, and what the correction leaves.  Results below 2^-126 are 0.
+ */
+#define SOFTMAX_GPU_EXP_ULPS 2.625
 
 enum softmax_stage {
 	SOFTMAX_REDUCE, /* max_out, e = exp(x - max), sum_out */
@@ -62,5 +70,16 @@ void softmax_default_geometry(const struct tcb_problem *problem, const struct tc
 			      struct tcb_geometry *out);
 void softmax_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
 		       const struct tcb_geometry *geometry, struct tcb_footprint *out);
+
+/* softmax_gpu.c */
+size_t softmax_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
+			struct tcb_axis out[TCB_AXES_MAX]);
+void softmax_gpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
+				  struct tcb_geometry *out);
+void softmax_gpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
+			   const struct tcb_geometry *geometry, struct tcb_footprint *out);
+enum tcb_status softmax_emit(const struct tcb_problem *problem, const struct tcb_target *target,
+			     const struct tcb_geometry *geometry, struct tcb_kernel *out, struct tcb_error *err);
+extern const struct tcb_variant softmax_gpu_variants[];
 
 #endif

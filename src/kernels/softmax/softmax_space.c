@@ -65,6 +65,8 @@ size_t softmax_axes(const struct tcb_problem *problem, const struct tcb_target *
 		    struct tcb_axis out[TCB_AXES_MAX])
 {
 	size_t rows = power_of_two_above(problem->shape.m), columns = power_of_two_above(problem->shape.n), count = 0;
+	if (target->kind == TCB_TARGET_CUDA)
+		return softmax_gpu_axes(problem, target, out);
 	struct tcb_axis *axis = add_axis(out, &count, TCB_AXIS_TILE_N, TCB_MACRO);
 	add_value(axis, columns);
 	if (columns < MICRO_MIN_WIDE)
@@ -116,6 +118,10 @@ void softmax_default_geometry(const struct tcb_problem *problem, const struct tc
 			   : tcb_target_has(target, TCB_ISA_AVX2) ? TCB_ISA_AVX2
 								  : TCB_ISA_SCALAR;
 	size_t micro = DEFAULT_CHAINS * softmax_lanes(isa), columns = power_of_two_above(problem->shape.n);
+	if (target->kind == TCB_TARGET_CUDA) {
+		softmax_gpu_default_geometry(problem, target, out);
+		return;
+	}
 	if (columns < micro)
 		columns = micro;
 	tcb_geometry_init(out);
@@ -137,7 +143,10 @@ void softmax_footprint(const struct tcb_problem *problem, const struct tcb_targe
 	const struct tcb_tile *tile = geometry->tile;
 	int32_t isa = geometry->knob[TCB_KNOB_ISA];
 	size_t lanes = isa >= 0 && isa < TCB_ISA_COUNT ? softmax_lanes((enum tcb_isa)isa) : 0;
-	(void)target;
+	if (target->kind == TCB_TARGET_CUDA) {
+		softmax_gpu_footprint(problem, target, geometry, out);
+		return;
+	}
 	memset(out, 0, sizeof(*out));
 	out->element_bytes = sizeof(float);
 	if (lanes) {

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * rmsnorm on a GPU: what it does with a row of rows_gpu.h.  A part is a sum of
+ * squares, and what the values were multiplied with for it: 1, or
+ * TCB_ROWS_RESCUE where f32 could not hold it.
+ *
+ * Results are (x * root) * factor * w; root is the square root of what the row's
+ * values were multiplied with, and factor has the other root, so that neither
+ * product leaves the range of f32.
+ */
+#include <math.h>
+
+#include "kernels/rmsnorm/rmsnorm.h"
+#include "kernels/rows/rows_gpu.h"
+
+#define F tcb_ptx_f32
+#define OP1 tcb_ptx_op1
+#define OP2 tcb_ptx_op2
+#define OP3 tcb_ptx_op3
+
+enum { PART_SUM, PART_SCALE, PART };
+enum { STAT_ROOT, STAT_FACTOR };
+
+/* rsqrt.approx.f32: a relative error of at most 2^-22.9 (PTX ISA 9.0, 9.7.3.15), in ulps of 2^-23. */
+#define RSQRT_ULPS 1.08
+
+static tcb_rows_op square_sum(struct tcb_rows_writer *w, const struct tcb_rows_values *values)
+{
+	struct tcb_ptx_build *b = &w->b;
+	tcb_rows_op chain[4];
+	unsigned count = values->count * w->g->width, chains = count < 4 ? count : 4;
+	for (unsigned i = 0; i < count; i++) {
+		tcb_rows_op x = values->value[i];
+		if (w->is_rescue)
+			x = OP2(b, "mul.rn.f32", x, F(TCB_ROWS_RESCUE));
+		chain[i % 4] = i < 4 ? OP2(b, "mul.rn.f32", x, x) : OP3(b, "fma.rn.f32", x, x, chain[i % 4]);
+	}
+	return tcb_rows_fold(w, "add.rn.f32", chain, chains);
+}
+
+static void reduce(struct tcb_rows_writer *w, struct tcb_rows_values *values, tcb_rows_op *part)
+{
+	part[PART_SUM] = tcb_rows_over_lanes(w, "add.rn.f32", square_sum(w, values), 32);
+	part[PART_SCALE] = F(w->is_rescue ? TCB_ROWS_RESCUE : 1);
+}
+
+static void begin(struct tcb_rows_writer *w, tcb_rows_op *state)
+{
+	state[PART_SUM] = tcb_rows_constant(w, "f32", F(0));
+}
+
+static void add(struct tcb_rows_writer *w, const struct tcb_rows_values *values, tcb_rows_op *state)
+{
+	tcb_ptx_into2(&w->b, "add.rn.f32", state[PART_SUM], state[PART_SUM], square_sum(w, values));
+}
+
+static void finish(struct tcb_rows_writer *w, const tcb_rows_op *state, tcb_rows_op *part)
+{
+	part[PART_SUM] = tcb_rows_over_lanes(w, "add.rn.f32", state[PART_SUM], 32);
+	part[PART_SCALE] = F(w->is_rescue ? TCB_ROWS_RESCUE : 1);
+}
+
+/* So much that 256 parts would not add up, or not a number. */
+static tcb_rows_op is_lost(struct tcb_rows_writer *w, const tcb_rows_op *part)
+{
+	return OP2(&w->b, "setp.gtu.f32", part[PART_SUM], F(0x1p116f));
+}
+
+static void join(struct tcb_rows_writer *w, tcb_rows_op (*parts)[TCB_ROWS_PART_MAX], unsigned count, unsigned lanes,
+		 const tcb_rows_op *own, tcb_rows_op *stat)
+{
+	struct tcb_ptx_build *b = &w->b;
+	tcb_rows_op sum = parts[0][PART_SUM], scale = parts[0][PART_SCALE];
+	(void)own;
+	if (count * lanes > 1) {
+		for (unsigned i = 1; i < count; i++)
+			scale = OP2(b, "min.f32", scale, parts[i][PART_SCALE]);
+		scale = tcb_rows_over_lanes(w, "min.f32", scale, lanes);
+		for (unsigned i = 0; i < count; i++) {
+			const tcb_rows_op same = OP2(b, "setp.eq.f32", parts[i][PART_SCALE], scale);
+			const tcb_rows_op down = OP3(b, "selp.f32", F(1), F(TCB_ROWS_RESCUE), same);
+			const tcb_rows_op part =
+				OP2(b, "mul.rn.f32", OP2(b, "mul.rn.f32", parts[i][PART_SUM], down), down);
+			sum = i ? OP2(b, "add.rn.f32", sum, part) : part;
+		}
+		sum = tcb_rows_over_lanes(w, "add.rn.f32", sum, lanes);
+	}
+	const tcb_rows_op is_plain = OP2(b, "setp.eq.f32", scale, F(1));
+	const tcb_rows_op eps = OP3(b, "selp.f32", F((float)RMSNORM_EPS), F(0), is_plain);
+	const tcb_rows_op mean = OP3(b, "fma.rn.f32", sum, F((float)(1.0 / w->g->n)), eps);
+	stat[STAT_ROOT] = OP3(b, "selp.f32", F(1), F(sqrtf(TCB_ROWS_RESCUE)), is_plain);
+	stat[STAT_FACTOR] = OP2(b, "mul.rn.f32", OP1(b, "rsqrt.approx.f32", mean), stat[STAT_ROOT]);
+}
+
+static void result(struct tcb_rows_writer *w, struct tcb_rows_values *values, const struct tcb_rows_values *weights,
+		   const tcb_rows_op *stat, int is_raw)
+{
+	struct tcb_ptx_build *b = &w->b;
+	(void)is_raw;
+	for (unsigned i = 0; i < values->count * w->g->width; i++) {
+		const tcb_rows_op x = OP2(b, "mul.rn.f32", values->value[i], stat[STAT_ROOT]);
+		values->value[i] = OP2(b, "mul.rn.f32", OP2(b, "mul.rn.f32", x, stat[STAT_FACTOR]), weights->value[i]);
+	}
+}
+
+const struct tcb_rows_math rmsnorm_gpu_math = {
+	.name = "rmsnorm",
+	.input = RMSNORM_X,
+	.output = RMSNORM_Y,
+	.weights = 1,
+	.weight = { RMSNORM_W },
+	.part = PART,
+	.absent = 0,
+	.reduce = reduce,
+	.begin = begin,
+	.add = add,
+	.close = finish,
+	.is_lost = is_lost,
+	.join = join,
+	.result = result,
+	.registers = 34,
+};
+
+/* Of the sum's relative error, the square, the scaling down, the mean's two roundings included, half reaches the
+ * result; then the root and two products, half an ulp each. */
+enum tcb_status rmsnorm_emit(const struct tcb_problem *problem, const struct tcb_target *target,
+			     const struct tcb_geometry *geometry, struct tcb_kernel *out, struct tcb_error *err)
+{
+	struct tcb_rows_gpu g;
+	TCB_TRY(tcb_rows_gpu_emit(&rmsnorm_gpu_math, problem, target, geometry, &g, out, err));
+	out->class = TCB_CLASS_APPROX;
+	out->chain = (tcb_rows_gpu_chain(&g) + 4) / 2.0;
+	out->ulps = RSQRT_ULPS + 1.01;
+	return TCB_OK;
+}
+
+const struct tcb_variant rmsnorm_gpu_variants[] = {
+	{ .name = "rmsnorm_f32_ptx",
+	  .contract = TCB_CONTRACT_F32,
+	  .isa = TCB_ISA_FMA,
+	  .class = TCB_CLASS_APPROX,
+	  .signature = TCB_SOURCE_HASH },
+	{ .name = NULL },
+};

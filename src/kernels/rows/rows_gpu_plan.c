@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A geometry of a row op for a GPU in numbers: how rows and columns are dealt,
+ * what lies where in shared memory, what the constraints judge; and the rules
+ * (V4) that a geometry keeps so that a kernel can be written for it and no two
+ * legal ones are the same computation.
+ */
+#include <string.h>
+
+#include "kernels/constraint.h"
+#include "kernels/rows/rows_gpu.h"
+
+enum { WARP = 32, WARPS_MAX = 32, SLOT_ALIGN = 128, CLUSTER_MAX = 8, PARTS_MAX = WARP * TCB_ROWS_CHUNKS_MAX };
+
+static unsigned div_up(unsigned a, unsigned b)
+{
+	return a / b + (a % b != 0);
+}
+
+static unsigned align_up(unsigned value, unsigned to)
+{
+	return div_up(value, to) * to;
+}
+
+static unsigned knob(const struct tcb_geometry *geometry, enum tcb_knob which)
+{
+	return geometry->knob[which] < 0 ? 0 : (unsigned)geometry->knob[which];
+}
+
+static size_t power_of_two_above(size_t value)
+{
+	size_t power = 1;
+	while (power < value && power <= SIZE_MAX / 4)
+		power *= 2;
+	return power;
+}
+
+static unsigned log2_up(unsigned value)
+{
+	unsigned log = 0;
+	while ((1u << log) < value)
+		log++;
+	return log;
+}
+
+/* --- numbers --- */
+
+static void plan_memory(const struct tcb_rows_math *math, struct tcb_rows_gpu *g)
+{
+	const unsigned columns = g->slice < g->n ? g->slice : g->n, sets = g->resident ? 2 : 1;
+	unsigned at = 0;
+	if (g->copy != TCB_COPY_LDG) {
+		g->slot_bytes = align_up(columns * 4, SLOT_ALIGN);
+		at = g->rows * g->stages * g->slot_bytes;
+	}
+	g->barrier_at = at;
+	if (g->copy == TCB_COPY_BULK)
+		at += align_up(g->rows * g->stages * 8, 16);
+	g->parts_at = at;
+	g->parts_bytes = align_up(g->rows * g->parts * math->part * 4, 16);
+	if (g->parts > 1 && g->join != TCB_JOIN_LAUNCH)
+		at += sets * g->parts_bytes;
+	g->shared_bytes = at;
+	g->workspace_bytes = g->join == TCB_JOIN_LAUNCH ? (size_t)g->m * g->parts * math->part * 4 : 0;
+}
+
+void tcb_rows_gpu_plan(const struct tcb_rows_math *math, const struct tcb_problem *problem,
+		       const struct tcb_target *target, const struct tcb_geometry *geometry, struct tcb_rows_gpu *out)
+{
+	struct tcb_rows_gpu *g = out;
+	const unsigned sms = target->sm_count ? target->sm_count : 1;
+	memset(g, 0, sizeof(*g));
+	g->capability = target->capability;
+	g->m = (unsigned)problem->shape.m;
+	g->n = (unsigned)problem->shape.n;
+	g->width = knob(geometry, TCB_KNOB_VEC) / 4;
+	g->warps = knob(geometry, TCB_KNOB_WARPS);
+	g->ksplit = knob(geometry, TCB_KNOB_KSPLIT);
+	g->rows = g->warps / g->ksplit;
+	g->splitk = knob(geometry, TCB_KNOB_SPLITK);
+	g->stages = knob(geometry, TCB_KNOB_STAGES);
+	g->resident = knob(geometry, TCB_KNOB_BLOCKS);
+	g->together = knob(geometry, TCB_KNOB_OCC);
+	g->unroll = knob(geometry, TCB_KNOB_UNROLL);
+	g->lead = knob(geometry, TCB_KNOB_LEAD);
+	g->copy = (enum tcb_copy)knob(geometry, TCB_KNOB_COPY);
+	g->keep = (enum tcb_xin)knob(geometry, TCB_KNOB_XIN);
+	g->join = (enum tcb_join)knob(geometry, TCB_KNOB_JOIN);
+	g->pdl = knob(geometry, TCB_KNOB_PDL) == 1;
+	g->stream = knob(geometry, TCB_KNOB_STREAM) == 1;
+	g->pass = WARP * g->ksplit * g->width;
+	g->passes = div_up(div_up(g->n, g->splitk), g->pass);
+	g->slice = g->passes * g->pass;
+	g->parts = g->ksplit * (g->join == TCB_JOIN_WHOLE ? 1 : g->splitk);
+	g->tiles = div_up(g->m, g->rows);
+	g->grid = g->tiles;
+	if (g->resident && g->resident * sms / g->splitk < g->tiles)
+		g->grid = g->resident * sms / g->splitk ? g->resident * sms / g->splitk : 1;
+	g->grid *= g->splitk;
+	plan_memory(math, g);
+}
+
+unsigned tcb_rows_gpu_steps(const struct tcb_rows_gpu *g)
+{
+	const unsigned passes = g->join == TCB_JOIN_WHOLE ? div_up(g->n, g->pass) : g->passes;
+	return g->keep == TCB_XIN_REGS ? 1 : div_up(passes, g->unroll);
+}
+
+/* Four chains of a lane's values, these together, the state before; lanes of a warp; parts of a lane and of lanes. */
+unsigned tcb_rows_gpu_chain(const struct tcb_rows_gpu *g)
+{
+	const unsigned values = (g->keep == TCB_XIN_REGS ? g->passes : g->unroll) * g->width;
+	return tcb_rows_gpu_steps(g) * (div_up(values, 4) + 3) + 5 + div_up(g->parts, WARP) +
+	       log2_up(g->parts < WARP ? g->parts : WARP);
+}
+
+/* --- footprint --- */
+
+/* Upper bounds, held against ptxas by tests/kernels/check_gpu_space.c. */
+static unsigned registers(const struct tcb_rows_math *math, const struct tcb_rows_gpu *g)
+{
+	const int holds = g->keep == TCB_XIN_REGS;
+	const unsigned vectors = holds ? g->passes : g->unroll, values = vectors * g->width;
+	const unsigned rows = holds && g->copy == TCB_COPY_LDG && g->stages > 1 ? 2 : 1;
+	unsigned all = math->registers + values * rows;
+	if (math->weights)
+		all += math->weights * (g->lead ? values : holds ? 4 * g->width : values);
+	return all + (g->copy == TCB_COPY_LDG ? 0 : 8) + (g->resident ? 6 : 0) + vectors / 8;
+}
+
+void tcb_rows_gpu_footprint(const struct tcb_rows_math *math, const struct tcb_problem *problem,
+			    const struct tcb_target *target, const struct tcb_geometry *geometry,
+			    struct tcb_footprint *out)
+{
+	struct tcb_rows_gpu g;
+	memset(out, 0, sizeof(*out));
+	tcb_rows_gpu_plan(math, problem, target, geometry, &g);
+	out->element_bytes = sizeof(float);
+	out->alignment_bytes = out->vector_bytes = g.width * 4;
+	out->base_bytes = 256;
+	out->leading_bytes = (size_t)g.n * 4;
+	out->tile_offset_bytes = (size_t)g.slice * 4;
+	out->shared_bytes = g.shared_bytes;
+	out->shared_dynamic = 1;
+	out->block_threads = g.warps * WARP;
+	out->thread_registers = registers(math, &g);
+	out->blocks_together = g.together;
+	out->accumulators = 4;
+	out->grid[0] = (size_t)g.tiles * g.splitk;
+	out->grid[1] = out->grid[2] = 1;
+	out->barriers = 1;
+	for (int level = 0; level < TCB_LEVEL_COUNT; level++)
+		out->level_bytes[level] = 2 * sizeof(float) * geometry->tile[level].m * geometry->tile[level].n;
+}
+
+/* --- rules --- */
+
+#define RULE(name)                                                                                  \
+	static const char *name(const struct tcb_problem *problem, const struct tcb_target *target, \
+				const struct tcb_geometry *geometry)
+#define UNUSED(a) (void)(a)
+
+RULE(rule_isa)
+{
+	UNUSED(problem);
+	if (geometry->knob[TCB_KNOB_ISA] != TCB_ISA_FMA)
+		return "isa must be fma on a GPU";
+	return tcb_target_has(target, TCB_ISA_FMA) ? NULL : "the device has no such instructions";
+}
+
+RULE(rule_shape)
+{
+	UNUSED(target);
+	UNUSED(geometry);
+	return problem->shape.n > TCB_ROWS_N_MAX || problem->shape.m > INT32_MAX
+		       ? "rows of more than 2^28 values, or more than 2^31 rows, have no GPU kernel"
+		       : NULL;
+}
+
+static const char *check_idle(const struct tcb_geometry *geometry, int has_weights)
+{
+	static const enum tcb_knob set[] = { TCB_KNOB_UNROLL, TCB_KNOB_WARPS,  TCB_KNOB_VEC,  TCB_KNOB_STAGES,
+					     TCB_KNOB_SPLITK, TCB_KNOB_KSPLIT, TCB_KNOB_COPY, TCB_KNOB_XIN,
+					     TCB_KNOB_STREAM, TCB_KNOB_BLOCKS, TCB_KNOB_PDL,  TCB_KNOB_OCC,
+					     TCB_KNOB_JOIN };
+	for (size_t i = 0; i < sizeof(set) / sizeof(set[0]); i++)
+		if (geometry->knob[set[i]] == TCB_KNOB_UNSET)
+			return "a GPU's geometry sets isa, unroll, warps, vec, stages, splitk, ksplit, copy, xin, "
+			       "stream, blocks, pdl, occ and join";
+	if (has_weights != (geometry->knob[TCB_KNOB_LEAD] != TCB_KNOB_UNSET))
+		return has_weights ? "lead must be set" : "lead has no effect without weights and must not be set";
+	for (int k = 0; k < TCB_KNOB_COUNT; k++) {
+		int is_known = k == TCB_KNOB_ISA || k == TCB_KNOB_LEAD;
+		for (size_t i = 0; i < sizeof(set) / sizeof(set[0]); i++)
+			is_known |= set[i] == (enum tcb_knob)k;
+		if (!is_known && geometry->knob[k] != TCB_KNOB_UNSET)
+			return "a knob is set that has no effect on a GPU's row kernels";
+	}
+	return NULL;
+}
+
+RULE(rule_idle)
+{
+	UNUSED(problem);
+	UNUSED(target);
+	return check_idle(geometry, 1);
+}
+
+RULE(rule_idle_plain)
+{
+	UNUSED(problem);
+	UNUSED(target);
+	return check_idle(geometry, 0);
+}
+
+RULE(rule_vec)
+{
+	const unsigned vec = knob(geometry, TCB_KNOB_VEC);
+	UNUSED(target);
+	if (vec != 4 && vec != 8 && vec != 16)
+		return "vec must be 4, 8 or 16";
+	return problem->shape.n * 4 % vec ? "rows do not begin at multiples of vec" : NULL;
+}
+
+RULE(rule_warps)
+{
+	const unsigned warps = knob(geometry, TCB_KNOB_WARPS), ksplit = knob(geometry, TCB_KNOB_KSPLIT);
+	UNUSED(problem);
+	UNUSED(target);
+	if (warps < 1 || warps > WARPS_MAX || (warps & (warps - 1)))
+		return "warps must be a power of two up to 32";
+	if (ksplit < 1 || warps % ksplit)
+		return "ksplit must divide warps";
+	return NULL;
+}
+
+RULE(rule_tiles)
+{
+	const struct tcb_tile *macro = &geometry->tile[TCB_MACRO], *midi = &geometry->tile[TCB_MIDI];
+	const struct tcb_tile *micro = &geometry->tile[TCB_MICRO];
+	UNUSED(target);
+	if (macro->n != power_of_two_above(problem->shape.n) || macro->m != power_of_two_above(problem->shape.m))
+		return "macro must be the problem's shape, rounded up to powers of two: the grid has all rows";
+	if (midi->m != knob(geometry, TCB_KNOB_WARPS) / knob(geometry, TCB_KNOB_KSPLIT))
+		return "midi.m must be warps / ksplit: a block's rows side by side";
+	if (midi->n * knob(geometry, TCB_KNOB_SPLITK) != macro->n)
+		return "midi.n must be macro.n / splitk";
+	if (micro->m != 1 || micro->n * 4 != knob(geometry, TCB_KNOB_VEC))
+		return "micro must be 1 x vec / 4: a lane's vector";
+	return NULL;
+}
+
+/* Passes that a lane takes over its part of a row. */
+static unsigned passes_of(const struct tcb_problem *problem, const struct tcb_geometry *geometry, unsigned *pass_out)
+{
+	const unsigned splitk = knob(geometry, TCB_KNOB_SPLITK), n = (unsigned)problem->shape.n;
+	*pass_out = WARP * knob(geometry, TCB_KNOB_KSPLIT) * (knob(geometry, TCB_KNOB_VEC) / 4);
+	return div_up(div_up(n, splitk), *pass_out);
+}
+
+RULE(rule_split)
+{
+	const unsigned splitk = knob(geometry, TCB_KNOB_SPLITK), ksplit = knob(geometry, TCB_KNOB_KSPLIT);
+	unsigned pass;
+	UNUSED(target);
+	if (splitk < 1 || (splitk & (splitk - 1)))
+		return "splitk must be a power of two";
+	const unsigned passes = passes_of(problem, geometry, &pass);
+	if ((splitk - 1) * (uint64_t)passes * pass >= problem->shape.n)
+		return "the last of the blocks that share a row has no columns: a smaller splitk or ksplit";
+	if (ksplit > 1 && (uint64_t)splitk * (pass / 2) >= problem->shape.n)
+		return "half of the warps that share a row have no columns: a smaller ksplit or splitk";
+	return NULL;
+}
+
+RULE(rule_join)
+{
+	const unsigned splitk = knob(geometry, TCB_KNOB_SPLITK), ksplit = knob(geometry, TCB_KNOB_KSPLIT);
+	const int32_t join = geometry->knob[TCB_KNOB_JOIN];
+	UNUSED(problem);
+	if ((splitk == 1) != (join == TCB_JOIN_NONE))
+		return "join must be none with splitk=1, and only then";
+	if (join == TCB_JOIN_LAST || join == TCB_JOIN_ATOMIC)
+		return "join must be none, cluster, launch or whole: all blocks of a row need its statistics";
+	if (join == TCB_JOIN_CLUSTER && target->capability < 90)
+		return "join=cluster needs sm_90";
+	if (join == TCB_JOIN_CLUSTER && splitk > CLUSTER_MAX)
+		return "splitk must be at most 8 with join=cluster";
+	if (join != TCB_JOIN_WHOLE && splitk * ksplit > PARTS_MAX)
+		return "splitk times ksplit must be at most 256";
+	return NULL;
+}
+
+RULE(rule_keep)
+{
+	const int32_t keep = geometry->knob[TCB_KNOB_XIN], copy = geometry->knob[TCB_KNOB_COPY];
+	const int32_t join = geometry->knob[TCB_KNOB_JOIN];
+	UNUSED(problem);
+	if (copy == TCB_COPY_LDG && keep == TCB_XIN_SHARED)
+		return "xin=shared needs copy=async or copy=bulk";
+	if (copy != TCB_COPY_LDG && keep == TCB_XIN_L2)
+		return "xin=l2 needs copy=ldg";
+	if (join == TCB_JOIN_WHOLE && keep != TCB_XIN_L2)
+		return "xin must be l2 with join=whole: a block does not keep what others write";
+	if ((join == TCB_JOIN_LAUNCH || join == TCB_JOIN_WHOLE) &&
+	    (copy != TCB_COPY_LDG || knob(geometry, TCB_KNOB_BLOCKS)))
+		return "join=launch and join=whole need copy=ldg and blocks=0";
+	if (copy == TCB_COPY_ASYNC && target->capability < 80)
+		return "copy=async needs sm_80";
+	if (copy == TCB_COPY_BULK && target->capability < 90)
+		return "copy=bulk needs sm_90";
+	if (copy == TCB_COPY_BULK && knob(geometry, TCB_KNOB_VEC) != 16)
+		return "copy=bulk needs vec=16";
+	return NULL;
+}
+
+RULE(rule_stages)
+{
+	const unsigned copy = knob(geometry, TCB_KNOB_COPY), stages = knob(geometry, TCB_KNOB_STAGES);
+	const unsigned resident = knob(geometry, TCB_KNOB_BLOCKS);
+	UNUSED(problem);
+	UNUSED(target);
+	if (resident > 16)
+		return "blocks must be at most 16";
+	if (!resident && stages != 1)
+		return "stages must be 1 with blocks=0: a block has one row";
+	if (copy == TCB_COPY_LDG && stages > (geometry->knob[TCB_KNOB_XIN] == TCB_XIN_REGS ? 2 : 1))
+		return "stages must be 1 with copy=ldg, or 2 with xin=regs";
+	if (copy != TCB_COPY_LDG && resident && (stages < 2 || stages > TCB_ROWS_STAGES_MAX))
+		return "stages must be 2 to 4 with copy=async and copy=bulk and blocks above 0";
+	return NULL;
+}
+
+RULE(rule_unroll)
+{
+	const unsigned unroll = knob(geometry, TCB_KNOB_UNROLL), width = knob(geometry, TCB_KNOB_VEC) / 4;
+	unsigned pass, passes = passes_of(problem, geometry, &pass);
+	UNUSED(target);
+	if (geometry->knob[TCB_KNOB_XIN] == TCB_XIN_REGS) {
+		if (unroll != 1)
+			return "unroll must be 1 with xin=regs: all of a row is in flight";
+		return passes * width > TCB_ROWS_VALUES_MAX
+			       ? "a lane has more than 128 values of a row: more warps, or xin=shared or l2"
+			       : NULL;
+	}
+	if (geometry->knob[TCB_KNOB_COPY] == TCB_COPY_ASYNC && passes > TCB_ROWS_VALUES_MAX)
+		return "a lane copies more than 128 vectors of a row: more warps or a wider vec";
+	if (geometry->knob[TCB_KNOB_JOIN] == TCB_JOIN_WHOLE)
+		passes = div_up((unsigned)problem->shape.n, pass);
+	if (unroll < 1 || unroll > TCB_ROWS_UNROLL_MAX || (unroll > 1 && unroll > passes))
+		return "unroll must be at most 8, and at most the vectors that a lane has of a row";
+	return NULL;
+}
+
+/* Warps that an SM holds (technical specifications per compute capability, CUDA C++ Programming Guide 13.0). */
+static unsigned warps_together(unsigned capability)
+{
+	return capability < 80 ? 32 : capability == 86 || capability == 89 || capability >= 120 ? 48 : 64;
+}
+
+RULE(rule_occ)
+{
+	const unsigned occ = knob(geometry, TCB_KNOB_OCC), resident = knob(geometry, TCB_KNOB_BLOCKS);
+	UNUSED(problem);
+	if (occ < 1 || occ * knob(geometry, TCB_KNOB_WARPS) > warps_together(target->capability))
+		return "occ blocks have more warps than an SM holds";
+	return resident && occ != resident ? "occ must be as many as blocks, if these stay" : NULL;
+}
+
+RULE(rule_switches)
+{
+	UNUSED(problem);
+	if (knob(geometry, TCB_KNOB_PDL) > 1 || knob(geometry, TCB_KNOB_STREAM) > 1 ||
+	    knob(geometry, TCB_KNOB_LEAD) > 1)
+		return "pdl, stream and lead must be 0 or 1";
+	return knob(geometry, TCB_KNOB_PDL) && target->capability < 90 ? "pdl=1 needs sm_90" : NULL;
+}
+
+/* A resident block that gets no second row does what a block a row does; slots beyond its rows stay empty. */
+RULE(policy_rounds)
+{
+	const unsigned resident = knob(geometry, TCB_KNOB_BLOCKS), stages = knob(geometry, TCB_KNOB_STAGES);
+	const size_t sms = target->sm_count ? target->sm_count : 1;
+	const size_t rows = knob(geometry, TCB_KNOB_WARPS) / knob(geometry, TCB_KNOB_KSPLIT);
+	const size_t at_once = resident * sms * rows / knob(geometry, TCB_KNOB_SPLITK);
+	if (!resident)
+		return NULL;
+	if (problem->shape.m <= at_once)
+		return "so many blocks stay that each has one round of rows: blocks=0 does the same";
+	return problem->shape.m <= at_once * (stages - 1) ? "more stages than rounds of rows that a block has" : NULL;
+}
+
+#define READS_SPLIT (TCB_FIELD_KNOB(SPLITK) | TCB_FIELD_KNOB(KSPLIT) | TCB_FIELD_KNOB(VEC) | TCB_FIELD_KNOB(WARPS))
+#define READS_KEEP                                                                                    \
+	(TCB_FIELD_KNOB(XIN) | TCB_FIELD_KNOB(COPY) | TCB_FIELD_KNOB(JOIN) | TCB_FIELD_KNOB(BLOCKS) | \
+	 TCB_FIELD_KNOB(VEC))
+#define READS_ROUNDS                                                                                        \
+	(TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(STAGES) | TCB_FIELD_KNOB(WARPS) | TCB_FIELD_KNOB(KSPLIT) | \
+	 TCB_FIELD_KNOB(SPLITK))
+#define READS_STAGES (TCB_FIELD_KNOB(COPY) | TCB_FIELD_KNOB(STAGES) | TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(XIN))
+#define READS_SWITCHES (TCB_FIELD_KNOB(PDL) | TCB_FIELD_KNOB(STREAM) | TCB_FIELD_KNOB(LEAD))
+
+#define ROWS(idle)                                                                                                 \
+	{ 0, 0, idle }, { TCB_FIELD_KNOB(ISA), 0, rule_isa }, { TCB_FIELD_KNOB(ISA), 0, rule_shape },              \
+		{ TCB_FIELD_KNOB(VEC), 0, rule_vec },                                                              \
+		{ TCB_FIELD_KNOB(WARPS) | TCB_FIELD_KNOB(KSPLIT), 0, rule_warps }, { READS_SPLIT, 0, rule_split }, \
+		{ TCB_FIELD_KNOB(SPLITK) | TCB_FIELD_KNOB(KSPLIT) | TCB_FIELD_KNOB(JOIN), 0, rule_join },          \
+		{ READS_KEEP, 0, rule_keep }, { READS_STAGES, 0, rule_stages },                                    \
+		{ READS_SPLIT | READS_KEEP | TCB_FIELD_KNOB(UNROLL), 0, rule_unroll },                             \
+		{ TCB_FIELD_KNOB(OCC) | TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(WARPS), 0, rule_occ },             \
+		{ READS_SWITCHES, 0, rule_switches }, { READS_SPLIT | TCB_FIELD_TILES, 0, rule_tiles },            \
+		{ READS_ROUNDS, 1, policy_rounds },                                                                \
+	{                                                                                                          \
+		0, 0, NULL                                                                                         \
+	}
+
+const struct tcb_rule tcb_rows_gpu_rules[] = { ROWS(rule_idle) };
+const struct tcb_rule tcb_rows_gpu_plain_rules[] = { ROWS(rule_idle_plain) };

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The search space of row ops on GPUs: axes and default geometry.
+ * rows_gpu_plan.c has the rules that leave of their product what is a kernel.
+ */
+#include <string.h>
+
+#include "kernels/constraint.h"
+#include "kernels/rows/rows_gpu.h"
+
+enum {
+	WARP = 32,
+	DEFAULT_WARPS = 8,
+	DEFAULT_VALUES = 32,    /* of a lane, before rows are read twice */
+	SLICE_MIN = 512,        /* columns; smaller shares of a row only add work */
+	SPLIT_MAX = 64,         /* blocks that share a row */
+	BLOCKS_WANTED_AN_SM = 2 /* rows are shared where they give fewer */
+};
+
+static struct tcb_axis *axis(struct tcb_axis *out, size_t *count, enum tcb_axis_kind kind, int which)
+{
+	struct tcb_axis *a = &out[(*count)++];
+	memset(a, 0, sizeof(*a));
+	a->kind = kind;
+	a->which = which;
+	return a;
+}
+
+static struct tcb_axis *knob(struct tcb_axis *out, size_t *count, enum tcb_knob which)
+{
+	return axis(out, count, TCB_AXIS_KNOB, (int)which);
+}
+
+static void add(struct tcb_axis *to, size_t value)
+{
+	if (to->count < TCB_AXIS_VALUES_MAX)
+		to->values[to->count++] = (int64_t)value;
+}
+
+static void add_all(struct tcb_axis *to, const unsigned char *values, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		add(to, values[i]);
+}
+#define ADD(to, ...) add_all(to, (const unsigned char[]){ __VA_ARGS__ }, sizeof((const unsigned char[]){ __VA_ARGS__ }))
+
+/* FROM, 2 FROM, 4 FROM, ... while at most LAST. */
+static void add_powers(struct tcb_axis *to, size_t from, size_t last)
+{
+	for (size_t value = from; value <= last; value *= 2)
+		add(to, value);
+}
+
+static size_t power_of_two_above(size_t value)
+{
+	size_t power = 1;
+	while (power < value && power <= SIZE_MAX / 4)
+		power *= 2;
+	return power;
+}
+
+static unsigned widest(size_t n)
+{
+	return n % 4 == 0 ? 16 : n % 2 == 0 ? 8 : 4;
+}
+
+/* The most blocks that may share a row. */
+static size_t most_shares(const struct tcb_problem *problem, const struct tcb_target *target)
+{
+	const size_t sms = target->sm_count ? target->sm_count : 1;
+	size_t most = 1;
+	while (most < SPLIT_MAX && problem->shape.m * most < BLOCKS_WANTED_AN_SM * sms &&
+	       problem->shape.n / (2 * most) >= SLICE_MIN)
+		most *= 2;
+	return most;
+}
+
+/* In an order in which the rules cut early. */
+size_t tcb_rows_gpu_axes(const struct tcb_rows_math *math, const struct tcb_problem *problem,
+			 const struct tcb_target *target, struct tcb_axis out[TCB_AXES_MAX])
+{
+	const size_t rows = power_of_two_above(problem->shape.m), columns = power_of_two_above(problem->shape.n);
+	const size_t shares = most_shares(problem, target), vec = widest(problem->shape.n);
+	const int is_hopper = target->capability >= 90;
+	size_t count = 0;
+	struct tcb_axis *a;
+	add(knob(out, &count, TCB_KNOB_ISA), TCB_ISA_FMA);
+	ADD(knob(out, &count, TCB_KNOB_XIN), TCB_XIN_REGS, TCB_XIN_SHARED, TCB_XIN_L2);
+	a = knob(out, &count, TCB_KNOB_COPY);
+	add(a, TCB_COPY_LDG);
+	if (target->capability >= 80)
+		add(a, is_hopper && vec == 16 ? TCB_COPY_BULK : TCB_COPY_ASYNC);
+	ADD(knob(out, &count, TCB_KNOB_BLOCKS), 0, 1, 2, 4, 8);
+	ADD(knob(out, &count, TCB_KNOB_STAGES), 1, 2, 3, 4);
+	add_powers(knob(out, &count, TCB_KNOB_SPLITK), 1, shares);
+	a = knob(out, &count, TCB_KNOB_JOIN);
+	add(a, TCB_JOIN_NONE);
+	if (shares > 1) {
+		if (is_hopper)
+			add(a, TCB_JOIN_CLUSTER);
+		ADD(a, TCB_JOIN_LAUNCH, TCB_JOIN_WHOLE);
+	}
+	a = knob(out, &count, TCB_KNOB_VEC);
+	add(a, vec);
+	if (vec > 4)
+		add(a, vec / 2);
+	ADD(knob(out, &count, TCB_KNOB_WARPS), 1, 2, 4, 8, 16, 32);
+	ADD(knob(out, &count, TCB_KNOB_KSPLIT), 1, 2, 4, 8, 16, 32);
+	ADD(knob(out, &count, TCB_KNOB_UNROLL), 1, 2, 4, 8);
+	a = axis(out, &count, TCB_AXIS_TILE_N, TCB_MICRO);
+	add(a, vec / 4);
+	if (vec > 4)
+		add(a, vec / 8);
+	add_powers(axis(out, &count, TCB_AXIS_TILE_M, TCB_MIDI), 1, rows < 32 ? rows : 32);
+	a = axis(out, &count, TCB_AXIS_TILE_N, TCB_MIDI);
+	for (size_t share = 1; share <= shares; share *= 2)
+		add(a, columns / share ? columns / share : 1);
+	a = axis(out, &count, TCB_AXIS_TILE_M, TCB_MACRO);
+	add(a, rows);
+	a = axis(out, &count, TCB_AXIS_TILE_N, TCB_MACRO);
+	add(a, columns);
+	if (math->weights)
+		ADD(knob(out, &count, TCB_KNOB_LEAD), 0, 1);
+	a = knob(out, &count, TCB_KNOB_PDL);
+	add(a, 0);
+	if (is_hopper)
+		add(a, 1);
+	ADD(knob(out, &count, TCB_KNOB_STREAM), 0, 1);
+	ADD(knob(out, &count, TCB_KNOB_OCC), 1, 2, 4, 8);
+	return count;
+}
+
+/* The largest power of two that is at most VALUE and LIMIT. */
+static size_t power_within(size_t value, size_t limit)
+{
+	size_t power = 1;
+	while (2 * power <= value && 2 * power <= limit)
+		power *= 2;
+	return power;
+}
+
+/*
+ * What a textbook kernel does: a block of 256 threads a row, a row in registers; fewer threads for short rows, several
+ * rows in a block for very short ones, and a row that is too long for registers read twice.
+ */
+void tcb_rows_gpu_default_geometry(const struct tcb_rows_math *math, const struct tcb_problem *problem,
+				   const struct tcb_target *target, struct tcb_geometry *out)
+{
+	const size_t m = problem->shape.m, n = problem->shape.n, width = widest(n) / 4;
+	const size_t vectors = n / width; /* of a row */
+	const size_t ksplit = power_within((vectors + WARP - 1) / WARP, DEFAULT_WARPS);
+	const size_t warps = ksplit * power_within(power_of_two_above(m), DEFAULT_WARPS / ksplit);
+	const size_t values = (vectors + WARP * ksplit - 1) / (WARP * ksplit) * width;
+	const int is_long = values > DEFAULT_VALUES;
+	tcb_geometry_init(out);
+	out->tile[TCB_MACRO] = (struct tcb_tile){ power_of_two_above(m), power_of_two_above(n), 1 };
+	out->tile[TCB_MIDI] = (struct tcb_tile){ warps / ksplit, power_of_two_above(n), 1 };
+	out->tile[TCB_MICRO] = (struct tcb_tile){ 1, width, 1 };
+	out->knob[TCB_KNOB_ISA] = TCB_ISA_FMA;
+	out->knob[TCB_KNOB_UNROLL] = is_long ? 4 : 1;
+	out->knob[TCB_KNOB_WARPS] = (int32_t)warps;
+	out->knob[TCB_KNOB_VEC] = (int32_t)(4 * width);
+	out->knob[TCB_KNOB_STAGES] = 1;
+	out->knob[TCB_KNOB_STREAM] = 0;
+	out->knob[TCB_KNOB_SPLITK] = 1;
+	out->knob[TCB_KNOB_KSPLIT] = (int32_t)ksplit;
+	out->knob[TCB_KNOB_COPY] = TCB_COPY_LDG;
+	out->knob[TCB_KNOB_XIN] = is_long ? TCB_XIN_L2 : TCB_XIN_REGS;
+	out->knob[TCB_KNOB_BLOCKS] = 0;
+	out->knob[TCB_KNOB_PDL] = 0;
+	out->knob[TCB_KNOB_OCC] = 1;
+	out->knob[TCB_KNOB_JOIN] = TCB_JOIN_NONE;
+	if (math->weights)
+		out->knob[TCB_KNOB_LEAD] = 0;
+	(void)target;
+}

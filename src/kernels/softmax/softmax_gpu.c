@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * softmax on a GPU: what it does with a row of rows_gpu.h.  A part is a maximum
+ * and the sum of exp(x - maximum); the parts of a row come to its maximum and
+ * sum (Milakov and Gimelshein 2018), so a row is looked at once before its
+ * results.
+ *
+ * Maxima begin at the lowest finite float, so that columns that are -inf, or not
+ * there, add exactly 0, and a row of nothing else divides 0 by 0.  +inf and NaN
+ * make their own exponential a NaN, and with it the sum and the row.
+ */
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "kernels/rows/rows_gpu.h"
+#include "kernels/softmax/softmax.h"
+
+#define I tcb_ptx_int
+#define F tcb_ptx_f32
+#define OP1 tcb_ptx_op1
+#define OP2 tcb_ptx_op2
+#define OP3 tcb_ptx_op3
+
+enum { PART_MAX, PART_SUM, PART };
+enum { STAT_MAX, STAT_SCALE, STAT_OWN };
+
+/*
+ * exp(x - MAX) of an x of at most MAX, within SOFTMAX_GPU_EXP_ULPS of exp of the rounded difference: 2^p, p = t log2(e)
+ * rounded, and what p lost, c = t - p ln(2), as 2^p + c 2^p.  Where p is infinite c is not a number or infinite, and
+ * has no part in a power that is 0.
+ */
+static tcb_rows_op write_exp(struct tcb_rows_writer *w, tcb_rows_op x, tcb_rows_op max)
+{
+	struct tcb_ptx_build *b = &w->b;
+	const float ln2_high = 0x1.62e43p-1f, ln2_low = -0x1.05c61p-29f; /* of ln 2, together to 2^-50 */
+	const tcb_rows_op t = OP2(b, "sub.rn.f32", x, max);
+	const tcb_rows_op p = OP2(b, "mul.rn.f32", t, F(0x1.715476p0f));
+	const tcb_rows_op power = OP1(b, "ex2.approx.ftz.f32", p);
+	tcb_rows_op c = OP3(b, "fma.rn.f32", p, F(-ln2_high), t);
+	c = OP3(b, "fma.rn.f32", p, F(-ln2_low), c);
+	return OP3(b, "fma.rn.f32", power, OP2(b, "min.f32", c, F(1)), power);
+}
+
+static tcb_rows_op largest(struct tcb_rows_writer *w, const tcb_rows_op *values, unsigned count)
+{
+	return OP2(&w->b, "max.f32", tcb_rows_fold(w, "max.f32", values, count), F(-FLT_MAX));
+}
+
+static void reduce(struct tcb_rows_writer *w, struct tcb_rows_values *values, tcb_rows_op *part)
+{
+	const unsigned count = values->count * w->g->width;
+	part[PART_MAX] = tcb_rows_over_lanes(w, "max.f32", largest(w, values->value, count), 32);
+	for (unsigned i = 0; i < count; i++)
+		values->value[i] = write_exp(w, values->value[i], part[PART_MAX]);
+	part[PART_SUM] = tcb_rows_over_lanes(w, "add.rn.f32", tcb_rows_fold(w, "add.rn.f32", values->value, count), 32);
+}
+
+static void begin(struct tcb_rows_writer *w, tcb_rows_op *state)
+{
+	state[PART_MAX] = tcb_rows_constant(w, "f32", F(-FLT_MAX));
+	state[PART_SUM] = tcb_rows_constant(w, "f32", F(0));
+}
+
+static void add(struct tcb_rows_writer *w, const struct tcb_rows_values *values, tcb_rows_op *state)
+{
+	struct tcb_ptx_build *b = &w->b;
+	const unsigned count = values->count * w->g->width;
+	tcb_rows_op e[TCB_ROWS_VALUES_MAX];
+	const tcb_rows_op max = OP2(b, "max.f32", state[PART_MAX], tcb_rows_fold(w, "max.f32", values->value, count));
+	const tcb_rows_op factor = write_exp(w, state[PART_MAX], max);
+	for (unsigned i = 0; i < count; i++)
+		e[i] = write_exp(w, values->value[i], max);
+	const tcb_rows_op sum = tcb_rows_fold(w, "add.rn.f32", e, count);
+	tcb_ptx_into(b, "fma.rn.f32", 4, (const tcb_rows_op[]){ state[PART_SUM], state[PART_SUM], factor, sum });
+	tcb_ptx_into1(b, "mov.f32", state[PART_MAX], max);
+}
+
+static void finish(struct tcb_rows_writer *w, const tcb_rows_op *state, tcb_rows_op *part)
+{
+	struct tcb_ptx_build *b = &w->b;
+	part[PART_MAX] = tcb_rows_over_lanes(w, "max.f32", state[PART_MAX], 32);
+	const tcb_rows_op factor = write_exp(w, state[PART_MAX], part[PART_MAX]);
+	part[PART_SUM] = tcb_rows_over_lanes(w, "add.rn.f32", OP2(b, "mul.rn.f32", state[PART_SUM], factor), 32);
+}
+
+/* SCALE is that of exponentials against the warp's own maximum, or of exp(x - max). */
+static void join(struct tcb_rows_writer *w, tcb_rows_op (*parts)[TCB_ROWS_PART_MAX], unsigned count, unsigned lanes,
+		 const tcb_rows_op *own, tcb_rows_op *stat)
+{
+	struct tcb_ptx_build *b = &w->b;
+	tcb_rows_op max = parts[0][PART_MAX], sum = parts[0][PART_SUM];
+	if (count * lanes > 1) {
+		for (unsigned i = 1; i < count; i++)
+			max = OP2(b, "max.f32", max, parts[i][PART_MAX]);
+		max = tcb_rows_over_lanes(w, "max.f32", max, lanes);
+		for (unsigned i = 0; i < count; i++) {
+			const tcb_rows_op factor = write_exp(w, parts[i][PART_MAX], max);
+			sum = i ? OP3(b, "fma.rn.f32", parts[i][PART_SUM], factor, sum)
+				: OP2(b, "mul.rn.f32", parts[i][PART_SUM], factor);
+		}
+		sum = tcb_rows_over_lanes(w, "add.rn.f32", sum, lanes);
+	}
+	stat[STAT_MAX] = max;
+	stat[STAT_SCALE] = OP1(b, "rcp.rn.f32", sum);
+	if (own && count * lanes > 1)
+		stat[STAT_OWN] = OP2(b, "mul.rn.f32", stat[STAT_SCALE], write_exp(w, own[PART_MAX], max));
+	else
+		stat[STAT_OWN] = stat[STAT_SCALE];
+}
+
+static void result(struct tcb_rows_writer *w, struct tcb_rows_values *values, const struct tcb_rows_values *weights,
+		   const tcb_rows_op *stat, int is_raw)
+{
+	struct tcb_ptx_build *b = &w->b;
+	(void)weights;
+	for (unsigned i = 0; i < values->count * w->g->width; i++) {
+		const tcb_rows_op e = is_raw ? write_exp(w, values->value[i], stat[STAT_MAX]) : values->value[i];
+		values->value[i] = OP2(b, "mul.rn.f32", e, stat[is_raw ? STAT_SCALE : STAT_OWN]);
+	}
+}
+
+static const struct tcb_rows_math math = {
+	.name = "softmax",
+	.input = 0,
+	.output = 1,
+	.part = PART,
+	.absent = -INFINITY,
+	.reduce = reduce,
+	.begin = begin,
+	.add = add,
+	.close = finish,
+	.join = join,
+	.result = result,
+	.registers = 32,
+};
+
+size_t softmax_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
+			struct tcb_axis out[TCB_AXES_MAX])
+{
+	return tcb_rows_gpu_axes(&math, problem, target, out);
+}
+
+void softmax_gpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
+				  struct tcb_geometry *out)
+{
+	tcb_rows_gpu_default_geometry(&math, problem, target, out);
+}
+
+void softmax_gpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
+			   const struct tcb_geometry *geometry, struct tcb_footprint *out)
+{
+	tcb_rows_gpu_footprint(&math, problem, target, geometry, out);
+}
+
+/*
+ * Exponentials of the element and of its part's maximum, the same weighted in the sum; the reciprocal and two products.
+ * A running sum is rescaled by an exponential at each step (which is 1 unless the maximum moved).
+ */
+enum tcb_status softmax_emit(const struct tcb_problem *problem, const struct tcb_target *target,
+			     const struct tcb_geometry *geometry, struct tcb_kernel *out, struct tcb_error *err)
+{
+	struct tcb_rows_gpu g;
+	TCB_TRY(tcb_rows_gpu_emit(&math, problem, target, geometry, &g, out, err));
+	out->class = TCB_CLASS_APPROX;
+	out->chain = tcb_rows_gpu_chain(&g);
+	out->ulps = 4 * SOFTMAX_GPU_EXP_ULPS + 2 + (tcb_rows_gpu_steps(&g) - 1) * SOFTMAX_GPU_EXP_ULPS;
+	return TCB_OK;
+}
+
+const struct tcb_variant softmax_gpu_variants[] = {
+	{ .name = "softmax_f32_ptx",
+	  .contract = TCB_CONTRACT_F32,
+	  .isa = TCB_ISA_FMA,
+	  .class = TCB_CLASS_APPROX,
+	  .signature = TCB_SOURCE_HASH },
+	{ .name = NULL },
+};
