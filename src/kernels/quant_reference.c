@@ -10,6 +10,7 @@
  *        or q with its centre): it may sum a q x and c x apart.  Then gamma(chain)
  *        holds for the sum of (|a q| + |c|)|x|, at most |w x| + 2 |c x|; the
  *        latter part is extra, with the longest chain that such a kernel may have.
+ *        A product that underflows is off by 2^-150 at most, whatever its size.
  *   q8   half a step of each group's scale for each activation.
  *   f16  2^-11 of x, and of a, c and w, or half of the smallest f16, 2^-25; of a
  *        as often as q is large, 128 at most.
@@ -23,7 +24,7 @@
 
 enum { SPAN = 256, LANES = 8, TOKENS = 32, TOKENS_TOGETHER = 4, RUNS = 16, GROUPS = SPAN / 32 };
 
-static const double unit_roundoff = 0x1p-24, half_roundoff = 0x1p-11, half_least = 0x1p-25;
+static const double unit_roundoff = 0x1p-24, half_roundoff = 0x1p-11, half_least = 0x1p-25, underflow = 0x1p-149;
 
 /* GCC and Clang cut these to what the machine has. */
 typedef double vector __attribute__((vector_size(LANES * sizeof(double))));
@@ -167,7 +168,7 @@ static double extra(const struct row *row, const struct token *token, enum tcb_c
 		apart += row->apart[r] * token->sum_of[r];
 	for (size_t g = 0; g < GROUPS; g++)
 		codes += token->codes[g] * row->absolute[g];
-	double sum = codes * (1 + gamma_max) + 2 * gamma_max * apart;
+	double sum = codes * (1 + gamma_max) + 2 * gamma_max * apart + SPAN * underflow;
 	if (contract == TCB_CONTRACT_F16)
 		sum += half_roundoff * (1 + 4 * half_roundoff) * (3 * magnitude + 2 * apart) +
 		       half_least * (row->absolute_sum + 129 * token->sum);

@@ -70,8 +70,10 @@ size_t tcb_verify_shapes(const struct tcb_op *op, const struct tcb_shape *proble
 	size_t count = 0;
 	for (size_t i = 0; i < TCB_VERIFY_SHAPES_MAX; i++) {
 		struct tcb_shape want = wanted[i], shape = *problem;
-		/* Too large to be small: fewer columns, then fewer rows. */
-		size_t k = want.k ? want.k : 1, m_most = SMALL_ELEMENTS / k / 37;
+		/* Too large to be small: fewer columns, then fewer rows.  The last one keeps its columns, so that there
+		 * are as many macro tiles as a plan for several threads may ask for. */
+		size_t k = want.k ? want.k : 1, kept = i == 3 && k_unit > 0 ? least(want.n, SMALL_ELEMENTS / k) : 37;
+		size_t m_most = kept ? SMALL_ELEMENTS / k / kept : 0;
 		if (want.m > m_most)
 			want.m = m_most ? m_most | 1 : 1;
 		size_t n_most = SMALL_ELEMENTS / k / want.m;

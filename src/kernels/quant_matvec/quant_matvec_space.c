@@ -8,31 +8,9 @@
 
 #include <string.h>
 
+#include "kernels/quant.h"
+
 enum { MIDI_ROWS = 64, DEFAULT_ROWS = 4, ROWS_MAX = 16 };
-
-static size_t power_of_two_above(size_t value)
-{
-	size_t power = 1;
-	while (power < value && power <= SIZE_MAX / 4)
-		power *= 2;
-	return power;
-}
-
-static size_t shares(size_t n, size_t share)
-{
-	return (n - 1) / share + 1;
-}
-
-/* The largest power of two that cuts the N rows into equal shares, as many for each of the threads; MIDI_ROWS if none
- * does, and all rows for one thread.
- */
-static size_t even_share(size_t n, unsigned threads)
-{
-	size_t share = power_of_two_above(n);
-	while (threads > 1 && share > MIDI_ROWS && (n % share || n / share % threads))
-		share /= 2;
-	return share;
-}
 
 const char *q4k_geometry_refused(const struct tcb_shape *shape, const struct tcb_geometry *geometry)
 {
@@ -58,7 +36,8 @@ const char *q4k_geometry_refused(const struct tcb_shape *shape, const struct tcb
 		return "prefetch must be 0 with isa=scalar: those kernels wait for arithmetic, not for memory";
 	if (knob[TCB_KNOB_SCHED] == TCB_SCHED_DYNAMIC && macro->n < shape->n)
 		return "sched=dynamic deals midi tiles, so macro.n must be at least the problem's N";
-	if (knob[TCB_KNOB_SCHED] != TCB_SCHED_DYNAMIC && threads > 1 && shares(shape->n, macro->n) * shape->m < threads)
+	if (knob[TCB_KNOB_SCHED] != TCB_SCHED_DYNAMIC && threads > 1 &&
+	    tcb_quant_shares(shape->n, macro->n) * shape->m < threads)
 		return "sched=static needs a macro tile for each thread: a smaller macro.n or fewer threads";
 	return NULL;
 }
@@ -80,13 +59,13 @@ static void add(struct tcb_axis *to, size_t value)
  * are uneven (N = 14336 = 14 * 1024). */
 static void add_shares(struct tcb_axis *to, size_t n, unsigned threads)
 {
-	const size_t whole = power_of_two_above(n);
+	const size_t whole = tcb_quant_power_above(n);
 	add(to, whole);
 	if (whole < ROWS_MAX)
 		add(to, ROWS_MAX);
 	for (size_t parts = 2; parts < 2 * (size_t)threads && whole / parts >= MIDI_ROWS; parts *= 2)
 		add(to, whole / parts);
-	add(to, even_share(n, threads));
+	add(to, tcb_quant_even_share(n, threads, MIDI_ROWS));
 }
 
 size_t q4k_axes(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_axis out[TCB_AXES_MAX])
@@ -122,7 +101,7 @@ size_t q4k_axes(const struct tcb_problem *problem, const struct tcb_target *targ
 		add(a, rows);
 	if (n < MIDI_ROWS) {
 		add(a, ROWS_MAX);
-		add(a, power_of_two_above(n));
+		add(a, tcb_quant_power_above(n));
 	}
 	a = axis(&out[count++], TCB_AXIS_TILE_K, TCB_MIDI);
 	add(a, k);
@@ -155,10 +134,10 @@ static enum tcb_isa best_isa(enum tcb_contract contract, const struct tcb_target
  */
 void q4k_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_geometry *out)
 {
-	const size_t n = problem->shape.n, k = problem->shape.k, whole = power_of_two_above(n);
+	const size_t n = problem->shape.n, k = problem->shape.k, whole = tcb_quant_power_above(n);
 	const size_t micro = DEFAULT_ROWS, midi = whole < micro ? micro : whole < MIDI_ROWS ? whole : MIDI_ROWS;
-	const size_t even = even_share(n, target->threads), macro = even < midi ? midi : even;
-	const size_t tasks = shares(n, macro) * problem->shape.m;
+	const size_t even = tcb_quant_even_share(n, target->threads, MIDI_ROWS), macro = even < midi ? midi : even;
+	const size_t tasks = tcb_quant_shares(n, macro) * problem->shape.m;
 	const size_t threads = tasks < target->threads ? tasks : target->threads;
 	if (target->kind == TCB_TARGET_CUDA) {
 		q4k_gpu_default_geometry(problem, target, out);
