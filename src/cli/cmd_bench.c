@@ -79,6 +79,7 @@ static const struct cli_option options[] = {
 };
 
 enum { CONTENDERS_MAX = TCB_BENCH_MOST, OTHERS_MAX = CONTENDERS_MAX - 3, ROLE_MAX = 16 + TCB_SHAPE_TEXT_MAX };
+static const double SCALAR_OPERATIONS_MAX = 1e9; /* about a second of scalar code */
 
 /* The geometries of one problem in one cache state; [0] is the one that the others are compared with. */
 struct contest {
@@ -233,7 +234,8 @@ static double distance(const struct tcb_geometry *a, const struct tcb_geometry *
 	return sum;
 }
 
-/* The scalar candidate nearest to contender 0: what the same tiling gives without vectors. */
+/* The scalar candidate nearest to contender 0: what the same tiling gives without vectors.  Left out where a call would
+ * take seconds. */
 static enum tcb_status add_scalar(struct benching *run, struct contest *contest, struct tcb_error *err)
 {
 	struct tcb_target target = run->place.device.target;
@@ -241,7 +243,8 @@ static enum tcb_status add_scalar(struct benching *run, struct contest *contest,
 	double least = INFINITY;
 	size_t nearest = 0;
 
-	if (!tcb_target_has(&target, TCB_ISA_SCALAR))
+	if (!tcb_target_has(&target, TCB_ISA_SCALAR) ||
+	    contest->problem->op->flops(&contest->problem->problem) > SCALAR_OPERATIONS_MAX)
 		return TCB_OK;
 	target.isa_mask = 1u << TCB_ISA_SCALAR;
 	TCB_TRY(tcb_space_create(contest->problem->op, &contest->problem->problem, &target, 0, &space, err));
@@ -269,7 +272,9 @@ static void add_row(struct benching *run, const struct contest *contest, const c
 {
 	const struct tcb_problem *problem = &contest->problem->problem;
 	double bytes = contest->problem->op->traffic(problem);
+	double operations = contest->problem->op->flops(problem);
 	const struct tcb_interval *limit = &contest->result.limit_ns[contest->state];
+	const struct tcb_interval *compute = &contest->result.compute_ns[contest->state];
 	char text[CLI_NUMBER_MAX], label[CLI_LABEL_MAX];
 
 	cli_problem_label(problem, label);
@@ -281,6 +286,9 @@ static void add_row(struct benching *run, const struct contest *contest, const c
 	cli_table_cell(&run->table, "%.2f", ns->median > 0 ? bytes / ns->median : 0);
 	cli_text_percent(limit->median > 0 ? limit->median / ns->median : 0, text);
 	cli_table_cell(&run->table, "%s", text);
+	cli_table_cell(&run->table, "%.2f", ns->median > 0 ? operations / ns->median : 0);
+	cli_text_percent(compute->median > 0 ? compute->median / ns->median : 0, text);
+	cli_table_cell(&run->table, "%s", compute->median > 0 ? text : "-");
 	cli_text_ratio_interval(ratio, text);
 	cli_table_cell(&run->table, "%s", text);
 	cli_table_cell(&run->table, "%s", geometry);
@@ -305,6 +313,11 @@ static void add_rows(struct benching *run, const struct contest *contest)
 		add_row(run, contest, "overlapped", "the read limit with programmatic dependent launch",
 			&result->overlap_ns[state], &ratio);
 	}
+	if (result->compute_ns[state].median > 0) {
+		struct tcb_interval ratio = inverse(&result->compute_ratio[state]);
+		add_row(run, contest, "compute limit", result->compute_method[state], &result->compute_ns[state],
+			&ratio);
+	}
 }
 
 static void add_json(struct benching *run, const struct contest *contest)
@@ -314,6 +327,7 @@ static void add_json(struct benching *run, const struct contest *contest)
 	enum tcb_state state = contest->state;
 	struct tcb_interval of_limit = inverse(&result->limit_ratio[state]);
 	struct tcb_interval of_overlap = inverse(&result->overlap_ratio[state]);
+	struct tcb_interval of_compute = inverse(&result->compute_ratio[state]);
 	double bytes = contest->problem->op->traffic(problem);
 	json_t *object = json_object(), *rows = json_array();
 	char text[TCB_GEOMETRY_TEXT_MAX];
@@ -339,6 +353,10 @@ static void add_json(struct benching *run, const struct contest *contest)
 	cli_json_set(object, "of_limit", cli_json_interval(&of_limit), &run->failed);
 	cli_json_set(object, "overlap_ns", cli_json_interval(&result->overlap_ns[state]), &run->failed);
 	cli_json_set(object, "of_overlap", cli_json_interval(&of_overlap), &run->failed);
+	cli_json_set(object, "operations", cli_json_real(contest->problem->op->flops(problem)), &run->failed);
+	cli_json_set(object, "compute_ns", cli_json_interval(&result->compute_ns[state]), &run->failed);
+	cli_json_set(object, "compute_method", json_string(result->compute_method[state]), &run->failed);
+	cli_json_set(object, "of_compute", cli_json_interval(&of_compute), &run->failed);
 	cli_json_add(run->contests, object, &run->failed);
 }
 
@@ -407,14 +425,8 @@ static enum tcb_status open_db(struct benching *run, struct tcb_error *err)
 static enum tcb_status run_bench(const void *arguments, struct tcb_error *err)
 {
 	static const struct cli_column columns[] = {
-		{ "PROBLEM", 0 },
-		{ "STATE", 0 },
-		{ "WHICH", 0 },
-		{ "µs [95 %]", 1 },
-		{ "GB/s", 1 },
-		{ "% LIMIT", 1 },
-		{ "x THE FIRST [95 %]", 1 },
-		{ "GEOMETRY", 0 },
+		{ "PROBLEM", 0 }, { "STATE", 0 }, { "WHICH", 0 },     { "µs [95 %]", 1 },          { "GB/s", 1 },
+		{ "% LIMIT", 1 }, { "GOP/s", 1 }, { "% COMPUTE", 1 }, { "x THE FIRST [95 %]", 1 }, { "GEOMETRY", 0 },
 	};
 	const struct bench_args *args = arguments;
 	struct benching run = { .args = args };

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
  * Where candidates run.  cpu_device.c: this host through hwloc (topology,
- * caches, which processors to pin to).  bandwidth.c: the measured read limit
- * that results are compared with.  counters.c: what a kernel call did
- * (PAPI when hardware events exist, the kernel's software events otherwise).
+ * caches, which processors to pin to).  bandwidth.c and compute.c: the measured
+ * limits of reading and of arithmetic that results are compared with.
+ * counters.c: what a kernel call did (PAPI when hardware events exist, the
+ * kernel's software events otherwise).
  */
 #ifndef TCB_DEVICE_DEVICE_H
 #define TCB_DEVICE_DEVICE_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/target.h"
 #include "base/trial.h"
@@ -50,6 +52,20 @@ enum tcb_status tcb_bandwidth_create(struct tcb_pool *pool, unsigned threads, si
 void tcb_bandwidth_destroy(struct tcb_bandwidth *bandwidth);             /* NULL is fine; before the pool's */
 double tcb_bandwidth_call(struct tcb_bandwidth *bandwidth);              /* one timed pass: nanoseconds */
 const char *tcb_bandwidth_method(const struct tcb_bandwidth *bandwidth); /* "avx512, 4 streams, prefetch 2048 t0" */
+
+/*
+ * compute.c: the compute limit: the nanoseconds that the fastest arithmetic of the instruction families in ISA_MASK
+ * takes for as many operations, from registers.  A product that is added counts two operations.
+ */
+enum tcb_compute_kind { TCB_COMPUTE_INT8, TCB_COMPUTE_F32 };
+struct tcb_compute;
+/* Tries the loops that this host's families in ISA_MASK have; takes some milliseconds. */
+enum tcb_status tcb_compute_create(struct tcb_pool *pool, unsigned threads, uint32_t isa_mask,
+				   enum tcb_compute_kind kind, struct tcb_compute **out, struct tcb_error *err);
+void tcb_compute_destroy(struct tcb_compute *compute); /* NULL is fine; before the pool's */
+/* About half a millisecond of arithmetic by all threads: nanoseconds for OPERATIONS at that rate. */
+double tcb_compute_call(struct tcb_compute *compute, double operations);
+const char *tcb_compute_method(const struct tcb_compute *compute); /* "avx512vnni: 512-bit dpbusd" */
 
 /* counters.c */
 struct tcb_counters;

@@ -24,9 +24,9 @@ struct tcb_backend {
 	/* Verifies and measures; SAMPLES has room for rule->samples_max of each state. */
 	enum tcb_status (*attempt)(void *self, const struct tcb_work *work, const struct tcb_screen_rule *rule,
 				   struct tcb_trial_reply *reply, double *samples, struct tcb_error *err);
-	/* Makes COUNT candidates and (LIMIT not NULL) the device's limit ready to be timed in turns. */
+	/* Makes COUNT candidates and LIMIT (with the code after theirs) ready to be timed in turns. */
 	enum tcb_status (*prepare)(void *self, enum tcb_state state, const struct tcb_work *work, size_t count,
-				   const struct tcb_work *limit, char limit_method[64], struct tcb_error *err);
+				   enum tcb_limit limit, char limit_method[64], struct tcb_error *err);
 	/* Nanoseconds of a call of the candidate INDEX of those prepared, or of the limit (TCB_ROUND_LIMIT). */
 	enum tcb_status (*time)(void *self, uint32_t index, double *ns_out, struct tcb_error *err);
 	/* Lets go of what prepare made. */

@@ -31,7 +31,8 @@ struct cpu_worker {
 	struct tcb_runner *runners;
 	size_t runner_count;
 	struct tcb_bandwidth *limit[TCB_STATE_COUNT];
-	struct tcb_bandwidth *limit_used; /* NULL: not asked for */
+	struct tcb_compute *compute;
+	enum tcb_limit limit_used;
 	enum tcb_state state;
 	/*
 	 * Each hot sample is taken on the next copy.  On one buffer for all, a candidate's time depends on who used
@@ -162,7 +163,7 @@ static void release(void *self)
 	free(worker->runners);
 	worker->runners = NULL;
 	worker->runner_count = 0;
-	worker->limit_used = NULL;
+	worker->limit_used = TCB_LIMIT_NONE;
 	tcb_rotation_reserve(worker->rotation, 1);
 }
 
@@ -180,8 +181,19 @@ static enum tcb_status ready_limit(struct cpu_worker *worker, enum tcb_state sta
 		TCB_TRY(tcb_bandwidth_create(worker->pool, worker->config->place->cpu_count, bytes,
 					     state == TCB_COLD ? tcb_rotation_bytes(worker->rotation) : 0,
 					     &worker->limit[state], err));
-	worker->limit_used = worker->limit[state];
 	return TCB_OK;
+}
+
+/* As many operations as a call of the op has, in the contract's arithmetic. */
+static enum tcb_status ready_compute(struct cpu_worker *worker, struct tcb_error *err)
+{
+	const struct tcb_place *place = worker->config->place;
+	if (worker->compute)
+		return TCB_OK;
+	return tcb_compute_create(worker->pool, place->cpu_count, place->device.target.isa_mask,
+				  worker->config->problem.contract == TCB_CONTRACT_Q8 ? TCB_COMPUTE_INT8
+										      : TCB_COMPUTE_F32,
+				  &worker->compute, err);
 }
 
 static size_t distinct_layouts(const struct tcb_work *work, size_t count)
@@ -195,7 +207,7 @@ static size_t distinct_layouts(const struct tcb_work *work, size_t count)
 }
 
 static enum tcb_status prepare(void *self, enum tcb_state state, const struct tcb_work *work, size_t count,
-			       const struct tcb_work *limit, char limit_method[64], struct tcb_error *err)
+			       enum tcb_limit limit, char limit_method[64], struct tcb_error *err)
 {
 	struct cpu_worker *worker = self;
 	struct tcb_watch *watch = worker->config->watch;
@@ -219,10 +231,14 @@ static enum tcb_status prepare(void *self, enum tcb_state state, const struct tc
 		tcb_runner_warm(&worker->runners[i]);
 	}
 	tcb_watch_subject(watch, 0, TCB_WATCH_NOBODY);
-	if (!limit)
-		return TCB_OK;
-	TCB_TRY(ready_limit(worker, worker->state, err));
-	snprintf(limit_method, 64, "%s", tcb_bandwidth_method(worker->limit_used));
+	if (limit == TCB_LIMIT_COMPUTE) {
+		TCB_TRY(ready_compute(worker, err));
+		snprintf(limit_method, 64, "%s", tcb_compute_method(worker->compute));
+	} else if (limit != TCB_LIMIT_NONE) {
+		TCB_TRY(ready_limit(worker, worker->state, err));
+		snprintf(limit_method, 64, "%s", tcb_bandwidth_method(worker->limit[state]));
+	}
+	worker->limit_used = limit;
 	return TCB_OK;
 }
 
@@ -230,11 +246,16 @@ static enum tcb_status time_one(void *self, uint32_t index, double *ns_out, stru
 {
 	struct cpu_worker *worker = self;
 	int is_hot = worker->state == TCB_HOT;
-	if (index == TCB_ROUND_LIMIT && worker->limit_used) {
+	if (index == TCB_ROUND_LIMIT && worker->limit_used != TCB_LIMIT_NONE) {
 		tcb_watch_subject(worker->config->watch, 0, TCB_WATCH_NOBODY);
+		if (worker->limit_used == TCB_LIMIT_COMPUTE) {
+			*ns_out =
+				tcb_compute_call(worker->compute, worker->config->op->flops(&worker->config->problem));
+			return TCB_OK;
+		}
 		for (int i = 0; is_hot && i < HOT_CALLS; i++)
-			tcb_bandwidth_call(worker->limit_used);
-		*ns_out = tcb_bandwidth_call(worker->limit_used);
+			tcb_bandwidth_call(worker->limit[worker->state]);
+		*ns_out = tcb_bandwidth_call(worker->limit[worker->state]);
 		return TCB_OK;
 	}
 	if (index >= worker->runner_count)

@@ -398,7 +398,7 @@ static enum tcb_status load_limit(struct gpu_worker *worker, const struct tcb_co
 }
 
 static enum tcb_status prepare(void *self, enum tcb_state state, const struct tcb_work *work, size_t count,
-			       const struct tcb_work *limit, char limit_method[64], struct tcb_error *err)
+			       enum tcb_limit limit, char limit_method[64], struct tcb_error *err)
 {
 	struct gpu_worker *worker = self;
 	const struct tcb_code_image *image;
@@ -416,9 +416,9 @@ static enum tcb_status prepare(void *self, enum tcb_state state, const struct tc
 		TCB_TRY(load_finalist(worker, image, 0, &worker->runners[i], err));
 	}
 	tcb_watch_subject(worker->config->watch, 0, TCB_WATCH_NOBODY);
-	if (!limit)
+	if (limit == TCB_LIMIT_NONE)
 		return TCB_OK;
-	if (!(image = keep(worker, limit, err)))
+	if (!(image = keep(worker, &work[count], err)))
 		return TCB_E_FORMAT;
 	return load_limit(worker, image, limit_method, err);
 }

@@ -87,26 +87,40 @@ static enum tcb_status measure(struct tcb_evaluator *evaluator, const struct tcb
 	return status;
 }
 
-/* The first geometry against the limit with overlapping launches. */
-static enum tcb_status measure_overlap(struct tcb_evaluator *evaluator, const struct tcb_geometry *geometry,
-				       enum tcb_state state, const struct tcb_sweep_options *options,
-				       struct tcb_bench_result *out, struct tcb_error *err)
+/* The first geometry against another limit, where the device has it. */
+static enum tcb_status measure_limit(struct tcb_evaluator *evaluator, const struct tcb_geometry *geometry,
+				     enum tcb_state state, const struct tcb_sweep_options *options,
+				     enum tcb_limit limit, struct tcb_interval *ns_out, struct tcb_interval *ratio_out,
+				     struct tcb_error *err)
 {
 	static const size_t FIRST[] = { 0 };
 	struct tcb_rounds rounds;
-	if (tcb_evaluator_use_limit(evaluator, 1) != 0)
+	if (tcb_evaluator_use_limit(evaluator, limit) != 0)
 		return TCB_OK;
 	TCB_TRY(tcb_rounds_init(&rounds, geometry, 1, err));
 	enum tcb_status status =
 		tcb_rounds_add(&rounds, evaluator, state, FIRST, 1, ROUNDS_LEAST, 1, options->seed, err);
 	if (status == TCB_OK) {
-		out->overlap_ns[state] = tcb_median_interval(rounds.limit, rounds.rounds);
-		out->overlap_ratio[state] =
-			tcb_ratio_interval(tcb_rounds_row(&rounds, 0, 0), rounds.limit, rounds.rounds);
+		*ns_out = tcb_median_interval(rounds.limit, rounds.rounds);
+		*ratio_out = tcb_ratio_interval(tcb_rounds_row(&rounds, 0, 0), rounds.limit, rounds.rounds);
 	}
 	tcb_rounds_fini(&rounds);
-	(void)tcb_evaluator_use_limit(evaluator, 0);
+	(void)tcb_evaluator_use_limit(evaluator, TCB_LIMIT_READ);
 	return status;
+}
+
+static enum tcb_status measure_limits(struct tcb_evaluator *evaluator, const struct tcb_geometry *geometry,
+				      enum tcb_state state, const struct tcb_sweep_options *options,
+				      struct tcb_bench_result *out, struct tcb_error *err)
+{
+	TCB_TRY(measure_limit(evaluator, geometry, state, options, TCB_LIMIT_OVERLAP, &out->overlap_ns[state],
+			      &out->overlap_ratio[state], err));
+	TCB_TRY(measure_limit(evaluator, geometry, state, options, TCB_LIMIT_COMPUTE, &out->compute_ns[state],
+			      &out->compute_ratio[state], err));
+	if (out->compute_ns[state].median > 0)
+		strncpy(out->compute_method[state], tcb_evaluator_limit_method(evaluator, state),
+			sizeof out->compute_method[state] - 1);
+	return TCB_OK;
 }
 
 enum tcb_status tcb_bench_run(const struct tcb_op *op, const struct tcb_problem *problem, const struct tcb_place *place,
@@ -128,7 +142,7 @@ enum tcb_status tcb_bench_run(const struct tcb_op *op, const struct tcb_problem 
 			status = measure(evaluator, geometries, count, (enum tcb_state)s, options, now_s() + seconds,
 					 out, err);
 			if (status == TCB_OK)
-				status = measure_overlap(evaluator, geometries, (enum tcb_state)s, options, out, err);
+				status = measure_limits(evaluator, geometries, (enum tcb_state)s, options, out, err);
 		}
 	tcb_evaluator_destroy(evaluator);
 	return status;

@@ -83,6 +83,7 @@ static enum tcb_status create(const struct tcb_op *op, const struct tcb_problem 
 	evaluator->problem = *problem;
 	evaluator->place = *place;
 	evaluator->options = *options;
+	evaluator->limit = TCB_LIMIT_READ;
 	if (options->timeout_s <= 0)
 		evaluator->options.timeout_s = is_cuda ? timeout_gpu_s : timeout_default_s;
 	void *page = mmap(NULL, sizeof(struct tcb_watch), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

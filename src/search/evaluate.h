@@ -12,6 +12,10 @@
 
 struct tcb_evaluator;
 
+/* What candidates are measured beside: reading their bytes, on a GPU also with overlapping launches; on a CPU also
+ * computing as many operations. */
+enum tcb_limit { TCB_LIMIT_NONE, TCB_LIMIT_READ, TCB_LIMIT_OVERLAP, TCB_LIMIT_COMPUTE };
+
 /* The worker is started here: options->states, rotation_bytes, timeout_s and seed are used. */
 enum tcb_status tcb_evaluator_create(const struct tcb_op *op, const struct tcb_problem *problem,
 				     const struct tcb_place *place, const struct tcb_sweep_options *options,
@@ -49,15 +53,15 @@ enum tcb_status tcb_evaluator_try(struct tcb_evaluator *evaluator, const struct 
 
 /*
  * Paired, interleaved samples: in each of ROUNDS rounds every geometry is called once, in an order shuffled anew from
- * SEED, and the read limit once if LIMIT_OUT is not NULL.  NS_OUT[g * ROUNDS + r] is the time of geometry g in
+ * SEED, and the limit once if LIMIT_OUT is not NULL.  NS_OUT[g * ROUNDS + r] is the time of geometry g in
  * round r.  All geometries must have been tried with outcome ok; one that fails now gets NaN from then on.
  */
 enum tcb_status tcb_evaluator_interleave(struct tcb_evaluator *evaluator, const struct tcb_geometry *geometries,
 					 size_t count, enum tcb_state state, size_t rounds, uint64_t seed,
 					 double *ns_out, double *limit_out, struct tcb_error *err);
-/* Which limit LIMIT_OUT is from now on: DEPENDENT 1: with programmatic dependent launch.  0 if the device has it. */
-int tcb_evaluator_use_limit(struct tcb_evaluator *evaluator, int dependent);
-/* The read loop behind LIMIT_OUT; "" before the first interleave with one. */
+/* Which limit LIMIT_OUT is from now on.  0 if the device has it. */
+int tcb_evaluator_use_limit(struct tcb_evaluator *evaluator, enum tcb_limit limit);
+/* The loop behind LIMIT_OUT; "" before the first interleave with one. */
 const char *tcb_evaluator_limit_method(const struct tcb_evaluator *evaluator, enum tcb_state state);
 
 /* Counters of CALLS calls; *COUNT_OUT of them, lent until the next call. */

@@ -35,7 +35,7 @@ struct tcb_evaluator {
 	struct tcb_worker_config config;
 	struct tcb_watch *watch;
 	struct tcb_shared_code *code; /* NULL on a CPU */
-	int limit;                    /* which of its limits */
+	enum tcb_limit limit;         /* what rounds with a limit measure */
 	struct tcb_process process;
 	size_t served; /* requests that this worker has answered */
 	char limit_method[TCB_STATE_COUNT][64];

@@ -54,7 +54,7 @@ static enum tcb_status prepare_finals(struct tcb_evaluator *evaluator, struct fi
 	struct tcb_request request = { .data = NULL };
 	memset(&head, 0, sizeof(head));
 	head.state = finals->state;
-	head.with_limit = finals->limit_out != NULL;
+	head.limit = finals->limit_out ? evaluator->limit : TCB_LIMIT_NONE;
 	head.count = finals->alive_count;
 	tcb_request_add(&request, &head, sizeof(head));
 	for (size_t i = 0; i < finals->alive_count; i++)
@@ -64,7 +64,8 @@ static enum tcb_status prepare_finals(struct tcb_evaluator *evaluator, struct fi
 		struct tcb_code code;
 		status = tcb_evaluator_add_code(evaluator, &finals->geometries[finals->alive[i]], &request, &code, err);
 	}
-	tcb_request_code(&request, evaluator->code ? evaluator->code->limits[evaluator->limit] : NULL);
+	tcb_request_code(&request,
+			 evaluator->code ? evaluator->code->limits[evaluator->limit == TCB_LIMIT_OVERLAP] : NULL);
 	if (status == TCB_OK)
 		status = request.failed ? out_of_memory(err)
 					: tcb_evaluator_ask(evaluator, TCB_MESSAGE_PREPARE, request.data, request.bytes,
@@ -172,11 +173,14 @@ enum tcb_status tcb_evaluator_interleave(struct tcb_evaluator *evaluator, const 
 	return status;
 }
 
-int tcb_evaluator_use_limit(struct tcb_evaluator *evaluator, int dependent)
+int tcb_evaluator_use_limit(struct tcb_evaluator *evaluator, enum tcb_limit limit)
 {
-	if (dependent && !(evaluator->code && evaluator->code->limits[1]))
+	const int is_cuda = evaluator->place.device.target.kind == TCB_TARGET_CUDA;
+	if (limit == TCB_LIMIT_OVERLAP && !(evaluator->code && evaluator->code->limits[1]))
 		return -1;
-	evaluator->limit = dependent != 0;
+	if (limit == TCB_LIMIT_COMPUTE && is_cuda)
+		return -1;
+	evaluator->limit = limit;
 	return 0;
 }
 

@@ -129,6 +129,9 @@ struct tcb_bench_result {
 	char limit_method[2][64];
 	/* The same for a limit whose launches overlap (programmatic dependent launch); zeros where there is none. */
 	struct tcb_interval overlap_ns[2], overlap_ratio[2];
+	/* On a CPU: the fastest arithmetic for as many operations; zeros elsewhere. */
+	struct tcb_interval compute_ns[2], compute_ratio[2];
+	char compute_method[2][64];
 };
 enum tcb_status tcb_bench_run(const struct tcb_op *op, const struct tcb_problem *problem, const struct tcb_place *place,
 			      const struct tcb_sweep_options *options, const struct tcb_geometry *geometries,

@@ -100,11 +100,10 @@ static enum tcb_status serve_prepare(struct worker *worker, const struct tcb_mes
 			status = malformed(err);
 	}
 	worker->timed = request->count;
-	worker->has_limit = request->with_limit != 0;
+	worker->has_limit = request->limit != TCB_LIMIT_NONE;
 	if (status == TCB_OK)
 		status = worker->backend->prepare(worker->self, (enum tcb_state)request->state, work, request->count,
-						  worker->has_limit ? &work[request->count] : NULL, reply.limit_method,
-						  err);
+						  (enum tcb_limit)request->limit, reply.limit_method, err);
 	free(work);
 	if (status == TCB_OK && tcb_channel_send(worker->fd, TCB_MESSAGE_PREPARED, &reply, sizeof(reply)) != 0)
 		status = tcb_fail(err, TCB_E_IO, "the tuner is gone");

@@ -50,7 +50,7 @@ struct tcb_trial_reply {
 };
 
 struct tcb_prepare_request {
-	uint32_t state, with_limit;
+	uint32_t state, limit; /* enum tcb_limit */
 	uint64_t count;
 	struct tcb_geometry geometries[];
 	/* then the code of each, and of the limit */

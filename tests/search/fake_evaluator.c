@@ -245,10 +245,10 @@ static size_t screen_state(struct tcb_evaluator *evaluator, const struct tcb_geo
 	return count;
 }
 
-int tcb_evaluator_use_limit(struct tcb_evaluator *evaluator, int dependent)
+int tcb_evaluator_use_limit(struct tcb_evaluator *evaluator, enum tcb_limit limit)
 {
 	(void)evaluator;
-	return dependent ? -1 : 0;
+	return limit == TCB_LIMIT_READ ? 0 : -1;
 }
 
 size_t tcb_evaluator_ahead(const struct tcb_evaluator *evaluator)
