@@ -4,7 +4,7 @@
 #
 # Adds kernel sources of the calling directory to <target>, which may belong to
 # another directory.  The suffix of a file's name gives its instruction set
-# (_scalar, _avx2, _avx512, _avx512vnni); TCB_SOURCE_HASH is defined for each as
+# (_scalar, _avx2, _avx512, _avx512vnni, _amx, _neon); TCB_SOURCE_HASH is defined for each as
 # the hash of the file, its flags and all of HEADERS (any file whose change
 # alters every kernel): the signature that makes stored results stale when a
 # kernel changes.
@@ -12,6 +12,8 @@ set(TCB_ISA_FLAGS_scalar -O2 -fno-tree-vectorize -fno-tree-slp-vectorize)
 set(TCB_ISA_FLAGS_avx2 -O3 -mavx2 -mfma -mf16c)
 set(TCB_ISA_FLAGS_avx512 -O3 -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx2 -mfma -mf16c -mprefer-vector-width=512)
 set(TCB_ISA_FLAGS_avx512vnni ${TCB_ISA_FLAGS_avx512} -mavx512vnni)
+set(TCB_ISA_FLAGS_amx ${TCB_ISA_FLAGS_avx512vnni} -mamx-tile -mamx-int8)
+set(TCB_ISA_FLAGS_neon -O3 -march=armv8.2-a+dotprod+fp16)
 if(CMAKE_C_COMPILER_ID MATCHES "Clang")
 	set(TCB_ISA_FLAGS_scalar -O2 -fno-vectorize -fno-slp-vectorize)
 endif()
@@ -30,10 +32,14 @@ function(tcb_kernel_sources target)
 		set(path ${CMAKE_CURRENT_SOURCE_DIR}/${source})
 		set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${path})
 		set(flags "")
-		if(source MATCHES "_avx[a-z0-9]*\\.c$" AND NOT CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
-			continue() # the op's list of variants leaves it out too
+		# Another processor's: the op's list of variants leaves them out too.
+		if(source MATCHES "_(avx2|avx512|avx512vnni|amx)\\.c$" AND NOT CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
+			continue()
 		endif()
-		if(source MATCHES "_(scalar|avx2|avx512|avx512vnni)\\.c$")
+		if(source MATCHES "_neon\\.c$" AND NOT CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
+			continue()
+		endif()
+		if(source MATCHES "_(scalar|avx2|avx512|avx512vnni|amx|neon)\\.c$")
 			set(flags ${TCB_ISA_FLAGS_${CMAKE_MATCH_1}})
 			if(TCB_SANITIZE) # instrumented and unrolled, a file takes minutes at -O2 and seconds so
 				list(APPEND flags -O1 -g1)

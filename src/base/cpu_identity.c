@@ -101,11 +101,18 @@ static void detect_caches(struct tcb_target *target, const char *vendor)
 	}
 }
 #else
+#if defined(__aarch64__)
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
+#endif
+
 static uint32_t detect_isa(void)
 {
 	uint32_t mask = 1u << TCB_ISA_SCALAR;
 #if defined(__aarch64__)
-	mask |= 1u << TCB_ISA_NEON; /* part of the base architecture */
+	/* Advanced SIMD is part of the base architecture; the kernels want its dot products too. */
+	if (getauxval(AT_HWCAP) & HWCAP_ASIMDDP)
+		mask |= 1u << TCB_ISA_NEON;
 #endif
 	return mask;
 }
