@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Assembles every kernel of q4k_matvec's default GPU spaces for every target
+ * Assembles every kernel of the quantised matvecs' default GPU spaces for every target
  * that the assembler knows, and holds them to the promise of the space: none
  * spills, none takes more registers than its blocks leave.
  *
- *     check_gpu_space [--step N] [--shape MxNxK] [--csv FILE] [sm_NN ...]
+ *     check_gpu_space [--op OP] [--contract C] [--step N] [--shape MxNxK] [--csv FILE] [sm_NN ...]
  *
  * Kernels with the same text are assembled once, sixteen in a module; --step N
  * takes every Nth geometry.  The judge is ptxas: other assemblers allocate
@@ -80,12 +80,12 @@ static void judge(struct check *c, struct batch *batch, unsigned capability, con
 		const int is_there = got.status == TCB_OK && tcb_assembly_resources(&got, entry, &r);
 		const unsigned spilled = r.spill_store_bytes + r.spill_load_bytes + r.stack_bytes;
 		if (c->csv)
-			fprintf(c->csv, "%u;%s;%s;%u;%u;%u;%u\n", capability, contract, m->geometry, r.registers,
-				spilled, m->limit, m->estimate);
+			fprintf(c->csv, "%s;%u;%s;%s;%u;%u;%u;%u\n", c->op->name, capability, contract, m->geometry,
+				r.registers, spilled, m->limit, m->estimate);
 		if ((!is_there || spilled || r.registers > m->limit) && c->bad++ < SHOWN_MAX)
-			printf("sm_%u %s %s: %u registers of %u (estimated %u), %u bytes spilled%s%.300s\n", capability,
-			       contract, m->geometry, r.registers, m->limit, m->estimate, spilled,
-			       got.log && !is_there ? ": " : "", got.log && !is_there ? got.log : "");
+			printf("%s sm_%u %s %s: %u registers of %u (estimated %u), %u bytes spilled%s%.300s\n",
+			       c->op->name, capability, contract, m->geometry, r.registers, m->limit, m->estimate,
+			       spilled, got.log && !is_there ? ": " : "", got.log && !is_there ? got.log : "");
 	}
 	tcb_assembly_fini(&got);
 }
@@ -164,8 +164,8 @@ static void check_space(struct check *c, const struct tcb_target *target, enum t
 	}
 	for (; judged < filled; judged++)
 		judge(c, &batch[judged], target->capability, name);
-	printf("sm_%u %s: %zu geometries, %zu kernels, %zu bad so far, %.0f s\n", target->capability, name,
-	       space->count, c->kernels - before, c->bad, (double)(tcb_clock_ns() - start) * 1e-9);
+	printf("%s sm_%u %s: %zu geometries, %zu kernels, %zu bad so far, %.0f s\n", c->op->name, target->capability,
+	       name, space->count, c->kernels - before, c->bad, (double)(tcb_clock_ns() - start) * 1e-9);
 	fflush(stdout);
 	free(c->seen);
 	free(batch);
@@ -180,20 +180,58 @@ static int is_known(const struct tcb_assembler_info *info, unsigned capability)
 	return 0;
 }
 
+/* The contracts of one op on the GPUs of the table that are WANTED, all of them where COUNT is 0. */
+static void check_op(struct check *c, const struct tcb_shape *shape, unsigned contracts, const unsigned *wanted,
+		     unsigned count)
+{
+	struct tcb_gpu gpu;
+	for (size_t row = 0; tcb_gpu_table_row(row, &gpu); row++) {
+		const unsigned capability = gpu.device.target.capability;
+		int is_wanted = !count;
+		for (unsigned i = 0; i < count; i++)
+			is_wanted |= wanted[i] == capability;
+		if (!is_wanted)
+			continue;
+		if (!is_known(&c->assembler, capability)) {
+			printf("sm_%u: not run, %s does not know it\n", capability, c->assembler.path);
+			continue;
+		}
+		for (unsigned contract = 0; contract < TCB_CONTRACT_COUNT; contract++)
+			if (contracts & c->op->contracts & 1u << contract)
+				check_space(c, &gpu.device.target, (enum tcb_contract)contract, shape);
+	}
+}
+
+static int is_matvec(const struct tcb_op *op)
+{
+	const char *tail = strstr(op->name, "_matvec");
+	return op->emit && tail && !tail[sizeof "_matvec" - 1];
+}
+
 int main(int argc, char **argv)
 {
-	struct check c = { .op = tcb_op_find("q4k_matvec"), .step = 1 };
+	struct check c = { .step = 1 };
+	const struct tcb_op *only = NULL;
 	struct tcb_shape shape = { 1, 4096, 4096 };
-	unsigned wanted[TARGETS_MAX], count = 0;
+	unsigned wanted[TARGETS_MAX], count = 0, contracts = ~0u;
+	enum tcb_contract contract;
 	struct tcb_error err;
+	size_t ops;
 	const uint64_t start = tcb_clock_ns();
 	for (int i = 1; i < argc; i++) {
-		if (strcmp(argv[i], "--step") == 0 && i + 1 < argc)
+		const int has_value = i + 1 < argc;
+		if (strcmp(argv[i], "--op") == 0 && has_value && (only = tcb_op_find(argv[i + 1])))
+			i++;
+		else if (strcmp(argv[i], "--contract") == 0 && has_value &&
+			 tcb_contract_parse(argv[i + 1], &contract, &err) == TCB_OK) {
+			contracts = 1u << contract;
+			i++;
+		} else if (strcmp(argv[i], "--step") == 0 && has_value)
 			c.step = strtoul(argv[++i], NULL, 10);
-		else if (strcmp(argv[i], "--shape") == 0 && i + 1 < argc &&
+		else if (strcmp(argv[i], "--shape") == 0 && has_value &&
 			 tcb_shape_parse(argv[++i], &shape, &err) == TCB_OK)
 			continue;
-		else if (strcmp(argv[i], "--csv") == 0 && i + 1 < argc)
+		else if (strcmp(argv[i], "--csv") == 0 && has_value)
 			c.csv = fopen(argv[++i], "w");
 		else if (strncmp(argv[i], "sm_", 3) == 0 && count < TARGETS_MAX)
 			wanted[count++] = (unsigned)strtoul(argv[i] + 3, NULL, 10);
@@ -207,21 +245,11 @@ int main(int argc, char **argv)
 	const long cores = sysconf(_SC_NPROCESSORS_ONLN);
 	if (tcb_assemble_pool_create(&c.assembler, cores > 0 ? (unsigned)cores : 1, SECONDS, &c.pool, &err) != TCB_OK)
 		fail("pool", &err);
-	struct tcb_gpu gpu;
-	for (size_t row = 0; tcb_gpu_table_row(row, &gpu); row++) {
-		const unsigned capability = gpu.device.target.capability;
-		int is_wanted = !count;
-		for (unsigned i = 0; i < count; i++)
-			is_wanted |= wanted[i] == capability;
-		if (!is_wanted)
-			continue;
-		if (!is_known(&c.assembler, capability)) {
-			printf("sm_%u: not run, %s does not know it\n", capability, c.assembler.path);
-			continue;
+	for (const struct tcb_op *const *op = tcb_ops(&ops); *op; op++)
+		if (only ? *op == only : is_matvec(*op)) {
+			c.op = *op;
+			check_op(&c, &shape, contracts, wanted, count);
 		}
-		check_space(&c, &gpu.device.target, TCB_CONTRACT_Q8, &shape);
-		check_space(&c, &gpu.device.target, TCB_CONTRACT_F32, &shape);
-	}
 	tcb_assemble_pool_destroy(c.pool);
 	if (c.csv)
 		fclose(c.csv);

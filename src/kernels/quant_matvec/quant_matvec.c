@@ -75,14 +75,18 @@ static enum tcb_status plan(const struct tcb_problem *problem, const struct tcb_
 
 static void pack(const struct tcb_problem *problem, enum tcb_layout layout, const void *weights, void *packed)
 {
-	(q4k_layout_rows(layout) > 1 ? q4k_pack : q4k_plane_pack)(layout, problem->shape.n, problem->shape.k, weights,
-								  packed);
+	if (layout == TCB_LAYOUT_P || layout == TCB_LAYOUT_S)
+		qmv_plane_pack(problem, layout, weights, packed);
+	else
+		q4k_pack(layout, problem->shape.n, problem->shape.k, weights, packed);
 }
 
 static void unpack(const struct tcb_problem *problem, enum tcb_layout layout, const void *packed, void *weights)
 {
-	(q4k_layout_rows(layout) > 1 ? q4k_unpack : q4k_plane_unpack)(layout, problem->shape.n, problem->shape.k,
-								      packed, weights);
+	if (layout == TCB_LAYOUT_P || layout == TCB_LAYOUT_S)
+		qmv_plane_unpack(problem, layout, packed, weights);
+	else
+		q4k_unpack(layout, problem->shape.n, problem->shape.k, packed, weights);
 }
 
 /* One call of run(), shared by its threads. */
@@ -223,7 +227,7 @@ const struct tcb_op tcb_op_q4k_matvec = {
 	.pack = pack,
 	.unpack = unpack,
 	.run = run,
-	.emit = q4k_emit,
-	.gpu_rules = q4k_gpu_rules,
-	.gpu_variants = q4k_gpu_variants,
+	.emit = qmv_emit,
+	.gpu_rules = qmv_gpu_rules,
+	.gpu_variants = qmv_gpu_variants[TCB_FORMAT_Q4_K],
 };

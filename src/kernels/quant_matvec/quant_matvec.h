@@ -106,10 +106,6 @@ size_t q4k_layout_block_bytes(enum tcb_layout layout); /* bytes of one group blo
 void q4k_pack(enum tcb_layout layout, size_t n, size_t k, const void *weights, void *packed);
 void q4k_unpack(enum tcb_layout layout, size_t n, size_t k, const void *packed, void *weights);
 
-/* quant_matvec_planes.c: the layouts p and s, for GPUs; no bytes are added. */
-void q4k_plane_pack(enum tcb_layout layout, size_t n, size_t k, const void *weights, void *packed);
-void q4k_plane_unpack(enum tcb_layout layout, size_t n, size_t k, const void *packed, void *weights);
-
 /* quant_matvec_space.c */
 size_t q4k_axes(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_axis out[TCB_AXES_MAX]);
 void q4k_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_geometry *out);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Private to q4k_matvec's GPU kernels: what a geometry means on a GPU, and the
- * parts that write a kernel.
+ * Private to the quantised matvec's GPU kernels: what a geometry means on a
+ * GPU, what a weight format is there, and the parts that write a kernel.
  *
  * How a geometry drives a kernel.  micro.n rows are a group: one warp computes
  * them together.  warps / ksplit groups of a block go side by side (midi.n =
@@ -10,164 +10,237 @@
  * midi.n rows and ends; else blocks * SMs blocks stay, each with a consecutive
  * range of groups.  splitk blocks share a row (grid y); tokens are grid z.
  *
- * In a warp a superblock is spread over 128 / vec lanes, each with vec bytes of
- * codes (a piece); a warp so takes vec / 4 superblocks at once (a step).
- * Values of a piece: the low nibbles, then the high ones.  Layouts native and p
- * have sub-block 2 i in the low nibbles of 32 bytes and 2 i + 1 in the high
- * ones; layout s has a sub-block's first half in the low nibbles of 16 bytes
- * and its second half in the high ones.
+ * A superblock is 256 values of any format: one block, or eight of 32 values.
+ * In a warp it is spread over (128, or 256 where a value is a byte) / vec lanes,
+ * each with vec bytes of codes (a piece); a warp so takes several superblocks at
+ * once (a step).  Values of a piece: the low nibbles, then the high ones, which
+ * are 2^log_run values further on.  Layouts native and p have runs of 32 (Q4_K,
+ * Q5_K) or 64 (Q6_K) values; layout s, and Q4_0 as stored, of 16, so that 16
+ * bytes are one sub-block of 32 values.
  */
 #ifndef TCB_KERNELS_QUANT_MATVEC_GPU_H
 #define TCB_KERNELS_QUANT_MATVEC_GPU_H
 
+#include "kernels/quant.h"
 #include "kernels/quant_matvec/quant_matvec.h"
 #include "ptx/build.h"
 
 enum {
-	Q4K_GPU_VEC_MAX = 16,
-	Q4K_GPU_ROWS_MAX = 8,
-	Q4K_GPU_WORDS_MAX = Q4K_GPU_VEC_MAX / 4,
-	Q4K_GPU_STEPS_MAX = 16, /* unrolled */
-	Q4K_GPU_STAGES_MAX = 8,
-	Q4K_GPU_X_AHEAD = 4 /* superblocks of activations that a warp loads before it uses the first */
+	QMV_GPU_VEC_MAX = 16,
+	QMV_GPU_ROWS_MAX = 8,
+	QMV_GPU_WORDS_MAX = QMV_GPU_VEC_MAX / 4,
+	QMV_GPU_STEPS_MAX = 16, /* unrolled */
+	QMV_GPU_STAGES_MAX = 8,
+	QMV_GPU_X_AHEAD = 4, /* superblocks of activations that a warp loads before it uses the first */
+	QMV_VALUES = 256     /* of a superblock */
 };
 
+/* What a superblock is made of, in the order of the planes of a packed matrix. */
+enum qmv_part { QMV_CODES, QMV_HIGH, QMV_D, QMV_SCALES, QMV_PARTS };
+
+/* K: d, dmin and 6-bit scales and mins in 16 bytes.  HALVES: an f16 for 32 values.  BYTES: an int8 for 16, and d. */
+enum qmv_scales { QMV_SCALES_K, QMV_SCALES_HALVES, QMV_SCALES_BYTES };
+
+/* A weight format as these kernels see it. */
+struct qmv_format {
+	enum tcb_format_id id;
+	enum qmv_scales scales;
+	unsigned bytes[QMV_PARTS];     /* of a superblock; 0: it has no such part */
+	unsigned native_at[QMV_PARTS]; /* where a superblock as stored, or its first block, has them */
+	unsigned block;                /* bytes of a block of 32 values; 0 where a superblock is one block */
+	unsigned high_bits;            /* of a code, beyond its nibble */
+	unsigned log_run;              /* of native and p (see above); 8: a code is a byte */
+	unsigned centre;               /* that is taken off the codes */
+	int has_mins;
+};
+/* quant_matvec_planes.c: formats, and whole matrices in the layouts p and s. */
+const struct qmv_format *qmv_format(const struct tcb_problem *problem);
+size_t qmv_plane_bytes(const struct tcb_problem *problem);
+void qmv_plane_pack(const struct tcb_problem *problem, enum tcb_layout layout, const void *weights, void *packed);
+void qmv_plane_unpack(const struct tcb_problem *problem, enum tcb_layout layout, const void *packed, void *weights);
+
 /* The prepared activations of a block's slice: where their parts lie, in bytes from the start. */
-struct q4k_gpu_image {
+struct qmv_gpu_image {
 	unsigned blocks;                  /* superblocks, one of zeros included where steps may be partial */
-	unsigned high, scale, sum, bytes; /* codes of high nibbles (q8), scales, sums of sub-blocks; all of it */
+	unsigned high, scale, sum, bytes; /* codes of high nibbles (q8), scales, sums; all of it */
+	unsigned code_stride;             /* a superblock's codes (of one half), or values, in bytes */
+	unsigned scale_stride, sum_stride;
+};
+
+/* Bytes of the weights that lie together: everything (native), or one part. */
+struct qmv_stream {
+	unsigned stride; /* from a superblock to the next */
+	unsigned copied, slot_at,
+		pitch; /* rings: bytes of a row; where a slot has its rows, and from one to the next */
 };
 
 /* A geometry and a problem in numbers. */
-struct q4k_gpu {
+struct qmv_gpu {
+	const struct qmv_format *format;
 	unsigned capability;
-	int is_q8;
-	unsigned group; /* q8: activations that share a scale, 32 or 256; f32: 256 */
+	int is_q8, is_half; /* else f32 */
+	unsigned group;     /* q8: activations that share a scale, 32 or 256; else 256 */
 	enum tcb_layout layout;
 	enum tcb_copy copy;
 	int x_in_regs, own_launch, pdl;
 	unsigned vec, rows, warps, ksplit, row_warps, splitk, stages, lead, resident, together;
-	unsigned n, tokens;
+	unsigned n, k, tokens;
 	unsigned row_blocks, slice, share; /* superblocks of a row, of a block's part of it, of a warp's part of that */
+	unsigned log_run, halves;          /* of the layout; values of a byte of codes */
 	unsigned piece_lanes, step;        /* lanes of a superblock; superblocks that a warp takes at once */
 	unsigned steps, unroll;            /* of a warp's share; in flight together */
 	int is_partial;                    /* the last step has fewer superblocks */
+	int is_narrow;                     /* codes are aligned to two bytes only */
+	unsigned runs, is_split;           /* sums of a superblock's activations; a piece has two of them */
+	unsigned scales_apart; /* group 32: sub-blocks from that of a piece's low codes to that of its high ones */
 	/* Not in the PTX, which serves any number of rows and of SMs: they are in the grid and in arguments. */
 	unsigned groups, grid;  /* groups of rows; blocks along x */
 	unsigned least, longer; /* groups of a block; one more in the first LONGER blocks */
 	unsigned block_rows;    /* most rows of a block */
-	/* weights: bytes from a superblock to the next, codes and headers */
-	unsigned code_stride, header_stride;
+	/* weights */
+	unsigned stream_count, stream_of[QMV_PARTS];
+	struct qmv_stream stream[QMV_PARTS];
+	unsigned high_words; /* of a lane's piece */
 	/* shared memory: rings, barriers, activations, a flag and partial sums; bytes in all */
-	unsigned slot_bytes, slot_headers; /* of a stage; where its headers begin */
+	unsigned slot_bytes, slot_copied; /* of a stage; of these copied */
 	unsigned barrier_at, image_at, flag_at, part_at, shared_bytes;
-	struct q4k_gpu_image image;
+	struct qmv_gpu_image image;
 	/* workspace: images of the tokens; partial sums of the slices; how many slices are done, by token and block */
 	size_t slices_at, counters_at, workspace_bytes;
 };
 
-typedef struct tcb_ptx_operand q4k_op;
+typedef struct tcb_ptx_operand qmv_op;
 
 /* A kernel being written. */
-struct q4k_writer {
+struct qmv_writer {
 	struct tcb_ptx_build b;
-	const struct q4k_gpu *g;
-	q4k_op codes, headers, x, y; /* global addresses: weights of row 0; activations and results of the token */
-	q4k_op rows, last_row;       /* N, N - 1 */
-	q4k_op slices, counters;     /* splitk > 1: the workspace's */
-	q4k_op shared, image;        /* base addresses: .u32 of shared memory; of the image in SPACE */
-	const char *image_space;     /* "shared" or "global" (.u64) */
-	q4k_op tid, lane, warp, ks, rw;
-	q4k_op first, end; /* the block's groups of rows */
-	/* constants of a lane: its piece, its superblock within a step; sub-blocks of its low codes and of its min */
-	q4k_op piece, within, sub_block, min_block;
-	q4k_op is_late;                                /* its scales are in the last four sub-blocks */
-	q4k_op select_pair, select_low, select_min;    /* native, p: prmt selectors */
-	q4k_op mask_early, mask_top, mask_c, mask_d;   /* native, p */
-	q4k_op select_field, shift, shift_min, mask_m; /* s */
+	const struct qmv_gpu *g;
+	qmv_op weights[QMV_PARTS], x,
+		y;               /* global addresses: a stream's weights of row 0; activations, results of the token */
+	qmv_op x_values;         /* how many activations the slice has, or a constant */
+	qmv_op rows, last_row;   /* N, N - 1 */
+	qmv_op slices, counters; /* splitk > 1: the workspace's */
+	qmv_op shared, image;    /* base addresses: .u32 of shared memory; of the image in SPACE */
+	const char *image_space; /* "shared" or "global" (.u64) */
+	qmv_op tid, lane, warp, ks, rw;
+	qmv_op first, end; /* the block's groups of rows */
+	/* constants of a lane: its piece, its superblock within a step; its bytes of a superblock's parts */
+	qmv_op piece, within, part[QMV_PARTS];
+	qmv_op sub_block, sum_run; /* of its low codes; of the sum that it takes off, or of the first of two */
+	qmv_op is_first;           /* of the lanes that share such a sum; the others take zero */
+	qmv_op shift_high;         /* its bits within words of high bits */
+	qmv_op is_late;            /* K: its scales are in the last four sub-blocks */
+	qmv_op select_pair, select_low, select_min;    /* K, native and p: prmt selectors */
+	qmv_op mask_early, mask_top, mask_c, mask_d;   /* K, native and p */
+	qmv_op select_field, shift, shift_min, mask_m; /* K, s */
 };
 
 /* A lane's activations of one step, in registers. */
-struct q4k_lane_x {
-	q4k_op low[Q4K_GPU_VEC_MAX], high[Q4K_GPU_VEC_MAX]; /* words of codes (q8), values (f32) */
-	q4k_op scale[2], sum;
+struct qmv_lane_x {
+	qmv_op low[QMV_GPU_VEC_MAX], high[QMV_GPU_VEC_MAX]; /* words of codes (q8), values (f32) */
+	qmv_op scale[2], sum[2];
 };
-/* A lane's weights of one row and step. */
-struct q4k_lane_w {
-	q4k_op code[Q4K_GPU_WORDS_MAX], header[4];
+/* A lane's weights of one row and step, as loaded. */
+struct qmv_lane_w {
+	qmv_op code[QMV_GPU_WORDS_MAX + 1], high[QMV_GPU_WORDS_MAX + 1]; /* one more where narrow */
+	qmv_op scale[4], d;
+	qmv_op select[2]; /* narrow: of code and high */
 };
 
 /* quant_matvec_gpu_plan.c: the numbers; GEOMETRY keeps the rules. */
-void q4k_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *target,
-		  const struct tcb_geometry *geometry, struct q4k_gpu *out);
-extern const struct tcb_rule q4k_gpu_rules[];
-void q4k_gpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
+void qmv_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *target,
+		  const struct tcb_geometry *geometry, struct qmv_gpu *out);
+void qmv_gpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
 		       const struct tcb_geometry *geometry, struct tcb_footprint *out);
 /* Registers that are enough for a thread. */
-unsigned q4k_gpu_registers(const struct q4k_gpu *g);
+unsigned qmv_gpu_registers(const struct qmv_gpu *g);
 /* The longest rounding chain of an output. */
-double q4k_gpu_chain(const struct q4k_gpu *g);
+double qmv_gpu_chain(const struct qmv_gpu *g);
+/* Tiles' k at the innermost level. */
+unsigned qmv_gpu_micro_k(const struct tcb_problem *problem);
+
+/* quant_matvec_gpu_rules.c */
+extern const struct tcb_rule qmv_gpu_rules[];
 
 /* quant_matvec_gpu_space.c */
-size_t q4k_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
+size_t qmv_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
 		    struct tcb_axis out[TCB_AXES_MAX]);
-void q4k_gpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
+void qmv_gpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
 			      struct tcb_geometry *out);
 
 /* quant_matvec_gpu_x.c: the image of the activations, made by all warps of a block. */
-struct q4k_x_loads {
-	q4k_op value[Q4K_GPU_X_AHEAD][8];
+struct qmv_x_loads {
+	qmv_op value[QMV_GPU_X_AHEAD][8];
 };
 /* Asks for the first superblocks; prepares these and the others and stores them. */
-void q4k_write_x_load(struct q4k_writer *w, struct q4k_x_loads *loads);
-void q4k_write_x_prepare(struct q4k_writer *w, struct q4k_x_loads *loads);
+void qmv_write_x_load(struct qmv_writer *w, struct qmv_x_loads *loads);
+void qmv_write_x_prepare(struct qmv_writer *w, struct qmv_x_loads *loads);
 /* One superblock, by the calling warp, where the image has it. */
-void q4k_write_x_block(struct q4k_writer *w, q4k_op block);
+void qmv_write_x_block(struct qmv_writer *w, qmv_op block);
 /* The image of the token from X (global memory) to shared memory. */
-void q4k_write_x_copy(struct q4k_writer *w);
+void qmv_write_x_copy(struct qmv_writer *w);
 /* Where a lane reads superblock BLOCK (.u32) of the image. */
-struct q4k_x_bases {
-	q4k_op codes, scale, sum;
-	q4k_op values[4]; /* f32: by the four orders of lanes */
+struct qmv_x_bases {
+	qmv_op codes, scale, sum;
+	qmv_op values[4]; /* f32: by the four orders of lanes */
 };
-void q4k_write_x_bases(struct q4k_writer *w, q4k_op block, struct q4k_x_bases *out);
-void q4k_write_x_lane(struct q4k_writer *w, const struct q4k_x_bases *bases, unsigned step, struct q4k_lane_x *out);
+void qmv_write_x_bases(struct qmv_writer *w, qmv_op block, struct qmv_x_bases *out);
+void qmv_write_x_lane(struct qmv_writer *w, const struct qmv_x_bases *bases, unsigned step, struct qmv_lane_x *out);
+/* Moves the bases on by BLOCKS superblocks. */
+void qmv_write_x_advance(struct qmv_writer *w, struct qmv_x_bases *bases, unsigned blocks);
 /* The superblock of the image for the lane's place in the last, partial step: the zeros where it has none. */
-q4k_op q4k_write_x_last(struct q4k_writer *w);
+qmv_op qmv_write_x_last(struct qmv_writer *w);
+
+/* quant_matvec_gpu_lane.c: a lane's place in a superblock, its weights from memory to registers, and its codes. */
+void qmv_write_lane_constants(struct qmv_writer *w);
+/* Addresses (.u64 or .u32) of a lane's parts of a superblock; of the last words of code and high where narrow. */
+struct qmv_where {
+	qmv_op at[QMV_PARTS], tail[2], select[2];
+};
+/* From addresses of the parts: narrow ones rounded down to words. */
+void qmv_write_where(struct qmv_writer *w, const char *type, struct qmv_where *where);
+/* Loads LOAD ("ld.shared") from OFFSET[part] behind WHERE into OUT, whose registers exist already if IS_AGAIN. */
+void qmv_write_lane_load(struct qmv_writer *w, const char *load, const struct qmv_where *where,
+			 const int64_t offset[QMV_PARTS], int is_again, struct qmv_lane_w *out);
+/* Aligns narrow words, once, before the other two are called. */
+void qmv_write_lane_align(struct qmv_writer *w, const struct qmv_lane_w *loaded, struct qmv_lane_w *out);
+/* Word I of the low or high codes, a byte each; those of four bits come 16 times as large if high. */
+qmv_op qmv_write_codes(struct qmv_writer *w, const struct qmv_lane_w *weights, unsigned i, int is_high);
+/* Two of them, bytes 0 and 2, or 1 and 3: halves of 2^-24 times the code. */
+qmv_op qmv_write_halves(struct qmv_writer *w, const struct qmv_lane_w *weights, unsigned i, int is_high, int is_odd);
 
 /* quant_matvec_gpu_math.c */
-void q4k_write_lane_constants(struct q4k_writer *w);
 /* Adds to SUM what a lane has of one row and step, and to MINS what the mins take off. */
-void q4k_write_unit(struct q4k_writer *w, const struct q4k_lane_w *weights, const struct q4k_lane_x *x, q4k_op sum,
-		    q4k_op mins);
+void qmv_write_unit(struct qmv_writer *w, const struct qmv_lane_w *weights, const struct qmv_lane_x *x, qmv_op sum,
+		    qmv_op mins);
 /* VALUES of COUNT rows added over the warp; a lane gets that of row lane / (32 / COUNT).  VALUES are used up. */
-q4k_op q4k_write_warp_sum(struct q4k_writer *w, q4k_op *values, unsigned count);
+qmv_op qmv_write_warp_sum(struct qmv_writer *w, qmv_op *values, unsigned count);
 /* mov.TYPE of VALUE to a new register. */
-q4k_op q4k_write_constant(struct q4k_writer *w, const char *type, q4k_op value);
+qmv_op qmv_write_constant(struct qmv_writer *w, const char *type, qmv_op value);
 
 /* quant_matvec_gpu_ring.c: a warp's own ring of tiles in shared memory. */
-struct q4k_ring {
-	q4k_op first_slot, first_barrier; /* of the warp */
-	q4k_op slot, barrier, parity;     /* of the tile in use */
-	q4k_op codes, headers;            /* global: the warp's part of row 0; async: and the lane's chunk */
-	q4k_op code_lane, header_lane;    /* where a lane's piece and header are in a slot */
-	q4k_op code_last, header_last;    /* the same in a partial step */
-	q4k_op slots_end;                 /* past the warp's last slot */
+struct qmv_ring {
+	qmv_op first_slot, first_barrier; /* of the warp */
+	qmv_op slot, barrier, parity;     /* of the tile in use */
+	qmv_op source[QMV_PARTS];         /* global: the warp's part of row 0, by stream */
+	struct qmv_where lane, last;      /* a lane's parts in a slot; the same in a partial step */
+	qmv_op slots_end;                 /* past the warp's last slot */
 };
-void q4k_write_ring_open(struct q4k_writer *w, struct q4k_ring *ring);
+void qmv_write_ring_open(struct qmv_writer *w, struct qmv_ring *ring);
 /* Asks for GROUP, if the block has it, into slot number SLOT, or into the one in use (-1). */
-void q4k_write_ring_fill(struct q4k_writer *w, struct q4k_ring *ring, q4k_op group, int slot);
-void q4k_write_ring_wait(struct q4k_writer *w, struct q4k_ring *ring);
-void q4k_write_ring_take(struct q4k_writer *w, struct q4k_ring *ring, unsigned row, unsigned step,
-			 struct q4k_lane_w *out);
-void q4k_write_ring_next(struct q4k_writer *w, struct q4k_ring *ring);
+void qmv_write_ring_fill(struct qmv_writer *w, struct qmv_ring *ring, qmv_op group, int slot);
+void qmv_write_ring_wait(struct qmv_writer *w, struct qmv_ring *ring);
+void qmv_write_ring_take(struct qmv_writer *w, struct qmv_ring *ring, unsigned row, unsigned step,
+			 struct qmv_lane_w *out);
+void qmv_write_ring_next(struct qmv_writer *w, struct qmv_ring *ring);
 
 /* quant_matvec_gpu.c */
 /* Row I of GROUP (.u32): the last row of all where there is no such row. */
-q4k_op q4k_write_row(struct q4k_writer *w, q4k_op group, unsigned i);
-enum tcb_status q4k_emit(const struct tcb_problem *problem, const struct tcb_target *target,
+qmv_op qmv_write_row(struct qmv_writer *w, qmv_op group, unsigned i);
+enum tcb_status qmv_emit(const struct tcb_problem *problem, const struct tcb_target *target,
 			 const struct tcb_geometry *geometry, struct tcb_kernel *out, struct tcb_error *err);
-
-extern const struct tcb_variant q4k_gpu_variants[];
+/* By format; each row ends with one without a name. */
+enum { QMV_GPU_VARIANTS = 4 };
+extern const struct tcb_variant qmv_gpu_variants[TCB_FORMAT_COUNT][QMV_GPU_VARIANTS];
 
 #endif

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * The arithmetic of q4k_matvec's GPU kernels: a lane's weights of one row and
- * step and its activations come in, two sums go on.
+ * The arithmetic of the quantised matvec's GPU kernels: a lane's weights of one
+ * row and step and its activations come in, two sums go on.
  *
- * Scales are decoded alike in all lanes: which bytes and bits they have is in
- * selectors and masks that are constants of a lane.  Contract q8: dp4a; sums
- * start at the bits of 1.5 * 2^23, so that the result is a float without a
- * conversion.  Contract f32: a code that lands in the low bits of a half is the
- * half 2^-24 q (2^-20 q for a high nibble), which converts exactly.
+ * Contract q8: dp4a; where they fit, sums start at the bits of 1.5 * 2^23, so
+ * that the result is a float without a conversion.  Else: a code that lands in
+ * the low bits of a half is the half 2^-24 q (2^-20 q for a high nibble), which
+ * converts exactly.
  */
 #include "kernels/quant_matvec/quant_matvec_gpu.h"
 
@@ -19,83 +18,29 @@
 
 enum {
 	BIAS_BITS = 0x4b400000, /* of BIAS */
-	AND_OR = 0xea,          /* lop3: (a & b) | c */
-	NIBBLES = 0x0f0f0f0f
+	AND_OR = 0xea           /* lop3: (a & b) | c */
 };
 #define BIAS 12582912.0f /* 1.5 * 2^23: integers below 2^22 in magnitude fit beside it */
 
-q4k_op q4k_write_constant(struct q4k_writer *w, const char *type, q4k_op value)
-{
-	const q4k_op reg = tcb_ptx_reg(&w->b, type);
-	const char *mnemonic = type[0] == 'f' ? "mov.f32" : type[0] == 'b' ? "mov.b32" : "mov.u32";
-	tcb_ptx_into1(&w->b, mnemonic, reg, value);
-	return reg;
-}
+/* --- scales --- */
 
-/* --- constants of a lane --- */
-
-/* Native and p: bytes of the words of 6-bit scales (quant_matvec.h); S: 12 bits each, twelve bytes in all. */
-static void header_constants(struct q4k_writer *w, q4k_op order)
-{
-	struct tcb_ptx_build *b = &w->b;
-	const q4k_op first = OP2(b, "setp.eq.u32", order, I(0)), second = OP2(b, "setp.eq.u32", order, I(1));
-	q4k_op is_odd, at;
-	if (w->g->layout == TCB_LAYOUT_S) {
-		/* Bit 12 j of three words: from byte 3 j / 2 of the first two, or, from j = 5 on, of the last two. */
-		w->is_late = OP2(b, "setp.ge.u32", w->sub_block, I(5));
-		at = OP2(b, "shr.u32", OP2(b, "mul.lo.u32", w->sub_block, I(3)), I(1));
-		at = OP3(b, "selp.u32", OP2(b, "sub.u32", at, I(4)), at, w->is_late);
-		w->select_field = OP3(b, "mad.lo.u32", at, I(0x11), I(0x10));
-		w->shift = OP2(b, "shl.b32", OP2(b, "and.b32", w->sub_block, I(1)), I(2));
-		w->shift_min = OP2(b, "add.u32", w->shift, I(6));
-		w->mask_m = OP3(b, "selp.b32", I(63), I(0), first);
-		return;
-	}
-	w->is_late = OP2(b, "setp.ge.u32", w->sub_block, I(4));
-	is_odd = OP2(b, "setp.ne.u32", OP2(b, "and.b32", w->sub_block, I(2)), I(0));
-	w->select_pair = OP3(b, "selp.b32", I(0x7632), I(0x5410), is_odd);
-	w->select_low = OP3(b, "selp.b32", I(0x3232), I(0x1010), is_odd);
-	w->mask_early = OP3(b, "selp.b32", I(0), I(0x3f3f3f3f), w->is_late);
-	w->mask_top = OP3(b, "selp.b32", I(0x30303030), I(0), w->is_late);
-	w->mask_c = OP3(b, "selp.b32", I(0x00000f0f), I(0), w->is_late);
-	w->mask_d = OP3(b, "selp.b32", I(0x0f0f0000), I(0), w->is_late);
-	/* Byte 2 or 3 for the one lane of a piece's sub-block that takes its min; the others take nothing. */
-	w->select_min = OP3(b, "selp.b32", I(0x4442), OP3(b, "selp.b32", I(0x4443), I(0x4444), second), first);
-}
-
-void q4k_write_lane_constants(struct q4k_writer *w)
-{
-	struct tcb_ptx_build *b = &w->b;
-	const struct q4k_gpu *g = w->g;
-	const unsigned log_vec = g->vec == 16 ? 4 : g->vec == 8 ? 3 : 2, log_lanes = 7 - log_vec;
-	const unsigned log_run = g->layout == TCB_LAYOUT_S ? 4 : 5, share = log_run - log_vec; /* lanes of a run */
-	q4k_op order;
-	w->piece = OP2(b, "and.b32", w->lane, I(g->piece_lanes - 1));
-	w->within = OP2(b, "shr.u32", w->lane, I(log_lanes));
-	order = OP2(b, "and.b32", w->piece, I((1 << share) - 1));
-	w->sub_block = OP2(b, "shr.u32", w->piece, I(share));
-	w->min_block = w->sub_block;
-	if (g->layout != TCB_LAYOUT_S) {
-		w->sub_block = OP2(b, "shl.b32", w->sub_block, I(1));
-		w->min_block = OP2(b, "add.u32", w->sub_block, OP2(b, "and.b32", order, I(1)));
-	}
-	header_constants(w, order);
-}
-
-/* --- headers --- */
-
-struct header {
-	q4k_op d, dmin;       /* f32 */
-	q4k_op scale[2], min; /* integers; layout s has one scale */
+struct scales {
+	qmv_op d, dmin;       /* f32 */
+	qmv_op scale[2], min; /* integers, of low and high codes; K in layout s has one scale */
 };
 
-static void decode_header(struct q4k_writer *w, const q4k_op word[4], struct header *out)
+static qmv_op float_of_half(struct qmv_writer *w, qmv_op half)
+{
+	return OP1(&w->b, "cvt.f32.f16", half);
+}
+
+static void decode_k(struct qmv_writer *w, const qmv_op word[4], struct scales *out)
 {
 	struct tcb_ptx_build *b = &w->b;
-	q4k_op half[2] = { tcb_ptx_reg(b, "b16"), tcb_ptx_reg(b, "b16") }, all, pair, low;
+	qmv_op half[2] = { tcb_ptx_reg(b, "b16"), tcb_ptx_reg(b, "b16") }, all, pair, low;
 	tcb_ptx_into1(b, "mov.b32", tcb_ptx_vector(b, half, 2), word[0]);
-	out->d = OP1(b, "cvt.f32.f16", half[0]);
-	out->dmin = OP1(b, "cvt.f32.f16", half[1]);
+	out->d = float_of_half(w, half[0]);
+	out->dmin = float_of_half(w, half[1]);
 	if (w->g->layout == TCB_LAYOUT_S) {
 		all = OP3(b, "prmt.b32", OP3(b, "selp.b32", word[2], word[1], w->is_late),
 			  OP3(b, "selp.b32", word[3], word[2], w->is_late), w->select_field);
@@ -114,65 +59,120 @@ static void decode_header(struct q4k_writer *w, const q4k_op word[4], struct hea
 	out->min = OP3(b, "prmt.b32", all, I(0), w->select_min);
 }
 
+static void decode_scales(struct qmv_writer *w, const struct qmv_lane_w *weights, struct scales *out)
+{
+	switch (w->g->format->scales) {
+	case QMV_SCALES_K:
+		decode_k(w, weights->scale, out);
+		break;
+	case QMV_SCALES_HALVES:
+		out->d = float_of_half(w, weights->scale[0]);
+		break;
+	case QMV_SCALES_BYTES:
+		out->d = float_of_half(w, weights->d);
+		out->scale[0] = weights->scale[0];
+		out->scale[1] = weights->scale[1];
+		break;
+	}
+}
+
 /* --- products --- */
 
 /* A * B + C, a float's bits that count from BIAS_BITS in C, as a float. */
-static q4k_op float_product(struct q4k_writer *w, q4k_op a, q4k_op b, q4k_op c)
+static qmv_op float_product(struct qmv_writer *w, qmv_op a, qmv_op b, qmv_op c)
 {
-	const q4k_op bits = OP3(&w->b, "mad.lo.s32", a, b, c);
+	const qmv_op bits = OP3(&w->b, "mad.lo.s32", a, b, c);
 	return OP2(&w->b, "sub.rn.f32", OP1(&w->b, "mov.b32", bits), tcb_ptx_f32(BIAS));
 }
 
-/* START + sums of code times activation code, of the low nibbles, or 16 times those of the high ones. */
-static q4k_op dot(struct q4k_writer *w, const q4k_op *code, const q4k_op *x, int is_high, q4k_op start)
+/* START + sums of code times activation code, of the low or of the high codes. */
+static qmv_op dot(struct qmv_writer *w, const struct qmv_lane_w *weights, const qmv_op *x, int is_high, qmv_op start)
 {
-	struct tcb_ptx_build *b = &w->b;
+	const char *mnemonic = w->g->halves == 1 ? "dp4a.s32.s32" : "dp4a.u32.s32";
 	for (unsigned i = 0; i < w->g->vec / 4; i++)
-		start = OP3(b, "dp4a.u32.s32",
-			    OP2(b, "and.b32", code[i], I(is_high ? (int64_t)0xf0f0f0f0 : (int64_t)NIBBLES)), x[i],
-			    start);
+		start = OP3(&w->b, mnemonic, qmv_write_codes(w, weights, i, is_high), x[i], start);
 	return start;
 }
 
-static q4k_op float_of(struct q4k_writer *w, q4k_op integer)
+/* The same of high codes, which may be 16 times as large. */
+static qmv_op dot_high(struct qmv_writer *w, const struct qmv_lane_w *weights, const qmv_op *x, qmv_op start)
 {
-	return OP1(&w->b, "cvt.rn.f32.u32", integer);
+	const qmv_op sum = dot(w, weights, x, 1, start);
+	return w->g->format->high_bits ? sum : OP2(&w->b, "shr.s32", sum, I(4));
+}
+
+static qmv_op float_of(struct qmv_writer *w, qmv_op integer)
+{
+	return OP1(&w->b, "cvt.rn.f32.s32", integer);
 }
 
 /*
  * Adds the products of codes under contract q8 to SUM.  They are integers up to the scale of the sub-block, and up to
- * the superblock's end where 256 activations share a scale: at most 63 * 15 * 127 * 32 < 2^22.
+ * the superblock's end where activations of both share a scale.  Q4_K, Q5_K: at most 63 * 31 * 127 * 32 < 2^23, beside
+ * BIAS half of it: what is there twice as large comes by conversion.
  */
-static void add_integer_products(struct q4k_writer *w, const struct q4k_lane_w *weights, const struct q4k_lane_x *x,
-				 const struct header *header, q4k_op sum)
+static void add_k_products(struct qmv_writer *w, const struct qmv_lane_w *weights, const struct qmv_lane_x *x,
+			   const struct scales *scales, qmv_op sum)
 {
 	struct tcb_ptx_build *b = &w->b;
-	const int is_one = w->g->layout == TCB_LAYOUT_S, is_shared = is_one || w->g->group == 256;
-	const q4k_op high = OP2(b, "shr.s32", dot(w, weights->code, x->high, 1, I(0)), I(4));
-	const q4k_op low = dot(w, weights->code, x->low, 0, is_one ? high : I(0));
-	const q4k_op d = OP2(b, "mul.rn.f32", header->d, x->scale[0]);
-	q4k_op bits = I(BIAS_BITS);
+	const int is_one = w->g->layout == TCB_LAYOUT_S, is_shared = is_one || !w->g->scales_apart;
+	const int fits = !w->g->format->high_bits;
+	const qmv_op high = dot_high(w, weights, x->high, I(0));
+	const qmv_op low = dot(w, weights, x->low, 0, is_one ? high : I(0));
+	const qmv_op d = OP2(b, "mul.rn.f32", scales->d, x->scale[0]);
+	qmv_op start = I(fits ? BIAS_BITS : 0), product;
 	if (is_shared && !is_one)
-		bits = OP3(b, "mad.lo.s32", high, header->scale[1], bits);
-	tcb_ptx_into3(b, "fma.rn.f32", sum, float_product(w, low, header->scale[0], bits), d, sum);
-	if (!is_shared)
-		tcb_ptx_into3(b, "fma.rn.f32", sum, float_product(w, high, header->scale[1], I(BIAS_BITS)),
-			      OP2(b, "mul.rn.f32", header->d, x->scale[1]), sum);
+		start = OP3(b, "mad.lo.s32", high, scales->scale[1], start);
+	product = fits ? float_product(w, low, scales->scale[0], start)
+		       : float_of(w, OP3(b, "mad.lo.s32", low, scales->scale[0], start));
+	tcb_ptx_into3(b, "fma.rn.f32", sum, product, d, sum);
+	if (is_shared)
+		return;
+	product = fits ? float_product(w, high, scales->scale[1], I(BIAS_BITS))
+		       : float_of(w, OP2(b, "mul.lo.s32", high, scales->scale[1]));
+	tcb_ptx_into3(b, "fma.rn.f32", sum, product, OP2(b, "mul.rn.f32", scales->d, x->scale[1]), sum);
 }
 
-/* Four values of word W: bytes 0 and 2, then 1 and 3, of low or of high nibbles. */
-static q4k_op float_dot(struct q4k_writer *w, const q4k_op *code, const q4k_op *x, int is_high)
+/* A scale that is a float: 127 * 127 * 32 < 2^20.  x->sum: what the centre takes off. */
+static void add_half_products(struct qmv_writer *w, const struct qmv_lane_w *weights, const struct qmv_lane_x *x,
+			      const struct scales *scales, qmv_op sum)
 {
 	struct tcb_ptx_build *b = &w->b;
-	q4k_op sum[2];
+	qmv_op all = w->g->format->centre ? x->sum[0] : I(0);
+	if (w->g->halves == 2)
+		all = OP2(b, "add.u32", dot_high(w, weights, x->high, I(0)), all);
+	all = dot(w, weights, x->low, 0, all);
+	tcb_ptx_into3(b, "fma.rn.f32", sum, float_of(w, all), OP2(b, "mul.rn.f32", scales->d, x->scale[0]), sum);
+}
+
+/* Signed scales of 16 codes each; with the centre taken off at most 128 * 32 * 127 * 32 < 2^24: floats hold it. */
+static void add_byte_products(struct qmv_writer *w, const struct qmv_lane_w *weights, const struct qmv_lane_x *x,
+			      const struct scales *scales, qmv_op sum)
+{
+	struct tcb_ptx_build *b = &w->b;
+	const qmv_op low = dot(w, weights, x->low, 0, x->sum[0]), high = dot_high(w, weights, x->high, x->sum[1]);
+	const qmv_op d = OP2(b, "mul.rn.f32", scales->d, x->scale[0]);
+	qmv_op all = OP2(b, "mul.lo.s32", low, scales->scale[0]);
+	if (!w->g->scales_apart)
+		all = OP3(b, "mad.lo.s32", high, scales->scale[1], all);
+	tcb_ptx_into3(b, "fma.rn.f32", sum, float_of(w, all), d, sum);
+	if (w->g->scales_apart)
+		tcb_ptx_into3(b, "fma.rn.f32", sum, float_of(w, OP2(b, "mul.lo.s32", high, scales->scale[1])),
+			      OP2(b, "mul.rn.f32", scales->d, x->scale[1]), sum);
+}
+
+/* The products of low or of high codes with floats, even and odd bytes apart. */
+static qmv_op float_dot(struct qmv_writer *w, const struct qmv_lane_w *weights, const qmv_op *x, int is_high)
+{
+	struct tcb_ptx_build *b = &w->b;
+	qmv_op sum[2];
 	for (unsigned i = 0; i < w->g->vec / 4; i++)
 		for (unsigned odd = 0; odd < 2; odd++) {
-			const q4k_op word = odd ? OP2(b, "shr.u32", code[i], I(8)) : code[i];
-			q4k_op half[2] = { tcb_ptx_reg(b, "b16"), tcb_ptx_reg(b, "b16") };
+			qmv_op half[2] = { tcb_ptx_reg(b, "b16"), tcb_ptx_reg(b, "b16") };
 			tcb_ptx_into1(b, "mov.b32", tcb_ptx_vector(b, half, 2),
-				      OP2(b, "and.b32", word, I(is_high ? 0x00f000f0 : 0x000f000f)));
+				      qmv_write_halves(w, weights, i, is_high, (int)odd));
 			for (unsigned j = 0; j < 2; j++) {
-				const q4k_op value = OP1(b, "cvt.f32.f16", half[j]), by = x[4 * i + 2 * j + odd];
+				const qmv_op value = float_of_half(w, half[j]), by = x[4 * i + 2 * j + odd];
 				sum[odd] = i + j == 0 ? OP2(b, "mul.rn.f32", value, by)
 						      : OP3(b, "fma.rn.f32", value, by, sum[odd]);
 			}
@@ -180,32 +180,68 @@ static q4k_op float_dot(struct q4k_writer *w, const q4k_op *code, const q4k_op *
 	return OP2(b, "add.rn.f32", sum[0], sum[1]);
 }
 
-static q4k_op float_products(struct q4k_writer *w, const struct q4k_lane_w *weights, const struct q4k_lane_x *x,
-			     const struct header *header)
+/* Up to d, which is the superblock's or the sub-block's. */
+static qmv_op float_products(struct qmv_writer *w, const struct qmv_lane_w *weights, const struct qmv_lane_x *x,
+			     const struct scales *scales)
 {
 	struct tcb_ptx_build *b = &w->b;
-	q4k_op low = float_dot(w, weights->code, x->low, 0), high = float_dot(w, weights->code, x->high, 1);
-	if (w->g->layout == TCB_LAYOUT_S)
-		return OP2(b, "mul.rn.f32", OP3(b, "fma.rn.f32", high, tcb_ptx_f32(0x1p-4f), low),
-			   float_of(w, header->scale[0]));
-	high = OP2(b, "mul.rn.f32", high, tcb_ptx_f32(0x1p-4f));
-	low = OP2(b, "mul.rn.f32", low, float_of(w, header->scale[0]));
-	return OP3(b, "fma.rn.f32", high, float_of(w, header->scale[1]), low);
+	const struct qmv_gpu *g = w->g;
+	const int is_one = g->layout == TCB_LAYOUT_S && g->format->scales == QMV_SCALES_K;
+	const qmv_op small = tcb_ptx_f32(g->format->high_bits ? 1 : 0x1p-4f);
+	qmv_op low = float_dot(w, weights, x->low, 0), high;
+	if (g->halves == 1)
+		return low;
+	high = float_dot(w, weights, x->high, 1);
+	if (is_one || g->format->scales == QMV_SCALES_HALVES) {
+		low = OP3(b, "fma.rn.f32", high, small, low);
+		return is_one ? OP2(b, "mul.rn.f32", low, float_of(w, scales->scale[0])) : low;
+	}
+	if (!g->format->high_bits)
+		high = OP2(b, "mul.rn.f32", high, small);
+	low = OP2(b, "mul.rn.f32", low, float_of(w, scales->scale[0]));
+	return OP3(b, "fma.rn.f32", high, float_of(w, scales->scale[1]), low);
 }
 
-void q4k_write_unit(struct q4k_writer *w, const struct q4k_lane_w *weights, const struct q4k_lane_x *x, q4k_op sum,
-		    q4k_op mins)
+/* What mins take off, or the centre of codes that are added as floats; products with d or dmin are exact, and cannot
+ * overflow where the value that they belong to does not. */
+static void add_mins(struct qmv_writer *w, const struct qmv_lane_x *x, const struct scales *scales, qmv_op mins)
 {
 	struct tcb_ptx_build *b = &w->b;
-	struct header header;
-	decode_header(w, weights->header, &header);
+	const struct qmv_format *f = w->g->format;
+	const qmv_op centre = tcb_ptx_f32((float)f->centre);
+	if (f->has_mins) {
+		const qmv_op min = OP2(b, "mul.rn.f32", float_of(w, scales->min), scales->dmin);
+		tcb_ptx_into3(b, "fma.rn.f32", mins, min, x->sum[0], mins);
+	} else if (!w->g->is_q8 && f->centre) {
+		qmv_op sum = x->sum[0], d = OP2(b, "mul.rn.f32", scales->d, centre);
+		if (w->g->is_split) {
+			sum = OP2(b, "mul.rn.f32", sum, float_of(w, scales->scale[0]));
+			sum = OP3(b, "fma.rn.f32", x->sum[1], float_of(w, scales->scale[1]), sum);
+		}
+		tcb_ptx_into3(b, "fma.rn.f32", mins, sum, d, mins);
+	}
+}
+
+void qmv_write_unit(struct qmv_writer *w, const struct qmv_lane_w *loaded, const struct qmv_lane_x *x, qmv_op sum,
+		    qmv_op mins)
+{
+	static void (*const add_products[])(struct qmv_writer *, const struct qmv_lane_w *, const struct qmv_lane_x *,
+					    const struct scales *, qmv_op) = {
+		[QMV_SCALES_K] = add_k_products,
+		[QMV_SCALES_HALVES] = add_half_products,
+		[QMV_SCALES_BYTES] = add_byte_products,
+	};
+	struct tcb_ptx_build *b = &w->b;
+	struct qmv_lane_w weights;
+	struct scales scales = { 0 };
+	qmv_write_lane_align(w, loaded, &weights);
+	decode_scales(w, &weights, &scales);
 	if (w->g->is_q8)
-		add_integer_products(w, weights, x, &header, sum);
+		add_products[w->g->format->scales](w, &weights, x, &scales, sum);
 	else
-		tcb_ptx_into3(b, "fma.rn.f32", sum, float_products(w, weights, x, &header),
-			      OP2(b, "mul.rn.f32", header.d, x->scale[0]), sum);
-	/* The product with dmin is exact, and cannot overflow where the min itself does not. */
-	tcb_ptx_into3(b, "fma.rn.f32", mins, OP2(b, "mul.rn.f32", float_of(w, header.min), header.dmin), x->sum, mins);
+		tcb_ptx_into3(b, "fma.rn.f32", sum, float_products(w, &weights, x, &scales),
+			      OP2(b, "mul.rn.f32", scales.d, x->scale[0]), sum);
+	add_mins(w, x, &scales, mins);
 }
 
 /* --- over the warp --- */
@@ -214,21 +250,21 @@ void q4k_write_unit(struct q4k_writer *w, const struct q4k_lane_w *weights, cons
  * While there are several values a lane keeps half of them and gives the others to the lane that keeps those, so that
  * COUNT values take log2(32) rounds and about 2 COUNT + 5 shuffles and additions rather than 5 COUNT.
  */
-q4k_op q4k_write_warp_sum(struct q4k_writer *w, q4k_op *values, unsigned count)
+qmv_op qmv_write_warp_sum(struct qmv_writer *w, qmv_op *values, unsigned count)
 {
 	struct tcb_ptx_build *b = &w->b;
 	for (unsigned distance = 16; distance; distance /= 2) {
 		if (count == 1) {
-			const q4k_op other = OP4(b, "shfl.sync.bfly.b32", values[0], I(distance), I(31), I(-1));
+			const qmv_op other = OP4(b, "shfl.sync.bfly.b32", values[0], I(distance), I(31), I(-1));
 			values[0] = OP2(b, "add.rn.f32", values[0], other);
 			continue;
 		}
-		const q4k_op upper = OP2(b, "setp.ne.u32", OP2(b, "and.b32", w->lane, I(distance)), I(0));
+		const qmv_op upper = OP2(b, "setp.ne.u32", OP2(b, "and.b32", w->lane, I(distance)), I(0));
 		count /= 2;
 		for (unsigned i = 0; i < count; i++) {
-			const q4k_op keep = OP3(b, "selp.f32", values[i + count], values[i], upper);
-			const q4k_op give = OP3(b, "selp.f32", values[i], values[i + count], upper);
-			const q4k_op other = OP4(b, "shfl.sync.bfly.b32", give, I(distance), I(31), I(-1));
+			const qmv_op keep = OP3(b, "selp.f32", values[i + count], values[i], upper);
+			const qmv_op give = OP3(b, "selp.f32", values[i], values[i + count], upper);
+			const qmv_op other = OP4(b, "shfl.sync.bfly.b32", give, I(distance), I(31), I(-1));
 			values[i] = OP2(b, "add.rn.f32", keep, other);
 		}
 	}

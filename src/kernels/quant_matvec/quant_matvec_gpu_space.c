@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The search space of q4k_matvec on GPUs: its axes and its default geometry.
- * quant_matvec_gpu_plan.c has the rules that leave of their product what is a
+ * The search space of quantised matvecs on GPUs: its axes and its default geometry.
+ * quant_matvec_gpu_rules.c has the rules that leave of their product what is a
  * kernel, and the policies that leave of these what is worth while.
  */
 #include <string.h>
@@ -40,10 +40,11 @@ static size_t power_of_two_above(size_t value)
 }
 
 /* In an order in which the rules cut early. */
-size_t q4k_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
+size_t qmv_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
 		    struct tcb_axis out[TCB_AXES_MAX])
 {
-	const size_t n = problem->shape.n, blocks = problem->shape.k / Q4K_BLOCK_VALUES;
+	const size_t n = problem->shape.n, blocks = (problem->shape.k + QMV_VALUES - 1) / QMV_VALUES;
+	const struct qmv_format *format = qmv_format(problem);
 	const int has_seven = blocks % 7 == 0; /* K = 14336 */
 	size_t count = 0;
 	struct tcb_axis *a;
@@ -57,7 +58,10 @@ size_t q4k_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *
 	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_LEAD), 0, 1, 2, 4);
 	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_BLOCKS), 0, 1, 2, 3, 4);
 	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_SPLITK), 1, 2, 4);
-	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_LAYOUT), TCB_LAYOUT_NATIVE, TCB_LAYOUT_P, TCB_LAYOUT_S);
+	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_LAYOUT);
+	ADD(a, TCB_LAYOUT_NATIVE, TCB_LAYOUT_P);
+	if (!format->block)
+		add(a, TCB_LAYOUT_S);
 	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_WARPS);
 	ADD(a, 4, 8, 16, 32);
 	if (has_seven)
@@ -77,7 +81,8 @@ size_t q4k_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *
 	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_GROUP);
 	if (problem->contract == TCB_CONTRACT_Q8)
 		add(a, 32);
-	add(a, 256);
+	if (problem->contract != TCB_CONTRACT_Q8 || !format->block)
+		add(a, 256);
 	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_PREP), TCB_PREP_BLOCK, TCB_PREP_LAUNCH);
 	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_PDL);
 	add(a, 0);
@@ -92,34 +97,40 @@ size_t q4k_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *
  * by each block.  The reduction is split over blocks only where its activations do not fit in shared memory, and a warp
  * takes narrower vectors where it would have too many steps of a number that no loop divides.
  */
-void q4k_gpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
+void qmv_gpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
 			      struct tcb_geometry *out)
 {
-	const size_t n = problem->shape.n, blocks = problem->shape.k / Q4K_BLOCK_VALUES;
-	const size_t image = problem->contract == TCB_CONTRACT_Q8 ? 256 + 64 : 1024 + 36;
+	const size_t n = problem->shape.n, blocks = (problem->shape.k + QMV_VALUES - 1) / QMV_VALUES;
+	const struct qmv_format *format = qmv_format(problem);
+	const size_t image = problem->contract == TCB_CONTRACT_Q8 ? 256 + 96 : 1024 + 68;
+	const size_t codes = format->bytes[QMV_CODES], least = codes / 32; /* vec with which a step is one superblock */
+	/* Blocks of Q6_K alternate between two alignments, so that as stored they are taken two at a time. */
+	const int is_packed = problem->shape.k % QMV_VALUES || (format->scales == QMV_SCALES_BYTES && blocks % 2);
 	const size_t room = tcb_shared_limit(target) - 1024;
-	size_t splitk = 1, steps, vec = 16, warps = power_of_two_above(n), unroll;
+	size_t splitk = 1, steps, step, vec = 16, warps = power_of_two_above(n), unroll;
 	if (warps > DEFAULT_WARPS)
 		warps = DEFAULT_WARPS;
 	while (splitk < blocks && (blocks % splitk || (blocks / splitk + 1) * image > room))
 		splitk++;
+	const size_t narrow = !is_packed && format->scales == QMV_SCALES_BYTES ? 2 * least : least;
 	steps = blocks / splitk;
-	if (steps % 4 && steps > 4 * DEFAULT_UNROLL)
-		vec = 4;
-	else if (steps < 3)
-		vec = steps == 1 ? 4 : 8;
-	steps = (steps + vec / 4 - 1) / (vec / 4);
+	if (steps % (32 * vec / codes) && steps > 32 * vec / codes * DEFAULT_UNROLL)
+		vec = narrow;
+	while (vec > narrow && steps <= 32 * vec / codes / 2)
+		vec /= 2;
+	step = 32 * vec / codes;
+	steps = (steps + step - 1) / step;
 	unroll = steps <= DEFAULT_UNROLL ? steps : DEFAULT_UNROLL;
 	while (unroll < steps && steps % unroll)
 		unroll--;
-	if (blocks / splitk % (vec / 4))
+	if (blocks / splitk % step)
 		unroll = steps;
 	tcb_geometry_init(out);
 	out->tile[TCB_MACRO] = (struct tcb_tile){ 1, power_of_two_above(n), problem->shape.k };
 	out->tile[TCB_MIDI] = (struct tcb_tile){ 1, warps, problem->shape.k };
-	out->tile[TCB_MICRO] = (struct tcb_tile){ 1, 1, Q4K_BLOCK_VALUES };
+	out->tile[TCB_MICRO] = (struct tcb_tile){ 1, 1, qmv_gpu_micro_k(problem) };
 	out->knob[TCB_KNOB_ISA] = problem->contract == TCB_CONTRACT_Q8 ? TCB_ISA_DP4A : TCB_ISA_FMA;
-	out->knob[TCB_KNOB_LAYOUT] = TCB_LAYOUT_NATIVE;
+	out->knob[TCB_KNOB_LAYOUT] = is_packed ? TCB_LAYOUT_P : TCB_LAYOUT_NATIVE;
 	out->knob[TCB_KNOB_UNROLL] = (int32_t)unroll;
 	out->knob[TCB_KNOB_WARPS] = (int32_t)warps;
 	out->knob[TCB_KNOB_VEC] = (int32_t)vec;
@@ -135,7 +146,7 @@ void q4k_gpu_default_geometry(const struct tcb_problem *problem, const struct tc
 	out->knob[TCB_KNOB_PDL] = 0;
 	out->knob[TCB_KNOB_OCC] = 4;
 	for (struct tcb_footprint f; out->knob[TCB_KNOB_OCC] > 1; out->knob[TCB_KNOB_OCC] /= 2) {
-		q4k_gpu_footprint(problem, target, out, &f);
+		qmv_gpu_footprint(problem, target, out, &f);
 		if (f.thread_registers * f.block_threads * f.blocks_together <= 65536)
 			break;
 	}

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * The activations of a q4k_matvec kernel: floats in global memory come in, the
- * image (struct q4k_gpu_image) goes out, from which lanes read what belongs to
- * their piece of a superblock.
+ * The activations of a quantised matvec kernel: floats in global memory come in,
+ * the image (struct qmv_gpu_image) goes out, from which lanes read what belongs
+ * to their piece of a superblock.
  *
  * A warp takes a superblock, a lane eight consecutive values.  Contract q8: the
  * largest magnitude of 32 or 256 values as an integer (so a NaN wins), codes by
- * adding 1.5 * 2^23.  Contract f32: codes come as half floats 2^-24 q, so values
- * are multiplied by 2^24 and the scale is 1, or, where that could overflow, the
- * scale is 2^24.  Sums of sub-blocks, for the mins, are those of the floats.
+ * adding 1.5 * 2^23.  Else: codes come as half floats 2^-24 q, so values are
+ * multiplied by 2^24 and the scale is 1, or, where that could overflow, the scale
+ * is 2^24; under contract f16 values are rounded to halves before.  Sums of 32
+ * values (of 16 for Q6_K) are those of the floats, for mins and centres, or,
+ * where codes have a centre that integers can take off, minus the centre times
+ * the sum of the activations' codes.
  */
 #include "kernels/quant_matvec/quant_matvec_gpu.h"
 
@@ -22,8 +25,7 @@
 
 enum {
 	LANE_VALUES = 8,
-	BLOCK_VALUE_BYTES = Q4K_BLOCK_VALUES * 4,
-	CODE_BYTES = 128,
+	BLOCK_VALUE_BYTES = QMV_VALUES * 4,
 	SMALLEST = 0x03fe0000, /* bits of 127 * 2^-126: smaller ones count as zeros (struct q4k_x8) */
 	LARGE = 0x71800000,    /* bits of 2^100 */
 	INFINITE = 0x7f800000,
@@ -31,24 +33,24 @@ enum {
 };
 #define ROUND_BIAS 12582912.0f /* 1.5 * 2^23 */
 
-static q4k_op butterfly(struct tcb_ptx_build *b, q4k_op value, unsigned distance)
+static qmv_op butterfly(struct tcb_ptx_build *b, qmv_op value, unsigned distance)
 {
 	return OP4(b, "shfl.sync.bfly.b32", value, I(distance), I(31), I(-1));
 }
 
 /* Base of the image + BLOCK * STRIDE + OFFSET (.u32 register, or the sink). */
-static q4k_op image_at(struct q4k_writer *w, q4k_op block, unsigned stride, q4k_op offset)
+static qmv_op image_at(struct qmv_writer *w, qmv_op block, unsigned stride, qmv_op offset)
 {
 	struct tcb_ptx_build *b = &w->b;
 	const int is_wide = w->image_space[0] == 'g';
-	q4k_op base = w->image;
+	qmv_op base = w->image;
 	if (offset.kind != TCB_PTX_O_SINK)
 		base = is_wide ? OP2(b, "add.u64", base, OP1(b, "cvt.u64.u32", offset))
 			       : OP2(b, "add.u32", base, offset);
 	return OP3(b, is_wide ? "mad.wide.u32" : "mad.lo.u32", block, I(stride), base);
 }
 
-static void store(struct q4k_writer *w, const char *type, q4k_op address, unsigned offset, const q4k_op *values,
+static void store(struct qmv_writer *w, const char *type, qmv_op address, unsigned offset, const qmv_op *values,
 		  unsigned count)
 {
 	char mnemonic[40];
@@ -56,37 +58,51 @@ static void store(struct q4k_writer *w, const char *type, q4k_op address, unsign
 	tcb_ptx_store(&w->b, mnemonic, tcb_ptx_at(address, offset), values, count);
 }
 
-/* Eight values of superblock BLOCK of the slice; zeros where it is none, if IS_CHECKED. */
-static void load_values(struct q4k_writer *w, q4k_op block, int is_checked, q4k_op value[LANE_VALUES])
+/* Eight values of superblock BLOCK of the slice; zeros past its end, if IS_CHECKED. */
+static void load_values(struct qmv_writer *w, qmv_op block, int is_checked, qmv_op value[LANE_VALUES])
 {
 	struct tcb_ptx_build *b = &w->b;
-	const q4k_op at = OP3(b, "mad.wide.u32", block, I(BLOCK_VALUE_BYTES),
+	const qmv_op at = OP3(b, "mad.wide.u32", block, I(BLOCK_VALUE_BYTES),
 			      OP3(b, "mad.wide.u32", w->lane, I(LANE_VALUES * 4), w->x));
 	for (int i = 0; i < LANE_VALUES; i++)
-		value[i] = is_checked ? q4k_write_constant(w, "f32", tcb_ptx_f32(0)) : tcb_ptx_reg(b, "f32");
-	if (is_checked)
-		tcb_ptx_guard(b, OP2(b, "setp.lt.u32", block, I(w->g->slice)));
+		value[i] = is_checked ? qmv_write_constant(w, "f32", tcb_ptx_f32(0)) : tcb_ptx_reg(b, "f32");
+	if (is_checked) {
+		const qmv_op first = OP3(b, "mad.lo.u32", block, I(QMV_VALUES), OP2(b, "shl.b32", w->lane, I(3)));
+		tcb_ptx_guard(b, OP2(b, "setp.lt.u32", first, w->x_values));
+	}
 	for (int half = 0; half < 2; half++)
 		tcb_ptx_into1(b, "ld.global.v4.f32", tcb_ptx_vector(b, value + 4 * half, 4), tcb_ptx_at(at, 16 * half));
 	if (is_checked)
 		tcb_ptx_unguard(b);
+	for (int i = 0; w->g->is_half && i < LANE_VALUES; i++)
+		value[i] = OP1(b, "cvt.f32.f16", OP1(b, "cvt.rn.f16.f32", value[i]));
+}
+
+/* Whether superblocks up to COUNT - 1 go past the slice's activations. */
+static int is_past(const struct qmv_gpu *g, unsigned count)
+{
+	return count > g->slice || (count == g->slice && g->k % QMV_VALUES);
 }
 
 /* Where the lane's first value is in the image of a superblock: half (low or high codes) and byte of the piece row. */
-static void place_of_lane(struct q4k_writer *w, q4k_op *half, q4k_op *byte)
+static void place_of_lane(struct qmv_writer *w, qmv_op *half, qmv_op *byte)
 {
 	struct tcb_ptx_build *b = &w->b;
-	const int is_s = w->g->layout == TCB_LAYOUT_S;
-	const q4k_op high = OP2(b, "shr.u32", w->lane, I(is_s ? 2 : 3));
-	const q4k_op low = OP2(b, "and.b32", w->lane, I(is_s ? 1 : 3));
-	*half = OP2(b, "and.b32", OP2(b, "shr.u32", w->lane, I(is_s ? 1 : 2)), I(1));
-	*byte = OP3(b, "mad.lo.u32", high, I(is_s ? 16 : 32), OP2(b, "shl.b32", low, I(3)));
+	const unsigned log = w->g->log_run - 3; /* lanes of a run */
+	if (w->g->halves == 1) {
+		*half = I(0);
+		*byte = OP2(b, "shl.b32", w->lane, I(3));
+		return;
+	}
+	const qmv_op high = OP2(b, "shr.u32", w->lane, I(log + 1)), low = OP2(b, "and.b32", w->lane, I((1 << log) - 1));
+	*half = OP2(b, "and.b32", OP2(b, "shr.u32", w->lane, I(log)), I(1));
+	*byte = OP3(b, "mad.lo.u32", high, I(1 << w->g->log_run), OP2(b, "shl.b32", low, I(3)));
 }
 
-static q4k_op largest_of(struct q4k_writer *w, const q4k_op value[LANE_VALUES])
+static qmv_op largest_of(struct qmv_writer *w, const qmv_op value[LANE_VALUES])
 {
 	struct tcb_ptx_build *b = &w->b;
-	q4k_op bits[LANE_VALUES];
+	qmv_op bits[LANE_VALUES];
 	for (int i = 0; i < LANE_VALUES; i++)
 		bits[i] = OP2(b, "and.b32", value[i], I(0x7fffffff));
 	for (int count = LANE_VALUES / 2; count; count /= 2)
@@ -99,50 +115,74 @@ static q4k_op largest_of(struct q4k_writer *w, const q4k_op value[LANE_VALUES])
 	return bits[0];
 }
 
-/* Sum of the sub-block: the same in its four lanes. */
-static q4k_op sum_of(struct q4k_writer *w, const q4k_op value[LANE_VALUES])
+/* Lanes whose values are added up: four for sums of 32. */
+static unsigned sum_lanes(const struct qmv_gpu *g)
+{
+	return QMV_VALUES / g->runs / LANE_VALUES;
+}
+
+/* Sum of a run of values: the same in its lanes. */
+static qmv_op sum_of(struct qmv_writer *w, const qmv_op value[LANE_VALUES])
 {
 	struct tcb_ptx_build *b = &w->b;
-	q4k_op sum[LANE_VALUES];
+	qmv_op sum[LANE_VALUES];
 	for (int i = 0; i < LANE_VALUES / 2; i++)
 		sum[i] = OP2(b, "add.rn.f32", value[2 * i], value[2 * i + 1]);
 	for (int count = LANE_VALUES / 4; count; count /= 2)
 		for (int i = 0; i < count; i++)
 			sum[i] = OP2(b, "add.rn.f32", sum[2 * i], sum[2 * i + 1]);
-	for (unsigned distance = 1; distance < 4; distance *= 2)
+	for (unsigned distance = 1; distance < sum_lanes(w->g); distance *= 2)
 		sum[0] = OP2(b, "add.rn.f32", sum[0], butterfly(b, sum[0], distance));
 	return sum[0];
 }
 
-/* Four values to a word of codes. */
-static q4k_op codes_of(struct q4k_writer *w, const q4k_op *value, q4k_op inverse)
+/* The same of codes, times minus the centre. */
+static qmv_op centre_of(struct qmv_writer *w, const qmv_op word[2])
 {
 	struct tcb_ptx_build *b = &w->b;
-	q4k_op code[4], pair[2];
+	const int64_t ones = (256 - w->g->format->centre) * 0x01010101;
+	qmv_op sum = I(0);
+	for (int i = 0; i < 2; i++)
+		sum = OP3(b, "dp4a.s32.s32", word[i], I((int32_t)ones), sum);
+	for (unsigned distance = 1; distance < sum_lanes(w->g); distance *= 2)
+		sum = OP2(b, "add.u32", sum, butterfly(b, sum, distance));
+	return sum;
+}
+
+/* Four values to a word of codes. */
+static qmv_op codes_of(struct qmv_writer *w, const qmv_op *value, qmv_op inverse)
+{
+	struct tcb_ptx_build *b = &w->b;
+	qmv_op code[4], pair[2];
 	for (int i = 0; i < 4; i++)
 		code[i] = OP3(b, "fma.rn.f32", value[i], inverse, tcb_ptx_f32(ROUND_BIAS));
 	for (int i = 0; i < 2; i++) {
-		const q4k_op low = OP1(b, "mov.b32", code[2 * i]), high = OP1(b, "mov.b32", code[2 * i + 1]);
+		const qmv_op low = OP1(b, "mov.b32", code[2 * i]), high = OP1(b, "mov.b32", code[2 * i + 1]);
 		pair[i] = OP3(b, "prmt.b32", low, high, I(0x0040));
 	}
 	return OP3(b, "prmt.b32", pair[0], pair[1], I(0x5410));
 }
 
-static q4k_op store_codes(struct q4k_writer *w, q4k_op block, q4k_op largest, const q4k_op value[LANE_VALUES])
+/* Codes and, where they have it, SUM; returns the scale. */
+static qmv_op store_codes(struct qmv_writer *w, qmv_op block, const qmv_op value[LANE_VALUES], qmv_op *sum)
 {
 	struct tcb_ptx_build *b = &w->b;
-	const q4k_op some = OP2(b, "setp.ge.u32", largest, I(SMALLEST)),
+	const qmv_op largest = largest_of(w, value);
+	const qmv_op some = OP2(b, "setp.ge.u32", largest, I(SMALLEST)),
 		     bad = OP2(b, "setp.ge.u32", largest, I(INFINITE));
-	q4k_op scale = OP2(b, "mul.rn.f32", OP1(b, "mov.b32", largest), tcb_ptx_f32(1.0f / 127.0f));
-	q4k_op inverse = OP1(b, "rcp.approx.ftz.f32", scale), word[2], half, byte;
+	qmv_op scale = OP2(b, "mul.rn.f32", OP1(b, "mov.b32", largest), tcb_ptx_f32(1.0f / 127.0f));
+	qmv_op inverse = OP1(b, "rcp.approx.ftz.f32", scale), word[2], half, byte;
 	inverse = OP3(b, "selp.f32", inverse, tcb_ptx_f32(0), some);
 	scale = OP3(b, "selp.f32", scale, tcb_ptx_f32(0), some);
 	scale = OP3(b, "selp.b32", I(NOT_A_NUMBER), scale, bad);
 	for (int i = 0; i < 2; i++)
 		word[i] = codes_of(w, value + 4 * i, inverse);
 	place_of_lane(w, &half, &byte);
-	byte = OP3(b, "mad.lo.u32", half, I(w->g->image.high), byte);
-	store(w, "v2.b32", image_at(w, block, CODE_BYTES, byte), 0, word, 2);
+	if (w->g->halves == 2)
+		byte = OP3(b, "mad.lo.u32", half, I(w->g->image.high), byte);
+	store(w, "v2.b32", image_at(w, block, w->g->image.code_stride, byte), 0, word, 2);
+	if (w->g->format->centre)
+		*sum = centre_of(w, word);
 	return scale;
 }
 
@@ -150,77 +190,80 @@ static q4k_op store_codes(struct q4k_writer *w, q4k_op block, q4k_op largest, co
  * Chunks of four floats: [half][chunk of a piece][lane of the superblock], lanes in an order that changes with half and
  * chunk so that neither storing nor reading meets a bank conflict.
  */
-static unsigned lane_order(const struct q4k_gpu *g, unsigned half, unsigned chunk)
+static unsigned lane_order(const struct qmv_gpu *g, unsigned half, unsigned chunk)
 {
 	return g->vec == 16 ? 2 * (chunk ^ half) : g->vec == 8 ? 4 * (chunk ^ half) : half;
 }
 
-static q4k_op store_values(struct q4k_writer *w, q4k_op block, q4k_op largest, const q4k_op value[LANE_VALUES])
+static qmv_op store_values(struct qmv_writer *w, qmv_op block, const qmv_op value[LANE_VALUES])
 {
 	struct tcb_ptx_build *b = &w->b;
-	const struct q4k_gpu *g = w->g;
+	const struct qmv_gpu *g = w->g;
 	const unsigned log = g->vec == 16 ? 4 : g->vec == 8 ? 3 : 2, chunks = g->vec / 4;
-	const q4k_op large = OP2(b, "setp.ge.u32", largest, I(LARGE));
-	const q4k_op up = OP3(b, "selp.f32", tcb_ptx_f32(1), tcb_ptx_f32(0x1p24f), large);
-	q4k_op half, byte, scaled[LANE_VALUES];
+	const qmv_op large = OP2(b, "setp.ge.u32", largest_of(w, value), I(LARGE));
+	const qmv_op up = OP3(b, "selp.f32", tcb_ptx_f32(1), tcb_ptx_f32(0x1p24f), large);
+	qmv_op half, byte, scaled[LANE_VALUES];
 	place_of_lane(w, &half, &byte);
 	for (int i = 0; i < LANE_VALUES; i++)
 		scaled[i] = OP2(b, "mul.rn.f32", value[i], up);
 	for (unsigned i = 0; i < 2; i++) {
-		const q4k_op t = OP2(b, "add.u32", byte, I(4 * i)), lane = OP2(b, "shr.u32", t, I(log));
-		const q4k_op chunk = OP2(b, "and.b32", OP2(b, "shr.u32", t, I(2)), I(chunks - 1));
+		const qmv_op t = OP2(b, "add.u32", byte, I(4 * i)), lane = OP2(b, "shr.u32", t, I(log));
+		const qmv_op chunk = OP2(b, "and.b32", OP2(b, "shr.u32", t, I(2)), I(chunks - 1));
 		const unsigned by = g->vec == 16 ? 2 : g->vec == 8 ? 4 : 1; /* lane_order() */
-		const q4k_op order = OP2(b, "mul.lo.u32", OP2(b, "xor.b32", chunk, half), I(by));
-		const q4k_op row = OP3(b, "mad.lo.u32", half, I(chunks), chunk);
-		const q4k_op at = OP3(b, "mad.lo.u32", row, I(g->piece_lanes), OP2(b, "xor.b32", lane, order));
+		const qmv_op order = OP2(b, "mul.lo.u32", OP2(b, "xor.b32", chunk, half), I(by));
+		const qmv_op row = g->halves == 2 ? OP3(b, "mad.lo.u32", half, I(chunks), chunk) : chunk;
+		const qmv_op at = OP3(b, "mad.lo.u32", row, I(g->piece_lanes), OP2(b, "xor.b32", lane, order));
 		store(w, "v4.f32", image_at(w, block, BLOCK_VALUE_BYTES, OP2(b, "shl.b32", at, I(4))), 0,
 		      scaled + 4 * i, 4);
 	}
 	return OP3(b, "selp.f32", tcb_ptx_f32(0x1p24f), tcb_ptx_f32(1), large);
 }
 
-/* The image of superblock BLOCK from the values of the warp's lanes. */
-static void prepare(struct q4k_writer *w, q4k_op block, const q4k_op value[LANE_VALUES])
+/* Stores VALUE, of which each run of LANES lanes has one, a word each. */
+static void store_one_of(struct qmv_writer *w, qmv_op block, unsigned lanes, unsigned stride, unsigned at, qmv_op value)
 {
 	struct tcb_ptx_build *b = &w->b;
-	const struct q4k_gpu *g = w->g;
-	const q4k_op largest = largest_of(w, value), sum = sum_of(w, value);
-	const q4k_op scale = (g->is_q8 ? store_codes : store_values)(w, block, largest, value);
-	const q4k_op fourth = OP2(b, "setp.eq.u32", OP2(b, "and.b32", w->lane, I(3)), I(0));
-	const q4k_op at = image_at(w, block, 32, w->lane); /* lane 4 j: word j of eight */
-	const q4k_op scale_at = g->group == 32 ? at : image_at(w, block, 4, tcb_ptx_sink_operand());
-	tcb_ptx_guard(b, fourth);
-	store(w, "f32", at, g->image.sum, &sum, 1);
-	if (g->group == 32)
-		store(w, "b32", scale_at, g->image.scale, &scale, 1);
+	const qmv_op word = OP2(b, "mul.lo.u32", OP2(b, "div.u32", w->lane, I(lanes)), I(4));
+	const qmv_op to = image_at(w, block, stride, lanes == 32 ? tcb_ptx_sink_operand() : word);
+	tcb_ptx_guard(b, OP2(b, "setp.eq.u32", OP2(b, "and.b32", w->lane, I(lanes - 1)), I(0)));
+	store(w, "b32", to, at, &value, 1);
 	tcb_ptx_unguard(b);
-	if (g->group != 32) {
-		tcb_ptx_guard(b, OP2(b, "setp.eq.u32", w->lane, I(0)));
-		store(w, "b32", scale_at, g->image.scale, &scale, 1);
-		tcb_ptx_unguard(b);
-	}
 }
 
-static unsigned ahead(const struct q4k_gpu *g)
+/* The image of superblock BLOCK from the values of the warp's lanes. */
+static void prepare(struct qmv_writer *w, qmv_op block, const qmv_op value[LANE_VALUES])
+{
+	const struct qmv_gpu *g = w->g;
+	const int is_centred = g->is_q8 && g->format->centre;
+	qmv_op sum, scale;
+	if (g->runs && !is_centred)
+		sum = sum_of(w, value);
+	scale = g->is_q8 ? store_codes(w, block, value, &sum) : store_values(w, block, value);
+	if (g->runs)
+		store_one_of(w, block, sum_lanes(g), g->image.sum_stride, g->image.sum, sum);
+	store_one_of(w, block, g->group / LANE_VALUES, g->image.scale_stride, g->image.scale, scale);
+}
+
+static unsigned ahead(const struct qmv_gpu *g)
 {
 	const unsigned rounds = (g->image.blocks + g->warps - 1) / g->warps;
-	return rounds < Q4K_GPU_X_AHEAD ? rounds : Q4K_GPU_X_AHEAD;
+	return rounds < QMV_GPU_X_AHEAD ? rounds : QMV_GPU_X_AHEAD;
 }
 
-void q4k_write_x_load(struct q4k_writer *w, struct q4k_x_loads *loads)
+void qmv_write_x_load(struct qmv_writer *w, struct qmv_x_loads *loads)
 {
 	for (unsigned i = 0; i < ahead(w->g); i++)
-		load_values(w, OP2(&w->b, "add.u32", w->warp, I(i * w->g->warps)), (i + 1) * w->g->warps > w->g->slice,
+		load_values(w, OP2(&w->b, "add.u32", w->warp, I(i * w->g->warps)), is_past(w->g, (i + 1) * w->g->warps),
 			    loads->value[i]);
 }
 
-void q4k_write_x_prepare(struct q4k_writer *w, struct q4k_x_loads *loads)
+void qmv_write_x_prepare(struct qmv_writer *w, struct qmv_x_loads *loads)
 {
 	struct tcb_ptx_build *b = &w->b;
-	const struct q4k_gpu *g = w->g;
+	const struct qmv_gpu *g = w->g;
 	const unsigned first = ahead(g);
 	for (unsigned i = 0; i < first; i++) {
-		const q4k_op block = OP2(b, "add.u32", w->warp, I(i * g->warps));
+		const qmv_op block = OP2(b, "add.u32", w->warp, I(i * g->warps));
 		const int is_checked = (i + 1) * g->warps > g->image.blocks;
 		struct tcb_ptx_if scope;
 		if (is_checked)
@@ -231,33 +274,33 @@ void q4k_write_x_prepare(struct q4k_writer *w, struct q4k_x_loads *loads)
 	}
 	if (first * g->warps < g->image.blocks) {
 		struct tcb_ptx_for loop;
-		q4k_op value[LANE_VALUES];
+		qmv_op value[LANE_VALUES];
 		tcb_ptx_for_begin(b, &loop, OP2(b, "add.u32", w->warp, I(first * g->warps)), I(g->image.blocks),
 				  I(g->warps), 0);
-		load_values(w, loop.iv, g->image.blocks > g->slice, value);
+		load_values(w, loop.iv, is_past(g, g->image.blocks), value);
 		prepare(w, loop.iv, value);
 		tcb_ptx_for_end(b, &loop);
 	}
 }
 
-void q4k_write_x_block(struct q4k_writer *w, q4k_op block)
+void qmv_write_x_block(struct qmv_writer *w, qmv_op block)
 {
 	struct tcb_ptx_build *b = &w->b;
 	struct tcb_ptx_if scope;
-	q4k_op value[LANE_VALUES];
+	qmv_op value[LANE_VALUES];
 	tcb_ptx_if_begin(b, &scope, OP2(b, "setp.lt.u32", block, I(w->g->image.blocks)));
-	load_values(w, block, w->g->image.blocks > w->g->slice, value);
+	load_values(w, block, is_past(w->g, w->g->image.blocks), value);
 	prepare(w, block, value);
 	tcb_ptx_if_end(b, &scope);
 }
 
-void q4k_write_x_copy(struct q4k_writer *w)
+void qmv_write_x_copy(struct qmv_writer *w)
 {
 	struct tcb_ptx_build *b = &w->b;
 	const unsigned step = w->g->warps * 32 * 16;
-	const q4k_op start = OP2(b, "shl.b32", w->tid, I(4));
+	const qmv_op start = OP2(b, "shl.b32", w->tid, I(4));
 	struct tcb_ptx_for loop;
-	q4k_op word[4];
+	qmv_op word[4];
 	tcb_ptx_for_begin(b, &loop, start, I(w->g->image.bytes), I(step), w->g->image.bytes >= step);
 	tcb_ptx_load(b, "ld.global.v4.b32", tcb_ptx_at(OP2(b, "add.u64", w->x, OP1(b, "cvt.u64.u32", loop.iv)), 0),
 		     word, 4);
@@ -267,62 +310,101 @@ void q4k_write_x_copy(struct q4k_writer *w)
 
 /* --- a lane's part --- */
 
-void q4k_write_x_bases(struct q4k_writer *w, q4k_op block, struct q4k_x_bases *out)
+/* Orders of lanes in which values are read. */
+static unsigned orders(const struct qmv_gpu *g)
+{
+	return g->vec == 4 ? 2 : g->vec / 4;
+}
+
+void qmv_write_x_bases(struct qmv_writer *w, qmv_op block, struct qmv_x_bases *out)
 {
 	struct tcb_ptx_build *b = &w->b;
-	const struct q4k_gpu *g = w->g;
-	q4k_op of_block = OP3(b, "mad.lo.u32", block, I(32), w->image);
-	out->sum = OP3(b, "mad.lo.u32", w->min_block, I(4), of_block);
-	out->scale = g->group == 32 ? OP3(b, "mad.lo.u32", w->sub_block, I(4), of_block)
-				    : OP3(b, "mad.lo.u32", block, I(4), w->image);
+	const struct qmv_gpu *g = w->g;
+	out->scale = OP3(b, "mad.lo.u32", block, I(g->image.scale_stride), w->image);
+	if (g->group == 32)
+		out->scale = OP3(b, "mad.lo.u32", w->sub_block, I(4), out->scale);
+	if (g->runs) {
+		out->sum = OP3(b, "mad.lo.u32", block, I(g->image.sum_stride), w->image);
+		out->sum = OP3(b, "mad.lo.u32", w->sum_run, I(4), out->sum);
+	}
+	out->codes = OP3(b, "mad.lo.u32", block, I(g->image.code_stride), w->image);
 	if (g->is_q8) {
-		out->codes = OP3(b, "mad.lo.u32", block, I(CODE_BYTES), w->image);
 		out->codes = OP3(b, "mad.lo.u32", w->piece, I(g->vec), out->codes);
 		return;
 	}
-	out->codes = OP3(b, "mad.lo.u32", block, I(BLOCK_VALUE_BYTES), w->image);
-	for (unsigned i = 0; i < 4; i++) {
-		const unsigned order = lane_order(g, 0, i);
-		if (i < (g->vec == 4 ? 2 : g->vec / 4))
-			out->values[i] = OP3(b, "mad.lo.u32",
-					     OP2(b, "xor.b32", w->piece, I(g->vec == 4 ? lane_order(g, i, 0) : order)),
-					     I(16), out->codes);
+	for (unsigned i = 0; i < orders(g); i++) {
+		const unsigned order = g->vec == 4 ? lane_order(g, i, 0) : lane_order(g, 0, i);
+		out->values[i] = OP3(b, "mad.lo.u32", OP2(b, "xor.b32", w->piece, I(order)), I(16), out->codes);
 	}
 }
 
-void q4k_write_x_lane(struct q4k_writer *w, const struct q4k_x_bases *bases, unsigned step, struct q4k_lane_x *out)
+void qmv_write_x_advance(struct qmv_writer *w, struct qmv_x_bases *bases, unsigned blocks)
 {
 	struct tcb_ptx_build *b = &w->b;
-	const struct q4k_gpu *g = w->g;
-	const unsigned block = step * g->step, words = g->vec / 4;
-	const int is_pair = g->group == 32 && g->layout != TCB_LAYOUT_S;
-	static const char *const codes[] = { "", "ld.shared.b32", "ld.shared.v2.b32", "", "ld.shared.v4.b32" };
-	tcb_ptx_load(b, "ld.shared.f32", tcb_ptx_at(bases->sum, g->image.sum + 32 * block), &out->sum, 1);
-	tcb_ptx_load(b, is_pair ? "ld.shared.v2.f32" : "ld.shared.f32",
-		     tcb_ptx_at(bases->scale, g->image.scale + (g->group == 32 ? 32 : 4) * block), out->scale,
-		     is_pair ? 2 : 1);
-	if (g->is_q8) {
-		const unsigned at = block * CODE_BYTES;
-		tcb_ptx_load(b, codes[words], tcb_ptx_at(bases->codes, at), out->low, words);
-		tcb_ptx_load(b, codes[words], tcb_ptx_at(bases->codes, at + g->image.high), out->high, words);
-		return;
+	const struct qmv_gpu *g = w->g;
+	tcb_ptx_into2(b, "add.u32", bases->scale, bases->scale, I(blocks * g->image.scale_stride));
+	if (g->runs)
+		tcb_ptx_into2(b, "add.u32", bases->sum, bases->sum, I(blocks * g->image.sum_stride));
+	if (g->is_q8)
+		tcb_ptx_into2(b, "add.u32", bases->codes, bases->codes, I(blocks * g->image.code_stride));
+	for (unsigned i = 0; !g->is_q8 && i < orders(g); i++)
+		tcb_ptx_into2(b, "add.u32", bases->values[i], bases->values[i], I(blocks * g->image.code_stride));
+}
+
+/* Scales and sums of a lane's step; only the first of the lanes that share a sum takes it. */
+static void read_scales(struct qmv_writer *w, const struct qmv_x_bases *bases, unsigned block, struct qmv_lane_x *out)
+{
+	struct tcb_ptx_build *b = &w->b;
+	const struct qmv_gpu *g = w->g;
+	const unsigned scale = g->image.scale + g->image.scale_stride * block;
+	const unsigned sum = g->image.sum + g->image.sum_stride * block;
+	const int is_integer = g->is_q8 && g->format->centre;
+	const char *load = is_integer ? "ld.shared.u32" : "ld.shared.f32";
+	if (g->scales_apart == 1) {
+		tcb_ptx_load(b, "ld.shared.v2.f32", tcb_ptx_at(bases->scale, scale), out->scale, 2);
+	} else {
+		tcb_ptx_load(b, "ld.shared.f32", tcb_ptx_at(bases->scale, scale), out->scale, 1);
+		if (g->scales_apart)
+			tcb_ptx_load(b, "ld.shared.f32", tcb_ptx_at(bases->scale, scale + 4 * g->scales_apart),
+				     out->scale + 1, 1);
 	}
-	for (unsigned half = 0; half < 2; half++)
+	for (unsigned i = 0; g->runs && i <= g->is_split; i++) {
+		const unsigned run = i * (1u << (g->log_run - 4)); /* a split piece's high codes are 2^log_run on */
+		tcb_ptx_load(b, load, tcb_ptx_at(bases->sum, sum + 4 * run), &out->sum[i], 1);
+		if (g->vec < 16 && g->format->scales != QMV_SCALES_K)
+			out->sum[i] = OP3(b, is_integer ? "selp.b32" : "selp.f32", out->sum[i],
+					  is_integer ? I(0) : tcb_ptx_f32(0), w->is_first);
+	}
+}
+
+void qmv_write_x_lane(struct qmv_writer *w, const struct qmv_x_bases *bases, unsigned step, struct qmv_lane_x *out)
+{
+	struct tcb_ptx_build *b = &w->b;
+	const struct qmv_gpu *g = w->g;
+	const unsigned block = step * g->step, words = g->vec / 4, at = block * g->image.code_stride;
+	static const char *const codes[] = { "", "ld.shared.b32", "ld.shared.v2.b32", "", "ld.shared.v4.b32" };
+	read_scales(w, bases, block, out);
+	for (unsigned half = 0; half < g->halves; half++) {
+		qmv_op *to = half ? out->high : out->low;
+		if (g->is_q8) {
+			tcb_ptx_load(b, codes[words], tcb_ptx_at(bases->codes, at + half * g->image.high), to, words);
+			continue;
+		}
 		for (unsigned chunk = 0; chunk < words; chunk++) {
 			const unsigned row = half * words + chunk;
-			const q4k_op base = bases->values[g->vec == 4 ? half : chunk ^ half];
-			tcb_ptx_load(b, "ld.shared.v4.f32",
-				     tcb_ptx_at(base, block * BLOCK_VALUE_BYTES + row * g->piece_lanes * 16),
-				     (half ? out->high : out->low) + 4 * chunk, 4);
+			const qmv_op base = bases->values[g->vec == 4 ? half : chunk ^ half];
+			tcb_ptx_load(b, "ld.shared.v4.f32", tcb_ptx_at(base, at + row * g->piece_lanes * 16),
+				     to + 4 * chunk, 4);
 		}
+	}
 }
 
-q4k_op q4k_write_x_last(struct q4k_writer *w)
+qmv_op qmv_write_x_last(struct qmv_writer *w)
 {
 	struct tcb_ptx_build *b = &w->b;
-	const struct q4k_gpu *g = w->g;
+	const struct qmv_gpu *g = w->g;
 	const unsigned done = (g->steps - 1) * g->step;
-	const q4k_op has = OP2(b, "setp.lt.u32", w->within, I(g->share - done));
-	const q4k_op block = OP3(b, "mad.lo.u32", w->ks, I(g->share), OP2(b, "add.u32", w->within, I(done)));
+	const qmv_op has = OP2(b, "setp.lt.u32", w->within, I(g->share - done));
+	const qmv_op block = OP3(b, "mad.lo.u32", w->ks, I(g->share), OP2(b, "add.u32", w->within, I(done)));
 	return OP3(b, "selp.u32", block, I(g->image.blocks - 1), has);
 }

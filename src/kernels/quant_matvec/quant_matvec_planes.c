@@ -1,53 +1,100 @@
 /* SPDX-License-Identifier: MIT
  *
- * Weight layouts of q4k_matvec for GPUs: codes and headers in planes of their
- * own, so that a warp's lanes read consecutive bytes.  In: Q4_K blocks as
- * stored, N rows of K/256.  Out, as many bytes: 128 bytes of codes for each
- * block, then 16 bytes of header for each.
- *   p  both as stored
- *   s  byte i of sub-block j's 16 has value i in the low nibble and value
- *      i + 16 in the high one; the header is d, dmin and eight fields of 12 bits,
- *      scale + 64 min, field j from bit 12 j on
+ * Weight layouts for GPUs: the parts of superblocks (struct qmv_format) in planes
+ * of their own, so that a warp's lanes read consecutive, aligned bytes.  In: N
+ * rows of blocks as stored.  Out: the codes of all superblocks, then their high
+ * bits, d (padded to 16 bytes in all) and scales; rows whose blocks of 32 values
+ * do not fill superblocks get zero blocks behind them.
+ *   p  every part as stored
+ *   s  byte i of sub-block j's 16 has value i in the low nibble and value i + 16
+ *      in the high one.  High bits: word w of these bytes has its b bits of byte
+ *      i at bit 8 i + b w of a word of the sub-block's; those of the high nibbles
+ *      follow at bit 4 (b = 1) or in a second word (b = 2).  Q4_K, Q5_K: d, dmin
+ *      and eight fields of 12 bits, scale + 64 min, field j from bit 12 j on.
  */
 #include <assert.h>
 #include <string.h>
 
 #include "kernels/formats.h"
-#include "kernels/quant_matvec/quant_matvec.h"
+#include "kernels/quant_matvec/quant_matvec_gpu.h"
 
-enum { CODE_BYTES = 128, HEADER_BYTES = 16, SUB_BLOCKS = 8, HALF = 16, SCALE_BYTES = 12 };
+enum { SUB_BLOCKS = 8, SUB_VALUES = 32, HALF_BYTES = 2, K_HEADER = 4, S_LOG_RUN = 4, D_ALIGN = 16 };
 
-static void pack_codes(const uint8_t *in, uint8_t *out)
+static const struct qmv_format formats[TCB_FORMAT_COUNT] = {
+	[TCB_FORMAT_Q4_0] = { TCB_FORMAT_Q4_0, QMV_SCALES_HALVES, { 128, 0, 0, 16 }, { 2, 0, 0, 0 }, 18, 0, 4, 8, 0 },
+	[TCB_FORMAT_Q8_0] = { TCB_FORMAT_Q8_0, QMV_SCALES_HALVES, { 256, 0, 0, 16 }, { 2, 0, 0, 0 }, 34, 0, 8, 0, 0 },
+	[TCB_FORMAT_Q4_K] = { TCB_FORMAT_Q4_K, QMV_SCALES_K, { 128, 0, 0, 16 }, { 16, 0, 0, 0 }, 0, 0, 5, 0, 1 },
+	[TCB_FORMAT_Q5_K] = { TCB_FORMAT_Q5_K, QMV_SCALES_K, { 128, 32, 0, 16 }, { 48, 16, 0, 0 }, 0, 1, 5, 0, 1 },
+	[TCB_FORMAT_Q6_K] = { TCB_FORMAT_Q6_K,
+			      QMV_SCALES_BYTES,
+			      { 128, 64, 2, 16 },
+			      { 0, 128, 208, 192 },
+			      0,
+			      2,
+			      6,
+			      32,
+			      0 },
+};
+
+const struct qmv_format *qmv_format(const struct tcb_problem *problem)
 {
-	for (unsigned j = 0; j < SUB_BLOCKS; j++)
-		for (unsigned i = 0; i < HALF; i++) {
-			const uint8_t *run = in + j / 2 * 32;
-			const unsigned low = run[i] >> 4 * (j % 2) & 15, high = run[i + HALF] >> 4 * (j % 2) & 15;
-			out[HALF * j + i] = (uint8_t)(low | high << 4);
-		}
+	return &formats[tcb_quant_format(problem)->id];
 }
 
-static void unpack_codes(const uint8_t *in, uint8_t *out)
+/* --- one part of a superblock, as stored and in layout s --- */
+
+/* Nibble V of 256 whose bytes hold values 2^LOG apart. */
+static unsigned nibble_at(unsigned v, unsigned log, unsigned *shift)
 {
-	memset(out, 0, CODE_BYTES);
-	for (unsigned j = 0; j < SUB_BLOCKS; j++)
-		for (unsigned i = 0; i < HALF; i++) {
-			const uint8_t byte = in[HALF * j + i];
-			uint8_t *run = out + j / 2 * 32;
-			run[i] = (uint8_t)(run[i] | (byte & 15) << 4 * (j % 2));
-			run[i + HALF] = (uint8_t)(run[i + HALF] | byte >> 4 << 4 * (j % 2));
-		}
+	*shift = 4 * (v >> log & 1);
+	return (v >> (log + 1)) << log | (v & ((1u << log) - 1));
+}
+
+static void convert_nibbles(const uint8_t *in, unsigned in_log, uint8_t *out, unsigned out_log)
+{
+	memset(out, 0, QMV_VALUES / 2);
+	for (unsigned v = 0, from, to; v < QMV_VALUES; v++) {
+		const unsigned i = nibble_at(v, in_log, &from), o = nibble_at(v, out_log, &to);
+		out[o] = (uint8_t)(out[o] | (in[i] >> from & 15) << to);
+	}
+}
+
+/* The byte and bit of value V's BITS high bits. */
+static unsigned high_stored(unsigned v, unsigned bits, unsigned *shift)
+{
+	const unsigned run = bits == 1 ? 256 : 128; /* values that share 32 bytes */
+	*shift = v % run / 32 * bits;
+	return v / run * 32 + v % 32;
+}
+
+static unsigned high_sorted(unsigned v, unsigned bits, unsigned *shift)
+{
+	const unsigned sub = v / SUB_VALUES, half = v / 16 % 2, word = v / 4 % 4, byte = v % 4;
+	*shift = bits * word + (bits == 1 ? 4 * half : 0);
+	return 4 * (bits == 1 ? sub : 2 * sub + half) + byte;
+}
+
+static void convert_high(const uint8_t *in, uint8_t *out, unsigned bits, int is_pack)
+{
+	memset(out, 0, QMV_VALUES / 8 * bits);
+	for (unsigned v = 0; v < QMV_VALUES; v++) {
+		unsigned stored, sorted;
+		const unsigned i = high_stored(v, bits, &stored), s = high_sorted(v, bits, &sorted);
+		const unsigned from = is_pack ? stored : sorted, to = is_pack ? sorted : stored;
+		uint8_t *byte = &out[is_pack ? s : i];
+		*byte = (uint8_t)(*byte | (in[is_pack ? i : s] >> from & ((1u << bits) - 1)) << to);
+	}
 }
 
 /* Two fields make three bytes. */
 static void pack_header(const uint8_t *in, uint8_t *out)
 {
 	uint8_t scale[SUB_BLOCKS], min[SUB_BLOCKS];
-	memcpy(out, in, 4);
-	tcb_k_scales(in + 4, scale, min);
+	memcpy(out, in, K_HEADER);
+	tcb_k_scales(in + K_HEADER, scale, min);
 	for (unsigned j = 0; j < SUB_BLOCKS; j += 2) {
 		const unsigned even = scale[j] | min[j] << 6, odd = scale[j + 1] | min[j + 1] << 6;
-		uint8_t *field = out + 4 + 3 * j / 2;
+		uint8_t *field = out + K_HEADER + 3 * j / 2;
 		field[0] = (uint8_t)even;
 		field[1] = (uint8_t)(even >> 8 | odd << 4);
 		field[2] = (uint8_t)(odd >> 4);
@@ -57,48 +104,132 @@ static void pack_header(const uint8_t *in, uint8_t *out)
 static void unpack_header(const uint8_t *in, uint8_t *out)
 {
 	uint8_t scale[SUB_BLOCKS], min[SUB_BLOCKS];
-	memcpy(out, in, 4);
+	memcpy(out, in, K_HEADER);
 	for (unsigned j = 0; j < SUB_BLOCKS; j += 2) {
-		const uint8_t *field = in + 4 + 3 * j / 2;
+		const uint8_t *field = in + K_HEADER + 3 * j / 2;
 		const unsigned even = field[0] | (field[1] & 15u) << 8, odd = field[1] >> 4 | (unsigned)field[2] << 4;
 		scale[j] = even & 63;
 		min[j] = (uint8_t)(even >> 6);
 		scale[j + 1] = odd & 63;
 		min[j + 1] = (uint8_t)(odd >> 6);
 	}
-	tcb_k_scales_pack(scale, min, out + 4);
+	tcb_k_scales_pack(scale, min, out + K_HEADER);
 }
 
-void q4k_plane_pack(enum tcb_layout layout, size_t n, size_t k, const void *weights, void *packed)
+static void convert_part(const struct qmv_format *f, enum qmv_part part, enum tcb_layout layout, int is_pack,
+			 const uint8_t *in, uint8_t *out)
 {
-	const size_t blocks = n * (k / Q4K_BLOCK_VALUES);
-	const uint8_t *in = weights;
-	uint8_t *codes = packed, *headers = codes + blocks * CODE_BYTES;
+	if (layout == TCB_LAYOUT_S && part == QMV_CODES && f->log_run < 8)
+		convert_nibbles(in, is_pack ? f->log_run : S_LOG_RUN, out, is_pack ? S_LOG_RUN : f->log_run);
+	else if (layout == TCB_LAYOUT_S && part == QMV_HIGH)
+		convert_high(in, out, f->high_bits, is_pack);
+	else if (layout == TCB_LAYOUT_S && part == QMV_SCALES && f->scales == QMV_SCALES_K)
+		(is_pack ? pack_header : unpack_header)(in, out);
+	else
+		memcpy(out, in, f->bytes[part]);
+}
+
+/* --- superblocks as stored --- */
+
+/* PART of the superblock at STORED, which has COUNT blocks, to OUT or from it. */
+static void gather(const struct qmv_format *f, enum qmv_part part, const uint8_t *stored, size_t count, uint8_t *out)
+{
+	const size_t piece = f->bytes[part] / SUB_BLOCKS;
+	if (!f->block) {
+		memcpy(out, stored + f->native_at[part], f->bytes[part]);
+		return;
+	}
+	memset(out, 0, f->bytes[part]);
+	for (size_t j = 0; j < count; j++)
+		memcpy(out + j * piece, stored + j * f->block + f->native_at[part], piece);
+}
+
+static void scatter(const struct qmv_format *f, enum qmv_part part, const uint8_t *in, size_t count, uint8_t *stored)
+{
+	const size_t piece = f->bytes[part] / SUB_BLOCKS;
+	if (!f->block) {
+		memcpy(stored + f->native_at[part], in, f->bytes[part]);
+		return;
+	}
+	for (size_t j = 0; j < count; j++)
+		memcpy(stored + j * f->block + f->native_at[part], in + j * piece, piece);
+}
+
+/* --- whole matrices --- */
+
+static size_t plane_bytes(const struct qmv_format *f, enum qmv_part part, size_t superblocks)
+{
+	return (superblocks * f->bytes[part] + D_ALIGN - 1) / D_ALIGN * D_ALIGN;
+}
+
+static size_t superblocks_of_row(const struct tcb_problem *problem)
+{
+	return (problem->shape.k + QMV_VALUES - 1) / QMV_VALUES;
+}
+
+size_t qmv_plane_bytes(const struct tcb_problem *problem)
+{
+	const struct qmv_format *f = qmv_format(problem);
+	size_t bytes = 0;
+	for (unsigned part = 0; part < QMV_PARTS; part++)
+		bytes += plane_bytes(f, (enum qmv_part)part, problem->shape.n * superblocks_of_row(problem));
+	return bytes;
+}
+
+struct matrix {
+	const struct qmv_format *f;
+	size_t row_bytes, superblock_bytes, superblocks; /* as stored; of a row, the last one not always full */
+};
+
+static struct matrix matrix_of(const struct tcb_problem *problem)
+{
+	const struct tcb_format *format = tcb_quant_format(problem);
+	return (struct matrix){ qmv_format(problem), tcb_quant_row_bytes(format, problem->shape.k),
+				QMV_VALUES / format->block_values * format->block_bytes, superblocks_of_row(problem) };
+}
+
+/* Blocks of 32 values that superblock S of a row has. */
+static size_t blocks_of(const struct matrix *m, size_t s)
+{
+	const size_t left = m->f->block ? (m->row_bytes - s * m->superblock_bytes) / m->f->block : 1;
+	return left < SUB_BLOCKS ? left : SUB_BLOCKS;
+}
+
+void qmv_plane_pack(const struct tcb_problem *problem, enum tcb_layout layout, const void *weights, void *packed)
+{
+	const struct matrix m = matrix_of(problem);
+	uint8_t *out = packed, stored[QMV_VALUES];
 	assert(layout == TCB_LAYOUT_P || layout == TCB_LAYOUT_S);
-	for (size_t b = 0; b < blocks; b++, in += Q4K_BLOCK_BYTES, codes += CODE_BYTES, headers += HEADER_BYTES) {
-		if (layout == TCB_LAYOUT_P) {
-			memcpy(headers, in, HEADER_BYTES);
-			memcpy(codes, in + HEADER_BYTES, CODE_BYTES);
-		} else {
-			pack_header(in, headers);
-			pack_codes(in + HEADER_BYTES, codes);
-		}
+	for (unsigned p = 0; p < QMV_PARTS; p++) {
+		const enum qmv_part part = (enum qmv_part)p;
+		const size_t bytes = plane_bytes(m.f, part, problem->shape.n * m.superblocks);
+		uint8_t *to = out;
+		memset(out, 0, bytes);
+		for (size_t n = 0; m.f->bytes[part] && n < problem->shape.n; n++)
+			for (size_t s = 0; s < m.superblocks; s++, to += m.f->bytes[part]) {
+				gather(m.f, part, (const uint8_t *)weights + n * m.row_bytes + s * m.superblock_bytes,
+				       blocks_of(&m, s), stored);
+				convert_part(m.f, part, layout, 1, stored, to);
+			}
+		out += bytes;
 	}
 }
 
-void q4k_plane_unpack(enum tcb_layout layout, size_t n, size_t k, const void *packed, void *weights)
+void qmv_plane_unpack(const struct tcb_problem *problem, enum tcb_layout layout, const void *packed, void *weights)
 {
-	const size_t blocks = n * (k / Q4K_BLOCK_VALUES);
-	const uint8_t *codes = packed, *headers = codes + blocks * CODE_BYTES;
-	uint8_t *out = weights;
+	const struct matrix m = matrix_of(problem);
+	const uint8_t *in = packed;
+	uint8_t stored[QMV_VALUES];
 	assert(layout == TCB_LAYOUT_P || layout == TCB_LAYOUT_S);
-	for (size_t b = 0; b < blocks; b++, out += Q4K_BLOCK_BYTES, codes += CODE_BYTES, headers += HEADER_BYTES) {
-		if (layout == TCB_LAYOUT_P) {
-			memcpy(out, headers, HEADER_BYTES);
-			memcpy(out + HEADER_BYTES, codes, CODE_BYTES);
-		} else {
-			unpack_header(headers, out);
-			unpack_codes(codes, out + HEADER_BYTES);
-		}
+	for (unsigned p = 0; p < QMV_PARTS; p++) {
+		const enum qmv_part part = (enum qmv_part)p;
+		const uint8_t *from = in;
+		for (size_t n = 0; m.f->bytes[part] && n < problem->shape.n; n++)
+			for (size_t s = 0; s < m.superblocks; s++, from += m.f->bytes[part]) {
+				convert_part(m.f, part, layout, 0, from, stored);
+				scatter(m.f, part, stored, blocks_of(&m, s),
+					(uint8_t *)weights + n * m.row_bytes + s * m.superblock_bytes);
+			}
+		in += plane_bytes(m.f, part, problem->shape.n * m.superblocks);
 	}
 }

@@ -73,7 +73,7 @@ size_t q4k_axes(const struct tcb_problem *problem, const struct tcb_target *targ
 	const size_t n = problem->shape.n, k = problem->shape.k;
 	size_t count = 0;
 	if (target->kind == TCB_TARGET_CUDA)
-		return q4k_gpu_axes(problem, target, out);
+		return qmv_gpu_axes(problem, target, out);
 	struct tcb_axis *a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_ISA);
 	for (int isa = TCB_ISA_SCALAR; isa <= TCB_ISA_AVX512VNNI; isa++)
 		if (tcb_target_has(target, (enum tcb_isa)isa))
@@ -140,7 +140,7 @@ void q4k_default_geometry(const struct tcb_problem *problem, const struct tcb_ta
 	const size_t tasks = tcb_quant_shares(n, macro) * problem->shape.m;
 	const size_t threads = tasks < target->threads ? tasks : target->threads;
 	if (target->kind == TCB_TARGET_CUDA) {
-		q4k_gpu_default_geometry(problem, target, out);
+		qmv_gpu_default_geometry(problem, target, out);
 		return;
 	}
 	tcb_geometry_init(out);
@@ -167,7 +167,7 @@ void q4k_footprint(const struct tcb_problem *problem, const struct tcb_target *t
 	const size_t x_block = q8 ? sizeof(struct q4k_x8) : sizeof(struct q4k_x32);
 	const size_t shared = knob[TCB_KNOB_ISA] == TCB_ISA_AVX2 ? 2 : 4;
 	if (target->kind == TCB_TARGET_CUDA) {
-		q4k_gpu_footprint(problem, target, geometry, out);
+		qmv_gpu_footprint(problem, target, geometry, out);
 		return;
 	}
 	memset(out, 0, sizeof(*out));

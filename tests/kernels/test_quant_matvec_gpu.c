@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * q4k_matvec's GPU kernels: layouts, rules and spaces; kernels drawn from them
+ * The quantised matvecs' GPU kernels: layouts, rules and spaces; kernels drawn from them
  * in the emulator at odd shapes, right and without findings; mutants of them,
  * caught.
  */
@@ -14,6 +14,28 @@
 static const unsigned capabilities[] = { 75, 80, 86, 89, 90, 100, 120 };
 enum { CAPABILITIES = sizeof capabilities / sizeof *capabilities };
 
+/* The quantised matvecs of the registry. */
+static const struct tcb_op *ops[TCB_FORMAT_COUNT];
+static size_t op_count;
+
+static int find_ops(void **state)
+{
+	size_t count;
+	const struct tcb_op *const *all = tcb_ops(&count);
+	(void)state;
+	for (size_t i = 0; i < count; i++) {
+		const char *tail = strstr(all[i]->name, "_matvec");
+		if (all[i]->emit && tail && strcmp(tail, "_matvec") == 0 && op_count < TCB_FORMAT_COUNT)
+			ops[op_count++] = all[i];
+	}
+	return op_count ? 0 : -1;
+}
+
+static const struct tcb_op *op_at(size_t i)
+{
+	return ops[i % op_count];
+}
+
 static const struct tcb_op *the_op(void)
 {
 	const struct tcb_op *op = tcb_op_find("q4k_matvec");
@@ -21,11 +43,29 @@ static const struct tcb_op *the_op(void)
 	return op;
 }
 
-static struct tcb_problem problem_of(enum tcb_contract contract, size_t m, size_t n, size_t k)
+static struct tcb_problem problem_for(const struct tcb_op *op, enum tcb_contract contract, size_t m, size_t n, size_t k)
 {
 	struct tcb_problem problem;
-	assert_int_equal(tcb_problem_init(the_op(), contract, &(struct tcb_shape){ m, n, k }, &problem, NULL), TCB_OK);
+	assert_int_equal(tcb_problem_init(op, contract, &(struct tcb_shape){ m, n, k }, &problem, NULL), TCB_OK);
 	return problem;
+}
+
+static struct tcb_problem problem_of(enum tcb_contract contract, size_t m, size_t n, size_t k)
+{
+	return problem_for(the_op(), contract, m, n, k);
+}
+
+static enum tcb_contract contract_at(const struct tcb_op *op, size_t i)
+{
+	static const enum tcb_contract of[] = { TCB_CONTRACT_Q8, TCB_CONTRACT_F32, TCB_CONTRACT_F16 };
+	const enum tcb_contract contract = of[i % TCB_CONTRACT_COUNT];
+	return op->contracts & 1u << contract ? contract : op->default_contract;
+}
+
+/* K as it is, or not a whole number of superblocks where the format has shorter blocks. */
+static size_t k_of(const struct tcb_op *op, size_t k, size_t i)
+{
+	return tcb_format_find(op->weight_type)->block_values == 32 && i % 2 ? k - 32 * (1 + i % 5) : k;
 }
 
 /* --- layouts --- */
@@ -36,16 +76,20 @@ static void planes_round_trip(void **state)
 	struct tcb_rng rng;
 	(void)state;
 	tcb_rng_init(&rng, 1);
-	for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
-		const size_t n = shapes[s][0], k = shapes[s][1], bytes = n * (k / 256) * Q4K_BLOCK_BYTES;
-		const struct tcb_problem problem = problem_of(TCB_CONTRACT_Q8, 1, n, k);
-		uint8_t *stored = test_malloc(bytes), *packed = test_malloc(bytes), *back = test_malloc(bytes);
-		for (size_t i = 0; i < bytes; i++) /* any bytes are blocks, as far as packing goes */
-			stored[i] = (uint8_t)tcb_rng_next(&rng);
+	for (size_t i = 0; i < op_count * sizeof shapes / sizeof *shapes; i++) {
+		const struct tcb_op *op = op_at(i);
+		const size_t n = shapes[i / op_count][0], k = k_of(op, shapes[i / op_count][1], i / op_count);
+		const struct tcb_problem problem = problem_for(op, TCB_CONTRACT_Q8, 1, n, k);
+		const size_t bytes = n * tcb_quant_row_bytes(tcb_quant_format(&problem), k);
+		const size_t planes = qmv_plane_bytes(&problem);
+		uint8_t *stored = test_malloc(bytes), *packed = test_malloc(planes), *back = test_malloc(bytes);
+		for (size_t b = 0; b < bytes; b++) /* any bytes are blocks, as far as packing goes */
+			stored[b] = (uint8_t)tcb_rng_next(&rng);
 		for (int layout = TCB_LAYOUT_P; layout <= TCB_LAYOUT_S; layout++) {
-			the_op()->pack(&problem, (enum tcb_layout)layout, stored, packed);
-			assert_memory_not_equal(stored, packed, bytes);
-			the_op()->unpack(&problem, (enum tcb_layout)layout, packed, back);
+			memset(packed, 0xaa, planes);
+			memset(back, 0x55, bytes);
+			op->pack(&problem, (enum tcb_layout)layout, stored, packed);
+			op->unpack(&problem, (enum tcb_layout)layout, packed, back);
 			assert_memory_equal(stored, back, bytes);
 		}
 		test_free(stored);
@@ -59,20 +103,22 @@ static void planes_round_trip(void **state)
 static void spaces_have_thousands_and_the_default(void **state)
 {
 	(void)state;
-	for (size_t c = 0; c < CAPABILITIES; c++)
-		for (size_t i = 0; i < the_op()->default_shape_count; i++)
-			for (int q8 = 0; q8 < 2; q8++) {
-				const struct tcb_shape *s = &the_op()->default_shapes[i];
-				const struct tcb_problem p =
-					problem_of(q8 ? TCB_CONTRACT_Q8 : TCB_CONTRACT_F32, s->m, s->n, s->k);
-				const struct tcb_target target = gpu_target(capabilities[c], 0);
-				struct tcb_space *space;
-				struct tcb_error err;
-				if (tcb_space_create(the_op(), &p, &target, 0, &space, &err) != TCB_OK)
-					fail_msg("sm_%u: %s", capabilities[c], err.message);
-				assert_in_range(space->count, 200, 8000);
-				tcb_space_destroy(space);
-			}
+	for (size_t i = 0; i < op_count * CAPABILITIES * TCB_CONTRACT_COUNT; i++) {
+		const struct tcb_op *op = op_at(i);
+		const unsigned capability = capabilities[i / op_count % CAPABILITIES];
+		const struct tcb_shape *s = &op->default_shapes[i / 2 % op->default_shape_count];
+		const struct tcb_problem p =
+			problem_for(op, contract_at(op, i / op_count / CAPABILITIES), s->m, s->n, s->k);
+		const struct tcb_target target = gpu_target(capability, 0);
+		struct tcb_space *space;
+		struct tcb_error err;
+		if (tcb_space_create(op, &p, &target, 0, &space, &err) != TCB_OK)
+			fail_msg("%s sm_%u: %s", op->name, capability, err.message);
+		if (space->count < 100 || space->count > 8000)
+			fail_msg("%s sm_%u %zux%zux%zu: %zu geometries", op->name, capability, s->m, s->n, s->k,
+				 space->count);
+		tcb_space_destroy(space);
+	}
 }
 
 /* The default is legal whatever the shape, primes of superblocks and more activations than fit included. */
@@ -80,21 +126,21 @@ static void defaults_are_legal(void **state)
 {
 	static const size_t rows[] = { 1, 2, 3, 7, 8, 9, 1023, 4096, 128256 };
 	static const size_t blocks[] = { 1, 2, 3, 4, 5, 7, 16, 17, 43, 56, 61, 112, 211, 256 };
+	enum { ROWS = sizeof rows / sizeof *rows, BLOCKS = sizeof blocks / sizeof *blocks };
 	(void)state;
-	for (size_t c = 0; c < CAPABILITIES; c++)
-		for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
-			for (size_t b = 0; b < sizeof blocks / sizeof *blocks; b++)
-				for (int q8 = 0; q8 < 2; q8++) {
-					const struct tcb_problem p = problem_of(q8 ? TCB_CONTRACT_Q8 : TCB_CONTRACT_F32,
-										1, rows[r], 256 * blocks[b]);
-					const struct tcb_target target = gpu_target(capabilities[c], 0);
-					struct tcb_geometry g;
-					char why[TCB_WHY_MAX] = "";
-					the_op()->default_geometry(&p, &target, &g);
-					if (tcb_constraint_violated(the_op(), &p, &target, &g, 0, why))
-						fail_msg("sm_%u, 1x%zux%zu: %s", capabilities[c], rows[r],
-							 256 * blocks[b], why);
-				}
+	for (size_t i = 0; i < op_count * CAPABILITIES * ROWS * BLOCKS; i++) {
+		const struct tcb_op *op = op_at(i);
+		const unsigned capability = capabilities[i / op_count % CAPABILITIES];
+		const size_t n = rows[i / op_count / CAPABILITIES % ROWS],
+			     b = blocks[i / op_count / CAPABILITIES / ROWS];
+		const struct tcb_problem p = problem_for(op, contract_at(op, i / 7), 1, n, k_of(op, 256 * b, i / 3));
+		const struct tcb_target target = gpu_target(capability, 0);
+		struct tcb_geometry g;
+		char why[TCB_WHY_MAX] = "";
+		op->default_geometry(&p, &target, &g);
+		if (tcb_constraint_violated(op, &p, &target, &g, 0, why))
+			fail_msg("%s sm_%u, 1x%zux%zu: %s", op->name, capability, n, p.shape.k, why);
+	}
 }
 
 #define STANDARD                                                                                                 \
@@ -181,7 +227,7 @@ static void emit(const struct tcb_problem *p, const struct tcb_target *target, c
 {
 	struct tcb_error err;
 	char text[TCB_GEOMETRY_TEXT_MAX];
-	if (the_op()->emit(p, target, g, out, &err) == TCB_OK)
+	if (tcb_op_find(p->op)->emit(p, target, g, out, &err) == TCB_OK)
 		return;
 	tcb_geometry_print(g, text);
 	fail_msg("%s: %s", text, err.message);
@@ -209,16 +255,17 @@ static void ptx_knows_neither_rows_nor_sms(void **state)
 		tcb_str_fini(&text[i]);
 }
 
-/* Every 40th geometry of each default space is written, and its text is read back alike. */
+/* Some geometries of each default space are written, and their text is read back alike. */
 static void spaces_are_written(void **state)
 {
 	(void)state;
-	for (size_t c = 0; c < CAPABILITIES; c++) {
-		const struct tcb_problem p = problem_of(c % 2 ? TCB_CONTRACT_F32 : TCB_CONTRACT_Q8, 1, 4096, 4096);
-		const struct tcb_target target = gpu_target(capabilities[c], 0);
+	for (size_t c = 0; c < CAPABILITIES * op_count; c++) {
+		const struct tcb_op *op = op_at(c);
+		const struct tcb_problem p = problem_for(op, contract_at(op, c / 2), 1, 4096, c % 2 ? 4096 : 14336);
+		const struct tcb_target target = gpu_target(capabilities[c / op_count], 0);
 		struct tcb_space *space;
-		assert_int_equal(tcb_space_create(the_op(), &p, &target, 0, &space, NULL), TCB_OK);
-		for (size_t i = c; i < space->count; i += 40) {
+		assert_int_equal(tcb_space_create(op, &p, &target, 0, &space, NULL), TCB_OK);
+		for (size_t i = c; i < space->count; i += 150) {
 			struct tcb_kernel kernel;
 			struct tcb_str text = { 0 }, again = { 0 };
 			struct tcb_ptx_module *parsed;
@@ -250,12 +297,13 @@ static void nothing_is_found_in_the_text(void **state)
 {
 	size_t checked = 0;
 	(void)state;
-	for (size_t c = 0; c < CAPABILITIES; c++) {
-		const struct tcb_problem p = problem_of(c % 2 ? TCB_CONTRACT_F32 : TCB_CONTRACT_Q8, 1, 4096, 4096);
-		const struct tcb_target target = gpu_target(capabilities[c], 0);
+	for (size_t c = 0; c < CAPABILITIES * op_count; c++) {
+		const struct tcb_op *op = op_at(c);
+		const struct tcb_problem p = problem_for(op, contract_at(op, c / 3), 1, 4096, 4096);
+		const struct tcb_target target = gpu_target(capabilities[c / op_count], 0);
 		struct tcb_space *space;
-		assert_int_equal(tcb_space_create(the_op(), &p, &target, 0, &space, NULL), TCB_OK);
-		for (size_t i = 3 * c; i < space->count; i += space->count / 6) {
+		assert_int_equal(tcb_space_create(op, &p, &target, 0, &space, NULL), TCB_OK);
+		for (size_t i = 3 * c; i < space->count; i += space->count / 2) {
 			struct tcb_str said = { 0 };
 			const struct tcb_ptx_sink sink = { see_finding, &said };
 			struct tcb_ptx_check_options options = { 0 };
@@ -277,25 +325,25 @@ static void nothing_is_found_in_the_text(void **state)
 				fail_msg("%s", err.message);
 			tcb_geometry_print(&space->geometries[i], text);
 			if (said.data)
-				fail_msg("sm_%u %s:\n%s", capabilities[c], text, said.data);
+				fail_msg("%s sm_%u %s:\n%s", op->name, target.capability, text, said.data);
 			checked++;
 			tcb_kernel_fini(&kernel);
 		}
 		tcb_space_destroy(space);
 	}
-	assert_true(checked >= 6 * CAPABILITIES);
+	assert_true(checked >= CAPABILITIES * op_count);
 }
 
-static const struct tcb_shape odd_shapes[] = { { 1, 1, 256 },   { 1, 2, 512 },   { 1, 3, 1024 },
-					       { 2, 5, 768 },   { 1, 17, 2048 }, { 3, 9, 1792 },
-					       { 1, 33, 1280 }, { 1, 65, 1024 }, { 1, 31, 3584 } };
+static const struct tcb_shape odd_shapes[] = { { 1, 1, 256 },   { 1, 2, 512 },  { 1, 3, 1024 },  { 2, 5, 768 },
+					       { 1, 17, 2048 }, { 3, 9, 1792 }, { 1, 33, 1280 }, { 1, 65, 1024 },
+					       { 1, 31, 3584 }, { 1, 7, 4096 } };
 enum { ODD_SHAPES = sizeof odd_shapes / sizeof *odd_shapes };
 
 /* How many geometries: a few, or as many as the environment says (the slow test: 200 and more). */
 static size_t sample_size(void)
 {
 	const char *text = getenv("TCB_GPU_SAMPLE");
-	return text ? strtoul(text, NULL, 10) : 60;
+	return text ? strtoul(text, NULL, 10) : 120;
 }
 
 /*
@@ -310,24 +358,26 @@ static void samples_are_right(void **state)
 	(void)state;
 	tcb_rng_init(&rng, 20);
 	for (size_t i = 0; i < sample_size(); i++) {
-		const struct tcb_shape shape = odd_shapes[i % ODD_SHAPES];
-		const enum tcb_contract contract = i / ODD_SHAPES % 2 ? TCB_CONTRACT_F32 : TCB_CONTRACT_Q8;
+		const struct tcb_op *op = op_at(i);
+		struct tcb_shape shape = odd_shapes[i / op_count % ODD_SHAPES];
+		const enum tcb_contract contract = contract_at(op, i / op_count / 2);
 		const struct tcb_target target = gpu_target(capabilities[tcb_rng_below(&rng, CAPABILITIES)], 2);
-		const struct tcb_problem wide = problem_of(contract, shape.m, i % 3 ? shape.n : 4096, shape.k);
+		shape.k = k_of(op, shape.k, i / op_count);
+		const struct tcb_problem wide = problem_for(op, contract, shape.m, i % 3 ? shape.n : 4096, shape.k);
 		char text[TCB_GEOMETRY_TEXT_MAX];
 		struct tcb_kernel kernel;
 		struct tcb_space *space;
 		struct gpu_bench bench;
-		assert_int_equal(tcb_space_create(the_op(), &wide, &target, 1, &space, NULL), TCB_OK);
+		assert_int_equal(tcb_space_create(op, &wide, &target, 1, &space, NULL), TCB_OK);
 		const struct tcb_geometry g = space->geometries[tcb_rng_below(&rng, space->count)];
 		tcb_space_destroy(space);
-		gpu_bench_open(&bench, the_op(), contract, shape, i);
+		gpu_bench_open(&bench, op, contract, shape, i);
 		emit(&bench.problem, &target, &g, &kernel);
 		const double ratio = gpu_bench_run(&bench, &kernel, i);
 		tcb_geometry_print(&g, text);
 		if (!(ratio <= 1))
-			fail_msg("sm_%u %zux%zux%zu %s: ratio %g %s", target.capability, shape.m, shape.n, shape.k,
-				 text, ratio, bench.message);
+			fail_msg("%s %s sm_%u %zux%zux%zu %s: ratio %g %s", op->name, tcb_contract_text(contract),
+				 target.capability, shape.m, shape.n, shape.k, text, ratio, bench.message);
 		worst = ratio > worst ? ratio : worst;
 		threads += bench.threads;
 		gpu_bench_close(&bench);
@@ -462,5 +512,5 @@ int main(void)
 		cmocka_unit_test(extreme_activations),
 		cmocka_unit_test(mutants_are_caught),
 	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, find_ops, NULL);
 }

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A lane of a warp in the quantised matvec's GPU kernels: where its piece of a
+ * superblock is, by format and layout, how it gets into registers, and how words
+ * of codes come out of these.
+ *
+ * What differs between lanes is in registers that are computed once (struct
+ * qmv_writer), so that all lanes run the same instructions.  Blocks of formats
+ * without a layout of ours may be aligned to two bytes only: their codes are read
+ * as the words around them, one more than needed, and moved into place.
+ */
+#include "kernels/quant_matvec/quant_matvec_gpu.h"
+
+#include <stdio.h>
+
+#define I tcb_ptx_int
+#define OP1 tcb_ptx_op1
+#define OP2 tcb_ptx_op2
+#define OP3 tcb_ptx_op3
+#define OP4 tcb_ptx_op4
+
+enum {
+	AND_OR = 0xea, /* lop3: (a & b) | c */
+	NIBBLES = 0x0f0f0f0f,
+	LOG_SUB = 5, /* a sub-block has 32 values */
+	LOG_CHUNK = 4
+};
+
+qmv_op qmv_write_constant(struct qmv_writer *w, const char *type, qmv_op value)
+{
+	const qmv_op reg = tcb_ptx_reg(&w->b, type);
+	const char *mnemonic = type[0] == 'f' ? "mov.f32" : type[0] == 'b' ? "mov.b32" : "mov.u32";
+	tcb_ptx_into1(&w->b, mnemonic, reg, value);
+	return reg;
+}
+
+/* --- constants of a lane --- */
+
+static unsigned log_of(unsigned power)
+{
+	unsigned log = 0;
+	while (1u << log < power)
+		log++;
+	return log;
+}
+
+static qmv_op shifted(struct qmv_writer *w, const char *mnemonic, qmv_op value, unsigned by)
+{
+	return by ? OP2(&w->b, mnemonic, value, I(by)) : value;
+}
+
+/* Native and p: bytes of the words of 6-bit scales; s: 12 bits each, twelve bytes in all (quant_matvec_planes.c). */
+static void k_constants(struct qmv_writer *w, qmv_op order)
+{
+	struct tcb_ptx_build *b = &w->b;
+	const qmv_op first = OP2(b, "setp.eq.u32", order, I(0)), second = OP2(b, "setp.eq.u32", order, I(1));
+	qmv_op is_odd, at;
+	if (w->g->layout == TCB_LAYOUT_S) {
+		/* Bit 12 j of three words: from byte 3 j / 2 of the first two, or, from j = 5 on, of the last two. */
+		w->is_late = OP2(b, "setp.ge.u32", w->sub_block, I(5));
+		at = OP2(b, "shr.u32", OP2(b, "mul.lo.u32", w->sub_block, I(3)), I(1));
+		at = OP3(b, "selp.u32", OP2(b, "sub.u32", at, I(4)), at, w->is_late);
+		w->select_field = OP3(b, "mad.lo.u32", at, I(0x11), I(0x10));
+		w->shift = OP2(b, "shl.b32", OP2(b, "and.b32", w->sub_block, I(1)), I(2));
+		w->shift_min = OP2(b, "add.u32", w->shift, I(6));
+		w->mask_m = OP3(b, "selp.b32", I(63), I(0), first);
+		return;
+	}
+	w->is_late = OP2(b, "setp.ge.u32", w->sub_block, I(4));
+	is_odd = OP2(b, "setp.ne.u32", OP2(b, "and.b32", w->sub_block, I(2)), I(0));
+	w->select_pair = OP3(b, "selp.b32", I(0x7632), I(0x5410), is_odd);
+	w->select_low = OP3(b, "selp.b32", I(0x3232), I(0x1010), is_odd);
+	w->mask_early = OP3(b, "selp.b32", I(0), I(0x3f3f3f3f), w->is_late);
+	w->mask_top = OP3(b, "selp.b32", I(0x30303030), I(0), w->is_late);
+	w->mask_c = OP3(b, "selp.b32", I(0x00000f0f), I(0), w->is_late);
+	w->mask_d = OP3(b, "selp.b32", I(0x0f0f0000), I(0), w->is_late);
+	/* Byte 2 or 3 for the one lane of a piece's sub-block that takes its min; the others take nothing. */
+	w->select_min = OP3(b, "selp.b32", I(0x4442), OP3(b, "selp.b32", I(0x4443), I(0x4444), second), first);
+}
+
+/* Bytes of a superblock's parts, from its start, or in its planes. */
+static void part_constants(struct qmv_writer *w, qmv_op byte)
+{
+	struct tcb_ptx_build *b = &w->b;
+	const struct qmv_gpu *g = w->g;
+	const struct qmv_format *f = g->format;
+	const int is_native = g->layout == TCB_LAYOUT_NATIVE, is_s = g->layout == TCB_LAYOUT_S;
+	qmv_op at[QMV_PARTS] = { byte, I(0), I(0), I(0) };
+	if (f->high_bits) {
+		const qmv_op chunk = OP2(b, "shr.u32", byte, I(LOG_CHUNK)), in_run = OP2(b, "and.b32", byte, I(31));
+		const qmv_op run = OP2(b, "shr.u32", byte, I(5));
+		at[QMV_HIGH] = is_s                ? OP2(b, "shl.b32", chunk, I(1 + f->high_bits))
+			       : f->high_bits == 1 ? in_run
+						   : OP3(b, "mad.lo.u32", OP2(b, "shr.u32", run, I(1)), I(32), in_run);
+		w->shift_high = is_s ? OP2(b, "and.b32", OP2(b, "shr.u32", byte, I(2)), I(3))
+				     : OP2(b, "and.b32", run, I(f->high_bits == 1 ? 3 : 1));
+		w->shift_high = shifted(w, "shl.b32", w->shift_high, is_s ? f->high_bits - 1 : 1);
+	}
+	if (f->scales == QMV_SCALES_HALVES)
+		at[QMV_SCALES] = OP2(b, "shl.b32", w->sub_block, I(1));
+	if (f->scales == QMV_SCALES_BYTES) /* runs of 16 */
+		at[QMV_SCALES] = w->sum_run;
+	if (is_native && f->block) {
+		const qmv_op inner = OP2(b, "and.b32", byte, I(f->bytes[QMV_CODES] / 8 - 1));
+		at[QMV_SCALES] = OP2(b, "mul.lo.u32", w->sub_block, I(f->block));
+		at[QMV_CODES] = OP2(b, "add.u32", at[QMV_SCALES], inner);
+	}
+	for (unsigned part = 0; part < QMV_PARTS; part++)
+		w->part[part] = is_native && at[part].kind == TCB_PTX_O_REG && f->native_at[part]
+					? OP2(b, "add.u32", at[part], I(f->native_at[part]))
+				: is_native && at[part].kind != TCB_PTX_O_REG ? I(f->native_at[part])
+									      : at[part];
+}
+
+void qmv_write_lane_constants(struct qmv_writer *w)
+{
+	struct tcb_ptx_build *b = &w->b;
+	const struct qmv_gpu *g = w->g;
+	const unsigned log_vec = log_of(g->vec), log_lanes = log_of(g->piece_lanes), log_run = g->log_run;
+	const unsigned shared = (g->format->scales == QMV_SCALES_K ? log_run : LOG_CHUNK) - log_vec;
+	qmv_op byte, order, value;
+	w->piece = OP2(b, "and.b32", w->lane, I(g->piece_lanes - 1));
+	w->within = OP2(b, "shr.u32", w->lane, I(log_lanes));
+	byte = OP2(b, "shl.b32", w->piece, I(log_vec));
+	/* The first value of its low codes. */
+	value = byte;
+	if (g->halves == 2)
+		value = OP3(b, "mad.lo.u32", OP2(b, "shr.u32", byte, I(log_run)), I(2 << log_run),
+			    OP2(b, "and.b32", byte, I((1 << log_run) - 1)));
+	w->sub_block = OP2(b, "shr.u32", value, I(LOG_SUB));
+	order = OP2(b, "and.b32", w->piece, I((1 << shared) - 1));
+	w->sum_run = g->format->scales == QMV_SCALES_BYTES ? OP2(b, "shr.u32", value, I(LOG_CHUNK)) : w->sub_block;
+	if (g->format->scales == QMV_SCALES_K && g->layout != TCB_LAYOUT_S)
+		w->sum_run = OP2(b, "add.u32", w->sub_block, OP2(b, "and.b32", order, I(1)));
+	if (g->format->scales == QMV_SCALES_K)
+		k_constants(w, order);
+	else
+		w->is_first = OP2(b, "setp.eq.u32", order, I(0));
+	part_constants(w, byte);
+}
+
+/* --- from memory --- */
+
+void qmv_write_where(struct qmv_writer *w, const char *type, struct qmv_where *where)
+{
+	struct tcb_ptx_build *b = &w->b;
+	const struct qmv_gpu *g = w->g;
+	const int is_wide = type[1] == '6';
+	if (!g->is_narrow)
+		return;
+	for (unsigned part = QMV_CODES; part <= QMV_HIGH; part++) {
+		if (!g->format->bytes[part])
+			continue;
+		const qmv_op at = where->at[part], low = is_wide ? OP1(b, "cvt.u32.u64", at) : at;
+		const qmv_op odd = OP2(b, "and.b32", low, I(2)); /* 0 or 2 */
+		const unsigned bytes = part == QMV_CODES ? g->vec : 4 * g->high_words;
+		/* Without the rest of two bytes the last word is not needed: the one before it is read again. */
+		const qmv_op rest = OP3(b, "mad.lo.u32", odd, I(2), I(bytes - 4));
+		where->select[part] = OP3(b, "mad.lo.u32", odd, I(0x1111), I(0x3210));
+		where->at[part] = is_wide ? OP2(b, "and.b64", at, I(-4)) : OP2(b, "and.b32", at, I(-4));
+		where->tail[part] = is_wide ? OP2(b, "add.u64", where->at[part], OP1(b, "cvt.u64.u32", rest))
+					    : OP2(b, "add.u32", where->at[part], rest);
+	}
+}
+
+/* COUNT registers of TYPE, in one access where that is allowed. */
+static void load(struct qmv_writer *w, const char *prefix, const char *type, qmv_op at, int64_t offset, qmv_op *to,
+		 unsigned count, const char *reg_type, int is_again)
+{
+	char mnemonic[64];
+	for (unsigned i = 0; !is_again && i < count; i++)
+		to[i] = tcb_ptx_reg(&w->b, reg_type);
+	snprintf(mnemonic, sizeof mnemonic, "%s%s.%s", prefix, count == 4 ? ".v4" : count == 2 ? ".v2" : "", type);
+	tcb_ptx_into1(&w->b, mnemonic, count == 1 ? to[0] : tcb_ptx_vector(&w->b, to, count), tcb_ptx_at(at, offset));
+}
+
+static void load_words(struct qmv_writer *w, const char *prefix, const struct qmv_where *where, unsigned part,
+		       int64_t offset, qmv_op *to, unsigned words, int is_again)
+{
+	if (!w->g->is_narrow) {
+		load(w, prefix, "b32", where->at[part], offset, to, words, "b32", is_again);
+		return;
+	}
+	for (unsigned i = 0; i < words; i++)
+		load(w, prefix, "b32", where->at[part], offset + 4 * i, &to[i], 1, "b32", is_again);
+	load(w, prefix, "b32", where->tail[part], offset, &to[words], 1, "b32", is_again);
+}
+
+void qmv_write_lane_load(struct qmv_writer *w, const char *prefix, const struct qmv_where *where,
+			 const int64_t offset[QMV_PARTS], int is_again, struct qmv_lane_w *out)
+{
+	const struct qmv_gpu *g = w->g;
+	const qmv_op scales = where->at[QMV_SCALES];
+	const int64_t at = offset[QMV_SCALES];
+	load_words(w, prefix, where, QMV_CODES, offset[QMV_CODES], out->code, g->vec / 4, is_again);
+	if (g->high_words)
+		load_words(w, prefix, where, QMV_HIGH, offset[QMV_HIGH], out->high, g->high_words, is_again);
+	if (g->format->scales == QMV_SCALES_K) {
+		load(w, prefix, "b32", scales, at, out->scale, 4, "b32", is_again);
+	} else if (g->format->scales == QMV_SCALES_HALVES) {
+		load(w, prefix, "b16", scales, at, out->scale, 1, "b16", is_again);
+	} else {
+		load(w, prefix, "s8", scales, at, &out->scale[0], 1, "s32", is_again);
+		load(w, prefix, "s8", scales, at + (g->layout == TCB_LAYOUT_S ? 1 : 4), &out->scale[1], 1, "s32",
+		     is_again);
+		load(w, prefix, "b16", where->at[QMV_D], offset[QMV_D], &out->d, 1, "b16", is_again);
+	}
+	if (g->is_narrow && !is_again) {
+		out->select[QMV_CODES] = where->select[QMV_CODES];
+		out->select[QMV_HIGH] = where->select[QMV_HIGH];
+	}
+}
+
+void qmv_write_lane_align(struct qmv_writer *w, const struct qmv_lane_w *loaded, struct qmv_lane_w *out)
+{
+	const struct qmv_gpu *g = w->g;
+	*out = *loaded;
+	if (!g->is_narrow)
+		return;
+	for (unsigned i = 0; i < g->vec / 4; i++)
+		out->code[i] = OP3(&w->b, "prmt.b32", loaded->code[i], loaded->code[i + 1], loaded->select[QMV_CODES]);
+	for (unsigned i = 0; i < g->high_words; i++)
+		out->high[i] = OP3(&w->b, "prmt.b32", loaded->high[i], loaded->high[i + 1], loaded->select[QMV_HIGH]);
+}
+
+/* --- codes --- */
+
+/* WORD with the byte shift of BY bits to the left, or -BY to the right; bits that cross bytes are masked by the caller.
+ */
+static qmv_op moved(struct qmv_writer *w, qmv_op word, int by)
+{
+	return by > 0 ? OP2(&w->b, "shl.b32", word, I(by)) : by < 0 ? OP2(&w->b, "shr.u32", word, I(-by)) : word;
+}
+
+/* Word I of codes of five or six bits. */
+static qmv_op wide_codes(struct qmv_writer *w, const struct qmv_lane_w *weights, unsigned i, int is_high)
+{
+	struct tcb_ptx_build *b = &w->b;
+	const struct qmv_gpu *g = w->g;
+	const int bits = (int)g->format->high_bits;
+	const qmv_op code = is_high ? OP2(b, "shr.u32", weights->code[i], I(4)) : weights->code[i];
+	const qmv_op nibbles = OP2(b, "and.b32", code, I(NIBBLES));
+	qmv_op high;
+	if (g->layout == TCB_LAYOUT_S) {
+		high = weights->high[bits == 2 && is_high ? 1 : 0];
+		if (g->vec < 16)
+			high = OP2(b, "shr.u32", high, w->shift_high);
+		high = moved(w, high, 4 - bits * (int)i - (bits == 1 && is_high ? 4 : 0));
+	} else {
+		high = OP2(b, "shr.u32", weights->high[i], w->shift_high);
+		high = moved(w, high, bits == 1 ? 4 - is_high : 4 - 4 * is_high);
+	}
+	return OP4(b, "lop3.b32", high, I(bits == 1 ? 0x10101010 : 0x30303030), nibbles, I(AND_OR));
+}
+
+qmv_op qmv_write_codes(struct qmv_writer *w, const struct qmv_lane_w *weights, unsigned i, int is_high)
+{
+	if (w->g->halves == 1)
+		return weights->code[i];
+	if (w->g->format->high_bits)
+		return wide_codes(w, weights, i, is_high);
+	return OP2(&w->b, "and.b32", weights->code[i], I(is_high ? (int64_t)0xf0f0f0f0 : (int64_t)NIBBLES));
+}
+
+qmv_op qmv_write_halves(struct qmv_writer *w, const struct qmv_lane_w *weights, unsigned i, int is_high, int is_odd)
+{
+	struct tcb_ptx_build *b = &w->b;
+	const struct qmv_gpu *g = w->g;
+	qmv_op word = weights->code[i];
+	if (g->format->high_bits)
+		word = wide_codes(w, weights, i, is_high);
+	else if (g->halves == 1)
+		word = OP2(b, "xor.b32", word, I(0x80808080)); /* code + 128 */
+	if (is_odd)
+		word = OP2(b, "shr.u32", word, I(8));
+	if (g->halves == 2 && !g->format->high_bits)
+		return OP2(b, "and.b32", word, I(is_high ? 0x00f000f0 : 0x000f000f));
+	word = OP2(b, "and.b32", word, I(0x00ff00ff));
+	return g->halves == 2 ? word : OP2(b, "sub.f16x2", word, qmv_write_constant(w, "b32", I(0x00800080)));
+}

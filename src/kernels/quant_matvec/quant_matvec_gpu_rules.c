@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The rules (V4) that a geometry of a quantised matvec keeps on a GPU so that a
+ * kernel can be written for it and no two legal ones are the same computation,
+ * and the policies that leave of a space what is worth while.
+ */
+#include "kernels/constraint.h"
+#include "kernels/quant_matvec/quant_matvec_gpu.h"
+
+enum { WARP = 32, WARPS_MAX = 32, CHUNK = 16 };
+
+static unsigned div_up(unsigned a, unsigned b)
+{
+	return (a + b - 1) / b;
+}
+
+static unsigned knob(const struct tcb_geometry *geometry, enum tcb_knob which)
+{
+	return geometry->knob[which] < 0 ? 0 : (unsigned)geometry->knob[which];
+}
+
+static size_t power_of_two_above(size_t value)
+{
+	size_t power = 1;
+	while (power < value && power <= SIZE_MAX / 4)
+		power *= 2;
+	return power;
+}
+
+#define RULE(name)                                                                                  \
+	static const char *name(const struct tcb_problem *problem, const struct tcb_target *target, \
+				const struct tcb_geometry *geometry)
+#define UNUSED(a) (void)(a)
+
+/* Superblocks of a row. */
+static unsigned blocks_of(const struct tcb_problem *problem)
+{
+	return (unsigned)((problem->shape.k + QMV_VALUES - 1) / QMV_VALUES);
+}
+
+/* Superblocks that a warp takes at once. */
+static unsigned step_of(const struct tcb_problem *problem, const struct tcb_geometry *geometry)
+{
+	const unsigned step = WARP * knob(geometry, TCB_KNOB_VEC) / qmv_format(problem)->bytes[QMV_CODES];
+	return step ? step : 1;
+}
+
+RULE(rule_isa)
+{
+	const int32_t isa = geometry->knob[TCB_KNOB_ISA];
+	if (problem->contract == TCB_CONTRACT_Q8 && isa != TCB_ISA_DP4A)
+		return "isa must be dp4a under contract q8";
+	if (problem->contract != TCB_CONTRACT_Q8 && isa != TCB_ISA_FMA)
+		return "isa must be fma under contracts f32 and f16";
+	return tcb_target_has(target, (enum tcb_isa)isa) ? NULL : "the device has no such instructions";
+}
+
+RULE(rule_layout)
+{
+	const struct qmv_format *f = qmv_format(problem);
+	const int32_t layout = geometry->knob[TCB_KNOB_LAYOUT];
+	UNUSED(target);
+	if (f->block && layout != TCB_LAYOUT_NATIVE && layout != TCB_LAYOUT_P)
+		return "layout must be native or p on a GPU: blocks of 32 values are in order as they are";
+	if (layout != TCB_LAYOUT_NATIVE && layout != TCB_LAYOUT_P && layout != TCB_LAYOUT_S)
+		return "layout must be native, p or s on a GPU";
+	if (layout == TCB_LAYOUT_NATIVE && problem->shape.k % QMV_VALUES)
+		return "layout must be p where K is no multiple of 256: rows are filled up";
+	if (layout == TCB_LAYOUT_NATIVE && f->scales == QMV_SCALES_BYTES && geometry->knob[TCB_KNOB_VEC] == 4)
+		return "vec must be 8 or 16 with layout=native: blocks alternate between two alignments";
+	return NULL;
+}
+
+RULE(rule_tiles)
+{
+	const struct tcb_tile *macro = &geometry->tile[TCB_MACRO], *midi = &geometry->tile[TCB_MIDI];
+	const struct tcb_tile *micro = &geometry->tile[TCB_MICRO];
+	const size_t n = problem->shape.n;
+	UNUSED(target);
+	if (macro->m != 1 || midi->m != 1)
+		return "macro.m and midi.m must be 1: each token is a product of its own";
+	if (macro->k != problem->shape.k || midi->k != problem->shape.k || micro->k != qmv_gpu_micro_k(problem))
+		return "macro.k and midi.k must be the problem's K, micro.k 256, or a block's values where that does "
+		       "not "
+		       "divide K: splitk, ksplit and vec cut k";
+	if (micro->n > QMV_GPU_ROWS_MAX || (micro->n & (micro->n - 1)))
+		return "micro.n must be 1, 2, 4 or 8";
+	if (micro->n > n)
+		return "micro.n is more than the rows that there are";
+	if (macro->n != power_of_two_above(n))
+		return "macro.n must be the problem's N, rounded up to a power of two: the grid has all rows";
+	return NULL;
+}
+
+RULE(rule_idle)
+{
+	static const enum tcb_knob set[] = { TCB_KNOB_LAYOUT, TCB_KNOB_UNROLL, TCB_KNOB_WARPS,  TCB_KNOB_VEC,
+					     TCB_KNOB_STAGES, TCB_KNOB_SPLITK, TCB_KNOB_KSPLIT, TCB_KNOB_COPY,
+					     TCB_KNOB_XIN,    TCB_KNOB_GROUP,  TCB_KNOB_PREP,   TCB_KNOB_LEAD,
+					     TCB_KNOB_BLOCKS, TCB_KNOB_PDL,    TCB_KNOB_OCC };
+	static const enum tcb_knob unset[] = { TCB_KNOB_THREADS, TCB_KNOB_SCHED,  TCB_KNOB_PREFETCH, TCB_KNOB_HINT,
+					       TCB_KNOB_SWIZZLE, TCB_KNOB_STREAM, TCB_KNOB_JOIN };
+	UNUSED(problem);
+	UNUSED(target);
+	for (size_t i = 0; i < sizeof(set) / sizeof(set[0]); i++)
+		if (geometry->knob[set[i]] == TCB_KNOB_UNSET)
+			return "a GPU's geometry sets isa, layout, unroll, warps, vec, stages, splitk, ksplit, copy, "
+			       "xin, "
+			       "group, prep, lead, blocks, pdl and occ";
+	for (size_t i = 0; i < sizeof(unset) / sizeof(unset[0]); i++)
+		if (geometry->knob[unset[i]] != TCB_KNOB_UNSET)
+			return "threads, sched, prefetch, hint, swizzle, stream and join have no effect on this op's "
+			       "GPU "
+			       "kernels and must not be set";
+	return NULL;
+}
+
+RULE(rule_warps)
+{
+	const unsigned warps = knob(geometry, TCB_KNOB_WARPS), ksplit = knob(geometry, TCB_KNOB_KSPLIT);
+	UNUSED(problem);
+	UNUSED(target);
+	if (warps < 1 || warps > WARPS_MAX)
+		return "warps must be 1 to 32";
+	if (ksplit < 1 || warps % ksplit)
+		return "ksplit must divide warps";
+	if (geometry->tile[TCB_MIDI].n != warps / ksplit * geometry->tile[TCB_MICRO].n)
+		return "midi.n must be micro.n times warps / ksplit";
+	return NULL;
+}
+
+RULE(rule_vec)
+{
+	const unsigned vec = knob(geometry, TCB_KNOB_VEC);
+	UNUSED(target);
+	if (vec == 4 && qmv_format(problem)->bytes[QMV_CODES] > 128)
+		return "vec must be 8 or 16 where codes are bytes: a warp has no more lanes";
+	return vec == 4 || vec == 8 || vec == 16 ? NULL : "vec must be 4, 8 or 16";
+}
+
+RULE(rule_k)
+{
+	const unsigned splitk = knob(geometry, TCB_KNOB_SPLITK), ksplit = knob(geometry, TCB_KNOB_KSPLIT);
+	const unsigned blocks = blocks_of(problem);
+	UNUSED(target);
+	if (splitk < 1 || blocks % splitk)
+		return "splitk must divide the superblocks of a row";
+	if (ksplit < 1 || blocks / splitk % ksplit)
+		return "ksplit must divide the superblocks of a slice";
+	return NULL;
+}
+
+/* The narrowest access to codes. */
+static unsigned least_vec(const struct tcb_problem *problem, const struct tcb_geometry *geometry)
+{
+	const struct qmv_format *f = qmv_format(problem);
+	if (f->bytes[QMV_CODES] > 128) /* narrower ones would have to share superblocks between warps */
+		return 8;
+	return f->scales == QMV_SCALES_BYTES && geometry->knob[TCB_KNOB_LAYOUT] == TCB_LAYOUT_NATIVE ? 8 : 4;
+}
+
+RULE(rule_steps)
+{
+	const unsigned splitk = knob(geometry, TCB_KNOB_SPLITK), ksplit = knob(geometry, TCB_KNOB_KSPLIT);
+	const unsigned unroll = knob(geometry, TCB_KNOB_UNROLL), step = step_of(problem, geometry);
+	const unsigned share = blocks_of(problem) / splitk / ksplit, steps = div_up(share, step);
+	const unsigned most = steps < QMV_GPU_STEPS_MAX ? steps : QMV_GPU_STEPS_MAX;
+	UNUSED(target);
+	const int is_least = knob(geometry, TCB_KNOB_VEC) == least_vec(problem, geometry);
+	if (!is_least && step > 1 && share <= step / 2)
+		return "a warp's share of k leaves half of its lanes idle: a smaller vec";
+	if (unroll < 1 || unroll > most)
+		return "unroll must be at most the steps that a warp takes along k, and at most 16";
+	if (unroll < steps && (steps % unroll || share % step))
+		return "unroll must divide the steps that a warp takes along k, or be all of them";
+	return NULL;
+}
+
+RULE(rule_copy)
+{
+	const unsigned copy = knob(geometry, TCB_KNOB_COPY), stages = knob(geometry, TCB_KNOB_STAGES);
+	const unsigned lead = knob(geometry, TCB_KNOB_LEAD);
+	UNUSED(problem);
+	if (copy == TCB_COPY_LDG && stages != 1)
+		return "stages must be 1 with copy=ldg: weights go to registers";
+	if (copy != TCB_COPY_LDG && (stages < 2 || stages > QMV_GPU_STAGES_MAX))
+		return "stages must be 2 to 8 with copy=async and copy=bulk";
+	if (lead > stages)
+		return "lead must be at most stages";
+	if (copy == TCB_COPY_ASYNC && target->capability < 80)
+		return "copy=async needs sm_80";
+	if (copy == TCB_COPY_BULK && target->capability < 90)
+		return "copy=bulk needs sm_90";
+	return NULL;
+}
+
+/* Copies go by 16 bytes.  Of d of Q6_K in a plane of its own, 16 bytes around a warp's share come along. */
+RULE(rule_copied)
+{
+	const struct qmv_format *f = qmv_format(problem);
+	const unsigned blocks = blocks_of(problem);
+	const unsigned parts = knob(geometry, TCB_KNOB_SPLITK) * knob(geometry, TCB_KNOB_KSPLIT);
+	UNUSED(target);
+	if (knob(geometry, TCB_KNOB_COPY) == TCB_COPY_LDG || f->scales != QMV_SCALES_BYTES)
+		return NULL;
+	if (blocks % (CHUNK / f->bytes[QMV_D]))
+		return "copy must be ldg where K is no multiple of 2048: rows of Q6_K begin anywhere";
+	if (geometry->knob[TCB_KNOB_LAYOUT] == TCB_LAYOUT_NATIVE && parts && blocks / parts % (CHUNK / 2))
+		return "ksplit must leave each warp multiples of 8 blocks with layout=native and copy=async or bulk";
+	return NULL;
+}
+
+RULE(rule_resident)
+{
+	const unsigned copy = knob(geometry, TCB_KNOB_COPY), resident = knob(geometry, TCB_KNOB_BLOCKS);
+	UNUSED(problem);
+	UNUSED(target);
+	if (resident > 16)
+		return "blocks must be at most 16";
+	if (copy != TCB_COPY_LDG && !resident)
+		return "blocks must be 1 or more with copy=async and copy=bulk";
+	if (resident && knob(geometry, TCB_KNOB_SPLITK) != 1)
+		return "splitk must be 1 with blocks above 0";
+	return NULL;
+}
+
+/* Warps that an SM holds (technical specifications per compute capability, CUDA C++ Programming Guide 13.0). */
+static unsigned warps_together(unsigned capability)
+{
+	return capability < 80 ? 32 : capability == 86 || capability == 89 || capability >= 120 ? 48 : 64;
+}
+
+RULE(rule_occ)
+{
+	const unsigned occ = knob(geometry, TCB_KNOB_OCC), resident = knob(geometry, TCB_KNOB_BLOCKS);
+	UNUSED(problem);
+	if (occ < 1 || occ * knob(geometry, TCB_KNOB_WARPS) > warps_together(target->capability))
+		return "occ blocks have more warps than an SM holds";
+	return resident && occ != resident ? "occ must be as many as blocks, if these stay" : NULL;
+}
+
+RULE(rule_xin)
+{
+	const unsigned splitk = knob(geometry, TCB_KNOB_SPLITK), ksplit = knob(geometry, TCB_KNOB_KSPLIT);
+	const unsigned resident = knob(geometry, TCB_KNOB_BLOCKS), step = step_of(problem, geometry);
+	const unsigned steps = div_up(blocks_of(problem) / splitk / ksplit, step);
+	const int in_regs = geometry->knob[TCB_KNOB_XIN] == TCB_XIN_REGS;
+	UNUSED(target);
+	if (!resident && in_regs)
+		return "xin must be shared with blocks=0: each activation is used once";
+	if (knob(geometry, TCB_KNOB_COPY) != TCB_COPY_LDG && !in_regs)
+		return "xin must be regs with copy=async and copy=bulk";
+	if (resident && knob(geometry, TCB_KNOB_UNROLL) != steps)
+		return "unroll must be all steps along k with blocks above 0";
+	return NULL;
+}
+
+RULE(rule_activations)
+{
+	const unsigned group = knob(geometry, TCB_KNOB_GROUP);
+	UNUSED(target);
+	if (group != 256 && (problem->contract != TCB_CONTRACT_Q8 || group != 32))
+		return "group must be 32 or 256 under contract q8, else 256";
+	if (problem->contract == TCB_CONTRACT_Q8 && group > tcb_quant_group(tcb_quant_format(problem)))
+		return "group must be 32 where weights' blocks are of 32 values";
+	if (geometry->knob[TCB_KNOB_PREP] == TCB_PREP_LAUNCH && knob(geometry, TCB_KNOB_SPLITK) != 1)
+		return "splitk must be 1 with prep=launch";
+	return NULL;
+}
+
+RULE(rule_pdl)
+{
+	const unsigned pdl = knob(geometry, TCB_KNOB_PDL);
+	UNUSED(problem);
+	if (pdl > 1)
+		return "pdl must be 0 or 1";
+	return pdl && target->capability < 90 ? "pdl=1 needs sm_90" : NULL;
+}
+
+/* A resident block that gets no second round does what a block a tile does; slots beyond a warp's rounds stay empty. */
+RULE(policy_rounds)
+{
+	const unsigned resident = knob(geometry, TCB_KNOB_BLOCKS), stages = knob(geometry, TCB_KNOB_STAGES);
+	const size_t sms = target->sm_count ? target->sm_count : 1;
+	const size_t at_once = resident * sms * (knob(geometry, TCB_KNOB_WARPS) / knob(geometry, TCB_KNOB_KSPLIT)) *
+			       geometry->tile[TCB_MICRO].n;
+	if (!resident)
+		return NULL;
+	if (problem->shape.n <= at_once)
+		return "so many blocks stay that each has one round of rows: blocks=0 does the same";
+	if (problem->shape.n <= at_once * (stages - 1))
+		return "more stages than rounds of rows that a block has";
+	return NULL;
+}
+
+/* Superblocks at once with 16-byte accesses. */
+static unsigned step_of_16(const struct tcb_problem *problem)
+{
+	return WARP * 16 / qmv_format(problem)->bytes[QMV_CODES];
+}
+
+/*
+ * The default space is what is at most one step away from what was found good on an H200 (2,500 of the 112,200 other
+ * geometries of each of four shapes were measured): one knob may have an unusual value.
+ */
+RULE(policy_usual)
+{
+	const int32_t *of = geometry->knob;
+	const unsigned warps = knob(geometry, TCB_KNOB_WARPS), vec = knob(geometry, TCB_KNOB_VEC);
+	const unsigned share = blocks_of(problem) / knob(geometry, TCB_KNOB_SPLITK) / knob(geometry, TCB_KNOB_KSPLIT);
+	const unsigned resident = knob(geometry, TCB_KNOB_BLOCKS);
+	unsigned unusual = 0;
+	unusual += vec != 16 &&
+		   share * 4 >= 3 * step_of_16(problem); /* narrower ones where 16 bytes would leave lanes idle */
+	unusual += of[TCB_KNOB_SPLITK] != 1;
+	unusual += of[TCB_KNOB_PREP] != TCB_PREP_BLOCK;
+	unusual += problem->contract == TCB_CONTRACT_Q8 && of[TCB_KNOB_GROUP] != 32;
+	unusual += of[TCB_KNOB_STAGES] > 4;
+	unusual += of[TCB_KNOB_KSPLIT] > 8;
+	unusual += geometry->tile[TCB_MICRO].n > 2;
+	unusual += warps < 8 || warps > 16;
+	unusual += resident > 2;
+	unusual += of[TCB_KNOB_PDL] == 0 && target->capability >= 90;
+	if (of[TCB_KNOB_COPY] == TCB_COPY_LDG) {
+		unusual += (unsigned)of[TCB_KNOB_UNROLL] != div_up(share, step_of(problem, geometry));
+		unusual += of[TCB_KNOB_LEAD] == 0;
+		unusual += resident && of[TCB_KNOB_XIN] != TCB_XIN_REGS;
+		unusual += !resident && of[TCB_KNOB_OCC] * (int32_t)warps != 32;
+	} else {
+		unusual += of[TCB_KNOB_LEAD] == 0;
+	}
+	if (unusual <= 1)
+		return NULL;
+	struct tcb_geometry standard; /* always an element */
+	qmv_gpu_default_geometry(problem, target, &standard);
+	return tcb_geometry_equal(&standard, geometry) ? NULL : "more than one knob has an unusual value";
+}
+
+#define READS_STEPS (TCB_FIELD_KNOB(SPLITK) | TCB_FIELD_KNOB(KSPLIT) | TCB_FIELD_KNOB(VEC) | TCB_FIELD_KNOB(UNROLL))
+
+const struct tcb_rule qmv_gpu_rules[] = {
+	{ 0, 0, rule_idle },
+	{ TCB_FIELD_KNOB(ISA), 0, rule_isa },
+	{ TCB_FIELD_KNOB(LAYOUT) | TCB_FIELD_KNOB(VEC), 0, rule_layout },
+	{ TCB_FIELD_TILES, 0, rule_tiles },
+	{ TCB_FIELD_KNOB(WARPS) | TCB_FIELD_KNOB(KSPLIT) | TCB_FIELD_MICRO_N | TCB_FIELD_MIDI_N, 0, rule_warps },
+	{ TCB_FIELD_KNOB(VEC), 0, rule_vec },
+	{ TCB_FIELD_KNOB(SPLITK) | TCB_FIELD_KNOB(KSPLIT), 0, rule_k },
+	{ READS_STEPS | TCB_FIELD_KNOB(LAYOUT), 0, rule_steps },
+	{ TCB_FIELD_KNOB(COPY) | TCB_FIELD_KNOB(STAGES) | TCB_FIELD_KNOB(LEAD), 0, rule_copy },
+	{ TCB_FIELD_KNOB(COPY) | TCB_FIELD_KNOB(LAYOUT) | TCB_FIELD_KNOB(SPLITK) | TCB_FIELD_KNOB(KSPLIT), 0,
+	  rule_copied },
+	{ TCB_FIELD_KNOB(COPY) | TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(SPLITK), 0, rule_resident },
+	{ TCB_FIELD_KNOB(OCC) | TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(WARPS), 0, rule_occ },
+	{ READS_STEPS | TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(XIN) | TCB_FIELD_KNOB(COPY), 0, rule_xin },
+	{ TCB_FIELD_KNOB(GROUP) | TCB_FIELD_KNOB(PREP) | TCB_FIELD_KNOB(SPLITK), 0, rule_activations },
+	{ TCB_FIELD_KNOB(PDL), 0, rule_pdl },
+	{ TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(STAGES) | TCB_FIELD_KNOB(WARPS) | TCB_FIELD_KNOB(KSPLIT) |
+		  TCB_FIELD_MICRO_N,
+	  1, policy_rounds },
+	{ 0, 1, policy_usual },
+	{ 0, 0, NULL },
+};
