@@ -8,6 +8,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -126,16 +127,52 @@ static void detect_model(struct tcb_device *out, char vendor[13])
 	snprintf(out->model, sizeof out->model, "%s", uts.machine);
 }
 
+/* What the system tells of processor 0's cache INDEX: "" if nothing. */
+static void cache_text(int index, const char *what, char out[32])
+{
+	char path[96];
+	FILE *file;
+
+	snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/%s", index, what);
+	out[0] = '\0';
+	file = fopen(path, "r");
+	if (file && !fgets(out, 32, file))
+		out[0] = '\0';
+	if (file)
+		fclose(file);
+}
+
+/* The same as a number, "64K" as 65536. */
+static size_t cache_number(int index, const char *what)
+{
+	char text[32], *end;
+	unsigned long value;
+
+	cache_text(index, what, text);
+	value = strtoul(text, &end, 10);
+	return (size_t)value << (*end == 'K' ? 10 : *end == 'M' ? 20 : 0);
+}
+
 static void detect_caches(struct tcb_target *target, const char *vendor)
 {
-	long l1 = sysconf(_SC_LEVEL1_DCACHE_SIZE), l2 = sysconf(_SC_LEVEL2_CACHE_SIZE);
-	long l3 = sysconf(_SC_LEVEL3_CACHE_SIZE), line = sysconf(_SC_LEVEL1_DCACHE_LINESIZE);
+	size_t line = cache_number(0, "coherency_line_size");
 
 	(void)vendor;
-	target->line_bytes = line > 0 ? (size_t)line : 64;
-	target->l1d_bytes = l1 > 0 ? (size_t)l1 : 0;
-	target->l2_bytes = l2 > 0 ? (size_t)l2 : 0;
-	target->llc_bytes = l3 > 0 ? (size_t)l3 : target->l2_bytes;
+	target->line_bytes = line ? line : 64;
+	for (int index = 0; index < 8; index++) {
+		size_t level = cache_number(index, "level"), bytes = cache_number(index, "size");
+		char type[32];
+
+		cache_text(index, "type", type);
+		if (type[0] == 'I') /* instructions only */
+			continue;
+		if (level == 1)
+			target->l1d_bytes = bytes;
+		else if (level == 2)
+			target->l2_bytes = bytes;
+		if (level >= 2 && bytes > target->llc_bytes)
+			target->llc_bytes = bytes;
+	}
 }
 #endif
 
