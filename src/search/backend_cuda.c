@@ -25,11 +25,13 @@ enum {
 	CASES_MAX = 24,         /* small instances kept */
 	HOST_THREADS = 4,       /* that compare outputs */
 	COPIES_MIN = 4,         /* of a rotation, however large one copy is */
+	COPIES_MAX = 512,       /* however small: a graph of more calls takes longer to make than to run */
 	CALLS_MIN = 32,         /* in a graph */
 	HOT_CALLS = 64,         /* the first finds the L2 cold, and a run before the sample sees to that */
 	LIMIT_SAMPLES = 5,      /* of each kernel that may be the limit */
 	ROTATION_MIN = 1 << 29, /* bytes */
 	L2_MULTIPLE = 8,        /* of a rotation */
+	FLUSH_MULTIPLE = 2,     /* of what drives a rotation that is smaller out of the L2 */
 };
 
 /* A problem on the host and on the device. */
@@ -46,6 +48,7 @@ struct gpu_worker {
 	struct gpu_case small[CASES_MAX]; /* a ring */
 	size_t small_count, small_next;
 	size_t rotation_bytes;
+	struct tcb_gpu_buffer flush; /* made when first needed */
 	void *got; /* an output on the host */
 	size_t got_bytes;
 	/* prepared */
@@ -203,7 +206,22 @@ static size_t copies_for(const struct gpu_worker *worker, const struct tcb_code_
 		return 1;
 	size_t bytes = tcb_gpu_memory_streamed(worker->full.memory, unit->packed_bytes);
 	size_t copies = bytes ? (worker->rotation_bytes + bytes - 1) / bytes : 1;
-	return copies < COPIES_MIN ? COPIES_MIN : copies;
+	return copies < COPIES_MIN ? COPIES_MIN : copies > COPIES_MAX ? COPIES_MAX : copies;
+}
+
+/* COPIES that do not reach beyond the L2 are driven out of it before each sample. */
+static enum tcb_status need_flush(struct gpu_worker *worker, struct tcb_gpu_runner *runner, size_t copies,
+				  struct tcb_error *err)
+{
+	const size_t l2 = worker->config->place->device.target.l2_bytes;
+	const size_t bytes = tcb_gpu_memory_streamed(worker->full.memory, runner->unit->packed_bytes);
+	if (copies < COPIES_MAX || copies * bytes >= worker->rotation_bytes || !l2)
+		return TCB_OK;
+	if (!worker->flush.bytes)
+		TCB_TRY(tcb_gpu_buffer_alloc(worker->session.cuda, FLUSH_MULTIPLE * l2, &worker->flush, err));
+	runner->flush = worker->flush.data;
+	runner->flush_bytes = worker->flush.bytes;
+	return TCB_OK;
 }
 
 /* RUNNER's graph for STATE: whole turns of the rotation. */
@@ -214,8 +232,10 @@ static enum tcb_status record(struct gpu_worker *worker, struct tcb_gpu_runner *
 	size_t copies = copies_for(worker, runner->unit, state), calls = HOT_CALLS;
 	tcb_watch_phase(worker->config->watch, 0, "copying the operands to measure on");
 	TCB_TRY(tcb_gpu_memory_need(worker->full.memory, layout, runner->unit->packed_bytes, copies, pack_ns, err));
-	if (state == TCB_COLD)
+	if (state == TCB_COLD) {
 		calls = (CALLS_MIN + copies - 1) / copies * copies;
+		TCB_TRY(need_flush(worker, runner, copies, err));
+	}
 	tcb_watch_phase(worker->config->watch, 1, "measuring %s", tcb_state_text(state));
 	*fault_out = tcb_gpu_runner_record(runner, worker->full.memory, layout, copies, calls, why);
 	return TCB_OK;

@@ -224,7 +224,11 @@ double tcb_gpu_runner_sample(struct tcb_gpu_runner *runner, char why[256])
 	struct tcb_gpu_session *session = runner->session;
 	const struct tcb_cuda *cuda = session->cuda;
 	float milliseconds = 0;
-	int result = cuda->event_record(session->from, session->stream);
+	int result = TCB_CUDA_SUCCESS;
+	if (runner->flush_bytes)
+		result = cuda->fill(runner->flush, TCB_POISON, runner->flush_bytes, session->stream);
+	if (result == TCB_CUDA_SUCCESS)
+		result = cuda->event_record(session->from, session->stream);
 	if (result == TCB_CUDA_SUCCESS)
 		result = cuda->graph_launch(runner->exec, session->stream);
 	if (result == TCB_CUDA_SUCCESS)

@@ -31,6 +31,9 @@ struct tcb_gpu_runner {
 	CUgraph graph;
 	CUgraphExec exec;
 	size_t calls; /* in the graph */
+	/* Written over before each sample, so that the L2 holds nothing of what the graph reads; 0 bytes: nothing. */
+	uint64_t flush;
+	size_t flush_bytes;
 };
 
 /* What a call of the driver says of a candidate. */

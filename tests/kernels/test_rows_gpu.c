@@ -69,7 +69,7 @@ static void spaces_are_of_a_size_to_search(void **state)
 				struct tcb_error err;
 				if (tcb_space_create(op_at(o), &p, &target, 0, &space, &err) != TCB_OK)
 					fail_msg("%s", err.message);
-				assert_in_range(space->count, 20, 40000);
+				assert_in_range(space->count, 20, 6000);
 				tcb_space_destroy(space);
 			}
 }

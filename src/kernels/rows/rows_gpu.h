@@ -143,6 +143,9 @@ size_t tcb_rows_gpu_axes(const struct tcb_rows_math *math, const struct tcb_prob
 void tcb_rows_gpu_default_geometry(const struct tcb_rows_math *math, const struct tcb_problem *problem,
 				   const struct tcb_target *target, struct tcb_geometry *out);
 
+/* The default geometry of any target. */
+void tcb_rows_gpu_standard(int has_weights, const struct tcb_problem *problem, struct tcb_geometry *out);
+
 /* rows_gpu_io.c: values on their way.  FROM and TO are addresses of the lane's first vector. */
 enum tcb_rows_source { TCB_ROWS_ONCE, TCB_ROWS_TWICE, TCB_ROWS_WEIGHT, TCB_ROWS_SHARED };
 /* VALUES (count, present and unsure are set) to new registers; with AGAIN_IF to those there, if it holds. */

@@ -10,7 +10,14 @@
 #include "kernels/constraint.h"
 #include "kernels/rows/rows_gpu.h"
 
-enum { WARP = 32, WARPS_MAX = 32, SLOT_ALIGN = 128, CLUSTER_MAX = 8, PARTS_MAX = WARP * TCB_ROWS_CHUNKS_MAX };
+enum {
+	WARP = 32,
+	WARPS_MAX = 32,
+	SLOT_ALIGN = 128,
+	LONG_ROW = 1024,
+	CLUSTER_MAX = 8,
+	PARTS_MAX = WARP * TCB_ROWS_CHUNKS_MAX
+};
 
 static unsigned div_up(unsigned a, unsigned b)
 {
@@ -376,6 +383,41 @@ RULE(rule_switches)
 	return knob(geometry, TCB_KNOB_PDL) && target->capability < 90 ? "pdl=1 needs sm_90" : NULL;
 }
 
+/* Loops load the weights beside the values; only registers hold them for later. */
+RULE(rule_lead)
+{
+	UNUSED(problem);
+	UNUSED(target);
+	return geometry->knob[TCB_KNOB_LEAD] == 1 && geometry->knob[TCB_KNOB_XIN] != TCB_XIN_REGS
+		       ? "lead must be 0 without xin=regs"
+		       : NULL;
+}
+
+/*
+ * The default space is what is at most one step away from what was found good on an H200 (660 geometries of seven
+ * problems, drawn at random from the whole product): one knob may have an unusual value.
+ */
+RULE(policy_usual)
+{
+	const unsigned warps = knob(geometry, TCB_KNOB_WARPS), ksplit = knob(geometry, TCB_KNOB_KSPLIT);
+	const size_t n = problem->shape.n;
+	const unsigned widest = n % 4 == 0 ? 16 : n % 2 == 0 ? 8 : 4;
+	unsigned unusual = 0;
+	unusual += knob(geometry, TCB_KNOB_VEC) != widest;
+	unusual += knob(geometry, TCB_KNOB_PDL) == 0 && target->capability >= 90;
+	unusual += knob(geometry, TCB_KNOB_BLOCKS) != 0;
+	unusual += knob(geometry, TCB_KNOB_STAGES) > 3;
+	unusual += knob(geometry, TCB_KNOB_UNROLL) > 4;
+	unusual += knob(geometry, TCB_KNOB_OCC) > 2 && !knob(geometry, TCB_KNOB_BLOCKS);
+	unusual += n >= LONG_ROW && (warps < 2 || warps > 16);
+	unusual += n >= LONG_ROW && warps / ksplit > 2;
+	if (unusual <= 1)
+		return NULL;
+	struct tcb_geometry standard; /* always an element */
+	tcb_rows_gpu_standard(geometry->knob[TCB_KNOB_LEAD] != TCB_KNOB_UNSET, problem, &standard);
+	return tcb_geometry_equal(&standard, geometry) ? NULL : "more than one knob has an unusual value";
+}
+
 /* A resident block that gets no second row does what a block a row does; slots beyond its rows stay empty. */
 RULE(policy_rounds)
 {
@@ -400,19 +442,21 @@ RULE(policy_rounds)
 #define READS_STAGES (TCB_FIELD_KNOB(COPY) | TCB_FIELD_KNOB(STAGES) | TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(XIN))
 #define READS_SWITCHES (TCB_FIELD_KNOB(PDL) | TCB_FIELD_KNOB(STREAM) | TCB_FIELD_KNOB(LEAD))
 
-#define ROWS(idle)                                                                                                 \
-	{ 0, 0, idle }, { TCB_FIELD_KNOB(ISA), 0, rule_isa }, { TCB_FIELD_KNOB(ISA), 0, rule_shape },              \
-		{ TCB_FIELD_KNOB(VEC), 0, rule_vec },                                                              \
-		{ TCB_FIELD_KNOB(WARPS) | TCB_FIELD_KNOB(KSPLIT), 0, rule_warps }, { READS_SPLIT, 0, rule_split }, \
-		{ TCB_FIELD_KNOB(SPLITK) | TCB_FIELD_KNOB(KSPLIT) | TCB_FIELD_KNOB(JOIN), 0, rule_join },          \
-		{ READS_KEEP, 0, rule_keep }, { READS_STAGES, 0, rule_stages },                                    \
-		{ READS_SPLIT | READS_KEEP | TCB_FIELD_KNOB(UNROLL), 0, rule_unroll },                             \
-		{ TCB_FIELD_KNOB(OCC) | TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(WARPS), 0, rule_occ },             \
-		{ READS_SWITCHES, 0, rule_switches }, { READS_SPLIT | TCB_FIELD_TILES, 0, rule_tiles },            \
-		{ READS_ROUNDS, 1, policy_rounds },                                                                \
-	{                                                                                                          \
-		0, 0, NULL                                                                                         \
+/* All but the first, which says what is set. */
+#define SHARED_RULES                                                                                                \
+	{ TCB_FIELD_KNOB(ISA), 0, rule_isa }, { TCB_FIELD_KNOB(ISA), 0, rule_shape },                               \
+		{ TCB_FIELD_KNOB(VEC), 0, rule_vec },                                                               \
+		{ TCB_FIELD_KNOB(WARPS) | TCB_FIELD_KNOB(KSPLIT), 0, rule_warps }, { READS_SPLIT, 0, rule_split },  \
+		{ TCB_FIELD_KNOB(SPLITK) | TCB_FIELD_KNOB(KSPLIT) | TCB_FIELD_KNOB(JOIN), 0, rule_join },           \
+		{ READS_KEEP, 0, rule_keep }, { READS_STAGES, 0, rule_stages },                                     \
+		{ READS_SPLIT | READS_KEEP | TCB_FIELD_KNOB(UNROLL), 0, rule_unroll },                              \
+		{ TCB_FIELD_KNOB(OCC) | TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(WARPS), 0, rule_occ },              \
+		{ READS_SWITCHES, 0, rule_switches }, { TCB_FIELD_KNOB(LEAD) | TCB_FIELD_KNOB(XIN), 0, rule_lead }, \
+		{ READS_SPLIT | TCB_FIELD_TILES, 0, rule_tiles }, { READS_ROUNDS, 1, policy_rounds },               \
+		{ 0, 1, policy_usual },                                                                             \
+	{                                                                                                           \
+		0, 0, NULL                                                                                          \
 	}
 
-const struct tcb_rule tcb_rows_gpu_rules[] = { ROWS(rule_idle) };
-const struct tcb_rule tcb_rows_gpu_plain_rules[] = { ROWS(rule_idle_plain) };
+const struct tcb_rule tcb_rows_gpu_rules[] = { { 0, 0, rule_idle }, SHARED_RULES };
+const struct tcb_rule tcb_rows_gpu_plain_rules[] = { { 0, 0, rule_idle_plain }, SHARED_RULES };

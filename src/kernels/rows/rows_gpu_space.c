@@ -143,8 +143,7 @@ static size_t power_within(size_t value, size_t limit)
  * What a textbook kernel does: a block of 256 threads a row, a row in registers; fewer threads for short rows, several
  * rows in a block for very short ones, and a row that is too long for registers read twice.
  */
-void tcb_rows_gpu_default_geometry(const struct tcb_rows_math *math, const struct tcb_problem *problem,
-				   const struct tcb_target *target, struct tcb_geometry *out)
+void tcb_rows_gpu_standard(int has_weights, const struct tcb_problem *problem, struct tcb_geometry *out)
 {
 	const size_t m = problem->shape.m, n = problem->shape.n, width = widest(n) / 4;
 	const size_t vectors = n / width; /* of a row */
@@ -170,7 +169,13 @@ void tcb_rows_gpu_default_geometry(const struct tcb_rows_math *math, const struc
 	out->knob[TCB_KNOB_PDL] = 0;
 	out->knob[TCB_KNOB_OCC] = 1;
 	out->knob[TCB_KNOB_JOIN] = TCB_JOIN_NONE;
-	if (math->weights)
+	if (has_weights)
 		out->knob[TCB_KNOB_LEAD] = 0;
+}
+
+void tcb_rows_gpu_default_geometry(const struct tcb_rows_math *math, const struct tcb_problem *problem,
+				   const struct tcb_target *target, struct tcb_geometry *out)
+{
 	(void)target;
+	tcb_rows_gpu_standard(math->weights > 0, problem, out);
 }
