@@ -21,7 +21,7 @@ void tcb_ptx_machine_defaults(struct tcb_ptx_machine *m)
 	if (m->memory_latency == 0)
 		m->memory_latency = 360e-9;
 	if (m->cache_latency == 0)
-		m->cache_latency = 250e-9;
+		m->cache_latency = 160e-9;
 	if (m->launch_gap == 0)
 		m->launch_gap = 1.0e-6;
 	if (m->dependent_wait == 0)

@@ -7,7 +7,9 @@
  * Rates are those of the CUDA C++ Programming Guide 13.0, "Throughput of Native
  * Arithmetic Instructions", for a quarter of a multiprocessor; latencies those
  * that Jia et al. ("Dissecting the NVIDIA Volta GPU architecture via
- * microbenchmarking", 2018) and later measurements of that kind agree about.
+ * microbenchmarking", 2018) and later measurements of that kind agree about; both,
+ * and which instructions share a pipe, were measured again on an H200
+ * (tests/search/gpu_rates.c, results/h200/gpu_rates.txt).
  */
 #include <string.h>
 
@@ -16,11 +18,12 @@
 #include "ptx/pipeline_private.h"
 
 enum {
-	LATENCY_ALU = 5,
+	LATENCY_ALU = 4,
 	LATENCY_FMA = 4,
-	LATENCY_XU = 18,
-	LATENCY_SHUFFLE = 24,
-	LATENCY_SHARED = 24, /* and LATENCY_WIDE for 16 bytes a lane */
+	LATENCY_HALF = 5,
+	LATENCY_XU = 17,
+	LATENCY_SHUFFLE = 26,
+	LATENCY_SHARED = 23, /* and LATENCY_WIDE for 16 bytes a lane */
 	LATENCY_WIDE = 8,
 	LATENCY_SPECIAL = 14, /* %tid and the like */
 	LATENCY_MATRIX = 20,
@@ -49,12 +52,13 @@ static unsigned integer_cycles(const struct tcb_ptx_machine *machine)
 	return machine->capability >= 120 ? 1 : 2;
 }
 
-static unsigned float_cycles(const struct tcb_ptx_machine *machine)
+static int has_light_pipe(const struct tcb_ptx_machine *machine)
 {
 	const unsigned sm = machine->capability;
-	return sm == 75 || sm == 80 ? 2 : 1;
+	return sm != 75 && sm != 80;
 }
 
+/* From integers to floats; the other way takes the slow pipe everywhere. */
 static unsigned convert_cycles(const struct tcb_ptx_machine *machine)
 {
 	return machine->capability <= 80 ? 8 : 2;
@@ -75,6 +79,11 @@ static int is_constant(const struct tcb_ptx_operand *operand, uint64_t value)
 	return operand->kind == TCB_PTX_O_INT && operand->bits == value;
 }
 
+static void cost_of_f32(const struct decoder *d, struct tcb_pipe_op *op)
+{
+	cost(op, has_light_pipe(d->machine) ? TCB_PIPE_FMA : TCB_PIPE_HEAVY, 1, 2, LATENCY_FMA);
+}
+
 /* What the assembler makes of an instruction of integers or floats. */
 static void cost_of_arithmetic(const struct decoder *d, struct tcb_pipe_op *op)
 {
@@ -87,7 +96,7 @@ static void cost_of_arithmetic(const struct decoder *d, struct tcb_pipe_op *op)
 		if (!is_float(type) && is_constant(&ins->operands[2], 0))
 			cost(op, TCB_PIPE_NO_UNIT, 0, 0, 0);
 		else if (is_float(type))
-			cost(op, TCB_PIPE_FMA, 1, float_cycles(d->machine), LATENCY_FMA);
+			cost_of_f32(d, op);
 		else
 			cost(op, TCB_PIPE_ALU, wide, wide * integer, LATENCY_ALU);
 		return;
@@ -96,18 +105,23 @@ static void cost_of_arithmetic(const struct decoder *d, struct tcb_pipe_op *op)
 	case TCB_PTX_OP_FMA:
 		if (!is_float(type) && ins->op == TCB_PTX_OP_MUL && is_constant(&ins->operands[2], 1))
 			cost(op, TCB_PIPE_NO_UNIT, 0, 0, 0);
+		else if (is_float(type))
+			cost_of_f32(d, op);
 		else
-			cost(op, TCB_PIPE_FMA, 1, is_float(type) ? float_cycles(d->machine) : 2,
-			     is_float(type) ? LATENCY_FMA : LATENCY_ALU);
+			cost(op, TCB_PIPE_HEAVY, 1, 2, LATENCY_ALU);
+		return;
+	case TCB_PTX_OP_DP4A:
+	case TCB_PTX_OP_DP2A:
+		cost(op, TCB_PIPE_HEAVY, 1, 2, LATENCY_ALU);
 		return;
 	case TCB_PTX_OP_DIV:
 	case TCB_PTX_OP_REM:
 		if (is_float(type))
-			cost(op, TCB_PIPE_FMA, 8, 8, 40);
+			cost(op, TCB_PIPE_FMA, 8, 16, 40);
 		else if (is_power_of_two(&ins->operands[2]))
 			cost(op, TCB_PIPE_ALU, 1, integer, LATENCY_ALU);
 		else if (ins->operands[2].kind == TCB_PTX_O_INT)
-			cost(op, TCB_PIPE_FMA, 3, 6, 15);
+			cost(op, TCB_PIPE_HEAVY, 3, 6, 15);
 		else
 			cost(op, TCB_PIPE_ALU, 20, 40, 120);
 		return;
@@ -135,10 +149,12 @@ static void cost_of_conversion(const struct decoder *d, struct tcb_pipe_op *op)
 	const enum tcb_ptx_word to = tcb_ptx_mod(ins, TCB_PTX_SLOT_TYPE), from = tcb_ptx_mod(ins, TCB_PTX_SLOT_TYPE2);
 	if (!is_float(to) && !is_float(from)) /* a register pair's other half, or a sign */
 		cost(op, TCB_PIPE_NO_UNIT, 0, 0, 0);
-	else if (is_float(to) && is_float(from))
-		cost(op, TCB_PIPE_FMA, 1, 2, LATENCY_ALU);
+	else if (is_float(to) && is_float(from)) /* half instructions */
+		cost(op, TCB_PIPE_HEAVY, 1, 2, LATENCY_HALF);
+	else if (is_float(to) && convert_cycles(d->machine) < 8)
+		cost(op, TCB_PIPE_ALU, 1, convert_cycles(d->machine), LATENCY_ALU);
 	else
-		cost(op, TCB_PIPE_XU, 1, convert_cycles(d->machine), LATENCY_XU);
+		cost(op, TCB_PIPE_XU, 1, 8, LATENCY_XU);
 }
 
 static void cost_of_move(const struct decoder *d, struct tcb_pipe_op *op)

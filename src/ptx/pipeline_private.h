@@ -36,7 +36,20 @@ enum tcb_pipe_kind {
 	TCB_PIPE_EXIT
 };
 
-enum tcb_pipe_unit { TCB_PIPE_NO_UNIT, TCB_PIPE_ALU, TCB_PIPE_FMA, TCB_PIPE_XU, TCB_PIPE_MATRIX, TCB_PIPE_UNITS };
+/*
+ * Pipes of a quarter.  FMA: whichever of the heavy and the light one is free first; integer products, dp4a and halves
+ * need the heavy one.  A machine whose f32 rate is half a warp a cycle has no light one.
+ */
+enum tcb_pipe_unit {
+	TCB_PIPE_NO_UNIT,
+	TCB_PIPE_ALU,
+	TCB_PIPE_HEAVY,
+	TCB_PIPE_LIGHT,
+	TCB_PIPE_FMA,
+	TCB_PIPE_XU,
+	TCB_PIPE_MATRIX,
+	TCB_PIPE_UNITS
+};
 
 struct tcb_pipe_op {
 	struct tcb_ptx_ins *ins;

@@ -390,7 +390,16 @@ static void count_issue(struct simulation *s, const struct tcb_pipe_op *op)
 	if (!s->is_counting)
 		return;
 	s->out->counts.instructions += op->issues;
-	s->out->issue_cycles += larger(op->issues, op->busy) / QUARTERS;
+	s->out->issue_cycles += (double)op->issues / QUARTERS;
+}
+
+/* When the pipe that OP goes to is free. */
+static double *unit_of(struct simulation *s, unsigned quarter, const struct tcb_pipe_op *op)
+{
+	double *free = s->unit_free[quarter];
+	if (op->unit != TCB_PIPE_FMA)
+		return &free[op->unit];
+	return &free[free[TCB_PIPE_LIGHT] <= free[TCB_PIPE_HEAVY] ? TCB_PIPE_LIGHT : TCB_PIPE_HEAVY];
 }
 
 /* Issues WARP's next instruction at NOW. */
@@ -406,8 +415,9 @@ static void issue(struct simulation *s, unsigned quarter, struct warp *warp, dou
 	const int is_back = op->kind == TCB_PIPE_BRANCH && op->target <= warp->pc;
 	const int runs = tcb_pipe_guarded(program, op, &warp->lane, op->kind == TCB_PIPE_BRANCH ? 0 : 1);
 	if (op->unit != TCB_PIPE_NO_UNIT) {
-		now = larger(now, s->unit_free[quarter][op->unit]);
-		s->unit_free[quarter][op->unit] = now + op->busy;
+		double *unit = unit_of(s, quarter, op);
+		now = larger(now, *unit);
+		*unit = now + op->busy;
 	}
 	s->quarter_free[quarter] = now + op->issues;
 	warp->ready = now + op->issues;

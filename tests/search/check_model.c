@@ -2,7 +2,8 @@
  *
  * Does the model rank as measurements do?
  *
- *   check_model DATABASE [--device DEV] [--memory GB/S] [--any-kernel] [--csv FILE]
+ *   check_model DATABASE [--device DEV] [--contract C] [--shape MxNxK] [--memory GB/S] [--any-kernel]
+ *               [--csv FILE]
  *
  * All candidates that a database has measured on GPUs are modelled as a sweep
  * without the GPU would: a sample is assembled for its registers, all are
@@ -29,7 +30,7 @@ enum { SKIP = 77, LEAST = 20, REFINED = 48, SEED = 1 };
 static const double CORRELATION_LEAST = 0.5;
 
 struct options {
-	const char *database, *device, *csv;
+	const char *database, *device, *contract, *shape, *csv;
 	double memory_gb_s;
 	enum stored_stale stale;
 };
@@ -62,6 +63,10 @@ static int read_options(int argc, char **argv, struct options *out)
 			out->device = value;
 		else if (strcmp(argv[i], "--memory") == 0)
 			out->memory_gb_s = strtod(value, NULL);
+		else if (strcmp(argv[i], "--contract") == 0)
+			out->contract = value;
+		else if (strcmp(argv[i], "--shape") == 0)
+			out->shape = value;
 		else if (strcmp(argv[i], "--csv") == 0)
 			out->csv = value;
 		else
@@ -318,12 +323,18 @@ static enum tcb_status check_problem(struct tcb_db *db, const struct stored_prob
 
 static enum tcb_status check_all(const struct options *options, struct tally *tally, struct tcb_error *err)
 {
-	const struct stored_filter filter = { .device_name = options->device };
+	struct stored_filter filter = { .device_name = options->device, .contract = options->contract };
+	struct tcb_shape shape;
 	struct stored_problem *problems = calloc(STORED_PROBLEMS_MAX, sizeof *problems);
 	struct tcb_db *db = NULL;
 	size_t count = 0;
-	enum tcb_status status = problems ? tcb_db_open(options->database, TCB_DB_READ, &db, err)
-					  : tcb_fail(err, TCB_E_NOMEM, "out of memory");
+	enum tcb_status status = problems ? TCB_OK : tcb_fail(err, TCB_E_NOMEM, "out of memory");
+	if (status == TCB_OK && options->shape) {
+		status = tcb_shape_parse(options->shape, &shape, err);
+		filter.shape = &shape;
+	}
+	if (status == TCB_OK)
+		status = tcb_db_open(options->database, TCB_DB_READ, &db, err);
 	if (status == TCB_OK)
 		status = stored_problems(db, &filter, problems, &count, err);
 	for (size_t i = 0; i < count && status == TCB_OK; i++)
@@ -340,7 +351,8 @@ int main(int argc, char **argv)
 	struct tcb_error err;
 	if (read_options(argc, argv, &options) != 0) {
 		fprintf(stderr,
-			"usage: check_model DATABASE [--device DEV] [--memory GB/S] [--any-kernel] [--csv FILE]\n");
+			"usage: check_model DATABASE [--device DEV] [--contract C] [--shape MxNxK] [--memory GB/S]"
+			" [--any-kernel] [--csv FILE]\n");
 		return tcb_status_exit(TCB_E_USAGE);
 	}
 	if (options.csv)

@@ -45,7 +45,7 @@ static const struct instruction {
 	{ "cvt.rn.f32.u32", "cvt.rn.f32.u32 %f@, %r@; mov.b32 %r@, %f@;" },
 	{ "cvt.rni.s32.f32", "cvt.rni.s32.f32 %r@, %f@; mov.b32 %f@, %r@;" },
 	{ "ex2.approx", "ex2.approx.ftz.f32 %f@, %f@;" },
-	{ "shfl", "shfl.sync.bfly.b32 %r@, %r@, 1, 31, -1;" },
+	{ "shfl", "shfl.sync.idx.b32 %r@, %r@, %ra, 31, -1;" },
 	{ "redux", "redux.sync.add.s32 %r@, %r@, -1;" },
 	{ "ld.shared.b32", "ld.shared.b32 %r@, [%r@];" },
 	{ "ld.shared.v4", "ld.shared.v4.b32 {%r@, %ra, %rb, %rd}, [%r@];" },
@@ -56,7 +56,12 @@ static const struct instruction {
 	{ "lop3 + dp4a", "lop3.b32 %r@, %r@, %ra, %rb, 0x6a; dp4a.s32.s32 %rc@, %ra, %rb, %rc@;" },
 	{ "dp4a + imad", "dp4a.s32.s32 %r@, %ra, %rb, %r@; mad.lo.s32 %rc@, %rc@, %ra, %rb;" },
 	{ "dp4a + fma", "dp4a.s32.s32 %r@, %ra, %rb, %r@; fma.rn.f32 %e@, %e@, %fa, %fb;" },
-	{ "lop3 + shfl", "lop3.b32 %rc@, %rc@, %ra, %rb, 0x6a; shfl.sync.bfly.b32 %r@, %r@, 1, 31, -1;" },
+	{ "cvt.rn.f32.u32 + lop3", "cvt.rn.f32.u32 %f@, %r@; mov.b32 %r@, %f@; lop3.b32 %rc@, %rc@, %ra, %rb, 0x6a;" },
+	{ "cvt.rn.f32.u32 + imad", "cvt.rn.f32.u32 %f@, %r@; mov.b32 %r@, %f@; mad.lo.s32 %rc@, %rc@, %ra, %rb;" },
+	{ "cvt.f32.f16 + 2 fma", "mov.b32 {%h@, %g@}, %f@; cvt.f32.f16 %f@, %h@; fma.rn.f32 %e@, %e@, %fa, %fb; "
+				 "fma.rn.f32 %e@, %e@, %fa, %fb;" },
+	{ "cvt.f32.f16 + imad", "mov.b32 {%h@, %g@}, %f@; cvt.f32.f16 %f@, %h@; mad.lo.s32 %r@, %r@, %ra, %rb;" },
+	{ "lop3 + shfl", "lop3.b32 %rc@, %rc@, %ra, %rb, 0x6a; shfl.sync.idx.b32 %r@, %r@, %ra, 31, -1;" },
 };
 enum { INSTRUCTIONS = sizeof instructions / sizeof *instructions };
 
@@ -88,7 +93,8 @@ static void add_head(struct tcb_str *text, unsigned block)
 static void chain_text(struct tcb_str *text, const struct instruction *ins, unsigned block, int chains)
 {
 	add_head(text, block);
-	tcb_str_add(text, "\tld.global.b32 %ra, [%d0];\n\tld.global.b32 %rb, [%d0+4];\n\tld.global.f32 %fa, [%d0];\n"
+	tcb_str_add(text, "\tmul.wide.u32 %d2, %t0, 4;\n\tadd.u64 %d0, %d0, %d2;\n" /* or all would be uniform */
+			  "\tld.global.b32 %ra, [%d0];\n\tld.global.b32 %rb, [%d0+4];\n\tld.global.f32 %fa, [%d0];\n"
 			  "\tld.global.f32 %fb, [%d0+4];\n\tmov.b32 %rd, %ra;\n");
 	for (int i = 0; i < chains; i++)
 		tcb_str_addf(text,

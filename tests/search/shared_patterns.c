@@ -16,6 +16,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "bare_gpu.h"
 #include "base/util.h"
@@ -370,6 +373,7 @@ static enum tcb_status profile(const struct bare_gpu *gpu, struct tcb_cupti *cup
 		value[m] = NAN;
 	TCB_TRY(tcb_cuda_check(gpu->cuda, gpu->cuda->copy_in(gpu->buffer, p->offset, sizeof p->offset), "cuMemcpyHtoD",
 			       err));
+	/* never unloaded: instructions of loaded modules are patched for some counters */
 	TCB_TRY(bare_kernel_load(gpu, text, &kernel, err));
 	kernel.grid = GRID;
 	kernel.block = BLOCK;
@@ -379,7 +383,6 @@ static enum tcb_status profile(const struct bare_gpu *gpu, struct tcb_cupti *cup
 		for (int m = 0; m < METRIC_COUNT; m++)
 			if (strcmp(counters[i].name, metric_names[m]) == 0)
 				value[m] = counters[i].value;
-	bare_kernel_unload(gpu, &kernel);
 	return status;
 }
 
@@ -410,63 +413,119 @@ static void print_row(const struct pattern *p, const struct counted *c, const do
 	fflush(stdout);
 }
 
-static enum tcb_status run_all(const struct patterns *patterns, const struct bare_gpu *gpu, struct tcb_cupti *cupti,
-			       size_t *apart, struct tcb_error *err)
+struct job {
+	const struct patterns *patterns;
+	const struct bare_gpu *gpu; /* NULL: the emulator alone */
+	struct tcb_cupti *cupti;
+};
+
+/* What the processes have done: in memory that they share. */
+struct progress {
+	size_t next, apart;
+	enum tcb_status status;
+	struct tcb_error error;
+};
+
+static enum tcb_status run_from(const struct job *job, struct progress *progress, struct tcb_error *err)
 {
-	printf("%-53s | emulator: ld, st, ideal, instructions, threads each |", "");
-	for (int m = 0; gpu && m < METRIC_COUNT; m++)
-		printf(" %s", metric_titles[m]);
-	printf("\n");
-	for (size_t i = 0; i < patterns->count; i++) {
-		const struct pattern *p = &patterns->list[i];
+	while (progress->next < job->patterns->count) {
+		const struct pattern *p = &job->patterns->list[progress->next++];
 		struct tcb_str text = { 0 };
 		struct counted counted;
 		double value[METRIC_COUNT];
 		add_kernel(&text, p);
 		enum tcb_status status = emulate(text.data, p, &counted, err);
-		if (status == TCB_OK && gpu)
-			status = profile(gpu, cupti, text.data, p, value, err);
+		if (status == TCB_OK && job->gpu)
+			status = profile(job->gpu, job->cupti, text.data, p, value, err);
 		tcb_str_fini(&text);
 		if (status != TCB_OK)
 			return status;
-		print_row(p, &counted, gpu ? value : NULL, apart);
+		print_row(p, &counted, job->gpu ? value : NULL, &progress->apart);
 	}
 	return TCB_OK;
+}
+
+static enum tcb_status run_on_gpu(const struct patterns *patterns, struct progress *progress, struct tcb_error *err)
+{
+	struct bare_gpu gpu;
+	struct job job = { patterns, &gpu, NULL };
+	enum tcb_status status = bare_gpu_open(BUFFER, &gpu, err);
+	if (status == TCB_OK && gpu.capability < 90)
+		status = tcb_fail(err, TCB_E_UNSUPPORTED, "the GPU is older than sm_90");
+	if (status == TCB_OK)
+		status = tcb_cupti_open(gpu.context, gpu.device, &job.cupti, err);
+	if (status == TCB_OK && progress->next == 0 && *tcb_cupti_note(job.cupti))
+		printf("%s\n", tcb_cupti_note(job.cupti));
+	if (status == TCB_OK)
+		status = run_from(&job, progress, err);
+	return status;
+}
+
+/* A process that the profiler's library takes down is followed by another one, which goes on behind its pattern. */
+static enum tcb_status run_in_processes(const struct patterns *patterns, struct progress *progress)
+{
+	while (progress->next < patterns->count) {
+		const size_t first = progress->next;
+		int how = 0;
+		fflush(stdout);
+		const pid_t child = fork();
+		if (child == 0) {
+			progress->status = run_on_gpu(patterns, progress, &progress->error);
+			fflush(stdout);
+			_exit(0); /* the driver's and the profiler's ends are the process's */
+		}
+		if (child < 0 || waitpid(child, &how, 0) != child)
+			return tcb_fail(&progress->error, TCB_E_FAILED, "no process for the GPU");
+		if (WIFEXITED(how) && progress->status != TCB_OK)
+			return progress->status;
+		if (WIFSIGNALED(how) && progress->next == first)
+			return tcb_fail(&progress->error, TCB_E_FAILED, "the process for the GPU ended: %s",
+					strsignal(WTERMSIG(how)));
+		if (WIFSIGNALED(how) && progress->next == first + 1)
+			printf("(%s %s: %s)\n", kind_names[patterns->list[first].kind], patterns->list[first].name,
+			       strsignal(WTERMSIG(how)));
+		else if (WIFSIGNALED(how))
+			progress->next--; /* it did others before: once more, in a process of its own */
+	}
+	return TCB_OK;
+}
+
+static void print_head(int has_gpu)
+{
+	printf("%-53s | emulator: ld, st, ideal, instructions, threads each |", "");
+	for (int m = 0; has_gpu && m < METRIC_COUNT; m++)
+		printf(" %s", metric_titles[m]);
+	printf("\n");
 }
 
 int main(int argc, char **argv)
 {
 	static struct patterns patterns;
-	struct bare_gpu gpu;
-	struct tcb_cupti *cupti = NULL;
-	struct tcb_error err;
-	size_t apart = 0;
 	const int emulates = argc == 2 && strcmp(argv[1], "--emulate") == 0;
+	struct progress *progress =
+		mmap(NULL, sizeof *progress, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (argc > 1 && !emulates) {
 		fprintf(stderr, "usage: shared_patterns [--emulate]\n");
 		return tcb_status_exit(TCB_E_USAGE);
 	}
+	if (progress == MAP_FAILED)
+		return 1;
 	add_tables(&patterns);
 	add_others(&patterns);
-	enum tcb_status status = emulates ? TCB_OK : bare_gpu_open(BUFFER, &gpu, &err);
-	if (status == TCB_OK && !emulates)
-		status = tcb_cupti_open(gpu.context, gpu.device, &cupti, &err);
-	if (status != TCB_OK || (!emulates && gpu.capability < 90)) {
-		printf("SKIPPED: %s\n", status == TCB_OK ? "the GPU is older than sm_90" : err.message);
+	print_head(!emulates);
+	const enum tcb_status status =
+		emulates ? run_from(&(struct job){ .patterns = &patterns }, progress, &progress->error)
+			 : run_in_processes(&patterns, progress);
+	if (status == TCB_E_UNSUPPORTED || status == TCB_E_NOT_FOUND) {
+		printf("SKIPPED: %s\n", progress->error.message);
 		return SKIP;
 	}
-	if (cupti)
-		printf("%s\n", tcb_cupti_note(cupti));
-	status = run_all(&patterns, emulates ? NULL : &gpu, cupti, &apart, &err);
-	tcb_cupti_close(cupti);
-	if (!emulates)
-		bare_gpu_close(&gpu);
 	if (status != TCB_OK) {
-		fprintf(stderr, "shared_patterns: %s\n", err.message);
+		fprintf(stderr, "shared_patterns: %s\n", progress->error.message);
 		return 1;
 	}
 	if (!emulates)
-		printf("wavefronts of loads and stores: %zu patterns apart by more than %.0f %%\n", apart,
+		printf("wavefronts of loads and stores: %zu patterns apart by more than %.0f %%\n", progress->apart,
 		       100 * TOLERANCE);
-	return apart ? tcb_status_exit(TCB_E_VERIFY) : 0;
+	return progress->apart ? tcb_status_exit(TCB_E_VERIFY) : 0;
 }
