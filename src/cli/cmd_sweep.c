@@ -80,7 +80,8 @@ static const struct cli_option options[] = {
 	  .offset = offsetof(struct sweep_args, counters),
 	  .words = "none|best|all",
 	  .fallback = "best",
-	  .help = "read counters of no candidate, of the winners, or of all finalists" },
+	  .help = "read counters of no candidate, of the winners, or of all finalists, as many as --finalists says "
+		  "at least" },
 	{ .name = "finalists",
 	  .argument = "N",
 	  .kind = CLI_COUNT,

@@ -1,38 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a request of a warp costs.  Shared memory has 32 banks of 4 bytes: of
- * the lanes that are served together (all for up to 4 bytes a lane, half a warp
- * for 8, a quarter for 16) each bank gives one word at a time, so the wavefronts
- * are the most distinct words that any bank must give.  Global memory moves
- * sectors of 32 bytes.
+ * What a request of a warp costs: wavefronts of shared memory (wavefronts.c has
+ * the rule), sectors of 32 bytes of global memory.
  */
 #include "ptx/emu_program.h"
 
-#include <string.h>
+#include "ptx/opcodes.h"
+#include "ptx/predict.h"
 
-enum { BANKS = 32, WORD = 4, SECTOR = 32 };
-
-/* Distinct words a bank: lists, since a request has at most 32 lanes. */
-static unsigned wavefronts(const uint32_t *address, uint32_t lanes, unsigned bytes)
-{
-	uint32_t words[BANKS][TCB_EMU_LANES];
-	uint8_t count[BANKS] = { 0 };
-	unsigned most = 0;
-
-	TCB_EMU_EACH(lane, lanes)
-	for (uint32_t at = address[lane] / WORD; at <= (address[lane] + bytes - 1) / WORD; at++) {
-		unsigned bank = at % BANKS, i = 0;
-
-		while (i < count[bank] && words[bank][i] != at)
-			i++;
-		if (i < count[bank])
-			continue;
-		words[bank][count[bank]++] = at;
-		if (count[bank] > most)
-			most = count[bank];
-	}
-	return most;
-}
+enum { WORD = 4, SECTOR = 32 };
 
 /* Lane i at the first address + i * BYTES. */
 static int is_contiguous32(const uint32_t *address, unsigned bytes)
@@ -57,22 +33,20 @@ void tcb_emu_count_shared(struct tcb_emu_warp *warp, const struct tcb_emu_ins *i
 			  uint32_t active, unsigned bytes)
 {
 	struct tcb_ptx_counts *counts = &warp->run->counts[in->count];
-	unsigned together = bytes <= WORD ? 32 : bytes <= 8 ? 16 : 8;
+	uint64_t wide[TCB_EMU_LANES];
+	unsigned ideal;
 
 	counts->requests++;
 	if (active == UINT32_MAX && bytes <= 16 && is_contiguous32(address, bytes) && !(address[0] % WORD)) {
-		counts->wavefronts += 32 / together;
-		counts->wavefronts_ideal += 32 / together;
+		const unsigned parts = bytes <= WORD ? 1 : bytes <= 8 ? 2 : 4;
+		counts->wavefronts += parts;
+		counts->wavefronts_ideal += parts;
 		return;
 	}
-	for (unsigned first = 0; first < TCB_EMU_LANES; first += together) {
-		uint32_t lanes = active & (together == 32 ? UINT32_MAX : ((1u << together) - 1) << first);
-
-		if (!lanes)
-			continue;
-		counts->wavefronts += wavefronts(address, lanes, bytes);
-		counts->wavefronts_ideal++;
-	}
+	for (unsigned lane = 0; lane < TCB_EMU_LANES; lane++)
+		wide[lane] = address[lane];
+	counts->wavefronts += tcb_ptx_wavefronts(wide, active, bytes, in->ins->op == TCB_PTX_OP_LD, &ideal);
+	counts->wavefronts_ideal += ideal;
 }
 
 void tcb_emu_count_global(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, const uint64_t *address,

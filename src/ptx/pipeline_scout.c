@@ -61,7 +61,7 @@ static void judge(struct tcb_pipe_op *op, const struct touched *t)
 	    access.bytes > 16)
 		return;
 	if (op->kind == TCB_PIPE_SHARED) {
-		count = tcb_ptx_wavefronts(t->address, t->active, access.bytes, &ideal);
+		count = tcb_ptx_wavefronts(t->address, t->active, access.bytes, op->ins->op == TCB_PTX_OP_LD, &ideal);
 	} else {
 		count = tcb_ptx_sectors(t->address, t->active, access.bytes, &ideal);
 		op->bytes = ideal * 32;

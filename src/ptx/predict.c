@@ -13,7 +13,7 @@
 
 #include "ptx/opcodes.h"
 
-enum { BANKS = 32, WORD = 4, SECTOR = 32, WIDEST = 32 };
+enum { WORD = 4, SECTOR = 32, WIDEST = 32 };
 
 /* Adds VALUE to the COUNT values of SEEN unless it is there. */
 static unsigned add_once(uint64_t *seen, unsigned count, uint64_t value)
@@ -23,33 +23,6 @@ static unsigned add_once(uint64_t *seen, unsigned count, uint64_t value)
 			return count;
 	seen[count] = value;
 	return count + 1;
-}
-
-unsigned tcb_ptx_wavefronts(const uint64_t address[TCB_PTX_WARP], uint32_t active, unsigned bytes, unsigned *ideal)
-{
-	unsigned lanes = bytes >= 16 ? 8 : bytes == 8 ? 16 : 32, total = 0, parts = 0;
-
-	for (unsigned from = 0; from < TCB_PTX_WARP; from += lanes) {
-		/* 32 lanes of 4 bytes (5 when an unaligned one cuts two words), or 8 of 16, touch at most 64 words */
-		uint64_t words[BANKS][2 * TCB_PTX_WARP];
-		unsigned count[BANKS] = { 0 }, most = 0;
-
-		for (unsigned lane = from; lane < from + lanes; lane++) {
-			if (!(active >> lane & 1))
-				continue;
-			for (uint64_t w = address[lane] / WORD; w <= (address[lane] + bytes - 1) / WORD; w++) {
-				unsigned bank = (unsigned)(w % BANKS);
-
-				count[bank] = add_once(words[bank], count[bank], w);
-				most = count[bank] > most ? count[bank] : most;
-			}
-		}
-		total += most;
-		parts += most != 0;
-	}
-	if (ideal)
-		*ideal = parts;
-	return total;
 }
 
 unsigned tcb_ptx_sectors(const uint64_t address[TCB_PTX_WARP], uint32_t active, unsigned bytes, unsigned *ideal)
@@ -127,7 +100,7 @@ static uint32_t used_lanes(const struct tcb_ptx_ins *ins)
 }
 
 /* Adds one warp to OUT, for each place that the unknown part may put it at. */
-static void add_warp(struct tcb_ptx_prediction *out, const struct warp *warp, uint64_t align)
+static void add_warp(struct tcb_ptx_prediction *out, const struct warp *warp, uint64_t align, int is_load)
 {
 	uint64_t step = align < out->bytes ? out->bytes : align;
 	uint64_t period = out->space == TCB_PTX_SHARED ? WORD : SECTOR, offset = 0;
@@ -142,7 +115,7 @@ static void add_warp(struct tcb_ptx_prediction *out, const struct warp *warp, ui
 
 		for (unsigned lane = 0; lane < TCB_PTX_WARP; lane++)
 			at[lane] = warp->active >> lane & 1 ? warp->address[lane] + offset : 0;
-		count = out->space == TCB_PTX_SHARED ? tcb_ptx_wavefronts(at, warp->active, out->bytes, &ideal)
+		count = out->space == TCB_PTX_SHARED ? tcb_ptx_wavefronts(at, warp->active, out->bytes, is_load, &ideal)
 						     : tcb_ptx_sectors(at, warp->active, out->bytes, &ideal);
 		least = count < least ? count : least;
 		most = count > most ? count : most;
@@ -231,7 +204,7 @@ int tcb_ptx_predict(struct tcb_ptx_affine *affine, const struct tcb_ptx_ins *ins
 			return 1;
 		warp.active &= used_lanes(ins);
 		if (warp.active)
-			add_warp(out, &warp, align);
+			add_warp(out, &warp, align, ins->op == TCB_PTX_OP_LD);
 	}
 	out->certainty = TCB_PTX_PREDICTED;
 	if (tcb_ptx_affine_presence(affine, ins->block) == TCB_PTX_AT_MOST ||

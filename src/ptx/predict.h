@@ -5,9 +5,10 @@
  * all warps of a block takes, against the least that its bytes need.
  *
  * Shared memory has 32 banks of 4 bytes.  Accesses of 8 bytes go by half warps,
- * of 16 bytes by quarter warps; each part takes as many wavefronts as the
- * busiest bank holds different words.  ldmatrix and stmatrix take the addresses
- * of 8 lanes for each matrix.
+ * of 16 bytes by quarter warps; loads in which lanes pairwise agree, by twice as
+ * many lanes at a time.  Each part takes as many wavefronts as the busiest bank
+ * holds different words.  ldmatrix and stmatrix take the addresses of 8 lanes
+ * for each matrix.
  */
 #ifndef TCB_PTX_PREDICT_H
 #define TCB_PTX_PREDICT_H
@@ -31,9 +32,16 @@ struct tcb_ptx_prediction {
 	uint32_t worst, worst_ideal; /* of the warp that is farthest from its ideal, in the best case */
 };
 
+/*
+ * wavefronts.c: lanes whose access of BYTES shared memory serves together.  A load in which every active lane has the
+ * address of lane ^ 1, or every one that of lane ^ 2, unless that one is not active, is served twice as many lanes at a
+ * time: two registers fit where the data of two lanes are the same.
+ */
+unsigned tcb_ptx_lanes_together(const uint64_t address[TCB_PTX_WARP], uint32_t active, unsigned bytes, int is_load);
 /* Wavefronts of one warp's access of BYTES (1 to 16) by the lanes in ACTIVE; what it would be without conflicts in
  * *IDEAL (which may be NULL). */
-unsigned tcb_ptx_wavefronts(const uint64_t address[TCB_PTX_WARP], uint32_t active, unsigned bytes, unsigned *ideal);
+unsigned tcb_ptx_wavefronts(const uint64_t address[TCB_PTX_WARP], uint32_t active, unsigned bytes, int is_load,
+			    unsigned *ideal);
 /* Sectors that it touches in global memory, and the least for as many different bytes. */
 unsigned tcb_ptx_sectors(const uint64_t address[TCB_PTX_WARP], uint32_t active, unsigned bytes, unsigned *ideal);
 

@@ -543,6 +543,23 @@ static enum tcb_status fill_tie_set(const struct race *race, const struct ranked
 	return TCB_OK;
 }
 
+/* The best by their scores of those that were not finalists, until as many as the setup wants are reported. */
+static enum tcb_status report_others(const struct race *race, const struct ranked *field, size_t count,
+				     struct tcb_error *err)
+{
+	const struct tcb_measurement none = { .state = race->setup->state, .stage = TCB_STAGE_FINAL };
+	size_t reported = race->active_count;
+	for (size_t i = 0; race->setup->report && i < count && reported < race->setup->reported; i++) {
+		int known = 0;
+		for (size_t a = 0; a < race->active_count; a++)
+			known |= race->index[race->active[a]] == field[i].item;
+		if (known)
+			continue;
+		TCB_TRY(race->setup->report(race->setup->ctx, field[i].item, reported++, &none, err));
+	}
+	return TCB_OK;
+}
+
 static enum tcb_status report_finalists(const struct race *race, size_t first, const struct tcb_verdict *verdict,
 					struct tcb_error *err)
 {
@@ -587,7 +604,8 @@ static enum tcb_status fill_verdict(struct race *race, const struct ranked *fiel
 	TCB_TRY(fill_regret(race, first, out, err));
 	TCB_TRY(fill_tie_set(race, field, count, winner_score, out, err));
 	out->valid = 1;
-	return report_finalists(race, first, out, err);
+	TCB_TRY(report_finalists(race, first, out, err));
+	return report_others(race, field, count, err);
 }
 
 enum tcb_status tcb_finals_run(const struct tcb_finals_setup *setup, struct tcb_verdict *out, struct tcb_error *err)

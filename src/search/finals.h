@@ -32,8 +32,10 @@ struct tcb_finals_setup {
 	void *ctx;
 	/* Called about twice a second with the seconds left; nonzero ends the finals with TCB_E_INTERRUPTED. */
 	int (*tick)(void *ctx, double left_s);
+	size_t reported; /* so many at least: where fewer are left in the finals, the best by their scores besides */
 	/* Called for each finalist when the finals are over, the winner first (RANK 0), with its samples of stage
-	 * final; and with RANK SIZE_MAX and no measurement for each candidate that was ok before and fails now. */
+	 * final; then for others, with a measurement without samples; and with RANK SIZE_MAX and no measurement for
+	 * each candidate that was ok before and fails now. */
 	enum tcb_status (*report)(void *ctx, size_t index, size_t rank, const struct tcb_measurement *measurement,
 				  struct tcb_error *err);
 };

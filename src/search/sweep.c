@@ -514,7 +514,7 @@ static enum tcb_status finals_report(void *ctx, size_t index, size_t rank, const
 		.class_checked = entry->class_checked,
 		.error_ratio = entry->error_ratio,
 		.pack_ns = entry->pack_ns,
-		.measurement_count = 1,
+		.measurement_count = measurement->sample_count > 0, /* not of one that was no finalist */
 		.measurements = measurement,
 	};
 	const struct tcb_variant *variant = tcb_variant_find(sweep->op, sweep->problem->contract, &trial.geometry);
@@ -561,6 +561,7 @@ static enum tcb_status judge(struct sweep *sweep, enum tcb_state state, struct t
 		.anchor = sweep->anchor,
 		.anchor_ns = anchor->ns[state].median,
 		.finalists = sweep->options->finalists ? sweep->options->finalists : FINALISTS,
+		.reported = sweep->options->counters == TCB_COUNTERS_ALL ? sweep->options->finalists : 0,
 		.seconds = seconds / (double)(sweep->state_count - sweep->states_judged),
 		.seed = sweep->options->seed,
 		.ctx = sweep,

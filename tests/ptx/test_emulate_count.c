@@ -51,6 +51,11 @@ static void wavefronts(void **state)
 		{ "st.shared.v2.u32 [%r3], {%r4, %r5};", 8, 0, 32, 2, 2 },
 		{ "st.shared.u64 [%r3], %d3;", 128, 0, 32, 32, 2 },
 		{ "st.shared.v4.u32 [%r3], {%r4, %r5, %r6, %r7};", 16, 0, 32, 4, 4 },
+		/* one address: a store takes all its turns, a load half as many */
+		{ "st.shared.v4.u32 [%r3], {%r4, %r5, %r6, %r7};", 0, 0, 32, 4, 4 },
+		{ "ld.shared.v4.u32 {%r4, %r5, %r6, %r7}, [%r3];", 0, 0, 32, 2, 2 },
+		{ "ld.shared.v2.u32 {%r4, %r5}, [%r3];", 0, 0, 32, 1, 1 },
+		{ "ld.shared.v2.u32 {%r4, %r5}, [%r3];", 8, 0, 32, 2, 2 },
 		{ "st.shared.v4.u32 [%r3], {%r4, %r5, %r6, %r7};", 128, 0, 32, 32, 4 },
 		{ "st.shared.v4.u32 [%r3], {%r4, %r5, %r6, %r7};", 144, 0, 32, 4, 4 },
 		{ "st.shared.v4.u32 [%r3], {%r4, %r5, %r6, %r7};", 16, 0, 9, 2, 2 },

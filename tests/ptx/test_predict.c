@@ -14,9 +14,9 @@
 /* --- counts --- */
 
 /* A bank at a time: every set of words that one bank would have to deliver. */
-static unsigned slow_wavefronts(const uint64_t *address, uint32_t active, unsigned bytes)
+static unsigned slow_wavefronts(const uint64_t *address, uint32_t active, unsigned bytes, unsigned group)
 {
-	unsigned group = bytes >= 16 ? 8 : bytes == 8 ? 16 : 32, total = 0;
+	unsigned total = 0;
 
 	for (unsigned from = 0; from < 32; from += group) {
 		unsigned most = 0;
@@ -71,10 +71,19 @@ static void counts_are_those_of_brute_force(void **state)
 		uint32_t active = round % 3 ? (uint32_t)tcb_rng_next(&rng) | 1 : UINT32_MAX;
 		uint64_t range = UINT64_C(1) << (5 + tcb_rng_below(&rng, 9)), address[32];
 
+		unsigned group = bytes == 16 ? 8 : bytes == 8 ? 16 : 32;
 		for (unsigned lane = 0; lane < 32; lane++)
 			address[lane] = tcb_rng_below(&rng, range) / bytes * bytes;
-		assert_int_equal(tcb_ptx_wavefronts(address, active, bytes, NULL),
-				 slow_wavefronts(address, active, bytes));
+		assert_int_equal(tcb_ptx_wavefronts(address, active, bytes, 0, NULL),
+				 slow_wavefronts(address, active, bytes, group));
+		/* pairs: of neighbours, and of lanes two apart */
+		unsigned apart = 1 + round % 2;
+		for (unsigned lane = 0; lane < 32; lane++)
+			address[lane] = address[lane & ~apart];
+		assert_int_equal(tcb_ptx_wavefronts(address, UINT32_MAX, bytes, 0, NULL),
+				 slow_wavefronts(address, UINT32_MAX, bytes, group));
+		assert_int_equal(tcb_ptx_wavefronts(address, UINT32_MAX, bytes, 1, NULL),
+				 slow_wavefronts(address, UINT32_MAX, bytes, group < 32 ? 2 * group : 32));
 		assert_int_equal(tcb_ptx_sectors(address, active, bytes, &ideal),
 				 slow_sectors(address, active, bytes, &slow_ideal));
 		assert_int_equal(ideal, slow_ideal);
@@ -89,24 +98,121 @@ static void counts_that_are_known(void **state)
 	(void)state;
 	for (unsigned t = 0; t < 32; t++)
 		address[t] = t * 128; /* one bank */
-	assert_int_equal(tcb_ptx_wavefronts(address, UINT32_MAX, 4, &ideal), 32);
+	assert_int_equal(tcb_ptx_wavefronts(address, UINT32_MAX, 4, 1, &ideal), 32);
 	assert_int_equal(ideal, 1);
 	assert_int_equal(tcb_ptx_sectors(address, UINT32_MAX, 4, &ideal), 32);
 	assert_int_equal(ideal, 4);
 	for (unsigned t = 0; t < 32; t++)
 		address[t] = 64; /* broadcast */
-	assert_int_equal(tcb_ptx_wavefronts(address, UINT32_MAX, 4, NULL), 1);
+	assert_int_equal(tcb_ptx_wavefronts(address, UINT32_MAX, 4, 1, NULL), 1);
 	assert_int_equal(tcb_ptx_sectors(address, UINT32_MAX, 4, NULL), 1);
 	for (unsigned t = 0; t < 32; t++)
 		address[t] = t * 16;
-	assert_int_equal(tcb_ptx_wavefronts(address, UINT32_MAX, 16, &ideal), 4);
+	assert_int_equal(tcb_ptx_wavefronts(address, UINT32_MAX, 16, 1, &ideal), 4);
 	assert_int_equal(ideal, 4);
 	for (unsigned t = 0; t < 32; t++)
 		address[t] = t * 8;
-	assert_int_equal(tcb_ptx_wavefronts(address, UINT32_MAX, 8, NULL), 2);
+	assert_int_equal(tcb_ptx_wavefronts(address, UINT32_MAX, 8, 1, NULL), 2);
 	for (unsigned t = 0; t < 32; t++)
 		address[t] = t * 132; /* padded */
-	assert_int_equal(tcb_ptx_wavefronts(address, UINT32_MAX, 4, NULL), 1);
+	assert_int_equal(tcb_ptx_wavefronts(address, UINT32_MAX, 4, 1, NULL), 1);
+}
+
+enum { ABSENT = 4096 };
+
+static unsigned same(unsigned lane)
+{
+	return 0 * lane;
+}
+
+static unsigned by_1(unsigned lane)
+{
+	return lane / 2;
+}
+
+static unsigned by_2(unsigned lane)
+{
+	return (lane & 1) | (lane >> 2 << 1);
+}
+
+static unsigned by_4(unsigned lane)
+{
+	return (lane & 3) | (lane >> 3 << 2);
+}
+
+static unsigned halves(unsigned lane)
+{
+	return lane % 16;
+}
+
+static unsigned half_same(unsigned lane)
+{
+	return lane < 16 ? lane : 16;
+}
+
+static unsigned by_1_apart(unsigned lane)
+{
+	return lane / 2 % 8 + lane / 16 * 32;
+}
+
+static unsigned by_1_far(unsigned lane)
+{
+	return lane / 2 * 32 % 512;
+}
+
+static unsigned even_there(unsigned lane)
+{
+	return lane % 2 ? ABSENT : lane;
+}
+
+static unsigned eighth_there(unsigned lane)
+{
+	return lane % 8 ? ABSENT : lane;
+}
+
+static unsigned first_there(unsigned lane)
+{
+	return lane ? ABSENT : 0;
+}
+
+/* What CUPTI counts on an H200: results/h200/shared_patterns.txt. */
+static void counts_are_those_of_the_device(void **state)
+{
+	static const struct {
+		const char *name;
+		unsigned (*granule)(unsigned lane);           /* of BYTES; ABSENT: not active */
+		unsigned loads[3], stores[3], ideal_loads[3]; /* of 4, 8 and 16 bytes */
+	} rows[] = {
+		{ "all the same", same, { 1, 1, 2 }, { 1, 2, 4 }, { 1, 1, 2 } },
+		{ "pairs, L^1", by_1, { 1, 1, 2 }, { 1, 2, 4 }, { 1, 1, 2 } },
+		{ "pairs, L^2", by_2, { 1, 1, 2 }, { 1, 2, 4 }, { 1, 1, 2 } },
+		{ "pairs, L^4", by_4, { 1, 2, 4 }, { 1, 2, 4 }, { 1, 2, 4 } },
+		{ "halves the same", halves, { 1, 2, 4 }, { 1, 2, 4 }, { 1, 2, 4 } },
+		{ "half linear, half the same", half_same, { 1, 2, 4 }, { 1, 2, 4 }, { 1, 2, 4 } },
+		{ "pairs L^1, the halves 128 bytes apart", by_1_apart, { 2, 2, 2 }, { 2, 2, 4 }, { 1, 1, 2 } },
+		{ "pairs L^1, every 32nd", by_1_far, { 16, 16, 16 }, { 16, 16, 16 }, { 1, 1, 2 } },
+		{ "even lanes there", even_there, { 1, 2, 4 }, { 1, 2, 4 }, { 1, 1, 2 } },
+		{ "one of eight there", eighth_there, { 1, 2, 4 }, { 1, 2, 4 }, { 1, 1, 2 } },
+		{ "lane 0 there", first_there, { 1, 1, 1 }, { 1, 1, 1 }, { 1, 1, 1 } },
+	};
+	(void)state;
+	for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+		for (unsigned b = 0; b < 3; b++) {
+			unsigned bytes = 4u << b, ideal;
+			uint64_t address[32];
+			uint32_t active = 0;
+			for (unsigned lane = 0; lane < 32; lane++) {
+				const unsigned granule = rows[r].granule(lane);
+				address[lane] = (uint64_t)granule * bytes;
+				active |= (uint32_t)(granule != ABSENT) << lane;
+			}
+			if (tcb_ptx_wavefronts(address, active, bytes, 1, &ideal) != rows[r].loads[b] ||
+			    ideal != rows[r].ideal_loads[b])
+				fail_msg("loads of %u bytes, %s", bytes, rows[r].name);
+			if (tcb_ptx_wavefronts(address, active, bytes, 0, NULL) != rows[r].stores[b])
+				fail_msg("stores of %u bytes, %s", bytes, rows[r].name);
+		}
+	}
 }
 
 /* --- the table --- */
@@ -132,7 +238,8 @@ static void swizzles_are_predicted_as_they_are(void **state)
 					for (unsigned lane = 0; lane < 32; lane++)
 						address[lane] =
 							conflict_address(&tile, (enum conflict_walk)walk, lane, k);
-					expected += slow_wavefronts(address, UINT32_MAX, walk == WALK_CHUNKS ? 16 : 4);
+					expected += walk == WALK_CHUNKS ? slow_wavefronts(address, UINT32_MAX, 16, 8)
+									: slow_wavefronts(address, UINT32_MAX, 4, 32);
 				}
 				module = conflict_kernel(&tile, (enum conflict_walk)walk);
 				predicted = conflict_predicted(module, &worst);
@@ -381,6 +488,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(counts_are_those_of_brute_force),
 		cmocka_unit_test(counts_that_are_known),
+		cmocka_unit_test(counts_are_those_of_the_device),
 		cmocka_unit_test(swizzles_are_predicted_as_they_are),
 		cmocka_unit_test(predictions_are_what_the_emulator_counts),
 		cmocka_unit_test(padding_removes_the_conflicts_of_transpose),

@@ -392,17 +392,18 @@ static void print_row(const struct pattern *p, const struct counted *c, const do
 {
 	const double warps = (double)GRID * BLOCK / LANES, all = warps * ACCESSES;
 	const char *mark = "";
-	if (value) { /* an access is not split by what the profiler does not count as one */
-		const double got = p->kind == STORE ? value[METRIC_SASS_ST] : value[METRIC_SASS_LD];
+	if (value) {
+		const double got = p->kind == STORE ? value[METRIC_ST] : value[METRIC_LD];
 		const double want = p->kind == STORE ? c->st : c->ld;
-		if ((p->kind == LOAD || p->kind == STORE) && !(fabs(got - want) <= TOLERANCE * want)) {
+		if ((p->kind == LOAD || p->kind == STORE || p->kind == MATRIX_LOAD) &&
+		    !(fabs(got - want) <= TOLERANCE * want)) {
 			mark = "!";
 			++*apart;
 		}
 	}
-	printf("%-11s %2u %-38s | %6.2f %6.2f %6.2f %6.2f %6.2f%s |", kind_names[p->kind], p->bytes, p->name,
+	printf("%-11s %2u %-38s | %6.2f %6.2f %6.2f %6.2f %6.2f %6.2f%s |", kind_names[p->kind], p->bytes, p->name,
 	       c->ld / all, c->st / all, c->ld_ideal / all + c->st_ideal / all, c->instructions / warps,
-	       c->instructions > 0 ? c->threads / c->instructions : 0, mark);
+	       c->instructions > 0 ? c->threads / c->instructions : 0, c->divergent / warps, mark);
 	for (int m = 0; value && m < METRIC_COUNT; m++) {
 		const double per = m == METRIC_THREADS                                                ? 1
 				   : m == METRIC_INS || m == METRIC_BRANCHES || m == METRIC_DIVERGENT ? warps
@@ -492,7 +493,7 @@ static enum tcb_status run_in_processes(const struct patterns *patterns, struct 
 
 static void print_head(int has_gpu)
 {
-	printf("%-53s | emulator: ld, st, ideal, instructions, threads each |", "");
+	printf("%-53s | emulator: ld, st, ideal, instructions, threads each, diverg. |", "");
 	for (int m = 0; has_gpu && m < METRIC_COUNT; m++)
 		printf(" %s", metric_titles[m]);
 	printf("\n");
