@@ -22,6 +22,10 @@ void tcb_ptx_machine_defaults(struct tcb_ptx_machine *m)
 		m->memory_latency = 360e-9;
 	if (m->cache_latency == 0)
 		m->cache_latency = 160e-9;
+	if (m->memory_spread == 0)
+		m->memory_spread = 115e-9;
+	if (m->cache_spread == 0)
+		m->cache_spread = 50e-9;
 	if (m->launch_gap == 0)
 		m->launch_gap = 1.0e-6;
 	if (m->dependent_wait == 0)
@@ -113,6 +117,8 @@ static void set_rates(struct tcb_pipe_setup *setup)
 	setup->behind = m->behind;
 	setup->memory_latency = m->memory_latency * clock;
 	setup->cache_latency = m->cache_latency * clock;
+	setup->memory_spread = m->memory_spread * clock;
+	setup->cache_spread = m->cache_spread * clock;
 	setup->launch_gap = m->launch_gap * clock;
 	setup->dependent_wait = m->dependent_wait * clock;
 	setup->dependent_start = m->dependent_start * clock;

@@ -8,7 +8,7 @@
  * instructions of a basic block were put in the order an assembler would prefer
  * before), to four schedulers with pipes of limited rate; shared memory takes
  * the predicted wavefronts; global memory is a queue at this multiprocessor's
- * share of the bandwidth behind a latency.  Branches, trip counts and the
+ * share of the bandwidth, behind a latency that grows with what is in flight.  Branches, trip counts and the
  * barriers and arrays that instructions name follow from the values of lane 0,
  * which are computed where control depends on them; loaded data is unknown.  A
  * dependent launch starts as soon as the one before it allows and there is room,
@@ -31,7 +31,9 @@ struct tcb_ptx_machine {
 	unsigned threads, blocks, registers;
 	size_t shared_bytes, shared_reserved; /* the latter of each block */
 	/* Seconds that no program can do anything about. */
-	double memory_latency, cache_latency;
+	double memory_latency, cache_latency; /* of an idle one */
+	/* What a load SHARE of its bandwidth adds to its latency, over SHARE / (1 - SHARE). */
+	double memory_spread, cache_spread;
 	double launch_gap;      /* from a kernel's last instruction to the first of the next that waits for it */
 	double dependent_wait;  /* the same for a waiting griddepcontrol.wait */
 	double dependent_start; /* from the last griddepcontrol.launch_dependents to the first block that it lets start

@@ -93,8 +93,8 @@ struct tcb_pipe_setup {
 	unsigned count, largest; /* largest: the one with the most blocks */
 	uint32_t reg_most, value_most;
 	double memory_rate, cache_rate; /* bytes a cycle of this multiprocessor */
-	double memory_latency, cache_latency, launch_gap, dependent_wait, dependent_start, block_start, bulk_latency,
-		bulk_issue, behind;
+	double memory_latency, cache_latency, memory_spread, cache_spread, launch_gap, dependent_wait, dependent_start,
+		block_start, bulk_latency, bulk_issue, behind;
 };
 struct tcb_pipe_result {
 	double first_end, last_end;                        /* of the first and the last call */

@@ -7,6 +7,7 @@
  * The unit of time is a cycle.  Each step issues one warp instruction: the one
  * that can go first, of the quarter that is free first.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +21,7 @@ enum {
 	WARPS_MAX = 64,
 	MBARRIERS = 1024, /* by address / 8 */
 	GROUPS = 16,      /* of asynchronous copies of a warp */
+	REQUESTS = 4096,  /* in flight; the oldest are forgotten */
 	STEPS_MAX = 4000000
 };
 static const double NEVER = 1e30, UNKNOWN = -1, BARRIER_LATENCY = 20, REQUEST_LATENCY = 30;
@@ -52,6 +54,15 @@ struct block {
 	double mbarrier[MBARRIERS];
 };
 
+/* A way to memory, and what is on it. */
+struct channel {
+	double rate, latency, spread, free;
+	double in_flight; /* bytes */
+	double done[REQUESTS];
+	uint32_t bytes[REQUESTS];
+	unsigned first, count;
+};
+
 /* One launch of the sequence. */
 struct running {
 	const struct tcb_pipe_program *program;
@@ -73,7 +84,8 @@ struct simulation {
 	 * there is none; UNKNOWN: to be found out. */
 	double go[QUARTERS][WARPS_MAX / QUARTERS];
 	int quarter_best[QUARTERS]; /* its warp that can go first; -1: to be found again, -2: none */
-	double shared_free, memory_free, cache_free, bulk_free, last_start;
+	double shared_free, bulk_free, last_start;
+	struct channel memory, cache;
 	uint64_t steps;
 	int is_counting; /* the last call */
 	struct tcb_pipe_result *out;
@@ -199,19 +211,44 @@ static void end_block(struct simulation *s, struct block *block, double now)
 
 /* --- memory --- */
 
+static void forget_oldest(struct channel *c)
+{
+	c->in_flight -= c->bytes[c->first];
+	c->first = (c->first + 1) % REQUESTS;
+	c->count--;
+}
+
+/*
+ * How long BYTES that are asked for at NOW take.  A memory that is used to the share u of its bandwidth answers after
+ * latency + spread * u / (1 - u), and what is in flight is that time at the rate u * rate: the time for what is in
+ * flight is a root of a quadratic equation.  Bursts wait for each other, besides.
+ */
+static double through(struct channel *c, double now, uint32_t bytes)
+{
+	while (c->count && (c->done[c->first] <= now || c->count == REQUESTS))
+		forget_oldest(c);
+	c->in_flight += bytes;
+	const double linear = c->rate * c->latency + c->in_flight;
+	const double square = 4 * c->rate * (c->latency - c->spread) * c->in_flight;
+	const double loaded = now + (linear + sqrt(larger(0, linear * linear - square))) / (2 * c->rate);
+	c->free = larger(now, c->free) + bytes / c->rate;
+	const double done = larger(loaded, c->free + c->latency);
+	const unsigned at = (c->first + c->count++) % REQUESTS;
+	c->done[at] = done;
+	c->bytes[at] = bytes;
+	return done;
+}
+
 static double request(struct simulation *s, double now, uint32_t bytes, int is_streamed, double more)
 {
-	const double queue = larger(0, s->memory_free - now);
-	if (s->is_counting && is_streamed)
+	const double queue = larger(0, s->memory.free - now);
+	if (!is_streamed)
+		return larger(through(&s->cache, now, bytes), now + s->setup->behind * queue + s->cache.latency) + more;
+	if (s->is_counting) {
 		s->out->memory_cycles += bytes / s->setup->memory_rate;
-	if (is_streamed) {
-		s->memory_free = larger(now, s->memory_free) + bytes / s->setup->memory_rate;
-		if (s->is_counting)
-			s->out->counts.memory_bytes += bytes;
-		return s->memory_free + s->setup->memory_latency + more;
+		s->out->counts.memory_bytes += bytes;
 	}
-	s->cache_free = larger(now, s->cache_free) + bytes / s->setup->cache_rate;
-	return larger(s->cache_free, now + s->setup->behind * queue) + s->setup->cache_latency + more;
+	return through(&s->memory, now, bytes) + more;
 }
 
 static int is_streamed(const struct simulation *s, const struct tcb_pipe_program *program, const struct tcb_pipe_op *op,
@@ -500,6 +537,12 @@ static enum tcb_status prepare(struct simulation *s, unsigned calls, struct tcb_
 		s->go[i % QUARTERS][i / QUARTERS] = NEVER;
 	s->launch_count = setup->count * calls;
 	s->last_start = -setup->block_start;
+	s->memory = (struct channel){ .rate = setup->memory_rate,
+				      .latency = setup->memory_latency,
+				      .spread = setup->memory_spread };
+	s->cache = (struct channel){ .rate = setup->cache_rate,
+				     .latency = setup->cache_latency,
+				     .spread = setup->cache_spread };
 	s->running = calloc(s->launch_count, sizeof *s->running);
 	s->reg_room = malloc(WARPS_MAX * (setup->reg_most + 1) * sizeof *s->reg_room);
 	s->value_room = malloc(WARPS_MAX * (setup->value_most + 1) * sizeof *s->value_room);

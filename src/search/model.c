@@ -27,7 +27,7 @@ static const double ASSEMBLE_LIMIT_S = 30;
  * Of the nominal bandwidth, what streams reach, and bytes a cycle and multiprocessor of the L2: as on an H200
  * (docs/model.md), whose constants tcb_ptx_machine_defaults has.
  */
-static const double MEMORY_SHARE = 0.90, CACHE_BYTES_CYCLE = 32;
+static const double MEMORY_SHARE = 0.91, CACHE_BYTES_CYCLE = 33.5;
 
 static void set_machine(const struct tcb_gpu *gpu, struct tcb_ptx_machine *out)
 {
