@@ -46,6 +46,9 @@ enum tcb_status tcb_model_scores(const struct tcb_model *model, const struct tcb
 /* Processors that this process may use. */
 unsigned tcb_model_processors(void);
 
+/* strategy_model.c: waits until the strategy has modelled all of its space; for tests. */
+void tcb_strategy_model_wait(void *self);
+
 /* model_sweep.c */
 /*
  * As tcb_sweep_run, but by the model: proposes, times and tells without any device.  Verdicts hold what the model says

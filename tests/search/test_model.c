@@ -177,7 +177,6 @@ static void test_strategy(void **state)
 	const struct tcb_strategy *strategy = tcb_strategy_find("model");
 	struct tcb_space *space;
 	struct tcb_model model;
-	struct tcb_codes *codes;
 	struct tcb_place place;
 	void *self;
 	(void)state;
@@ -193,10 +192,8 @@ static void test_strategy(void **state)
 						  .seed = 3,
 						  .op = op,
 						  .gpu = &place.gpu };
-	assert_int_equal(tcb_model_codes(&model, &codes, &err), TCB_OK);
-	assert_int_equal(tcb_model_calibrate(&model, codes, space, space->count, setup.seed, &err), TCB_OK);
-	tcb_codes_destroy(codes);
 	assert_int_equal(strategy->create(&setup, &self, &err), TCB_OK);
+	tcb_strategy_model_wait(self);
 	double last = 0;
 	size_t dealt = 0;
 	for (size_t index; (index = strategy->ask(self, 0)) != TCB_ASK_NONE; dealt++) {
@@ -211,6 +208,42 @@ static void test_strategy(void **state)
 	tcb_space_destroy(space);
 }
 
+/* Asked at once, it deals what is there, each candidate once, and stops its threads when it is not wanted any more. */
+static void test_strategy_at_once(void **state)
+{
+	const struct tcb_op *op = tcb_op_find("q4k_matvec");
+	const struct tcb_problem problem = problem_of(TCB_CONTRACT_Q8, 256, 512);
+	const struct tcb_strategy *strategy = tcb_strategy_find("model");
+	struct tcb_space *space;
+	struct tcb_place place;
+	void *self;
+	(void)state;
+	place_of(75, &place);
+	assert_int_equal(tcb_space_create(op, &problem, &place.device.target, 0, &space, &err), TCB_OK);
+	unsigned char *seen = calloc(space->count, 1);
+	assert_non_null(seen);
+	const struct tcb_strategy_setup setup = { .problem = &problem,
+						  .target = &place.device.target,
+						  .space = space,
+						  .states = 1u << TCB_COLD | 1u << TCB_HOT,
+						  .seed = 3,
+						  .op = op,
+						  .gpu = &place.gpu };
+	assert_int_equal(strategy->create(&setup, &self, &err), TCB_OK);
+	strategy->tell(self, 0, &(struct tcb_told){ .outcome = TCB_OUTCOME_OK });
+	for (size_t i = 1; i < space->count; i++) {
+		const size_t index = strategy->ask(self, 0);
+		assert_true(index > 0 && index < space->count && !seen[index]);
+		seen[index] = 1;
+	}
+	assert_true(strategy->ask(self, 0) == TCB_ASK_NONE);
+	strategy->destroy(self);
+	assert_int_equal(strategy->create(&setup, &self, &err), TCB_OK);
+	strategy->destroy(self);
+	free(seen);
+	tcb_space_destroy(space);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -220,6 +253,7 @@ int main(void)
 		cmocka_unit_test(test_no_gpu_kernels),
 		cmocka_unit_test(test_bounds),
 		cmocka_unit_test(test_strategy),
+		cmocka_unit_test(test_strategy_at_once),
 		cmocka_unit_test(test_calibration),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
