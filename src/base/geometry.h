@@ -30,32 +30,33 @@ struct tcb_tile {
  * X(id, key, kind, help).  kind NUMBER: a decimal integer >= 0; otherwise the
  * name of the word list below that gives the values.  Append only.
  */
-#define TCB_KNOB_LIST(X)                                                                             \
-	X(ISA, "isa", ISA, "instruction family")                                                     \
-	X(LAYOUT, "layout", LAYOUT, "weight layout: as stored, or repacked")                         \
-	X(THREADS, "threads", NUMBER, "CPU threads that share the macro tiles")                      \
-	X(SCHED, "sched", SCHED, "how midi tiles are dealt to threads")                              \
-	X(UNROLL, "unroll", NUMBER, "micro tiles along k per loop iteration")                        \
-	X(PREFETCH, "prefetch", NUMBER, "software prefetch distance in bytes, 0 for none")           \
-	X(HINT, "hint", HINT, "cache level that software prefetch asks for")                         \
-	X(WARPS, "warps", NUMBER, "warps in a block")                                                \
-	X(VEC, "vec", NUMBER, "bytes in a vector access")                                            \
-	X(STAGES, "stages", NUMBER, "tiles of weights in flight, the one in use included")           \
-	X(SPLITK, "splitk", NUMBER, "slices of the reduction")                                       \
-	X(SWIZZLE, "swizzle", SWIZZLE, "shared-memory address map")                                  \
-	X(STREAM, "stream", NUMBER, "1: results are stored past the caches, 0: through them")        \
-	X(KSPLIT, "ksplit", NUMBER, "warps of a block that share a row, each a part of its k")       \
-	X(COPY, "copy", COPY, "how a GPU fetches weights: to registers, or copied to shared memory") \
-	X(XIN, "xin", XIN, "where a GPU's inner loop has the activations")                           \
-	X(GROUP, "group", NUMBER, "activations that share a quantisation scale")                     \
-	X(PREP, "prep", PREP, "who prepares the activations: every block, or a launch of its own")   \
-	X(LEAD, "lead", NUMBER, "tiles of weights asked for before the activations are touched")     \
-	X(BLOCKS, "blocks", NUMBER, "blocks an SM that stay for all rows, 0: a block a tile")        \
-	X(PDL, "pdl", NUMBER, "1: programmatic dependent launch")                                    \
-	X(OCC, "occ", NUMBER, "blocks an SM that a thread's registers leave room for")               \
-	X(JOIN, "join", JOIN, "how blocks that share a row bring their parts together")              \
-	X(FORM, "form", FORM, "how a reduction goes over its data")                                  \
-	X(DECODE, "decode", DECODE, "where a CPU unpacks weights: first into panels, or in registers")
+#define TCB_KNOB_LIST(X)                                                                               \
+	X(ISA, "isa", ISA, "instruction family")                                                       \
+	X(LAYOUT, "layout", LAYOUT, "weight layout: as stored, or repacked")                           \
+	X(THREADS, "threads", NUMBER, "CPU threads that share the macro tiles")                        \
+	X(SCHED, "sched", SCHED, "how midi tiles are dealt to threads")                                \
+	X(UNROLL, "unroll", NUMBER, "micro tiles along k per loop iteration")                          \
+	X(PREFETCH, "prefetch", NUMBER, "software prefetch distance in bytes, 0 for none")             \
+	X(HINT, "hint", HINT, "cache level that software prefetch asks for")                           \
+	X(WARPS, "warps", NUMBER, "warps in a block")                                                  \
+	X(VEC, "vec", NUMBER, "bytes in a vector access")                                              \
+	X(STAGES, "stages", NUMBER, "tiles of weights in flight, the one in use included")             \
+	X(SPLITK, "splitk", NUMBER, "slices of the reduction")                                         \
+	X(SWIZZLE, "swizzle", SWIZZLE, "shared-memory address map")                                    \
+	X(STREAM, "stream", NUMBER, "1: results are stored past the caches, 0: through them")          \
+	X(KSPLIT, "ksplit", NUMBER, "warps of a block that share a row, each a part of its k")         \
+	X(COPY, "copy", COPY, "how a GPU fetches weights: to registers, or copied to shared memory")   \
+	X(XIN, "xin", XIN, "where a GPU's inner loop has the activations")                             \
+	X(GROUP, "group", NUMBER, "activations that share a quantisation scale")                       \
+	X(PREP, "prep", PREP, "who prepares the activations: every block, or a launch of its own")     \
+	X(LEAD, "lead", NUMBER, "tiles of weights asked for before the activations are touched")       \
+	X(BLOCKS, "blocks", NUMBER, "blocks an SM that stay for all rows, 0: a block a tile")          \
+	X(PDL, "pdl", NUMBER, "1: programmatic dependent launch")                                      \
+	X(OCC, "occ", NUMBER, "blocks an SM that a thread's registers leave room for")                 \
+	X(JOIN, "join", JOIN, "how blocks that share a row bring their parts together")                \
+	X(FORM, "form", FORM, "how a reduction goes over its data")                                    \
+	X(DECODE, "decode", DECODE, "where a CPU unpacks weights: first into panels, or in registers") \
+	X(CLUSTER, "cluster", NUMBER, "blocks of a cluster, which share what they copy")
 
 #define TCB_ISA_LIST(X)             \
 	X(SCALAR, "scalar")         \

@@ -88,6 +88,10 @@ struct tcb_cuda_config { /* CUlaunchConfig */
 	X(NUM_REGS, 4)            \
 	X(MAX_DYNAMIC_SHARED_SIZE_BYTES, 8)
 
+/* X(id, number) of CUtensorMapDataType, the id as PTX calls it */
+#define TCB_CUDA_TENSOR_LIST(X) \
+	X(U8, 0) X(U16, 1) X(U32, 2) X(S32, 3) X(U64, 4) X(S64, 5) X(F16, 6) X(F32, 7) X(F64, 8) X(BF16, 9) X(TF32, 11)
+
 enum {
 #define TCB_CUDA_ENUM(id, number) TCB_CUDA_##id = number,
 	TCB_CUDA_RESULT_LIST(TCB_CUDA_ENUM)
@@ -97,6 +101,13 @@ enum {
 #define TCB_CUDA_ENUM(id, number) TCB_CUDA_DEVICE_##id = number,
 	TCB_CUDA_DEVICE_LIST(TCB_CUDA_ENUM)
 #undef TCB_CUDA_ENUM
+};
+enum {
+#define TCB_CUDA_ENUM(id, number) TCB_CUDA_TENSOR_##id = number,
+	TCB_CUDA_TENSOR_LIST(TCB_CUDA_ENUM)
+#undef TCB_CUDA_ENUM
+		TCB_CUDA_TENSOR_SWIZZLE_NONE = 0, /* 32, 64, 128 bytes: 1, 2, 3 */
+	TCB_CUDA_TENSOR_PROMOTION_256B = 3,
 };
 enum {
 #define TCB_CUDA_ENUM(id, number) TCB_CUDA_FUNCTION_##id = number,
@@ -112,50 +123,53 @@ enum {
 };
 
 /* --- its functions: X(member, symbol without "cu", parameters) --- */
-#define TCB_CUDA_FUNCTIONS(X)                                                                                 \
-	X(init, Init, (unsigned flags))                                                                       \
-	X(driver_version, DriverGetVersion, (int *version))                                                   \
-	X(error_name, GetErrorName, (int error, const char **text))                                           \
-	X(error_string, GetErrorString, (int error, const char **text))                                       \
-	X(device_count, DeviceGetCount, (int *count))                                                         \
-	X(device_get, DeviceGet, (int *device, int ordinal))                                                  \
-	X(device_name, DeviceGetName, (char *name, int bytes, int device))                                    \
-	X(device_uuid, DeviceGetUuid, (unsigned char uuid[16], int device))                                   \
-	X(device_memory, DeviceTotalMem, (size_t * bytes, int device))                                        \
-	X(device_pci, DeviceGetPCIBusId, (char *text, int bytes, int device))                                 \
-	X(device_attribute, DeviceGetAttribute, (int *value, int attribute, int device))                      \
-	X(context_retain, DevicePrimaryCtxRetain, (CUcontext * context, int device))                          \
-	X(context_release, DevicePrimaryCtxRelease, (int device))                                             \
-	X(context_set, CtxSetCurrent, (CUcontext context))                                                    \
-	X(context_sync, CtxSynchronize, (void))                                                               \
-	X(memory_info, MemGetInfo, (size_t * free_bytes, size_t * total_bytes))                               \
-	X(alloc, MemAlloc, (uint64_t * address, size_t bytes))                                                \
-	X(free, MemFree, (uint64_t address))                                                                  \
-	X(copy_in, MemcpyHtoD, (uint64_t to, const void *from, size_t bytes))                                 \
-	X(copy_out, MemcpyDtoH, (void *to, uint64_t from, size_t bytes))                                      \
-	X(copy_device, MemcpyDtoDAsync, (uint64_t to, uint64_t from, size_t bytes, CUstream stream))          \
-	X(fill, MemsetD8Async, (uint64_t address, unsigned char value, size_t bytes, CUstream stream))        \
-	X(module_load, ModuleLoadDataEx,                                                                      \
-	  (CUmodule * module, const void *image, unsigned count, int *options, void **values))                \
-	X(module_unload, ModuleUnload, (CUmodule module))                                                     \
-	X(module_function, ModuleGetFunction, (CUfunction * function, CUmodule module, const char *name))     \
-	X(function_get, FuncGetAttribute, (int *value, int attribute, CUfunction function))                   \
-	X(function_set, FuncSetAttribute, (CUfunction function, int attribute, int value))                    \
-	X(launch, LaunchKernelEx,                                                                             \
-	  (const struct tcb_cuda_config *config, CUfunction function, void **params, void **extra))           \
-	X(stream_create, StreamCreate, (CUstream * stream, unsigned flags))                                   \
-	X(stream_destroy, StreamDestroy, (CUstream stream))                                                   \
-	X(stream_sync, StreamSynchronize, (CUstream stream))                                                  \
-	X(event_create, EventCreate, (CUevent * event, unsigned flags))                                       \
-	X(event_destroy, EventDestroy, (CUevent event))                                                       \
-	X(event_record, EventRecord, (CUevent event, CUstream stream))                                        \
-	X(event_sync, EventSynchronize, (CUevent event))                                                      \
-	X(event_elapsed, EventElapsedTime, (float *milliseconds, CUevent from, CUevent to))                   \
-	X(capture_begin, StreamBeginCapture, (CUstream stream, int mode))                                     \
-	X(capture_end, StreamEndCapture, (CUstream stream, CUgraph * graph))                                  \
-	X(graph_instantiate, GraphInstantiate, (CUgraphExec * exec, CUgraph graph, unsigned long long flags)) \
-	X(graph_launch, GraphLaunch, (CUgraphExec exec, CUstream stream))                                     \
-	X(graph_exec_destroy, GraphExecDestroy, (CUgraphExec exec))                                           \
+#define TCB_CUDA_FUNCTIONS(X)                                                                                          \
+	X(init, Init, (unsigned flags))                                                                                \
+	X(driver_version, DriverGetVersion, (int *version))                                                            \
+	X(error_name, GetErrorName, (int error, const char **text))                                                    \
+	X(error_string, GetErrorString, (int error, const char **text))                                                \
+	X(device_count, DeviceGetCount, (int *count))                                                                  \
+	X(device_get, DeviceGet, (int *device, int ordinal))                                                           \
+	X(device_name, DeviceGetName, (char *name, int bytes, int device))                                             \
+	X(device_uuid, DeviceGetUuid, (unsigned char uuid[16], int device))                                            \
+	X(device_memory, DeviceTotalMem, (size_t * bytes, int device))                                                 \
+	X(device_pci, DeviceGetPCIBusId, (char *text, int bytes, int device))                                          \
+	X(device_attribute, DeviceGetAttribute, (int *value, int attribute, int device))                               \
+	X(context_retain, DevicePrimaryCtxRetain, (CUcontext * context, int device))                                   \
+	X(context_release, DevicePrimaryCtxRelease, (int device))                                                      \
+	X(context_set, CtxSetCurrent, (CUcontext context))                                                             \
+	X(context_sync, CtxSynchronize, (void))                                                                        \
+	X(memory_info, MemGetInfo, (size_t * free_bytes, size_t * total_bytes))                                        \
+	X(alloc, MemAlloc, (uint64_t * address, size_t bytes))                                                         \
+	X(free, MemFree, (uint64_t address))                                                                           \
+	X(copy_in, MemcpyHtoD, (uint64_t to, const void *from, size_t bytes))                                          \
+	X(copy_out, MemcpyDtoH, (void *to, uint64_t from, size_t bytes))                                               \
+	X(copy_device, MemcpyDtoDAsync, (uint64_t to, uint64_t from, size_t bytes, CUstream stream))                   \
+	X(fill, MemsetD8Async, (uint64_t address, unsigned char value, size_t bytes, CUstream stream))                 \
+	X(module_load, ModuleLoadDataEx,                                                                               \
+	  (CUmodule * module, const void *image, unsigned count, int *options, void **values))                         \
+	X(module_unload, ModuleUnload, (CUmodule module))                                                              \
+	X(module_function, ModuleGetFunction, (CUfunction * function, CUmodule module, const char *name))              \
+	X(function_get, FuncGetAttribute, (int *value, int attribute, CUfunction function))                            \
+	X(function_set, FuncSetAttribute, (CUfunction function, int attribute, int value))                             \
+	X(launch, LaunchKernelEx,                                                                                      \
+	  (const struct tcb_cuda_config *config, CUfunction function, void **params, void **extra))                    \
+	X(tensor_map, TensorMapEncodeTiled,                                                                            \
+	  (void *map, int type, unsigned rank, void *address, const uint64_t *size, const uint64_t *stride,            \
+	   const unsigned *box, const unsigned *element_stride, int interleave, int swizzle, int promotion, int fill)) \
+	X(stream_create, StreamCreate, (CUstream * stream, unsigned flags))                                            \
+	X(stream_destroy, StreamDestroy, (CUstream stream))                                                            \
+	X(stream_sync, StreamSynchronize, (CUstream stream))                                                           \
+	X(event_create, EventCreate, (CUevent * event, unsigned flags))                                                \
+	X(event_destroy, EventDestroy, (CUevent event))                                                                \
+	X(event_record, EventRecord, (CUevent event, CUstream stream))                                                 \
+	X(event_sync, EventSynchronize, (CUevent event))                                                               \
+	X(event_elapsed, EventElapsedTime, (float *milliseconds, CUevent from, CUevent to))                            \
+	X(capture_begin, StreamBeginCapture, (CUstream stream, int mode))                                              \
+	X(capture_end, StreamEndCapture, (CUstream stream, CUgraph * graph))                                           \
+	X(graph_instantiate, GraphInstantiate, (CUgraphExec * exec, CUgraph graph, unsigned long long flags))          \
+	X(graph_launch, GraphLaunch, (CUgraphExec exec, CUstream stream))                                              \
+	X(graph_exec_destroy, GraphExecDestroy, (CUgraphExec exec))                                                    \
 	X(graph_destroy, GraphDestroy, (CUgraph graph))
 
 struct tcb_cuda {

@@ -87,6 +87,7 @@ static void set_unit(struct tcb_code_unit *unit, const struct tcb_kernel *kernel
 		to->is_dependent = from->is_dependent != 0;
 		to->argument_count = (uint32_t)from->argument_count;
 		memcpy(to->argument, from->argument, sizeof to->argument);
+		memcpy(to->tensor, from->tensor, sizeof to->tensor);
 	}
 }
 
@@ -101,8 +102,11 @@ static int is_valid_launch(const struct tcb_code_launch *launch)
 		return 0;
 	for (uint32_t i = 0; i < launch->argument_count; i++) {
 		const struct tcb_argument *argument = &launch->argument[i];
-		if (argument->kind == TCB_ARGUMENT_OPERAND ? argument->value >= TCB_OPERANDS_MAX
-							   : argument->kind > TCB_ARGUMENT_U32)
+		if (argument->kind > TCB_ARGUMENT_TENSOR ||
+		    (argument->kind == TCB_ARGUMENT_OPERAND && argument->value >= TCB_OPERANDS_MAX) ||
+		    (argument->kind == TCB_ARGUMENT_TENSOR &&
+		     (argument->value >= TCB_TENSORS_MAX ||
+		      launch->tensor[argument->value].operand >= TCB_OPERANDS_MAX)))
 			return 0;
 	}
 	return 1;

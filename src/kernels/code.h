@@ -22,6 +22,7 @@ struct tcb_code_launch {
 	char entry[TCB_CODE_ENTRY_MAX];
 	uint32_t grid[3], block[3], cluster[3], shared_bytes, is_dependent, argument_count;
 	struct tcb_argument argument[TCB_ARGUMENTS_MAX];
+	struct tcb_tensor tensor[TCB_TENSORS_MAX];
 };
 
 /* The candidate at one shape. */

@@ -122,7 +122,7 @@ static void add_counts(const struct tcb_ptx_emulation *from, struct tcb_kernel_e
 static enum tcb_status call(struct emulation *e, unsigned round, uint64_t seed, const struct tcb_ptx_sink *sink,
 			    struct tcb_kernel_emulation *out, struct tcb_error *err)
 {
-	unsigned char params[8 * TCB_ARGUMENTS_MAX];
+	unsigned char params[TCB_PARAMETERS_MAX];
 	struct tcb_ptx_emulation counts;
 
 	memset(e->data[e->output].data, TCB_POISON, e->operands[e->output].bytes);

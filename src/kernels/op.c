@@ -189,21 +189,47 @@ void tcb_kernel_fini(struct tcb_kernel *kernel)
 	memset(kernel, 0, sizeof(*kernel));
 }
 
-/* Pointers at multiples of 8, words at multiples of 4, as PTX lays out parameters. */
+/* One parameter, at most 128 bytes; returns its size, which its offset is a multiple of (but for tensor maps), or 0. */
+static size_t parameter(const struct tcb_launch *launch, const struct tcb_argument *argument, const uint64_t operand[],
+			uint64_t workspace, void *out)
+{
+	uint64_t address = workspace + argument->value;
+	const uint32_t word = (uint32_t)argument->value;
+	struct tcb_ptx_tensor_map map;
+	switch (argument->kind) {
+	case TCB_ARGUMENT_U32:
+		memcpy(out, &word, sizeof word);
+		return sizeof word;
+	case TCB_ARGUMENT_TENSOR:
+		map = launch->tensor[argument->value].map;
+		map.address = operand[launch->tensor[argument->value].operand];
+		return tcb_ptx_tensor_map_encode(&map, out, NULL) == TCB_OK ? TCB_PTX_TENSOR_MAP_BYTES : 0;
+	case TCB_ARGUMENT_OPERAND:
+		address = operand[argument->value];
+		break;
+	default:
+		break;
+	}
+	memcpy(out, &address, sizeof address);
+	return sizeof address;
+}
+
+/* Each at a multiple of its size or of a tensor map's alignment, as PTX lays out parameters. */
 size_t tcb_launch_parameters(const struct tcb_launch *launch, const uint64_t operand[], uint64_t workspace, void *out,
 			     size_t capacity)
 {
 	size_t used = 0;
 	for (size_t i = 0; i < launch->argument_count; i++) {
-		const struct tcb_argument *a = &launch->argument[i];
-		const size_t bytes = a->kind == TCB_ARGUMENT_U32 ? sizeof(uint32_t) : sizeof(uint64_t);
-		const uint64_t address = a->kind == TCB_ARGUMENT_OPERAND ? operand[a->value] : workspace + a->value;
-		const uint32_t word = (uint32_t)a->value;
-		const size_t at = (used + bytes - 1) / bytes * bytes;
+		unsigned char value[TCB_PTX_TENSOR_MAP_BYTES];
+		const size_t bytes = parameter(launch, &launch->argument[i], operand, workspace, value);
+		const size_t align = bytes < TCB_PTX_TENSOR_MAP_ALIGN ? bytes : TCB_PTX_TENSOR_MAP_ALIGN;
+		if (!bytes)
+			return 0;
+		const size_t at = (used + align - 1) / align * align;
 		if (at + bytes > capacity)
 			return 0;
 		memset((char *)out + used, 0, at - used);
-		memcpy((char *)out + at, a->kind == TCB_ARGUMENT_U32 ? (const void *)&word : &address, bytes);
+		memcpy((char *)out + at, value, bytes);
 		used = at + bytes;
 	}
 	return used;

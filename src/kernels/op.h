@@ -27,6 +27,7 @@
 #include "base/status.h"
 #include "base/target.h"
 #include "base/trial.h"
+#include "ptx/tensor_map.h"
 
 enum { TCB_OPERANDS_MAX = 6, TCB_AXES_MAX = 24, TCB_AXIS_VALUES_MAX = 32 };
 
@@ -71,16 +72,30 @@ struct tcb_plan {
  * A candidate made ready for a GPU: a module of PTX and the launches that compute the op with it, in order.  All
  * launches go to one stream; the workspace is zeroed once, and every call leaves it as the next one needs it.
  */
-enum { TCB_LAUNCHES_MAX = 4, TCB_ARGUMENTS_MAX = 8 };
+enum {
+	TCB_LAUNCHES_MAX = 4,
+	TCB_ARGUMENTS_MAX = 12,
+	TCB_TENSORS_MAX = 3,
+	/* Bytes that the parameters of a launch take at most. */
+	TCB_PARAMETERS_MAX =
+		8 * TCB_ARGUMENTS_MAX + TCB_TENSORS_MAX * (TCB_PTX_TENSOR_MAP_BYTES + TCB_PTX_TENSOR_MAP_ALIGN)
+};
 
 enum tcb_argument_kind {
 	TCB_ARGUMENT_OPERAND,   /* the address of operand[value]; the packed weights when packed_bytes > 0 */
 	TCB_ARGUMENT_WORKSPACE, /* the address of the workspace + value */
-	TCB_ARGUMENT_U32        /* value */
+	TCB_ARGUMENT_U32,       /* value */
+	TCB_ARGUMENT_TENSOR     /* a tensor map: that of tensor[value] at its operand's address */
 };
 struct tcb_argument {
 	enum tcb_argument_kind kind;
 	size_t value;
+};
+
+/* What cp.async.bulk.tensor copies from or to. */
+struct tcb_tensor {
+	size_t operand;
+	struct tcb_ptx_tensor_map map; /* but for the address */
 };
 
 struct tcb_launch {
@@ -92,6 +107,7 @@ struct tcb_launch {
 	int is_dependent;
 	size_t argument_count;
 	struct tcb_argument argument[TCB_ARGUMENTS_MAX];
+	struct tcb_tensor tensor[TCB_TENSORS_MAX];
 };
 
 struct tcb_ptx_module;
@@ -250,8 +266,8 @@ double tcb_error_ratio(const struct tcb_plan *plan, const struct tcb_reference *
 double tcb_kernel_error_ratio(const struct tcb_kernel *kernel, const struct tcb_reference *reference, const float *got,
 			      size_t count, size_t *first_bad_out);
 void tcb_kernel_fini(struct tcb_kernel *kernel); /* NULL and zeroed are fine */
-/* Lays out the parameters of LAUNCH as its entry wants them; returns their bytes, 0 when CAPACITY is too small.
- * 8 * TCB_ARGUMENTS_MAX bytes are enough. */
+/* Lays out the parameters of LAUNCH as its entry wants them; returns their bytes, 0 when CAPACITY is too small
+ * (TCB_PARAMETERS_MAX is enough) or a tensor map breaks a rule.  Tensor maps are the emulator's. */
 size_t tcb_launch_parameters(const struct tcb_launch *launch, const uint64_t operand[], uint64_t workspace, void *out,
 			     size_t capacity);
 

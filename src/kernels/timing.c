@@ -29,7 +29,7 @@ enum tcb_status tcb_kernel_time(const struct tcb_op *op, const struct tcb_kernel
 				struct tcb_ptx_timing out[TCB_STATE_COUNT], struct tcb_error *err)
 {
 	struct tcb_ptx_timed_launch launches[TCB_LAUNCHES_MAX];
-	unsigned char params[TCB_LAUNCHES_MAX][8 * TCB_ARGUMENTS_MAX];
+	unsigned char params[TCB_LAUNCHES_MAX][TCB_PARAMETERS_MAX];
 	uint64_t address[TCB_OPERANDS_MAX];
 	memset(launches, 0, sizeof launches);
 	for (unsigned i = 0; i < TCB_OPERANDS_MAX; i++)

@@ -7,7 +7,12 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PARAMETER_BYTES = 8 * TCB_ARGUMENTS_MAX };
+/* The values of a launch's parameters; the driver wants tensor maps aligned. */
+struct values {
+	_Alignas(TCB_PTX_TENSOR_MAP_ALIGN) unsigned char map[TCB_TENSORS_MAX][TCB_PTX_TENSOR_MAP_BYTES];
+	uint64_t word[TCB_ARGUMENTS_MAX];
+	void *pointer[TCB_ARGUMENTS_MAX];
+};
 
 enum tcb_status tcb_gpu_session_open(int ordinal, struct tcb_gpu_session *out, struct tcb_error *err)
 {
@@ -123,25 +128,56 @@ void tcb_gpu_runner_fini(struct tcb_gpu_runner *runner)
 
 /* ---- calls ---- */
 
-/* Pointers to the parameters of LAUNCH, whose values go to VALUES. */
-static void lay_out(const struct tcb_gpu_runner *runner, const struct tcb_code_launch *launch,
-		    const uint64_t operand[TCB_OPERANDS_MAX], uint64_t values[TCB_ARGUMENTS_MAX],
-		    void *pointers[TCB_ARGUMENTS_MAX])
+static int encode(const struct tcb_cuda *cuda, const struct tcb_ptx_tensor_map *map, uint64_t address, void *out)
+{
+	unsigned box[TCB_PTX_TENSOR_RANK], step[TCB_PTX_TENSOR_RANK];
+	int type = -1;
+	switch (map->type) {
+#define TYPE(id, number)                     \
+	case TCB_PTX_##id:                   \
+		type = TCB_CUDA_TENSOR_##id; \
+		break;
+		TCB_CUDA_TENSOR_LIST(TYPE)
+#undef TYPE
+	default:
+		return TCB_CUDA_INVALID_VALUE;
+	}
+	for (unsigned i = 0; i < TCB_PTX_TENSOR_RANK; i++) {
+		box[i] = map->box[i];
+		step[i] = map->element_stride[i] ? map->element_stride[i] : 1;
+	}
+	const int swizzle = map->swizzle ? __builtin_ctz(map->swizzle) - 4 : TCB_CUDA_TENSOR_SWIZZLE_NONE;
+	return cuda->tensor_map(out, type, map->rank, (void *)(uintptr_t)address, map->size, map->stride + 1, box, step,
+				0, swizzle, TCB_CUDA_TENSOR_PROMOTION_256B, map->fill_nan);
+}
+
+static int lay_out(const struct tcb_gpu_runner *runner, const struct tcb_code_launch *launch,
+		   const uint64_t operand[TCB_OPERANDS_MAX], struct values *out)
 {
 	for (uint32_t i = 0; i < launch->argument_count; i++) {
 		const struct tcb_argument *argument = &launch->argument[i];
+		out->pointer[i] = &out->word[i];
 		switch (argument->kind) {
 		case TCB_ARGUMENT_OPERAND:
-			values[i] = operand[argument->value];
+			out->word[i] = operand[argument->value];
 			break;
 		case TCB_ARGUMENT_WORKSPACE:
-			values[i] = runner->workspace.data + argument->value;
+			out->word[i] = runner->workspace.data + argument->value;
 			break;
-		default:
-			values[i] = argument->value; /* the driver reads the low 4 bytes of a .u32 */
+		case TCB_ARGUMENT_TENSOR: {
+			const struct tcb_tensor *tensor = &launch->tensor[argument->value];
+			out->pointer[i] = out->map[argument->value];
+			int result =
+				encode(runner->session->cuda, &tensor->map, operand[tensor->operand], out->pointer[i]);
+			if (result != TCB_CUDA_SUCCESS)
+				return result;
+			break;
 		}
-		pointers[i] = &values[i];
+		default:
+			out->word[i] = argument->value; /* the driver reads the low 4 bytes of a .u32 */
+		}
 	}
+	return TCB_CUDA_SUCCESS;
 }
 
 int tcb_gpu_runner_call(struct tcb_gpu_runner *runner, const uint64_t operand[TCB_OPERANDS_MAX], int overlap)
@@ -153,8 +189,7 @@ int tcb_gpu_runner_call(struct tcb_gpu_runner *runner, const uint64_t operand[TC
 		struct tcb_cuda_config config = { .shared_bytes = launch->shared_bytes,
 						  .stream = session->stream,
 						  .attributes = attributes };
-		uint64_t values[TCB_ARGUMENTS_MAX];
-		void *pointers[TCB_ARGUMENTS_MAX];
+		struct values values;
 		memset(attributes, 0, sizeof attributes);
 		memcpy(config.grid, launch->grid, sizeof config.grid);
 		memcpy(config.block, launch->block, sizeof config.block);
@@ -168,8 +203,9 @@ int tcb_gpu_runner_call(struct tcb_gpu_runner *runner, const uint64_t operand[TC
 			dependent->id = TCB_CUDA_LAUNCH_PROGRAMMATIC_STREAM_SERIALIZATION;
 			dependent->value.flag = 1;
 		}
-		lay_out(runner, launch, operand, values, pointers);
-		int result = session->cuda->launch(&config, runner->function[i], pointers, NULL);
+		int result = lay_out(runner, launch, operand, &values);
+		if (result == TCB_CUDA_SUCCESS)
+			result = session->cuda->launch(&config, runner->function[i], values.pointer, NULL);
 		if (result != TCB_CUDA_SUCCESS)
 			return result;
 	}

@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ptx/tensor_map.h"
+
 #define EXPORT __attribute__((visibility("default")))
 #define DECLARE(member, symbol, parameters) EXPORT int cu##symbol parameters;
 TCB_CUDA_FUNCTIONS(DECLARE)
@@ -432,6 +434,33 @@ int cuFuncSetAttribute(CUfunction function, int attribute, int value)
 		return TCB_CUDA_INVALID_VALUE;
 	function->shared_bytes = value;
 	return TCB_CUDA_SUCCESS;
+}
+
+/* The emulator's own encoding, which its kernels decode. */
+int cuTensorMapEncodeTiled(void *out, int type, unsigned rank, void *address, const uint64_t *size,
+			   const uint64_t *stride, const unsigned *box, const unsigned *element_stride, int interleave,
+			   int swizzle, int promotion, int fill)
+{
+	static const enum tcb_ptx_word types[] = {
+#define TYPE(id, number) [number] = TCB_PTX_##id,
+		TCB_CUDA_TENSOR_LIST(TYPE)
+#undef TYPE
+	};
+	struct tcb_ptx_tensor_map map = { .type = types[type],
+					  .rank = rank,
+					  .address = (uint64_t)(uintptr_t)address,
+					  .swizzle = swizzle ? 16u << swizzle : 0,
+					  .fill_nan = fill };
+	NEED_CONTEXT();
+	(void)promotion;
+	for (unsigned i = 0; i < rank; i++) {
+		map.size[i] = size[i];
+		map.stride[i] = i ? stride[i - 1] : 0;
+		map.box[i] = box[i];
+		map.element_stride[i] = element_stride[i];
+	}
+	return interleave || tcb_ptx_tensor_map_encode(&map, out, NULL) != TCB_OK ? TCB_CUDA_INVALID_VALUE
+										  : TCB_CUDA_SUCCESS;
 }
 
 /* The parameters as the kernel will read them. */

@@ -91,7 +91,7 @@ static inline void gpu_bench_launch(struct gpu_bench *b, const struct tcb_kernel
 		struct tcb_ptx_program *program;
 		struct tcb_ptx_emulation result = { 0 };
 		struct tcb_error err = { 0 };
-		unsigned char params[8 * TCB_ARGUMENTS_MAX];
+		unsigned char params[TCB_PARAMETERS_MAX];
 		const size_t bytes = tcb_launch_parameters(l, address, workspace, params, sizeof params);
 		struct tcb_ptx_launch launch = { .dynamic_shared = l->shared_bytes,
 						 .params = params,

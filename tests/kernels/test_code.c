@@ -139,7 +139,10 @@ static void damaged_images_are_refused(void **state)
 	REFUSED(unit->layout = TCB_LAYOUT_COUNT);
 	REFUSED(unit->launch[0].argument_count = TCB_ARGUMENTS_MAX + 1);
 	REFUSED(unit->launch[0].argument[0].value = TCB_OPERANDS_MAX);
-	REFUSED(unit->launch[0].argument[0].kind = (enum tcb_argument_kind)3);
+	REFUSED(unit->launch[0].argument[0].kind = (enum tcb_argument_kind)(TCB_ARGUMENT_TENSOR + 1));
+	REFUSED(unit->launch[0].argument[0] = ((struct tcb_argument){ TCB_ARGUMENT_TENSOR, TCB_TENSORS_MAX }));
+	REFUSED(unit->launch[0].argument[0].kind = TCB_ARGUMENT_TENSOR;
+		unit->launch[0].tensor[0].operand = TCB_OPERANDS_MAX);
 	REFUSED(memset(unit->launch[0].entry, 'x', sizeof unit->launch[0].entry));
 	REFUSED(unit->launch[0].entry[0] = '\0');
 #undef REFUSED

@@ -118,7 +118,7 @@ static void add_launch(const struct tcb_ptx_function *function, const struct tcb
 
 static enum tcb_status run_launch(struct emulating *e, const struct tcb_launch *from, struct tcb_error *err)
 {
-	unsigned char params[8 * TCB_ARGUMENTS_MAX];
+	unsigned char params[TCB_PARAMETERS_MAX];
 	struct tcb_ptx_launch launch = { .dynamic_shared = from->shared_bytes, .params = params };
 	struct tcb_ptx_function *function = tcb_ptx_function_find(e->kernel->module, from->entry);
 	struct tcb_ptx_program *program;

@@ -4,7 +4,7 @@
  * how a geometry drives them.  A task has its block of A, its block of B and
  * its sums in the workspace of its thread.
  */
-#include "kernels/matmul/matmul.h"
+#include "kernels/matmul/matmul_gpu.h"
 
 #include <assert.h>
 #include <string.h>
@@ -291,6 +291,9 @@ static const struct tcb_variant *const bf16_variants[] = { matmul_bf16_variants_
 		.footprint = matmul_footprint,                                             \
 		.plan = plan,                                                              \
 		.run = run,                                                                \
+		.emit = matmul_emit,                                                       \
+		.gpu_rules = matmul_gpu_rules,                                             \
+		.gpu_variants = matmul_##type##_gpu_variants,                              \
 	}
 
 MATMUL_OP(f32, TCB_CONTRACT_F32, "dense f32 matrix product");

@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "kernels/matmul/matmul.h"
+#include "kernels/matmul/matmul_gpu.h"
 
 enum { DEFAULT_BLOCK = 64, DEFAULT_K = 256, OPERAND_REGISTERS = 3 };
 
@@ -62,6 +62,8 @@ size_t matmul_axes(const struct tcb_problem *problem, const struct tcb_target *t
 	const struct tcb_op *op = tcb_op_find(problem->op);
 	const size_t m = problem->shape.m, n = problem->shape.n, whole_k = power_of_two_above(problem->shape.k);
 	size_t count = 0;
+	if (target->kind == TCB_TARGET_CUDA)
+		return matmul_gpu_axes(problem, target, out);
 	struct tcb_axis *a = axis(out, &count, TCB_AXIS_KNOB, TCB_KNOB_ISA), *micro_m, *micro_n;
 	for (int isa = 0; isa < TCB_ISA_COUNT; isa++) {
 		const struct tcb_variant *variant;
@@ -126,6 +128,10 @@ void matmul_default_geometry(const struct tcb_problem *problem, const struct tcb
 	const size_t m = block_of(problem->shape.m, variant->micro.m);
 	const size_t n = block_of(problem->shape.n, variant->micro.n);
 	const size_t tasks = ((problem->shape.m - 1) / m + 1) * ((problem->shape.n - 1) / n + 1);
+	if (target->kind == TCB_TARGET_CUDA) {
+		matmul_gpu_default_geometry(problem, target, out);
+		return;
+	}
 	tcb_geometry_init(out);
 	out->tile[TCB_MACRO] = (struct tcb_tile){ m, n, whole_k };
 	out->tile[TCB_MIDI] = (struct tcb_tile){ m, n, whole_k < DEFAULT_K ? whole_k : DEFAULT_K };
@@ -145,8 +151,10 @@ void matmul_footprint(const struct tcb_problem *problem, const struct tcb_target
 {
 	const struct tcb_tile *micro = &geometry->tile[TCB_MICRO];
 	const size_t vector = lanes(geometry->knob[TCB_KNOB_ISA]);
-	(void)problem;
-	(void)target;
+	if (target->kind == TCB_TARGET_CUDA) {
+		matmul_gpu_footprint(problem, target, geometry, out);
+		return;
+	}
 	memset(out, 0, sizeof(*out));
 	out->element_bytes = sizeof(float);
 	out->accumulators = (unsigned)(micro->m * micro->n / (vector ? vector : 1));

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * fma: sums of a warp's tile in its lanes' registers, a product and an addition
+ * an instruction.  Lanes lie 8 x 4 over the tile, or 4 x 8 over one that is wider
+ * than high: so that neighbouring lanes load the same values (a load of 16 bytes
+ * a lane then takes two wavefronts), one bit of the longer side's index is above
+ * those of the shorter one.
+ *
+ * A lane's columns are groups of four, side by side.  So are its rows when k runs
+ * slowest in shared memory; else they are every eighth (or fourth) row, and a load
+ * takes four steps of k.
+ */
+#include "kernels/matmul/matmul_gpu.h"
+
+#define I tcb_ptx_int
+#define OP2 tcb_ptx_op2
+#define OP3 tcb_ptx_op3
+
+enum { WARP = 32, WIDE = 4 /* values of a load */ };
+
+struct shape {
+	unsigned lanes_m, lanes_n, rows, columns;
+};
+
+static struct shape shape_of(const struct matmul_gpu *g)
+{
+	struct shape s = { .lanes_m = g->wm >= g->wn ? 8 : 4 };
+	s.lanes_n = WARP / s.lanes_m;
+	s.rows = g->wm / s.lanes_m;
+	s.columns = g->wn / s.lanes_n;
+	return s;
+}
+
+/* The lane's place over the tile. */
+static void place(struct mm_writer *w, mm_op *m_out, mm_op *n_out)
+{
+	struct tcb_ptx_build *b = &w->b;
+	const mm_op eight = OP2(b, "and.b32", OP2(b, "shr.u32", w->lane, I(1)), I(7));
+	const mm_op high = OP2(b, "and.b32", OP2(b, "shr.u32", w->lane, I(3)), I(2));
+	const mm_op four = OP2(b, "or.b32", OP2(b, "and.b32", w->lane, I(1)), high);
+	const int is_high = shape_of(w->g).lanes_m == 8;
+	*m_out = is_high ? eight : four;
+	*n_out = is_high ? four : eight;
+}
+
+/* Where the warp's tile begins in the block's. */
+static void origin(struct mm_writer *w, mm_op *m_out, mm_op *n_out)
+{
+	struct tcb_ptx_build *b = &w->b;
+	const struct matmul_gpu *g = w->g;
+	*m_out = OP2(b, "mul.lo.u32", OP2(b, "div.u32", w->warp, I(g->warps_n)), I(g->wm));
+	*n_out = OP2(b, "mul.lo.u32", OP2(b, "rem.u32", w->warp, I(g->warps_n)), I(g->wn));
+}
+
+static void open_fma(struct mm_writer *w, struct mm_fragments *f)
+{
+	struct tcb_ptx_build *b = &w->b;
+	const struct matmul_gpu *g = w->g;
+	const struct shape s = shape_of(g);
+	mm_op m, n, m0, n0;
+	place(w, &m, &n);
+	origin(w, &m0, &n0);
+	n = OP3(b, "mad.lo.u32", n, I(WIDE), n0);
+	f->b_at = OP3(b, "mad.lo.u32", n, I(4), I(g->a_bytes));
+	if (g->a_is_transposed) {
+		m = OP3(b, "mad.lo.u32", m, I(WIDE), m0);
+		f->a_at = f->a_odd = OP2(b, "shl.b32", m, I(2));
+	} else {
+		m = OP2(b, "add.u32", m, m0);
+		f->a_at = f->a_odd = OP3(b, "mad.lo.u32", m, I(g->pitch_a), mm_write_swizzle(w, g->pitch_a, m));
+		if (s.lanes_m == 4) {
+			const mm_op odd = OP2(b, "add.u32", m, I(4));
+			f->a_odd = OP3(b, "mad.lo.u32", m, I(g->pitch_a), mm_write_swizzle(w, g->pitch_a, odd));
+		}
+	}
+	for (unsigned set = 0; set < 2; set++) {
+		for (unsigned i = 0; i < s.rows * (g->a_is_transposed ? 1 : WIDE); i++)
+			f->a[set][i] = tcb_ptx_reg(b, "f32");
+		for (unsigned i = 0; i < s.columns; i++)
+			f->b[set][i] = tcb_ptx_reg(b, "f32");
+	}
+}
+
+static void load_four(struct mm_writer *w, mm_op at, int64_t offset, const mm_op *out)
+{
+	tcb_ptx_into1(&w->b, "ld.shared.v4.f32", tcb_ptx_vector(&w->b, out, WIDE), tcb_ptx_at(at, offset));
+}
+
+static void load_fma(struct mm_writer *w, struct mm_fragments *f, mm_op slot, unsigned step)
+{
+	struct tcb_ptx_build *b = &w->b;
+	const struct matmul_gpu *g = w->g;
+	const struct shape s = shape_of(g);
+	const mm_op b_at = OP2(b, "add.u32", slot, f->b_at);
+	if (g->a_is_transposed) {
+		const mm_op at = OP2(b, "add.u32", slot, f->a_at);
+		for (unsigned i = 0; i < s.rows; i += WIDE)
+			load_four(w, at, (int64_t)step * g->pitch_a + (int64_t)i * s.lanes_m * 4, f->a[step % 2] + i);
+	} else if (step % WIDE == 0) {
+		const unsigned set = step / WIDE % 2;
+		const mm_op chunk = I((int64_t)step / WIDE * 16);
+		const mm_op even = OP2(b, "xor.b32", OP2(b, "add.u32", slot, f->a_at), chunk);
+		const mm_op odd = s.lanes_m == 4 ? OP2(b, "xor.b32", OP2(b, "add.u32", slot, f->a_odd), chunk) : even;
+		for (unsigned i = 0; i < s.rows; i++)
+			load_four(w, i % 2 ? odd : even, (int64_t)i * s.lanes_m * g->pitch_a, f->a[set] + i * WIDE);
+	}
+	for (unsigned j = 0; j < s.columns; j += WIDE)
+		load_four(w, b_at, (int64_t)step * g->pitch_b + (int64_t)j * s.lanes_n * 4, f->b[step % 2] + j);
+}
+
+/* Back and forth along the columns: neighbours have an operand in common. */
+static void multiply_fma(struct mm_writer *w, struct mm_fragments *f, unsigned step)
+{
+	const struct matmul_gpu *g = w->g;
+	const struct shape s = shape_of(g);
+	const mm_op *b = f->b[step % 2];
+	for (unsigned i = 0; i < s.rows; i++) {
+		const mm_op a = g->a_is_transposed ? f->a[step % 2][i] : f->a[step / WIDE % 2][i * WIDE + step % WIDE];
+		for (unsigned c = 0; c < s.columns; c++) {
+			const unsigned j = i % 2 ? s.columns - 1 - c : c;
+			const mm_op sum = w->acc[i * s.columns + j];
+			tcb_ptx_into3(&w->b, "fma.rn.f32", sum, a, b[j], sum);
+		}
+	}
+}
+
+static void results_fma(struct mm_writer *w, void (*store)(struct mm_writer *w, mm_op row, mm_op column,
+							   const mm_op *values, unsigned count))
+{
+	struct tcb_ptx_build *b = &w->b;
+	const struct matmul_gpu *g = w->g;
+	const struct shape s = shape_of(g);
+	mm_op m, n, m0, n0;
+	place(w, &m, &n);
+	origin(w, &m0, &n0);
+	m0 = OP2(b, "add.u32", w->row, m0);
+	n = OP3(b, "mad.lo.u32", n, I(WIDE), OP2(b, "add.u32", w->column, n0));
+	m = g->a_is_transposed ? OP3(b, "mad.lo.u32", m, I(WIDE), m0) : OP2(b, "add.u32", m, m0);
+	for (unsigned i = 0; i < s.rows; i++) {
+		const unsigned down = g->a_is_transposed ? i / WIDE * WIDE * s.lanes_m + i % WIDE : i * s.lanes_m;
+		const mm_op row = OP2(b, "add.u32", m, I(down));
+		for (unsigned j = 0; j < s.columns; j += WIDE)
+			store(w, row, OP2(b, "add.u32", n, I(j * s.lanes_n)), w->acc + i * s.columns + j, WIDE);
+	}
+}
+
+struct mm_math mm_math_fma(const struct matmul_gpu *g)
+{
+	return (struct mm_math){ g->bk, open_fma, load_fma, multiply_fma, results_fma };
+}

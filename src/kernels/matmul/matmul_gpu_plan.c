@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A geometry of a dense product for a GPU in numbers: what lies where in shared
+ * memory, what the constraints judge; and the rules (V4) that a geometry keeps
+ * so that a kernel can be written for it and no two legal ones are the same
+ * computation.
+ */
+#include <string.h>
+
+#include "kernels/constraint.h"
+#include "kernels/matmul/matmul_gpu.h"
+
+enum {
+	WARP = 32,
+	GROUP_THREADS = 128,
+	BOX = 64,
+	OUT_BYTES = BOX * BOX * 2,
+	CLUSTER_MAX = 8,
+	STAGES_MAX = 12,
+	SLOT_ALIGN = 512,
+	BARRIER_BYTES = 16, /* of a stage: full and empty */
+	ROW_PAD = 16,       /* fma, A with k running slowest: rows begin four banks apart */
+};
+
+static unsigned div_up(unsigned a, unsigned b)
+{
+	return (a + b - 1) / b;
+}
+
+static unsigned align_up(unsigned value, unsigned to)
+{
+	return div_up(value, to) * to;
+}
+
+static unsigned knob(const struct tcb_geometry *geometry, enum tcb_knob which)
+{
+	return geometry->knob[which] < 0 ? 0 : (unsigned)geometry->knob[which];
+}
+
+/* At least 1, for divisors: the rules say what is wrong with other values. */
+static unsigned count(const struct tcb_geometry *geometry, enum tcb_knob which)
+{
+	return knob(geometry, which) ? knob(geometry, which) : 1;
+}
+
+static size_t power_of_two_above(size_t value)
+{
+	size_t power = 1;
+	while (power < value && power <= SIZE_MAX / 4)
+		power *= 2;
+	return power;
+}
+
+/* --- numbers --- */
+
+/* The widest of 16, 8, 4 and 2 bytes that rows of LENGTH values can be taken in. */
+static unsigned widest(unsigned element, unsigned length)
+{
+	unsigned bytes = 16;
+	while (bytes > element && (size_t)length * element % bytes)
+		bytes /= 2;
+	return bytes;
+}
+
+static void plan_memory(struct matmul_gpu *g)
+{
+	if (g->isa == TCB_ISA_WGMMA) {
+		g->pitch_a = g->pitch_b = BOX * 2;
+		g->a_bytes = g->bm * g->bk * 2;
+		g->stage_bytes = g->a_bytes + g->bn * g->bk * 2;
+		g->out_at = g->stages * g->stage_bytes;
+		g->barrier_at = g->out_at + 2 * OUT_BYTES * g->workers;
+		g->shared_bytes = g->barrier_at + BARRIER_BYTES * g->stages;
+		return;
+	}
+	g->a_is_transposed = g->isa == TCB_ISA_FMA && g->vec_a == 4;
+	g->pitch_a = g->a_is_transposed ? g->bm * 4 + ROW_PAD : g->bk * g->element;
+	g->pitch_b = g->bn * g->element;
+	/* Rows of up to 512 bytes are swizzled: exclusive or is an addition where they begin at multiples of that. */
+	g->a_bytes = align_up((g->a_is_transposed ? g->bk : g->bm) * g->pitch_a, SLOT_ALIGN);
+	g->stage_bytes = g->a_bytes + align_up(g->bk * g->pitch_b, SLOT_ALIGN);
+	g->flag_at = g->stages * g->stage_bytes;
+	g->shared_bytes = g->flag_at + (g->splitk > 1 ? 16 : 0);
+}
+
+static void plan_grid(const struct tcb_target *target, struct matmul_gpu *g)
+{
+	const unsigned sms = target->sm_count ? target->sm_count : 1;
+	g->tiles_m = div_up(g->m, g->bm * g->cluster);
+	g->tiles_n = div_up(g->n, g->bn);
+	g->steps = div_up(g->k, g->bk);
+	g->slice_steps = div_up(g->steps, g->splitk);
+	g->grid = g->tiles_m * g->tiles_n;
+	if (g->resident && g->resident * sms / g->cluster < g->grid)
+		g->grid = g->resident * sms / g->cluster;
+	if (!g->grid)
+		g->grid = 1;
+	g->grid *= g->cluster;
+	g->counters_at = g->workspace_bytes = 0;
+	if (g->splitk > 1) {
+		g->counters_at = ((size_t)g->splitk * g->m * g->n * 4 + 255) / 256 * 256;
+		g->workspace_bytes = g->counters_at + (size_t)g->tiles_m * g->tiles_n * 4;
+	}
+}
+
+void matmul_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *target,
+		     const struct tcb_geometry *geometry, struct matmul_gpu *out)
+{
+	struct matmul_gpu *g = out;
+	const struct tcb_tile *macro = &geometry->tile[TCB_MACRO], *midi = &geometry->tile[TCB_MIDI];
+	const struct tcb_tile *micro = &geometry->tile[TCB_MICRO];
+	memset(g, 0, sizeof(*g));
+	g->type = matmul_type(problem);
+	g->element = (unsigned)matmul_type_bytes(g->type);
+	g->isa = (enum tcb_isa)knob(geometry, TCB_KNOB_ISA);
+	g->capability = target->capability;
+	g->m = (unsigned)problem->shape.m;
+	g->n = (unsigned)problem->shape.n;
+	g->k = (unsigned)problem->shape.k;
+	g->bm = (unsigned)midi->m;
+	g->bn = (unsigned)midi->n;
+	g->bk = (unsigned)midi->k;
+	g->wm = (unsigned)micro->m;
+	g->wn = (unsigned)micro->n;
+	g->wk = (unsigned)micro->k;
+	g->warps_m = g->bm / g->wm;
+	g->warps_n = g->bn / g->wn;
+	g->workers = g->warps_m * g->warps_n;
+	g->threads = g->isa == TCB_ISA_WGMMA ? g->workers * GROUP_THREADS + WARP : g->workers * WARP;
+	g->stages = count(geometry, TCB_KNOB_STAGES);
+	g->splitk = count(geometry, TCB_KNOB_SPLITK);
+	g->resident = knob(geometry, TCB_KNOB_BLOCKS);
+	g->cluster = count(geometry, TCB_KNOB_CLUSTER);
+	g->occ = count(geometry, TCB_KNOB_OCC);
+	g->copy = (enum tcb_copy)knob(geometry, TCB_KNOB_COPY);
+	g->pdl = knob(geometry, TCB_KNOB_PDL) == 1;
+	g->vec_a = count(geometry, TCB_KNOB_VEC);
+	g->vec_b = widest(g->element, g->n);
+	g->vec_c = g->vec_b;
+	if (g->isa == TCB_ISA_MMA && g->vec_b > g->vec_a)
+		g->vec_b = g->vec_a;
+	g->group = (unsigned)((macro->m + midi->m * g->cluster - 1) / (midi->m * g->cluster));
+	plan_memory(g);
+	plan_grid(target, g);
+}
+
+const char *matmul_gpu_misfit(const struct matmul_gpu *g)
+{
+	if (g->copy == TCB_COPY_BULK && (g->k % 8 || g->n % 8))
+		return "copy=bulk needs K and N that are multiples of 8";
+	if ((size_t)g->k * g->element % g->vec_a)
+		return "vec is more than rows of A are aligned to";
+	if (g->copy == TCB_COPY_ASYNC && g->vec_b < 4)
+		return "copy=async needs rows of B that are multiples of 4 bytes";
+	return NULL;
+}
+
+/*
+ * fma: a product and an addition a step are one rounding, the slices are added up.  Tensor cores cut sums towards zero,
+ * and the products that they add at a time before: up to two units a step of 8 or 16, and one for each of these.
+ */
+double matmul_gpu_chain(const struct matmul_gpu *g)
+{
+	return (g->isa == TCB_ISA_FMA ? (double)g->k : 4.0 * (double)g->k) + g->splitk + 1;
+}
+
+/* --- footprint --- */
+
+unsigned matmul_gpu_registers(const struct matmul_gpu *g)
+{
+	if (g->isa == TCB_ISA_WGMMA)
+		return g->wm * g->wn / GROUP_THREADS + 40;
+	const unsigned sums = g->wm * g->wn / WARP;
+	const unsigned lanes_m = g->wm >= g->wn ? 8 : 4, rows = g->wm / lanes_m, columns = g->wn / (WARP / lanes_m);
+	if (g->isa == TCB_ISA_FMA)
+		return sums + 2 * (columns + rows * (g->a_is_transposed ? 1 : 4)) + 24;
+	return sums + g->wm / 16 * 4 + g->wn / 8 * 2 + 32;
+}
+
+void matmul_gpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
+			  const struct tcb_geometry *geometry, struct tcb_footprint *out)
+{
+	struct matmul_gpu g;
+	memset(out, 0, sizeof(*out));
+	matmul_gpu_plan(problem, target, geometry, &g);
+	out->element_bytes = g.element;
+	out->vector_bytes = g.vec_a;
+	out->base_bytes = 256;
+	out->leading_bytes = (size_t)g.k * g.element;
+	out->tile_offset_bytes = (size_t)g.bk * g.element;
+	out->shared_bytes = g.shared_bytes;
+	out->shared_dynamic = 1;
+	out->block_threads = g.threads;
+	out->thread_registers = matmul_gpu_registers(&g);
+	out->blocks_together = g.occ;
+	out->accumulators = g.wm * g.wn / (g.isa == TCB_ISA_WGMMA ? GROUP_THREADS : WARP);
+	out->grid[0] = g.grid;
+	out->grid[1] = g.splitk;
+	out->grid[2] = 1;
+	out->barriers = g.isa == TCB_ISA_WGMMA ? 1 + g.workers : 1;
+	for (int level = 0; level < TCB_LEVEL_COUNT; level++) {
+		const struct tcb_tile *t = &geometry->tile[level];
+		out->level_bytes[level] = g.element * (t->m * t->k + t->k * t->n + t->m * t->n);
+	}
+}
+
+/* --- rules --- */
+
+#define FIELD(level, dim) (UINT64_C(1) << (3 * (level) + (dim)))
+#define RULE(name)                                                                                  \
+	static const char *name(const struct tcb_problem *problem, const struct tcb_target *target, \
+				const struct tcb_geometry *geometry)
+#define UNUSED(a) (void)(a)
+
+static int is_power_of_two(size_t value)
+{
+	return value && !(value & (value - 1));
+}
+
+RULE(rule_set)
+{
+	static const enum tcb_knob set[] = { TCB_KNOB_ISA,    TCB_KNOB_VEC,  TCB_KNOB_STAGES,
+					     TCB_KNOB_SPLITK, TCB_KNOB_COPY, TCB_KNOB_BLOCKS,
+					     TCB_KNOB_PDL,    TCB_KNOB_OCC,  TCB_KNOB_CLUSTER };
+	uint64_t is_set = 0;
+	UNUSED(problem);
+	UNUSED(target);
+	for (size_t i = 0; i < sizeof(set) / sizeof(set[0]); i++)
+		is_set |= UINT64_C(1) << set[i];
+	for (int k = 0; k < TCB_KNOB_COUNT; k++)
+		if ((geometry->knob[k] != TCB_KNOB_UNSET) != (is_set >> k & 1u))
+			return "a GPU's geometry sets isa, vec, stages, splitk, copy, blocks, pdl, occ and cluster, "
+			       "and no "
+			       "other knob";
+	return NULL;
+}
+
+RULE(rule_isa)
+{
+	const int32_t isa = geometry->knob[TCB_KNOB_ISA];
+	const int is_f32 = matmul_type(problem) == MATMUL_F32;
+	if (is_f32 ? isa != TCB_ISA_FMA : isa != TCB_ISA_MMA && isa != TCB_ISA_WGMMA)
+		return is_f32 ? "isa must be fma" : "isa must be mma or wgmma";
+	if (matmul_type(problem) == MATMUL_BF16 && target->capability < 80)
+		return "bf16 needs sm_80";
+	if (isa == TCB_ISA_WGMMA && target->capability != 90)
+		return "isa=wgmma is sm_90's alone";
+	return tcb_target_has(target, (enum tcb_isa)isa) ? NULL : "the device has no such instructions";
+}
+
+RULE(rule_macro)
+{
+	const struct tcb_tile *macro = &geometry->tile[TCB_MACRO], *midi = &geometry->tile[TCB_MIDI];
+	const size_t n = power_of_two_above(problem->shape.n), k = power_of_two_above(problem->shape.k);
+	UNUSED(target);
+	if (macro->n != (n > midi->n ? n : midi->n) || macro->k != (k > midi->k ? k : midi->k))
+		return "macro.n and macro.k must be the problem's N and K, rounded up to powers of two";
+	return NULL;
+}
+
+/* Warp tiles that fma has: as many lanes along the longer side as make fragments of whole vectors. */
+RULE(rule_micro)
+{
+	const struct tcb_tile *micro = &geometry->tile[TCB_MICRO];
+	const int32_t isa = geometry->knob[TCB_KNOB_ISA];
+	UNUSED(problem);
+	if (!is_power_of_two(micro->m) || !is_power_of_two(micro->n))
+		return "micro.m and micro.n must be powers of two";
+	if (isa == TCB_ISA_WGMMA)
+		return (micro->m == 64 || micro->m == 128) && micro->n >= 64 && micro->n <= 256 && micro->k == 16 &&
+				       micro->m * micro->n <= 64 * 256
+			       ? NULL
+			       : "micro must be 64x64x16 to 64x256x16 or 128x64x16 to 128x128x16 with isa=wgmma";
+	if (isa == TCB_ISA_MMA)
+		return micro->m >= 16 && micro->m <= 128 && micro->n >= 16 && micro->n <= 128 &&
+				       micro->k == (target->capability < 80 ? 8 : 16) && micro->m * micro->n <= 64 * 128
+			       ? NULL
+			       : "micro must be 16 to 128 x 16 to 128 x 16 (8 on sm_75) with isa=mma";
+	return micro->m >= 16 && micro->m <= 128 && micro->n >= 16 && micro->n <= 128 && micro->m * micro->n >= 512 &&
+			       micro->m * micro->n <= 4096
+		       ? NULL
+		       : "micro must be 16 to 128 x 16 to 128 with isa=fma, 512 to 4096 values";
+}
+
+RULE(rule_midi)
+{
+	const struct tcb_tile *midi = &geometry->tile[TCB_MIDI], *micro = &geometry->tile[TCB_MICRO];
+	const size_t workers = midi->m / micro->m * (midi->n / micro->n);
+	const int32_t isa = geometry->knob[TCB_KNOB_ISA];
+	UNUSED(problem);
+	UNUSED(target);
+	if (!is_power_of_two(midi->m) || !is_power_of_two(midi->n) || !is_power_of_two(midi->k))
+		return "midi must be powers of two";
+	if (midi->m > 256 || midi->n > 256)
+		return "midi.m and midi.n must be at most 256";
+	if (isa == TCB_ISA_WGMMA)
+		return workers > 3                       ? "at most three warpgroups multiply"
+		       : midi->k == 64 || midi->k == 128 ? NULL
+							 : "midi.k must be 64 or 128 with isa=wgmma";
+	if (workers > 16)
+		return "a block has at most 16 warps";
+	if (isa == TCB_ISA_MMA)
+		return midi->k == 32 || midi->k == 64 ? NULL : "midi.k must be 32 or 64 with isa=mma";
+	return midi->k == 8 || midi->k == 16 || midi->k == 32 ? NULL : "midi.k must be 8, 16 or 32 with isa=fma";
+}
+
+RULE(rule_copy)
+{
+	const int32_t copy = geometry->knob[TCB_KNOB_COPY], isa = geometry->knob[TCB_KNOB_ISA];
+	const unsigned stages = knob(geometry, TCB_KNOB_STAGES);
+	UNUSED(problem);
+	if ((isa == TCB_ISA_WGMMA) != (copy == TCB_COPY_BULK))
+		return "copy must be bulk with isa=wgmma, else ldg or async";
+	if (copy == TCB_COPY_ASYNC && target->capability < 80)
+		return "copy=async needs sm_80";
+	if (copy == TCB_COPY_LDG && stages != 2)
+		return "stages must be 2 with copy=ldg";
+	return stages < 2 || stages > STAGES_MAX ? "stages must be 2 to 12" : NULL;
+}
+
+RULE(rule_vec)
+{
+	const unsigned vec = count(geometry, TCB_KNOB_VEC), micro_k = (unsigned)geometry->tile[TCB_MICRO].k;
+	const int32_t isa = geometry->knob[TCB_KNOB_ISA], copy = geometry->knob[TCB_KNOB_COPY];
+	struct matmul_gpu g;
+	if (isa == TCB_ISA_WGMMA && vec != 16)
+		return "vec must be 16 with isa=wgmma";
+	if (isa == TCB_ISA_FMA && (vec == 4 ? micro_k != 1 : vec != 16 || micro_k != 4))
+		return "vec must be 4 (with micro.k=1) or 16 (with micro.k=4) with isa=fma";
+	if (isa == TCB_ISA_MMA && vec != 16 && vec != 8 && vec != 4 && (vec != 2 || copy != TCB_COPY_LDG))
+		return "vec must be 16, 8, 4, or 2 with copy=ldg, with isa=mma";
+	matmul_gpu_plan(problem, target, geometry, &g);
+	if (isa == TCB_ISA_MMA && g.bk * g.element / vec > g.threads)
+		return "a row of A is copied by more threads than a block has: a larger vec or more warps";
+	if (isa != TCB_ISA_WGMMA && mm_copy_pieces(&g) > MM_PASSES_MAX)
+		return "a thread would copy more than 64 pieces: a larger vec or more warps";
+	return matmul_gpu_misfit(&g);
+}
+
+RULE(rule_blocks)
+{
+	const unsigned cluster = knob(geometry, TCB_KNOB_CLUSTER), blocks = knob(geometry, TCB_KNOB_BLOCKS);
+	const unsigned occ = knob(geometry, TCB_KNOB_OCC), splitk = knob(geometry, TCB_KNOB_SPLITK);
+	const int is_wgmma = geometry->knob[TCB_KNOB_ISA] == TCB_ISA_WGMMA;
+	const struct tcb_tile *macro = &geometry->tile[TCB_MACRO], *midi = &geometry->tile[TCB_MIDI];
+	UNUSED(problem);
+	if (!is_wgmma && (cluster != 1 || blocks))
+		return "cluster must be 1 and blocks 0 but with isa=wgmma";
+	if (!is_power_of_two(cluster) || cluster > CLUSTER_MAX || (is_wgmma && midi->n / BOX % cluster))
+		return "cluster must be 1, 2, 4 or 8 and divide midi.n / 64";
+	if (cluster > 1 && macro->m < cluster * midi->m)
+		return "macro.m must be at least cluster times midi.m";
+	if (blocks > 4 || (blocks && blocks != occ))
+		return "occ must be as many as blocks, if these stay, and at most 4";
+	if (occ < 1 || occ > 8)
+		return "occ must be 1 to 8";
+	if (splitk < 1 || splitk > 64 || (is_wgmma && splitk != 1))
+		return "splitk must be 1 to 64, and 1 with isa=wgmma";
+	if (knob(geometry, TCB_KNOB_PDL) > 1)
+		return "pdl must be 0 or 1";
+	return knob(geometry, TCB_KNOB_PDL) && target->capability < 90 ? "pdl=1 needs sm_90" : NULL;
+}
+
+/* Every slice has a step, and a resident block more than one tile. */
+RULE(rule_work)
+{
+	const unsigned blocks = knob(geometry, TCB_KNOB_BLOCKS), splitk = knob(geometry, TCB_KNOB_SPLITK);
+	struct matmul_gpu g;
+	matmul_gpu_plan(problem, target, geometry, &g);
+	if (splitk > 1 && (splitk - 1) * g.slice_steps >= g.steps)
+		return "splitk is more than there are steps of midi.k for";
+	if (blocks && g.tiles_m * g.tiles_n * g.cluster <= g.grid)
+		return "so many blocks stay that each has one tile: blocks=0 does the same";
+	return NULL;
+}
+
+#define TILES(level) (FIELD(level, 0) | FIELD(level, 1) | FIELD(level, 2))
+
+const struct tcb_rule matmul_gpu_rules[] = {
+	{ 0, 0, rule_set },
+	{ TCB_FIELD_KNOB(ISA), 0, rule_isa },
+	{ TILES(TCB_MICRO) | TCB_FIELD_KNOB(ISA), 0, rule_micro },
+	{ TILES(TCB_MIDI) | TILES(TCB_MICRO) | TCB_FIELD_KNOB(ISA), 0, rule_midi },
+	{ TILES(TCB_MACRO) | TILES(TCB_MIDI), 0, rule_macro },
+	{ TCB_FIELD_KNOB(COPY) | TCB_FIELD_KNOB(STAGES) | TCB_FIELD_KNOB(ISA), 0, rule_copy },
+	{ 0, 0, rule_blocks },
+	{ 0, 0, rule_vec },
+	{ 0, 0, rule_work },
+	{ 0, 0, NULL },
+};

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The search space of the dense products on GPUs: its axes and its default
+ * geometry.  matmul_gpu_plan.c has the rules that leave of their product what is
+ * a kernel.
+ */
+#include <string.h>
+
+#include "kernels/constraint.h"
+#include "kernels/matmul/matmul_gpu.h"
+
+static struct tcb_axis *axis(struct tcb_axis *out, enum tcb_axis_kind kind, int which)
+{
+	memset(out, 0, sizeof(*out));
+	out->kind = kind;
+	out->which = which;
+	return out;
+}
+
+static void add(struct tcb_axis *to, size_t value)
+{
+	to->values[to->count++] = (int64_t)value;
+}
+
+static void add_all(struct tcb_axis *to, const unsigned short *values, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		add(to, values[i]);
+}
+#define ADD(to, ...) \
+	add_all(to, (const unsigned short[]){ __VA_ARGS__ }, sizeof((const unsigned short[]){ __VA_ARGS__ }) / 2)
+
+static size_t power_of_two_above(size_t value)
+{
+	size_t power = 1;
+	while (power < value && power <= SIZE_MAX / 4)
+		power *= 2;
+	return power;
+}
+
+/* In an order in which the rules cut early. */
+size_t matmul_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
+		       struct tcb_axis out[TCB_AXES_MAX])
+{
+	const int is_f32 = matmul_type(problem) == MATMUL_F32, has_wgmma = !is_f32 && target->capability == 90;
+	const size_t m = power_of_two_above(problem->shape.m), n = power_of_two_above(problem->shape.n);
+	const size_t k = power_of_two_above(problem->shape.k);
+	size_t count = 0;
+	struct tcb_axis *a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_ISA);
+	add(a, is_f32 ? TCB_ISA_FMA : TCB_ISA_MMA);
+	if (has_wgmma)
+		add(a, TCB_ISA_WGMMA);
+	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_COPY);
+	add(a, target->capability < 80 ? TCB_COPY_LDG : TCB_COPY_ASYNC);
+	if (has_wgmma)
+		add(a, TCB_COPY_BULK);
+	ADD(axis(&out[count++], TCB_AXIS_TILE_M, TCB_MICRO), 16, 32, 64, 128);
+	ADD(axis(&out[count++], TCB_AXIS_TILE_N, TCB_MICRO), 16, 32, 64, 128, 256);
+	a = axis(&out[count++], TCB_AXIS_TILE_K, TCB_MICRO);
+	if (is_f32)
+		ADD(a, 1, 4);
+	else
+		add(a, target->capability < 80 ? 8 : 16);
+	ADD(axis(&out[count++], TCB_AXIS_TILE_M, TCB_MIDI), 16, 32, 64, 128, 256);
+	ADD(axis(&out[count++], TCB_AXIS_TILE_N, TCB_MIDI), 16, 32, 64, 128, 256);
+	a = axis(&out[count++], TCB_AXIS_TILE_K, TCB_MIDI);
+	if (is_f32)
+		ADD(a, 8, 16, 32);
+	else
+		ADD(a, 32, 64, 128);
+	a = axis(&out[count++], TCB_AXIS_TILE_M, TCB_MACRO);
+	for (size_t rows = 16; rows < m && a->count < TCB_AXIS_VALUES_MAX - 1; rows *= 2)
+		add(a, rows);
+	add(a, m > 16 ? m : 16);
+	/* A tile may be larger than the problem: then it is the macro tile as well. */
+	a = axis(&out[count++], TCB_AXIS_TILE_N, TCB_MACRO);
+	for (size_t columns = n; columns <= 256 || columns == n; columns *= 2)
+		add(a, columns);
+	a = axis(&out[count++], TCB_AXIS_TILE_K, TCB_MACRO);
+	for (size_t values = k; values <= 128 || values == k; values *= 2)
+		add(a, values);
+	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_VEC);
+	ADD(a, 16, 4);
+	if (!is_f32)
+		ADD(a, 8, 2);
+	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_STAGES), 2, 3, 4, 5, 6, 8);
+	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_CLUSTER);
+	add(a, 1);
+	if (has_wgmma)
+		ADD(a, 2, 4);
+	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_BLOCKS), 0, 1, 2);
+	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_OCC), 1, 2, 3, 4);
+	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_SPLITK), 1, 2, 4, 8);
+	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_PDL);
+	add(a, 0);
+	if (target->capability >= 90)
+		add(a, 1);
+	return count;
+}
+
+static size_t most(size_t a, size_t b)
+{
+	return a > b ? a : b;
+}
+
+static size_t least(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/* The seed's tile of 128 x 128, smaller where the problem is: with 8 x 8 sums a thread, or tensor cores. */
+void matmul_gpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
+				 struct tcb_geometry *out)
+{
+	const int is_f32 = matmul_type(problem) == MATMUL_F32;
+	const size_t m = power_of_two_above(problem->shape.m), n = power_of_two_above(problem->shape.n);
+	const size_t k = power_of_two_above(problem->shape.k), element = is_f32 ? 4 : 2;
+	const struct tcb_tile micro = { 32, is_f32 ? 64 : 32, is_f32 ? 1 : target->capability < 80 ? 8 : 16 };
+	size_t vec = 16;
+	struct tcb_tile midi = { most(micro.m, least(128, m)), most(micro.n, least(128, n)), is_f32 ? 8 : 32 };
+	while (vec > element && problem->shape.k * element % vec)
+		vec /= 2;
+	const int is_async = target->capability >= 80 && (is_f32 || (vec >= 4 && problem->shape.n % 2 == 0));
+	if (is_f32)
+		vec = 4;
+	tcb_geometry_init(out);
+	out->tile[TCB_MACRO] = (struct tcb_tile){ midi.m, most(n, midi.n), most(k, midi.k) };
+	out->tile[TCB_MIDI] = midi;
+	out->tile[TCB_MICRO] = micro;
+	out->knob[TCB_KNOB_ISA] = is_f32 ? TCB_ISA_FMA : TCB_ISA_MMA;
+	out->knob[TCB_KNOB_VEC] = (int32_t)vec;
+	out->knob[TCB_KNOB_STAGES] = is_async ? 3 : 2;
+	out->knob[TCB_KNOB_SPLITK] = 1;
+	out->knob[TCB_KNOB_COPY] = is_async ? TCB_COPY_ASYNC : TCB_COPY_LDG;
+	out->knob[TCB_KNOB_BLOCKS] = 0;
+	out->knob[TCB_KNOB_PDL] = 0;
+	out->knob[TCB_KNOB_OCC] = 1;
+	out->knob[TCB_KNOB_CLUSTER] = 1;
+}
