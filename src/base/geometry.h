@@ -18,7 +18,7 @@
 #include "base/problem.h"
 #include "base/status.h"
 
-enum { TCB_GEOMETRY_TEXT_MAX = 768, TCB_KNOB_UNSET = -1 };
+enum { TCB_GEOMETRY_TEXT_MAX = 1024, TCB_KNOB_UNSET = -1 };
 
 enum tcb_level { TCB_MACRO, TCB_MIDI, TCB_MICRO, TCB_LEVEL_COUNT };
 

@@ -162,7 +162,7 @@ static enum tcb_status check_geometries(struct audit *audit, struct tcb_error *e
 		const char *text = (const char *)sqlite3_column_text(stmt, 2);
 		struct tcb_geometry geometry;
 		struct tcb_error parse_error = { .message = "is no text" };
-		char canonical[TCB_GEOMETRY_TEXT_MAX], line[1024];
+		char canonical[TCB_GEOMETRY_TEXT_MAX], line[TCB_GEOMETRY_TEXT_MAX + 256];
 
 		if (!text || tcb_geometry_parse(text, &geometry, &parse_error) != TCB_OK) {
 			snprintf(line, sizeof(line), "%s %lld: geometry: %s", table,
