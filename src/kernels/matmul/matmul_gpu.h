@@ -5,7 +5,7 @@
  *   macro m      rows of C that blocks which run together go down before they step to the right (L2)
  *   midi m x n   the tile of C of one block; midi k: the step along k that one stage of shared memory holds
  *   micro m x n  the tile of one warp (isa=fma, mma) or warpgroup (wgmma), in registers
- *   micro k      k of one instruction (mma: 16, 8 on sm_75; wgmma: 16); fma: values of A that a load takes
+ *   micro k      as midi k: the loop over a step is unrolled
  *   stages       steps of k in shared memory, the one in use included
  *   splitk       blocks that share a tile of C, each a part of k; the last one adds the parts in order
  *   copy         ldg: loads, then stores to shared memory; async: cp.async; bulk: tensor copies (wgmma)

@@ -122,7 +122,7 @@ void matmul_gpu_plan(const struct tcb_problem *problem, const struct tcb_target 
 	g->bk = (unsigned)midi->k;
 	g->wm = (unsigned)micro->m;
 	g->wn = (unsigned)micro->n;
-	g->wk = (unsigned)micro->k;
+	g->wk = g->isa == TCB_ISA_FMA ? 1 : g->capability < 80 ? 8 : 16;
 	g->warps_m = g->bm / g->wm;
 	g->warps_n = g->bn / g->wn;
 	g->workers = g->warps_m * g->warps_n;
@@ -264,18 +264,21 @@ RULE(rule_micro)
 	const struct tcb_tile *micro = &geometry->tile[TCB_MICRO];
 	const int32_t isa = geometry->knob[TCB_KNOB_ISA];
 	UNUSED(problem);
+	UNUSED(target);
 	if (!is_power_of_two(micro->m) || !is_power_of_two(micro->n))
 		return "micro.m and micro.n must be powers of two";
+	if (micro->k != geometry->tile[TCB_MIDI].k)
+		return "micro.k must be midi.k: the loop over a step is unrolled";
 	if (isa == TCB_ISA_WGMMA)
-		return (micro->m == 64 || micro->m == 128) && micro->n >= 64 && micro->n <= 256 && micro->k == 16 &&
+		return (micro->m == 64 || micro->m == 128) && micro->n >= 64 && micro->n <= 256 &&
 				       micro->m * micro->n <= 64 * 256
 			       ? NULL
-			       : "micro must be 64x64x16 to 64x256x16 or 128x64x16 to 128x128x16 with isa=wgmma";
+			       : "micro must be 64x64 to 64x256 or 128x64 to 128x128 with isa=wgmma";
 	if (isa == TCB_ISA_MMA)
 		return micro->m >= 16 && micro->m <= 128 && micro->n >= 16 && micro->n <= 128 &&
-				       micro->k == (target->capability < 80 ? 8 : 16) && micro->m * micro->n <= 64 * 128
+				       micro->m * micro->n <= 64 * 128
 			       ? NULL
-			       : "micro must be 16 to 128 x 16 to 128 x 16 (8 on sm_75) with isa=mma";
+			       : "micro must be 16x16 to 128x64 or 64x128 with isa=mma";
 	return micro->m >= 16 && micro->m <= 128 && micro->n >= 16 && micro->n <= 128 && micro->m * micro->n >= 512 &&
 			       micro->m * micro->n <= 4096
 		       ? NULL
@@ -320,13 +323,13 @@ RULE(rule_copy)
 
 RULE(rule_vec)
 {
-	const unsigned vec = count(geometry, TCB_KNOB_VEC), micro_k = (unsigned)geometry->tile[TCB_MICRO].k;
+	const unsigned vec = count(geometry, TCB_KNOB_VEC);
 	const int32_t isa = geometry->knob[TCB_KNOB_ISA], copy = geometry->knob[TCB_KNOB_COPY];
 	struct matmul_gpu g;
 	if (isa == TCB_ISA_WGMMA && vec != 16)
 		return "vec must be 16 with isa=wgmma";
-	if (isa == TCB_ISA_FMA && (vec == 4 ? micro_k != 1 : vec != 16 || micro_k != 4))
-		return "vec must be 4 (with micro.k=1) or 16 (with micro.k=4) with isa=fma";
+	if (isa == TCB_ISA_FMA && vec != 4 && vec != 16)
+		return "vec must be 4 or 16 with isa=fma";
 	if (isa == TCB_ISA_MMA && vec != 16 && vec != 8 && vec != 4 && (vec != 2 || copy != TCB_COPY_LDG))
 		return "vec must be 16, 8, 4, or 2 with copy=ldg, with isa=mma";
 	matmul_gpu_plan(problem, target, geometry, &g);
@@ -379,7 +382,7 @@ RULE(rule_work)
 const struct tcb_rule matmul_gpu_rules[] = {
 	{ 0, 0, rule_set },
 	{ TCB_FIELD_KNOB(ISA), 0, rule_isa },
-	{ TILES(TCB_MICRO) | TCB_FIELD_KNOB(ISA), 0, rule_micro },
+	{ TILES(TCB_MICRO) | FIELD(TCB_MIDI, 2) | TCB_FIELD_KNOB(ISA), 0, rule_micro },
 	{ TILES(TCB_MIDI) | TILES(TCB_MICRO) | TCB_FIELD_KNOB(ISA), 0, rule_midi },
 	{ TILES(TCB_MACRO) | TILES(TCB_MIDI), 0, rule_macro },
 	{ TCB_FIELD_KNOB(COPY) | TCB_FIELD_KNOB(STAGES) | TCB_FIELD_KNOB(ISA), 0, rule_copy },

@@ -51,16 +51,14 @@ size_t matmul_gpu_axes(const struct tcb_problem *problem, const struct tcb_targe
 	if (has_wgmma)
 		add(a, TCB_ISA_WGMMA);
 	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_COPY);
-	add(a, target->capability < 80 ? TCB_COPY_LDG : TCB_COPY_ASYNC);
+	if (target->capability >= 80)
+		add(a, TCB_COPY_ASYNC);
+	if (target->capability < 80 || (!is_f32 && (problem->shape.k % 2 || problem->shape.n % 2)))
+		add(a, TCB_COPY_LDG);
 	if (has_wgmma)
 		add(a, TCB_COPY_BULK);
 	ADD(axis(&out[count++], TCB_AXIS_TILE_M, TCB_MICRO), 16, 32, 64, 128);
 	ADD(axis(&out[count++], TCB_AXIS_TILE_N, TCB_MICRO), 16, 32, 64, 128, 256);
-	a = axis(&out[count++], TCB_AXIS_TILE_K, TCB_MICRO);
-	if (is_f32)
-		ADD(a, 1, 4);
-	else
-		add(a, target->capability < 80 ? 8 : 16);
 	ADD(axis(&out[count++], TCB_AXIS_TILE_M, TCB_MIDI), 16, 32, 64, 128, 256);
 	ADD(axis(&out[count++], TCB_AXIS_TILE_N, TCB_MIDI), 16, 32, 64, 128, 256);
 	a = axis(&out[count++], TCB_AXIS_TILE_K, TCB_MIDI);
@@ -68,6 +66,8 @@ size_t matmul_gpu_axes(const struct tcb_problem *problem, const struct tcb_targe
 		ADD(a, 8, 16, 32);
 	else
 		ADD(a, 32, 64, 128);
+	out[count] = *a;
+	out[count++].which = TCB_MICRO;
 	a = axis(&out[count++], TCB_AXIS_TILE_M, TCB_MACRO);
 	for (size_t rows = 16; rows < m && a->count < TCB_AXIS_VALUES_MAX - 1; rows *= 2)
 		add(a, rows);
@@ -80,9 +80,11 @@ size_t matmul_gpu_axes(const struct tcb_problem *problem, const struct tcb_targe
 	for (size_t values = k; values <= 128 || values == k; values *= 2)
 		add(a, values);
 	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_VEC);
-	ADD(a, 16, 4);
-	if (!is_f32)
-		ADD(a, 8, 2);
+	for (size_t vec = 16; vec > 1 && a->count == 0; vec /= 2)
+		if (problem->shape.k * (is_f32 ? 4 : 2) % vec == 0)
+			add(a, vec);
+	if (is_f32 && a->values[0] != 4) /* A's two ways into shared memory */
+		a->values[a->count++] = 4;
 	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_STAGES), 2, 3, 4, 5, 6, 8);
 	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_CLUSTER);
 	add(a, 1);
@@ -115,9 +117,9 @@ void matmul_gpu_default_geometry(const struct tcb_problem *problem, const struct
 	const int is_f32 = matmul_type(problem) == MATMUL_F32;
 	const size_t m = power_of_two_above(problem->shape.m), n = power_of_two_above(problem->shape.n);
 	const size_t k = power_of_two_above(problem->shape.k), element = is_f32 ? 4 : 2;
-	const struct tcb_tile micro = { 32, is_f32 ? 64 : 32, is_f32 ? 1 : target->capability < 80 ? 8 : 16 };
+	const struct tcb_tile micro = { 32, is_f32 ? 64 : 32, is_f32 ? 8 : 32 };
 	size_t vec = 16;
-	struct tcb_tile midi = { most(micro.m, least(128, m)), most(micro.n, least(128, n)), is_f32 ? 8 : 32 };
+	struct tcb_tile midi = { most(micro.m, least(128, m)), most(micro.n, least(128, n)), micro.k };
 	while (vec > element && problem->shape.k * element % vec)
 		vec /= 2;
 	const int is_async = target->capability >= 80 && (is_f32 || (vec >= 4 && problem->shape.n % 2 == 0));
