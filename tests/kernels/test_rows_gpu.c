@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The GPU kernels of row ops: rules and spaces; kernels drawn from them in the
+ * The GPU kernels of row ops and of reductions: rules and spaces; kernels drawn from them in the
  * emulator at odd shapes, right and without findings; rows with NaN, infinities
  * and denormals; mutants, caught.
  */
@@ -16,7 +16,8 @@
 static const unsigned capabilities[] = { 75, 80, 86, 89, 90, 100, 120 };
 enum { CAPABILITIES = sizeof capabilities / sizeof *capabilities };
 
-static const char *const op_names[] = { "softmax", "rmsnorm", "layernorm" };
+static const char *const op_names[] = { "softmax",      "rmsnorm",      "layernorm",
+					"reduce2d_sum", "reduce2d_max", "reduce2d_min" };
 enum { OPS = sizeof op_names / sizeof *op_names };
 
 static const struct tcb_op *op_at(size_t i)
@@ -61,7 +62,7 @@ static void spaces_are_of_a_size_to_search(void **state)
 	static const size_t shapes[][2] = { { 1, 32000 }, { 512, 4096 }, { 4096, 4096 }, { 1, 4096 }, { 77, 6007 } };
 	(void)state;
 	for (size_t o = 0; o < OPS; o++)
-		for (size_t c = 0; c < CAPABILITIES; c++)
+		for (size_t c = 0; c < CAPABILITIES; c += 4) /* sm_75 and sm_90 */
 			for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
 				const struct tcb_problem p = problem_of(op_at(o), shapes[s][0], shapes[s][1]);
 				const struct tcb_target target = gpu_target(capabilities[c], 0);
@@ -69,7 +70,7 @@ static void spaces_are_of_a_size_to_search(void **state)
 				struct tcb_error err;
 				if (tcb_space_create(op_at(o), &p, &target, 0, &space, &err) != TCB_OK)
 					fail_msg("%s", err.message);
-				assert_in_range(space->count, 20, 6000);
+				assert_in_range(space->count, 20, 8000);
 				tcb_space_destroy(space);
 			}
 }
@@ -92,13 +93,6 @@ static const struct tcb_shape odd_shapes[] = { { 1, 1, 0 },    { 2, 2, 0 },    {
 					       { 3, 1025, 0 }, { 2, 4100, 0 }, { 17, 260, 0 }, { 1, 3000, 0 },
 					       { 1, 8192, 0 }, { 33, 68, 0 } };
 enum { ODD_SHAPES = sizeof odd_shapes / sizeof *odd_shapes };
-
-/* How many geometries: a few, or as many as the environment says (the slow test). */
-static size_t sample_size(void)
-{
-	const char *text = getenv("TCB_GPU_SAMPLE");
-	return text ? strtoul(text, NULL, 10) : 140;
-}
 
 /* A geometry of the whole product, policies lifted, as many kinds as there are: the knobs that make kernels differ are
  * drawn first, so that rare kinds come as often as others. */
@@ -124,6 +118,74 @@ static struct tcb_geometry draw(const struct tcb_op *op, const struct tcb_proble
 	}
 	tcb_space_destroy(space);
 	return best;
+}
+
+static void see_finding(void *ctx, const struct tcb_ptx_finding *finding)
+{
+	struct tcb_str *said = ctx;
+	if (finding->severity != TCB_PTX_ADVICE)
+		tcb_str_addf(said, "%s\n", finding->message);
+}
+
+static void check_text(const struct tcb_kernel *kernel, struct tcb_str *said)
+{
+	const struct tcb_ptx_sink sink = { see_finding, said };
+	struct tcb_ptx_check_options options = { 0 };
+	struct tcb_ptx_check_launch launch[TCB_LAUNCHES_MAX];
+	struct tcb_ptx_check_report report;
+	struct tcb_error err;
+	for (size_t l = 0; l < kernel->launch_count; l++) {
+		launch[l] = (struct tcb_ptx_check_launch){ .entry = kernel->launch[l].entry,
+							   .dynamic_shared = kernel->launch[l].shared_bytes };
+		memcpy(launch[l].block, kernel->launch[l].block, sizeof launch[l].block);
+	}
+	options.launches = launch;
+	options.launch_count = kernel->launch_count;
+	if (tcb_ptx_check(kernel->module, &options, &sink, &report, &err) != TCB_OK)
+		fail_msg("%s", err.message);
+}
+
+/* Barriers, exchanges of lanes, alignment, races in shared memory: nothing to say, without running them; and the text
+ * is read back alike. */
+static void nothing_is_found_in_the_text(void **state)
+{
+	static const struct tcb_shape shapes[] = { { 3, 1300, 0 }, { 1, 9000, 0 }, { 40, 515, 0 } };
+	struct tcb_rng rng;
+	(void)state;
+	tcb_rng_init(&rng, 5);
+	for (size_t i = 0; i < 12 * OPS; i++) {
+		const struct tcb_op *op = op_at(i % OPS);
+		const struct tcb_shape *s = &shapes[i / OPS % 3];
+		const struct tcb_problem p = problem_of(op, s->m, s->n);
+		const struct tcb_target target = gpu_target(capabilities[(i + i / OPS) % CAPABILITIES], 2);
+		const struct tcb_geometry g = draw(op, &p, &target, &rng);
+		struct tcb_str said = { 0 }, text = { 0 }, again = { 0 };
+		struct tcb_ptx_module *parsed;
+		struct tcb_kernel kernel;
+		struct tcb_error err;
+		char geometry[TCB_GEOMETRY_TEXT_MAX];
+		emit(op, &p, &target, &g, &kernel);
+		check_text(&kernel, &said);
+		tcb_geometry_print(&g, geometry);
+		if (said.data)
+			fail_msg("%s sm_%u %s:\n%s", op->name, target.capability, geometry, said.data);
+		tcb_ptx_print(kernel.module, &text);
+		if (tcb_ptx_parse("kernel", text.data, text.length, &parsed, &err) != TCB_OK)
+			fail_msg("%s", err.message);
+		tcb_ptx_print(parsed, &again);
+		assert_string_equal(text.data, again.data);
+		tcb_ptx_module_destroy(parsed);
+		tcb_kernel_fini(&kernel);
+		tcb_str_fini(&text);
+		tcb_str_fini(&again);
+	}
+}
+
+/* How many geometries: a few, or as many as the environment says (the slow test). */
+static size_t sample_size(void)
+{
+	const char *text = getenv("TCB_GPU_SAMPLE");
+	return text ? strtoul(text, NULL, 10) : 126;
 }
 
 /* With two SMs, so that blocks that stay have several rounds. */
@@ -159,12 +221,83 @@ static void samples_are_right(void **state)
 		      sample_size(), (double)threads * 1e-6, worst);
 }
 
+/* What is put into some of the elements. */
+enum special {
+	ONE_NAN,
+	ONE_INF,
+	ONE_MINUS_INF,
+	ALL_MINUS_INF,
+	ALL_MINUS_ZERO,
+	BOTH_ZEROS,
+	DENORMALS,
+	HUGE_ONES,
+	MAX_ONES,
+	SPECIALS
+};
+
+static void make_special(float *x, size_t count, enum special what, struct tcb_rng *rng)
+{
+	const size_t at = tcb_rng_below(rng, count);
+	for (size_t i = 0; i < count; i++) {
+		const float sign = i % 3 ? 1 : -1;
+		if (what == ALL_MINUS_INF || what == ALL_MINUS_ZERO)
+			x[i] = what == ALL_MINUS_INF ? -INFINITY : -0.0f;
+		else if (what == BOTH_ZEROS)
+			x[i] = i % 2 ? 0.0f : -0.0f;
+		else if (what == DENORMALS)
+			x[i] *= 1e-39f;
+		else if (what == HUGE_ONES)
+			x[i] *= 1e37f;
+		else if (what == MAX_ONES)
+			x[i] = sign * FLT_MAX;
+	}
+	if (what == ONE_NAN)
+		x[at] = (float)NAN;
+	if (what == ONE_INF || what == ONE_MINUS_INF)
+		x[at] = what == ONE_INF ? INFINITY : -INFINITY;
+}
+
+/* Rows and matrices as the references take them. */
+static void extreme_values(void **state)
+{
+	static const struct tcb_shape shapes[] = { { 3, 1300, 0 }, { 1, 517, 0 }, { 2, 5, 0 } };
+	struct tcb_rng rng;
+	(void)state;
+	tcb_rng_init(&rng, 77);
+	for (size_t o = 0; o < OPS; o++)
+		for (int what = 0; what < SPECIALS; what++)
+			for (size_t i = 0; i < 3; i++) {
+				const struct tcb_op *op = op_at(o);
+				const struct tcb_shape shape = shapes[i % 3];
+				const struct tcb_target target =
+					gpu_target(capabilities[(i + o + (size_t)what) % CAPABILITIES], 2);
+				char text[TCB_GEOMETRY_TEXT_MAX];
+				struct tcb_kernel kernel;
+				struct gpu_bench bench;
+				gpu_bench_open(&bench, op, TCB_CONTRACT_F32, shape, i);
+				bench.output_align = 16;
+				make_special(bench.data[0], shape.m * shape.n, (enum special)what, &rng);
+				op->reference(&bench.problem, bench.data, &bench.reference);
+				const struct tcb_geometry g = draw(op, &bench.problem, &target, &rng);
+				emit(op, &bench.problem, &target, &g, &kernel);
+				const double ratio = gpu_bench_run(&bench, &kernel, i);
+				tcb_geometry_print(&g, text);
+				if (!(ratio <= 1))
+					fail_msg("%s of special kind %d, sm_%u %zux%zu %s: ratio %g %s", op->name, what,
+						 target.capability, shape.m, shape.n, text, ratio, bench.message);
+				gpu_bench_close(&bench);
+				tcb_kernel_fini(&kernel);
+			}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(defaults_are_legal_and_in_the_space),
 		cmocka_unit_test(spaces_are_of_a_size_to_search),
+		cmocka_unit_test(nothing_is_found_in_the_text),
 		cmocka_unit_test(samples_are_right),
+		cmocka_unit_test(extreme_values),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -230,6 +230,7 @@ const struct tcb_rows_math layernorm_gpu_math = {
 	.join = join,
 	.result = result,
 	.registers = 38,
+	.temporaries = 2,
 };
 
 /*

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "kernels/reduce2d/reduce2d_gpu.h"
 
 static double add(double a, double b)
 {
@@ -355,7 +356,8 @@ static const struct tcb_variant *const min_lists[] = VARIANT_LISTS(min);
 		.fill = reduce2d_fill, .reference = reduce2d_reference, .exact = reduce2d_exact,                       \
 		.flops = reduce2d_flops, .traffic = reduce2d_traffic, .axes = reduce2d_axes,                           \
 		.default_geometry = reduce2d_default_geometry, .footprint = reduce2d_footprint, .plan = reduce2d_plan, \
-		.run = reduce2d_run,                                                                                   \
+		.run = reduce2d_run, .emit = reduce2d_emit, .gpu_rules = reduce2d_gpu_rules,                           \
+		.gpu_variants = reduce2d_##what##_gpu_variants,                                                        \
 	}
 
 const struct tcb_op tcb_op_reduce2d_sum =

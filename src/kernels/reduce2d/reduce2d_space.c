@@ -3,7 +3,7 @@
  * What the reduce2d ops offer to the search: axes, the standard geometry and
  * the numbers that the constraints judge.
  */
-#include "kernels/reduce2d/reduce2d.h"
+#include "kernels/reduce2d/reduce2d_gpu.h"
 
 #include <string.h>
 
@@ -100,6 +100,8 @@ size_t reduce2d_axes(const struct tcb_problem *problem, const struct tcb_target 
 		     struct tcb_axis out[TCB_AXES_MAX])
 {
 	size_t count = 0;
+	if (target->kind == TCB_TARGET_CUDA)
+		return reduce2d_gpu_axes(problem, target, out);
 	add_tiles(problem, target, out, &count);
 	struct tcb_axis *axis = add_axis(out, &count, TCB_AXIS_KNOB, TCB_KNOB_ISA);
 	for (int isa = 0; isa < TCB_ISA_COUNT; isa++) {
@@ -142,6 +144,10 @@ void reduce2d_default_geometry(const struct tcb_problem *problem, const struct t
 								  : TCB_ISA_SCALAR;
 	size_t rows = least(power_of_two_above(problem->shape.m), SEED_TILE);
 	size_t columns = power_of_two_above(problem->shape.n), tasks = (problem->shape.m + rows - 1) / rows;
+	if (target->kind == TCB_TARGET_CUDA) {
+		reduce2d_gpu_default_geometry(problem, target, out);
+		return;
+	}
 	if (columns < SEED_TILE)
 		columns = SEED_TILE;
 	/* Scalar code has no micro tile as wide as the seed's. */
@@ -167,8 +173,10 @@ void reduce2d_footprint(const struct tcb_problem *problem, const struct tcb_targ
 	const struct tcb_tile *tile = geometry->tile;
 	int32_t isa = geometry->knob[TCB_KNOB_ISA];
 	size_t lanes = isa >= 0 && isa < TCB_ISA_COUNT ? reduce2d_lanes((enum tcb_isa)isa) : 0;
-	(void)problem;
-	(void)target;
+	if (target->kind == TCB_TARGET_CUDA) {
+		reduce2d_gpu_footprint(problem, target, geometry, out);
+		return;
+	}
 	memset(out, 0, sizeof(*out));
 	out->element_bytes = sizeof(float);
 	if (lanes) {

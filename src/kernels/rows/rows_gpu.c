@@ -302,6 +302,7 @@ static void write_loop(struct tcb_rows_writer *w, enum loop_goal goal, tcb_rows_
 		groups = OP2(b, "div.u32", OP2(b, "sub.u32", w->end, OP2(b, "sub.u32", w->column, w->place)), I(span));
 	if (!is_fixed || n / span) {
 		tcb_ptx_for_begin(b, &loop, I(0), groups, I(1), is_fixed);
+		tcb_rows_nounroll(w);
 		write_group(w, goal, source, OP2(b, "mul.lo.u32", loop.iv, I(span * 4)), &values, regs);
 		tcb_ptx_for_end(b, &loop);
 	}

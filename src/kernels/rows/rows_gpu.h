@@ -97,7 +97,8 @@ struct tcb_rows_math {
 	/* Results in place of VALUES: as REDUCE left them, or as read (IS_RAW). */
 	void (*result)(struct tcb_rows_writer *w, struct tcb_rows_values *values, const struct tcb_rows_values *weights,
 		       const tcb_rows_op *stat, int is_raw);
-	unsigned registers; /* of a lane beside values, weights and the ring */
+	unsigned registers;   /* of a lane beside values, weights and the ring */
+	unsigned temporaries; /* one more for as many values held; 0: none */
 };
 
 /* A kernel being written. */
@@ -162,6 +163,8 @@ void tcb_rows_write_ring_next(struct tcb_rows_writer *w);
 
 /* rows_gpu_math.c: help for the ops */
 tcb_rows_op tcb_rows_constant(struct tcb_rows_writer *w, const char *type, tcb_rows_op value);
+/* Begins a loop's body: the assembler leaves it as it is, and its registers as they are estimated. */
+void tcb_rows_nounroll(struct tcb_rows_writer *w);
 /* VALUE combined by OP ("max.f32") over groups of LANES lanes, in every lane. */
 tcb_rows_op tcb_rows_over_lanes(struct tcb_rows_writer *w, const char *op, tcb_rows_op value, unsigned lanes);
 /* VALUES combined by OP in up to four chains, these in a tree. */

@@ -16,6 +16,12 @@ tcb_rows_op tcb_rows_constant(struct tcb_rows_writer *w, const char *type, tcb_r
 	return to;
 }
 
+void tcb_rows_nounroll(struct tcb_rows_writer *w)
+{
+	const tcb_rows_op text = { .kind = TCB_PTX_O_TEXT, .reg = TCB_PTX_NO_REG, .text = "nounroll" };
+	tcb_ptx_op1(&w->b, ".pragma", text);
+}
+
 tcb_rows_op tcb_rows_over_lanes(struct tcb_rows_writer *w, const char *op, tcb_rows_op value, unsigned lanes)
 {
 	struct tcb_ptx_build *b = &w->b;

@@ -130,6 +130,8 @@ static unsigned registers(const struct tcb_rows_math *math, const struct tcb_row
 	const unsigned vectors = holds ? g->passes : g->unroll, values = vectors * g->width;
 	const unsigned rows = holds && g->copy == TCB_COPY_LDG && g->stages > 1 ? 2 : 1;
 	unsigned all = math->registers + values * rows;
+	if (holds && math->temporaries)
+		all += values / math->temporaries;
 	if (math->weights)
 		all += math->weights * (g->lead ? values : holds ? 4 * g->width : values);
 	return all + (g->copy == TCB_COPY_LDG ? 0 : 8) + (g->resident ? 6 : 0) + vectors / 8;

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Private to the reduce2d ops' GPU kernels: what a geometry means on a GPU.
+ *
+ * The matrix is its elements one after another.  A lane takes vec bytes at a
+ * time (micro, a vector); unroll vectors of each thread, a block's width apart,
+ * are a step of the block (midi, folded into the matrix).  blocks = 0: a block
+ * takes one step and ends; else blocks * SMs blocks stay and share the steps in
+ * turn, and with stages = 2 the next step is asked for before this one is added.
+ * join says how the blocks' results come together: by the block that is last
+ * (last), by a second launch (launch), both in a fixed order, or by atomic
+ * operations as they come (atomic).  One block needs none of them (none).
+ * One PTX serves all shapes: what depends on them is in arguments and grid.
+ *
+ * Sums of a lane are in f32, as form says: lanes adds every value of a vector on
+ * to a sum of its own, pairwise adds up the values of a step in a tree, in f32,
+ * and steps in f64, kahan carries each sum's rounding error along.  From a lane
+ * on everything is in f64.  A warp whose sums are not finite adds its elements
+ * again in f64: a sum overflows only if it is too large itself.
+ */
+#ifndef TCB_KERNELS_REDUCE2D_GPU_H
+#define TCB_KERNELS_REDUCE2D_GPU_H
+
+#include "kernels/reduce2d/reduce2d.h"
+#include "ptx/build.h"
+
+enum { REDUCE2D_GPU_UNROLL_MAX = 8, REDUCE2D_GPU_WIDTH_MAX = 4 };
+
+enum reduce2d_kind { REDUCE2D_SUM, REDUCE2D_MAX, REDUCE2D_MIN };
+
+/* A geometry and a problem in numbers. */
+struct reduce2d_gpu {
+	unsigned capability;
+	enum reduce2d_kind kind;
+	enum tcb_form form;
+	enum tcb_join join;
+	unsigned width, warps, threads, unroll, stages, resident, together;
+	int pdl;
+	unsigned step; /* vectors of a block's step */
+	/* not in the PTX */
+	uint64_t vectors; /* whole ones */
+	unsigned rest;    /* elements beyond them */
+	uint64_t steps;   /* of all blocks */
+	unsigned grid, rounds;
+	size_t partials_at, workspace_bytes;
+};
+
+/* reduce2d_gpu_plan.c */
+void reduce2d_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *target,
+		       const struct tcb_geometry *geometry, struct reduce2d_gpu *out);
+double reduce2d_gpu_chain(const struct reduce2d_gpu *g);
+extern const struct tcb_rule reduce2d_gpu_rules[];
+size_t reduce2d_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
+			 struct tcb_axis out[TCB_AXES_MAX]);
+void reduce2d_gpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
+				   struct tcb_geometry *out);
+void reduce2d_gpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
+			    const struct tcb_geometry *geometry, struct tcb_footprint *out);
+
+/* reduce2d_gpu.c */
+enum tcb_status reduce2d_emit(const struct tcb_problem *problem, const struct tcb_target *target,
+			      const struct tcb_geometry *geometry, struct tcb_kernel *out, struct tcb_error *err);
+extern const struct tcb_variant reduce2d_sum_gpu_variants[], reduce2d_max_gpu_variants[], reduce2d_min_gpu_variants[];
+
+#endif

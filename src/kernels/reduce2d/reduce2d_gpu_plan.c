@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A geometry of the reduce2d ops for a GPU in numbers; the rules (V4) that it
+ * keeps; the axes of the space and the default geometry.
+ */
+#include <string.h>
+
+#include "kernels/constraint.h"
+#include "kernels/reduce2d/reduce2d_gpu.h"
+
+enum { WARP = 32, DEFAULT_WARPS = 8, DEFAULT_UNROLL = 4, PARTIAL_BYTES = 8, PARTIALS_AT = 256, LAST_MAX = 1 << 16 };
+
+static unsigned knob(const struct tcb_geometry *geometry, enum tcb_knob which)
+{
+	return geometry->knob[which] < 0 ? 0 : (unsigned)geometry->knob[which];
+}
+
+static size_t power_of_two_above(size_t value)
+{
+	size_t power = 1;
+	while (power < value && power <= SIZE_MAX / 4)
+		power *= 2;
+	return power;
+}
+
+static unsigned log2_up(unsigned value)
+{
+	unsigned log = 0;
+	while ((1u << log) < value)
+		log++;
+	return log;
+}
+
+static size_t least(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+static enum reduce2d_kind kind_of(const struct tcb_problem *problem)
+{
+	if (reduce2d_is_sum(problem))
+		return REDUCE2D_SUM;
+	return strcmp(problem->op, tcb_op_reduce2d_max.name) == 0 ? REDUCE2D_MAX : REDUCE2D_MIN;
+}
+
+void reduce2d_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *target,
+		       const struct tcb_geometry *geometry, struct reduce2d_gpu *out)
+{
+	struct reduce2d_gpu *g = out;
+	const uint64_t count = (uint64_t)problem->shape.m * problem->shape.n;
+	const uint64_t sms = target->sm_count ? target->sm_count : 1;
+	memset(g, 0, sizeof(*g));
+	g->capability = target->capability;
+	g->kind = kind_of(problem);
+	g->form = (enum tcb_form)knob(geometry, TCB_KNOB_FORM);
+	g->join = (enum tcb_join)knob(geometry, TCB_KNOB_JOIN);
+	g->width = knob(geometry, TCB_KNOB_VEC) / 4;
+	g->warps = knob(geometry, TCB_KNOB_WARPS);
+	g->threads = WARP * g->warps;
+	g->unroll = knob(geometry, TCB_KNOB_UNROLL);
+	g->stages = knob(geometry, TCB_KNOB_STAGES);
+	g->resident = knob(geometry, TCB_KNOB_BLOCKS);
+	g->together = knob(geometry, TCB_KNOB_OCC);
+	g->pdl = knob(geometry, TCB_KNOB_PDL) == 1;
+	g->step = g->threads * g->unroll;
+	g->vectors = count / g->width;
+	g->rest = (unsigned)(count % g->width);
+	g->steps = (g->vectors + g->step - 1) / g->step;
+	g->steps += !g->steps;
+	g->grid = (unsigned)(g->resident && g->resident * sms < g->steps ? g->resident * sms : g->steps);
+	g->rounds = (unsigned)((g->steps + g->grid - 1) / g->grid);
+	g->partials_at = PARTIALS_AT;
+	if (g->join != TCB_JOIN_NONE)
+		g->workspace_bytes = PARTIALS_AT + (g->join == TCB_JOIN_ATOMIC ? 0 : (size_t)g->grid * PARTIAL_BYTES);
+}
+
+/* Roundings in f32 that a term goes through; those in f64, and that of the result, are the ulps. */
+double reduce2d_gpu_chain(const struct reduce2d_gpu *g)
+{
+	const double tree = log2_up(g->unroll * g->width);
+	switch (g->form) {
+	case TCB_FORM_PAIRWISE:
+		return tree + 1;
+	case TCB_FORM_KAHAN: /* 2u + O(rounds u^2) (Higham 2002, 4.3) */
+		return 2 + 4.0 * g->rounds * 0x1p-24 + 0.1;
+	default:
+		return g->rounds + 1 + tree;
+	}
+}
+
+void reduce2d_gpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
+			    const struct tcb_geometry *geometry, struct tcb_footprint *out)
+{
+	struct reduce2d_gpu g;
+	memset(out, 0, sizeof(*out));
+	reduce2d_gpu_plan(problem, target, geometry, &g);
+	const unsigned values = g.unroll * g.width;
+	out->element_bytes = sizeof(float);
+	out->alignment_bytes = out->vector_bytes = 4 * g.width;
+	out->base_bytes = 256;
+	out->shared_bytes = (g.warps + 2) * PARTIAL_BYTES;
+	out->block_threads = g.threads;
+	/* Sums and what is loaded; a compensated sum has two. */
+	out->thread_registers = 32 + values * (1 + (g.form == TCB_FORM_PAIRWISE ? 0 : 1) + (g.stages - 1) +
+					       (g.form == TCB_FORM_KAHAN ? 1 : 0));
+	out->blocks_together = g.together;
+	out->accumulators = values;
+	out->grid[0] = g.grid;
+	out->grid[1] = out->grid[2] = 1;
+	out->barriers = 1;
+	for (int level = 0; level < TCB_LEVEL_COUNT; level++)
+		out->level_bytes[level] = sizeof(float) * geometry->tile[level].m * geometry->tile[level].n;
+}
+
+/* --- rules --- */
+
+#define RULE(name)                                                                                  \
+	static const char *name(const struct tcb_problem *problem, const struct tcb_target *target, \
+				const struct tcb_geometry *geometry)
+#define UNUSED(a) (void)(a)
+
+RULE(rule_knobs)
+{
+	static const enum tcb_knob set[] = { TCB_KNOB_ISA, TCB_KNOB_UNROLL, TCB_KNOB_WARPS,
+					     TCB_KNOB_VEC, TCB_KNOB_STAGES, TCB_KNOB_BLOCKS,
+					     TCB_KNOB_PDL, TCB_KNOB_OCC,    TCB_KNOB_JOIN };
+	UNUSED(target);
+	for (size_t i = 0; i < sizeof(set) / sizeof(set[0]); i++)
+		if (geometry->knob[set[i]] == TCB_KNOB_UNSET)
+			return "a GPU's geometry sets isa, unroll, warps, vec, stages, blocks, pdl, occ and join";
+	for (int k = 0; k < TCB_KNOB_COUNT; k++) {
+		int is_known = k == TCB_KNOB_FORM;
+		for (size_t i = 0; i < sizeof(set) / sizeof(set[0]); i++)
+			is_known |= set[i] == (enum tcb_knob)k;
+		if (!is_known && geometry->knob[k] != TCB_KNOB_UNSET)
+			return "a knob is set that has no effect on these GPU kernels";
+	}
+	if (geometry->knob[TCB_KNOB_ISA] != TCB_ISA_FMA)
+		return "isa must be fma on a GPU";
+	const int32_t form = geometry->knob[TCB_KNOB_FORM];
+	if (!reduce2d_is_sum(problem))
+		return form == TCB_KNOB_UNSET ? NULL : "form has no effect on max and min and must not be set";
+	return form == TCB_FORM_LANES || form == TCB_FORM_PAIRWISE || form == TCB_FORM_KAHAN
+		       ? NULL
+		       : "form must be lanes, pairwise or kahan";
+}
+
+RULE(rule_block)
+{
+	const unsigned vec = knob(geometry, TCB_KNOB_VEC), warps = knob(geometry, TCB_KNOB_WARPS);
+	const unsigned unroll = knob(geometry, TCB_KNOB_UNROLL);
+	UNUSED(target);
+	if (vec != 4 && vec != 8 && vec != 16)
+		return "vec must be 4, 8 or 16";
+	if (warps < 1 || warps > WARP || (warps & (warps - 1)))
+		return "warps must be a power of two up to 32";
+	if (unroll < 1 || unroll > REDUCE2D_GPU_UNROLL_MAX || (unroll & (unroll - 1)))
+		return "unroll must be 1, 2, 4 or 8";
+	const uint64_t vectors = (uint64_t)problem->shape.m * problem->shape.n / (vec / 4);
+	if (vectors > INT32_MAX)
+		return "more than 2^31 vectors: a wider vec";
+	if ((warps > 1 || unroll > 1) && vectors < (uint64_t)warps * WARP * unroll / 2)
+		return "half of a block's step is idle: fewer warps or a smaller unroll";
+	return NULL;
+}
+
+RULE(rule_blocks)
+{
+	const unsigned stages = knob(geometry, TCB_KNOB_STAGES), resident = knob(geometry, TCB_KNOB_BLOCKS);
+	struct reduce2d_gpu g;
+	if (resident > 16)
+		return "blocks must be at most 16";
+	if (stages < 1 || stages > (resident ? 2 : 1))
+		return "stages must be 1, or 2 with blocks above 0";
+	reduce2d_gpu_plan(problem, target, geometry, &g);
+	if ((g.grid == 1) != (g.join == TCB_JOIN_NONE))
+		return "join must be none with one block, and only then";
+	if (resident && g.rounds == 1)
+		return "so many blocks stay that each has one step: blocks=0 does the same";
+	if (g.join == TCB_JOIN_CLUSTER || g.join == TCB_JOIN_WHOLE)
+		return "join must be none, last, launch or atomic";
+	if (g.join == TCB_JOIN_LAST && g.grid > LAST_MAX)
+		return "one block would add up more than 65536 results: blocks above 0, or join=launch";
+	return NULL;
+}
+
+RULE(rule_tiles)
+{
+	const struct tcb_tile *tile = geometry->tile;
+	const unsigned width = knob(geometry, TCB_KNOB_VEC) / 4;
+	const size_t step = (size_t)WARP * knob(geometry, TCB_KNOB_WARPS) * knob(geometry, TCB_KNOB_UNROLL) * width;
+	const size_t rows = power_of_two_above(problem->shape.m), columns = power_of_two_above(problem->shape.n);
+	UNUSED(target);
+	if (tile[TCB_MACRO].m != rows || tile[TCB_MACRO].n != (columns < width ? width : columns))
+		return "macro must be the problem's shape, rounded up to powers of two, and vec / 4 columns at least";
+	if (tile[TCB_MIDI].n != least(tile[TCB_MACRO].n, step) ||
+	    tile[TCB_MIDI].m != least(tile[TCB_MACRO].m, step / tile[TCB_MIDI].n))
+		return "midi must be a block's step, 8 * unroll * warps * vec elements, folded into macro";
+	if (tile[TCB_MICRO].m != 1 || tile[TCB_MICRO].n != width)
+		return "micro must be 1 x vec / 4: a lane's vector";
+	return NULL;
+}
+
+/* Warps that an SM holds (technical specifications per compute capability, CUDA C++ Programming Guide 13.0). */
+static unsigned warps_together(unsigned capability)
+{
+	return capability < 80 ? 32 : capability == 86 || capability == 89 || capability >= 120 ? 48 : 64;
+}
+
+RULE(rule_occ)
+{
+	const unsigned occ = knob(geometry, TCB_KNOB_OCC), resident = knob(geometry, TCB_KNOB_BLOCKS);
+	UNUSED(problem);
+	if (knob(geometry, TCB_KNOB_PDL) > 1 || (knob(geometry, TCB_KNOB_PDL) && target->capability < 90))
+		return "pdl must be 0, or 1 with sm_90";
+	if (occ < 1 || occ * knob(geometry, TCB_KNOB_WARPS) > warps_together(target->capability))
+		return "occ blocks have more warps than an SM holds";
+	return resident && occ != resident ? "occ must be as many as blocks, if these stay" : NULL;
+}
+
+/* The default space is at most one step away from what was found good on an H200. */
+RULE(policy_usual)
+{
+	const unsigned occ = knob(geometry, TCB_KNOB_OCC), resident = knob(geometry, TCB_KNOB_BLOCKS);
+	unsigned unusual = 0;
+	unusual += knob(geometry, TCB_KNOB_VEC) != 16;
+	unusual += knob(geometry, TCB_KNOB_PDL) == 0 && target->capability >= 90;
+	unusual += knob(geometry, TCB_KNOB_WARPS) < 4;
+	unusual += !resident && occ > 2;
+	unusual += knob(geometry, TCB_KNOB_UNROLL) == 1;
+	if (unusual <= 1)
+		return NULL;
+	struct tcb_geometry standard; /* always an element */
+	reduce2d_gpu_default_geometry(problem, target, &standard);
+	return tcb_geometry_equal(&standard, geometry) ? NULL : "more than one knob has an unusual value";
+}
+
+#define READS_BLOCK (TCB_FIELD_KNOB(VEC) | TCB_FIELD_KNOB(WARPS) | TCB_FIELD_KNOB(UNROLL))
+
+const struct tcb_rule reduce2d_gpu_rules[] = {
+	{ 0, 0, rule_knobs },
+	{ READS_BLOCK, 0, rule_block },
+	{ READS_BLOCK | TCB_FIELD_KNOB(STAGES) | TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(JOIN), 0, rule_blocks },
+	{ READS_BLOCK | TCB_FIELD_TILES, 0, rule_tiles },
+	{ TCB_FIELD_KNOB(OCC) | TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(WARPS) | TCB_FIELD_KNOB(PDL), 0, rule_occ },
+	{ 0, 1, policy_usual },
+	{ 0, 0, NULL },
+};
+
+/* --- space --- */
+
+static struct tcb_axis *axis(struct tcb_axis *out, size_t *count, enum tcb_axis_kind kind, int which)
+{
+	struct tcb_axis *a = &out[(*count)++];
+	memset(a, 0, sizeof(*a));
+	a->kind = kind;
+	a->which = which;
+	return a;
+}
+
+static void add(struct tcb_axis *to, size_t value)
+{
+	if (to->count < TCB_AXIS_VALUES_MAX)
+		to->values[to->count++] = (int64_t)value;
+}
+
+static void add_knob(struct tcb_axis *out, size_t *count, enum tcb_knob which, const unsigned char *values, size_t many)
+{
+	struct tcb_axis *a = axis(out, count, TCB_AXIS_KNOB, (int)which);
+	for (size_t i = 0; i < many; i++)
+		add(a, values[i]);
+}
+#define KNOB(which, ...)                                                                \
+	add_knob(out, &count, TCB_KNOB_##which, (const unsigned char[]){ __VA_ARGS__ }, \
+		 sizeof((const unsigned char[]){ __VA_ARGS__ }))
+
+/* In an order in which the rules cut early. */
+size_t reduce2d_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
+			 struct tcb_axis out[TCB_AXES_MAX])
+{
+	const size_t rows = power_of_two_above(problem->shape.m), columns = power_of_two_above(problem->shape.n);
+	size_t count = 0;
+	struct tcb_axis *a;
+	KNOB(ISA, TCB_ISA_FMA);
+	KNOB(VEC, 16, 8, 4);
+	KNOB(WARPS, 1, 2, 4, 8, 16, 32);
+	KNOB(UNROLL, 1, 2, 4, 8);
+	KNOB(STAGES, 1, 2);
+	KNOB(BLOCKS, 0, 1, 2, 4, 8);
+	KNOB(JOIN, TCB_JOIN_NONE, TCB_JOIN_LAST, TCB_JOIN_LAUNCH, TCB_JOIN_ATOMIC);
+	if (reduce2d_is_sum(problem))
+		KNOB(FORM, TCB_FORM_LANES, TCB_FORM_PAIRWISE, TCB_FORM_KAHAN);
+	if (target->capability >= 90)
+		KNOB(PDL, 0, 1);
+	else
+		KNOB(PDL, 0);
+	KNOB(OCC, 1, 2, 4, 8);
+	a = axis(out, &count, TCB_AXIS_TILE_N, TCB_MICRO);
+	for (size_t width = 1; width <= REDUCE2D_GPU_WIDTH_MAX; width *= 2)
+		add(a, width);
+	a = axis(out, &count, TCB_AXIS_TILE_N, TCB_MACRO);
+	for (size_t width = 1; width <= REDUCE2D_GPU_WIDTH_MAX; width *= 2)
+		add(a, columns < width ? width : columns);
+	a = axis(out, &count, TCB_AXIS_TILE_M, TCB_MACRO);
+	add(a, rows);
+	a = axis(out, &count, TCB_AXIS_TILE_N, TCB_MIDI);
+	for (size_t n = 1; n <= least(columns < 4 ? 4 : columns, 32768); n *= 2)
+		add(a, n);
+	a = axis(out, &count, TCB_AXIS_TILE_M, TCB_MIDI);
+	for (size_t m = 1; m <= least(rows, 32768); m *= 2)
+		add(a, m);
+	return count;
+}
+
+/* Blocks of 256 threads, two launches: what a textbook has.  Small matrices take fewer threads. */
+void reduce2d_gpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
+				   struct tcb_geometry *out)
+{
+	const size_t vectors = problem->shape.m * problem->shape.n / 4, columns = power_of_two_above(problem->shape.n);
+	size_t warps = DEFAULT_WARPS, unroll = DEFAULT_UNROLL;
+	struct reduce2d_gpu g;
+	while (unroll > 1 && vectors < warps * WARP * unroll / 2)
+		unroll /= 2;
+	while (warps > 1 && vectors < warps * WARP * unroll / 2)
+		warps /= 2;
+	const size_t step = WARP * warps * unroll * 4;
+	tcb_geometry_init(out);
+	out->tile[TCB_MACRO] = (struct tcb_tile){ power_of_two_above(problem->shape.m), columns < 4 ? 4 : columns, 1 };
+	out->tile[TCB_MIDI].n = least(out->tile[TCB_MACRO].n, step);
+	out->tile[TCB_MIDI].m = least(out->tile[TCB_MACRO].m, step / out->tile[TCB_MIDI].n);
+	out->tile[TCB_MICRO] = (struct tcb_tile){ 1, 4, 1 };
+	out->knob[TCB_KNOB_ISA] = TCB_ISA_FMA;
+	out->knob[TCB_KNOB_UNROLL] = (int32_t)unroll;
+	out->knob[TCB_KNOB_WARPS] = (int32_t)warps;
+	out->knob[TCB_KNOB_VEC] = 16;
+	out->knob[TCB_KNOB_STAGES] = 1;
+	out->knob[TCB_KNOB_BLOCKS] = 0;
+	out->knob[TCB_KNOB_PDL] = 0;
+	out->knob[TCB_KNOB_OCC] = 1;
+	if (reduce2d_is_sum(problem))
+		out->knob[TCB_KNOB_FORM] = TCB_FORM_LANES;
+	out->knob[TCB_KNOB_JOIN] = TCB_JOIN_LAUNCH;
+	reduce2d_gpu_plan(problem, target, out, &g);
+	if (g.grid == 1)
+		out->knob[TCB_KNOB_JOIN] = TCB_JOIN_NONE;
+}
