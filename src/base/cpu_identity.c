@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -24,6 +25,18 @@ static uint64_t read_xcr0(void)
 
 	__asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
 	return (uint64_t)high << 32 | low;
+}
+
+/* Linux hands out the 8 KiB of tiles to processes that ask for them (Documentation/arch/x86/xstate.rst); children and
+ * threads inherit the permission. */
+static int may_use_tiles(void)
+{
+#if defined(__linux__)
+	enum { REQUEST_PERMISSION = 0x1023, TILE_DATA = 18 };
+	return syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA) == 0;
+#else
+	return 0;
+#endif
 }
 
 static uint32_t detect_isa(void)
@@ -45,7 +58,7 @@ static uint32_t detect_isa(void)
 		if (ecx & bit_AVX512VNNI)
 			mask |= 1u << TCB_ISA_AVX512VNNI;
 		/* EDX bit 24 AMX-TILE, bit 25 AMX-INT8 */
-		if ((xcr0 & 0x60000) == 0x60000 && (edx >> 24 & 1) && (edx >> 25 & 1))
+		if ((xcr0 & 0x60000) == 0x60000 && (edx >> 24 & 1) && (edx >> 25 & 1) && may_use_tiles())
 			mask |= 1u << TCB_ISA_AMX;
 	}
 	return mask;

@@ -38,9 +38,9 @@ static void footprint(const struct tcb_problem *problem, const struct tcb_target
 
 /* Variants that the processor's architecture can have, all ISAs; the last is NULL. */
 #if defined(__x86_64__)
-#define VARIANT_LISTS(name)                                                                        \
-	{                                                                                          \
-		qmm_scalar_##name, qmm_avx2_##name, qmm_avx512_##name, qmm_avx512vnni_##name, NULL \
+#define VARIANT_LISTS(name)                                                                                        \
+	{                                                                                                          \
+		qmm_scalar_##name, qmm_avx2_##name, qmm_avx512_##name, qmm_avx512vnni_##name, qmm_amx_##name, NULL \
 	}
 #else
 #define VARIANT_LISTS(name)             \

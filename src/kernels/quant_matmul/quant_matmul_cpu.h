@@ -160,6 +160,7 @@ void qmm_unpack(const struct tcb_problem *problem, enum tcb_layout layout, const
 	extern const struct tcb_variant qmm_avx2_##op[];       \
 	extern const struct tcb_variant qmm_avx512_##op[];     \
 	extern const struct tcb_variant qmm_avx512vnni_##op[]; \
+	extern const struct tcb_variant qmm_amx_##op[];        \
 	extern const struct tcb_op tcb_op_##op##_matmul;
 QMM_OP_LIST(QMM_DECLARE_VARIANTS)
 #undef QMM_DECLARE_VARIANTS

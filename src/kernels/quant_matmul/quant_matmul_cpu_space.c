@@ -191,7 +191,8 @@ static const struct tcb_variant *best_variant(const struct tcb_problem *problem,
 		if (variant->contract != problem->contract || !tcb_target_has(target, variant->isa) ||
 		    variant->layout != TCB_LAYOUT_NATIVE || variant->micro.n > QMM_ROWS)
 			continue;
-		if (variant->micro.m > 8 || (variant->micro.m > 1 && variant->micro.m > problem->shape.m))
+		if (variant->micro.m > (variant->isa == TCB_ISA_AMX ? 16 : 8) ||
+		    (variant->micro.m > 1 && variant->micro.m > problem->shape.m))
 			continue;
 		if (!best || variant->isa > best->isa ||
 		    (variant->isa == best->isa && variant->micro.m > best->micro.m))
