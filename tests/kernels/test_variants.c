@@ -20,7 +20,7 @@
 #include "base/util.h"
 #include "kernels/space.h"
 
-enum { THREADS = 2, GEOMETRIES_PER_GROUP = 5, TESTS_MAX = 256, VARIANTS_MAX = 512 };
+enum { THREADS = 2, GEOMETRIES_PER_GROUP = 5, GEOMETRIES_TOGETHER = 24, TESTS_MAX = 256, VARIANTS_MAX = 512 };
 
 /* Rows beyond one, N that no micro tile divides, single rows and single superblocks; an op refuses what it cannot do.
  */
@@ -202,7 +202,8 @@ static size_t variants_of(const struct tcb_op *op, enum tcb_isa isa, enum tcb_co
 }
 
 /*
- * For each variant and thread count a few geometries, drawn without looking: a reservoir over the whole space.
+ * For each variant and thread count a few geometries (fewer where there are many variants), drawn without looking: a
+ * reservoir over the whole space.
  */
 static size_t draw_and_try(struct bench *b, const struct tcb_op *op, const struct tcb_variant *const *variants,
 			   size_t variant_count, unsigned char *reached)
@@ -214,8 +215,9 @@ static size_t draw_and_try(struct bench *b, const struct tcb_op *op, const struc
 	struct tcb_space *space;
 	struct tcb_error err;
 	struct tcb_rng rng;
-	size_t tried = 0;
+	size_t tried = 0, each = GEOMETRIES_TOGETHER / variant_count;
 	assert_non_null(groups);
+	each = each < 1 ? 1 : each > GEOMETRIES_PER_GROUP ? GEOMETRIES_PER_GROUP : each;
 	tcb_rng_init(&rng, 1 + b->problem.shape.n);
 	if (tcb_space_create(op, &b->problem, &target, 0, &space, &err) != TCB_OK)
 		fail_msg("%s", err.message);
@@ -235,7 +237,7 @@ static size_t draw_and_try(struct bench *b, const struct tcb_op *op, const struc
 		}
 	}
 	for (size_t g = 0; g < variant_count * (THREADS + 1); g++) {
-		for (size_t i = 0; i < groups[g].seen && i < GEOMETRIES_PER_GROUP; i++, tried++)
+		for (size_t i = 0; i < groups[g].seen && i < each; i++, tried++)
 			try_geometry(b, op, &space->geometries[groups[g].chosen[i]]);
 		if (groups[g].seen)
 			reached[g / (THREADS + 1)] = 1;
