@@ -49,7 +49,7 @@ struct gpu_worker {
 	size_t small_count, small_next;
 	size_t rotation_bytes;
 	struct tcb_gpu_buffer flush; /* made when first needed */
-	void *got; /* an output on the host */
+	void *got;                   /* an output on the host */
 	size_t got_bytes;
 	/* prepared */
 	enum tcb_state state;

@@ -364,7 +364,7 @@ static void mutants_are_caught(void **state)
 		const struct tcb_geometry g = changed(cases[i].standard, cases[i].changes);
 		struct tcb_kernel kernel;
 		struct gpu_bench bench;
-		open_bench(&bench, op, (struct tcb_shape){ 90, 72, 264 }, 9);
+		open_bench(&bench, op, (struct tcb_shape){ 160, 136, 288 }, 9);
 		emit(&bench.problem, &target, &g, &kernel);
 		mutate(&kernel, cases[i].how, cases[i].op, cases[i].n);
 		const double ratio = gpu_bench_run(&bench, &kernel, 5);

@@ -103,20 +103,22 @@ void mm_write_tiles(struct mm_writer *w);
 
 /* matmul_gpu_copy.c: what a thread copies of A and B; the step along k that is next. */
 struct mm_copy {
-	mm_op a, b_;                              /* where it reads, of the step */
-	mm_op a_pass, b_pass;                     /* bytes to the rows of the next pass */
-	mm_op b_step;                             /* bytes to B's rows of the next step */
-	mm_op a_k, b_k;                           /* k of A's values, of B's first row */
-	mm_op a_rows, b_is_inside[MM_GROUPS_MAX]; /* rows of A that there are from its first on (signed); columns of B
-						     are there */
-	mm_op k_end;
-	mm_op a_to[MM_PASSES_MAX],
-		b_to[MM_PASSES_MAX];   /* in a slot; one for all passes where they differ by constants */
-	mm_op slot;                    /* where the next step goes */
-	mm_op held[MM_PASSES_MAX * 8]; /* copy=ldg: values on their way */
+	mm_op a, b_;                                        /* where the block's part of the step begins */
+	mm_op a_from[MM_PASSES_MAX], b_from[MM_PASSES_MAX]; /* the thread's bytes from there on, by pass */
+	mm_op b_step;                                       /* bytes to B's rows of the next step */
+	mm_op k, k_end;                                     /* of the step, of the slice */
+	mm_op a_k, b_k;                           /* of the thread's values of A, of its first row of B, in the step */
+	mm_op a_rows, b_is_inside[MM_GROUPS_MAX]; /* rows of A from its first on (signed); columns of B are there */
+	mm_op a_to[MM_PASSES_MAX], b_to[MM_PASSES_MAX]; /* in a slot */
+	mm_op slot;                                     /* where the step goes */
+	int is_plain;                                   /* all of the tile is there in all steps: no piece is tested */
+	mm_op more;                                     /* plain: there is such a step */
+	mm_op held[MM_PASSES_MAX * 8];                  /* copy=ldg: values on their way */
 };
 /* Pieces that a thread takes of A or of B, whichever has more: MM_PASSES_MAX at most. */
 unsigned mm_copy_pieces(const struct matmul_gpu *g);
+/* Is the block's tile inside of C, and its part of k a multiple of midi k? */
+mm_op mm_write_copy_is_plain(struct mm_writer *w, const struct mm_copy *copy);
 void mm_write_copy_open(struct mm_writer *w, struct mm_copy *copy, mm_op k_first, mm_op k_end);
 /* The copies of the next step: async, one group of them; ldg, to registers. */
 void mm_write_copy_load(struct mm_writer *w, struct mm_copy *copy);

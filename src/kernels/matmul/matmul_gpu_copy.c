@@ -98,18 +98,24 @@ static mm_op in_pieces(struct mm_writer *w, mm_op values, unsigned vec)
 	return each > 1 ? OP2(&w->b, "shr.u32", values, I(__builtin_ctz(each))) : values;
 }
 
-static mm_op pitch_of(struct mm_writer *w, mm_op length, unsigned rows, unsigned vec)
-{
-	return OP2(&w->b, "mul.wide.u32", in_pieces(w, length, vec), I((int64_t)rows * vec));
-}
-
-/* BASE + (ROW * LENGTH + COLUMN) * element */
-static mm_op address(struct mm_writer *w, mm_op base, mm_op row, mm_op length, mm_op column, unsigned vec)
+/* BASE + (ROW * LENGTH + COLUMN) * element: where the block's tile begins, the same for all threads. */
+static mm_op tile_address(struct mm_writer *w, mm_op base, mm_op row, mm_op length, mm_op column, unsigned vec)
 {
 	struct tcb_ptx_build *b = &w->b;
 	const mm_op first = OP1(b, "cvt.u64.u32", in_pieces(w, column, vec));
 	const mm_op pieces = OP3(b, "mad.wide.u32", row, in_pieces(w, length, vec), first);
 	return OP2(b, "add.u64", base, OP2(b, "mul.lo.u64", pieces, I(vec)));
+}
+
+/* A thread's bytes from there on, for each pass. */
+static void offsets(struct mm_writer *w, const struct deal *d, mm_op row, mm_op length, mm_op piece, mm_op *out)
+{
+	struct tcb_ptx_build *b = &w->b;
+	for (unsigned i = 0; i < d->passes; i++) {
+		const mm_op here = i ? OP2(b, "add.u32", row, I(i * d->rows)) : row;
+		out[i] = OP3(b, "mad.lo.u32", here, in_pieces(w, length, d->vec), piece);
+		out[i] = OP2(b, "mul.lo.u32", out[i], I(d->vec));
+	}
 }
 
 void mm_write_copy_open(struct mm_writer *w, struct mm_copy *copy, mm_op k_first, mm_op k_end)
@@ -119,20 +125,20 @@ void mm_write_copy_open(struct mm_writer *w, struct mm_copy *copy, mm_op k_first
 	const struct deal a = deal_a(g), d = deal_b(g);
 	const mm_op a_piece = OP2(b, "rem.u32", w->tid, I(a.across)), a_row = OP2(b, "div.u32", w->tid, I(a.across));
 	const mm_op b_piece = OP2(b, "rem.u32", w->tid, I(d.across)), b_row = OP2(b, "div.u32", w->tid, I(d.across));
+	copy->k = OP1(b, "mov.u32", k_first);
 	copy->k_end = k_end;
-	copy->a_k = OP3(b, "mad.lo.u32", a_piece, I(g->vec_a / g->element), k_first);
-	copy->b_k = OP2(b, "add.u32", b_row, k_first);
-	const mm_op row = OP2(b, "add.u32", w->row, a_row);
+	copy->a_k = OP2(b, "mul.lo.u32", a_piece, I(g->vec_a / g->element));
+	copy->b_k = b_row;
 	const mm_op column = OP3(b, "mad.lo.u32", b_piece, I(g->vec_b / g->element), w->column);
-	copy->a_rows = OP2(b, "sub.s32", w->m, row);
+	copy->a_rows = OP2(b, "sub.s32", w->m, OP2(b, "add.u32", w->row, a_row));
 	for (unsigned i = 0; i < d.groups; i++)
 		copy->b_is_inside[i] =
 			OP2(b, "setp.lt.u32", OP2(b, "add.u32", column, I(i * d.across * g->vec_b / g->element)), w->n);
-	copy->a = address(w, w->a, row, w->k, copy->a_k, g->vec_a);
-	copy->b_ = address(w, w->b_, copy->b_k, w->n, column, g->vec_b);
-	copy->a_pass = pitch_of(w, w->k, a.rows, g->vec_a);
-	copy->b_pass = pitch_of(w, w->n, d.rows, g->vec_b);
-	copy->b_step = pitch_of(w, w->n, g->bk, g->vec_b);
+	copy->a = tile_address(w, w->a, w->row, w->k, k_first, g->vec_a);
+	copy->b_ = tile_address(w, w->b_, k_first, w->n, w->column, g->vec_b);
+	offsets(w, &a, a_row, w->k, a_piece, copy->a_from);
+	offsets(w, &d, b_row, w->n, b_piece, copy->b_from);
+	copy->b_step = OP2(b, "mul.wide.u32", in_pieces(w, w->n, g->vec_b), I((int64_t)g->bk * g->vec_b));
 	if (g->a_is_transposed) {
 		const mm_op to = OP3(b, "mad.lo.u32", a_piece, I(g->pitch_a), OP2(b, "shl.b32", a_row, I(2)));
 		for (unsigned i = 0; i < a.passes; i++)
@@ -147,13 +153,27 @@ void mm_write_copy_open(struct mm_writer *w, struct mm_copy *copy, mm_op k_first
 	copy->slot = OP1(b, "mov.u32", w->shared);
 }
 
-/* --- one piece --- */
-
-static void piece_async(struct mm_writer *w, unsigned vec, mm_op from, mm_op to, mm_op is_inside)
+mm_op mm_write_copy_is_plain(struct mm_writer *w, const struct mm_copy *copy)
 {
 	struct tcb_ptx_build *b = &w->b;
-	const mm_op operands[] = { to, from, I(vec), OP3(b, "selp.u32", I(vec), I(0), is_inside) };
-	tcb_ptx_into(b, vec == 16 ? "cp.async.cg.shared.global" : "cp.async.ca.shared.global", 4, operands);
+	const struct matmul_gpu *g = w->g;
+	const mm_op rest = OP2(b, "rem.u32", OP2(b, "sub.u32", copy->k_end, copy->k), I(g->bk));
+	mm_op is_plain = OP2(b, "setp.eq.u32", rest, I(0));
+	is_plain = OP3(b, "setp.le.and.u32", OP2(b, "add.u32", w->row, I(g->bm)), w->m, is_plain);
+	return OP3(b, "setp.le.and.u32", OP2(b, "add.u32", w->column, I(g->bn)), w->n, is_plain);
+}
+
+/* --- one piece --- */
+
+/* PLAIN: only where IS_INSIDE; else zeros where it is not. */
+static void piece_async(struct mm_writer *w, unsigned vec, mm_op from, mm_op to, mm_op is_inside, int is_plain)
+{
+	struct tcb_ptx_build *b = &w->b;
+	const char *copy = vec == 16 ? "cp.async.cg.shared.global" : "cp.async.ca.shared.global";
+	mm_op operands[4] = { to, from, I(vec) };
+	if (!is_plain)
+		operands[3] = OP3(b, "selp.u32", I(vec), I(0), is_inside);
+	tcb_ptx_into(b, copy, is_plain ? 3 : 4, operands);
 }
 
 /* Registers of a piece: 16-bit ones for single halves. */
@@ -188,7 +208,7 @@ static void one(struct mm_writer *w, struct mm_copy *copy, enum how how, unsigne
 		mm_op is_inside, unsigned *held)
 {
 	if (how == ASYNC)
-		piece_async(w, vec, from, to, is_inside);
+		piece_async(w, vec, from, to, is_inside, copy->is_plain);
 	else if (how == LOAD)
 		piece_load(w, vec, from, copy->held + *held, is_inside);
 	else
@@ -202,61 +222,79 @@ static int is_cut(const struct deal *d, unsigned pass)
 	return (pass + 1) * d->rows > d->tile_rows;
 }
 
-static void each_a(struct mm_writer *w, struct mm_copy *copy, enum how how, unsigned *held)
+/* The base address and an offset, so that the assembler may add them in the instruction. */
+static mm_op place(struct mm_writer *w, mm_op base, mm_op offset, unsigned at)
+{
+	struct tcb_ptx_build *b = &w->b;
+	return tcb_ptx_at(OP2(b, "add.u64", base, OP1(b, "cvt.u64.u32", offset)), at);
+}
+
+/* The threads that take the piece of pass PASS: all, or those whose rows are in the tile; of those, when the step is
+ * PLAIN, none past the end of k. */
+static int guard(struct mm_writer *w, const struct mm_copy *copy, enum how how, const struct deal *d, unsigned pass)
+{
+	struct tcb_ptx_build *b = &w->b;
+	const int is_plain = copy->is_plain && how == ASYNC;
+	const mm_op threads = I(is_cut(d, pass) ? (d->tile_rows - pass * d->rows) * d->across : 0);
+	if (is_cut(d, pass) && is_plain)
+		tcb_ptx_guard(b, OP3(b, "setp.lt.and.u32", w->tid, threads, copy->more));
+	else if (is_cut(d, pass))
+		tcb_ptx_guard(b, OP2(b, "setp.lt.u32", w->tid, threads));
+	else if (is_plain)
+		tcb_ptx_guard(b, copy->more);
+	return is_cut(d, pass) || is_plain;
+}
+
+static void each_a(struct mm_writer *w, struct mm_copy *copy, enum how how, mm_op left, unsigned *held)
 {
 	struct tcb_ptx_build *b = &w->b;
 	const struct matmul_gpu *g = w->g;
 	const struct deal d = deal_a(g);
-	for (unsigned group = 0; group < d.groups; group++) {
-		mm_op k = copy->a_k, from = copy->a, inside_k = I(0);
-		if (how != STORE) {
-			if (group)
-				k = OP2(b, "add.u32", k, I(group * TRANSPOSED_K));
-			inside_k = OP2(b, "setp.lt.u32", k, copy->k_end);
-		}
-		for (unsigned i = 0; i < d.passes; i++) {
+	const int is_tested = how != STORE && !copy->is_plain;
+	for (unsigned i = 0; i < d.passes; i++) {
+		mm_op from = I(0), is_row = I(0);
+		const mm_op at = OP2(b, "add.u32", copy->slot, copy->a_to[i]);
+		if (how != STORE)
+			from = place(w, copy->a, copy->a_from[i], 0);
+		if (is_tested)
+			is_row = OP2(b, "setp.gt.s32", copy->a_rows, I(i * d.rows));
+		for (unsigned group = 0; group < d.groups; group++) {
 			const unsigned step = g->a_is_transposed ? group * TRANSPOSED_K * g->pitch_a + i * d.rows * 4
 								 : goal_step(&d, g->pitch_a, 1, i);
-			const mm_op to = tcb_ptx_at(OP2(b, "add.u32", copy->slot, copy->a_to[i]), step);
-			mm_op inside = inside_k;
-			if (how != STORE)
-				inside = OP3(b, "setp.gt.and.s32", copy->a_rows, I(i * d.rows), inside_k);
-			if (i && how != STORE)
-				from = OP2(b, "add.u64", from, copy->a_pass);
-			if (is_cut(&d, i))
-				tcb_ptx_guard(b,
-					      OP2(b, "setp.lt.u32", w->tid, I((d.tile_rows - i * d.rows) * d.across)));
-			one(w, copy, how, d.vec, tcb_ptx_at(from, group * TRANSPOSED_K * 4), to, inside, held);
-			if (is_cut(&d, i))
+			mm_op inside = is_row;
+			if (is_tested)
+				inside = OP3(b, "setp.gt.and.s32", left,
+					     OP2(b, "add.u32", copy->a_k, I(group * TRANSPOSED_K)), is_row);
+			const int is_guarded = guard(w, copy, how, &d, i);
+			one(w, copy, how, d.vec, tcb_ptx_at(from, group * TRANSPOSED_K * 4), tcb_ptx_at(at, step),
+			    inside, held);
+			if (is_guarded)
 				tcb_ptx_unguard(b);
 		}
 	}
 }
 
-static void each_b(struct mm_writer *w, struct mm_copy *copy, enum how how, unsigned *held)
+static void each_b(struct mm_writer *w, struct mm_copy *copy, enum how how, mm_op left, unsigned *held)
 {
 	struct tcb_ptx_build *b = &w->b;
 	const struct matmul_gpu *g = w->g;
 	const struct deal d = deal_b(g);
-	const int is_swizzled = g->isa == TCB_ISA_MMA;
-	mm_op left = I(0);
-	if (how != STORE)
-		left = OP2(b, "sub.s32", copy->k_end, copy->b_k);
-	for (unsigned group = 0; group < d.groups; group++) {
-		mm_op from = copy->b_;
-		for (unsigned i = 0; i < d.passes; i++) {
+	const int is_swizzled = g->isa == TCB_ISA_MMA, is_tested = how != STORE && !copy->is_plain;
+	if (is_tested)
+		left = OP2(b, "sub.s32", left, copy->b_k);
+	for (unsigned i = 0; i < d.passes; i++) {
+		mm_op from = I(0);
+		if (how != STORE)
+			from = place(w, copy->b_, copy->b_from[i], 0);
+		for (unsigned group = 0; group < d.groups; group++) {
 			const mm_op at = OP2(b, "add.u32", copy->slot, copy->b_to[group * d.passes + i]);
 			const mm_op to = tcb_ptx_at(at, g->a_bytes + goal_step(&d, g->pitch_b, is_swizzled, i));
 			mm_op inside = I(0);
-			if (how != STORE)
+			if (is_tested)
 				inside = OP3(b, "setp.gt.and.s32", left, I(i * d.rows), copy->b_is_inside[group]);
-			if (i && how != STORE)
-				from = OP2(b, "add.u64", from, copy->b_pass);
-			if (is_cut(&d, i))
-				tcb_ptx_guard(b,
-					      OP2(b, "setp.lt.u32", w->tid, I((d.tile_rows - i * d.rows) * d.across)));
+			const int is_guarded = guard(w, copy, how, &d, i);
 			one(w, copy, how, d.vec, tcb_ptx_at(from, group * d.across * d.vec), to, inside, held);
-			if (is_cut(&d, i))
+			if (is_guarded)
 				tcb_ptx_unguard(b);
 		}
 	}
@@ -275,16 +313,21 @@ static void next_step(struct mm_writer *w, struct mm_copy *copy)
 	struct tcb_ptx_build *b = &w->b;
 	tcb_ptx_into2(b, "add.u64", copy->a, copy->a, I((int64_t)w->g->bk * w->g->element));
 	tcb_ptx_into2(b, "add.u64", copy->b_, copy->b_, copy->b_step);
-	tcb_ptx_into2(b, "add.u32", copy->a_k, copy->a_k, I(w->g->bk));
-	tcb_ptx_into2(b, "add.u32", copy->b_k, copy->b_k, I(w->g->bk));
+	tcb_ptx_into2(b, "add.u32", copy->k, copy->k, I(w->g->bk));
 }
 
 void mm_write_copy_load(struct mm_writer *w, struct mm_copy *copy)
 {
+	struct tcb_ptx_build *b = &w->b;
 	const enum how how = w->g->copy == TCB_COPY_ASYNC ? ASYNC : LOAD;
+	mm_op left = I(0);
 	unsigned held = 0;
-	each_a(w, copy, how, &held);
-	each_b(w, copy, how, &held);
+	if (copy->is_plain)
+		copy->more = OP2(b, "setp.lt.u32", copy->k, copy->k_end);
+	else
+		left = OP2(b, "sub.s32", copy->k_end, copy->k);
+	each_a(w, copy, how, left, &held);
+	each_b(w, copy, how, left, &held);
 	if (how == ASYNC) {
 		tcb_ptx_op0(&w->b, "cp.async.commit_group");
 		next_slot(w, copy->slot);
@@ -295,7 +338,7 @@ void mm_write_copy_load(struct mm_writer *w, struct mm_copy *copy)
 void mm_write_copy_store(struct mm_writer *w, struct mm_copy *copy)
 {
 	unsigned held = 0;
-	each_a(w, copy, STORE, &held);
-	each_b(w, copy, STORE, &held);
+	each_a(w, copy, STORE, I(0), &held);
+	each_b(w, copy, STORE, I(0), &held);
 	next_slot(w, copy->slot);
 }

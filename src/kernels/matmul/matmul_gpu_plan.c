@@ -150,6 +150,8 @@ const char *matmul_gpu_misfit(const struct matmul_gpu *g)
 		return "copy=bulk needs K and N that are multiples of 8";
 	if ((size_t)g->k * g->element % g->vec_a)
 		return "vec is more than rows of A are aligned to";
+	if (((size_t)g->k | g->n) * g->element > UINT32_MAX / 256)
+		return "K or N is more than the offsets within a tile can count";
 	if (g->copy == TCB_COPY_ASYNC && g->vec_b < 4)
 		return "copy=async needs rows of B that are multiples of 4 bytes";
 	return NULL;

@@ -44,16 +44,19 @@ static mm_op is_inside(struct mm_writer *w, mm_op row, mm_op column)
 	return OP3(b, "setp.lt.and.u32", column, w->n, OP2(b, "setp.lt.u32", row, w->m));
 }
 
+/* Values of f32 that rows of the workspace are aligned to, 4 at most. */
+static unsigned wide_f32(const struct mm_writer *w)
+{
+	const unsigned values = w->g->vec_c / w->g->element;
+	return values < 4 ? values : 4;
+}
+
 /* COUNT f32 side by side, as wide as N lets rows be aligned. */
 static void store_f32(struct mm_writer *w, mm_op base, mm_op row, mm_op column, const mm_op *values, unsigned count)
 {
 	static const char *const stores[] = { "", "st.global.f32", "st.global.v2.f32", "", "st.global.v4.f32" };
 	struct tcb_ptx_build *b = &w->b;
-	unsigned wide = w->g->vec_c / w->g->element; /* values that rows are aligned to */
-	if (wide > count)
-		wide = count;
-	if (wide > 4)
-		wide = 4;
+	const unsigned wide = wide_f32(w) < count ? wide_f32(w) : count;
 	for (unsigned i = 0; i < count; i += wide) {
 		const mm_op here = i ? OP2(b, "add.u32", column, I(i)) : column;
 		const mm_op at = element(w, base, row, here, 4, wide);
@@ -113,21 +116,25 @@ static void store_slice(struct mm_writer *w, mm_op row, mm_op column, const mm_o
 
 /* --- splitk --- */
 
-/* Value COLUMN of row ROW: its parts of all slices, added in order. */
+/* Values from COLUMN on of row ROW: their parts of all slices, added in order. */
 static void write_sum(struct mm_writer *w, mm_op first_slice, mm_op slice_bytes, mm_op row, mm_op column)
 {
 	struct tcb_ptx_build *b = &w->b;
-	mm_op at = element(w, first_slice, row, column, 4, 1), part;
+	static const char *const loads[] = { "", "ld.global.cg.f32", "ld.global.cg.v2.f32", "", "ld.global.cg.v4.f32" };
+	const unsigned wide = wide_f32(w);
+	mm_op at = element(w, first_slice, row, column, 4, wide), part[4], sum[4];
 	const mm_op inside = is_inside(w, row, column);
-	const mm_op sum = mm_constant(w, "f32", tcb_ptx_f32(0));
 	struct tcb_ptx_if scope;
+	for (unsigned j = 0; j < wide; j++)
+		sum[j] = mm_constant(w, "f32", tcb_ptx_f32(0));
 	tcb_ptx_if_begin(b, &scope, inside);
 	for (unsigned i = 0; i < w->g->splitk; i++) {
-		tcb_ptx_load(b, "ld.global.cg.f32", tcb_ptx_at(at, 0), &part, 1);
-		tcb_ptx_into2(b, "add.rn.f32", sum, sum, part);
+		tcb_ptx_load(b, loads[wide], tcb_ptx_at(at, 0), part, wide);
+		for (unsigned j = 0; j < wide; j++)
+			tcb_ptx_into2(b, "add.rn.f32", sum[j], sum[j], part[j]);
 		at = OP2(b, "add.u64", at, slice_bytes);
 	}
-	store_c(w, row, column, &sum, 1);
+	store_c(w, row, column, sum, wide);
 	tcb_ptx_if_end(b, &scope);
 }
 
@@ -135,7 +142,7 @@ static void write_slices(struct mm_writer *w, const struct mm_math *math, mm_op 
 {
 	struct tcb_ptx_build *b = &w->b;
 	const struct matmul_gpu *g = w->g;
-	const unsigned wide = g->vec_c / g->element < 4 ? g->vec_c / g->element : 4;
+	const unsigned wide = wide_f32(w);
 	const mm_op pieces = OP2(b, "mul.wide.u32", w->m, OP2(b, "shr.u32", w->n, I(__builtin_ctz(wide))));
 	const mm_op slice_bytes = OP2(b, "mul.lo.u64", pieces, I(4 * wide));
 	const mm_op first = w->slices;
@@ -155,9 +162,10 @@ static void write_slices(struct mm_writer *w, const struct mm_math *math, mm_op 
 	tcb_ptx_op1(b, "bar.sync", I(0));
 	tcb_ptx_load(b, "ld.shared.u32", tcb_ptx_at(w->shared, g->flag_at), &flag, 1);
 	tcb_ptx_if_begin(b, &scope, OP2(b, "setp.eq.u32", flag, I(g->splitk - 1)));
-	tcb_ptx_for_begin(b, &loop, w->tid, I((int64_t)g->bm * g->bn), I(g->threads), 0);
-	const mm_op row = OP2(b, "add.u32", w->row, OP2(b, "div.u32", loop.iv, I(g->bn)));
-	write_sum(w, first, slice_bytes, row, OP2(b, "add.u32", w->column, OP2(b, "rem.u32", loop.iv, I(g->bn))));
+	tcb_ptx_for_begin(b, &loop, w->tid, I((int64_t)g->bm * g->bn / wide), I(g->threads), 0);
+	const mm_op row = OP2(b, "add.u32", w->row, OP2(b, "div.u32", loop.iv, I(g->bn / wide)));
+	const mm_op piece = OP2(b, "rem.u32", loop.iv, I(g->bn / wide));
+	write_sum(w, first, slice_bytes, row, OP3(b, "mad.lo.u32", piece, I(wide), w->column));
 	tcb_ptx_for_end(b, &loop);
 	tcb_ptx_if_end(b, &scope);
 }
@@ -259,7 +267,7 @@ void mm_write_tiles(struct mm_writer *w)
 	const struct tcb_ptx_directives directives = { .reqntid = { g->threads, 1, 1 }, .minnctapersm = g->occ };
 	static const char *const types[] = { "f32", "f16", "bf16" };
 	const struct mm_math math = g->isa == TCB_ISA_FMA ? mm_math_fma(g) : mm_math_mma(g);
-	struct mm_copy copy;
+	struct mm_copy copy = { .is_plain = 0 };
 	mm_op slice = I(0), first = I(0), end;
 	tcb_ptx_kernel_begin(b, tcb_ptx_namef(b, "matmul_%s_%s", types[g->type], g->isa == TCB_ISA_FMA ? "fma" : "mma"),
 			     &directives);
@@ -284,10 +292,18 @@ void mm_write_tiles(struct mm_writer *w)
 		w->acc[i] = mm_constant(w, "f32", tcb_ptx_f32(0));
 	if (g->pdl)
 		tcb_ptx_op0(b, "griddepcontrol.wait");
-	if (g->copy == TCB_COPY_ASYNC)
+	if (g->copy == TCB_COPY_ASYNC) {
+		struct tcb_ptx_if scope;
+		tcb_ptx_if_begin(b, &scope, mm_write_copy_is_plain(w, &copy));
+		copy.is_plain = 1;
 		write_async(w, &math, &copy, count);
-	else
+		tcb_ptx_if_else(b, &scope);
+		copy.is_plain = 0;
+		write_async(w, &math, &copy, count);
+		tcb_ptx_if_end(b, &scope);
+	} else {
 		write_ldg(w, &math, &copy, count);
+	}
 	if (g->splitk > 1)
 		write_slices(w, &math, slice);
 	else

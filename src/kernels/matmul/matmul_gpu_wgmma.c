@@ -83,6 +83,7 @@ static void write_barriers(struct mm_writer *w, const struct ring *r)
 	tcb_ptx_op0(b, "fence.proxy.async.shared::cta");
 	tcb_ptx_if_end(b, &scope);
 	if (g->cluster > 1) {
+		tcb_ptx_op1(b, "bar.warp.sync", I(-1));
 		tcb_ptx_op0(b, "barrier.cluster.arrive.release.aligned");
 		tcb_ptx_op0(b, "barrier.cluster.wait.acquire.aligned");
 	} else {
