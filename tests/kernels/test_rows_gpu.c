@@ -290,6 +290,111 @@ static void extreme_values(void **state)
 			}
 }
 
+/* --- mutants --- */
+
+/* Instruction number N (from 0) of opcode OP in the last function, or NULL. */
+static struct tcb_ptx_ins *find(const struct tcb_kernel *kernel, enum tcb_ptx_op op, unsigned n)
+{
+	for (struct tcb_ptx_block *block = kernel->module->last_function->first; block; block = block->next)
+		for (struct tcb_ptx_ins *ins = block->first; ins; ins = ins->next)
+			if (ins->op == op && n-- == 0)
+				return ins;
+	return NULL;
+}
+
+enum mutation { NOTHING, REMOVE, UNGUARD, MOVE, CONSTANT };
+
+static void mutate(const struct tcb_kernel *kernel, enum mutation how, enum tcb_ptx_op op, unsigned n)
+{
+	struct tcb_ptx_ins *ins = how == NOTHING ? NULL : find(kernel, op, n);
+	assert_true(how == NOTHING || ins);
+	if (how == REMOVE)
+		tcb_ptx_ins_remove(ins);
+	if (how == UNGUARD) {
+		assert_true(ins->guard != TCB_PTX_NO_REG);
+		ins->guard = TCB_PTX_NO_REG;
+	}
+	for (unsigned i = 0; (how == MOVE || how == CONSTANT) && i < ins->operand_count; i++) {
+		struct tcb_ptx_operand *operand = &ins->operands[i];
+		if (operand->kind == (how == MOVE ? TCB_PTX_O_ADDRESS : TCB_PTX_O_INT)) {
+			operand->bits += how == MOVE ? 16 : 1;
+			break;
+		}
+	}
+	assert_int_equal(tcb_ptx_cfg(kernel->module->last_function, NULL), TCB_OK);
+	tcb_ptx_number(kernel->module->last_function);
+}
+
+/* Of 5 x 1284. */
+#define ROW "macro=8x2048x1,isa=fma,vec=16,micro=1x4x1,stream=0,pdl=0,occ=1,"
+#define BLOCK ROW "midi=1x2048x1,warps=4,ksplit=4,unroll=1,copy=ldg,xin=regs,stages=1,blocks=0,splitk=1,join=none"
+#define RING ROW "midi=1x2048x1,warps=4,ksplit=4,unroll=1,copy=bulk,xin=regs,stages=2,blocks=1,splitk=1,join=none"
+#define KEPT ROW "midi=1x2048x1,warps=4,ksplit=4,unroll=1,copy=bulk,xin=shared,stages=2,blocks=1,splitk=1,join=none"
+#define CLUSTER ROW "midi=1x1024x1,warps=2,ksplit=2,unroll=1,copy=ldg,xin=regs,stages=1,blocks=0,splitk=2,join=cluster"
+#define LAUNCHES ROW "midi=1x1024x1,warps=2,ksplit=2,unroll=1,copy=ldg,xin=l2,stages=1,blocks=0,splitk=2,join=launch"
+#define MATRIX "macro=8x2048x1,isa=fma,vec=16,micro=1x4x1,pdl=0,occ=1,midi=1x512x1,warps=2,unroll=2,stages=1,blocks=0,"
+
+static void mutants_are_caught(void **state)
+{
+	static const struct {
+		const char *what, *op, *geometry;
+		enum mutation how;
+		enum tcb_ptx_op code;
+		unsigned n;
+	} cases[] = {
+		{ "nothing", "softmax", BLOCK, NOTHING, TCB_PTX_OP_BAR_SYNC, 0 },
+		{ "nothing, ring", "softmax", RING, NOTHING, TCB_PTX_OP_BAR_SYNC, 0 },
+		{ "nothing, kept ring", "softmax", KEPT, NOTHING, TCB_PTX_OP_BAR_SYNC, 0 },
+		{ "nothing, cluster", "softmax", CLUSTER, NOTHING, TCB_PTX_OP_BAR_SYNC, 0 },
+		{ "nothing, launches", "softmax", LAUNCHES, NOTHING, TCB_PTX_OP_BAR_SYNC, 0 },
+		{ "no barrier before parts are joined", "softmax", BLOCK, REMOVE, TCB_PTX_OP_BAR_SYNC, 0 },
+		{ "results past the row's end", "softmax", BLOCK, UNGUARD, TCB_PTX_OP_ST, 3 },
+		{ "values past the row's end", "softmax", BLOCK, UNGUARD, TCB_PTX_OP_LD, 5 },
+		{ "values from the wrong place", "softmax", BLOCK, MOVE, TCB_PTX_OP_LD, 3 },
+		{ "a wrong exchange of lanes", "softmax", BLOCK, CONSTANT, TCB_PTX_OP_SHFL, 9 },
+		{ "no correction of the exponential", "softmax", BLOCK, REMOVE, TCB_PTX_OP_FMA, 2 },
+		{ "no wait for the copy", "softmax", RING, REMOVE, TCB_PTX_OP_MBARRIER_TRY_WAIT, 0 },
+		{ "too few bytes waited for", "softmax", RING, CONSTANT, TCB_PTX_OP_MBARRIER_ARRIVE_EXPECT_TX, 0 },
+		{ "a parity that stays", "softmax", RING, REMOVE, TCB_PTX_OP_XOR, 1 },
+		{ "one set of parts", "softmax", RING, REMOVE, TCB_PTX_OP_XOR, 0 },
+		{ "no barrier before a slot is filled again", "softmax", KEPT, REMOVE, TCB_PTX_OP_BAR_SYNC, 1 },
+		{ "no wait for the cluster", "softmax", CLUSTER, REMOVE, TCB_PTX_OP_BARRIER_CLUSTER_WAIT, 1 },
+		{ "parts from the wrong place", "softmax", LAUNCHES, MOVE, TCB_PTX_OP_LD, 0 },
+		{ "nothing, last", "reduce2d_sum", MATRIX "form=lanes,join=last", NOTHING, TCB_PTX_OP_BAR_SYNC, 0 },
+		{ "nothing, atomic", "reduce2d_max", MATRIX "join=atomic", NOTHING, TCB_PTX_OP_BAR_SYNC, 0 },
+		{ "no barrier behind the warps", "reduce2d_sum", MATRIX "form=lanes,join=last", REMOVE,
+		  TCB_PTX_OP_BAR_SYNC, 0 },
+		{ "a counter that goes on", "reduce2d_sum", MATRIX "form=pairwise,join=last", REMOVE, TCB_PTX_OP_ATOM,
+		  0 },
+		{ "elements past the end", "reduce2d_sum", MATRIX "form=kahan,join=launch", MOVE, TCB_PTX_OP_LD, 0 },
+		{ "a total that stays", "reduce2d_max", MATRIX "join=atomic", REMOVE, TCB_PTX_OP_RED, 0 },
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		const struct tcb_op *op = tcb_op_find(cases[i].op);
+		const struct tcb_target target = gpu_target(90, 2);
+		struct tcb_geometry g;
+		struct tcb_kernel kernel;
+		struct gpu_bench bench;
+		struct tcb_error err;
+		char why[TCB_WHY_MAX];
+		if (tcb_geometry_parse(cases[i].geometry, &g, &err) != TCB_OK)
+			fail_msg("%s: %s", cases[i].geometry, err.message);
+		gpu_bench_open(&bench, op, TCB_CONTRACT_F32, (struct tcb_shape){ 5, 1284, 0 }, 9);
+		bench.output_align = 16;
+		if (tcb_constraint_violated(op, &bench.problem, &target, &g, 1, why))
+			fail_msg("%s: %s", cases[i].what, why);
+		emit(op, &bench.problem, &target, &g, &kernel);
+		mutate(&kernel, cases[i].how, cases[i].code, cases[i].n);
+		const double ratio = gpu_bench_run(&bench, &kernel, 5);
+		if (cases[i].how == NOTHING ? !(ratio <= 1) : ratio <= 1)
+			fail_msg("%s: ratio %g, %llu findings %s", cases[i].what, ratio,
+				 (unsigned long long)bench.findings, bench.message);
+		gpu_bench_close(&bench);
+		tcb_kernel_fini(&kernel);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -298,6 +403,7 @@ int main(void)
 		cmocka_unit_test(nothing_is_found_in_the_text),
 		cmocka_unit_test(samples_are_right),
 		cmocka_unit_test(extreme_values),
+		cmocka_unit_test(mutants_are_caught),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
