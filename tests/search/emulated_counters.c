@@ -105,8 +105,11 @@ static void add_launch(const struct tcb_ptx_function *function, const struct tcb
 			enum tcb_ptx_word space = space_of(ins, &is_load);
 			out->warps += (double)c->warps;
 			out->active += reach * (double)c->warps;
+			out->branches += ins->op == TCB_PTX_OP_BRA ? (double)c->warps : 0;
+			out->divergent += (double)c->divergent;
 			if (space == TCB_PTX_SHARED) {
 				out->shared_wavefronts += (double)c->wavefronts;
+				*(is_load ? &out->shared_loads : &out->shared_stores) += (double)c->wavefronts;
 				out->shared_conflicts += (double)(c->wavefronts - c->wavefronts_ideal);
 			} else if (space == TCB_PTX_GLOBAL && is_load) {
 				out->load_requests += (double)c->requests;

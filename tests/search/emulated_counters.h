@@ -12,11 +12,13 @@
 /* Of one call, all launches. */
 struct emulated_counters {
 	double shared_wavefronts; /* loads, stores and atomics of shared memory */
-	double shared_conflicts;  /* wavefronts beyond the least for the lanes that took part */
-	double load_requests;     /* loads of global memory into registers */
-	double load_sectors;      /* 32-byte sectors that they touch */
-	double warps, active;     /* instructions of the PTX; threads that took part, guards aside */
-	uint64_t findings;        /* errors that the emulator reported */
+	double shared_loads, shared_stores;
+	double shared_conflicts;    /* wavefronts beyond the least for the lanes that took part */
+	double load_requests;       /* loads of global memory into registers */
+	double load_sectors;        /* 32-byte sectors that they touch */
+	double warps, active;       /* instructions of the PTX; threads that took part, guards aside */
+	double branches, divergent; /* of warps; and where a warp split */
+	uint64_t findings;          /* errors that the emulator reported */
 	double seconds;
 };
 

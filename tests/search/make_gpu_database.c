@@ -16,7 +16,7 @@
 #include "emulated_counters.h"
 #include "kernels/constraint.h"
 
-enum { CANDIDATES_MAX = 8, COUNTERS = 6 };
+enum { CANDIDATES_MAX = 8, COUNTERS = 7 };
 static const int warps[] = { 4, 8, 16, 32 };
 
 static enum tcb_status count(const struct tcb_op *op, const struct tcb_problem *problem, const struct tcb_gpu *gpu,
@@ -38,12 +38,12 @@ static enum tcb_status count(const struct tcb_op *op, const struct tcb_problem *
 		const char *name;
 		double value;
 	} rows[COUNTERS] = {
-		{ "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum", factor * found.shared_wavefronts },
-		{ "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum", found.shared_conflicts },
+		{ "sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum", factor * found.shared_loads },
+		{ "sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum", found.shared_stores },
+		{ "sm__sass_branch_targets.sum", found.branches },
+		{ "sm__sass_branch_targets_threads_divergent.sum", found.divergent },
 		{ "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum", found.load_requests },
 		{ "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", found.load_sectors },
-		{ "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio",
-		  found.load_requests > 0 ? found.load_sectors / found.load_requests : 0 },
 		{ "smsp__thread_inst_executed_per_inst_executed.ratio", 32 },
 	};
 	for (int i = 0; i < COUNTERS; i++) {
