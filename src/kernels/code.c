@@ -327,8 +327,11 @@ static enum tcb_status begin(struct tcb_codes *codes, struct entry *entry, struc
 	enum tcb_status status = emit_unit(codes, entry, &codes->problem.shape, &entry->geometry, &why);
 	if (status == TCB_OK && codes->setup.shapes_of)
 		count = codes->setup.shapes_of(codes->setup.op, &codes->problem, &entry->geometry, shapes, fitted);
-	for (size_t i = 0; i < count && i + 1 < TCB_CODE_UNITS_MAX && status == TCB_OK; i++)
+	for (size_t i = 0; i < count && i + 1 < TCB_CODE_UNITS_MAX && status == TCB_OK; i++) {
 		status = emit_unit(codes, entry, &shapes[i], &fitted[i], &why);
+		if (status == TCB_E_ILLEGAL) /* not every kernel serves every size */
+			status = TCB_OK;
+	}
 	if (status == TCB_E_NOMEM)
 		return tcb_fail(err, status, "%s", why.message);
 	if (status != TCB_OK)

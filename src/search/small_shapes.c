@@ -119,10 +119,13 @@ size_t tcb_verify_gpu_shapes(const struct tcb_op *op, const struct tcb_problem *
 			     struct tcb_geometry fitted[TCB_CODE_UNITS_MAX])
 {
 	const struct tcb_shape *whole = &problem->shape;
-	/* Row ops have rows m; the others outputs n. */
+	/* Row ops have rows m; the others outputs n.  The last is for kernels that copy vectors of 16 bytes and refuse
+	 * the others. */
 	const struct tcb_shape wanted[] = {
 		{ whole->k ? whole->m : 1, whole->k ? 1 : whole->n, whole->k },
 		{ whole->k ? whole->m : least(37, whole->m), whole->k ? least(1009, whole->n) : whole->n, whole->k },
+		{ whole->k && whole->m > 1 ? least(201, whole->m) : whole->m,
+		  whole->k && whole->m > 1 ? least(1000, whole->n) : whole->n, whole->k },
 	};
 	size_t count = 0;
 	for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {

@@ -379,6 +379,91 @@ RULE(rule_work)
 	return NULL;
 }
 
+/* --- policies: what the default space leaves out --- */
+
+/* Rows of C that are gone down together: a tile's, or some of those that fit the L2 well. */
+RULE(policy_macro)
+{
+	const size_t rows = geometry->tile[TCB_MACRO].m, all = power_of_two_above(problem->shape.m);
+	const size_t least = geometry->tile[TCB_MIDI].m * count(geometry, TCB_KNOB_CLUSTER);
+	UNUSED(target);
+	if (rows == least || rows == 512 || rows == 1024 || rows == 2048)
+		return NULL;
+	return rows == all && all < 512 ? NULL : "macro.m is neither one tile nor 512, 1024 or 2048";
+}
+
+/* Blocks that there are for each that the SMs hold: under 1 some are idle. */
+static double waves(const struct tcb_target *target, const struct matmul_gpu *g)
+{
+	const unsigned sms = target->sm_count ? target->sm_count : 1;
+	return (double)g->tiles_m * g->tiles_n * g->cluster * g->splitk / ((double)sms * g->occ);
+}
+
+/* Tiles so large that most SMs are idle though smaller ones would do, or so small that data is read too often. */
+static unsigned unusual_size(const struct tcb_target *target, const struct matmul_gpu *g)
+{
+	const double w = waves(target, g);
+	const unsigned sums = g->bm * g->bn;
+	return (w < 0.35 && sums > 64 * 64) + (w > 16 && sums < 128 * 128) + (g->splitk > 1 && w > 4);
+}
+
+static unsigned unusual_wgmma(const struct tcb_target *target, const struct matmul_gpu *g)
+{
+	const size_t limit = tcb_shared_limit(target) / g->occ;
+	unsigned unusual = unusual_size(target, g);
+	unusual += g->bk != BOX;
+	unusual += g->stages < 3;
+	unusual += g->stages < 6 && g->shared_bytes + 2 * g->stage_bytes <= limit;
+	unusual += g->cluster > 1;
+	unusual += g->cluster > 2;
+	unusual += g->occ > 1;
+	unusual += g->bm * g->bn > 64 * 256 && g->workers == 1;
+	return unusual;
+}
+
+static unsigned unusual_mma(const struct tcb_target *target, const struct matmul_gpu *g)
+{
+	unsigned unusual = unusual_size(target, g);
+	if (target->capability == 90 && g->k % 8 == 0 && g->n % 8 == 0)
+		unusual += 2; /* wgmma is twice as fast */
+	unusual += g->threads < 128 || g->threads > 256;
+	unusual += g->wm * g->wn < 32 * 32;
+	unusual += g->wm > 64 || g->wn > 64;
+	unusual += g->copy == TCB_COPY_ASYNC && (g->stages < 3 || g->stages > 4);
+	unusual += g->threads * g->occ < 256 || g->threads * g->occ > 512;
+	unusual += g->pdl;
+	return unusual;
+}
+
+static unsigned unusual_fma(const struct tcb_target *target, const struct matmul_gpu *g)
+{
+	unsigned unusual = unusual_size(target, g);
+	unusual += g->threads < 128 || g->threads > 256;
+	unusual += g->wm * g->wn < 32 * 64;
+	unusual += g->wm > 64 || g->wn > 64;
+	unusual += g->vec_a == 16;
+	unusual += g->bk > 16;
+	unusual += g->copy == TCB_COPY_ASYNC && (g->stages < 3 || g->stages > 4);
+	unusual += g->threads * g->occ < 256 || g->threads * g->occ > 512;
+	return unusual;
+}
+
+/* The default space is what is at most one step away from what was found good on an H200. */
+RULE(policy_usual)
+{
+	struct tcb_geometry standard; /* always an element */
+	struct matmul_gpu g;
+	unsigned unusual;
+	matmul_gpu_plan(problem, target, geometry, &g);
+	unusual = g.isa == TCB_ISA_WGMMA ? unusual_wgmma(target, &g)
+		  : g.isa == TCB_ISA_MMA ? unusual_mma(target, &g)
+					 : unusual_fma(target, &g);
+	if (unusual <= 1)
+		return NULL;
+	matmul_gpu_default_geometry(problem, target, &standard);
+	return tcb_geometry_equal(&standard, geometry) ? NULL : "more than one thing about it is unusual";
+}
+
 #define TILES(level) (FIELD(level, 0) | FIELD(level, 1) | FIELD(level, 2))
 
 const struct tcb_rule matmul_gpu_rules[] = {
@@ -391,5 +476,7 @@ const struct tcb_rule matmul_gpu_rules[] = {
 	{ 0, 0, rule_blocks },
 	{ 0, 0, rule_vec },
 	{ 0, 0, rule_work },
+	{ FIELD(TCB_MACRO, 0) | FIELD(TCB_MIDI, 0) | TCB_FIELD_KNOB(CLUSTER), 1, policy_macro },
+	{ 0, 1, policy_usual },
 	{ 0, 0, NULL },
 };

@@ -110,6 +110,19 @@ static size_t least(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
+static void set_knobs(struct tcb_geometry *out, enum tcb_isa isa, size_t vec, enum tcb_copy copy, int stages)
+{
+	out->knob[TCB_KNOB_ISA] = isa;
+	out->knob[TCB_KNOB_VEC] = (int32_t)vec;
+	out->knob[TCB_KNOB_STAGES] = stages;
+	out->knob[TCB_KNOB_SPLITK] = 1;
+	out->knob[TCB_KNOB_COPY] = copy;
+	out->knob[TCB_KNOB_BLOCKS] = 0;
+	out->knob[TCB_KNOB_PDL] = 0;
+	out->knob[TCB_KNOB_OCC] = 1;
+	out->knob[TCB_KNOB_CLUSTER] = 1;
+}
+
 /* The seed's tile of 128 x 128, smaller where the problem is: with 8 x 8 sums a thread, or tensor cores. */
 void matmul_gpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
 				 struct tcb_geometry *out)
@@ -117,25 +130,23 @@ void matmul_gpu_default_geometry(const struct tcb_problem *problem, const struct
 	const int is_f32 = matmul_type(problem) == MATMUL_F32;
 	const size_t m = power_of_two_above(problem->shape.m), n = power_of_two_above(problem->shape.n);
 	const size_t k = power_of_two_above(problem->shape.k), element = is_f32 ? 4 : 2;
-	const struct tcb_tile micro = { 32, is_f32 ? 64 : 32, is_f32 ? 8 : 32 };
+	const int is_wgmma =
+		!is_f32 && target->capability == 90 && problem->shape.k % 8 == 0 && problem->shape.n % 8 == 0;
+	struct tcb_tile micro = { 32, is_f32 ? 64 : 32, is_f32 ? 8 : 32 };
 	size_t vec = 16;
-	struct tcb_tile midi = { most(micro.m, least(128, m)), most(micro.n, least(128, n)), micro.k };
 	while (vec > element && problem->shape.k * element % vec)
 		vec /= 2;
 	const int is_async = target->capability >= 80 && (is_f32 || (vec >= 4 && problem->shape.n % 2 == 0));
-	if (is_f32)
-		vec = 4;
+	if (is_wgmma)
+		micro = (struct tcb_tile){ 64, n > 64 ? 128 : 64, 64 };
+	const struct tcb_tile midi = { most(micro.m, least(128, m)), most(micro.n, least(128, n)), micro.k };
 	tcb_geometry_init(out);
 	out->tile[TCB_MACRO] = (struct tcb_tile){ midi.m, most(n, midi.n), most(k, midi.k) };
 	out->tile[TCB_MIDI] = midi;
 	out->tile[TCB_MICRO] = micro;
-	out->knob[TCB_KNOB_ISA] = is_f32 ? TCB_ISA_FMA : TCB_ISA_MMA;
-	out->knob[TCB_KNOB_VEC] = (int32_t)vec;
-	out->knob[TCB_KNOB_STAGES] = is_async ? 3 : 2;
-	out->knob[TCB_KNOB_SPLITK] = 1;
-	out->knob[TCB_KNOB_COPY] = is_async ? TCB_COPY_ASYNC : TCB_COPY_LDG;
-	out->knob[TCB_KNOB_BLOCKS] = 0;
-	out->knob[TCB_KNOB_PDL] = 0;
-	out->knob[TCB_KNOB_OCC] = 1;
-	out->knob[TCB_KNOB_CLUSTER] = 1;
+	if (is_wgmma)
+		set_knobs(out, TCB_ISA_WGMMA, 16, TCB_COPY_BULK, 4);
+	else
+		set_knobs(out, is_f32 ? TCB_ISA_FMA : TCB_ISA_MMA, is_f32 ? 4 : vec,
+			  is_async ? TCB_COPY_ASYNC : TCB_COPY_LDG, is_async ? 3 : 2);
 }
