@@ -23,7 +23,7 @@
 
 enum {
 	CASES_MAX = 24,         /* small instances kept */
-	HOST_THREADS = 4,       /* that compare outputs */
+	HOST_THREADS = 8,       /* that compare outputs */
 	COPIES_MIN = 4,         /* of a rotation, however large one copy is */
 	COPIES_MAX = 512,       /* however small: a graph of more calls takes longer to make than to run */
 	CALLS_MIN = 32,         /* in a graph */
@@ -51,6 +51,12 @@ struct gpu_worker {
 	struct tcb_gpu_buffer flush; /* made when first needed */
 	void *got;                   /* an output on the host */
 	size_t got_bytes;
+	/* An output of the full problem that was found right, by which bound and how far off: many others equal it. */
+	struct {
+		void *data; /* NULL: none */
+		size_t bytes;
+		double chain, ulps, error_ratio;
+	} right;
 	/* prepared */
 	enum tcb_state state;
 	struct tcb_gpu_runner *runners;
@@ -132,6 +138,30 @@ static void fault(struct tcb_trial_reply *reply, enum tcb_gpu_fault what, const 
 	snprintf(reply->message, sizeof reply->message, "%s", why);
 }
 
+/* Is what was got the output that was found right last, bit by bit?  The same bound then says the same. */
+static int is_known_right(const struct gpu_worker *worker, const struct gpu_case *where,
+			  const struct tcb_code_unit *unit, size_t bytes)
+{
+	return where == &worker->full && worker->right.data && worker->right.bytes == bytes &&
+	       worker->right.chain <= unit->chain && worker->right.ulps <= unit->ulps &&
+	       memcmp(worker->right.data, worker->got, bytes) == 0;
+}
+
+/* Keeps what was got, by exchanging the buffers. */
+static void remember_right(struct gpu_worker *worker, const struct tcb_code_unit *unit, size_t bytes,
+			   double error_ratio)
+{
+	void *other = worker->right.data;
+	size_t other_bytes = worker->right.bytes;
+	worker->right.data = worker->got;
+	worker->right.bytes = bytes;
+	worker->right.chain = unit->chain;
+	worker->right.ulps = unit->ulps;
+	worker->right.error_ratio = error_ratio;
+	worker->got = other;
+	worker->got_bytes = other ? other_bytes : 0;
+}
+
 /* Compares the output on the device with the reference. */
 static enum tcb_status judge(struct gpu_worker *worker, const struct gpu_case *where, const struct tcb_code_unit *unit,
 			     const char *when, struct tcb_trial_reply *reply, struct tcb_error *err)
@@ -146,12 +176,19 @@ static enum tcb_status judge(struct gpu_worker *worker, const struct gpu_case *w
 	}
 	TCB_TRY(tcb_gpu_memory_output(where->memory, worker->got, err));
 	struct tcb_plan bound = { .chain = unit->chain, .ulps = unit->ulps };
-	struct tcb_check check = { .outcome = TCB_OUTCOME_OK, .error_ratio = reply->error_ratio };
-	TCB_TRY(tcb_judge_bound(where->instance, &bound, worker->got, worker->pool, when, &check, err));
-	reply->error_ratio = check.error_ratio;
+	struct tcb_check check = { .outcome = TCB_OUTCOME_OK };
+	const int is_known = is_known_right(worker, where, unit, bytes);
+	if (is_known)
+		check.error_ratio = worker->right.error_ratio;
+	else
+		TCB_TRY(tcb_judge_bound(where->instance, &bound, worker->got, worker->pool, when, &check, err));
+	if (check.error_ratio > reply->error_ratio)
+		reply->error_ratio = check.error_ratio;
 	if (check.outcome != TCB_OUTCOME_OK) {
 		reply->outcome = check.outcome;
 		memcpy(reply->message, check.message, sizeof reply->message);
+	} else if (where == &worker->full && !is_known) {
+		remember_right(worker, unit, bytes, check.error_ratio);
 	}
 	return TCB_OK;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Assembles every kernel of the quantised matvecs' default GPU spaces for every target
+ * Assembles every kernel of the default GPU spaces of quantised matvecs and row ops for every target
  * that the assembler knows, and holds them to the promise of the space: none
  * spills, none takes more registers than its blocks leave.
  *
@@ -31,7 +31,7 @@ struct member {
 };
 
 struct batch {
-	struct member member[BATCH];
+	struct member member[BATCH + TCB_LAUNCHES_MAX]; /* the last geometry may have several kernels */
 	unsigned count, version;
 	struct tcb_str text;
 };
@@ -103,6 +103,28 @@ static void submit(struct check *c, struct batch *batch, const struct tcb_ptx_ta
 	tcb_str_fini(&batch->text);
 }
 
+static void add_function(struct check *c, const struct tcb_geometry *g, const struct tcb_footprint *f, unsigned version,
+			 struct tcb_ptx_function *function, struct batch *batch)
+{
+	struct tcb_str text = { 0 };
+	tcb_ptx_print_function(function, &text);
+	if (is_new(c, tcb_hash64(text.data, text.length, 0))) {
+		const unsigned limit = 65536 / (f->block_threads * f->blocks_together) / 8 * 8;
+		struct member *m = &batch->member[batch->count];
+		char name[16];
+		snprintf(name, sizeof name, "k%u", batch->count++);
+		function->symbol->name = name;
+		tcb_ptx_print_function(function, &batch->text);
+		tcb_geometry_print(g, m->geometry);
+		m->limit = limit < 255 ? limit : 255;
+		m->estimate = f->thread_registers;
+		if (batch->version < version)
+			batch->version = version;
+		c->kernels++;
+	}
+	tcb_str_fini(&text);
+}
+
 /* The kernels of G that were not seen yet, added to BATCH. */
 static void add(struct check *c, const struct tcb_problem *problem, const struct tcb_target *target,
 		const struct tcb_geometry *g, struct batch *batch)
@@ -114,24 +136,8 @@ static void add(struct check *c, const struct tcb_problem *problem, const struct
 		fail("emit", &err);
 	c->op->footprint(problem, target, g, &f);
 	c->geometries++;
-	struct tcb_ptx_function *function = kernel.module->last_function;
-	struct tcb_str text = { 0 };
-	tcb_ptx_print_function(function, &text);
-	if (is_new(c, tcb_hash64(text.data, text.length, 0))) {
-		const unsigned limit = 65536 / (f.block_threads * f.blocks_together) / 8 * 8;
-		struct member *m = &batch->member[batch->count];
-		char name[16];
-		snprintf(name, sizeof name, "k%u", batch->count++);
-		function->symbol->name = name;
-		tcb_ptx_print_function(function, &batch->text);
-		tcb_geometry_print(g, m->geometry);
-		m->limit = limit < 255 ? limit : 255;
-		m->estimate = f.thread_registers;
-		if (batch->version < kernel.module->version)
-			batch->version = kernel.module->version;
-		c->kernels++;
-	}
-	tcb_str_fini(&text);
+	for (struct tcb_ptx_function *function = kernel.module->functions; function; function = function->next)
+		add_function(c, g, &f, kernel.module->version, function, batch);
 	tcb_kernel_fini(&kernel);
 }
 
@@ -202,17 +208,22 @@ static void check_op(struct check *c, const struct tcb_shape *shape, unsigned co
 	}
 }
 
-static int is_matvec(const struct tcb_op *op)
+static int is_row_op(const struct tcb_op *op)
+{
+	return strcmp(op->shape_form, "MxN") == 0;
+}
+
+static int is_judged(const struct tcb_op *op)
 {
 	const char *tail = strstr(op->name, "_matvec");
-	return op->emit && tail && !tail[sizeof "_matvec" - 1];
+	return op->emit && (is_row_op(op) || (tail && !tail[sizeof "_matvec" - 1]));
 }
 
 int main(int argc, char **argv)
 {
 	struct check c = { .step = 1 };
 	const struct tcb_op *only = NULL;
-	struct tcb_shape shape = { 1, 4096, 4096 };
+	struct tcb_shape shape = { 0, 0, 0 };
 	unsigned wanted[TARGETS_MAX], count = 0, contracts = ~0u;
 	enum tcb_contract contract;
 	struct tcb_error err;
@@ -246,9 +257,14 @@ int main(int argc, char **argv)
 	if (tcb_assemble_pool_create(&c.assembler, cores > 0 ? (unsigned)cores : 1, SECONDS, &c.pool, &err) != TCB_OK)
 		fail("pool", &err);
 	for (const struct tcb_op *const *op = tcb_ops(&ops); *op; op++)
-		if (only ? *op == only : is_matvec(*op)) {
+		if (only ? *op == only : is_judged(*op)) {
+			static const struct tcb_shape matvec = { 1, 4096, 4096 };
 			c.op = *op;
-			check_op(&c, &shape, contracts, wanted, count);
+			check_op(&c,
+				 shape.m          ? &shape
+				 : is_row_op(*op) ? &(*op)->default_shapes[0]
+						  : &matvec,
+				 contracts, wanted, count);
 		}
 	tcb_assemble_pool_destroy(c.pool);
 	if (c.csv)

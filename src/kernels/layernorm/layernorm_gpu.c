@@ -229,7 +229,7 @@ const struct tcb_rows_math layernorm_gpu_math = {
 	.is_lost = is_lost,
 	.join = join,
 	.result = result,
-	.registers = 38,
+	.registers = 44,
 	.temporaries = 2,
 };
 
