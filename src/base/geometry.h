@@ -56,7 +56,8 @@ struct tcb_tile {
 	X(JOIN, "join", JOIN, "how blocks that share a row bring their parts together")                \
 	X(FORM, "form", FORM, "how a reduction goes over its data")                                    \
 	X(DECODE, "decode", DECODE, "where a CPU unpacks weights: first into panels, or in registers") \
-	X(CLUSTER, "cluster", NUMBER, "blocks of a cluster, which share what they copy")
+	X(CLUSTER, "cluster", NUMBER, "blocks of a cluster, which share what they copy")               \
+	X(XSTAGES, "xstages", NUMBER, "tiles of activations in flight, the ones in use included")
 
 #define TCB_ISA_LIST(X)             \
 	X(SCALAR, "scalar")         \
@@ -66,12 +67,13 @@ struct tcb_tile {
 	X(AMX, "amx") X(NEON, "neon") X(FMA, "fma") X(DP4A, "dp4a") X(MMA, "mma") X(WGMMA, "wgmma")
 /*
  * rN: N rows interleaved.  rNw: the same with the sub-block scales widened to bytes.  p, s: codes and scales in planes
- * of their own; s: codes ordered so that 16 bytes are one sub-block, a scale and min side by side.
+ * of their own; s: codes ordered so that 16 bytes are one sub-block, a scale and min side by side.  f: codes of 16 rows
+ * in the order in which matrix instructions take them.
  */
 #define TCB_LAYOUT_LIST(X)  \
 	X(NATIVE, "native") \
 	X(R4, "r4")         \
-	X(R8, "r8") X(R16, "r16") X(R8W, "r8w") X(R16W, "r16w") X(P, "p") X(S, "s")
+	X(R8, "r8") X(R16, "r16") X(R8W, "r8w") X(R16W, "r16w") X(P, "p") X(S, "s") X(F, "f")
 #define TCB_SCHED_LIST(X) X(STATIC, "static") X(DYNAMIC, "dynamic")
 #define TCB_HINT_LIST(X) X(T0, "t0") X(T1, "t1") X(NTA, "nta")
 /* ldg: loads to registers.  async: cp.async, 16 bytes a thread.  bulk: cp.async.bulk, counted by an mbarrier. */

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Layout f of quantised weights, for the matrix instructions of GPUs: rows of
+ * blocks as stored come in, units of 16 rows by 256 of k come out, those of 16
+ * rows one after another along k; no bytes are added but for rows and values
+ * that fill up the last units, which are zeros.
+ *
+ * A lane of a warp has 8 weights of each step of 16 along k: rows l / 4 and
+ * l / 4 + 8, places 2 (l % 4), the next, and 8 more of both.  A unit:
+ *   codes    [chunk of 64][lane][16 bytes], a word a step: bits 0, 4, 8 and 12 on
+ *            have the first of each pair (row, row + 8, row at 8 more, row + 8 at
+ *            8 more), bits 16, 20, 24 and 28 on the second.  Q8_0: two words a
+ *            step, a byte a code above -128: the pairs of k, then those 8 more.
+ *   high     Q5_K: [lane][chunk], a word a chunk, bit 8 above the nibble's order:
+ *            bit 4 (s % 4) + r of step s, register r, and 16 more for the second.
+ *            Q6_K: [chunk pair][lane][4 words], a word two steps, likewise by twos.
+ *   headers  a row's scales, 16 bytes: write_header().
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "kernels/quant_matmul/quant_matmul_gpu.h"
+
+enum { LANES = 32, STEPS = 4, REGISTERS = 4, HEADER_BYTES = 16 };
+enum { Q6_K_HIGH = 128, Q6_K_SCALES = 192, Q6_K_D = 208 };
+
+void qmm_unit_of(enum tcb_format_id format, struct qmm_unit *out)
+{
+	const int is_wide = format == TCB_FORMAT_Q8_0;
+	*out = (struct qmm_unit){ .format = format, .run = format == TCB_FORMAT_Q6_K ? 16 : 32 };
+	out->code_words = is_wide ? 8 : 4;
+	out->high_words = format == TCB_FORMAT_Q5_K ? 4 : format == TCB_FORMAT_Q6_K ? 8 : 0;
+	out->high_at = QMM_CHUNKS * LANES * 4 * out->code_words;
+	out->header_at = out->high_at + LANES * 4 * out->high_words;
+	out->last_at = out->header_at + QMM_UNIT_ROWS * HEADER_BYTES;
+	out->bytes = out->last_at + (format == TCB_FORMAT_Q6_K ? QMM_UNIT_ROWS * 2 : 0);
+}
+
+size_t qmm_units_along_k(size_t k)
+{
+	return (k + QMM_UNIT_VALUES - 1) / QMM_UNIT_VALUES;
+}
+
+size_t qmm_fragments_bytes(enum tcb_format_id format, size_t n, size_t k)
+{
+	struct qmm_unit unit;
+	qmm_unit_of(format, &unit);
+	return (n + QMM_UNIT_ROWS - 1) / QMM_UNIT_ROWS * qmm_units_along_k(k) * unit.bytes;
+}
+
+/* --- codes in blocks as stored --- */
+
+/* Where code I of a block is: a nibble or a byte, and what is above it. */
+struct place {
+	unsigned low, low_shift, low_bits, high, high_shift, high_bits;
+};
+
+static struct place place_of(enum tcb_format_id format, unsigned i)
+{
+	const unsigned part = i / 32 % 4, half = i / 128;
+	switch (format) {
+	case TCB_FORMAT_Q4_0:
+		return (struct place){ 2 + i % 16, i / 16 * 4, 4, 0, 0, 0 };
+	case TCB_FORMAT_Q8_0:
+		return (struct place){ 2 + i, 0, 8, 0, 0, 0 };
+	case TCB_FORMAT_Q5_K:
+		return (struct place){ 48 + i / 64 * 32 + i % 32, i / 32 % 2 * 4, 4, 16 + i % 32, i / 32, 1 };
+	case TCB_FORMAT_Q6_K:
+		return (struct place){ 64 * half + 32 * (part & 1) + i % 32, part / 2 * 4, 4,
+				       Q6_K_HIGH + 32 * half + i % 32,       2 * part,     2 };
+	default:
+		return (struct place){ 16 + i / 64 * 32 + i % 32, i / 32 % 2 * 4, 4, 0, 0, 0 };
+	}
+}
+
+/* Codes as stored; Q8_0's above -128. */
+static unsigned get_code(enum tcb_format_id format, const uint8_t *block, unsigned i)
+{
+	const struct place p = place_of(format, i);
+	unsigned code = block[p.low] >> p.low_shift & ((1u << p.low_bits) - 1);
+	if (p.high_bits)
+		code |= (block[p.high] >> p.high_shift & ((1u << p.high_bits) - 1)) << p.low_bits;
+	return format == TCB_FORMAT_Q8_0 ? code ^ 128 : code;
+}
+
+/* Into a block of zeros. */
+static void put_code(enum tcb_format_id format, uint8_t *block, unsigned i, unsigned code)
+{
+	const struct place p = place_of(format, i);
+	code = format == TCB_FORMAT_Q8_0 ? code ^ 128 : code;
+	block[p.low] = (uint8_t)(block[p.low] | (code & ((1u << p.low_bits) - 1)) << p.low_shift);
+	if (p.high_bits)
+		block[p.high] = (uint8_t)(block[p.high] | code >> p.low_bits << p.high_shift);
+}
+
+/* --- headers --- */
+
+static void store_word(uint8_t *out, uint32_t word)
+{
+	for (int i = 0; i < 4; i++)
+		out[i] = (uint8_t)(word >> 8 * i);
+}
+
+static uint32_t load_word(const uint8_t *in)
+{
+	return in[0] | (uint32_t)in[1] << 8 | (uint32_t)in[2] << 16 | (uint32_t)in[3] << 24;
+}
+
+/*
+ * Q4_K, Q5_K: d and dmin; three words of fields of 6 bits, twice, in the lower half for the even sub-block of a pair,
+ * in the upper one for the odd one.  Words 1 to 3 have the fields of the pairs 0 and 1, 2 and 3 of scales, 0 and 1 of
+ * mins from bits 0 and 6 on.  Of the mins' pairs 2 and 3 the low four bits are in bits 12 on of words 1 and 2, the
+ * others in bits 12 and 14 on of word 3.
+ */
+static void write_k_header(const uint8_t *block, uint8_t *out)
+{
+	uint8_t scale[8], min[8];
+	uint32_t word[3] = { 0, 0, 0 };
+	tcb_k_scales(block + 4, scale, min);
+	for (unsigned j = 0; j < 8; j++) {
+		const unsigned pair = j / 2, up = 16 * (j % 2);
+		word[pair / 2] |= (uint32_t)scale[j] << (6 * (pair % 2) + up);
+		if (pair < 2) {
+			word[2] |= (uint32_t)min[j] << (6 * pair + up);
+		} else {
+			word[pair - 2] |= (uint32_t)(min[j] & 15) << (12 + up);
+			word[2] |= (uint32_t)(min[j] >> 4) << (12 + 2 * (pair - 2) + up);
+		}
+	}
+	memcpy(out, block, 4);
+	for (int i = 0; i < 3; i++)
+		store_word(out + 4 + 4 * i, word[i]);
+}
+
+static void read_k_header(const uint8_t *in, uint8_t *block)
+{
+	uint8_t scale[8], min[8];
+	uint32_t word[3];
+	for (int i = 0; i < 3; i++)
+		word[i] = load_word(in + 4 + 4 * i);
+	for (unsigned j = 0; j < 8; j++) {
+		const unsigned pair = j / 2, up = 16 * (j % 2);
+		scale[j] = word[pair / 2] >> (6 * (pair % 2) + up) & 63;
+		if (pair < 2)
+			min[j] = word[2] >> (6 * pair + up) & 63;
+		else
+			min[j] = (uint8_t)((word[pair - 2] >> (12 + up) & 15) |
+					   (word[2] >> (12 + 2 * (pair - 2) + up) & 3) << 4);
+	}
+	memcpy(block, in, 4);
+	tcb_k_scales_pack(scale, min, block + 4);
+}
+
+/* Q4_0, Q8_0: the eight blocks' d.  Q6_K: its scales above -128, and d in the unit's last part. */
+static void write_header(enum tcb_format_id format, const uint8_t *blocks, unsigned count, uint8_t *out, uint8_t *last)
+{
+	if (format == TCB_FORMAT_Q6_K) {
+		for (int i = 0; i < HEADER_BYTES; i++)
+			out[i] = blocks[Q6_K_SCALES + i] ^ 128;
+		memcpy(last, blocks + Q6_K_D, 2);
+	} else if (format == TCB_FORMAT_Q4_K || format == TCB_FORMAT_Q5_K) {
+		write_k_header(blocks, out);
+	} else {
+		for (unsigned i = 0; i < count; i++)
+			memcpy(out + 2 * i, blocks + i * tcb_format(format)->block_bytes, 2);
+	}
+}
+
+static void read_header(enum tcb_format_id format, const uint8_t *in, const uint8_t *last, unsigned count,
+			uint8_t *blocks)
+{
+	if (format == TCB_FORMAT_Q6_K) {
+		for (int i = 0; i < HEADER_BYTES; i++)
+			blocks[Q6_K_SCALES + i] = in[i] ^ 128;
+		memcpy(blocks + Q6_K_D, last, 2);
+	} else if (format == TCB_FORMAT_Q4_K || format == TCB_FORMAT_Q5_K) {
+		read_k_header(in, blocks);
+	} else {
+		for (unsigned i = 0; i < count; i++)
+			memcpy(blocks + i * tcb_format(format)->block_bytes, in + 2 * i, 2);
+	}
+}
+
+/* --- units --- */
+
+/* Value V of row R of a unit: the word of the unit's codes that has it, and from which bit on; likewise high bits. */
+struct spot {
+	size_t at, high_at;
+	unsigned shift, high_shift;
+};
+
+static struct spot spot_of(const struct qmm_unit *unit, unsigned r, unsigned kk)
+{
+	const unsigned chunk = kk / QMM_CHUNK, step = kk % QMM_CHUNK / 16, k = kk % 16;
+	const unsigned lane = r % 8 * 4 + k % 8 / 2, odd = k % 2, reg = r / 8 + 2 * (k / 8);
+	const size_t of_lane = ((size_t)chunk * LANES + lane) * unit->code_words;
+	struct spot spot = { 0, 0, 0, 0 };
+	if (unit->code_words == 4) {
+		spot.at = (of_lane + step) * 4;
+		spot.shift = 4 * reg + 16 * odd;
+	} else { /* [half of 4 words][lane]: words of two steps each, a step's registers 0 and 1, then 2 and 3 */
+		spot.at = (((size_t)chunk * 2 + step / 2) * LANES + lane) * 16 + (step % 2 * 2 + reg / 2) * 4;
+		spot.shift = 8 * (2 * (reg % 2) + odd);
+	}
+	if (unit->high_words == 4) {
+		spot.high_at = ((size_t)lane * 4 + chunk) * 4;
+		spot.high_shift = 4 * step + reg + 16 * odd;
+	} else if (unit->high_words == 8) {
+		spot.high_at = (((size_t)chunk / 2 * LANES + lane) * 4 + chunk % 2 * 2 + step / 2) * 4;
+		spot.high_shift = 2 * (4 * (step % 2) + reg) + 16 * odd;
+	}
+	return spot;
+}
+
+static void add_bits(uint8_t *words, size_t at, uint32_t bits, unsigned shift)
+{
+	store_word(words + at, load_word(words + at) | bits << shift);
+}
+
+/* The rows that UNIT_ROWS rows from N0 on have, cut at N; BLOCKS of one at unit column U. */
+struct span {
+	unsigned rows, blocks;
+	size_t first_block; /* of a row */
+};
+
+static struct span span_of(const struct tcb_format *f, size_t n, size_t k, size_t group, size_t u)
+{
+	const size_t per = QMM_UNIT_VALUES / f->block_values, of_row = k / f->block_values;
+	const size_t rows = n - group * QMM_UNIT_ROWS, blocks = of_row - u * per;
+	return (struct span){ rows < QMM_UNIT_ROWS ? (unsigned)rows : QMM_UNIT_ROWS,
+			      blocks < per ? (unsigned)blocks : (unsigned)per, u * per };
+}
+
+static void pack_row(const struct tcb_format *f, const struct qmm_unit *unit, const uint8_t *blocks, unsigned count,
+		     unsigned r, uint8_t *out)
+{
+	const unsigned values = (unsigned)f->block_values, low_bits = f->code_bits == 8 ? 8 : 4;
+	write_header(unit->format, blocks, count, out + unit->header_at + r * HEADER_BYTES,
+		     out + unit->last_at + 2 * r);
+	for (unsigned kk = 0; kk < QMM_UNIT_VALUES; kk++) {
+		const unsigned v = qmm_k_of(unit->run, kk);
+		const struct spot spot = spot_of(unit, r, kk);
+		unsigned code;
+		if (v / values >= count)
+			continue;
+		code = get_code(unit->format, blocks + v / values * f->block_bytes, v % values);
+		add_bits(out, spot.at, code & ((1u << low_bits) - 1), spot.shift);
+		if (unit->high_words)
+			add_bits(out + unit->high_at, spot.high_at, code >> low_bits, spot.high_shift);
+	}
+}
+
+static void unpack_row(const struct tcb_format *f, const struct qmm_unit *unit, const uint8_t *in, unsigned r,
+		       unsigned count, uint8_t *blocks)
+{
+	const unsigned values = (unsigned)f->block_values, low_bits = f->code_bits == 8 ? 8 : 4;
+	memset(blocks, 0, count * f->block_bytes);
+	for (unsigned kk = 0; kk < QMM_UNIT_VALUES; kk++) {
+		const unsigned v = qmm_k_of(unit->run, kk);
+		const struct spot spot = spot_of(unit, r, kk);
+		unsigned code = load_word(in + spot.at) >> spot.shift & ((1u << low_bits) - 1);
+		if (v / values >= count)
+			continue;
+		if (unit->high_words)
+			code |= (load_word(in + unit->high_at + spot.high_at) >> spot.high_shift &
+				 ((1u << (f->code_bits - 4)) - 1))
+				<< 4;
+		put_code(unit->format, blocks + v / values * f->block_bytes, v % values, code);
+	}
+	read_header(unit->format, in + unit->header_at + r * HEADER_BYTES, in + unit->last_at + 2 * r, count, blocks);
+}
+
+void qmm_fragments_pack(enum tcb_format_id format, size_t n, size_t k, const void *weights, void *packed)
+{
+	const struct tcb_format *f = tcb_format(format);
+	const size_t units = qmm_units_along_k(k), row_bytes = k / f->block_values * f->block_bytes;
+	struct qmm_unit unit;
+	uint8_t *out = packed;
+	qmm_unit_of(format, &unit);
+	memset(packed, 0, qmm_fragments_bytes(format, n, k));
+	for (size_t group = 0; group * QMM_UNIT_ROWS < n; group++)
+		for (size_t u = 0; u < units; u++, out += unit.bytes) {
+			const struct span span = span_of(f, n, k, group, u);
+			const uint8_t *in = (const uint8_t *)weights + group * QMM_UNIT_ROWS * row_bytes +
+					    span.first_block * f->block_bytes;
+			for (unsigned r = 0; r < span.rows; r++, in += row_bytes)
+				pack_row(f, &unit, in, span.blocks, r, out);
+		}
+}
+
+void qmm_fragments_unpack(enum tcb_format_id format, size_t n, size_t k, const void *packed, void *weights)
+{
+	const struct tcb_format *f = tcb_format(format);
+	const size_t units = qmm_units_along_k(k), row_bytes = k / f->block_values * f->block_bytes;
+	struct qmm_unit unit;
+	const uint8_t *in = packed;
+	qmm_unit_of(format, &unit);
+	for (size_t group = 0; group * QMM_UNIT_ROWS < n; group++)
+		for (size_t u = 0; u < units; u++, in += unit.bytes) {
+			const struct span span = span_of(f, n, k, group, u);
+			uint8_t *out = (uint8_t *)weights + group * QMM_UNIT_ROWS * row_bytes +
+				       span.first_block * f->block_bytes;
+			for (unsigned r = 0; r < span.rows; r++, out += row_bytes)
+				unpack_row(f, &unit, in, r, span.blocks, out);
+		}
+}

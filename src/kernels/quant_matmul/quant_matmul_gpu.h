@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Private to the quantised matmuls' GPU kernels, contract f16: what a geometry
+ * means on a GPU, and the parts that write a kernel.
+ *
+ * Weights are the matrix instructions' A, 16 rows a warp, expanded from codes to
+ * halves in registers; tokens are B's columns, so that 8 tokens waste nothing.
+ * Layout f has the codes in the order of A's registers, activations are halves in
+ * tiles of 8 tokens by 64 of k, 128 bytes a token, swizzled by 16-byte chunks.
+ * Where two runs of k have scales of their own their values alternate along k, so
+ * that a register's two halves need one pair of scales (qmm_k_of()).
+ *
+ * How a geometry drives a kernel.
+ *   isa=mma    micro.n rows are a group, computed by one warp for midi.m tokens.
+ *              warps / ksplit groups of a block go side by side; ksplit warps share a group, each with a consecutive
+ *              part of the block's k.  Each warp has a ring of its own with tiles of micro.n rows by unroll units of
+ *              256 along k.  The block has the activations of its k in shared memory for good.
+ *   isa=wgmma  micro.n rows are a group, computed by four warps; one more warp asks for the copies: a ring of tiles of
+ *              midi.n rows by 256 of k, and one of activations, midi.m tokens by 64 of k.
+ *   both       blocks = 0: each block computes midi.n rows and ends; else blocks * SMs blocks stay, each with a
+ *              consecutive range of groups.  splitk blocks share a row (grid y) and join their parts through a
+ *              cluster's shared memory or the workspace.  Tiles of midi.m tokens are grid z.
+ */
+#ifndef TCB_KERNELS_QUANT_MATMUL_GPU_H
+#define TCB_KERNELS_QUANT_MATMUL_GPU_H
+
+#include "kernels/formats.h"
+#include "kernels/op.h"
+#include "ptx/build.h"
+
+enum {
+	QMM_UNIT_ROWS = 16,
+	QMM_UNIT_VALUES = 256,
+	QMM_CHUNK = 64, /* values along k of a tile of activations, and of a lane's 16 bytes of nibbles */
+	QMM_CHUNKS = QMM_UNIT_VALUES / QMM_CHUNK,
+	QMM_GROUP_TOKENS = 8,
+	QMM_TILE_BYTES = QMM_GROUP_TOKENS * QMM_CHUNK * 2, /* of activations */
+	QMM_STAGES_MAX = 16,
+	QMM_ROW_TILES_MAX = 4,
+	QMM_TOKENS_MAX = 256,
+	QMM_PREPARE_WARPS = 8,
+	QMM_PREPARE_TOKENS = 4 /* that a warp prepares */
+};
+
+/* quant_matmul_fragments.c: layout f.  A unit is 16 rows by 256 of k, in as many bytes as they have as stored. */
+struct qmm_unit {
+	enum tcb_format_id format;
+	unsigned run;                         /* values that share a scale: 16 or 32 */
+	unsigned code_words;                  /* of a lane, a chunk */
+	unsigned high_words;                  /* of a lane, a unit: bits beyond four */
+	unsigned high_at, header_at, last_at; /* bytes within the unit; last: Q6_K's d */
+	unsigned bytes;
+};
+void qmm_unit_of(enum tcb_format_id format, struct qmm_unit *out);
+size_t qmm_units_along_k(size_t k);
+size_t qmm_fragments_bytes(enum tcb_format_id format, size_t n, size_t k);
+void qmm_fragments_pack(enum tcb_format_id format, size_t n, size_t k, const void *weights, void *packed);
+void qmm_fragments_unpack(enum tcb_format_id format, size_t n, size_t k, const void *packed, void *weights);
+/* Which of a unit's 256 values is at place KK of the matrix instructions' k. */
+static inline unsigned qmm_k_of(unsigned run, unsigned kk)
+{
+	return kk / (2 * run) * 2 * run + kk % 2 * run + kk % (2 * run) / 2;
+}
+
+/* A geometry and a problem in numbers. */
+struct qmm_gpu {
+	unsigned capability;
+	struct qmm_unit unit;
+	int is_wgmma, own_launch, pdl;
+	enum tcb_copy copy;
+	enum tcb_join join;
+	unsigned rows, row_tiles;       /* of a group: rows, 16-row (mma) or 64-row (wgmma) tiles */
+	unsigned tokens, token_groups;  /* of a block: tokens, groups of 8 */
+	unsigned warps, threads;        /* that compute; of a block */
+	unsigned ksplit, side, splitk;  /* warps of a group; groups side by side; blocks of a row */
+	unsigned stages, lead, xstages; /* tiles of weights in flight, before the activations; tiles of activations */
+	unsigned resident, together;
+	unsigned n, m, k;
+	unsigned row_units, slice,
+		share;          /* units along k: of a row, of a block's part of it, of a warp's part of that */
+	unsigned unroll, steps; /* units of a tile, tiles of a share */
+	/* In the grid and in arguments, not in the PTX. */
+	unsigned groups, token_tiles, grid;
+	unsigned least, longer; /* groups of a block; one more in the first LONGER blocks */
+	/* memory */
+	unsigned block_rows;   /* most rows of a block */
+	unsigned tile_bytes;   /* of weights */
+	unsigned x_tile_bytes; /* wgmma: of a stage of activations */
+	int has_parts;
+	unsigned part_pitch, part_bytes; /* floats from a token to the next; bytes of one warp's share of k */
+	unsigned barrier_at, image_at, part_at, flag_at, shared_bytes;
+	size_t image_bytes, slices_at, counters_at, workspace_bytes;
+};
+
+typedef struct tcb_ptx_operand qmm_op;
+
+/* A kernel being written. */
+struct qmm_writer {
+	struct tcb_ptx_build b;
+	const struct qmm_gpu *g;
+	qmm_op weights, x, y; /* global; x: the activations, or their image */
+	qmm_op rows, tokens;  /* N and M */
+	qmm_op padded;        /* own launch: tokens of the image */
+	qmm_op slices, counters;
+	qmm_op shared;
+	qmm_op tid, lane, warp, ks, side; /* side: which of the groups side by side */
+	qmm_op quad, pair;                /* lane / 4: row within 8; lane % 4 */
+	qmm_op first_token;               /* of the block */
+	qmm_op first, end;                /* the block's groups */
+	/* constants in registers */
+	qmm_op bias_low, bias_high; /* what codes in the low, in the high nibbles of a byte are above */
+	qmm_op minus_1024;
+	int is_direct; /* weights come from global memory, not from a ring in shared memory */
+};
+
+/* A lane's weights of a unit, as loaded, and its scales: pairs of halves, of its two rows. */
+struct qmm_raw {
+	qmm_op code[QMM_CHUNKS][8], high[8], header[2][4], last[2];
+};
+struct qmm_scales {
+	qmm_op scale[2][2 * QMM_CHUNKS], offset[2][2 * QMM_CHUNKS]; /* by pairs of runs; offset: what is added */
+};
+
+/* quant_matmul_gpu_plan.c: the numbers; GEOMETRY keeps the rules. */
+void qmm_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *target,
+		  const struct tcb_geometry *geometry, struct qmm_gpu *out);
+extern const struct tcb_rule qmm_gpu_rules[];
+void qmm_gpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
+		       const struct tcb_geometry *geometry, struct tcb_footprint *out);
+
+double qmm_gpu_chain(const struct qmm_gpu *g); /* the longest rounding chain of an output */
+
+/* quant_matmul_gpu_space.c */
+size_t qmm_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
+		    struct tcb_axis out[TCB_AXES_MAX]);
+void qmm_gpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
+			      struct tcb_geometry *out);
+
+/* quant_matmul_gpu_weights.c */
+void qmm_write_weight_constants(struct qmm_writer *w);
+/* Where a lane's words of a unit at UNIT are; loads of what is AT bytes behind it. */
+struct qmm_lane_at {
+	qmm_op codes, header, last;
+};
+void qmm_write_lane_at(struct qmm_writer *w, qmm_op unit, struct qmm_lane_at *out);
+/* To the registers that OUT has, or new ones where it has none (zeroed). */
+void qmm_write_load_header(struct qmm_writer *w, const struct qmm_lane_at *lane, unsigned at, struct qmm_raw *out);
+void qmm_write_load_codes(struct qmm_writer *w, const struct qmm_lane_at *lane, unsigned at, unsigned chunk,
+			  struct qmm_raw *out);
+void qmm_write_scales(struct qmm_writer *w, const struct qmm_raw *raw, struct qmm_scales *out);
+/* The four registers of A of step STEP (16 of k) of chunk CHUNK; those that A has, or new ones. */
+void qmm_write_fragment(struct qmm_writer *w, const struct qmm_raw *raw, const struct qmm_scales *scales,
+			unsigned chunk, unsigned step, qmm_op a[4]);
+
+/* quant_matmul_gpu_x.c: activations. */
+/* By all threads of a block, of its k and tokens, to shared memory at IMAGE. */
+void qmm_write_x_prepare(struct qmm_writer *w, qmm_op image);
+/* The same from the image that a launch of its own made. */
+void qmm_write_x_copy(struct qmm_writer *w, qmm_op image);
+/* That launch: QMM_PREPARE_TOKENS tokens by 256 of k a warp. */
+void qmm_write_prepare_kernel(struct qmm_writer *w);
+
+/* quant_matmul_gpu_join.c: results. */
+/* Sums of ROW_TILE of group GROUP, [token group][4]: to y, or to the parts in shared memory. */
+void qmm_write_results(struct qmm_writer *w, qmm_op group, unsigned row_tile, qmm_op sums[][4]);
+/* After all groups: what warps and blocks have of the same rows is added, to y. */
+void qmm_write_join(struct qmm_writer *w);
+
+/* quant_matmul_gpu_mma.c, quant_matmul_gpu_wgmma.c: a kernel, from its parameters on. */
+void qmm_write_mma(struct qmm_writer *w);
+void qmm_write_wgmma(struct qmm_writer *w);
+
+/* quant_matmul_gpu.c */
+void qmm_write_begin(struct qmm_writer *w, const char *name, unsigned threads, unsigned blocks);
+/* What every kernel begins with: parameters, threads, the block's groups. */
+void qmm_write_parameters(struct qmm_writer *w);
+qmm_op qmm_write_constant(struct qmm_writer *w, const char *type, qmm_op value); /* in a new register */
+/* BASE + INDEX * BYTES, in global memory. */
+qmm_op qmm_write_element(struct qmm_writer *w, qmm_op base, qmm_op index, unsigned bytes);
+/* The address of the 16 rows I of group GROUP in the packed weights, from the block's k on; those of the last rows
+ * where there are none. */
+qmm_op qmm_write_rows_at(struct qmm_writer *w, qmm_op group, unsigned i);
+/* Waits for BARRIER's phase of PARITY. */
+void qmm_write_wait(struct qmm_writer *w, qmm_op barrier, qmm_op parity);
+enum tcb_status qmm_emit(const struct tcb_problem *problem, const struct tcb_target *target,
+			 const struct tcb_geometry *geometry, struct tcb_kernel *out, struct tcb_error *err);
+extern const struct tcb_variant qmm_gpu_variants[];
+
+#endif

@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A geometry of a quantised matmul for a GPU in numbers: how rows, tokens and
+ * units along k are dealt, what lies where in shared memory, what the constraints
+ * judge; and the rules (V4) that a geometry keeps so that a kernel can be written
+ * for it and no two legal ones are the same computation.
+ */
+#include <string.h>
+
+#include "kernels/constraint.h"
+#include "kernels/quant.h"
+#include "kernels/quant_matmul/quant_matmul_gpu.h"
+
+enum { WARP = 32, WARPS_MAX = 32, SHARED_ALIGN = 128, IMAGE_ALIGN = 1024, CLUSTER_MAX = 8, UNROLL_MAX = 8 };
+
+static unsigned div_up(unsigned a, unsigned b)
+{
+	return (a + b - 1) / b;
+}
+
+static unsigned align_up(unsigned value, unsigned to)
+{
+	return div_up(value, to) * to;
+}
+
+static unsigned knob(const struct tcb_geometry *geometry, enum tcb_knob which)
+{
+	return geometry->knob[which] < 0 ? 0 : (unsigned)geometry->knob[which];
+}
+
+static size_t power_of_two_above(size_t value)
+{
+	size_t power = 1;
+	while (power < value && power <= SIZE_MAX / 4)
+		power *= 2;
+	return power;
+}
+
+/* --- numbers --- */
+
+static void plan_rows(const struct tcb_target *target, struct qmm_gpu *g)
+{
+	const unsigned sms = target->sm_count ? target->sm_count : 1, of_row = g->splitk * g->token_tiles;
+	g->groups = div_up(g->n, g->rows);
+	if (g->resident) {
+		const unsigned most = g->resident * sms / of_row;
+		g->grid = most < 1 ? 1 : most < g->groups ? most : g->groups;
+		g->least = g->groups / g->grid;
+		g->longer = g->groups % g->grid;
+	} else {
+		g->grid = div_up(g->groups, g->side);
+		g->least = g->side;
+		g->longer = 0;
+	}
+	g->block_rows = (g->least + (g->longer ? 1 : 0)) * g->rows;
+}
+
+static void plan_parts(struct qmm_gpu *g, unsigned at)
+{
+	g->has_parts = g->ksplit > 1 || g->splitk > 1;
+	g->part_at = at;
+	g->part_pitch = align_up(g->block_rows, 16) + 4;
+	g->part_bytes = g->has_parts ? g->tokens * g->part_pitch * 4 : 0;
+	g->flag_at = at + g->ksplit * g->part_bytes;
+}
+
+static void plan_mma_memory(struct qmm_gpu *g)
+{
+	unsigned at = 0;
+	if (g->copy != TCB_COPY_LDG) {
+		g->tile_bytes = align_up(g->row_tiles * g->unroll * g->unit.bytes, SHARED_ALIGN);
+		at = g->warps * g->stages * g->tile_bytes;
+	}
+	g->barrier_at = at;
+	if (g->copy == TCB_COPY_BULK)
+		at += g->warps * g->stages * 8;
+	g->image_at = align_up(at, IMAGE_ALIGN);
+	plan_parts(g, g->image_at + g->slice * QMM_CHUNKS * g->token_groups * QMM_TILE_BYTES);
+	g->shared_bytes = g->flag_at + (g->join == TCB_JOIN_LAST ? 16 : 0);
+}
+
+/* Rings and barriers; the parts take the rings' place. */
+static void plan_wgmma_memory(struct qmm_gpu *g)
+{
+	unsigned at;
+	g->tile_bytes = g->side * g->rows / QMM_UNIT_ROWS * g->unit.bytes;
+	g->x_tile_bytes = g->token_groups * QMM_TILE_BYTES;
+	at = g->xstages * g->x_tile_bytes + align_up(g->stages * g->tile_bytes, 16);
+	plan_parts(g, 0);
+	if (at < g->flag_at)
+		at = g->flag_at;
+	g->barrier_at = at;
+	g->flag_at = at + (2 * g->xstages + g->stages) * 8;
+	g->shared_bytes = g->flag_at + (g->join == TCB_JOIN_LAST ? 16 : 0);
+}
+
+static void plan_workspace(struct qmm_gpu *g)
+{
+	const size_t padded = (size_t)g->token_tiles * g->tokens;
+	g->slices_at = g->counters_at = g->workspace_bytes = 0;
+	if (g->own_launch) {
+		g->image_bytes = padded * g->row_units * QMM_UNIT_VALUES * 2;
+		g->slices_at = g->workspace_bytes = (g->image_bytes + 255) / 256 * 256;
+	}
+	if (g->join == TCB_JOIN_LAST) {
+		g->counters_at = g->slices_at + (size_t)g->splitk * g->m * g->n * 4;
+		g->workspace_bytes = g->counters_at + (size_t)g->grid * g->token_tiles * 4;
+	}
+}
+
+void qmm_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *target,
+		  const struct tcb_geometry *geometry, struct qmm_gpu *out)
+{
+	struct qmm_gpu *g = out;
+	memset(g, 0, sizeof(*g));
+	g->capability = target->capability;
+	qmm_unit_of(tcb_quant_format(problem)->id, &g->unit);
+	g->is_wgmma = geometry->knob[TCB_KNOB_ISA] == TCB_ISA_WGMMA;
+	g->copy = (enum tcb_copy)knob(geometry, TCB_KNOB_COPY);
+	g->join = (enum tcb_join)knob(geometry, TCB_KNOB_JOIN);
+	g->own_launch = knob(geometry, TCB_KNOB_PREP) == TCB_PREP_LAUNCH;
+	g->pdl = knob(geometry, TCB_KNOB_PDL) == 1;
+	g->rows = (unsigned)geometry->tile[TCB_MICRO].n;
+	g->row_tiles = g->rows / (g->is_wgmma ? 4 * QMM_UNIT_ROWS : QMM_UNIT_ROWS);
+	g->tokens = (unsigned)geometry->tile[TCB_MIDI].m;
+	g->token_groups = g->tokens / QMM_GROUP_TOKENS;
+	g->warps = knob(geometry, TCB_KNOB_WARPS);
+	g->threads = (g->warps + (g->is_wgmma ? 1 : 0)) * WARP;
+	g->ksplit = knob(geometry, TCB_KNOB_KSPLIT);
+	g->side = g->is_wgmma ? g->warps / 4 : g->warps / g->ksplit;
+	g->splitk = knob(geometry, TCB_KNOB_SPLITK);
+	g->stages = knob(geometry, TCB_KNOB_STAGES);
+	g->xstages = knob(geometry, TCB_KNOB_XSTAGES);
+	g->lead = knob(geometry, TCB_KNOB_LEAD);
+	g->resident = knob(geometry, TCB_KNOB_BLOCKS);
+	g->together = knob(geometry, TCB_KNOB_OCC);
+	g->unroll = knob(geometry, TCB_KNOB_UNROLL);
+	g->n = (unsigned)problem->shape.n;
+	g->m = (unsigned)problem->shape.m;
+	g->k = (unsigned)problem->shape.k;
+	g->token_tiles = div_up(g->m, g->tokens);
+	g->row_units = (unsigned)qmm_units_along_k(problem->shape.k);
+	g->slice = g->row_units / g->splitk;
+	g->share = g->slice / g->ksplit;
+	g->steps = g->unroll ? g->share / g->unroll : 1;
+	plan_rows(target, g);
+	(g->is_wgmma ? plan_wgmma_memory : plan_mma_memory)(g);
+	plan_workspace(g);
+}
+
+/* The tensor cores add in an order of their own, a term at a time at worst; then warps and blocks. */
+double qmm_gpu_chain(const struct qmm_gpu *g)
+{
+	return (double)g->share * QMM_UNIT_VALUES + g->ksplit + g->splitk + 2;
+}
+
+/* --- footprint --- */
+
+/* Upper bounds, held against ptxas by tests/kernels/check_gpu_space.c. */
+static unsigned registers(const struct qmm_gpu *g)
+{
+	const unsigned pairs = QMM_UNIT_VALUES / (2 * g->unit.run), offsets = tcb_format(g->unit.format)->has_offsets;
+	const unsigned sums = g->row_tiles * g->token_groups * 4, scales = 2 * pairs * (offsets ? 2 : 1);
+	if (g->is_wgmma)
+		return 44 + sums + g->row_tiles * (32 + scales + g->unit.high_words + g->unit.code_words);
+	const unsigned words = (g->copy == TCB_COPY_LDG ? QMM_CHUNKS : 1) * g->unit.code_words + g->unit.high_words;
+	const unsigned header = g->copy == TCB_COPY_LDG ? 10 : 0;
+	return 48 + sums + 4 * g->token_groups + g->row_tiles * (scales + words + header);
+}
+
+void qmm_gpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
+		       const struct tcb_geometry *geometry, struct tcb_footprint *out)
+{
+	const struct tcb_format *format = tcb_quant_format(problem);
+	struct qmm_gpu g;
+	size_t of_row;
+	memset(out, 0, sizeof(*out));
+	if (!geometry->tile[TCB_MICRO].n || geometry->tile[TCB_MICRO].n % QMM_UNIT_ROWS ||
+	    !geometry->tile[TCB_MIDI].m || knob(geometry, TCB_KNOB_SPLITK) < 1 || knob(geometry, TCB_KNOB_KSPLIT) < 1 ||
+	    knob(geometry, TCB_KNOB_WARPS) < 4 * (geometry->knob[TCB_KNOB_ISA] == TCB_ISA_WGMMA) ||
+	    knob(geometry, TCB_KNOB_WARPS) < knob(geometry, TCB_KNOB_KSPLIT))
+		return; /* broken by a rule */
+	qmm_gpu_plan(problem, target, geometry, &g);
+	of_row = (size_t)g.row_units * g.unit.bytes / QMM_UNIT_ROWS;
+	out->k_multiple = out->k_step_multiple = format->block_values;
+	out->element_bytes = 1;
+	out->alignment_bytes = 16;
+	out->vector_bytes = 16;
+	out->base_bytes = 256;
+	out->leading_bytes = (size_t)g.row_units * g.unit.bytes;
+	out->tile_offset_bytes = g.unit.bytes;
+	out->shared_bytes = g.shared_bytes;
+	out->shared_dynamic = 1;
+	out->block_threads = g.threads;
+	out->thread_registers = registers(&g);
+	out->blocks_together = g.together;
+	out->accumulators = g.row_tiles * g.token_groups;
+	out->grid[0] = g.grid;
+	out->grid[1] = g.splitk;
+	out->grid[2] = g.token_tiles;
+	out->barriers = 2;
+	out->level_bytes[TCB_MACRO] = g.n * of_row + (size_t)g.m * g.k * 2;
+	out->level_bytes[TCB_MIDI] = g.shared_bytes;
+	out->level_bytes[TCB_MICRO] = g.tile_bytes;
+}
+
+/* --- rules --- */
+
+#define RULE(name)                                                                                  \
+	static const char *name(const struct tcb_problem *problem, const struct tcb_target *target, \
+				const struct tcb_geometry *geometry)
+#define UNUSED(a) (void)(a)
+
+static int is_wgmma(const struct tcb_geometry *geometry)
+{
+	return geometry->knob[TCB_KNOB_ISA] == TCB_ISA_WGMMA;
+}
+
+static int is_power(size_t value)
+{
+	return value && !(value & (value - 1));
+}
+
+RULE(rule_isa)
+{
+	const int32_t isa = geometry->knob[TCB_KNOB_ISA];
+	UNUSED(problem);
+	if (problem->contract != TCB_CONTRACT_F16)
+		return "the contract must be f16 on a GPU";
+	if (isa != TCB_ISA_MMA && isa != TCB_ISA_WGMMA)
+		return "isa must be mma or wgmma on a GPU";
+	return tcb_target_has(target, (enum tcb_isa)isa) ? NULL : "the device has no such instructions";
+}
+
+RULE(rule_layout)
+{
+	UNUSED(problem);
+	UNUSED(target);
+	return geometry->knob[TCB_KNOB_LAYOUT] == TCB_LAYOUT_F ? NULL : "layout must be f on a GPU";
+}
+
+RULE(rule_tiles)
+{
+	const struct tcb_tile *macro = &geometry->tile[TCB_MACRO], *midi = &geometry->tile[TCB_MIDI];
+	const struct tcb_tile *micro = &geometry->tile[TCB_MICRO];
+	const struct tcb_shape *s = &problem->shape;
+	const size_t rows = power_of_two_above(s->n), tokens = power_of_two_above(s->m);
+	UNUSED(target);
+	if (macro->k != s->k || midi->k != s->k)
+		return "macro.k and midi.k must be the problem's K: splitk and ksplit cut it";
+	if (micro->k != (s->k % QMM_UNIT_VALUES ? tcb_quant_format(problem)->block_values : QMM_UNIT_VALUES))
+		return "micro.k must be 256, or the format's block where 256 does not divide K";
+	if (micro->m != midi->m || !is_power(micro->m) || micro->m < QMM_GROUP_TOKENS)
+		return "micro.m must be 8 or more, a power of two, and midi.m as much";
+	if (macro->m != (tokens > midi->m ? tokens : midi->m))
+		return "macro.m must be the problem's M, rounded up to a power of two and to midi.m: the grid has all";
+	if (macro->n != (rows > midi->n ? rows : midi->n))
+		return "macro.n must be the problem's N, rounded up to a power of two and to midi.n: the grid has all";
+	return NULL;
+}
+
+RULE(rule_micro)
+{
+	const struct tcb_tile *micro = &geometry->tile[TCB_MICRO];
+	UNUSED(problem);
+	UNUSED(target);
+	if (is_wgmma(geometry))
+		return micro->n != 64 && micro->n != 128 ? "micro.n must be 64 or 128 with isa=wgmma"
+		       : micro->m > QMM_TOKENS_MAX       ? "micro.m must be at most 256 with isa=wgmma"
+							 : NULL;
+	return micro->n != 16 && micro->n != 32 && micro->n != 64 ? "micro.n must be 16, 32 or 64 with isa=mma"
+	       : micro->m > 64                                    ? "micro.m must be at most 64 with isa=mma"
+								  : NULL;
+}
+
+RULE(rule_idle)
+{
+	static const enum tcb_knob set[] = { TCB_KNOB_LAYOUT, TCB_KNOB_UNROLL, TCB_KNOB_WARPS, TCB_KNOB_STAGES,
+					     TCB_KNOB_SPLITK, TCB_KNOB_KSPLIT, TCB_KNOB_COPY,  TCB_KNOB_PREP,
+					     TCB_KNOB_LEAD,   TCB_KNOB_BLOCKS, TCB_KNOB_PDL,   TCB_KNOB_OCC,
+					     TCB_KNOB_JOIN,   TCB_KNOB_XSTAGES };
+	UNUSED(problem);
+	UNUSED(target);
+	for (int knob_id = 0; knob_id < TCB_KNOB_COUNT; knob_id++) {
+		int is_used = knob_id == TCB_KNOB_ISA;
+		for (size_t i = 0; i < sizeof(set) / sizeof(set[0]); i++)
+			is_used |= set[i] == (enum tcb_knob)knob_id;
+		if (is_used != (geometry->knob[knob_id] != TCB_KNOB_UNSET))
+			return is_used ? "a GPU's geometry sets isa, layout, unroll, warps, stages, splitk, ksplit, "
+					 "copy, prep, lead, blocks, pdl, occ, join and xstages"
+				       : "a knob is set that has no effect on this op's GPU kernels";
+	}
+	return NULL;
+}
+
+RULE(rule_warps)
+{
+	const unsigned warps = knob(geometry, TCB_KNOB_WARPS), ksplit = knob(geometry, TCB_KNOB_KSPLIT);
+	const unsigned of_group = is_wgmma(geometry) ? 4 : ksplit;
+	UNUSED(problem);
+	UNUSED(target);
+	if (warps < 1 || warps > WARPS_MAX)
+		return "warps must be 1 to 32";
+	if (is_wgmma(geometry) && (ksplit != 1 || warps % 4 || warps > 16))
+		return "ksplit must be 1 and warps 4, 8, 12 or 16 with isa=wgmma";
+	if (ksplit < 1 || warps % ksplit)
+		return "ksplit must divide warps";
+	if (geometry->tile[TCB_MIDI].n != warps / of_group * geometry->tile[TCB_MICRO].n)
+		return "midi.n must be micro.n times the groups of warps";
+	return NULL;
+}
+
+RULE(rule_k)
+{
+	const unsigned splitk = knob(geometry, TCB_KNOB_SPLITK), ksplit = knob(geometry, TCB_KNOB_KSPLIT);
+	const unsigned unroll = knob(geometry, TCB_KNOB_UNROLL), units = (unsigned)qmm_units_along_k(problem->shape.k);
+	UNUSED(target);
+	if (splitk < 1 || units % splitk)
+		return "splitk must divide the units of 256 along k";
+	if (ksplit < 1 || units / splitk % ksplit)
+		return "ksplit must divide the units of 256 of a slice";
+	if (problem->shape.k % QMM_UNIT_VALUES && splitk > 1)
+		return "splitk must be 1 where 256 does not divide K";
+	if (unroll < 1 || unroll > UNROLL_MAX || units / splitk / ksplit % unroll)
+		return "unroll must be at most 8 and divide the units that a warp takes along k";
+	return NULL;
+}
+
+RULE(rule_join)
+{
+	const int32_t join = geometry->knob[TCB_KNOB_JOIN];
+	const unsigned splitk = knob(geometry, TCB_KNOB_SPLITK);
+	UNUSED(problem);
+	if (splitk == 1)
+		return join == TCB_JOIN_NONE ? NULL : "join must be none with splitk=1";
+	if (join == TCB_JOIN_CLUSTER && target->capability < 90)
+		return "join=cluster needs sm_90";
+	if (join == TCB_JOIN_CLUSTER && splitk > CLUSTER_MAX)
+		return "join=cluster takes 8 blocks at most";
+	return join == TCB_JOIN_CLUSTER || join == TCB_JOIN_LAST ? NULL : "join must be cluster or last with splitk";
+}
+
+RULE(rule_copy)
+{
+	const unsigned copy = knob(geometry, TCB_KNOB_COPY), stages = knob(geometry, TCB_KNOB_STAGES);
+	const unsigned lead = knob(geometry, TCB_KNOB_LEAD), unroll = knob(geometry, TCB_KNOB_UNROLL);
+	UNUSED(problem);
+	if (copy == TCB_COPY_LDG && (stages != 1 || unroll != 1))
+		return "stages and unroll must be 1 with copy=ldg: weights go to registers, a unit at a time";
+	if (copy != TCB_COPY_LDG && (stages < 1 || stages > QMM_STAGES_MAX))
+		return "stages must be 1 to 16";
+	if (lead > stages)
+		return "lead must be at most stages";
+	if (copy == TCB_COPY_ASYNC && target->capability < 80)
+		return "copy=async needs sm_80";
+	if (copy == TCB_COPY_BULK && target->capability < 90)
+		return "copy=bulk needs sm_90";
+	if (is_wgmma(geometry) && copy != TCB_COPY_BULK)
+		return "copy must be bulk with isa=wgmma";
+	return NULL;
+}
+
+/* Stages beyond a warp's tiles of weights stay empty. */
+RULE(rule_stages)
+{
+	const unsigned stages = knob(geometry, TCB_KNOB_STAGES), xstages = knob(geometry, TCB_KNOB_XSTAGES);
+	const unsigned slice = (unsigned)qmm_units_along_k(problem->shape.k) / knob(geometry, TCB_KNOB_SPLITK);
+	const unsigned tiles = slice / knob(geometry, TCB_KNOB_KSPLIT) / knob(geometry, TCB_KNOB_UNROLL);
+	UNUSED(target);
+	if (!knob(geometry, TCB_KNOB_BLOCKS) && stages > tiles)
+		return "more stages than tiles of weights that a warp has";
+	if (!is_wgmma(geometry))
+		return xstages == 1 ? NULL : "xstages must be 1 with isa=mma: the activations stay";
+	if (xstages < 2 || xstages > QMM_STAGES_MAX || xstages > QMM_CHUNKS * stages)
+		return "xstages must be 2 to 16, and at most 4 times stages, with isa=wgmma";
+	if (knob(geometry, TCB_KNOB_LEAD) != stages || knob(geometry, TCB_KNOB_UNROLL) != 1)
+		return "lead must be as many as stages and unroll 1 with isa=wgmma";
+	return NULL;
+}
+
+RULE(rule_resident)
+{
+	const unsigned copy = knob(geometry, TCB_KNOB_COPY), resident = knob(geometry, TCB_KNOB_BLOCKS);
+	UNUSED(problem);
+	UNUSED(target);
+	if (resident > 4)
+		return "blocks must be at most 4";
+	if (resident && (copy == TCB_COPY_LDG || is_wgmma(geometry)))
+		return "blocks must be 0 with copy=ldg and with isa=wgmma";
+	return NULL;
+}
+
+/* Warps that an SM holds (technical specifications per compute capability, CUDA C++ Programming Guide 13.0). */
+static unsigned warps_together(unsigned capability)
+{
+	return capability < 80 ? 32 : capability == 86 || capability == 89 || capability >= 120 ? 48 : 64;
+}
+
+RULE(rule_occ)
+{
+	const unsigned occ = knob(geometry, TCB_KNOB_OCC), resident = knob(geometry, TCB_KNOB_BLOCKS);
+	UNUSED(problem);
+	if (occ < 1 || occ * knob(geometry, TCB_KNOB_WARPS) > warps_together(target->capability))
+		return "occ blocks have more warps than an SM holds";
+	return resident && occ != resident ? "occ must be as many as blocks, if these stay" : NULL;
+}
+
+RULE(rule_launches)
+{
+	const unsigned pdl = knob(geometry, TCB_KNOB_PDL);
+	UNUSED(problem);
+	if (is_wgmma(geometry) && geometry->knob[TCB_KNOB_PREP] != TCB_PREP_LAUNCH)
+		return "prep must be launch with isa=wgmma";
+	if (pdl > 1)
+		return "pdl must be 0 or 1";
+	return pdl && target->capability < 90 ? "pdl=1 needs sm_90" : NULL;
+}
+
+/* A resident block that gets no second round does what a block a tile does. */
+RULE(policy_rounds)
+{
+	const size_t resident = knob(geometry, TCB_KNOB_BLOCKS), sms = target->sm_count ? target->sm_count : 1;
+	const size_t tiles = (problem->shape.m + geometry->tile[TCB_MIDI].m - 1) / geometry->tile[TCB_MIDI].m;
+	const size_t all = tiles * knob(geometry, TCB_KNOB_SPLITK) *
+			   ((problem->shape.n + geometry->tile[TCB_MIDI].n - 1) / geometry->tile[TCB_MIDI].n);
+	if (resident && all <= resident * sms)
+		return "so many blocks stay that each has one round of rows: blocks=0 does the same";
+	return NULL;
+}
+
+/* Tokens: no tile of more than there are; of many, large ones. */
+RULE(policy_tokens)
+{
+	const size_t tokens = power_of_two_above(problem->shape.m), tile = geometry->tile[TCB_MIDI].m;
+	UNUSED(target);
+	if (tile > QMM_GROUP_TOKENS && tile > tokens)
+		return "tiles of more tokens than there are";
+	return NULL;
+}
+
+const struct tcb_rule qmm_gpu_rules[] = {
+	{ 0, 0, rule_idle },
+	{ TCB_FIELD_KNOB(ISA), 0, rule_isa },
+	{ TCB_FIELD_KNOB(LAYOUT), 0, rule_layout },
+	{ TCB_FIELD_TILES, 0, rule_tiles },
+	{ TCB_FIELD_KNOB(ISA) | TCB_FIELD_MICRO_N | TCB_FIELD_MICRO_M, 0, rule_micro },
+	{ TCB_FIELD_KNOB(ISA) | TCB_FIELD_KNOB(WARPS) | TCB_FIELD_KNOB(KSPLIT) | TCB_FIELD_MICRO_N | TCB_FIELD_MIDI_N,
+	  0, rule_warps },
+	{ TCB_FIELD_KNOB(SPLITK) | TCB_FIELD_KNOB(KSPLIT) | TCB_FIELD_KNOB(UNROLL), 0, rule_k },
+	{ TCB_FIELD_KNOB(SPLITK) | TCB_FIELD_KNOB(JOIN), 0, rule_join },
+	{ TCB_FIELD_KNOB(ISA) | TCB_FIELD_KNOB(COPY) | TCB_FIELD_KNOB(STAGES) | TCB_FIELD_KNOB(LEAD) |
+		  TCB_FIELD_KNOB(UNROLL),
+	  0, rule_copy },
+	{ 0, 0, rule_stages },
+	{ TCB_FIELD_KNOB(ISA) | TCB_FIELD_KNOB(COPY) | TCB_FIELD_KNOB(BLOCKS), 0, rule_resident },
+	{ TCB_FIELD_KNOB(OCC) | TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(WARPS), 0, rule_occ },
+	{ TCB_FIELD_KNOB(ISA) | TCB_FIELD_KNOB(PREP) | TCB_FIELD_KNOB(PDL), 0, rule_launches },
+	{ TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(SPLITK) | TCB_FIELD_MIDI_M | TCB_FIELD_MIDI_N, 1, policy_rounds },
+	{ TCB_FIELD_MIDI_M, 1, policy_tokens },
+	{ 0, 0, NULL },
+};

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The search space of the quantised matmuls on GPUs: its axes and its default
+ * geometry.  quant_matmul_gpu_plan.c has the rules that leave of their product
+ * what is a kernel, and the policies that leave of these what is worth while.
+ */
+#include <string.h>
+
+#include "kernels/constraint.h"
+#include "kernels/quant.h"
+#include "kernels/quant_matmul/quant_matmul_gpu.h"
+
+enum { DEFAULT_WARPS = 8, DEFAULT_TOKENS = 16 };
+
+static struct tcb_axis *axis(struct tcb_axis *out, enum tcb_axis_kind kind, int which)
+{
+	memset(out, 0, sizeof(*out));
+	out->kind = kind;
+	out->which = which;
+	return out;
+}
+
+static void add(struct tcb_axis *to, size_t value)
+{
+	to->values[to->count++] = (int64_t)value;
+}
+
+static void add_all(struct tcb_axis *to, const unsigned short *values, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		add(to, values[i]);
+}
+#define ADD(to, ...)                                         \
+	add_all(to, (const unsigned short[]){ __VA_ARGS__ }, \
+		sizeof((const unsigned short[]){ __VA_ARGS__ }) / sizeof(unsigned short))
+
+static size_t power_of_two_above(size_t value)
+{
+	size_t power = 1;
+	while (power < value && power <= SIZE_MAX / 4)
+		power *= 2;
+	return power;
+}
+
+static size_t micro_k(const struct tcb_problem *problem)
+{
+	return problem->shape.k % QMM_UNIT_VALUES ? tcb_quant_format(problem)->block_values : QMM_UNIT_VALUES;
+}
+
+/* In an order in which the rules cut early. */
+size_t qmm_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
+		    struct tcb_axis out[TCB_AXES_MAX])
+{
+	const struct tcb_shape *s = &problem->shape;
+	const size_t units = qmm_units_along_k(s->k), rows = power_of_two_above(s->n),
+		     tokens = power_of_two_above(s->m);
+	const int is_modern = target->capability >= 90;
+	size_t count = 0;
+	struct tcb_axis *a;
+	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_ISA);
+	add(a, TCB_ISA_MMA);
+	if (tcb_target_has(target, TCB_ISA_WGMMA))
+		add(a, TCB_ISA_WGMMA);
+	add(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_LAYOUT), TCB_LAYOUT_F);
+	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_COPY);
+	add(a, TCB_COPY_LDG);
+	if (target->capability >= 80)
+		add(a, is_modern ? TCB_COPY_BULK : TCB_COPY_ASYNC);
+	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_SPLITK);
+	ADD(a, 1, 2, 4, 8, 16);
+	if (units % 7 == 0) /* K = 14336 */
+		ADD(a, 7, 14, 28);
+	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_JOIN);
+	ADD(a, TCB_JOIN_NONE, TCB_JOIN_LAST);
+	if (is_modern)
+		add(a, TCB_JOIN_CLUSTER);
+	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_KSPLIT), 1, 2, 4);
+	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_UNROLL), 1, 2, 4);
+	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_STAGES), 1, 2, 3, 4, 6, 8);
+	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_XSTAGES), 1, 4, 6, 8);
+	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_LEAD), 0, 1, 2, 3, 4, 6, 8);
+	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_BLOCKS), 0, 1, 2);
+	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_WARPS), 4, 8, 16);
+	ADD(axis(&out[count++], TCB_AXIS_TILE_N, TCB_MICRO), 16, 32, 64, 128);
+	ADD(axis(&out[count++], TCB_AXIS_TILE_N, TCB_MIDI), 16, 32, 64, 128, 256, 512);
+	a = axis(&out[count++], TCB_AXIS_TILE_N, TCB_MACRO);
+	for (size_t n = rows; n <= 1024; n *= 2)
+		add(a, n);
+	if (!a->count)
+		add(a, rows);
+	ADD(axis(&out[count++], TCB_AXIS_TILE_M, TCB_MICRO), 8, 16, 32, 64, 128, 256);
+	ADD(axis(&out[count++], TCB_AXIS_TILE_M, TCB_MIDI), 8, 16, 32, 64, 128, 256);
+	a = axis(&out[count++], TCB_AXIS_TILE_M, TCB_MACRO);
+	for (size_t m = tokens < 8 ? 8 : tokens; m <= 256; m *= 2)
+		add(a, m);
+	if (!a->count)
+		add(a, tokens);
+	for (int level = TCB_MACRO; level <= TCB_MICRO; level++)
+		add(axis(&out[count++], TCB_AXIS_TILE_K, level), level == TCB_MICRO ? micro_k(problem) : s->k);
+	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_PREP), TCB_PREP_BLOCK, TCB_PREP_LAUNCH);
+	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_PDL);
+	add(a, 0);
+	if (is_modern)
+		add(a, 1);
+	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_OCC), 1, 2, 4);
+	return count;
+}
+
+/*
+ * A warp 16 rows of weights straight to registers, the activations prepared by each block; the reduction is split over
+ * blocks only where these do not fit in shared memory.
+ */
+void qmm_gpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
+			      struct tcb_geometry *out)
+{
+	const struct tcb_shape *s = &problem->shape;
+	const size_t units = qmm_units_along_k(s->k), rows = power_of_two_above(s->n);
+	const size_t room = tcb_shared_limit(target) - 16 * 1024;
+	size_t tokens = power_of_two_above(s->m), warps = rows / QMM_UNIT_ROWS, splitk = 1;
+	tokens = tokens < QMM_GROUP_TOKENS ? QMM_GROUP_TOKENS : tokens > DEFAULT_TOKENS ? DEFAULT_TOKENS : tokens;
+	warps = warps < 1 ? 1 : warps > DEFAULT_WARPS ? DEFAULT_WARPS : warps;
+	if (s->k % QMM_UNIT_VALUES)
+		tokens = QMM_GROUP_TOKENS;
+	else
+		while (splitk < units && (units % splitk || units / splitk * tokens * QMM_UNIT_VALUES * 2 > room))
+			splitk++;
+	tcb_geometry_init(out);
+	out->tile[TCB_MICRO] = (struct tcb_tile){ tokens, QMM_UNIT_ROWS, micro_k(problem) };
+	out->tile[TCB_MIDI] = (struct tcb_tile){ tokens, warps * QMM_UNIT_ROWS, s->k };
+	out->tile[TCB_MACRO] = (struct tcb_tile){ power_of_two_above(s->m), rows, s->k };
+	for (int d = 0; d < 1; d++) {
+		if (out->tile[TCB_MACRO].m < tokens)
+			out->tile[TCB_MACRO].m = tokens;
+		if (out->tile[TCB_MACRO].n < out->tile[TCB_MIDI].n)
+			out->tile[TCB_MACRO].n = out->tile[TCB_MIDI].n;
+	}
+	out->knob[TCB_KNOB_ISA] = TCB_ISA_MMA;
+	out->knob[TCB_KNOB_LAYOUT] = TCB_LAYOUT_F;
+	out->knob[TCB_KNOB_UNROLL] = 1;
+	out->knob[TCB_KNOB_WARPS] = (int32_t)warps;
+	out->knob[TCB_KNOB_STAGES] = 1;
+	out->knob[TCB_KNOB_SPLITK] = (int32_t)splitk;
+	out->knob[TCB_KNOB_KSPLIT] = 1;
+	out->knob[TCB_KNOB_COPY] = TCB_COPY_LDG;
+	out->knob[TCB_KNOB_PREP] = TCB_PREP_BLOCK;
+	out->knob[TCB_KNOB_LEAD] = 1;
+	out->knob[TCB_KNOB_BLOCKS] = 0;
+	out->knob[TCB_KNOB_PDL] = 0;
+	out->knob[TCB_KNOB_OCC] = 1;
+	out->knob[TCB_KNOB_JOIN] = splitk > 1 ? TCB_JOIN_LAST : TCB_JOIN_NONE;
+	out->knob[TCB_KNOB_XSTAGES] = 1;
+}

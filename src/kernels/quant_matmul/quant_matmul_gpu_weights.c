@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Weights of the quantised matmuls' GPU kernels: a lane's words of a unit of
+ * layout f (quant_matmul_fragments.c) come in, pairs of halves in the order of
+ * the matrix instructions' A go out.
+ *
+ * A code c in the low bits of a half becomes 1024 + c by setting its upper bits,
+ * one from bit 4 on 64 + c, and taking off 1024 or 64 is exact; so is the code.
+ * Scales d * sc and offsets dmin * m are rounded once, as is the weight (fma).
+ * sc * d is taken from (1024 + sc) * d - 1024 * d, where only the last step rounds.
+ */
+#include "kernels/quant_matmul/quant_matmul_gpu.h"
+
+#define I tcb_ptx_int
+#define OP1 tcb_ptx_op1
+#define OP2 tcb_ptx_op2
+#define OP3 tcb_ptx_op3
+#define OP4 tcb_ptx_op4
+
+enum {
+	AND_OR = 0xea,         /* lop3: (a & b) | c */
+	ADD_1024 = 0x64006400, /* pairs of halves */
+	ADD_64 = 0x54005400,
+	HEADER_BYTES = 16,
+	LANE_BYTES = 16,
+	LANES = 32
+};
+
+/* A half above 0 whose low bits count by 1, or from bit 4 on, that has the sign set: -(1024 + CENTRE), -(64 + CENTRE).
+ */
+static uint32_t minus_half(unsigned base, unsigned centre)
+{
+	return 0x8000u | (base == 1024 ? 0x6400u + centre : 0x5400u + 16 * centre);
+}
+
+void qmm_write_weight_constants(struct qmm_writer *w)
+{
+	const enum tcb_format_id format = w->g->unit.format;
+	const unsigned centre = format == TCB_FORMAT_Q8_0 ? 128 : (unsigned)tcb_format(format)->centre;
+	const uint32_t low = minus_half(1024, centre), high = minus_half(64, centre);
+	w->bias_low = qmm_write_constant(w, "b32", I(low | low << 16));
+	w->bias_high = qmm_write_constant(w, "b32", I(high | high << 16));
+	w->minus_1024 = qmm_write_constant(w, "b32", I((int64_t)0xe400e400));
+}
+
+/* --- loads --- */
+
+/* Four words; to the registers of OUT if it has any, else to new ones. */
+static void load(struct qmm_writer *w, qmm_op address, unsigned at, qmm_op *out, unsigned count)
+{
+	const char *mnemonic = w->is_direct ? "ld.global.nc.L1::no_allocate.v4.b32" : "ld.shared.v4.b32";
+	if (out[0].kind)
+		tcb_ptx_into1(&w->b, mnemonic, tcb_ptx_vector(&w->b, out, count), tcb_ptx_at(address, at));
+	else
+		tcb_ptx_load(&w->b, mnemonic, tcb_ptx_at(address, at), out, count);
+}
+
+static void load_half(struct qmm_writer *w, qmm_op address, unsigned at, qmm_op *out)
+{
+	const char *mnemonic = w->is_direct ? "ld.global.nc.u16" : "ld.shared.u16";
+	if (!out->kind)
+		*out = tcb_ptx_reg(&w->b, "u32");
+	tcb_ptx_into1(&w->b, mnemonic, *out, tcb_ptx_at(address, at));
+}
+
+void qmm_write_lane_at(struct qmm_writer *w, qmm_op unit, struct qmm_lane_at *out)
+{
+	struct tcb_ptx_build *b = &w->b;
+	const int is_wide = unit.kind == TCB_PTX_O_REG && w->is_direct;
+	const char *mad = is_wide ? "mad.wide.u32" : "mad.lo.u32";
+	out->codes = OP3(b, mad, w->lane, I(LANE_BYTES), unit);
+	out->header = OP3(b, mad, w->quad, I(HEADER_BYTES), unit);
+	if (w->g->unit.format == TCB_FORMAT_Q6_K)
+		out->last = OP3(b, mad, w->quad, I(2), unit);
+}
+
+void qmm_write_load_header(struct qmm_writer *w, const struct qmm_lane_at *lane, unsigned at, struct qmm_raw *out)
+{
+	const struct qmm_unit *u = &w->g->unit;
+	for (unsigned half = 0; half < 2; half++) {
+		load(w, lane->header, at + u->header_at + half * 8 * HEADER_BYTES, out->header[half], 4);
+		if (u->format == TCB_FORMAT_Q6_K)
+			load_half(w, lane->last, at + u->last_at + half * 8 * 2, &out->last[half]);
+	}
+	for (unsigned i = 0; i < u->high_words; i += 4)
+		load(w, lane->codes, at + u->high_at + i / 4 * LANES * LANE_BYTES, out->high + i, 4);
+}
+
+void qmm_write_load_codes(struct qmm_writer *w, const struct qmm_lane_at *lane, unsigned at, unsigned chunk,
+			  struct qmm_raw *out)
+{
+	const unsigned words = w->g->unit.code_words;
+	for (unsigned i = 0; i < words; i += 4)
+		load(w, lane->codes, at + (chunk * words + i) / 4 * LANES * LANE_BYTES, out->code[chunk] + i, 4);
+}
+
+/* --- scales --- */
+
+/* WORD's lower or upper half, twice. */
+static qmm_op twice(struct qmm_writer *w, qmm_op word, int is_upper)
+{
+	return OP3(&w->b, "prmt.b32", word, I(0), I(is_upper ? 0x3232 : 0x1010));
+}
+
+/* The pairs of fields of 6 bits of a Q4_K or Q5_K header, plus 1024. */
+static void k_fields(struct qmm_writer *w, const qmm_op word[4], qmm_op out[8])
+{
+	struct tcb_ptx_build *b = &w->b;
+	static const unsigned of_word[3] = { 0, 2, 4 };
+	for (unsigned i = 0; i < 3; i++) {
+		out[of_word[i]] = OP4(b, "lop3.b32", word[i + 1], I(0x003f003f), I(ADD_1024), I(AND_OR));
+		out[of_word[i] + 1] =
+			OP4(b, "lop3.b32", OP2(b, "shr.u32", word[i + 1], I(6)), I(0x003f003f), I(ADD_1024), I(AND_OR));
+	}
+	for (unsigned i = 0; i < 2; i++) {
+		const qmm_op low = OP4(b, "lop3.b32", OP2(b, "shr.u32", word[i + 1], I(12)), I(0x000f000f), I(ADD_1024),
+				       I(AND_OR));
+		out[6 + i] =
+			OP4(b, "lop3.b32", OP2(b, "shr.u32", word[3], I(8 + 2 * i)), I(0x00300030), low, I(AND_OR));
+	}
+}
+
+/* FIELD, 1024 and more, less 1024, times PAIR. */
+static qmm_op times_field(struct qmm_writer *w, qmm_op field, qmm_op pair, qmm_op minus)
+{
+	return OP3(&w->b, "fma.rn.f16x2", field, pair, minus);
+}
+
+static void k_scales(struct qmm_writer *w, const qmm_op word[4], qmm_op scale[], qmm_op offset[])
+{
+	struct tcb_ptx_build *b = &w->b;
+	const qmm_op d = twice(w, word[0], 0);
+	const qmm_op dmin = OP2(b, "xor.b32", twice(w, word[0], 1), I((int64_t)0x80008000));
+	const qmm_op d_less = OP2(b, "mul.rn.f16x2", d, w->minus_1024);
+	const qmm_op dmin_less = OP2(b, "mul.rn.f16x2", dmin, w->minus_1024);
+	qmm_op field[8];
+	k_fields(w, word, field);
+	for (unsigned c = 0; c < QMM_CHUNKS; c++) {
+		scale[c] = times_field(w, field[c], d, d_less);
+		offset[c] = times_field(w, field[QMM_CHUNKS + c], dmin, dmin_less);
+	}
+}
+
+static void q6_scales(struct qmm_writer *w, const qmm_op word[4], qmm_op d, qmm_op scale[])
+{
+	struct tcb_ptx_build *b = &w->b;
+	const qmm_op centre = qmm_write_constant(w, "b32", I((int64_t)0xe480e480)); /* -(1024 + 128) */
+	d = twice(w, d, 0);
+	for (unsigned pair = 0; pair < 2 * QMM_CHUNKS; pair++) {
+		const qmm_op field = OP3(b, "prmt.b32", word[pair / 2], I(0x64646464), I(pair % 2 ? 0x4342 : 0x4140));
+		scale[pair] = OP2(b, "mul.rn.f16x2", OP2(b, "add.rn.f16x2", field, centre), d);
+	}
+}
+
+void qmm_write_scales(struct qmm_writer *w, const struct qmm_raw *raw, struct qmm_scales *out)
+{
+	for (unsigned half = 0; half < 2; half++)
+		switch (w->g->unit.format) {
+		case TCB_FORMAT_Q4_K:
+		case TCB_FORMAT_Q5_K:
+			k_scales(w, raw->header[half], out->scale[half], out->offset[half]);
+			break;
+		case TCB_FORMAT_Q6_K:
+			q6_scales(w, raw->header[half], raw->last[half], out->scale[half]);
+			break;
+		default:
+			for (unsigned c = 0; c < QMM_CHUNKS; c++)
+				out->scale[half][c] = raw->header[half][c];
+		}
+}
+
+/* --- codes --- */
+
+/* WORD with bit FROM moved to bit TO. */
+static qmm_op move_bits(struct qmm_writer *w, qmm_op word, unsigned from, unsigned to)
+{
+	if (from == to)
+		return word;
+	return OP2(&w->b, from > to ? "shr.u32" : "shl.b32", word, I(from > to ? from - to : to - from));
+}
+
+/* The pair of codes of register REG of a step, exact, less the format's centre. */
+static qmm_op code_pair(struct qmm_writer *w, const struct qmm_raw *raw, qmm_op shifted[2], unsigned chunk,
+			unsigned step, unsigned reg)
+{
+	struct tcb_ptx_build *b = &w->b;
+	const unsigned high = reg % 2, bits = w->g->unit.format == TCB_FORMAT_Q5_K ? 1 : 2;
+	qmm_op pair;
+	if (w->g->unit.code_words == 8) {
+		pair = raw->code[chunk][step / 2 * 4 + step % 2 * 2 + reg / 2];
+		pair = OP3(b, "prmt.b32", pair, I(0x64646464), I(high ? 0x4342 : 0x4140));
+		return OP2(b, "add.rn.f16x2", pair, w->bias_low);
+	}
+	pair = OP4(b, "lop3.b32", shifted[reg / 2], I(high ? 0x00f000f0 : 0x000f000f), I(high ? ADD_64 : ADD_1024),
+		   I(AND_OR));
+	if (w->g->unit.high_words) {
+		const qmm_op word = raw->high[bits == 1 ? chunk : chunk * 2 + step / 2];
+		const unsigned from = bits == 1 ? 4 * step + reg : 2 * (4 * (step % 2) + reg), to = high ? 8 : 4;
+		const unsigned mask = ((1u << bits) - 1) << to;
+		pair = OP4(b, "lop3.b32", move_bits(w, word, from, to), I((int64_t)mask << 16 | mask), pair, I(AND_OR));
+	}
+	return OP2(b, "add.rn.f16x2", pair, high ? w->bias_high : w->bias_low);
+}
+
+void qmm_write_fragment(struct qmm_writer *w, const struct qmm_raw *raw, const struct qmm_scales *scales,
+			unsigned chunk, unsigned step, qmm_op a[4])
+{
+	struct tcb_ptx_build *b = &w->b;
+	const struct qmm_unit *u = &w->g->unit;
+	const unsigned runs = u->run == 16 ? 2 * chunk + step / 2 : chunk;
+	qmm_op shifted[2] = { raw->code[chunk][step], raw->code[chunk][step] };
+	if (u->code_words == 4)
+		shifted[1] = OP2(b, "shr.u32", shifted[0], I(8));
+	for (unsigned reg = 0; reg < 4; reg++) {
+		const qmm_op pair = code_pair(w, raw, shifted, chunk, step, reg), scale = scales->scale[reg % 2][runs];
+		/* written to A's own register when there is one: those in flight are used in turn */
+		const char *op = tcb_format(u->format)->has_offsets ? "fma.rn.f16x2" : "mul.rn.f16x2";
+		if (!a[reg].kind)
+			a[reg] = tcb_ptx_reg(b, "b32");
+		if (tcb_format(u->format)->has_offsets)
+			tcb_ptx_into3(b, op, a[reg], pair, scale, scales->offset[reg % 2][runs]);
+		else
+			tcb_ptx_into2(b, op, a[reg], pair, scale);
+	}
+}
