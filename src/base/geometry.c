@@ -237,8 +237,11 @@ void tcb_geometry_print(const struct tcb_geometry *geometry, char out[TCB_GEOMET
 {
 	size_t used = 0;
 
-	_Static_assert(TCB_LEVEL_COUNT * 70 + TCB_KNOB_COUNT * 22 <= TCB_GEOMETRY_TEXT_MAX,
+	/* A knob's key, the two separators and its number or word. */
+#define KNOB_LENGTH(id, key, kind, help) +sizeof(key) + 1 + sizeof("-2147483648")
+	_Static_assert(TCB_LEVEL_COUNT * 70 TCB_KNOB_LIST(KNOB_LENGTH) <= TCB_GEOMETRY_TEXT_MAX,
 		       "the longest key, number and separators of every item fit");
+#undef KNOB_LENGTH
 	for (int level = 0; level < TCB_LEVEL_COUNT; level++) {
 		const struct tcb_tile *tile = &geometry->tile[level];
 

@@ -29,7 +29,7 @@
 #include "base/trial.h"
 #include "ptx/tensor_map.h"
 
-enum { TCB_OPERANDS_MAX = 6, TCB_AXES_MAX = 24, TCB_AXIS_VALUES_MAX = 32 };
+enum { TCB_OPERANDS_MAX = 6, TCB_AXES_MAX = 28, TCB_AXIS_VALUES_MAX = 32 };
 
 enum tcb_role { TCB_ROLE_INPUT, TCB_ROLE_WEIGHTS, TCB_ROLE_OUTPUT };
 

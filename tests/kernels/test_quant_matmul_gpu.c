@@ -96,26 +96,32 @@ static void first(void **state)
 	(void)state;
 	try_one(90, (struct tcb_shape){ 5, 37, 512 },
 		"macro=8x64x512,midi=8x16x512,micro=8x16x256,isa=mma,layout=f,unroll=1,warps=1,stages=1,splitk=1,"
-		"ksplit=1,copy=ldg,prep=block,lead=1,blocks=0,pdl=0,occ=1,join=none,xstages=1");
+		"ksplit=1,copy=ldg,prep=block,lead=1,blocks=0,pdl=0,occ=1,join=none,xstages=1,cast=1");
 	try_one(75, (struct tcb_shape){ 5, 37, 512 },
 		"macro=8x64x512,midi=8x32x512,micro=8x16x256,isa=mma,layout=f,unroll=1,warps=2,stages=1,splitk=1,"
-		"ksplit=1,copy=ldg,prep=launch,lead=0,blocks=0,pdl=0,occ=1,join=none,xstages=1");
+		"ksplit=1,copy=ldg,prep=launch,lead=0,blocks=0,pdl=0,occ=1,join=none,xstages=1,cast=1");
 	try_one(90, (struct tcb_shape){ 21, 77, 1024 },
 		"macro=32x128x1024,midi=32x64x1024,micro=32x32x256,isa=mma,layout=f,unroll=1,warps=4,stages=2,splitk=1,"
-		"ksplit=2,copy=bulk,prep=block,lead=1,blocks=1,pdl=1,occ=1,join=none,xstages=1");
+		"ksplit=2,copy=bulk,prep=block,lead=1,blocks=1,pdl=1,occ=1,join=none,xstages=1,cast=1");
 	try_one(90, (struct tcb_shape){ 21, 77, 1024 },
 		"macro=32x128x1024,midi=16x32x1024,micro=16x16x256,isa=mma,layout=f,unroll=2,warps=2,stages=1,splitk=2,"
-		"ksplit=1,copy=bulk,prep=launch,lead=1,blocks=0,pdl=1,occ=1,join=cluster,xstages=1");
+		"ksplit=1,copy=bulk,prep=launch,lead=1,blocks=0,pdl=1,occ=1,join=cluster,xstages=1,cast=1");
 	try_one(80, (struct tcb_shape){ 21, 77, 1024 },
 		"macro=32x128x1024,midi=16x64x1024,micro=16x32x256,isa=mma,layout=f,unroll=1,warps=2,stages=2,splitk=2,"
-		"ksplit=1,copy=async,prep=launch,lead=1,blocks=1,pdl=0,occ=1,join=last,xstages=1");
+		"ksplit=1,copy=async,prep=launch,lead=1,blocks=1,pdl=0,occ=1,join=last,xstages=1,cast=1");
 	try_one(90, (struct tcb_shape){ 21, 77, 1024 },
 		"macro=32x128x1024,midi=16x64x1024,micro=16x64x256,isa=wgmma,layout=f,unroll=1,warps=4,stages=2,splitk="
 		"1,"
-		"ksplit=1,copy=bulk,prep=launch,lead=2,blocks=0,pdl=1,occ=1,join=none,xstages=4");
+		"ksplit=1,copy=bulk,prep=launch,lead=2,blocks=0,pdl=1,occ=1,join=none,xstages=4,cast=1");
 	try_one(90, (struct tcb_shape){ 75, 257, 2048 },
 		"macro=128x512x2048,midi=64x256x2048,micro=64x128x256,isa=wgmma,layout=f,unroll=1,warps=8,stages=2,"
-		"splitk=2,ksplit=1,copy=bulk,prep=launch,lead=2,blocks=0,pdl=1,occ=1,join=cluster,xstages=6");
+		"splitk=2,ksplit=1,copy=bulk,prep=launch,lead=2,blocks=0,pdl=1,occ=1,join=cluster,xstages=6,cast=1");
+	try_one(90, (struct tcb_shape){ 75, 257, 2048 },
+		"macro=128x512x2048,midi=64x128x2048,micro=64x64x256,isa=wgmma,layout=f,unroll=1,warps=8,stages=2,"
+		"splitk=2,ksplit=1,copy=bulk,prep=launch,lead=2,blocks=0,pdl=1,occ=1,join=cluster,xstages=4,cast=4");
+	try_one(90, (struct tcb_shape){ 15, 157, 512 },
+		"macro=16x256x512,midi=16x64x512,micro=16x64x256,isa=wgmma,layout=f,unroll=1,warps=4,stages=2,"
+		"splitk=1,ksplit=1,copy=bulk,prep=launch,lead=2,blocks=0,pdl=1,occ=1,join=none,xstages=2,cast=2");
 }
 
 int main(void)

@@ -3,12 +3,14 @@
  * The ops q40_matmul, q80_matmul, q4k_matmul, q5k_matmul, q6k_matmul:
  * y[m][n] = sum over k of x[m][k] * w[n][k] with quantised weights, for
  * several tokens at once.  What they are; their CPU side is in
- * quant_matmul_cpu.c and quant_matmul_cpu_space.c.
+ * quant_matmul_cpu.c and quant_matmul_cpu_space.c, contracts f32 and q8; their
+ * GPU side begins with quant_matmul_gpu.h, contract f16.
  */
 #include <string.h>
 
 #include "kernels/quant.h"
 #include "kernels/quant_matmul/quant_matmul_cpu.h"
+#include "kernels/quant_matmul/quant_matmul_gpu.h"
 
 static const struct tcb_shape default_shapes[] = {
 	{ 8, 4096, 4096 },
@@ -20,20 +22,39 @@ static const struct tcb_shape default_shapes[] = {
 static size_t axes(const struct tcb_problem *problem, const struct tcb_target *target,
 		   struct tcb_axis out[TCB_AXES_MAX])
 {
-	return qmm_cpu_axes(problem, target, out);
+	return (target->kind == TCB_TARGET_CUDA ? qmm_gpu_axes : qmm_cpu_axes)(problem, target, out);
 }
 
 static void default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
 			     struct tcb_geometry *out)
 {
-	qmm_cpu_default_geometry(problem, target, out);
+	(target->kind == TCB_TARGET_CUDA ? qmm_gpu_default_geometry : qmm_cpu_default_geometry)(problem, target, out);
 }
 
 static void footprint(const struct tcb_problem *problem, const struct tcb_target *target,
 		      const struct tcb_geometry *geometry, struct tcb_footprint *out)
 {
-	(void)target;
-	qmm_cpu_footprint(problem, geometry, out);
+	if (target->kind == TCB_TARGET_CUDA)
+		qmm_gpu_footprint(problem, target, geometry, out);
+	else
+		qmm_cpu_footprint(problem, geometry, out);
+}
+
+static void pack(const struct tcb_problem *problem, enum tcb_layout layout, const void *weights, void *packed)
+{
+	if (layout == TCB_LAYOUT_F)
+		qmm_fragments_pack(tcb_quant_format(problem)->id, problem->shape.n, problem->shape.k, weights, packed);
+	else
+		qmm_pack(problem, layout, weights, packed);
+}
+
+static void unpack(const struct tcb_problem *problem, enum tcb_layout layout, const void *packed, void *weights)
+{
+	if (layout == TCB_LAYOUT_F)
+		qmm_fragments_unpack(tcb_quant_format(problem)->id, problem->shape.n, problem->shape.k, packed,
+				     weights);
+	else
+		qmm_unpack(problem, layout, packed, weights);
 }
 
 /* Variants that the processor's architecture can have, all ISAs; the last is NULL. */
@@ -49,32 +70,35 @@ static void footprint(const struct tcb_problem *problem, const struct tcb_target
 	}
 #endif
 
-#define OP(name_, type_)                                                                   \
-	static const struct tcb_variant *const variants_##name_[] = VARIANT_LISTS(name_);  \
-	const struct tcb_op tcb_op_##name_##_matmul = {                                    \
-		.name = #name_ "_matmul",                                                  \
-		.summary = type_ " weights x f32 activations, many tokens at once",        \
-		.shape_form = "MxNxK",                                                     \
-		.weight_type = type_,                                                      \
-		.contracts = 1u << TCB_CONTRACT_F32 | 1u << TCB_CONTRACT_Q8,               \
-		.default_contract = TCB_CONTRACT_Q8,                                       \
-		.default_shapes = default_shapes,                                          \
-		.default_shape_count = sizeof(default_shapes) / sizeof(default_shapes[0]), \
-		.variant_lists = variants_##name_,                                         \
-		.check_shape = tcb_quant_check_shape,                                      \
-		.operands = tcb_quant_operands,                                            \
-		.fill = tcb_quant_fill,                                                    \
-		.reference = tcb_quant_reference,                                          \
-		.exact = qmm_exact,                                                        \
-		.flops = tcb_quant_flops,                                                  \
-		.traffic = tcb_quant_traffic,                                              \
-		.axes = axes,                                                              \
-		.default_geometry = default_geometry,                                      \
-		.footprint = footprint,                                                    \
-		.plan = qmm_plan,                                                          \
-		.pack = qmm_pack,                                                          \
-		.unpack = qmm_unpack,                                                      \
-		.run = qmm_run,                                                            \
+#define OP(name_, type_)                                                                              \
+	static const struct tcb_variant *const variants_##name_[] = VARIANT_LISTS(name_);             \
+	const struct tcb_op tcb_op_##name_##_matmul = {                                               \
+		.name = #name_ "_matmul",                                                             \
+		.summary = type_ " weights x f32 activations, many tokens at once",                   \
+		.shape_form = "MxNxK",                                                                \
+		.weight_type = type_,                                                                 \
+		.contracts = 1u << TCB_CONTRACT_F32 | 1u << TCB_CONTRACT_F16 | 1u << TCB_CONTRACT_Q8, \
+		.default_contract = TCB_CONTRACT_Q8,                                                  \
+		.default_shapes = default_shapes,                                                     \
+		.default_shape_count = sizeof(default_shapes) / sizeof(default_shapes[0]),            \
+		.variant_lists = variants_##name_,                                                    \
+		.check_shape = tcb_quant_check_shape,                                                 \
+		.operands = tcb_quant_operands,                                                       \
+		.fill = tcb_quant_fill,                                                               \
+		.reference = tcb_quant_reference,                                                     \
+		.exact = qmm_exact,                                                                   \
+		.flops = tcb_quant_flops,                                                             \
+		.traffic = tcb_quant_traffic,                                                         \
+		.axes = axes,                                                                         \
+		.default_geometry = default_geometry,                                                 \
+		.footprint = footprint,                                                               \
+		.plan = qmm_plan,                                                                     \
+		.pack = pack,                                                                         \
+		.unpack = unpack,                                                                     \
+		.run = qmm_run,                                                                       \
+		.emit = qmm_emit,                                                                     \
+		.gpu_rules = qmm_gpu_rules,                                                           \
+		.gpu_variants = qmm_gpu_variants,                                                     \
 	};
 
 QMM_OP_LIST(OP)

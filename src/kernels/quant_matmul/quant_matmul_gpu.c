@@ -161,9 +161,10 @@ static void add_matmul(const struct qmm_gpu *g, struct tcb_launch *launch)
 	launch->grid[2] = g->token_tiles;
 	launch->block[0] = g->threads;
 	launch->shared_bytes = g->shared_bytes;
-	if (g->join == TCB_JOIN_CLUSTER) {
-		launch->cluster[0] = launch->cluster[2] = 1;
-		launch->cluster[1] = g->splitk;
+	if (g->cast > 1 || g->join == TCB_JOIN_CLUSTER) {
+		launch->cluster[0] = g->cast;
+		launch->cluster[1] = g->join == TCB_JOIN_CLUSTER ? g->splitk : 1;
+		launch->cluster[2] = 1;
 	}
 	*a++ = argument(TCB_ARGUMENT_OPERAND, TCB_QUANT_WEIGHTS);
 	*a++ = g->own_launch ? argument(TCB_ARGUMENT_WORKSPACE, 0) : argument(TCB_ARGUMENT_OPERAND, TCB_QUANT_X);

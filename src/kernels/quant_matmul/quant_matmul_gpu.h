@@ -17,6 +17,7 @@
  *              256 along k.  The block has the activations of its k in shared memory for good.
  *   isa=wgmma  micro.n rows are a group, computed by four warps; one more warp asks for the copies: a ring of tiles of
  *              midi.n rows by 256 of k, and one of activations, midi.m tokens by 64 of k.
+ *              cluster blocks of neighbouring rows fetch a part each and send it to all of them.
  *   both       blocks = 0: each block computes midi.n rows and ends; else blocks * SMs blocks stay, each with a
  *              consecutive range of groups.  splitk blocks share a row (grid y) and join their parts through a
  *              cluster's shared memory or the workspace.  Tiles of midi.m tokens are grid z.
@@ -74,6 +75,7 @@ struct qmm_gpu {
 	unsigned warps, threads;        /* that compute; of a block */
 	unsigned ksplit, side, splitk;  /* warps of a group; groups side by side; blocks of a row */
 	unsigned stages, lead, xstages; /* tiles of weights in flight, before the activations; tiles of activations */
+	unsigned cast;                  /* wgmma: blocks along x that fetch activations for each other */
 	unsigned resident, together;
 	unsigned n, m, k;
 	unsigned row_units, slice,
@@ -165,6 +167,9 @@ void qmm_write_prepare_kernel(struct qmm_writer *w);
 void qmm_write_results(struct qmm_writer *w, qmm_op group, unsigned row_tile, qmm_op sums[][4]);
 /* After all groups: what warps and blocks have of the same rows is added, to y. */
 void qmm_write_join(struct qmm_writer *w);
+void qmm_write_cluster_barrier(struct qmm_writer *w);
+/* Which of the CAST blocks of neighbouring rows this one is. */
+qmm_op qmm_write_cast_rank(struct qmm_writer *w);
 
 /* quant_matmul_gpu_mma.c, quant_matmul_gpu_wgmma.c: a kernel, from its parameters on. */
 void qmm_write_mma(struct qmm_writer *w);

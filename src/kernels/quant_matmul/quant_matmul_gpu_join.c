@@ -150,7 +150,7 @@ static void join_block(struct qmm_writer *w, qmm_op first_row, qmm_op rows, cons
 	spread_end(w, &s);
 }
 
-static void cluster_barrier(struct qmm_writer *w)
+void qmm_write_cluster_barrier(struct qmm_writer *w)
 {
 	tcb_ptx_op0(&w->b, "barrier.cluster.arrive.release.aligned");
 	tcb_ptx_op0(&w->b, "barrier.cluster.wait.acquire.aligned");
@@ -163,15 +163,19 @@ static void join_cluster(struct qmm_writer *w, qmm_op first_row, qmm_op rows)
 	const unsigned warps = g->threads / WARP;
 	struct spread s;
 	qmm_op sum = { 0 }, me;
-	cluster_barrier(w);
+	qmm_write_cluster_barrier(w);
 	me = OP3(b, "mad.lo.u32", tcb_ptx_special(b, "ctaid.y"), I(warps), w->warp);
 	spread_begin(w, &s, rows, me, warps * g->splitk);
 	const qmm_op part = part_of(w, &s);
-	for (unsigned rank = 0; rank < g->splitk; rank++)
-		sum = add_part(w, "ld.shared::cluster.f32", OP2(b, "mapa.shared::cluster.u32", part, I(rank)), sum);
+	for (unsigned k = 0; k < g->splitk; k++) {
+		qmm_op rank = I(k * g->cast); /* the cluster's blocks of other rows come first */
+		if (g->cast > 1)
+			rank = OP2(b, "add.u32", rank, qmm_write_cast_rank(w));
+		sum = add_part(w, "ld.shared::cluster.f32", OP2(b, "mapa.shared::cluster.u32", part, rank), sum);
+	}
 	tcb_ptx_store(b, "st.global.f32", tcb_ptx_at(place_of(w, &s, first_row, NULL), 0), &sum, 1);
 	spread_end(w, &s);
-	cluster_barrier(w); /* others still read this block's memory */
+	qmm_write_cluster_barrier(w); /* others still read this block's memory */
 }
 
 /* The atomic increment leaves the counter at 0. */
@@ -211,9 +215,12 @@ void qmm_write_join(struct qmm_writer *w)
 	struct tcb_ptx_build *b = &w->b;
 	const struct qmm_gpu *g = w->g;
 	qmm_op first_row, end_row, rows;
-	if (!g->has_parts)
+	if (!g->has_parts) {
+		if (g->cast > 1)
+			qmm_write_cluster_barrier(w); /* others still say here which slots they are done with */
 		return;
-	first_row = OP2(b, "mul.lo.u32", w->first, I(g->rows));
+	}
+	first_row = OP2(b, "min.u32", OP2(b, "mul.lo.u32", w->first, I(g->rows)), w->rows);
 	end_row = OP2(b, "min.u32", OP2(b, "mul.lo.u32", w->end, I(g->rows)), w->rows);
 	rows = OP2(b, "sub.u32", end_row, first_row);
 	if (g->join == TCB_JOIN_CLUSTER)
@@ -222,4 +229,6 @@ void qmm_write_join(struct qmm_writer *w)
 		join_last(w, first_row, rows);
 	else
 		join_block(w, first_row, rows, NULL);
+	if (g->cast > 1 && g->join != TCB_JOIN_CLUSTER)
+		qmm_write_cluster_barrier(w);
 }

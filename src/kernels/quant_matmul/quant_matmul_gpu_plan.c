@@ -48,7 +48,7 @@ static void plan_rows(const struct tcb_target *target, struct qmm_gpu *g)
 		g->least = g->groups / g->grid;
 		g->longer = g->groups % g->grid;
 	} else {
-		g->grid = div_up(g->groups, g->side);
+		g->grid = align_up(div_up(g->groups, g->side), g->cast);
 		g->least = g->side;
 		g->longer = 0;
 	}
@@ -132,6 +132,7 @@ void qmm_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *ta
 	g->stages = knob(geometry, TCB_KNOB_STAGES);
 	g->xstages = knob(geometry, TCB_KNOB_XSTAGES);
 	g->lead = knob(geometry, TCB_KNOB_LEAD);
+	g->cast = knob(geometry, TCB_KNOB_CLUSTER) > 1 ? knob(geometry, TCB_KNOB_CLUSTER) : 1;
 	g->resident = knob(geometry, TCB_KNOB_BLOCKS);
 	g->together = knob(geometry, TCB_KNOB_OCC);
 	g->unroll = knob(geometry, TCB_KNOB_UNROLL);
@@ -275,10 +276,10 @@ RULE(rule_micro)
 
 RULE(rule_idle)
 {
-	static const enum tcb_knob set[] = { TCB_KNOB_LAYOUT, TCB_KNOB_UNROLL, TCB_KNOB_WARPS, TCB_KNOB_STAGES,
-					     TCB_KNOB_SPLITK, TCB_KNOB_KSPLIT, TCB_KNOB_COPY,  TCB_KNOB_PREP,
-					     TCB_KNOB_LEAD,   TCB_KNOB_BLOCKS, TCB_KNOB_PDL,   TCB_KNOB_OCC,
-					     TCB_KNOB_JOIN,   TCB_KNOB_XSTAGES };
+	static const enum tcb_knob set[] = { TCB_KNOB_LAYOUT, TCB_KNOB_UNROLL,  TCB_KNOB_WARPS, TCB_KNOB_STAGES,
+					     TCB_KNOB_SPLITK, TCB_KNOB_KSPLIT,  TCB_KNOB_COPY,  TCB_KNOB_PREP,
+					     TCB_KNOB_LEAD,   TCB_KNOB_BLOCKS,  TCB_KNOB_PDL,   TCB_KNOB_OCC,
+					     TCB_KNOB_JOIN,   TCB_KNOB_XSTAGES, TCB_KNOB_CLUSTER };
 	UNUSED(problem);
 	UNUSED(target);
 	for (int knob_id = 0; knob_id < TCB_KNOB_COUNT; knob_id++) {
@@ -287,7 +288,7 @@ RULE(rule_idle)
 			is_used |= set[i] == (enum tcb_knob)knob_id;
 		if (is_used != (geometry->knob[knob_id] != TCB_KNOB_UNSET))
 			return is_used ? "a GPU's geometry sets isa, layout, unroll, warps, stages, splitk, ksplit, "
-					 "copy, prep, lead, blocks, pdl, occ, join and xstages"
+					 "copy, prep, lead, blocks, pdl, occ, join, xstages and cluster"
 				       : "a knob is set that has no effect on this op's GPU kernels";
 	}
 	return NULL;
@@ -373,6 +374,8 @@ RULE(rule_stages)
 		return xstages == 1 ? NULL : "xstages must be 1 with isa=mma: the activations stay";
 	if (xstages < 2 || xstages > QMM_STAGES_MAX || xstages > QMM_CHUNKS * stages)
 		return "xstages must be 2 to 16, and at most 4 times stages, with isa=wgmma";
+	if (stages == 1 && tiles > 1) /* a slot is free when the next tile's first product has begun */
+		return "stages must be 2 or more with isa=wgmma";
 	if (knob(geometry, TCB_KNOB_LEAD) != stages || knob(geometry, TCB_KNOB_UNROLL) != 1)
 		return "lead must be as many as stages and unroll 1 with isa=wgmma";
 	return NULL;
@@ -388,6 +391,22 @@ RULE(rule_resident)
 	if (resident && (copy == TCB_COPY_LDG || is_wgmma(geometry)))
 		return "blocks must be 0 with copy=ldg and with isa=wgmma";
 	return NULL;
+}
+
+RULE(rule_cast)
+{
+	const unsigned cast = knob(geometry, TCB_KNOB_CLUSTER);
+	const unsigned splitk = geometry->knob[TCB_KNOB_JOIN] == TCB_JOIN_CLUSTER ? knob(geometry, TCB_KNOB_SPLITK) : 1;
+	UNUSED(target);
+	if (!is_wgmma(geometry))
+		return cast == 1 ? NULL : "cluster must be 1 with isa=mma";
+	if (cast != 1 && cast != 2 && cast != 4)
+		return "cluster must be 1, 2 or 4";
+	if (cast * splitk > CLUSTER_MAX)
+		return "cluster times splitk blocks are more than the 8 of a cluster";
+	if (geometry->tile[TCB_MIDI].m < cast * QMM_GROUP_TOKENS)
+		return "cluster blocks share tiles of 8 tokens each at least";
+	return cast > 1 && problem->shape.n <= geometry->tile[TCB_MIDI].n ? "cluster has no other block of rows" : NULL;
 }
 
 /* Warps that an SM holds (technical specifications per compute capability, CUDA C++ Programming Guide 13.0). */
@@ -438,6 +457,59 @@ RULE(policy_tokens)
 	return NULL;
 }
 
+/*
+ * The default space is what is at most one step away from what reasoning, and an H200, found good: one knob may have an
+ * unusual value, two of them for few tokens, where kernels are small.
+ */
+RULE(policy_usual)
+{
+	const int32_t *of = geometry->knob;
+	const unsigned splitk = knob(geometry, TCB_KNOB_SPLITK), occ = knob(geometry, TCB_KNOB_OCC);
+	const size_t tokens = geometry->tile[TCB_MIDI].m, m = power_of_two_above(problem->shape.m);
+	const int is_modern = target->capability >= 90;
+	struct tcb_geometry standard; /* always an element */
+	unsigned unusual = 0;
+	unusual += of[TCB_KNOB_PDL] == 0 && is_modern;
+	unusual += of[TCB_KNOB_COPY] == TCB_COPY_LDG && target->capability >= 80;
+	unusual += of[TCB_KNOB_LEAD] != of[TCB_KNOB_STAGES];
+	unusual += of[TCB_KNOB_JOIN] == TCB_JOIN_LAST && is_modern && splitk <= CLUSTER_MAX;
+	unusual += occ > 1;
+	if (is_wgmma(geometry)) {
+		unusual += of[TCB_KNOB_WARPS] != 8;
+		unusual += tokens < 64 && tokens < m;
+		unusual += geometry->tile[TCB_MICRO].n != 64;
+		unusual += of[TCB_KNOB_STAGES] > 4;
+	} else {
+		unusual += of[TCB_KNOB_WARPS] == 4;
+		unusual += of[TCB_KNOB_UNROLL] > 2;
+		unusual += of[TCB_KNOB_KSPLIT] > 2;
+		unusual += of[TCB_KNOB_STAGES] > 6;
+		unusual += of[TCB_KNOB_PREP] == TCB_PREP_LAUNCH && m <= 16;
+		unusual += tokens < 64 && tokens < m;
+	}
+	if (unusual <= (m <= 32 ? 2 : 1))
+		return NULL;
+	qmm_gpu_default_geometry(problem, target, &standard);
+	return tcb_geometry_equal(&standard, geometry) ? NULL : "more than one knob has an unusual value";
+}
+
+/* Blocks that leave many SMs without work, in the last wave or altogether. */
+RULE(policy_waves)
+{
+	const size_t slots = (size_t)knob(geometry, TCB_KNOB_OCC) * (target->sm_count ? target->sm_count : 1);
+	struct tcb_geometry standard;
+	struct qmm_gpu g;
+	size_t blocks;
+	qmm_gpu_plan(problem, target, geometry, &g);
+	blocks = (size_t)g.grid * g.splitk * g.token_tiles;
+	if (blocks * 4 >= 3 * (blocks + slots - 1) / slots * slots)
+		return NULL;
+	qmm_gpu_default_geometry(problem, target, &standard);
+	return tcb_geometry_equal(&standard, geometry) || problem->shape.n < 1024
+		       ? NULL
+		       : "more than a quarter of the SMs idle";
+}
+
 const struct tcb_rule qmm_gpu_rules[] = {
 	{ 0, 0, rule_idle },
 	{ TCB_FIELD_KNOB(ISA), 0, rule_isa },
@@ -453,9 +525,12 @@ const struct tcb_rule qmm_gpu_rules[] = {
 	  0, rule_copy },
 	{ 0, 0, rule_stages },
 	{ TCB_FIELD_KNOB(ISA) | TCB_FIELD_KNOB(COPY) | TCB_FIELD_KNOB(BLOCKS), 0, rule_resident },
+	{ 0, 0, rule_cast },
 	{ TCB_FIELD_KNOB(OCC) | TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(WARPS), 0, rule_occ },
 	{ TCB_FIELD_KNOB(ISA) | TCB_FIELD_KNOB(PREP) | TCB_FIELD_KNOB(PDL), 0, rule_launches },
 	{ TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(SPLITK) | TCB_FIELD_MIDI_M | TCB_FIELD_MIDI_N, 1, policy_rounds },
 	{ TCB_FIELD_MIDI_M, 1, policy_tokens },
+	{ 0, 1, policy_usual },
+	{ 0, 1, policy_waves },
 	{ 0, 0, NULL },
 };

@@ -42,6 +42,14 @@ static size_t power_of_two_above(size_t value)
 	return power;
 }
 
+/* Tiles of all tokens, down to an eighth of them; at most as many as a kernel takes. */
+static void add_tokens(struct tcb_axis *to, size_t tokens)
+{
+	size_t most = tokens < QMM_GROUP_TOKENS ? QMM_GROUP_TOKENS : tokens > QMM_TOKENS_MAX ? QMM_TOKENS_MAX : tokens;
+	for (size_t m = most; m >= QMM_GROUP_TOKENS && 8 * m >= most; m /= 2)
+		add(to, m);
+}
+
 static size_t micro_k(const struct tcb_problem *problem)
 {
 	return problem->shape.k % QMM_UNIT_VALUES ? tcb_quant_format(problem)->block_values : QMM_UNIT_VALUES;
@@ -61,40 +69,37 @@ size_t qmm_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *
 	add(a, TCB_ISA_MMA);
 	if (tcb_target_has(target, TCB_ISA_WGMMA))
 		add(a, TCB_ISA_WGMMA);
-	add(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_LAYOUT), TCB_LAYOUT_F);
 	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_COPY);
 	add(a, TCB_COPY_LDG);
 	if (target->capability >= 80)
 		add(a, is_modern ? TCB_COPY_BULK : TCB_COPY_ASYNC);
 	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_SPLITK);
-	ADD(a, 1, 2, 4, 8, 16);
+	ADD(a, 1, 2, 4, 8);
 	if (units % 7 == 0) /* K = 14336 */
-		ADD(a, 7, 14, 28);
+		ADD(a, 7, 14);
+	else
+		add(a, 16);
 	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_JOIN);
 	ADD(a, TCB_JOIN_NONE, TCB_JOIN_LAST);
 	if (is_modern)
 		add(a, TCB_JOIN_CLUSTER);
 	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_KSPLIT), 1, 2, 4);
-	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_UNROLL), 1, 2, 4);
+	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_UNROLL), 1, 2);
 	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_STAGES), 1, 2, 3, 4, 6, 8);
-	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_XSTAGES), 1, 4, 6, 8);
-	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_LEAD), 0, 1, 2, 3, 4, 6, 8);
+	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_XSTAGES), 1, 4, 8);
+	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_LEAD), 1, 2, 3, 4, 6, 8);
 	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_BLOCKS), 0, 1, 2);
 	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_WARPS), 4, 8, 16);
 	ADD(axis(&out[count++], TCB_AXIS_TILE_N, TCB_MICRO), 16, 32, 64, 128);
 	ADD(axis(&out[count++], TCB_AXIS_TILE_N, TCB_MIDI), 16, 32, 64, 128, 256, 512);
 	a = axis(&out[count++], TCB_AXIS_TILE_N, TCB_MACRO);
-	for (size_t n = rows; n <= 1024; n *= 2)
+	add(a, rows);
+	for (size_t n = 2 * rows; n <= 512; n *= 2)
 		add(a, n);
-	if (!a->count)
-		add(a, rows);
-	ADD(axis(&out[count++], TCB_AXIS_TILE_M, TCB_MICRO), 8, 16, 32, 64, 128, 256);
-	ADD(axis(&out[count++], TCB_AXIS_TILE_M, TCB_MIDI), 8, 16, 32, 64, 128, 256);
+	add_tokens(axis(&out[count++], TCB_AXIS_TILE_M, TCB_MICRO), tokens);
+	add_tokens(axis(&out[count++], TCB_AXIS_TILE_M, TCB_MIDI), tokens);
 	a = axis(&out[count++], TCB_AXIS_TILE_M, TCB_MACRO);
-	for (size_t m = tokens < 8 ? 8 : tokens; m <= 256; m *= 2)
-		add(a, m);
-	if (!a->count)
-		add(a, tokens);
+	add(a, tokens < QMM_GROUP_TOKENS ? QMM_GROUP_TOKENS : tokens);
 	for (int level = TCB_MACRO; level <= TCB_MICRO; level++)
 		add(axis(&out[count++], TCB_AXIS_TILE_K, level), level == TCB_MICRO ? micro_k(problem) : s->k);
 	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_PREP), TCB_PREP_BLOCK, TCB_PREP_LAUNCH);
@@ -102,7 +107,11 @@ size_t qmm_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *
 	add(a, 0);
 	if (is_modern)
 		add(a, 1);
-	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_OCC), 1, 2, 4);
+	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_CLUSTER);
+	add(a, 1);
+	if (tcb_target_has(target, TCB_ISA_WGMMA))
+		ADD(a, 2, 4);
+	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_OCC), 1, 2);
 	return count;
 }
 
@@ -149,4 +158,5 @@ void qmm_gpu_default_geometry(const struct tcb_problem *problem, const struct tc
 	out->knob[TCB_KNOB_OCC] = 1;
 	out->knob[TCB_KNOB_JOIN] = splitk > 1 ? TCB_JOIN_LAST : TCB_JOIN_NONE;
 	out->knob[TCB_KNOB_XSTAGES] = 1;
+	out->knob[TCB_KNOB_CLUSTER] = 1;
 }

@@ -67,6 +67,11 @@ static void ring_next(struct qmm_writer *w, struct ring *r)
 	tcb_ptx_unguard(b);
 }
 
+qmm_op qmm_write_cast_rank(struct qmm_writer *w)
+{
+	return OP2(&w->b, "rem.u32", tcb_ptx_special(&w->b, "ctaid.x"), I(w->g->cast));
+}
+
 static void open_memory(struct qmm_writer *w, struct kernel *k)
 {
 	struct tcb_ptx_build *b = &w->b;
@@ -79,14 +84,17 @@ static void open_memory(struct qmm_writer *w, struct kernel *k)
 	tcb_ptx_guard(b, OP2(b, "setp.eq.u32", w->tid, I(0)));
 	for (unsigned i = 0; i < g->xstages; i++) {
 		OP2(b, "mbarrier.init.shared::cta.b64", tcb_ptx_at(k->x_full, 8 * i), I(1));
-		OP2(b, "mbarrier.init.shared::cta.b64", tcb_ptx_at(k->x_empty, 8 * i), I(g->warps));
+		OP2(b, "mbarrier.init.shared::cta.b64", tcb_ptx_at(k->x_empty, 8 * i), I(g->warps * g->cast));
 	}
 	for (unsigned i = 0; i < g->stages; i++)
 		OP2(b, "mbarrier.init.shared::cta.b64", tcb_ptx_at(k->w_full, 8 * i), I(1));
 	tcb_ptx_op0(b, "fence.mbarrier_init.release.cluster");
 	tcb_ptx_op0(b, "fence.proxy.async.shared::cta");
 	tcb_ptx_unguard(b);
-	tcb_ptx_op1(b, "bar.sync", I(0));
+	if (g->cast > 1)
+		qmm_write_cluster_barrier(w);
+	else
+		tcb_ptx_op1(b, "bar.sync", I(0));
 }
 
 /* --- the warp that asks --- */
@@ -96,6 +104,7 @@ struct asking {
 	unsigned row_units;
 	struct ring w, x;
 	qmm_op x_at, x_pitch;
+	qmm_op x_ring, mask; /* where this block's part of a tile goes, and to which of the cluster's blocks */
 };
 
 static void copy(struct qmm_writer *w, qmm_op to, qmm_op from, unsigned bytes, qmm_op barrier)
@@ -116,6 +125,21 @@ static void ask_weights(struct qmm_writer *w, struct kernel *k, struct asking *a
 		tcb_ptx_into2(b, "add.u64", a->rows_at[i], a->rows_at[i], I(bytes));
 	}
 	ring_next(w, &a->w);
+}
+
+/* A tile of activations, or this block's part of it to all that share it. */
+static void ask_x(struct qmm_writer *w, const struct asking *a)
+{
+	struct tcb_ptx_build *b = &w->b;
+	const qmm_op to = tcb_ptx_assume_aligned(b, OP2(b, "add.u32", a->x_ring, a->x.at), 16);
+	if (w->g->cast == 1) {
+		copy(w, to, a->x_at, w->g->x_tile_bytes, a->x.barrier);
+		return;
+	}
+	const qmm_op operand[5] = { tcb_ptx_at(to, 0), tcb_ptx_at(a->x_at, 0), I(w->g->x_tile_bytes / w->g->cast),
+				    tcb_ptx_at(a->x.barrier, 0), a->mask };
+	tcb_ptx_into(b, "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster", 5,
+		     operand);
 }
 
 static void write_asking(struct qmm_writer *w, struct kernel *k)
@@ -142,6 +166,16 @@ static void write_asking(struct qmm_writer *w, struct kernel *k)
 	groups = OP2(b, "shr.u32", w->padded, I(3));
 	x_pitch = OP2(b, "mul.wide.u32", groups, I(QMM_TILE_BYTES));
 	a->x_at = qmm_write_element(w, w->x, OP2(b, "shr.u32", w->first_token, I(3)), QMM_TILE_BYTES);
+	a->x_ring = k->x_ring;
+	if (g->cast > 1) {
+		const qmm_op rank = qmm_write_cast_rank(w);
+		qmm_op bits = I((1 << g->cast) - 1);
+		a->x_at = qmm_write_element(w, a->x_at, rank, g->x_tile_bytes / g->cast);
+		a->x_ring = OP3(b, "mad.lo.u32", rank, I(g->x_tile_bytes / g->cast), k->x_ring);
+		if (g->join == TCB_JOIN_CLUSTER)
+			bits = OP2(b, "shl.b32", bits, OP2(b, "mul.lo.u32", tcb_ptx_special(b, "ctaid.y"), I(g->cast)));
+		a->mask = OP1(b, "cvt.u16.u32", bits);
+	}
 	tcb_ptx_for_begin(b, &loop, I(0), I(chunks), I(1), 1);
 	tcb_ptx_if_begin(b, &scope, OP2(b, "setp.ge.u32", loop.iv, I(g->xstages)));
 	/* The slot was filled once more than it was emptied: the other parity. */
@@ -160,8 +194,7 @@ static void write_asking(struct qmm_writer *w, struct kernel *k)
 	}
 	tcb_ptx_if_end(b, &scope);
 	OP2(b, "mbarrier.arrive.expect_tx.shared::cta.b64", tcb_ptx_at(a->x.barrier, 0), I(g->x_tile_bytes));
-	copy(w, tcb_ptx_assume_aligned(b, OP2(b, "add.u32", k->x_ring, a->x.at), 16), a->x_at, g->x_tile_bytes,
-	     a->x.barrier);
+	ask_x(w, a);
 	tcb_ptx_into2(b, "add.u64", a->x_at, a->x_at, x_pitch);
 	ring_next(w, &a->x);
 	tcb_ptx_for_end(b, &loop);
@@ -228,6 +261,23 @@ static void multiply(struct qmm_writer *w, struct kernel *k, unsigned set, qmm_o
 	tcb_ptx_op0(b, "wgmma.commit_group.sync.aligned");
 }
 
+/* Lanes that are PREDICATE say so, each to one of the blocks that fill the slot. */
+static void free_slot(struct qmm_writer *w, qmm_op barrier, qmm_op predicate)
+{
+	struct tcb_ptx_build *b = &w->b;
+	const struct qmm_gpu *g = w->g;
+	qmm_op rank = w->lane;
+	if (g->cast > 1 && g->join == TCB_JOIN_CLUSTER)
+		rank = OP3(b, "mad.lo.u32", tcb_ptx_special(b, "ctaid.y"), I(g->cast), rank);
+	tcb_ptx_guard(b, predicate);
+	if (g->cast == 1)
+		tcb_ptx_op1(b, "mbarrier.arrive.shared::cta.b64", tcb_ptx_at(barrier, 0));
+	else
+		tcb_ptx_op1(b, "mbarrier.arrive.release.cluster.shared::cluster.b64",
+			    tcb_ptx_at(OP2(b, "mapa.shared::cluster.u32", barrier, rank), 0));
+	tcb_ptx_unguard(b);
+}
+
 static void write_computing(struct qmm_writer *w, struct kernel *k)
 {
 	struct tcb_ptx_build *b = &w->b;
@@ -235,8 +285,8 @@ static void write_computing(struct qmm_writer *w, struct kernel *k)
 	struct ring w_ring, x_ring;
 	struct tcb_ptx_for loop;
 	const unsigned of_side = g->rows / QMM_UNIT_ROWS * g->unit.bytes;
-	qmm_op unit, previous, is_lane0, first;
-	is_lane0 = OP2(b, "setp.eq.u32", w->lane, I(0));
+	qmm_op unit, previous, frees, first;
+	frees = OP2(b, "setp.lt.u32", w->lane, I(g->cast));
 	unit = OP3(b, "mad.lo.u32", w->side, I(of_side), k->w_ring);
 	unit = OP3(b, "mad.lo.u32", OP2(b, "and.b32", w->warp, I(3)), I(g->unit.bytes), unit);
 	ring_open(w, &w_ring, g->stages, g->side * of_side, k->w_full);
@@ -258,12 +308,8 @@ static void write_computing(struct qmm_writer *w, struct kernel *k)
 		multiply(w, k, chunk % 2, OP2(b, "add.u32", k->x_ring, x_ring.at));
 		tcb_ptx_op1(b, "wgmma.wait_group.sync.aligned", I(1));
 		/* The products before these are done: their activations may go. */
-		qmm_op frees = is_lane0;
-		if (chunk == 0)
-			frees = OP3(b, "setp.eq.and.u32", w->lane, I(0), tcb_ptx_not(first));
-		tcb_ptx_guard(b, frees);
-		tcb_ptx_op1(b, "mbarrier.arrive.shared::cta.b64", tcb_ptx_at(previous, 0));
-		tcb_ptx_unguard(b);
+		free_slot(w, previous,
+			  chunk == 0 ? OP3(b, "setp.lt.and.u32", w->lane, I(g->cast), tcb_ptx_not(first)) : frees);
 		tcb_ptx_into2(b, "add.u32", previous, x_ring.barrier, I(8 * g->xstages));
 		ring_next(w, &x_ring);
 	}
