@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The quantised matmuls' GPU kernels: layout f; kernels in the emulator at odd
- * shapes, right and without findings.
+ * The quantised matmuls' GPU kernels: layout f, rules and spaces; kernels of all
+ * five formats in the emulator at odd shapes, right and without findings, and
+ * assembled; mutants of them, caught.
  */
 #include "gpu_bench.h"
 
@@ -9,31 +10,29 @@
 #include "kernels/constraint.h"
 #include "kernels/quant.h"
 #include "kernels/quant_matmul/quant_matmul_gpu.h"
+#include "ptx/assemble.h"
+#include "ptx/opcodes.h"
 
-static struct tcb_op toy;
+static const char *const op_names[] = { "q4k_matmul", "q40_matmul", "q80_matmul", "q5k_matmul", "q6k_matmul" };
+static const unsigned capabilities[] = { 75, 80, 86, 89, 90, 100, 120 };
+enum { OPS = sizeof op_names / sizeof *op_names, CAPABILITIES = sizeof capabilities / sizeof *capabilities };
 
-static void toy_pack(const struct tcb_problem *p, enum tcb_layout layout, const void *weights, void *packed)
+static const struct tcb_op *op_of(const char *name)
 {
-	(void)layout;
-	qmm_fragments_pack(tcb_quant_format(p)->id, p->shape.n, p->shape.k, weights, packed);
+	const struct tcb_op *op = tcb_op_find(name);
+	assert_non_null(op);
+	return op;
 }
 
-static const struct tcb_op *the_op(void)
+static struct tcb_problem problem_of(const char *op, size_t m, size_t n, size_t k)
 {
-	toy = *tcb_op_find("q4k_matvec");
-	toy.contracts |= 1u << TCB_CONTRACT_F16;
-	toy.operands = tcb_quant_operands;
-	toy.fill = tcb_quant_fill;
-	toy.reference = tcb_quant_reference;
-	toy.pack = toy_pack;
-	toy.emit = qmm_emit;
-	toy.axes = qmm_gpu_axes;
-	toy.footprint = qmm_gpu_footprint;
-	toy.default_geometry = qmm_gpu_default_geometry;
-	toy.gpu_rules = qmm_gpu_rules;
-	toy.gpu_variants = qmm_gpu_variants;
-	return &toy;
+	struct tcb_problem problem;
+	assert_int_equal(tcb_problem_init(op_of(op), TCB_CONTRACT_F16, &(struct tcb_shape){ m, n, k }, &problem, NULL),
+			 TCB_OK);
+	return problem;
 }
+
+/* --- layout f --- */
 
 static void fragments_round_trip(void **state)
 {
@@ -51,18 +50,163 @@ static void fragments_round_trip(void **state)
 			const size_t packed_bytes = qmm_fragments_bytes(format->id, n, k);
 			uint8_t *stored = test_malloc(bytes), *packed = test_malloc(packed_bytes);
 			uint8_t *back = test_malloc(bytes);
-			for (size_t i = 0; i < bytes; i++)
+			for (size_t i = 0; i < bytes; i++) /* any bytes are blocks, as far as packing goes */
 				stored[i] = (uint8_t)tcb_rng_next(&rng);
 			qmm_fragments_pack(format->id, n, k, stored, packed);
 			qmm_fragments_unpack(format->id, n, k, packed, back);
 			assert_memory_equal(stored, back, bytes);
+			if (n % QMM_UNIT_ROWS == 0 && k % QMM_UNIT_VALUES == 0)
+				assert_int_equal(packed_bytes, bytes);
 			test_free(stored);
 			test_free(packed);
 			test_free(back);
 		}
 }
 
-static void try_one(unsigned capability, struct tcb_shape shape, const char *text)
+/* --- spaces and rules --- */
+
+static void spaces_have_hundreds(void **state)
+{
+	static const struct tcb_shape shapes[] = { { 8, 4096, 4096 }, { 512, 4096, 14336 } };
+	(void)state;
+	for (size_t c = 0; c < CAPABILITIES; c++)
+		for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+			const struct tcb_problem p = problem_of("q4k_matmul", shapes[i].m, shapes[i].n, shapes[i].k);
+			const struct tcb_target target = gpu_target(capabilities[c], 0);
+			struct tcb_space *space;
+			struct tcb_error err;
+			if (tcb_space_create(op_of("q4k_matmul"), &p, &target, 0, &space, &err) != TCB_OK)
+				fail_msg("sm_%u: %s", capabilities[c], err.message);
+			assert_in_range(space->count, i ? 1 : 50, 8000);
+			tcb_space_destroy(space);
+		}
+}
+
+/* The default is legal whatever the shape. */
+static void defaults_are_legal(void **state)
+{
+	static const size_t rows[] = { 1, 7, 17, 1023, 4096, 128256 }, tokens[] = { 1, 2, 8, 33, 4096 };
+	static const size_t units[] = { 1, 2, 3, 7, 16, 43, 56, 61, 112, 211 };
+	(void)state;
+	for (size_t c = 0; c < CAPABILITIES; c++)
+		for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
+			for (size_t u = 0; u < sizeof units / sizeof *units; u++)
+				for (size_t o = 0; o < OPS; o++) {
+					const size_t k = 256 * units[u] + (o == 1 && u < 3 ? 32 * u : 0);
+					const size_t m = tokens[(r + u + o) % 5];
+					const struct tcb_problem p = problem_of(op_names[o], m, rows[r], k);
+					const struct tcb_target target = gpu_target(capabilities[c], 0);
+					struct tcb_geometry g;
+					char why[TCB_WHY_MAX] = "";
+					op_of(op_names[o])->default_geometry(&p, &target, &g);
+					if (tcb_constraint_violated(op_of(op_names[o]), &p, &target, &g, 0, why))
+						fail_msg("sm_%u, %s %zux%zux%zu: %s", capabilities[c], op_names[o], m,
+							 rows[r], k, why);
+				}
+}
+
+#define STANDARD                                                                                                      \
+	"macro=128x4096x4096,midi=128x128x4096,micro=128x64x256,isa=wgmma,layout=f,unroll=1,warps=8,stages=3,splitk=" \
+	"4,ksplit=1,copy=bulk,prep=launch,lead=3,blocks=0,pdl=1,occ=1,join=cluster,xstages=8,cast=2"
+
+/* KEY=VALUE pairs that replace those of STANDARD; the geometry. */
+static struct tcb_geometry changed(const char *changes)
+{
+	char text[TCB_GEOMETRY_TEXT_MAX] = STANDARD, copy[256], *save = NULL;
+	struct tcb_geometry geometry;
+	struct tcb_error err;
+	snprintf(copy, sizeof copy, "%s", changes);
+	for (char *pair = strtok_r(copy, ",", &save); pair; pair = strtok_r(NULL, ",", &save)) {
+		const size_t key = strcspn(pair, "=") + 1;
+		char *at = text, rest[TCB_GEOMETRY_TEXT_MAX];
+		while (strncmp(at, pair, key) != 0) {
+			at = strchr(at, ',');
+			assert_non_null(at);
+			at++;
+		}
+		snprintf(rest, sizeof rest, "%s", at + strcspn(at, ","));
+		snprintf(at, sizeof text - (size_t)(at - text), "%s%s", pair, rest);
+	}
+	if (tcb_geometry_parse(text, &geometry, &err) != TCB_OK)
+		fail_msg("%s: %s", text, err.message);
+	return geometry;
+}
+
+#define MMA "isa=mma,xstages=1,cast=1,micro=32x16x256,midi=32x128x4096"
+
+static void rules_name_what_is_wrong(void **state)
+{
+	static const struct {
+		const char *changes, *says;
+		unsigned capability;
+	} cases[] = {
+		{ "isa=fma", "isa must be mma or wgmma", 90 },
+		{ "isa=wgmma", "no such instructions", 100 },
+		{ "layout=s", "layout must be f", 90 },
+		{ "macro=128x2048x4096", "macro.n must be", 90 },
+		{ "macro=256x4096x4096", "larger than the problem's 128 needs", 90 },
+		{ "micro=64x64x256", "midi.m as much", 90 },
+		{ "micro=128x32x256,midi=128x64x4096", "micro.n must be 64 or 128", 90 },
+		{ "isa=mma,xstages=1,cast=1", "micro.m must be at most 64", 90 },
+		{ MMA ",micro=32x128x256,midi=32x1024x4096", "micro.n must be 16", 90 },
+		{ "warps=6", "warps 4, 8, 12 or 16", 90 },
+		{ MMA ",ksplit=3", "ksplit must divide warps", 90 },
+		{ "midi=128x256x4096", "midi.n must be micro.n times", 90 },
+		{ "splitk=3,cast=1", "splitk must divide", 90 },
+		{ "splitk=1", "join must be none", 90 },
+		{ "join=none", "join must be cluster or last", 90 },
+		{ "splitk=16,cast=1", "8 blocks at most", 90 },
+		{ MMA ",copy=ldg", "stages and unroll must be 1", 90 },
+		{ MMA ",lead=4", "lead must be at most", 90 },
+		{ MMA ",copy=async,join=last,pdl=0", "needs sm_80", 75 },
+		{ MMA ",join=last,pdl=0", "needs sm_90", 89 },
+		{ MMA ",join=last", "needs sm_90", 89 },
+		{ "stages=6,lead=6", "more stages than tiles", 90 },
+		{ "stages=1,lead=1,xstages=4", "stages must be 2 or more", 90 },
+		{ "xstages=1", "xstages must be 2", 90 },
+		{ MMA ",xstages=2", "xstages must be 1", 90 },
+		{ "blocks=1", "blocks must be 0", 90 },
+		{ "cast=3", "cast must be 1, 2 or 4", 90 },
+		{ "cast=4", "more than the 8", 90 },
+		{ "occ=16", "more warps than an SM holds", 90 },
+		{ "warps=16,midi=128x256x4096", "quarter of an SM", 90 },
+		{ "prep=block", "prep must be launch", 90 },
+		{ MMA ",join=last,copy=async,pdl=1", "pdl=1 needs sm_90", 89 },
+		{ MMA ",blocks=2,occ=2", "one round of rows", 90 },
+		{ "pdl=0,micro=128x64x256,occ=1,stages=2,lead=2,join=last,cast=1", "more than one knob", 90 },
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		const struct tcb_problem p = problem_of("q4k_matmul", 128, 4096, 4096);
+		const struct tcb_target target = gpu_target(cases[i].capability, 0);
+		const struct tcb_geometry g = changed(cases[i].changes);
+		char why[TCB_WHY_MAX] = "";
+		if (!tcb_constraint_violated(op_of("q4k_matmul"), &p, &target, &g, 0, why) ||
+		    !strstr(why, cases[i].says))
+			fail_msg("%s: '%s' does not say '%s'", cases[i].changes, why, cases[i].says);
+	}
+	const struct tcb_problem p = problem_of("q4k_matmul", 128, 4096, 4096);
+	const struct tcb_target target = gpu_target(90, 0);
+	const struct tcb_geometry g = changed("");
+	char why[TCB_WHY_MAX] = "";
+	if (tcb_constraint_violated(op_of("q4k_matmul"), &p, &target, &g, 0, why))
+		fail_msg("%s", why);
+}
+
+/* --- kernels --- */
+
+static void emit(const struct tcb_problem *p, const struct tcb_target *target, const struct tcb_geometry *g,
+		 struct tcb_kernel *out)
+{
+	struct tcb_error err;
+	char text[TCB_GEOMETRY_TEXT_MAX];
+	if (qmm_emit(p, target, g, out, &err) == TCB_OK)
+		return;
+	tcb_geometry_print(g, text);
+	fail_msg("%s: %s", text, err.message);
+}
+
+static void try_one(const char *op, unsigned capability, struct tcb_shape shape, const char *text)
 {
 	const struct tcb_target target = gpu_target(capability, 2);
 	struct tcb_geometry g;
@@ -72,63 +216,285 @@ static void try_one(unsigned capability, struct tcb_shape shape, const char *tex
 	char why[TCB_WHY_MAX] = "";
 	if (tcb_geometry_parse(text, &g, &err) != TCB_OK)
 		fail_msg("%s", err.message);
-	gpu_bench_open(&bench, the_op(), TCB_CONTRACT_F16, shape, 1);
-	if (tcb_constraint_violated(the_op(), &bench.problem, &target, &g, 1, why))
-		fail_msg("%s", why);
-	if (qmm_emit(&bench.problem, &target, &g, &kernel, &err) != TCB_OK)
-		fail_msg("%s", err.message);
+	gpu_bench_open(&bench, op_of(op), TCB_CONTRACT_F16, shape, 1);
+	if (tcb_constraint_violated(op_of(op), &bench.problem, &target, &g, 1, why))
+		fail_msg("%s: %s", text, why);
+	emit(&bench.problem, &target, &g, &kernel);
 	const double ratio = gpu_bench_run(&bench, &kernel, 1);
 	if (!(ratio <= 1))
-		fail_msg("sm_%u %s: ratio %g %s", capability, text, ratio, bench.message);
-	print_message("ratio %g\n", ratio);
-	if (getenv("TCB_PRINT")) {
-		struct tcb_str s = { 0 };
-		tcb_ptx_print(kernel.module, &s);
-		printf("%s\n", s.data);
-		tcb_str_fini(&s);
-	}
+		fail_msg("%s sm_%u %s: ratio %g %s", op, capability, text, ratio, bench.message);
 	tcb_kernel_fini(&kernel);
 	gpu_bench_close(&bench);
 }
 
-static void first(void **state)
+/* Each way in which weights, activations and results can go. */
+static void every_way_is_right(void **state)
 {
+	static const struct {
+		unsigned capability;
+		struct tcb_shape shape;
+		const char *geometry;
+	} cases[] = {
+		{ 90,
+		  { 5, 37, 512 },
+		  "macro=8x64x512,midi=8x16x512,micro=8x16x256,isa=mma,layout=f,unroll=1,warps=1,stages=1,splitk=1,"
+		  "ksplit=1,copy=ldg,prep=block,lead=1,blocks=0,pdl=0,occ=1,join=none,xstages=1,cast=1" },
+		{ 75,
+		  { 1, 37, 512 },
+		  "macro=8x64x512,midi=8x32x512,micro=8x16x256,isa=mma,layout=f,unroll=1,warps=2,stages=1,splitk=1,"
+		  "ksplit=1,copy=ldg,prep=launch,lead=0,blocks=0,pdl=0,occ=1,join=none,xstages=1,cast=1" },
+		{ 90,
+		  { 21, 77, 1024 },
+		  "macro=32x128x1024,midi=32x64x1024,micro=32x32x256,isa=mma,layout=f,unroll=1,warps=4,stages=2,splitk="
+		  "1,ksplit=2,copy=bulk,prep=block,lead=1,blocks=1,pdl=1,occ=1,join=none,xstages=1,cast=1" },
+		{ 90,
+		  { 21, 77, 1024 },
+		  "macro=32x128x1024,midi=16x32x1024,micro=16x16x256,isa=mma,layout=f,unroll=2,warps=2,stages=1,splitk="
+		  "2,ksplit=1,copy=bulk,prep=launch,lead=1,blocks=0,pdl=1,occ=1,join=cluster,xstages=1,cast=1" },
+		{ 80,
+		  { 21, 77, 1024 },
+		  "macro=32x128x1024,midi=16x64x1024,micro=16x32x256,isa=mma,layout=f,unroll=1,warps=2,stages=2,splitk="
+		  "2,ksplit=1,copy=async,prep=launch,lead=1,blocks=1,pdl=0,occ=1,join=last,xstages=1,cast=1" },
+		{ 90,
+		  { 21, 77, 1024 },
+		  "macro=32x128x1024,midi=16x64x1024,micro=16x64x256,isa=wgmma,layout=f,unroll=1,warps=4,stages=2,"
+		  "splitk=1,ksplit=1,copy=bulk,prep=launch,lead=2,blocks=0,pdl=1,occ=1,join=none,xstages=4,cast=1" },
+		{ 90,
+		  { 65, 65, 512 },
+		  "macro=128x128x512,midi=32x128x512,micro=32x128x256,isa=wgmma,layout=f,unroll=1,warps=4,stages=1,"
+		  "splitk=2,ksplit=1,copy=bulk,prep=launch,lead=1,blocks=0,pdl=0,occ=1,join=last,xstages=3,cast=1" },
+		{ 90,
+		  { 35, 257, 2048 },
+		  "macro=64x512x2048,midi=32x128x2048,micro=32x64x256,isa=wgmma,layout=f,unroll=1,warps=8,stages=2,"
+		  "splitk=2,ksplit=1,copy=bulk,prep=launch,lead=2,blocks=0,pdl=1,occ=1,join=cluster,xstages=4,cast=4" },
+		{ 90,
+		  { 15, 157, 512 },
+		  "macro=16x256x512,midi=16x64x512,micro=16x64x256,isa=wgmma,layout=f,unroll=1,warps=4,stages=2,"
+		  "splitk=1,ksplit=1,copy=bulk,prep=launch,lead=2,blocks=0,pdl=1,occ=1,join=none,xstages=2,cast=2" },
+	};
 	(void)state;
-	try_one(90, (struct tcb_shape){ 5, 37, 512 },
-		"macro=8x64x512,midi=8x16x512,micro=8x16x256,isa=mma,layout=f,unroll=1,warps=1,stages=1,splitk=1,"
-		"ksplit=1,copy=ldg,prep=block,lead=1,blocks=0,pdl=0,occ=1,join=none,xstages=1,cast=1");
-	try_one(75, (struct tcb_shape){ 5, 37, 512 },
-		"macro=8x64x512,midi=8x32x512,micro=8x16x256,isa=mma,layout=f,unroll=1,warps=2,stages=1,splitk=1,"
-		"ksplit=1,copy=ldg,prep=launch,lead=0,blocks=0,pdl=0,occ=1,join=none,xstages=1,cast=1");
-	try_one(90, (struct tcb_shape){ 21, 77, 1024 },
-		"macro=32x128x1024,midi=32x64x1024,micro=32x32x256,isa=mma,layout=f,unroll=1,warps=4,stages=2,splitk=1,"
-		"ksplit=2,copy=bulk,prep=block,lead=1,blocks=1,pdl=1,occ=1,join=none,xstages=1,cast=1");
-	try_one(90, (struct tcb_shape){ 21, 77, 1024 },
-		"macro=32x128x1024,midi=16x32x1024,micro=16x16x256,isa=mma,layout=f,unroll=2,warps=2,stages=1,splitk=2,"
-		"ksplit=1,copy=bulk,prep=launch,lead=1,blocks=0,pdl=1,occ=1,join=cluster,xstages=1,cast=1");
-	try_one(80, (struct tcb_shape){ 21, 77, 1024 },
-		"macro=32x128x1024,midi=16x64x1024,micro=16x32x256,isa=mma,layout=f,unroll=1,warps=2,stages=2,splitk=2,"
-		"ksplit=1,copy=async,prep=launch,lead=1,blocks=1,pdl=0,occ=1,join=last,xstages=1,cast=1");
-	try_one(90, (struct tcb_shape){ 21, 77, 1024 },
-		"macro=32x128x1024,midi=16x64x1024,micro=16x64x256,isa=wgmma,layout=f,unroll=1,warps=4,stages=2,splitk="
-		"1,"
-		"ksplit=1,copy=bulk,prep=launch,lead=2,blocks=0,pdl=1,occ=1,join=none,xstages=4,cast=1");
-	try_one(90, (struct tcb_shape){ 75, 257, 2048 },
-		"macro=128x512x2048,midi=64x256x2048,micro=64x128x256,isa=wgmma,layout=f,unroll=1,warps=8,stages=2,"
-		"splitk=2,ksplit=1,copy=bulk,prep=launch,lead=2,blocks=0,pdl=1,occ=1,join=cluster,xstages=6,cast=1");
-	try_one(90, (struct tcb_shape){ 75, 257, 2048 },
-		"macro=128x512x2048,midi=64x128x2048,micro=64x64x256,isa=wgmma,layout=f,unroll=1,warps=8,stages=2,"
-		"splitk=2,ksplit=1,copy=bulk,prep=launch,lead=2,blocks=0,pdl=1,occ=1,join=cluster,xstages=4,cast=4");
-	try_one(90, (struct tcb_shape){ 15, 157, 512 },
-		"macro=16x256x512,midi=16x64x512,micro=16x64x256,isa=wgmma,layout=f,unroll=1,warps=4,stages=2,"
-		"splitk=1,ksplit=1,copy=bulk,prep=launch,lead=2,blocks=0,pdl=1,occ=1,join=none,xstages=2,cast=2");
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		for (size_t o = 0; o < 2; o++) /* two of the five formats each: all of them meet both kernels */
+			try_one(op_names[(2 * i + o) % OPS], cases[i].capability, cases[i].shape, cases[i].geometry);
+}
+
+/* Formats of 32 values a block take rows that 256 does not divide. */
+static void short_rows_are_right(void **state)
+{
+	static const size_t ks[] = { 32, 288, 480 };
+	(void)state;
+	for (size_t o = 1; o < 3; o++)
+		for (size_t i = 0; i < sizeof ks / sizeof *ks; i++) {
+			const struct tcb_target target = gpu_target(i % 2 ? 90 : 75, 2);
+			struct tcb_geometry g;
+			struct tcb_kernel kernel;
+			struct gpu_bench bench;
+			gpu_bench_open(&bench, op_of(op_names[o]), TCB_CONTRACT_F16, (struct tcb_shape){ 3, 18, ks[i] },
+				       i);
+			qmm_gpu_default_geometry(&bench.problem, &target, &g);
+			if (i == 2)
+				g.knob[TCB_KNOB_PREP] = TCB_PREP_LAUNCH;
+			emit(&bench.problem, &target, &g, &kernel);
+			const double ratio = gpu_bench_run(&bench, &kernel, 1);
+			if (!(ratio <= 1))
+				fail_msg("%s K %zu: ratio %g %s", op_names[o], ks[i], ratio, bench.message);
+			tcb_kernel_fini(&kernel);
+			gpu_bench_close(&bench);
+		}
+}
+
+static const struct tcb_shape odd_shapes[] = { { 1, 1, 256 },   { 2, 15, 512 },  { 8, 17, 768 },
+					       { 9, 33, 1024 }, { 33, 49, 512 }, { 65, 130, 512 } };
+enum { ODD_SHAPES = sizeof odd_shapes / sizeof *odd_shapes };
+
+/* How many geometries: a few, or as many as the environment says (the slow test). */
+static size_t sample_size(void)
+{
+	const char *text = getenv("TCB_GPU_SAMPLE");
+	return text ? strtoul(text, NULL, 10) : 18;
+}
+
+/* Geometries of the whole product (policies lifted) at odd shapes, with two SMs so that blocks have several rounds. */
+static void samples_are_right(void **state)
+{
+	struct tcb_rng rng;
+	double worst = 0;
+	(void)state;
+	tcb_rng_init(&rng, 20);
+	for (size_t i = 0; i < sample_size(); i++) {
+		const struct tcb_shape shape = odd_shapes[i % ODD_SHAPES];
+		const char *op = op_names[tcb_rng_below(&rng, OPS)];
+		const struct tcb_target target = gpu_target(capabilities[tcb_rng_below(&rng, CAPABILITIES)], 2);
+		char text[TCB_GEOMETRY_TEXT_MAX];
+		struct tcb_kernel kernel;
+		struct tcb_space *space;
+		struct gpu_bench bench;
+		gpu_bench_open(&bench, op_of(op), TCB_CONTRACT_F16, shape, i);
+		assert_int_equal(tcb_space_create(op_of(op), &bench.problem, &target, 1, &space, NULL), TCB_OK);
+		const struct tcb_geometry g = space->geometries[tcb_rng_below(&rng, space->count)];
+		tcb_space_destroy(space);
+		emit(&bench.problem, &target, &g, &kernel);
+		const double ratio = gpu_bench_run(&bench, &kernel, i);
+		tcb_geometry_print(&g, text);
+		if (!(ratio <= 1))
+			fail_msg("%s sm_%u %zux%zux%zu %s: ratio %g %s", op, target.capability, shape.m, shape.n,
+				 shape.k, text, ratio, bench.message);
+		worst = ratio > worst ? ratio : worst;
+		gpu_bench_close(&bench);
+		tcb_kernel_fini(&kernel);
+	}
+	print_message("%zu kernels, largest error %.3f of what is allowed\n", sample_size(), worst);
+}
+
+/* Activations that f16 cannot hold, and what is no number: as the contract says. */
+static void extreme_activations(void **state)
+{
+	static const float values[] = { 0, 1e-30f, 1e-6f, 60000, NAN };
+	(void)state;
+	for (size_t v = 0; v < sizeof values / sizeof *values; v++) {
+		const struct tcb_target target = gpu_target(90, 2);
+		struct tcb_geometry g;
+		struct tcb_kernel kernel;
+		struct gpu_bench bench;
+		gpu_bench_open(&bench, op_of("q4k_matmul"), TCB_CONTRACT_F16, (struct tcb_shape){ 2, 5, 512 }, 3);
+		float *x = bench.data[1];
+		for (int i = 0; i < 256; i++)
+			x[i] = isnan(values[v]) && i == 77 ? NAN : isnan(values[v]) ? x[i] : values[v];
+		bench.op->reference(&bench.problem, bench.data, &bench.reference);
+		qmm_gpu_default_geometry(&bench.problem, &target, &g);
+		emit(&bench.problem, &target, &g, &kernel);
+		const double ratio = gpu_bench_run(&bench, &kernel, 1);
+		if (!(ratio <= 1))
+			fail_msg("activations of %g: ratio %g %s", (double)values[v], ratio, bench.message);
+		gpu_bench_close(&bench);
+		tcb_kernel_fini(&kernel);
+	}
+}
+
+/* --- the assembler --- */
+
+/* The default geometry of each format for each target, and one with wgmma. */
+static void kernels_assemble(void **state)
+{
+	struct tcb_assembler_info info;
+	(void)state;
+	if (tcb_assembler_find(&info, NULL) != TCB_OK) {
+		print_message("no assembler\n");
+		skip();
+	}
+	for (size_t c = 0; c <= CAPABILITIES; c++) {
+		const int is_wgmma = c == CAPABILITIES;
+		const struct tcb_problem p = problem_of(op_names[c % OPS], 128, 4096, 4096);
+		const struct tcb_target target = gpu_target(is_wgmma ? 90 : capabilities[c], 0);
+		const struct tcb_ptx_target ptx_target = { target.capability, is_wgmma ? 'a' : 0 };
+		struct tcb_geometry g = changed("");
+		struct tcb_kernel kernel;
+		struct tcb_str text = { 0 };
+		struct tcb_assembly assembly;
+		struct tcb_ptx_resources resources;
+		if (!is_wgmma)
+			qmm_gpu_default_geometry(&p, &target, &g);
+		emit(&p, &target, &g, &kernel);
+		tcb_ptx_print(kernel.module, &text);
+		tcb_assemble(&info, text.data, text.length, &ptx_target, 60, &assembly);
+		if (assembly.status != TCB_OK)
+			fail_msg("sm_%u: %s", target.capability, assembly.log);
+		assert_true(tcb_assembly_resources(&assembly, "qmm_matmul", &resources));
+		tcb_assembly_fini(&assembly);
+		tcb_str_fini(&text);
+		tcb_kernel_fini(&kernel);
+	}
+}
+
+/* --- mutants --- */
+
+/* Instruction number N (from 0) of opcode OP in the last function, or NULL. */
+static struct tcb_ptx_ins *find(const struct tcb_kernel *kernel, enum tcb_ptx_op op, unsigned n)
+{
+	for (struct tcb_ptx_block *block = kernel->module->last_function->first; block; block = block->next)
+		for (struct tcb_ptx_ins *ins = block->first; ins; ins = ins->next)
+			if (ins->op == op && n-- == 0)
+				return ins;
+	return NULL;
+}
+
+enum mutation { NOTHING, REMOVE, UNGUARD, MOVE, CONSTANT };
+
+static void mutate(const struct tcb_kernel *kernel, enum mutation how, enum tcb_ptx_op op, unsigned n)
+{
+	struct tcb_ptx_ins *ins = how == NOTHING ? NULL : find(kernel, op, n);
+	assert_true(how == NOTHING || ins);
+	if (how == REMOVE)
+		tcb_ptx_ins_remove(ins);
+	if (how == UNGUARD) {
+		assert_true(ins->guard != TCB_PTX_NO_REG);
+		ins->guard = TCB_PTX_NO_REG;
+	}
+	for (unsigned i = 0; (how == MOVE || how == CONSTANT) && i < ins->operand_count; i++) {
+		struct tcb_ptx_operand *operand = &ins->operands[i];
+		if (operand->kind == (how == MOVE ? TCB_PTX_O_ADDRESS : TCB_PTX_O_INT)) {
+			operand->bits += how == MOVE ? 16 : 1;
+			break;
+		}
+	}
+	assert_int_equal(tcb_ptx_cfg(kernel->module->last_function, NULL), TCB_OK);
+	tcb_ptx_number(kernel->module->last_function);
+}
+
+static void mutants_are_caught(void **state)
+{
+	static const char mma[] = "macro=32x128x1024,midi=16x32x1024,micro=16x16x256,isa=mma,layout=f,unroll=1,warps=4,"
+				  "stages=1,splitk=2,ksplit=2,copy=bulk,prep=block,lead=1,blocks=0,pdl=1,occ=1,"
+				  "join=cluster,xstages=1,cast=1";
+	static const char wgmma[] = "macro=32x128x1024,midi=16x64x1024,micro=16x64x256,isa=wgmma,layout=f,unroll=1,"
+				    "warps=4,stages=2,splitk=1,ksplit=1,copy=bulk,prep=launch,lead=2,blocks=0,pdl=1,"
+				    "occ=1,join=none,xstages=3,cast=2";
+	static const struct {
+		const char *what, *geometry;
+		enum mutation how;
+		enum tcb_ptx_op op;
+		unsigned n;
+	} cases[] = {
+		{ "nothing", mma, NOTHING, TCB_PTX_OP_BAR_SYNC, 0 },
+		{ "nothing, wgmma", wgmma, NOTHING, TCB_PTX_OP_BAR_SYNC, 0 },
+		{ "no barrier behind the activations", mma, REMOVE, TCB_PTX_OP_BAR_SYNC, 0 },
+		{ "no wait for the copy", mma, REMOVE, TCB_PTX_OP_MBARRIER_TRY_WAIT, 0 },
+		{ "too few bytes waited for", mma, CONSTANT, TCB_PTX_OP_MBARRIER_ARRIVE_EXPECT_TX, 0 },
+		{ "activations from the wrong place", mma, MOVE, TCB_PTX_OP_LDMATRIX, 3 },
+		{ "a product left out", mma, REMOVE, TCB_PTX_OP_MMA, 5 },
+		{ "no cluster barrier before parts are read", mma, REMOVE, TCB_PTX_OP_BARRIER_CLUSTER_WAIT, 0 },
+		{ "results past the last row", wgmma, UNGUARD, TCB_PTX_OP_ST, 2 },
+		{ "registers not fenced", wgmma, REMOVE, TCB_PTX_OP_WGMMA_FENCE, 1 },
+		{ "no wait for the products", wgmma, REMOVE, TCB_PTX_OP_WGMMA_WAIT_GROUP, 4 },
+		{ "a slot never freed", wgmma, REMOVE, TCB_PTX_OP_MBARRIER_ARRIVE, 0 },
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		const struct tcb_target target = gpu_target(90, 2);
+		struct tcb_geometry g;
+		struct tcb_kernel kernel;
+		struct gpu_bench bench;
+		assert_int_equal(tcb_geometry_parse(cases[i].geometry, &g, NULL), TCB_OK);
+		gpu_bench_open(&bench, op_of("q4k_matmul"), TCB_CONTRACT_F16, (struct tcb_shape){ 21, 77, 1024 }, 9);
+		emit(&bench.problem, &target, &g, &kernel);
+		mutate(&kernel, cases[i].how, cases[i].op, cases[i].n);
+		const double ratio = gpu_bench_run(&bench, &kernel, 5);
+		if (cases[i].how == NOTHING ? !(ratio <= 1) : ratio <= 1)
+			fail_msg("%s: ratio %g, %llu findings %s", cases[i].what, ratio,
+				 (unsigned long long)bench.findings, bench.message);
+		gpu_bench_close(&bench);
+		tcb_kernel_fini(&kernel);
+	}
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(fragments_round_trip),
-		cmocka_unit_test(first),
+		cmocka_unit_test(fragments_round_trip), cmocka_unit_test(spaces_have_hundreds),
+		cmocka_unit_test(defaults_are_legal),   cmocka_unit_test(rules_name_what_is_wrong),
+		cmocka_unit_test(every_way_is_right),   cmocka_unit_test(short_rows_are_right),
+		cmocka_unit_test(samples_are_right),    cmocka_unit_test(extreme_activations),
+		cmocka_unit_test(kernels_assemble),     cmocka_unit_test(mutants_are_caught),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

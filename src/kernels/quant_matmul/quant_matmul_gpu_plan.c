@@ -435,6 +435,18 @@ RULE(rule_launches)
 	return pdl && target->capability < 90 ? "pdl=1 needs sm_90" : NULL;
 }
 
+/* Each quarter of an SM has a quarter of its registers, for every fourth warp. */
+RULE(rule_registers)
+{
+	struct qmm_gpu g;
+	unsigned warps;
+	qmm_gpu_plan(problem, target, geometry, &g);
+	warps = div_up(g.together * g.threads / WARP, 4);
+	return registers(&g) * warps * WARP > 65536 / 4
+		       ? "every fourth warp's registers are more than a quarter of an SM's"
+		       : NULL;
+}
+
 /* A resident block that gets no second round does what a block a tile does. */
 RULE(policy_rounds)
 {
@@ -459,7 +471,7 @@ RULE(policy_tokens)
 
 /*
  * The default space is what is at most one step away from what reasoning, and an H200, found good: one knob may have an
- * unusual value, two of them for few tokens, where kernels are small.
+ * unusual value.
  */
 RULE(policy_usual)
 {
@@ -485,9 +497,9 @@ RULE(policy_usual)
 		unusual += of[TCB_KNOB_KSPLIT] > 2;
 		unusual += of[TCB_KNOB_STAGES] > 6;
 		unusual += of[TCB_KNOB_PREP] == TCB_PREP_LAUNCH && m <= 16;
-		unusual += tokens < 64 && tokens < m;
+		unusual += tokens < 16 && tokens < m;
 	}
-	if (unusual <= (m <= 32 ? 2 : 1))
+	if (unusual <= 1)
 		return NULL;
 	qmm_gpu_default_geometry(problem, target, &standard);
 	return tcb_geometry_equal(&standard, geometry) ? NULL : "more than one knob has an unusual value";
@@ -502,7 +514,7 @@ RULE(policy_waves)
 	size_t blocks;
 	qmm_gpu_plan(problem, target, geometry, &g);
 	blocks = (size_t)g.grid * g.splitk * g.token_tiles;
-	if (blocks * 4 >= 3 * (blocks + slots - 1) / slots * slots)
+	if (blocks * 4 >= 3 * ((blocks + slots - 1) / slots * slots))
 		return NULL;
 	qmm_gpu_default_geometry(problem, target, &standard);
 	return tcb_geometry_equal(&standard, geometry) || problem->shape.n < 1024
@@ -528,6 +540,7 @@ const struct tcb_rule qmm_gpu_rules[] = {
 	{ 0, 0, rule_cast },
 	{ TCB_FIELD_KNOB(OCC) | TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(WARPS), 0, rule_occ },
 	{ TCB_FIELD_KNOB(ISA) | TCB_FIELD_KNOB(PREP) | TCB_FIELD_KNOB(PDL), 0, rule_launches },
+	{ 0, 0, rule_registers },
 	{ TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(SPLITK) | TCB_FIELD_MIDI_M | TCB_FIELD_MIDI_N, 1, policy_rounds },
 	{ TCB_FIELD_MIDI_M, 1, policy_tokens },
 	{ 0, 1, policy_usual },
