@@ -107,7 +107,7 @@ static void defaults_are_legal(void **state)
 
 #define STANDARD                                                                                                      \
 	"macro=128x4096x4096,midi=128x128x4096,micro=128x64x256,isa=wgmma,layout=f,unroll=1,warps=8,stages=3,splitk=" \
-	"4,ksplit=1,copy=bulk,prep=launch,lead=3,blocks=0,pdl=1,occ=1,join=cluster,xstages=8,cast=2"
+	"4,ksplit=1,copy=bulk,prep=launch,lead=3,blocks=0,pdl=1,occ=1,join=cluster,xstages=8,cluster=2"
 
 /* KEY=VALUE pairs that replace those of STANDARD; the geometry. */
 static struct tcb_geometry changed(const char *changes)
@@ -132,7 +132,7 @@ static struct tcb_geometry changed(const char *changes)
 	return geometry;
 }
 
-#define MMA "isa=mma,xstages=1,cast=1,micro=32x16x256,midi=32x128x4096"
+#define MMA "isa=mma,xstages=1,cluster=1,micro=32x16x256,midi=32x128x4096"
 
 static void rules_name_what_is_wrong(void **state)
 {
@@ -147,15 +147,15 @@ static void rules_name_what_is_wrong(void **state)
 		{ "macro=256x4096x4096", "larger than the problem's 128 needs", 90 },
 		{ "micro=64x64x256", "midi.m as much", 90 },
 		{ "micro=128x32x256,midi=128x64x4096", "micro.n must be 64 or 128", 90 },
-		{ "isa=mma,xstages=1,cast=1", "micro.m must be at most 64", 90 },
+		{ "isa=mma,xstages=1,cluster=1", "micro.m must be at most 64", 90 },
 		{ MMA ",micro=32x128x256,midi=32x1024x4096", "micro.n must be 16", 90 },
 		{ "warps=6", "warps 4, 8, 12 or 16", 90 },
 		{ MMA ",ksplit=3", "ksplit must divide warps", 90 },
 		{ "midi=128x256x4096", "midi.n must be micro.n times", 90 },
-		{ "splitk=3,cast=1", "splitk must divide", 90 },
+		{ "splitk=3,cluster=1", "splitk must divide", 90 },
 		{ "splitk=1", "join must be none", 90 },
 		{ "join=none", "join must be cluster or last", 90 },
-		{ "splitk=16,cast=1", "8 blocks at most", 90 },
+		{ "splitk=16,cluster=1", "8 blocks at most", 90 },
 		{ MMA ",copy=ldg", "stages and unroll must be 1", 90 },
 		{ MMA ",lead=4", "lead must be at most", 90 },
 		{ MMA ",copy=async,join=last,pdl=0", "needs sm_80", 75 },
@@ -166,14 +166,14 @@ static void rules_name_what_is_wrong(void **state)
 		{ "xstages=1", "xstages must be 2", 90 },
 		{ MMA ",xstages=2", "xstages must be 1", 90 },
 		{ "blocks=1", "blocks must be 0", 90 },
-		{ "cast=3", "cast must be 1, 2 or 4", 90 },
-		{ "cast=4", "more than the 8", 90 },
+		{ "cluster=3", "cluster must be 1, 2 or 4", 90 },
+		{ "cluster=4", "more than the 8", 90 },
 		{ "occ=16", "more warps than an SM holds", 90 },
 		{ "warps=16,midi=128x256x4096", "quarter of an SM", 90 },
 		{ "prep=block", "prep must be launch", 90 },
 		{ MMA ",join=last,copy=async,pdl=1", "pdl=1 needs sm_90", 89 },
 		{ MMA ",blocks=2,occ=2", "one round of rows", 90 },
-		{ "pdl=0,micro=128x64x256,occ=1,stages=2,lead=2,join=last,cast=1", "more than one knob", 90 },
+		{ "pdl=0,micro=128x64x256,occ=1,stages=2,lead=2,join=last,cluster=1", "more than one knob", 90 },
 	};
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -238,39 +238,40 @@ static void every_way_is_right(void **state)
 		{ 90,
 		  { 5, 37, 512 },
 		  "macro=8x64x512,midi=8x16x512,micro=8x16x256,isa=mma,layout=f,unroll=1,warps=1,stages=1,splitk=1,"
-		  "ksplit=1,copy=ldg,prep=block,lead=1,blocks=0,pdl=0,occ=1,join=none,xstages=1,cast=1" },
+		  "ksplit=1,copy=ldg,prep=block,lead=1,blocks=0,pdl=0,occ=1,join=none,xstages=1,cluster=1" },
 		{ 75,
 		  { 1, 37, 512 },
 		  "macro=8x64x512,midi=8x32x512,micro=8x16x256,isa=mma,layout=f,unroll=1,warps=2,stages=1,splitk=1,"
-		  "ksplit=1,copy=ldg,prep=launch,lead=0,blocks=0,pdl=0,occ=1,join=none,xstages=1,cast=1" },
+		  "ksplit=1,copy=ldg,prep=launch,lead=0,blocks=0,pdl=0,occ=1,join=none,xstages=1,cluster=1" },
 		{ 90,
 		  { 21, 77, 1024 },
 		  "macro=32x128x1024,midi=32x64x1024,micro=32x32x256,isa=mma,layout=f,unroll=1,warps=4,stages=2,splitk="
-		  "1,ksplit=2,copy=bulk,prep=block,lead=1,blocks=1,pdl=1,occ=1,join=none,xstages=1,cast=1" },
+		  "1,ksplit=2,copy=bulk,prep=block,lead=1,blocks=1,pdl=1,occ=1,join=none,xstages=1,cluster=1" },
 		{ 90,
 		  { 21, 77, 1024 },
 		  "macro=32x128x1024,midi=16x32x1024,micro=16x16x256,isa=mma,layout=f,unroll=2,warps=2,stages=1,splitk="
-		  "2,ksplit=1,copy=bulk,prep=launch,lead=1,blocks=0,pdl=1,occ=1,join=cluster,xstages=1,cast=1" },
+		  "2,ksplit=1,copy=bulk,prep=launch,lead=1,blocks=0,pdl=1,occ=1,join=cluster,xstages=1,cluster=1" },
 		{ 80,
 		  { 21, 77, 1024 },
 		  "macro=32x128x1024,midi=16x64x1024,micro=16x32x256,isa=mma,layout=f,unroll=1,warps=2,stages=2,splitk="
-		  "2,ksplit=1,copy=async,prep=launch,lead=1,blocks=1,pdl=0,occ=1,join=last,xstages=1,cast=1" },
+		  "2,ksplit=1,copy=async,prep=launch,lead=1,blocks=1,pdl=0,occ=1,join=last,xstages=1,cluster=1" },
 		{ 90,
 		  { 21, 77, 1024 },
 		  "macro=32x128x1024,midi=16x64x1024,micro=16x64x256,isa=wgmma,layout=f,unroll=1,warps=4,stages=2,"
-		  "splitk=1,ksplit=1,copy=bulk,prep=launch,lead=2,blocks=0,pdl=1,occ=1,join=none,xstages=4,cast=1" },
+		  "splitk=1,ksplit=1,copy=bulk,prep=launch,lead=2,blocks=0,pdl=1,occ=1,join=none,xstages=4,cluster=1" },
 		{ 90,
 		  { 65, 65, 512 },
 		  "macro=128x128x512,midi=32x128x512,micro=32x128x256,isa=wgmma,layout=f,unroll=1,warps=4,stages=1,"
-		  "splitk=2,ksplit=1,copy=bulk,prep=launch,lead=1,blocks=0,pdl=0,occ=1,join=last,xstages=3,cast=1" },
+		  "splitk=2,ksplit=1,copy=bulk,prep=launch,lead=1,blocks=0,pdl=0,occ=1,join=last,xstages=3,cluster=1" },
 		{ 90,
 		  { 35, 257, 2048 },
 		  "macro=64x512x2048,midi=32x128x2048,micro=32x64x256,isa=wgmma,layout=f,unroll=1,warps=8,stages=2,"
-		  "splitk=2,ksplit=1,copy=bulk,prep=launch,lead=2,blocks=0,pdl=1,occ=1,join=cluster,xstages=4,cast=4" },
+		  "splitk=2,ksplit=1,copy=bulk,prep=launch,lead=2,blocks=0,pdl=1,occ=1,join=cluster,xstages=4,cluster="
+		  "4" },
 		{ 90,
 		  { 15, 157, 512 },
 		  "macro=16x256x512,midi=16x64x512,micro=16x64x256,isa=wgmma,layout=f,unroll=1,warps=4,stages=2,"
-		  "splitk=1,ksplit=1,copy=bulk,prep=launch,lead=2,blocks=0,pdl=1,occ=1,join=none,xstages=2,cast=2" },
+		  "splitk=1,ksplit=1,copy=bulk,prep=launch,lead=2,blocks=0,pdl=1,occ=1,join=none,xstages=2,cluster=2" },
 	};
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
@@ -445,10 +446,10 @@ static void mutants_are_caught(void **state)
 {
 	static const char mma[] = "macro=32x128x1024,midi=16x32x1024,micro=16x16x256,isa=mma,layout=f,unroll=1,warps=4,"
 				  "stages=1,splitk=2,ksplit=2,copy=bulk,prep=block,lead=1,blocks=0,pdl=1,occ=1,"
-				  "join=cluster,xstages=1,cast=1";
+				  "join=cluster,xstages=1,cluster=1";
 	static const char wgmma[] = "macro=32x128x1024,midi=16x64x1024,micro=16x64x256,isa=wgmma,layout=f,unroll=1,"
 				    "warps=4,stages=2,splitk=1,ksplit=1,copy=bulk,prep=launch,lead=2,blocks=0,pdl=1,"
-				    "occ=1,join=none,xstages=3,cast=2";
+				    "occ=1,join=none,xstages=3,cluster=2";
 	static const struct {
 		const char *what, *geometry;
 		enum mutation how;
