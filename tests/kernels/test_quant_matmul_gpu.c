@@ -172,7 +172,7 @@ static void rules_name_what_is_wrong(void **state)
 		{ "warps=16,midi=128x256x4096", "quarter of an SM", 90 },
 		{ "prep=block", "prep must be launch", 90 },
 		{ MMA ",join=last,copy=async,pdl=1", "pdl=1 needs sm_90", 89 },
-		{ MMA ",blocks=2,occ=2", "one round of rows", 90 },
+		{ MMA ",splitk=2,blocks=2,occ=2", "one round of rows", 90 },
 		{ "pdl=0,micro=128x64x256,occ=1,stages=2,lead=2,join=last,cluster=1", "more than one knob", 90 },
 	};
 	(void)state;
