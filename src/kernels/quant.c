@@ -6,11 +6,9 @@
 #include "kernels/quant.h"
 
 #include <assert.h>
-#include <float.h>
-#include <math.h>
-#include <string.h>
 
 #include "base/util.h"
+#include "kernels/quant_codes.h"
 
 const struct tcb_op *tcb_quant_op(const struct tcb_problem *problem)
 {
@@ -141,20 +139,5 @@ size_t tcb_quant_even_share(size_t count, unsigned threads, size_t least)
 
 void tcb_quant_codes(const float *x, size_t count, int8_t *code_out, float *d_out)
 {
-	float max = 0;
-	int finite = 1;
-	for (size_t i = 0; i < count; i++) {
-		finite &= fabsf(x[i]) <= FLT_MAX;
-		max = fabsf(x[i]) > max ? fabsf(x[i]) : max;
-	}
-	memset(code_out, 0, count);
-	*d_out = finite ? 0 : NAN;
-	if (!finite)
-		return;
-	if (max < 127 * FLT_MIN)
-		return;
-	const float inverse = 127 / max;
-	*d_out = max / 127;
-	for (size_t i = 0; i < count; i++)
-		code_out[i] = (int8_t)lrintf(x[i] * inverse);
+	tcb_quant_codes_inline(x, count, code_out, d_out);
 }

@@ -11,7 +11,11 @@
 /* A line an op. */
 /* clang-format off */
 #define TCB_OP_LIST(X) \
+	X(q40_matvec) \
+	X(q80_matvec) \
 	X(q4k_matvec) \
+	X(q5k_matvec) \
+	X(q6k_matvec) \
 	X(q40_matmul) \
 	X(q80_matmul) \
 	X(q4k_matmul) \

@@ -93,7 +93,7 @@ static void try_call(const struct tcb_variant *variant, size_t rows, size_t bloc
 	assert_int_equal(tcb_buffer_alloc(TCB_BUFFER_GUARD, rows * sizeof(float), &y, NULL), TCB_OK);
 	q4k_prepare_scalar(d.operand[X], blocks, prepared.data);
 	q4k_exact(&plan, d.operand, exact);
-	const struct q4k_call call = {
+	const struct qmv_call call = {
 		.weights = weights,
 		.row_bytes = blocks * q4k_layout_block_bytes(variant->layout),
 		.x = prepared.data,

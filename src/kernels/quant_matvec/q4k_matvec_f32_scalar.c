@@ -14,7 +14,7 @@
 static const float code_value[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
 
 /* Lanes i and i + 8, then i and i + 4, i and i + 2, i and i + 1. */
-Q4K_INLINE float add_lanes(const float lane[16])
+QMV_INLINE float add_lanes(const float lane[16])
 {
 	float eight[8];
 	for (int i = 0; i < 8; i++)
@@ -24,12 +24,12 @@ Q4K_INLINE float add_lanes(const float lane[16])
 	return (eight[0] + eight[2]) + (eight[1] + eight[3]);
 }
 
-Q4K_INLINE float load_half(const uint8_t *bytes)
+QMV_INLINE float load_half(const uint8_t *bytes)
 {
 	return tcb_f16_to_f32((uint16_t)(bytes[0] | bytes[1] << 8));
 }
 
-Q4K_INLINE void native_block(const uint8_t *block, const struct q4k_x32 *x, float acc[16])
+QMV_INLINE void native_block(const uint8_t *block, const struct q4k_x32 *x, float acc[16])
 {
 	const float d = load_half(block), dmin = load_half(block + 2);
 	uint8_t scale[8], min[8];
@@ -55,7 +55,7 @@ Q4K_INLINE void native_block(const uint8_t *block, const struct q4k_x32 *x, floa
 }
 
 /* Up to ROWS rows, no prefetching. */
-static void native_rows(const struct q4k_call *call, size_t rows)
+static void native_rows(const struct qmv_call *call, size_t rows)
 {
 	const struct q4k_x32 *x = call->x;
 	float acc[4][16] = { { 0 } };
@@ -82,12 +82,12 @@ void q4k_prepare_scalar(const float *x, size_t blocks, struct q4k_x32 *out)
 	}
 }
 
-static void native_1(const struct q4k_call *call)
+static void native_1(const struct qmv_call *call)
 {
 	native_rows(call, 1);
 }
 
-static void native_4(const struct q4k_call *call)
+static void native_4(const struct qmv_call *call)
 {
 	native_rows(call, 4);
 }

@@ -5,7 +5,7 @@
  */
 #include "kernels/quant_matvec/q4k_matvec_q8_zmm.h"
 
-#define NATIVE(rows, unroll) Q4K_KERNEL_LONG(native_##rows##_u##unroll, native_rows, rows, unroll)
+#define NATIVE(rows, unroll) QMV_KERNEL_LONG(native_##rows##_u##unroll, native_rows, rows, unroll)
 NATIVE(1, 1)
 NATIVE(1, 2)
 NATIVE(2, 1)
@@ -13,11 +13,11 @@ NATIVE(2, 2)
 NATIVE(4, 1)
 NATIVE(4, 2)
 NATIVE(8, 1)
-Q4K_KERNEL(group_r4, group_rows, 4, 0)
-Q4K_KERNEL(group_r8, group_rows, 8, 0)
-Q4K_KERNEL(group_r16, group_rows, 16, 0)
-Q4K_KERNEL(group_r8w, group_rows, 8, 1)
-Q4K_KERNEL(group_r16w, group_rows, 16, 1)
+QMV_KERNEL(group_r4, group_rows, 4, 0)
+QMV_KERNEL(group_r8, group_rows, 8, 0)
+QMV_KERNEL(group_r16, group_rows, 16, 0)
+QMV_KERNEL(group_r8w, group_rows, 8, 1)
+QMV_KERNEL(group_r16w, group_rows, 16, 1)
 
 #define ROW(layout, LAYOUT, rows, unroll, function) \
 	Q4K_ROW(q8, Q8, avx512vnni, AVX512VNNI, layout, LAYOUT, rows, unroll, TCB_CLASS_BOUNDED, function)

@@ -32,7 +32,7 @@ static float block_dot(const uint8_t *block, const struct q4k_x8 *x)
 }
 
 /* Native layout: up to ROWS rows, no prefetching. */
-static void native_rows(const struct q4k_call *call, size_t rows)
+static void native_rows(const struct qmv_call *call, size_t rows)
 {
 	const struct q4k_x8 *x = call->x;
 	float acc[4] = { 0 };
@@ -45,12 +45,12 @@ static void native_rows(const struct q4k_call *call, size_t rows)
 		call->y[r] = call->accumulate ? call->y[r] + acc[r] : acc[r];
 }
 
-static void native_1_u1(const struct q4k_call *call)
+static void native_1_u1(const struct qmv_call *call)
 {
 	native_rows(call, 1);
 }
 
-static void native_4_u1(const struct q4k_call *call)
+static void native_4_u1(const struct qmv_call *call)
 {
 	native_rows(call, 4);
 }

@@ -30,18 +30,18 @@
 /* 4 pieces of 4 products in 16 bits: 4 * 4 * 15 * 127 = 30480. */
 enum { PIECES_EXACT = 4 };
 
-Q4K_INLINE __m512i dot_add(__m512i acc, __m512i u, __m512i s)
+QMV_INLINE __m512i dot_add(__m512i acc, __m512i u, __m512i s)
 {
 	return _mm512_dpbusd_epi32(acc, u, s);
 }
 
-Q4K_INLINE __m512i scale_add(__m512i sum, __m512i dots, __m512i scales)
+QMV_INLINE __m512i scale_add(__m512i sum, __m512i dots, __m512i scales)
 {
 	return _mm512_dpwssd_epi32(sum, dots, scales);
 }
 
 /* The upper word is 0: the sum is in the lower word, its sign in the upper. */
-Q4K_INLINE __m512i pick_scale(__m512i words, int byte)
+QMV_INLINE __m512i pick_scale(__m512i words, int byte)
 {
 	const __m128i order = _mm_add_epi8(
 		_mm_setr_epi8(0, -128, -128, -128, 4, -128, -128, -128, 8, -128, -128, -128, 12, -128, -128, -128),
@@ -49,7 +49,7 @@ Q4K_INLINE __m512i pick_scale(__m512i words, int byte)
 	return _mm512_shuffle_epi8(words, _mm512_broadcast_i32x4(order));
 }
 
-Q4K_INLINE __m512i bytes_dot(__m512i acc, __m512i u, __m512i s)
+QMV_INLINE __m512i bytes_dot(__m512i acc, __m512i u, __m512i s)
 {
 	return _mm512_dpbusd_epi32(acc, u, s);
 }
@@ -59,17 +59,17 @@ Q4K_INLINE __m512i bytes_dot(__m512i acc, __m512i u, __m512i s)
 /* 8 pieces of 2 products in 16 bits: 8 * 2 * 15 * 127 = 30480. */
 enum { PIECES_EXACT = 8 };
 
-Q4K_INLINE __m512i dot_add(__m512i acc, __m512i u, __m512i s)
+QMV_INLINE __m512i dot_add(__m512i acc, __m512i u, __m512i s)
 {
 	return _mm512_add_epi16(acc, _mm512_maddubs_epi16(u, s));
 }
 
-Q4K_INLINE __m512i scale_add(__m512i sum, __m512i dots, __m512i scales)
+QMV_INLINE __m512i scale_add(__m512i sum, __m512i dots, __m512i scales)
 {
 	return _mm512_add_epi32(sum, _mm512_madd_epi16(dots, scales));
 }
 
-Q4K_INLINE __m512i pick_scale(__m512i words, int byte)
+QMV_INLINE __m512i pick_scale(__m512i words, int byte)
 {
 	const __m128i order =
 		_mm_add_epi8(_mm_setr_epi8(0, -128, 0, -128, 4, -128, 4, -128, 8, -128, 8, -128, 12, -128, 12, -128),
@@ -77,7 +77,7 @@ Q4K_INLINE __m512i pick_scale(__m512i words, int byte)
 	return _mm512_shuffle_epi8(words, _mm512_broadcast_i32x4(order));
 }
 
-Q4K_INLINE __m512i bytes_dot(__m512i acc, __m512i u, __m512i s)
+QMV_INLINE __m512i bytes_dot(__m512i acc, __m512i u, __m512i s)
 {
 	return _mm512_add_epi32(acc, _mm512_madd_epi16(_mm512_maddubs_epi16(u, s), _mm512_set1_epi16(1)));
 }
@@ -86,7 +86,7 @@ Q4K_INLINE __m512i bytes_dot(__m512i acc, __m512i u, __m512i s)
 
 /* The eight 6-bit scales and mins of the four headers (d, dmin, 12 bytes) in the lanes of H: scales in bytes 0-7 of a
  * lane, mins in bytes 8-15. */
-Q4K_INLINE __m512i unpack_headers(__m512i h)
+QMV_INLINE __m512i unpack_headers(__m512i h)
 {
 	const __m512i low_order =
 		_mm512_broadcast_i32x4(_mm_setr_epi8(4, 5, 6, 7, 12, 13, 14, 15, 8, 9, 10, 11, 12, 13, 14, 15));
@@ -102,7 +102,7 @@ Q4K_INLINE __m512i unpack_headers(__m512i h)
 }
 
 /* Scale vectors of row LANE: bytes A of the lane widened to words in the low half, byte B in the high half. */
-Q4K_INLINE __m512i pick_scales(__m512i row, int a, int b)
+QMV_INLINE __m512i pick_scales(__m512i row, int a, int b)
 {
 	__m512i order =
 		_mm512_inserti64x4(_mm512_set1_epi16((short)(0x8000 | a)), _mm256_set1_epi16((short)(0x8000 | b)), 1);
@@ -110,7 +110,7 @@ Q4K_INLINE __m512i pick_scales(__m512i row, int a, int b)
 }
 
 /* Native layout: one block of each of ROWS rows. */
-Q4K_INLINE void native_block(const uint8_t *const *row, struct q4k_offsets ahead, const struct q4k_x8 *x, int rows,
+QMV_INLINE void native_block(const uint8_t *const *row, struct qmv_offsets ahead, const struct q4k_x8 *x, int rows,
 			     int hint, __m512 acc[8], __m512 min_acc[2])
 {
 	const __m512i mask = _mm512_set1_epi8(15), zero = _mm512_setzero_si512();
@@ -118,7 +118,7 @@ Q4K_INLINE void native_block(const uint8_t *const *row, struct q4k_offsets ahead
 	const __m512i x2 = _mm512_load_si512(x->q + 128), x3 = _mm512_load_si512(x->q + 192);
 	const __m512i sums = _mm512_broadcast_i32x4(_mm_load_si128((const __m128i *)x->sums));
 	const __m256 dx = _mm256_set1_ps(x->d);
-	Q4K_UNROLL
+	QMV_UNROLL
 	for (int quad = 0; quad < rows; quad += 4) {
 		int lanes = rows - quad < 4 ? rows - quad : 4;
 		__m512i header = _mm512_castsi128_si512(_mm_loadu_si128((const __m128i *)row[quad]));
@@ -144,12 +144,12 @@ Q4K_INLINE void native_block(const uint8_t *const *row, struct q4k_offsets ahead
 		_mm512_store_si512(by_row, scales);
 		_mm256_store_ps(d_of, d);
 		__asm__("" : "+m"(by_row), "+m"(d_of));
-		Q4K_UNROLL
+		QMV_UNROLL
 		for (int r = 0; r < lanes; r++) {
 			const uint8_t *p = row[quad + r];
-			q4k_prefetch(p, ahead, hint);
-			q4k_prefetch(p + 64, ahead, hint);
-			q4k_prefetch(p + 128, ahead, hint);
+			qmv_prefetch(p, ahead, hint);
+			qmv_prefetch(p + 64, ahead, hint);
+			qmv_prefetch(p + 128, ahead, hint);
 			const __m512i v = _mm512_loadu_si512(p + 16), w = _mm512_loadu_si512(p + 80);
 			const __m512i own = _mm512_broadcast_i32x4(_mm_load_si128(&by_row[r]));
 			__m512i s = scale_add(zero, _mm512_maddubs_epi16(_mm512_and_si512(v, mask), x0),
@@ -167,14 +167,14 @@ Q4K_INLINE void native_block(const uint8_t *const *row, struct q4k_offsets ahead
 }
 
 /* Native layout: ROWS rows, UNROLL blocks an iteration. */
-Q4K_INLINE void native_rows(const struct q4k_call *call, int rows, int unroll, int hint)
+QMV_INLINE void native_rows(const struct qmv_call *call, int rows, int unroll, int hint)
 {
-	const struct q4k_stages stages = q4k_stages(call, Q4K_BLOCK_BYTES);
+	const struct qmv_stages stages = qmv_stages(call, Q4K_BLOCK_BYTES);
 	const struct q4k_x8 *x = call->x;
 	const uint8_t *row[8];
 	__m512 acc[8], min_acc[2] = { _mm512_setzero_ps(), _mm512_setzero_ps() };
 	assert(call->rows <= (size_t)rows);
-	Q4K_UNROLL
+	QMV_UNROLL
 	for (int r = 0; r < rows; r++) {
 		/* Rows past the edge compute the last one again; nothing outside the weights is read. */
 		size_t at = (size_t)r < call->rows ? (size_t)r : call->rows - 1;
@@ -183,20 +183,20 @@ Q4K_INLINE void native_rows(const struct q4k_call *call, int rows, int unroll, i
 	}
 	size_t b = 0;
 	for (; b + (size_t)unroll <= call->blocks; b += (size_t)unroll)
-		Q4K_UNROLL
+		QMV_UNROLL
 	for (int u = 0; u < unroll; u++) {
-		native_block(row, q4k_offsets(&stages, b + (size_t)u), x + b + u, rows, hint, acc, min_acc);
-		Q4K_UNROLL
+		native_block(row, qmv_offsets(&stages, b + (size_t)u), x + b + u, rows, hint, acc, min_acc);
+		QMV_UNROLL
 		for (int r = 0; r < rows; r++)
 			row[r] += Q4K_BLOCK_BYTES;
 	}
 	for (; b < call->blocks; b++) {
-		native_block(row, q4k_offsets(&stages, b), x + b, rows, hint, acc, min_acc);
-		Q4K_UNROLL
+		native_block(row, qmv_offsets(&stages, b), x + b, rows, hint, acc, min_acc);
+		QMV_UNROLL
 		for (int r = 0; r < rows; r++)
 			row[r] += Q4K_BLOCK_BYTES;
 	}
-	Q4K_UNROLL
+	QMV_UNROLL
 	for (int r = 0; r < rows; r++) {
 		if ((size_t)r >= call->rows)
 			break;
@@ -207,7 +207,7 @@ Q4K_INLINE void native_rows(const struct q4k_call *call, int rows, int unroll, i
 }
 
 /* PIECE bytes of codes, repeated over the vector. */
-Q4K_INLINE __m512i repeat_piece(const int8_t *q, int piece)
+QMV_INLINE __m512i repeat_piece(const int8_t *q, int piece)
 {
 	if (piece == 4) {
 		int32_t four;
@@ -223,7 +223,7 @@ Q4K_INLINE __m512i repeat_piece(const int8_t *q, int piece)
 }
 
 /* R int32 words, each repeated for the 16 / R lanes of its row. */
-Q4K_INLINE __m512i spread_words(const uint8_t *p, int rows)
+QMV_INLINE __m512i spread_words(const uint8_t *p, int rows)
 {
 	if (rows == 16)
 		return _mm512_loadu_si512(p);
@@ -235,7 +235,7 @@ Q4K_INLINE __m512i spread_words(const uint8_t *p, int rows)
 }
 
 /* R f16 values as f32, each in the first lane of its row only (FIRST) or in all lanes of its row. */
-Q4K_INLINE __m512 spread_halves(const uint8_t *p, int rows, int first)
+QMV_INLINE __m512 spread_halves(const uint8_t *p, int rows, int first)
 {
 	if (rows == 16)
 		return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)p));
@@ -250,7 +250,7 @@ Q4K_INLINE __m512 spread_halves(const uint8_t *p, int rows, int first)
 }
 
 /* One interleaved group block of ROWS rows, added to ACC. */
-Q4K_INLINE __m512 group_block(const uint8_t *p, struct q4k_offsets ahead, const struct q4k_x8 *x, int rows, int wide,
+QMV_INLINE __m512 group_block(const uint8_t *p, struct qmv_offsets ahead, const struct q4k_x8 *x, int rows, int wide,
 			      int hint, __m512 acc)
 {
 	const int piece = 64 / rows, pieces = 32 / piece, words = wide ? 4 : 3;
@@ -274,7 +274,7 @@ Q4K_INLINE __m512 group_block(const uint8_t *p, struct q4k_offsets ahead, const 
 						   _mm512_srli_epi16(b, 2), two, 0xf8);
 	}
 	for (int line = 0; line * 64 < (4 + 4 * words) * rows; line++)
-		q4k_prefetch(p + line * 64, ahead, hint);
+		qmv_prefetch(p + line * 64, ahead, hint);
 
 	__m512i s = zero, t = zero;
 	for (int j = 0; j < 8; j += 2) {
@@ -288,7 +288,7 @@ Q4K_INLINE __m512 group_block(const uint8_t *p, struct q4k_offsets ahead, const 
 				low = dot_add(low, _mm512_and_si512(v, nibble), repeat_piece(x_low + c * piece, piece));
 				high = dot_add(high, _mm512_and_si512(_mm512_srli_epi16(v, 4), nibble),
 					       repeat_piece(x_high + c * piece, piece));
-				q4k_prefetch(nibbles, ahead, hint);
+				qmv_prefetch(nibbles, ahead, hint);
 				nibbles += 64;
 			}
 			s = scale_add(s, low, sc_low);
@@ -307,16 +307,16 @@ Q4K_INLINE __m512 group_block(const uint8_t *p, struct q4k_offsets ahead, const 
 }
 
 /* Interleaved layouts: one group of ROWS rows. */
-Q4K_INLINE void group_rows(const struct q4k_call *call, int rows, int wide, int hint)
+QMV_INLINE void group_rows(const struct qmv_call *call, int rows, int wide, int hint)
 {
 	const size_t block_bytes = (size_t)(wide ? 148 : 144) * (size_t)rows;
-	const struct q4k_stages stages = q4k_stages(call, block_bytes);
+	const struct qmv_stages stages = qmv_stages(call, block_bytes);
 	const struct q4k_x8 *x = call->x;
 	const uint8_t *p = call->weights;
 	__m512 acc = _mm512_setzero_ps();
 	assert(call->rows <= (size_t)rows);
 	for (size_t b = 0; b < call->blocks; b++, p += block_bytes)
-		acc = group_block(p, q4k_offsets(&stages, b), x + b, rows, wide, hint, acc);
+		acc = group_block(p, qmv_offsets(&stages, b), x + b, rows, wide, hint, acc);
 	/* Lanes of a row are added up, then gathered to the front. */
 	if (rows <= 8)
 		acc = _mm512_add_ps(acc, _mm512_permute_ps(acc, 0xb1));

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * The op q4k_matvec: y[m][n] = sum over k of x[m][k] * w[n][k] with Q4_K
- * weights.  What the op is, how a geometry becomes a plan, and the loops that
- * run it: macro tiles are dealt to threads, midi tiles follow each other
- * within them, one micro-kernel call covers a few rows of a midi tile.  Every
- * tile's offset comes from base/view.h.  Its search space is described in
+ * The ops q40_matvec, q80_matvec, q4k_matvec, q5k_matvec and q6k_matvec:
+ * y[m][n] = sum over k of x[m][k] * w[n][k] with quantised weights, a token at
+ * a time.  What the ops are, how a geometry becomes a plan, and the loops that
+ * run it: macro tiles are dealt to threads, midi tiles follow each other within
+ * them, one micro-kernel call covers a few rows of a midi tile.  Every tile's
+ * offset comes from base/view.h.  The search space is described in
  * quant_matvec_space.c.
  */
 #include "kernels/quant_matvec/quant_matvec_gpu.h"
@@ -16,21 +17,42 @@
 #include "base/view.h"
 #include "kernels/quant.h"
 
-static const struct tcb_variant *const variant_lists[] = {
-	q4k_variants_q8_scalar,  q4k_variants_q8_avx2,  q4k_variants_q8_avx512,  q4k_variants_q8_avx512vnni,
-	q4k_variants_f32_scalar, q4k_variants_f32_avx2, q4k_variants_f32_avx512, NULL,
-};
-
 static const struct tcb_shape default_shapes[] = { { 1, 4096, 4096 }, { 1, 14336, 4096 }, { 1, 4096, 14336 } };
 
-static size_t k_blocks(const struct tcb_plan *plan)
+static size_t supers(size_t k)
 {
-	return plan->problem.shape.k / Q4K_BLOCK_VALUES;
+	return (k + QMV_SUPER - 1) / QMV_SUPER;
 }
 
-static size_t activation_bytes(enum tcb_contract contract)
+static int is_q4k(const struct tcb_problem *problem)
 {
-	return contract == TCB_CONTRACT_Q8 ? sizeof(struct q4k_x8) : sizeof(struct q4k_x32);
+	return tcb_quant_format(problem)->id == TCB_FORMAT_Q4_K;
+}
+
+/* Prepared activations of a superblock. */
+static size_t activation_bytes(const struct tcb_problem *problem)
+{
+	const int q8 = problem->contract == TCB_CONTRACT_Q8;
+	if (is_q4k(problem))
+		return q8 ? sizeof(struct q4k_x8) : sizeof(struct q4k_x32);
+	return q8 ? sizeof(struct qmv_x8) : sizeof(struct qmv_x32);
+}
+
+/* Bytes of a superblock of a row, or of a row group. */
+static size_t super_bytes(const struct tcb_format *format, enum tcb_layout layout)
+{
+	if (format->id == TCB_FORMAT_Q4_K)
+		return q4k_layout_block_bytes(layout);
+	return layout == TCB_LAYOUT_NATIVE ? qmv_super_bytes(format->id) : qmv_lines(format->id) * QMV_LINE;
+}
+
+static size_t packed_bytes(const struct tcb_problem *problem, enum tcb_layout layout)
+{
+	const struct tcb_format *format = tcb_quant_format(problem);
+	const size_t rows = q4k_layout_rows(layout);
+	if (layout == TCB_LAYOUT_NATIVE)
+		return 0;
+	return tcb_quant_shares(problem->shape.n, rows) * supers(problem->shape.k) * super_bytes(format, layout);
 }
 
 /*
@@ -42,63 +64,86 @@ static size_t activation_bytes(enum tcb_contract contract)
 static double q8_chain(const struct tcb_plan *plan)
 {
 	size_t k = plan->problem.shape.k, step = plan->geometry.tile[TCB_MIDI].k;
-	return (double)(k / Q4K_BLOCK_VALUES + (k + step - 1) / step + 4 + 9 + 3);
+	return (double)(k / QMV_SUPER + (k + step - 1) / step + 4 + 9 + 3);
+}
+
+/*
+ * The same for the kernels that the other formats share.  A lane takes at most 8 vectors of codes and two sums of
+ * offsets a superblock, the scalar kernels 16 runs with a product, a difference and a product each; the sums of 32
+ * activations, or of products in a run, 32; lanes, codes and k-steps as above.
+ */
+static double shared_chain(const struct tcb_plan *plan)
+{
+	const size_t k = plan->problem.shape.k, steps = k / plan->geometry.tile[TCB_MIDI].k;
+	return (double)(16 * supers(k) + (plan->problem.contract == TCB_CONTRACT_Q8 ? 12 : 44) + steps);
+}
+
+static double chain_of(const struct tcb_plan *plan)
+{
+	if (!is_q4k(&plan->problem))
+		return shared_chain(plan);
+	return plan->problem.contract == TCB_CONTRACT_Q8 ? q8_chain(plan) : q4k_f32_chain(plan);
 }
 
 static enum tcb_status plan(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
 			    struct tcb_plan *out, struct tcb_error *err)
 {
-	const struct tcb_variant *variant = tcb_variant_find(&tcb_op_q4k_matvec, problem->contract, geometry);
+	const struct tcb_op *op = tcb_quant_op(problem);
+	const struct tcb_variant *variant = tcb_variant_find(op, problem->contract, geometry);
 	const int32_t *knob = geometry->knob;
 	const char *why;
 	memset(out, 0, sizeof(*out));
 	if (!variant) {
 		char text[TCB_GEOMETRY_TEXT_MAX];
 		tcb_geometry_print(geometry, text);
-		return tcb_fail(err, TCB_E_ILLEGAL, "q4k_matvec has no %s variant for %s",
+		return tcb_fail(err, TCB_E_ILLEGAL, "%s has no %s variant for %s", op->name,
 				tcb_contract_text(problem->contract), text);
 	}
-	TCB_TRY(tcb_quant_check_shape(&tcb_op_q4k_matvec, &problem->shape, err));
-	if ((why = q4k_geometry_refused(&problem->shape, geometry)))
-		return tcb_fail(err, TCB_E_ILLEGAL, "q4k_matvec: %s", why);
+	TCB_TRY(tcb_quant_check_shape(op, &problem->shape, err));
+	if ((why = qmv_geometry_refused(problem, geometry)))
+		return tcb_fail(err, TCB_E_ILLEGAL, "%s: %s", op->name, why);
 	out->problem = *problem;
 	out->geometry = *geometry;
 	out->variant = variant;
 	out->threads = knob[TCB_KNOB_THREADS] == TCB_KNOB_UNSET ? 1 : (unsigned)knob[TCB_KNOB_THREADS];
-	if (variant->layout != TCB_LAYOUT_NATIVE)
-		out->packed_bytes = q4k_packed_bytes(variant->layout, problem->shape.n, problem->shape.k);
-	out->workspace_bytes =
-		problem->shape.m * (problem->shape.k / Q4K_BLOCK_VALUES) * activation_bytes(problem->contract);
-	out->chain = problem->contract == TCB_CONTRACT_Q8 ? q8_chain(out) : q4k_f32_chain(out);
+	out->packed_bytes = packed_bytes(problem, variant->layout);
+	out->workspace_bytes = problem->shape.m * supers(problem->shape.k) * activation_bytes(problem);
+	out->chain = chain_of(out);
 	return TCB_OK;
 }
 
 static void pack(const struct tcb_problem *problem, enum tcb_layout layout, const void *weights, void *packed)
 {
+	const size_t n = problem->shape.n, k = problem->shape.k;
 	if (layout == TCB_LAYOUT_P || layout == TCB_LAYOUT_S)
 		qmv_plane_pack(problem, layout, weights, packed);
+	else if (is_q4k(problem))
+		q4k_pack(layout, n, k, weights, packed);
 	else
-		q4k_pack(layout, problem->shape.n, problem->shape.k, weights, packed);
+		qmv_lines_pack(problem, weights, packed);
 }
 
 static void unpack(const struct tcb_problem *problem, enum tcb_layout layout, const void *packed, void *weights)
 {
+	const size_t n = problem->shape.n, k = problem->shape.k;
 	if (layout == TCB_LAYOUT_P || layout == TCB_LAYOUT_S)
 		qmv_plane_unpack(problem, layout, packed, weights);
+	else if (is_q4k(problem))
+		q4k_unpack(layout, n, k, packed, weights);
 	else
-		q4k_unpack(layout, problem->shape.n, problem->shape.k, packed, weights);
+		qmv_lines_unpack(problem, packed, weights);
 }
 
 /* One call of run(), shared by its threads. */
 struct job {
 	const struct tcb_plan *plan;
-	q4k_micro_fn *kernel;
+	qmv_micro_fn *kernel;
 	const uint8_t *weights, *activations; /* as stored or packed; prepared */
 	float *y;
-	size_t group_rows, block_bytes, x_bytes; /* of the layout; of one block of prepared activations */
+	size_t group_rows, x_bytes; /* of the layout; of one superblock of prepared activations */
 	size_t prefetch;
 	enum tcb_hint hint;
-	struct tcb_view w, x;        /* row groups x blocks along k; tokens x blocks */
+	struct tcb_view w, x;        /* bytes, row groups x superblocks along k; tokens x superblocks */
 	struct tcb_view out;         /* tokens x outputs */
 	struct tcb_partition shares; /* of out: what one task covers, all of k */
 };
@@ -114,14 +159,16 @@ static void must(enum tcb_status status)
 static void run_midi(const struct job *job, const struct tcb_tile_info *midi, size_t group, size_t token, int runs_on)
 {
 	const struct tcb_plan *p = job->plan;
-	const size_t k0 = midi->start[0], rows_end = p->problem.shape.n, micro = p->geometry.tile[TCB_MICRO].n;
-	const size_t step = micro / job->group_rows * job->w.stride[0] * job->block_bytes;
+	const size_t k0 = midi->start[0], values = p->problem.shape.k - k0 * QMV_SUPER;
+	const size_t rows_end = p->problem.shape.n, micro = p->geometry.tile[TCB_MICRO].n;
+	const size_t step = micro / job->group_rows * job->w.stride[0];
 	size_t n = (group + midi->start[1]) * job->group_rows, end = n + midi->extent[1] * job->group_rows;
-	struct q4k_call call = {
-		.weights = job->weights + midi->offset * job->block_bytes,
-		.row_bytes = job->w.stride[0] * job->block_bytes,
+	struct qmv_call call = {
+		.weights = job->weights + midi->offset,
+		.row_bytes = job->w.stride[0],
 		.x = job->activations + tcb_view_at(&job->x, (size_t[]){ token, k0 }) * job->x_bytes,
 		.blocks = midi->extent[0],
+		.values = values < midi->extent[0] * QMV_SUPER ? values : midi->extent[0] * QMV_SUPER,
 		.y = job->y + tcb_view_at(&job->out, (size_t[]){ token, n }),
 		.accumulate = k0 > 0,
 		.prefetch = job->prefetch,
@@ -141,7 +188,7 @@ static void run_share(void *ctx, size_t task, unsigned thread)
 {
 	const struct job *job = ctx;
 	const struct tcb_tile *midi = &job->plan->geometry.tile[TCB_MIDI];
-	const size_t tile[2] = { midi->k / Q4K_BLOCK_VALUES, (midi->n + job->group_rows - 1) / job->group_rows };
+	const size_t tile[2] = { supers(midi->k), (midi->n + job->group_rows - 1) / job->group_rows };
 	const int runs_on = job->plan->geometry.knob[TCB_KNOB_SCHED] != TCB_SCHED_DYNAMIC;
 	struct tcb_tile_info share, tile_info;
 	struct tcb_view rows, by_k;
@@ -158,11 +205,9 @@ static void run_share(void *ctx, size_t task, unsigned thread)
 	}
 }
 
-/* Activations into the workspace, on the calling thread before the others start: 0.6 us for 4096 values with AVX-512,
- * 0.4 % of a hot call on two threads. */
-static void prepare(const struct tcb_plan *plan, const float *x, void *workspace)
+static void prepare_q4k(const struct tcb_plan *plan, const float *x, void *workspace)
 {
-	const size_t blocks = plan->problem.shape.m * k_blocks(plan);
+	const size_t blocks = plan->problem.shape.m * supers(plan->problem.shape.k);
 	const enum tcb_isa isa = plan->variant->isa;
 	const int wide = isa == TCB_ISA_AVX512 || isa == TCB_ISA_AVX512VNNI;
 	if (plan->problem.contract == TCB_CONTRACT_Q8)
@@ -175,6 +220,37 @@ static void prepare(const struct tcb_plan *plan, const float *x, void *workspace
 				       : q4k_prepare_scalar)(x, blocks, workspace);
 }
 
+/* One token; native kernels take four codes of a row to a lane, those of r16 one activation for all lanes. */
+static void prepare_token(const struct tcb_plan *plan, const float *x, void *out)
+{
+	const struct tcb_format *format = tcb_quant_format(&plan->problem);
+	const enum tcb_isa isa = plan->variant->isa;
+	const int wide = isa == TCB_ISA_AVX512 || isa == TCB_ISA_AVX512VNNI;
+	const int as_they_are = plan->variant->layout != TCB_LAYOUT_NATIVE;
+	const size_t k = plan->problem.shape.k;
+	if (plan->problem.contract == TCB_CONTRACT_Q8)
+		(wide                  ? qmv_prepare_q8_avx512
+		 : isa == TCB_ISA_AVX2 ? qmv_prepare_q8_avx2
+				       : qmv_prepare_q8_scalar)(format, x, k, out);
+	else if (isa == TCB_ISA_SCALAR)
+		qmv_prepare_f32_scalar(format, x, k, out);
+	else
+		(wide ? qmv_prepare_f32_avx512 : qmv_prepare_f32_avx2)(format, as_they_are, x, k, out);
+}
+
+/* Activations into the workspace, on the calling thread before the others start: 0.6 us for 4096 values of q4_k with
+ * AVX-512, 0.4 % of a hot call on two threads. */
+static void prepare(const struct tcb_plan *plan, const float *x, char *workspace)
+{
+	const struct tcb_shape *s = &plan->problem.shape;
+	if (is_q4k(&plan->problem)) {
+		prepare_q4k(plan, x, workspace);
+		return;
+	}
+	for (size_t m = 0; m < s->m; m++)
+		prepare_token(plan, x + m * s->k, workspace + m * supers(s->k) * activation_bytes(&plan->problem));
+}
+
 static void run(const struct tcb_plan *plan, void *const operand[], void *workspace, struct tcb_pool *pool)
 {
 	const struct tcb_shape *s = &plan->problem.shape;
@@ -184,50 +260,74 @@ static void run(const struct tcb_plan *plan, void *const operand[], void *worksp
 	const size_t share = sched == TCB_SCHED_DYNAMIC ? g->tile[TCB_MIDI].n : g->tile[TCB_MACRO].n;
 	struct job job = {
 		.plan = plan,
-		.kernel = (q4k_micro_fn *)plan->variant->entry,
+		.kernel = (qmv_micro_fn *)plan->variant->entry,
 		.weights = operand[TCB_QUANT_WEIGHTS],
 		.activations = workspace,
 		.y = operand[TCB_QUANT_Y],
 		.group_rows = q4k_layout_rows(plan->variant->layout),
-		.block_bytes = q4k_layout_block_bytes(plan->variant->layout),
-		.x_bytes = activation_bytes(plan->problem.contract),
+		.x_bytes = activation_bytes(&plan->problem),
 		.prefetch = g->knob[TCB_KNOB_PREFETCH] > 0 ? (size_t)g->knob[TCB_KNOB_PREFETCH] : 0,
 		.hint = g->knob[TCB_KNOB_HINT] > 0 ? (enum tcb_hint)g->knob[TCB_KNOB_HINT] : TCB_HINT_T0,
 	};
-	const size_t groups = (s->n + job.group_rows - 1) / job.group_rows;
-	must(tcb_view_init(&job.w, 2, (size_t[]){ groups, k_blocks(plan) }, NULL));
-	must(tcb_view_init(&job.x, 2, (size_t[]){ s->m, k_blocks(plan) }, NULL));
+	const struct tcb_format *format = tcb_quant_format(&plan->problem);
+	const enum tcb_layout layout = plan->variant->layout;
+	const size_t groups = tcb_quant_shares(s->n, job.group_rows), bytes = super_bytes(format, layout);
+	const size_t group_bytes =
+		layout == TCB_LAYOUT_NATIVE ? tcb_quant_row_bytes(format, s->k) : supers(s->k) * bytes;
+	must(tcb_view_init_strided(&job.w, 2, (size_t[]){ groups, supers(s->k) }, (size_t[]){ group_bytes, bytes }, 0,
+				   NULL));
+	must(tcb_view_init(&job.x, 2, (size_t[]){ s->m, supers(s->k) }, NULL));
 	must(tcb_view_init(&job.out, 2, (size_t[]){ s->m, s->n }, NULL));
 	must(tcb_partition_init(&job.shares, &job.out, (size_t[]){ 1, share }, NULL));
 	prepare(plan, operand[TCB_QUANT_X], workspace);
 	tcb_pool_run(pool, plan->threads, sched, job.shares.total, run_share, &job);
 }
 
-const struct tcb_op tcb_op_q4k_matvec = {
-	.name = "q4k_matvec",
-	.summary = "Q4_K weights x f32 activations, one token at a time",
-	.shape_form = "MxNxK",
-	.weight_type = "Q4_K",
-	.contracts = 1u << TCB_CONTRACT_F32 | 1u << TCB_CONTRACT_Q8,
-	.default_contract = TCB_CONTRACT_Q8,
-	.default_shapes = default_shapes,
-	.default_shape_count = sizeof(default_shapes) / sizeof(default_shapes[0]),
-	.variant_lists = variant_lists,
-	.check_shape = tcb_quant_check_shape,
-	.operands = tcb_quant_operands,
-	.fill = tcb_quant_fill,
-	.reference = tcb_quant_reference,
-	.exact = q4k_exact,
-	.flops = tcb_quant_flops,
-	.traffic = tcb_quant_traffic,
-	.axes = q4k_axes,
-	.default_geometry = q4k_default_geometry,
-	.footprint = q4k_footprint,
-	.plan = plan,
-	.pack = pack,
-	.unpack = unpack,
-	.run = run,
-	.emit = qmv_emit,
-	.gpu_rules = qmv_gpu_rules,
-	.gpu_variants = qmv_gpu_variants[TCB_FORMAT_Q4_K],
+static const struct tcb_variant *const lists_q4k[] = {
+	q4k_variants_q8_scalar,  q4k_variants_q8_avx2,  q4k_variants_q8_avx512,  q4k_variants_q8_avx512vnni,
+	q4k_variants_f32_scalar, q4k_variants_f32_avx2, q4k_variants_f32_avx512, NULL,
 };
+#define LISTS(op)                                                                                                \
+	static const struct tcb_variant *const lists_##op[] = { qmv_scalar_##op, qmv_avx2_##op, qmv_avx512_##op, \
+								qmv_avx512vnni_##op, NULL };
+LISTS(q40)
+LISTS(q80)
+LISTS(q5k)
+LISTS(q6k)
+
+/* The ops differ in format and kernels. */
+#define OP(op, type, format, exact_)                                                       \
+	const struct tcb_op tcb_op_##op##_matvec = {                                       \
+		.name = #op "_matvec",                                                     \
+		.summary = type " weights x f32 activations, one token at a time",         \
+		.shape_form = "MxNxK",                                                     \
+		.weight_type = type,                                                       \
+		.contracts = 1u << TCB_CONTRACT_F32 | 1u << TCB_CONTRACT_Q8,               \
+		.default_contract = TCB_CONTRACT_Q8,                                       \
+		.default_shapes = default_shapes,                                          \
+		.default_shape_count = sizeof(default_shapes) / sizeof(default_shapes[0]), \
+		.variant_lists = lists_##op,                                               \
+		.check_shape = tcb_quant_check_shape,                                      \
+		.operands = tcb_quant_operands,                                            \
+		.fill = tcb_quant_fill,                                                    \
+		.reference = tcb_quant_reference,                                          \
+		.exact = exact_,                                                           \
+		.flops = tcb_quant_flops,                                                  \
+		.traffic = tcb_quant_traffic,                                              \
+		.axes = qmv_axes,                                                          \
+		.default_geometry = qmv_default_geometry,                                  \
+		.footprint = qmv_footprint,                                                \
+		.plan = plan,                                                              \
+		.pack = pack,                                                              \
+		.unpack = unpack,                                                          \
+		.run = run,                                                                \
+		.emit = qmv_emit,                                                          \
+		.gpu_rules = qmv_gpu_rules,                                                \
+		.gpu_variants = qmv_gpu_variants[format],                                  \
+	}
+extern const struct tcb_op tcb_op_q40_matvec, tcb_op_q80_matvec, tcb_op_q5k_matvec, tcb_op_q6k_matvec;
+OP(q40, "Q4_0", TCB_FORMAT_Q4_0, NULL);
+OP(q80, "Q8_0", TCB_FORMAT_Q8_0, NULL);
+OP(q4k, "Q4_K", TCB_FORMAT_Q4_K, q4k_exact);
+OP(q5k, "Q5_K", TCB_FORMAT_Q5_K, NULL);
+OP(q6k, "Q6_K", TCB_FORMAT_Q6_K, NULL);

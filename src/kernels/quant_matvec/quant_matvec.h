@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * Private to the q4k_matvec op: the micro-kernel's contract, the packed
- * layouts and the quantised activations.
+ * Private to the ops qXX_matvec: the micro-kernel's contract, the packed
+ * layouts and the prepared activations.
  *
- * y[m][n] = sum over k of x[m][k] * w[n][k], w stored as N rows of K/256 Q4_K
- * blocks of 144 bytes.
+ * y[m][n] = sum over k of x[m][k] * w[n][k], w stored as N rows of quantised
+ * blocks (kernels/quant.h).  K is walked in superblocks of 256 values whatever
+ * the format: one block of a K-quant, eight of 32 values.
  *
  * The geometry drives the loops (quant_matvec.c):
  *   macro 1 x n x K   rows that one thread takes in one piece (static share)
  *   midi  1 x n x k   one task: rows x k-block; k < K: partial sums are added to y, k-block outermost
- *   micro 1 x n x 256*... rows of one micro-kernel call, which runs along the whole midi k
+ *   micro 1 x n x block   rows of one micro-kernel call, which runs along the whole midi k
  * A micro-kernel call covers micro.n rows (native) or one row group (interleaved; micro.n is the group's size).
+ *
+ * Q4_K has kernels of its own (q4k_matvec_*.c); those of the other formats are one for all of them
+ * (quant_matvec_native.h, quant_matvec_lines.h).
  */
 #ifndef TCB_KERNELS_QUANT_MATVEC_H
 #define TCB_KERNELS_QUANT_MATVEC_H
@@ -18,16 +22,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "kernels/op.h"
+#include "kernels/quant.h"
 
 enum { Q4K_BLOCK_VALUES = 256, Q4K_BLOCK_BYTES = 144 };
 
 /* One micro-kernel call. */
-struct q4k_call {
+struct qmv_call {
 	const uint8_t *weights; /* first block of the span of the first row (native) or of the row group */
 	size_t row_bytes;       /* native: from a row to the next; interleaved: from a row group to the next */
-	const void *x;          /* prepared activations of the span: struct q4k_x32 or struct q4k_x8 blocks */
-	size_t blocks;          /* Q4_K blocks along k, >= 1 */
+	const void *x;          /* prepared activations of the span, a struct for each superblock */
+	size_t blocks;          /* superblocks along k, >= 1 */
+	size_t values;          /* that they hold: the last may be shorter than 256 */
 	size_t rows;            /* rows to compute and write, 1 to micro.n; fewer only at the edge */
 	float *y;               /* y[0 .. rows) */
 	int accumulate;         /* add to y instead of writing it */
@@ -36,7 +41,7 @@ struct q4k_call {
 	size_t next_bytes;      /* from the first row (group) of this call to that of the next call of the thread, so
 				   that prefetching can run on past the end of the rows; 0 on the last */
 };
-typedef void q4k_micro_fn(const struct q4k_call *call);
+typedef void qmv_micro_fn(const struct qmv_call *call);
 
 /*
  * 256 activations quantised to 8 bits for contract q8: x[i] ~ d * code, d = max|x| / 127, code = x * (127 / max)
@@ -88,6 +93,73 @@ void q4k_prepare_scalar(const float *x, size_t blocks, struct q4k_x32 *out);
 void q4k_prepare_avx2(const float *x, size_t blocks, struct q4k_x32 *out);
 void q4k_prepare_avx512(const float *x, size_t blocks, struct q4k_x32 *out);
 
+enum { QMV_SUPER = 256, QMV_RUNS = 16, QMV_ROWS = 16, QMV_LINE = 64 };
+
+/* What is added to codes so that they are unsigned, in contract q8. */
+static inline int qmv_centre(enum tcb_format_id format)
+{
+	return format == TCB_FORMAT_Q4_0 ? 8 : format == TCB_FORMAT_Q8_0 ? 128 : format == TCB_FORMAT_Q6_K ? 32 : 0;
+}
+
+/* Blocks and bytes of a superblock as stored. */
+static inline size_t qmv_super_bytes(enum tcb_format_id format)
+{
+	return format == TCB_FORMAT_Q4_0   ? 144
+	       : format == TCB_FORMAT_Q8_0 ? 272
+	       : format == TCB_FORMAT_Q4_K ? 144
+	       : format == TCB_FORMAT_Q5_K ? 176
+					   : 210;
+}
+
+/*
+ * 256 activations as tcb_quant_codes() gives them, for all formats but Q4_K.  d is that of each run of 32 values of
+ * formats whose activations are scaled by 32, the superblock's everywhere otherwise.  start[i] is -centre times the sum
+ * of codes 4 i to 4 i + 3: what integer sums of unsigned codes start from.  sums has the sums of the runs of 32 in its
+ * upper half where the format has mins, zeros elsewhere.
+ */
+struct qmv_x8 {
+	_Alignas(64) int8_t q[QMV_SUPER];
+	int32_t start[QMV_SUPER / 4];
+	int32_t run_start[QMV_RUNS]; /* the same for a whole run */
+	float d[QMV_RUNS];
+	float sums[QMV_RUNS];
+};
+
+/*
+ * 256 activations for contract f32.  Vectors of L lanes multiply L words of four codes of a row: value 4 L g + 4 w + b
+ * is x[4 L g + L b + w].  The scalar kernels and layout r16 want them as they are, L = 1.  sums[r] is what the scale of
+ * run r is taken off with, centre times the run's sum; where the format has mins, sums[8 + r] is the sum of run r.
+ */
+struct qmv_x32 {
+	_Alignas(64) float x[QMV_SUPER];
+	float sums[QMV_RUNS];
+};
+
+/* quant_matvec_prepare_<isa>.c: K values, K a multiple of the format's block; q8 gives the same bits everywhere. */
+void qmv_prepare_q8_scalar(const struct tcb_format *format, const float *x, size_t k, struct qmv_x8 *out);
+void qmv_prepare_q8_avx2(const struct tcb_format *format, const float *x, size_t k, struct qmv_x8 *out);
+void qmv_prepare_q8_avx512(const struct tcb_format *format, const float *x, size_t k, struct qmv_x8 *out);
+void qmv_prepare_f32_scalar(const struct tcb_format *format, const float *x, size_t k, struct qmv_x32 *out);
+void qmv_prepare_f32_avx2(const struct tcb_format *format, int as_they_are, const float *x, size_t k,
+			  struct qmv_x32 *out);
+void qmv_prepare_f32_avx512(const struct tcb_format *format, int as_they_are, const float *x, size_t k,
+			    struct qmv_x32 *out);
+
+/*
+ * quant_matvec_lines.c: layout r16 of all formats but Q4_K.  16 rows of a superblock become lines of 64 bytes, word w
+ * of each row side by side, where a row's words are
+ *     q4_0, q8_0  eight d, then eight times the block's codes
+ *     q5_k, q6_k  the block as stored; q6_k's last word is half zeros
+ * Superblocks follow each other along k, groups of rows along n.  N is padded up to the group with zeros, and so is the
+ * last superblock.
+ */
+static inline size_t qmv_lines(enum tcb_format_id format) /* of a superblock */
+{
+	return (qmv_super_bytes(format) + 3) / 4;
+}
+void qmv_lines_pack(const struct tcb_problem *problem, const void *weights, void *packed);
+void qmv_lines_unpack(const struct tcb_problem *problem, const void *packed, void *weights);
+
 /* q4k_matvec_exact.c: what PLAN's f32 variant gives, bit by bit; its longest rounding chain. */
 double q4k_f32_chain(const struct tcb_plan *plan);
 void q4k_exact(const struct tcb_plan *plan, void *const operand[], float *y);
@@ -107,17 +179,17 @@ void q4k_pack(enum tcb_layout layout, size_t n, size_t k, const void *weights, v
 void q4k_unpack(enum tcb_layout layout, size_t n, size_t k, const void *packed, void *weights);
 
 /* quant_matvec_space.c */
-size_t q4k_axes(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_axis out[TCB_AXES_MAX]);
-void q4k_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_geometry *out);
-void q4k_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
+size_t qmv_axes(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_axis out[TCB_AXES_MAX]);
+void qmv_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_geometry *out);
+void qmv_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
 		   const struct tcb_geometry *geometry, struct tcb_footprint *out);
 /* Why the op cannot run GEOMETRY whatever the variant, NULL if it can. */
-const char *q4k_geometry_refused(const struct tcb_shape *shape, const struct tcb_geometry *geometry);
+const char *qmv_geometry_refused(const struct tcb_problem *problem, const struct tcb_geometry *geometry);
 
 /* quant_matvec.c */
 extern const struct tcb_op tcb_op_q4k_matvec;
 
-/* Each variant file ends in its table (a row without a name is the last); quant_matvec.c lists them. */
+/* Each variant file ends in its tables (a row without a name is the last); quant_matvec.c lists them. */
 extern const struct tcb_variant q4k_variants_f32_scalar[];
 extern const struct tcb_variant q4k_variants_f32_avx2[];
 extern const struct tcb_variant q4k_variants_f32_avx512[];
@@ -125,5 +197,16 @@ extern const struct tcb_variant q4k_variants_q8_scalar[];
 extern const struct tcb_variant q4k_variants_q8_avx2[];
 extern const struct tcb_variant q4k_variants_q8_avx512[];
 extern const struct tcb_variant q4k_variants_q8_avx512vnni[];
+
+/* The same for the other formats. */
+#define QMV_VARIANT_TABLES(op)                             \
+	extern const struct tcb_variant qmv_scalar_##op[]; \
+	extern const struct tcb_variant qmv_avx2_##op[];   \
+	extern const struct tcb_variant qmv_avx512_##op[]; \
+	extern const struct tcb_variant qmv_avx512vnni_##op[];
+QMV_VARIANT_TABLES(q40)
+QMV_VARIANT_TABLES(q80)
+QMV_VARIANT_TABLES(q5k)
+QMV_VARIANT_TABLES(q6k)
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Shared by the micro-kernels of q4k_matvec: where software prefetch looks, and
+ * Shared by the micro-kernels of the ops qXX_matvec: where software prefetch looks, and
  * the macro that turns one generic always-inline kernel into compiled variants
  * with the prefetch hint as a constant.
  */
@@ -9,30 +9,30 @@
 
 #include "kernels/quant_matvec/quant_matvec.h"
 
-#define Q4K_INLINE static inline __attribute__((always_inline))
+#define QMV_INLINE static inline __attribute__((always_inline))
 
 /* Before a loop with a constant count of at most 8: unrolled before arrays of vectors are split into registers. */
 #ifdef __clang__
-#define Q4K_UNROLL _Pragma("clang loop unroll(full)")
+#define QMV_UNROLL _Pragma("clang loop unroll(full)")
 #else
-#define Q4K_UNROLL _Pragma("GCC unroll 8")
+#define QMV_UNROLL _Pragma("GCC unroll 8")
 #endif
 
-enum { Q4K_HINT_NONE = -1 };
+enum { QMV_HINT_NONE = -1 };
 
 /*
  * Prefetch looks a distance past block b of a row (group), in whole blocks: near while that lies within the rows of
  * this call, far once it lies in those of the next call.
  */
-struct q4k_ahead {
+struct qmv_ahead {
 	size_t near, far, near_blocks;
 };
 
-Q4K_INLINE struct q4k_ahead q4k_ahead(const struct q4k_call *call, size_t block_bytes, size_t bytes)
+QMV_INLINE struct qmv_ahead qmv_ahead(const struct qmv_call *call, size_t block_bytes, size_t bytes)
 {
 	size_t distance = (bytes + block_bytes - 1) / block_bytes;
 	size_t calls = distance / call->blocks, rest = distance % call->blocks;
-	struct q4k_ahead ahead;
+	struct qmv_ahead ahead;
 	ahead.near = calls * call->next_bytes + rest * block_bytes;
 	ahead.far = (calls + 1) * call->next_bytes + rest * block_bytes - call->blocks * block_bytes;
 	ahead.near_blocks = call->blocks - rest;
@@ -44,30 +44,30 @@ Q4K_INLINE struct q4k_ahead q4k_ahead(const struct q4k_call *call, size_t block_
  * second stage, much nearer, from there into L1: with the first stage alone each line's first use waits for L2, with
  * hint t0 alone the few line-fill buffers of L1 limit how much is under way.  2048 bytes: best of 256 to 4096.
  */
-struct q4k_stages {
-	struct q4k_ahead first, second;
+struct qmv_stages {
+	struct qmv_ahead first, second;
 };
 
-Q4K_INLINE struct q4k_stages q4k_stages(const struct q4k_call *call, size_t block_bytes)
+QMV_INLINE struct qmv_stages qmv_stages(const struct qmv_call *call, size_t block_bytes)
 {
 	const size_t second = call->prefetch / 4 < 2048 ? call->prefetch / 4 : 2048;
-	return (struct q4k_stages){ q4k_ahead(call, block_bytes, call->prefetch),
-				    q4k_ahead(call, block_bytes, second) };
+	return (struct qmv_stages){ qmv_ahead(call, block_bytes, call->prefetch),
+				    qmv_ahead(call, block_bytes, second) };
 }
 
 /* What to add to the address of something in block B to get what each stage fetches meanwhile. */
-struct q4k_offsets {
+struct qmv_offsets {
 	size_t first, second;
 };
 
-Q4K_INLINE struct q4k_offsets q4k_offsets(const struct q4k_stages *stages, size_t b)
+QMV_INLINE struct qmv_offsets qmv_offsets(const struct qmv_stages *stages, size_t b)
 {
-	return (struct q4k_offsets){ b < stages->first.near_blocks ? stages->first.near : stages->first.far,
+	return (struct qmv_offsets){ b < stages->first.near_blocks ? stages->first.near : stages->first.far,
 				     b < stages->second.near_blocks ? stages->second.near : stages->second.far };
 }
 
 /* HINT is a constant after inlining; addresses past the end of the weights are harmless to prefetch. */
-Q4K_INLINE void q4k_prefetch(const uint8_t *at, struct q4k_offsets ahead, int hint)
+QMV_INLINE void qmv_prefetch(const uint8_t *at, struct qmv_offsets ahead, int hint)
 {
 	if (hint == TCB_HINT_T0) {
 		__builtin_prefetch(at + ahead.first, 0, 3);
@@ -80,11 +80,11 @@ Q4K_INLINE void q4k_prefetch(const uint8_t *at, struct q4k_offsets ahead, int hi
 }
 
 /* The variant NAME of BODY(call, ..., hint) with one copy of the loop, and a predicted branch at each prefetch. */
-#define Q4K_KERNEL_LONG(name, body, ...)                                                        \
-	static void name(const struct q4k_call *call)                                           \
+#define QMV_KERNEL_LONG(name, body, ...)                                                        \
+	static void name(const struct qmv_call *call)                                           \
 	{                                                                                       \
 		assert(call->blocks >= 1 && call->rows >= 1);                                   \
-		body(call, __VA_ARGS__, call->prefetch ? (int)call->hint : (int)Q4K_HINT_NONE); \
+		body(call, __VA_ARGS__, call->prefetch ? (int)call->hint : (int)QMV_HINT_NONE); \
 	}
 
 /*
@@ -92,14 +92,14 @@ Q4K_INLINE void q4k_prefetch(const uint8_t *at, struct q4k_offsets ahead, int hi
  * take minutes to compile the copies.
  */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define Q4K_KERNEL Q4K_KERNEL_LONG
+#define QMV_KERNEL QMV_KERNEL_LONG
 #else
-#define Q4K_KERNEL(name, body, ...)                             \
-	static void name(const struct q4k_call *call)           \
+#define QMV_KERNEL(name, body, ...)                             \
+	static void name(const struct qmv_call *call)           \
 	{                                                       \
 		assert(call->blocks >= 1 && call->rows >= 1);   \
 		if (!call->prefetch)                            \
-			body(call, __VA_ARGS__, Q4K_HINT_NONE); \
+			body(call, __VA_ARGS__, QMV_HINT_NONE); \
 		else if (call->hint == TCB_HINT_T0)             \
 			body(call, __VA_ARGS__, TCB_HINT_T0);   \
 		else if (call->hint == TCB_HINT_T1)             \
@@ -115,6 +115,14 @@ Q4K_INLINE void q4k_prefetch(const uint8_t *at, struct q4k_offsets ahead, int hi
 		"q4k_matvec_" #contract_ "_" #layout_ "_" #isa_ "_1x" #rows_ "x256_u" #unroll_,                    \
 			TCB_CONTRACT_##CONTRACT, TCB_ISA_##ISA_, TCB_LAYOUT_##LAYOUT_, { 1, rows_, 256 }, unroll_, \
 			class_, TCB_SOURCE_HASH, (void (*)(void))function                                          \
+	}
+
+/* The same for the formats that share their kernels: op, and k of the micro tile. */
+#define QMV_ROW(op_, k_, contract_, CONTRACT, isa_, ISA_, layout_, LAYOUT_, rows_, function)                           \
+	{                                                                                                              \
+#op_ "_matvec_" #contract_ "_" #layout_ "_" #isa_ "_1x" #rows_ "x" #k_ "_u1", TCB_CONTRACT_##CONTRACT, \
+			TCB_ISA_##ISA_, TCB_LAYOUT_##LAYOUT_,                                                          \
+			{ 1, rows_, k_ }, 1, TCB_CLASS_BOUNDED, TCB_SOURCE_HASH, (void (*)(void))function              \
 	}
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The search space of q4k_matvec: its axes, its default geometry, the numbers
+ * The search space of the ops qXX_matvec: its axes, its default geometry, the numbers
  * that the constraints judge, and the rules of its own that a geometry must
  * keep.
  */
@@ -12,8 +12,10 @@
 
 enum { MIDI_ROWS = 64, DEFAULT_ROWS = 4, ROWS_MAX = 16 };
 
-const char *q4k_geometry_refused(const struct tcb_shape *shape, const struct tcb_geometry *geometry)
+const char *qmv_geometry_refused(const struct tcb_problem *problem, const struct tcb_geometry *geometry)
 {
+	const struct tcb_shape *shape = &problem->shape;
+	const size_t block = tcb_quant_format(problem)->block_values;
 	const struct tcb_tile *macro = &geometry->tile[TCB_MACRO], *midi = &geometry->tile[TCB_MIDI];
 	const struct tcb_tile *micro = &geometry->tile[TCB_MICRO];
 	const int32_t *knob = geometry->knob;
@@ -22,10 +24,11 @@ const char *q4k_geometry_refused(const struct tcb_shape *shape, const struct tcb
 		return "macro.m and midi.m must be 1: each token is a product of its own";
 	if (macro->k != shape->k)
 		return "macro.k must be the problem's K: threads share rows, not the reduction";
-	if (micro->k != Q4K_BLOCK_VALUES)
-		return "micro.k must be 256, one Q4_K block";
-	if (!midi->k || midi->k % Q4K_BLOCK_VALUES || macro->k % midi->k)
-		return "midi.k must be a multiple of 256 that divides K";
+	if (micro->k != block)
+		return block == QMV_SUPER ? "micro.k must be 256, one block of the weights"
+					  : "micro.k must be 32, one block of the weights";
+	if (!midi->k || (midi->k % QMV_SUPER && midi->k != shape->k) || macro->k % midi->k)
+		return "midi.k must be a multiple of 256 that divides K, or K";
 	if (!midi->n || midi->n % micro->n || macro->n % midi->n || !macro->n)
 		return "micro.n must divide midi.n, and midi.n must divide macro.n";
 	if (threads < 1)
@@ -68,26 +71,47 @@ static void add_shares(struct tcb_axis *to, size_t n, unsigned threads)
 	add(to, tcb_quant_even_share(n, threads, MIDI_ROWS));
 }
 
-size_t q4k_axes(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_axis out[TCB_AXES_MAX])
+static int has_layout(const struct tcb_op *op, enum tcb_layout layout)
+{
+	const struct tcb_variant *variant;
+	for (size_t i = 0; (variant = tcb_variant_at(op, i)); i++)
+		if (variant->layout == layout)
+			return 1;
+	return 0;
+}
+
+static int has_unroll(const struct tcb_op *op, int unroll)
+{
+	const struct tcb_variant *variant;
+	for (size_t i = 0; (variant = tcb_variant_at(op, i)); i++)
+		if (variant->unroll == unroll)
+			return 1;
+	return 0;
+}
+
+size_t qmv_axes(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_axis out[TCB_AXES_MAX])
 {
 	const size_t n = problem->shape.n, k = problem->shape.k;
 	size_t count = 0;
 	if (target->kind == TCB_TARGET_CUDA)
 		return qmv_gpu_axes(problem, target, out);
+	const struct tcb_op *op = tcb_quant_op(problem);
 	struct tcb_axis *a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_ISA);
 	for (int isa = TCB_ISA_SCALAR; isa <= TCB_ISA_AVX512VNNI; isa++)
 		if (tcb_target_has(target, (enum tcb_isa)isa))
 			add(a, (size_t)isa);
 	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_LAYOUT);
 	for (int layout = TCB_LAYOUT_NATIVE; layout <= TCB_LAYOUT_R16W; layout++)
-		add(a, (size_t)layout);
+		if (has_layout(op, (enum tcb_layout)layout))
+			add(a, (size_t)layout);
 	a = axis(&out[count++], TCB_AXIS_TILE_N, TCB_MICRO);
 	for (size_t rows = 1; rows <= ROWS_MAX; rows *= 2)
 		add(a, rows);
+	add(axis(&out[count++], TCB_AXIS_TILE_K, TCB_MICRO), tcb_quant_format(problem)->block_values);
 	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_UNROLL);
-	add(a, 1);
-	add(a, 2);
-	add(a, 4);
+	for (int unroll = 1; unroll <= 4; unroll *= 2)
+		if (has_unroll(op, unroll))
+			add(a, (size_t)unroll);
 	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_THREADS);
 	for (unsigned threads = 1; threads < target->threads && a->count < TCB_AXIS_VALUES_MAX - 1; threads *= 2)
 		add(a, threads);
@@ -117,13 +141,14 @@ size_t q4k_axes(const struct tcb_problem *problem, const struct tcb_target *targ
 	return count;
 }
 
-/* The widest instructions of TARGET that CONTRACT has kernels for. */
-static enum tcb_isa best_isa(enum tcb_contract contract, const struct tcb_target *target)
+/* The widest instructions of TARGET that there are kernels for. */
+static enum tcb_isa best_isa(const struct tcb_problem *problem, const struct tcb_target *target)
 {
 	enum tcb_isa best = TCB_ISA_SCALAR;
 	const struct tcb_variant *variant;
-	for (size_t i = 0; (variant = tcb_variant_at(&tcb_op_q4k_matvec, i)); i++)
-		if (variant->contract == contract && variant->isa > best && tcb_target_has(target, variant->isa))
+	for (size_t i = 0; (variant = tcb_variant_at(tcb_quant_op(problem), i)); i++)
+		if (variant->contract == problem->contract && variant->isa > best &&
+		    tcb_target_has(target, variant->isa))
 			best = variant->isa;
 	return best;
 }
@@ -132,7 +157,7 @@ static enum tcb_isa best_isa(enum tcb_contract contract, const struct tcb_target
  * What a good hand-written kernel does: weights as stored, the widest instructions, all threads with an even static
  * share each, four rows in registers, no software prefetch.
  */
-void q4k_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_geometry *out)
+void qmv_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_geometry *out)
 {
 	const size_t n = problem->shape.n, k = problem->shape.k, whole = tcb_quant_power_above(n);
 	const size_t micro = DEFAULT_ROWS, midi = whole < micro ? micro : whole < MIDI_ROWS ? whole : MIDI_ROWS;
@@ -146,8 +171,8 @@ void q4k_default_geometry(const struct tcb_problem *problem, const struct tcb_ta
 	tcb_geometry_init(out);
 	out->tile[TCB_MACRO] = (struct tcb_tile){ 1, threads > 1 || whole < macro ? macro : whole, k };
 	out->tile[TCB_MIDI] = (struct tcb_tile){ 1, midi, k };
-	out->tile[TCB_MICRO] = (struct tcb_tile){ 1, micro, Q4K_BLOCK_VALUES };
-	out->knob[TCB_KNOB_ISA] = best_isa(problem->contract, target);
+	out->tile[TCB_MICRO] = (struct tcb_tile){ 1, micro, tcb_quant_format(problem)->block_values };
+	out->knob[TCB_KNOB_ISA] = best_isa(problem, target);
 	out->knob[TCB_KNOB_LAYOUT] = TCB_LAYOUT_NATIVE;
 	out->knob[TCB_KNOB_THREADS] = (int32_t)threads;
 	out->knob[TCB_KNOB_SCHED] = TCB_SCHED_STATIC;
@@ -156,30 +181,40 @@ void q4k_default_geometry(const struct tcb_problem *problem, const struct tcb_ta
 	out->knob[TCB_KNOB_HINT] = TCB_HINT_T0;
 }
 
-void q4k_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
+void qmv_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
 		   const struct tcb_geometry *geometry, struct tcb_footprint *out)
 {
 	const int32_t *knob = geometry->knob;
 	const int q8 = problem->contract == TCB_CONTRACT_Q8;
 	const enum tcb_layout layout =
 		knob[TCB_KNOB_LAYOUT] == TCB_KNOB_UNSET ? TCB_LAYOUT_NATIVE : (enum tcb_layout)knob[TCB_KNOB_LAYOUT];
-	const size_t rows = geometry->tile[TCB_MICRO].n, block = q4k_layout_block_bytes(layout);
-	const size_t x_block = q8 ? sizeof(struct q4k_x8) : sizeof(struct q4k_x32);
+	const size_t rows = geometry->tile[TCB_MICRO].n;
+	const struct tcb_format *format = tcb_quant_format(problem);
+	const int q4k = format->id == TCB_FORMAT_Q4_K, native = layout == TCB_LAYOUT_NATIVE;
+	const size_t block = q4k      ? q4k_layout_block_bytes(layout)
+			     : native ? qmv_super_bytes(format->id)
+				      : qmv_lines(format->id) * QMV_LINE;
+	const size_t x_block = q4k ? (q8 ? sizeof(struct q4k_x8) : sizeof(struct q4k_x32))
+				   : (q8 ? sizeof(struct qmv_x8) : sizeof(struct qmv_x32));
 	const size_t shared = knob[TCB_KNOB_ISA] == TCB_ISA_AVX2 ? 2 : 4;
 	if (target->kind == TCB_TARGET_CUDA) {
 		qmv_gpu_footprint(problem, target, geometry, out);
 		return;
 	}
 	memset(out, 0, sizeof(*out));
-	out->k_multiple = out->k_step_multiple = Q4K_BLOCK_VALUES;
-	/* Blocks of 144 bytes keep 16-byte accesses aligned; group blocks are multiples of 32 or 64. */
+	out->k_multiple = out->k_step_multiple = format->block_values;
+	/* Blocks of 144 bytes keep 16-byte accesses aligned, others 2-byte ones; group blocks are multiples of 32
+	 * or 64.
+	 */
 	out->element_bytes = 1;
-	out->alignment_bytes = out->vector_bytes = block % 64 == 0 ? 64 : block % 32 == 0 ? 32 : 16;
+	out->alignment_bytes = out->vector_bytes = block % 64 == 0 ? 64 : block % 32 == 0 ? 32 : q4k ? 16 : 2;
 	out->base_bytes = 64;
-	out->leading_bytes = out->tile_offset_bytes = block;
+	out->leading_bytes = out->tile_offset_bytes = q4k || !native ? block : format->block_bytes;
 	/* Sums of each row, those of the mins of two or four rows together, and seven for nibbles, products,
 	 * activations and constants. */
-	if (layout == TCB_LAYOUT_NATIVE)
+	if (!q4k) /* a sum a row, and eight for the row at hand */
+		out->vector_registers = (unsigned)(native ? rows : 2) + 8;
+	else if (native)
 		out->vector_registers = (unsigned)(rows + (rows + shared - 1) / shared + 7);
 	else
 		out->vector_registers = 12;
@@ -188,9 +223,8 @@ void q4k_footprint(const struct tcb_problem *problem, const struct tcb_target *t
 	out->accumulators = (unsigned)(layout == TCB_LAYOUT_NATIVE ? 2 * rows : 4);
 	for (int level = 0; level < TCB_LEVEL_COUNT; level++) {
 		const struct tcb_tile *tile = &geometry->tile[level];
-		const size_t blocks = (tile->k + Q4K_BLOCK_VALUES - 1) / Q4K_BLOCK_VALUES;
-		out->level_bytes[level] =
-			(tile->n + q4k_layout_rows(layout) - 1) / q4k_layout_rows(layout) * blocks * block +
-			tile->m * blocks * x_block + tile->m * tile->n * sizeof(float);
+		const size_t blocks = tcb_quant_shares(tile->k, QMV_SUPER);
+		out->level_bytes[level] = tcb_quant_shares(tile->n, q4k_layout_rows(layout)) * blocks * block +
+					  tile->m * blocks * x_block + tile->m * tile->n * sizeof(float);
 	}
 }

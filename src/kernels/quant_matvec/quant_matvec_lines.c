@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Layout r16 of all formats but Q4_K (quant_matvec.h).  In: rows of blocks as
+ * stored.  Out: groups of 16 rows as lines.  Packing loses nothing; unpacking
+ * gives the stored bytes back.
+ */
+#include <string.h>
+
+#include "kernels/quant_matvec/quant_matvec.h"
+
+enum { WORD = 4, LINES_MAX = 68, SMALL = 32, HALVES = 4 };
+
+/* The words of one row's superblock of VALUES values. */
+static void row_to_words(const struct tcb_format *format, const uint8_t *blocks, size_t values,
+			 uint8_t words[LINES_MAX * WORD])
+{
+	const size_t codes = format->block_bytes - 2;
+	memset(words, 0, LINES_MAX * WORD);
+	if (format->block_values == QMV_SUPER)
+		memcpy(words, blocks, format->block_bytes);
+	for (size_t b = 0; format->block_values == SMALL && b < values / SMALL; b++, blocks += format->block_bytes) {
+		memcpy(words + 2 * b, blocks, 2);
+		memcpy(words + HALVES * WORD + b * codes, blocks + 2, codes);
+	}
+}
+
+static void words_to_row(const struct tcb_format *format, const uint8_t words[LINES_MAX * WORD], size_t values,
+			 uint8_t *blocks)
+{
+	const size_t codes = format->block_bytes - 2;
+	if (format->block_values == QMV_SUPER)
+		memcpy(blocks, words, format->block_bytes);
+	for (size_t b = 0; format->block_values == SMALL && b < values / SMALL; b++, blocks += format->block_bytes) {
+		memcpy(blocks, words + 2 * b, 2);
+		memcpy(blocks + 2, words + HALVES * WORD + b * codes, codes);
+	}
+}
+
+void qmv_lines_pack(const struct tcb_problem *problem, const void *weights, void *packed)
+{
+	const struct tcb_format *format = tcb_quant_format(problem);
+	const size_t n = problem->shape.n, k = problem->shape.k, row_bytes = tcb_quant_row_bytes(format, k);
+	const size_t lines = qmv_lines(format->id);
+	const uint8_t *in = weights;
+	uint8_t words[LINES_MAX * WORD], *out = packed;
+	for (size_t first = 0; first < n; first += QMV_ROWS)
+		for (size_t at = 0; at < k; at += QMV_SUPER, out += lines * QMV_LINE)
+			for (size_t r = 0; r < QMV_ROWS; r++) {
+				const size_t values = k - at < QMV_SUPER ? k - at : QMV_SUPER;
+				memset(words, 0, sizeof(words));
+				if (first + r < n)
+					row_to_words(format,
+						     in + (first + r) * row_bytes + tcb_quant_row_bytes(format, at),
+						     values, words);
+				for (size_t w = 0; w < lines; w++)
+					memcpy(out + w * QMV_LINE + r * WORD, words + w * WORD, WORD);
+			}
+}
+
+void qmv_lines_unpack(const struct tcb_problem *problem, const void *packed, void *weights)
+{
+	const struct tcb_format *format = tcb_quant_format(problem);
+	const size_t n = problem->shape.n, k = problem->shape.k, row_bytes = tcb_quant_row_bytes(format, k);
+	const size_t lines = qmv_lines(format->id), supers = (k + QMV_SUPER - 1) / QMV_SUPER;
+	const uint8_t *in = packed;
+	uint8_t words[LINES_MAX * WORD], *out = weights;
+	for (size_t row = 0; row < n; row++)
+		for (size_t b = 0; b < supers; b++) {
+			const size_t left = k - b * QMV_SUPER, values = left < QMV_SUPER ? left : QMV_SUPER;
+			const uint8_t *from = in + (row / QMV_ROWS * supers + b) * lines * QMV_LINE;
+			for (size_t w = 0; w < lines; w++)
+				memcpy(words + w * WORD, from + w * QMV_LINE + row % QMV_ROWS * WORD, WORD);
+			words_to_row(format, words, values,
+				     out + row * row_bytes + tcb_quant_row_bytes(format, b * QMV_SUPER));
+		}
+}

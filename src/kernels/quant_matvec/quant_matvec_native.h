@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Micro-kernels on rows as stored, one for all formats, generic over vector
+ * width.  FORMAT is a constant after inlining.  In: superblocks of 256 values
+ * of ROWS rows, prepared activations.  Out: f32 sums.
+ *
+ * A superblock's codes come out in the order of k, VECTOR_BYTES at a time, four
+ * to a lane.  Contract q8: a lane's four products are added exactly, turned into
+ * a float and multiplied with the scale of the lane's run (d of the activations
+ * included).  Contract f32: the four codes of a lane become floats one after the
+ * other, and the sum of their products is multiplied with the run's scale.
+ * Offsets, and what codes without a sign are too large by (f32), are taken off
+ * with the sums of the activations' runs.
+ */
+#ifndef TCB_KERNELS_QUANT_MATVEC_NATIVE_H
+#define TCB_KERNELS_QUANT_MATVEC_NATIVE_H
+
+#include <assert.h>
+
+#include "kernels/quant_matvec/quant_matvec_vector.h"
+
+#ifdef __AVX2__
+
+enum { NATIVE_ROWS_MAX = 8, VECTORS = QMV_SUPER / VECTOR_BYTES, SUPER_BYTES_MAX = 272 };
+
+/* Scales of the runs of a superblock: runs 0 to 7, then runs 8 to 15 or the offsets of runs 0 to 7. */
+struct heads {
+#ifdef __AVX512BW__
+	__m512 all;
+#else
+	__m256 low, high;
+#endif
+};
+
+QMV_INLINE __m256 eight_halves(const uint8_t *p, size_t stride)
+{
+	uint16_t half[8];
+	QMV_UNROLL
+	for (int i = 0; i < 8; i++)
+		memcpy(&half[i], p + (size_t)i * stride, 2);
+	const __m128i v = _mm_setr_epi16((short)half[0], (short)half[1], (short)half[2], (short)half[3], (short)half[4],
+					 (short)half[5], (short)half[6], (short)half[7]);
+	return _mm256_cvtph_ps(v);
+}
+
+/* The eight 6-bit scales, then the eight mins of a K-quant's header (d, dmin, 12 bytes), as bytes. */
+QMV_INLINE __m128i k_scales(const uint8_t *p)
+{
+	const __m128i h = _mm_loadu_si128((const __m128i *)p);
+	const __m128i low_order = _mm_setr_epi8(4, 5, 6, 7, 12, 13, 14, 15, 8, 9, 10, 11, 12, 13, 14, 15);
+	const __m128i high_order = _mm_setr_epi8(-1, -1, -1, -1, 4, 5, 6, 7, -1, -1, -1, -1, 8, 9, 10, 11);
+	const __m128i low_mask = _mm_setr_epi32(0x3f3f3f3f, 0x0f0f0f0f, 0x3f3f3f3f, 0x0f0f0f0f);
+	const __m128i low = _mm_srlv_epi32(_mm_shuffle_epi8(h, low_order), _mm_setr_epi32(0, 0, 0, 4));
+	const __m128i high = _mm_srli_epi16(_mm_shuffle_epi8(h, high_order), 2);
+	return _mm_or_si128(_mm_and_si128(low, low_mask), _mm_and_si128(high, _mm_set1_epi8(0x30)));
+}
+
+QMV_INLINE __m256 half_everywhere(const uint8_t *p)
+{
+	uint16_t half;
+	memcpy(&half, p, sizeof(half));
+	return _mm256_cvtph_ps(_mm_set1_epi16((short)half));
+}
+
+#ifdef __AVX512BW__
+
+QMV_INLINE struct heads read_heads(const uint8_t *p, enum tcb_format_id format)
+{
+	struct heads out;
+	if (format == TCB_FORMAT_Q4_0 || format == TCB_FORMAT_Q8_0) {
+		out.all = _mm512_zextps256_ps512(eight_halves(p, qmv_super_bytes(format) / 8));
+	} else if (format == TCB_FORMAT_Q6_K) {
+		const __m512i sc = _mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)(p + 192)));
+		const __m256 d = half_everywhere(p + 208);
+		out.all = _mm512_mul_ps(_mm512_cvtepi32_ps(sc), _mm512_broadcastss_ps(_mm256_castps256_ps128(d)));
+	} else {
+		const __m256 d = half_everywhere(p), dmin = half_everywhere(p + 2);
+		out.all = _mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(k_scales(p))),
+					_mm512_insertf32x8(_mm512_castps256_ps512(d), dmin, 1));
+	}
+	return out;
+}
+
+QMV_INLINE struct heads scaled(struct heads h, const float *d)
+{
+	h.all = _mm512_mul_ps(h.all, _mm512_loadu_ps(d));
+	return h;
+}
+
+/* ACC less scales times SUMS. */
+QMV_INLINE vfloat take_off(struct heads h, const float *sums, vfloat acc)
+{
+	return _mm512_fnmadd_ps(h.all, _mm512_loadu_ps(sums), acc);
+}
+
+/* The scale of each lane's run in vector V of codes. */
+QMV_INLINE vfloat scales_of(struct heads h, enum tcb_format_id format, int v)
+{
+	const __m512i two = _mm512_setr_epi32(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1);
+	const __m512i four = _mm512_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3);
+	if (format == TCB_FORMAT_Q6_K)
+		return _mm512_permutexvar_ps(_mm512_add_epi32(four, _mm512_set1_epi32(4 * v)), h.all);
+	return _mm512_permutexvar_ps(_mm512_add_epi32(two, _mm512_set1_epi32(2 * v)), h.all);
+}
+
+/* 16 or 32 bytes, in each half of a vector. */
+QMV_INLINE __m512i two_times_32(const uint8_t *p)
+{
+	return _mm512_broadcast_i64x4(_mm256_loadu_si256((const __m256i *)p));
+}
+
+/* Bits LOW on of each byte of the lower half, HIGH on of the upper one, as bits TO on; others are rubbish. */
+QMV_INLINE __m512i move_bits(__m512i v, int low, int high, int to)
+{
+	const __m512i bits =
+		_mm512_inserti64x4(_mm512_set1_epi32((to - low) & 31), _mm256_set1_epi32((to - high) & 31), 1);
+	return _mm512_rolv_epi32(v, bits);
+}
+
+/* Codes 64 V to 64 V + 63 of a superblock: + centre, but those of q8_0. */
+QMV_INLINE vint codes_of(const uint8_t *p, enum tcb_format_id format, int v)
+{
+	const vint nibble = bytes_of(15);
+	if (format == TCB_FORMAT_Q8_0) {
+		const uint8_t *first = p + 68 * v + 2;
+		return _mm512_inserti64x4(_mm512_castsi256_si512(_mm256_loadu_si256((const __m256i *)first)),
+					  _mm256_loadu_si256((const __m256i *)(first + 34)), 1);
+	}
+	if (format == TCB_FORMAT_Q4_0) {
+		const __m128i *first = (const __m128i *)(p + 36 * v + 2), *second = (const __m128i *)(p + 36 * v + 20);
+		const __m256i a = _mm256_broadcastsi128_si256(_mm_loadu_si128(first));
+		const __m256i b = _mm256_broadcastsi128_si256(_mm_loadu_si128(second));
+		const __m512i bits = _mm512_setr_epi32(0, 0, 0, 0, 4, 4, 4, 4, 0, 0, 0, 0, 4, 4, 4, 4);
+		return and_bits(_mm512_srlv_epi32(_mm512_inserti64x4(_mm512_castsi256_si512(a), b, 1), bits), nibble);
+	}
+	if (format == TCB_FORMAT_Q5_K) {
+		const vint low = and_bits(move_bits(two_times_32(p + 48 + 32 * v), 0, 4, 0), nibble);
+		return merge(low, move_bits(two_times_32(p + 16), 2 * v, 2 * v + 1, 4), bytes_of(16));
+	}
+	const vint low = load(p + 64 * (v / 2)), high = two_times_32(p + 128 + 32 * (v / 2));
+	return merge(and_bits(v % 2 ? shift_right(low, 4) : low, nibble),
+		     move_bits(high, v % 2 ? 4 : 0, v % 2 ? 6 : 2, 4), bytes_of(0x30));
+}
+
+#else
+
+QMV_INLINE struct heads read_heads(const uint8_t *p, enum tcb_format_id format)
+{
+	struct heads out = { _mm256_setzero_ps(), _mm256_setzero_ps() };
+	if (format == TCB_FORMAT_Q4_0 || format == TCB_FORMAT_Q8_0) {
+		out.low = eight_halves(p, qmv_super_bytes(format) / 8);
+		return out;
+	}
+	const int six = format == TCB_FORMAT_Q6_K;
+	const __m128i sc = six ? _mm_loadu_si128((const __m128i *)(p + 192)) : k_scales(p);
+	const __m256 d = half_everywhere(six ? p + 208 : p), dmin = six ? d : half_everywhere(p + 2);
+	/* The scales and mins of 6 bits are the same with a sign. */
+	out.low = _mm256_mul_ps(_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(sc)), d);
+	out.high = _mm256_mul_ps(_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_unpackhi_epi64(sc, sc))), dmin);
+	return out;
+}
+
+QMV_INLINE struct heads scaled(struct heads h, const float *d)
+{
+	h.low = _mm256_mul_ps(h.low, _mm256_loadu_ps(d));
+	h.high = _mm256_mul_ps(h.high, _mm256_loadu_ps(d + 8));
+	return h;
+}
+
+QMV_INLINE vfloat take_off(struct heads h, const float *sums, vfloat acc)
+{
+	acc = _mm256_fnmadd_ps(h.low, _mm256_loadu_ps(sums), acc);
+	return _mm256_fnmadd_ps(h.high, _mm256_loadu_ps(sums + 8), acc);
+}
+
+QMV_INLINE vfloat scales_of(struct heads h, enum tcb_format_id format, int v)
+{
+	if (format == TCB_FORMAT_Q6_K) {
+		const __m256i pair =
+			_mm256_add_epi32(_mm256_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1), _mm256_set1_epi32(2 * v % 8));
+		return _mm256_permutevar8x32_ps(v < 4 ? h.low : h.high, pair);
+	}
+	return _mm256_permutevar8x32_ps(h.low, _mm256_set1_epi32(v));
+}
+
+/* Bits FROM on of each byte as bits TO on; others are rubbish. */
+QMV_INLINE __m256i move_bits(__m256i v, int from, int to)
+{
+	return from > to ? _mm256_srli_epi32(v, from - to) : _mm256_slli_epi32(v, to - from);
+}
+
+/* Codes 32 V to 32 V + 31. */
+QMV_INLINE vint codes_of(const uint8_t *p, enum tcb_format_id format, int v)
+{
+	const vint nibble = bytes_of(15);
+	if (format == TCB_FORMAT_Q8_0)
+		return load(p + 34 * v + 2);
+	if (format == TCB_FORMAT_Q4_0) {
+		const __m256i a = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(p + 18 * v + 2)));
+		return and_bits(_mm256_srlv_epi32(a, _mm256_setr_epi32(0, 0, 0, 0, 4, 4, 4, 4)), nibble);
+	}
+	if (format == TCB_FORMAT_Q5_K) {
+		const vint low = and_bits(move_bits(load(p + 48 + 32 * (v / 2)), 4 * (v % 2), 0), nibble);
+		return merge(low, move_bits(load(p + 16), v, 4), bytes_of(16));
+	}
+	const int half = v / 4, part = v % 4;
+	const vint low = load(p + 64 * half + 32 * (part % 2));
+	return merge(and_bits(move_bits(low, 4 * (part / 2), 0), nibble),
+		     move_bits(load(p + 128 + 32 * half), 2 * part, 4), bytes_of(0x30));
+}
+#endif
+
+QMV_INLINE int has_mins(enum tcb_format_id format)
+{
+	return format == TCB_FORMAT_Q4_K || format == TCB_FORMAT_Q5_K;
+}
+
+QMV_INLINE vfloat q8_super(const uint8_t *p, enum tcb_format_id format, const struct qmv_x8 *x, vfloat acc)
+{
+	const struct heads h = scaled(read_heads(p, format), x->d);
+	if (has_mins(format))
+		acc = take_off(h, x->sums, acc);
+	QMV_UNROLL
+	for (int v = 0; v < VECTORS; v++) {
+		const vint w = codes_of(p, format, v), q = load(x->q + VECTOR_BYTES * v);
+		vint sum = zero();
+		if (format == TCB_FORMAT_Q8_0)
+			sum = dot_add_signed(signed_start(load(x->start + LANES * v)), w, q);
+		else
+			sum = dot_add(has_mins(format) ? sum : load(x->start + LANES * v), w, q);
+		acc = fma_add(to_float(sum), scales_of(h, format, v), acc);
+	}
+	return acc;
+}
+
+QMV_INLINE vfloat f32_super(const uint8_t *p, enum tcb_format_id format, const struct qmv_x32 *x, vfloat acc)
+{
+	const struct heads h = read_heads(p, format);
+	if (format != TCB_FORMAT_Q8_0)
+		acc = take_off(h, x->sums, acc);
+	QMV_UNROLL
+	for (int v = 0; v < VECTORS; v++) {
+		const vint w = codes_of(p, format, v);
+		vfloat sum = fzero();
+		QMV_UNROLL
+		for (int b = 0; b < 4; b++) {
+			const vfloat q = to_float(format == TCB_FORMAT_Q8_0 ? signed_byte(w, b) : unsigned_byte(w, b));
+			const vfloat xs = fload(x->x + VECTOR_BYTES * v + LANES * b);
+			sum = b ? fma_add(q, xs, sum) : mul(q, xs);
+		}
+		acc = fma_add(sum, scales_of(h, format, v), acc);
+	}
+	return acc;
+}
+
+QMV_INLINE vfloat one_super(const uint8_t *p, enum tcb_format_id format, int q8, const void *x, size_t b, vfloat acc)
+{
+	if (q8)
+		return q8_super(p, format, (const struct qmv_x8 *)x + b, acc);
+	return f32_super(p, format, (const struct qmv_x32 *)x + b, acc);
+}
+
+/* ROWS rows as stored. */
+QMV_INLINE void native_rows(const struct qmv_call *call, enum tcb_format_id format, int q8, int rows, int hint)
+{
+	const size_t bytes = qmv_super_bytes(format), whole = call->values / QMV_SUPER;
+	const struct qmv_stages stages = qmv_stages(call, bytes);
+	const uint8_t *row[NATIVE_ROWS_MAX];
+	vfloat acc[NATIVE_ROWS_MAX];
+	assert(call->rows <= (size_t)rows);
+	QMV_UNROLL
+	for (int r = 0; r < rows; r++) {
+		/* Rows past the edge compute the last one again; nothing outside the weights is read. */
+		const size_t at = (size_t)r < call->rows ? (size_t)r : call->rows - 1;
+		row[r] = call->weights + at * call->row_bytes;
+		acc[r] = fzero();
+	}
+	for (size_t b = 0; b < whole; b++) {
+		const struct qmv_offsets ahead = qmv_offsets(&stages, b);
+		QMV_UNROLL
+		for (int r = 0; r < rows; r++) {
+			for (size_t line = 0; line < bytes; line += QMV_LINE)
+				qmv_prefetch(row[r] + line, ahead, hint);
+			acc[r] = one_super(row[r], format, q8, call->x, b, acc[r]);
+			row[r] += bytes;
+		}
+	}
+	if (whole < call->blocks) { /* what is left of the row, filled up with zeros */
+		const size_t left = bytes * (call->values % QMV_SUPER) / QMV_SUPER;
+		for (int r = 0; r < rows; r++) {
+			uint8_t filled[SUPER_BYTES_MAX] = { 0 };
+			memcpy(filled, row[r], left);
+			acc[r] = one_super(filled, format, q8, call->x, whole, acc[r]);
+		}
+	}
+	QMV_UNROLL
+	for (int r = 0; r < rows; r++) {
+		if ((size_t)r >= call->rows)
+			break;
+		const float value = sum_of(acc[r]);
+		call->y[r] = call->accumulate ? call->y[r] + value : value;
+	}
+}
+
+#endif
+#endif

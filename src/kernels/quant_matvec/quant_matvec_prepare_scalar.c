@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Activations for the kernels (quant_matvec_prepare.h), for any machine.
+ */
+#include "kernels/quant_matvec/quant_matvec_prepare.h"
+
+void qmv_prepare_q8_scalar(const struct tcb_format *format, const float *x, size_t k, struct qmv_x8 *out)
+{
+	prepare_q8(format, x, k, out);
+}
+
+void qmv_prepare_f32_scalar(const struct tcb_format *format, const float *x, size_t k, struct qmv_x32 *out)
+{
+	prepare_f32(format, 1, x, k, out);
+}

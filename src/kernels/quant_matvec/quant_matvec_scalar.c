@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Micro-kernels of q40_matvec, q80_matvec, q5k_matvec and q6k_matvec in portable
+ * C, on rows as stored; the plainest statement of what the others compute.
+ * Contract f32: per run of values that share a scale, scale times the sum of
+ * products of codes and activations, less the offset times the activations'
+ * sum.  Contract q8: the same with exact integer sums.
+ */
+#include <assert.h>
+
+#include "kernels/quant_matvec/quant_matvec_micro.h"
+
+static float run_q8(const int8_t *code, size_t values, float scale, float offset, const int8_t *q, float d)
+{
+	int32_t dot = 0, sum = 0;
+	for (size_t i = 0; i < values; i++) {
+		dot += code[i] * q[i];
+		sum += q[i];
+	}
+	return (scale * (float)dot - offset * (float)sum) * d;
+}
+
+static float run_f32(const int8_t *code, size_t values, float scale, float offset, const float *x)
+{
+	float dot = 0, sum = 0;
+	for (size_t i = 0; i < values; i++) {
+		dot += (float)code[i] * x[i];
+		sum += x[i];
+	}
+	return scale * dot - offset * sum;
+}
+
+QMV_INLINE void native_rows(const struct qmv_call *call, enum tcb_format_id id, int q8)
+{
+	const struct tcb_format *format = tcb_format(id);
+	const struct qmv_x8 *x8 = call->x;
+	const struct qmv_x32 *x32 = call->x;
+	struct tcb_codes codes;
+	for (size_t r = 0; r < call->rows; r++) {
+		const uint8_t *block = call->weights + r * call->row_bytes;
+		float sum = 0;
+		for (size_t k = 0; k < call->values; k += format->block_values, block += format->block_bytes) {
+			format->decode(block, &codes);
+			for (size_t i = 0, run = 0; i < format->block_values; i += format->run_values, run++) {
+				const size_t super = (k + i) / QMV_SUPER, at = (k + i) % QMV_SUPER;
+				sum += q8 ? run_q8(codes.code + i, format->run_values, codes.scale[run],
+						   codes.offset[run], x8[super].q + at, x8[super].d[at / 32])
+					  : run_f32(codes.code + i, format->run_values, codes.scale[run],
+						    codes.offset[run], x32[super].x + at);
+			}
+		}
+		call->y[r] = call->accumulate ? call->y[r] + sum : sum;
+	}
+}
+
+#define KERNELS(op, format)                               \
+	static void op##_q8(const struct qmv_call *call)  \
+	{                                                 \
+		native_rows(call, format, 1);             \
+	}                                                 \
+	static void op##_f32(const struct qmv_call *call) \
+	{                                                 \
+		native_rows(call, format, 0);             \
+	}
+KERNELS(q40, TCB_FORMAT_Q4_0)
+KERNELS(q80, TCB_FORMAT_Q8_0)
+KERNELS(q5k, TCB_FORMAT_Q5_K)
+KERNELS(q6k, TCB_FORMAT_Q6_K)
+
+#define TABLE(op, k)                                                                   \
+	const struct tcb_variant qmv_scalar_##op[] = {                                 \
+		QMV_ROW(op, k, q8, Q8, scalar, SCALAR, native, NATIVE, 1, op##_q8),    \
+		QMV_ROW(op, k, q8, Q8, scalar, SCALAR, native, NATIVE, 4, op##_q8),    \
+		QMV_ROW(op, k, f32, F32, scalar, SCALAR, native, NATIVE, 1, op##_f32), \
+		QMV_ROW(op, k, f32, F32, scalar, SCALAR, native, NATIVE, 4, op##_f32), \
+		{ .name = NULL },                                                      \
+	};
+TABLE(q40, 32)
+TABLE(q80, 32)
+TABLE(q5k, 256)
+TABLE(q6k, 256)
