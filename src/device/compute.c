@@ -40,6 +40,7 @@ const struct tcb_compute_loop *const *tcb_compute_lists(void)
 		tcb_compute_loops_avx2,
 		tcb_compute_loops_avx512,
 		tcb_compute_loops_avx512vnni,
+		tcb_compute_loops_amx,
 #endif
 		NULL,
 	};

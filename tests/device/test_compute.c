@@ -31,8 +31,11 @@ static void test_loops_do_all_updates(void **state)
 	size_t loops = 0;
 	for (const struct tcb_compute_loop *const *list = tcb_compute_lists(); *list; list++)
 		for (const struct tcb_compute_loop *loop = *list; loop->run; loop++) {
-			if (!(mask >> loop->isa & 1u))
+			if (!(mask >> loop->isa & 1u)) {
+				print_message("this machine has no %s: '%s' was not run\n", tcb_isa_text(loop->isa),
+					      loop->what);
 				continue;
+			}
 			loops++;
 			assert_true(loop->operations >= 2);
 			for (size_t n = 0; n < 100; n += 7)
