@@ -174,8 +174,8 @@ size_t qmm_cpu_axes(const struct tcb_problem *problem, const struct tcb_target *
 			add(a, k);
 	a = axis(out, &count, TCB_AXIS_KNOB, TCB_KNOB_PREFETCH);
 	add(a, 0);
-	add(a, 2048);
-	add(a, 8192);
+	add(a, 4096);
+	add(a, 16384);
 	a = axis(out, &count, TCB_AXIS_KNOB, TCB_KNOB_HINT);
 	add(a, TCB_HINT_T0);
 	add(a, TCB_HINT_T1);

@@ -53,10 +53,8 @@ QMM_INLINE vint code_step(const uint8_t *lines, enum tcb_format_id format, int s
 	if (format == TCB_FORMAT_Q4_K)
 		return nibbles(lines + (4 + 8 * span + i) * QMM_LINE, run);
 	if (format == TCB_FORMAT_Q5_K) {
-		/* Bit 2 span + run of byte i of each word. */
-		const vint fifth = shift_right_by(load(lines + (4 + i) * QMM_LINE), 2 * span);
-		return merge(nibbles(lines + (12 + 8 * span + i) * QMM_LINE, run), shift_left(fifth, 4 - run),
-			     bytes_of(16));
+		const vint code = nibbles(lines + (12 + 8 * span + i) * QMM_LINE, run);
+		return add_where(code, 16, load(lines + (4 + i) * QMM_LINE), 1 << (2 * span + run));
 	}
 	/* Runs of 16 values: QUARTER of the half that the span is, four steps each. */
 	const int quarter = run / 2, at = 4 * (run % 2) + i;

@@ -68,20 +68,21 @@ QMM_INLINE vint merge(vint a, vint b, vint mask)
 	return _mm512_ternarylogic_epi32(a, b, mask, 0xf8);
 }
 
-/* Of 16-bit units, to be masked; shift_right_by() by a number known at run time only. */
+/* Of 16-bit units, to be masked. */
 QMM_INLINE vint shift_right(vint v, int bits)
 {
 	return _mm512_srli_epi16(v, bits);
 }
 
-QMM_INLINE vint shift_right_by(vint v, int bits)
-{
-	return _mm512_srl_epi16(v, _mm_cvtsi32_si128(bits));
-}
-
 QMM_INLINE vint shift_left(vint v, int bits)
 {
 	return _mm512_slli_epi16(v, bits);
+}
+
+/* VALUE more in the bytes where those of BITS have BIT. */
+QMM_INLINE vint add_where(vint v, int value, vint bits, int bit)
+{
+	return _mm512_mask_add_epi8(v, _mm512_test_epi8_mask(bits, bytes_of(bit)), v, bytes_of(value));
 }
 
 /* Byte INDEX of each lane. */
@@ -245,14 +246,15 @@ QMM_INLINE vint shift_right(vint v, int bits)
 	return _mm256_srli_epi16(v, bits);
 }
 
-QMM_INLINE vint shift_right_by(vint v, int bits)
-{
-	return _mm256_srl_epi16(v, _mm_cvtsi32_si128(bits));
-}
-
 QMM_INLINE vint shift_left(vint v, int bits)
 {
 	return _mm256_slli_epi16(v, bits);
+}
+
+QMM_INLINE vint add_where(vint v, int value, vint bits, int bit)
+{
+	const vint mask = bytes_of(bit);
+	return _mm256_add_epi8(v, and_bits(_mm256_cmpeq_epi8(and_bits(bits, mask), mask), bytes_of(value)));
 }
 
 QMM_INLINE vint unsigned_byte(vint v, int index)
