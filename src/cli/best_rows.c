@@ -71,6 +71,11 @@ double cli_best_gbs(const struct tcb_best *best)
 	return best->ns.median > 0 ? best->bytes / best->ns.median : 0;
 }
 
+const char *cli_limit_name(const char *method)
+{
+	return strncmp(method, "copy", strlen("copy")) == 0 ? "copy limit" : "read limit";
+}
+
 double cli_best_of_limit(const struct tcb_best *best)
 {
 	return best->ns.median > 0 && best->limit_ns.median > 0 ? best->limit_ns.median / best->ns.median : 0;

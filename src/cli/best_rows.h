@@ -32,6 +32,8 @@ void cli_best_rows_fini(struct cli_best_rows *rows);
 double cli_best_gbs(const struct tcb_best *best);
 /* The read limit's time over the best time: 1 is the limit; 0 where it was not measured. */
 double cli_best_of_limit(const struct tcb_best *best);
+/* "copy limit" or "read limit", by the loop that METHOD names. */
+const char *cli_limit_name(const char *method);
 
 /* The winners' table: short (geometry, time, rate, ratio) for the terminal, or every column. */
 enum tcb_status cli_best_rows_table(const struct cli_best_rows *rows, enum cli_table_style style, struct tcb_str *out,

@@ -306,7 +306,8 @@ static void add_rows(struct benching *run, const struct contest *contest)
 	}
 	if (result->limit_ns[state].median > 0) {
 		struct tcb_interval ratio = inverse(&result->limit_ratio[state]);
-		add_row(run, contest, "read limit", result->limit_method[state], &result->limit_ns[state], &ratio);
+		add_row(run, contest, cli_limit_name(result->limit_method[state]), result->limit_method[state],
+			&result->limit_ns[state], &ratio);
 	}
 	if (result->overlap_ns[state].median > 0) {
 		struct tcb_interval ratio = inverse(&result->overlap_ratio[state]);
@@ -457,7 +458,7 @@ const struct cli_command cli_command_bench = {
 	.description =
 		"For each shape, cold and hot: the best geometry of the database (or --geometry), the op's default, "
 		"the "
-		"scalar candidate nearest to the first, and a loop that only reads the same bytes, all in paired "
+		"scalar candidate nearest to the first, and a loop that only reads (or copies) the same bytes, all in paired "
 		"interleaved rounds of one worker, so that drift of the machine cancels.  Ratios are times over the "
 		"first row's time, with 95 % intervals.",
 	.examples = "  tcbtune bench --op @OP --shape 1x4096x4096\n",

@@ -105,10 +105,10 @@ static void add_limits(struct tcb_str *out, const struct cli_best_rows *rows, co
 			if (best->state != (enum tcb_state)state || !(best->limit_ns.median > 0) || best->modelled)
 				continue;
 			tcb_str_addf(out,
-				     "%sread limit (%s): the same bytes read by the fastest of several loops (%s), "
-				     "interleaved "
+				     "%s%s (%s): the same bytes by the fastest of several loops (%s), interleaved "
 				     "with the finals\n",
-				     bullet, tcb_state_text(best->state), best->limit_method);
+				     bullet, cli_limit_name(best->limit_method), tcb_state_text(best->state),
+				     best->limit_method);
 			break;
 		}
 }

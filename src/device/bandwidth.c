@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * In: a pool, bytes per call, size of the rotation.  Out: the fastest way this
- * host has to read that much memory under those conditions, ready to be timed
- * between the calls of kernels.
+ * host has to read that much memory under those conditions, or to copy one half
+ * of it to the other, ready to be timed between the calls of kernels.
  *
  * Which loop is fastest depends on the machine and on where the data lies:
  * several streams and software prefetch help a single core to keep more misses
@@ -24,7 +24,7 @@
 #include "device/device.h"
 
 enum {
-	CANDIDATES_MAX = 128,
+	CANDIDATES_MAX = 160,
 	ROUNDS_MIN = 3, /* passes of each candidate before the first halving; two more each time */
 	ROUNDS_MAX = 31,
 	HALVING_NS = 100000000,      /* more rounds while there is time: short trials are noisy */
@@ -35,9 +35,11 @@ enum {
 	PIECE_CHOICE_NS = 500000000,
 };
 
-/* One way to read: a loop, its prefetch distance, and the lines in one piece (0: one share per thread). */
+/* One way to read or copy: a loop, its prefetch distance, and the lines in one piece (0: one share per thread). */
 struct way {
-	const struct tcb_read_loop *loop;
+	const struct tcb_read_loop *loop; /* NULL where COPY is not */
+	const struct tcb_copy_loop *copy;
+	size_t block_lines; /* of COPY */
 	size_t distance, piece_lines;
 	double ns[ROUNDS_MAX], median;
 };
@@ -50,8 +52,9 @@ struct seen {
 struct tcb_bandwidth {
 	struct tcb_pool *pool;
 	unsigned threads;
+	enum tcb_limit kind;
 	struct tcb_buffer buffer;
-	size_t lines;       /* of one call */
+	size_t lines;       /* of one call; of a copy, what is read and then what is written */
 	size_t total_lines; /* of the rotation */
 	size_t next;        /* where the next pass starts */
 	size_t trial_lines;
@@ -60,7 +63,7 @@ struct tcb_bandwidth {
 	char method[64];
 	/* the pass under way */
 	const struct way *pass_way;
-	const char *pass_data;
+	char *pass_data;
 	size_t pass_lines, pass_tasks;
 	struct seen *seen; /* [threads] */
 };
@@ -91,6 +94,23 @@ const struct tcb_read_loop *const *tcb_bandwidth_lists(void)
 	return list;
 }
 
+const struct tcb_copy_loop *const *tcb_bandwidth_copy_lists(void)
+{
+	static const struct tcb_copy_loop *const lists[] = {
+#if defined(__x86_64__)
+		tcb_copy_loops_avx512,
+		tcb_copy_loops_avx2,
+#endif
+		tcb_copy_loops_scalar,
+		NULL
+	};
+	const struct tcb_copy_loop *const *list = lists;
+	const enum tcb_isa best = (*tcb_bandwidth_lists())->isa;
+	while ((*list)->isa != best)
+		list++;
+	return list;
+}
+
 static uint64_t read_range(const struct way *way, const char *data, size_t lines)
 {
 	const struct tcb_read_loop *loop = way->loop;
@@ -102,6 +122,17 @@ static uint64_t read_range(const struct way *way, const char *data, size_t lines
 	return sum;
 }
 
+static void copy_task(void *ctx, size_t task, unsigned thread)
+{
+	struct tcb_bandwidth *b = ctx;
+	size_t half = b->pass_lines / 2;
+	size_t begin = half * task / b->pass_tasks, end = half * (task + 1) / b->pass_tasks;
+	const struct way *way = b->pass_way;
+	char *from = b->pass_data + begin * TCB_READ_LINE;
+	(void)thread;
+	way->copy->copy(from + half * TCB_READ_LINE, from, end - begin, way->distance, way->block_lines);
+}
+
 static void read_task(void *ctx, size_t task, unsigned thread)
 {
 	struct tcb_bandwidth *b = ctx;
@@ -109,19 +140,19 @@ static void read_task(void *ctx, size_t task, unsigned thread)
 	b->seen[thread].sum ^= read_range(b->pass_way, b->pass_data + begin * TCB_READ_LINE, end - begin);
 }
 
-/* Reads the next LINES of the rotation. */
+/* Goes over the next LINES of the rotation. */
 static void pass(struct tcb_bandwidth *b, const struct way *way, size_t lines)
 {
 	size_t pieces = way->piece_lines ? (lines + way->piece_lines - 1) / way->piece_lines : b->threads;
 	if (lines > b->total_lines - b->next)
 		b->next = 0;
 	b->pass_way = way;
-	b->pass_data = (const char *)b->buffer.data + b->next * TCB_READ_LINE;
+	b->pass_data = (char *)b->buffer.data + b->next * TCB_READ_LINE;
 	b->pass_lines = lines;
 	b->pass_tasks = pieces;
 	b->next += lines;
-	tcb_pool_run(b->pool, b->threads, way->piece_lines ? TCB_SCHED_DYNAMIC : TCB_SCHED_STATIC, pieces, read_task,
-		     b);
+	tcb_pool_run(b->pool, b->threads, way->piece_lines ? TCB_SCHED_DYNAMIC : TCB_SCHED_STATIC, pieces,
+		     b->kind == TCB_LIMIT_COPY ? copy_task : read_task, b);
 }
 
 static double trial(struct tcb_bandwidth *b, const struct way *way)
@@ -197,16 +228,44 @@ static size_t list_ways(struct way *out)
 	return count;
 }
 
+/* All copy loops, each as it is and in blocks that the first or second cache holds. */
+static size_t list_copies(struct way *out)
+{
+	static const size_t distances[] = { 512, 2048, 8192 }, blocks[] = { 0, 4 << 10, 16 << 10, 64 << 10 };
+	size_t count = 0;
+
+	for (const struct tcb_copy_loop *const *list = tcb_bandwidth_copy_lists(); *list; list++) {
+		for (const struct tcb_copy_loop *loop = *list; loop->copy; loop++) {
+			for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) {
+				struct way way = { .copy = loop, .block_lines = blocks[i] / TCB_READ_LINE };
+				for (size_t d = 0; d < (loop->hint ? sizeof distances / sizeof *distances : 1); d++) {
+					assert(count < CANDIDATES_MAX);
+					way.distance = loop->hint ? distances[d] : 0;
+					out[count++] = way;
+				}
+			}
+		}
+	}
+	return count;
+}
+
 static void describe(struct tcb_bandwidth *b)
 {
 	const struct way *way = &b->way;
-	char prefetch[48] = "", pieces[48] = "";
-	if (way->loop->hint)
-		snprintf(prefetch, sizeof prefetch, ", prefetch %zu %s", way->distance, way->loop->hint);
+	const char *hint = way->copy ? way->copy->hint : way->loop->hint;
+	char prefetch[48] = "", pieces[48] = "", blocks[48] = "";
+	if (hint)
+		snprintf(prefetch, sizeof prefetch, ", prefetch %zu %s", way->distance, hint);
 	if (way->piece_lines)
 		snprintf(pieces, sizeof pieces, ", pieces of %zu KiB", way->piece_lines * TCB_READ_LINE >> 10);
-	snprintf(b->method, sizeof b->method, "%s, %u stream%s%s%s", tcb_isa_text(way->loop->isa), way->loop->streams,
-		 way->loop->streams > 1 ? "s" : "", prefetch, pieces);
+	if (way->block_lines)
+		snprintf(blocks, sizeof blocks, " %zuK", way->block_lines * TCB_READ_LINE >> 10);
+	if (way->copy)
+		snprintf(b->method, sizeof b->method, "copy %s%s%s%s%s", tcb_isa_text(way->copy->isa),
+			 way->copy->is_streamed ? " streamed" : "", blocks, prefetch, pieces);
+	else
+		snprintf(b->method, sizeof b->method, "%s, %u stream%s%s%s", tcb_isa_text(way->loop->isa),
+			 way->loop->streams, way->loop->streams > 1 ? "s" : "", prefetch, pieces);
 }
 
 static enum tcb_status tune(struct tcb_bandwidth *b, struct tcb_error *err)
@@ -215,7 +274,8 @@ static enum tcb_status tune(struct tcb_bandwidth *b, struct tcb_error *err)
 	struct way *ways = calloc(CANDIDATES_MAX, sizeof *ways);
 	if (!ways)
 		return tcb_fail(err, TCB_E_NOMEM, "no memory to choose a read loop");
-	choose(b, ways, list_ways(ways), tcb_clock_ns() + LOOP_CHOICE_NS);
+	choose(b, ways, b->kind == TCB_LIMIT_COPY ? list_copies(ways) : list_ways(ways),
+	       tcb_clock_ns() + LOOP_CHOICE_NS);
 	if (b->threads > 1) {
 		/* Pieces keep the threads together when one of them is slowed down. */
 		size_t count = 1;
@@ -248,8 +308,8 @@ static void fill_task(void *ctx, size_t task, unsigned thread)
 	}
 }
 
-enum tcb_status tcb_bandwidth_create(struct tcb_pool *pool, unsigned threads, size_t bytes, size_t rotation_bytes,
-				     struct tcb_bandwidth **out, struct tcb_error *err)
+enum tcb_status tcb_bandwidth_create(struct tcb_pool *pool, unsigned threads, enum tcb_limit kind, size_t bytes,
+				     size_t rotation_bytes, struct tcb_bandwidth **out, struct tcb_error *err)
 {
 	struct tcb_bandwidth *b;
 	size_t lines, slots, total;
@@ -261,6 +321,8 @@ enum tcb_status tcb_bandwidth_create(struct tcb_pool *pool, unsigned threads, si
 	if (bytes == 0 || tcb_add_size(bytes, TCB_READ_LINE - 1, &lines) != 0)
 		return tcb_fail(err, TCB_E_USAGE, "cannot measure reads of %zu bytes", bytes);
 	lines /= TCB_READ_LINE;
+	if (kind == TCB_LIMIT_COPY)
+		lines += lines % 2;
 	slots = rotation_bytes <= bytes ? 1 : (rotation_bytes - 1) / (lines * TCB_READ_LINE) + 1;
 	if (tcb_mul_size(slots, lines * TCB_READ_LINE, &total) != 0)
 		return tcb_fail(err, TCB_E_OVERFLOW, "a rotation of %zu bytes is too large", rotation_bytes);
@@ -270,8 +332,10 @@ enum tcb_status tcb_bandwidth_create(struct tcb_pool *pool, unsigned threads, si
 		return tcb_fail(err, TCB_E_NOMEM, "no memory for the read limit");
 	b->pool = pool;
 	b->threads = threads;
+	b->kind = kind;
 	b->lines = lines;
 	b->total_lines = total / TCB_READ_LINE;
+	/* TRIAL_BYTES_MAX is a whole number of pairs of lines. */
 	b->trial_lines = lines < TRIAL_BYTES_MAX / TCB_READ_LINE ? lines : TRIAL_BYTES_MAX / TCB_READ_LINE;
 	size_t repeats = TRIAL_BYTES_MIN / TCB_READ_LINE / b->trial_lines + 1;
 	b->trial_repeats = repeats < TRIAL_REPEATS_MAX ? (unsigned)repeats : TRIAL_REPEATS_MAX;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Private to src/device: the read loops that bandwidth.c chooses from.
+ * Private to src/device: the read and copy loops that bandwidth.c chooses from.
  *
  * A loop reads STREAMS streams of LINES cache lines of 64 bytes side by side:
  * stream s starts at DATA + s * STRIDE.  Loops that prefetch ask for the line
@@ -95,6 +95,87 @@ extern const struct tcb_read_loop tcb_read_loops_avx512[];
 				read_line(&sums, p + (size_t)s * stride);                                       \
 		return fold(&sums);                                                                             \
 	}
+
+/*
+ * A copy of LINES cache lines.  With BLOCK lines, 1 or more, that many are brought into the caches first and written
+ * then, so that memory is not asked to turn from reading to writing at every line; 0: line by line.  Loops that
+ * prefetch ask for the line DISTANCE bytes ahead.  What was streamed is visible to other threads afterwards.
+ */
+typedef void tcb_copy_fn(char *to, const char *from, size_t lines, size_t distance, size_t block);
+
+struct tcb_copy_loop {
+	enum tcb_isa isa;
+	int is_streamed;  /* stores past the caches, which need not read what they overwrite */
+	const char *hint; /* "t0", "nta"; NULL: no prefetch */
+	tcb_copy_fn *copy;
+};
+
+/* As the read loops' lists. */
+const struct tcb_copy_loop *const *tcb_bandwidth_copy_lists(void);
+extern const struct tcb_copy_loop tcb_copy_loops_scalar[];
+#if defined(__x86_64__)
+extern const struct tcb_copy_loop tcb_copy_loops_avx2[];
+extern const struct tcb_copy_loop tcb_copy_loops_avx512[];
+#endif
+
+/*
+ * The copy loops of one file: it defines
+ *   store_line(to, from)    copies 64 bytes
+ *   stream_line(to, from)   the same past the caches
+ *   fence()                 after which the latter are visible
+ * and then says TCB_COPY_LOOPS(isa, table), after TCB_READ_LOOPS.
+ */
+#define TCB_COPY_BODY                                                                                                  \
+	static inline __attribute__((always_inline)) void touch_lines(const char *from, size_t lines, size_t distance, \
+								      int hint)                                        \
+	{                                                                                                              \
+		struct sums sums = { 0 };                                                                              \
+		for (size_t i = 0; i < lines; i++) {                                                                   \
+			prefetch_line(from + i * TCB_READ_LINE + distance, hint);                                      \
+			read_line(&sums, from + i * TCB_READ_LINE);                                                    \
+		}                                                                                                      \
+		uint64_t seen = fold(&sums);                                                                           \
+		__asm__ volatile("" : : "r"(seen)); /* or the reads would be left out */                               \
+	}                                                                                                              \
+	static inline __attribute__((always_inline)) void copy_lines(                                                  \
+		char *to, const char *from, size_t lines, size_t distance, size_t block, int streamed, int hint)       \
+	{                                                                                                              \
+		size_t step = block ? block : lines;                                                                   \
+		for (size_t begin = 0; begin < lines; begin += step) {                                                 \
+			size_t end = lines - begin < step ? lines : begin + step;                                      \
+			if (block)                                                                                     \
+				touch_lines(from + begin * TCB_READ_LINE, end - begin, distance, hint);                \
+			for (size_t i = begin; i < end; i++) {                                                         \
+				if (!block)                                                                            \
+					prefetch_line(from + i * TCB_READ_LINE + distance, hint);                      \
+				if (streamed)                                                                          \
+					stream_line(to + i * TCB_READ_LINE, from + i * TCB_READ_LINE);                 \
+				else                                                                                   \
+					store_line(to + i * TCB_READ_LINE, from + i * TCB_READ_LINE);                  \
+			}                                                                                              \
+		}                                                                                                      \
+		if (streamed)                                                                                          \
+			fence();                                                                                       \
+	}
+
+#define TCB_COPY_FN(name, streamed, hint)                                                         \
+	static void name(char *to, const char *from, size_t lines, size_t distance, size_t block) \
+	{                                                                                         \
+		copy_lines(to, from, lines, distance, block, streamed, hint);                     \
+	}
+
+#define TCB_COPY_LOOPS(ISA, table)                                                        \
+	TCB_COPY_BODY                                                                     \
+	TCB_COPY_FN(copy_plain, 0, 0)                                                     \
+	TCB_COPY_FN(copy_plain_t0, 0, 1)                                                  \
+	TCB_COPY_FN(copy_streamed, 1, 0)                                                  \
+	TCB_COPY_FN(copy_streamed_t0, 1, 1)                                               \
+	TCB_COPY_FN(copy_streamed_nta, 1, 3)                                              \
+	const struct tcb_copy_loop table[] = {                                            \
+		{ ISA, 0, NULL, copy_plain },         { ISA, 0, "t0", copy_plain_t0 },    \
+		{ ISA, 1, NULL, copy_streamed },      { ISA, 1, "t0", copy_streamed_t0 }, \
+		{ ISA, 1, "nta", copy_streamed_nta }, { ISA, 0, NULL, NULL },             \
+	};
 
 #define TCB_READ_FN(name, streams, hint)                                                     \
 	static uint64_t name(const char *data, size_t lines, size_t stride, size_t distance) \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Read loops of 64-byte loads (bandwidth_loops.h).
+ * Read and copy loops of 64-byte loads (bandwidth_loops.h).
  */
 #include "device/bandwidth_loops.h"
 
@@ -24,4 +24,20 @@ static inline uint64_t fold(const struct sums *sums)
 	return all;
 }
 
+static inline __attribute__((always_inline)) void store_line(char *to, const char *from)
+{
+	_mm512_store_si512(to, _mm512_load_si512(from));
+}
+
+static inline __attribute__((always_inline)) void stream_line(char *to, const char *from)
+{
+	_mm512_stream_si512((__m512i *)to, _mm512_load_si512(from));
+}
+
+static inline void fence(void)
+{
+	_mm_sfence();
+}
+
 TCB_READ_LOOPS(TCB_ISA_AVX512, tcb_read_loops_avx512)
+TCB_COPY_LOOPS(TCB_ISA_AVX512, tcb_copy_loops_avx512)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Read loops of 8-byte loads, for any processor (bandwidth_loops.h).
+ * Read and copy loops of 8-byte loads, for any processor (bandwidth_loops.h).
  */
 #include "device/bandwidth_loops.h"
 
@@ -23,4 +23,20 @@ static inline uint64_t fold(const struct sums *sums)
 	return sums->a ^ sums->b;
 }
 
+static inline __attribute__((always_inline)) void store_line(char *to, const char *from)
+{
+	memcpy(to, from, TCB_READ_LINE);
+}
+
+/* Portable code has no such stores; the rows that ask for them are as the others. */
+static inline __attribute__((always_inline)) void stream_line(char *to, const char *from)
+{
+	store_line(to, from);
+}
+
+static inline void fence(void)
+{
+}
+
 TCB_READ_LOOPS(TCB_ISA_SCALAR, tcb_read_loops_scalar)
+TCB_COPY_LOOPS(TCB_ISA_SCALAR, tcb_copy_loops_scalar)

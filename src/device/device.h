@@ -2,9 +2,9 @@
  *
  * Where candidates run.  cpu_device.c: this host through hwloc (topology,
  * caches, which processors to pin to).  bandwidth.c and compute.c: the measured
- * limits of reading and of arithmetic that results are compared with.
- * counters.c: what a kernel call did (PAPI when hardware events exist, the
- * kernel's software events otherwise).
+ * limits of reading or copying and of arithmetic that results are compared
+ * with.  counters.c: what a kernel call did (PAPI when hardware events exist,
+ * the kernel's software events otherwise).
  */
 #ifndef TCB_DEVICE_DEVICE_H
 #define TCB_DEVICE_DEVICE_H
@@ -36,19 +36,21 @@ struct tcb_place {
 enum tcb_status tcb_cpu_open(const char *name, unsigned threads, struct tcb_place *out, struct tcb_error *err);
 
 /*
- * bandwidth.c: the read limit, so that a "percent of the limit" is honest: the nanoseconds that the best of several
- * read loops takes for as many bytes, read under the same conditions.
+ * bandwidth.c: the limit, so that a "percent of the limit" is honest: the nanoseconds that the best of many loops takes
+ * for as many bytes under the same conditions.  For an op that writes as much as it reads they copy: a line that is
+ * written costs more than one that is read, as it is read first unless it is stored past the caches.
  */
+enum tcb_limit { TCB_LIMIT_READ, TCB_LIMIT_COPY };
 struct tcb_pool;
-struct tcb_bandwidth; /* a read loop over rotating buffers, ready to be called */
+struct tcb_bandwidth; /* a loop over rotating buffers, ready to be called */
 /*
- * BYTES a call, read by THREADS threads of POOL (contiguous shares, or smaller pieces in turn where that is faster),
- * from a rotation of at least ROTATION_BYTES (cold), or from the same buffer each time when ROTATION_BYTES <= BYTES
- * (hot).  Tries every loop this host has and keeps the fastest; takes about a second.  Owns ROTATION_BYTES of memory,
- * in huge pages where they can be had.
+ * BYTES a call (of a copy: read and written together), by THREADS threads of POOL (contiguous shares, or smaller pieces
+ * in turn where that is faster), from a rotation of at least ROTATION_BYTES (cold), or from the same buffer each time
+ * when ROTATION_BYTES <= BYTES (hot).  Tries every loop this host has and keeps the fastest; takes about a second. Owns
+ * ROTATION_BYTES of memory, in huge pages where they can be had.
  */
-enum tcb_status tcb_bandwidth_create(struct tcb_pool *pool, unsigned threads, size_t bytes, size_t rotation_bytes,
-				     struct tcb_bandwidth **out, struct tcb_error *err);
+enum tcb_status tcb_bandwidth_create(struct tcb_pool *pool, unsigned threads, enum tcb_limit kind, size_t bytes,
+				     size_t rotation_bytes, struct tcb_bandwidth **out, struct tcb_error *err);
 void tcb_bandwidth_destroy(struct tcb_bandwidth *bandwidth);             /* NULL is fine; before the pool's */
 double tcb_bandwidth_call(struct tcb_bandwidth *bandwidth);              /* one timed pass: nanoseconds */
 const char *tcb_bandwidth_method(const struct tcb_bandwidth *bandwidth); /* "avx512, 4 streams, prefetch 2048 t0" */

@@ -167,18 +167,22 @@ static void release(void *self)
 	tcb_rotation_reserve(worker->rotation, 1);
 }
 
-/* The read loop over as many bytes as a call of the op streams. */
+/* The loop over as many bytes as a call of the op streams: a copy where it writes as much as it reads. */
 static enum tcb_status ready_limit(struct cpu_worker *worker, enum tcb_state state, struct tcb_error *err)
 {
 	struct tcb_instance *instance = worker->instance;
-	size_t bytes = 0;
-	for (size_t i = 0; i < instance->operand_count; i++)
-		bytes += instance->operands[i].streams ? instance->operands[i].bytes : 0;
+	size_t bytes = 0, written = 0;
+	for (size_t i = 0; i < instance->operand_count; i++) {
+		size_t streamed = instance->operands[i].streams ? instance->operands[i].bytes : 0;
+		bytes += streamed;
+		written += i == instance->output ? streamed : 0;
+	}
+	enum tcb_limit kind = written > 0 && written >= bytes - written ? TCB_LIMIT_COPY : TCB_LIMIT_READ;
 	if (bytes == 0)
 		bytes = (size_t)worker->config->op->traffic(&worker->config->problem);
-	tcb_watch_phase(worker->config->watch, 0, "measuring the read limit");
+	tcb_watch_phase(worker->config->watch, 0, "measuring the limit");
 	if (!worker->limit[state])
-		TCB_TRY(tcb_bandwidth_create(worker->pool, worker->config->place->cpu_count, bytes,
+		TCB_TRY(tcb_bandwidth_create(worker->pool, worker->config->place->cpu_count, kind, bytes,
 					     state == TCB_COLD ? tcb_rotation_bytes(worker->rotation) : 0,
 					     &worker->limit[state], err));
 	return TCB_OK;

@@ -2,7 +2,7 @@
  *
  * That the read limit is a limit on reading: every loop reads every line
  * exactly once, a call reads all its bytes and walks through the rotation,
- * and the time is that of the reading.  How fast it is, is measured by
+ * and the time is that of the reading; and that the copy limit copies.  How fast it is, is measured by
  * `tcbtune bench`, not here.
  */
 #include "device/device.h"
@@ -63,6 +63,60 @@ static void test_loops_read_everything_once(void **state)
 	assert_true(loops >= (LINES_MAX + 1) * 16);
 }
 
+/* Every copy loop, at sizes that leave every kind of remainder, between inaccessible pages. */
+static void test_loops_copy_everything(void **state)
+{
+	(void)state;
+	static const size_t blocks[] = { 0, 1, 3, 8, 64 };
+	struct tcb_rng rng;
+	size_t loops = 0;
+	tcb_rng_init(&rng, 4);
+	for (size_t lines = 0; lines <= 24; lines++) {
+		for (const struct tcb_copy_loop *const *list = tcb_bandwidth_copy_lists(); *list; list++) {
+			for (const struct tcb_copy_loop *loop = *list; loop->copy; loop++) {
+				struct tcb_buffer from, to;
+				size_t bytes = lines * TCB_READ_LINE;
+				assert_int_equal(tcb_buffer_alloc(TCB_BUFFER_GUARD, bytes, &from, NULL), TCB_OK);
+				assert_int_equal(tcb_buffer_alloc(TCB_BUFFER_GUARD, bytes, &to, NULL), TCB_OK);
+				for (size_t i = 0; i < bytes / 8; i++)
+					((uint64_t *)from.data)[i] = tcb_rng_next(&rng);
+				size_t block = blocks[loops++ % (sizeof blocks / sizeof *blocks)];
+				loop->copy(to.data, from.data, lines, loop->hint ? 2048 : 0, block);
+				assert_memory_equal(to.data, from.data, bytes);
+				assert_int_equal(tcb_buffer_check(&to), 0);
+				tcb_buffer_free(&from);
+				tcb_buffer_free(&to);
+			}
+		}
+	}
+	assert_true(loops >= 25 * 5);
+}
+
+static void test_copy_calls(void **state)
+{
+	(void)state;
+	static const size_t sizes[] = { 1, 64 * 7 + 8, 300000, 4 << 20 };
+	struct tcb_pool *pool;
+	struct tcb_bandwidth *b;
+	const char *data;
+	size_t lines;
+	assert_int_equal(tcb_pool_create(2, NULL, &pool, NULL), TCB_OK);
+	for (size_t i = 0; i < 4; i++) {
+		assert_int_equal(
+			tcb_bandwidth_create(pool, 1 + i % 2, TCB_LIMIT_COPY, sizes[i], 3 * sizes[i], &b, NULL),
+			TCB_OK);
+		assert_int_equal(strncmp(tcb_bandwidth_method(b), "copy ", 5), 0);
+		for (int call = 0; call < 4; call++) {
+			assert_true(tcb_bandwidth_call(b) > 0);
+			tcb_bandwidth_last_sum(b, &data, &lines);
+			assert_true(lines % 2 == 0 && lines * TCB_READ_LINE >= sizes[i]);
+			assert_memory_equal(data, data + lines / 2 * TCB_READ_LINE, lines / 2 * TCB_READ_LINE);
+		}
+		tcb_bandwidth_destroy(b);
+	}
+	tcb_pool_destroy(pool);
+}
+
 /* A call of BYTES reads all of them; ROTATION bytes apart it comes back to the same place. */
 static void check_calls(unsigned threads, size_t bytes, size_t rotation)
 {
@@ -73,7 +127,7 @@ static void check_calls(unsigned threads, size_t bytes, size_t rotation)
 	size_t lines, slot = (bytes + TCB_READ_LINE - 1) / TCB_READ_LINE * TCB_READ_LINE;
 	size_t slots = rotation <= bytes ? 1 : (rotation + slot - 1) / slot;
 	assert_int_equal(tcb_pool_create(threads, NULL, &pool, &err), TCB_OK);
-	if (tcb_bandwidth_create(pool, threads, bytes, rotation, &b, &err) != TCB_OK)
+	if (tcb_bandwidth_create(pool, threads, TCB_LIMIT_READ, bytes, rotation, &b, &err) != TCB_OK)
 		fail_msg("%s", err.message);
 	assert_true(strlen(tcb_bandwidth_method(b)) > 6);
 	for (size_t call = 0; call < 2 * slots; call++) {
@@ -115,8 +169,8 @@ static void test_more_bytes_take_longer(void **state)
 	struct tcb_bandwidth *small, *large;
 	double fastest[2] = { 1e18, 1e18 };
 	assert_int_equal(tcb_pool_create(1, NULL, &pool, NULL), TCB_OK);
-	assert_int_equal(tcb_bandwidth_create(pool, 1, 64 << 10, 0, &small, NULL), TCB_OK);
-	assert_int_equal(tcb_bandwidth_create(pool, 1, 2 << 20, 0, &large, NULL), TCB_OK);
+	assert_int_equal(tcb_bandwidth_create(pool, 1, TCB_LIMIT_READ, 64 << 10, 0, &small, NULL), TCB_OK);
+	assert_int_equal(tcb_bandwidth_create(pool, 1, TCB_LIMIT_READ, 2 << 20, 0, &large, NULL), TCB_OK);
 	for (int i = 0; i < 50; i++) {
 		double ns[2] = { tcb_bandwidth_call(small), tcb_bandwidth_call(large) };
 		for (int j = 0; j < 2; j++)
@@ -136,12 +190,12 @@ static void test_refused(void **state)
 	struct tcb_bandwidth *b;
 	struct tcb_error err;
 	assert_int_equal(tcb_pool_create(1, NULL, &pool, NULL), TCB_OK);
-	assert_int_equal(tcb_bandwidth_create(pool, 2, 64, 0, &b, &err), TCB_E_USAGE);
-	assert_int_equal(tcb_bandwidth_create(pool, 0, 64, 0, &b, &err), TCB_E_USAGE);
-	assert_int_equal(tcb_bandwidth_create(pool, 1, 0, 0, &b, &err), TCB_E_USAGE);
-	assert_int_equal(tcb_bandwidth_create(pool, 1, SIZE_MAX, 0, &b, &err), TCB_E_USAGE);
-	assert_int_equal(tcb_bandwidth_create(pool, 1, 64, SIZE_MAX, &b, &err), TCB_E_OVERFLOW);
-	assert_int_equal(tcb_bandwidth_create(pool, 1, 64, SIZE_MAX / 4, &b, &err), TCB_E_NOMEM);
+	assert_int_equal(tcb_bandwidth_create(pool, 2, TCB_LIMIT_READ, 64, 0, &b, &err), TCB_E_USAGE);
+	assert_int_equal(tcb_bandwidth_create(pool, 0, TCB_LIMIT_READ, 64, 0, &b, &err), TCB_E_USAGE);
+	assert_int_equal(tcb_bandwidth_create(pool, 1, TCB_LIMIT_READ, 0, 0, &b, &err), TCB_E_USAGE);
+	assert_int_equal(tcb_bandwidth_create(pool, 1, TCB_LIMIT_READ, SIZE_MAX, 0, &b, &err), TCB_E_USAGE);
+	assert_int_equal(tcb_bandwidth_create(pool, 1, TCB_LIMIT_READ, 64, SIZE_MAX, &b, &err), TCB_E_OVERFLOW);
+	assert_int_equal(tcb_bandwidth_create(pool, 1, TCB_LIMIT_READ, 64, SIZE_MAX / 4, &b, &err), TCB_E_NOMEM);
 	assert_null(b);
 	assert_non_null(strstr(err.message, "cannot get"));
 	tcb_pool_destroy(pool);
@@ -151,6 +205,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_loops_read_everything_once),
+		cmocka_unit_test(test_loops_copy_everything),
+		cmocka_unit_test(test_copy_calls),
 		cmocka_unit_test(test_calls),
 		cmocka_unit_test(test_more_bytes_take_longer),
 		cmocka_unit_test(test_refused),
