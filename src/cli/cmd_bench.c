@@ -457,8 +457,8 @@ const struct cli_command cli_command_bench = {
 	.summary = "measure the best geometry against the default and the read limit",
 	.description =
 		"For each shape, cold and hot: the best geometry of the database (or --geometry), the op's default, "
-		"the "
-		"scalar candidate nearest to the first, and a loop that only reads (or copies) the same bytes, all in paired "
+		"the scalar candidate nearest to the first, and a loop that only reads the same bytes (or copies them, "
+		"where the op writes as much as it reads), all in paired "
 		"interleaved rounds of one worker, so that drift of the machine cancels.  Ratios are times over the "
 		"first row's time, with 95 % intervals.",
 	.examples = "  tcbtune bench --op @OP --shape 1x4096x4096\n",
