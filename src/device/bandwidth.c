@@ -52,7 +52,7 @@ struct seen {
 struct tcb_bandwidth {
 	struct tcb_pool *pool;
 	unsigned threads;
-	enum tcb_limit kind;
+	enum tcb_traffic kind;
 	struct tcb_buffer buffer;
 	size_t lines;       /* of one call; of a copy, what is read and then what is written */
 	size_t total_lines; /* of the rotation */
@@ -152,7 +152,7 @@ static void pass(struct tcb_bandwidth *b, const struct way *way, size_t lines)
 	b->pass_tasks = pieces;
 	b->next += lines;
 	tcb_pool_run(b->pool, b->threads, way->piece_lines ? TCB_SCHED_DYNAMIC : TCB_SCHED_STATIC, pieces,
-		     b->kind == TCB_LIMIT_COPY ? copy_task : read_task, b);
+		     b->kind == TCB_TRAFFIC_COPY ? copy_task : read_task, b);
 }
 
 static double trial(struct tcb_bandwidth *b, const struct way *way)
@@ -274,7 +274,7 @@ static enum tcb_status tune(struct tcb_bandwidth *b, struct tcb_error *err)
 	struct way *ways = calloc(CANDIDATES_MAX, sizeof *ways);
 	if (!ways)
 		return tcb_fail(err, TCB_E_NOMEM, "no memory to choose a read loop");
-	choose(b, ways, b->kind == TCB_LIMIT_COPY ? list_copies(ways) : list_ways(ways),
+	choose(b, ways, b->kind == TCB_TRAFFIC_COPY ? list_copies(ways) : list_ways(ways),
 	       tcb_clock_ns() + LOOP_CHOICE_NS);
 	if (b->threads > 1) {
 		/* Pieces keep the threads together when one of them is slowed down. */
@@ -308,7 +308,7 @@ static void fill_task(void *ctx, size_t task, unsigned thread)
 	}
 }
 
-enum tcb_status tcb_bandwidth_create(struct tcb_pool *pool, unsigned threads, enum tcb_limit kind, size_t bytes,
+enum tcb_status tcb_bandwidth_create(struct tcb_pool *pool, unsigned threads, enum tcb_traffic kind, size_t bytes,
 				     size_t rotation_bytes, struct tcb_bandwidth **out, struct tcb_error *err)
 {
 	struct tcb_bandwidth *b;
@@ -321,7 +321,7 @@ enum tcb_status tcb_bandwidth_create(struct tcb_pool *pool, unsigned threads, en
 	if (bytes == 0 || tcb_add_size(bytes, TCB_READ_LINE - 1, &lines) != 0)
 		return tcb_fail(err, TCB_E_USAGE, "cannot measure reads of %zu bytes", bytes);
 	lines /= TCB_READ_LINE;
-	if (kind == TCB_LIMIT_COPY)
+	if (kind == TCB_TRAFFIC_COPY)
 		lines += lines % 2;
 	slots = rotation_bytes <= bytes ? 1 : (rotation_bytes - 1) / (lines * TCB_READ_LINE) + 1;
 	if (tcb_mul_size(slots, lines * TCB_READ_LINE, &total) != 0)

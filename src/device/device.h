@@ -40,7 +40,7 @@ enum tcb_status tcb_cpu_open(const char *name, unsigned threads, struct tcb_plac
  * for as many bytes under the same conditions.  For an op that writes as much as it reads they copy: a line that is
  * written costs more than one that is read, as it is read first unless it is stored past the caches.
  */
-enum tcb_limit { TCB_LIMIT_READ, TCB_LIMIT_COPY };
+enum tcb_traffic { TCB_TRAFFIC_READ, TCB_TRAFFIC_COPY };
 struct tcb_pool;
 struct tcb_bandwidth; /* a loop over rotating buffers, ready to be called */
 /*
@@ -49,7 +49,7 @@ struct tcb_bandwidth; /* a loop over rotating buffers, ready to be called */
  * when ROTATION_BYTES <= BYTES (hot).  Tries every loop this host has and keeps the fastest; takes about a second. Owns
  * ROTATION_BYTES of memory, in huge pages where they can be had.
  */
-enum tcb_status tcb_bandwidth_create(struct tcb_pool *pool, unsigned threads, enum tcb_limit kind, size_t bytes,
+enum tcb_status tcb_bandwidth_create(struct tcb_pool *pool, unsigned threads, enum tcb_traffic kind, size_t bytes,
 				     size_t rotation_bytes, struct tcb_bandwidth **out, struct tcb_error *err);
 void tcb_bandwidth_destroy(struct tcb_bandwidth *bandwidth);             /* NULL is fine; before the pool's */
 double tcb_bandwidth_call(struct tcb_bandwidth *bandwidth);              /* one timed pass: nanoseconds */

@@ -177,7 +177,7 @@ static enum tcb_status ready_limit(struct cpu_worker *worker, enum tcb_state sta
 		bytes += streamed;
 		written += i == instance->output ? streamed : 0;
 	}
-	enum tcb_limit kind = written > 0 && written >= bytes - written ? TCB_LIMIT_COPY : TCB_LIMIT_READ;
+	enum tcb_traffic kind = written > 0 && written >= bytes - written ? TCB_TRAFFIC_COPY : TCB_TRAFFIC_READ;
 	if (bytes == 0)
 		bytes = (size_t)worker->config->op->traffic(&worker->config->problem);
 	tcb_watch_phase(worker->config->watch, 0, "measuring the limit");
