@@ -22,9 +22,10 @@ ROWS_INLINE float block_mean(const float *x, size_t count, const int chains, siz
 	for (int u = 0; u < chains; u++)
 		sum[u] = v_set(0);
 	for (; i + step <= count; i += step) {
-		v_prefetch(x + i, step * sizeof(float), distance, fetch);
-		for (int u = 0; u < chains; u++)
+		for (int u = 0; u < chains; u++) {
+			v_prefetch_step(x + i, u, distance, fetch);
 			sum[u] = v_add(sum[u], v_load(x + i + (size_t)u * LANES));
+		}
 	}
 	for (; i < count; i += LANES)
 		sum[0] = v_add(sum[0], v_load_left(x + i, count - i, 0));
@@ -48,12 +49,12 @@ ROWS_INLINE void reduce(struct rows_call *call, const int chains, const int fetc
 		sum[u] = squares[u] = v_set(0);
 	for (; i + step <= count; i += step) {
 		if (is_known)
-			v_prefetch(x + i, step * sizeof(float), call->prefetch, fetch);
-		for (int u = 0; u < chains; u++) {
-			vec value = v_sub(v_load(x + i + (size_t)u * LANES), pivot);
-			sum[u] = v_add(sum[u], value);
-			squares[u] = v_fma(value, value, squares[u]);
-		}
+			for (int u = 0; u < chains; u++) {
+				v_prefetch_step(x + i, u, call->prefetch, fetch);
+				vec value = v_sub(v_load(x + i + (size_t)u * LANES), pivot);
+				sum[u] = v_add(sum[u], value);
+				squares[u] = v_fma(value, value, squares[u]);
+			}
 	}
 	for (; i < count; i += LANES) {
 		vec value = v_sub(v_load_left(x + i, count - i, p), pivot);
@@ -70,7 +71,7 @@ ROWS_INLINE void reduce(struct rows_call *call, const int chains, const int fetc
 	call->stat[LAYERNORM_M2] = m2 < 0 ? 0 : m2;
 }
 
-ROWS_INLINE void apply(const struct rows_call *call, const int chains, const int stream)
+ROWS_INLINE void apply(const struct rows_call *call, const int chains, const int stream, const int fetch)
 {
 	const size_t step = (size_t)chains * LANES, count = call->count;
 	const float *x = call->x, *w = call->weight, *b = call->bias;
@@ -79,6 +80,7 @@ ROWS_INLINE void apply(const struct rows_call *call, const int chains, const int
 	size_t i = 0;
 	for (; i + step <= count; i += step) {
 		for (int u = 0; u < chains; u++) {
+			v_prefetch_step(x + i, u, call->prefetch, fetch);
 			size_t at = i + (size_t)u * LANES;
 			vec value = v_mul(v_sub(v_load(x + at), mean), factor);
 			v_store_left(y + at, v_fma(value, v_load(w + at), v_load(b + at)), LANES, stream);
@@ -101,7 +103,7 @@ ROWS_INLINE void whole(struct rows_call *call, const int chains, const int strea
 		const float *x = call->x + call->rows_done * call->stride;
 		float *y = call->y + call->rows_done * call->stride;
 		vec value[CHAINS_MAX], sum = v_set(0), squares = v_set(0);
-		v_prefetch(x, count * sizeof(float), call->prefetch, fetch);
+		v_prefetch_row(x, count, call->prefetch, fetch);
 		for (int u = 0; u < chains; u++) {
 			size_t at = (size_t)u * LANES;
 			value[u] = v_load_left(x + at, left_of(count, at), 0);
@@ -133,27 +135,30 @@ ROWS_INLINE void whole(struct rows_call *call, const int chains, const int strea
 	}
 }
 
+ROWS_INLINE void layernorm_fetching(struct rows_call *call, const int chains, const int fetch)
+{
+	if (call->stage == ROWS_REDUCE)
+		reduce(call, chains, fetch);
+	else if (call->stream)
+		apply(call, chains, 1, fetch);
+	else
+		apply(call, chains, 0, fetch);
+}
+
 ROWS_INLINE void layernorm_micro(struct rows_call *call, const int chains)
 {
-	if (call->stage == ROWS_WHOLE) {
-		if (call->stream)
-			whole(call, chains, 1);
-		else
-			whole(call, chains, 0);
-	} else if (call->stage == ROWS_APPLY) {
-		if (call->stream)
-			apply(call, chains, 1);
-		else
-			apply(call, chains, 0);
-	} else if (!call->prefetch) {
-		reduce(call, chains, 0);
-	} else if (call->hint == TCB_HINT_T0) {
-		reduce(call, chains, 1 + TCB_HINT_T0);
-	} else if (call->hint == TCB_HINT_T1) {
-		reduce(call, chains, 1 + TCB_HINT_T1);
-	} else {
-		reduce(call, chains, 1 + TCB_HINT_NTA);
-	}
+	if (call->stage == ROWS_WHOLE && call->stream)
+		whole(call, chains, 1);
+	else if (call->stage == ROWS_WHOLE)
+		whole(call, chains, 0);
+	else if (!call->prefetch)
+		layernorm_fetching(call, chains, 0);
+	else if (call->hint == TCB_HINT_T0)
+		layernorm_fetching(call, chains, 1 + TCB_HINT_T0);
+	else if (call->hint == TCB_HINT_T1)
+		layernorm_fetching(call, chains, 1 + TCB_HINT_T1);
+	else
+		layernorm_fetching(call, chains, 1 + TCB_HINT_NTA);
 	if (call->stage != ROWS_REDUCE && call->fence)
 		v_fence();
 }

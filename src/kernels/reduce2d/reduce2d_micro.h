@@ -162,9 +162,10 @@ ROWS_INLINE void take_rows(struct sums *sums, const struct reduce2d_call *call, 
 	for (; i + step <= columns; i += step) {
 		for (int r = 0; r < rows; r++) {
 			const float *from = x + (size_t)r * stride + i;
-			v_prefetch(from, step * sizeof(float), call->prefetch, fetch);
-			for (int u = 0; u < chains; u++)
+			for (int u = 0; u < chains; u++) {
+				v_prefetch_step(from, u, call->prefetch, fetch);
 				take(sums, r * chains + u, v_load(from + (size_t)u * LANES), kind, form);
+			}
 		}
 		count_step(sums, count, kind, form);
 	}

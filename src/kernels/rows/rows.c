@@ -73,12 +73,13 @@ static enum tcb_status dims_init(const struct rows_op *rows, const struct tcb_pr
 	d.tasks = div_up(d.m, midi->m) * d.strips;
 	d.strip_blocks = div_up(macro->n < d.n ? macro->n : d.n, midi->n);
 	d.blocks = d.strips * d.strip_blocks;
-	d.rows_kept = d.strips > 1 ? d.m : threads * midi->m;
+	d.rows_kept = d.strips > 1 ? d.m : threads;
 	d.row_stats = round_up(d.blocks * rows->stats, LINE_DOUBLES);
 	d.factor_floats = round_up(d.blocks, LINE_FLOATS);
 	if (geometry->knob[TCB_KNOB_STREAM] > 0 && keeps(rows, geometry) &&
-	    tcb_mul_size(midi->m, round_up(d.n, LINE_FLOATS), &d.scratch_floats))
+	    tcb_add_size(d.n, LINE_FLOATS, &d.scratch_floats))
 		goto overflow;
+	d.scratch_floats = round_up(d.scratch_floats, LINE_FLOATS);
 	if (tcb_mul_size(d.rows_kept, d.row_stats * sizeof(double), &kept) ||
 	    tcb_add_size(d.scratch_floats, d.factor_floats, &per_thread) ||
 	    tcb_mul_size(per_thread, threads * sizeof(float), &per_thread) ||
@@ -104,9 +105,11 @@ static enum tcb_status check_knobs(const struct rows_op *rows, const struct tcb_
 	const int32_t *knob = geometry->knob;
 	int32_t form = knob[TCB_KNOB_FORM], stream = knob[TCB_KNOB_STREAM];
 	if (knob[TCB_KNOB_THREADS] < 1 || knob[TCB_KNOB_PREFETCH] < 0 || knob[TCB_KNOB_SCHED] < 0 ||
-	    knob[TCB_KNOB_HINT] < 0 || (stream != 0 && stream != 1))
+	    knob[TCB_KNOB_HINT] < 0 || (stream != 0 && stream != 1) ||
+	    (knob[TCB_KNOB_STAGES] != 1 && knob[TCB_KNOB_STAGES] != 2))
 		return tcb_fail(err, TCB_E_ILLEGAL,
-				"%s needs the knobs threads, sched, prefetch, hint, stream (0 or 1)", rows->op->name);
+				"%s needs the knobs threads, sched, prefetch, hint, stream (0 or 1), stages (1 or 2)",
+				rows->op->name);
 	if (form < 0 || !(rows->forms >> form & 1u))
 		return tcb_fail(err, TCB_E_ILLEGAL, "%s has no form=%s", rows->op->name,
 				form < 0 ? "(unset)" : tcb_knob_word(TCB_KNOB_FORM, form));
@@ -136,6 +139,11 @@ enum tcb_status rows_plan(const struct rows_op *rows, const struct tcb_problem *
 	if (is_streamed && dims.strips > 1 && keeps(rows, geometry))
 		return tcb_fail(err, TCB_E_ILLEGAL, "stream=1 needs whole rows in a task: macro.n of at least %zu",
 				dims.n);
+	if (geometry->knob[TCB_KNOB_STAGES] == 2 &&
+	    (!geometry->knob[TCB_KNOB_PREFETCH] || dims.strips > 1 || dims.m == 1 || dims.n <= variant->micro.n))
+		return tcb_fail(err, TCB_E_ILLEGAL,
+				"stages=2 fetches the next row while one is stored: it needs prefetch above 0, several "
+				"rows, and rows that are whole and longer than micro.n");
 	if (is_streamed && variant->isa == TCB_ISA_SCALAR)
 		return tcb_fail(err, TCB_E_ILLEGAL, "stream=1 needs vectors; scalar code has no such stores");
 	if (dims.strip_blocks == 1 && rows->block_forms >> form & 1u)
@@ -161,8 +169,9 @@ enum tcb_status rows_plan(const struct rows_op *rows, const struct tcb_problem *
 struct task {
 	struct tcb_tile_info tile;
 	struct tcb_partition blocks;
-	size_t first_block; /* of the strip, among those of the row */
-	size_t first_kept;  /* index of the tile's first row among the kept ones */
+	struct tcb_tile_info block; /* the first of them, and mostly the only one */
+	size_t first_block;         /* of the strip, among those of the row */
+	unsigned thread;
 	float *factors, *scratch;
 };
 
@@ -176,13 +185,14 @@ struct run {
 	float *y;
 	double *stats; /* [kept row][block][stat] */
 	float *per_thread;
-	struct rows_call call; /* what all calls have in common */
+	size_t prefetch[ROWS_WHOLE]; /* by stage */
+	struct rows_call call;       /* what all calls have in common */
 };
 
 static void task_init(const struct run *run, size_t index, unsigned thread, struct task *out)
 {
 	const struct dims *d = &run->dims;
-	const size_t midi_m = run->plan->geometry.tile[TCB_MIDI].m, midi_n = run->plan->geometry.tile[TCB_MIDI].n;
+	const size_t midi_n = run->plan->geometry.tile[TCB_MIDI].n;
 	struct tcb_view columns;
 	tcb_partition_tile(&run->tiles, index, &out->tile);
 	enum tcb_status status = tcb_view_init(&columns, 1, &out->tile.extent[1], NULL);
@@ -190,8 +200,9 @@ static void task_init(const struct run *run, size_t index, unsigned thread, stru
 	status = tcb_partition_init(&out->blocks, &columns, &midi_n, NULL);
 	assert(status == TCB_OK);
 	(void)status;
+	tcb_partition_tile(&out->blocks, 0, &out->block);
 	out->first_block = index % d->strips * d->strip_blocks;
-	out->first_kept = d->strips > 1 ? out->tile.start[0] : thread * midi_m;
+	out->thread = thread;
 	out->factors = run->per_thread + thread * (d->factor_floats + d->scratch_floats);
 	out->scratch = out->factors + d->factor_floats;
 }
@@ -200,7 +211,7 @@ static void task_init(const struct run *run, size_t index, unsigned thread, stru
 static float *kept_elements(const struct run *run, const struct task *task, size_t r)
 {
 	if (run->dims.scratch_floats)
-		return task->scratch + r * round_up(run->dims.n, LINE_FLOATS);
+		return task->scratch;
 	return run->y + task->tile.offset + r * run->dims.n;
 }
 
@@ -217,15 +228,24 @@ static void aim(const struct run *run, const struct task *task, size_t r, const 
 	call->bias = run->bias ? run->bias + column : NULL;
 }
 
+/* The statistics of row R: kept until the row is done, or, where threads share rows, until all are reduced. */
+static double *kept_stats(const struct run *run, const struct task *task, size_t r)
+{
+	size_t row = run->dims.strips > 1 ? task->tile.start[0] + r : task->thread;
+	return run->stats + row * run->dims.row_stats;
+}
+
 static void reduce_row(const struct run *run, const struct task *task, size_t r)
 {
 	const size_t each = run->rows->stats;
-	double *stats = run->stats + (task->first_kept + r) * run->dims.row_stats + task->first_block * each;
+	double *stats = kept_stats(run, task, r) + task->first_block * each;
 	struct rows_call call = run->call;
 	call.stage = ROWS_REDUCE;
+	call.prefetch = run->prefetch[ROWS_REDUCE];
 	for (size_t b = 0; b < task->blocks.total; b++, stats += each) {
-		struct tcb_tile_info info;
-		tcb_partition_tile(&task->blocks, b, &info);
+		struct tcb_tile_info info = task->block;
+		if (b)
+			tcb_partition_tile(&task->blocks, b, &info);
 		aim(run, task, r, &info, &call);
 		call.before = b ? stats - each : NULL;
 		run->micro(&call);
@@ -246,18 +266,20 @@ static void apply_row(const struct run *run, const struct task *task, size_t r, 
 		.n = run->dims.n,
 		.block = block,
 		.blocks = div_up(run->dims.n, block), /* the last strip may have fewer than the others */
-		.stats = run->stats + (task->first_kept + r) * run->dims.row_stats,
+		.stats = kept_stats(run, task, r),
 		.factors = task->factors,
 	};
 	run->rows->combine(&row);
 	struct rows_call call = run->call;
 	call.stage = ROWS_APPLY;
+	call.prefetch = run->prefetch[ROWS_APPLY];
 	call.shift = row.shift;
 	call.wide_factor = row.wide_factor;
 	call.wide_shift = row.wide_shift;
 	for (size_t b = 0; b < task->blocks.total; b++) {
-		struct tcb_tile_info info;
-		tcb_partition_tile(&task->blocks, b, &info);
+		struct tcb_tile_info info = task->block;
+		if (b)
+			tcb_partition_tile(&task->blocks, b, &info);
 		aim(run, task, r, &info, &call);
 		call.factor = row.factors[task->first_block + b];
 		call.stream = run->call.stream && (uintptr_t)call.y % STREAM_ALIGNMENT == 0;
@@ -289,10 +311,10 @@ static void whole_task(void *ctx, size_t index, unsigned thread)
 {
 	struct task task;
 	task_init(ctx, index, thread, &task);
-	for (size_t r = 0; r < task.tile.extent[0]; r++)
+	for (size_t r = 0; r < task.tile.extent[0]; r++) {
 		reduce_row(ctx, &task, r);
-	for (size_t r = 0; r < task.tile.extent[0]; r++)
 		apply_row(ctx, &task, r, r + 1 == task.tile.extent[0]);
+	}
 }
 
 /* Rows that fit into the registers of one step. */
@@ -300,15 +322,14 @@ static void register_task(void *ctx, size_t index, unsigned thread)
 {
 	const struct run *run = ctx;
 	struct task task;
-	struct tcb_tile_info info;
 	task_init(run, index, thread, &task);
-	tcb_partition_tile(&task.blocks, 0, &info);
 	struct rows_call call = run->call;
 	call.stage = ROWS_WHOLE;
 	call.stride = run->dims.n;
+	call.prefetch = run->prefetch[ROWS_REDUCE];
 	call.fence = run->call.stream;
 	for (size_t r = 0; r < task.tile.extent[0]; r++) {
-		aim(run, &task, r, &info, &call);
+		aim(run, &task, r, &task.block, &call);
 		call.stream = run->call.stream && (uintptr_t)call.y % STREAM_ALIGNMENT == 0;
 		call.rows = task.tile.extent[0] - r;
 		run->micro(&call);
@@ -333,10 +354,10 @@ void rows_run(const struct rows_op *rows, const struct tcb_plan *plan, void *con
 		.weight = rows->weight >= 0 ? operand[rows->weight] : NULL,
 		.bias = rows->bias >= 0 ? operand[rows->bias] : NULL,
 		.call = { .form = (enum tcb_form)g->knob[TCB_KNOB_FORM],
-			  .prefetch = (size_t)g->knob[TCB_KNOB_PREFETCH],
 			  .hint = (enum tcb_hint)g->knob[TCB_KNOB_HINT],
 			  .stream = g->knob[TCB_KNOB_STREAM] > 0 },
 	};
+	run.prefetch[g->knob[TCB_KNOB_STAGES] == 2 ? ROWS_APPLY : ROWS_REDUCE] = (size_t)g->knob[TCB_KNOB_PREFETCH];
 	enum tcb_sched sched = (enum tcb_sched)g->knob[TCB_KNOB_SCHED];
 	struct tcb_view matrix;
 	enum tcb_status status = dims_init(rows, &plan->problem, g, &run.dims, NULL);

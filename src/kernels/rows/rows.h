@@ -9,6 +9,8 @@
  *   midi  m x n x 1   one task: m rows of a strip, taken in column blocks of n
  *   micro 1 x n x 1   columns of one step of the micro-kernel: lanes x independent chains; rows that fit into one step
  *                     stay in registers from load to store
+ * stages=1: x is prefetched while a row is reduced; 2: while the row before it is stored, so that memory is read and
+ * written at the same time.  prefetch is the distance in bytes; of stages=2 a row's length is the one to try.
  * Each block is reduced on its own; when all blocks of a row are known the op combines them in double, in order, so
  * results depend on the geometry's columns only and never on threads.
  *
@@ -44,7 +46,7 @@ struct rows_call {
 	size_t rows, stride; /* WHOLE: rows, and floats from one to the next in x and y */
 	int stream;          /* APPLY, WHOLE: store past the caches; rows of y are aligned to 64 bytes then */
 	int fence;           /* make this and earlier streamed stores visible to other threads before returning */
-	size_t prefetch;     /* REDUCE, WHOLE: bytes ahead in x, 0 for none */
+	size_t prefetch;     /* bytes ahead in x, 0 for none */
 	enum tcb_hint hint;  /* which cache level to prefetch to */
 	double stat[ROWS_STATS_MAX]; /* out, REDUCE */
 	size_t rows_done;            /* out, WHOLE: less than rows where a row needs the wide path */

@@ -15,6 +15,8 @@ enum {
 	MICRO_MIN_WIDE = 16,   /* one 512-bit vector: rows that are shorter fill part of it */
 	MICRO_MAX = 256,       /* columns of the widest step that an op may have built */
 	DEFAULT_CHAINS = 4,
+	LINE_BYTES = 64,
+	AHEAD_MAX = 256 << 10, /* a row beyond this is no longer in the caches when its turn comes */
 };
 
 size_t rows_lanes(enum tcb_isa isa)
@@ -58,6 +60,10 @@ static struct tcb_axis *add_axis(struct tcb_axis *axes, size_t *count, enum tcb_
 
 static void add_value(struct tcb_axis *axis, size_t value)
 {
+	for (size_t i = 0; i < axis->count; i++) {
+		if (axis->values[i] == (int64_t)value)
+			return;
+	}
 	if (axis->count < TCB_AXIS_VALUES_MAX)
 		axis->values[axis->count++] = (int64_t)value;
 }
@@ -115,9 +121,16 @@ size_t rows_axes(const struct rows_op *rows, const struct tcb_problem *problem, 
 	axis = add_axis(out, &count, TCB_AXIS_KNOB, TCB_KNOB_PREFETCH);
 	add_value(axis, 0);
 	add_powers(axis, 1024, 16384);
+	size_t row_bytes = (problem->shape.n * sizeof(float) + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES;
+	if (problem->shape.m > 1 && row_bytes >= 1024 && row_bytes <= AHEAD_MAX)
+		add_value(axis, row_bytes);
 	axis = add_axis(out, &count, TCB_AXIS_KNOB, TCB_KNOB_HINT);
 	add_value(axis, TCB_HINT_T0);
 	add_value(axis, TCB_HINT_T1);
+	add_value(axis, TCB_HINT_NTA);
+	axis = add_axis(out, &count, TCB_AXIS_KNOB, TCB_KNOB_STAGES);
+	add_value(axis, 1);
+	add_value(axis, 2);
 	axis = add_axis(out, &count, TCB_AXIS_KNOB, TCB_KNOB_STREAM);
 	add_value(axis, 0);
 	add_value(axis, 1);
@@ -153,6 +166,7 @@ void rows_default_geometry(const struct rows_op *rows, const struct tcb_problem 
 	out->knob[TCB_KNOB_PREFETCH] = 0;
 	out->knob[TCB_KNOB_HINT] = TCB_HINT_T0;
 	out->knob[TCB_KNOB_STREAM] = 0;
+	out->knob[TCB_KNOB_STAGES] = 1;
 	out->knob[TCB_KNOB_FORM] = (int32_t)rows_first_form(rows);
 }
 

@@ -265,19 +265,29 @@ ROWS_INLINE void v_fence(void)
 #endif
 }
 
-/* FETCH: 0 none, else 1 + enum tcb_hint.  BYTES from X on, but DISTANCE ahead. */
-ROWS_INLINE void v_prefetch(const float *x, size_t bytes, size_t distance, const int fetch)
+/* Asks for the line DISTANCE bytes after X.  FETCH: 0 no, else 1 + enum tcb_hint. */
+ROWS_INLINE void v_prefetch(const float *x, size_t distance, const int fetch)
 {
-	enum { LINE_BYTES = 64 };
-	uintptr_t ahead = (uintptr_t)x + distance; /* may lie beyond the array: prefetches do not fault */
-	for (size_t line = 0; fetch && line < bytes; line += LINE_BYTES) {
-		if (fetch == 1 + TCB_HINT_T0)
-			__builtin_prefetch((const void *)(ahead + line), 0, 3);
-		else if (fetch == 1 + TCB_HINT_T1)
-			__builtin_prefetch((const void *)(ahead + line), 0, 2);
-		else
-			__builtin_prefetch((const void *)(ahead + line), 0, 0);
-	}
+	const void *ahead = (const void *)((uintptr_t)x + distance); /* beyond an array, too: prefetches do not fault */
+	if (fetch == 1 + TCB_HINT_T0)
+		__builtin_prefetch(ahead, 0, 3);
+	else if (fetch == 1 + TCB_HINT_T1)
+		__builtin_prefetch(ahead, 0, 2);
+	else if (fetch == 1 + TCB_HINT_NTA)
+		__builtin_prefetch(ahead, 0, 0);
+}
+/* The same for vector U of a step at X, once a line where lines are longer than vectors. */
+ROWS_INLINE void v_prefetch_step(const float *x, int u, size_t distance, const int fetch)
+{
+	enum { LINE_VECTORS = 16 / LANES };
+	if (u % LINE_VECTORS == 0)
+		v_prefetch(x + (size_t)u * LANES, distance, fetch);
+}
+/* The same for COUNT floats. */
+ROWS_INLINE void v_prefetch_row(const float *x, size_t count, size_t distance, const int fetch)
+{
+	for (size_t i = 0; i < count; i += 16)
+		v_prefetch(x + i, distance, fetch);
 }
 
 #endif
