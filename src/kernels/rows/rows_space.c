@@ -10,7 +10,7 @@
 
 enum {
 	BLOCK_MIN = 256,       /* columns; smaller blocks only add bookkeeping */
-	TASK_ROWS_MAX = 32,    /* rows of 4096 floats and their results fill half of a 2 MiB L2 then */
+	TASK_ROWS_MAX = 64,    /* more only make shares uneven */
 	STRIPS_PER_THREAD = 2, /* finer cuts of a row only add bookkeeping */
 	MICRO_MIN_WIDE = 16,   /* one 512-bit vector: rows that are shorter fill part of it */
 	MICRO_MAX = 256,       /* columns of the widest step that an op may have built */
@@ -68,10 +68,10 @@ static void add_value(struct tcb_axis *axis, size_t value)
 		axis->values[axis->count++] = (int64_t)value;
 }
 
-/* FROM, 2 FROM, 4 FROM, ... while at most LAST. */
-static void add_powers(struct tcb_axis *axis, size_t from, size_t last)
+/* FROM, FROM FACTOR, FROM FACTOR^2, ... while at most LAST. */
+static void add_powers(struct tcb_axis *axis, size_t from, size_t factor, size_t last)
 {
-	for (size_t value = from; value <= last; value *= 2)
+	for (size_t value = from; value <= last; value *= factor)
 		add_value(axis, value);
 }
 
@@ -95,15 +95,15 @@ size_t rows_axes(const struct rows_op *rows, const struct tcb_problem *problem, 
 		add_value(axis, columns / strips);
 
 	axis = add_axis(out, &count, TCB_AXIS_TILE_M, TCB_MIDI);
-	add_powers(axis, 1, row_count < TASK_ROWS_MAX ? row_count : TASK_ROWS_MAX);
+	add_powers(axis, 1, 4, row_count < TASK_ROWS_MAX ? row_count : TASK_ROWS_MAX);
 	axis = add_axis(out, &count, TCB_AXIS_TILE_N, TCB_MIDI);
-	add_powers(axis, columns < BLOCK_MIN ? columns : BLOCK_MIN, columns);
+	add_powers(axis, columns < BLOCK_MIN ? columns : BLOCK_MIN, 2, columns);
 	for (size_t wide = MICRO_MIN_WIDE; wide <= MICRO_MAX; wide *= 2) {
 		if (columns < wide)
 			add_value(axis, wide);
 	}
 	axis = add_axis(out, &count, TCB_AXIS_TILE_N, TCB_MICRO);
-	add_powers(axis, 1, MICRO_MAX);
+	add_powers(axis, 1, 2, MICRO_MAX);
 	axis = add_axis(out, &count, TCB_AXIS_KNOB, TCB_KNOB_ISA);
 	for (int isa = 0; isa < TCB_ISA_COUNT; isa++) {
 		if (rows_lanes((enum tcb_isa)isa) && tcb_target_has(target, (enum tcb_isa)isa))
@@ -113,14 +113,14 @@ size_t rows_axes(const struct rows_op *rows, const struct tcb_problem *problem, 
 		add_value(axis, TCB_ISA_SCALAR);
 
 	axis = add_axis(out, &count, TCB_AXIS_KNOB, TCB_KNOB_THREADS);
-	add_powers(axis, 1, target->threads);
+	add_powers(axis, 1, 2, target->threads);
 	add_value(axis, target->threads);
 	axis = add_axis(out, &count, TCB_AXIS_KNOB, TCB_KNOB_SCHED);
 	add_value(axis, TCB_SCHED_STATIC);
 	add_value(axis, TCB_SCHED_DYNAMIC);
 	axis = add_axis(out, &count, TCB_AXIS_KNOB, TCB_KNOB_PREFETCH);
 	add_value(axis, 0);
-	add_powers(axis, 1024, 16384);
+	add_powers(axis, 1024, 4, 16384);
 	size_t row_bytes = (problem->shape.n * sizeof(float) + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES;
 	if (problem->shape.m > 1 && row_bytes >= 1024 && row_bytes <= AHEAD_MAX)
 		add_value(axis, row_bytes);

@@ -120,7 +120,7 @@ static void result(struct tcb_rows_writer *w, struct tcb_rows_values *values, co
 	}
 }
 
-static const struct tcb_rows_math math = {
+const struct tcb_rows_math softmax_gpu_math = {
 	.name = "softmax",
 	.input = 0,
 	.output = 1,
@@ -135,24 +135,6 @@ static const struct tcb_rows_math math = {
 	.registers = 32,
 };
 
-size_t softmax_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
-			struct tcb_axis out[TCB_AXES_MAX])
-{
-	return tcb_rows_gpu_axes(&math, problem, target, out);
-}
-
-void softmax_gpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
-				  struct tcb_geometry *out)
-{
-	tcb_rows_gpu_default_geometry(&math, problem, target, out);
-}
-
-void softmax_gpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
-			   const struct tcb_geometry *geometry, struct tcb_footprint *out)
-{
-	tcb_rows_gpu_footprint(&math, problem, target, geometry, out);
-}
-
 /*
  * Exponentials of the element and of its part's maximum, the same weighted in the sum; the reciprocal and two products.
  * A running sum is rescaled by an exponential at each step (which is 1 unless the maximum moved).
@@ -161,7 +143,7 @@ enum tcb_status softmax_emit(const struct tcb_problem *problem, const struct tcb
 			     const struct tcb_geometry *geometry, struct tcb_kernel *out, struct tcb_error *err)
 {
 	struct tcb_rows_gpu g;
-	TCB_TRY(tcb_rows_gpu_emit(&math, problem, target, geometry, &g, out, err));
+	TCB_TRY(tcb_rows_gpu_emit(&softmax_gpu_math, problem, target, geometry, &g, out, err));
 	out->class = TCB_CLASS_APPROX;
 	out->chain = tcb_rows_gpu_chain(&g);
 	out->ulps = 4 * SOFTMAX_GPU_EXP_ULPS + 2 + (tcb_rows_gpu_steps(&g) - 1) * SOFTMAX_GPU_EXP_ULPS;

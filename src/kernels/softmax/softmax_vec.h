@@ -1,25 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * The few vector operations that the softmax micro-kernel is written in, once
- * for each instruction set: whichever the including file is compiled for.
+ * exp in the vector operations of rows_vec.h, once for each instruction set:
+ * whichever the including file is compiled for.
  *
- * exp(x) for x <= 0: x = n ln2 + r with |r| <= ln2/2 (Cody and Waite's two-part
- * ln2), exp(r) by a polynomial of degree 6, times 2^n.  Results below 2^-126
- * are flushed to 0, because a subnormal number costs a microcode assist of more
- * than a hundred cycles and a row of spread values is full of them.  -inf gives
- * 0, NaN stays NaN.
+ * exp(x) for x <= 0: x = n ln2 + r with ln2 in two parts (Cody and Waite), exp(r)
+ * times 2^n.  With |r| <= ln2/2 exp(r) is a polynomial of degree 6.  AVX-512 takes
+ * 2^(1/16) instead of 2: a table of 16 in a register, |r| <= ln2/32 and degree 3,
+ * which saves a quarter of the multiplications.
+ * Results below 2^-126 are flushed to 0, because a subnormal number costs a
+ * microcode assist of more than a hundred cycles and a row of spread values is
+ * full of them.  -inf gives 0, NaN stays NaN.
  */
 #ifndef TCB_KERNELS_SOFTMAX_VEC_H
 #define TCB_KERNELS_SOFTMAX_VEC_H
 
-#include <math.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#if defined(__SSE2__)
-#include <immintrin.h>
-#endif
+#include "kernels/rows/rows_vec.h"
 
 /* Relative minimax on |r| <= ln2/2 with 1 + r kept exact: Remez, then rounded to binary32; error 2^-28. */
 #define EXP_C2 0x1.fffffcp-2f
@@ -30,6 +25,12 @@
 #define EXP_LOG2E 0x1.715476p+0f
 #define EXP_LN2_HI 0x1.63p-1f /* 9 bits: n * hi is exact without fused arithmetic */
 #define EXP_LN2_LO -0x1.bd0106p-13f
+/* ln2 to 2^-50 in two parts, where fused arithmetic makes n * hi exact. */
+#define EXP_LN2_HEAD 0x1.62e43p-1f
+#define EXP_LN2_TAIL -0x1.05c61p-29f
+/* Relative minimax on |r| <= ln2/32 with 1 + r kept exact; error 2^-29. */
+#define EXP_D2 0x1.00022p-1f
+#define EXP_D3 0x1.555556p-3f
 #define EXP_LOWEST -88.0f /* exp of it is below 2^-126; n = -127 gives a power of 0 */
 
 /* Between the two calls subnormal results and operands count as 0 (MXCSR's FTZ and DAZ). */
@@ -54,145 +55,36 @@ static inline void v_flush_end(unsigned before)
 
 #if defined(__AVX512F__)
 
-enum { LANES = 16 };
-typedef __m512 vec;
+/* 2^(j/16) rounded, and what the rounding lost, relative to it. */
+static const float exp_table[2][16] = {
+	{ 0x1p+0f, 0x1.0b5586p+0f, 0x1.172b84p+0f, 0x1.2387a6p+0f, 0x1.306fep+0f, 0x1.3dea64p+0f, 0x1.4bfdaep+0f,
+	  0x1.5ab07ep+0f, 0x1.6a09e6p+0f, 0x1.7a1148p+0f, 0x1.8ace54p+0f, 0x1.9c4918p+0f, 0x1.ae89fap+0f,
+	  0x1.c199bep+0f, 0x1.d5818ep+0f, 0x1.ea4afap+0f },
+	{ 0, 0x1.8d96d4p-25f, -0x1.9c0c22p-27f, 0x1.964904p-25f, 0x1.125002p-25f, 0x1.370be4p-25f, -0x1.0a3550p-25f,
+	  -0x1.00d8acp-27f, 0x1.26055cp-26f, -0x1.05cb44p-25f, 0x1.67a1cap-28f, 0x1.a3b5e4p-28f, -0x1.f9c304p-27f,
+	  -0x1.6961b4p-28f, -0x1.a5217cp-28f, 0x1.61428ep-28f },
+};
 
-static inline vec v_set(float value)
+ROWS_INLINE vec v_exp(vec x)
 {
-	return _mm512_set1_ps(value);
-}
-static inline vec v_load(const float *from)
-{
-	return _mm512_loadu_ps(from);
-}
-/* The first COUNT < LANES values, the rest -inf. */
-static inline vec v_load_part(const float *from, size_t count)
-{
-	return _mm512_mask_loadu_ps(v_set(-INFINITY), (__mmask16)((1u << count) - 1), from);
-}
-static inline void v_store(float *to, vec value)
-{
-	_mm512_storeu_ps(to, value);
-}
-static inline void v_store_part(float *to, vec value, size_t count)
-{
-	_mm512_mask_storeu_ps(to, (__mmask16)((1u << count) - 1), value);
-}
-static inline void v_stream(float *to, vec value)
-{
-	_mm512_stream_ps(to, value);
-}
-static inline void v_fence(void)
-{
-	_mm_sfence();
-}
-static inline vec v_max(vec a, vec b)
-{
-	return _mm512_max_ps(a, b);
-}
-static inline vec v_add(vec a, vec b)
-{
-	return _mm512_add_ps(a, b);
-}
-static inline vec v_sub(vec a, vec b)
-{
-	return _mm512_sub_ps(a, b);
-}
-static inline vec v_mul(vec a, vec b)
-{
-	return _mm512_mul_ps(a, b);
-}
-static inline float v_reduce_max(vec value)
-{
-	return _mm512_reduce_max_ps(value);
-}
-static inline float v_reduce_add(vec value)
-{
-	return _mm512_reduce_add_ps(value);
-}
-static inline vec v_exp(vec x)
-{
+	const vec magic =
+		v_set(0x1.8p19f); /* adding it leaves sixteenths: rounds to the nearest, count in the low bits */
 	x = _mm512_max_ps(v_set(EXP_LOWEST), x); /* NaN in the second operand comes through */
-	vec n = _mm512_roundscale_ps(_mm512_mul_ps(x, v_set(EXP_LOG2E)), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-	vec r = _mm512_fnmadd_ps(n, v_set(EXP_LN2_HI), x);
-	r = _mm512_fnmadd_ps(n, v_set(EXP_LN2_LO), r);
-	vec p = _mm512_fmadd_ps(v_set(EXP_C6), r, v_set(EXP_C5));
-	p = _mm512_fmadd_ps(p, r, v_set(EXP_C4));
-	p = _mm512_fmadd_ps(p, r, v_set(EXP_C3));
-	p = _mm512_fmadd_ps(p, r, v_set(EXP_C2));
-	p = _mm512_fmadd_ps(p, r, v_set(1));
-	p = _mm512_fmadd_ps(p, r, v_set(1));
-	return _mm512_scalef_ps(p, n);
+	vec t = _mm512_fmadd_ps(x, v_set(EXP_LOG2E), magic);
+	__m512i j = _mm512_castps_si512(t); /* the permutation looks at its low four bits */
+	vec head = _mm512_permutexvar_ps(j, _mm512_loadu_ps(exp_table[0]));
+	vec tail = _mm512_permutexvar_ps(j, _mm512_loadu_ps(exp_table[1]));
+	vec n = _mm512_sub_ps(t, magic);
+	vec r = _mm512_fnmadd_ps(n, v_set(EXP_LN2_HEAD), x);
+	r = _mm512_fnmadd_ps(n, v_set(EXP_LN2_TAIL), r);
+	vec p = _mm512_fmadd_ps(v_set(EXP_D3), r, v_set(EXP_D2));
+	p = _mm512_fmadd_ps(p, _mm512_mul_ps(r, r), _mm512_add_ps(r, tail));
+	return _mm512_scalef_ps(_mm512_fmadd_ps(head, p, head), n); /* by 2^floor(n) */
 }
 
 #elif defined(__AVX2__)
 
-enum { LANES = 8 };
-typedef __m256 vec;
-
-static inline vec v_set(float value)
-{
-	return _mm256_set1_ps(value);
-}
-static inline vec v_load(const float *from)
-{
-	return _mm256_loadu_ps(from);
-}
-static inline __m256i v_part(size_t count)
-{
-	return _mm256_cmpgt_epi32(_mm256_set1_epi32((int)count), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
-}
-/* The first COUNT < LANES values, the rest -inf. */
-static inline vec v_load_part(const float *from, size_t count)
-{
-	__m256i part = v_part(count);
-	return _mm256_blendv_ps(v_set(-INFINITY), _mm256_maskload_ps(from, part), _mm256_castsi256_ps(part));
-}
-static inline void v_store(float *to, vec value)
-{
-	_mm256_storeu_ps(to, value);
-}
-static inline void v_store_part(float *to, vec value, size_t count)
-{
-	_mm256_maskstore_ps(to, v_part(count), value);
-}
-static inline void v_stream(float *to, vec value)
-{
-	_mm256_stream_ps(to, value);
-}
-static inline void v_fence(void)
-{
-	_mm_sfence();
-}
-static inline vec v_max(vec a, vec b)
-{
-	return _mm256_max_ps(a, b);
-}
-static inline vec v_add(vec a, vec b)
-{
-	return _mm256_add_ps(a, b);
-}
-static inline vec v_sub(vec a, vec b)
-{
-	return _mm256_sub_ps(a, b);
-}
-static inline vec v_mul(vec a, vec b)
-{
-	return _mm256_mul_ps(a, b);
-}
-static inline float v_reduce_max(vec value)
-{
-	__m128 half = _mm_max_ps(_mm256_castps256_ps128(value), _mm256_extractf128_ps(value, 1));
-	half = _mm_max_ps(half, _mm_movehl_ps(half, half));
-	return _mm_cvtss_f32(_mm_max_ss(half, _mm_movehdup_ps(half)));
-}
-static inline float v_reduce_add(vec value)
-{
-	__m128 half = _mm_add_ps(_mm256_castps256_ps128(value), _mm256_extractf128_ps(value, 1));
-	half = _mm_add_ps(half, _mm_movehl_ps(half, half));
-	return _mm_cvtss_f32(_mm_add_ss(half, _mm_movehdup_ps(half)));
-}
-static inline vec v_exp(vec x)
+ROWS_INLINE vec v_exp(vec x)
 {
 	x = _mm256_max_ps(v_set(EXP_LOWEST), x); /* NaN in the second operand comes through */
 	vec n = _mm256_round_ps(_mm256_mul_ps(x, v_set(EXP_LOG2E)), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
@@ -210,64 +102,7 @@ static inline vec v_exp(vec x)
 
 #else
 
-enum { LANES = 1 };
-typedef float vec;
-
-static inline vec v_set(float value)
-{
-	return value;
-}
-static inline vec v_load(const float *from)
-{
-	return *from;
-}
-/* Never called: one lane has no parts. */
-static inline vec v_load_part(const float *from, size_t count)
-{
-	return count ? *from : -INFINITY;
-}
-static inline void v_store(float *to, vec value)
-{
-	*to = value;
-}
-static inline void v_store_part(float *to, vec value, size_t count)
-{
-	if (count)
-		*to = value;
-}
-/* The op's plan refuses stream=1 here: portable C has no such store. */
-static inline void v_stream(float *to, vec value)
-{
-	*to = value;
-}
-static inline void v_fence(void)
-{
-}
-static inline vec v_max(vec a, vec b)
-{
-	return a > b ? a : b;
-}
-static inline vec v_add(vec a, vec b)
-{
-	return a + b;
-}
-static inline vec v_sub(vec a, vec b)
-{
-	return a - b;
-}
-static inline vec v_mul(vec a, vec b)
-{
-	return a * b;
-}
-static inline float v_reduce_max(vec value)
-{
-	return value;
-}
-static inline float v_reduce_add(vec value)
-{
-	return value;
-}
-static inline vec v_exp(vec x)
+ROWS_INLINE vec v_exp(vec x)
 {
 	const float magic = 0x1.8p23f; /* adding it leaves no fraction bits: rounds to the nearest integer */
 	if (x < EXP_LOWEST)
