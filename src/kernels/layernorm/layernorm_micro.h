@@ -48,13 +48,13 @@ ROWS_INLINE void reduce(struct rows_call *call, const int chains, const int fetc
 	for (int u = 0; u < chains; u++)
 		sum[u] = squares[u] = v_set(0);
 	for (; i + step <= count; i += step) {
-		if (is_known)
-			for (int u = 0; u < chains; u++) {
+		for (int u = 0; u < chains; u++) {
+			if (is_known)
 				v_prefetch_step(x + i, u, call->prefetch, fetch);
-				vec value = v_sub(v_load(x + i + (size_t)u * LANES), pivot);
-				sum[u] = v_add(sum[u], value);
-				squares[u] = v_fma(value, value, squares[u]);
-			}
+			vec value = v_sub(v_load(x + i + (size_t)u * LANES), pivot);
+			sum[u] = v_add(sum[u], value);
+			squares[u] = v_fma(value, value, squares[u]);
+		}
 	}
 	for (; i < count; i += LANES) {
 		vec value = v_sub(v_load_left(x + i, count - i, p), pivot);
