@@ -16,8 +16,9 @@
 #   faults     those that plant faulty candidates into a sweep           (180 s)
 #   sweeps     one for each problem, into OUT's database                 (900 s)
 #   bench      best against default and read limit, paired               (300 s)
-#   counters   what CUPTI counted against the emulator, model against
-#              measurement                                               (180 s)
+#   counters   single accesses and what CUPTI counted of candidates
+#              against the emulator, what instructions and accesses cost,
+#              model against measurement                                 (180 s)
 #   sanitize   the best candidates at odd sizes under compute-sanitizer,
 #              and planted defects, which it must find                   (300 s)
 #
@@ -316,12 +317,16 @@ run_bench() {
 }
 
 run_counters() {
-	for program in check_counters check_model; do
+	for program in shared_patterns gpu_rates check_counters check_model; do
+		case $program in
+		check_*) with=$db ;;
+		*) with= ;;
+		esac
 		if [ ! -x "$build/$program" ]; then
 			row "$program" 0 'not run' "this build has no such program"
 			continue
 		fi
-		run "$((part_end - $(now)))" "$out/$program.txt" "$build/$program" "$db"
+		run "$((part_end - $(now)))" "$out/$program.txt" "$build/$program" ${with:+"$with"}
 		grep -E '^[a-z/. ]+ +[0-9]+ of [0-9]+ within|^verdict|correlation|regret' "$out/$program.txt" |
 			cut -c 1-120 >"$logs/lines.tmp"
 		verdict "$program" "$out/$program.txt" "$(last_line "$out/$program.txt")"
