@@ -274,8 +274,8 @@ QMM_INLINE void q8_superblock(const struct qmm_call *call, const struct source *
 	QMM_UNROLL
 	for (int v = 0; v < nv; v++) {
 		const uint8_t *at = vector_of(from, superblock, v);
-		vint min[2];
-		vfloat offset;
+		vint min[2] = { zero(), zero() };
+		vfloat offset = fzero();
 		if (has_mins(from->format)) {
 			for (int half = 0; half < 2; half++)
 				min[half] = from->from_lines

@@ -12,8 +12,11 @@
 
 #define QMM_INLINE static inline __attribute__((always_inline))
 
-/* Before a loop with a constant count: unrolled before arrays of vectors are split into registers. */
-#ifdef __clang__
+/* Before a loop with a constant count: unrolled before arrays of vectors are split into registers.  Sanitizers would
+ * take minutes to compile that. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define QMM_UNROLL
+#elif defined(__clang__)
 #define QMM_UNROLL _Pragma("clang loop unroll(full)")
 #else
 #define QMM_UNROLL _Pragma("GCC unroll 32")
