@@ -79,22 +79,32 @@ void qmm_write_results(struct qmm_writer *w, qmm_op group, unsigned row_tile, qm
 
 /* --- adding --- */
 
+/* Rows that a lane adds at a time: the more, the fewer rounds of waiting for other blocks' memory. */
+static unsigned lane_rows(const struct qmm_gpu *g)
+{
+	return g->block_rows >= 4 * WARP ? 4 : g->block_rows >= 2 * WARP ? 2 : 1;
+}
+
 struct spread {
 	struct tcb_ptx_for loop;
 	qmm_op token, row; /* of the block */
+	qmm_op left;       /* rows from there on */
 	struct tcb_ptx_if scope;
 };
 
-/* For all tokens and ROWS of the block: 32 rows of a token a warp; WARPS of them take part, this one is number ME. */
+/* For all tokens and ROWS of the block: the rows of a warp's lanes of a token; WARPS take part, this one is number ME.
+ */
 static void spread_begin(struct qmm_writer *w, struct spread *s, qmm_op rows, qmm_op me, unsigned warps)
 {
 	struct tcb_ptx_build *b = &w->b;
-	const unsigned tokens = w->g->tokens;
-	const qmm_op runs = OP2(b, "shr.u32", OP2(b, "add.u32", rows, I(WARP - 1)), I(5));
+	const unsigned tokens = w->g->tokens, of_warp = WARP * lane_rows(w->g);
+	const qmm_op runs = OP2(b, "div.u32", OP2(b, "add.u32", rows, I(of_warp - 1)), I(of_warp));
+	const qmm_op lane_row = OP2(b, "mul.lo.u32", w->lane, I(lane_rows(w->g)));
 	qmm_op is_any, token;
 	tcb_ptx_for_begin(b, &s->loop, me, OP2(b, "mul.lo.u32", runs, I(tokens)), I(warps), 0);
 	s->token = OP2(b, "rem.u32", s->loop.iv, I(tokens));
-	s->row = OP3(b, "mad.lo.u32", OP2(b, "div.u32", s->loop.iv, I(tokens)), I(WARP), w->lane);
+	s->row = OP3(b, "mad.lo.u32", OP2(b, "div.u32", s->loop.iv, I(tokens)), I(of_warp), lane_row);
+	s->left = OP2(b, "sub.u32", rows, s->row);
 	token = OP2(b, "add.u32", w->first_token, s->token);
 	is_any = OP2(b, "setp.lt.u32", token, w->tokens);
 	is_any = OP3(b, "setp.lt.and.u32", s->row, rows, is_any);
@@ -119,34 +129,52 @@ static qmm_op place_of(struct qmm_writer *w, const struct spread *s, qmm_op firs
 	return OP3(b, "mad.lo.u64", at, I(4), slice ? w->slices : w->y);
 }
 
+/* To as many of the lane's rows as there are. */
+static void store_rows(struct qmm_writer *w, const struct spread *s, qmm_op at, const qmm_op *sum)
+{
+	struct tcb_ptx_build *b = &w->b;
+	for (unsigned i = 0; i < lane_rows(w->g); i++) {
+		if (i)
+			tcb_ptx_guard(b, OP2(b, "setp.gt.u32", s->left, I(i)));
+		tcb_ptx_store(b, "st.global.f32", tcb_ptx_at(at, 4 * i), &sum[i], 1);
+		tcb_ptx_unguard(b);
+	}
+}
+
 /* Where the sums for a place begin in shared memory. */
 static qmm_op part_of(struct qmm_writer *w, const struct spread *s)
 {
 	struct tcb_ptx_build *b = &w->b;
 	const qmm_op at = OP3(b, "mad.lo.u32", s->token, I(w->g->part_pitch), s->row);
-	return OP3(b, "mad.lo.u32", at, I(4), w->shared);
+	return tcb_ptx_assume_aligned(b, OP3(b, "mad.lo.u32", at, I(4), w->shared), 4 * lane_rows(w->g));
 }
 
-static qmm_op add_part(struct qmm_writer *w, const char *load, qmm_op at, qmm_op sum)
+/* Adds the parts AT of a block's warps to SUM, or makes it if it is none yet. */
+static void add_parts(struct qmm_writer *w, int is_cluster, qmm_op at, qmm_op *sum)
 {
+	static const char *const own[] = { "", "ld.shared.f32", "ld.shared.v2.f32", "", "ld.shared.v4.f32" };
+	static const char *const others[] = { "", "ld.shared::cluster.f32", "ld.shared::cluster.v2.f32", "",
+					      "ld.shared::cluster.v4.f32" };
 	const struct qmm_gpu *g = w->g;
+	const unsigned rows = lane_rows(g);
 	for (unsigned ks = 0; ks < g->ksplit; ks++) {
-		qmm_op part;
-		tcb_ptx_load(&w->b, load, tcb_ptx_at(at, g->part_at + ks * g->part_bytes), &part, 1);
-		sum = sum.kind ? OP2(&w->b, "add.rn.f32", sum, part) : part;
+		qmm_op part[4];
+		tcb_ptx_load(&w->b, (is_cluster ? others : own)[rows], tcb_ptx_at(at, g->part_at + ks * g->part_bytes),
+			     part, rows);
+		for (unsigned i = 0; i < rows; i++)
+			sum[i] = sum[i].kind ? OP2(&w->b, "add.rn.f32", sum[i], part[i]) : part[i];
 	}
-	return sum;
 }
 
 static void join_block(struct qmm_writer *w, qmm_op first_row, qmm_op rows, const qmm_op *slice)
 {
 	struct tcb_ptx_build *b = &w->b;
 	struct spread s;
-	qmm_op sum = { 0 };
+	qmm_op sum[4] = { { 0 } };
 	tcb_ptx_op1(b, "bar.sync", I(0));
 	spread_begin(w, &s, rows, w->warp, w->g->threads / WARP);
-	sum = add_part(w, "ld.shared.f32", part_of(w, &s), sum);
-	tcb_ptx_store(b, "st.global.f32", tcb_ptx_at(place_of(w, &s, first_row, slice), 0), &sum, 1);
+	add_parts(w, 0, part_of(w, &s), sum);
+	store_rows(w, &s, place_of(w, &s, first_row, slice), sum);
 	spread_end(w, &s);
 }
 
@@ -162,7 +190,7 @@ static void join_cluster(struct qmm_writer *w, qmm_op first_row, qmm_op rows)
 	const struct qmm_gpu *g = w->g;
 	const unsigned warps = g->threads / WARP;
 	struct spread s;
-	qmm_op sum = { 0 }, me;
+	qmm_op sum[4] = { { 0 } }, me;
 	qmm_write_cluster_barrier(w);
 	me = OP3(b, "mad.lo.u32", tcb_ptx_special(b, "ctaid.y"), I(warps), w->warp);
 	spread_begin(w, &s, rows, me, warps * g->splitk);
@@ -171,9 +199,10 @@ static void join_cluster(struct qmm_writer *w, qmm_op first_row, qmm_op rows)
 		qmm_op rank = I(k * g->cast); /* the cluster's blocks of other rows come first */
 		if (g->cast > 1)
 			rank = OP2(b, "add.u32", rank, qmm_write_cast_rank(w));
-		sum = add_part(w, "ld.shared::cluster.f32", OP2(b, "mapa.shared::cluster.u32", part, rank), sum);
+		const qmm_op at = OP2(b, "mapa.shared::cluster.u32", part, rank);
+		add_parts(w, 1, tcb_ptx_assume_aligned(b, at, 4 * lane_rows(g)), sum);
 	}
-	tcb_ptx_store(b, "st.global.f32", tcb_ptx_at(place_of(w, &s, first_row, NULL), 0), &sum, 1);
+	store_rows(w, &s, place_of(w, &s, first_row, NULL), sum);
 	spread_end(w, &s);
 	qmm_write_cluster_barrier(w); /* others still read this block's memory */
 }
@@ -198,14 +227,18 @@ static void join_last(struct qmm_writer *w, qmm_op first_row, qmm_op rows)
 	tcb_ptx_load(b, "ld.shared.u32", tcb_ptx_at(w->shared, g->flag_at), &flag, 1);
 	tcb_ptx_if_begin(b, &scope, OP2(b, "setp.eq.u32", flag, I(g->splitk - 1)));
 	spread_begin(w, &s, rows, w->warp, g->threads / WARP);
-	qmm_op at = place_of(w, &s, first_row, &zero), part, sum = I(0);
+	qmm_op at = place_of(w, &s, first_row, &zero), part, sum[4];
 	const qmm_op pitch = OP2(b, "mul.wide.u32", OP2(b, "mul.lo.u32", w->tokens, w->rows), I(4));
-	for (unsigned i = 0; i < g->splitk; i++) {
-		tcb_ptx_load(b, "ld.global.cg.f32", tcb_ptx_at(at, 0), &part, 1);
-		sum = i ? OP2(b, "add.rn.f32", sum, part) : part;
+	for (unsigned k = 0; k < g->splitk; k++) {
+		for (unsigned i = 0; i < lane_rows(g); i++) {
+			const qmm_op left =
+				OP2(b, "min.u32", OP2(b, "sub.u32", s.left, I(1)), I(i)); /* or the last row */
+			tcb_ptx_load(b, "ld.global.cg.f32", tcb_ptx_at(qmm_write_element(w, at, left, 4), 0), &part, 1);
+			sum[i] = k ? OP2(b, "add.rn.f32", sum[i], part) : part;
+		}
 		at = OP2(b, "add.u64", at, pitch);
 	}
-	tcb_ptx_store(b, "st.global.f32", tcb_ptx_at(place_of(w, &s, first_row, NULL), 0), &sum, 1);
+	store_rows(w, &s, place_of(w, &s, first_row, NULL), sum);
 	spread_end(w, &s);
 	tcb_ptx_if_end(b, &scope);
 }
