@@ -290,6 +290,46 @@ static void extreme_values(void **state)
 			}
 }
 
+/* Bits that no distance tells apart: of zeros, and of NaN. */
+static void reductions_have_the_right_bits(void **state)
+{
+	static const struct {
+		const char *op;
+		enum special what;
+		uint32_t bits;
+	} cases[] = {
+		{ "reduce2d_sum", ALL_MINUS_ZERO, 0x80000000 }, { "reduce2d_sum", BOTH_ZEROS, 0 },
+		{ "reduce2d_max", ALL_MINUS_ZERO, 0x80000000 }, { "reduce2d_max", BOTH_ZEROS, 0 },
+		{ "reduce2d_min", ALL_MINUS_ZERO, 0x80000000 }, { "reduce2d_min", BOTH_ZEROS, 0x80000000 },
+		{ "reduce2d_max", ONE_NAN, 0x7fc00000 },        { "reduce2d_min", ONE_NAN, 0x7fc00000 },
+	};
+	struct tcb_rng rng;
+	(void)state;
+	tcb_rng_init(&rng, 3);
+	for (size_t i = 0; i < 10 * sizeof cases / sizeof *cases; i++) {
+		const struct tcb_op *op = tcb_op_find(cases[i / 10].op);
+		const struct tcb_shape shape = { 1 + i % 3, i % 2 ? 1300 : 77, 0 };
+		const struct tcb_target target = gpu_target(capabilities[i % CAPABILITIES], 2);
+		char text[TCB_GEOMETRY_TEXT_MAX];
+		struct tcb_kernel kernel;
+		struct gpu_bench bench;
+		uint32_t bits;
+		gpu_bench_open(&bench, op, TCB_CONTRACT_F32, shape, i);
+		make_special(bench.data[0], shape.m * shape.n, cases[i / 10].what, &rng);
+		op->reference(&bench.problem, bench.data, &bench.reference);
+		const struct tcb_geometry g = draw(op, &bench.problem, &target, &rng);
+		emit(op, &bench.problem, &target, &g, &kernel);
+		const double ratio = gpu_bench_run(&bench, &kernel, i);
+		memcpy(&bits, &bench.first, sizeof bits);
+		tcb_geometry_print(&g, text);
+		if (!(ratio <= 1) || bits != cases[i / 10].bits)
+			fail_msg("%s of special kind %d, sm_%u %s: 0x%08x, ratio %g %s", op->name,
+				 (int)cases[i / 10].what, target.capability, text, bits, ratio, bench.message);
+		gpu_bench_close(&bench);
+		tcb_kernel_fini(&kernel);
+	}
+}
+
 /* --- mutants --- */
 
 /* Instruction number N (from 0) of opcode OP in the last function, or NULL. */
@@ -403,6 +443,7 @@ int main(void)
 		cmocka_unit_test(nothing_is_found_in_the_text),
 		cmocka_unit_test(samples_are_right),
 		cmocka_unit_test(extreme_values),
+		cmocka_unit_test(reductions_have_the_right_bits),
 		cmocka_unit_test(mutants_are_caught),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
