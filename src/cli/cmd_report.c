@@ -97,20 +97,26 @@ static void add_devices(struct tcb_str *out, const struct cli_best_rows *rows, c
 	}
 }
 
+/* One line for each kind of limit that a state's rows have. */
 static void add_limits(struct tcb_str *out, const struct cli_best_rows *rows, const char *bullet)
 {
-	for (int state = 0; state < TCB_STATE_COUNT; state++)
+	static const char *const methods[] = { "read", "copy" };
+
+	for (int kind = 0; kind < 2 * TCB_STATE_COUNT; kind++) {
+		const enum tcb_state state = (enum tcb_state)(kind / 2);
+		const char *name = cli_limit_name(methods[kind % 2]);
 		for (size_t i = 0; i < rows->count; i++) {
 			const struct tcb_best *best = &rows->rows[i].best;
-			if (best->state != (enum tcb_state)state || !(best->limit_ns.median > 0) || best->modelled)
+			if (best->state != state || !(best->limit_ns.median > 0) || best->modelled ||
+			    strcmp(cli_limit_name(best->limit_method), name) != 0)
 				continue;
 			tcb_str_addf(out,
 				     "%s%s (%s): the same bytes by the fastest of several loops (%s), interleaved "
 				     "with the finals\n",
-				     bullet, cli_limit_name(best->limit_method), tcb_state_text(best->state),
-				     best->limit_method);
+				     bullet, name, tcb_state_text(state), best->limit_method);
 			break;
 		}
+	}
 }
 
 static void add_modelled(struct tcb_str *out, const struct cli_best_rows *rows, const char *bullet)

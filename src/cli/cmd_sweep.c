@@ -32,7 +32,8 @@ struct sweep_args {
 };
 
 static const struct cli_option options[] = {
-	CLI_OPTION_OP(struct sweep_args, 1, "the op to measure, or all"),
+	CLI_OPTION_OP(struct sweep_args, 1,
+		      "the op to measure, a family of ops by what their names begin with (reduce2d), or all"),
 	CLI_OPTION_DEVICE(struct sweep_args),
 	CLI_OPTION_THREADS(struct sweep_args),
 	{ .name = "shape",

@@ -79,11 +79,30 @@ static enum tcb_status add_all(struct cli_problems *problems, const char *contra
 	return problems->count ? TCB_OK : status;
 }
 
+/* The ops of the family NAME, those whose names go on after NAME and an underscore; how many there were. */
+static enum tcb_status add_family(struct cli_problems *problems, const char *name, const char *contract,
+				  const struct cli_list *shapes, const char *gguf, size_t *found_out,
+				  struct tcb_error *err)
+{
+	size_t count, length = strlen(name);
+	const struct tcb_op *const *ops = tcb_ops(&count);
+
+	*found_out = 0;
+	for (size_t i = 0; i < count; i++) {
+		if (strncmp(ops[i]->name, name, length) != 0 || ops[i]->name[length] != '_')
+			continue;
+		++*found_out;
+		TCB_TRY(add_op(problems, ops[i], contract, shapes, gguf, err));
+	}
+	return TCB_OK;
+}
+
 enum tcb_status cli_problems_make(const char *name, const char *contract, const struct cli_list *shapes,
 				  const char *gguf, struct cli_problems *out, struct tcb_error *err)
 {
-	const struct tcb_op *op;
-	enum tcb_status status;
+	const struct tcb_op *op = tcb_op_find(name);
+	size_t found = 0;
+	enum tcb_status status = TCB_OK;
 
 	memset(out, 0, sizeof *out);
 	if (shapes->count && gguf)
@@ -91,8 +110,12 @@ enum tcb_status cli_problems_make(const char *name, const char *contract, const 
 	if (strcmp(name, "all") == 0) {
 		status = add_all(out, contract, shapes, gguf, err);
 	} else {
-		TCB_TRY(cli_find_op(name, &op, err));
-		status = add_op(out, op, contract, shapes, gguf, err);
+		if (!op)
+			status = add_family(out, name, contract, shapes, gguf, &found, err);
+		if (!found && status == TCB_OK)
+			status = cli_find_op(name, &op, err);
+		if (!found && status == TCB_OK)
+			status = add_op(out, op, contract, shapes, gguf, err);
 	}
 	if (status != TCB_OK)
 		cli_problems_fini(out);
