@@ -18,8 +18,9 @@ struct cli_problems {
 };
 
 /*
- * OP is a name, a family ("reduce2d": the ops named reduce2d_...) or "all"; shapes come from SHAPES, else from the model file GGUF, else from the op itself.  With "all",
- * ops that have no such contract or shape are left out, and it is an error if none remains.
+ * OP is a name, a family ("reduce2d": the ops named reduce2d_...) or "all"; shapes come from SHAPES, else from the
+ * model file GGUF, else from the op itself.  With "all", ops that have no such contract or shape are left out, and it
+ * is an error if none remains.
  */
 enum tcb_status cli_problems_make(const char *op, const char *contract, const struct cli_list *shapes, const char *gguf,
 				  struct cli_problems *out, struct tcb_error *err);
