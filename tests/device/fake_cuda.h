@@ -24,7 +24,7 @@
 
 enum {
 	FAKE_CARDS_MAX = 8,
-	FAKE_PARAM_BYTES = 256,
+	FAKE_PARAM_BYTES = 1024,
 	FAKE_MEMORY_BYTES = 256 << 20,
 	FAKE_SHARED_DEFAULT = 48 << 10,
 	FAKE_SHARED_OPTIN = 64 << 10, /* less than any real card's of the capability, so that it is easily too much */

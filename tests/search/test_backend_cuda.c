@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/util.h"
+#include "kernels/op.h"
 #include "planted_gpu.h"
 #include "search/evaluate.h"
 
@@ -179,12 +180,42 @@ static void gpu_that_dies(void **state)
 	fake_gpu_load("90");
 }
 
+/* A kernel of a real op whose operands come as tensor maps, and whose output is not f32. */
+static void tensor_maps_reach_the_kernel(void **state)
+{
+	(void)state;
+	const struct tcb_op *op = tcb_op_find("matmul_f16");
+	const struct tcb_sweep_options options = { .seed = 5, .states = 1u << TCB_HOT, .timeout_s = 60 };
+	struct tcb_evaluator *evaluator = NULL;
+	struct tcb_geometry geometry;
+	struct tcb_problem problem;
+	struct tcb_place gpu;
+	struct tcb_error err;
+	const struct tcb_trial *trial;
+	assert_int_equal(tcb_problem_init(op, TCB_CONTRACT_F16, &(struct tcb_shape){ 9, 16, 8 }, &problem, NULL),
+			 TCB_OK);
+	assert_int_equal(
+		tcb_geometry_parse("macro=64x64x64,midi=64x64x64,micro=64x64x64,isa=wgmma,vec=16,stages=2,splitk=1,"
+				   "copy=bulk,blocks=0,pdl=0,occ=1,cluster=1",
+				   &geometry, NULL),
+		TCB_OK);
+	fake_gpu_place("cuda:0", &gpu);
+	if (tcb_evaluator_create(op, &problem, &gpu, &options, &evaluator, &err) != TCB_OK ||
+	    tcb_evaluator_try(evaluator, &geometry, &few_samples, &trial, &err) != TCB_OK)
+		fail_msg("%s", err.message);
+	if (trial->outcome != TCB_OUTCOME_OK)
+		fail_msg("%s: %s", tcb_outcome_text(trial->outcome), trial->message);
+	assert_true(trial->error_ratio > 0 && trial->error_ratio < 1);
+	assert_string_equal(trial->variant, "matmul_f16_ptx_wgmma");
+	tcb_evaluator_destroy(evaluator);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(good_candidates), cmocka_unit_test(planted_ones),
 		cmocka_unit_test(endless),         cmocka_unit_test(spoilt_inputs_are_made_again),
-		cmocka_unit_test(gpu_that_dies),
+		cmocka_unit_test(gpu_that_dies),   cmocka_unit_test(tensor_maps_reach_the_kernel),
 	};
 	fake_gpu_load("90");
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -443,8 +443,10 @@ static unsigned unusual_fma(const struct tcb_target *target, const struct matmul
 	unusual += g->wm > 64 || g->wn > 64;
 	unusual += g->vec_a == 16;
 	unusual += g->bk > 16;
-	unusual += g->copy == TCB_COPY_ASYNC && (g->stages < 3 || g->stages > 4);
-	unusual += g->threads * g->occ < 256 || g->threads * g->occ > 512;
+	unusual += g->copy == TCB_COPY_ASYNC && g->stages != 3 && g->bk * g->stages != 32;
+	unusual += g->threads * g->occ < 256 || g->threads * g->occ > 384 + 128 * (g->wm * g->wn < 4096);
+	unusual += g->pdl && g->splitk == 1;
+	unusual += g->splitk > 2;
 	return unusual;
 }
 

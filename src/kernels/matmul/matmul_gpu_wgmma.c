@@ -238,7 +238,8 @@ static void write_steps(struct mm_writer *w, struct ring *r, const struct group 
 	tcb_ptx_for_begin(b, &steps, I(0), w->steps, I(1), 1);
 	const mm_op is_later = OP2(b, "setp.ne.u32", steps.iv, I(0));
 	mm_write_wait(w, r->full, r->parity, "");
-	const mm_op slot16 = OP2(b, "shr.u32", r->slot, I(4));
+	/* Without its upper bits, which in a cluster say whose memory it is. */
+	const mm_op slot16 = OP2(b, "shr.u32", OP2(b, "and.b32", r->slot, I(0x3ffff)), I(4));
 	tcb_ptx_op0(b, "wgmma.fence.sync.aligned");
 	for (unsigned kk = 0; kk < g->bk / 16; kk++)
 		write_multiply(w, group, slot16, kk, kk ? group->always : is_later);

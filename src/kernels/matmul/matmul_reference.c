@@ -7,6 +7,7 @@
  */
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "kernels/matmul/matmul.h"
 #include "kernels/matmul/matmul_reference.h"
@@ -60,8 +61,8 @@ static inline slim slim_multiply_add(slim a, slim b, slim c)
 	return a * b + c;
 }
 
-REFERENCE_TILE(tile_wide, double, wide, WIDE_LANES, wide_load, wide_spread, wide_multiply_add, wide_store)
-REFERENCE_TILE(tile_slim, float, slim, SLIM_LANES, slim_load, slim_spread, slim_multiply_add, slim_store)
+REFERENCE_TILE(tile_wide, double, wide, WIDE_LANES, 4, wide_load, wide_spread, wide_multiply_add, wide_store)
+REFERENCE_TILE(tile_slim, float, slim, SLIM_LANES, 4, slim_load, slim_spread, slim_multiply_add, slim_store)
 
 static const struct matmul_reference_loops *loops(void)
 {
@@ -75,7 +76,14 @@ static const struct matmul_reference_loops *loops(void)
 	return &any;
 }
 
-enum { STEP_K = 128, PANEL_N = 256, TILE_VALUES = REFERENCE_M * REFERENCE_N };
+enum {
+	STEP_K = 128,
+	PANEL_N = 256,
+	TASK_M = 256,
+	TILE_VALUES = REFERENCE_M * REFERENCE_N,
+	THREADS_MAX = 32,
+	ALONE_PRODUCTS = 1 << 26, /* a few milliseconds */
+};
 
 /* Panels of REFERENCE_N columns of B (REFERENCE_M rows of A), values and magnitudes. */
 struct panels {
@@ -149,31 +157,72 @@ static double held(enum matmul_type type, double y)
 	return type == MATMUL_F16 && fabs(y) >= 65520 ? copysign((double)INFINITY, y) : y;
 }
 
-void matmul_reference(const struct tcb_problem *problem, void *const operand[], struct tcb_reference *out)
+/* What the tasks of a reference share; a task is a part of C, with panels of its own. */
+struct job {
+	enum matmul_type type;
+	struct tcb_shape shape;
+	void *const *operand;
+	const struct matmul_reference_loops *loops;
+	struct tcb_reference *out;
+	size_t across; /* tasks side by side */
+};
+
+/* Rows M0 to M0 + ROWS - 1 of the panel of columns at N0. */
+static void add_panel(const struct job *job, size_t m_first, size_t m_rows, size_t n0, struct panels *panels)
 {
-	const enum matmul_type type = matmul_type(problem);
-	const struct tcb_shape *s = &problem->shape;
-	const struct matmul_reference_loops *with = loops();
-	struct panels panels;
-	memset(out->y, 0, s->m * s->n * sizeof(double));
-	memset(out->magnitude, 0, s->m * s->n * sizeof(double));
-	for (size_t n0 = 0; n0 < s->n; n0 += PANEL_N) {
-		const size_t columns = least(PANEL_N, s->n - n0);
-		for (size_t k0 = 0; k0 < s->k; k0 += STEP_K) {
-			const size_t steps = least(STEP_K, s->k - k0);
-			pack_b(type, operand[MATMUL_B], s->n, k0, steps, n0, columns, &panels);
-			for (size_t m0 = 0; m0 < s->m; m0 += REFERENCE_M) {
-				const size_t rows = least(REFERENCE_M, s->m - m0);
-				pack_a(type, operand[MATMUL_A], s->k, m0, rows, k0, steps, &panels);
-				for (size_t j = 0; j < columns; j += REFERENCE_N)
-					add_tile(with, &panels, j / REFERENCE_N, steps, s->n, m0, rows, n0 + j,
-						 least(REFERENCE_N, columns - j), out);
-			}
+	const struct tcb_shape *s = &job->shape;
+	const size_t columns = least(PANEL_N, s->n - n0);
+	for (size_t k0 = 0; k0 < s->k; k0 += STEP_K) {
+		const size_t steps = least(STEP_K, s->k - k0);
+		pack_b(job->type, job->operand[MATMUL_B], s->n, k0, steps, n0, columns, panels);
+		for (size_t m0 = m_first; m0 < m_first + m_rows; m0 += REFERENCE_M) {
+			const size_t rows = least(REFERENCE_M, m_first + m_rows - m0);
+			pack_a(job->type, job->operand[MATMUL_A], s->k, m0, rows, k0, steps, panels);
+			for (size_t j = 0; j < columns; j += REFERENCE_N)
+				add_tile(job->loops, panels, j / REFERENCE_N, steps, s->n, m0, rows, n0 + j,
+					 least(REFERENCE_N, columns - j), job->out);
 		}
 	}
-	for (size_t i = 0; i < s->m * s->n; i++) {
-		out->magnitude[i] *= SIZE_SLACK;
-		out->extra[i] = storing_error(type, out->y[i], out->magnitude[i]);
-		out->y[i] = held(type, out->y[i]);
+}
+
+static void run_task(void *ctx, size_t task, unsigned thread)
+{
+	const struct job *job = ctx;
+	const size_t n = job->shape.n, n0 = task % job->across * PANEL_N, m0 = task / job->across * TASK_M;
+	const size_t rows = least(TASK_M, job->shape.m - m0), columns = least(PANEL_N, n - n0);
+	struct panels panels;
+	(void)thread;
+	for (size_t i = m0; i < m0 + rows; i++) {
+		memset(job->out->y + i * n + n0, 0, columns * sizeof(double));
+		memset(job->out->magnitude + i * n + n0, 0, columns * sizeof(double));
 	}
+	add_panel(job, m0, rows, n0, &panels);
+	for (size_t i = m0; i < m0 + rows; i++)
+		for (size_t at = i * n + n0; at < i * n + n0 + columns; at++) {
+			job->out->magnitude[at] *= SIZE_SLACK;
+			job->out->extra[at] = storing_error(job->type, job->out->y[at], job->out->magnitude[at]);
+			job->out->y[at] = held(job->type, job->out->y[at]);
+		}
+}
+
+/* Large ones on all processors: a product of 4096 takes half a minute on one. */
+void matmul_reference(const struct tcb_problem *problem, void *const operand[], struct tcb_reference *out)
+{
+	const struct tcb_shape *s = &problem->shape;
+	struct job job = {
+		.type = matmul_type(problem), .shape = *s, .operand = operand, .loops = loops(), .out = out
+	};
+	job.across = (s->n + PANEL_N - 1) / PANEL_N;
+	const size_t tasks = job.across * ((s->m + TASK_M - 1) / TASK_M);
+	const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+	const unsigned threads = processors < 1 ? 1 : processors > THREADS_MAX ? THREADS_MAX : (unsigned)processors;
+	struct tcb_pool *pool = NULL;
+	if ((double)s->m * (double)s->n * (double)s->k > ALONE_PRODUCTS &&
+	    tcb_pool_create(threads, NULL, &pool, NULL) == TCB_OK) {
+		tcb_pool_run(pool, threads, TCB_SCHED_DYNAMIC, tasks, run_task, &job);
+		tcb_pool_destroy(pool);
+		return;
+	}
+	for (size_t task = 0; task < tasks; task++)
+		run_task(&job, task, 0);
 }

@@ -15,27 +15,33 @@ struct matmul_reference_loops {
 	void (*slim)(const float *a, const float *b, size_t k, float *c);
 };
 
-/* One of these loops in vectors of LANES: how they are loaded, spread from one value, multiply-added and stored. */
-#define REFERENCE_TILE(name, type, vec, LANES, load, spread, multiply_add, store)                                \
-	static void name(const type *a, const type *b, size_t k, type *c)                                        \
-	{                                                                                                        \
-		enum { VECTORS = REFERENCE_N / LANES, TOGETHER = VECTORS < 2 ? VECTORS : 2 };                    \
-		for (int v = 0; v < VECTORS; v += TOGETHER) {                                                    \
-			vec sum[REFERENCE_M][TOGETHER];                                                          \
-			for (int i = 0; i < REFERENCE_M; i++)                                                    \
-				for (int j = 0; j < TOGETHER; j++)                                               \
-					sum[i][j] = load(c + i * REFERENCE_N + (v + j) * LANES);                 \
-			for (size_t p = 0; p < k; p++) {                                                         \
-				const type *row = b + p * REFERENCE_N + v * LANES;                               \
-				for (int i = 0; i < REFERENCE_M; i++)                                            \
-					for (int j = 0; j < TOGETHER; j++)                                       \
-						sum[i][j] = multiply_add(spread(a[p * REFERENCE_M + (size_t)i]), \
-									 load(row + j * LANES), sum[i][j]);      \
-			}                                                                                        \
-			for (int i = 0; i < REFERENCE_M; i++)                                                    \
-				for (int j = 0; j < TOGETHER; j++)                                               \
-					store(c + i * REFERENCE_N + (v + j) * LANES, sum[i][j]);                 \
-		}                                                                                                \
+/*
+ * One of these loops in vectors of LANES: how they are loaded, spread from one value, multiply-added and stored.  ROWS
+ * rows of two vectors at a time: as many sums as there are registers for.
+ */
+#define REFERENCE_TILE(name, type, vec, LANES, ROWS, load, spread, multiply_add, store)                            \
+	static void name(const type *a, const type *b, size_t k, type *c)                                          \
+	{                                                                                                          \
+		enum { VECTORS = REFERENCE_N / LANES, TOGETHER = VECTORS < 2 ? VECTORS : 2 };                      \
+		for (int part = 0; part < VECTORS / TOGETHER * (REFERENCE_M / ROWS); part++) {                     \
+			const int i0 = part % (REFERENCE_M / ROWS) * ROWS;                                         \
+			const int j0 = part / (REFERENCE_M / ROWS) * TOGETHER * LANES;                             \
+			type *to = c + i0 * REFERENCE_N + j0;                                                      \
+			vec sum[ROWS][TOGETHER];                                                                   \
+			for (int i = 0; i < ROWS; i++)                                                             \
+				for (int j = 0; j < TOGETHER; j++)                                                 \
+					sum[i][j] = load(to + i * REFERENCE_N + j * LANES);                        \
+			for (size_t p = 0; p < k; p++) {                                                           \
+				const type *row = b + p * REFERENCE_N + j0, *column = a + p * REFERENCE_M + i0;    \
+				for (int i = 0; i < ROWS; i++)                                                     \
+					for (int j = 0; j < TOGETHER; j++)                                         \
+						sum[i][j] = multiply_add(spread(column[i]), load(row + j * LANES), \
+									 sum[i][j]);                               \
+			}                                                                                          \
+			for (int i = 0; i < ROWS; i++)                                                             \
+				for (int j = 0; j < TOGETHER; j++)                                                 \
+					store(to + i * REFERENCE_N + j * LANES, sum[i][j]);                        \
+		}                                                                                                  \
 	}
 
 extern const struct matmul_reference_loops matmul_reference_loops_avx2, matmul_reference_loops_avx512;
