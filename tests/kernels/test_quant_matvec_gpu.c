@@ -81,7 +81,7 @@ static void planes_round_trip(void **state)
 		const size_t n = shapes[i / op_count][0], k = k_of(op, shapes[i / op_count][1], i / op_count);
 		const struct tcb_problem problem = problem_for(op, TCB_CONTRACT_Q8, 1, n, k);
 		const size_t bytes = n * tcb_quant_row_bytes(tcb_quant_format(&problem), k);
-		const size_t planes = qmv_plane_bytes(&problem);
+		const size_t planes = qmv_packed_bytes(&problem, TCB_LAYOUT_F);
 		uint8_t *stored = test_malloc(bytes), *packed = test_malloc(planes), *back = test_malloc(bytes);
 		for (size_t b = 0; b < bytes; b++) /* any bytes are blocks, as far as packing goes */
 			stored[b] = (uint8_t)tcb_rng_next(&rng);
@@ -387,19 +387,73 @@ static void samples_are_right(void **state)
 		      sample_size(), (double)threads * 1e-6, worst);
 }
 
+/* A geometry of OP's whole space for CONTRACT with isa=mma; 0 where there is none. */
+static int mma_geometry(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_rng *rng,
+			struct tcb_geometry *out)
+{
+	struct tcb_space *space;
+	size_t seen = 0;
+	assert_int_equal(tcb_space_create(tcb_op_find(problem->op), problem, target, 1, &space, NULL), TCB_OK);
+	for (size_t i = 0; i < space->count; i++)
+		if (space->geometries[i].knob[TCB_KNOB_ISA] == TCB_ISA_MMA && tcb_rng_below(rng, ++seen) == 0)
+			*out = space->geometries[i];
+	tcb_space_destroy(space);
+	return seen > 0;
+}
+
+/* isa=mma, of which the samples above have few: rows that fill no tile, several rounds, parts of superblocks. */
+static void products_of_matrices_are_right(void **state)
+{
+	static const struct tcb_shape shapes[] = { { 1, 45, 512 }, { 2, 17, 1024 }, { 1, 81, 1792 } };
+	struct tcb_rng rng;
+	double worst = 0;
+	size_t ran = 0;
+	(void)state;
+	tcb_rng_init(&rng, 30);
+	for (size_t i = 0; i < 6 * op_count; i++) {
+		const struct tcb_op *op = op_at(i);
+		struct tcb_shape shape = shapes[i / op_count % 3];
+		const enum tcb_contract contract = i / op_count < 3 ? TCB_CONTRACT_F32 : TCB_CONTRACT_F16;
+		const struct tcb_target target = gpu_target(i % 4 ? 90 : 80, 2);
+		struct tcb_geometry g;
+		struct tcb_kernel kernel;
+		struct gpu_bench bench;
+		char text[TCB_GEOMETRY_TEXT_MAX];
+		shape.k = k_of(op, shape.k, i / op_count);
+		if (!(op->contracts & 1u << contract))
+			continue;
+		gpu_bench_open(&bench, op, contract, shape, i);
+		assert_true(mma_geometry(&bench.problem, &target, &rng, &g));
+		emit(&bench.problem, &target, &g, &kernel);
+		const double ratio = gpu_bench_run(&bench, &kernel, i);
+		tcb_geometry_print(&g, text);
+		if (!(ratio <= 1))
+			fail_msg("%s %s sm_%u %zux%zux%zu %s: ratio %g %s", op->name, tcb_contract_text(contract),
+				 target.capability, shape.m, shape.n, shape.k, text, ratio, bench.message);
+		worst = ratio > worst ? ratio : worst;
+		ran++;
+		gpu_bench_close(&bench);
+		tcb_kernel_fini(&kernel);
+	}
+	print_message("%zu kernels, largest error %.3f of what is allowed\n", ran, worst);
+}
+
 /* Activations as contract q8 must take them: too small to count, NaN, infinite, huge. */
 static void extreme_activations(void **state)
 {
 	static const float values[] = { 0, 1e-38f, 1e-30f, 1e30f, 1e36f, NAN, INFINITY };
 	(void)state;
-	for (int q8 = 0; q8 < 2; q8++)
+	for (int kind = 0; kind < 3; kind++)
 		for (size_t v = 0; v < sizeof values / sizeof *values; v++) {
+			const int q8 = kind == 1, mma = kind == 2;
 			const enum tcb_contract contract = q8 ? TCB_CONTRACT_Q8 : TCB_CONTRACT_F32;
 			const struct tcb_target target = gpu_target(80, 2);
 			struct tcb_geometry g;
 			struct tcb_kernel kernel;
 			struct gpu_bench bench;
-			gpu_bench_open(&bench, the_op(), contract, (struct tcb_shape){ 1, 5, 512 }, 3);
+			struct tcb_rng rng;
+			tcb_rng_init(&rng, v);
+			gpu_bench_open(&bench, the_op(), contract, (struct tcb_shape){ 1, mma ? 18 : 5, 512 }, 3);
 			float *x = bench.data[1];
 			for (int i = 0; i < 256; i++)
 				x[i] *= isfinite(values[v]) ? values[v] : 1;
@@ -410,12 +464,16 @@ static void extreme_activations(void **state)
 				for (size_t i = 0; i < bench.outputs; i++)
 					bench.reference.y[i] = NAN;
 			the_op()->default_geometry(&bench.problem, &target, &g);
+			assert_true(!mma || mma_geometry(&bench.problem, &target, &rng, &g));
 			emit(&bench.problem, &target, &g, &kernel);
 			const double ratio = gpu_bench_run(&bench, &kernel, 1);
 			/* Runs are compared bit by bit, also where the results are NaN. */
 			if (!(ratio <= 1) && !(isinf(values[v]) && !q8))
-				fail_msg("%s, activations of %g: ratio %g %s", q8 ? "q8" : "f32", (double)values[v],
-					 ratio, bench.message);
+				fail_msg("%s, activations of %g: ratio %g %s",
+					 q8    ? "q8"
+					 : mma ? "f32, mma"
+					       : "f32",
+					 (double)values[v], ratio, bench.message);
 			gpu_bench_close(&bench);
 			tcb_kernel_fini(&kernel);
 		}
@@ -509,6 +567,7 @@ int main(void)
 		cmocka_unit_test(spaces_are_written),
 		cmocka_unit_test(nothing_is_found_in_the_text),
 		cmocka_unit_test(samples_are_right),
+		cmocka_unit_test(products_of_matrices_are_right),
 		cmocka_unit_test(extreme_activations),
 		cmocka_unit_test(mutants_are_caught),
 	};

@@ -115,7 +115,7 @@ static enum tcb_status plan(const struct tcb_problem *problem, const struct tcb_
 static void pack(const struct tcb_problem *problem, enum tcb_layout layout, const void *weights, void *packed)
 {
 	const size_t n = problem->shape.n, k = problem->shape.k;
-	if (layout == TCB_LAYOUT_P || layout == TCB_LAYOUT_S)
+	if (layout == TCB_LAYOUT_P || layout == TCB_LAYOUT_S || layout == TCB_LAYOUT_F)
 		qmv_plane_pack(problem, layout, weights, packed);
 	else if (is_q4k(problem))
 		q4k_pack(layout, n, k, weights, packed);
@@ -126,7 +126,7 @@ static void pack(const struct tcb_problem *problem, enum tcb_layout layout, cons
 static void unpack(const struct tcb_problem *problem, enum tcb_layout layout, const void *packed, void *weights)
 {
 	const size_t n = problem->shape.n, k = problem->shape.k;
-	if (layout == TCB_LAYOUT_P || layout == TCB_LAYOUT_S)
+	if (layout == TCB_LAYOUT_P || layout == TCB_LAYOUT_S || layout == TCB_LAYOUT_F)
 		qmv_plane_unpack(problem, layout, packed, weights);
 	else if (is_q4k(problem))
 		q4k_unpack(layout, n, k, packed, weights);

@@ -90,6 +90,8 @@ static void write_parameters(struct qmv_writer *w)
 	}
 	w->rows = tcb_ptx_param(b, "u32", "rows");
 	w->last_row = OP2(b, "sub.u32", w->rows, I(1));
+	if (g->is_mma) /* of tiles */
+		w->last_row = OP2(b, "div.u32", w->last_row, I(QMV_TILE_ROWS));
 	least = tcb_ptx_param(b, "u32", "least");
 	longer = tcb_ptx_param(b, "u32", "longer");
 	token = tcb_ptx_special(b, "ctaid.z");
@@ -107,7 +109,8 @@ static void write_parameters(struct qmv_writer *w)
 	w->end = OP2(b, "add.u32", w->first, least);
 	w->end = OP2(b, "add.u32", w->end, OP3(b, "selp.u32", I(1), I(0), OP2(b, "setp.lt.u32", block, longer)));
 	if (!g->resident) {
-		const qmv_op groups = OP2(b, "div.u32", OP2(b, "add.u32", w->rows, I(g->rows - 1)), I(g->rows));
+		const qmv_op groups =
+			OP2(b, "div.u32", OP2(b, "add.u32", w->rows, I(g->group_rows - 1)), I(g->group_rows));
 		w->end = OP2(b, "min.u32", w->end, groups);
 	}
 }
@@ -115,7 +118,7 @@ static void write_parameters(struct qmv_writer *w)
 qmv_op qmv_write_row(struct qmv_writer *w, qmv_op group, unsigned i)
 {
 	struct tcb_ptx_build *b = &w->b;
-	const qmv_op row = OP3(b, "mad.lo.u32", group, I(w->g->rows), I(i));
+	const qmv_op row = OP3(b, "mad.lo.u32", group, I(w->g->rows), I(i)); /* isa=mma: of tiles */
 	return OP2(b, "min.u32", row, w->last_row);
 }
 
@@ -126,14 +129,21 @@ static void write_results(struct qmv_writer *w, qmv_op group, const qmv_op *sums
 {
 	struct tcb_ptx_build *b = &w->b;
 	const struct qmv_gpu *g = w->g;
-	const unsigned lanes = WARP / g->rows;
+	const unsigned lanes = WARP / g->group_rows;
 	qmv_op value[QMV_GPU_ROWS_MAX], total, row, is_writer, part;
-	for (unsigned i = 0; i < g->rows; i++)
+	for (unsigned i = 0; i < g->sums; i++)
 		value[i] = OP2(b, "sub.rn.f32", sums[i], mins[i]);
-	total = qmv_write_warp_sum(w, value, g->rows);
-	row = OP3(b, "mad.lo.u32", group, I(g->rows), OP2(b, "div.u32", w->lane, I(lanes)));
+	if (g->is_mma) { /* of four lanes 4 g + t two write: rows g and g + 8 */
+		total = qmv_write_mma_sum(w, value);
+		row = OP3(b, "mad.lo.u32", OP2(b, "and.b32", w->lane, I(1)), I(QMV_TILE_ROWS / 2), w->column);
+	} else {
+		total = qmv_write_warp_sum(w, value, g->rows);
+		row = OP2(b, "div.u32", w->lane, I(lanes));
+	}
+	row = OP3(b, "mad.lo.u32", group, I(g->group_rows), row);
 	is_writer = OP2(b, "setp.lt.u32", row, w->rows);
-	is_writer = OP3(b, "setp.eq.and.u32", OP2(b, "and.b32", w->lane, I(lanes - 1)), I(0), is_writer);
+	is_writer =
+		OP3(b, "setp.eq.and.u32", OP2(b, "and.b32", w->lane, I(g->is_mma ? 2 : lanes - 1)), I(0), is_writer);
 	if (g->ksplit == 1 && g->splitk == 1) {
 		const qmv_op at = element(w, w->y, row, 4);
 		tcb_ptx_guard(b, is_writer);
@@ -141,7 +151,7 @@ static void write_results(struct qmv_writer *w, qmv_op group, const qmv_op *sums
 		tcb_ptx_unguard(b);
 		return;
 	}
-	row = OP2(b, "sub.u32", row, OP2(b, "mul.lo.u32", w->first, I(g->rows)));
+	row = OP2(b, "sub.u32", row, OP2(b, "mul.lo.u32", w->first, I(g->group_rows)));
 	part = OP3(b, "mad.lo.u32", OP3(b, "mad.lo.u32", row, I(g->ksplit), w->ks), I(4), w->shared);
 	tcb_ptx_guard(b, is_writer);
 	tcb_ptx_store(b, "st.shared.f32", tcb_ptx_at(part, g->part_at), &total, 1);
@@ -172,9 +182,9 @@ static void write_slices_sum(struct qmv_writer *w, qmv_op first_row, qmv_op coun
 	struct tcb_ptx_if last;
 	struct tcb_ptx_for loop;
 	qmv_op arrived, flag, row, sum, part, at;
-	tcb_ptx_op0(b, "fence.acq_rel.gpu");
 	tcb_ptx_op1(b, "bar.sync", I(0));
 	tcb_ptx_if_begin(b, &last, OP2(b, "setp.eq.u32", w->tid, I(0)));
+	tcb_ptx_op0(b, "fence.acq_rel.gpu"); /* behind the barrier: for what the other warps stored, too */
 	arrived = OP2(b, "atom.global.inc.u32", tcb_ptx_at(w->counters, 0), I(g->splitk - 1));
 	tcb_ptx_op0(b, "fence.acq_rel.gpu");
 	tcb_ptx_store(b, "st.shared.u32", tcb_ptx_at(w->shared, g->flag_at), &arrived, 1);
@@ -202,8 +212,8 @@ static void write_shared_rows(struct qmv_writer *w)
 {
 	struct tcb_ptx_build *b = &w->b;
 	const struct qmv_gpu *g = w->g;
-	const qmv_op first_row = OP2(b, "mul.lo.u32", w->first, I(g->rows));
-	const qmv_op end_row = OP2(b, "min.u32", OP2(b, "mul.lo.u32", w->end, I(g->rows)), w->rows);
+	const qmv_op first_row = OP2(b, "mul.lo.u32", w->first, I(g->group_rows));
+	const qmv_op end_row = OP2(b, "min.u32", OP2(b, "mul.lo.u32", w->end, I(g->group_rows)), w->rows);
 	const qmv_op count = OP2(b, "sub.u32", end_row, first_row);
 	struct tcb_ptx_for loop;
 	qmv_op sum, row, at;
@@ -327,6 +337,8 @@ static void xs_open(struct qmv_writer *w, struct lane_xs *xs)
 	struct tcb_ptx_build *b = &w->b;
 	const struct qmv_gpu *g = w->g;
 	qmv_write_x_bases(w, OP3(b, "mad.lo.u32", w->ks, I(g->share), w->within), &xs->bases);
+	if (g->is_mma)
+		qmv_write_mma_open(w);
 	if (g->is_partial)
 		qmv_write_x_bases(w, qmv_write_x_last(w), &xs->last);
 }
@@ -337,16 +349,25 @@ static void xs_read(struct qmv_writer *w, struct lane_xs *xs, unsigned step, str
 	qmv_write_x_lane(w, is_last ? &xs->last : &xs->bases, is_last ? 0 : step, out);
 }
 
-static const struct qmv_lane_x *xs_step(struct qmv_writer *w, struct lane_xs *xs, unsigned step)
+/* Before a step's units. */
+static void xs_step(struct qmv_writer *w, struct lane_xs *xs, unsigned step)
 {
-	if (!w->g->x_in_regs)
+	if (!w->g->x_in_regs && !w->g->is_mma)
 		xs_read(w, xs, step, &xs->held[step]);
-	return &xs->held[step];
+}
+
+static void write_unit(struct qmv_writer *w, const struct qmv_lane_w *weights, struct lane_xs *xs, unsigned step,
+		       unsigned row, qmv_op *sums, qmv_op *mins)
+{
+	if (w->g->is_mma)
+		qmv_write_mma_unit(w, weights, &xs->bases, step, sums, mins);
+	else
+		qmv_write_unit(w, weights, &xs->held[step], sums[row], mins[row]);
 }
 
 static void zero(struct qmv_writer *w, qmv_op *values)
 {
-	for (unsigned i = 0; i < w->g->rows; i++)
+	for (unsigned i = 0; i < w->g->sums; i++)
 		values[i] = qmv_write_constant(w, "f32", tcb_ptx_f32(0));
 }
 
@@ -366,9 +387,9 @@ static void write_direct(struct qmv_writer *w, struct direct *d, struct lane_xs 
 		more = OP2(b, "setp.lt.u32", loop.iv, I(g->steps / g->unroll - 1));
 	}
 	for (unsigned step = 0; step < g->unroll; step++) {
-		const struct qmv_lane_x *x = xs_step(w, xs, step);
+		xs_step(w, xs, step);
 		for (unsigned row = 0; row < g->rows; row++) {
-			qmv_write_unit(w, &d->batch[row][step], x, sums[row], mins[row]);
+			write_unit(w, &d->batch[row][step], xs, step, row, sums, mins);
 			if (is_loop) {
 				tcb_ptx_guard(b, more);
 				direct_load(w, d, row, step + g->unroll, 1);
@@ -398,9 +419,9 @@ static void write_direct_rows(struct qmv_writer *w, struct direct *d, struct lan
 	zero(w, sums);
 	zero(w, mins);
 	for (unsigned step = 0; step < g->steps; step++) {
-		const struct qmv_lane_x *x = xs_step(w, xs, step);
+		xs_step(w, xs, step);
 		for (unsigned row = 0; row < g->rows; row++) {
-			qmv_write_unit(w, &d->batch[row][step], x, sums[row], mins[row]);
+			write_unit(w, &d->batch[row][step], xs, step, row, sums, mins);
 			tcb_ptx_guard(b, more);
 			direct_load(w, d, row, step, 1);
 			tcb_ptx_unguard(b);
@@ -419,17 +440,22 @@ static void write_ring_rows(struct qmv_writer *w, struct qmv_ring *ring, struct 
 	tcb_ptx_for_begin(b, &loop, OP2(b, "add.u32", w->first, w->rw), w->end, I(g->row_warps), 0);
 	zero(w, sums); /* before the loop that waits, so that the two loops have headers of their own */
 	zero(w, mins);
-	qmv_write_ring_wait(w, ring);
-	for (unsigned step = 0; step < g->steps; step++)
-		for (unsigned row = 0; row < g->rows; row++) {
-			struct qmv_lane_w weights;
-			qmv_write_ring_take(w, ring, row, step, &weights);
-			qmv_write_unit(w, &weights, &xs->held[step], sums[row], mins[row]);
-		}
-	tcb_ptx_op1(b, "bar.warp.sync", I(-1));
-	qmv_write_ring_fill(w, ring, OP2(b, "add.u32", loop.iv, I(g->stages * g->row_warps)), -1);
-	write_results(w, loop.iv, sums, mins);
-	qmv_write_ring_next(w, ring);
+	for (unsigned chunk = 0; chunk < g->chunks; chunk++) {
+		const unsigned later = chunk + g->stages, steps = g->steps / g->chunks;
+		const qmv_op group = OP2(b, "add.u32", loop.iv, I(later / g->chunks * g->row_warps));
+		qmv_write_ring_wait(w, ring);
+		for (unsigned step = 0; step < steps; step++)
+			for (unsigned row = 0; row < g->rows; row++) {
+				struct qmv_lane_w weights;
+				qmv_write_ring_take(w, ring, row, step, &weights);
+				write_unit(w, &weights, xs, chunk * steps + step, row, sums, mins);
+			}
+		tcb_ptx_op1(b, "bar.warp.sync", I(-1));
+		qmv_write_ring_fill(w, ring, group, later % g->chunks, -1);
+		if (chunk + 1 == g->chunks)
+			write_results(w, loop.iv, sums, mins);
+		qmv_write_ring_next(w, ring);
+	}
 	tcb_ptx_for_end(b, &loop);
 }
 
@@ -451,7 +477,8 @@ static void write_ask(struct qmv_writer *w, struct parts *p, unsigned from, unsi
 		if (w->g->copy == TCB_COPY_LDG)
 			direct_load_all(w, &p->direct);
 		else
-			qmv_write_ring_fill(w, &p->ring, OP2(b, "add.u32", mine, I(i * w->g->row_warps)), (int)i);
+			qmv_write_ring_fill(w, &p->ring, OP2(b, "add.u32", mine, I(i / w->g->chunks * w->g->row_warps)),
+					    i % w->g->chunks, (int)i);
 	}
 }
 
@@ -601,7 +628,7 @@ enum tcb_status qmv_emit(const struct tcb_problem *problem, const struct tcb_tar
 	out->problem = *problem;
 	out->geometry = *geometry;
 	add_launches(&g, out);
-	out->packed_bytes = g.layout == TCB_LAYOUT_NATIVE ? 0 : qmv_plane_bytes(problem);
+	out->packed_bytes = g.layout == TCB_LAYOUT_NATIVE ? 0 : qmv_packed_bytes(problem, g.layout);
 	out->workspace_bytes = g.workspace_bytes;
 	out->class = TCB_CLASS_BOUNDED;
 	out->chain = qmv_gpu_chain(&g);
@@ -613,11 +640,16 @@ enum tcb_status qmv_emit(const struct tcb_problem *problem, const struct tcb_tar
 		.name = name_, .contract = contract_, .isa = isa_, .class = TCB_CLASS_BOUNDED, \
 		.signature = TCB_SOURCE_HASH                                                   \
 	}
-#define VARIANTS(op)                                                                                        \
-	{                                                                                                   \
-		VARIANT(op "_matvec_q8_ptx_dp4a", TCB_CONTRACT_Q8, TCB_ISA_DP4A),                           \
-			VARIANT(op "_matvec_f32_ptx_fma", TCB_CONTRACT_F32, TCB_ISA_FMA),                   \
-			VARIANT(op "_matvec_f16_ptx_fma", TCB_CONTRACT_F16, TCB_ISA_FMA), { .name = NULL }, \
+#define VARIANTS(op)                                                                      \
+	{                                                                                 \
+		VARIANT(op "_matvec_q8_ptx_dp4a", TCB_CONTRACT_Q8, TCB_ISA_DP4A),         \
+			VARIANT(op "_matvec_f32_ptx_fma", TCB_CONTRACT_F32, TCB_ISA_FMA), \
+			VARIANT(op "_matvec_f16_ptx_fma", TCB_CONTRACT_F16, TCB_ISA_FMA), \
+			VARIANT(op "_matvec_f32_ptx_mma", TCB_CONTRACT_F32, TCB_ISA_MMA), \
+			VARIANT(op "_matvec_f16_ptx_mma", TCB_CONTRACT_F16, TCB_ISA_MMA), \
+		{                                                                         \
+			.name = NULL                                                      \
+		}                                                                         \
 	}
 
 const struct tcb_variant qmv_gpu_variants[TCB_FORMAT_COUNT][QMV_GPU_VARIANTS] = {

@@ -32,7 +32,10 @@ enum {
 	QMV_GPU_STEPS_MAX = 16, /* unrolled */
 	QMV_GPU_STAGES_MAX = 8,
 	QMV_GPU_X_AHEAD = 4, /* superblocks of activations that a warp loads before it uses the first */
-	QMV_VALUES = 256     /* of a superblock */
+	QMV_VALUES = 256,    /* of a superblock */
+	QMV_TILE_ROWS = 16,  /* isa=mma: of a tile */
+	QMV_PIECES_MAX = 4,  /* isa=mma: 16-byte pieces that a lane has of a row */
+	QMV_B_WORDS = 16     /* isa=mma: registers of activations for each of them */
 };
 
 /* What a superblock is made of, in the order of the planes of a packed matrix. */
@@ -53,9 +56,9 @@ struct qmv_format {
 	unsigned centre;               /* that is taken off the codes */
 	int has_mins;
 };
-/* quant_matvec_planes.c: formats, and whole matrices in the layouts p and s. */
+/* quant_matvec_planes.c: formats, and whole matrices in the layouts p, s and f. */
 const struct qmv_format *qmv_format(const struct tcb_problem *problem);
-size_t qmv_plane_bytes(const struct tcb_problem *problem);
+size_t qmv_packed_bytes(const struct tcb_problem *problem, enum tcb_layout layout);
 void qmv_plane_pack(const struct tcb_problem *problem, enum tcb_layout layout, const void *weights, void *packed);
 void qmv_plane_unpack(const struct tcb_problem *problem, enum tcb_layout layout, const void *packed, void *weights);
 
@@ -74,7 +77,10 @@ struct qmv_stream {
 		pitch; /* rings: bytes of a row; where a slot has its rows, and from one to the next */
 };
 
-/* A geometry and a problem in numbers. */
+/*
+ * A geometry and a problem in numbers.  isa=mma (quant_matvec_gpu_mma.c): what is said of rows holds for tiles of
+ * sixteen, whose superblocks lie together (layout f).
+ */
 struct qmv_gpu {
 	const struct qmv_format *format;
 	unsigned capability;
@@ -82,15 +88,18 @@ struct qmv_gpu {
 	unsigned group;     /* q8: activations that share a scale, 32 or 256; else 256 */
 	enum tcb_layout layout;
 	enum tcb_copy copy;
-	int x_in_regs, own_launch, pdl;
+	int is_mma, x_in_regs, own_launch, pdl;
 	unsigned vec, rows, warps, ksplit, row_warps, splitk, stages, lead, resident, together;
+	unsigned group_rows, sums; /* rows of a group; sums of them that a lane adds up */
 	unsigned n, k, tokens;
 	unsigned row_blocks, slice, share; /* superblocks of a row, of a block's part of it, of a warp's part of that */
 	unsigned log_run, halves;          /* of the layout; values of a byte of codes */
 	unsigned piece_lanes, step;        /* lanes of a superblock; superblocks that a warp takes at once */
 	unsigned steps, unroll;            /* of a warp's share; in flight together */
+	unsigned chunks;                   /* rings: of a warp's share, each as long as a slot */
 	int is_partial;                    /* the last step has fewer superblocks */
 	int is_narrow;                     /* codes are aligned to two bytes only */
+	unsigned parts;                    /* isa=mma: of an activation */
 	unsigned runs, is_split;           /* sums of a superblock's activations; a piece has two of them */
 	unsigned scales_apart; /* group 32: sub-blocks from that of a piece's low codes to that of its high ones */
 	/* Not in the PTX, which serves any number of rows and of SMs: they are in the grid and in arguments. */
@@ -129,7 +138,9 @@ struct qmv_writer {
 	qmv_op sub_block, sum_run; /* of its low codes; of the sum that it takes off, or of the first of two */
 	qmv_op is_first;           /* of the lanes that share such a sum; the others take zero */
 	qmv_op shift_high;         /* its bits within words of high bits */
-	qmv_op is_late;            /* K: its scales are in the last four sub-blocks */
+	qmv_op column;             /* isa=mma: of what comes out of a product */
+	qmv_op is_column[QMV_PIECES_MAX], b_words[QMV_PIECES_MAX][QMV_B_WORDS];
+	qmv_op is_late;                                /* K: its scales are in the last four sub-blocks */
 	qmv_op select_pair, select_low, select_min;    /* K, native and p: prmt selectors */
 	qmv_op mask_early, mask_top, mask_c, mask_d;   /* K, native and p */
 	qmv_op select_field, shift, shift_min, mask_m; /* K, s */
@@ -142,8 +153,8 @@ struct qmv_lane_x {
 };
 /* A lane's weights of one row and step, as loaded. */
 struct qmv_lane_w {
-	qmv_op code[QMV_GPU_WORDS_MAX + 1], high[QMV_GPU_WORDS_MAX + 1]; /* one more where narrow */
-	qmv_op scale[4], d;
+	qmv_op code[2 * QMV_PIECES_MAX * QMV_GPU_WORDS_MAX], high[2 * QMV_GPU_WORDS_MAX]; /* one more where narrow */
+	qmv_op scale[8], d[2];
 	qmv_op select[2]; /* narrow: of code and high */
 };
 
@@ -179,6 +190,9 @@ void qmv_write_x_prepare(struct qmv_writer *w, struct qmv_x_loads *loads);
 void qmv_write_x_block(struct qmv_writer *w, qmv_op block);
 /* The image of the token from X (global memory) to shared memory. */
 void qmv_write_x_copy(struct qmv_writer *w);
+/* A store to the image: "v2.b32". */
+void qmv_write_x_store(struct qmv_writer *w, const char *type, qmv_op address, unsigned offset, const qmv_op *values,
+		       unsigned count);
 /* Where a lane reads superblock BLOCK (.u32) of the image. */
 struct qmv_x_bases {
 	qmv_op codes, scale, sum;
@@ -209,6 +223,23 @@ qmv_op qmv_write_codes(struct qmv_writer *w, const struct qmv_lane_w *weights, u
 /* Two of them, bytes 0 and 2, or 1 and 3: halves of 2^-24 times the code. */
 qmv_op qmv_write_halves(struct qmv_writer *w, const struct qmv_lane_w *weights, unsigned i, int is_high, int is_odd);
 
+/* quant_matvec_gpu_mma.c: the same for isa=mma, where a lane has parts of sixteen rows and sums of two. */
+void qmv_write_mma_constants(struct qmv_writer *w);
+void qmv_write_mma_load(struct qmv_writer *w, const char *prefix, const struct qmv_where *where,
+			const int64_t offset[QMV_PARTS], int is_again, struct qmv_lane_w *out);
+/* Where the image has a lane's eight values of a superblock; stores them, from ADDRESS on. */
+qmv_op qmv_write_mma_place(struct qmv_writer *w);
+void qmv_write_mma_values(struct qmv_writer *w, const qmv_op value[8], qmv_op address);
+/* What a superblock's activations are multiplied by under contract f32, and 2^69 over that. */
+qmv_op qmv_write_mma_scale(struct qmv_writer *w, qmv_op largest, qmv_op *inverse);
+void qmv_write_mma_open(struct qmv_writer *w);
+/* Where the image has the activations of a lane's first piece. */
+qmv_op qmv_write_mma_base(struct qmv_writer *w, qmv_op superblock);
+void qmv_write_mma_unit(struct qmv_writer *w, const struct qmv_lane_w *weights, const struct qmv_x_bases *bases,
+			unsigned step, qmv_op sum[2], qmv_op mins[2]);
+/* Rows g and g + 8 over the four lanes that share them: lane (g, t) gets that of row g + 8 (t mod 2). */
+qmv_op qmv_write_mma_sum(struct qmv_writer *w, qmv_op value[2]);
+
 /* quant_matvec_gpu_math.c */
 /* Adds to SUM what a lane has of one row and step, and to MINS what the mins take off. */
 void qmv_write_unit(struct qmv_writer *w, const struct qmv_lane_w *weights, const struct qmv_lane_x *x, qmv_op sum,
@@ -227,20 +258,21 @@ struct qmv_ring {
 	qmv_op slots_end;                 /* past the warp's last slot */
 };
 void qmv_write_ring_open(struct qmv_writer *w, struct qmv_ring *ring);
-/* Asks for GROUP, if the block has it, into slot number SLOT, or into the one in use (-1). */
-void qmv_write_ring_fill(struct qmv_writer *w, struct qmv_ring *ring, qmv_op group, int slot);
+/* Asks for CHUNK of GROUP, if the block has it, into slot number SLOT, or into the one in use (-1). */
+void qmv_write_ring_fill(struct qmv_writer *w, struct qmv_ring *ring, qmv_op group, unsigned chunk, int slot);
 void qmv_write_ring_wait(struct qmv_writer *w, struct qmv_ring *ring);
+/* A unit of the slot in use: STEP counts from the chunk's first. */
 void qmv_write_ring_take(struct qmv_writer *w, struct qmv_ring *ring, unsigned row, unsigned step,
 			 struct qmv_lane_w *out);
 void qmv_write_ring_next(struct qmv_writer *w, struct qmv_ring *ring);
 
 /* quant_matvec_gpu.c */
-/* Row I of GROUP (.u32): the last row of all where there is no such row. */
+/* Row I of GROUP (.u32), or its tile: the last of all where there is no such row. */
 qmv_op qmv_write_row(struct qmv_writer *w, qmv_op group, unsigned i);
 enum tcb_status qmv_emit(const struct tcb_problem *problem, const struct tcb_target *target,
 			 const struct tcb_geometry *geometry, struct tcb_kernel *out, struct tcb_error *err);
 /* By format; each row ends with one without a name. */
-enum { QMV_GPU_VARIANTS = 4 };
+enum { QMV_GPU_VARIANTS = 6 };
 extern const struct tcb_variant qmv_gpu_variants[TCB_FORMAT_COUNT][QMV_GPU_VARIANTS];
 
 #endif

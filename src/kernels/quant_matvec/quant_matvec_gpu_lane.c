@@ -119,6 +119,10 @@ void qmv_write_lane_constants(struct qmv_writer *w)
 	const unsigned log_vec = log_of(g->vec), log_lanes = log_of(g->piece_lanes), log_run = g->log_run;
 	const unsigned shared = (g->format->scales == QMV_SCALES_K ? log_run : LOG_CHUNK) - log_vec;
 	qmv_op byte, order, value;
+	if (g->is_mma) {
+		qmv_write_mma_constants(w);
+		return;
+	}
 	w->piece = OP2(b, "and.b32", w->lane, I(g->piece_lanes - 1));
 	w->within = OP2(b, "shr.u32", w->lane, I(log_lanes));
 	byte = OP2(b, "shl.b32", w->piece, I(log_vec));
@@ -192,6 +196,10 @@ void qmv_write_lane_load(struct qmv_writer *w, const char *prefix, const struct 
 	const struct qmv_gpu *g = w->g;
 	const qmv_op scales = where->at[QMV_SCALES];
 	const int64_t at = offset[QMV_SCALES];
+	if (g->is_mma) {
+		qmv_write_mma_load(w, prefix, where, offset, is_again, out);
+		return;
+	}
 	load_words(w, prefix, where, QMV_CODES, offset[QMV_CODES], out->code, g->vec / 4, is_again);
 	if (g->high_words)
 		load_words(w, prefix, where, QMV_HIGH, offset[QMV_HIGH], out->high, g->high_words, is_again);
@@ -203,7 +211,7 @@ void qmv_write_lane_load(struct qmv_writer *w, const char *prefix, const struct 
 		load(w, prefix, "s8", scales, at, &out->scale[0], 1, "s32", is_again);
 		load(w, prefix, "s8", scales, at + (g->layout == TCB_LAYOUT_S ? 1 : 4), &out->scale[1], 1, "s32",
 		     is_again);
-		load(w, prefix, "b16", where->at[QMV_D], offset[QMV_D], &out->d, 1, "b16", is_again);
+		load(w, prefix, "b16", where->at[QMV_D], offset[QMV_D], out->d, 1, "b16", is_again);
 	}
 	if (g->is_narrow && !is_again) {
 		out->select[QMV_CODES] = where->select[QMV_CODES];
@@ -241,7 +249,7 @@ static qmv_op wide_codes(struct qmv_writer *w, const struct qmv_lane_w *weights,
 	const qmv_op code = is_high ? OP2(b, "shr.u32", weights->code[i], I(4)) : weights->code[i];
 	const qmv_op nibbles = OP2(b, "and.b32", code, I(NIBBLES));
 	qmv_op high;
-	if (g->layout == TCB_LAYOUT_S) {
+	if (g->layout == TCB_LAYOUT_S || g->is_mma) {
 		high = weights->high[bits == 2 && is_high ? 1 : 0];
 		if (g->vec < 16)
 			high = OP2(b, "shr.u32", high, w->shift_high);
@@ -276,5 +284,10 @@ qmv_op qmv_write_halves(struct qmv_writer *w, const struct qmv_lane_w *weights, 
 	if (g->halves == 2 && !g->format->high_bits)
 		return OP2(b, "and.b32", word, I(is_high ? 0x00f000f0 : 0x000f000f));
 	word = OP2(b, "and.b32", word, I(0x00ff00ff));
-	return g->halves == 2 ? word : OP2(b, "sub.f16x2", word, qmv_write_constant(w, "b32", I(0x00800080)));
+	if (g->halves == 2)
+		return word;
+	if (g->is_mma && !g->is_half)
+		return OP3(b, "fma.rn.bf16x2", word, qmv_write_constant(w, "b32", I(0x3f803f80)),
+			   qmv_write_constant(w, "b32", I((int64_t)0x80808080)));
+	return OP2(b, "sub.f16x2", word, qmv_write_constant(w, "b32", I(0x00800080)));
 }

@@ -69,7 +69,7 @@ static void decode_scales(struct qmv_writer *w, const struct qmv_lane_w *weights
 		out->d = float_of_half(w, weights->scale[0]);
 		break;
 	case QMV_SCALES_BYTES:
-		out->d = float_of_half(w, weights->d);
+		out->d = float_of_half(w, weights->d[0]);
 		out->scale[0] = weights->scale[0];
 		out->scale[1] = weights->scale[1];
 		break;

@@ -36,22 +36,23 @@ unsigned qmv_gpu_micro_k(const struct tcb_problem *problem)
 static void plan_format(struct qmv_gpu *g)
 {
 	const struct qmv_format *f = g->format;
-	const int is_native = g->layout == TCB_LAYOUT_NATIVE;
+	const int is_native = g->layout == TCB_LAYOUT_NATIVE, is_one = is_native || g->is_mma;
 	g->halves = f->log_run == 8 ? 1 : 2;
-	g->log_run = g->layout == TCB_LAYOUT_S ? 4 : f->log_run;
+	g->log_run = g->layout == TCB_LAYOUT_S || (g->is_mma && g->halves == 2) ? 4 : f->log_run;
 	g->is_narrow = is_native && (f->block || f->scales == QMV_SCALES_BYTES);
 	g->is_split = f->scales == QMV_SCALES_BYTES;
 	g->runs = f->has_mins || f->centre ? (g->is_split ? 16 : 8) : 0;
+	g->parts = g->is_mma ? (g->is_half ? 1 : 3) : 0;
 	g->scales_apart = g->is_q8 && g->group == 32 && g->halves == 2 && g->log_run > 4 ? 1u << (g->log_run - 5) : 0;
-	g->high_words = g->layout == TCB_LAYOUT_S ? f->high_bits : f->high_bits ? g->vec / 4 : 0;
+	g->high_words = g->layout == TCB_LAYOUT_S || g->is_mma ? f->high_bits : f->high_bits ? g->vec / 4 : 0;
 	g->stream_count = 0;
 	for (unsigned part = 0; part < QMV_PARTS; part++) {
 		if (!f->bytes[part])
 			continue;
-		g->stream[is_native ? 0 : g->stream_count].stride += f->bytes[part];
-		g->stream_of[part] = is_native ? 0 : g->stream_count++;
+		g->stream[is_one ? 0 : g->stream_count].stride += f->bytes[part] * (g->is_mma ? QMV_TILE_ROWS : 1);
+		g->stream_of[part] = is_one ? 0 : g->stream_count++;
 	}
-	g->stream_count += is_native ? 1 : 0;
+	g->stream_count += is_one ? 1 : 0;
 }
 
 /*
@@ -63,7 +64,7 @@ static void plan_image(struct qmv_gpu *g)
 	struct qmv_gpu_image *image = &g->image;
 	const unsigned blocks = g->slice + (g->is_partial ? 1 : 0);
 	image->blocks = blocks;
-	image->code_stride = g->is_q8 ? QMV_VALUES / g->halves : QMV_VALUES * 4;
+	image->code_stride = g->is_q8 ? QMV_VALUES / g->halves : g->is_mma ? QMV_VALUES * 2 * g->parts : QMV_VALUES * 4;
 	image->scale_stride = g->group == 32 ? 32 : 4;
 	image->sum_stride = g->runs * 4;
 	image->high = blocks * image->code_stride + 64;
@@ -76,7 +77,7 @@ static void plan_image(struct qmv_gpu *g)
 static void plan_rows(const struct tcb_target *target, struct qmv_gpu *g)
 {
 	const unsigned sms = target->sm_count ? target->sm_count : 1;
-	g->groups = div_up(g->n, g->rows);
+	g->groups = div_up(g->n, g->group_rows);
 	if (g->resident) {
 		g->grid = g->resident * sms < g->groups ? g->resident * sms : g->groups;
 		g->least = g->groups / g->grid;
@@ -86,17 +87,18 @@ static void plan_rows(const struct tcb_target *target, struct qmv_gpu *g)
 		g->least = g->row_warps;
 		g->longer = 0;
 	}
-	g->block_rows = (g->least + (g->longer ? 1 : 0)) * g->rows;
+	g->block_rows = (g->least + (g->longer ? 1 : 0)) * g->group_rows;
 }
 
 /* A slot of a ring: rows of one stream after those of another.  Strides of two bytes are copied with what is around. */
 static void plan_slot(struct qmv_gpu *g)
 {
+	const unsigned blocks = g->share / g->chunks;
 	unsigned at = 0;
 	for (unsigned i = 0; i < g->stream_count; i++) {
 		struct qmv_stream *s = &g->stream[i];
-		s->copied = s->stride % CHUNK && g->stream_count > 1 ? align_up(g->share * s->stride, CHUNK) + CHUNK
-								     : g->share * s->stride;
+		s->copied = s->stride % CHUNK && g->stream_count > 1 ? align_up(blocks * s->stride, CHUNK) + CHUNK
+								     : blocks * s->stride;
 		s->pitch = s->copied;
 		s->slot_at = at;
 		at += g->rows * s->pitch;
@@ -147,7 +149,10 @@ void qmv_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *ta
 	g->own_launch = knob(geometry, TCB_KNOB_PREP) == TCB_PREP_LAUNCH;
 	g->pdl = knob(geometry, TCB_KNOB_PDL) == 1;
 	g->vec = knob(geometry, TCB_KNOB_VEC);
-	g->rows = (unsigned)geometry->tile[TCB_MICRO].n;
+	g->is_mma = geometry->knob[TCB_KNOB_ISA] == TCB_ISA_MMA;
+	g->group_rows = (unsigned)geometry->tile[TCB_MICRO].n;
+	g->rows = g->is_mma ? 1 : g->group_rows;
+	g->sums = g->is_mma ? 2 : g->rows;
 	g->warps = knob(geometry, TCB_KNOB_WARPS);
 	g->ksplit = knob(geometry, TCB_KNOB_KSPLIT);
 	g->row_warps = g->warps / g->ksplit;
@@ -164,10 +169,11 @@ void qmv_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *ta
 	g->slice = g->row_blocks / g->splitk;
 	g->share = g->slice / g->ksplit;
 	plan_format(g);
-	g->piece_lanes = g->format->bytes[QMV_CODES] / g->vec;
+	g->piece_lanes = g->is_mma ? WARP : g->format->bytes[QMV_CODES] / g->vec;
 	g->step = WARP / g->piece_lanes;
 	g->steps = div_up(g->share, g->step);
 	g->is_partial = g->share % g->step != 0;
+	g->chunks = g->copy == TCB_COPY_LDG || !g->unroll || g->unroll >= g->steps ? 1 : g->steps / g->unroll;
 	plan_image(g);
 	plan_rows(target, g);
 	plan_memory(g);
@@ -180,7 +186,8 @@ void qmv_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *ta
  */
 double qmv_gpu_chain(const struct qmv_gpu *g)
 {
-	const unsigned piece = g->is_q8 ? 4 : g->halves * g->vec / 2 + 6;
+	/* isa=mma: a sub-block's eight instructions, for each part of an activation, cut off at twice the unit. */
+	const unsigned piece = g->is_q8 ? 4 : g->is_mma ? 8 * g->parts + 4 : g->halves * g->vec / 2 + 6;
 	return piece + 8 + 2 * g->steps + 5 + g->ksplit + g->splitk + 4;
 }
 
@@ -193,10 +200,30 @@ static unsigned weight_registers(const struct qmv_gpu *g)
 	return g->vec / 4 + g->high_words + scales[g->format->scales] + (g->is_narrow ? 2 : 0);
 }
 
+/* The same for isa=mma: what ptxas took for tiles in shared memory, which grows with the steps that it may mix. */
+static unsigned mma_registers(const struct qmv_gpu *g)
+{
+	const struct qmv_format *f = g->format;
+	const unsigned mixed = g->unroll < 4 ? g->unroll : 4, is_byte = g->halves == 1;
+	unsigned all = 68 + 14 * is_byte + mixed * (20 + 8 * is_byte);
+	if (g->copy == TCB_COPY_LDG) {
+		const unsigned scales = f->scales == QMV_SCALES_K ? 8 : f->scales == QMV_SCALES_BYTES ? 4 : 2;
+		all = 80 + 14 * is_byte + g->unroll * ((f->bytes[QMV_CODES] + f->bytes[QMV_HIGH]) / 8 + scales);
+	}
+	if (!g->own_launch) {
+		const unsigned ahead = div_up(g->image.blocks, g->warps);
+		const unsigned loads = 64 + 8 * (ahead < QMV_GPU_X_AHEAD ? ahead : QMV_GPU_X_AHEAD);
+		all = all > loads ? all : loads;
+	}
+	return all;
+}
+
 /* Upper bounds, held against ptxas by tests/kernels/check_gpu_space.c. */
 unsigned qmv_gpu_registers(const struct qmv_gpu *g)
 {
 	const unsigned words = g->vec / 4, weights = weight_registers(g);
+	if (g->is_mma)
+		return mma_registers(g);
 	const unsigned sums = g->runs ? 1 + g->is_split : 0, scales = g->scales_apart ? 2 : 1;
 	const unsigned x = (g->is_q8 ? g->halves : 4 * g->halves) * words + scales + sums;
 	const unsigned steps = g->copy == TCB_COPY_LDG ? g->unroll : 1;
@@ -237,12 +264,12 @@ void qmv_gpu_footprint(const struct tcb_problem *problem, const struct tcb_targe
 	out->block_threads = g.warps * WARP;
 	out->thread_registers = qmv_gpu_registers(&g);
 	out->blocks_together = g.together;
-	out->accumulators = 2 * g.rows;
+	out->accumulators = 2 * g.sums;
 	out->grid[0] = g.grid;
 	out->grid[1] = g.splitk;
 	out->grid[2] = g.tokens;
 	out->barriers = 1;
 	out->level_bytes[TCB_MACRO] = g.n * tcb_quant_row_bytes(format, g.k) + (size_t)g.row_blocks * 1024;
-	out->level_bytes[TCB_MIDI] = (size_t)g.row_warps * g.rows * g.slice * superblock + g.image.bytes;
-	out->level_bytes[TCB_MICRO] = (size_t)g.rows * g.step * superblock;
+	out->level_bytes[TCB_MIDI] = (size_t)g.row_warps * g.group_rows * g.slice * superblock + g.image.bytes;
+	out->level_bytes[TCB_MICRO] = (size_t)g.group_rows * g.step * superblock;
 }

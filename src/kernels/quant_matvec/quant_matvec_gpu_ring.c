@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A warp's own ring of tiles in shared memory: a tile is the warp's superblocks
- * of one group of rows.  No other warp sees it, so a tile in use needs no
+ * A warp's own ring of tiles in shared memory: a tile is the warp's superblocks,
+ * or an equal part of these (a chunk), of one group of rows.  No other warp sees it, so a tile in use needs no
  * barrier of the block, only one of the warp before its slot is filled again.
  *
  * copy=bulk: lane 0 asks for whole rows with cp.async.bulk; an mbarrier a slot
@@ -95,7 +95,7 @@ static void fill_async(struct qmv_writer *w, unsigned bytes, qmv_op source, qmv_
 	}
 }
 
-void qmv_write_ring_fill(struct qmv_writer *w, struct qmv_ring *ring, qmv_op group, int slot)
+void qmv_write_ring_fill(struct qmv_writer *w, struct qmv_ring *ring, qmv_op group, unsigned chunk, int slot)
 {
 	struct tcb_ptx_build *b = &w->b;
 	const struct qmv_gpu *g = w->g;
@@ -117,6 +117,8 @@ void qmv_write_ring_fill(struct qmv_writer *w, struct qmv_ring *ring, qmv_op gro
 			const unsigned at = slot_at + s->slot_at + i * s->pitch;
 			qmv_op from =
 				OP3(b, "mad.wide.u32", row, I((int64_t)g->row_blocks * s->stride), ring->source[k]);
+			if (chunk)
+				from = OP2(b, "add.u64", from, I((int64_t)chunk * (g->share / g->chunks) * s->stride));
 			if (s->stride % CHUNK)
 				from = OP2(b, "and.b64", from, I(-CHUNK));
 			if (is_bulk)

@@ -32,6 +32,11 @@ static size_t power_of_two_above(size_t value)
 				const struct tcb_geometry *geometry)
 #define UNUSED(a) (void)(a)
 
+static int is_mma(const struct tcb_geometry *geometry)
+{
+	return geometry->knob[TCB_KNOB_ISA] == TCB_ISA_MMA;
+}
+
 /* Superblocks of a row. */
 static unsigned blocks_of(const struct tcb_problem *problem)
 {
@@ -42,7 +47,7 @@ static unsigned blocks_of(const struct tcb_problem *problem)
 static unsigned step_of(const struct tcb_problem *problem, const struct tcb_geometry *geometry)
 {
 	const unsigned step = WARP * knob(geometry, TCB_KNOB_VEC) / qmv_format(problem)->bytes[QMV_CODES];
-	return step ? step : 1;
+	return step && !is_mma(geometry) ? step : 1;
 }
 
 RULE(rule_isa)
@@ -50,8 +55,10 @@ RULE(rule_isa)
 	const int32_t isa = geometry->knob[TCB_KNOB_ISA];
 	if (problem->contract == TCB_CONTRACT_Q8 && isa != TCB_ISA_DP4A)
 		return "isa must be dp4a under contract q8";
-	if (problem->contract != TCB_CONTRACT_Q8 && isa != TCB_ISA_FMA)
-		return "isa must be fma under contracts f32 and f16";
+	if (problem->contract != TCB_CONTRACT_Q8 && isa != TCB_ISA_FMA && isa != TCB_ISA_MMA)
+		return "isa must be fma or mma under contracts f32 and f16";
+	if (isa == TCB_ISA_MMA && target->capability < 80)
+		return "isa=mma needs sm_80";
 	return tcb_target_has(target, (enum tcb_isa)isa) ? NULL : "the device has no such instructions";
 }
 
@@ -60,6 +67,10 @@ RULE(rule_layout)
 	const struct qmv_format *f = qmv_format(problem);
 	const int32_t layout = geometry->knob[TCB_KNOB_LAYOUT];
 	UNUSED(target);
+	if ((layout == TCB_LAYOUT_F) != is_mma(geometry))
+		return "layout must be f with isa=mma, and only then";
+	if (layout == TCB_LAYOUT_F)
+		return geometry->knob[TCB_KNOB_VEC] == 16 ? NULL : "vec must be 16 with isa=mma";
 	if (f->block && layout != TCB_LAYOUT_NATIVE && layout != TCB_LAYOUT_P)
 		return "layout must be native or p on a GPU: blocks of 32 values are in order as they are";
 	if (layout != TCB_LAYOUT_NATIVE && layout != TCB_LAYOUT_P && layout != TCB_LAYOUT_S)
@@ -83,7 +94,9 @@ RULE(rule_tiles)
 		return "macro.k and midi.k must be the problem's K, micro.k 256, or a block's values where that does "
 		       "not "
 		       "divide K: splitk, ksplit and vec cut k";
-	if (micro->n > QMV_GPU_ROWS_MAX || (micro->n & (micro->n - 1)))
+	if (is_mma(geometry) && micro->n != QMV_TILE_ROWS)
+		return "micro.n must be 16 with isa=mma";
+	if (!is_mma(geometry) && (micro->n > QMV_GPU_ROWS_MAX || (micro->n & (micro->n - 1))))
 		return "micro.n must be 1, 2, 4 or 8";
 	if (micro->n > n)
 		return "micro.n is more than the rows that there are";
@@ -201,7 +214,7 @@ RULE(rule_copied)
 	const unsigned blocks = blocks_of(problem);
 	const unsigned parts = knob(geometry, TCB_KNOB_SPLITK) * knob(geometry, TCB_KNOB_KSPLIT);
 	UNUSED(target);
-	if (knob(geometry, TCB_KNOB_COPY) == TCB_COPY_LDG || f->scales != QMV_SCALES_BYTES)
+	if (knob(geometry, TCB_KNOB_COPY) == TCB_COPY_LDG || f->scales != QMV_SCALES_BYTES || is_mma(geometry))
 		return NULL;
 	if (blocks % (CHUNK / f->bytes[QMV_D]))
 		return "copy must be ldg where K is no multiple of 2048: rows of Q6_K begin anywhere";
@@ -246,12 +259,17 @@ RULE(rule_xin)
 	const unsigned steps = div_up(blocks_of(problem) / splitk / ksplit, step);
 	const int in_regs = geometry->knob[TCB_KNOB_XIN] == TCB_XIN_REGS;
 	UNUSED(target);
+	const int is_ring = knob(geometry, TCB_KNOB_COPY) != TCB_COPY_LDG;
+	if (is_mma(geometry) && in_regs)
+		return "xin must be shared with isa=mma";
 	if (!resident && in_regs)
 		return "xin must be shared with blocks=0: each activation is used once";
-	if (knob(geometry, TCB_KNOB_COPY) != TCB_COPY_LDG && !in_regs)
+	if (knob(geometry, TCB_KNOB_COPY) != TCB_COPY_LDG && !in_regs && !is_mma(geometry))
 		return "xin must be regs with copy=async and copy=bulk";
-	if (resident && knob(geometry, TCB_KNOB_UNROLL) != steps)
-		return "unroll must be all steps along k with blocks above 0";
+	if (resident && knob(geometry, TCB_KNOB_UNROLL) != steps && !(is_mma(geometry) && is_ring))
+		return "unroll must be all steps along k with blocks above 0: what stays is in registers";
+	if (is_ring && steps > QMV_GPU_STEPS_MAX)
+		return "a warp must take at most 16 steps along k with copy=async and copy=bulk";
 	return NULL;
 }
 
@@ -277,6 +295,15 @@ RULE(rule_pdl)
 	return pdl && target->capability < 90 ? "pdl=1 needs sm_90" : NULL;
 }
 
+/* Tiles that a warp's part of a group of rows comes in. */
+static size_t chunks_of(const struct tcb_problem *problem, const struct tcb_geometry *geometry)
+{
+	const unsigned parts = knob(geometry, TCB_KNOB_SPLITK) * knob(geometry, TCB_KNOB_KSPLIT);
+	const unsigned unroll = knob(geometry, TCB_KNOB_UNROLL);
+	const unsigned steps = parts ? div_up(blocks_of(problem) / parts, step_of(problem, geometry)) : 1;
+	return unroll && unroll < steps ? steps / unroll : 1;
+}
+
 /* A resident block that gets no second round does what a block a tile does; slots beyond a warp's rounds stay empty. */
 RULE(policy_rounds)
 {
@@ -288,7 +315,7 @@ RULE(policy_rounds)
 		return NULL;
 	if (problem->shape.n <= at_once)
 		return "so many blocks stay that each has one round of rows: blocks=0 does the same";
-	if (problem->shape.n <= at_once * (stages - 1))
+	if (problem->shape.n * chunks_of(problem, geometry) <= at_once * (stages - 1))
 		return "more stages than rounds of rows that a block has";
 	return NULL;
 }
@@ -316,15 +343,15 @@ RULE(policy_usual)
 	unusual += of[TCB_KNOB_PREP] != TCB_PREP_BLOCK;
 	unusual += problem->contract == TCB_CONTRACT_Q8 && of[TCB_KNOB_GROUP] != 32;
 	unusual += of[TCB_KNOB_STAGES] > 4;
-	unusual += of[TCB_KNOB_KSPLIT] > 8;
-	unusual += geometry->tile[TCB_MICRO].n > 2;
+	unusual += of[TCB_KNOB_KSPLIT] > (is_mma(geometry) ? 16 : 8);
+	unusual += geometry->tile[TCB_MICRO].n > 2 && !is_mma(geometry);
 	unusual += warps < 8 || warps > 16;
 	unusual += resident > 2;
 	unusual += of[TCB_KNOB_PDL] == 0 && target->capability >= 90;
 	if (of[TCB_KNOB_COPY] == TCB_COPY_LDG) {
 		unusual += (unsigned)of[TCB_KNOB_UNROLL] != div_up(share, step_of(problem, geometry));
 		unusual += of[TCB_KNOB_LEAD] == 0;
-		unusual += resident && of[TCB_KNOB_XIN] != TCB_XIN_REGS;
+		unusual += resident && of[TCB_KNOB_XIN] != TCB_XIN_REGS && !is_mma(geometry);
 		unusual += !resident && of[TCB_KNOB_OCC] * (int32_t)warps != 32;
 	} else {
 		unusual += of[TCB_KNOB_LEAD] == 0;
@@ -336,28 +363,30 @@ RULE(policy_usual)
 	return tcb_geometry_equal(&standard, geometry) ? NULL : "more than one knob has an unusual value";
 }
 
-#define READS_STEPS (TCB_FIELD_KNOB(SPLITK) | TCB_FIELD_KNOB(KSPLIT) | TCB_FIELD_KNOB(VEC) | TCB_FIELD_KNOB(UNROLL))
+#define READS_STEPS                                                                                    \
+	(TCB_FIELD_KNOB(ISA) | TCB_FIELD_KNOB(SPLITK) | TCB_FIELD_KNOB(KSPLIT) | TCB_FIELD_KNOB(VEC) | \
+	 TCB_FIELD_KNOB(UNROLL))
 
 const struct tcb_rule qmv_gpu_rules[] = {
 	{ 0, 0, rule_idle },
 	{ TCB_FIELD_KNOB(ISA), 0, rule_isa },
-	{ TCB_FIELD_KNOB(LAYOUT) | TCB_FIELD_KNOB(VEC), 0, rule_layout },
-	{ TCB_FIELD_TILES, 0, rule_tiles },
+	{ TCB_FIELD_KNOB(ISA) | TCB_FIELD_KNOB(LAYOUT) | TCB_FIELD_KNOB(VEC), 0, rule_layout },
+	{ TCB_FIELD_KNOB(ISA) | TCB_FIELD_TILES, 0, rule_tiles },
 	{ TCB_FIELD_KNOB(WARPS) | TCB_FIELD_KNOB(KSPLIT) | TCB_FIELD_MICRO_N | TCB_FIELD_MIDI_N, 0, rule_warps },
 	{ TCB_FIELD_KNOB(VEC), 0, rule_vec },
 	{ TCB_FIELD_KNOB(SPLITK) | TCB_FIELD_KNOB(KSPLIT), 0, rule_k },
 	{ READS_STEPS | TCB_FIELD_KNOB(LAYOUT), 0, rule_steps },
 	{ TCB_FIELD_KNOB(COPY) | TCB_FIELD_KNOB(STAGES) | TCB_FIELD_KNOB(LEAD), 0, rule_copy },
-	{ TCB_FIELD_KNOB(COPY) | TCB_FIELD_KNOB(LAYOUT) | TCB_FIELD_KNOB(SPLITK) | TCB_FIELD_KNOB(KSPLIT), 0,
-	  rule_copied },
+	{ TCB_FIELD_KNOB(ISA) | TCB_FIELD_KNOB(COPY) | TCB_FIELD_KNOB(LAYOUT) | TCB_FIELD_KNOB(SPLITK) |
+		  TCB_FIELD_KNOB(KSPLIT),
+	  0, rule_copied },
 	{ TCB_FIELD_KNOB(COPY) | TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(SPLITK), 0, rule_resident },
 	{ TCB_FIELD_KNOB(OCC) | TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(WARPS), 0, rule_occ },
 	{ READS_STEPS | TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(XIN) | TCB_FIELD_KNOB(COPY), 0, rule_xin },
 	{ TCB_FIELD_KNOB(GROUP) | TCB_FIELD_KNOB(PREP) | TCB_FIELD_KNOB(SPLITK), 0, rule_activations },
 	{ TCB_FIELD_KNOB(PDL), 0, rule_pdl },
-	{ TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(STAGES) | TCB_FIELD_KNOB(WARPS) | TCB_FIELD_KNOB(KSPLIT) |
-		  TCB_FIELD_MICRO_N,
-	  1, policy_rounds },
+	{ READS_STEPS | TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(STAGES) | TCB_FIELD_KNOB(WARPS) | TCB_FIELD_MICRO_N, 1,
+	  policy_rounds },
 	{ 0, 1, policy_usual },
 	{ 0, 0, NULL },
 };

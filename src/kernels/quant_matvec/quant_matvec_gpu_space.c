@@ -48,20 +48,25 @@ size_t qmv_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *
 	const int has_seven = blocks % 7 == 0; /* K = 14336 */
 	size_t count = 0;
 	struct tcb_axis *a;
-	add(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_ISA),
-	    problem->contract == TCB_CONTRACT_Q8 ? TCB_ISA_DP4A : TCB_ISA_FMA);
+	const int has_mma = problem->contract != TCB_CONTRACT_Q8 && target->capability >= 80;
+	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_ISA);
+	add(a, problem->contract == TCB_CONTRACT_Q8 ? TCB_ISA_DP4A : TCB_ISA_FMA);
+	if (has_mma)
+		add(a, TCB_ISA_MMA);
 	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_COPY);
 	add(a, TCB_COPY_LDG);
 	if (target->capability >= 80)
 		add(a, target->capability >= 90 ? TCB_COPY_BULK : TCB_COPY_ASYNC);
-	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_STAGES), 1, 2, 3, 4, 6, 8);
+	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_STAGES), 1, 2, 3, 4, 6);
 	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_LEAD), 0, 1, 2, 4);
-	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_BLOCKS), 0, 1, 2, 3, 4);
+	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_BLOCKS), 0, 1, 2, 4);
 	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_SPLITK), 1, 2, 4);
 	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_LAYOUT);
 	ADD(a, TCB_LAYOUT_NATIVE, TCB_LAYOUT_P);
 	if (!format->block)
 		add(a, TCB_LAYOUT_S);
+	if (has_mma)
+		add(a, TCB_LAYOUT_F);
 	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_WARPS);
 	ADD(a, 4, 8, 16, 32);
 	if (has_seven)
@@ -70,13 +75,20 @@ size_t qmv_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *
 	ADD(a, 1, 2, 4, 8, 16);
 	if (has_seven)
 		ADD(a, 7, 14);
-	ADD(axis(&out[count++], TCB_AXIS_TILE_N, TCB_MICRO), 1, 2, 4);
+	a = axis(&out[count++], TCB_AXIS_TILE_N, TCB_MICRO);
+	ADD(a, 1, 2, 4);
+	if (has_mma)
+		add(a, QMV_TILE_ROWS);
 	a = axis(&out[count++], TCB_AXIS_TILE_N, TCB_MIDI);
 	ADD(a, 1, 2, 4, 8, 16, 32, 64, 128);
 	add(axis(&out[count++], TCB_AXIS_TILE_N, TCB_MACRO), power_of_two_above(n));
 	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_VEC), 4, 8, 16);
 	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_UNROLL);
-	ADD(a, 1, 2, 4, 7, 8, 14, 16);
+	ADD(a, 1, 2, 4, 8);
+	if (has_seven)
+		ADD(a, 7, 14);
+	else
+		add(a, 16);
 	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_XIN), TCB_XIN_SHARED, TCB_XIN_REGS);
 	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_GROUP);
 	if (problem->contract == TCB_CONTRACT_Q8)
@@ -88,7 +100,7 @@ size_t qmv_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *
 	add(a, 0);
 	if (target->capability >= 90)
 		add(a, 1);
-	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_OCC), 1, 2, 3, 4, 8);
+	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_OCC), 1, 2, 4, 8);
 	return count;
 }
 

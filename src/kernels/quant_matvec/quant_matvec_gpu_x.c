@@ -50,8 +50,8 @@ static qmv_op image_at(struct qmv_writer *w, qmv_op block, unsigned stride, qmv_
 	return OP3(b, is_wide ? "mad.wide.u32" : "mad.lo.u32", block, I(stride), base);
 }
 
-static void store(struct qmv_writer *w, const char *type, qmv_op address, unsigned offset, const qmv_op *values,
-		  unsigned count)
+void qmv_write_x_store(struct qmv_writer *w, const char *type, qmv_op address, unsigned offset, const qmv_op *values,
+		       unsigned count)
 {
 	char mnemonic[40];
 	snprintf(mnemonic, sizeof(mnemonic), "st.%s.%s", w->image_space, type);
@@ -180,7 +180,7 @@ static qmv_op store_codes(struct qmv_writer *w, qmv_op block, const qmv_op value
 	place_of_lane(w, &half, &byte);
 	if (w->g->halves == 2)
 		byte = OP3(b, "mad.lo.u32", half, I(w->g->image.high), byte);
-	store(w, "v2.b32", image_at(w, block, w->g->image.code_stride, byte), 0, word, 2);
+	qmv_write_x_store(w, "v2.b32", image_at(w, block, w->g->image.code_stride, byte), 0, word, 2);
 	if (w->g->format->centre)
 		*sum = centre_of(w, word);
 	return scale;
@@ -213,10 +213,24 @@ static qmv_op store_values(struct qmv_writer *w, qmv_op block, const qmv_op valu
 		const qmv_op order = OP2(b, "mul.lo.u32", OP2(b, "xor.b32", chunk, half), I(by));
 		const qmv_op row = g->halves == 2 ? OP3(b, "mad.lo.u32", half, I(chunks), chunk) : chunk;
 		const qmv_op at = OP3(b, "mad.lo.u32", row, I(g->piece_lanes), OP2(b, "xor.b32", lane, order));
-		store(w, "v4.f32", image_at(w, block, BLOCK_VALUE_BYTES, OP2(b, "shl.b32", at, I(4))), 0,
-		      scaled + 4 * i, 4);
+		qmv_write_x_store(w, "v4.f32", image_at(w, block, BLOCK_VALUE_BYTES, OP2(b, "shl.b32", at, I(4))), 0,
+				  scaled + 4 * i, 4);
 	}
 	return OP3(b, "selp.f32", tcb_ptx_f32(0x1p24f), tcb_ptx_f32(1), large);
+}
+
+/* The parts of activations for isa=mma. */
+static qmv_op store_parts(struct qmv_writer *w, qmv_op block, const qmv_op value[LANE_VALUES])
+{
+	struct tcb_ptx_build *b = &w->b;
+	const struct qmv_gpu *g = w->g;
+	qmv_op scaled[LANE_VALUES], up, inverse = I(0);
+	if (!g->is_half)
+		up = qmv_write_mma_scale(w, largest_of(w, value), &inverse);
+	for (int i = 0; i < LANE_VALUES; i++)
+		scaled[i] = g->is_half ? value[i] : OP2(b, "mul.rn.f32", value[i], up);
+	qmv_write_mma_values(w, scaled, image_at(w, block, g->image.code_stride, qmv_write_mma_place(w)));
+	return inverse;
 }
 
 /* Stores VALUE, of which each run of LANES lanes has one, a word each. */
@@ -226,7 +240,7 @@ static void store_one_of(struct qmv_writer *w, qmv_op block, unsigned lanes, uns
 	const qmv_op word = OP2(b, "mul.lo.u32", OP2(b, "div.u32", w->lane, I(lanes)), I(4));
 	const qmv_op to = image_at(w, block, stride, lanes == 32 ? tcb_ptx_sink_operand() : word);
 	tcb_ptx_guard(b, OP2(b, "setp.eq.u32", OP2(b, "and.b32", w->lane, I(lanes - 1)), I(0)));
-	store(w, "b32", to, at, &value, 1);
+	qmv_write_x_store(w, "b32", to, at, &value, 1);
 	tcb_ptx_unguard(b);
 }
 
@@ -238,10 +252,13 @@ static void prepare(struct qmv_writer *w, qmv_op block, const qmv_op value[LANE_
 	qmv_op sum, scale;
 	if (g->runs && !is_centred)
 		sum = sum_of(w, value);
-	scale = g->is_q8 ? store_codes(w, block, value, &sum) : store_values(w, block, value);
+	scale = g->is_q8    ? store_codes(w, block, value, &sum)
+		: g->is_mma ? store_parts(w, block, value)
+			    : store_values(w, block, value);
 	if (g->runs)
 		store_one_of(w, block, sum_lanes(g), g->image.sum_stride, g->image.sum, sum);
-	store_one_of(w, block, g->group / LANE_VALUES, g->image.scale_stride, g->image.scale, scale);
+	if (!g->is_mma || !g->is_half)
+		store_one_of(w, block, g->group / LANE_VALUES, g->image.scale_stride, g->image.scale, scale);
 }
 
 static unsigned ahead(const struct qmv_gpu *g)
@@ -325,9 +342,14 @@ void qmv_write_x_bases(struct qmv_writer *w, qmv_op block, struct qmv_x_bases *o
 		out->scale = OP3(b, "mad.lo.u32", w->sub_block, I(4), out->scale);
 	if (g->runs) {
 		out->sum = OP3(b, "mad.lo.u32", block, I(g->image.sum_stride), w->image);
-		out->sum = OP3(b, "mad.lo.u32", w->sum_run, I(4), out->sum);
+		out->sum = g->is_mma ? OP3(b, "mad.lo.u32", w->piece, I(g->image.sum_stride / 4), out->sum)
+				     : OP3(b, "mad.lo.u32", w->sum_run, I(4), out->sum);
 	}
 	out->codes = OP3(b, "mad.lo.u32", block, I(g->image.code_stride), w->image);
+	if (g->is_mma) {
+		out->codes = qmv_write_mma_base(w, out->codes);
+		return;
+	}
 	if (g->is_q8) {
 		out->codes = OP3(b, "mad.lo.u32", w->piece, I(g->vec), out->codes);
 		return;
@@ -345,9 +367,9 @@ void qmv_write_x_advance(struct qmv_writer *w, struct qmv_x_bases *bases, unsign
 	tcb_ptx_into2(b, "add.u32", bases->scale, bases->scale, I(blocks * g->image.scale_stride));
 	if (g->runs)
 		tcb_ptx_into2(b, "add.u32", bases->sum, bases->sum, I(blocks * g->image.sum_stride));
-	if (g->is_q8)
+	if (g->is_q8 || g->is_mma)
 		tcb_ptx_into2(b, "add.u32", bases->codes, bases->codes, I(blocks * g->image.code_stride));
-	for (unsigned i = 0; !g->is_q8 && i < orders(g); i++)
+	for (unsigned i = 0; !g->is_q8 && !g->is_mma && i < orders(g); i++)
 		tcb_ptx_into2(b, "add.u32", bases->values[i], bases->values[i], I(blocks * g->image.code_stride));
 }
 

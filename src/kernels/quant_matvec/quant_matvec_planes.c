@@ -11,6 +11,11 @@
  *      i at bit 8 i + b w of a word of the sub-block's; those of the high nibbles
  *      follow at bit 4 (b = 1) or in a second word (b = 2).  Q4_K, Q5_K: d, dmin
  *      and eight fields of 12 bits, scale + 64 min, field j from bit 12 j on.
+ *   f  tiles instead of planes: 16 rows of one superblock, row groups one after
+ *      another, zeros past the last row.  With lane (g, t) = 4 g + t of a warp
+ *      and pieces of 16 bytes of codes as in s, piece 4 h + t of row g + 8 r is
+ *      at [r][h][lane]; a lane's words of high bits, by r and h, are cut into 16
+ *      bytes, at [cut][lane]; then the rows' scales and d.
  */
 #include <assert.h>
 #include <string.h>
@@ -18,7 +23,7 @@
 #include "kernels/formats.h"
 #include "kernels/quant_matvec/quant_matvec_gpu.h"
 
-enum { SUB_BLOCKS = 8, SUB_VALUES = 32, HALF_BYTES = 2, K_HEADER = 4, S_LOG_RUN = 4, D_ALIGN = 16 };
+enum { SUB_BLOCKS = 8, SUB_VALUES = 32, HALF_BYTES = 2, K_HEADER = 4, S_LOG_RUN = 4, D_ALIGN = 16, TILE_PIECE = 16 };
 
 static const struct qmv_format formats[TCB_FORMAT_COUNT] = {
 	[TCB_FORMAT_Q4_0] = { TCB_FORMAT_Q4_0, QMV_SCALES_HALVES, { 128, 0, 0, 16 }, { 2, 0, 0, 0 }, 18, 0, 4, 8, 0 },
@@ -167,10 +172,25 @@ static size_t superblocks_of_row(const struct tcb_problem *problem)
 	return (problem->shape.k + QMV_VALUES - 1) / QMV_VALUES;
 }
 
-size_t qmv_plane_bytes(const struct tcb_problem *problem)
+static size_t tile_bytes(const struct qmv_format *f)
+{
+	size_t bytes = 0;
+	for (unsigned part = 0; part < QMV_PARTS; part++)
+		bytes += (size_t)QMV_TILE_ROWS * f->bytes[part];
+	return bytes;
+}
+
+static size_t tile_groups(const struct tcb_problem *problem)
+{
+	return (problem->shape.n + QMV_TILE_ROWS - 1) / QMV_TILE_ROWS;
+}
+
+size_t qmv_packed_bytes(const struct tcb_problem *problem, enum tcb_layout layout)
 {
 	const struct qmv_format *f = qmv_format(problem);
 	size_t bytes = 0;
+	if (layout == TCB_LAYOUT_F)
+		return tile_groups(problem) * superblocks_of_row(problem) * tile_bytes(f);
 	for (unsigned part = 0; part < QMV_PARTS; part++)
 		bytes += plane_bytes(f, (enum qmv_part)part, problem->shape.n * superblocks_of_row(problem));
 	return bytes;
@@ -195,10 +215,63 @@ static size_t blocks_of(const struct matrix *m, size_t s)
 	return left < SUB_BLOCKS ? left : SUB_BLOCKS;
 }
 
+/* Where byte I of PART of ROW is in a tile. */
+static size_t tile_at(const struct qmv_format *f, enum qmv_part part, unsigned row, unsigned i)
+{
+	const unsigned g = row % 8, r = row / 8, pieces = f->bytes[QMV_CODES] / TILE_PIECE / 4;
+	const unsigned unit = part == QMV_HIGH ? 4 * f->high_bits : TILE_PIECE; /* bytes of a piece */
+	const unsigned lane = 4 * g + i / unit % 4, h = i / unit / 4;
+	const size_t codes = (size_t)QMV_TILE_ROWS * f->bytes[QMV_CODES];
+	const size_t scales = codes + (size_t)QMV_TILE_ROWS * f->bytes[QMV_HIGH];
+	const unsigned of_lane = (r * pieces + h) * unit + i % unit;
+	switch (part) {
+	case QMV_SCALES:
+		return scales + row * f->bytes[part] + i;
+	case QMV_D:
+		return scales + (size_t)QMV_TILE_ROWS * f->bytes[QMV_SCALES] + row * f->bytes[part] + i;
+	default: /* cuts of 16 bytes of each lane */
+		return (part == QMV_HIGH ? codes : 0) + (of_lane / TILE_PIECE * 32 + lane) * TILE_PIECE +
+		       of_lane % TILE_PIECE;
+	}
+}
+
+/* All tiles, to PACKED or from it. */
+static void convert_tiles(const struct tcb_problem *problem, int is_pack, uint8_t *weights, uint8_t *packed)
+{
+	const struct matrix m = matrix_of(problem);
+	uint8_t stored[QMV_VALUES], sorted[QMV_VALUES];
+	for (size_t n = 0; n < problem->shape.n; n++)
+		for (size_t s = 0; s < m.superblocks; s++) {
+			uint8_t *tile = packed + (n / QMV_TILE_ROWS * m.superblocks + s) * tile_bytes(m.f);
+			uint8_t *block = weights + n * m.row_bytes + s * m.superblock_bytes;
+			for (unsigned p = 0; p < QMV_PARTS; p++) {
+				const enum qmv_part part = (enum qmv_part)p;
+				const unsigned row = n % QMV_TILE_ROWS;
+				if (is_pack) {
+					gather(m.f, part, block, blocks_of(&m, s), stored);
+					convert_part(m.f, part, TCB_LAYOUT_S, 1, stored, sorted);
+				}
+				for (unsigned i = 0; i < m.f->bytes[part]; i++) {
+					uint8_t *at = tile + tile_at(m.f, part, row, i);
+					*(is_pack ? at : sorted + i) = *(is_pack ? sorted + i : at);
+				}
+				if (!is_pack) {
+					convert_part(m.f, part, TCB_LAYOUT_S, 0, sorted, stored);
+					scatter(m.f, part, stored, blocks_of(&m, s), block);
+				}
+			}
+		}
+}
+
 void qmv_plane_pack(const struct tcb_problem *problem, enum tcb_layout layout, const void *weights, void *packed)
 {
 	const struct matrix m = matrix_of(problem);
 	uint8_t *out = packed, stored[QMV_VALUES];
+	if (layout == TCB_LAYOUT_F) {
+		memset(packed, 0, qmv_packed_bytes(problem, layout));
+		convert_tiles(problem, 1, (uint8_t *)weights, packed);
+		return;
+	}
 	assert(layout == TCB_LAYOUT_P || layout == TCB_LAYOUT_S);
 	for (unsigned p = 0; p < QMV_PARTS; p++) {
 		const enum qmv_part part = (enum qmv_part)p;
@@ -220,6 +293,10 @@ void qmv_plane_unpack(const struct tcb_problem *problem, enum tcb_layout layout,
 	const struct matrix m = matrix_of(problem);
 	const uint8_t *in = packed;
 	uint8_t stored[QMV_VALUES];
+	if (layout == TCB_LAYOUT_F) {
+		convert_tiles(problem, 0, weights, (uint8_t *)packed);
+		return;
+	}
 	assert(layout == TCB_LAYOUT_P || layout == TCB_LAYOUT_S);
 	for (unsigned p = 0; p < QMV_PARTS; p++) {
 		const enum qmv_part part = (enum qmv_part)p;

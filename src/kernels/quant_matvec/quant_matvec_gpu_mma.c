@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * isa=mma: sixteen rows of a quantised matvec by a warp, with mma.sync.
+ *
+ * A is codes, as denormal halves (2^-24 q) or bfloat16 (2^-133 q): masks and
+ * shifts, no conversions.  B is activations: of the eight columns that a product
+ * has, column s is for sub-block s, so that one column of x gives the sums of
+ * the eight sub-blocks apart, exactly as their scales need them, without a
+ * product of a code and a scale.  Lane (g, t) of the warp (g = lane / 4) has of
+ * rows g and g + 8 the 16-byte pieces t, 4 + t, ...; it holds activations where
+ * its column g is its piece's sub-block, and zeros elsewhere.  What comes out in
+ * it are the sums of sub-blocks 2 t and 2 t + 1.
+ *
+ * Contract f16: activations as halves.  Contract f32: an activation is the sum of
+ * three bfloat16, exactly; it was multiplied by a power of two, the same for a
+ * superblock, so that products with denormals are far from where floats end.
+ * The products are exact; the sums of one instruction are cut off below the last
+ * bit of the largest.
+ */
+#include "kernels/quant_matvec/quant_matvec_gpu.h"
+
+#define I tcb_ptx_int
+#define OP1 tcb_ptx_op1
+#define OP2 tcb_ptx_op2
+#define OP3 tcb_ptx_op3
+#define OP4 tcb_ptx_op4
+
+enum { PIECE = 16, PIECE_WORDS = 4, PIECE_LANES = 4, SETS = QMV_B_WORDS / 4 };
+
+static unsigned pieces_of(const struct qmv_gpu *g) /* of a lane's row */
+{
+	return g->format->bytes[QMV_CODES] / PIECE / PIECE_LANES;
+}
+
+/* --- a lane's place --- */
+
+void qmv_write_mma_constants(struct qmv_writer *w)
+{
+	struct tcb_ptx_build *b = &w->b;
+	const struct qmv_format *f = w->g->format;
+	const unsigned scales = QMV_TILE_ROWS * (f->bytes[QMV_CODES] + f->bytes[QMV_HIGH]);
+	const qmv_op row = OP2(b, "shr.u32", w->lane, I(2));
+	w->piece = OP2(b, "and.b32", w->lane, I(PIECE_LANES - 1));
+	w->within = I(0);
+	w->column = row;
+	w->part[QMV_CODES] = OP2(b, "shl.b32", w->lane, I(4));
+	if (f->high_bits)
+		w->part[QMV_HIGH] = OP2(b, "add.u32", w->part[QMV_CODES], I(QMV_TILE_ROWS * f->bytes[QMV_CODES]));
+	w->part[QMV_SCALES] = OP3(b, "mad.lo.u32", row, I(f->bytes[QMV_SCALES]), I(scales));
+	if (f->scales != QMV_SCALES_K)
+		w->part[QMV_SCALES] = OP3(b, "mad.lo.u32", w->piece, I(4), w->part[QMV_SCALES]);
+	if (f->bytes[QMV_D])
+		w->part[QMV_D] =
+			OP3(b, "mad.lo.u32", row, I(f->bytes[QMV_D]), I(scales + QMV_TILE_ROWS * f->bytes[QMV_SCALES]));
+	if (f->scales == QMV_SCALES_K) {
+		/* 24 bits of twelve bytes, from byte 3 t on: of the first two words or of the last two. */
+		const qmv_op at = OP2(b, "mul.lo.u32", w->piece, I(3));
+		w->is_late = OP2(b, "setp.ge.u32", w->piece, I(2));
+		const qmv_op in_pair = OP3(b, "selp.u32", OP2(b, "sub.u32", at, I(4)), at, w->is_late);
+		w->select_field = OP3(b, "mad.lo.u32", in_pair, I(0x111), I(0x210));
+	}
+}
+
+/* --- from memory --- */
+
+static void load(struct qmv_writer *w, const char *prefix, const char *type, unsigned count, qmv_op at, int64_t offset,
+		 int is_again, qmv_op *to)
+{
+	for (unsigned i = 0; !is_again && i < count; i++)
+		to[i] = tcb_ptx_reg(&w->b, type);
+	const char *mnemonic = tcb_ptx_namef(&w->b, "%s%s.%s", prefix, count == 4 ? ".v4" : "", type);
+	tcb_ptx_into1(&w->b, mnemonic, count == 1 ? to[0] : tcb_ptx_vector(&w->b, to, count), tcb_ptx_at(at, offset));
+}
+
+void qmv_write_mma_load(struct qmv_writer *w, const char *prefix, const struct qmv_where *where,
+			const int64_t offset[QMV_PARTS], int is_again, struct qmv_lane_w *out)
+{
+	const struct qmv_gpu *g = w->g;
+	const struct qmv_format *f = g->format;
+	const unsigned pieces = 2 * pieces_of(g), high = g->high_words * pieces;
+	for (unsigned i = 0; i < pieces; i++)
+		load(w, prefix, "b32", 4, where->at[QMV_CODES], offset[QMV_CODES] + i * 32 * PIECE, is_again,
+		     out->code + PIECE_WORDS * i);
+	for (unsigned i = 0; i < high; i += 4)
+		load(w, prefix, "b32", 4, where->at[QMV_HIGH], offset[QMV_HIGH] + i / 4 * 32 * PIECE, is_again,
+		     out->high + i);
+	for (unsigned r = 0; r < 2; r++) {
+		const unsigned words = f->scales == QMV_SCALES_K ? 4 : 1;
+		load(w, prefix, "b32", words, where->at[QMV_SCALES], offset[QMV_SCALES] + r * 8 * f->bytes[QMV_SCALES],
+		     is_again, out->scale + 4 * r);
+		if (f->bytes[QMV_D])
+			load(w, prefix, "b16", 1, where->at[QMV_D], offset[QMV_D] + r * 8 * f->bytes[QMV_D], is_again,
+			     out->d + r);
+	}
+}
+
+/* --- activations --- */
+
+/* Bytes of a piece's activations in one part, and of those of four codes. */
+static unsigned piece_bytes(const struct qmv_gpu *g)
+{
+	return 2 * PIECE * g->halves;
+}
+
+void qmv_write_mma_values(struct qmv_writer *w, const qmv_op value[8], qmv_op address)
+{
+	struct tcb_ptx_build *b = &w->b;
+	const struct qmv_gpu *g = w->g;
+	const char *convert = g->is_half ? "cvt.rn.f16x2.f32" : "cvt.rn.bf16x2.f32";
+	qmv_op rest[8], word[4];
+	for (unsigned i = 0; i < 8; i++)
+		rest[i] = value[i];
+	for (unsigned part = 0; part < g->parts; part++) {
+		for (unsigned i = 0; i < 4; i++) { /* values 0 and 2, 1 and 3 of four */
+			qmv_op *low = &rest[4 * (i / 2) + i % 2], *high = low + 2;
+			word[i] = OP2(b, convert, *high, *low);
+			if (part + 1 == g->parts)
+				continue;
+			*low = OP2(b, "sub.rn.f32", *low, OP1(b, "mov.b32", OP2(b, "shl.b32", word[i], I(16))));
+			*high = OP2(b, "sub.rn.f32", *high,
+				    OP1(b, "mov.b32", OP2(b, "and.b32", word[i], I((int64_t)0xffff0000))));
+		}
+		for (unsigned i = 0; i < 2; i++)
+			qmv_write_x_store(w, "v2.b32", address, part * QMV_VALUES * 2 + i * 8 * g->halves, word + 2 * i,
+					  2);
+	}
+}
+
+/* The address of a lane's eight values (they are in one half of one piece) in the image of a superblock. */
+qmv_op qmv_write_mma_place(struct qmv_writer *w)
+{
+	struct tcb_ptx_build *b = &w->b;
+	if (w->g->halves == 1)
+		return OP2(b, "shl.b32", w->lane, I(4));
+	/* Lanes 4 c to 4 c + 3: low codes of words 0, 1, of 2, 3, then the high ones. */
+	const qmv_op piece = OP2(b, "shr.u32", w->lane, I(2)), pair = OP2(b, "and.b32", w->lane, I(1));
+	const qmv_op half = OP2(b, "and.b32", OP2(b, "shr.u32", w->lane, I(1)), I(1));
+	return OP3(b, "mad.lo.u32", piece, I(piece_bytes(w->g)),
+		   OP3(b, "mad.lo.u32", pair, I(32), OP2(b, "shl.b32", half, I(3))));
+}
+
+/* Activations of a superblock for a power of two such that its bits are far from both ends; its inverse times 2^69. */
+qmv_op qmv_write_mma_scale(struct qmv_writer *w, qmv_op largest, qmv_op *inverse)
+{
+	struct tcb_ptx_build *b = &w->b;
+	const qmv_op exponent = OP2(b, "shr.u32", largest, I(23));
+	const qmv_op up = OP2(b, "min.u32", OP2(b, "sub.u32", I(380), exponent), I(254));
+	*inverse = OP2(b, "shl.b32", OP2(b, "sub.u32", I(323), up), I(23));
+	return OP1(b, "mov.b32", OP2(b, "shl.b32", up, I(23)));
+}
+
+/* Registers of activations, zero where a lane is not of the column; loads leave them so. */
+void qmv_write_mma_open(struct qmv_writer *w)
+{
+	struct tcb_ptx_build *b = &w->b;
+	const struct qmv_gpu *g = w->g;
+	const qmv_op of_piece = g->halves == 2 ? w->piece : OP2(b, "shr.u32", w->piece, I(1));
+	const qmv_op beyond = OP2(b, "sub.u32", w->column, of_piece);
+	for (unsigned h = 0; h < pieces_of(g); h++) {
+		w->is_column[h] = OP2(b, "setp.eq.u32", beyond, I(h * PIECE_LANES / (g->halves == 2 ? 1 : 2)));
+		for (unsigned i = 0; i < SETS * 4; i++)
+			w->b_words[h][i] = qmv_write_constant(w, "b32", I(0));
+	}
+}
+
+qmv_op qmv_write_mma_base(struct qmv_writer *w, qmv_op superblock)
+{
+	return OP3(&w->b, "mad.lo.u32", w->piece, I(piece_bytes(w->g)), superblock);
+}
+
+/* The activations of part PART for units of 16 bytes; SET is used in turn. */
+static const qmv_op *read_unit(struct qmv_writer *w, const struct qmv_x_bases *bases, unsigned step, unsigned h,
+			       unsigned unit, unsigned part, unsigned set)
+{
+	struct tcb_ptx_build *b = &w->b;
+	const struct qmv_gpu *g = w->g;
+	qmv_op *to = w->b_words[h] + 4 * (set % SETS);
+	const int64_t at = (int64_t)step * g->image.code_stride + part * QMV_VALUES * 2 +
+			   h * PIECE_LANES * piece_bytes(g) + unit * 16;
+	tcb_ptx_guard(b, w->is_column[h]);
+	tcb_ptx_into1(b, "ld.shared.v4.b32", tcb_ptx_vector(b, to, 4), tcb_ptx_at(bases->codes, at));
+	tcb_ptx_unguard(b);
+	return to;
+}
+
+/* --- products --- */
+
+struct sums {
+	qmv_op low[4], high[4]; /* rows g and g + 8: sub-blocks 2 t and 2 t + 1 */
+};
+
+/* Two rows' halves of four codes, the low or the high ones. */
+static void halves_of(struct qmv_writer *w, const struct qmv_lane_w row[2], unsigned word, int is_high, qmv_op out[4])
+{
+	for (int odd = 0; odd < 2; odd++)
+		for (int r = 0; r < 2; r++)
+			out[2 * odd + r] = qmv_write_halves(w, &row[r], word, is_high, odd);
+}
+
+static void multiply(struct qmv_writer *w, const qmv_op a[4], const qmv_op x[2], qmv_op c[4])
+{
+	struct tcb_ptx_build *b = &w->b;
+	const qmv_op operands[] = { tcb_ptx_vector(b, c, 4), tcb_ptx_vector(b, a, 4), tcb_ptx_vector(b, x, 2),
+				    tcb_ptx_vector(b, c, 4) };
+	tcb_ptx_into(b,
+		     w->g->is_half ? "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
+				   : "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32",
+		     4, operands);
+}
+
+/* What a lane has of rows r = 0 and 1 in its piece H, as one lane of the other kernels has it. */
+static void piece_of(const struct qmv_gpu *g, const struct qmv_lane_w *all, unsigned r, unsigned h,
+		     struct qmv_lane_w *out)
+{
+	const unsigned piece = r * pieces_of(g) + h;
+	for (unsigned i = 0; i < PIECE_WORDS; i++)
+		out->code[i] = all->code[PIECE_WORDS * piece + i];
+	for (unsigned i = 0; i < g->high_words; i++)
+		out->high[i] = all->high[g->high_words * piece + i];
+}
+
+static void add_products(struct qmv_writer *w, const struct qmv_lane_w *weights, const struct qmv_x_bases *bases,
+			 unsigned step, struct sums *sums)
+{
+	const struct qmv_gpu *g = w->g;
+	unsigned set = 0;
+	for (unsigned h = 0; h < pieces_of(g); h++) {
+		struct qmv_lane_w row[2];
+		piece_of(g, weights, 0, h, &row[0]);
+		piece_of(g, weights, 1, h, &row[1]);
+		/* A unit of activations: a word's low and high codes, or two words. */
+		for (unsigned unit = 0; unit < PIECE_WORDS * g->halves / 2; unit++) {
+			qmv_op first[4], second[4];
+			halves_of(w, row, g->halves == 2 ? unit : 2 * unit, 0, first);
+			halves_of(w, row, g->halves == 2 ? unit : 2 * unit + 1, g->halves == 2, second);
+			for (unsigned part = 0; part < g->parts; part++) {
+				const qmv_op *x = read_unit(w, bases, step, h, unit, part, set++);
+				multiply(w, first, x, sums->low);
+				multiply(w, second, x + 2, g->halves == 2 ? sums->high : sums->low);
+			}
+		}
+	}
+}
+
+/* --- scales --- */
+
+static qmv_op float_of(struct qmv_writer *w, qmv_op integer)
+{
+	return OP1(&w->b, "cvt.rn.f32.s32", integer);
+}
+
+static void two_floats(struct qmv_writer *w, qmv_op word, qmv_op out[2])
+{
+	struct tcb_ptx_build *b = &w->b;
+	qmv_op half[2] = { tcb_ptx_reg(b, "b16"), tcb_ptx_reg(b, "b16") };
+	tcb_ptx_into1(b, "mov.b32", tcb_ptx_vector(b, half, 2), word);
+	out[0] = OP1(b, "cvt.f32.f16", half[0]);
+	out[1] = OP1(b, "cvt.f32.f16", half[1]);
+}
+
+/* D times what a sum of products of codes with the image's activations falls short. */
+static qmv_op scaled(struct qmv_writer *w, qmv_op d, qmv_op inverse)
+{
+	struct tcb_ptx_build *b = &w->b;
+	if (w->g->is_half)
+		return OP2(b, "mul.rn.f32", d, tcb_ptx_f32(0x1p24f));
+	return OP2(b, "mul.rn.f32", OP2(b, "mul.rn.f32", d, tcb_ptx_f32(0x1p64f)), inverse);
+}
+
+/* Row R: Q4_K, Q5_K. */
+static void add_k(struct qmv_writer *w, const qmv_op *word, const qmv_op dot[2], qmv_op inverse, const qmv_op *x_sum,
+		  qmv_op sum, qmv_op mins)
+{
+	struct tcb_ptx_build *b = &w->b;
+	qmv_op d[2], field, product;
+	two_floats(w, word[0], d);
+	field = OP3(b, "prmt.b32", OP3(b, "selp.b32", word[2], word[1], w->is_late),
+		    OP3(b, "selp.b32", word[3], word[2], w->is_late), w->select_field);
+	for (unsigned s = 0; s < 2; s++) {
+		const qmv_op shifted = s ? OP2(b, "shr.u32", field, I(12)) : field;
+		const qmv_op scale = float_of(w, OP2(b, "and.b32", shifted, I(63)));
+		const qmv_op min = float_of(w, OP2(b, "and.b32", OP2(b, "shr.u32", shifted, I(6)), I(63)));
+		product = s ? OP3(b, "fma.rn.f32", dot[s], scale, product) : OP2(b, "mul.rn.f32", dot[s], scale);
+		tcb_ptx_into3(b, "fma.rn.f32", mins, OP2(b, "mul.rn.f32", min, d[1]), x_sum[s], mins);
+	}
+	tcb_ptx_into3(b, "fma.rn.f32", sum, product, scaled(w, d[0], inverse), sum);
+}
+
+/* Q4_0, Q8_0. */
+static void add_halves(struct qmv_writer *w, const qmv_op *word, const qmv_op dot[2], qmv_op inverse,
+		       const qmv_op *x_sum, qmv_op sum, qmv_op mins)
+{
+	struct tcb_ptx_build *b = &w->b;
+	const qmv_op centre = tcb_ptx_f32((float)w->g->format->centre);
+	qmv_op d[2];
+	two_floats(w, word[0], d);
+	for (unsigned s = 0; s < 2; s++) {
+		tcb_ptx_into3(b, "fma.rn.f32", sum, dot[s], scaled(w, d[s], inverse), sum);
+		if (w->g->format->centre)
+			tcb_ptx_into3(b, "fma.rn.f32", mins, OP2(b, "mul.rn.f32", d[s], centre), x_sum[s], mins);
+	}
+}
+
+/* Q6_K: runs of 16, so that DOT has four. */
+static void add_bytes(struct qmv_writer *w, const qmv_op *word, qmv_op half, const qmv_op dot[4], qmv_op inverse,
+		      const qmv_op *x_sum, qmv_op sum, qmv_op mins)
+{
+	static const int selectors[] = { 0x8880, 0x9991, 0xaaa2, 0xbbb3 };
+	struct tcb_ptx_build *b = &w->b;
+	const qmv_op d = OP1(b, "cvt.f32.f16", half), centre = tcb_ptx_f32((float)w->g->format->centre);
+	qmv_op product, taken;
+	for (unsigned s = 0; s < 4; s++) {
+		const qmv_op scale = float_of(w, OP3(b, "prmt.b32", word[0], I(0), I(selectors[s])));
+		product = s ? OP3(b, "fma.rn.f32", dot[s], scale, product) : OP2(b, "mul.rn.f32", dot[s], scale);
+		taken = s ? OP3(b, "fma.rn.f32", x_sum[s], scale, taken) : OP2(b, "mul.rn.f32", x_sum[s], scale);
+	}
+	tcb_ptx_into3(b, "fma.rn.f32", sum, product, scaled(w, d, inverse), sum);
+	tcb_ptx_into3(b, "fma.rn.f32", mins, taken, OP2(b, "mul.rn.f32", d, centre), mins);
+}
+
+void qmv_write_mma_unit(struct qmv_writer *w, const struct qmv_lane_w *weights, const struct qmv_x_bases *bases,
+			unsigned step, qmv_op sum[2], qmv_op mins[2])
+{
+	struct tcb_ptx_build *b = &w->b;
+	const struct qmv_gpu *g = w->g;
+	const int is_bytes = g->format->scales == QMV_SCALES_BYTES;
+	const int64_t sums_at = g->image.sum + (int64_t)step * g->image.sum_stride;
+	struct sums dots;
+	qmv_op inverse = I(0), x_sum[4];
+	for (unsigned i = 0; i < 4; i++) {
+		dots.low[i] = qmv_write_constant(w, "f32", tcb_ptx_f32(0));
+		dots.high[i] = g->halves == 2 ? qmv_write_constant(w, "f32", tcb_ptx_f32(0)) : dots.low[i];
+	}
+	add_products(w, weights, bases, step, &dots);
+	if (!g->is_half)
+		tcb_ptx_load(b, "ld.shared.f32",
+			     tcb_ptx_at(bases->scale, g->image.scale + (int64_t)step * g->image.scale_stride), &inverse,
+			     1);
+	if (g->runs)
+		tcb_ptx_load(b, is_bytes ? "ld.shared.v4.f32" : "ld.shared.v2.f32", tcb_ptx_at(bases->sum, sums_at),
+			     x_sum, is_bytes ? 4 : 2);
+	for (unsigned r = 0; r < 2; r++) {
+		const qmv_op *low = dots.low + 2 * r, *high = dots.high + 2 * r;
+		const qmv_op four[] = { low[0], high[0], low[1], high[1] };
+		const qmv_op *word = weights->scale + 4 * r;
+		qmv_op two[2] = { low[0], low[1] };
+		for (unsigned s = 0; g->halves == 2 && s < 2; s++)
+			two[s] = OP3(b, "fma.rn.f32", high[s], tcb_ptx_f32(g->format->high_bits ? 1 : 0x1p-4f), low[s]);
+		if (is_bytes)
+			add_bytes(w, word, weights->d[r], four, inverse, x_sum, sum[r], mins[r]);
+		else
+			(g->format->scales == QMV_SCALES_K ? add_k : add_halves)(w, word, two, inverse, x_sum, sum[r],
+										 mins[r]);
+	}
+}
+
+qmv_op qmv_write_mma_sum(struct qmv_writer *w, qmv_op value[2])
+{
+	struct tcb_ptx_build *b = &w->b;
+	const qmv_op is_odd = OP2(b, "setp.ne.u32", OP2(b, "and.b32", w->lane, I(1)), I(0));
+	/* An odd lane keeps row g + 8 and gives row g to its neighbour. */
+	const qmv_op keep = OP3(b, "selp.f32", value[1], value[0], is_odd);
+	const qmv_op give = OP3(b, "selp.f32", value[0], value[1], is_odd);
+	const qmv_op sum = OP2(b, "add.rn.f32", keep, OP4(b, "shfl.sync.bfly.b32", give, I(1), I(31), I(-1)));
+	return OP2(b, "add.rn.f32", sum, OP4(b, "shfl.sync.bfly.b32", sum, I(2), I(31), I(-1)));
+}
