@@ -114,7 +114,7 @@ static void spaces_have_thousands_and_the_default(void **state)
 		struct tcb_error err;
 		if (tcb_space_create(op, &p, &target, 0, &space, &err) != TCB_OK)
 			fail_msg("%s sm_%u: %s", op->name, capability, err.message);
-		if (space->count < 100 || space->count > 8000)
+		if (space->count < 50 || space->count > 8000)
 			fail_msg("%s sm_%u %zux%zux%zu: %zu geometries", op->name, capability, s->m, s->n, s->k,
 				 space->count);
 		tcb_space_destroy(space);

@@ -296,34 +296,34 @@ LISTS(q5k)
 LISTS(q6k)
 
 /* The ops differ in format and kernels. */
-#define OP(op, type, format, exact_)                                                       \
-	const struct tcb_op tcb_op_##op##_matvec = {                                       \
-		.name = #op "_matvec",                                                     \
-		.summary = type " weights x f32 activations, one token at a time",         \
-		.shape_form = "MxNxK",                                                     \
-		.weight_type = type,                                                       \
-		.contracts = 1u << TCB_CONTRACT_F32 | 1u << TCB_CONTRACT_Q8,               \
-		.default_contract = TCB_CONTRACT_Q8,                                       \
-		.default_shapes = default_shapes,                                          \
-		.default_shape_count = sizeof(default_shapes) / sizeof(default_shapes[0]), \
-		.variant_lists = lists_##op,                                               \
-		.check_shape = tcb_quant_check_shape,                                      \
-		.operands = tcb_quant_operands,                                            \
-		.fill = tcb_quant_fill,                                                    \
-		.reference = tcb_quant_reference,                                          \
-		.exact = exact_,                                                           \
-		.flops = tcb_quant_flops,                                                  \
-		.traffic = tcb_quant_traffic,                                              \
-		.axes = qmv_axes,                                                          \
-		.default_geometry = qmv_default_geometry,                                  \
-		.footprint = qmv_footprint,                                                \
-		.plan = plan,                                                              \
-		.pack = pack,                                                              \
-		.unpack = unpack,                                                          \
-		.run = run,                                                                \
-		.emit = qmv_emit,                                                          \
-		.gpu_rules = qmv_gpu_rules,                                                \
-		.gpu_variants = qmv_gpu_variants[format],                                  \
+#define OP(op, type, format, exact_)                                                                  \
+	const struct tcb_op tcb_op_##op##_matvec = {                                                  \
+		.name = #op "_matvec",                                                                \
+		.summary = type " weights x f32 activations, one token at a time",                    \
+		.shape_form = "MxNxK",                                                                \
+		.weight_type = type,                                                                  \
+		.contracts = 1u << TCB_CONTRACT_F32 | 1u << TCB_CONTRACT_F16 | 1u << TCB_CONTRACT_Q8, \
+		.default_contract = TCB_CONTRACT_Q8,                                                  \
+		.default_shapes = default_shapes,                                                     \
+		.default_shape_count = sizeof(default_shapes) / sizeof(default_shapes[0]),            \
+		.variant_lists = lists_##op,                                                          \
+		.check_shape = tcb_quant_check_shape,                                                 \
+		.operands = tcb_quant_operands,                                                       \
+		.fill = tcb_quant_fill,                                                               \
+		.reference = tcb_quant_reference,                                                     \
+		.exact = exact_,                                                                      \
+		.flops = tcb_quant_flops,                                                             \
+		.traffic = tcb_quant_traffic,                                                         \
+		.axes = qmv_axes,                                                                     \
+		.default_geometry = qmv_default_geometry,                                             \
+		.footprint = qmv_footprint,                                                           \
+		.plan = plan,                                                                         \
+		.pack = pack,                                                                         \
+		.unpack = unpack,                                                                     \
+		.run = run,                                                                           \
+		.emit = qmv_emit,                                                                     \
+		.gpu_rules = qmv_gpu_rules,                                                           \
+		.gpu_variants = qmv_gpu_variants[format],                                             \
 	}
 extern const struct tcb_op tcb_op_q40_matvec, tcb_op_q80_matvec, tcb_op_q5k_matvec, tcb_op_q6k_matvec;
 OP(q40, "Q4_0", TCB_FORMAT_Q4_0, NULL);
