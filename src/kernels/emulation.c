@@ -62,7 +62,7 @@ static enum tcb_status make_operands(struct emulation *e, uint64_t seed, struct 
 	TCB_TRY(tcb_buffer_alloc(TCB_BUFFER_PLAIN, outputs * sizeof(double), &e->magnitude, err));
 	TCB_TRY(tcb_buffer_alloc(TCB_BUFFER_PLAIN, outputs * sizeof(double), &e->extra, err));
 	TCB_TRY(tcb_buffer_alloc(TCB_BUFFER_PLAIN, outputs * sizeof(float), &e->got, err));
-	e->reference = (struct tcb_reference){ e->y.data, e->magnitude.data, e->extra.data };
+	e->reference = (struct tcb_reference){ e->y.data, e->magnitude.data, e->extra.data, NULL };
 	e->op->reference(problem, pointers, &e->reference);
 	if (e->weights >= 0) {
 		TCB_TRY(tcb_buffer_alloc(TCB_BUFFER_PLAIN, e->kernel->packed_bytes, &e->packed, err));

@@ -131,6 +131,16 @@ void tcb_elements_to_f32(const char *type, const void *elements, size_t count, f
 			out[i] = tcb_bf16_to_f32(half[i]);
 }
 
+void tcb_reference_share(const struct tcb_reference *out, size_t tasks, tcb_task_fn *fn, void *ctx)
+{
+	if (out->pool && tasks > 1) {
+		tcb_pool_run(out->pool, tcb_pool_threads(out->pool), TCB_SCHED_DYNAMIC, tasks, fn, ctx);
+		return;
+	}
+	for (size_t task = 0; task < tasks; task++)
+		fn(ctx, task, 0);
+}
+
 double tcb_gamma(double chain)
 {
 	return chain * UNIT_ROUNDOFF / (1 - chain * UNIT_ROUNDOFF);

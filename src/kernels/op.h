@@ -126,9 +126,10 @@ struct tcb_kernel {
 
 /* What reference() fills; each array has as many elements as the output. */
 struct tcb_reference {
-	double *y;         /* the result in double */
-	double *magnitude; /* sum of |a||b| of the output's terms */
-	double *extra;     /* the contract's own term: activation quantisation, f16 rounding */
+	double *y;             /* the result in double */
+	double *magnitude;     /* sum of |a||b| of the output's terms */
+	double *extra;         /* the contract's own term: activation quantisation, f16 rounding */
+	struct tcb_pool *pool; /* whose threads share the work; NULL: the caller alone */
 };
 
 /* One axis of a search space: a tile's dimension or a knob, and the values to try. */
@@ -256,6 +257,8 @@ void tcb_op_signature(const struct tcb_op *op, char out[TCB_SIGNATURE_MAX]);
 /* Bytes of an element of TYPE, for the types that outputs have ("f32", "f16", "bf16"), else 0; COUNT of them as f32. */
 size_t tcb_element_bytes(const char *type);
 void tcb_elements_to_f32(const char *type, const void *elements, size_t count, float *out);
+/* For an op's reference: FN for each of TASKS, by the threads of OUT's pool. */
+void tcb_reference_share(const struct tcb_reference *out, size_t tasks, tcb_task_fn *fn, void *ctx);
 /* gamma(d) of SPEC section 4. */
 double tcb_gamma(double chain);
 /* Largest |got - y| / allowed over COUNT outputs; infinity for a NaN where y is none, or an error where none is

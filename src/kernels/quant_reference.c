@@ -175,40 +175,76 @@ static double extra(const struct row *row, const struct token *token, enum tcb_c
 	return sum;
 }
 
-void tcb_quant_reference(const struct tcb_problem *problem, void *const operand[], struct tcb_reference *out)
+/* One call, shared by threads: each has some rows of the weights. */
+struct job {
+	const struct tcb_problem *problem;
+	const struct tcb_format *format;
+	const uint8_t *weights;
+	const float *x;
+	multiply_fn *products;
+	double gamma_max;
+	struct tcb_reference *out;
+};
+
+enum { TASK_ROWS = 64 };
+
+/* Rows BEGIN to END over VALUES values from K on, times COUNT tokens from FIRST on. */
+static void add_rows(const struct job *job, size_t begin, size_t end, size_t k, size_t values,
+		     const struct token *token, size_t first, size_t count)
 {
-	const struct tcb_shape *s = &problem->shape;
-	const struct tcb_format *format = tcb_quant_format(problem);
-	const size_t row_bytes = tcb_quant_row_bytes(format, s->k);
-	const double gamma_max = tcb_gamma(tcb_quant_chain_max(s->k));
-	const uint8_t *weights = operand[TCB_QUANT_WEIGHTS];
-	const float *x = operand[TCB_QUANT_X];
-	multiply_fn *const products = best_multiply();
-	struct token token[TOKENS];
+	const struct tcb_shape *s = &job->problem->shape;
+	const enum tcb_contract contract = job->problem->contract;
+	const size_t row_bytes = tcb_quant_row_bytes(job->format, s->k), before = tcb_quant_row_bytes(job->format, k);
 	struct row row;
-	for (size_t i = 0; i < s->m * s->n; i++)
-		out->y[i] = out->magnitude[i] = out->extra[i] = 0;
+	for (size_t n = begin; n < end; n++) {
+		double y[TOKENS], magnitude[TOKENS];
+		weigh_row(job->format, job->weights + n * row_bytes + before, values, &row);
+		job->products(&row, token, count, y, magnitude);
+		for (size_t t = 0; t < count; t++) {
+			const size_t at = (first + t) * s->n + n;
+			job->out->y[at] += y[t];
+			job->out->magnitude[at] += magnitude[t];
+			job->out->extra[at] += extra(&row, &token[t], contract, magnitude[t], job->gamma_max);
+		}
+	}
+}
+
+static void run_rows(void *ctx, size_t task, unsigned thread)
+{
+	const struct job *job = ctx;
+	const struct tcb_shape *s = &job->problem->shape;
+	const size_t begin = task * TASK_ROWS, end = s->n - begin < TASK_ROWS ? s->n : begin + TASK_ROWS;
+	struct token token[TOKENS];
+	(void)thread;
 	for (size_t first = 0; first < s->m; first += TOKENS) {
 		const size_t count = s->m - first < TOKENS ? s->m - first : TOKENS;
+		for (size_t t = first; t < first + count; t++)
+			for (size_t n = begin; n < end; n++) {
+				const size_t at = t * s->n + n;
+				job->out->y[at] = job->out->magnitude[at] = job->out->extra[at] = 0;
+			}
 		/* Those past the end are multiplied too, and not looked at. */
 		memset(token, 0, sizeof(token));
 		for (size_t k = 0; k < s->k; k += SPAN) {
 			const size_t values = s->k - k < SPAN ? s->k - k : SPAN;
 			for (size_t t = 0; t < count; t++)
-				weigh_token(format, problem->contract, x + (first + t) * s->k + k, values, &token[t]);
-			for (size_t n = 0; n < s->n; n++) {
-				double y[TOKENS], magnitude[TOKENS];
-				weigh_row(format, weights + n * row_bytes + tcb_quant_row_bytes(format, k), values,
-					  &row);
-				products(&row, token, count, y, magnitude);
-				for (size_t t = 0; t < count; t++) {
-					const size_t at = (first + t) * s->n + n;
-					out->y[at] += y[t];
-					out->magnitude[at] += magnitude[t];
-					out->extra[at] +=
-						extra(&row, &token[t], problem->contract, magnitude[t], gamma_max);
-				}
-			}
+				weigh_token(job->format, job->problem->contract, job->x + (first + t) * s->k + k,
+					    values, &token[t]);
+			add_rows(job, begin, end, k, values, token, first, count);
 		}
 	}
+}
+
+void tcb_quant_reference(const struct tcb_problem *problem, void *const operand[], struct tcb_reference *out)
+{
+	struct job job = {
+		.problem = problem,
+		.format = tcb_quant_format(problem),
+		.weights = operand[TCB_QUANT_WEIGHTS],
+		.x = operand[TCB_QUANT_X],
+		.products = best_multiply(),
+		.gamma_max = tcb_gamma(tcb_quant_chain_max(problem->shape.k)),
+		.out = out,
+	};
+	tcb_reference_share(out, (problem->shape.n + TASK_ROWS - 1) / TASK_ROWS, run_rows, &job);
 }

@@ -23,7 +23,7 @@
 
 enum {
 	CASES_MAX = 24,         /* small instances kept */
-	HOST_THREADS = 8,       /* that compare outputs */
+	HOST_THREADS = 16,      /* that compute references and compare outputs */
 	COPIES_MIN = 4,         /* of a rotation, however large one copy is */
 	COPIES_MAX = 512,       /* however small: a graph of more calls takes longer to make than to run */
 	CALLS_MIN = 32,         /* in a graph */
@@ -92,7 +92,8 @@ static enum tcb_status create(const struct tcb_worker_config *config, void **sel
 	worker->config = config;
 	tcb_watch_phase(config->watch, 0, "starting the GPU");
 	TCB_TRY(tcb_gpu_session_open(config->place->gpu.ordinal, &worker->session, err));
-	TCB_TRY(tcb_pool_create(processors < HOST_THREADS ? 1 : HOST_THREADS, NULL, &worker->pool, err));
+	processors = processors < 1 ? 1 : processors < HOST_THREADS ? processors : HOST_THREADS;
+	TCB_TRY(tcb_pool_create((unsigned)processors, NULL, &worker->pool, err));
 	worker->rotation_bytes = config->rotation_bytes;
 	if (worker->rotation_bytes == 0) {
 		size_t bytes = L2_MULTIPLE * device->target.l2_bytes;

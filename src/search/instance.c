@@ -75,19 +75,22 @@ void tcb_instance_destroy(struct tcb_instance *instance)
 	free(instance);
 }
 
-enum tcb_status tcb_instance_reference(struct tcb_instance *instance, struct tcb_error *err)
+enum tcb_status tcb_instance_reference(struct tcb_instance *instance, struct tcb_pool *pool, struct tcb_error *err)
 {
 	if (instance->reference.y)
 		return TCB_OK;
 	size_t count = instance->output_count;
 	TCB_TRY(tcb_buffer_alloc(TCB_BUFFER_PLAIN, 3 * count * sizeof(double), &instance->reference_data, err));
 	double *data = instance->reference_data.data;
-	struct tcb_reference reference = { .y = data, .magnitude = data + count, .extra = data + 2 * count };
+	struct tcb_reference reference = {
+		.y = data, .magnitude = data + count, .extra = data + 2 * count, .pool = pool
+	};
 	void *operand[TCB_OPERANDS_MAX];
 	for (size_t i = 0; i < instance->operand_count; i++)
 		operand[i] = instance->data[i].data;
 	instance->op->reference(&instance->problem, operand, &reference);
 	TCB_TRY(tcb_buffer_protect(&instance->reference_data, 1, err));
+	reference.pool = NULL;
 	instance->reference = reference;
 	return TCB_OK;
 }

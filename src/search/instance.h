@@ -35,8 +35,8 @@ enum tcb_status tcb_instance_create(const struct tcb_op *op, const struct tcb_pr
 				    struct tcb_instance **out, struct tcb_error *err);
 void tcb_instance_destroy(struct tcb_instance *instance); /* NULL is fine */
 
-/* Computes the reference unless it is there. */
-enum tcb_status tcb_instance_reference(struct tcb_instance *instance, struct tcb_error *err);
+/* Computes the reference unless it is there, with POOL's threads. */
+enum tcb_status tcb_instance_reference(struct tcb_instance *instance, struct tcb_pool *pool, struct tcb_error *err);
 /* Room for the packed weights of PLAN's layout: tcb_instance_pack fills it, unless IS_PACKED_OUT says that it was
  * filled before.  Two steps, so that the caller can tell the op's time from its own. */
 enum tcb_status tcb_instance_pack_prepare(struct tcb_instance *instance, const struct tcb_plan *plan,

@@ -98,7 +98,7 @@ static void set_wrong_value(struct tcb_check *check, const struct tcb_instance *
 enum tcb_status tcb_judge_bound(struct tcb_instance *instance, const struct tcb_plan *plan, const void *got,
 				struct tcb_pool *pool, const char *when, struct tcb_check *check, struct tcb_error *err)
 {
-	TCB_TRY(tcb_instance_reference(instance, err));
+	TCB_TRY(tcb_instance_reference(instance, pool, err));
 	size_t chunks = (instance->output_count + CHUNK - 1) / CHUNK;
 	struct comparison comparison = { .plan = plan,
 					 .reference = &instance->reference,

@@ -179,7 +179,7 @@ static enum tcb_status get_case(struct tcb_verifier *verifier, const struct tcb_
 	/* Each shape gets data of its own. */
 	uint64_t seed = verifier->seed + 0x9e3779b97f4a7c15u * (shape->m + 131 * shape->n + 65537 * shape->k);
 	TCB_TRY(tcb_instance_create(verifier->full->op, &problem, seed, &instance, err));
-	enum tcb_status status = tcb_instance_reference(instance, err);
+	enum tcb_status status = tcb_instance_reference(instance, verifier->pool, err);
 	if (status != TCB_OK) {
 		tcb_instance_destroy(instance);
 		return status;
@@ -231,7 +231,7 @@ enum tcb_status tcb_verifier_check(struct tcb_verifier *verifier, const struct t
 	}
 	if (out->outcome == TCB_OUTCOME_OK) {
 		tcb_watch_phase(verifier->watch, 0, "computing the reference at full size");
-		TCB_TRY(tcb_instance_reference(full, err));
+		TCB_TRY(tcb_instance_reference(full, verifier->pool, err));
 		TCB_TRY(check_instance(verifier, full, &full_plan, 0, out, err));
 	}
 	if (out->outcome == TCB_OUTCOME_OK && out->class_checked == TCB_CLASS_EXACT)

@@ -93,7 +93,7 @@ static void test_error_ratio(void **state)
 {
 	(void)state;
 	double y[4] = { 1, -2, 0, 8 }, magnitude[4] = { 1, 2, 4, 8 }, extra[4] = { 0, 0.5, 0, 0 };
-	const struct tcb_reference reference = { y, magnitude, extra };
+	const struct tcb_reference reference = { y, magnitude, extra, NULL };
 	struct tcb_plan plan = { .chain = 2, .ulps = 1 };
 	size_t bad = 99;
 	float got[4] = { 1, -2, 0, 8 };

@@ -111,7 +111,7 @@ static void try_call(const struct tcb_variant *variant, size_t rows, size_t bloc
 		}
 		memcpy(y.data, before, rows * sizeof(float));
 	}
-	((q4k_micro_fn *)variant->entry)(&call);
+	((qmv_micro_fn *)variant->entry)(&call);
 	if (memcmp(y.data, exact, rows * sizeof(float)) != 0)
 		fail_msg("%s: %zu rows of %zu blocks are not what the reference gives", variant->name, rows, blocks);
 	assert_int_equal(tcb_buffer_check(&y), 0);

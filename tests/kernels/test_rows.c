@@ -85,7 +85,7 @@ static float *run(struct bench *b, const struct tcb_geometry *geometry, struct t
 static double ratio_of(struct bench *b, const struct tcb_plan *plan, const float *got)
 {
 	struct tcb_reference reference = { malloc(b->count * sizeof(double)), malloc(b->count * sizeof(double)),
-					   malloc(b->count * sizeof(double)) };
+					   malloc(b->count * sizeof(double)), NULL };
 	assert_true(reference.y && reference.magnitude && reference.extra);
 	b->op->reference(&b->problem, b->data, &reference);
 	double ratio = tcb_error_ratio(plan, &reference, got, b->count, NULL);

@@ -229,7 +229,7 @@ static void test_reference_specials(void **state)
 	(void)state;
 	float x[4] = { 1, NAN, 0, 0 };
 	double out_y[4], magnitude[4], extra[4];
-	struct tcb_reference reference = { out_y, magnitude, extra };
+	struct tcb_reference reference = { out_y, magnitude, extra, NULL };
 	struct tcb_problem problem = { "softmax", TCB_CONTRACT_F32, { 1, 4, 0 } };
 	op->reference(&problem, (void *const[]){ x, NULL }, &reference);
 	assert_true(isnan(out_y[0]) && isnan(out_y[1]) && isnan(out_y[3]));

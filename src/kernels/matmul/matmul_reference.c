@@ -7,7 +7,6 @@
  */
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "kernels/matmul/matmul.h"
 #include "kernels/matmul/matmul_reference.h"
@@ -81,8 +80,6 @@ enum {
 	PANEL_N = 256,
 	TASK_M = 256,
 	TILE_VALUES = REFERENCE_M * REFERENCE_N,
-	THREADS_MAX = 32,
-	ALONE_PRODUCTS = 1 << 26, /* a few milliseconds */
 };
 
 /* Panels of REFERENCE_N columns of B (REFERENCE_M rows of A), values and magnitudes. */
@@ -205,7 +202,6 @@ static void run_task(void *ctx, size_t task, unsigned thread)
 		}
 }
 
-/* Large ones on all processors: a product of 4096 takes half a minute on one. */
 void matmul_reference(const struct tcb_problem *problem, void *const operand[], struct tcb_reference *out)
 {
 	const struct tcb_shape *s = &problem->shape;
@@ -213,16 +209,5 @@ void matmul_reference(const struct tcb_problem *problem, void *const operand[], 
 		.type = matmul_type(problem), .shape = *s, .operand = operand, .loops = loops(), .out = out
 	};
 	job.across = (s->n + PANEL_N - 1) / PANEL_N;
-	const size_t tasks = job.across * ((s->m + TASK_M - 1) / TASK_M);
-	const long processors = sysconf(_SC_NPROCESSORS_ONLN);
-	const unsigned threads = processors < 1 ? 1 : processors > THREADS_MAX ? THREADS_MAX : (unsigned)processors;
-	struct tcb_pool *pool = NULL;
-	if ((double)s->m * (double)s->n * (double)s->k > ALONE_PRODUCTS &&
-	    tcb_pool_create(threads, NULL, &pool, NULL) == TCB_OK) {
-		tcb_pool_run(pool, threads, TCB_SCHED_DYNAMIC, tasks, run_task, &job);
-		tcb_pool_destroy(pool);
-		return;
-	}
-	for (size_t task = 0; task < tasks; task++)
-		run_task(&job, task, 0);
+	tcb_reference_share(out, job.across * ((s->m + TASK_M - 1) / TASK_M), run_task, &job);
 }
