@@ -32,6 +32,7 @@ static void open_job(struct job *job, const struct tcb_op *op, struct tcb_shape 
 	for (int i = 0; i < MATMUL_OPERANDS; i++)
 		job->operand[i] = test_malloc(job->operands[i].bytes);
 	job->outputs = shape.m * shape.n;
+	job->reference = (struct tcb_reference){ NULL };
 	job->reference.y = test_malloc(job->outputs * sizeof(double));
 	job->reference.magnitude = test_malloc(job->outputs * sizeof(double));
 	job->reference.extra = test_malloc(job->outputs * sizeof(double));

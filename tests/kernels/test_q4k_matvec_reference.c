@@ -36,7 +36,7 @@ static void *allocate(size_t bytes)
 static struct tcb_reference reference_alloc(size_t outputs)
 {
 	return (struct tcb_reference){ allocate(outputs * sizeof(double)), allocate(outputs * sizeof(double)),
-				       allocate(outputs * sizeof(double)) };
+				       allocate(outputs * sizeof(double)), NULL };
 }
 
 static void reference_free(struct tcb_reference *reference)

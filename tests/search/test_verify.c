@@ -209,7 +209,7 @@ static void many_shapes(void **state)
 static void reference_is_read_only(void **state)
 {
 	struct fixture *fixture = *state;
-	assert_int_equal(tcb_instance_reference(fixture->instance, NULL), TCB_OK);
+	assert_int_equal(tcb_instance_reference(fixture->instance, NULL, NULL), TCB_OK);
 	const struct tcb_buffer *data = &fixture->instance->reference_data;
 	assert_true(data->map_bytes > 0);
 	char map[256], found[8] = "";
