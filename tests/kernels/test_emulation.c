@@ -31,10 +31,11 @@ static void see(void *ctx, const struct tcb_ptx_finding *finding)
 		snprintf(seen->first, sizeof seen->first, "line %u: %.380s", finding->line, finding->message);
 }
 
-/* OP's default kernel; 0 when it has none for the contract. */
+/* OP's default kernel for SHAPE, whose k row ops do without; 0 when it has none for the contract. */
 static int emit(const struct tcb_op *op, unsigned capability, enum tcb_contract contract, const struct tcb_shape *shape,
 		struct tcb_kernel *out)
 {
+	const struct tcb_shape fitting = { shape->m, shape->n, strcmp(op->shape_form, "MxN") == 0 ? 0 : shape->k };
 	struct tcb_problem problem;
 	struct tcb_geometry geometry;
 	struct tcb_gpu gpu;
@@ -43,7 +44,7 @@ static int emit(const struct tcb_op *op, unsigned capability, enum tcb_contract 
 	if (!op->emit || !(op->contracts >> contract & 1u))
 		return 0;
 	assert_int_equal(tcb_gpu_table(capability, &gpu, &err), TCB_OK);
-	assert_int_equal(tcb_problem_init(op, contract, shape, &problem, &err), TCB_OK);
+	assert_int_equal(tcb_problem_init(op, contract, &fitting, &problem, &err), TCB_OK);
 	op->default_geometry(&problem, &gpu.device.target, &geometry);
 	const enum tcb_status status = op->emit(&problem, &gpu.device.target, &geometry, out, &err);
 	if (status != TCB_OK && status != TCB_E_UNSUPPORTED)
