@@ -26,7 +26,7 @@ static const struct {
 size_t q4k_layout_rows(enum tcb_layout layout)
 {
 	assert(layout < TCB_LAYOUT_COUNT);
-	return layouts[layout].rows;
+	return layouts[layout].rows ? layouts[layout].rows : 1; /* those for GPUs only are none of these */
 }
 
 size_t q4k_layout_block_bytes(enum tcb_layout layout)
