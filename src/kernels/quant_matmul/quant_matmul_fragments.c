@@ -74,23 +74,21 @@ static struct place place_of(enum tcb_format_id format, unsigned i)
 }
 
 /* Codes as stored; Q8_0's above -128. */
-static unsigned get_code(enum tcb_format_id format, const uint8_t *block, unsigned i)
+static unsigned get_code(enum tcb_format_id format, const struct place *p, const uint8_t *block)
 {
-	const struct place p = place_of(format, i);
-	unsigned code = block[p.low] >> p.low_shift & ((1u << p.low_bits) - 1);
-	if (p.high_bits)
-		code |= (block[p.high] >> p.high_shift & ((1u << p.high_bits) - 1)) << p.low_bits;
+	unsigned code = block[p->low] >> p->low_shift & ((1u << p->low_bits) - 1);
+	if (p->high_bits)
+		code |= (block[p->high] >> p->high_shift & ((1u << p->high_bits) - 1)) << p->low_bits;
 	return format == TCB_FORMAT_Q8_0 ? code ^ 128 : code;
 }
 
 /* Into a block of zeros. */
-static void put_code(enum tcb_format_id format, uint8_t *block, unsigned i, unsigned code)
+static void put_code(enum tcb_format_id format, const struct place *p, uint8_t *block, unsigned code)
 {
-	const struct place p = place_of(format, i);
 	code = format == TCB_FORMAT_Q8_0 ? code ^ 128 : code;
-	block[p.low] = (uint8_t)(block[p.low] | (code & ((1u << p.low_bits) - 1)) << p.low_shift);
-	if (p.high_bits)
-		block[p.high] = (uint8_t)(block[p.high] | code >> p.low_bits << p.high_shift);
+	block[p->low] = (uint8_t)(block[p->low] | (code & ((1u << p->low_bits) - 1)) << p->low_shift);
+	if (p->high_bits)
+		block[p->high] = (uint8_t)(block[p->high] | code >> p->low_bits << p->high_shift);
 }
 
 /* --- headers --- */
@@ -183,38 +181,56 @@ static void read_header(enum tcb_format_id format, const uint8_t *in, const uint
 
 /* --- units --- */
 
-/* Value V of row R of a unit: the word of the unit's codes that has it, and from which bit on; likewise high bits. */
+/* Where the code at place KK of row R of a unit is: the byte and from which bit on; likewise its high bits. */
 struct spot {
-	size_t at, high_at;
-	unsigned shift, high_shift;
+	uint16_t at, high_at;
+	uint8_t shift, high_shift;
+};
+
+/* The same for all of a unit, and for each place the block along k and where the code is in it. */
+struct map {
+	struct spot spot[QMM_UNIT_ROWS][QMM_UNIT_VALUES];
+	unsigned block[QMM_UNIT_VALUES];
+	struct place place[QMM_UNIT_VALUES];
+	unsigned low_mask, low_bits, high_mask;
 };
 
 static struct spot spot_of(const struct qmm_unit *unit, unsigned r, unsigned kk)
 {
 	const unsigned chunk = kk / QMM_CHUNK, step = kk % QMM_CHUNK / 16, k = kk % 16;
 	const unsigned lane = r % 8 * 4 + k % 8 / 2, odd = k % 2, reg = r / 8 + 2 * (k / 8);
-	const size_t of_lane = ((size_t)chunk * LANES + lane) * unit->code_words;
-	struct spot spot = { 0, 0, 0, 0 };
+	unsigned at, shift, high_at = 0, high_shift = 0;
 	if (unit->code_words == 4) {
-		spot.at = (of_lane + step) * 4;
-		spot.shift = 4 * reg + 16 * odd;
+		at = ((chunk * LANES + lane) * 4 + step) * 4;
+		shift = 4 * reg + 16 * odd;
 	} else { /* [half of 4 words][lane]: words of two steps each, a step's registers 0 and 1, then 2 and 3 */
-		spot.at = (((size_t)chunk * 2 + step / 2) * LANES + lane) * 16 + (step % 2 * 2 + reg / 2) * 4;
-		spot.shift = 8 * (2 * (reg % 2) + odd);
+		at = ((chunk * 2 + step / 2) * LANES + lane) * 16 + (step % 2 * 2 + reg / 2) * 4;
+		shift = 8 * (2 * (reg % 2) + odd);
 	}
 	if (unit->high_words == 4) {
-		spot.high_at = ((size_t)lane * 4 + chunk) * 4;
-		spot.high_shift = 4 * step + reg + 16 * odd;
+		high_at = (lane * 4 + chunk) * 4;
+		high_shift = 4 * step + reg + 16 * odd;
 	} else if (unit->high_words == 8) {
-		spot.high_at = (((size_t)chunk / 2 * LANES + lane) * 4 + chunk % 2 * 2 + step / 2) * 4;
-		spot.high_shift = 2 * (4 * (step % 2) + reg) + 16 * odd;
+		high_at = ((chunk / 2 * LANES + lane) * 4 + chunk % 2 * 2 + step / 2) * 4;
+		high_shift = 2 * (4 * (step % 2) + reg) + 16 * odd;
 	}
-	return spot;
+	return (struct spot){ (uint16_t)(at + shift / 8), (uint16_t)(unit->high_at + high_at + high_shift / 8),
+			      (uint8_t)(shift % 8), (uint8_t)(high_shift % 8) };
 }
 
-static void add_bits(uint8_t *words, size_t at, uint32_t bits, unsigned shift)
+static void map_init(struct map *map, const struct tcb_format *f, const struct qmm_unit *unit)
 {
-	store_word(words + at, load_word(words + at) | bits << shift);
+	const unsigned values = (unsigned)f->block_values;
+	map->low_bits = f->code_bits == 8 ? 8 : 4;
+	map->low_mask = (1u << map->low_bits) - 1;
+	map->high_mask = unit->high_words ? (1u << (f->code_bits - 4)) - 1 : 0;
+	for (unsigned kk = 0; kk < QMM_UNIT_VALUES; kk++) {
+		const unsigned v = qmm_k_of(unit->run, kk);
+		map->block[kk] = v / values;
+		map->place[kk] = place_of(f->id, v % values);
+		for (unsigned r = 0; r < QMM_UNIT_ROWS; r++)
+			map->spot[r][kk] = spot_of(unit, r, kk);
+	}
 }
 
 /* The rows that UNIT_ROWS rows from N0 on have, cut at N; BLOCKS of one at unit column U. */
@@ -231,41 +247,35 @@ static struct span span_of(const struct tcb_format *f, size_t n, size_t k, size_
 			      blocks < per ? (unsigned)blocks : (unsigned)per, u * per };
 }
 
-static void pack_row(const struct tcb_format *f, const struct qmm_unit *unit, const uint8_t *blocks, unsigned count,
-		     unsigned r, uint8_t *out)
+static void pack_row(const struct tcb_format *f, const struct qmm_unit *unit, const struct map *map,
+		     const uint8_t *blocks, unsigned count, unsigned r, uint8_t *out)
 {
-	const unsigned values = (unsigned)f->block_values, low_bits = f->code_bits == 8 ? 8 : 4;
 	write_header(unit->format, blocks, count, out + unit->header_at + r * HEADER_BYTES,
 		     out + unit->last_at + 2 * r);
 	for (unsigned kk = 0; kk < QMM_UNIT_VALUES; kk++) {
-		const unsigned v = qmm_k_of(unit->run, kk);
-		const struct spot spot = spot_of(unit, r, kk);
+		const struct spot *spot = &map->spot[r][kk];
 		unsigned code;
-		if (v / values >= count)
+		if (map->block[kk] >= count)
 			continue;
-		code = get_code(unit->format, blocks + v / values * f->block_bytes, v % values);
-		add_bits(out, spot.at, code & ((1u << low_bits) - 1), spot.shift);
-		if (unit->high_words)
-			add_bits(out + unit->high_at, spot.high_at, code >> low_bits, spot.high_shift);
+		code = get_code(f->id, &map->place[kk], blocks + map->block[kk] * f->block_bytes);
+		out[spot->at] = (uint8_t)(out[spot->at] | (code & map->low_mask) << spot->shift);
+		if (map->high_mask)
+			out[spot->high_at] = (uint8_t)(out[spot->high_at] | code >> map->low_bits << spot->high_shift);
 	}
 }
 
-static void unpack_row(const struct tcb_format *f, const struct qmm_unit *unit, const uint8_t *in, unsigned r,
-		       unsigned count, uint8_t *blocks)
+static void unpack_row(const struct tcb_format *f, const struct qmm_unit *unit, const struct map *map,
+		       const uint8_t *in, unsigned r, unsigned count, uint8_t *blocks)
 {
-	const unsigned values = (unsigned)f->block_values, low_bits = f->code_bits == 8 ? 8 : 4;
 	memset(blocks, 0, count * f->block_bytes);
 	for (unsigned kk = 0; kk < QMM_UNIT_VALUES; kk++) {
-		const unsigned v = qmm_k_of(unit->run, kk);
-		const struct spot spot = spot_of(unit, r, kk);
-		unsigned code = load_word(in + spot.at) >> spot.shift & ((1u << low_bits) - 1);
-		if (v / values >= count)
+		const struct spot *spot = &map->spot[r][kk];
+		unsigned code = in[spot->at] >> spot->shift & map->low_mask;
+		if (map->block[kk] >= count)
 			continue;
-		if (unit->high_words)
-			code |= (load_word(in + unit->high_at + spot.high_at) >> spot.high_shift &
-				 ((1u << (f->code_bits - 4)) - 1))
-				<< 4;
-		put_code(unit->format, blocks + v / values * f->block_bytes, v % values, code);
+		if (map->high_mask)
+			code |= (in[spot->high_at] >> spot->high_shift & map->high_mask) << map->low_bits;
+		put_code(f->id, &map->place[kk], blocks + map->block[kk] * f->block_bytes, code);
 	}
 	read_header(unit->format, in + unit->header_at + r * HEADER_BYTES, in + unit->last_at + 2 * r, count, blocks);
 }
@@ -275,8 +285,10 @@ void qmm_fragments_pack(enum tcb_format_id format, size_t n, size_t k, const voi
 	const struct tcb_format *f = tcb_format(format);
 	const size_t units = qmm_units_along_k(k), row_bytes = k / f->block_values * f->block_bytes;
 	struct qmm_unit unit;
+	struct map map;
 	uint8_t *out = packed;
 	qmm_unit_of(format, &unit);
+	map_init(&map, f, &unit);
 	memset(packed, 0, qmm_fragments_bytes(format, n, k));
 	for (size_t group = 0; group * QMM_UNIT_ROWS < n; group++)
 		for (size_t u = 0; u < units; u++, out += unit.bytes) {
@@ -284,7 +296,7 @@ void qmm_fragments_pack(enum tcb_format_id format, size_t n, size_t k, const voi
 			const uint8_t *in = (const uint8_t *)weights + group * QMM_UNIT_ROWS * row_bytes +
 					    span.first_block * f->block_bytes;
 			for (unsigned r = 0; r < span.rows; r++, in += row_bytes)
-				pack_row(f, &unit, in, span.blocks, r, out);
+				pack_row(f, &unit, &map, in, span.blocks, r, out);
 		}
 }
 
@@ -293,14 +305,16 @@ void qmm_fragments_unpack(enum tcb_format_id format, size_t n, size_t k, const v
 	const struct tcb_format *f = tcb_format(format);
 	const size_t units = qmm_units_along_k(k), row_bytes = k / f->block_values * f->block_bytes;
 	struct qmm_unit unit;
+	struct map map;
 	const uint8_t *in = packed;
 	qmm_unit_of(format, &unit);
+	map_init(&map, f, &unit);
 	for (size_t group = 0; group * QMM_UNIT_ROWS < n; group++)
 		for (size_t u = 0; u < units; u++, in += unit.bytes) {
 			const struct span span = span_of(f, n, k, group, u);
 			uint8_t *out = (uint8_t *)weights + group * QMM_UNIT_ROWS * row_bytes +
 				       span.first_block * f->block_bytes;
 			for (unsigned r = 0; r < span.rows; r++, out += row_bytes)
-				unpack_row(f, &unit, in, r, span.blocks, out);
+				unpack_row(f, &unit, &map, in, r, span.blocks, out);
 		}
 }

@@ -90,6 +90,8 @@ struct qmm_gpu {
 	unsigned x_tile_bytes; /* wgmma: of a stage of activations */
 	int has_parts;
 	unsigned part_pitch, part_bytes; /* floats from a token to the next; bytes of one warp's share of k */
+	int x_is_bulk; /* mma: the block's activations come by bulk copies, counted by a barrier of their own */
+	unsigned x_barrier_at;
 	unsigned barrier_at, image_at, part_at, flag_at, shared_bytes;
 	size_t image_bytes, slices_at, counters_at, workspace_bytes;
 };
@@ -104,6 +106,7 @@ struct qmm_writer {
 	qmm_op rows, tokens;  /* N and M */
 	qmm_op padded;        /* own launch: tokens of the image */
 	qmm_op slices, counters;
+	qmm_op x_barrier;
 	qmm_op shared;
 	qmm_op tid, lane, warp, ks, side; /* side: which of the groups side by side */
 	qmm_op quad, pair;                /* lane / 4: row within 8; lane % 4 */
@@ -157,8 +160,10 @@ void qmm_write_fragment(struct qmm_writer *w, const struct qmm_raw *raw, const s
 /* quant_matmul_gpu_x.c: activations. */
 /* By all threads of a block, of its k and tokens, to shared memory at IMAGE. */
 void qmm_write_x_prepare(struct qmm_writer *w, qmm_op image);
-/* The same from the image that a launch of its own made. */
+/* The same from the image that a launch of its own made: what comes first, asking, waiting behind a barrier. */
+void qmm_write_x_open(struct qmm_writer *w);
 void qmm_write_x_copy(struct qmm_writer *w, qmm_op image);
+void qmm_write_x_wait(struct qmm_writer *w);
 /* That launch: QMM_PREPARE_TOKENS tokens by 256 of k a warp. */
 void qmm_write_prepare_kernel(struct qmm_writer *w);
 

@@ -346,6 +346,7 @@ void qmm_write_mma(struct qmm_writer *w)
 		direct_group(w, k, OP2(b, "add.u32", w->first, w->side));
 	else
 		ring_open(w, &k->ring);
+	qmm_write_x_open(w);
 	if (w->is_direct && g->lead)
 		direct_load(w, k);
 	for (; !w->is_direct && asked < g->lead; asked++)
@@ -358,6 +359,7 @@ void qmm_write_mma(struct qmm_writer *w)
 	if (w->is_direct && !g->lead)
 		direct_load(w, k);
 	tcb_ptx_op1(b, "bar.sync", I(0));
+	qmm_write_x_wait(w);
 	x_open(w, k);
 	(w->is_direct ? write_direct_rows : write_ring_rows)(w, k);
 }

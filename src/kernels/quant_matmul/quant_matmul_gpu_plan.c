@@ -74,6 +74,9 @@ static void plan_mma_memory(struct qmm_gpu *g)
 	g->barrier_at = at;
 	if (g->copy == TCB_COPY_BULK)
 		at += g->warps * g->stages * 8;
+	g->x_is_bulk = g->copy == TCB_COPY_BULK && g->own_launch;
+	g->x_barrier_at = at;
+	at += g->x_is_bulk ? 8 : 0;
 	g->image_at = align_up(at, IMAGE_ALIGN);
 	plan_parts(g, g->image_at + g->slice * QMM_CHUNKS * g->token_groups * QMM_TILE_BYTES);
 	g->shared_bytes = g->flag_at + (g->join == TCB_JOIN_LAST ? 16 : 0);

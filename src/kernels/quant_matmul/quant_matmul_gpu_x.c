@@ -16,7 +16,7 @@
 #define OP2 tcb_ptx_op2
 #define OP3 tcb_ptx_op3
 
-enum { WARP = 32, AHEAD = 4, TOKEN_BYTES = 128, CHUNK_BYTES = 16, LANE_FLOATS = 4 };
+enum { WARP = 32, AHEAD = 8, TOKEN_BYTES = 128, CHUNK_BYTES = 16, LANE_FLOATS = 4 };
 
 /* A lane's part of a token's values of one unit. */
 struct lane_values {
@@ -130,22 +130,82 @@ void qmm_write_x_prepare(struct qmm_writer *w, qmm_op image)
 	tcb_ptx_for_end(b, &loop);
 }
 
-void qmm_write_x_copy(struct qmm_writer *w, qmm_op image)
+/* Tile I of the block's, 64 along k each, in the image. */
+static qmm_op tile_at(struct qmm_writer *w, qmm_op i)
+{
+	struct tcb_ptx_build *b = &w->b;
+	const qmm_op groups = OP2(b, "shr.u32", w->padded, I(3)), first = OP2(b, "shr.u32", w->first_token, I(3));
+	return qmm_write_element(w, w->x, OP3(b, "mad.lo.u32", i, groups, first), QMM_TILE_BYTES);
+}
+
+/* By all threads, 16 bytes at a time, several asked for before the first is stored. */
+static void copy_by_threads(struct qmm_writer *w, qmm_op image)
 {
 	struct tcb_ptx_build *b = &w->b;
 	const struct qmm_gpu *g = w->g;
 	const unsigned pieces = g->token_groups * (QMM_TILE_BYTES / CHUNK_BYTES), all = g->slice * QMM_CHUNKS * pieces;
-	const qmm_op groups = OP2(b, "shr.u32", w->padded, I(3)), first = OP2(b, "shr.u32", w->first_token, I(3));
 	struct tcb_ptx_for loop;
-	qmm_op word[4];
-	tcb_ptx_for_begin(b, &loop, w->tid, I(all), I(g->threads), 0);
-	const qmm_op chunk = OP2(b, "div.u32", loop.iv, I(pieces)), piece = OP2(b, "rem.u32", loop.iv, I(pieces));
-	const qmm_op tile = OP3(b, "mad.lo.u32", chunk, groups, first);
-	const qmm_op from = qmm_write_element(w, qmm_write_element(w, w->x, tile, QMM_TILE_BYTES), piece, CHUNK_BYTES);
-	tcb_ptx_load(b, "ld.global.v4.b32", tcb_ptx_at(from, 0), word, 4);
-	tcb_ptx_store(b, "st.shared.v4.b32", tcb_ptx_at(OP3(b, "mad.lo.u32", loop.iv, I(CHUNK_BYTES), image), 0), word,
-		      4);
+	qmm_op word[AHEAD][4], piece[AHEAD], has[AHEAD];
+	tcb_ptx_for_begin(b, &loop, w->tid, I(all), I(AHEAD * g->threads), 0);
+	for (unsigned i = 0; i < AHEAD; i++) {
+		qmm_op from;
+		piece[i] = OP2(b, "add.u32", loop.iv, I(i * g->threads));
+		has[i] = OP2(b, "setp.lt.u32", piece[i], I(all));
+		from = tile_at(w, OP2(b, "div.u32", piece[i], I(pieces)));
+		from = qmm_write_element(w, from, OP2(b, "rem.u32", piece[i], I(pieces)), CHUNK_BYTES);
+		for (unsigned j = 0; j < 4; j++)
+			word[i][j] = tcb_ptx_reg(b, "b32");
+		tcb_ptx_guard(b, has[i]);
+		tcb_ptx_into1(b, "ld.global.v4.b32", tcb_ptx_vector(b, word[i], 4), tcb_ptx_at(from, 0));
+		tcb_ptx_unguard(b);
+	}
+	for (unsigned i = 0; i < AHEAD; i++) {
+		const qmm_op to = OP3(b, "mad.lo.u32", piece[i], I(CHUNK_BYTES), image);
+		tcb_ptx_guard(b, has[i]);
+		tcb_ptx_store(b, "st.shared.v4.b32", tcb_ptx_at(to, 0), word[i], 4);
+		tcb_ptx_unguard(b);
+	}
 	tcb_ptx_for_end(b, &loop);
+}
+
+void qmm_write_x_open(struct qmm_writer *w)
+{
+	struct tcb_ptx_build *b = &w->b;
+	if (!w->g->x_is_bulk)
+		return;
+	w->x_barrier = OP2(b, "add.u32", w->shared, I(w->g->x_barrier_at));
+	tcb_ptx_guard(b, OP2(b, "setp.eq.u32", w->tid, I(0)));
+	OP2(b, "mbarrier.init.shared::cta.b64", tcb_ptx_at(w->x_barrier, 0), I(1));
+	tcb_ptx_op0(b, "fence.mbarrier_init.release.cluster");
+	tcb_ptx_op0(b, "fence.proxy.async.shared::cta");
+	tcb_ptx_unguard(b);
+}
+
+void qmm_write_x_copy(struct qmm_writer *w, qmm_op image)
+{
+	struct tcb_ptx_build *b = &w->b;
+	const struct qmm_gpu *g = w->g;
+	const unsigned bytes = g->token_groups * QMM_TILE_BYTES, tiles = g->slice * QMM_CHUNKS;
+	struct tcb_ptx_if scope;
+	struct tcb_ptx_for loop;
+	if (!g->x_is_bulk) {
+		copy_by_threads(w, image);
+		return;
+	}
+	tcb_ptx_if_begin(b, &scope, OP2(b, "setp.eq.u32", w->tid, I(0)));
+	OP2(b, "mbarrier.arrive.expect_tx.shared::cta.b64", tcb_ptx_at(w->x_barrier, 0), I(tiles * bytes));
+	tcb_ptx_for_begin(b, &loop, I(0), I(tiles), I(1), 1);
+	tcb_ptx_op4(b, "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes",
+		    tcb_ptx_at(OP3(b, "mad.lo.u32", loop.iv, I(bytes), image), 0), tcb_ptx_at(tile_at(w, loop.iv), 0),
+		    I(bytes), tcb_ptx_at(w->x_barrier, 0));
+	tcb_ptx_for_end(b, &loop);
+	tcb_ptx_if_end(b, &scope);
+}
+
+void qmm_write_x_wait(struct qmm_writer *w)
+{
+	if (w->g->x_is_bulk)
+		qmm_write_wait(w, tcb_ptx_at(w->x_barrier, 0), I(0));
 }
 
 void qmm_write_prepare_kernel(struct qmm_writer *w)
