@@ -22,7 +22,7 @@ static struct tcb_finals_setup setup;
 
 /* What finals_report saw. */
 static struct {
-	size_t finalists, failures, samples, winner;
+	size_t finalists, failures, samples, winner, others;
 } seen;
 
 static enum tcb_status report(void *ctx, size_t index, size_t rank, const struct tcb_measurement *measurement,
@@ -34,7 +34,13 @@ static enum tcb_status report(void *ctx, size_t index, size_t rank, const struct
 		seen.failures++;
 		return TCB_OK;
 	}
+	if (!measurement->sample_count) { /* it was no finalist, and comes after them */
+		assert_int_equal(rank, seen.finalists + seen.others);
+		seen.others++;
+		return TCB_OK;
+	}
 	assert_int_equal(rank, seen.finalists);
+	assert_int_equal(seen.others, 0);
 	assert_int_equal(measurement->stage, TCB_STAGE_FINAL);
 	for (size_t i = 0; i < measurement->sample_count; i++)
 		assert_true(measurement->samples[i] > 0);
@@ -119,6 +125,24 @@ static void test_best_wins(void **state)
 	assert_true(is_tied(&verdict, best_index()));
 	for (size_t f = 2; f < verdict.finalist_count; f++)
 		assert_true(verdict.finalists[f].ratio.median >= verdict.finalists[f - 1].ratio.median);
+	tcb_verdict_fini(&verdict);
+}
+
+/* As many as are wanted are reported, however few the finals leave; and no more than there are. */
+static void test_others_are_reported(void **state)
+{
+	(void)state;
+	struct tcb_verdict verdict;
+	setup.finalists = 2;
+	setup.reported = 9;
+	assert_int_equal(tcb_finals_run(&setup, &verdict, NULL), TCB_OK);
+	assert_int_equal(seen.finalists, verdict.finalist_count);
+	assert_int_equal(seen.finalists + seen.others, 9);
+	tcb_verdict_fini(&verdict);
+	seen.finalists = seen.others = 0;
+	setup.reported = space->count + 100;
+	assert_int_equal(tcb_finals_run(&setup, &verdict, NULL), TCB_OK);
+	assert_int_equal(seen.finalists + seen.others, space->count);
 	tcb_verdict_fini(&verdict);
 }
 
@@ -259,6 +283,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_best_wins, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_others_are_reported, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_interval_decides_not_the_score, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_all_equal, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_simpler_but_slower_loses, set_up, tear_down),
