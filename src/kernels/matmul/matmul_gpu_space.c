@@ -92,7 +92,7 @@ size_t matmul_gpu_axes(const struct tcb_problem *problem, const struct tcb_targe
 		ADD(a, 2, 4);
 	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_BLOCKS), 0, 1, 2);
 	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_OCC), 1, 2, 3, 4);
-	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_SPLITK), 1, 2, 4, 8);
+	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_SPLITK), 1, 2, 3, 4, 8);
 	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_PDL);
 	add(a, 0);
 	if (target->capability >= 90)

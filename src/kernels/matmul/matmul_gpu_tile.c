@@ -202,9 +202,12 @@ static void write_async(struct mm_writer *w, const struct mm_math *math, struct 
 		if (step + 1 < math->steps) {
 			math->load(w, &f, slot, step + 1);
 		} else {
+			const mm_op has_next = OP2(b, "setp.lt.u32", OP2(b, "add.u32", loop.iv, I(1)), count);
 			wait_for_step(w);
 			next_slot(w, slot);
+			tcb_ptx_guard(b, has_next);
 			math->load(w, &f, slot, 0);
+			tcb_ptx_unguard(b);
 		}
 		if (step == 0)
 			mm_write_copy_load(w, copy);
