@@ -77,6 +77,11 @@ static double softmax_traffic(const struct tcb_problem *problem)
 static void softmax_combine(struct rows_row *row)
 {
 	double sum = 0;
+	if (row->blocks == 1) {
+		row->shift = (float)row->stats[SOFTMAX_MAX];
+		row->factors[0] = (float)(1 / row->stats[SOFTMAX_SUM]);
+		return;
+	}
 	for (size_t b = 0; b < row->blocks; b++)
 		row->factors[b] = (float)row->stats[b * SOFTMAX_STATS + SOFTMAX_MAX];
 	struct rows_call call = { .stage = ROWS_REDUCE,
