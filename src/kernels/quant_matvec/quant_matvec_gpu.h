@@ -35,6 +35,7 @@ enum {
 	QMV_VALUES = 256,    /* of a superblock */
 	QMV_TILE_ROWS = 16,  /* isa=mma: of a tile */
 	QMV_PIECES_MAX = 4,  /* isa=mma: 16-byte pieces that a lane has of a row */
+	QMV_PARTS_MAX = 2,   /* isa=mma: of an activation */
 	QMV_B_WORDS = 16     /* isa=mma: registers of activations for each of them */
 };
 
@@ -230,7 +231,7 @@ void qmv_write_mma_load(struct qmv_writer *w, const char *prefix, const struct q
 /* Where the image has a lane's eight values of a superblock; stores them, from ADDRESS on. */
 qmv_op qmv_write_mma_place(struct qmv_writer *w);
 void qmv_write_mma_values(struct qmv_writer *w, const qmv_op value[8], qmv_op address);
-/* What a superblock's activations are multiplied by under contract f32, and 2^69 over that. */
+/* What a superblock's activations are multiplied by under contract f32, and 2^10 over that. */
 qmv_op qmv_write_mma_scale(struct qmv_writer *w, qmv_op largest, qmv_op *inverse);
 void qmv_write_mma_open(struct qmv_writer *w);
 /* Where the image has the activations of a lane's first piece. */

@@ -286,8 +286,5 @@ qmv_op qmv_write_halves(struct qmv_writer *w, const struct qmv_lane_w *weights, 
 	word = OP2(b, "and.b32", word, I(0x00ff00ff));
 	if (g->halves == 2)
 		return word;
-	if (g->is_mma && !g->is_half)
-		return OP3(b, "fma.rn.bf16x2", word, qmv_write_constant(w, "b32", I(0x3f803f80)),
-			   qmv_write_constant(w, "b32", I((int64_t)0x80808080)));
 	return OP2(b, "sub.f16x2", word, qmv_write_constant(w, "b32", I(0x00800080)));
 }

@@ -2,18 +2,20 @@
  *
  * isa=mma: sixteen rows of a quantised matvec by a warp, with mma.sync.
  *
- * A is codes, as denormal halves (2^-24 q) or bfloat16 (2^-133 q): masks and
- * shifts, no conversions.  B is activations: of the eight columns that a product
- * has, column s is for sub-block s, so that one column of x gives the sums of
- * the eight sub-blocks apart, exactly as their scales need them, without a
- * product of a code and a scale.  Lane (g, t) of the warp (g = lane / 4) has of
- * rows g and g + 8 the 16-byte pieces t, 4 + t, ...; it holds activations where
- * its column g is its piece's sub-block, and zeros elsewhere.  What comes out in
- * it are the sums of sub-blocks 2 t and 2 t + 1.
+ * A is codes, as denormal halves (2^-24 q): masks and shifts, no conversions.  B is activations: of the eight columns
+ * that a product has, column s is for sub-block s, so that one column of x gives the sums of the eight sub-blocks
+ * apart, exactly as their scales need them, without a product of a code and a scale.  Lane (g, t) of the warp (g = lane
+ * / 4) has of rows g and g + 8 the 16-byte pieces t, 4 + t, ...; it holds activations where its column g is its piece's
+ * sub-block, and zeros elsewhere.  What comes out in it are the sums of sub-blocks 2 t and 2 t + 1.
  *
- * Contract f16: activations as halves.  Contract f32: an activation is the sum of
- * three bfloat16, exactly; it was multiplied by a power of two, the same for a
- * superblock, so that products with denormals are far from where floats end.
+ * Contract f16: activations as halves.  Contract f32: an activation is multiplied
+ * by a power of two, the same for a superblock, such that the largest is just
+ * below 2^15, and is then the sum of a half and of 2^-12 times another, of which
+ * each product has sums of its own.  Each half has 11 bits and rounds to nearest,
+ * so what is left out is at most 2^-24 of the activation, as much as one rounding
+ * to f32; of activations below 2^-28 of their superblock's largest it is 2^-52 of
+ * the latter.
+ *
  * The products are exact; the sums of one instruction are cut off below the last
  * bit of the largest.
  */
@@ -26,6 +28,7 @@
 #define OP4 tcb_ptx_op4
 
 enum { PIECE = 16, PIECE_WORDS = 4, PIECE_LANES = 4, SETS = QMV_B_WORDS / 4 };
+#define REST 4096.0f /* what the second half of an activation is larger by */
 
 static unsigned pieces_of(const struct qmv_gpu *g) /* of a lane's row */
 {
@@ -96,6 +99,15 @@ void qmv_write_mma_load(struct qmv_writer *w, const char *prefix, const struct q
 
 /* --- activations --- */
 
+static void two_floats(struct qmv_writer *w, qmv_op word, qmv_op out[2])
+{
+	struct tcb_ptx_build *b = &w->b;
+	qmv_op half[2] = { tcb_ptx_reg(b, "b16"), tcb_ptx_reg(b, "b16") };
+	tcb_ptx_into1(b, "mov.b32", tcb_ptx_vector(b, half, 2), word);
+	out[0] = OP1(b, "cvt.f32.f16", half[0]);
+	out[1] = OP1(b, "cvt.f32.f16", half[1]);
+}
+
 /* Bytes of a piece's activations in one part, and of those of four codes. */
 static unsigned piece_bytes(const struct qmv_gpu *g)
 {
@@ -106,19 +118,19 @@ void qmv_write_mma_values(struct qmv_writer *w, const qmv_op value[8], qmv_op ad
 {
 	struct tcb_ptx_build *b = &w->b;
 	const struct qmv_gpu *g = w->g;
-	const char *convert = g->is_half ? "cvt.rn.f16x2.f32" : "cvt.rn.bf16x2.f32";
 	qmv_op rest[8], word[4];
 	for (unsigned i = 0; i < 8; i++)
 		rest[i] = value[i];
 	for (unsigned part = 0; part < g->parts; part++) {
 		for (unsigned i = 0; i < 4; i++) { /* values 0 and 2, 1 and 3 of four */
 			qmv_op *low = &rest[4 * (i / 2) + i % 2], *high = low + 2;
-			word[i] = OP2(b, convert, *high, *low);
+			qmv_op rounded[2];
+			word[i] = OP2(b, "cvt.rn.f16x2.f32", *high, *low);
 			if (part + 1 == g->parts)
 				continue;
-			*low = OP2(b, "sub.rn.f32", *low, OP1(b, "mov.b32", OP2(b, "shl.b32", word[i], I(16))));
-			*high = OP2(b, "sub.rn.f32", *high,
-				    OP1(b, "mov.b32", OP2(b, "and.b32", word[i], I((int64_t)0xffff0000))));
+			two_floats(w, word[i], rounded);
+			*low = OP2(b, "mul.rn.f32", OP2(b, "sub.rn.f32", *low, rounded[0]), tcb_ptx_f32(REST));
+			*high = OP2(b, "mul.rn.f32", OP2(b, "sub.rn.f32", *high, rounded[1]), tcb_ptx_f32(REST));
 		}
 		for (unsigned i = 0; i < 2; i++)
 			qmv_write_x_store(w, "v2.b32", address, part * QMV_VALUES * 2 + i * 8 * g->halves, word + 2 * i,
@@ -139,13 +151,13 @@ qmv_op qmv_write_mma_place(struct qmv_writer *w)
 		   OP3(b, "mad.lo.u32", pair, I(32), OP2(b, "shl.b32", half, I(3))));
 }
 
-/* Activations of a superblock for a power of two such that its bits are far from both ends; its inverse times 2^69. */
+/* The power of two that brings LARGEST to just below 2^15; its inverse times 2^10. */
 qmv_op qmv_write_mma_scale(struct qmv_writer *w, qmv_op largest, qmv_op *inverse)
 {
 	struct tcb_ptx_build *b = &w->b;
 	const qmv_op exponent = OP2(b, "shr.u32", largest, I(23));
-	const qmv_op up = OP2(b, "min.u32", OP2(b, "sub.u32", I(380), exponent), I(254));
-	*inverse = OP2(b, "shl.b32", OP2(b, "sub.u32", I(323), up), I(23));
+	const qmv_op up = OP2(b, "min.u32", OP2(b, "sub.u32", I(268), exponent), I(254));
+	*inverse = OP2(b, "shl.b32", OP2(b, "sub.u32", I(264), up), I(23));
 	return OP1(b, "mov.b32", OP2(b, "shl.b32", up, I(23)));
 }
 
@@ -186,7 +198,7 @@ static const qmv_op *read_unit(struct qmv_writer *w, const struct qmv_x_bases *b
 /* --- products --- */
 
 struct sums {
-	qmv_op low[4], high[4]; /* rows g and g + 8: sub-blocks 2 t and 2 t + 1 */
+	qmv_op low[QMV_PARTS_MAX][4], high[QMV_PARTS_MAX][4]; /* rows g and g + 8: sub-blocks 2 t and 2 t + 1 */
 };
 
 /* Two rows' halves of four codes, the low or the high ones. */
@@ -202,10 +214,7 @@ static void multiply(struct qmv_writer *w, const qmv_op a[4], const qmv_op x[2],
 	struct tcb_ptx_build *b = &w->b;
 	const qmv_op operands[] = { tcb_ptx_vector(b, c, 4), tcb_ptx_vector(b, a, 4), tcb_ptx_vector(b, x, 2),
 				    tcb_ptx_vector(b, c, 4) };
-	tcb_ptx_into(b,
-		     w->g->is_half ? "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
-				   : "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32",
-		     4, operands);
+	tcb_ptx_into(b, "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", 4, operands);
 }
 
 /* What a lane has of rows r = 0 and 1 in its piece H, as one lane of the other kernels has it. */
@@ -235,8 +244,8 @@ static void add_products(struct qmv_writer *w, const struct qmv_lane_w *weights,
 			halves_of(w, row, g->halves == 2 ? unit : 2 * unit + 1, g->halves == 2, second);
 			for (unsigned part = 0; part < g->parts; part++) {
 				const qmv_op *x = read_unit(w, bases, step, h, unit, part, set++);
-				multiply(w, first, x, sums->low);
-				multiply(w, second, x + 2, g->halves == 2 ? sums->high : sums->low);
+				multiply(w, first, x, sums->low[part]);
+				multiply(w, second, x + 2, g->halves == 2 ? sums->high[part] : sums->low[part]);
 			}
 		}
 	}
@@ -249,22 +258,13 @@ static qmv_op float_of(struct qmv_writer *w, qmv_op integer)
 	return OP1(&w->b, "cvt.rn.f32.s32", integer);
 }
 
-static void two_floats(struct qmv_writer *w, qmv_op word, qmv_op out[2])
-{
-	struct tcb_ptx_build *b = &w->b;
-	qmv_op half[2] = { tcb_ptx_reg(b, "b16"), tcb_ptx_reg(b, "b16") };
-	tcb_ptx_into1(b, "mov.b32", tcb_ptx_vector(b, half, 2), word);
-	out[0] = OP1(b, "cvt.f32.f16", half[0]);
-	out[1] = OP1(b, "cvt.f32.f16", half[1]);
-}
-
 /* D times what a sum of products of codes with the image's activations falls short. */
 static qmv_op scaled(struct qmv_writer *w, qmv_op d, qmv_op inverse)
 {
 	struct tcb_ptx_build *b = &w->b;
 	if (w->g->is_half)
 		return OP2(b, "mul.rn.f32", d, tcb_ptx_f32(0x1p24f));
-	return OP2(b, "mul.rn.f32", OP2(b, "mul.rn.f32", d, tcb_ptx_f32(0x1p64f)), inverse);
+	return OP2(b, "mul.rn.f32", OP2(b, "mul.rn.f32", d, tcb_ptx_f32(0x1p14f)), inverse);
 }
 
 /* Row R: Q4_K, Q5_K. */
@@ -327,11 +327,17 @@ void qmv_write_mma_unit(struct qmv_writer *w, const struct qmv_lane_w *weights, 
 	const int64_t sums_at = g->image.sum + (int64_t)step * g->image.sum_stride;
 	struct sums dots;
 	qmv_op inverse = I(0), x_sum[4];
-	for (unsigned i = 0; i < 4; i++) {
-		dots.low[i] = qmv_write_constant(w, "f32", tcb_ptx_f32(0));
-		dots.high[i] = g->halves == 2 ? qmv_write_constant(w, "f32", tcb_ptx_f32(0)) : dots.low[i];
+	for (unsigned i = 0; i < 4 * g->parts; i++) {
+		dots.low[i / 4][i % 4] = qmv_write_constant(w, "f32", tcb_ptx_f32(0));
+		if (g->halves == 2)
+			dots.high[i / 4][i % 4] = qmv_write_constant(w, "f32", tcb_ptx_f32(0));
 	}
 	add_products(w, weights, bases, step, &dots);
+	for (unsigned i = 0; g->parts > 1 && i < 4; i++) {
+		dots.low[0][i] = OP3(b, "fma.rn.f32", dots.low[1][i], tcb_ptx_f32(1 / REST), dots.low[0][i]);
+		if (g->halves == 2)
+			dots.high[0][i] = OP3(b, "fma.rn.f32", dots.high[1][i], tcb_ptx_f32(1 / REST), dots.high[0][i]);
+	}
 	if (!g->is_half)
 		tcb_ptx_load(b, "ld.shared.f32",
 			     tcb_ptx_at(bases->scale, g->image.scale + (int64_t)step * g->image.scale_stride), &inverse,
@@ -340,7 +346,7 @@ void qmv_write_mma_unit(struct qmv_writer *w, const struct qmv_lane_w *weights, 
 		tcb_ptx_load(b, is_bytes ? "ld.shared.v4.f32" : "ld.shared.v2.f32", tcb_ptx_at(bases->sum, sums_at),
 			     x_sum, is_bytes ? 4 : 2);
 	for (unsigned r = 0; r < 2; r++) {
-		const qmv_op *low = dots.low + 2 * r, *high = dots.high + 2 * r;
+		const qmv_op *low = dots.low[0] + 2 * r, *high = g->halves == 2 ? dots.high[0] + 2 * r : low;
 		const qmv_op four[] = { low[0], high[0], low[1], high[1] };
 		const qmv_op *word = weights->scale + 4 * r;
 		qmv_op two[2] = { low[0], low[1] };

@@ -42,7 +42,7 @@ static void plan_format(struct qmv_gpu *g)
 	g->is_narrow = is_native && (f->block || f->scales == QMV_SCALES_BYTES);
 	g->is_split = f->scales == QMV_SCALES_BYTES;
 	g->runs = f->has_mins || f->centre ? (g->is_split ? 16 : 8) : 0;
-	g->parts = g->is_mma ? (g->is_half ? 1 : 3) : 0;
+	g->parts = g->is_mma ? (g->is_half ? 1 : QMV_PARTS_MAX) : 0;
 	g->scales_apart = g->is_q8 && g->group == 32 && g->halves == 2 && g->log_run > 4 ? 1u << (g->log_run - 5) : 0;
 	g->high_words = g->layout == TCB_LAYOUT_S || g->is_mma ? f->high_bits : f->high_bits ? g->vec / 4 : 0;
 	g->stream_count = 0;
@@ -205,7 +205,7 @@ static unsigned mma_registers(const struct qmv_gpu *g)
 {
 	const struct qmv_format *f = g->format;
 	const unsigned mixed = g->unroll < 4 ? g->unroll : 4, is_byte = g->halves == 1;
-	unsigned all = 68 + 14 * is_byte + mixed * (20 + 8 * is_byte);
+	unsigned all = 68 + 8 * (g->parts - 1) + 14 * is_byte + mixed * (20 + 8 * is_byte);
 	if (g->copy == TCB_COPY_LDG) {
 		const unsigned scales = f->scales == QMV_SCALES_K ? 8 : f->scales == QMV_SCALES_BYTES ? 4 : 2;
 		all = 80 + 14 * is_byte + g->unroll * ((f->bytes[QMV_CODES] + f->bytes[QMV_HIGH]) / 8 + scales);
