@@ -26,9 +26,13 @@ QMV_INLINE vint nibbles(const uint8_t *p, int line, int high)
 	return and_bits(high ? shift_right(v, 4) : v, bytes_of(15));
 }
 
-/* Codes of step I (four values) of run G: + centre, but those of q8_0. */
-QMV_INLINE vint line_codes(const uint8_t *p, enum tcb_format_id format, int g, int i)
+/*
+ * A run is FIRST + RUN: RUN, below 8, is a constant after inlining, FIRST is 0 or, in q6_k, 8.  Codes of step I (four
+ * values) of a run: + centre, but those of q8_0.
+ */
+QMV_INLINE vint line_codes(const uint8_t *p, enum tcb_format_id format, int first, int run, int i)
 {
+	const int g = run; /* of formats with 8 runs */
 	if (format == TCB_FORMAT_Q8_0)
 		return line_at(p, 4 + 8 * g + i);
 	if (format == TCB_FORMAT_Q4_0)
@@ -38,31 +42,42 @@ QMV_INLINE vint line_codes(const uint8_t *p, enum tcb_format_id format, int g, i
 		return merge(nibbles(p, 12 + 8 * (g / 2) + i, g % 2),
 			     g > 4 ? shift_right(fifth, g - 4) : shift_left(fifth, 4 - g), bytes_of(16));
 	}
-	const int half = g / 8, part = g / 2 % 4, at = 4 * (g % 2) + i;
+	const int half = first / 8, part = run / 2, at = 4 * (run % 2) + i;
 	const vint high = line_at(p, 32 + 8 * half + at);
 	return merge(nibbles(p, 16 * half + 8 * (part % 2) + at, part / 2),
 		     part > 2 ? shift_right(high, 2) : shift_left(high, 4 - 2 * part), bytes_of(0x30));
 }
 
-/* The scale of run G, and its offset where the format has mins. */
-QMV_INLINE vfloat line_scale(const uint8_t *p, enum tcb_format_id format, int g)
+/* The scales of a K-quant's runs as bytes, unsigned (q5_k) or signed (q6_k), four runs to a vector; the mins of q5_k.
+ */
+QMV_INLINE vint scale_bytes(const uint8_t *p, enum tcb_format_id format, int quarter)
 {
-	if (format == TCB_FORMAT_Q4_0 || format == TCB_FORMAT_Q8_0)
-		return half_of(line_at(p, g / 2), g % 2);
 	if (format == TCB_FORMAT_Q6_K)
-		return mul(to_float(signed_byte(line_at(p, 48 + g / 4), g % 4)), half_of(line_at(p, 52), 0));
+		return line_at(p, 48 + quarter);
 	const vint a = line_at(p, 1), c = line_at(p, 3);
-	const vint sc =
-		g < 4 ? and_bits(a, bytes_of(63)) : merge(and_bits(c, bytes_of(15)), shift_right(a, 2), bytes_of(0x30));
-	return mul(to_float(unsigned_byte(sc, g % 4)), half_of(line_at(p, 0), 0));
+	return quarter ? merge(and_bits(c, bytes_of(15)), shift_right(a, 2), bytes_of(0x30))
+		       : and_bits(a, bytes_of(63));
 }
 
-QMV_INLINE vfloat line_offset(const uint8_t *p, int g)
+QMV_INLINE vint min_bytes(const uint8_t *p, int quarter)
 {
 	const vint b = line_at(p, 2), c = line_at(p, 3);
-	const vint m = g < 4 ? and_bits(b, bytes_of(63))
-			     : merge(and_bits(shift_right(c, 4), bytes_of(15)), shift_right(b, 2), bytes_of(0x30));
-	return mul(to_float(unsigned_byte(m, g % 4)), half_of(line_at(p, 0), 1));
+	return quarter ? merge(and_bits(shift_right(c, 4), bytes_of(15)), shift_right(b, 2), bytes_of(0x30))
+		       : and_bits(b, bytes_of(63));
+}
+
+/* What a run's sums are multiplied with: in K-quants its integer scale, the block's d comes in line_d(). */
+QMV_INLINE vfloat line_scale(const uint8_t *p, enum tcb_format_id format, int first, int run)
+{
+	if (format == TCB_FORMAT_Q4_0 || format == TCB_FORMAT_Q8_0)
+		return half_of(line_at(p, run / 2), run % 2);
+	const vint sc = scale_bytes(p, format, first / 4 + run / 4);
+	return to_float(format == TCB_FORMAT_Q6_K ? signed_byte(sc, run % 4) : unsigned_byte(sc, run % 4));
+}
+
+QMV_INLINE vfloat line_d(const uint8_t *p, enum tcb_format_id format)
+{
+	return half_of(line_at(p, format == TCB_FORMAT_Q6_K ? 52 : 0), 0);
 }
 
 QMV_INLINE vint four_codes(const int8_t *p)
@@ -77,43 +92,92 @@ QMV_INLINE int runs_of(enum tcb_format_id format)
 	return format == TCB_FORMAT_Q6_K ? 16 : 8;
 }
 
-/* Run G of a superblock, added to ACC. */
-QMV_INLINE vfloat q8_run(const uint8_t *p, enum tcb_format_id format, const struct qmv_x8 *x, int g, vfloat acc)
+QMV_INLINE int has_block_scale(enum tcb_format_id format)
 {
-	const int steps = 64 / runs_of(format), by_run = format == TCB_FORMAT_Q4_0 || format == TCB_FORMAT_Q8_0;
-	const int is_signed = format == TCB_FORMAT_Q8_0;
+	return format != TCB_FORMAT_Q4_0 && format != TCB_FORMAT_Q8_0;
+}
+
+/* The integer sums of a run. */
+QMV_INLINE vfloat q8_dot(const uint8_t *p, enum tcb_format_id format, const struct qmv_x8 *x, int first, int run)
+{
+	const int steps = 64 / runs_of(format), g = first + run, is_signed = format == TCB_FORMAT_Q8_0;
 	const vint start = words_of(x->run_start[g]);
 	vint sum = is_signed ? signed_start(start) : has_mins(format) ? zero() : start;
 	QMV_UNROLL
 	for (int i = 0; i < steps; i++) {
-		const vint w = line_codes(p, format, g, i), q = four_codes(x->q + 4 * (steps * g + i));
+		const vint w = line_codes(p, format, first, run, i), q = four_codes(x->q + 4 * (steps * g + i));
 		sum = is_signed ? dot_add_signed(sum, w, q) : dot_add(sum, w, q);
 	}
-	const vfloat d = fspread(x->d + (by_run ? g : 0));
-	if (has_mins(format))
-		acc = fma_from(mul(line_offset(p, g), d), fspread(x->sums + 8 + g), acc);
-	return fma_add(to_float(sum), mul(line_scale(p, format, g), d), acc);
+	return to_float(sum);
 }
 
-QMV_INLINE vfloat f32_run(const uint8_t *p, enum tcb_format_id format, const struct qmv_x32 *x, int g, vfloat acc)
+QMV_INLINE vfloat f32_dot(const uint8_t *p, enum tcb_format_id format, const struct qmv_x32 *x, int first, int run)
 {
-	const int steps = 64 / runs_of(format);
+	const int steps = 64 / runs_of(format), g = first + run;
 	vfloat part[2] = { fzero(), fzero() };
 	QMV_UNROLL
 	for (int i = 0; i < steps; i++) {
-		const vint w = line_codes(p, format, g, i);
+		const vint w = line_codes(p, format, first, run, i);
 		QMV_UNROLL
 		for (int b = 0; b < 4; b++) {
 			const vfloat q = to_float(format == TCB_FORMAT_Q8_0 ? signed_byte(w, b) : unsigned_byte(w, b));
 			part[b % 2] = fma_add(q, fspread(x->x + 4 * (steps * g + i) + b), part[b % 2]);
 		}
 	}
-	const vfloat scale = line_scale(p, format, g);
+	return add(part[0], part[1]);
+}
+
+/* The sum of all runs' mins times their activations. */
+QMV_INLINE vfloat q8_mins(const uint8_t *p, const struct qmv_x8 *x)
+{
+	const vint first = min_bytes(p, 0), second = min_bytes(p, 1);
+	vint sum = dot_add(zero(), first, four_codes(x->sums_high));
+	sum = shift_left(dot_add(sum, second, four_codes(x->sums_high + 4)), 6);
+	sum = dot_add(sum, first, four_codes(x->sums_low));
+	return to_float(dot_add(sum, second, four_codes(x->sums_low + 4)));
+}
+
+QMV_INLINE vfloat f32_mins(const uint8_t *p, const struct qmv_x32 *x)
+{
+	vfloat sum = fzero();
+	QMV_UNROLL
+	for (int g = 0; g < 8; g++)
+		sum = fma_add(to_float(unsigned_byte(min_bytes(p, g / 4), g % 4)), fspread(x->sums + 8 + g), sum);
+	return sum;
+}
+
+/* A run of a superblock: added to ACC, that of a K-quant to be multiplied with the block's d. */
+QMV_INLINE vfloat q8_run(const uint8_t *p, enum tcb_format_id format, const struct qmv_x8 *x, int first, int run,
+			 vfloat acc)
+{
+	const vfloat scale = line_scale(p, format, first, run), sum = q8_dot(p, format, x, first, run);
+	return fma_add(sum, has_block_scale(format) ? scale : mul(scale, fspread(x->d + run)), acc);
+}
+
+QMV_INLINE vfloat f32_run(const uint8_t *p, enum tcb_format_id format, const struct qmv_x32 *x, int first, int run,
+			  vfloat acc)
+{
+	const vfloat scale = line_scale(p, format, first, run), sum = f32_dot(p, format, x, first, run);
+	if (format == TCB_FORMAT_Q4_0 || format == TCB_FORMAT_Q6_K)
+		acc = fma_from(scale, fspread(x->sums + first + run), acc);
+	return fma_add(sum, scale, acc);
+}
+
+/* ACC with the SUM of a K-quant's runs and its mins. */
+QMV_INLINE vfloat q8_block(const uint8_t *p, enum tcb_format_id format, const struct qmv_x8 *x, vfloat sum, vfloat acc)
+{
+	const vfloat d = fspread(x->d);
 	if (has_mins(format))
-		acc = fma_from(line_offset(p, g), fspread(x->sums + 8 + g), acc);
-	else if (format != TCB_FORMAT_Q8_0)
-		acc = fma_from(scale, fspread(x->sums + g), acc);
-	return fma_add(add(part[0], part[1]), scale, acc);
+		acc = fma_from(q8_mins(p, x), mul(half_of(line_at(p, 0), 1), d), acc);
+	return fma_add(sum, mul(line_d(p, format), d), acc);
+}
+
+QMV_INLINE vfloat f32_block(const uint8_t *p, enum tcb_format_id format, const struct qmv_x32 *x, vfloat sum,
+			    vfloat acc)
+{
+	if (has_mins(format))
+		acc = fma_from(f32_mins(p, x), half_of(line_at(p, 0), 1), acc);
+	return fma_add(sum, line_d(p, format), acc);
 }
 
 /* One group of 16 interleaved rows. */
@@ -130,18 +194,33 @@ QMV_INLINE void line_rows(const struct qmv_call *call, enum tcb_format_id format
 		acc[part] = fzero();
 	for (size_t b = 0; b < call->blocks; b++, p += bytes) {
 		const struct qmv_offsets ahead = qmv_offsets(&stages, b);
-		QMV_UNROLL
-		for (int g = 0; g < 16; g++) {
-			if (g == runs)
-				break;
-			for (int line = lines * g / runs; line < lines * (g + 1) / runs; line++)
-				qmv_prefetch(p + line * QMV_LINE, ahead, hint);
+		const struct qmv_x8 *x8 = (const struct qmv_x8 *)call->x + b;
+		const struct qmv_x32 *x32 = (const struct qmv_x32 *)call->x + b;
+		vfloat sum[PARTS];
+		for (int part = 0; part < PARTS; part++)
+			sum[part] = has_block_scale(format) ? fzero() : acc[part];
+		/* Eight runs are unrolled, so that shifts are constants. */
+		for (int first = 0; first < runs; first += 8) {
 			QMV_UNROLL
-			for (int part = 0; part < PARTS; part++) {
-				const uint8_t *at = p + part * VECTOR_BYTES;
-				acc[part] = q8 ? q8_run(at, format, (const struct qmv_x8 *)call->x + b, g, acc[part])
-					       : f32_run(at, format, (const struct qmv_x32 *)call->x + b, g, acc[part]);
+			for (int run = 0; run < 8; run++) {
+				const int g = first + run, line = lines * g / runs;
+				qmv_prefetch_lines(p + line * QMV_LINE, (size_t)(lines * (g + 1) / runs - line), ahead,
+						   hint);
+				QMV_UNROLL
+				for (int part = 0; part < PARTS; part++) {
+					const uint8_t *at = p + part * VECTOR_BYTES;
+					sum[part] = q8 ? q8_run(at, format, x8, first, run, sum[part])
+						       : f32_run(at, format, x32, first, run, sum[part]);
+				}
 			}
+		}
+		for (int part = 0; part < PARTS; part++) {
+			const uint8_t *at = p + part * VECTOR_BYTES;
+			if (has_block_scale(format))
+				acc[part] = q8 ? q8_block(at, format, x8, sum[part], acc[part])
+					       : f32_block(at, format, x32, sum[part], acc[part]);
+			else
+				acc[part] = sum[part];
 		}
 	}
 	for (int part = 0; part < PARTS; part++) {

@@ -79,6 +79,21 @@ QMV_INLINE void qmv_prefetch(const uint8_t *at, struct qmv_offsets ahead, int hi
 	}
 }
 
+/* The same for COUNT lines of 64 bytes; HINT is no constant here and is looked at once. */
+QMV_INLINE void qmv_prefetch_lines(const uint8_t *at, size_t count, struct qmv_offsets ahead, int hint)
+{
+	if (hint == TCB_HINT_T0) {
+		for (size_t i = 0; i < count; i++)
+			qmv_prefetch(at + 64 * i, ahead, TCB_HINT_T0);
+	} else if (hint == TCB_HINT_T1) {
+		for (size_t i = 0; i < count; i++)
+			qmv_prefetch(at + 64 * i, ahead, TCB_HINT_T1);
+	} else if (hint == TCB_HINT_NTA) {
+		for (size_t i = 0; i < count; i++)
+			qmv_prefetch(at + 64 * i, ahead, TCB_HINT_NTA);
+	}
+}
+
 /* The variant NAME of BODY(call, ..., hint) with one copy of the loop, and a predicted branch at each prefetch. */
 #define QMV_KERNEL_LONG(name, body, ...)                                                        \
 	static void name(const struct qmv_call *call)                                           \

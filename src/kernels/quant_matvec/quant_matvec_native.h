@@ -279,8 +279,7 @@ QMV_INLINE void native_rows(const struct qmv_call *call, enum tcb_format_id form
 		const struct qmv_offsets ahead = qmv_offsets(&stages, b);
 		QMV_UNROLL
 		for (int r = 0; r < rows; r++) {
-			for (size_t line = 0; line < bytes; line += QMV_LINE)
-				qmv_prefetch(row[r] + line, ahead, hint);
+			qmv_prefetch_lines(row[r], (bytes + QMV_LINE - 1) / QMV_LINE, ahead, hint);
 			acc[r] = one_super(row[r], format, q8, call->x, b, acc[r]);
 			row[r] += bytes;
 		}

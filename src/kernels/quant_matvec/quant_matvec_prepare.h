@@ -44,6 +44,8 @@ static inline void prepare_q8(const struct tcb_format *format, const float *x, s
 			for (size_t i = 32 * r; i < 32 * (r + 1); i++)
 				sum += out->q[i];
 			out->sums[8 + r] = (float)sum;
+			out->sums_high[r] = (int8_t)((sum + 32) >> 6);
+			out->sums_low[r] = (int8_t)(sum - 64 * out->sums_high[r]);
 		}
 		x += values;
 		k -= values;

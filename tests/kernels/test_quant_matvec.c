@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The kernels that q40_matvec, q80_matvec, q5k_matvec and q6k_matvec share:
+ * every variant at shapes that cut rows, row groups and superblocks, with one
+ * k-step and with small ones, on guarded buffers; weights at the ends of their
+ * ranges; activations that are not finite; the packed layout there and back, and
+ * where it puts what; prepared activations equal on all instruction families.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/buffer.h"
+#include "base/cpu_identity.h"
+#include "kernels/quant_matvec/quant_matvec.h"
+
+static struct tcb_target host;
+static struct tcb_pool *pool;
+static const char *const names[] = { "q40_matvec", "q80_matvec", "q5k_matvec", "q6k_matvec" };
+enum { OPS = sizeof(names) / sizeof(names[0]) };
+
+static void alloc(size_t bytes, struct tcb_buffer *out)
+{
+	struct tcb_error err;
+	if (tcb_buffer_alloc(TCB_BUFFER_GUARD, bytes, out, &err) != TCB_OK)
+		fail_msg("%s", err.message);
+}
+
+/* One problem's operands between guards, and what its results are judged by. */
+struct bench {
+	const struct tcb_op *op;
+	struct tcb_problem problem;
+	struct tcb_buffer buffer[TCB_QUANT_OPERANDS];
+	void *data[TCB_QUANT_OPERANDS];
+	struct tcb_reference reference;
+	size_t outputs;
+};
+
+static void bench_init(struct bench *b, const char *name, enum tcb_contract contract, struct tcb_shape shape)
+{
+	struct tcb_operand described[TCB_OPERANDS_MAX];
+	struct tcb_error err;
+	b->op = tcb_op_find(name);
+	assert_non_null(b->op);
+	if (tcb_problem_init(b->op, contract, &shape, &b->problem, &err) != TCB_OK)
+		fail_msg("%s", err.message);
+	assert_int_equal(b->op->operands(&b->problem, described), TCB_QUANT_OPERANDS);
+	for (int i = 0; i < TCB_QUANT_OPERANDS; i++) {
+		alloc(described[i].bytes, &b->buffer[i]);
+		b->data[i] = b->buffer[i].data;
+	}
+	b->outputs = shape.m * shape.n;
+	b->reference = (struct tcb_reference){ malloc(b->outputs * sizeof(double)), malloc(b->outputs * sizeof(double)),
+					       malloc(b->outputs * sizeof(double)) };
+	assert_true(b->reference.y && b->reference.magnitude && b->reference.extra);
+	b->op->fill(&b->problem, 7 + shape.n, b->data);
+}
+
+static void bench_fini(struct bench *b)
+{
+	for (int i = 0; i < TCB_QUANT_OPERANDS; i++)
+		tcb_buffer_free(&b->buffer[i]);
+	free(b->reference.y);
+	free(b->reference.magnitude);
+	free(b->reference.extra);
+}
+
+/* VARIANT with k-steps of STEP: its largest error as a share of what is allowed. */
+static double run(const struct bench *b, const struct tcb_variant *v, size_t step)
+{
+	struct tcb_geometry g;
+	struct tcb_plan plan;
+	struct tcb_error err;
+	struct tcb_buffer packed = { 0 }, workspace = { 0 };
+	void *data[TCB_QUANT_OPERANDS];
+	size_t rows = v->micro.n;
+	while (rows < b->problem.shape.n)
+		rows *= 2;
+	tcb_geometry_init(&g);
+	g.tile[TCB_MACRO] = (struct tcb_tile){ 1, rows, b->problem.shape.k };
+	g.tile[TCB_MIDI] = (struct tcb_tile){ 1, rows > v->micro.n ? rows / 2 : rows, step };
+	g.tile[TCB_MICRO] = v->micro;
+	g.knob[TCB_KNOB_ISA] = (int32_t)v->isa;
+	g.knob[TCB_KNOB_LAYOUT] = (int32_t)v->layout;
+	g.knob[TCB_KNOB_THREADS] = 1;
+	g.knob[TCB_KNOB_PREFETCH] = v->isa == TCB_ISA_SCALAR ? 0 : 1024;
+	g.knob[TCB_KNOB_HINT] = (int32_t)(rows % 3);
+	if (b->op->plan(&b->problem, &g, &plan, &err) != TCB_OK)
+		fail_msg("%s: %s", v->name, err.message);
+	assert_ptr_equal(plan.variant, v);
+	assert_true(plan.chain <= tcb_quant_chain_max(b->problem.shape.k));
+	memcpy(data, b->data, sizeof(data));
+	if (plan.packed_bytes) {
+		alloc(plan.packed_bytes, &packed);
+		b->op->pack(&b->problem, v->layout, b->data[TCB_QUANT_WEIGHTS], packed.data);
+		data[TCB_QUANT_WEIGHTS] = packed.data;
+	}
+	alloc(plan.workspace_bytes, &workspace);
+	memset(data[TCB_QUANT_Y], TCB_POISON, b->outputs * sizeof(float));
+	b->op->run(&plan, data, workspace.data, pool);
+	assert_int_equal(tcb_buffer_check(&workspace) | tcb_buffer_check(&b->buffer[TCB_QUANT_Y]), 0);
+	tcb_buffer_free(&packed);
+	tcb_buffer_free(&workspace);
+	return tcb_error_ratio(&plan, &b->reference, data[TCB_QUANT_Y], b->outputs, NULL);
+}
+
+/* All variants of this machine under the problem's contract; the largest share. */
+static double try_variants(struct bench *b)
+{
+	const struct tcb_variant *v;
+	double largest = 0;
+	b->op->reference(&b->problem, b->data, &b->reference);
+	for (size_t i = 0; (v = tcb_variant_at(b->op, i)); i++) {
+		if (v->contract != b->problem.contract || !tcb_target_has(&host, v->isa))
+			continue;
+		for (int steps = 0; steps < 2; steps++) {
+			const size_t k = b->problem.shape.k;
+			const double share = run(b, v, steps && k % QMV_SUPER == 0 ? QMV_SUPER : k);
+			if (!(share <= 1))
+				fail_msg("%s: %g of what is allowed", v->name, share);
+			largest = share > largest ? share : largest;
+		}
+	}
+	return largest;
+}
+
+/* K in blocks of the format, so that superblocks of eight blocks are cut at each place. */
+static void test_shapes(void **state)
+{
+	static const struct tcb_shape shapes[] = { { 1, 1, 1 },  { 1, 5, 7 },   { 1, 17, 8 },
+						   { 2, 33, 9 }, { 1, 16, 16 }, { 3, 3, 23 } };
+	(void)state;
+	for (size_t o = 0; o < OPS; o++)
+		for (int c = 0; c < 2; c++) {
+			double largest = 0;
+			for (size_t s = 0; s < sizeof(shapes) / sizeof(shapes[0]); s++) {
+				struct tcb_shape shape = shapes[s];
+				struct bench b;
+				shape.k *= tcb_format_find(tcb_op_find(names[o])->weight_type)->block_values;
+				bench_init(&b, names[o], c ? TCB_CONTRACT_Q8 : TCB_CONTRACT_F32, shape);
+				largest = fmax(largest, try_variants(&b));
+				bench_fini(&b);
+			}
+			print_message("%s %s: %.3g of what is allowed\n", names[o], c ? "q8" : "f32", largest);
+			assert_true(largest > 1e-4); /* the bound means something */
+		}
+}
+
+/* Largest codes against largest activations of either sign: integer sums must not wrap. */
+static void test_extremes(void **state)
+{
+	static const uint8_t bytes[] = { 0x00, 0x7f, 0x80, 0xff };
+	(void)state;
+	for (size_t o = 0; o < OPS; o++)
+		for (int c = 0; c < 2; c++)
+			for (size_t i = 0; i < 4 * sizeof(bytes); i++) {
+				const struct tcb_shape shape = { 1, 17, 512 };
+				struct bench b;
+				bench_init(&b, names[o], c ? TCB_CONTRACT_Q8 : TCB_CONTRACT_F32, shape);
+				const struct tcb_format *format = tcb_quant_format(&b.problem);
+				const size_t d_at = format->id == TCB_FORMAT_Q6_K ? 208 : 0;
+				uint8_t *block = b.data[TCB_QUANT_WEIGHTS];
+				float *x = b.data[TCB_QUANT_X];
+				for (size_t n = 0; n < shape.n * (shape.k / format->block_values); n++) {
+					memset(block, bytes[i % 4], format->block_bytes);
+					tcb_f16_store(0.01f, block + d_at);
+					if (format->has_offsets)
+						tcb_f16_store(0.02f, block + 2);
+					block += format->block_bytes;
+				}
+				for (size_t k = 0; k < shape.k; k++)
+					x[k] = i / 4 == 0 ? 3 : i / 4 == 1 ? -3 : i / 4 == 2 && k % 2 ? -3.0f : 3.0f;
+				assert_true(try_variants(&b) <= 1);
+				bench_fini(&b);
+			}
+}
+
+static void test_not_finite(void **state)
+{
+	(void)state;
+	for (size_t o = 0; o < OPS; o++)
+		for (int c = 0; c < 2; c++)
+			for (int kind = 0; kind < 3; kind++) {
+				struct bench b;
+				bench_init(&b, names[o], c ? TCB_CONTRACT_Q8 : TCB_CONTRACT_F32,
+					   (struct tcb_shape){ 2, 19, 512 });
+				float *x = b.data[TCB_QUANT_X];
+				if (kind == 0)
+					x[300] = NAN;
+				for (size_t k = 0; kind == 1 && k < 512; k++)
+					x[k] *= 0x1p-135f;
+				for (size_t k = 0; kind == 2 && k < 512; k++)
+					x[k] = 0;
+				assert_true(try_variants(&b) <= 1);
+				assert_true(isnan(b.reference.y[0]) == (kind == 0));
+				bench_fini(&b);
+			}
+}
+
+/* Rows past the last are zeros; unpacking gives back what was packed; word w of row r is at 64 w + 4 r. */
+static void test_pack(void **state)
+{
+	(void)state;
+	for (size_t o = 0; o < OPS; o++)
+		for (size_t n = 1; n < 34; n += 15) {
+			struct bench b;
+			const struct tcb_format *format = tcb_format_find(tcb_op_find(names[o])->weight_type);
+			bench_init(&b, names[o], TCB_CONTRACT_Q8,
+				   (struct tcb_shape){ 1, n, format->block_values == 32 ? 288 : 512 });
+			const size_t row = tcb_quant_row_bytes(format, b.problem.shape.k);
+			const size_t bytes = (n + 15) / 16 * 2 * qmv_lines(format->id) * QMV_LINE;
+			struct tcb_buffer packed, unpacked;
+			alloc(bytes, &packed);
+			alloc(n * row, &unpacked);
+			b.op->pack(&b.problem, TCB_LAYOUT_R16, b.data[TCB_QUANT_WEIGHTS], packed.data);
+			b.op->unpack(&b.problem, TCB_LAYOUT_R16, packed.data, unpacked.data);
+			assert_memory_equal(unpacked.data, b.data[TCB_QUANT_WEIGHTS], n * row);
+			assert_int_equal(tcb_buffer_check(&packed) | tcb_buffer_check(&unpacked), 0);
+			const uint8_t *lines = packed.data,
+				      *last = (const uint8_t *)b.data[TCB_QUANT_WEIGHTS] + (n - 1) * row;
+			const uint8_t *group = lines + (n - 1) / 16 * 2 * qmv_lines(format->id) * QMV_LINE;
+			if (format->block_values == 32) {
+				assert_memory_equal(group + (n - 1) % 16 * 4, last, 2);
+				assert_memory_equal(group + 4 * QMV_LINE + (n - 1) % 16 * 4, last + 2, 4);
+			} else {
+				assert_memory_equal(group + 7 * QMV_LINE + (n - 1) % 16 * 4, last + 28, 4);
+			}
+			for (size_t w = 0; n % 16 && w < qmv_lines(format->id); w++)
+				for (size_t i = 4 * (n % 16); i < QMV_LINE; i++)
+					assert_int_equal(group[w * QMV_LINE + i], 0);
+			tcb_buffer_free(&packed);
+			tcb_buffer_free(&unpacked);
+			bench_fini(&b);
+		}
+}
+
+/* Codes, scales and sums are the same bits on every family; codes are those of tcb_quant_codes(). */
+static void test_prepare(void **state)
+{
+	static float x[288];
+	static struct qmv_x8 scalar[2], other[2];
+	struct tcb_rng rng;
+	(void)state;
+	tcb_rng_init(&rng, 4);
+	for (size_t round = 0; round < 40; round++) {
+		const struct tcb_format *format = tcb_format((enum tcb_format_id)(round % TCB_FORMAT_COUNT));
+		const size_t k = format->block_values == 32 ? 288 : 256;
+		for (size_t i = 0; i < k; i++)
+			x[i] = ldexpf(tcb_rng_normal(&rng), (int)round * 5 - 120);
+		if (round > 30)
+			x[round] = NAN;
+		memset(scalar, 1, sizeof(scalar));
+		memset(other, 2, sizeof(other));
+		qmv_prepare_q8_scalar(format, x, k, scalar);
+		int8_t code[256];
+		float d;
+		tcb_quant_codes(x, tcb_quant_group(format), code, &d);
+		assert_memory_equal(code, scalar[0].q, tcb_quant_group(format));
+		assert_memory_equal(&d, &scalar[0].d[0], sizeof(d));
+		for (size_t i = 0; i < 64; i++)
+			assert_int_equal(scalar[0].start[i],
+					 -qmv_centre(format->id) * (scalar[0].q[4 * i] + scalar[0].q[4 * i + 1] +
+								    scalar[0].q[4 * i + 2] + scalar[0].q[4 * i + 3]));
+		const size_t bytes = k > 256 ? sizeof(scalar) : sizeof(scalar[0]);
+		const size_t used = bytes - (sizeof(scalar[0]) - offsetof(struct qmv_x8, sums_low) - 8);
+#if defined(__x86_64__)
+		if (tcb_target_has(&host, TCB_ISA_AVX2)) {
+			qmv_prepare_q8_avx2(format, x, k, other);
+			assert_memory_equal(scalar, other, used);
+		}
+		if (tcb_target_has(&host, TCB_ISA_AVX512)) {
+			qmv_prepare_q8_avx512(format, x, k, other);
+			assert_memory_equal(scalar, other, used);
+		}
+#endif
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_shapes), cmocka_unit_test(test_extremes), cmocka_unit_test(test_not_finite),
+		cmocka_unit_test(test_pack),   cmocka_unit_test(test_prepare),
+	};
+	static struct tcb_device device;
+	if (tcb_cpu_identify("cpu", 1, &device, NULL) != TCB_OK || tcb_pool_create(1, NULL, &pool, NULL) != TCB_OK)
+		return 1;
+	host = device.target;
+	for (int isa = TCB_ISA_SCALAR; isa <= TCB_ISA_AVX512VNNI; isa++)
+		if (!tcb_target_has(&host, (enum tcb_isa)isa))
+			printf("not run, this processor has no %s\n", tcb_isa_text((enum tcb_isa)isa));
+	const int failures = cmocka_run_group_tests(tests, NULL, NULL);
+	tcb_pool_destroy(pool);
+	return failures;
+}
