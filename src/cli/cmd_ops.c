@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * tcbtune ops: the registry, as a table or as JSON.
+ * tcbtune ops: the registry, as a table (docs/ops.md has it, too) or as JSON.
  */
 #include <string.h>
 
@@ -9,10 +9,14 @@
 #include "kernels/op.h"
 
 struct ops_args {
-	int json;
+	int json, markdown;
 };
 
 static const struct cli_option options[] = {
+	{ .name = "markdown",
+	  .kind = CLI_FLAG,
+	  .offset = offsetof(struct ops_args, markdown),
+	  .help = "print the table that docs/ops.md begins with" },
 	CLI_OPTION_JSON(struct ops_args),
 	CLI_OPTION_END,
 };
@@ -64,6 +68,41 @@ static enum tcb_status print_table(const struct tcb_op *const *ops, size_t count
 	return status;
 }
 
+/* What does not depend on the machine that this was built for. */
+static enum tcb_status print_markdown(const struct tcb_op *const *ops, size_t count, struct tcb_error *err)
+{
+	static const struct cli_column columns[] = {
+		{ "op", 0 }, { "what", 0 }, { "weights", 0 }, { "contracts", 0 }, { "default shapes", 0 },
+	};
+	struct cli_table table;
+	struct tcb_str out = { 0 };
+	enum tcb_status status;
+
+	cli_table_init(&table, columns, sizeof columns / sizeof *columns);
+	for (size_t i = 0; i < count; i++) {
+		struct tcb_str contracts = { 0 }, shapes = { 0 };
+		contracts_text(ops[i], &contracts);
+		for (size_t s = 0; s < ops[i]->default_shape_count; s++) {
+			char text[TCB_SHAPE_TEXT_MAX];
+			tcb_shape_print(&ops[i]->default_shapes[s], text);
+			tcb_str_addf(&shapes, "%s%s", s ? ", " : "", text);
+		}
+		cli_table_cell(&table, "`%s`", ops[i]->name);
+		cli_table_cell(&table, "%s", ops[i]->summary);
+		cli_table_cell(&table, "%s", ops[i]->weight_type ? ops[i]->weight_type : "");
+		cli_table_cell(&table, "%s", contracts.data ? contracts.data : "");
+		cli_table_cell(&table, "%s %s", ops[i]->shape_form, shapes.data ? shapes.data : "");
+		tcb_str_fini(&contracts);
+		tcb_str_fini(&shapes);
+	}
+	status = cli_table_render(&table, CLI_TABLE_MD, &out, err);
+	cli_table_fini(&table);
+	if (status == TCB_OK)
+		return cli_emit(&out, err);
+	tcb_str_fini(&out);
+	return status;
+}
+
 static json_t *op_json(const struct tcb_op *op, int *failed)
 {
 	char signature[TCB_SIGNATURE_MAX];
@@ -102,6 +141,10 @@ static enum tcb_status run_ops(const void *arguments, struct tcb_error *err)
 	int failed = 0;
 	json_t *root, *rows;
 
+	if (args->json && args->markdown)
+		return tcb_fail(err, TCB_E_USAGE, "--json and --markdown exclude each other");
+	if (args->markdown)
+		return print_markdown(ops, count, err);
 	if (!args->json)
 		return print_table(ops, count, err);
 	root = cli_json_start("tcbtune.ops.1", &failed);
