@@ -49,7 +49,7 @@ struct token {
 
 double tcb_quant_chain_max(size_t k)
 {
-	return 16 * (double)((k + SPAN - 1) / SPAN) + 64;
+	return 17 * (double)((k + SPAN - 1) / SPAN) + 64;
 }
 
 static double f16_seen(double x)

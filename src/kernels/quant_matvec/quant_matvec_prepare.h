@@ -22,8 +22,7 @@ static inline void prepare_q8(const struct tcb_format *format, const float *x, s
 	const size_t group = tcb_quant_group(format);
 	for (; k > 0; out++) {
 		const size_t values = least(k, QMV_SUPER);
-		if (values < QMV_SUPER || format->has_offsets || group < QMV_SUPER)
-			memset(out, 0, sizeof(*out));
+		memset(out, 0, sizeof(*out));
 		for (size_t g = 0; g < values; g += group)
 			tcb_quant_codes_inline(x + g, group, out->q + g, &out->d[g / group]);
 		for (size_t r = 1; group == QMV_SUPER && r < QMV_RUNS; r++)
@@ -34,8 +33,6 @@ static inline void prepare_q8(const struct tcb_format *format, const float *x, s
 		}
 		const size_t words = format->run_values / 4;
 		for (size_t r = 0; r < QMV_RUNS; r++) {
-			out->sums[r] = 0;
-			out->run_start[r] = 0;
 			for (size_t i = words * r; i < words * (r + 1) && i < QMV_SUPER / 4; i++)
 				out->run_start[r] += out->start[i];
 		}
