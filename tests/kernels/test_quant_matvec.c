@@ -55,8 +55,9 @@ static void bench_init(struct bench *b, const char *name, enum tcb_contract cont
 		b->data[i] = b->buffer[i].data;
 	}
 	b->outputs = shape.m * shape.n;
-	b->reference = (struct tcb_reference){ malloc(b->outputs * sizeof(double)), malloc(b->outputs * sizeof(double)),
-					       malloc(b->outputs * sizeof(double)) };
+	b->reference = (struct tcb_reference){ .y = malloc(b->outputs * sizeof(double)),
+					       .magnitude = malloc(b->outputs * sizeof(double)),
+					       .extra = malloc(b->outputs * sizeof(double)) };
 	assert_true(b->reference.y && b->reference.magnitude && b->reference.extra);
 	b->op->fill(&b->problem, 7 + shape.n, b->data);
 }
