@@ -185,6 +185,8 @@ enum tcb_status qmm_emit(const struct tcb_problem *problem, const struct tcb_tar
 	struct qmm_gpu g;
 	struct qmm_writer w = { .g = &g };
 	memset(out, 0, sizeof(*out));
+	if (problem->contract != TCB_CONTRACT_F16)
+		return tcb_fail(err, TCB_E_UNSUPPORTED, "%s has GPU kernels for contract f16 only", problem->op);
 	qmm_gpu_plan(problem, target, geometry, &g);
 	ptx_target.feature = g.is_wgmma ? 'a' : 0;
 	TCB_TRY(tcb_ptx_build_init(&w.b, &ptx_target, err));
