@@ -9,6 +9,7 @@
  */
 #include "emulated_counters.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -136,6 +137,8 @@ static enum tcb_status run_launch(struct emulating *e, const struct tcb_launch *
 	launch.param_bytes = tcb_launch_parameters(from, e->address, e->workspace_address, params, sizeof params);
 	enum tcb_status status = tcb_ptx_emulate(program, &launch, e->memory, NULL, &counts, err);
 	if (status == TCB_OK) {
+		const double threads = (double)launch.block[0] * launch.block[1] * launch.block[2];
+		e->out->launched += ceil(threads / WARP) * launch.grid[0] * launch.grid[1] * launch.grid[2];
 		e->out->findings += counts.findings;
 		add_launch(function, counts.by_ins, e->out);
 	}

@@ -17,6 +17,7 @@ struct emulated_counters {
 	double load_requests;       /* loads of global memory into registers */
 	double load_sectors;        /* 32-byte sectors that they touch */
 	double warps, active;       /* instructions of the PTX; threads that took part, guards aside */
+	double launched;            /* warps */
 	double branches, divergent; /* of warps; and where a warp split */
 	uint64_t findings;          /* errors that the emulator reported */
 	double seconds;
