@@ -57,7 +57,8 @@ static void bench_init(struct bench *b, const char *name, enum tcb_contract cont
 	b->outputs = shape.m * shape.n;
 	b->reference = (struct tcb_reference){ .y = malloc(b->outputs * sizeof(double)),
 					       .magnitude = malloc(b->outputs * sizeof(double)),
-					       .extra = malloc(b->outputs * sizeof(double)), NULL };
+					       .extra = malloc(b->outputs * sizeof(double)),
+					       NULL };
 	assert_true(b->reference.y && b->reference.magnitude && b->reference.extra);
 	b->op->fill(&b->problem, 7 + shape.n, b->data);
 }
