@@ -206,6 +206,8 @@ static unsigned mma_registers(const struct qmv_gpu *g)
 	const struct qmv_format *f = g->format;
 	const unsigned mixed = g->unroll < 4 ? g->unroll : 4, is_byte = g->halves == 1;
 	unsigned all = 68 + 8 * (g->parts - 1) + 14 * is_byte + mixed * (20 + 8 * is_byte);
+	if (g->copy == TCB_COPY_ASYNC) /* addresses of all lanes, for every step */
+		all += 40;
 	if (g->copy == TCB_COPY_LDG) {
 		const unsigned scales = f->scales == QMV_SCALES_K ? 8 : f->scales == QMV_SCALES_BYTES ? 4 : 2;
 		all = 80 + 14 * is_byte + g->unroll * ((f->bytes[QMV_CODES] + f->bytes[QMV_HIGH]) / 8 + scales);

@@ -268,6 +268,8 @@ RULE(rule_xin)
 		return "xin must be regs with copy=async and copy=bulk";
 	if (resident && knob(geometry, TCB_KNOB_UNROLL) != steps && !(is_mma(geometry) && is_ring))
 		return "unroll must be all steps along k with blocks above 0: what stays is in registers";
+	if (is_mma(geometry) && knob(geometry, TCB_KNOB_COPY) == TCB_COPY_ASYNC && steps > 4)
+		return "a warp must take at most 4 steps along k with isa=mma and copy=async: registers would spill";
 	if (is_ring && steps > QMV_GPU_STEPS_MAX)
 		return "a warp must take at most 16 steps along k with copy=async and copy=bulk";
 	return NULL;
