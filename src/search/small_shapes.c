@@ -8,7 +8,10 @@
 
 enum {
 	SMALL_ELEMENTS = 1 << 20, /* largest m*n*k of a small shape: about a millisecond of scalar code */
-	STEP_SEARCH = 4096,       /* how far to look for a legal size */
+	MOST_ELEMENTS = 16 << 20, /* of one whose tiles of k and registers leave no smaller one */
+	COLUMNS = 37,
+	ROW_UNIT = 16,      /* ops deal rows of weights in groups of as many, even where registers hold fewer */
+	STEP_SEARCH = 4096, /* how far to look for a legal size */
 };
 
 static size_t *dimension(struct tcb_shape *shape, int which)
@@ -37,6 +40,34 @@ static size_t least(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
+static size_t most(size_t a, size_t b)
+{
+	return a > b ? a : b;
+}
+
+static size_t div_up(size_t a, size_t b)
+{
+	return a / b + (a % b != 0);
+}
+
+static size_t round_up(size_t value, size_t step)
+{
+	return step > 1 ? div_up(value, step) * step : value;
+}
+
+/* Of a GPU's geometries, whose blocks are no threads, 1. */
+static size_t threads_of(const struct tcb_geometry *geometry)
+{
+	return geometry->knob[TCB_KNOB_THREADS] > 0 ? (size_t)geometry->knob[TCB_KNOB_THREADS] : 1;
+}
+
+/* What a CPU's tiles of n are multiples of. */
+static size_t row_unit(const struct tcb_geometry *geometry)
+{
+	const size_t n = most(geometry->tile[TCB_MICRO].n, 1);
+	return geometry->knob[TCB_KNOB_THREADS] > 0 ? round_up(ROW_UNIT, n) : n;
+}
+
 /* EXTRA more than TILE.  A tile that covers the problem's whole dimension must cover the small one, too: a plan may
  * rely on it (one thread, no partial sums); then one less than the problem has. */
 static size_t past_tile(size_t tile, size_t dimension, size_t extra)
@@ -46,10 +77,33 @@ static size_t past_tile(size_t tile, size_t dimension, size_t extra)
 	return dimension > 1 ? dimension - 1 : 1;
 }
 
+/* The smallest n or m that is a whole register tile and a cut one, in a macro tile for each of THREADS if the problem
+ * has as many: what a dimension keeps when the others are large. */
+static size_t least_size(size_t dimension, size_t macro, size_t unit, size_t threads, size_t extra)
+{
+	const size_t parts = macro ? least(div_up(dimension, macro), threads) : 1;
+	return least(dimension, (most(parts, 2) - 1) * unit + extra);
+}
+
+/* Large ones to be small: fewer columns, then fewer rows.  KEPT columns are left at least, or as many as LEAST. */
+static struct tcb_shape shrink(struct tcb_shape want, const struct tcb_shape *least_shape, size_t kept)
+{
+	const size_t k = want.k ? want.k : 1, fewest = least(want.n, most(kept, least_shape->n));
+	size_t m_most = SMALL_ELEMENTS / k / most(fewest, 1);
+	if (want.m > m_most)
+		want.m = least(want.m, most(m_most | 1, least_shape->m));
+	const size_t n_most = SMALL_ELEMENTS / k / want.m;
+	if (want.n > n_most)
+		want.n = least(want.n, most(n_most | 1, most(least_shape->n, COLUMNS)));
+	return want;
+}
+
 size_t tcb_verify_shapes(const struct tcb_op *op, const struct tcb_shape *problem, const struct tcb_geometry *geometry,
 			 struct tcb_shape out[TCB_VERIFY_SHAPES_MAX])
 {
-	const struct tcb_tile *macro = &geometry->tile[TCB_MACRO], *midi = &geometry->tile[TCB_MIDI];
+	const struct tcb_tile *macro = &geometry->tile[TCB_MACRO], *midi = &geometry->tile[TCB_MIDI],
+			      *micro = &geometry->tile[TCB_MICRO];
+	const size_t threads = threads_of(geometry);
 	size_t k_unit = 0;
 	struct tcb_shape smallest = *problem;
 	if (problem->k > 0) {
@@ -61,24 +115,31 @@ size_t tcb_verify_shapes(const struct tcb_op *op, const struct tcb_shape *proble
 	size_t k_split = least(5 * k_unit, problem->k);
 	if (k_unit > 0 && midi->k < problem->k)
 		k_split = 2 * midi->k;
-	const struct tcb_shape wanted[TCB_VERIFY_SHAPES_MAX] = {
+	struct tcb_shape fewest = { least_size(problem->m, macro->m, micro->m, threads, 1),
+				    least_size(problem->n, macro->n, row_unit(geometry), threads, 5), 0 };
+	if (MOST_ELEMENTS / most(k_split, 1) / fewest.n < fewest.m)
+		fewest.m = 1;
+	if (MOST_ELEMENTS / most(k_split, 1) < fewest.n)
+		fewest.n = 1;
+	struct tcb_shape wanted[TCB_VERIFY_SHAPES_MAX] = {
 		{ 1, 1, k_unit },
-		{ least(3, problem->m), least(37, problem->n), least(3 * k_unit, problem->k) },
+		{ least(3, problem->m), least(COLUMNS, problem->n), least(3 * k_unit, problem->k) },
 		{ past_tile(midi->m, problem->m, 1), past_tile(midi->n, problem->n, 3), k_split },
-		{ past_tile(macro->m, problem->m, 1), past_tile(macro->n, problem->n, 37), k_unit },
+		{ past_tile(macro->m, problem->m, 1), past_tile(macro->n, problem->n, COLUMNS), k_unit },
 	};
+	for (int i = 2; i < 4; i++) {
+		if (macro->m < problem->m)
+			wanted[i].m = most(wanted[i].m, fewest.m);
+		if (macro->n < problem->n)
+			wanted[i].n = most(wanted[i].n, fewest.n);
+	}
 	size_t count = 0;
 	for (size_t i = 0; i < TCB_VERIFY_SHAPES_MAX; i++) {
-		struct tcb_shape want = wanted[i], shape = *problem;
-		/* Too large to be small: fewer columns, then fewer rows.  The last one keeps its columns, so that there
-		 * are as many macro tiles as a plan for several threads may ask for. */
-		size_t k = want.k ? want.k : 1, kept = i == 3 && k_unit > 0 ? least(want.n, SMALL_ELEMENTS / k) : 37;
-		size_t m_most = kept ? SMALL_ELEMENTS / k / kept : 0;
-		if (want.m > m_most)
-			want.m = m_most ? m_most | 1 : 1;
-		size_t n_most = SMALL_ELEMENTS / k / want.m;
-		if (want.n > n_most)
-			want.n = n_most > 37 ? n_most | 1 : 37;
+		/* The last one keeps its columns, so that there are as many macro tiles as a plan for several threads
+		 * may ask for. */
+		const int keeps = i == 3 && k_unit > 0;
+		const struct tcb_shape want = shrink(wanted[i], &fewest, keeps ? SIZE_MAX : COLUMNS);
+		struct tcb_shape shape = *problem;
 		if (k_unit > 0 && raise_dimension(op, &shape, 2, want.k) != 0)
 			continue;
 		if (raise_dimension(op, &shape, 1, want.n) != 0 || raise_dimension(op, &shape, 0, want.m) != 0)
@@ -92,26 +153,33 @@ size_t tcb_verify_shapes(const struct tcb_op *op, const struct tcb_shape *proble
 	return count;
 }
 
-static size_t round_up(size_t value, size_t step)
+/*
+ * Tiles of one dimension, FROM's, for TO, in multiples of UNIT.  As many macro tiles; where TO is too small for one for
+ * each of THREADS, of smaller midi tiles.
+ */
+static void fit_tiles(size_t from, size_t to, size_t unit, size_t threads, size_t *midi, size_t *macro)
 {
-	return step > 1 ? (value + step - 1) / step * step : value;
+	if (!from || !*midi || !*macro)
+		return;
+	const size_t parts = div_up(from, *macro), share = div_up(to, parts);
+	if (*midi >= from)
+		*midi = round_up(to, unit);
+	while (*midi % (2 * unit) == 0 && div_up(to, round_up(share, *midi)) < least(parts, threads))
+		*midi /= 2;
+	*macro = round_up(share, *midi);
 }
 
 void tcb_verify_fit(const struct tcb_shape *from, const struct tcb_shape *to, struct tcb_geometry *geometry)
 {
-	const size_t was[] = { from->m, from->n, from->k }, is[] = { to->m, to->n, to->k };
-	struct tcb_tile *tile = geometry->tile;
-	size_t *macro[] = { &tile[TCB_MACRO].m, &tile[TCB_MACRO].n, &tile[TCB_MACRO].k };
-	size_t *midi[] = { &tile[TCB_MIDI].m, &tile[TCB_MIDI].n, &tile[TCB_MIDI].k };
-	const size_t micro[] = { tile[TCB_MICRO].m, tile[TCB_MICRO].n, tile[TCB_MICRO].k };
-	for (int d = 0; d < 3; d++) {
-		if (was[d] == 0 || *macro[d] == 0 || *midi[d] == 0)
-			continue;
-		size_t parts = (was[d] + *macro[d] - 1) / *macro[d];
-		if (*midi[d] >= was[d])
-			*midi[d] = round_up(is[d], micro[d]);
-		*macro[d] = round_up((is[d] + parts - 1) / parts, *midi[d]);
-	}
+	struct tcb_tile *macro = &geometry->tile[TCB_MACRO], *midi = &geometry->tile[TCB_MIDI];
+	const struct tcb_tile *micro = &geometry->tile[TCB_MICRO];
+	const size_t threads = threads_of(geometry);
+	/* H2: blocks of k divide it. */
+	if (midi->k && midi->k < from->k && to->k % midi->k != 0)
+		midi->k = round_up(to->k, micro->k);
+	fit_tiles(from->k, to->k, micro->k, 1, &midi->k, &macro->k);
+	fit_tiles(from->m, to->m, micro->m, threads, &midi->m, &macro->m);
+	fit_tiles(from->n, to->n, row_unit(geometry), threads, &midi->n, &macro->n);
 }
 
 size_t tcb_verify_gpu_shapes(const struct tcb_op *op, const struct tcb_problem *problem,

@@ -31,7 +31,8 @@ enum tcb_status tcb_verifier_check(struct tcb_verifier *verifier, const struct t
  *
  * The small shapes for GEOMETRY, each legal for the op and each once: everything 1, odd sizes, one just past the midi
  * tile (with a cut k block where the geometry splits k), one just past the macro tile (so that a second thread gets
- * the cut end).  No dimension outgrows a tile that covers that dimension of the problem.  Returns how many.
+ * the cut end).  No dimension outgrows a tile that covers that dimension of the problem; each has a whole register
+ * tile and room for as many macro tiles as there are threads.  Returns how many.
  */
 size_t tcb_verify_shapes(const struct tcb_op *op, const struct tcb_shape *problem, const struct tcb_geometry *geometry,
 			 struct tcb_shape out[TCB_VERIFY_SHAPES_MAX]);
@@ -44,7 +45,8 @@ size_t tcb_verify_gpu_shapes(const struct tcb_op *op, const struct tcb_problem *
 			     struct tcb_geometry fitted[TCB_CODE_UNITS_MAX]);
 /*
  * GEOMETRY as it would be in a space of the shape TO: its macro tiles cut TO into as many parts as they cut FROM, and
- * midi tiles that cover FROM cover TO.  Micro tiles are compiled in and stay.
+ * midi tiles that cover FROM cover TO; blocks of k that do not divide TO's become one, and midi tiles of a CPU's threads
+ * get smaller where some threads had none.  Micro tiles are compiled in and stay.
  */
 void tcb_verify_fit(const struct tcb_shape *from, const struct tcb_shape *to, struct tcb_geometry *geometry);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The ops of this build through the worker: the default geometry and a random
- * sample of the space of the first default shape, under every contract, must be
- * right at every small shape and at full size, and give plausible times.
+ * Every op of this build through the worker: under every contract that a CPU
+ * has kernels for, the default geometry and a few of the space, as unlike each
+ * other as can be, must be right at every small shape and at full size, and give
+ * plausible times.
  */
 #include <string.h>
 
@@ -20,11 +21,14 @@
 #include "kernels/space.h"
 #include "search/evaluate.h"
 
-enum { SAMPLE = 24, ROTATION = 96 << 20, ROUNDS = 5 };
+enum { SAMPLE = 12, DRAWS = 600, ROTATION = 4 << 20, ROUNDS = 3 };
+
+/* Small, but with room for tiles of every kind: blocks of k, a share for each thread. */
+static const struct tcb_shape whole = { 5, 130, 1024 };
 
 static void try_one(struct tcb_evaluator *evaluator, const struct tcb_geometry *geometry)
 {
-	const struct tcb_screen_rule rule = { .samples_min = 3, .samples_max = 5, .width = 0.1 };
+	const struct tcb_screen_rule rule = { .samples_min = 2, .samples_max = 2, .width = 0.1 };
 	const struct tcb_trial *trial;
 	struct tcb_error err;
 	if (tcb_evaluator_try(evaluator, geometry, &rule, &trial, &err) != TCB_OK)
@@ -39,27 +43,58 @@ static void try_one(struct tcb_evaluator *evaluator, const struct tcb_geometry *
 	assert_true(trial->error_ratio <= 1);
 }
 
-static void try_space(const struct tcb_op *op, enum tcb_contract contract, const struct tcb_place *cpu)
+/* What there are different kernels and paths for. */
+static void kind_of(const struct tcb_problem *problem, const struct tcb_geometry *geometry, int32_t kind[7])
 {
-	struct tcb_problem problem;
-	struct tcb_space *space;
-	struct tcb_evaluator *evaluator;
-	struct tcb_error err;
-	const struct tcb_sweep_options options = {
-		.seed = 7, .states = 3, .rotation_bytes = ROTATION, .timeout_s = 60
-	};
-	if (tcb_problem_init(op, contract, &op->default_shapes[0], &problem, &err) != TCB_OK ||
-	    tcb_space_create(op, &problem, &cpu->device.target, 0, &space, &err) != TCB_OK ||
-	    tcb_evaluator_create(op, &problem, cpu, &options, &evaluator, &err) != TCB_OK)
-		fail_msg("%s: %s", op->name, err.message);
-	try_one(evaluator, &space->geometries[space->default_index]);
+	const int32_t *knob = geometry->knob;
+	kind[0] = knob[TCB_KNOB_ISA];
+	kind[1] = knob[TCB_KNOB_LAYOUT];
+	kind[2] = knob[TCB_KNOB_DECODE];
+	kind[3] = knob[TCB_KNOB_FORM];
+	kind[4] = knob[TCB_KNOB_SCHED];
+	kind[5] = knob[TCB_KNOB_THREADS] > 1;
+	kind[6] = geometry->tile[TCB_MIDI].k < problem->shape.k;
+}
+
+/* In how many respects A is like B. */
+static int likeness(const int32_t a[7], const int32_t b[7])
+{
+	int same = 0;
+	for (int i = 0; i < 7; i++)
+		same += a[i] == b[i];
+	return same;
+}
+
+/* COUNT of SPACE, the default geometry first, each of those drawn that is least like its nearest predecessor. */
+static void spread(const struct tcb_space *space, const struct tcb_problem *problem, size_t count,
+		   const struct tcb_geometry *out[SAMPLE])
+{
+	static int32_t kinds[DRAWS][7];
+	static size_t drawn[DRAWS];
+	static int nearest[DRAWS];
 	struct tcb_rng rng;
 	tcb_rng_init(&rng, 11);
-	struct tcb_geometry finals[2] = { space->geometries[space->default_index] };
-	for (size_t i = 0; i < SAMPLE; i++) {
-		finals[1] = space->geometries[tcb_rng_below(&rng, space->count)];
-		try_one(evaluator, &finals[1]);
+	for (size_t i = 0; i < DRAWS; i++) {
+		drawn[i] = i ? tcb_rng_below(&rng, space->count) : space->default_index;
+		kind_of(problem, &space->geometries[drawn[i]], kinds[i]);
+		nearest[i] = 0;
 	}
+	for (size_t taken = 0, next = 0; taken < count; taken++) {
+		out[taken] = &space->geometries[drawn[next]];
+		const size_t last = next;
+		for (size_t i = 0; i < DRAWS; i++) {
+			const int like = likeness(kinds[i], kinds[last]);
+			nearest[i] = like > nearest[i] ? like : nearest[i];
+			next = nearest[i] < nearest[next] ? i : next;
+		}
+	}
+}
+
+static void try_finals(const struct tcb_op *op, struct tcb_evaluator *evaluator, const struct tcb_geometry *first,
+		       const struct tcb_geometry *second)
+{
+	struct tcb_error err;
+	const struct tcb_geometry finals[2] = { *first, *second };
 	double ns[2 * ROUNDS], limit[ROUNDS];
 	for (int state = 0; state < TCB_STATE_COUNT; state++) {
 		if (tcb_evaluator_interleave(evaluator, finals, 2, (enum tcb_state)state, ROUNDS, 1, ns, limit, &err) !=
@@ -68,6 +103,30 @@ static void try_space(const struct tcb_op *op, enum tcb_contract contract, const
 		for (size_t i = 0; i < 2 * ROUNDS; i++)
 			assert_true(ns[i] > 0);
 	}
+}
+
+static void try_space(const struct tcb_op *op, enum tcb_contract contract, const struct tcb_place *cpu, size_t count,
+		      int with_finals)
+{
+	struct tcb_problem problem;
+	struct tcb_space *space;
+	struct tcb_evaluator *evaluator;
+	struct tcb_error err;
+	struct tcb_shape shape = whole;
+	const struct tcb_sweep_options options = {
+		.seed = 7, .states = 3, .rotation_bytes = ROTATION, .timeout_s = 60
+	};
+	shape.k = strcmp(op->shape_form, "MxN") == 0 ? 0 : shape.k;
+	if (tcb_problem_init(op, contract, &shape, &problem, &err) != TCB_OK ||
+	    tcb_space_create(op, &problem, &cpu->device.target, 0, &space, &err) != TCB_OK ||
+	    tcb_evaluator_create(op, &problem, cpu, &options, &evaluator, &err) != TCB_OK)
+		fail_msg("%s: %s", op->name, err.message);
+	const struct tcb_geometry *sample[SAMPLE];
+	spread(space, &problem, count, sample);
+	for (size_t i = 0; i < count; i++)
+		try_one(evaluator, sample[i]);
+	if (with_finals)
+		try_finals(op, evaluator, sample[0], sample[1]);
 	tcb_evaluator_destroy(evaluator);
 	tcb_space_destroy(space);
 }
@@ -93,16 +152,13 @@ static void every_op(void **state)
 	const struct tcb_op *const *ops = tcb_ops(&count);
 	assert_true(count > 0);
 	for (size_t i = 0; i < count; i++) {
-		/* Known gap: products with blocks of k that no small shape has cannot be verified, and the new spaces
-		 * take minutes: the ops that were here first. */
-		if (strcmp(ops[i]->name, "q4k_matvec") != 0 && strcmp(ops[i]->name, "softmax") != 0) {
-			print_message("NOT RUN: %s\n", ops[i]->name);
-			continue;
-		}
-		for (int contract = 0; contract < TCB_CONTRACT_COUNT; contract++) {
-			if (has_kernels(ops[i], (enum tcb_contract)contract))
-				try_space(ops[i], (enum tcb_contract)contract, &cpu);
-		}
+		size_t contracts = 0;
+		for (int c = 0; c < TCB_CONTRACT_COUNT; c++)
+			contracts += has_kernels(ops[i], (enum tcb_contract)c) != 0;
+		assert_true(contracts > 0);
+		for (int c = 0; c < TCB_CONTRACT_COUNT; c++)
+			if (has_kernels(ops[i], (enum tcb_contract)c))
+				try_space(ops[i], (enum tcb_contract)c, &cpu, SAMPLE / contracts, i % 4 == 0);
 	}
 }
 
