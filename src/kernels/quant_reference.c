@@ -11,6 +11,16 @@
  *        holds for the sum of (|a q| + |c|)|x|, at most |w x| + 2 |c x|; the
  *        latter part is extra, with the longest chain that such a kernel may have.
  *        A product that underflows is off by 2^-150 at most, whatever its size.
+ *   f32  a kernel may multiply the 256 activations x of a superblock by a power of
+ *        two t, such that the largest, X, is in [2^14, 2^15), and take z = t x as
+ *        h + 2^-12 r, two halves: h = fl16(z), r = fl16(2^12 (z - h)).  With
+ *        e the exponent of z, e >= -14: |z - h| <= 2^(e-11), which is exact in f32;
+ *        2^12 times that is below 2^(e+1), or is 2^(e+1) and a half, so r is off by
+ *        2^(e-11) at most, z by 2^(e-23) <= 2^-23 |z|: two roundings of the chain.
+ *        Below 2^-14 halves are 2^-24 apart, so |z - h| <= 2^-25, and 2^12 times
+ *        that, at most 2^-13, is off by 2^-25 again: z by 2^-37, which no chain
+ *        has.  That is 2^-37 / t <= 2^-51 X of x.  It is multiplied by a q, of
+ *        which |a q| <= |w| + |c|.
  *   q8   half a step of each group's scale for each activation.
  *   f16  2^-11 of x, and of a, c and w, or half of the smallest f16, 2^-25; of a
  *        as often as q is large, 128 at most.
@@ -25,6 +35,7 @@
 enum { SPAN = 256, LANES = 8, TOKENS = 32, TOKENS_TOGETHER = 4, RUNS = 16, GROUPS = SPAN / 32 };
 
 static const double unit_roundoff = 0x1p-24, half_roundoff = 0x1p-11, half_least = 0x1p-25, underflow = 0x1p-149;
+static const double halves_least = 0x1p-51;
 
 /* GCC and Clang cut these to what the machine has. */
 typedef double vector __attribute__((vector_size(LANES * sizeof(double))));
@@ -35,9 +46,9 @@ typedef long long mask __attribute__((vector_size(LANES * sizeof(double))));
 /* One row, or one token, over SPAN values of k; zeros past the end. */
 struct row {
 	_Alignas(64) double w[SPAN];
-	double absolute[GROUPS]; /* sum of |w| over a group of activations that share a scale */
-	double apart[RUNS];      /* |offset| + |scale * centre| */
-	double absolute_sum;
+	double absolute[GROUPS];        /* sum of |w| over a group of activations that share a scale */
+	double apart[RUNS];             /* |offset| + |scale * centre| */
+	double absolute_sum, apart_sum; /* of every value */
 };
 struct token {
 	_Alignas(64) double x[SPAN];
@@ -45,6 +56,7 @@ struct token {
 			       */
 	double sum_of[RUNS];  /* |x| of a run, each with what quantising may add to it */
 	double sum;
+	double left_out; /* contract f32: most that two halves leave out of an activation beside two roundings */
 };
 
 double tcb_quant_chain_max(size_t k)
@@ -77,6 +89,10 @@ static void weigh_token(const struct tcb_format *format, enum tcb_contract contr
 		out->sum_of[i / format->run_values] += fabs(out->x[i]) + out->codes[i / group];
 	for (size_t r = 0; r < RUNS; r++)
 		out->sum += out->sum_of[r];
+	double largest = 0;
+	for (size_t i = 0; contract == TCB_CONTRACT_F32 && i < values; i++)
+		largest = fabs(out->x[i]) > largest ? fabs(out->x[i]) : largest;
+	out->left_out = isfinite(largest) ? halves_least * largest : 0;
 }
 
 static void weigh_row(const struct tcb_format *format, const uint8_t *blocks, size_t values, struct row *out)
@@ -96,6 +112,7 @@ static void weigh_row(const struct tcb_format *format, const uint8_t *blocks, si
 			out->absolute[(first + r * format->run_values) / group] += absolute;
 			out->absolute_sum += absolute;
 			out->apart[run] = fabs((double)codes.offset[r]) + fabs((double)codes.scale[r]) * format->centre;
+			out->apart_sum += (double)format->run_values * out->apart[run];
 		}
 	}
 }
@@ -169,6 +186,8 @@ static double extra(const struct row *row, const struct token *token, enum tcb_c
 	for (size_t g = 0; g < GROUPS; g++)
 		codes += token->codes[g] * row->absolute[g];
 	double sum = codes * (1 + gamma_max) + 2 * gamma_max * apart + SPAN * underflow;
+	if (contract == TCB_CONTRACT_F32)
+		sum += token->left_out * (row->absolute_sum + row->apart_sum) * (1 + gamma_max);
 	if (contract == TCB_CONTRACT_F16)
 		sum += half_roundoff * (1 + 4 * half_roundoff) * (3 * magnitude + 2 * apart) +
 		       half_least * (row->absolute_sum + 129 * token->sum);

@@ -479,6 +479,52 @@ static void extreme_activations(void **state)
 		}
 }
 
+/*
+ * Contract f32 with isa=mma and one activation of a superblock that is 2^38 times the others, but has no weight: their
+ * halves leave more out than roundings do.  Within the bound; not within it without the reference's term for halves.
+ */
+static void tiny_beside_large_activations(void **state)
+{
+	static const struct tcb_shape shape = { 1, 33, 1024 };
+	const struct tcb_target target = gpu_target(80, 2);
+	const struct tcb_format *format = tcb_format_find("Q4_K");
+	const size_t blocks = shape.k / format->block_values;
+	struct tcb_kernel kernel;
+	struct tcb_geometry g;
+	struct gpu_bench bench;
+	struct tcb_rng rng;
+	double without = 0;
+	(void)state;
+	tcb_rng_init(&rng, 40);
+	gpu_bench_open(&bench, the_op(), TCB_CONTRACT_F32, shape, 3);
+	uint8_t *block = bench.data[TCB_QUANT_WEIGHTS];
+	float *x = bench.data[TCB_QUANT_X], *w = test_malloc(shape.k * sizeof(*w));
+	for (size_t i = 0; i < shape.n * blocks; i++, block += format->block_bytes) {
+		block[2] = block[3] = 0; /* dmin */
+		block[16] &= 0xf0;       /* the first code */
+	}
+	for (size_t i = 0; i < shape.k; i++)
+		x[i] = i % format->block_values ? ldexpf(x[i], -38) : 1;
+	the_op()->reference(&bench.problem, bench.data, &bench.reference);
+	assert_true(mma_geometry(&bench.problem, &target, &rng, &g));
+	emit(&bench.problem, &target, &g, &kernel);
+	const double ratio = gpu_bench_run(&bench, &kernel, 1);
+	block = bench.data[TCB_QUANT_WEIGHTS];
+	for (size_t n = 0; n < shape.n; n++, block += blocks * format->block_bytes) {
+		double sum = 0;
+		tcb_dequantize(format, block, blocks, w);
+		for (size_t k = 0; k < shape.k; k++)
+			sum += fabs((double)w[k]);
+		bench.reference.extra[n] = fmax(0, bench.reference.extra[n] - 0x1p-51 * sum);
+	}
+	without = gpu_bench_run(&bench, &kernel, 1);
+	print_message("largest error %.3f of what is allowed, %.1f without the term\n", ratio, without);
+	assert_true(ratio <= 1 && without > 1);
+	test_free(w);
+	gpu_bench_close(&bench);
+	tcb_kernel_fini(&kernel);
+}
+
 /* --- mutants --- */
 
 /* Instruction number N (from 0) of opcode OP in the last function, or NULL. */
@@ -569,6 +615,7 @@ int main(void)
 		cmocka_unit_test(samples_are_right),
 		cmocka_unit_test(products_of_matrices_are_right),
 		cmocka_unit_test(extreme_activations),
+		cmocka_unit_test(tiny_beside_large_activations),
 		cmocka_unit_test(mutants_are_caught),
 	};
 	return cmocka_run_group_tests(tests, find_ops, NULL);

@@ -12,9 +12,9 @@
  * by a power of two, the same for a superblock, such that the largest is just
  * below 2^15, and is then the sum of a half and of 2^-12 times another, of which
  * each product has sums of its own.  Each half has 11 bits and rounds to nearest,
- * so what is left out is at most 2^-24 of the activation, as much as one rounding
- * to f32; of activations below 2^-28 of their superblock's largest it is 2^-52 of
- * the latter.
+ * so what is left out is at most 2^-23 of the activation, as much as two roundings
+ * to f32; of activations below 2^-28 of their superblock's largest it is 2^-51 of
+ * the latter (quant_reference.c has the proof and the term of the bound).
  *
  * The products are exact; the sums of one instruction are cut off below the last
  * bit of the largest.

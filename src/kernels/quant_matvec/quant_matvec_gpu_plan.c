@@ -186,8 +186,10 @@ void qmv_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *ta
  */
 double qmv_gpu_chain(const struct qmv_gpu *g)
 {
-	/* isa=mma: a sub-block's eight instructions, for each part of an activation, cut off at twice the unit. */
-	const unsigned piece = g->is_q8 ? 4 : g->is_mma ? 8 * g->parts + 4 : g->halves * g->vec / 2 + 6;
+	/* isa=mma: a sub-block's eight instructions, for each part of an activation, cut off at twice the unit; two for
+	 * an activation that is two parts. */
+	const unsigned mma = 8 * g->parts + 2 * (g->parts > 1) + 4;
+	const unsigned piece = g->is_q8 ? 4 : g->is_mma ? mma : g->halves * g->vec / 2 + 6;
 	return piece + 8 + 2 * g->steps + 5 + g->ksplit + g->splitk + 4;
 }
 
