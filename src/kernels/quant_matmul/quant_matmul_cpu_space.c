@@ -191,6 +191,9 @@ static const struct tcb_variant *best_variant(const struct tcb_problem *problem,
 		if (variant->contract != problem->contract || !tcb_target_has(target, variant->isa) ||
 		    variant->layout != TCB_LAYOUT_NATIVE || variant->micro.n > QMM_ROWS)
 			continue;
+		/* midi.n would be 16 and macro.n, whole register tiles, less. */
+		if (variant->micro.n < QMM_ROWS && problem->shape.n <= variant->micro.n)
+			continue;
 		if (variant->micro.m > (variant->isa == TCB_ISA_AMX ? 16 : 8) ||
 		    (variant->micro.m > 1 && variant->micro.m > problem->shape.m))
 			continue;

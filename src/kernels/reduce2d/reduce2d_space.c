@@ -148,12 +148,10 @@ void reduce2d_default_geometry(const struct tcb_problem *problem, const struct t
 		reduce2d_gpu_default_geometry(problem, target, out);
 		return;
 	}
-	if (columns < SEED_TILE)
-		columns = SEED_TILE;
 	/* Scalar code has no micro tile as wide as the seed's. */
-	size_t micro = isa == TCB_ISA_SCALAR ? 8 : reduce2d_lanes(isa);
-	if (isa == TCB_ISA_SCALAR && problem->shape.n < SEED_TILE)
-		columns = SEED_TILE / 2;
+	const size_t micro = isa == TCB_ISA_SCALAR ? 8 : reduce2d_lanes(isa);
+	if (columns < micro)
+		columns = micro;
 	tcb_geometry_init(out);
 	out->tile[TCB_MACRO] = (struct tcb_tile){ rows, columns, 1 };
 	out->tile[TCB_MIDI] = (struct tcb_tile){ rows, least(columns, SEED_TILE), 1 };
