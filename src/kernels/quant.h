@@ -7,11 +7,10 @@
  * that of the problem's op.
  *
  * The contracts, and the term of the bound that each adds (struct tcb_reference):
- *   f32  activations as they are.  A kernel may keep scale * code and the offset apart, each with its own roundings, and
- *        leave of each of 256 activations out what is below 2^-51 of their largest (two halves have no more).
- *   f16  activations rounded to f16 (beyond 65504 they are infinite); so may scales, offsets and weights be; products
- *        added in f32.
- *   q8   activations to 8 bits, tcb_quant_group() values a scale, or a divisor of it; products of codes are added
+ *   f32  activations as they are.  A kernel may keep scale * code and the offset apart, each with its own roundings,
+ * and leave of each of 256 activations out what is below 2^-51 of their largest (two halves have no more). f16
+ * activations rounded to f16 (beyond 65504 they are infinite); so may scales, offsets and weights be; products added in
+ * f32. q8   activations to 8 bits, tcb_quant_group() values a scale, or a divisor of it; products of codes are added
  *        exactly, and scaled in f32.
  */
 #ifndef TCB_KERNELS_QUANT_H

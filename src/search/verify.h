@@ -45,8 +45,8 @@ size_t tcb_verify_gpu_shapes(const struct tcb_op *op, const struct tcb_problem *
 			     struct tcb_geometry fitted[TCB_CODE_UNITS_MAX]);
 /*
  * GEOMETRY as it would be in a space of the shape TO: its macro tiles cut TO into as many parts as they cut FROM, and
- * midi tiles that cover FROM cover TO; blocks of k that do not divide TO's become one, and midi tiles of a CPU's threads
- * get smaller where some threads had none.  Micro tiles are compiled in and stay.
+ * midi tiles that cover FROM cover TO; blocks of k that do not divide TO's become one, and midi tiles of a CPU's
+ * threads get smaller where some threads had none.  Micro tiles are compiled in and stay.
  */
 void tcb_verify_fit(const struct tcb_shape *from, const struct tcb_shape *to, struct tcb_geometry *geometry);
 

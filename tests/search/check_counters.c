@@ -311,15 +311,14 @@ static enum tcb_status compare_problem(struct tcb_db *db, const struct options *
 	struct tcb_gpu gpu;
 	char shape[TCB_SHAPE_TEXT_MAX];
 
-	TCB_TRY(tcb_gpu_open(problem->device_name, 0, &gpu, err));
+	TCB_TRY(stored_gpu(problem, &gpu, err));
 	TCB_TRY(stored_candidates(db, problem, STORED_LEAVE_STALE, &list, err));
 	enum tcb_status status = choose(&comparing, &list, options->count, err);
 	tcb_shape_print(&problem->problem.shape, shape);
 	printf("\n%s %s %s, counted on %s: %zu candidates with counters\n", problem->op->name,
 	       tcb_contract_text(problem->problem.contract), shape, problem->model, comparing.count);
 	if (status == TCB_OK && strcmp(gpu.device.model, problem->model) != 0)
-		printf("(emitted for %s, which is %s here)\n", gpu.device.model,
-		       gpu.ordinal < 0 ? "known" : "attached");
+		printf("(no specification of it: emitted for %s)\n", gpu.device.model);
 	if (status == TCB_OK && comparing.count > 0)
 		status = prepare(&comparing, problem, &gpu.device.target, options->rows, err);
 	if (status == TCB_OK && comparing.count > 0) {

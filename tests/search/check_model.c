@@ -80,19 +80,9 @@ static int read_options(int argc, char **argv, struct options *out)
 static enum tcb_status find_gpu(const struct stored_problem *problem, const struct options *options,
 				struct tcb_gpu *out, struct tcb_error *err)
 {
-	unsigned capability = 0;
-	TCB_TRY(tcb_gpu_open(problem->device_name, 0, out, err));
-	(void)tcb_gpu_is_name(problem->device_name, &capability);
+	TCB_TRY(stored_gpu(problem, out, err));
 	if (strcmp(out->device.model, problem->model) == 0)
 		return TCB_OK;
-	struct tcb_gpu row;
-	for (size_t i = 0; tcb_gpu_table_row(i, &row); i++) {
-		if (strcmp(row.device.model, problem->model) != 0)
-			continue;
-		*out = row;
-		return TCB_OK;
-	}
-	TCB_TRY(tcb_gpu_table(capability, out, err));
 	printf("no specification of %s: that of %s is taken", problem->model, out->device.model);
 	if (options->memory_gb_s > 0) {
 		out->read_bytes_s = 1e9 * options->memory_gb_s;

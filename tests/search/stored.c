@@ -8,7 +8,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device/gpu.h"
+enum tcb_status stored_gpu(const struct stored_problem *problem, struct tcb_gpu *out, struct tcb_error *err)
+{
+	unsigned capability = 0;
+	struct tcb_gpu row;
+
+	const enum tcb_status status = tcb_gpu_open(problem->device_name, 0, out, err);
+	(void)tcb_gpu_is_name(problem->device_name, &capability);
+	if (status == TCB_OK && strcmp(out->device.model, problem->model) == 0)
+		return TCB_OK;
+	for (size_t i = 0; tcb_gpu_table_row(i, &row); i++) {
+		if (strcmp(row.device.model, problem->model) != 0)
+			continue;
+		*out = row;
+		return TCB_OK;
+	}
+	return capability ? tcb_gpu_table(capability, out, err) : status;
+}
 
 struct collecting {
 	const struct stored_filter *filter;

@@ -8,6 +8,7 @@
 #define TCB_TESTS_STORED_H
 
 #include "db/db.h"
+#include "device/gpu.h"
 #include "kernels/op.h"
 
 enum { STORED_PROBLEMS_MAX = 64 };
@@ -25,6 +26,10 @@ struct stored_filter {
 	const char *op, *device_name, *contract;
 	const struct tcb_shape *shape;
 };
+
+/* The GPU that PROBLEM was measured on: attached, or its recorded specification; where there is neither, the one that
+ * stands for its capability.  OUT's model tells which it is. */
+enum tcb_status stored_gpu(const struct stored_problem *problem, struct tcb_gpu *out, struct tcb_error *err);
 
 /* What to do with candidates that were measured with kernels that have changed since. */
 enum stored_stale { STORED_LEAVE_STALE, STORED_TAKE_STALE };

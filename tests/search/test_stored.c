@@ -164,11 +164,33 @@ static void filtered(void **state)
 	}
 }
 
+/* What was measured on a GPU is looked at with its own numbers, not with those of the first of its capability. */
+static void gpu_is_the_measured_one(void **state)
+{
+	static const struct {
+		const char *device, *model, *taken;
+	} cases[] = { { "sm_90", "NVIDIA H200", "NVIDIA H200" },
+		      { "cuda:0", "NVIDIA H200", "NVIDIA H200" },
+		      { "sm_90", "NVIDIA H100 80GB HBM3", "NVIDIA H100 80GB HBM3" },
+		      { "sm_90", "NVIDIA H900", "NVIDIA H100 80GB HBM3" } };
+	struct stored_problem stored = { 0 };
+	struct tcb_gpu gpu;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		snprintf(stored.device_name, sizeof stored.device_name, "%s", cases[i].device);
+		snprintf(stored.model, sizeof stored.model, "%s", cases[i].model);
+		assert_int_equal(stored_gpu(&stored, &gpu, &err), TCB_OK);
+		assert_string_equal(gpu.device.model, cases[i].taken);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(in_order, setup, teardown),
 		cmocka_unit_test_setup_teardown(filtered, setup, teardown),
+		cmocka_unit_test(gpu_is_the_measured_one),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
