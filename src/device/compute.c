@@ -14,6 +14,7 @@
 
 enum {
 	TRIALS = 5,
+	ROUNDS = 3, /* over all loops, so that a moment that the machine takes away costs none of them its place */
 	FIRST_ITERATIONS = 1000,
 };
 static const double call_ns = 500e3; /* long against the clock and the start of threads, short against a kernel */
@@ -85,16 +86,17 @@ static double rate_of(const struct tcb_compute_loop *loop)
 static double choose(struct tcb_compute *compute, uint32_t isa_mask, enum tcb_compute_kind kind)
 {
 	double best = 0;
-	for (const struct tcb_compute_loop *const *list = tcb_compute_lists(); *list; list++)
-		for (const struct tcb_compute_loop *loop = *list; loop->run; loop++) {
-			if (loop->kind != kind || !(isa_mask >> loop->isa & 1u))
-				continue;
-			const double rate = rate_of(loop);
-			if (rate > best) {
-				best = rate;
-				compute->loop = loop;
+	for (int round = 0; round < ROUNDS; round++)
+		for (const struct tcb_compute_loop *const *list = tcb_compute_lists(); *list; list++)
+			for (const struct tcb_compute_loop *loop = *list; loop->run; loop++) {
+				if (loop->kind != kind || !(isa_mask >> loop->isa & 1u))
+					continue;
+				const double rate = rate_of(loop);
+				if (rate > best) {
+					best = rate;
+					compute->loop = loop;
+				}
 			}
-		}
 	return best;
 }
 

@@ -113,20 +113,13 @@ enum tcb_status tcb_assemble_pool_create(const struct tcb_assembler_info *info, 
 	pthread_cond_init(&pool->work, NULL);
 	pthread_cond_init(&pool->room, NULL);
 	pthread_cond_init(&pool->done, NULL);
-	/* All processes before the first thread of ours. */
+	/* All processes now; the threads with the first job, so that the caller can fork until then. */
 	for (unsigned i = 0; i < workers; i++) {
 		pool->workers[i].pool = pool;
 		if (info->kind == TCB_ASSEMBLER_NVJITLINK)
 			(void)tcb_nvjitlink_server_start(info->library, &pool->workers[i].server, NULL);
 	}
 	pool->server_count = workers;
-	while (pool->worker_count < workers && pthread_create(&pool->workers[pool->worker_count].thread, NULL, work,
-							      &pool->workers[pool->worker_count]) == 0)
-		pool->worker_count++;
-	if (!pool->worker_count) {
-		tcb_assemble_pool_destroy(pool);
-		return tcb_fail(err, TCB_E_FAILED, "cannot start a thread for the assembler");
-	}
 	*out = pool;
 	return TCB_OK;
 }
@@ -155,6 +148,15 @@ void tcb_assemble_pool_destroy(struct tcb_assemble_pool *pool)
 	free(pool);
 }
 
+/* Locked. */
+static void start_threads(struct tcb_assemble_pool *pool)
+{
+	while (pool->worker_count < pool->server_count &&
+	       pthread_create(&pool->workers[pool->worker_count].thread, NULL, work,
+			      &pool->workers[pool->worker_count]) == 0)
+		pool->worker_count++;
+}
+
 enum tcb_status tcb_assemble_submit(struct tcb_assemble_pool *pool, const char *ptx, size_t length,
 				    const struct tcb_ptx_target *target, struct tcb_error *err)
 {
@@ -171,6 +173,13 @@ enum tcb_status tcb_assemble_submit(struct tcb_assemble_pool *pool, const char *
 	slot->length = length;
 	slot->target = *target;
 	pthread_mutex_lock(&pool->lock);
+	if (!pool->worker_count)
+		start_threads(pool);
+	if (!pool->worker_count) {
+		pthread_mutex_unlock(&pool->lock);
+		slot_free(slot);
+		return tcb_fail(err, TCB_E_FAILED, "cannot start a thread for the assembler");
+	}
 	while (pool->waiting >= 4 * pool->worker_count)
 		pthread_cond_wait(&pool->room, &pool->lock);
 	if (pool->tail)

@@ -102,13 +102,14 @@ static enum tcb_status create(const struct tcb_op *op, const struct tcb_problem 
 		.watch = evaluator->watch,
 	};
 	struct tcb_answer answer = { .ran = 0 };
-	enum tcb_status status = TCB_OK;
-	if (shared) {
+	/* Before the first thread of ours: the assembler's begin with the first candidate. */
+	enum tcb_status status = tcb_nursery_create(&evaluator->config, &evaluator->nursery, err);
+	if (status == TCB_OK && shared) {
 		pthread_mutex_lock(&shared->lock);
 		shared->users++;
 		pthread_mutex_unlock(&shared->lock);
 		evaluator->code = shared;
-	} else if (is_cuda) {
+	} else if (status == TCB_OK && is_cuda) {
 		status = start_compiling(evaluator, err);
 	}
 	if (status == TCB_OK)
@@ -141,6 +142,7 @@ void tcb_evaluator_destroy(struct tcb_evaluator *evaluator)
 	if (!evaluator)
 		return;
 	tcb_process_retire(&evaluator->process, NULL, 0);
+	tcb_nursery_destroy(&evaluator->nursery);
 	release_code(evaluator->code);
 	munmap(evaluator->watch, sizeof(*evaluator->watch));
 	free(evaluator->samples);

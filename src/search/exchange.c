@@ -132,7 +132,7 @@ enum tcb_status tcb_evaluator_start(struct tcb_evaluator *evaluator, struct tcb_
 {
 	memset(evaluator->watch, 0, sizeof(*evaluator->watch));
 	atomic_store(&evaluator->watch->subject, TCB_WATCH_NOBODY);
-	TCB_TRY(tcb_process_start(&evaluator->process, &evaluator->config, err));
+	TCB_TRY(tcb_process_start(&evaluator->process, &evaluator->nursery, err));
 	TCB_TRY(await(evaluator, 0, answer, err));
 	TCB_TRY(take_error(evaluator, answer, err));
 	if (answer->how == TCB_ANSWERED && answer->message.kind == TCB_MESSAGE_READY)

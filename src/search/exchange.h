@@ -36,6 +36,7 @@ struct tcb_evaluator {
 	struct tcb_watch *watch;
 	struct tcb_shared_code *code; /* NULL on a CPU */
 	enum tcb_limit limit;         /* what rounds with a limit measure */
+	struct tcb_nursery nursery;
 	struct tcb_process process;
 	size_t served; /* requests that this worker has answered */
 	char limit_method[TCB_STATE_COUNT][64];

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Starting and ending the worker.  The child keeps one socket and nothing
- * else: standard input is empty, output and error go to a memory file of at
- * most a mebibyte from which the tuner quotes the last line, all other
- * descriptors (database, terminal, PAPI of the parent) are closed.
+ * Starting and ending the worker, which its nursery forks and waits for.  Its
+ * output and error go to a memory file of at most a mebibyte from which the
+ * tuner quotes the last line.
  */
 #include "search/process.h"
 
@@ -14,77 +13,17 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 enum {
-	SOCKET_FD = 3, /* after the standard three */
-	LOG_BYTES_MAX = 1 << 20,
 	REAP_TRIES = 200, /* of REAP_STEP_NS: a process that hung up dies within two seconds, or is killed */
 	REAP_STEP_NS = 10000000,
 };
 
-/* ---- the child's side ---- */
-
-static void close_from(int first)
-{
-	if (close_range((unsigned)first, ~0u, 0) == 0)
-		return;
-	/* Kernels before 5.9. */
-	struct rlimit limit;
-	int end = getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < 65536 ? (int)limit.rlim_cur : 65536;
-	for (int fd = first; fd < end; fd++)
-		close(fd);
-}
-
-static void isolate_files(int fd, int log_fd)
-{
-	/* The tuner may run with closed standard descriptors: nothing of ours may sit where they belong. */
-	fd = fcntl(fd, F_DUPFD, SOCKET_FD + 1);
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	int words = log_fd >= 0 ? log_fd : null;
-	dup2(words, STDOUT_FILENO);
-	dup2(words, STDERR_FILENO);
-	dup2(null, STDIN_FILENO);
-	dup2(fd, SOCKET_FD);
-	close_from(SOCKET_FD + 1);
-}
-
-static void isolate_signals(void)
-{
-	for (int number = 1; number < NSIG; number++)
-		signal(number, SIG_DFL);
-	/* These reach the whole process group; the tuner decides, and when it dies the worker is killed. */
-	signal(SIGINT, SIG_IGN);
-	signal(SIGTERM, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN); /* a babbling candidate gets an error from write */
-	sigset_t none;
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
-_Noreturn static void child(int fd, int log_fd, pid_t parent, const struct tcb_worker_config *config)
-{
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent)
-		_exit(1);
-	prctl(PR_SET_NAME, "tcb-worker");
-	isolate_signals();
-	isolate_files(fd, log_fd);
-	setrlimit(RLIMIT_FSIZE, &(struct rlimit){ LOG_BYTES_MAX, LOG_BYTES_MAX });
-	/* 1 byte: no core file, and no core to a pipe either, which 0 would allow (core(5)). */
-	setrlimit(RLIMIT_CORE, &(struct rlimit){ 1, 1 });
-	tcb_worker_main(SOCKET_FD, config);
-}
-
-/* ---- the tuner's side ---- */
-
-enum tcb_status tcb_process_start(struct tcb_process *process, const struct tcb_worker_config *config,
-				  struct tcb_error *err)
+enum tcb_status tcb_process_start(struct tcb_process *process, const struct tcb_nursery *nursery, struct tcb_error *err)
 {
 	int fd[2];
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd) != 0)
@@ -92,19 +31,17 @@ enum tcb_status tcb_process_start(struct tcb_process *process, const struct tcb_
 	int log_fd = memfd_create("tcb-worker-log", MFD_CLOEXEC);
 	if (log_fd >= 0)
 		fcntl(log_fd, F_SETFL, O_APPEND);
-	pid_t parent = getpid(), pid = fork();
-	if (pid == 0)
-		child(fd[1], log_fd, parent, config);
-	int fork_errno = errno;
+	pid_t pid = tcb_nursery_start(nursery, fd[1], log_fd);
+	int start_errno = errno;
 	close(fd[1]);
 	if (pid < 0) {
 		close(fd[0]);
 		if (log_fd >= 0)
 			close(log_fd);
 		return tcb_fail(err, TCB_E_FAILED, "cannot start a worker process (%s): close other programs",
-				strerror(fork_errno));
+				strerror(start_errno));
 	}
-	*process = (struct tcb_process){ .pid = pid, .fd = fd[0], .log_fd = log_fd };
+	*process = (struct tcb_process){ .nursery = nursery, .pid = pid, .fd = fd[0], .log_fd = log_fd };
 	return TCB_OK;
 }
 
@@ -146,15 +83,6 @@ static void describe(int status, char *what, size_t bytes)
 	}
 }
 
-static pid_t wait_for(pid_t pid, int *status, int options)
-{
-	pid_t got;
-	do
-		got = waitpid(pid, status, options);
-	while (got < 0 && errno == EINTR);
-	return got;
-}
-
 static void close_all(struct tcb_process *process)
 {
 	close(process->fd);
@@ -170,11 +98,11 @@ void tcb_process_retire(struct tcb_process *process, char *what, size_t bytes)
 	if (process->pid == 0)
 		return;
 	int status = 0;
-	if (wait_for(process->pid, &status, WNOHANG) == process->pid) {
+	if (tcb_nursery_wait(process->nursery, process->pid, &status, WNOHANG) == process->pid) {
 		describe(status, what, bytes);
 	} else {
 		kill(process->pid, SIGKILL);
-		wait_for(process->pid, &status, 0);
+		tcb_nursery_wait(process->nursery, process->pid, &status, 0);
 	}
 	close_all(process);
 }
@@ -183,7 +111,7 @@ void tcb_process_reap(struct tcb_process *process, char *what, size_t bytes)
 {
 	int status = 0;
 	for (int i = 0; i < REAP_TRIES; i++) {
-		pid_t got = wait_for(process->pid, &status, WNOHANG);
+		pid_t got = tcb_nursery_wait(process->nursery, process->pid, &status, WNOHANG);
 		if (got == process->pid) {
 			describe(status, what, bytes);
 			close_all(process);

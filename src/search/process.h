@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: MIT
  *
- * The life of the worker process: fork without exec, cut off from terminal and
- * files, dead when the tuner is, and its death put into words.
+ * The life of the worker process: started by its nursery, cut off from terminal
+ * and files, dead when the tuner is, and its death put into words.
  */
 #ifndef TCB_SEARCH_PROCESS_H
 #define TCB_SEARCH_PROCESS_H
 
 #include <sys/types.h>
 
-#include "search/worker.h"
+#include "search/nursery.h"
 
 struct tcb_process {
-	pid_t pid;  /* 0: none */
-	int fd;     /* our end of the socket */
-	int log_fd; /* what it wrote to standard output and error, -1: discarded */
+	const struct tcb_nursery *nursery; /* whose child it is */
+	pid_t pid;                         /* 0: none */
+	int fd;                            /* our end of the socket */
+	int log_fd;                        /* what it wrote to standard output and error, -1: discarded */
 };
 
 /* PROCESS starts zeroed or retired. */
-enum tcb_status tcb_process_start(struct tcb_process *process, const struct tcb_worker_config *config,
+enum tcb_status tcb_process_start(struct tcb_process *process, const struct tcb_nursery *nursery,
 				  struct tcb_error *err);
 /* Kills and reaps it.  WHAT (nullable, BYTES long) tells how it had ended if it was dead already: "SIGSEGV",
  * "exit status 0"; "" if it was killed here. */

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Members and their threads.  The caller's thread works for member 0; each
- * other member has a thread that lives as long as the team, because a worker
- * dies with the thread that started it.  All do the same piece of work at a
- * time, and the caller waits for them.
+ * other member has a thread that lives as long as the team.  All do the same
+ * piece of work at a time, and the caller waits for them.
  */
 #include "search/team.h"
 
@@ -109,9 +108,13 @@ enum tcb_status tcb_team_create(const struct tcb_op *op, const struct tcb_proble
 			continue;
 		status = tcb_evaluator_create_beside(team->members[0].evaluator, &options->others[i - 1],
 						     &member->evaluator, err);
-		if (status == TCB_OK && pthread_create(&member->thread, NULL, serve, member) != 0)
+	}
+	/* All processes before the first thread. */
+	for (size_t i = 1; i < team->count && status == TCB_OK; i++) {
+		struct member *member = &team->members[i];
+		member->has_thread = pthread_create(&member->thread, NULL, serve, member) == 0;
+		if (!member->has_thread)
 			status = tcb_fail(err, TCB_E_FAILED, "cannot start a thread for a GPU");
-		member->has_thread = status == TCB_OK;
 	}
 	if (status != TCB_OK) {
 		tcb_team_destroy(team);

@@ -71,7 +71,7 @@ struct tcb_count_request {
 };
 /* COUNTERS' payload: struct tcb_counter each. */
 
-/* What the worker inherits; lives in memory that fork copied. */
+/* What the worker inherits; lives in memory that its nursery's fork copied. */
 struct tcb_worker_config {
 	const struct tcb_op *op;
 	struct tcb_problem problem;

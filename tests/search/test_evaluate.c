@@ -13,7 +13,9 @@
 
 #include <errno.h>
 #include <math.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -438,9 +440,40 @@ static void dies_with_the_tuner(void **state)
 		}
 		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
 	}
-	assert_int_equal(reaped, 2); /* tuner and worker */
+	assert_int_equal(reaped, 3); /* tuner, nursery and worker */
 	close(ends[0]);
 	close(ends[1]);
+}
+
+static void *allocate(void *ctx)
+{
+	atomic_int *is_over = ctx;
+	void *volatile memory;
+	while (!atomic_load(is_over)) {
+		memory = malloc(100);
+		free(memory);
+	}
+	return NULL;
+}
+
+/* A worker forked beside a thread that holds the allocator's lock would hang (AddressSanitizer's allocator does not
+ * mind forks). */
+static void threads_of_the_tuner_harm_no_worker(void **state)
+{
+	(void)state;
+	enum { ALLOCATING = 4, WORKERS = 20 };
+	struct tcb_evaluator *evaluator = evaluator_with(120, 3);
+	pthread_t threads[ALLOCATING];
+	atomic_int is_over = 0;
+	for (int i = 0; i < ALLOCATING; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, allocate, &is_over), 0);
+	for (int i = 0; i < WORKERS; i++)
+		assert_int_equal(try(evaluator, PLANTED_NULL_WRITE, 0)->outcome, TCB_OUTCOME_CRASHED);
+	assert_good(try(evaluator, PLANTED_GOOD, 0));
+	atomic_store(&is_over, 1);
+	for (int i = 0; i < ALLOCATING; i++)
+		pthread_join(threads[i], NULL);
+	tcb_evaluator_destroy(evaluator);
 }
 
 /* Descriptors of the tuner (its database) are not the worker's. */
@@ -474,6 +507,7 @@ int main(void)
 		cmocka_unit_test(interrupt_is_prompt),
 		cmocka_unit_test(keeps_off_the_terminal),
 		cmocka_unit_test(dies_with_the_tuner),
+		cmocka_unit_test(threads_of_the_tuner_harm_no_worker),
 		cmocka_unit_test(holds_no_foreign_descriptors),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
