@@ -5,7 +5,7 @@ import os
 from cli_support import Cli
 
 SPACE = ["--op", "q4k_matvec", "--shape", "1x4x256", "--rotation", "4K", "--finalists", "1", "--counters", "none",
-         "--budget", "6s"]
+         "--budget", "60s"]
 
 
 def several(cli, db):

@@ -302,12 +302,30 @@ static void test_shapes(void **state)
 	}
 }
 
+/* The short way from a problem to its format leads where the names lead. */
+static void test_formats_of_ops(void **state)
+{
+	(void)state;
+	size_t quantised = 0, count;
+	const struct tcb_op *const *ops = tcb_ops(&count);
+	for (size_t i = 0; i < count; i++) {
+		const struct tcb_op *op = ops[i];
+		struct tcb_problem problem = { .contract = TCB_CONTRACT_F32 };
+		if (!op->weight_type)
+			continue;
+		snprintf(problem.op, sizeof problem.op, "%s", op->name);
+		assert_ptr_equal(tcb_quant_format(&problem), tcb_format_find(op->weight_type));
+		quantised++;
+	}
+	assert_int_equal(quantised, 2 * TCB_FORMAT_COUNT);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_fixtures),        cmocka_unit_test(test_reference),
 		cmocka_unit_test(test_odd_activations), cmocka_unit_test(test_codes),
-		cmocka_unit_test(test_shapes),
+		cmocka_unit_test(test_shapes),          cmocka_unit_test(test_formats_of_ops),
 	};
 	static struct tcb_device device;
 	if (tcb_cpu_identify("cpu", 2, &device, NULL) != TCB_OK || tcb_pool_create(2, NULL, &pool, NULL) != TCB_OK)

@@ -103,7 +103,8 @@ static void planes_round_trip(void **state)
 static void spaces_have_thousands_and_the_default(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < op_count * CAPABILITIES * TCB_CONTRACT_COUNT; i++) {
+	/* Every fourth; which divides none of the counts, so that each op meets each capability or contract. */
+	for (size_t i = 0; i < op_count * CAPABILITIES * TCB_CONTRACT_COUNT; i += 4) {
 		const struct tcb_op *op = op_at(i);
 		const unsigned capability = capabilities[i / op_count % CAPABILITIES];
 		const struct tcb_shape *s = &op->default_shapes[i / 2 % op->default_shape_count];
