@@ -102,6 +102,11 @@ static size_t div_up(size_t a, size_t b)
 	return a / b + (a % b != 0);
 }
 
+static size_t round_up(size_t value, size_t step)
+{
+	return div_up(value, step) * step;
+}
+
 /* Hard constraints. */
 
 static int volume(size_t m, size_t n, size_t k, size_t *out)
@@ -147,15 +152,13 @@ static int check_positive(const struct tcb_candidate *c, char *why)
 
 /*
  * The problem itself is not divided but cut (SPEC's index map), so the level above macro only bounds it: no tile is
- * larger than the problem rounded up to a power of two, unless the micro tile is.
+ * larger than the problem rounded up to a power of two, unless with one tile less of the level below it would not cover
+ * the problem.
  */
 static int check_nesting(const struct tcb_candidate *c, char *why)
 {
 	for (int dim = 0; dim < 3; dim++) {
-		size_t bound = power_of_two_above(shape_dim(&c->problem->shape, dim));
-		size_t micro = get_dim(c->geometry, TCB_MICRO, dim);
-		if (bound < micro)
-			bound = micro;
+		const size_t size = shape_dim(&c->problem->shape, dim), bound = power_of_two_above(size);
 		for (int level = TCB_MACRO; level < TCB_LEVEL_COUNT; level++) {
 			size_t value = get_dim(c->geometry, level, dim);
 			if (value == 0) /* H1 says so */
@@ -163,17 +166,15 @@ static int check_nesting(const struct tcb_candidate *c, char *why)
 			if (dim == 2 && c->problem->shape.k == 0 && value != 1)
 				return reject(why, "%s.k=%zu, but %s has no k dimension, so it must be 1",
 					      tcb_level_text((enum tcb_level)level), value, c->problem->op);
-			if (level == TCB_MACRO) {
-				if (value > bound)
-					return reject(why, "macro.%c=%zu is larger than the problem's %zu needs",
-						      dim_names[dim], value, shape_dim(&c->problem->shape, dim));
-				continue;
-			}
-			size_t above = get_dim(c->geometry, level - 1, dim);
+			const size_t below = level < TCB_MICRO ? get_dim(c->geometry, level + 1, dim) : value;
+			const size_t above = level > TCB_MACRO ? get_dim(c->geometry, level - 1, dim) : 0;
 			if (above % value)
 				return reject(why, "%s.%c=%zu does not divide %s.%c=%zu",
 					      tcb_level_text((enum tcb_level)level), dim_names[dim], value,
 					      tcb_level_text((enum tcb_level)(level - 1)), dim_names[dim], above);
+			if (value > bound && below < value && value - below >= size)
+				return reject(why, "%s.%c=%zu is larger than the problem's %zu needs",
+					      tcb_level_text((enum tcb_level)level), dim_names[dim], value, size);
 		}
 	}
 	return 0;
@@ -419,6 +420,24 @@ static int check_vector(const struct tcb_candidate *c, char *why)
 	return 0;
 }
 
+/*
+ * On a CPU rows and columns are counted in register tiles, whose sizes are those of the vectors and registers: a power
+ * of two of them.  A macro tile may also be an even share for the threads, with no tile more than is needed.
+ */
+static int is_even_on_cpu(const struct tcb_candidate *c, int level, int dim)
+{
+	const size_t value = get_dim(c->geometry, level, dim), micro = get_dim(c->geometry, TCB_MICRO, dim);
+	const size_t macro = get_dim(c->geometry, TCB_MACRO, dim), midi = get_dim(c->geometry, TCB_MIDI, dim);
+	const size_t size = shape_dim(&c->problem->shape, dim), most_parts = 4 * (size_t)c->target->threads;
+	if (c->target->kind != TCB_TARGET_CPU || dim == 2 || !micro || value % micro)
+		return 0;
+	if (is_power_of_two(value / micro))
+		return 1;
+	const size_t parts = div_up(size, value);
+	return value == macro && parts <= most_parts &&
+	       value == round_up(div_up(size, parts), midi == macro ? micro : midi);
+}
+
 static int check_power_of_two(const struct tcb_candidate *c, char *why)
 {
 	if (c->any_size)
@@ -426,7 +445,8 @@ static int check_power_of_two(const struct tcb_candidate *c, char *why)
 	for (int level = 0; level < TCB_LEVEL_COUNT; level++) {
 		for (int dim = 0; dim < 3; dim++) {
 			size_t value = get_dim(c->geometry, level, dim);
-			if (is_power_of_two(value) || value == shape_dim(&c->problem->shape, dim))
+			if (is_power_of_two(value) || value == shape_dim(&c->problem->shape, dim) ||
+			    is_even_on_cpu(c, level, dim))
 				continue;
 			return reject(why, "%s.%c=%zu is no power of two nor the problem's %zu (--any-size lifts this)",
 				      tcb_level_text((enum tcb_level)level), dim_names[dim], value,
@@ -537,11 +557,6 @@ const struct tcb_constraint *tcb_constraint_violated(const struct tcb_op *op, co
 }
 
 /* Soft constraints. */
-
-static size_t round_up(size_t value, size_t step)
-{
-	return div_up(value, step) * step;
-}
 
 void tcb_constraint_soft(const struct tcb_op *op, const struct tcb_problem *problem, const struct tcb_target *target,
 			 const struct tcb_geometry *geometry, struct tcb_soft *out)

@@ -126,6 +126,12 @@ static void test_h2_nesting(void **state)
 	f.geometry.tile[TCB_MIDI].n = 128;
 	f.geometry.tile[TCB_MICRO].n = 128;
 	accepts("H2", &f);
+	/* Register tiles of 14: 70 are needed for 48 in blocks of 70 only. */
+	f.geometry.tile[TCB_MICRO].n = 14;
+	f.geometry.tile[TCB_MIDI].n = f.geometry.tile[TCB_MACRO].n = 70;
+	rejects("H2", &f, "midi.n=70");
+	f.geometry.tile[TCB_MICRO].n = 70;
+	accepts("H2", &f);
 	/* A row op has no k. */
 	fixture_init(&f);
 	f.problem.shape.k = 0;
@@ -377,6 +383,24 @@ static void test_h15_power_of_two(void **state)
 	rejects("H15", &f, "midi.n=24");
 	f.candidate.any_size = 1;
 	accepts("H15", &f);
+	/* A CPU counts in register tiles: powers of two of them, and even shares of macro tiles for the threads. */
+	fixture_init(&f);
+	f.problem.shape.n = 1000;
+	f.target.threads = 2;
+	f.geometry.tile[TCB_MICRO].n = 14;
+	f.geometry.tile[TCB_MIDI].n = 14 * 4;
+	f.geometry.tile[TCB_MACRO].n = 14 * 4 * 9;
+	accepts("H15", &f); /* 504: two of them */
+	f.geometry.tile[TCB_MACRO].n = 14 * 4 * 10;
+	rejects("H15", &f, "macro.n=560"); /* two of 504 would do */
+	f.geometry.tile[TCB_MACRO].n = 14 * 4 * 2;
+	accepts("H15", &f); /* 112: nine of them, but eight register tiles */
+	f.geometry.tile[TCB_MIDI].n = 14 * 3;
+	f.geometry.tile[TCB_MACRO].n = 14 * 36;
+	rejects("H15", &f, "midi.n=42");
+	f.target.kind = TCB_TARGET_CUDA;
+	f.geometry.tile[TCB_MIDI].n = 14 * 4;
+	rejects("H15", &f, "macro.n=504");
 }
 
 static void test_v1_variant(void **state)

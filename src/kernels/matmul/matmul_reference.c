@@ -138,11 +138,11 @@ static void add_tile(const struct matmul_reference_loops *with, const struct pan
 }
 
 /* Half a unit in the last place of C's type for the stored value, which is off by less than 2^-10 of MAGNITUDE; the
- * second term is that of numbers below the normal ones. */
-static double storing_error(enum matmul_type type, double y, double magnitude)
+ * other terms are those of numbers below the normal ones, of C's type and of the sums. */
+static double storing_error(enum matmul_type type, double y, double magnitude, size_t k)
 {
 	static const double unit[] = { 0, 0x1p-11, 0x1p-8 }, tiny[] = { 0, 0x1p-25, 0x1p-134 };
-	return unit[type] * (fabs(y) + 0x1p-10 * magnitude) + tiny[type];
+	return unit[type] * (fabs(y) + 0x1p-10 * magnitude) + tiny[type] + 0x1p-149 * (double)k;
 }
 
 /* Sums of up to 2^20 magnitudes in f32 are off by less than this share of them: each tile adds STEP_K. */
@@ -197,7 +197,8 @@ static void run_task(void *ctx, size_t task, unsigned thread)
 	for (size_t i = m0; i < m0 + rows; i++)
 		for (size_t at = i * n + n0; at < i * n + n0 + columns; at++) {
 			job->out->magnitude[at] *= SIZE_SLACK;
-			job->out->extra[at] = storing_error(job->type, job->out->y[at], job->out->magnitude[at]);
+			job->out->extra[at] =
+				storing_error(job->type, job->out->y[at], job->out->magnitude[at], job->shape.k);
 			job->out->y[at] = held(job->type, job->out->y[at]);
 		}
 }

@@ -1,13 +1,29 @@
 /* SPDX-License-Identifier: MIT
  *
- * The search space of the dense products on a CPU, their default geometry and
- * the numbers that the constraints judge.
+ * The search space of the dense products on a CPU, their default geometry, the
+ * rules of their own that a geometry must keep, and the numbers that the
+ * constraints judge.
  */
+#include <math.h>
 #include <string.h>
 
+#include "kernels/matmul/matmul_cpu.h"
 #include "kernels/matmul/matmul_gpu.h"
 
-enum { DEFAULT_BLOCK = 64, DEFAULT_K = 256, OPERAND_REGISTERS = 3 };
+enum {
+	BLOCK_M_LEAST = 96, /* rows and columns of a block that are enough to pay for packing the other operand's */
+	BLOCK_M_MOST = 384,
+	BLOCK_N_LEAST = 192,
+	BLOCK_N_MOST = 1024,
+	BLOCK_K_LEAST = 256,
+	BLOCK_K_MOST = 512,
+	SKINNY_M = 16, /* no more rows than a register tile has: what is packed of B is used once */
+	SKINNY_K = 64,
+	SCALAR_FLOPS_MOST = 1 << 23, /* a call of scalar code is short then */
+	PACKING = 8,                 /* rows of C whose multiply-adds with a value take as long as packing it */
+	FETCHING = 6,                /* as long as bringing a value of a panel to the first cache */
+	OPERAND_REGISTERS = 3,
+};
 
 static size_t power_of_two_above(size_t value)
 {
@@ -16,6 +32,44 @@ static size_t power_of_two_above(size_t value)
 		power *= 2;
 	return power;
 }
+
+static size_t div_up(size_t a, size_t b)
+{
+	return a / b + (a % b != 0);
+}
+
+/* The least multiple of STEP that PARTS of cover SIZE. */
+static size_t share(size_t size, size_t parts, size_t step)
+{
+	return div_up(div_up(size, parts), step) * step;
+}
+
+const char *matmul_refused(const struct tcb_problem *problem, const struct tcb_geometry *geometry)
+{
+	const struct tcb_tile *macro = &geometry->tile[TCB_MACRO], *midi = &geometry->tile[TCB_MIDI];
+	const struct tcb_tile *micro = &geometry->tile[TCB_MICRO];
+	const struct tcb_shape *s = &problem->shape;
+	const int32_t *knob = geometry->knob;
+	if (knob[TCB_KNOB_THREADS] < 1 || knob[TCB_KNOB_SCHED] < 0 || knob[TCB_KNOB_PREFETCH] < 0 ||
+	    (knob[TCB_KNOB_DECODE] != TCB_DECODE_PANEL && knob[TCB_KNOB_DECODE] != TCB_DECODE_REGS))
+		return "a matrix product needs the knobs threads, sched, prefetch and decode";
+	if (macro->k < s->k)
+		return "macro.k must cover K: threads share C, not the reduction";
+	if (micro->k != 1)
+		return "micro.k must be 1";
+	if (!midi->m || !midi->n || !midi->k || midi->m % micro->m || midi->n % micro->n)
+		return "micro.m and micro.n must divide midi.m and midi.n";
+	if (!macro->m || !macro->n || macro->m % midi->m || macro->n % midi->n)
+		return "midi.m and midi.n must divide macro.m and macro.n";
+	const size_t tasks = div_up(s->m, macro->m) * div_up(s->n, macro->n);
+	if (knob[TCB_KNOB_THREADS] == 1 && tasks > 1)
+		return "macro must cover C with threads=1: midi cuts it then";
+	if ((size_t)knob[TCB_KNOB_THREADS] > tasks)
+		return "threads is more than macro makes tasks";
+	return NULL;
+}
+
+/* --- axes --- */
 
 static struct tcb_axis *axis(struct tcb_axis *out, size_t *count, enum tcb_axis_kind kind, int which)
 {
@@ -36,114 +90,215 @@ static void add(struct tcb_axis *to, size_t value)
 		to->values[to->count++] = (int64_t)value;
 }
 
-/* The sizes of micro tiles that the op's variants have along m (DIM 0) or n. */
-static void add_micro(struct tcb_axis *to, const struct tcb_op *op, const struct tcb_target *target, int dim)
+/* Scalar code takes tens of times as long as vectors do: it is tried where that is soon over, or there is nothing else.
+ */
+static int is_worth_trying(const struct tcb_problem *problem, const struct tcb_target *target,
+			   const struct tcb_variant *variant)
 {
-	const struct tcb_variant *variant;
+	const struct tcb_op *op = tcb_op_find(problem->op);
+	if (!tcb_target_has(target, variant->isa))
+		return 0;
+	if (variant->isa != TCB_ISA_SCALAR || op->flops(problem) <= SCALAR_FLOPS_MOST)
+		return 1;
 	for (size_t i = 0; (variant = tcb_variant_at(op, i)); i++)
-		if (tcb_target_has(target, variant->isa))
-			add(to, dim ? variant->micro.n : variant->micro.m);
+		if (variant->isa != TCB_ISA_SCALAR && tcb_target_has(target, variant->isa))
+			return 0;
+	return 1;
 }
 
-/* Blocks of a dimension of SIZE whose register tiles are as wide as those of TILES. */
-static void add_blocks(struct tcb_axis *to, const struct tcb_axis *tiles, size_t size, size_t most)
+static void add_variants(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_axis *isa,
+			 struct tcb_axis *m, struct tcb_axis *n)
+{
+	const struct tcb_variant *variant;
+	for (size_t i = 0; (variant = tcb_variant_at(tcb_op_find(problem->op), i)); i++)
+		if (is_worth_trying(problem, target, variant)) {
+			add(isa, (size_t)variant->isa);
+			add(m, variant->micro.m);
+			add(n, variant->micro.n);
+		}
+	if (!isa->count) { /* nothing runs here; V1 says so */
+		add(isa, TCB_ISA_SCALAR);
+		add(m, 1);
+		add(n, 1);
+	}
+}
+
+/* For each register tile of TILES as many of it, FACTOR times more each, as are LEAST to MOST, or enough for SIZE. */
+static void add_blocks(struct tcb_axis *to, const struct tcb_axis *tiles, size_t size, size_t fewest, size_t most,
+		       size_t factor)
 {
 	for (size_t i = 0; i < tiles->count; i++) {
-		const size_t tile = (size_t)tiles->values[i];
-		for (size_t block = tile; block <= most && (block == tile || block < 2 * size); block *= 2)
-			if (block >= DEFAULT_BLOCK / 2 || block >= size)
-				add(to, block);
+		size_t block = (size_t)tiles->values[i];
+		while (block < fewest && block < size)
+			block *= 2;
+		do {
+			add(to, block);
+			block *= factor;
+		} while (block <= most && block < factor * size);
 	}
+}
+
+/* Into how many parts threads cut a dimension: none, all, or so that both dimensions are; then finer, to be dealt. */
+static size_t list_parts(const struct tcb_target *target, size_t parts[5])
+{
+	const size_t threads = target->threads ? target->threads : 1;
+	size_t both = 1;
+	while (threads % both || both * both < threads)
+		both++;
+	parts[0] = 1;
+	if (threads == 1)
+		return 1;
+	parts[1] = threads;
+	parts[2] = both;
+	parts[3] = threads / both;
+	parts[4] = 4 * threads;
+	return 5;
+}
+
+/* For each value of STEPS, parts of SIZE that it divides. */
+static void add_shares(struct tcb_axis *to, const struct tcb_axis *steps, size_t size, const struct tcb_target *target)
+{
+	size_t parts[5];
+	const size_t count = list_parts(target, parts);
+	for (size_t p = 0; p < count; p++)
+		for (size_t i = 0; i < steps->count; i++)
+			add(to, share(size, parts[p], (size_t)steps->values[i]));
 }
 
 size_t matmul_axes(const struct tcb_problem *problem, const struct tcb_target *target,
 		   struct tcb_axis out[TCB_AXES_MAX])
 {
-	const struct tcb_op *op = tcb_op_find(problem->op);
-	const size_t m = problem->shape.m, n = problem->shape.n, whole_k = power_of_two_above(problem->shape.k);
+	const struct tcb_shape *s = &problem->shape;
+	const size_t whole_k = power_of_two_above(s->k);
 	size_t count = 0;
 	if (target->kind == TCB_TARGET_CUDA)
 		return matmul_gpu_axes(problem, target, out);
-	struct tcb_axis *a = axis(out, &count, TCB_AXIS_KNOB, TCB_KNOB_ISA), *micro_m, *micro_n;
-	for (int isa = 0; isa < TCB_ISA_COUNT; isa++) {
-		const struct tcb_variant *variant;
-		for (size_t i = 0; (variant = tcb_variant_at(op, i)); i++)
-			if ((int)variant->isa == isa && tcb_target_has(target, variant->isa))
-				add(a, (size_t)isa);
-	}
-	if (!a->count) /* nothing runs here; V1 says so */
-		add(a, TCB_ISA_SCALAR);
-	micro_m = axis(out, &count, TCB_AXIS_TILE_M, TCB_MICRO);
-	micro_n = axis(out, &count, TCB_AXIS_TILE_N, TCB_MICRO);
-	add_micro(micro_m, op, target, 0);
-	add_micro(micro_n, op, target, 1);
-	a = axis(out, &count, TCB_AXIS_KNOB, TCB_KNOB_THREADS);
+	struct tcb_axis *isa = axis(out, &count, TCB_AXIS_KNOB, TCB_KNOB_ISA);
+	struct tcb_axis *micro_m = axis(out, &count, TCB_AXIS_TILE_M, TCB_MICRO);
+	struct tcb_axis *micro_n = axis(out, &count, TCB_AXIS_TILE_N, TCB_MICRO);
+	add_variants(problem, target, isa, micro_m, micro_n);
+	struct tcb_axis *a = axis(out, &count, TCB_AXIS_KNOB, TCB_KNOB_THREADS);
 	for (unsigned threads = 1; threads < target->threads && a->count < TCB_AXIS_VALUES_MAX - 1; threads *= 2)
 		add(a, threads);
 	add(a, target->threads);
 	a = axis(out, &count, TCB_AXIS_KNOB, TCB_KNOB_SCHED);
 	add(a, TCB_SCHED_STATIC);
 	add(a, TCB_SCHED_DYNAMIC);
-	add_blocks(axis(out, &count, TCB_AXIS_TILE_M, TCB_MACRO), micro_m, m, 1024);
-	add_blocks(axis(out, &count, TCB_AXIS_TILE_N, TCB_MACRO), micro_n, n, 1024);
+	struct tcb_axis *midi = axis(out, &count, TCB_AXIS_TILE_M, TCB_MIDI);
+	add_blocks(midi, micro_m, s->m, BLOCK_M_LEAST, BLOCK_M_MOST, 2);
+	add_shares(axis(out, &count, TCB_AXIS_TILE_M, TCB_MACRO), midi, s->m, target);
+	midi = axis(out, &count, TCB_AXIS_TILE_N, TCB_MIDI);
+	add_blocks(midi, micro_n, s->n, BLOCK_N_LEAST, BLOCK_N_MOST, 4);
+	add_shares(axis(out, &count, TCB_AXIS_TILE_N, TCB_MACRO), midi, s->n, target);
 	add(axis(out, &count, TCB_AXIS_TILE_K, TCB_MACRO), whole_k);
-	add_blocks(axis(out, &count, TCB_AXIS_TILE_M, TCB_MIDI), micro_m, m, 256);
-	add_blocks(axis(out, &count, TCB_AXIS_TILE_N, TCB_MIDI), micro_n, n, 256);
 	a = axis(out, &count, TCB_AXIS_TILE_K, TCB_MIDI);
-	for (size_t k = DEFAULT_K / 2; k <= 2 * DEFAULT_K && k < whole_k; k *= 2)
+	for (size_t k = BLOCK_K_LEAST; k <= BLOCK_K_MOST && k < whole_k; k *= 2)
 		add(a, k);
-	if (!a->count || whole_k <= 2 * DEFAULT_K)
+	if (whole_k <= 2 * BLOCK_K_MOST)
 		add(a, whole_k);
+	if (s->m <= SKINNY_M && SKINNY_K < whole_k)
+		add(a, SKINNY_K);
+	a = axis(out, &count, TCB_AXIS_KNOB, TCB_KNOB_DECODE);
+	add(a, TCB_DECODE_PANEL);
+	add(a, TCB_DECODE_REGS);
+	a = axis(out, &count, TCB_AXIS_KNOB, TCB_KNOB_PREFETCH);
+	add(a, 0);
+	add(a, 512);
 	return count;
 }
 
-/* The widest instructions that there are variants for, and their largest register tile. */
-static const struct tcb_variant *best_variant(const struct tcb_op *op, const struct tcb_target *target)
-{
-	const struct tcb_variant *best = NULL, *variant;
-	for (size_t i = 0; (variant = tcb_variant_at(op, i)); i++) {
-		if (!tcb_target_has(target, variant->isa))
-			continue;
-		if (!best || variant->isa > best->isa ||
-		    (variant->isa == best->isa && variant->micro.m * variant->micro.n > best->micro.m * best->micro.n))
-			best = variant;
-	}
-	return best ? best : tcb_variant_at(op, 0);
-}
+/* --- default geometry --- */
 
-static size_t block_of(size_t size, size_t tile)
+/*
+ * What a variant costs, up to a factor: the multiply-adds that its tiles take, edges included, and the loads beside
+ * them, which are few where the tile is large.  Fewer sums than hide the latency cost as if they were as many.
+ */
+static double cost_of(const struct tcb_variant *variant, const struct tcb_shape *shape, size_t lanes)
 {
-	size_t block = tile;
-	while (block * 2 <= DEFAULT_BLOCK && block < size)
-		block *= 2;
-	return block;
-}
-
-/* The seed's blocks of 64 x 64, made legal, a task each. */
-void matmul_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
-			     struct tcb_geometry *out)
-{
-	const struct tcb_variant *variant = best_variant(tcb_op_find(problem->op), target);
-	const size_t whole_k = power_of_two_above(problem->shape.k);
-	const size_t m = block_of(problem->shape.m, variant->micro.m);
-	const size_t n = block_of(problem->shape.n, variant->micro.n);
-	const size_t tasks = ((problem->shape.m - 1) / m + 1) * ((problem->shape.n - 1) / n + 1);
-	if (target->kind == TCB_TARGET_CUDA) {
-		matmul_gpu_default_geometry(problem, target, out);
-		return;
-	}
-	tcb_geometry_init(out);
-	out->tile[TCB_MACRO] = (struct tcb_tile){ m, n, whole_k };
-	out->tile[TCB_MIDI] = (struct tcb_tile){ m, n, whole_k < DEFAULT_K ? whole_k : DEFAULT_K };
-	out->tile[TCB_MICRO] = (struct tcb_tile){ variant->micro.m, variant->micro.n, 1 };
-	out->knob[TCB_KNOB_ISA] = (int32_t)variant->isa;
-	out->knob[TCB_KNOB_THREADS] = (int32_t)(tasks < target->threads ? tasks : target->threads);
-	out->knob[TCB_KNOB_SCHED] = TCB_SCHED_STATIC;
+	enum { SUMS_LEAST = 8 };
+	const double m = (double)variant->micro.m, vectors = (double)variant->micro.n / (double)lanes;
+	const double tiles = (double)div_up(shape->m, variant->micro.m) * (double)div_up(shape->n, variant->micro.n);
+	return tiles * (fmax(m * vectors, SUMS_LEAST) + 0.2 * (m + vectors)) * (double)lanes;
 }
 
 static size_t lanes(int32_t isa)
 {
 	return isa == TCB_ISA_AVX2 ? 8 : isa == TCB_ISA_AVX512 ? 16 : isa == TCB_ISA_NEON ? 4 : 0;
+}
+
+/* The widest instructions that there are variants for, and the cheapest of their register tiles. */
+static const struct tcb_variant *best_variant(const struct tcb_problem *problem, const struct tcb_target *target)
+{
+	const struct tcb_op *op = tcb_op_find(problem->op);
+	const struct tcb_variant *best = NULL, *variant;
+	double least = INFINITY;
+	for (size_t i = 0; (variant = tcb_variant_at(op, i)); i++) {
+		if (!tcb_target_has(target, variant->isa) || (best && variant->isa < best->isa))
+			continue;
+		const size_t vector = lanes((int32_t)variant->isa);
+		const double cost = cost_of(variant, &problem->shape, vector ? vector : 1);
+		if (!best || variant->isa > best->isa || cost < least) {
+			best = variant;
+			least = cost;
+		}
+	}
+	return best ? best : tcb_variant_at(op, 0);
+}
+
+/*
+ * What a thread's part of ROWS x COLUMNS takes, up to a factor: its multiply-adds, and beside them packing B once and A
+ * for each block along n, and fetching a panel of B for each block along m.
+ */
+static double part_cost(size_t rows, size_t columns, const struct tcb_tile *midi)
+{
+	const double beside = PACKING / (double)rows + PACKING / (double)midi->n + FETCHING / (double)midi->m;
+	return (double)rows * (double)columns * (1 + beside);
+}
+
+/* Cuts C into DOWN x ACROSS parts of as many blocks of midi tiles; keeps what is cheaper than LEAST. */
+static void try_parts(const struct tcb_shape *s, size_t down, size_t across, double *least, struct tcb_geometry *out)
+{
+	const struct tcb_tile *micro = &out->tile[TCB_MICRO];
+	struct tcb_tile midi = out->tile[TCB_MIDI];
+	for (midi.m = micro->m; midi.m == micro->m || (midi.m <= BLOCK_M_MOST && midi.m < 2 * s->m); midi.m *= 2)
+		for (midi.n = micro->n; midi.n == micro->n || (midi.n <= BLOCK_N_MOST && midi.n < 2 * s->n);
+		     midi.n *= 2) {
+			const size_t m = share(s->m, down, midi.m), n = share(s->n, across, midi.n);
+			const double cost = part_cost(m < s->m ? m : s->m, n < s->n ? n : s->n, &midi);
+			if (div_up(s->m, m) != down || div_up(s->n, n) != across || cost >= *least)
+				continue;
+			*least = cost;
+			out->tile[TCB_MACRO].m = m;
+			out->tile[TCB_MACRO].n = n;
+			out->tile[TCB_MIDI] = midi;
+			out->knob[TCB_KNOB_THREADS] = (int32_t)(down * across);
+		}
+}
+
+/* What a good BLAS does: panels of both operands, the block of A in the second cache, a part of C for each thread. */
+void matmul_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
+			     struct tcb_geometry *out)
+{
+	const struct tcb_shape *s = &problem->shape;
+	if (target->kind == TCB_TARGET_CUDA) {
+		matmul_gpu_default_geometry(problem, target, out);
+		return;
+	}
+	const struct tcb_variant *variant = best_variant(problem, target);
+	const size_t whole_k = power_of_two_above(s->k);
+	double least = INFINITY;
+	tcb_geometry_init(out);
+	out->tile[TCB_MICRO] = variant->micro;
+	out->tile[TCB_MIDI].k = whole_k < BLOCK_K_MOST ? whole_k : BLOCK_K_MOST;
+	out->knob[TCB_KNOB_ISA] = (int32_t)variant->isa;
+	out->knob[TCB_KNOB_SCHED] = TCB_SCHED_STATIC;
+	out->knob[TCB_KNOB_DECODE] = TCB_DECODE_PANEL;
+	out->knob[TCB_KNOB_PREFETCH] = 0;
+	for (size_t used = target->threads ? target->threads : 1; used >= 1; used--) /* fewer where C is small */
+		for (size_t down = 1; down <= used; down++)
+			if (used % down == 0)
+				try_parts(s, down, used / down, &least, out);
+	out->tile[TCB_MACRO].k = whole_k;
 }
 
 void matmul_footprint(const struct tcb_problem *problem, const struct tcb_target *target,

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Register tiles of the dense products (matmul_tile.h) with 256-bit vectors:
+ * up to 12 sums, so that 16 registers hold them, a row of B and a value of A.
+ */
+#include "kernels/matmul/matmul_tile.h"
+
+#define SIZES(X, ...)         \
+	X(1, 32, __VA_ARGS__) \
+	X(2, 32, __VA_ARGS__) X(4, 16, __VA_ARGS__) X(4, 24, __VA_ARGS__) X(6, 16, __VA_ARGS__) X(12, 8, __VA_ARGS__)
+MATMUL_FAMILY(SIZES, avx2, AVX2)

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Private to the dense products' CPU kernels: how A and B lie in memory on
+ * their way to the register tiles, and what one tile is called with.
+ *
+ * The blocking is that of Goto and van de Geijn (Anatomy of High-Performance
+ * Matrix Multiplication, 2008), with rows and columns as row-major C wants them:
+ *   macro m x n  one task of the pool: a part of C, all of k
+ *   midi n x k   a block of B, packed into panels of micro.n columns (decode=panel: third or second cache), or taken
+ *                as stored (decode=regs)
+ *   midi m x k   a block of A, packed into panels of micro.m rows (second cache)
+ *   micro m x n  the register tile of the variant: one panel of each
+ * Of B a panel stays in the first cache while the panels of A pass.  Panels are in f32, whatever the operands' type.
+ * A panel has its micro.m (micro.n) values for each step of k side by side; what is past the edge of a matrix is 0.
+ *
+ * Each sum is one chain in the order of k: a block's tile goes on from what the block before has left in C.  C itself
+ * is where it is left with f32, the thread's workspace with types that would round it.
+ */
+#ifndef TCB_KERNELS_MATMUL_CPU_H
+#define TCB_KERNELS_MATMUL_CPU_H
+
+#include "kernels/matmul/matmul.h"
+
+enum {
+	MATMUL_LINE = 64,  /* bytes that panels are aligned to */
+	MATMUL_SLACK = 16, /* floats that may be written past the last panel of a block of A */
+};
+
+/* One register tile along a block of k. */
+struct matmul_call {
+	const float *a;       /* a panel */
+	const void *b;        /* a panel, or the first of micro.n columns of B as stored */
+	size_t b_stride;      /* elements from a row of B to the next; as stored only */
+	size_t prefetch;      /* bytes ahead along rows of B, 0 for none; as stored only */
+	float *c;             /* of the tile's first row and column */
+	size_t c_stride;      /* from a row to the next, in elements */
+	size_t k;             /* steps, >= 1 */
+	size_t rows, columns; /* to be written, 1 to micro.m and micro.n; fewer only at the edges */
+	int accumulate;       /* the sums go on from C */
+};
+typedef void matmul_tile_fn(const struct matmul_call *call);
+
+/* A rectangle of an operand as stored: ROWS of COUNT elements of TYPE. */
+struct matmul_part {
+	enum matmul_type type;
+	const void *first;
+	size_t stride; /* elements from a row to the next */
+	size_t rows, count;
+};
+
+/* How one instruction family moves values. */
+struct matmul_movers {
+	/* Rows of A into panels of WIDE rows.  Writes up to MATMUL_SLACK floats past the last one. */
+	void (*pack_a)(const struct matmul_part *part, size_t wide, float *out);
+	/* Rows of B, one a step, into panels of WIDE columns; PREFETCH as in struct matmul_call. */
+	void (*pack_b)(const struct matmul_part *part, size_t wide, size_t prefetch, float *out);
+	/* COUNT sums to f16 or bf16. */
+	void (*narrow)(enum matmul_type type, const float *sums, size_t count, void *out);
+};
+
+/* What a variant's entry gives. */
+struct matmul_kernels {
+	matmul_tile_fn *panel, *stored;
+	const struct matmul_movers *movers;
+};
+typedef const struct matmul_kernels *matmul_kernels_fn(void);
+
+/* matmul_cpu.c */
+enum tcb_status matmul_plan(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
+			    struct tcb_plan *out, struct tcb_error *err);
+void matmul_run(const struct tcb_plan *plan, void *const operand[], void *workspace, struct tcb_pool *pool);
+void matmul_exact(const struct tcb_plan *plan, void *const operand[], float *y);
+
+/* matmul_space.c */
+size_t matmul_axes(const struct tcb_problem *problem, const struct tcb_target *target,
+		   struct tcb_axis out[TCB_AXES_MAX]);
+void matmul_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
+			     struct tcb_geometry *out);
+void matmul_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
+		      const struct tcb_geometry *geometry, struct tcb_footprint *out);
+/* Why no variant can run GEOMETRY, NULL if one can. */
+const char *matmul_refused(const struct tcb_problem *problem, const struct tcb_geometry *geometry);
+
+/* The tables of variants; a row without a name is the last. */
+#define MATMUL_DECLARE_VARIANTS(isa)                                                              \
+	extern const struct tcb_variant matmul_f32_variants_##isa[], matmul_f16_variants_##isa[], \
+		matmul_bf16_variants_##isa[];
+MATMUL_DECLARE_VARIANTS(scalar)
+MATMUL_DECLARE_VARIANTS(avx2)
+MATMUL_DECLARE_VARIANTS(avx512)
+#undef MATMUL_DECLARE_VARIANTS
+
+#endif

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Register tiles of the dense products, generic over size and vector width: M
+ * rows x VECTORS vectors of columns.  One call walks a block of k.  A step
+ * takes a row of the panel of B in registers and spreads the values of A's
+ * panel one by one.
+ */
+#ifndef TCB_KERNELS_MATMUL_TILE_H
+#define TCB_KERNELS_MATMUL_TILE_H
+
+#include <assert.h>
+
+#include "kernels/matmul/matmul_move.h"
+
+enum { TILE_VECTORS_MAX = 32 };
+
+/* Asks for the lines of vectors V of a row of B, PREFETCH bytes on. */
+ROWS_INLINE void prefetch_b(const void *row, size_t each, size_t prefetch, const int vectors)
+{
+	for (size_t at = 0; at < (size_t)vectors * LANES * each; at += MATMUL_LINE)
+		__builtin_prefetch((const void *)((uintptr_t)row + at + prefetch), 0, 3);
+}
+
+/*
+ * What the sums start from.  The rows below the tile are the next one's: they are asked for now.
+ */
+ROWS_INLINE void open_tile(const struct matmul_call *call, const int m, const int vectors, vec sum[TILE_VECTORS_MAX])
+{
+	const int is_whole = call->rows == (size_t)m && call->columns == (size_t)vectors * LANES;
+	MATMUL_UNROLL
+	for (int i = 0; i < m * vectors; i++)
+		sum[i] = v_set(0);
+	if (!call->accumulate)
+		return;
+	MATMUL_UNROLL
+	for (int i = 0; i < m; i++) {
+		const float *row = call->c + (size_t)i * call->c_stride;
+		MATMUL_UNROLL
+		for (int v = 0; v < vectors; v++) {
+			const size_t first = (size_t)v * LANES;
+			if (is_whole)
+				sum[i * vectors + v] = v_load(row + first);
+			else if ((size_t)i < call->rows && first < call->columns)
+				sum[i * vectors + v] = v_load_left(row + first, call->columns - first, 0);
+		}
+	}
+}
+
+ROWS_INLINE void close_tile(const struct matmul_call *call, const int m, const int vectors,
+			    const vec sum[TILE_VECTORS_MAX])
+{
+	const int is_whole = call->rows == (size_t)m && call->columns == (size_t)vectors * LANES;
+	MATMUL_UNROLL
+	for (int i = 0; i < m; i++) {
+		float *row = call->c + (size_t)i * call->c_stride;
+		MATMUL_UNROLL
+		for (int v = 0; v < vectors; v++) {
+			const size_t first = (size_t)v * LANES;
+			if (is_whole)
+				v_store(row + first, sum[i * vectors + v]);
+			else if ((size_t)i < call->rows && first < call->columns)
+				v_store_left(row + first, sum[i * vectors + v], call->columns - first, 0);
+		}
+	}
+}
+
+/* The rows of C below this tile, the next one's, are asked for before they are needed. */
+ROWS_INLINE void prefetch_c(const struct matmul_call *call, const int m, const int vectors)
+{
+	for (int i = 0; i < m; i++) {
+		const uintptr_t row = (uintptr_t)(call->c) + (size_t)(m + i) * call->c_stride * sizeof(float);
+		for (size_t at = 0; at < (size_t)vectors * LANES * sizeof(float); at += MATMUL_LINE)
+			__builtin_prefetch((const void *)(row + at), 1, 3);
+	}
+}
+
+ROWS_INLINE void run_tile(const struct matmul_call *call, const int m, const int vectors, const int is_stored,
+			  const enum matmul_type type)
+{
+	const size_t each = is_stored ? matmul_type_bytes(type) : sizeof(float);
+	const size_t b_step = (is_stored ? call->b_stride : (size_t)vectors * LANES) * each;
+	const float *a = call->a;
+	const char *b = call->b;
+	vec sum[TILE_VECTORS_MAX];
+	assert(call->k && call->rows <= (size_t)m && call->columns <= (size_t)vectors * LANES);
+	open_tile(call, m, vectors, sum);
+	prefetch_c(call, m, vectors);
+	for (size_t k = call->k; k; k--, a += m, b += b_step) {
+		vec row[TILE_VECTORS_MAX];
+		if (is_stored && call->prefetch)
+			prefetch_b(b, each, call->prefetch, vectors);
+		MATMUL_UNROLL
+		for (int v = 0; v < vectors; v++)
+			row[v] = load_as(type, b + (size_t)v * LANES * each);
+		MATMUL_UNROLL
+		for (int i = 0; i < m; i++) {
+			const vec value = v_set(a[i]);
+			MATMUL_UNROLL
+			for (int v = 0; v < vectors; v++)
+				sum[i * vectors + v] = v_fma(value, row[v], sum[i * vectors + v]);
+		}
+	}
+	close_tile(call, m, vectors, sum);
+}
+
+/* X(m, n, ...) over a family's sizes. */
+#define MATMUL_STORED(m, n, type, id)                                                                                 \
+	static void stored_##type##_##m##x##n(const struct matmul_call *call)                                         \
+	{                                                                                                             \
+		run_tile(call, m, n / LANES, 1, id);                                                                  \
+	}                                                                                                             \
+	static const struct matmul_kernels *entry_##type##_##m##x##n(void)                                            \
+	{                                                                                                             \
+		static const struct matmul_kernels kernels = { panel_##m##x##n, stored_##type##_##m##x##n, &movers }; \
+		return &kernels;                                                                                      \
+	}
+#define MATMUL_TILE(m, n, unused)                                   \
+	static void panel_##m##x##n(const struct matmul_call *call) \
+	{                                                           \
+		run_tile(call, m, n / LANES, 0, MATMUL_F32);        \
+	}                                                           \
+	MATMUL_STORED(m, n, f32, MATMUL_F32)                        \
+	MATMUL_STORED(m, n, f16, MATMUL_F16)                        \
+	MATMUL_STORED(m, n, bf16, MATMUL_BF16)
+
+#define MATMUL_ROW(m_, n_, type, isa_, id, contract_, class_)        \
+	{                                                            \
+		.name = "matmul_" #type "_" #isa_ "_" #m_ "x" #n_,   \
+		.contract = contract_,                               \
+		.isa = TCB_ISA_##id,                                 \
+		.micro = { m_, n_, 1 },                              \
+		.unroll = 1,                                         \
+		.class = TCB_CLASS_##class_,                         \
+		.signature = TCB_SOURCE_HASH,                        \
+		.entry = (void (*)(void))entry_##type##_##m_##x##n_, \
+	},
+
+/* Everything of a family: its tiles and tables for SIZES(X, ...). */
+#define MATMUL_FAMILY(SIZES, isa, id)                                                                                \
+	static const struct matmul_movers movers = { pack_a, pack_b, narrow };                                       \
+	SIZES(MATMUL_TILE, 0)                                                                                        \
+	const struct tcb_variant matmul_f32_variants_##isa[] = { SIZES(MATMUL_ROW, f32, isa, id, TCB_CONTRACT_F32,   \
+								       EXACT){ .name = NULL } };                     \
+	const struct tcb_variant matmul_f16_variants_##isa[] = { SIZES(MATMUL_ROW, f16, isa, id, TCB_CONTRACT_F16,   \
+								       BOUNDED){ .name = NULL } };                   \
+	const struct tcb_variant matmul_bf16_variants_##isa[] = { SIZES(MATMUL_ROW, bf16, isa, id, TCB_CONTRACT_F16, \
+									BOUNDED){ .name = NULL } };
+
+#endif
