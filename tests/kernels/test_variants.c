@@ -20,7 +20,7 @@
 #include "base/util.h"
 #include "kernels/space.h"
 
-enum { THREADS = 2, GEOMETRIES_PER_GROUP = 5, GEOMETRIES_TOGETHER = 24, TESTS_MAX = 256, VARIANTS_MAX = 512 };
+enum { THREADS = 2, GEOMETRIES_PER_GROUP = 3, GEOMETRIES_TOGETHER = 12, TESTS_MAX = 256, VARIANTS_MAX = 512 };
 
 /* Rows beyond one, N that no micro tile divides, single rows and single superblocks; an op refuses what it cannot do.
  */
@@ -36,14 +36,20 @@ struct subject {
 	char name[96];
 };
 
-/* One problem with its data in guarded buffers and its reference. */
+/* One problem with its data in guarded buffers, its reference and its space. */
 struct bench {
 	struct tcb_problem problem;
+	struct tcb_space *space;
 	size_t operand_count, output_count;
 	int output, weights;
 	struct tcb_operand operands[TCB_OPERANDS_MAX];
 	struct tcb_buffer buffers[TCB_OPERANDS_MAX];
 	struct tcb_reference reference;
+	struct tcb_buffer packed[TCB_LAYOUT_COUNT]; /* read-only; what plans and kernels of one layout share */
+	/* The order-matched result of a variant and tiles' k: what exact() depends on. */
+	const struct tcb_variant *exact_variant;
+	size_t exact_k[TCB_LEVEL_COUNT];
+	struct tcb_buffer exact;
 };
 
 static struct tcb_target target;
@@ -91,23 +97,56 @@ static int bench_init(struct bench *b, const struct tcb_op *op, enum tcb_contrac
 		if ((int)i != b->output)
 			protect(&b->buffers[i], 1);
 	}
+	if (tcb_space_create(op, &b->problem, &target, 0, &b->space, &err) != TCB_OK)
+		fail_msg("%s", err.message);
 	return 0;
 }
 
 static void bench_fini(struct bench *b)
 {
+	tcb_space_destroy(b->space);
 	for (size_t i = 0; i < b->operand_count; i++)
 		tcb_buffer_free(&b->buffers[i]);
+	for (int layout = 0; layout < TCB_LAYOUT_COUNT; layout++)
+		tcb_buffer_free(&b->packed[layout]);
+	tcb_buffer_free(&b->exact);
 	free(b->reference.y);
 	free(b->reference.magnitude);
 	free(b->reference.extra);
+	memset(b, 0, sizeof(*b));
 }
 
-/* Packs the weights of B into PACKED and checks that unpacking gives them back. */
-static void pack_and_check(const struct bench *b, const struct tcb_op *op, const struct tcb_plan *plan,
-			   struct tcb_buffer *packed, const char *text)
+/* Those of one op, which its instruction families share. */
+static const struct tcb_op *benches_of;
+static struct bench benches[TCB_CONTRACT_COUNT][SHAPE_COUNT];
+
+static void close_benches(void)
 {
-	struct tcb_buffer unpacked;
+	for (int c = 0; c < TCB_CONTRACT_COUNT; c++)
+		for (size_t s = 0; s < SHAPE_COUNT; s++)
+			bench_fini(&benches[c][s]);
+}
+
+/* NULL where OP refuses the shape. */
+static struct bench *get_bench(const struct tcb_op *op, int contract, size_t shape)
+{
+	struct bench *bench = &benches[contract][shape];
+	if (benches_of != op)
+		close_benches();
+	benches_of = op;
+	if (!bench->space && bench_init(bench, op, (enum tcb_contract)contract, shapes[shape]) != 0)
+		return NULL;
+	return bench;
+}
+
+/* The weights of B as PLAN wants them: packed once, and unpacking gives them back. */
+static void *pack_and_check(struct bench *b, const struct tcb_op *op, const struct tcb_plan *plan, const char *text)
+{
+	struct tcb_buffer unpacked, *packed = &b->packed[plan->variant->layout];
+	if (packed->data) {
+		assert_int_equal(packed->bytes, plan->packed_bytes);
+		return packed->data;
+	}
 	assert_true(b->weights >= 0 && op->pack && op->unpack);
 	alloc_guarded(plan->packed_bytes, packed);
 	op->pack(&plan->problem, plan->variant->layout, b->buffers[b->weights].data, packed->data);
@@ -119,20 +158,35 @@ static void pack_and_check(const struct bench *b, const struct tcb_op *op, const
 	if (memcmp(unpacked.data, b->buffers[b->weights].data, b->operands[b->weights].bytes) != 0)
 		fail_msg("%s: unpack does not give back what was packed", text);
 	tcb_buffer_free(&unpacked);
+	return packed->data;
 }
 
-static void judge(const struct bench *b, const struct tcb_op *op, const struct tcb_plan *plan, void *const data[],
+static const float *exact_result(struct bench *b, const struct tcb_op *op, const struct tcb_plan *plan,
+				 void *const data[])
+{
+	int is_known = b->exact_variant == plan->variant;
+	for (int level = 0; level < TCB_LEVEL_COUNT; level++) {
+		is_known &= b->exact_k[level] == plan->geometry.tile[level].k;
+		b->exact_k[level] = plan->geometry.tile[level].k;
+	}
+	if (is_known)
+		return b->exact.data;
+	assert_non_null(op->exact);
+	tcb_buffer_free(&b->exact);
+	alloc_guarded(b->output_count * sizeof(float), &b->exact);
+	op->exact(plan, data, b->exact.data);
+	b->exact_variant = plan->variant;
+	return b->exact.data;
+}
+
+static void judge(struct bench *b, const struct tcb_op *op, const struct tcb_plan *plan, void *const data[],
 		  const char *text)
 {
 	size_t bad = 0;
 	if (plan->variant->class == TCB_CLASS_EXACT) {
-		struct tcb_buffer exact;
-		alloc_guarded(b->output_count * sizeof(float), &exact);
-		assert_non_null(op->exact);
-		op->exact(plan, data, exact.data);
-		if (memcmp(exact.data, data[b->output], b->output_count * sizeof(float)) != 0)
+		const float *exact = exact_result(b, op, plan, data);
+		if (memcmp(exact, data[b->output], b->output_count * sizeof(float)) != 0)
 			fail_msg("%s: not bit-equal to the order-matched reference", text);
-		tcb_buffer_free(&exact);
 		return;
 	}
 	float *got = malloc(b->output_count * sizeof(float));
@@ -155,7 +209,7 @@ static void judge(const struct bench *b, const struct tcb_op *op, const struct t
 static void try_geometry(struct bench *b, const struct tcb_op *op, const struct tcb_geometry *geometry)
 {
 	char text[TCB_GEOMETRY_TEXT_MAX + 128], shape[TCB_SHAPE_TEXT_MAX];
-	struct tcb_buffer packed = { 0 }, workspace = { 0 };
+	struct tcb_buffer workspace = { 0 };
 	void *data[TCB_OPERANDS_MAX] = { NULL };
 	struct tcb_plan plan;
 	struct tcb_error err;
@@ -167,10 +221,8 @@ static void try_geometry(struct bench *b, const struct tcb_op *op, const struct 
 	assert_true(plan.threads >= 1 && plan.threads <= THREADS);
 	for (size_t i = 0; i < b->operand_count; i++)
 		data[i] = b->buffers[i].data;
-	if (plan.packed_bytes) {
-		pack_and_check(b, op, &plan, &packed, text);
-		data[b->weights] = packed.data;
-	}
+	if (plan.packed_bytes)
+		data[b->weights] = pack_and_check(b, op, &plan, text);
 	if (plan.workspace_bytes)
 		alloc_guarded(plan.workspace_bytes, &workspace);
 	/* Twice: what a first call left in the workspace must not matter. */
@@ -183,7 +235,6 @@ static void try_geometry(struct bench *b, const struct tcb_op *op, const struct 
 	if (b->weights >= 0)
 		data[b->weights] = b->buffers[b->weights].data;
 	judge(b, op, &plan, data, text);
-	tcb_buffer_free(&packed);
 	tcb_buffer_free(&workspace);
 }
 
@@ -202,25 +253,22 @@ static size_t variants_of(const struct tcb_op *op, enum tcb_isa isa, enum tcb_co
 }
 
 /*
- * For each variant and thread count a few geometries (fewer where there are many variants), drawn without looking: a
- * reservoir over the whole space.
+ * For every other variant and each thread count a few geometries (fewer where there are many variants), drawn without
+ * looking: a reservoir over the whole space.  PARITY says which variants: each has every other shape.
  */
 static size_t draw_and_try(struct bench *b, const struct tcb_op *op, const struct tcb_variant *const *variants,
-			   size_t variant_count, unsigned char *reached)
+			   size_t variant_count, size_t parity, unsigned char *reached)
 {
 	struct group {
 		size_t seen;
 		size_t chosen[GEOMETRIES_PER_GROUP];
 	} *groups = calloc(variant_count * (THREADS + 1), sizeof(*groups));
-	struct tcb_space *space;
-	struct tcb_error err;
+	const struct tcb_space *space = b->space;
 	struct tcb_rng rng;
 	size_t tried = 0, each = GEOMETRIES_TOGETHER / variant_count;
 	assert_non_null(groups);
 	each = each < 1 ? 1 : each > GEOMETRIES_PER_GROUP ? GEOMETRIES_PER_GROUP : each;
 	tcb_rng_init(&rng, 1 + b->problem.shape.n);
-	if (tcb_space_create(op, &b->problem, &target, 0, &space, &err) != TCB_OK)
-		fail_msg("%s", err.message);
 	for (size_t i = 0; i < space->count; i++) {
 		const struct tcb_geometry *geometry = &space->geometries[i];
 		const struct tcb_variant *variant = tcb_variant_find(op, b->problem.contract, geometry);
@@ -237,12 +285,12 @@ static size_t draw_and_try(struct bench *b, const struct tcb_op *op, const struc
 		}
 	}
 	for (size_t g = 0; g < variant_count * (THREADS + 1); g++) {
-		for (size_t i = 0; i < groups[g].seen && i < each; i++, tried++)
+		const int has_turn = g / (THREADS + 1) % 2 == parity;
+		for (size_t i = 0; has_turn && i < groups[g].seen && i < each; i++, tried++)
 			try_geometry(b, op, &space->geometries[groups[g].chosen[i]]);
-		if (groups[g].seen)
+		if (has_turn && groups[g].seen)
 			reached[g / (THREADS + 1)] = 1;
 	}
-	tcb_space_destroy(space);
 	free(groups);
 	return tried;
 }
@@ -262,12 +310,11 @@ static void test_variants_of_isa(void **state)
 		size_t count = variants_of(op, subject->isa, (enum tcb_contract)c, variants);
 		size_t shapes_taken = 0;
 		for (size_t s = 0; count && s < SHAPE_COUNT; s++) {
-			struct bench bench;
-			if (bench_init(&bench, op, (enum tcb_contract)c, shapes[s]) != 0)
+			struct bench *bench = get_bench(op, c, s);
+			if (!bench)
 				continue;
 			shapes_taken++;
-			tried += draw_and_try(&bench, op, variants, count, reached);
-			bench_fini(&bench);
+			tried += draw_and_try(bench, op, variants, count, s % 2, reached);
 		}
 		assert_true(!count || shapes_taken >= 4);
 		for (size_t v = 0; v < count; v++) {
@@ -339,6 +386,7 @@ int main(void)
 		}
 	}
 	int failed = _cmocka_run_group_tests("variants", tests, count, NULL, NULL);
+	close_benches();
 	tcb_pool_destroy(pool);
 	return failed;
 }
