@@ -141,10 +141,9 @@ static int check_positive(const struct tcb_candidate *c, char *why)
 	}
 	for (int knob = 0; knob < TCB_KNOB_COUNT; knob++) {
 		int32_t value = c->geometry->knob[knob];
-		int is_word = tcb_knob_word((enum tcb_knob)knob, 0) != NULL;
 		if (value == TCB_KNOB_UNSET)
 			continue;
-		if (value < 0 || (is_word && !tcb_knob_word((enum tcb_knob)knob, value)))
+		if (value < 0 || (!tcb_knob_word((enum tcb_knob)knob, value) && tcb_knob_word((enum tcb_knob)knob, 0)))
 			return reject(why, "%s has no value %d", tcb_knob_key((enum tcb_knob)knob), value);
 	}
 	return 0;
@@ -186,8 +185,8 @@ static int check_rules(const struct tcb_candidate *c, char *why)
 	if (c->target->kind != TCB_TARGET_CUDA || !c->op->gpu_rules)
 		return 0;
 	for (const struct tcb_rule *rule = c->op->gpu_rules; rule->broken; rule++) {
-		const char *reason =
-			rule->is_policy && c->any_size ? NULL : rule->broken(c->problem, c->target, c->geometry);
+		const int is_done = (c->is_walk && rule->reads) || (rule->is_policy && c->any_size);
+		const char *reason = is_done ? NULL : rule->broken(c->problem, c->target, c->geometry);
 		if (reason)
 			return reject(why, "%s%s", reason, rule->is_policy ? " (--any-size lifts this)" : "");
 	}
@@ -534,7 +533,7 @@ const struct tcb_constraint *tcb_constraint_violated(const struct tcb_op *op, co
 						     const struct tcb_geometry *geometry, int any_size,
 						     char why[TCB_WHY_MAX])
 {
-	struct tcb_candidate candidate = { op, problem, target, geometry, { 0 }, any_size };
+	struct tcb_candidate candidate = { op, problem, target, geometry, { 0 }, any_size, 0 };
 	char reason[TCB_WHY_MAX], fix[TCB_WHY_MAX];
 	for (size_t i = 0; i < sizeof(constraints) / sizeof(constraints[0]); i++) {
 		const struct tcb_constraint *row = &constraints[i];
@@ -552,6 +551,19 @@ const struct tcb_constraint *tcb_constraint_violated(const struct tcb_op *op, co
 					 "; no small change is legal, start from the default geometry");
 		}
 		return row;
+	}
+	return NULL;
+}
+
+const struct tcb_constraint *tcb_constraint_left(struct tcb_candidate *candidate)
+{
+	for (size_t i = 0; i < sizeof(constraints) / sizeof(constraints[0]); i++) {
+		const struct tcb_constraint *row = &constraints[i];
+		if (i == FOOTPRINT_FROM)
+			candidate->op->footprint(candidate->problem, candidate->target, candidate->geometry,
+						 &candidate->footprint);
+		if (!row->reads && row->check(candidate, NULL) != 0)
+			return row;
 	}
 	return NULL;
 }

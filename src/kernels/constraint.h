@@ -23,6 +23,7 @@ struct tcb_candidate {
 	const struct tcb_geometry *geometry;
 	struct tcb_footprint footprint; /* as the op computes it */
 	int any_size;                   /* --any-size: H15 is lifted */
+	int is_walk;                    /* constraints and rules with READS were checked on the way here */
 };
 
 enum { TCB_WHY_MAX = 256 };
@@ -68,6 +69,9 @@ const struct tcb_constraint *tcb_constraint_violated(const struct tcb_op *op, co
 						     const struct tcb_target *target,
 						     const struct tcb_geometry *geometry, int any_size,
 						     char why[TCB_WHY_MAX]);
+
+/* The same for the candidate of a walk (is_walk) through a space, which has pruned by those with READS. */
+const struct tcb_constraint *tcb_constraint_left(struct tcb_candidate *candidate);
 
 /* constraint_fix.c: the smallest change of GEOMETRY that is legal: FIXED and its text ("midi.n=64"), or -1.  The fields
  * of PREFERRED are changed rather than others. */

@@ -90,6 +90,7 @@ static void place_constraints(struct walk *walk)
 	size_t count;
 	const struct tcb_constraint *rows = tcb_constraints(&count);
 	assert(count <= CONSTRAINTS_MAX);
+	walk->candidate.is_walk = walk->space->axis_count > 0;
 	for (size_t i = 0; i < count && walk->space->axis_count; i++) {
 		size_t depth = depth_of(walk->space, rows[i].reads);
 		if (rows[i].reads)
@@ -138,12 +139,8 @@ static int is_pruned(const struct walk *walk, size_t depth)
 
 static enum tcb_status descend(struct walk *walk, size_t depth, struct tcb_error *err)
 {
-	const struct tcb_candidate *c = &walk->candidate;
-	if (depth == walk->space->axis_count) {
-		if (tcb_constraint_violated(c->op, c->problem, c->target, &walk->geometry, c->any_size, NULL))
-			return TCB_OK;
-		return append(walk, &walk->geometry, err);
-	}
+	if (depth == walk->space->axis_count)
+		return tcb_constraint_left(&walk->candidate) ? TCB_OK : append(walk, &walk->geometry, err);
 	const struct tcb_axis *axis = &walk->space->axes[depth];
 	for (size_t i = 0; i < axis->count; i++) {
 		tcb_field_set(axis_field(axis), axis->values[i], &walk->geometry);
@@ -191,7 +188,7 @@ enum tcb_status tcb_space_create(const struct tcb_op *op, const struct tcb_probl
 	op->default_geometry(problem, target, &fallback);
 	walk->space = space;
 	walk->geometry = fallback;
-	walk->candidate = (struct tcb_candidate){ op, problem, target, &walk->geometry, { 0 }, any_size };
+	walk->candidate = (struct tcb_candidate){ op, problem, target, &walk->geometry, { 0 }, any_size, 0 };
 	status = take_axes(space, op, problem, target, err);
 	if (status != TCB_OK)
 		goto done;
