@@ -21,8 +21,13 @@
 
 static struct tcb_target host;
 static struct tcb_pool *pool;
-static const char *const names[] = { "q40_matvec", "q80_matvec", "q5k_matvec", "q6k_matvec" };
-enum { OPS = sizeof(names) / sizeof(names[0]) };
+static const char *const names[] = {
+	"q40_matvec", "q80_matvec", "q5k_matvec", "q6k_matvec",
+#if defined(__aarch64__)
+	"q4k_matvec", /* its own kernels are for others */
+#endif
+};
+enum { OPS = sizeof(names) / sizeof(names[0]), OPS_IN_LINES = 4 /* whose packed layout is theirs */ };
 
 static void alloc(size_t bytes, struct tcb_buffer *out)
 {
@@ -208,7 +213,7 @@ static void test_not_finite(void **state)
 static void test_pack(void **state)
 {
 	(void)state;
-	for (size_t o = 0; o < OPS; o++)
+	for (size_t o = 0; o < OPS_IN_LINES; o++)
 		for (size_t n = 1; n < 34; n += 15) {
 			struct bench b;
 			const struct tcb_format *format = tcb_format_find(tcb_op_find(names[o])->weight_type);
@@ -245,6 +250,17 @@ static void test_pack(void **state)
 static void test_prepare(void **state)
 {
 	static float x[288];
+	static const struct {
+		enum tcb_isa isa;
+		void (*q8)(const struct tcb_format *format, const float *x, size_t k, struct qmv_x8 *out);
+	} prepare[] = {
+#if defined(__x86_64__)
+		{ TCB_ISA_AVX2, qmv_prepare_q8_avx2 },
+		{ TCB_ISA_AVX512, qmv_prepare_q8_avx512 },
+#elif defined(__aarch64__)
+		{ TCB_ISA_NEON, qmv_prepare_q8_neon },
+#endif
+	};
 	static struct qmv_x8 scalar[2], other[2];
 	struct tcb_rng rng;
 	(void)state;
@@ -269,18 +285,13 @@ static void test_prepare(void **state)
 					 -qmv_centre(format->id) * (scalar[0].q[4 * i] + scalar[0].q[4 * i + 1] +
 								    scalar[0].q[4 * i + 2] + scalar[0].q[4 * i + 3]));
 		const size_t used = offsetof(struct qmv_x8, sums_low) + 8; /* what follows is padding */
-#if defined(__x86_64__)
-		if (tcb_target_has(&host, TCB_ISA_AVX2)) {
-			qmv_prepare_q8_avx2(format, x, k, other);
+		for (size_t p = 0; p < sizeof(prepare) / sizeof(prepare[0]); p++) {
+			if (!tcb_target_has(&host, prepare[p].isa))
+				continue;
+			prepare[p].q8(format, x, k, other);
 			for (size_t b = 0; b < k; b += QMV_SUPER)
 				assert_memory_equal(&scalar[b / QMV_SUPER], &other[b / QMV_SUPER], used);
 		}
-		if (tcb_target_has(&host, TCB_ISA_AVX512)) {
-			qmv_prepare_q8_avx512(format, x, k, other);
-			for (size_t b = 0; b < k; b += QMV_SUPER)
-				assert_memory_equal(&scalar[b / QMV_SUPER], &other[b / QMV_SUPER], used);
-		}
-#endif
 	}
 }
 

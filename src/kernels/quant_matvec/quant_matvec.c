@@ -29,11 +29,16 @@ static int is_q4k(const struct tcb_problem *problem)
 	return tcb_quant_format(problem)->id == TCB_FORMAT_Q4_K;
 }
 
-/* Prepared activations of a superblock. */
-static size_t activation_bytes(const struct tcb_problem *problem)
+static int is_own(const struct tcb_plan *plan)
 {
-	const int q8 = problem->contract == TCB_CONTRACT_Q8;
-	if (is_q4k(problem))
+	return qmv_is_own(tcb_quant_format(&plan->problem)->id, plan->variant->isa);
+}
+
+/* Prepared activations of a superblock. */
+static size_t activation_bytes(const struct tcb_plan *plan)
+{
+	const int q8 = plan->problem.contract == TCB_CONTRACT_Q8;
+	if (is_own(plan))
 		return q8 ? sizeof(struct q4k_x8) : sizeof(struct q4k_x32);
 	return q8 ? sizeof(struct qmv_x8) : sizeof(struct qmv_x32);
 }
@@ -68,9 +73,10 @@ static double q8_chain(const struct tcb_plan *plan)
 }
 
 /*
- * The same for the kernels that the other formats share.  A lane takes at most 8 vectors of codes and two sums of
- * offsets a superblock, the scalar kernels 16 runs with a product, a difference and a product each; the sums of 32
- * activations, or of products in a run, 32; lanes, codes and k-steps as above.
+ * The same for the kernels that formats share.  A lane takes at most 8 vectors of codes and two sums of offsets a
+ * superblock (of four lanes 8, and their sum with another 8 and four sums), the scalar kernels 16 runs with a product,
+ * a difference and a product each; the sums of 32 activations, or of products in a run, 32; lanes, codes and k-steps as
+ * above.
  */
 static double shared_chain(const struct tcb_plan *plan)
 {
@@ -80,7 +86,7 @@ static double shared_chain(const struct tcb_plan *plan)
 
 static double chain_of(const struct tcb_plan *plan)
 {
-	if (!is_q4k(&plan->problem))
+	if (!is_own(plan))
 		return shared_chain(plan);
 	return plan->problem.contract == TCB_CONTRACT_Q8 ? q8_chain(plan) : q4k_f32_chain(plan);
 }
@@ -107,7 +113,7 @@ static enum tcb_status plan(const struct tcb_problem *problem, const struct tcb_
 	out->variant = variant;
 	out->threads = knob[TCB_KNOB_THREADS] == TCB_KNOB_UNSET ? 1 : (unsigned)knob[TCB_KNOB_THREADS];
 	out->packed_bytes = packed_bytes(problem, variant->layout);
-	out->workspace_bytes = problem->shape.m * supers(problem->shape.k) * activation_bytes(problem);
+	out->workspace_bytes = problem->shape.m * supers(problem->shape.k) * activation_bytes(out);
 	out->chain = chain_of(out);
 	return TCB_OK;
 }
@@ -205,50 +211,77 @@ static void run_share(void *ctx, size_t task, unsigned thread)
 	}
 }
 
-static void prepare_q4k(const struct tcb_plan *plan, const float *x, void *workspace)
+typedef void q4k_quantize_fn(const float *x, size_t blocks, struct q4k_x8 *out);
+typedef void q4k_prepare_fn(const float *x, size_t blocks, struct q4k_x32 *out);
+typedef void prepare_q8_fn(const struct tcb_format *format, const float *x, size_t k, struct qmv_x8 *out);
+typedef void prepare_f32_fn(const struct tcb_format *format, int as_they_are, const float *x, size_t k,
+			    struct qmv_x32 *out);
+
+static void prepare_as_they_are(const struct tcb_format *format, int as_they_are, const float *x, size_t k,
+				struct qmv_x32 *out)
 {
-	const size_t blocks = plan->problem.shape.m * supers(plan->problem.shape.k);
-	const enum tcb_isa isa = plan->variant->isa;
-	const int wide = isa == TCB_ISA_AVX512 || isa == TCB_ISA_AVX512VNNI;
-	if (plan->problem.contract == TCB_CONTRACT_Q8)
-		(wide                  ? q4k_quantize_avx512
-		 : isa == TCB_ISA_AVX2 ? q4k_quantize_avx2
-				       : q4k_quantize_scalar)(x, blocks, workspace);
-	else
-		(wide                  ? q4k_prepare_avx512
-		 : isa == TCB_ISA_AVX2 ? q4k_prepare_avx2
-				       : q4k_prepare_scalar)(x, blocks, workspace);
+	(void)as_they_are;
+	qmv_prepare_f32_scalar(format, x, k, out);
 }
 
-/* One token; native kernels take four codes of a row to a lane, those of r16 one activation for all lanes. */
-static void prepare_token(const struct tcb_plan *plan, const float *x, void *out)
+/* How activations are prepared for the variants of one instruction family; a processor has those of its own. */
+struct preparers {
+	q4k_quantize_fn *q4k_q8;
+	q4k_prepare_fn *q4k_f32;
+	prepare_q8_fn *q8;
+	prepare_f32_fn *f32;
+};
+
+static const struct preparers *preparers_of(enum tcb_isa isa)
 {
-	const struct tcb_format *format = tcb_quant_format(&plan->problem);
-	const enum tcb_isa isa = plan->variant->isa;
-	const int wide = isa == TCB_ISA_AVX512 || isa == TCB_ISA_AVX512VNNI;
-	const int as_they_are = plan->variant->layout != TCB_LAYOUT_NATIVE;
-	const size_t k = plan->problem.shape.k;
-	if (plan->problem.contract == TCB_CONTRACT_Q8)
-		(wide                  ? qmv_prepare_q8_avx512
-		 : isa == TCB_ISA_AVX2 ? qmv_prepare_q8_avx2
-				       : qmv_prepare_q8_scalar)(format, x, k, out);
-	else if (isa == TCB_ISA_SCALAR)
-		qmv_prepare_f32_scalar(format, x, k, out);
-	else
-		(wide ? qmv_prepare_f32_avx512 : qmv_prepare_f32_avx2)(format, as_they_are, x, k, out);
+	static const struct preparers scalar = { q4k_quantize_scalar, q4k_prepare_scalar, qmv_prepare_q8_scalar,
+						 prepare_as_they_are };
+#if defined(__x86_64__)
+	static const struct preparers avx2 = { q4k_quantize_avx2, q4k_prepare_avx2, qmv_prepare_q8_avx2,
+					       qmv_prepare_f32_avx2 };
+	static const struct preparers avx512 = { q4k_quantize_avx512, q4k_prepare_avx512, qmv_prepare_q8_avx512,
+						 qmv_prepare_f32_avx512 };
+	if (isa == TCB_ISA_AVX2)
+		return &avx2;
+	if (isa == TCB_ISA_AVX512 || isa == TCB_ISA_AVX512VNNI)
+		return &avx512;
+#elif defined(__aarch64__)
+	static const struct preparers neon = { NULL, NULL, qmv_prepare_q8_neon, qmv_prepare_f32_neon };
+	if (isa == TCB_ISA_NEON)
+		return &neon;
+#endif
+	(void)isa;
+	return &scalar;
 }
 
-/* Activations into the workspace, on the calling thread before the others start: 0.6 us for 4096 values of q4_k with
- * AVX-512, 0.4 % of a hot call on two threads. */
+/*
+ * Activations into the workspace, on the calling thread before the others start: 0.6 us for 4096 values of q4_k with
+ * AVX-512, 0.4 % of a hot call on two threads.  Native kernels take four codes of a row to a lane, those of r16 one
+ * activation for all lanes.
+ */
 static void prepare(const struct tcb_plan *plan, const float *x, char *workspace)
 {
+	const struct preparers *with = preparers_of(plan->variant->isa);
+	const struct tcb_format *format = tcb_quant_format(&plan->problem);
 	const struct tcb_shape *s = &plan->problem.shape;
-	if (is_q4k(&plan->problem)) {
-		prepare_q4k(plan, x, workspace);
+	const int q8 = plan->problem.contract == TCB_CONTRACT_Q8;
+	const int as_they_are = plan->variant->layout != TCB_LAYOUT_NATIVE;
+	void *out = workspace;
+	if (is_own(plan) && q8) {
+		with->q4k_q8(x, s->m * supers(s->k), out);
 		return;
 	}
-	for (size_t m = 0; m < s->m; m++)
-		prepare_token(plan, x + m * s->k, workspace + m * supers(s->k) * activation_bytes(&plan->problem));
+	if (is_own(plan)) {
+		with->q4k_f32(x, s->m * supers(s->k), out);
+		return;
+	}
+	for (size_t m = 0; m < s->m; m++, x += s->k) {
+		out = workspace + m * supers(s->k) * activation_bytes(plan);
+		if (q8)
+			with->q8(format, x, s->k, out);
+		else
+			with->f32(format, as_they_are, x, s->k, out);
+	}
 }
 
 static void run(const struct tcb_plan *plan, void *const operand[], void *workspace, struct tcb_pool *pool)
@@ -265,7 +298,7 @@ static void run(const struct tcb_plan *plan, void *const operand[], void *worksp
 		.activations = workspace,
 		.y = operand[TCB_QUANT_Y],
 		.group_rows = q4k_layout_rows(plan->variant->layout),
-		.x_bytes = activation_bytes(&plan->problem),
+		.x_bytes = activation_bytes(plan),
 		.prefetch = g->knob[TCB_KNOB_PREFETCH] > 0 ? (size_t)g->knob[TCB_KNOB_PREFETCH] : 0,
 		.hint = g->knob[TCB_KNOB_HINT] > 0 ? (enum tcb_hint)g->knob[TCB_KNOB_HINT] : TCB_HINT_T0,
 	};
@@ -283,6 +316,8 @@ static void run(const struct tcb_plan *plan, void *const operand[], void *worksp
 	tcb_pool_run(pool, plan->threads, sched, job.shares.total, run_share, &job);
 }
 
+/* Variants that the processor's architecture can have, all ISAs; the last is NULL. */
+#if defined(__x86_64__)
 static const struct tcb_variant *const lists_q4k[] = {
 	q4k_variants_q8_scalar,  q4k_variants_q8_avx2,  q4k_variants_q8_avx512,  q4k_variants_q8_avx512vnni,
 	q4k_variants_f32_scalar, q4k_variants_f32_avx2, q4k_variants_f32_avx512, NULL,
@@ -290,6 +325,14 @@ static const struct tcb_variant *const lists_q4k[] = {
 #define LISTS(op)                                                                                                \
 	static const struct tcb_variant *const lists_##op[] = { qmv_scalar_##op, qmv_avx2_##op, qmv_avx512_##op, \
 								qmv_avx512vnni_##op, NULL };
+#elif defined(__aarch64__)
+static const struct tcb_variant *const lists_q4k[] = { q4k_variants_q8_scalar, q4k_variants_f32_scalar, qmv_neon_q4k,
+						       NULL };
+#define LISTS(op) static const struct tcb_variant *const lists_##op[] = { qmv_scalar_##op, qmv_neon_##op, NULL };
+#else
+static const struct tcb_variant *const lists_q4k[] = { q4k_variants_q8_scalar, q4k_variants_f32_scalar, NULL };
+#define LISTS(op) static const struct tcb_variant *const lists_##op[] = { qmv_scalar_##op, NULL };
+#endif
 LISTS(q40)
 LISTS(q80)
 LISTS(q5k)

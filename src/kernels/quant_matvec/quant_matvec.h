@@ -13,8 +13,8 @@
  *   micro 1 x n x block   rows of one micro-kernel call, which runs along the whole midi k
  * A micro-kernel call covers micro.n rows (native) or one row group (interleaved; micro.n is the group's size).
  *
- * Q4_K has kernels of its own (q4k_matvec_*.c); those of the other formats are one for all of them
- * (quant_matvec_native.h, quant_matvec_lines.h).
+ * On x86 and in scalar code Q4_K has kernels of its own (q4k_matvec_*.c); those of the other formats, and all on Arm,
+ * are one for all of them (quant_matvec_native.h, quant_matvec_lines.h).
  */
 #ifndef TCB_KERNELS_QUANT_MATVEC_H
 #define TCB_KERNELS_QUANT_MATVEC_H
@@ -112,7 +112,7 @@ static inline size_t qmv_super_bytes(enum tcb_format_id format)
 }
 
 /*
- * 256 activations as tcb_quant_codes() gives them, for all formats but Q4_K.  d is that of each run of 32 values of
+ * 256 activations as tcb_quant_codes() gives them, for the shared kernels.  d is that of each run of 32 values of
  * formats whose activations are scaled by 32, the superblock's everywhere otherwise.  start[i] is -centre times the sum
  * of codes 4 i to 4 i + 3: what integer sums of unsigned codes start from.  sums has the sums of the runs of 32 in its
  * upper half where the format has mins, zeros elsewhere; the sum of run r is 64 sums_high[r] + sums_low[r], too,
@@ -146,6 +146,15 @@ void qmv_prepare_f32_avx2(const struct tcb_format *format, int as_they_are, cons
 			  struct qmv_x32 *out);
 void qmv_prepare_f32_avx512(const struct tcb_format *format, int as_they_are, const float *x, size_t k,
 			    struct qmv_x32 *out);
+void qmv_prepare_q8_neon(const struct tcb_format *format, const float *x, size_t k, struct qmv_x8 *out);
+void qmv_prepare_f32_neon(const struct tcb_format *format, int as_they_are, const float *x, size_t k,
+			  struct qmv_x32 *out);
+
+/* Whether variants of ISA are Q4_K's own kernels, where FORMAT is Q4_K: with activations of their own. */
+static inline int qmv_is_own(enum tcb_format_id format, enum tcb_isa isa)
+{
+	return format == TCB_FORMAT_Q4_K && isa != TCB_ISA_NEON;
+}
 
 /*
  * quant_matvec_lines.c: layout r16 of all formats but Q4_K.  16 rows of a superblock become lines of 64 bytes, word w
@@ -200,12 +209,15 @@ extern const struct tcb_variant q4k_variants_q8_avx2[];
 extern const struct tcb_variant q4k_variants_q8_avx512[];
 extern const struct tcb_variant q4k_variants_q8_avx512vnni[];
 
+extern const struct tcb_variant qmv_neon_q4k[];
+
 /* The same for the other formats. */
-#define QMV_VARIANT_TABLES(op)                             \
-	extern const struct tcb_variant qmv_scalar_##op[]; \
-	extern const struct tcb_variant qmv_avx2_##op[];   \
-	extern const struct tcb_variant qmv_avx512_##op[]; \
-	extern const struct tcb_variant qmv_avx512vnni_##op[];
+#define QMV_VARIANT_TABLES(op)                                 \
+	extern const struct tcb_variant qmv_scalar_##op[];     \
+	extern const struct tcb_variant qmv_avx2_##op[];       \
+	extern const struct tcb_variant qmv_avx512_##op[];     \
+	extern const struct tcb_variant qmv_avx512vnni_##op[]; \
+	extern const struct tcb_variant qmv_neon_##op[];
 QMV_VARIANT_TABLES(q40)
 QMV_VARIANT_TABLES(q80)
 QMV_VARIANT_TABLES(q5k)

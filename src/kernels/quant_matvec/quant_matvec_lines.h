@@ -11,9 +11,10 @@
 
 #include "kernels/quant_matvec/quant_matvec_native.h"
 
-#ifdef __AVX2__
+#ifdef QMV_HAS_VECTORS
 
-enum { PARTS = QMV_ROWS / LANES }; /* vectors a line */
+/* Vectors a line, and how many of them are worked on at once: more only make the code larger. */
+enum { PARTS = QMV_ROWS / LANES, TOGETHER = PARTS < 2 ? 1 : 2 };
 
 QMV_INLINE vint line_at(const uint8_t *p, int line)
 {
@@ -37,6 +38,8 @@ QMV_INLINE vint line_codes(const uint8_t *p, enum tcb_format_id format, int firs
 		return line_at(p, 4 + 8 * g + i);
 	if (format == TCB_FORMAT_Q4_0)
 		return nibbles(p, 4 + 4 * g + i % 4, i / 4);
+	if (format == TCB_FORMAT_Q4_K)
+		return nibbles(p, 4 + 8 * (g / 2) + i, g % 2);
 	if (format == TCB_FORMAT_Q5_K) {
 		const vint fifth = line_at(p, 4 + i);
 		return merge(nibbles(p, 12 + 8 * (g / 2) + i, g % 2),
@@ -48,8 +51,8 @@ QMV_INLINE vint line_codes(const uint8_t *p, enum tcb_format_id format, int firs
 		     part > 2 ? shift_right(high, 2) : shift_left(high, 4 - 2 * part), bytes_of(0x30));
 }
 
-/* The scales of a K-quant's runs as bytes, unsigned (q5_k) or signed (q6_k), four runs to a vector; the mins of q5_k.
- */
+/* The scales of a K-quant's runs as bytes, unsigned or signed (q6_k), four runs to a vector; the mins of q4_k and
+ * q5_k. */
 QMV_INLINE vint scale_bytes(const uint8_t *p, enum tcb_format_id format, int quarter)
 {
 	if (format == TCB_FORMAT_Q6_K)
@@ -75,9 +78,15 @@ QMV_INLINE vfloat line_scale(const uint8_t *p, enum tcb_format_id format, int fi
 	return to_float(format == TCB_FORMAT_Q6_K ? signed_byte(sc, run % 4) : unsigned_byte(sc, run % 4));
 }
 
-QMV_INLINE vfloat line_d(const uint8_t *p, enum tcb_format_id format)
+/*
+ * The d (WHICH 0) or dmin (1) of the rows of PART of the superblock at BLOCK.  Layout r16 of q4_k has all d side by
+ * side, then all dmin (quant_matvec_pack.c).
+ */
+QMV_INLINE vfloat line_d(const uint8_t *block, enum tcb_format_id format, int part, int which)
 {
-	return half_of(line_at(p, format == TCB_FORMAT_Q6_K ? 52 : 0), 0);
+	if (format == TCB_FORMAT_Q4_K)
+		return halves_at(block + 2 * LANES * part + 2 * QMV_ROWS * which);
+	return half_of(line_at(block + VECTOR_BYTES * part, format == TCB_FORMAT_Q6_K ? 52 : 0), which);
 }
 
 QMV_INLINE vint four_codes(const int8_t *p)
@@ -90,11 +99,6 @@ QMV_INLINE vint four_codes(const int8_t *p)
 QMV_INLINE int runs_of(enum tcb_format_id format)
 {
 	return format == TCB_FORMAT_Q6_K ? 16 : 8;
-}
-
-QMV_INLINE int has_block_scale(enum tcb_format_id format)
-{
-	return format != TCB_FORMAT_Q4_0 && format != TCB_FORMAT_Q8_0;
 }
 
 /* The integer sums of a run. */
@@ -151,7 +155,7 @@ QMV_INLINE vfloat q8_run(const uint8_t *p, enum tcb_format_id format, const stru
 			 vfloat acc)
 {
 	const vfloat scale = line_scale(p, format, first, run), sum = q8_dot(p, format, x, first, run);
-	return fma_add(sum, has_block_scale(format) ? scale : mul(scale, fspread(x->d + run)), acc);
+	return fma_add(sum, has_small_blocks(format) ? mul(scale, fspread(x->d + run)) : scale, acc);
 }
 
 QMV_INLINE vfloat f32_run(const uint8_t *p, enum tcb_format_id format, const struct qmv_x32 *x, int first, int run,
@@ -163,30 +167,60 @@ QMV_INLINE vfloat f32_run(const uint8_t *p, enum tcb_format_id format, const str
 	return fma_add(sum, scale, acc);
 }
 
-/* ACC with the SUM of a K-quant's runs and its mins. */
-QMV_INLINE vfloat q8_block(const uint8_t *p, enum tcb_format_id format, const struct qmv_x8 *x, vfloat sum, vfloat acc)
+/* ACC with the SUM of a K-quant's runs and its mins, for the rows of PART. */
+QMV_INLINE vfloat q8_block(const uint8_t *block, enum tcb_format_id format, int part, const struct qmv_x8 *x,
+			   vfloat sum, vfloat acc)
 {
 	const vfloat d = fspread(x->d);
 	if (has_mins(format))
-		acc = fma_from(q8_mins(p, x), mul(half_of(line_at(p, 0), 1), d), acc);
-	return fma_add(sum, mul(line_d(p, format), d), acc);
+		acc = fma_from(q8_mins(block + VECTOR_BYTES * part, x), mul(line_d(block, format, part, 1), d), acc);
+	return fma_add(sum, mul(line_d(block, format, part, 0), d), acc);
 }
 
-QMV_INLINE vfloat f32_block(const uint8_t *p, enum tcb_format_id format, const struct qmv_x32 *x, vfloat sum,
-			    vfloat acc)
+QMV_INLINE vfloat f32_block(const uint8_t *block, enum tcb_format_id format, int part, const struct qmv_x32 *x,
+			    vfloat sum, vfloat acc)
 {
 	if (has_mins(format))
-		acc = fma_from(f32_mins(p, x), half_of(line_at(p, 0), 1), acc);
-	return fma_add(sum, line_d(p, format), acc);
+		acc = fma_from(f32_mins(block + VECTOR_BYTES * part, x), line_d(block, format, part, 1), acc);
+	return fma_add(sum, line_d(block, format, part, 0), acc);
+}
+
+/* One superblock at P of the rows of parts FIRST_PART on, TOGETHER of them, added to ACC. */
+QMV_INLINE void line_super(const uint8_t *p, enum tcb_format_id format, int q8, const struct qmv_x8 *x8,
+			   const struct qmv_x32 *x32, int first_part, struct qmv_offsets ahead, int hint, vfloat *acc)
+{
+	const int lines = (int)qmv_lines(format), runs = runs_of(format);
+	vfloat sum[TOGETHER];
+	for (int i = 0; i < TOGETHER; i++)
+		sum[i] = has_small_blocks(format) ? acc[i] : fzero();
+	/* Eight runs are unrolled, so that shifts are constants. */
+	for (int first = 0; first < runs; first += 8) {
+		QMV_UNROLL
+		for (int run = 0; run < 8; run++) {
+			const int g = first + run, line = lines * g / runs;
+			qmv_prefetch_lines(p + line * QMV_LINE, (size_t)(lines * (g + 1) / runs - line), ahead, hint);
+			QMV_UNROLL
+			for (int i = 0; i < TOGETHER; i++) {
+				const uint8_t *at = p + (first_part + i) * VECTOR_BYTES;
+				sum[i] = q8 ? q8_run(at, format, x8, first, run, sum[i])
+					    : f32_run(at, format, x32, first, run, sum[i]);
+			}
+		}
+	}
+	for (int i = 0; i < TOGETHER; i++) {
+		if (has_small_blocks(format))
+			acc[i] = sum[i];
+		else
+			acc[i] = q8 ? q8_block(p, format, first_part + i, x8, sum[i], acc[i])
+				    : f32_block(p, format, first_part + i, x32, sum[i], acc[i]);
+	}
 }
 
 /* One group of 16 interleaved rows. */
 QMV_INLINE void line_rows(const struct qmv_call *call, enum tcb_format_id format, int q8, int hint)
 {
-	const int lines = (int)qmv_lines(format);
 	const size_t bytes = qmv_lines(format) * QMV_LINE;
 	const struct qmv_stages stages = qmv_stages(call, bytes);
-	const int runs = runs_of(format);
 	const uint8_t *p = call->weights;
 	vfloat acc[PARTS];
 	assert(call->rows <= QMV_ROWS);
@@ -196,32 +230,9 @@ QMV_INLINE void line_rows(const struct qmv_call *call, enum tcb_format_id format
 		const struct qmv_offsets ahead = qmv_offsets(&stages, b);
 		const struct qmv_x8 *x8 = (const struct qmv_x8 *)call->x + b;
 		const struct qmv_x32 *x32 = (const struct qmv_x32 *)call->x + b;
-		vfloat sum[PARTS];
-		for (int part = 0; part < PARTS; part++)
-			sum[part] = has_block_scale(format) ? fzero() : acc[part];
-		/* Eight runs are unrolled, so that shifts are constants. */
-		for (int first = 0; first < runs; first += 8) {
-			QMV_UNROLL
-			for (int run = 0; run < 8; run++) {
-				const int g = first + run, line = lines * g / runs;
-				qmv_prefetch_lines(p + line * QMV_LINE, (size_t)(lines * (g + 1) / runs - line), ahead,
-						   hint);
-				QMV_UNROLL
-				for (int part = 0; part < PARTS; part++) {
-					const uint8_t *at = p + part * VECTOR_BYTES;
-					sum[part] = q8 ? q8_run(at, format, x8, first, run, sum[part])
-						       : f32_run(at, format, x32, first, run, sum[part]);
-				}
-			}
-		}
-		for (int part = 0; part < PARTS; part++) {
-			const uint8_t *at = p + part * VECTOR_BYTES;
-			if (has_block_scale(format))
-				acc[part] = q8 ? q8_block(at, format, x8, sum[part], acc[part])
-					       : f32_block(at, format, x32, sum[part], acc[part]);
-			else
-				acc[part] = sum[part];
-		}
+		/* Parts after the first find the lines in the first cache. */
+		for (int part = 0; part < PARTS; part += TOGETHER)
+			line_super(p, format, q8, x8, x32, part, ahead, part ? QMV_HINT_NONE : hint, acc + part);
 	}
 	for (int part = 0; part < PARTS; part++) {
 		const size_t first = (size_t)part * LANES, rows = call->rows > first ? call->rows - first : 0;

@@ -11,11 +11,11 @@
 
 #define QMV_INLINE static inline __attribute__((always_inline))
 
-/* Before a loop with a constant count of at most 8: unrolled before arrays of vectors are split into registers. */
+/* Before a loop with a constant count of at most 16: unrolled before arrays of vectors are split into registers. */
 #ifdef __clang__
 #define QMV_UNROLL _Pragma("clang loop unroll(full)")
 #else
-#define QMV_UNROLL _Pragma("GCC unroll 8")
+#define QMV_UNROLL _Pragma("GCC unroll 16")
 #endif
 
 enum { QMV_HINT_NONE = -1 };

@@ -19,18 +19,27 @@
 
 #include "kernels/quant_matvec/quant_matvec_vector.h"
 
-#ifdef __AVX2__
+#ifdef QMV_HAS_VECTORS
 
-enum { NATIVE_ROWS_MAX = 8, VECTORS = QMV_SUPER / VECTOR_BYTES, SUPER_BYTES_MAX = 272 };
+enum {
+	NATIVE_ROWS_MAX = 8,
+	VECTORS = QMV_SUPER / VECTOR_BYTES,
+	SUPER_BYTES_MAX = 272,
+	CHAINS = VECTORS > 8 ? 2 : 1, /* of sums in a superblock: no addition waits for more than eight others */
+};
 
 /* Scales of the runs of a superblock: runs 0 to 7, then runs 8 to 15 or the offsets of runs 0 to 7. */
 struct heads {
-#ifdef __AVX512BW__
+#if defined(__AVX512BW__)
 	__m512 all;
-#else
+#elif defined(__AVX2__)
 	__m256 low, high;
+#else
+	float32x4_t four[4];
 #endif
 };
+
+#if defined(__AVX2__)
 
 QMV_INLINE __m256 eight_halves(const uint8_t *p, size_t stride)
 {
@@ -61,8 +70,9 @@ QMV_INLINE __m256 half_everywhere(const uint8_t *p)
 	memcpy(&half, p, sizeof(half));
 	return _mm256_cvtph_ps(_mm_set1_epi16((short)half));
 }
+#endif
 
-#ifdef __AVX512BW__
+#if defined(__AVX512BW__)
 
 QMV_INLINE struct heads read_heads(const uint8_t *p, enum tcb_format_id format)
 {
@@ -142,7 +152,7 @@ QMV_INLINE vint codes_of(const uint8_t *p, enum tcb_format_id format, int v)
 		     move_bits(high, v % 2 ? 4 : 0, v % 2 ? 6 : 2, 4), bytes_of(0x30));
 }
 
-#else
+#elif defined(__AVX2__)
 
 QMV_INLINE struct heads read_heads(const uint8_t *p, enum tcb_format_id format)
 {
@@ -208,36 +218,168 @@ QMV_INLINE vint codes_of(const uint8_t *p, enum tcb_format_id format, int v)
 	return merge(and_bits(move_bits(low, 4 * (part / 2), 0), nibble),
 		     move_bits(load(p + 128 + 32 * half), 2 * part, 4), bytes_of(0x30));
 }
+
+#else
+
+/* The eight 6-bit scales, then the eight mins of a K-quant's header (d, dmin, 12 bytes), as bytes. */
+QMV_INLINE uint8x16_t k_scales(const uint8_t *p)
+{
+	static const uint8_t low_order[16] = { 4, 5, 6, 7, 12, 13, 14, 15, 8, 9, 10, 11, 12, 13, 14, 15 };
+	static const uint8_t high_order[16] = { 255, 255, 255, 255, 4, 5, 6, 7, 255, 255, 255, 255, 8, 9, 10, 11 };
+	static const int32_t shifts[4] = { 0, 0, 0, -4 };
+	static const uint32_t masks[4] = { 0x3f3f3f3f, 0x0f0f0f0f, 0x3f3f3f3f, 0x0f0f0f0f };
+	const uint8x16_t h = vld1q_u8(p);
+	const uint32x4_t low = vshlq_u32(vreinterpretq_u32_u8(vqtbl1q_u8(h, vld1q_u8(low_order))), vld1q_s32(shifts));
+	const uint8x16_t high = vshrq_n_u8(vqtbl1q_u8(h, vld1q_u8(high_order)), 2); /* past the table: 0 */
+	return vorrq_u8(vreinterpretq_u8_u32(vandq_u32(low, vld1q_u32(masks))), vandq_u8(high, vdupq_n_u8(0x30)));
+}
+
+/* FOUR from the 16 signed bytes SC, the lower eight times D, the upper ones times DMIN. */
+QMV_INLINE struct heads widen_heads(int8x16_t sc, float32x4_t d, float32x4_t dmin)
+{
+	const int16x8_t low = vmovl_s8(vget_low_s8(sc)), high = vmovl_high_s8(sc);
+	struct heads out;
+	out.four[0] = mul(to_float(vmovl_s16(vget_low_s16(low))), d);
+	out.four[1] = mul(to_float(vmovl_high_s16(low)), d);
+	out.four[2] = mul(to_float(vmovl_s16(vget_low_s16(high))), dmin);
+	out.four[3] = mul(to_float(vmovl_high_s16(high)), dmin);
+	return out;
+}
+
+QMV_INLINE float32x4_t half_everywhere(const uint8_t *p)
+{
+	uint16_t half;
+	memcpy(&half, p, sizeof(half));
+	return vcvt_f32_f16(vreinterpret_f16_u16(vdup_n_u16(half)));
+}
+
+QMV_INLINE struct heads read_heads(const uint8_t *p, enum tcb_format_id format)
+{
+	struct heads out = { { fzero(), fzero(), fzero(), fzero() } };
+	if (format == TCB_FORMAT_Q4_0 || format == TCB_FORMAT_Q8_0) {
+		uint8_t halves[16];
+		QMV_UNROLL
+		for (size_t i = 0; i < 8; i++)
+			memcpy(halves + 2 * i, p + i * (qmv_super_bytes(format) / 8), 2);
+		out.four[0] = halves_at(halves);
+		out.four[1] = halves_at(halves + 8);
+		return out;
+	}
+	if (format == TCB_FORMAT_Q6_K)
+		return widen_heads(vreinterpretq_s8_u8(vld1q_u8(p + 192)), half_everywhere(p + 208),
+				   half_everywhere(p + 208));
+	/* Scales and mins of 6 bits are the same with a sign. */
+	return widen_heads(vreinterpretq_s8_u8(k_scales(p)), half_everywhere(p), half_everywhere(p + 2));
+}
+
+QMV_INLINE struct heads scaled(struct heads h, const float *d)
+{
+	QMV_UNROLL
+	for (int i = 0; i < 4; i++)
+		h.four[i] = mul(h.four[i], fload(d + 4 * i));
+	return h;
+}
+
+QMV_INLINE vfloat take_off(struct heads h, const float *sums, vfloat acc)
+{
+	QMV_UNROLL
+	for (int i = 0; i < 4; i++)
+		acc = fma_from(h.four[i], fload(sums + 4 * i), acc);
+	return acc;
+}
+
+QMV_INLINE vfloat scales_of(struct heads h, enum tcb_format_id format, int v)
+{
+	const int run = format == TCB_FORMAT_Q6_K ? v : v / 2;
+	return vdupq_n_f32(h.four[run / 4][run % 4]);
+}
+
+/* Bits FROM on of each byte as bits TO on; others are rubbish. */
+QMV_INLINE vint move_bits(vint v, int from, int to)
+{
+	return from > to ? shift_right(v, from - to) : shift_left(v, to - from);
+}
+
+/* Codes 16 V to 16 V + 15. */
+QMV_INLINE vint codes_of(const uint8_t *p, enum tcb_format_id format, int v)
+{
+	const vint nibble = bytes_of(15);
+	if (format == TCB_FORMAT_Q8_0)
+		return load(p + 34 * (v / 2) + 2 + 16 * (v % 2));
+	if (format == TCB_FORMAT_Q4_0)
+		return and_bits(move_bits(load(p + 18 * (v / 2) + 2), 4 * (v % 2), 0), nibble);
+	if (format == TCB_FORMAT_Q4_K || format == TCB_FORMAT_Q5_K) {
+		const uint8_t *codes = p + (format == TCB_FORMAT_Q4_K ? 16 : 48);
+		const int run = v / 2;
+		const vint low =
+			and_bits(move_bits(load(codes + 32 * (run / 2) + 16 * (v % 2)), 4 * (run % 2), 0), nibble);
+		return format == TCB_FORMAT_Q4_K
+			       ? low
+			       : merge(low, move_bits(load(p + 16 + 16 * (v % 2)), run, 4), bytes_of(16));
+	}
+	const int half = v / 8, part = v % 8 / 2;
+	const vint low = load(p + 64 * half + 32 * (part % 2) + 16 * (v % 2));
+	return merge(and_bits(move_bits(low, 4 * (part / 2), 0), nibble),
+		     move_bits(load(p + 128 + 32 * half + 16 * (v % 2)), 2 * part, 4), bytes_of(0x30));
+}
 #endif
+
+QMV_INLINE int has_small_blocks(enum tcb_format_id format)
+{
+	return format == TCB_FORMAT_Q4_0 || format == TCB_FORMAT_Q8_0;
+}
 
 QMV_INLINE int has_mins(enum tcb_format_id format)
 {
 	return format == TCB_FORMAT_Q4_K || format == TCB_FORMAT_Q5_K;
 }
 
+/* How many vectors of codes are summed up before they are scaled. */
+QMV_INLINE int joined(enum tcb_format_id format)
+{
+	const int run = format == TCB_FORMAT_Q6_K ? 16 : 32;
+	return run < VECTOR_BYTES ? 1 : run / VECTOR_BYTES;
+}
+
+/* The exact sums of vector V, and of the others of its run. */
+QMV_INLINE vint q8_sums(const uint8_t *p, enum tcb_format_id format, const struct qmv_x8 *x, int v)
+{
+#if defined(__AVX2__)
+	const vint w = codes_of(p, format, v), q = load(x->q + VECTOR_BYTES * v);
+	const vint start = load(x->start + LANES * v);
+	if (format == TCB_FORMAT_Q8_0)
+		return dot_add_signed(signed_start(start), w, q);
+	return dot_add(has_mins(format) ? zero() : start, w, q);
+#else
+	const int with_centre = !has_mins(format) && format != TCB_FORMAT_Q8_0, each = joined(format);
+	vint sum = with_centre ? first_word(x->run_start[v / each]) : zero();
+	QMV_UNROLL
+	for (int i = v; i < v + each; i++)
+		sum = dot_add(sum, codes_of(p, format, i), load(x->q + VECTOR_BYTES * i));
+	return sum;
+#endif
+}
+
 QMV_INLINE vfloat q8_super(const uint8_t *p, enum tcb_format_id format, const struct qmv_x8 *x, vfloat acc)
 {
 	const struct heads h = scaled(read_heads(p, format), x->d);
+	vfloat sum[2] = { acc, fzero() };
 	if (has_mins(format))
-		acc = take_off(h, x->sums, acc);
+		sum[CHAINS - 1] = take_off(h, x->sums, sum[CHAINS - 1]);
 	QMV_UNROLL
-	for (int v = 0; v < VECTORS; v++) {
-		const vint w = codes_of(p, format, v), q = load(x->q + VECTOR_BYTES * v);
-		vint sum = zero();
-		if (format == TCB_FORMAT_Q8_0)
-			sum = dot_add_signed(signed_start(load(x->start + LANES * v)), w, q);
-		else
-			sum = dot_add(has_mins(format) ? sum : load(x->start + LANES * v), w, q);
-		acc = fma_add(to_float(sum), scales_of(h, format, v), acc);
+	for (int v = 0; v < VECTORS; v += joined(format)) {
+		const int c = v / joined(format) % CHAINS;
+		sum[c] = fma_add(to_float(q8_sums(p, format, x, v)), scales_of(h, format, v), sum[c]);
 	}
-	return acc;
+	return CHAINS > 1 ? add(sum[0], sum[1]) : sum[0];
 }
 
 QMV_INLINE vfloat f32_super(const uint8_t *p, enum tcb_format_id format, const struct qmv_x32 *x, vfloat acc)
 {
 	const struct heads h = read_heads(p, format);
+	vfloat total[2] = { acc, fzero() };
 	if (format != TCB_FORMAT_Q8_0)
-		acc = take_off(h, x->sums, acc);
+		total[CHAINS - 1] = take_off(h, x->sums, total[CHAINS - 1]);
 	QMV_UNROLL
 	for (int v = 0; v < VECTORS; v++) {
 		const vint w = codes_of(p, format, v);
@@ -248,9 +390,9 @@ QMV_INLINE vfloat f32_super(const uint8_t *p, enum tcb_format_id format, const s
 			const vfloat xs = fload(x->x + VECTOR_BYTES * v + LANES * b);
 			sum = b ? fma_add(q, xs, sum) : mul(q, xs);
 		}
-		acc = fma_add(sum, scales_of(h, format, v), acc);
+		total[v % CHAINS] = fma_add(sum, scales_of(h, format, v), total[v % CHAINS]);
 	}
-	return acc;
+	return CHAINS > 1 ? add(total[0], total[1]) : total[0];
 }
 
 QMV_INLINE vfloat one_super(const uint8_t *p, enum tcb_format_id format, int q8, const void *x, size_t b, vfloat acc)
@@ -284,7 +426,7 @@ QMV_INLINE void native_rows(const struct qmv_call *call, enum tcb_format_id form
 			row[r] += bytes;
 		}
 	}
-	if (whole < call->blocks) { /* what is left of the row, filled up with zeros */
+	if (has_small_blocks(format) && whole < call->blocks) { /* what is left of the row, filled up with zeros */
 		const size_t left = bytes * (call->values % QMV_SUPER) / QMV_SUPER;
 		for (int r = 0; r < rows; r++) {
 			uint8_t filled[SUPER_BYTES_MAX] = { 0 };

@@ -80,6 +80,15 @@ static int has_layout(const struct tcb_op *op, enum tcb_layout layout)
 	return 0;
 }
 
+static int has_isa(const struct tcb_op *op, enum tcb_isa isa)
+{
+	const struct tcb_variant *variant;
+	for (size_t i = 0; (variant = tcb_variant_at(op, i)); i++)
+		if (variant->isa == isa)
+			return 1;
+	return 0;
+}
+
 static int has_unroll(const struct tcb_op *op, int unroll)
 {
 	const struct tcb_variant *variant;
@@ -97,8 +106,8 @@ size_t qmv_axes(const struct tcb_problem *problem, const struct tcb_target *targ
 		return qmv_gpu_axes(problem, target, out);
 	const struct tcb_op *op = tcb_quant_op(problem);
 	struct tcb_axis *a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_ISA);
-	for (int isa = TCB_ISA_SCALAR; isa <= TCB_ISA_AVX512VNNI; isa++)
-		if (tcb_target_has(target, (enum tcb_isa)isa))
+	for (int isa = TCB_ISA_SCALAR; isa <= TCB_ISA_NEON; isa++)
+		if (tcb_target_has(target, (enum tcb_isa)isa) && has_isa(op, (enum tcb_isa)isa))
 			add(a, (size_t)isa);
 	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_LAYOUT);
 	for (int layout = TCB_LAYOUT_NATIVE; layout <= TCB_LAYOUT_R16W; layout++)
@@ -194,8 +203,10 @@ void qmv_footprint(const struct tcb_problem *problem, const struct tcb_target *t
 	const size_t block = q4k      ? q4k_layout_block_bytes(layout)
 			     : native ? qmv_super_bytes(format->id)
 				      : qmv_lines(format->id) * QMV_LINE;
-	const size_t x_block = q4k ? (q8 ? sizeof(struct q4k_x8) : sizeof(struct q4k_x32))
-				   : (q8 ? sizeof(struct qmv_x8) : sizeof(struct qmv_x32));
+	const int own = knob[TCB_KNOB_ISA] < 0 || qmv_is_own(format->id, (enum tcb_isa)knob[TCB_KNOB_ISA]);
+	const size_t x_block = q4k && own ? (q8 ? sizeof(struct q4k_x8) : sizeof(struct q4k_x32))
+					  : (q8 ? sizeof(struct qmv_x8) : sizeof(struct qmv_x32));
+	const size_t vectors = knob[TCB_KNOB_ISA] == TCB_ISA_NEON ? 4 : 2; /* of a group of 16 rows, at most */
 	const size_t shared = knob[TCB_KNOB_ISA] == TCB_ISA_AVX2 ? 2 : 4;
 	if (target->kind == TCB_TARGET_CUDA) {
 		qmv_gpu_footprint(problem, target, geometry, out);
@@ -212,8 +223,8 @@ void qmv_footprint(const struct tcb_problem *problem, const struct tcb_target *t
 	out->leading_bytes = out->tile_offset_bytes = q4k || !native ? block : format->block_bytes;
 	/* Sums of each row, those of the mins of two or four rows together, and seven for nibbles, products,
 	 * activations and constants. */
-	if (!q4k) /* a sum a row, and eight for the row at hand */
-		out->vector_registers = (unsigned)(native ? rows : 2) + 8;
+	if (!q4k || !own) /* a sum a row, and eight for the row at hand */
+		out->vector_registers = (unsigned)(native ? rows : vectors) + 8;
 	else if (native)
 		out->vector_registers = (unsigned)(rows + (rows + shared - 1) / shared + 7);
 	else

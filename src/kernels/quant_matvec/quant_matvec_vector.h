@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Vectors as wide as the file that includes this is compiled for: 16 lanes of
- * four bytes with AVX-512 BW, eight with AVX2.  Empty for files compiled for
- * neither.  What VNNI does in one instruction takes others several.
+ * four bytes with AVX-512 BW, eight with AVX2, four on Arm with dot products
+ * (quant_matvec_neon.h).  Files compiled for none of them do not get
+ * QMV_HAS_VECTORS.  What VNNI does in one instruction takes others several.
  */
 #ifndef TCB_KERNELS_QUANT_MATVEC_VECTOR_H
 #define TCB_KERNELS_QUANT_MATVEC_VECTOR_H
@@ -10,6 +11,10 @@
 #include "kernels/quant_matvec/quant_matvec_micro.h"
 
 #include <string.h>
+
+#if defined(__AVX2__) || defined(__ARM_FEATURE_DOTPROD)
+#define QMV_HAS_VECTORS
+#endif
 
 #if defined(__AVX512BW__)
 #include <immintrin.h>
@@ -87,6 +92,12 @@ QMV_INLINE vfloat to_float(vint v)
 QMV_INLINE vfloat half_of(vint v, int index)
 {
 	return _mm512_cvtph_ps(_mm512_cvtepi32_epi16(_mm512_srli_epi32(v, (unsigned)(16 * index))));
+}
+
+/* An f16 for each lane, side by side. */
+QMV_INLINE vfloat halves_at(const uint8_t *p)
+{
+	return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)p));
 }
 
 QMV_INLINE vfloat fzero(void)
@@ -248,6 +259,11 @@ QMV_INLINE vfloat half_of(vint v, int index)
 	return _mm256_cvtph_ps(_mm256_castsi256_si128(packed));
 }
 
+QMV_INLINE vfloat halves_at(const uint8_t *p)
+{
+	return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)p));
+}
+
 QMV_INLINE vfloat fzero(void)
 {
 	return _mm256_setzero_ps();
@@ -321,6 +337,9 @@ QMV_INLINE vint dot_add_signed(vint sum, vint w, vint s)
 	const vint two = _mm256_maddubs_epi16(_mm256_abs_epi8(w), _mm256_sign_epi8(s, w));
 	return _mm256_add_epi32(sum, _mm256_madd_epi16(two, _mm256_set1_epi16(1)));
 }
+
+#elif defined(__ARM_FEATURE_DOTPROD)
+#include "kernels/quant_matvec/quant_matvec_neon.h"
 #endif
 
 #endif
