@@ -409,6 +409,8 @@ static const struct {
 #if defined(__x86_64__)
 	{ TCB_ISA_AVX2, qmm_unpackers_avx2, qmm_quantize_avx2 },
 	{ TCB_ISA_AVX512, qmm_unpackers_avx512, qmm_quantize_avx512 },
+#elif defined(__aarch64__)
+	{ TCB_ISA_NEON, qmm_unpackers_neon, qmm_quantize_neon },
 #endif
 };
 enum { FAMILIES = sizeof(families) / sizeof(families[0]) };

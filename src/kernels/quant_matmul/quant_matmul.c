@@ -63,6 +63,11 @@ static void unpack(const struct tcb_problem *problem, enum tcb_layout layout, co
 	{                                                                                                          \
 		qmm_scalar_##name, qmm_avx2_##name, qmm_avx512_##name, qmm_avx512vnni_##name, qmm_amx_##name, NULL \
 	}
+#elif defined(__aarch64__)
+#define VARIANT_LISTS(name)                              \
+	{                                                \
+		qmm_scalar_##name, qmm_neon_##name, NULL \
+	}
 #else
 #define VARIANT_LISTS(name)             \
 	{                               \

@@ -288,6 +288,9 @@ static const struct qmm_unpacker *unpackers_of(enum tcb_isa isa)
 		return qmm_unpackers_avx2;
 	if (isa == TCB_ISA_AVX512 || isa == TCB_ISA_AVX512VNNI || isa == TCB_ISA_AMX)
 		return qmm_unpackers_avx512;
+#elif defined(__aarch64__)
+	if (isa == TCB_ISA_NEON)
+		return qmm_unpackers_neon;
 #endif
 	(void)isa;
 	return qmm_unpackers_scalar;
@@ -300,6 +303,9 @@ static qmm_quantize_fn *quantize_of(enum tcb_isa isa)
 		return qmm_quantize_avx2;
 	if (isa == TCB_ISA_AVX512 || isa == TCB_ISA_AVX512VNNI || isa == TCB_ISA_AMX)
 		return qmm_quantize_avx512;
+#elif defined(__aarch64__)
+	if (isa == TCB_ISA_NEON)
+		return qmm_quantize_neon;
 #endif
 	(void)isa;
 	return qmm_quantize_scalar;

@@ -161,6 +161,7 @@ void qmm_unpack(const struct tcb_problem *problem, enum tcb_layout layout, const
 	extern const struct tcb_variant qmm_avx512_##op[];     \
 	extern const struct tcb_variant qmm_avx512vnni_##op[]; \
 	extern const struct tcb_variant qmm_amx_##op[];        \
+	extern const struct tcb_variant qmm_neon_##op[];       \
 	extern const struct tcb_op tcb_op_##op##_matmul;
 QMM_OP_LIST(QMM_DECLARE_VARIANTS)
 #undef QMM_DECLARE_VARIANTS
@@ -168,7 +169,8 @@ QMM_OP_LIST(QMM_DECLARE_VARIANTS)
 extern const struct qmm_unpacker qmm_unpackers_scalar[TCB_FORMAT_COUNT];
 extern const struct qmm_unpacker qmm_unpackers_avx2[TCB_FORMAT_COUNT];
 extern const struct qmm_unpacker qmm_unpackers_avx512[TCB_FORMAT_COUNT];
+extern const struct qmm_unpacker qmm_unpackers_neon[TCB_FORMAT_COUNT];
 
-qmm_quantize_fn qmm_quantize_scalar, qmm_quantize_avx2, qmm_quantize_avx512;
+qmm_quantize_fn qmm_quantize_scalar, qmm_quantize_avx2, qmm_quantize_avx512, qmm_quantize_neon;
 
 #endif

@@ -252,7 +252,9 @@ void qmm_cpu_footprint(const struct tcb_problem *problem, const struct tcb_geome
 	const struct tcb_tile *micro = &geometry->tile[TCB_MICRO];
 	const int32_t *knob = geometry->knob;
 	const int q8 = problem->contract == TCB_CONTRACT_Q8, regs = knob[TCB_KNOB_DECODE] == TCB_DECODE_REGS;
-	const size_t lanes = knob[TCB_KNOB_ISA] == TCB_ISA_AVX2 ? 8 : 16, vectors = div_up(micro->n, lanes);
+	const int32_t isa = knob[TCB_KNOB_ISA];
+	const size_t lanes = isa == TCB_ISA_NEON ? 4 : isa == TCB_ISA_AVX2 ? 8 : 16;
+	const size_t vectors = div_up(micro->n, lanes);
 	const size_t line = q8 ? (regs ? qmm_lines(format->id) * QMM_LINE : qmm_panel_bytes(format->id))
 			       : sizeof(struct qmm_values);
 	const size_t token = q8 ? sizeof(struct qmm_x8) : QMM_VALUES * sizeof(float);
@@ -264,9 +266,9 @@ void qmm_cpu_footprint(const struct tcb_problem *problem, const struct tcb_geome
 	/* The innermost loop: sums (without VNNI also those of 16 bits), weights, activations, two constants. */
 	out->accumulators = (unsigned)(micro->m * vectors);
 	out->vector_registers = (unsigned)(micro->m * vectors + vectors + 2);
-	if (q8 && (knob[TCB_KNOB_ISA] == TCB_ISA_AVX2 || knob[TCB_KNOB_ISA] == TCB_ISA_AVX512))
+	if (q8 && (isa == TCB_ISA_AVX2 || isa == TCB_ISA_AVX512))
 		out->vector_registers += (unsigned)(micro->m * vectors + vectors);
-	if (knob[TCB_KNOB_ISA] == TCB_ISA_SCALAR || knob[TCB_KNOB_ISA] == TCB_ISA_AMX)
+	if (isa == TCB_ISA_SCALAR || isa == TCB_ISA_AMX)
 		out->vector_registers = 8;
 	for (int level = 0; level < TCB_LEVEL_COUNT; level++) {
 		const struct tcb_tile *tile = &geometry->tile[level];

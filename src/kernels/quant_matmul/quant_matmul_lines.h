@@ -20,7 +20,7 @@
 #include "kernels/quant_matmul/quant_matmul_cpu.h"
 #include "kernels/quant_matmul/quant_matmul_vector.h"
 
-#ifdef __AVX2__
+#ifdef QMM_HAS_VECTORS
 
 QMM_INLINE int runs_of(enum tcb_format_id format)
 {

@@ -18,7 +18,7 @@
 
 #include "kernels/quant_matmul/quant_matmul_lines.h"
 
-#ifdef __AVX2__
+#ifdef QMM_HAS_VECTORS
 
 enum { TILE_VECTORS_MAX = 16 };
 
@@ -30,7 +30,15 @@ QMM_INLINE vint four_codes(const int8_t *p)
 	return words_of(four);
 }
 
-#ifdef __AVX512VNNI__
+/* One instruction for four products, of unsigned codes with VNNI, of signed ones on Arm. */
+#if defined(__AVX512VNNI__) || defined(__ARM_FEATURE_DOTPROD)
+#define QMM_HAS_DOT
+#endif
+
+#if defined(__ARM_FEATURE_DOTPROD)
+enum { DOT_IS_SIGNED = 1 };
+#elif defined(__AVX512VNNI__)
+enum { DOT_IS_SIGNED = 0 };
 
 QMM_INLINE vint dot_add(vint sum, vint u, vint s)
 {
@@ -94,7 +102,7 @@ QMM_INLINE vint signed_like(vint x, vint s)
 
 #endif
 
-#ifndef __AVX512VNNI__
+#ifndef QMM_HAS_DOT
 /* Four products each, for the mins: 63 * 32 * 2 fits 16 bits. */
 QMM_INLINE vint dot_add(vint sum, vint u, vint s)
 {
@@ -145,19 +153,22 @@ QMM_INLINE void run_sums(const struct source *from, const uint8_t *superblock, c
 {
 	const int mr = from->micro_m, nv = from->vectors, steps = QMM_STEPS / runs_of(from->format);
 	const int8_t *codes = x->q + 4 * steps * g;
-#ifdef __AVX512VNNI__
+#ifdef QMM_HAS_DOT
+	const int by_sign = DOT_IS_SIGNED && from->format == TCB_FORMAT_Q8_0;
 	QMM_UNROLL
 	for (int m = 0; m < mr; m++) {
 		QMM_UNROLL
 		for (int v = 0; v < nv; v++)
-			sum[m * nv + v] = has_mins(from->format) ? zero() : words_of(x[m].start[g]);
+			sum[m * nv + v] = has_mins(from->format) || by_sign ? zero() : words_of(x[m].start[g]);
 	}
 	QMM_UNROLL
 	for (int i = 0; i < steps; i++) {
 		vint w[TILE_VECTORS_MAX];
 		QMM_UNROLL
-		for (int v = 0; v < nv; v++)
+		for (int v = 0; v < nv; v++) {
 			w[v] = tile_codes(from, superblock, v, span, run, i);
+			w[v] = by_sign ? xor_bits(w[v], bytes_of(-128)) : w[v];
+		}
 		QMM_UNROLL
 		for (int m = 0; m < mr; m++) {
 			const vint four = four_codes(codes + (size_t)m * sizeof(*x) + 4 * i);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Weights as stored -> lines -> panels, generic over format and vector width;
- * quant_matmul_unpack_avx2.c and quant_matmul_unpack_avx512.c make tables of it.
+ * quant_matmul_unpack_<isa>.c make tables of it.
  */
 #ifndef TCB_KERNELS_QUANT_MATMUL_UNPACK_H
 #define TCB_KERNELS_QUANT_MATMUL_UNPACK_H
@@ -10,20 +10,20 @@
 
 #include "kernels/quant_matmul/quant_matmul_lines.h"
 
-#ifdef __AVX2__
+#ifdef QMM_HAS_VECTORS
 
-enum { HALVES = QMM_ROWS / LANES };
+enum { PARTS = QMM_ROWS / LANES };
 
 /* COUNT words of each row, from OFFSET of its bytes, to the lines at OUT; COUNT is a multiple of four. */
 QMM_INLINE void gather_words(const uint8_t *const row[QMM_ROWS], size_t offset, int count, uint8_t *out)
 {
 	vint v[4];
 	for (int w = 0; w < count; w += 4, offset += 16)
-		for (int half = 0; half < HALVES; half++) {
-			four_words(row + half * LANES, offset, v);
+		for (int part = 0; part < PARTS; part++) {
+			four_words(row + part * LANES, offset, v);
 			QMM_UNROLL
 			for (int i = 0; i < 4; i++)
-				store(out + (w + i) * QMM_LINE + half * 4 * LANES, v[i]);
+				store(out + (w + i) * QMM_LINE + part * 4 * LANES, v[i]);
 		}
 }
 
@@ -78,17 +78,17 @@ QMM_INLINE void gather(const uint8_t *rows, size_t row_bytes, size_t row_count, 
 QMM_INLINE void unpack_panel(const uint8_t *lines, enum tcb_format_id format, struct qmm_panel *out)
 {
 	const int spans = spans_of(format), runs = runs_of(format), steps = QMM_STEPS / runs;
-	for (int half = 0; half < HALVES; half++, lines += 4 * LANES) {
-		uint8_t *code = out->code[0] + half * 4 * LANES;
+	for (int part = 0; part < PARTS; part++, lines += 4 * LANES) {
+		uint8_t *code = out->code[0] + part * 4 * LANES;
 		struct headers h;
 		read_headers(lines, format, &h);
 		QMM_UNROLL
 		for (int g = 0; g < runs; g++)
-			fstore(out->scale[g] + half * LANES, h.scale[g]);
+			fstore(out->scale[g] + part * LANES, h.scale[g]);
 		if (has_mins(format)) {
-			store(out->min[0] + half * 4 * LANES, h.min[0]);
-			store(out->min[1] + half * 4 * LANES, h.min[1]);
-			fstore(out->offset + half * LANES, h.offset);
+			store(out->min[0] + part * 4 * LANES, h.min[0]);
+			store(out->min[1] + part * 4 * LANES, h.min[1]);
+			fstore(out->offset + part * LANES, h.offset);
 		}
 		for (int span = 0; span < spans; span++) {
 			QMM_UNROLL
@@ -105,8 +105,8 @@ QMM_INLINE void unpack_panel(const uint8_t *lines, enum tcb_format_id format, st
 QMM_INLINE void unpack_values(const uint8_t *lines, enum tcb_format_id format, struct qmm_values *out)
 {
 	const int spans = spans_of(format), runs = runs_of(format), steps = QMM_STEPS / runs;
-	for (int half = 0; half < HALVES; half++, lines += 4 * LANES) {
-		float *w = out->w[0] + half * LANES;
+	for (int part = 0; part < PARTS; part++, lines += 4 * LANES) {
+		float *w = out->w[0] + part * LANES;
 		struct headers h;
 		vfloat less[8] = { fzero() };
 		read_headers(lines, format, &h);

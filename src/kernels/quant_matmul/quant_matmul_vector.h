@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Vectors of one 4-byte lane a row, as wide as the file that includes this is
- * compiled for: 16 rows with AVX-512 BW, 8 with AVX2.  Lines are 16 rows wide,
- * so AVX2 works on halves of them.  Empty for files compiled for neither.
+ * compiled for: 16 rows with AVX-512 BW, 8 with AVX2, 4 on Arm with dot products
+ * (quant_matmul_neon.h).  Lines are 16 rows wide, so narrower vectors work on
+ * parts of them.  Files compiled for none of these do not get QMM_HAS_VECTORS.
  */
 #ifndef TCB_KERNELS_QUANT_MATMUL_VECTOR_H
 #define TCB_KERNELS_QUANT_MATMUL_VECTOR_H
@@ -20,6 +21,10 @@
 #define QMM_UNROLL _Pragma("clang loop unroll(full)")
 #else
 #define QMM_UNROLL _Pragma("GCC unroll 32")
+#endif
+
+#if defined(__AVX2__) || defined(__ARM_FEATURE_DOTPROD)
+#define QMM_HAS_VECTORS
 #endif
 
 #if defined(__AVX512BW__)
@@ -363,6 +368,9 @@ QMM_INLINE void four_words(const uint8_t *const row[LANES], size_t offset, vint 
 	out[2] = _mm256_unpacklo_epi64(b, d);
 	out[3] = _mm256_unpackhi_epi64(b, d);
 }
+
+#elif defined(__ARM_FEATURE_DOTPROD)
+#include "kernels/quant_matmul/quant_matmul_neon.h"
 #endif
 
 #endif
