@@ -2,8 +2,18 @@
 #
 # Libraries that are linked: SQLite, hwloc, Jansson, xxHash.  PAPI, CUDA, CUPTI
 # and NVML are opened at run time and are not looked for here.  With
-# TCB_PORTABLE the static archives are used, so that only glibc is needed.
+# TCB_PORTABLE the static archives are used, so that only glibc is needed.  With
+# TCB_ONLY_KERNELS there is none but xxHash's header, which is this machine's: it
+# is the same for all processors.
 find_package(Threads REQUIRED)
+if(TCB_ONLY_KERNELS)
+	find_path(TCB_XXHASH_HEADERS xxhash.h REQUIRED)
+	file(GLOB headers ${TCB_XXHASH_HEADERS}/xxh*.h)
+	file(COPY ${headers} DESTINATION ${CMAKE_BINARY_DIR}/xxhash) # nothing else of that folder is for the target
+	add_library(dep_xxhash INTERFACE)
+	target_include_directories(dep_xxhash SYSTEM INTERFACE ${CMAKE_BINARY_DIR}/xxhash)
+	return()
+endif()
 find_package(PkgConfig REQUIRED)
 
 function(tcb_dependency name module)

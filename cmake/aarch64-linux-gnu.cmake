@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
 #
-# Cross-compiling for 64-bit Arm with Debian's compiler and multiarch libraries
-# (scripts/install-deps.sh aarch64 gets them); what is built runs under qemu's
-# user-mode emulation, so that NEON kernels are tested on other machines.
+# Cross-compiling for 64-bit Arm with Debian's compiler; what is built runs under
+# qemu's user-mode emulation, so that NEON kernels are tested on other machines.
+# Preset neon builds the kernels only and needs what `scripts/install-deps.sh neon`
+# gets; preset aarch64 builds all and needs the libraries for arm64 as well
+# (dpkg --add-architecture arm64; libsqlite3-dev:arm64 and so on).
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)

@@ -5,6 +5,11 @@
  * buffers with read-only inputs and poisoned outputs, judge against the
  * reference (SPEC section 4).  One test per op and instruction family; a family
  * that the machine lacks is reported as skipped.
+ *
+ *     test_kernels_variants [FAMILY [GEOMETRIES]]
+ *
+ * takes one family only, and a smaller number of geometries of each group and
+ * the shorter half of the shapes: for emulated processors.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -28,7 +33,7 @@ static const struct tcb_shape shapes[] = {
 	{ 1, 1, 256 },    { 1, 7, 512 },  { 1, 33, 256 },  { 1, 130, 1280 }, { 1, 1000, 2048 },
 	{ 1, 4099, 256 }, { 3, 33, 768 }, { 2, 257, 512 }, { 70, 100, 256 }, { 5, 1024, 256 },
 };
-enum { SHAPE_COUNT = sizeof(shapes) / sizeof(shapes[0]) };
+enum { SHAPE_COUNT = sizeof(shapes) / sizeof(shapes[0]), FEW_VALUES = 130 * 1280 };
 
 struct subject {
 	const struct tcb_op *op;
@@ -54,6 +59,7 @@ struct bench {
 
 static struct tcb_target target;
 static struct tcb_pool *pool;
+static size_t geometries_most = GEOMETRIES_PER_GROUP;
 
 static void alloc_guarded(size_t bytes, struct tcb_buffer *out)
 {
@@ -267,7 +273,7 @@ static size_t draw_and_try(struct bench *b, const struct tcb_op *op, const struc
 	struct tcb_rng rng;
 	size_t tried = 0, each = GEOMETRIES_TOGETHER / variant_count;
 	assert_non_null(groups);
-	each = each < 1 ? 1 : each > GEOMETRIES_PER_GROUP ? GEOMETRIES_PER_GROUP : each;
+	each = each < 1 ? 1 : each > geometries_most ? geometries_most : each;
 	tcb_rng_init(&rng, 1 + b->problem.shape.n);
 	for (size_t i = 0; i < space->count; i++) {
 		const struct tcb_geometry *geometry = &space->geometries[i];
@@ -310,7 +316,10 @@ static void test_variants_of_isa(void **state)
 		size_t count = variants_of(op, subject->isa, (enum tcb_contract)c, variants);
 		size_t shapes_taken = 0;
 		for (size_t s = 0; count && s < SHAPE_COUNT; s++) {
-			struct bench *bench = get_bench(op, c, s);
+			struct bench *bench;
+			if (geometries_most < GEOMETRIES_PER_GROUP && shapes[s].n * shapes[s].k > FEW_VALUES)
+				continue;
+			bench = get_bench(op, c, s);
 			if (!bench)
 				continue;
 			shapes_taken++;
@@ -354,13 +363,31 @@ static void test_tables(void **state)
 	}
 }
 
-int main(void)
+/* What the command line asks for: -1 for all families. */
+static int family_of(int argc, char **argv)
+{
+	enum tcb_isa isa;
+	struct tcb_error err;
+	if (argc > 2)
+		geometries_most = strtoul(argv[2], NULL, 10);
+	if (argc < 2)
+		return -1;
+	if (tcb_isa_parse(argv[1], &isa, &err) != TCB_OK || geometries_most < 1 ||
+	    geometries_most > GEOMETRIES_PER_GROUP) {
+		fprintf(stderr, "usage: %s [FAMILY [GEOMETRIES, 1 to %d]]\n", argv[0], GEOMETRIES_PER_GROUP);
+		exit(2);
+	}
+	return (int)isa;
+}
+
+int main(int argc, char **argv)
 {
 	static struct subject subjects[TESTS_MAX];
 	static struct CMUnitTest tests[TESTS_MAX + 1];
 	static struct tcb_device device;
 	struct tcb_error err;
 	size_t op_count, count = 0;
+	const int family = family_of(argc, argv);
 	const struct tcb_op *const *ops = tcb_ops(&op_count);
 	if (tcb_cpu_identify("cpu", THREADS, &device, &err) != TCB_OK ||
 	    tcb_pool_create(THREADS, NULL, &pool, &err) != TCB_OK) {
@@ -375,7 +402,7 @@ int main(void)
 			const struct tcb_variant *variant = NULL;
 			for (size_t i = 0; (variant = tcb_variant_at(ops[o], i)) && (int)variant->isa != isa; i++) {
 			}
-			if (!variant || count > TESTS_MAX)
+			if (!variant || count > TESTS_MAX || (family >= 0 && isa != family))
 				continue;
 			struct subject *subject = &subjects[count - 1];
 			*subject = (struct subject){ ops[o], (enum tcb_isa)isa, "" };
