@@ -7,11 +7,14 @@
 #ifndef TCB_KERNELS_QUANT_MATMUL_NEON_H
 #define TCB_KERNELS_QUANT_MATMUL_NEON_H
 
-#if defined(__ARM_FEATURE_DOTPROD)
-#include <arm_neon.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+
+#include "kernels/quant_matmul/quant_matmul_vector.h" /* whoever comes first */
+
+#if defined(__ARM_FEATURE_DOTPROD)
+#include <arm_neon.h>
 
 enum { LANES = 4 };
 typedef int32x4_t vint;

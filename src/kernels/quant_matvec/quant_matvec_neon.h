@@ -8,11 +8,12 @@
 #ifndef TCB_KERNELS_QUANT_MATVEC_NEON_H
 #define TCB_KERNELS_QUANT_MATVEC_NEON_H
 
-#if defined(__ARM_FEATURE_DOTPROD)
-#include <arm_neon.h>
 #include <string.h>
 
 #include "kernels/quant_matvec/quant_matvec_micro.h"
+
+#if defined(__ARM_FEATURE_DOTPROD)
+#include <arm_neon.h>
 
 enum { LANES = 4, VECTOR_BYTES = 16 };
 typedef int32x4_t vint;
