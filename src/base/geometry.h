@@ -57,7 +57,8 @@ struct tcb_tile {
 	X(FORM, "form", FORM, "how a reduction goes over its data")                                    \
 	X(DECODE, "decode", DECODE, "where a CPU unpacks weights: first into panels, or in registers") \
 	X(CLUSTER, "cluster", NUMBER, "blocks of a cluster, which share what they copy")               \
-	X(XSTAGES, "xstages", NUMBER, "tiles of activations in flight, the ones in use included")
+	X(XSTAGES, "xstages", NUMBER, "tiles of activations in flight, the ones in use included")      \
+	X(ASKS, "asks", NUMBER, "times that software prefetch asks for each line")
 
 #define TCB_ISA_LIST(X)             \
 	X(SCALAR, "scalar")         \

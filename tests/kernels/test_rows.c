@@ -156,11 +156,15 @@ static void test_every_length(void **state)
 				b.op->default_geometry(&b.problem, &only, &geometry);
 				check(&b, &geometry);
 				checked++;
-				for (int32_t stages = 1; stages <= 2; stages++) {
+				for (int32_t stages = 1; stages <= 3; stages++) {
 					struct tcb_geometry other = geometry;
-					other.knob[TCB_KNOB_STREAM] = 1;
+					other.tile[TCB_MIDI].m = stages == 3 ? 4 : 1;
+					other.knob[TCB_KNOB_THREADS] = 1;
+					other.knob[TCB_KNOB_STREAM] = b.problem.shape.n % 16 == 0;
 					other.knob[TCB_KNOB_STAGES] = stages;
-					other.knob[TCB_KNOB_PREFETCH] = stages == 2 ? 1024 : 0;
+					other.knob[TCB_KNOB_PREFETCH] = stages == 1 ? 0 : 1024;
+					other.knob[TCB_KNOB_HINT] = stages == 1 ? TCB_HINT_T0 : TCB_HINT_T1;
+					other.knob[TCB_KNOB_ASKS] = stages == 3 ? 4 : stages;
 					if (tcb_constraint_violated(b.op, &b.problem, &only, &other, 0, NULL))
 						continue;
 					check(&b, &other);
@@ -292,11 +296,11 @@ static void test_threads_do_not_matter(void **state)
 	(void)state;
 	static const char *const texts[] = {
 		"macro=1x4096x1,midi=1x1024x1,micro=1x8x1,isa=scalar,threads=1,sched=static,prefetch=0,hint=t0,"
-		"stream=0,stages=1,form=onepass",
+		"stream=0,stages=1,form=onepass,asks=1",
 		"macro=1x2048x1,midi=1x1024x1,micro=1x8x1,isa=scalar,threads=2,sched=static,prefetch=0,hint=t0,"
-		"stream=0,stages=1,form=onepass",
+		"stream=0,stages=1,form=onepass,asks=1",
 		"macro=1x1024x1,midi=1x1024x1,micro=1x8x1,isa=scalar,threads=2,sched=dynamic,prefetch=1024,hint=t1,"
-		"stream=0,stages=1,form=onepass",
+		"stream=0,stages=1,form=onepass,asks=1",
 	};
 	static float first[4096];
 	struct bench b;
@@ -339,7 +343,11 @@ static void test_refusals(void **state)
 	REFUSES(geometry.knob[TCB_KNOB_FORM] = TCB_FORM_ONEPASS, "several blocks");
 	REFUSES(geometry.knob[TCB_KNOB_FORM] = TCB_FORM_KAHAN, "no form=kahan");
 	REFUSES(geometry.knob[TCB_KNOB_STAGES] = 2, "prefetch above 0");
-	REFUSES(geometry.knob[TCB_KNOB_STAGES] = 3, "stages");
+	REFUSES(geometry.knob[TCB_KNOB_STAGES] = 3, "midi.m above 1");
+	REFUSES(geometry.knob[TCB_KNOB_STAGES] = 4, "stages");
+	REFUSES(geometry.knob[TCB_KNOB_ASKS] = 3, "1, 2 or 4");
+	REFUSES(geometry.knob[TCB_KNOB_ASKS] = 2, "hint=t1");
+	REFUSES(geometry.knob[TCB_KNOB_HINT] = TCB_HINT_T1, "hint=t0");
 	REFUSES(geometry.knob[TCB_KNOB_THREADS] = 3, "tasks");
 #undef REFUSES
 }

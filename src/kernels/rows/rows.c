@@ -18,6 +18,7 @@ enum {
 	LINE_FLOATS = 16,      /* 64 bytes: what threads write lies on lines of their own */
 	LINE_DOUBLES = 8,      /* the same */
 	STREAM_ALIGNMENT = 64, /* streaming stores of any width fault on less than their own */
+	STAGES_OVERLAPPED = 3,
 };
 
 enum tcb_status rows_check_shape(const struct tcb_op *op, const struct tcb_shape *shape, struct tcb_error *err)
@@ -54,7 +55,8 @@ struct dims {
 	size_t rows_kept;       /* rows whose block statistics are kept at a time */
 	size_t row_stats;       /* doubles of one row */
 	size_t factor_floats;   /* of one thread */
-	size_t scratch_floats;  /* kept elements of one thread, where they cannot wait in y */
+	size_t scratch_row;     /* kept elements of one row, where they cannot wait in y */
+	size_t scratch_floats;  /* of one thread: those of one row, or of two in turn */
 	size_t workspace_bytes; /* statistics of the kept rows; per thread: factors, scratch */
 };
 
@@ -77,9 +79,10 @@ static enum tcb_status dims_init(const struct rows_op *rows, const struct tcb_pr
 	d.row_stats = round_up(d.blocks * rows->stats, LINE_DOUBLES);
 	d.factor_floats = round_up(d.blocks, LINE_FLOATS);
 	if (geometry->knob[TCB_KNOB_STREAM] > 0 && keeps(rows, geometry) &&
-	    tcb_add_size(d.n, LINE_FLOATS, &d.scratch_floats))
+	    tcb_add_size(d.n, LINE_FLOATS, &d.scratch_row))
 		goto overflow;
-	d.scratch_floats = round_up(d.scratch_floats, LINE_FLOATS);
+	d.scratch_row = round_up(d.scratch_row, LINE_FLOATS);
+	d.scratch_floats = d.scratch_row * (geometry->knob[TCB_KNOB_STAGES] == STAGES_OVERLAPPED ? 2 : 1);
 	if (tcb_mul_size(d.rows_kept, d.row_stats * sizeof(double), &kept) ||
 	    tcb_add_size(d.scratch_floats, d.factor_floats, &per_thread) ||
 	    tcb_mul_size(per_thread, threads * sizeof(float), &per_thread) ||
@@ -104,12 +107,22 @@ static enum tcb_status check_knobs(const struct rows_op *rows, const struct tcb_
 {
 	const int32_t *knob = geometry->knob;
 	int32_t form = knob[TCB_KNOB_FORM], stream = knob[TCB_KNOB_STREAM];
+	const int32_t asks = knob[TCB_KNOB_ASKS];
 	if (knob[TCB_KNOB_THREADS] < 1 || knob[TCB_KNOB_PREFETCH] < 0 || knob[TCB_KNOB_SCHED] < 0 ||
-	    knob[TCB_KNOB_HINT] < 0 || (stream != 0 && stream != 1) ||
-	    (knob[TCB_KNOB_STAGES] != 1 && knob[TCB_KNOB_STAGES] != 2))
+	    knob[TCB_KNOB_HINT] < 0 || (stream != 0 && stream != 1) || knob[TCB_KNOB_STAGES] < 1 ||
+	    knob[TCB_KNOB_STAGES] > STAGES_OVERLAPPED)
+		return tcb_fail(
+			err, TCB_E_ILLEGAL,
+			"%s needs the knobs threads, sched, prefetch, hint, stream (0 or 1), stages (1 to %d), asks",
+			rows->op->name, STAGES_OVERLAPPED);
+	if (asks != 1 && asks != 2 && asks != ROWS_ASKS_MAX)
+		return tcb_fail(err, TCB_E_ILLEGAL, "%s asks for a line 1, 2 or %d times", rows->op->name,
+				ROWS_ASKS_MAX);
+	if (asks > 1 && (knob[TCB_KNOB_STAGES] == 1 || knob[TCB_KNOB_HINT] != TCB_HINT_T1))
 		return tcb_fail(err, TCB_E_ILLEGAL,
-				"%s needs the knobs threads, sched, prefetch, hint, stream (0 or 1), stages (1 or 2)",
-				rows->op->name);
+				"asks above 1 needs stages above 1 and hint=t1: others are not dropped");
+	if (!knob[TCB_KNOB_PREFETCH] && (knob[TCB_KNOB_HINT] != TCB_HINT_T0 || asks > 1))
+		return tcb_fail(err, TCB_E_ILLEGAL, "prefetch=0 asks for nothing: it must be hint=t0 and asks=1");
 	if (form < 0 || !(rows->forms >> form & 1u))
 		return tcb_fail(err, TCB_E_ILLEGAL, "%s has no form=%s", rows->op->name,
 				form < 0 ? "(unset)" : tcb_knob_word(TCB_KNOB_FORM, form));
@@ -144,6 +157,12 @@ enum tcb_status rows_plan(const struct rows_op *rows, const struct tcb_problem *
 		return tcb_fail(err, TCB_E_ILLEGAL,
 				"stages=2 fetches the next row while one is stored: it needs prefetch above 0, several "
 				"rows, and rows that are whole and longer than micro.n");
+	if (geometry->knob[TCB_KNOB_STAGES] == STAGES_OVERLAPPED &&
+	    (dims.strips > 1 || dims.m == 1 || tile[TCB_MIDI].m == 1 || dims.n <= variant->micro.n))
+		return tcb_fail(
+			err, TCB_E_ILLEGAL,
+			"stages=3 stores a row while the next is reduced: it needs midi.m above 1, and rows that are "
+			"whole and longer than micro.n");
 	if (is_streamed && variant->isa == TCB_ISA_SCALAR)
 		return tcb_fail(err, TCB_E_ILLEGAL, "stream=1 needs vectors; scalar code has no such stores");
 	if (dims.strip_blocks == 1 && rows->block_forms >> form & 1u)
@@ -210,8 +229,8 @@ static void task_init(const struct run *run, size_t index, unsigned thread, stru
 /* Where what is kept of row R of the task waits: in scratch, or in the results. */
 static float *kept_elements(const struct run *run, const struct task *task, size_t r)
 {
-	if (run->dims.scratch_floats)
-		return task->scratch;
+	if (run->dims.scratch_row)
+		return task->scratch + r % (run->dims.scratch_floats / run->dims.scratch_row) * run->dims.scratch_row;
 	return run->y + task->tile.offset + r * run->dims.n;
 }
 
@@ -235,32 +254,11 @@ static double *kept_stats(const struct run *run, const struct task *task, size_t
 	return run->stats + row * run->dims.row_stats;
 }
 
-static void reduce_row(const struct run *run, const struct task *task, size_t r)
-{
-	const size_t each = run->rows->stats;
-	double *stats = kept_stats(run, task, r) + task->first_block * each;
-	struct rows_call call = run->call;
-	call.stage = ROWS_REDUCE;
-	call.prefetch = run->prefetch[ROWS_REDUCE];
-	for (size_t b = 0; b < task->blocks.total; b++, stats += each) {
-		struct tcb_tile_info info = task->block;
-		if (b)
-			tcb_partition_tile(&task->blocks, b, &info);
-		aim(run, task, r, &info, &call);
-		call.before = b ? stats - each : NULL;
-		run->micro(&call);
-		if (run->rows->wide && !isfinite(call.stat[each - 1]))
-			run->rows->wide(&call);
-		for (size_t s = 0; s < each; s++)
-			stats[s] = call.stat[s];
-	}
-}
-
-/* From the statistics of all blocks of the row to the results of this strip. */
-static void apply_row(const struct run *run, const struct task *task, size_t r, int fence)
+/* From the statistics of all blocks of the row to what its results need. */
+static void combine_row(const struct run *run, const struct task *task, size_t r, struct rows_row *out)
 {
 	const size_t block = run->plan->geometry.tile[TCB_MIDI].n;
-	struct rows_row row = {
+	*out = (struct rows_row){
 		.micro = run->micro,
 		.form = run->call.form,
 		.n = run->dims.n,
@@ -269,26 +267,73 @@ static void apply_row(const struct run *run, const struct task *task, size_t r, 
 		.stats = kept_stats(run, task, r),
 		.factors = task->factors,
 	};
-	run->rows->combine(&row);
-	struct rows_call call = run->call;
-	call.stage = ROWS_APPLY;
-	call.prefetch = run->prefetch[ROWS_APPLY];
-	call.shift = row.shift;
-	call.wide_factor = row.wide_factor;
-	call.wide_shift = row.wide_shift;
+	run->rows->combine(out);
+}
+
+/* CALL for the results of block INFO, the Bth, of row R, of which ROW tells. */
+static void apply_call(const struct run *run, const struct task *task, size_t r, const struct rows_row *row, size_t b,
+		       const struct tcb_tile_info *info, struct rows_call *call)
+{
+	*call = run->call;
+	aim(run, task, r, info, call);
+	call->stage = ROWS_APPLY;
+	call->prefetch = run->prefetch[ROWS_APPLY];
+	call->factor = row->factors[task->first_block + b];
+	call->shift = row->shift;
+	call->wide_factor = row->wide_factor;
+	call->wide_shift = row->wide_shift;
+	call->stream = run->call.stream && (uintptr_t)call->y % STREAM_ALIGNMENT == 0;
+}
+
+/* The results of this strip of row R, which is reduced and of which ROW tells. */
+static void apply_row(const struct run *run, const struct task *task, size_t r, const struct rows_row *row, int fence)
+{
 	for (size_t b = 0; b < task->blocks.total; b++) {
+		struct rows_call call;
 		struct tcb_tile_info info = task->block;
 		if (b)
 			tcb_partition_tile(&task->blocks, b, &info);
-		aim(run, task, r, &info, &call);
-		call.factor = row.factors[task->first_block + b];
-		call.stream = run->call.stream && (uintptr_t)call.y % STREAM_ALIGNMENT == 0;
+		apply_call(run, task, r, row, b, &info, &call);
 		call.fence = run->call.stream && fence && b + 1 == task->blocks.total;
-		if (row.is_wide)
+		if (row->is_wide)
 			run->rows->wide(&call);
 		else
 			run->micro(&call);
 	}
+}
+
+/* The statistics of row R; the results of the row before, of which BEFORE tells, are stored on the way, unless NULL. */
+static void reduce_row(const struct run *run, const struct task *task, size_t r, const struct rows_row *before)
+{
+	const size_t each = run->rows->stats;
+	double *stats = kept_stats(run, task, r) + task->first_block * each;
+	struct rows_call call = run->call, late;
+	call.stage = ROWS_REDUCE;
+	call.prefetch = run->prefetch[ROWS_REDUCE];
+	call.late = before ? &late : NULL;
+	for (size_t b = 0; b < task->blocks.total; b++, stats += each) {
+		struct tcb_tile_info info = task->block;
+		if (b)
+			tcb_partition_tile(&task->blocks, b, &info);
+		aim(run, task, r, &info, &call);
+		call.before = b ? stats - each : NULL;
+		if (before)
+			apply_call(run, task, r - 1, before, b, &info, &late);
+		run->micro(&call);
+		if (run->rows->wide && !isfinite(call.stat[each - 1]))
+			run->rows->wide(&call);
+		for (size_t s = 0; s < each; s++)
+			stats[s] = call.stat[s];
+	}
+}
+
+/* Row R, from x to y. */
+static void whole_row(const struct run *run, const struct task *task, size_t r, int fence)
+{
+	struct rows_row row;
+	reduce_row(run, task, r, NULL);
+	combine_row(run, task, r, &row);
+	apply_row(run, task, r, &row, fence);
 }
 
 static void reduce_task(void *ctx, size_t index, unsigned thread)
@@ -296,24 +341,39 @@ static void reduce_task(void *ctx, size_t index, unsigned thread)
 	struct task task;
 	task_init(ctx, index, thread, &task);
 	for (size_t r = 0; r < task.tile.extent[0]; r++)
-		reduce_row(ctx, &task, r);
+		reduce_row(ctx, &task, r, NULL);
 }
 
 static void apply_task(void *ctx, size_t index, unsigned thread)
 {
 	struct task task;
+	struct rows_row row;
 	task_init(ctx, index, thread, &task);
-	for (size_t r = 0; r < task.tile.extent[0]; r++)
-		apply_row(ctx, &task, r, r + 1 == task.tile.extent[0]);
+	for (size_t r = 0; r < task.tile.extent[0]; r++) {
+		combine_row(ctx, &task, r, &row);
+		apply_row(ctx, &task, r, &row, r + 1 == task.tile.extent[0]);
+	}
 }
 
 static void whole_task(void *ctx, size_t index, unsigned thread)
 {
 	struct task task;
 	task_init(ctx, index, thread, &task);
+	for (size_t r = 0; r < task.tile.extent[0]; r++)
+		whole_row(ctx, &task, r, r + 1 == task.tile.extent[0]);
+}
+
+/* Each row but the last, and but wide ones, is stored by the loop that reduces the one after it. */
+static void overlapped_task(void *ctx, size_t index, unsigned thread)
+{
+	struct task task;
+	struct rows_row row = { 0 };
+	task_init(ctx, index, thread, &task);
 	for (size_t r = 0; r < task.tile.extent[0]; r++) {
-		reduce_row(ctx, &task, r);
-		apply_row(ctx, &task, r, r + 1 == task.tile.extent[0]);
+		reduce_row(ctx, &task, r, r && !row.is_wide ? &row : NULL);
+		combine_row(ctx, &task, r, &row);
+		if (row.is_wide || r + 1 == task.tile.extent[0])
+			apply_row(ctx, &task, r, &row, 1);
 	}
 }
 
@@ -336,8 +396,7 @@ static void register_task(void *ctx, size_t index, unsigned thread)
 		r += call.rows_done;
 		if (call.rows_done == call.rows)
 			return;
-		reduce_row(run, &task, r);
-		apply_row(run, &task, r, 1);
+		whole_row(run, &task, r, 1);
 	}
 }
 
@@ -355,6 +414,7 @@ void rows_run(const struct rows_op *rows, const struct tcb_plan *plan, void *con
 		.bias = rows->bias >= 0 ? operand[rows->bias] : NULL,
 		.call = { .form = (enum tcb_form)g->knob[TCB_KNOB_FORM],
 			  .hint = (enum tcb_hint)g->knob[TCB_KNOB_HINT],
+			  .asks = g->knob[TCB_KNOB_ASKS],
 			  .stream = g->knob[TCB_KNOB_STREAM] > 0 },
 	};
 	run.prefetch[g->knob[TCB_KNOB_STAGES] == 2 ? ROWS_APPLY : ROWS_REDUCE] = (size_t)g->knob[TCB_KNOB_PREFETCH];
@@ -376,5 +436,8 @@ void rows_run(const struct rows_op *rows, const struct tcb_plan *plan, void *con
 		return;
 	}
 	tcb_pool_run(pool, plan->threads, sched, run.dims.tasks,
-		     run.dims.n <= plan->variant->micro.n ? register_task : whole_task, &run);
+		     run.dims.n <= plan->variant->micro.n            ? register_task
+		     : g->knob[TCB_KNOB_STAGES] == STAGES_OVERLAPPED ? overlapped_task
+								     : whole_task,
+		     &run);
 }

@@ -10,7 +10,9 @@
  *   micro 1 x n x 1   columns of one step of the micro-kernel: lanes x independent chains; rows that fit into one step
  *                     stay in registers from load to store
  * stages=1: x is prefetched while a row is reduced; 2: while the row before it is stored, so that memory is read and
- * written at the same time.  prefetch is the distance in bytes; of stages=2 a row's length is the one to try.
+ * written at the same time; 3: a row is stored by the loop that reduces the next one, so that arithmetic goes on
+ * meanwhile, too.  prefetch is the distance in bytes; of stages above 1 a row's length is the
+ * one to try.  asks is how often each line is asked for (rows_vec.h says why more than once).
  * Each block is reduced on its own; when all blocks of a row are known the op combines them in double, in order, so
  * results depend on the geometry's columns only and never on threads.
  *
@@ -23,7 +25,7 @@
 
 #include "kernels/op.h"
 
-enum { ROWS_STATS_MAX = 2, ROWS_NO_OPERAND = -1 };
+enum { ROWS_STATS_MAX = 2, ROWS_NO_OPERAND = -1, ROWS_ASKS_MAX = 4 };
 
 enum rows_stage {
 	ROWS_REDUCE, /* statistics of one block; some forms leave e for APPLY */
@@ -48,6 +50,9 @@ struct rows_call {
 	int fence;           /* make this and earlier streamed stores visible to other threads before returning */
 	size_t prefetch;     /* bytes ahead in x, 0 for none */
 	enum tcb_hint hint;  /* which cache level to prefetch to */
+	int asks;            /* 1, or with hint=t1 also 2 or ROWS_ASKS_MAX */
+	const struct rows_call
+		*late; /* REDUCE: the APPLY to do on the way, of the row before and as many columns; or NULL */
 	double stat[ROWS_STATS_MAX]; /* out, REDUCE */
 	size_t rows_done;            /* out, WHOLE: less than rows where a row needs the wide path */
 };

@@ -128,9 +128,12 @@ size_t rows_axes(const struct rows_op *rows, const struct tcb_problem *problem, 
 	add_value(axis, TCB_HINT_T0);
 	add_value(axis, TCB_HINT_T1);
 	add_value(axis, TCB_HINT_NTA);
+	axis = add_axis(out, &count, TCB_AXIS_KNOB, TCB_KNOB_ASKS);
+	add_powers(axis, 1, 2, ROWS_ASKS_MAX);
 	axis = add_axis(out, &count, TCB_AXIS_KNOB, TCB_KNOB_STAGES);
 	add_value(axis, 1);
 	add_value(axis, 2);
+	add_value(axis, 3);
 	axis = add_axis(out, &count, TCB_AXIS_KNOB, TCB_KNOB_STREAM);
 	add_value(axis, 0);
 	add_value(axis, 1);
@@ -167,6 +170,7 @@ void rows_default_geometry(const struct rows_op *rows, const struct tcb_problem 
 	out->knob[TCB_KNOB_HINT] = TCB_HINT_T0;
 	out->knob[TCB_KNOB_STREAM] = 0;
 	out->knob[TCB_KNOB_STAGES] = 1;
+	out->knob[TCB_KNOB_ASKS] = 1;
 	out->knob[TCB_KNOB_FORM] = (int32_t)rows_first_form(rows);
 }
 

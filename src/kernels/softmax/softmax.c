@@ -36,11 +36,12 @@ static void softmax_fill(const struct tcb_problem *problem, uint64_t seed, void 
 /*
  * Beside the roundings that plan() counts in ulps: x - max is rounded before exp, which turns |x - max| 2^-24 into a
  * relative error (in blocks, x - block max and block max - max add up to the same), for the element and, weighted, for
- * the sum.  Numbers below 2^-126 are flushed to 0, once as exponential and once as result.
+ * the sum; exp's own error that grows with |x - max| goes the same way.  Numbers below 2^-126 are flushed to 0, once as
+ * exponential and once as result.
  */
 static void softmax_reference(const struct tcb_problem *problem, void *const operand[], struct tcb_reference *out)
 {
-	const double unit = 0x1p-24 * 1.001, tiny = 0x1p-125;
+	const double unit = 0x1p-24 * 1.001 + SOFTMAX_EXP_DEPTH, tiny = 0x1p-125;
 	const float *x = operand[OPERAND_X];
 	size_t n = problem->shape.n;
 	for (size_t r = 0; r < problem->shape.m; r++) {

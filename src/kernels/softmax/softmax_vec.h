@@ -3,10 +3,11 @@
  * exp in the vector operations of rows_vec.h, once for each instruction set:
  * whichever the including file is compiled for.
  *
- * exp(x) for x <= 0: x = n ln2 + r with ln2 in two parts (Cody and Waite), exp(r)
- * times 2^n.  With |r| <= ln2/2 exp(r) is a polynomial of degree 6.  AVX-512 takes
- * 2^(1/16) instead of 2: a table of 16 in a register, |r| <= ln2/32 and degree 3,
- * which saves a quarter of the multiplications.
+ * exp(x) for x <= 0: x = n ln2 + r (Cody and Waite), exp(r) times 2^n.  With
+ * |r| <= ln2/2 exp(r) is a polynomial of degree 6.  AVX-512 takes 2^(1/16) instead
+ * of 2: a table of 16 in a register, |r| <= ln2/32 and degree 3, which saves a
+ * quarter of the multiplications.  Where arithmetic is fused ln2 is one float: what
+ * it lacks is a sixteenth of what rounding x to a float has cost (SOFTMAX_EXP_DEPTH).
  * Results below 2^-126 are flushed to 0, because a subnormal number costs a
  * microcode assist of more than a hundred cycles and a row of spread values is
  * full of them.  -inf gives 0, NaN stays NaN.
@@ -25,9 +26,7 @@
 #define EXP_LOG2E 0x1.715476p+0f
 #define EXP_LN2_HI 0x1.63p-1f /* 9 bits: n * hi is exact without fused arithmetic */
 #define EXP_LN2_LO -0x1.bd0106p-13f
-/* ln2 to 2^-50 in two parts, where fused arithmetic makes n * hi exact. */
-#define EXP_LN2_HEAD 0x1.62e43p-1f
-#define EXP_LN2_TAIL -0x1.05c61p-29f
+#define EXP_LN2 0x1.62e43p-1f
 /* Relative minimax on |r| <= ln2/32 with 1 + r kept exact; error 2^-29. */
 #define EXP_D2 0x1.00022p-1f
 #define EXP_D3 0x1.555556p-3f
@@ -55,15 +54,11 @@ static inline void v_flush_end(unsigned before)
 
 #if defined(__AVX512F__)
 
-/* 2^(j/16) rounded, and what the rounding lost, relative to it. */
-static const float exp_table[2][16] = {
-	{ 0x1p+0f, 0x1.0b5586p+0f, 0x1.172b84p+0f, 0x1.2387a6p+0f, 0x1.306fep+0f, 0x1.3dea64p+0f, 0x1.4bfdaep+0f,
-	  0x1.5ab07ep+0f, 0x1.6a09e6p+0f, 0x1.7a1148p+0f, 0x1.8ace54p+0f, 0x1.9c4918p+0f, 0x1.ae89fap+0f,
-	  0x1.c199bep+0f, 0x1.d5818ep+0f, 0x1.ea4afap+0f },
-	{ 0, 0x1.8d96d4p-25f, -0x1.9c0c22p-27f, 0x1.964904p-25f, 0x1.125002p-25f, 0x1.370be4p-25f, -0x1.0a3550p-25f,
-	  -0x1.00d8acp-27f, 0x1.26055cp-26f, -0x1.05cb44p-25f, 0x1.67a1cap-28f, 0x1.a3b5e4p-28f, -0x1.f9c304p-27f,
-	  -0x1.6961b4p-28f, -0x1.a5217cp-28f, 0x1.61428ep-28f },
-};
+/* 2^(j/16) */
+static const float exp_table[16] = { 0x1p+0f,        0x1.0b5586p+0f, 0x1.172b84p+0f, 0x1.2387a6p+0f,
+				     0x1.306fep+0f,  0x1.3dea64p+0f, 0x1.4bfdaep+0f, 0x1.5ab07ep+0f,
+				     0x1.6a09e6p+0f, 0x1.7a1148p+0f, 0x1.8ace54p+0f, 0x1.9c4918p+0f,
+				     0x1.ae89fap+0f, 0x1.c199bep+0f, 0x1.d5818ep+0f, 0x1.ea4afap+0f };
 
 ROWS_INLINE vec v_exp(vec x)
 {
@@ -72,14 +67,12 @@ ROWS_INLINE vec v_exp(vec x)
 	x = _mm512_max_ps(v_set(EXP_LOWEST), x); /* NaN in the second operand comes through */
 	vec t = _mm512_fmadd_ps(x, v_set(EXP_LOG2E), magic);
 	__m512i j = _mm512_castps_si512(t); /* the permutation looks at its low four bits */
-	vec head = _mm512_permutexvar_ps(j, _mm512_loadu_ps(exp_table[0]));
-	vec tail = _mm512_permutexvar_ps(j, _mm512_loadu_ps(exp_table[1]));
+	vec power = _mm512_permutexvar_ps(j, _mm512_loadu_ps(exp_table));
 	vec n = _mm512_sub_ps(t, magic);
-	vec r = _mm512_fnmadd_ps(n, v_set(EXP_LN2_HEAD), x);
-	r = _mm512_fnmadd_ps(n, v_set(EXP_LN2_TAIL), r);
+	vec r = _mm512_fnmadd_ps(n, v_set(EXP_LN2), x);
 	vec p = _mm512_fmadd_ps(v_set(EXP_D3), r, v_set(EXP_D2));
-	p = _mm512_fmadd_ps(p, _mm512_mul_ps(r, r), _mm512_add_ps(r, tail));
-	return _mm512_scalef_ps(_mm512_fmadd_ps(head, p, head), n); /* by 2^floor(n) */
+	p = _mm512_fmadd_ps(p, _mm512_mul_ps(r, r), r);
+	return _mm512_scalef_ps(_mm512_fmadd_ps(power, p, power), n); /* by 2^floor(n) */
 }
 
 #elif defined(__AVX2__)
@@ -88,8 +81,7 @@ ROWS_INLINE vec v_exp(vec x)
 {
 	x = _mm256_max_ps(v_set(EXP_LOWEST), x); /* NaN in the second operand comes through */
 	vec n = _mm256_round_ps(_mm256_mul_ps(x, v_set(EXP_LOG2E)), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-	vec r = _mm256_fnmadd_ps(n, v_set(EXP_LN2_HI), x);
-	r = _mm256_fnmadd_ps(n, v_set(EXP_LN2_LO), r);
+	vec r = _mm256_fnmadd_ps(n, v_set(EXP_LN2), x);
 	vec p = _mm256_fmadd_ps(v_set(EXP_C6), r, v_set(EXP_C5));
 	p = _mm256_fmadd_ps(p, r, v_set(EXP_C4));
 	p = _mm256_fmadd_ps(p, r, v_set(EXP_C3));
