@@ -14,7 +14,7 @@
 #include "search/search.h"
 
 /* Seconds that a candidate may take: what hangs takes them all. */
-#ifdef __SANITIZE_ADDRESS__
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 static const double timeout_s = 5;
 #else
 static const double timeout_s = 1;
