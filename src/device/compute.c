@@ -5,6 +5,7 @@
  * ready to be timed between the calls of kernels.
  */
 #include <assert.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -17,7 +18,9 @@ enum {
 	ROUNDS = 3, /* over all loops, so that a moment that the machine takes away costs none of them its place */
 	FIRST_ITERATIONS = 1000,
 };
-static const double call_ns = 500e3; /* long against the clock and the start of threads, short against a kernel */
+/* Long against the clock and the start of threads; at most as long as a kernel, so that what else runs on the machine
+ * interrupts both alike. */
+static const double call_ns = 500e3, call_ns_most = 100e6;
 
 /* What a thread has computed; on a cache line of its own. */
 struct computed {
@@ -28,7 +31,8 @@ struct tcb_compute {
 	struct tcb_pool *pool;
 	unsigned threads;
 	const struct tcb_compute_loop *loop;
-	size_t iterations; /* of a call, each thread */
+	size_t iterations; /* of the call under way, each thread */
+	double rate;       /* operations a nanosecond and thread */
 	char method[64];
 	struct computed *computed; /* [threads] */
 };
@@ -120,7 +124,7 @@ enum tcb_status tcb_compute_create(struct tcb_pool *pool, unsigned threads, uint
 		return is_memory ? tcb_fail(err, TCB_E_NOMEM, "no memory for the compute limit")
 				 : tcb_fail(err, TCB_E_UNSUPPORTED, "no arithmetic loop for these instructions");
 	}
-	compute->iterations = (size_t)(rate * call_ns / compute->loop->operations) + 1;
+	compute->rate = rate;
 	snprintf(compute->method, sizeof compute->method, "%s: %s", tcb_isa_text(compute->loop->isa),
 		 compute->loop->what);
 	*out = compute;
@@ -137,6 +141,9 @@ void tcb_compute_destroy(struct tcb_compute *compute)
 
 double tcb_compute_call(struct tcb_compute *compute, double operations)
 {
+	const double like_kernel = operations / compute->threads;
+	const double each = fmin(fmax(like_kernel, compute->rate * call_ns), compute->rate * call_ns_most);
+	compute->iterations = (size_t)(each / compute->loop->operations) + 1;
 	const double done = compute->loop->operations * (double)compute->iterations * compute->threads;
 	return pass(compute) / done * operations;
 }

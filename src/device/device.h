@@ -65,7 +65,8 @@ struct tcb_compute;
 enum tcb_status tcb_compute_create(struct tcb_pool *pool, unsigned threads, uint32_t isa_mask,
 				   enum tcb_compute_kind kind, struct tcb_compute **out, struct tcb_error *err);
 void tcb_compute_destroy(struct tcb_compute *compute); /* NULL is fine; before the pool's */
-/* About half a millisecond of arithmetic by all threads: nanoseconds for OPERATIONS at that rate. */
+/* Arithmetic by all threads for about as long as OPERATIONS take, 0.5 to 100 ms: nanoseconds for OPERATIONS at that
+ * rate. */
 double tcb_compute_call(struct tcb_compute *compute, double operations);
 const char *tcb_compute_method(const struct tcb_compute *compute); /* "avx512vnni: 512-bit dpbusd" */
 

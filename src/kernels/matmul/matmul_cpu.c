@@ -238,16 +238,21 @@ void matmul_run(const struct tcb_plan *plan, void *const operand[], void *worksp
 	tcb_pool_run(pool, plan->threads, (enum tcb_sched)g->knob[TCB_KNOB_SCHED], run.tasks.total, run_task, &run);
 }
 
-/* f32 only: k in order, one fused operation each; the scalar kernels round the product first. */
+/* f32 only: in each block of k one fused operation a step in order, unfused in scalar code; then the blocks' sums. */
 void matmul_exact(const struct tcb_plan *plan, void *const operand[], float *y)
 {
 	const struct tcb_shape *s = &plan->problem.shape;
+	const size_t block = plan->geometry.tile[TCB_MIDI].k;
 	const int is_fused = plan->variant->isa != TCB_ISA_SCALAR;
 	const float *a = operand[MATMUL_A], *b = operand[MATMUL_B];
 	assert(matmul_type(&plan->problem) == MATMUL_F32);
-	memset(y, 0, s->m * s->n * sizeof(*y));
 	for (size_t m = 0; m < s->m; m++, a += s->k, y += s->n)
-		for (size_t k = 0; k < s->k; k++)
-			for (size_t n = 0; n < s->n; n++)
-				y[n] = is_fused ? fmaf(a[k], b[k * s->n + n], y[n]) : a[k] * b[k * s->n + n] + y[n];
+		for (size_t n = 0; n < s->n; n++)
+			for (size_t first = 0; first < s->k; first += block) {
+				float sum = 0;
+				for (size_t k = first; k < first + least(block, s->k - first); k++)
+					sum = is_fused ? fmaf(a[k], b[k * s->n + n], sum)
+						       : a[k] * b[k * s->n + n] + sum;
+				y[n] = first ? y[n] + sum : sum;
+			}
 }

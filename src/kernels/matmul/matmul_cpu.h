@@ -13,8 +13,8 @@
  * Of B a panel stays in the first cache while the panels of A pass.  Panels are in f32, whatever the operands' type.
  * A panel has its micro.m (micro.n) values for each step of k side by side; what is past the edge of a matrix is 0.
  *
- * Each sum is one chain in the order of k: a block's tile goes on from what the block before has left in C.  C itself
- * is where it is left with f32, the thread's workspace with types that would round it.
+ * Within a block of k a sum is one chain in its order; the blocks' sums are added to C in theirs.  C itself is where
+ * they are added with f32, the thread's workspace with types that would round them.
  */
 #ifndef TCB_KERNELS_MATMUL_CPU_H
 #define TCB_KERNELS_MATMUL_CPU_H
@@ -36,7 +36,7 @@ struct matmul_call {
 	size_t c_stride;      /* from a row to the next, in elements */
 	size_t k;             /* steps, >= 1 */
 	size_t rows, columns; /* to be written, 1 to micro.m and micro.n; fewer only at the edges */
-	int accumulate;       /* the sums go on from C */
+	int accumulate;       /* the sums are added to C, else they replace it */
 };
 typedef void matmul_tile_fn(const struct matmul_call *call);
 

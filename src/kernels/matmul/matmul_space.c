@@ -16,12 +16,19 @@ enum {
 	BLOCK_N_LEAST = 192,
 	BLOCK_N_MOST = 1024,
 	BLOCK_K_LEAST = 256,
-	BLOCK_K_MOST = 512,
-	SKINNY_M = 16, /* no more rows than a register tile has: what is packed of B is used once */
-	SKINNY_K = 64,
+	BLOCK_K_MOST = 1024,
+	/* Up to so many rows a value of B is used so few times that reading B decides: along its rows, as many of them
+	 * at a time as the prefetchers of a core follow, and one register tile ahead. */
+	SKINNY_M = 16,
+	SKINNY_K = 16,
+	AHEAD = 512,
 	SCALAR_FLOPS_MOST = 1 << 23, /* a call of scalar code is short then */
-	PACKING = 8,                 /* rows of C whose multiply-adds with a value take as long as packing it */
-	FETCHING = 6,                /* as long as bringing a value of a panel to the first cache */
+	/* What else a value costs, in the multiply-adds of so many others: packing it, bringing that of a panel of B to
+	 * the first cache, adding a sum to C. */
+	PACKING = 8,
+	FETCHING = 3,
+	UPDATING = 32,
+	L2_BYTES = 1 << 20, /* where it is unknown */
 	OPERAND_REGISTERS = 3,
 };
 
@@ -194,7 +201,7 @@ size_t matmul_axes(const struct tcb_problem *problem, const struct tcb_target *t
 	a = axis(out, &count, TCB_AXIS_TILE_K, TCB_MIDI);
 	for (size_t k = BLOCK_K_LEAST; k <= BLOCK_K_MOST && k < whole_k; k *= 2)
 		add(a, k);
-	if (whole_k <= 2 * BLOCK_K_MOST)
+	if (whole_k <= BLOCK_K_MOST)
 		add(a, whole_k);
 	if (s->m <= SKINNY_M && SKINNY_K < whole_k)
 		add(a, SKINNY_K);
@@ -203,7 +210,7 @@ size_t matmul_axes(const struct tcb_problem *problem, const struct tcb_target *t
 	add(a, TCB_DECODE_REGS);
 	a = axis(out, &count, TCB_AXIS_KNOB, TCB_KNOB_PREFETCH);
 	add(a, 0);
-	add(a, 512);
+	add(a, AHEAD);
 	return count;
 }
 
@@ -218,7 +225,7 @@ static double cost_of(const struct tcb_variant *variant, const struct tcb_shape 
 	enum { SUMS_LEAST = 8 };
 	const double m = (double)variant->micro.m, vectors = (double)variant->micro.n / (double)lanes;
 	const double tiles = (double)div_up(shape->m, variant->micro.m) * (double)div_up(shape->n, variant->micro.n);
-	return tiles * (fmax(m * vectors, SUMS_LEAST) + 0.2 * (m + vectors)) * (double)lanes;
+	return tiles * (fmax(m * vectors, SUMS_LEAST) + 0.1 * (m + 3 * vectors)) * (double)lanes;
 }
 
 static size_t lanes(int32_t isa)
@@ -247,16 +254,18 @@ static const struct tcb_variant *best_variant(const struct tcb_problem *problem,
 
 /*
  * What a thread's part of ROWS x COLUMNS takes, up to a factor: its multiply-adds, and beside them packing B once and A
- * for each block along n, and fetching a panel of B for each block along m.
+ * for each block along n, fetching a panel of B for each block along m, and going over C for each block along k.
  */
 static double part_cost(size_t rows, size_t columns, const struct tcb_tile *midi)
 {
-	const double beside = PACKING / (double)rows + PACKING / (double)midi->n + FETCHING / (double)midi->m;
+	const double beside = PACKING / (double)rows + PACKING / (double)midi->n + FETCHING / (double)midi->m +
+			      UPDATING / (double)midi->k;
 	return (double)rows * (double)columns * (1 + beside);
 }
 
 /* Cuts C into DOWN x ACROSS parts of as many blocks of midi tiles; keeps what is cheaper than LEAST. */
-static void try_parts(const struct tcb_shape *s, size_t down, size_t across, double *least, struct tcb_geometry *out)
+static void try_parts(const struct tcb_shape *s, size_t down, size_t across, size_t l2_bytes, double *least,
+		      struct tcb_geometry *out)
 {
 	const struct tcb_tile *micro = &out->tile[TCB_MICRO];
 	struct tcb_tile midi = out->tile[TCB_MIDI];
@@ -264,6 +273,10 @@ static void try_parts(const struct tcb_shape *s, size_t down, size_t across, dou
 		for (midi.n = micro->n; midi.n == micro->n || (midi.n <= BLOCK_N_MOST && midi.n < 2 * s->n);
 		     midi.n *= 2) {
 			const size_t m = share(s->m, down, midi.m), n = share(s->n, across, midi.n);
+			midi.k = out->tile[TCB_MACRO].k;
+			while (midi.k > BLOCK_K_LEAST &&
+			       (midi.k > BLOCK_K_MOST || 2 * midi.m * midi.k * sizeof(float) > l2_bytes))
+				midi.k /= 2;
 			const double cost = part_cost(m < s->m ? m : s->m, n < s->n ? n : s->n, &midi);
 			if (div_up(s->m, m) != down || div_up(s->n, n) != across || cost >= *least)
 				continue;
@@ -285,20 +298,22 @@ void matmul_default_geometry(const struct tcb_problem *problem, const struct tcb
 		return;
 	}
 	const struct tcb_variant *variant = best_variant(problem, target);
-	const size_t whole_k = power_of_two_above(s->k);
+	const int is_skinny = s->m <= SKINNY_M;
 	double least = INFINITY;
 	tcb_geometry_init(out);
 	out->tile[TCB_MICRO] = variant->micro;
-	out->tile[TCB_MIDI].k = whole_k < BLOCK_K_MOST ? whole_k : BLOCK_K_MOST;
+	out->tile[TCB_MACRO].k = power_of_two_above(s->k);
 	out->knob[TCB_KNOB_ISA] = (int32_t)variant->isa;
 	out->knob[TCB_KNOB_SCHED] = TCB_SCHED_STATIC;
-	out->knob[TCB_KNOB_DECODE] = TCB_DECODE_PANEL;
-	out->knob[TCB_KNOB_PREFETCH] = 0;
+	out->knob[TCB_KNOB_DECODE] = is_skinny ? TCB_DECODE_REGS : TCB_DECODE_PANEL;
+	out->knob[TCB_KNOB_PREFETCH] = is_skinny ? AHEAD : 0;
 	for (size_t used = target->threads ? target->threads : 1; used >= 1; used--) /* fewer where C is small */
 		for (size_t down = 1; down <= used; down++)
 			if (used % down == 0)
-				try_parts(s, down, used / down, &least, out);
-	out->tile[TCB_MACRO].k = whole_k;
+				try_parts(s, down, used / down, target->l2_bytes ? target->l2_bytes : L2_BYTES, &least,
+					  out);
+	if (is_skinny && out->tile[TCB_MIDI].k > SKINNY_K)
+		out->tile[TCB_MIDI].k = SKINNY_K;
 }
 
 void matmul_footprint(const struct tcb_problem *problem, const struct tcb_target *target,

@@ -21,33 +21,18 @@ ROWS_INLINE void prefetch_b(const void *row, size_t each, size_t prefetch, const
 		__builtin_prefetch((const void *)((uintptr_t)row + at + prefetch), 0, 3);
 }
 
-/*
- * What the sums start from.  The rows below the tile are the next one's: they are asked for now.
- */
-ROWS_INLINE void open_tile(const struct matmul_call *call, const int m, const int vectors, vec sum[TILE_VECTORS_MAX])
+/* The rows of C are asked for long before they are needed. */
+ROWS_INLINE void prefetch_c(const struct matmul_call *call, const int m, const int vectors)
 {
-	const int is_whole = call->rows == (size_t)m && call->columns == (size_t)vectors * LANES;
-	MATMUL_UNROLL
-	for (int i = 0; i < m * vectors; i++)
-		sum[i] = v_set(0);
-	if (!call->accumulate)
-		return;
-	MATMUL_UNROLL
 	for (int i = 0; i < m; i++) {
-		const float *row = call->c + (size_t)i * call->c_stride;
-		MATMUL_UNROLL
-		for (int v = 0; v < vectors; v++) {
-			const size_t first = (size_t)v * LANES;
-			if (is_whole)
-				sum[i * vectors + v] = v_load(row + first);
-			else if ((size_t)i < call->rows && first < call->columns)
-				sum[i * vectors + v] = v_load_left(row + first, call->columns - first, 0);
-		}
+		const uintptr_t row = (uintptr_t)(call->c + (size_t)i * call->c_stride);
+		for (size_t at = 0; at < (size_t)vectors * LANES * sizeof(float); at += MATMUL_LINE)
+			__builtin_prefetch((const void *)(row + at), 1, 3);
 	}
 }
 
-ROWS_INLINE void close_tile(const struct matmul_call *call, const int m, const int vectors,
-			    const vec sum[TILE_VECTORS_MAX])
+/* Leaves the sums in C, added to what it has if the call says so. */
+ROWS_INLINE void close_tile(const struct matmul_call *call, const int m, const int vectors, vec sum[TILE_VECTORS_MAX])
 {
 	const int is_whole = call->rows == (size_t)m && call->columns == (size_t)vectors * LANES;
 	MATMUL_UNROLL
@@ -55,25 +40,20 @@ ROWS_INLINE void close_tile(const struct matmul_call *call, const int m, const i
 		float *row = call->c + (size_t)i * call->c_stride;
 		MATMUL_UNROLL
 		for (int v = 0; v < vectors; v++) {
-			const size_t first = (size_t)v * LANES;
-			if (is_whole)
-				v_store(row + first, sum[i * vectors + v]);
-			else if ((size_t)i < call->rows && first < call->columns)
-				v_store_left(row + first, sum[i * vectors + v], call->columns - first, 0);
+			const size_t first = (size_t)v * LANES, left = left_of(call->columns, first);
+			float *to = row + first;
+			vec value = sum[i * vectors + v];
+			if (is_whole) {
+				v_store(to, call->accumulate ? v_add(v_load(to), value) : value);
+			} else if ((size_t)i < call->rows && left) {
+				value = call->accumulate ? v_add(v_load_left(to, left, 0), value) : value;
+				v_store_left(to, value, left, 0);
+			}
 		}
 	}
 }
 
-/* The rows of C below this tile, the next one's, are asked for before they are needed. */
-ROWS_INLINE void prefetch_c(const struct matmul_call *call, const int m, const int vectors)
-{
-	for (int i = 0; i < m; i++) {
-		const uintptr_t row = (uintptr_t)(call->c) + (size_t)(m + i) * call->c_stride * sizeof(float);
-		for (size_t at = 0; at < (size_t)vectors * LANES * sizeof(float); at += MATMUL_LINE)
-			__builtin_prefetch((const void *)(row + at), 1, 3);
-	}
-}
-
+/* The sums start from 0, not from C, so that they need not wait for it. */
 ROWS_INLINE void run_tile(const struct matmul_call *call, const int m, const int vectors, const int is_stored,
 			  const enum matmul_type type)
 {
@@ -83,8 +63,10 @@ ROWS_INLINE void run_tile(const struct matmul_call *call, const int m, const int
 	const char *b = call->b;
 	vec sum[TILE_VECTORS_MAX];
 	assert(call->k && call->rows <= (size_t)m && call->columns <= (size_t)vectors * LANES);
-	open_tile(call, m, vectors, sum);
 	prefetch_c(call, m, vectors);
+	MATMUL_UNROLL
+	for (int i = 0; i < m * vectors; i++)
+		sum[i] = v_set(0);
 	for (size_t k = call->k; k; k--, a += m, b += b_step) {
 		vec row[TILE_VECTORS_MAX];
 		if (is_stored && call->prefetch)
