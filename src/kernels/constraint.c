@@ -151,13 +151,12 @@ static int check_positive(const struct tcb_candidate *c, char *why)
 
 /*
  * The problem itself is not divided but cut (SPEC's index map), so the level above macro only bounds it: no tile is
- * larger than the problem rounded up to a power of two, unless with one tile less of the level below it would not cover
- * the problem.
+ * twice as large as the problem or more, unless with one tile less of the level below it would not cover it.
  */
 static int check_nesting(const struct tcb_candidate *c, char *why)
 {
 	for (int dim = 0; dim < 3; dim++) {
-		const size_t size = shape_dim(&c->problem->shape, dim), bound = power_of_two_above(size);
+		const size_t size = shape_dim(&c->problem->shape, dim);
 		for (int level = TCB_MACRO; level < TCB_LEVEL_COUNT; level++) {
 			size_t value = get_dim(c->geometry, level, dim);
 			if (value == 0) /* H1 says so */
@@ -171,7 +170,7 @@ static int check_nesting(const struct tcb_candidate *c, char *why)
 				return reject(why, "%s.%c=%zu does not divide %s.%c=%zu",
 					      tcb_level_text((enum tcb_level)level), dim_names[dim], value,
 					      tcb_level_text((enum tcb_level)(level - 1)), dim_names[dim], above);
-			if (value > bound && below < value && value - below >= size)
+			if (value / 2 >= size && below < value && value - below >= size)
 				return reject(why, "%s.%c=%zu is larger than the problem's %zu needs",
 					      tcb_level_text((enum tcb_level)level), dim_names[dim], value, size);
 		}

@@ -126,11 +126,13 @@ static void test_h2_nesting(void **state)
 	f.geometry.tile[TCB_MIDI].n = 128;
 	f.geometry.tile[TCB_MICRO].n = 128;
 	accepts("H2", &f);
-	/* Register tiles of 14: 70 are needed for 48 in blocks of 70 only. */
+	/* Register tiles of 14: 56 are enough for 48, and less than 96 is no waste. */
 	f.geometry.tile[TCB_MICRO].n = 14;
-	f.geometry.tile[TCB_MIDI].n = f.geometry.tile[TCB_MACRO].n = 70;
-	rejects("H2", &f, "midi.n=70");
-	f.geometry.tile[TCB_MICRO].n = 70;
+	f.geometry.tile[TCB_MIDI].n = f.geometry.tile[TCB_MACRO].n = 84;
+	accepts("H2", &f);
+	f.geometry.tile[TCB_MIDI].n = f.geometry.tile[TCB_MACRO].n = 98;
+	rejects("H2", &f, "midi.n=98");
+	f.geometry.tile[TCB_MICRO].n = 98;
 	accepts("H2", &f);
 	/* A row op has no k. */
 	fixture_init(&f);
