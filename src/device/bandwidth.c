@@ -81,6 +81,8 @@ const struct tcb_read_loop *const *tcb_bandwidth_lists(void)
 #if defined(__x86_64__)
 		tcb_read_loops_avx512,
 		tcb_read_loops_avx2,
+#elif defined(__aarch64__)
+		tcb_read_loops_neon,
 #endif
 		tcb_read_loops_scalar,
 		NULL
@@ -100,6 +102,8 @@ const struct tcb_copy_loop *const *tcb_bandwidth_copy_lists(void)
 #if defined(__x86_64__)
 		tcb_copy_loops_avx512,
 		tcb_copy_loops_avx2,
+#elif defined(__aarch64__)
+		tcb_copy_loops_neon,
 #endif
 		tcb_copy_loops_scalar,
 		NULL

@@ -38,6 +38,8 @@ extern const struct tcb_read_loop tcb_read_loops_scalar[];
 #if defined(__x86_64__)
 extern const struct tcb_read_loop tcb_read_loops_avx2[];
 extern const struct tcb_read_loop tcb_read_loops_avx512[];
+#elif defined(__aarch64__)
+extern const struct tcb_read_loop tcb_read_loops_neon[];
 #endif
 
 /*
@@ -116,6 +118,8 @@ extern const struct tcb_copy_loop tcb_copy_loops_scalar[];
 #if defined(__x86_64__)
 extern const struct tcb_copy_loop tcb_copy_loops_avx2[];
 extern const struct tcb_copy_loop tcb_copy_loops_avx512[];
+#elif defined(__aarch64__)
+extern const struct tcb_copy_loop tcb_copy_loops_neon[];
 #endif
 
 /*

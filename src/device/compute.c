@@ -46,6 +46,8 @@ const struct tcb_compute_loop *const *tcb_compute_lists(void)
 		tcb_compute_loops_avx512,
 		tcb_compute_loops_avx512vnni,
 		tcb_compute_loops_amx,
+#elif defined(__aarch64__)
+		tcb_compute_loops_neon,
 #endif
 		NULL,
 	};

@@ -30,14 +30,18 @@ extern const struct tcb_compute_loop tcb_compute_loops_avx2[];
 extern const struct tcb_compute_loop tcb_compute_loops_avx512[];
 extern const struct tcb_compute_loop tcb_compute_loops_avx512vnni[];
 extern const struct tcb_compute_loop tcb_compute_loops_amx[];
+#elif defined(__aarch64__)
+extern const struct tcb_compute_loop tcb_compute_loops_neon[];
 #endif
 
 /* compute.c, for tests: the lists, NULL at the end. */
 const struct tcb_compute_loop *const *tcb_compute_lists(void);
 
-/* A vector register; with AVX-512 any of the 32. */
-#ifdef __AVX512F__
+/* A vector register; with AVX-512 and on Arm any of the 32. */
+#if defined(__AVX512F__)
 #define TCB_COMPUTE_REGISTER "+v"
+#elif defined(__aarch64__)
+#define TCB_COMPUTE_REGISTER "+w"
 #else
 #define TCB_COMPUTE_REGISTER "+x"
 #endif

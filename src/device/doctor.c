@@ -76,8 +76,8 @@ static void check_processor(const char *root, struct tcb_doctor_row *row)
 	int is_scalar = host.target.isa_mask == 1u << TCB_ISA_SCALAR;
 	found(row, is_scalar ? TCB_DOCTOR_LIMITED : TCB_DOCTOR_OK, "%.70s:%s", host.model, families);
 	if (is_scalar)
-		advise(row,
-		       "only scalar kernels run here: use a processor with AVX2, or a virtual machine that shows it");
+		advise(row, "only scalar kernels run here: use a processor with AVX2, or of 64-bit Arm "
+			    "with dot products, or a virtual machine that shows it");
 }
 
 static void check_cores(const char *root, struct tcb_doctor_row *row)

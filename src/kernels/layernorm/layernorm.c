@@ -190,6 +190,8 @@ static const struct tcb_variant *const variant_lists[] = {
 #if defined(__x86_64__)
 	layernorm_variants_avx2,
 	layernorm_variants_avx512,
+#elif defined(__aarch64__)
+	layernorm_variants_neon,
 #endif
 	NULL,
 };

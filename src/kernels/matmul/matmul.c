@@ -88,6 +88,11 @@ static const struct tcb_shape default_shapes[] = { { 1024, 1024, 1024 }, { 2048,
 	{                                                                                                             \
 		matmul_##type##_variants_scalar, matmul_##type##_variants_avx2, matmul_##type##_variants_avx512, NULL \
 	}
+#elif defined(__aarch64__)
+#define LISTS(type)                                                                  \
+	{                                                                            \
+		matmul_##type##_variants_scalar, matmul_##type##_variants_neon, NULL \
+	}
 #else
 #define LISTS(type)                                   \
 	{                                             \

@@ -88,6 +88,7 @@ const char *matmul_refused(const struct tcb_problem *problem, const struct tcb_g
 MATMUL_DECLARE_VARIANTS(scalar)
 MATMUL_DECLARE_VARIANTS(avx2)
 MATMUL_DECLARE_VARIANTS(avx512)
+MATMUL_DECLARE_VARIANTS(neon)
 #undef MATMUL_DECLARE_VARIANTS
 
 #endif

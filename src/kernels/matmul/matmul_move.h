@@ -132,6 +132,43 @@ ROWS_INLINE void transpose(vec r[LANES])
 		r[i] = t[i];
 }
 
+#elif defined(__ARM_FEATURE_DOTPROD)
+
+ROWS_INLINE vec from_f16(const uint16_t *from)
+{
+	return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(from)));
+}
+ROWS_INLINE vec from_bf16(const uint16_t *from)
+{
+	return vreinterpretq_f32_u32(vshll_n_u16(vld1_u16(from), 16));
+}
+ROWS_INLINE void to_f16(uint16_t *to, vec value)
+{
+	vst1_u16(to, vreinterpret_u16_f16(vcvt_f16_f32(value)));
+}
+/* Rounds to nearest even in integers, so that subnormal numbers stay; a NaN keeps its first bits and becomes quiet. */
+ROWS_INLINE void to_bf16(uint16_t *to, vec value)
+{
+	const uint32x4_t bits = vreinterpretq_u32_f32(value), half = vshrq_n_u32(bits, 16);
+	const uint32x4_t odd = vandq_u32(half, vdupq_n_u32(1));
+	const uint32x4_t up = vaddq_u32(vaddq_u32(bits, vdupq_n_u32(0x7fff)), odd);
+	const uint32x4_t quiet = vorrq_u32(half, vdupq_n_u32(0x40));
+	vst1_u16(to, vmovn_u32(vbslq_u32(vceqq_f32(value, value), vshrq_n_u32(up, 16), quiet)));
+}
+
+/* R[i][j] to R[j][i]: 32-bit pairs, then 64-bit pairs. */
+ROWS_INLINE void transpose(vec r[LANES])
+{
+	const float64x2_t a = vreinterpretq_f64_f32(vtrn1q_f32(r[0], r[1]));
+	const float64x2_t b = vreinterpretq_f64_f32(vtrn2q_f32(r[0], r[1]));
+	const float64x2_t c = vreinterpretq_f64_f32(vtrn1q_f32(r[2], r[3]));
+	const float64x2_t d = vreinterpretq_f64_f32(vtrn2q_f32(r[2], r[3]));
+	r[0] = vreinterpretq_f32_f64(vtrn1q_f64(a, c));
+	r[1] = vreinterpretq_f32_f64(vtrn1q_f64(b, d));
+	r[2] = vreinterpretq_f32_f64(vtrn2q_f64(a, c));
+	r[3] = vreinterpretq_f32_f64(vtrn2q_f64(b, d));
+}
+
 #else
 
 ROWS_INLINE vec from_f16(const uint16_t *from)

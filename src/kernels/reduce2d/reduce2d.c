@@ -337,6 +337,11 @@ static const struct tcb_shape default_shapes[] = { { 4096, 4096, 0 }, { 5000, 60
 		reduce2d_##name##_variants_scalar, reduce2d_##name##_variants_avx2, reduce2d_##name##_variants_avx512, \
 			NULL                                                                                           \
 	}
+#elif defined(__aarch64__)
+#define VARIANT_LISTS(name)                                                              \
+	{                                                                                \
+		reduce2d_##name##_variants_scalar, reduce2d_##name##_variants_neon, NULL \
+	}
 #else
 #define VARIANT_LISTS(name)                             \
 	{                                               \

@@ -65,6 +65,8 @@ extern const struct tcb_variant reduce2d_sum_variants_avx2[], reduce2d_max_varia
 	reduce2d_min_variants_avx2[];
 extern const struct tcb_variant reduce2d_sum_variants_avx512[], reduce2d_max_variants_avx512[],
 	reduce2d_min_variants_avx512[];
+extern const struct tcb_variant reduce2d_sum_variants_neon[], reduce2d_max_variants_neon[],
+	reduce2d_min_variants_neon[];
 
 /* reduce2d_space.c */
 size_t reduce2d_axes(const struct tcb_problem *problem, const struct tcb_target *target,

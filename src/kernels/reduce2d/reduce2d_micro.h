@@ -72,6 +72,32 @@ ROWS_INLINE int v_is_set(flag a)
 {
 	return _mm256_movemask_ps(a) != 0;
 }
+#elif defined(__ARM_FEATURE_DOTPROD)
+ROWS_INLINE vec v_maximum(vec a, vec b)
+{
+	return vmaxq_f32(a, b); /* FMAX: -0 < +0 */
+}
+ROWS_INLINE vec v_minimum(vec a, vec b)
+{
+	return vminq_f32(a, b);
+}
+typedef uint32x4_t flag;
+ROWS_INLINE flag v_unordered(vec a, vec b)
+{
+	return vmvnq_u32(vandq_u32(vceqq_f32(a, a), vceqq_f32(b, b)));
+}
+ROWS_INLINE flag v_or(flag a, flag b)
+{
+	return vorrq_u32(a, b);
+}
+ROWS_INLINE flag v_no_flag(void)
+{
+	return vdupq_n_u32(0);
+}
+ROWS_INLINE int v_is_set(flag a)
+{
+	return vmaxvq_u32(a) != 0;
+}
 #else
 ROWS_INLINE vec v_maximum(vec a, vec b)
 {

@@ -24,6 +24,8 @@ size_t reduce2d_lanes(enum tcb_isa isa)
 		return 8;
 	case TCB_ISA_AVX512:
 		return 16;
+	case TCB_ISA_NEON:
+		return 4;
 	default:
 		return 0;
 	}
@@ -141,6 +143,7 @@ void reduce2d_default_geometry(const struct tcb_problem *problem, const struct t
 {
 	enum tcb_isa isa = tcb_target_has(target, TCB_ISA_AVX512) ? TCB_ISA_AVX512
 			   : tcb_target_has(target, TCB_ISA_AVX2) ? TCB_ISA_AVX2
+			   : tcb_target_has(target, TCB_ISA_NEON) ? TCB_ISA_NEON
 								  : TCB_ISA_SCALAR;
 	size_t rows = least(power_of_two_above(problem->shape.m), SEED_TILE);
 	size_t columns = power_of_two_above(problem->shape.n), tasks = (problem->shape.m + rows - 1) / rows;

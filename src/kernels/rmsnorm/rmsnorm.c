@@ -150,6 +150,8 @@ static const struct tcb_variant *const variant_lists[] = {
 #if defined(__x86_64__)
 	rmsnorm_variants_avx2,
 	rmsnorm_variants_avx512,
+#elif defined(__aarch64__)
+	rmsnorm_variants_neon,
 #endif
 	NULL,
 };

@@ -22,6 +22,7 @@ extern const struct tcb_op tcb_op_rmsnorm;
 extern const struct tcb_variant rmsnorm_variants_scalar[];
 extern const struct tcb_variant rmsnorm_variants_avx2[];
 extern const struct tcb_variant rmsnorm_variants_avx512[];
+extern const struct tcb_variant rmsnorm_variants_neon[];
 
 /* rmsnorm_gpu.c */
 extern const struct tcb_rows_math rmsnorm_gpu_math;

@@ -163,8 +163,9 @@ enum tcb_status rows_plan(const struct rows_op *rows, const struct tcb_problem *
 			err, TCB_E_ILLEGAL,
 			"stages=3 stores a row while the next is reduced: it needs midi.m above 1, and rows that are "
 			"whole and longer than micro.n");
-	if (is_streamed && variant->isa == TCB_ISA_SCALAR)
-		return tcb_fail(err, TCB_E_ILLEGAL, "stream=1 needs vectors; scalar code has no such stores");
+	if (is_streamed && (variant->isa == TCB_ISA_SCALAR || variant->isa == TCB_ISA_NEON))
+		return tcb_fail(err, TCB_E_ILLEGAL, "stream=1 needs stores past the caches, which isa=%s has not",
+				tcb_isa_text(variant->isa));
 	if (dims.strip_blocks == 1 && rows->block_forms >> form & 1u)
 		return tcb_fail(err, TCB_E_ILLEGAL, "form=%s needs several blocks in a task's row: midi.n below %zu",
 				tcb_knob_word(TCB_KNOB_FORM, form), dims.n);

@@ -28,6 +28,8 @@ size_t rows_lanes(enum tcb_isa isa)
 		return 8;
 	case TCB_ISA_AVX512:
 		return 16;
+	case TCB_ISA_NEON:
+		return 4;
 	default:
 		return 0;
 	}
@@ -150,6 +152,7 @@ void rows_default_geometry(const struct rows_op *rows, const struct tcb_problem 
 {
 	enum tcb_isa isa = tcb_target_has(target, TCB_ISA_AVX512) ? TCB_ISA_AVX512
 			   : tcb_target_has(target, TCB_ISA_AVX2) ? TCB_ISA_AVX2
+			   : tcb_target_has(target, TCB_ISA_NEON) ? TCB_ISA_NEON
 								  : TCB_ISA_SCALAR;
 	size_t micro = DEFAULT_CHAINS * rows_lanes(isa), columns = power_of_two_above(problem->shape.n);
 	if (target->kind == TCB_TARGET_CUDA) {

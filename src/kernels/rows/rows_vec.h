@@ -14,6 +14,8 @@
 
 #if defined(__SSE2__)
 #include <immintrin.h>
+#elif defined(__ARM_FEATURE_DOTPROD) /* what tells the files for NEON from others: Advanced SIMD all may use */
+#include <arm_neon.h>
 #endif
 
 #include "base/geometry.h"
@@ -163,6 +165,81 @@ ROWS_INLINE float v_reduce_add(vec value)
 	__m128 half = _mm_add_ps(_mm256_castps256_ps128(value), _mm256_extractf128_ps(value, 1));
 	half = _mm_add_ps(half, _mm_movehl_ps(half, half));
 	return _mm_cvtss_f32(_mm_add_ss(half, _mm_movehdup_ps(half)));
+}
+
+#elif defined(__ARM_FEATURE_DOTPROD)
+
+enum { LANES = 4 };
+typedef float32x4_t vec;
+
+ROWS_INLINE vec v_set(float value)
+{
+	return vdupq_n_f32(value);
+}
+ROWS_INLINE vec v_load(const float *from)
+{
+	return vld1q_f32(from);
+}
+/* The first COUNT < LANES values, the rest FILL. */
+ROWS_INLINE vec v_load_part(const float *from, size_t count, float fill)
+{
+	float part[LANES] = { fill, fill, fill, fill };
+	memcpy(part, from, count * sizeof(*from));
+	return vld1q_f32(part);
+}
+/* VALUE in the first COUNT < LANES lanes, 0 in the rest. */
+ROWS_INLINE vec v_part(vec value, size_t count)
+{
+	static const uint32_t index[LANES] = { 0, 1, 2, 3 };
+	const uint32x4_t part = vcltq_u32(vld1q_u32(index), vdupq_n_u32((uint32_t)count));
+	return vreinterpretq_f32_u32(vandq_u32(vreinterpretq_u32_f32(value), part));
+}
+ROWS_INLINE void v_store(float *to, vec value)
+{
+	vst1q_f32(to, value);
+}
+ROWS_INLINE void v_store_part(float *to, vec value, size_t count)
+{
+	float part[LANES];
+	vst1q_f32(part, value);
+	memcpy(to, part, count * sizeof(*to));
+}
+/* rows_plan refuses stream=1 here: such stores are a hint for pairs of vectors, which no intrinsic gives. */
+ROWS_INLINE void v_stream(float *to, vec value)
+{
+	vst1q_f32(to, value);
+}
+ROWS_INLINE vec v_max(vec a, vec b)
+{
+	return vbslq_f32(vcgtq_f32(a, b), a, b);
+}
+ROWS_INLINE vec v_add(vec a, vec b)
+{
+	return vaddq_f32(a, b);
+}
+ROWS_INLINE vec v_sub(vec a, vec b)
+{
+	return vsubq_f32(a, b);
+}
+ROWS_INLINE vec v_mul(vec a, vec b)
+{
+	return vmulq_f32(a, b);
+}
+ROWS_INLINE vec v_fma(vec a, vec b, vec c)
+{
+	return vfmaq_f32(c, a, b);
+}
+ROWS_INLINE int v_any_above(vec a, vec b)
+{
+	return vmaxvq_u32(vcgtq_f32(a, b)) != 0;
+}
+ROWS_INLINE float v_reduce_max(vec value)
+{
+	return vmaxvq_f32(value);
+}
+ROWS_INLINE float v_reduce_add(vec value)
+{
+	return vaddvq_f32(value);
 }
 
 #else

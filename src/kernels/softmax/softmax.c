@@ -162,6 +162,8 @@ static const struct tcb_variant *const variant_lists[] = {
 #if defined(__x86_64__)
 	softmax_variants_avx2,
 	softmax_variants_avx512,
+#elif defined(__aarch64__)
+	softmax_variants_neon,
 #endif
 	NULL,
 };

@@ -40,6 +40,7 @@ extern const struct tcb_op tcb_op_softmax;
 extern const struct tcb_variant softmax_variants_scalar[];
 extern const struct tcb_variant softmax_variants_avx2[];
 extern const struct tcb_variant softmax_variants_avx512[];
+extern const struct tcb_variant softmax_variants_neon[];
 
 /* softmax_gpu.c */
 extern const struct tcb_rows_math softmax_gpu_math;

@@ -92,6 +92,24 @@ ROWS_INLINE vec v_exp(vec x)
 	return _mm256_mul_ps(p, _mm256_castsi256_ps(exponent));
 }
 
+#elif defined(__ARM_FEATURE_DOTPROD)
+
+ROWS_INLINE vec v_exp(vec x)
+{
+	x = v_max(v_set(EXP_LOWEST), x); /* NaN in the second operand comes through */
+	const vec n = vrndnq_f32(v_mul(x, v_set(EXP_LOG2E)));
+	vec r = vfmsq_f32(x, n, v_set(EXP_LN2_HI));
+	r = vfmsq_f32(r, n, v_set(EXP_LN2_LO));
+	vec p = v_fma(v_set(EXP_C6), r, v_set(EXP_C5));
+	p = v_fma(p, r, v_set(EXP_C4));
+	p = v_fma(p, r, v_set(EXP_C3));
+	p = v_fma(p, r, v_set(EXP_C2));
+	p = v_fma(p, r, v_set(1));
+	p = v_fma(p, r, v_set(1));
+	const int32x4_t exponent = vshlq_n_s32(vaddq_s32(vcvtq_s32_f32(n), vdupq_n_s32(127)), 23);
+	return v_mul(p, vreinterpretq_f32_s32(exponent));
+}
+
 #else
 
 ROWS_INLINE vec v_exp(vec x)
