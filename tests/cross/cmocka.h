@@ -10,11 +10,13 @@
 #ifndef TCB_TESTS_CROSS_CMOCKA_H
 #define TCB_TESTS_CROSS_CMOCKA_H
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct CMUnitTest {
@@ -71,6 +73,10 @@ static inline void cross_expect(int holds, const char *file, int line, const cha
 #define assert_in_range(v, low, high)                                                                               \
 	cross_expect((uintmax_t)(v) >= (uintmax_t)(low) && (uintmax_t)(v) <= (uintmax_t)(high), __FILE__, __LINE__, \
 		     #v " from " #low " to " #high)
+#define assert_float_equal(a, b, within) \
+	cross_expect(fabs((double)(a) - (double)(b)) <= (within), __FILE__, __LINE__, #a " is about " #b)
+#define test_malloc(size) malloc(size)
+#define test_free(p) free(p)
 #define assert_memory_equal(a, b, size) \
 	cross_expect(memcmp(a, b, size) == 0, __FILE__, __LINE__, #a " and " #b " hold the same")
 #define assert_string_equal(a, b) cross_expect(strcmp(a, b) == 0, __FILE__, __LINE__, #a " and " #b " are the same")

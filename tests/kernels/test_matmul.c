@@ -18,7 +18,7 @@
 #include "kernels/matmul/matmul_cpu.h"
 
 static struct tcb_target target;
-static const enum tcb_isa families[] = { TCB_ISA_SCALAR, TCB_ISA_AVX2, TCB_ISA_AVX512 };
+static const enum tcb_isa families[] = { TCB_ISA_SCALAR, TCB_ISA_AVX2, TCB_ISA_AVX512, TCB_ISA_NEON };
 static const struct tcb_op *const ops[] = { &tcb_op_matmul_f32, &tcb_op_matmul_f16, &tcb_op_matmul_bf16 };
 
 struct job {
@@ -324,12 +324,16 @@ static void defaults_are_sensible(void **state)
 {
 	static const struct tcb_shape shapes[] = { { 1, 1, 1 },         { 8, 4096, 4096 },    { 4096, 8, 4096 },
 						   { 997, 1009, 1013 }, { 2048, 2048, 2048 }, { 3, 70000, 5 } };
+#if defined(__aarch64__)
+	const int widest = TCB_ISA_NEON;
+#else
+	const int widest = TCB_ISA_AVX512;
+#endif
 	(void)state;
 	for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
 		for (unsigned threads = 1; threads <= 48; threads = threads * 3 + 3) {
 			struct tcb_target many = { .kind = TCB_TARGET_CPU,
-						   .isa_mask = 1u << TCB_ISA_SCALAR | 1u << TCB_ISA_AVX2 |
-							       1u << TCB_ISA_AVX512,
+						   .isa_mask = 1u << TCB_ISA_SCALAR | 1u << TCB_ISA_AVX2 | 1u << widest,
 						   .threads = threads };
 			struct tcb_problem problem;
 			struct tcb_geometry g;
@@ -339,7 +343,7 @@ static void defaults_are_sensible(void **state)
 			ops[0]->default_geometry(&problem, &many, &g);
 			if (tcb_constraint_violated(ops[0], &problem, &many, &g, 0, why))
 				fail_msg("%s", why);
-			assert_int_equal(g.knob[TCB_KNOB_ISA], TCB_ISA_AVX512);
+			assert_int_equal(g.knob[TCB_KNOB_ISA], widest);
 			if (shapes[s].m * shapes[s].n > 32000)
 				assert_true(4 * g.knob[TCB_KNOB_THREADS] >= 3 * (int)threads);
 		}
