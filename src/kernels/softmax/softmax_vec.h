@@ -98,8 +98,7 @@ ROWS_INLINE vec v_exp(vec x)
 {
 	x = v_max(v_set(EXP_LOWEST), x); /* NaN in the second operand comes through */
 	const vec n = vrndnq_f32(v_mul(x, v_set(EXP_LOG2E)));
-	vec r = vfmsq_f32(x, n, v_set(EXP_LN2_HI));
-	r = vfmsq_f32(r, n, v_set(EXP_LN2_LO));
+	const vec r = vfmsq_f32(x, n, v_set(EXP_LN2));
 	vec p = v_fma(v_set(EXP_C6), r, v_set(EXP_C5));
 	p = v_fma(p, r, v_set(EXP_C4));
 	p = v_fma(p, r, v_set(EXP_C3));
