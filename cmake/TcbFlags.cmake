@@ -15,7 +15,7 @@ if(TCB_SANITIZE AND NOT TCB_BUILD_FUZZERS) # instrumented code takes twice as lo
 	set(dev_level "-O1 -g1")
 endif()
 set(CMAKE_C_FLAGS_DEV "${dev_level} -fno-omit-frame-pointer" CACHE STRING "Optimised, assertions on" FORCE)
-set(CMAKE_C_FLAGS_CROSS "-O1" CACHE STRING "What is compiled soon; kernels have flags of their own" FORCE)
+set(CMAKE_C_FLAGS_CROSS "-O1" CACHE STRING "What is compiled soon" FORCE)
 set(CMAKE_C_FLAGS_RELEASE "-O2 -g1 -DNDEBUG" CACHE STRING "Optimised" FORCE)
 
 add_compile_definitions(_GNU_SOURCE)
