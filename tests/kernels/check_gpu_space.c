@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * Assembles every kernel of the default GPU spaces of quantised matvecs and row ops for every target
- * that the assembler knows, and holds them to the promise of the space: none
- * spills, none takes more registers than its blocks leave.
+ * Assembles every kernel of the default GPU spaces for every target that the
+ * assembler knows, and holds them to the promise of the space: none spills,
+ * none takes more registers than its blocks leave, no wgmma waits for another.
  *
- *     check_gpu_space [--op OP] [--contract C] [--step N] [--shape MxNxK] [--csv FILE] [sm_NN ...]
+ *     check_gpu_space [--op OP] [--contract C] [--step N] [--most N] [--shape MxNxK] [--csv FILE] [sm_NN ...]
  *
  * Kernels with the same text are assembled once, sixteen in a module; --step N
- * takes every Nth geometry.  The judge is ptxas: other assemblers allocate
- * otherwise.  Exit status 77 where there is none.
+ * takes every Nth geometry, --most N that many of each space at most, spread
+ * over it.  The judge is ptxas: other assemblers allocate otherwise.  Exit status
+ * 77 where there is none.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,6 +34,7 @@ struct member {
 struct batch {
 	struct member member[BATCH + TCB_LAUNCHES_MAX]; /* the last geometry may have several kernels */
 	unsigned count, version;
+	struct tcb_ptx_target target;
 	struct tcb_str text;
 };
 
@@ -41,7 +43,7 @@ struct check {
 	struct tcb_assembler_info assembler;
 	struct tcb_assemble_pool *pool;
 	FILE *csv;
-	size_t step;
+	size_t step, most;
 	/* of all */
 	size_t geometries, kernels, bad;
 	/* texts that were seen, by hash; open addressing */
@@ -82,22 +84,26 @@ static void judge(struct check *c, struct batch *batch, unsigned capability, con
 		if (c->csv)
 			fprintf(c->csv, "%s;%u;%s;%s;%u;%u;%u;%u\n", c->op->name, capability, contract, m->geometry,
 				r.registers, spilled, m->limit, m->estimate);
-		if ((!is_there || spilled || r.registers > m->limit) && c->bad++ < SHOWN_MAX)
+		/* ptxas says so of the whole module, and which function, in a line without its numbers. */
+		const int is_slow = got.log && strstr(got.log, "serialized");
+		if ((!is_there || spilled || r.registers > m->limit || is_slow) && c->bad++ < SHOWN_MAX)
 			printf("%s sm_%u %s %s: %u registers of %u (estimated %u), %u bytes spilled%s%.300s\n",
 			       c->op->name, capability, contract, m->geometry, r.registers, m->limit, m->estimate,
-			       spilled, got.log && !is_there ? ": " : "", got.log && !is_there ? got.log : "");
+			       spilled, got.log && (!is_there || is_slow) ? ": " : "",
+			       got.log && (!is_there || is_slow) ? got.log : "");
 	}
 	tcb_assembly_fini(&got);
 }
 
-static void submit(struct check *c, struct batch *batch, const struct tcb_ptx_target *target)
+static void submit(struct check *c, struct batch *batch)
 {
 	struct tcb_str all = { 0 };
 	struct tcb_error err;
 	char name[16];
-	tcb_str_addf(&all, ".version %u.%u\n.target %s\n.address_size 64\n.extern .shared .align 128 .b8 memory[];\n%s",
-		     batch->version / 10, batch->version % 10, tcb_ptx_target_text(target, name), batch->text.data);
-	if (all.failed || tcb_assemble_submit(c->pool, all.data, all.length, target, &err) != TCB_OK)
+	tcb_str_addf(
+		&all, ".version %u.%u\n.target %s\n.address_size 64\n.extern .shared .align 1024 .b8 memory[];\n%s",
+		batch->version / 10, batch->version % 10, tcb_ptx_target_text(&batch->target, name), batch->text.data);
+	if (all.failed || tcb_assemble_submit(c->pool, all.data, all.length, &batch->target, &err) != TCB_OK)
 		fail("submit", &err);
 	tcb_str_fini(&all);
 	tcb_str_fini(&batch->text);
@@ -125,26 +131,31 @@ static void add_function(struct check *c, const struct tcb_geometry *g, const st
 	tcb_str_fini(&text);
 }
 
-/* The kernels of G that were not seen yet, added to BATCH. */
+/* The kernels of G that were not seen yet, added to BATCH, or to the next one if they are for another target. */
 static void add(struct check *c, const struct tcb_problem *problem, const struct tcb_target *target,
-		const struct tcb_geometry *g, struct batch *batch)
+		const struct tcb_geometry *g, struct batch *batch, size_t *filled)
 {
 	struct tcb_kernel kernel;
 	struct tcb_footprint f;
 	struct tcb_error err;
 	if (c->op->emit(problem, target, g, &kernel, &err) != TCB_OK)
 		fail("emit", &err);
+	const struct tcb_ptx_target wanted = kernel.module->target;
+	if (batch[*filled].count && batch[*filled].target.feature != wanted.feature)
+		submit(c, &batch[(*filled)++]);
+	batch[*filled].target = wanted;
 	c->op->footprint(problem, target, g, &f);
 	c->geometries++;
 	for (struct tcb_ptx_function *function = kernel.module->functions; function; function = function->next)
-		add_function(c, g, &f, kernel.module->version, function, batch);
+		add_function(c, g, &f, kernel.module->version, function, &batch[*filled]);
+	if (batch[*filled].count >= BATCH)
+		submit(c, &batch[(*filled)++]);
 	tcb_kernel_fini(&kernel);
 }
 
 static void check_space(struct check *c, const struct tcb_target *target, enum tcb_contract contract,
 			const struct tcb_shape *shape)
 {
-	const struct tcb_ptx_target ptx_target = { target->capability, 0 };
 	const char *name = tcb_contract_text(contract);
 	struct batch *batch = calloc(BATCHES_MAX, sizeof *batch);
 	struct tcb_problem problem;
@@ -157,17 +168,18 @@ static void check_space(struct check *c, const struct tcb_target *target, enum t
 		fail("space", &err);
 	c->slots = 4 * space->count + 16;
 	c->seen = calloc(c->slots, sizeof *c->seen);
-	if (!batch || !c->seen || space->count / BATCH >= BATCHES_MAX)
+	const size_t spread = c->most ? (space->count + c->most - 1) / c->most : 1;
+	const size_t step = c->step > spread ? c->step : spread;
+	/* Every batch but those before a change of targets is full. */
+	if (!batch || !c->seen || space->count / step / BATCH * 2 >= BATCHES_MAX - 2)
 		exit(1);
-	for (size_t i = 0; i < space->count; i += c->step) {
-		add(c, &problem, target, &space->geometries[i], &batch[filled]);
-		if (batch[filled].count < BATCH && i + c->step < space->count)
-			continue;
-		if (batch[filled].count)
-			submit(c, &batch[filled++], &ptx_target);
+	for (size_t i = step / 2; i < space->count; i += step) {
+		add(c, &problem, target, &space->geometries[i], batch, &filled);
 		for (; filled - judged > AHEAD; judged++)
 			judge(c, &batch[judged], target->capability, name);
 	}
+	if (batch[filled].count)
+		submit(c, &batch[filled++]);
 	for (; judged < filled; judged++)
 		judge(c, &batch[judged], target->capability, name);
 	printf("%s sm_%u %s: %zu geometries, %zu kernels, %zu bad so far, %.0f s\n", c->op->name, target->capability,
@@ -176,6 +188,14 @@ static void check_space(struct check *c, const struct tcb_target *target, enum t
 	free(c->seen);
 	free(batch);
 	tcb_space_destroy(space);
+}
+
+static int has_kernels(const struct tcb_op *op, enum tcb_contract contract)
+{
+	for (const struct tcb_variant *variant = op->gpu_variants; variant && variant->name; variant++)
+		if (variant->contract == contract)
+			return 1;
+	return 0;
 }
 
 static int is_known(const struct tcb_assembler_info *info, unsigned capability)
@@ -193,6 +213,10 @@ static void check_op(struct check *c, const struct tcb_shape *shape, unsigned co
 	struct tcb_gpu gpu;
 	for (size_t row = 0; tcb_gpu_table_row(row, &gpu); row++) {
 		const unsigned capability = gpu.device.target.capability;
+		struct tcb_gpu first;
+		if (tcb_gpu_table(capability, &first, NULL) != TCB_OK ||
+		    strcmp(first.device.model, gpu.device.model) != 0)
+			continue; /* a second card of its capability has the same kernels */
 		int is_wanted = !count;
 		for (unsigned i = 0; i < count; i++)
 			is_wanted |= wanted[i] == capability;
@@ -203,20 +227,9 @@ static void check_op(struct check *c, const struct tcb_shape *shape, unsigned co
 			continue;
 		}
 		for (unsigned contract = 0; contract < TCB_CONTRACT_COUNT; contract++)
-			if (contracts & c->op->contracts & 1u << contract)
+			if (contracts & 1u << contract && has_kernels(c->op, (enum tcb_contract)contract))
 				check_space(c, &gpu.device.target, (enum tcb_contract)contract, shape);
 	}
-}
-
-static int is_row_op(const struct tcb_op *op)
-{
-	return strcmp(op->shape_form, "MxN") == 0;
-}
-
-static int is_judged(const struct tcb_op *op)
-{
-	const char *tail = strstr(op->name, "_matvec");
-	return op->emit && (is_row_op(op) || (tail && !tail[sizeof "_matvec" - 1]));
 }
 
 int main(int argc, char **argv)
@@ -239,6 +252,8 @@ int main(int argc, char **argv)
 			i++;
 		} else if (strcmp(argv[i], "--step") == 0 && has_value)
 			c.step = strtoul(argv[++i], NULL, 10);
+		else if (strcmp(argv[i], "--most") == 0 && has_value)
+			c.most = strtoul(argv[++i], NULL, 10);
 		else if (strcmp(argv[i], "--shape") == 0 && has_value &&
 			 tcb_shape_parse(argv[++i], &shape, &err) == TCB_OK)
 			continue;
@@ -257,14 +272,9 @@ int main(int argc, char **argv)
 	if (tcb_assemble_pool_create(&c.assembler, cores > 0 ? (unsigned)cores : 1, SECONDS, &c.pool, &err) != TCB_OK)
 		fail("pool", &err);
 	for (const struct tcb_op *const *op = tcb_ops(&ops); *op; op++)
-		if (only ? *op == only : is_judged(*op)) {
-			static const struct tcb_shape matvec = { 1, 4096, 4096 };
+		if (only ? *op == only : (*op)->emit != NULL) {
 			c.op = *op;
-			check_op(&c,
-				 shape.m          ? &shape
-				 : is_row_op(*op) ? &(*op)->default_shapes[0]
-						  : &matvec,
-				 contracts, wanted, count);
+			check_op(&c, shape.m ? &shape : &(*op)->default_shapes[0], contracts, wanted, count);
 		}
 	tcb_assemble_pool_destroy(c.pool);
 	if (c.csv)

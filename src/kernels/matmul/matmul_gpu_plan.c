@@ -168,15 +168,34 @@ double matmul_gpu_chain(const struct matmul_gpu *g)
 
 /* --- footprint --- */
 
+/* Registers for a piece of VEC bytes that a thread copies a step: its addresses, and with copy=ldg itself, waiting. */
+static unsigned piece_registers(const struct matmul_gpu *g, unsigned vec)
+{
+	return g->copy == TCB_COPY_LDG ? 2 * div_up(vec, 4) + 1 : 3;
+}
+
+/*
+ * What ptxas 13.0 needed at most (tests/kernels/check_gpu_space.c), beside sums and operands: isa=mma some for each
+ * piece that a thread copies; isa=fma with copy=ldg too, else once they are many, when there are many rows of A, and
+ * for rows of B that are copied word by word; and some more on the oldest and the newest GPUs.
+ */
 unsigned matmul_gpu_registers(const struct matmul_gpu *g)
 {
 	if (g->isa == TCB_ISA_WGMMA)
 		return g->wm * g->wn / GROUP_THREADS + 40;
-	const unsigned sums = g->wm * g->wn / WARP;
+	const unsigned sums = g->wm * g->wn / WARP, is_other = g->capability < 80 || g->capability >= 100;
 	const unsigned lanes_m = g->wm >= g->wn ? 8 : 4, rows = g->wm / lanes_m, columns = g->wn / (WARP / lanes_m);
+	const unsigned row_bytes = g->bk * g->element, is_ldg = g->copy == TCB_COPY_LDG;
+	const unsigned a = g->bm * row_bytes / g->vec_a, b = g->bn * row_bytes / g->vec_b;
+	const unsigned pieces = (a + b) / g->threads;
+	const unsigned of_pieces = (a * piece_registers(g, g->vec_a) + b * piece_registers(g, g->vec_b)) / g->threads;
 	if (g->isa == TCB_ISA_FMA)
-		return sums + 2 * (columns + rows * (g->a_is_transposed ? 1 : 4)) + 24;
-	return sums + g->wm / 16 * 4 + g->wn / 8 * 2 + 32;
+		return sums + 2 * (columns + rows * (g->a_is_transposed ? 1 : 4)) + 24 +
+		       (is_ldg        ? of_pieces
+			: pieces > 20 ? 3 * (pieces - 20)
+				      : 0) +
+		       12 * ((g->bm > g->threads || g->bm >= 256) + (g->vec_b < 16) + is_other);
+	return sums + g->wm / 16 * 4 + g->wn / 8 * 2 + (is_ldg ? 32 : 52 + 8 * is_other) + of_pieces;
 }
 
 void matmul_gpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,

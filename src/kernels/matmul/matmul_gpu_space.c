@@ -139,6 +139,8 @@ void matmul_gpu_default_geometry(const struct tcb_problem *problem, const struct
 	const int is_async = target->capability >= 80 && (is_f32 || (vec >= 4 && problem->shape.n % 2 == 0));
 	if (is_wgmma)
 		micro = (struct tcb_tile){ 64, n > 64 ? 128 : 64, 64 };
+	else if (!is_f32) /* of few rows or columns, more warps: one would have too much to copy */
+		micro = (struct tcb_tile){ m > 32 ? 32 : 16, n > 32 ? 32 : 16, 32 };
 	const struct tcb_tile midi = { most(micro.m, least(128, m)), most(micro.n, least(128, n)), micro.k };
 	tcb_geometry_init(out);
 	out->tile[TCB_MACRO] = (struct tcb_tile){ midi.m, most(n, midi.n), most(k, midi.k) };
