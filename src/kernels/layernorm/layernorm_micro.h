@@ -35,6 +35,14 @@ ROWS_INLINE float block_mean(const float *x, size_t count, const int chains, siz
 	return v_reduce_add(sum[0]) / (float)count;
 }
 
+/* Of how many columns the pivot is the mean, where there is no block before. */
+ROWS_INLINE size_t pivot_columns(const struct rows_call *call)
+{
+	const size_t share = call->count / LAYERNORM_PIVOT_SHARE;
+	const size_t columns = share > LAYERNORM_PIVOT_MIN ? share : LAYERNORM_PIVOT_MIN;
+	return call->form == TCB_FORM_ONEPASS && columns < call->count ? columns : call->count;
+}
+
 ROWS_INLINE vec layernorm_result(const struct rows_call *call, vec value, size_t at, size_t left)
 {
 	vec scaled = v_mul(v_sub(value, v_set(call->shift)), v_set(call->factor));
@@ -47,11 +55,15 @@ ROWS_INLINE void layernorm_reduce(struct rows_call *call, const int chains, cons
 	const struct rows_call before = late ? *call->late : *call; /* copies: stores cannot change them */
 	const size_t distance = call->prefetch;
 	const float *x = call->x;
-	const int is_known = call->form == TCB_FORM_ONEPASS && call->before;
-	/* Who goes over the block first asks for what comes later, but where stores leave the other pass more time. */
-	const int is_asking = is_known || late;
-	const float p = is_known ? (float)call->before[LAYERNORM_MEAN]
-				 : block_mean(x, count, chains, distance, late ? 0 : fetch);
+	/* The pass that goes over the whole block first asks for what comes later, or the one that stores. */
+	const int is_once = call->form == TCB_FORM_ONEPASS, is_asking = is_once || late;
+	float p;
+	if (is_once && call->before)
+		p = (float)call->before[LAYERNORM_MEAN];
+	else if (is_asking)
+		p = block_mean(x, pivot_columns(call), chains, distance, 0);
+	else
+		p = block_mean(x, count, chains, distance, fetch);
 	const vec pivot = v_set(p);
 	vec sum[CHAINS_MAX], squares[CHAINS_MAX];
 	size_t i = 0;

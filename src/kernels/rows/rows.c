@@ -153,10 +153,12 @@ enum tcb_status rows_plan(const struct rows_op *rows, const struct tcb_problem *
 		return tcb_fail(err, TCB_E_ILLEGAL, "stream=1 needs whole rows in a task: macro.n of at least %zu",
 				dims.n);
 	if (geometry->knob[TCB_KNOB_STAGES] == 2 &&
-	    (!geometry->knob[TCB_KNOB_PREFETCH] || dims.strips > 1 || dims.m == 1 || dims.n <= variant->micro.n))
-		return tcb_fail(err, TCB_E_ILLEGAL,
-				"stages=2 fetches the next row while one is stored: it needs prefetch above 0, several "
-				"rows, and rows that are whole and longer than micro.n");
+	    ((size_t)geometry->knob[TCB_KNOB_PREFETCH] / sizeof(float) < dims.n || dims.strips > 1 || dims.m == 1 ||
+	     dims.n <= variant->micro.n))
+		return tcb_fail(
+			err, TCB_E_ILLEGAL,
+			"stages=2 fetches the next row while one is stored: it needs prefetch of a row or more, "
+			"several rows, and rows that are whole and longer than micro.n");
 	if (geometry->knob[TCB_KNOB_STAGES] == STAGES_OVERLAPPED &&
 	    (dims.strips > 1 || dims.m == 1 || tile[TCB_MIDI].m == 1 || dims.n <= variant->micro.n))
 		return tcb_fail(
@@ -166,9 +168,6 @@ enum tcb_status rows_plan(const struct rows_op *rows, const struct tcb_problem *
 	if (is_streamed && (variant->isa == TCB_ISA_SCALAR || variant->isa == TCB_ISA_NEON))
 		return tcb_fail(err, TCB_E_ILLEGAL, "stream=1 needs stores past the caches, which isa=%s has not",
 				tcb_isa_text(variant->isa));
-	if (dims.strip_blocks == 1 && rows->block_forms >> form & 1u)
-		return tcb_fail(err, TCB_E_ILLEGAL, "form=%s needs several blocks in a task's row: midi.n below %zu",
-				tcb_knob_word(TCB_KNOB_FORM, form), dims.n);
 	if (dims.n <= variant->micro.n && form != (int32_t)rows_first_form(rows))
 		return tcb_fail(err, TCB_E_ILLEGAL, "rows of %zu stay in registers, whatever the form: it must be %s",
 				dims.n, tcb_knob_word(TCB_KNOB_FORM, rows_first_form(rows)));

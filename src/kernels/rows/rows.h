@@ -78,7 +78,6 @@ struct rows_op {
 	int x, y, weight, bias; /* operand numbers, or ROWS_NO_OPERAND */
 	unsigned forms;         /* bit 1u << enum tcb_form: offered, the first one is the default */
 	unsigned kept_forms;    /* of these, the ones that keep a value an element between REDUCE and APPLY */
-	unsigned block_forms;   /* of these, the ones that say something new only where a row has several blocks */
 	size_t stats;
 	unsigned sums;      /* accumulators of a chain */
 	unsigned registers; /* of the inner loop beside its accumulators */

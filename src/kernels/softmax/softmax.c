@@ -39,29 +39,42 @@ static void softmax_fill(const struct tcb_problem *problem, uint64_t seed, void 
  * the sum; exp's own error that grows with |x - max| goes the same way.  Numbers below 2^-126 are flushed to 0, once as
  * exponential and once as result.
  */
-static void softmax_reference(const struct tcb_problem *problem, void *const operand[], struct tcb_reference *out)
+struct reference {
+	const float *x;
+	size_t n;
+	struct tcb_reference *out;
+};
+
+static void reference_row(void *ctx, size_t r, unsigned thread)
 {
 	const double unit = 0x1p-24 * 1.001 + SOFTMAX_EXP_DEPTH, tiny = 0x1p-125;
-	const float *x = operand[OPERAND_X];
-	size_t n = problem->shape.n;
-	for (size_t r = 0; r < problem->shape.m; r++) {
-		const float *row = x + r * n;
-		double max = -INFINITY, sum = 0, weighted = 0;
-		for (size_t c = 0; c < n; c++)
-			max = (double)row[c] > max ? (double)row[c] : max;
-		for (size_t c = 0; c < n; c++) {
-			double depth = max - (double)row[c], e = exp(-depth);
-			sum += e;
-			if (e > 0)
-				weighted += e * depth;
-		}
-		for (size_t c = 0; c < n; c++) {
-			double depth = max - (double)row[c], y = exp(-depth) / sum;
-			out->y[r * n + c] = y;
-			out->magnitude[r * n + c] = y;
-			out->extra[r * n + c] = tiny + (y > 0 ? y * unit * (depth + weighted / sum) : 0);
-		}
+	const struct reference *reference = ctx;
+	const size_t n = reference->n;
+	const float *row = reference->x + r * n;
+	double *y = reference->out->y + r * n, *extra = reference->out->extra + r * n;
+	double max = -INFINITY, sum = 0, weighted = 0;
+	(void)thread;
+	for (size_t c = 0; c < n; c++)
+		max = (double)row[c] > max ? (double)row[c] : max;
+	for (size_t c = 0; c < n; c++) {
+		double depth = max - (double)row[c];
+		y[c] = exp(-depth);
+		sum += y[c];
+		if (y[c] > 0)
+			weighted += y[c] * depth;
 	}
+	for (size_t c = 0; c < n; c++) {
+		double depth = max - (double)row[c];
+		y[c] /= sum;
+		reference->out->magnitude[r * n + c] = y[c];
+		extra[c] = tiny + (y[c] > 0 ? y[c] * unit * (depth + weighted / sum) : 0);
+	}
+}
+
+static void softmax_reference(const struct tcb_problem *problem, void *const operand[], struct tcb_reference *out)
+{
+	struct reference reference = { operand[OPERAND_X], problem->shape.n, out };
+	tcb_reference_share(out, problem->shape.m, reference_row, &reference);
 }
 
 static double softmax_flops(const struct tcb_problem *problem)
