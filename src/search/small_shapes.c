@@ -164,8 +164,8 @@ static void fit_tiles(size_t from, size_t to, size_t unit, size_t threads, size_
 	const size_t parts = div_up(from, *macro), share = div_up(to, parts);
 	if (*midi >= from)
 		*midi = round_up(to, unit);
-	while (*midi % (2 * unit) == 0 && div_up(to, round_up(share, *midi)) < least(parts, threads))
-		*midi /= 2;
+	while (*midi > unit && div_up(to, round_up(share, *midi)) < least(parts, threads))
+		*midi = *midi % (2 * unit) == 0 ? *midi / 2 : unit;
 	*macro = round_up(share, *midi);
 }
 
