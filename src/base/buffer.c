@@ -14,13 +14,9 @@
 #include <unistd.h>
 
 #include "base/problem.h"
+#include "base/sizes.h"
 
 enum { HUGE_PAGE = 2 << 20, ALIGNMENT = 64 };
-
-static size_t round_up(size_t value, size_t step)
-{
-	return (value + step - 1) / step * step;
-}
 
 static enum tcb_status map_failed(size_t bytes, struct tcb_error *err)
 {
@@ -37,7 +33,7 @@ static void *map_huge_aligned(size_t bytes)
 
 	if (map == MAP_FAILED)
 		return MAP_FAILED;
-	start = (char *)round_up((uintptr_t)map, HUGE_PAGE);
+	start = (char *)tcb_round_up((uintptr_t)map, HUGE_PAGE);
 	if (start > map)
 		munmap(map, (size_t)(start - map));
 	if (start < map + HUGE_PAGE)
@@ -57,7 +53,7 @@ enum tcb_status tcb_buffer_alloc(enum tcb_buffer_kind kind, size_t bytes, struct
 		errno = ENOMEM;
 		return map_failed(bytes, err);
 	}
-	buffer.map_bytes = round_up(bytes ? bytes : 1, kind == TCB_BUFFER_HUGE ? HUGE_PAGE : page) + 2 * guard;
+	buffer.map_bytes = tcb_round_up(bytes ? bytes : 1, kind == TCB_BUFFER_HUGE ? HUGE_PAGE : page) + 2 * guard;
 	if (kind == TCB_BUFFER_HUGE)
 		buffer.map = map_huge_aligned(buffer.map_bytes);
 	else
@@ -110,7 +106,7 @@ enum tcb_status tcb_buffer_protect(struct tcb_buffer *buffer, int read_only, str
 {
 	char *start = (char *)buffer->data - buffer->slack_before;
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	size_t bytes = round_up(buffer->slack_before + buffer->bytes + buffer->slack_after, page);
+	size_t bytes = tcb_round_up(buffer->slack_before + buffer->bytes + buffer->slack_after, page);
 
 	if (bytes && mprotect(start, bytes, read_only ? PROT_READ : PROT_READ | PROT_WRITE))
 		return tcb_fail(err, TCB_E_FAILED, "cannot change the protection of %zu bytes: %s", bytes,

@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/sizes.h"
+
 enum {
 	KIB = 1024,
 	SHARED_STATIC_MAX = 48 * KIB, /* what a kernel may declare without opting in (CUDA C programming guide) */
@@ -82,29 +84,6 @@ void tcb_field_set(struct tcb_field field, int64_t value, struct tcb_geometry *g
 		geometry->knob[field.which] = (int32_t)value;
 	else
 		*tile_dim(geometry, field.which, (int)field.kind) = (size_t)value;
-}
-
-static int is_power_of_two(size_t value)
-{
-	return value && (value & (value - 1)) == 0;
-}
-
-static size_t power_of_two_above(size_t value)
-{
-	size_t power = 1;
-	while (power < value && power <= SIZE_MAX / 2)
-		power *= 2;
-	return power;
-}
-
-static size_t div_up(size_t a, size_t b)
-{
-	return a / b + (a % b != 0);
-}
-
-static size_t round_up(size_t value, size_t step)
-{
-	return div_up(value, step) * step;
 }
 
 /* Hard constraints. */
@@ -198,9 +177,9 @@ static int check_alignment(const struct tcb_candidate *c, char *why)
 	size_t alignment = f->alignment_bytes;
 	if (!alignment)
 		return 0;
-	if (!is_power_of_two(alignment) || alignment < f->element_bytes)
+	if (!tcb_is_power_of_two(alignment) || alignment < f->element_bytes)
 		return reject(why, "an alignment of %zu bytes; it must be a power of two of at least %zu", alignment,
-			      power_of_two_above(f->element_bytes));
+			      tcb_power_of_two_up(f->element_bytes));
 	if (f->base_bytes % alignment)
 		return reject(why, "the packed base is aligned to %zu bytes, %zu are needed", f->base_bytes, alignment);
 	if (f->leading_bytes % alignment)
@@ -216,7 +195,7 @@ static int check_superblock(const struct tcb_candidate *c, char *why)
 	if (f->k_multiple) {
 		if (k % f->k_multiple)
 			return reject(why, "K=%zu is no multiple of the block of %zu values; K=%zu would be", k,
-				      f->k_multiple, div_up(k, f->k_multiple) * f->k_multiple);
+				      f->k_multiple, tcb_div_up(k, f->k_multiple) * f->k_multiple);
 		int32_t slices = c->geometry->knob[TCB_KNOB_SPLITK];
 		if (slices > 1 && (k / f->k_multiple) % (size_t)slices)
 			return reject(why, "splitk=%d does not cut K=%zu at multiples of %zu", slices, k,
@@ -429,11 +408,11 @@ static int is_even_on_cpu(const struct tcb_candidate *c, int level, int dim)
 	const size_t size = shape_dim(&c->problem->shape, dim), most_parts = 4 * (size_t)c->target->threads;
 	if (c->target->kind != TCB_TARGET_CPU || dim == 2 || !micro || value % micro)
 		return 0;
-	if (is_power_of_two(value / micro))
+	if (tcb_is_power_of_two(value / micro))
 		return 1;
-	const size_t parts = div_up(size, value);
+	const size_t parts = tcb_div_up(size, value);
 	return value == macro && parts <= most_parts &&
-	       value == round_up(div_up(size, parts), midi == macro ? micro : midi);
+	       value == tcb_round_up(tcb_div_up(size, parts), midi == macro ? micro : midi);
 }
 
 static int check_power_of_two(const struct tcb_candidate *c, char *why)
@@ -443,7 +422,7 @@ static int check_power_of_two(const struct tcb_candidate *c, char *why)
 	for (int level = 0; level < TCB_LEVEL_COUNT; level++) {
 		for (int dim = 0; dim < 3; dim++) {
 			size_t value = get_dim(c->geometry, level, dim);
-			if (is_power_of_two(value) || value == shape_dim(&c->problem->shape, dim) ||
+			if (tcb_is_power_of_two(value) || value == shape_dim(&c->problem->shape, dim) ||
 			    is_even_on_cpu(c, level, dim))
 				continue;
 			return reject(why, "%s.%c=%zu is no power of two nor the problem's %zu (--any-size lifts this)",
@@ -580,8 +559,8 @@ void tcb_constraint_soft(const struct tcb_op *op, const struct tcb_problem *prob
 	op->footprint(problem, target, geometry, &footprint);
 
 	double used = (double)shape->m * (double)shape->n * (double)shape_dim(shape, 2);
-	double padded = (double)round_up(shape->m, tile->m) * (double)round_up(shape->n, tile->n) *
-			(double)round_up(shape_dim(shape, 2), tile->k);
+	double padded = (double)tcb_round_up(shape->m, tile->m) * (double)tcb_round_up(shape->n, tile->n) *
+			(double)tcb_round_up(shape_dim(shape, 2), tile->k);
 	out->padding_waste = 1 - used / padded;
 	for (int level = 0; level < TCB_LEVEL_COUNT; level++)
 		out->cache_fraction[level] =

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sizes.h"
+
 enum {
 	ROTATION_LEAST = 512 << 20, /* beyond the last-level cache of any server that does not tell its size */
 	COPIES_LEAST = 2,
@@ -142,11 +144,6 @@ static void make_room(struct tcb_rotation *rotation, const struct tcb_copies *ke
 	}
 }
 
-static size_t align_up(size_t value, size_t step)
-{
-	return (value + step - 1) / step * step;
-}
-
 static void place_operands(struct tcb_instance *instance, const struct tcb_plan *plan, struct tcb_copies *copies,
 			   size_t *fixed_bytes_out)
 {
@@ -158,10 +155,10 @@ static void place_operands(struct tcb_instance *instance, const struct tcb_plan 
 		size_t *end = instance->operands[i].streams ? &copies->stride : &fixed;
 		copies->streams[i] = instance->operands[i].streams;
 		copies->bytes[i] = bytes;
-		copies->offset[i] = *end = align_up(*end, bytes >= PAGE_FROM ? PAGE : LINE);
+		copies->offset[i] = *end = tcb_round_up(*end, bytes >= PAGE_FROM ? PAGE : LINE);
 		*end += bytes;
 	}
-	copies->stride = align_up(copies->stride, copies->stride >= PAGE_FROM ? PAGE : LINE);
+	copies->stride = tcb_round_up(copies->stride, copies->stride >= PAGE_FROM ? PAGE : LINE);
 	*fixed_bytes_out = fixed;
 }
 

@@ -4,6 +4,7 @@
  * geometry; out: shapes that cut its tiles at every edge, and the geometry as
  * it would be in the space of such a shape.
  */
+#include "base/sizes.h"
 #include "search/verify.h"
 
 enum {
@@ -35,26 +36,6 @@ static int same_shape(const struct tcb_shape *a, const struct tcb_shape *b)
 	return a->m == b->m && a->n == b->n && a->k == b->k;
 }
 
-static size_t least(size_t a, size_t b)
-{
-	return a < b ? a : b;
-}
-
-static size_t most(size_t a, size_t b)
-{
-	return a > b ? a : b;
-}
-
-static size_t div_up(size_t a, size_t b)
-{
-	return a / b + (a % b != 0);
-}
-
-static size_t round_up(size_t value, size_t step)
-{
-	return step > 1 ? div_up(value, step) * step : value;
-}
-
 /* Of a GPU's geometries, whose blocks are no threads, 1. */
 static size_t threads_of(const struct tcb_geometry *geometry)
 {
@@ -64,8 +45,8 @@ static size_t threads_of(const struct tcb_geometry *geometry)
 /* What a CPU's tiles of n are multiples of. */
 static size_t row_unit(const struct tcb_geometry *geometry)
 {
-	const size_t n = most(geometry->tile[TCB_MICRO].n, 1);
-	return geometry->knob[TCB_KNOB_THREADS] > 0 ? round_up(ROW_UNIT, n) : n;
+	const size_t n = tcb_most(geometry->tile[TCB_MICRO].n, 1);
+	return geometry->knob[TCB_KNOB_THREADS] > 0 ? tcb_round_up(ROW_UNIT, n) : n;
 }
 
 /* EXTRA more than TILE.  A tile that covers the problem's whole dimension must cover the small one, too: a plan may
@@ -81,20 +62,20 @@ static size_t past_tile(size_t tile, size_t dimension, size_t extra)
  * has as many: what a dimension keeps when the others are large. */
 static size_t least_size(size_t dimension, size_t macro, size_t unit, size_t threads, size_t extra)
 {
-	const size_t parts = macro ? least(div_up(dimension, macro), threads) : 1;
-	return least(dimension, (most(parts, 2) - 1) * unit + extra);
+	const size_t parts = macro ? tcb_least(tcb_div_up(dimension, macro), threads) : 1;
+	return tcb_least(dimension, (tcb_most(parts, 2) - 1) * unit + extra);
 }
 
 /* Large ones to be small: fewer columns, then fewer rows.  KEPT columns are left at least, or as many as LEAST. */
 static struct tcb_shape shrink(struct tcb_shape want, const struct tcb_shape *least_shape, size_t kept)
 {
-	const size_t k = want.k ? want.k : 1, fewest = least(want.n, most(kept, least_shape->n));
-	size_t m_most = SMALL_ELEMENTS / k / most(fewest, 1);
+	const size_t k = want.k ? want.k : 1, fewest = tcb_least(want.n, tcb_most(kept, least_shape->n));
+	size_t m_most = SMALL_ELEMENTS / k / tcb_most(fewest, 1);
 	if (want.m > m_most)
-		want.m = least(want.m, most(m_most | 1, least_shape->m));
+		want.m = tcb_least(want.m, tcb_most(m_most | 1, least_shape->m));
 	const size_t n_most = SMALL_ELEMENTS / k / want.m;
 	if (want.n > n_most)
-		want.n = least(want.n, most(n_most | 1, most(least_shape->n, COLUMNS)));
+		want.n = tcb_least(want.n, tcb_most(n_most | 1, tcb_most(least_shape->n, COLUMNS)));
 	return want;
 }
 
@@ -112,26 +93,26 @@ size_t tcb_verify_shapes(const struct tcb_op *op, const struct tcb_shape *proble
 		k_unit = smallest.k;
 	}
 	/* Where the problem's k is cut into blocks, so is the small one's: whole blocks, which H2 asks for. */
-	size_t k_split = least(5 * k_unit, problem->k);
+	size_t k_split = tcb_least(5 * k_unit, problem->k);
 	if (k_unit > 0 && midi->k < problem->k)
 		k_split = 2 * midi->k;
 	struct tcb_shape fewest = { least_size(problem->m, macro->m, micro->m, threads, 1),
 				    least_size(problem->n, macro->n, row_unit(geometry), threads, 5), 0 };
-	if (MOST_ELEMENTS / most(k_split, 1) / fewest.n < fewest.m)
+	if (MOST_ELEMENTS / tcb_most(k_split, 1) / fewest.n < fewest.m)
 		fewest.m = 1;
-	if (MOST_ELEMENTS / most(k_split, 1) < fewest.n)
+	if (MOST_ELEMENTS / tcb_most(k_split, 1) < fewest.n)
 		fewest.n = 1;
 	struct tcb_shape wanted[TCB_VERIFY_SHAPES_MAX] = {
 		{ 1, 1, k_unit },
-		{ least(3, problem->m), least(COLUMNS, problem->n), least(3 * k_unit, problem->k) },
+		{ tcb_least(3, problem->m), tcb_least(COLUMNS, problem->n), tcb_least(3 * k_unit, problem->k) },
 		{ past_tile(midi->m, problem->m, 1), past_tile(midi->n, problem->n, 3), k_split },
 		{ past_tile(macro->m, problem->m, 1), past_tile(macro->n, problem->n, COLUMNS), k_unit },
 	};
 	for (int i = 2; i < 4; i++) {
 		if (macro->m < problem->m)
-			wanted[i].m = most(wanted[i].m, fewest.m);
+			wanted[i].m = tcb_most(wanted[i].m, fewest.m);
 		if (macro->n < problem->n)
-			wanted[i].n = most(wanted[i].n, fewest.n);
+			wanted[i].n = tcb_most(wanted[i].n, fewest.n);
 	}
 	size_t count = 0;
 	for (size_t i = 0; i < TCB_VERIFY_SHAPES_MAX; i++) {
@@ -161,12 +142,12 @@ static void fit_tiles(size_t from, size_t to, size_t unit, size_t threads, size_
 {
 	if (!from || !*midi || !*macro)
 		return;
-	const size_t parts = div_up(from, *macro), share = div_up(to, parts);
+	const size_t parts = tcb_div_up(from, *macro), share = tcb_div_up(to, parts);
 	if (*midi >= from)
-		*midi = round_up(to, unit);
-	while (*midi > unit && div_up(to, round_up(share, *midi)) < least(parts, threads))
+		*midi = tcb_round_up(to, unit);
+	while (*midi > unit && tcb_div_up(to, tcb_round_up(share, *midi)) < tcb_least(parts, threads))
 		*midi = *midi % (2 * unit) == 0 ? *midi / 2 : unit;
-	*macro = round_up(share, *midi);
+	*macro = tcb_round_up(share, *midi);
 }
 
 void tcb_verify_fit(const struct tcb_shape *from, const struct tcb_shape *to, struct tcb_geometry *geometry)
@@ -176,7 +157,7 @@ void tcb_verify_fit(const struct tcb_shape *from, const struct tcb_shape *to, st
 	const size_t threads = threads_of(geometry);
 	/* H2: blocks of k divide it. */
 	if (midi->k && midi->k < from->k && to->k % midi->k != 0)
-		midi->k = round_up(to->k, micro->k);
+		midi->k = tcb_round_up(to->k, micro->k);
 	fit_tiles(from->k, to->k, micro->k, 1, &midi->k, &macro->k);
 	fit_tiles(from->m, to->m, micro->m, threads, &midi->m, &macro->m);
 	fit_tiles(from->n, to->n, row_unit(geometry), threads, &midi->n, &macro->n);
@@ -191,9 +172,10 @@ size_t tcb_verify_gpu_shapes(const struct tcb_op *op, const struct tcb_problem *
 	 * the others. */
 	const struct tcb_shape wanted[] = {
 		{ whole->k ? whole->m : 1, whole->k ? 1 : whole->n, whole->k },
-		{ whole->k ? whole->m : least(37, whole->m), whole->k ? least(1009, whole->n) : whole->n, whole->k },
-		{ whole->k && whole->m > 1 ? least(201, whole->m) : whole->m,
-		  whole->k && whole->m > 1 ? least(1000, whole->n) : whole->n, whole->k },
+		{ whole->k ? whole->m : tcb_least(37, whole->m), whole->k ? tcb_least(1009, whole->n) : whole->n,
+		  whole->k },
+		{ whole->k && whole->m > 1 ? tcb_least(201, whole->m) : whole->m,
+		  whole->k && whole->m > 1 ? tcb_least(1000, whole->n) : whole->n, whole->k },
 	};
 	size_t count = 0;
 	for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {

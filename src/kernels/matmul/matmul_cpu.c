@@ -11,21 +11,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/sizes.h"
 #include "base/util.h"
 #include "base/view.h"
 #include "kernels/formats.h"
 
 enum { PAGE_FLOATS = 1024, LINE_FLOATS = 16 }; /* threads' parts begin on pages, blocks on lines of their own */
-
-static size_t round_up(size_t value, size_t step)
-{
-	return (value / step + (value % step != 0)) * step;
-}
-
-static size_t least(size_t a, size_t b)
-{
-	return a < b ? a : b;
-}
 
 static int takes_stored(const struct tcb_geometry *geometry)
 {
@@ -42,7 +33,7 @@ static int add_block(size_t m, size_t n, size_t more, size_t *block, size_t *all
 {
 	if (tcb_mul_size(m, n, block) || tcb_add_size(*block, more, block) || *block > SIZE_MAX / 64)
 		return -1;
-	*block = round_up(*block, LINE_FLOATS);
+	*block = tcb_round_up(*block, LINE_FLOATS);
 	return tcb_add_size(*all, *block, all) ? -1 : 0;
 }
 
@@ -50,7 +41,7 @@ static int make_room(const struct tcb_problem *problem, const struct tcb_geometr
 {
 	const struct tcb_tile *macro = &geometry->tile[TCB_MACRO], *midi = &geometry->tile[TCB_MIDI];
 	const struct tcb_tile *micro = &geometry->tile[TCB_MICRO];
-	const size_t steps = least(midi->k, problem->shape.k);
+	const size_t steps = tcb_least(midi->k, problem->shape.k);
 	const int is_f32 = matmul_type(problem) == MATMUL_F32, is_one_block = midi->k >= problem->shape.k;
 	*out = (struct room){ 0 };
 	/* B as stored: only what is left past the last whole panel is packed. */
@@ -59,7 +50,7 @@ static int make_room(const struct tcb_problem *problem, const struct tcb_geometr
 		return -1;
 	if (!is_f32 && add_block(is_one_block ? midi->m : macro->m, midi->n, 0, &out->sums, &out->all))
 		return -1;
-	out->all = round_up(out->all, PAGE_FLOATS);
+	out->all = tcb_round_up(out->all, PAGE_FLOATS);
 	return 0;
 }
 
@@ -143,7 +134,7 @@ static float *sums_at(const struct run *run, const struct block *at, size_t row,
 static void run_panel(const struct run *run, const struct block *at, size_t column)
 {
 	const struct tcb_tile *micro = &run->plan->geometry.tile[TCB_MICRO];
-	const size_t columns = least(micro->n, at->columns - column);
+	const size_t columns = tcb_least(micro->n, at->columns - column);
 	const int is_stored = run->is_stored && columns == micro->n;
 	const struct matmul_part part = part_of_b(run, at, column, columns);
 	struct matmul_call call = { .b = is_stored ? part.first : at->b + (run->is_stored ? 0 : column * at->steps),
@@ -156,7 +147,7 @@ static void run_panel(const struct run *run, const struct block *at, size_t colu
 	for (size_t row = 0; row < at->rows; row += micro->m) {
 		call.a = at->a + row * at->steps;
 		call.c = sums_at(run, at, row, column, &call.c_stride);
-		call.rows = least(micro->m, at->rows - row);
+		call.rows = tcb_least(micro->m, at->rows - row);
 		call.prefetch = row ? 0 : run->prefetch; /* the first one brings the panel into the caches */
 		(is_stored ? run->kernels->stored : run->kernels->panel)(&call);
 	}
@@ -195,16 +186,16 @@ static void run_task(void *ctx, size_t index, unsigned thread)
 	at.m_task = task.start[0];
 	for (size_t j = 0; j < task.extent[1]; j += midi->n) {
 		at.n = task.start[1] + j;
-		at.columns = least(midi->n, task.extent[1] - j);
+		at.columns = tcb_least(midi->n, task.extent[1] - j);
 		for (at.k = 0; at.k < k; at.k += midi->k) {
-			at.steps = least(midi->k, k - at.k);
+			at.steps = tcb_least(midi->k, k - at.k);
 			if (!run->is_stored) {
 				const struct matmul_part part = part_of_b(run, &at, 0, at.columns);
 				run->kernels->movers->pack_b(&part, run->plan->variant->micro.n, run->prefetch, at.b);
 			}
 			for (size_t i = 0; i < task.extent[0]; i += midi->m) {
 				at.m = task.start[0] + i;
-				at.rows = least(midi->m, task.extent[0] - i);
+				at.rows = tcb_least(midi->m, task.extent[0] - i);
 				run_block(run, &at);
 			}
 		}
@@ -250,7 +241,7 @@ void matmul_exact(const struct tcb_plan *plan, void *const operand[], float *y)
 		for (size_t n = 0; n < s->n; n++)
 			for (size_t first = 0; first < s->k; first += block) {
 				float sum = 0;
-				for (size_t k = first; k < first + least(block, s->k - first); k++)
+				for (size_t k = first; k < first + tcb_least(block, s->k - first); k++)
 					sum = is_fused ? fmaf(a[k], b[k * s->n + n], sum)
 						       : a[k] * b[k * s->n + n] + sum;
 				y[n] = first ? y[n] + sum : sum;

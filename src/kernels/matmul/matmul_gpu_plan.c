@@ -7,7 +7,9 @@
  */
 #include <string.h>
 
+#include "base/sizes.h"
 #include "kernels/constraint.h"
+#include "kernels/gpu_rules.h"
 #include "kernels/matmul/matmul_gpu.h"
 
 enum {
@@ -22,33 +24,10 @@ enum {
 	ROW_PAD = 16,       /* fma, A with k running slowest: rows begin four banks apart */
 };
 
-static unsigned div_up(unsigned a, unsigned b)
-{
-	return (a + b - 1) / b;
-}
-
-static unsigned align_up(unsigned value, unsigned to)
-{
-	return div_up(value, to) * to;
-}
-
-static unsigned knob(const struct tcb_geometry *geometry, enum tcb_knob which)
-{
-	return geometry->knob[which] < 0 ? 0 : (unsigned)geometry->knob[which];
-}
-
 /* At least 1, for divisors: the rules say what is wrong with other values. */
 static unsigned count(const struct tcb_geometry *geometry, enum tcb_knob which)
 {
-	return knob(geometry, which) ? knob(geometry, which) : 1;
-}
-
-static size_t power_of_two_above(size_t value)
-{
-	size_t power = 1;
-	while (power < value && power <= SIZE_MAX / 4)
-		power *= 2;
-	return power;
+	return tcb_gpu_knob(geometry, which) ? tcb_gpu_knob(geometry, which) : 1;
 }
 
 /* --- numbers --- */
@@ -77,8 +56,8 @@ static void plan_memory(struct matmul_gpu *g)
 	g->pitch_a = g->a_is_transposed ? g->bm * 4 + ROW_PAD : g->bk * g->element;
 	g->pitch_b = g->bn * g->element;
 	/* Rows of up to 512 bytes are swizzled: exclusive or is an addition where they begin at multiples of that. */
-	g->a_bytes = align_up((g->a_is_transposed ? g->bk : g->bm) * g->pitch_a, SLOT_ALIGN);
-	g->stage_bytes = g->a_bytes + align_up(g->bk * g->pitch_b, SLOT_ALIGN);
+	g->a_bytes = tcb_round_up((g->a_is_transposed ? g->bk : g->bm) * g->pitch_a, SLOT_ALIGN);
+	g->stage_bytes = g->a_bytes + tcb_round_up(g->bk * g->pitch_b, SLOT_ALIGN);
 	g->flag_at = g->stages * g->stage_bytes;
 	g->shared_bytes = g->flag_at + (g->splitk > 1 ? 16 : 0);
 }
@@ -86,10 +65,10 @@ static void plan_memory(struct matmul_gpu *g)
 static void plan_grid(const struct tcb_target *target, struct matmul_gpu *g)
 {
 	const unsigned sms = target->sm_count ? target->sm_count : 1;
-	g->tiles_m = div_up(g->m, g->bm * g->cluster);
-	g->tiles_n = div_up(g->n, g->bn);
-	g->steps = div_up(g->k, g->bk);
-	g->slice_steps = div_up(g->steps, g->splitk);
+	g->tiles_m = tcb_div_up(g->m, g->bm * g->cluster);
+	g->tiles_n = tcb_div_up(g->n, g->bn);
+	g->steps = tcb_div_up(g->k, g->bk);
+	g->slice_steps = tcb_div_up(g->steps, g->splitk);
 	g->grid = g->tiles_m * g->tiles_n;
 	if (g->resident && g->resident * sms / g->cluster < g->grid)
 		g->grid = g->resident * sms / g->cluster;
@@ -112,7 +91,7 @@ void matmul_gpu_plan(const struct tcb_problem *problem, const struct tcb_target 
 	memset(g, 0, sizeof(*g));
 	g->type = matmul_type(problem);
 	g->element = (unsigned)matmul_type_bytes(g->type);
-	g->isa = (enum tcb_isa)knob(geometry, TCB_KNOB_ISA);
+	g->isa = (enum tcb_isa)tcb_gpu_knob(geometry, TCB_KNOB_ISA);
 	g->capability = target->capability;
 	g->m = (unsigned)problem->shape.m;
 	g->n = (unsigned)problem->shape.n;
@@ -129,11 +108,11 @@ void matmul_gpu_plan(const struct tcb_problem *problem, const struct tcb_target 
 	g->threads = g->isa == TCB_ISA_WGMMA ? g->workers * GROUP_THREADS + WARP : g->workers * WARP;
 	g->stages = count(geometry, TCB_KNOB_STAGES);
 	g->splitk = count(geometry, TCB_KNOB_SPLITK);
-	g->resident = knob(geometry, TCB_KNOB_BLOCKS);
+	g->resident = tcb_gpu_knob(geometry, TCB_KNOB_BLOCKS);
 	g->cluster = count(geometry, TCB_KNOB_CLUSTER);
 	g->occ = count(geometry, TCB_KNOB_OCC);
-	g->copy = (enum tcb_copy)knob(geometry, TCB_KNOB_COPY);
-	g->pdl = knob(geometry, TCB_KNOB_PDL) == 1;
+	g->copy = (enum tcb_copy)tcb_gpu_knob(geometry, TCB_KNOB_COPY);
+	g->pdl = tcb_gpu_knob(geometry, TCB_KNOB_PDL) == 1;
 	g->vec_a = count(geometry, TCB_KNOB_VEC);
 	g->vec_b = widest(g->element, g->n);
 	g->vec_c = g->vec_b;
@@ -171,7 +150,7 @@ double matmul_gpu_chain(const struct matmul_gpu *g)
 /* Registers for a piece of VEC bytes that a thread copies a step: its addresses, and with copy=ldg itself, waiting. */
 static unsigned piece_registers(const struct matmul_gpu *g, unsigned vec)
 {
-	return g->copy == TCB_COPY_LDG ? 2 * div_up(vec, 4) + 1 : 3;
+	return g->copy == TCB_COPY_LDG ? 2 * tcb_div_up(vec, 4) + 1 : 3;
 }
 
 /*
@@ -233,11 +212,6 @@ void matmul_gpu_footprint(const struct tcb_problem *problem, const struct tcb_ta
 				const struct tcb_geometry *geometry)
 #define UNUSED(a) (void)(a)
 
-static int is_power_of_two(size_t value)
-{
-	return value && !(value & (value - 1));
-}
-
 RULE(rule_set)
 {
 	static const enum tcb_knob set[] = { TCB_KNOB_ISA,    TCB_KNOB_VEC,  TCB_KNOB_STAGES,
@@ -272,7 +246,7 @@ RULE(rule_isa)
 RULE(rule_macro)
 {
 	const struct tcb_tile *macro = &geometry->tile[TCB_MACRO], *midi = &geometry->tile[TCB_MIDI];
-	const size_t n = power_of_two_above(problem->shape.n), k = power_of_two_above(problem->shape.k);
+	const size_t n = tcb_power_of_two_up(problem->shape.n), k = tcb_power_of_two_up(problem->shape.k);
 	UNUSED(target);
 	if (macro->n != (n > midi->n ? n : midi->n) || macro->k != (k > midi->k ? k : midi->k))
 		return "macro.n and macro.k must be the problem's N and K, rounded up to powers of two";
@@ -286,7 +260,7 @@ RULE(rule_micro)
 	const int32_t isa = geometry->knob[TCB_KNOB_ISA];
 	UNUSED(problem);
 	UNUSED(target);
-	if (!is_power_of_two(micro->m) || !is_power_of_two(micro->n))
+	if (!tcb_is_power_of_two(micro->m) || !tcb_is_power_of_two(micro->n))
 		return "micro.m and micro.n must be powers of two";
 	if (micro->k != geometry->tile[TCB_MIDI].k)
 		return "micro.k must be midi.k: the loop over a step is unrolled";
@@ -313,7 +287,7 @@ RULE(rule_midi)
 	const int32_t isa = geometry->knob[TCB_KNOB_ISA];
 	UNUSED(problem);
 	UNUSED(target);
-	if (!is_power_of_two(midi->m) || !is_power_of_two(midi->n) || !is_power_of_two(midi->k))
+	if (!tcb_is_power_of_two(midi->m) || !tcb_is_power_of_two(midi->n) || !tcb_is_power_of_two(midi->k))
 		return "midi must be powers of two";
 	if (midi->m > 256 || midi->n > 256)
 		return "midi.m and midi.n must be at most 256";
@@ -331,7 +305,7 @@ RULE(rule_midi)
 RULE(rule_copy)
 {
 	const int32_t copy = geometry->knob[TCB_KNOB_COPY], isa = geometry->knob[TCB_KNOB_ISA];
-	const unsigned stages = knob(geometry, TCB_KNOB_STAGES);
+	const unsigned stages = tcb_gpu_knob(geometry, TCB_KNOB_STAGES);
 	UNUSED(problem);
 	if ((isa == TCB_ISA_WGMMA) != (copy == TCB_COPY_BULK))
 		return "copy must be bulk with isa=wgmma, else ldg or async";
@@ -363,14 +337,15 @@ RULE(rule_vec)
 
 RULE(rule_blocks)
 {
-	const unsigned cluster = knob(geometry, TCB_KNOB_CLUSTER), blocks = knob(geometry, TCB_KNOB_BLOCKS);
-	const unsigned occ = knob(geometry, TCB_KNOB_OCC), splitk = knob(geometry, TCB_KNOB_SPLITK);
+	const unsigned cluster = tcb_gpu_knob(geometry, TCB_KNOB_CLUSTER),
+		       blocks = tcb_gpu_knob(geometry, TCB_KNOB_BLOCKS);
+	const unsigned occ = tcb_gpu_knob(geometry, TCB_KNOB_OCC), splitk = tcb_gpu_knob(geometry, TCB_KNOB_SPLITK);
 	const int is_wgmma = geometry->knob[TCB_KNOB_ISA] == TCB_ISA_WGMMA;
 	const struct tcb_tile *macro = &geometry->tile[TCB_MACRO], *midi = &geometry->tile[TCB_MIDI];
 	UNUSED(problem);
 	if (!is_wgmma && (cluster != 1 || blocks))
 		return "cluster must be 1 and blocks 0 but with isa=wgmma";
-	if (!is_power_of_two(cluster) || cluster > CLUSTER_MAX || (is_wgmma && midi->n / BOX % cluster))
+	if (!tcb_is_power_of_two(cluster) || cluster > CLUSTER_MAX || (is_wgmma && midi->n / BOX % cluster))
 		return "cluster must be 1, 2, 4 or 8 and divide midi.n / 64";
 	if (cluster > 1 && macro->m < cluster * midi->m)
 		return "macro.m must be at least cluster times midi.m";
@@ -380,15 +355,16 @@ RULE(rule_blocks)
 		return "occ must be 1 to 8";
 	if (splitk < 1 || splitk > 64 || (is_wgmma && splitk != 1))
 		return "splitk must be 1 to 64, and 1 with isa=wgmma";
-	if (knob(geometry, TCB_KNOB_PDL) > 1)
+	if (tcb_gpu_knob(geometry, TCB_KNOB_PDL) > 1)
 		return "pdl must be 0 or 1";
-	return knob(geometry, TCB_KNOB_PDL) && target->capability < 90 ? "pdl=1 needs sm_90" : NULL;
+	return tcb_gpu_knob(geometry, TCB_KNOB_PDL) && target->capability < 90 ? "pdl=1 needs sm_90" : NULL;
 }
 
 /* Every slice has a step, and a resident block more than one tile. */
 RULE(rule_work)
 {
-	const unsigned blocks = knob(geometry, TCB_KNOB_BLOCKS), splitk = knob(geometry, TCB_KNOB_SPLITK);
+	const unsigned blocks = tcb_gpu_knob(geometry, TCB_KNOB_BLOCKS),
+		       splitk = tcb_gpu_knob(geometry, TCB_KNOB_SPLITK);
 	struct matmul_gpu g;
 	matmul_gpu_plan(problem, target, geometry, &g);
 	if (splitk > 1 && (splitk - 1) * g.slice_steps >= g.steps)
@@ -403,7 +379,7 @@ RULE(rule_work)
 /* Rows of C that are gone down together: a tile's, or some of those that fit the L2 well. */
 RULE(policy_macro)
 {
-	const size_t rows = geometry->tile[TCB_MACRO].m, all = power_of_two_above(problem->shape.m);
+	const size_t rows = geometry->tile[TCB_MACRO].m, all = tcb_power_of_two_up(problem->shape.m);
 	const size_t least = geometry->tile[TCB_MIDI].m * count(geometry, TCB_KNOB_CLUSTER);
 	UNUSED(target);
 	if (rows == least || rows == 512 || rows == 1024 || rows == 2048)

@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "base/sizes.h"
 #include "kernels/constraint.h"
 #include "kernels/matmul/matmul_gpu.h"
 
@@ -30,21 +31,13 @@ static void add_all(struct tcb_axis *to, const unsigned short *values, size_t co
 #define ADD(to, ...) \
 	add_all(to, (const unsigned short[]){ __VA_ARGS__ }, sizeof((const unsigned short[]){ __VA_ARGS__ }) / 2)
 
-static size_t power_of_two_above(size_t value)
-{
-	size_t power = 1;
-	while (power < value && power <= SIZE_MAX / 4)
-		power *= 2;
-	return power;
-}
-
 /* In an order in which the rules cut early. */
 size_t matmul_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
 		       struct tcb_axis out[TCB_AXES_MAX])
 {
 	const int is_f32 = matmul_type(problem) == MATMUL_F32, has_wgmma = !is_f32 && target->capability == 90;
-	const size_t m = power_of_two_above(problem->shape.m), n = power_of_two_above(problem->shape.n);
-	const size_t k = power_of_two_above(problem->shape.k);
+	const size_t m = tcb_power_of_two_up(problem->shape.m), n = tcb_power_of_two_up(problem->shape.n);
+	const size_t k = tcb_power_of_two_up(problem->shape.k);
 	size_t count = 0;
 	struct tcb_axis *a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_ISA);
 	add(a, is_f32 ? TCB_ISA_FMA : TCB_ISA_MMA);
@@ -100,16 +93,6 @@ size_t matmul_gpu_axes(const struct tcb_problem *problem, const struct tcb_targe
 	return count;
 }
 
-static size_t most(size_t a, size_t b)
-{
-	return a > b ? a : b;
-}
-
-static size_t least(size_t a, size_t b)
-{
-	return a < b ? a : b;
-}
-
 static void set_knobs(struct tcb_geometry *out, enum tcb_isa isa, size_t vec, enum tcb_copy copy, int stages)
 {
 	out->knob[TCB_KNOB_ISA] = isa;
@@ -128,8 +111,8 @@ void matmul_gpu_default_geometry(const struct tcb_problem *problem, const struct
 				 struct tcb_geometry *out)
 {
 	const int is_f32 = matmul_type(problem) == MATMUL_F32;
-	const size_t m = power_of_two_above(problem->shape.m), n = power_of_two_above(problem->shape.n);
-	const size_t k = power_of_two_above(problem->shape.k), element = is_f32 ? 4 : 2;
+	const size_t m = tcb_power_of_two_up(problem->shape.m), n = tcb_power_of_two_up(problem->shape.n);
+	const size_t k = tcb_power_of_two_up(problem->shape.k), element = is_f32 ? 4 : 2;
 	const int is_wgmma =
 		!is_f32 && target->capability == 90 && problem->shape.k % 8 == 0 && problem->shape.n % 8 == 0;
 	struct tcb_tile micro = { 32, is_f32 ? 64 : 32, is_f32 ? 8 : 32 };
@@ -141,9 +124,10 @@ void matmul_gpu_default_geometry(const struct tcb_problem *problem, const struct
 		micro = (struct tcb_tile){ 64, n > 64 ? 128 : 64, 64 };
 	else if (!is_f32) /* of few rows or columns, more warps: one would have too much to copy */
 		micro = (struct tcb_tile){ m > 32 ? 32 : 16, n > 32 ? 32 : 16, 32 };
-	const struct tcb_tile midi = { most(micro.m, least(128, m)), most(micro.n, least(128, n)), micro.k };
+	const struct tcb_tile midi = { tcb_most(micro.m, tcb_least(128, m)), tcb_most(micro.n, tcb_least(128, n)),
+				       micro.k };
 	tcb_geometry_init(out);
-	out->tile[TCB_MACRO] = (struct tcb_tile){ midi.m, most(n, midi.n), most(k, midi.k) };
+	out->tile[TCB_MACRO] = (struct tcb_tile){ midi.m, tcb_most(n, midi.n), tcb_most(k, midi.k) };
 	out->tile[TCB_MIDI] = midi;
 	out->tile[TCB_MICRO] = micro;
 	if (is_wgmma)

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/sizes.h"
 #include "kernels/matmul/matmul.h"
 #include "kernels/matmul/matmul_reference.h"
 
@@ -88,11 +89,6 @@ struct panels {
 	float b_size[STEP_K * PANEL_N], a_size[STEP_K * REFERENCE_M];
 };
 
-static size_t least(size_t a, size_t b)
-{
-	return a < b ? a : b;
-}
-
 static void pack_b(enum matmul_type type, const void *b, size_t n, size_t k0, size_t steps, size_t n0, size_t columns,
 		   struct panels *p)
 {
@@ -168,16 +164,16 @@ struct job {
 static void add_panel(const struct job *job, size_t m_first, size_t m_rows, size_t n0, struct panels *panels)
 {
 	const struct tcb_shape *s = &job->shape;
-	const size_t columns = least(PANEL_N, s->n - n0);
+	const size_t columns = tcb_least(PANEL_N, s->n - n0);
 	for (size_t k0 = 0; k0 < s->k; k0 += STEP_K) {
-		const size_t steps = least(STEP_K, s->k - k0);
+		const size_t steps = tcb_least(STEP_K, s->k - k0);
 		pack_b(job->type, job->operand[MATMUL_B], s->n, k0, steps, n0, columns, panels);
 		for (size_t m0 = m_first; m0 < m_first + m_rows; m0 += REFERENCE_M) {
-			const size_t rows = least(REFERENCE_M, m_first + m_rows - m0);
+			const size_t rows = tcb_least(REFERENCE_M, m_first + m_rows - m0);
 			pack_a(job->type, job->operand[MATMUL_A], s->k, m0, rows, k0, steps, panels);
 			for (size_t j = 0; j < columns; j += REFERENCE_N)
 				add_tile(job->loops, panels, j / REFERENCE_N, steps, s->n, m0, rows, n0 + j,
-					 least(REFERENCE_N, columns - j), job->out);
+					 tcb_least(REFERENCE_N, columns - j), job->out);
 		}
 	}
 }
@@ -186,7 +182,7 @@ static void run_task(void *ctx, size_t task, unsigned thread)
 {
 	const struct job *job = ctx;
 	const size_t n = job->shape.n, n0 = task % job->across * PANEL_N, m0 = task / job->across * TASK_M;
-	const size_t rows = least(TASK_M, job->shape.m - m0), columns = least(PANEL_N, n - n0);
+	const size_t rows = tcb_least(TASK_M, job->shape.m - m0), columns = tcb_least(PANEL_N, n - n0);
 	struct panels panels;
 	(void)thread;
 	for (size_t i = m0; i < m0 + rows; i++) {

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/sizes.h"
 #include "kernels/matmul/matmul_cpu.h"
 #include "kernels/matmul/matmul_gpu.h"
 
@@ -32,23 +33,10 @@ enum {
 	OPERAND_REGISTERS = 3,
 };
 
-static size_t power_of_two_above(size_t value)
-{
-	size_t power = 1;
-	while (power < value && power <= SIZE_MAX / 4)
-		power *= 2;
-	return power;
-}
-
-static size_t div_up(size_t a, size_t b)
-{
-	return a / b + (a % b != 0);
-}
-
 /* The least multiple of STEP that PARTS of cover SIZE. */
 static size_t share(size_t size, size_t parts, size_t step)
 {
-	return div_up(div_up(size, parts), step) * step;
+	return tcb_div_up(tcb_div_up(size, parts), step) * step;
 }
 
 const char *matmul_refused(const struct tcb_problem *problem, const struct tcb_geometry *geometry)
@@ -68,7 +56,7 @@ const char *matmul_refused(const struct tcb_problem *problem, const struct tcb_g
 		return "micro.m and micro.n must divide midi.m and midi.n";
 	if (!macro->m || !macro->n || macro->m % midi->m || macro->n % midi->n)
 		return "midi.m and midi.n must divide macro.m and macro.n";
-	const size_t tasks = div_up(s->m, macro->m) * div_up(s->n, macro->n);
+	const size_t tasks = tcb_div_up(s->m, macro->m) * tcb_div_up(s->n, macro->n);
 	if (knob[TCB_KNOB_THREADS] == 1 && tasks > 1)
 		return "macro must cover C with threads=1: midi cuts it then";
 	if ((size_t)knob[TCB_KNOB_THREADS] > tasks)
@@ -176,7 +164,7 @@ size_t matmul_axes(const struct tcb_problem *problem, const struct tcb_target *t
 		   struct tcb_axis out[TCB_AXES_MAX])
 {
 	const struct tcb_shape *s = &problem->shape;
-	const size_t whole_k = power_of_two_above(s->k);
+	const size_t whole_k = tcb_power_of_two_up(s->k);
 	size_t count = 0;
 	if (target->kind == TCB_TARGET_CUDA)
 		return matmul_gpu_axes(problem, target, out);
@@ -224,7 +212,8 @@ static double cost_of(const struct tcb_variant *variant, const struct tcb_shape 
 {
 	enum { SUMS_LEAST = 8 };
 	const double m = (double)variant->micro.m, vectors = (double)variant->micro.n / (double)lanes;
-	const double tiles = (double)div_up(shape->m, variant->micro.m) * (double)div_up(shape->n, variant->micro.n);
+	const double tiles =
+		(double)tcb_div_up(shape->m, variant->micro.m) * (double)tcb_div_up(shape->n, variant->micro.n);
 	return tiles * (fmax(m * vectors, SUMS_LEAST) + 0.1 * (m + 3 * vectors)) * (double)lanes;
 }
 
@@ -278,7 +267,7 @@ static void try_parts(const struct tcb_shape *s, size_t down, size_t across, siz
 			       (midi.k > BLOCK_K_MOST || 2 * midi.m * midi.k * sizeof(float) > l2_bytes))
 				midi.k /= 2;
 			const double cost = part_cost(m < s->m ? m : s->m, n < s->n ? n : s->n, &midi);
-			if (div_up(s->m, m) != down || div_up(s->n, n) != across || cost >= *least)
+			if (tcb_div_up(s->m, m) != down || tcb_div_up(s->n, n) != across || cost >= *least)
 				continue;
 			*least = cost;
 			out->tile[TCB_MACRO].m = m;
@@ -302,7 +291,7 @@ void matmul_default_geometry(const struct tcb_problem *problem, const struct tcb
 	double least = INFINITY;
 	tcb_geometry_init(out);
 	out->tile[TCB_MICRO] = variant->micro;
-	out->tile[TCB_MACRO].k = power_of_two_above(s->k);
+	out->tile[TCB_MACRO].k = tcb_power_of_two_up(s->k);
 	out->knob[TCB_KNOB_ISA] = (int32_t)variant->isa;
 	out->knob[TCB_KNOB_SCHED] = TCB_SCHED_STATIC;
 	out->knob[TCB_KNOB_DECODE] = is_skinny ? TCB_DECODE_REGS : TCB_DECODE_PANEL;

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sizes.h"
 #include "base/util.h"
 #include "kernels/quant.h"
 
@@ -22,16 +23,6 @@ enum {
 	PREPARE_SUPERBLOCKS = 8, /* of a task that prepares activations */
 	PAGE = 4096,             /* threads' panels start on pages of their own */
 };
-
-static size_t div_up(size_t a, size_t b)
-{
-	return a / b + (a % b != 0);
-}
-
-static size_t least(size_t a, size_t b)
-{
-	return a < b ? a : b;
-}
 
 /* Where things are in the workspace, and how large. */
 struct parts {
@@ -60,17 +51,18 @@ static struct parts lay_out(const struct tcb_problem *problem, const struct tcb_
 	const struct tcb_format *format = tcb_quant_format(problem);
 	const struct tcb_tile *midi = &geometry->tile[TCB_MIDI], *micro = &geometry->tile[TCB_MICRO];
 	const int q8 = problem->contract == TCB_CONTRACT_Q8;
-	struct parts parts = { .superblocks = div_up(problem->shape.k, QMM_VALUES) };
+	struct parts parts = { .superblocks = tcb_div_up(problem->shape.k, QMM_VALUES) };
 	parts.token_bytes = q8 ? sizeof(struct qmm_x8) : QMM_VALUES * sizeof(float);
 	parts.tile_bytes = parts.superblocks * micro->m * parts.token_bytes;
 	parts.panel_bytes = q8 ? qmm_panel_bytes(format->id) : sizeof(struct qmm_values);
-	parts.midi_superblocks = div_up(midi->k, QMM_VALUES);
+	parts.midi_superblocks = tcb_div_up(midi->k, QMM_VALUES);
 	parts.group_bytes = parts.midi_superblocks * parts.panel_bytes;
-	parts.threads_at = div_up(problem->shape.m, micro->m) * parts.tile_bytes;
-	parts.threads_at = div_up(parts.threads_at, PAGE) * PAGE;
+	parts.threads_at = tcb_div_up(problem->shape.m, micro->m) * parts.tile_bytes;
+	parts.threads_at = tcb_div_up(parts.threads_at, PAGE) * PAGE;
 	if (!from_lines(geometry))
 		parts.thread_bytes =
-			div_up(QMM_LINES_MAX * QMM_LINE + div_up(midi->n, QMM_ROWS) * parts.group_bytes, PAGE) * PAGE;
+			tcb_div_up(QMM_LINES_MAX * QMM_LINE + tcb_div_up(midi->n, QMM_ROWS) * parts.group_bytes, PAGE) *
+			PAGE;
 	return parts;
 }
 
@@ -81,7 +73,7 @@ static struct parts lay_out(const struct tcb_problem *problem, const struct tcb_
  */
 static double chain(const struct tcb_problem *problem)
 {
-	const size_t superblocks = div_up(problem->shape.k, QMM_VALUES);
+	const size_t superblocks = tcb_div_up(problem->shape.k, QMM_VALUES);
 	if (problem->contract != TCB_CONTRACT_Q8)
 		return 2 * (double)problem->shape.k;
 	if (tcb_quant_group(tcb_quant_format(problem)) < QMM_VALUES)
@@ -159,11 +151,12 @@ static void prepare(void *ctx, size_t task, unsigned thread)
 {
 	const struct job *job = ctx;
 	const struct tcb_shape *s = &job->plan->problem.shape;
-	const size_t chunks = div_up(job->parts.superblocks, PREPARE_SUPERBLOCKS),
+	const size_t chunks = tcb_div_up(job->parts.superblocks, PREPARE_SUPERBLOCKS),
 		     tile = job->plan->geometry.tile[TCB_MICRO].m;
 	const size_t token = task / chunks * tile, first = task % chunks * PREPARE_SUPERBLOCKS;
-	const size_t count = least(PREPARE_SUPERBLOCKS, job->parts.superblocks - first);
-	const size_t tokens = least(tile, s->m - token), k = least(count * QMM_VALUES, s->k - first * QMM_VALUES);
+	const size_t count = tcb_least(PREPARE_SUPERBLOCKS, job->parts.superblocks - first);
+	const size_t tokens = tcb_least(tile, s->m - token),
+		     k = tcb_least(count * QMM_VALUES, s->k - first * QMM_VALUES);
 	const float *x = job->x + token * s->k + first * QMM_VALUES;
 	uint8_t *out = job->workspace + task / chunks * job->parts.tile_bytes + first * tile * job->parts.token_bytes;
 	(void)thread;
@@ -197,8 +190,8 @@ static const uint8_t *lines_of(const struct job *job, size_t group, size_t super
 static void gather(const struct job *job, size_t group, size_t superblock, uint8_t *lines)
 {
 	const struct tcb_shape *s = &job->plan->problem.shape;
-	const size_t rows = least(QMM_ROWS, s->n - group * QMM_ROWS),
-		     values = least(QMM_VALUES, s->k - superblock * QMM_VALUES);
+	const size_t rows = tcb_least(QMM_ROWS, s->n - group * QMM_ROWS),
+		     values = tcb_least(QMM_VALUES, s->k - superblock * QMM_VALUES);
 	const size_t bytes = QMM_VALUES / job->format->block_values * job->format->block_bytes;
 	const uint8_t *at = job->weights + group * QMM_ROWS * job->row_bytes + superblock * bytes;
 	for (size_t r = 0; job->prefetch && r < rows; r++)
@@ -238,17 +231,17 @@ static void multiply_block(const struct job *job, const struct block *block, con
 	const size_t start = block->group * QMM_ROWS;
 	struct qmm_call call = { .y_stride = s->n,
 				 .superblocks = block->superblocks,
-				 .values = least(block->superblocks * QMM_VALUES, s->k - block->first * QMM_VALUES),
+				 .values = tcb_least(block->superblocks * QMM_VALUES, s->k - block->first * QMM_VALUES),
 				 .accumulate = block->first > 0,
 				 .prefetch = job->prefetch,
 				 .hint = job->hint };
 	for (size_t n = start; n < rows_end; n += micro->n) {
-		call.rows = least(micro->n, rows_end - n);
+		call.rows = tcb_least(micro->n, rows_end - n);
 		call.weights = base + (n - start) / QMM_ROWS * stride + (n - start) % QMM_ROWS * 4;
 		/* A tile of two groups where there is one group only takes that one twice. */
 		call.group_bytes = call.rows > QMM_ROWS ? stride : 0;
 		for (size_t m = token; m < tokens_end; m += micro->m) {
-			call.tokens = least(micro->m, tokens_end - m);
+			call.tokens = tcb_least(micro->m, tokens_end - m);
 			call.x = job->workspace + m / micro->m * job->parts.tile_bytes +
 				 block->first * micro->m * job->parts.token_bytes;
 			call.y = job->y + m * s->n + n;
@@ -265,18 +258,20 @@ static void run_macro(void *ctx, size_t task, unsigned thread)
 	const struct tcb_geometry *g = &job->plan->geometry;
 	const struct tcb_tile *macro = &g->tile[TCB_MACRO], *midi = &g->tile[TCB_MIDI];
 	const size_t token = task / job->macro_columns * macro->m, row = task % job->macro_columns * macro->n;
-	const size_t tokens_end = token + least(macro->m, s->m - token), rows_end = row + least(macro->n, s->n - row);
+	const size_t tokens_end = token + tcb_least(macro->m, s->m - token),
+		     rows_end = row + tcb_least(macro->n, s->n - row);
 	uint8_t *scratch = job->workspace + job->parts.threads_at + thread * job->parts.thread_bytes;
 	uint8_t *panels = scratch + QMM_LINES_MAX * QMM_LINE;
 	for (size_t n = row; n < rows_end; n += midi->n) {
-		const size_t n_end = n + least(midi->n, rows_end - n);
+		const size_t n_end = n + tcb_least(midi->n, rows_end - n);
 		for (size_t k = 0; k < job->parts.superblocks; k += job->parts.midi_superblocks) {
-			const struct block block = { n / QMM_ROWS, div_up(n_end - n, QMM_ROWS), k,
-						     least(job->parts.midi_superblocks, job->parts.superblocks - k) };
+			const struct block block = { n / QMM_ROWS, tcb_div_up(n_end - n, QMM_ROWS), k,
+						     tcb_least(job->parts.midi_superblocks,
+							       job->parts.superblocks - k) };
 			if (!from_lines(g))
 				unpack_block(job, &block, scratch, panels);
 			for (size_t m = token; m < tokens_end; m += midi->m)
-				multiply_block(job, &block, panels, m, m + least(midi->m, tokens_end - m), n_end);
+				multiply_block(job, &block, panels, m, m + tcb_least(midi->m, tokens_end - m), n_end);
 		}
 	}
 }
@@ -330,7 +325,7 @@ void qmm_run(const struct tcb_plan *plan, void *const operand[], void *workspace
 		.x = operand[TCB_QUANT_X],
 		.workspace = workspace,
 		.y = operand[TCB_QUANT_Y],
-		.macro_columns = div_up(s->n, g->tile[TCB_MACRO].n),
+		.macro_columns = tcb_div_up(s->n, g->tile[TCB_MACRO].n),
 		.prefetch = knob(g, TCB_KNOB_PREFETCH, 0),
 		.hint = (enum tcb_hint)knob(g, TCB_KNOB_HINT, TCB_HINT_T0),
 	};
@@ -340,9 +335,9 @@ void qmm_run(const struct tcb_plan *plan, void *const operand[], void *workspace
 	job.lines_bytes = qmm_lines(job.format->id) * QMM_LINE;
 	assert(job.tile);
 	tcb_pool_run(pool, plan->threads, TCB_SCHED_STATIC,
-		     div_up(s->m, g->tile[TCB_MICRO].m) * div_up(job.parts.superblocks, PREPARE_SUPERBLOCKS), prepare,
-		     &job);
-	tcb_pool_run(pool, plan->threads, sched, div_up(s->m, g->tile[TCB_MACRO].m) * job.macro_columns, run_macro,
+		     tcb_div_up(s->m, g->tile[TCB_MICRO].m) * tcb_div_up(job.parts.superblocks, PREPARE_SUPERBLOCKS),
+		     prepare, &job);
+	tcb_pool_run(pool, plan->threads, sched, tcb_div_up(s->m, g->tile[TCB_MACRO].m) * job.macro_columns, run_macro,
 		     &job);
 }
 

@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "base/sizes.h"
 #include "kernels/quant.h"
 #include "kernels/quant_matmul/quant_matmul_cpu.h"
 
@@ -17,19 +18,6 @@ enum {
 	DEFAULT_K_F32 = 512,
 	DEFAULT_TOKENS = 64,
 };
-
-static size_t power_of_two_above(size_t value)
-{
-	size_t power = 1;
-	while (power < value && power <= SIZE_MAX / 4)
-		power *= 2;
-	return power;
-}
-
-static size_t div_up(size_t a, size_t b)
-{
-	return a / b + (a % b != 0);
-}
 
 static int is_tile_k(const struct tcb_shape *shape, size_t k)
 {
@@ -57,7 +45,7 @@ const char *qmm_cpu_refused(const struct tcb_problem *problem, const struct tcb_
 		return "midi.n must be a multiple of 16 and of micro.n, and divide macro.n";
 	if (!midi->m || midi->m % micro->m || !macro->m || macro->m % midi->m)
 		return "micro.m must divide midi.m, and midi.m must divide macro.m";
-	if (div_up(midi->n, QMM_ROWS) > PANEL_BYTES_MAX / panel / div_up(midi->k, QMM_VALUES))
+	if (tcb_div_up(midi->n, QMM_ROWS) > PANEL_BYTES_MAX / panel / tcb_div_up(midi->k, QMM_VALUES))
 		return "midi.n x midi.k unpacked must not be larger than 64 MiB";
 	if (threads < 1)
 		return "threads must be 1 or more";
@@ -67,7 +55,7 @@ const char *qmm_cpu_refused(const struct tcb_problem *problem, const struct tcb_
 		return "decode=regs needs layout=r16, contract q8 and vectors";
 	if (knob[TCB_KNOB_ISA] == TCB_ISA_SCALAR && knob[TCB_KNOB_PREFETCH] > 0)
 		return "prefetch must be 0 with isa=scalar: those kernels wait for arithmetic, not for memory";
-	tiles = div_up(shape->m, macro->m) * div_up(shape->n, macro->n);
+	tiles = tcb_div_up(shape->m, macro->m) * tcb_div_up(shape->n, macro->n);
 	if (threads == 1 && tiles > 1)
 		return "macro must cover all tokens and rows with threads=1";
 	if (threads > tiles)
@@ -97,7 +85,7 @@ static void add(struct tcb_axis *to, size_t value)
 /* The whole dimension as a multiple of TILE, and with several threads one part for each, or some more. */
 static void add_shares(struct tcb_axis *to, size_t size, size_t tile, unsigned threads, size_t parts_each)
 {
-	const size_t whole = power_of_two_above(size);
+	const size_t whole = tcb_power_of_two_up(size);
 	add(to, whole < tile ? tile : whole);
 	for (size_t parts = 2; threads > 1 && parts <= parts_each * threads && whole / parts >= tile; parts *= 2)
 		add(to, whole / parts);
@@ -105,7 +93,7 @@ static void add_shares(struct tcb_axis *to, size_t size, size_t tile, unsigned t
 
 static void add_blocks(struct tcb_axis *to, size_t size, size_t first, size_t last, size_t step)
 {
-	const size_t whole = power_of_two_above(size);
+	const size_t whole = tcb_power_of_two_up(size);
 	for (size_t block = first; block <= last; block *= step)
 		add(to, block < whole ? block : whole < first ? first : whole);
 }
@@ -165,7 +153,7 @@ size_t qmm_cpu_axes(const struct tcb_problem *problem, const struct tcb_target *
 	add_wide_tiles(&out[count - 1], micro_m, s->m);
 	add_blocks(axis(out, &count, TCB_AXIS_TILE_N, TCB_MIDI), s->n, QMM_ROWS, 256, 4);
 	add_blocks(axis(out, &count, TCB_AXIS_TILE_M, TCB_MIDI), s->m,
-		   s->m < TILE_TOKENS_MAX ? power_of_two_above(s->m) : TILE_TOKENS_MAX, 256, 4);
+		   s->m < TILE_TOKENS_MAX ? tcb_power_of_two_up(s->m) : TILE_TOKENS_MAX, 256, 4);
 	add_wide_tiles(&out[count - 1], micro_m, s->m);
 	a = axis(out, &count, TCB_AXIS_TILE_K, TCB_MIDI);
 	add(a, s->k);
@@ -214,11 +202,11 @@ void qmm_cpu_default_geometry(const struct tcb_problem *problem, const struct tc
 	const struct tcb_shape *s = &problem->shape;
 	const struct tcb_variant *variant = best_variant(problem, target);
 	const size_t most_k = problem->contract == TCB_CONTRACT_Q8 ? DEFAULT_K_Q8 : DEFAULT_K_F32;
-	const size_t whole_m = power_of_two_above(s->m), whole_n = power_of_two_above(s->n);
+	const size_t whole_m = tcb_power_of_two_up(s->m), whole_n = tcb_power_of_two_up(s->n);
 	size_t m = whole_m < DEFAULT_TOKENS ? whole_m : DEFAULT_TOKENS, macro_n = whole_n, k = s->k;
 	const size_t n = whole_n < QMM_ROWS ? QMM_ROWS : whole_n < DEFAULT_ROWS ? whole_n : DEFAULT_ROWS;
 	m = m < variant->micro.m ? variant->micro.m : m;
-	while (macro_n / 2 >= n && div_up(s->n, macro_n) < target->threads)
+	while (macro_n / 2 >= n && tcb_div_up(s->n, macro_n) < target->threads)
 		macro_n /= 2;
 	macro_n = macro_n < n ? n : macro_n;
 	for (size_t step = most_k; k > most_k && step >= QMM_VALUES; step /= 2)
@@ -226,7 +214,7 @@ void qmm_cpu_default_geometry(const struct tcb_problem *problem, const struct tc
 			k = step;
 			break;
 		}
-	const size_t tiles = div_up(s->n, macro_n);
+	const size_t tiles = tcb_div_up(s->n, macro_n);
 	const unsigned threads = tiles < target->threads ? (unsigned)tiles : target->threads;
 	tcb_geometry_init(out);
 	out->tile[TCB_MACRO] = (struct tcb_tile){ whole_m < m ? m : whole_m,
@@ -254,7 +242,7 @@ void qmm_cpu_footprint(const struct tcb_problem *problem, const struct tcb_geome
 	const int q8 = problem->contract == TCB_CONTRACT_Q8, regs = knob[TCB_KNOB_DECODE] == TCB_DECODE_REGS;
 	const int32_t isa = knob[TCB_KNOB_ISA];
 	const size_t lanes = isa == TCB_ISA_NEON ? 4 : isa == TCB_ISA_AVX2 ? 8 : 16;
-	const size_t vectors = div_up(micro->n, lanes);
+	const size_t vectors = tcb_div_up(micro->n, lanes);
 	const size_t line = q8 ? (regs ? qmm_lines(format->id) * QMM_LINE : qmm_panel_bytes(format->id))
 			       : sizeof(struct qmm_values);
 	const size_t token = q8 ? sizeof(struct qmm_x8) : QMM_VALUES * sizeof(float);
@@ -272,8 +260,8 @@ void qmm_cpu_footprint(const struct tcb_problem *problem, const struct tcb_geome
 		out->vector_registers = 8;
 	for (int level = 0; level < TCB_LEVEL_COUNT; level++) {
 		const struct tcb_tile *tile = &geometry->tile[level];
-		const size_t superblocks = div_up(tile->k, QMM_VALUES);
-		out->level_bytes[level] = div_up(tile->n, QMM_ROWS) * superblocks * line +
+		const size_t superblocks = tcb_div_up(tile->k, QMM_VALUES);
+		out->level_bytes[level] = tcb_div_up(tile->n, QMM_ROWS) * superblocks * line +
 					  tile->m * superblocks * token + tile->m * tile->n * sizeof(float);
 	}
 }

@@ -7,48 +7,27 @@
  */
 #include <string.h>
 
+#include "base/sizes.h"
 #include "kernels/constraint.h"
+#include "kernels/gpu_rules.h"
 #include "kernels/quant.h"
 #include "kernels/quant_matmul/quant_matmul_gpu.h"
 
 enum { WARP = 32, WARPS_MAX = 32, SHARED_ALIGN = 128, IMAGE_ALIGN = 1024, CLUSTER_MAX = 8, UNROLL_MAX = 8 };
-
-static unsigned div_up(unsigned a, unsigned b)
-{
-	return (a + b - 1) / b;
-}
-
-static unsigned align_up(unsigned value, unsigned to)
-{
-	return div_up(value, to) * to;
-}
-
-static unsigned knob(const struct tcb_geometry *geometry, enum tcb_knob which)
-{
-	return geometry->knob[which] < 0 ? 0 : (unsigned)geometry->knob[which];
-}
-
-static size_t power_of_two_above(size_t value)
-{
-	size_t power = 1;
-	while (power < value && power <= SIZE_MAX / 4)
-		power *= 2;
-	return power;
-}
 
 /* --- numbers --- */
 
 static void plan_rows(const struct tcb_target *target, struct qmm_gpu *g)
 {
 	const unsigned sms = target->sm_count ? target->sm_count : 1, of_row = g->splitk * g->token_tiles;
-	g->groups = div_up(g->n, g->rows);
+	g->groups = tcb_div_up(g->n, g->rows);
 	if (g->resident) {
 		const unsigned most = g->resident * sms / of_row;
 		g->grid = most < 1 ? 1 : most < g->groups ? most : g->groups;
 		g->least = g->groups / g->grid;
 		g->longer = g->groups % g->grid;
 	} else {
-		g->grid = align_up(div_up(g->groups, g->side), g->cast);
+		g->grid = tcb_round_up(tcb_div_up(g->groups, g->side), g->cast);
 		g->least = g->side;
 		g->longer = 0;
 	}
@@ -59,7 +38,7 @@ static void plan_parts(struct qmm_gpu *g, unsigned at)
 {
 	g->has_parts = g->ksplit > 1 || g->splitk > 1;
 	g->part_at = at;
-	g->part_pitch = align_up(g->block_rows, 16) + 4;
+	g->part_pitch = tcb_round_up(g->block_rows, 16) + 4;
 	g->part_bytes = g->has_parts ? g->tokens * g->part_pitch * 4 : 0;
 	g->flag_at = at + g->ksplit * g->part_bytes;
 }
@@ -68,7 +47,7 @@ static void plan_mma_memory(struct qmm_gpu *g)
 {
 	unsigned at = 0;
 	if (g->copy != TCB_COPY_LDG) {
-		g->tile_bytes = align_up(g->row_tiles * g->unroll * g->unit.bytes, SHARED_ALIGN);
+		g->tile_bytes = tcb_round_up(g->row_tiles * g->unroll * g->unit.bytes, SHARED_ALIGN);
 		at = g->warps * g->stages * g->tile_bytes;
 	}
 	g->barrier_at = at;
@@ -77,7 +56,7 @@ static void plan_mma_memory(struct qmm_gpu *g)
 	g->x_is_bulk = g->copy == TCB_COPY_BULK && g->own_launch;
 	g->x_barrier_at = at;
 	at += g->x_is_bulk ? 8 : 0;
-	g->image_at = align_up(at, IMAGE_ALIGN);
+	g->image_at = tcb_round_up(at, IMAGE_ALIGN);
 	plan_parts(g, g->image_at + g->slice * QMM_CHUNKS * g->token_groups * QMM_TILE_BYTES);
 	g->shared_bytes = g->flag_at + (g->join == TCB_JOIN_LAST ? 16 : 0);
 }
@@ -88,7 +67,7 @@ static void plan_wgmma_memory(struct qmm_gpu *g)
 	unsigned at;
 	g->tile_bytes = g->side * g->rows / QMM_UNIT_ROWS * g->unit.bytes;
 	g->x_tile_bytes = g->token_groups * QMM_TILE_BYTES;
-	at = g->xstages * g->x_tile_bytes + align_up(g->stages * g->tile_bytes, 16);
+	at = g->xstages * g->x_tile_bytes + tcb_round_up(g->stages * g->tile_bytes, 16);
 	plan_parts(g, 0);
 	if (at < g->flag_at)
 		at = g->flag_at;
@@ -119,30 +98,30 @@ void qmm_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *ta
 	g->capability = target->capability;
 	qmm_unit_of(tcb_quant_format(problem)->id, &g->unit);
 	g->is_wgmma = geometry->knob[TCB_KNOB_ISA] == TCB_ISA_WGMMA;
-	g->copy = (enum tcb_copy)knob(geometry, TCB_KNOB_COPY);
-	g->join = (enum tcb_join)knob(geometry, TCB_KNOB_JOIN);
-	g->own_launch = knob(geometry, TCB_KNOB_PREP) == TCB_PREP_LAUNCH;
-	g->pdl = knob(geometry, TCB_KNOB_PDL) == 1;
+	g->copy = (enum tcb_copy)tcb_gpu_knob(geometry, TCB_KNOB_COPY);
+	g->join = (enum tcb_join)tcb_gpu_knob(geometry, TCB_KNOB_JOIN);
+	g->own_launch = tcb_gpu_knob(geometry, TCB_KNOB_PREP) == TCB_PREP_LAUNCH;
+	g->pdl = tcb_gpu_knob(geometry, TCB_KNOB_PDL) == 1;
 	g->rows = (unsigned)geometry->tile[TCB_MICRO].n;
 	g->row_tiles = g->rows / (g->is_wgmma ? 4 * QMM_UNIT_ROWS : QMM_UNIT_ROWS);
 	g->tokens = (unsigned)geometry->tile[TCB_MIDI].m;
 	g->token_groups = g->tokens / QMM_GROUP_TOKENS;
-	g->warps = knob(geometry, TCB_KNOB_WARPS);
+	g->warps = tcb_gpu_knob(geometry, TCB_KNOB_WARPS);
 	g->threads = (g->warps + (g->is_wgmma ? 1 : 0)) * WARP;
-	g->ksplit = knob(geometry, TCB_KNOB_KSPLIT);
+	g->ksplit = tcb_gpu_knob(geometry, TCB_KNOB_KSPLIT);
 	g->side = g->is_wgmma ? g->warps / 4 : g->warps / g->ksplit;
-	g->splitk = knob(geometry, TCB_KNOB_SPLITK);
-	g->stages = knob(geometry, TCB_KNOB_STAGES);
-	g->xstages = knob(geometry, TCB_KNOB_XSTAGES);
-	g->lead = knob(geometry, TCB_KNOB_LEAD);
-	g->cast = knob(geometry, TCB_KNOB_CLUSTER) > 1 ? knob(geometry, TCB_KNOB_CLUSTER) : 1;
-	g->resident = knob(geometry, TCB_KNOB_BLOCKS);
-	g->together = knob(geometry, TCB_KNOB_OCC);
-	g->unroll = knob(geometry, TCB_KNOB_UNROLL);
+	g->splitk = tcb_gpu_knob(geometry, TCB_KNOB_SPLITK);
+	g->stages = tcb_gpu_knob(geometry, TCB_KNOB_STAGES);
+	g->xstages = tcb_gpu_knob(geometry, TCB_KNOB_XSTAGES);
+	g->lead = tcb_gpu_knob(geometry, TCB_KNOB_LEAD);
+	g->cast = tcb_gpu_knob(geometry, TCB_KNOB_CLUSTER) > 1 ? tcb_gpu_knob(geometry, TCB_KNOB_CLUSTER) : 1;
+	g->resident = tcb_gpu_knob(geometry, TCB_KNOB_BLOCKS);
+	g->together = tcb_gpu_knob(geometry, TCB_KNOB_OCC);
+	g->unroll = tcb_gpu_knob(geometry, TCB_KNOB_UNROLL);
 	g->n = (unsigned)problem->shape.n;
 	g->m = (unsigned)problem->shape.m;
 	g->k = (unsigned)problem->shape.k;
-	g->token_tiles = div_up(g->m, g->tokens);
+	g->token_tiles = tcb_div_up(g->m, g->tokens);
 	g->row_units = (unsigned)qmm_units_along_k(problem->shape.k);
 	g->slice = g->row_units / g->splitk;
 	g->share = g->slice / g->ksplit;
@@ -180,9 +159,10 @@ void qmm_gpu_footprint(const struct tcb_problem *problem, const struct tcb_targe
 	size_t of_row;
 	memset(out, 0, sizeof(*out));
 	if (!geometry->tile[TCB_MICRO].n || geometry->tile[TCB_MICRO].n % QMM_UNIT_ROWS ||
-	    !geometry->tile[TCB_MIDI].m || knob(geometry, TCB_KNOB_SPLITK) < 1 || knob(geometry, TCB_KNOB_KSPLIT) < 1 ||
-	    knob(geometry, TCB_KNOB_WARPS) < 4 * (geometry->knob[TCB_KNOB_ISA] == TCB_ISA_WGMMA) ||
-	    knob(geometry, TCB_KNOB_WARPS) < knob(geometry, TCB_KNOB_KSPLIT))
+	    !geometry->tile[TCB_MIDI].m || tcb_gpu_knob(geometry, TCB_KNOB_SPLITK) < 1 ||
+	    tcb_gpu_knob(geometry, TCB_KNOB_KSPLIT) < 1 ||
+	    tcb_gpu_knob(geometry, TCB_KNOB_WARPS) < 4 * (geometry->knob[TCB_KNOB_ISA] == TCB_ISA_WGMMA) ||
+	    tcb_gpu_knob(geometry, TCB_KNOB_WARPS) < tcb_gpu_knob(geometry, TCB_KNOB_KSPLIT))
 		return; /* broken by a rule */
 	qmm_gpu_plan(problem, target, geometry, &g);
 	of_row = (size_t)g.row_units * g.unit.bytes / QMM_UNIT_ROWS;
@@ -248,7 +228,7 @@ RULE(rule_tiles)
 	const struct tcb_tile *macro = &geometry->tile[TCB_MACRO], *midi = &geometry->tile[TCB_MIDI];
 	const struct tcb_tile *micro = &geometry->tile[TCB_MICRO];
 	const struct tcb_shape *s = &problem->shape;
-	const size_t rows = power_of_two_above(s->n), tokens = power_of_two_above(s->m);
+	const size_t rows = tcb_power_of_two_up(s->n), tokens = tcb_power_of_two_up(s->m);
 	UNUSED(target);
 	if (macro->k != s->k || midi->k != s->k)
 		return "macro.k and midi.k must be the problem's K: splitk and ksplit cut it";
@@ -299,7 +279,7 @@ RULE(rule_idle)
 
 RULE(rule_warps)
 {
-	const unsigned warps = knob(geometry, TCB_KNOB_WARPS), ksplit = knob(geometry, TCB_KNOB_KSPLIT);
+	const unsigned warps = tcb_gpu_knob(geometry, TCB_KNOB_WARPS), ksplit = tcb_gpu_knob(geometry, TCB_KNOB_KSPLIT);
 	const unsigned of_group = is_wgmma(geometry) ? 4 : ksplit;
 	UNUSED(problem);
 	UNUSED(target);
@@ -316,8 +296,10 @@ RULE(rule_warps)
 
 RULE(rule_k)
 {
-	const unsigned splitk = knob(geometry, TCB_KNOB_SPLITK), ksplit = knob(geometry, TCB_KNOB_KSPLIT);
-	const unsigned unroll = knob(geometry, TCB_KNOB_UNROLL), units = (unsigned)qmm_units_along_k(problem->shape.k);
+	const unsigned splitk = tcb_gpu_knob(geometry, TCB_KNOB_SPLITK),
+		       ksplit = tcb_gpu_knob(geometry, TCB_KNOB_KSPLIT);
+	const unsigned unroll = tcb_gpu_knob(geometry, TCB_KNOB_UNROLL),
+		       units = (unsigned)qmm_units_along_k(problem->shape.k);
 	UNUSED(target);
 	if (splitk < 1 || units % splitk)
 		return "splitk must divide the units of 256 along k";
@@ -333,7 +315,7 @@ RULE(rule_k)
 RULE(rule_join)
 {
 	const int32_t join = geometry->knob[TCB_KNOB_JOIN];
-	const unsigned splitk = knob(geometry, TCB_KNOB_SPLITK);
+	const unsigned splitk = tcb_gpu_knob(geometry, TCB_KNOB_SPLITK);
 	UNUSED(problem);
 	if (splitk == 1)
 		return join == TCB_JOIN_NONE ? NULL : "join must be none with splitk=1";
@@ -346,8 +328,8 @@ RULE(rule_join)
 
 RULE(rule_copy)
 {
-	const unsigned copy = knob(geometry, TCB_KNOB_COPY), stages = knob(geometry, TCB_KNOB_STAGES);
-	const unsigned lead = knob(geometry, TCB_KNOB_LEAD), unroll = knob(geometry, TCB_KNOB_UNROLL);
+	const unsigned copy = tcb_gpu_knob(geometry, TCB_KNOB_COPY), stages = tcb_gpu_knob(geometry, TCB_KNOB_STAGES);
+	const unsigned lead = tcb_gpu_knob(geometry, TCB_KNOB_LEAD), unroll = tcb_gpu_knob(geometry, TCB_KNOB_UNROLL);
 	UNUSED(problem);
 	if (copy == TCB_COPY_LDG && (stages != 1 || unroll != 1))
 		return "stages and unroll must be 1 with copy=ldg: weights go to registers, a unit at a time";
@@ -367,11 +349,13 @@ RULE(rule_copy)
 /* Stages beyond a warp's tiles of weights stay empty. */
 RULE(rule_stages)
 {
-	const unsigned stages = knob(geometry, TCB_KNOB_STAGES), xstages = knob(geometry, TCB_KNOB_XSTAGES);
-	const unsigned slice = (unsigned)qmm_units_along_k(problem->shape.k) / knob(geometry, TCB_KNOB_SPLITK);
-	const unsigned tiles = slice / knob(geometry, TCB_KNOB_KSPLIT) / knob(geometry, TCB_KNOB_UNROLL);
+	const unsigned stages = tcb_gpu_knob(geometry, TCB_KNOB_STAGES),
+		       xstages = tcb_gpu_knob(geometry, TCB_KNOB_XSTAGES);
+	const unsigned slice = (unsigned)qmm_units_along_k(problem->shape.k) / tcb_gpu_knob(geometry, TCB_KNOB_SPLITK);
+	const unsigned tiles =
+		slice / tcb_gpu_knob(geometry, TCB_KNOB_KSPLIT) / tcb_gpu_knob(geometry, TCB_KNOB_UNROLL);
 	UNUSED(target);
-	if (!knob(geometry, TCB_KNOB_BLOCKS) && stages > tiles)
+	if (!tcb_gpu_knob(geometry, TCB_KNOB_BLOCKS) && stages > tiles)
 		return "more stages than tiles of weights that a warp has";
 	if (!is_wgmma(geometry))
 		return xstages == 1 ? NULL : "xstages must be 1 with isa=mma: the activations stay";
@@ -379,14 +363,14 @@ RULE(rule_stages)
 		return "xstages must be 2 to 16, and at most 4 times stages, with isa=wgmma";
 	if (stages == 1 && tiles > 1) /* a slot is free when the next tile's first product has begun */
 		return "stages must be 2 or more with isa=wgmma";
-	if (knob(geometry, TCB_KNOB_LEAD) != stages || knob(geometry, TCB_KNOB_UNROLL) != 1)
+	if (tcb_gpu_knob(geometry, TCB_KNOB_LEAD) != stages || tcb_gpu_knob(geometry, TCB_KNOB_UNROLL) != 1)
 		return "lead must be as many as stages and unroll 1 with isa=wgmma";
 	return NULL;
 }
 
 RULE(rule_resident)
 {
-	const unsigned copy = knob(geometry, TCB_KNOB_COPY), resident = knob(geometry, TCB_KNOB_BLOCKS);
+	const unsigned copy = tcb_gpu_knob(geometry, TCB_KNOB_COPY), resident = tcb_gpu_knob(geometry, TCB_KNOB_BLOCKS);
 	UNUSED(problem);
 	UNUSED(target);
 	if (resident > 4)
@@ -398,8 +382,9 @@ RULE(rule_resident)
 
 RULE(rule_cast)
 {
-	const unsigned cast = knob(geometry, TCB_KNOB_CLUSTER);
-	const unsigned splitk = geometry->knob[TCB_KNOB_JOIN] == TCB_JOIN_CLUSTER ? knob(geometry, TCB_KNOB_SPLITK) : 1;
+	const unsigned cast = tcb_gpu_knob(geometry, TCB_KNOB_CLUSTER);
+	const unsigned splitk =
+		geometry->knob[TCB_KNOB_JOIN] == TCB_JOIN_CLUSTER ? tcb_gpu_knob(geometry, TCB_KNOB_SPLITK) : 1;
 	UNUSED(target);
 	if (!is_wgmma(geometry))
 		return cast == 1 ? NULL : "cluster must be 1 with isa=mma";
@@ -412,24 +397,9 @@ RULE(rule_cast)
 	return cast > 1 && problem->shape.n <= geometry->tile[TCB_MIDI].n ? "cluster has no other block of rows" : NULL;
 }
 
-/* Warps that an SM holds (technical specifications per compute capability, CUDA C++ Programming Guide 13.0). */
-static unsigned warps_together(unsigned capability)
-{
-	return capability < 80 ? 32 : capability == 86 || capability == 89 || capability >= 120 ? 48 : 64;
-}
-
-RULE(rule_occ)
-{
-	const unsigned occ = knob(geometry, TCB_KNOB_OCC), resident = knob(geometry, TCB_KNOB_BLOCKS);
-	UNUSED(problem);
-	if (occ < 1 || occ * knob(geometry, TCB_KNOB_WARPS) > warps_together(target->capability))
-		return "occ blocks have more warps than an SM holds";
-	return resident && occ != resident ? "occ must be as many as blocks, if these stay" : NULL;
-}
-
 RULE(rule_launches)
 {
-	const unsigned pdl = knob(geometry, TCB_KNOB_PDL);
+	const unsigned pdl = tcb_gpu_knob(geometry, TCB_KNOB_PDL);
 	UNUSED(problem);
 	if (is_wgmma(geometry) && geometry->knob[TCB_KNOB_PREP] != TCB_PREP_LAUNCH)
 		return "prep must be launch with isa=wgmma";
@@ -444,7 +414,7 @@ RULE(rule_registers)
 	struct qmm_gpu g;
 	unsigned warps;
 	qmm_gpu_plan(problem, target, geometry, &g);
-	warps = div_up(g.together * g.threads / WARP, 4);
+	warps = tcb_div_up(g.together * g.threads / WARP, 4);
 	return registers(&g) * warps * WARP > 65536 / 4
 		       ? "every fourth warp's registers are more than a quarter of an SM's"
 		       : NULL;
@@ -453,9 +423,9 @@ RULE(rule_registers)
 /* A resident block that gets no second round does what a block a tile does. */
 RULE(policy_rounds)
 {
-	const size_t resident = knob(geometry, TCB_KNOB_BLOCKS), sms = target->sm_count ? target->sm_count : 1;
+	const size_t resident = tcb_gpu_knob(geometry, TCB_KNOB_BLOCKS), sms = target->sm_count ? target->sm_count : 1;
 	const size_t tiles = (problem->shape.m + geometry->tile[TCB_MIDI].m - 1) / geometry->tile[TCB_MIDI].m;
-	const size_t all = tiles * knob(geometry, TCB_KNOB_SPLITK) *
+	const size_t all = tiles * tcb_gpu_knob(geometry, TCB_KNOB_SPLITK) *
 			   ((problem->shape.n + geometry->tile[TCB_MIDI].n - 1) / geometry->tile[TCB_MIDI].n);
 	if (resident && all <= resident * sms)
 		return "so many blocks stay that each has one round of rows: blocks=0 does the same";
@@ -465,7 +435,7 @@ RULE(policy_rounds)
 /* Tokens: no tile of more than there are; of many, large ones. */
 RULE(policy_tokens)
 {
-	const size_t tokens = power_of_two_above(problem->shape.m), tile = geometry->tile[TCB_MIDI].m;
+	const size_t tokens = tcb_power_of_two_up(problem->shape.m), tile = geometry->tile[TCB_MIDI].m;
 	UNUSED(target);
 	if (tile > QMM_GROUP_TOKENS && tile > tokens)
 		return "tiles of more tokens than there are";
@@ -479,8 +449,8 @@ RULE(policy_tokens)
 RULE(policy_usual)
 {
 	const int32_t *of = geometry->knob;
-	const unsigned splitk = knob(geometry, TCB_KNOB_SPLITK), occ = knob(geometry, TCB_KNOB_OCC);
-	const size_t tokens = geometry->tile[TCB_MIDI].m, m = power_of_two_above(problem->shape.m);
+	const unsigned splitk = tcb_gpu_knob(geometry, TCB_KNOB_SPLITK), occ = tcb_gpu_knob(geometry, TCB_KNOB_OCC);
+	const size_t tokens = geometry->tile[TCB_MIDI].m, m = tcb_power_of_two_up(problem->shape.m);
 	const int is_modern = target->capability >= 90;
 	struct tcb_geometry standard; /* always an element */
 	unsigned unusual = 0;
@@ -511,7 +481,7 @@ RULE(policy_usual)
 /* Blocks that leave many SMs without work, in the last wave or altogether. */
 RULE(policy_waves)
 {
-	const size_t slots = (size_t)knob(geometry, TCB_KNOB_OCC) * (target->sm_count ? target->sm_count : 1);
+	const size_t slots = (size_t)tcb_gpu_knob(geometry, TCB_KNOB_OCC) * (target->sm_count ? target->sm_count : 1);
 	struct tcb_geometry standard;
 	struct qmm_gpu g;
 	size_t blocks;
@@ -541,7 +511,7 @@ const struct tcb_rule qmm_gpu_rules[] = {
 	{ 0, 0, rule_stages },
 	{ TCB_FIELD_KNOB(ISA) | TCB_FIELD_KNOB(COPY) | TCB_FIELD_KNOB(BLOCKS), 0, rule_resident },
 	{ 0, 0, rule_cast },
-	{ TCB_FIELD_KNOB(OCC) | TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(WARPS), 0, rule_occ },
+	{ TCB_FIELD_KNOB(OCC) | TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(WARPS), 0, tcb_gpu_rule_occ },
 	{ TCB_FIELD_KNOB(ISA) | TCB_FIELD_KNOB(PREP) | TCB_FIELD_KNOB(PDL), 0, rule_launches },
 	{ 0, 0, rule_registers },
 	{ TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(SPLITK) | TCB_FIELD_MIDI_M | TCB_FIELD_MIDI_N, 1, policy_rounds },

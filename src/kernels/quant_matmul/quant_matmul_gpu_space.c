@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "base/sizes.h"
 #include "kernels/constraint.h"
 #include "kernels/quant.h"
 #include "kernels/quant_matmul/quant_matmul_gpu.h"
@@ -34,14 +35,6 @@ static void add_all(struct tcb_axis *to, const unsigned short *values, size_t co
 	add_all(to, (const unsigned short[]){ __VA_ARGS__ }, \
 		sizeof((const unsigned short[]){ __VA_ARGS__ }) / sizeof(unsigned short))
 
-static size_t power_of_two_above(size_t value)
-{
-	size_t power = 1;
-	while (power < value && power <= SIZE_MAX / 4)
-		power *= 2;
-	return power;
-}
-
 /* Tiles of all tokens, down to an eighth of them; at most as many as a kernel takes. */
 static void add_tokens(struct tcb_axis *to, size_t tokens)
 {
@@ -60,8 +53,8 @@ size_t qmm_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *
 		    struct tcb_axis out[TCB_AXES_MAX])
 {
 	const struct tcb_shape *s = &problem->shape;
-	const size_t units = qmm_units_along_k(s->k), rows = power_of_two_above(s->n),
-		     tokens = power_of_two_above(s->m);
+	const size_t units = qmm_units_along_k(s->k), rows = tcb_power_of_two_up(s->n),
+		     tokens = tcb_power_of_two_up(s->m);
 	const int is_modern = target->capability >= 90;
 	size_t count = 0;
 	struct tcb_axis *a;
@@ -123,9 +116,9 @@ void qmm_gpu_default_geometry(const struct tcb_problem *problem, const struct tc
 			      struct tcb_geometry *out)
 {
 	const struct tcb_shape *s = &problem->shape;
-	const size_t units = qmm_units_along_k(s->k), rows = power_of_two_above(s->n);
+	const size_t units = qmm_units_along_k(s->k), rows = tcb_power_of_two_up(s->n);
 	const size_t room = tcb_shared_limit(target) - 16 * 1024;
-	size_t tokens = power_of_two_above(s->m), warps = rows / QMM_UNIT_ROWS, splitk = 1;
+	size_t tokens = tcb_power_of_two_up(s->m), warps = rows / QMM_UNIT_ROWS, splitk = 1;
 	tokens = tokens < QMM_GROUP_TOKENS ? QMM_GROUP_TOKENS : tokens > DEFAULT_TOKENS ? DEFAULT_TOKENS : tokens;
 	warps = warps < 1 ? 1 : warps > DEFAULT_WARPS ? DEFAULT_WARPS : warps;
 	if (s->k % QMM_UNIT_VALUES)
@@ -136,7 +129,7 @@ void qmm_gpu_default_geometry(const struct tcb_problem *problem, const struct tc
 	tcb_geometry_init(out);
 	out->tile[TCB_MICRO] = (struct tcb_tile){ tokens, QMM_UNIT_ROWS, micro_k(problem) };
 	out->tile[TCB_MIDI] = (struct tcb_tile){ tokens, warps * QMM_UNIT_ROWS, s->k };
-	out->tile[TCB_MACRO] = (struct tcb_tile){ power_of_two_above(s->m), rows, s->k };
+	out->tile[TCB_MACRO] = (struct tcb_tile){ tcb_power_of_two_up(s->m), rows, s->k };
 	for (int d = 0; d < 1; d++) {
 		if (out->tile[TCB_MACRO].m < tokens)
 			out->tile[TCB_MACRO].m = tokens;

@@ -6,24 +6,11 @@
  */
 #include <string.h>
 
+#include "base/sizes.h"
+#include "kernels/gpu_rules.h"
 #include "kernels/quant_matvec/quant_matvec_gpu.h"
 
 enum { WARP = 32, SHARED_ALIGN = 128, CHUNK = 16 };
-
-static unsigned div_up(unsigned a, unsigned b)
-{
-	return (a + b - 1) / b;
-}
-
-static unsigned align_up(unsigned value, unsigned to)
-{
-	return div_up(value, to) * to;
-}
-
-static unsigned knob(const struct tcb_geometry *geometry, enum tcb_knob which)
-{
-	return geometry->knob[which] < 0 ? 0 : (unsigned)geometry->knob[which];
-}
 
 unsigned qmv_gpu_micro_k(const struct tcb_problem *problem)
 {
@@ -70,20 +57,20 @@ static void plan_image(struct qmv_gpu *g)
 	image->high = blocks * image->code_stride + 64;
 	image->scale =
 		g->is_q8 && g->halves == 2 ? image->high + blocks * image->code_stride : blocks * image->code_stride;
-	image->sum = image->scale + align_up(blocks * image->scale_stride, 16);
-	image->bytes = align_up(image->sum + blocks * image->sum_stride, 16);
+	image->sum = image->scale + tcb_round_up(blocks * image->scale_stride, 16);
+	image->bytes = tcb_round_up(image->sum + blocks * image->sum_stride, 16);
 }
 
 static void plan_rows(const struct tcb_target *target, struct qmv_gpu *g)
 {
 	const unsigned sms = target->sm_count ? target->sm_count : 1;
-	g->groups = div_up(g->n, g->group_rows);
+	g->groups = tcb_div_up(g->n, g->group_rows);
 	if (g->resident) {
 		g->grid = g->resident * sms < g->groups ? g->resident * sms : g->groups;
 		g->least = g->groups / g->grid;
 		g->longer = g->groups % g->grid;
 	} else {
-		g->grid = div_up(g->groups, g->row_warps);
+		g->grid = tcb_div_up(g->groups, g->row_warps);
 		g->least = g->row_warps;
 		g->longer = 0;
 	}
@@ -97,14 +84,14 @@ static void plan_slot(struct qmv_gpu *g)
 	unsigned at = 0;
 	for (unsigned i = 0; i < g->stream_count; i++) {
 		struct qmv_stream *s = &g->stream[i];
-		s->copied = s->stride % CHUNK && g->stream_count > 1 ? align_up(blocks * s->stride, CHUNK) + CHUNK
+		s->copied = s->stride % CHUNK && g->stream_count > 1 ? tcb_round_up(blocks * s->stride, CHUNK) + CHUNK
 								     : blocks * s->stride;
 		s->pitch = s->copied;
 		s->slot_at = at;
 		at += g->rows * s->pitch;
 	}
 	g->slot_copied = at;
-	g->slot_bytes = align_up(at, SHARED_ALIGN);
+	g->slot_bytes = tcb_round_up(at, SHARED_ALIGN);
 }
 
 static void plan_memory(struct qmv_gpu *g)
@@ -116,13 +103,13 @@ static void plan_memory(struct qmv_gpu *g)
 	}
 	g->barrier_at = at;
 	if (g->copy == TCB_COPY_BULK)
-		at += align_up(g->warps * g->stages * 8, 16);
+		at += tcb_round_up(g->warps * g->stages * 8, 16);
 	g->image_at = at;
 	g->flag_at = at + g->image.bytes;
 	g->part_at = g->flag_at + 16; /* the last one: its size depends on the grid */
 	g->shared_bytes = g->flag_at;
 	if (g->ksplit > 1 || g->splitk > 1)
-		g->shared_bytes = g->part_at + align_up(g->block_rows * g->ksplit * 4, 16);
+		g->shared_bytes = g->part_at + tcb_round_up(g->block_rows * g->ksplit * 4, 16);
 	g->slices_at = g->counters_at = g->workspace_bytes = 0;
 	if (g->own_launch)
 		g->slices_at = g->counters_at = g->workspace_bytes =
@@ -142,36 +129,36 @@ void qmv_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *ta
 	g->capability = target->capability;
 	g->is_q8 = problem->contract == TCB_CONTRACT_Q8;
 	g->is_half = problem->contract == TCB_CONTRACT_F16;
-	g->group = knob(geometry, TCB_KNOB_GROUP);
-	g->layout = (enum tcb_layout)knob(geometry, TCB_KNOB_LAYOUT);
-	g->copy = (enum tcb_copy)knob(geometry, TCB_KNOB_COPY);
-	g->x_in_regs = knob(geometry, TCB_KNOB_XIN) == TCB_XIN_REGS;
-	g->own_launch = knob(geometry, TCB_KNOB_PREP) == TCB_PREP_LAUNCH;
-	g->pdl = knob(geometry, TCB_KNOB_PDL) == 1;
-	g->vec = knob(geometry, TCB_KNOB_VEC);
+	g->group = tcb_gpu_knob(geometry, TCB_KNOB_GROUP);
+	g->layout = (enum tcb_layout)tcb_gpu_knob(geometry, TCB_KNOB_LAYOUT);
+	g->copy = (enum tcb_copy)tcb_gpu_knob(geometry, TCB_KNOB_COPY);
+	g->x_in_regs = tcb_gpu_knob(geometry, TCB_KNOB_XIN) == TCB_XIN_REGS;
+	g->own_launch = tcb_gpu_knob(geometry, TCB_KNOB_PREP) == TCB_PREP_LAUNCH;
+	g->pdl = tcb_gpu_knob(geometry, TCB_KNOB_PDL) == 1;
+	g->vec = tcb_gpu_knob(geometry, TCB_KNOB_VEC);
 	g->is_mma = geometry->knob[TCB_KNOB_ISA] == TCB_ISA_MMA;
 	g->group_rows = (unsigned)geometry->tile[TCB_MICRO].n;
 	g->rows = g->is_mma ? 1 : g->group_rows;
 	g->sums = g->is_mma ? 2 : g->rows;
-	g->warps = knob(geometry, TCB_KNOB_WARPS);
-	g->ksplit = knob(geometry, TCB_KNOB_KSPLIT);
+	g->warps = tcb_gpu_knob(geometry, TCB_KNOB_WARPS);
+	g->ksplit = tcb_gpu_knob(geometry, TCB_KNOB_KSPLIT);
 	g->row_warps = g->warps / g->ksplit;
-	g->splitk = knob(geometry, TCB_KNOB_SPLITK);
-	g->stages = knob(geometry, TCB_KNOB_STAGES);
-	g->lead = knob(geometry, TCB_KNOB_LEAD);
-	g->resident = knob(geometry, TCB_KNOB_BLOCKS);
-	g->together = knob(geometry, TCB_KNOB_OCC);
-	g->unroll = knob(geometry, TCB_KNOB_UNROLL);
+	g->splitk = tcb_gpu_knob(geometry, TCB_KNOB_SPLITK);
+	g->stages = tcb_gpu_knob(geometry, TCB_KNOB_STAGES);
+	g->lead = tcb_gpu_knob(geometry, TCB_KNOB_LEAD);
+	g->resident = tcb_gpu_knob(geometry, TCB_KNOB_BLOCKS);
+	g->together = tcb_gpu_knob(geometry, TCB_KNOB_OCC);
+	g->unroll = tcb_gpu_knob(geometry, TCB_KNOB_UNROLL);
 	g->n = (unsigned)problem->shape.n;
 	g->k = (unsigned)problem->shape.k;
 	g->tokens = (unsigned)problem->shape.m;
-	g->row_blocks = div_up(g->k, QMV_VALUES);
+	g->row_blocks = tcb_div_up(g->k, QMV_VALUES);
 	g->slice = g->row_blocks / g->splitk;
 	g->share = g->slice / g->ksplit;
 	plan_format(g);
 	g->piece_lanes = g->is_mma ? WARP : g->format->bytes[QMV_CODES] / g->vec;
 	g->step = WARP / g->piece_lanes;
-	g->steps = div_up(g->share, g->step);
+	g->steps = tcb_div_up(g->share, g->step);
 	g->is_partial = g->share % g->step != 0;
 	g->chunks = g->copy == TCB_COPY_LDG || !g->unroll || g->unroll >= g->steps ? 1 : g->steps / g->unroll;
 	plan_image(g);
@@ -215,7 +202,7 @@ static unsigned mma_registers(const struct qmv_gpu *g)
 		all = 80 + 14 * is_byte + g->unroll * ((f->bytes[QMV_CODES] + f->bytes[QMV_HIGH]) / 8 + scales);
 	}
 	if (!g->own_launch) {
-		const unsigned ahead = div_up(g->image.blocks, g->warps);
+		const unsigned ahead = tcb_div_up(g->image.blocks, g->warps);
 		const unsigned loads = 64 + 8 * (ahead < QMV_GPU_X_AHEAD ? ahead : QMV_GPU_X_AHEAD);
 		all = all > loads ? all : loads;
 	}
@@ -238,7 +225,7 @@ unsigned qmv_gpu_registers(const struct qmv_gpu *g)
 	if (g->is_narrow)
 		all += 8 + 4 * g->rows;
 	if (!g->own_launch) {
-		const unsigned ahead = div_up(g->image.blocks, g->warps);
+		const unsigned ahead = tcb_div_up(g->image.blocks, g->warps);
 		const unsigned loads = 8 * (ahead < QMV_GPU_X_AHEAD ? ahead : QMV_GPU_X_AHEAD);
 		const unsigned early = g->copy == TCB_COPY_LDG && g->lead ? g->rows * steps * weights : 0;
 		all = all > 48 + loads + early ? all : 48 + loads + early;

@@ -4,28 +4,12 @@
  * kernel can be written for it and no two legal ones are the same computation,
  * and the policies that leave of a space what is worth while.
  */
+#include "base/sizes.h"
 #include "kernels/constraint.h"
+#include "kernels/gpu_rules.h"
 #include "kernels/quant_matvec/quant_matvec_gpu.h"
 
 enum { WARP = 32, WARPS_MAX = 32, CHUNK = 16 };
-
-static unsigned div_up(unsigned a, unsigned b)
-{
-	return (a + b - 1) / b;
-}
-
-static unsigned knob(const struct tcb_geometry *geometry, enum tcb_knob which)
-{
-	return geometry->knob[which] < 0 ? 0 : (unsigned)geometry->knob[which];
-}
-
-static size_t power_of_two_above(size_t value)
-{
-	size_t power = 1;
-	while (power < value && power <= SIZE_MAX / 4)
-		power *= 2;
-	return power;
-}
 
 #define RULE(name)                                                                                  \
 	static const char *name(const struct tcb_problem *problem, const struct tcb_target *target, \
@@ -46,7 +30,7 @@ static unsigned blocks_of(const struct tcb_problem *problem)
 /* Superblocks that a warp takes at once. */
 static unsigned step_of(const struct tcb_problem *problem, const struct tcb_geometry *geometry)
 {
-	const unsigned step = WARP * knob(geometry, TCB_KNOB_VEC) / qmv_format(problem)->bytes[QMV_CODES];
+	const unsigned step = WARP * tcb_gpu_knob(geometry, TCB_KNOB_VEC) / qmv_format(problem)->bytes[QMV_CODES];
 	return step && !is_mma(geometry) ? step : 1;
 }
 
@@ -100,7 +84,7 @@ RULE(rule_tiles)
 		return "micro.n must be 1, 2, 4 or 8";
 	if (micro->n > n)
 		return "micro.n is more than the rows that there are";
-	if (macro->n != power_of_two_above(n))
+	if (macro->n != tcb_power_of_two_up(n))
 		return "macro.n must be the problem's N, rounded up to a power of two: the grid has all rows";
 	return NULL;
 }
@@ -130,7 +114,7 @@ RULE(rule_idle)
 
 RULE(rule_warps)
 {
-	const unsigned warps = knob(geometry, TCB_KNOB_WARPS), ksplit = knob(geometry, TCB_KNOB_KSPLIT);
+	const unsigned warps = tcb_gpu_knob(geometry, TCB_KNOB_WARPS), ksplit = tcb_gpu_knob(geometry, TCB_KNOB_KSPLIT);
 	UNUSED(problem);
 	UNUSED(target);
 	if (warps < 1 || warps > WARPS_MAX)
@@ -144,7 +128,7 @@ RULE(rule_warps)
 
 RULE(rule_vec)
 {
-	const unsigned vec = knob(geometry, TCB_KNOB_VEC);
+	const unsigned vec = tcb_gpu_knob(geometry, TCB_KNOB_VEC);
 	UNUSED(target);
 	if (vec == 4 && qmv_format(problem)->bytes[QMV_CODES] > 128)
 		return "vec must be 8 or 16 where codes are bytes: a warp has no more lanes";
@@ -153,7 +137,8 @@ RULE(rule_vec)
 
 RULE(rule_k)
 {
-	const unsigned splitk = knob(geometry, TCB_KNOB_SPLITK), ksplit = knob(geometry, TCB_KNOB_KSPLIT);
+	const unsigned splitk = tcb_gpu_knob(geometry, TCB_KNOB_SPLITK),
+		       ksplit = tcb_gpu_knob(geometry, TCB_KNOB_KSPLIT);
 	const unsigned blocks = blocks_of(problem);
 	UNUSED(target);
 	if (splitk < 1 || blocks % splitk)
@@ -174,12 +159,13 @@ static unsigned least_vec(const struct tcb_problem *problem, const struct tcb_ge
 
 RULE(rule_steps)
 {
-	const unsigned splitk = knob(geometry, TCB_KNOB_SPLITK), ksplit = knob(geometry, TCB_KNOB_KSPLIT);
-	const unsigned unroll = knob(geometry, TCB_KNOB_UNROLL), step = step_of(problem, geometry);
-	const unsigned share = blocks_of(problem) / splitk / ksplit, steps = div_up(share, step);
+	const unsigned splitk = tcb_gpu_knob(geometry, TCB_KNOB_SPLITK),
+		       ksplit = tcb_gpu_knob(geometry, TCB_KNOB_KSPLIT);
+	const unsigned unroll = tcb_gpu_knob(geometry, TCB_KNOB_UNROLL), step = step_of(problem, geometry);
+	const unsigned share = blocks_of(problem) / splitk / ksplit, steps = tcb_div_up(share, step);
 	const unsigned most = steps < QMV_GPU_STEPS_MAX ? steps : QMV_GPU_STEPS_MAX;
 	UNUSED(target);
-	const int is_least = knob(geometry, TCB_KNOB_VEC) == least_vec(problem, geometry);
+	const int is_least = tcb_gpu_knob(geometry, TCB_KNOB_VEC) == least_vec(problem, geometry);
 	if (!is_least && step > 1 && share <= step / 2)
 		return "a warp's share of k leaves half of its lanes idle: a smaller vec";
 	if (unroll < 1 || unroll > most)
@@ -191,8 +177,8 @@ RULE(rule_steps)
 
 RULE(rule_copy)
 {
-	const unsigned copy = knob(geometry, TCB_KNOB_COPY), stages = knob(geometry, TCB_KNOB_STAGES);
-	const unsigned lead = knob(geometry, TCB_KNOB_LEAD);
+	const unsigned copy = tcb_gpu_knob(geometry, TCB_KNOB_COPY), stages = tcb_gpu_knob(geometry, TCB_KNOB_STAGES);
+	const unsigned lead = tcb_gpu_knob(geometry, TCB_KNOB_LEAD);
 	UNUSED(problem);
 	if (copy == TCB_COPY_LDG && stages != 1)
 		return "stages must be 1 with copy=ldg: weights go to registers";
@@ -212,9 +198,9 @@ RULE(rule_copied)
 {
 	const struct qmv_format *f = qmv_format(problem);
 	const unsigned blocks = blocks_of(problem);
-	const unsigned parts = knob(geometry, TCB_KNOB_SPLITK) * knob(geometry, TCB_KNOB_KSPLIT);
+	const unsigned parts = tcb_gpu_knob(geometry, TCB_KNOB_SPLITK) * tcb_gpu_knob(geometry, TCB_KNOB_KSPLIT);
 	UNUSED(target);
-	if (knob(geometry, TCB_KNOB_COPY) == TCB_COPY_LDG || f->scales != QMV_SCALES_BYTES || is_mma(geometry))
+	if (tcb_gpu_knob(geometry, TCB_KNOB_COPY) == TCB_COPY_LDG || f->scales != QMV_SCALES_BYTES || is_mma(geometry))
 		return NULL;
 	if (blocks % (CHUNK / f->bytes[QMV_D]))
 		return "copy must be ldg where K is no multiple of 2048: rows of Q6_K begin anywhere";
@@ -225,50 +211,36 @@ RULE(rule_copied)
 
 RULE(rule_resident)
 {
-	const unsigned copy = knob(geometry, TCB_KNOB_COPY), resident = knob(geometry, TCB_KNOB_BLOCKS);
+	const unsigned copy = tcb_gpu_knob(geometry, TCB_KNOB_COPY), resident = tcb_gpu_knob(geometry, TCB_KNOB_BLOCKS);
 	UNUSED(problem);
 	UNUSED(target);
 	if (resident > 16)
 		return "blocks must be at most 16";
 	if (copy != TCB_COPY_LDG && !resident)
 		return "blocks must be 1 or more with copy=async and copy=bulk";
-	if (resident && knob(geometry, TCB_KNOB_SPLITK) != 1)
+	if (resident && tcb_gpu_knob(geometry, TCB_KNOB_SPLITK) != 1)
 		return "splitk must be 1 with blocks above 0";
 	return NULL;
 }
 
-/* Warps that an SM holds (technical specifications per compute capability, CUDA C++ Programming Guide 13.0). */
-static unsigned warps_together(unsigned capability)
-{
-	return capability < 80 ? 32 : capability == 86 || capability == 89 || capability >= 120 ? 48 : 64;
-}
-
-RULE(rule_occ)
-{
-	const unsigned occ = knob(geometry, TCB_KNOB_OCC), resident = knob(geometry, TCB_KNOB_BLOCKS);
-	UNUSED(problem);
-	if (occ < 1 || occ * knob(geometry, TCB_KNOB_WARPS) > warps_together(target->capability))
-		return "occ blocks have more warps than an SM holds";
-	return resident && occ != resident ? "occ must be as many as blocks, if these stay" : NULL;
-}
-
 RULE(rule_xin)
 {
-	const unsigned splitk = knob(geometry, TCB_KNOB_SPLITK), ksplit = knob(geometry, TCB_KNOB_KSPLIT);
-	const unsigned resident = knob(geometry, TCB_KNOB_BLOCKS), step = step_of(problem, geometry);
-	const unsigned steps = div_up(blocks_of(problem) / splitk / ksplit, step);
+	const unsigned splitk = tcb_gpu_knob(geometry, TCB_KNOB_SPLITK),
+		       ksplit = tcb_gpu_knob(geometry, TCB_KNOB_KSPLIT);
+	const unsigned resident = tcb_gpu_knob(geometry, TCB_KNOB_BLOCKS), step = step_of(problem, geometry);
+	const unsigned steps = tcb_div_up(blocks_of(problem) / splitk / ksplit, step);
 	const int in_regs = geometry->knob[TCB_KNOB_XIN] == TCB_XIN_REGS;
 	UNUSED(target);
-	const int is_ring = knob(geometry, TCB_KNOB_COPY) != TCB_COPY_LDG;
+	const int is_ring = tcb_gpu_knob(geometry, TCB_KNOB_COPY) != TCB_COPY_LDG;
 	if (is_mma(geometry) && in_regs)
 		return "xin must be shared with isa=mma";
 	if (!resident && in_regs)
 		return "xin must be shared with blocks=0: each activation is used once";
-	if (knob(geometry, TCB_KNOB_COPY) != TCB_COPY_LDG && !in_regs && !is_mma(geometry))
+	if (tcb_gpu_knob(geometry, TCB_KNOB_COPY) != TCB_COPY_LDG && !in_regs && !is_mma(geometry))
 		return "xin must be regs with copy=async and copy=bulk";
-	if (resident && knob(geometry, TCB_KNOB_UNROLL) != steps && !(is_mma(geometry) && is_ring))
+	if (resident && tcb_gpu_knob(geometry, TCB_KNOB_UNROLL) != steps && !(is_mma(geometry) && is_ring))
 		return "unroll must be all steps along k with blocks above 0: what stays is in registers";
-	if (is_mma(geometry) && knob(geometry, TCB_KNOB_COPY) == TCB_COPY_ASYNC && steps > 4)
+	if (is_mma(geometry) && tcb_gpu_knob(geometry, TCB_KNOB_COPY) == TCB_COPY_ASYNC && steps > 4)
 		return "a warp must take at most 4 steps along k with isa=mma and copy=async: registers would spill";
 	if (is_ring && steps > QMV_GPU_STEPS_MAX)
 		return "a warp must take at most 16 steps along k with copy=async and copy=bulk";
@@ -277,20 +249,20 @@ RULE(rule_xin)
 
 RULE(rule_activations)
 {
-	const unsigned group = knob(geometry, TCB_KNOB_GROUP);
+	const unsigned group = tcb_gpu_knob(geometry, TCB_KNOB_GROUP);
 	UNUSED(target);
 	if (group != 256 && (problem->contract != TCB_CONTRACT_Q8 || group != 32))
 		return "group must be 32 or 256 under contract q8, else 256";
 	if (problem->contract == TCB_CONTRACT_Q8 && group > tcb_quant_group(tcb_quant_format(problem)))
 		return "group must be 32 where weights' blocks are of 32 values";
-	if (geometry->knob[TCB_KNOB_PREP] == TCB_PREP_LAUNCH && knob(geometry, TCB_KNOB_SPLITK) != 1)
+	if (geometry->knob[TCB_KNOB_PREP] == TCB_PREP_LAUNCH && tcb_gpu_knob(geometry, TCB_KNOB_SPLITK) != 1)
 		return "splitk must be 1 with prep=launch";
 	return NULL;
 }
 
 RULE(rule_pdl)
 {
-	const unsigned pdl = knob(geometry, TCB_KNOB_PDL);
+	const unsigned pdl = tcb_gpu_knob(geometry, TCB_KNOB_PDL);
 	UNUSED(problem);
 	if (pdl > 1)
 		return "pdl must be 0 or 1";
@@ -300,18 +272,20 @@ RULE(rule_pdl)
 /* Tiles that a warp's part of a group of rows comes in. */
 static size_t chunks_of(const struct tcb_problem *problem, const struct tcb_geometry *geometry)
 {
-	const unsigned parts = knob(geometry, TCB_KNOB_SPLITK) * knob(geometry, TCB_KNOB_KSPLIT);
-	const unsigned unroll = knob(geometry, TCB_KNOB_UNROLL);
-	const unsigned steps = parts ? div_up(blocks_of(problem) / parts, step_of(problem, geometry)) : 1;
+	const unsigned parts = tcb_gpu_knob(geometry, TCB_KNOB_SPLITK) * tcb_gpu_knob(geometry, TCB_KNOB_KSPLIT);
+	const unsigned unroll = tcb_gpu_knob(geometry, TCB_KNOB_UNROLL);
+	const unsigned steps = parts ? tcb_div_up(blocks_of(problem) / parts, step_of(problem, geometry)) : 1;
 	return unroll && unroll < steps ? steps / unroll : 1;
 }
 
 /* A resident block that gets no second round does what a block a tile does; slots beyond a warp's rounds stay empty. */
 RULE(policy_rounds)
 {
-	const unsigned resident = knob(geometry, TCB_KNOB_BLOCKS), stages = knob(geometry, TCB_KNOB_STAGES);
+	const unsigned resident = tcb_gpu_knob(geometry, TCB_KNOB_BLOCKS),
+		       stages = tcb_gpu_knob(geometry, TCB_KNOB_STAGES);
 	const size_t sms = target->sm_count ? target->sm_count : 1;
-	const size_t at_once = resident * sms * (knob(geometry, TCB_KNOB_WARPS) / knob(geometry, TCB_KNOB_KSPLIT)) *
+	const size_t at_once = resident * sms *
+			       (tcb_gpu_knob(geometry, TCB_KNOB_WARPS) / tcb_gpu_knob(geometry, TCB_KNOB_KSPLIT)) *
 			       geometry->tile[TCB_MICRO].n;
 	if (!resident)
 		return NULL;
@@ -335,9 +309,10 @@ static unsigned step_of_16(const struct tcb_problem *problem)
 RULE(policy_usual)
 {
 	const int32_t *of = geometry->knob;
-	const unsigned warps = knob(geometry, TCB_KNOB_WARPS), vec = knob(geometry, TCB_KNOB_VEC);
-	const unsigned share = blocks_of(problem) / knob(geometry, TCB_KNOB_SPLITK) / knob(geometry, TCB_KNOB_KSPLIT);
-	const unsigned resident = knob(geometry, TCB_KNOB_BLOCKS);
+	const unsigned warps = tcb_gpu_knob(geometry, TCB_KNOB_WARPS), vec = tcb_gpu_knob(geometry, TCB_KNOB_VEC);
+	const unsigned share =
+		blocks_of(problem) / tcb_gpu_knob(geometry, TCB_KNOB_SPLITK) / tcb_gpu_knob(geometry, TCB_KNOB_KSPLIT);
+	const unsigned resident = tcb_gpu_knob(geometry, TCB_KNOB_BLOCKS);
 	unsigned unusual = 0;
 	unusual += vec != 16 &&
 		   share * 4 >= 3 * step_of_16(problem); /* narrower ones where 16 bytes would leave lanes idle */
@@ -351,7 +326,7 @@ RULE(policy_usual)
 	unusual += resident > 2;
 	unusual += of[TCB_KNOB_PDL] == 0 && target->capability >= 90;
 	if (of[TCB_KNOB_COPY] == TCB_COPY_LDG) {
-		unusual += (unsigned)of[TCB_KNOB_UNROLL] != div_up(share, step_of(problem, geometry));
+		unusual += (unsigned)of[TCB_KNOB_UNROLL] != tcb_div_up(share, step_of(problem, geometry));
 		unusual += of[TCB_KNOB_LEAD] == 0;
 		unusual += resident && of[TCB_KNOB_XIN] != TCB_XIN_REGS && !is_mma(geometry);
 		unusual += !resident && of[TCB_KNOB_OCC] * (int32_t)warps != 32;
@@ -383,7 +358,7 @@ const struct tcb_rule qmv_gpu_rules[] = {
 		  TCB_FIELD_KNOB(KSPLIT),
 	  0, rule_copied },
 	{ TCB_FIELD_KNOB(COPY) | TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(SPLITK), 0, rule_resident },
-	{ TCB_FIELD_KNOB(OCC) | TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(WARPS), 0, rule_occ },
+	{ TCB_FIELD_KNOB(OCC) | TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(WARPS), 0, tcb_gpu_rule_occ },
 	{ READS_STEPS | TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(XIN) | TCB_FIELD_KNOB(COPY), 0, rule_xin },
 	{ TCB_FIELD_KNOB(GROUP) | TCB_FIELD_KNOB(PREP) | TCB_FIELD_KNOB(SPLITK), 0, rule_activations },
 	{ TCB_FIELD_KNOB(PDL), 0, rule_pdl },

@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "base/sizes.h"
 #include "kernels/constraint.h"
 #include "kernels/quant_matvec/quant_matvec_gpu.h"
 
@@ -30,14 +31,6 @@ static void add_all(struct tcb_axis *to, const unsigned char *values, size_t cou
 		add(to, values[i]);
 }
 #define ADD(to, ...) add_all(to, (const unsigned char[]){ __VA_ARGS__ }, sizeof((const unsigned char[]){ __VA_ARGS__ }))
-
-static size_t power_of_two_above(size_t value)
-{
-	size_t power = 1;
-	while (power < value && power <= SIZE_MAX / 4)
-		power *= 2;
-	return power;
-}
 
 /* In an order in which the rules cut early. */
 size_t qmv_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
@@ -81,7 +74,7 @@ size_t qmv_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *
 		add(a, QMV_TILE_ROWS);
 	a = axis(&out[count++], TCB_AXIS_TILE_N, TCB_MIDI);
 	ADD(a, 1, 2, 4, 8, 16, 32, 64, 128);
-	add(axis(&out[count++], TCB_AXIS_TILE_N, TCB_MACRO), power_of_two_above(n));
+	add(axis(&out[count++], TCB_AXIS_TILE_N, TCB_MACRO), tcb_power_of_two_up(n));
 	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_VEC), 4, 8, 16);
 	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_UNROLL);
 	ADD(a, 1, 2, 4, 8);
@@ -119,7 +112,7 @@ void qmv_gpu_default_geometry(const struct tcb_problem *problem, const struct tc
 	/* Blocks of Q6_K alternate between two alignments, so that as stored they are taken two at a time. */
 	const int is_packed = problem->shape.k % QMV_VALUES || (format->scales == QMV_SCALES_BYTES && blocks % 2);
 	const size_t room = tcb_shared_limit(target) - 1024;
-	size_t splitk = 1, steps, step, vec = 16, warps = power_of_two_above(n), unroll;
+	size_t splitk = 1, steps, step, vec = 16, warps = tcb_power_of_two_up(n), unroll;
 	if (warps > DEFAULT_WARPS)
 		warps = DEFAULT_WARPS;
 	while (splitk < blocks && (blocks % splitk || (blocks / splitk + 1) * image > room))
@@ -138,7 +131,7 @@ void qmv_gpu_default_geometry(const struct tcb_problem *problem, const struct tc
 	if (blocks / splitk % step)
 		unroll = steps;
 	tcb_geometry_init(out);
-	out->tile[TCB_MACRO] = (struct tcb_tile){ 1, power_of_two_above(n), problem->shape.k };
+	out->tile[TCB_MACRO] = (struct tcb_tile){ 1, tcb_power_of_two_up(n), problem->shape.k };
 	out->tile[TCB_MIDI] = (struct tcb_tile){ 1, warps, problem->shape.k };
 	out->tile[TCB_MICRO] = (struct tcb_tile){ 1, 1, qmv_gpu_micro_k(problem) };
 	out->knob[TCB_KNOB_ISA] = problem->contract == TCB_CONTRACT_Q8 ? TCB_ISA_DP4A : TCB_ISA_FMA;

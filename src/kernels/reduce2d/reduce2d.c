@@ -10,6 +10,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/sizes.h"
 #include "base/util.h"
 #include "kernels/reduce2d/reduce2d_gpu.h"
 
@@ -168,16 +169,6 @@ static double reduce2d_traffic(const struct tcb_problem *problem)
 	return sizeof(float) * ((double)problem->shape.m * (double)problem->shape.n + 1);
 }
 
-static size_t div_up(size_t a, size_t b)
-{
-	return a / b + (a % b != 0);
-}
-
-static size_t least(size_t a, size_t b)
-{
-	return a < b ? a : b;
-}
-
 static double log2_up(size_t value)
 {
 	unsigned log = 0;
@@ -190,7 +181,7 @@ static double log2_up(size_t value)
 static double sum_chain(const struct tcb_plan *plan)
 {
 	const struct tcb_tile *midi = &plan->geometry.tile[TCB_MIDI], *micro = &plan->variant->micro;
-	size_t rows = least(midi->m, plan->problem.shape.m), columns = least(midi->n, plan->problem.shape.n);
+	size_t rows = tcb_least(midi->m, plan->problem.shape.m), columns = tcb_least(midi->n, plan->problem.shape.n);
 	size_t lanes = reduce2d_lanes(plan->variant->isa), chains = micro->n / lanes;
 	/* Rows beyond whole steps, and vectors beyond whole steps of each row, are further ones. */
 	size_t steps = (rows / micro->m + rows % micro->m) * (columns / micro->n + chains);
@@ -233,8 +224,8 @@ static enum tcb_status reduce2d_plan(const struct tcb_problem *problem, const st
 				tile[TCB_MICRO].m, tile[TCB_MICRO].n);
 	TCB_TRY(check_knobs(problem, geometry, err));
 	size_t threads = (size_t)geometry->knob[TCB_KNOB_THREADS];
-	size_t tasks = div_up(shape->m, tile[TCB_MACRO].m) * div_up(shape->n, tile[TCB_MACRO].n);
-	size_t partials = div_up(shape->m, tile[TCB_MIDI].m) * div_up(shape->n, tile[TCB_MIDI].n);
+	size_t tasks = tcb_div_up(shape->m, tile[TCB_MACRO].m) * tcb_div_up(shape->n, tile[TCB_MACRO].n);
+	size_t partials = tcb_div_up(shape->m, tile[TCB_MIDI].m) * tcb_div_up(shape->n, tile[TCB_MIDI].n);
 	if (threads > tasks)
 		return tcb_fail(err, TCB_E_ILLEGAL, "threads=%zu, but macro=%zux%zu makes only %zu tasks", threads,
 				tile[TCB_MACRO].m, tile[TCB_MACRO].n, tasks);
@@ -307,7 +298,7 @@ static void reduce2d_run(const struct tcb_plan *plan, void *const operand[], voi
 	const struct reduce2d_operation *operation = operation_of(&plan->problem);
 	struct run run = {
 		.plan = plan,
-		.midi_columns = div_up(shape->n, midi->n),
+		.midi_columns = tcb_div_up(shape->n, midi->n),
 		.micro = (reduce2d_micro_fn *)plan->variant->entry,
 		.x = operand[REDUCE2D_X],
 		.partials = workspace,
@@ -324,7 +315,7 @@ static void reduce2d_run(const struct tcb_plan *plan, void *const operand[], voi
 	(void)status;
 	tcb_pool_run(pool, plan->threads, (enum tcb_sched)g->knob[TCB_KNOB_SCHED], run.tasks.total, reduce_task, &run);
 	double result = operation->identity;
-	for (size_t t = 0; t < div_up(shape->m, midi->m) * run.midi_columns; t++)
+	for (size_t t = 0; t < tcb_div_up(shape->m, midi->m) * run.midi_columns; t++)
 		result = operation->combine(result, run.partials[t]);
 	*(float *)operand[REDUCE2D_Y] = (float)result;
 }

@@ -5,36 +5,12 @@
  */
 #include <string.h>
 
+#include "base/sizes.h"
 #include "kernels/constraint.h"
+#include "kernels/gpu_rules.h"
 #include "kernels/reduce2d/reduce2d_gpu.h"
 
 enum { WARP = 32, DEFAULT_WARPS = 8, DEFAULT_UNROLL = 4, PARTIAL_BYTES = 8, PARTIALS_AT = 256, LAST_MAX = 1 << 16 };
-
-static unsigned knob(const struct tcb_geometry *geometry, enum tcb_knob which)
-{
-	return geometry->knob[which] < 0 ? 0 : (unsigned)geometry->knob[which];
-}
-
-static size_t power_of_two_above(size_t value)
-{
-	size_t power = 1;
-	while (power < value && power <= SIZE_MAX / 4)
-		power *= 2;
-	return power;
-}
-
-static unsigned log2_up(unsigned value)
-{
-	unsigned log = 0;
-	while ((1u << log) < value)
-		log++;
-	return log;
-}
-
-static size_t least(size_t a, size_t b)
-{
-	return a < b ? a : b;
-}
 
 static enum reduce2d_kind kind_of(const struct tcb_problem *problem)
 {
@@ -52,16 +28,16 @@ void reduce2d_gpu_plan(const struct tcb_problem *problem, const struct tcb_targe
 	memset(g, 0, sizeof(*g));
 	g->capability = target->capability;
 	g->kind = kind_of(problem);
-	g->form = (enum tcb_form)knob(geometry, TCB_KNOB_FORM);
-	g->join = (enum tcb_join)knob(geometry, TCB_KNOB_JOIN);
-	g->width = knob(geometry, TCB_KNOB_VEC) / 4;
-	g->warps = knob(geometry, TCB_KNOB_WARPS);
+	g->form = (enum tcb_form)tcb_gpu_knob(geometry, TCB_KNOB_FORM);
+	g->join = (enum tcb_join)tcb_gpu_knob(geometry, TCB_KNOB_JOIN);
+	g->width = tcb_gpu_knob(geometry, TCB_KNOB_VEC) / 4;
+	g->warps = tcb_gpu_knob(geometry, TCB_KNOB_WARPS);
 	g->threads = WARP * g->warps;
-	g->unroll = knob(geometry, TCB_KNOB_UNROLL);
-	g->stages = knob(geometry, TCB_KNOB_STAGES);
-	g->resident = knob(geometry, TCB_KNOB_BLOCKS);
-	g->together = knob(geometry, TCB_KNOB_OCC);
-	g->pdl = knob(geometry, TCB_KNOB_PDL) == 1;
+	g->unroll = tcb_gpu_knob(geometry, TCB_KNOB_UNROLL);
+	g->stages = tcb_gpu_knob(geometry, TCB_KNOB_STAGES);
+	g->resident = tcb_gpu_knob(geometry, TCB_KNOB_BLOCKS);
+	g->together = tcb_gpu_knob(geometry, TCB_KNOB_OCC);
+	g->pdl = tcb_gpu_knob(geometry, TCB_KNOB_PDL) == 1;
 	g->step = g->threads * g->unroll;
 	g->vectors = count / g->width;
 	g->rest = (unsigned)(count % g->width);
@@ -77,7 +53,7 @@ void reduce2d_gpu_plan(const struct tcb_problem *problem, const struct tcb_targe
 /* Roundings in f32 that a term goes through; those in f64, and that of the result, are the ulps. */
 double reduce2d_gpu_chain(const struct reduce2d_gpu *g)
 {
-	const double tree = log2_up(g->unroll * g->width);
+	const double tree = tcb_log2_up(g->unroll * g->width);
 	switch (g->form) {
 	case TCB_FORM_PAIRWISE:
 		return tree + 1;
@@ -147,8 +123,8 @@ RULE(rule_knobs)
 
 RULE(rule_block)
 {
-	const unsigned vec = knob(geometry, TCB_KNOB_VEC), warps = knob(geometry, TCB_KNOB_WARPS);
-	const unsigned unroll = knob(geometry, TCB_KNOB_UNROLL);
+	const unsigned vec = tcb_gpu_knob(geometry, TCB_KNOB_VEC), warps = tcb_gpu_knob(geometry, TCB_KNOB_WARPS);
+	const unsigned unroll = tcb_gpu_knob(geometry, TCB_KNOB_UNROLL);
 	UNUSED(target);
 	if (vec != 4 && vec != 8 && vec != 16)
 		return "vec must be 4, 8 or 16";
@@ -166,7 +142,8 @@ RULE(rule_block)
 
 RULE(rule_blocks)
 {
-	const unsigned stages = knob(geometry, TCB_KNOB_STAGES), resident = knob(geometry, TCB_KNOB_BLOCKS);
+	const unsigned stages = tcb_gpu_knob(geometry, TCB_KNOB_STAGES),
+		       resident = tcb_gpu_knob(geometry, TCB_KNOB_BLOCKS);
 	struct reduce2d_gpu g;
 	if (resident > 16)
 		return "blocks must be at most 16";
@@ -187,47 +164,31 @@ RULE(rule_blocks)
 RULE(rule_tiles)
 {
 	const struct tcb_tile *tile = geometry->tile;
-	const unsigned width = knob(geometry, TCB_KNOB_VEC) / 4;
-	const size_t step = (size_t)WARP * knob(geometry, TCB_KNOB_WARPS) * knob(geometry, TCB_KNOB_UNROLL) * width;
-	const size_t rows = power_of_two_above(problem->shape.m), columns = power_of_two_above(problem->shape.n);
+	const unsigned width = tcb_gpu_knob(geometry, TCB_KNOB_VEC) / 4;
+	const size_t step =
+		(size_t)WARP * tcb_gpu_knob(geometry, TCB_KNOB_WARPS) * tcb_gpu_knob(geometry, TCB_KNOB_UNROLL) * width;
+	const size_t rows = tcb_power_of_two_up(problem->shape.m), columns = tcb_power_of_two_up(problem->shape.n);
 	UNUSED(target);
 	if (tile[TCB_MACRO].m != rows || tile[TCB_MACRO].n != (columns < width ? width : columns))
 		return "macro must be the problem's shape, rounded up to powers of two, and vec / 4 columns at least";
-	if (tile[TCB_MIDI].n != least(tile[TCB_MACRO].n, step) ||
-	    tile[TCB_MIDI].m != least(tile[TCB_MACRO].m, step / tile[TCB_MIDI].n))
+	if (tile[TCB_MIDI].n != tcb_least(tile[TCB_MACRO].n, step) ||
+	    tile[TCB_MIDI].m != tcb_least(tile[TCB_MACRO].m, step / tile[TCB_MIDI].n))
 		return "midi must be a block's step, 8 * unroll * warps * vec elements, folded into macro";
 	if (tile[TCB_MICRO].m != 1 || tile[TCB_MICRO].n != width)
 		return "micro must be 1 x vec / 4: a lane's vector";
 	return NULL;
 }
 
-/* Warps that an SM holds (technical specifications per compute capability, CUDA C++ Programming Guide 13.0). */
-static unsigned warps_together(unsigned capability)
-{
-	return capability < 80 ? 32 : capability == 86 || capability == 89 || capability >= 120 ? 48 : 64;
-}
-
-RULE(rule_occ)
-{
-	const unsigned occ = knob(geometry, TCB_KNOB_OCC), resident = knob(geometry, TCB_KNOB_BLOCKS);
-	UNUSED(problem);
-	if (knob(geometry, TCB_KNOB_PDL) > 1 || (knob(geometry, TCB_KNOB_PDL) && target->capability < 90))
-		return "pdl must be 0, or 1 with sm_90";
-	if (occ < 1 || occ * knob(geometry, TCB_KNOB_WARPS) > warps_together(target->capability))
-		return "occ blocks have more warps than an SM holds";
-	return resident && occ != resident ? "occ must be as many as blocks, if these stay" : NULL;
-}
-
 /* The default space is at most one step away from what was found good on an H200. */
 RULE(policy_usual)
 {
-	const unsigned occ = knob(geometry, TCB_KNOB_OCC), resident = knob(geometry, TCB_KNOB_BLOCKS);
+	const unsigned occ = tcb_gpu_knob(geometry, TCB_KNOB_OCC), resident = tcb_gpu_knob(geometry, TCB_KNOB_BLOCKS);
 	unsigned unusual = 0;
-	unusual += knob(geometry, TCB_KNOB_VEC) != 16;
-	unusual += knob(geometry, TCB_KNOB_PDL) == 0 && target->capability >= 90;
-	unusual += knob(geometry, TCB_KNOB_WARPS) < 4;
+	unusual += tcb_gpu_knob(geometry, TCB_KNOB_VEC) != 16;
+	unusual += tcb_gpu_knob(geometry, TCB_KNOB_PDL) == 0 && target->capability >= 90;
+	unusual += tcb_gpu_knob(geometry, TCB_KNOB_WARPS) < 4;
 	unusual += !resident && occ > 2;
-	unusual += knob(geometry, TCB_KNOB_UNROLL) == 1;
+	unusual += tcb_gpu_knob(geometry, TCB_KNOB_UNROLL) == 1;
 	if (unusual <= 1)
 		return NULL;
 	struct tcb_geometry standard; /* always an element */
@@ -242,7 +203,8 @@ const struct tcb_rule reduce2d_gpu_rules[] = {
 	{ READS_BLOCK, 0, rule_block },
 	{ READS_BLOCK | TCB_FIELD_KNOB(STAGES) | TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(JOIN), 0, rule_blocks },
 	{ READS_BLOCK | TCB_FIELD_TILES, 0, rule_tiles },
-	{ TCB_FIELD_KNOB(OCC) | TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(WARPS) | TCB_FIELD_KNOB(PDL), 0, rule_occ },
+	{ TCB_FIELD_KNOB(OCC) | TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(WARPS) | TCB_FIELD_KNOB(PDL), 0,
+	  tcb_gpu_rule_occ },
 	{ 0, 1, policy_usual },
 	{ 0, 0, NULL },
 };
@@ -278,7 +240,7 @@ static void add_knob(struct tcb_axis *out, size_t *count, enum tcb_knob which, c
 size_t reduce2d_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
 			 struct tcb_axis out[TCB_AXES_MAX])
 {
-	const size_t rows = power_of_two_above(problem->shape.m), columns = power_of_two_above(problem->shape.n);
+	const size_t rows = tcb_power_of_two_up(problem->shape.m), columns = tcb_power_of_two_up(problem->shape.n);
 	size_t count = 0;
 	struct tcb_axis *a;
 	KNOB(ISA, TCB_ISA_FMA);
@@ -304,10 +266,10 @@ size_t reduce2d_gpu_axes(const struct tcb_problem *problem, const struct tcb_tar
 	a = axis(out, &count, TCB_AXIS_TILE_M, TCB_MACRO);
 	add(a, rows);
 	a = axis(out, &count, TCB_AXIS_TILE_N, TCB_MIDI);
-	for (size_t n = 1; n <= least(columns < 4 ? 4 : columns, 32768); n *= 2)
+	for (size_t n = 1; n <= tcb_least(columns < 4 ? 4 : columns, 32768); n *= 2)
 		add(a, n);
 	a = axis(out, &count, TCB_AXIS_TILE_M, TCB_MIDI);
-	for (size_t m = 1; m <= least(rows, 32768); m *= 2)
+	for (size_t m = 1; m <= tcb_least(rows, 32768); m *= 2)
 		add(a, m);
 	return count;
 }
@@ -316,7 +278,7 @@ size_t reduce2d_gpu_axes(const struct tcb_problem *problem, const struct tcb_tar
 void reduce2d_gpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
 				   struct tcb_geometry *out)
 {
-	const size_t vectors = problem->shape.m * problem->shape.n / 4, columns = power_of_two_above(problem->shape.n);
+	const size_t vectors = problem->shape.m * problem->shape.n / 4, columns = tcb_power_of_two_up(problem->shape.n);
 	size_t warps = DEFAULT_WARPS, unroll = DEFAULT_UNROLL;
 	struct reduce2d_gpu g;
 	while (unroll > 1 && vectors < warps * WARP * unroll / 2)
@@ -325,9 +287,9 @@ void reduce2d_gpu_default_geometry(const struct tcb_problem *problem, const stru
 		warps /= 2;
 	const size_t step = WARP * warps * unroll * 4;
 	tcb_geometry_init(out);
-	out->tile[TCB_MACRO] = (struct tcb_tile){ power_of_two_above(problem->shape.m), columns < 4 ? 4 : columns, 1 };
-	out->tile[TCB_MIDI].n = least(out->tile[TCB_MACRO].n, step);
-	out->tile[TCB_MIDI].m = least(out->tile[TCB_MACRO].m, step / out->tile[TCB_MIDI].n);
+	out->tile[TCB_MACRO] = (struct tcb_tile){ tcb_power_of_two_up(problem->shape.m), columns < 4 ? 4 : columns, 1 };
+	out->tile[TCB_MIDI].n = tcb_least(out->tile[TCB_MACRO].n, step);
+	out->tile[TCB_MIDI].m = tcb_least(out->tile[TCB_MACRO].m, step / out->tile[TCB_MIDI].n);
 	out->tile[TCB_MICRO] = (struct tcb_tile){ 1, 4, 1 };
 	out->knob[TCB_KNOB_ISA] = TCB_ISA_FMA;
 	out->knob[TCB_KNOB_UNROLL] = (int32_t)unroll;

@@ -3,6 +3,7 @@
  * What the reduce2d ops offer to the search: axes, the standard geometry and
  * the numbers that the constraints judge.
  */
+#include "base/sizes.h"
 #include "kernels/reduce2d/reduce2d_gpu.h"
 
 #include <string.h>
@@ -29,14 +30,6 @@ size_t reduce2d_lanes(enum tcb_isa isa)
 	default:
 		return 0;
 	}
-}
-
-static size_t power_of_two_above(size_t value)
-{
-	size_t power = 1;
-	while (power < value)
-		power *= 2;
-	return power;
 }
 
 static struct tcb_axis *add_axis(struct tcb_axis *axes, size_t *count, enum tcb_axis_kind kind, int which)
@@ -67,9 +60,9 @@ static void add_powers(struct tcb_axis *axis, size_t from, size_t factor, size_t
 static void add_tiles(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_axis *out,
 		      size_t *count)
 {
-	size_t rows = power_of_two_above(problem->shape.m), columns = power_of_two_above(problem->shape.n);
+	size_t rows = tcb_power_of_two_up(problem->shape.m), columns = tcb_power_of_two_up(problem->shape.n);
 	/* A task's rows: from a strip of the seed's tiles to a share of each thread. */
-	size_t share = rows / power_of_two_above(target->threads ? target->threads : 1);
+	size_t share = rows / tcb_power_of_two_up(target->threads ? target->threads : 1);
 	struct tcb_axis *axis = add_axis(out, count, TCB_AXIS_TILE_M, TCB_MACRO);
 	add_powers(axis, SEED_TILE, 8, rows);
 	add_value(axis, share ? share : 1);
@@ -133,11 +126,6 @@ size_t reduce2d_axes(const struct tcb_problem *problem, const struct tcb_target 
 	return count;
 }
 
-static size_t least(size_t a, size_t b)
-{
-	return a < b ? a : b;
-}
-
 void reduce2d_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
 			       struct tcb_geometry *out)
 {
@@ -145,8 +133,8 @@ void reduce2d_default_geometry(const struct tcb_problem *problem, const struct t
 			   : tcb_target_has(target, TCB_ISA_AVX2) ? TCB_ISA_AVX2
 			   : tcb_target_has(target, TCB_ISA_NEON) ? TCB_ISA_NEON
 								  : TCB_ISA_SCALAR;
-	size_t rows = least(power_of_two_above(problem->shape.m), SEED_TILE);
-	size_t columns = power_of_two_above(problem->shape.n), tasks = (problem->shape.m + rows - 1) / rows;
+	size_t rows = tcb_least(tcb_power_of_two_up(problem->shape.m), SEED_TILE);
+	size_t columns = tcb_power_of_two_up(problem->shape.n), tasks = (problem->shape.m + rows - 1) / rows;
 	if (target->kind == TCB_TARGET_CUDA) {
 		reduce2d_gpu_default_geometry(problem, target, out);
 		return;
@@ -157,10 +145,10 @@ void reduce2d_default_geometry(const struct tcb_problem *problem, const struct t
 		columns = micro;
 	tcb_geometry_init(out);
 	out->tile[TCB_MACRO] = (struct tcb_tile){ rows, columns, 1 };
-	out->tile[TCB_MIDI] = (struct tcb_tile){ rows, least(columns, SEED_TILE), 1 };
+	out->tile[TCB_MIDI] = (struct tcb_tile){ rows, tcb_least(columns, SEED_TILE), 1 };
 	out->tile[TCB_MICRO] = (struct tcb_tile){ 1, micro, 1 };
 	out->knob[TCB_KNOB_ISA] = (int32_t)isa;
-	out->knob[TCB_KNOB_THREADS] = (int32_t)least(tasks, target->threads ? target->threads : 1);
+	out->knob[TCB_KNOB_THREADS] = (int32_t)tcb_least(tasks, target->threads ? target->threads : 1);
 	out->knob[TCB_KNOB_SCHED] = TCB_SCHED_STATIC;
 	out->knob[TCB_KNOB_PREFETCH] = 0;
 	out->knob[TCB_KNOB_HINT] = TCB_HINT_T0;

@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/sizes.h"
 #include "base/util.h"
 #include "base/view.h"
 
@@ -34,16 +35,6 @@ enum tcb_status rows_check_shape(const struct tcb_op *op, const struct tcb_shape
 		return tcb_fail(err, TCB_E_OVERFLOW, "a %s of %zux%zu does not fit in memory", op->name, shape->m,
 				shape->n);
 	return TCB_OK;
-}
-
-static size_t div_up(size_t a, size_t b)
-{
-	return a / b + (a % b != 0);
-}
-
-static size_t round_up(size_t count, size_t step)
-{
-	return div_up(count, step) * step;
 }
 
 /* The sizes that plan() and run() share. */
@@ -71,17 +62,17 @@ static enum tcb_status dims_init(const struct rows_op *rows, const struct tcb_pr
 	const struct tcb_tile *macro = &geometry->tile[TCB_MACRO], *midi = &geometry->tile[TCB_MIDI];
 	size_t threads = (size_t)geometry->knob[TCB_KNOB_THREADS], per_thread, kept;
 	struct dims d = { .m = problem->shape.m, .n = problem->shape.n };
-	d.strips = div_up(d.n, macro->n);
-	d.tasks = div_up(d.m, midi->m) * d.strips;
-	d.strip_blocks = div_up(macro->n < d.n ? macro->n : d.n, midi->n);
+	d.strips = tcb_div_up(d.n, macro->n);
+	d.tasks = tcb_div_up(d.m, midi->m) * d.strips;
+	d.strip_blocks = tcb_div_up(macro->n < d.n ? macro->n : d.n, midi->n);
 	d.blocks = d.strips * d.strip_blocks;
 	d.rows_kept = d.strips > 1 ? d.m : threads;
-	d.row_stats = round_up(d.blocks * rows->stats, LINE_DOUBLES);
-	d.factor_floats = round_up(d.blocks, LINE_FLOATS);
+	d.row_stats = tcb_round_up(d.blocks * rows->stats, LINE_DOUBLES);
+	d.factor_floats = tcb_round_up(d.blocks, LINE_FLOATS);
 	if (geometry->knob[TCB_KNOB_STREAM] > 0 && keeps(rows, geometry) &&
 	    tcb_add_size(d.n, LINE_FLOATS, &d.scratch_row))
 		goto overflow;
-	d.scratch_row = round_up(d.scratch_row, LINE_FLOATS);
+	d.scratch_row = tcb_round_up(d.scratch_row, LINE_FLOATS);
 	d.scratch_floats = d.scratch_row * (geometry->knob[TCB_KNOB_STAGES] == STAGES_OVERLAPPED ? 2 : 1);
 	if (tcb_mul_size(d.rows_kept, d.row_stats * sizeof(double), &kept) ||
 	    tcb_add_size(d.scratch_floats, d.factor_floats, &per_thread) ||
@@ -92,14 +83,6 @@ static enum tcb_status dims_init(const struct rows_op *rows, const struct tcb_pr
 	return TCB_OK;
 overflow:
 	return tcb_fail(err, TCB_E_OVERFLOW, "the workspace of this geometry does not fit in memory");
-}
-
-static unsigned log2_up(size_t value)
-{
-	unsigned log = 0;
-	while (((size_t)1 << log) < value)
-		log++;
-	return log;
 }
 
 static enum tcb_status check_knobs(const struct rows_op *rows, const struct tcb_geometry *geometry,
@@ -179,8 +162,8 @@ enum tcb_status rows_plan(const struct rows_op *rows, const struct tcb_problem *
 	out->workspace_bytes = dims.workspace_bytes;
 	out->threads = (unsigned)threads;
 	/* Additions that a term of a block's sum goes through: steps, left-over vectors, chains, lanes. */
-	rows->bound((enum tcb_form)form, block, (double)(block / variant->micro.n + chains + chains + log2_up(lanes)),
-		    out);
+	rows->bound((enum tcb_form)form, block,
+		    (double)(block / variant->micro.n + chains + chains + tcb_log2_up(lanes)), out);
 	return TCB_OK;
 }
 
@@ -263,7 +246,7 @@ static void combine_row(const struct run *run, const struct task *task, size_t r
 		.form = run->call.form,
 		.n = run->dims.n,
 		.block = block,
-		.blocks = div_up(run->dims.n, block), /* the last strip may have fewer than the others */
+		.blocks = tcb_div_up(run->dims.n, block), /* the last strip may have fewer than the others */
 		.stats = kept_stats(run, task, r),
 		.factors = task->factors,
 	};

@@ -7,7 +7,9 @@
  */
 #include <string.h>
 
+#include "base/sizes.h"
 #include "kernels/constraint.h"
+#include "kernels/gpu_rules.h"
 #include "kernels/rows/rows_gpu.h"
 
 enum {
@@ -19,37 +21,6 @@ enum {
 	PARTS_MAX = WARP * TCB_ROWS_CHUNKS_MAX
 };
 
-static unsigned div_up(unsigned a, unsigned b)
-{
-	return a / b + (a % b != 0);
-}
-
-static unsigned align_up(unsigned value, unsigned to)
-{
-	return div_up(value, to) * to;
-}
-
-static unsigned knob(const struct tcb_geometry *geometry, enum tcb_knob which)
-{
-	return geometry->knob[which] < 0 ? 0 : (unsigned)geometry->knob[which];
-}
-
-static size_t power_of_two_above(size_t value)
-{
-	size_t power = 1;
-	while (power < value && power <= SIZE_MAX / 4)
-		power *= 2;
-	return power;
-}
-
-static unsigned log2_up(unsigned value)
-{
-	unsigned log = 0;
-	while ((1u << log) < value)
-		log++;
-	return log;
-}
-
 /* --- numbers --- */
 
 static void plan_memory(const struct tcb_rows_math *math, struct tcb_rows_gpu *g)
@@ -57,14 +28,14 @@ static void plan_memory(const struct tcb_rows_math *math, struct tcb_rows_gpu *g
 	const unsigned columns = g->slice < g->n ? g->slice : g->n, sets = g->resident ? 2 : 1;
 	unsigned at = 0;
 	if (g->copy != TCB_COPY_LDG) {
-		g->slot_bytes = align_up(columns * 4, SLOT_ALIGN);
+		g->slot_bytes = tcb_round_up(columns * 4, SLOT_ALIGN);
 		at = g->rows * g->stages * g->slot_bytes;
 	}
 	g->barrier_at = at;
 	if (g->copy == TCB_COPY_BULK)
-		at += align_up(g->rows * g->stages * 8, 16);
+		at += tcb_round_up(g->rows * g->stages * 8, 16);
 	g->parts_at = at;
-	g->parts_bytes = align_up(g->rows * g->parts * math->part * 4, 16);
+	g->parts_bytes = tcb_round_up(g->rows * g->parts * math->part * 4, 16);
 	if (g->parts > 1 && g->join != TCB_JOIN_LAUNCH)
 		at += sets * g->parts_bytes;
 	g->shared_bytes = at;
@@ -80,26 +51,26 @@ void tcb_rows_gpu_plan(const struct tcb_rows_math *math, const struct tcb_proble
 	g->capability = target->capability;
 	g->m = (unsigned)problem->shape.m;
 	g->n = (unsigned)problem->shape.n;
-	g->width = knob(geometry, TCB_KNOB_VEC) / 4;
-	g->warps = knob(geometry, TCB_KNOB_WARPS);
-	g->ksplit = knob(geometry, TCB_KNOB_KSPLIT);
+	g->width = tcb_gpu_knob(geometry, TCB_KNOB_VEC) / 4;
+	g->warps = tcb_gpu_knob(geometry, TCB_KNOB_WARPS);
+	g->ksplit = tcb_gpu_knob(geometry, TCB_KNOB_KSPLIT);
 	g->rows = g->warps / g->ksplit;
-	g->splitk = knob(geometry, TCB_KNOB_SPLITK);
-	g->stages = knob(geometry, TCB_KNOB_STAGES);
-	g->resident = knob(geometry, TCB_KNOB_BLOCKS);
-	g->together = knob(geometry, TCB_KNOB_OCC);
-	g->unroll = knob(geometry, TCB_KNOB_UNROLL);
-	g->lead = knob(geometry, TCB_KNOB_LEAD);
-	g->copy = (enum tcb_copy)knob(geometry, TCB_KNOB_COPY);
-	g->keep = (enum tcb_xin)knob(geometry, TCB_KNOB_XIN);
-	g->join = (enum tcb_join)knob(geometry, TCB_KNOB_JOIN);
-	g->pdl = knob(geometry, TCB_KNOB_PDL) == 1;
-	g->stream = knob(geometry, TCB_KNOB_STREAM) == 1;
+	g->splitk = tcb_gpu_knob(geometry, TCB_KNOB_SPLITK);
+	g->stages = tcb_gpu_knob(geometry, TCB_KNOB_STAGES);
+	g->resident = tcb_gpu_knob(geometry, TCB_KNOB_BLOCKS);
+	g->together = tcb_gpu_knob(geometry, TCB_KNOB_OCC);
+	g->unroll = tcb_gpu_knob(geometry, TCB_KNOB_UNROLL);
+	g->lead = tcb_gpu_knob(geometry, TCB_KNOB_LEAD);
+	g->copy = (enum tcb_copy)tcb_gpu_knob(geometry, TCB_KNOB_COPY);
+	g->keep = (enum tcb_xin)tcb_gpu_knob(geometry, TCB_KNOB_XIN);
+	g->join = (enum tcb_join)tcb_gpu_knob(geometry, TCB_KNOB_JOIN);
+	g->pdl = tcb_gpu_knob(geometry, TCB_KNOB_PDL) == 1;
+	g->stream = tcb_gpu_knob(geometry, TCB_KNOB_STREAM) == 1;
 	g->pass = WARP * g->ksplit * g->width;
-	g->passes = div_up(div_up(g->n, g->splitk), g->pass);
+	g->passes = tcb_div_up(tcb_div_up(g->n, g->splitk), g->pass);
 	g->slice = g->passes * g->pass;
 	g->parts = g->ksplit * (g->join == TCB_JOIN_WHOLE ? 1 : g->splitk);
-	g->tiles = div_up(g->m, g->rows);
+	g->tiles = tcb_div_up(g->m, g->rows);
 	g->grid = g->tiles;
 	if (g->resident && g->resident * sms / g->splitk < g->tiles)
 		g->grid = g->resident * sms / g->splitk ? g->resident * sms / g->splitk : 1;
@@ -109,16 +80,16 @@ void tcb_rows_gpu_plan(const struct tcb_rows_math *math, const struct tcb_proble
 
 unsigned tcb_rows_gpu_steps(const struct tcb_rows_gpu *g)
 {
-	const unsigned passes = g->join == TCB_JOIN_WHOLE ? div_up(g->n, g->pass) : g->passes;
-	return g->keep == TCB_XIN_REGS ? 1 : div_up(passes, g->unroll);
+	const unsigned passes = g->join == TCB_JOIN_WHOLE ? tcb_div_up(g->n, g->pass) : g->passes;
+	return g->keep == TCB_XIN_REGS ? 1 : tcb_div_up(passes, g->unroll);
 }
 
 /* Four chains of a lane's values, these together, the state before; lanes of a warp; parts of a lane and of lanes. */
 unsigned tcb_rows_gpu_chain(const struct tcb_rows_gpu *g)
 {
 	const unsigned values = (g->keep == TCB_XIN_REGS ? g->passes : g->unroll) * g->width;
-	return tcb_rows_gpu_steps(g) * (div_up(values, 4) + 3) + 5 + div_up(g->parts, WARP) +
-	       log2_up(g->parts < WARP ? g->parts : WARP);
+	return tcb_rows_gpu_steps(g) * (tcb_div_up(values, 4) + 3) + 5 + tcb_div_up(g->parts, WARP) +
+	       tcb_log2_up(g->parts < WARP ? g->parts : WARP);
 }
 
 /* --- footprint --- */
@@ -224,7 +195,7 @@ RULE(rule_idle_plain)
 
 RULE(rule_vec)
 {
-	const unsigned vec = knob(geometry, TCB_KNOB_VEC);
+	const unsigned vec = tcb_gpu_knob(geometry, TCB_KNOB_VEC);
 	UNUSED(target);
 	if (vec != 4 && vec != 8 && vec != 16)
 		return "vec must be 4, 8 or 16";
@@ -233,7 +204,7 @@ RULE(rule_vec)
 
 RULE(rule_warps)
 {
-	const unsigned warps = knob(geometry, TCB_KNOB_WARPS), ksplit = knob(geometry, TCB_KNOB_KSPLIT);
+	const unsigned warps = tcb_gpu_knob(geometry, TCB_KNOB_WARPS), ksplit = tcb_gpu_knob(geometry, TCB_KNOB_KSPLIT);
 	UNUSED(problem);
 	UNUSED(target);
 	if (warps < 1 || warps > WARPS_MAX || (warps & (warps - 1)))
@@ -248,13 +219,13 @@ RULE(rule_tiles)
 	const struct tcb_tile *macro = &geometry->tile[TCB_MACRO], *midi = &geometry->tile[TCB_MIDI];
 	const struct tcb_tile *micro = &geometry->tile[TCB_MICRO];
 	UNUSED(target);
-	if (macro->n != power_of_two_above(problem->shape.n) || macro->m != power_of_two_above(problem->shape.m))
+	if (macro->n != tcb_power_of_two_up(problem->shape.n) || macro->m != tcb_power_of_two_up(problem->shape.m))
 		return "macro must be the problem's shape, rounded up to powers of two: the grid has all rows";
-	if (midi->m != knob(geometry, TCB_KNOB_WARPS) / knob(geometry, TCB_KNOB_KSPLIT))
+	if (midi->m != tcb_gpu_knob(geometry, TCB_KNOB_WARPS) / tcb_gpu_knob(geometry, TCB_KNOB_KSPLIT))
 		return "midi.m must be warps / ksplit: a block's rows side by side";
-	if (midi->n * knob(geometry, TCB_KNOB_SPLITK) != macro->n)
+	if (midi->n * tcb_gpu_knob(geometry, TCB_KNOB_SPLITK) != macro->n)
 		return "midi.n must be macro.n / splitk";
-	if (micro->m != 1 || micro->n * 4 != knob(geometry, TCB_KNOB_VEC))
+	if (micro->m != 1 || micro->n * 4 != tcb_gpu_knob(geometry, TCB_KNOB_VEC))
 		return "micro must be 1 x vec / 4: a lane's vector";
 	return NULL;
 }
@@ -262,14 +233,15 @@ RULE(rule_tiles)
 /* Passes that a lane takes over its part of a row. */
 static unsigned passes_of(const struct tcb_problem *problem, const struct tcb_geometry *geometry, unsigned *pass_out)
 {
-	const unsigned splitk = knob(geometry, TCB_KNOB_SPLITK), n = (unsigned)problem->shape.n;
-	*pass_out = WARP * knob(geometry, TCB_KNOB_KSPLIT) * (knob(geometry, TCB_KNOB_VEC) / 4);
-	return div_up(div_up(n, splitk), *pass_out);
+	const unsigned splitk = tcb_gpu_knob(geometry, TCB_KNOB_SPLITK), n = (unsigned)problem->shape.n;
+	*pass_out = WARP * tcb_gpu_knob(geometry, TCB_KNOB_KSPLIT) * (tcb_gpu_knob(geometry, TCB_KNOB_VEC) / 4);
+	return tcb_div_up(tcb_div_up(n, splitk), *pass_out);
 }
 
 RULE(rule_split)
 {
-	const unsigned splitk = knob(geometry, TCB_KNOB_SPLITK), ksplit = knob(geometry, TCB_KNOB_KSPLIT);
+	const unsigned splitk = tcb_gpu_knob(geometry, TCB_KNOB_SPLITK),
+		       ksplit = tcb_gpu_knob(geometry, TCB_KNOB_KSPLIT);
 	unsigned pass;
 	UNUSED(target);
 	if (splitk < 1 || (splitk & (splitk - 1)))
@@ -284,7 +256,8 @@ RULE(rule_split)
 
 RULE(rule_join)
 {
-	const unsigned splitk = knob(geometry, TCB_KNOB_SPLITK), ksplit = knob(geometry, TCB_KNOB_KSPLIT);
+	const unsigned splitk = tcb_gpu_knob(geometry, TCB_KNOB_SPLITK),
+		       ksplit = tcb_gpu_knob(geometry, TCB_KNOB_KSPLIT);
 	const int32_t join = geometry->knob[TCB_KNOB_JOIN];
 	UNUSED(problem);
 	if ((splitk == 1) != (join == TCB_JOIN_NONE))
@@ -312,21 +285,21 @@ RULE(rule_keep)
 	if (join == TCB_JOIN_WHOLE && keep != TCB_XIN_L2)
 		return "xin must be l2 with join=whole: a block does not keep what others write";
 	if ((join == TCB_JOIN_LAUNCH || join == TCB_JOIN_WHOLE) &&
-	    (copy != TCB_COPY_LDG || knob(geometry, TCB_KNOB_BLOCKS)))
+	    (copy != TCB_COPY_LDG || tcb_gpu_knob(geometry, TCB_KNOB_BLOCKS)))
 		return "join=launch and join=whole need copy=ldg and blocks=0";
 	if (copy == TCB_COPY_ASYNC && target->capability < 80)
 		return "copy=async needs sm_80";
 	if (copy == TCB_COPY_BULK && target->capability < 90)
 		return "copy=bulk needs sm_90";
-	if (copy == TCB_COPY_BULK && knob(geometry, TCB_KNOB_VEC) != 16)
+	if (copy == TCB_COPY_BULK && tcb_gpu_knob(geometry, TCB_KNOB_VEC) != 16)
 		return "copy=bulk needs vec=16";
 	return NULL;
 }
 
 RULE(rule_stages)
 {
-	const unsigned copy = knob(geometry, TCB_KNOB_COPY), stages = knob(geometry, TCB_KNOB_STAGES);
-	const unsigned resident = knob(geometry, TCB_KNOB_BLOCKS);
+	const unsigned copy = tcb_gpu_knob(geometry, TCB_KNOB_COPY), stages = tcb_gpu_knob(geometry, TCB_KNOB_STAGES);
+	const unsigned resident = tcb_gpu_knob(geometry, TCB_KNOB_BLOCKS);
 	UNUSED(problem);
 	UNUSED(target);
 	if (resident > 16)
@@ -342,7 +315,8 @@ RULE(rule_stages)
 
 RULE(rule_unroll)
 {
-	const unsigned unroll = knob(geometry, TCB_KNOB_UNROLL), width = knob(geometry, TCB_KNOB_VEC) / 4;
+	const unsigned unroll = tcb_gpu_knob(geometry, TCB_KNOB_UNROLL),
+		       width = tcb_gpu_knob(geometry, TCB_KNOB_VEC) / 4;
 	unsigned pass, passes = passes_of(problem, geometry, &pass);
 	UNUSED(target);
 	if (geometry->knob[TCB_KNOB_XIN] == TCB_XIN_REGS) {
@@ -355,34 +329,19 @@ RULE(rule_unroll)
 	if (geometry->knob[TCB_KNOB_COPY] == TCB_COPY_ASYNC && passes > TCB_ROWS_VALUES_MAX)
 		return "a lane copies more than 128 vectors of a row: more warps or a wider vec";
 	if (geometry->knob[TCB_KNOB_JOIN] == TCB_JOIN_WHOLE)
-		passes = div_up((unsigned)problem->shape.n, pass);
+		passes = tcb_div_up((unsigned)problem->shape.n, pass);
 	if (unroll < 1 || unroll > TCB_ROWS_UNROLL_MAX || (unroll > 1 && unroll > passes))
 		return "unroll must be at most 8, and at most the vectors that a lane has of a row";
 	return NULL;
 }
 
-/* Warps that an SM holds (technical specifications per compute capability, CUDA C++ Programming Guide 13.0). */
-static unsigned warps_together(unsigned capability)
-{
-	return capability < 80 ? 32 : capability == 86 || capability == 89 || capability >= 120 ? 48 : 64;
-}
-
-RULE(rule_occ)
-{
-	const unsigned occ = knob(geometry, TCB_KNOB_OCC), resident = knob(geometry, TCB_KNOB_BLOCKS);
-	UNUSED(problem);
-	if (occ < 1 || occ * knob(geometry, TCB_KNOB_WARPS) > warps_together(target->capability))
-		return "occ blocks have more warps than an SM holds";
-	return resident && occ != resident ? "occ must be as many as blocks, if these stay" : NULL;
-}
-
 RULE(rule_switches)
 {
 	UNUSED(problem);
-	if (knob(geometry, TCB_KNOB_PDL) > 1 || knob(geometry, TCB_KNOB_STREAM) > 1 ||
-	    knob(geometry, TCB_KNOB_LEAD) > 1)
+	if (tcb_gpu_knob(geometry, TCB_KNOB_PDL) > 1 || tcb_gpu_knob(geometry, TCB_KNOB_STREAM) > 1 ||
+	    tcb_gpu_knob(geometry, TCB_KNOB_LEAD) > 1)
 		return "pdl, stream and lead must be 0 or 1";
-	return knob(geometry, TCB_KNOB_PDL) && target->capability < 90 ? "pdl=1 needs sm_90" : NULL;
+	return tcb_gpu_knob(geometry, TCB_KNOB_PDL) && target->capability < 90 ? "pdl=1 needs sm_90" : NULL;
 }
 
 /* Loops load the weights beside the values; only registers hold them for later. */
@@ -401,16 +360,16 @@ RULE(rule_lead)
  */
 RULE(policy_usual)
 {
-	const unsigned warps = knob(geometry, TCB_KNOB_WARPS), ksplit = knob(geometry, TCB_KNOB_KSPLIT);
+	const unsigned warps = tcb_gpu_knob(geometry, TCB_KNOB_WARPS), ksplit = tcb_gpu_knob(geometry, TCB_KNOB_KSPLIT);
 	const size_t n = problem->shape.n;
 	const unsigned widest = n % 4 == 0 ? 16 : n % 2 == 0 ? 8 : 4;
 	unsigned unusual = 0;
-	unusual += knob(geometry, TCB_KNOB_VEC) != widest;
-	unusual += knob(geometry, TCB_KNOB_PDL) == 0 && target->capability >= 90;
-	unusual += knob(geometry, TCB_KNOB_BLOCKS) != 0;
-	unusual += knob(geometry, TCB_KNOB_STAGES) > 3;
-	unusual += knob(geometry, TCB_KNOB_UNROLL) > 4;
-	unusual += knob(geometry, TCB_KNOB_OCC) > 2 && !knob(geometry, TCB_KNOB_BLOCKS);
+	unusual += tcb_gpu_knob(geometry, TCB_KNOB_VEC) != widest;
+	unusual += tcb_gpu_knob(geometry, TCB_KNOB_PDL) == 0 && target->capability >= 90;
+	unusual += tcb_gpu_knob(geometry, TCB_KNOB_BLOCKS) != 0;
+	unusual += tcb_gpu_knob(geometry, TCB_KNOB_STAGES) > 3;
+	unusual += tcb_gpu_knob(geometry, TCB_KNOB_UNROLL) > 4;
+	unusual += tcb_gpu_knob(geometry, TCB_KNOB_OCC) > 2 && !tcb_gpu_knob(geometry, TCB_KNOB_BLOCKS);
 	unusual += n >= LONG_ROW && (warps < 2 || warps > 16);
 	unusual += n >= LONG_ROW && warps / ksplit > 2;
 	if (unusual <= 1)
@@ -423,10 +382,11 @@ RULE(policy_usual)
 /* A resident block that gets no second row does what a block a row does; slots beyond its rows stay empty. */
 RULE(policy_rounds)
 {
-	const unsigned resident = knob(geometry, TCB_KNOB_BLOCKS), stages = knob(geometry, TCB_KNOB_STAGES);
+	const unsigned resident = tcb_gpu_knob(geometry, TCB_KNOB_BLOCKS),
+		       stages = tcb_gpu_knob(geometry, TCB_KNOB_STAGES);
 	const size_t sms = target->sm_count ? target->sm_count : 1;
-	const size_t rows = knob(geometry, TCB_KNOB_WARPS) / knob(geometry, TCB_KNOB_KSPLIT);
-	const size_t at_once = resident * sms * rows / knob(geometry, TCB_KNOB_SPLITK);
+	const size_t rows = tcb_gpu_knob(geometry, TCB_KNOB_WARPS) / tcb_gpu_knob(geometry, TCB_KNOB_KSPLIT);
+	const size_t at_once = resident * sms * rows / tcb_gpu_knob(geometry, TCB_KNOB_SPLITK);
 	if (!resident)
 		return NULL;
 	if (problem->shape.m <= at_once)
@@ -452,7 +412,7 @@ RULE(policy_rounds)
 		{ TCB_FIELD_KNOB(SPLITK) | TCB_FIELD_KNOB(KSPLIT) | TCB_FIELD_KNOB(JOIN), 0, rule_join },           \
 		{ READS_KEEP, 0, rule_keep }, { READS_STAGES, 0, rule_stages },                                     \
 		{ READS_SPLIT | READS_KEEP | TCB_FIELD_KNOB(UNROLL), 0, rule_unroll },                              \
-		{ TCB_FIELD_KNOB(OCC) | TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(WARPS), 0, rule_occ },              \
+		{ TCB_FIELD_KNOB(OCC) | TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(WARPS), 0, tcb_gpu_rule_occ },      \
 		{ READS_SWITCHES, 0, rule_switches }, { TCB_FIELD_KNOB(LEAD) | TCB_FIELD_KNOB(XIN), 0, rule_lead }, \
 		{ READS_SPLIT | TCB_FIELD_TILES, 0, rule_tiles }, { READS_ROUNDS, 1, policy_rounds },               \
 		{ 0, 1, policy_usual },                                                                             \

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "base/sizes.h"
 #include "kernels/constraint.h"
 #include "kernels/rows/rows_gpu.h"
 
@@ -51,14 +52,6 @@ static void add_powers(struct tcb_axis *to, size_t from, size_t last)
 		add(to, value);
 }
 
-static size_t power_of_two_above(size_t value)
-{
-	size_t power = 1;
-	while (power < value && power <= SIZE_MAX / 4)
-		power *= 2;
-	return power;
-}
-
 static unsigned widest(size_t n)
 {
 	return n % 4 == 0 ? 16 : n % 2 == 0 ? 8 : 4;
@@ -79,7 +72,7 @@ static size_t most_shares(const struct tcb_problem *problem, const struct tcb_ta
 size_t tcb_rows_gpu_axes(const struct tcb_rows_math *math, const struct tcb_problem *problem,
 			 const struct tcb_target *target, struct tcb_axis out[TCB_AXES_MAX])
 {
-	const size_t rows = power_of_two_above(problem->shape.m), columns = power_of_two_above(problem->shape.n);
+	const size_t rows = tcb_power_of_two_up(problem->shape.m), columns = tcb_power_of_two_up(problem->shape.n);
 	const size_t shares = most_shares(problem, target), vec = widest(problem->shape.n);
 	const int is_hopper = target->capability >= 90;
 	size_t count = 0;
@@ -148,12 +141,12 @@ void tcb_rows_gpu_standard(int has_weights, const struct tcb_problem *problem, s
 	const size_t m = problem->shape.m, n = problem->shape.n, width = widest(n) / 4;
 	const size_t vectors = n / width; /* of a row */
 	const size_t ksplit = power_within((vectors + WARP - 1) / WARP, DEFAULT_WARPS);
-	const size_t warps = ksplit * power_within(power_of_two_above(m), DEFAULT_WARPS / ksplit);
+	const size_t warps = ksplit * power_within(tcb_power_of_two_up(m), DEFAULT_WARPS / ksplit);
 	const size_t values = (vectors + WARP * ksplit - 1) / (WARP * ksplit) * width;
 	const int is_long = values > DEFAULT_VALUES;
 	tcb_geometry_init(out);
-	out->tile[TCB_MACRO] = (struct tcb_tile){ power_of_two_above(m), power_of_two_above(n), 1 };
-	out->tile[TCB_MIDI] = (struct tcb_tile){ warps / ksplit, power_of_two_above(n), 1 };
+	out->tile[TCB_MACRO] = (struct tcb_tile){ tcb_power_of_two_up(m), tcb_power_of_two_up(n), 1 };
+	out->tile[TCB_MIDI] = (struct tcb_tile){ warps / ksplit, tcb_power_of_two_up(n), 1 };
 	out->tile[TCB_MICRO] = (struct tcb_tile){ 1, width, 1 };
 	out->knob[TCB_KNOB_ISA] = TCB_ISA_FMA;
 	out->knob[TCB_KNOB_UNROLL] = is_long ? 4 : 1;

@@ -3,6 +3,7 @@
  * What an op on rows offers to the search: axes, the standard geometry and the
  * numbers that the constraints judge.
  */
+#include "base/sizes.h"
 #include "kernels/rows/rows.h"
 #include "kernels/rows/rows_gpu.h"
 
@@ -43,14 +44,6 @@ enum tcb_form rows_first_form(const struct rows_op *rows)
 	return (enum tcb_form)form;
 }
 
-static size_t power_of_two_above(size_t value)
-{
-	size_t power = 1;
-	while (power < value)
-		power *= 2;
-	return power;
-}
-
 static struct tcb_axis *add_axis(struct tcb_axis *axes, size_t *count, enum tcb_axis_kind kind, int which)
 {
 	struct tcb_axis *axis = &axes[(*count)++];
@@ -81,7 +74,7 @@ static void add_powers(struct tcb_axis *axis, size_t from, size_t factor, size_t
 size_t rows_axes(const struct rows_op *rows, const struct tcb_problem *problem, const struct tcb_target *target,
 		 struct tcb_axis out[TCB_AXES_MAX])
 {
-	size_t row_count = power_of_two_above(problem->shape.m), columns = power_of_two_above(problem->shape.n);
+	size_t row_count = tcb_power_of_two_up(problem->shape.m), columns = tcb_power_of_two_up(problem->shape.n);
 	size_t count = 0;
 	if (target->kind == TCB_TARGET_CUDA)
 		return tcb_rows_gpu_axes(rows->gpu, problem, target, out);
@@ -154,7 +147,7 @@ void rows_default_geometry(const struct rows_op *rows, const struct tcb_problem 
 			   : tcb_target_has(target, TCB_ISA_AVX2) ? TCB_ISA_AVX2
 			   : tcb_target_has(target, TCB_ISA_NEON) ? TCB_ISA_NEON
 								  : TCB_ISA_SCALAR;
-	size_t micro = DEFAULT_CHAINS * rows_lanes(isa), columns = power_of_two_above(problem->shape.n);
+	size_t micro = DEFAULT_CHAINS * rows_lanes(isa), columns = tcb_power_of_two_up(problem->shape.n);
 	if (target->kind == TCB_TARGET_CUDA) {
 		tcb_rows_gpu_default_geometry(rows->gpu, problem, target, out);
 		return;
@@ -162,7 +155,7 @@ void rows_default_geometry(const struct rows_op *rows, const struct tcb_problem 
 	if (columns < micro)
 		columns = micro;
 	tcb_geometry_init(out);
-	out->tile[TCB_MACRO] = (struct tcb_tile){ power_of_two_above(problem->shape.m), columns, 1 };
+	out->tile[TCB_MACRO] = (struct tcb_tile){ tcb_power_of_two_up(problem->shape.m), columns, 1 };
 	out->tile[TCB_MIDI] = (struct tcb_tile){ 1, columns, 1 };
 	out->tile[TCB_MICRO] = (struct tcb_tile){ 1, micro, 1 };
 	out->knob[TCB_KNOB_ISA] = (int32_t)isa;
