@@ -398,6 +398,9 @@ static double budget_spent(const struct sweep *sweep)
 	double spent = 0;
 	if (sweep->options->budget_s > 0)
 		spent = (now_s() - sweep->start_s) / (sweep->screen_end_s - sweep->start_s);
+	/* However long the preparations took, one is tried: the same command again gets on. */
+	if (sweep->out->tried == 0)
+		spent = fmin(spent, 0.99);
 	if (sweep->options->max_trials)
 		spent = fmax(spent, (double)sweep->out->tried / (double)sweep->options->max_trials);
 	return spent;

@@ -56,7 +56,7 @@ def main():
         cli.check(now >= max(stored, seen), f"kill {number}: {now} trials, but there were {max(stored, seen)}")
         stored = now
     cli.check(stored > 0, "no trial was stored in twenty sweeps")
-    after = cli.json("sweep", *LARGE, "--db", db, "--max-trials", 2, "--budget", "5s", schema="sweep")["sweeps"][0]
+    after = cli.json("sweep", *LARGE, "--db", db, "--max-trials", 2, "--budget", "20s", schema="sweep")["sweeps"][0]
     cli.check(after["known"] > 0, "the next sweep knew nothing")
     cli.check(after["tried"] == 2 and not after["complete"], f"the next sweep tried {after['tried']}")
     print(f"{stored} trials survived {KILLS} kills; the next sweep knew {after['known']}")
