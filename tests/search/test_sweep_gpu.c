@@ -15,7 +15,7 @@
 
 /* Seconds that a candidate may take: what hangs takes them all. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-static const double timeout_s = 5;
+static const double timeout_s = 2.5;
 #else
 static const double timeout_s = 1;
 #endif
