@@ -11,7 +11,7 @@ from cli_support import Cli
 
 KILLS = 20
 # More candidates than twenty killed sweeps can try, so that every kill finds one at work.
-LARGE = ["--op", "q4k_matvec", "--shape", "1x1024x2048", "--rotation", "16M", "--threads", "1"]
+LARGE = ["--op", "q4k_matvec", "--shape", "1x4096x4096", "--rotation", "64M", "--threads", "2"]
 
 
 def left_behind(mark):
