@@ -18,7 +18,7 @@ enum { TCB_GPUS_MAX = 64 };
 struct tcb_gpu {
 	struct tcb_device device; /* name "sm_90"; driver "580.159 (CUDA 13.0)" style text */
 	int ordinal;              /* of the driver; -1: absent */
-	char uuid[48];            /* "GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", empty when absent */
+	char uuid[48];            /* "GPU-" and 32 hex digits in five groups; empty when absent */
 	char pci[24];
 	/* per multiprocessor */
 	unsigned threads_max, blocks_max, registers_max;
