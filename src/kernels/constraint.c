@@ -160,9 +160,8 @@ static int check_nesting(const struct tcb_candidate *c, char *why)
 /* Before the others, so that a footprint may rely on the rules. */
 static int check_rules(const struct tcb_candidate *c, char *why)
 {
-	if (c->target->kind != TCB_TARGET_CUDA || !c->op->gpu_rules)
-		return 0;
-	for (const struct tcb_rule *rule = c->op->gpu_rules; rule->broken; rule++) {
+	const struct tcb_rule *rule = tcb_op_rules(c->op, c->target);
+	for (; rule && rule->broken; rule++) {
 		const int is_done = (c->is_walk && rule->reads) || (rule->is_policy && c->any_size);
 		const char *reason = is_done ? NULL : rule->broken(c->problem, c->target, c->geometry);
 		if (reason)
@@ -484,7 +483,7 @@ enum { FOOTPRINT_FROM = 3 }; /* rows before this one do without: a footprint may
 static const struct tcb_constraint constraints[] = {
 	{ "H1", "positive", 0, check_positive },
 	{ "H2", "nesting", TCB_FIELD_TILES, check_nesting },
-	{ "V4", "GPU rule", 0, check_rules },
+	{ "V4", "rule", 0, check_rules },
 	{ "H3", "alignment", 0, check_alignment },
 	{ "H4", "superblock", 0, check_superblock },
 	{ "H5", "shared memory", 0, check_shared },

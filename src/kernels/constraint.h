@@ -9,7 +9,7 @@
  *   V2  a knob without effect has its first value (hint without prefetch, sched on one thread), so that no two legal
  *       geometries are the same computation
  *   V3  the op's plan() accepts it
- *   V4  on a GPU: the rules that the op lists (struct tcb_rule)
+ *   V4  the rules that the op lists for GPUs or for CPUs (struct tcb_rule)
  */
 #ifndef TCB_KERNELS_CONSTRAINT_H
 #define TCB_KERNELS_CONSTRAINT_H

@@ -97,6 +97,11 @@ static void chain(const struct tcb_variant *variant, uint64_t *hash)
 	*hash = tcb_hash64(variant->name, strlen(variant->name), *hash);
 }
 
+const struct tcb_rule *tcb_op_rules(const struct tcb_op *op, const struct tcb_target *target)
+{
+	return target->kind == TCB_TARGET_CUDA ? op->gpu_rules : op->cpu_rules;
+}
+
 void tcb_op_signature(const struct tcb_op *op, char out[TCB_SIGNATURE_MAX])
 {
 	/* Chained, so that the order of variants counts and nothing is allocated. */

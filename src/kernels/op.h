@@ -165,8 +165,8 @@ struct tcb_footprint {
 };
 
 /*
- * A rule of one op for GPUs (V4): why GEOMETRY breaks it, or NULL.  Those with READS (constraint.h) look at these
- * fields and at shape and target only, so that they cut subtrees of a space.  A policy shapes the default space;
+ * A rule of one op for GPUs or for CPUs (V4): why GEOMETRY breaks it, or NULL.  Those with READS (constraint.h) look at
+ * these fields and at shape and target only, so that they cut subtrees of a space.  A policy shapes the default space;
  * --any-size lifts it.
  */
 struct tcb_rule {
@@ -229,6 +229,7 @@ struct tcb_op {
 	enum tcb_status (*emit)(const struct tcb_problem *problem, const struct tcb_target *target,
 				const struct tcb_geometry *geometry, struct tcb_kernel *out, struct tcb_error *err);
 	const struct tcb_rule *gpu_rules; /* up to a row without a function; NULL: none */
+	const struct tcb_rule *cpu_rules; /* the same for CPUs */
 	/* What emit writes, a row for each contract and instruction family, up to one without a name: names and
 	 * signatures of the generator for results to be kept by.  They have no entry, and their tiles are the
 	 * geometry's. */
@@ -252,6 +253,8 @@ const struct tcb_variant *tcb_variant_at(const struct tcb_op *op, size_t index);
  * layout is native, an unset unroll is 1.  Of a GPU's, contract and isa alone name it. */
 const struct tcb_variant *tcb_variant_find(const struct tcb_op *op, enum tcb_contract contract,
 					   const struct tcb_geometry *geometry);
+/* The rules that TARGET's geometries keep, up to a row without a function; NULL: none. */
+const struct tcb_rule *tcb_op_rules(const struct tcb_op *op, const struct tcb_target *target);
 /* Hash of the signatures of all of OP's variants: changes when any kernel of the op changes. */
 void tcb_op_signature(const struct tcb_op *op, char out[TCB_SIGNATURE_MAX]);
 /* Bytes of an element of TYPE, for the types that outputs have ("f32", "f16", "bf16"), else 0; COUNT of them as f32. */

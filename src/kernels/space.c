@@ -96,8 +96,7 @@ static void place_constraints(struct walk *walk)
 		if (rows[i].reads)
 			walk->at[depth].row[walk->at[depth].count++] = &rows[i];
 	}
-	const struct tcb_rule *rule =
-		walk->candidate.target->kind == TCB_TARGET_CUDA ? walk->candidate.op->gpu_rules : NULL;
+	const struct tcb_rule *rule = tcb_op_rules(walk->candidate.op, walk->candidate.target);
 	for (; rule && rule->broken && walk->space->axis_count; rule++) {
 		size_t depth = depth_of(walk->space, rule->reads);
 		if (!rule->reads || (rule->is_policy && walk->candidate.any_size))
