@@ -67,14 +67,14 @@ static int is_same(float a, float b)
 	return memcmp(&a, &b, sizeof(a)) == 0;
 }
 
-/* Every one of about SAMPLE geometries of OP on M x N must give WANT, to the bit. */
+/* Every one of about SAMPLE geometries of OP on M x N, policies or not, must give WANT, to the bit. */
 static void all_give(const struct tcb_op *op, size_t m, size_t n, float want)
 {
 	struct tcb_problem problem;
 	struct tcb_space *space;
 	struct tcb_error err;
 	make_problem(op, m, n, &problem);
-	if (tcb_space_create(op, &problem, &target, 0, &space, &err) != TCB_OK)
+	if (tcb_space_create(op, &problem, &target, 1, &space, &err) != TCB_OK)
 		fail_msg("%s", err.message);
 	size_t step = space->count / SAMPLE + 1;
 	for (size_t i = 0, at = 0; i < SAMPLE; i++, at = (at + step + 7) % space->count) {

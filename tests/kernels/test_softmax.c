@@ -39,8 +39,8 @@ static void run(const struct tcb_problem *problem, const struct tcb_geometry *ge
 	tcb_buffer_free(&workspace);
 }
 
-/* Calls CHECK for about 200 geometries spread over the space of ROWS x COLUMNS, every ISA of this machine among them.
- */
+/* Calls CHECK for about 200 geometries spread over the space of ROWS x COLUMNS and what policies leave out of it, every
+ * ISA of this machine among them. */
 static void for_geometries(void (*check)(const struct tcb_problem *problem, const struct tcb_geometry *geometry))
 {
 	struct tcb_problem problem;
@@ -49,7 +49,7 @@ static void for_geometries(void (*check)(const struct tcb_problem *problem, cons
 	const struct tcb_shape shapes[] = { { ROWS, COLUMNS, 0 }, { 1, ROWS * COLUMNS, 0 } };
 	for (size_t s = 0; s < 2; s++) {
 		if (tcb_problem_init(op, TCB_CONTRACT_F32, &shapes[s], &problem, &err) != TCB_OK ||
-		    tcb_space_create(op, &problem, &target, 0, &space, &err) != TCB_OK)
+		    tcb_space_create(op, &problem, &target, 1, &space, &err) != TCB_OK)
 			fail_msg("%s", err.message);
 		size_t step = space->count / 200 + 1, checked = 0;
 		unsigned isas = 0;
@@ -106,6 +106,8 @@ static void test_exp_bound(void **state)
 	const struct tcb_variant *variant;
 	for (size_t i = 0; (variant = tcb_variant_at(op, i)) != NULL; i++) {
 		size_t count;
+		if (!rows_has_loops(variant->micro.n / rows_lanes(variant->isa)))
+			continue;
 		if (!tcb_target_has(&target, variant->isa)) {
 			print_message("%s: not run, this machine has no %s\n", variant->name,
 				      tcb_isa_text(variant->isa));
@@ -285,7 +287,7 @@ static void test_refusals(void **state)
 	}
 }
 
-/* The default shapes have spaces of thousands, and streaming among them. */
+/* Small enough to be searched in seconds, for a thread. */
 static void test_space_sizes(void **state)
 {
 	(void)state;
@@ -298,8 +300,7 @@ static void test_space_sizes(void **state)
 		assert_int_equal(tcb_space_create(op, &problem, &target, 0, &space, &err), TCB_OK);
 		print_message("%zux%zu: %zu legal of %zu\n", problem.shape.m, problem.shape.n, space->count,
 			      space->raw_count);
-		if (target.isa_mask != 1u << TCB_ISA_SCALAR)
-			assert_true(space->count >= 1000);
+		assert_in_range(space->count, 20, 3000);
 		tcb_space_destroy(space);
 	}
 }

@@ -103,7 +103,8 @@ static int bench_init(struct bench *b, const struct tcb_op *op, enum tcb_contrac
 		if ((int)i != b->output)
 			protect(&b->buffers[i], 1);
 	}
-	if (tcb_space_create(op, &b->problem, &target, 0, &b->space, &err) != TCB_OK)
+	/* What policies leave out of a CPU's space must be right, too. */
+	if (tcb_space_create(op, &b->problem, &target, op->cpu_rules != NULL, &b->space, &err) != TCB_OK)
 		fail_msg("%s", err.message);
 	return 0;
 }

@@ -148,6 +148,10 @@ static const struct rows_op rows = {
 	.stats = LAYERNORM_STATS,
 	.sums = 2,
 	.registers = 2, /* a value, the pivot */
+	.long_form = TCB_FORM_ONEPASS,
+	.long_chains = 2,
+	.long_stages = 2,
+	.long_asks = 4,
 	.combine = layernorm_combine,
 	.wide = layernorm_wide,
 	.bound = layernorm_bound,
@@ -219,4 +223,5 @@ const struct tcb_op tcb_op_layernorm = {
 	.emit = layernorm_emit,
 	.gpu_rules = tcb_rows_gpu_rules,
 	.gpu_variants = layernorm_gpu_variants,
+	.cpu_rules = rows_cpu_rules,
 };

@@ -12,7 +12,8 @@
 #include "kernels/layernorm/layernorm.h"
 #include "kernels/rows/rows_micro.h"
 
-ROWS_INLINE float block_mean(const float *x, size_t count, const int chains, size_t distance, const int fetch)
+ROWS_INLINE float block_mean(const float *x, size_t count, const int chains, const struct v_ahead ahead,
+			     const enum v_fetch fetch)
 {
 	const size_t step = (size_t)chains * LANES;
 	vec sum[CHAINS_MAX];
@@ -23,7 +24,7 @@ ROWS_INLINE float block_mean(const float *x, size_t count, const int chains, siz
 	for (; i + step <= count; i += step) {
 		ROWS_UNROLL
 		for (int u = 0; u < chains; u++) {
-			v_prefetch_step(x + i, u, distance, fetch);
+			v_prefetch_step(x + i, u, ahead, fetch);
 			sum[u] = v_add(sum[u], v_load(x + i + (size_t)u * LANES));
 		}
 	}
@@ -49,11 +50,12 @@ ROWS_INLINE vec layernorm_result(const struct rows_call *call, vec value, size_t
 	return v_fma(scaled, v_load_left(call->weight + at, left, 0), v_load_left(call->bias + at, left, 0));
 }
 
-ROWS_INLINE void layernorm_reduce(struct rows_call *call, const int chains, const int fetch, const enum rows_store late)
+ROWS_INLINE void layernorm_reduce(struct rows_call *call, const int chains, const enum v_fetch fetch,
+				  const enum rows_store late)
 {
 	const size_t step = (size_t)chains * LANES, count = call->count;
 	const struct rows_call before = late ? *call->late : *call; /* copies: stores cannot change them */
-	const size_t distance = call->prefetch;
+	const struct v_ahead ahead = rows_ahead(call);
 	const float *x = call->x;
 	/* The pass that goes over the whole block first asks for what comes later, or the one that stores. */
 	const int is_once = call->form == TCB_FORM_ONEPASS, is_asking = is_once || late;
@@ -61,9 +63,9 @@ ROWS_INLINE void layernorm_reduce(struct rows_call *call, const int chains, cons
 	if (is_once && call->before)
 		p = (float)call->before[LAYERNORM_MEAN];
 	else if (is_asking)
-		p = block_mean(x, pivot_columns(call), chains, distance, 0);
+		p = block_mean(x, pivot_columns(call), chains, ahead, FETCH_NONE);
 	else
-		p = block_mean(x, count, chains, distance, fetch);
+		p = block_mean(x, count, chains, ahead, fetch);
 	const vec pivot = v_set(p);
 	vec sum[CHAINS_MAX], squares[CHAINS_MAX];
 	size_t i = 0;
@@ -74,7 +76,7 @@ ROWS_INLINE void layernorm_reduce(struct rows_call *call, const int chains, cons
 		ROWS_UNROLL
 		for (int u = 0; u < chains; u++) {
 			if (is_asking)
-				v_prefetch_step(x + i, u, distance, fetch);
+				v_prefetch_step(x + i, u, ahead, fetch);
 			vec value = v_sub(v_load(x + i + (size_t)u * LANES), pivot);
 			sum[u] = v_add(sum[u], value);
 			squares[u] = v_fma(value, value, squares[u]);
@@ -101,7 +103,7 @@ ROWS_INLINE void layernorm_reduce(struct rows_call *call, const int chains, cons
 	call->stat[LAYERNORM_M2] = m2 < 0 ? 0 : m2;
 }
 
-ROWS_INLINE void layernorm_apply(const struct rows_call *call, const int chains, const int fetch,
+ROWS_INLINE void layernorm_apply(const struct rows_call *call, const int chains, const enum v_fetch fetch,
 				 const enum rows_store store)
 {
 	rows_apply(call, call->x, chains, fetch, store, layernorm_result);
@@ -111,12 +113,12 @@ ROWS_INLINE void layernorm_whole(struct rows_call *call, const int chains, const
 {
 	const size_t count = call->count;
 	const float *w = call->weight, *b = call->bias;
-	const int fetch = call->prefetch ? v_fetch(call->hint, call->asks) : 0;
+	const enum v_fetch fetch = v_fetch(call->prefetch, call->hint);
 	for (call->rows_done = 0; call->rows_done < call->rows; call->rows_done++) {
 		const float *x = call->x + call->rows_done * call->stride;
 		float *y = call->y + call->rows_done * call->stride;
 		vec value[CHAINS_MAX], sum = v_set(0), squares = v_set(0);
-		v_prefetch_row(x, count, call->prefetch, fetch);
+		v_prefetch_row(x, count, rows_ahead(call), fetch);
 		ROWS_UNROLL
 		for (int u = 0; u < chains; u++) {
 			size_t at = (size_t)u * LANES;

@@ -183,13 +183,14 @@ ROWS_INLINE void take_rows(struct sums *sums, const struct reduce2d_call *call, 
 			   const int chains, const int count, const enum kind kind, const enum tcb_form form)
 {
 	const size_t step = (size_t)chains * LANES, columns = call->columns, stride = call->stride;
-	const int fetch = call->prefetch ? 1 + (int)call->hint : 0;
+	const enum v_fetch fetch = v_fetch(call->prefetch, call->hint);
+	const struct v_ahead ahead = { call->prefetch, 1 };
 	size_t i = 0;
 	for (; i + step <= columns; i += step) {
 		for (int r = 0; r < rows; r++) {
 			const float *from = x + (size_t)r * stride + i;
 			for (int u = 0; u < chains; u++) {
-				v_prefetch_step(from, u, call->prefetch, fetch);
+				v_prefetch_step(from, u, ahead, fetch);
 				take(sums, r * chains + u, v_load(from + (size_t)u * LANES), kind, form);
 			}
 		}

@@ -108,6 +108,10 @@ static const struct rows_op rows = {
 	.stats = 1,
 	.sums = 1,
 	.registers = 2, /* a value, the factor */
+	.long_form = TCB_FORM_ONEPASS,
+	.long_chains = 4,
+	.long_stages = 2,
+	.long_asks = 4,
 	.combine = rmsnorm_combine,
 	.wide = rmsnorm_wide,
 	.bound = rmsnorm_bound,
@@ -179,4 +183,5 @@ const struct tcb_op tcb_op_rmsnorm = {
 	.emit = rmsnorm_emit,
 	.gpu_rules = tcb_rows_gpu_rules,
 	.gpu_variants = rmsnorm_gpu_variants,
+	.cpu_rules = rows_cpu_rules,
 };

@@ -16,11 +16,12 @@ ROWS_INLINE vec rmsnorm_result(const struct rows_call *call, vec value, size_t a
 	return v_mul(v_mul(value, v_set(call->factor)), v_load_left(call->weight + at, left, 0));
 }
 
-ROWS_INLINE void rmsnorm_reduce(struct rows_call *call, const int chains, const int fetch, const enum rows_store late)
+ROWS_INLINE void rmsnorm_reduce(struct rows_call *call, const int chains, const enum v_fetch fetch,
+				const enum rows_store late)
 {
 	const size_t step = (size_t)chains * LANES, count = call->count;
 	const struct rows_call before = late ? *call->late : *call; /* copies: stores cannot change them */
-	const size_t distance = call->prefetch;
+	const struct v_ahead ahead = rows_ahead(call);
 	const float *x = call->x;
 	vec sum[CHAINS_MAX];
 	size_t i = 0;
@@ -30,7 +31,7 @@ ROWS_INLINE void rmsnorm_reduce(struct rows_call *call, const int chains, const 
 	for (; i + step <= count; i += step) {
 		ROWS_UNROLL
 		for (int u = 0; u < chains; u++) {
-			v_prefetch_step(x + i, u, distance, fetch);
+			v_prefetch_step(x + i, u, ahead, fetch);
 			vec value = v_load(x + i + (size_t)u * LANES);
 			sum[u] = v_fma(value, value, sum[u]);
 		}
@@ -50,7 +51,7 @@ ROWS_INLINE void rmsnorm_reduce(struct rows_call *call, const int chains, const 
 	call->stat[0] = (double)v_reduce_add(sum[0]);
 }
 
-ROWS_INLINE void rmsnorm_apply(const struct rows_call *call, const int chains, const int fetch,
+ROWS_INLINE void rmsnorm_apply(const struct rows_call *call, const int chains, const enum v_fetch fetch,
 			       const enum rows_store store)
 {
 	rows_apply(call, call->x, chains, fetch, store, rmsnorm_result);
@@ -60,12 +61,12 @@ ROWS_INLINE void rmsnorm_whole(struct rows_call *call, const int chains, const e
 {
 	const size_t count = call->count;
 	const float *w = call->weight;
-	const int fetch = call->prefetch ? v_fetch(call->hint, call->asks) : 0;
+	const enum v_fetch fetch = v_fetch(call->prefetch, call->hint);
 	for (call->rows_done = 0; call->rows_done < call->rows; call->rows_done++) {
 		const float *x = call->x + call->rows_done * call->stride;
 		float *y = call->y + call->rows_done * call->stride;
 		vec value[CHAINS_MAX], sum = v_set(0);
-		v_prefetch_row(x, count, call->prefetch, fetch);
+		v_prefetch_row(x, count, rows_ahead(call), fetch);
 		ROWS_UNROLL
 		for (int u = 0; u < chains; u++) {
 			size_t at = (size_t)u * LANES;

@@ -104,6 +104,12 @@ static enum tcb_status check_knobs(const struct rows_op *rows, const struct tcb_
 	if (asks > 1 && (knob[TCB_KNOB_STAGES] == 1 || knob[TCB_KNOB_HINT] != TCB_HINT_T1))
 		return tcb_fail(err, TCB_E_ILLEGAL,
 				"asks above 1 needs stages above 1 and hint=t1: others are not dropped");
+	if (knob[TCB_KNOB_HINT] > TCB_HINT_T1 ||
+	    (knob[TCB_KNOB_STAGES] > 1 && knob[TCB_KNOB_PREFETCH] && knob[TCB_KNOB_HINT] != TCB_HINT_T1))
+		return tcb_fail(err, TCB_E_ILLEGAL,
+				"%s prefetches with hint=t1 (stages above 1: a row is too long for the first cache) or "
+				"hint=t0",
+				rows->op->name);
 	if (!knob[TCB_KNOB_PREFETCH] && (knob[TCB_KNOB_HINT] != TCB_HINT_T0 || asks > 1))
 		return tcb_fail(err, TCB_E_ILLEGAL, "prefetch=0 asks for nothing: it must be hint=t0 and asks=1");
 	if (form < 0 || !(rows->forms >> form & 1u))
@@ -122,8 +128,13 @@ enum tcb_status rows_plan(const struct rows_op *rows, const struct tcb_problem *
 	if (!variant || !variant->entry)
 		return tcb_fail(err, TCB_E_ILLEGAL, "%s has no kernel for this isa and micro.n=%zu", rows->op->name,
 				tile[TCB_MICRO].n);
+	const size_t lanes = rows_lanes(variant->isa), chains = variant->micro.n / lanes;
 	TCB_TRY(check_knobs(rows, geometry, err));
 	TCB_TRY(dims_init(rows, problem, geometry, &dims, err));
+	if (dims.n > variant->micro.n && !rows_has_loops(chains))
+		return tcb_fail(err, TCB_E_ILLEGAL,
+				"micro.n=%zu holds whole rows; longer ones are taken in steps of %zu or %zu columns",
+				variant->micro.n, 2 * lanes, ROWS_CHAINS_MOST * lanes);
 	int32_t threads = geometry->knob[TCB_KNOB_THREADS], form = geometry->knob[TCB_KNOB_FORM];
 	int is_streamed = geometry->knob[TCB_KNOB_STREAM] == 1;
 	if ((size_t)threads > dims.tasks)
@@ -154,8 +165,7 @@ enum tcb_status rows_plan(const struct rows_op *rows, const struct tcb_problem *
 	if (dims.n <= variant->micro.n && form != (int32_t)rows_first_form(rows))
 		return tcb_fail(err, TCB_E_ILLEGAL, "rows of %zu stay in registers, whatever the form: it must be %s",
 				dims.n, tcb_knob_word(TCB_KNOB_FORM, rows_first_form(rows)));
-	size_t block = tile[TCB_MIDI].n < dims.n ? tile[TCB_MIDI].n : dims.n, lanes = rows_lanes(variant->isa);
-	size_t chains = variant->micro.n / lanes;
+	const size_t block = tcb_least(tile[TCB_MIDI].n, dims.n);
 	out->problem = *problem;
 	out->geometry = *geometry;
 	out->variant = variant;
@@ -360,6 +370,23 @@ static void overlapped_task(void *ctx, size_t index, unsigned thread)
 	}
 }
 
+/* Row R, which fits into registers but is beyond what f32 does. */
+static void wide_row(const struct run *run, const struct task *task, size_t r)
+{
+	struct rows_row row;
+	struct rows_call call = run->call;
+	double *stats = kept_stats(run, task, r);
+	assert(run->rows->wide);
+	aim(run, task, r, &task->block, &call);
+	call.stage = ROWS_REDUCE;
+	run->rows->wide(&call);
+	for (size_t s = 0; s < run->rows->stats; s++)
+		stats[s] = call.stat[s];
+	combine_row(run, task, r, &row);
+	apply_call(run, task, r, &row, 0, &task->block, &call);
+	run->rows->wide(&call);
+}
+
 /* Rows that fit into the registers of one step. */
 static void register_task(void *ctx, size_t index, unsigned thread)
 {
@@ -379,7 +406,7 @@ static void register_task(void *ctx, size_t index, unsigned thread)
 		r += call.rows_done;
 		if (call.rows_done == call.rows)
 			return;
-		whole_row(run, &task, r, 1);
+		wide_row(run, &task, r);
 	}
 }
 

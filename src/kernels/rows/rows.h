@@ -8,11 +8,12 @@
  *   macro M x n x 1   a row's columns are cut into strips of n, one task each; n < N lets threads share a row
  *   midi  m x n x 1   one task: m rows of a strip, taken in column blocks of n
  *   micro 1 x n x 1   columns of one step of the micro-kernel: lanes x independent chains; rows that fit into one step
- *                     stay in registers from load to store
+ *                     stay in registers from load to store, longer ones are taken in steps of 2 or 4 chains
  * stages=1: x is prefetched while a row is reduced; 2: while the row before it is stored, so that memory is read and
  * written at the same time; 3: a row is stored by the loop that reduces the next one, so that arithmetic goes on
  * meanwhile, too.  prefetch is the distance in bytes; of stages above 1 a row's length is the
- * one to try.  asks is how often each line is asked for (rows_vec.h says why more than once).
+ * one to try, to the second cache (hint=t1).  asks is how often each line is asked for (rows_vec.h says why more than
+ * once).
  * Each block is reduced on its own; when all blocks of a row are known the op combines them in double, in order, so
  * results depend on the geometry's columns only and never on threads.
  *
@@ -25,7 +26,7 @@
 
 #include "kernels/op.h"
 
-enum { ROWS_STATS_MAX = 2, ROWS_NO_OPERAND = -1, ROWS_ASKS_MAX = 4 };
+enum { ROWS_STATS_MAX = 2, ROWS_NO_OPERAND = -1, ROWS_ASKS_MAX = 4, ROWS_CHAINS_MOST = 4 };
 
 enum rows_stage {
 	ROWS_REDUCE, /* statistics of one block; some forms leave e for APPLY */
@@ -81,6 +82,10 @@ struct rows_op {
 	size_t stats;
 	unsigned sums;      /* accumulators of a chain */
 	unsigned registers; /* of the inner loop beside its accumulators */
+	/* The default geometry of rows beyond a step, and of data beyond the caches (stages, asks). */
+	enum tcb_form long_form;
+	size_t long_chains;
+	int32_t long_stages, long_asks;
 	void (*combine)(struct rows_row *row);
 	/* REDUCE and APPLY in scalar double, for blocks whose statistics are not finite in f32; NULL where f32 does. */
 	void (*wide)(struct rows_call *call);
@@ -89,6 +94,12 @@ struct rows_op {
 	void (*bound)(enum tcb_form form, size_t block, double chain, struct tcb_plan *plan);
 	const struct tcb_rows_math *gpu; /* rows_gpu.h; NULL: no kernels for GPUs */
 };
+
+/* Whether a step of CHAINS vectors is built for rows that are longer, too; the others hold whole rows only. */
+static inline int rows_has_loops(size_t chains)
+{
+	return chains == 2 || chains == ROWS_CHAINS_MOST;
+}
 
 /* rows.c */
 enum tcb_status rows_check_shape(const struct tcb_op *op, const struct tcb_shape *shape, struct tcb_error *err);
@@ -100,9 +111,10 @@ void rows_run(const struct rows_op *rows, const struct tcb_plan *plan, void *con
 /* rows_space.c */
 size_t rows_lanes(enum tcb_isa isa); /* floats in a vector; 0 where nothing is built */
 enum tcb_form rows_first_form(const struct rows_op *rows);
+extern const struct tcb_rule rows_cpu_rules[];
 size_t rows_axes(const struct rows_op *rows, const struct tcb_problem *problem, const struct tcb_target *target,
 		 struct tcb_axis out[TCB_AXES_MAX]);
-/* Whole rows, one a task, the widest vectors, no prefetch, ordinary stores: what a textbook kernel does. */
+/* Whole rows and the widest vectors; of data beyond the caches with stores past them and prefetches of the next row. */
 void rows_default_geometry(const struct rows_op *rows, const struct tcb_problem *problem,
 			   const struct tcb_target *target, struct tcb_geometry *out);
 void rows_footprint(const struct rows_op *rows, const struct tcb_problem *problem, const struct tcb_target *target,

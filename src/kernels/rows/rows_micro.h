@@ -21,15 +21,21 @@ enum { CHAINS_MAX = 16 };
 /* How results are stored; of a LATE row, which is stored while the next one is reduced, NONE where there is none. */
 enum rows_store { STORE_NONE, STORE_PLAIN, STORE_STREAM };
 
-/* An op's loops.  CHAINS: the vectors in one step, and independent sums; FETCH: as v_prefetch takes it. */
+/* An op's loops.  CHAINS: the vectors in one step, and independent sums. */
 struct rows_loops {
-	void (*reduce)(struct rows_call *call, const int chains, const int fetch, const enum rows_store late);
-	void (*apply)(const struct rows_call *call, const int chains, const int fetch, const enum rows_store store);
+	void (*reduce)(struct rows_call *call, const int chains, const enum v_fetch fetch, const enum rows_store late);
+	void (*apply)(const struct rows_call *call, const int chains, const enum v_fetch fetch,
+		      const enum rows_store store);
 	void (*whole)(struct rows_call *call, const int chains, const enum rows_store store);
 };
 
 /* An op's results from VALUE, of x or e, at column AT, from which on LEFT are left in the block. */
 typedef vec rows_result(const struct rows_call *call, vec value, size_t at, size_t left);
+
+ROWS_INLINE struct v_ahead rows_ahead(const struct rows_call *call)
+{
+	return (struct v_ahead){ call->prefetch, call->asks };
+}
 
 /* The results from one vector of FROM, of which there are LEFT or more than fill it. */
 ROWS_INLINE void rows_store(const struct rows_call *call, const float *from, size_t at, size_t left,
@@ -39,7 +45,7 @@ ROWS_INLINE void rows_store(const struct rows_call *call, const float *from, siz
 		     store == STORE_STREAM);
 }
 
-ROWS_INLINE void rows_apply(const struct rows_call *call, const float *from, const int chains, const int fetch,
+ROWS_INLINE void rows_apply(const struct rows_call *call, const float *from, const int chains, const enum v_fetch fetch,
 			    const enum rows_store store, rows_result *result)
 {
 	const size_t step = (size_t)chains * LANES, count = call->count;
@@ -48,7 +54,7 @@ ROWS_INLINE void rows_apply(const struct rows_call *call, const float *from, con
 	for (; i + step <= count; i += step) {
 		ROWS_UNROLL
 		for (int u = 0; u < chains; u++) {
-			v_prefetch_step(own.x + i, u, own.prefetch, fetch);
+			v_prefetch_step(own.x + i, u, rows_ahead(&own), fetch);
 			rows_store(&own, from, i + (size_t)u * LANES, LANES, store, result);
 		}
 	}
@@ -56,12 +62,11 @@ ROWS_INLINE void rows_apply(const struct rows_call *call, const float *from, con
 		rows_store(&own, from, i, count - i, store, result);
 }
 
-ROWS_INLINE void rows_instance(struct rows_call *call, const struct rows_loops *loops, const int chains,
-			       const int fetch)
+/* APPLY, or REDUCE with a row to be stored on the way: with stages above 1, which ask with t1. */
+ROWS_INLINE void rows_storing(struct rows_call *call, const struct rows_loops *loops, const int chains,
+			      const enum v_fetch fetch)
 {
-	if (call->stage == ROWS_REDUCE && !call->late)
-		loops->reduce(call, chains, fetch, STORE_NONE);
-	else if (call->stage == ROWS_REDUCE && call->late->stream)
+	if (call->stage == ROWS_REDUCE && call->late->stream)
 		loops->reduce(call, chains, fetch, STORE_STREAM);
 	else if (call->stage == ROWS_REDUCE)
 		loops->reduce(call, chains, fetch, STORE_PLAIN);
@@ -71,24 +76,34 @@ ROWS_INLINE void rows_instance(struct rows_call *call, const struct rows_loops *
 		loops->apply(call, chains, fetch, STORE_PLAIN);
 }
 
+ROWS_INLINE void rows_reducing(struct rows_call *call, const struct rows_loops *loops, const int chains)
+{
+	if (!call->prefetch)
+		loops->reduce(call, chains, FETCH_NONE, STORE_NONE);
+	else if (call->hint == TCB_HINT_T0)
+		loops->reduce(call, chains, FETCH_T0, STORE_NONE);
+	else /* of stages=3 the first row of a task, too */
+		loops->reduce(call, chains, FETCH_T1, STORE_NONE);
+}
+
+/* The instances that a plan can ask for (rows.c), and no others: each is a few loops to compile. */
 ROWS_INLINE void rows_micro(struct rows_call *call, const struct rows_loops *loops, const int chains)
 {
+	assert(call->stage == ROWS_WHOLE || rows_has_loops((size_t)chains));
 	if (call->stage == ROWS_WHOLE && call->stream)
 		loops->whole(call, chains, STORE_STREAM);
 	else if (call->stage == ROWS_WHOLE)
 		loops->whole(call, chains, STORE_PLAIN);
+	else if (!rows_has_loops((size_t)chains))
+		return;
+	else if (call->stage == ROWS_REDUCE && !call->late)
+		rows_reducing(call, loops, chains);
 	else if (!call->prefetch)
-		rows_instance(call, loops, chains, 0);
-	else if (call->hint == TCB_HINT_T0)
-		rows_instance(call, loops, chains, v_fetch(TCB_HINT_T0, 1));
-	else if (call->hint == TCB_HINT_NTA)
-		rows_instance(call, loops, chains, v_fetch(TCB_HINT_NTA, 1));
+		rows_storing(call, loops, chains, FETCH_NONE);
 	else if (call->asks == 1)
-		rows_instance(call, loops, chains, v_fetch(TCB_HINT_T1, 1));
-	else if (call->asks == 2)
-		rows_instance(call, loops, chains, v_fetch(TCB_HINT_T1, 2));
+		rows_storing(call, loops, chains, FETCH_T1);
 	else
-		rows_instance(call, loops, chains, v_fetch(TCB_HINT_T1, ROWS_ASKS_MAX));
+		rows_storing(call, loops, chains, FETCH_T1_OFTEN);
 	if (call->stage != ROWS_REDUCE && call->fence)
 		v_fence();
 }

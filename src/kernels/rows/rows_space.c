@@ -4,20 +4,26 @@
  * numbers that the constraints judge.
  */
 #include "base/sizes.h"
+#include "kernels/constraint.h"
+#include "kernels/cpu_rules.h"
 #include "kernels/rows/rows.h"
 #include "kernels/rows/rows_gpu.h"
 
 #include <string.h>
 
 enum {
-	BLOCK_MIN = 256,       /* columns; smaller blocks only add bookkeeping */
+	STRIP_MIN = 256,       /* columns of a thread's part of a row; smaller ones only add bookkeeping */
+	STRIPS_PER_THREAD = 2, /* the same */
+	BLOCK_MOST = 1 << 16,  /* columns: bounds the chain of roundings of a sum */
+	BLOCK_L1 = 4096,       /* columns that the first cache holds while they are read again: 16 KB */
 	TASK_ROWS_MAX = 64,    /* more only make shares uneven */
-	STRIPS_PER_THREAD = 2, /* finer cuts of a row only add bookkeeping */
-	MICRO_MIN_WIDE = 16,   /* one 512-bit vector: rows that are shorter fill part of it */
-	MICRO_MAX = 256,       /* columns of the widest step that an op may have built */
-	DEFAULT_CHAINS = 4,
+	TASK_ROWS_FACTOR = 8,
+	TASKS_PER_THREAD = 4, /* enough for shares that differ little */
+	MICRO_MIN_WIDE = 4,   /* the narrowest vector: rows that are shorter fill part of it */
+	MICRO_MAX = 256,      /* columns of the widest step that an op may have built */
 	LINE_BYTES = 64,
 	AHEAD_MAX = 256 << 10, /* a row beyond this is no longer in the caches when its turn comes */
+	LLC_BYTES = 16 << 20,  /* where the target does not tell */
 };
 
 size_t rows_lanes(enum tcb_isa isa)
@@ -70,6 +76,18 @@ static void add_powers(struct tcb_axis *axis, size_t from, size_t factor, size_t
 		add_value(axis, value);
 }
 
+/* Of a row, in whole lines. */
+static size_t row_bytes(const struct tcb_problem *problem)
+{
+	return tcb_round_up(problem->shape.n * sizeof(float), LINE_BYTES);
+}
+
+/* Whether to ask for the next row while one is worked on. */
+static int has_ahead(const struct tcb_problem *problem)
+{
+	return problem->shape.m > 1 && row_bytes(problem) >= 1024 && row_bytes(problem) <= AHEAD_MAX;
+}
+
 /* Rows are alike, so macro.m has nothing to choose; strips narrower than the row pay only when rows are few. */
 size_t rows_axes(const struct rows_op *rows, const struct tcb_problem *problem, const struct tcb_target *target,
 		 struct tcb_axis out[TCB_AXES_MAX])
@@ -85,18 +103,19 @@ size_t rows_axes(const struct rows_op *rows, const struct tcb_problem *problem, 
 			add_value(axis, wide);
 	}
 	for (size_t strips = 2; problem->shape.m < target->threads && strips <= STRIPS_PER_THREAD * target->threads &&
-				columns / strips >= BLOCK_MIN;
+				columns / strips >= STRIP_MIN;
 	     strips *= 2)
 		add_value(axis, columns / strips);
 
 	axis = add_axis(out, &count, TCB_AXIS_TILE_M, TCB_MIDI);
-	add_powers(axis, 1, 4, row_count < TASK_ROWS_MAX ? row_count : TASK_ROWS_MAX);
+	add_powers(axis, 1, TASK_ROWS_FACTOR, tcb_least(row_count, TASK_ROWS_MAX));
+	add_value(axis, tcb_least(row_count, TASK_ROWS_MAX));
+	struct tcb_axis *strips = &out[0];
 	axis = add_axis(out, &count, TCB_AXIS_TILE_N, TCB_MIDI);
-	add_powers(axis, columns < BLOCK_MIN ? columns : BLOCK_MIN, 2, columns);
-	for (size_t wide = MICRO_MIN_WIDE; wide <= MICRO_MAX; wide *= 2) {
-		if (columns < wide)
-			add_value(axis, wide);
-	}
+	for (size_t i = 0; i < strips->count; i++)
+		add_value(axis, tcb_least((size_t)strips->values[i], BLOCK_MOST));
+	if (columns > BLOCK_L1)
+		add_value(axis, BLOCK_L1);
 	axis = add_axis(out, &count, TCB_AXIS_TILE_N, TCB_MICRO);
 	add_powers(axis, 1, 2, MICRO_MAX);
 	axis = add_axis(out, &count, TCB_AXIS_KNOB, TCB_KNOB_ISA);
@@ -116,13 +135,11 @@ size_t rows_axes(const struct rows_op *rows, const struct tcb_problem *problem, 
 	axis = add_axis(out, &count, TCB_AXIS_KNOB, TCB_KNOB_PREFETCH);
 	add_value(axis, 0);
 	add_powers(axis, 1024, 4, 16384);
-	size_t row_bytes = (problem->shape.n * sizeof(float) + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES;
-	if (problem->shape.m > 1 && row_bytes >= 1024 && row_bytes <= AHEAD_MAX)
-		add_value(axis, row_bytes);
+	if (has_ahead(problem))
+		add_value(axis, row_bytes(problem));
 	axis = add_axis(out, &count, TCB_AXIS_KNOB, TCB_KNOB_HINT);
 	add_value(axis, TCB_HINT_T0);
 	add_value(axis, TCB_HINT_T1);
-	add_value(axis, TCB_HINT_NTA);
 	axis = add_axis(out, &count, TCB_AXIS_KNOB, TCB_KNOB_ASKS);
 	add_powers(axis, 1, 2, ROWS_ASKS_MAX);
 	axis = add_axis(out, &count, TCB_AXIS_KNOB, TCB_KNOB_STAGES);
@@ -140,34 +157,133 @@ size_t rows_axes(const struct rows_op *rows, const struct tcb_problem *problem, 
 	return count;
 }
 
+/* Rows of a task: as many as make an even share of THREADS dealt in advance; one thread takes all in order. */
+static size_t task_rows(const struct tcb_problem *problem, size_t threads)
+{
+	size_t rows = tcb_least(tcb_power_of_two_up(problem->shape.m), TASK_ROWS_MAX);
+	if (threads <= 1)
+		return rows;
+	rows = TASK_ROWS_MAX;
+	while (rows > 1 && tcb_div_up(problem->shape.m, rows) < TASKS_PER_THREAD * threads)
+		rows /= TASK_ROWS_FACTOR;
+	return rows;
+}
+
+/* The narrowest step of ISA that holds a whole row, or 0. */
+static size_t whole_step(const struct tcb_problem *problem, enum tcb_isa isa)
+{
+	const struct tcb_op *op = tcb_op_find(problem->op);
+	const struct tcb_variant *variant;
+	size_t narrowest = 0;
+	for (size_t i = 0; (variant = tcb_variant_at(op, i)); i++)
+		if (variant->isa == isa && variant->micro.n >= problem->shape.n &&
+		    (!narrowest || variant->micro.n < narrowest))
+			narrowest = variant->micro.n;
+	return narrowest;
+}
+
+/* --- rules (V4) --- */
+
+static const char *policy_task(const struct tcb_problem *problem, const struct tcb_target *target,
+			       const struct tcb_geometry *geometry)
+{
+	const size_t threads = (size_t)geometry->knob[TCB_KNOB_THREADS];
+	(void)target;
+	if (geometry->knob[TCB_KNOB_SCHED] == TCB_SCHED_STATIC &&
+	    geometry->tile[TCB_MIDI].m != task_rows(problem, threads))
+		return "with sched=static a thread takes its rows in order, however many are a task: midi.m must be "
+		       "the largest up to 64 that makes even shares";
+	return NULL;
+}
+
+static const char *policy_block(const struct tcb_problem *problem, const struct tcb_target *target,
+				const struct tcb_geometry *geometry)
+{
+	const size_t strip = geometry->tile[TCB_MACRO].n, block = geometry->tile[TCB_MIDI].n;
+	(void)problem, (void)target;
+	if (block == tcb_least(strip, BLOCK_MOST) ||
+	    (geometry->knob[TCB_KNOB_FORM] == TCB_FORM_TWOPASS && block == BLOCK_L1))
+		return NULL;
+	return "midi.n cuts a row for nothing: it must be macro.n, at most 65536, or with form=twopass, which reads a "
+	       "block again, 4096";
+}
+
+static const char *policy_step(const struct tcb_problem *problem, const struct tcb_target *target,
+			       const struct tcb_geometry *geometry)
+{
+	const int32_t isa = geometry->knob[TCB_KNOB_ISA];
+	(void)target;
+	if (isa < 0 || geometry->tile[TCB_MICRO].n < problem->shape.n)
+		return NULL;
+	const size_t narrowest = whole_step(problem, (enum tcb_isa)isa);
+	return narrowest && geometry->tile[TCB_MICRO].n > narrowest
+		       ? "a row fits into fewer registers: micro.n must be the least that holds it, or less than it"
+		       : NULL;
+}
+
+#define FIELD(level, dim) (UINT64_C(1) << (3 * (level) + (dim)))
+const struct tcb_rule rows_cpu_rules[] = {
+	{ TCB_FIELD_MIDI_M | TCB_FIELD_KNOB(THREADS) | TCB_FIELD_KNOB(SCHED), 1, policy_task },
+	{ FIELD(TCB_MACRO, 1) | TCB_FIELD_MIDI_N | TCB_FIELD_KNOB(FORM), 1, policy_block },
+	{ TCB_FIELD_MICRO_N | TCB_FIELD_KNOB(ISA), 1, policy_step },
+	{ TCB_FIELD_KNOB(PREFETCH), 1, tcb_cpu_policy_ahead },
+	{ TCB_FIELD_KNOB(ISA), 1, tcb_cpu_policy_scalar },
+	{ 0, 0, NULL },
+};
+
+/* --- default geometry --- */
+
+/* Rows beyond a step: what keeps memory busy, of data that the caches do not hold. */
+static void default_long_rows(const struct rows_op *rows, const struct tcb_problem *problem, int is_large,
+			      struct tcb_geometry *out)
+{
+	const int is_vector = out->knob[TCB_KNOB_ISA] != TCB_ISA_SCALAR;
+	out->knob[TCB_KNOB_FORM] = (int32_t)rows->long_form;
+	if (!is_large || !is_vector)
+		return;
+	if (!has_ahead(problem) || out->tile[TCB_MIDI].m == 1) {
+		out->knob[TCB_KNOB_FORM] = TCB_FORM_ONEPASS;
+		return;
+	}
+	out->knob[TCB_KNOB_STAGES] = rows->long_stages;
+	out->knob[TCB_KNOB_PREFETCH] = (int32_t)row_bytes(problem);
+	out->knob[TCB_KNOB_HINT] = TCB_HINT_T1;
+	out->knob[TCB_KNOB_ASKS] = rows->long_asks;
+}
+
 void rows_default_geometry(const struct rows_op *rows, const struct tcb_problem *problem,
 			   const struct tcb_target *target, struct tcb_geometry *out)
 {
-	enum tcb_isa isa = tcb_target_has(target, TCB_ISA_AVX512) ? TCB_ISA_AVX512
-			   : tcb_target_has(target, TCB_ISA_AVX2) ? TCB_ISA_AVX2
-			   : tcb_target_has(target, TCB_ISA_NEON) ? TCB_ISA_NEON
-								  : TCB_ISA_SCALAR;
-	size_t micro = DEFAULT_CHAINS * rows_lanes(isa), columns = tcb_power_of_two_up(problem->shape.n);
+	const enum tcb_isa isa = tcb_target_has(target, TCB_ISA_AVX512) ? TCB_ISA_AVX512
+				 : tcb_target_has(target, TCB_ISA_AVX2) ? TCB_ISA_AVX2
+				 : tcb_target_has(target, TCB_ISA_NEON) ? TCB_ISA_NEON
+									: TCB_ISA_SCALAR;
 	if (target->kind == TCB_TARGET_CUDA) {
 		tcb_rows_gpu_default_geometry(rows->gpu, problem, target, out);
 		return;
 	}
-	if (columns < micro)
-		columns = micro;
+	const size_t whole = whole_step(problem, isa), lanes = rows_lanes(isa);
+	const size_t micro = whole ? whole : lanes * (isa == TCB_ISA_SCALAR ? ROWS_CHAINS_MOST : rows->long_chains);
+	const size_t columns = tcb_most(tcb_power_of_two_up(problem->shape.n), micro);
+	const size_t threads = tcb_least(problem->shape.m, target->threads);
+	const size_t caches = (target->llc_bytes ? target->llc_bytes : LLC_BYTES) / 4;
+	const int is_large = 2 * problem->shape.m * row_bytes(problem) > caches;
 	tcb_geometry_init(out);
 	out->tile[TCB_MACRO] = (struct tcb_tile){ tcb_power_of_two_up(problem->shape.m), columns, 1 };
-	out->tile[TCB_MIDI] = (struct tcb_tile){ 1, columns, 1 };
+	out->tile[TCB_MIDI] = (struct tcb_tile){ task_rows(problem, threads), tcb_least(columns, BLOCK_MOST), 1 };
 	out->tile[TCB_MICRO] = (struct tcb_tile){ 1, micro, 1 };
 	out->knob[TCB_KNOB_ISA] = (int32_t)isa;
-	out->knob[TCB_KNOB_THREADS] =
-		(int32_t)(problem->shape.m < target->threads ? problem->shape.m : target->threads);
+	out->knob[TCB_KNOB_THREADS] = (int32_t)threads;
 	out->knob[TCB_KNOB_SCHED] = TCB_SCHED_STATIC;
 	out->knob[TCB_KNOB_PREFETCH] = 0;
 	out->knob[TCB_KNOB_HINT] = TCB_HINT_T0;
-	out->knob[TCB_KNOB_STREAM] = 0;
 	out->knob[TCB_KNOB_STAGES] = 1;
 	out->knob[TCB_KNOB_ASKS] = 1;
 	out->knob[TCB_KNOB_FORM] = (int32_t)rows_first_form(rows);
+	out->knob[TCB_KNOB_STREAM] = is_large && (isa == TCB_ISA_AVX512 || isa == TCB_ISA_AVX2) &&
+				     problem->shape.n * sizeof(float) % LINE_BYTES == 0;
+	if (!whole)
+		default_long_rows(rows, problem, is_large, out);
 }
 
 void rows_footprint(const struct rows_op *rows, const struct tcb_problem *problem, const struct tcb_target *target,

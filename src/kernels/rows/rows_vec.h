@@ -343,47 +343,53 @@ ROWS_INLINE void v_fence(void)
 }
 
 /*
- * What a loop prefetches with, a constant of each instance: 0 for nothing, else hint and asks.  A busy processor drops
- * prefetches to its second cache, so asking once for what comes soon and again, farther ahead, for what comes later
- * gets more of them through than asking once does.
+ * What a loop prefetches with, a constant of each instance, and how far ahead.  A busy processor drops prefetches to
+ * its second cache, so asking once for what comes soon and again, farther ahead, for what comes later gets more of them
+ * through than asking once does.
  */
-enum { FETCH_HINTS = 3, FETCH_ASKS_APART = 4096 };
-ROWS_INLINE int v_fetch(enum tcb_hint hint, int asks)
+enum v_fetch { FETCH_NONE, FETCH_T0, FETCH_T1, FETCH_NTA, FETCH_T1_OFTEN };
+enum { FETCH_ASKS_APART = 4096, FETCH_OFTEN = 2, FETCH_MOST_OFTEN = 4 };
+struct v_ahead {
+	size_t bytes;
+	int asks; /* of FETCH_T1_OFTEN: FETCH_OFTEN or FETCH_MOST_OFTEN */
+};
+
+ROWS_INLINE enum v_fetch v_fetch(size_t distance, enum tcb_hint hint)
 {
-	return 1 + (int)hint + FETCH_HINTS * (asks - 1);
-}
-ROWS_INLINE int v_fetch_asks(const int fetch)
-{
-	return fetch ? 1 + (fetch - 1) / FETCH_HINTS : 0;
+	return !distance ? FETCH_NONE : hint == TCB_HINT_T0 ? FETCH_T0 : hint == TCB_HINT_T1 ? FETCH_T1 : FETCH_NTA;
 }
 
-/* Asks for the line DISTANCE bytes after X, and as often as FETCH says for later ones. */
-ROWS_INLINE void v_prefetch(const float *x, size_t distance, const int fetch)
+/* Asks for the line that far after X, and with FETCH_T1_OFTEN for later ones. */
+ROWS_INLINE void v_prefetch(const float *x, const struct v_ahead ahead, const enum v_fetch fetch)
 {
-	const int hint = fetch ? (fetch - 1) % FETCH_HINTS : 0;
-	for (int ask = 0; ask < v_fetch_asks(fetch); ask++) {
-		/* Beyond an array, too: prefetches do not fault. */
-		const void *ahead = (const void *)((uintptr_t)x + distance + (size_t)ask * FETCH_ASKS_APART);
-		if (hint == TCB_HINT_T0)
-			__builtin_prefetch(ahead, 0, 3);
-		else if (hint == TCB_HINT_T1)
-			__builtin_prefetch(ahead, 0, 2);
-		else
-			__builtin_prefetch(ahead, 0, 0);
-	}
+	/* Beyond an array, too: prefetches do not fault. */
+	const uintptr_t line = (uintptr_t)x + ahead.bytes;
+	if (fetch == FETCH_T0)
+		__builtin_prefetch((const void *)line, 0, 3);
+	else if (fetch == FETCH_NTA)
+		__builtin_prefetch((const void *)line, 0, 0);
+	else if (fetch != FETCH_NONE)
+		__builtin_prefetch((const void *)line, 0, 2);
+	if (fetch != FETCH_T1_OFTEN)
+		return;
+	__builtin_prefetch((const void *)(line + FETCH_ASKS_APART), 0, 2);
+	if (ahead.asks == FETCH_OFTEN)
+		return;
+	for (uintptr_t ask = FETCH_OFTEN; ask < FETCH_MOST_OFTEN; ask++)
+		__builtin_prefetch((const void *)(line + ask * FETCH_ASKS_APART), 0, 2);
 }
 /* The same for vector U of a step at X, once a line where lines are longer than vectors. */
-ROWS_INLINE void v_prefetch_step(const float *x, int u, size_t distance, const int fetch)
+ROWS_INLINE void v_prefetch_step(const float *x, int u, const struct v_ahead ahead, const enum v_fetch fetch)
 {
 	enum { LINE_VECTORS = 16 / LANES };
 	if (u % LINE_VECTORS == 0)
-		v_prefetch(x + (size_t)u * LANES, distance, fetch);
+		v_prefetch(x + (size_t)u * LANES, ahead, fetch);
 }
 /* The same for COUNT floats. */
-ROWS_INLINE void v_prefetch_row(const float *x, size_t count, size_t distance, const int fetch)
+ROWS_INLINE void v_prefetch_row(const float *x, size_t count, const struct v_ahead ahead, const enum v_fetch fetch)
 {
-	for (size_t i = 0; i < count; i += 16)
-		v_prefetch(x + i, distance, fetch);
+	for (size_t i = 0; fetch != FETCH_NONE && i < count; i += 16)
+		v_prefetch(x + i, ahead, fetch);
 }
 
 #endif

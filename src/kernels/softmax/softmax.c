@@ -134,6 +134,10 @@ static const struct rows_op rows = {
 	.stats = SOFTMAX_STATS,
 	.sums = 1,
 	.registers = 4, /* value, n, r and polynomial */
+	.long_form = TCB_FORM_TWOPASS,
+	.long_chains = 2,
+	.long_stages = 3,
+	.long_asks = 2,
 	.combine = softmax_combine,
 	.bound = softmax_bound,
 	.gpu = &softmax_gpu_math,
@@ -204,4 +208,5 @@ const struct tcb_op tcb_op_softmax = {
 	.emit = softmax_emit,
 	.gpu_rules = tcb_rows_gpu_plain_rules,
 	.gpu_variants = softmax_gpu_variants,
+	.cpu_rules = rows_cpu_rules,
 };

@@ -55,11 +55,12 @@ ROWS_INLINE vec exp_scaled(const struct rows_call *call, vec value, size_t at, s
 }
 
 /* The exponentials go to e; prefetches are in the second pass, where there is time to wait for memory. */
-ROWS_INLINE void reduce_twice(struct rows_call *call, const int chains, const int fetch, const enum rows_store late)
+ROWS_INLINE void reduce_twice(struct rows_call *call, const int chains, const enum v_fetch fetch,
+			      const enum rows_store late)
 {
 	const size_t step = (size_t)chains * LANES, count = call->count;
 	const struct rows_call before = late ? *call->late : *call; /* copies: stores cannot change them */
-	const size_t distance = call->prefetch;
+	const struct v_ahead ahead = rows_ahead(call);
 	const float *x = call->x;
 	float *e = call->e;
 	float max = block_max(x, count, chains);
@@ -71,7 +72,7 @@ ROWS_INLINE void reduce_twice(struct rows_call *call, const int chains, const in
 	for (; i + step <= count; i += step) {
 		ROWS_UNROLL
 		for (int u = 0; u < chains; u++) {
-			v_prefetch_step(x + i, u, distance, fetch);
+			v_prefetch_step(x + i, u, ahead, fetch);
 			vec value = v_exp(v_sub(v_load(x + i + (size_t)u * LANES), base));
 			v_store(e + i + (size_t)u * LANES, value);
 			sum[u] = v_add(sum[u], value);
@@ -113,12 +114,13 @@ ROWS_INLINE void raise_max(struct running *run, vec top, const int chains)
 }
 
 /* Nothing is stored: APPLY takes the exponentials again, against the row's maximum. */
-ROWS_INLINE void reduce_once(struct rows_call *call, const int chains, const int fetch, const enum rows_store late)
+ROWS_INLINE void reduce_once(struct rows_call *call, const int chains, const enum v_fetch fetch,
+			     const enum rows_store late)
 {
 	const size_t step = (size_t)chains * LANES, count = call->count;
 	const float *x = call->x;
 	const struct rows_call before = late ? *call->late : *call;
-	const size_t distance = call->prefetch;
+	const struct v_ahead ahead = rows_ahead(call);
 	struct running run;
 	size_t i = 0;
 	run.max = v_set(-FLT_MAX);
@@ -129,7 +131,7 @@ ROWS_INLINE void reduce_once(struct rows_call *call, const int chains, const int
 		vec value[CHAINS_MAX], top = v_set(-FLT_MAX);
 		ROWS_UNROLL
 		for (int u = 0; u < chains; u++) {
-			v_prefetch_step(x + i, u, distance, fetch);
+			v_prefetch_step(x + i, u, ahead, fetch);
 			value[u] = v_load(x + i + (size_t)u * LANES);
 			top = v_max(value[u], top); /* NaN in the first operand stays out */
 		}
@@ -156,7 +158,8 @@ ROWS_INLINE void reduce_once(struct rows_call *call, const int chains, const int
 	call->stat[SOFTMAX_SUM] = (double)v_reduce_add(v_mul(run.sum[0], v_exp(v_sub(run.max, v_set(max)))));
 }
 
-ROWS_INLINE void softmax_reduce(struct rows_call *call, const int chains, const int fetch, const enum rows_store late)
+ROWS_INLINE void softmax_reduce(struct rows_call *call, const int chains, const enum v_fetch fetch,
+				const enum rows_store late)
 {
 	if (call->form == TCB_FORM_ONEPASS)
 		reduce_once(call, chains, fetch, late);
@@ -164,7 +167,7 @@ ROWS_INLINE void softmax_reduce(struct rows_call *call, const int chains, const 
 		reduce_twice(call, chains, fetch, late);
 }
 
-ROWS_INLINE void softmax_apply(const struct rows_call *call, const int chains, const int fetch,
+ROWS_INLINE void softmax_apply(const struct rows_call *call, const int chains, const enum v_fetch fetch,
 			       const enum rows_store store)
 {
 	if (call->form == TCB_FORM_ONEPASS)
@@ -176,12 +179,12 @@ ROWS_INLINE void softmax_apply(const struct rows_call *call, const int chains, c
 ROWS_INLINE void softmax_whole(struct rows_call *call, const int chains, const enum rows_store store)
 {
 	const size_t count = call->count;
-	const int fetch = call->prefetch ? v_fetch(call->hint, call->asks) : 0;
+	const enum v_fetch fetch = v_fetch(call->prefetch, call->hint);
 	for (call->rows_done = 0; call->rows_done < call->rows; call->rows_done++) {
 		const float *x = call->x + call->rows_done * call->stride;
 		float *y = call->y + call->rows_done * call->stride;
 		vec value[CHAINS_MAX], top = v_set(-INFINITY), sum = v_set(0);
-		v_prefetch_row(x, count, call->prefetch, fetch);
+		v_prefetch_row(x, count, rows_ahead(call), fetch);
 		ROWS_UNROLL
 		for (int u = 0; u < chains; u++) {
 			size_t at = (size_t)u * LANES;
