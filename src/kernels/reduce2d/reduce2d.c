@@ -353,7 +353,7 @@ static const struct tcb_variant *const min_lists[] = VARIANT_LISTS(min);
 		.flops = reduce2d_flops, .traffic = reduce2d_traffic, .axes = reduce2d_axes,                           \
 		.default_geometry = reduce2d_default_geometry, .footprint = reduce2d_footprint, .plan = reduce2d_plan, \
 		.run = reduce2d_run, .emit = reduce2d_emit, .gpu_rules = reduce2d_gpu_rules,                           \
-		.gpu_variants = reduce2d_##what##_gpu_variants,                                                        \
+		.gpu_variants = reduce2d_##what##_gpu_variants, .cpu_rules = reduce2d_cpu_rules,                       \
 	}
 
 const struct tcb_op tcb_op_reduce2d_sum =

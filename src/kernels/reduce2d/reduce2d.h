@@ -69,6 +69,7 @@ extern const struct tcb_variant reduce2d_sum_variants_neon[], reduce2d_max_varia
 	reduce2d_min_variants_neon[];
 
 /* reduce2d_space.c */
+extern const struct tcb_rule reduce2d_cpu_rules[];
 size_t reduce2d_axes(const struct tcb_problem *problem, const struct tcb_target *target,
 		     struct tcb_axis out[TCB_AXES_MAX]);
 /* The seed's tiles of 16x16, a strip of them a task. */

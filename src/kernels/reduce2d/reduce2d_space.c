@@ -4,16 +4,26 @@
  * the numbers that the constraints judge.
  */
 #include "base/sizes.h"
+#include "kernels/constraint.h"
+#include "kernels/cpu_rules.h"
 #include "kernels/reduce2d/reduce2d_gpu.h"
 
 #include <string.h>
 
 enum {
 	SEED_TILE = 16,      /* the seed's tile is 16x16 */
-	MIDI_ROWS_MAX = 256, /* of a midi tile */
+	TILE_LEAST = 256,    /* elements: smaller tiles only add calls */
+	TILE_MOST = 1 << 18, /* of the default: a longer chain of additions is less exact and no faster */
+	MIDI_ROWS_MAX = 64,  /* of a midi tile */
+	MIDI_COLUMNS = 1024, /* between the seed's and whole rows */
+	DEALT_ROWS = 64,     /* of a task that is dealt while others run, and of one that is dealt finely */
+	DEALT_ROWS_FINE = 16,
 	MICRO_MAX_M = 8,
 	MICRO_MAX_N = 128,
 	MICRO_OPERANDS = 2, /* registers of the inner loop beside the accumulators: a value, a flag or a sum */
+	DEFAULT_CHAINS = 4,
+	AHEAD = 4096,         /* bytes, of what the caches do not hold */
+	LLC_BYTES = 16 << 20, /* where the target does not tell */
 };
 
 size_t reduce2d_lanes(enum tcb_isa isa)
@@ -57,35 +67,54 @@ static void add_powers(struct tcb_axis *axis, size_t from, size_t factor, size_t
 		add_value(axis, value);
 }
 
+/* The rows, and columns, that each of THREADS gets of a matrix that is cut into even parts of whole tiles of STEP. */
+static size_t share_rows(const struct tcb_problem *problem, size_t threads, size_t step)
+{
+	return threads > 1 && problem->shape.m >= threads ? tcb_round_up(tcb_div_up(problem->shape.m, threads), step)
+							  : tcb_power_of_two_up(problem->shape.m);
+}
+
+static size_t share_columns(const struct tcb_problem *problem, size_t threads)
+{
+	const size_t columns = tcb_power_of_two_up(problem->shape.n), parts = tcb_power_of_two_up(threads);
+	return threads > 1 && problem->shape.m < threads ? tcb_most(columns / parts, 1) : columns;
+}
+
+static void add_threads(struct tcb_axis *axis, const struct tcb_target *target)
+{
+	add_powers(axis, 1, 2, target->threads);
+	add_value(axis, target->threads ? target->threads : 1);
+}
+
 static void add_tiles(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_axis *out,
 		      size_t *count)
 {
-	size_t rows = tcb_power_of_two_up(problem->shape.m), columns = tcb_power_of_two_up(problem->shape.n);
-	/* A task's rows: from a strip of the seed's tiles to a share of each thread. */
-	size_t share = rows / tcb_power_of_two_up(target->threads ? target->threads : 1);
-	struct tcb_axis *axis = add_axis(out, count, TCB_AXIS_TILE_M, TCB_MACRO);
-	add_powers(axis, SEED_TILE, 8, rows);
-	add_value(axis, share ? share : 1);
-	add_value(axis, rows);
-	add_powers(axis, 1, 2, MICRO_MAX_M); /* where rows are fewer than a micro tile has, and single rows */
-	axis = add_axis(out, count, TCB_AXIS_TILE_N, TCB_MACRO);
-	add_value(axis, columns);
-	add_value(axis, columns / 2 ? columns / 2 : 1);
-	add_powers(axis, 1024, 4, columns);
-	if (columns < MICRO_MAX_N)
-		add_powers(axis, SEED_TILE, 2, MICRO_MAX_N);
-
-	axis = add_axis(out, count, TCB_AXIS_TILE_M, TCB_MIDI);
-	add_powers(axis, 1, 4, MIDI_ROWS_MAX);
-	add_value(axis, 2);
-	add_value(axis, MICRO_MAX_M);
-	axis = add_axis(out, count, TCB_AXIS_TILE_N, TCB_MIDI);
-	add_powers(axis, SEED_TILE, 4, columns);
-	add_value(axis, columns);
-	if (columns < MICRO_MAX_N)
-		add_powers(axis, SEED_TILE, 2, MICRO_MAX_N);
-
-	axis = add_axis(out, count, TCB_AXIS_TILE_M, TCB_MICRO);
+	const size_t rows = tcb_power_of_two_up(problem->shape.m), columns = tcb_power_of_two_up(problem->shape.n);
+	struct tcb_axis threads = { 0 };
+	add_threads(&threads, target);
+	struct tcb_axis *macro_m = add_axis(out, count, TCB_AXIS_TILE_M, TCB_MACRO);
+	struct tcb_axis *macro_n = add_axis(out, count, TCB_AXIS_TILE_N, TCB_MACRO);
+	struct tcb_axis *midi_m = add_axis(out, count, TCB_AXIS_TILE_M, TCB_MIDI);
+	struct tcb_axis *midi_n = add_axis(out, count, TCB_AXIS_TILE_N, TCB_MIDI);
+	add_powers(midi_m, 1, 2, MICRO_MAX_M); /* where rows are fewer than a micro tile has, and single rows */
+	add_value(midi_m, SEED_TILE);
+	add_value(midi_m, MIDI_ROWS_MAX);
+	add_value(midi_n, SEED_TILE);
+	add_value(midi_n, MIDI_COLUMNS);
+	for (size_t t = 0; t < threads.count; t++) {
+		for (size_t i = 0; i < midi_m->count; i++)
+			add_value(macro_m, share_rows(problem, (size_t)threads.values[t], (size_t)midi_m->values[i]));
+		add_value(macro_n, share_columns(problem, (size_t)threads.values[t]));
+		add_value(midi_n, share_columns(problem, (size_t)threads.values[t]));
+	}
+	add_value(macro_m, DEALT_ROWS);
+	add_value(macro_m, DEALT_ROWS_FINE);
+	add_powers(macro_m, rows, 2, MICRO_MAX_M);
+	if (columns < MICRO_MAX_N) {
+		add_powers(macro_n, SEED_TILE, 2, MICRO_MAX_N);
+		add_powers(midi_n, SEED_TILE, 2, MICRO_MAX_N);
+	}
+	struct tcb_axis *axis = add_axis(out, count, TCB_AXIS_TILE_M, TCB_MICRO);
 	add_powers(axis, 1, 2, MICRO_MAX_M);
 	axis = add_axis(out, count, TCB_AXIS_TILE_N, TCB_MICRO);
 	add_powers(axis, 1, 2, MICRO_MAX_N);
@@ -106,17 +135,16 @@ size_t reduce2d_axes(const struct tcb_problem *problem, const struct tcb_target 
 	if (!axis->count) /* nothing runs here; V1 says so */
 		add_value(axis, TCB_ISA_SCALAR);
 	axis = add_axis(out, &count, TCB_AXIS_KNOB, TCB_KNOB_THREADS);
-	add_powers(axis, 1, 2, target->threads);
-	add_value(axis, target->threads);
+	add_threads(axis, target);
 	axis = add_axis(out, &count, TCB_AXIS_KNOB, TCB_KNOB_SCHED);
 	add_value(axis, TCB_SCHED_STATIC);
 	add_value(axis, TCB_SCHED_DYNAMIC);
 	axis = add_axis(out, &count, TCB_AXIS_KNOB, TCB_KNOB_PREFETCH);
 	add_value(axis, 0);
-	add_powers(axis, 1024, 4, 16384);
+	add_powers(axis, 1024, 4, AHEAD);
 	axis = add_axis(out, &count, TCB_AXIS_KNOB, TCB_KNOB_HINT);
 	add_value(axis, TCB_HINT_T0);
-	add_value(axis, TCB_HINT_NTA);
+	add_value(axis, TCB_HINT_T1);
 	if (reduce2d_is_sum(problem)) {
 		axis = add_axis(out, &count, TCB_AXIS_KNOB, TCB_KNOB_FORM);
 		add_value(axis, TCB_FORM_LANES);
@@ -126,32 +154,95 @@ size_t reduce2d_axes(const struct tcb_problem *problem, const struct tcb_target 
 	return count;
 }
 
+/* --- rules (V4) --- */
+
+/*
+ * Macro tiles only say who takes which midi tiles, in an order that memory does not mind: one thread takes all, threads
+ * that are dealt their tasks in advance an even part each, of rows where there are as many.
+ */
+static const char *policy_task(const struct tcb_problem *problem, const struct tcb_target *target,
+			       const struct tcb_geometry *geometry)
+{
+	const struct tcb_tile *macro = &geometry->tile[TCB_MACRO];
+	const size_t threads = (size_t)geometry->knob[TCB_KNOB_THREADS], columns = share_columns(problem, threads);
+	(void)target;
+	/* More columns than that are there for a micro tile (H2). */
+	if (macro->n != columns && (macro->n < columns || columns >= MICRO_MAX_N))
+		return "macro.n must be all columns, or an even part where threads are more than rows";
+	if (geometry->knob[TCB_KNOB_SCHED] == TCB_SCHED_STATIC) {
+		const size_t rows = share_rows(problem, threads, geometry->tile[TCB_MIDI].m);
+		if (macro->m != rows && (macro->m < rows || rows >= MICRO_MAX_M))
+			return "with sched=static macro.m must be a thread's even part of the rows, in whole midi "
+			       "tiles";
+	} else if (macro->m != DEALT_ROWS && macro->m != DEALT_ROWS_FINE) {
+		return "with sched=dynamic tasks are of 16 or 64 rows";
+	}
+	return NULL;
+}
+
+static const char *policy_tile(const struct tcb_problem *problem, const struct tcb_target *target,
+			       const struct tcb_geometry *geometry)
+{
+	const struct tcb_tile *macro = &geometry->tile[TCB_MACRO], *midi = &geometry->tile[TCB_MIDI];
+	/* Too little for rows of such tiles for every thread. */
+	if (problem->shape.m * problem->shape.n < (size_t)SEED_TILE * TILE_LEAST * tcb_most(target->threads, 1))
+		return NULL;
+	if (midi->m < MICRO_MAX_M && midi->m > 1 && midi->m != geometry->tile[TCB_MICRO].m &&
+	    midi->m < problem->shape.m)
+		return "midi.m between 1 and 8 must be micro.m: it differs from others by calls only";
+	if (midi->m >= MIDI_ROWS_MAX || midi->n >= TILE_LEAST || midi->m * midi->n >= TILE_LEAST ||
+	    (midi->n == macro->n && (midi->m == macro->m || midi->m >= SEED_TILE)))
+		return NULL;
+	return "tiles of less than 256 elements only add calls";
+}
+
+#define FIELD(level, dim) (UINT64_C(1) << (3 * (level) + (dim)))
+const struct tcb_rule reduce2d_cpu_rules[] = {
+	{ TCB_FIELD_TILES, 1, policy_tile },
+	{ TCB_FIELD_TILES | TCB_FIELD_KNOB(THREADS) | TCB_FIELD_KNOB(SCHED), 1, policy_task },
+	{ TCB_FIELD_KNOB(PREFETCH), 1, tcb_cpu_policy_ahead },
+	{ TCB_FIELD_KNOB(ISA), 1, tcb_cpu_policy_scalar },
+	{ 0, 0, NULL },
+};
+
+/* --- default geometry --- */
+
+/* Whole rows in order, with as many chains as hide the latency, and asked for ahead where the caches do not hold them.
+ */
 void reduce2d_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
 			       struct tcb_geometry *out)
 {
-	enum tcb_isa isa = tcb_target_has(target, TCB_ISA_AVX512) ? TCB_ISA_AVX512
-			   : tcb_target_has(target, TCB_ISA_AVX2) ? TCB_ISA_AVX2
-			   : tcb_target_has(target, TCB_ISA_NEON) ? TCB_ISA_NEON
-								  : TCB_ISA_SCALAR;
-	size_t rows = tcb_least(tcb_power_of_two_up(problem->shape.m), SEED_TILE);
-	size_t columns = tcb_power_of_two_up(problem->shape.n), tasks = (problem->shape.m + rows - 1) / rows;
+	const enum tcb_isa isa = tcb_target_has(target, TCB_ISA_AVX512) ? TCB_ISA_AVX512
+				 : tcb_target_has(target, TCB_ISA_AVX2) ? TCB_ISA_AVX2
+				 : tcb_target_has(target, TCB_ISA_NEON) ? TCB_ISA_NEON
+									: TCB_ISA_SCALAR;
 	if (target->kind == TCB_TARGET_CUDA) {
 		reduce2d_gpu_default_geometry(problem, target, out);
 		return;
 	}
-	/* Scalar code has no micro tile as wide as the seed's. */
-	const size_t micro = isa == TCB_ISA_SCALAR ? 8 : reduce2d_lanes(isa);
-	if (columns < micro)
-		columns = micro;
+	const size_t lanes = reduce2d_lanes(isa);
+	size_t threads = tcb_least(problem->shape.m, target->threads ? target->threads : 1);
+	const size_t wanted = tcb_power_of_two_up(problem->shape.n);
+	const size_t micro = wanted < DEFAULT_CHAINS * lanes ? lanes : DEFAULT_CHAINS * lanes;
+	const size_t columns = tcb_most(wanted, micro);
+	struct tcb_tile midi = { tcb_least(tcb_power_of_two_up(problem->shape.m), MIDI_ROWS_MAX), columns, 1 };
+	while (midi.m > 1 && (midi.m * midi.n > TILE_MOST || tcb_div_up(problem->shape.m, midi.m) < threads))
+		midi.m = midi.m > SEED_TILE ? SEED_TILE : 1;
+	while (midi.n > TILE_MOST)
+		midi.n /= 2;
+	const int is_large = problem->shape.m * problem->shape.n * sizeof(float) >
+			     (target->llc_bytes ? target->llc_bytes : LLC_BYTES);
+	while (threads > 1 && tcb_div_up(problem->shape.m, share_rows(problem, threads, midi.m)) < threads)
+		threads--; /* even parts of few rows are fewer */
 	tcb_geometry_init(out);
-	out->tile[TCB_MACRO] = (struct tcb_tile){ rows, columns, 1 };
-	out->tile[TCB_MIDI] = (struct tcb_tile){ rows, tcb_least(columns, SEED_TILE), 1 };
+	out->tile[TCB_MACRO] = (struct tcb_tile){ share_rows(problem, threads, midi.m), columns, 1 };
+	out->tile[TCB_MIDI] = midi;
 	out->tile[TCB_MICRO] = (struct tcb_tile){ 1, micro, 1 };
 	out->knob[TCB_KNOB_ISA] = (int32_t)isa;
-	out->knob[TCB_KNOB_THREADS] = (int32_t)tcb_least(tasks, target->threads ? target->threads : 1);
+	out->knob[TCB_KNOB_THREADS] = (int32_t)threads;
 	out->knob[TCB_KNOB_SCHED] = TCB_SCHED_STATIC;
-	out->knob[TCB_KNOB_PREFETCH] = 0;
-	out->knob[TCB_KNOB_HINT] = TCB_HINT_T0;
+	out->knob[TCB_KNOB_PREFETCH] = is_large ? AHEAD : 0;
+	out->knob[TCB_KNOB_HINT] = is_large ? TCB_HINT_T1 : TCB_HINT_T0;
 	if (reduce2d_is_sum(problem))
 		out->knob[TCB_KNOB_FORM] = TCB_FORM_LANES;
 }
