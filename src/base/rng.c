@@ -3,8 +3,6 @@
  * xoshiro256** (Blackman and Vigna, "Scrambled linear pseudorandom number
  * generators", 2021), seeded through splitmix64 as its authors advise.
  */
-#include <math.h>
-
 #include "base/util.h"
 
 static uint64_t rotate_left(uint64_t x, int bits)
@@ -55,10 +53,19 @@ double tcb_rng_unit(struct tcb_rng *rng)
 	return (double)(tcb_rng_next(rng) >> 11) * 0x1p-53;
 }
 
+/*
+ * The sum of six uniform numbers of 32 bits, a quarter of the time of Box and Muller's method: operands have tens of
+ * millions of values.  Its fourth moment is 2.8 (a normal one's 3) and nothing is beyond 4.25.
+ */
 float tcb_rng_normal(struct tcb_rng *rng)
 {
-	/* Box-Muller; 1 - u keeps the logarithm finite. */
-	double radius = sqrt(-2.0 * log(1.0 - tcb_rng_unit(rng)));
+	uint64_t sum = 0;
 
-	return (float)(radius * cos(6.283185307179586 * tcb_rng_unit(rng)));
+	for (int i = 0; i < 3; i++) {
+		const uint64_t two = tcb_rng_next(rng);
+
+		sum += (two >> 32) + (uint32_t)two;
+	}
+	/* The variance of each is 2^64 / 12. */
+	return (float)(((double)sum - 3 * 4294967295.0) * (0x1p-32 * 1.4142135623730951));
 }

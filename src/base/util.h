@@ -22,7 +22,7 @@ void tcb_rng_init(struct tcb_rng *rng, uint64_t seed);
 uint64_t tcb_rng_next(struct tcb_rng *rng);
 uint64_t tcb_rng_below(struct tcb_rng *rng, uint64_t bound); /* uniform in [0, bound), bound >= 1 */
 double tcb_rng_unit(struct tcb_rng *rng);                    /* uniform in [0, 1) */
-float tcb_rng_normal(struct tcb_rng *rng);                   /* mean 0, variance 1 */
+float tcb_rng_normal(struct tcb_rng *rng);                   /* mean 0, variance 1, about normal */
 
 /* hash.c: XXH3. */
 uint64_t tcb_hash64(const void *data, size_t bytes, uint64_t seed);

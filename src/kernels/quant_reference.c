@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
  * The reference of ops with quantised weights: y, sum of |w||x| and what the
- * contract may add, all in double.  In: operands as stored.  Method: 256 values
- * of k at a time; 32 tokens are widened and weighed, then each row's blocks are
- * taken apart once and multiplied with all of them.
+ * contract may add, all in double.  In: operands as stored.  Method: a product in
+ * blocks (reference_tiles.h).  Of 128 rows, 256 values of k are taken apart once
+ * and multiplied with up to 256 tokens, 8 at a time.  What the contract may add is
+ * a sum of products of a number of the row's and one of the token's: some more
+ * steps of k (struct panels).
  *
  * What the contracts allow (quant.h):
  *   all  a kernel need not form a weight w = a q - c (a scale, q code, c offset,
@@ -30,33 +32,46 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/sizes.h"
 #include "kernels/quant.h"
+#include "kernels/reference_tiles.h"
 
-enum { SPAN = 256, LANES = 8, TOKENS = 32, TOKENS_TOGETHER = 4, RUNS = 16, GROUPS = SPAN / 32 };
+enum {
+	SPAN = 256,
+	RUNS = 16,
+	GROUPS = SPAN / 32,
+	TERMS = RUNS + GROUPS,
+	PANEL_N = 128,
+	TASK_M = 256,
+	TILE_VALUES = TCB_REFERENCE_M * TCB_REFERENCE_N,
+};
 
 static const double unit_roundoff = 0x1p-24, half_roundoff = 0x1p-11, half_least = 0x1p-25, underflow = 0x1p-149;
 static const double halves_least = 0x1p-51;
 
-/* GCC and Clang cut these to what the machine has. */
-typedef double vector __attribute__((vector_size(LANES * sizeof(double))));
-typedef long long mask __attribute__((vector_size(LANES * sizeof(double))));
-
-#define INLINE static inline __attribute__((always_inline))
-
-/* One row, or one token, over SPAN values of k; zeros past the end. */
-struct row {
-	_Alignas(64) double w[SPAN];
-	double absolute[GROUPS];        /* sum of |w| over a group of activations that share a scale */
-	double apart[RUNS];             /* |offset| + |scale * centre| */
-	double absolute_sum, apart_sum; /* of every value */
+/*
+ * SPAN values of k: tokens in panels of TCB_REFERENCE_M, rows of weights in panels of TCB_REFERENCE_N.  The products of
+ * x_terms and w_terms sum up to what the contract may add:
+ *   all  for each run, |x| with what quantising may add, times the parts that are kept apart
+ *   q8   for each group, the most that rounding moves an activation of it, times the sum of its |w|
+ *   f32  the most that two halves leave out, times the sum of all |w| and parts
+ *   f16  what halves of the smallest numbers are off by, of the weights and of the tokens
+ */
+struct panels {
+	double w[PANEL_N * SPAN], w_terms[PANEL_N * TERMS];
+	double x[TCB_REFERENCE_M * SPAN], x_size[TCB_REFERENCE_M * SPAN], x_terms[TCB_REFERENCE_M * TERMS];
 };
-struct token {
-	_Alignas(64) double x[SPAN];
-	double codes[GROUPS]; /* contract q8: most that the rounding of a code and of d move an activation of the group
-			       */
-	double sum_of[RUNS];  /* |x| of a run, each with what quantising may add to it */
-	double sum;
-	double left_out; /* contract f32: most that two halves leave out of an activation beside two roundings */
+
+/* One call, shared by threads: each has some rows of the weights and some tokens. */
+struct job {
+	const struct tcb_problem *problem;
+	const struct tcb_format *format;
+	const uint8_t *weights;
+	const float *x;
+	const struct tcb_reference_tiles *tiles;
+	double gamma_max;
+	struct tcb_reference *out;
+	size_t across; /* tasks side by side */
 };
 
 double tcb_quant_chain_max(size_t k)
@@ -69,189 +84,169 @@ static double f16_seen(double x)
 	return fabs(x) >= 65520 ? copysign(INFINITY, x) : x;
 }
 
-static void weigh_token(const struct tcb_format *format, enum tcb_contract contract, const float *x, size_t values,
-			struct token *out)
+static size_t term_count(enum tcb_contract contract)
 {
-	const size_t group = tcb_quant_group(format);
-	memset(out, 0, sizeof(*out));
-	for (size_t i = 0; i < values; i++)
-		out->x[i] = contract == TCB_CONTRACT_F16 ? f16_seen((double)x[i]) : (double)x[i];
-	for (size_t g = 0; contract == TCB_CONTRACT_Q8 && g < values / group; g++) {
-		double largest = 0;
-		for (size_t i = g * group; i < (g + 1) * group; i++)
-			largest = fabs(out->x[i]) > largest ? fabs(out->x[i]) : largest;
-		/* Half a step; d = fl(max / 127), x / d and code times d each add at most 127 roundings of a step. */
-		out->codes[g] = largest / 127 * (0.5 + 4 * 127 * unit_roundoff);
-		if (largest < 127 * (double)FLT_MIN)
-			out->codes[g] = largest; /* counts as zeros */
-	}
-	for (size_t i = 0; i < values; i++)
-		out->sum_of[i / format->run_values] += fabs(out->x[i]) + out->codes[i / group];
-	for (size_t r = 0; r < RUNS; r++)
-		out->sum += out->sum_of[r];
-	double largest = 0;
-	for (size_t i = 0; contract == TCB_CONTRACT_F32 && i < values; i++)
-		largest = fabs(out->x[i]) > largest ? fabs(out->x[i]) : largest;
-	out->left_out = isfinite(largest) ? halves_least * largest : 0;
+	return RUNS + (contract == TCB_CONTRACT_Q8 ? GROUPS : contract == TCB_CONTRACT_F16 ? 2 : 1);
 }
 
-static void weigh_row(const struct tcb_format *format, const uint8_t *blocks, size_t values, struct row *out)
+/* What rounding to 8 bits moves an activation of a group by at most, LARGEST being the group's. */
+static double rounding_of_codes(double largest)
 {
+	if (largest < 127 * (double)FLT_MIN)
+		return largest; /* counts as zeros */
+	/* Half a step; d = fl(max / 127), x / d and code times d each add at most 127 roundings of a step. */
+	return largest / 127 * (0.5 + 4 * 127 * unit_roundoff);
+}
+
+/* VALUES of one token into column I of the panels. */
+static void weigh_token(const struct job *job, const float *x, size_t values, size_t i, struct panels *p)
+{
+	const enum tcb_contract contract = job->problem->contract;
+	const size_t group = tcb_quant_group(job->format), run = job->format->run_values;
+	double size[SPAN], codes[GROUPS] = { 0 }, terms[TERMS] = { 0 }, sum = 0, largest = 0;
+	for (size_t s = 0; s < values; s++) {
+		const double value = contract == TCB_CONTRACT_F16 ? f16_seen((double)x[s]) : (double)x[s];
+		size[s] = fabs(value);
+		p->x[s * TCB_REFERENCE_M + i] = value;
+		p->x_size[s * TCB_REFERENCE_M + i] = size[s];
+	}
+	for (size_t g = 0; contract == TCB_CONTRACT_Q8 && g < values / group; g++) {
+		double most = 0;
+		for (size_t s = g * group; s < (g + 1) * group; s++)
+			most = size[s] > most ? size[s] : most;
+		terms[RUNS + g] = codes[g] = rounding_of_codes(most);
+	}
+	for (size_t first = 0; first < values; first += run) {
+		double *of_run = &terms[first / run];
+		for (size_t s = first; s < first + run; s++)
+			*of_run += size[s];
+		*of_run += (double)run * codes[first / group];
+		sum += *of_run;
+	}
+	for (size_t s = 0; contract == TCB_CONTRACT_F32 && s < values; s++)
+		largest = size[s] > largest ? size[s] : largest;
+	if (contract == TCB_CONTRACT_F32)
+		terms[RUNS] = isfinite(largest) ? halves_least * largest : 0;
+	if (contract == TCB_CONTRACT_F16) {
+		terms[RUNS] = 1;
+		terms[RUNS + 1] = 129 * half_least * sum;
+	}
+	for (size_t t = 0; t < TERMS; t++)
+		p->x_terms[t * TCB_REFERENCE_M + i] = terms[t];
+}
+
+/* One row's terms: ABSOLUTE, the sums of |w| over groups, and APART, |offset| + |scale * centre| of each run. */
+static void weigh_terms(const struct job *job, const double absolute[GROUPS], const double apart[RUNS], double *to)
+{
+	const enum tcb_contract contract = job->problem->contract;
+	double each = 2 * job->gamma_max, absolute_sum = 0, apart_sum = 0;
+	if (contract == TCB_CONTRACT_F16)
+		each += 2 * half_roundoff * (1 + 4 * half_roundoff);
+	for (size_t r = 0; r < RUNS; r++, to += TCB_REFERENCE_N) {
+		apart_sum += (double)job->format->run_values * apart[r];
+		*to = each * apart[r];
+	}
+	for (size_t g = 0; g < GROUPS; g++)
+		absolute_sum += absolute[g];
+	for (size_t g = 0; contract == TCB_CONTRACT_Q8 && g < GROUPS; g++)
+		to[g * TCB_REFERENCE_N] = absolute[g] * (1 + job->gamma_max);
+	if (contract == TCB_CONTRACT_F32)
+		*to = (absolute_sum + apart_sum) * (1 + job->gamma_max);
+	if (contract == TCB_CONTRACT_F16) {
+		to[0] = half_least * absolute_sum;
+		to[TCB_REFERENCE_N] = 1;
+	}
+}
+
+/* VALUES of row J of the panels. */
+static void weigh_row(const struct job *job, const uint8_t *blocks, size_t values, size_t j, struct panels *p)
+{
+	const struct tcb_format *format = job->format;
 	const size_t group = tcb_quant_group(format), runs = format->block_values / format->run_values;
+	const size_t panel = j / TCB_REFERENCE_N, lane = j % TCB_REFERENCE_N;
+	double *to = p->w + panel * SPAN * TCB_REFERENCE_N + lane;
+	double absolute[GROUPS] = { 0 }, apart[RUNS] = { 0 };
 	struct tcb_codes codes;
-	memset(out, 0, sizeof(*out));
 	for (size_t first = 0, run = 0; first < values; first += format->block_values, blocks += format->block_bytes) {
 		format->decode(blocks, &codes);
 		for (size_t r = 0; r < runs; r++, run++) {
-			double *w = out->w + first + r * format->run_values, absolute = 0;
+			const size_t start = first + r * format->run_values;
 			const int8_t *code = codes.code + r * format->run_values;
+			double sum = 0;
 			for (size_t i = 0; i < format->run_values; i++) {
-				w[i] = (double)(codes.scale[r] * (float)code[i] - codes.offset[r]);
-				absolute += fabs(w[i]);
+				const float w = codes.scale[r] * (float)code[i] - codes.offset[r];
+				to[(start + i) * TCB_REFERENCE_N] = (double)w;
+				sum += fabs((double)w);
 			}
-			out->absolute[(first + r * format->run_values) / group] += absolute;
-			out->absolute_sum += absolute;
-			out->apart[run] = fabs((double)codes.offset[r]) + fabs((double)codes.scale[r]) * format->centre;
-			out->apart_sum += (double)format->run_values * out->apart[run];
+			absolute[start / group] += sum;
+			apart[run] = fabs((double)codes.offset[r]) + fabs((double)codes.scale[r]) * format->centre;
 		}
 	}
+	weigh_terms(job, absolute, apart, p->w_terms + panel * TERMS * TCB_REFERENCE_N + lane);
 }
 
-/* One row times COUNT tokens: sums of products and of their magnitudes. */
-INLINE void multiply(const struct row *row, const struct token *token, size_t count, double y[TOKENS],
-		     double magnitude[TOKENS])
+/* Adds a panel of COUNT tokens from M0 on times the panel of ROWS rows from N0 on. */
+static void add_tile(const struct job *job, const struct panels *p, size_t panel, size_t values, size_t m0,
+		     size_t count, size_t n0, size_t rows)
 {
-	const mask positive = ~(((mask){ 0 } + 1) << 63);
-	for (size_t t = 0; t < count; t += TOKENS_TOGETHER) {
-		vector sum[TOKENS_TOGETHER] = { { 0 } }, size[TOKENS_TOGETHER] = { { 0 } };
-		for (size_t k = 0; k < SPAN; k += LANES)
-			for (size_t i = 0; i < TOKENS_TOGETHER; i++) {
-				const vector product =
-					*(const vector *)(row->w + k) * *(const vector *)(token[t + i].x + k);
-				sum[i] += product;
-				size[i] += (vector)((mask)product & positive);
-			}
-		for (size_t i = 0; i < TOKENS_TOGETHER; i++) {
-			y[t + i] = magnitude[t + i] = 0;
-			for (size_t lane = 0; lane < LANES; lane++) {
-				y[t + i] += sum[i][lane];
-				magnitude[t + i] += size[i][lane];
-			}
+	double y[TILE_VALUES] = { 0 }, magnitude[TILE_VALUES] = { 0 }, extra[TILE_VALUES] = { 0 };
+	const double *w = p->w + panel * SPAN * TCB_REFERENCE_N;
+	job->tiles->wide(p->x, w, values, y);
+	job->tiles->sizes(p->x_size, w, values, magnitude);
+	job->tiles->wide(p->x_terms, p->w_terms + panel * TERMS * TCB_REFERENCE_N, term_count(job->problem->contract),
+			 extra);
+	for (size_t i = 0; i < count; i++)
+		for (size_t j = 0; j < rows; j++) {
+			const size_t at = (m0 + i) * job->problem->shape.n + n0 + j;
+			job->out->y[at] += y[i * TCB_REFERENCE_N + j];
+			job->out->magnitude[at] += magnitude[i * TCB_REFERENCE_N + j];
+			job->out->extra[at] += extra[i * TCB_REFERENCE_N + j];
 		}
-	}
 }
 
-static void multiply_any(const struct row *row, const struct token *token, size_t count, double y[TOKENS],
-			 double magnitude[TOKENS])
-{
-	multiply(row, token, count, y, magnitude);
-}
-
-#if defined(__x86_64__)
-__attribute__((target("avx2"))) static void multiply_avx2(const struct row *row, const struct token *token,
-							  size_t count, double y[TOKENS], double magnitude[TOKENS])
-{
-	multiply(row, token, count, y, magnitude);
-}
-
-__attribute__((target("avx512f,avx512dq"))) static void multiply_avx512(const struct row *row,
-									const struct token *token, size_t count,
-									double y[TOKENS], double magnitude[TOKENS])
-{
-	multiply(row, token, count, y, magnitude);
-}
-#endif
-
-typedef void multiply_fn(const struct row *row, const struct token *token, size_t count, double y[TOKENS],
-			 double magnitude[TOKENS]);
-
-static multiply_fn *best_multiply(void)
-{
-#if defined(__x86_64__)
-	if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq"))
-		return multiply_avx512;
-	if (__builtin_cpu_supports("avx2"))
-		return multiply_avx2;
-#endif
-	return multiply_any;
-}
-
-/* What CONTRACT may add to one output over this span. */
-static double extra(const struct row *row, const struct token *token, enum tcb_contract contract, double magnitude,
-		    double gamma_max)
-{
-	double apart = 0, codes = 0;
-	for (size_t r = 0; r < RUNS; r++)
-		apart += row->apart[r] * token->sum_of[r];
-	for (size_t g = 0; g < GROUPS; g++)
-		codes += token->codes[g] * row->absolute[g];
-	double sum = codes * (1 + gamma_max) + 2 * gamma_max * apart + SPAN * underflow;
-	if (contract == TCB_CONTRACT_F32)
-		sum += token->left_out * (row->absolute_sum + row->apart_sum) * (1 + gamma_max);
-	if (contract == TCB_CONTRACT_F16)
-		sum += half_roundoff * (1 + 4 * half_roundoff) * (3 * magnitude + 2 * apart) +
-		       half_least * (row->absolute_sum + 129 * token->sum);
-	return sum;
-}
-
-/* One call, shared by threads: each has some rows of the weights. */
-struct job {
-	const struct tcb_problem *problem;
-	const struct tcb_format *format;
-	const uint8_t *weights;
-	const float *x;
-	multiply_fn *products;
-	double gamma_max;
-	struct tcb_reference *out;
-};
-
-enum { TASK_ROWS = 64 };
-
-/* Rows BEGIN to END over VALUES values from K on, times COUNT tokens from FIRST on. */
-static void add_rows(const struct job *job, size_t begin, size_t end, size_t k, size_t values,
-		     const struct token *token, size_t first, size_t count)
+/* All tokens of a task times its ROWS rows, over VALUES values from K on. */
+static void add_span(const struct job *job, size_t k, size_t values, size_t m0, size_t tokens, size_t n0, size_t rows,
+		     struct panels *p)
 {
 	const struct tcb_shape *s = &job->problem->shape;
-	const enum tcb_contract contract = job->problem->contract;
 	const size_t row_bytes = tcb_quant_row_bytes(job->format, s->k), before = tcb_quant_row_bytes(job->format, k);
-	struct row row;
-	for (size_t n = begin; n < end; n++) {
-		double y[TOKENS], magnitude[TOKENS];
-		weigh_row(job->format, job->weights + n * row_bytes + before, values, &row);
-		job->products(&row, token, count, y, magnitude);
-		for (size_t t = 0; t < count; t++) {
-			const size_t at = (first + t) * s->n + n;
-			job->out->y[at] += y[t];
-			job->out->magnitude[at] += magnitude[t];
-			job->out->extra[at] += extra(&row, &token[t], contract, magnitude[t], job->gamma_max);
-		}
+	for (size_t j = 0; j < rows; j++)
+		weigh_row(job, job->weights + (n0 + j) * row_bytes + before, values, j, p);
+	for (size_t i = m0; i < m0 + tokens; i += TCB_REFERENCE_M) {
+		const size_t count = tcb_least(TCB_REFERENCE_M, m0 + tokens - i);
+		for (size_t t = 0; t < count; t++)
+			weigh_token(job, job->x + (i + t) * s->k + k, values, t, p);
+		for (size_t j = 0; j < rows; j += TCB_REFERENCE_N)
+			add_tile(job, p, j / TCB_REFERENCE_N, values, i, count, n0 + j,
+				 tcb_least(TCB_REFERENCE_N, rows - j));
 	}
 }
 
-static void run_rows(void *ctx, size_t task, unsigned thread)
+static void run_task(void *ctx, size_t task, unsigned thread)
 {
 	const struct job *job = ctx;
 	const struct tcb_shape *s = &job->problem->shape;
-	const size_t begin = task * TASK_ROWS, end = s->n - begin < TASK_ROWS ? s->n : begin + TASK_ROWS;
-	struct token token[TOKENS];
+	const size_t n0 = task % job->across * PANEL_N, m0 = task / job->across * TASK_M;
+	const size_t rows = tcb_least(PANEL_N, s->n - n0), tokens = tcb_least(TASK_M, s->m - m0);
+	const double of_magnitude =
+		job->problem->contract == TCB_CONTRACT_F16 ? 3 * half_roundoff * (1 + 4 * half_roundoff) : 0;
+	struct panels panels;
 	(void)thread;
-	for (size_t first = 0; first < s->m; first += TOKENS) {
-		const size_t count = s->m - first < TOKENS ? s->m - first : TOKENS;
-		for (size_t t = first; t < first + count; t++)
-			for (size_t n = begin; n < end; n++) {
-				const size_t at = t * s->n + n;
-				job->out->y[at] = job->out->magnitude[at] = job->out->extra[at] = 0;
-			}
-		/* Those past the end are multiplied too, and not looked at. */
-		memset(token, 0, sizeof(token));
-		for (size_t k = 0; k < s->k; k += SPAN) {
-			const size_t values = s->k - k < SPAN ? s->k - k : SPAN;
-			for (size_t t = 0; t < count; t++)
-				weigh_token(job->format, job->problem->contract, job->x + (first + t) * s->k + k,
-					    values, &token[t]);
-			add_rows(job, begin, end, k, values, token, first, count);
-		}
-	}
+	/* Rows and tokens that are missing in a panel are multiplied too, and not looked at. */
+	if (rows % TCB_REFERENCE_N)
+		memset(&panels, 0, sizeof(panels));
+	memset(panels.x, 0, sizeof(panels.x));
+	memset(panels.x_size, 0, sizeof(panels.x_size));
+	memset(panels.x_terms, 0, sizeof(panels.x_terms));
+	for (size_t m = m0; m < m0 + tokens; m++)
+		for (size_t at = m * s->n + n0; at < m * s->n + n0 + rows; at++)
+			job->out->y[at] = job->out->magnitude[at] = job->out->extra[at] = 0;
+	for (size_t k = 0; k < s->k; k += SPAN)
+		add_span(job, k, tcb_least(SPAN, s->k - k), m0, tokens, n0, rows, &panels);
+	const double least = (double)tcb_round_up(s->k, SPAN) * underflow;
+	for (size_t m = m0; m < m0 + tokens; m++)
+		for (size_t at = m * s->n + n0; at < m * s->n + n0 + rows; at++)
+			job->out->extra[at] += least + of_magnitude * job->out->magnitude[at];
 }
 
 void tcb_quant_reference(const struct tcb_problem *problem, void *const operand[], struct tcb_reference *out)
@@ -261,9 +256,10 @@ void tcb_quant_reference(const struct tcb_problem *problem, void *const operand[
 		.format = tcb_quant_format(problem),
 		.weights = operand[TCB_QUANT_WEIGHTS],
 		.x = operand[TCB_QUANT_X],
-		.products = best_multiply(),
+		.tiles = tcb_reference_tiles(),
 		.gamma_max = tcb_gamma(tcb_quant_chain_max(problem->shape.k)),
 		.out = out,
+		.across = tcb_div_up(problem->shape.n, PANEL_N),
 	};
-	tcb_reference_share(out, (problem->shape.n + TASK_ROWS - 1) / TASK_ROWS, run_rows, &job);
+	tcb_reference_share(out, job.across * tcb_div_up(problem->shape.m, TASK_M), run_task, &job);
 }

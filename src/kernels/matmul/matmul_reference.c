@@ -10,83 +10,19 @@
 
 #include "base/sizes.h"
 #include "kernels/matmul/matmul.h"
-#include "kernels/matmul/matmul_reference.h"
-
-/* Any machine: vectors of the compiler's. */
-typedef double wide __attribute__((vector_size(16)));
-typedef float slim __attribute__((vector_size(16)));
-enum { WIDE_LANES = 2, SLIM_LANES = 4 };
-
-static inline wide wide_load(const double *from)
-{
-	wide value;
-	memcpy(&value, from, sizeof(value));
-	return value;
-}
-
-static inline void wide_store(double *to, wide value)
-{
-	memcpy(to, &value, sizeof(value));
-}
-
-static inline wide wide_spread(double value)
-{
-	return (wide){ value, value };
-}
-
-static inline wide wide_multiply_add(wide a, wide b, wide c)
-{
-	return a * b + c;
-}
-
-static inline slim slim_load(const float *from)
-{
-	slim value;
-	memcpy(&value, from, sizeof(value));
-	return value;
-}
-
-static inline void slim_store(float *to, slim value)
-{
-	memcpy(to, &value, sizeof(value));
-}
-
-static inline slim slim_spread(float value)
-{
-	return (slim){ value, value, value, value };
-}
-
-static inline slim slim_multiply_add(slim a, slim b, slim c)
-{
-	return a * b + c;
-}
-
-REFERENCE_TILE(tile_wide, double, wide, WIDE_LANES, 4, wide_load, wide_spread, wide_multiply_add, wide_store)
-REFERENCE_TILE(tile_slim, float, slim, SLIM_LANES, 4, slim_load, slim_spread, slim_multiply_add, slim_store)
-
-static const struct matmul_reference_loops *loops(void)
-{
-	static const struct matmul_reference_loops any = { tile_wide, tile_slim };
-#if defined(__x86_64__)
-	if (__builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
-		return &matmul_reference_loops_avx512;
-	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-		return &matmul_reference_loops_avx2;
-#endif
-	return &any;
-}
+#include "kernels/reference_tiles.h"
 
 enum {
 	STEP_K = 128,
 	PANEL_N = 256,
 	TASK_M = 256,
-	TILE_VALUES = REFERENCE_M * REFERENCE_N,
+	TILE_VALUES = TCB_REFERENCE_M * TCB_REFERENCE_N,
 };
 
-/* Panels of REFERENCE_N columns of B (REFERENCE_M rows of A), values and magnitudes. */
+/* Panels of TCB_REFERENCE_N columns of B (TCB_REFERENCE_M rows of A), values and magnitudes. */
 struct panels {
-	double b[STEP_K * PANEL_N], a[STEP_K * REFERENCE_M];
-	float b_size[STEP_K * PANEL_N], a_size[STEP_K * REFERENCE_M];
+	double b[STEP_K * PANEL_N], a[STEP_K * TCB_REFERENCE_M];
+	float b_size[STEP_K * PANEL_N], a_size[STEP_K * TCB_REFERENCE_M];
 };
 
 static void pack_b(enum matmul_type type, const void *b, size_t n, size_t k0, size_t steps, size_t n0, size_t columns,
@@ -96,7 +32,7 @@ static void pack_b(enum matmul_type type, const void *b, size_t n, size_t k0, si
 	for (size_t s = 0; s < steps; s++) {
 		matmul_widen(type, b, (k0 + s) * n + n0, columns, row);
 		for (size_t j = 0; j < PANEL_N; j++) {
-			const size_t at = (j / REFERENCE_N * STEP_K + s) * REFERENCE_N + j % REFERENCE_N;
+			const size_t at = (j / TCB_REFERENCE_N * STEP_K + s) * TCB_REFERENCE_N + j % TCB_REFERENCE_N;
 			p->b[at] = (double)row[j];
 			p->b_size[at] = fabsf(row[j]);
 		}
@@ -106,30 +42,30 @@ static void pack_b(enum matmul_type type, const void *b, size_t n, size_t k0, si
 static void pack_a(enum matmul_type type, const void *a, size_t k, size_t m0, size_t rows, size_t k0, size_t steps,
 		   struct panels *p)
 {
-	for (size_t i = 0; i < REFERENCE_M; i++) {
+	for (size_t i = 0; i < TCB_REFERENCE_M; i++) {
 		float row[STEP_K] = { 0 };
 		if (i < rows)
 			matmul_widen(type, a, (m0 + i) * k + k0, steps, row);
 		for (size_t s = 0; s < steps; s++) {
-			p->a[s * REFERENCE_M + i] = (double)row[s];
-			p->a_size[s * REFERENCE_M + i] = fabsf(row[s]);
+			p->a[s * TCB_REFERENCE_M + i] = (double)row[s];
+			p->a_size[s * TCB_REFERENCE_M + i] = fabsf(row[s]);
 		}
 	}
 }
 
 /* Adds one pair of panels to C's tile at (M0, N0). */
-static void add_tile(const struct matmul_reference_loops *with, const struct panels *p, size_t panel, size_t steps,
+static void add_tile(const struct tcb_reference_tiles *with, const struct panels *p, size_t panel, size_t steps,
 		     size_t n, size_t m0, size_t rows, size_t n0, size_t columns, struct tcb_reference *out)
 {
 	double sum[TILE_VALUES] = { 0 };
 	float size[TILE_VALUES] = { 0 };
-	const size_t from = panel * STEP_K * REFERENCE_N;
+	const size_t from = panel * STEP_K * TCB_REFERENCE_N;
 	with->wide(p->a, p->b + from, steps, sum);
 	with->slim(p->a_size, p->b_size + from, steps, size);
 	for (size_t i = 0; i < rows; i++)
 		for (size_t j = 0; j < columns; j++) {
-			out->y[(m0 + i) * n + n0 + j] += sum[i * REFERENCE_N + j];
-			out->magnitude[(m0 + i) * n + n0 + j] += (double)size[i * REFERENCE_N + j];
+			out->y[(m0 + i) * n + n0 + j] += sum[i * TCB_REFERENCE_N + j];
+			out->magnitude[(m0 + i) * n + n0 + j] += (double)size[i * TCB_REFERENCE_N + j];
 		}
 }
 
@@ -155,7 +91,7 @@ struct job {
 	enum matmul_type type;
 	struct tcb_shape shape;
 	void *const *operand;
-	const struct matmul_reference_loops *loops;
+	const struct tcb_reference_tiles *loops;
 	struct tcb_reference *out;
 	size_t across; /* tasks side by side */
 };
@@ -168,12 +104,12 @@ static void add_panel(const struct job *job, size_t m_first, size_t m_rows, size
 	for (size_t k0 = 0; k0 < s->k; k0 += STEP_K) {
 		const size_t steps = tcb_least(STEP_K, s->k - k0);
 		pack_b(job->type, job->operand[MATMUL_B], s->n, k0, steps, n0, columns, panels);
-		for (size_t m0 = m_first; m0 < m_first + m_rows; m0 += REFERENCE_M) {
-			const size_t rows = tcb_least(REFERENCE_M, m_first + m_rows - m0);
+		for (size_t m0 = m_first; m0 < m_first + m_rows; m0 += TCB_REFERENCE_M) {
+			const size_t rows = tcb_least(TCB_REFERENCE_M, m_first + m_rows - m0);
 			pack_a(job->type, job->operand[MATMUL_A], s->k, m0, rows, k0, steps, panels);
-			for (size_t j = 0; j < columns; j += REFERENCE_N)
-				add_tile(job->loops, panels, j / REFERENCE_N, steps, s->n, m0, rows, n0 + j,
-					 tcb_least(REFERENCE_N, columns - j), job->out);
+			for (size_t j = 0; j < columns; j += TCB_REFERENCE_N)
+				add_tile(job->loops, panels, j / TCB_REFERENCE_N, steps, s->n, m0, rows, n0 + j,
+					 tcb_least(TCB_REFERENCE_N, columns - j), job->out);
 		}
 	}
 }
@@ -202,9 +138,11 @@ static void run_task(void *ctx, size_t task, unsigned thread)
 void matmul_reference(const struct tcb_problem *problem, void *const operand[], struct tcb_reference *out)
 {
 	const struct tcb_shape *s = &problem->shape;
-	struct job job = {
-		.type = matmul_type(problem), .shape = *s, .operand = operand, .loops = loops(), .out = out
-	};
+	struct job job = { .type = matmul_type(problem),
+			   .shape = *s,
+			   .operand = operand,
+			   .loops = tcb_reference_tiles(),
+			   .out = out };
 	job.across = (s->n + PANEL_N - 1) / PANEL_N;
 	tcb_reference_share(out, job.across * ((s->m + TASK_M - 1) / TASK_M), run_task, &job);
 }
