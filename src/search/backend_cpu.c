@@ -14,12 +14,7 @@
 #include "search/stats.h"
 #include "search/verify.h"
 
-/*
- * Calls before a hot sample among other candidates.  Caches learn: on an Emerald Rapids the second call on 9 MiB takes
- * 237 us, and from the third on 158 with a static schedule; with a dynamic one, whose rows change cores, 217, 185, 167,
- * and 162 from the fifth on.
- */
-enum { HOT_CALLS = 4 };
+enum { HOT_LOOPS = 4 }; /* of the limit, before a hot sample of it */
 
 struct cpu_worker {
 	const struct tcb_worker_config *config;
@@ -40,6 +35,7 @@ struct cpu_worker {
 	 * gained 8 %, and ratios moved by 2 % from run to run.
 	 */
 	size_t hot_turn;
+	double fastest_ns; /* call of a candidate that was verified; 0: none yet */
 };
 
 static enum tcb_status start_pool(struct cpu_worker *worker, struct tcb_error *err)
@@ -90,10 +86,34 @@ static enum tcb_status ready_plan(struct cpu_worker *worker, const struct tcb_ge
 	return tcb_instance_pack(worker->instance, plan, err);
 }
 
-/* Times one state; SAMPLES has room for rule->samples_max more. */
+static void add_measurement(struct tcb_trial_reply *reply, enum tcb_state state, size_t samples, int dropped)
+{
+	reply->measurements[reply->measurement_count].state = state;
+	reply->measurements[reply->measurement_count].sample_count = samples;
+	reply->measurements[reply->measurement_count].dropped_early = (uint32_t)dropped;
+	reply->measurement_count++;
+}
+
+/* Are all calls long, since the fastest is?  One that takes long may only have waited for its core. */
+static int is_long(const struct cpu_worker *worker)
+{
+	return worker->fastest_ns >= TCB_LONG_CALL_NS;
+}
+
+/* Has a candidate that took CALL_NS when it was verified lost in every state? */
+static int has_lost(const struct cpu_worker *worker, const struct tcb_screen_rule *rule, double call_ns)
+{
+	int lost = is_long(worker);
+	for (int state = 0; state < TCB_STATE_COUNT; state++)
+		if (worker->config->states >> state & 1u)
+			lost &= tcb_measure_has_lost(&call_ns, 1, call_ns, rule->lose_ns[state]);
+	return lost;
+}
+
+/* Times one state; SAMPLES has room for rule->samples_max more.  CALL_NS: what the call took that was verified. */
 static enum tcb_status measure_state(struct cpu_worker *worker, const struct tcb_plan *plan, enum tcb_state state,
-				     const struct tcb_screen_rule *rule, double *samples, struct tcb_trial_reply *reply,
-				     struct tcb_error *err)
+				     const struct tcb_screen_rule *rule, double call_ns, double *samples,
+				     struct tcb_trial_reply *reply, struct tcb_error *err)
 {
 	struct tcb_watch *watch = worker->config->watch;
 	struct tcb_runner runner;
@@ -102,18 +122,18 @@ static enum tcb_status measure_state(struct cpu_worker *worker, const struct tcb
 	enum tcb_status status =
 		tcb_runner_init(&runner, worker->config->op, plan, worker->pool, worker->rotation, state, err);
 	if (status == TCB_OK) {
+		const float *got;
 		runner.hot_copy = worker->hot_turn++;
+		runner.warm_ns = is_long(worker) ? call_ns : 0;
 		tcb_watch_phase(watch, 1, "measuring %s", tcb_state_text(state));
-		size_t count = tcb_measure(&runner, rule, samples, &dropped);
-		reply->measurements[reply->measurement_count].state = state;
-		reply->measurements[reply->measurement_count].sample_count = count;
-		reply->measurements[reply->measurement_count].dropped_early = (uint32_t)dropped;
-		reply->measurement_count++;
+		size_t count = tcb_measure(&runner, rule, worker->instance->output, samples, &dropped, &got);
+		add_measurement(reply, state, count, dropped);
 		/* What was timed must also be right: other memory than the verification's, other threads' caches. */
-		const float *got = tcb_runner_check_call(&runner, worker->instance->output);
 		tcb_watch_phase(watch, 0, "comparing the output after measuring");
 		struct tcb_check check = { .outcome = TCB_OUTCOME_OK, .error_ratio = reply->error_ratio };
-		status = tcb_judge_bound(worker->instance, plan, got, worker->pool, "in the timed runs", &check, err);
+		if (got)
+			status = tcb_judge_bound(worker->instance, plan, got, worker->pool, "in the timed runs", &check,
+						 err);
 		if (check.outcome != TCB_OUTCOME_OK) {
 			reply->outcome = check.outcome;
 			snprintf(reply->message, sizeof(reply->message), "%s", check.message);
@@ -140,14 +160,23 @@ static enum tcb_status attempt(void *self, const struct tcb_work *work, const st
 		return TCB_OK;
 
 	struct tcb_plan plan;
+	if (worker->fastest_ns <= 0 || check.call_ns < worker->fastest_ns)
+		worker->fastest_ns = check.call_ns;
 	TCB_TRY(ready_plan(worker, &work->geometry, &plan, err));
 	if (plan.packed_bytes > 0)
 		reply->pack_ns = worker->instance->packed[plan.variant->layout].pack_ns;
 	size_t used = 0;
+	const int lost = has_lost(worker, rule, check.call_ns);
 	for (int state = 0; state < TCB_STATE_COUNT && reply->outcome == TCB_OUTCOME_OK; state++) {
 		if (!(worker->config->states >> state & 1u))
 			continue;
-		TCB_TRY(measure_state(worker, &plan, (enum tcb_state)state, rule, samples + used, reply, err));
+		if (lost) { /* so slow that this one call is sample enough */
+			samples[used++] = check.call_ns;
+			add_measurement(reply, (enum tcb_state)state, 1, 1);
+			continue;
+		}
+		TCB_TRY(measure_state(worker, &plan, (enum tcb_state)state, rule, check.call_ns, samples + used, reply,
+				      err));
 		used += reply->measurements[reply->measurement_count - 1].sample_count;
 	}
 	return TCB_OK;
@@ -231,6 +260,7 @@ static enum tcb_status prepare(void *self, enum tcb_state state, const struct tc
 		TCB_TRY(tcb_runner_init(&worker->runners[i], worker->config->op, &plan, worker->pool, worker->rotation,
 					worker->state, err));
 		worker->runners[i].hot_copy = worker->hot_turn++;
+		worker->runners[i].warm_ns = is_long(worker) ? worker->fastest_ns : 0;
 		tcb_watch_phase(watch, 1, "measuring %s in the finals", tcb_state_text(worker->state));
 		tcb_runner_warm(&worker->runners[i]);
 	}
@@ -257,7 +287,7 @@ static enum tcb_status time_one(void *self, uint32_t index, double *ns_out, stru
 				tcb_compute_call(worker->compute, worker->config->op->flops(&worker->config->problem));
 			return TCB_OK;
 		}
-		for (int i = 0; is_hot && i < HOT_CALLS; i++)
+		for (int i = 0; is_hot && i < HOT_LOOPS; i++)
 			tcb_bandwidth_call(worker->limit[worker->state]);
 		*ns_out = tcb_bandwidth_call(worker->limit[worker->state]);
 		return TCB_OK;
@@ -267,8 +297,8 @@ static enum tcb_status time_one(void *self, uint32_t index, double *ns_out, stru
 	tcb_watch_subject(worker->config->watch, 1, index);
 	/* Hot: what the others left in the caches goes first.  Cold: the rotation has seen to it. */
 	worker->runners[index].hot_copy = worker->hot_turn++;
-	for (int i = 0; is_hot && i < HOT_CALLS; i++)
-		tcb_runner_call(&worker->runners[index]);
+	if (is_hot)
+		tcb_runner_heat(&worker->runners[index]);
 	*ns_out = tcb_runner_sample(&worker->runners[index]);
 	return TCB_OK;
 }

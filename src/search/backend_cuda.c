@@ -7,6 +7,7 @@
  */
 #include "search/backend.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,13 +27,16 @@ enum {
 	HOST_THREADS = 16,      /* that compute references and compare outputs */
 	COPIES_MIN = 4,         /* of a rotation, however large one copy is */
 	COPIES_MAX = 512,       /* however small: a graph of more calls takes longer to make than to run */
-	CALLS_MIN = 32,         /* in a graph */
+	CALLS_MIN = 32,         /* in a graph, where calls are short */
 	HOT_CALLS = 64,         /* the first finds the L2 cold, and a run before the sample sees to that */
 	LIMIT_SAMPLES = 5,      /* of each kernel that may be the limit */
 	ROTATION_MIN = 1 << 29, /* bytes */
 	L2_MULTIPLE = 8,        /* of a rotation */
 	FLUSH_MULTIPLE = 2,     /* of what drives a rotation that is smaller out of the L2 */
 };
+
+/* So long a graph needs no more calls: what lies between two of them, and the clock, are thousandths of it. */
+static const double GRAPH_NS = 4e6;
 
 /* A problem on the host and on the device. */
 struct gpu_case {
@@ -262,19 +266,33 @@ static enum tcb_status need_flush(struct gpu_worker *worker, struct tcb_gpu_runn
 	return TCB_OK;
 }
 
+/* How many calls of NS each a graph is to have, MOST where they are short. */
+static size_t calls_for(double ns, size_t most)
+{
+	const double calls = ns > 0 ? ceil(GRAPH_NS / ns) : (double)most;
+	return calls < (double)most ? (size_t)calls : most;
+}
+
 /* RUNNER's graph for STATE: whole turns of the rotation. */
 static enum tcb_status record(struct gpu_worker *worker, struct tcb_gpu_runner *runner, enum tcb_state state,
 			      double *pack_ns, enum tcb_gpu_fault *fault_out, char why[256], struct tcb_error *err)
 {
 	enum tcb_layout layout = (enum tcb_layout)runner->unit->layout;
-	size_t copies = copies_for(worker, runner->unit, state), calls = HOT_CALLS;
+	size_t copies = copies_for(worker, runner->unit, state);
+	uint64_t operand[TCB_OPERANDS_MAX];
+	double ns;
 	tcb_watch_phase(worker->config->watch, 0, "copying the operands to measure on");
 	TCB_TRY(tcb_gpu_memory_need(worker->full.memory, layout, runner->unit->packed_bytes, copies, pack_ns, err));
-	if (state == TCB_COLD) {
-		calls = (CALLS_MIN + copies - 1) / copies * copies;
+	if (state == TCB_COLD)
 		TCB_TRY(need_flush(worker, runner, copies, err));
-	}
 	tcb_watch_phase(worker->config->watch, 1, "measuring %s", tcb_state_text(state));
+	tcb_gpu_memory_operands(worker->full.memory, layout, 0, operand);
+	*fault_out = tcb_gpu_runner_once(runner, operand, &ns, why);
+	if (*fault_out != TCB_GPU_FINE)
+		return TCB_OK;
+	size_t calls = calls_for(ns, state == TCB_COLD ? CALLS_MIN : HOT_CALLS);
+	if (state == TCB_COLD)
+		calls = (calls + copies - 1) / copies * copies;
 	*fault_out = tcb_gpu_runner_record(runner, worker->full.memory, layout, copies, calls, why);
 	return TCB_OK;
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * In: one screening score per candidate, noisy, taken over minutes.  Out: the
- * winner with intervals, and the set of all candidates that cannot be told
- * from it.  The method is successive elimination (Even-Dar, Mannor and
- * Mansour 2006) on paired samples:
+ * In: one screening score per candidate, noisy, taken over minutes.  Out: the winner with intervals, and the set of all
+ * candidates that cannot be told from it.  The method is successive elimination (Even-Dar, Mannor and Mansour 2006) on
+ * paired samples:
  *
  *   probe   the best few scores against the anchor: which level can be reached
  *   heats   the others, best scores first, some hundreds at a time, as long as there is time: who is certainly slower
@@ -11,9 +10,11 @@
  *   rungs   all who are left, each round all of them once; twice as many rounds on the next rung
  *   finals  the best few and the anchor, with the read limit, until it is clear
  *
- * The best of thousands of noisy numbers looks better than it is.  So evidence
- * is never judged by the numbers that selected its reference: the leader of a
- * rung is chosen before the rung, and only the rung's own rounds count against
+ * Where there is no time for that, the best few scores go to the finals at once, and there are fewer rounds: long calls
+ * are less noisy.
+ *
+ * The best of thousands of noisy numbers looks better than it is.  So evidence is never judged by the numbers that
+ * selected its reference: the leader of a rung is chosen before the rung, and only the rung's own rounds count against
  * it; the finals count their own rounds only.
  */
 #include "search/finals.h"
@@ -37,17 +38,19 @@ enum {
 	HEAT_ROUNDS = 6,  /* the interval is the whole range */
 	FINAL_STEP = 10,  /* rounds between two looks at the intervals */
 	FINAL_LEAST = 30, /* rounds */
+	FINAL_FEW = 3,    /* where there is no time for more */
+	FEW = 2,          /* finalists, likewise */
 	FINAL_MOST = 300, /* beyond, drift between processes outweighs what more rounds tell */
 };
 static const size_t RUNGS[] = { 12, 24, 48 }; /* rounds */
 enum { RUNG_COUNT = sizeof RUNGS / sizeof *RUNGS };
-
-/*
- * A score is of a few calls in a row.  Bursts of other load that last for tens of milliseconds hit all of them, so its
- * interval says little: seen on a shared machine, up to 17 %, besides the drift since the last look at the anchor.
- */
+/* A score is of a few calls in a row.  Bursts of other load that last for tens of milliseconds hit all of them, so its
+ * interval says little: seen on a shared machine, up to 17 %, besides the drift since the last look at the anchor. */
 static const double SCORE_MARGIN = 0.25;
 static const double HOPELESS = 1.5;        /* times the reachable level: no burst explains that */
+static const double LEAST_S = 0.5;         /* however little time is left: enough for all rounds of short calls */
+static const double LEAST_SHARE = 0.1;     /* of the time for the finals proper, however long the rungs took */
+static const double PROBE_SHARE = 0.3;     /* of the time: a probe that takes longer is not held */
 static const double HEATS_SHARE = 0.6;     /* of the time */
 static const double RUNG_SHARE = 0.7;      /* of the time left, for one rung at most; the rest is for the finals */
 static const double TIGHT_WIDTH = 0.01;    /* of the ratio's interval: more rounds would not change the tie set */
@@ -116,7 +119,7 @@ static void race_fini(struct race *race)
 static enum tcb_status race_init(struct race *race, const struct tcb_finals_setup *setup, size_t capacity,
 				 struct tcb_error *err)
 {
-	*race = (struct race){ .setup = setup };
+	*race = (struct race){ .setup = setup, .anchor = SIZE_MAX };
 	race->index = malloc(capacity * sizeof *race->index);
 	race->geometry = malloc(capacity * sizeof *race->geometry);
 	race->state = calloc(capacity, sizeof *race->state);
@@ -260,8 +263,7 @@ static void sort_active(struct race *race)
 		race->active[a] = race->ranked[a].item;
 }
 
-/* --- probe, heats, rungs --------------------------------------------------------------------------------------------
- */
+/* --- probe, heats, rungs ---------------------------------------------------------------------------------------- */
 
 /*
  * The best few scores against the anchor: which level is certainly reached, and who leads, as space indices, the best
@@ -315,6 +317,8 @@ static enum tcb_status admit(struct race *race, const struct ranked *field, size
 		if (is_leader || index == setup->anchor || setup->score[index].lo <= race->reachable * HOPELESS)
 			add_row(race, index);
 	}
+	if (race->anchor == SIZE_MAX)
+		add_row(race, setup->anchor);
 	for (size_t l = 1; l < race->leader_count; l++) { /* the first one counts: the best */
 		if (race->index[race->leaders[l]] == leaders[0]) {
 			size_t best = race->leaders[l];
@@ -353,6 +357,21 @@ static enum tcb_status exclude(struct race *race, size_t first, struct tcb_error
 	return TCB_OK;
 }
 
+/* What the finals proper may take. */
+static double finals_s(const struct race *race)
+{
+	return fmax(left_s(race), fmax(LEAST_S, LEAST_SHARE * race->setup->seconds));
+}
+
+/* As many finalists as ROUNDS rounds of them, the anchor and the limit leave time for. */
+static size_t finalists_in_time(const struct race *race, size_t rounds)
+{
+	size_t count = race->setup->finalists;
+	while (count > FEW && cost_s(race, rounds, count + 2) > finals_s(race))
+		count--;
+	return count;
+}
+
 /* The rows in slices, each against the leaders of the slices before. */
 static enum tcb_status run_heats(struct race *race, struct tcb_error *err)
 {
@@ -362,7 +381,8 @@ static enum tcb_status run_heats(struct race *race, struct tcb_error *err)
 		if (cost_s(race, HEAT_ROUNDS, HEAT_ROWS) > left_s(race) - spare_s) {
 			if (start > 0)
 				break;
-			end = race->setup->finalists; /* too little time for one heat: just the best few */
+			/* too little time for one heat: just the best few */
+			end = finalists_in_time(race, HEAT_ROUNDS + FINAL_LEAST);
 		}
 		activate(race, ROW_WAITING, start, end);
 		for (size_t i = 0; i < race->leader_count; i++)
@@ -408,9 +428,10 @@ static enum tcb_status run_rungs(struct race *race, struct tcb_error *err)
 /* Keeps the best finalists active, and the anchor.  The others stay ROW_IN: nothing excluded them. */
 static void choose_finalists(struct race *race)
 {
-	if (race->active_count > race->setup->finalists) {
+	const size_t most = finalists_in_time(race, FINAL_LEAST);
+	if (race->active_count > most) {
 		sort_active(race);
-		race->active_count = race->setup->finalists;
+		race->active_count = most;
 	}
 	if (race->state[race->anchor] == ROW_FAILED)
 		return;
@@ -432,14 +453,17 @@ static int is_clear(const struct race *race, size_t fastest, size_t first)
 
 static enum tcb_status run_finals(struct race *race, size_t first, struct tcb_error *err)
 {
+	size_t least = FINAL_LEAST;
+	while (least > FINAL_FEW && cost_s(race, least, race->active_count + 1) > finals_s(race))
+		least--;
+	const size_t step = least < FINAL_STEP ? least : FINAL_STEP;
 	do {
-		TCB_TRY(run_rounds(race, FINAL_STEP, 1, race->rounds.rounds - first >= FINAL_LEAST, err));
+		TCB_TRY(run_rounds(race, step, 1, race->rounds.rounds - first >= least, err));
 		if (race->active_count == 0)
 			return TCB_OK;
 		TCB_TRY(compute_levels(race, first, err));
-	} while (race->rounds.rounds - first < FINAL_LEAST ||
-		 (race->rounds.rounds - first < FINAL_MOST && left_s(race) > 0 &&
-		  !is_clear(race, lowest_level(race), first)));
+	} while (race->rounds.rounds - first < least || (race->rounds.rounds - first < FINAL_MOST && left_s(race) > 0 &&
+							 !is_clear(race, lowest_level(race), first)));
 	return TCB_OK;
 }
 
@@ -608,32 +632,58 @@ static enum tcb_status fill_verdict(struct race *race, const struct ranked *fiel
 	return report_others(race, field, count, err);
 }
 
+/* The best few scores and the anchor, as many as there is time for, straight to the finals. */
+static enum tcb_status admit_few(struct race *race, const struct ranked *field, size_t count, struct tcb_error *err)
+{
+	race->reachable = 1;
+	for (size_t i = 0; i < count && race->rows < finalists_in_time(race, FINAL_FEW); i++)
+		add_row(race, field[i].item);
+	if (race->anchor == SIZE_MAX)
+		add_row(race, race->setup->anchor);
+	for (size_t row = 0; row < race->rows; row++)
+		race->state[row] = ROW_IN;
+	activate(race, ROW_IN, 0, race->rows);
+	return tcb_rounds_init(&race->rounds, race->geometry, race->rows, err);
+}
+
+/* From all candidates to the finalists. */
+static enum tcb_status qualify(struct race *race, const struct ranked *field, size_t count, struct tcb_error *err)
+{
+	const size_t probed = count < PROBES ? count : PROBES;
+	size_t leaders[LEADERS], leader_count = 0;
+	if (cost_s(race, PROBE_ROUNDS, probed + 1) > PROBE_SHARE * left_s(race))
+		return admit_few(race, field, count, err);
+	TCB_TRY(probe(race, field, count, leaders, &leader_count, err));
+	TCB_TRY(admit(race, field, count, leaders, leader_count, err));
+	TCB_TRY(run_heats(race, err));
+	TCB_TRY(run_rungs(race, err));
+	choose_finalists(race);
+	return TCB_OK;
+}
+
 enum tcb_status tcb_finals_run(const struct tcb_finals_setup *setup, struct tcb_verdict *out, struct tcb_error *err)
 {
 	*out = (struct tcb_verdict){ .state = setup->state };
 	struct race race;
 	struct ranked *field = malloc((setup->space->count + 1) * sizeof *field);
 	enum tcb_status status = race_init(&race, setup, setup->space->count + 1, err);
-	if (!field || status != TCB_OK) {
+	if (!field)
 		status = tcb_fail(err, TCB_E_NOMEM, "out of memory for the finals");
+	if (status != TCB_OK)
 		goto done;
-	}
-	race.call_s = 1e-9 * setup->anchor_ns; /* until measured */
-	race.deadline_s = now_s() + setup->seconds;
-	size_t count = 0, leaders[LEADERS], leader_count = 0;
+	race.call_s = setup->round_s > 0 ? setup->round_s : 1e-9 * setup->anchor_ns; /* until measured */
+	race.deadline_s = now_s() + fmax(setup->seconds, LEAST_S);
+	size_t count = 0;
 	for (size_t i = 0; i < setup->space->count; i++)
 		if (!isnan(setup->score[i].median))
 			field[count++] = (struct ranked){ setup->score[i].median, i };
 	if (count == 0)
 		goto done;
 	qsort(field, count, sizeof *field, compare_ranked);
-	if ((status = probe(&race, field, count, leaders, &leader_count, err)) != TCB_OK ||
-	    (status = admit(&race, field, count, leaders, leader_count, err)) != TCB_OK ||
-	    (status = run_heats(&race, err)) != TCB_OK || (status = run_rungs(&race, err)) != TCB_OK)
-		goto done;
-	choose_finalists(&race);
+	status = qualify(&race, field, count, err);
 	size_t first = race.rounds.rounds;
-	status = run_finals(&race, first, err);
+	if (status == TCB_OK)
+		status = run_finals(&race, first, err);
 	if (status == TCB_OK && race.active_count > 0)
 		status = fill_verdict(&race, field, count, first, out, err);
 done:

@@ -222,6 +222,35 @@ enum tcb_gpu_fault tcb_gpu_wait(struct tcb_gpu_session *session, char why[256])
 
 /* ---- timing ---- */
 
+/* The driver's result once what lies between the two events is done; NS_OUT: what it took. */
+static int elapsed(const struct tcb_gpu_session *session, double *ns_out)
+{
+	const struct tcb_cuda *cuda = session->cuda;
+	float milliseconds = 0;
+	int result = cuda->event_record(session->to, session->stream);
+	if (result == TCB_CUDA_SUCCESS)
+		result = cuda->event_sync(session->to);
+	if (result == TCB_CUDA_SUCCESS)
+		result = cuda->event_elapsed(&milliseconds, session->from, session->to);
+	*ns_out = 1e6 * (double)milliseconds;
+	return result;
+}
+
+enum tcb_gpu_fault tcb_gpu_runner_once(struct tcb_gpu_runner *runner, const uint64_t operand[TCB_OPERANDS_MAX],
+				       double *ns_out, char why[256])
+{
+	struct tcb_gpu_session *session = runner->session;
+	*ns_out = 0;
+	int result = session->cuda->event_record(session->from, session->stream);
+	if (result == TCB_CUDA_SUCCESS)
+		result = tcb_gpu_runner_call(runner, operand, 0);
+	if (result == TCB_CUDA_SUCCESS)
+		result = elapsed(session, ns_out);
+	if (result != TCB_CUDA_SUCCESS)
+		say(session, result, "running it", why);
+	return classify(result);
+}
+
 static int capture(struct tcb_gpu_runner *runner, const struct tcb_gpu_memory *memory, enum tcb_layout layout,
 		   size_t copies, size_t calls)
 {
@@ -259,7 +288,7 @@ double tcb_gpu_runner_sample(struct tcb_gpu_runner *runner, char why[256])
 {
 	struct tcb_gpu_session *session = runner->session;
 	const struct tcb_cuda *cuda = session->cuda;
-	float milliseconds = 0;
+	double ns = 0;
 	int result = TCB_CUDA_SUCCESS;
 	if (runner->flush_bytes)
 		result = cuda->fill(runner->flush, TCB_POISON, runner->flush_bytes, session->stream);
@@ -268,14 +297,10 @@ double tcb_gpu_runner_sample(struct tcb_gpu_runner *runner, char why[256])
 	if (result == TCB_CUDA_SUCCESS)
 		result = cuda->graph_launch(runner->exec, session->stream);
 	if (result == TCB_CUDA_SUCCESS)
-		result = cuda->event_record(session->to, session->stream);
-	if (result == TCB_CUDA_SUCCESS)
-		result = cuda->event_sync(session->to);
-	if (result == TCB_CUDA_SUCCESS)
-		result = cuda->event_elapsed(&milliseconds, session->from, session->to);
+		result = elapsed(session, &ns);
 	if (result != TCB_CUDA_SUCCESS) {
 		say(session, result, "running it", why);
 		return -1;
 	}
-	return 1e6 * (double)milliseconds / (double)runner->calls;
+	return ns / (double)runner->calls;
 }

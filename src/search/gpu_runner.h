@@ -50,6 +50,9 @@ void tcb_gpu_runner_fini(struct tcb_gpu_runner *runner); /* zeroed is fine */
 int tcb_gpu_runner_call(struct tcb_gpu_runner *runner, const uint64_t operand[TCB_OPERANDS_MAX], int overlap);
 /* Waits for the stream. */
 enum tcb_gpu_fault tcb_gpu_wait(struct tcb_gpu_session *session, char why[256]);
+/* One call on OPERAND, waited for; NS_OUT: how long it took, its launch included. */
+enum tcb_gpu_fault tcb_gpu_runner_once(struct tcb_gpu_runner *runner, const uint64_t operand[TCB_OPERANDS_MAX],
+				       double *ns_out, char why[256]);
 /* A graph of CALLS calls over copies 0, 1, ... COPIES - 1, 0, ... of LAYOUT, warmed up. */
 enum tcb_gpu_fault tcb_gpu_runner_record(struct tcb_gpu_runner *runner, const struct tcb_gpu_memory *memory,
 					 enum tcb_layout layout, size_t copies, size_t calls, char why[256]);

@@ -13,7 +13,8 @@ struct tcb_check {
 	char message[256];
 	enum tcb_class class_checked;
 	double error_ratio;
-	int damaged; /* it wrote outside of its buffers: the process is not to be trusted any more */
+	double call_ns; /* what the call at full size took, between guard pages */
+	int damaged;    /* it wrote outside of its buffers: the process is not to be trusted any more */
 };
 
 /* Judges GOT, PLAN's output for INSTANCE, by the error bound; CHECK's ratio grows, its outcome turns WRONG.  WHEN

@@ -10,6 +10,12 @@
 #include "search/evaluate.h"
 #include "search/rotation.h"
 
+/*
+ * So long a call is a sample of its own, and needs no other calls before it: that the machine does not know it yet, or
+ * that others used the caches before, is soon made up for, and time slices given to others are small against it.
+ */
+#define TCB_LONG_CALL_NS 10e6
+
 /* A candidate ready to be called in one cache state. */
 struct tcb_runner {
 	const struct tcb_op *op;
@@ -20,7 +26,9 @@ struct tcb_runner {
 	enum tcb_state state;
 	size_t hot_copy; /* the copy that hot calls use, modulo how many there are; set by the caller, 0 at first */
 	size_t batch;    /* calls in a sample */
-	double warm_ns;  /* the fastest call of the warm-up, the first left out */
+	/* The fastest call of the warm-up, the first left out unless it was long; before the warm-up, what the caller
+	 * knows of a call's length, 0: nothing. */
+	double warm_ns;
 };
 
 /* PLAN's weights must be packed in the rotation's instance.  Free with tcb_runner_fini in every case. */
@@ -35,14 +43,20 @@ void tcb_runner_call(struct tcb_runner *runner);
 void tcb_runner_warm(struct tcb_runner *runner);
 /* One timed sample: nanoseconds of a call. */
 double tcb_runner_sample(struct tcb_runner *runner);
-/* One call on a poisoned output; the output, valid until the next call. */
-const float *tcb_runner_check_call(struct tcb_runner *runner, size_t output);
+/* Makes a hot runner's next copy hot before a sample among other candidates: some calls, or, where these are long, a
+ * look at each of its operands. */
+void tcb_runner_heat(struct tcb_runner *runner);
+/* One call on a poisoned output; the output, valid until the next call.  NS_OUT (nullable): what the call took. */
+const float *tcb_runner_check_call(struct tcb_runner *runner, size_t output, double *ns_out);
 
 /*
  * Warms RUNNER up and takes samples into SAMPLES (room for rule->samples_max) until RULE says that it is enough.
- * Returns how many; DROPPED_OUT: stopped because the candidate had certainly lost.
+ * Returns how many; DROPPED_OUT: stopped because the candidate had certainly lost.  GOT_OUT: what a call after the
+ * samples, on other memory than the verification's, left in operand OUTPUT, poisoned before; where calls are long, the
+ * last of the samples, or NULL where the first has lost.
  */
-size_t tcb_measure(struct tcb_runner *runner, const struct tcb_screen_rule *rule, double *samples, int *dropped_out);
+size_t tcb_measure(struct tcb_runner *runner, const struct tcb_screen_rule *rule, size_t output, double *samples,
+		   int *dropped_out, const float **got_out);
 
 /* Has a candidate with these samples, and no call faster than WARM_NS before them, certainly lost against LOSE_NS (0:
  * never)? */

@@ -15,11 +15,8 @@
 #include <string.h>
 
 #include "base/util.h"
-#include "search/drift.h"
-#include "search/finals.h"
 #include "search/stats.h"
-#include "search/strategy.h"
-#include "search/team.h"
+#include "search/sweep_state.h"
 
 enum {
 	SAMPLES_LEAST = 3, /* of one candidate in one state; the finals measure again what may win */
@@ -27,68 +24,23 @@ enum {
 	SAMPLES_MAX = 8,   /* more in a row tell little: noise comes in bursts that hit them all */
 	ANCHOR_ROUNDS = 5,
 	CHALLENGE_ROUNDS = 5,
-	FINALISTS = 12,
-	COUNTER_CALLS = 20,
 };
 static const double SCREEN_WIDTH = 0.02; /* of the interval: enough to tell whether a candidate goes to the finals */
 static const double LOSE_MARGIN = 1.2;   /* over the best: drift since the last look at the anchor, and bursts */
 static const double ANCHOR_EVERY_S = 0.3, ANCHOR_SHARE = 0.05; /* seconds; of the time, at most */
+static const double ROUNDS_SHARE = 0.02; /* of the budget, for one look at the anchor or one challenge */
+static const double LONG_ROUND = 0.003;  /* of the budget: then the finals have few rounds, and less of the time */
 static const double KNOWN_MARGIN = 0.05; /* what drift may have done to samples of earlier sweeps, either way */
 static const double PROGRESS_EVERY_S = 0.25;
 /* The finals' part of a budget: a quarter, but 8 s if that is no more than two fifths; and what they use at most. */
 static const double FINALS_SHARE = 0.25, FINALS_SHARE_MOST = 0.4, FINALS_LEAST_S = 8, FINALS_MOST_S = 100;
-
-struct entry {
-	unsigned char decided, known;
-	unsigned char final_only[TCB_STATE_COUNT]; /* ns is of an earlier sweep's finals for want of its screening */
-	enum tcb_outcome outcome;
-	enum tcb_class class_checked;
-	double error_ratio, pack_ns;
-	double when_s;                           /* of the screening */
-	uint32_t member;                         /* of the team, who screened it */
-	struct tcb_interval ns[TCB_STATE_COUNT]; /* of the screening; median NaN where not measured */
-	/* Time over the anchor's, side by side; median NaN where the candidate never seemed to be the best so far. */
-	struct tcb_interval checked[TCB_STATE_COUNT];
-};
-
-struct sweep {
-	const struct tcb_op *op;
-	const struct tcb_problem *problem;
-	const struct tcb_sweep_options *options;
-	const struct tcb_sink *sink;
-	struct tcb_sweep_result *out;
-	struct tcb_space *space;
-	struct entry *entries; /* [space index] */
-	struct tcb_team *team; /* of one device, or of several GPUs */
-	const struct tcb_strategy *strategy;
-	void *strategist;
-	size_t anchor;                              /* space index; SIZE_MAX until a candidate is ok */
-	struct tcb_drift (*drift)[TCB_STATE_COUNT]; /* of each member */
-	size_t best[TCB_STATE_COUNT];               /* space index, and its score; infinite until there is one */
-	double best_score[TCB_STATE_COUNT];
-	double start_s, screen_end_s, end_s, next_anchor_s, next_progress_s;
-	double try_s; /* what a candidate takes, running mean */
-	size_t samples_max;
-	size_t state_count, states_judged;
-	struct tcb_progress progress;
-};
 
 static double now_s(void)
 {
 	return 1e-9 * (double)tcb_clock_ns();
 }
 
-static int is_stopped(const struct sweep *sweep)
-{
-	return sweep->options->stop && *sweep->options->stop;
-}
-
-static struct tcb_evaluator *lead(const struct sweep *sweep)
-{
-	return tcb_team_evaluator(sweep->team, tcb_team_lead(sweep->team));
-}
-
-static int measures(const struct sweep *sweep, int state)
+static int measures(const struct tcb_sweep *sweep, int state)
 {
 	return sweep->options->states >> state & 1u;
 }
@@ -98,7 +50,7 @@ static double finals_reserve(double budget_s)
 	return fmax(FINALS_SHARE * budget_s, fmin(FINALS_SHARE_MOST * budget_s, FINALS_LEAST_S));
 }
 
-static void show_progress(struct sweep *sweep, const char *phase, double left_s, int now)
+void tcb_sweep_progress(struct tcb_sweep *sweep, const char *phase, double left_s, int now)
 {
 	double time = now_s();
 	if (!sweep->options->progress || (!now && time < sweep->next_progress_s))
@@ -110,7 +62,7 @@ static void show_progress(struct sweep *sweep, const char *phase, double left_s,
 	sweep->options->progress(sweep->options->progress_ctx, &sweep->progress);
 }
 
-static double screening_left(const struct sweep *sweep)
+static double screening_left(const struct tcb_sweep *sweep)
 {
 	if (sweep->out->tried == 0)
 		return -1;
@@ -128,10 +80,9 @@ static double screening_left(const struct sweep *sweep)
 
 /* --- scores ----------------------------------------------------------------------------------------------------- */
 
-/* Times over the anchor's at the same moment; median NaN where the candidate was not measured or failed. */
-static struct tcb_interval score_of(const struct sweep *sweep, size_t index, enum tcb_state state)
+struct tcb_interval tcb_sweep_score(const struct tcb_sweep *sweep, size_t index, enum tcb_state state)
 {
-	const struct entry *entry = &sweep->entries[index];
+	const struct tcb_sweep_entry *entry = &sweep->entries[index];
 	struct tcb_interval score = entry->ns[state];
 	if (!entry->decided || entry->outcome != TCB_OUTCOME_OK || sweep->anchor == SIZE_MAX)
 		return (struct tcb_interval){ NAN, NAN, NAN };
@@ -139,7 +90,7 @@ static struct tcb_interval score_of(const struct sweep *sweep, size_t index, enu
 		return entry->checked[state];
 	double level, margin = 0;
 	if (entry->known) {
-		const struct entry *anchor = &sweep->entries[sweep->anchor];
+		const struct tcb_sweep_entry *anchor = &sweep->entries[sweep->anchor];
 		size_t lead = tcb_team_lead(sweep->team);
 		level = anchor->known ? anchor->ns[state].median
 				      : tcb_drift_at(&sweep->drift[lead][state], sweep->start_s);
@@ -151,12 +102,12 @@ static struct tcb_interval score_of(const struct sweep *sweep, size_t index, enu
 				      score.hi / level * (1 + margin) };
 }
 
-static void tell(struct sweep *sweep, size_t index)
+static void tell(struct tcb_sweep *sweep, size_t index)
 {
-	const struct entry *entry = &sweep->entries[index];
+	const struct tcb_sweep_entry *entry = &sweep->entries[index];
 	struct tcb_told told = { .outcome = entry->outcome };
 	for (int s = 0; s < TCB_STATE_COUNT; s++) {
-		double score = measures(sweep, s) ? score_of(sweep, index, (enum tcb_state)s).median : NAN;
+		double score = measures(sweep, s) ? tcb_sweep_score(sweep, index, (enum tcb_state)s).median : NAN;
 		told.cost[s] = entry->outcome == TCB_OUTCOME_OK || !measures(sweep, s) ? score : INFINITY;
 		if (index == sweep->space->default_index && !isnan(score))
 			sweep->progress.default_ns[s] = entry->ns[s].median;
@@ -166,15 +117,15 @@ static void tell(struct sweep *sweep, size_t index)
 
 /* --- known trials ----------------------------------------------------------------------------------------------- */
 
-static void entry_clear(struct entry *entry)
+static void entry_clear(struct tcb_sweep_entry *entry)
 {
-	*entry = (struct entry){ 0 };
+	*entry = (struct tcb_sweep_entry){ 0 };
 	for (int s = 0; s < TCB_STATE_COUNT; s++)
 		entry->ns[s] = entry->checked[s] = (struct tcb_interval){ NAN, NAN, NAN };
 }
 
 /* Adds one known trial to its entry; screening samples win over those of finals, which only few candidates have. */
-static void entry_merge(struct entry *entry, const struct tcb_trial *trial)
+static void entry_merge(struct tcb_sweep_entry *entry, const struct tcb_trial *trial)
 {
 	if (entry->decided && entry->outcome != TCB_OUTCOME_OK)
 		return;
@@ -194,7 +145,7 @@ static void entry_merge(struct entry *entry, const struct tcb_trial *trial)
 }
 
 /* A trial counts if its geometry is in the space and its kernel has not changed since. */
-static void take_over(struct sweep *sweep, const struct tcb_trial *known, size_t known_count)
+static void take_over(struct tcb_sweep *sweep, const struct tcb_trial *known, size_t known_count)
 {
 	for (size_t i = 0; i < sweep->space->count; i++)
 		entry_clear(&sweep->entries[i]);
@@ -208,7 +159,7 @@ static void take_over(struct sweep *sweep, const struct tcb_trial *known, size_t
 			entry_merge(&sweep->entries[index], &known[k]);
 	}
 	for (size_t i = 0; i < sweep->space->count; i++) {
-		struct entry *entry = &sweep->entries[i];
+		struct tcb_sweep_entry *entry = &sweep->entries[i];
 		int missing = 0;
 		for (int s = 0; s < TCB_STATE_COUNT; s++)
 			missing |= measures(sweep, s) && isnan(entry->ns[s].median);
@@ -221,20 +172,45 @@ static void take_over(struct sweep *sweep, const struct tcb_trial *known, size_t
 
 /* --- screening -------------------------------------------------------------------------------------------------- */
 
-static enum tcb_status measure_anchor(struct sweep *sweep, struct tcb_error *err)
+/* MOST rounds of COUNT candidates, or fewer where calls are so long that they take too much of the budget: then the
+ * noise, which comes from others' time slices, is small against a call. */
+static size_t rounds_for(const struct tcb_sweep *sweep, enum tcb_state state, size_t count, size_t most)
+{
+	const double round_s = (double)count * sweep->round_s[state];
+	if (sweep->options->budget_s <= 0 || (double)most * round_s <= ROUNDS_SHARE * sweep->options->budget_s)
+		return most;
+	return (size_t)(ROUNDS_SHARE * sweep->options->budget_s / round_s);
+}
+
+/* One measurement of the anchor in STATE on each member, in ROUNDS rounds; NS has room for them. */
+static enum tcb_status look_at_anchor(struct tcb_sweep *sweep, enum tcb_state state, size_t rounds, double *ns,
+				      struct tcb_error *err)
+{
+	double start = now_s();
+	TCB_TRY(tcb_team_interleave_each(sweep->team, &sweep->space->geometries[sweep->anchor], 1, state, rounds,
+					 sweep->options->seed + sweep->out->tried, ns, err));
+	sweep->round_s[state] = (now_s() - start) / (double)rounds;
+	for (size_t i = 0; i < tcb_team_size(sweep->team); i++)
+		if (!tcb_team_lost(sweep->team, i))
+			TCB_TRY(tcb_drift_add(&sweep->drift[i][state], now_s(), tcb_median(ns + i * rounds, rounds),
+					      err));
+	return TCB_OK;
+}
+
+static enum tcb_status measure_anchor(struct tcb_sweep *sweep, struct tcb_error *err)
 {
 	double start = now_s(), *ns = malloc(tcb_team_size(sweep->team) * ANCHOR_ROUNDS * sizeof *ns);
 	enum tcb_status status = ns ? TCB_OK : tcb_fail(err, TCB_E_NOMEM, "out of memory for the anchor's times");
 	for (int s = 0; s < TCB_STATE_COUNT && status == TCB_OK; s++) {
 		if (!measures(sweep, s))
 			continue;
-		status = tcb_team_interleave_each(sweep->team, &sweep->space->geometries[sweep->anchor], 1,
-						  (enum tcb_state)s, ANCHOR_ROUNDS,
-						  sweep->options->seed + sweep->out->tried, ns, err);
-		for (size_t i = 0; i < tcb_team_size(sweep->team) && status == TCB_OK; i++)
-			if (!tcb_team_lost(sweep->team, i))
-				status = tcb_drift_add(&sweep->drift[i][s], now_s(),
-						       tcb_median(ns + i * ANCHOR_ROUNDS, ANCHOR_ROUNDS), err);
+		/* The first round tells how long one takes. */
+		const int is_first = sweep->round_s[s] <= 0;
+		if (is_first)
+			status = look_at_anchor(sweep, (enum tcb_state)s, 1, ns, err);
+		const size_t rounds = rounds_for(sweep, (enum tcb_state)s, 1, ANCHOR_ROUNDS);
+		if (status == TCB_OK && (rounds > 0 || !is_first))
+			status = look_at_anchor(sweep, (enum tcb_state)s, rounds > 0 ? rounds : 1, ns, err);
 	}
 	free(ns);
 	double end = now_s();
@@ -242,34 +218,46 @@ static enum tcb_status measure_anchor(struct sweep *sweep, struct tcb_error *err
 	return status;
 }
 
+static void set_best(struct tcb_sweep *sweep, size_t index, enum tcb_state state, double score, double ns)
+{
+	sweep->best[state] = index;
+	sweep->best_score[state] = score;
+	sweep->progress.best[state] = &sweep->space->geometries[index];
+	sweep->progress.best_ns[state] = ns;
+}
+
 /*
  * Whoever seems to be the best so far is measured side by side with the best and the anchor: the luckiest of thousands
- * of scores is far too low (copies that happen to be in the cache), and losers are dropped by it.
+ * of scores is far too low (copies that happen to be in the cache), and losers are dropped by it.  Where calls are so
+ * long that this takes too much of the budget, candidates are few and their scores good.
  */
-static enum tcb_status challenge(struct sweep *sweep, size_t index, enum tcb_state state, struct tcb_error *err)
+static enum tcb_status challenge(struct tcb_sweep *sweep, size_t index, enum tcb_state state, struct tcb_error *err)
 {
-	double score = score_of(sweep, index, state).median;
+	double score = tcb_sweep_score(sweep, index, state).median;
 	if (!(score < sweep->best_score[state]))
 		return TCB_OK;
 	const struct tcb_geometry *geometries = sweep->space->geometries;
-	size_t best = sweep->best_score[state] < INFINITY ? sweep->best[state] : sweep->anchor;
-	const struct tcb_geometry side_by_side[] = { geometries[sweep->anchor], geometries[best], geometries[index] };
-	double ns[3 * CHALLENGE_ROUNDS];
-	TCB_TRY(tcb_team_interleave(sweep->team, side_by_side, 3, state, CHALLENGE_ROUNDS, sweep->options->seed + index,
-				    ns, err));
-	const double *anchor_ns = ns, *best_ns = ns + CHALLENGE_ROUNDS, *index_ns = ns + 2 * CHALLENGE_ROUNDS;
-	sweep->entries[index].checked[state] = tcb_ratio_interval(index_ns, anchor_ns, CHALLENGE_ROUNDS);
-	int is_first = sweep->best_score[state] == INFINITY;
-	if (is_first || tcb_ratio_interval(index_ns, best_ns, CHALLENGE_ROUNDS).median < 1) {
-		sweep->best[state] = index;
-		sweep->best_score[state] = sweep->entries[index].checked[state].median;
-		sweep->progress.best[state] = &geometries[index];
-		sweep->progress.best_ns[state] = tcb_median(index_ns, CHALLENGE_ROUNDS);
+	const size_t best = sweep->best_score[state] < INFINITY ? sweep->best[state] : sweep->anchor;
+	const size_t count = best == sweep->anchor ? 2 : 3;
+	const size_t rounds = index == sweep->anchor ? 0 : rounds_for(sweep, state, count, CHALLENGE_ROUNDS);
+	if (rounds == 0) {
+		set_best(sweep, index, state, score, sweep->entries[index].ns[state].median);
+		return TCB_OK;
 	}
+	const struct tcb_geometry side_by_side[] = { geometries[sweep->anchor], geometries[index], geometries[best] };
+	double ns[3 * CHALLENGE_ROUNDS];
+	TCB_TRY(tcb_team_interleave(sweep->team, side_by_side, count, state, rounds, sweep->options->seed + index, ns,
+				    err));
+	const double *anchor_ns = ns, *index_ns = ns + rounds, *best_ns = count == 2 ? anchor_ns : ns + 2 * rounds;
+	sweep->entries[index].checked[state] = tcb_ratio_interval(index_ns, anchor_ns, rounds);
+	int is_first = sweep->best_score[state] == INFINITY;
+	if (is_first || tcb_ratio_interval(index_ns, best_ns, rounds).median < 1)
+		set_best(sweep, index, state, sweep->entries[index].checked[state].median,
+			 tcb_median(index_ns, rounds));
 	return TCB_OK;
 }
 
-static enum tcb_status challenge_all(struct sweep *sweep, size_t index, struct tcb_error *err)
+static enum tcb_status challenge_all(struct tcb_sweep *sweep, size_t index, struct tcb_error *err)
 {
 	for (int s = 0; s < TCB_STATE_COUNT; s++)
 		if (measures(sweep, s))
@@ -277,7 +265,7 @@ static enum tcb_status challenge_all(struct sweep *sweep, size_t index, struct t
 	return TCB_OK;
 }
 
-static struct tcb_screen_rule screen_rule(const struct sweep *sweep, size_t member)
+static struct tcb_screen_rule screen_rule(const struct tcb_sweep *sweep, size_t member)
 {
 	struct tcb_screen_rule rule = {
 		.samples_min = sweep->samples_max < SAMPLES_MIN ? sweep->samples_max : SAMPLES_MIN,
@@ -292,7 +280,7 @@ static struct tcb_screen_rule screen_rule(const struct sweep *sweep, size_t memb
 }
 
 /* More samples while the rest of the space fits into the time, fewer when it does not. */
-static void adapt_samples(struct sweep *sweep, double took_s)
+static void adapt_samples(struct tcb_sweep *sweep, double took_s)
 {
 	sweep->try_s = sweep->try_s > 0 ? 0.95 * sweep->try_s + 0.05 * took_s : took_s;
 	size_t rest = sweep->space->count - sweep->progress.done;
@@ -305,12 +293,12 @@ static void adapt_samples(struct sweep *sweep, double took_s)
 		sweep->samples_max++;
 }
 
-static enum tcb_status send_trial(struct sweep *sweep, const struct tcb_trial *trial, struct tcb_error *err)
+enum tcb_status tcb_sweep_send(struct tcb_sweep *sweep, const struct tcb_trial *trial, struct tcb_error *err)
 {
 	return sweep->sink && sweep->sink->trial ? sweep->sink->trial(sweep->sink->ctx, trial, err) : TCB_OK;
 }
 
-static void entry_fill(struct entry *entry, const struct tcb_team_task *task)
+static void entry_fill(struct tcb_sweep_entry *entry, const struct tcb_team_task *task)
 {
 	const struct tcb_trial *trial = &task->trial;
 	entry_clear(entry);
@@ -327,12 +315,12 @@ static void entry_fill(struct entry *entry, const struct tcb_team_task *task)
 }
 
 /* What came of candidate INDEX into its entry and to the sink. */
-static enum tcb_status take_result(struct sweep *sweep, size_t index, const struct tcb_team_task *task, double took_s,
-				   struct tcb_error *err)
+static enum tcb_status take_result(struct tcb_sweep *sweep, size_t index, const struct tcb_team_task *task,
+				   double took_s, struct tcb_error *err)
 {
-	struct entry *entry = &sweep->entries[index];
+	struct tcb_sweep_entry *entry = &sweep->entries[index];
 	entry_fill(entry, task);
-	TCB_TRY(send_trial(sweep, &task->trial, err));
+	TCB_TRY(tcb_sweep_send(sweep, &task->trial, err));
 	sweep->out->tried++;
 	sweep->progress.done++;
 	if (sweep->out->card_count)
@@ -350,7 +338,7 @@ static enum tcb_status take_result(struct sweep *sweep, size_t index, const stru
 }
 
 /* Tries COUNT candidates; what is done is taken over in their order, also when not all could be. */
-static enum tcb_status screen_batch(struct sweep *sweep, const size_t *indices, size_t count, struct tcb_error *err)
+static enum tcb_status screen_batch(struct tcb_sweep *sweep, const size_t *indices, size_t count, struct tcb_error *err)
 {
 	size_t size = tcb_team_size(sweep->team);
 	struct tcb_team_task *tasks = calloc(count, sizeof *tasks);
@@ -379,7 +367,7 @@ static enum tcb_status screen_batch(struct sweep *sweep, const size_t *indices, 
 }
 
 /* The default geometry is tried before all others; where it does not work, another candidate anchors the scores. */
-static enum tcb_status find_anchor(struct sweep *sweep, struct tcb_error *err)
+static enum tcb_status find_anchor(struct tcb_sweep *sweep, struct tcb_error *err)
 {
 	size_t fallback = sweep->space->default_index;
 	if (!sweep->entries[fallback].decided)
@@ -389,11 +377,17 @@ static enum tcb_status find_anchor(struct sweep *sweep, struct tcb_error *err)
 	for (size_t i = 0; i < sweep->space->count && sweep->anchor == SIZE_MAX; i++)
 		if (sweep->entries[i].decided && sweep->entries[i].outcome == TCB_OUTCOME_OK)
 			sweep->anchor = i;
-	return sweep->anchor == SIZE_MAX ? TCB_OK : measure_anchor(sweep, err);
+	if (sweep->anchor == SIZE_MAX)
+		return TCB_OK;
+	TCB_TRY(measure_anchor(sweep, err));
+	for (int s = 0; s < TCB_STATE_COUNT; s++)
+		if (sweep->round_s[s] > LONG_ROUND * sweep->options->budget_s)
+			sweep->screen_end_s = sweep->end_s - FINALS_SHARE * sweep->options->budget_s;
+	return TCB_OK;
 }
 
 /* The share of the budget that is gone; 1: stop screening. */
-static double budget_spent(const struct sweep *sweep)
+static double budget_spent(const struct tcb_sweep *sweep)
 {
 	double spent = 0;
 	if (sweep->options->budget_s > 0)
@@ -412,7 +406,7 @@ struct ahead {
 };
 
 /* Asks for candidates until as many wait as can be prepared for. */
-static enum tcb_status look_ahead(struct sweep *sweep, struct ahead *ahead, struct tcb_error *err)
+static enum tcb_status look_ahead(struct tcb_sweep *sweep, struct ahead *ahead, struct tcb_error *err)
 {
 	double spent = budget_spent(sweep);
 	while (spent < 1 && ahead->count < ahead->room) {
@@ -430,10 +424,10 @@ static enum tcb_status look_ahead(struct sweep *sweep, struct ahead *ahead, stru
 	return TCB_OK;
 }
 
-static enum tcb_status screen_all(struct sweep *sweep, struct ahead *ahead, struct tcb_error *err)
+static enum tcb_status screen_all(struct tcb_sweep *sweep, struct ahead *ahead, struct tcb_error *err)
 {
 	for (;;) {
-		if (is_stopped(sweep))
+		if (tcb_sweep_is_stopped(sweep))
 			return tcb_fail(err, TCB_E_INTERRUPTED,
 					"interrupted after %zu of %zu candidates; what is finished is kept",
 					sweep->progress.done, sweep->space->count);
@@ -454,11 +448,11 @@ static enum tcb_status screen_all(struct sweep *sweep, struct ahead *ahead, stru
 		}
 		ahead->count -= batch;
 		memmove(ahead->index, ahead->index + batch, ahead->count * sizeof *ahead->index);
-		show_progress(sweep, "screen", screening_left(sweep), 0);
+		tcb_sweep_progress(sweep, "screen", screening_left(sweep), 0);
 	}
 }
 
-static enum tcb_status screen(struct sweep *sweep, struct tcb_error *err)
+static enum tcb_status screen(struct tcb_sweep *sweep, struct tcb_error *err)
 {
 	size_t batch = tcb_team_batch(sweep->team);
 	struct ahead ahead = { .room = tcb_evaluator_ahead(tcb_team_evaluator(sweep->team, 0)) };
@@ -472,126 +466,9 @@ static enum tcb_status screen(struct sweep *sweep, struct tcb_error *err)
 	return status;
 }
 
-/* --- finals ----------------------------------------------------------------------------------------------------- */
-
-static int finals_tick(void *ctx, double left_s)
-{
-	struct sweep *sweep = ctx;
-	size_t states_after = sweep->state_count - sweep->states_judged - 1;
-	show_progress(sweep, "finals", left_s * (double)(1 + states_after), 0);
-	return is_stopped(sweep);
-}
-
-/* A candidate that was ok in the screening failed beside others: finds out how, so that it is not tried again. */
-static enum tcb_status report_failure(struct sweep *sweep, size_t index, struct tcb_error *err)
-{
-	struct entry *entry = &sweep->entries[index];
-	if (entry->outcome != TCB_OUTCOME_OK)
-		return TCB_OK;
-	struct tcb_screen_rule rule = { .samples_min = SAMPLES_LEAST, .samples_max = SAMPLES_LEAST };
-	const struct tcb_trial *trial;
-	TCB_TRY(tcb_evaluator_try(lead(sweep), &sweep->space->geometries[index], &rule, &trial, err));
-	struct tcb_trial failure = *trial;
-	if (failure.outcome == TCB_OUTCOME_OK) {
-		failure.outcome = TCB_OUTCOME_CRASHED;
-		failure.measurement_count = 0;
-		strcpy(failure.message, "failed when it was measured again beside other candidates");
-	}
-	entry->outcome = failure.outcome;
-	sweep->out->failed++;
-	sweep->progress.failed++;
-	return send_trial(sweep, &failure, err);
-}
-
-/* Sends what the finals added to a trial that the sink has already: same geometry, the new measurement and counters. */
-static enum tcb_status finals_report(void *ctx, size_t index, size_t rank, const struct tcb_measurement *measurement,
-				     struct tcb_error *err)
-{
-	struct sweep *sweep = ctx;
-	if (!measurement)
-		return report_failure(sweep, index, err);
-	const struct entry *entry = &sweep->entries[index];
-	struct tcb_trial trial = {
-		.geometry = sweep->space->geometries[index],
-		.outcome = TCB_OUTCOME_OK,
-		.class_checked = entry->class_checked,
-		.error_ratio = entry->error_ratio,
-		.pack_ns = entry->pack_ns,
-		.measurement_count = measurement->sample_count > 0, /* not of one that was no finalist */
-		.measurements = measurement,
-	};
-	const struct tcb_variant *variant = tcb_variant_find(sweep->op, sweep->problem->contract, &trial.geometry);
-	if (variant) {
-		strncpy(trial.variant, variant->name, sizeof trial.variant - 1);
-		strncpy(trial.signature, variant->signature, sizeof trial.signature - 1);
-	}
-	enum tcb_counters_mode mode = sweep->options->counters;
-	if (mode == TCB_COUNTERS_ALL || (mode == TCB_COUNTERS_BEST && rank == 0)) {
-		show_progress(sweep, "counters", -1, 0);
-		enum tcb_status status =
-			tcb_evaluator_counters(lead(sweep), &trial.geometry, measurement->state, COUNTER_CALLS,
-					       &trial.counters, &trial.counter_count, err);
-		if (status == TCB_E_FAILED) /* the candidate died while it was counted: its times stand */
-			trial.counter_count = 0;
-		else if (status != TCB_OK)
-			return status;
-	}
-	if (rank == 0) {
-		sweep->progress.best[measurement->state] = &sweep->space->geometries[index];
-		sweep->progress.best_ns[measurement->state] = measurement->ns.median;
-	}
-	return send_trial(sweep, &trial, err);
-}
-
-static enum tcb_status judge(struct sweep *sweep, enum tcb_state state, struct tcb_error *err)
-{
-	struct tcb_interval *score = malloc(sweep->space->count * sizeof *score);
-	if (!score)
-		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the scores of %zu geometries",
-				sweep->space->count);
-	for (size_t i = 0; i < sweep->space->count; i++)
-		score[i] = score_of(sweep, i, state);
-	double seconds = FINALS_MOST_S;
-	if (sweep->options->budget_s > 0)
-		seconds = fmin(seconds, fmax(0, sweep->end_s - now_s()));
-	const struct entry *anchor = &sweep->entries[sweep->anchor];
-	struct tcb_finals_setup setup = {
-		.op = sweep->op,
-		.problem = sweep->problem,
-		.space = sweep->space,
-		.state = state,
-		.score = score,
-		.anchor = sweep->anchor,
-		.anchor_ns = anchor->ns[state].median,
-		.finalists = sweep->options->finalists ? sweep->options->finalists : FINALISTS,
-		.reported = sweep->options->counters == TCB_COUNTERS_ALL ? sweep->options->finalists : 0,
-		.seconds = seconds / (double)(sweep->state_count - sweep->states_judged),
-		.seed = sweep->options->seed,
-		.ctx = sweep,
-		.tick = finals_tick,
-		.report = finals_report,
-	};
-	struct tcb_verdict *verdict = &sweep->out->verdict[state];
-	struct tcb_error why;
-	enum tcb_status status;
-	int again = 0;
-	do { /* a GPU that dies in its finals leaves them to the next */
-		if (again)
-			tcb_verdict_fini(verdict);
-		setup.evaluator = lead(sweep);
-		status = tcb_finals_run(&setup, verdict, &why);
-		again = status != TCB_OK && tcb_team_next_lead(sweep->team, status, &why);
-	} while (again);
-	free(score);
-	sweep->states_judged++;
-	if (status != TCB_OK)
-		return tcb_fail(err, status, "%s", why.message);
-	return tcb_cards_compare(sweep->team, verdict, sweep->options->seed, sweep->out, err);
-}
-
 /* --- the sweep -------------------------------------------------------------------------------------------------- */
 
-static enum tcb_status prepare(struct sweep *sweep, const struct tcb_place *place, const struct tcb_trial *known,
+static enum tcb_status prepare(struct tcb_sweep *sweep, const struct tcb_place *place, const struct tcb_trial *known,
 			       size_t known_count, struct tcb_error *err)
 {
 	const struct tcb_sweep_options *options = sweep->options;
@@ -610,7 +487,7 @@ static enum tcb_status prepare(struct sweep *sweep, const struct tcb_place *plac
 	take_over(sweep, known, known_count);
 	sweep->progress.done = sweep->progress.known = sweep->out->known;
 	sweep->progress.failed = sweep->out->failed;
-	show_progress(sweep, "setup", -1, 1);
+	tcb_sweep_progress(sweep, "setup", -1, 1);
 	TCB_TRY(tcb_team_create(sweep->op, sweep->problem, place, options, &sweep->team, err));
 	TCB_TRY(tcb_cards_begin(sweep->team, place, options, sweep->out, err));
 	sweep->drift = calloc(tcb_team_size(sweep->team), sizeof *sweep->drift);
@@ -636,17 +513,23 @@ static enum tcb_status prepare(struct sweep *sweep, const struct tcb_place *plac
 	return TCB_OK;
 }
 
-static enum tcb_status run(struct sweep *sweep, struct tcb_error *err)
+static enum tcb_status run(struct tcb_sweep *sweep, struct tcb_error *err)
 {
 	enum tcb_status status = screen(sweep, err);
 	sweep->out->complete = sweep->progress.done == sweep->space->count;
 	if (status != TCB_OK || sweep->anchor == SIZE_MAX)
 		return status;
 	TCB_TRY(measure_anchor(sweep, err)); /* so that the last candidates lie between two measurements */
-	for (int s = 0; s < TCB_STATE_COUNT; s++)
-		if (measures(sweep, s))
-			TCB_TRY(judge(sweep, (enum tcb_state)s, err));
-	show_progress(sweep, "finals", 0, 1);
+	for (int s = 0; s < TCB_STATE_COUNT; s++) {
+		double seconds = FINALS_MOST_S;
+		if (!measures(sweep, s))
+			continue;
+		if (sweep->options->budget_s > 0)
+			seconds = fmin(seconds, fmax(0, sweep->end_s - now_s()));
+		seconds /= (double)(sweep->state_count - sweep->states_judged);
+		TCB_TRY(tcb_sweep_judge(sweep, (enum tcb_state)s, seconds, err));
+	}
+	tcb_sweep_progress(sweep, "finals", 0, 1);
 	return TCB_OK;
 }
 
@@ -656,7 +539,7 @@ enum tcb_status tcb_sweep_run(const struct tcb_op *op, const struct tcb_problem 
 			      struct tcb_error *err)
 {
 	*out = (struct tcb_sweep_result){ 0 };
-	struct sweep sweep = {
+	struct tcb_sweep sweep = {
 		.op = op,
 		.problem = problem,
 		.options = options,

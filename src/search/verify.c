@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/util.h"
 #include "search/fault.h"
 
 enum {
@@ -115,7 +116,9 @@ static enum tcb_status check_instance(struct tcb_verifier *verifier, struct tcb_
 		operand[i] = tcb_instance_buffer(instance, plan, i)->data;
 	memset(output->data, TCB_POISON, output->bytes);
 	tcb_watch_phase(verifier->watch, 1, "verifying %s", shape);
+	const uint64_t start = tcb_clock_ns();
 	op->run(plan, operand, plan->workspace_bytes ? verifier->workspace.data : NULL, verifier->pool);
+	check->call_ns = (double)(tcb_clock_ns() - start);
 	tcb_watch_phase(verifier->watch, 0, "comparing %s with the reference", shape);
 
 	if (tcb_buffer_check(output) != 0)

@@ -145,10 +145,10 @@ static const struct trouble {
 	[PLANTED_GPU_KEEPS] = { .before = "ld.global.u32 %c, [%mine];\nsetp.gt.u32 %q, %c, 100000;\n"
 					  "@%q add.f32 %acc, %acc, 0f3F800000;\nadd.u32 %c, %c, 1;\n"
 					  "st.global.u32 [%mine], %c;\n" },
-	/* Right, and in its last hot call (graphs of 64, run twice a sample: to record, to warm up, for three samples)
-	 * the last thread writes to an input that all have read. */
+	/* Right, and in its last hot call (one alone; graphs of 64, run twice a sample: to record, to warm up, for
+	 * three samples) the last thread writes to an input that all have read. */
 	[PLANTED_GPU_SPOILS] = { .after = "ld.global.u32 %c, [%mine];\nadd.u32 %c, %c, 1;\n"
-					  "st.global.u32 [%mine], %c;\nsetp.eq.u32 %q, %c, 576;\n"
+					  "st.global.u32 [%mine], %c;\nsetp.eq.u32 %q, %c, 577;\n"
 					  "setp.eq.and.u32 %q, %i, 39, %q;\n@%q st.global.f32 [%x], 0f41200000;\n" },
 	[PLANTED_GPU_WRONG] = { .before = "add.f32 %acc, %acc, 0f3F800000;\n" },
 	[PLANTED_GPU_WRONG_FULL] = { .before = "setp.ge.u32 %q, %i, 7;\n@%q add.f32 %acc, %acc, 0f3F800000;\n" },

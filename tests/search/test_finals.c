@@ -228,6 +228,38 @@ static void test_without_time(void **state)
 	tcb_verdict_fini(&verdict);
 }
 
+static double long_calls(const struct tcb_geometry *geometry, enum tcb_state state)
+{
+	return 50 * fake_landscape(geometry, state);
+}
+
+/* Calls of 50 ms and more: fewer finalists and rounds, the best among them, and the time is kept. */
+static void test_long_calls(void **state)
+{
+	(void)state;
+	static const double seconds[] = { 4, 10, 30 };
+	double least = 0;
+	fake_world.true_ns = long_calls;
+	setup.anchor_ns *= 50;
+	for (size_t i = 0; i < sizeof seconds / sizeof *seconds; i++) {
+		struct tcb_verdict verdict;
+		const double start = fake_world.now_s;
+		setup.seconds = seconds[i];
+		setup.round_s = 1e-9 * setup.anchor_ns;
+		seen.finalists = 0;
+		assert_int_equal(tcb_finals_run(&setup, &verdict, NULL), TCB_OK);
+		if (fake_world.now_s - start > 1.25 * seconds[i]) /* of a quarter of a sweep's budget */
+			fail_msg("%g s instead of %g, %zu finalists, %zu rounds", fake_world.now_s - start, seconds[i],
+				 seen.finalists, seen.samples);
+		assert_true(verdict.valid && verdict.finalist_count >= 2 && seen.samples >= 3);
+		assert_true((double)(seen.finalists * seen.samples) >= least);
+		least = (double)(seen.finalists * seen.samples);
+		assert_true(is_tied(&verdict, best_index()));
+		assert_true(verdict.speedup.median > 1.2);
+		tcb_verdict_fini(&verdict);
+	}
+}
+
 static int stop_now(void *ctx, double left_s)
 {
 	(void)ctx;
@@ -288,6 +320,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_all_equal, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_simpler_but_slower_loses, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_without_time, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_long_calls, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_interrupt_and_nothing, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_everything_breaks, set_up, tear_down),
 	};

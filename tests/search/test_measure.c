@@ -163,12 +163,12 @@ static void samples_are_calls(void **state)
 		const struct tcb_screen_rule rule = { .samples_min = 7, .samples_max = 7 };
 		double samples[7];
 		int dropped = 1;
-		assert_int_equal(tcb_measure(&runner, &rule, samples, &dropped), 7);
+		const float *y;
+		assert_int_equal(tcb_measure(&runner, &rule, 2, samples, &dropped, &y), 7);
 		assert_false(dropped);
 		assert_int_equal(runner.batch, 1);
 		for (size_t i = 0; i < 7; i++)
 			assert_true(samples[i] >= 1e6);
-		const float *y = tcb_runner_check_call(&runner, 2);
 		assert_true(y[0] == y[0]); /* written over the poison, which is a NaN */
 		tcb_runner_fini(&runner);
 	}
@@ -180,7 +180,9 @@ static void losing(void **state)
 	(void)state;
 	const double samples[] = { 400, 380, 390, 130 };
 	assert_false(tcb_measure_has_lost(samples, 3, 500, 0));
-	assert_false(tcb_measure_has_lost(samples, 1, 500, 10)); /* one sample is none */
+	assert_false(tcb_measure_has_lost(samples, 1, 500, 10)); /* one sample is none, */
+	assert_false(tcb_measure_has_lost((double[]){ 140e6 }, 1, 140e6, 97e6));
+	assert_true(tcb_measure_has_lost((double[]){ 140e6 }, 1, 140e6, 95e6)); /* unless no time slice explains it */
 	assert_true(tcb_measure_has_lost(samples, 2, 500, 100));
 	assert_false(tcb_measure_has_lost(samples, 2, 299, 100)); /* the warm-up was faster */
 	assert_false(tcb_measure_has_lost(samples, 2, 500, 134));

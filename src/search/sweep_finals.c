@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The end of a sweep: what finals.c is told of its candidates, what it found
+ * out to the sink, and the counters of those that it chose.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "search/sweep_state.h"
+
+enum { FINALISTS = 12, COUNTER_CALLS = 20 };
+
+static const double COUNTER_NS = 0.2e9; /* calls that are counted take together, where they are long */
+
+static int finals_tick(void *ctx, double left_s)
+{
+	struct tcb_sweep *sweep = ctx;
+	size_t states_after = sweep->state_count - sweep->states_judged - 1;
+	tcb_sweep_progress(sweep, "finals", left_s * (double)(1 + states_after), 0);
+	return tcb_sweep_is_stopped(sweep);
+}
+
+/* A candidate that was ok in the screening failed beside others: finds out how, so that it is not tried again. */
+static enum tcb_status report_failure(struct tcb_sweep *sweep, size_t index, struct tcb_error *err)
+{
+	struct tcb_sweep_entry *entry = &sweep->entries[index];
+	if (entry->outcome != TCB_OUTCOME_OK)
+		return TCB_OK;
+	struct tcb_screen_rule rule = { .samples_min = 3, .samples_max = 3 };
+	const struct tcb_trial *trial;
+	TCB_TRY(tcb_evaluator_try(tcb_sweep_lead(sweep), &sweep->space->geometries[index], &rule, &trial, err));
+	struct tcb_trial failure = *trial;
+	if (failure.outcome == TCB_OUTCOME_OK) {
+		failure.outcome = TCB_OUTCOME_CRASHED;
+		failure.measurement_count = 0;
+		strcpy(failure.message, "failed when it was measured again beside other candidates");
+	}
+	entry->outcome = failure.outcome;
+	sweep->out->failed++;
+	sweep->progress.failed++;
+	return tcb_sweep_send(sweep, &failure, err);
+}
+
+/* Sends what the finals added to a trial that the sink has already: same geometry, the new measurement and counters. */
+static enum tcb_status finals_report(void *ctx, size_t index, size_t rank, const struct tcb_measurement *measurement,
+				     struct tcb_error *err)
+{
+	struct tcb_sweep *sweep = ctx;
+	if (!measurement)
+		return report_failure(sweep, index, err);
+	const struct tcb_sweep_entry *entry = &sweep->entries[index];
+	struct tcb_trial trial = {
+		.geometry = sweep->space->geometries[index],
+		.outcome = TCB_OUTCOME_OK,
+		.class_checked = entry->class_checked,
+		.error_ratio = entry->error_ratio,
+		.pack_ns = entry->pack_ns,
+		.measurement_count = measurement->sample_count > 0, /* not of one that was no finalist */
+		.measurements = measurement,
+	};
+	const struct tcb_variant *variant = tcb_variant_find(sweep->op, sweep->problem->contract, &trial.geometry);
+	if (variant) {
+		strncpy(trial.variant, variant->name, sizeof trial.variant - 1);
+		strncpy(trial.signature, variant->signature, sizeof trial.signature - 1);
+	}
+	const double calls = measurement->ns.median > 0 ? COUNTER_NS / measurement->ns.median : COUNTER_CALLS;
+	enum tcb_counters_mode mode = sweep->options->counters;
+	if (mode == TCB_COUNTERS_ALL || (mode == TCB_COUNTERS_BEST && rank == 0)) {
+		tcb_sweep_progress(sweep, "counters", -1, 0);
+		enum tcb_status status =
+			tcb_evaluator_counters(tcb_sweep_lead(sweep), &trial.geometry, measurement->state,
+					       calls < COUNTER_CALLS ? (unsigned)calls : COUNTER_CALLS, &trial.counters,
+					       &trial.counter_count, err);
+		if (status == TCB_E_FAILED) /* the candidate died while it was counted: its times stand */
+			trial.counter_count = 0;
+		else if (status != TCB_OK)
+			return status;
+	}
+	if (rank == 0) {
+		sweep->progress.best[measurement->state] = &sweep->space->geometries[index];
+		sweep->progress.best_ns[measurement->state] = measurement->ns.median;
+	}
+	return tcb_sweep_send(sweep, &trial, err);
+}
+
+enum tcb_status tcb_sweep_judge(struct tcb_sweep *sweep, enum tcb_state state, double seconds, struct tcb_error *err)
+{
+	struct tcb_interval *score = malloc(sweep->space->count * sizeof *score);
+	if (!score)
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the scores of %zu geometries",
+				sweep->space->count);
+	for (size_t i = 0; i < sweep->space->count; i++)
+		score[i] = tcb_sweep_score(sweep, i, state);
+	const struct tcb_sweep_entry *anchor = &sweep->entries[sweep->anchor];
+	struct tcb_finals_setup setup = {
+		.op = sweep->op,
+		.problem = sweep->problem,
+		.space = sweep->space,
+		.state = state,
+		.score = score,
+		.anchor = sweep->anchor,
+		.anchor_ns = anchor->ns[state].median,
+		.round_s = sweep->round_s[state],
+		.finalists = sweep->options->finalists ? sweep->options->finalists : FINALISTS,
+		.reported = sweep->options->counters == TCB_COUNTERS_ALL ? sweep->options->finalists : 0,
+		.seconds = seconds,
+		.seed = sweep->options->seed,
+		.ctx = sweep,
+		.tick = finals_tick,
+		.report = finals_report,
+	};
+	struct tcb_verdict *verdict = &sweep->out->verdict[state];
+	struct tcb_error why;
+	enum tcb_status status;
+	int again = 0;
+	do { /* a GPU that dies in its finals leaves them to the next */
+		if (again)
+			tcb_verdict_fini(verdict);
+		setup.evaluator = tcb_sweep_lead(sweep);
+		status = tcb_finals_run(&setup, verdict, &why);
+		again = status != TCB_OK && tcb_team_next_lead(sweep->team, status, &why);
+	} while (again);
+	free(score);
+	sweep->states_judged++;
+	if (status != TCB_OK)
+		return tcb_fail(err, status, "%s", why.message);
+	return tcb_cards_compare(sweep->team, verdict, sweep->options->seed, sweep->out, err);
+}

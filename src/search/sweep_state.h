@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A sweep's state, between sweep.c and sweep_finals.c.
+ */
+#ifndef TCB_SEARCH_SWEEP_STATE_H
+#define TCB_SEARCH_SWEEP_STATE_H
+
+#include "search/drift.h"
+#include "search/finals.h"
+#include "search/strategy.h"
+#include "search/team.h"
+
+struct tcb_sweep_entry {
+	unsigned char decided, known;
+	unsigned char final_only[TCB_STATE_COUNT]; /* ns is of an earlier sweep's finals for want of its screening */
+	enum tcb_outcome outcome;
+	enum tcb_class class_checked;
+	double error_ratio, pack_ns;
+	double when_s;                           /* of the screening */
+	uint32_t member;                         /* of the team, who screened it */
+	struct tcb_interval ns[TCB_STATE_COUNT]; /* of the screening; median NaN where not measured */
+	/* Time over the anchor's, side by side; median NaN where the candidate never seemed to be the best so far. */
+	struct tcb_interval checked[TCB_STATE_COUNT];
+};
+
+struct tcb_sweep {
+	const struct tcb_op *op;
+	const struct tcb_problem *problem;
+	const struct tcb_sweep_options *options;
+	const struct tcb_sink *sink;
+	struct tcb_sweep_result *out;
+	struct tcb_space *space;
+	struct tcb_sweep_entry *entries; /* [space index] */
+	struct tcb_team *team;           /* of one device, or of several GPUs */
+	const struct tcb_strategy *strategy;
+	void *strategist;
+	size_t anchor;                              /* space index; SIZE_MAX until a candidate is ok */
+	struct tcb_drift (*drift)[TCB_STATE_COUNT]; /* of each member */
+	size_t best[TCB_STATE_COUNT];               /* space index, and its score; infinite until there is one */
+	double best_score[TCB_STATE_COUNT];
+	double start_s, screen_end_s, end_s, next_anchor_s, next_progress_s;
+	double try_s;                    /* what a candidate takes, running mean */
+	double round_s[TCB_STATE_COUNT]; /* what one round of the anchor takes; 0: not known yet */
+	size_t samples_max;
+	size_t state_count, states_judged;
+	struct tcb_progress progress;
+};
+
+static inline int tcb_sweep_is_stopped(const struct tcb_sweep *sweep)
+{
+	return sweep->options->stop && *sweep->options->stop;
+}
+
+static inline struct tcb_evaluator *tcb_sweep_lead(const struct tcb_sweep *sweep)
+{
+	return tcb_team_evaluator(sweep->team, tcb_team_lead(sweep->team));
+}
+
+/* sweep.c */
+/* PHASE to whoever watches, a few times a second, or NOW. */
+void tcb_sweep_progress(struct tcb_sweep *sweep, const char *phase, double left_s, int now);
+/* Times over the anchor's at the same moment; median NaN where the candidate was not measured or failed. */
+struct tcb_interval tcb_sweep_score(const struct tcb_sweep *sweep, size_t index, enum tcb_state state);
+enum tcb_status tcb_sweep_send(struct tcb_sweep *sweep, const struct tcb_trial *trial, struct tcb_error *err);
+
+/* sweep_finals.c: the finals of one state, in SECONDS. */
+enum tcb_status tcb_sweep_judge(struct tcb_sweep *sweep, enum tcb_state state, double seconds, struct tcb_error *err);
+
+#endif
