@@ -128,6 +128,7 @@ static const struct tcb_variant *const bf16_variants[] = LISTS(bf16);
 		.emit = matmul_emit,                                                       \
 		.gpu_rules = matmul_gpu_rules,                                             \
 		.gpu_variants = matmul_##type##_gpu_variants,                              \
+		.cpu_rules = matmul_cpu_rules,                                             \
 	}
 
 MATMUL_OP(f32, TCB_CONTRACT_F32, matmul_exact, "dense f32 matrix product");

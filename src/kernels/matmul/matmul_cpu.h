@@ -31,7 +31,7 @@ struct matmul_call {
 	const float *a;       /* a panel */
 	const void *b;        /* a panel, or the first of micro.n columns of B as stored */
 	size_t b_stride;      /* elements from a row of B to the next; as stored only */
-	size_t prefetch;      /* bytes ahead along rows of B, 0 for none; as stored only */
+	size_t prefetch;      /* bytes ahead along rows of B, to the second cache, 0 for none; as stored only */
 	float *c;             /* of the tile's first row and column */
 	size_t c_stride;      /* from a row to the next, in elements */
 	size_t k;             /* steps, >= 1 */
@@ -72,6 +72,7 @@ void matmul_run(const struct tcb_plan *plan, void *const operand[], void *worksp
 void matmul_exact(const struct tcb_plan *plan, void *const operand[], float *y);
 
 /* matmul_space.c */
+extern const struct tcb_rule matmul_cpu_rules[];
 size_t matmul_axes(const struct tcb_problem *problem, const struct tcb_target *target,
 		   struct tcb_axis out[TCB_AXES_MAX]);
 void matmul_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,

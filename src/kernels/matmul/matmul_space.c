@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/sizes.h"
+#include "kernels/constraint.h"
 #include "kernels/matmul/matmul_cpu.h"
 #include "kernels/matmul/matmul_gpu.h"
 
@@ -18,10 +19,14 @@ enum {
 	BLOCK_N_MOST = 1024,
 	BLOCK_K_LEAST = 256,
 	BLOCK_K_MOST = 1024,
-	/* Up to so many rows a value of B is used so few times that reading B decides: along its rows, as many of them
-	 * at a time as the prefetchers of a core follow, and one register tile ahead. */
+	/* Up to so many rows a value of B is used so few times that reading B decides: as stored, along whole rows of
+	 * it, a register tile or two ahead. */
 	SKINNY_M = 16,
-	SKINNY_K = 16,
+	SKINNY_K = 256,
+	/* With fewer rows still it is memory that decides how many rows of B are read at a time. */
+	SKINNIEST_M = 4,
+	SKINNIEST_K = 16,
+	AHEAD_SKINNY = 256,
 	AHEAD = 512,
 	SCALAR_FLOPS_MOST = 1 << 23, /* a call of scalar code is short then */
 	/* What else a value costs, in the multiply-adds of so many others: packing it, bringing that of a panel of B to
@@ -160,6 +165,19 @@ static void add_shares(struct tcb_axis *to, const struct tcb_axis *steps, size_t
 			add(to, share(size, parts[p], (size_t)steps->values[i]));
 }
 
+/* For each register tile of TILES a block that covers SIZE, and one that covers a thread's part of it. */
+static void add_whole(struct tcb_axis *to, const struct tcb_axis *tiles, size_t size, const struct tcb_target *target)
+{
+	const size_t parts[] = { 1, target->threads ? target->threads : 1 };
+	for (size_t p = 0; p < sizeof parts / sizeof *parts; p++)
+		for (size_t i = 0; i < tiles->count; i++) {
+			size_t block = (size_t)tiles->values[i];
+			while (block < tcb_div_up(size, parts[p]))
+				block *= 2;
+			add(to, block);
+		}
+}
+
 size_t matmul_axes(const struct tcb_problem *problem, const struct tcb_target *target,
 		   struct tcb_axis out[TCB_AXES_MAX])
 {
@@ -183,24 +201,59 @@ size_t matmul_axes(const struct tcb_problem *problem, const struct tcb_target *t
 	add_blocks(midi, micro_m, s->m, BLOCK_M_LEAST, BLOCK_M_MOST, 2);
 	add_shares(axis(out, &count, TCB_AXIS_TILE_M, TCB_MACRO), midi, s->m, target);
 	midi = axis(out, &count, TCB_AXIS_TILE_N, TCB_MIDI);
-	add_blocks(midi, micro_n, s->n, BLOCK_N_LEAST, BLOCK_N_MOST, 4);
+	if (s->m <= SKINNY_M)
+		add_whole(midi, micro_n, s->n, target);
+	else
+		add_blocks(midi, micro_n, s->n, BLOCK_N_LEAST, BLOCK_N_MOST, 4);
 	add_shares(axis(out, &count, TCB_AXIS_TILE_N, TCB_MACRO), midi, s->n, target);
 	add(axis(out, &count, TCB_AXIS_TILE_K, TCB_MACRO), whole_k);
 	a = axis(out, &count, TCB_AXIS_TILE_K, TCB_MIDI);
-	for (size_t k = BLOCK_K_LEAST; k <= BLOCK_K_MOST && k < whole_k; k *= 2)
-		add(a, k);
-	if (whole_k <= BLOCK_K_MOST)
-		add(a, whole_k);
-	if (s->m <= SKINNY_M && SKINNY_K < whole_k)
-		add(a, SKINNY_K);
+	if (s->m <= SKINNY_M) {
+		add(a, tcb_least(whole_k, SKINNIEST_K));
+		add(a, tcb_least(whole_k, SKINNY_K));
+	} else {
+		for (size_t k = BLOCK_K_LEAST; k <= BLOCK_K_MOST && k < whole_k; k *= 2)
+			add(a, k);
+		if (whole_k <= BLOCK_K_MOST)
+			add(a, whole_k);
+	}
 	a = axis(out, &count, TCB_AXIS_KNOB, TCB_KNOB_DECODE);
 	add(a, TCB_DECODE_PANEL);
 	add(a, TCB_DECODE_REGS);
 	a = axis(out, &count, TCB_AXIS_KNOB, TCB_KNOB_PREFETCH);
 	add(a, 0);
-	add(a, AHEAD);
+	add(a, s->m <= SKINNY_M ? AHEAD_SKINNY : AHEAD);
 	return count;
 }
+
+/* --- rules (V4) --- */
+
+/* A register tile of ISA with ROWS, more than C has, while one with fewer holds them, too. */
+static int is_too_tall(const struct tcb_problem *problem, int32_t isa, size_t rows)
+{
+	const size_t needed = problem->shape.m;
+	if (rows <= needed)
+		return 0;
+	for (const struct tcb_variant *const *list = tcb_op_find(problem->op)->variant_lists; *list; list++)
+		for (const struct tcb_variant *v = *list; v->name && (int32_t)v->isa == isa; v++)
+			if (v->micro.m >= needed && v->micro.m < rows)
+				return 1;
+	return 0;
+}
+
+static const char *policy_tall(const struct tcb_problem *problem, const struct tcb_target *target,
+			       const struct tcb_geometry *geometry)
+{
+	(void)target;
+	return is_too_tall(problem, geometry->knob[TCB_KNOB_ISA], geometry->tile[TCB_MICRO].m)
+		       ? "micro.m is larger than what would hold all rows of C"
+		       : NULL;
+}
+
+const struct tcb_rule matmul_cpu_rules[] = {
+	{ TCB_FIELD_MICRO_M | TCB_FIELD_KNOB(ISA), 1, policy_tall },
+	{ 0, 0, NULL },
+};
 
 /* --- default geometry --- */
 
@@ -222,6 +275,8 @@ static size_t lanes(int32_t isa)
 	return isa == TCB_ISA_AVX2 ? 8 : isa == TCB_ISA_AVX512 ? 16 : isa == TCB_ISA_NEON ? 4 : 0;
 }
 
+static const double ONE_PANEL = 0.75; /* what it costs in comparison */
+
 /* The widest instructions that there are variants for, and the cheapest of their register tiles. */
 static const struct tcb_variant *best_variant(const struct tcb_problem *problem, const struct tcb_target *target)
 {
@@ -232,7 +287,11 @@ static const struct tcb_variant *best_variant(const struct tcb_problem *problem,
 		if (!tcb_target_has(target, variant->isa) || (best && variant->isa < best->isa))
 			continue;
 		const size_t vector = lanes((int32_t)variant->isa);
-		const double cost = cost_of(variant, &problem->shape, vector ? vector : 1);
+		/* One panel of A where C has few rows: B, of which all is in reading, is read in one go. */
+		const int is_one = problem->shape.m <= SKINNY_M && variant->micro.m >= problem->shape.m;
+		const double cost = cost_of(variant, &problem->shape, vector ? vector : 1) * (is_one ? ONE_PANEL : 1);
+		if (is_too_tall(problem, (int32_t)variant->isa, variant->micro.m))
+			continue;
 		if (!best || variant->isa > best->isa || cost < least) {
 			best = variant;
 			least = cost;
@@ -277,32 +336,48 @@ static void try_parts(const struct tcb_shape *s, size_t down, size_t across, siz
 		}
 }
 
+/* B as stored, whole rows of it or an even part for each thread; A is one block. */
+static void default_skinny(const struct tcb_shape *s, size_t threads, struct tcb_geometry *out)
+{
+	const struct tcb_tile *micro = &out->tile[TCB_MICRO];
+	while (threads > 1 && tcb_div_up(s->n, share(s->n, threads, micro->n)) < threads)
+		threads--;
+	const size_t m = share(s->m, 1, micro->m), n = share(s->n, threads, micro->n), k = tcb_power_of_two_up(s->k);
+	out->tile[TCB_MACRO] = (struct tcb_tile){ m, n, k };
+	out->tile[TCB_MIDI] = (struct tcb_tile){ m, n, tcb_least(k, s->m <= SKINNIEST_M ? SKINNIEST_K : SKINNY_K) };
+	out->knob[TCB_KNOB_THREADS] = (int32_t)threads;
+	out->knob[TCB_KNOB_DECODE] = TCB_DECODE_REGS;
+	out->knob[TCB_KNOB_PREFETCH] = AHEAD_SKINNY;
+}
+
 /* What a good BLAS does: panels of both operands, the block of A in the second cache, a part of C for each thread. */
 void matmul_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
 			     struct tcb_geometry *out)
 {
 	const struct tcb_shape *s = &problem->shape;
+	const size_t threads = target->threads ? target->threads : 1;
 	if (target->kind == TCB_TARGET_CUDA) {
 		matmul_gpu_default_geometry(problem, target, out);
 		return;
 	}
 	const struct tcb_variant *variant = best_variant(problem, target);
-	const int is_skinny = s->m <= SKINNY_M;
 	double least = INFINITY;
 	tcb_geometry_init(out);
 	out->tile[TCB_MICRO] = variant->micro;
 	out->tile[TCB_MACRO].k = tcb_power_of_two_up(s->k);
 	out->knob[TCB_KNOB_ISA] = (int32_t)variant->isa;
 	out->knob[TCB_KNOB_SCHED] = TCB_SCHED_STATIC;
-	out->knob[TCB_KNOB_DECODE] = is_skinny ? TCB_DECODE_REGS : TCB_DECODE_PANEL;
-	out->knob[TCB_KNOB_PREFETCH] = is_skinny ? AHEAD : 0;
-	for (size_t used = target->threads ? target->threads : 1; used >= 1; used--) /* fewer where C is small */
+	out->knob[TCB_KNOB_DECODE] = TCB_DECODE_PANEL;
+	out->knob[TCB_KNOB_PREFETCH] = 0;
+	if (s->m <= SKINNY_M) {
+		default_skinny(s, threads, out);
+		return;
+	}
+	for (size_t used = threads; used >= 1; used--) /* fewer where C is small */
 		for (size_t down = 1; down <= used; down++)
 			if (used % down == 0)
 				try_parts(s, down, used / down, target->l2_bytes ? target->l2_bytes : L2_BYTES, &least,
 					  out);
-	if (is_skinny && out->tile[TCB_MIDI].k > SKINNY_K)
-		out->tile[TCB_MIDI].k = SKINNY_K;
 }
 
 void matmul_footprint(const struct tcb_problem *problem, const struct tcb_target *target,

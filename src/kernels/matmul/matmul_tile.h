@@ -14,11 +14,12 @@
 
 enum { TILE_VECTORS_MAX = 32 };
 
-/* Asks for the lines of vectors V of a row of B, PREFETCH bytes on. */
+/* Asks for the lines of vectors V of a row of B, PREFETCH bytes on: to the second cache, because rows that are a power
+ * of two apart share few sets of the first. */
 ROWS_INLINE void prefetch_b(const void *row, size_t each, size_t prefetch, const int vectors)
 {
 	for (size_t at = 0; at < (size_t)vectors * LANES * each; at += MATMUL_LINE)
-		__builtin_prefetch((const void *)((uintptr_t)row + at + prefetch), 0, 3);
+		__builtin_prefetch((const void *)((uintptr_t)row + at + prefetch), 0, 2);
 }
 
 /* The rows of C are asked for long before they are needed. */

@@ -172,13 +172,11 @@ static size_t task_rows(const struct tcb_problem *problem, size_t threads)
 /* The narrowest step of ISA that holds a whole row, or 0. */
 static size_t whole_step(const struct tcb_problem *problem, enum tcb_isa isa)
 {
-	const struct tcb_op *op = tcb_op_find(problem->op);
-	const struct tcb_variant *variant;
 	size_t narrowest = 0;
-	for (size_t i = 0; (variant = tcb_variant_at(op, i)); i++)
-		if (variant->isa == isa && variant->micro.n >= problem->shape.n &&
-		    (!narrowest || variant->micro.n < narrowest))
-			narrowest = variant->micro.n;
+	for (const struct tcb_variant *const *list = tcb_op_find(problem->op)->variant_lists; *list; list++)
+		for (const struct tcb_variant *v = *list; v->name && v->isa == isa; v++)
+			if (v->micro.n >= problem->shape.n && (!narrowest || v->micro.n < narrowest))
+				narrowest = v->micro.n;
 	return narrowest;
 }
 
