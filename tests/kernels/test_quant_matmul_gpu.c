@@ -107,7 +107,7 @@ static void defaults_are_legal(void **state)
 
 #define STANDARD                                                                                                      \
 	"macro=128x4096x4096,midi=128x128x4096,micro=128x64x256,isa=wgmma,layout=f,unroll=1,warps=8,stages=3,splitk=" \
-	"4,ksplit=1,copy=bulk,prep=launch,lead=3,blocks=0,pdl=1,occ=1,join=cluster,xstages=8,cluster=2"
+	"4,ksplit=1,copy=bulk,prep=launch,lead=3,blocks=0,pdl=1,occ=1,join=cluster,xstages=4,cluster=2"
 
 /* KEY=VALUE pairs that replace those of STANDARD; the geometry. */
 static struct tcb_geometry changed(const char *changes)
@@ -461,10 +461,11 @@ static void mutants_are_caught(void **state)
 		{ "nothing, wgmma", wgmma, NOTHING, TCB_PTX_OP_BAR_SYNC, 0 },
 		{ "no barrier behind the activations", mma, REMOVE, TCB_PTX_OP_BAR_SYNC, 0 },
 		{ "no wait for the copy", mma, REMOVE, TCB_PTX_OP_MBARRIER_TRY_WAIT, 0 },
-		{ "too few bytes waited for", mma, CONSTANT, TCB_PTX_OP_MBARRIER_ARRIVE_EXPECT_TX, 0 },
+		{ "too few bytes waited for", mma, CONSTANT, TCB_PTX_OP_MBARRIER_ARRIVE_EXPECT_TX, 1 },
 		{ "activations from the wrong place", mma, MOVE, TCB_PTX_OP_LDMATRIX, 3 },
 		{ "a product left out", mma, REMOVE, TCB_PTX_OP_MMA, 5 },
-		{ "no cluster barrier before parts are read", mma, REMOVE, TCB_PTX_OP_BARRIER_CLUSTER_WAIT, 0 },
+		{ "parts sent to the wrong place", mma, MOVE, TCB_PTX_OP_ST_ASYNC, 1 },
+		{ "no wait for the parts", mma, REMOVE, TCB_PTX_OP_MBARRIER_TRY_WAIT, 1 },
 		{ "results past the last row", wgmma, UNGUARD, TCB_PTX_OP_ST, 2 },
 		{ "registers not fenced", wgmma, REMOVE, TCB_PTX_OP_WGMMA_FENCE, 1 },
 		{ "no wait for the products", wgmma, REMOVE, TCB_PTX_OP_WGMMA_WAIT_GROUP, 4 },

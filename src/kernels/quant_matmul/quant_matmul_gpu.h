@@ -89,7 +89,8 @@ struct qmm_gpu {
 	unsigned tile_bytes;   /* of weights */
 	unsigned x_tile_bytes; /* wgmma: of a stage of activations */
 	int has_parts;
-	unsigned part_pitch, part_bytes; /* floats from a token to the next; bytes of one warp's share of k */
+	unsigned own_rows;               /* most of the block's rows that it adds parts of */
+	unsigned part_pitch, part_bytes; /* floats from a row to the next; bytes of a part */
 	int x_is_bulk; /* mma: the block's activations come by bulk copies, counted by a barrier of their own */
 	unsigned x_barrier_at;
 	unsigned barrier_at, image_at, part_at, flag_at, shared_bytes;
@@ -106,7 +107,7 @@ struct qmm_writer {
 	qmm_op rows, tokens;  /* N and M */
 	qmm_op padded;        /* own launch: tokens of the image */
 	qmm_op slices, counters;
-	qmm_op x_barrier;
+	qmm_op x_barrier, join_barrier;
 	qmm_op shared;
 	qmm_op tid, lane, warp, ks, side; /* side: which of the groups side by side */
 	qmm_op quad, pair;                /* lane / 4: row within 8; lane % 4 */
@@ -168,6 +169,9 @@ void qmm_write_x_wait(struct qmm_writer *w);
 void qmm_write_prepare_kernel(struct qmm_writer *w);
 
 /* quant_matmul_gpu_join.c: results. */
+/* Before anything is computed; and before the first results: by all of a block's threads. */
+void qmm_write_join_open(struct qmm_writer *w);
+void qmm_write_join_meet(struct qmm_writer *w);
 /* Sums of ROW_TILE of group GROUP, [token group][4]: to y, or to the parts in shared memory. */
 void qmm_write_results(struct qmm_writer *w, qmm_op group, unsigned row_tile, qmm_op sums[][4]);
 /* After all groups: what warps and blocks have of the same rows is added, to y. */

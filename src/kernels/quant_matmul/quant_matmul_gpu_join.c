@@ -3,12 +3,16 @@
  * Results of the quantised matmuls' GPU kernels: accumulators in the order of the
  * matrix instructions' D come in, y goes out.
  *
- * Where warps or blocks share rows, each block's sums lie in its shared memory as
- * [warp's share of k][token][row], a pitch of 4 modulo 16 apart so that neither
- * storing nor reading meets a bank conflict, until all are there; then they are
- * added in a fixed order: of the block's warps, of the cluster's blocks
- * (join=cluster), or, through the workspace, of all blocks by the last one that
- * is done (join=last).
+ * Where warps or blocks share rows, their sums lie in shared memory as parts
+ * [row][token] until all are there, and are added in a fixed order: those of the
+ * block's warps; with join=last, through the workspace, those of all blocks by the
+ * last one that is done; with join=cluster those of the cluster's blocks.  In a
+ * cluster each block adds a share of the rows, and the others store their sums of
+ * these straight into its memory (st.async), where a barrier counts the bytes: no
+ * block waits for more than the sums that it adds.
+ *
+ * A row's pitch is 8 or 24 words modulo 32: lanes of 8 rows by 4 pairs of tokens
+ * then meet no bank conflict, neither storing nor reading.
  */
 #include "kernels/quant_matmul/quant_matmul_gpu.h"
 
@@ -17,7 +21,7 @@
 #define OP2 tcb_ptx_op2
 #define OP3 tcb_ptx_op3
 
-enum { WARP = 32, CLUSTER_MAX = 16 };
+enum { WARP = 32, ROWS = 8 /* that a warp adds at a time, of 8 tokens */ };
 
 /* Row of y that lane's first row of tile ROW_TILE of GROUP is. */
 static qmm_op row_of(struct qmm_writer *w, qmm_op group, unsigned row_tile)
@@ -54,61 +58,134 @@ static void store_direct(struct qmm_writer *w, qmm_op group, unsigned row_tile, 
 	}
 }
 
-void qmm_write_results(struct qmm_writer *w, qmm_op group, unsigned row_tile, qmm_op sums[][4])
+/* --- parts --- */
+
+/* Parts that a block adds. */
+static unsigned part_count(const struct qmm_gpu *g)
+{
+	return g->ksplit * (g->join == TCB_JOIN_CLUSTER ? g->splitk : 1);
+}
+
+/* Rows that the block's warps have sums of, whole groups. */
+static qmm_op block_rows(struct qmm_writer *w)
 {
 	struct tcb_ptx_build *b = &w->b;
 	const struct qmm_gpu *g = w->g;
-	qmm_op row, at;
-	if (!g->has_parts) {
+	if (g->is_wgmma) /* of rows that there are not, too */
+		return I(g->block_rows);
+	return OP2(b, "mul.lo.u32", OP2(b, "sub.u32", OP2(b, "max.u32", w->end, w->first), w->first), I(g->rows));
+}
+
+/* The first of the block's rows that this block adds, and how many. */
+static void own_rows(struct qmm_writer *w, qmm_op *first, qmm_op *count)
+{
+	struct tcb_ptx_build *b = &w->b;
+	const qmm_op all = block_rows(w);
+	*first = I(0);
+	*count = all;
+	if (w->g->join != TCB_JOIN_CLUSTER)
+		return;
+	*first = OP2(b, "mul.lo.u32", tcb_ptx_special(b, "ctaid.y"), I(w->g->own_rows));
+	*count = OP2(b, "sub.u32", all, OP2(b, "min.u32", *first, all));
+	*count = OP2(b, "min.u32", *count, I(w->g->own_rows));
+}
+
+void qmm_write_join_open(struct qmm_writer *w)
+{
+	struct tcb_ptx_build *b = &w->b;
+	const struct qmm_gpu *g = w->g;
+	qmm_op first, count;
+	if (g->join != TCB_JOIN_CLUSTER)
+		return;
+	w->join_barrier = OP2(b, "add.u32", w->shared, I(g->flag_at));
+	own_rows(w, &first, &count);
+	count = OP2(b, "mul.lo.u32", count, I(g->tokens * 4 * part_count(g)));
+	tcb_ptx_guard(b, OP2(b, "setp.eq.u32", w->tid, I(0)));
+	OP2(b, "mbarrier.init.shared::cta.b64", tcb_ptx_at(w->join_barrier, 0), I(1));
+	tcb_ptx_op0(b, "fence.mbarrier_init.release.cluster");
+	OP2(b, "mbarrier.arrive.expect_tx.shared::cta.b64", tcb_ptx_at(w->join_barrier, 0), count);
+	tcb_ptx_unguard(b);
+	tcb_ptx_op0(b, "barrier.cluster.arrive.release.aligned");
+}
+
+void qmm_write_join_meet(struct qmm_writer *w)
+{
+	if (w->g->join == TCB_JOIN_CLUSTER)
+		tcb_ptx_op0(&w->b, "barrier.cluster.wait.acquire.aligned");
+}
+
+/* Sums of two tokens of each group, of a row in each quad's lanes, to where the row is added. */
+static void store_part(struct qmm_writer *w, qmm_op row, unsigned half, qmm_op sums[][4])
+{
+	struct tcb_ptx_build *b = &w->b;
+	const struct qmm_gpu *g = w->g;
+	qmm_op at = OP2(b, "add.u32", w->shared, I(g->part_at)), part = w->ks, barrier = I(0);
+	if (g->join == TCB_JOIN_CLUSTER) {
+		const qmm_op owner = OP2(b, "div.u32", row, I(g->own_rows));
+		qmm_op rank = owner;
+		if (g->cast > 1) /* the cluster's blocks of other rows come first */
+			rank = OP3(b, "mad.lo.u32", owner, I(g->cast), qmm_write_cast_rank(w));
+		row = OP2(b, "rem.u32", row, I(g->own_rows));
+		part = OP3(b, "mad.lo.u32", tcb_ptx_special(b, "ctaid.y"), I(g->ksplit), part);
+		at = OP2(b, "mapa.shared::cluster.u32", at, rank);
+		barrier = OP2(b, "mapa.shared::cluster.u32", w->join_barrier, rank);
+	}
+	at = OP3(b, "mad.lo.u32", part, I(g->part_bytes), at);
+	at = OP3(b, "mad.lo.u32", row, I(4 * g->part_pitch), at);
+	at = tcb_ptx_assume_aligned(b, OP3(b, "mad.lo.u32", w->pair, I(8), at), 8);
+	for (unsigned group8 = 0; group8 < g->token_groups; group8++) {
+		const qmm_op *pair = &sums[group8][2 * half], to = tcb_ptx_at(at, 4 * QMM_GROUP_TOKENS * group8);
+		if (g->join == TCB_JOIN_CLUSTER)
+			OP3(b, "st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.f32", to,
+			    tcb_ptx_vector(b, pair, 2), tcb_ptx_at(barrier, 0));
+		else
+			tcb_ptx_store(b, "st.shared.v2.f32", to, pair, 2);
+	}
+}
+
+void qmm_write_results(struct qmm_writer *w, qmm_op group, unsigned row_tile, qmm_op sums[][4])
+{
+	struct tcb_ptx_build *b = &w->b;
+	qmm_op row;
+	if (!w->g->has_parts) {
 		store_direct(w, group, row_tile, sums);
 		return;
 	}
 	row = row_of(w, OP2(b, "sub.u32", group, w->first), row_tile);
-	at = OP3(b, "mad.lo.u32", w->pair, I(2 * g->part_pitch), row);
-	at = OP3(b, "mad.lo.u32", at, I(4), w->shared);
-	if (g->ksplit > 1)
-		at = OP3(b, "mad.lo.u32", w->ks, I(g->part_bytes), at);
-	for (unsigned group8 = 0; group8 < g->token_groups; group8++)
-		for (unsigned e = 0; e < 4; e++) {
-			const unsigned token = 8 * group8 + e % 2;
-			tcb_ptx_store(b, "st.shared.f32",
-				      tcb_ptx_at(at, g->part_at + 4 * (token * g->part_pitch + e / 2 * 8)),
-				      &sums[group8][e], 1);
-		}
+	store_part(w, row, 0, sums);
+	store_part(w, OP2(b, "add.u32", row, I(ROWS)), 1, sums);
 }
 
 /* --- adding --- */
 
-/* Rows that a lane adds at a time: the more, the fewer rounds of waiting for other blocks' memory. */
-static unsigned lane_rows(const struct qmm_gpu *g)
-{
-	return g->block_rows >= 4 * WARP ? 4 : g->block_rows >= 2 * WARP ? 2 : 1;
-}
-
+/* A warp's 8 rows by 8 tokens, a row and two tokens a lane. */
 struct spread {
 	struct tcb_ptx_for loop;
-	qmm_op token, row; /* of the block */
-	qmm_op left;       /* rows from there on */
+	qmm_op part;       /* where the lane's sums of the first part are */
+	qmm_op row, token; /* of all; the next token is there if HAS_NEXT */
+	qmm_op has_next;
 	struct tcb_ptx_if scope;
 };
 
-/* For all tokens and ROWS of the block: the rows of a warp's lanes of a token; WARPS take part, this one is number ME.
- */
-static void spread_begin(struct qmm_writer *w, struct spread *s, qmm_op rows, qmm_op me, unsigned warps)
+static void spread_begin(struct qmm_writer *w, struct spread *s)
 {
 	struct tcb_ptx_build *b = &w->b;
-	const unsigned tokens = w->g->tokens, of_warp = WARP * lane_rows(w->g);
-	const qmm_op runs = OP2(b, "div.u32", OP2(b, "add.u32", rows, I(of_warp - 1)), I(of_warp));
-	const qmm_op lane_row = OP2(b, "mul.lo.u32", w->lane, I(lane_rows(w->g)));
-	qmm_op is_any, token;
-	tcb_ptx_for_begin(b, &s->loop, me, OP2(b, "mul.lo.u32", runs, I(tokens)), I(warps), 0);
-	s->token = OP2(b, "rem.u32", s->loop.iv, I(tokens));
-	s->row = OP3(b, "mad.lo.u32", OP2(b, "div.u32", s->loop.iv, I(tokens)), I(of_warp), lane_row);
-	s->left = OP2(b, "sub.u32", rows, s->row);
-	token = OP2(b, "add.u32", w->first_token, s->token);
-	is_any = OP2(b, "setp.lt.u32", token, w->tokens);
-	is_any = OP3(b, "setp.lt.and.u32", s->row, rows, is_any);
-	tcb_ptx_if_begin(b, &s->scope, is_any);
+	const struct qmm_gpu *g = w->g;
+	qmm_op first, count, row, token;
+	own_rows(w, &first, &count);
+	count = OP2(b, "mul.lo.u32", OP2(b, "shr.u32", count, I(3)), I(g->token_groups));
+	tcb_ptx_for_begin(b, &s->loop, w->warp, count, I(g->threads / WARP), 0);
+	row = OP3(b, "mad.lo.u32", OP2(b, "div.u32", s->loop.iv, I(g->token_groups)), I(ROWS), w->quad);
+	token = OP2(b, "mul.lo.u32", OP2(b, "rem.u32", s->loop.iv, I(g->token_groups)), I(QMM_GROUP_TOKENS));
+	token = OP3(b, "mad.lo.u32", w->pair, I(2), token);
+	s->part = OP3(b, "mad.lo.u32", row, I(g->part_pitch), token);
+	s->part = OP3(b, "mad.lo.u32", s->part, I(4), w->shared);
+	s->part = tcb_ptx_assume_aligned(b, s->part, 8);
+	s->row = OP3(b, "mad.lo.u32", w->first, I(g->rows), OP2(b, "add.u32", first, row));
+	s->token = OP2(b, "add.u32", w->first_token, token);
+	s->has_next = OP2(b, "setp.lt.u32", OP2(b, "add.u32", s->token, I(1)), w->tokens);
+	const qmm_op has = OP2(b, "setp.lt.u32", s->row, w->rows);
+	tcb_ptx_if_begin(b, &s->scope, OP3(b, "setp.lt.and.u32", s->token, w->tokens, has));
 }
 
 static void spread_end(struct qmm_writer *w, struct spread *s)
@@ -117,105 +194,67 @@ static void spread_end(struct qmm_writer *w, struct spread *s)
 	tcb_ptx_for_end(&w->b, &s->loop);
 }
 
-/* y or, with SLICE, the workspace's partial sums: [slice][token][row]. */
-static qmm_op place_of(struct qmm_writer *w, const struct spread *s, qmm_op first_row, const qmm_op *slice)
+static void add_pair(struct qmm_writer *w, qmm_op sum[2], const qmm_op part[2])
 {
-	struct tcb_ptx_build *b = &w->b;
-	qmm_op token = OP2(b, "add.u32", w->first_token, s->token), at;
-	if (slice)
-		token = OP3(b, "mad.lo.u32", *slice, w->tokens, token);
-	at = OP2(b, "mul.wide.u32", token, w->rows);
-	at = OP2(b, "add.u64", at, OP1(b, "cvt.u64.u32", OP2(b, "add.u32", first_row, s->row)));
-	return OP3(b, "mad.lo.u64", at, I(4), slice ? w->slices : w->y);
+	for (unsigned i = 0; i < 2; i++)
+		sum[i] = sum[i].kind ? OP2(&w->b, "add.rn.f32", sum[i], part[i]) : part[i];
 }
 
-/* To as many of the lane's rows as there are. */
-static void store_rows(struct qmm_writer *w, const struct spread *s, qmm_op at, const qmm_op *sum)
+static void add_parts(struct qmm_writer *w, const struct spread *s, qmm_op sum[2])
 {
-	struct tcb_ptx_build *b = &w->b;
-	for (unsigned i = 0; i < lane_rows(w->g); i++) {
-		if (i)
-			tcb_ptx_guard(b, OP2(b, "setp.gt.u32", s->left, I(i)));
-		tcb_ptx_store(b, "st.global.f32", tcb_ptx_at(at, 4 * i), &sum[i], 1);
-		tcb_ptx_unguard(b);
-	}
-}
-
-/* Where the sums for a place begin in shared memory. */
-static qmm_op part_of(struct qmm_writer *w, const struct spread *s)
-{
-	struct tcb_ptx_build *b = &w->b;
-	const qmm_op at = OP3(b, "mad.lo.u32", s->token, I(w->g->part_pitch), s->row);
-	return tcb_ptx_assume_aligned(b, OP3(b, "mad.lo.u32", at, I(4), w->shared), 4 * lane_rows(w->g));
-}
-
-/* Adds the parts AT of a block's warps to SUM, or makes it if it is none yet. */
-static void add_parts(struct qmm_writer *w, int is_cluster, qmm_op at, qmm_op *sum)
-{
-	static const char *const own[] = { "", "ld.shared.f32", "ld.shared.v2.f32", "", "ld.shared.v4.f32" };
-	static const char *const others[] = { "", "ld.shared::cluster.f32", "ld.shared::cluster.v2.f32", "",
-					      "ld.shared::cluster.v4.f32" };
 	const struct qmm_gpu *g = w->g;
-	const unsigned rows = lane_rows(g);
-	for (unsigned ks = 0; ks < g->ksplit; ks++) {
-		qmm_op part[4];
-		tcb_ptx_load(&w->b, (is_cluster ? others : own)[rows], tcb_ptx_at(at, g->part_at + ks * g->part_bytes),
-			     part, rows);
-		for (unsigned i = 0; i < rows; i++)
-			sum[i] = sum[i].kind ? OP2(&w->b, "add.rn.f32", sum[i], part[i]) : part[i];
+	for (unsigned i = 0; i < part_count(g); i++) {
+		qmm_op part[2];
+		tcb_ptx_load(&w->b, "ld.shared.v2.f32", tcb_ptx_at(s->part, g->part_at + i * g->part_bytes), part, 2);
+		add_pair(w, sum, part);
 	}
 }
 
-static void join_block(struct qmm_writer *w, qmm_op first_row, qmm_op rows, const qmm_op *slice)
+/* The lane's places in y or, with SLICE, in the workspace's sums: [slice][token][row]. */
+static void places_of(struct qmm_writer *w, const struct spread *s, const qmm_op *slice, qmm_op at[2])
 {
 	struct tcb_ptx_build *b = &w->b;
-	struct spread s;
-	qmm_op sum[4] = { { 0 } };
-	tcb_ptx_op1(b, "bar.sync", I(0));
-	spread_begin(w, &s, rows, w->warp, w->g->threads / WARP);
-	add_parts(w, 0, part_of(w, &s), sum);
-	store_rows(w, &s, place_of(w, &s, first_row, slice), sum);
-	spread_end(w, &s);
+	const qmm_op token = slice ? OP3(b, "mad.lo.u32", *slice, w->tokens, s->token) : s->token;
+	const qmm_op first = OP2(b, "mul.wide.u32", token, w->rows), row = OP1(b, "cvt.u64.u32", s->row);
+	at[0] = OP3(b, "mad.lo.u64", OP2(b, "add.u64", first, row), I(4), slice ? w->slices : w->y);
+	at[1] = OP2(b, "add.u64", at[0], OP2(b, "mul.wide.u32", w->rows, I(4)));
 }
 
-void qmm_write_cluster_barrier(struct qmm_writer *w)
-{
-	tcb_ptx_op0(&w->b, "barrier.cluster.arrive.release.aligned");
-	tcb_ptx_op0(&w->b, "barrier.cluster.wait.acquire.aligned");
-}
-
-static void join_cluster(struct qmm_writer *w, qmm_op first_row, qmm_op rows)
+static void store_pair(struct qmm_writer *w, const struct spread *s, const qmm_op at[2], const qmm_op sum[2])
 {
 	struct tcb_ptx_build *b = &w->b;
-	const struct qmm_gpu *g = w->g;
-	const unsigned warps = g->threads / WARP;
+	tcb_ptx_store(b, "st.global.f32", tcb_ptx_at(at[0], 0), &sum[0], 1);
+	tcb_ptx_guard(b, s->has_next);
+	tcb_ptx_store(b, "st.global.f32", tcb_ptx_at(at[1], 0), &sum[1], 1);
+	tcb_ptx_unguard(b);
+}
+
+/* The parts in the block's memory, to y or to the workspace. */
+static void join_parts(struct qmm_writer *w, const qmm_op *slice)
+{
 	struct spread s;
-	qmm_op sum[4] = { { 0 } }, me;
-	qmm_write_cluster_barrier(w);
-	me = OP3(b, "mad.lo.u32", tcb_ptx_special(b, "ctaid.y"), I(warps), w->warp);
-	spread_begin(w, &s, rows, me, warps * g->splitk);
-	const qmm_op part = part_of(w, &s);
-	for (unsigned k = 0; k < g->splitk; k++) {
-		qmm_op rank = I(k * g->cast); /* the cluster's blocks of other rows come first */
-		if (g->cast > 1)
-			rank = OP2(b, "add.u32", rank, qmm_write_cast_rank(w));
-		const qmm_op at = OP2(b, "mapa.shared::cluster.u32", part, rank);
-		add_parts(w, 1, tcb_ptx_assume_aligned(b, at, 4 * lane_rows(g)), sum);
-	}
-	store_rows(w, &s, place_of(w, &s, first_row, NULL), sum);
+	qmm_op sum[2] = { { 0 } }, at[2];
+	if (w->g->join == TCB_JOIN_CLUSTER)
+		qmm_write_wait(w, tcb_ptx_at(w->join_barrier, 0), I(0));
+	else
+		tcb_ptx_op1(&w->b, "bar.sync", I(0));
+	spread_begin(w, &s);
+	add_parts(w, &s, sum);
+	places_of(w, &s, slice, at);
+	store_pair(w, &s, at, sum);
 	spread_end(w, &s);
-	qmm_write_cluster_barrier(w); /* others still read this block's memory */
 }
 
 /* The atomic increment leaves the counter at 0. */
-static void join_last(struct qmm_writer *w, qmm_op first_row, qmm_op rows)
+static void join_last(struct qmm_writer *w)
 {
 	struct tcb_ptx_build *b = &w->b;
 	const struct qmm_gpu *g = w->g;
 	qmm_op slice = tcb_ptx_special(b, "ctaid.y"), arrived, flag, zero = I(0);
+	qmm_op at[2], part[2], sum[2] = { { 0 } };
 	struct tcb_ptx_if scope;
 	struct spread s;
-	join_block(w, first_row, rows, &slice);
+	join_parts(w, &slice);
 	tcb_ptx_op1(b, "bar.sync", I(0));
 	tcb_ptx_if_begin(b, &scope, OP2(b, "setp.eq.u32", w->tid, I(0)));
 	tcb_ptx_op0(b, "fence.acq_rel.gpu"); /* of what the whole block wrote, which the barrier told this thread of */
@@ -226,42 +265,35 @@ static void join_last(struct qmm_writer *w, qmm_op first_row, qmm_op rows)
 	tcb_ptx_op1(b, "bar.sync", I(0));
 	tcb_ptx_load(b, "ld.shared.u32", tcb_ptx_at(w->shared, g->flag_at), &flag, 1);
 	tcb_ptx_if_begin(b, &scope, OP2(b, "setp.eq.u32", flag, I(g->splitk - 1)));
-	spread_begin(w, &s, rows, w->warp, g->threads / WARP);
-	qmm_op at = place_of(w, &s, first_row, &zero), part, sum[4];
+	spread_begin(w, &s);
+	places_of(w, &s, &zero, at);
+	at[1] = OP3(b, "selp.b64", at[1], at[0], s.has_next);
 	const qmm_op pitch = OP2(b, "mul.wide.u32", OP2(b, "mul.lo.u32", w->tokens, w->rows), I(4));
 	for (unsigned k = 0; k < g->splitk; k++) {
-		for (unsigned i = 0; i < lane_rows(g); i++) {
-			const qmm_op left =
-				OP2(b, "min.u32", OP2(b, "sub.u32", s.left, I(1)), I(i)); /* or the last row */
-			tcb_ptx_load(b, "ld.global.cg.f32", tcb_ptx_at(qmm_write_element(w, at, left, 4), 0), &part, 1);
-			sum[i] = k ? OP2(b, "add.rn.f32", sum[i], part) : part;
+		for (unsigned i = 0; i < 2; i++) {
+			tcb_ptx_load(b, "ld.global.cg.f32", tcb_ptx_at(at[i], 0), &part[i], 1);
+			at[i] = OP2(b, "add.u64", at[i], pitch);
 		}
-		at = OP2(b, "add.u64", at, pitch);
+		add_pair(w, sum, part);
 	}
-	store_rows(w, &s, place_of(w, &s, first_row, NULL), sum);
+	places_of(w, &s, NULL, at);
+	store_pair(w, &s, at, sum);
 	spread_end(w, &s);
 	tcb_ptx_if_end(b, &scope);
 }
 
+void qmm_write_cluster_barrier(struct qmm_writer *w)
+{
+	tcb_ptx_op0(&w->b, "barrier.cluster.arrive.release.aligned");
+	tcb_ptx_op0(&w->b, "barrier.cluster.wait.acquire.aligned");
+}
+
 void qmm_write_join(struct qmm_writer *w)
 {
-	struct tcb_ptx_build *b = &w->b;
-	const struct qmm_gpu *g = w->g;
-	qmm_op first_row, end_row, rows;
-	if (!g->has_parts) {
-		if (g->cast > 1)
-			qmm_write_cluster_barrier(w); /* others still say here which slots they are done with */
-		return;
-	}
-	first_row = OP2(b, "min.u32", OP2(b, "mul.lo.u32", w->first, I(g->rows)), w->rows);
-	end_row = OP2(b, "min.u32", OP2(b, "mul.lo.u32", w->end, I(g->rows)), w->rows);
-	rows = OP2(b, "sub.u32", end_row, first_row);
-	if (g->join == TCB_JOIN_CLUSTER)
-		join_cluster(w, first_row, rows);
-	else if (g->join == TCB_JOIN_LAST)
-		join_last(w, first_row, rows);
-	else
-		join_block(w, first_row, rows, NULL);
-	if (g->cast > 1 && g->join != TCB_JOIN_CLUSTER)
-		qmm_write_cluster_barrier(w);
+	if (w->g->join == TCB_JOIN_LAST)
+		join_last(w);
+	else if (w->g->has_parts)
+		join_parts(w, NULL);
+	if (w->g->cast > 1)
+		qmm_write_cluster_barrier(w); /* others still say here which slots they are done with */
 }

@@ -347,6 +347,7 @@ void qmm_write_mma(struct qmm_writer *w)
 	else
 		ring_open(w, &k->ring);
 	qmm_write_x_open(w);
+	qmm_write_join_open(w);
 	if (w->is_direct && g->lead)
 		direct_load(w, k);
 	for (; !w->is_direct && asked < g->lead; asked++)
@@ -360,6 +361,7 @@ void qmm_write_mma(struct qmm_writer *w)
 		direct_load(w, k);
 	tcb_ptx_op1(b, "bar.sync", I(0));
 	qmm_write_x_wait(w);
+	qmm_write_join_meet(w);
 	x_open(w, k);
 	(w->is_direct ? write_direct_rows : write_ring_rows)(w, k);
 }

@@ -38,9 +38,12 @@ static void plan_parts(struct qmm_gpu *g, unsigned at)
 {
 	g->has_parts = g->ksplit > 1 || g->splitk > 1;
 	g->part_at = at;
-	g->part_pitch = tcb_round_up(g->block_rows, 16) + 4;
-	g->part_bytes = g->has_parts ? g->tokens * g->part_pitch * 4 : 0;
-	g->flag_at = at + g->ksplit * g->part_bytes;
+	g->own_rows = g->block_rows;
+	if (g->join == TCB_JOIN_CLUSTER)
+		g->own_rows = tcb_round_up(tcb_div_up(g->block_rows, g->splitk), 8);
+	g->part_pitch = g->tokens + (g->tokens % 32 == 8 ? 0 : 8);
+	g->part_bytes = g->has_parts ? g->own_rows * g->part_pitch * 4 : 0;
+	g->flag_at = at + g->ksplit * (g->join == TCB_JOIN_CLUSTER ? g->splitk : 1) * g->part_bytes;
 }
 
 static void plan_mma_memory(struct qmm_gpu *g)
@@ -58,22 +61,22 @@ static void plan_mma_memory(struct qmm_gpu *g)
 	at += g->x_is_bulk ? 8 : 0;
 	g->image_at = tcb_round_up(at, IMAGE_ALIGN);
 	plan_parts(g, g->image_at + g->slice * QMM_CHUNKS * g->token_groups * QMM_TILE_BYTES);
-	g->shared_bytes = g->flag_at + (g->join == TCB_JOIN_LAST ? 16 : 0);
+	g->shared_bytes = g->flag_at + (g->splitk > 1 ? 16 : 0);
 }
 
-/* Rings and barriers; the parts take the rings' place. */
+/* Rings and barriers; the parts take the rings' place, unless other blocks may store them at any time. */
 static void plan_wgmma_memory(struct qmm_gpu *g)
 {
 	unsigned at;
 	g->tile_bytes = g->side * g->rows / QMM_UNIT_ROWS * g->unit.bytes;
 	g->x_tile_bytes = g->token_groups * QMM_TILE_BYTES;
 	at = g->xstages * g->x_tile_bytes + tcb_round_up(g->stages * g->tile_bytes, 16);
-	plan_parts(g, 0);
+	plan_parts(g, g->join == TCB_JOIN_CLUSTER ? at : 0);
 	if (at < g->flag_at)
 		at = g->flag_at;
 	g->barrier_at = at;
 	g->flag_at = at + (2 * g->xstages + g->stages) * 8;
-	g->shared_bytes = g->flag_at + (g->join == TCB_JOIN_LAST ? 16 : 0);
+	g->shared_bytes = g->flag_at + (g->splitk > 1 ? 16 : 0);
 }
 
 static void plan_workspace(struct qmm_gpu *g)
@@ -464,10 +467,11 @@ RULE(policy_usual)
 		unusual += tokens < 64 && tokens < m;
 		unusual += geometry->tile[TCB_MICRO].n != 64;
 		unusual += of[TCB_KNOB_STAGES] > 4;
+		unusual += of[TCB_KNOB_CLUSTER] > 1; /* on an H200 multicasts are slow: 46 us where copies take 30 */
 	} else {
 		unusual += of[TCB_KNOB_WARPS] == 4;
 		unusual += of[TCB_KNOB_UNROLL] > 2;
-		unusual += of[TCB_KNOB_KSPLIT] > 2;
+		unusual += of[TCB_KNOB_KSPLIT] > (m <= 16 ? 8 : 2); /* few tokens: all warps on few rows */
 		unusual += of[TCB_KNOB_STAGES] > 6;
 		unusual += of[TCB_KNOB_PREP] == TCB_PREP_LAUNCH && m <= 16;
 		unusual += tokens < 16 && tokens < m;

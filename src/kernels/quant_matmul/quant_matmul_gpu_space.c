@@ -76,7 +76,10 @@ size_t qmm_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *
 	ADD(a, TCB_JOIN_NONE, TCB_JOIN_LAST);
 	if (is_modern)
 		add(a, TCB_JOIN_CLUSTER);
-	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_KSPLIT), 1, 2, 4);
+	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_KSPLIT);
+	ADD(a, 1, 2, 4);
+	if (tokens <= 32 && rows >= 1024)
+		add(a, 8);
 	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_UNROLL), 1, 2);
 	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_STAGES), 1, 2, 3, 4, 6, 8);
 	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_XSTAGES), 1, 4, 8);
@@ -130,12 +133,10 @@ void qmm_gpu_default_geometry(const struct tcb_problem *problem, const struct tc
 	out->tile[TCB_MICRO] = (struct tcb_tile){ tokens, QMM_UNIT_ROWS, micro_k(problem) };
 	out->tile[TCB_MIDI] = (struct tcb_tile){ tokens, warps * QMM_UNIT_ROWS, s->k };
 	out->tile[TCB_MACRO] = (struct tcb_tile){ tcb_power_of_two_up(s->m), rows, s->k };
-	for (int d = 0; d < 1; d++) {
-		if (out->tile[TCB_MACRO].m < tokens)
-			out->tile[TCB_MACRO].m = tokens;
-		if (out->tile[TCB_MACRO].n < out->tile[TCB_MIDI].n)
-			out->tile[TCB_MACRO].n = out->tile[TCB_MIDI].n;
-	}
+	if (out->tile[TCB_MACRO].m < tokens)
+		out->tile[TCB_MACRO].m = tokens;
+	if (out->tile[TCB_MACRO].n < out->tile[TCB_MIDI].n)
+		out->tile[TCB_MACRO].n = out->tile[TCB_MIDI].n;
 	out->knob[TCB_KNOB_ISA] = TCB_ISA_MMA;
 	out->knob[TCB_KNOB_LAYOUT] = TCB_LAYOUT_F;
 	out->knob[TCB_KNOB_UNROLL] = 1;

@@ -325,13 +325,16 @@ void qmm_write_wgmma(struct qmm_writer *w)
 	struct kernel kernel = { 0 }, *k = &kernel;
 	struct tcb_ptx_if role, one;
 	open_memory(w, k);
+	qmm_write_join_open(w);
 	tcb_ptx_if_begin(b, &role, OP2(b, "setp.eq.u32", w->warp, I(g->warps)));
 	tcb_ptx_if_begin(b, &one, OP2(b, "setp.eq.u32", w->lane, I(0)));
 	write_asking(w, k);
 	tcb_ptx_if_end(b, &one);
+	qmm_write_join_meet(w);
 	tcb_ptx_if_else(b, &role);
 	write_computing(w, k);
-	if (g->has_parts) /* the parts lie where the rings were */
+	qmm_write_join_meet(w);
+	if (g->has_parts && g->join != TCB_JOIN_CLUSTER) /* the parts lie where the rings were */
 		OP2(b, "bar.sync", I(1), I(g->warps * WARP));
 	else if (g->pdl)
 		tcb_ptx_op0(b, "griddepcontrol.wait");
