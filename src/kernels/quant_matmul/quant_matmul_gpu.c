@@ -2,7 +2,7 @@
  *
  * The quantised matmuls on a GPU: a geometry comes in, a module of PTX and its
  * launches go out.  Here is what all kernels begin with, and the launches; the
- * kernels themselves are in quant_matmul_gpu_mma.c and _wgmma.c.
+ * kernels themselves are in quant_matmul_gpu_mma.c and _stream.c.
  *
  * With dependent launch (pdl) the weights, which no kernel before this one writes,
  * are asked for before griddepcontrol.wait and the activations after it.
@@ -48,13 +48,12 @@ static void write_threads(struct qmm_writer *w)
 	w->warp = OP2(b, "shr.u32", w->tid, I(5));
 	w->quad = OP2(b, "shr.u32", w->lane, I(2));
 	w->pair = OP2(b, "and.b32", w->lane, I(3));
-	if (g->is_wgmma) {
-		w->side = OP2(b, "shr.u32", w->warp, I(2));
-		w->ks = I(0);
-		return;
+	w->side = g->is_wgmma ? OP2(b, "shr.u32", w->warp, I(2)) : w->warp; /* four warps are one */
+	w->ks = I(0);
+	if (g->ksplit > 1) {
+		w->ks = OP2(b, "rem.u32", w->side, I(g->ksplit));
+		w->side = OP2(b, "div.u32", w->side, I(g->ksplit));
 	}
-	w->ks = g->ksplit > 1 ? OP2(b, "rem.u32", w->warp, I(g->ksplit)) : I(0);
-	w->side = g->ksplit > 1 ? OP2(b, "div.u32", w->warp, I(g->ksplit)) : w->warp;
 }
 
 /* The block's groups: FIRST to END - 1. */
@@ -113,12 +112,12 @@ void qmm_write_parameters(struct qmm_writer *w)
 	qmm_write_weight_constants(w);
 }
 
-qmm_op qmm_write_rows_at(struct qmm_writer *w, qmm_op group, unsigned i)
+qmm_op qmm_write_rows_at(struct qmm_writer *w, qmm_op group, qmm_op i)
 {
 	struct tcb_ptx_build *b = &w->b;
 	const struct qmm_gpu *g = w->g;
 	const qmm_op last = OP2(b, "shr.u32", OP2(b, "sub.u32", w->rows, I(1)), I(4));
-	const qmm_op at = OP3(b, "mad.lo.u32", group, I(g->rows / QMM_UNIT_ROWS), I(i));
+	const qmm_op at = OP3(b, "mad.lo.u32", group, I(g->rows / QMM_UNIT_ROWS), i);
 	return qmm_write_element(w, w->weights, OP2(b, "min.u32", at, last), g->row_units * g->unit.bytes);
 }
 
@@ -196,7 +195,7 @@ enum tcb_status qmm_emit(const struct tcb_problem *problem, const struct tcb_tar
 	}
 	qmm_write_begin(&w, "qmm_matmul", g.threads, g.together);
 	qmm_write_parameters(&w);
-	(g.is_wgmma ? qmm_write_wgmma : qmm_write_mma)(&w);
+	(g.is_streamed ? qmm_write_stream : qmm_write_mma)(&w);
 	qmm_write_join(&w);
 	tcb_ptx_kernel_end(&w.b);
 	TCB_TRY(tcb_ptx_build_finish(&w.b, &out->module, err));

@@ -15,9 +15,10 @@
  *              warps / ksplit groups of a block go side by side; ksplit warps share a group, each with a consecutive
  *              part of the block's k.  Each warp has a ring of its own with tiles of micro.n rows by unroll units of
  *              256 along k.  The block has the activations of its k in shared memory for good.
- *   isa=wgmma  micro.n rows are a group, computed by four warps; one more warp asks for the copies: a ring of tiles of
- *              midi.n rows by 256 of k, and one of activations, midi.m tokens by 64 of k.
- *              cluster blocks of neighbouring rows fetch a part each and send it to all of them.
+ *   isa=wgmma  micro.n rows are a group, computed by four warps; the rest is as with mma if xstages = 1.  Else
+ *              (prep=launch) the activations are streamed: one more warp asks for the copies, a ring of tiles of midi.n
+ *              rows by 256 of k, and one of activations, midi.m tokens by 64 of k; cluster blocks of neighbouring rows
+ *              fetch a part each and send it to all of them.
  *   both       blocks = 0: each block computes midi.n rows and ends; else blocks * SMs blocks stay, each with a
  *              consecutive range of groups.  splitk blocks share a row (grid y) and join their parts through a
  *              cluster's shared memory or the workspace.  Tiles of midi.m tokens are grid z.
@@ -36,8 +37,10 @@ enum {
 	QMM_CHUNKS = QMM_UNIT_VALUES / QMM_CHUNK,
 	QMM_GROUP_TOKENS = 8,
 	QMM_TILE_BYTES = QMM_GROUP_TOKENS * QMM_CHUNK * 2, /* of activations */
+	QMM_CHUNK_STEPS = 4,                               /* of 16 along k in a chunk */
 	QMM_STAGES_MAX = 16,
 	QMM_ROW_TILES_MAX = 4,
+	QMM_WGMMA_TILES_MAX = 2, /* of 64 rows */
 	QMM_TOKENS_MAX = 256,
 	QMM_PREPARE_WARPS = 8,
 	QMM_PREPARE_TOKENS = 4 /* that a warp prepares */
@@ -68,6 +71,7 @@ struct qmm_gpu {
 	unsigned capability;
 	struct qmm_unit unit;
 	int is_wgmma, own_launch, pdl;
+	int is_streamed; /* wgmma: activations pass through a ring that a warp of its own fills */
 	enum tcb_copy copy;
 	enum tcb_join join;
 	unsigned rows, row_tiles;       /* of a group: rows, 16-row (mma) or 64-row (wgmma) tiles */
@@ -75,7 +79,7 @@ struct qmm_gpu {
 	unsigned warps, threads;        /* that compute; of a block */
 	unsigned ksplit, side, splitk;  /* warps of a group; groups side by side; blocks of a row */
 	unsigned stages, lead, xstages; /* tiles of weights in flight, before the activations; tiles of activations */
-	unsigned cast;                  /* wgmma: blocks along x that fetch activations for each other */
+	unsigned cast;                  /* streamed: blocks along x that fetch activations for each other */
 	unsigned resident, together;
 	unsigned n, m, k;
 	unsigned row_units, slice,
@@ -87,7 +91,7 @@ struct qmm_gpu {
 	/* memory */
 	unsigned block_rows;   /* most rows of a block */
 	unsigned tile_bytes;   /* of weights */
-	unsigned x_tile_bytes; /* wgmma: of a stage of activations */
+	unsigned x_tile_bytes; /* of a tile of activations, all tokens */
 	int has_parts;
 	unsigned own_rows;               /* most of the block's rows that it adds parts of */
 	unsigned part_pitch, part_bytes; /* floats from a row to the next; bytes of a part */
@@ -180,9 +184,25 @@ void qmm_write_cluster_barrier(struct qmm_writer *w);
 /* Which of the CAST blocks of neighbouring rows this one is. */
 qmm_op qmm_write_cast_rank(struct qmm_writer *w);
 
-/* quant_matmul_gpu_mma.c, quant_matmul_gpu_wgmma.c: a kernel, from its parameters on. */
+/* quant_matmul_gpu_mma.c, quant_matmul_gpu_stream.c: a kernel, from its parameters on. */
 void qmm_write_mma(struct qmm_writer *w);
-void qmm_write_wgmma(struct qmm_writer *w);
+void qmm_write_stream(struct qmm_writer *w);
+
+/* quant_matmul_gpu_wgmma.c: A of two chunks, expanded in turn, so that one can be expanded while the tensor cores read
+ * the other. */
+struct qmm_chunks {
+	qmm_op a[2][QMM_WGMMA_TILES_MAX][QMM_CHUNK_STEPS][4];
+	struct qmm_raw raw[QMM_WGMMA_TILES_MAX];
+	struct qmm_scales scales[QMM_WGMMA_TILES_MAX];
+};
+/* The registers of A, which loops then share. */
+void qmm_write_chunks_open(struct qmm_writer *w, struct qmm_chunks *c);
+/* Chunk CHUNK of the unit that LANE is at, of tiles of 64 rows TILE_BYTES apart; chunk 0 comes first. */
+void qmm_write_expand(struct qmm_writer *w, struct qmm_chunks *c, const struct qmm_lane_at *lane, unsigned at,
+		      unsigned tile_bytes, unsigned chunk);
+/* SUMS += that chunk times the tile of activations at TILE; then waits for all products but these. */
+void qmm_write_products(struct qmm_writer *w, struct qmm_chunks *c, unsigned chunk, qmm_op tile,
+			qmm_op sums[][QMM_TOKENS_MAX / 8][4]);
 
 /* quant_matmul_gpu.c */
 void qmm_write_begin(struct qmm_writer *w, const char *name, unsigned threads, unsigned blocks);
@@ -193,7 +213,7 @@ qmm_op qmm_write_constant(struct qmm_writer *w, const char *type, qmm_op value);
 qmm_op qmm_write_element(struct qmm_writer *w, qmm_op base, qmm_op index, unsigned bytes);
 /* The address of the 16 rows I of group GROUP in the packed weights, from the block's k on; those of the last rows
  * where there are none. */
-qmm_op qmm_write_rows_at(struct qmm_writer *w, qmm_op group, unsigned i);
+qmm_op qmm_write_rows_at(struct qmm_writer *w, qmm_op group, qmm_op i);
 /* Waits for BARRIER's phase of PARITY. */
 void qmm_write_wait(struct qmm_writer *w, qmm_op barrier, qmm_op parity);
 enum tcb_status qmm_emit(const struct tcb_problem *problem, const struct tcb_target *target,

@@ -71,7 +71,7 @@ static qmm_op block_rows(struct qmm_writer *w)
 {
 	struct tcb_ptx_build *b = &w->b;
 	const struct qmm_gpu *g = w->g;
-	if (g->is_wgmma) /* of rows that there are not, too */
+	if (g->is_streamed) /* of rows that there are not, too */
 		return I(g->block_rows);
 	return OP2(b, "mul.lo.u32", OP2(b, "sub.u32", OP2(b, "max.u32", w->end, w->first), w->first), I(g->rows));
 }

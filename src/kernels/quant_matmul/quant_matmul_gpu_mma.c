@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The quantised matmuls' GPU kernel with mma.sync: weights in layout f and
- * activations come in, sums of groups of rows go to quant_matmul_gpu_join.c.
+ * The quantised matmuls' GPU kernel with mma.sync, or wgmma, for few tokens:
+ * weights in layout f and activations come in, sums of groups of rows go to
+ * quant_matmul_gpu_join.c.
  *
  * A warp's weights pass through a ring of its own in shared memory, which no other
  * warp sees (copy=bulk: lane 0 asks, an mbarrier a slot counts the bytes;
@@ -30,6 +31,7 @@ struct kernel {
 	struct qmm_lane_at lane_at[QMM_ROW_TILES_MAX]; /* of the tile, or of the warp's rows in memory */
 	struct qmm_raw raw[QMM_ROW_TILES_MAX];
 	struct qmm_scales scales[QMM_ROW_TILES_MAX];
+	struct qmm_chunks chunks; /* wgmma: instead of these two */
 	struct ring ring;
 };
 
@@ -57,6 +59,13 @@ static void ring_open(struct qmm_writer *w, struct ring *r)
 	tcb_ptx_op0(b, "fence.proxy.async.shared::cta"); /* the copies count on the barriers before any other thread */
 	tcb_ptx_unguard(b);
 	tcb_ptx_op1(b, "bar.warp.sync", I(-1));
+}
+
+/* Which 16 rows of a group are the warp's tile I. */
+static qmm_op warp_tile(struct qmm_writer *w, unsigned i)
+{
+	struct tcb_ptx_build *b = &w->b;
+	return w->g->is_wgmma ? OP2(b, "add.u32", OP2(b, "and.b32", w->warp, I(3)), I(4 * i)) : I(i);
 }
 
 /* The lanes' part of BYTES, 16 bytes each at a time. */
@@ -97,7 +106,8 @@ static void ring_fill(struct qmm_writer *w, struct ring *r, int slot)
 	if (g->ksplit > 1)
 		unit = OP3(b, "mad.lo.u32", w->ks, I(g->share), unit);
 	for (unsigned i = 0; i < g->row_tiles; i++) {
-		const qmm_op from = qmm_write_element(w, qmm_write_rows_at(w, r->fill_group, i), unit, g->unit.bytes);
+		const qmm_op rows = qmm_write_rows_at(w, r->fill_group, warp_tile(w, i));
+		const qmm_op from = qmm_write_element(w, rows, unit, g->unit.bytes);
 		if (is_bulk)
 			tcb_ptx_op4(b, "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes",
 				    tcb_ptx_at(base, slot_at + i * bytes), tcb_ptx_at(from, 0), I(bytes), barrier);
@@ -148,15 +158,21 @@ static void ring_next(struct qmm_writer *w, struct ring *r)
 
 /* --- products --- */
 
-/* Lane l's row of matrices: token l % 8, 16-byte chunk l / 8, or 4 more. */
+/* mma: lane l's row of matrices: token l % 8, 16-byte chunk l / 8, or 4 more.  wgmma: the warp's first tile. */
 static void x_open(struct qmm_writer *w, struct kernel *k)
 {
 	struct tcb_ptx_build *b = &w->b;
+	const unsigned share_bytes = w->g->share * QMM_CHUNKS * w->g->x_tile_bytes;
+	if (w->g->is_wgmma) {
+		k->b_lane[0] = OP3(b, "mad.lo.u32", w->ks, I(share_bytes), k->image);
+		k->b_lane[1] = k->b_lane[0];
+		return;
+	}
 	const qmm_op row = OP2(b, "and.b32", w->lane, I(7)), chunk = OP2(b, "shr.u32", w->lane, I(3));
 	const qmm_op place = OP2(b, "shl.b32", OP2(b, "xor.b32", chunk, row), I(4));
 	qmm_op at = OP3(b, "mad.lo.u32", row, I(128), k->image);
 	if (w->g->ksplit > 1)
-		at = OP3(b, "mad.lo.u32", w->ks, I(w->g->share * QMM_CHUNKS * w->g->token_groups * QMM_TILE_BYTES), at);
+		at = OP3(b, "mad.lo.u32", w->ks, I(share_bytes), at);
 	k->b_lane[0] = OP2(b, "add.u32", at, place);
 	k->b_lane[1] = OP2(b, "add.u32", at, OP2(b, "xor.b32", place, I(64)));
 	for (unsigned i = 0; i < 2; i++)
@@ -218,6 +234,19 @@ static void write_unit(struct qmm_writer *w, struct kernel *k, unsigned offset)
 	}
 }
 
+/* The same with wgmma. */
+static void write_unit_wgmma(struct qmm_writer *w, struct kernel *k, unsigned offset)
+{
+	const struct qmm_gpu *g = w->g;
+	for (unsigned chunk = 0; chunk < QMM_CHUNKS; chunk++) {
+		qmm_write_expand(w, &k->chunks, &k->lane_at[0], offset * g->unit.bytes, g->unroll * g->unit.bytes,
+				 chunk);
+		qmm_write_products(
+			w, &k->chunks, chunk,
+			OP2(&w->b, "add.u32", k->x_at[0], I((offset * QMM_CHUNKS + chunk) * g->x_tile_bytes)), k->sums);
+	}
+}
+
 static void zero(struct qmm_writer *w, struct kernel *k, int is_new)
 {
 	for (unsigned i = 0; i < w->g->row_tiles; i++)
@@ -237,7 +266,7 @@ static void x_start(struct qmm_writer *w, struct kernel *k)
 
 static void x_next(struct qmm_writer *w, struct kernel *k)
 {
-	const unsigned bytes = w->g->unroll * QMM_CHUNKS * w->g->token_groups * QMM_TILE_BYTES;
+	const unsigned bytes = w->g->unroll * QMM_CHUNKS * w->g->x_tile_bytes;
 	for (unsigned i = 0; i < 2; i++)
 		tcb_ptx_into2(&w->b, "add.u32", k->x_at[i], k->x_at[i], I(bytes));
 }
@@ -264,7 +293,7 @@ static void write_ring_rows(struct qmm_writer *w, struct kernel *k)
 	ring_wait(w, &k->ring);
 	qmm_write_lane_at(w, slot, &k->lane_at[0]);
 	for (unsigned i = 0; i < g->unroll; i++)
-		write_unit(w, k, i);
+		(g->is_wgmma ? write_unit_wgmma : write_unit)(w, k, i);
 	tcb_ptx_op1(b, "bar.warp.sync", I(-1));
 	ring_fill(w, &k->ring, -1);
 	ring_next(w, &k->ring);
@@ -272,6 +301,8 @@ static void write_ring_rows(struct qmm_writer *w, struct kernel *k)
 		x_next(w, k);
 		tcb_ptx_for_end(b, &steps);
 	}
+	if (g->is_wgmma)
+		tcb_ptx_op1(b, "wgmma.wait_group.sync.aligned", I(0));
 	write_results(w, k, groups.iv);
 	tcb_ptx_for_end(b, &groups);
 }
@@ -284,7 +315,7 @@ static void direct_group(struct qmm_writer *w, struct kernel *k, qmm_op group)
 	struct tcb_ptx_build *b = &w->b;
 	const struct qmm_gpu *g = w->g;
 	for (unsigned i = 0; i < g->row_tiles; i++) {
-		qmm_op rows = qmm_write_rows_at(w, group, i);
+		qmm_op rows = qmm_write_rows_at(w, group, I(i));
 		if (g->ksplit > 1)
 			rows = qmm_write_element(w, rows, OP2(b, "mul.lo.u32", w->ks, I(g->share)), g->unit.bytes);
 		qmm_write_lane_at(w, rows, &k->lane_at[i]);
@@ -359,9 +390,13 @@ void qmm_write_mma(struct qmm_writer *w)
 		ring_fill(w, &k->ring, (int)asked);
 	if (w->is_direct && !g->lead)
 		direct_load(w, k);
+	if (g->is_wgmma)
+		tcb_ptx_op0(b, "fence.proxy.async.shared::cta"); /* wgmma reads what this thread stored */
 	tcb_ptx_op1(b, "bar.sync", I(0));
 	qmm_write_x_wait(w);
 	qmm_write_join_meet(w);
 	x_open(w, k);
+	if (g->is_wgmma)
+		qmm_write_chunks_open(w, &k->chunks);
 	(w->is_direct ? write_direct_rows : write_ring_rows)(w, k);
 }

@@ -46,7 +46,7 @@ static void plan_parts(struct qmm_gpu *g, unsigned at)
 	g->flag_at = at + g->ksplit * (g->join == TCB_JOIN_CLUSTER ? g->splitk : 1) * g->part_bytes;
 }
 
-static void plan_mma_memory(struct qmm_gpu *g)
+static void plan_resident_memory(struct qmm_gpu *g)
 {
 	unsigned at = 0;
 	if (g->copy != TCB_COPY_LDG) {
@@ -60,16 +60,15 @@ static void plan_mma_memory(struct qmm_gpu *g)
 	g->x_barrier_at = at;
 	at += g->x_is_bulk ? 8 : 0;
 	g->image_at = tcb_round_up(at, IMAGE_ALIGN);
-	plan_parts(g, g->image_at + g->slice * QMM_CHUNKS * g->token_groups * QMM_TILE_BYTES);
+	plan_parts(g, g->image_at + g->slice * QMM_CHUNKS * g->x_tile_bytes);
 	g->shared_bytes = g->flag_at + (g->splitk > 1 ? 16 : 0);
 }
 
 /* Rings and barriers; the parts take the rings' place, unless other blocks may store them at any time. */
-static void plan_wgmma_memory(struct qmm_gpu *g)
+static void plan_stream_memory(struct qmm_gpu *g)
 {
 	unsigned at;
 	g->tile_bytes = g->side * g->rows / QMM_UNIT_ROWS * g->unit.bytes;
-	g->x_tile_bytes = g->token_groups * QMM_TILE_BYTES;
 	at = g->xstages * g->x_tile_bytes + tcb_round_up(g->stages * g->tile_bytes, 16);
 	plan_parts(g, g->join == TCB_JOIN_CLUSTER ? at : 0);
 	if (at < g->flag_at)
@@ -110,12 +109,14 @@ void qmm_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *ta
 	g->tokens = (unsigned)geometry->tile[TCB_MIDI].m;
 	g->token_groups = g->tokens / QMM_GROUP_TOKENS;
 	g->warps = tcb_gpu_knob(geometry, TCB_KNOB_WARPS);
-	g->threads = (g->warps + (g->is_wgmma ? 1 : 0)) * WARP;
+	g->xstages = tcb_gpu_knob(geometry, TCB_KNOB_XSTAGES);
+	g->is_streamed = g->xstages > 1;
+	g->threads = (g->warps + (g->is_streamed ? 1 : 0)) * WARP;
 	g->ksplit = tcb_gpu_knob(geometry, TCB_KNOB_KSPLIT);
-	g->side = g->is_wgmma ? g->warps / 4 : g->warps / g->ksplit;
+	g->side = g->warps / (g->is_wgmma ? 4 : 1) / g->ksplit;
+	g->x_tile_bytes = g->token_groups * QMM_TILE_BYTES;
 	g->splitk = tcb_gpu_knob(geometry, TCB_KNOB_SPLITK);
 	g->stages = tcb_gpu_knob(geometry, TCB_KNOB_STAGES);
-	g->xstages = tcb_gpu_knob(geometry, TCB_KNOB_XSTAGES);
 	g->lead = tcb_gpu_knob(geometry, TCB_KNOB_LEAD);
 	g->cast = tcb_gpu_knob(geometry, TCB_KNOB_CLUSTER) > 1 ? tcb_gpu_knob(geometry, TCB_KNOB_CLUSTER) : 1;
 	g->resident = tcb_gpu_knob(geometry, TCB_KNOB_BLOCKS);
@@ -130,7 +131,7 @@ void qmm_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *ta
 	g->share = g->slice / g->ksplit;
 	g->steps = g->unroll ? g->share / g->unroll : 1;
 	plan_rows(target, g);
-	(g->is_wgmma ? plan_wgmma_memory : plan_mma_memory)(g);
+	(g->is_streamed ? plan_stream_memory : plan_resident_memory)(g);
 	plan_workspace(g);
 }
 
@@ -201,6 +202,11 @@ void qmm_gpu_footprint(const struct tcb_problem *problem, const struct tcb_targe
 static int is_wgmma(const struct tcb_geometry *geometry)
 {
 	return geometry->knob[TCB_KNOB_ISA] == TCB_ISA_WGMMA;
+}
+
+static int is_streamed(const struct tcb_geometry *geometry)
+{
+	return geometry->knob[TCB_KNOB_XSTAGES] > 1;
 }
 
 static int is_power(size_t value)
@@ -283,15 +289,17 @@ RULE(rule_idle)
 RULE(rule_warps)
 {
 	const unsigned warps = tcb_gpu_knob(geometry, TCB_KNOB_WARPS), ksplit = tcb_gpu_knob(geometry, TCB_KNOB_KSPLIT);
-	const unsigned of_group = is_wgmma(geometry) ? 4 : ksplit;
+	const unsigned of_group = (is_wgmma(geometry) ? 4 : 1) * (ksplit ? ksplit : 1);
 	UNUSED(problem);
 	UNUSED(target);
 	if (warps < 1 || warps > WARPS_MAX)
 		return "warps must be 1 to 32";
-	if (is_wgmma(geometry) && (ksplit != 1 || warps % 4 || warps > 16))
-		return "ksplit must be 1 and warps 4, 8, 12 or 16 with isa=wgmma";
-	if (ksplit < 1 || warps % ksplit)
-		return "ksplit must divide warps";
+	if (is_wgmma(geometry) && (warps % 4 || warps > 16))
+		return "warps must be 4, 8, 12 or 16 with isa=wgmma";
+	if (ksplit < 1 || warps % of_group)
+		return "ksplit must divide warps, or groups of four warps with isa=wgmma";
+	if (is_streamed(geometry) && ksplit != 1)
+		return "ksplit must be 1 where xstages is more than 1";
 	if (geometry->tile[TCB_MIDI].n != warps / of_group * geometry->tile[TCB_MICRO].n)
 		return "midi.n must be micro.n times the groups of warps";
 	return NULL;
@@ -360,14 +368,16 @@ RULE(rule_stages)
 	UNUSED(target);
 	if (!tcb_gpu_knob(geometry, TCB_KNOB_BLOCKS) && stages > tiles)
 		return "more stages than tiles of weights that a warp has";
-	if (!is_wgmma(geometry))
-		return xstages == 1 ? NULL : "xstages must be 1 with isa=mma: the activations stay";
-	if (xstages < 2 || xstages > QMM_STAGES_MAX || xstages > QMM_CHUNKS * stages)
-		return "xstages must be 2 to 16, and at most 4 times stages, with isa=wgmma";
+	if (xstages < 1 || xstages > QMM_STAGES_MAX || xstages > QMM_CHUNKS * stages)
+		return "xstages must be 1 to 16, and at most 4 times stages";
+	if (!is_streamed(geometry))
+		return NULL;
+	if (!is_wgmma(geometry) || geometry->knob[TCB_KNOB_PREP] != TCB_PREP_LAUNCH)
+		return "xstages must be 1, activations stay, but with isa=wgmma and prep=launch";
 	if (stages == 1 && tiles > 1) /* a slot is free when the next tile's first product has begun */
-		return "stages must be 2 or more with isa=wgmma";
+		return "stages must be 2 or more where xstages is";
 	if (tcb_gpu_knob(geometry, TCB_KNOB_LEAD) != stages || tcb_gpu_knob(geometry, TCB_KNOB_UNROLL) != 1)
-		return "lead must be as many as stages and unroll 1 with isa=wgmma";
+		return "lead must be as many as stages and unroll 1 where xstages is more than 1";
 	return NULL;
 }
 
@@ -378,8 +388,8 @@ RULE(rule_resident)
 	UNUSED(target);
 	if (resident > 4)
 		return "blocks must be at most 4";
-	if (resident && (copy == TCB_COPY_LDG || is_wgmma(geometry)))
-		return "blocks must be 0 with copy=ldg and with isa=wgmma";
+	if (resident && (copy == TCB_COPY_LDG || is_streamed(geometry)))
+		return "blocks must be 0 with copy=ldg, and where xstages is more than 1";
 	return NULL;
 }
 
@@ -389,8 +399,8 @@ RULE(rule_cast)
 	const unsigned splitk =
 		geometry->knob[TCB_KNOB_JOIN] == TCB_JOIN_CLUSTER ? tcb_gpu_knob(geometry, TCB_KNOB_SPLITK) : 1;
 	UNUSED(target);
-	if (!is_wgmma(geometry))
-		return cast == 1 ? NULL : "cluster must be 1 with isa=mma";
+	if (!is_streamed(geometry))
+		return cast == 1 ? NULL : "cluster must be 1 where xstages is";
 	if (cast != 1 && cast != 2 && cast != 4)
 		return "cluster must be 1, 2 or 4";
 	if (cast * splitk > CLUSTER_MAX)
@@ -404,8 +414,6 @@ RULE(rule_launches)
 {
 	const unsigned pdl = tcb_gpu_knob(geometry, TCB_KNOB_PDL);
 	UNUSED(problem);
-	if (is_wgmma(geometry) && geometry->knob[TCB_KNOB_PREP] != TCB_PREP_LAUNCH)
-		return "prep must be launch with isa=wgmma";
 	if (pdl > 1)
 		return "pdl must be 0 or 1";
 	return pdl && target->capability < 90 ? "pdl=1 needs sm_90" : NULL;
@@ -462,20 +470,24 @@ RULE(policy_usual)
 	unusual += of[TCB_KNOB_LEAD] != of[TCB_KNOB_STAGES];
 	unusual += of[TCB_KNOB_JOIN] == TCB_JOIN_LAST && is_modern && splitk <= CLUSTER_MAX;
 	unusual += occ > 1;
-	if (is_wgmma(geometry)) {
+	if (is_streamed(geometry)) {
 		unusual += of[TCB_KNOB_WARPS] != 8;
 		unusual += tokens < 64 && tokens < m;
 		unusual += geometry->tile[TCB_MICRO].n != 64;
 		unusual += of[TCB_KNOB_STAGES] > 4;
 		unusual += of[TCB_KNOB_CLUSTER] > 1; /* on an H200 multicasts are slow: 46 us where copies take 30 */
 	} else {
-		unusual += of[TCB_KNOB_WARPS] == 4;
+		unusual += of[TCB_KNOB_WARPS] == 4 && !is_wgmma(geometry);
 		unusual += of[TCB_KNOB_UNROLL] > 2;
 		unusual += of[TCB_KNOB_KSPLIT] > (m <= 16 ? 8 : 2); /* few tokens: all warps on few rows */
 		unusual += of[TCB_KNOB_STAGES] > 6;
-		unusual += of[TCB_KNOB_PREP] == TCB_PREP_LAUNCH && m <= 16;
 		unusual += tokens < 16 && tokens < m;
+		unusual += is_wgmma(geometry) && of[TCB_KNOB_BLOCKS] > 0;
 	}
+	/* The time of a launch, or that of preparing all activations in each block. */
+	unusual += of[TCB_KNOB_PREP] != (m > 16 ? TCB_PREP_LAUNCH : TCB_PREP_BLOCK);
+	/* An H200 has room for 15 clusters of 8 blocks that fill an SM, 30 of 4, 66 of 2. */
+	unusual += of[TCB_KNOB_JOIN] == TCB_JOIN_CLUSTER && splitk > 4;
 	if (unusual <= 1)
 		return NULL;
 	qmm_gpu_default_geometry(problem, target, &standard);
