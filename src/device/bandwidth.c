@@ -185,6 +185,8 @@ static int rank(struct tcb_bandwidth *b, struct way *ways, size_t count, unsigne
 	uint64_t enough = tcb_clock_ns() + HALVING_NS;
 	unsigned done = 0;
 	int is_late = 0;
+	if (enough > deadline)
+		enough = deadline;
 	while (done < ROUNDS_MAX && !is_late && (done < rounds || tcb_clock_ns() < enough)) {
 		for (size_t i = 0; i < count; i++)
 			ways[i].ns[done] = trial(b, &ways[i]);
@@ -272,14 +274,15 @@ static void describe(struct tcb_bandwidth *b)
 			 way->loop->streams, way->loop->streams > 1 ? "s" : "", prefetch, pieces);
 }
 
-static enum tcb_status tune(struct tcb_bandwidth *b, struct tcb_error *err)
+static enum tcb_status tune(struct tcb_bandwidth *b, double seconds, struct tcb_error *err)
 {
+	const uint64_t most_ns = seconds > 0 ? (uint64_t)(1e9 * seconds) : LOOP_CHOICE_NS;
+	const uint64_t piece_ns = most_ns / 2 < PIECE_CHOICE_NS ? most_ns / 2 : PIECE_CHOICE_NS;
 	static const size_t piece_bytes[] = { 64 << 10, 256 << 10, 1 << 20 };
 	struct way *ways = calloc(CANDIDATES_MAX, sizeof *ways);
 	if (!ways)
 		return tcb_fail(err, TCB_E_NOMEM, "no memory to choose a read loop");
-	choose(b, ways, b->kind == TCB_TRAFFIC_COPY ? list_copies(ways) : list_ways(ways),
-	       tcb_clock_ns() + LOOP_CHOICE_NS);
+	choose(b, ways, b->kind == TCB_TRAFFIC_COPY ? list_copies(ways) : list_ways(ways), tcb_clock_ns() + most_ns);
 	if (b->threads > 1) {
 		/* Pieces keep the threads together when one of them is slowed down. */
 		size_t count = 1;
@@ -290,7 +293,7 @@ static enum tcb_status tune(struct tcb_bandwidth *b, struct tcb_error *err)
 			ways[count] = ways[0];
 			ways[count++].piece_lines = lines;
 		}
-		choose(b, ways, count, tcb_clock_ns() + PIECE_CHOICE_NS);
+		choose(b, ways, count, tcb_clock_ns() + piece_ns);
 	}
 	b->way = ways[0];
 	b->next = 0;
@@ -313,7 +316,8 @@ static void fill_task(void *ctx, size_t task, unsigned thread)
 }
 
 enum tcb_status tcb_bandwidth_create(struct tcb_pool *pool, unsigned threads, enum tcb_traffic kind, size_t bytes,
-				     size_t rotation_bytes, struct tcb_bandwidth **out, struct tcb_error *err)
+				     size_t rotation_bytes, double seconds, struct tcb_bandwidth **out,
+				     struct tcb_error *err)
 {
 	struct tcb_bandwidth *b;
 	size_t lines, slots, total;
@@ -349,7 +353,7 @@ enum tcb_status tcb_bandwidth_create(struct tcb_pool *pool, unsigned threads, en
 	if (status == TCB_OK) {
 		memset(b->seen, 0, threads * sizeof *b->seen);
 		tcb_pool_run(pool, threads, TCB_SCHED_STATIC, threads, fill_task, b);
-		status = tune(b, err);
+		status = tune(b, seconds, err);
 	}
 	if (status != TCB_OK) {
 		tcb_bandwidth_destroy(b);

@@ -164,22 +164,109 @@ static double ratio_of(double got, double y, double allowed)
 	return allowed > 0 ? error / allowed : INFINITY;
 }
 
+/* What is allowed at an output is gamma * magnitude + extra + ulps * |y|. */
+struct bound {
+	double gamma, ulps;
+	const struct tcb_reference *reference;
+	const float *got;
+};
+
+static double ratio_at(const struct bound *bound, size_t i)
+{
+	const double y = bound->reference->y[i];
+	return ratio_of((double)bound->got[i], y,
+			bound->gamma * bound->reference->magnitude[i] + bound->reference->extra[i] +
+				bound->ulps * fabs(y));
+}
+
+/* GCC and Clang cut these to what the machine has. */
+enum { LANES = 8 };
+typedef double vector __attribute__((vector_size(LANES * sizeof(double))));
+typedef float narrow __attribute__((vector_size(LANES * sizeof(float))));
+typedef long long mask __attribute__((vector_size(LANES * sizeof(double))));
+
+/* The largest ratio of COUNT outputs from START on, a multiple of LANES; NaN where one has no plain ratio. */
+static inline __attribute__((always_inline)) double largest_of(const struct bound *bound, size_t start, size_t count)
+{
+	const mask positive = ~(((mask){ 0 } + 1) << 63);
+	vector largest = { 0 }, odd = { 0 };
+	for (size_t i = start; i < start + count; i += LANES) {
+		vector y, magnitude, extra;
+		narrow got;
+		memcpy(&y, bound->reference->y + i, sizeof y);
+		memcpy(&magnitude, bound->reference->magnitude + i, sizeof magnitude);
+		memcpy(&extra, bound->reference->extra + i, sizeof extra);
+		memcpy(&got, bound->got + i, sizeof got);
+		const vector error = (vector)((mask)(__builtin_convertvector(got, vector) - y) & positive);
+		const vector size = (vector)((mask)y & positive);
+		const vector ratio = error / (bound->gamma * magnitude + extra + bound->ulps * size);
+		const mask more = ratio > largest;
+		largest = (vector)(((mask)ratio & more) | ((mask)largest & ~more));
+		odd += ratio - ratio; /* 0, or NaN of an infinity or a NaN */
+	}
+	double most = 0, sum = 0;
+	for (int lane = 0; lane < LANES; lane++) {
+		most = largest[lane] > most ? largest[lane] : most;
+		sum += odd[lane];
+	}
+	return most + sum;
+}
+
+static double largest_any(const struct bound *bound, size_t start, size_t count)
+{
+	return largest_of(bound, start, count);
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx2"))) static double largest_avx2(const struct bound *bound, size_t start, size_t count)
+{
+	return largest_of(bound, start, count);
+}
+
+__attribute__((target("avx512f,avx512dq"))) static double largest_avx512(const struct bound *bound, size_t start,
+									 size_t count)
+{
+	return largest_of(bound, start, count);
+}
+#endif
+
+typedef double largest_fn(const struct bound *bound, size_t start, size_t count);
+
+static largest_fn *best_largest(void)
+{
+#if defined(__x86_64__)
+	if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq"))
+		return largest_avx512;
+	if (__builtin_cpu_supports("avx2"))
+		return largest_avx2;
+#endif
+	return largest_any;
+}
+
 static double error_ratio(double chain, double ulps, const struct tcb_reference *reference, const float *got,
 			  size_t count, size_t *first_bad_out)
 {
-	double gamma = tcb_gamma(chain), largest = 0;
+	enum { BLOCK = 64 * LANES };
+	const struct bound bound = { tcb_gamma(chain), ulps * ULP, reference, got };
+	largest_fn *largest_in = best_largest();
+	double largest = 0;
 	int bad_seen = 0;
-	for (size_t i = 0; i < count; i++) {
-		double y = reference->y[i];
-		double allowed = gamma * reference->magnitude[i] + reference->extra[i] + ulps * ULP * fabs(y);
-		double ratio = ratio_of((double)got[i], y, allowed);
-		if (ratio > 1 && !bad_seen) {
-			bad_seen = 1;
-			if (first_bad_out)
-				*first_bad_out = i;
+	for (size_t start = 0; start < count; start += BLOCK) {
+		const size_t end = count - start < BLOCK ? count : start + BLOCK;
+		const double most = end - start == BLOCK ? largest_in(&bound, start, BLOCK) : NAN;
+		if (most <= 1) {
+			largest = most > largest ? most : largest;
+			continue;
 		}
-		if (ratio > largest)
-			largest = ratio;
+		for (size_t i = start; i < end; i++) {
+			const double ratio = ratio_at(&bound, i);
+			if (ratio > 1 && !bad_seen) {
+				bad_seen = 1;
+				if (first_bad_out)
+					*first_bad_out = i;
+			}
+			largest = ratio > largest ? ratio : largest;
+		}
 	}
 	return largest;
 }

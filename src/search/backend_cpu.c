@@ -6,6 +6,8 @@
  */
 #include "search/backend.h"
 
+#include <math.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,11 +16,20 @@
 #include "search/stats.h"
 #include "search/verify.h"
 
-enum { HOT_LOOPS = 4 }; /* of the limit, before a hot sample of it */
+enum {
+	HOT_LOOPS = 4, /* of the limit, before a hot sample of it */
+	JUDGES_MAX = 64,
+};
+
+/* A call of so much of a budget that takes as many times as long as the best. */
+static const double HOPELESS_SHARE = 0.02, HOPELESS = 5;
+/* Of a budget, for choosing the loop that a limit is measured with, and at least. */
+static const double LIMIT_SHARE = 0.02, LIMIT_LEAST_S = 0.3;
 
 struct cpu_worker {
 	const struct tcb_worker_config *config;
 	struct tcb_pool *pool;
+	struct tcb_pool *judges; /* on every processor: computes references and compares outputs, never while timing */
 	struct tcb_instance *instance;
 	struct tcb_verifier *verifier;
 	struct tcb_rotation *rotation;
@@ -44,15 +55,32 @@ static enum tcb_status start_pool(struct cpu_worker *worker, struct tcb_error *e
 	return tcb_pool_create(place->cpu_count, place->cpus, &worker->pool, err);
 }
 
+/* The processor of the caller, thread 0 of both pools, and all others that the process was given. */
+static enum tcb_status start_judges(struct cpu_worker *worker, const cpu_set_t *given, struct tcb_error *err)
+{
+	const struct tcb_place *place = worker->config->place;
+	int cpus[JUDGES_MAX] = { place->cpus[0] };
+	unsigned count = 1;
+	for (int cpu = 0; cpu < CPU_SETSIZE && count < JUDGES_MAX; cpu++)
+		if (cpu != cpus[0] && CPU_ISSET(cpu, given))
+			cpus[count++] = cpu;
+	return tcb_pool_create(count, cpus, &worker->judges, err);
+}
+
 static enum tcb_status set_up(struct cpu_worker *worker, struct tcb_error *err)
 {
 	const struct tcb_worker_config *config = worker->config;
+	cpu_set_t given;
+	CPU_ZERO(&given);
+	(void)sched_getaffinity(0, sizeof given, &given); /* before the pool pins this thread */
 	tcb_watch_phase(config->watch, 0, "starting the worker");
 	TCB_TRY(start_pool(worker, err));
+	TCB_TRY(start_judges(worker, &given, err));
 	tcb_watch_phase(config->watch, 0, "filling the operands");
 	TCB_TRY(tcb_instance_create(config->op, &config->problem, config->seed, &worker->instance, err));
-	TCB_TRY(tcb_verifier_create(worker->instance, config->seed, worker->pool, config->watch, &worker->verifier,
-				    err));
+	worker->instance->shared = config->reference;
+	TCB_TRY(tcb_verifier_create(worker->instance, config->seed, worker->pool, worker->judges, config->watch,
+				    &worker->verifier, err));
 	return tcb_rotation_create(worker->instance, worker->pool, config->rotation_bytes,
 				   config->place->device.target.llc_bytes, 0, &worker->rotation, err);
 }
@@ -110,6 +138,22 @@ static int has_lost(const struct cpu_worker *worker, const struct tcb_screen_rul
 	return lost;
 }
 
+/* A call that takes so long is not worth its time: 0 where there is time for everything. */
+static double hopeless_ns(const struct cpu_worker *worker, const struct tcb_screen_rule *rule)
+{
+	double bar = 1e9 * HOPELESS_SHARE * worker->config->budget_s;
+	if (bar <= 0 || !is_long(worker))
+		return 0;
+	for (int state = 0; state < TCB_STATE_COUNT; state++) {
+		if (!(worker->config->states >> state & 1u))
+			continue;
+		if (rule->lose_ns[state] <= 0)
+			return 0;
+		bar = fmax(bar, HOPELESS * rule->lose_ns[state]);
+	}
+	return bar;
+}
+
 /* Times one state; SAMPLES has room for rule->samples_max more.  CALL_NS: what the call took that was verified. */
 static enum tcb_status measure_state(struct cpu_worker *worker, const struct tcb_plan *plan, enum tcb_state state,
 				     const struct tcb_screen_rule *rule, double call_ns, double *samples,
@@ -131,9 +175,7 @@ static enum tcb_status measure_state(struct cpu_worker *worker, const struct tcb
 		/* What was timed must also be right: other memory than the verification's, other threads' caches. */
 		tcb_watch_phase(watch, 0, "comparing the output after measuring");
 		struct tcb_check check = { .outcome = TCB_OUTCOME_OK, .error_ratio = reply->error_ratio };
-		if (got)
-			status = tcb_judge_bound(worker->instance, plan, got, worker->pool, "in the timed runs", &check,
-						 err);
+		status = tcb_judge_bound(worker->instance, plan, got, worker->judges, "in the timed runs", &check, err);
 		if (check.outcome != TCB_OUTCOME_OK) {
 			reply->outcome = check.outcome;
 			snprintf(reply->message, sizeof(reply->message), "%s", check.message);
@@ -150,7 +192,7 @@ static enum tcb_status attempt(void *self, const struct tcb_work *work, const st
 {
 	struct cpu_worker *worker = self;
 	struct tcb_check check;
-	TCB_TRY(tcb_verifier_check(worker->verifier, &work->geometry, &check, err));
+	TCB_TRY(tcb_verifier_check(worker->verifier, &work->geometry, hopeless_ns(worker, rule), &check, err));
 	reply->outcome = check.outcome;
 	reply->class_checked = check.class_checked;
 	reply->error_ratio = check.error_ratio;
@@ -162,6 +204,9 @@ static enum tcb_status attempt(void *self, const struct tcb_work *work, const st
 	struct tcb_plan plan;
 	if (worker->fastest_ns <= 0 || check.call_ns < worker->fastest_ns)
 		worker->fastest_ns = check.call_ns;
+	/* Of long calls, a few copies are enough: there is no time for many of them. */
+	if (is_long(worker) && !worker->config->rotation_bytes && worker->config->place->device.target.llc_bytes)
+		tcb_rotation_cut(worker->rotation, 2 * worker->config->place->device.target.llc_bytes);
 	TCB_TRY(ready_plan(worker, &work->geometry, &plan, err));
 	if (plan.packed_bytes > 0)
 		reply->pack_ns = worker->instance->packed[plan.variant->layout].pack_ns;
@@ -210,9 +255,11 @@ static enum tcb_status ready_limit(struct cpu_worker *worker, enum tcb_state sta
 	if (bytes == 0)
 		bytes = (size_t)worker->config->op->traffic(&worker->config->problem);
 	tcb_watch_phase(worker->config->watch, 0, "measuring the limit");
+	const double share_s = LIMIT_SHARE * worker->config->budget_s;
+	const double seconds = worker->config->budget_s <= 0 ? 0 : share_s > LIMIT_LEAST_S ? share_s : LIMIT_LEAST_S;
 	if (!worker->limit[state])
 		TCB_TRY(tcb_bandwidth_create(worker->pool, worker->config->place->cpu_count, kind, bytes,
-					     state == TCB_COLD ? tcb_rotation_bytes(worker->rotation) : 0,
+					     state == TCB_COLD ? tcb_rotation_bytes(worker->rotation) : 0, seconds,
 					     &worker->limit[state], err));
 	return TCB_OK;
 }
@@ -333,6 +380,7 @@ static enum tcb_status count_events(void *self, const struct tcb_work *work, enu
 	}
 	status = tcb_runner_init(&runner, worker->config->op, &plan, counted, worker->rotation, state, err);
 	if (status == TCB_OK) {
+		runner.warm_ns = is_long(worker) ? worker->fastest_ns : 0;
 		tcb_watch_phase(watch, 1, "counting events, %s", tcb_state_text(state));
 		tcb_runner_warm(&runner);
 		*count_out = tcb_counters_measure(counters, call_runner, &runner, calls, out, capacity);

@@ -55,12 +55,6 @@ struct gpu_worker {
 	struct tcb_gpu_buffer flush; /* made when first needed */
 	void *got;                   /* an output on the host */
 	size_t got_bytes;
-	/* An output of the full problem that was found right, by which bound and how far off: many others equal it. */
-	struct {
-		void *data; /* NULL: none */
-		size_t bytes;
-		double chain, ulps, error_ratio;
-	} right;
 	/* prepared */
 	enum tcb_state state;
 	struct tcb_gpu_runner *runners;
@@ -76,6 +70,8 @@ static enum tcb_status make_case(struct gpu_worker *worker, const struct tcb_pro
 				 struct gpu_case *out, struct tcb_error *err)
 {
 	TCB_TRY(tcb_instance_create(worker->config->op, problem, seed, &out->instance, err));
+	if (out == &worker->full)
+		out->instance->shared = worker->config->reference;
 	enum tcb_status status =
 		tcb_gpu_memory_create(worker->session.cuda, worker->session.stream, out->instance, &out->memory, err);
 	if (status != TCB_OK) {
@@ -143,30 +139,6 @@ static void fault(struct tcb_trial_reply *reply, enum tcb_gpu_fault what, const 
 	snprintf(reply->message, sizeof reply->message, "%s", why);
 }
 
-/* Is what was got the output that was found right last, bit by bit?  The same bound then says the same. */
-static int is_known_right(const struct gpu_worker *worker, const struct gpu_case *where,
-			  const struct tcb_code_unit *unit, size_t bytes)
-{
-	return where == &worker->full && worker->right.data && worker->right.bytes == bytes &&
-	       worker->right.chain <= unit->chain && worker->right.ulps <= unit->ulps &&
-	       memcmp(worker->right.data, worker->got, bytes) == 0;
-}
-
-/* Keeps what was got, by exchanging the buffers. */
-static void remember_right(struct gpu_worker *worker, const struct tcb_code_unit *unit, size_t bytes,
-			   double error_ratio)
-{
-	void *other = worker->right.data;
-	size_t other_bytes = worker->right.bytes;
-	worker->right.data = worker->got;
-	worker->right.bytes = bytes;
-	worker->right.chain = unit->chain;
-	worker->right.ulps = unit->ulps;
-	worker->right.error_ratio = error_ratio;
-	worker->got = other;
-	worker->got_bytes = other ? other_bytes : 0;
-}
-
 /* Compares the output on the device with the reference. */
 static enum tcb_status judge(struct gpu_worker *worker, const struct gpu_case *where, const struct tcb_code_unit *unit,
 			     const char *when, struct tcb_trial_reply *reply, struct tcb_error *err)
@@ -182,18 +154,12 @@ static enum tcb_status judge(struct gpu_worker *worker, const struct gpu_case *w
 	TCB_TRY(tcb_gpu_memory_output(where->memory, worker->got, err));
 	struct tcb_plan bound = { .chain = unit->chain, .ulps = unit->ulps };
 	struct tcb_check check = { .outcome = TCB_OUTCOME_OK };
-	const int is_known = is_known_right(worker, where, unit, bytes);
-	if (is_known)
-		check.error_ratio = worker->right.error_ratio;
-	else
-		TCB_TRY(tcb_judge_bound(where->instance, &bound, worker->got, worker->pool, when, &check, err));
+	TCB_TRY(tcb_judge_bound(where->instance, &bound, worker->got, worker->pool, when, &check, err));
 	if (check.error_ratio > reply->error_ratio)
 		reply->error_ratio = check.error_ratio;
 	if (check.outcome != TCB_OUTCOME_OK) {
 		reply->outcome = check.outcome;
 		memcpy(reply->message, check.message, sizeof reply->message);
-	} else if (where == &worker->full && !is_known) {
-		remember_right(worker, unit, bytes, check.error_ratio);
 	}
 	return TCB_OK;
 }

@@ -99,7 +99,9 @@ static enum tcb_status create(const struct tcb_op *op, const struct tcb_problem 
 		.states = options->states,
 		.rotation_bytes = options->rotation_bytes,
 		.seed = options->seed,
+		.budget_s = options->budget_s,
 		.watch = evaluator->watch,
+		.reference = tcb_shared_reference_create(op, problem),
 	};
 	struct tcb_answer answer = { .ran = 0 };
 	/* Before the first thread of ours: the assembler's begin with the first candidate. */
@@ -143,6 +145,7 @@ void tcb_evaluator_destroy(struct tcb_evaluator *evaluator)
 		return;
 	tcb_process_retire(&evaluator->process, NULL, 0);
 	tcb_nursery_destroy(&evaluator->nursery);
+	tcb_shared_reference_destroy(evaluator->config.reference);
 	release_code(evaluator->code);
 	munmap(evaluator->watch, sizeof(*evaluator->watch));
 	free(evaluator->samples);

@@ -7,8 +7,10 @@
  */
 #include "search/instance.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/util.h"
 
@@ -72,28 +74,88 @@ void tcb_instance_destroy(struct tcb_instance *instance)
 	for (size_t i = 0; i < TCB_LAYOUT_COUNT; i++)
 		tcb_buffer_free(&instance->packed[i].buffer);
 	tcb_buffer_free(&instance->reference_data);
+	tcb_buffer_free(&instance->right.output);
 	free(instance);
+}
+
+/* ---- the reference ---- */
+
+enum { HEAD_BYTES = 64 << 10 }; /* a whole number of pages on any machine: what follows is made read-only */
+
+struct tcb_shared_reference {
+	size_t map_bytes, output_count;
+	atomic_int is_ready;
+};
+
+struct tcb_shared_reference *tcb_shared_reference_create(const struct tcb_op *op, const struct tcb_problem *problem)
+{
+	struct tcb_operand operands[TCB_OPERANDS_MAX];
+	const int output = tcb_operand_output(operands, op->operands(problem, operands));
+	const size_t element = output < 0 ? 0 : tcb_element_bytes(operands[output].type);
+	if (!element)
+		return NULL;
+	const size_t count = operands[output].bytes / element, bytes = HEAD_BYTES + 3 * count * sizeof(double);
+	struct tcb_shared_reference *shared =
+		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (shared == MAP_FAILED)
+		return NULL;
+	shared->map_bytes = bytes;
+	shared->output_count = count;
+	return shared;
+}
+
+void tcb_shared_reference_destroy(struct tcb_shared_reference *shared)
+{
+	if (shared)
+		munmap(shared, shared->map_bytes);
+}
+
+static void compute(struct tcb_instance *instance, struct tcb_reference *out)
+{
+	void *operand[TCB_OPERANDS_MAX];
+	for (size_t i = 0; i < instance->operand_count; i++)
+		operand[i] = instance->data[i].data;
+	instance->op->reference(&instance->problem, operand, out);
+}
+
+static struct tcb_reference reference_at(double *data, size_t count, struct tcb_pool *pool)
+{
+	return (struct tcb_reference){ .y = data, .magnitude = data + count, .extra = data + 2 * count, .pool = pool };
+}
+
+/* A process that died over it leaves it to the next. */
+static enum tcb_status share_reference(struct tcb_instance *instance, struct tcb_pool *pool, struct tcb_error *err)
+{
+	struct tcb_shared_reference *shared = instance->shared;
+	double *data = (double *)(void *)((char *)shared + HEAD_BYTES);
+	struct tcb_reference reference = reference_at(data, instance->output_count, pool);
+	if (!atomic_load(&shared->is_ready))
+		compute(instance, &reference);
+	if (mprotect(data, shared->map_bytes - HEAD_BYTES, PROT_READ) != 0)
+		return tcb_fail(err, TCB_E_NOMEM, "cannot protect the reference of %s", instance->op->name);
+	atomic_store(&shared->is_ready, 1);
+	reference.pool = NULL;
+	instance->reference = reference;
+	return TCB_OK;
 }
 
 enum tcb_status tcb_instance_reference(struct tcb_instance *instance, struct tcb_pool *pool, struct tcb_error *err)
 {
+	const size_t count = instance->output_count;
 	if (instance->reference.y)
 		return TCB_OK;
-	size_t count = instance->output_count;
+	if (instance->shared && instance->shared->output_count == count)
+		return share_reference(instance, pool, err);
 	TCB_TRY(tcb_buffer_alloc(TCB_BUFFER_PLAIN, 3 * count * sizeof(double), &instance->reference_data, err));
-	double *data = instance->reference_data.data;
-	struct tcb_reference reference = {
-		.y = data, .magnitude = data + count, .extra = data + 2 * count, .pool = pool
-	};
-	void *operand[TCB_OPERANDS_MAX];
-	for (size_t i = 0; i < instance->operand_count; i++)
-		operand[i] = instance->data[i].data;
-	instance->op->reference(&instance->problem, operand, &reference);
+	struct tcb_reference reference = reference_at(instance->reference_data.data, count, pool);
+	compute(instance, &reference);
 	TCB_TRY(tcb_buffer_protect(&instance->reference_data, 1, err));
 	reference.pool = NULL;
 	instance->reference = reference;
 	return TCB_OK;
 }
+
+/* ---- packed weights ---- */
 
 enum tcb_status tcb_instance_pack_prepare(struct tcb_instance *instance, const struct tcb_plan *plan,
 					  int *is_packed_out, struct tcb_error *err)

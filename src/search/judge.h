@@ -17,8 +17,11 @@ struct tcb_check {
 	int damaged;    /* it wrote outside of its buffers: the process is not to be trusted any more */
 };
 
-/* Judges GOT, PLAN's output for INSTANCE, by the error bound; CHECK's ratio grows, its outcome turns WRONG.  WHEN
- * says when, for the message: "in the timed runs". */
+/*
+ * Judges GOT, PLAN's output for INSTANCE, by the error bound; CHECK's ratio grows, its outcome turns WRONG.  WHEN says
+ * when, for the message: "in the timed runs".  Each output is held against the reference, with POOL's threads, unless
+ * all of GOT is bit by bit what was held against it before and found right by a bound that was no wider.
+ */
 enum tcb_status tcb_judge_bound(struct tcb_instance *instance, const struct tcb_plan *plan, const void *got,
 				struct tcb_pool *pool, const char *when, struct tcb_check *check,
 				struct tcb_error *err);

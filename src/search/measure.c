@@ -31,8 +31,11 @@ enum {
  * longer, hardly ever shorter, but a few alone may all have been hit by it: two time slices given to somebody else make
  * a sample and a warm-up 14 times as long. */
 static const double lost_after_three = 1.25, lost_after_two = 3.0;
+/* So long they take together, if fewer do. */
+static const double HOT_NS = 2e6;
 /* One call alone tells when it is long beyond this, too: a few time slices. */
 static const double SLICES_NS = 20e6;
+static const double SAME = 0.05; /* long calls that differ by no more agree */
 
 enum tcb_status tcb_runner_init(struct tcb_runner *runner, const struct tcb_op *op, const struct tcb_plan *plan,
 				struct tcb_pool *pool, struct tcb_rotation *rotation, enum tcb_state state,
@@ -107,7 +110,9 @@ static void look_at_piece(void *ctx, size_t task, unsigned thread)
 void tcb_runner_heat(struct tcb_runner *runner)
 {
 	if (runner->warm_ns < TCB_LONG_CALL_NS) {
-		for (int i = 0; i < HOT_CALLS; i++)
+		const int calls =
+			HOT_NS < HOT_CALLS * runner->warm_ns ? 1 + (int)(HOT_NS / runner->warm_ns) : HOT_CALLS;
+		for (int i = 0; i < calls; i++)
 			tcb_runner_call(runner);
 		return;
 	}
@@ -128,14 +133,12 @@ void tcb_runner_heat(struct tcb_runner *runner)
 void tcb_runner_warm(struct tcb_runner *runner)
 {
 	runner->batch = 1;
-	if (runner->state == TCB_HOT && runner->warm_ns >= TCB_LONG_CALL_NS)
-		tcb_runner_heat(runner);
-	/* The first call takes the page faults; the others tell how long a call is.  A short one may have waited for
-	 * its core: calls are long when the caller found them so, too. */
-	double ns = tcb_runner_sample(runner);
-	if (ns < TCB_LONG_CALL_NS || runner->warm_ns < TCB_LONG_CALL_NS)
-		ns = INFINITY;
-	for (int i = 1; i < WARM_CALLS && !(ns < INFINITY && ns > ENOUGH_NS); i++) {
+	if (runner->warm_ns >= TCB_LONG_CALL_NS)
+		return;
+	double ns = INFINITY;
+	/* The first call takes the page faults; the others tell how long a call is. */
+	tcb_runner_call(runner);
+	for (int i = 1; i < WARM_CALLS && !(i > 1 && ns > ENOUGH_NS); i++) {
 		double once = tcb_runner_sample(runner);
 		ns = once < ns ? once : ns;
 	}
@@ -182,22 +185,28 @@ int tcb_measure_has_lost(const double *samples, size_t count, double warm_ns, do
 	return count >= 2 && fastest > lose_ns * (count >= 3 ? lost_after_three : lost_after_two);
 }
 
-/* Long calls: the warm-up was a sample, and the checked call is another. */
+/* Is a first sample enough of a long call?  Of one that is not among the best, or that took as long before. */
+static int is_enough(double ns, double before_ns, double lose_ns)
+{
+	return (lose_ns > 0 && ns > lose_ns) || fabs(ns - before_ns) <= SAME * before_ns;
+}
+
+/* Where the caller found calls long: the checked call is the first sample.  0: they are not. */
 static size_t measure_long(struct tcb_runner *runner, const struct tcb_screen_rule *rule, size_t output,
 			   double *samples, int *dropped_out, const float **got_out)
 {
-	const double lose_ns = rule->lose_ns[runner->state];
-	double checked_ns;
-	samples[0] = runner->warm_ns;
-	*dropped_out = tcb_measure_has_lost(samples, 1, INFINITY, lose_ns);
-	if (*dropped_out)
-		return 1;
-	*got_out = tcb_runner_check_call(runner, output, &checked_ns);
-	if (rule->samples_max < 2)
-		return 1;
-	samples[1] = checked_ns;
-	*dropped_out = tcb_measure_has_lost(samples, 2, INFINITY, lose_ns);
-	return 2;
+	const double lose_ns = rule->lose_ns[runner->state], before_ns = runner->warm_ns;
+	size_t count = 1;
+	*got_out = tcb_runner_check_call(runner, output, &samples[0]);
+	if (samples[0] < TCB_LONG_CALL_NS)
+		return 0;
+	if (rule->samples_max > 1 && !is_enough(samples[0], before_ns, lose_ns)) {
+		if (runner->state == TCB_HOT)
+			tcb_runner_heat(runner);
+		samples[count++] = tcb_runner_sample(runner);
+	}
+	*dropped_out = tcb_measure_has_lost(samples, count, INFINITY, lose_ns);
+	return count;
 }
 
 size_t tcb_measure(struct tcb_runner *runner, const struct tcb_screen_rule *rule, size_t output, double *samples,
@@ -205,10 +214,13 @@ size_t tcb_measure(struct tcb_runner *runner, const struct tcb_screen_rule *rule
 {
 	size_t count = 0;
 	*dropped_out = 0;
-	*got_out = NULL;
-	tcb_runner_warm(runner);
+	runner->batch = 1;
 	if (runner->warm_ns >= TCB_LONG_CALL_NS)
-		return measure_long(runner, rule, output, samples, dropped_out, got_out);
+		count = measure_long(runner, rule, output, samples, dropped_out, got_out);
+	if (count > 0)
+		return count;
+	runner->warm_ns = 0;
+	tcb_runner_warm(runner);
 	while (count < rule->samples_max) {
 		samples[count++] = tcb_runner_sample(runner);
 		if (tcb_measure_has_lost(samples, count, runner->warm_ns, rule->lose_ns[runner->state])) {

@@ -26,8 +26,8 @@ struct tcb_runner {
 	enum tcb_state state;
 	size_t hot_copy; /* the copy that hot calls use, modulo how many there are; set by the caller, 0 at first */
 	size_t batch;    /* calls in a sample */
-	/* The fastest call of the warm-up, the first left out unless it was long; before the warm-up, what the caller
-	 * knows of a call's length, 0: nothing. */
+	/* The fastest call of the warm-up, the first left out.  Before the warm-up, what the caller knows of a call's
+	 * length, 0: nothing; a long one needs none. */
 	double warm_ns;
 };
 
@@ -52,8 +52,9 @@ const float *tcb_runner_check_call(struct tcb_runner *runner, size_t output, dou
 /*
  * Warms RUNNER up and takes samples into SAMPLES (room for rule->samples_max) until RULE says that it is enough.
  * Returns how many; DROPPED_OUT: stopped because the candidate had certainly lost.  GOT_OUT: what a call after the
- * samples, on other memory than the verification's, left in operand OUTPUT, poisoned before; where calls are long, the
- * last of the samples, or NULL where the first has lost.
+ * samples, on other memory than the verification's, left in operand OUTPUT, poisoned before; where calls are long
+ * (runner->warm_ns says so before), that call is the first of the samples, and the only one if it took as long as the
+ * caller says or has lost.
  */
 size_t tcb_measure(struct tcb_runner *runner, const struct tcb_screen_rule *rule, size_t output, double *samples,
 		   int *dropped_out, const float **got_out);

@@ -111,6 +111,11 @@ void tcb_rotation_destroy(struct tcb_rotation *rotation)
 	free(rotation);
 }
 
+void tcb_rotation_cut(struct tcb_rotation *rotation, size_t bytes)
+{
+	rotation->bytes = bytes < rotation->bytes ? bytes : rotation->bytes;
+}
+
 size_t tcb_rotation_bytes(const struct tcb_rotation *rotation)
 {
 	return rotation->bytes;

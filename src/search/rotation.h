@@ -19,7 +19,9 @@ struct tcb_copies; /* the copies of one layout */
 enum tcb_status tcb_rotation_create(struct tcb_instance *instance, struct tcb_pool *pool, size_t rotation_bytes,
 				    size_t llc_bytes, size_t cap_bytes, struct tcb_rotation **out,
 				    struct tcb_error *err);
-void tcb_rotation_destroy(struct tcb_rotation *rotation);       /* NULL is fine */
+void tcb_rotation_destroy(struct tcb_rotation *rotation); /* NULL is fine */
+/* From now on no more than BYTES, but for sets that are there and large enough. */
+void tcb_rotation_cut(struct tcb_rotation *rotation, size_t bytes);
 size_t tcb_rotation_bytes(const struct tcb_rotation *rotation); /* of one set, as decided */
 
 /* How many sets must be resident together from now on: with SETS > 1 each may use its part of the cap only, and none

@@ -381,8 +381,10 @@ static enum tcb_status find_anchor(struct tcb_sweep *sweep, struct tcb_error *er
 		return TCB_OK;
 	TCB_TRY(measure_anchor(sweep, err));
 	for (int s = 0; s < TCB_STATE_COUNT; s++)
-		if (sweep->round_s[s] > LONG_ROUND * sweep->options->budget_s)
-			sweep->screen_end_s = sweep->end_s - FINALS_SHARE * sweep->options->budget_s;
+		sweep->is_long |=
+			sweep->options->budget_s > 0 && sweep->round_s[s] > LONG_ROUND * sweep->options->budget_s;
+	if (sweep->is_long)
+		sweep->screen_end_s = sweep->end_s - FINALS_SHARE * sweep->options->budget_s;
 	return TCB_OK;
 }
 
@@ -519,7 +521,8 @@ static enum tcb_status run(struct tcb_sweep *sweep, struct tcb_error *err)
 	sweep->out->complete = sweep->progress.done == sweep->space->count;
 	if (status != TCB_OK || sweep->anchor == SIZE_MAX)
 		return status;
-	TCB_TRY(measure_anchor(sweep, err)); /* so that the last candidates lie between two measurements */
+	if (!sweep->is_long) /* so that the last candidates lie between two measurements */
+		TCB_TRY(measure_anchor(sweep, err));
 	for (int s = 0; s < TCB_STATE_COUNT; s++) {
 		double seconds = FINALS_MOST_S;
 		if (!measures(sweep, s))

@@ -41,6 +41,7 @@ struct tcb_sweep {
 	double start_s, screen_end_s, end_s, next_anchor_s, next_progress_s;
 	double try_s;                    /* what a candidate takes, running mean */
 	double round_s[TCB_STATE_COUNT]; /* what one round of the anchor takes; 0: not known yet */
+	int is_long;                     /* calls are: few rounds fit into the budget */
 	size_t samples_max;
 	size_t state_count, states_judged;
 	struct tcb_progress progress;

@@ -7,6 +7,7 @@
  */
 #include "search/verify.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,18 +16,23 @@
 #include "search/fault.h"
 
 enum {
-	CASES_MAX = 48, /* small instances kept; geometries of one space share most of them */
+	CASES_MAX = 48,    /* small instances kept; geometries of one space share most of them */
+	CALLS_TO_TELL = 4, /* the fastest tells how long one at full size will take */
 };
+static const double FORETELLING_FLOPS = 1e6; /* a smaller call tells of its overhead only */
+static const double MARGIN_TO_TELL = 2;
 
 struct tcb_verifier {
 	struct tcb_instance *full;
-	struct tcb_pool *pool;
+	struct tcb_pool *pool, *judges;
 	struct tcb_watch *watch;
 	uint64_t seed;
 	struct tcb_instance *cases[CASES_MAX]; /* a ring: the oldest is replaced */
 	size_t case_count, case_next;
 	struct tcb_buffer workspace; /* guarded, of the size last used */
 	struct tcb_exact_cache *exact;
+	/* Of the candidates so far, the least time of a call at full size over what their small shapes foretold. */
+	double least_share;
 };
 
 static int same_shape(const struct tcb_shape *a, const struct tcb_shape *b)
@@ -132,13 +138,24 @@ static enum tcb_status check_instance(struct tcb_verifier *verifier, struct tcb_
 		TCB_TRY(tcb_judge_exact(verifier->exact, instance, plan, output->data, check, err));
 	if (check->outcome != TCB_OUTCOME_OK || (!has_bound && op->exact))
 		return TCB_OK;
-	return tcb_judge_bound(instance, plan, output->data, verifier->pool, "", check, err);
+	return tcb_judge_bound(instance, plan, output->data, verifier->judges, "", check, err);
+}
+
+/* ---- hopeless candidates ---- */
+
+/* What a call at full size would take by PLAN's call at a small shape, which took NS; 0: that is too small to tell. */
+static double foretold(const struct tcb_verifier *verifier, const struct tcb_plan *plan, double ns)
+{
+	const struct tcb_op *op = verifier->full->op;
+	const double small = op->flops(&plan->problem);
+	return small < FORETELLING_FLOPS ? 0 : ns / small * op->flops(&verifier->full->problem);
 }
 
 /* ---- the verifier ---- */
 
 enum tcb_status tcb_verifier_create(struct tcb_instance *instance, uint64_t seed, struct tcb_pool *pool,
-				    struct tcb_watch *watch, struct tcb_verifier **out, struct tcb_error *err)
+				    struct tcb_pool *judges, struct tcb_watch *watch, struct tcb_verifier **out,
+				    struct tcb_error *err)
 {
 	struct tcb_verifier *verifier = calloc(1, sizeof(*verifier));
 	if (!verifier)
@@ -150,6 +167,8 @@ enum tcb_status tcb_verifier_create(struct tcb_instance *instance, uint64_t seed
 	}
 	verifier->full = instance;
 	verifier->pool = pool;
+	verifier->judges = judges;
+	verifier->least_share = 1;
 	verifier->watch = watch;
 	verifier->seed = seed;
 	*out = verifier;
@@ -182,7 +201,7 @@ static enum tcb_status get_case(struct tcb_verifier *verifier, const struct tcb_
 	/* Each shape gets data of its own. */
 	uint64_t seed = verifier->seed + 0x9e3779b97f4a7c15u * (shape->m + 131 * shape->n + 65537 * shape->k);
 	TCB_TRY(tcb_instance_create(verifier->full->op, &problem, seed, &instance, err));
-	enum tcb_status status = tcb_instance_reference(instance, verifier->pool, err);
+	enum tcb_status status = tcb_instance_reference(instance, verifier->judges, err);
 	if (status != TCB_OK) {
 		tcb_instance_destroy(instance);
 		return status;
@@ -198,11 +217,29 @@ static enum tcb_status get_case(struct tcb_verifier *verifier, const struct tcb_
 	return TCB_OK;
 }
 
+/* Checks PLAN on a small INSTANCE.  TOLD_OUT: what that foretells of a call at full size, 0: nothing; where that is
+ * hopeless, from the fastest of a few calls. */
+static enum tcb_status check_small(struct tcb_verifier *verifier, struct tcb_instance *instance,
+				   const struct tcb_plan *plan, double hopeless_ns, double *told_out,
+				   struct tcb_check *check, struct tcb_error *err)
+{
+	double told = INFINITY;
+	for (int call = 0; call < CALLS_TO_TELL && check->outcome == TCB_OUTCOME_OK; call++) {
+		TCB_TRY(check_instance(verifier, instance, plan, 1, check, err));
+		told = fmin(told, foretold(verifier, plan, check->call_ns));
+		if (hopeless_ns <= 0 || told * verifier->least_share < MARGIN_TO_TELL * hopeless_ns)
+			break;
+	}
+	*told_out = told;
+	return TCB_OK;
+}
+
 enum tcb_status tcb_verifier_check(struct tcb_verifier *verifier, const struct tcb_geometry *geometry,
-				   struct tcb_check *out, struct tcb_error *err)
+				   double hopeless_ns, struct tcb_check *out, struct tcb_error *err)
 {
 	memset(out, 0, sizeof(*out));
 	out->outcome = TCB_OUTCOME_OK;
+	double told_ns = INFINITY;
 	struct tcb_instance *full = verifier->full;
 	struct tcb_plan full_plan;
 	if (make_plan(verifier, &full->problem, geometry, &full_plan, out) != 0)
@@ -223,7 +260,10 @@ enum tcb_status tcb_verifier_check(struct tcb_verifier *verifier, const struct t
 		    make_plan(verifier, &problem, &fitted, &plan, &refusal) != 0)
 			continue;
 		TCB_TRY(get_case(verifier, &shapes[i], &instance, err));
-		TCB_TRY(check_instance(verifier, instance, &plan, 1, out, err));
+		double told;
+		TCB_TRY(check_small(verifier, instance, &plan, hopeless_ns, &told, out, err));
+		if (told > 0)
+			told_ns = fmin(told_ns, told);
 		checked++;
 	}
 	if (checked == 0) {
@@ -232,10 +272,19 @@ enum tcb_status tcb_verifier_check(struct tcb_verifier *verifier, const struct t
 			 refusal.message);
 		return TCB_OK;
 	}
-	if (out->outcome == TCB_OUTCOME_OK) {
+	const double least_ns = told_ns < INFINITY ? told_ns * verifier->least_share / MARGIN_TO_TELL : 0;
+	if (out->outcome == TCB_OUTCOME_OK && hopeless_ns > 0 && least_ns > hopeless_ns) {
+		out->outcome = TCB_OUTCOME_TIMEOUT;
+		snprintf(out->message, sizeof(out->message),
+			 "right on small shapes, by which a call would take more than %.2g s, far beyond the best: not "
+			 "run on the problem itself",
+			 1e-9 * least_ns);
+	} else if (out->outcome == TCB_OUTCOME_OK) {
 		tcb_watch_phase(verifier->watch, 0, "computing the reference at full size");
-		TCB_TRY(tcb_instance_reference(full, verifier->pool, err));
+		TCB_TRY(tcb_instance_reference(full, verifier->judges, err));
 		TCB_TRY(check_instance(verifier, full, &full_plan, 0, out, err));
+		if (told_ns < INFINITY)
+			verifier->least_share = fmin(verifier->least_share, out->call_ns / told_ns);
 	}
 	if (out->outcome == TCB_OUTCOME_OK && out->class_checked == TCB_CLASS_EXACT)
 		out->error_ratio = 0;

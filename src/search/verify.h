@@ -18,13 +18,17 @@ enum { TCB_VERIFY_SHAPES_MAX = 4 };
 
 struct tcb_verifier;
 
-/* INSTANCE (the problem at full size), POOL and WATCH (nullable) are lent. */
+/* INSTANCE (the problem at full size), POOL, whose threads run candidates, JUDGES, which compute references and compare
+ * outputs, and WATCH (nullable) are lent. */
 enum tcb_status tcb_verifier_create(struct tcb_instance *instance, uint64_t seed, struct tcb_pool *pool,
-				    struct tcb_watch *watch, struct tcb_verifier **out, struct tcb_error *err);
+				    struct tcb_pool *judges, struct tcb_watch *watch, struct tcb_verifier **out,
+				    struct tcb_error *err);
 void tcb_verifier_destroy(struct tcb_verifier *verifier); /* NULL is fine */
 
+/* A candidate that by its time on small shapes will certainly take longer than HOPELESS_NS (0: never) is not run on the
+ * problem itself: TIMEOUT, with a message that says so. */
 enum tcb_status tcb_verifier_check(struct tcb_verifier *verifier, const struct tcb_geometry *geometry,
-				   struct tcb_check *out, struct tcb_error *err);
+				   double hopeless_ns, struct tcb_check *out, struct tcb_error *err);
 
 /*
  * small_shapes.c

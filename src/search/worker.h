@@ -14,6 +14,7 @@
 #define TCB_SEARCH_WORKER_H
 
 #include "search/evaluate.h"
+#include "search/instance.h"
 #include "search/watch.h"
 
 enum tcb_message_kind {
@@ -79,7 +80,9 @@ struct tcb_worker_config {
 	unsigned states;
 	size_t rotation_bytes;
 	uint64_t seed;
+	double budget_s; /* of the sweep; 0: none */
 	struct tcb_watch *watch;
+	struct tcb_shared_reference *reference; /* of the problem; NULL: each worker computes its own */
 };
 
 /* Serves requests on FD until it is closed; never returns.  worker.c */

@@ -31,7 +31,8 @@ static int set_up(void **state)
 	planted_problem(&problem);
 	if (tcb_pool_create(THREADS, NULL, &fixture.pool, NULL) != TCB_OK ||
 	    tcb_instance_create(&planted_op, &problem, 1, &fixture.instance, NULL) != TCB_OK ||
-	    tcb_verifier_create(fixture.instance, 1, fixture.pool, NULL, &fixture.verifier, NULL) != TCB_OK)
+	    tcb_verifier_create(fixture.instance, 1, fixture.pool, fixture.pool, NULL, &fixture.verifier, NULL) !=
+		    TCB_OK)
 		return -1;
 	*state = &fixture;
 	return 0;
@@ -56,7 +57,7 @@ static void right_ones_pass(void **state)
 				struct tcb_geometry geometry;
 				struct tcb_check check;
 				planted_geometry(right[i], is_packed, threads, &geometry);
-				assert_int_equal(tcb_verifier_check(fixture->verifier, &geometry, &check, NULL),
+				assert_int_equal(tcb_verifier_check(fixture->verifier, &geometry, 0, &check, NULL),
 						 TCB_OK);
 				assert_string_equal(check.message, "");
 				assert_int_equal(check.outcome, TCB_OUTCOME_OK);
@@ -77,7 +78,7 @@ static void large_tiles_pass(void **state)
 	struct tcb_check check;
 	planted_geometry(PLANTED_GOOD, 1, THREADS, &geometry);
 	geometry.tile[TCB_MIDI] = (struct tcb_tile){ PLANTED_M, PLANTED_N, PLANTED_K };
-	assert_int_equal(tcb_verifier_check(fixture->verifier, &geometry, &check, NULL), TCB_OK);
+	assert_int_equal(tcb_verifier_check(fixture->verifier, &geometry, 0, &check, NULL), TCB_OK);
 	assert_string_equal(check.message, "");
 }
 
@@ -87,7 +88,7 @@ static void too_many_threads(void **state)
 	struct tcb_geometry geometry;
 	struct tcb_check check;
 	planted_geometry(PLANTED_GOOD, 0, THREADS + 1, &geometry);
-	assert_int_equal(tcb_verifier_check(fixture->verifier, &geometry, &check, NULL), TCB_OK);
+	assert_int_equal(tcb_verifier_check(fixture->verifier, &geometry, 0, &check, NULL), TCB_OK);
 	assert_int_equal(check.outcome, TCB_OUTCOME_LAUNCH_FAILED);
 	assert_string_equal(check.message, "needs 3 threads, the device gives 2");
 }
@@ -97,7 +98,7 @@ static void assert_wrong(struct fixture *fixture, enum planted behaviour, int da
 	struct tcb_geometry geometry;
 	struct tcb_check check;
 	planted_geometry(behaviour, 0, THREADS, &geometry);
-	assert_int_equal(tcb_verifier_check(fixture->verifier, &geometry, &check, NULL), TCB_OK);
+	assert_int_equal(tcb_verifier_check(fixture->verifier, &geometry, 0, &check, NULL), TCB_OK);
 	assert_int_equal(check.outcome, TCB_OUTCOME_WRONG);
 	assert_int_equal(check.damaged, damaged);
 	assert_true(strncmp(check.message, "at ", 3) == 0);
@@ -131,9 +132,9 @@ static void leftovers_do_not_help(void **state)
 	struct tcb_geometry geometry;
 	struct tcb_check check;
 	planted_geometry(PLANTED_GOOD, 0, THREADS, &geometry);
-	assert_int_equal(tcb_verifier_check(fixture->verifier, &geometry, &check, NULL), TCB_OK);
+	assert_int_equal(tcb_verifier_check(fixture->verifier, &geometry, 0, &check, NULL), TCB_OK);
 	planted_geometry(PLANTED_NOTHING, 0, THREADS, &geometry);
-	assert_int_equal(tcb_verifier_check(fixture->verifier, &geometry, &check, NULL), TCB_OK);
+	assert_int_equal(tcb_verifier_check(fixture->verifier, &geometry, 0, &check, NULL), TCB_OK);
 	assert_int_equal(check.outcome, TCB_OUTCOME_WRONG);
 	assert_non_null(strstr(check.message, "never written"));
 }
@@ -200,7 +201,7 @@ static void many_shapes(void **state)
 		struct tcb_check check;
 		planted_geometry(PLANTED_EXACT, midi % 2, THREADS, &geometry);
 		geometry.tile[TCB_MIDI].n = 4 * midi;
-		assert_int_equal(tcb_verifier_check(fixture->verifier, &geometry, &check, NULL), TCB_OK);
+		assert_int_equal(tcb_verifier_check(fixture->verifier, &geometry, 0, &check, NULL), TCB_OK);
 		assert_string_equal(check.message, "");
 	}
 }
