@@ -273,6 +273,15 @@ static void every_way_is_right(void **state)
 		  { 15, 157, 512 },
 		  "macro=16x256x512,midi=16x64x512,micro=16x64x256,isa=wgmma,layout=f,unroll=1,warps=4,stages=2,"
 		  "splitk=1,ksplit=1,copy=bulk,prep=launch,lead=2,blocks=0,pdl=1,occ=1,join=none,xstages=2,cluster=2" },
+		{ 90,
+		  { 21, 205, 1024 },
+		  "macro=32x256x1024,midi=16x64x1024,micro=16x64x256,isa=wgmma,layout=f,unroll=1,warps=8,stages=2,"
+		  "splitk=2,ksplit=2,copy=bulk,prep=block,lead=1,blocks=1,pdl=1,occ=1,join=cluster,xstages=1,cluster="
+		  "1" },
+		{ 90,
+		  { 9, 141, 1024 },
+		  "macro=16x256x1024,midi=16x128x1024,micro=16x128x256,isa=wgmma,layout=f,unroll=2,warps=4,stages=1,"
+		  "splitk=1,ksplit=1,copy=bulk,prep=launch,lead=1,blocks=0,pdl=1,occ=1,join=none,xstages=1,cluster=1" },
 	};
 	(void)state;
 	const size_t count = sizeof cases / sizeof *cases;
