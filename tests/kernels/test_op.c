@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "base/util.h"
 #include "toy_op.h"
 
 static void test_problem(void **state)
@@ -133,12 +134,63 @@ static void test_error_ratio(void **state)
 	assert_true(isinf(tcb_error_ratio(&plan, &reference, got + 0, 2, NULL)));
 }
 
+/* Many outputs go through vectors: the same as one by one. */
+static void test_error_ratio_of_many(void **state)
+{
+	enum { COUNT = 1200 };
+	static double y[COUNT], magnitude[COUNT], extra[COUNT];
+	static float got[COUNT];
+	const struct tcb_reference reference = { y, magnitude, extra, NULL };
+	const struct tcb_plan plan = { .chain = 20, .ulps = 2 };
+	static const size_t places[] = { 0, 7, 8, 511, 512, 1023, 1024, COUNT - 1 };
+	static const float values[] = { 100, INFINITY, -INFINITY, NAN };
+	struct tcb_rng rng;
+	(void)state;
+	tcb_rng_init(&rng, 4);
+	for (size_t i = 0; i < COUNT; i++) {
+		y[i] = (double)tcb_rng_normal(&rng);
+		magnitude[i] = 3 * fabs(y[i]);
+		extra[i] = 1e-9;
+		got[i] = (float)(y[i] + 0.5e-6 * magnitude[i] * (tcb_rng_unit(&rng) - 0.5));
+	}
+	double largest = 0;
+	for (size_t i = 0; i < COUNT; i++) {
+		const struct tcb_reference one = { y + i, magnitude + i, extra + i, NULL };
+		largest = fmax(largest, tcb_error_ratio(&plan, &one, got + i, 1, NULL));
+	}
+	size_t bad = 9999;
+	assert_true(largest > 0.05 && largest < 1);
+	assert_float_equal(tcb_error_ratio(&plan, &reference, got, COUNT, &bad), largest, 1e-12);
+	assert_int_equal(bad, 9999);
+	for (size_t p = 0; p < sizeof places / sizeof *places; p++)
+		for (size_t v = 0; v < sizeof values / sizeof *values; v++) {
+			const float right = got[places[p]];
+			got[places[p]] = values[v];
+			assert_true(tcb_error_ratio(&plan, &reference, got, COUNT, &bad) > 1);
+			assert_int_equal(bad, places[p]);
+			got[places[p]] = right;
+		}
+	/* Where the result is none, none is right; where nothing is allowed, the very number. */
+	y[600] = got[600] = INFINITY;
+	y[601] = got[601] = NAN;
+	y[602] = got[602] = 0;
+	magnitude[602] = extra[602] = 0;
+	assert_true(tcb_error_ratio(&plan, &reference, got, COUNT, NULL) < 1);
+	got[602] = 1e-30f;
+	assert_true(isinf(tcb_error_ratio(&plan, &reference, got, COUNT, &bad)));
+	assert_int_equal(bad, 602);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_problem),  cmocka_unit_test(test_operand_roles),
-		cmocka_unit_test(test_variants), cmocka_unit_test(test_signature),
-		cmocka_unit_test(test_gamma),    cmocka_unit_test(test_error_ratio),
+		cmocka_unit_test(test_problem),
+		cmocka_unit_test(test_operand_roles),
+		cmocka_unit_test(test_variants),
+		cmocka_unit_test(test_signature),
+		cmocka_unit_test(test_gamma),
+		cmocka_unit_test(test_error_ratio),
+		cmocka_unit_test(test_error_ratio_of_many),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,6 +11,7 @@
 
 #include <string.h>
 
+#include "base/util.h"
 #include "planted.h"
 #include "search/measure.h"
 
@@ -47,6 +48,8 @@ static struct tcb_rotation *rotation_of(struct fixture *fixture, size_t bytes, s
 	assert_int_equal(tcb_rotation_create(fixture->instance, fixture->pool, bytes, 0, cap, &rotation, NULL), TCB_OK);
 	return rotation;
 }
+
+static unsigned calls;
 
 static void plan_of(struct fixture *fixture, enum planted behaviour, int is_packed, struct tcb_plan *plan)
 {
@@ -175,6 +178,53 @@ static void samples_are_calls(void **state)
 	tcb_rotation_destroy(rotation);
 }
 
+static void slow_run(const struct tcb_plan *plan, void *const operand[], void *workspace, struct tcb_pool *pool)
+{
+	const uint64_t start = tcb_clock_ns();
+	planted_op.run(plan, operand, workspace, pool);
+	while (tcb_clock_ns() - start < 1.2 * TCB_LONG_CALL_NS)
+		;
+	calls++;
+}
+
+/* A long call is a sample of its own, on a poisoned output; short ones that were taken for long are not. */
+static void long_calls(void **state)
+{
+	struct fixture *fixture = *state;
+	struct tcb_rotation *rotation = rotation_of(fixture, ROTATION, 1 << 30);
+	struct tcb_op slow = planted_op;
+	slow.run = slow_run;
+	for (int s = 0; s < TCB_STATE_COUNT; s++) {
+		struct tcb_plan plan;
+		struct tcb_runner runner;
+		struct tcb_screen_rule rule = { .samples_min = 6, .samples_max = 8 };
+		const float *y;
+		double samples[8];
+		int dropped;
+		plan_of(fixture, PLANTED_GOOD, 0, &plan);
+		assert_int_equal(
+			tcb_runner_init(&runner, &slow, &plan, fixture->pool, rotation, (enum tcb_state)s, NULL),
+			TCB_OK);
+		runner.warm_ns = 10 * TCB_LONG_CALL_NS; /* what was seen before differs: one more */
+		calls = 0;
+		assert_int_equal(tcb_measure(&runner, &rule, 2, samples, &dropped, &y), 2);
+		assert_int_equal(calls, 2);
+		assert_true(samples[0] >= TCB_LONG_CALL_NS && y[0] == y[0] && !dropped);
+		rule.lose_ns[s] = TCB_LONG_CALL_NS; /* not among the best, and not certainly lost */
+		assert_int_equal(tcb_measure(&runner, &rule, 2, samples, &dropped, &y), 1);
+		assert_non_null(y);
+		assert_false(dropped);
+		tcb_runner_fini(&runner);
+		assert_int_equal(
+			tcb_runner_init(&runner, &planted_op, &plan, fixture->pool, rotation, (enum tcb_state)s, NULL),
+			TCB_OK);
+		runner.warm_ns = 10 * TCB_LONG_CALL_NS;
+		assert_true(tcb_measure(&runner, &rule, 2, samples, &dropped, &y) >= 3);
+		tcb_runner_fini(&runner);
+	}
+	tcb_rotation_destroy(rotation);
+}
+
 static void losing(void **state)
 {
 	(void)state;
@@ -195,8 +245,13 @@ static void losing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(copies_rotate),    cmocka_unit_test(never_fewer_than_two), cmocka_unit_test(cap_holds),
-		cmocka_unit_test(default_rotation), cmocka_unit_test(samples_are_calls),    cmocka_unit_test(losing),
+		cmocka_unit_test(copies_rotate),
+		cmocka_unit_test(never_fewer_than_two),
+		cmocka_unit_test(cap_holds),
+		cmocka_unit_test(default_rotation),
+		cmocka_unit_test(samples_are_calls),
+		cmocka_unit_test(long_calls),
+		cmocka_unit_test(losing),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -206,6 +206,40 @@ static void many_shapes(void **state)
 	}
 }
 
+static double many_flops(const struct tcb_problem *problem)
+{
+	return problem->shape.n == PLANTED_N && problem->shape.k == PLANTED_K ? 1e13 : 1e7;
+}
+
+/* A candidate that its small shapes say will take a million times as long is not run at full size, where there is
+ * not the time; it is where there is, and where the small shapes are too small to tell. */
+static void hopeless_ones_stop_early(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct tcb_op *op = fixture->instance->op;
+	struct tcb_op large = *op;
+	struct tcb_geometry geometry;
+	struct tcb_check check;
+	planted_geometry(PLANTED_GOOD, 0, THREADS, &geometry);
+	assert_int_equal(tcb_verifier_check(fixture->verifier, &geometry, 1e6, &check, NULL), TCB_OK);
+	assert_int_equal(check.outcome, TCB_OUTCOME_OK);
+	large.flops = many_flops;
+	fixture->instance->op = &large;
+	assert_int_equal(tcb_verifier_check(fixture->verifier, &geometry, 1e6, &check, NULL), TCB_OK);
+	assert_int_equal(check.outcome, TCB_OUTCOME_TIMEOUT);
+	assert_non_null(strstr(check.message, "not run on the problem itself"));
+	assert_int_equal(tcb_verifier_check(fixture->verifier, &geometry, 0, &check, NULL), TCB_OK);
+	assert_int_equal(check.outcome, TCB_OUTCOME_OK);
+	/* Now it is known how much faster calls at full size may be than that. */
+	assert_int_equal(tcb_verifier_check(fixture->verifier, &geometry, 1e9, &check, NULL), TCB_OK);
+	assert_int_equal(check.outcome, TCB_OUTCOME_OK);
+	/* A wrong one is wrong all the same. */
+	planted_geometry(PLANTED_WRONG, 0, THREADS, &geometry);
+	assert_int_equal(tcb_verifier_check(fixture->verifier, &geometry, 1, &check, NULL), TCB_OK);
+	assert_int_equal(check.outcome, TCB_OUTCOME_WRONG);
+	fixture->instance->op = op;
+}
+
 /* The reference is out of a candidate's reach. */
 static void reference_is_read_only(void **state)
 {
@@ -235,7 +269,7 @@ int main(void)
 		TEST(right_ones_pass),        TEST(large_tiles_pass),         TEST(too_many_threads),
 		TEST(wrong_ones_fail),        TEST(past_the_output),          TEST(past_the_workspace),
 		TEST(leftovers_do_not_help),  cmocka_unit_test(small_shapes), TEST(many_shapes),
-		TEST(reference_is_read_only),
+		TEST(reference_is_read_only), TEST(hopeless_ones_stop_early),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
