@@ -479,6 +479,33 @@ static void test_budget(void **state)
 	}
 }
 
+static double long_calls(const struct tcb_geometry *geometry, enum tcb_state state)
+{
+	return 60 * fake_landscape(geometry, state);
+}
+
+/* Calls so long that the usual rounds would take many times the budget: it is kept, and not by trying nothing. */
+static void test_budget_of_long_calls(void **state)
+{
+	(void)state;
+	static const double BUDGETS[] = { 10, 30 };
+	for (size_t b = 0; b < 2; b++) {
+		struct tcb_problem problem;
+		struct store store = { 0 };
+		struct tcb_sweep_result result;
+		fake_world_reset(3 + b, &problem);
+		fake_world.true_ns = long_calls;
+		struct tcb_sweep_options options = { .states = BOTH, .seed = 5, .budget_s = BUDGETS[b] };
+		assert_int_equal(sweep_known(&problem, &options, NULL, &store, &result, NULL), TCB_OK);
+		if (fake_world.now_s > 1.15 * BUDGETS[b] + 1) /* a second to start with */
+			fail_msg("%g s instead of %g", fake_world.now_s, BUDGETS[b]);
+		assert_true((double)result.tried >= 0.3 * BUDGETS[b]);
+		assert_true(result.verdict[TCB_COLD].valid && result.verdict[TCB_HOT].valid);
+		tcb_sweep_result_fini(&result);
+		store_fini(&store);
+	}
+}
+
 static void test_errors(void **state)
 {
 	(void)state;
@@ -536,6 +563,7 @@ int main(void)
 		cmocka_unit_test(test_broken_default),
 		cmocka_unit_test(test_failure_in_the_finals),
 		cmocka_unit_test(test_budget),
+		cmocka_unit_test(test_budget_of_long_calls),
 		cmocka_unit_test(test_errors),
 		cmocka_unit_test(test_strategies_in_a_sweep),
 	};
