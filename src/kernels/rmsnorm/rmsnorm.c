@@ -109,6 +109,7 @@ static const struct rows_op rows = {
 	.sums = 1,
 	.registers = 2, /* a value, the factor */
 	.long_form = TCB_FORM_ONEPASS,
+	.long_lanes = 16,
 	.long_chains = 4,
 	.long_stages = 2,
 	.long_asks = 4,
@@ -118,34 +119,7 @@ static const struct rows_op rows = {
 	.gpu = &rmsnorm_gpu_math,
 };
 
-static enum tcb_status rmsnorm_plan(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
-				    struct tcb_plan *out, struct tcb_error *err)
-{
-	return rows_plan(&rows, problem, geometry, out, err);
-}
-
-static void rmsnorm_run(const struct tcb_plan *plan, void *const operand[], void *workspace, struct tcb_pool *pool)
-{
-	rows_run(&rows, plan, operand, workspace, pool);
-}
-
-static size_t rmsnorm_axes(const struct tcb_problem *problem, const struct tcb_target *target,
-			   struct tcb_axis out[TCB_AXES_MAX])
-{
-	return rows_axes(&rows, problem, target, out);
-}
-
-static void rmsnorm_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
-				     struct tcb_geometry *out)
-{
-	rows_default_geometry(&rows, problem, target, out);
-}
-
-static void rmsnorm_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
-			      const struct tcb_geometry *geometry, struct tcb_footprint *out)
-{
-	rows_footprint(&rows, problem, target, geometry, out);
-}
+ROWS_CALLBACKS(rmsnorm, rows)
 
 static const struct tcb_shape default_shapes[] = { { 512, 4096, 0 }, { 1, 4096, 0 }, { 4096, 4096, 0 } };
 

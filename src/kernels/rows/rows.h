@@ -84,7 +84,7 @@ struct rows_op {
 	unsigned registers; /* of the inner loop beside its accumulators */
 	/* The default geometry of rows beyond a step, and of data beyond the caches (stages, asks). */
 	enum tcb_form long_form;
-	size_t long_chains;
+	size_t long_lanes, long_chains; /* vectors of at most LANES, and how many of them */
 	int32_t long_stages, long_asks;
 	void (*combine)(struct rows_row *row);
 	/* REDUCE and APPLY in scalar double, for blocks whose statistics are not finite in f32; NULL where f32 does. */
@@ -119,5 +119,34 @@ void rows_default_geometry(const struct rows_op *rows, const struct tcb_problem 
 			   const struct tcb_target *target, struct tcb_geometry *out);
 void rows_footprint(const struct rows_op *rows, const struct tcb_problem *problem, const struct tcb_target *target,
 		    const struct tcb_geometry *geometry, struct tcb_footprint *out);
+
+/* The callbacks of struct tcb_op that need to know which op they are of: static functions OP_plan, OP_run, OP_axes,
+ * OP_default_geometry and OP_footprint for the op that ROWS, a struct rows_op, describes. */
+#define ROWS_CALLBACKS(op, rows)                                                                                 \
+	static enum tcb_status op##_plan(const struct tcb_problem *problem, const struct tcb_geometry *geometry, \
+					 struct tcb_plan *out, struct tcb_error *err)                            \
+	{                                                                                                        \
+		return rows_plan(&(rows), problem, geometry, out, err);                                          \
+	}                                                                                                        \
+	static void op##_run(const struct tcb_plan *plan, void *const operand[], void *workspace,                \
+			     struct tcb_pool *pool)                                                              \
+	{                                                                                                        \
+		rows_run(&(rows), plan, operand, workspace, pool);                                               \
+	}                                                                                                        \
+	static size_t op##_axes(const struct tcb_problem *problem, const struct tcb_target *target,              \
+				struct tcb_axis out[TCB_AXES_MAX])                                               \
+	{                                                                                                        \
+		return rows_axes(&(rows), problem, target, out);                                                 \
+	}                                                                                                        \
+	static void op##_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,    \
+					  struct tcb_geometry *out)                                              \
+	{                                                                                                        \
+		rows_default_geometry(&(rows), problem, target, out);                                            \
+	}                                                                                                        \
+	static void op##_footprint(const struct tcb_problem *problem, const struct tcb_target *target,           \
+				   const struct tcb_geometry *geometry, struct tcb_footprint *out)               \
+	{                                                                                                        \
+		rows_footprint(&(rows), problem, target, geometry, out);                                         \
+	}
 
 #endif

@@ -232,8 +232,8 @@ const struct tcb_rule rows_cpu_rules[] = {
 /* --- default geometry --- */
 
 /* Rows beyond a step: what keeps memory busy, of data that the caches do not hold. */
-static void default_long_rows(const struct rows_op *rows, const struct tcb_problem *problem, int is_large,
-			      struct tcb_geometry *out)
+static void default_long_rows(const struct rows_op *rows, const struct tcb_problem *problem,
+			      const struct tcb_target *target, int is_large, struct tcb_geometry *out)
 {
 	const int is_vector = out->knob[TCB_KNOB_ISA] != TCB_ISA_SCALAR;
 	out->knob[TCB_KNOB_FORM] = (int32_t)rows->long_form;
@@ -242,6 +242,11 @@ static void default_long_rows(const struct rows_op *rows, const struct tcb_probl
 	if (!has_ahead(problem) || out->tile[TCB_MIDI].m == 1) {
 		out->knob[TCB_KNOB_FORM] = TCB_FORM_ONEPASS;
 		return;
+	}
+	if (out->knob[TCB_KNOB_ISA] == TCB_ISA_AVX512 && tcb_target_has(target, TCB_ISA_AVX2) &&
+	    rows->long_lanes <= rows_lanes(TCB_ISA_AVX2)) {
+		out->knob[TCB_KNOB_ISA] = TCB_ISA_AVX2;
+		out->tile[TCB_MICRO].n = rows->long_chains * rows_lanes(TCB_ISA_AVX2);
 	}
 	out->knob[TCB_KNOB_STAGES] = rows->long_stages;
 	out->knob[TCB_KNOB_PREFETCH] = (int32_t)row_bytes(problem);
@@ -281,7 +286,7 @@ void rows_default_geometry(const struct rows_op *rows, const struct tcb_problem 
 	out->knob[TCB_KNOB_STREAM] = is_large && (isa == TCB_ISA_AVX512 || isa == TCB_ISA_AVX2) &&
 				     problem->shape.n * sizeof(float) % LINE_BYTES == 0;
 	if (!whole)
-		default_long_rows(rows, problem, is_large, out);
+		default_long_rows(rows, problem, target, is_large, out);
 }
 
 void rows_footprint(const struct rows_op *rows, const struct tcb_problem *problem, const struct tcb_target *target,

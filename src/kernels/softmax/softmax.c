@@ -135,6 +135,7 @@ static const struct rows_op rows = {
 	.sums = 1,
 	.registers = 4, /* value, n, r and polynomial */
 	.long_form = TCB_FORM_TWOPASS,
+	.long_lanes = 16,
 	.long_chains = 2,
 	.long_stages = 3,
 	.long_asks = 2,
@@ -143,34 +144,7 @@ static const struct rows_op rows = {
 	.gpu = &softmax_gpu_math,
 };
 
-static enum tcb_status softmax_plan(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
-				    struct tcb_plan *out, struct tcb_error *err)
-{
-	return rows_plan(&rows, problem, geometry, out, err);
-}
-
-static void softmax_run(const struct tcb_plan *plan, void *const operand[], void *workspace, struct tcb_pool *pool)
-{
-	rows_run(&rows, plan, operand, workspace, pool);
-}
-
-static size_t softmax_axes(const struct tcb_problem *problem, const struct tcb_target *target,
-			   struct tcb_axis out[TCB_AXES_MAX])
-{
-	return rows_axes(&rows, problem, target, out);
-}
-
-static void softmax_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
-				     struct tcb_geometry *out)
-{
-	rows_default_geometry(&rows, problem, target, out);
-}
-
-static void softmax_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
-			      const struct tcb_geometry *geometry, struct tcb_footprint *out)
-{
-	rows_footprint(&rows, problem, target, geometry, out);
-}
+ROWS_CALLBACKS(softmax, rows)
 
 static const struct tcb_shape default_shapes[] = { { 1, 32000, 0 }, { 4096, 4096, 0 } };
 
