@@ -21,6 +21,8 @@ enum {
 	JUDGES_MAX = 64,
 };
 
+/* What a good kernel takes at most, on any machine that is worth tuning for. */
+static const double NS_A_FLOP = 0.05, NS_A_BYTE = 0.2;
 /* A call of so much of a budget that takes as many times as long as the best. */
 static const double HOPELESS_SHARE = 0.02, HOPELESS = 5;
 /* Of a budget, for choosing the loop that a limit is measured with, and at least. */
@@ -122,10 +124,14 @@ static void add_measurement(struct tcb_trial_reply *reply, enum tcb_state state,
 	reply->measurement_count++;
 }
 
-/* Are all calls long, since the fastest is?  One that takes long may only have waited for its core. */
+/* Are all calls long, since the fastest is?  On a machine that others use, short ones may all have waited for a core:
+ * the problem must be large enough, too. */
 static int is_long(const struct cpu_worker *worker)
 {
-	return worker->fastest_ns >= TCB_LONG_CALL_NS;
+	const struct tcb_worker_config *config = worker->config;
+	const double most_ns =
+		NS_A_FLOP * config->op->flops(&config->problem) + NS_A_BYTE * config->op->traffic(&config->problem);
+	return worker->fastest_ns >= TCB_LONG_CALL_NS && most_ns >= TCB_LONG_CALL_NS;
 }
 
 /* Has a candidate that took CALL_NS when it was verified lost in every state? */
