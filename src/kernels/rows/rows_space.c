@@ -23,7 +23,7 @@ enum {
 	MICRO_MAX = 256,      /* columns of the widest step that an op may have built */
 	LINE_BYTES = 64,
 	AHEAD_MAX = 256 << 10, /* a row beyond this is no longer in the caches when its turn comes */
-	LLC_BYTES = 16 << 20,  /* where the target does not tell */
+	L2_BYTES = 1 << 20,    /* where the target does not tell */
 };
 
 size_t rows_lanes(enum tcb_isa isa)
@@ -269,8 +269,8 @@ void rows_default_geometry(const struct rows_op *rows, const struct tcb_problem 
 	const size_t micro = whole ? whole : lanes * (isa == TCB_ISA_SCALAR ? ROWS_CHAINS_MOST : rows->long_chains);
 	const size_t columns = tcb_most(tcb_power_of_two_up(problem->shape.n), micro);
 	const size_t threads = tcb_least(problem->shape.m, target->threads);
-	const size_t caches = (target->llc_bytes ? target->llc_bytes : LLC_BYTES) / 4;
-	const int is_large = 2 * problem->shape.m * row_bytes(problem) > caches;
+	const size_t cache = (target->l2_bytes ? target->l2_bytes : L2_BYTES) / 2;
+	const int is_large = 2 * problem->shape.m * row_bytes(problem) > cache;
 	tcb_geometry_init(out);
 	out->tile[TCB_MACRO] = (struct tcb_tile){ tcb_power_of_two_up(problem->shape.m), columns, 1 };
 	out->tile[TCB_MIDI] = (struct tcb_tile){ task_rows(problem, threads), tcb_least(columns, BLOCK_MOST), 1 };
