@@ -39,7 +39,7 @@ enum {
 	FINAL_STEP = 10,  /* rounds between two looks at the intervals */
 	FINAL_LEAST = 30, /* rounds */
 	FINAL_FEW = 3,    /* where there is no time for more */
-	FEW = 2,          /* finalists, likewise */
+	FEW = 1,          /* finalists beside the anchor, likewise */
 	FINAL_MOST = 300, /* beyond, drift between processes outweighs what more rounds tell */
 };
 static const size_t RUNGS[] = { 12, 24, 48 }; /* rounds */
@@ -55,6 +55,7 @@ static const double HEATS_SHARE = 0.6;     /* of the time */
 static const double RUNG_SHARE = 0.7;      /* of the time left, for one rung at most; the rest is for the finals */
 static const double TIGHT_WIDTH = 0.01;    /* of the ratio's interval: more rounds would not change the tie set */
 static const double TIE_BREAK_WIDTH = 0.5; /* of the margin: how much slower by median the simpler one may be */
+static const double LONG_CALL_S = 0.02;    /* with what is not timed: such calls need next to no warming up */
 static const double PIECE_SECONDS = 4;     /* between two looks at the clock; each piece warms up anew */
 
 struct ranked {
@@ -178,7 +179,7 @@ static enum tcb_status drop_failed(struct race *race, size_t first, struct tcb_e
 /* Seconds of ROUNDS rounds of COUNT rows in one piece. */
 static double cost_s(const struct race *race, size_t rounds, size_t count)
 {
-	return race->call_s * (double)((rounds + WARM_ROUNDS) * count);
+	return race->call_s * (double)((rounds + (race->call_s > LONG_CALL_S ? 1 : WARM_ROUNDS)) * count);
 }
 
 /* COUNT rounds of the active rows, fewer if TIMED and the time is over.  In pieces of equal size that take a few
@@ -381,8 +382,7 @@ static enum tcb_status run_heats(struct race *race, struct tcb_error *err)
 		if (cost_s(race, HEAT_ROUNDS, HEAT_ROWS) > left_s(race) - spare_s) {
 			if (start > 0)
 				break;
-			/* too little time for one heat: just the best few */
-			end = finalists_in_time(race, HEAT_ROUNDS + FINAL_LEAST);
+			end = finalists_in_time(race, HEAT_ROUNDS + FINAL_LEAST); /* no time for one heat */
 		}
 		activate(race, ROW_WAITING, start, end);
 		for (size_t i = 0; i < race->leader_count; i++)

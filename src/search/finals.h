@@ -28,7 +28,7 @@ struct tcb_finals_setup {
 	double anchor_ns; /* its time, roughly */
 	double round_s; /* what a round of the anchor alone takes, the calls that are not timed included; 0: unknown */
 	size_t finalists; /* the anchor comes on top */
-	double seconds;   /* may be used; a few rounds of the best two and the anchor are held in any case */
+	double seconds;   /* may be used; a few rounds of the best and the anchor are held in any case */
 	uint64_t seed;
 	void *ctx;
 	/* Called about twice a second with the seconds left; nonzero ends the finals with TCB_E_INTERRUPTED. */
