@@ -205,7 +205,7 @@ struct tcb_buffer *tcb_instance_buffer(struct tcb_instance *instance, const stru
 
 size_t tcb_instance_bytes(const struct tcb_instance *instance)
 {
-	size_t bytes = instance->reference_data.map_bytes;
+	size_t bytes = instance->reference_data.map_bytes + instance->right.output.map_bytes;
 	for (size_t i = 0; i < TCB_OPERANDS_MAX; i++)
 		bytes += instance->data[i].map_bytes;
 	for (size_t i = 0; i < TCB_LAYOUT_COUNT; i++)
