@@ -48,4 +48,3 @@ if [ -n "$not_run" ]; then
 	echo "NOT RUN: $not_run"
 	[ $# -eq 0 ] # who asked for this one alone has not got it
 fi
-

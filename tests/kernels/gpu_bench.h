@@ -1,33 +1,72 @@
 /* SPDX-License-Identifier: MIT
  *
- * For tests of GPU kernels: an op's kernel run in the emulator, on operands with
- * unmapped space around them, poisoned outputs and a workspace that is zeroed
- * once, and what came out of it.
+ * For tests of GPU kernels: geometries written, changed and drawn, and what the
+ * rules say to them; an op's kernel run in the emulator, on operands with unmapped
+ * space around them, poisoned outputs and a workspace that is zeroed once, and
+ * what came out of it; kernels with an instruction changed, which must not pass.
  */
 #ifndef TCB_TESTS_GPU_BENCH_H
 #define TCB_TESTS_GPU_BENCH_H
 
 #include "cmocka_all.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
+#include "base/util.h"
 #include "device/gpu.h"
 #include "kernels/space.h"
-#include "ptx/emulate.h"
+#include "ptx/opcodes.h"
 #include "ptx/text.h"
 
+/* One of each kind that kernels are written for. */
+enum { GPU_CAPABILITIES = 7 };
+extern const unsigned gpu_capabilities[GPU_CAPABILITIES];
+
 /* The recorded GPU of CAPABILITY with SMS multiprocessors (0: its own). */
-static inline struct tcb_target gpu_target(unsigned capability, unsigned sms)
-{
-	struct tcb_gpu gpu;
-	assert_int_equal(tcb_gpu_table(capability, &gpu, NULL), TCB_OK);
-	if (sms)
-		gpu.device.target.sm_count = sms;
-	return gpu.device.target;
-}
+struct tcb_target gpu_target(unsigned capability, unsigned sms);
+
+struct tcb_problem gpu_problem(const struct tcb_op *op, enum tcb_contract contract, struct tcb_shape shape);
+
+/* --- geometries --- */
+
+struct tcb_geometry gpu_geometry(const char *text);
+/* The KEY=VALUE pairs of CHANGES replace those of STANDARD. */
+struct tcb_geometry gpu_geometry_changed(const char *standard, const char *changes);
+/* P's space, of the whole product if WHOLE; the caller destroys it. */
+struct tcb_space *gpu_space(const struct tcb_problem *p, const struct tcb_target *target, int whole);
+/* One of the whole product, each as likely as the others. */
+struct tcb_geometry gpu_geometry_drawn(const struct tcb_problem *p, const struct tcb_target *target,
+				       struct tcb_rng *rng);
+
+/* SAYS is in the reason why G is none for P (of the whole product if WHOLE); NULL: G is one. */
+void gpu_check_rule(const struct tcb_problem *p, unsigned capability, const struct tcb_geometry *g, int whole,
+		    const char *says);
+void gpu_check_default(const struct tcb_problem *p, unsigned capability);
+
+/* --- kernels --- */
+
+void gpu_emit(const struct tcb_problem *p, const struct tcb_target *target, const struct tcb_geometry *g,
+	      struct tcb_kernel *out);
+/* The text is read back alike. */
+void gpu_check_text(const struct tcb_kernel *kernel);
+/* Barriers, exchanges of lanes, alignment, races in shared memory: nothing to say, without running it. */
+void gpu_check_clean(const struct tcb_kernel *kernel);
+
+/* How many geometries a test runs: USUAL, or as many as TCB_GPU_SAMPLE says (the slow tests). */
+size_t gpu_sample_size(size_t usual);
+
+/* What many runs have come to. */
+struct gpu_tally {
+	size_t kernels;
+	uint64_t threads;
+	double worst;
+};
+void gpu_tally_print(const struct gpu_tally *tally);
+
+/* What is done to instruction number N (from 0) of an opcode of a kernel's last function. */
+struct gpu_mutation {
+	enum { NOTHING, REMOVE, UNGUARD, MOVE, CONSTANT } how;
+	enum tcb_ptx_op op;
+	unsigned n;
+};
 
 /* A problem with its operands and what is right. */
 struct gpu_bench {
@@ -39,131 +78,29 @@ struct gpu_bench {
 	unsigned output_align; /* 4 unless the test says otherwise: most kernels may be handed part of an array */
 	void *data[TCB_OPERANDS_MAX];
 	struct tcb_reference reference;
+	char what[80]; /* what is particular, for messages */
 	/* of the last run */
 	uint64_t findings, threads;
 	char message[400]; /* of its first finding */
 	float first;       /* output */
 };
 
-static inline void gpu_bench_open(struct gpu_bench *b, const struct tcb_op *op, enum tcb_contract contract,
-				  struct tcb_shape shape, uint64_t seed)
-{
-	memset(b, 0, sizeof *b);
-	b->op = op;
-	assert_int_equal(tcb_problem_init(op, contract, &shape, &b->problem, NULL), TCB_OK);
-	b->operand_count = op->operands(&b->problem, b->operand);
-	b->output = tcb_operand_output(b->operand, b->operand_count);
-	b->weights = tcb_operand_weights(b->operand, b->operand_count);
-	for (size_t i = 0; i < b->operand_count; i++)
-		b->data[i] = test_malloc(b->operand[i].bytes);
-	b->output_align = 4;
-	b->outputs = b->operand[b->output].rows * b->operand[b->output].cols;
-	op->fill(&b->problem, seed, b->data);
-	b->reference.y = test_malloc(b->outputs * sizeof(double));
-	b->reference.magnitude = test_malloc(b->outputs * sizeof(double));
-	b->reference.extra = test_malloc(b->outputs * sizeof(double));
-	op->reference(&b->problem, b->data, &b->reference);
-}
-
-static inline void gpu_bench_close(struct gpu_bench *b)
-{
-	for (size_t i = 0; i < b->operand_count; i++)
-		test_free(b->data[i]);
-	test_free(b->reference.y);
-	test_free(b->reference.magnitude);
-	test_free(b->reference.extra);
-}
-
-static inline void gpu_bench_see(void *ctx, const struct tcb_ptx_finding *finding)
-{
-	struct gpu_bench *b = ctx;
-	if (finding->severity == TCB_PTX_ERROR && !b->findings++)
-		snprintf(b->message, sizeof b->message, "%s", finding->message);
-}
-
-/* Launches KERNEL once: every launch of it in order. */
-static inline void gpu_bench_launch(struct gpu_bench *b, const struct tcb_kernel *kernel, struct tcb_ptx_memory *memory,
-				    const uint64_t address[], uint64_t workspace, uint64_t seed)
-{
-	const struct tcb_ptx_sink sink = { gpu_bench_see, b };
-	for (size_t i = 0; i < kernel->launch_count && !b->findings; i++) {
-		const struct tcb_launch *l = &kernel->launch[i];
-		struct tcb_ptx_function *function = tcb_ptx_function_find(kernel->module, l->entry);
-		struct tcb_ptx_program *program;
-		struct tcb_ptx_emulation result = { 0 };
-		struct tcb_error err = { 0 };
-		unsigned char params[TCB_PARAMETERS_MAX];
-		const size_t bytes = tcb_launch_parameters(l, address, workspace, params, sizeof params);
-		struct tcb_ptx_launch launch = { .dynamic_shared = l->shared_bytes,
-						 .params = params,
-						 .param_bytes = bytes,
-						 .step_limit = UINT64_C(1) << 24,
-						 .seed = seed };
-		memcpy(launch.grid, l->grid, sizeof launch.grid);
-		memcpy(launch.block, l->block, sizeof launch.block);
-		memcpy(launch.cluster, l->cluster, sizeof launch.cluster);
-		assert_non_null(function);
-		assert_int_equal(bytes, tcb_ptx_param_total(function));
-		if (tcb_ptx_program_create(function, &program, &err) != TCB_OK)
-			fail_msg("%s", err.message);
-		if (tcb_ptx_emulate(program, &launch, memory, &sink, &result, &err) != TCB_OK)
-			fail_msg("%s", err.message);
-		b->threads += result.total.threads;
-		tcb_ptx_program_destroy(program);
-	}
-}
+void gpu_bench_open(struct gpu_bench *b, const struct tcb_problem *problem, uint64_t seed);
+void gpu_bench_close(struct gpu_bench *b);
+/* To be called when a test has changed the operands. */
+void gpu_bench_refer(struct gpu_bench *b);
 
 /*
- * Runs KERNEL twice with one workspace; the largest error over what is allowed, or infinity when the runs differ or the
- * emulator found something (see b->findings and b->message).
+ * Runs G's kernel twice with one workspace, mutated (NULL: as it is); the largest error over what is allowed, or
+ * infinity when the runs differ or the emulator found something (see b->findings and b->message).
  */
-static inline double gpu_bench_run(struct gpu_bench *b, const struct tcb_kernel *kernel, uint64_t seed)
-{
-	const size_t workspace_bytes = kernel->workspace_bytes ? kernel->workspace_bytes : 4;
-	const size_t y_bytes = b->operand[b->output].bytes;
-	uint64_t address[TCB_OPERANDS_MAX], workspace;
-	struct tcb_ptx_memory *memory;
-	unsigned char *packed = NULL, *scratch = test_malloc(workspace_bytes);
-	unsigned char *y[2] = { test_malloc(y_bytes), test_malloc(y_bytes) };
-	float *got = test_malloc(b->outputs * sizeof *got);
-	double ratio = 0;
-	memset(scratch, 0, workspace_bytes);
-	if (kernel->packed_bytes) {
-		packed = test_malloc(kernel->packed_bytes);
-		b->op->pack(&b->problem, (enum tcb_layout)kernel->geometry.knob[TCB_KNOB_LAYOUT], b->data[b->weights],
-			    packed);
-	}
-	b->findings = b->threads = 0;
-	for (int run = 0; run < 2; run++) {
-		assert_int_equal(tcb_ptx_memory_create(&memory, NULL), TCB_OK);
-		memset(y[run], 0xff, y_bytes);
-		for (size_t i = 0; i < b->operand_count; i++) {
-			const int is_output = (int)i == b->output, is_packed = (int)i == b->weights && packed;
-			void *host = is_output ? y[run] : is_packed ? packed : b->data[i];
-			const size_t bytes = is_packed ? kernel->packed_bytes : b->operand[i].bytes;
-			assert_int_equal(tcb_ptx_memory_add(memory, b->operand[i].name, host, bytes,
-							    is_output ? b->output_align : 16,
-							    is_output ? TCB_PTX_MAY_WRITE : TCB_PTX_READ_ONLY,
-							    &address[i], NULL),
-					 TCB_OK);
-		}
-		assert_int_equal(tcb_ptx_memory_add(memory, "workspace", scratch, workspace_bytes, 256,
-						    TCB_PTX_MAY_WRITE, &workspace, NULL),
-				 TCB_OK);
-		gpu_bench_launch(b, kernel, memory, address, workspace, seed + (uint64_t)run);
-		tcb_ptx_memory_destroy(memory);
-	}
-	tcb_elements_to_f32(b->operand[b->output].type, y[0], b->outputs, got);
-	ratio = tcb_kernel_error_ratio(kernel, &b->reference, got, b->outputs, NULL);
-	b->first = got[0];
-	if (b->findings || memcmp(y[0], y[1], y_bytes) != 0)
-		ratio = INFINITY;
-	test_free(got);
-	test_free(y[0]);
-	test_free(y[1]);
-	test_free(scratch);
-	test_free(packed);
-	return ratio;
-}
+double gpu_bench_run(struct gpu_bench *b, const struct tcb_target *target, const struct tcb_geometry *g,
+		     const struct gpu_mutation *mutation, uint64_t seed);
+/* It must be right; TALLY (may be NULL) counts it. */
+void gpu_bench_check(struct gpu_bench *b, const struct tcb_target *target, const struct tcb_geometry *g, uint64_t seed,
+		     struct gpu_tally *tally);
+/* It must not be right, but with NOTHING done to it. */
+void gpu_bench_check_mutant(struct gpu_bench *b, const struct tcb_target *target, const struct tcb_geometry *g,
+			    const struct gpu_mutation *mutation);
 
 #endif

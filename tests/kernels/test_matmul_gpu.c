@@ -6,22 +6,20 @@
  */
 #include "gpu_bench.h"
 
-#include "base/util.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
 #include "kernels/formats.h"
 #include "kernels/matmul/matmul_gpu.h"
-#include "ptx/opcodes.h"
 
-static const unsigned capabilities[] = { 75, 80, 86, 89, 90, 100, 120 };
-enum { CAPABILITIES = sizeof capabilities / sizeof *capabilities, OPS = 3 };
+enum { OPS = 3 };
 
 static const struct tcb_op *const ops[OPS] = { &tcb_op_matmul_f32, &tcb_op_matmul_f16, &tcb_op_matmul_bf16 };
 
-static struct tcb_problem problem_of(const struct tcb_op *op, size_t m, size_t n, size_t k)
+static struct tcb_problem problem_of(const struct tcb_op *op, struct tcb_shape shape)
 {
-	struct tcb_problem problem;
-	assert_int_equal(tcb_problem_init(op, op->default_contract, &(struct tcb_shape){ m, n, k }, &problem, NULL),
-			 TCB_OK);
-	return problem;
+	return gpu_problem(op, op->default_contract, shape);
 }
 
 static int has_kernels(const struct tcb_op *op, unsigned capability)
@@ -38,17 +36,11 @@ static void defaults_are_legal(void **state)
 						   { 33, 34, 36 }, { 3, 5, 2 } };
 	(void)state;
 	for (size_t o = 0; o < OPS; o++)
-		for (size_t c = 0; c < CAPABILITIES; c++)
+		for (size_t c = 0; c < GPU_CAPABILITIES; c++)
 			for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
-				const struct tcb_problem p = problem_of(ops[o], shapes[s].m, shapes[s].n, shapes[s].k);
-				const struct tcb_target target = gpu_target(capabilities[c], 0);
-				struct tcb_geometry g;
-				char why[TCB_WHY_MAX] = "";
-				ops[o]->default_geometry(&p, &target, &g);
-				if (has_kernels(ops[o], capabilities[c]) &&
-				    tcb_constraint_violated(ops[o], &p, &target, &g, 0, why))
-					fail_msg("%s sm_%u %zux%zux%zu: %s", ops[o]->name, capabilities[c], shapes[s].m,
-						 shapes[s].n, shapes[s].k, why);
+				const struct tcb_problem p = problem_of(ops[o], shapes[s]);
+				if (has_kernels(ops[o], gpu_capabilities[c]))
+					gpu_check_default(&p, gpu_capabilities[c]);
 			}
 }
 
@@ -57,14 +49,13 @@ static void spaces_have_hundreds_and_the_default(void **state)
 	(void)state;
 	/* Half of them: what changes with the capability is the same for all ops but for the instructions. */
 	for (size_t o = 0; o < OPS; o++)
-		for (size_t c = o % 2; c < CAPABILITIES; c += 2) {
-			const struct tcb_problem p = problem_of(ops[o], 1024, 1024, 1024);
-			const struct tcb_target target = gpu_target(capabilities[c], 0);
+		for (size_t c = o % 2; c < GPU_CAPABILITIES; c += 2) {
+			const struct tcb_problem p = problem_of(ops[o], (struct tcb_shape){ 1024, 1024, 1024 });
+			const struct tcb_target target = gpu_target(gpu_capabilities[c], 0);
 			struct tcb_geometry g;
-			struct tcb_space *space;
-			if (!has_kernels(ops[o], capabilities[c]))
+			if (!has_kernels(ops[o], gpu_capabilities[c]))
 				continue;
-			assert_int_equal(tcb_space_create(ops[o], &p, &target, 0, &space, NULL), TCB_OK);
+			struct tcb_space *space = gpu_space(&p, &target, 0);
 			ops[o]->default_geometry(&p, &target, &g);
 			assert_true(tcb_space_find(space, &g) != SIZE_MAX);
 			assert_true(space->count > 300);
@@ -82,28 +73,10 @@ static void spaces_have_hundreds_and_the_default(void **state)
 	"macro=256x1024x1024,midi=128x128x64,micro=64x128x64,vec=16,isa=wgmma,stages=3,splitk=1,copy=bulk,blocks=" \
 	"0,pdl=0,occ=1,cluster=1"
 
-/* KEY=VALUE pairs that replace those of STANDARD; the geometry. */
-static struct tcb_geometry changed(const char *standard, const char *changes)
+/* The first op that a geometry of this ISA is for. */
+static const struct tcb_op *op_for(const char *standard)
 {
-	char text[TCB_GEOMETRY_TEXT_MAX], copy[256], *save = NULL;
-	struct tcb_geometry geometry;
-	struct tcb_error err;
-	snprintf(text, sizeof text, "%s", standard);
-	snprintf(copy, sizeof copy, "%s", changes);
-	for (char *pair = strtok_r(copy, ",", &save); pair; pair = strtok_r(NULL, ",", &save)) {
-		const size_t key = strcspn(pair, "=") + 1;
-		char *at = text, rest[TCB_GEOMETRY_TEXT_MAX];
-		while (strncmp(at, pair, key) != 0) {
-			at = strchr(at, ',');
-			assert_non_null(at);
-			at++;
-		}
-		snprintf(rest, sizeof rest, "%s", at + strcspn(at, ","));
-		snprintf(at, sizeof text - (size_t)(at - text), "%s%s", pair, rest);
-	}
-	if (tcb_geometry_parse(text, &geometry, &err) != TCB_OK)
-		fail_msg("%s: %s", text, err.message);
-	return geometry;
+	return strstr(standard, "isa=fma") ? ops[0] : ops[1];
 }
 
 static void rules_name_what_is_wrong(void **state)
@@ -137,52 +110,28 @@ static void rules_name_what_is_wrong(void **state)
 		{ FMA, "pdl=1", "pdl=1 needs sm_90", 89 },
 		{ FMA, "splitk=64,midi=128x128x32,micro=64x32x32", "splitk is more than", 90 },
 	};
+	static const struct tcb_shape shape = { 1024, 1024, 1024 };
+	static const char *const good[] = { FMA, MMA, WGMMA };
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		const struct tcb_op *op = strstr(cases[i].standard, "isa=fma") ? ops[0] : ops[1];
-		const struct tcb_problem p = problem_of(op, 1024, 1024, 1024);
-		const struct tcb_target target = gpu_target(cases[i].capability, 0);
-		const struct tcb_geometry g = changed(cases[i].standard, cases[i].changes);
-		char why[TCB_WHY_MAX] = "";
-		if (!tcb_constraint_violated(op, &p, &target, &g, 1, why) || !strstr(why, cases[i].says))
-			fail_msg("%s: '%s' does not say '%s'", cases[i].changes, why, cases[i].says);
+		const struct tcb_problem p = problem_of(op_for(cases[i].standard), shape);
+		const struct tcb_geometry g = gpu_geometry_changed(cases[i].standard, cases[i].changes);
+		gpu_check_rule(&p, cases[i].capability, &g, 1, cases[i].says);
 	}
-	const char *const good[] = { FMA, MMA, WGMMA };
 	for (size_t i = 0; i < 3; i++) {
-		const struct tcb_op *op = ops[i ? 1 : 0];
-		const struct tcb_problem p = problem_of(op, 1024, 1024, 1024);
-		const struct tcb_target target = gpu_target(90, 0);
-		const struct tcb_geometry g = changed(good[i], "");
-		char why[TCB_WHY_MAX] = "";
-		if (tcb_constraint_violated(op, &p, &target, &g, 1, why))
-			fail_msg("%s", why);
+		const struct tcb_problem p = problem_of(op_for(good[i]), shape);
+		const struct tcb_geometry g = gpu_geometry(good[i]);
+		gpu_check_rule(&p, 90, &g, 1, NULL);
 	}
 }
 
 /* --- kernels --- */
 
-static void open_bench(struct gpu_bench *bench, const struct tcb_op *op, struct tcb_shape shape, uint64_t seed)
+/* Outputs begin where arrays do. */
+static void open_bench(struct gpu_bench *bench, const struct tcb_problem *p, uint64_t seed)
 {
-	gpu_bench_open(bench, op, op->default_contract, shape, seed);
+	gpu_bench_open(bench, p, seed);
 	bench->output_align = 16;
-}
-
-static void emit(const struct tcb_problem *p, const struct tcb_target *target, const struct tcb_geometry *g,
-		 struct tcb_kernel *out)
-{
-	struct tcb_error err;
-	char text[TCB_GEOMETRY_TEXT_MAX];
-	if (tcb_op_find(p->op)->emit(p, target, g, out, &err) == TCB_OK)
-		return;
-	tcb_geometry_print(g, text);
-	fail_msg("%s: %s", text, err.message);
-}
-
-/* How many geometries: a few, or as many as the environment says. */
-static size_t sample_size(void)
-{
-	const char *text = getenv("TCB_GPU_SAMPLE");
-	return text ? strtoul(text, NULL, 10) : 36;
 }
 
 /* Geometries of the whole product at odd shapes, with two SMs so that resident blocks have several tiles. */
@@ -190,42 +139,26 @@ static void samples_are_right(void **state)
 {
 	static const struct tcb_shape shapes[] = { { 1, 1, 1 },    { 17, 31, 29 }, { 65, 72, 40 },   { 130, 136, 72 },
 						   { 3, 200, 67 }, { 129, 9, 34 }, { 40, 264, 136 }, { 200, 64, 8 } };
+	const size_t count = gpu_sample_size(36);
+	struct gpu_tally tally = { 0 };
 	struct tcb_rng rng;
-	uint64_t threads = 0;
-	double worst = 0;
 	(void)state;
 	tcb_rng_init(&rng, 22);
-	for (size_t i = 0; i < sample_size(); i++) {
+	for (size_t i = 0; i < count; i++) {
 		const struct tcb_op *op = ops[i % OPS];
-		const struct tcb_shape shape = shapes[tcb_rng_below(&rng, sizeof shapes / sizeof *shapes)];
-		unsigned capability = capabilities[tcb_rng_below(&rng, CAPABILITIES)];
+		const struct tcb_problem p =
+			problem_of(op, shapes[tcb_rng_below(&rng, sizeof shapes / sizeof *shapes)]);
+		unsigned capability = gpu_capabilities[tcb_rng_below(&rng, GPU_CAPABILITIES)];
 		if (i % 2 || !has_kernels(op, capability))
 			capability = 90;
 		const struct tcb_target target = gpu_target(capability, 2);
-		char text[TCB_GEOMETRY_TEXT_MAX];
-		struct tcb_kernel kernel;
-		struct tcb_space *space;
+		const struct tcb_geometry g = gpu_geometry_drawn(&p, &target, &rng);
 		struct gpu_bench bench;
-		struct tcb_error err;
-		open_bench(&bench, op, shape, i);
-		if (tcb_space_create(op, &bench.problem, &target, 1, &space, &err) != TCB_OK)
-			fail_msg("%s sm_%u %zux%zux%zu: %s", op->name, capability, shape.m, shape.n, shape.k,
-				 err.message);
-		const struct tcb_geometry g = space->geometries[tcb_rng_below(&rng, space->count)];
-		tcb_space_destroy(space);
-		emit(&bench.problem, &target, &g, &kernel);
-		const double ratio = gpu_bench_run(&bench, &kernel, i);
-		tcb_geometry_print(&g, text);
-		if (!(ratio <= 1))
-			fail_msg("%s sm_%u %zux%zux%zu %s: ratio %g %s", op->name, target.capability, shape.m, shape.n,
-				 shape.k, text, ratio, bench.message);
-		worst = ratio > worst ? ratio : worst;
-		threads += bench.threads;
+		open_bench(&bench, &p, i);
+		gpu_bench_check(&bench, &target, &g, i, &tally);
 		gpu_bench_close(&bench);
-		tcb_kernel_fini(&kernel);
 	}
-	print_message("%zu kernels, %.1f million instructions of threads, largest error %.3f of what is allowed\n",
-		      sample_size(), (double)threads * 1e-6, worst);
+	gpu_tally_print(&tally);
 }
 
 /* What serves large matrices serves small ones: clusters, resident blocks, slices, stages past the end of k. */
@@ -248,20 +181,16 @@ static void large_tiles_at_small_shapes(void **state)
 		{ FMA, "midi=128x128x32,micro=32x64x32,vec=16", { 70, 68, 36 } },
 		{ FMA, "copy=ldg,stages=2", { 70, 33, 43 } },
 	};
+	const struct tcb_target target = gpu_target(90, 2);
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		const struct tcb_op *op = strstr(cases[i].standard, "isa=fma") ? ops[0] : ops[1 + i % 2];
-		const struct tcb_target target = gpu_target(90, 2);
-		const struct tcb_geometry g = changed(cases[i].standard, cases[i].changes);
-		struct tcb_kernel kernel;
+		const struct tcb_problem p = problem_of(op, cases[i].shape);
+		const struct tcb_geometry g = gpu_geometry_changed(cases[i].standard, cases[i].changes);
 		struct gpu_bench bench;
-		open_bench(&bench, op, cases[i].shape, i);
-		emit(&bench.problem, &target, &g, &kernel);
-		const double ratio = gpu_bench_run(&bench, &kernel, i);
-		if (!(ratio <= 1))
-			fail_msg("%s %s: ratio %g %s", op->name, cases[i].changes, ratio, bench.message);
+		open_bench(&bench, &p, i);
+		gpu_bench_check(&bench, &target, &g, i, NULL);
 		gpu_bench_close(&bench);
-		tcb_kernel_fini(&kernel);
 	}
 }
 
@@ -271,12 +200,11 @@ static void special_values(void **state)
 	static const char *const geometries[] = { FMA, MMA, WGMMA };
 	(void)state;
 	for (size_t i = 0; i < 3; i++) {
-		const struct tcb_op *op = ops[i ? 1 : 0];
+		const struct tcb_problem p = problem_of(ops[i ? 1 : 0], (struct tcb_shape){ 24, 16, 40 });
 		const struct tcb_target target = gpu_target(90, 2);
-		const struct tcb_geometry g = changed(geometries[i], "");
-		struct tcb_kernel kernel;
+		const struct tcb_geometry g = gpu_geometry(geometries[i]);
 		struct gpu_bench bench;
-		open_bench(&bench, op, (struct tcb_shape){ 24, 16, 40 }, 3);
+		open_bench(&bench, &p, 3);
 		for (int o = 0; o < 2; o++)
 			for (size_t at = 0; at < 5; at++) {
 				static const float values[] = { NAN, INFINITY, -INFINITY, 0x1p-20f, 0 };
@@ -287,93 +215,52 @@ static void special_values(void **state)
 				else
 					memcpy((float *)bench.data[o] + where, &values[at], sizeof(float));
 			}
-		op->reference(&bench.problem, bench.data, &bench.reference);
-		emit(&bench.problem, &target, &g, &kernel);
-		const double ratio = gpu_bench_run(&bench, &kernel, 1);
-		if (!(ratio <= 1))
-			fail_msg("%s: ratio %g %s", geometries[i], ratio, bench.message);
+		gpu_bench_refer(&bench);
+		gpu_bench_check(&bench, &target, &g, 1, NULL);
 		gpu_bench_close(&bench);
-		tcb_kernel_fini(&kernel);
 	}
 }
 
 /* --- mutants --- */
 
-/* Instruction number N (from 0) of opcode OP, or NULL. */
-static struct tcb_ptx_ins *find(const struct tcb_kernel *kernel, enum tcb_ptx_op op, unsigned n)
-{
-	for (struct tcb_ptx_block *block = kernel->module->last_function->first; block; block = block->next)
-		for (struct tcb_ptx_ins *ins = block->first; ins; ins = ins->next)
-			if (ins->op == op && n-- == 0)
-				return ins;
-	return NULL;
-}
-
-enum mutation { NOTHING, REMOVE, UNGUARD, MOVE, CONSTANT };
-
-static void mutate(const struct tcb_kernel *kernel, enum mutation how, enum tcb_ptx_op op, unsigned n)
-{
-	struct tcb_ptx_ins *ins = how == NOTHING ? NULL : find(kernel, op, n);
-	if (how != NOTHING && !ins)
-		fail_msg("there are not %u of %s", n + 1, tcb_ptx_op_text(op));
-	if (how == REMOVE)
-		tcb_ptx_ins_remove(ins);
-	if (how == UNGUARD) {
-		assert_true(ins->guard != TCB_PTX_NO_REG);
-		ins->guard = TCB_PTX_NO_REG;
-	}
-	for (unsigned i = 0; (how == MOVE || how == CONSTANT) && i < ins->operand_count; i++) {
-		struct tcb_ptx_operand *operand = &ins->operands[i];
-		if (operand->kind == (how == MOVE ? TCB_PTX_O_ADDRESS : TCB_PTX_O_INT)) {
-			operand->bits += how == MOVE ? 16 : 1;
-			break;
-		}
-	}
-	assert_int_equal(tcb_ptx_cfg(kernel->module->last_function, NULL), TCB_OK);
-	tcb_ptx_number(kernel->module->last_function);
-}
-
 static void mutants_are_caught(void **state)
 {
 	static const struct {
 		const char *what, *standard, *changes;
-		enum mutation how;
-		enum tcb_ptx_op op;
-		unsigned n;
+		struct gpu_mutation mutation;
 	} cases[] = {
-		{ "nothing", FMA, "splitk=2", NOTHING, TCB_PTX_OP_LD, 0 },
-		{ "no wait for the first step", FMA, "pdl=0", REMOVE, TCB_PTX_OP_CP_ASYNC_WAIT_GROUP, 0 },
-		{ "no barrier in the loop", FMA, "pdl=0", REMOVE, TCB_PTX_OP_BAR_SYNC, 1 },
-		{ "a result past the last row", FMA, "pdl=0", UNGUARD, TCB_PTX_OP_ST, 15 },
-		{ "B from the wrong place", FMA, "pdl=0", MOVE, TCB_PTX_OP_LD, 14 },
-		{ "a counter that is not ordered", FMA, "splitk=2", REMOVE, TCB_PTX_OP_FENCE, 0 },
-		{ "nothing, mma", MMA, "pdl=0", NOTHING, TCB_PTX_OP_LD, 0 },
-		{ "a fragment from the wrong place", MMA, "pdl=0", MOVE, TCB_PTX_OP_LDMATRIX, 1 },
-		{ "a product left out", MMA, "pdl=0", REMOVE, TCB_PTX_OP_MMA, 3 },
-		{ "nothing, wgmma", WGMMA, "cluster=2", NOTHING, TCB_PTX_OP_LD, 0 },
-		{ "too few bytes waited for", WGMMA, "cluster=1", CONSTANT, TCB_PTX_OP_MBARRIER_ARRIVE_EXPECT_TX, 0 },
-		{ "no wait for an empty stage", WGMMA, "stages=2", REMOVE, TCB_PTX_OP_MBARRIER_ARRIVE, 0 },
-		{ "a product not waited for", WGMMA, "cluster=1", CONSTANT, TCB_PTX_OP_WGMMA_WAIT_GROUP, 1 },
-		{ "no fence before the products", WGMMA, "cluster=1", REMOVE, TCB_PTX_OP_WGMMA_FENCE, 0 },
-		{ "a block that leaves its cluster early", WGMMA, "cluster=2", REMOVE, TCB_PTX_OP_BARRIER_CLUSTER_WAIT,
-		  0 },
+		{ "nothing", FMA, "splitk=2", { NOTHING, TCB_PTX_OP_LD, 0 } },
+		{ "no wait for the first step", FMA, "pdl=0", { REMOVE, TCB_PTX_OP_CP_ASYNC_WAIT_GROUP, 0 } },
+		{ "no barrier in the loop", FMA, "pdl=0", { REMOVE, TCB_PTX_OP_BAR_SYNC, 1 } },
+		{ "a result past the last row", FMA, "pdl=0", { UNGUARD, TCB_PTX_OP_ST, 15 } },
+		{ "B from the wrong place", FMA, "pdl=0", { MOVE, TCB_PTX_OP_LD, 14 } },
+		{ "a counter that is not ordered", FMA, "splitk=2", { REMOVE, TCB_PTX_OP_FENCE, 0 } },
+		{ "nothing, mma", MMA, "pdl=0", { NOTHING, TCB_PTX_OP_LD, 0 } },
+		{ "a fragment from the wrong place", MMA, "pdl=0", { MOVE, TCB_PTX_OP_LDMATRIX, 1 } },
+		{ "a product left out", MMA, "pdl=0", { REMOVE, TCB_PTX_OP_MMA, 3 } },
+		{ "nothing, wgmma", WGMMA, "cluster=2", { NOTHING, TCB_PTX_OP_LD, 0 } },
+		{ "too few bytes waited for",
+		  WGMMA,
+		  "cluster=1",
+		  { CONSTANT, TCB_PTX_OP_MBARRIER_ARRIVE_EXPECT_TX, 0 } },
+		{ "no wait for an empty stage", WGMMA, "stages=2", { REMOVE, TCB_PTX_OP_MBARRIER_ARRIVE, 0 } },
+		{ "a product not waited for", WGMMA, "cluster=1", { CONSTANT, TCB_PTX_OP_WGMMA_WAIT_GROUP, 1 } },
+		{ "no fence before the products", WGMMA, "cluster=1", { REMOVE, TCB_PTX_OP_WGMMA_FENCE, 0 } },
+		{ "a block that leaves its cluster early",
+		  WGMMA,
+		  "cluster=2",
+		  { REMOVE, TCB_PTX_OP_BARRIER_CLUSTER_WAIT, 0 } },
 	};
+	const struct tcb_target target = gpu_target(90, 2);
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		const struct tcb_op *op = strstr(cases[i].standard, "isa=fma") ? ops[0] : ops[1];
-		const struct tcb_target target = gpu_target(90, 2);
-		const struct tcb_geometry g = changed(cases[i].standard, cases[i].changes);
-		struct tcb_kernel kernel;
+		const struct tcb_problem p = problem_of(op_for(cases[i].standard), (struct tcb_shape){ 160, 136, 288 });
+		const struct tcb_geometry g = gpu_geometry_changed(cases[i].standard, cases[i].changes);
 		struct gpu_bench bench;
-		open_bench(&bench, op, (struct tcb_shape){ 160, 136, 288 }, 9);
-		emit(&bench.problem, &target, &g, &kernel);
-		mutate(&kernel, cases[i].how, cases[i].op, cases[i].n);
-		const double ratio = gpu_bench_run(&bench, &kernel, 5);
-		if (cases[i].how == NOTHING ? !(ratio <= 1) : ratio <= 1)
-			fail_msg("%s: ratio %g, %llu findings %s", cases[i].what, ratio,
-				 (unsigned long long)bench.findings, bench.message);
+		open_bench(&bench, &p, 9);
+		snprintf(bench.what, sizeof bench.what, "%s", cases[i].what);
+		gpu_bench_check_mutant(&bench, &target, &g, &cases[i].mutation);
 		gpu_bench_close(&bench);
-		tcb_kernel_fini(&kernel);
 	}
 }
 

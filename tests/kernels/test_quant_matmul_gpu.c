@@ -6,16 +6,15 @@
  */
 #include "gpu_bench.h"
 
-#include "base/util.h"
-#include "kernels/constraint.h"
+#include <math.h>
+#include <stdio.h>
+
 #include "kernels/quant.h"
 #include "kernels/quant_matmul/quant_matmul_gpu.h"
 #include "ptx/assemble.h"
-#include "ptx/opcodes.h"
 
 static const char *const op_names[] = { "q4k_matmul", "q40_matmul", "q80_matmul", "q5k_matmul", "q6k_matmul" };
-static const unsigned capabilities[] = { 75, 80, 86, 89, 90, 100, 120 };
-enum { OPS = sizeof op_names / sizeof *op_names, CAPABILITIES = sizeof capabilities / sizeof *capabilities };
+enum { OPS = sizeof op_names / sizeof *op_names };
 
 static const struct tcb_op *op_of(const char *name)
 {
@@ -26,10 +25,7 @@ static const struct tcb_op *op_of(const char *name)
 
 static struct tcb_problem problem_of(const char *op, size_t m, size_t n, size_t k)
 {
-	struct tcb_problem problem;
-	assert_int_equal(tcb_problem_init(op_of(op), TCB_CONTRACT_F16, &(struct tcb_shape){ m, n, k }, &problem, NULL),
-			 TCB_OK);
-	return problem;
+	return gpu_problem(op_of(op), TCB_CONTRACT_F16, (struct tcb_shape){ m, n, k });
 }
 
 /* --- layout f --- */
@@ -69,14 +65,11 @@ static void spaces_have_hundreds(void **state)
 {
 	static const struct tcb_shape shapes[] = { { 8, 4096, 4096 }, { 512, 4096, 14336 } };
 	(void)state;
-	for (size_t c = 0; c < CAPABILITIES; c++) {
+	for (size_t c = 0; c < GPU_CAPABILITIES; c++) {
 		const size_t i = c % 2;
 		const struct tcb_problem p = problem_of("q4k_matmul", shapes[i].m, shapes[i].n, shapes[i].k);
-		const struct tcb_target target = gpu_target(capabilities[c], 0);
-		struct tcb_space *space;
-		struct tcb_error err;
-		if (tcb_space_create(op_of("q4k_matmul"), &p, &target, 0, &space, &err) != TCB_OK)
-			fail_msg("sm_%u: %s", capabilities[c], err.message);
+		const struct tcb_target target = gpu_target(gpu_capabilities[c], 0);
+		struct tcb_space *space = gpu_space(&p, &target, 0);
 		assert_in_range(space->count, i ? 1 : 50, 8000);
 		tcb_space_destroy(space);
 	}
@@ -88,49 +81,20 @@ static void defaults_are_legal(void **state)
 	static const size_t rows[] = { 1, 7, 17, 1023, 4096, 128256 }, tokens[] = { 1, 2, 8, 33, 4096 };
 	static const size_t units[] = { 1, 2, 3, 7, 16, 43, 56, 61, 112, 211 };
 	(void)state;
-	for (size_t c = 0; c < CAPABILITIES; c++)
+	for (size_t c = 0; c < GPU_CAPABILITIES; c++)
 		for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
 			for (size_t u = 0; u < sizeof units / sizeof *units; u++)
 				for (size_t o = 0; o < OPS; o++) {
 					const size_t k = 256 * units[u] + (o == 1 && u < 3 ? 32 * u : 0);
 					const size_t m = tokens[(r + u + o) % 5];
 					const struct tcb_problem p = problem_of(op_names[o], m, rows[r], k);
-					const struct tcb_target target = gpu_target(capabilities[c], 0);
-					struct tcb_geometry g;
-					char why[TCB_WHY_MAX] = "";
-					op_of(op_names[o])->default_geometry(&p, &target, &g);
-					if (tcb_constraint_violated(op_of(op_names[o]), &p, &target, &g, 0, why))
-						fail_msg("sm_%u, %s %zux%zux%zu: %s", capabilities[c], op_names[o], m,
-							 rows[r], k, why);
+					gpu_check_default(&p, gpu_capabilities[c]);
 				}
 }
 
 #define STANDARD                                                                                                      \
 	"macro=128x4096x4096,midi=128x128x4096,micro=128x64x256,isa=wgmma,layout=f,unroll=1,warps=8,stages=3,splitk=" \
 	"4,ksplit=1,copy=bulk,prep=launch,lead=3,blocks=0,pdl=1,occ=1,join=cluster,xstages=4,cluster=2"
-
-/* KEY=VALUE pairs that replace those of STANDARD; the geometry. */
-static struct tcb_geometry changed(const char *changes)
-{
-	char text[TCB_GEOMETRY_TEXT_MAX] = STANDARD, copy[256], *save = NULL;
-	struct tcb_geometry geometry;
-	struct tcb_error err;
-	snprintf(copy, sizeof copy, "%s", changes);
-	for (char *pair = strtok_r(copy, ",", &save); pair; pair = strtok_r(NULL, ",", &save)) {
-		const size_t key = strcspn(pair, "=") + 1;
-		char *at = text, rest[TCB_GEOMETRY_TEXT_MAX];
-		while (strncmp(at, pair, key) != 0) {
-			at = strchr(at, ',');
-			assert_non_null(at);
-			at++;
-		}
-		snprintf(rest, sizeof rest, "%s", at + strcspn(at, ","));
-		snprintf(at, sizeof text - (size_t)(at - text), "%s%s", pair, rest);
-	}
-	if (tcb_geometry_parse(text, &geometry, &err) != TCB_OK)
-		fail_msg("%s: %s", text, err.message);
-	return geometry;
-}
 
 #define MMA "isa=mma,xstages=1,cluster=1,micro=32x16x256,midi=32x128x4096"
 
@@ -176,55 +140,27 @@ static void rules_name_what_is_wrong(void **state)
 		{ MMA ",splitk=2,blocks=2,occ=2", "one round of rows", 90 },
 		{ "pdl=0,micro=128x64x256,occ=1,stages=2,lead=2,join=last,cluster=1", "more than one knob", 90 },
 	};
+	const struct tcb_problem p = problem_of("q4k_matmul", 128, 4096, 4096);
+	const struct tcb_geometry standard = gpu_geometry(STANDARD);
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		const struct tcb_problem p = problem_of("q4k_matmul", 128, 4096, 4096);
-		const struct tcb_target target = gpu_target(cases[i].capability, 0);
-		const struct tcb_geometry g = changed(cases[i].changes);
-		char why[TCB_WHY_MAX] = "";
-		if (!tcb_constraint_violated(op_of("q4k_matmul"), &p, &target, &g, 0, why) ||
-		    !strstr(why, cases[i].says))
-			fail_msg("%s: '%s' does not say '%s'", cases[i].changes, why, cases[i].says);
+		const struct tcb_geometry g = gpu_geometry_changed(STANDARD, cases[i].changes);
+		gpu_check_rule(&p, cases[i].capability, &g, 0, cases[i].says);
 	}
-	const struct tcb_problem p = problem_of("q4k_matmul", 128, 4096, 4096);
-	const struct tcb_target target = gpu_target(90, 0);
-	const struct tcb_geometry g = changed("");
-	char why[TCB_WHY_MAX] = "";
-	if (tcb_constraint_violated(op_of("q4k_matmul"), &p, &target, &g, 0, why))
-		fail_msg("%s", why);
+	gpu_check_rule(&p, 90, &standard, 0, NULL);
 }
 
 /* --- kernels --- */
 
-static void emit(const struct tcb_problem *p, const struct tcb_target *target, const struct tcb_geometry *g,
-		 struct tcb_kernel *out)
-{
-	struct tcb_error err;
-	char text[TCB_GEOMETRY_TEXT_MAX];
-	if (qmm_emit(p, target, g, out, &err) == TCB_OK)
-		return;
-	tcb_geometry_print(g, text);
-	fail_msg("%s: %s", text, err.message);
-}
-
 static void try_one(const char *op, unsigned capability, struct tcb_shape shape, const char *text)
 {
+	const struct tcb_problem p = problem_of(op, shape.m, shape.n, shape.k);
 	const struct tcb_target target = gpu_target(capability, 2);
-	struct tcb_geometry g;
-	struct tcb_kernel kernel;
+	const struct tcb_geometry g = gpu_geometry(text);
 	struct gpu_bench bench;
-	struct tcb_error err;
-	char why[TCB_WHY_MAX] = "";
-	if (tcb_geometry_parse(text, &g, &err) != TCB_OK)
-		fail_msg("%s", err.message);
-	gpu_bench_open(&bench, op_of(op), TCB_CONTRACT_F16, shape, 1);
-	if (tcb_constraint_violated(op_of(op), &bench.problem, &target, &g, 1, why))
-		fail_msg("%s: %s", text, why);
-	emit(&bench.problem, &target, &g, &kernel);
-	const double ratio = gpu_bench_run(&bench, &kernel, 1);
-	if (!(ratio <= 1))
-		fail_msg("%s sm_%u %s: ratio %g %s", op, capability, text, ratio, bench.message);
-	tcb_kernel_fini(&kernel);
+	gpu_check_rule(&p, capability, &g, 1, NULL);
+	gpu_bench_open(&bench, &p, 1);
+	gpu_bench_check(&bench, &target, &g, 1, NULL);
 	gpu_bench_close(&bench);
 }
 
@@ -297,20 +233,15 @@ static void short_rows_are_right(void **state)
 	(void)state;
 	for (size_t o = 1; o < 3; o++)
 		for (size_t i = 0; i < sizeof ks / sizeof *ks; i++) {
+			const struct tcb_problem p = problem_of(op_names[o], 3, 18, ks[i]);
 			const struct tcb_target target = gpu_target(i % 2 ? 90 : 75, 2);
 			struct tcb_geometry g;
-			struct tcb_kernel kernel;
 			struct gpu_bench bench;
-			gpu_bench_open(&bench, op_of(op_names[o]), TCB_CONTRACT_F16, (struct tcb_shape){ 3, 18, ks[i] },
-				       i);
-			qmm_gpu_default_geometry(&bench.problem, &target, &g);
+			qmm_gpu_default_geometry(&p, &target, &g);
 			if (i == 2)
 				g.knob[TCB_KNOB_PREP] = TCB_PREP_LAUNCH;
-			emit(&bench.problem, &target, &g, &kernel);
-			const double ratio = gpu_bench_run(&bench, &kernel, 1);
-			if (!(ratio <= 1))
-				fail_msg("%s K %zu: ratio %g %s", op_names[o], ks[i], ratio, bench.message);
-			tcb_kernel_fini(&kernel);
+			gpu_bench_open(&bench, &p, i);
+			gpu_bench_check(&bench, &target, &g, 1, NULL);
 			gpu_bench_close(&bench);
 		}
 }
@@ -319,43 +250,25 @@ static const struct tcb_shape odd_shapes[] = { { 1, 1, 256 },   { 2, 15, 512 }, 
 					       { 9, 33, 1024 }, { 33, 49, 512 }, { 65, 130, 512 } };
 enum { ODD_SHAPES = sizeof odd_shapes / sizeof *odd_shapes };
 
-/* How many geometries: a few, or as many as the environment says (the slow test). */
-static size_t sample_size(void)
-{
-	const char *text = getenv("TCB_GPU_SAMPLE");
-	return text ? strtoul(text, NULL, 10) : 18;
-}
-
 /* Geometries of the whole product (policies lifted) at odd shapes, with two SMs so that blocks have several rounds. */
 static void samples_are_right(void **state)
 {
+	const size_t count = gpu_sample_size(18);
+	struct gpu_tally tally = { 0 };
 	struct tcb_rng rng;
-	double worst = 0;
 	(void)state;
 	tcb_rng_init(&rng, 20);
-	for (size_t i = 0; i < sample_size(); i++) {
-		const struct tcb_shape shape = odd_shapes[i % ODD_SHAPES];
-		const char *op = op_names[tcb_rng_below(&rng, OPS)];
-		const struct tcb_target target = gpu_target(capabilities[tcb_rng_below(&rng, CAPABILITIES)], 2);
-		char text[TCB_GEOMETRY_TEXT_MAX];
-		struct tcb_kernel kernel;
-		struct tcb_space *space;
+	for (size_t i = 0; i < count; i++) {
+		const struct tcb_shape *s = &odd_shapes[i % ODD_SHAPES];
+		const struct tcb_problem p = problem_of(op_names[tcb_rng_below(&rng, OPS)], s->m, s->n, s->k);
+		const struct tcb_target target = gpu_target(gpu_capabilities[tcb_rng_below(&rng, GPU_CAPABILITIES)], 2);
+		const struct tcb_geometry g = gpu_geometry_drawn(&p, &target, &rng);
 		struct gpu_bench bench;
-		gpu_bench_open(&bench, op_of(op), TCB_CONTRACT_F16, shape, i);
-		assert_int_equal(tcb_space_create(op_of(op), &bench.problem, &target, 1, &space, NULL), TCB_OK);
-		const struct tcb_geometry g = space->geometries[tcb_rng_below(&rng, space->count)];
-		tcb_space_destroy(space);
-		emit(&bench.problem, &target, &g, &kernel);
-		const double ratio = gpu_bench_run(&bench, &kernel, i);
-		tcb_geometry_print(&g, text);
-		if (!(ratio <= 1))
-			fail_msg("%s sm_%u %zux%zux%zu %s: ratio %g %s", op, target.capability, shape.m, shape.n,
-				 shape.k, text, ratio, bench.message);
-		worst = ratio > worst ? ratio : worst;
+		gpu_bench_open(&bench, &p, i);
+		gpu_bench_check(&bench, &target, &g, i, &tally);
 		gpu_bench_close(&bench);
-		tcb_kernel_fini(&kernel);
 	}
-	print_message("%zu kernels, largest error %.3f of what is allowed\n", sample_size(), worst);
+	gpu_tally_print(&tally);
 }
 
 /* Activations that f16 cannot hold, and what is no number: as the contract says. */
@@ -363,23 +276,20 @@ static void extreme_activations(void **state)
 {
 	static const float values[] = { 0, 1e-30f, 1e-6f, 60000, NAN };
 	(void)state;
+	const struct tcb_problem p = problem_of("q4k_matmul", 2, 5, 512);
+	const struct tcb_target target = gpu_target(90, 2);
+	struct tcb_geometry g;
+	qmm_gpu_default_geometry(&p, &target, &g);
 	for (size_t v = 0; v < sizeof values / sizeof *values; v++) {
-		const struct tcb_target target = gpu_target(90, 2);
-		struct tcb_geometry g;
-		struct tcb_kernel kernel;
 		struct gpu_bench bench;
-		gpu_bench_open(&bench, op_of("q4k_matmul"), TCB_CONTRACT_F16, (struct tcb_shape){ 2, 5, 512 }, 3);
+		gpu_bench_open(&bench, &p, 3);
 		float *x = bench.data[1];
 		for (int i = 0; i < 256; i++)
 			x[i] = isnan(values[v]) && i == 77 ? NAN : isnan(values[v]) ? x[i] : values[v];
-		bench.op->reference(&bench.problem, bench.data, &bench.reference);
-		qmm_gpu_default_geometry(&bench.problem, &target, &g);
-		emit(&bench.problem, &target, &g, &kernel);
-		const double ratio = gpu_bench_run(&bench, &kernel, 1);
-		if (!(ratio <= 1))
-			fail_msg("activations of %g: ratio %g %s", (double)values[v], ratio, bench.message);
+		snprintf(bench.what, sizeof bench.what, "activations of %g", (double)values[v]);
+		gpu_bench_refer(&bench);
+		gpu_bench_check(&bench, &target, &g, 1, NULL);
 		gpu_bench_close(&bench);
-		tcb_kernel_fini(&kernel);
 	}
 }
 
@@ -394,19 +304,19 @@ static void kernels_assemble(void **state)
 		print_message("no assembler\n");
 		skip();
 	}
-	for (size_t c = 0; c <= CAPABILITIES; c++) {
-		const int is_wgmma = c == CAPABILITIES;
+	for (size_t c = 0; c <= GPU_CAPABILITIES; c++) {
+		const int is_wgmma = c == GPU_CAPABILITIES;
 		const struct tcb_problem p = problem_of(op_names[c % OPS], 128, 4096, 4096);
-		const struct tcb_target target = gpu_target(is_wgmma ? 90 : capabilities[c], 0);
+		const struct tcb_target target = gpu_target(is_wgmma ? 90 : gpu_capabilities[c], 0);
 		const struct tcb_ptx_target ptx_target = { target.capability, is_wgmma ? 'a' : 0 };
-		struct tcb_geometry g = changed("");
+		struct tcb_geometry g = gpu_geometry(STANDARD);
 		struct tcb_kernel kernel;
 		struct tcb_str text = { 0 };
 		struct tcb_assembly assembly;
 		struct tcb_ptx_resources resources;
 		if (!is_wgmma)
 			qmm_gpu_default_geometry(&p, &target, &g);
-		emit(&p, &target, &g, &kernel);
+		gpu_emit(&p, &target, &g, &kernel);
 		tcb_ptx_print(kernel.module, &text);
 		tcb_assemble(&info, text.data, text.length, &ptx_target, 60, &assembly);
 		if (assembly.status != TCB_OK)
@@ -420,39 +330,6 @@ static void kernels_assemble(void **state)
 
 /* --- mutants --- */
 
-/* Instruction number N (from 0) of opcode OP in the last function, or NULL. */
-static struct tcb_ptx_ins *find(const struct tcb_kernel *kernel, enum tcb_ptx_op op, unsigned n)
-{
-	for (struct tcb_ptx_block *block = kernel->module->last_function->first; block; block = block->next)
-		for (struct tcb_ptx_ins *ins = block->first; ins; ins = ins->next)
-			if (ins->op == op && n-- == 0)
-				return ins;
-	return NULL;
-}
-
-enum mutation { NOTHING, REMOVE, UNGUARD, MOVE, CONSTANT };
-
-static void mutate(const struct tcb_kernel *kernel, enum mutation how, enum tcb_ptx_op op, unsigned n)
-{
-	struct tcb_ptx_ins *ins = how == NOTHING ? NULL : find(kernel, op, n);
-	assert_true(how == NOTHING || ins);
-	if (how == REMOVE)
-		tcb_ptx_ins_remove(ins);
-	if (how == UNGUARD) {
-		assert_true(ins->guard != TCB_PTX_NO_REG);
-		ins->guard = TCB_PTX_NO_REG;
-	}
-	for (unsigned i = 0; (how == MOVE || how == CONSTANT) && i < ins->operand_count; i++) {
-		struct tcb_ptx_operand *operand = &ins->operands[i];
-		if (operand->kind == (how == MOVE ? TCB_PTX_O_ADDRESS : TCB_PTX_O_INT)) {
-			operand->bits += how == MOVE ? 16 : 1;
-			break;
-		}
-	}
-	assert_int_equal(tcb_ptx_cfg(kernel->module->last_function, NULL), TCB_OK);
-	tcb_ptx_number(kernel->module->last_function);
-}
-
 static void mutants_are_caught(void **state)
 {
 	static const char mma[] = "macro=32x128x1024,midi=16x32x1024,micro=16x16x256,isa=mma,layout=f,unroll=1,warps=4,"
@@ -463,40 +340,32 @@ static void mutants_are_caught(void **state)
 				    "occ=1,join=none,xstages=3,cluster=2";
 	static const struct {
 		const char *what, *geometry;
-		enum mutation how;
-		enum tcb_ptx_op op;
-		unsigned n;
+		struct gpu_mutation mutation;
 	} cases[] = {
-		{ "nothing", mma, NOTHING, TCB_PTX_OP_BAR_SYNC, 0 },
-		{ "nothing, wgmma", wgmma, NOTHING, TCB_PTX_OP_BAR_SYNC, 0 },
-		{ "no barrier behind the activations", mma, REMOVE, TCB_PTX_OP_BAR_SYNC, 0 },
-		{ "no wait for the copy", mma, REMOVE, TCB_PTX_OP_MBARRIER_TRY_WAIT, 0 },
-		{ "too few bytes waited for", mma, CONSTANT, TCB_PTX_OP_MBARRIER_ARRIVE_EXPECT_TX, 1 },
-		{ "activations from the wrong place", mma, MOVE, TCB_PTX_OP_LDMATRIX, 3 },
-		{ "a product left out", mma, REMOVE, TCB_PTX_OP_MMA, 5 },
-		{ "parts sent to the wrong place", mma, MOVE, TCB_PTX_OP_ST_ASYNC, 1 },
-		{ "no wait for the parts", mma, REMOVE, TCB_PTX_OP_MBARRIER_TRY_WAIT, 1 },
-		{ "results past the last row", wgmma, UNGUARD, TCB_PTX_OP_ST, 2 },
-		{ "registers not fenced", wgmma, REMOVE, TCB_PTX_OP_WGMMA_FENCE, 1 },
-		{ "no wait for the products", wgmma, REMOVE, TCB_PTX_OP_WGMMA_WAIT_GROUP, 4 },
-		{ "a slot never freed", wgmma, REMOVE, TCB_PTX_OP_MBARRIER_ARRIVE, 0 },
+		{ "nothing", mma, { NOTHING, TCB_PTX_OP_BAR_SYNC, 0 } },
+		{ "nothing, wgmma", wgmma, { NOTHING, TCB_PTX_OP_BAR_SYNC, 0 } },
+		{ "no barrier behind the activations", mma, { REMOVE, TCB_PTX_OP_BAR_SYNC, 0 } },
+		{ "no wait for the copy", mma, { REMOVE, TCB_PTX_OP_MBARRIER_TRY_WAIT, 0 } },
+		{ "too few bytes waited for", mma, { CONSTANT, TCB_PTX_OP_MBARRIER_ARRIVE_EXPECT_TX, 1 } },
+		{ "activations from the wrong place", mma, { MOVE, TCB_PTX_OP_LDMATRIX, 3 } },
+		{ "a product left out", mma, { REMOVE, TCB_PTX_OP_MMA, 5 } },
+		{ "parts sent to the wrong place", mma, { MOVE, TCB_PTX_OP_ST_ASYNC, 1 } },
+		{ "no wait for the parts", mma, { REMOVE, TCB_PTX_OP_MBARRIER_TRY_WAIT, 1 } },
+		{ "results past the last row", wgmma, { UNGUARD, TCB_PTX_OP_ST, 2 } },
+		{ "registers not fenced", wgmma, { REMOVE, TCB_PTX_OP_WGMMA_FENCE, 1 } },
+		{ "no wait for the products", wgmma, { REMOVE, TCB_PTX_OP_WGMMA_WAIT_GROUP, 4 } },
+		{ "a slot never freed", wgmma, { REMOVE, TCB_PTX_OP_MBARRIER_ARRIVE, 0 } },
 	};
+	const struct tcb_problem p = problem_of("q4k_matmul", 21, 77, 1024);
+	const struct tcb_target target = gpu_target(90, 2);
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		const struct tcb_target target = gpu_target(90, 2);
-		struct tcb_geometry g;
-		struct tcb_kernel kernel;
+		const struct tcb_geometry g = gpu_geometry(cases[i].geometry);
 		struct gpu_bench bench;
-		assert_int_equal(tcb_geometry_parse(cases[i].geometry, &g, NULL), TCB_OK);
-		gpu_bench_open(&bench, op_of("q4k_matmul"), TCB_CONTRACT_F16, (struct tcb_shape){ 21, 77, 1024 }, 9);
-		emit(&bench.problem, &target, &g, &kernel);
-		mutate(&kernel, cases[i].how, cases[i].op, cases[i].n);
-		const double ratio = gpu_bench_run(&bench, &kernel, 5);
-		if (cases[i].how == NOTHING ? !(ratio <= 1) : ratio <= 1)
-			fail_msg("%s: ratio %g, %llu findings %s", cases[i].what, ratio,
-				 (unsigned long long)bench.findings, bench.message);
+		gpu_bench_open(&bench, &p, 9);
+		snprintf(bench.what, sizeof bench.what, "%s", cases[i].what);
+		gpu_bench_check_mutant(&bench, &target, &g, &cases[i].mutation);
 		gpu_bench_close(&bench);
-		tcb_kernel_fini(&kernel);
 	}
 }
 

@@ -6,13 +6,11 @@
  */
 #include "gpu_bench.h"
 
-#include "base/util.h"
-#include "kernels/quant_matvec/quant_matvec_gpu.h"
-#include "ptx/check.h"
-#include "ptx/opcodes.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
 
-static const unsigned capabilities[] = { 75, 80, 86, 89, 90, 100, 120 };
-enum { CAPABILITIES = sizeof capabilities / sizeof *capabilities };
+#include "kernels/quant_matvec/quant_matvec_gpu.h"
 
 /* The quantised matvecs of the registry. */
 static const struct tcb_op *ops[TCB_FORMAT_COUNT];
@@ -45,9 +43,7 @@ static const struct tcb_op *the_op(void)
 
 static struct tcb_problem problem_for(const struct tcb_op *op, enum tcb_contract contract, size_t m, size_t n, size_t k)
 {
-	struct tcb_problem problem;
-	assert_int_equal(tcb_problem_init(op, contract, &(struct tcb_shape){ m, n, k }, &problem, NULL), TCB_OK);
-	return problem;
+	return gpu_problem(op, contract, (struct tcb_shape){ m, n, k });
 }
 
 static struct tcb_problem problem_of(enum tcb_contract contract, size_t m, size_t n, size_t k)
@@ -104,17 +100,14 @@ static void spaces_have_thousands_and_the_default(void **state)
 {
 	(void)state;
 	/* Every fourth; which divides none of the counts, so that each op meets each capability or contract. */
-	for (size_t i = 0; i < op_count * CAPABILITIES * TCB_CONTRACT_COUNT; i += 4) {
+	for (size_t i = 0; i < op_count * GPU_CAPABILITIES * TCB_CONTRACT_COUNT; i += 4) {
 		const struct tcb_op *op = op_at(i);
-		const unsigned capability = capabilities[i / op_count % CAPABILITIES];
+		const unsigned capability = gpu_capabilities[i / op_count % GPU_CAPABILITIES];
 		const struct tcb_shape *s = &op->default_shapes[i / 2 % op->default_shape_count];
 		const struct tcb_problem p =
-			problem_for(op, contract_at(op, i / op_count / CAPABILITIES), s->m, s->n, s->k);
+			problem_for(op, contract_at(op, i / op_count / GPU_CAPABILITIES), s->m, s->n, s->k);
 		const struct tcb_target target = gpu_target(capability, 0);
-		struct tcb_space *space;
-		struct tcb_error err;
-		if (tcb_space_create(op, &p, &target, 0, &space, &err) != TCB_OK)
-			fail_msg("%s sm_%u: %s", op->name, capability, err.message);
+		struct tcb_space *space = gpu_space(&p, &target, 0);
 		if (space->count < 50 || space->count > 8000)
 			fail_msg("%s sm_%u %zux%zux%zu: %zu geometries", op->name, capability, s->m, s->n, s->k,
 				 space->count);
@@ -129,47 +122,19 @@ static void defaults_are_legal(void **state)
 	static const size_t blocks[] = { 1, 2, 3, 4, 5, 7, 16, 17, 43, 56, 61, 112, 211, 256 };
 	enum { ROWS = sizeof rows / sizeof *rows, BLOCKS = sizeof blocks / sizeof *blocks };
 	(void)state;
-	for (size_t i = 0; i < op_count * CAPABILITIES * ROWS * BLOCKS; i++) {
+	for (size_t i = 0; i < op_count * GPU_CAPABILITIES * ROWS * BLOCKS; i++) {
 		const struct tcb_op *op = op_at(i);
-		const unsigned capability = capabilities[i / op_count % CAPABILITIES];
-		const size_t n = rows[i / op_count / CAPABILITIES % ROWS],
-			     b = blocks[i / op_count / CAPABILITIES / ROWS];
+		const unsigned capability = gpu_capabilities[i / op_count % GPU_CAPABILITIES];
+		const size_t n = rows[i / op_count / GPU_CAPABILITIES % ROWS],
+			     b = blocks[i / op_count / GPU_CAPABILITIES / ROWS];
 		const struct tcb_problem p = problem_for(op, contract_at(op, i / 7), 1, n, k_of(op, 256 * b, i / 3));
-		const struct tcb_target target = gpu_target(capability, 0);
-		struct tcb_geometry g;
-		char why[TCB_WHY_MAX] = "";
-		op->default_geometry(&p, &target, &g);
-		if (tcb_constraint_violated(op, &p, &target, &g, 0, why))
-			fail_msg("%s sm_%u, 1x%zux%zu: %s", op->name, capability, n, p.shape.k, why);
+		gpu_check_default(&p, capability);
 	}
 }
 
 #define STANDARD                                                                                                 \
 	"macro=1x4096x4096,midi=1x8x4096,micro=1x1x256,isa=dp4a,layout=native,unroll=4,warps=8,vec=16,stages=1," \
 	"splitk=1,ksplit=1,copy=ldg,xin=shared,group=32,prep=block,lead=1,blocks=0,pdl=1,occ=2"
-
-/* KEY=VALUE pairs that replace those of STANDARD; the geometry. */
-static struct tcb_geometry changed(const char *changes)
-{
-	char text[TCB_GEOMETRY_TEXT_MAX] = STANDARD, copy[256], *save = NULL;
-	struct tcb_geometry geometry;
-	struct tcb_error err;
-	snprintf(copy, sizeof copy, "%s", changes);
-	for (char *pair = strtok_r(copy, ",", &save); pair; pair = strtok_r(NULL, ",", &save)) {
-		const size_t key = strcspn(pair, "=") + 1;
-		char *at = text, rest[TCB_GEOMETRY_TEXT_MAX];
-		while (strncmp(at, pair, key) != 0) {
-			at = strchr(at, ',');
-			assert_non_null(at);
-			at++;
-		}
-		snprintf(rest, sizeof rest, "%s", at + strcspn(at, ","));
-		snprintf(at, sizeof text - (size_t)(at - text), "%s%s", pair, rest);
-	}
-	if (tcb_geometry_parse(text, &geometry, &err) != TCB_OK)
-		fail_msg("%s: %s", text, err.message);
-	return geometry;
-}
 
 static void rules_name_what_is_wrong(void **state)
 {
@@ -204,41 +169,24 @@ static void rules_name_what_is_wrong(void **state)
 		{ "blocks=8,occ=8", "blocks=0 does the same", 90 },
 		{ "group=256,splitk=2,unroll=2", "more than one knob", 90 },
 	};
+	const struct tcb_problem p = problem_of(TCB_CONTRACT_Q8, 1, 4096, 4096);
+	const struct tcb_geometry standard = gpu_geometry(STANDARD);
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		const struct tcb_problem p = problem_of(TCB_CONTRACT_Q8, 1, 4096, 4096);
-		const struct tcb_target target = gpu_target(cases[i].capability, 0);
-		const struct tcb_geometry g = changed(cases[i].changes);
-		char why[TCB_WHY_MAX] = "";
-		if (!tcb_constraint_violated(the_op(), &p, &target, &g, 0, why) || !strstr(why, cases[i].says))
-			fail_msg("%s: '%s' does not say '%s'", cases[i].changes, why, cases[i].says);
+		const struct tcb_geometry g = gpu_geometry_changed(STANDARD, cases[i].changes);
+		gpu_check_rule(&p, cases[i].capability, &g, 0, cases[i].says);
 	}
-	const struct tcb_problem p = problem_of(TCB_CONTRACT_Q8, 1, 4096, 4096);
-	const struct tcb_target target = gpu_target(90, 0);
-	const struct tcb_geometry g = changed("");
-	char why[TCB_WHY_MAX] = "";
-	if (tcb_constraint_violated(the_op(), &p, &target, &g, 0, why))
-		fail_msg("%s", why);
+	gpu_check_rule(&p, 90, &standard, 0, NULL);
 }
 
 /* --- kernels --- */
-
-static void emit(const struct tcb_problem *p, const struct tcb_target *target, const struct tcb_geometry *g,
-		 struct tcb_kernel *out)
-{
-	struct tcb_error err;
-	char text[TCB_GEOMETRY_TEXT_MAX];
-	if (tcb_op_find(p->op)->emit(p, target, g, out, &err) == TCB_OK)
-		return;
-	tcb_geometry_print(g, text);
-	fail_msg("%s: %s", text, err.message);
-}
 
 /* One PTX serves all numbers of rows and of SMs, which are in arguments and grid. */
 static void ptx_knows_neither_rows_nor_sms(void **state)
 {
 	(void)state;
-	const struct tcb_geometry g = changed("copy=bulk,stages=3,lead=2,blocks=2,occ=2,xin=regs");
+	const struct tcb_geometry g =
+		gpu_geometry_changed(STANDARD, "copy=bulk,stages=3,lead=2,blocks=2,occ=2,xin=regs");
 	struct tcb_str text[3] = { { 0 }, { 0 }, { 0 } };
 	for (int i = 0; i < 3; i++) {
 		const struct tcb_problem p = problem_of(TCB_CONTRACT_Q8, 1, i == 1 ? 333 : 4096, i == 2 ? 8192 : 4096);
@@ -246,7 +194,7 @@ static void ptx_knows_neither_rows_nor_sms(void **state)
 		struct tcb_kernel kernel;
 		struct tcb_geometry own = g;
 		own.knob[TCB_KNOB_UNROLL] = i == 2 ? 8 : 4;
-		emit(&p, &target, &own, &kernel);
+		gpu_emit(&p, &target, &own, &kernel);
 		tcb_ptx_print(kernel.module, &text[i]);
 		tcb_kernel_fini(&kernel);
 	}
@@ -256,78 +204,30 @@ static void ptx_knows_neither_rows_nor_sms(void **state)
 		tcb_str_fini(&text[i]);
 }
 
-static void see_finding(void *ctx, const struct tcb_ptx_finding *finding)
-{
-	struct tcb_str *said = ctx;
-	if (finding->severity != TCB_PTX_ADVICE)
-		tcb_str_addf(said, "%s\n", finding->message);
-}
-
-/* The text of G's kernel is read back alike. */
-static void is_written(const struct tcb_problem *p, const struct tcb_target *target, const struct tcb_geometry *g)
-{
-	struct tcb_kernel kernel;
-	struct tcb_str text = { 0 }, again = { 0 };
-	struct tcb_ptx_module *parsed;
-	struct tcb_error err;
-	emit(p, target, g, &kernel);
-	tcb_ptx_print(kernel.module, &text);
-	if (tcb_ptx_parse("kernel", text.data, text.length, &parsed, &err) != TCB_OK)
-		fail_msg("%s", err.message);
-	tcb_ptx_print(parsed, &again);
-	assert_string_equal(text.data, again.data);
-	tcb_ptx_module_destroy(parsed);
-	tcb_kernel_fini(&kernel);
-	tcb_str_fini(&text);
-	tcb_str_fini(&again);
-}
-
-/* Barriers, exchanges of lanes, alignment, races in shared memory: nothing to say, without running it. */
-static void is_clean(const struct tcb_problem *p, const struct tcb_target *target, const struct tcb_geometry *g)
-{
-	struct tcb_str said = { 0 };
-	const struct tcb_ptx_sink sink = { see_finding, &said };
-	struct tcb_ptx_check_options options = { 0 };
-	struct tcb_ptx_check_launch launch[TCB_LAUNCHES_MAX];
-	struct tcb_ptx_check_report report;
-	struct tcb_kernel kernel;
-	struct tcb_error err;
-	char text[TCB_GEOMETRY_TEXT_MAX];
-	emit(p, target, g, &kernel);
-	for (size_t l = 0; l < kernel.launch_count; l++) {
-		launch[l] = (struct tcb_ptx_check_launch){ .entry = kernel.launch[l].entry,
-							   .dynamic_shared = kernel.launch[l].shared_bytes };
-		memcpy(launch[l].block, kernel.launch[l].block, sizeof launch[l].block);
-	}
-	options.launches = launch;
-	options.launch_count = kernel.launch_count;
-	if (tcb_ptx_check(kernel.module, &options, &sink, &report, &err) != TCB_OK)
-		fail_msg("%s", err.message);
-	tcb_geometry_print(g, text);
-	if (said.data)
-		fail_msg("%s sm_%u %s:\n%s", p->op, target->capability, text, said.data);
-	tcb_kernel_fini(&kernel);
-	tcb_str_fini(&said);
-}
-
 /* Some geometries of each default space: written and read, and looked at. */
 static void spaces_are_written_and_clean(void **state)
 {
 	size_t checked = 0;
 	(void)state;
-	for (size_t c = 0; c < CAPABILITIES * op_count; c++) {
+	for (size_t c = 0; c < GPU_CAPABILITIES * op_count; c++) {
 		const struct tcb_op *op = op_at(c);
 		const struct tcb_problem p = problem_for(op, contract_at(op, c / 2), 1, 4096, c % 2 ? 4096 : 14336);
-		const struct tcb_target target = gpu_target(capabilities[c / op_count], 0);
-		struct tcb_space *space;
-		assert_int_equal(tcb_space_create(op, &p, &target, 0, &space, NULL), TCB_OK);
-		for (size_t i = c; i < space->count; i += 150)
-			is_written(&p, &target, &space->geometries[i]);
-		for (size_t i = 3 * c; i < space->count; i += space->count / 2, checked++)
-			is_clean(&p, &target, &space->geometries[i]);
+		const struct tcb_target target = gpu_target(gpu_capabilities[c / op_count], 0);
+		struct tcb_space *space = gpu_space(&p, &target, 0);
+		struct tcb_kernel kernel;
+		for (size_t i = c; i < space->count; i += 150) {
+			gpu_emit(&p, &target, &space->geometries[i], &kernel);
+			gpu_check_text(&kernel);
+			tcb_kernel_fini(&kernel);
+		}
+		for (size_t i = 3 * c; i < space->count; i += space->count / 2, checked++) {
+			gpu_emit(&p, &target, &space->geometries[i], &kernel);
+			gpu_check_clean(&kernel);
+			tcb_kernel_fini(&kernel);
+		}
 		tcb_space_destroy(space);
 	}
-	assert_true(checked >= CAPABILITIES * op_count);
+	assert_true(checked >= GPU_CAPABILITIES * op_count);
 }
 
 static const struct tcb_shape odd_shapes[] = { { 1, 1, 256 },   { 1, 2, 512 },  { 1, 3, 1024 },  { 2, 5, 768 },
@@ -335,61 +235,40 @@ static const struct tcb_shape odd_shapes[] = { { 1, 1, 256 },   { 1, 2, 512 },  
 					       { 1, 31, 3584 }, { 1, 7, 4096 } };
 enum { ODD_SHAPES = sizeof odd_shapes / sizeof *odd_shapes };
 
-/* How many geometries: a few, or as many as the environment says (the slow test: 200 and more). */
-static size_t sample_size(void)
-{
-	const char *text = getenv("TCB_GPU_SAMPLE");
-	return text ? strtoul(text, NULL, 10) : 120;
-}
-
 /*
  * Geometries of the whole product (policies lifted) at odd shapes, with two SMs so that blocks have several rounds.
  * Some are of a larger N than the shape's: what serves many rows must serve few.
  */
 static void samples_are_right(void **state)
 {
+	const size_t count = gpu_sample_size(120);
+	struct gpu_tally tally = { 0 };
 	struct tcb_rng rng;
-	uint64_t threads = 0;
-	double worst = 0;
 	(void)state;
 	tcb_rng_init(&rng, 20);
-	for (size_t i = 0; i < sample_size(); i++) {
+	for (size_t i = 0; i < count; i++) {
 		const struct tcb_op *op = op_at(i);
-		struct tcb_shape shape = odd_shapes[i / op_count % ODD_SHAPES];
+		const struct tcb_shape *s = &odd_shapes[i / op_count % ODD_SHAPES];
 		const enum tcb_contract contract = contract_at(op, i / op_count / 2);
-		const struct tcb_target target = gpu_target(capabilities[tcb_rng_below(&rng, CAPABILITIES)], 2);
-		shape.k = k_of(op, shape.k, i / op_count);
-		const struct tcb_problem wide = problem_for(op, contract, shape.m, i % 3 ? shape.n : 4096, shape.k);
-		char text[TCB_GEOMETRY_TEXT_MAX];
-		struct tcb_kernel kernel;
-		struct tcb_space *space;
+		const struct tcb_target target = gpu_target(gpu_capabilities[tcb_rng_below(&rng, GPU_CAPABILITIES)], 2);
+		const size_t k = k_of(op, s->k, i / op_count);
+		const struct tcb_problem p = problem_for(op, contract, s->m, s->n, k);
+		const struct tcb_problem wide = problem_for(op, contract, s->m, i % 3 ? s->n : 4096, k);
+		const struct tcb_geometry g = gpu_geometry_drawn(&wide, &target, &rng);
 		struct gpu_bench bench;
-		assert_int_equal(tcb_space_create(op, &wide, &target, 1, &space, NULL), TCB_OK);
-		const struct tcb_geometry g = space->geometries[tcb_rng_below(&rng, space->count)];
-		tcb_space_destroy(space);
-		gpu_bench_open(&bench, op, contract, shape, i);
-		emit(&bench.problem, &target, &g, &kernel);
-		const double ratio = gpu_bench_run(&bench, &kernel, i);
-		tcb_geometry_print(&g, text);
-		if (!(ratio <= 1))
-			fail_msg("%s %s sm_%u %zux%zux%zu %s: ratio %g %s", op->name, tcb_contract_text(contract),
-				 target.capability, shape.m, shape.n, shape.k, text, ratio, bench.message);
-		worst = ratio > worst ? ratio : worst;
-		threads += bench.threads;
+		gpu_bench_open(&bench, &p, i);
+		gpu_bench_check(&bench, &target, &g, i, &tally);
 		gpu_bench_close(&bench);
-		tcb_kernel_fini(&kernel);
 	}
-	print_message("%zu kernels, %.1f million instructions of threads, largest error %.3f of what is allowed\n",
-		      sample_size(), (double)threads * 1e-6, worst);
+	gpu_tally_print(&tally);
 }
 
 /* A geometry of OP's whole space for CONTRACT with isa=mma; 0 where there is none. */
 static int mma_geometry(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_rng *rng,
 			struct tcb_geometry *out)
 {
-	struct tcb_space *space;
+	struct tcb_space *space = gpu_space(problem, target, 1);
 	size_t seen = 0;
-	assert_int_equal(tcb_space_create(tcb_op_find(problem->op), problem, target, 1, &space, NULL), TCB_OK);
 	for (size_t i = 0; i < space->count; i++)
 		if (space->geometries[i].knob[TCB_KNOB_ISA] == TCB_ISA_MMA && tcb_rng_below(rng, ++seen) == 0)
 			*out = space->geometries[i];
@@ -402,36 +281,26 @@ static void products_of_matrices_are_right(void **state)
 {
 	static const struct tcb_shape shapes[] = { { 1, 45, 512 }, { 2, 17, 1024 }, { 1, 81, 1792 } };
 	struct tcb_rng rng;
-	double worst = 0;
-	size_t ran = 0;
+	struct gpu_tally tally = { 0 };
 	(void)state;
 	tcb_rng_init(&rng, 30);
 	for (size_t i = 0; i < 6 * op_count; i++) {
 		const struct tcb_op *op = op_at(i);
-		struct tcb_shape shape = shapes[i / op_count % 3];
+		const struct tcb_shape *shape = &shapes[i / op_count % 3];
 		const enum tcb_contract contract = i / op_count < 3 ? TCB_CONTRACT_F32 : TCB_CONTRACT_F16;
 		const struct tcb_target target = gpu_target(i % 4 ? 90 : 80, 2);
 		struct tcb_geometry g;
-		struct tcb_kernel kernel;
 		struct gpu_bench bench;
-		char text[TCB_GEOMETRY_TEXT_MAX];
-		shape.k = k_of(op, shape.k, i / op_count);
 		if (!(op->contracts & 1u << contract))
 			continue;
-		gpu_bench_open(&bench, op, contract, shape, i);
-		assert_true(mma_geometry(&bench.problem, &target, &rng, &g));
-		emit(&bench.problem, &target, &g, &kernel);
-		const double ratio = gpu_bench_run(&bench, &kernel, i);
-		tcb_geometry_print(&g, text);
-		if (!(ratio <= 1))
-			fail_msg("%s %s sm_%u %zux%zux%zu %s: ratio %g %s", op->name, tcb_contract_text(contract),
-				 target.capability, shape.m, shape.n, shape.k, text, ratio, bench.message);
-		worst = ratio > worst ? ratio : worst;
-		ran++;
+		const struct tcb_problem p =
+			problem_for(op, contract, shape->m, shape->n, k_of(op, shape->k, i / op_count));
+		assert_true(mma_geometry(&p, &target, &rng, &g));
+		gpu_bench_open(&bench, &p, i);
+		gpu_bench_check(&bench, &target, &g, i, &tally);
 		gpu_bench_close(&bench);
-		tcb_kernel_fini(&kernel);
 	}
-	print_message("%zu kernels, largest error %.3f of what is allowed\n", ran, worst);
+	gpu_tally_print(&tally);
 }
 
 /* Activations as contract q8 must take them: too small to count, NaN, infinite, huge. */
@@ -445,24 +314,23 @@ static void extreme_activations(void **state)
 			const enum tcb_contract contract = q8 ? TCB_CONTRACT_Q8 : TCB_CONTRACT_F32;
 			const struct tcb_target target = gpu_target(80, 2);
 			struct tcb_geometry g;
-			struct tcb_kernel kernel;
 			struct gpu_bench bench;
 			struct tcb_rng rng;
 			tcb_rng_init(&rng, v);
-			gpu_bench_open(&bench, the_op(), contract, (struct tcb_shape){ 1, mma ? 18 : 5, 512 }, 3);
+			const struct tcb_problem p = problem_of(contract, 1, mma ? 18 : 5, 512);
+			gpu_bench_open(&bench, &p, 3);
 			float *x = bench.data[1];
 			for (int i = 0; i < 256; i++)
 				x[i] *= isfinite(values[v]) ? values[v] : 1;
 			if (!isfinite(values[v]))
 				x[77] = values[v];
-			the_op()->reference(&bench.problem, bench.data, &bench.reference);
+			gpu_bench_refer(&bench);
 			if (!isfinite(values[v])) /* no distance judges: every output must be a NaN */
 				for (size_t i = 0; i < bench.outputs; i++)
 					bench.reference.y[i] = NAN;
-			the_op()->default_geometry(&bench.problem, &target, &g);
-			assert_true(!mma || mma_geometry(&bench.problem, &target, &rng, &g));
-			emit(&bench.problem, &target, &g, &kernel);
-			const double ratio = gpu_bench_run(&bench, &kernel, 1);
+			the_op()->default_geometry(&p, &target, &g);
+			assert_true(!mma || mma_geometry(&p, &target, &rng, &g));
+			const double ratio = gpu_bench_run(&bench, &target, &g, NULL, 1);
 			/* Runs are compared bit by bit, also where the results are NaN. */
 			if (!(ratio <= 1) && !(isinf(values[v]) && !q8))
 				fail_msg("%s, activations of %g: ratio %g %s",
@@ -471,7 +339,6 @@ static void extreme_activations(void **state)
 					       : "f32",
 					 (double)values[v], ratio, bench.message);
 			gpu_bench_close(&bench);
-			tcb_kernel_fini(&kernel);
 		}
 }
 
@@ -485,14 +352,14 @@ static void tiny_beside_large_activations(void **state)
 	const struct tcb_target target = gpu_target(80, 2);
 	const struct tcb_format *format = tcb_format_find("Q4_K");
 	const size_t blocks = shape.k / format->block_values;
-	struct tcb_kernel kernel;
 	struct tcb_geometry g;
 	struct gpu_bench bench;
 	struct tcb_rng rng;
 	double without = 0;
 	(void)state;
 	tcb_rng_init(&rng, 40);
-	gpu_bench_open(&bench, the_op(), TCB_CONTRACT_F32, shape, 3);
+	const struct tcb_problem p = problem_of(TCB_CONTRACT_F32, shape.m, shape.n, shape.k);
+	gpu_bench_open(&bench, &p, 3);
 	uint8_t *block = bench.data[TCB_QUANT_WEIGHTS];
 	float *x = bench.data[TCB_QUANT_X], *w = test_malloc(shape.k * sizeof(*w));
 	for (size_t i = 0; i < shape.n * blocks; i++, block += format->block_bytes) {
@@ -501,10 +368,9 @@ static void tiny_beside_large_activations(void **state)
 	}
 	for (size_t i = 0; i < shape.k; i++)
 		x[i] = i % format->block_values ? ldexpf(x[i], -38) : 1;
-	the_op()->reference(&bench.problem, bench.data, &bench.reference);
-	assert_true(mma_geometry(&bench.problem, &target, &rng, &g));
-	emit(&bench.problem, &target, &g, &kernel);
-	const double ratio = gpu_bench_run(&bench, &kernel, 1);
+	gpu_bench_refer(&bench);
+	assert_true(mma_geometry(&p, &target, &rng, &g));
+	const double ratio = gpu_bench_run(&bench, &target, &g, NULL, 1);
 	block = bench.data[TCB_QUANT_WEIGHTS];
 	for (size_t n = 0; n < shape.n; n++, block += blocks * format->block_bytes) {
 		double sum = 0;
@@ -513,48 +379,14 @@ static void tiny_beside_large_activations(void **state)
 			sum += fabs((double)w[k]);
 		bench.reference.extra[n] = fmax(0, bench.reference.extra[n] - 0x1p-51 * sum);
 	}
-	without = gpu_bench_run(&bench, &kernel, 1);
+	without = gpu_bench_run(&bench, &target, &g, NULL, 1);
 	print_message("largest error %.3f of what is allowed, %.1f without the term\n", ratio, without);
 	assert_true(ratio <= 1 && without > 1);
 	test_free(w);
 	gpu_bench_close(&bench);
-	tcb_kernel_fini(&kernel);
 }
 
 /* --- mutants --- */
-
-/* Instruction number N (from 0) of opcode OP in the last function, or NULL. */
-static struct tcb_ptx_ins *find(const struct tcb_kernel *kernel, enum tcb_ptx_op op, unsigned n)
-{
-	for (struct tcb_ptx_block *block = kernel->module->last_function->first; block; block = block->next)
-		for (struct tcb_ptx_ins *ins = block->first; ins; ins = ins->next)
-			if (ins->op == op && n-- == 0)
-				return ins;
-	return NULL;
-}
-
-enum mutation { NOTHING, REMOVE, UNGUARD, MOVE, CONSTANT };
-
-static void mutate(const struct tcb_kernel *kernel, enum mutation how, enum tcb_ptx_op op, unsigned n)
-{
-	struct tcb_ptx_ins *ins = how == NOTHING ? NULL : find(kernel, op, n);
-	assert_true(how == NOTHING || ins);
-	if (how == REMOVE)
-		tcb_ptx_ins_remove(ins);
-	if (how == UNGUARD) {
-		assert_true(ins->guard != TCB_PTX_NO_REG);
-		ins->guard = TCB_PTX_NO_REG;
-	}
-	for (unsigned i = 0; (how == MOVE || how == CONSTANT) && i < ins->operand_count; i++) {
-		struct tcb_ptx_operand *operand = &ins->operands[i];
-		if (operand->kind == (how == MOVE ? TCB_PTX_O_ADDRESS : TCB_PTX_O_INT)) {
-			operand->bits += how == MOVE ? 8 : 1;
-			break;
-		}
-	}
-	assert_int_equal(tcb_ptx_cfg(kernel->module->last_function, NULL), TCB_OK);
-	tcb_ptx_number(kernel->module->last_function);
-}
 
 #define RING "copy=bulk,stages=2,lead=1,blocks=1,occ=1,xin=regs,ksplit=2,midi=1x4x1024,unroll=1"
 
@@ -562,39 +394,32 @@ static void mutants_are_caught(void **state)
 {
 	static const struct {
 		const char *what, *changes;
-		enum mutation how;
-		enum tcb_ptx_op op;
-		unsigned n;
+		struct gpu_mutation mutation;
 	} cases[] = {
-		{ "nothing", "unroll=1", NOTHING, TCB_PTX_OP_BAR_SYNC, 0 },
-		{ "nothing, ring", RING, NOTHING, TCB_PTX_OP_BAR_SYNC, 0 },
-		{ "no barrier behind the activations", "unroll=1", REMOVE, TCB_PTX_OP_BAR_SYNC, 0 },
-		{ "no barrier before parts are added", RING, REMOVE, TCB_PTX_OP_BAR_SYNC, 1 },
-		{ "results past the last row", "unroll=1", UNGUARD, TCB_PTX_OP_ST, 3 },
-		{ "codes from the wrong place", "unroll=1", MOVE, TCB_PTX_OP_LD, 8 },
-		{ "a wrong exchange of lanes", "unroll=1", CONSTANT, TCB_PTX_OP_SHFL, 8 },
-		{ "a wrong code", "unroll=1", CONSTANT, TCB_PTX_OP_PRMT, 0 },
-		{ "no wait for the copy", RING, REMOVE, TCB_PTX_OP_MBARRIER_TRY_WAIT, 0 },
-		{ "too few bytes waited for", RING, CONSTANT, TCB_PTX_OP_MBARRIER_ARRIVE_EXPECT_TX, 0 },
-		{ "a parity that stays", RING, REMOVE, TCB_PTX_OP_XOR, 0 },
+		{ "nothing", "unroll=1", { NOTHING, TCB_PTX_OP_BAR_SYNC, 0 } },
+		{ "nothing, ring", RING, { NOTHING, TCB_PTX_OP_BAR_SYNC, 0 } },
+		{ "no barrier behind the activations", "unroll=1", { REMOVE, TCB_PTX_OP_BAR_SYNC, 0 } },
+		{ "no barrier before parts are added", RING, { REMOVE, TCB_PTX_OP_BAR_SYNC, 1 } },
+		{ "results past the last row", "unroll=1", { UNGUARD, TCB_PTX_OP_ST, 3 } },
+		{ "codes from the wrong place", "unroll=1", { MOVE, TCB_PTX_OP_LD, 8 } },
+		{ "a wrong exchange of lanes", "unroll=1", { CONSTANT, TCB_PTX_OP_SHFL, 8 } },
+		{ "a wrong code", "unroll=1", { CONSTANT, TCB_PTX_OP_PRMT, 0 } },
+		{ "no wait for the copy", RING, { REMOVE, TCB_PTX_OP_MBARRIER_TRY_WAIT, 0 } },
+		{ "too few bytes waited for", RING, { CONSTANT, TCB_PTX_OP_MBARRIER_ARRIVE_EXPECT_TX, 0 } },
+		{ "a parity that stays", RING, { REMOVE, TCB_PTX_OP_XOR, 0 } },
 	};
+	const struct tcb_problem p = problem_of(TCB_CONTRACT_Q8, 1, 45, 1024);
+	const struct tcb_target target = gpu_target(90, 2);
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		const struct tcb_target target = gpu_target(90, 2);
-		struct tcb_geometry g = changed(cases[i].changes);
-		struct tcb_kernel kernel;
+		struct tcb_geometry g = gpu_geometry_changed(STANDARD, cases[i].changes);
 		struct gpu_bench bench;
 		for (int level = 0; level < TCB_LEVEL_COUNT - 1; level++)
 			g.tile[level].k = 1024;
-		gpu_bench_open(&bench, the_op(), TCB_CONTRACT_Q8, (struct tcb_shape){ 1, 45, 1024 }, 9);
-		emit(&bench.problem, &target, &g, &kernel);
-		mutate(&kernel, cases[i].how, cases[i].op, cases[i].n);
-		const double ratio = gpu_bench_run(&bench, &kernel, 5);
-		if (cases[i].how == NOTHING ? !(ratio <= 1) : ratio <= 1)
-			fail_msg("%s: ratio %g, %llu findings %s", cases[i].what, ratio,
-				 (unsigned long long)bench.findings, bench.message);
+		gpu_bench_open(&bench, &p, 9);
+		snprintf(bench.what, sizeof bench.what, "%s", cases[i].what);
+		gpu_bench_check_mutant(&bench, &target, &g, &cases[i].mutation);
 		gpu_bench_close(&bench);
-		tcb_kernel_fini(&kernel);
 	}
 }
 

@@ -7,14 +7,9 @@
 #include "gpu_bench.h"
 
 #include <float.h>
-
-#include "base/util.h"
-#include "kernels/constraint.h"
-#include "ptx/check.h"
-#include "ptx/opcodes.h"
-
-static const unsigned capabilities[] = { 75, 80, 86, 89, 90, 100, 120 };
-enum { CAPABILITIES = sizeof capabilities / sizeof *capabilities };
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 static const char *const op_names[] = { "softmax",      "rmsnorm",      "layernorm",
 					"reduce2d_sum", "reduce2d_max", "reduce2d_min" };
@@ -29,10 +24,7 @@ static const struct tcb_op *op_at(size_t i)
 
 static struct tcb_problem problem_of(const struct tcb_op *op, size_t m, size_t n)
 {
-	struct tcb_problem problem;
-	assert_int_equal(tcb_problem_init(op, TCB_CONTRACT_F32, &(struct tcb_shape){ m, n, 0 }, &problem, NULL),
-			 TCB_OK);
-	return problem;
+	return gpu_problem(op, TCB_CONTRACT_F32, (struct tcb_shape){ m, n, 0 });
 }
 
 /* --- spaces and rules --- */
@@ -43,17 +35,11 @@ static void defaults_are_legal_and_in_the_space(void **state)
 	static const size_t columns[] = { 1, 2, 3, 4, 31, 32, 33, 127, 128, 1025, 4096, 6007, 32000, 1000003 };
 	(void)state;
 	for (size_t o = 0; o < OPS; o++)
-		for (size_t c = 0; c < CAPABILITIES; c++)
+		for (size_t c = 0; c < GPU_CAPABILITIES; c++)
 			for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
 				for (size_t n = 0; n < sizeof columns / sizeof *columns; n++) {
 					const struct tcb_problem p = problem_of(op_at(o), rows[r], columns[n]);
-					const struct tcb_target target = gpu_target(capabilities[c], 0);
-					struct tcb_geometry g;
-					char why[TCB_WHY_MAX] = "";
-					op_at(o)->default_geometry(&p, &target, &g);
-					if (tcb_constraint_violated(op_at(o), &p, &target, &g, 0, why))
-						fail_msg("%s sm_%u, %zux%zu: %s", op_names[o], capabilities[c], rows[r],
-							 columns[n], why);
+					gpu_check_default(&p, gpu_capabilities[c]);
 				}
 }
 
@@ -62,31 +48,17 @@ static void spaces_are_of_a_size_to_search(void **state)
 	static const size_t shapes[][2] = { { 1, 32000 }, { 512, 4096 }, { 4096, 4096 }, { 1, 4096 }, { 77, 6007 } };
 	(void)state;
 	for (size_t o = 0; o < OPS; o++)
-		for (size_t c = 0; c < CAPABILITIES; c += 4) /* sm_75 and sm_90 */
+		for (size_t c = 0; c < GPU_CAPABILITIES; c += 4) /* sm_75 and sm_90 */
 			for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
 				const struct tcb_problem p = problem_of(op_at(o), shapes[s][0], shapes[s][1]);
-				const struct tcb_target target = gpu_target(capabilities[c], 0);
-				struct tcb_space *space;
-				struct tcb_error err;
-				if (tcb_space_create(op_at(o), &p, &target, 0, &space, &err) != TCB_OK)
-					fail_msg("%s", err.message);
+				const struct tcb_target target = gpu_target(gpu_capabilities[c], 0);
+				struct tcb_space *space = gpu_space(&p, &target, 0);
 				assert_in_range(space->count, 20, 8000);
 				tcb_space_destroy(space);
 			}
 }
 
 /* --- kernels --- */
-
-static void emit(const struct tcb_op *op, const struct tcb_problem *p, const struct tcb_target *target,
-		 const struct tcb_geometry *g, struct tcb_kernel *out)
-{
-	struct tcb_error err;
-	char text[TCB_GEOMETRY_TEXT_MAX];
-	if (op->emit(p, target, g, out, &err) == TCB_OK)
-		return;
-	tcb_geometry_print(g, text);
-	fail_msg("%s: %s", text, err.message);
-}
 
 static const struct tcb_shape odd_shapes[] = { { 1, 1, 0 },    { 2, 2, 0 },    { 3, 31, 0 },   { 5, 32, 0 },
 					       { 7, 33, 0 },   { 3, 509, 0 },  { 2, 514, 0 },  { 9, 1024, 0 },
@@ -96,13 +68,9 @@ enum { ODD_SHAPES = sizeof odd_shapes / sizeof *odd_shapes };
 
 /* A geometry of the whole product, policies lifted, as many kinds as there are: the knobs that make kernels differ are
  * drawn first, so that rare kinds come as often as others. */
-static struct tcb_geometry draw(const struct tcb_op *op, const struct tcb_problem *p, const struct tcb_target *target,
-				struct tcb_rng *rng)
+static struct tcb_geometry draw(const struct tcb_problem *p, const struct tcb_target *target, struct tcb_rng *rng)
 {
-	struct tcb_space *space;
-	struct tcb_error err;
-	if (tcb_space_create(op, p, target, 1, &space, &err) != TCB_OK)
-		fail_msg("%s", err.message);
+	struct tcb_space *space = gpu_space(p, target, 1);
 	const int32_t join = (int32_t)tcb_rng_below(rng, 4), copy = (int32_t)tcb_rng_below(rng, 3);
 	const int32_t keep = (int32_t)tcb_rng_below(rng, 3);
 	struct tcb_geometry best = space->geometries[tcb_rng_below(rng, space->count)];
@@ -120,31 +88,6 @@ static struct tcb_geometry draw(const struct tcb_op *op, const struct tcb_proble
 	return best;
 }
 
-static void see_finding(void *ctx, const struct tcb_ptx_finding *finding)
-{
-	struct tcb_str *said = ctx;
-	if (finding->severity != TCB_PTX_ADVICE)
-		tcb_str_addf(said, "%s\n", finding->message);
-}
-
-static void check_text(const struct tcb_kernel *kernel, struct tcb_str *said)
-{
-	const struct tcb_ptx_sink sink = { see_finding, said };
-	struct tcb_ptx_check_options options = { 0 };
-	struct tcb_ptx_check_launch launch[TCB_LAUNCHES_MAX];
-	struct tcb_ptx_check_report report;
-	struct tcb_error err;
-	for (size_t l = 0; l < kernel->launch_count; l++) {
-		launch[l] = (struct tcb_ptx_check_launch){ .entry = kernel->launch[l].entry,
-							   .dynamic_shared = kernel->launch[l].shared_bytes };
-		memcpy(launch[l].block, kernel->launch[l].block, sizeof launch[l].block);
-	}
-	options.launches = launch;
-	options.launch_count = kernel->launch_count;
-	if (tcb_ptx_check(kernel->module, &options, &sink, &report, &err) != TCB_OK)
-		fail_msg("%s", err.message);
-}
-
 /* Barriers, exchanges of lanes, alignment, races in shared memory: nothing to say, without running them; and the text
  * is read back alike. */
 static void nothing_is_found_in_the_text(void **state)
@@ -157,68 +100,36 @@ static void nothing_is_found_in_the_text(void **state)
 		const struct tcb_op *op = op_at(i % OPS);
 		const struct tcb_shape *s = &shapes[i / OPS % 3];
 		const struct tcb_problem p = problem_of(op, s->m, s->n);
-		const struct tcb_target target = gpu_target(capabilities[(i + i / OPS) % CAPABILITIES], 2);
-		const struct tcb_geometry g = draw(op, &p, &target, &rng);
-		struct tcb_str said = { 0 }, text = { 0 }, again = { 0 };
-		struct tcb_ptx_module *parsed;
+		const struct tcb_target target = gpu_target(gpu_capabilities[(i + i / OPS) % GPU_CAPABILITIES], 2);
+		const struct tcb_geometry g = draw(&p, &target, &rng);
 		struct tcb_kernel kernel;
-		struct tcb_error err;
-		char geometry[TCB_GEOMETRY_TEXT_MAX];
-		emit(op, &p, &target, &g, &kernel);
-		check_text(&kernel, &said);
-		tcb_geometry_print(&g, geometry);
-		if (said.data)
-			fail_msg("%s sm_%u %s:\n%s", op->name, target.capability, geometry, said.data);
-		tcb_ptx_print(kernel.module, &text);
-		if (tcb_ptx_parse("kernel", text.data, text.length, &parsed, &err) != TCB_OK)
-			fail_msg("%s", err.message);
-		tcb_ptx_print(parsed, &again);
-		assert_string_equal(text.data, again.data);
-		tcb_ptx_module_destroy(parsed);
+		gpu_emit(&p, &target, &g, &kernel);
+		gpu_check_clean(&kernel);
+		gpu_check_text(&kernel);
 		tcb_kernel_fini(&kernel);
-		tcb_str_fini(&text);
-		tcb_str_fini(&again);
 	}
-}
-
-/* How many geometries: a few, or as many as the environment says (the slow test). */
-static size_t sample_size(void)
-{
-	const char *text = getenv("TCB_GPU_SAMPLE");
-	return text ? strtoul(text, NULL, 10) : 126;
 }
 
 /* With two SMs, so that blocks that stay have several rounds. */
 static void samples_are_right(void **state)
 {
+	const size_t count = gpu_sample_size(126);
+	struct gpu_tally tally = { 0 };
 	struct tcb_rng rng;
-	uint64_t threads = 0;
-	double worst = 0;
 	(void)state;
 	tcb_rng_init(&rng, 20);
-	for (size_t i = 0; i < sample_size(); i++) {
-		const struct tcb_op *op = op_at(i % OPS);
-		const struct tcb_shape shape = odd_shapes[i / OPS % ODD_SHAPES];
-		const struct tcb_target target = gpu_target(capabilities[tcb_rng_below(&rng, CAPABILITIES)], 2);
-		char text[TCB_GEOMETRY_TEXT_MAX];
-		struct tcb_kernel kernel;
+	for (size_t i = 0; i < count; i++) {
+		const struct tcb_shape *s = &odd_shapes[i / OPS % ODD_SHAPES];
+		const struct tcb_problem p = problem_of(op_at(i % OPS), s->m, s->n);
+		const struct tcb_target target = gpu_target(gpu_capabilities[tcb_rng_below(&rng, GPU_CAPABILITIES)], 2);
+		const struct tcb_geometry g = draw(&p, &target, &rng);
 		struct gpu_bench bench;
-		gpu_bench_open(&bench, op, TCB_CONTRACT_F32, shape, i);
+		gpu_bench_open(&bench, &p, i);
 		bench.output_align = 16;
-		const struct tcb_geometry g = draw(op, &bench.problem, &target, &rng);
-		emit(op, &bench.problem, &target, &g, &kernel);
-		const double ratio = gpu_bench_run(&bench, &kernel, i);
-		tcb_geometry_print(&g, text);
-		if (!(ratio <= 1))
-			fail_msg("%s sm_%u %zux%zu %s: ratio %g %s", op->name, target.capability, shape.m, shape.n,
-				 text, ratio, bench.message);
-		worst = ratio > worst ? ratio : worst;
-		threads += bench.threads;
+		gpu_bench_check(&bench, &target, &g, i, &tally);
 		gpu_bench_close(&bench);
-		tcb_kernel_fini(&kernel);
 	}
-	print_message("%zu kernels, %.1f million instructions of threads, largest error %.3f of what is allowed\n",
-		      sample_size(), (double)threads * 1e-6, worst);
+	gpu_tally_print(&tally);
 }
 
 /* What is put into some of the elements. */
@@ -235,8 +146,10 @@ enum special {
 	SPECIALS
 };
 
-static void make_special(float *x, size_t count, enum special what, struct tcb_rng *rng)
+static void make_special(struct gpu_bench *bench, enum special what, struct tcb_rng *rng)
 {
+	const size_t count = bench->problem.shape.m * bench->problem.shape.n;
+	float *x = bench->data[0];
 	const size_t at = tcb_rng_below(rng, count);
 	for (size_t i = 0; i < count; i++) {
 		const float sign = i % 3 ? 1 : -1;
@@ -255,6 +168,8 @@ static void make_special(float *x, size_t count, enum special what, struct tcb_r
 		x[at] = (float)NAN;
 	if (what == ONE_INF || what == ONE_MINUS_INF)
 		x[at] = what == ONE_INF ? INFINITY : -INFINITY;
+	snprintf(bench->what, sizeof bench->what, "special kind %d", (int)what);
+	gpu_bench_refer(bench);
 }
 
 /* Rows and matrices as the references take them. */
@@ -267,26 +182,16 @@ static void extreme_values(void **state)
 	for (size_t o = 0; o < OPS; o++)
 		for (int what = 0; what < SPECIALS; what++)
 			for (size_t i = 0; i < 3; i++) {
-				const struct tcb_op *op = op_at(o);
-				const struct tcb_shape shape = shapes[i % 3];
+				const struct tcb_problem p = problem_of(op_at(o), shapes[i].m, shapes[i].n);
 				const struct tcb_target target =
-					gpu_target(capabilities[(i + o + (size_t)what) % CAPABILITIES], 2);
-				char text[TCB_GEOMETRY_TEXT_MAX];
-				struct tcb_kernel kernel;
+					gpu_target(gpu_capabilities[(i + o + (size_t)what) % GPU_CAPABILITIES], 2);
 				struct gpu_bench bench;
-				gpu_bench_open(&bench, op, TCB_CONTRACT_F32, shape, i);
+				gpu_bench_open(&bench, &p, i);
 				bench.output_align = 16;
-				make_special(bench.data[0], shape.m * shape.n, (enum special)what, &rng);
-				op->reference(&bench.problem, bench.data, &bench.reference);
-				const struct tcb_geometry g = draw(op, &bench.problem, &target, &rng);
-				emit(op, &bench.problem, &target, &g, &kernel);
-				const double ratio = gpu_bench_run(&bench, &kernel, i);
-				tcb_geometry_print(&g, text);
-				if (!(ratio <= 1))
-					fail_msg("%s of special kind %d, sm_%u %zux%zu %s: ratio %g %s", op->name, what,
-						 target.capability, shape.m, shape.n, text, ratio, bench.message);
+				make_special(&bench, (enum special)what, &rng);
+				const struct tcb_geometry g = draw(&p, &target, &rng);
+				gpu_bench_check(&bench, &target, &g, i, NULL);
 				gpu_bench_close(&bench);
-				tcb_kernel_fini(&kernel);
 			}
 }
 
@@ -307,63 +212,22 @@ static void reductions_have_the_right_bits(void **state)
 	(void)state;
 	tcb_rng_init(&rng, 3);
 	for (size_t i = 0; i < 10 * sizeof cases / sizeof *cases; i++) {
-		const struct tcb_op *op = tcb_op_find(cases[i / 10].op);
-		const struct tcb_shape shape = { 1 + i % 3, i % 2 ? 1300 : 77, 0 };
-		const struct tcb_target target = gpu_target(capabilities[i % CAPABILITIES], 2);
-		char text[TCB_GEOMETRY_TEXT_MAX];
-		struct tcb_kernel kernel;
+		const struct tcb_problem p = problem_of(tcb_op_find(cases[i / 10].op), 1 + i % 3, i % 2 ? 1300 : 77);
+		const struct tcb_target target = gpu_target(gpu_capabilities[i % GPU_CAPABILITIES], 2);
 		struct gpu_bench bench;
 		uint32_t bits;
-		gpu_bench_open(&bench, op, TCB_CONTRACT_F32, shape, i);
-		make_special(bench.data[0], shape.m * shape.n, cases[i / 10].what, &rng);
-		op->reference(&bench.problem, bench.data, &bench.reference);
-		const struct tcb_geometry g = draw(op, &bench.problem, &target, &rng);
-		emit(op, &bench.problem, &target, &g, &kernel);
-		const double ratio = gpu_bench_run(&bench, &kernel, i);
+		gpu_bench_open(&bench, &p, i);
+		make_special(&bench, cases[i / 10].what, &rng);
+		const struct tcb_geometry g = draw(&p, &target, &rng);
+		gpu_bench_check(&bench, &target, &g, i, NULL);
 		memcpy(&bits, &bench.first, sizeof bits);
-		tcb_geometry_print(&g, text);
-		if (!(ratio <= 1) || bits != cases[i / 10].bits)
-			fail_msg("%s of special kind %d, sm_%u %s: 0x%08x, ratio %g %s", op->name,
-				 (int)cases[i / 10].what, target.capability, text, bits, ratio, bench.message);
+		if (bits != cases[i / 10].bits)
+			fail_msg("%s of %s, sm_%u: 0x%08x", p.op, bench.what, target.capability, bits);
 		gpu_bench_close(&bench);
-		tcb_kernel_fini(&kernel);
 	}
 }
 
 /* --- mutants --- */
-
-/* Instruction number N (from 0) of opcode OP in the last function, or NULL. */
-static struct tcb_ptx_ins *find(const struct tcb_kernel *kernel, enum tcb_ptx_op op, unsigned n)
-{
-	for (struct tcb_ptx_block *block = kernel->module->last_function->first; block; block = block->next)
-		for (struct tcb_ptx_ins *ins = block->first; ins; ins = ins->next)
-			if (ins->op == op && n-- == 0)
-				return ins;
-	return NULL;
-}
-
-enum mutation { NOTHING, REMOVE, UNGUARD, MOVE, CONSTANT };
-
-static void mutate(const struct tcb_kernel *kernel, enum mutation how, enum tcb_ptx_op op, unsigned n)
-{
-	struct tcb_ptx_ins *ins = how == NOTHING ? NULL : find(kernel, op, n);
-	assert_true(how == NOTHING || ins);
-	if (how == REMOVE)
-		tcb_ptx_ins_remove(ins);
-	if (how == UNGUARD) {
-		assert_true(ins->guard != TCB_PTX_NO_REG);
-		ins->guard = TCB_PTX_NO_REG;
-	}
-	for (unsigned i = 0; (how == MOVE || how == CONSTANT) && i < ins->operand_count; i++) {
-		struct tcb_ptx_operand *operand = &ins->operands[i];
-		if (operand->kind == (how == MOVE ? TCB_PTX_O_ADDRESS : TCB_PTX_O_INT)) {
-			operand->bits += how == MOVE ? 16 : 1;
-			break;
-		}
-	}
-	assert_int_equal(tcb_ptx_cfg(kernel->module->last_function, NULL), TCB_OK);
-	tcb_ptx_number(kernel->module->last_function);
-}
 
 /* Of 5 x 1284. */
 #define ROW "macro=8x2048x1,isa=fma,vec=16,micro=1x4x1,stream=0,pdl=0,occ=1,"
@@ -378,60 +242,54 @@ static void mutants_are_caught(void **state)
 {
 	static const struct {
 		const char *what, *op, *geometry;
-		enum mutation how;
-		enum tcb_ptx_op code;
-		unsigned n;
+		struct gpu_mutation mutation;
 	} cases[] = {
-		{ "nothing", "softmax", BLOCK, NOTHING, TCB_PTX_OP_BAR_SYNC, 0 },
-		{ "nothing, ring", "softmax", RING, NOTHING, TCB_PTX_OP_BAR_SYNC, 0 },
-		{ "nothing, kept ring", "softmax", KEPT, NOTHING, TCB_PTX_OP_BAR_SYNC, 0 },
-		{ "nothing, cluster", "softmax", CLUSTER, NOTHING, TCB_PTX_OP_BAR_SYNC, 0 },
-		{ "nothing, launches", "softmax", LAUNCHES, NOTHING, TCB_PTX_OP_BAR_SYNC, 0 },
-		{ "no barrier before parts are joined", "softmax", BLOCK, REMOVE, TCB_PTX_OP_BAR_SYNC, 0 },
-		{ "results past the row's end", "softmax", BLOCK, UNGUARD, TCB_PTX_OP_ST, 3 },
-		{ "values past the row's end", "softmax", BLOCK, UNGUARD, TCB_PTX_OP_LD, 5 },
-		{ "values from the wrong place", "softmax", BLOCK, MOVE, TCB_PTX_OP_LD, 3 },
-		{ "a wrong exchange of lanes", "softmax", BLOCK, CONSTANT, TCB_PTX_OP_SHFL, 9 },
-		{ "no correction of the exponential", "softmax", BLOCK, REMOVE, TCB_PTX_OP_FMA, 2 },
-		{ "no wait for the copy", "softmax", RING, REMOVE, TCB_PTX_OP_MBARRIER_TRY_WAIT, 0 },
-		{ "too few bytes waited for", "softmax", RING, CONSTANT, TCB_PTX_OP_MBARRIER_ARRIVE_EXPECT_TX, 0 },
-		{ "a parity that stays", "softmax", RING, REMOVE, TCB_PTX_OP_XOR, 1 },
-		{ "one set of parts", "softmax", RING, REMOVE, TCB_PTX_OP_XOR, 0 },
-		{ "no barrier before a slot is filled again", "softmax", KEPT, REMOVE, TCB_PTX_OP_BAR_SYNC, 1 },
-		{ "no wait for the cluster", "softmax", CLUSTER, REMOVE, TCB_PTX_OP_BARRIER_CLUSTER_WAIT, 1 },
-		{ "parts from the wrong place", "softmax", LAUNCHES, MOVE, TCB_PTX_OP_LD, 0 },
-		{ "nothing, last", "reduce2d_sum", MATRIX "form=lanes,join=last", NOTHING, TCB_PTX_OP_BAR_SYNC, 0 },
-		{ "nothing, atomic", "reduce2d_max", MATRIX "join=atomic", NOTHING, TCB_PTX_OP_BAR_SYNC, 0 },
-		{ "no barrier behind the warps", "reduce2d_sum", MATRIX "form=lanes,join=last", REMOVE,
-		  TCB_PTX_OP_BAR_SYNC, 0 },
-		{ "a counter that goes on", "reduce2d_sum", MATRIX "form=pairwise,join=last", REMOVE, TCB_PTX_OP_ATOM,
-		  0 },
-		{ "elements past the end", "reduce2d_sum", MATRIX "form=kahan,join=launch", MOVE, TCB_PTX_OP_LD, 0 },
-		{ "a total that stays", "reduce2d_max", MATRIX "join=atomic", REMOVE, TCB_PTX_OP_RED, 0 },
+		{ "nothing", "softmax", BLOCK, { NOTHING, TCB_PTX_OP_BAR_SYNC, 0 } },
+		{ "nothing, ring", "softmax", RING, { NOTHING, TCB_PTX_OP_BAR_SYNC, 0 } },
+		{ "nothing, kept ring", "softmax", KEPT, { NOTHING, TCB_PTX_OP_BAR_SYNC, 0 } },
+		{ "nothing, cluster", "softmax", CLUSTER, { NOTHING, TCB_PTX_OP_BAR_SYNC, 0 } },
+		{ "nothing, launches", "softmax", LAUNCHES, { NOTHING, TCB_PTX_OP_BAR_SYNC, 0 } },
+		{ "no barrier before parts are joined", "softmax", BLOCK, { REMOVE, TCB_PTX_OP_BAR_SYNC, 0 } },
+		{ "results past the row's end", "softmax", BLOCK, { UNGUARD, TCB_PTX_OP_ST, 3 } },
+		{ "values past the row's end", "softmax", BLOCK, { UNGUARD, TCB_PTX_OP_LD, 5 } },
+		{ "values from the wrong place", "softmax", BLOCK, { MOVE, TCB_PTX_OP_LD, 3 } },
+		{ "a wrong exchange of lanes", "softmax", BLOCK, { CONSTANT, TCB_PTX_OP_SHFL, 9 } },
+		{ "no correction of the exponential", "softmax", BLOCK, { REMOVE, TCB_PTX_OP_FMA, 2 } },
+		{ "no wait for the copy", "softmax", RING, { REMOVE, TCB_PTX_OP_MBARRIER_TRY_WAIT, 0 } },
+		{ "too few bytes waited for", "softmax", RING, { CONSTANT, TCB_PTX_OP_MBARRIER_ARRIVE_EXPECT_TX, 0 } },
+		{ "a parity that stays", "softmax", RING, { REMOVE, TCB_PTX_OP_XOR, 1 } },
+		{ "one set of parts", "softmax", RING, { REMOVE, TCB_PTX_OP_XOR, 0 } },
+		{ "no barrier before a slot is filled again", "softmax", KEPT, { REMOVE, TCB_PTX_OP_BAR_SYNC, 1 } },
+		{ "no wait for the cluster", "softmax", CLUSTER, { REMOVE, TCB_PTX_OP_BARRIER_CLUSTER_WAIT, 1 } },
+		{ "parts from the wrong place", "softmax", LAUNCHES, { MOVE, TCB_PTX_OP_LD, 0 } },
+		{ "nothing, last", "reduce2d_sum", MATRIX "form=lanes,join=last", { NOTHING, TCB_PTX_OP_BAR_SYNC, 0 } },
+		{ "nothing, atomic", "reduce2d_max", MATRIX "join=atomic", { NOTHING, TCB_PTX_OP_BAR_SYNC, 0 } },
+		{ "no barrier behind the warps",
+		  "reduce2d_sum",
+		  MATRIX "form=lanes,join=last",
+		  { REMOVE, TCB_PTX_OP_BAR_SYNC, 0 } },
+		{ "a counter that goes on",
+		  "reduce2d_sum",
+		  MATRIX "form=pairwise,join=last",
+		  { REMOVE, TCB_PTX_OP_ATOM, 0 } },
+		{ "elements past the end",
+		  "reduce2d_sum",
+		  MATRIX "form=kahan,join=launch",
+		  { MOVE, TCB_PTX_OP_LD, 0 } },
+		{ "a total that stays", "reduce2d_max", MATRIX "join=atomic", { REMOVE, TCB_PTX_OP_RED, 0 } },
 	};
+	const struct tcb_target target = gpu_target(90, 2);
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		const struct tcb_op *op = tcb_op_find(cases[i].op);
-		const struct tcb_target target = gpu_target(90, 2);
-		struct tcb_geometry g;
-		struct tcb_kernel kernel;
+		const struct tcb_problem p = problem_of(tcb_op_find(cases[i].op), 5, 1284);
+		const struct tcb_geometry g = gpu_geometry(cases[i].geometry);
 		struct gpu_bench bench;
-		struct tcb_error err;
-		char why[TCB_WHY_MAX];
-		if (tcb_geometry_parse(cases[i].geometry, &g, &err) != TCB_OK)
-			fail_msg("%s: %s", cases[i].geometry, err.message);
-		gpu_bench_open(&bench, op, TCB_CONTRACT_F32, (struct tcb_shape){ 5, 1284, 0 }, 9);
+		gpu_check_rule(&p, 90, &g, 1, NULL);
+		gpu_bench_open(&bench, &p, 9);
 		bench.output_align = 16;
-		if (tcb_constraint_violated(op, &bench.problem, &target, &g, 1, why))
-			fail_msg("%s: %s", cases[i].what, why);
-		emit(op, &bench.problem, &target, &g, &kernel);
-		mutate(&kernel, cases[i].how, cases[i].code, cases[i].n);
-		const double ratio = gpu_bench_run(&bench, &kernel, 5);
-		if (cases[i].how == NOTHING ? !(ratio <= 1) : ratio <= 1)
-			fail_msg("%s: ratio %g, %llu findings %s", cases[i].what, ratio,
-				 (unsigned long long)bench.findings, bench.message);
+		snprintf(bench.what, sizeof bench.what, "%s", cases[i].what);
+		gpu_bench_check_mutant(&bench, &target, &g, &cases[i].mutation);
 		gpu_bench_close(&bench);
-		tcb_kernel_fini(&kernel);
 	}
 }
 
