@@ -17,9 +17,20 @@ enum { WARP = 32, WARPS_MAX = 32, SHARED_ALIGN = 128, IMAGE_ALIGN = 1024, CLUSTE
 
 /* --- numbers --- */
 
+/*
+ * SMs that clusters of SIZE blocks, one an SM, can use: the rest of a GPC's that is too small for a cluster stays idle.
+ * An H200 (132 SMs) has room for 66 clusters of 2, 30 of 4, 15 of 8 (cuOccupancyMaxActiveClusters).
+ */
+static unsigned cluster_sms(const struct tcb_target *target, unsigned size)
+{
+	const unsigned sms = target->sm_count ? target->sm_count : 1;
+	return size > 2 && sms > 11 ? sms * 10 / 11 : sms;
+}
+
 static void plan_rows(const struct tcb_target *target, struct qmm_gpu *g)
 {
-	const unsigned sms = target->sm_count ? target->sm_count : 1, of_row = g->splitk * g->token_tiles;
+	const unsigned sms = cluster_sms(target, g->join == TCB_JOIN_CLUSTER ? g->splitk : 1),
+		       of_row = g->splitk * g->token_tiles;
 	g->groups = tcb_div_up(g->n, g->rows);
 	if (g->resident) {
 		const unsigned most = g->resident * sms / of_row;
@@ -485,8 +496,7 @@ RULE(policy_usual)
 		unusual += is_wgmma(geometry) && of[TCB_KNOB_BLOCKS] > 0;
 	}
 	/* The time of a launch, or that of preparing all activations in each block. */
-	unusual += of[TCB_KNOB_PREP] != (m > 16 ? TCB_PREP_LAUNCH : TCB_PREP_BLOCK);
-	/* An H200 has room for 15 clusters of 8 blocks that fill an SM, 30 of 4, 66 of 2. */
+	unusual += of[TCB_KNOB_PREP] == TCB_PREP_LAUNCH ? m <= 16 : m > 32;
 	unusual += of[TCB_KNOB_JOIN] == TCB_JOIN_CLUSTER && splitk > 4;
 	if (unusual <= 1)
 		return NULL;
