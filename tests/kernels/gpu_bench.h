@@ -50,7 +50,8 @@ void gpu_check_text(const struct tcb_kernel *kernel);
 /* Barriers, exchanges of lanes, alignment, races in shared memory: nothing to say, without running it. */
 void gpu_check_clean(const struct tcb_kernel *kernel);
 
-/* How many geometries a test runs: USUAL, or as many as TCB_GPU_SAMPLE says (the slow tests). */
+/* How many geometries a test runs: USUAL (half with a sanitizer), or as many as TCB_GPU_SAMPLE says (the slow tests).
+ */
 size_t gpu_sample_size(size_t usual);
 
 /* What many runs have come to. */

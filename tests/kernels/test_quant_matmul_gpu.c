@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "instrumented.h"
 #include "kernels/quant.h"
 #include "kernels/quant_matmul/quant_matmul_gpu.h"
 #include "ptx/assemble.h"
@@ -201,9 +202,14 @@ static void every_way_is_right(void **state)
 		  "macro=128x128x512,midi=32x128x512,micro=32x128x256,isa=wgmma,layout=f,unroll=1,warps=4,stages=1,"
 		  "splitk=2,ksplit=1,copy=bulk,prep=launch,lead=1,blocks=0,pdl=0,occ=1,join=last,xstages=3,cluster=1" },
 		{ 90,
-		  { 35, 257, 2048 },
-		  "macro=64x512x2048,midi=32x128x2048,micro=32x64x256,isa=wgmma,layout=f,unroll=1,warps=8,stages=2,"
+		  { 19, 257, 1024 },
+		  "macro=32x512x1024,midi=16x128x1024,micro=16x64x256,isa=wgmma,layout=f,unroll=1,warps=8,stages=2,"
 		  "splitk=2,ksplit=1,copy=bulk,prep=launch,lead=2,blocks=0,pdl=1,occ=1,join=cluster,xstages=4,cluster="
+		  "2" },
+		{ 90,
+		  { 27, 157, 512 },
+		  "macro=32x256x512,midi=32x64x512,micro=32x64x256,isa=wgmma,layout=f,unroll=1,warps=4,stages=2,"
+		  "splitk=1,ksplit=1,copy=bulk,prep=launch,lead=2,blocks=0,pdl=1,occ=1,join=none,xstages=4,cluster="
 		  "4" },
 		{ 90,
 		  { 15, 157, 512 },
@@ -218,12 +224,18 @@ static void every_way_is_right(void **state)
 		  { 9, 141, 1024 },
 		  "macro=16x256x1024,midi=16x128x1024,micro=16x128x256,isa=wgmma,layout=f,unroll=2,warps=4,stages=1,"
 		  "splitk=1,ksplit=1,copy=bulk,prep=launch,lead=1,blocks=0,pdl=1,occ=1,join=none,xstages=1,cluster=1" },
+		/* Clusters of eight, whose blocks wait for each other: most of the time of all these, so the plain
+		   build only. */
+		{ 90,
+		  { 35, 129, 1024 },
+		  "macro=64x256x1024,midi=32x64x1024,micro=32x64x256,isa=wgmma,layout=f,unroll=1,warps=4,stages=2,"
+		  "splitk=2,ksplit=1,copy=bulk,prep=launch,lead=2,blocks=0,pdl=1,occ=1,join=cluster,xstages=4,cluster="
+		  "4" },
 	};
 	(void)state;
-	const size_t count = sizeof cases / sizeof *cases;
+	const size_t count = sizeof cases / sizeof *cases - (TEST_IS_INSTRUMENTED);
 	for (size_t i = 0; i < count; i++) /* the formats by turns: all of them meet both kernels */
 		try_one(op_names[i % OPS], cases[i].capability, cases[i].shape, cases[i].geometry);
-	try_one(op_names[count % OPS], cases[count - 1].capability, cases[count - 1].shape, cases[count - 1].geometry);
 }
 
 /* Formats of 32 values a block take rows that 256 does not divide. */
