@@ -389,8 +389,10 @@ run_sanitize() {
 		verdict "$problem" "$log" "$(last_line "$log")"
 		[ "$status" -ne 0 ] || cat "$work/more" >>"$work/best"
 	done
+	split "${sanitized%% *}" # a kernel of the first problem takes the planted defects
 	for plant in store barrier; do
-		run 60 "$log" "$build/gpu_candidates" pack "$work/$plant" --db "$db" --plant $plant
+		run 60 "$log" "$build/gpu_candidates" pack "$work/$plant" --db "$db" --plant $plant --op "$p_op" \
+			--contract "$p_contract" --shape "$p_shape"
 		[ "$status" -eq 0 ] || verdict "planted $plant" "$log" ""
 	done
 	sanitize_one memcheck "$work/store" "$logs/memcheck_planted.txt" "memcheck, planted" some
