@@ -179,6 +179,35 @@ static void test_every_length(void **state)
 	assert_true(checked >= 2 * 130);
 }
 
+/* Rows in registers of which not all are aligned: streaming stores are asked for, and only some may be ones. */
+static void test_short_rows_are_streamed(void **state)
+{
+	(void)state;
+	static const size_t lengths[] = { 5, 16, 17, 32, 37, 48, 63 };
+	for (size_t l = 0; l < sizeof(lengths) / sizeof(lengths[0]); l++)
+		for (size_t o = 0; o < 2; o++) {
+			struct bench b;
+			bench_init(&b, norms[o], 3, lengths[l]);
+			for (int isa = 0; isa <= TCB_ISA_NEON; isa++) {
+				static const char *const texts[] = {
+					"macro=4x64x1,midi=4x64x1,micro=1x64x1,isa=avx512,threads=1,sched=static,"
+					"prefetch=0,hint=t0,stream=1,stages=1,form=onepass,asks=1",
+					"macro=4x64x1,midi=4x64x1,micro=1x64x1,isa=avx512,threads=1,sched=static,"
+					"prefetch=0,hint=t0,stream=1,stages=1,form=twopass,asks=1",
+				};
+				struct tcb_geometry geometry;
+				struct tcb_plan plan;
+				if (!tcb_target_has(&target, (enum tcb_isa)isa) || !rows_lanes((enum tcb_isa)isa))
+					continue;
+				assert_int_equal(tcb_geometry_parse(texts[o], &geometry, NULL), TCB_OK);
+				geometry.knob[TCB_KNOB_ISA] = isa;
+				if (b.op->plan(&b.problem, &geometry, &plan, NULL) == TCB_OK)
+					check(&b, &geometry);
+			}
+			bench_fini(&b);
+		}
+}
+
 static void change_nothing(struct bench *b)
 {
 	(void)b;
@@ -358,6 +387,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_length),
+		cmocka_unit_test(test_short_rows_are_streamed),
 		cmocka_unit_test(test_bad_values),
 		cmocka_unit_test(test_ranges),
 		cmocka_unit_test(test_cancelling_variance_fails),

@@ -387,6 +387,12 @@ static void wide_row(const struct run *run, const struct task *task, size_t r)
 	run->rows->wide(&call);
 }
 
+/* Whether all ROWS of y, STRIDE floats apart, may be streamed to. */
+static int is_aligned(const float *y, size_t rows, size_t stride)
+{
+	return (uintptr_t)y % STREAM_ALIGNMENT == 0 && (rows == 1 || stride * sizeof(*y) % STREAM_ALIGNMENT == 0);
+}
+
 /* Rows that fit into the registers of one step. */
 static void register_task(void *ctx, size_t index, unsigned thread)
 {
@@ -400,8 +406,8 @@ static void register_task(void *ctx, size_t index, unsigned thread)
 	call.fence = run->call.stream;
 	for (size_t r = 0; r < task.tile.extent[0]; r++) {
 		aim(run, &task, r, &task.block, &call);
-		call.stream = run->call.stream && (uintptr_t)call.y % STREAM_ALIGNMENT == 0;
 		call.rows = task.tile.extent[0] - r;
+		call.stream = run->call.stream && is_aligned(call.y, call.rows, call.stride);
 		run->micro(&call);
 		r += call.rows_done;
 		if (call.rows_done == call.rows)
