@@ -2,30 +2,6 @@
  *
  * The reference's loops with 256-bit vectors.
  */
-#include <immintrin.h>
-
-#include "kernels/reference_tiles.h"
-
-typedef __m256d wide;
-typedef __m256 slim;
-enum { WIDE_LANES = 4, SLIM_LANES = 8 };
-
-#define wide_load _mm256_loadu_pd
-#define wide_store _mm256_storeu_pd
-#define wide_spread _mm256_set1_pd
-#define wide_multiply_add _mm256_fmadd_pd
-#define slim_load _mm256_loadu_ps
-#define slim_store _mm256_storeu_ps
-#define slim_spread _mm256_set1_ps
-#define slim_multiply_add _mm256_fmadd_ps
-
-static inline wide wide_load_size(const double *from)
-{
-	return _mm256_andnot_pd(_mm256_set1_pd(-0.0), _mm256_loadu_pd(from));
-}
-
-TCB_REFERENCE_TILE(tile_wide, double, wide, WIDE_LANES, 4, wide_load, wide_spread, wide_multiply_add, wide_store)
-TCB_REFERENCE_TILE(tile_sizes, double, wide, WIDE_LANES, 4, wide_load_size, wide_spread, wide_multiply_add, wide_store)
-TCB_REFERENCE_TILE(tile_slim, float, slim, SLIM_LANES, 4, slim_load, slim_spread, slim_multiply_add, slim_store)
+#include "kernels/reference_tiles_x86.h"
 
 const struct tcb_reference_tiles tcb_reference_tiles_avx2 = { tile_wide, tile_sizes, tile_slim };

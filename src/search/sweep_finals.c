@@ -64,14 +64,14 @@ static enum tcb_status finals_report(void *ctx, size_t index, size_t rank, const
 		strncpy(trial.variant, variant->name, sizeof trial.variant - 1);
 		strncpy(trial.signature, variant->signature, sizeof trial.signature - 1);
 	}
-	const double calls = measurement->ns.median > 0 ? COUNTER_NS / measurement->ns.median : COUNTER_CALLS;
+	const double fit = measurement->ns.median > 0 ? COUNTER_NS / measurement->ns.median : COUNTER_CALLS;
+	const unsigned calls = (unsigned)fmin(fmax(fit, 1), COUNTER_CALLS);
 	enum tcb_counters_mode mode = sweep->options->counters;
 	if (mode == TCB_COUNTERS_ALL || (mode == TCB_COUNTERS_BEST && rank == 0)) {
 		tcb_sweep_progress(sweep, "counters", -1, 0);
 		enum tcb_status status =
-			tcb_evaluator_counters(tcb_sweep_lead(sweep), &trial.geometry, measurement->state,
-					       calls < COUNTER_CALLS ? (unsigned)calls : COUNTER_CALLS, &trial.counters,
-					       &trial.counter_count, err);
+			tcb_evaluator_counters(tcb_sweep_lead(sweep), &trial.geometry, measurement->state, calls,
+					       &trial.counters, &trial.counter_count, err);
 		if (status == TCB_E_FAILED) /* the candidate died while it was counted: its times stand */
 			trial.counter_count = 0;
 		else if (status != TCB_OK)

@@ -19,68 +19,10 @@
 #include "base/buffer.h"
 #include "base/cpu_identity.h"
 #include "base/util.h"
+#include "kernels/amx_in_c.h"
 #include "kernels/quant.h"
+#include "kernels/quant_matmul/quant_matmul_cpu.h"
 #include "kernels/space.h"
-
-/* ---- AMX in plain C ---- */
-
-enum { TILES = 8, TILE_ROWS = 16, TILE_LINE = 64 };
-
-static struct {
-	unsigned rows[TILES], row_bytes[TILES];
-	uint8_t data[TILES][TILE_ROWS][TILE_LINE];
-	int is_configured;
-} amx;
-
-static void amx_take_config(const void *config)
-{
-	const uint8_t *bytes = config;
-	assert_int_equal(bytes[0], 1);
-	for (int t = 0; t < TILES; t++) {
-		amx.row_bytes[t] = (unsigned)(bytes[16 + 2 * t] | bytes[17 + 2 * t] << 8);
-		amx.rows[t] = bytes[48 + t];
-		assert_in_range(amx.rows[t], 1, TILE_ROWS);
-		assert_in_range(amx.row_bytes[t], 4, TILE_LINE);
-	}
-	amx.is_configured = 1;
-}
-
-static void amx_load(int t, const void *p, size_t stride)
-{
-	assert_true(amx.is_configured);
-	for (unsigned r = 0; r < amx.rows[t]; r++)
-		memcpy(amx.data[t][r], (const uint8_t *)p + r * stride, amx.row_bytes[t]);
-}
-
-static void amx_store(int t, void *p, size_t stride)
-{
-	for (unsigned r = 0; r < amx.rows[t]; r++)
-		memcpy((uint8_t *)p + r * stride, amx.data[t][r], amx.row_bytes[t]);
-}
-
-/* The shapes must fit, as the processor asks; then as its manual has it: A signed, B unsigned. */
-static void amx_dot(int c, int a, int b)
-{
-	assert_int_equal(amx.rows[c], amx.rows[a]);
-	assert_int_equal(amx.row_bytes[c], amx.row_bytes[b]);
-	assert_int_equal(amx.row_bytes[a], 4 * amx.rows[b]);
-	for (unsigned m = 0; m < amx.rows[c]; m++)
-		for (unsigned n = 0; n < amx.row_bytes[c] / 4; n++) {
-			int32_t sum;
-			memcpy(&sum, amx.data[c][m] + 4 * n, 4);
-			for (unsigned k = 0; k < amx.row_bytes[a]; k++)
-				sum += (int8_t)amx.data[a][m][k] * amx.data[b][k / 4][4 * n + k % 4];
-			memcpy(amx.data[c][m] + 4 * n, &sum, 4);
-		}
-}
-
-#define AMX_CONFIGURE(config) amx_take_config(config)
-#define AMX_ZERO(t) memset(amx.data[t], 0, sizeof(amx.data[t]))
-#define AMX_LOAD(t, p, stride) amx_load(t, p, stride)
-#define AMX_STORE(t, p, stride) amx_store(t, p, stride)
-#define AMX_DOT(c, a, b) amx_dot(c, a, b)
-#define AMX_RELEASE() (amx.is_configured = 0)
-#include "kernels/quant_matmul/quant_matmul_amx.h"
 
 /* ---- one problem ---- */
 
@@ -293,27 +235,9 @@ static void test_odd_shapes_f32(void **state)
 
 /* ---- tiles on AMX, in plain C ---- */
 
-#define AMX_TILE(format, m, n)                                            \
-	static void amx_##format##_##m##x##n(const struct qmm_call *call) \
-	{                                                                 \
-		amx_tile(call, TCB_FORMAT_##format, m, n);                \
-	}
-#define AMX_TILES(format) \
-	AMX_TILE(format, 16, 16) AMX_TILE(format, 16, 32) AMX_TILE(format, 32, 16) AMX_TILE(format, 32, 32)
-AMX_TILES(Q4_0)
-AMX_TILES(Q8_0)
-AMX_TILES(Q4_K)
-AMX_TILES(Q5_K)
-AMX_TILES(Q6_K)
-
-#define AMX_ROW(format) \
-	[TCB_FORMAT_##  \
-		format] = { amx_##format##_16x16, amx_##format##_16x32, amx_##format##_32x16, amx_##format##_32x32 }
-static qmm_tile_fn *const amx_tiles[TCB_FORMAT_COUNT][4] = { AMX_ROW(Q4_0), AMX_ROW(Q8_0), AMX_ROW(Q4_K), AMX_ROW(Q5_K),
-							     AMX_ROW(Q6_K) };
-
 /* All of B with tiles of MICRO_M x MICRO_N, from panels that portable code unpacks. */
-static void run_amx(struct bench *b, size_t micro_m, size_t micro_n, size_t midi_superblocks)
+static void run_amx(struct bench *b, const struct amx_in_c *amx, size_t micro_m, size_t micro_n,
+		    size_t midi_superblocks)
 {
 	const struct tcb_shape *s = &b->problem.shape;
 	const enum tcb_format_id id = b->format->id;
@@ -346,8 +270,7 @@ static void run_amx(struct bench *b, size_t micro_m, size_t micro_n, size_t midi
 					.rows = rows,
 					.accumulate = k > 0,
 				};
-				amx_tiles[id][(micro_m > 16) * 2 + (micro_n > 16)](&call);
-				assert_false(amx.is_configured); /* released */
+				amx->run(id, micro_m, micro_n, &call);
 			}
 	}
 	assert_int_equal(tcb_buffer_check(&b->y), 0);
@@ -355,9 +278,8 @@ static void run_amx(struct bench *b, size_t micro_m, size_t micro_n, size_t midi
 	free(x);
 }
 
-static void test_amx_in_plain_c(void **state)
+static void try_amx_in_c(const struct amx_in_c *amx)
 {
-	(void)state;
 	for (size_t o = 0; o < OPS; o++)
 		for (size_t i = o % 2; i < sizeof(shapes) / sizeof(shapes[0]); i += 2) {
 			struct bench b;
@@ -378,15 +300,34 @@ static void test_amx_in_plain_c(void **state)
 			run_plan(&b, &plan);
 			memcpy(expected, b.y.data, b.outputs * sizeof(float));
 			for (int size = 0; size < 4; size++) {
-				run_amx(&b, size / 2 ? 32 : 16, size % 2 ? 32 : 16, size < 2 ? 1 : 100);
+				run_amx(&b, amx, size / 2 ? 32 : 16, size % 2 ? 32 : 16, size < 2 ? 1 : 100);
 				judge(&b, &plan);
 				if (best && memcmp(expected, b.y.data, b.outputs * sizeof(float)) != 0)
-					fail_msg("%s: tiles on AMX give other bits than %s", op_names[o], best->name);
+					fail_msg("%s: tiles on AMX, %s, give other bits than %s", op_names[o],
+						 amx->name, best->name);
 			}
 			free(expected);
 			bench_fini(&b);
 		}
 }
+
+static void test_amx_in_plain_c(void **state)
+{
+	(void)state;
+	try_amx_in_c(&amx_in_c_any);
+}
+
+#ifdef __x86_64__
+static void test_amx_in_c_scaled_by_vectors(void **state)
+{
+	(void)state;
+	if (!tcb_target_has(&target, TCB_ISA_AVX512VNNI)) {
+		print_message("this machine has no AVX-512 VNNI: AMX's scaling in vectors was not run\n");
+		skip();
+	}
+	try_amx_in_c(&amx_in_c_vnni);
+}
+#endif
 
 /* The processor's own tiles are among the variants that test_odd_shapes_q8() tries, where there are any. */
 static void test_amx_of_the_processor(void **state)
@@ -672,6 +613,9 @@ int main(void)
 		cmocka_unit_test(test_odd_shapes_q8),
 		cmocka_unit_test(test_odd_shapes_f32),
 		cmocka_unit_test(test_amx_in_plain_c),
+#ifdef __x86_64__
+		cmocka_unit_test(test_amx_in_c_scaled_by_vectors),
+#endif
 		cmocka_unit_test(test_amx_of_the_processor),
 		cmocka_unit_test(test_values_that_are_no_numbers),
 		cmocka_unit_test(test_relative_error),

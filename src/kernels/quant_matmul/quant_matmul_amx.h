@@ -23,6 +23,9 @@
 
 #include <assert.h>
 #include <string.h>
+#ifdef __AVX512VNNI__
+#include <immintrin.h>
+#endif
 
 #include "kernels/quant_matmul/quant_matmul_cpu.h"
 

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The reference's loops in the widest vectors of x86 that the including file is compiled for.
+ */
+#ifndef TCB_KERNELS_REFERENCE_TILES_X86_H
+#define TCB_KERNELS_REFERENCE_TILES_X86_H
+
+#include "kernels/reference_tiles.h"
+
+#ifdef __AVX2__
+#include <immintrin.h>
+
+#ifdef __AVX512F__
+#define VECTOR(name) _mm512_##name
+typedef __m512d wide;
+typedef __m512 slim;
+enum { TILE_ROWS = 8 };
+#else
+#define VECTOR(name) _mm256_##name
+typedef __m256d wide;
+typedef __m256 slim;
+enum { TILE_ROWS = 4 };
+#endif
+enum { WIDE_LANES = sizeof(wide) / sizeof(double), SLIM_LANES = sizeof(slim) / sizeof(float) };
+
+static inline wide load_size(const double *from)
+{
+	return VECTOR(andnot_pd)(VECTOR(set1_pd)(-0.0), VECTOR(loadu_pd)(from));
+}
+
+TCB_REFERENCE_TILE(tile_wide, double, wide, WIDE_LANES, TILE_ROWS, VECTOR(loadu_pd), VECTOR(set1_pd), VECTOR(fmadd_pd),
+		   VECTOR(storeu_pd))
+TCB_REFERENCE_TILE(tile_sizes, double, wide, WIDE_LANES, TILE_ROWS, load_size, VECTOR(set1_pd), VECTOR(fmadd_pd),
+		   VECTOR(storeu_pd))
+TCB_REFERENCE_TILE(tile_slim, float, slim, SLIM_LANES, TILE_ROWS, VECTOR(loadu_ps), VECTOR(set1_ps), VECTOR(fmadd_ps),
+		   VECTOR(storeu_ps))
+#endif
+
+#endif

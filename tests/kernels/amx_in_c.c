@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Tiles on AMX with the tile instructions taken from plain C.  Compiled twice:
+ * for any processor, and with AVX-512 VNNI, whose vectors scale the tiles' sums
+ * where there is AMX.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "kernels/amx_in_c.h"
+
+enum { TILES = 8, TILE_ROWS = 16, TILE_LINE = 64 };
+
+static struct {
+	unsigned rows[TILES], row_bytes[TILES];
+	uint8_t data[TILES][TILE_ROWS][TILE_LINE];
+	int is_configured;
+} amx;
+
+static void amx_take_config(const void *config)
+{
+	const uint8_t *bytes = config;
+	assert_int_equal(bytes[0], 1);
+	for (int t = 0; t < TILES; t++) {
+		amx.row_bytes[t] = (unsigned)(bytes[16 + 2 * t] | bytes[17 + 2 * t] << 8);
+		amx.rows[t] = bytes[48 + t];
+		assert_in_range(amx.rows[t], 1, TILE_ROWS);
+		assert_in_range(amx.row_bytes[t], 4, TILE_LINE);
+	}
+	amx.is_configured = 1;
+}
+
+static void amx_load(int t, const void *p, size_t stride)
+{
+	assert_true(amx.is_configured);
+	for (unsigned r = 0; r < amx.rows[t]; r++)
+		memcpy(amx.data[t][r], (const uint8_t *)p + r * stride, amx.row_bytes[t]);
+}
+
+static void amx_store(int t, void *p, size_t stride)
+{
+	for (unsigned r = 0; r < amx.rows[t]; r++)
+		memcpy((uint8_t *)p + r * stride, amx.data[t][r], amx.row_bytes[t]);
+}
+
+/* The shapes must fit, as the processor asks; then as its manual has it: A signed, B unsigned. */
+static void amx_dot(int c, int a, int b)
+{
+	assert_int_equal(amx.rows[c], amx.rows[a]);
+	assert_int_equal(amx.row_bytes[c], amx.row_bytes[b]);
+	assert_int_equal(amx.row_bytes[a], 4 * amx.rows[b]);
+	for (unsigned m = 0; m < amx.rows[c]; m++)
+		for (unsigned n = 0; n < amx.row_bytes[c] / 4; n++) {
+			int32_t sum;
+			memcpy(&sum, amx.data[c][m] + 4 * n, 4);
+			for (unsigned k = 0; k < amx.row_bytes[a]; k++)
+				sum += (int8_t)amx.data[a][m][k] * amx.data[b][k / 4][4 * n + k % 4];
+			memcpy(amx.data[c][m] + 4 * n, &sum, 4);
+		}
+}
+
+#define AMX_CONFIGURE(config) amx_take_config(config)
+#define AMX_ZERO(t) memset(amx.data[t], 0, sizeof(amx.data[t]))
+#define AMX_LOAD(t, p, stride) amx_load(t, p, stride)
+#define AMX_STORE(t, p, stride) amx_store(t, p, stride)
+#define AMX_DOT(c, a, b) amx_dot(c, a, b)
+#define AMX_RELEASE() (amx.is_configured = 0)
+#include "kernels/quant_matmul/quant_matmul_amx.h"
+
+#define AMX_TILE(format, m, n)                                            \
+	static void amx_##format##_##m##x##n(const struct qmm_call *call) \
+	{                                                                 \
+		amx_tile(call, TCB_FORMAT_##format, m, n);                \
+	}
+#define AMX_TILES(format) \
+	AMX_TILE(format, 16, 16) AMX_TILE(format, 16, 32) AMX_TILE(format, 32, 16) AMX_TILE(format, 32, 32)
+AMX_TILES(Q4_0)
+AMX_TILES(Q8_0)
+AMX_TILES(Q4_K)
+AMX_TILES(Q5_K)
+AMX_TILES(Q6_K)
+
+#define AMX_ROW(format) \
+	[TCB_FORMAT_##  \
+		format] = { amx_##format##_16x16, amx_##format##_16x32, amx_##format##_32x16, amx_##format##_32x32 }
+
+/* Whatever a tile function configures it must release. */
+static void run_tile(enum tcb_format_id format, size_t micro_m, size_t micro_n, const struct qmm_call *call)
+{
+	static qmm_tile_fn *const tiles[TCB_FORMAT_COUNT][4] = {
+		AMX_ROW(Q4_0), AMX_ROW(Q8_0), AMX_ROW(Q4_K), AMX_ROW(Q5_K), AMX_ROW(Q6_K),
+	};
+	tiles[format][(micro_m > 16) * 2 + (micro_n > 16)](call);
+	assert_false(amx.is_configured);
+}
+
+#ifdef __AVX512VNNI__
+const struct amx_in_c amx_in_c_vnni = { "scaled by AVX-512", run_tile };
+#else
+const struct amx_in_c amx_in_c_any = { "scaled by plain C", run_tile };
+#endif
