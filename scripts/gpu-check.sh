@@ -134,7 +134,7 @@ run() {
 	[ "$left" -gt 0 ] || return 0
 	[ "$seconds" -le "$left" ] || seconds=$left
 	start=$(now)
-	printf '$ %s\n' "$*" >>"$log"
+	printf '$ %s\n' "$*" | nameless >>"$log"
 	timeout -k 5 "$seconds" "$@" 2>>"$log" >>"${to:-$log}" &
 	child=$!
 	wait "$child"
@@ -144,7 +144,12 @@ run() {
 }
 
 last_line() {
-	tail -n 1 "$1" | cut -c 1-150
+	tail -n 1 "$1" | nameless | cut -c 1-150
+}
+
+# Without the folders of this machine: what is left may be published.
+nameless() {
+	sed -e "s|$build/||g" -e "s|$out/||g" ${work:+-e "s|$work/||g"}
 }
 
 # What went wrong, in one line: a test's first error and where it is, else the last line.

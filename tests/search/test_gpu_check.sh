@@ -54,6 +54,10 @@ expect "$work/all.txt" '^sanitize +memcheck, planted +ok .*found: 1'
 expect "$work/all.txt" '^sanitize +racecheck, planted +FAIL .*was not found'
 expect "$work/all.txt" '^sanitize +memcheck +ok .*clean: 4 candidates'
 expect "$work/all.txt" '^1 failed of '
+if grep -F -e "$bundle" -e "$work/out" "$work/out/check_counters.txt" "$work/out/summary.txt"; then
+	echo "names folders of this machine"
+	failed=1
+fi
 for file in summary.txt tuning.db.gz report.txt report.json report.md logs.tar.gz check_counters.txt; do
 	if [ ! -s "$work/out/$file" ]; then
 		echo "no $file"
