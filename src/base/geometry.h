@@ -94,11 +94,14 @@ struct tcb_tile {
 	X(WHOLE, "whole")     \
 	X(LAST, "last") X(ATOMIC, "atomic")
 /*
- * Rows: twopass takes a block's own maximum or mean first, onepass goes over it once, against a running one.  Sums:
- * lanes adds on as it goes, pairwise halves, kahan carries along what rounding lost.
+ * Rows: twopass takes a block's own maximum or mean first, onepass goes over it once, against a running one; running
+ * finds the next block's maximum while it works on one, against the largest so far.  Sums: lanes adds on as it goes,
+ * pairwise halves, kahan carries along what rounding lost.
  */
-#define TCB_FORM_LIST(X) \
-	X(TWOPASS, "twopass") X(ONEPASS, "onepass") X(LANES, "lanes") X(PAIRWISE, "pairwise") X(KAHAN, "kahan")
+#define TCB_FORM_LIST(X)      \
+	X(TWOPASS, "twopass") \
+	X(ONEPASS, "onepass") \
+	X(LANES, "lanes") X(PAIRWISE, "pairwise") X(KAHAN, "kahan") X(RUNNING, "running")
 #define TCB_DECODE_LIST(X) X(PANEL, "panel") X(REGS, "regs")
 #define TCB_SWIZZLE_LIST(X) X(NONE, "none") X(PAD, "pad") X(XOR, "xor") X(CHUNK, "chunk") X(SEED, "seed")
 

@@ -201,6 +201,30 @@ static void test_special_rows(void **state)
 	for_geometries(check_special_rows);
 }
 
+/* Rows that rise and rows that fall: what a block is taken against changes with every one of them, or never again. */
+static void check_slopes(const struct tcb_problem *problem, const struct tcb_geometry *geometry)
+{
+	const size_t m = problem->shape.m, n = problem->shape.n;
+	for (size_t i = 0; i < m * n; i++)
+		data[i] = (float)(i / n % 2 ? n - i % n : i % n) / 64;
+	run(problem, geometry, data, y);
+	for (size_t r = 0; r < m; r++) {
+		double sum = 0;
+		for (size_t c = 0; c < n; c++)
+			sum += exp((double)data[r * n + c]);
+		for (size_t c = 0; c < n; c++) {
+			const double want = exp((double)data[r * n + c]) / sum;
+			assert_true(fabs((double)y[r * n + c] - want) <= 1e-5 * want);
+		}
+	}
+}
+
+static void test_slopes(void **state)
+{
+	(void)state;
+	for_geometries(check_slopes);
+}
+
 /* One bad value in the last row: that row is NaN, the others are not touched. */
 static void check_bad_values(const struct tcb_problem *problem, const struct tcb_geometry *geometry)
 {
@@ -273,6 +297,9 @@ static void test_refusals(void **state)
 	REFUSES(geometry.knob[TCB_KNOB_STREAM] = 2, "stream");
 	REFUSES(geometry.knob[TCB_KNOB_SCHED] = TCB_KNOB_UNSET, "sched");
 	REFUSES(geometry.tile[TCB_MICRO].n = 2, "micro.n=2");
+	REFUSES(geometry.knob[TCB_KNOB_FORM] = TCB_FORM_RUNNING; geometry.tile[TCB_MIDI].n = 520, "multiple of 16");
+	REFUSES(geometry.knob[TCB_KNOB_FORM] = TCB_FORM_RUNNING; geometry.tile[TCB_MACRO].n = 2048;
+		geometry.tile[TCB_MIDI].n = 512; geometry.knob[TCB_KNOB_THREADS] = 2, "whole rows");
 #undef REFUSES
 	/* Streaming stores where rows are not aligned: H13. */
 	problem.shape.n = 4097;
@@ -308,10 +335,15 @@ static void test_space_sizes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_exp_bound),  cmocka_unit_test(test_sum_and_shift),
-		cmocka_unit_test(test_misaligned), cmocka_unit_test(test_special_rows),
-		cmocka_unit_test(test_bad_values), cmocka_unit_test(test_reference_specials),
-		cmocka_unit_test(test_refusals),   cmocka_unit_test(test_space_sizes),
+		cmocka_unit_test(test_exp_bound),
+		cmocka_unit_test(test_sum_and_shift),
+		cmocka_unit_test(test_misaligned),
+		cmocka_unit_test(test_special_rows),
+		cmocka_unit_test(test_slopes),
+		cmocka_unit_test(test_bad_values),
+		cmocka_unit_test(test_reference_specials),
+		cmocka_unit_test(test_refusals),
+		cmocka_unit_test(test_space_sizes),
 	};
 	static struct tcb_device device;
 	struct tcb_error err;

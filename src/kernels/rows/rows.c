@@ -20,6 +20,13 @@ enum {
 	LINE_DOUBLES = 8,      /* the same */
 	STREAM_ALIGNMENT = 64, /* streaming stores of any width fault on less than their own */
 	STAGES_OVERLAPPED = 3,
+	/*
+	 * A load waits for an earlier store whose address looks alike: on a Zen 4 one with the same offset in its page,
+	 * or nearly so.  What is kept of two rows in turn lies half a page apart, and the first as x does: loops over
+	 * rows of whole KiB then load nothing that looks like what they store.  It costs half as much again where two
+	 * kept rows are whole pages apart, or a line more.
+	 */
+	PAGE_FLOATS = 1024,
 };
 
 enum tcb_status rows_check_shape(const struct tcb_op *op, const struct tcb_shape *shape, struct tcb_error *err)
@@ -47,8 +54,10 @@ struct dims {
 	size_t row_stats;       /* doubles of one row */
 	size_t factor_floats;   /* of one thread */
 	size_t scratch_row;     /* kept elements of one row, where they cannot wait in y */
-	size_t scratch_floats;  /* of one thread: those of one row, or of two in turn */
-	size_t workspace_bytes; /* statistics of the kept rows; per thread: factors, scratch */
+	size_t part_floats;     /* factors of the parts of one row, where the form has some */
+	size_t turns;           /* rows whose scratch and factors a thread keeps */
+	size_t thread_floats;   /* of one thread: factors, scratch and parts */
+	size_t workspace_bytes; /* statistics of the kept rows; per thread: factors, scratch, parts */
 };
 
 static int keeps(const struct rows_op *rows, const struct tcb_geometry *geometry)
@@ -56,27 +65,42 @@ static int keeps(const struct rows_op *rows, const struct tcb_geometry *geometry
 	return (rows->kept_forms >> geometry->knob[TCB_KNOB_FORM] & 1u) != 0;
 }
 
+static int has_parts(const struct rows_op *rows, const struct tcb_geometry *geometry)
+{
+	return (rows->part_forms >> geometry->knob[TCB_KNOB_FORM] & 1u) != 0;
+}
+
+/* Columns of what one call of the micro-kernel reduces. */
+static size_t block_columns(const struct rows_op *rows, const struct tcb_geometry *geometry)
+{
+	return geometry->tile[has_parts(rows, geometry) ? TCB_MACRO : TCB_MIDI].n;
+}
+
 static enum tcb_status dims_init(const struct rows_op *rows, const struct tcb_problem *problem,
 				 const struct tcb_geometry *geometry, struct dims *out, struct tcb_error *err)
 {
 	const struct tcb_tile *macro = &geometry->tile[TCB_MACRO], *midi = &geometry->tile[TCB_MIDI];
-	size_t threads = (size_t)geometry->knob[TCB_KNOB_THREADS], per_thread, kept;
+	size_t threads = (size_t)geometry->knob[TCB_KNOB_THREADS], per_turn, per_thread, kept;
 	struct dims d = { .m = problem->shape.m, .n = problem->shape.n };
 	d.strips = tcb_div_up(d.n, macro->n);
 	d.tasks = tcb_div_up(d.m, midi->m) * d.strips;
-	d.strip_blocks = tcb_div_up(macro->n < d.n ? macro->n : d.n, midi->n);
+	d.strip_blocks = tcb_div_up(tcb_least(macro->n, d.n), block_columns(rows, geometry));
 	d.blocks = d.strips * d.strip_blocks;
 	d.rows_kept = d.strips > 1 ? d.m : threads;
 	d.row_stats = tcb_round_up(d.blocks * rows->stats, LINE_DOUBLES);
 	d.factor_floats = tcb_round_up(d.blocks, LINE_FLOATS);
-	if (geometry->knob[TCB_KNOB_STREAM] > 0 && keeps(rows, geometry) &&
-	    tcb_add_size(d.n, LINE_FLOATS, &d.scratch_row))
+	const int has_scratch = geometry->knob[TCB_KNOB_STREAM] > 0 && keeps(rows, geometry);
+	if (has_scratch && tcb_add_size(d.n, 2 * PAGE_FLOATS, &d.scratch_row))
 		goto overflow;
-	d.scratch_row = tcb_round_up(d.scratch_row, LINE_FLOATS);
-	d.scratch_floats = d.scratch_row * (geometry->knob[TCB_KNOB_STAGES] == STAGES_OVERLAPPED ? 2 : 1);
+	if (has_scratch)
+		d.scratch_row = tcb_round_up(d.n, PAGE_FLOATS) + PAGE_FLOATS / 2;
+	d.part_floats = has_parts(rows, geometry) ? tcb_round_up(tcb_div_up(d.n, midi->n), LINE_FLOATS) : 0;
+	d.turns = geometry->knob[TCB_KNOB_STAGES] == STAGES_OVERLAPPED ? 2 : 1;
 	if (tcb_mul_size(d.rows_kept, d.row_stats * sizeof(double), &kept) ||
-	    tcb_add_size(d.scratch_floats, d.factor_floats, &per_thread) ||
-	    tcb_mul_size(per_thread, threads * sizeof(float), &per_thread) ||
+	    tcb_add_size(d.scratch_row, d.part_floats, &per_turn) ||
+	    tcb_mul_size(per_turn, d.turns, &d.thread_floats) ||
+	    tcb_add_size(d.thread_floats, d.factor_floats + (has_scratch ? PAGE_FLOATS : 0), &d.thread_floats) ||
+	    tcb_mul_size(d.thread_floats, threads * sizeof(float), &per_thread) ||
 	    tcb_add_size(kept, per_thread, &d.workspace_bytes))
 		goto overflow;
 	*out = d;
@@ -146,6 +170,12 @@ enum tcb_status rows_plan(const struct rows_op *rows, const struct tcb_problem *
 	if (is_streamed && dims.strips > 1 && keeps(rows, geometry))
 		return tcb_fail(err, TCB_E_ILLEGAL, "stream=1 needs whole rows in a task: macro.n of at least %zu",
 				dims.n);
+	if (has_parts(rows, geometry) && (dims.strips > 1 || tile[TCB_MIDI].n % LINE_FLOATS))
+		return tcb_fail(
+			err, TCB_E_ILLEGAL,
+			"form=%s needs whole rows in a task, macro.n of at least %zu, and parts of whole lines, "
+			"midi.n a multiple of %d",
+			tcb_knob_word(TCB_KNOB_FORM, form), dims.n, LINE_FLOATS);
 	if (geometry->knob[TCB_KNOB_STAGES] == 2 &&
 	    ((size_t)geometry->knob[TCB_KNOB_PREFETCH] / sizeof(float) < dims.n || dims.strips > 1 || dims.m == 1 ||
 	     dims.n <= variant->micro.n))
@@ -165,7 +195,7 @@ enum tcb_status rows_plan(const struct rows_op *rows, const struct tcb_problem *
 	if (dims.n <= variant->micro.n && form != (int32_t)rows_first_form(rows))
 		return tcb_fail(err, TCB_E_ILLEGAL, "rows of %zu stay in registers, whatever the form: it must be %s",
 				dims.n, tcb_knob_word(TCB_KNOB_FORM, rows_first_form(rows)));
-	const size_t block = tcb_least(tile[TCB_MIDI].n, dims.n);
+	const size_t block = tcb_least(block_columns(rows, geometry), dims.n);
 	out->problem = *problem;
 	out->geometry = *geometry;
 	out->variant = variant;
@@ -184,7 +214,7 @@ struct task {
 	struct tcb_tile_info block; /* the first of them, and mostly the only one */
 	size_t first_block;         /* of the strip, among those of the row */
 	unsigned thread;
-	float *factors, *scratch;
+	float *factors, *scratch, *parts;
 };
 
 struct run {
@@ -204,26 +234,29 @@ struct run {
 static void task_init(const struct run *run, size_t index, unsigned thread, struct task *out)
 {
 	const struct dims *d = &run->dims;
-	const size_t midi_n = run->plan->geometry.tile[TCB_MIDI].n;
+	const size_t block = block_columns(run->rows, &run->plan->geometry);
 	struct tcb_view columns;
 	tcb_partition_tile(&run->tiles, index, &out->tile);
 	enum tcb_status status = tcb_view_init(&columns, 1, &out->tile.extent[1], NULL);
 	assert(status == TCB_OK);
-	status = tcb_partition_init(&out->blocks, &columns, &midi_n, NULL);
+	status = tcb_partition_init(&out->blocks, &columns, &block, NULL);
 	assert(status == TCB_OK);
 	(void)status;
 	tcb_partition_tile(&out->blocks, 0, &out->block);
 	out->first_block = index % d->strips * d->strip_blocks;
 	out->thread = thread;
-	out->factors = run->per_thread + thread * (d->factor_floats + d->scratch_floats);
-	out->scratch = out->factors + d->factor_floats;
+	out->factors = run->per_thread + thread * d->thread_floats;
+	out->parts = out->factors + d->factor_floats;
+	out->scratch = out->parts + d->turns * d->part_floats;
+	out->scratch +=
+		((uintptr_t)run->x - (uintptr_t)out->scratch) / sizeof(float) % PAGE_FLOATS / LINE_FLOATS * LINE_FLOATS;
 }
 
 /* Where what is kept of row R of the task waits: in scratch, or in the results. */
 static float *kept_elements(const struct run *run, const struct task *task, size_t r)
 {
 	if (run->dims.scratch_row)
-		return task->scratch + r % (run->dims.scratch_floats / run->dims.scratch_row) * run->dims.scratch_row;
+		return task->scratch + r % run->dims.turns * run->dims.scratch_row;
 	return run->y + task->tile.offset + r * run->dims.n;
 }
 
@@ -236,6 +269,7 @@ static void aim(const struct run *run, const struct task *task, size_t r, const 
 	call->x = run->x + row + info->offset;
 	call->y = run->y + row + info->offset;
 	call->e = kept_elements(run, task, r) + info->offset;
+	call->parts = task->parts + r % run->dims.turns * run->dims.part_floats;
 	call->weight = run->weight ? run->weight + column : NULL;
 	call->bias = run->bias ? run->bias + column : NULL;
 }
@@ -250,7 +284,7 @@ static double *kept_stats(const struct run *run, const struct task *task, size_t
 /* From the statistics of all blocks of the row to what its results need. */
 static void combine_row(const struct run *run, const struct task *task, size_t r, struct rows_row *out)
 {
-	const size_t block = run->plan->geometry.tile[TCB_MIDI].n;
+	const size_t block = block_columns(run->rows, &run->plan->geometry);
 	*out = (struct rows_row){
 		.micro = run->micro,
 		.form = run->call.form,
@@ -431,6 +465,7 @@ void rows_run(const struct rows_op *rows, const struct tcb_plan *plan, void *con
 		.call = { .form = (enum tcb_form)g->knob[TCB_KNOB_FORM],
 			  .hint = (enum tcb_hint)g->knob[TCB_KNOB_HINT],
 			  .asks = g->knob[TCB_KNOB_ASKS],
+			  .part = g->tile[TCB_MIDI].n,
 			  .stream = g->knob[TCB_KNOB_STREAM] > 0 },
 	};
 	run.prefetch[g->knob[TCB_KNOB_STAGES] == 2 ? ROWS_APPLY : ROWS_REDUCE] = (size_t)g->knob[TCB_KNOB_PREFETCH];

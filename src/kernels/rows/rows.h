@@ -6,7 +6,7 @@
  *
  * The geometry drives the loops (rows.c):
  *   macro M x n x 1   a row's columns are cut into strips of n, one task each; n < N lets threads share a row
- *   midi  m x n x 1   one task: m rows of a strip, taken in column blocks of n
+ *   midi  m x n x 1   one task: m rows of a strip, taken in column blocks of n; of some forms the parts of one call
  *   micro 1 x n x 1   columns of one step of the micro-kernel: lanes x independent chains; rows that fit into one step
  *                     stay in registers from load to store, longer ones are taken in steps of 2 or 4 chains
  * stages=1: x is prefetched while a row is reduced; 2: while the row before it is stored, so that memory is read and
@@ -43,6 +43,8 @@ struct rows_call {
 	float *e; /* REDUCE writes it and APPLY reads it, in forms that keep it; may be y */
 	float *y;
 	const float *weight, *bias; /* of these columns; NULL where the op has none */
+	size_t part;                /* of forms with parts: columns of each */
+	float *parts;               /* of such forms: a factor of each part, which REDUCE writes and APPLY reads */
 	const double *before; /* REDUCE: statistics of the block before this one in the strip; NULL for the first */
 	float factor, shift;  /* APPLY: as combine() says */
 	double wide_factor, wide_shift;
@@ -79,6 +81,7 @@ struct rows_op {
 	int x, y, weight, bias; /* operand numbers, or ROWS_NO_OPERAND */
 	unsigned forms;         /* bit 1u << enum tcb_form: offered, the first one is the default */
 	unsigned kept_forms;    /* of these, the ones that keep a value an element between REDUCE and APPLY */
+	unsigned part_forms;    /* and the ones that go over a row in one call, in parts of midi.n */
 	size_t stats;
 	unsigned sums;      /* accumulators of a chain */
 	unsigned registers; /* of the inner loop beside its accumulators */
@@ -86,6 +89,7 @@ struct rows_op {
 	enum tcb_form long_form;
 	size_t long_lanes, long_chains; /* vectors of at most LANES, and how many of them */
 	int32_t long_stages, long_asks;
+	size_t long_part; /* midi.n, where LONG_FORM has parts */
 	void (*combine)(struct rows_row *row);
 	/* REDUCE and APPLY in scalar double, for blocks whose statistics are not finite in f32; NULL where f32 does. */
 	void (*wide)(struct rows_call *call);

@@ -16,6 +16,8 @@ enum {
 	STRIPS_PER_THREAD = 2, /* the same */
 	BLOCK_MOST = 1 << 16,  /* columns: bounds the chain of roundings of a sum */
 	BLOCK_L1 = 4096,       /* columns that the first cache holds while they are read again: 16 KB */
+	PART_LEAST = 512,      /* columns of a part: from where what each costs no longer shows */
+	PART_MOST = 1024,      /* to where the first cache holds two beside what is kept of two rows */
 	TASK_ROWS_MAX = 64,    /* more only make shares uneven */
 	TASK_ROWS_FACTOR = 8,
 	TASKS_PER_THREAD = 4, /* enough for shares that differ little */
@@ -110,12 +112,15 @@ size_t rows_axes(const struct rows_op *rows, const struct tcb_problem *problem, 
 	axis = add_axis(out, &count, TCB_AXIS_TILE_M, TCB_MIDI);
 	add_powers(axis, 1, TASK_ROWS_FACTOR, tcb_least(row_count, TASK_ROWS_MAX));
 	add_value(axis, tcb_least(row_count, TASK_ROWS_MAX));
+	add_value(axis, row_count);
 	struct tcb_axis *strips = &out[0];
 	axis = add_axis(out, &count, TCB_AXIS_TILE_N, TCB_MIDI);
 	for (size_t i = 0; i < strips->count; i++)
 		add_value(axis, tcb_least((size_t)strips->values[i], BLOCK_MOST));
 	if (columns > BLOCK_L1)
 		add_value(axis, BLOCK_L1);
+	if (rows->part_forms)
+		add_powers(axis, PART_LEAST, 2, tcb_least(columns, PART_MOST));
 	axis = add_axis(out, &count, TCB_AXIS_TILE_N, TCB_MICRO);
 	add_powers(axis, 1, 2, MICRO_MAX);
 	axis = add_axis(out, &count, TCB_AXIS_KNOB, TCB_KNOB_ISA);
@@ -157,13 +162,12 @@ size_t rows_axes(const struct rows_op *rows, const struct tcb_problem *problem, 
 	return count;
 }
 
-/* Rows of a task: as many as make an even share of THREADS dealt in advance; one thread takes all in order. */
+/* Rows of a task: as many as make an even share of THREADS dealt in advance; one thread takes all in one. */
 static size_t task_rows(const struct tcb_problem *problem, size_t threads)
 {
-	size_t rows = tcb_least(tcb_power_of_two_up(problem->shape.m), TASK_ROWS_MAX);
+	size_t rows = TASK_ROWS_MAX;
 	if (threads <= 1)
-		return rows;
-	rows = TASK_ROWS_MAX;
+		return tcb_power_of_two_up(problem->shape.m);
 	while (rows > 1 && tcb_div_up(problem->shape.m, rows) < TASKS_PER_THREAD * threads)
 		rows /= TASK_ROWS_FACTOR;
 	return rows;
@@ -190,7 +194,7 @@ static const char *policy_task(const struct tcb_problem *problem, const struct t
 	if (geometry->knob[TCB_KNOB_SCHED] == TCB_SCHED_STATIC &&
 	    geometry->tile[TCB_MIDI].m != task_rows(problem, threads))
 		return "with sched=static a thread takes its rows in order, however many are a task: midi.m must be "
-		       "the largest up to 64 that makes even shares";
+		       "macro.m for one thread, else the largest up to 64 that makes even shares";
 	return NULL;
 }
 
@@ -198,9 +202,15 @@ static const char *policy_block(const struct tcb_problem *problem, const struct 
 				const struct tcb_geometry *geometry)
 {
 	const size_t strip = geometry->tile[TCB_MACRO].n, block = geometry->tile[TCB_MIDI].n;
+	const int32_t form = geometry->knob[TCB_KNOB_FORM];
 	(void)problem, (void)target;
-	if (block == tcb_least(strip, BLOCK_MOST) ||
-	    (geometry->knob[TCB_KNOB_FORM] == TCB_FORM_TWOPASS && block == BLOCK_L1))
+	if (form == TCB_FORM_RUNNING)
+		return block >= tcb_least(strip, PART_LEAST) && block <= PART_MOST
+			       ? NULL
+			       : "form=running takes a row in parts that the first cache holds two of: midi.n must be "
+				 "512 "
+				 "or 1024, or a shorter row's macro.n";
+	if (block == tcb_least(strip, BLOCK_MOST) || (form == TCB_FORM_TWOPASS && block == BLOCK_L1))
 		return NULL;
 	return "midi.n cuts a row for nothing: it must be macro.n, at most 65536, or with form=twopass, which reads a "
 	       "block again, 4096";
@@ -236,11 +246,17 @@ static void default_long_rows(const struct rows_op *rows, const struct tcb_probl
 			      const struct tcb_target *target, int is_large, struct tcb_geometry *out)
 {
 	const int is_vector = out->knob[TCB_KNOB_ISA] != TCB_ISA_SCALAR;
+	const int has_parts = (rows->part_forms >> rows->long_form & 1u) != 0;
 	out->knob[TCB_KNOB_FORM] = (int32_t)rows->long_form;
+	if (has_parts)
+		out->tile[TCB_MIDI].n = tcb_least(out->tile[TCB_MACRO].n, rows->long_part);
 	if (!is_large || !is_vector)
 		return;
 	if (!has_ahead(problem) || out->tile[TCB_MIDI].m == 1) {
-		out->knob[TCB_KNOB_FORM] = TCB_FORM_ONEPASS;
+		if (has_parts) /* nothing to read while results are written: better that they wait in the caches */
+			out->knob[TCB_KNOB_STREAM] = 0;
+		else
+			out->knob[TCB_KNOB_FORM] = TCB_FORM_ONEPASS;
 		return;
 	}
 	if (out->knob[TCB_KNOB_ISA] == TCB_ISA_AVX512 && tcb_target_has(target, TCB_ISA_AVX2) &&

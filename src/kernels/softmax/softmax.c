@@ -7,6 +7,7 @@
 
 #include <math.h>
 
+#include "base/sizes.h"
 #include "base/util.h"
 #include "kernels/rows/rows_gpu.h"
 
@@ -113,13 +114,18 @@ static void softmax_combine(struct rows_row *row)
 
 /*
  * Roundings of one result: exp of the element and of the block's factor, each again inside the sum; the factor, its
- * quotient by the sum and the product, half an ulp each, and as much again for their products of second order.  In one
- * pass a sum may be rescaled at every step, each time by an exponential (1.5 u) and a product (1 u).
+ * quotient by the sum and the product, half an ulp each, and as much again for their products of second order; a part's
+ * factor is one of these.  In one pass a sum may be rescaled at every step, each time by an exponential (1.5 u) and a
+ * product (1 u), and against the largest so far at every part.
  */
 static void softmax_bound(enum tcb_form form, size_t block, double chain, struct tcb_plan *plan)
 {
-	(void)block;
-	plan->chain = form == TCB_FORM_ONEPASS ? (1 + 2 * SOFTMAX_EXP_ULPS + 1) * chain : chain;
+	const double rescaled = 2 * SOFTMAX_EXP_ULPS + 1;
+	plan->chain = chain;
+	if (form == TCB_FORM_ONEPASS)
+		plan->chain += rescaled * chain;
+	if (form == TCB_FORM_RUNNING)
+		plan->chain += rescaled * (double)tcb_div_up(block, plan->geometry.tile[TCB_MIDI].n);
 	plan->ulps = 4 * SOFTMAX_EXP_ULPS + 2;
 }
 
@@ -129,12 +135,14 @@ static const struct rows_op rows = {
 	.y = OPERAND_Y,
 	.weight = ROWS_NO_OPERAND,
 	.bias = ROWS_NO_OPERAND,
-	.forms = 1u << TCB_FORM_TWOPASS | 1u << TCB_FORM_ONEPASS,
-	.kept_forms = 1u << TCB_FORM_TWOPASS,
+	.forms = 1u << TCB_FORM_TWOPASS | 1u << TCB_FORM_ONEPASS | 1u << TCB_FORM_RUNNING,
+	.kept_forms = 1u << TCB_FORM_TWOPASS | 1u << TCB_FORM_RUNNING,
+	.part_forms = 1u << TCB_FORM_RUNNING,
 	.stats = SOFTMAX_STATS,
 	.sums = 1,
 	.registers = 4, /* value, n, r and polynomial */
-	.long_form = TCB_FORM_TWOPASS,
+	.long_form = TCB_FORM_RUNNING,
+	.long_part = 512,
 	.long_lanes = 16,
 	.long_chains = 2,
 	.long_stages = 3,

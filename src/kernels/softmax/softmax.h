@@ -8,6 +8,8 @@
  *            stream=1 in scratch, so that y is written once, past the caches.  exp is computed once an element
  *   onepass  maximum and sum together, a sum rescaled where its lane's maximum moves (online softmax); the results take
  *            exp again, but nothing has to wait anywhere
+ *   running  the exponentials of a part of a row (midi.n) against the largest of it and the parts before, and on the
+ * way the next part's maximum: x is read once, and exp is computed once an element, which waits as in twopass
  *
  * On a GPU it drives kernels as kernels/rows/rows_gpu.h says.
  *

@@ -15,7 +15,8 @@
 #include "kernels/softmax/softmax.h"
 #include "kernels/softmax/softmax_vec.h"
 
-ROWS_INLINE float block_max(const float *x, size_t count, const int chains)
+/* By lanes. */
+ROWS_INLINE vec block_top(const float *x, size_t count, const int chains)
 {
 	const size_t step = (size_t)chains * LANES;
 	vec top[CHAINS_MAX];
@@ -33,7 +34,7 @@ ROWS_INLINE float block_max(const float *x, size_t count, const int chains)
 	ROWS_UNROLL
 	for (int u = 1; u < chains; u++)
 		top[0] = v_max(top[0], top[u]);
-	return v_reduce_max(top[0]);
+	return top[0];
 }
 
 /* A maximum of -inf counts nothing: exp(-inf - 0) = 0, where -inf - -inf would be NaN. */
@@ -63,7 +64,7 @@ ROWS_INLINE void reduce_twice(struct rows_call *call, const int chains, const en
 	const struct v_ahead ahead = rows_ahead(call);
 	const float *x = call->x;
 	float *e = call->e;
-	float max = block_max(x, count, chains);
+	float max = v_reduce_max(block_top(x, count, chains));
 	vec base = base_of(max), sum[CHAINS_MAX];
 	size_t i = 0;
 	ROWS_UNROLL
@@ -158,13 +159,136 @@ ROWS_INLINE void reduce_once(struct rows_call *call, const int chains, const enu
 	call->stat[SOFTMAX_SUM] = (double)v_reduce_add(v_mul(run.sum[0], v_exp(v_sub(run.max, v_set(max)))));
 }
 
+/* What reduce_parts() has seen: the largest so far, in all lanes, and the sums of exponentials against it. */
+struct seen {
+	float max;
+	vec base, sum[CHAINS_MAX];
+};
+
+/* Makes room for a part whose largest values are TOP. */
+ROWS_INLINE void raise_base(struct seen *seen, vec top, const int chains)
+{
+	if (!v_any_above(top, seen->base))
+		return;
+	seen->max = v_reduce_max(top);
+	const vec base = v_set(seen->max), factor = v_exp(v_sub(seen->base, base));
+	ROWS_UNROLL
+	for (int u = 0; u < chains; u++)
+		seen->sum[u] = v_mul(seen->sum[u], factor);
+	seen->base = base;
+}
+
+/* One vector's exponentials, to e and to chain U of the sums. */
+ROWS_INLINE void see(const struct rows_call *call, struct seen *seen, size_t at, size_t left, int u)
+{
+	const vec value = v_exp(v_sub(v_load_left(call->x + at, left, -INFINITY), seen->base));
+	v_store_left(call->e + at, value, left, 0);
+	seen->sum[u] = v_add(seen->sum[u], value);
+}
+
+/*
+ * Columns AT to END, one part or its left-over vectors, and on the way BEFORE's results; returns the largest values, by
+ * lanes, of as many columns after END, or with IS_LAST, which has none, anything.
+ */
+ROWS_INLINE vec reduce_part(const struct rows_call *call, const struct rows_call *before, struct seen *seen, size_t at,
+			    size_t end, const int is_last, const int chains, const enum v_fetch fetch,
+			    const enum rows_store late)
+{
+	const size_t step = (size_t)chains * LANES, ahead = end - at;
+	vec top[CHAINS_MAX];
+	ROWS_UNROLL
+	for (int u = 0; u < chains; u++)
+		top[u] = v_set(-INFINITY);
+	for (; at + step <= end; at += step) {
+		ROWS_UNROLL
+		for (int u = 0; u < chains; u++) {
+			const size_t column = at + (size_t)u * LANES;
+			v_prefetch_step(call->x + at, u, rows_ahead(call), fetch);
+			if (!is_last)
+				top[u] = v_max(top[u], v_load(call->x + column + ahead));
+			see(call, seen, column, LANES, u);
+		}
+		ROWS_UNROLL
+		for (int u = 0; late && u < chains; u++)
+			rows_store(before, before->e, at + (size_t)u * LANES, LANES, late, scaled);
+	}
+	for (; at < end; at += LANES) {
+		if (!is_last)
+			top[0] = v_max(top[0], v_load_left(call->x + at + ahead, end - at, -INFINITY));
+		see(call, seen, at, end - at, 0);
+		if (late)
+			rows_store(before, before->e, at, end - at, late, scaled);
+	}
+	ROWS_UNROLL
+	for (int u = 1; u < chains; u++)
+		top[0] = v_max(top[0], top[u]);
+	return top[0];
+}
+
+/*
+ * Against the largest value so far, which the loop over one part finds for the next: so x is read once, and arithmetic
+ * and memory are as busy at every column.  The exponentials go to e; what a part's still miss goes to parts.
+ */
+ROWS_INLINE void reduce_parts(struct rows_call *call, const int chains, const enum v_fetch fetch,
+			      const enum rows_store late)
+{
+	const size_t count = call->count, part = call->part;
+	const struct rows_call own = *call;
+	struct rows_call before = late ? *call->late : *call; /* copies: stores cannot change them */
+	struct seen seen = { .max = -FLT_MAX, .base = v_set(-FLT_MAX) };
+	size_t at = 0, p = 0;
+	ROWS_UNROLL
+	for (int u = 0; u < chains; u++)
+		seen.sum[u] = v_set(0);
+	vec top = block_top(own.x, part < count ? part : count, chains);
+	for (; at < count; at += part, p++) {
+		const size_t left = count - at;
+		raise_base(&seen, top, chains);
+		own.parts[p] = seen.max;
+		if (late)
+			before.factor = call->late->factor * call->late->parts[p];
+		if (left >= 2 * part) {
+			top = reduce_part(&own, &before, &seen, at, at + part, 0, chains, fetch, late);
+			continue;
+		}
+		if (left > part)
+			top = block_top(own.x + at + part, left - part, chains);
+		reduce_part(&own, &before, &seen, at, left > part ? at + part : count, 1, chains, fetch, late);
+	}
+	for (size_t i = 0; i < p; i += LANES) {
+		const vec factor = v_exp(v_sub(v_load_left(own.parts + i, p - i, 0), seen.base));
+		v_store_left(own.parts + i, factor, p - i, 0);
+	}
+	ROWS_UNROLL
+	for (int u = 1; u < chains; u++)
+		seen.sum[0] = v_add(seen.sum[0], seen.sum[u]);
+	call->stat[SOFTMAX_MAX] = (double)seen.max;
+	call->stat[SOFTMAX_SUM] = (double)v_reduce_add(seen.sum[0]);
+}
+
 ROWS_INLINE void softmax_reduce(struct rows_call *call, const int chains, const enum v_fetch fetch,
 				const enum rows_store late)
 {
 	if (call->form == TCB_FORM_ONEPASS)
 		reduce_once(call, chains, fetch, late);
+	else if (call->form == TCB_FORM_RUNNING)
+		reduce_parts(call, chains, fetch, late);
 	else
 		reduce_twice(call, chains, fetch, late);
+}
+
+ROWS_INLINE void apply_parts(const struct rows_call *call, const int chains, const enum v_fetch fetch,
+			     const enum rows_store store)
+{
+	struct rows_call part = *call;
+	for (size_t at = 0, p = 0; at < call->count; at += call->part, p++) {
+		part.count = call->count - at < call->part ? call->count - at : call->part;
+		part.factor = call->factor * call->parts[p];
+		part.x = call->x + at;
+		part.e = call->e + at;
+		part.y = call->y + at;
+		rows_apply(&part, part.e, chains, fetch, store, scaled);
+	}
 }
 
 ROWS_INLINE void softmax_apply(const struct rows_call *call, const int chains, const enum v_fetch fetch,
@@ -172,6 +296,8 @@ ROWS_INLINE void softmax_apply(const struct rows_call *call, const int chains, c
 {
 	if (call->form == TCB_FORM_ONEPASS)
 		rows_apply(call, call->x, chains, fetch, store, exp_scaled);
+	else if (call->form == TCB_FORM_RUNNING)
+		apply_parts(call, chains, fetch, store);
 	else
 		rows_apply(call, call->e, chains, fetch, store, scaled);
 }
