@@ -11,9 +11,8 @@
  *            have the first of each pair (row, row + 8, row at 8 more, row + 8 at
  *            8 more), bits 16, 20, 24 and 28 on the second.  Q8_0: two words a
  *            step, a byte a code above -128: the pairs of k, then those 8 more.
- *   high     Q5_K: [lane][chunk], a word a chunk, bit 8 above the nibble's order:
- *            bit 4 (s % 4) + r of step s, register r, and 16 more for the second.
- *            Q6_K: [chunk pair][lane][4 words], a word two steps, likewise by twos.
+ *   high     [four words][lane], a word four steps (Q5_K) or two (Q6_K):
+ *            qmm_high_at().
  *   headers  a row's scales, 16 bytes: write_header().
  */
 #include <assert.h>
@@ -30,10 +29,21 @@ void qmm_unit_of(enum tcb_format_id format, struct qmm_unit *out)
 	*out = (struct qmm_unit){ .format = format, .run = format == TCB_FORMAT_Q6_K ? 16 : 32 };
 	out->code_words = is_wide ? 8 : 4;
 	out->high_words = format == TCB_FORMAT_Q5_K ? 4 : format == TCB_FORMAT_Q6_K ? 8 : 0;
+	out->high_bits = format == TCB_FORMAT_Q5_K ? 1 : format == TCB_FORMAT_Q6_K ? 2 : 0;
 	out->high_at = QMM_CHUNKS * LANES * 4 * out->code_words;
 	out->header_at = out->high_at + LANES * 4 * out->high_words;
 	out->last_at = out->header_at + QMM_UNIT_ROWS * HEADER_BYTES;
 	out->bytes = out->last_at + (format == TCB_FORMAT_Q6_K ? QMM_UNIT_ROWS * 2 : 0);
+}
+
+void qmm_high_at(const struct qmm_unit *unit, unsigned chunk, unsigned step, unsigned reg, unsigned odd,
+		 struct qmm_high_place *out)
+{
+	const unsigned steps = STEPS / unit->high_bits, of_word = 2 * steps; /* pairs of registers of a word */
+	const unsigned pair = (chunk * STEPS + step) % steps * 2 + reg / 2, up = pair / (of_word / 2);
+	out->word = (chunk * STEPS + step) / steps;
+	out->turn = 8 * up + pair % (of_word / 2) * unit->high_bits;
+	out->bit = (out->turn + (reg % 2 ? 8 : 4) + 16 * odd) % 32;
 }
 
 size_t qmm_units_along_k(size_t k)
@@ -93,74 +103,53 @@ static void put_code(enum tcb_format_id format, const struct place *p, uint8_t *
 
 /* --- headers --- */
 
-static void store_word(uint8_t *out, uint32_t word)
-{
-	for (int i = 0; i < 4; i++)
-		out[i] = (uint8_t)(word >> 8 * i);
-}
-
-static uint32_t load_word(const uint8_t *in)
-{
-	return in[0] | (uint32_t)in[1] << 8 | (uint32_t)in[2] << 16 | (uint32_t)in[3] << 24;
-}
-
 /*
- * Q4_K, Q5_K: d and dmin; three words of fields of 6 bits, twice, in the lower half for the even sub-block of a pair,
- * in the upper one for the odd one.  Words 1 to 3 have the fields of the pairs 0 and 1, 2 and 3 of scales, 0 and 1 of
- * mins from bits 0 and 6 on.  Of the mins' pairs 2 and 3 the low four bits are in bits 12 on of words 1 and 2, the
- * others in bits 12 and 14 on of word 3.
+ * Q4_K, Q5_K: d and dmin, then four bytes, a lane's each, three times.  First those of the sub-blocks 0 to 3: the
+ * scale, and from bit 6 on the upper two bits of the min; then those of 4 to 7 likewise; then the mins' lower four
+ * bits, that of a sub-block below that of the fourth after it.
  */
 static void write_k_header(const uint8_t *block, uint8_t *out)
 {
 	uint8_t scale[8], min[8];
-	uint32_t word[3] = { 0, 0, 0 };
 	tcb_k_scales(block + 4, scale, min);
-	for (unsigned j = 0; j < 8; j++) {
-		const unsigned pair = j / 2, up = 16 * (j % 2);
-		word[pair / 2] |= (uint32_t)scale[j] << (6 * (pair % 2) + up);
-		if (pair < 2) {
-			word[2] |= (uint32_t)min[j] << (6 * pair + up);
-		} else {
-			word[pair - 2] |= (uint32_t)(min[j] & 15) << (12 + up);
-			word[2] |= (uint32_t)(min[j] >> 4) << (12 + 2 * (pair - 2) + up);
-		}
-	}
 	memcpy(out, block, 4);
-	for (int i = 0; i < 3; i++)
-		store_word(out + 4 + 4 * i, word[i]);
+	for (unsigned j = 0; j < 8; j++)
+		out[4 + j] = (uint8_t)(scale[j] | min[j] >> 4 << 6);
+	for (unsigned j = 0; j < 4; j++)
+		out[12 + j] = (uint8_t)((min[j] & 15) | (min[4 + j] & 15) << 4);
 }
 
 static void read_k_header(const uint8_t *in, uint8_t *block)
 {
 	uint8_t scale[8], min[8];
-	uint32_t word[3];
-	for (int i = 0; i < 3; i++)
-		word[i] = load_word(in + 4 + 4 * i);
 	for (unsigned j = 0; j < 8; j++) {
-		const unsigned pair = j / 2, up = 16 * (j % 2);
-		scale[j] = word[pair / 2] >> (6 * (pair % 2) + up) & 63;
-		if (pair < 2)
-			min[j] = word[2] >> (6 * pair + up) & 63;
-		else
-			min[j] = (uint8_t)((word[pair - 2] >> (12 + up) & 15) |
-					   (word[2] >> (12 + 2 * (pair - 2) + up) & 3) << 4);
+		scale[j] = in[4 + j] & 63;
+		min[j] = (uint8_t)(in[4 + j] >> 6 << 4 | (in[12 + j % 4] >> j / 4 * 4 & 15));
 	}
 	memcpy(block, in, 4);
 	tcb_k_scales_pack(scale, min, block + 4);
+}
+
+/* Place I of a header's scales, a lane's together, is that of which of the COUNT runs: first halves and second ones. */
+static unsigned run_at(unsigned i, unsigned count)
+{
+	const unsigned pairs = count / 8; /* of a lane */
+	return i % 2 * count / 2 + i / 2 % pairs * 4 + i / (2 * pairs);
 }
 
 /* Q4_0, Q8_0: the eight blocks' d.  Q6_K: its scales above -128, and d in the unit's last part. */
 static void write_header(enum tcb_format_id format, const uint8_t *blocks, unsigned count, uint8_t *out, uint8_t *last)
 {
 	if (format == TCB_FORMAT_Q6_K) {
-		for (int i = 0; i < HEADER_BYTES; i++)
-			out[i] = blocks[Q6_K_SCALES + i] ^ 128;
+		for (unsigned i = 0; i < HEADER_BYTES; i++)
+			out[i] = blocks[Q6_K_SCALES + run_at(i, 16)] ^ 128;
 		memcpy(last, blocks + Q6_K_D, 2);
 	} else if (format == TCB_FORMAT_Q4_K || format == TCB_FORMAT_Q5_K) {
 		write_k_header(blocks, out);
 	} else {
-		for (unsigned i = 0; i < count; i++)
-			memcpy(out + 2 * i, blocks + i * tcb_format(format)->block_bytes, 2);
+		for (unsigned i = 0; i < 8; i++)
+			if (run_at(i, 8) < count)
+				memcpy(out + 2 * i, blocks + run_at(i, 8) * tcb_format(format)->block_bytes, 2);
 	}
 }
 
@@ -168,14 +157,15 @@ static void read_header(enum tcb_format_id format, const uint8_t *in, const uint
 			uint8_t *blocks)
 {
 	if (format == TCB_FORMAT_Q6_K) {
-		for (int i = 0; i < HEADER_BYTES; i++)
-			blocks[Q6_K_SCALES + i] = in[i] ^ 128;
+		for (unsigned i = 0; i < HEADER_BYTES; i++)
+			blocks[Q6_K_SCALES + run_at(i, 16)] = in[i] ^ 128;
 		memcpy(blocks + Q6_K_D, last, 2);
 	} else if (format == TCB_FORMAT_Q4_K || format == TCB_FORMAT_Q5_K) {
 		read_k_header(in, blocks);
 	} else {
-		for (unsigned i = 0; i < count; i++)
-			memcpy(blocks + i * tcb_format(format)->block_bytes, in + 2 * i, 2);
+		for (unsigned i = 0; i < 8; i++)
+			if (run_at(i, 8) < count)
+				memcpy(blocks + run_at(i, 8) * tcb_format(format)->block_bytes, in + 2 * i, 2);
 	}
 }
 
@@ -207,12 +197,11 @@ static struct spot spot_of(const struct qmm_unit *unit, unsigned r, unsigned kk)
 		at = ((chunk * 2 + step / 2) * LANES + lane) * 16 + (step % 2 * 2 + reg / 2) * 4;
 		shift = 8 * (2 * (reg % 2) + odd);
 	}
-	if (unit->high_words == 4) {
-		high_at = (lane * 4 + chunk) * 4;
-		high_shift = 4 * step + reg + 16 * odd;
-	} else if (unit->high_words == 8) {
-		high_at = ((chunk / 2 * LANES + lane) * 4 + chunk % 2 * 2 + step / 2) * 4;
-		high_shift = 2 * (4 * (step % 2) + reg) + 16 * odd;
+	if (unit->high_words) {
+		struct qmm_high_place place;
+		qmm_high_at(unit, chunk, step, reg, odd, &place);
+		high_at = ((place.word / 4 * LANES + lane) * 4 + place.word % 4) * 4;
+		high_shift = place.bit;
 	}
 	return (struct spot){ (uint16_t)(at + shift / 8), (uint16_t)(unit->high_at + high_at + high_shift / 8),
 			      (uint8_t)(shift % 8), (uint8_t)(high_shift % 8) };

@@ -7,8 +7,9 @@
  * halves in registers; tokens are B's columns, so that 8 tokens waste nothing.
  * Layout f has the codes in the order of A's registers, activations are halves in
  * tiles of 8 tokens by 64 of k, 128 bytes a token, swizzled by 16-byte chunks.
- * Where two runs of k have scales of their own their values alternate along k, so
- * that a register's two halves need one pair of scales (qmm_k_of()).
+ * Eight runs of k with scales of their own take turns along k, so that a lane's
+ * registers hold two of them alone, one in their lower and one in their upper halves,
+ * and a lane takes apart one pair of scales a row (qmm_k_of()).
  *
  * How a geometry drives a kernel.
  *   isa=mma    micro.n rows are a group, computed by one warp for midi.m tokens.
@@ -42,6 +43,7 @@ enum {
 	QMM_ROW_TILES_MAX = 4,
 	QMM_WGMMA_TILES_MAX = 2, /* of 64 rows */
 	QMM_TOKENS_MAX = 256,
+	QMM_CHAINS_MAX = 4,
 	QMM_PREPARE_WARPS = 8,
 	QMM_PREPARE_TOKENS = 4 /* that a warp prepares */
 };
@@ -51,19 +53,36 @@ struct qmm_unit {
 	enum tcb_format_id format;
 	unsigned run;                         /* values that share a scale: 16 or 32 */
 	unsigned code_words;                  /* of a lane, a chunk */
-	unsigned high_words;                  /* of a lane, a unit: bits beyond four */
+	unsigned high_words, high_bits;       /* of a lane, a unit, of a code: bits beyond four */
 	unsigned high_at, header_at, last_at; /* bytes within the unit; last: Q6_K's d */
 	unsigned bytes;
 };
 void qmm_unit_of(enum tcb_format_id format, struct qmm_unit *out);
+/*
+ * Where the upper bits are of the first or second (ODD) code of register REG of a step: word of the lane's, bit from
+ * which on.  Turned right by TURN, registers 0 and 1, or 2 and 3, have them at bits 4 and 8, where their nibbles end.
+ */
+struct qmm_high_place {
+	unsigned word, bit, turn;
+};
+void qmm_high_at(const struct qmm_unit *unit, unsigned chunk, unsigned step, unsigned reg, unsigned odd,
+		 struct qmm_high_place *out);
 size_t qmm_units_along_k(size_t k);
 size_t qmm_fragments_bytes(enum tcb_format_id format, size_t n, size_t k);
 void qmm_fragments_pack(enum tcb_format_id format, size_t n, size_t k, const void *weights, void *packed);
 void qmm_fragments_unpack(enum tcb_format_id format, size_t n, size_t k, const void *packed, void *weights);
-/* Which of a unit's 256 values is at place KK of the matrix instructions' k. */
+/*
+ * Which of a unit's 256 values is at place KK of the matrix instructions' k.  A lane's pairs have a run of the unit's
+ * first half and the one 128 values behind it.  Four neighbours of a run go to the same place of four tiles, or to
+ * chunks 64 bytes apart of two: so a warp reads activations 512 bytes at a time and stores them without bank conflicts.
+ */
 static inline unsigned qmm_k_of(unsigned run, unsigned kk)
 {
-	return kk / (2 * run) * 2 * run + kk % 2 * run + kk % (2 * run) / 2;
+	const unsigned tile = kk / QMM_CHUNK, chunk = kk % QMM_CHUNK / 8, turn = tile / 2;
+	const unsigned first = QMM_UNIT_VALUES / 2 * (kk % 2) + kk % 8 / 2 * run;
+	if (run == 32)
+		return first + 4 * chunk + tile;
+	return first + 4 * run * turn + 4 * (chunk % 4) + 2 * (tile % 2) + (chunk / 4 ^ turn);
 }
 
 /* A geometry and a problem in numbers. */
@@ -77,6 +96,8 @@ struct qmm_gpu {
 	unsigned rows, row_tiles;       /* of a group: rows, 16-row (mma) or 64-row (wgmma) tiles */
 	unsigned tokens, token_groups;  /* of a block: tokens, groups of 8 */
 	unsigned warps, threads;        /* that compute; of a block */
+	unsigned chains;                /* mma: sums of each output that a warp adds to in turn, so that products
+					 * of few tokens need not wait for each other */
 	unsigned ksplit, side, splitk;  /* warps of a group; groups side by side; blocks of a row */
 	unsigned stages, lead, xstages; /* tiles of weights in flight, before the activations; tiles of activations */
 	unsigned cast;                  /* streamed: blocks along x that fetch activations for each other */
@@ -118,17 +139,19 @@ struct qmm_writer {
 	qmm_op first_token;               /* of the block */
 	qmm_op first, end;                /* the block's groups */
 	/* constants in registers */
-	qmm_op bias_low, bias_high; /* what codes in the low, in the high nibbles of a byte are above */
-	qmm_op minus_1024;
-	int is_direct; /* weights come from global memory, not from a ring in shared memory */
+	qmm_op bias_low, bias_high;    /* what codes in the low, in the high nibbles of a byte are above */
+	qmm_op minus_1024, mins_bias;  /* the same of scales and mins of 6 bits */
+	qmm_op select_one, select_two; /* a lane's bytes of headers */
+	int is_direct;                 /* weights come from global memory, not from a ring in shared memory */
 };
 
 /* A lane's weights of a unit, as loaded, and its scales: pairs of halves, of its two rows. */
 struct qmm_raw {
 	qmm_op code[QMM_CHUNKS][8], high[8], header[2][4], last[2];
 };
+enum { QMM_TURNS_MAX = 2 };
 struct qmm_scales {
-	qmm_op scale[2][2 * QMM_CHUNKS], offset[2][2 * QMM_CHUNKS]; /* by pairs of runs; offset: what is added */
+	qmm_op scale[2][QMM_TURNS_MAX], offset[2]; /* a pair of runs each; offset: what is added */
 };
 
 /* quant_matmul_gpu_plan.c: the numbers; GEOMETRY keeps the rules. */
@@ -169,6 +192,8 @@ void qmm_write_x_prepare(struct qmm_writer *w, qmm_op image);
 void qmm_write_x_open(struct qmm_writer *w);
 void qmm_write_x_copy(struct qmm_writer *w, qmm_op image);
 void qmm_write_x_wait(struct qmm_writer *w);
+/* Where a lane's row of matrices is in tiles at BASE: ldmatrix.x4 reads 32 of k there, and the tile's other 32. */
+void qmm_write_lane_rows(struct qmm_writer *w, qmm_op base, qmm_op out[2]);
 /* That launch: QMM_PREPARE_TOKENS tokens by 256 of k a warp. */
 void qmm_write_prepare_kernel(struct qmm_writer *w);
 
@@ -187,6 +212,8 @@ qmm_op qmm_write_cast_rank(struct qmm_writer *w);
 /* quant_matmul_gpu_mma.c, quant_matmul_gpu_stream.c: a kernel, from its parameters on. */
 void qmm_write_mma(struct qmm_writer *w);
 void qmm_write_stream(struct qmm_writer *w);
+/* SUMS += A * X, 16 of k. */
+void qmm_write_multiply(struct qmm_writer *w, qmm_op sums[4], const qmm_op a[4], const qmm_op x[2]);
 
 /* quant_matmul_gpu_wgmma.c: A of two chunks, expanded in turn, so that one can be expanded while the tensor cores read
  * the other. */

@@ -27,7 +27,7 @@ struct ring {
 struct kernel {
 	qmm_op image, b_lane[2]; /* where a lane reads activations: halves of a row */
 	qmm_op x_at[2];          /* the same for the unit in use */
-	qmm_op sums[QMM_ROW_TILES_MAX][QMM_TOKENS_MAX / 8][4];
+	qmm_op sums[QMM_CHAINS_MAX][QMM_ROW_TILES_MAX][QMM_TOKENS_MAX / 8][4];
 	struct qmm_lane_at lane_at[QMM_ROW_TILES_MAX]; /* of the tile, or of the warp's rows in memory */
 	struct qmm_raw raw[QMM_ROW_TILES_MAX];
 	struct qmm_scales scales[QMM_ROW_TILES_MAX];
@@ -158,7 +158,7 @@ static void ring_next(struct qmm_writer *w, struct ring *r)
 
 /* --- products --- */
 
-/* mma: lane l's row of matrices: token l % 8, 16-byte chunk l / 8, or 4 more.  wgmma: the warp's first tile. */
+/* mma: the lane's row of matrices.  wgmma: the warp's first tile. */
 static void x_open(struct qmm_writer *w, struct kernel *k)
 {
 	struct tcb_ptx_build *b = &w->b;
@@ -168,15 +168,8 @@ static void x_open(struct qmm_writer *w, struct kernel *k)
 		k->b_lane[1] = k->b_lane[0];
 		return;
 	}
-	const qmm_op row = OP2(b, "and.b32", w->lane, I(7)), chunk = OP2(b, "shr.u32", w->lane, I(3));
-	const qmm_op place = OP2(b, "shl.b32", OP2(b, "xor.b32", chunk, row), I(4));
-	qmm_op at = OP3(b, "mad.lo.u32", row, I(128), k->image);
-	if (w->g->ksplit > 1)
-		at = OP3(b, "mad.lo.u32", w->ks, I(share_bytes), at);
-	k->b_lane[0] = OP2(b, "add.u32", at, place);
-	k->b_lane[1] = OP2(b, "add.u32", at, OP2(b, "xor.b32", place, I(64)));
-	for (unsigned i = 0; i < 2; i++)
-		k->b_lane[i] = tcb_ptx_assume_aligned(b, k->b_lane[i], 16);
+	qmm_write_lane_rows(w, w->g->ksplit > 1 ? OP3(b, "mad.lo.u32", w->ks, I(share_bytes), k->image) : k->image,
+			    k->b_lane);
 }
 
 /* The fragments of B of 32 of k, half HALF of chunk CHUNK of the unit that is OFFSET units behind x_at. */
@@ -188,8 +181,7 @@ static void load_x(struct qmm_writer *w, struct kernel *k, unsigned offset, unsi
 		     tcb_ptx_at(k->x_at[half], (int64_t)tile * QMM_TILE_BYTES), out, 4);
 }
 
-/* SUMS += A * B, 16 of k. */
-static void multiply(struct qmm_writer *w, qmm_op sums[4], const qmm_op a[4], const qmm_op x[2])
+void qmm_write_multiply(struct qmm_writer *w, qmm_op sums[4], const qmm_op a[4], const qmm_op x[2])
 {
 	struct tcb_ptx_build *b = &w->b;
 	const qmm_op d = tcb_ptx_vector(b, sums, 4);
@@ -228,7 +220,8 @@ static void write_unit(struct qmm_writer *w, struct kernel *k, unsigned offset)
 					qmm_op a[4] = { 0 };
 					qmm_write_fragment(w, &k->raw[i], &k->scales[i], chunk, step, a);
 					for (unsigned group = 0; group < g->token_groups; group++)
-						multiply(w, k->sums[i][group], a, x[group] + step % 2 * 2);
+						qmm_write_multiply(w, k->sums[step % g->chains][i][group], a,
+								   x[group] + step % 2 * 2);
 				}
 		}
 	}
@@ -243,19 +236,22 @@ static void write_unit_wgmma(struct qmm_writer *w, struct kernel *k, unsigned of
 				 chunk);
 		qmm_write_products(
 			w, &k->chunks, chunk,
-			OP2(&w->b, "add.u32", k->x_at[0], I((offset * QMM_CHUNKS + chunk) * g->x_tile_bytes)), k->sums);
+			OP2(&w->b, "add.u32", k->x_at[0], I((offset * QMM_CHUNKS + chunk) * g->x_tile_bytes)),
+			k->sums[0]);
 	}
 }
 
-static void zero(struct qmm_writer *w, struct kernel *k, int is_new)
+/* Sum number I of the warp's, in the order of k->sums. */
+static qmm_op *sum_at(const struct qmm_gpu *g, struct kernel *k, unsigned i)
 {
-	for (unsigned i = 0; i < w->g->row_tiles; i++)
-		for (unsigned group = 0; group < w->g->token_groups; group++)
-			for (unsigned e = 0; e < 4; e++) {
-				if (is_new)
-					k->sums[i][group][e] = tcb_ptx_reg(&w->b, "f32");
-				tcb_ptx_into1(&w->b, "mov.f32", k->sums[i][group][e], tcb_ptx_f32(0));
-			}
+	const unsigned of_tile = g->token_groups * 4, of_chain = g->row_tiles * of_tile;
+	return &k->sums[i / of_chain][i % of_chain / of_tile][i % of_tile / 4][i % 4];
+}
+
+static void zero(struct qmm_writer *w, struct kernel *k)
+{
+	for (unsigned i = 0; i < w->g->chains * w->g->row_tiles * w->g->token_groups * 4; i++)
+		*sum_at(w->g, k, i) = qmm_write_constant(w, "f32", tcb_ptx_f32(0));
 }
 
 static void x_start(struct qmm_writer *w, struct kernel *k)
@@ -273,8 +269,13 @@ static void x_next(struct qmm_writer *w, struct kernel *k)
 
 static void write_results(struct qmm_writer *w, struct kernel *k, qmm_op group)
 {
+	const unsigned of_chain = w->g->row_tiles * w->g->token_groups * 4;
+	for (unsigned i = of_chain; i < w->g->chains * of_chain; i++) {
+		qmm_op *sum = sum_at(w->g, k, i % of_chain);
+		tcb_ptx_into2(&w->b, "add.rn.f32", *sum, *sum, *sum_at(w->g, k, i));
+	}
 	for (unsigned i = 0; i < w->g->row_tiles; i++)
-		qmm_write_results(w, group, i, k->sums[i]);
+		qmm_write_results(w, group, i, k->sums[0][i]);
 }
 
 /* --- weights through the ring --- */
@@ -285,7 +286,7 @@ static void write_ring_rows(struct qmm_writer *w, struct kernel *k)
 	const struct qmm_gpu *g = w->g;
 	struct tcb_ptx_for groups, steps;
 	tcb_ptx_for_begin(b, &groups, OP2(b, "add.u32", w->first, w->side), w->end, I(g->side), 0);
-	zero(w, k, 1);
+	zero(w, k);
 	x_start(w, k);
 	if (g->steps > 1)
 		tcb_ptx_for_begin(b, &steps, I(0), I(g->steps), I(1), 1);
@@ -351,7 +352,7 @@ static void write_direct_rows(struct qmm_writer *w, struct kernel *k)
 	struct tcb_ptx_if scope;
 	const qmm_op group = OP2(b, "add.u32", w->first, w->side);
 	tcb_ptx_if_begin(b, &scope, OP2(b, "setp.lt.u32", group, w->end));
-	zero(w, k, 1);
+	zero(w, k);
 	x_start(w, k);
 	tcb_ptx_for_begin(b, &steps, I(0), I(g->share), I(1), 1);
 	write_unit(w, k, 0);

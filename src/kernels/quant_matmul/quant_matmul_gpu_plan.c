@@ -119,6 +119,9 @@ void qmm_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *ta
 	g->row_tiles = g->rows / (g->is_wgmma ? 4 * QMM_UNIT_ROWS : QMM_UNIT_ROWS);
 	g->tokens = (unsigned)geometry->tile[TCB_MIDI].m;
 	g->token_groups = g->tokens / QMM_GROUP_TOKENS;
+	g->chains = g->is_wgmma || g->row_tiles * g->token_groups >= QMM_CHAINS_MAX
+			    ? 1
+			    : QMM_CHAINS_MAX / (g->row_tiles * g->token_groups);
 	g->warps = tcb_gpu_knob(geometry, TCB_KNOB_WARPS);
 	g->xstages = tcb_gpu_knob(geometry, TCB_KNOB_XSTAGES);
 	g->is_streamed = g->xstages > 1;
@@ -146,10 +149,10 @@ void qmm_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *ta
 	plan_workspace(g);
 }
 
-/* The tensor cores add in an order of their own, a term at a time at worst; then warps and blocks. */
+/* The tensor cores add in an order of their own, a term at a time at worst; then chains, warps and blocks. */
 double qmm_gpu_chain(const struct qmm_gpu *g)
 {
-	return (double)g->share * QMM_UNIT_VALUES + g->ksplit + g->splitk + 2;
+	return (double)g->share * QMM_UNIT_VALUES + g->chains + g->ksplit + g->splitk + 2;
 }
 
 /* --- footprint --- */
@@ -157,8 +160,8 @@ double qmm_gpu_chain(const struct qmm_gpu *g)
 /* Upper bounds, held against ptxas by tests/kernels/check_gpu_space.c. */
 static unsigned registers(const struct qmm_gpu *g)
 {
-	const unsigned pairs = QMM_UNIT_VALUES / (2 * g->unit.run), offsets = tcb_format(g->unit.format)->has_offsets;
-	const unsigned sums = g->row_tiles * g->token_groups * 4, scales = 2 * pairs * (offsets ? 2 : 1);
+	const unsigned turns = QMM_UNIT_VALUES / (8 * g->unit.run), offsets = tcb_format(g->unit.format)->has_offsets;
+	const unsigned sums = g->chains * g->row_tiles * g->token_groups * 4, scales = 2 * turns * (offsets ? 2 : 1);
 	if (g->is_wgmma)
 		return 44 + sums + g->row_tiles * (32 + scales + g->unit.high_words + g->unit.code_words);
 	const unsigned words = (g->copy == TCB_COPY_LDG ? QMM_CHUNKS : 1) * g->unit.code_words + g->unit.high_words;

@@ -7,7 +7,6 @@
  * A code c in the low bits of a half becomes 1024 + c by setting its upper bits,
  * one from bit 4 on 64 + c, and taking off 1024 or 64 is exact; so is the code.
  * Scales d * sc and offsets dmin * m are rounded once, as is the weight (fma).
- * sc * d is taken from (1024 + sc) * d - 1024 * d, where only the last step rounds.
  */
 #include "kernels/quant_matmul/quant_matmul_gpu.h"
 
@@ -21,6 +20,8 @@ enum {
 	AND_OR = 0xea,         /* lop3: (a & b) | c */
 	ADD_1024 = 0x64006400, /* pairs of halves */
 	ADD_64 = 0x54005400,
+	ADD_64_1024 = 0x54006400,
+	ADD_256 = 0x5c005c00,
 	HEADER_BYTES = 16,
 	LANE_BYTES = 16,
 	LANES = 32
@@ -40,17 +41,28 @@ void qmm_write_weight_constants(struct qmm_writer *w)
 	const uint32_t low = minus_half(1024, centre), high = minus_half(64, centre);
 	w->bias_low = qmm_write_constant(w, "b32", I(low | low << 16));
 	w->bias_high = qmm_write_constant(w, "b32", I(high | high << 16));
+	if (!tcb_format(format)->has_offsets)
+		return;
+	struct tcb_ptx_build *b = &w->b;
 	w->minus_1024 = qmm_write_constant(w, "b32", I((int64_t)0xe400e400));
+	w->mins_bias = qmm_write_constant(w, "b32", I(0x5d006500)); /* 64 + 256, 1024 + 256 */
+	/* Byte l of the first word in the lower half, of the second in the upper one; of the only word in both. */
+	w->select_two = OP3(b, "mad.lo.u32", w->pair, I(0x1111), I(0x4400));
+	w->select_one = OP2(b, "mul.lo.u32", w->pair, I(0x1111));
 }
 
 /* --- loads --- */
 
-/* Four words; to the registers of OUT if it has any, else to new ones. */
+/* A word or four; to the registers of OUT if it has any, else to new ones. */
 static void load(struct qmm_writer *w, qmm_op address, unsigned at, qmm_op *out, unsigned count)
 {
-	const char *mnemonic = w->is_direct ? "ld.global.nc.L1::no_allocate.v4.b32" : "ld.shared.v4.b32";
+	static const char *const mnemonics[2][2] = { { "ld.shared.b32", "ld.shared.v4.b32" },
+						     { "ld.global.nc.L1::no_allocate.b32",
+						       "ld.global.nc.L1::no_allocate.v4.b32" } };
+	const char *mnemonic = mnemonics[w->is_direct][count == 4];
 	if (out[0].kind)
-		tcb_ptx_into1(&w->b, mnemonic, tcb_ptx_vector(&w->b, out, count), tcb_ptx_at(address, at));
+		tcb_ptx_into1(&w->b, mnemonic, count == 1 ? out[0] : tcb_ptx_vector(&w->b, out, count),
+			      tcb_ptx_at(address, at));
 	else
 		tcb_ptx_load(&w->b, mnemonic, tcb_ptx_at(address, at), out, count);
 }
@@ -70,6 +82,8 @@ void qmm_write_lane_at(struct qmm_writer *w, qmm_op unit, struct qmm_lane_at *ou
 	const char *mad = is_wide ? "mad.wide.u32" : "mad.lo.u32";
 	out->codes = OP3(b, mad, w->lane, I(LANE_BYTES), unit);
 	out->header = OP3(b, mad, w->quad, I(HEADER_BYTES), unit);
+	if (!tcb_format(w->g->unit.format)->has_offsets) /* a word of a lane's own */
+		out->header = OP3(b, mad, w->pair, I(4), out->header);
 	if (w->g->unit.format == TCB_FORMAT_Q6_K)
 		out->last = OP3(b, mad, w->quad, I(2), unit);
 }
@@ -78,7 +92,8 @@ void qmm_write_load_header(struct qmm_writer *w, const struct qmm_lane_at *lane,
 {
 	const struct qmm_unit *u = &w->g->unit;
 	for (unsigned half = 0; half < 2; half++) {
-		load(w, lane->header, at + u->header_at + half * 8 * HEADER_BYTES, out->header[half], 4);
+		load(w, lane->header, at + u->header_at + half * 8 * HEADER_BYTES, out->header[half],
+		     tcb_format(u->format)->has_offsets ? 4 : 1);
 		if (u->format == TCB_FORMAT_Q6_K)
 			load_half(w, lane->last, at + u->last_at + half * 8 * 2, &out->last[half]);
 	}
@@ -102,53 +117,29 @@ static qmm_op twice(struct qmm_writer *w, qmm_op word, int is_upper)
 	return OP3(&w->b, "prmt.b32", word, I(0), I(is_upper ? 0x3232 : 0x1010));
 }
 
-/* The pairs of fields of 6 bits of a Q4_K or Q5_K header, plus 1024. */
-static void k_fields(struct qmm_writer *w, const qmm_op word[4], qmm_op out[8])
+/* Fields of 6 bits, exact: what is set above them makes them 1024 and more, 64 and more, 256 and more. */
+static void k_scales(struct qmm_writer *w, const qmm_op word[4], qmm_op *scale, qmm_op *offset)
 {
 	struct tcb_ptx_build *b = &w->b;
-	static const unsigned of_word[3] = { 0, 2, 4 };
-	for (unsigned i = 0; i < 3; i++) {
-		out[of_word[i]] = OP4(b, "lop3.b32", word[i + 1], I(0x003f003f), I(ADD_1024), I(AND_OR));
-		out[of_word[i] + 1] =
-			OP4(b, "lop3.b32", OP2(b, "shr.u32", word[i + 1], I(6)), I(0x003f003f), I(ADD_1024), I(AND_OR));
-	}
-	for (unsigned i = 0; i < 2; i++) {
-		const qmm_op low = OP4(b, "lop3.b32", OP2(b, "shr.u32", word[i + 1], I(12)), I(0x000f000f), I(ADD_1024),
-				       I(AND_OR));
-		out[6 + i] =
-			OP4(b, "lop3.b32", OP2(b, "shr.u32", word[3], I(8 + 2 * i)), I(0x00300030), low, I(AND_OR));
-	}
+	const qmm_op scales = OP3(b, "prmt.b32", word[1], word[2], w->select_two);
+	const qmm_op mins = OP3(b, "prmt.b32", word[3], I(0), w->select_one);
+	qmm_op field = OP4(b, "lop3.b32", scales, I(0x003f003f), I(ADD_1024), I(AND_OR));
+	field = OP2(b, "add.rn.f16x2", field, w->minus_1024);
+	*scale = OP2(b, "mul.rn.f16x2", field, twice(w, word[0], 0));
+	field = OP4(b, "lop3.b32", mins, I(0x00f0000f), I(ADD_64_1024), I(AND_OR));
+	field = OP2(b, "add.rn.f16x2", field, OP4(b, "lop3.b32", scales, I(0x00c000c0), I(ADD_256), I(AND_OR)));
+	field = OP2(b, "sub.rn.f16x2", w->mins_bias, field);
+	*offset = OP2(b, "mul.rn.f16x2", field, twice(w, word[0], 1));
 }
 
-/* FIELD, 1024 and more, less 1024, times PAIR. */
-static qmm_op times_field(struct qmm_writer *w, qmm_op field, qmm_op pair, qmm_op minus)
-{
-	return OP3(&w->b, "fma.rn.f16x2", field, pair, minus);
-}
-
-static void k_scales(struct qmm_writer *w, const qmm_op word[4], qmm_op scale[], qmm_op offset[])
-{
-	struct tcb_ptx_build *b = &w->b;
-	const qmm_op d = twice(w, word[0], 0);
-	const qmm_op dmin = OP2(b, "xor.b32", twice(w, word[0], 1), I((int64_t)0x80008000));
-	const qmm_op d_less = OP2(b, "mul.rn.f16x2", d, w->minus_1024);
-	const qmm_op dmin_less = OP2(b, "mul.rn.f16x2", dmin, w->minus_1024);
-	qmm_op field[8];
-	k_fields(w, word, field);
-	for (unsigned c = 0; c < QMM_CHUNKS; c++) {
-		scale[c] = times_field(w, field[c], d, d_less);
-		offset[c] = times_field(w, field[QMM_CHUNKS + c], dmin, dmin_less);
-	}
-}
-
-static void q6_scales(struct qmm_writer *w, const qmm_op word[4], qmm_op d, qmm_op scale[])
+static void q6_scales(struct qmm_writer *w, qmm_op word, qmm_op d, qmm_op scale[QMM_TURNS_MAX])
 {
 	struct tcb_ptx_build *b = &w->b;
 	const qmm_op centre = qmm_write_constant(w, "b32", I((int64_t)0xe480e480)); /* -(1024 + 128) */
 	d = twice(w, d, 0);
-	for (unsigned pair = 0; pair < 2 * QMM_CHUNKS; pair++) {
-		const qmm_op field = OP3(b, "prmt.b32", word[pair / 2], I(0x64646464), I(pair % 2 ? 0x4342 : 0x4140));
-		scale[pair] = OP2(b, "mul.rn.f16x2", OP2(b, "add.rn.f16x2", field, centre), d);
+	for (unsigned turn = 0; turn < QMM_TURNS_MAX; turn++) {
+		const qmm_op field = OP3(b, "prmt.b32", word, I(0x64646464), I(turn ? 0x4342 : 0x4140));
+		scale[turn] = OP2(b, "mul.rn.f16x2", OP2(b, "add.rn.f16x2", field, centre), d);
 	}
 }
 
@@ -158,33 +149,33 @@ void qmm_write_scales(struct qmm_writer *w, const struct qmm_raw *raw, struct qm
 		switch (w->g->unit.format) {
 		case TCB_FORMAT_Q4_K:
 		case TCB_FORMAT_Q5_K:
-			k_scales(w, raw->header[half], out->scale[half], out->offset[half]);
+			k_scales(w, raw->header[half], &out->scale[half][0], &out->offset[half]);
 			break;
 		case TCB_FORMAT_Q6_K:
-			q6_scales(w, raw->header[half], raw->last[half], out->scale[half]);
+			q6_scales(w, raw->header[half][0], raw->last[half], out->scale[half]);
 			break;
 		default:
-			for (unsigned c = 0; c < QMM_CHUNKS; c++)
-				out->scale[half][c] = raw->header[half][c];
+			out->scale[half][0] = raw->header[half][0];
 		}
 }
 
 /* --- codes --- */
 
-/* WORD with bit FROM moved to bit TO. */
-static qmm_op move_bits(struct qmm_writer *w, qmm_op word, unsigned from, unsigned to)
+/* WORD's bits so that those above the nibbles of both registers of pair PAIR of a step are where these go. */
+static qmm_op turn_high(struct qmm_writer *w, const struct qmm_raw *raw, unsigned chunk, unsigned step, unsigned pair)
 {
-	if (from == to)
-		return word;
-	return OP2(&w->b, from > to ? "shr.u32" : "shl.b32", word, I(from > to ? from - to : to - from));
+	struct qmm_high_place place;
+	qmm_high_at(&w->g->unit, chunk, step, 2 * pair, 0, &place);
+	return place.turn ? OP3(&w->b, "shf.r.wrap.b32", raw->high[place.word], raw->high[place.word], I(place.turn))
+			  : raw->high[place.word];
 }
 
 /* The pair of codes of register REG of a step, exact, less the format's centre. */
-static qmm_op code_pair(struct qmm_writer *w, const struct qmm_raw *raw, qmm_op shifted[2], unsigned chunk,
-			unsigned step, unsigned reg)
+static qmm_op code_pair(struct qmm_writer *w, const struct qmm_raw *raw, const qmm_op shifted[2],
+			const qmm_op turned[2], unsigned chunk, unsigned step, unsigned reg)
 {
 	struct tcb_ptx_build *b = &w->b;
-	const unsigned high = reg % 2, bits = w->g->unit.format == TCB_FORMAT_Q5_K ? 1 : 2;
+	const unsigned high = reg % 2;
 	qmm_op pair;
 	if (w->g->unit.code_words == 8) {
 		pair = raw->code[chunk][step / 2 * 4 + step % 2 * 2 + reg / 2];
@@ -194,10 +185,8 @@ static qmm_op code_pair(struct qmm_writer *w, const struct qmm_raw *raw, qmm_op 
 	pair = OP4(b, "lop3.b32", shifted[reg / 2], I(high ? 0x00f000f0 : 0x000f000f), I(high ? ADD_64 : ADD_1024),
 		   I(AND_OR));
 	if (w->g->unit.high_words) {
-		const qmm_op word = raw->high[bits == 1 ? chunk : chunk * 2 + step / 2];
-		const unsigned from = bits == 1 ? 4 * step + reg : 2 * (4 * (step % 2) + reg), to = high ? 8 : 4;
-		const unsigned mask = ((1u << bits) - 1) << to;
-		pair = OP4(b, "lop3.b32", move_bits(w, word, from, to), I((int64_t)mask << 16 | mask), pair, I(AND_OR));
+		const unsigned mask = ((1u << w->g->unit.high_bits) - 1) << (high ? 8 : 4);
+		pair = OP4(b, "lop3.b32", turned[reg / 2], I((int64_t)mask << 16 | mask), pair, I(AND_OR));
 	}
 	return OP2(b, "add.rn.f16x2", pair, high ? w->bias_high : w->bias_low);
 }
@@ -207,19 +196,21 @@ void qmm_write_fragment(struct qmm_writer *w, const struct qmm_raw *raw, const s
 {
 	struct tcb_ptx_build *b = &w->b;
 	const struct qmm_unit *u = &w->g->unit;
-	const unsigned runs = u->run == 16 ? 2 * chunk + step / 2 : chunk;
-	qmm_op shifted[2] = { raw->code[chunk][step], raw->code[chunk][step] };
+	const unsigned turn = chunk * QMM_CHUNK / (8 * u->run);
+	qmm_op shifted[2] = { raw->code[chunk][step], raw->code[chunk][step] }, turned[2] = { 0 };
 	if (u->code_words == 4)
 		shifted[1] = OP2(b, "shr.u32", shifted[0], I(8));
+	for (unsigned pair = 0; u->high_words && pair < 2; pair++)
+		turned[pair] = turn_high(w, raw, chunk, step, pair);
 	for (unsigned reg = 0; reg < 4; reg++) {
-		const qmm_op pair = code_pair(w, raw, shifted, chunk, step, reg), scale = scales->scale[reg % 2][runs];
+		const qmm_op pair = code_pair(w, raw, shifted, turned, chunk, step, reg);
+		const qmm_op scale = scales->scale[reg % 2][turn];
 		/* written to A's own register when there is one: those in flight are used in turn */
-		const char *op = tcb_format(u->format)->has_offsets ? "fma.rn.f16x2" : "mul.rn.f16x2";
 		if (!a[reg].kind)
 			a[reg] = tcb_ptx_reg(b, "b32");
 		if (tcb_format(u->format)->has_offsets)
-			tcb_ptx_into3(b, op, a[reg], pair, scale, scales->offset[reg % 2][runs]);
+			tcb_ptx_into3(b, "fma.rn.f16x2", a[reg], pair, scale, scales->offset[reg % 2]);
 		else
-			tcb_ptx_into2(b, op, a[reg], pair, scale);
+			tcb_ptx_into2(b, "mul.rn.f16x2", a[reg], pair, scale);
 	}
 }

@@ -6,9 +6,10 @@
  * what ldmatrix wants against bank conflicts and wgmma calls a swizzle of 128
  * bytes.  Tokens and values that there are none of are zeros.
  *
- * A warp takes a token's 256 values, a lane one chunk: four values of each of two
- * neighbouring runs, alternating.
+ * A warp takes a token's 256 values, a lane four of each half: pairs that go to four
+ * places (qmm_k_of()).
  */
+#include "base/sizes.h"
 #include "kernels/quant_matmul/quant_matmul_gpu.h"
 
 #define I tcb_ptx_int
@@ -20,36 +21,43 @@ enum { WARP = 32, AHEAD = 8, TOKEN_BYTES = 128, CHUNK_BYTES = 16, LANE_FLOATS = 
 
 /* A lane's part of a token's values of one unit. */
 struct lane_values {
-	qmm_op value[2 * LANE_FLOATS]; /* of the even run, of the odd one */
+	qmm_op value[2 * LANE_FLOATS]; /* of the unit's first half, of its second one */
 };
 
-/* The lane's first value within a unit. */
-static qmm_op lane_offset(struct qmm_writer *w)
+/* Where a lane reads: of a token and a unit of the row, its first value. */
+struct lane_source {
+	qmm_op token, first; /* of all; value of the row, known where K ends within a unit */
+	qmm_op at;
+};
+
+static void source_of(struct qmm_writer *w, qmm_op token, qmm_op unit, struct lane_source *out)
 {
 	struct tcb_ptx_build *b = &w->b;
-	const unsigned run = w->g->unit.run, lanes = run / LANE_FLOATS;
-	const qmm_op pair = OP2(b, "shr.u32", w->lane, I(lanes == 8 ? 3 : 2));
-	const qmm_op within = OP2(b, "and.b32", w->lane, I(lanes - 1));
-	return OP3(b, "mad.lo.u32", pair, I(2 * run), OP2(b, "shl.b32", within, I(2)));
+	const qmm_op row = OP3(b, "mad.wide.u32", token, I((int64_t)w->g->k * 4), w->x);
+	out->token = token;
+	out->first = OP3(b, "mad.lo.u32", unit, I(QMM_UNIT_VALUES), OP2(b, "shl.b32", w->lane, I(2)));
+	out->at = qmm_write_element(w, row, out->first, 4);
 }
 
-/* TOKEN, of all, UNIT of the row. */
-static void load_values(struct qmm_writer *w, qmm_op token, qmm_op unit, struct lane_values *out)
+/* Those of a token and a unit further on, if HAS (none: always) and there is such a token; else zeros. */
+static void load_values(struct qmm_writer *w, const struct lane_source *from, unsigned tokens_on, unsigned units_on,
+			qmm_op has, struct lane_values *out)
 {
 	struct tcb_ptx_build *b = &w->b;
-	const qmm_op first = OP3(b, "mad.lo.u32", unit, I(QMM_UNIT_VALUES), lane_offset(w));
-	const qmm_op row = OP3(b, "mad.wide.u32", token, I((int64_t)w->g->k * 4), w->x);
-	const qmm_op at = qmm_write_element(w, row, first, 4);
-	const qmm_op is_token = OP2(b, "setp.lt.u32", token, w->tokens);
+	const qmm_op token = tokens_on ? OP2(b, "add.u32", from->token, I(tokens_on)) : from->token;
+	const int64_t at = ((int64_t)tokens_on * w->g->k + (int64_t)units_on * QMM_UNIT_VALUES) * 4;
+	has = has.kind ? OP3(b, "setp.lt.and.u32", token, w->tokens, has) : OP2(b, "setp.lt.u32", token, w->tokens);
 	for (unsigned i = 0; i < 2 * LANE_FLOATS; i++)
 		out->value[i] = qmm_write_constant(w, "f32", tcb_ptx_f32(0));
 	for (unsigned half = 0; half < 2; half++) {
-		qmm_op has = is_token;
-		if (w->g->k % QMM_UNIT_VALUES)
-			has = OP3(b, "setp.lt.and.u32", first, I(w->g->k - half * w->g->unit.run), is_token);
-		tcb_ptx_guard(b, has);
+		const unsigned on = half * QMM_UNIT_VALUES / 2;
+		qmm_op guard = has;
+		if (w->g->k % QMM_UNIT_VALUES) /* signed: this may begin behind the row's end */
+			guard = OP3(b, "setp.lt.and.s32", from->first,
+				    I((int64_t)w->g->k - units_on * QMM_UNIT_VALUES - on), has);
+		tcb_ptx_guard(b, guard);
 		tcb_ptx_into1(b, "ld.global.v4.f32", tcb_ptx_vector(b, out->value + half * LANE_FLOATS, LANE_FLOATS),
-			      tcb_ptx_at(at, half * w->g->unit.run * 4));
+			      tcb_ptx_at(from->at, at + on * 4));
 		tcb_ptx_unguard(b);
 	}
 }
@@ -68,13 +76,37 @@ static qmm_op pair_of(struct qmm_writer *w, qmm_op low, qmm_op high)
 	return pair;
 }
 
-/* Bytes from a tile's start to where TOKEN's chunk of this lane is. */
-static qmm_op place_in_tile(struct qmm_writer *w, qmm_op token)
+/* Which of a unit's tiles a lane's first pair goes to (qmm_k_of()), and how many further on its pair I. */
+static qmm_op first_tile(struct qmm_writer *w)
+{
+	return w->g->unit.run == WARP ? I(0) : OP2(&w->b, "and.b32", OP2(&w->b, "shr.u32", w->lane, I(3)), I(2));
+}
+
+static unsigned tile_of_pair(const struct qmm_gpu *g, unsigned i)
+{
+	return g->unit.run == WARP ? i : i / 2;
+}
+
+/* Bytes from a tile's start to where a lane's even and odd pairs of TOKEN go. */
+struct lane_places {
+	qmm_op place[2];
+};
+
+static void places_of(struct qmm_writer *w, qmm_op token, struct lane_places *out)
 {
 	struct tcb_ptx_build *b = &w->b;
+	const int is_short = w->g->unit.run < WARP;
 	const qmm_op row = OP2(b, "and.b32", token, I(QMM_GROUP_TOKENS - 1));
-	const qmm_op chunk = OP2(b, "xor.b32", OP2(b, "and.b32", w->lane, I(7)), row);
-	return OP3(b, "mad.lo.u32", row, I(TOKEN_BYTES), OP2(b, "shl.b32", chunk, I(4)));
+	const qmm_op runs = OP2(b, "and.b32", OP2(b, "shr.u32", w->lane, I(is_short ? 2 : 3)), I(3));
+	const qmm_op base = OP3(b, "mad.lo.u32", row, I(TOKEN_BYTES), OP2(b, "shl.b32", runs, I(2)));
+	qmm_op chunk = OP2(b, "and.b32", w->lane, I(7));
+	if (is_short) /* lane / 16 is the half */
+		chunk = OP3(b, "mad.lo.u32", OP2(b, "shr.u32", w->lane, I(4)), I(4), OP2(b, "and.b32", w->lane, I(3)));
+	chunk = OP2(b, "shl.b32", OP2(b, "xor.b32", chunk, row), I(4));
+	out->place[0] = OP2(b, "add.u32", base, chunk);
+	out->place[1] = out->place[0];
+	if (is_short)
+		out->place[1] = OP2(b, "add.u32", base, OP2(b, "xor.b32", chunk, I(TOKEN_BYTES / 2)));
 }
 
 static void pairs_of(struct qmm_writer *w, const struct lane_values *values, qmm_op pair[LANE_FLOATS])
@@ -83,51 +115,94 @@ static void pairs_of(struct qmm_writer *w, const struct lane_values *values, qmm
 		pair[i] = pair_of(w, values->value[i], values->value[LANE_FLOATS + i]);
 }
 
-/* TOKEN of the block, UNIT of its slice. */
-static void store_values(struct qmm_writer *w, qmm_op image, qmm_op token, qmm_op unit,
-			 const struct lane_values *values)
+/* How a block's warps share the activations: ACROSS tokens by DEEP units at a time, some such rounds ahead. */
+struct deal {
+	unsigned warps; /* a power of two: the others have none */
+	unsigned across, deep, tokens_ahead, units_ahead;
+};
+
+static void deal_out(const struct qmm_gpu *g, struct deal *out)
+{
+	unsigned turns;
+	out->warps = (unsigned)tcb_power_of_two_up(g->warps / 2 + 1);
+	out->across = g->tokens < out->warps ? g->tokens : out->warps;
+	out->deep = out->warps / out->across;
+	turns = g->tokens / out->across;
+	out->tokens_ahead = turns < AHEAD ? turns : AHEAD;
+	out->units_ahead = AHEAD / out->tokens_ahead;
+	if (out->units_ahead > tcb_div_up(g->slice, out->deep))
+		out->units_ahead = tcb_div_up(g->slice, out->deep);
+}
+
+/* Rounds from token FROM and unit UNIT on, UNIT counted from the warp's first; tiles at TO. */
+static void prepare_rounds(struct qmm_writer *w, const struct deal *d, const struct lane_source *from, qmm_op to,
+			   qmm_op token, qmm_op unit, qmm_op first_unit)
 {
 	struct tcb_ptx_build *b = &w->b;
-	const qmm_op chunk = OP3(b, "mad.lo.u32", unit, I(QMM_CHUNKS), OP2(b, "shr.u32", w->lane, I(3)));
-	const qmm_op group = OP3(b, "mad.lo.u32", chunk, I(w->g->token_groups), OP2(b, "shr.u32", token, I(3)));
-	qmm_op at = OP3(b, "mad.lo.u32", group, I(QMM_TILE_BYTES), place_in_tile(w, token)), pair[LANE_FLOATS];
-	pairs_of(w, values, pair);
-	at = OP2(b, "add.u32", image, at);
-	tcb_ptx_store(b, "st.shared.v4.b32", tcb_ptx_at(tcb_ptx_assume_aligned(b, at, 16), 0), pair, LANE_FLOATS);
+	const struct qmm_gpu *g = w->g;
+	const int is_whole = g->slice % (d->deep * d->units_ahead) == 0;
+	struct lane_values values[AHEAD];
+	qmm_op has[AHEAD] = { 0 };
+	for (unsigned i = 0; i < d->tokens_ahead * d->units_ahead; i++) {
+		const unsigned units_on = i / d->tokens_ahead * d->deep;
+		if (!is_whole)
+			has[i] = OP2(b, "setp.lt.s32", OP2(b, "add.u32", unit, first_unit),
+				     I((int64_t)g->slice - units_on));
+		load_values(w, from, i % d->tokens_ahead * d->across, units_on, has[i], &values[i]);
+	}
+	for (unsigned i = 0; i < d->tokens_ahead * d->units_ahead; i++) {
+		const unsigned tokens_on = i % d->tokens_ahead * d->across, units_on = i / d->tokens_ahead * d->deep;
+		const unsigned at = units_on * QMM_CHUNKS * g->x_tile_bytes + tokens_on / 8 * QMM_TILE_BYTES;
+		struct lane_places places;
+		qmm_op pair[LANE_FLOATS];
+		places_of(w, tokens_on % 8 ? OP2(b, "add.u32", token, I(tokens_on % 8)) : token, &places);
+		pairs_of(w, &values[i], pair);
+		if (!is_whole)
+			tcb_ptx_guard(b, has[i]);
+		for (unsigned j = 0; j < LANE_FLOATS; j++) {
+			const qmm_op base = OP2(b, "add.u32", to, places.place[j % 2]);
+			tcb_ptx_store(b, "st.shared.b32", tcb_ptx_at(base, at + tile_of_pair(g, j) * g->x_tile_bytes),
+				      &pair[j], 1);
+		}
+		if (!is_whole)
+			tcb_ptx_unguard(b);
+	}
 }
 
 void qmm_write_x_prepare(struct qmm_writer *w, qmm_op image)
 {
 	struct tcb_ptx_build *b = &w->b;
 	const struct qmm_gpu *g = w->g;
-	const unsigned items = g->tokens * g->slice, rounds = (items + g->warps - 1) / g->warps;
-	const unsigned ahead = rounds < AHEAD ? rounds : AHEAD;
-	const int is_whole = items % (ahead * g->warps) == 0;
-	struct lane_values values[AHEAD];
-	qmm_op token[AHEAD], unit[AHEAD], has[AHEAD];
-	struct tcb_ptx_for loop;
-	tcb_ptx_for_begin(b, &loop, w->warp, I(items), I(ahead * g->warps), items >= g->warps);
-	for (unsigned i = 0; i < ahead; i++) {
-		const qmm_op item = OP2(b, "add.u32", loop.iv, I(i * g->warps));
-		qmm_op of_all;
-		token[i] = OP2(b, "rem.u32", item, I(g->tokens));
-		unit[i] = OP2(b, "div.u32", item, I(g->tokens));
-		of_all = OP2(b, "add.u32", w->first_token, token[i]);
-		if (!is_whole) { /* past the last item: no token either, and nothing is stored */
-			has[i] = OP2(b, "setp.lt.u32", item, I(items));
-			of_all = OP3(b, "selp.u32", of_all, w->tokens, has[i]);
-		}
-		load_values(w, of_all, unit[i], &values[i]);
+	struct deal d;
+	struct tcb_ptx_if scope;
+	struct tcb_ptx_for tokens, units;
+	struct lane_source from;
+	qmm_op token_on = I(0), unit_on = I(0), to;
+	deal_out(g, &d);
+	const int has_tokens = g->tokens > d.tokens_ahead * d.across, has_units = g->slice > d.units_ahead * d.deep;
+	if (d.warps < g->warps)
+		tcb_ptx_if_begin(b, &scope, OP2(b, "setp.lt.u32", w->warp, I(d.warps)));
+	const qmm_op token = OP2(b, "rem.u32", w->warp, I(d.across)), unit = OP2(b, "div.u32", w->warp, I(d.across));
+	if (has_tokens) {
+		tcb_ptx_for_begin(b, &tokens, I(0), I(g->tokens), I(d.tokens_ahead * d.across), 1);
+		token_on = tokens.iv;
 	}
-	for (unsigned i = 0; i < ahead; i++) {
-		struct tcb_ptx_if scope;
-		if (!is_whole)
-			tcb_ptx_if_begin(b, &scope, has[i]);
-		store_values(w, image, token[i], unit[i], &values[i]);
-		if (!is_whole)
-			tcb_ptx_if_end(b, &scope);
+	if (has_units) {
+		tcb_ptx_for_begin(b, &units, I(0), I(g->slice), I(d.units_ahead * d.deep), 1);
+		unit_on = units.iv;
 	}
-	tcb_ptx_for_end(b, &loop);
+	const qmm_op of_block = OP2(b, "add.u32", token, token_on), of_slice = OP2(b, "add.u32", unit, unit_on);
+	source_of(w, OP2(b, "add.u32", of_block, w->first_token), of_slice, &from);
+	to = OP3(b, "mad.lo.u32", of_slice, I(QMM_CHUNKS), first_tile(w));
+	to = OP3(b, "mad.lo.u32", to, I(g->x_tile_bytes), image);
+	to = OP3(b, "mad.lo.u32", OP2(b, "shr.u32", of_block, I(3)), I(QMM_TILE_BYTES), to);
+	prepare_rounds(w, &d, &from, to, token, unit_on, unit);
+	if (has_units)
+		tcb_ptx_for_end(b, &units);
+	if (has_tokens)
+		tcb_ptx_for_end(b, &tokens);
+	if (d.warps < g->warps)
+		tcb_ptx_if_end(b, &scope);
 }
 
 /* Tile I of the block's, 64 along k each, in the image. */
@@ -208,12 +283,23 @@ void qmm_write_x_wait(struct qmm_writer *w)
 		qmm_write_wait(w, tcb_ptx_at(w->x_barrier, 0), I(0));
 }
 
+void qmm_write_lane_rows(struct qmm_writer *w, qmm_op base, qmm_op out[2])
+{
+	struct tcb_ptx_build *b = &w->b;
+	const qmm_op row = OP2(b, "and.b32", w->lane, I(7)), chunk = OP2(b, "shr.u32", w->lane, I(3));
+	const qmm_op place = OP2(b, "shl.b32", OP2(b, "xor.b32", chunk, row), I(4));
+	const qmm_op at = OP3(b, "mad.lo.u32", row, I(TOKEN_BYTES), base);
+	out[0] = tcb_ptx_assume_aligned(b, OP2(b, "add.u32", at, place), 16);
+	out[1] = tcb_ptx_assume_aligned(b, OP2(b, "add.u32", at, OP2(b, "xor.b32", place, I(TOKEN_BYTES / 2))), 16);
+}
+
 void qmm_write_prepare_kernel(struct qmm_writer *w)
 {
 	struct tcb_ptx_build *b = &w->b;
 	const struct qmm_gpu *g = w->g;
 	struct lane_values values[QMM_PREPARE_TOKENS];
-	qmm_op image, unit, first, token[QMM_PREPARE_TOKENS];
+	struct lane_source from;
+	qmm_op image, unit, first, tiles[QMM_CHUNKS];
 	qmm_write_begin(w, "qmm_prepare", QMM_PREPARE_WARPS * WARP, 1);
 	w->x = tcb_ptx_param_pointer(b, "x", 16);
 	image = tcb_ptx_param_pointer(b, "image", 256);
@@ -229,22 +315,28 @@ void qmm_write_prepare_kernel(struct qmm_writer *w)
 	unit = tcb_ptx_special(b, "ctaid.x");
 	first = OP3(b, "mad.lo.u32", tcb_ptx_special(b, "ctaid.y"), I(QMM_PREPARE_WARPS), w->warp);
 	first = OP2(b, "mul.lo.u32", first, I(QMM_PREPARE_TOKENS));
+	source_of(w, first, unit, &from);
+	for (unsigned i = 0; i < QMM_PREPARE_TOKENS; i++)
+		load_values(w, &from, i, 0, (qmm_op){ 0 }, &values[i]);
+	const qmm_op groups = OP2(b, "shr.u32", w->padded, I(3)),
+		     tile = OP3(b, "mad.lo.u32", unit, I(QMM_CHUNKS), first_tile(w));
+	const qmm_op pitch = OP2(b, "mul.wide.u32", groups, I(QMM_TILE_BYTES));
+	tiles[0] = qmm_write_element(w, image, OP3(b, "mad.lo.u32", tile, groups, OP2(b, "shr.u32", first, I(3))),
+				     QMM_TILE_BYTES);
+	for (unsigned i = 1; i < QMM_CHUNKS; i++)
+		tiles[i] = OP2(b, "add.u64", tiles[i - 1], pitch);
 	for (unsigned i = 0; i < QMM_PREPARE_TOKENS; i++) {
-		token[i] = OP2(b, "add.u32", first, I(i));
-		load_values(w, token[i], unit, &values[i]);
-	}
-	const qmm_op groups = OP2(b, "shr.u32", w->padded, I(3));
-	const qmm_op chunk = OP3(b, "mad.lo.u32", unit, I(QMM_CHUNKS), OP2(b, "shr.u32", w->lane, I(3)));
-	for (unsigned i = 0; i < QMM_PREPARE_TOKENS; i++) {
-		const qmm_op tile = OP3(b, "mad.lo.u32", chunk, groups, OP2(b, "shr.u32", token[i], I(3)));
-		const qmm_op base = qmm_write_element(w, image, tile, QMM_TILE_BYTES);
-		const qmm_op at = qmm_write_element(w, base, place_in_tile(w, token[i]), 1);
-		const qmm_op has = OP2(b, "setp.lt.u32", token[i], w->padded);
+		const qmm_op token = OP2(b, "add.u32", first, I(i));
+		struct lane_places places;
 		qmm_op pair[LANE_FLOATS];
+		places_of(w, token, &places);
 		pairs_of(w, &values[i], pair);
-		tcb_ptx_guard(b, has);
-		tcb_ptx_store(b, "st.global.v4.b32", tcb_ptx_at(tcb_ptx_assume_aligned(b, at, 16), 0), pair,
-			      LANE_FLOATS);
+		tcb_ptx_guard(b, OP2(b, "setp.lt.u32", token, w->padded));
+		for (unsigned j = 0; j < LANE_FLOATS; j++)
+			tcb_ptx_store(
+				b, "st.global.b32",
+				tcb_ptx_at(qmm_write_element(w, tiles[tile_of_pair(g, j)], places.place[j % 2], 1), 0),
+				&pair[j], 1);
 		tcb_ptx_unguard(b);
 	}
 	tcb_ptx_kernel_end(b);
