@@ -46,6 +46,8 @@ static void write_threads(struct qmm_writer *w)
 	w->tid = tcb_ptx_special(b, "tid.x");
 	w->lane = OP2(b, "and.b32", w->tid, I(WARP - 1));
 	w->warp = OP2(b, "shr.u32", w->tid, I(5));
+	/* The same in all lanes: what follows from it alone can then be kept once a warp. */
+	w->warp = tcb_ptx_op4(b, "shfl.sync.idx.b32", w->warp, I(0), I(WARP - 1), I(-1));
 	w->quad = OP2(b, "shr.u32", w->lane, I(2));
 	w->pair = OP2(b, "and.b32", w->lane, I(3));
 	w->side = g->is_wgmma ? OP2(b, "shr.u32", w->warp, I(2)) : w->warp; /* four warps are one */
