@@ -74,7 +74,7 @@ struct tcb_tile {
 #define TCB_LAYOUT_LIST(X)  \
 	X(NATIVE, "native") \
 	X(R4, "r4")         \
-	X(R8, "r8") X(R16, "r16") X(R8W, "r8w") X(R16W, "r16w") X(P, "p") X(S, "s") X(F, "f")
+	X(R8, "r8") X(R16, "r16") X(R8W, "r8w") X(R16W, "r16w") X(P, "p") X(S, "s") X(F, "f") X(G, "g")
 #define TCB_SCHED_LIST(X) X(STATIC, "static") X(DYNAMIC, "dynamic")
 #define TCB_HINT_LIST(X) X(T0, "t0") X(T1, "t1") X(NTA, "nta")
 /* ldg: loads to registers.  async: cp.async, 16 bytes a thread.  bulk: cp.async.bulk, counted by an mbarrier. */

@@ -29,6 +29,11 @@ static struct tcb_problem problem_of(const char *op, size_t m, size_t n, size_t 
 	return gpu_problem(op_of(op), TCB_CONTRACT_F16, (struct tcb_shape){ m, n, k });
 }
 
+static struct tcb_problem problem_q8(const char *op, size_t m, size_t n, size_t k)
+{
+	return gpu_problem(op_of(op), TCB_CONTRACT_Q8, (struct tcb_shape){ m, n, k });
+}
+
 /* --- layout f --- */
 
 static void fragments_round_trip(void **state)
@@ -47,10 +52,11 @@ static void fragments_round_trip(void **state)
 			const size_t packed_bytes = qmm_fragments_bytes(format->id, n, k);
 			uint8_t *stored = test_malloc(bytes), *packed = test_malloc(packed_bytes);
 			uint8_t *back = test_malloc(bytes);
+			const enum tcb_layout layout = s % 2 ? TCB_LAYOUT_F : TCB_LAYOUT_G;
 			for (size_t i = 0; i < bytes; i++) /* any bytes are blocks, as far as packing goes */
 				stored[i] = (uint8_t)tcb_rng_next(&rng);
-			qmm_fragments_pack(format->id, n, k, stored, packed);
-			qmm_fragments_unpack(format->id, n, k, packed, back);
+			qmm_fragments_pack(format->id, layout, n, k, stored, packed);
+			qmm_fragments_unpack(format->id, layout, n, k, packed, back);
 			assert_memory_equal(stored, back, bytes);
 			if (n % QMM_UNIT_ROWS == 0 && k % QMM_UNIT_VALUES == 0)
 				assert_int_equal(packed_bytes, bytes);
@@ -73,6 +79,10 @@ static void spaces_have_hundreds(void **state)
 		struct tcb_space *space = gpu_space(&p, &target, 0);
 		assert_in_range(space->count, i ? 1 : 50, 8000);
 		tcb_space_destroy(space);
+		const struct tcb_problem q8 = problem_q8(op_names[c % OPS], shapes[i].m, shapes[i].n, shapes[i].k);
+		space = gpu_space(&q8, &target, 0);
+		assert_in_range(space->count, i ? 1 : 50, 8000);
+		tcb_space_destroy(space);
 	}
 }
 
@@ -88,7 +98,8 @@ static void defaults_are_legal(void **state)
 				for (size_t o = 0; o < OPS; o++) {
 					const size_t k = 256 * units[u] + (o == 1 && u < 3 ? 32 * u : 0);
 					const size_t m = tokens[(r + u + o) % 5];
-					const struct tcb_problem p = problem_of(op_names[o], m, rows[r], k);
+					const struct tcb_problem p =
+						((r + u) % 2 ? problem_q8 : problem_of)(op_names[o], m, rows[r], k);
 					gpu_check_default(&p, gpu_capabilities[c]);
 				}
 }
@@ -107,7 +118,7 @@ static void rules_name_what_is_wrong(void **state)
 	} cases[] = {
 		{ "isa=fma", "isa must be mma or wgmma", 90 },
 		{ "isa=wgmma", "no such instructions", 100 },
-		{ "layout=s", "layout must be f", 90 },
+		{ "layout=g", "layout must be f under contract f16", 90 },
 		{ "macro=128x2048x4096", "macro.n must be", 90 },
 		{ "macro=256x4096x4096", "larger than the problem's 128 needs", 90 },
 		{ "micro=64x64x256", "midi.m as much", 90 },
@@ -151,11 +162,37 @@ static void rules_name_what_is_wrong(void **state)
 	gpu_check_rule(&p, 90, &standard, 0, NULL);
 }
 
+static void rules_of_q8(void **state)
+{
+	static const struct {
+		const char *op, *changes, *says;
+	} cases[] = {
+		{ "q4k_matmul", MMA ",layout=f", "layout must be g under contract q8" },
+		{ "q4k_matmul", MMA ",group=32", NULL },
+		{ "q6k_matmul", MMA ",group=256", NULL },
+		{ "q4k_matmul", MMA ",group=64", "group must be 32 or 256" },
+		{ "q40_matmul", MMA ",group=256", "blocks are of 32" },
+		{ "q4k_matmul", "group=32", "isa must be mma under contract q8" },
+	};
+	const struct tcb_problem f16 = problem_of("q4k_matmul", 128, 4096, 4096);
+	struct tcb_geometry g = gpu_geometry(STANDARD ",group=32");
+	char q8_standard[TCB_GEOMETRY_TEXT_MAX];
+	(void)state;
+	gpu_check_rule(&f16, 90, &g, 0, "group has no effect");
+	g.knob[TCB_KNOB_LAYOUT] = TCB_LAYOUT_G;
+	tcb_geometry_print(&g, q8_standard);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		const struct tcb_problem p = problem_q8(cases[i].op, 128, 4096, 4096);
+		g = gpu_geometry_changed(q8_standard, cases[i].changes);
+		gpu_check_rule(&p, 90, &g, 1, cases[i].says);
+	}
+}
+
 /* --- kernels --- */
 
-static void try_one(const char *op, unsigned capability, struct tcb_shape shape, const char *text)
+static void try_one(const struct tcb_problem *problem, unsigned capability, const char *text)
 {
-	const struct tcb_problem p = problem_of(op, shape.m, shape.n, shape.k);
+	const struct tcb_problem p = *problem;
 	const struct tcb_target target = gpu_target(capability, 2);
 	const struct tcb_geometry g = gpu_geometry(text);
 	struct gpu_bench bench;
@@ -234,8 +271,51 @@ static void every_way_is_right(void **state)
 	};
 	(void)state;
 	const size_t count = sizeof cases / sizeof *cases - (TEST_IS_INSTRUMENTED);
-	for (size_t i = 0; i < count; i++) /* the formats by turns: all of them meet both kernels */
-		try_one(op_names[i % OPS], cases[i].capability, cases[i].shape, cases[i].geometry);
+	for (size_t i = 0; i < count; i++) { /* the formats by turns: all of them meet both kernels */
+		const struct tcb_shape *s = &cases[i].shape;
+		const struct tcb_problem p = problem_of(op_names[i % OPS], s->m, s->n, s->k);
+		try_one(&p, cases[i].capability, cases[i].geometry);
+	}
+}
+
+/* Contract q8: each format and group, each way of weights, activations and results. */
+static void every_way_is_right_q8(void **state)
+{
+	static const struct {
+		unsigned capability;
+		struct tcb_shape shape;
+		const char *geometry;
+	} cases[] = {
+		{ 89,
+		  { 5, 37, 512 },
+		  "macro=8x64x512,midi=8x16x512,micro=8x16x256,isa=mma,layout=g,unroll=1,warps=1,stages=1,splitk=1,"
+		  "ksplit=1,copy=ldg,prep=block,lead=1,blocks=0,pdl=0,occ=1,join=none,xstages=1,cluster=1" },
+		{ 75,
+		  { 3, 37, 512 },
+		  "macro=8x64x512,midi=8x32x512,micro=8x16x256,isa=mma,layout=g,unroll=1,warps=2,stages=1,splitk=1,"
+		  "ksplit=1,copy=ldg,prep=launch,lead=0,blocks=0,pdl=0,occ=1,join=none,xstages=1,cluster=1" },
+		{ 80,
+		  { 21, 77, 1024 },
+		  "macro=32x128x1024,midi=16x64x1024,micro=16x32x256,isa=mma,layout=g,unroll=2,warps=4,stages=2,splitk="
+		  "1,ksplit=2,copy=async,prep=launch,lead=1,blocks=1,pdl=0,occ=1,join=none,xstages=1,cluster=1" },
+		{ 90,
+		  { 21, 77, 1024 },
+		  "macro=32x128x1024,midi=16x64x1024,micro=16x32x256,isa=mma,layout=g,unroll=1,warps=2,stages=2,splitk="
+		  "2,ksplit=1,copy=bulk,prep=launch,lead=2,blocks=0,pdl=1,occ=1,join=cluster,xstages=1,cluster=1" },
+	};
+	enum { CASES = sizeof cases / sizeof *cases };
+	(void)state;
+	for (size_t o = 0; o < OPS; o++)
+		for (size_t i = 0; i < CASES; i++) {
+			const struct tcb_shape *s = &cases[i].shape;
+			const struct tcb_problem p = problem_q8(op_names[o], s->m, s->n, s->k);
+			const int is_coarse = (o + i) % 2 && tcb_quant_group(tcb_quant_format(&p)) == 256;
+			char text[400];
+			if (TEST_IS_INSTRUMENTED && (o + i) % 3)
+				continue;
+			snprintf(text, sizeof text, "%s,group=%d", cases[i].geometry, is_coarse ? 256 : 32);
+			try_one(&p, cases[i].capability, text);
+		}
 }
 
 /* Formats of 32 values a block take rows that 256 does not divide. */
@@ -245,7 +325,7 @@ static void short_rows_are_right(void **state)
 	(void)state;
 	for (size_t o = 1; o < 3; o++)
 		for (size_t i = 0; i < sizeof ks / sizeof *ks; i++) {
-			const struct tcb_problem p = problem_of(op_names[o], 3, 18, ks[i]);
+			const struct tcb_problem p = ((o + i) % 2 ? problem_q8 : problem_of)(op_names[o], 3, 18, ks[i]);
 			const struct tcb_target target = gpu_target(i % 2 ? 90 : 75, 2);
 			struct tcb_geometry g;
 			struct gpu_bench bench;
@@ -272,7 +352,8 @@ static void samples_are_right(void **state)
 	tcb_rng_init(&rng, 20);
 	for (size_t i = 0; i < count; i++) {
 		const struct tcb_shape *s = &odd_shapes[i % ODD_SHAPES];
-		const struct tcb_problem p = problem_of(op_names[tcb_rng_below(&rng, OPS)], s->m, s->n, s->k);
+		const struct tcb_problem p =
+			(i / 2 % 2 ? problem_q8 : problem_of)(op_names[tcb_rng_below(&rng, OPS)], s->m, s->n, s->k);
 		const struct tcb_target target = gpu_target(gpu_capabilities[tcb_rng_below(&rng, GPU_CAPABILITIES)], 2);
 		const struct tcb_geometry g = gpu_geometry_drawn(&p, &target, &rng);
 		struct gpu_bench bench;
@@ -305,6 +386,37 @@ static void extreme_activations(void **state)
 	}
 }
 
+/* Groups that count as zeros, that hold what is no number, or the largest and the least there are. */
+static void extreme_activations_q8(void **state)
+{
+	static const float values[] = { 0, 1e-44f, 1e-37f, 1e-30f, 1e36f, NAN, INFINITY };
+	(void)state;
+	for (size_t v = 0; v < sizeof values / sizeof *values; v++)
+		for (size_t o = 0; o < OPS; o++) {
+			const struct tcb_problem p = problem_q8(op_names[o], 2, 5, 512);
+			const struct tcb_target target = gpu_target(90, 2);
+			struct tcb_geometry g;
+			struct gpu_bench bench;
+			if ((v + o) % 2)
+				continue;
+			qmm_gpu_default_geometry(&p, &target, &g);
+			if (v / 2 % 2 && tcb_quant_group(tcb_quant_format(&p)) == 256)
+				g.knob[TCB_KNOB_GROUP] = 256;
+			gpu_bench_open(&bench, &p, 3);
+			float *x = bench.data[1];
+			for (int i = 0; i < 256; i++)
+				if (isfinite(values[v]) ? i % 3 != 2 || values[v] < 1 : i == 77)
+					x[i] = i % 2 && isfinite(values[v]) ? -values[v] : values[v];
+			snprintf(bench.what, sizeof bench.what, "%s, activations of %g", op_names[o],
+				 (double)values[v]);
+			gpu_bench_refer(&bench);
+			for (size_t i = 0; i < p.shape.n && !isfinite(values[v]); i++) /* of the first token */
+				bench.reference.y[i] = NAN;
+			gpu_bench_check(&bench, &target, &g, 1, NULL);
+			gpu_bench_close(&bench);
+		}
+}
+
 /* --- the assembler --- */
 
 /* The default geometry of each format for each target, and one with wgmma. */
@@ -318,7 +430,7 @@ static void kernels_assemble(void **state)
 	}
 	for (size_t c = 0; c <= GPU_CAPABILITIES; c++) {
 		const int is_wgmma = c == GPU_CAPABILITIES;
-		const struct tcb_problem p = problem_of(op_names[c % OPS], 128, 4096, 4096);
+		const struct tcb_problem p = (c % 2 ? problem_q8 : problem_of)(op_names[c / 2 % OPS], 128, 4096, 4096);
 		const struct tcb_target target = gpu_target(is_wgmma ? 90 : gpu_capabilities[c], 0);
 		const struct tcb_ptx_target ptx_target = { target.capability, is_wgmma ? 'a' : 0 };
 		struct tcb_geometry g = gpu_geometry(STANDARD);
@@ -350,6 +462,13 @@ static void mutants_are_caught(void **state)
 	static const char wgmma[] = "macro=32x128x1024,midi=16x64x1024,micro=16x64x256,isa=wgmma,layout=f,unroll=1,"
 				    "warps=4,stages=2,splitk=1,ksplit=1,copy=bulk,prep=launch,lead=2,blocks=0,pdl=1,"
 				    "occ=1,join=none,xstages=3,cluster=2";
+	static const char fine[] =
+		"macro=32x128x1024,midi=16x64x1024,micro=16x16x256,isa=mma,layout=g,unroll=1,warps=4,"
+		"stages=1,splitk=1,ksplit=1,copy=bulk,prep=block,lead=1,blocks=0,pdl=1,occ=1,"
+		"join=none,xstages=1,cluster=1,group=32";
+	static const char coarse[] = "macro=32x128x1024,midi=16x64x1024,micro=16x16x256,isa=mma,layout=g,unroll=1,"
+				     "warps=4,stages=1,splitk=1,ksplit=1,copy=bulk,prep=block,lead=1,blocks=0,pdl=1,"
+				     "occ=1,join=none,xstages=1,cluster=1,group=256";
 	static const struct {
 		const char *what, *geometry;
 		struct gpu_mutation mutation;
@@ -367,12 +486,22 @@ static void mutants_are_caught(void **state)
 		{ "registers not fenced", wgmma, { REMOVE, TCB_PTX_OP_WGMMA_FENCE, 1 } },
 		{ "no wait for the products", wgmma, { REMOVE, TCB_PTX_OP_WGMMA_WAIT_GROUP, 4 } },
 		{ "a slot never freed", wgmma, { REMOVE, TCB_PTX_OP_MBARRIER_ARRIVE, 0 } },
+		{ "nothing, q8", fine, { NOTHING, TCB_PTX_OP_MMA, 0 } },
+		{ "a product left out, q8", fine, { REMOVE, TCB_PTX_OP_MMA, 3 } },
+		{ "the product of mins left out, q8", fine, { REMOVE, TCB_PTX_OP_MMA, 16 } },
+		{ "activations from the wrong place, q8", fine, { MOVE, TCB_PTX_OP_LDMATRIX, 3 } },
+		{ "codes not exchanged, q8", fine, { CONSTANT, TCB_PTX_OP_SHFL, 0 } },
+		{ "nothing, q8 in groups of 256", coarse, { NOTHING, TCB_PTX_OP_MMA, 0 } },
+		{ "a scale of the wrong run, q8", coarse, { CONSTANT, TCB_PTX_OP_SHR, 30 } },
+		{ "the product of mins left out, 256", coarse, { REMOVE, TCB_PTX_OP_MMA, 17 } },
+		{ "a wrong code, q8", coarse, { CONSTANT, TCB_PTX_OP_PRMT, 12 } },
 	};
-	const struct tcb_problem p = problem_of("q4k_matmul", 21, 77, 1024);
 	const struct tcb_target target = gpu_target(90, 2);
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		const struct tcb_geometry g = gpu_geometry(cases[i].geometry);
+		const struct tcb_problem p = (g.knob[TCB_KNOB_GROUP] == TCB_KNOB_UNSET ? problem_of : problem_q8)(
+			"q4k_matmul", 21, 77, 1024);
 		struct gpu_bench bench;
 		gpu_bench_open(&bench, &p, 9);
 		snprintf(bench.what, sizeof bench.what, "%s", cases[i].what);
@@ -384,11 +513,19 @@ static void mutants_are_caught(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(fragments_round_trip), cmocka_unit_test(spaces_have_hundreds),
-		cmocka_unit_test(defaults_are_legal),   cmocka_unit_test(rules_name_what_is_wrong),
-		cmocka_unit_test(every_way_is_right),   cmocka_unit_test(short_rows_are_right),
-		cmocka_unit_test(samples_are_right),    cmocka_unit_test(extreme_activations),
-		cmocka_unit_test(kernels_assemble),     cmocka_unit_test(mutants_are_caught),
+		cmocka_unit_test(fragments_round_trip),
+		cmocka_unit_test(spaces_have_hundreds),
+		cmocka_unit_test(defaults_are_legal),
+		cmocka_unit_test(rules_name_what_is_wrong),
+		cmocka_unit_test(every_way_is_right),
+		cmocka_unit_test(short_rows_are_right),
+		cmocka_unit_test(samples_are_right),
+		cmocka_unit_test(extreme_activations),
+		cmocka_unit_test(kernels_assemble),
+		cmocka_unit_test(mutants_are_caught),
+		cmocka_unit_test(rules_of_q8),
+		cmocka_unit_test(every_way_is_right_q8),
+		cmocka_unit_test(extreme_activations_q8),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,7 @@
  * y[m][n] = sum over k of x[m][k] * w[n][k] with quantised weights, for
  * several tokens at once.  What they are; their CPU side is in
  * quant_matmul_cpu.c and quant_matmul_cpu_space.c, contracts f32 and q8; their
- * GPU side begins with quant_matmul_gpu.h, contract f16.
+ * GPU side begins with quant_matmul_gpu.h, contracts f16 and q8.
  */
 #include <string.h>
 
@@ -42,16 +42,17 @@ static void footprint(const struct tcb_problem *problem, const struct tcb_target
 
 static void pack(const struct tcb_problem *problem, enum tcb_layout layout, const void *weights, void *packed)
 {
-	if (layout == TCB_LAYOUT_F)
-		qmm_fragments_pack(tcb_quant_format(problem)->id, problem->shape.n, problem->shape.k, weights, packed);
+	if (layout == TCB_LAYOUT_F || layout == TCB_LAYOUT_G)
+		qmm_fragments_pack(tcb_quant_format(problem)->id, layout, problem->shape.n, problem->shape.k, weights,
+				   packed);
 	else
 		qmm_pack(problem, layout, weights, packed);
 }
 
 static void unpack(const struct tcb_problem *problem, enum tcb_layout layout, const void *packed, void *weights)
 {
-	if (layout == TCB_LAYOUT_F)
-		qmm_fragments_unpack(tcb_quant_format(problem)->id, problem->shape.n, problem->shape.k, packed,
+	if (layout == TCB_LAYOUT_F || layout == TCB_LAYOUT_G)
+		qmm_fragments_unpack(tcb_quant_format(problem)->id, layout, problem->shape.n, problem->shape.k, packed,
 				     weights);
 	else
 		qmm_unpack(problem, layout, packed, weights);

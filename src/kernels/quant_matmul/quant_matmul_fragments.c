@@ -13,6 +13,16 @@
  *            step, a byte a code above -128: the pairs of k, then those 8 more.
  *   high     [four words][lane], a word four steps (Q5_K) or two (Q6_K):
  *            qmm_high_at().
+ * Layout g, for bytes: a lane has rows l / 4 and l / 4 + 8, values 4 (l % 4) to
+ * 4 (l % 4) + 3 of each 16, k in its order.
+ *   codes    [chunk of 64][lane][16 bytes], a word 16 values: the low nibbles are the
+ *            first row's, the high ones the other's.  Q8_0: [run of 32][lane], the
+ *            four words of A's registers, as stored.
+ *   high     Q5_K: [lane][chunk], a word a chunk: of each byte, from bits 4, 5, 0 and 1
+ *            on, one bit of the first row's 16 values and, 2 above, of the other's.
+ *            Q6_K: [chunk pair][lane][4 words], a word 32 values: pairs of bits, of the
+ *            first 16 of one row, of the other, of the next 16 of both.
+ * Both:
  *   headers  a row's scales, 16 bytes: write_header().
  */
 #include <assert.h>
@@ -83,19 +93,18 @@ static struct place place_of(enum tcb_format_id format, unsigned i)
 	}
 }
 
-/* Codes as stored; Q8_0's above -128. */
-static unsigned get_code(enum tcb_format_id format, const struct place *p, const uint8_t *block)
+/* Codes as stored. */
+static unsigned get_code(const struct place *p, const uint8_t *block)
 {
 	unsigned code = block[p->low] >> p->low_shift & ((1u << p->low_bits) - 1);
 	if (p->high_bits)
 		code |= (block[p->high] >> p->high_shift & ((1u << p->high_bits) - 1)) << p->low_bits;
-	return format == TCB_FORMAT_Q8_0 ? code ^ 128 : code;
+	return code;
 }
 
 /* Into a block of zeros. */
-static void put_code(enum tcb_format_id format, const struct place *p, uint8_t *block, unsigned code)
+static void put_code(const struct place *p, uint8_t *block, unsigned code)
 {
-	code = format == TCB_FORMAT_Q8_0 ? code ^ 128 : code;
 	block[p->low] = (uint8_t)(block[p->low] | (code & ((1u << p->low_bits) - 1)) << p->low_shift);
 	if (p->high_bits)
 		block[p->high] = (uint8_t)(block[p->high] | code >> p->low_bits << p->high_shift);
@@ -183,6 +192,7 @@ struct map {
 	unsigned block[QMM_UNIT_VALUES];
 	struct place place[QMM_UNIT_VALUES];
 	unsigned low_mask, low_bits, high_mask;
+	unsigned flip; /* bits of a code */
 };
 
 static struct spot spot_of(const struct qmm_unit *unit, unsigned r, unsigned kk)
@@ -207,18 +217,43 @@ static struct spot spot_of(const struct qmm_unit *unit, unsigned r, unsigned kk)
 			      (uint8_t)(shift % 8), (uint8_t)(high_shift % 8) };
 }
 
-static void map_init(struct map *map, const struct tcb_format *f, const struct qmm_unit *unit)
+static struct spot spot_of_bytes(const struct qmm_unit *unit, unsigned r, unsigned v)
 {
+	static const unsigned char fifth[4] = { 4, 5, 0, 1 };
+	const unsigned chunk = v / QMM_CHUNK, piece = v % QMM_CHUNK / 16, byte = v % 4, row = r / 8;
+	const unsigned lane = r % 8 * 4 + v % 16 / 4;
+	unsigned at, shift = 8 * byte, high_at = 0, high_shift = 8 * byte;
+	if (unit->code_words == 4) {
+		at = ((chunk * LANES + lane) * 4 + piece) * 4;
+		shift += 4 * row;
+	} else {
+		at = ((chunk * 2 + piece / 2) * LANES + lane) * 16 + (row + piece % 2 * 2) * 4;
+	}
+	if (unit->high_words == 4) {
+		high_at = (lane * 4 + chunk) * 4;
+		high_shift += fifth[piece] + 2 * row;
+	} else if (unit->high_words == 8) {
+		high_at = ((chunk / 2 * LANES + lane) * 4 + chunk % 2 * 2 + piece / 2) * 4;
+		high_shift += 2 * (piece % 2 * 2 + row);
+	}
+	return (struct spot){ (uint16_t)(at + shift / 8), (uint16_t)(unit->high_at + high_at + high_shift / 8),
+			      (uint8_t)(shift % 8), (uint8_t)(high_shift % 8) };
+}
+
+static void map_init(struct map *map, const struct tcb_format *f, enum tcb_layout layout, const struct qmm_unit *unit)
+{
+	const int of_bytes = layout == TCB_LAYOUT_G;
 	const unsigned values = (unsigned)f->block_values;
 	map->low_bits = f->code_bits == 8 ? 8 : 4;
 	map->low_mask = (1u << map->low_bits) - 1;
+	map->flip = f->code_bits == 8 && !of_bytes ? 128 : 0; /* halves are made of what is above -128 */
 	map->high_mask = unit->high_words ? (1u << (f->code_bits - 4)) - 1 : 0;
 	for (unsigned kk = 0; kk < QMM_UNIT_VALUES; kk++) {
-		const unsigned v = qmm_k_of(unit->run, kk);
+		const unsigned v = of_bytes ? kk : qmm_k_of(unit->run, kk);
 		map->block[kk] = v / values;
 		map->place[kk] = place_of(f->id, v % values);
 		for (unsigned r = 0; r < QMM_UNIT_ROWS; r++)
-			map->spot[r][kk] = spot_of(unit, r, kk);
+			map->spot[r][kk] = (of_bytes ? spot_of_bytes : spot_of)(unit, r, kk);
 	}
 }
 
@@ -246,7 +281,7 @@ static void pack_row(const struct tcb_format *f, const struct qmm_unit *unit, co
 		unsigned code;
 		if (map->block[kk] >= count)
 			continue;
-		code = get_code(f->id, &map->place[kk], blocks + map->block[kk] * f->block_bytes);
+		code = get_code(&map->place[kk], blocks + map->block[kk] * f->block_bytes) ^ map->flip;
 		out[spot->at] = (uint8_t)(out[spot->at] | (code & map->low_mask) << spot->shift);
 		if (map->high_mask)
 			out[spot->high_at] = (uint8_t)(out[spot->high_at] | code >> map->low_bits << spot->high_shift);
@@ -264,12 +299,13 @@ static void unpack_row(const struct tcb_format *f, const struct qmm_unit *unit, 
 			continue;
 		if (map->high_mask)
 			code |= (in[spot->high_at] >> spot->high_shift & map->high_mask) << map->low_bits;
-		put_code(f->id, &map->place[kk], blocks + map->block[kk] * f->block_bytes, code);
+		put_code(&map->place[kk], blocks + map->block[kk] * f->block_bytes, code ^ map->flip);
 	}
 	read_header(unit->format, in + unit->header_at + r * HEADER_BYTES, in + unit->last_at + 2 * r, count, blocks);
 }
 
-void qmm_fragments_pack(enum tcb_format_id format, size_t n, size_t k, const void *weights, void *packed)
+void qmm_fragments_pack(enum tcb_format_id format, enum tcb_layout layout, size_t n, size_t k, const void *weights,
+			void *packed)
 {
 	const struct tcb_format *f = tcb_format(format);
 	const size_t units = qmm_units_along_k(k), row_bytes = k / f->block_values * f->block_bytes;
@@ -277,7 +313,7 @@ void qmm_fragments_pack(enum tcb_format_id format, size_t n, size_t k, const voi
 	struct map map;
 	uint8_t *out = packed;
 	qmm_unit_of(format, &unit);
-	map_init(&map, f, &unit);
+	map_init(&map, f, layout, &unit);
 	memset(packed, 0, qmm_fragments_bytes(format, n, k));
 	for (size_t group = 0; group * QMM_UNIT_ROWS < n; group++)
 		for (size_t u = 0; u < units; u++, out += unit.bytes) {
@@ -289,7 +325,8 @@ void qmm_fragments_pack(enum tcb_format_id format, size_t n, size_t k, const voi
 		}
 }
 
-void qmm_fragments_unpack(enum tcb_format_id format, size_t n, size_t k, const void *packed, void *weights)
+void qmm_fragments_unpack(enum tcb_format_id format, enum tcb_layout layout, size_t n, size_t k, const void *packed,
+			  void *weights)
 {
 	const struct tcb_format *f = tcb_format(format);
 	const size_t units = qmm_units_along_k(k), row_bytes = k / f->block_values * f->block_bytes;
@@ -297,7 +334,7 @@ void qmm_fragments_unpack(enum tcb_format_id format, size_t n, size_t k, const v
 	struct map map;
 	const uint8_t *in = packed;
 	qmm_unit_of(format, &unit);
-	map_init(&map, f, &unit);
+	map_init(&map, f, layout, &unit);
 	for (size_t group = 0; group * QMM_UNIT_ROWS < n; group++)
 		for (size_t u = 0; u < units; u++, in += unit.bytes) {
 			const struct span span = span_of(f, n, k, group, u);

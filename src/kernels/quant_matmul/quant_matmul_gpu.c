@@ -96,7 +96,7 @@ void qmm_write_parameters(struct qmm_writer *w)
 		w->weights = qmm_write_element(w, w->weights, slice, g->slice * g->unit.bytes);
 		if (g->own_launch)
 			w->x = qmm_write_element(w, w->x, OP2(b, "mul.lo.u32", slice, groups),
-						 g->slice * QMM_CHUNKS * QMM_TILE_BYTES);
+						 g->slice * g->unit_tiles * g->x_group_bytes);
 		else
 			w->x = qmm_write_element(w, w->x, slice, g->slice * QMM_UNIT_VALUES * 4);
 	}
@@ -186,8 +186,9 @@ enum tcb_status qmm_emit(const struct tcb_problem *problem, const struct tcb_tar
 	struct qmm_gpu g;
 	struct qmm_writer w = { .g = &g };
 	memset(out, 0, sizeof(*out));
-	if (problem->contract != TCB_CONTRACT_F16)
-		return tcb_fail(err, TCB_E_UNSUPPORTED, "%s has GPU kernels for contract f16 only", problem->op);
+	if (problem->contract != TCB_CONTRACT_F16 && problem->contract != TCB_CONTRACT_Q8)
+		return tcb_fail(err, TCB_E_UNSUPPORTED, "%s has GPU kernels for contracts f16 and q8 only",
+				problem->op);
 	qmm_gpu_plan(problem, target, geometry, &g);
 	ptx_target.feature = g.is_wgmma ? 'a' : 0;
 	TCB_TRY(tcb_ptx_build_init(&w.b, &ptx_target, err));
@@ -226,6 +227,11 @@ const struct tcb_variant qmm_gpu_variants[] = {
 	{ .name = "quant_matmul_f16_ptx_wgmma",
 	  .contract = TCB_CONTRACT_F16,
 	  .isa = TCB_ISA_WGMMA,
+	  .class = TCB_CLASS_BOUNDED,
+	  .signature = TCB_SOURCE_HASH },
+	{ .name = "quant_matmul_q8_ptx_mma",
+	  .contract = TCB_CONTRACT_Q8,
+	  .isa = TCB_ISA_MMA,
 	  .class = TCB_CLASS_BOUNDED,
 	  .signature = TCB_SOURCE_HASH },
 	{ .name = NULL },

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Private to the quantised matmuls' GPU kernels, contract f16: what a geometry
- * means on a GPU, and the parts that write a kernel.
+ * Private to the quantised matmuls' GPU kernels, contracts f16 and q8: what a
+ * geometry means on a GPU, and the parts that write a kernel.
  *
  * Weights are the matrix instructions' A, 16 rows a warp, expanded from codes to
  * halves in registers; tokens are B's columns, so that 8 tokens waste nothing.
@@ -10,6 +10,11 @@
  * Eight runs of k with scales of their own take turns along k, so that a lane's
  * registers hold two of them alone, one in their lower and one in their upper halves,
  * and a lane takes apart one pair of scales a row (qmm_k_of()).
+ *
+ * Contract q8, integers of 8 bits: each product is of one run, since its sums are scaled before they are added up.
+ * Layout g has k in its order, nibbles of a row in the low and of another in the high halves of the bytes that they
+ * become.  Activations come in records of 8 tokens and 256 of k: codes in two tiles as above, 128 of k each, then what
+ * they are scaled with (quant_matmul_gpu_x_s8.c).
  *
  * How a geometry drives a kernel.
  *   isa=mma    micro.n rows are a group, computed by one warp for midi.m tokens.
@@ -37,7 +42,8 @@ enum {
 	QMM_CHUNK = 64, /* values along k of a tile of activations, and of a lane's 16 bytes of nibbles */
 	QMM_CHUNKS = QMM_UNIT_VALUES / QMM_CHUNK,
 	QMM_GROUP_TOKENS = 8,
-	QMM_TILE_BYTES = QMM_GROUP_TOKENS * QMM_CHUNK * 2, /* of activations */
+	QMM_TILE_BYTES = QMM_GROUP_TOKENS * QMM_CHUNK * 2, /* of activations: 128 bytes a token */
+	QMM_SCALE_STRIDE = 16,                             /* q8: bytes from two tokens' scales to the next two's */
 	QMM_CHUNK_STEPS = 4,                               /* of 16 along k in a chunk */
 	QMM_STAGES_MAX = 16,
 	QMM_ROW_TILES_MAX = 4,
@@ -48,7 +54,8 @@ enum {
 	QMM_PREPARE_TOKENS = 4 /* that a warp prepares */
 };
 
-/* quant_matmul_fragments.c: layout f.  A unit is 16 rows by 256 of k, in as many bytes as they have as stored. */
+/* quant_matmul_fragments.c: layouts f and g.  A unit is 16 rows by 256 of k, in as many bytes as they have as stored.
+ */
 struct qmm_unit {
 	enum tcb_format_id format;
 	unsigned run;                         /* values that share a scale: 16 or 32 */
@@ -69,12 +76,15 @@ void qmm_high_at(const struct qmm_unit *unit, unsigned chunk, unsigned step, uns
 		 struct qmm_high_place *out);
 size_t qmm_units_along_k(size_t k);
 size_t qmm_fragments_bytes(enum tcb_format_id format, size_t n, size_t k);
-void qmm_fragments_pack(enum tcb_format_id format, size_t n, size_t k, const void *weights, void *packed);
-void qmm_fragments_unpack(enum tcb_format_id format, size_t n, size_t k, const void *packed, void *weights);
+void qmm_fragments_pack(enum tcb_format_id format, enum tcb_layout layout, size_t n, size_t k, const void *weights,
+			void *packed);
+void qmm_fragments_unpack(enum tcb_format_id format, enum tcb_layout layout, size_t n, size_t k, const void *packed,
+			  void *weights);
 /*
- * Which of a unit's 256 values is at place KK of the matrix instructions' k.  A lane's pairs have a run of the unit's
- * first half and the one 128 values behind it.  Four neighbours of a run go to the same place of four tiles, or to
- * chunks 64 bytes apart of two: so a warp reads activations 512 bytes at a time and stores them without bank conflicts.
+ * Layout f: which of a unit's 256 values is at place KK of the matrix instructions' k.  A lane's pairs have a run of
+ * the unit's first half and the one 128 values behind it.  Four neighbours of a run go to the same place of four tiles,
+ * or to chunks 64 bytes apart of two: so a warp reads activations 512 bytes at a time and stores them without bank
+ * conflicts.
  */
 static inline unsigned qmm_k_of(unsigned run, unsigned kk)
 {
@@ -89,6 +99,7 @@ static inline unsigned qmm_k_of(unsigned run, unsigned kk)
 struct qmm_gpu {
 	unsigned capability;
 	struct qmm_unit unit;
+	unsigned group; /* contract q8: activations that share a scale; f16: 0 */
 	int is_wgmma, own_launch, pdl;
 	int is_streamed; /* wgmma: activations pass through a ring that a warp of its own fills */
 	enum tcb_copy copy;
@@ -110,9 +121,11 @@ struct qmm_gpu {
 	unsigned groups, token_tiles, grid;
 	unsigned least, longer; /* groups of a block; one more in the first LONGER blocks */
 	/* memory */
-	unsigned block_rows;   /* most rows of a block */
-	unsigned tile_bytes;   /* of weights */
-	unsigned x_tile_bytes; /* of a tile of activations, all tokens */
+	unsigned block_rows; /* most rows of a block */
+	unsigned tile_bytes; /* of weights */
+	/* activations: of a unit, tiles (f16) or one record (q8); their bytes, of 8 tokens and of all */
+	unsigned unit_tiles, x_group_bytes, x_tile_bytes;
+	unsigned x_scale_at, x_sum_at, x_power_at; /* within a record */
 	int has_parts;
 	unsigned own_rows;               /* most of the block's rows that it adds parts of */
 	unsigned part_pitch, part_bytes; /* floats from a row to the next; bytes of a part */
@@ -181,9 +194,23 @@ void qmm_write_load_header(struct qmm_writer *w, const struct qmm_lane_at *lane,
 void qmm_write_load_codes(struct qmm_writer *w, const struct qmm_lane_at *lane, unsigned at, unsigned chunk,
 			  struct qmm_raw *out);
 void qmm_write_scales(struct qmm_writer *w, const struct qmm_raw *raw, struct qmm_scales *out);
+/* Minus the mins of runs p and p + 4, exact, lane p of four's, by a row's header. */
+qmm_op qmm_write_minus_mins(struct qmm_writer *w, const qmm_op word[4]);
 /* The four registers of A of step STEP (16 of k) of chunk CHUNK; those that A has, or new ones. */
 void qmm_write_fragment(struct qmm_writer *w, const struct qmm_raw *raw, const struct qmm_scales *scales,
 			unsigned chunk, unsigned step, qmm_op a[4]);
+
+/* quant_matmul_gpu_s8.c: contract q8.  SUMS += a unit's products, its codes and header in RAW, or, where weights come
+ * from a ring, AT bytes behind LANE and TILE_ROWS from one tile of rows to the next.  X_AT: where the lane reads of a
+ * record of activations, X_OFFSET bytes before the unit's. */
+enum qmm_x_part { QMM_X_LOW, QMM_X_HIGH, QMM_X_SUMS, QMM_X_SCALES, QMM_X_PARTS };
+void qmm_write_unit_s8(struct qmm_writer *w, const struct qmm_lane_at *lane, unsigned at, unsigned tile_rows,
+		       struct qmm_raw raw[], const qmm_op x_at[QMM_X_PARTS], unsigned x_offset,
+		       qmm_op sums[][QMM_TOKENS_MAX / 8][4]);
+
+/* quant_matmul_gpu_x_s8.c: 8 consecutive values a lane, 256 a warp, of the token in row ROW of the record at RECORD, in
+ * shared or in global memory. */
+void qmm_write_x_codes(struct qmm_writer *w, int is_global, qmm_op record, qmm_op row, const qmm_op value[]);
 
 /* quant_matmul_gpu_x.c: activations. */
 /* By all threads of a block, of its k and tokens, to shared memory at IMAGE. */

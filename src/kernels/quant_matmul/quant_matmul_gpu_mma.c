@@ -25,8 +25,8 @@ struct ring {
 };
 
 struct kernel {
-	qmm_op image, b_lane[2]; /* where a lane reads activations: halves of a row */
-	qmm_op x_at[2];          /* the same for the unit in use */
+	qmm_op image, b_lane[QMM_X_PARTS]; /* where a lane reads activations: halves of a row; of q8 the other parts */
+	qmm_op x_at[QMM_X_PARTS];          /* the same for the unit in use */
 	qmm_op sums[QMM_CHAINS_MAX][QMM_ROW_TILES_MAX][QMM_TOKENS_MAX / 8][4];
 	struct qmm_lane_at lane_at[QMM_ROW_TILES_MAX]; /* of the tile, or of the warp's rows in memory */
 	struct qmm_raw raw[QMM_ROW_TILES_MAX];
@@ -162,14 +162,18 @@ static void ring_next(struct qmm_writer *w, struct ring *r)
 static void x_open(struct qmm_writer *w, struct kernel *k)
 {
 	struct tcb_ptx_build *b = &w->b;
-	const unsigned share_bytes = w->g->share * QMM_CHUNKS * w->g->x_tile_bytes;
+	const unsigned share_bytes = w->g->share * w->g->unit_tiles * w->g->x_tile_bytes;
 	if (w->g->is_wgmma) {
 		k->b_lane[0] = OP3(b, "mad.lo.u32", w->ks, I(share_bytes), k->image);
 		k->b_lane[1] = k->b_lane[0];
 		return;
 	}
-	qmm_write_lane_rows(w, w->g->ksplit > 1 ? OP3(b, "mad.lo.u32", w->ks, I(share_bytes), k->image) : k->image,
-			    k->b_lane);
+	const qmm_op share = w->g->ksplit > 1 ? OP3(b, "mad.lo.u32", w->ks, I(share_bytes), k->image) : k->image;
+	qmm_write_lane_rows(w, share, k->b_lane);
+	if (w->g->group) {
+		k->b_lane[QMM_X_SUMS] = OP3(b, "mad.lo.u32", w->lane, I(8), share);
+		k->b_lane[QMM_X_SCALES] = OP3(b, "mad.lo.u32", w->pair, I(QMM_SCALE_STRIDE), share);
+	}
 }
 
 /* The fragments of B of 32 of k, half HALF of chunk CHUNK of the unit that is OFFSET units behind x_at. */
@@ -227,6 +231,14 @@ static void write_unit(struct qmm_writer *w, struct kernel *k, unsigned offset)
 	}
 }
 
+/* The same under contract q8. */
+static void write_unit_s8(struct qmm_writer *w, struct kernel *k, unsigned offset)
+{
+	const struct qmm_gpu *g = w->g;
+	qmm_write_unit_s8(w, &k->lane_at[0], offset * g->unit.bytes, g->unroll * g->unit.bytes, k->raw, k->x_at,
+			  offset * g->x_tile_bytes, k->sums[0]);
+}
+
 /* The same with wgmma. */
 static void write_unit_wgmma(struct qmm_writer *w, struct kernel *k, unsigned offset)
 {
@@ -254,16 +266,21 @@ static void zero(struct qmm_writer *w, struct kernel *k)
 		*sum_at(w->g, k, i) = qmm_write_constant(w, "f32", tcb_ptx_f32(0));
 }
 
+static unsigned x_parts(const struct qmm_gpu *g)
+{
+	return g->group ? QMM_X_PARTS : 2;
+}
+
 static void x_start(struct qmm_writer *w, struct kernel *k)
 {
-	for (unsigned i = 0; i < 2; i++)
+	for (unsigned i = 0; i < x_parts(w->g); i++)
 		k->x_at[i] = OP1(&w->b, "mov.u32", k->b_lane[i]);
 }
 
 static void x_next(struct qmm_writer *w, struct kernel *k)
 {
-	const unsigned bytes = w->g->unroll * QMM_CHUNKS * w->g->x_tile_bytes;
-	for (unsigned i = 0; i < 2; i++)
+	const unsigned bytes = w->g->unroll * w->g->unit_tiles * w->g->x_tile_bytes;
+	for (unsigned i = 0; i < x_parts(w->g); i++)
 		tcb_ptx_into2(&w->b, "add.u32", k->x_at[i], k->x_at[i], I(bytes));
 }
 
@@ -294,7 +311,7 @@ static void write_ring_rows(struct qmm_writer *w, struct kernel *k)
 	ring_wait(w, &k->ring);
 	qmm_write_lane_at(w, slot, &k->lane_at[0]);
 	for (unsigned i = 0; i < g->unroll; i++)
-		(g->is_wgmma ? write_unit_wgmma : write_unit)(w, k, i);
+		(g->is_wgmma ? write_unit_wgmma : g->group ? write_unit_s8 : write_unit)(w, k, i);
 	tcb_ptx_op1(b, "bar.warp.sync", I(-1));
 	ring_fill(w, &k->ring, -1);
 	ring_next(w, &k->ring);
@@ -355,7 +372,7 @@ static void write_direct_rows(struct qmm_writer *w, struct kernel *k)
 	zero(w, k);
 	x_start(w, k);
 	tcb_ptx_for_begin(b, &steps, I(0), I(g->share), I(1), 1);
-	write_unit(w, k, 0);
+	(g->group ? write_unit_s8 : write_unit)(w, k, 0);
 	direct_next(w, k);
 	tcb_ptx_guard(b, OP2(b, "setp.lt.u32", steps.iv, I(g->share - 1)));
 	direct_load(w, k);

@@ -57,6 +57,22 @@ static void plan_parts(struct qmm_gpu *g, unsigned at)
 	g->flag_at = at + g->ksplit * (g->join == TCB_JOIN_CLUSTER ? g->splitk : 1) * g->part_bytes;
 }
 
+/*
+ * Contract q8: a record's codes, then scales: two tokens' 16 bytes apart, or where a group is 32, 8 bytes of an even
+ * run and 8 of the odd one; where there are mins to multiply them with, sums of codes: of 16 as halves (group 256), or
+ * of 32 times their scale as two halves, less a power of two.
+ */
+static void plan_record(struct qmm_gpu *g)
+{
+	const unsigned scales = QMM_GROUP_TOKENS / 2 * QMM_SCALE_STRIDE, is_fine = g->group == 32;
+	const unsigned has_sums = tcb_format(g->unit.format)->has_offsets;
+	g->unit_tiles = 1;
+	g->x_scale_at = QMM_GROUP_TOKENS * QMM_UNIT_VALUES;
+	g->x_power_at = g->x_scale_at + scales * (is_fine ? QMM_CHUNKS : 1);
+	g->x_sum_at = g->x_power_at + (is_fine && has_sums ? scales : 0);
+	g->x_group_bytes = g->x_sum_at + (has_sums ? QMM_GROUP_TOKENS * 32 : 0);
+}
+
 static void plan_resident_memory(struct qmm_gpu *g)
 {
 	unsigned at = 0;
@@ -71,7 +87,7 @@ static void plan_resident_memory(struct qmm_gpu *g)
 	g->x_barrier_at = at;
 	at += g->x_is_bulk ? 8 : 0;
 	g->image_at = tcb_round_up(at, IMAGE_ALIGN);
-	plan_parts(g, g->image_at + g->slice * QMM_CHUNKS * g->x_tile_bytes);
+	plan_parts(g, g->image_at + g->slice * g->unit_tiles * g->x_tile_bytes);
 	g->shared_bytes = g->flag_at + (g->splitk > 1 ? 16 : 0);
 }
 
@@ -94,7 +110,7 @@ static void plan_workspace(struct qmm_gpu *g)
 	const size_t padded = (size_t)g->token_tiles * g->tokens;
 	g->slices_at = g->counters_at = g->workspace_bytes = 0;
 	if (g->own_launch) {
-		g->image_bytes = padded * g->row_units * QMM_UNIT_VALUES * 2;
+		g->image_bytes = padded / QMM_GROUP_TOKENS * g->row_units * g->unit_tiles * g->x_group_bytes;
 		g->slices_at = g->workspace_bytes = (g->image_bytes + 255) / 256 * 256;
 	}
 	if (g->join == TCB_JOIN_LAST) {
@@ -111,6 +127,8 @@ void qmm_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *ta
 	g->capability = target->capability;
 	qmm_unit_of(tcb_quant_format(problem)->id, &g->unit);
 	g->is_wgmma = geometry->knob[TCB_KNOB_ISA] == TCB_ISA_WGMMA;
+	if (problem->contract == TCB_CONTRACT_Q8)
+		g->group = tcb_gpu_knob(geometry, TCB_KNOB_GROUP);
 	g->copy = (enum tcb_copy)tcb_gpu_knob(geometry, TCB_KNOB_COPY);
 	g->join = (enum tcb_join)tcb_gpu_knob(geometry, TCB_KNOB_JOIN);
 	g->own_launch = tcb_gpu_knob(geometry, TCB_KNOB_PREP) == TCB_PREP_LAUNCH;
@@ -119,7 +137,7 @@ void qmm_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *ta
 	g->row_tiles = g->rows / (g->is_wgmma ? 4 * QMM_UNIT_ROWS : QMM_UNIT_ROWS);
 	g->tokens = (unsigned)geometry->tile[TCB_MIDI].m;
 	g->token_groups = g->tokens / QMM_GROUP_TOKENS;
-	g->chains = g->is_wgmma || g->row_tiles * g->token_groups >= QMM_CHAINS_MAX
+	g->chains = g->is_wgmma || g->group || g->row_tiles * g->token_groups >= QMM_CHAINS_MAX
 			    ? 1
 			    : QMM_CHAINS_MAX / (g->row_tiles * g->token_groups);
 	g->warps = tcb_gpu_knob(geometry, TCB_KNOB_WARPS);
@@ -128,7 +146,11 @@ void qmm_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *ta
 	g->threads = (g->warps + (g->is_streamed ? 1 : 0)) * WARP;
 	g->ksplit = tcb_gpu_knob(geometry, TCB_KNOB_KSPLIT);
 	g->side = g->warps / (g->is_wgmma ? 4 : 1) / g->ksplit;
-	g->x_tile_bytes = g->token_groups * QMM_TILE_BYTES;
+	g->unit_tiles = QMM_CHUNKS;
+	g->x_group_bytes = QMM_TILE_BYTES;
+	if (g->group)
+		plan_record(g);
+	g->x_tile_bytes = g->token_groups * g->x_group_bytes;
 	g->splitk = tcb_gpu_knob(geometry, TCB_KNOB_SPLITK);
 	g->stages = tcb_gpu_knob(geometry, TCB_KNOB_STAGES);
 	g->lead = tcb_gpu_knob(geometry, TCB_KNOB_LEAD);
@@ -152,6 +174,9 @@ void qmm_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *ta
 /* The tensor cores add in an order of their own, a term at a time at worst; then chains, warps and blocks. */
 double qmm_gpu_chain(const struct qmm_gpu *g)
 {
+	if (g->group) /* two roundings a run, or a unit, and a product of mins: at most 2 * 11 where it is not exact */
+		return (double)g->share * (g->group == 32 ? g->unit.run == 16 ? 17 : 9 : 2) + 32 + g->ksplit +
+		       g->splitk;
 	return (double)g->share * QMM_UNIT_VALUES + g->chains + g->ksplit + g->splitk + 2;
 }
 
@@ -162,6 +187,11 @@ static unsigned registers(const struct qmm_gpu *g)
 {
 	const unsigned turns = QMM_UNIT_VALUES / (8 * g->unit.run), offsets = tcb_format(g->unit.format)->has_offsets;
 	const unsigned sums = g->chains * g->row_tiles * g->token_groups * 4, scales = 2 * turns * (offsets ? 2 : 1);
+	if (g->group) {
+		const unsigned integers = g->group == 256 ? sums : 0;
+		const unsigned codes = (g->copy == TCB_COPY_LDG ? QMM_CHUNKS : 1) * g->unit.code_words;
+		return 72 + sums + integers + g->row_tiles * (codes + g->unit.high_words + 26);
+	}
 	if (g->is_wgmma)
 		return 44 + sums + g->row_tiles * (32 + scales + g->unit.high_words + g->unit.code_words);
 	const unsigned words = (g->copy == TCB_COPY_LDG ? QMM_CHUNKS : 1) * g->unit.code_words + g->unit.high_words;
@@ -201,7 +231,7 @@ void qmm_gpu_footprint(const struct tcb_problem *problem, const struct tcb_targe
 	out->grid[1] = g.splitk;
 	out->grid[2] = g.token_tiles;
 	out->barriers = 2;
-	out->level_bytes[TCB_MACRO] = g.n * of_row + (size_t)g.m * g.k * 2;
+	out->level_bytes[TCB_MACRO] = g.n * of_row + (size_t)g.m * g.k * (g.group ? 1 : 2);
 	out->level_bytes[TCB_MIDI] = g.shared_bytes;
 	out->level_bytes[TCB_MICRO] = g.tile_bytes;
 }
@@ -232,18 +262,35 @@ RULE(rule_isa)
 {
 	const int32_t isa = geometry->knob[TCB_KNOB_ISA];
 	UNUSED(problem);
-	if (problem->contract != TCB_CONTRACT_F16)
-		return "the contract must be f16 on a GPU";
+	if (problem->contract != TCB_CONTRACT_F16 && problem->contract != TCB_CONTRACT_Q8)
+		return "the contract must be f16 or q8 on a GPU";
 	if (isa != TCB_ISA_MMA && isa != TCB_ISA_WGMMA)
 		return "isa must be mma or wgmma on a GPU";
+	if (isa != TCB_ISA_MMA && problem->contract == TCB_CONTRACT_Q8)
+		return "isa must be mma under contract q8 on a GPU";
 	return tcb_target_has(target, (enum tcb_isa)isa) ? NULL : "the device has no such instructions";
 }
 
 RULE(rule_layout)
 {
-	UNUSED(problem);
+	const int32_t layout = geometry->knob[TCB_KNOB_LAYOUT];
 	UNUSED(target);
-	return geometry->knob[TCB_KNOB_LAYOUT] == TCB_LAYOUT_F ? NULL : "layout must be f on a GPU";
+	if (problem->contract == TCB_CONTRACT_Q8)
+		return layout == TCB_LAYOUT_G ? NULL : "layout must be g under contract q8 on a GPU";
+	return layout == TCB_LAYOUT_F ? NULL : "layout must be f under contract f16 on a GPU";
+}
+
+RULE(rule_group)
+{
+	const int32_t group = geometry->knob[TCB_KNOB_GROUP];
+	UNUSED(target);
+	if (problem->contract != TCB_CONTRACT_Q8)
+		return group == TCB_KNOB_UNSET ? NULL : "group has no effect under contract f16";
+	if (group != 32 && group != 256)
+		return "group must be 32 or 256 under contract q8";
+	return (size_t)group > tcb_quant_group(tcb_quant_format(problem))
+		       ? "group must be 32 where weights' blocks are of 32 values"
+		       : NULL;
 }
 
 RULE(rule_tiles)
@@ -290,6 +337,8 @@ RULE(rule_idle)
 	UNUSED(target);
 	for (int knob_id = 0; knob_id < TCB_KNOB_COUNT; knob_id++) {
 		int is_used = knob_id == TCB_KNOB_ISA;
+		if (knob_id == TCB_KNOB_GROUP) /* rule_group */
+			continue;
 		for (size_t i = 0; i < sizeof(set) / sizeof(set[0]); i++)
 			is_used |= set[i] == (enum tcb_knob)knob_id;
 		if (is_used != (geometry->knob[knob_id] != TCB_KNOB_UNSET))
@@ -484,6 +533,7 @@ RULE(policy_usual)
 	unusual += of[TCB_KNOB_LEAD] != of[TCB_KNOB_STAGES];
 	unusual += of[TCB_KNOB_JOIN] == TCB_JOIN_LAST && is_modern && splitk <= CLUSTER_MAX;
 	unusual += occ > 1;
+	unusual += of[TCB_KNOB_GROUP] == QMM_UNIT_VALUES;
 	if (is_streamed(geometry)) {
 		unusual += of[TCB_KNOB_WARPS] != 8;
 		unusual += tokens < 64 && tokens < m;
@@ -528,6 +578,7 @@ const struct tcb_rule qmm_gpu_rules[] = {
 	{ 0, 0, rule_idle },
 	{ TCB_FIELD_KNOB(ISA), 0, rule_isa },
 	{ TCB_FIELD_KNOB(LAYOUT), 0, rule_layout },
+	{ TCB_FIELD_KNOB(GROUP), 0, rule_group },
 	{ TCB_FIELD_TILES, 0, rule_tiles },
 	{ TCB_FIELD_KNOB(ISA) | TCB_FIELD_MICRO_N | TCB_FIELD_MICRO_M, 0, rule_micro },
 	{ TCB_FIELD_KNOB(ISA) | TCB_FIELD_KNOB(WARPS) | TCB_FIELD_KNOB(KSPLIT) | TCB_FIELD_MICRO_N | TCB_FIELD_MIDI_N,

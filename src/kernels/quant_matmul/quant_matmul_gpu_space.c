@@ -60,8 +60,14 @@ size_t qmm_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *
 	struct tcb_axis *a;
 	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_ISA);
 	add(a, TCB_ISA_MMA);
-	if (tcb_target_has(target, TCB_ISA_WGMMA))
+	if (tcb_target_has(target, TCB_ISA_WGMMA) && problem->contract == TCB_CONTRACT_F16)
 		add(a, TCB_ISA_WGMMA);
+	if (problem->contract == TCB_CONTRACT_Q8) {
+		a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_GROUP);
+		add(a, 32);
+		if (tcb_quant_group(tcb_quant_format(problem)) == QMM_UNIT_VALUES)
+			add(a, QMM_UNIT_VALUES);
+	}
 	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_COPY);
 	add(a, TCB_COPY_LDG);
 	if (target->capability >= 80)
@@ -139,6 +145,10 @@ void qmm_gpu_default_geometry(const struct tcb_problem *problem, const struct tc
 		out->tile[TCB_MACRO].n = out->tile[TCB_MIDI].n;
 	out->knob[TCB_KNOB_ISA] = TCB_ISA_MMA;
 	out->knob[TCB_KNOB_LAYOUT] = TCB_LAYOUT_F;
+	if (problem->contract == TCB_CONTRACT_Q8) {
+		out->knob[TCB_KNOB_LAYOUT] = TCB_LAYOUT_G;
+		out->knob[TCB_KNOB_GROUP] = 32;
+	}
 	out->knob[TCB_KNOB_UNROLL] = 1;
 	out->knob[TCB_KNOB_WARPS] = (int32_t)warps;
 	out->knob[TCB_KNOB_STAGES] = 1;

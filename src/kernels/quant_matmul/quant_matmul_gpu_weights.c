@@ -75,6 +75,12 @@ static void load_half(struct qmm_writer *w, qmm_op address, unsigned at, qmm_op 
 	tcb_ptx_into1(&w->b, mnemonic, *out, tcb_ptx_at(address, at));
 }
 
+/* Lanes need more of a row's header than a word. */
+static int has_row_header(const struct qmm_gpu *g)
+{
+	return g->group || tcb_format(g->unit.format)->has_offsets;
+}
+
 void qmm_write_lane_at(struct qmm_writer *w, qmm_op unit, struct qmm_lane_at *out)
 {
 	struct tcb_ptx_build *b = &w->b;
@@ -82,7 +88,7 @@ void qmm_write_lane_at(struct qmm_writer *w, qmm_op unit, struct qmm_lane_at *ou
 	const char *mad = is_wide ? "mad.wide.u32" : "mad.lo.u32";
 	out->codes = OP3(b, mad, w->lane, I(LANE_BYTES), unit);
 	out->header = OP3(b, mad, w->quad, I(HEADER_BYTES), unit);
-	if (!tcb_format(w->g->unit.format)->has_offsets) /* a word of a lane's own */
+	if (!has_row_header(w->g)) /* a word of a lane's own */
 		out->header = OP3(b, mad, w->pair, I(4), out->header);
 	if (w->g->unit.format == TCB_FORMAT_Q6_K)
 		out->last = OP3(b, mad, w->quad, I(2), unit);
@@ -93,7 +99,7 @@ void qmm_write_load_header(struct qmm_writer *w, const struct qmm_lane_at *lane,
 	const struct qmm_unit *u = &w->g->unit;
 	for (unsigned half = 0; half < 2; half++) {
 		load(w, lane->header, at + u->header_at + half * 8 * HEADER_BYTES, out->header[half],
-		     tcb_format(u->format)->has_offsets ? 4 : 1);
+		     has_row_header(w->g) ? 4 : 1);
 		if (u->format == TCB_FORMAT_Q6_K)
 			load_half(w, lane->last, at + u->last_at + half * 8 * 2, &out->last[half]);
 	}
@@ -118,18 +124,24 @@ static qmm_op twice(struct qmm_writer *w, qmm_op word, int is_upper)
 }
 
 /* Fields of 6 bits, exact: what is set above them makes them 1024 and more, 64 and more, 256 and more. */
-static void k_scales(struct qmm_writer *w, const qmm_op word[4], qmm_op *scale, qmm_op *offset)
+qmm_op qmm_write_minus_mins(struct qmm_writer *w, const qmm_op word[4])
 {
 	struct tcb_ptx_build *b = &w->b;
 	const qmm_op scales = OP3(b, "prmt.b32", word[1], word[2], w->select_two);
 	const qmm_op mins = OP3(b, "prmt.b32", word[3], I(0), w->select_one);
+	const qmm_op field = OP4(b, "lop3.b32", mins, I(0x00f0000f), I(ADD_64_1024), I(AND_OR));
+	const qmm_op upper = OP4(b, "lop3.b32", scales, I(0x00c000c0), I(ADD_256), I(AND_OR));
+	return OP2(b, "sub.rn.f16x2", w->mins_bias, OP2(b, "add.rn.f16x2", field, upper));
+}
+
+static void k_scales(struct qmm_writer *w, const qmm_op word[4], qmm_op *scale, qmm_op *offset)
+{
+	struct tcb_ptx_build *b = &w->b;
+	const qmm_op scales = OP3(b, "prmt.b32", word[1], word[2], w->select_two);
 	qmm_op field = OP4(b, "lop3.b32", scales, I(0x003f003f), I(ADD_1024), I(AND_OR));
 	field = OP2(b, "add.rn.f16x2", field, w->minus_1024);
 	*scale = OP2(b, "mul.rn.f16x2", field, twice(w, word[0], 0));
-	field = OP4(b, "lop3.b32", mins, I(0x00f0000f), I(ADD_64_1024), I(AND_OR));
-	field = OP2(b, "add.rn.f16x2", field, OP4(b, "lop3.b32", scales, I(0x00c000c0), I(ADD_256), I(AND_OR)));
-	field = OP2(b, "sub.rn.f16x2", w->mins_bias, field);
-	*offset = OP2(b, "mul.rn.f16x2", field, twice(w, word[0], 1));
+	*offset = OP2(b, "mul.rn.f16x2", qmm_write_minus_mins(w, word), twice(w, word[0], 1));
 }
 
 static void q6_scales(struct qmm_writer *w, qmm_op word, qmm_op d, qmm_op scale[QMM_TURNS_MAX])

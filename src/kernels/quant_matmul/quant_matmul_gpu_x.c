@@ -7,7 +7,8 @@
  * bytes.  Tokens and values that there are none of are zeros.
  *
  * A warp takes a token's 256 values, a lane four of each half: pairs that go to four
- * places (qmm_k_of()).
+ * places (qmm_k_of()).  Contract q8: 8 consecutive ones, which
+ * quant_matmul_gpu_x_s8.c makes bytes and stores in a record.
  */
 #include "base/sizes.h"
 #include "kernels/quant_matmul/quant_matmul_gpu.h"
@@ -35,7 +36,7 @@ static void source_of(struct qmm_writer *w, qmm_op token, qmm_op unit, struct la
 	struct tcb_ptx_build *b = &w->b;
 	const qmm_op row = OP3(b, "mad.wide.u32", token, I((int64_t)w->g->k * 4), w->x);
 	out->token = token;
-	out->first = OP3(b, "mad.lo.u32", unit, I(QMM_UNIT_VALUES), OP2(b, "shl.b32", w->lane, I(2)));
+	out->first = OP3(b, "mad.lo.u32", unit, I(QMM_UNIT_VALUES), OP2(b, "shl.b32", w->lane, I(w->g->group ? 3 : 2)));
 	out->at = qmm_write_element(w, row, out->first, 4);
 }
 
@@ -50,7 +51,7 @@ static void load_values(struct qmm_writer *w, const struct lane_source *from, un
 	for (unsigned i = 0; i < 2 * LANE_FLOATS; i++)
 		out->value[i] = qmm_write_constant(w, "f32", tcb_ptx_f32(0));
 	for (unsigned half = 0; half < 2; half++) {
-		const unsigned on = half * QMM_UNIT_VALUES / 2;
+		const unsigned on = half * (w->g->group ? LANE_FLOATS : QMM_UNIT_VALUES / 2);
 		qmm_op guard = has;
 		if (w->g->k % QMM_UNIT_VALUES) /* signed: this may begin behind the row's end */
 			guard = OP3(b, "setp.lt.and.s32", from->first,
@@ -79,7 +80,9 @@ static qmm_op pair_of(struct qmm_writer *w, qmm_op low, qmm_op high)
 /* Which of a unit's tiles a lane's first pair goes to (qmm_k_of()), and how many further on its pair I. */
 static qmm_op first_tile(struct qmm_writer *w)
 {
-	return w->g->unit.run == WARP ? I(0) : OP2(&w->b, "and.b32", OP2(&w->b, "shr.u32", w->lane, I(3)), I(2));
+	return w->g->group || w->g->unit.run == WARP
+		       ? I(0)
+		       : OP2(&w->b, "and.b32", OP2(&w->b, "shr.u32", w->lane, I(3)), I(2));
 }
 
 static unsigned tile_of_pair(const struct qmm_gpu *g, unsigned i)
@@ -134,6 +137,19 @@ static void deal_out(const struct qmm_gpu *g, struct deal *out)
 		out->units_ahead = tcb_div_up(g->slice, out->deep);
 }
 
+/* To the record at RECORD, if HAS (none: always). */
+static void store_codes(struct qmm_writer *w, int is_global, qmm_op record, qmm_op token, qmm_op has,
+			const struct lane_values *values)
+{
+	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_if scope;
+	if (has.kind)
+		tcb_ptx_if_begin(b, &scope, has);
+	qmm_write_x_codes(w, is_global, record, OP2(b, "and.b32", token, I(QMM_GROUP_TOKENS - 1)), values->value);
+	if (has.kind)
+		tcb_ptx_if_end(b, &scope);
+}
+
 /* Rounds from token FROM and unit UNIT on, UNIT counted from the warp's first; tiles at TO. */
 static void prepare_rounds(struct qmm_writer *w, const struct deal *d, const struct lane_source *from, qmm_op to,
 			   qmm_op token, qmm_op unit, qmm_op first_unit)
@@ -152,10 +168,15 @@ static void prepare_rounds(struct qmm_writer *w, const struct deal *d, const str
 	}
 	for (unsigned i = 0; i < d->tokens_ahead * d->units_ahead; i++) {
 		const unsigned tokens_on = i % d->tokens_ahead * d->across, units_on = i / d->tokens_ahead * d->deep;
-		const unsigned at = units_on * QMM_CHUNKS * g->x_tile_bytes + tokens_on / 8 * QMM_TILE_BYTES;
+		const unsigned at = units_on * g->unit_tiles * g->x_tile_bytes + tokens_on / 8 * g->x_group_bytes;
+		const qmm_op this = tokens_on % 8 ? OP2(b, "add.u32", token, I(tokens_on % 8)) : token;
 		struct lane_places places;
 		qmm_op pair[LANE_FLOATS];
-		places_of(w, tokens_on % 8 ? OP2(b, "add.u32", token, I(tokens_on % 8)) : token, &places);
+		if (g->group) {
+			store_codes(w, 0, OP2(b, "add.u32", to, I(at)), this, has[i], &values[i]);
+			continue;
+		}
+		places_of(w, this, &places);
 		pairs_of(w, &values[i], pair);
 		if (!is_whole)
 			tcb_ptx_guard(b, has[i]);
@@ -193,9 +214,9 @@ void qmm_write_x_prepare(struct qmm_writer *w, qmm_op image)
 	}
 	const qmm_op of_block = OP2(b, "add.u32", token, token_on), of_slice = OP2(b, "add.u32", unit, unit_on);
 	source_of(w, OP2(b, "add.u32", of_block, w->first_token), of_slice, &from);
-	to = OP3(b, "mad.lo.u32", of_slice, I(QMM_CHUNKS), first_tile(w));
+	to = OP3(b, "mad.lo.u32", of_slice, I(g->unit_tiles), first_tile(w));
 	to = OP3(b, "mad.lo.u32", to, I(g->x_tile_bytes), image);
-	to = OP3(b, "mad.lo.u32", OP2(b, "shr.u32", of_block, I(3)), I(QMM_TILE_BYTES), to);
+	to = OP3(b, "mad.lo.u32", OP2(b, "shr.u32", of_block, I(3)), I(g->x_group_bytes), to);
 	prepare_rounds(w, &d, &from, to, token, unit_on, unit);
 	if (has_units)
 		tcb_ptx_for_end(b, &units);
@@ -205,12 +226,12 @@ void qmm_write_x_prepare(struct qmm_writer *w, qmm_op image)
 		tcb_ptx_if_end(b, &scope);
 }
 
-/* Tile I of the block's, 64 along k each, in the image. */
+/* Tile or record I of the block's in the image. */
 static qmm_op tile_at(struct qmm_writer *w, qmm_op i)
 {
 	struct tcb_ptx_build *b = &w->b;
 	const qmm_op groups = OP2(b, "shr.u32", w->padded, I(3)), first = OP2(b, "shr.u32", w->first_token, I(3));
-	return qmm_write_element(w, w->x, OP3(b, "mad.lo.u32", i, groups, first), QMM_TILE_BYTES);
+	return qmm_write_element(w, w->x, OP3(b, "mad.lo.u32", i, groups, first), w->g->x_group_bytes);
 }
 
 /* By all threads, 16 bytes at a time, several asked for before the first is stored. */
@@ -218,7 +239,7 @@ static void copy_by_threads(struct qmm_writer *w, qmm_op image)
 {
 	struct tcb_ptx_build *b = &w->b;
 	const struct qmm_gpu *g = w->g;
-	const unsigned pieces = g->token_groups * (QMM_TILE_BYTES / CHUNK_BYTES), all = g->slice * QMM_CHUNKS * pieces;
+	const unsigned pieces = g->x_tile_bytes / CHUNK_BYTES, all = g->slice * g->unit_tiles * pieces;
 	struct tcb_ptx_for loop;
 	qmm_op word[AHEAD][4], piece[AHEAD], has[AHEAD];
 	tcb_ptx_for_begin(b, &loop, w->tid, I(all), I(AHEAD * g->threads), 0);
@@ -260,7 +281,7 @@ void qmm_write_x_copy(struct qmm_writer *w, qmm_op image)
 {
 	struct tcb_ptx_build *b = &w->b;
 	const struct qmm_gpu *g = w->g;
-	const unsigned bytes = g->token_groups * QMM_TILE_BYTES, tiles = g->slice * QMM_CHUNKS;
+	const unsigned bytes = g->x_tile_bytes, tiles = g->slice * g->unit_tiles;
 	struct tcb_ptx_if scope;
 	struct tcb_ptx_for loop;
 	if (!g->x_is_bulk) {
@@ -319,19 +340,24 @@ void qmm_write_prepare_kernel(struct qmm_writer *w)
 	for (unsigned i = 0; i < QMM_PREPARE_TOKENS; i++)
 		load_values(w, &from, i, 0, (qmm_op){ 0 }, &values[i]);
 	const qmm_op groups = OP2(b, "shr.u32", w->padded, I(3)),
-		     tile = OP3(b, "mad.lo.u32", unit, I(QMM_CHUNKS), first_tile(w));
-	const qmm_op pitch = OP2(b, "mul.wide.u32", groups, I(QMM_TILE_BYTES));
+		     tile = OP3(b, "mad.lo.u32", unit, I(g->unit_tiles), first_tile(w));
+	const qmm_op pitch = OP2(b, "mul.wide.u32", groups, I(g->x_group_bytes));
 	tiles[0] = qmm_write_element(w, image, OP3(b, "mad.lo.u32", tile, groups, OP2(b, "shr.u32", first, I(3))),
-				     QMM_TILE_BYTES);
-	for (unsigned i = 1; i < QMM_CHUNKS; i++)
+				     g->x_group_bytes);
+	for (unsigned i = 1; i < g->unit_tiles; i++)
 		tiles[i] = OP2(b, "add.u64", tiles[i - 1], pitch);
 	for (unsigned i = 0; i < QMM_PREPARE_TOKENS; i++) {
 		const qmm_op token = OP2(b, "add.u32", first, I(i));
+		const qmm_op has = OP2(b, "setp.lt.u32", token, w->padded);
 		struct lane_places places;
 		qmm_op pair[LANE_FLOATS];
+		if (g->group) {
+			store_codes(w, 1, tiles[0], token, has, &values[i]);
+			continue;
+		}
 		places_of(w, token, &places);
 		pairs_of(w, &values[i], pair);
-		tcb_ptx_guard(b, OP2(b, "setp.lt.u32", token, w->padded));
+		tcb_ptx_guard(b, has);
 		for (unsigned j = 0; j < LANE_FLOATS; j++)
 			tcb_ptx_store(
 				b, "st.global.b32",

@@ -17,6 +17,8 @@
 
 #include <stdio.h>
 
+#include "kernels/quant_gpu.h"
+
 #define I tcb_ptx_int
 #define OP1 tcb_ptx_op1
 #define OP2 tcb_ptx_op2
@@ -24,19 +26,10 @@
 #define OP4 tcb_ptx_op4
 
 enum {
-	LANE_VALUES = 8,
+	LANE_VALUES = TCB_QUANT_LANE_VALUES,
 	BLOCK_VALUE_BYTES = QMV_VALUES * 4,
-	SMALLEST = 0x03fe0000, /* bits of 127 * 2^-126: smaller ones count as zeros (struct q4k_x8) */
-	LARGE = 0x71800000,    /* bits of 2^100 */
-	INFINITE = 0x7f800000,
-	NOT_A_NUMBER = 0x7fc00000
+	LARGE = 0x71800000 /* bits of 2^100 */
 };
-#define ROUND_BIAS 12582912.0f /* 1.5 * 2^23 */
-
-static qmv_op butterfly(struct tcb_ptx_build *b, qmv_op value, unsigned distance)
-{
-	return OP4(b, "shfl.sync.bfly.b32", value, I(distance), I(31), I(-1));
-}
 
 /* Base of the image + BLOCK * STRIDE + OFFSET (.u32 register, or the sink). */
 static qmv_op image_at(struct qmv_writer *w, qmv_op block, unsigned stride, qmv_op offset)
@@ -101,18 +94,7 @@ static void place_of_lane(struct qmv_writer *w, qmv_op *half, qmv_op *byte)
 
 static qmv_op largest_of(struct qmv_writer *w, const qmv_op value[LANE_VALUES])
 {
-	struct tcb_ptx_build *b = &w->b;
-	qmv_op bits[LANE_VALUES];
-	for (int i = 0; i < LANE_VALUES; i++)
-		bits[i] = OP2(b, "and.b32", value[i], I(0x7fffffff));
-	for (int count = LANE_VALUES / 2; count; count /= 2)
-		for (int i = 0; i < count; i++)
-			bits[i] = OP2(b, "max.u32", bits[i], bits[i + count]);
-	if (w->g->group == 256 && w->g->capability >= 80)
-		return OP2(b, "redux.sync.max.u32", bits[0], I(-1));
-	for (unsigned distance = 1; distance < w->g->group / LANE_VALUES; distance *= 2)
-		bits[0] = OP2(b, "max.u32", bits[0], butterfly(b, bits[0], distance));
-	return bits[0];
+	return tcb_quant_write_largest(&w->b, value, w->g->group);
 }
 
 /* Lanes whose values are added up: four for sums of 32. */
@@ -132,7 +114,7 @@ static qmv_op sum_of(struct qmv_writer *w, const qmv_op value[LANE_VALUES])
 		for (int i = 0; i < count; i++)
 			sum[i] = OP2(b, "add.rn.f32", sum[2 * i], sum[2 * i + 1]);
 	for (unsigned distance = 1; distance < sum_lanes(w->g); distance *= 2)
-		sum[0] = OP2(b, "add.rn.f32", sum[0], butterfly(b, sum[0], distance));
+		sum[0] = OP2(b, "add.rn.f32", sum[0], tcb_quant_write_butterfly(b, sum[0], distance));
 	return sum[0];
 }
 
@@ -145,38 +127,16 @@ static qmv_op centre_of(struct qmv_writer *w, const qmv_op word[2])
 	for (int i = 0; i < 2; i++)
 		sum = OP3(b, "dp4a.s32.s32", word[i], I((int32_t)ones), sum);
 	for (unsigned distance = 1; distance < sum_lanes(w->g); distance *= 2)
-		sum = OP2(b, "add.u32", sum, butterfly(b, sum, distance));
+		sum = OP2(b, "add.u32", sum, tcb_quant_write_butterfly(b, sum, distance));
 	return sum;
-}
-
-/* Four values to a word of codes. */
-static qmv_op codes_of(struct qmv_writer *w, const qmv_op *value, qmv_op inverse)
-{
-	struct tcb_ptx_build *b = &w->b;
-	qmv_op code[4], pair[2];
-	for (int i = 0; i < 4; i++)
-		code[i] = OP3(b, "fma.rn.f32", value[i], inverse, tcb_ptx_f32(ROUND_BIAS));
-	for (int i = 0; i < 2; i++) {
-		const qmv_op low = OP1(b, "mov.b32", code[2 * i]), high = OP1(b, "mov.b32", code[2 * i + 1]);
-		pair[i] = OP3(b, "prmt.b32", low, high, I(0x0040));
-	}
-	return OP3(b, "prmt.b32", pair[0], pair[1], I(0x5410));
 }
 
 /* Codes and, where they have it, SUM; returns the scale. */
 static qmv_op store_codes(struct qmv_writer *w, qmv_op block, const qmv_op value[LANE_VALUES], qmv_op *sum)
 {
 	struct tcb_ptx_build *b = &w->b;
-	const qmv_op largest = largest_of(w, value);
-	const qmv_op some = OP2(b, "setp.ge.u32", largest, I(SMALLEST)),
-		     bad = OP2(b, "setp.ge.u32", largest, I(INFINITE));
-	qmv_op scale = OP2(b, "mul.rn.f32", OP1(b, "mov.b32", largest), tcb_ptx_f32(1.0f / 127.0f));
-	qmv_op inverse = OP1(b, "rcp.approx.ftz.f32", scale), word[2], half, byte;
-	inverse = OP3(b, "selp.f32", inverse, tcb_ptx_f32(0), some);
-	scale = OP3(b, "selp.f32", scale, tcb_ptx_f32(0), some);
-	scale = OP3(b, "selp.b32", I(NOT_A_NUMBER), scale, bad);
-	for (int i = 0; i < 2; i++)
-		word[i] = codes_of(w, value + 4 * i, inverse);
+	qmv_op word[2], half, byte;
+	const qmv_op scale = tcb_quant_write_codes(b, value, largest_of(w, value), word);
 	place_of_lane(w, &half, &byte);
 	if (w->g->halves == 2)
 		byte = OP3(b, "mad.lo.u32", half, I(w->g->image.high), byte);

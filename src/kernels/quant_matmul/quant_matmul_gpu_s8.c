@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Contract q8 of the quantised matmuls' GPU kernels: a lane's words of a unit of
+ * layout g and records of activations come in, products are added to sums of
+ * floats.
+ *
+ * A mask each makes a word's nibbles bytes of A, of rows l / 4 and l / 4 + 8; those
+ * of the second row stay where they are, times 16, where eight bits have room for
+ * that.  Sums of a run are integers S:
+ *   group=256  S times the run's integer scale (and mins by a product of their own,
+ *              of halves) is added up over the unit, and scaled once.
+ *   group=32   S is added by the matrix instruction to bits of a float whose last
+ *              place counts as much as S does: F = base + S / 2^shift.  Then
+ *              F D - base D is one fma, since base D is exact, and one more is that
+ *              times the activations' scale; D = scale of row and run, exact too.
+ */
+#include "kernels/quant_matmul/quant_matmul_gpu.h"
+
+#define I tcb_ptx_int
+#define OP1 tcb_ptx_op1
+#define OP2 tcb_ptx_op2
+#define OP3 tcb_ptx_op3
+#define OP4 tcb_ptx_op4
+
+enum {
+	AND_OR = 0xea,  /* lop3: (a & b) | c */
+	AND_XOR = 0x6a, /* (a & b) ^ c */
+	BASE_BITS = 0x4b400000,
+	SIGNS = -0x7f7f7f80, /* 0x80 in each byte */
+	HALVES = 2,
+	RUNS_MAX = 4 /* of a chunk */
+};
+#define BASE 12582912.0f /* 1.5 * 2^23: integers below 2^22 in magnitude fit beside it */
+
+/* Of a row tile and unit: by row half. */
+struct header {
+	qmm_op d[HALVES], dmin[HALVES];
+	qmm_op minus_mins[HALVES];      /* of runs p and p + 4, as halves */
+	qmm_op scales[HALVES][4];       /* bytes */
+	qmm_op scale[HALVES][RUNS_MAX]; /* of the chunk in use: integers, or D */
+	qmm_op less[HALVES][RUNS_MAX];  /* -base D */
+};
+
+struct unit {
+	struct qmm_writer *w;
+	const struct qmm_gpu *g;
+	unsigned shift[HALVES]; /* codes as bytes are 2^shift times what they stand for */
+	int is_signed, is_fine; /* bytes; group=32 */
+	unsigned runs;          /* of a chunk */
+	qmm_op start[4];        /* what a product is added to */
+	struct header header[QMM_ROW_TILES_MAX];
+	qmm_op whole[QMM_ROW_TILES_MAX][QMM_TOKENS_MAX / 8][4]; /* group=256: the unit's sums */
+};
+
+static void unit_init(struct unit *u, struct qmm_writer *w)
+{
+	static const unsigned char shifts[TCB_FORMAT_COUNT][HALVES] = { [TCB_FORMAT_Q4_0] = { 4, 4 },
+									[TCB_FORMAT_Q4_K] = { 0, 4 },
+									[TCB_FORMAT_Q5_K] = { 0, 2 },
+									[TCB_FORMAT_Q6_K] = { 2, 2 } };
+	const struct qmm_gpu *g = w->g;
+	*u = (struct unit){ .w = w, .g = g, .is_fine = g->group == 32, .runs = QMM_CHUNK / g->unit.run };
+	u->is_signed = !tcb_format(g->unit.format)->has_offsets;
+	for (unsigned half = 0; half < HALVES; half++) {
+		u->shift[half] = shifts[g->unit.format][half];
+		for (unsigned i = 0; i < 2; i++)
+			u->start[2 * half + i] = qmm_write_constant(
+				w, "b32", I(u->is_fine ? BASE_BITS - ((int64_t)u->shift[half] << 23) : 0));
+	}
+}
+
+/* --- headers --- */
+
+static float power_of(int exponent)
+{
+	return exponent < 0 ? 1.0f / (float)(1u << -exponent) : (float)(1u << exponent);
+}
+
+/* The halves of WORD as floats. */
+static void floats_of(struct qmm_writer *w, qmm_op word, qmm_op out[2])
+{
+	struct tcb_ptx_build *b = &w->b;
+	const qmm_op half[2] = { tcb_ptx_reg(b, "b16"), tcb_ptx_reg(b, "b16") };
+	tcb_ptx_into1(b, "mov.b32", tcb_ptx_vector(b, half, 2), word);
+	for (unsigned i = 0; i < 2; i++)
+		out[i] = OP1(b, "cvt.f32.f16", half[i]);
+}
+
+static qmm_op times(struct qmm_writer *w, qmm_op value, float by)
+{
+	return by == 1 ? value : OP2(&w->b, "mul.rn.f32", value, tcb_ptx_f32(by));
+}
+
+/* What a row's scales have in common, and the bytes that they are. */
+static void open_header(struct unit *u, const struct qmm_raw *raw, struct header *h)
+{
+	struct qmm_writer *w = u->w;
+	struct tcb_ptx_build *b = &w->b;
+	const enum tcb_format_id format = u->g->unit.format;
+	for (unsigned half = 0; half < HALVES; half++) {
+		const float whole = u->is_fine ? 1 : power_of(-(int)u->shift[half]);
+		const qmm_op *word = raw->header[half];
+		qmm_op pair[2];
+		if (format == TCB_FORMAT_Q4_0 || format == TCB_FORMAT_Q8_0)
+			continue;
+		floats_of(w, format == TCB_FORMAT_Q6_K ? raw->last[half] : word[0], pair);
+		h->d[half] = times(w, pair[0], whole);
+		for (unsigned i = 0; i < 4 && format == TCB_FORMAT_Q6_K; i++)
+			h->scales[half][i] = u->is_fine ? word[i] : OP2(b, "xor.b32", word[i], I(SIGNS));
+		if (format == TCB_FORMAT_Q6_K)
+			continue;
+		for (unsigned i = 0; i < 2; i++)
+			h->scales[half][i] = OP2(b, "and.b32", word[1 + i], I(0x3f3f3f3f));
+		h->dmin[half] = pair[1];
+		h->minus_mins[half] = qmm_write_minus_mins(w, word);
+	}
+}
+
+/*
+ * The scale that is byte BYTE of WORD: an integer, or, group=32, times D.  For that it becomes byte 1 of a float that
+ * is it and 2^15, so that one fma is exact; one that IS_SIGNED comes 128 above what it is.
+ */
+static qmm_op scale_of(struct unit *u, qmm_op word, unsigned byte, int is_signed, qmm_op d)
+{
+	struct tcb_ptx_build *b = &u->w->b;
+	const unsigned upper = is_signed ? 8 | byte : 4;
+	qmm_op field;
+	if (!u->is_fine)
+		return OP3(b, "prmt.b32", word, I(0), I(upper << 12 | upper << 8 | upper << 4 | byte));
+	field = OP3(b, "prmt.b32", word, I(0x47000000), I(0x7604 | byte << 4));
+	return OP3(b, "fma.rn.f32", OP1(b, "mov.b32", field), d, times(u->w, d, is_signed ? -32896.0f : -32768.0f));
+}
+
+/* Scale RUN of the unit, as write_header() lays it down. */
+static qmm_op unit_scale(struct unit *u, const struct header *h, unsigned half, unsigned run)
+{
+	const qmm_op *word = h->scales[half];
+	if (u->g->unit.format == TCB_FORMAT_Q6_K)
+		return scale_of(u, word[run % 4], run / 4 % 2 * 2 + run / 8, 1, h->d[half]);
+	return scale_of(u, word[run / 4], run % 4, 0, h->d[half]);
+}
+
+static void open_chunk(struct unit *u, const struct qmm_raw *raw, unsigned chunk, struct header *h)
+{
+	const enum tcb_format_id format = u->g->unit.format;
+	const int is_plain = format == TCB_FORMAT_Q4_0 || format == TCB_FORMAT_Q8_0;
+	for (unsigned half = 0; half < HALVES; half++)
+		for (unsigned i = 0; i < u->runs; i++) {
+			const unsigned run = chunk * u->runs + i;
+			qmm_op pair[2];
+			if (is_plain)
+				floats_of(u->w, raw->header[half][run % 4], pair);
+			h->scale[half][i] = is_plain ? pair[run / 4] : unit_scale(u, h, half, run);
+			if (u->is_fine)
+				h->less[half][i] =
+					times(u->w, h->scale[half][i], -BASE * power_of(-(int)u->shift[half]));
+		}
+}
+
+/* --- codes to bytes --- */
+
+static qmm_op shifted(struct qmm_writer *w, qmm_op word, int left)
+{
+	return left ? OP2(&w->b, left > 0 ? "shl.b32" : "shr.u32", word, I(left > 0 ? left : -left)) : word;
+}
+
+/* (WORD << LEFT & MASK) | or ^ OTHER, by OP. */
+static qmm_op masked(struct qmm_writer *w, qmm_op word, int left, uint32_t mask, qmm_op other, int op)
+{
+	return OP4(&w->b, "lop3.b32", shifted(w, word, left), I((int32_t)mask), other, I(op));
+}
+
+/* Registers of A of 16 values, PIECE of CHUNK: of rows l / 4 and l / 4 + 8. */
+static void bytes_of(struct unit *u, const struct qmm_raw *raw, unsigned chunk, unsigned piece, qmm_op out[HALVES])
+{
+	static const signed char fifth[4] = { 0, -1, 4, 3 }; /* to bit 4 of the first row's; the other's is 2 above */
+	struct qmm_writer *w = u->w;
+	struct tcb_ptx_build *b = &w->b;
+	const qmm_op all = raw->code[chunk][piece];
+	qmm_op high;
+	switch (u->g->unit.format) {
+	case TCB_FORMAT_Q4_0: /* codes less 8 in the upper half of a byte */
+		for (unsigned half = 0; half < HALVES; half++)
+			out[half] = masked(w, all, half ? 0 : 4, 0xf0f0f0f0, I(SIGNS), AND_XOR);
+		break;
+	case TCB_FORMAT_Q5_K: /* the second row's times 4 */
+		high = shifted(w, raw->high[chunk], fifth[piece]);
+		out[0] = masked(w, high, 0, 0x10101010, OP2(b, "and.b32", all, I(0x0f0f0f0f)), AND_OR);
+		out[1] = masked(w, high, 0, 0x40404040, OP2(b, "and.b32", shifted(w, all, -2), I(0x3c3c3c3c)), AND_OR);
+		break;
+	case TCB_FORMAT_Q6_K: /* codes less 32 in the upper six bits */
+		high = raw->high[2 * chunk + piece / 2];
+		for (int half = 0; half < HALVES; half++)
+			out[half] = masked(w, high, 6 - 2 * half - 4 * (int)(piece % 2), 0xc0c0c0c0,
+					   masked(w, all, 2 - 4 * half, 0x3c3c3c3c, I(SIGNS), AND_XOR), AND_XOR);
+		break;
+	case TCB_FORMAT_Q8_0:
+		for (unsigned half = 0; half < HALVES; half++)
+			out[half] = raw->code[chunk][2 * piece + half];
+		break;
+	default:
+		out[0] = OP2(b, "and.b32", all, I(0x0f0f0f0f));
+		out[1] = OP2(b, "and.b32", all, I((int32_t)0xf0f0f0f0));
+	}
+}
+
+/* A of each run of CHUNK: registers as the matrix instruction has them, of 32 along k or of 16. */
+static void expand(struct unit *u, const struct qmm_raw *raw, unsigned chunk, qmm_op a[RUNS_MAX][4])
+{
+	for (unsigned piece = 0; piece < 4; piece++)
+		bytes_of(u, raw, chunk, piece, u->runs == 4 ? a[piece] : a[piece / 2] + piece % 2 * 2);
+}
+
+/* --- products --- */
+
+/* OUT = A * X + C, 32 along k or 16; before sm_80 there are only products of 8 by 8 by 16. */
+static void multiply(struct unit *u, const qmm_op a[4], const qmm_op x[2], const qmm_op c[4], qmm_op out[4])
+{
+	struct tcb_ptx_build *b = &u->w->b;
+	const unsigned steps = u->runs == 4 ? 1 : 2; /* of 16 */
+	for (unsigned i = 0; i < 4; i++)
+		out[i] = tcb_ptx_reg(b, "s32");
+	if (u->g->capability >= 80) {
+		const qmm_op all[4] = { tcb_ptx_vector(b, out, 4), tcb_ptx_vector(b, a, 2 * steps),
+					tcb_ptx_vector(b, x, steps), tcb_ptx_vector(b, c, 4) };
+		tcb_ptx_into(b,
+			     steps == 1     ? "mma.sync.aligned.m16n8k16.row.col.s32.s8.s8.s32"
+			     : u->is_signed ? "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32"
+					    : "mma.sync.aligned.m16n8k32.row.col.s32.u8.s8.s32",
+			     4, all);
+		return;
+	}
+	for (unsigned half = 0; half < HALVES; half++)
+		for (unsigned step = 0; step < steps; step++) {
+			const qmm_op *from = step ? out : c;
+			const qmm_op all[4] = { tcb_ptx_vector(b, out + 2 * half, 2),
+						tcb_ptx_vector(b, a + 2 * step + half, 1),
+						tcb_ptx_vector(b, x + step, 1), tcb_ptx_vector(b, from + 2 * half, 2) };
+			tcb_ptx_into(b,
+				     u->is_signed ? "mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32"
+						  : "mma.sync.aligned.m8n8k16.row.col.s32.u8.s8.s32",
+				     4, all);
+		}
+}
+
+/* group=32: SUMS += PRODUCT times scales. */
+static void add_scaled(struct unit *u, const struct header *h, unsigned run, const qmm_op product[4],
+		       const qmm_op x_scale[2], qmm_op sums[4])
+{
+	struct tcb_ptx_build *b = &u->w->b;
+	for (unsigned i = 0; i < 4; i++) {
+		const qmm_op value =
+			OP3(b, "fma.rn.f32", OP1(b, "mov.b32", product[i]), h->scale[i / 2][run], h->less[i / 2][run]);
+		tcb_ptx_into3(b, "fma.rn.f32", sums[i], value, x_scale[i % 2], sums[i]);
+	}
+}
+
+/* group=256: WHOLE += PRODUCT times scales, or is that. */
+static void add_integers(struct unit *u, const struct header *h, unsigned run, int is_first, const qmm_op product[4],
+			 qmm_op whole[4])
+{
+	struct tcb_ptx_build *b = &u->w->b;
+	for (unsigned i = 0; i < 4; i++)
+		if (is_first)
+			whole[i] = OP2(b, "mul.lo.s32", product[i], h->scale[i / 2][run]);
+		else
+			tcb_ptx_into3(b, "mad.lo.s32", whole[i], product[i], h->scale[i / 2][run], whole[i]);
+}
+
+/* Minus the sums over the unit of mins times sums of activations. */
+static void multiply_mins(struct unit *u, const struct header *h, const qmm_op x[2], qmm_op out[4])
+{
+	const qmm_op a[4] = { h->minus_mins[0], h->minus_mins[1], h->minus_mins[0], h->minus_mins[1] };
+	for (unsigned i = 0; i < 4; i++)
+		out[i] = qmm_write_constant(u->w, "f32", tcb_ptx_f32(0));
+	qmm_write_multiply(u->w, out, a, x);
+}
+
+/* Behind a unit's products: mins, and what is scaled only now. */
+static void close_unit(struct unit *u, const struct header *h, const qmm_op x_at[QMM_X_PARTS], unsigned record,
+		       const qmm_op whole[4], qmm_op sums[4])
+{
+	struct tcb_ptx_build *b = &u->w->b;
+	const struct qmm_gpu *g = u->g;
+	const int has_mins = !u->is_signed;
+	qmm_op of_mins[4], x[2], x_scale[2];
+	if (u->is_fine && !has_mins)
+		return;
+	tcb_ptx_load(b, "ld.shared.v2.f32",
+		     tcb_ptx_at(x_at[QMM_X_SCALES], record + (u->is_fine ? g->x_power_at : g->x_scale_at)), x_scale, 2);
+	if (has_mins) {
+		tcb_ptx_load(b, "ld.shared.v2.b32", tcb_ptx_at(x_at[QMM_X_SUMS], record + g->x_sum_at), x, 2);
+		multiply_mins(u, h, x, of_mins);
+	}
+	for (unsigned i = 0; i < 4; i++) {
+		qmm_op value;
+		if (u->is_fine) {
+			value = OP2(b, "mul.rn.f32", of_mins[i], h->dmin[i / 2]);
+		} else {
+			value = OP2(b, "mul.rn.f32", OP1(b, "cvt.rn.f32.s32", whole[i]), h->d[i / 2]);
+			if (has_mins)
+				value = OP3(b, "fma.rn.f32", of_mins[i], h->dmin[i / 2], value);
+		}
+		tcb_ptx_into3(b, "fma.rn.f32", sums[i], value, x_scale[i % 2], sums[i]);
+	}
+}
+
+/* All that a chunk of one group of 8 tokens adds. */
+static void write_chunk(struct unit *u, unsigned chunk, qmm_op a[][RUNS_MAX][4], const qmm_op x_at[QMM_X_PARTS],
+			unsigned record, unsigned group8, qmm_op sums[][QMM_TOKENS_MAX / 8][4])
+{
+	struct tcb_ptx_build *b = &u->w->b;
+	const struct qmm_gpu *g = u->g;
+	qmm_op x[4], x_scale[4];
+	tcb_ptx_load(b, "ldmatrix.sync.aligned.m8n8.x4.shared.b16",
+		     tcb_ptx_at(x_at[chunk % 2], record + chunk / 2 * QMM_TILE_BYTES), x, 4);
+	if (u->is_fine)
+		tcb_ptx_load(b, "ld.shared.v4.f32",
+			     tcb_ptx_at(x_at[QMM_X_SCALES],
+					record + g->x_scale_at + chunk * (QMM_GROUP_TOKENS / 2 * QMM_SCALE_STRIDE)),
+			     x_scale, 4);
+	for (unsigned i = 0; i < g->row_tiles; i++)
+		for (unsigned run = 0; run < u->runs; run++) {
+			qmm_op product[4];
+			multiply(u, a[i][run], x + run * (4 / u->runs), u->start, product);
+			if (u->is_fine)
+				add_scaled(u, &u->header[i], run, product, x_scale + run * 2 / u->runs * 2,
+					   sums[i][group8]);
+			else
+				add_integers(u, &u->header[i], run, chunk == 0 && run == 0, product,
+					     u->whole[i][group8]);
+		}
+}
+
+void qmm_write_unit_s8(struct qmm_writer *w, const struct qmm_lane_at *lane, unsigned at, unsigned tile_rows,
+		       struct qmm_raw raw[], const qmm_op x_at[QMM_X_PARTS], unsigned x_offset,
+		       qmm_op sums[][QMM_TOKENS_MAX / 8][4])
+{
+	const struct qmm_gpu *g = w->g;
+	struct unit unit, *u = &unit;
+	unit_init(u, w);
+	for (unsigned i = 0; i < g->row_tiles; i++) {
+		if (!w->is_direct) {
+			raw[i] = (struct qmm_raw){ 0 };
+			qmm_write_load_header(w, lane, at + i * tile_rows, &raw[i]);
+		}
+		open_header(u, &raw[i], &u->header[i]);
+	}
+	for (unsigned chunk = 0; chunk < QMM_CHUNKS; chunk++) {
+		qmm_op a[QMM_ROW_TILES_MAX][RUNS_MAX][4];
+		for (unsigned i = 0; i < g->row_tiles; i++) {
+			if (!w->is_direct)
+				qmm_write_load_codes(w, lane, at + i * tile_rows, chunk, &raw[i]);
+			open_chunk(u, &raw[i], chunk, &u->header[i]);
+			expand(u, &raw[i], chunk, a[i]);
+		}
+		for (unsigned group8 = 0; group8 < g->token_groups; group8++)
+			write_chunk(u, chunk, a, x_at, x_offset + group8 * g->x_group_bytes, group8, sums);
+	}
+	for (unsigned group8 = 0; group8 < g->token_groups; group8++)
+		for (unsigned i = 0; i < g->row_tiles; i++)
+			close_unit(u, &u->header[i], x_at, x_offset + group8 * g->x_group_bytes, u->whole[i][group8],
+				   sums[i][group8]);
+}
