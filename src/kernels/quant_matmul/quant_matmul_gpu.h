@@ -107,7 +107,7 @@ struct qmm_gpu {
 	unsigned rows, row_tiles;       /* of a group: rows, 16-row (mma) or 64-row (wgmma) tiles */
 	unsigned tokens, token_groups;  /* of a block: tokens, groups of 8 */
 	unsigned warps, threads;        /* that compute; of a block */
-	unsigned chains;                /* mma: sums of each output that a warp adds to in turn, so that products
+	unsigned chains;                /* sums of each output that a warp adds to in turn, so that products
 					 * of few tokens need not wait for each other */
 	unsigned ksplit, side, splitk;  /* warps of a group; groups side by side; blocks of a row */
 	unsigned stages, lead, xstages; /* tiles of weights in flight, before the activations; tiles of activations */
@@ -165,6 +165,11 @@ struct qmm_raw {
 enum { QMM_TURNS_MAX = 2 };
 struct qmm_scales {
 	qmm_op scale[2][QMM_TURNS_MAX], offset[2]; /* a pair of runs each; offset: what is added */
+};
+
+/* What a warp sums up, in the order of the matrix instructions' D. */
+struct qmm_sums {
+	qmm_op of[QMM_CHAINS_MAX][QMM_ROW_TILES_MAX][QMM_TOKENS_MAX / 8][4];
 };
 
 /* quant_matmul_gpu_plan.c: the numbers; GEOMETRY keeps the rules. */
@@ -228,8 +233,9 @@ void qmm_write_prepare_kernel(struct qmm_writer *w);
 /* Before anything is computed; and before the first results: by all of a block's threads. */
 void qmm_write_join_open(struct qmm_writer *w);
 void qmm_write_join_meet(struct qmm_writer *w);
-/* Sums of ROW_TILE of group GROUP, [token group][4]: to y, or to the parts in shared memory. */
-void qmm_write_results(struct qmm_writer *w, qmm_op group, unsigned row_tile, qmm_op sums[][4]);
+/* Sums of a warp, in new registers; then those of group GROUP, chains added: to y, or to the parts in shared memory. */
+void qmm_write_zero(struct qmm_writer *w, struct qmm_sums *sums);
+void qmm_write_results(struct qmm_writer *w, qmm_op group, struct qmm_sums *sums);
 /* After all groups: what warps and blocks have of the same rows is added, to y. */
 void qmm_write_join(struct qmm_writer *w);
 void qmm_write_cluster_barrier(struct qmm_writer *w);
@@ -255,8 +261,7 @@ void qmm_write_chunks_open(struct qmm_writer *w, struct qmm_chunks *c);
 void qmm_write_expand(struct qmm_writer *w, struct qmm_chunks *c, const struct qmm_lane_at *lane, unsigned at,
 		      unsigned tile_bytes, unsigned chunk);
 /* SUMS += that chunk times the tile of activations at TILE; then waits for all products but these. */
-void qmm_write_products(struct qmm_writer *w, struct qmm_chunks *c, unsigned chunk, qmm_op tile,
-			qmm_op sums[][QMM_TOKENS_MAX / 8][4]);
+void qmm_write_products(struct qmm_writer *w, struct qmm_chunks *c, unsigned chunk, qmm_op tile, struct qmm_sums *sums);
 
 /* quant_matmul_gpu.c */
 void qmm_write_begin(struct qmm_writer *w, const char *name, unsigned threads, unsigned blocks);

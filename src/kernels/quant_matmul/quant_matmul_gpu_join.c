@@ -143,17 +143,37 @@ static void store_part(struct qmm_writer *w, qmm_op row, unsigned half, qmm_op s
 	}
 }
 
-void qmm_write_results(struct qmm_writer *w, qmm_op group, unsigned row_tile, qmm_op sums[][4])
+/* Sum number I of a warp's, in the order of their registers. */
+static qmm_op *sum_at(const struct qmm_gpu *g, struct qmm_sums *sums, unsigned i)
+{
+	const unsigned of_tile = g->token_groups * 4, of_chain = g->row_tiles * of_tile;
+	return &sums->of[i / of_chain][i % of_chain / of_tile][i % of_tile / 4][i % 4];
+}
+
+void qmm_write_zero(struct qmm_writer *w, struct qmm_sums *sums)
+{
+	for (unsigned i = 0; i < w->g->chains * w->g->row_tiles * w->g->token_groups * 4; i++)
+		*sum_at(w->g, sums, i) = qmm_write_constant(w, "f32", tcb_ptx_f32(0));
+}
+
+void qmm_write_results(struct qmm_writer *w, qmm_op group, struct qmm_sums *sums)
 {
 	struct tcb_ptx_build *b = &w->b;
-	qmm_op row;
-	if (!w->g->has_parts) {
-		store_direct(w, group, row_tile, sums);
-		return;
+	const unsigned of_chain = w->g->row_tiles * w->g->token_groups * 4;
+	for (unsigned i = of_chain; i < w->g->chains * of_chain; i++) {
+		qmm_op *sum = sum_at(w->g, sums, i % of_chain);
+		tcb_ptx_into2(b, "add.rn.f32", *sum, *sum, *sum_at(w->g, sums, i));
 	}
-	row = row_of(w, OP2(b, "sub.u32", group, w->first), row_tile);
-	store_part(w, row, 0, sums);
-	store_part(w, OP2(b, "add.u32", row, I(ROWS)), 1, sums);
+	for (unsigned i = 0; i < w->g->row_tiles; i++) {
+		qmm_op row;
+		if (!w->g->has_parts) {
+			store_direct(w, group, i, sums->of[0][i]);
+			continue;
+		}
+		row = row_of(w, OP2(b, "sub.u32", group, w->first), i);
+		store_part(w, row, 0, sums->of[0][i]);
+		store_part(w, OP2(b, "add.u32", row, I(ROWS)), 1, sums->of[0][i]);
+	}
 }
 
 /* --- adding --- */

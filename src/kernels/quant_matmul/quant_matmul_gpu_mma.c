@@ -27,7 +27,7 @@ struct ring {
 struct kernel {
 	qmm_op image, b_lane[QMM_X_PARTS]; /* where a lane reads activations: halves of a row; of q8 the other parts */
 	qmm_op x_at[QMM_X_PARTS];          /* the same for the unit in use */
-	qmm_op sums[QMM_CHAINS_MAX][QMM_ROW_TILES_MAX][QMM_TOKENS_MAX / 8][4];
+	struct qmm_sums sums;
 	struct qmm_lane_at lane_at[QMM_ROW_TILES_MAX]; /* of the tile, or of the warp's rows in memory */
 	struct qmm_raw raw[QMM_ROW_TILES_MAX];
 	struct qmm_scales scales[QMM_ROW_TILES_MAX];
@@ -224,7 +224,7 @@ static void write_unit(struct qmm_writer *w, struct kernel *k, unsigned offset)
 					qmm_op a[4] = { 0 };
 					qmm_write_fragment(w, &k->raw[i], &k->scales[i], chunk, step, a);
 					for (unsigned group = 0; group < g->token_groups; group++)
-						qmm_write_multiply(w, k->sums[step % g->chains][i][group], a,
+						qmm_write_multiply(w, k->sums.of[step % g->chains][i][group], a,
 								   x[group] + step % 2 * 2);
 				}
 		}
@@ -236,7 +236,7 @@ static void write_unit_s8(struct qmm_writer *w, struct kernel *k, unsigned offse
 {
 	const struct qmm_gpu *g = w->g;
 	qmm_write_unit_s8(w, &k->lane_at[0], offset * g->unit.bytes, g->unroll * g->unit.bytes, k->raw, k->x_at,
-			  offset * g->x_tile_bytes, k->sums[0]);
+			  offset * g->x_tile_bytes, k->sums.of[0]);
 }
 
 /* The same with wgmma. */
@@ -249,21 +249,8 @@ static void write_unit_wgmma(struct qmm_writer *w, struct kernel *k, unsigned of
 		qmm_write_products(
 			w, &k->chunks, chunk,
 			OP2(&w->b, "add.u32", k->x_at[0], I((offset * QMM_CHUNKS + chunk) * g->x_tile_bytes)),
-			k->sums[0]);
+			&k->sums);
 	}
-}
-
-/* Sum number I of the warp's, in the order of k->sums. */
-static qmm_op *sum_at(const struct qmm_gpu *g, struct kernel *k, unsigned i)
-{
-	const unsigned of_tile = g->token_groups * 4, of_chain = g->row_tiles * of_tile;
-	return &k->sums[i / of_chain][i % of_chain / of_tile][i % of_tile / 4][i % 4];
-}
-
-static void zero(struct qmm_writer *w, struct kernel *k)
-{
-	for (unsigned i = 0; i < w->g->chains * w->g->row_tiles * w->g->token_groups * 4; i++)
-		*sum_at(w->g, k, i) = qmm_write_constant(w, "f32", tcb_ptx_f32(0));
 }
 
 static unsigned x_parts(const struct qmm_gpu *g)
@@ -284,17 +271,6 @@ static void x_next(struct qmm_writer *w, struct kernel *k)
 		tcb_ptx_into2(&w->b, "add.u32", k->x_at[i], k->x_at[i], I(bytes));
 }
 
-static void write_results(struct qmm_writer *w, struct kernel *k, qmm_op group)
-{
-	const unsigned of_chain = w->g->row_tiles * w->g->token_groups * 4;
-	for (unsigned i = of_chain; i < w->g->chains * of_chain; i++) {
-		qmm_op *sum = sum_at(w->g, k, i % of_chain);
-		tcb_ptx_into2(&w->b, "add.rn.f32", *sum, *sum, *sum_at(w->g, k, i));
-	}
-	for (unsigned i = 0; i < w->g->row_tiles; i++)
-		qmm_write_results(w, group, i, k->sums[0][i]);
-}
-
 /* --- weights through the ring --- */
 
 static void write_ring_rows(struct qmm_writer *w, struct kernel *k)
@@ -303,7 +279,7 @@ static void write_ring_rows(struct qmm_writer *w, struct kernel *k)
 	const struct qmm_gpu *g = w->g;
 	struct tcb_ptx_for groups, steps;
 	tcb_ptx_for_begin(b, &groups, OP2(b, "add.u32", w->first, w->side), w->end, I(g->side), 0);
-	zero(w, k);
+	qmm_write_zero(w, &k->sums);
 	x_start(w, k);
 	if (g->steps > 1)
 		tcb_ptx_for_begin(b, &steps, I(0), I(g->steps), I(1), 1);
@@ -321,7 +297,7 @@ static void write_ring_rows(struct qmm_writer *w, struct kernel *k)
 	}
 	if (g->is_wgmma)
 		tcb_ptx_op1(b, "wgmma.wait_group.sync.aligned", I(0));
-	write_results(w, k, groups.iv);
+	qmm_write_results(w, groups.iv, &k->sums);
 	tcb_ptx_for_end(b, &groups);
 }
 
@@ -369,7 +345,7 @@ static void write_direct_rows(struct qmm_writer *w, struct kernel *k)
 	struct tcb_ptx_if scope;
 	const qmm_op group = OP2(b, "add.u32", w->first, w->side);
 	tcb_ptx_if_begin(b, &scope, OP2(b, "setp.lt.u32", group, w->end));
-	zero(w, k);
+	qmm_write_zero(w, &k->sums);
 	x_start(w, k);
 	tcb_ptx_for_begin(b, &steps, I(0), I(g->share), I(1), 1);
 	(g->group ? write_unit_s8 : write_unit)(w, k, 0);
@@ -379,7 +355,7 @@ static void write_direct_rows(struct qmm_writer *w, struct kernel *k)
 	tcb_ptx_unguard(b);
 	x_next(w, k);
 	tcb_ptx_for_end(b, &steps);
-	write_results(w, k, group);
+	qmm_write_results(w, group, &k->sums);
 	tcb_ptx_if_end(b, &scope);
 }
 

@@ -119,6 +119,13 @@ static void plan_workspace(struct qmm_gpu *g)
 	}
 }
 
+/* Products of few tokens that add to the same sums would wait for each other; wgmma's do not. */
+static unsigned chains_of(const struct qmm_gpu *g)
+{
+	const unsigned products = g->row_tiles * g->token_groups;
+	return g->is_wgmma || g->group || products >= QMM_CHAINS_MAX ? 1 : QMM_CHAINS_MAX / products;
+}
+
 void qmm_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *target,
 		  const struct tcb_geometry *geometry, struct qmm_gpu *out)
 {
@@ -137,9 +144,7 @@ void qmm_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *ta
 	g->row_tiles = g->rows / (g->is_wgmma ? 4 * QMM_UNIT_ROWS : QMM_UNIT_ROWS);
 	g->tokens = (unsigned)geometry->tile[TCB_MIDI].m;
 	g->token_groups = g->tokens / QMM_GROUP_TOKENS;
-	g->chains = g->is_wgmma || g->group || g->row_tiles * g->token_groups >= QMM_CHAINS_MAX
-			    ? 1
-			    : QMM_CHAINS_MAX / (g->row_tiles * g->token_groups);
+	g->chains = chains_of(g);
 	g->warps = tcb_gpu_knob(geometry, TCB_KNOB_WARPS);
 	g->xstages = tcb_gpu_knob(geometry, TCB_KNOB_XSTAGES);
 	g->is_streamed = g->xstages > 1;

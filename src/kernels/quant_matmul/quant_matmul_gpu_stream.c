@@ -28,7 +28,7 @@ struct ring {
 
 struct kernel {
 	qmm_op x_ring, x_full, x_empty, w_ring, w_full; /* .u32 */
-	qmm_op sums[QMM_WGMMA_TILES_MAX][QMM_TOKENS_MAX / 8][4];
+	struct qmm_sums sums;
 	struct qmm_chunks chunks;
 };
 
@@ -192,14 +192,6 @@ static void write_asking(struct qmm_writer *w, struct kernel *k)
 
 /* --- the warps that compute --- */
 
-static void zero(struct qmm_writer *w, struct kernel *k)
-{
-	for (unsigned i = 0; i < w->g->row_tiles; i++)
-		for (unsigned group = 0; group < w->g->token_groups; group++)
-			for (unsigned e = 0; e < 4; e++)
-				k->sums[i][group][e] = qmm_write_constant(w, "f32", tcb_ptx_f32(0));
-}
-
 /* Lanes that are PREDICATE say so, each to one of the blocks that fill the slot. */
 static void free_slot(struct qmm_writer *w, qmm_op barrier, qmm_op predicate)
 {
@@ -231,7 +223,7 @@ static void write_computing(struct qmm_writer *w, struct kernel *k)
 	ring_open(w, &w_ring, g->stages, g->side * of_side, k->w_full);
 	ring_open(w, &x_ring, g->xstages, g->x_tile_bytes, k->x_full);
 	previous = OP1(b, "mov.u32", k->x_empty);
-	zero(w, k);
+	qmm_write_zero(w, &k->sums);
 	qmm_write_chunks_open(w, &k->chunks);
 	tcb_ptx_for_begin(b, &loop, I(0), I(g->slice), I(1), 1);
 	first = OP2(b, "setp.eq.u32", loop.iv, I(0));
@@ -241,7 +233,7 @@ static void write_computing(struct qmm_writer *w, struct kernel *k)
 	for (unsigned chunk = 0; chunk < QMM_CHUNKS; chunk++) {
 		qmm_write_expand(w, &k->chunks, &lane, 0, 4 * g->unit.bytes, chunk);
 		qmm_write_wait(w, tcb_ptx_at(x_ring.barrier, 0), x_ring.parity);
-		qmm_write_products(w, &k->chunks, chunk, OP2(b, "add.u32", k->x_ring, x_ring.at), k->sums);
+		qmm_write_products(w, &k->chunks, chunk, OP2(b, "add.u32", k->x_ring, x_ring.at), &k->sums);
 		/* The products before these are done: their activations may go. */
 		free_slot(w, previous,
 			  chunk == 0 ? OP3(b, "setp.lt.and.u32", w->lane, I(g->cast), tcb_ptx_not(first)) : frees);
@@ -273,7 +265,6 @@ void qmm_write_stream(struct qmm_writer *w)
 		OP2(b, "bar.sync", I(1), I(g->warps * WARP));
 	else if (g->pdl)
 		tcb_ptx_op0(b, "griddepcontrol.wait");
-	for (unsigned i = 0; i < g->row_tiles; i++)
-		qmm_write_results(w, OP2(b, "add.u32", w->first, w->side), i, k->sums[i]);
+	qmm_write_results(w, OP2(b, "add.u32", w->first, w->side), &k->sums);
 	tcb_ptx_if_end(b, &role);
 }

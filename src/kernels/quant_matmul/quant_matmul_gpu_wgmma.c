@@ -48,8 +48,7 @@ static qmm_op descriptor_of(struct qmm_writer *w, qmm_op address)
 	return OP2(b, "or.b64", OP1(b, "cvt.u64.u32", start), I((int64_t)constant));
 }
 
-void qmm_write_products(struct qmm_writer *w, struct qmm_chunks *c, unsigned chunk, qmm_op tile,
-			qmm_op sums[][QMM_TOKENS_MAX / 8][4])
+void qmm_write_products(struct qmm_writer *w, struct qmm_chunks *c, unsigned chunk, qmm_op tile, struct qmm_sums *sums)
 {
 	struct tcb_ptx_build *b = &w->b;
 	const struct qmm_gpu *g = w->g;
@@ -60,7 +59,8 @@ void qmm_write_products(struct qmm_writer *w, struct qmm_chunks *c, unsigned chu
 	for (unsigned step = 0; step < QMM_CHUNK_STEPS; step++) {
 		const qmm_op x = step ? OP2(b, "add.u64", first, I(step * STEP_BYTES >> 4)) : first;
 		for (unsigned i = 0; i < g->row_tiles; i++) {
-			const qmm_op operand[7] = { tcb_ptx_vector(b, sums[i][0], 4 * g->token_groups),
+			const qmm_op operand[7] = { tcb_ptx_vector(b, sums->of[step % g->chains][i][0],
+								   4 * g->token_groups),
 						    tcb_ptx_vector(b, c->a[chunk % 2][i][step], 4),
 						    x,
 						    all,
