@@ -161,7 +161,7 @@ static void add_matmul(const struct qmm_gpu *g, struct tcb_launch *launch)
 	launch->grid[1] = g->splitk;
 	launch->grid[2] = g->token_tiles;
 	launch->block[0] = g->threads;
-	launch->shared_bytes = g->shared_bytes;
+	launch->shared_bytes = g->launch_bytes;
 	if (g->cast > 1 || g->join == TCB_JOIN_CLUSTER) {
 		launch->cluster[0] = g->cast;
 		launch->cluster[1] = g->join == TCB_JOIN_CLUSTER ? g->splitk : 1;

@@ -132,6 +132,7 @@ struct qmm_gpu {
 	int x_is_bulk; /* mma: the block's activations come by bulk copies, counted by a barrier of their own */
 	unsigned x_barrier_at;
 	unsigned barrier_at, image_at, part_at, flag_at, shared_bytes;
+	unsigned launch_bytes; /* that a launch asks for: no SM holds more blocks than are to be */
 	size_t image_bytes, slices_at, counters_at, workspace_bytes;
 };
 

@@ -13,7 +13,15 @@
 #include "kernels/quant.h"
 #include "kernels/quant_matmul/quant_matmul_gpu.h"
 
-enum { WARP = 32, WARPS_MAX = 32, SHARED_ALIGN = 128, IMAGE_ALIGN = 1024, CLUSTER_MAX = 8, UNROLL_MAX = 8 };
+enum {
+	WARP = 32,
+	WARPS_MAX = 32,
+	SHARED_ALIGN = 128,
+	IMAGE_ALIGN = 1024,
+	CLUSTER_MAX = 8,
+	UNROLL_MAX = 8,
+	SHARED_OF_SYSTEM = 1024 /* that each block has besides */
+};
 
 /* --- numbers --- */
 
@@ -105,6 +113,26 @@ static void plan_stream_memory(struct qmm_gpu *g)
 	g->shared_bytes = g->flag_at + (g->splitk > 1 ? 16 : 0);
 }
 
+/*
+ * SMs that a grid leaves over would be given several blocks of the next one, which starts before this one ends, or of
+ * the clusters that found no room elsewhere, and take twice as long as the others.  So a block then asks for so much
+ * shared memory that no SM holds more than its share of blocks.  On an H200, Q4_K x 64 tokens x 4096x4096 on 128 of 132
+ * SMs: 12.6 us without, 9.8 with; x 8 tokens in clusters of 4: 8.9 and 5.3.
+ */
+static void plan_spread(const struct tcb_target *target, struct qmm_gpu *g)
+{
+	const unsigned cluster = g->cast * (g->join == TCB_JOIN_CLUSTER ? g->splitk : 1);
+	const unsigned blocks = g->grid * g->splitk * g->token_tiles;
+	const unsigned share = tcb_div_up(blocks, cluster_sms(target, cluster));
+	const size_t of_sm = tcb_shared_limit(target) + SHARED_OF_SYSTEM;
+	g->launch_bytes = g->shared_bytes;
+	if (target->sm_count && (g->pdl || cluster > 1) && blocks < share * target->sm_count) {
+		const unsigned least = (unsigned)(of_sm / (share + 1)) / SHARED_ALIGN * SHARED_ALIGN + SHARED_ALIGN;
+		if (least > SHARED_OF_SYSTEM && g->launch_bytes < least - SHARED_OF_SYSTEM)
+			g->launch_bytes = least - SHARED_OF_SYSTEM;
+	}
+}
+
 static void plan_workspace(struct qmm_gpu *g)
 {
 	const size_t padded = (size_t)g->token_tiles * g->tokens;
@@ -173,6 +201,7 @@ void qmm_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *ta
 	g->steps = g->unroll ? g->share / g->unroll : 1;
 	plan_rows(target, g);
 	(g->is_streamed ? plan_stream_memory : plan_resident_memory)(g);
+	plan_spread(target, g);
 	plan_workspace(g);
 }
 
@@ -226,7 +255,7 @@ void qmm_gpu_footprint(const struct tcb_problem *problem, const struct tcb_targe
 	out->base_bytes = 256;
 	out->leading_bytes = (size_t)g.row_units * g.unit.bytes;
 	out->tile_offset_bytes = g.unit.bytes;
-	out->shared_bytes = g.shared_bytes;
+	out->shared_bytes = g.launch_bytes;
 	out->shared_dynamic = 1;
 	out->block_threads = g.threads;
 	out->thread_registers = registers(&g);
