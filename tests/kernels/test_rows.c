@@ -10,6 +10,7 @@
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +18,7 @@
 
 #include "base/buffer.h"
 #include "base/cpu_identity.h"
+#include "base/sizes.h"
 #include "base/util.h"
 #include "kernels/layernorm/layernorm.h"
 #include "kernels/rmsnorm/rmsnorm.h"
@@ -350,6 +352,57 @@ static void test_threads_do_not_matter(void **state)
 	bench_fini(&b);
 }
 
+/* stages=4 of VARIANT: right, and the same bits for each number of threads and kind of store. */
+static void check_groups(struct bench *b, const struct tcb_variant *variant, size_t group, size_t part)
+{
+	const int is_vector = variant->isa != TCB_ISA_SCALAR && variant->isa != TCB_ISA_NEON;
+	const size_t rows = tcb_power_of_two_up(b->problem.shape.m);
+	float *first = malloc(b->count * sizeof(*first));
+	assert_non_null(first);
+	for (int k = 0; k < 8; k++) {
+		char text[TCB_GEOMETRY_TEXT_MAX];
+		struct tcb_geometry geometry;
+		struct tcb_plan plan;
+		snprintf(text, sizeof(text),
+			 "macro=%zux2048x1,midi=%zux%zux1,micro=1x%zux1,isa=%s,threads=%d,sched=static,prefetch=%d,"
+			 "hint=%s,stages=4,stream=%d,form=onepass,asks=%d",
+			 rows, group, part, variant->micro.n, tcb_isa_text(variant->isa), 1 + k % 2, k / 4 ? 4096 : 0,
+			 k / 4 ? "t1" : "t0", is_vector ? k / 2 % 2 : 0, k / 4 ? 1 + k % 2 : 1);
+		assert_int_equal(tcb_geometry_parse(text, &geometry, NULL), TCB_OK);
+		check(b, &geometry);
+		const float *y = run(b, &geometry, &plan);
+		if (k == 0)
+			memcpy(first, y, b->count * sizeof(*first));
+		assert_memory_equal(first, y, b->count * sizeof(*first));
+	}
+	free(first);
+}
+
+/* Groups that are whole and cut, one of them with a row that is done in double and one with a row of NaN. */
+static void test_groups(void **state)
+{
+	(void)state;
+	static const size_t columns[] = { 272, 1037 };
+	for (size_t o = 0; o < 2; o++) {
+		const struct tcb_variant *variant;
+		for (size_t i = 0; (variant = tcb_variant_at(norms[o], i)) != NULL; i++) {
+			if (!rows_lanes(variant->isa) || !tcb_target_has(&target, variant->isa) ||
+			    !rows_has_loops(variant->micro.n / rows_lanes(variant->isa)))
+				continue;
+			for (size_t c = 0; c < 2; c++) {
+				struct bench b;
+				bench_init(&b, norms[o], 19, columns[c]);
+				for (size_t k = 0; k < columns[c]; k++)
+					x_of(&b)[5 * columns[c] + k] *= 1e25f;
+				x_of(&b)[13 * columns[c] + 200] = NAN;
+				check_groups(&b, variant, 4, 512);
+				check_groups(&b, variant, 8, 16);
+				bench_fini(&b);
+			}
+		}
+	}
+}
+
 static void test_refusals(void **state)
 {
 	(void)state;
@@ -375,7 +428,10 @@ static void test_refusals(void **state)
 	REFUSES(geometry.knob[TCB_KNOB_STAGES] = 2, "prefetch of a row");
 	REFUSES((geometry.knob[TCB_KNOB_STAGES] = 3, geometry.tile[TCB_MIDI].m = 1), "midi.m above 1");
 	REFUSES(geometry.knob[TCB_KNOB_HINT] = TCB_HINT_NTA, "hint=t0");
-	REFUSES(geometry.knob[TCB_KNOB_STAGES] = 4, "stages");
+	REFUSES((geometry.knob[TCB_KNOB_THREADS] = 1, geometry.knob[TCB_KNOB_STAGES] = 4,
+		 geometry.tile[TCB_MIDI].m = 2),
+		"stages=4 stores the rows of a task");
+	REFUSES(geometry.knob[TCB_KNOB_STAGES] = 5, "stages (1 to 4)");
 	REFUSES(geometry.knob[TCB_KNOB_ASKS] = 3, "1, 2 or 4");
 	REFUSES(geometry.knob[TCB_KNOB_ASKS] = 2, "hint=t1");
 	REFUSES(geometry.knob[TCB_KNOB_HINT] = TCB_HINT_T1, "hint=t0");
@@ -392,6 +448,7 @@ int main(void)
 		cmocka_unit_test(test_ranges),
 		cmocka_unit_test(test_cancelling_variance_fails),
 		cmocka_unit_test(test_threads_do_not_matter),
+		cmocka_unit_test(test_groups),
 		cmocka_unit_test(test_refusals),
 	};
 	static struct tcb_device device;

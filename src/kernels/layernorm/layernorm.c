@@ -145,6 +145,7 @@ static const struct rows_op rows = {
 	.weight = LAYERNORM_W,
 	.bias = LAYERNORM_B,
 	.forms = 1u << TCB_FORM_TWOPASS | 1u << TCB_FORM_ONEPASS,
+	.has_groups = 1,
 	.stats = LAYERNORM_STATS,
 	.sums = 2,
 	.registers = 2, /* a value, the pivot */
@@ -152,7 +153,7 @@ static const struct rows_op rows = {
 	/* It reads two more arrays: with narrower vectors fewer of its prefetches are dropped, so fewer do. */
 	.long_lanes = 8,
 	.long_chains = 4,
-	.long_stages = 2,
+	.long_stages = ROWS_STAGES_GROUPED,
 	.long_asks = 2,
 	.combine = layernorm_combine,
 	.wide = layernorm_wide,

@@ -50,6 +50,14 @@ ROWS_INLINE vec layernorm_result(const struct rows_call *call, vec value, size_t
 	return v_fma(scaled, v_load_left(call->weight + at, left, 0), v_load_left(call->bias + at, left, 0));
 }
 
+ROWS_INLINE void layernorm_finish(double pivot, const double sums[ROWS_STATS_MAX], double count, double *stats)
+{
+	const double m2 =
+		sums[1] - sums[0] * sums[0] / count; /* of equal values it may come out below 0, by roundings */
+	stats[LAYERNORM_MEAN] = pivot + sums[0] / count;
+	stats[LAYERNORM_M2] = m2 < 0 ? 0 : m2;
+}
+
 ROWS_INLINE void layernorm_reduce(struct rows_call *call, const int chains, const enum v_fetch fetch,
 				  const enum rows_store late)
 {
@@ -97,10 +105,27 @@ ROWS_INLINE void layernorm_reduce(struct rows_call *call, const int chains, cons
 		sum[0] = v_add(sum[0], sum[u]);
 		squares[0] = v_add(squares[0], squares[u]);
 	}
-	double s = (double)v_reduce_add(sum[0]), q = (double)v_reduce_add(squares[0]), n = (double)count;
-	double m2 = q - s * s / n; /* of equal values it may come out below 0, by roundings */
-	call->stat[LAYERNORM_MEAN] = (double)p + s / n;
-	call->stat[LAYERNORM_M2] = m2 < 0 ? 0 : m2;
+	const double sums[] = { (double)v_reduce_add(sum[0]), (double)v_reduce_add(squares[0]) };
+	layernorm_finish((double)p, sums, (double)count, call->stat);
+}
+
+ROWS_INLINE float layernorm_pivot(const struct rows_call *call, const float *x, const int chains)
+{
+	return block_mean(x, pivot_columns(call), chains, rows_ahead(call), FETCH_NONE);
+}
+
+ROWS_INLINE void layernorm_add(vec sums[ROWS_STATS_MAX], vec value)
+{
+	sums[0] = v_add(sums[0], value);
+	sums[1] = v_fma(value, value, sums[1]);
+}
+
+ROWS_INLINE void layernorm_group(struct rows_call *call, const int chains, const enum v_fetch fetch,
+				 const enum rows_store late)
+{
+	static const struct rows_grouping op = { layernorm_pivot, layernorm_add, layernorm_finish, layernorm_result,
+						 LAYERNORM_STATS };
+	rows_group(call, &op, chains, fetch, late);
 }
 
 ROWS_INLINE void layernorm_apply(const struct rows_call *call, const int chains, const enum v_fetch fetch,
@@ -151,12 +176,6 @@ ROWS_INLINE void layernorm_whole(struct rows_call *call, const int chains, const
 			v_store_left(y + at, result, left, store == STORE_STREAM);
 		}
 	}
-}
-
-ROWS_INLINE void layernorm_micro(struct rows_call *call, const int chains)
-{
-	static const struct rows_loops loops = { layernorm_reduce, layernorm_apply, layernorm_whole };
-	rows_micro(call, &loops, chains);
 }
 
 #define LAYERNORM_KERNEL(isa, chains, n) ROWS_KERNEL(layernorm, isa, chains, n)

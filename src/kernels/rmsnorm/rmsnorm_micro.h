@@ -51,6 +51,30 @@ ROWS_INLINE void rmsnorm_reduce(struct rows_call *call, const int chains, const 
 	call->stat[0] = (double)v_reduce_add(sum[0]);
 }
 
+ROWS_INLINE float rmsnorm_pivot(const struct rows_call *call, const float *x, const int chains)
+{
+	(void)call, (void)x, (void)chains;
+	return 0;
+}
+
+ROWS_INLINE void rmsnorm_add(vec sums[ROWS_STATS_MAX], vec value)
+{
+	sums[0] = v_fma(value, value, sums[0]);
+}
+
+ROWS_INLINE void rmsnorm_finish(double pivot, const double sums[ROWS_STATS_MAX], double count, double *stats)
+{
+	(void)pivot, (void)count;
+	stats[0] = sums[0];
+}
+
+ROWS_INLINE void rmsnorm_group(struct rows_call *call, const int chains, const enum v_fetch fetch,
+			       const enum rows_store late)
+{
+	static const struct rows_grouping op = { rmsnorm_pivot, rmsnorm_add, rmsnorm_finish, rmsnorm_result, 1 };
+	rows_group(call, &op, chains, fetch, late);
+}
+
 ROWS_INLINE void rmsnorm_apply(const struct rows_call *call, const int chains, const enum v_fetch fetch,
 			       const enum rows_store store)
 {
@@ -84,12 +108,6 @@ ROWS_INLINE void rmsnorm_whole(struct rows_call *call, const int chains, const e
 			v_store_left(y + at, v_mul(v_mul(value[u], factor), weight), left, store == STORE_STREAM);
 		}
 	}
-}
-
-ROWS_INLINE void rmsnorm_micro(struct rows_call *call, const int chains)
-{
-	static const struct rows_loops loops = { rmsnorm_reduce, rmsnorm_apply, rmsnorm_whole };
-	rows_micro(call, &loops, chains);
 }
 
 #define RMSNORM_KERNEL(isa, chains, n) ROWS_KERNEL(rmsnorm, isa, chains, n)

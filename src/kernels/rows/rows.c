@@ -50,12 +50,15 @@ struct dims {
 	size_t strips, tasks;   /* strips of a row; tasks of a phase */
 	size_t strip_blocks;    /* column blocks in a strip */
 	size_t blocks;          /* in a row, counted as if every strip had as many */
+	size_t block;           /* columns of each */
+	size_t row_blocks;      /* in a row: the last strip may have fewer than the others */
 	size_t rows_kept;       /* rows whose block statistics are kept at a time */
 	size_t row_stats;       /* doubles of one row */
-	size_t factor_floats;   /* of one thread */
+	size_t factor_floats;   /* of one row */
+	size_t factor_rows;     /* of one thread */
 	size_t scratch_row;     /* kept elements of one row, where they cannot wait in y */
 	size_t part_floats;     /* factors of the parts of one row, where the form has some */
-	size_t turns;           /* rows whose scratch and factors a thread keeps */
+	size_t turns;           /* rows whose scratch and factors a thread keeps: 1 or 2 */
 	size_t thread_floats;   /* of one thread: factors, scratch and parts */
 	size_t workspace_bytes; /* statistics of the kept rows; per thread: factors, scratch, parts */
 };
@@ -73,7 +76,8 @@ static int has_parts(const struct rows_op *rows, const struct tcb_geometry *geom
 /* Columns of what one call of the micro-kernel reduces. */
 static size_t block_columns(const struct rows_op *rows, const struct tcb_geometry *geometry)
 {
-	return geometry->tile[has_parts(rows, geometry) ? TCB_MACRO : TCB_MIDI].n;
+	const int is_whole = has_parts(rows, geometry) || geometry->knob[TCB_KNOB_STAGES] == ROWS_STAGES_GROUPED;
+	return geometry->tile[is_whole ? TCB_MACRO : TCB_MIDI].n;
 }
 
 static enum tcb_status dims_init(const struct rows_op *rows, const struct tcb_problem *problem,
@@ -84,8 +88,12 @@ static enum tcb_status dims_init(const struct rows_op *rows, const struct tcb_pr
 	struct dims d = { .m = problem->shape.m, .n = problem->shape.n };
 	d.strips = tcb_div_up(d.n, macro->n);
 	d.tasks = tcb_div_up(d.m, midi->m) * d.strips;
-	d.strip_blocks = tcb_div_up(tcb_least(macro->n, d.n), block_columns(rows, geometry));
+	d.block = block_columns(rows, geometry);
+	d.row_blocks = tcb_div_up(d.n, d.block);
+	d.strip_blocks = tcb_div_up(tcb_least(macro->n, d.n), d.block);
 	d.blocks = d.strips * d.strip_blocks;
+	const int is_grouped = geometry->knob[TCB_KNOB_STAGES] == ROWS_STAGES_GROUPED;
+	d.factor_rows = is_grouped ? 2 * ROWS_GROUP_MAX : 1;
 	d.rows_kept = d.strips > 1 ? d.m : threads;
 	d.row_stats = tcb_round_up(d.blocks * rows->stats, LINE_DOUBLES);
 	d.factor_floats = tcb_round_up(d.blocks, LINE_FLOATS);
@@ -99,7 +107,8 @@ static enum tcb_status dims_init(const struct rows_op *rows, const struct tcb_pr
 	if (tcb_mul_size(d.rows_kept, d.row_stats * sizeof(double), &kept) ||
 	    tcb_add_size(d.scratch_row, d.part_floats, &per_turn) ||
 	    tcb_mul_size(per_turn, d.turns, &d.thread_floats) ||
-	    tcb_add_size(d.thread_floats, d.factor_floats + (has_scratch ? PAGE_FLOATS : 0), &d.thread_floats) ||
+	    tcb_add_size(d.thread_floats, d.factor_rows * d.factor_floats + (has_scratch ? PAGE_FLOATS : 0),
+			 &d.thread_floats) ||
 	    tcb_mul_size(d.thread_floats, threads * sizeof(float), &per_thread) ||
 	    tcb_add_size(kept, per_thread, &d.workspace_bytes))
 		goto overflow;
@@ -117,11 +126,11 @@ static enum tcb_status check_knobs(const struct rows_op *rows, const struct tcb_
 	const int32_t asks = knob[TCB_KNOB_ASKS];
 	if (knob[TCB_KNOB_THREADS] < 1 || knob[TCB_KNOB_PREFETCH] < 0 || knob[TCB_KNOB_SCHED] < 0 ||
 	    knob[TCB_KNOB_HINT] < 0 || (stream != 0 && stream != 1) || knob[TCB_KNOB_STAGES] < 1 ||
-	    knob[TCB_KNOB_STAGES] > STAGES_OVERLAPPED)
+	    knob[TCB_KNOB_STAGES] > ROWS_STAGES_GROUPED)
 		return tcb_fail(
 			err, TCB_E_ILLEGAL,
 			"%s needs the knobs threads, sched, prefetch, hint, stream (0 or 1), stages (1 to %d), asks",
-			rows->op->name, STAGES_OVERLAPPED);
+			rows->op->name, ROWS_STAGES_GROUPED);
 	if (asks != 1 && asks != 2 && asks != ROWS_ASKS_MAX)
 		return tcb_fail(err, TCB_E_ILLEGAL, "%s asks for a line 1, 2 or %d times", rows->op->name,
 				ROWS_ASKS_MAX);
@@ -189,6 +198,16 @@ enum tcb_status rows_plan(const struct rows_op *rows, const struct tcb_problem *
 			err, TCB_E_ILLEGAL,
 			"stages=3 stores a row while the next is reduced: it needs midi.m above 1, and rows that are "
 			"whole and longer than micro.n");
+	if (geometry->knob[TCB_KNOB_STAGES] == ROWS_STAGES_GROUPED &&
+	    (!rows->has_groups || form != TCB_FORM_ONEPASS || dims.strips > 1 || dims.n <= variant->micro.n ||
+	     tile[TCB_MIDI].m > ROWS_GROUP_MAX || dims.m <= tile[TCB_MIDI].m ||
+	     geometry->knob[TCB_KNOB_SCHED] != TCB_SCHED_STATIC || tile[TCB_MIDI].n % LINE_FLOATS))
+		return tcb_fail(
+			err, TCB_E_ILLEGAL,
+			"stages=4 stores the rows of a task while those of the next are reduced: it needs an op "
+			"with weights, form=onepass, sched=static, midi.m of at most %d and less than the rows, "
+			"midi.n of whole lines, and whole rows longer than micro.n",
+			ROWS_GROUP_MAX);
 	if (is_streamed && (variant->isa == TCB_ISA_SCALAR || variant->isa == TCB_ISA_NEON))
 		return tcb_fail(err, TCB_E_ILLEGAL, "stream=1 needs stores past the caches, which isa=%s has not",
 				tcb_isa_text(variant->isa));
@@ -234,19 +253,18 @@ struct run {
 static void task_init(const struct run *run, size_t index, unsigned thread, struct task *out)
 {
 	const struct dims *d = &run->dims;
-	const size_t block = block_columns(run->rows, &run->plan->geometry);
 	struct tcb_view columns;
 	tcb_partition_tile(&run->tiles, index, &out->tile);
 	enum tcb_status status = tcb_view_init(&columns, 1, &out->tile.extent[1], NULL);
 	assert(status == TCB_OK);
-	status = tcb_partition_init(&out->blocks, &columns, &block, NULL);
+	status = tcb_partition_init(&out->blocks, &columns, &d->block, NULL);
 	assert(status == TCB_OK);
 	(void)status;
 	tcb_partition_tile(&out->blocks, 0, &out->block);
 	out->first_block = index % d->strips * d->strip_blocks;
 	out->thread = thread;
 	out->factors = run->per_thread + thread * d->thread_floats;
-	out->parts = out->factors + d->factor_floats;
+	out->parts = out->factors + d->factor_rows * d->factor_floats;
 	out->scratch = out->parts + d->turns * d->part_floats;
 	out->scratch +=
 		((uintptr_t)run->x - (uintptr_t)out->scratch) / sizeof(float) % PAGE_FLOATS / LINE_FLOATS * LINE_FLOATS;
@@ -256,7 +274,7 @@ static void task_init(const struct run *run, size_t index, unsigned thread, stru
 static float *kept_elements(const struct run *run, const struct task *task, size_t r)
 {
 	if (run->dims.scratch_row)
-		return task->scratch + r % run->dims.turns * run->dims.scratch_row;
+		return task->scratch + (r & (run->dims.turns - 1)) * run->dims.scratch_row;
 	return run->y + task->tile.offset + r * run->dims.n;
 }
 
@@ -269,7 +287,7 @@ static void aim(const struct run *run, const struct task *task, size_t r, const 
 	call->x = run->x + row + info->offset;
 	call->y = run->y + row + info->offset;
 	call->e = kept_elements(run, task, r) + info->offset;
-	call->parts = task->parts + r % run->dims.turns * run->dims.part_floats;
+	call->parts = task->parts + (r & (run->dims.turns - 1)) * run->dims.part_floats;
 	call->weight = run->weight ? run->weight + column : NULL;
 	call->bias = run->bias ? run->bias + column : NULL;
 }
@@ -281,20 +299,24 @@ static double *kept_stats(const struct run *run, const struct task *task, size_t
 	return run->stats + row * run->dims.row_stats;
 }
 
-/* From the statistics of all blocks of the row to what its results need. */
-static void combine_row(const struct run *run, const struct task *task, size_t r, struct rows_row *out)
+/* From the statistics of all blocks of a row to what its results need, FACTORS among it. */
+static void combine(const struct run *run, const double *stats, float *factors, struct rows_row *out)
 {
-	const size_t block = block_columns(run->rows, &run->plan->geometry);
 	*out = (struct rows_row){
 		.micro = run->micro,
 		.form = run->call.form,
 		.n = run->dims.n,
-		.block = block,
-		.blocks = tcb_div_up(run->dims.n, block), /* the last strip may have fewer than the others */
-		.stats = kept_stats(run, task, r),
-		.factors = task->factors,
+		.block = run->dims.block,
+		.blocks = run->dims.row_blocks,
+		.stats = stats,
+		.factors = factors,
 	};
 	run->rows->combine(out);
+}
+
+static void combine_row(const struct run *run, const struct task *task, size_t r, struct rows_row *out)
+{
+	combine(run, kept_stats(run, task, r), task->factors, out);
 }
 
 /* CALL for the results of block INFO, the Bth, of row R, of which ROW tells. */
@@ -329,14 +351,30 @@ static void apply_row(const struct run *run, const struct task *task, size_t r, 
 	}
 }
 
+static struct rows_call reduce_call(const struct run *run)
+{
+	struct rows_call call = run->call;
+	call.stage = ROWS_REDUCE;
+	call.prefetch = run->prefetch[ROWS_REDUCE];
+	return call;
+}
+
+/* CALL's statistics to STATS, in double where f32 has none. */
+static void keep_stats(const struct run *run, struct rows_call *call, double *stats)
+{
+	const size_t each = run->rows->stats;
+	if (run->rows->wide && !isfinite(call->stat[each - 1]))
+		run->rows->wide(call);
+	for (size_t s = 0; s < each; s++)
+		stats[s] = call->stat[s];
+}
+
 /* The statistics of row R; the results of the row before, of which BEFORE tells, are stored on the way, unless NULL. */
 static void reduce_row(const struct run *run, const struct task *task, size_t r, const struct rows_row *before)
 {
 	const size_t each = run->rows->stats;
 	double *stats = kept_stats(run, task, r) + task->first_block * each;
-	struct rows_call call = run->call, late;
-	call.stage = ROWS_REDUCE;
-	call.prefetch = run->prefetch[ROWS_REDUCE];
+	struct rows_call call = reduce_call(run), late;
 	call.late = before ? &late : NULL;
 	for (size_t b = 0; b < task->blocks.total; b++, stats += each) {
 		struct tcb_tile_info info = task->block;
@@ -347,10 +385,7 @@ static void reduce_row(const struct run *run, const struct task *task, size_t r,
 		if (before)
 			apply_call(run, task, r - 1, before, b, &info, &late);
 		run->micro(&call);
-		if (run->rows->wide && !isfinite(call.stat[each - 1]))
-			run->rows->wide(&call);
-		for (size_t s = 0; s < each; s++)
-			stats[s] = call.stat[s];
+		keep_stats(run, &call, stats);
 	}
 }
 
@@ -404,6 +439,102 @@ static void overlapped_task(void *ctx, size_t index, unsigned thread)
 	}
 }
 
+/* Whether all ROWS of y, STRIDE floats apart, may be streamed to. */
+static int is_aligned(const float *y, size_t rows, size_t stride)
+{
+	return (uintptr_t)y % STREAM_ALIGNMENT == 0 && (rows == 1 || stride * sizeof(*y) % STREAM_ALIGNMENT == 0);
+}
+
+/* A thread's rows, group by group, and what tells about those of two groups in turn. */
+struct share {
+	const struct run *run;
+	struct task task; /* the first of them: its tile begins where the share does */
+	struct rows_row row[2][ROWS_GROUP_MAX];
+	size_t turn;         /* of the group that is reduced next */
+	size_t stored, left; /* rows before those that are reduced and not stored, and how many these are */
+};
+
+/* The results of the group before, row by row. */
+static void store_group(struct share *share)
+{
+	for (size_t i = 0; i < share->left; i++)
+		apply_row(share->run, &share->task, share->stored + i, &share->row[!share->turn][i], 1);
+	share->stored += share->left;
+	share->left = 0;
+}
+
+/* Whether the loops that reduce COUNT rows can store the group before: not rows that are done in double, nor more. */
+static int can_overlap(const struct share *share, size_t count)
+{
+	int is_wide = 0;
+	for (size_t i = 0; i < share->left; i++)
+		is_wide |= share->row[!share->turn][i].is_wide;
+	return !is_wide && share->left == count;
+}
+
+/* The statistics of row R, STATS as the micro-kernel left them, and what follows from them. */
+static void combine_grouped(struct share *share, size_t r, size_t i, double *stats)
+{
+	const struct run *run = share->run;
+	if (run->rows->wide && !isfinite(stats[run->rows->stats - 1])) {
+		struct rows_call call = reduce_call(run);
+		aim(run, &share->task, r, &share->task.block, &call);
+		call.stat[run->rows->stats - 1] = stats[run->rows->stats - 1];
+		keep_stats(run, &call, stats);
+	}
+	combine(run, stats, share->task.factors + (share->turn * ROWS_GROUP_MAX + i) * run->dims.factor_floats,
+		&share->row[share->turn][i]);
+}
+
+/*
+ * The statistics of the next COUNT rows, and on the way the results of the group before.  There is little beside the
+ * kernel's loops, because memory waits meanwhile.
+ */
+static void reduce_group(struct share *share, size_t count)
+{
+	const struct run *run = share->run;
+	const size_t r = share->stored + share->left;
+	struct rows_call call = reduce_call(run), late;
+	double stats[ROWS_GROUP_MAX * ROWS_STATS_MAX];
+	aim(run, &share->task, r, &share->task.block, &call);
+	call.stage = ROWS_GROUP;
+	call.rows = count;
+	call.stride = run->dims.n;
+	call.group_stats = stats;
+	if (share->left) {
+		call.done = share->row[!share->turn];
+		apply_call(run, &share->task, share->stored, call.done, 0, &share->task.block, &late);
+		late.stream = run->call.stream && is_aligned(late.y, count, call.stride);
+		call.late = &late;
+	}
+	run->micro(&call);
+	for (size_t i = 0; i < count; i++)
+		combine_grouped(share, r + i, i, stats + i * run->rows->stats);
+	share->stored = r;
+	share->left = count;
+	share->turn = !share->turn;
+}
+
+/* A thread's share of the tasks, one after another: each is stored by the loops that reduce the next one. */
+static void grouped_tasks(void *ctx, size_t index, unsigned thread)
+{
+	const struct run *run = ctx;
+	const size_t tasks = run->dims.tasks, threads = run->plan->threads;
+	const size_t group = run->plan->geometry.tile[TCB_MIDI].m, begin = tasks * index / threads * group;
+	const size_t end = tcb_least(tasks * (index + 1) / threads * group, run->dims.m);
+	struct share share;
+	share.run = run;
+	share.turn = share.stored = share.left = 0;
+	task_init(run, begin / group, thread, &share.task);
+	for (size_t row = begin; row < end; row += group) {
+		const size_t count = tcb_least(group, end - row);
+		if (!can_overlap(&share, count))
+			store_group(&share);
+		reduce_group(&share, count);
+	}
+	store_group(&share);
+}
+
 /* Row R, which fits into registers but is beyond what f32 does. */
 static void wide_row(const struct run *run, const struct task *task, size_t r)
 {
@@ -419,12 +550,6 @@ static void wide_row(const struct run *run, const struct task *task, size_t r)
 	combine_row(run, task, r, &row);
 	apply_call(run, task, r, &row, 0, &task->block, &call);
 	run->rows->wide(&call);
-}
-
-/* Whether all ROWS of y, STRIDE floats apart, may be streamed to. */
-static int is_aligned(const float *y, size_t rows, size_t stride)
-{
-	return (uintptr_t)y % STREAM_ALIGNMENT == 0 && (rows == 1 || stride * sizeof(*y) % STREAM_ALIGNMENT == 0);
 }
 
 /* Rows that fit into the registers of one step. */
@@ -484,6 +609,10 @@ void rows_run(const struct rows_op *rows, const struct tcb_plan *plan, void *con
 	if (run.dims.strips > 1) {
 		tcb_pool_run(pool, plan->threads, sched, run.dims.tasks, reduce_task, &run);
 		tcb_pool_run(pool, plan->threads, sched, run.dims.tasks, apply_task, &run);
+		return;
+	}
+	if (g->knob[TCB_KNOB_STAGES] == ROWS_STAGES_GROUPED) {
+		tcb_pool_run(pool, plan->threads, sched, plan->threads, grouped_tasks, &run);
 		return;
 	}
 	tcb_pool_run(pool, plan->threads, sched, run.dims.tasks,

@@ -11,9 +11,10 @@
  *                     stay in registers from load to store, longer ones are taken in steps of 2 or 4 chains
  * stages=1: x is prefetched while a row is reduced; 2: while the row before it is stored, so that memory is read and
  * written at the same time; 3: a row is stored by the loop that reduces the next one, so that arithmetic goes on
- * meanwhile, too.  prefetch is the distance in bytes; of stages above 1 a row's length is the
- * one to try, to the second cache (hint=t1).  asks is how often each line is asked for (rows_vec.h says why more than
- * once).
+ * meanwhile, too; 4: the same with the midi.m rows of a task, which take turns at every block of columns, so that what
+ * rows share (weights) is still in the first cache when the next row needs it.  prefetch is the distance in bytes; of
+ * stages above 1 a row's length is the one to try, of 4 that of a task's rows, to the second cache (hint=t1).  asks is
+ * how often each line is asked for (rows_vec.h says why more than once).
  * Each block is reduced on its own; when all blocks of a row are known the op combines them in double, in order, so
  * results depend on the geometry's columns only and never on threads.
  *
@@ -26,15 +27,24 @@
 
 #include "kernels/op.h"
 
-enum { ROWS_STATS_MAX = 2, ROWS_NO_OPERAND = -1, ROWS_ASKS_MAX = 4, ROWS_CHAINS_MOST = 4 };
+enum {
+	ROWS_STATS_MAX = 2,
+	ROWS_NO_OPERAND = -1,
+	ROWS_ASKS_MAX = 4,
+	ROWS_CHAINS_MOST = 4,
+	ROWS_STAGES_GROUPED = 4,
+	ROWS_GROUP_MAX = 8, /* rows of a task then: their elements wait in the second cache, twice */
+};
 
 enum rows_stage {
 	ROWS_REDUCE, /* statistics of one block; some forms leave e for APPLY */
 	ROWS_APPLY,  /* results of one block from x, or from e where the form left it */
-	ROWS_WHOLE   /* all of several rows of at most micro.n columns each */
+	ROWS_WHOLE,  /* all of several rows of at most micro.n columns each */
+	ROWS_GROUP   /* REDUCE of several rows, which take turns at every part of their columns */
 };
 
 /* One micro-kernel call. */
+struct rows_row;
 struct rows_call {
 	enum rows_stage stage;
 	enum tcb_form form;
@@ -43,12 +53,12 @@ struct rows_call {
 	float *e; /* REDUCE writes it and APPLY reads it, in forms that keep it; may be y */
 	float *y;
 	const float *weight, *bias; /* of these columns; NULL where the op has none */
-	size_t part;                /* of forms with parts: columns of each */
+	size_t part;                /* of forms with parts, and of GROUP: columns of each */
 	float *parts;               /* of such forms: a factor of each part, which REDUCE writes and APPLY reads */
 	const double *before; /* REDUCE: statistics of the block before this one in the strip; NULL for the first */
 	float factor, shift;  /* APPLY: as combine() says */
 	double wide_factor, wide_shift;
-	size_t rows, stride; /* WHOLE: rows, and floats from one to the next in x and y */
+	size_t rows, stride; /* WHOLE, GROUP: rows, and floats from one to the next in x and y */
 	int stream;          /* APPLY, WHOLE: store past the caches; rows of y are aligned to 64 bytes then */
 	int fence;           /* make this and earlier streamed stores visible to other threads before returning */
 	size_t prefetch;     /* bytes ahead in x, 0 for none */
@@ -56,6 +66,8 @@ struct rows_call {
 	int asks;            /* 1, or with hint=t1 also 2 or ROWS_ASKS_MAX */
 	const struct rows_call
 		*late; /* REDUCE: the APPLY to do on the way, of the row before and as many columns; or NULL */
+	const struct rows_row *done; /* GROUP: what tells about each row of late, which is the first of as many */
+	double *group_stats;         /* GROUP: out, [row][rows_op.stats] */
 	double stat[ROWS_STATS_MAX]; /* out, REDUCE */
 	size_t rows_done;            /* out, WHOLE: less than rows where a row needs the wide path */
 };
@@ -82,6 +94,7 @@ struct rows_op {
 	unsigned forms;         /* bit 1u << enum tcb_form: offered, the first one is the default */
 	unsigned kept_forms;    /* of these, the ones that keep a value an element between REDUCE and APPLY */
 	unsigned part_forms;    /* and the ones that go over a row in one call, in parts of midi.n */
+	int has_groups;         /* the micro-kernel does GROUP */
 	size_t stats;
 	unsigned sums;      /* accumulators of a chain */
 	unsigned registers; /* of the inner loop beside its accumulators */

@@ -2,8 +2,7 @@
  *
  * What the micro-kernels of row ops share, in the operations of rows_vec.h: an
  * op hands in the loops that are its own, and rows_micro() calls the instance
- * that the call asks for.  All of it is inlined, so that the number of chains,
- * how to prefetch and how to store are constants in every loop.
+ * that the call asks for.
  */
 #ifndef TCB_KERNELS_ROWS_MICRO_H
 #define TCB_KERNELS_ROWS_MICRO_H
@@ -21,12 +20,19 @@ enum { CHAINS_MAX = 16 };
 /* How results are stored; of a LATE row, which is stored while the next one is reduced, NONE where there is none. */
 enum rows_store { STORE_NONE, STORE_PLAIN, STORE_STREAM };
 
-/* An op's loops.  CHAINS: the vectors in one step, and independent sums. */
+/*
+ * An op's loops, each with CHAINS (the vectors in one step, and independent sums), how to prefetch and how to store as
+ * constants, and each a function of its own.  In one function with all the others an inner loop runs out of registers,
+ * and with stores past the caches that is dear: a load waits for an earlier store at the same place of another page,
+ * these wait for memory, and some of them are always on their way to every place of a page.  So loops that stream load
+ * nothing but their operands.
+ */
+enum { ROWS_FETCHES = 3 }; /* none, once, often; without a row to be stored none, t0, t1 */
 struct rows_loops {
-	void (*reduce)(struct rows_call *call, const int chains, const enum v_fetch fetch, const enum rows_store late);
-	void (*apply)(const struct rows_call *call, const int chains, const enum v_fetch fetch,
-		      const enum rows_store store);
-	void (*whole)(struct rows_call *call, const int chains, const enum rows_store store);
+	rows_micro_fn *reduce[ROWS_FETCHES];
+	rows_micro_fn *late[ROWS_FETCHES][2], *apply[ROWS_FETCHES][2]; /* [fetch][stream] */
+	rows_micro_fn *group[ROWS_FETCHES][3];                         /* [fetch][enum rows_store]; or NULL */
+	rows_micro_fn *whole[2];                                       /* [stream] */
 };
 
 /* An op's results from VALUE, of x or e, at column AT, from which on LEFT are left in the block. */
@@ -62,58 +68,183 @@ ROWS_INLINE void rows_apply(const struct rows_call *call, const float *from, con
 		rows_store(&own, from, i, count - i, store, result);
 }
 
-/* APPLY, or REDUCE with a row to be stored on the way: with stages above 1, which ask with t1. */
-ROWS_INLINE void rows_storing(struct rows_call *call, const struct rows_loops *loops, const int chains,
-			      const enum v_fetch fetch)
+/* What GROUP needs of an op: sums of values against a pivot, and the statistics from these. */
+struct rows_grouping {
+	float (*pivot)(const struct rows_call *call, const float *x, const int chains);
+	void (*add)(vec sums[ROWS_STATS_MAX], vec value);
+	void (*finish)(double pivot, const double sums[ROWS_STATS_MAX], double count, double *stats);
+	rows_result *result;
+	size_t stats;
+};
+
+/* One row's columns AT to END, added to SUMS, and on the way BEFORE's results. */
+ROWS_INLINE void rows_group_part(const struct rows_call *call, const struct rows_call *before, const float *x, float p,
+				 size_t at, size_t end, vec sums[ROWS_STATS_MAX], const struct rows_grouping *op,
+				 const int chains, const enum v_fetch fetch, const enum rows_store late)
 {
-	if (call->stage == ROWS_REDUCE && call->late->stream)
-		loops->reduce(call, chains, fetch, STORE_STREAM);
-	else if (call->stage == ROWS_REDUCE)
-		loops->reduce(call, chains, fetch, STORE_PLAIN);
-	else if (call->stream)
-		loops->apply(call, chains, fetch, STORE_STREAM);
-	else
-		loops->apply(call, chains, fetch, STORE_PLAIN);
+	const size_t step = (size_t)chains * LANES;
+	const vec pivot = v_set(p);
+	vec chain[CHAINS_MAX][ROWS_STATS_MAX];
+	ROWS_UNROLL
+	for (int u = 0; u < chains; u++)
+		for (size_t s = 0; s < ROWS_STATS_MAX; s++)
+			chain[u][s] = v_set(0);
+	for (; at + step <= end; at += step) {
+		ROWS_UNROLL
+		for (int u = 0; u < chains; u++) {
+			v_prefetch_step(x + at, u, rows_ahead(call), fetch);
+			op->add(chain[u], v_sub(v_load(x + at + (size_t)u * LANES), pivot));
+		}
+		ROWS_UNROLL
+		for (int u = 0; late && u < chains; u++)
+			rows_store(before, before->x, at + (size_t)u * LANES, LANES, late, op->result);
+	}
+	for (; at < end; at += LANES) {
+		op->add(chain[0], v_sub(v_load_left(x + at, end - at, p), pivot));
+		if (late)
+			rows_store(before, before->x, at, end - at, late, op->result);
+	}
+	ROWS_UNROLL
+	for (int u = 0; u < chains; u++)
+		for (size_t s = 0; s < ROWS_STATS_MAX; s++)
+			sums[s] = v_add(sums[s], chain[u][s]);
 }
 
-ROWS_INLINE void rows_reducing(struct rows_call *call, const struct rows_loops *loops, const int chains)
+/*
+ * All in one call, because a load that happens to look like a store before it waits for that store, and stores past
+ * the caches wait for memory: what a call needs from the stack costs more than the arithmetic of a part.
+ */
+ROWS_INLINE void rows_group(struct rows_call *call, const struct rows_grouping *op, const int chains,
+			    const enum v_fetch fetch, const enum rows_store late)
 {
-	if (!call->prefetch)
-		loops->reduce(call, chains, FETCH_NONE, STORE_NONE);
-	else if (call->hint == TCB_HINT_T0)
-		loops->reduce(call, chains, FETCH_T0, STORE_NONE);
-	else /* of stages=3 the first row of a task, too */
-		loops->reduce(call, chains, FETCH_T1, STORE_NONE);
+	const struct rows_call own = *call;
+	struct rows_call before = late ? *call->late : *call;
+	const float *late_x = before.x;
+	float *late_y = before.y;
+	float pivot[ROWS_GROUP_MAX], factor[ROWS_GROUP_MAX], shift[ROWS_GROUP_MAX];
+	vec sums[ROWS_GROUP_MAX][ROWS_STATS_MAX];
+	for (size_t r = 0; r < own.rows; r++) {
+		pivot[r] = op->pivot(&own, own.x + r * own.stride, chains);
+		sums[r][0] = sums[r][1] = v_set(0);
+		factor[r] = late ? own.done[r].factors[0] : 0;
+		shift[r] = late ? own.done[r].shift : 0;
+	}
+	for (size_t at = 0; at < own.count; at += own.part) {
+		const size_t end = own.count - at < own.part ? own.count : at + own.part;
+		for (size_t r = 0; r < own.rows; r++) {
+			const size_t row = r * own.stride;
+			before.x = late_x + row;
+			before.y = late_y + row;
+			before.factor = factor[r];
+			before.shift = shift[r];
+			rows_group_part(&own, &before, own.x + row, pivot[r], at, end, sums[r], op, chains, fetch,
+					late);
+		}
+	}
+	for (size_t r = 0; r < own.rows; r++) {
+		double sum[ROWS_STATS_MAX];
+		for (size_t s = 0; s < ROWS_STATS_MAX; s++)
+			sum[s] = (double)v_reduce_add(sums[r][s]);
+		op->finish((double)pivot[r], sum, (double)own.count, own.group_stats + r * op->stats);
+	}
 }
 
-/* The instances that a plan can ask for (rows.c), and no others: each is a few loops to compile. */
+/* The loop that a plan asks for (rows.c). */
+ROWS_INLINE rows_micro_fn *rows_loop(const struct rows_call *call, const struct rows_loops *loops)
+{
+	const int often = !call->prefetch ? 0 : call->asks == 1 ? 1 : 2;
+	switch (call->stage) {
+	case ROWS_WHOLE:
+		return loops->whole[call->stream != 0];
+	case ROWS_GROUP:
+		return loops->group[often][!call->late ? STORE_NONE : call->late->stream ? STORE_STREAM : STORE_PLAIN];
+	case ROWS_APPLY:
+		return loops->apply[often][call->stream != 0];
+	default:
+		break;
+	}
+	if (call->late)
+		return loops->late[often][call->late->stream != 0];
+	/* of stages=3 the first row of a task, too: once */
+	return loops->reduce[!call->prefetch ? 0 : call->hint == TCB_HINT_T0 ? 1 : 2];
+}
+
 ROWS_INLINE void rows_micro(struct rows_call *call, const struct rows_loops *loops, const int chains)
 {
+	(void)chains;
 	assert(call->stage == ROWS_WHOLE || rows_has_loops((size_t)chains));
-	if (call->stage == ROWS_WHOLE && call->stream)
-		loops->whole(call, chains, STORE_STREAM);
-	else if (call->stage == ROWS_WHOLE)
-		loops->whole(call, chains, STORE_PLAIN);
-	else if (!rows_has_loops((size_t)chains))
-		return;
-	else if (call->stage == ROWS_REDUCE && !call->late)
-		rows_reducing(call, loops, chains);
-	else if (!call->prefetch)
-		rows_storing(call, loops, chains, FETCH_NONE);
-	else if (call->asks == 1)
-		rows_storing(call, loops, chains, FETCH_T1);
-	else
-		rows_storing(call, loops, chains, FETCH_T1_OFTEN);
-	if (call->stage != ROWS_REDUCE && call->fence)
+	rows_loop(call, loops)(call);
+	if (call->stage != ROWS_REDUCE && call->stage != ROWS_GROUP && call->fence)
 		v_fence();
 }
 
-/* Defines the kernel <op>_f32_<isa>_1x<n> of LOOPS, and its row of the variant table. */
-#define ROWS_KERNEL(op, isa, chains, n)                                    \
-	static void op##_f32_##isa##_1x##n(struct rows_call *call)         \
+/* Functions NAME_... of the loop that ROWS_INLINE function LOOP is, where rows are longer than a step of CHAINS. */
+#define ROWS_INSTANCE(name, loop, chains, ...)                             \
+	static __attribute__((noinline)) void name(struct rows_call *call) \
 	{                                                                  \
-		_Static_assert((chains)*LANES == (n), "tile of the name"); \
-		op##_micro(call, chains);                                  \
+		if (rows_has_loops(chains))                                \
+			loop(call, chains, __VA_ARGS__);                   \
+	}
+#define ROWS_STORING(name, loop, chains)                                             \
+	ROWS_INSTANCE(name##_plain, loop, chains, FETCH_NONE, STORE_PLAIN)           \
+	ROWS_INSTANCE(name##_stream, loop, chains, FETCH_NONE, STORE_STREAM)         \
+	ROWS_INSTANCE(name##_t1_plain, loop, chains, FETCH_T1, STORE_PLAIN)          \
+	ROWS_INSTANCE(name##_t1_stream, loop, chains, FETCH_T1, STORE_STREAM)        \
+	ROWS_INSTANCE(name##_often_plain, loop, chains, FETCH_T1_OFTEN, STORE_PLAIN) \
+	ROWS_INSTANCE(name##_often_stream, loop, chains, FETCH_T1_OFTEN, STORE_STREAM)
+#define ROWS_STORING_TABLE(name)                                                        \
+	{                                                                               \
+		{ name##_plain, name##_stream }, { name##_t1_plain, name##_t1_stream }, \
+			{ name##_often_plain, name##_often_stream },                    \
+	}
+#define ROWS_REDUCING(name, loop, chains)                            \
+	ROWS_INSTANCE(name, loop, chains, FETCH_NONE, STORE_NONE)    \
+	ROWS_INSTANCE(name##_t0, loop, chains, FETCH_T0, STORE_NONE) \
+	ROWS_INSTANCE(name##_t1, loop, chains, FETCH_T1, STORE_NONE) \
+	ROWS_STORING(name, loop, chains)
+#define ROWS_GROUPING(name, loop, chains)                                     \
+	ROWS_INSTANCE(name, loop, chains, FETCH_NONE, STORE_NONE)             \
+	ROWS_INSTANCE(name##_t1, loop, chains, FETCH_T1, STORE_NONE)          \
+	ROWS_INSTANCE(name##_often, loop, chains, FETCH_T1_OFTEN, STORE_NONE) \
+	ROWS_STORING(name, loop, chains)
+#define ROWS_GROUP_TABLE(name)                                                                           \
+	{                                                                                                \
+		{ name, name##_plain, name##_stream }, { name##_t1, name##_t1_plain, name##_t1_stream }, \
+			{ name##_often, name##_often_plain, name##_often_stream },                       \
+	}
+#define ROWS_WHOLE_LOOPS(name, loop, chains)              \
+	static void name##_plain(struct rows_call *call)  \
+	{                                                 \
+		loop(call, chains, STORE_PLAIN);          \
+	}                                                 \
+	static void name##_stream(struct rows_call *call) \
+	{                                                 \
+		loop(call, chains, STORE_STREAM);         \
+	}
+
+/* Defines the struct rows_loops NAME of loops that are ROWS_INLINE functions; GROUP_TABLE: those on several rows. */
+#define ROWS_LOOPS(name, reduce, apply, whole, chains, group_table)    \
+	ROWS_REDUCING(name##_reduce, reduce, chains)                   \
+	ROWS_STORING(name##_apply, apply, chains)                      \
+	ROWS_WHOLE_LOOPS(name##_whole, whole, chains)                  \
+	static const struct rows_loops name = {                        \
+		{ name##_reduce, name##_reduce_t0, name##_reduce_t1 }, \
+		ROWS_STORING_TABLE(name##_reduce),                     \
+		ROWS_STORING_TABLE(name##_apply),                      \
+		group_table,                                           \
+		{ name##_whole_plain, name##_whole_stream },           \
+	};
+
+/* Defines the kernel <op>_f32_<isa>_1x<n> of functions <op>_reduce, _apply, _whole and _group; and its row of the
+ * variant table. */
+#define ROWS_KERNEL(op, isa, chains, n)                                           \
+	ROWS_GROUPING(op##_##isa##_##n##_group, op##_group, chains)               \
+	ROWS_LOOPS(op##_##isa##_##n, op##_reduce, op##_apply, op##_whole, chains, \
+		   ROWS_GROUP_TABLE(op##_##isa##_##n##_group))                    \
+	static void op##_f32_##isa##_1x##n(struct rows_call *call)                \
+	{                                                                         \
+		_Static_assert((chains)*LANES == (n), "tile of the name");        \
+		rows_micro(call, &op##_##isa##_##n, chains);                      \
 	}
 #define ROWS_VARIANT(op, isa, ISA, n, class)                                                           \
 	{                                                                                              \

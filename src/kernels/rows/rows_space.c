@@ -24,6 +24,8 @@ enum {
 	MICRO_MIN_WIDE = 4,   /* the narrowest vector: rows that are shorter fill part of it */
 	MICRO_MAX = 256,      /* columns of the widest step that an op may have built */
 	LINE_BYTES = 64,
+	GROUP_LEAST = 4,       /* rows that take turns at a part: fewer read what they share too often */
+	AHEAD_SURE = 16384,    /* bytes: a distance that any row is tried with */
 	AHEAD_MAX = 256 << 10, /* a row beyond this is no longer in the caches when its turn comes */
 	L2_BYTES = 1 << 20,    /* where the target does not tell */
 };
@@ -90,6 +92,13 @@ static int has_ahead(const struct tcb_problem *problem)
 	return problem->shape.m > 1 && row_bytes(problem) >= 1024 && row_bytes(problem) <= AHEAD_MAX;
 }
 
+/* Whether to ask for the next rows while a group is. */
+static int has_groups_ahead(const struct rows_op *rows, const struct tcb_problem *problem)
+{
+	return rows->has_groups && has_ahead(problem) && problem->shape.m > ROWS_GROUP_MAX &&
+	       ROWS_GROUP_MAX * row_bytes(problem) <= AHEAD_MAX;
+}
+
 /* Rows are alike, so macro.m has nothing to choose; strips narrower than the row pay only when rows are few. */
 size_t rows_axes(const struct rows_op *rows, const struct tcb_problem *problem, const struct tcb_target *target,
 		 struct tcb_axis out[TCB_AXES_MAX])
@@ -113,13 +122,15 @@ size_t rows_axes(const struct rows_op *rows, const struct tcb_problem *problem, 
 	add_powers(axis, 1, TASK_ROWS_FACTOR, tcb_least(row_count, TASK_ROWS_MAX));
 	add_value(axis, tcb_least(row_count, TASK_ROWS_MAX));
 	add_value(axis, row_count);
+	if (has_groups_ahead(rows, problem))
+		add_powers(axis, GROUP_LEAST, 2, ROWS_GROUP_MAX);
 	struct tcb_axis *strips = &out[0];
 	axis = add_axis(out, &count, TCB_AXIS_TILE_N, TCB_MIDI);
 	for (size_t i = 0; i < strips->count; i++)
 		add_value(axis, tcb_least((size_t)strips->values[i], BLOCK_MOST));
 	if (columns > BLOCK_L1)
 		add_value(axis, BLOCK_L1);
-	if (rows->part_forms)
+	if (rows->part_forms || rows->has_groups)
 		add_powers(axis, PART_LEAST, 2, tcb_least(columns, PART_MOST));
 	axis = add_axis(out, &count, TCB_AXIS_TILE_N, TCB_MICRO);
 	add_powers(axis, 1, 2, MICRO_MAX);
@@ -139,9 +150,11 @@ size_t rows_axes(const struct rows_op *rows, const struct tcb_problem *problem, 
 	add_value(axis, TCB_SCHED_DYNAMIC);
 	axis = add_axis(out, &count, TCB_AXIS_KNOB, TCB_KNOB_PREFETCH);
 	add_value(axis, 0);
-	add_powers(axis, 1024, 4, 16384);
+	add_powers(axis, 1024, 4, AHEAD_SURE);
 	if (has_ahead(problem))
 		add_value(axis, row_bytes(problem));
+	for (size_t group = GROUP_LEAST; has_groups_ahead(rows, problem) && group <= ROWS_GROUP_MAX; group *= 2)
+		add_value(axis, group * row_bytes(problem));
 	axis = add_axis(out, &count, TCB_AXIS_KNOB, TCB_KNOB_HINT);
 	add_value(axis, TCB_HINT_T0);
 	add_value(axis, TCB_HINT_T1);
@@ -151,6 +164,8 @@ size_t rows_axes(const struct rows_op *rows, const struct tcb_problem *problem, 
 	add_value(axis, 1);
 	add_value(axis, 2);
 	add_value(axis, 3);
+	if (has_groups_ahead(rows, problem))
+		add_value(axis, ROWS_STAGES_GROUPED);
 	axis = add_axis(out, &count, TCB_AXIS_KNOB, TCB_KNOB_STREAM);
 	add_value(axis, 0);
 	add_value(axis, 1);
@@ -189,10 +204,11 @@ static size_t whole_step(const struct tcb_problem *problem, enum tcb_isa isa)
 static const char *policy_task(const struct tcb_problem *problem, const struct tcb_target *target,
 			       const struct tcb_geometry *geometry)
 {
-	const size_t threads = (size_t)geometry->knob[TCB_KNOB_THREADS];
+	const size_t threads = (size_t)geometry->knob[TCB_KNOB_THREADS], m = geometry->tile[TCB_MIDI].m;
 	(void)target;
-	if (geometry->knob[TCB_KNOB_SCHED] == TCB_SCHED_STATIC &&
-	    geometry->tile[TCB_MIDI].m != task_rows(problem, threads))
+	if (geometry->knob[TCB_KNOB_STAGES] == ROWS_STAGES_GROUPED)
+		return m == GROUP_LEAST || m == ROWS_GROUP_MAX ? NULL : "with stages=4 midi.m must be 4 or 8";
+	if (geometry->knob[TCB_KNOB_SCHED] == TCB_SCHED_STATIC && m != task_rows(problem, threads))
 		return "with sched=static a thread takes its rows in order, however many are a task: midi.m must be "
 		       "macro.m for one thread, else the largest up to 64 that makes even shares";
 	return NULL;
@@ -204,12 +220,11 @@ static const char *policy_block(const struct tcb_problem *problem, const struct 
 	const size_t strip = geometry->tile[TCB_MACRO].n, block = geometry->tile[TCB_MIDI].n;
 	const int32_t form = geometry->knob[TCB_KNOB_FORM];
 	(void)problem, (void)target;
-	if (form == TCB_FORM_RUNNING)
+	if (form == TCB_FORM_RUNNING || geometry->knob[TCB_KNOB_STAGES] == ROWS_STAGES_GROUPED)
 		return block >= tcb_least(strip, PART_LEAST) && block <= PART_MOST
 			       ? NULL
-			       : "form=running takes a row in parts that the first cache holds two of: midi.n must be "
-				 "512 "
-				 "or 1024, or a shorter row's macro.n";
+			       : "form=running and stages=4 take a row in parts that the first cache holds two of: "
+				 "midi.n must be 512 or 1024, or a shorter row's macro.n";
 	if (block == tcb_least(strip, BLOCK_MOST) || (form == TCB_FORM_TWOPASS && block == BLOCK_L1))
 		return NULL;
 	return "midi.n cuts a row for nothing: it must be macro.n, at most 65536, or with form=twopass, which reads a "
@@ -229,10 +244,23 @@ static const char *policy_step(const struct tcb_problem *problem, const struct t
 		       : NULL;
 }
 
+static const char *policy_ahead(const struct tcb_problem *problem, const struct tcb_target *target,
+				const struct tcb_geometry *geometry)
+{
+	const size_t ahead = (size_t)geometry->knob[TCB_KNOB_PREFETCH], row = row_bytes(problem);
+	(void)target;
+	if (geometry->knob[TCB_KNOB_STAGES] == ROWS_STAGES_GROUPED)
+		return ahead == geometry->tile[TCB_MIDI].m * row
+			       ? NULL
+			       : "stages=4 works on midi.m rows at a time: prefetch must be as many rows' bytes";
+	return ahead > AHEAD_SURE && ahead > row ? "prefetches of more than the next row are for stages=4" : NULL;
+}
+
 #define FIELD(level, dim) (UINT64_C(1) << (3 * (level) + (dim)))
 const struct tcb_rule rows_cpu_rules[] = {
-	{ TCB_FIELD_MIDI_M | TCB_FIELD_KNOB(THREADS) | TCB_FIELD_KNOB(SCHED), 1, policy_task },
-	{ FIELD(TCB_MACRO, 1) | TCB_FIELD_MIDI_N | TCB_FIELD_KNOB(FORM), 1, policy_block },
+	{ TCB_FIELD_MIDI_M | TCB_FIELD_KNOB(THREADS) | TCB_FIELD_KNOB(SCHED) | TCB_FIELD_KNOB(STAGES), 1, policy_task },
+	{ FIELD(TCB_MACRO, 1) | TCB_FIELD_MIDI_N | TCB_FIELD_KNOB(FORM) | TCB_FIELD_KNOB(STAGES), 1, policy_block },
+	{ TCB_FIELD_MIDI_M | TCB_FIELD_KNOB(PREFETCH) | TCB_FIELD_KNOB(STAGES), 1, policy_ahead },
 	{ TCB_FIELD_MICRO_N | TCB_FIELD_KNOB(ISA), 1, policy_step },
 	{ TCB_FIELD_KNOB(PREFETCH), 1, tcb_cpu_policy_ahead },
 	{ TCB_FIELD_KNOB(ISA), 1, tcb_cpu_policy_scalar },
@@ -268,6 +296,15 @@ static void default_long_rows(const struct rows_op *rows, const struct tcb_probl
 	out->knob[TCB_KNOB_PREFETCH] = (int32_t)row_bytes(problem);
 	out->knob[TCB_KNOB_HINT] = TCB_HINT_T1;
 	out->knob[TCB_KNOB_ASKS] = rows->long_asks;
+	if (rows->long_stages != ROWS_STAGES_GROUPED)
+		return;
+	if (!has_groups_ahead(rows, problem) || out->tile[TCB_MACRO].m < 2 * ROWS_GROUP_MAX * target->threads) {
+		out->knob[TCB_KNOB_STAGES] = 2;
+		return;
+	}
+	out->tile[TCB_MIDI].m = ROWS_GROUP_MAX;
+	out->tile[TCB_MIDI].n = tcb_least(out->tile[TCB_MACRO].n, PART_LEAST);
+	out->knob[TCB_KNOB_PREFETCH] = (int32_t)(ROWS_GROUP_MAX * row_bytes(problem));
 }
 
 void rows_default_geometry(const struct rows_op *rows, const struct tcb_problem *problem,

@@ -235,6 +235,7 @@ ROWS_INLINE void reduce_parts(struct rows_call *call, const int chains, const en
 	const size_t count = call->count, part = call->part;
 	const struct rows_call own = *call;
 	struct rows_call before = late ? *call->late : *call; /* copies: stores cannot change them */
+	const float late_factor = before.factor;
 	struct seen seen = { .max = -FLT_MAX, .base = v_set(-FLT_MAX) };
 	size_t at = 0, p = 0;
 	ROWS_UNROLL
@@ -246,7 +247,7 @@ ROWS_INLINE void reduce_parts(struct rows_call *call, const int chains, const en
 		raise_base(&seen, top, chains);
 		own.parts[p] = seen.max;
 		if (late)
-			before.factor = call->late->factor * call->late->parts[p];
+			before.factor = late_factor * before.parts[p];
 		if (left >= 2 * part) {
 			top = reduce_part(&own, &before, &seen, at, at + part, 0, chains, fetch, late);
 			continue;
@@ -266,15 +267,16 @@ ROWS_INLINE void reduce_parts(struct rows_call *call, const int chains, const en
 	call->stat[SOFTMAX_SUM] = (double)v_reduce_add(seen.sum[0]);
 }
 
-ROWS_INLINE void softmax_reduce(struct rows_call *call, const int chains, const enum v_fetch fetch,
-				const enum rows_store late)
+ROWS_INLINE void apply_twice(const struct rows_call *call, const int chains, const enum v_fetch fetch,
+			     const enum rows_store store)
 {
-	if (call->form == TCB_FORM_ONEPASS)
-		reduce_once(call, chains, fetch, late);
-	else if (call->form == TCB_FORM_RUNNING)
-		reduce_parts(call, chains, fetch, late);
-	else
-		reduce_twice(call, chains, fetch, late);
+	rows_apply(call, call->e, chains, fetch, store, scaled);
+}
+
+ROWS_INLINE void apply_once(const struct rows_call *call, const int chains, const enum v_fetch fetch,
+			    const enum rows_store store)
+{
+	rows_apply(call, call->x, chains, fetch, store, exp_scaled);
 }
 
 ROWS_INLINE void apply_parts(const struct rows_call *call, const int chains, const enum v_fetch fetch,
@@ -289,17 +291,6 @@ ROWS_INLINE void apply_parts(const struct rows_call *call, const int chains, con
 		part.y = call->y + at;
 		rows_apply(&part, part.e, chains, fetch, store, scaled);
 	}
-}
-
-ROWS_INLINE void softmax_apply(const struct rows_call *call, const int chains, const enum v_fetch fetch,
-			       const enum rows_store store)
-{
-	if (call->form == TCB_FORM_ONEPASS)
-		rows_apply(call, call->x, chains, fetch, store, exp_scaled);
-	else if (call->form == TCB_FORM_RUNNING)
-		apply_parts(call, chains, fetch, store);
-	else
-		rows_apply(call, call->e, chains, fetch, store, scaled);
 }
 
 ROWS_INLINE void softmax_whole(struct rows_call *call, const int chains, const enum rows_store store)
@@ -332,15 +323,29 @@ ROWS_INLINE void softmax_whole(struct rows_call *call, const int chains, const e
 	}
 }
 
-ROWS_INLINE void softmax_micro(struct rows_call *call, const int chains)
+/* LOOPS by form */
+ROWS_INLINE void softmax_micro(struct rows_call *call, const struct rows_loops *const loops[TCB_FORM_COUNT],
+			       const int chains)
 {
-	static const struct rows_loops loops = { softmax_reduce, softmax_apply, softmax_whole };
 	unsigned before = v_flush_begin();
-	rows_micro(call, &loops, chains);
+	rows_micro(call, loops[call->form], chains);
 	v_flush_end(before);
 }
 
-#define SOFTMAX_KERNEL(isa, chains, n) ROWS_KERNEL(softmax, isa, chains, n)
+#define SOFTMAX_KERNEL(isa, chains, n)                                                                            \
+	ROWS_LOOPS(softmax_##isa##_##n##_twopass, reduce_twice, apply_twice, softmax_whole, chains, { { NULL } }) \
+	ROWS_LOOPS(softmax_##isa##_##n##_onepass, reduce_once, apply_once, softmax_whole, chains, { { NULL } })   \
+	ROWS_LOOPS(softmax_##isa##_##n##_running, reduce_parts, apply_parts, softmax_whole, chains, { { NULL } }) \
+	static void softmax_f32_##isa##_1x##n(struct rows_call *call)                                             \
+	{                                                                                                         \
+		_Static_assert((chains)*LANES == (n), "tile of the name");                                        \
+		static const struct rows_loops *const loops[TCB_FORM_COUNT] = {                                   \
+			[TCB_FORM_TWOPASS] = &softmax_##isa##_##n##_twopass,                                      \
+			[TCB_FORM_ONEPASS] = &softmax_##isa##_##n##_onepass,                                      \
+			[TCB_FORM_RUNNING] = &softmax_##isa##_##n##_running,                                      \
+		};                                                                                                \
+		softmax_micro(call, loops, chains);                                                               \
+	}
 #define SOFTMAX_ROW(isa, ISA, n) ROWS_VARIANT(softmax, isa, ISA, n, TCB_CLASS_APPROX)
 
 #endif
