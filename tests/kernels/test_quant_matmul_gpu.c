@@ -468,8 +468,8 @@ static void grids_are_spread(void **state)
 		{ "macro=8x4096x4096,midi=8x32x4096,micro=8x16x256,isa=mma,layout=f,unroll=1,warps=8,stages=2,"
 		  "splitk=2,ksplit=4,copy=bulk,prep=block,lead=1,blocks=1,pdl=1,occ=1,join=cluster,cluster=1,xstages=1",
 		  0 },
-		{ "macro=64x4096x4096,midi=64x16x4096,micro=64x16x256,isa=mma,layout=f,unroll=1,warps=4,stages=1,"
-		  "splitk=4,ksplit=4,copy=ldg,prep=block,lead=1,blocks=1,pdl=1,occ=1,join=cluster,cluster=1,xstages=1",
+		{ "macro=8x4096x4096,midi=8x64x4096,micro=8x16x256,isa=mma,layout=f,unroll=1,warps=8,stages=2,"
+		  "splitk=4,ksplit=2,copy=bulk,prep=block,lead=1,blocks=1,pdl=1,occ=1,join=cluster,cluster=1,xstages=1",
 		  1 },
 	};
 	const struct tcb_target target = gpu_target(90, 132);
