@@ -532,7 +532,7 @@ static void mutants_are_caught(void **state)
 		{ "a product left out, q8", fine, { REMOVE, TCB_PTX_OP_MMA, 3 } },
 		{ "the product of mins left out, q8", fine, { REMOVE, TCB_PTX_OP_MMA, 16 } },
 		{ "activations from the wrong place, q8", fine, { MOVE, TCB_PTX_OP_LDMATRIX, 3 } },
-		{ "codes not exchanged, q8", fine, { CONSTANT, TCB_PTX_OP_SHFL, 1 } },
+		{ "the largest of the wrong lanes, q8", fine, { CONSTANT, TCB_PTX_OP_SHFL, 1 } },
 		{ "nothing, q8 in groups of 256", coarse, { NOTHING, TCB_PTX_OP_MMA, 0 } },
 		{ "a scale of the wrong run, q8", coarse, { CONSTANT, TCB_PTX_OP_SHR, 30 } },
 		{ "the product of mins left out, 256", coarse, { REMOVE, TCB_PTX_OP_MMA, 17 } },

@@ -18,12 +18,12 @@
  *   codes    [chunk of 64][lane][16 bytes], a word 16 values: the low nibbles are the
  *            first row's, the high ones the other's.  Q8_0: [run of 32][lane], the
  *            four words of A's registers, as stored.
- *   high     Q5_K: [lane][chunk], a word a chunk: of each byte, from bits 4, 5, 0 and 1
- *            on, one bit of the first row's 16 values and, 2 above, of the other's.
- *            Q6_K: [chunk pair][lane][4 words], a word 32 values: pairs of bits, of the
- *            first 16 of one row, of the other, of the next 16 of both.
+ *   high     [chunk][lane].  Q5_K: a word: of each byte, from bits 4, 5, 0 and 1 on, one
+ *            bit of the first row's 16 values and, 2 above, of the other's.  Q6_K: a
+ *            word 32 values: pairs of bits, of the first 16 of one row, of the other,
+ *            of the next 16 of both.
  * Both:
- *   headers  a row's scales, 16 bytes: write_header().
+ *   headers  a row's scales, 16 bytes: write_header(); in layout g in their order.
  */
 #include <assert.h>
 #include <string.h>
@@ -140,41 +140,44 @@ static void read_k_header(const uint8_t *in, uint8_t *block)
 }
 
 /* Place I of a header's scales, a lane's together, is that of which of the COUNT runs: first halves and second ones. */
-static unsigned run_at(unsigned i, unsigned count)
+static unsigned run_at(enum tcb_layout layout, unsigned i, unsigned count)
 {
 	const unsigned pairs = count / 8; /* of a lane */
+	if (layout == TCB_LAYOUT_G)
+		return i;
 	return i % 2 * count / 2 + i / 2 % pairs * 4 + i / (2 * pairs);
 }
 
 /* Q4_0, Q8_0: the eight blocks' d.  Q6_K: its scales above -128, and d in the unit's last part. */
-static void write_header(enum tcb_format_id format, const uint8_t *blocks, unsigned count, uint8_t *out, uint8_t *last)
+static void write_header(enum tcb_format_id format, enum tcb_layout layout, const uint8_t *blocks, unsigned count,
+			 uint8_t *out, uint8_t *last)
 {
 	if (format == TCB_FORMAT_Q6_K) {
 		for (unsigned i = 0; i < HEADER_BYTES; i++)
-			out[i] = blocks[Q6_K_SCALES + run_at(i, 16)] ^ 128;
+			out[i] = blocks[Q6_K_SCALES + run_at(layout, i, 16)] ^ 128;
 		memcpy(last, blocks + Q6_K_D, 2);
 	} else if (format == TCB_FORMAT_Q4_K || format == TCB_FORMAT_Q5_K) {
 		write_k_header(blocks, out);
 	} else {
 		for (unsigned i = 0; i < 8; i++)
-			if (run_at(i, 8) < count)
-				memcpy(out + 2 * i, blocks + run_at(i, 8) * tcb_format(format)->block_bytes, 2);
+			if (run_at(layout, i, 8) < count)
+				memcpy(out + 2 * i, blocks + run_at(layout, i, 8) * tcb_format(format)->block_bytes, 2);
 	}
 }
 
-static void read_header(enum tcb_format_id format, const uint8_t *in, const uint8_t *last, unsigned count,
-			uint8_t *blocks)
+static void read_header(enum tcb_format_id format, enum tcb_layout layout, const uint8_t *in, const uint8_t *last,
+			unsigned count, uint8_t *blocks)
 {
 	if (format == TCB_FORMAT_Q6_K) {
 		for (unsigned i = 0; i < HEADER_BYTES; i++)
-			blocks[Q6_K_SCALES + run_at(i, 16)] = in[i] ^ 128;
+			blocks[Q6_K_SCALES + run_at(layout, i, 16)] = in[i] ^ 128;
 		memcpy(blocks + Q6_K_D, last, 2);
 	} else if (format == TCB_FORMAT_Q4_K || format == TCB_FORMAT_Q5_K) {
 		read_k_header(in, blocks);
 	} else {
 		for (unsigned i = 0; i < 8; i++)
-			if (run_at(i, 8) < count)
-				memcpy(blocks + run_at(i, 8) * tcb_format(format)->block_bytes, in + 2 * i, 2);
+			if (run_at(layout, i, 8) < count)
+				memcpy(blocks + run_at(layout, i, 8) * tcb_format(format)->block_bytes, in + 2 * i, 2);
 	}
 }
 
@@ -193,6 +196,7 @@ struct map {
 	struct place place[QMM_UNIT_VALUES];
 	unsigned low_mask, low_bits, high_mask;
 	unsigned flip; /* bits of a code */
+	enum tcb_layout layout;
 };
 
 static struct spot spot_of(const struct qmm_unit *unit, unsigned r, unsigned kk)
@@ -230,10 +234,10 @@ static struct spot spot_of_bytes(const struct qmm_unit *unit, unsigned r, unsign
 		at = ((chunk * 2 + piece / 2) * LANES + lane) * 16 + (row + piece % 2 * 2) * 4;
 	}
 	if (unit->high_words == 4) {
-		high_at = (lane * 4 + chunk) * 4;
+		high_at = (chunk * LANES + lane) * 4;
 		high_shift += fifth[piece] + 2 * row;
 	} else if (unit->high_words == 8) {
-		high_at = ((chunk / 2 * LANES + lane) * 4 + chunk % 2 * 2 + piece / 2) * 4;
+		high_at = ((chunk * LANES + lane) * 2 + piece / 2) * 4;
 		high_shift += 2 * (piece % 2 * 2 + row);
 	}
 	return (struct spot){ (uint16_t)(at + shift / 8), (uint16_t)(unit->high_at + high_at + high_shift / 8),
@@ -244,6 +248,7 @@ static void map_init(struct map *map, const struct tcb_format *f, enum tcb_layou
 {
 	const int of_bytes = layout == TCB_LAYOUT_G;
 	const unsigned values = (unsigned)f->block_values;
+	map->layout = layout;
 	map->low_bits = f->code_bits == 8 ? 8 : 4;
 	map->low_mask = (1u << map->low_bits) - 1;
 	map->flip = f->code_bits == 8 && !of_bytes ? 128 : 0; /* halves are made of what is above -128 */
@@ -274,7 +279,7 @@ static struct span span_of(const struct tcb_format *f, size_t n, size_t k, size_
 static void pack_row(const struct tcb_format *f, const struct qmm_unit *unit, const struct map *map,
 		     const uint8_t *blocks, unsigned count, unsigned r, uint8_t *out)
 {
-	write_header(unit->format, blocks, count, out + unit->header_at + r * HEADER_BYTES,
+	write_header(unit->format, map->layout, blocks, count, out + unit->header_at + r * HEADER_BYTES,
 		     out + unit->last_at + 2 * r);
 	for (unsigned kk = 0; kk < QMM_UNIT_VALUES; kk++) {
 		const struct spot *spot = &map->spot[r][kk];
@@ -301,7 +306,8 @@ static void unpack_row(const struct tcb_format *f, const struct qmm_unit *unit, 
 			code |= (in[spot->high_at] >> spot->high_shift & map->high_mask) << map->low_bits;
 		put_code(&map->place[kk], blocks + map->block[kk] * f->block_bytes, code ^ map->flip);
 	}
-	read_header(unit->format, in + unit->header_at + r * HEADER_BYTES, in + unit->last_at + 2 * r, count, blocks);
+	read_header(unit->format, map->layout, in + unit->header_at + r * HEADER_BYTES, in + unit->last_at + 2 * r,
+		    count, blocks);
 }
 
 void qmm_fragments_pack(enum tcb_format_id format, enum tcb_layout layout, size_t n, size_t k, const void *weights,

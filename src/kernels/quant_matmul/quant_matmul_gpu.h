@@ -156,6 +156,7 @@ struct qmm_writer {
 	qmm_op bias_low, bias_high;    /* what codes in the low, in the high nibbles of a byte are above */
 	qmm_op minus_1024, mins_bias;  /* the same of scales and mins of 6 bits */
 	qmm_op select_one, select_two; /* a lane's bytes of headers */
+	qmm_op start[4];               /* q8: what products are added to */
 	int is_direct;                 /* weights come from global memory, not from a ring in shared memory */
 };
 
@@ -192,8 +193,11 @@ void qmm_gpu_default_geometry(const struct tcb_problem *problem, const struct tc
 void qmm_write_weight_constants(struct qmm_writer *w);
 /* Where a lane's words of a unit at UNIT are; loads of what is AT bytes behind it. */
 struct qmm_lane_at {
-	qmm_op codes, header, last;
+	qmm_op codes, header, last, high; /* high: layout g */
 };
+/* A word, two or four; half a word.  To the registers of OUT if it has any, else to new ones. */
+void qmm_write_load(struct qmm_writer *w, qmm_op address, unsigned at, qmm_op *out, unsigned count);
+void qmm_write_load_half(struct qmm_writer *w, qmm_op address, unsigned at, qmm_op *out);
 void qmm_write_lane_at(struct qmm_writer *w, qmm_op unit, struct qmm_lane_at *out);
 /* To the registers that OUT has, or new ones where it has none (zeroed). */
 void qmm_write_load_header(struct qmm_writer *w, const struct qmm_lane_at *lane, unsigned at, struct qmm_raw *out);
@@ -206,7 +210,9 @@ qmm_op qmm_write_minus_mins(struct qmm_writer *w, const qmm_op word[4]);
 void qmm_write_fragment(struct qmm_writer *w, const struct qmm_raw *raw, const struct qmm_scales *scales,
 			unsigned chunk, unsigned step, qmm_op a[4]);
 
-/* quant_matmul_gpu_s8.c: contract q8.  SUMS += a unit's products, its codes and header in RAW, or, where weights come
+/* quant_matmul_gpu_s8.c: contract q8. */
+void qmm_write_s8_constants(struct qmm_writer *w);
+/* SUMS += a unit's products, its codes and header in RAW, or, where weights come
  * from a ring, AT bytes behind LANE and TILE_ROWS from one tile of rows to the next.  X_AT: where the lane reads of a
  * record of activations, X_OFFSET bytes before the unit's. */
 enum qmm_x_part { QMM_X_LOW, QMM_X_HIGH, QMM_X_SUMS, QMM_X_SCALES, QMM_X_PARTS };

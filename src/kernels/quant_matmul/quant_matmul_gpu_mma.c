@@ -333,6 +333,8 @@ static void direct_next(struct qmm_writer *w, struct kernel *k)
 		tcb_ptx_into2(&w->b, "add.u64", at->header, at->header, I(w->g->unit.bytes));
 		if (at->last.kind)
 			tcb_ptx_into2(&w->b, "add.u64", at->last, at->last, I(w->g->unit.bytes));
+		if (at->high.kind)
+			tcb_ptx_into2(&w->b, "add.u64", at->high, at->high, I(w->g->unit.bytes));
 	}
 }
 

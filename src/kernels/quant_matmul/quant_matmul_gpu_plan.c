@@ -216,16 +216,22 @@ double qmm_gpu_chain(const struct qmm_gpu *g)
 
 /* --- footprint --- */
 
+/* ptxas begins products early where it can: more so where their sums are floats, and weights need not be loaded. */
+static unsigned registers_s8(const struct qmm_gpu *g, unsigned sums)
+{
+	const int is_direct = g->copy == TCB_COPY_LDG;
+	const unsigned words = (is_direct ? QMM_CHUNKS : 1) * g->unit.code_words + g->unit.high_words + 26;
+	const unsigned ahead = 12 + (g->unit.run == 16 ? 32 : 0) + (is_direct ? 6 * sums : 0);
+	return 72 + sums + (g->group == 256 ? sums : ahead) + g->row_tiles * words;
+}
+
 /* Upper bounds, held against ptxas by tests/kernels/check_gpu_space.c. */
 static unsigned registers(const struct qmm_gpu *g)
 {
 	const unsigned turns = QMM_UNIT_VALUES / (8 * g->unit.run), offsets = tcb_format(g->unit.format)->has_offsets;
 	const unsigned sums = g->chains * g->row_tiles * g->token_groups * 4, scales = 2 * turns * (offsets ? 2 : 1);
-	if (g->group) {
-		const unsigned integers = g->group == 256 ? sums : 0;
-		const unsigned codes = (g->copy == TCB_COPY_LDG ? QMM_CHUNKS : 1) * g->unit.code_words;
-		return 72 + sums + integers + g->row_tiles * (codes + g->unit.high_words + 26);
-	}
+	if (g->group)
+		return registers_s8(g, sums);
 	if (g->is_wgmma)
 		return 44 + sums + g->row_tiles * (32 + scales + g->unit.high_words + g->unit.code_words);
 	const unsigned words = (g->copy == TCB_COPY_LDG ? QMM_CHUNKS : 1) * g->unit.code_words + g->unit.high_words;

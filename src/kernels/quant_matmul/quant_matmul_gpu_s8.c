@@ -28,7 +28,10 @@ enum {
 	BASE_BITS = 0x4b400000,
 	SIGNS = -0x7f7f7f80, /* 0x80 in each byte */
 	HALVES = 2,
-	RUNS_MAX = 4 /* of a chunk */
+	RUNS_MAX = 4, /* of a chunk */
+	WARP = 32,
+	HEADER_BYTES = 16,
+	LOOP_PRODUCTS = 4 /* tiles of rows times groups of tokens from which on chunks are a loop */
 };
 #define BASE 12582912.0f /* 1.5 * 2^23: integers below 2^22 in magnitude fit beside it */
 
@@ -47,26 +50,35 @@ struct unit {
 	unsigned shift[HALVES]; /* codes as bytes are 2^shift times what they stand for */
 	int is_signed, is_fine; /* bytes; group=32 */
 	unsigned runs;          /* of a chunk */
-	qmm_op start[4];        /* what a product is added to */
 	struct header header[QMM_ROW_TILES_MAX];
 	qmm_op whole[QMM_ROW_TILES_MAX][QMM_TOKENS_MAX / 8][4]; /* group=256: the unit's sums */
 };
 
+static const unsigned char shifts[TCB_FORMAT_COUNT][HALVES] = {
+	[TCB_FORMAT_Q4_0] = { 4, 4 },
+	[TCB_FORMAT_Q4_K] = { 0, 4 },
+	[TCB_FORMAT_Q5_K] = { 0, 2 },
+	[TCB_FORMAT_Q6_K] = { 2, 2 },
+};
+
+/* A base is a sum with what the assembler cannot know to be 0: it would make a constant anew for each product. */
+void qmm_write_s8_constants(struct qmm_writer *w)
+{
+	struct tcb_ptx_build *b = &w->b;
+	const qmm_op zero = OP2(b, "shr.u32", w->rows, I(31));
+	for (unsigned i = 0; i < 4; i++) {
+		const int64_t base = BASE_BITS - ((int64_t)shifts[w->g->unit.format][i / 2] << 23);
+		w->start[i] = w->g->group == 32 ? OP2(b, "add.u32", zero, I(base)) : qmm_write_constant(w, "b32", I(0));
+	}
+}
+
 static void unit_init(struct unit *u, struct qmm_writer *w)
 {
-	static const unsigned char shifts[TCB_FORMAT_COUNT][HALVES] = { [TCB_FORMAT_Q4_0] = { 4, 4 },
-									[TCB_FORMAT_Q4_K] = { 0, 4 },
-									[TCB_FORMAT_Q5_K] = { 0, 2 },
-									[TCB_FORMAT_Q6_K] = { 2, 2 } };
 	const struct qmm_gpu *g = w->g;
 	*u = (struct unit){ .w = w, .g = g, .is_fine = g->group == 32, .runs = QMM_CHUNK / g->unit.run };
 	u->is_signed = !tcb_format(g->unit.format)->has_offsets;
-	for (unsigned half = 0; half < HALVES; half++) {
+	for (unsigned half = 0; half < HALVES; half++)
 		u->shift[half] = shifts[g->unit.format][half];
-		for (unsigned i = 0; i < 2; i++)
-			u->start[2 * half + i] = qmm_write_constant(
-				w, "b32", I(u->is_fine ? BASE_BITS - ((int64_t)u->shift[half] << 23) : 0));
-	}
 }
 
 /* --- headers --- */
@@ -136,7 +148,7 @@ static qmm_op unit_scale(struct unit *u, const struct header *h, unsigned half, 
 {
 	const qmm_op *word = h->scales[half];
 	if (u->g->unit.format == TCB_FORMAT_Q6_K)
-		return scale_of(u, word[run % 4], run / 4 % 2 * 2 + run / 8, 1, h->d[half]);
+		return scale_of(u, word[run / 4], run % 4, 1, h->d[half]);
 	return scale_of(u, word[run / 4], run % 4, 0, h->d[half]);
 }
 
@@ -149,8 +161,8 @@ static void open_chunk(struct unit *u, const struct qmm_raw *raw, unsigned chunk
 			const unsigned run = chunk * u->runs + i;
 			qmm_op pair[2];
 			if (is_plain)
-				floats_of(u->w, raw->header[half][run % 4], pair);
-			h->scale[half][i] = is_plain ? pair[run / 4] : unit_scale(u, h, half, run);
+				floats_of(u->w, raw->header[half][run / 2], pair);
+			h->scale[half][i] = is_plain ? pair[run % 2] : unit_scale(u, h, half, run);
 			if (u->is_fine)
 				h->less[half][i] =
 					times(u->w, h->scale[half][i], -BASE * power_of(-(int)u->shift[half]));
@@ -322,7 +334,7 @@ static void write_chunk(struct unit *u, unsigned chunk, qmm_op a[][RUNS_MAX][4],
 	for (unsigned i = 0; i < g->row_tiles; i++)
 		for (unsigned run = 0; run < u->runs; run++) {
 			qmm_op product[4];
-			multiply(u, a[i][run], x + run * (4 / u->runs), u->start, product);
+			multiply(u, a[i][run], x + run * (4 / u->runs), u->w->start, product);
 			if (u->is_fine)
 				add_scaled(u, &u->header[i], run, product, x_scale + run * 2 / u->runs * 2,
 					   sums[i][group8]);
@@ -330,6 +342,87 @@ static void write_chunk(struct unit *u, unsigned chunk, qmm_op a[][RUNS_MAX][4],
 				add_integers(u, &u->header[i], run, chunk == 0 && run == 0, product,
 					     u->whole[i][group8]);
 		}
+}
+
+/* Chunk CHUNK, its codes and scales in RAW. */
+static void write_products(struct unit *u, const struct qmm_raw raw[], unsigned chunk, const qmm_op x_at[QMM_X_PARTS],
+			   unsigned x_offset, qmm_op sums[][QMM_TOKENS_MAX / 8][4])
+{
+	const struct qmm_gpu *g = u->g;
+	qmm_op a[QMM_ROW_TILES_MAX][RUNS_MAX][4];
+	for (unsigned i = 0; i < g->row_tiles; i++) {
+		open_chunk(u, &raw[i], chunk, &u->header[i]);
+		expand(u, &raw[i], chunk, a[i]);
+	}
+	for (unsigned group8 = 0; group8 < g->token_groups; group8++)
+		write_chunk(u, chunk, a, x_at, x_offset + group8 * g->x_group_bytes, group8, sums);
+}
+
+static void write_chunks(struct unit *u, const struct qmm_lane_at *lane, unsigned at, unsigned tile_rows,
+			 struct qmm_raw raw[], const qmm_op x_at[QMM_X_PARTS], unsigned x_offset,
+			 qmm_op sums[][QMM_TOKENS_MAX / 8][4])
+{
+	for (unsigned chunk = 0; chunk < QMM_CHUNKS; chunk++) {
+		for (unsigned i = 0; i < u->g->row_tiles && !u->w->is_direct; i++)
+			qmm_write_load_codes(u->w, lane, at + i * tile_rows, chunk, &raw[i]);
+		write_products(u, raw, chunk, x_at, x_offset, sums);
+	}
+}
+
+/* --- chunks in a loop --- */
+
+/* Scales of the chunk that HEADER is at, as those of a unit's first. */
+static void load_scales(struct unit *u, qmm_op header, unsigned at, struct qmm_raw *raw, struct header *h)
+{
+	struct qmm_writer *w = u->w;
+	for (unsigned half = 0; half < HALVES; half++) {
+		const unsigned row = at + half * 8 * HEADER_BYTES;
+		if (tcb_format(u->g->unit.format)->has_offsets) {
+			qmm_op word = { 0 };
+			qmm_write_load_half(w, header, row + 4, &word);
+			h->scales[half][0] = OP2(&w->b, "and.b32", word, I(0x3f3f));
+			continue;
+		}
+		qmm_write_load(w, header, row, raw->header[half], 1);
+		h->scales[half][0] = raw->header[half][0];
+	}
+}
+
+/*
+ * The same as write_chunks(), the first chunk's code in a loop: the assembler would begin the products of all of them
+ * early, and run out of registers.
+ */
+static void write_loop(struct unit *u, const struct qmm_lane_at *lane, unsigned at, unsigned tile_rows,
+		       const qmm_op x_at[QMM_X_PARTS], unsigned x_offset, qmm_op sums[][QMM_TOKENS_MAX / 8][4])
+{
+	struct tcb_ptx_build *b = &u->w->b;
+	const struct qmm_gpu *g = u->g;
+	const unsigned high = g->unit.high_words / QMM_CHUNKS;
+	const unsigned scale_bytes = tcb_format(g->unit.format)->has_offsets ? 2 : 4;
+	struct qmm_lane_at now = { .codes = OP1(b, "mov.u32", lane->codes), .header = OP1(b, "mov.u32", lane->header) };
+	qmm_op x_now[QMM_X_PARTS], next;
+	struct tcb_ptx_for loop;
+	if (high)
+		now.high = OP1(b, "mov.u32", lane->high);
+	for (unsigned i = 0; i < QMM_X_PARTS; i++)
+		x_now[i] = i == QMM_X_SUMS ? x_at[i] : OP1(b, "mov.u32", x_at[i]);
+	tcb_ptx_for_begin(b, &loop, I(0), I(QMM_CHUNKS), I(1), 1);
+	struct qmm_raw raw[QMM_ROW_TILES_MAX] = { 0 };
+	for (unsigned i = 0; i < g->row_tiles; i++) {
+		qmm_write_load_codes(u->w, &now, at + i * tile_rows, 0, &raw[i]);
+		load_scales(u, now.header, at + i * tile_rows + g->unit.header_at, &raw[i], &u->header[i]);
+	}
+	write_products(u, raw, 0, x_now, x_offset, sums);
+	tcb_ptx_into2(b, "add.u32", now.codes, now.codes, I(WARP * 4 * g->unit.code_words));
+	tcb_ptx_into2(b, "add.u32", now.header, now.header, I(scale_bytes));
+	if (high)
+		tcb_ptx_into2(b, "add.u32", now.high, now.high, I(WARP * 4 * high));
+	next = OP2(b, "add.u32", x_now[QMM_X_LOW], I(QMM_TILE_BYTES));
+	tcb_ptx_into1(b, "mov.u32", x_now[QMM_X_LOW], x_now[QMM_X_HIGH]);
+	tcb_ptx_into1(b, "mov.u32", x_now[QMM_X_HIGH], next);
+	tcb_ptx_into2(b, "add.u32", x_now[QMM_X_SCALES], x_now[QMM_X_SCALES],
+		      I(QMM_GROUP_TOKENS / 2 * QMM_SCALE_STRIDE));
+	tcb_ptx_for_end(b, &loop);
 }
 
 void qmm_write_unit_s8(struct qmm_writer *w, const struct qmm_lane_at *lane, unsigned at, unsigned tile_rows,
@@ -346,17 +439,10 @@ void qmm_write_unit_s8(struct qmm_writer *w, const struct qmm_lane_at *lane, uns
 		}
 		open_header(u, &raw[i], &u->header[i]);
 	}
-	for (unsigned chunk = 0; chunk < QMM_CHUNKS; chunk++) {
-		qmm_op a[QMM_ROW_TILES_MAX][RUNS_MAX][4];
-		for (unsigned i = 0; i < g->row_tiles; i++) {
-			if (!w->is_direct)
-				qmm_write_load_codes(w, lane, at + i * tile_rows, chunk, &raw[i]);
-			open_chunk(u, &raw[i], chunk, &u->header[i]);
-			expand(u, &raw[i], chunk, a[i]);
-		}
-		for (unsigned group8 = 0; group8 < g->token_groups; group8++)
-			write_chunk(u, chunk, a, x_at, x_offset + group8 * g->x_group_bytes, group8, sums);
-	}
+	if (u->is_fine && !w->is_direct && g->row_tiles * g->token_groups >= LOOP_PRODUCTS)
+		write_loop(u, lane, at, tile_rows, x_at, x_offset, sums);
+	else
+		write_chunks(u, lane, at, tile_rows, raw, x_at, x_offset, sums);
 	for (unsigned group8 = 0; group8 < g->token_groups; group8++)
 		for (unsigned i = 0; i < g->row_tiles; i++)
 			close_unit(u, &u->header[i], x_at, x_offset + group8 * g->x_group_bytes, u->whole[i][group8],

@@ -41,6 +41,8 @@ void qmm_write_weight_constants(struct qmm_writer *w)
 	const uint32_t low = minus_half(1024, centre), high = minus_half(64, centre);
 	w->bias_low = qmm_write_constant(w, "b32", I(low | low << 16));
 	w->bias_high = qmm_write_constant(w, "b32", I(high | high << 16));
+	if (w->g->group)
+		qmm_write_s8_constants(w);
 	if (!tcb_format(format)->has_offsets)
 		return;
 	struct tcb_ptx_build *b = &w->b;
@@ -53,13 +55,13 @@ void qmm_write_weight_constants(struct qmm_writer *w)
 
 /* --- loads --- */
 
-/* A word or four; to the registers of OUT if it has any, else to new ones. */
-static void load(struct qmm_writer *w, qmm_op address, unsigned at, qmm_op *out, unsigned count)
+void qmm_write_load(struct qmm_writer *w, qmm_op address, unsigned at, qmm_op *out, unsigned count)
 {
-	static const char *const mnemonics[2][2] = { { "ld.shared.b32", "ld.shared.v4.b32" },
+	static const char *const mnemonics[2][3] = { { "ld.shared.b32", "ld.shared.v2.b32", "ld.shared.v4.b32" },
 						     { "ld.global.nc.L1::no_allocate.b32",
+						       "ld.global.nc.L1::no_allocate.v2.b32",
 						       "ld.global.nc.L1::no_allocate.v4.b32" } };
-	const char *mnemonic = mnemonics[w->is_direct][count == 4];
+	const char *mnemonic = mnemonics[w->is_direct][count / 2];
 	if (out[0].kind)
 		tcb_ptx_into1(&w->b, mnemonic, count == 1 ? out[0] : tcb_ptx_vector(&w->b, out, count),
 			      tcb_ptx_at(address, at));
@@ -67,7 +69,7 @@ static void load(struct qmm_writer *w, qmm_op address, unsigned at, qmm_op *out,
 		tcb_ptx_load(&w->b, mnemonic, tcb_ptx_at(address, at), out, count);
 }
 
-static void load_half(struct qmm_writer *w, qmm_op address, unsigned at, qmm_op *out)
+void qmm_write_load_half(struct qmm_writer *w, qmm_op address, unsigned at, qmm_op *out)
 {
 	const char *mnemonic = w->is_direct ? "ld.global.nc.u16" : "ld.shared.u16";
 	if (!out->kind)
@@ -92,27 +94,33 @@ void qmm_write_lane_at(struct qmm_writer *w, qmm_op unit, struct qmm_lane_at *ou
 		out->header = OP3(b, mad, w->pair, I(4), out->header);
 	if (w->g->unit.format == TCB_FORMAT_Q6_K)
 		out->last = OP3(b, mad, w->quad, I(2), unit);
+	if (w->g->group && w->g->unit.high_words)
+		out->high = OP3(b, mad, w->lane, I(4 * w->g->unit.high_words / QMM_CHUNKS), unit);
 }
 
 void qmm_write_load_header(struct qmm_writer *w, const struct qmm_lane_at *lane, unsigned at, struct qmm_raw *out)
 {
 	const struct qmm_unit *u = &w->g->unit;
 	for (unsigned half = 0; half < 2; half++) {
-		load(w, lane->header, at + u->header_at + half * 8 * HEADER_BYTES, out->header[half],
-		     has_row_header(w->g) ? 4 : 1);
+		qmm_write_load(w, lane->header, at + u->header_at + half * 8 * HEADER_BYTES, out->header[half],
+			       has_row_header(w->g) ? 4 : 1);
 		if (u->format == TCB_FORMAT_Q6_K)
-			load_half(w, lane->last, at + u->last_at + half * 8 * 2, &out->last[half]);
+			qmm_write_load_half(w, lane->last, at + u->last_at + half * 8 * 2, &out->last[half]);
 	}
-	for (unsigned i = 0; i < u->high_words; i += 4)
-		load(w, lane->codes, at + u->high_at + i / 4 * LANES * LANE_BYTES, out->high + i, 4);
+	for (unsigned i = 0; i < u->high_words && !w->g->group; i += 4)
+		qmm_write_load(w, lane->codes, at + u->high_at + i / 4 * LANES * LANE_BYTES, out->high + i, 4);
 }
 
 void qmm_write_load_codes(struct qmm_writer *w, const struct qmm_lane_at *lane, unsigned at, unsigned chunk,
 			  struct qmm_raw *out)
 {
-	const unsigned words = w->g->unit.code_words;
+	const unsigned words = w->g->unit.code_words, high = w->g->unit.high_words / QMM_CHUNKS;
+	if (w->g->group && high) /* layout g */
+		qmm_write_load(w, lane->high, at + w->g->unit.high_at + chunk * LANES * 4 * high,
+			       out->high + chunk * high, high);
 	for (unsigned i = 0; i < words; i += 4)
-		load(w, lane->codes, at + (chunk * words + i) / 4 * LANES * LANE_BYTES, out->code[chunk] + i, 4);
+		qmm_write_load(w, lane->codes, at + (chunk * words + i) / 4 * LANES * LANE_BYTES, out->code[chunk] + i,
+			       4);
 }
 
 /* --- scales --- */
