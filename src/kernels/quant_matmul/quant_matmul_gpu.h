@@ -129,7 +129,7 @@ struct qmm_gpu {
 	int has_parts;
 	unsigned own_rows;               /* most of the block's rows that it adds parts of */
 	unsigned part_pitch, part_bytes; /* floats from a row to the next; bytes of a part */
-	int x_is_bulk; /* mma: the block's activations come by bulk copies, counted by a barrier of their own */
+	int x_is_bulk;                   /* the block's activations come by bulk copies, counted by a barrier a unit */
 	unsigned x_barrier_at;
 	unsigned barrier_at, image_at, part_at, flag_at, shared_bytes;
 	unsigned launch_bytes; /* that a launch asks for: no SM holds more blocks than are to be */
@@ -227,10 +227,10 @@ void qmm_write_x_codes(struct qmm_writer *w, int is_global, qmm_op record, qmm_o
 /* quant_matmul_gpu_x.c: activations. */
 /* By all threads of a block, of its k and tokens, to shared memory at IMAGE. */
 void qmm_write_x_prepare(struct qmm_writer *w, qmm_op image);
-/* The same from the image that a launch of its own made: what comes first, asking, waiting behind a barrier. */
+/* The same from the image that a launch of its own made: what comes first, and asking; where x_is_bulk each unit of the
+ * block's slice has a barrier at X_BARRIER, whose first phase ends when it is there. */
 void qmm_write_x_open(struct qmm_writer *w);
 void qmm_write_x_copy(struct qmm_writer *w, qmm_op image);
-void qmm_write_x_wait(struct qmm_writer *w);
 /* Where a lane's row of matrices is in tiles at BASE: ldmatrix.x4 reads 32 of k there, and the tile's other 32. */
 void qmm_write_lane_rows(struct qmm_writer *w, qmm_op base, qmm_op out[2]);
 /* That launch: QMM_PREPARE_TOKENS tokens by 256 of k a warp. */

@@ -27,6 +27,7 @@ struct ring {
 struct kernel {
 	qmm_op image, b_lane[QMM_X_PARTS]; /* where a lane reads activations: halves of a row; of q8 the other parts */
 	qmm_op x_at[QMM_X_PARTS];          /* the same for the unit in use */
+	qmm_op barrier_first, barrier_at;  /* x_is_bulk: the first unit's barrier, that of the unit in use */
 	struct qmm_sums sums;
 	struct qmm_lane_at lane_at[QMM_ROW_TILES_MAX]; /* of the tile, or of the warp's rows in memory */
 	struct qmm_raw raw[QMM_ROW_TILES_MAX];
@@ -163,6 +164,8 @@ static void x_open(struct qmm_writer *w, struct kernel *k)
 {
 	struct tcb_ptx_build *b = &w->b;
 	const unsigned share_bytes = w->g->share * w->g->unit_tiles * w->g->x_tile_bytes;
+	if (w->g->x_is_bulk)
+		k->barrier_first = OP3(b, "mad.lo.u32", w->ks, I(w->g->share * 8), w->x_barrier);
 	if (w->g->is_wgmma) {
 		k->b_lane[0] = OP3(b, "mad.lo.u32", w->ks, I(share_bytes), k->image);
 		k->b_lane[1] = k->b_lane[0];
@@ -262,6 +265,8 @@ static void x_start(struct qmm_writer *w, struct kernel *k)
 {
 	for (unsigned i = 0; i < x_parts(w->g); i++)
 		k->x_at[i] = OP1(&w->b, "mov.u32", k->b_lane[i]);
+	if (w->g->x_is_bulk)
+		k->barrier_at = OP1(&w->b, "mov.u32", k->barrier_first);
 }
 
 static void x_next(struct qmm_writer *w, struct kernel *k)
@@ -269,6 +274,8 @@ static void x_next(struct qmm_writer *w, struct kernel *k)
 	const unsigned bytes = w->g->unroll * w->g->unit_tiles * w->g->x_tile_bytes;
 	for (unsigned i = 0; i < x_parts(w->g); i++)
 		tcb_ptx_into2(&w->b, "add.u32", k->x_at[i], k->x_at[i], I(bytes));
+	if (w->g->x_is_bulk)
+		tcb_ptx_into2(&w->b, "add.u32", k->barrier_at, k->barrier_at, I(8 * w->g->unroll));
 }
 
 /* --- weights through the ring --- */
@@ -286,8 +293,11 @@ static void write_ring_rows(struct qmm_writer *w, struct kernel *k)
 	const qmm_op slot = OP1(b, "mov.u32", k->ring.slot); /* so that a waiting loop has a header of its own */
 	ring_wait(w, &k->ring);
 	qmm_write_lane_at(w, slot, &k->lane_at[0]);
-	for (unsigned i = 0; i < g->unroll; i++)
+	for (unsigned i = 0; i < g->unroll; i++) {
+		if (g->x_is_bulk) /* its first phase stays over: later groups pass at once */
+			qmm_write_wait(w, tcb_ptx_at(k->barrier_at, 8 * i), I(0));
 		(g->is_wgmma ? write_unit_wgmma : g->group ? write_unit_s8 : write_unit)(w, k, i);
+	}
 	tcb_ptx_op1(b, "bar.warp.sync", I(-1));
 	ring_fill(w, &k->ring, -1);
 	ring_next(w, &k->ring);
@@ -389,7 +399,6 @@ void qmm_write_mma(struct qmm_writer *w)
 	if (g->is_wgmma)
 		tcb_ptx_op0(b, "fence.proxy.async.shared::cta"); /* wgmma reads what this thread stored */
 	tcb_ptx_op1(b, "bar.sync", I(0));
-	qmm_write_x_wait(w);
 	qmm_write_join_meet(w);
 	x_open(w, k);
 	if (g->is_wgmma)

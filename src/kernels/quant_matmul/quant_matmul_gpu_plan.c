@@ -93,7 +93,7 @@ static void plan_resident_memory(struct qmm_gpu *g)
 		at += g->warps * g->stages * 8;
 	g->x_is_bulk = g->copy == TCB_COPY_BULK && g->own_launch;
 	g->x_barrier_at = at;
-	at += g->x_is_bulk ? 8 : 0;
+	at += g->x_is_bulk ? 8 * g->slice : 0;
 	g->image_at = tcb_round_up(at, IMAGE_ALIGN);
 	plan_parts(g, g->image_at + g->slice * g->unit_tiles * g->x_tile_bytes);
 	g->shared_bytes = g->flag_at + (g->splitk > 1 ? 16 : 0);

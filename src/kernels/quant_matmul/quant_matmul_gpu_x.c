@@ -271,17 +271,33 @@ void qmm_write_x_open(struct qmm_writer *w)
 		return;
 	w->x_barrier = OP2(b, "add.u32", w->shared, I(w->g->x_barrier_at));
 	tcb_ptx_guard(b, OP2(b, "setp.eq.u32", w->tid, I(0)));
-	OP2(b, "mbarrier.init.shared::cta.b64", tcb_ptx_at(w->x_barrier, 0), I(1));
+	for (unsigned i = 0; i < w->g->slice; i++)
+		OP2(b, "mbarrier.init.shared::cta.b64", tcb_ptx_at(w->x_barrier, 8 * i), I(1));
 	tcb_ptx_op0(b, "fence.mbarrier_init.release.cluster");
 	tcb_ptx_op0(b, "fence.proxy.async.shared::cta");
 	tcb_ptx_unguard(b);
+}
+
+/* The tiles of unit UNIT, counted by its barrier. */
+static void copy_unit(struct qmm_writer *w, qmm_op image, qmm_op unit)
+{
+	struct tcb_ptx_build *b = &w->b;
+	const struct qmm_gpu *g = w->g;
+	const qmm_op barrier = tcb_ptx_at(OP3(b, "mad.lo.u32", unit, I(8), w->x_barrier), 0);
+	const qmm_op first = OP2(b, "mul.lo.u32", unit, I(g->unit_tiles));
+	OP2(b, "mbarrier.arrive.expect_tx.shared::cta.b64", barrier, I(g->unit_tiles * g->x_tile_bytes));
+	for (unsigned i = 0; i < g->unit_tiles; i++) {
+		const qmm_op tile = i ? OP2(b, "add.u32", first, I(i)) : first;
+		tcb_ptx_op4(b, "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes",
+			    tcb_ptx_at(OP3(b, "mad.lo.u32", tile, I(g->x_tile_bytes), image), 0),
+			    tcb_ptx_at(tile_at(w, tile), 0), I(g->x_tile_bytes), barrier);
+	}
 }
 
 void qmm_write_x_copy(struct qmm_writer *w, qmm_op image)
 {
 	struct tcb_ptx_build *b = &w->b;
 	const struct qmm_gpu *g = w->g;
-	const unsigned bytes = g->x_tile_bytes, tiles = g->slice * g->unit_tiles;
 	struct tcb_ptx_if scope;
 	struct tcb_ptx_for loop;
 	if (!g->x_is_bulk) {
@@ -289,19 +305,11 @@ void qmm_write_x_copy(struct qmm_writer *w, qmm_op image)
 		return;
 	}
 	tcb_ptx_if_begin(b, &scope, OP2(b, "setp.eq.u32", w->tid, I(0)));
-	OP2(b, "mbarrier.arrive.expect_tx.shared::cta.b64", tcb_ptx_at(w->x_barrier, 0), I(tiles * bytes));
-	tcb_ptx_for_begin(b, &loop, I(0), I(tiles), I(1), 1);
-	tcb_ptx_op4(b, "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes",
-		    tcb_ptx_at(OP3(b, "mad.lo.u32", loop.iv, I(bytes), image), 0), tcb_ptx_at(tile_at(w, loop.iv), 0),
-		    I(bytes), tcb_ptx_at(w->x_barrier, 0));
+	tcb_ptx_for_begin(b, &loop, I(0), I(g->share), I(1), 1);
+	for (unsigned ks = 0; ks < g->ksplit; ks++) /* what warps need first comes first */
+		copy_unit(w, image, OP2(b, "add.u32", loop.iv, I(ks * g->share)));
 	tcb_ptx_for_end(b, &loop);
 	tcb_ptx_if_end(b, &scope);
-}
-
-void qmm_write_x_wait(struct qmm_writer *w)
-{
-	if (w->g->x_is_bulk)
-		qmm_write_wait(w, tcb_ptx_at(w->x_barrier, 0), I(0));
 }
 
 void qmm_write_lane_rows(struct qmm_writer *w, qmm_op base, qmm_op out[2])
