@@ -261,6 +261,10 @@ static void every_way_is_right(void **state)
 		  { 9, 141, 1024 },
 		  "macro=16x256x1024,midi=16x128x1024,micro=16x128x256,isa=wgmma,layout=f,unroll=2,warps=4,stages=1,"
 		  "splitk=1,ksplit=1,copy=bulk,prep=launch,lead=1,blocks=0,pdl=1,occ=1,join=none,xstages=1,cluster=1" },
+		{ 80,
+		  { 37, 85, 1024 },
+		  "macro=64x128x1024,midi=32x64x1024,micro=32x16x256,isa=mma,layout=f,unroll=1,warps=4,stages=2,splitk="
+		  "2,ksplit=1,copy=async,prep=launch,lead=2,blocks=0,pdl=0,occ=1,join=last,xstages=2,cluster=1" },
 		/* Clusters of eight, whose blocks wait for each other: most of the time of all these, so the plain
 		   build only. */
 		{ 90,
@@ -302,6 +306,14 @@ static void every_way_is_right_q8(void **state)
 		  { 21, 77, 1024 },
 		  "macro=32x128x1024,midi=16x64x1024,micro=16x32x256,isa=mma,layout=g,unroll=1,warps=2,stages=2,splitk="
 		  "2,ksplit=1,copy=bulk,prep=launch,lead=2,blocks=0,pdl=1,occ=1,join=cluster,xstages=1,cluster=1" },
+		{ 89,
+		  { 37, 85, 1280 },
+		  "macro=64x128x1280,midi=32x64x1280,micro=32x16x256,isa=mma,layout=g,unroll=1,warps=4,stages=3,splitk="
+		  "1,ksplit=1,copy=async,prep=launch,lead=3,blocks=0,pdl=0,occ=1,join=none,xstages=3,cluster=1" },
+		{ 89,
+		  { 41, 21, 512 },
+		  "macro=64x32x512,midi=64x16x512,micro=64x16x256,isa=mma,layout=g,unroll=1,warps=1,stages=2,splitk="
+		  "1,ksplit=1,copy=async,prep=launch,lead=2,blocks=0,pdl=0,occ=1,join=none,xstages=2,cluster=1" },
 	};
 	enum { CASES = sizeof cases / sizeof *cases };
 	(void)state;
@@ -508,6 +520,9 @@ static void mutants_are_caught(void **state)
 		"macro=32x128x1024,midi=16x64x1024,micro=16x16x256,isa=mma,layout=g,unroll=1,warps=4,"
 		"stages=1,splitk=1,ksplit=1,copy=bulk,prep=block,lead=1,blocks=0,pdl=1,occ=1,"
 		"join=none,xstages=1,cluster=1,group=32";
+	static const char rolling[] = "macro=32x128x1024,midi=16x64x1024,micro=16x16x256,isa=mma,layout=g,unroll=1,"
+				      "warps=4,stages=2,splitk=1,ksplit=1,copy=async,prep=launch,lead=2,blocks=0,pdl=0,"
+				      "occ=1,join=none,xstages=2,cluster=1,group=32";
 	static const char coarse[] = "macro=32x128x1024,midi=16x64x1024,micro=16x16x256,isa=mma,layout=g,unroll=1,"
 				     "warps=4,stages=1,splitk=1,ksplit=1,copy=bulk,prep=block,lead=1,blocks=0,pdl=1,"
 				     "occ=1,join=none,xstages=1,cluster=1,group=256";
@@ -536,6 +551,10 @@ static void mutants_are_caught(void **state)
 		{ "nothing, q8 in groups of 256", coarse, { NOTHING, TCB_PTX_OP_MMA, 0 } },
 		{ "a scale of the wrong run, q8", coarse, { CONSTANT, TCB_PTX_OP_SHR, 30 } },
 		{ "the product of mins left out, 256", coarse, { REMOVE, TCB_PTX_OP_MMA, 17 } },
+		{ "nothing, activations in a ring", rolling, { NOTHING, TCB_PTX_OP_MMA, 0 } },
+		{ "no barrier between slots", rolling, { REMOVE, TCB_PTX_OP_BAR_SYNC, 1 } },
+		{ "copies not waited for", rolling, { REMOVE, TCB_PTX_OP_CP_ASYNC_WAIT_GROUP, 0 } },
+		{ "a copy to the wrong place", rolling, { MOVE, TCB_PTX_OP_CP_ASYNC, 12 } },
 		{ "a wrong code, q8", coarse, { CONSTANT, TCB_PTX_OP_PRMT, 12 } },
 	};
 	const struct tcb_target target = gpu_target(90, 2);

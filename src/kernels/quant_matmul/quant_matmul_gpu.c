@@ -67,7 +67,8 @@ static void write_groups(struct qmm_writer *w, qmm_op least, qmm_op longer)
 	w->first = OP3(b, "mad.lo.u32", block, least, OP2(b, "min.u32", block, longer));
 	w->end = OP2(b, "add.u32", w->first, least);
 	w->end = OP2(b, "add.u32", w->end, OP3(b, "selp.u32", I(1), I(0), OP2(b, "setp.lt.u32", block, longer)));
-	if (!g->resident) {
+	if (!g->resident &&
+	    !g->is_rolling) { /* warps with no rows of their own copy, too, and do the last ones again */
 		const qmm_op groups = OP2(b, "div.u32", OP2(b, "add.u32", w->rows, I(g->rows - 1)), I(g->rows));
 		w->end = OP2(b, "min.u32", w->end, groups);
 	}

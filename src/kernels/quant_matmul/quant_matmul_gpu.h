@@ -20,7 +20,8 @@
  *   isa=mma    micro.n rows are a group, computed by one warp for midi.m tokens.
  *              warps / ksplit groups of a block go side by side; ksplit warps share a group, each with a consecutive
  *              part of the block's k.  Each warp has a ring of its own with tiles of micro.n rows by unroll units of
- *              256 along k.  The block has the activations of its k in shared memory for good.
+ *              256 along k.  The block has the activations of its k in shared memory for good; or, with xstages
+ *              (copy=async, prep=launch), in a ring of its own of as many slots, a unit each, that all its warps fill.
  *   isa=wgmma  micro.n rows are a group, computed by four warps; the rest is as with mma if xstages = 1.  Else
  *              (prep=launch) the activations are streamed: one more warp asks for the copies, a ring of tiles of midi.n
  *              rows by 256 of k, and one of activations, midi.m tokens by 64 of k; cluster blocks of neighbouring rows
@@ -102,6 +103,7 @@ struct qmm_gpu {
 	unsigned group; /* contract q8: activations that share a scale; f16: 0 */
 	int is_wgmma, own_launch, pdl;
 	int is_streamed; /* wgmma: activations pass through a ring that a warp of its own fills */
+	int is_rolling;  /* mma: through a ring that all warps fill */
 	enum tcb_copy copy;
 	enum tcb_join join;
 	unsigned rows, row_tiles;       /* of a group: rows, 16-row (mma) or 64-row (wgmma) tiles */
@@ -231,6 +233,8 @@ void qmm_write_x_prepare(struct qmm_writer *w, qmm_op image);
  * block's slice has a barrier at X_BARRIER, whose first phase ends when it is there. */
 void qmm_write_x_open(struct qmm_writer *w);
 void qmm_write_x_copy(struct qmm_writer *w, qmm_op image);
+/* By all threads: copies of unit UNIT of the block's slice to a slot, which are waited for by groups. */
+void qmm_write_x_ask(struct qmm_writer *w, qmm_op slot, qmm_op unit);
 /* Where a lane's row of matrices is in tiles at BASE: ldmatrix.x4 reads 32 of k there, and the tile's other 32. */
 void qmm_write_lane_rows(struct qmm_writer *w, qmm_op base, qmm_op out[2]);
 /* That launch: QMM_PREPARE_TOKENS tokens by 256 of k a warp. */

@@ -311,6 +311,62 @@ static void write_ring_rows(struct qmm_writer *w, struct kernel *k)
 	tcb_ptx_for_end(b, &groups);
 }
 
+/* --- weights and activations through rings --- */
+
+static unsigned slot_bytes(const struct qmm_gpu *g)
+{
+	return g->unit_tiles * g->x_tile_bytes;
+}
+
+/* The first tiles of activations, behind those of weights: a slot stays free. */
+static void roll_open(struct qmm_writer *w, struct kernel *k)
+{
+	for (unsigned i = 0; i < w->g->xstages - 1; i++) {
+		qmm_write_x_ask(w, OP2(&w->b, "add.u32", k->image, I(i * slot_bytes(w->g))), I(i));
+		tcb_ptx_op0(&w->b, "cp.async.commit_group");
+	}
+}
+
+/*
+ * A unit at a time.  The barrier says that all copies of its slots are there, and that the slots before are free, which
+ * the next copies then fill: one barrier a unit.
+ */
+static void write_rolling_rows(struct qmm_writer *w, struct kernel *k)
+{
+	struct tcb_ptx_build *b = &w->b;
+	const struct qmm_gpu *g = w->g;
+	struct ring *r = &k->ring;
+	const unsigned last = g->xstages - 1;
+	struct tcb_ptx_for units;
+	struct tcb_ptx_if scope;
+	qmm_op free_slot = OP1(b, "mov.u32", OP2(b, "add.u32", r->first_slot, I(last * g->tile_bytes)));
+	qmm_op x_free = qmm_write_constant(w, "u32", I(last * slot_bytes(g)));
+	qmm_op x_offset = qmm_write_constant(w, "u32", I(0));
+	qmm_write_zero(w, &k->sums);
+	tcb_ptx_for_begin(b, &units, I(0), I(g->slice), I(1), 1);
+	tcb_ptx_op1(b, "cp.async.wait_group", I(g->xstages - 2));
+	tcb_ptx_op1(b, "bar.sync", I(0));
+	const qmm_op next = OP2(b, "add.u32", units.iv, I(last)), slot = OP1(b, "mov.u32", r->slot);
+	tcb_ptx_if_begin(b, &scope, OP2(b, "setp.lt.u32", next, I(g->slice)));
+	qmm_write_x_ask(w, OP2(b, "add.u32", k->image, x_free), next);
+	tcb_ptx_if_end(b, &scope);
+	tcb_ptx_into1(b, "mov.u32", r->slot, free_slot);
+	ring_fill(w, r, -1);
+	tcb_ptx_into1(b, "mov.u32", r->slot, slot);
+	qmm_write_lane_at(w, slot, &k->lane_at[0]);
+	for (unsigned i = 0; i < x_parts(g); i++)
+		k->x_at[i] = tcb_ptx_assume_aligned(b, OP2(b, "add.u32", k->b_lane[i], x_offset), i < 2 ? 16 : 8);
+	(g->group ? write_unit_s8 : write_unit)(w, k, 0);
+	tcb_ptx_into1(b, "mov.u32", free_slot, slot);
+	ring_next(w, r);
+	tcb_ptx_into1(b, "mov.u32", x_free, x_offset);
+	tcb_ptx_into2(b, "add.u32", x_offset, x_offset, I(slot_bytes(g)));
+	tcb_ptx_into3(b, "selp.u32", x_offset, I(0), x_offset,
+		      OP2(b, "setp.eq.u32", x_offset, I(g->xstages * slot_bytes(g))));
+	tcb_ptx_for_end(b, &units);
+	qmm_write_results(w, OP2(b, "add.u32", w->first, w->side), &k->sums);
+}
+
 /* --- weights straight to registers --- */
 
 /* The rows of GROUP, from the warp's part of k on. */
@@ -387,12 +443,16 @@ void qmm_write_mma(struct qmm_writer *w)
 	qmm_write_join_open(w);
 	if (w->is_direct && g->lead)
 		direct_load(w, k);
-	for (; !w->is_direct && asked < g->lead; asked++)
+	const unsigned most = g->stages - (g->is_rolling ? 1 : 0);
+	for (; !w->is_direct && asked < g->lead && asked < most; asked++)
 		ring_fill(w, &k->ring, (int)asked);
 	if (g->pdl)
 		tcb_ptx_op0(b, "griddepcontrol.wait");
-	(g->own_launch ? qmm_write_x_copy : qmm_write_x_prepare)(w, k->image);
-	for (; !w->is_direct && asked < g->stages; asked++)
+	if (g->is_rolling)
+		roll_open(w, k);
+	else
+		(g->own_launch ? qmm_write_x_copy : qmm_write_x_prepare)(w, k->image);
+	for (; !w->is_direct && asked < most; asked++)
 		ring_fill(w, &k->ring, (int)asked);
 	if (w->is_direct && !g->lead)
 		direct_load(w, k);
@@ -403,5 +463,5 @@ void qmm_write_mma(struct qmm_writer *w)
 	x_open(w, k);
 	if (g->is_wgmma)
 		qmm_write_chunks_open(w, &k->chunks);
-	(w->is_direct ? write_direct_rows : write_ring_rows)(w, k);
+	(w->is_direct ? write_direct_rows : g->is_rolling ? write_rolling_rows : write_ring_rows)(w, k);
 }

@@ -95,7 +95,7 @@ static void plan_resident_memory(struct qmm_gpu *g)
 	g->x_barrier_at = at;
 	at += g->x_is_bulk ? 8 * g->slice : 0;
 	g->image_at = tcb_round_up(at, IMAGE_ALIGN);
-	plan_parts(g, g->image_at + g->slice * g->unit_tiles * g->x_tile_bytes);
+	plan_parts(g, g->image_at + (g->is_rolling ? g->xstages : g->slice) * g->unit_tiles * g->x_tile_bytes);
 	g->shared_bytes = g->flag_at + (g->splitk > 1 ? 16 : 0);
 }
 
@@ -175,7 +175,8 @@ void qmm_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *ta
 	g->chains = chains_of(g);
 	g->warps = tcb_gpu_knob(geometry, TCB_KNOB_WARPS);
 	g->xstages = tcb_gpu_knob(geometry, TCB_KNOB_XSTAGES);
-	g->is_streamed = g->xstages > 1;
+	g->is_streamed = g->xstages > 1 && g->is_wgmma;
+	g->is_rolling = g->xstages > 1 && !g->is_wgmma;
 	g->threads = (g->warps + (g->is_streamed ? 1 : 0)) * WARP;
 	g->ksplit = tcb_gpu_knob(geometry, TCB_KNOB_KSPLIT);
 	g->side = g->warps / (g->is_wgmma ? 4 : 1) / g->ksplit;
@@ -221,7 +222,9 @@ static unsigned registers_s8(const struct qmm_gpu *g, unsigned sums)
 {
 	const int is_direct = g->copy == TCB_COPY_LDG;
 	const unsigned words = (is_direct ? QMM_CHUNKS : 1) * g->unit.code_words + g->unit.high_words + 26;
-	const unsigned ahead = 12 + (g->unit.run == 16 ? 32 : 0) + (is_direct ? 6 * sums : 0);
+	const int has_mins = tcb_format(g->unit.format)->has_offsets; /* products, too */
+	const unsigned ahead =
+		12 + (g->unit.run == 16 ? 32 : 0) + (is_direct ? 6 * sums : 0) + (has_mins && sums >= 64 ? 48 : 0);
 	return 72 + sums + (g->group == 256 ? sums : ahead) + g->row_tiles * words;
 }
 
@@ -475,8 +478,10 @@ RULE(rule_stages)
 		return "xstages must be 1 to 16, and at most 4 times stages";
 	if (!is_streamed(geometry))
 		return NULL;
-	if (!is_wgmma(geometry) || geometry->knob[TCB_KNOB_PREP] != TCB_PREP_LAUNCH)
-		return "xstages must be 1, activations stay, but with isa=wgmma and prep=launch";
+	if (geometry->knob[TCB_KNOB_PREP] != TCB_PREP_LAUNCH)
+		return "xstages must be 1, activations stay, but with prep=launch";
+	if (!is_wgmma(geometry) && (geometry->knob[TCB_KNOB_COPY] != TCB_COPY_ASYNC || xstages != stages))
+		return "xstages must be 1 with isa=mma, or as many as stages and copy async";
 	if (stages == 1 && tiles > 1) /* a slot is free when the next tile's first product has begun */
 		return "stages must be 2 or more where xstages is";
 	if (tcb_gpu_knob(geometry, TCB_KNOB_LEAD) != stages || tcb_gpu_knob(geometry, TCB_KNOB_UNROLL) != 1)
@@ -502,8 +507,8 @@ RULE(rule_cast)
 	const unsigned splitk =
 		geometry->knob[TCB_KNOB_JOIN] == TCB_JOIN_CLUSTER ? tcb_gpu_knob(geometry, TCB_KNOB_SPLITK) : 1;
 	UNUSED(target);
-	if (!is_streamed(geometry))
-		return cast == 1 ? NULL : "cluster must be 1 where xstages is";
+	if (!is_streamed(geometry) || !is_wgmma(geometry))
+		return cast == 1 ? NULL : "cluster must be 1 where xstages is, and with isa=mma";
 	if (cast != 1 && cast != 2 && cast != 4)
 		return "cluster must be 1, 2 or 4";
 	if (cast * splitk > CLUSTER_MAX)
@@ -574,7 +579,11 @@ RULE(policy_usual)
 	unusual += of[TCB_KNOB_JOIN] == TCB_JOIN_LAST && is_modern && splitk <= CLUSTER_MAX;
 	unusual += occ > 1;
 	unusual += of[TCB_KNOB_GROUP] == QMM_UNIT_VALUES;
-	if (is_streamed(geometry)) {
+	unusual += of[TCB_KNOB_COPY] == TCB_COPY_ASYNC && is_modern && !is_streamed(geometry);
+	if (is_streamed(geometry) && !is_wgmma(geometry)) {
+		unusual += tokens < 32 && tokens < m;
+		unusual += splitk > 2;
+	} else if (is_streamed(geometry)) {
 		unusual += of[TCB_KNOB_WARPS] != 8;
 		unusual += tokens < 64 && tokens < m;
 		unusual += geometry->tile[TCB_MICRO].n != 64;

@@ -31,7 +31,8 @@ enum {
 	RUNS_MAX = 4, /* of a chunk */
 	WARP = 32,
 	HEADER_BYTES = 16,
-	LOOP_PRODUCTS = 4 /* tiles of rows times groups of tokens from which on chunks are a loop */
+	LOOP_FLOATS = 4, /* tiles of rows times groups of tokens from which on chunks are a loop */
+	LOOP_INTEGERS = 8
 };
 #define BASE 12582912.0f /* 1.5 * 2^23: integers below 2^22 in magnitude fit beside it */
 
@@ -103,6 +104,12 @@ static qmm_op times(struct qmm_writer *w, qmm_op value, float by)
 	return by == 1 ? value : OP2(&w->b, "mul.rn.f32", value, tcb_ptx_f32(by));
 }
 
+/* Four scales of Q6_K: with their signs, but above -128 for group=32. */
+static qmm_op bytes_of_header(struct unit *u, qmm_op word)
+{
+	return u->is_fine ? word : OP2(&u->w->b, "xor.b32", word, I(SIGNS));
+}
+
 /* What a row's scales have in common, and the bytes that they are. */
 static void open_header(struct unit *u, const struct qmm_raw *raw, struct header *h)
 {
@@ -118,7 +125,7 @@ static void open_header(struct unit *u, const struct qmm_raw *raw, struct header
 		floats_of(w, format == TCB_FORMAT_Q6_K ? raw->last[half] : word[0], pair);
 		h->d[half] = times(w, pair[0], whole);
 		for (unsigned i = 0; i < 4 && format == TCB_FORMAT_Q6_K; i++)
-			h->scales[half][i] = u->is_fine ? word[i] : OP2(b, "xor.b32", word[i], I(SIGNS));
+			h->scales[half][i] = bytes_of_header(u, word[i]);
 		if (format == TCB_FORMAT_Q6_K)
 			continue;
 		for (unsigned i = 0; i < 2; i++)
@@ -267,13 +274,12 @@ static void add_scaled(struct unit *u, const struct header *h, unsigned run, con
 	}
 }
 
-/* group=256: WHOLE += PRODUCT times scales, or is that. */
-static void add_integers(struct unit *u, const struct header *h, unsigned run, int is_first, const qmm_op product[4],
-			 qmm_op whole[4])
+/* group=256: WHOLE += PRODUCT times scales, or is that where there are no registers yet. */
+static void add_integers(struct unit *u, const struct header *h, unsigned run, const qmm_op product[4], qmm_op whole[4])
 {
 	struct tcb_ptx_build *b = &u->w->b;
 	for (unsigned i = 0; i < 4; i++)
-		if (is_first)
+		if (!whole[i].kind)
 			whole[i] = OP2(b, "mul.lo.s32", product[i], h->scale[i / 2][run]);
 		else
 			tcb_ptx_into3(b, "mad.lo.s32", whole[i], product[i], h->scale[i / 2][run], whole[i]);
@@ -339,8 +345,7 @@ static void write_chunk(struct unit *u, unsigned chunk, qmm_op a[][RUNS_MAX][4],
 				add_scaled(u, &u->header[i], run, product, x_scale + run * 2 / u->runs * 2,
 					   sums[i][group8]);
 			else
-				add_integers(u, &u->header[i], run, chunk == 0 && run == 0, product,
-					     u->whole[i][group8]);
+				add_integers(u, &u->header[i], run, product, u->whole[i][group8]);
 		}
 }
 
@@ -384,7 +389,7 @@ static void load_scales(struct unit *u, qmm_op header, unsigned at, struct qmm_r
 			continue;
 		}
 		qmm_write_load(w, header, row, raw->header[half], 1);
-		h->scales[half][0] = raw->header[half][0];
+		h->scales[half][0] = bytes_of_header(u, raw->header[half][0]);
 	}
 }
 
@@ -406,6 +411,8 @@ static void write_loop(struct unit *u, const struct qmm_lane_at *lane, unsigned 
 		now.high = OP1(b, "mov.u32", lane->high);
 	for (unsigned i = 0; i < QMM_X_PARTS; i++)
 		x_now[i] = i == QMM_X_SUMS ? x_at[i] : OP1(b, "mov.u32", x_at[i]);
+	for (unsigned i = 0; i < g->row_tiles * g->token_groups * 4 && !u->is_fine; i++)
+		u->whole[i / 4 % g->row_tiles][i / 4 / g->row_tiles][i % 4] = qmm_write_constant(u->w, "b32", I(0));
 	tcb_ptx_for_begin(b, &loop, I(0), I(QMM_CHUNKS), I(1), 1);
 	struct qmm_raw raw[QMM_ROW_TILES_MAX] = { 0 };
 	for (unsigned i = 0; i < g->row_tiles; i++) {
@@ -439,7 +446,7 @@ void qmm_write_unit_s8(struct qmm_writer *w, const struct qmm_lane_at *lane, uns
 		}
 		open_header(u, &raw[i], &u->header[i]);
 	}
-	if (u->is_fine && !w->is_direct && g->row_tiles * g->token_groups >= LOOP_PRODUCTS)
+	if (!w->is_direct && g->row_tiles * g->token_groups >= (u->is_fine ? LOOP_FLOATS : LOOP_INTEGERS))
 		write_loop(u, lane, at, tile_rows, x_at, x_offset, sums);
 	else
 		write_chunks(u, lane, at, tile_rows, raw, x_at, x_offset, sums);

@@ -56,11 +56,12 @@ size_t qmm_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *
 	const size_t units = qmm_units_along_k(s->k), rows = tcb_power_of_two_up(s->n),
 		     tokens = tcb_power_of_two_up(s->m);
 	const int is_modern = target->capability >= 90;
+	const int has_wgmma = tcb_target_has(target, TCB_ISA_WGMMA) && problem->contract == TCB_CONTRACT_F16;
 	size_t count = 0;
 	struct tcb_axis *a;
 	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_ISA);
 	add(a, TCB_ISA_MMA);
-	if (tcb_target_has(target, TCB_ISA_WGMMA) && problem->contract == TCB_CONTRACT_F16)
+	if (has_wgmma)
 		add(a, TCB_ISA_WGMMA);
 	if (problem->contract == TCB_CONTRACT_Q8) {
 		a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_GROUP);
@@ -70,8 +71,10 @@ size_t qmm_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *
 	}
 	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_COPY);
 	add(a, TCB_COPY_LDG);
-	if (target->capability >= 80)
-		add(a, is_modern ? TCB_COPY_BULK : TCB_COPY_ASYNC);
+	if (target->capability >= 80 && !has_wgmma) /* which has better ways to stream activations */
+		add(a, TCB_COPY_ASYNC);
+	if (is_modern)
+		add(a, TCB_COPY_BULK);
 	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_SPLITK);
 	ADD(a, 1, 2, 4, 8);
 	if (units % 7 == 0) /* K = 14336 */
@@ -88,7 +91,11 @@ size_t qmm_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *
 		add(a, 8);
 	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_UNROLL), 1, 2);
 	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_STAGES), 1, 2, 3, 4, 6, 8);
-	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_XSTAGES), 1, 4, 8);
+	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_XSTAGES);
+	if (has_wgmma)
+		ADD(a, 1, 4, 8);
+	else
+		ADD(a, 1, 2, 3, 4);
 	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_LEAD), 1, 2, 3, 4, 6, 8);
 	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_BLOCKS), 0, 1, 2);
 	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_WARPS), 4, 8, 16);
@@ -111,7 +118,7 @@ size_t qmm_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *
 		add(a, 1);
 	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_CLUSTER);
 	add(a, 1);
-	if (tcb_target_has(target, TCB_ISA_WGMMA))
+	if (has_wgmma)
 		ADD(a, 2, 4);
 	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_OCC), 1, 2);
 	return count;

@@ -312,6 +312,28 @@ void qmm_write_x_copy(struct qmm_writer *w, qmm_op image)
 	tcb_ptx_if_end(b, &scope);
 }
 
+void qmm_write_x_ask(struct qmm_writer *w, qmm_op slot, qmm_op unit)
+{
+	struct tcb_ptx_build *b = &w->b;
+	const struct qmm_gpu *g = w->g;
+	const unsigned pieces = g->x_tile_bytes / CHUNK_BYTES, all = g->unit_tiles * pieces;
+	const qmm_op first = OP2(b, "mul.lo.u32", unit, I(g->unit_tiles));
+	for (unsigned at = 0; at < all; at += g->threads) {
+		const qmm_op piece = OP2(b, "add.u32", w->tid, I(at));
+		const qmm_op tile = g->unit_tiles > 1 ? OP2(b, "div.u32", piece, I(pieces)) : I(0);
+		const qmm_op within = g->unit_tiles > 1 ? OP2(b, "rem.u32", piece, I(pieces)) : piece;
+		const qmm_op from = tile_at(w, g->unit_tiles > 1 ? OP2(b, "add.u32", first, tile) : first);
+		if (all - at < g->threads)
+			tcb_ptx_guard(b, OP2(b, "setp.lt.u32", piece, I(all)));
+		OP3(b, "cp.async.cg.shared.global", tcb_ptx_at(OP3(b, "mad.lo.u32", piece, I(CHUNK_BYTES), slot), 0),
+		    tcb_ptx_at(tcb_ptx_assume_aligned(b, qmm_write_element(w, from, within, CHUNK_BYTES), CHUNK_BYTES),
+			       0),
+		    I(CHUNK_BYTES));
+		if (all - at < g->threads)
+			tcb_ptx_unguard(b);
+	}
+}
+
 void qmm_write_lane_rows(struct qmm_writer *w, qmm_op base, qmm_op out[2])
 {
 	struct tcb_ptx_build *b = &w->b;
