@@ -11,7 +11,7 @@
 #include "kernels/quant.h"
 #include "kernels/quant_matmul/quant_matmul_gpu.h"
 
-enum { DEFAULT_WARPS = 8, DEFAULT_TOKENS = 16 };
+enum { DEFAULT_WARPS = 8, DEFAULT_TOKENS = 16, STREAMED_TOKENS = 64, STREAMED_STAGES = 2, SPLIT_MOST = 8 };
 
 static struct tcb_axis *axis(struct tcb_axis *out, enum tcb_axis_kind kind, int which)
 {
@@ -124,9 +124,56 @@ size_t qmm_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *
 	return count;
 }
 
+static void set_tiles(const struct tcb_problem *problem, size_t tokens, size_t warps, struct tcb_geometry *out)
+{
+	const struct tcb_shape *s = &problem->shape;
+	const size_t rows = tcb_power_of_two_up(s->n);
+	out->tile[TCB_MICRO] = (struct tcb_tile){ tokens, QMM_UNIT_ROWS, micro_k(problem) };
+	out->tile[TCB_MIDI] = (struct tcb_tile){ tokens, warps * QMM_UNIT_ROWS, s->k };
+	out->tile[TCB_MACRO] = (struct tcb_tile){ tcb_power_of_two_up(s->m), rows, s->k };
+	if (out->tile[TCB_MACRO].m < tokens)
+		out->tile[TCB_MACRO].m = tokens;
+	if (out->tile[TCB_MACRO].n < out->tile[TCB_MIDI].n)
+		out->tile[TCB_MACRO].n = out->tile[TCB_MIDI].n;
+}
+
+/*
+ * Contract q8, more than 8 tokens: OUT with rings of weights and of activations, as many of these as fit, and the
+ * reduction split until all SMs have a block; as it was where there is too little along k for that.
+ */
+static void stream_default(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_geometry *out)
+{
+	const struct tcb_shape *s = &problem->shape;
+	const size_t units = qmm_units_along_k(s->k), warps = out->tile[TCB_MIDI].n / QMM_UNIT_ROWS;
+	const size_t most = tcb_power_of_two_up(s->m) < STREAMED_TOKENS ? tcb_power_of_two_up(s->m) : STREAMED_TOKENS;
+	struct tcb_geometry g = *out;
+	struct qmm_gpu plan;
+	if (problem->contract != TCB_CONTRACT_Q8 || target->capability < 80 || s->m <= QMM_GROUP_TOKENS ||
+	    s->k % QMM_UNIT_VALUES || units < STREAMED_STAGES)
+		return;
+	g.knob[TCB_KNOB_COPY] = TCB_COPY_ASYNC;
+	g.knob[TCB_KNOB_PREP] = TCB_PREP_LAUNCH;
+	g.knob[TCB_KNOB_STAGES] = g.knob[TCB_KNOB_XSTAGES] = g.knob[TCB_KNOB_LEAD] = STREAMED_STAGES;
+	for (size_t tokens = most; tokens >= QMM_GROUP_TOKENS; tokens /= 2) {
+		const size_t blocks = tcb_div_up(s->n, warps * QMM_UNIT_ROWS) * tcb_div_up(s->m, tokens);
+		size_t splitk = 1;
+		for (size_t by = 2; by <= SPLIT_MOST && splitk * blocks < target->sm_count; by++)
+			if (units % by == 0 && units / by >= STREAMED_STAGES)
+				splitk = by;
+		set_tiles(problem, tokens, warps, &g);
+		g.knob[TCB_KNOB_SPLITK] = (int32_t)splitk;
+		g.knob[TCB_KNOB_JOIN] = splitk > 1 ? TCB_JOIN_LAST : TCB_JOIN_NONE;
+		qmm_gpu_plan(problem, target, &g, &plan);
+		if (plan.shared_bytes > tcb_shared_limit(target))
+			continue;
+		*out = g;
+		return;
+	}
+}
+
 /*
  * A warp 16 rows of weights straight to registers, the activations prepared by each block; the reduction is split over
- * blocks only where these do not fit in shared memory.
+ * blocks only where these do not fit in shared memory.  Contract q8 streams them where there are many.
  */
 void qmm_gpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
 			      struct tcb_geometry *out)
@@ -143,13 +190,7 @@ void qmm_gpu_default_geometry(const struct tcb_problem *problem, const struct tc
 		while (splitk < units && (units % splitk || units / splitk * tokens * QMM_UNIT_VALUES * 2 > room))
 			splitk++;
 	tcb_geometry_init(out);
-	out->tile[TCB_MICRO] = (struct tcb_tile){ tokens, QMM_UNIT_ROWS, micro_k(problem) };
-	out->tile[TCB_MIDI] = (struct tcb_tile){ tokens, warps * QMM_UNIT_ROWS, s->k };
-	out->tile[TCB_MACRO] = (struct tcb_tile){ tcb_power_of_two_up(s->m), rows, s->k };
-	if (out->tile[TCB_MACRO].m < tokens)
-		out->tile[TCB_MACRO].m = tokens;
-	if (out->tile[TCB_MACRO].n < out->tile[TCB_MIDI].n)
-		out->tile[TCB_MACRO].n = out->tile[TCB_MIDI].n;
+	set_tiles(problem, tokens, warps, out);
 	out->knob[TCB_KNOB_ISA] = TCB_ISA_MMA;
 	out->knob[TCB_KNOB_LAYOUT] = TCB_LAYOUT_F;
 	if (problem->contract == TCB_CONTRACT_Q8) {
@@ -170,4 +211,5 @@ void qmm_gpu_default_geometry(const struct tcb_problem *problem, const struct tc
 	out->knob[TCB_KNOB_JOIN] = splitk > 1 ? TCB_JOIN_LAST : TCB_JOIN_NONE;
 	out->knob[TCB_KNOB_XSTAGES] = 1;
 	out->knob[TCB_KNOB_CLUSTER] = 1;
+	stream_default(problem, target, out);
 }
