@@ -234,6 +234,10 @@ static void test_pack(void **state)
 			if (format->block_values == 32) {
 				assert_memory_equal(group + (n - 1) % 16 * 4, last, 2);
 				assert_memory_equal(group + 4 * QMV_LINE + (n - 1) % 16 * 4, last + 2, 4);
+			} else if (format->id == TCB_FORMAT_Q6_K) {
+				assert_memory_equal(group + (n - 1) % 16 * 4, last + 208, 2);
+				assert_memory_equal(group + 4 * QMV_LINE + (n - 1) % 16 * 4, last + 204, 4);
+				assert_memory_equal(group + 36 * QMV_LINE + (n - 1) % 16 * 4, last + 188, 4);
 			} else {
 				assert_memory_equal(group + 7 * QMV_LINE + (n - 1) % 16 * 4, last + 28, 4);
 			}

@@ -160,7 +160,9 @@ static inline int qmv_is_own(enum tcb_format_id format, enum tcb_isa isa)
  * quant_matvec_lines.c: layout r16 of all formats but Q4_K.  16 rows of a superblock become lines of 64 bytes, word w
  * of each row side by side, where a row's words are
  *     q4_0, q8_0  eight d, then eight times the block's codes
- *     q5_k, q6_k  the block as stored; q6_k's last word is half zeros
+ *     q5_k        the block as stored
+ *     q6_k        d and two bytes of zeros, the scales, then of each half of the values the high bits and the low
+ * so that kernels read line after line.
  * Superblocks follow each other along k, groups of rows along n.  N is padded up to the group with zeros, and so is the
  * last superblock.
  */

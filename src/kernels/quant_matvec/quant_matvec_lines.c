@@ -10,14 +10,25 @@
 
 enum { WORD = 4, LINES_MAX = 68, SMALL = 32, HALVES = 4 };
 
+/*
+ * Pieces of a block of q6_k in the order in which kernels need them, so that they read line after line: what belongs to
+ * all of it, then for each half the high bits and the low.
+ */
+static const struct piece {
+	size_t at, bytes, word;
+} q6k_pieces[] = { { 208, 2, 0 }, { 192, 16, 1 }, { 128, 32, 5 }, { 0, 64, 13 }, { 160, 32, 29 }, { 64, 64, 37 } };
+enum { Q6K_PIECES = sizeof(q6k_pieces) / sizeof(q6k_pieces[0]) };
+
 /* The words of one row's superblock of VALUES values. */
 static void row_to_words(const struct tcb_format *format, const uint8_t *blocks, size_t values,
 			 uint8_t words[LINES_MAX * WORD])
 {
 	const size_t codes = format->block_bytes - 2;
 	memset(words, 0, LINES_MAX * WORD);
-	if (format->block_values == QMV_SUPER)
+	if (format->block_values == QMV_SUPER && format->id != TCB_FORMAT_Q6_K)
 		memcpy(words, blocks, format->block_bytes);
+	for (const struct piece *p = q6k_pieces; format->id == TCB_FORMAT_Q6_K && p < q6k_pieces + Q6K_PIECES; p++)
+		memcpy(words + p->word * WORD, blocks + p->at, p->bytes);
 	for (size_t b = 0; format->block_values == SMALL && b < values / SMALL; b++, blocks += format->block_bytes) {
 		memcpy(words + 2 * b, blocks, 2);
 		memcpy(words + HALVES * WORD + b * codes, blocks + 2, codes);
@@ -28,8 +39,10 @@ static void words_to_row(const struct tcb_format *format, const uint8_t words[LI
 			 uint8_t *blocks)
 {
 	const size_t codes = format->block_bytes - 2;
-	if (format->block_values == QMV_SUPER)
+	if (format->block_values == QMV_SUPER && format->id != TCB_FORMAT_Q6_K)
 		memcpy(blocks, words, format->block_bytes);
+	for (const struct piece *p = q6k_pieces; format->id == TCB_FORMAT_Q6_K && p < q6k_pieces + Q6K_PIECES; p++)
+		memcpy(blocks + p->at, words + p->word * WORD, p->bytes);
 	for (size_t b = 0; format->block_values == SMALL && b < values / SMALL; b++, blocks += format->block_bytes) {
 		memcpy(blocks, words + 2 * b, 2);
 		memcpy(blocks + 2, words + HALVES * WORD + b * codes, codes);

@@ -18,6 +18,13 @@
 #define QMV_UNROLL _Pragma("GCC unroll 16")
 #endif
 
+/* The vector is loaded here, neither later nor again. */
+#if defined(__AVX512F__)
+#define QMV_IN_REGISTER(vector) __asm__ volatile("" : "+v"(vector))
+#else
+#define QMV_IN_REGISTER(vector) (void)(vector)
+#endif
+
 enum { QMV_HINT_NONE = -1 };
 
 /*
