@@ -15,7 +15,7 @@
 #include <string.h>
 
 enum { FIRST_CAPACITY = 1024, CONSTRAINTS_MAX = 32, RULES_MAX = 32 };
-#define RAW_MAX (UINT64_C(1) << 32)
+#define RAW_MAX (UINT64_C(1) << 40)
 
 struct walk {
 	struct tcb_candidate candidate;
@@ -66,7 +66,7 @@ static enum tcb_status take_axes(struct tcb_space *space, const struct tcb_op *o
 		raw *= axis->count;
 		if (raw > RAW_MAX)
 			return tcb_fail(err, TCB_E_OVERFLOW,
-					"the space of op %s has more than 2^32 raw points; give its axes fewer values",
+					"the space of op %s has more than 2^40 raw points; give its axes fewer values",
 					op->name);
 	}
 	(void)seen;

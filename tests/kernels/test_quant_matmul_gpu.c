@@ -70,10 +70,10 @@ static void fragments_round_trip(void **state)
 
 static void spaces_have_hundreds(void **state)
 {
-	static const struct tcb_shape shapes[] = { { 8, 4096, 4096 }, { 512, 4096, 14336 } };
+	static const struct tcb_shape shapes[] = { { 8, 4096, 4096 }, { 512, 4096, 14336 }, { 33, 49, 512 } };
 	(void)state;
 	for (size_t c = 0; c < GPU_CAPABILITIES; c++) {
-		const size_t i = c % 2;
+		const size_t i = c % 3;
 		const struct tcb_problem p = problem_of("q4k_matmul", shapes[i].m, shapes[i].n, shapes[i].k);
 		const struct tcb_target target = gpu_target(gpu_capabilities[c], 0);
 		struct tcb_space *space = gpu_space(&p, &target, 0);

@@ -202,10 +202,13 @@ static size_t huge_axes(const struct tcb_problem *problem, const struct tcb_targ
 static size_t overflowing_axes(const struct tcb_problem *problem, const struct tcb_target *target,
 			       struct tcb_axis out[TCB_AXES_MAX])
 {
+	static const int more[] = { TCB_KNOB_WARPS, TCB_KNOB_LEAD, TCB_KNOB_BLOCKS };
 	size_t count = huge_axes(problem, target, out);
-	out[count] = out[count - 2];
-	out[count].which = TCB_KNOB_WARPS;
-	return count + 1;
+	for (size_t i = 0; i < sizeof more / sizeof *more; i++, count++) {
+		out[count] = out[count - 2];
+		out[count].which = more[i];
+	}
+	return count;
 }
 
 static void test_large_products(void **state)
