@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Layout f of quantised weights, for the matrix instructions of GPUs: rows of
+ * Layouts f and g of quantised weights, for the matrix instructions of GPUs: rows of
  * blocks as stored come in, units of 16 rows by 256 of k come out, those of 16
  * rows one after another along k; no bytes are added but for rows and values
  * that fill up the last units, which are zeros.
  *
- * A lane of a warp has 8 weights of each step of 16 along k: rows l / 4 and
+ * Layout f, for halves: a lane of a warp has 8 weights of each step of 16 along k: rows l / 4 and
  * l / 4 + 8, places 2 (l % 4), the next, and 8 more of both.  A unit:
  *   codes    [chunk of 64][lane][16 bytes], a word a step: bits 0, 4, 8 and 12 on
  *            have the first of each pair (row, row + 8, row at 8 more, row + 8 at
