@@ -69,6 +69,11 @@ struct tcb_trial {
 	const struct tcb_counter *counters;
 };
 
+/* How the message of a trial begins that is no failure, although its outcome is TIMEOUT: the candidate was right on
+ * small shapes, and foretold so slow by them that it was not run on the problem itself.  It may be tried again. */
+#define TCB_TOO_SLOW "too slow: "
+int tcb_trial_is_too_slow(const struct tcb_trial *trial);
+
 const char *tcb_outcome_text(enum tcb_outcome outcome);
 enum tcb_status tcb_outcome_parse(const char *text, enum tcb_outcome *out, struct tcb_error *err);
 const char *tcb_stage_text(enum tcb_stage stage);

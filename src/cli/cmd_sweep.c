@@ -203,7 +203,7 @@ static enum tcb_status store_trial(void *ctx, const struct tcb_trial *trial, str
 {
 	struct sweep_job *job = ctx;
 
-	if (trial->outcome != TCB_OUTCOME_OK && job->first_failure == TCB_OUTCOME_OK) {
+	if (trial->outcome != TCB_OUTCOME_OK && !tcb_trial_is_too_slow(trial) && job->first_failure == TCB_OUTCOME_OK) {
 		job->first_failure = trial->outcome;
 		memcpy(job->first_message, trial->message, sizeof job->first_message);
 	}
@@ -357,7 +357,10 @@ static enum tcb_status no_winner(const struct sweep_job *job, struct tcb_error *
 static void say_result(const struct sweep_job *job)
 {
 	const struct tcb_sweep_result *result = &job->result;
+	char slow[64] = "";
 
+	if (result->too_slow)
+		snprintf(slow, sizeof slow, ", %zu too slow to run at full size", result->too_slow);
 	if (is_modelled(job->run))
 		cli_say("%s: ranked %zu candidates of %zu by the model, %zu of them failed; nothing was measured, "
 			"because "
@@ -366,8 +369,8 @@ static void say_result(const struct sweep_job *job)
 	else if (result->tried == 0 && result->complete)
 		cli_say("%s: all %zu candidates are known; the finals were repeated", job->label, result->space_count);
 	else
-		cli_say("%s: tried %zu candidates, %zu failed, %zu were known, of %zu%s", job->label, result->tried,
-			result->failed, result->known, result->space_count,
+		cli_say("%s: tried %zu candidates, %zu failed%s, %zu were known, of %zu%s", job->label, result->tried,
+			result->failed, slow, result->known, result->space_count,
 			result->complete ? "" : "; the same command goes on from here");
 }
 
@@ -386,6 +389,7 @@ static void add_json(struct sweep_job *job, size_t first_row)
 	cli_json_set(object, "stale", cli_json_size(job->stale_count), &run->json_failed);
 	cli_json_set(object, "tried", cli_json_size(result->tried), &run->json_failed);
 	cli_json_set(object, "failed", cli_json_size(result->failed), &run->json_failed);
+	cli_json_set(object, "too_slow", cli_json_size(result->too_slow), &run->json_failed);
 	cli_json_set(object, "complete", json_boolean(result->complete), &run->json_failed);
 	for (int state = 0; state < TCB_STATE_COUNT; state++) {
 		const struct tcb_verdict *verdict = &result->verdict[state];

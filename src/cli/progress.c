@@ -50,6 +50,8 @@ static void compose(struct tcb_str *line, const struct cli_progress *progress, c
 		tcb_str_addf(line, ", %zu known", now->known);
 	if (now->failed)
 		tcb_str_addf(line, ", %zu failed", now->failed);
+	if (now->too_slow)
+		tcb_str_addf(line, ", %zu too slow to run", now->too_slow);
 	for (int state = 0; state < TCB_STATE_COUNT; state++)
 		add_best(line, progress, now, (enum tcb_state)state);
 	tcb_str_addf(line, " | %s", elapsed);

@@ -262,7 +262,8 @@ enum tcb_status tcb_db_info(struct tcb_db *db, struct tcb_db_info *out, struct t
 	TCB_TRY(tcb_db_query(db, &stmt, doing, err,
 			     "SELECT (SELECT count(*) FROM device), (SELECT count(*) FROM problem),"
 			     " (SELECT count(*) FROM sweep), (SELECT count(*) FROM sweep WHERE status = 'running'),"
-			     " (SELECT count(*) FROM trial), (SELECT count(*) FROM trial WHERE outcome <> 'ok'),"
+			     " (SELECT count(*) FROM trial), (SELECT count(*) FROM trial WHERE outcome <> 'ok'"
+			     " AND message NOT LIKE '" TCB_TOO_SLOW "%'),"
 			     " (SELECT total(sample_count) FROM measurement), (SELECT count(*) FROM best)",
 			     ""));
 	status = tcb_db_step(db, stmt, &row, doing, err);

@@ -30,6 +30,7 @@ struct tcb_sink {
 struct tcb_progress {
 	size_t done, total;       /* candidates decided so far (known ones included), and how many there are */
 	size_t known, failed;     /* taken over from earlier sweeps; outcome other than ok */
+	size_t too_slow;          /* neither failed nor measured: tcb_trial_is_too_slow() */
 	double elapsed_s, left_s; /* left_s < 0: unknown yet */
 	const char *phase;        /* "setup", "screen", "finals", "counters" */
 	const struct tcb_geometry *best[TCB_STATE_COUNT]; /* NULL until something was measured */
@@ -91,7 +92,7 @@ struct tcb_card {
 struct tcb_sweep_result {
 	struct tcb_card *cards; /* of several, the sweep's place first; owned */
 	size_t card_count;      /* 0 on one device */
-	size_t space_count, known, tried, failed;
+	size_t space_count, known, tried, failed, too_slow;
 	int complete; /* every candidate of the space is decided; 0 after a budget, a limit or an interrupt */
 	struct tcb_verdict verdict[TCB_STATE_COUNT];
 };

@@ -144,14 +144,15 @@ static void entry_merge(struct tcb_sweep_entry *entry, const struct tcb_trial *t
 	}
 }
 
-/* A trial counts if its geometry is in the space and its kernel has not changed since. */
+/* A trial counts if its geometry is in the space and its kernel has not changed since; not one of what was too slow for
+ * another budget beside another best. */
 static void take_over(struct tcb_sweep *sweep, const struct tcb_trial *known, size_t known_count)
 {
 	for (size_t i = 0; i < sweep->space->count; i++)
 		entry_clear(&sweep->entries[i]);
 	for (size_t k = 0; k < known_count; k++) {
 		size_t index = tcb_space_find(sweep->space, &known[k].geometry);
-		if (index == SIZE_MAX)
+		if (index == SIZE_MAX || tcb_trial_is_too_slow(&known[k]))
 			continue;
 		const struct tcb_variant *variant =
 			tcb_variant_find(sweep->op, sweep->problem->contract, &known[k].geometry);
@@ -325,7 +326,10 @@ static enum tcb_status take_result(struct tcb_sweep *sweep, size_t index, const 
 	sweep->progress.done++;
 	if (sweep->out->card_count)
 		sweep->out->cards[task->member].tried++;
-	if (entry->outcome != TCB_OUTCOME_OK) {
+	if (tcb_trial_is_too_slow(&task->trial)) {
+		sweep->out->too_slow++;
+		sweep->progress.too_slow++;
+	} else if (entry->outcome != TCB_OUTCOME_OK) {
 		sweep->out->failed++;
 		sweep->progress.failed++;
 	} else if (sweep->anchor == SIZE_MAX) {

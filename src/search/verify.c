@@ -276,6 +276,7 @@ enum tcb_status tcb_verifier_check(struct tcb_verifier *verifier, const struct t
 	if (out->outcome == TCB_OUTCOME_OK && hopeless_ns > 0 && least_ns > hopeless_ns) {
 		out->outcome = TCB_OUTCOME_TIMEOUT;
 		snprintf(out->message, sizeof(out->message),
+			 TCB_TOO_SLOW
 			 "right on small shapes, by which a call would take more than %.2g s, far beyond the best: not "
 			 "run on the problem itself",
 			 1e-9 * least_ns);

@@ -228,6 +228,7 @@ static void hopeless_ones_stop_early(void **state)
 	assert_int_equal(tcb_verifier_check(fixture->verifier, &geometry, 1e6, &check, NULL), TCB_OK);
 	assert_int_equal(check.outcome, TCB_OUTCOME_TIMEOUT);
 	assert_non_null(strstr(check.message, "not run on the problem itself"));
+	assert_ptr_equal(strstr(check.message, TCB_TOO_SLOW), check.message);
 	assert_int_equal(tcb_verifier_check(fixture->verifier, &geometry, 0, &check, NULL), TCB_OK);
 	assert_int_equal(check.outcome, TCB_OUTCOME_OK);
 	/* Now it is known how much faster calls at full size may be than that. */
