@@ -19,6 +19,7 @@
 #include "base/buffer.h"
 #include "base/cpu_identity.h"
 #include "base/util.h"
+#include "instrumented.h"
 #include "kernels/amx_in_c.h"
 #include "kernels/quant.h"
 #include "kernels/quant_matmul/quant_matmul_cpu.h"
@@ -196,12 +197,13 @@ static const struct {
 	size_t m, n, blocks; /* of the format along k; with blocks of 32 ones of 256 end in a part */
 } shapes[] = { { 1, 1, 1 },   { 2, 17, 2 },  { 3, 33, 1 },  { 5, 16, 3 },  { 7, 31, 1 },  { 8, 48, 2 },  { 9, 15, 9 },
 	       { 13, 65, 1 }, { 16, 32, 8 }, { 17, 47, 2 }, { 31, 19, 1 }, { 32, 64, 1 }, { 33, 100, 2 } };
+enum { SHAPES = sizeof(shapes) / sizeof(shapes[0]) };
 
 static void test_odd_shapes_q8(void **state)
 {
 	(void)state;
 	for (size_t o = 0; o < OPS; o++)
-		for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
+		for (size_t i = TEST_IS_INSTRUMENTED * o % 3; i < SHAPES; i += TEST_IS_INSTRUMENTED ? 3 : 1) {
 			struct bench b;
 			const size_t unit = strchr(op_names[o], 'k') ? 256 : 32;
 			bench_init(&b, op_names[o], TCB_CONTRACT_Q8,
@@ -219,7 +221,7 @@ static void test_odd_shapes_f32(void **state)
 {
 	(void)state;
 	for (size_t o = 0; o < OPS; o++)
-		for (size_t i = o % 3; i < sizeof(shapes) / sizeof(shapes[0]); i += 3) {
+		for (size_t i = o % 3; i < SHAPES; i += 3) {
 			struct bench b;
 			const size_t unit = strchr(op_names[o], 'k') ? 256 : 32;
 			bench_init(&b, op_names[o], TCB_CONTRACT_F32,
@@ -281,7 +283,7 @@ static void run_amx(struct bench *b, const struct amx_in_c *amx, size_t micro_m,
 static void try_amx_in_c(const struct amx_in_c *amx)
 {
 	for (size_t o = 0; o < OPS; o++)
-		for (size_t i = o % 2; i < sizeof(shapes) / sizeof(shapes[0]); i += 2) {
+		for (size_t i = o % 2; i < SHAPES; i += TEST_IS_INSTRUMENTED ? 6 : 2) {
 			struct bench b;
 			const size_t unit = strchr(op_names[o], 'k') ? 256 : 32;
 			bench_init(&b, op_names[o], TCB_CONTRACT_Q8,

@@ -10,15 +10,12 @@
 #include <unistd.h>
 
 #include "base/util.h"
+#include "instrumented.h"
 #include "planted_gpu.h"
 #include "search/search.h"
 
 /* Seconds that a candidate may take: what hangs takes them all. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-static const double timeout_s = 2.5;
-#else
-static const double timeout_s = 1;
-#endif
+static const double timeout_s = TEST_IS_INSTRUMENTED ? 2.5 : 1;
 
 enum { GOOD = 200, BAD = 20, TRIALS_MAX = 512, CARDS = 3, SHARED_TRIALS = 90, DYING_TRIALS = 40 };
 
@@ -88,6 +85,9 @@ static enum planted_gpu behaviour(const struct tcb_geometry *geometry)
 static void bad_ones_cost_no_good_result(void **state)
 {
 	(void)state;
+#ifdef __SANITIZE_THREAD__ /* it takes a minute there, and several cards have all threads that one has */
+	skip();
+#endif
 	struct store *first = calloc(1, sizeof *first), *second = calloc(1, sizeof *second);
 	struct tcb_sweep_result result;
 	struct tcb_error err = { .message = "" };
