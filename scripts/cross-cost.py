@@ -45,7 +45,7 @@ def main():
         try:
             trials_of(path, args.state, trials)
         except (OSError, sqlite3.Error) as error:
-            sys.exit(f"cross-cost.py: {path}: {error}")
+            sys.exit(f"cross-cost.py: {path}: {error}; give databases that tcbtune sweep made, as they are or gzipped")
     for problem, times in trials.items():
         best = min(times, key=times.get)
         print(f"{problem}: {times[best] / 1000:.2f} us, {best}")
