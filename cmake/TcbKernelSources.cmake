@@ -1,64 +1,138 @@
 # SPDX-License-Identifier: MIT
 #
-# tcb_kernel_sources(<target> [UNSANITIZED] SOURCES ... HEADERS ...)
+# tcb_kernel_sources(<target> [UNSANITIZED] SOURCES ... [VARIANTS ...] [WITH ...])
 #
 # Adds kernel sources of the calling directory to <target>, which may belong to
 # another directory.  The suffix of a file's name gives its instruction set
-# (_scalar, _avx2, _avx512, _avx512vnni, _amx, _neon); TCB_SOURCE_HASH is defined for each as
-# the hash of the file, its flags and all of HEADERS (any file whose change
-# alters every kernel): the signature that makes stored results stale when a
-# kernel changes.  UNSANITIZED: code that touches no memory, and is timed.
+# (_scalar, _avx2, _avx512, _avx512vnni, _amx, _neon).  VARIANTS are those that
+# hold tables of variants: there TCB_SOURCE_HASH is a signature, which makes
+# stored results stale when a kernel changes: a hash of what the preprocessor
+# makes of the file, of SOURCES and of WITH (files elsewhere that the kernels
+# run with), without comments and lines, and of its flags (sign_source.sh).
+# UNSANITIZED: code that touches no memory, and is timed.
+#
+# tcb_per_isa(<out> <source> <isa>...)
+#
+# OUT: <source> once for each instruction set, as <name>_<isa>.c in the build
+# folder, which includes it.  Such a file is written in the vocabulary of
+# src/kernels/simd/simd.h, which knows the set by its flags.
 set(TCB_ISA_FLAGS_scalar -O2 -fno-tree-vectorize -fno-tree-slp-vectorize)
 set(TCB_ISA_FLAGS_avx2 -O3 -mavx2 -mfma -mf16c)
 set(TCB_ISA_FLAGS_avx512 -O3 -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx2 -mfma -mf16c -mprefer-vector-width=512)
 set(TCB_ISA_FLAGS_avx512vnni ${TCB_ISA_FLAGS_avx512} -mavx512vnni)
 set(TCB_ISA_FLAGS_amx ${TCB_ISA_FLAGS_avx512vnni} -mamx-tile -mamx-int8)
 set(TCB_ISA_FLAGS_neon -O3 -march=armv8.2-a+dotprod+fp16)
+# Those whose arithmetic on floats differs (src/kernels/simd/isas.h), and those of them with vectors.
+set(TCB_ISAS_VECTORS avx2 avx512 neon)
+set(TCB_ISAS_FLOATS scalar ${TCB_ISAS_VECTORS})
 if(CMAKE_C_COMPILER_ID MATCHES "Clang")
 	set(TCB_ISA_FLAGS_scalar -O2 -fno-vectorize -fno-slp-vectorize)
 endif()
 
-function(tcb_kernel_sources target)
-	cmake_parse_arguments(arg "UNSANITIZED" "" "SOURCES;HEADERS" ${ARGN})
-	set(header_text "")
-	foreach(header ${arg_HEADERS})
-		get_filename_component(path ${header} ABSOLUTE) # "../" folded, so that the path is the one others give
-		file(SHA256 ${path} digest)
-		string(APPEND header_text ${digest})
-		set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${path})
-	endforeach()
-	foreach(source ${arg_SOURCES})
-		# Absolute, and set where the target lives: source properties are seen by one directory only.
-		set(path ${CMAKE_CURRENT_SOURCE_DIR}/${source})
-		set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${path})
-		set(flags "")
-		set(debug "")
-		# Another processor's: the op's list of variants leaves them out too.
+# Those of SOURCES that are built for this processor: an op's list of variants leaves the others out, too.
+function(tcb_sources_here out)
+	set(here "")
+	foreach(source ${ARGN})
 		if(source MATCHES "_(avx2|avx512|avx512vnni|amx)\\.c$" AND NOT CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
 			continue()
 		endif()
 		if(source MATCHES "_neon\\.c$" AND NOT CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
 			continue()
 		endif()
-		if(source MATCHES "_(scalar|avx2|avx512|avx512vnni|amx|neon)\\.c$")
-			set(flags ${TCB_ISA_FLAGS_${CMAKE_MATCH_1}})
-			set(debug -g1) # all is inlined: no more can be followed, and the rest takes as long as compiling
-			if(TCB_SANITIZE AND arg_UNSANITIZED)
-				list(APPEND flags -fno-sanitize=all)
-			elseif(TCB_SANITIZE) # instrumented and unrolled, a file takes minutes at -O2 and seconds so
-				list(APPEND flags -O1 -g1)
-				if(CMAKE_C_COMPILER_ID STREQUAL "GNU") # a third less again: registers in one region
-					list(APPEND flags -fira-region=one)
-				endif()
-			elseif(TCB_ONLY_KERNELS) # a third of the time; intrinsics are the same, preset aarch64 has the rest
-				list(APPEND flags -O1)
+		list(APPEND here ${source})
+	endforeach()
+	set(${out} ${here} PARENT_SCOPE)
+endfunction()
+
+function(tcb_per_isa out source)
+	set(files "")
+	file(RELATIVE_PATH from_src ${PROJECT_SOURCE_DIR}/src ${CMAKE_CURRENT_SOURCE_DIR}/${source})
+	foreach(isa ${ARGN})
+		string(REGEX REPLACE "\\.c$" "_${isa}.c" path ${CMAKE_CURRENT_BINARY_DIR}/${source})
+		file(CONFIGURE OUTPUT ${path} CONTENT "#include \"${from_src}\"\n")
+		list(APPEND files ${path})
+	endforeach()
+	set(${out} ${files} PARENT_SCOPE)
+endfunction()
+
+# A rule that writes the hash of SOURCE's text; OUT: the file that it writes.
+function(tcb_sign_text out source flags)
+	get_filename_component(path ${source} ABSOLUTE)
+	get_filename_component(name ${source} NAME_WE)
+	set(sum ${CMAKE_CURRENT_BINARY_DIR}/${name}.text)
+	set(${out} ${sum} PARENT_SCOPE)
+	get_property(is_known DIRECTORY PROPERTY TCB_TEXT_${name})
+	if(is_known)
+		return()
+	endif()
+	set_property(DIRECTORY PROPERTY TCB_TEXT_${name} 1)
+	add_custom_command(OUTPUT ${sum}
+		COMMAND sh ${CMAKE_SOURCE_DIR}/cmake/sign_source.sh text ${sum} ${sum}.d ${CMAKE_C_COMPILER} -std=gnu17
+			-D_GNU_SOURCE -DNDEBUG -O2 ${flags} -I${CMAKE_SOURCE_DIR}/src ${path}
+		DEPENDS ${path} ${CMAKE_SOURCE_DIR}/cmake/sign_source.sh DEPFILE ${sum}.d VERBATIM COMMENT "")
+endfunction()
+
+# SOURCE's signature as a file of <target> that defines a symbol; SUMS: the hashes of what it runs with.
+function(tcb_sign_variants target source flags sums)
+	get_filename_component(name ${source} NAME_WE)
+	tcb_sign_text(own ${source} "${flags}")
+	set(file ${CMAKE_CURRENT_BINARY_DIR}/${name}.signature.c)
+	string(REPLACE ";" " " text "${flags}")
+	add_custom_command(OUTPUT ${file}
+		COMMAND sh ${CMAKE_SOURCE_DIR}/cmake/sign_source.sh join ${file} tcb_signature_${name} ${text} ${own} ${sums}
+		DEPENDS ${own} ${sums} VERBATIM COMMENT "")
+	set_source_files_properties(${file} TARGET_DIRECTORY ${target} PROPERTIES GENERATED ON)
+	add_custom_target(signature_${name} DEPENDS ${file})
+	add_dependencies(${target} signature_${name})
+	target_sources(${target} PRIVATE ${file})
+endfunction()
+
+# Compiler flags of SOURCE by its suffix.
+function(tcb_isa_flags out source is_unsanitized)
+	set(flags "")
+	if(source MATCHES "_(scalar|avx2|avx512|avx512vnni|amx|neon)\\.c$")
+		set(flags ${TCB_ISA_FLAGS_${CMAKE_MATCH_1}})
+		if(TCB_SANITIZE AND is_unsanitized)
+			list(APPEND flags -fno-sanitize=all)
+		elseif(TCB_SANITIZE) # instrumented and unrolled, a file takes minutes at -O2 and seconds so
+			list(APPEND flags -O1 -g1)
+			if(CMAKE_C_COMPILER_ID STREQUAL "GNU") # a third less again: registers in one region
+				list(APPEND flags -fira-region=one)
 			endif()
+		elseif(TCB_ONLY_KERNELS) # a third of the time; intrinsics are the same, preset aarch64 has the rest
+			list(APPEND flags -O1)
 		endif()
-		file(SHA256 ${path} digest)
-		string(SHA256 digest "${digest}${header_text}${flags}")
-		string(SUBSTRING ${digest} 0 32 digest)
-		set_source_files_properties(${path} TARGET_DIRECTORY ${target} PROPERTIES
-			COMPILE_DEFINITIONS "TCB_SOURCE_HASH=\"${digest}\"" COMPILE_OPTIONS "${flags};${debug}")
+	endif()
+	set(${out} ${flags} PARENT_SCOPE)
+endfunction()
+
+function(tcb_kernel_sources target)
+	cmake_parse_arguments(arg "UNSANITIZED" "" "SOURCES;VARIANTS;WITH" ${ARGN})
+	tcb_sources_here(sources ${arg_SOURCES})
+	tcb_sources_here(variants ${arg_VARIANTS})
+	set(sums "")
+	if(variants)
+		foreach(source ${sources} ${arg_WITH})
+			tcb_isa_flags(flags ${source} "${arg_UNSANITIZED}")
+			tcb_sign_text(sum ${source} "${flags}")
+			list(APPEND sums ${sum})
+		endforeach()
+	endif()
+	foreach(source ${sources} ${variants})
+		# Absolute, and set where the target lives: source properties are seen by one directory only.
+		get_filename_component(path ${source} ABSOLUTE)
+		tcb_isa_flags(flags ${source} "${arg_UNSANITIZED}")
+		set(debug "")
+		if(flags)
+			set(debug -g1) # all is inlined: no more can be followed, and the rest takes as long as compiling
+		endif()
+		set_source_files_properties(${path} TARGET_DIRECTORY ${target} PROPERTIES COMPILE_OPTIONS "${flags};${debug}")
 		target_sources(${target} PRIVATE ${path})
+		if(source IN_LIST variants)
+			get_filename_component(name ${source} NAME_WE)
+			set_source_files_properties(${path} TARGET_DIRECTORY ${target} PROPERTIES
+				COMPILE_DEFINITIONS TCB_SOURCE_HASH=tcb_signature_${name})
+			tcb_sign_variants(${target} ${source} "${flags}" "${sums}")
+		endif()
 	endforeach()
 endfunction()

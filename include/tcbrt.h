@@ -23,11 +23,12 @@
  *     tcbrt_close(rt);
  *
  * Opening reads the whole database; after that nothing is read, allocated or
- * locked.  A lookup whose shape was tuned takes some tens of nanoseconds.  One
- * that was not falls back, and says to what and why (see enum tcbrt_source):
- * a result is never one that the stored measurements call worse than the op's
- * default.  Entries that were measured with another version of a kernel than
- * the one in this library are stale and are not used.
+ * locked, but for what is stored for a GPU: there the first lookup that meets
+ * an entry writes its kernel once, to see whether it is still the one that
+ * was measured, which allocates and takes some milliseconds.  A lookup whose shape was tuned takes some tens of
+ * nanoseconds.  One that was not falls back, and says to what and why (see enum tcbrt_source): a result is never one
+ * that the stored measurements call worse than the op's default.  Entries that were measured with another version of a
+ * kernel than the one in this library are stale and are not used.
  *
  * Threads.  Any number of threads may use one struct tcbrt at once, as long as
  * none closes it.
@@ -71,8 +72,9 @@ TCBRT_API int tcbrt_version(void);
 enum tcbrt_code {
 	TCBRT_OK = 0,
 	TCBRT_E_FAILED = 1,    /* anything else; the message says what */
-	TCBRT_E_USAGE = 2,     /* a query that no database could answer: empty shape, unknown contract */
-	TCBRT_E_NOT_FOUND = 3, /* no such database; no such op in this library */
+	TCBRT_E_USAGE = 2,     /* NULL for a pointer; a query that no database could answer: no op, empty shape,
+				* unknown contract */
+	TCBRT_E_NOT_FOUND = 3, /* no such database; no such op in this library, or no kernel of it for the query */
 	TCBRT_E_NOMEM = 6,
 	TCBRT_E_IO = 7,           /* the file cannot be read */
 	TCBRT_E_FORMAT = 8,       /* not a tuning database, or a damaged one */
@@ -98,7 +100,8 @@ struct tcbrt;
 /*
  * Loads the database at PATH.  NULL: the file named by the environment variable TCBTUNE_DB, else
  * $XDG_DATA_HOME/tcbtune/tuning.db, else ~/.local/share/tcbtune/tuning.db.
- * On failure *OUT is NULL and ERR (which may be NULL) is filled.
+ * On failure *OUT is NULL and ERR (which may be NULL) is filled.  Rows that cannot be read are left out, see
+ * tcbrt_count.
  */
 TCBRT_API int tcbrt_open(const char *path, struct tcbrt **out, struct tcbrt_error *err);
 
@@ -126,8 +129,9 @@ enum tcbrt_state { TCBRT_COLD = 0, TCBRT_HOT = 1 };
 struct tcbrt_query {
 	const char *op;     /* "q4k_matvec" */
 	const char *device; /* NULL or "cpu": this host; "cpu:avx2": this host, restricted to that family and
-			     * scalar; "sm_90": a GPU of that kind, for which only what is stored is known */
-	/* 0: as many as is fastest, at most the processors that this process may use (when tcbrt_open was called) */
+			     * scalar; "sm_90": a GPU of that kind, attached or not */
+	/* 0: as many as is fastest, at most the processors that this process may use (when tcbrt_open was called);
+	 * a GPU has none */
 	unsigned threads;
 	enum tcbrt_contract contract;
 	enum tcbrt_state state;
@@ -137,7 +141,7 @@ struct tcbrt_query {
 /*
  * Where a tuning comes from, best first.
  *
- * EXACT         The shape was tuned on this device (same processor, same number of threads).
+ * EXACT         The shape was tuned on this device (same processor, same number of threads; a GPU of this kind).
  * NEAREST       Another shape was: of the shapes whose m, n and k are each within a factor of 4, the one nearest in
  *               log2(m), log2(n), log2(k).  Only winners whose measured speed-up over the default, at their own shape,
  *               is at least 1 over its whole 95 % interval.  Tiles that were as large as that shape's m, n or k become
@@ -146,7 +150,8 @@ struct tcbrt_query {
  * DEFAULT       The op's standard geometry.
  * MODELLED      Instead of EXACT where the shape was only ranked by a model for this kind of device, never measured.
  *
- * Stale entries are passed over everywhere; those that were only modelled answer for their own shape alone.
+ * Stale entries are passed over everywhere, and so is a geometry that breaks a constraint of the op: a database may be
+ * damaged, or come from anyone.  Entries that were only modelled answer for their own shape alone.
  */
 enum tcbrt_source {
 	TCBRT_SOURCE_NONE = 0, /* the lookup failed */
@@ -180,8 +185,9 @@ struct tcbrt_tuning {
 };
 
 /*
- * Fills OUT.  TCBRT_OK also for DEFAULT; another code only where the query itself cannot be served (unknown op, illegal
- * shape, a device that this host has not), and then OUT->reason says why.
+ * Fills OUT.  TCBRT_OK also for DEFAULT; another code only where the query itself cannot be served (NULL, a query of
+ * zeros, unknown op, illegal shape, a shape that no kernel of this contract computes, a device that this host has not),
+ * and then OUT->reason says why.
  */
 TCBRT_API int tcbrt_lookup(const struct tcbrt *rt, const struct tcbrt_query *query, struct tcbrt_tuning *out);
 
@@ -216,7 +222,8 @@ struct tcbrt_entry {
 /* Calls EACH for every entry, ordered by op, device and shape, until it returns nonzero; returns what it returned. */
 TCBRT_API int tcbrt_each(const struct tcbrt *rt, int (*each)(void *ctx, const struct tcbrt_entry *entry), void *ctx);
 
-/* How many entries there are, and how many of them lookups pass over. */
+/* How many entries there are, and how many of them lookups pass over.  Rows that could not be read count among both;
+ * tcbrt_each does not show them. */
 TCBRT_API size_t tcbrt_count(const struct tcbrt *rt, size_t *refused_out);
 
 #ifdef __cplusplus

@@ -4,20 +4,23 @@
 # Installs what the build and the tests need and this machine lacks, with apt.
 #   install-deps.sh build      compiler, CMake and the libraries that are linked
 #   install-deps.sh test       the same and what the tests need
+#   install-deps.sh pip        what fetches from PyPI
 #   install-deps.sh neon       the same as build and what builds and runs the kernels for 64-bit Arm
 # Does nothing, and asks for no rights, when all is there.
 set -eu
 
 build="gcc libc6-dev cmake ninja-build pkg-config git libsqlite3-dev libhwloc-dev libjansson-dev libxxhash-dev"
-tests="libcmocka-dev python3 python3-jsonschema clang-format"
+# g++ compiles the header as C++; a program that is linked statically wants zlib.
+tests="libcmocka-dev python3 python3-jsonschema clang-format g++ zlib1g-dev"
 neon="gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static"
 
 case "${1:-}" in
 build) wanted="$build" ;;
 test) wanted="$build $tests" ;;
+pip) wanted="python3-pip" ;;
 neon) wanted="$build $neon" ;;
 *)
-	echo "usage: $0 build|test|neon" >&2
+	echo "usage: $0 build|test|pip|neon" >&2
 	exit 2
 	;;
 esac

@@ -17,7 +17,7 @@ budget=${2:-15s}
 cd "$(dirname "$0")/.."
 
 scripts/install-deps.sh build
-cmake --preset release -DTCB_BUILD_TESTS=OFF >/dev/null
+cmake --preset release >/dev/null
 cmake --build --preset release >/dev/null
 tcbtune=build/release/src/cli/tcbtune
 

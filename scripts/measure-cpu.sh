@@ -15,7 +15,7 @@ out=$(cd "$1" && pwd)
 cd "$(dirname "$0")/.."
 
 scripts/install-deps.sh build
-cmake --preset release -DTCB_BUILD_TESTS=OFF >/dev/null
+cmake --preset release >/dev/null
 cmake --build --preset release >/dev/null
 tcbtune=build/release/src/cli/tcbtune
 cores=$("$tcbtune" devices --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["devices"][0]["threads"])')

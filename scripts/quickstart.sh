@@ -8,7 +8,7 @@ set -eu
 cd "$(dirname "$0")/.."
 
 scripts/install-deps.sh build
-cmake --preset release -DTCB_BUILD_TESTS=OFF >/dev/null
+cmake --preset release >/dev/null
 cmake --build --preset release
 tcbtune=build/release/src/cli/tcbtune
 

@@ -4,8 +4,8 @@
 # Installs what is missing and passes all tests: the plain build, then the same
 # tests under AddressSanitizer + UndefinedBehaviorSanitizer, then those of
 # threaded code under ThreadSanitizer, then the kernels for 64-bit Arm under
-# emulation; where the compiler or the emulator for that cannot be had, the last
-# line says NOT RUN.
+# emulation.  Ends with what was skipped and why; where the compiler or the
+# emulator for Arm cannot be had, the last line says NOT RUN.
 #   scripts/test.sh          all of it
 #   scripts/test.sh dev      one preset only (dev, asan, tsan or neon)
 set -eu
@@ -13,6 +13,13 @@ cd "$(dirname "$0")/.."
 
 scripts/install-deps.sh test
 jobs=$(nproc)
+skipped=""
+if cuda=$(scripts/fetch-assembler.sh); then
+	[ -z "$cuda" ] || export CUDA_HOME="$cuda"
+else
+	skipped="
+No assembler for PTX is installed, and none could be fetched (see above)."
+fi
 
 # Builds TARGET of a preset and passes those of its tests that the other arguments choose.
 run() {
@@ -21,8 +28,20 @@ run() {
 	shift 2
 	cmake --preset "$preset" >/dev/null
 	cmake --build --preset "$preset" -j "$jobs" --target "$target"
-	ctest --preset "$preset" -j "$jobs" "$@"
+	passed=0
+	ctest --preset "$preset" -j "$jobs" "$@" || passed=$?
+	list=$(scripts/list-skips.sh "build/$preset")
+	[ -z "$list" ] || skipped="$skipped
+Skipped in $preset:
+$list"
+	return "$passed"
 }
+
+# Whatever the outcome.
+tell_skips() {
+	[ -z "$skipped" ] || echo "$skipped"
+}
+trap tell_skips EXIT
 
 not_run=""
 for preset in ${1:-dev asan tsan neon}; do
@@ -45,6 +64,8 @@ for preset in ${1:-dev asan tsan neon}; do
 	esac
 done
 if [ -n "$not_run" ]; then
+	tell_skips
+	skipped=""
 	echo "NOT RUN: $not_run"
 	[ $# -eq 0 ] # who asked for this one alone has not got it
 fi

@@ -114,6 +114,11 @@ enum tcb_status tcb_buffer_protect(struct tcb_buffer *buffer, int read_only, str
 	return TCB_OK;
 }
 
+void tcb_buffer_small_pages(const struct tcb_buffer *buffer)
+{
+	madvise(buffer->map, buffer->map_bytes, MADV_NOHUGEPAGE);
+}
+
 size_t tcb_buffer_huge_bytes(const struct tcb_buffer *buffer)
 {
 	FILE *file = fopen("/proc/self/smaps", "r");

@@ -35,6 +35,9 @@ void tcb_buffer_free(struct tcb_buffer *buffer); /* a zeroed struct is fine */
 int tcb_buffer_check(const struct tcb_buffer *buffer);
 /* Makes the data read-only or writable again (whole pages): a kernel that writes its input faults. */
 enum tcb_status tcb_buffer_protect(struct tcb_buffer *buffer, int read_only, struct tcb_error *err);
+/* What is not in memory yet comes in small pages: where memory is in pieces, the system makes a gigabyte of huge pages
+ * in five seconds (it moves others' pages together), of small ones in less than one. */
+void tcb_buffer_small_pages(const struct tcb_buffer *buffer);
 /* Bytes of the buffer that the kernel backs with huge pages now (0 where it does not tell). */
 size_t tcb_buffer_huge_bytes(const struct tcb_buffer *buffer);
 

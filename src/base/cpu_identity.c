@@ -204,6 +204,7 @@ static void tidy(char *text)
 
 static enum tcb_status restrict_isa(const char *name, uint32_t host_mask, uint32_t *mask_out, struct tcb_error *err)
 {
+	char families[TCB_FAMILIES_TEXT_MAX];
 	enum tcb_isa isa;
 
 	if (strcmp(name, "cpu") == 0) {
@@ -214,11 +215,11 @@ static enum tcb_status restrict_isa(const char *name, uint32_t host_mask, uint32
 		return tcb_fail(err, TCB_E_USAGE,
 				"'%.40s' is no CPU device: use cpu or cpu:FAMILY, for example cpu:avx2", name);
 	TCB_TRY(tcb_isa_parse(name + 4, &isa, err));
-	if (isa > TCB_ISA_NEON)
-		return tcb_fail(err, TCB_E_USAGE,
-				"'%.40s': %s is a GPU instruction family; use cpu:scalar, cpu:avx2, "
-				"cpu:avx512, cpu:avx512vnni, cpu:amx or cpu:neon",
-				name, tcb_isa_text(isa));
+	if (!tcb_isa_is_of_cpu(isa)) {
+		tcb_cpu_families("cpu:", families);
+		return tcb_fail(err, TCB_E_USAGE, "'%.40s': %s is a GPU instruction family; there are %s", name,
+				tcb_isa_text(isa), families);
+	}
 	if (!(host_mask >> isa & 1))
 		return tcb_fail(err, TCB_E_UNSUPPORTED, "this processor has no %s: `tcbtune devices` lists what it has",
 				tcb_isa_text(isa));

@@ -8,26 +8,19 @@
 #include <stdio.h>
 #include <string.h>
 
-#define TCB_WORD(id, word) word,
-static const char *const words_ISA[] = { TCB_ISA_LIST(TCB_WORD) NULL };
-static const char *const words_LAYOUT[] = { TCB_LAYOUT_LIST(TCB_WORD) NULL };
-static const char *const words_SCHED[] = { TCB_SCHED_LIST(TCB_WORD) NULL };
-static const char *const words_HINT[] = { TCB_HINT_LIST(TCB_WORD) NULL };
-static const char *const words_SWIZZLE[] = { TCB_SWIZZLE_LIST(TCB_WORD) NULL };
-static const char *const words_COPY[] = { TCB_COPY_LIST(TCB_WORD) NULL };
-static const char *const words_XIN[] = { TCB_XIN_LIST(TCB_WORD) NULL };
-static const char *const words_PREP[] = { TCB_PREP_LIST(TCB_WORD) NULL };
-static const char *const words_JOIN[] = { TCB_JOIN_LIST(TCB_WORD) NULL };
-static const char *const words_FORM[] = { TCB_FORM_LIST(TCB_WORD) NULL };
-static const char *const words_DECODE[] = { TCB_DECODE_LIST(TCB_WORD) NULL };
+#define WORD(K, id, word) word,
+#define WORD_TABLE(K, name) static const char *const words_##K[] = { TCB_##K##_LIST(WORD, K) NULL };
+TCB_WORD_LIST(WORD_TABLE)
 static const char *const words_NUMBER[] = { NULL };
-#undef TCB_WORD
+#undef WORD_TABLE
+#undef WORD
 
 static const struct {
 	const char *key, *help;
+	enum tcb_knob_scope scope;
 	const char *const *words; /* words_NUMBER: a decimal integer */
 } knobs[TCB_KNOB_COUNT] = {
-#define TCB_KNOB_ROW(id, key, kind, help) { key, help, words_##kind },
+#define TCB_KNOB_ROW(id, key, scope, kind, help) { key, help, TCB_SCOPE_##scope, words_##kind },
 	TCB_KNOB_LIST(TCB_KNOB_ROW)
 #undef TCB_KNOB_ROW
 };
@@ -79,6 +72,11 @@ const char *tcb_knob_help(enum tcb_knob knob)
 	return knobs[knob].help;
 }
 
+enum tcb_knob_scope tcb_knob_scope(enum tcb_knob knob)
+{
+	return knobs[knob].scope;
+}
+
 const char *tcb_knob_word(enum tcb_knob knob, int32_t value)
 {
 	const char *const *words = knobs[knob].words;
@@ -96,13 +94,24 @@ const char *tcb_isa_text(enum tcb_isa isa)
 
 enum tcb_status tcb_isa_parse(const char *text, enum tcb_isa *out, struct tcb_error *err)
 {
+	char known[TCB_FAMILIES_TEXT_MAX];
+
 	for (int i = 0; i < TCB_ISA_COUNT; i++)
 		if (strcmp(text, words_ISA[i]) == 0) {
 			*out = (enum tcb_isa)i;
 			return TCB_OK;
 		}
-	return tcb_fail(err, TCB_E_USAGE,
-			"unknown instruction family '%.40s': use scalar, avx2, avx512, avx512vnni, amx or neon", text);
+	tcb_cpu_families("", known);
+	return tcb_fail(err, TCB_E_USAGE, "unknown instruction family '%.40s': there are %s", text, known);
+}
+
+void tcb_cpu_families(const char *prefix, char out[TCB_FAMILIES_TEXT_MAX])
+{
+	size_t used = 0;
+
+	for (int isa = 0; tcb_isa_is_of_cpu((enum tcb_isa)isa); isa++)
+		used += (size_t)snprintf(out + used, TCB_FAMILIES_TEXT_MAX - used, "%s%s%s", isa ? ", " : "", prefix,
+					 words_ISA[isa]);
 }
 
 /* Where the parser stands: TEXT for messages, AT inside it. */
@@ -183,8 +192,8 @@ static enum tcb_status parse_knob(struct cursor *cursor, int knob, int32_t *out)
 	return fail_at(cursor, "unknown value of this knob");
 }
 
-/* One "key=value"; SEEN has a bit for each level, then for each knob. */
-static enum tcb_status parse_item(struct cursor *cursor, struct tcb_geometry *geometry, uint32_t *seen)
+/* One "key=value"; SEEN tells for each level, then for each knob, whether it was given. */
+static enum tcb_status parse_item(struct cursor *cursor, struct tcb_geometry *geometry, unsigned char *seen)
 {
 	const char *key = cursor->at;
 	size_t length = word_length(key);
@@ -198,9 +207,9 @@ static enum tcb_status parse_item(struct cursor *cursor, struct tcb_geometry *ge
 			item = TCB_LEVEL_COUNT + knob;
 	if (item < 0)
 		return fail_at(cursor, "unknown key");
-	if (*seen >> item & 1)
+	if (seen[item])
 		return fail_at(cursor, "this key is given twice");
-	*seen |= 1u << item;
+	seen[item] = 1;
 	cursor->at += length;
 	if (*cursor->at != '=')
 		return fail_at(cursor, "'=' is expected");
@@ -214,12 +223,11 @@ enum tcb_status tcb_geometry_parse(const char *text, struct tcb_geometry *out, s
 {
 	struct cursor cursor = { text, text, err };
 	struct tcb_geometry geometry;
-	uint32_t seen = 0;
+	unsigned char seen[TCB_LEVEL_COUNT + TCB_KNOB_COUNT] = { 0 };
 
-	_Static_assert(TCB_LEVEL_COUNT + TCB_KNOB_COUNT <= 32, "one bit per key");
 	tcb_geometry_init(&geometry);
 	for (;;) {
-		TCB_TRY(parse_item(&cursor, &geometry, &seen));
+		TCB_TRY(parse_item(&cursor, &geometry, seen));
 		if (*cursor.at == '\0')
 			break;
 		if (*cursor.at != ',')
@@ -227,7 +235,7 @@ enum tcb_status tcb_geometry_parse(const char *text, struct tcb_geometry *out, s
 		cursor.at++;
 	}
 	for (int level = 0; level < TCB_LEVEL_COUNT; level++)
-		if (!(seen >> level & 1))
+		if (!seen[level])
 			return fail_at(&cursor, "macro, midi and micro must all be given");
 	*out = geometry;
 	return TCB_OK;
@@ -238,7 +246,7 @@ void tcb_geometry_print(const struct tcb_geometry *geometry, char out[TCB_GEOMET
 	size_t used = 0;
 
 	/* A knob's key, the two separators and its number or word. */
-#define KNOB_LENGTH(id, key, kind, help) +sizeof(key) + 1 + sizeof("-2147483648")
+#define KNOB_LENGTH(id, key, scope, kind, help) +sizeof(key) + 1 + sizeof("-2147483648")
 	_Static_assert(TCB_LEVEL_COUNT * 70 TCB_KNOB_LIST(KNOB_LENGTH) <= TCB_GEOMETRY_TEXT_MAX,
 		       "the longest key, number and separators of every item fit");
 #undef KNOB_LENGTH

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What is to be computed: an op's name, a shape MxNxK and a numeric contract
- * (SPEC section 1).  Row ops use MxN; their k is 0 and is not printed.
+ * What is to be computed: an op, a shape MxNxK and a numeric contract (SPEC
+ * section 1).  Row ops use MxN; their k is 0 and is not printed.
  */
 #ifndef TCB_BASE_PROBLEM_H
 #define TCB_BASE_PROBLEM_H
@@ -22,8 +22,11 @@ enum tcb_contract { TCB_CONTRACT_F32, TCB_CONTRACT_F16, TCB_CONTRACT_Q8, TCB_CON
 /* The cache state of a measurement: buffers rotated beyond the last cache, or one buffer reused. */
 enum tcb_state { TCB_COLD, TCB_HOT, TCB_STATE_COUNT };
 
+struct tcb_op; /* kernels/op.h */
+
 struct tcb_problem {
-	char op[TCB_OP_NAME_MAX];
+	const struct tcb_op *op;       /* NULL in what a database says: only op_name is known there */
+	char op_name[TCB_OP_NAME_MAX]; /* the op's, for databases and messages */
 	enum tcb_contract contract;
 	struct tcb_shape shape;
 };

@@ -14,12 +14,6 @@ static const char *const outcome_texts[TCB_OUTCOME_COUNT] = {
 static const char *const stage_texts[TCB_STAGE_COUNT] = { "screen", "final" };
 static const char *const class_texts[TCB_CLASS_COUNT] = { "exact", "bounded", "approx" };
 
-int tcb_trial_is_too_slow(const struct tcb_trial *trial)
-{
-	return trial->outcome == TCB_OUTCOME_TIMEOUT &&
-	       strncmp(trial->message, TCB_TOO_SLOW, sizeof(TCB_TOO_SLOW) - 1) == 0;
-}
-
 const char *tcb_outcome_text(enum tcb_outcome outcome)
 {
 	return outcome_texts[outcome];

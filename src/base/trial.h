@@ -12,12 +12,17 @@
 #include "base/geometry.h"
 #include "base/problem.h"
 
-/* X(id, text): how a trial ended.  All but OK are data about the candidate, not errors of the tuner. */
+/*
+ * X(id, text): how a trial ended.  All but OK are data about the candidate, not errors of the tuner.  TOO_SLOW is no
+ * failure: the candidate was right on small shapes, and predicted by them to be so slow that it was not run on the
+ * problem itself; another sweep may try it again.
+ */
 #define TCB_OUTCOME_LIST(X)                 \
 	X(OK, "ok")                         \
 	X(WRONG, "wrong")                   \
 	X(COMPILE_FAILED, "compile_failed") \
-	X(LAUNCH_FAILED, "launch_failed") X(CRASHED, "crashed") X(TIMEOUT, "timeout") X(SPILLED, "spilled")
+	X(LAUNCH_FAILED, "launch_failed")   \
+	X(CRASHED, "crashed") X(TIMEOUT, "timeout") X(TOO_SLOW, "too_slow") X(SPILLED, "spilled")
 enum tcb_outcome {
 #define TCB_OUTCOME_ENUM(id, text) TCB_OUTCOME_##id,
 	TCB_OUTCOME_LIST(TCB_OUTCOME_ENUM)
@@ -68,11 +73,6 @@ struct tcb_trial {
 	size_t counter_count;
 	const struct tcb_counter *counters;
 };
-
-/* How the message of a trial begins that is no failure, although its outcome is TIMEOUT: the candidate was right on
- * small shapes, and foretold so slow by them that it was not run on the problem itself.  It may be tried again. */
-#define TCB_TOO_SLOW "too slow: "
-int tcb_trial_is_too_slow(const struct tcb_trial *trial);
 
 const char *tcb_outcome_text(enum tcb_outcome outcome);
 enum tcb_status tcb_outcome_parse(const char *text, enum tcb_outcome *out, struct tcb_error *err);

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/op.h"
+#include "kernels/signature.h"
 
 struct cli_best_row *cli_best_rows_add(struct cli_best_rows *rows, const struct tcb_best *best)
 {
@@ -83,13 +83,14 @@ double cli_best_of_limit(const struct tcb_best *best)
 
 int cli_best_is_stale(const struct tcb_best *best)
 {
-	const struct tcb_op *op = tcb_op_find(best->problem.op);
-	const struct tcb_variant *variant = NULL;
+	const struct tcb_op *op = tcb_op_find(best->problem.op_name);
+	struct tcb_packings packings = { .is_known = { 0 } };
 	struct tcb_geometry geometry;
+	struct tcb_problem problem;
 
-	if (op && tcb_geometry_parse(best->geometry, &geometry, NULL) == TCB_OK)
-		variant = tcb_variant_find(op, best->problem.contract, &geometry);
-	return !variant || strcmp(variant->signature, best->signature) != 0;
+	return !op || tcb_geometry_parse(best->geometry, &geometry, NULL) != TCB_OK ||
+	       tcb_problem_init(op, best->problem.contract, &best->problem.shape, &problem, NULL) != TCB_OK ||
+	       !tcb_candidate_is_current(&problem, &best->target, &geometry, best->signature, &packings);
 }
 
 int cli_best_row_has_hardware_counters(const struct cli_best_row *row)
@@ -106,7 +107,7 @@ static void add_people_row(struct cli_table *table, const struct cli_best_row *r
 	char shape[TCB_SHAPE_TEXT_MAX], number[CLI_NUMBER_MAX];
 
 	tcb_shape_print(&best->problem.shape, shape);
-	cli_table_cell(table, "%s", best->problem.op);
+	cli_table_cell(table, "%s", best->problem.op_name);
 	cli_table_cell(table, "%s", tcb_contract_text(best->problem.contract));
 	cli_table_cell(table, "%s", shape);
 	cli_table_cell(table, "%s", best->device_name);
@@ -141,7 +142,7 @@ static void add_data_row(struct cli_table *table, const struct cli_best_row *row
 		best->speedup.hi,        best->regret,
 	};
 
-	cli_table_cell(table, "%s", best->problem.op);
+	cli_table_cell(table, "%s", best->problem.op_name);
 	cli_table_cell(table, "%s", tcb_contract_text(best->problem.contract));
 	cli_table_cell(table, "%zu", best->problem.shape.m);
 	cli_table_cell(table, "%zu", best->problem.shape.n);
@@ -207,9 +208,9 @@ static json_t *counters_json(const struct cli_best_row *row, int *failed)
 	for (size_t i = 0; i < row->counter_count; i++) {
 		const struct tcb_counter *counter = &row->counters[i];
 		cli_json_add(list,
-			     json_pack("{s:s, s:s, s:s, s:o}", "name", counter->name, "source", counter->source,
-				       "state", tcb_state_text(counter->state), "per_call",
-				       cli_json_real(counter->value)),
+			     json_pack("{s:o, s:o, s:s, s:o}", "name", cli_json_text(counter->name), "source",
+				       cli_json_text(counter->source), "state", tcb_state_text(counter->state),
+				       "per_call", cli_json_real(counter->value)),
 			     failed);
 	}
 	return list;
@@ -220,42 +221,42 @@ json_t *cli_best_row_json(const struct cli_best_row *row, int *failed)
 	const struct tcb_best *best = &row->best;
 	json_t *object = json_object(), *device = json_object(), *ties = json_array();
 
-	cli_json_set(object, "op", json_string(best->problem.op), failed);
+	cli_json_set(object, "op", cli_json_text(best->problem.op_name), failed);
 	cli_json_set(object, "contract", json_string(tcb_contract_text(best->problem.contract)), failed);
 	cli_json_set(object, "shape", cli_json_shape(&best->problem.shape), failed);
-	cli_json_set(device, "name", json_string(best->device_name), failed);
-	cli_json_set(device, "key", json_string(best->device_key), failed);
-	cli_json_set(device, "arch", json_string(best->arch), failed);
-	cli_json_set(device, "model", json_string(best->model), failed);
+	cli_json_set(device, "name", cli_json_text(best->device_name), failed);
+	cli_json_set(device, "key", cli_json_text(best->device_key), failed);
+	cli_json_set(device, "arch", cli_json_text(best->arch), failed);
+	cli_json_set(device, "model", cli_json_text(best->model), failed);
 	cli_json_set(device, "threads", cli_json_size(best->threads), failed);
 	cli_json_set(object, "device", device, failed);
 	cli_json_set(object, "state", json_string(tcb_state_text(best->state)), failed);
 	cli_json_set(object, "modelled", json_boolean(best->modelled), failed);
 	cli_json_set(object, "stale", json_boolean(cli_best_is_stale(best)), failed);
-	cli_json_set(object, "geometry", json_string(best->geometry), failed);
-	cli_json_set(object, "variant", json_string(best->variant), failed);
-	cli_json_set(object, "signature", json_string(best->signature), failed);
+	cli_json_set(object, "geometry", cli_json_text(best->geometry), failed);
+	cli_json_set(object, "variant", cli_json_text(best->variant), failed);
+	cli_json_set(object, "signature", cli_json_text(best->signature), failed);
 	cli_json_set(object, "ns", cli_json_interval(&best->ns), failed);
 	cli_json_set(object, "bytes", cli_json_real(best->bytes), failed);
 	cli_json_set(object, "flops", cli_json_real(best->flops), failed);
 	cli_json_set(object, "gb_per_s", cli_json_real(cli_best_gbs(best)), failed);
 	cli_json_set(object, "limit_ns", cli_json_interval(&best->limit_ns), failed);
-	cli_json_set(object, "limit_method", best->limit_ns.median > 0 ? json_string(best->limit_method) : json_null(),
-		     failed);
+	cli_json_set(object, "limit_method",
+		     best->limit_ns.median > 0 ? cli_json_text(best->limit_method) : json_null(), failed);
 	cli_json_set(object, "of_limit",
 		     best->limit_ns.median > 0 ? cli_json_real(cli_best_of_limit(best)) : json_null(), failed);
-	cli_json_set(object, "default_geometry", json_string(best->default_geometry), failed);
+	cli_json_set(object, "default_geometry", cli_json_text(best->default_geometry), failed);
 	cli_json_set(object, "default_ns", cli_json_interval(&best->default_ns), failed);
 	cli_json_set(object, "speedup", cli_json_interval(&best->speedup), failed);
 	cli_json_set(object, "regret", cli_json_real(best->regret), failed);
 	for (size_t i = 0; i < row->tie_count; i++)
-		cli_json_add(ties, json_string(row->ties[i]), failed);
+		cli_json_add(ties, cli_json_text(row->ties[i]), failed);
 	cli_json_set(object, "tie_count", cli_json_size(best->tie_count), failed);
 	cli_json_set(object, "ties", ties, failed);
 	cli_json_set(object, "tried", cli_json_size(best->tried), failed);
 	cli_json_set(object, "space_count", cli_json_size(best->space_count), failed);
-	cli_json_set(object, "measured_at", json_string(best->measured_at), failed);
-	cli_json_set(object, "git_commit", json_string(best->git_commit), failed);
+	cli_json_set(object, "measured_at", cli_json_text(best->measured_at), failed);
+	cli_json_set(object, "git_commit", cli_json_text(best->git_commit), failed);
 	cli_json_set(object, "counters", counters_json(row, failed), failed);
 	return object;
 }

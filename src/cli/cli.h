@@ -3,7 +3,8 @@
  * The command line: one table of commands, one table of options per command.
  * A command's option table drives parsing, usage errors and help; man page and
  * completions can be made from the same rows.  Only this folder prints or
- * exits: data on stdout, talk on stderr.
+ * exits: data on stdout, talk on stderr.  Texts for people may have marks for
+ * what is in this build (marks.c): @OP, @FAMILIES, @STRATEGIES.
  */
 #ifndef TCB_CLI_CLI_H
 #define TCB_CLI_CLI_H
@@ -12,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "base/util.h"
 
 /* Where a value goes: the member at `offset` of the command's argument struct. */
 enum cli_kind {
@@ -46,7 +48,7 @@ struct cli_command {
 	const char *name;
 	const char *summary;              /* one line for the list of commands */
 	const char *description;          /* for `tcbtune help NAME`: what it does, what it prints, which exit codes */
-	const char *examples;             /* command lines, one a line; @OP stands for the first op of this build */
+	const char *examples;             /* command lines, each on a line of its own */
 	const struct cli_option *options; /* ends with a row that has neither name nor argument */
 	size_t args_bytes;                /* size of the argument struct */
 	enum tcb_status (*run)(const void *args, struct tcb_error *err);
@@ -75,6 +77,10 @@ size_t cli_nearest_few(const char *word, const char *const *candidates, size_t c
 /* " (did you mean X?)" or "" into OUT. */
 void cli_suggestion(const char *word, const char *const *candidates, size_t count, char *out, size_t capacity);
 
+/* marks.c: TEXT with its marks replaced.  @OP: the first op of this build; @FAMILIES: CPU devices of one instruction
+ * family each; @STRATEGIES: names. */
+void cli_add_text(struct tcb_str *out, const char *text);
+
 /* cmd_help.c */
 enum tcb_status cli_help_all(struct tcb_error *err);
 enum tcb_status cli_help_command(const struct cli_command *command, struct tcb_error *err);
@@ -89,9 +95,8 @@ enum tcb_status cli_help_command(const struct cli_command *command, struct tcb_e
 	{                                                                                                             \
 		.name = "device", .argument = "DEV", .kind = CLI_TEXT, .offset = offsetof(type, device),              \
 		.fallback = "cpu",                                                                                    \
-		.help = "this host's processor (cpu), or the same restricted to one instruction family (cpu:scalar, " \
-			"cpu:avx2, cpu:avx512, cpu:avx512vnni); a GPU by number (cuda:0) or kind (sm_90), or "        \
-			"identical ones together (cuda:all)"                                                          \
+		.help = "this host's processor (cpu), or the same restricted to one instruction family (@FAMILIES); " \
+			"a GPU by number (cuda:0) or kind (sm_90), or identical ones together (cuda:all)"             \
 	}
 #define CLI_OPTION_THREADS(type)                                                                          \
 	{                                                                                                 \
@@ -102,6 +107,27 @@ enum tcb_status cli_help_command(const struct cli_command *command, struct tcb_e
 	{                                                                                                  \
 		.name = "contract", .argument = "C", .kind = CLI_TEXT, .offset = offsetof(type, contract), \
 		.note = "the op's own", .help = "activation type inside the kernel: f32, f16 or q8"        \
+	}
+#define CLI_OPTION_SHAPES(type)                                                                           \
+	{                                                                                                 \
+		.name = "shape", .argument = "MxNxK", .kind = CLI_LIST, .offset = offsetof(type, shapes), \
+		.note = "the op's default shapes", .help = "a shape to measure (MxN for row ops)"         \
+	}
+#define CLI_OPTION_SEED(type, text)                                                                                  \
+	{                                                                                                            \
+		.name = "seed", .argument = "N", .kind = CLI_COUNT, .offset = offsetof(type, seed), .fallback = "1", \
+		.help = text                                                                                         \
+	}
+#define CLI_OPTION_ROTATION(type)                                                                               \
+	{                                                                                                       \
+		.name = "rotation", .argument = "BYTES", .kind = CLI_BYTES, .offset = offsetof(type, rotation), \
+		.fallback = "0", .note = "twice the last cache, at least 512M",                                 \
+		.help = "memory that cold measurements rotate through, as in 600M"                              \
+	}
+#define CLI_OPTION_TIMEOUT(type)                                                                                 \
+	{                                                                                                        \
+		.name = "timeout", .argument = "TIME", .kind = CLI_SECONDS, .offset = offsetof(type, timeout_s), \
+		.fallback = "20s", .help = "time for one geometry before it counts as hung"                      \
 	}
 #define CLI_OPTION_DB(type)                                                                                 \
 	{                                                                                                   \

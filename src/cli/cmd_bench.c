@@ -30,12 +30,7 @@ static const struct cli_option options[] = {
 	CLI_OPTION_OP(struct bench_args, 1, "the op to measure"),
 	CLI_OPTION_DEVICE(struct bench_args),
 	CLI_OPTION_THREADS(struct bench_args),
-	{ .name = "shape",
-	  .argument = "MxNxK",
-	  .kind = CLI_LIST,
-	  .offset = offsetof(struct bench_args, shapes),
-	  .note = "the op's default shapes",
-	  .help = "a shape to measure (MxN for row ops)" },
+	CLI_OPTION_SHAPES(struct bench_args),
 	CLI_OPTION_CONTRACT(struct bench_args),
 	{ .name = "geometry",
 	  .argument = "G",
@@ -55,25 +50,9 @@ static const struct cli_option options[] = {
 	  .offset = offsetof(struct bench_args, budget_s),
 	  .fallback = "40s",
 	  .help = "time for one shape, both cache states together; it ends sooner once the intervals are tight" },
-	{ .name = "seed",
-	  .argument = "N",
-	  .kind = CLI_COUNT,
-	  .offset = offsetof(struct bench_args, seed),
-	  .fallback = "1",
-	  .help = "seed of data and order" },
-	{ .name = "rotation",
-	  .argument = "BYTES",
-	  .kind = CLI_BYTES,
-	  .offset = offsetof(struct bench_args, rotation),
-	  .fallback = "0",
-	  .note = "twice the last cache, at least 512M",
-	  .help = "memory that cold measurements rotate through, as in 600M" },
-	{ .name = "timeout",
-	  .argument = "TIME",
-	  .kind = CLI_SECONDS,
-	  .offset = offsetof(struct bench_args, timeout_s),
-	  .fallback = "20s",
-	  .help = "time for one geometry before it counts as hung" },
+	CLI_OPTION_SEED(struct bench_args, "seed of data and order"),
+	CLI_OPTION_ROTATION(struct bench_args),
+	CLI_OPTION_TIMEOUT(struct bench_args),
 	CLI_OPTION_JSON(struct bench_args),
 	CLI_OPTION_END,
 };
@@ -333,7 +312,7 @@ static void add_json(struct benching *run, const struct contest *contest)
 	json_t *object = json_object(), *rows = json_array();
 	char text[TCB_GEOMETRY_TEXT_MAX];
 
-	cli_json_set(object, "op", json_string(problem->op), &run->failed);
+	cli_json_set(object, "op", cli_json_text(problem->op_name), &run->failed);
 	cli_json_set(object, "contract", json_string(tcb_contract_text(problem->contract)), &run->failed);
 	cli_json_set(object, "shape", cli_json_shape(&problem->shape), &run->failed);
 	cli_json_set(object, "state", json_string(tcb_state_text(state)), &run->failed);
@@ -349,14 +328,14 @@ static void add_json(struct benching *run, const struct contest *contest)
 	}
 	cli_json_set(object, "rows", rows, &run->failed);
 	cli_json_set(object, "limit_ns", cli_json_interval(&result->limit_ns[state]), &run->failed);
-	cli_json_set(object, "limit_method", json_string(result->limit_method[state]), &run->failed);
+	cli_json_set(object, "limit_method", cli_json_text(result->limit_method[state]), &run->failed);
 	cli_json_set(object, "limit_gb_per_s", cli_json_real(bytes / result->limit_ns[state].median), &run->failed);
 	cli_json_set(object, "of_limit", cli_json_interval(&of_limit), &run->failed);
 	cli_json_set(object, "overlap_ns", cli_json_interval(&result->overlap_ns[state]), &run->failed);
 	cli_json_set(object, "of_overlap", cli_json_interval(&of_overlap), &run->failed);
 	cli_json_set(object, "operations", cli_json_real(contest->problem->op->flops(problem)), &run->failed);
 	cli_json_set(object, "compute_ns", cli_json_interval(&result->compute_ns[state]), &run->failed);
-	cli_json_set(object, "compute_method", json_string(result->compute_method[state]), &run->failed);
+	cli_json_set(object, "compute_method", cli_json_text(result->compute_method[state]), &run->failed);
 	cli_json_set(object, "of_compute", cli_json_interval(&of_compute), &run->failed);
 	cli_json_add(run->contests, object, &run->failed);
 }
@@ -396,9 +375,9 @@ static enum tcb_status print_results(struct benching *run, struct tcb_error *err
 
 	if (run->args->json) {
 		root = cli_json_start("tcbtune.bench.1", &run->failed);
-		cli_json_set(root, "device", json_string(run->place.device.name), &run->failed);
-		cli_json_set(root, "device_key", json_string(run->place.device.key), &run->failed);
-		cli_json_set(root, "model", json_string(run->place.device.model), &run->failed);
+		cli_json_set(root, "device", cli_json_text(run->place.device.name), &run->failed);
+		cli_json_set(root, "device_key", cli_json_text(run->place.device.key), &run->failed);
+		cli_json_set(root, "model", cli_json_text(run->place.device.model), &run->failed);
 		cli_json_set(root, "threads", cli_json_size(run->place.device.target.threads), &run->failed);
 		cli_json_set(root, "results", run->contests, &run->failed);
 		run->contests = NULL;
@@ -447,7 +426,7 @@ static enum tcb_status run_bench(const void *arguments, struct tcb_error *err)
 		status = print_results(&run, err);
 	json_decref(run.contests);
 	cli_table_fini(&run.table);
-	tcb_db_close(run.db);
+	cli_close_db(run.db);
 	cli_problems_fini(&problems);
 	return status;
 }

@@ -59,10 +59,10 @@ static enum tcb_status print_info(struct tcb_db *db, const char *path, int as_js
 		return cli_emit(&out, err);
 	}
 	root = cli_json_start("tcbtune.db-info.1", &failed);
-	cli_json_set(root, "path", json_string(path), &failed);
+	cli_json_set(root, "path", cli_json_text(path), &failed);
 	cli_json_set(root, "schema_version", json_integer(info.schema_version), &failed);
-	cli_json_set(root, "journal_mode", json_string(info.journal_mode), &failed);
-	cli_json_set(root, "sqlite_version", json_string(info.sqlite_version), &failed);
+	cli_json_set(root, "journal_mode", cli_json_text(info.journal_mode), &failed);
+	cli_json_set(root, "sqlite_version", cli_json_text(info.sqlite_version), &failed);
 	cli_json_set(root, "file_bytes", cli_json_size(info.file_bytes), &failed);
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		cli_json_set(root, rows[i].key, cli_json_size(rows[i].value), &failed);
@@ -79,8 +79,8 @@ static void add_finding(void *ctx, const char *finding)
 {
 	struct findings *findings = ctx;
 
-	cli_json_add(findings->list, json_string(finding), &findings->failed);
-	tcb_str_addf(&findings->text, "%s\n", finding);
+	cli_json_add(findings->list, cli_json_text(finding), &findings->failed);
+	cli_add_line(&findings->text, "%s", finding);
 }
 
 static enum tcb_status print_check(struct tcb_db *db, const char *path, int as_json, struct tcb_error *err)
@@ -91,7 +91,7 @@ static enum tcb_status print_check(struct tcb_db *db, const char *path, int as_j
 
 	if (as_json) {
 		root = cli_json_start("tcbtune.db-check.1", &findings.failed);
-		cli_json_set(root, "path", json_string(path), &findings.failed);
+		cli_json_set(root, "path", cli_json_text(path), &findings.failed);
 		cli_json_set(root, "sound", json_boolean(found == TCB_OK), &findings.failed);
 		cli_json_set(root, "findings", findings.list, &findings.failed);
 		tcb_str_fini(&findings.text);

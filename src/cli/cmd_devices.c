@@ -108,14 +108,14 @@ static json_t *gpu_json(const struct tcb_gpu *gpu, int *failed)
 
 	snprintf(name, sizeof name, gpu->ordinal < 0 ? "sm_%u" : "cuda:%u",
 		 gpu->ordinal < 0 ? target->capability : (unsigned)gpu->ordinal);
-	cli_json_set(row, "name", json_string(name), failed);
+	cli_json_set(row, "name", cli_json_text(name), failed);
 	cli_json_set(row, "attached", json_boolean(gpu->ordinal >= 0), failed);
-	cli_json_set(row, "key", json_string(device->key), failed);
-	cli_json_set(row, "arch", json_string(device->arch), failed);
-	cli_json_set(row, "model", json_string(device->model), failed);
-	cli_json_set(row, "source", json_string(gpu->source), failed);
-	cli_json_set(row, "driver", json_string(device->driver), failed);
-	cli_json_set(row, "uuid", json_string(gpu->uuid), failed);
+	cli_json_set(row, "key", cli_json_text(device->key), failed);
+	cli_json_set(row, "arch", cli_json_text(device->arch), failed);
+	cli_json_set(row, "model", cli_json_text(device->model), failed);
+	cli_json_set(row, "source", cli_json_text(gpu->source), failed);
+	cli_json_set(row, "driver", cli_json_text(device->driver), failed);
+	cli_json_set(row, "uuid", cli_json_text(gpu->uuid), failed);
 	cli_json_set(row, "sm_count", cli_json_size(target->sm_count), failed);
 	cli_json_set(row, "clock_khz", cli_json_size(device->clock_khz), failed);
 	cli_json_set(row, "l2_bytes", cli_json_size(target->l2_bytes), failed);
@@ -151,11 +151,11 @@ static enum tcb_status print_json(const struct tcb_place *place, const struct gp
 			cli_json_add(families, json_string(tcb_isa_text((enum tcb_isa)isa)), &failed);
 	for (unsigned i = 0; i < place->cpu_count; i++)
 		cli_json_add(pinned, json_integer(place->cpus[i]), &failed);
-	cli_json_set(row, "name", json_string(device->name), &failed);
-	cli_json_set(row, "key", json_string(device->key), &failed);
-	cli_json_set(row, "arch", json_string(device->arch), &failed);
-	cli_json_set(row, "model", json_string(device->model), &failed);
-	cli_json_set(row, "os", json_string(device->os), &failed);
+	cli_json_set(row, "name", cli_json_text(device->name), &failed);
+	cli_json_set(row, "key", cli_json_text(device->key), &failed);
+	cli_json_set(row, "arch", cli_json_text(device->arch), &failed);
+	cli_json_set(row, "model", cli_json_text(device->model), &failed);
+	cli_json_set(row, "os", cli_json_text(device->os), &failed);
 	cli_json_set(row, "is_virtual", json_boolean(device->is_virtual), &failed);
 	cli_json_set(row, "families", families, &failed);
 	cli_json_set(row, "cores", cli_json_size(device->cores), &failed);

@@ -8,7 +8,6 @@
 
 #include "cli/cli.h"
 #include "cli/emit.h"
-#include "kernels/op.h"
 
 enum { HELP_COLUMN = 24, HELP_WIDTH = 100 };
 
@@ -57,7 +56,7 @@ static void add_option(struct tcb_str *out, const struct cli_option *option)
 
 	tcb_str_addf(&left, "  %s%s%s%s", option->name ? "--" : "", option->name ? option->name : "",
 		     option->name && option->argument ? " " : "", option->argument ? option->argument : "");
-	tcb_str_add(&right, option->help);
+	cli_add_text(&right, option->help);
 	if (option->kind == CLI_WORD)
 		tcb_str_addf(&right, " (%s)", option->words);
 	if (option->kind == CLI_LIST)
@@ -76,18 +75,6 @@ static void add_option(struct tcb_str *out, const struct cli_option *option)
 	}
 	tcb_str_fini(&left);
 	tcb_str_fini(&right);
-}
-
-/* Text with @OP replaced, so that no op is named here. */
-static void add_examples(struct tcb_str *out, const char *text)
-{
-	size_t count;
-	const struct tcb_op *const *ops = tcb_ops(&count);
-	const char *op = count ? ops[0]->name : "OP";
-
-	for (const char *mark; (mark = strstr(text, "@OP")); text = mark + 3)
-		tcb_str_addf(out, "%.*s%s", (int)(mark - text), text, op);
-	tcb_str_add(out, text);
 }
 
 static int is_end(const struct cli_option *option)
@@ -118,7 +105,7 @@ enum tcb_status cli_help_command(const struct cli_command *command, struct tcb_e
 	tcb_str_add(&out, "  --help                this text\n");
 	if (command->examples) {
 		tcb_str_add(&out, "\nexamples:\n");
-		add_examples(&out, command->examples);
+		cli_add_text(&out, command->examples);
 	}
 	return cli_emit(&out, err);
 }
@@ -129,7 +116,7 @@ static void add_overview(struct tcb_str *out)
 			 "usage: tcbtune COMMAND [options]\n\n");
 	for (const struct cli_command *const *command = cli_commands; *command; command++)
 		tcb_str_addf(out, "  %-10s %s\n", (*command)->name, (*command)->summary);
-	add_examples(out, "\nstart with:   tcbtune sweep --op @OP        then   tcbtune report\n"
+	cli_add_text(out, "\nstart with:   tcbtune sweep --op @OP        then   tcbtune report\n"
 			  "exit status:  0 ok, 1 failure, 2 usage, 3 nothing found, 4 verification failed, "
 			  "130 interrupted\n");
 }

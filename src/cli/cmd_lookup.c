@@ -47,8 +47,11 @@ static enum tcb_status print_text(const struct tcbrt_tuning *tuning, struct tcb_
 	struct tcb_str out = { 0 };
 	char us[CLI_NUMBER_MAX];
 
-	tcb_str_addf(&out, "%s\nsource: %s\nreason: %s\nkernel: %s\nthreads: %u\n", tuning->geometry,
-		     tcbrt_source_text(tuning->source), tuning->reason, tuning->variant, tuning->threads);
+	cli_add_line(&out, "%s", tuning->geometry);
+	tcb_str_addf(&out, "source: %s\n", tcbrt_source_text(tuning->source));
+	cli_add_line(&out, "reason: %s", tuning->reason);
+	cli_add_line(&out, "kernel: %s", tuning->variant);
+	tcb_str_addf(&out, "threads: %u\n", tuning->threads);
 	cli_text_us(tuning->expected_ns, us);
 	if (tuning->expected_ns > 0)
 		tcb_str_addf(&out, "%s: %s µs, %.3f x the default's speed (at least %.3f)\n",
@@ -63,16 +66,16 @@ static enum tcb_status print_json(const struct lookup_args *args, const struct t
 	struct tcb_shape tuned = { tuning->tuned_m, tuning->tuned_n, tuning->tuned_k };
 	json_t *root = cli_json_start("tcbtune.lookup.1", &failed);
 
-	cli_json_set(root, "op", json_string(problem->op), &failed);
+	cli_json_set(root, "op", cli_json_text(problem->op_name), &failed);
 	cli_json_set(root, "contract", json_string(tcb_contract_text(problem->contract)), &failed);
 	cli_json_set(root, "shape", cli_json_shape(&problem->shape), &failed);
 	cli_json_set(root, "state", json_string(tcb_state_text((enum tcb_state)args->state)), &failed);
-	cli_json_set(root, "device", json_string(args->device), &failed);
+	cli_json_set(root, "device", cli_json_text(args->device), &failed);
 	cli_json_set(root, "threads", cli_json_size(tuning->threads), &failed);
-	cli_json_set(root, "geometry", json_string(tuning->geometry), &failed);
-	cli_json_set(root, "variant", json_string(tuning->variant), &failed);
-	cli_json_set(root, "source", json_string(tcbrt_source_text(tuning->source)), &failed);
-	cli_json_set(root, "reason", json_string(tuning->reason), &failed);
+	cli_json_set(root, "geometry", cli_json_text(tuning->geometry), &failed);
+	cli_json_set(root, "variant", cli_json_text(tuning->variant), &failed);
+	cli_json_set(root, "source", cli_json_text(tcbrt_source_text(tuning->source)), &failed);
+	cli_json_set(root, "reason", cli_json_text(tuning->reason), &failed);
 	cli_json_set(root, "modelled", json_boolean(tuning->modelled), &failed);
 	cli_json_set(root, "tuned_shape", tuned.m ? cli_json_shape(&tuned) : json_null(), &failed);
 	cli_json_set(root, "expected_ns", measured ? cli_json_real(tuning->expected_ns) : json_null(), &failed);

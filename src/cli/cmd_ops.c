@@ -6,10 +6,11 @@
 
 #include "cli/cli.h"
 #include "cli/emit.h"
+#include "kernels/formats.h"
 #include "kernels/op.h"
 
 struct ops_args {
-	int json, markdown;
+	int json, markdown, variants;
 };
 
 static const struct cli_option options[] = {
@@ -17,6 +18,11 @@ static const struct cli_option options[] = {
 	  .kind = CLI_FLAG,
 	  .offset = offsetof(struct ops_args, markdown),
 	  .help = "print the table that docs/ops.md begins with" },
+	{ .name = "variants",
+	  .kind = CLI_FLAG,
+	  .offset = offsetof(struct ops_args, variants),
+	  .help = "print the name of every compiled kernel, as traces and profiles show it, instead of a table of "
+		  "ops" },
 	CLI_OPTION_JSON(struct ops_args),
 	CLI_OPTION_END,
 };
@@ -54,7 +60,7 @@ static enum tcb_status print_table(const struct tcb_op *const *ops, size_t count
 		contracts_text(ops[i], &contracts);
 		cli_table_cell(&table, "%s", ops[i]->name);
 		cli_table_cell(&table, "%s", ops[i]->shape_form);
-		cli_table_cell(&table, "%s", ops[i]->weight_type ? ops[i]->weight_type : "-");
+		cli_table_cell(&table, "%s", ops[i]->format ? ops[i]->format->gguf_name : "-");
 		cli_table_cell(&table, "%s", contracts.data ? contracts.data : "");
 		cli_table_cell(&table, "%zu", variant_count(ops[i]));
 		cli_table_cell(&table, "%s", ops[i]->summary);
@@ -89,7 +95,7 @@ static enum tcb_status print_markdown(const struct tcb_op *const *ops, size_t co
 		}
 		cli_table_cell(&table, "`%s`", ops[i]->name);
 		cli_table_cell(&table, "%s", ops[i]->summary);
-		cli_table_cell(&table, "%s", ops[i]->weight_type ? ops[i]->weight_type : "");
+		cli_table_cell(&table, "%s", ops[i]->format ? ops[i]->format->gguf_name : "");
 		cli_table_cell(&table, "%s", contracts.data ? contracts.data : "");
 		cli_table_cell(&table, "%s %s", ops[i]->shape_form, shapes.data ? shapes.data : "");
 		tcb_str_fini(&contracts);
@@ -103,6 +109,17 @@ static enum tcb_status print_markdown(const struct tcb_op *const *ops, size_t co
 	return status;
 }
 
+static enum tcb_status print_variants(const struct tcb_op *const *ops, size_t count, struct tcb_error *err)
+{
+	struct tcb_str out = { 0 };
+	const struct tcb_variant *variant;
+
+	for (size_t i = 0; i < count; i++)
+		for (size_t v = 0; (variant = tcb_variant_at(ops[i], v)); v++)
+			tcb_str_addf(&out, "%s\n", variant->name);
+	return cli_emit(&out, err);
+}
+
 static json_t *op_json(const struct tcb_op *op, int *failed)
 {
 	char signature[TCB_SIGNATURE_MAX];
@@ -113,7 +130,7 @@ static json_t *op_json(const struct tcb_op *op, int *failed)
 	cli_json_set(row, "name", json_string(op->name), failed);
 	cli_json_set(row, "summary", json_string(op->summary), failed);
 	cli_json_set(row, "shape_form", json_string(op->shape_form), failed);
-	cli_json_set(row, "weight_type", op->weight_type ? json_string(op->weight_type) : json_null(), failed);
+	cli_json_set(row, "weight_type", op->format ? json_string(op->format->gguf_name) : json_null(), failed);
 	for (int contract = 0; contract < TCB_CONTRACT_COUNT; contract++)
 		if (op->contracts >> contract & 1u)
 			cli_json_add(contracts, json_string(tcb_contract_text((enum tcb_contract)contract)), failed);
@@ -141,8 +158,10 @@ static enum tcb_status run_ops(const void *arguments, struct tcb_error *err)
 	int failed = 0;
 	json_t *root, *rows;
 
-	if (args->json && args->markdown)
-		return tcb_fail(err, TCB_E_USAGE, "--json and --markdown exclude each other");
+	if (args->json + args->markdown + args->variants > 1)
+		return tcb_fail(err, TCB_E_USAGE, "--json, --markdown and --variants exclude each other");
+	if (args->variants)
+		return print_variants(ops, count, err);
 	if (args->markdown)
 		return print_markdown(ops, count, err);
 	if (!args->json)

@@ -8,8 +8,8 @@
 
 #include "cli/cli.h"
 #include "cli/emit.h"
-#include "ptx/assemble.h"
-#include "ptx/check.h"
+#include "ptx/analyse/check.h"
+#include "ptx/assemble/assemble.h"
 
 struct ptx_args {
 	struct cli_list words; /* "check FILE" */

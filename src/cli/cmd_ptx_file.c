@@ -73,7 +73,8 @@ enum tcb_status ptx_read_file(const char *path, char **text_out, size_t *length_
 {
 	int is_stdin = strcmp(path, "-") == 0;
 	const char *name = is_stdin ? "standard input" : path;
-	int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+	/* A pipe that nobody has open for writing is empty, not waited for. */
+	int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct tcb_str text = { 0 };
 	struct stat info;
 	enum tcb_status status = TCB_OK;
@@ -82,6 +83,8 @@ enum tcb_status ptx_read_file(const char *path, char **text_out, size_t *length_
 	*length_out = 0;
 	if (fd < 0)
 		return tcb_fail(err, TCB_E_IO, "cannot read %s: %s", path, strerror(errno));
+	if (!is_stdin)
+		fcntl(fd, F_SETFL, 0);
 	if (fstat(fd, &info) == 0 && S_ISDIR(info.st_mode))
 		status = tcb_fail(err, TCB_E_IO, "cannot read %s: it is a directory; name a PTX file", name);
 	else if (S_ISREG(info.st_mode) && info.st_size > FILE_BYTES_MAX)

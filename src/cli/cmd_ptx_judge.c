@@ -9,7 +9,9 @@
 #include <string.h>
 
 #include "cli/cmd_ptx.h"
-#include "ptx/text.h"
+#include "ptx/analyse/legality.h"
+#include "ptx/model/occupancy.h"
+#include "ptx/text/text.h"
 
 enum {
 	ASSEMBLE_SECONDS = 120,
@@ -125,6 +127,19 @@ static void assemble(struct ptx_judgement *j, const char *text, size_t length)
 	ptx_judgement_add(j, &finding);
 }
 
+/* What no assembler is needed for: no estimate is part of it. */
+static void judge_dynamic_shared(struct ptx_judgement *j, const struct ptx_judged_kernel *kernel)
+{
+	const struct tcb_ptx_sink sink = { see, j };
+	const struct tcb_sm_limits *sm = tcb_sm_limits_find(j->target.sm);
+	const uint64_t fixed = kernel->facts.shared_static, dynamic = kernel->facts.dynamic_shared;
+
+	if (sm && fixed <= TCB_PTX_SHARED_STATIC_MAX && fixed + dynamic > sm->shared_block)
+		tcb_ptx_report(&sink, TCB_PTX_RULE_LAUNCH_BOUNDS, TCB_PTX_ERROR, kernel->facts.function, NULL,
+			       "a block needs %llu bytes of shared memory, but sm_%u has %u",
+			       (unsigned long long)(fixed + dynamic), j->target.sm, sm->shared_block);
+}
+
 static void judge_kernel(struct ptx_judgement *j, struct ptx_judged_kernel *kernel)
 {
 	const struct tcb_ptx_sink sink = { see, j };
@@ -153,7 +168,9 @@ static void judge_kernel(struct ptx_judgement *j, struct ptx_judged_kernel *kern
 						&kernel->occupancy.occupancy, &error) == TCB_OK;
 	if (!kernel->occupancy.known)
 		snprintf(kernel->occupancy.why, sizeof kernel->occupancy.why, "%.150s", error.message);
-	else if (!kernel->occupancy.occupancy.blocks && kernel->has_resources)
+	else if (!kernel->has_resources)
+		judge_dynamic_shared(j, kernel);
+	else if (!kernel->occupancy.occupancy.blocks)
 		tcb_ptx_report(&sink, TCB_PTX_RULE_LAUNCH_BOUNDS,
 			       kernel->facts.block_source == TCB_PTX_BLOCK_ASSUMED ? TCB_PTX_WARNING : TCB_PTX_ERROR,
 			       function, NULL, "a block of %u threads does not fit on sm_%u: %s", threads, j->target.sm,

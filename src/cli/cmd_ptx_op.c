@@ -13,8 +13,8 @@
 #include "device/gpu.h"
 #include "kernels/constraint.h"
 #include "kernels/emulation.h"
-#include "ptx/passes.h"
-#include "ptx/text.h"
+#include "ptx/optimise/passes.h"
+#include "ptx/text/text.h"
 
 enum { SEED = 1 };
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "cli/cmd_ptx.h"
-#include "ptx/text.h"
+#include "ptx/text/text.h"
 
 static void add_target(const struct tcb_ptx_target *target, struct tcb_str *out)
 {
@@ -109,25 +109,9 @@ void ptx_judgement_text(const struct ptx_judgement *j, struct tcb_str *out)
 	tcb_str_add(out, "\n");
 }
 
-/* Paths and what an assembler says need not be UTF-8, which JSON is. */
-static json_t *any_string(const char *text)
-{
-	json_t *string = json_string(text);
-	char *copy;
-
-	if (string || !(copy = strdup(text)))
-		return string;
-	for (char *at = copy; *at; at++)
-		if (*at & 0x80)
-			*at = '?';
-	string = json_string(copy);
-	free(copy);
-	return string;
-}
-
 static json_t *text_or_null(const char *text)
 {
-	return text ? any_string(text) : json_null();
+	return text ? cli_json_text(text) : json_null();
 }
 
 static json_t *finding_json(const struct ptx_finding *finding, int *failed)
@@ -139,7 +123,7 @@ static json_t *finding_json(const struct ptx_finding *finding, int *failed)
 	cli_json_set(row, "line", finding->line ? cli_json_size(finding->line) : json_null(), failed);
 	cli_json_set(row, "function", text_or_null(finding->function), failed);
 	cli_json_set(row, "instruction", text_or_null(finding->instruction), failed);
-	cli_json_set(row, "message", any_string(finding->message), failed);
+	cli_json_set(row, "message", cli_json_text(finding->message), failed);
 	return row;
 }
 
@@ -200,7 +184,7 @@ static json_t *kernel_json(const struct ptx_judged_kernel *kernel, int *failed)
 	const struct tcb_ptx_check_kernel *facts = &kernel->facts;
 	json_t *row = json_object(), *block = json_array(), *accesses = json_array();
 
-	cli_json_set(row, "name", any_string(facts->function->symbol->name), failed);
+	cli_json_set(row, "name", cli_json_text(facts->function->symbol->name), failed);
 	cli_json_set(row, "line", facts->function->line ? cli_json_size(facts->function->line) : json_null(), failed);
 	cli_json_set(row, "instructions", cli_json_size(facts->instructions), failed);
 	cli_json_set(row, "blocks", cli_json_size(facts->blocks), failed);
@@ -241,7 +225,7 @@ static json_t *assembler_json(const struct ptx_judgement *j, int *failed)
 		     failed);
 	cli_json_set(row, "version", j->has_assembly ? cli_json_real(j->assembler.version / 10.0) : json_null(),
 		     failed);
-	cli_json_set(row, "note", j->assembler_note[0] ? any_string(j->assembler_note) : json_null(), failed);
+	cli_json_set(row, "note", j->assembler_note[0] ? cli_json_text(j->assembler_note) : json_null(), failed);
 	cli_json_set(row, "log", text_or_null(j->has_assembly ? j->assembly.log : NULL), failed);
 	return row;
 }
@@ -252,7 +236,7 @@ void ptx_judgement_json(const struct ptx_judgement *j, json_t *root, int *failed
 	json_t *kernels = json_array(), *findings = json_array();
 
 	add_target(&j->target, &target);
-	cli_json_set(root, "name", any_string(j->name), failed);
+	cli_json_set(root, "name", cli_json_text(j->name), failed);
 	cli_json_set(root, "target", j->target.sm ? json_string(target.data) : json_null(), failed);
 	cli_json_set(root, "parsed", json_boolean(j->module != NULL), failed);
 	cli_json_set(root, "errors", cli_json_size(j->count[TCB_PTX_ERROR]), failed);

@@ -92,7 +92,7 @@ static void add_devices(struct tcb_str *out, const struct cli_best_rows *rows, c
 				       strcmp(rows->rows[earlier].best.device_name, best->device_name) != 0))
 			earlier++;
 		if (earlier == i)
-			tcb_str_addf(out, "%sdevice %s: %s, key %s\n", bullet, best->device_name, best->model,
+			cli_add_line(out, "%sdevice %s: %s, key %s", bullet, best->device_name, best->model,
 				     best->device_key);
 	}
 }
@@ -110,9 +110,9 @@ static void add_limits(struct tcb_str *out, const struct cli_best_rows *rows, co
 			if (best->state != state || !(best->limit_ns.median > 0) || best->modelled ||
 			    strcmp(cli_limit_name(best->limit_method), name) != 0)
 				continue;
-			tcb_str_addf(out,
+			cli_add_line(out,
 				     "%s%s (%s): the same bytes by the fastest of several loops (%s), interleaved "
-				     "with the finals\n",
+				     "with the finals",
 				     bullet, name, tcb_state_text(state), best->limit_method);
 			break;
 		}
@@ -131,9 +131,9 @@ static void add_modelled(struct tcb_str *out, const struct cli_best_rows *rows, 
 		count++;
 	}
 	if (one)
-		tcb_str_addf(out,
+		cli_add_line(out,
 			     "%smodelled: %zu of %zu results were ranked by a model and never measured (limit: %s); a "
-			     "sweep where the device is attached replaces them\n",
+			     "sweep where the device is attached replaces them",
 			     bullet, count, rows->count, one->limit_method);
 }
 
@@ -179,36 +179,43 @@ static void counters_note(const struct cli_best_row *row, const struct host *hos
 		snprintf(out, capacity, "not available on the machine that measured");
 }
 
+/* One line, if there are any in the row's state. */
+static void add_counters_of(struct tcb_str *out, const struct cli_best_row *row, const char *bullet)
+{
+	const struct tcb_best *best = &row->best;
+	struct tcb_str list = { 0 };
+	char shape[TCB_SHAPE_TEXT_MAX];
+
+	for (size_t c = 0; c < row->counter_count; c++) {
+		const struct tcb_counter *counter = &row->counters[c];
+		if (counter->state == best->state)
+			tcb_str_addf(&list, "%s %s %.6g (%s)", list.length ? "," : "", counter->name, counter->value,
+				     counter->source);
+	}
+	tcb_shape_print(&best->problem.shape, shape);
+	if (list.length)
+		cli_add_line(out, "%scounters a call, %s %s %s %s %u threads %s:%s", bullet, best->problem.op_name,
+			     tcb_contract_text(best->problem.contract), shape, best->device_name, best->threads,
+			     tcb_state_text(best->state), list.data);
+	out->failed |= list.failed;
+	tcb_str_fini(&list);
+}
+
 static void add_counters(struct tcb_str *out, const struct cli_best_rows *rows, const char *bullet)
 {
-	char shape[TCB_SHAPE_TEXT_MAX], note[300];
+	char note[300];
 	const struct cli_best_row *without = NULL;
 	struct host host;
 
 	for (size_t i = 0; i < rows->count; i++) {
-		const struct cli_best_row *row = &rows->rows[i];
-		size_t shown = 0;
-		if (!cli_best_row_has_hardware_counters(row) && !without)
-			without = row;
-		tcb_shape_print(&row->best.problem.shape, shape);
-		for (size_t c = 0; c < row->counter_count; c++) {
-			const struct tcb_counter *counter = &row->counters[c];
-			if (counter->state != row->best.state)
-				continue;
-			if (!shown++)
-				tcb_str_addf(out, "%scounters a call, %s %s %s %s %u threads %s:", bullet,
-					     row->best.problem.op, tcb_contract_text(row->best.problem.contract), shape,
-					     row->best.device_name, row->best.threads, tcb_state_text(row->best.state));
-			tcb_str_addf(out, "%s %s %.6g (%s)", shown > 1 ? "," : "", counter->name, counter->value,
-				     counter->source);
-		}
-		if (shown)
-			tcb_str_add(out, "\n");
+		if (!cli_best_row_has_hardware_counters(&rows->rows[i]) && !without)
+			without = &rows->rows[i];
+		add_counters_of(out, &rows->rows[i], bullet);
 	}
 	if (without) {
 		ask_host(&host);
 		counters_note(without, &host, note, sizeof note);
-		tcb_str_addf(out, "%shardware counters: %s\n", bullet, note);
+		cli_add_line(out, "%shardware counters: %s", bullet, note);
 	}
 }
 
@@ -248,7 +255,7 @@ static enum tcb_status print_json(const struct cli_best_rows *rows, const char *
 		int hardware = cli_best_row_has_hardware_counters(&rows->rows[i]);
 		if (!hardware)
 			counters_note(&rows->rows[i], &host, note, sizeof note);
-		cli_json_set(row, "hardware_counters", hardware ? json_string("available") : json_string(note),
+		cli_json_set(row, "hardware_counters", hardware ? json_string("available") : cli_json_text(note),
 			     &failed);
 		cli_json_add(list, row, &failed);
 	}
@@ -284,6 +291,7 @@ static enum tcb_status run_report(const void *arguments, struct tcb_error *err)
 		TCB_TRY(cli_find_op(args.op, &op, err));
 	if (args.device)
 		TCB_TRY(cli_check_device(args.device, err));
+	TCB_TRY(cli_check_out_db(args.out, args.db, err));
 	status = cli_open_db(args.db, TCB_DB_READ, path, &db, err);
 	if (status != TCB_OK)
 		return status;
@@ -295,7 +303,7 @@ static enum tcb_status run_report(const void *arguments, struct tcb_error *err)
 	else if (status == TCB_OK)
 		status = print_table(&collecting.rows, &args, err);
 	cli_best_rows_fini(&collecting.rows);
-	tcb_db_close(db);
+	cli_close_db(db);
 	return status;
 }
 

@@ -129,6 +129,9 @@ static enum tcb_status prepare(struct job *job, const struct run_args *args, str
 	TCB_TRY(cli_check_device(args->device, err));
 	TCB_TRY(cli_check_threads(args->threads, err));
 	TCB_TRY(cli_weights_open(job->op, args->weights, &job->weights, err));
+	TCB_TRY(cli_check_out(args->out, job->weights.path, "the weights", err));
+	TCB_TRY(cli_check_out(args->out, args->x, "the activations", err));
+	TCB_TRY(cli_check_out_db(args->out, args->db, err));
 	TCB_TRY(cli_read_rows(args->x, job->weights.k, &job->x, &shape.m, err));
 	shape.n = job->weights.n;
 	shape.k = job->weights.k;
@@ -206,14 +209,14 @@ static enum tcb_status print_json(const struct job *job, const char *path, struc
 	int failed = 0;
 	json_t *root = cli_json_start("tcbtune.run.1", &failed);
 
-	cli_json_set(root, "op", json_string(job->op->name), &failed);
+	cli_json_set(root, "op", cli_json_text(job->op->name), &failed);
 	cli_json_set(root, "contract", json_string(tcb_contract_text(job->problem.contract)), &failed);
 	cli_json_set(root, "shape", cli_json_shape(&job->problem.shape), &failed);
-	cli_json_set(root, "device", json_string(job->place.device.name), &failed);
-	cli_json_set(root, "variant", json_string(job->variant->name), &failed);
-	cli_json_set(root, "geometry", json_string(job->geometry_text), &failed);
-	cli_json_set(root, "source", json_string(job->source), &failed);
-	cli_json_set(root, "out", json_string(path), &failed);
+	cli_json_set(root, "device", cli_json_text(job->place.device.name), &failed);
+	cli_json_set(root, "variant", cli_json_text(job->variant->name), &failed);
+	cli_json_set(root, "geometry", cli_json_text(job->geometry_text), &failed);
+	cli_json_set(root, "source", cli_json_text(job->source), &failed);
+	cli_json_set(root, "out", cli_json_text(path), &failed);
 	cli_json_set(root, "pack_ns", cli_json_real(job->pack_ns), &failed);
 	cli_json_set(root, "first_call_ns", cli_json_real(job->run_ns), &failed);
 	return cli_emit_json(cli_json_end(root, failed), err);

@@ -100,10 +100,10 @@ static json_t *problem_json(const struct tcb_problem *problem, const struct tcb_
 {
 	json_t *root = cli_json_start("tcbtune.space.1", failed);
 
-	cli_json_set(root, "op", json_string(problem->op), failed);
+	cli_json_set(root, "op", cli_json_text(problem->op_name), failed);
 	cli_json_set(root, "contract", json_string(tcb_contract_text(problem->contract)), failed);
 	cli_json_set(root, "shape", cli_json_shape(&problem->shape), failed);
-	cli_json_set(root, "device", json_string(device->name), failed);
+	cli_json_set(root, "device", cli_json_text(device->name), failed);
 	cli_json_set(root, "threads", cli_json_size(device->target.threads), failed);
 	return root;
 }
@@ -112,12 +112,12 @@ static enum tcb_status explain_json(const struct explanation *found, json_t *roo
 {
 	json_t *row = json_object(), *soft = NULL, *levels;
 
-	cli_json_set(row, "geometry", json_string(found->text), &failed);
+	cli_json_set(row, "geometry", cli_json_text(found->text), &failed);
 	cli_json_set(row, "legal", json_boolean(!found->violated), &failed);
-	cli_json_set(row, "constraint", found->violated ? json_string(found->violated->id) : json_null(), &failed);
-	cli_json_set(row, "message", found->violated ? json_string(found->why) : json_null(), &failed);
+	cli_json_set(row, "constraint", found->violated ? cli_json_text(found->violated->id) : json_null(), &failed);
+	cli_json_set(row, "message", found->violated ? cli_json_text(found->why) : json_null(), &failed);
 	cli_json_set(row, "in_space", json_boolean(found->in_space), &failed);
-	cli_json_set(row, "variant", found->variant ? json_string(found->variant->name) : json_null(), &failed);
+	cli_json_set(row, "variant", found->variant ? cli_json_text(found->variant->name) : json_null(), &failed);
 	if (!found->violated) {
 		soft = json_object();
 		levels = json_object();
@@ -156,12 +156,12 @@ static enum tcb_status list_json(const struct tcb_space *space, int count_only, 
 	cli_json_set(root, "count", cli_json_size(space->count), &failed);
 	cli_json_set(root, "raw_count", cli_json_size(space->raw_count), &failed);
 	tcb_geometry_print(&space->geometries[space->default_index], text);
-	cli_json_set(root, "default", json_string(text), &failed);
+	cli_json_set(root, "default", cli_json_text(text), &failed);
 	if (!count_only) {
 		rows = json_array();
 		for (size_t i = 0; i < space->count; i++) {
 			tcb_geometry_print(&space->geometries[i], text);
-			cli_json_add(rows, json_string(text), &failed);
+			cli_json_add(rows, cli_json_text(text), &failed);
 		}
 		cli_json_set(root, "geometries", rows, &failed);
 	}
@@ -188,6 +188,9 @@ static enum tcb_status run_space(const void *arguments, struct tcb_error *err)
 	if (args->explain)
 		TCB_TRY(tcb_geometry_parse(args->explain, &geometry, err));
 	TCB_TRY(cli_open_device(args->device, args->threads, &place, err));
+	if (place.device.target.kind == TCB_TARGET_CUDA && !op->emit)
+		return tcb_fail(err, TCB_E_UNSUPPORTED, "op %s has no GPU kernels; --device cpu has its space",
+				op->name);
 	if (args->explain) {
 		TCB_TRY(explain(op, &problem, &place.device.target, args, &geometry, &found, err));
 		if (!args->json)
@@ -210,7 +213,7 @@ const struct cli_command cli_command_space = {
 	.name = "space",
 	.summary = "enumerate the legal geometries, or explain one",
 	.description =
-		"Prints the geometries of a problem for which every hard constraint holds, one a line; with --count "
+		"Prints the geometries of a problem for which every hard constraint holds, one per line; with --count "
 		"their number; with --explain whether one geometry is legal, which constraint forbids it, and the soft "
 		"constraints' numbers if it is.",
 	.examples = "  tcbtune space --op @OP --shape 1x4096x4096 --count\n"

@@ -17,10 +17,13 @@
 #include "cli/problems.h"
 #include "cli/progress.h"
 #include "cli/sweep_cards.h"
+#include "kernels/signature.h"
 #include "search/model.h"
 
 /* Each finalist is called in at least 30 rounds; all of them are ready to run at the same time. */
 enum { FINALISTS_MAX = 500 };
+
+static const double KNOWN_SHARE = 0.1; /* of the budget, for asking whose kernels are still the same */
 
 struct sweep_args {
 	const char *op, *device, *contract, *gguf, *strategy, *db;
@@ -36,12 +39,7 @@ static const struct cli_option options[] = {
 		      "the op to measure, a family of ops by what their names begin with (reduce2d), or all"),
 	CLI_OPTION_DEVICE(struct sweep_args),
 	CLI_OPTION_THREADS(struct sweep_args),
-	{ .name = "shape",
-	  .argument = "MxNxK",
-	  .kind = CLI_LIST,
-	  .offset = offsetof(struct sweep_args, shapes),
-	  .note = "the op's default shapes",
-	  .help = "a shape to measure (MxN for row ops)" },
+	CLI_OPTION_SHAPES(struct sweep_args),
 	{ .name = "gguf",
 	  .argument = "FILE",
 	  .kind = CLI_TEXT,
@@ -52,8 +50,7 @@ static const struct cli_option options[] = {
 	  .argument = "S",
 	  .kind = CLI_TEXT,
 	  .offset = offsetof(struct sweep_args, strategy),
-	  .note = "exhaustive",
-	  .help = "how candidates are chosen: exhaustive, random, hillclimb, or on a GPU model" },
+	  .help = "how candidates are chosen: @STRATEGIES; the first by default" },
 	{ .name = "budget",
 	  .argument = "TIME",
 	  .kind = CLI_SECONDS,
@@ -68,12 +65,7 @@ static const struct cli_option options[] = {
 	  .fallback = "0",
 	  .note = "no limit",
 	  .help = "try at most N new candidates of each shape" },
-	{ .name = "seed",
-	  .argument = "N",
-	  .kind = CLI_COUNT,
-	  .offset = offsetof(struct sweep_args, seed),
-	  .fallback = "1",
-	  .help = "seed of data, order and finals" },
+	CLI_OPTION_SEED(struct sweep_args, "seed of data, order and finals"),
 	CLI_OPTION_DB(struct sweep_args),
 	{ .name = "counters",
 	  .argument = "WHICH",
@@ -93,19 +85,8 @@ static const struct cli_option options[] = {
 	  .kind = CLI_FLAG,
 	  .offset = offsetof(struct sweep_args, any_size),
 	  .help = "lift H15: tile dimensions need not be powers of two" },
-	{ .name = "rotation",
-	  .argument = "BYTES",
-	  .kind = CLI_BYTES,
-	  .offset = offsetof(struct sweep_args, rotation),
-	  .fallback = "0",
-	  .note = "twice the last cache, at least 512M",
-	  .help = "memory that cold measurements rotate through, as in 600M" },
-	{ .name = "timeout",
-	  .argument = "TIME",
-	  .kind = CLI_SECONDS,
-	  .offset = offsetof(struct sweep_args, timeout_s),
-	  .fallback = "20s",
-	  .help = "time for one candidate before it counts as hung" },
+	CLI_OPTION_ROTATION(struct sweep_args),
+	CLI_OPTION_TIMEOUT(struct sweep_args),
 	{ .name = "fresh",
 	  .kind = CLI_FLAG,
 	  .offset = offsetof(struct sweep_args, fresh),
@@ -137,9 +118,8 @@ struct sweep_job {
 	const struct cli_problem *problem;
 	char label[CLI_LABEL_MAX];
 	int64_t sweep;
-	struct tcb_trial *trials; /* as the database holds them */
+	struct tcb_trial *trials; /* as the database holds them, those of today's kernels first */
 	size_t trial_count;
-	struct tcb_trial *known; /* those of today's kernels; what they point to is lent from TRIALS */
 	size_t known_count, stale_count;
 	enum tcb_outcome first_failure; /* of the trials of this sweep, with its message */
 	char first_message[256];
@@ -203,7 +183,8 @@ static enum tcb_status store_trial(void *ctx, const struct tcb_trial *trial, str
 {
 	struct sweep_job *job = ctx;
 
-	if (trial->outcome != TCB_OUTCOME_OK && !tcb_trial_is_too_slow(trial) && job->first_failure == TCB_OUTCOME_OK) {
+	if (trial->outcome != TCB_OUTCOME_OK && trial->outcome != TCB_OUTCOME_TOO_SLOW &&
+	    job->first_failure == TCB_OUTCOME_OK) {
 		job->first_failure = trial->outcome;
 		memcpy(job->first_message, trial->message, sizeof job->first_message);
 	}
@@ -214,28 +195,25 @@ static enum tcb_status store_trial(void *ctx, const struct tcb_trial *trial, str
 static enum tcb_status load_known(struct sweep_job *job, struct tcb_error *err)
 {
 	const struct tcb_problem *problem = &job->problem->problem;
+	struct tcb_current current;
 
 	if (job->run->args->fresh)
 		return TCB_OK;
 	TCB_TRY(tcb_db_trials(job->run->db, &job->run->place.device, problem, job->run->args->rotation, &job->trials,
 			      &job->trial_count, err));
-	job->known = calloc(job->trial_count + 1, sizeof *job->known);
-	if (!job->known)
-		return tcb_fail(err, TCB_E_NOMEM, "out of memory for %zu known trials", job->trial_count);
-	for (size_t i = 0; i < job->trial_count; i++) {
-		const struct tcb_trial *trial = &job->trials[i];
-		const struct tcb_variant *variant =
-			tcb_variant_find(job->problem->op, problem->contract, &trial->geometry);
-		if (variant && strcmp(variant->signature, trial->signature) == 0)
-			job->known[job->known_count++] = *trial;
-		else
-			job->stale_count++;
-	}
+	TCB_TRY(tcb_trials_current(problem, &job->run->place.device.target, job->trials, job->trial_count,
+				   KNOWN_SHARE * job->run->args->budget_s, &current, err));
+	job->known_count = current.count;
+	job->stale_count = job->trial_count - current.count - current.unseen;
 	if (job->known_count)
 		cli_say("%s: %zu candidates are known from earlier sweeps", job->label, job->known_count);
 	if (job->stale_count)
 		cli_say("%s: %zu stored trials are of kernels that have changed since; they are measured again",
 			job->label, job->stale_count);
+	if (current.unseen)
+		cli_say("%s: %zu stored trials are left out: a tenth of the budget went into asking whose kernels are "
+			"still the same; a longer budget knows them",
+			job->label, current.unseen);
 	return TCB_OK;
 }
 
@@ -300,6 +278,7 @@ static void fill_best(const struct sweep_job *job, const struct tcb_verdict *ver
 	memcpy(best->arch, device->arch, sizeof best->arch);
 	memcpy(best->model, device->model, sizeof best->model);
 	best->threads = device->target.threads;
+	best->target = device->target;
 	best->problem = *problem;
 	best->state = verdict->state;
 	best->modelled = is_modelled(job->run);
@@ -346,6 +325,13 @@ static enum tcb_status no_winner(const struct sweep_job *job, struct tcb_error *
 {
 	const struct tcb_sweep_result *result = &job->result;
 
+	if (is_modelled(job->run))
+		return tcb_fail(
+			err, TCB_E_FAILED,
+			"%s: no candidate could be modelled, %zu of %zu failed, %zu of them because %s; 'tcbtune "
+			"space' lists them",
+			job->label, result->failed, result->space_count, result->failure_count,
+			result->failure[0] ? result->failure : "no time was left");
 	return tcb_fail(err, job->first_failure == TCB_OUTCOME_WRONG ? TCB_E_VERIFY : TCB_E_FAILED,
 			"%s: no candidate could be measured, %zu of %zu failed%s%s%s%.200s; 'tcbtune space' lists them",
 			job->label, result->failed, result->space_count,
@@ -381,7 +367,7 @@ static void add_json(struct sweep_job *job, size_t first_row)
 	const struct tcb_problem *problem = &job->problem->problem;
 	json_t *object = json_object(), *best = json_array(), *finals = json_array();
 
-	cli_json_set(object, "op", json_string(problem->op), &run->json_failed);
+	cli_json_set(object, "op", cli_json_text(problem->op_name), &run->json_failed);
 	cli_json_set(object, "contract", json_string(tcb_contract_text(problem->contract)), &run->json_failed);
 	cli_json_set(object, "shape", cli_json_shape(&problem->shape), &run->json_failed);
 	cli_json_set(object, "space_count", cli_json_size(result->space_count), &run->json_failed);
@@ -454,7 +440,7 @@ static enum tcb_status search_and_store(struct sweep_job *job, struct tcb_error 
 		status = tcb_model_sweep(job->problem->op, &job->problem->problem, &run->place, &opts, &job->result,
 					 err);
 	else
-		status = tcb_sweep_run(job->problem->op, &job->problem->problem, &run->place, &opts, job->known,
+		status = tcb_sweep_run(job->problem->op, &job->problem->problem, &run->place, &opts, job->trials,
 				       job->known_count, &sink, &job->result, err);
 	cli_progress_end(&progress);
 	for (int state = 0; state < TCB_STATE_COUNT && status == TCB_OK; state++)
@@ -488,7 +474,6 @@ static enum tcb_status sweep_problem(struct sweeping *run, const struct cli_prob
 	if (status == TCB_OK)
 		status = search_and_store(&job, err);
 	tcb_sweep_result_fini(&job.result);
-	free(job.known);
 	tcb_db_trials_free(job.trials, job.trial_count);
 	return status;
 }
@@ -502,7 +487,7 @@ static enum tcb_status print_winners(struct sweeping *run, enum tcb_status statu
 
 	if (run->sweeps) {
 		root = cli_json_start("tcbtune.sweep.1", &run->json_failed);
-		cli_json_set(root, "database", json_string(run->db_path), &run->json_failed);
+		cli_json_set(root, "database", cli_json_text(run->db_path), &run->json_failed);
 		cli_json_set(root, "interrupted", json_boolean(status == TCB_E_INTERRUPTED), &run->json_failed);
 		cli_json_set(root, "sweeps", run->sweeps, &run->json_failed);
 		run->sweeps = NULL;
@@ -565,7 +550,7 @@ static enum tcb_status run_sweep(const void *arguments, struct tcb_error *err)
 	json_decref(run.sweeps);
 	cli_best_rows_fini(&run.rows);
 	free(run.others);
-	tcb_db_close(run.db);
+	cli_close_db(run.db);
 	cli_problems_fini(&problems);
 	return status;
 }

@@ -19,15 +19,18 @@
 
 void cli_say(const char *format, ...)
 {
+	struct tcb_str line = { 0 };
+	char *text;
 	va_list list;
 
 	va_start(list, format);
-	flockfile(stderr);
-	fputs("tcbtune: ", stderr);
-	vfprintf(stderr, format, list);
-	fputc('\n', stderr);
-	funlockfile(stderr);
+	if (vasprintf(&text, format, list) >= 0) {
+		cli_add_line(&line, "tcbtune: %s", text);
+		free(text);
+	}
 	va_end(list);
+	fputs(line.data && !line.failed ? line.data : "tcbtune: out of memory\n", stderr);
+	tcb_str_fini(&line);
 }
 
 static int write_all(int fd, const char *data, size_t bytes)
@@ -72,6 +75,31 @@ static int open_beside(const char *path, char *name, size_t capacity)
 	return open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 }
 
+enum tcb_status cli_check_out(const char *out, const char *input, const char *what, struct tcb_error *err)
+{
+	struct stat a, b;
+
+	if (stat(out, &a) != 0 || stat(input, &b) != 0 || a.st_dev != b.st_dev || a.st_ino != b.st_ino)
+		return TCB_OK;
+	return tcb_fail(err, TCB_E_USAGE, "--out %s is the file of %s, which would be lost; name another file", out,
+			what);
+}
+
+/* To what is there and cannot be replaced: a device, or a pipe that somebody reads. */
+static enum tcb_status write_into(const char *path, const void *data, size_t bytes, struct tcb_error *err)
+{
+	/* Waits for no reader: there may never be one. */
+	int fd = open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK), saved;
+
+	if (fd < 0)
+		return tcb_fail(err, TCB_E_IO, "cannot write %s: %s", path,
+				errno == ENXIO ? "nobody reads this pipe" : strerror(errno));
+	saved = fcntl(fd, F_SETFL, 0) == 0 && write_all(fd, data, bytes) == 0 ? 0 : errno;
+	if (close(fd) != 0 && !saved)
+		saved = errno;
+	return saved ? tcb_fail(err, TCB_E_IO, "cannot write %s: %s", path, strerror(saved)) : TCB_OK;
+}
+
 enum tcb_status cli_write_file(const char *path, const void *data, size_t bytes, struct tcb_error *err)
 {
 	char name[4096], target[PATH_MAX];
@@ -81,20 +109,10 @@ enum tcb_status cli_write_file(const char *path, const void *data, size_t bytes,
 	/* Through a symbolic link the file behind it is replaced, not the link. */
 	if (realpath(path, target))
 		path = target;
-	/* A device or a pipe cannot be replaced: it is written to. */
-	if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) {
-		if (S_ISDIR(info.st_mode))
-			return tcb_fail(err, TCB_E_IO, "cannot write %s: it is a directory; name a file", path);
-		fd = open(path, O_WRONLY | O_CLOEXEC);
-		if (fd < 0)
-			return tcb_fail(err, TCB_E_IO, "cannot write %s: %s", path, strerror(errno));
-		saved = write_all(fd, data, bytes) == 0 ? 0 : errno;
-		if (close(fd) != 0 && !saved)
-			saved = errno;
-		if (saved)
-			return tcb_fail(err, TCB_E_IO, "cannot write %s: %s", path, strerror(saved));
-		return TCB_OK;
-	}
+	if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
+		return tcb_fail(err, TCB_E_IO, "cannot write %s: it is a directory; name a file", path);
+	if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
+		return write_into(path, data, bytes, err);
 	fd = open_beside(path, name, sizeof name);
 	if (fd < 0)
 		return tcb_fail(err, TCB_E_IO, "cannot create %s: %s; choose a folder that exists and is writable",
@@ -128,8 +146,8 @@ enum tcb_status cli_emit_to(const char *path, struct tcb_str *text, struct tcb_e
 enum tcb_status cli_emit_json_to(const char *path, json_t *root, struct tcb_error *err)
 {
 	struct tcb_str text = { 0 };
-	/* 17 digits: a double comes back as it was. */
-	char *dump = root ? json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) : NULL;
+	/* 17 digits: a double comes back as it was.  In ASCII no character reaches a terminal that it would obey. */
+	char *dump = root ? json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(17) | JSON_ENSURE_ASCII) : NULL;
 
 	json_decref(root);
 	if (!dump)
@@ -143,6 +161,19 @@ enum tcb_status cli_emit_json_to(const char *path, json_t *root, struct tcb_erro
 enum tcb_status cli_emit_json(json_t *root, struct tcb_error *err)
 {
 	return cli_emit_json_to(NULL, root, err);
+}
+
+json_t *cli_json_text(const char *text)
+{
+	json_t *string = json_string(text);
+	struct tcb_str shown = { 0 };
+
+	if (string)
+		return string;
+	cli_add_shown(&shown, text);
+	string = shown.failed ? NULL : json_string(shown.data);
+	tcb_str_fini(&shown);
+	return string;
 }
 
 json_t *cli_json_real(double value)

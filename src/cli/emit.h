@@ -24,11 +24,14 @@ enum tcb_status cli_emit(struct tcb_str *text, struct tcb_error *err);
 /* The same to PATH, or to stdout when PATH is NULL.  The file is complete or as it was before. */
 enum tcb_status cli_emit_to(const char *path, struct tcb_str *text, struct tcb_error *err);
 enum tcb_status cli_write_file(const char *path, const void *data, size_t bytes, struct tcb_error *err);
+/* TCB_E_USAGE if OUT (--out) and INPUT are one file: WHAT ("the weights") would be lost. */
+enum tcb_status cli_check_out(const char *out, const char *input, const char *what, struct tcb_error *err);
 /* Takes ROOT (NULL: out of memory) and prints it, indented. */
 enum tcb_status cli_emit_json(json_t *root, struct tcb_error *err);
 enum tcb_status cli_emit_json_to(const char *path, json_t *root, struct tcb_error *err);
 
-/* JSON values: null where a number is not finite. */
+/* JSON values: null where a number is not finite; of a text that is no UTF-8 what cli_add_shown makes of it. */
+json_t *cli_json_text(const char *text);
 json_t *cli_json_real(double value);
 json_t *cli_json_size(uint64_t value);
 json_t *cli_json_interval(const struct tcb_interval *interval); /* {median, lo, hi}; null if its median is 0 */
@@ -41,7 +44,12 @@ json_t *cli_json_start(const char *name, int *failed);
 /* ROOT, or NULL (and ROOT freed) if FAILED. */
 json_t *cli_json_end(json_t *root, int failed);
 
-/* text.c: numbers for people. */
+/* text.c: text for people: TEXT with control characters and bytes that are no UTF-8 as \x1b, so that stored text
+ * cannot drive a terminal or forge a line. */
+void cli_add_shown(struct tcb_str *out, const char *text);
+/* A line, shown so. */
+void cli_add_line(struct tcb_str *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Numbers for people. */
 enum { CLI_NUMBER_MAX = 48 };
 void cli_text_us(double ns, char out[CLI_NUMBER_MAX]);                                    /* "12.3" */
 void cli_text_us_interval(const struct tcb_interval *ns, char out[CLI_NUMBER_MAX]);       /* "12.3 [12.1, 12.6]" */

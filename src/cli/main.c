@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/emit.h"
 
 /* Words in front of every command: `tcbtune --help`, `tcbtune --version`. */
 static const char *command_name(const char *word)
@@ -52,6 +53,6 @@ int main(int argc, char **argv)
 	command = cli_command_find(command_name(argv[1]));
 	status = command ? run_command(command, argc - 2, argv + 2, &err) : cli_command_unknown(argv[1], &err);
 	if (status != TCB_OK && err.message[0])
-		fprintf(stderr, "tcbtune: %s\n", err.message);
+		cli_say("%s", err.message);
 	return tcb_status_exit(status);
 }

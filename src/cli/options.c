@@ -169,7 +169,8 @@ static enum tcb_status set_bytes(const struct cli_option *option, const char *te
 			goto bad;
 		shift = 10u * (unsigned)(unit - units + 1);
 	}
-	if (value > (UINT64_MAX >> shift))
+	/* The database's integers are signed. */
+	if (value > ((uint64_t)INT64_MAX >> shift))
 		goto bad;
 	*out = value << shift;
 	return TCB_OK;
@@ -187,9 +188,10 @@ static enum tcb_status set_seconds(const struct cli_option *option, const char *
 		*out = 0;
 		return TCB_OK;
 	}
-	if ((text[0] < '0' || text[0] > '9') && text[0] != '.')
-		goto bad;
 	value = strtod(text, &end);
+	/* strtod takes more than we do: signs, spaces, hexadecimal, exponents, infinity. */
+	if (text + strspn(text, "0123456789.") != end)
+		goto bad;
 	if (strcmp(end, "m") == 0)
 		scale = 60;
 	else if (strcmp(end, "h") == 0)
@@ -271,6 +273,29 @@ static const struct cli_option *positional(const struct cli_command *command)
 	return NULL;
 }
 
+static enum tcb_status no_argument(const struct cli_option *option, struct tcb_error *err)
+{
+	struct tcb_str help = { 0 };
+
+	cli_add_text(&help, option->help);
+	tcb_fail(err, TCB_E_USAGE, "--%s needs an argument: --%s %s (%s)", option->name, option->name, option->argument,
+		 help.data ? help.data : "");
+	tcb_str_fini(&help);
+	return TCB_E_USAGE;
+}
+
+static enum tcb_status not_given(const struct cli_command *command, const struct cli_option *option,
+				 struct tcb_error *err)
+{
+	struct tcb_str help = { 0 };
+
+	cli_add_text(&help, option->help);
+	tcb_fail(err, TCB_E_USAGE, "'%s' needs %s%s%s: %s", command->name, option->name ? "--" : "",
+		 option->name ? option->name : "", option->name ? "" : option->argument, help.data ? help.data : "");
+	tcb_str_fini(&help);
+	return TCB_E_USAGE;
+}
+
 /* One word that starts with "--" (or its value too); *INDEX is moved past what was used. */
 static enum tcb_status take_option(const struct cli_command *command, int argc, char **argv, int *index,
 				   unsigned char *seen, void *args, struct tcb_error *err)
@@ -293,8 +318,7 @@ static enum tcb_status take_option(const struct cli_command *command, int argc, 
 		value = argv[++*index];
 	}
 	if (!value || !*value)
-		return tcb_fail(err, TCB_E_USAGE, "--%s needs an argument: --%s %s (%s)", option->name, option->name,
-				option->argument, option->help);
+		return no_argument(option, err);
 	return set_value(option, value, args, err);
 }
 
@@ -329,9 +353,7 @@ enum tcb_status cli_parse(const struct cli_command *command, int argc, char **ar
 		if (seen[option - command->options])
 			continue;
 		if (option->required)
-			return tcb_fail(err, TCB_E_USAGE, "'%s' needs %s%s%s: %s", command->name,
-					option->name ? "--" : "", option->name ? option->name : "",
-					option->name ? "" : option->argument, option->help);
+			return not_given(command, option, err);
 		if (option->fallback)
 			TCB_TRY(set_value(option, option->fallback, args, err));
 	}

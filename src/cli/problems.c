@@ -133,5 +133,5 @@ void cli_problem_label(const struct tcb_problem *problem, char out[CLI_LABEL_MAX
 	char shape[TCB_SHAPE_TEXT_MAX];
 
 	tcb_shape_print(&problem->shape, shape);
-	snprintf(out, CLI_LABEL_MAX, "%s %s %s", problem->op, tcb_contract_text(problem->contract), shape);
+	snprintf(out, CLI_LABEL_MAX, "%s %s %s", problem->op_name, tcb_contract_text(problem->contract), shape);
 }

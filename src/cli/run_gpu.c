@@ -11,7 +11,7 @@
 
 #include "base/util.h"
 #include "kernels/code.h"
-#include "search/gpu_runner.h"
+#include "worker/gpu_runner.h"
 
 struct gpu_job {
 	struct tcb_gpu_session session;

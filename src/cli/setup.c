@@ -9,8 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/emit.h"
 #include "gguf/gguf.h"
 #include "kernels/constraint.h"
+#include "kernels/formats.h"
 
 enum { OPS_MAX = 64, CPUS_MAX = sizeof((struct tcb_place *)NULL)->cpus / sizeof(int) };
 
@@ -34,26 +36,24 @@ enum tcb_status cli_find_op(const char *name, const struct tcb_op **out, struct 
 
 enum tcb_status cli_check_device(const char *name, struct tcb_error *err)
 {
-	static const char *const names[] = { "cpu",     "cpu:scalar", "cpu:avx2", "cpu:avx512", "cpu:avx512vnni",
-					     "cpu:amx", "cpu:neon" };
-	enum { NAMES = sizeof names / sizeof *names };
-	char suggestion[96];
-	int known = 0;
+	char families[TCB_FAMILIES_TEXT_MAX], words[TCB_FAMILIES_TEXT_MAX], suggestion[96];
+	const char *names[1 + TCB_ISA_COUNT] = { "cpu" };
+	size_t count = 1;
+	int known = tcb_gpu_is_name(name, NULL);
 
-	for (size_t i = 0; i < NAMES; i++)
+	tcb_cpu_families("cpu:", families);
+	strcpy(words, families);
+	for (char *at = words, *word; (word = strtok_r(at, ", ", &at));)
+		names[count++] = word;
+	for (size_t i = 0; i < count; i++)
 		known |= strcmp(name, names[i]) == 0;
-	known |= tcb_gpu_is_name(name, NULL);
-	if (!known) {
-		cli_suggestion(name, names, NAMES, suggestion, sizeof suggestion);
-		return tcb_fail(err, TCB_E_USAGE,
-				"unknown device '%s'%s; devices are cpu, cpu:scalar, cpu:avx2, cpu:avx512, "
-				"cpu:avx512vnni, cpu:amx, cpu:neon, cuda:0, cuda:1, ..., cuda:all and sm_75 ... "
-				"sm_120, and 'tcbtune "
-				"devices' shows "
-				"which this machine has",
-				name, suggestion);
-	}
-	return TCB_OK;
+	if (known)
+		return TCB_OK;
+	cli_suggestion(name, names, count, suggestion, sizeof suggestion);
+	return tcb_fail(err, TCB_E_USAGE,
+			"unknown device '%s'%s; devices are cpu, %s, cuda:0, cuda:1, ..., cuda:all and sm_75 ... "
+			"sm_120, and 'tcbtune devices' shows which this machine has",
+			name, suggestion, families);
 }
 
 enum tcb_status cli_check_threads(uint64_t threads, struct tcb_error *err)
@@ -140,7 +140,7 @@ static enum tcb_status collect_shapes(const struct tcb_op *op, const struct tcb_
 		struct tcb_shape shape = { 1, (size_t)tensor->dims[1], (size_t)tensor->dims[0] };
 		size_t known = 0;
 		/* Three dimensions: a stack of expert matrices, each used like a matrix of its own. */
-		if (strcmp(tensor->type_name, op->weight_type) != 0 || tensor->dim_count < 2)
+		if (strcmp(tensor->type_name, op->format->gguf_name) != 0 || tensor->dim_count < 2)
 			continue;
 		fitting++;
 		while (known < count && !same_shape(&shapes[known], &shape))
@@ -154,10 +154,10 @@ static enum tcb_status collect_shapes(const struct tcb_op *op, const struct tcb_
 	if (count)
 		return TCB_OK;
 	if (fitting)
-		return tcb_fail(err, TCB_E_NOT_FOUND, "no %s tensor of %s fits op %s: %.300s", op->weight_type, path,
-				op->name, first.message);
-	return tcb_fail(err, TCB_E_NOT_FOUND, "%s holds no matrix of type %s, which op %s needs", path, op->weight_type,
-			op->name);
+		return tcb_fail(err, TCB_E_NOT_FOUND, "no %s tensor of %s fits op %s: %.300s", op->format->gguf_name,
+				path, op->name, first.message);
+	return tcb_fail(err, TCB_E_NOT_FOUND, "%s holds no matrix of type %s, which op %s needs", path,
+			op->format->gguf_name, op->name);
 }
 
 enum tcb_status cli_gguf_shapes(const struct tcb_op *op, const char *path, struct tcb_shape **out, size_t *count_out,
@@ -167,7 +167,7 @@ enum tcb_status cli_gguf_shapes(const struct tcb_op *op, const char *path, struc
 	enum tcb_status status;
 
 	*out = NULL;
-	if (!op->weight_type)
+	if (!op->format)
 		return tcb_fail(err, TCB_E_USAGE, "op %s has no weights, so --gguf gives it no shapes; use --shape",
 				op->name);
 	TCB_TRY(tcb_gguf_open(path, &gguf, err));
@@ -187,4 +187,31 @@ enum tcb_status cli_open_db(const char *option, enum tcb_db_mode mode, char path
 {
 	TCB_TRY(tcb_db_path(option, mode, path_out, CLI_PATH_MAX, err));
 	return tcb_db_open(path_out, mode, out, err);
+}
+
+enum tcb_status cli_check_out_db(const char *out, const char *option, struct tcb_error *err)
+{
+	static const char *const endings[] = { "", "-wal", "-shm", "-journal" };
+	char path[CLI_PATH_MAX], file[CLI_PATH_MAX + 16];
+
+	/* A place that cannot be found is another step's error. */
+	if (!out || tcb_db_path(option, TCB_DB_READ, path, sizeof path, NULL) != TCB_OK)
+		return TCB_OK;
+	for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+		snprintf(file, sizeof file, "%s%s", path, endings[i]);
+		TCB_TRY(cli_check_out(out, file, "the database", err));
+	}
+	return TCB_OK;
+}
+
+void cli_close_db(struct tcb_db *db)
+{
+	const char *first = "";
+	size_t count = db ? tcb_db_unreadable(db, &first) : 0;
+
+	if (count)
+		cli_say("%zu row%s of the database cannot be read and %s left out, the first: %s; 'tcbtune db check' "
+			"names all",
+			count, count == 1 ? "" : "s", count == 1 ? "was" : "were", first);
+	tcb_db_close(db);
 }

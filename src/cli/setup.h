@@ -36,5 +36,9 @@ enum { CLI_PATH_MAX = 512 };
 /* PATH_OUT gets the file's name, for messages. */
 enum tcb_status cli_open_db(const char *option, enum tcb_db_mode mode, char path_out[CLI_PATH_MAX], struct tcb_db **out,
 			    struct tcb_error *err);
+/* TCB_E_USAGE if OUT (--out; nullable) is a file of the database: its results would be lost. */
+enum tcb_status cli_check_out_db(const char *out, const char *option, struct tcb_error *err);
+/* Says which rows could not be read, if any.  NULL is fine. */
+void cli_close_db(struct tcb_db *db);
 
 #endif

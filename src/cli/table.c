@@ -28,6 +28,7 @@ void cli_table_fini(struct cli_table *table)
 
 void cli_table_cell(struct cli_table *table, const char *format, ...)
 {
+	struct tcb_str shown = { 0 };
 	va_list list;
 	char *text;
 
@@ -42,10 +43,15 @@ void cli_table_cell(struct cli_table *table, const char *format, ...)
 		table->capacity = capacity;
 	}
 	va_start(list, format);
-	if (vasprintf(&text, format, list) < 0)
+	if (vasprintf(&text, format, list) < 0) {
 		table->failed = 1;
-	else
-		table->cells[table->cell_count++] = text;
+	} else {
+		tcb_str_add(&shown, ""); /* a cell that is empty is text too */
+		cli_add_shown(&shown, text);
+		free(text);
+		table->failed |= shown.failed;
+		table->cells[table->cell_count++] = shown.data;
+	}
 	va_end(list);
 }
 
@@ -83,7 +89,7 @@ static void render_text(const struct cli_table *table, const size_t *width, stru
 
 static void add_csv(struct tcb_str *out, const char *text, int last)
 {
-	if (strpbrk(text, ",\"\r\n")) {
+	if (strpbrk(text, ",\"")) {
 		tcb_str_add(out, "\"");
 		for (; *text; text++)
 			tcb_str_addf(out, *text == '"' ? "\"%c" : "%c", *text);

@@ -1,13 +1,65 @@
 /* SPDX-License-Identifier: MIT
  *
- * Numbers as people read them: four significant digits at most for times, no
- * more digits for a ratio than its interval has.
+ * Text and numbers as people read them.  Text that others wrote (in a database,
+ * a model file, an environment) is shown with what a terminal would obey
+ * escaped.  Numbers have four significant digits at most for times, and no more
+ * digits for a ratio than its interval has.
  */
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/emit.h"
+
+/* Bytes of the UTF-8 character at TEXT (RFC 3629); 0: none begins there, or it is a control character. */
+static size_t printable_bytes(const unsigned char *text)
+{
+	size_t bytes = text[0] < 0x80 ? 1 : text[0] < 0xe0 ? 2 : text[0] < 0xf0 ? 3 : 4;
+
+	if (text[0] < 0x20 || (text[0] >= 0x7f && text[0] < 0xc2) || text[0] > 0xf4)
+		return 0;
+	for (size_t i = 1; i < bytes; i++)
+		if ((text[i] & 0xc0) != 0x80)
+			return 0;
+	/* U+0080 to U+009f; overlong forms; surrogates; beyond U+10ffff. */
+	if ((text[0] == 0xc2 && text[1] < 0xa0) || (text[0] == 0xe0 && text[1] < 0xa0) ||
+	    (text[0] == 0xed && text[1] > 0x9f) || (text[0] == 0xf0 && text[1] < 0x90) ||
+	    (text[0] == 0xf4 && text[1] > 0x8f))
+		return 0;
+	return bytes;
+}
+
+void cli_add_shown(struct tcb_str *out, const char *text)
+{
+	while (*text) {
+		size_t good = 0, bytes;
+
+		while (text[good] && (bytes = printable_bytes((const unsigned char *)text + good)))
+			good += bytes;
+		tcb_str_addf(out, "%.*s", (int)good, text);
+		text += good;
+		if (*text)
+			tcb_str_addf(out, "\\x%02x", (unsigned char)*text++);
+	}
+}
+
+void cli_add_line(struct tcb_str *out, const char *format, ...)
+{
+	va_list list;
+	char *line;
+
+	va_start(list, format);
+	if (vasprintf(&line, format, list) < 0) {
+		out->failed = 1;
+	} else {
+		cli_add_shown(out, line);
+		tcb_str_add(out, "\n");
+		free(line);
+	}
+	va_end(list);
+}
 
 static int decimals(double value)
 {

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/emit.h"
+
 /* MISSING gets the line about a database that is not there, else "". */
 static enum tcb_status open_results(const char *option, struct tcbrt **out, char missing[TCBRT_REASON_MAX],
 				    struct tcb_error *err)
@@ -37,11 +39,30 @@ static enum tcbrt_contract contract_of(enum tcb_contract contract)
 	return contracts[contract];
 }
 
+static int count_entry(void *ctx, const struct tcbrt_entry *entry)
+{
+	(void)entry;
+	++*(size_t *)ctx;
+	return 0;
+}
+
+/* What the library could not read it has counted only. */
+static void say_unreadable(const struct tcbrt *results)
+{
+	size_t shown = 0, all = tcbrt_count(results, NULL);
+
+	tcbrt_each(results, count_entry, &shown);
+	if (all > shown)
+		cli_say("%zu of %zu results in the database cannot be read and %s left out; 'tcbtune db check' names "
+			"them",
+			all - shown, all, all - shown == 1 ? "was" : "were");
+}
+
 enum tcb_status cli_tuned_find(const struct cli_query *query, const struct tcb_problem *problem,
 			       struct tcbrt_tuning *out, struct tcb_error *err)
 {
 	struct tcbrt_query asked = {
-		.op = problem->op,
+		.op = problem->op_name,
 		.device = query->device,
 		.threads = (unsigned)query->threads,
 		.contract = contract_of(problem->contract),
@@ -61,6 +82,7 @@ enum tcb_status cli_tuned_find(const struct cli_query *query, const struct tcb_p
 		asked.device = gpu.device.name;
 	}
 	TCB_TRY(open_results(query->db, &results, missing, err));
+	say_unreadable(results);
 	code = tcbrt_lookup(results, &asked, out);
 	tcbrt_close(results);
 	if (code != TCBRT_OK)

@@ -6,12 +6,14 @@
 #include "cli/weights.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/util.h"
+#include "kernels/formats.h"
 
 enum { NAME_MAX_BYTES = 256 };
 
@@ -70,10 +72,10 @@ static enum tcb_status check_tensor(const struct tcb_op *op, const char *path, c
 
 	if (!tensor)
 		return tensor_unknown(weights->gguf, path, name, err);
-	if (strcmp(tensor->type_name, op->weight_type) != 0)
+	if (strcmp(tensor->type_name, op->format->gguf_name) != 0)
 		return tcb_fail(err, TCB_E_USAGE,
 				"tensor %s is of type %s, but op %s needs %s; choose another tensor or op", name,
-				tensor->type_name, op->name, op->weight_type);
+				tensor->type_name, op->name, op->format->gguf_name);
 	if (tensor->dim_count != 2)
 		return tcb_fail(err, TCB_E_USAGE, "tensor %s has %u dimensions, but op %s needs a matrix", name,
 				tensor->dim_count, op->name);
@@ -86,16 +88,15 @@ static enum tcb_status check_tensor(const struct tcb_op *op, const char *path, c
 enum tcb_status cli_weights_open(const struct tcb_op *op, const char *spec, struct cli_weights *out,
 				 struct tcb_error *err)
 {
-	char path[CLI_PATH_MAX];
 	const char *name = NULL;
 	enum tcb_status status;
 
 	memset(out, 0, sizeof *out);
-	if (!op->weight_type)
+	if (!op->format)
 		return tcb_fail(err, TCB_E_USAGE, "op %s has no weights; 'tcbtune ops' shows which ops have", op->name);
-	TCB_TRY(split_spec(spec, path, &name, err));
-	TCB_TRY(tcb_gguf_open(path, &out->gguf, err));
-	status = check_tensor(op, path, name, out, err);
+	TCB_TRY(split_spec(spec, out->path, &name, err));
+	TCB_TRY(tcb_gguf_open(out->path, &out->gguf, err));
+	status = check_tensor(op, out->path, name, out, err);
 	if (status != TCB_OK)
 		cli_weights_close(out);
 	return status;
@@ -109,7 +110,9 @@ void cli_weights_close(struct cli_weights *weights)
 
 enum tcb_status cli_read_rows(const char *path, size_t k, float **out, size_t *rows_out, struct tcb_error *err)
 {
-	FILE *file = fopen(path, "rb");
+	/* A pipe without a writer is not waited for: it is refused. */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "rb");
 	struct stat info;
 	size_t row_bytes, bytes;
 	enum tcb_status status = TCB_OK;

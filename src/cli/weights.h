@@ -9,6 +9,7 @@
 #include "gguf/gguf.h"
 
 struct cli_weights {
+	char path[CLI_PATH_MAX];
 	struct tcb_gguf *gguf; /* keeps the file mapped */
 	const struct tcb_gguf_tensor *tensor;
 	size_t n, k;

@@ -4,7 +4,7 @@
  * (pages, indices, foreign keys), compares the schema with the one that this
  * build would create, and then holds every row to the rules that SQL cannot
  * state: a table of queries, each listing the rows that break one rule, and
- * two walks that parse every text.
+ * walks that parse every text and read every row as others do.
  */
 #include <stdio.h>
 #include <string.h>
@@ -29,15 +29,25 @@ static void found(struct audit *audit, const char *finding)
 		audit->each(audit->ctx, finding);
 }
 
-/* Every row of SQL breaks a rule; its first column says which row and how. */
-static enum tcb_status list_findings(struct audit *audit, const char *sql, struct tcb_error *err)
+/* DB, or where that is the migrated copy of a file, the file. */
+static struct tcb_db file_of(const struct tcb_db *db)
+{
+	struct tcb_db file = *db;
+
+	if (db->file)
+		file.sql = db->file;
+	return file;
+}
+
+/* Every row that SQL finds in DB breaks a rule; its first column says which row and how. */
+static enum tcb_status list_findings(struct audit *audit, struct tcb_db *db, const char *sql, struct tcb_error *err)
 {
 	sqlite3_stmt *stmt;
 	enum tcb_status status;
 	int row;
 
-	TCB_TRY(tcb_db_query(audit->db, &stmt, "checking it", err, sql, ""));
-	while ((status = tcb_db_step(audit->db, stmt, &row, "checking it", err)) == TCB_OK && row) {
+	TCB_TRY(tcb_db_query(db, &stmt, "checking it", err, sql, ""));
+	while ((status = tcb_db_step(db, stmt, &row, "checking it", err)) == TCB_OK && row) {
 		const char *text = (const char *)sqlite3_column_text(stmt, 0);
 
 		if (text && strcmp(text, "ok") != 0)
@@ -48,7 +58,6 @@ static enum tcb_status list_findings(struct audit *audit, const char *sql, struc
 }
 
 static const char *const rules[] = {
-	"PRAGMA integrity_check",
 	"SELECT format('%s row %s: refers to a missing %s', \"table\", ifnull(rowid, '?'), parent)"
 	" FROM pragma_foreign_key_check",
 	/* No CHECK in the schema: with an untrusted schema SQLite refuses JSON functions there. */
@@ -110,19 +119,14 @@ static enum tcb_status compare_schema(struct audit *audit, struct tcb_error *err
 {
 	static const char list_sql[] = "SELECT type || ' ' || name || ': ' || ifnull(sql, '') FROM sqlite_schema"
 				       " WHERE name NOT LIKE 'sqlite_stat%' ORDER BY 1";
-	struct tcb_db fresh = { .mode = TCB_DB_WRITE, .path = ":memory:" };
+	struct tcb_db fresh = { .path = ":memory:" };
 	struct tcb_str want = { 0 }, have = { 0 };
 	struct {
 		struct tcb_db *db;
 		struct tcb_str *text;
 	} sides[] = { { &fresh, &want }, { audit->db, &have } };
-	enum tcb_status status = TCB_OK;
-	int rc = sqlite3_open_v2(":memory:", &fresh.sql, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
+	enum tcb_status status = tcb_schema_fresh(tcb_migrations, tcb_migration_count, &fresh, err);
 
-	if (rc != SQLITE_OK)
-		status = tcb_db_fail(&fresh, rc, "comparing schemas", err);
-	if (status == TCB_OK)
-		status = tcb_db_migrate(&fresh, tcb_migrations, tcb_migration_count, err);
 	for (size_t i = 0; i < 2 && status == TCB_OK; i++) {
 		sqlite3_stmt *stmt;
 		int row;
@@ -189,7 +193,7 @@ static enum tcb_status check_samples(struct audit *audit, struct tcb_error *err)
 
 	TCB_TRY(tcb_db_query(audit->db, &stmt, "checking it", err,
 			     "SELECT m.id, json_type(m.samples), (SELECT count(*) FROM json_each(m.samples) s"
-			     " WHERE s.type NOT IN ('integer', 'null') OR s.value < 0)"
+			     " WHERE s.type NOT IN ('integer', 'null') OR typeof(s.value) = 'real' OR s.value < 0)"
 			     " FROM measurement m WHERE json_valid(m.samples)",
 			     ""));
 	while ((status = tcb_db_step(audit->db, stmt, &row, "checking it", err)) == TCB_OK && row) {
@@ -206,17 +210,50 @@ static enum tcb_status check_samples(struct audit *audit, struct tcb_error *err)
 	return status;
 }
 
+static int skip_best(void *ctx, const struct tcb_best *best)
+{
+	(void)ctx;
+	(void)best;
+	return 0;
+}
+
+static void found_unreadable(void *ctx, const char *line)
+{
+	found(ctx, line);
+}
+
+/* Rows that whoever reads would leave out. */
+static enum tcb_status check_readable(struct audit *audit, struct tcb_error *err)
+{
+	struct tcb_db *db = audit->db;
+	const size_t before = db->unreadable.count;
+	enum tcb_status status;
+
+	db->unreadable.each = found_unreadable;
+	db->unreadable.ctx = audit;
+	status = tcb_db_best_each(db, NULL, skip_best, NULL, err);
+	if (status == TCB_OK)
+		status = tcb_db_trials_audit(db, err);
+	db->unreadable.each = NULL;
+	db->unreadable.count = before;
+	return status;
+}
+
 static enum tcb_status run_checks(struct audit *audit, struct tcb_error *err)
 {
+	struct tcb_db file = file_of(audit->db);
+
 	TCB_TRY(check_size(audit, err));
-	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
-		TCB_TRY(list_findings(audit, rules[i], err));
-		/* Over damaged pages the other rules would only say the same again, less clearly. */
-		if (i == 0 && audit->count)
-			return TCB_OK;
-	}
+	/* A copy has sound pages, whatever the file's are. */
+	TCB_TRY(list_findings(audit, &file, "PRAGMA integrity_check", err));
+	/* Over damaged pages the rules would only say the same again, less clearly. */
+	if (audit->count)
+		return TCB_OK;
+	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
+		TCB_TRY(list_findings(audit, audit->db, rules[i], err));
 	TCB_TRY(compare_schema(audit, err));
 	TCB_TRY(check_geometries(audit, err));
+	TCB_TRY(check_readable(audit, err));
 	return check_samples(audit, err);
 }
 
@@ -237,22 +274,23 @@ enum tcb_status tcb_db_info(struct tcb_db *db, struct tcb_db_info *out, struct t
 {
 	static const char doing[] = "counting what is in it";
 	sqlite3_stmt *stmt;
-	struct stat file;
+	struct stat on_disk;
 	uint64_t *counts[] = { &out->devices, &out->problems,      &out->sweeps,  &out->sweeps_running,
 			       &out->trials,  &out->trials_failed, &out->samples, &out->best };
+	struct tcb_db file = file_of(db);
 	enum tcb_status status;
 	int row;
 
 	memset(out, 0, sizeof(*out));
 	snprintf(out->path, sizeof(out->path), "%s", db->path);
 	snprintf(out->sqlite_version, sizeof(out->sqlite_version), "%s", sqlite3_libversion());
-	if (stat(db->path, &file) == 0)
-		out->file_bytes = (uint64_t)file.st_size;
-	TCB_TRY(tcb_db_query(db, &stmt, doing, err,
+	if (stat(db->path, &on_disk) == 0)
+		out->file_bytes = (uint64_t)on_disk.st_size;
+	TCB_TRY(tcb_db_query(&file, &stmt, doing, err,
 			     "SELECT journal_mode, (SELECT user_version FROM pragma_user_version)"
 			     " FROM pragma_journal_mode",
 			     ""));
-	status = tcb_db_step(db, stmt, &row, doing, err);
+	status = tcb_db_step(&file, stmt, &row, doing, err);
 	if (status == TCB_OK && row) {
 		tcb_db_text(stmt, 0, out->journal_mode, sizeof(out->journal_mode));
 		out->schema_version = sqlite3_column_int(stmt, 1);
@@ -262,8 +300,8 @@ enum tcb_status tcb_db_info(struct tcb_db *db, struct tcb_db_info *out, struct t
 	TCB_TRY(tcb_db_query(db, &stmt, doing, err,
 			     "SELECT (SELECT count(*) FROM device), (SELECT count(*) FROM problem),"
 			     " (SELECT count(*) FROM sweep), (SELECT count(*) FROM sweep WHERE status = 'running'),"
-			     " (SELECT count(*) FROM trial), (SELECT count(*) FROM trial WHERE outcome <> 'ok'"
-			     " AND message NOT LIKE '" TCB_TOO_SLOW "%'),"
+			     " (SELECT count(*) FROM trial), (SELECT count(*) FROM trial"
+			     " WHERE outcome NOT IN ('ok', 'too_slow')),"
 			     " (SELECT total(sample_count) FROM measurement), (SELECT count(*) FROM best)",
 			     ""));
 	status = tcb_db_step(db, stmt, &row, doing, err);

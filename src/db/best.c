@@ -4,6 +4,7 @@
  * them with their ties and counters.  A winner must be backed by a stored ok
  * trial of the same device, problem, geometry and kernel signature.
  */
+#include <limits.h>
 #include <string.h>
 
 #include "db/db_private.h"
@@ -108,12 +109,71 @@ static int size_column(sqlite3_stmt *stmt, int column, size_t *out)
 	return value < 0 ? -1 : 0;
 }
 
-/* The columns of best_each in their order. */
+/* From five columns on: whether it is a GPU, capability, multiprocessors, shared memory of a block, L2.  -1, or the
+ * first column that cannot be read. */
+static int read_target(sqlite3_stmt *stmt, int column, unsigned threads, struct tcb_target *out)
+{
+	size_t value[4];
+
+	*out = (struct tcb_target){ .kind = TCB_TARGET_CPU, .threads = threads };
+	if (!sqlite3_column_int(stmt, column))
+		return -1;
+	for (int i = 0; i < 4; i++)
+		if (size_column(stmt, column + 1 + i, &value[i]) || (i < 2 && value[i] > UINT16_MAX))
+			return column + 1 + i;
+	out->capability = (unsigned)value[0];
+	out->sm_count = (unsigned)value[1];
+	out->shared_optin_bytes = value[2];
+	out->l2_bytes = value[3];
+	tcb_target_complete_gpu(out);
+	return -1;
+}
+
+/* The columns of best_each in their order.  -1, or the first column that cannot be read. */
 static int read_best(sqlite3_stmt *stmt, struct tcb_best *best)
 {
 	char contract[16], state[16];
 	size_t threads;
+	const struct {
+		int column;
+		char *out;
+		size_t capacity;
+	} texts[] = {
+		{ 1, best->device_name, sizeof(best->device_name) },
+		{ 2, best->device_key, sizeof(best->device_key) },
+		{ 3, best->arch, sizeof(best->arch) },
+		{ 4, best->model, sizeof(best->model) },
+		{ 6, best->problem.op_name, sizeof(best->problem.op_name) },
+		{ 7, contract, sizeof(contract) },
+		{ 11, state, sizeof(state) },
+		{ 12, best->geometry, sizeof(best->geometry) },
+		{ 13, best->variant, sizeof(best->variant) },
+		{ 14, best->signature, sizeof(best->signature) },
+		{ 19, best->default_geometry, sizeof(best->default_geometry) },
+		{ 29, best->limit_method, sizeof(best->limit_method) },
+		{ 36, best->measured_at, sizeof(best->measured_at) },
+		{ 37, best->git_commit, sizeof(best->git_commit) },
+	};
+	const struct {
+		int column;
+		size_t *out;
+	} sizes[] = {
+		{ 5, &threads },
+		{ 8, &best->problem.shape.m },
+		{ 9, &best->problem.shape.n },
+		{ 10, &best->problem.shape.k },
+		{ 33, &best->tie_count },
+		{ 34, &best->tried },
+		{ 35, &best->space_count },
+	};
 
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		if (tcb_db_text(stmt, texts[i].column, texts[i].out, texts[i].capacity))
+			return texts[i].column;
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+		if (size_column(stmt, sizes[i].column, sizes[i].out))
+			return sizes[i].column;
+	best->threads = (unsigned)threads;
 	best->modelled = sqlite3_column_int(stmt, 15);
 	best->ns = tcb_db_interval(stmt, 16);
 	best->default_ns = tcb_db_interval(stmt, 20);
@@ -122,27 +182,13 @@ static int read_best(sqlite3_stmt *stmt, struct tcb_best *best)
 	best->bytes = tcb_db_double(stmt, 30);
 	best->flops = tcb_db_double(stmt, 31);
 	best->regret = tcb_db_double(stmt, 32);
-	if (tcb_db_text(stmt, 1, best->device_name, sizeof(best->device_name)) ||
-	    tcb_db_text(stmt, 2, best->device_key, sizeof(best->device_key)) ||
-	    tcb_db_text(stmt, 3, best->arch, sizeof(best->arch)) ||
-	    tcb_db_text(stmt, 4, best->model, sizeof(best->model)) || size_column(stmt, 5, &threads) ||
-	    tcb_db_text(stmt, 6, best->problem.op, sizeof(best->problem.op)) ||
-	    tcb_db_text(stmt, 7, contract, sizeof(contract)) || size_column(stmt, 8, &best->problem.shape.m) ||
-	    size_column(stmt, 9, &best->problem.shape.n) || size_column(stmt, 10, &best->problem.shape.k) ||
-	    tcb_db_text(stmt, 11, state, sizeof(state)) ||
-	    tcb_db_text(stmt, 12, best->geometry, sizeof(best->geometry)) ||
-	    tcb_db_text(stmt, 13, best->variant, sizeof(best->variant)) ||
-	    tcb_db_text(stmt, 14, best->signature, sizeof(best->signature)) ||
-	    tcb_db_text(stmt, 19, best->default_geometry, sizeof(best->default_geometry)) ||
-	    tcb_db_text(stmt, 29, best->limit_method, sizeof(best->limit_method)) ||
-	    size_column(stmt, 33, &best->tie_count) || size_column(stmt, 34, &best->tried) ||
-	    size_column(stmt, 35, &best->space_count) ||
-	    tcb_db_text(stmt, 36, best->measured_at, sizeof(best->measured_at)) ||
-	    tcb_db_text(stmt, 37, best->git_commit, sizeof(best->git_commit)))
-		return -1;
-	best->threads = (unsigned)threads;
-	return tcb_contract_parse(contract, &best->problem.contract, NULL) != TCB_OK ||
-	       tcb_state_parse(state, &best->state, NULL) != TCB_OK;
+	if (threads > UINT_MAX)
+		return 5;
+	if (tcb_contract_parse(contract, &best->problem.contract, NULL) != TCB_OK)
+		return 7;
+	if (tcb_state_parse(state, &best->state, NULL) != TCB_OK)
+		return 11;
+	return read_target(stmt, 38, best->threads, &best->target);
 }
 
 enum tcb_status tcb_db_best_each(struct tcb_db *db, const struct tcb_best_filter *filter,
@@ -160,7 +206,8 @@ enum tcb_status tcb_db_best_each(struct tcb_db *db, const struct tcb_best_filter
 		" b.default_median_ns, b.default_lo_ns, b.default_hi_ns, b.speedup, b.speedup_lo, b.speedup_hi,"
 		" b.limit_median_ns, b.limit_lo_ns, b.limit_hi_ns, b.limit_method, b.bytes, b.flops, b.regret, "
 		"b.tie_count,"
-		" b.tried, b.space_count, b.measured_at, u.git_commit"
+		" b.tried, b.space_count, b.measured_at, u.git_commit, d.kind = 'cuda', d.capability, d.sm_count,"
+		" d.shared_bytes, d.l2_bytes"
 		" FROM best b JOIN device d ON d.id = b.device_id JOIN problem p ON p.id = b.problem_id"
 		" JOIN sweep s ON s.id = b.sweep_id JOIN build u ON u.id = s.build_id"
 		" WHERE (?1 IS NULL OR p.op = ?1) AND (?2 IS NULL OR d.name = ?2)"
@@ -169,12 +216,11 @@ enum tcb_status tcb_db_best_each(struct tcb_db *db, const struct tcb_best_filter
 	while ((status = tcb_db_step(db, stmt, &row, doing, err)) == TCB_OK && row) {
 		struct tcb_best best = { 0 };
 
-		if (read_best(stmt, &best)) {
-			status = tcb_fail(err, TCB_E_FORMAT, "%s: best row %lld cannot be read: see `tcbtune db check`",
-					  db->path, (long long)sqlite3_column_int64(stmt, 0));
-			break;
-		}
-		if (each(ctx, &best))
+		int column = read_best(stmt, &best);
+
+		if (column >= 0)
+			tcb_db_note_unreadable(db, "best", sqlite3_column_int64(stmt, 0), stmt, column);
+		else if (each(ctx, &best))
 			break;
 	}
 	sqlite3_finalize(stmt);
@@ -193,7 +239,7 @@ static enum tcb_status query_best(struct tcb_db *db, sqlite3_stmt **out, const c
 	const struct tcb_problem *problem = &best->problem;
 
 	return tcb_db_query(db, out, doing, err, sql, "ttittiiit", best->device_key, best->device_name,
-			    (int64_t)best->threads, problem->op, tcb_contract_text(problem->contract),
+			    (int64_t)best->threads, problem->op_name, tcb_contract_text(problem->contract),
 			    (int64_t)problem->shape.m, (int64_t)problem->shape.n, (int64_t)problem->shape.k,
 			    tcb_state_text(best->state));
 }
@@ -204,12 +250,12 @@ enum tcb_status tcb_db_ties_each(struct tcb_db *db, const struct tcb_best *best,
 	static const char doing[] = "reading a tie set";
 	sqlite3_stmt *stmt;
 	enum tcb_status status;
-	int row;
+	int row, count = 0;
 
 	TCB_TRY(query_best(db, &stmt,
 			   "SELECT geometry FROM tie_set WHERE best_id = (SELECT b.id" BEST_ROW ") ORDER BY position",
 			   best, doing, err));
-	while ((status = tcb_db_step(db, stmt, &row, doing, err)) == TCB_OK && row) {
+	while ((status = tcb_db_step(db, stmt, &row, doing, err)) == TCB_OK && row && count++ < TCB_DB_TIES_MAX) {
 		const char *geometry = (const char *)sqlite3_column_text(stmt, 0);
 
 		if (each(ctx, geometry ? geometry : ""))
@@ -235,19 +281,20 @@ enum tcb_status tcb_db_counters_each(struct tcb_db *db, const struct tcb_best *b
 		" JOIN sweep s ON s.device_id = b.device_id AND s.problem_id = b.problem_id JOIN trial t"
 		" ON t.sweep_id = s.id AND t.geometry = b.geometry AND t.signature = b.signature AND t.outcome = 'ok'"
 		" JOIN counter c ON c.trial_id = t.id AND c.state = b.state)"
-		" SELECT name, source, value FROM counter WHERE trial_id = (SELECT id FROM counted) AND state = ?9"
+		" SELECT name, source, value, trial_id FROM counter WHERE trial_id = (SELECT id FROM counted) AND "
+		"state = ?9"
 		" ORDER BY source, name",
 		best, doing, err));
 	while ((status = tcb_db_step(db, stmt, &row, doing, err)) == TCB_OK && row) {
 		struct tcb_counter counter = { .state = best->state, .value = tcb_db_double(stmt, 2) };
 
-		if (tcb_db_text(stmt, 0, counter.name, sizeof(counter.name)) ||
-		    tcb_db_text(stmt, 1, counter.source, sizeof(counter.source))) {
-			status = tcb_fail(err, TCB_E_FORMAT, "%s: a counter cannot be read: see `tcbtune db check`",
-					  db->path);
-			break;
-		}
-		if (each(ctx, &counter))
+		int bad = tcb_db_text(stmt, 0, counter.name, sizeof(counter.name))       ? 0
+			  : tcb_db_text(stmt, 1, counter.source, sizeof(counter.source)) ? 1
+											 : -1;
+
+		if (bad >= 0)
+			tcb_db_note_unreadable(db, "counter of trial", sqlite3_column_int64(stmt, 3), stmt, bad);
+		else if (each(ctx, &counter))
 			break;
 	}
 	sqlite3_finalize(stmt);

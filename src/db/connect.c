@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Opening and closing the database, and the helpers that every statement goes
- * through.
+ * Opening and closing the database: what the file system says, then SQLite,
+ * then whose file it is (migrate.c).
  *
  * WAL lets readers and one writer work at once; synchronous=FULL syncs the log
  * at every commit, so that a finished trial survives a power cut.  That costs
@@ -13,7 +13,6 @@
  * shared index; it opens the file as immutable if no log is left beside it.
  */
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +25,6 @@
 
 enum {
 	SQLITE_OLDEST = 3038000, /* STRICT tables (3.37), format() */
-	BUSY_LIMIT_MS = 60000,   /* a transaction of ours takes milliseconds; a minute means something is stuck */
 	BUSY_STEP_MIN_US = 500,  /* about one commit */
 	BUSY_STEP_MAX_US = 50000,
 	BUSY_DOUBLINGS = 6
@@ -48,164 +46,12 @@ static int wait_for_lock(void *ctx, int attempt)
 
 	if (attempt == 0)
 		db->busy_since_ns = now;
-	if (now - db->busy_since_ns > (uint64_t)BUSY_LIMIT_MS * 1000000)
+	if (now - db->busy_since_ns > (uint64_t)TCB_DB_BUSY_LIMIT_MS * 1000000)
 		return 0;
 	if (step > BUSY_STEP_MAX_US)
 		step = BUSY_STEP_MAX_US;
 	sleep_us(step / 2 + tcb_rng_below(db->jitter, step));
 	return 1;
-}
-
-enum tcb_status tcb_db_fail(struct tcb_db *db, int rc, const char *doing, struct tcb_error *err)
-{
-	const char *path = db->path;
-	int system_error = sqlite3_system_errno(db->sql);
-
-	switch (rc & 0xff) {
-	case SQLITE_BUSY:
-	case SQLITE_LOCKED:
-		return tcb_fail(err, TCB_E_BUSY,
-				"%s: another process kept the database locked for %d s while %s: try again when it has "
-				"finished",
-				path, BUSY_LIMIT_MS / 1000, doing);
-	case SQLITE_FULL:
-		return tcb_fail(err, TCB_E_IO,
-				"%s: disk full while %s: free some space, or use --db on another disk (what was stored "
-				"before is safe)",
-				path, doing);
-	case SQLITE_READONLY:
-		return tcb_fail(err, TCB_E_IO,
-				"%s: cannot write while %s: make the file and its folder writable, or use --db with "
-				"another file",
-				path, doing);
-	case SQLITE_CANTOPEN:
-	case SQLITE_PERM:
-	case SQLITE_AUTH:
-		return tcb_fail(err, TCB_E_IO,
-				"%s: cannot be opened (%s): check the rights of the file and its folder, or use --db "
-				"with another file",
-				path, system_error ? strerror(system_error) : sqlite3_errstr(rc));
-	case SQLITE_NOTADB:
-		return tcb_fail(err, TCB_E_FORMAT, "%s: is not an SQLite database: use --db with another file", path);
-	case SQLITE_CORRUPT:
-		return tcb_fail(err, TCB_E_FORMAT,
-				"%s: is damaged (%s while %s): restore a copy, or save what is readable with the "
-				"sqlite3 shell's .recover",
-				path, sqlite3_errmsg(db->sql), doing);
-	case SQLITE_IOERR:
-		if (rc == SQLITE_IOERR_WRITE || rc == SQLITE_IOERR_FSYNC || rc == SQLITE_IOERR_SHMSIZE)
-			return tcb_fail(
-				err, TCB_E_IO,
-				"%s: writing failed (%s) while %s: check free space, quota and the disk (what was "
-				"stored before is safe)",
-				path, system_error ? strerror(system_error) : sqlite3_errstr(rc), doing);
-		return tcb_fail(err, TCB_E_IO, "%s: %s while %s: check the disk", path,
-				system_error ? strerror(system_error) : sqlite3_errstr(rc), doing);
-	case SQLITE_NOMEM:
-		return tcb_fail(err, TCB_E_NOMEM, "%s: out of memory while %s", path, doing);
-	default:
-		return tcb_fail(err, TCB_E_FAILED, "%s: %s while %s", path, sqlite3_errmsg(db->sql), doing);
-	}
-}
-
-enum tcb_status tcb_db_exec(struct tcb_db *db, const char *sql, const char *doing, struct tcb_error *err)
-{
-	int rc = sqlite3_exec(db->sql, sql, NULL, NULL, NULL);
-
-	return rc == SQLITE_OK ? TCB_OK : tcb_db_fail(db, rc, doing, err);
-}
-
-enum tcb_status tcb_db_begin(struct tcb_db *db, const char *doing, struct tcb_error *err)
-{
-	return tcb_db_exec(db, db->mode == TCB_DB_WRITE ? "BEGIN IMMEDIATE" : "BEGIN", doing, err);
-}
-
-enum tcb_status tcb_db_end(struct tcb_db *db, enum tcb_status status, const char *doing, struct tcb_error *err)
-{
-	if (status == TCB_OK)
-		status = tcb_db_exec(db, "COMMIT", doing, err);
-	if (status != TCB_OK && !sqlite3_get_autocommit(db->sql))
-		sqlite3_exec(db->sql, "ROLLBACK", NULL, NULL, NULL);
-	return status;
-}
-
-enum tcb_status tcb_db_query(struct tcb_db *db, sqlite3_stmt **out, const char *doing, struct tcb_error *err,
-			     const char *sql, const char *format, ...)
-{
-	va_list args;
-	int index = 1;
-	int rc = sqlite3_prepare_v2(db->sql, sql, -1, out, NULL);
-
-	va_start(args, format);
-	for (; rc == SQLITE_OK && *format; format++, index++) {
-		if (*format == 'i') {
-			rc = sqlite3_bind_int64(*out, index, va_arg(args, int64_t));
-		} else if (*format == 'd') {
-			rc = sqlite3_bind_double(*out, index, va_arg(args, double));
-		} else {
-			rc = sqlite3_bind_text(*out, index, va_arg(args, const char *), -1, SQLITE_STATIC);
-		}
-	}
-	va_end(args);
-	if (rc != SQLITE_OK) {
-		enum tcb_status status = tcb_db_fail(db, rc, doing, err);
-
-		sqlite3_finalize(*out);
-		*out = NULL;
-		return status;
-	}
-	return TCB_OK;
-}
-
-enum tcb_status tcb_db_step(struct tcb_db *db, sqlite3_stmt *stmt, int *row_out, const char *doing,
-			    struct tcb_error *err)
-{
-	int rc = sqlite3_step(stmt);
-
-	*row_out = rc == SQLITE_ROW;
-	return rc == SQLITE_ROW || rc == SQLITE_DONE ? TCB_OK : tcb_db_fail(db, rc, doing, err);
-}
-
-enum tcb_status tcb_db_finish(struct tcb_db *db, sqlite3_stmt *stmt, int64_t *id_out, const char *doing,
-			      struct tcb_error *err)
-{
-	enum tcb_status status;
-	int row, first = 1;
-
-	do {
-		status = tcb_db_step(db, stmt, &row, doing, err);
-		if (status == TCB_OK && row && first && id_out)
-			*id_out = sqlite3_column_int64(stmt, 0);
-		first = 0;
-	} while (status == TCB_OK && row);
-	sqlite3_finalize(stmt);
-	return status;
-}
-
-int tcb_db_text(sqlite3_stmt *stmt, int column, char *out, size_t capacity)
-{
-	const unsigned char *text = sqlite3_column_text(stmt, column);
-	size_t length = (size_t)sqlite3_column_bytes(stmt, column);
-
-	out[0] = '\0';
-	if (!text)
-		return 0;
-	if (length >= capacity || memchr(text, '\0', length))
-		return -1;
-	memcpy(out, text, length + 1);
-	return 0;
-}
-
-double tcb_db_double(sqlite3_stmt *stmt, int column)
-{
-	return sqlite3_column_type(stmt, column) == SQLITE_NULL ? (double)__builtin_nan("")
-								: sqlite3_column_double(stmt, column);
-}
-
-struct tcb_interval tcb_db_interval(sqlite3_stmt *stmt, int first_column)
-{
-	return (struct tcb_interval){ tcb_db_double(stmt, first_column), tcb_db_double(stmt, first_column + 1),
-				      tcb_db_double(stmt, first_column + 2) };
 }
 
 /* What the file system says about PATH before SQLite, whose messages are vaguer, is asked. */
@@ -253,12 +99,8 @@ static int connect_to(struct tcb_db *db, const char *name, int flags)
 	rc = sqlite3_open_v2(name, &db->sql, flags | SQLITE_OPEN_NOMUTEX, NULL);
 	if (rc != SQLITE_OK)
 		return rc;
-	sqlite3_extended_result_codes(db->sql, 1);
 	sqlite3_busy_handler(db->sql, wait_for_lock, db);
-	/* The file may come from anyone. */
-	sqlite3_db_config(db->sql, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-	sqlite3_db_config(db->sql, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
-	sqlite3_exec(db->sql, "PRAGMA cell_size_check = ON; PRAGMA foreign_keys = OFF", NULL, NULL, NULL);
+	tcb_db_distrust(db->sql);
 	return tcb_db_pragma(db, "schema_version", &version);
 }
 
@@ -346,6 +188,9 @@ enum tcb_status tcb_db_open(const char *path, enum tcb_db_mode mode, struct tcb_
 	if (strlen(path) >= sizeof(db->path))
 		return tcb_fail(err, TCB_E_USAGE, "%.60s...: the path of the database is too long: at most %zu bytes",
 				path, sizeof(db->path) - 1);
+	/* SQLite would keep it in memory, and drop it in the end. */
+	if (strcmp(path, ":memory:") == 0)
+		return tcb_fail(err, TCB_E_USAGE, ":memory: is no file, so nothing would be kept: give --db a file");
 	TCB_TRY(check_path(path, mode, err));
 	db = calloc(1, sizeof(*db) + sizeof(*db->jitter));
 	if (!db)
@@ -374,5 +219,6 @@ void tcb_db_close(struct tcb_db *db)
 	if (!db)
 		return;
 	sqlite3_close(db->sql);
+	sqlite3_close(db->file);
 	free(db);
 }

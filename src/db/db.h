@@ -18,7 +18,7 @@
 
 struct tcb_db;
 
-enum tcb_db_mode { TCB_DB_READ, TCB_DB_WRITE }; /* WRITE creates and migrates */
+enum tcb_db_mode { TCB_DB_READ, TCB_DB_WRITE }; /* WRITE creates and migrates; READ never changes the file */
 
 /*
  * Opens PATH.  Errors say what to do: not a database, another application's database, a schema newer than this build
@@ -26,6 +26,12 @@ enum tcb_db_mode { TCB_DB_READ, TCB_DB_WRITE }; /* WRITE creates and migrates */
  */
 enum tcb_status tcb_db_open(const char *path, enum tcb_db_mode mode, struct tcb_db **out, struct tcb_error *err);
 void tcb_db_close(struct tcb_db *db);
+/*
+ * Rows that cannot be read (a text too long, a word that is none of its list, a negative size) are left out by what
+ * reads here: a damaged row costs itself only.  How many were so far through this handle, and the FIRST (nullable) in a
+ * line that is lent until the handle is closed.
+ */
+size_t tcb_db_unreadable(const struct tcb_db *db, const char **first_out);
 /* --db, else TCBTUNE_DB, else $XDG_DATA_HOME/tcbtune/tuning.db (or ~/.local/share); WRITE creates the folder of that
  * default. */
 enum tcb_status tcb_db_path(const char *option, enum tcb_db_mode mode, char *out, size_t capacity,
@@ -65,6 +71,7 @@ void tcb_db_trials_free(struct tcb_trial *trials, size_t count);
 struct tcb_best {
 	char device_name[TCB_DEVICE_NAME_MAX], device_key[TCB_DEVICE_KEY_MAX], arch[32];
 	char model[TCB_DEVICE_TEXT_MAX];
+	struct tcb_target target; /* a GPU's: what its kernels depend on; of a CPU only the kind and the threads */
 	unsigned threads;
 	struct tcb_problem problem;
 	enum tcb_state state;
@@ -85,9 +92,9 @@ struct tcb_best {
 /*
  * Replaces the row of the sweep's device and problem and of BEST's state, except that a modelled row never replaces a
  * measured one; a measured row also replaces modelled ones of other devices of the same name, and a modelled row is not
- * stored beside a measured one of that name.  Of BEST, device, problem, tie_count and git_commit are not read; an empty
- * measured_at means now.  The winner must have an ok trial with that geometry and signature in this or an earlier sweep
- * (TCB_E_NOT_FOUND), unless it is modelled.  TIE_SET: canonical geometry texts, winner first.
+ * stored beside a measured one of that name.  Of BEST, device, target, problem, tie_count and git_commit are not read;
+ * an empty measured_at means now.  The winner must have an ok trial with that geometry and signature in this or an
+ * earlier sweep (TCB_E_NOT_FOUND), unless it is modelled.  TIE_SET: canonical geometry texts, winner first.
  */
 enum tcb_status tcb_db_best_put(struct tcb_db *db, int64_t sweep, const struct tcb_best *best,
 				const char *const *tie_set, size_t tie_count, struct tcb_error *err);
@@ -97,7 +104,8 @@ struct tcb_best_filter {
 };
 enum tcb_status tcb_db_best_each(struct tcb_db *db, const struct tcb_best_filter *filter,
 				 int (*each)(void *ctx, const struct tcb_best *best), void *ctx, struct tcb_error *err);
-/* Calls EACH for the texts of the tie set of one best row. */
+/* Calls EACH for the texts of the tie set of one best row, the first TCB_DB_TIES_MAX of them. */
+enum { TCB_DB_TIES_MAX = 1000 };
 enum tcb_status tcb_db_ties_each(struct tcb_db *db, const struct tcb_best *best,
 				 int (*each)(void *ctx, const char *geometry), void *ctx, struct tcb_error *err);
 /* Calls EACH for the newest counters stored for the best row's geometry, kernel and state. */
@@ -107,15 +115,15 @@ enum tcb_status tcb_db_counters_each(struct tcb_db *db, const struct tcb_best *b
 
 struct tcb_db_info {
 	char path[512];
-	int schema_version;
+	int schema_version; /* of the file, also where an older one is read through a migrated copy */
 	char journal_mode[16], sqlite_version[16];
 	uint64_t file_bytes;
 	uint64_t devices, problems, sweeps, sweeps_running, trials, trials_failed, samples, best;
 };
 enum tcb_status tcb_db_info(struct tcb_db *db, struct tcb_db_info *out, struct tcb_error *err);
-/* integrity_check, foreign_key_check, and the project's own invariants (every text parses back to itself, every best
- * row points at an ok trial of the same problem, sample counts agree).  TCB_E_FORMAT with the first finding; EACH
- * (nullable) gets all. */
+/* integrity_check, foreign_key_check, and the project's own invariants (every row can be read, every text parses back
+ * to itself, every best row points at an ok trial of the same problem, sample counts agree).  TCB_E_FORMAT with the
+ * first finding; EACH (nullable) gets all. */
 enum tcb_status tcb_db_check(struct tcb_db *db, void (*each)(void *ctx, const char *finding), void *ctx,
 			     struct tcb_error *err);
 

@@ -14,12 +14,22 @@
 /* "TCBT" as SQLite's application_id; the same number is in schemas/001_initial.sql. */
 enum { TCB_DB_APPLICATION_ID = 0x54434254 };
 
+/* How long a lock is waited for: a transaction of ours takes milliseconds, a minute means something is stuck. */
+enum { TCB_DB_BUSY_LIMIT_MS = 60000 };
+
 struct tcb_db {
-	sqlite3 *sql;
+	sqlite3 *sql;  /* what is read and written */
+	sqlite3 *file; /* NULL, or the file of an older version, of which SQL is a migrated copy in memory */
 	enum tcb_db_mode mode;
 	uint64_t busy_since_ns; /* when the lock that is being waited for was first refused */
 	struct tcb_rng *jitter; /* own state, so that waiting processes do not march in step */
 	char path[512];
+	struct {
+		size_t count;
+		char first[160];
+		void (*each)(void *ctx, const char *line); /* NULL but while the database is checked */
+		void *ctx;
+	} unreadable;
 };
 
 /* schemas.c, generated */
@@ -30,12 +40,22 @@ struct tcb_migration {
 extern const struct tcb_migration tcb_migrations[];
 extern const int tcb_migration_count;
 
-/* migrate.c: brings the file to version LIST[COUNT - 1] in one transaction; a failure leaves it as it was. */
+/* migrate.c: brings the file to version LIST[COUNT - 1] in one transaction; a failure leaves it as it was.  A reader
+ * brings a copy in memory there, which takes the file's place in DB. */
 enum tcb_status tcb_db_migrate(struct tcb_db *db, const struct tcb_migration *list, int count, struct tcb_error *err);
-/* 0, and *OUT, for a PRAGMA whose value is an integer; else the SQLite result. */
-int tcb_db_pragma(struct tcb_db *db, const char *name, int64_t *out);
 
-/* connect.c */
+/* schema.c */
+/* OUT->sql becomes an empty database that LIST[0] to LIST[COUNT - 1] have made in memory; close it with sqlite3_close,
+ * also after a failure. */
+enum tcb_status tcb_schema_fresh(const struct tcb_migration *list, int count, struct tcb_db *out,
+				 struct tcb_error *err);
+/* TCB_E_FORMAT unless every table that these make is in DB with the same text, and there is no trigger.  Other tables
+ * and views are none of our business. */
+enum tcb_status tcb_schema_check(struct tcb_db *db, const struct tcb_migration *list, int count, struct tcb_error *err);
+
+/* statement.c */
+/* Settings of every connection, since a file may come from anyone.  SQLite's result. */
+int tcb_db_distrust(sqlite3 *sql);
 /* SQLite's result RC while DOING something ("storing a trial") as a status and a line that says what to do. */
 enum tcb_status tcb_db_fail(struct tcb_db *db, int rc, const char *doing, struct tcb_error *err);
 enum tcb_status tcb_db_exec(struct tcb_db *db, const char *sql, const char *doing, struct tcb_error *err);
@@ -55,12 +75,18 @@ enum tcb_status tcb_db_step(struct tcb_db *db, sqlite3_stmt *stmt, int *row_out,
 /* Steps to the end and finalizes; *ID_OUT (nullable) gets column 0 of the first row. */
 enum tcb_status tcb_db_finish(struct tcb_db *db, sqlite3_stmt *stmt, int64_t *id_out, const char *doing,
 			      struct tcb_error *err);
+/* Row ID of TABLE cannot be read because of column COLUMN of STMT: notes it for tcb_db_unreadable. */
+void tcb_db_note_unreadable(struct tcb_db *db, const char *table, int64_t id, sqlite3_stmt *stmt, int column);
 /* Column COLUMN into a buffer of CAPACITY bytes; -1 if it does not fit.  NULL reads as "". */
 int tcb_db_text(sqlite3_stmt *stmt, int column, char *out, size_t capacity);
 double tcb_db_double(sqlite3_stmt *stmt, int column); /* NULL reads as NaN */
 struct tcb_interval tcb_db_interval(sqlite3_stmt *stmt, int first_column);
+/* 0, and *OUT, for a PRAGMA whose value is an integer; else the SQLite result. */
+int tcb_db_pragma(struct tcb_db *db, const char *name, int64_t *out);
 
-/* trials.c: "[1200,null,1187]" into OUT (room for CAPACITY); the count, or -1 if TEXT is no such array. */
+/* trials.c: notes every trial and counter that cannot be read; of a trial's geometry it says nothing. */
+enum tcb_status tcb_db_trials_audit(struct tcb_db *db, struct tcb_error *err);
+/* "[1200,null,1187]" into OUT (room for CAPACITY); the count, or -1 if TEXT is no such array. */
 int64_t tcb_db_samples_parse(const char *text, double *out, size_t capacity);
 
 #endif

@@ -3,30 +3,12 @@
  * Whose file it is, and bringing it to this build's schema.  The numbered
  * scripts of schemas/ are applied in order, all in one transaction that is
  * checked before it is committed; user_version counts them.  A reader changes
- * nothing and takes only the version it knows.
+ * no file: it reads one of an older version through a copy in memory, which is
+ * migrated.
  */
 #include <stdio.h>
 
 #include "db/db_private.h"
-
-int tcb_db_pragma(struct tcb_db *db, const char *name, int64_t *out)
-{
-	char sql[64];
-	sqlite3_stmt *stmt = NULL;
-	int rc;
-
-	*out = 0;
-	snprintf(sql, sizeof(sql), "PRAGMA %s", name);
-	rc = sqlite3_prepare_v2(db->sql, sql, -1, &stmt, NULL);
-	if (rc == SQLITE_OK)
-		rc = sqlite3_step(stmt);
-	if (rc == SQLITE_ROW) {
-		*out = sqlite3_column_int64(stmt, 0);
-		rc = SQLITE_OK;
-	}
-	sqlite3_finalize(stmt);
-	return rc;
-}
 
 /* *VERSION_OUT is 0 for an empty file. */
 static enum tcb_status identify(struct tcb_db *db, int newest, int64_t *version_out, struct tcb_error *err)
@@ -61,6 +43,14 @@ static enum tcb_status identify(struct tcb_db *db, int newest, int64_t *version_
 	return TCB_OK;
 }
 
+/* Also its tables: a migration, and whoever reads, runs over them. */
+static enum tcb_status recognise(struct tcb_db *db, const struct tcb_migration *list, int newest, int64_t *version_out,
+				 struct tcb_error *err)
+{
+	TCB_TRY(identify(db, newest, version_out, err));
+	return *version_out ? tcb_schema_check(db, list, (int)*version_out, err) : TCB_OK;
+}
+
 static enum tcb_status apply(struct tcb_db *db, const struct tcb_migration *migration, struct tcb_error *err)
 {
 	int64_t version;
@@ -86,11 +76,13 @@ static enum tcb_status apply_missing(struct tcb_db *db, const struct tcb_migrati
 	sqlite3_stmt *stmt;
 	int row;
 
-	TCB_TRY(identify(db, count, &version, err));
+	TCB_TRY(recognise(db, list, count, &version, err));
 	if (version == count)
 		return TCB_OK;
 	for (int i = (int)version; i < count; i++)
 		TCB_TRY(apply(db, &list[i], err));
+	if (db->file)
+		return TCB_OK; /* nothing is kept, and `tcbtune db check` names what refers to nothing */
 	/* Enforcement is off while tables are rebuilt (it cannot change inside a transaction), so look once. */
 	TCB_TRY(tcb_db_query(db, &stmt, "migrating it", err, "PRAGMA foreign_key_check", ""));
 	TCB_TRY(tcb_db_step(db, stmt, &row, "migrating it", err));
@@ -103,22 +95,54 @@ static enum tcb_status apply_missing(struct tcb_db *db, const struct tcb_migrati
 	return TCB_OK;
 }
 
+/* From now on DB is a copy of its file in memory, to which the file's connection stays open. */
+static enum tcb_status copy_to_memory(struct tcb_db *db, struct tcb_error *err)
+{
+	static const char doing[] = "copying it into memory";
+	sqlite3_backup *backup;
+	sqlite3 *copy;
+	int rc = sqlite3_open_v2(":memory:", &copy, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+
+	if (rc == SQLITE_OK)
+		rc = tcb_db_distrust(copy);
+	backup = rc == SQLITE_OK ? sqlite3_backup_init(copy, "main", db->sql, "main") : NULL;
+	if (backup) {
+		rc = sqlite3_backup_step(backup, -1);
+		rc = rc == SQLITE_DONE ? SQLITE_OK : rc;
+		sqlite3_backup_finish(backup);
+	} else if (rc == SQLITE_OK) {
+		rc = sqlite3_errcode(copy);
+	}
+	if (rc != SQLITE_OK) {
+		sqlite3_close(copy);
+		return tcb_db_fail(db, rc, doing, err);
+	}
+	db->file = db->sql;
+	db->sql = copy;
+	return TCB_OK;
+}
+
+static enum tcb_status migrate_now(struct tcb_db *db, const struct tcb_migration *list, int count,
+				   struct tcb_error *err)
+{
+	TCB_TRY(tcb_db_begin(db, "migrating it", err));
+	return tcb_db_end(db, apply_missing(db, list, count, err), "migrating it", err);
+}
+
 enum tcb_status tcb_db_migrate(struct tcb_db *db, const struct tcb_migration *list, int count, struct tcb_error *err)
 {
 	int64_t version;
 
 	/* One snapshot: another process may be creating the schema between two questions. */
 	TCB_TRY(tcb_db_exec(db, "BEGIN", "reading its header", err));
-	TCB_TRY(tcb_db_end(db, identify(db, count, &version, err), "reading its header", err));
+	TCB_TRY(tcb_db_end(db, recognise(db, list, count, &version, err), "reading its header", err));
 	if (version == count)
 		return TCB_OK;
-	if (db->mode == TCB_DB_READ && version == 0)
+	if (db->mode == TCB_DB_WRITE)
+		return migrate_now(db, list, count, err);
+	if (version == 0)
 		return tcb_fail(err, TCB_E_NOT_FOUND, "%s: is empty: `tcbtune sweep` fills it", db->path);
-	if (db->mode == TCB_DB_READ)
-		return tcb_fail(
-			err, TCB_E_VERSION,
-			"%s: has schema version %lld, this build reads %d: any `tcbtune sweep` into it migrates it",
-			db->path, (long long)version, count);
-	TCB_TRY(tcb_db_begin(db, "migrating it", err));
-	return tcb_db_end(db, apply_missing(db, list, count, err), "migrating it", err);
+	TCB_TRY(copy_to_memory(db, err));
+	TCB_TRY(migrate_now(db, list, count, err));
+	return tcb_db_exec(db, "PRAGMA query_only = ON", "migrating it", err);
 }

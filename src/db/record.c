@@ -65,11 +65,11 @@ static enum tcb_status put_problem(struct tcb_db *db, const struct tcb_problem *
 	sqlite3_stmt *stmt;
 
 	if (shape->m > INT64_MAX || shape->n > INT64_MAX || shape->k > INT64_MAX)
-		return tcb_fail(err, TCB_E_OVERFLOW, "%s: the shape is too large to be stored", problem->op);
+		return tcb_fail(err, TCB_E_OVERFLOW, "%s: the shape is too large to be stored", problem->op_name);
 	TCB_TRY(tcb_db_query(db, &stmt, "storing a problem", err,
 			     "INSERT INTO problem (op, contract, m, n, k) VALUES (?1, ?2, ?3, ?4, ?5)"
 			     " ON CONFLICT (op, contract, m, n, k) DO UPDATE SET op = op RETURNING id",
-			     "ttiii", problem->op, tcb_contract_text(problem->contract), (int64_t)shape->m,
+			     "ttiii", problem->op_name, tcb_contract_text(problem->contract), (int64_t)shape->m,
 			     (int64_t)shape->n, (int64_t)shape->k));
 	return tcb_db_finish(db, stmt, id_out, "storing a problem", err);
 }
@@ -88,7 +88,7 @@ static enum tcb_status put_sweep(struct tcb_db *db, const struct tcb_sweep_recor
 	TCB_TRY(tcb_db_query(db, &stmt, doing, err,
 			     "INSERT INTO op (name, signature) VALUES (?1, ?2)"
 			     " ON CONFLICT (name, signature) DO UPDATE SET name = name RETURNING id",
-			     "tt", record->problem->op, record->op_signature));
+			     "tt", record->problem->op_name, record->op_signature));
 	TCB_TRY(tcb_db_finish(db, stmt, &op, doing, err));
 	TCB_TRY(tcb_db_query(
 		db, &stmt, doing, err,

@@ -7,7 +7,7 @@
  * the finals, or tried again in a later sweep.  The newest row per geometry
  * says how it ended; for each cache state and stage the newest measurement
  * among the rows of the same geometry, kernel signature and outcome is given,
- * samples included.
+ * samples included.  A row that cannot be read is left out and noted.
  */
 #include <errno.h>
 #include <math.h>
@@ -78,12 +78,6 @@ static int array_add_index(struct array *array, size_t index)
 	return 0;
 }
 
-static enum tcb_status bad_row(struct tcb_db *db, const char *table, int64_t id, struct tcb_error *err)
-{
-	return tcb_fail(err, TCB_E_FORMAT, "%s: %s of trial %lld cannot be read: see `tcbtune db check`", db->path,
-			table, (long long)id);
-}
-
 static enum tcb_status no_memory(struct tcb_db *db, struct tcb_error *err)
 {
 	return tcb_db_fail(db, SQLITE_NOMEM, doing, err);
@@ -142,28 +136,51 @@ static int stage_parse(const char *text, enum tcb_stage *out)
 	return -1;
 }
 
-static enum tcb_status read_trial(struct tcb_db *db, sqlite3_stmt *stmt, struct reading *reading, struct tcb_error *err)
+/* The columns of the query of trials.  -1, or the first column that cannot be read. */
+static int trial_columns(sqlite3_stmt *stmt, struct tcb_trial *trial)
 {
-	int64_t id = sqlite3_column_int64(stmt, 0);
 	char geometry[TCB_GEOMETRY_TEXT_MAX], outcome[32], class[32];
-	struct tcb_trial *trial = array_add(&reading->trials, sizeof(*trial), 1);
-	int64_t *slot = array_add(&reading->ids, sizeof(*slot), 1);
+	const struct {
+		char *out;
+		size_t capacity;
+	} texts[] = {
+		{ geometry, sizeof(geometry) },
+		{ trial->variant, sizeof(trial->variant) },
+		{ trial->signature, sizeof(trial->signature) },
+		{ outcome, sizeof(outcome) },
+		{ trial->message, sizeof(trial->message) },
+		{ class, sizeof(class) },
+	};
 
-	if (!trial || !slot)
-		return no_memory(db, err);
-	*slot = id;
 	memset(trial, 0, sizeof(*trial));
-	if (tcb_db_text(stmt, 1, geometry, sizeof(geometry)) ||
-	    tcb_db_text(stmt, 2, trial->variant, sizeof(trial->variant)) ||
-	    tcb_db_text(stmt, 3, trial->signature, sizeof(trial->signature)) ||
-	    tcb_db_text(stmt, 4, outcome, sizeof(outcome)) ||
-	    tcb_db_text(stmt, 5, trial->message, sizeof(trial->message)) ||
-	    tcb_db_text(stmt, 6, class, sizeof(class)) ||
-	    tcb_geometry_parse(geometry, &trial->geometry, NULL) != TCB_OK ||
-	    tcb_outcome_parse(outcome, &trial->outcome, NULL) != TCB_OK || class_parse(class, &trial->class_checked))
-		return bad_row(db, "the row", id, err);
+	for (int i = 0; i < (int)(sizeof(texts) / sizeof(texts[0])); i++)
+		if (tcb_db_text(stmt, 1 + i, texts[i].out, texts[i].capacity))
+			return 1 + i;
 	trial->error_ratio = tcb_db_double(stmt, 7);
 	trial->pack_ns = tcb_db_double(stmt, 8);
+	if (tcb_geometry_parse(geometry, &trial->geometry, NULL) != TCB_OK)
+		return 1;
+	if (tcb_outcome_parse(outcome, &trial->outcome, NULL) != TCB_OK)
+		return 4;
+	return class_parse(class, &trial->class_checked) ? 6 : -1;
+}
+
+static enum tcb_status read_trial(struct tcb_db *db, sqlite3_stmt *stmt, struct reading *reading, struct tcb_error *err)
+{
+	int64_t id = sqlite3_column_int64(stmt, 0), *slot;
+	struct tcb_trial trial, *item;
+	int column = trial_columns(stmt, &trial);
+
+	if (column >= 0) {
+		tcb_db_note_unreadable(db, "trial", id, stmt, column);
+		return TCB_OK;
+	}
+	item = array_add(&reading->trials, sizeof(*item), 1);
+	slot = array_add(&reading->ids, sizeof(*slot), 1);
+	if (!item || !slot)
+		return no_memory(db, err);
+	*item = trial;
+	*slot = id;
 	return TCB_OK;
 }
 
@@ -177,53 +194,89 @@ static int find_owner(const struct reading *reading, int64_t id, size_t *owner)
 	return *owner < reading->ids.count && ids[*owner] == id ? 0 : -1;
 }
 
+/* The columns of the query of measurements, its samples in VALUES (room for CAPACITY) and lent to MEASUREMENT. */
+static int measurement_columns(sqlite3_stmt *stmt, struct tcb_measurement *measurement, double *values, size_t capacity)
+{
+	const char *samples = (const char *)sqlite3_column_text(stmt, 8);
+	char state[16], stage[16];
+
+	memset(measurement, 0, sizeof(*measurement));
+	if (tcb_db_text(stmt, 1, state, sizeof(state)) || tcb_state_parse(state, &measurement->state, NULL) != TCB_OK)
+		return 1;
+	if (tcb_db_text(stmt, 2, stage, sizeof(stage)) || stage_parse(stage, &measurement->stage))
+		return 2;
+	if (!samples || tcb_db_samples_parse(samples, values, capacity) != (int64_t)capacity)
+		return 8;
+	measurement->ns = tcb_db_interval(stmt, 3);
+	measurement->dropped_early = sqlite3_column_int(stmt, 6);
+	measurement->sample_count = capacity;
+	return -1;
+}
+
 static enum tcb_status read_measurement(struct tcb_db *db, sqlite3_stmt *stmt, struct reading *reading, size_t *owner,
 					struct tcb_error *err)
 {
 	int64_t id = sqlite3_column_int64(stmt, 0);
 	int64_t count = sqlite3_column_int64(stmt, 7);
-	const char *samples = (const char *)sqlite3_column_text(stmt, 8);
 	size_t first = reading->samples.count;
-	char state[16], stage[16];
-	struct tcb_measurement *measurement;
+	struct tcb_measurement read, *measurement;
 	double *values;
+	int column = 7;
 
+	if (find_owner(reading, id, owner))
+		return TCB_OK; /* of a trial that was left out */
 	/* A sample takes two characters at least, which bounds a count that was tampered with. */
-	if (!samples || count < 0 || count > sqlite3_column_bytes(stmt, 8) || find_owner(reading, id, owner))
-		return bad_row(db, "a measurement", id, err);
-	values = array_add(&reading->samples, sizeof(*values), (size_t)count);
+	if (count >= 0 && count <= sqlite3_column_bytes(stmt, 8)) {
+		values = array_add(&reading->samples, sizeof(*values), (size_t)count);
+		if (!values)
+			return no_memory(db, err);
+		column = measurement_columns(stmt, &read, values, (size_t)count);
+	}
+	if (column >= 0) {
+		reading->samples.count = first;
+		tcb_db_note_unreadable(db, "measurement of trial", id, stmt, column);
+		return TCB_OK;
+	}
 	measurement = array_add(&reading->measurements, sizeof(*measurement), 1);
-	if (!values || !measurement || array_add_index(&reading->measurement_owner, *owner) ||
+	if (!measurement || array_add_index(&reading->measurement_owner, *owner) ||
 	    array_add_index(&reading->first_sample, first))
 		return no_memory(db, err);
-	memset(measurement, 0, sizeof(*measurement));
-	if (tcb_db_text(stmt, 1, state, sizeof(state)) || tcb_db_text(stmt, 2, stage, sizeof(stage)) ||
-	    tcb_state_parse(state, &measurement->state, NULL) != TCB_OK || stage_parse(stage, &measurement->stage) ||
-	    tcb_db_samples_parse(samples, values, (size_t)count) != count)
-		return bad_row(db, "a measurement", id, err);
-	measurement->ns = tcb_db_interval(stmt, 3);
-	measurement->dropped_early = sqlite3_column_int(stmt, 6);
-	measurement->sample_count = (size_t)count;
+	*measurement = read;
 	return TCB_OK;
+}
+
+static int counter_columns(sqlite3_stmt *stmt, struct tcb_counter *counter)
+{
+	char state[16];
+
+	memset(counter, 0, sizeof(*counter));
+	if (tcb_db_text(stmt, 1, state, sizeof(state)) || tcb_state_parse(state, &counter->state, NULL) != TCB_OK)
+		return 1;
+	if (tcb_db_text(stmt, 2, counter->source, sizeof(counter->source)))
+		return 2;
+	if (tcb_db_text(stmt, 3, counter->name, sizeof(counter->name)))
+		return 3;
+	counter->value = tcb_db_double(stmt, 4);
+	return -1;
 }
 
 static enum tcb_status read_counter(struct tcb_db *db, sqlite3_stmt *stmt, struct reading *reading, size_t *owner,
 				    struct tcb_error *err)
 {
 	int64_t id = sqlite3_column_int64(stmt, 0);
-	char state[16];
-	struct tcb_counter *counter = array_add(&reading->counters, sizeof(*counter), 1);
+	struct tcb_counter counter, *item;
+	int column = counter_columns(stmt, &counter);
 
 	if (find_owner(reading, id, owner))
-		return bad_row(db, "a counter", id, err);
-	if (!counter || array_add_index(&reading->counter_owner, *owner))
+		return TCB_OK; /* of a trial that was left out */
+	if (column >= 0) {
+		tcb_db_note_unreadable(db, "counter of trial", id, stmt, column);
+		return TCB_OK;
+	}
+	item = array_add(&reading->counters, sizeof(*item), 1);
+	if (!item || array_add_index(&reading->counter_owner, *owner))
 		return no_memory(db, err);
-	memset(counter, 0, sizeof(*counter));
-	if (tcb_db_text(stmt, 1, state, sizeof(state)) || tcb_state_parse(state, &counter->state, NULL) != TCB_OK ||
-	    tcb_db_text(stmt, 2, counter->source, sizeof(counter->source)) ||
-	    tcb_db_text(stmt, 3, counter->name, sizeof(counter->name)))
-		return bad_row(db, "a counter", id, err);
-	counter->value = tcb_db_double(stmt, 4);
+	*item = counter;
 	return TCB_OK;
 }
 
@@ -239,7 +292,7 @@ static enum tcb_status select_known(struct tcb_db *db, const struct tcb_device *
 	int row;
 
 	TCB_TRY(tcb_db_query(db, &stmt, doing, err, sql, "ttittiiii", device->key, device->name,
-			     (int64_t)device->target.threads, problem->op, tcb_contract_text(problem->contract),
+			     (int64_t)device->target.threads, problem->op_name, tcb_contract_text(problem->contract),
 			     (int64_t)problem->shape.m, (int64_t)problem->shape.n, (int64_t)problem->shape.k,
 			     (int64_t)rotation_bytes));
 	while ((status = tcb_db_step(db, stmt, &row, doing, err)) == TCB_OK && row) {
@@ -254,6 +307,38 @@ static enum tcb_status select_known(struct tcb_db *db, const struct tcb_device *
 	}
 	sqlite3_finalize(stmt);
 	return status;
+}
+
+enum tcb_status tcb_db_trials_audit(struct tcb_db *db, struct tcb_error *err)
+{
+	static const struct {
+		const char *table, *sql;
+	} queries[] = {
+		{ "trial", "SELECT id, geometry, variant, signature, outcome, message, class, error_ratio, pack_ns"
+			   " FROM trial ORDER BY id" },
+		{ "counter of trial", "SELECT trial_id, state, source, name, value FROM counter ORDER BY trial_id" },
+	};
+	struct tcb_trial trial;
+	struct tcb_counter counter;
+
+	for (size_t i = 0; i < sizeof(queries) / sizeof(queries[0]); i++) {
+		sqlite3_stmt *stmt;
+		enum tcb_status status;
+		int row;
+
+		TCB_TRY(tcb_db_query(db, &stmt, doing, err, queries[i].sql, ""));
+		while ((status = tcb_db_step(db, stmt, &row, doing, err)) == TCB_OK && row) {
+			int column = i == 0 ? trial_columns(stmt, &trial) : counter_columns(stmt, &counter);
+
+			/* What is wrong with a geometry, column 1 of a trial, the caller says itself. */
+			if (column > (i == 0 ? 1 : 0))
+				tcb_db_note_unreadable(db, queries[i].table, sqlite3_column_int64(stmt, 0), stmt,
+						       column);
+		}
+		sqlite3_finalize(stmt);
+		TCB_TRY(status);
+	}
+	return TCB_OK;
 }
 
 static void *take(char **cursor, const struct array *array)

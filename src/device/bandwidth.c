@@ -57,6 +57,7 @@ struct tcb_bandwidth {
 	size_t lines;       /* of one call; of a copy, what is read and then what is written */
 	size_t total_lines; /* of the rotation */
 	size_t next;        /* where the next pass starts */
+	uint64_t late_ns;   /* while it is filled: from then on with small pages; 0: never */
 	size_t trial_lines;
 	unsigned trial_repeats;
 	struct way way; /* the chosen one */
@@ -306,8 +307,13 @@ static enum tcb_status tune(struct tcb_bandwidth *b, double seconds, struct tcb_
 static void fill_task(void *ctx, size_t task, unsigned thread)
 {
 	struct tcb_bandwidth *b = ctx;
+	uint64_t late_ns = task == 0 ? b->late_ns : 0;
 	(void)thread;
 	for (size_t slot = 0; slot < b->total_lines; slot += b->lines) {
+		if (late_ns && tcb_clock_ns() > late_ns) {
+			tcb_buffer_small_pages(&b->buffer);
+			late_ns = 0;
+		}
 		size_t begin = slot + b->lines * task / b->threads, end = slot + b->lines * (task + 1) / b->threads;
 		uint64_t *words = b->buffer.data;
 		for (size_t i = begin * (TCB_READ_LINE / 8); i < end * (TCB_READ_LINE / 8); i++)
@@ -352,6 +358,7 @@ enum tcb_status tcb_bandwidth_create(struct tcb_pool *pool, unsigned threads, en
 					 : tcb_fail(err, TCB_E_NOMEM, "no memory for the read limit");
 	if (status == TCB_OK) {
 		memset(b->seen, 0, threads * sizeof *b->seen);
+		b->late_ns = seconds > 0 ? tcb_clock_ns() + (uint64_t)(seconds * 1e9) : 0;
 		tcb_pool_run(pool, threads, TCB_SCHED_STATIC, threads, fill_task, b);
 		status = tune(b, seconds, err);
 	}

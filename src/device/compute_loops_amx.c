@@ -10,7 +10,7 @@
 
 enum { SIDE = 16, LINE = 64, CHAINS = 4, FACTORS = 2, PALETTE = 1 };
 
-/* As the processor reads it: bytes a row and rows of each tile. */
+/* As the processor reads it: bytes per row and rows of each tile. */
 struct config {
 	uint8_t palette, start_row, reserved[14];
 	uint16_t row_bytes[16];

@@ -47,7 +47,8 @@ struct tcb_bandwidth; /* a loop over rotating buffers, ready to be called */
  * BYTES a call (of a copy: read and written together), by THREADS threads of POOL (contiguous shares, or smaller pieces
  * in turn where that is faster), from a rotation of at least ROTATION_BYTES (cold), or from the same buffer each time
  * when ROTATION_BYTES <= BYTES (hot).  Tries every loop this host has and keeps the fastest, in about SECONDS (0: a
- * second); with fewer the choice is less sure. Owns ROTATION_BYTES of memory, in huge pages where they can be had.
+ * second); with fewer the choice is less sure. Owns ROTATION_BYTES of memory, in huge pages
+ * where they can be had in SECONDS.
  */
 enum tcb_status tcb_bandwidth_create(struct tcb_pool *pool, unsigned threads, enum tcb_traffic kind, size_t bytes,
 				     size_t rotation_bytes, double seconds, struct tcb_bandwidth **out,

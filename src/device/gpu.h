@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * NVIDIA GPUs: those that are attached (gpu.c, through the driver) and those
- * that are known only by their recorded specification (gpu_table.c), so that a
- * space can be enumerated and ranked for a device that is absent.
+ * that are known only by their recorded specification (base/gpu_table.h), so
+ * that a space can be enumerated and ranked for a device that is absent.
  *
  * Results of a GPU are keyed by its name "sm_90" and a hash of what makes cards
  * interchangeable: model, capability, multiprocessors, memory, L2, bus, clocks,
@@ -11,22 +11,9 @@
 #ifndef TCB_DEVICE_GPU_H
 #define TCB_DEVICE_GPU_H
 
-#include "base/target.h"
+#include "base/gpu_table.h"
 
 enum { TCB_GPUS_MAX = 64 };
-
-struct tcb_gpu {
-	struct tcb_device device; /* name "sm_90"; driver "580.159 (CUDA 13.0)" style text */
-	int ordinal;              /* of the driver; -1: absent */
-	char uuid[48];            /* "GPU-" and 32 hex digits in five groups; empty when absent */
-	char pci[24];
-	/* per multiprocessor */
-	unsigned threads_max, blocks_max, registers_max;
-	size_t shared_max, shared_reserved_block; /* bytes; the latter: what the driver takes of each block */
-	unsigned memory_khz, bus_bits;            /* 0 unknown */
-	double read_bytes_s;                      /* nominal device-memory bandwidth, bytes a second */
-	const char *source;                       /* where the specification is from; "driver" for attached ones */
-};
 
 /* gpu.c */
 /* The GPUs that the driver sees, in its order; their number in *COUNT_OUT.  Asks in a child process, because the driver
@@ -39,12 +26,5 @@ enum tcb_status tcb_gpu_open_all(struct tcb_gpu out[TCB_GPUS_MAX], size_t *count
 /* "cuda:N": that GPU.  "cuda:all": the first of identical ones.  "sm_NN": the first attached one of that capability,
  * else its entry of the table with ordinal -1 (TCB_E_UNSUPPORTED if MEASURED_ONLY). */
 enum tcb_status tcb_gpu_open(const char *name, int measured_only, struct tcb_gpu *out, struct tcb_error *err);
-
-/* gpu_table.c: the most common card of CAPABILITY (75 ... 120), or TCB_E_NOT_FOUND with those that there are. */
-enum tcb_status tcb_gpu_table(unsigned capability, struct tcb_gpu *out, struct tcb_error *err);
-/* Row INDEX of the table; 0 past the end. */
-int tcb_gpu_table_row(size_t index, struct tcb_gpu *out);
-/* Fills what follows from the rest: name, key, arch, instruction families, limits of a block. */
-void tcb_gpu_complete(struct tcb_gpu *gpu);
 
 #endif

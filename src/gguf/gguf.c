@@ -348,9 +348,10 @@ static enum tcb_status tensor_size(struct cursor *c, struct tcb_gguf_tensor *t, 
 	if (!type)
 		return TCB_OK;
 	if (t->dims[0] % type->block_values)
-		return tcb_fail(c->err, TCB_E_FORMAT,
-				"%sdamaged: tensor '%s' has rows of %llu values, no multiple of the %u of a %s block",
-				c->label, name, (unsigned long long)t->dims[0], type->block_values, type->name);
+		return tcb_fail(
+			c->err, TCB_E_FORMAT,
+			"%sdamaged: tensor '%s' has rows of %llu values, not a multiple of the %u of a %s block",
+			c->label, name, (unsigned long long)t->dims[0], type->block_values, type->name);
 	if (__builtin_mul_overflow(count / type->block_values, (uint64_t)type->block_bytes, &count) || count > SIZE_MAX)
 		return tcb_fail(c->err, TCB_E_FORMAT, "%sdamaged: the size of tensor '%s' overflows", c->label, name);
 	t->bytes = (size_t)count;
@@ -385,9 +386,10 @@ static enum tcb_status place_tensor(struct cursor *c, struct tcb_gguf_tensor *t,
 	uint64_t begin, end;
 	shown(&t->name, name);
 	if (offset % alignment)
-		return tcb_fail(c->err, TCB_E_FORMAT,
-				"%sdamaged: the data of tensor '%s' is at offset %llu, no multiple of the alignment %u",
-				c->label, name, (unsigned long long)offset, alignment);
+		return tcb_fail(
+			c->err, TCB_E_FORMAT,
+			"%sdamaged: the data of tensor '%s' is at offset %llu, not a multiple of the alignment %u",
+			c->label, name, (unsigned long long)offset, alignment);
 	if (__builtin_add_overflow(start, offset, &begin) || __builtin_add_overflow(begin, t->bytes, &end))
 		return tcb_fail(c->err, TCB_E_FORMAT, "%sdamaged: the data offset %llu of tensor '%s' overflows",
 				c->label, (unsigned long long)offset, name);
@@ -464,7 +466,8 @@ enum tcb_status tcb_gguf_open(const char *path, struct tcb_gguf **out, struct tc
 	struct stat info;
 	void *map = NULL;
 	size_t length = strlen(path), skip = length > 200 ? length - 200 : 0; /* the end of a path tells most */
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	/* A pipe without a writer is not waited for: it is refused. */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
 	*out = NULL;
 	if (fd < 0)

@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ptx/text.h"
+#include "kernels/signature.h"
+#include "ptx/text/text.h"
 
 enum { QUEUE_PER_WORKER = 3, LOG_SHOWN = 160, KEPT = 2048 /* images */ };
 
@@ -46,6 +47,7 @@ struct tcb_codes {
 	struct tcb_codes_setup setup;
 	struct tcb_problem problem;
 	struct tcb_target target;
+	struct tcb_packings packings;
 	struct tcb_assembler_info assembler;
 	struct tcb_assemble_pool *pool; /* NULL: the driver assembles */
 	char name[48];
@@ -176,6 +178,8 @@ static enum tcb_status emit_unit(struct tcb_codes *codes, struct entry *entry, c
 		tcb_ptx_print(kernel.module, &text);
 		if (text.failed)
 			status = tcb_fail(err, TCB_E_NOMEM, "out of memory for PTX");
+		else if (index == 0)
+			status = tcb_kernel_sign(&kernel, &text, &codes->packings, entry->code.signature, err);
 	}
 	tcb_kernel_fini(&kernel);
 	if (status != TCB_OK) {
@@ -188,8 +192,6 @@ static enum tcb_status emit_unit(struct tcb_codes *codes, struct entry *entry, c
 		job++;
 	entry->job_of[index] = job;
 	entry->head.unit_count++;
-	if (index == 0)
-		tcb_hash_hex(text.data, text.length, entry->code.signature);
 	if (job < entry->job_count) {
 		tcb_str_fini(&text);
 		return TCB_OK;
@@ -238,7 +240,7 @@ static void judge_jobs(struct tcb_codes *codes, struct entry *entry)
 	unsigned spilled = code->resources.spill_store_bytes + code->resources.spill_load_bytes;
 	if (spilled && !codes->setup.allow_spills) {
 		snprintf(code->message, sizeof code->message,
-			 "spills %u bytes to local memory at %u registers a thread (F314)", spilled,
+			 "spills %u bytes to local memory at %u registers per thread (F314)", spilled,
 			 code->resources.registers);
 		code->outcome = TCB_OUTCOME_SPILLED;
 	}
@@ -326,7 +328,7 @@ static enum tcb_status begin(struct tcb_codes *codes, struct entry *entry, struc
 	entry->next_in_queue = NULL;
 	enum tcb_status status = emit_unit(codes, entry, &codes->problem.shape, &entry->geometry, &why);
 	if (status == TCB_OK && codes->setup.shapes_of)
-		count = codes->setup.shapes_of(codes->setup.op, &codes->problem, &entry->geometry, shapes, fitted);
+		count = codes->setup.shapes_of(&codes->problem, &codes->target, &entry->geometry, shapes, fitted);
 	for (size_t i = 0; i < count && i + 1 < TCB_CODE_UNITS_MAX && status == TCB_OK; i++) {
 		status = emit_unit(codes, entry, &shapes[i], &fitted[i], &why);
 		if (status == TCB_E_ILLEGAL) /* not every kernel serves every size */

@@ -13,7 +13,7 @@
 
 #include "base/trial.h"
 #include "kernels/op.h"
-#include "ptx/assemble.h"
+#include "ptx/assemble/assemble.h"
 
 enum { TCB_CODE_UNITS_MAX = 4, TCB_CODE_ENTRY_MAX = 64 };
 
@@ -46,7 +46,7 @@ struct tcb_code_image {
 struct tcb_code {
 	enum tcb_outcome outcome; /* OK, COMPILE_FAILED, SPILLED, LAUNCH_FAILED (cannot be emitted), TIMEOUT */
 	char message[256];
-	char signature[TCB_SIGNATURE_MAX];  /* of the PTX at the problem itself */
+	char signature[TCB_SIGNATURE_MAX];  /* of the kernel at the problem itself (signature.h) */
 	struct tcb_ptx_resources resources; /* of its largest launch */
 	struct tcb_occupancy occupancy;     /* blocks 0 where unknown */
 	const struct tcb_code_image *image; /* OK only; lent until the next get */
@@ -63,7 +63,7 @@ struct tcb_codes_setup {
 	unsigned workers;     /* parallel assemblers */
 	double seconds_limit; /* a job */
 	int allow_spills;     /* else a candidate that spills has the outcome SPILLED */
-	size_t (*shapes_of)(const struct tcb_op *op, const struct tcb_problem *problem,
+	size_t (*shapes_of)(const struct tcb_problem *problem, const struct tcb_target *target,
 			    const struct tcb_geometry *geometry, struct tcb_shape shapes[TCB_CODE_UNITS_MAX],
 			    struct tcb_geometry fitted[TCB_CODE_UNITS_MAX]);
 };

@@ -57,11 +57,11 @@ static size_t shape_dim(const struct tcb_shape *shape, int dim)
 	return dim == 0 ? shape->m : dim == 1 ? shape->n : shape->k ? shape->k : 1;
 }
 
-uint64_t tcb_field_bit(struct tcb_field field)
+tcb_fields tcb_field_bit(struct tcb_field field)
 {
 	unsigned bit = field.kind == TCB_AXIS_KNOB ? 3u * TCB_LEVEL_COUNT + (unsigned)field.which
 						   : 3u * (unsigned)field.which + (unsigned)field.kind;
-	return UINT64_C(1) << bit;
+	return TCB_FIELD_BIT(bit);
 }
 
 struct tcb_field tcb_field_at(unsigned bit_number)
@@ -98,6 +98,7 @@ static int check_positive(const struct tcb_candidate *c, char *why)
 	static const enum tcb_knob counts[] = { TCB_KNOB_THREADS, TCB_KNOB_UNROLL, TCB_KNOB_WARPS,
 						TCB_KNOB_VEC,     TCB_KNOB_STAGES, TCB_KNOB_SPLITK };
 	const struct tcb_shape *shape = &c->problem->shape;
+	const int is_cpu = c->target->kind == TCB_TARGET_CPU;
 	size_t product;
 	for (int level = 0; level < TCB_LEVEL_COUNT; level++) {
 		for (int dim = 0; dim < 3; dim++) {
@@ -124,6 +125,9 @@ static int check_positive(const struct tcb_candidate *c, char *why)
 			continue;
 		if (value < 0 || (!tcb_knob_word((enum tcb_knob)knob, value) && tcb_knob_word((enum tcb_knob)knob, 0)))
 			return reject(why, "%s has no value %d", tcb_knob_key((enum tcb_knob)knob), value);
+		if (tcb_knob_scope((enum tcb_knob)knob) == (is_cpu ? TCB_SCOPE_GPU : TCB_SCOPE_CPU))
+			return reject(why, "%s is a knob of %s only", tcb_knob_key((enum tcb_knob)knob),
+				      is_cpu ? "GPUs" : "CPUs");
 	}
 	return 0;
 }
@@ -142,14 +146,14 @@ static int check_nesting(const struct tcb_candidate *c, char *why)
 				continue;
 			if (dim == 2 && c->problem->shape.k == 0 && value != 1)
 				return reject(why, "%s.k=%zu, but %s has no k dimension, so it must be 1",
-					      tcb_level_text((enum tcb_level)level), value, c->problem->op);
+					      tcb_level_text((enum tcb_level)level), value, c->problem->op_name);
 			const size_t below = level < TCB_MICRO ? get_dim(c->geometry, level + 1, dim) : value;
 			const size_t above = level > TCB_MACRO ? get_dim(c->geometry, level - 1, dim) : 0;
 			if (above % value)
 				return reject(why, "%s.%c=%zu does not divide %s.%c=%zu",
 					      tcb_level_text((enum tcb_level)level), dim_names[dim], value,
 					      tcb_level_text((enum tcb_level)(level - 1)), dim_names[dim], above);
-			if (value / 2 >= size && below < value && value - below >= size)
+			if (!c->is_kernel && value / 2 >= size && below < value && value - below >= size)
 				return reject(why, "%s.%c=%zu is larger than the problem's %zu needs",
 					      tcb_level_text((enum tcb_level)level), dim_names[dim], value, size);
 		}
@@ -162,10 +166,12 @@ static int check_rules(const struct tcb_candidate *c, char *why)
 {
 	const struct tcb_rule *rule = tcb_op_rules(c->op, c->target);
 	for (; rule && rule->broken; rule++) {
-		const int is_done = (c->is_walk && rule->reads) || (rule->is_policy && c->any_size);
+		const int is_done = (c->is_walk && rule->reads) || (rule->kind == TCB_RULE_POLICY && c->any_size) ||
+				    (rule->kind == TCB_RULE_DOUBLE && c->is_kernel);
 		const char *reason = is_done ? NULL : rule->broken(c->problem, c->target, c->geometry);
 		if (reason)
-			return reject(why, "%s%s", reason, rule->is_policy ? " (--any-size lifts this)" : "");
+			return reject(why, "%s%s", reason,
+				      rule->kind == TCB_RULE_POLICY ? " (--any-size lifts this)" : "");
 	}
 	return 0;
 }
@@ -182,7 +188,7 @@ static int check_alignment(const struct tcb_candidate *c, char *why)
 	if (f->base_bytes % alignment)
 		return reject(why, "the packed base is aligned to %zu bytes, %zu are needed", f->base_bytes, alignment);
 	if (f->leading_bytes % alignment)
-		return reject(why, "the leading dimension of %zu bytes is no multiple of the alignment, %zu",
+		return reject(why, "the leading dimension of %zu bytes is not a multiple of the alignment, %zu",
 			      f->leading_bytes, alignment);
 	return 0;
 }
@@ -193,20 +199,20 @@ static int check_superblock(const struct tcb_candidate *c, char *why)
 	size_t k = c->problem->shape.k;
 	if (f->k_multiple) {
 		if (k % f->k_multiple)
-			return reject(why, "K=%zu is no multiple of the block of %zu values; K=%zu would be", k,
+			return reject(why, "K=%zu is not a multiple of the block of %zu values; K=%zu would be", k,
 				      f->k_multiple, tcb_div_up(k, f->k_multiple) * f->k_multiple);
 		int32_t slices = c->geometry->knob[TCB_KNOB_SPLITK];
 		if (slices > 1 && (k / f->k_multiple) % (size_t)slices)
 			return reject(why, "splitk=%d does not cut K=%zu at multiples of %zu", slices, k,
 				      f->k_multiple);
 		if (c->geometry->tile[TCB_MACRO].k % f->k_multiple)
-			return reject(why, "macro.k=%zu is no multiple of the block of %zu values",
+			return reject(why, "macro.k=%zu is not a multiple of the block of %zu values",
 				      c->geometry->tile[TCB_MACRO].k, f->k_multiple);
 	}
 	for (int level = TCB_MIDI; f->k_step_multiple && level < TCB_LEVEL_COUNT; level++) {
 		size_t step = c->geometry->tile[level].k;
 		if (step % f->k_step_multiple)
-			return reject(why, "%s.k=%zu is no multiple of %zu", tcb_level_text((enum tcb_level)level),
+			return reject(why, "%s.k=%zu is not a multiple of %zu", tcb_level_text((enum tcb_level)level),
 				      step, f->k_step_multiple);
 	}
 	return 0;
@@ -259,7 +265,7 @@ static int check_threads(const struct tcb_candidate *c, char *why)
 	if (most > BLOCK_THREADS_MAX)
 		most = BLOCK_THREADS_MAX;
 	if (threads % warp)
-		return reject(why, "%u threads in a block are no multiple of the warp of %u", threads, warp);
+		return reject(why, "%u threads in a block are not a multiple of the warp of %u", threads, warp);
 	if (threads > most)
 		return reject(why, "%u threads in a block, but %u are the most", threads, most);
 	return 0;
@@ -272,10 +278,10 @@ static int check_thread_registers(const struct tcb_candidate *c, char *why)
 	const unsigned most = c->target->thread_registers_max ? c->target->thread_registers_max : 255;
 	const unsigned all = c->target->block_registers_max ? c->target->block_registers_max : 65536;
 	const unsigned blocks = c->footprint.blocks_together ? c->footprint.blocks_together : 1;
-	if (c->target->kind != TCB_TARGET_CUDA || !each)
+	if (c->target->kind != TCB_TARGET_CUDA || !each || c->is_kernel)
 		return 0;
 	if (c->footprint.thread_registers > most)
-		return reject(why, "about %u registers a thread, but %u are the most", c->footprint.thread_registers,
+		return reject(why, "about %u registers per thread, but %u are the most", c->footprint.thread_registers,
 			      most);
 	if (each * threads * blocks > all)
 		return reject(why, "about %u registers in each of %u threads of %u blocks, but there are %u", each,
@@ -352,7 +358,8 @@ static int check_swizzle(const struct tcb_candidate *c, char *why)
 	if (tcb_add_size(pitch, pad_words, &words) || tcb_mul_size(words, rows, &words) || words > SHARED_WORDS_MAX)
 		return reject(why, "a tile of %zu rows of %zu words is larger than any shared memory", rows, pitch);
 	if (pitch % granule)
-		return reject(why, "rows of %zu words are no multiple of the granule of %zu bytes", pitch, 4 * granule);
+		return reject(why, "rows of %zu words are not a multiple of the granule of %zu bytes", pitch,
+			      4 * granule);
 	uint64_t taken[SHARED_WORDS_MAX / 64] = { 0 };
 	for (size_t r = 0; r < rows; r++) {
 		size_t first = 0;
@@ -390,7 +397,7 @@ static int check_vector(const struct tcb_candidate *c, char *why)
 		together |= parts[i].bytes;
 	for (size_t i = 0; i < 3; i++) {
 		if (parts[i].bytes % f->vector_bytes)
-			return reject(why, "the %s of %zu bytes is no multiple of the vector of %zu; %zu would do",
+			return reject(why, "the %s of %zu bytes is not a multiple of the vector of %zu; %zu would do",
 				      parts[i].what, parts[i].bytes, f->vector_bytes, together & (~together + 1));
 	}
 	return 0;
@@ -424,7 +431,8 @@ static int check_power_of_two(const struct tcb_candidate *c, char *why)
 			if (tcb_is_power_of_two(value) || value == shape_dim(&c->problem->shape, dim) ||
 			    is_even_on_cpu(c, level, dim))
 				continue;
-			return reject(why, "%s.%c=%zu is no power of two nor the problem's %zu (--any-size lifts this)",
+			return reject(why,
+				      "%s.%c=%zu is not a power of two nor the problem's %zu (--any-size lifts this)",
 				      tcb_level_text((enum tcb_level)level), dim_names[dim], value,
 				      shape_dim(&c->problem->shape, dim));
 		}
@@ -505,31 +513,29 @@ const struct tcb_constraint *tcb_constraints(size_t *count_out)
 	return constraints;
 }
 
-const struct tcb_constraint *tcb_constraint_violated(const struct tcb_op *op, const struct tcb_problem *problem,
-						     const struct tcb_target *target,
-						     const struct tcb_geometry *geometry, int any_size,
-						     char why[TCB_WHY_MAX])
+const struct tcb_constraint *tcb_constraint_first(struct tcb_candidate *c, char reason[TCB_WHY_MAX])
 {
-	struct tcb_candidate candidate = { op, problem, target, geometry, { 0 }, any_size, 0 };
-	char reason[TCB_WHY_MAX], fix[TCB_WHY_MAX];
 	for (size_t i = 0; i < sizeof(constraints) / sizeof(constraints[0]); i++) {
-		const struct tcb_constraint *row = &constraints[i];
 		if (i == FOOTPRINT_FROM)
-			op->footprint(problem, target, geometry, &candidate.footprint);
-		if (row->check(&candidate, why ? reason : NULL) == 0)
-			continue;
-		if (why) {
-			struct tcb_geometry fixed;
-			int length = snprintf(why, TCB_WHY_MAX, "%s %s: %.180s", row->id, row->title, reason);
-			if (tcb_constraint_fix(&candidate, row->reads, &fixed, fix) == 0)
-				snprintf(why + length, TCB_WHY_MAX - (size_t)length, "; nearest legal: %s", fix);
-			else
-				snprintf(why + length, TCB_WHY_MAX - (size_t)length,
-					 "; no small change is legal, start from the default geometry");
-		}
-		return row;
+			c->op->footprint(c->problem, c->target, c->geometry, &c->footprint);
+		if (constraints[i].check(c, reason) != 0)
+			return &constraints[i];
 	}
 	return NULL;
+}
+
+enum tcb_status tcb_constraint_require(const struct tcb_problem *problem, const struct tcb_target *target,
+				       const struct tcb_geometry *geometry, struct tcb_error *err)
+{
+	const struct tcb_op *op = problem->op;
+	struct tcb_candidate candidate = { op, problem, target, geometry, { 0 }, 1, 0, 1 };
+	struct tcb_problem checked;
+	struct tcb_error refused;
+	char reason[TCB_WHY_MAX];
+	if (!op || tcb_problem_init(op, problem->contract, &problem->shape, &checked, &refused) != TCB_OK)
+		return tcb_fail(err, TCB_E_ILLEGAL, "%s", op ? refused.message : "no such op");
+	const struct tcb_constraint *row = tcb_constraint_first(&candidate, reason);
+	return row ? tcb_fail(err, TCB_E_ILLEGAL, "%s %s: %s", row->id, row->title, reason) : TCB_OK;
 }
 
 const struct tcb_constraint *tcb_constraint_left(struct tcb_candidate *candidate)

@@ -24,6 +24,7 @@ struct tcb_candidate {
 	struct tcb_footprint footprint; /* as the op computes it */
 	int any_size;                   /* --any-size: H15 is lifted */
 	int is_walk;                    /* constraints and rules with READS were checked on the way here */
+	int is_kernel;                  /* for emit: what tcb_constraint_require leaves out */
 };
 
 enum { TCB_WHY_MAX = 256 };
@@ -34,14 +35,16 @@ struct tcb_field {
 	int which; /* enum tcb_level or enum tcb_knob */
 };
 enum { TCB_FIELD_COUNT = 3 * TCB_LEVEL_COUNT + TCB_KNOB_COUNT };
-#define TCB_FIELD_TILES ((UINT64_C(1) << (3 * TCB_LEVEL_COUNT)) - 1)
-#define TCB_FIELD_MIDI_M (UINT64_C(1) << (3 * TCB_MIDI))
-#define TCB_FIELD_MIDI_N (UINT64_C(1) << (3 * TCB_MIDI + 1))
-#define TCB_FIELD_MICRO_M (UINT64_C(1) << (3 * TCB_MICRO))
-#define TCB_FIELD_MICRO_N (UINT64_C(1) << (3 * TCB_MICRO + 1))
-#define TCB_FIELD_KNOB(id) (UINT64_C(1) << (3 * TCB_LEVEL_COUNT + TCB_KNOB_##id))
+_Static_assert(TCB_FIELD_COUNT <= 8 * sizeof(tcb_fields), "a bit for each");
+#define TCB_FIELD_BIT(number) ((tcb_fields)1 << (number))
+#define TCB_FIELD_TILES (TCB_FIELD_BIT(3 * TCB_LEVEL_COUNT) - 1)
+#define TCB_FIELD_MIDI_M TCB_FIELD_BIT(3 * TCB_MIDI)
+#define TCB_FIELD_MIDI_N TCB_FIELD_BIT(3 * TCB_MIDI + 1)
+#define TCB_FIELD_MICRO_M TCB_FIELD_BIT(3 * TCB_MICRO)
+#define TCB_FIELD_MICRO_N TCB_FIELD_BIT(3 * TCB_MICRO + 1)
+#define TCB_FIELD_KNOB(id) TCB_FIELD_BIT(3 * TCB_LEVEL_COUNT + TCB_KNOB_##id)
 
-uint64_t tcb_field_bit(struct tcb_field field);
+tcb_fields tcb_field_bit(struct tcb_field field);
 struct tcb_field tcb_field_at(unsigned bit_number); /* bit_number < TCB_FIELD_COUNT */
 int64_t tcb_field_get(struct tcb_field field, const struct tcb_geometry *geometry);
 void tcb_field_set(struct tcb_field field, int64_t value, struct tcb_geometry *geometry);
@@ -50,7 +53,7 @@ struct tcb_constraint {
 	const char *id;    /* "H4" */
 	const char *title; /* "superblock" */
 	/* The fields that alone decide it; 0: the whole geometry and its footprint do. */
-	uint64_t reads;
+	tcb_fields reads;
 	/* 0 if it holds (or does not apply), else -1 with the reason in WHY (may be NULL).  Those with READS do not
 	 * look at the footprint; the others may assume H1 and H2. */
 	int (*check)(const struct tcb_candidate *candidate, char why[TCB_WHY_MAX]);
@@ -59,24 +62,32 @@ struct tcb_constraint {
 const struct tcb_constraint *tcb_constraints(
 	size_t *count_out); /* the hard ones, in the order in which they are checked */
 
+/* The first of them that CANDIDATE violates, or NULL; its footprint is computed on the way.  REASON may be NULL. */
+const struct tcb_constraint *tcb_constraint_first(struct tcb_candidate *candidate, char reason[TCB_WHY_MAX]);
+
 /*
- * The first hard constraint that GEOMETRY violates, or NULL.  WHY (may be NULL) is filled then:
+ * constraint_fix.c: the first hard constraint that GEOMETRY violates, or NULL.  WHY (may be NULL) is filled then:
  *     H2 nesting: midi.n=48 does not divide macro.n=4096; nearest legal: midi.n=64
  * What follows "nearest legal: " is one or more KEY=VALUE separated by commas; with these replaced the geometry
- * satisfies every constraint.  If no such small change exists, the message says so and names the default geometry.
+ * satisfies every constraint.  If no such small change exists, the message says so and names the default geometry,
+ * where that is legal.
  */
 const struct tcb_constraint *tcb_constraint_violated(const struct tcb_op *op, const struct tcb_problem *problem,
 						     const struct tcb_target *target,
 						     const struct tcb_geometry *geometry, int any_size,
 						     char why[TCB_WHY_MAX]);
 
+/*
+ * TCB_E_ILLEGAL, with the constraint and the reason, unless PROBLEM is one of its op's and GEOMETRY satisfies there
+ * what a GPU kernel needs: every hard constraint but those that only shape spaces (policies, H15, rules of kind DOUBLE,
+ * tiles larger than the problem needs, and H7, an estimate: the assembler has the last word).  Each op's emit begins
+ * with it, so that whoever asks, no kernel is written for what its plan, its arrays or its divisions do not hold.
+ */
+enum tcb_status tcb_constraint_require(const struct tcb_problem *problem, const struct tcb_target *target,
+				       const struct tcb_geometry *geometry, struct tcb_error *err);
+
 /* The same for the candidate of a walk (is_walk) through a space, which has pruned by those with READS. */
 const struct tcb_constraint *tcb_constraint_left(struct tcb_candidate *candidate);
-
-/* constraint_fix.c: the smallest change of GEOMETRY that is legal: FIXED and its text ("midi.n=64"), or -1.  The fields
- * of PREFERRED are changed rather than others. */
-int tcb_constraint_fix(const struct tcb_candidate *candidate, uint64_t preferred, struct tcb_geometry *fixed_out,
-		       char text[TCB_WHY_MAX]);
 
 /* Most dynamic shared memory a block may opt in to: as the device says, else by capability (SPEC H5). */
 size_t tcb_shared_limit(const struct tcb_target *target);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * The nearest legal change: an illegal candidate comes in; the geometry with
- * one number changed, or with the tile and knobs of another compiled variant,
- * that satisfies every constraint and is closest goes out.  By trial: values
- * worth trying are few, and every suggestion has been checked.
+ * What a geometry violates, and the nearest legal change: an illegal candidate
+ * comes in; the geometry with one number changed, or with the tile and knobs of
+ * another compiled variant, that satisfies every constraint and is closest goes
+ * out.  By trial: values worth trying are few, and every suggestion has been
+ * checked.
  */
 #include <math.h>
 #include <stdio.h>
@@ -51,7 +52,8 @@ static void add_knob_values(struct values *values, const struct tcb_candidate *c
 
 static int is_legal(const struct tcb_candidate *c, const struct tcb_geometry *geometry)
 {
-	return !tcb_constraint_violated(c->op, c->problem, c->target, geometry, c->any_size, NULL);
+	struct tcb_candidate other = { c->op, c->problem, c->target, geometry, { 0 }, c->any_size, 0, 0 };
+	return !tcb_constraint_first(&other, NULL);
 }
 
 /* Doublings between two numbers; words are all one step apart. */
@@ -91,7 +93,7 @@ static void print_change(const struct tcb_geometry *from, const struct tcb_geome
 }
 
 /* The best change of a single number: fewest doublings, fields of PREFERRED first. */
-static double fix_one_field(const struct tcb_candidate *c, uint64_t preferred, struct tcb_geometry *fixed_out)
+static double fix_one_field(const struct tcb_candidate *c, tcb_fields preferred, struct tcb_geometry *fixed_out)
 {
 	const double elsewhere = 64; /* more than any distance */
 	double best = INFINITY;
@@ -157,11 +159,41 @@ static double fix_variant(const struct tcb_candidate *c, struct tcb_geometry *fi
 	return best;
 }
 
-int tcb_constraint_fix(const struct tcb_candidate *candidate, uint64_t preferred, struct tcb_geometry *fixed_out,
-		       char text[TCB_WHY_MAX])
+/* The smallest change of the candidate that is legal: FIXED and its text ("midi.n=64"), or -1.  The fields of PREFERRED
+ * are changed rather than others. */
+static int find_fix(const struct tcb_candidate *candidate, tcb_fields preferred, struct tcb_geometry *fixed_out,
+		    char text[TCB_WHY_MAX])
 {
 	if (isinf(fix_one_field(candidate, preferred, fixed_out)) && isinf(fix_variant(candidate, fixed_out)))
 		return -1;
 	print_change(candidate->geometry, fixed_out, text);
 	return 0;
+}
+
+static int default_is_legal(const struct tcb_candidate *c)
+{
+	struct tcb_geometry standard;
+	tcb_geometry_init(&standard);
+	c->op->default_geometry(c->problem, c->target, &standard);
+	return is_legal(c, &standard);
+}
+
+const struct tcb_constraint *tcb_constraint_violated(const struct tcb_op *op, const struct tcb_problem *problem,
+						     const struct tcb_target *target,
+						     const struct tcb_geometry *geometry, int any_size,
+						     char why[TCB_WHY_MAX])
+{
+	struct tcb_candidate candidate = { op, problem, target, geometry, { 0 }, any_size, 0, 0 };
+	char reason[TCB_WHY_MAX], fix[TCB_WHY_MAX];
+	struct tcb_geometry fixed;
+	const struct tcb_constraint *broken = tcb_constraint_first(&candidate, why ? reason : NULL);
+	if (!broken || !why)
+		return broken;
+	int length = snprintf(why, TCB_WHY_MAX, "%s %s: %.180s", broken->id, broken->title, reason);
+	if (find_fix(&candidate, broken->reads, &fixed, fix) == 0)
+		snprintf(why + length, TCB_WHY_MAX - (size_t)length, "; nearest legal: %s", fix);
+	else
+		snprintf(why + length, TCB_WHY_MAX - (size_t)length, "; no small change is legal%s",
+			 default_is_legal(&candidate) ? ", start from the default geometry" : "");
+	return broken;
 }

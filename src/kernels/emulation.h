@@ -11,7 +11,7 @@
 #define TCB_KERNELS_EMULATION_H
 
 #include "kernels/op.h"
-#include "ptx/emulate.h"
+#include "ptx/emulate/emulate.h"
 
 enum { TCB_EMULATION_CALLS = 2 };
 

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Quantised weight formats, one table row each: blocks in, f32 values out
- * (layouts in SPEC section 3).  The float conversions are integer code so that
+ * Quantised weight formats: blocks in, f32 values out (layouts in SPEC section 3),
+ * by the kinds of codes and scales of a format's row.  The float conversions are integer code so that
  * every machine gives the same bits; NaNs come out quiet, as F16C does it.
  */
 #include "kernels/formats.h"
 
 #include <string.h>
 
-enum { K_VALUES = 256, RUN = 32, K_HEADER = 4, K_SCALE_BYTES = 12, HALF_BYTES = 2 };
-enum { Q4_0_BYTES = 18, Q8_0_BYTES = 34, Q4_K_BYTES = 144, Q5_K_BYTES = 176, Q6_K_BYTES = 210 };
-enum { Q6_K_HIGH = 128, Q6_K_SCALES = 192, Q6_K_D = 208, Q6_K_RUN = 16 };
+enum { RUN = 32, HALF_BYTES = 2 };
 
 float tcb_f16_to_f32(uint16_t half)
 {
@@ -92,6 +90,31 @@ void tcb_k_scales_pack(const uint8_t scale[8], const uint8_t min[8], uint8_t pac
 	}
 }
 
+float tcb_power_scale(uint8_t exponent)
+{
+	const uint32_t bits = exponent < 2 ? 0x00200000u << exponent : (exponent - 1u) << 23;
+	float value;
+	memcpy(&value, &bits, sizeof(value));
+	return value;
+}
+
+void tcb_six_scales(const uint8_t packed[6], int8_t scale_out[8])
+{
+	const unsigned high = packed[0] | (unsigned)packed[1] << 8;
+	for (int j = 0; j < 8; j++)
+		scale_out[j] = (int8_t)(((packed[2 + j / 2] >> j % 2 * 4 & 15) | (high >> 2 * j & 3) << 4) - 32);
+}
+
+void tcb_six_scales_pack(const int8_t scale[8], uint8_t packed_out[6])
+{
+	memset(packed_out, 0, 6);
+	for (int j = 0; j < 8; j++) {
+		const unsigned stored = (unsigned)(scale[j] + 32);
+		packed_out[j / 4] = (uint8_t)(packed_out[j / 4] | stored >> 4 << j % 4 * 2);
+		packed_out[2 + j / 2] = (uint8_t)(packed_out[2 + j / 2] | (stored & 15) << j % 2 * 4);
+	}
+}
+
 float tcb_f16_load(const void *bytes)
 {
 	const uint8_t *b = bytes;
@@ -106,76 +129,98 @@ void tcb_f16_store(float value, void *bytes)
 	b[1] = (uint8_t)(half >> 8);
 }
 
-static void q4_0_decode(const void *block, struct tcb_codes *out)
-{
-	const uint8_t *bytes = (const uint8_t *)block + HALF_BYTES;
-	for (int i = 0; i < RUN / 2; i++) {
-		out->code[i] = (int8_t)((bytes[i] & 15) - 8);
-		out->code[i + RUN / 2] = (int8_t)((bytes[i] >> 4) - 8);
-	}
-	out->scale[0] = tcb_f16_load(block);
-	out->offset[0] = 0;
-}
+const struct tcb_format tcb_formats[TCB_FORMAT_COUNT] = { TCB_FORMAT_LIST(TCB_FORMAT_STRUCT) };
 
-static void q8_0_decode(const void *block, struct tcb_codes *out)
+/* Nibbles of PAIRS bytes at LOW: the low ones, then the high ones. */
+static void split(const uint8_t *low, size_t pairs, int8_t *code)
 {
-	memcpy(out->code, (const uint8_t *)block + HALF_BYTES, RUN);
-	out->scale[0] = tcb_f16_load(block);
-	out->offset[0] = 0;
-}
-
-/* d * sc and dmin * m have at most 17 significant bits, times a code 22: exact. */
-static void k_scales_decode(const uint8_t *block, struct tcb_codes *out)
-{
-	const float d = tcb_f16_load(block), dmin = tcb_f16_load(block + HALF_BYTES);
-	uint8_t scale[8], min[8];
-	tcb_k_scales(block + K_HEADER, scale, min);
-	for (int j = 0; j < 8; j++) {
-		out->scale[j] = d * scale[j];
-		out->offset[j] = dmin * min[j];
+	for (size_t i = 0; i < pairs; i++) {
+		code[i] = (int8_t)(low[i] & 15);
+		code[i + pairs] = (int8_t)(low[i] >> 4);
 	}
 }
 
-static void q4_k_decode(const void *block, struct tcb_codes *out)
+static void pairs_decode(const uint8_t *low, const uint8_t *high, int8_t *code)
 {
-	const uint8_t *low = (const uint8_t *)block + K_HEADER + K_SCALE_BYTES;
-	int8_t *code = out->code;
-	for (int pair = 0; pair < 4; pair++, low += RUN, code += 2 * RUN)
-		for (int i = 0; i < RUN; i++) {
-			code[i] = (int8_t)(low[i] & 15);
-			code[i + RUN] = (int8_t)(low[i] >> 4);
+	for (int pair = 0; pair < 4; pair++, low += RUN, code += 2 * RUN) {
+		split(low, RUN, code);
+		for (int i = 0; high && i < RUN; i++) {
+			code[i] = (int8_t)(code[i] | (high[i] >> 2 * pair & 1) << 4);
+			code[i + RUN] = (int8_t)(code[i + RUN] | (high[i] >> (2 * pair + 1) & 1) << 4);
 		}
-	k_scales_decode(block, out);
+	}
 }
 
-static void q5_k_decode(const void *block, struct tcb_codes *out)
+static void quarters_decode(const uint8_t *low, const uint8_t *high, int8_t *code)
 {
-	const uint8_t *high = (const uint8_t *)block + K_HEADER + K_SCALE_BYTES, *low = high + RUN;
-	int8_t *code = out->code;
-	for (int pair = 0; pair < 4; pair++, low += RUN, code += 2 * RUN)
-		for (int i = 0; i < RUN; i++) {
-			code[i] = (int8_t)((low[i] & 15) | (high[i] >> 2 * pair & 1) << 4);
-			code[i + RUN] = (int8_t)(low[i] >> 4 | (high[i] >> (2 * pair + 1) & 1) << 4);
-		}
-	k_scales_decode(block, out);
-}
-
-/* d * sc has at most 18 significant bits, times a code 23: exact. */
-static void q6_k_decode(const void *block, struct tcb_codes *out)
-{
-	const uint8_t *low = block, *high = low + Q6_K_HIGH, *scales = low + Q6_K_SCALES;
-	const float d = tcb_f16_load(low + Q6_K_D);
-	int8_t *code = out->code;
 	for (int half = 0; half < 2; half++, low += 2 * RUN, high += RUN, code += 4 * RUN)
 		for (int i = 0; i < RUN; i++)
 			for (int part = 0; part < 4; part++) {
 				const int nibble = low[i + RUN * (part & 1)] >> 4 * (part >> 1) & 15;
-				code[i + RUN * part] = (int8_t)((nibble | (high[i] >> 2 * part & 3) << 4) - 32);
+				code[i + RUN * part] = (int8_t)(nibble | (high[i] >> 2 * part & 3) << 4);
 			}
-	for (int r = 0; r < K_VALUES / Q6_K_RUN; r++) {
-		out->scale[r] = d * (float)(int8_t)scales[r];
-		out->offset[r] = 0;
+}
+
+/* Codes as stored, then less what they are stored above, or what the table says. */
+static void codes_decode(const struct tcb_format *f, const uint8_t *block, int8_t *code)
+{
+	const uint8_t *at = block + f->codes_at;
+	switch (f->codes) {
+	case TCB_CODES_BYTES:
+		memcpy(code, at, f->block_values);
+		break;
+	case TCB_CODES_RUNS:
+		for (size_t i = 0; i < f->block_values; i += RUN)
+			split(at + i / 2, RUN / 2, code + i);
+		break;
+	case TCB_CODES_PAIRS:
+		pairs_decode(at, f->high_at ? block + f->high_at : NULL, code);
+		break;
+	case TCB_CODES_QUARTERS:
+		quarters_decode(at, block + f->high_at, code);
+		break;
 	}
+	for (size_t i = 0; i < f->block_values; i++)
+		code[i] = (int8_t)(tcb_has_table(f->id) ? f->table[code[i]] : code[i] - f->centre);
+}
+
+/* Scales and offsets: d * sc and dmin * m have at most 18 significant bits, times a code 23: exact. */
+static void scales_decode(const struct tcb_format *f, const uint8_t *block, struct tcb_codes *out)
+{
+	const float d = tcb_f16_load(block + f->d_at);
+	uint8_t scale[8], min[8];
+	int8_t six[8];
+	memset(out->offset, 0, sizeof(out->offset));
+	switch (f->scales) {
+	case TCB_SCALES_HALF:
+		out->scale[0] = d;
+		break;
+	case TCB_SCALES_K:
+		tcb_k_scales(block + f->scales_at, scale, min);
+		for (int j = 0; j < 8; j++) {
+			out->scale[j] = d * scale[j];
+			out->offset[j] = tcb_f16_load(block + f->d_at + HALF_BYTES) * min[j];
+		}
+		break;
+	case TCB_SCALES_BYTES:
+		for (size_t r = 0; r < f->block_values / f->run_values; r++)
+			out->scale[r] = d * (float)(int8_t)block[f->scales_at + r];
+		break;
+	case TCB_SCALES_POWER:
+		out->scale[0] = tcb_power_scale(block[f->scales_at]);
+		break;
+	case TCB_SCALES_SIX:
+		tcb_six_scales(block + f->scales_at, six);
+		for (int j = 0; j < 8; j++)
+			out->scale[j] = d * (float)six[j];
+		break;
+	}
+}
+
+void tcb_block_decode(const struct tcb_format *format, const void *block, struct tcb_codes *out)
+{
+	codes_decode(format, block, out->code);
+	scales_decode(format, block, out);
 }
 
 void tcb_dequantize(const struct tcb_format *format, const void *blocks, size_t block_count, float *out)
@@ -183,24 +228,16 @@ void tcb_dequantize(const struct tcb_format *format, const void *blocks, size_t 
 	const uint8_t *block = blocks;
 	struct tcb_codes codes;
 	for (size_t b = 0; b < block_count; b++, block += format->block_bytes) {
-		format->decode(block, &codes);
+		tcb_block_decode(format, block, &codes);
 		for (size_t first = 0, r = 0; first < format->block_values; first += format->run_values, r++)
 			for (size_t i = first; i < first + format->run_values; i++)
 				*out++ = codes.scale[r] * (float)codes.code[i] - codes.offset[r];
 	}
 }
 
-static void random_bytes(struct tcb_rng *rng, uint8_t *out, size_t bytes)
-{
-	for (size_t i = 0; i < bytes; i += sizeof(uint64_t)) {
-		const uint64_t random = tcb_rng_next(rng);
-		memcpy(out + i, &random, bytes - i < sizeof(random) ? bytes - i : sizeof(random));
-	}
-}
-
 /*
- * All codes, scales and mins are uniform; d is such that values are some 1e-2, as in models of a few thousand columns.
- * One block in 16 has d = 0, one a negative d: rare in models, legal in the format.
+ * All codes, scales and mins are uniform; d is SIZE, within a factor of 1.5.  One block in 16 has d = 0, one a negative
+ * d: rare in models, legal in the format.  Of powers one in 16 is subnormal or the smallest normal one.
  */
 static void random_scale(struct tcb_rng *rng, double size, void *half)
 {
@@ -213,65 +250,31 @@ static void random_scale(struct tcb_rng *rng, double size, void *half)
 	tcb_f16_store(d, half);
 }
 
-static void q4_0_random(struct tcb_rng *rng, void *block)
+void tcb_block_random(const struct tcb_format *format, struct tcb_rng *rng, void *block)
 {
-	random_bytes(rng, block, Q4_0_BYTES);
-	random_scale(rng, 4e-3, block);
-}
-
-static void q8_0_random(struct tcb_rng *rng, void *block)
-{
-	random_bytes(rng, block, Q8_0_BYTES);
-	random_scale(rng, 2.5e-4, block);
-}
-
-/* dmin is half the largest code times d, so that the values centre on 0. */
-static void k_random(struct tcb_rng *rng, uint8_t *block, size_t bytes, double d, double centre)
-{
-	random_bytes(rng, block, bytes);
-	random_scale(rng, d, block);
-	tcb_f16_store((float)(centre * d * (0.5 + tcb_rng_unit(rng))), block + HALF_BYTES);
-}
-
-static void q4_k_random(struct tcb_rng *rng, void *block)
-{
-	k_random(rng, block, Q4_K_BYTES, 1e-4, 7.5);
-}
-
-static void q5_k_random(struct tcb_rng *rng, void *block)
-{
-	k_random(rng, block, Q5_K_BYTES, 5e-5, 15.5);
-}
-
-static void q6_k_random(struct tcb_rng *rng, void *block)
-{
-	random_bytes(rng, block, Q6_K_BYTES);
-	random_scale(rng, 1.3e-5, (uint8_t *)block + Q6_K_D);
-}
-
-static const struct tcb_format formats[TCB_FORMAT_COUNT] = {
-	[TCB_FORMAT_Q4_0] = { TCB_FORMAT_Q4_0, "q4_0", "Q4_0", RUN, Q4_0_BYTES, RUN, 8, 0, 4, q4_0_decode,
-			      tcb_q4_0_quantize, q4_0_random },
-	[TCB_FORMAT_Q8_0] = { TCB_FORMAT_Q8_0, "q8_0", "Q8_0", RUN, Q8_0_BYTES, RUN, 0, 0, 8, q8_0_decode,
-			      tcb_q8_0_quantize, q8_0_random },
-	[TCB_FORMAT_Q4_K] = { TCB_FORMAT_Q4_K, "q4_k", "Q4_K", K_VALUES, Q4_K_BYTES, RUN, 0, 1, 4, q4_k_decode,
-			      tcb_q4_k_quantize, q4_k_random },
-	[TCB_FORMAT_Q5_K] = { TCB_FORMAT_Q5_K, "q5_k", "Q5_K", K_VALUES, Q5_K_BYTES, RUN, 0, 1, 5, q5_k_decode,
-			      tcb_q5_k_quantize, q5_k_random },
-	[TCB_FORMAT_Q6_K] = { TCB_FORMAT_Q6_K, "q6_k", "Q6_K", K_VALUES, Q6_K_BYTES, Q6_K_RUN, 32, 0, 6, q6_k_decode,
-			      tcb_q6_k_quantize, q6_k_random },
-};
-
-const struct tcb_format *tcb_format(enum tcb_format_id id)
-{
-	return &formats[id];
+	uint8_t *bytes = block, *d = bytes + format->d_at;
+	for (size_t i = 0; i < format->block_bytes; i += sizeof(uint64_t)) {
+		const size_t left = format->block_bytes - i;
+		const uint64_t random = tcb_rng_next(rng);
+		memcpy(bytes + i, &random, left < sizeof(random) ? left : sizeof(random));
+	}
+	if (format->scales == TCB_SCALES_POWER) {
+		*d = (uint8_t)(tcb_rng_below(rng, 16) ? 118 + tcb_rng_below(rng, 5) : tcb_rng_below(rng, 3));
+		return;
+	}
+	random_scale(rng, format->size, d);
+	if (format->has_offsets) { /* dmin is half the largest code times d, so that the values centre on 0 */
+		const double centre = ((1 << format->code_bits) - 1) / 2.0;
+		tcb_f16_store((float)(centre * format->size * (0.5 + tcb_rng_unit(rng))), d + HALF_BYTES);
+	}
 }
 
 const struct tcb_format *tcb_format_find(const char *gguf_name)
 {
-	for (size_t i = 0; i < TCB_FORMAT_COUNT; i++) {
-		if (strcmp(formats[i].gguf_name, gguf_name) == 0)
-			return &formats[i];
+	for (int id = 0; id < TCB_FORMAT_COUNT; id++) {
+		const struct tcb_format *format = tcb_format((enum tcb_format_id)id);
+		if (strcmp(format->gguf_name, gguf_name) == 0)
+			return format;
 	}
 	return NULL;
 }

@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * Quantised weight formats as ggml stores them (SPEC section 3), one table row
- * per format.  A block is runs of values that share a scale; every value is
- * scale * code - offset, with a small integer code.  Dequantisation is
- * element-exact against ggml.
+ * Quantised weight formats as ggml stores them (SPEC section 3), one row of
+ * TCB_FORMAT_LIST per format.  A block is runs of values that share a scale;
+ * every value is scale * code - offset, with a small integer code.
+ * Dequantisation is element-exact against ggml.
+ *
+ * The row is all that there is to say of a format: decoding, quantising, packed
+ * layouts, kernels and ops are computed from it, by where its codes lie (enum
+ * tcb_codes_kind) and how its scales are written (enum tcb_scales_kind).  A
+ * format of known kinds is a row; a new kind is one more case wherever kinds
+ * are told apart.
  */
 #ifndef TCB_KERNELS_FORMATS_H
 #define TCB_KERNELS_FORMATS_H
@@ -13,14 +19,57 @@
 
 #include "base/util.h"
 
-enum tcb_format_id {
-	TCB_FORMAT_Q4_0,
-	TCB_FORMAT_Q8_0,
-	TCB_FORMAT_Q4_K,
-	TCB_FORMAT_Q5_K,
-	TCB_FORMAT_Q6_K,
-	TCB_FORMAT_COUNT
+/* Where the codes of a block lie. */
+enum tcb_codes_kind {
+	TCB_CODES_BYTES,   /* a byte a code, signed */
+	TCB_CODES_RUNS,    /* 16 bytes for 32 values: low nibbles the first 16, high nibbles the others */
+	TCB_CODES_PAIRS,   /* 32 bytes for 64 values: low nibbles the first 32, high nibbles the others; a fifth bit of
+			    * value i is bit i / 32 of byte i mod 32 of the high bits */
+	TCB_CODES_QUARTERS /* 64 bytes for 128 values: low nibbles the first 64; two high bits of value i of the 128 are
+			    * from bit 2 (i / 32) on of byte i mod 32 of their 32 bytes of high bits */
 };
+
+/* How the scales of a block are written. */
+enum tcb_scales_kind {
+	TCB_SCALES_HALF,  /* an f16 for the block */
+	TCB_SCALES_K,     /* f16 d and dmin, eight scales and mins of 6 bits: tcb_k_scales() */
+	TCB_SCALES_BYTES, /* f16 d and a signed byte a run */
+	TCB_SCALES_POWER, /* a byte e for the block: 2^(e - 128), subnormal for e = 0 and 1 */
+	TCB_SCALES_SIX    /* f16 d and eight scales of 6 bits, less 32: in 16 bits the upper two of each, then in four
+			   * bytes the lower four, that of the even run in the low ones */
+};
+
+/*
+ * A row:
+ *   ID, name, op     "Q4_K" is GGUF's name, the ops are op_matvec and op_matmul
+ *   values, bytes    of a block
+ *   run, bits        values that share a scale and an offset: 16 or 32; bits of a code as stored
+ *   centre           stored as code + centre, unsigned: 8, 32; 0 where codes are stored as they are or in a table
+ *   codes at, high   kind, and the first byte of the codes and of their bits beyond four
+ *   scales at, d     kind, and the first byte of the scales and of what they are multiplied by
+ *   size             of d in test data: values are some 1e-2, as in models of a few thousand columns
+ *   table            the 16 codes that nibbles stand for, or TCB_NO_TABLE
+ * Q4_K is apart since its MatVec has kernels of its own for x86.
+ */
+/* clang-format off */
+#define TCB_NO_TABLE { 0 }
+#define TCB_MXFP4_TABLE { 0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12 }
+#define TCB_IQ4_TABLE { -127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113 }
+#define TCB_FORMAT_Q4_K_ROW(X) \
+	X(Q4_K, q4_k, q4k, 256, 144, 32, 4,  0, PAIRS,    16,   0, K,       4,   0, 1e-4, TCB_NO_TABLE)
+#define TCB_FORMAT_OTHER_ROWS(X) \
+	X(Q4_0, q4_0, q40,  32,  18, 32, 4,  8, RUNS,      2,   0, HALF,    0,   0, 4e-3, TCB_NO_TABLE) \
+	X(Q8_0, q8_0, q80,  32,  34, 32, 8,  0, BYTES,     2,   0, HALF,    0,   0, 2.5e-4, TCB_NO_TABLE) \
+	X(Q5_K, q5_k, q5k, 256, 176, 32, 5,  0, PAIRS,    48,  16, K,       4,   0, 5e-5, TCB_NO_TABLE) \
+	X(Q6_K, q6_k, q6k, 256, 210, 16, 6, 32, QUARTERS,  0, 128, BYTES, 192, 208, 1.3e-5, TCB_NO_TABLE) \
+	X(MXFP4, mxfp4, mxfp4, 32, 17, 32, 4, 0, RUNS,     1,   0, POWER,   0,   0, 4e-3, TCB_MXFP4_TABLE) \
+	X(IQ4_XS, iq4_xs, iq4xs, 256, 136, 32, 4, 0, RUNS, 8,   0, SIX,     2,   0, 2e-5, TCB_IQ4_TABLE)
+#define TCB_FORMAT_LIST(X) TCB_FORMAT_Q4_K_ROW(X) TCB_FORMAT_OTHER_ROWS(X)
+/* clang-format on */
+
+#define TCB_FORMAT_ID(id, ...) TCB_FORMAT_##id,
+enum tcb_format_id { TCB_FORMAT_LIST(TCB_FORMAT_ID) TCB_FORMAT_COUNT };
+#undef TCB_FORMAT_ID
 
 enum { TCB_BLOCK_VALUES_MAX = 256, TCB_BLOCK_BYTES_MAX = 210, TCB_BLOCK_RUNS_MAX = 16 };
 
@@ -35,23 +84,82 @@ struct tcb_format {
 	enum tcb_format_id id;
 	const char *name;      /* "q4_k" */
 	const char *gguf_name; /* "Q4_K" */
-	size_t block_values, block_bytes;
-	size_t run_values; /* values that share a scale and an offset: 16 or 32 */
-	int centre;        /* stored as code + centre, unsigned: 8, 32; 0 where codes are stored as they are */
-	int has_offsets;
-	int code_bits;
-	void (*decode)(const void *block, struct tcb_codes *out);
-	/* formats_quantize.c: the nearest block of block_values values, finite; good enough for test data. */
-	void (*quantize)(const float *x, void *block);
-	/* One valid random block: finite scales of the size that real weights have, every code possible. */
-	void (*random_block)(struct tcb_rng *rng, void *block);
+	size_t block_values, block_bytes, run_values;
+	int code_bits, centre, has_offsets;
+	enum tcb_codes_kind codes;
+	size_t codes_at, high_at;
+	enum tcb_scales_kind scales;
+	size_t scales_at, d_at;
+	double size;
+	int8_t table[16];
 };
 
-const struct tcb_format *tcb_format(enum tcb_format_id id);
+/* A row as struct tcb_format. */
+/* clang-format off */
+#define TCB_FORMAT_STRUCT(id, name, op, values, bytes, run, bits, centre, codes, codes_at, high_at, scales, scales_at, \
+			  d_at, size, ...)                                                                             \
+	{ TCB_FORMAT_##id, #name, #id, values, bytes, run, bits, centre, TCB_SCALES_##scales == TCB_SCALES_K,          \
+	  TCB_CODES_##codes, codes_at, high_at, TCB_SCALES_##scales, scales_at, d_at, size, __VA_ARGS__ },
+/* clang-format on */
+
+extern const struct tcb_format tcb_formats[TCB_FORMAT_COUNT];
+
+static inline const struct tcb_format *tcb_format(enum tcb_format_id id)
+{
+	return &tcb_formats[id];
+}
+
+/* The same row, for kernels whose ID is a constant: here compilers see what it says. */
+static inline const struct tcb_format *tcb_format_row(enum tcb_format_id id)
+{
+	static const struct tcb_format rows[TCB_FORMAT_COUNT] = { TCB_FORMAT_LIST(TCB_FORMAT_STRUCT) };
+	return &rows[id];
+}
+
+/* Nibbles stand for codes of a table; codes have a sign, and take a byte. */
+static inline int tcb_has_table(enum tcb_format_id id)
+{
+	return tcb_format_row(id)->table[15] != 0;
+}
+
+static inline int tcb_has_signed_codes(enum tcb_format_id id)
+{
+	return tcb_format_row(id)->code_bits == 8 || tcb_has_table(id);
+}
+
+/* What is added to codes so that they are unsigned. */
+static inline int tcb_code_bias(enum tcb_format_id id)
+{
+	return tcb_has_signed_codes(id) ? 128 : tcb_format_row(id)->centre;
+}
+
+/* From one run of 32 values of a superblock of 256 to the next, where codes are TCB_CODES_RUNS. */
+static inline size_t tcb_run_stride(enum tcb_format_id id)
+{
+	return tcb_format_row(id)->block_values == 32 ? tcb_format_row(id)->block_bytes : 16;
+}
+
 const struct tcb_format *tcb_format_find(const char *gguf_name); /* NULL if unknown */
+
+void tcb_block_decode(const struct tcb_format *format, const void *block, struct tcb_codes *out);
+/* The nearest block of block_values values, finite; good enough for test data. */
+void tcb_block_quantize(const struct tcb_format *format, const float *x, void *block);
+/* One valid random block: finite scales of the size that real weights have, every code possible. */
+void tcb_block_random(const struct tcb_format *format, struct tcb_rng *rng, void *block);
+
+/* Where code I of a block is: low_bits of a byte, and above them high_bits of another. */
+struct tcb_code_place {
+	unsigned low, low_shift, low_bits, high, high_shift, high_bits;
+};
+struct tcb_code_place tcb_code_place(const struct tcb_format *format, unsigned i);
 
 /* BLOCKS blocks to f32 values. */
 void tcb_dequantize(const struct tcb_format *format, const void *blocks, size_t block_count, float *out);
+
+float tcb_power_scale(uint8_t exponent); /* 2^(EXPONENT - 128) */
+/* The eight scales of TCB_SCALES_SIX, -32 to 31, and back. */
+void tcb_six_scales(const uint8_t packed[6], int8_t scale_out[8]);
+void tcb_six_scales_pack(const int8_t scale[8], uint8_t packed_out[6]);
 
 /* The eight 6-bit scales and mins of a Q4_K or Q5_K block from its 12 bytes, and back. */
 void tcb_k_scales(const uint8_t packed[12], uint8_t scale_out[8], uint8_t min_out[8]);
@@ -67,12 +175,5 @@ uint16_t tcb_f32_to_bf16(float value);
 /* The same at an address of any alignment, little-endian. */
 float tcb_f16_load(const void *bytes);
 void tcb_f16_store(float value, void *bytes);
-
-/* formats_quantize.c */
-void tcb_q4_0_quantize(const float *x, void *block);
-void tcb_q8_0_quantize(const float *x, void *block);
-void tcb_q4_k_quantize(const float *x, void *block);
-void tcb_q5_k_quantize(const float *x, void *block);
-void tcb_q6_k_quantize(const float *x, void *block);
 
 #endif

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "ptx/build.h"
+#include "ptx/build/build.h"
 
 enum { PIECE = 16, LOADS_MAX = 8, FORMS = 3 };
 

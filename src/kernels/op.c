@@ -11,7 +11,7 @@
 
 #include "base/util.h"
 #include "kernels/formats.h"
-#include "ptx/ir.h"
+#include "ptx/ir/ir.h"
 
 /* Half an ulp of binary32 at 1: the unit roundoff u. */
 #define UNIT_ROUNDOFF 0x1p-24
@@ -34,7 +34,8 @@ enum tcb_status tcb_problem_init(const struct tcb_op *op, enum tcb_contract cont
 	}
 	TCB_TRY(op->check_shape(op, shape, err));
 	memset(out, 0, sizeof(*out));
-	snprintf(out->op, sizeof(out->op), "%s", op->name);
+	out->op = op;
+	snprintf(out->op_name, sizeof(out->op_name), "%s", op->name);
 	out->contract = contract;
 	out->shape = *shape;
 	return TCB_OK;
@@ -111,24 +112,21 @@ void tcb_op_signature(const struct tcb_op *op, char out[TCB_SIGNATURE_MAX])
 		chain(variant, &low);
 		chain(variant, &high);
 	}
-	for (variant = op->gpu_variants; variant && variant->name; variant++) {
-		chain(variant, &low);
-		chain(variant, &high);
-	}
 	snprintf(out, TCB_SIGNATURE_MAX, "%016llx%016llx", (unsigned long long)high, (unsigned long long)low);
 }
 
-size_t tcb_element_bytes(const char *type)
+const char *tcb_type_text(enum tcb_type type)
 {
-	return strcmp(type, "f32") == 0 ? sizeof(float) : strcmp(type, "f16") && strcmp(type, "bf16") ? 0 : 2;
+	static const char *const texts[TCB_TYPE_COUNT] = { "f32", "f16", "bf16", "blocks" };
+	return texts[type];
 }
 
-void tcb_elements_to_f32(const char *type, const void *elements, size_t count, float *out)
+void tcb_type_to_f32(enum tcb_type type, const void *elements, size_t count, float *out)
 {
 	const uint16_t *half = elements;
-	if (strcmp(type, "f32") == 0)
+	if (type == TCB_TYPE_F32)
 		memcpy(out, elements, count * sizeof(float));
-	else if (strcmp(type, "f16") == 0)
+	else if (type == TCB_TYPE_F16)
 		for (size_t i = 0; i < count; i++)
 			out[i] = tcb_f16_to_f32(half[i]);
 	else

@@ -27,20 +27,27 @@
 #include "base/status.h"
 #include "base/target.h"
 #include "base/trial.h"
-#include "ptx/tensor_map.h"
+#include "ptx/ir/tensor_map.h"
 
 enum { TCB_OPERANDS_MAX = 6, TCB_AXES_MAX = 28, TCB_AXIS_VALUES_MAX = 32 };
 
 enum tcb_role { TCB_ROLE_INPUT, TCB_ROLE_WEIGHTS, TCB_ROLE_OUTPUT };
 
+/* What an operand's elements are; BLOCKS: blocks of the op's weight format. */
+enum tcb_type { TCB_TYPE_F32, TCB_TYPE_F16, TCB_TYPE_BF16, TCB_TYPE_BLOCKS, TCB_TYPE_COUNT };
+
 struct tcb_operand {
 	const char *name;
 	enum tcb_role role;
-	const char *type;  /* "f32", "f16", "bf16", or a weight format: "q4_k"; outputs are judged as f32 */
-	size_t rows, cols; /* in elements */
-	size_t bytes;      /* as stored by the user (native layout) */
-	int streams;       /* cold measurements rotate this operand beyond the last-level cache */
+	enum tcb_type type; /* outputs are judged as f32 */
+	size_t rows, cols;  /* in elements */
+	size_t bytes;       /* as stored by the user (native layout) */
+	int streams;        /* cold measurements rotate this operand beyond the last-level cache */
 };
+
+#ifdef TCB_SOURCE_HASH /* in files with variants: their signature (cmake/TcbKernelSources.cmake) */
+extern const char TCB_SOURCE_HASH[];
+#endif
 
 /* One compiled kernel.  Its name carries op, types, layout, ISA and micro tile. */
 struct tcb_variant {
@@ -51,7 +58,7 @@ struct tcb_variant {
 	struct tcb_tile micro; /* the register tile that it computes */
 	int32_t unroll;
 	enum tcb_class class;
-	const char *signature; /* hash of its source */
+	const char *signature; /* of its source (signature.h); NULL: what a GPU's candidates have is their own */
 	void (*entry)(void);   /* cast by the op to its own micro-kernel type */
 };
 
@@ -161,27 +168,38 @@ struct tcb_footprint {
 	size_t swizzle_pitch, swizzle_rows, swizzle_granule; /* granule in bytes: what stays together */
 	size_t level_bytes[TCB_LEVEL_COUNT];                 /* S5: A + B + C tile at each level */
 	unsigned thread_registers;                           /* H7, CUDA: as many are enough (estimated) */
-	unsigned blocks_together; /* H7, CUDA: blocks an SM that the registers must suffice for; 0 is 1 */
+	unsigned blocks_together; /* H7, CUDA: blocks per SM that the registers must suffice for; 0 is 1 */
 };
+
+/* A set of the numbers of a geometry: a bit for each (constraint.h). */
+__extension__ typedef unsigned __int128 tcb_fields;
 
 /*
  * A rule of one op for GPUs or for CPUs (V4): why GEOMETRY breaks it, or NULL.  Those with READS (constraint.h) look at
- * these fields and at shape and target only, so that they cut subtrees of a space.  A policy shapes the default space;
- * --any-size lifts it.
+ * these fields and at shape and target only, so that they cut subtrees of a space.
  */
+enum tcb_rule_kind {
+	TCB_RULE_KERNEL, /* no kernel can be written that breaks it */
+	TCB_RULE_POLICY, /* shapes the default space; --any-size lifts it */
+	TCB_RULE_DOUBLE, /* what breaks it computes what another geometry of the space does; emit does not mind */
+};
 struct tcb_rule {
-	uint64_t reads; /* 0: all fields */
-	int is_policy;
+	tcb_fields reads; /* 0: all fields */
+	enum tcb_rule_kind kind;
 	const char *(*broken)(const struct tcb_problem *problem, const struct tcb_target *target,
 			      const struct tcb_geometry *geometry);
 };
 
+struct tcb_format;
+
 struct tcb_op {
-	const char *name;        /* "q4k_matvec" */
-	const char *summary;     /* one line for `tcbtune ops` */
-	const char *shape_form;  /* "MxNxK" or "MxN" */
-	const char *weight_type; /* GGUF type name of its weights ("Q4_K"), NULL if it has none */
-	unsigned contracts;      /* bit 1u << enum tcb_contract */
+	const char *name;                /* "q4k_matvec" */
+	const char *summary;             /* one line for `tcbtune ops` */
+	const char *shape_form;          /* "MxNxK" or "MxN" */
+	const struct tcb_format *format; /* of its weights (formats.h); NULL: they are not quantised */
+	enum tcb_type type;              /* of the operands that are not in blocks */
+	const void *member;              /* for the functions of a family of ops: what tells this one from the others */
+	unsigned contracts;              /* bit 1u << enum tcb_contract */
 	enum tcb_contract default_contract;
 	const struct tcb_shape *default_shapes;
 	size_t default_shape_count;
@@ -230,9 +248,8 @@ struct tcb_op {
 				const struct tcb_geometry *geometry, struct tcb_kernel *out, struct tcb_error *err);
 	const struct tcb_rule *gpu_rules; /* up to a row without a function; NULL: none */
 	const struct tcb_rule *cpu_rules; /* the same for CPUs */
-	/* What emit writes, a row for each contract and instruction family, up to one without a name: names and
-	 * signatures of the generator for results to be kept by.  They have no entry, and their tiles are the
-	 * geometry's. */
+	/* What emit writes, a row for each contract and instruction family, up to one without a name.  They have no
+	 * entry and no signature, and their tiles are the geometry's. */
 	const struct tcb_variant *gpu_variants;
 };
 
@@ -255,11 +272,15 @@ const struct tcb_variant *tcb_variant_find(const struct tcb_op *op, enum tcb_con
 					   const struct tcb_geometry *geometry);
 /* The rules that TARGET's geometries keep, up to a row without a function; NULL: none. */
 const struct tcb_rule *tcb_op_rules(const struct tcb_op *op, const struct tcb_target *target);
-/* Hash of the signatures of all of OP's variants: changes when any kernel of the op changes. */
+/* Hash of the signatures of all of OP's variants for CPUs: changes when any of them changes. */
 void tcb_op_signature(const struct tcb_op *op, char out[TCB_SIGNATURE_MAX]);
-/* Bytes of an element of TYPE, for the types that outputs have ("f32", "f16", "bf16"), else 0; COUNT of them as f32. */
-size_t tcb_element_bytes(const char *type);
-void tcb_elements_to_f32(const char *type, const void *elements, size_t count, float *out);
+/* Bytes of an element of TYPE, 0 for blocks; inline, since kernels multiply by it.  COUNT of them as f32. */
+static inline size_t tcb_type_bytes(enum tcb_type type)
+{
+	return type == TCB_TYPE_F32 ? 4 : type == TCB_TYPE_BLOCKS ? 0 : 2;
+}
+void tcb_type_to_f32(enum tcb_type type, const void *elements, size_t count, float *out);
+const char *tcb_type_text(enum tcb_type type); /* "f32", "f16", "bf16", "blocks" */
 /* For an op's reference: FN for each of TASKS, by the threads of OUT's pool. */
 void tcb_reference_share(const struct tcb_reference *out, size_t tasks, tcb_task_fn *fn, void *ctx);
 /* gamma(d) of SPEC section 4. */

@@ -5,30 +5,8 @@
  */
 #include "kernels/quant.h"
 
-#include <assert.h>
-
 #include "base/util.h"
 #include "kernels/quant_codes.h"
-
-const struct tcb_op *tcb_quant_op(const struct tcb_problem *problem)
-{
-	const struct tcb_op *op = tcb_op_find(problem->op);
-	assert(op && op->weight_type);
-	return op;
-}
-
-const struct tcb_format *tcb_quant_format(const struct tcb_problem *problem)
-{
-	/* The op's name begins with the format's: "q4k_matvec", "q4_k".  The rules of a space ask millions of times, so
-	 * neither the op nor its format is looked up by name. */
-	for (int id = 0; id < TCB_FORMAT_COUNT; id++) {
-		const struct tcb_format *format = tcb_format((enum tcb_format_id)id);
-		if (problem->op[1] == format->name[1] && problem->op[2] == format->name[3])
-			return format;
-	}
-	assert(!"an op with quantised weights");
-	return NULL;
-}
 
 size_t tcb_quant_row_bytes(const struct tcb_format *format, size_t k)
 {
@@ -42,8 +20,7 @@ size_t tcb_quant_group(const struct tcb_format *format)
 
 enum tcb_status tcb_quant_check_shape(const struct tcb_op *op, const struct tcb_shape *shape, struct tcb_error *err)
 {
-	const struct tcb_format *format = tcb_format_find(op->weight_type);
-	const size_t unit = format->block_values;
+	const size_t unit = op->format->block_values;
 	size_t x_bytes, w_values, y_bytes;
 	if (shape->m < 1 || shape->n < 1 || shape->k < 1)
 		return tcb_fail(err, TCB_E_USAGE,
@@ -51,7 +28,7 @@ enum tcb_status tcb_quant_check_shape(const struct tcb_op *op, const struct tcb_
 				unit);
 	if (shape->k % unit)
 		return tcb_fail(err, TCB_E_USAGE, "K is %zu: %s weights need K to be a multiple of %zu, such as %zu",
-				shape->k, op->weight_type, unit, (shape->k - 1) / unit * unit + unit);
+				shape->k, op->format->gguf_name, unit, (shape->k - 1) / unit * unit + unit);
 	/* Twice the values bounds every buffer: prepared activations, widened scales, padding to 16 rows. */
 	if (tcb_mul_size(shape->m, shape->k, &x_bytes) || tcb_mul_size(x_bytes, 2 * sizeof(float), &x_bytes) ||
 	    tcb_add_size(shape->n, 16, &w_values) || tcb_mul_size(w_values, shape->k, &w_values) ||
@@ -65,11 +42,11 @@ enum tcb_status tcb_quant_check_shape(const struct tcb_op *op, const struct tcb_
 size_t tcb_quant_operands(const struct tcb_problem *problem, struct tcb_operand out[TCB_OPERANDS_MAX])
 {
 	const struct tcb_shape *s = &problem->shape;
-	const struct tcb_format *format = tcb_quant_format(problem);
+	const struct tcb_format *format = problem->op->format;
 	out[TCB_QUANT_WEIGHTS] = (struct tcb_operand){
 		.name = "weights",
 		.role = TCB_ROLE_WEIGHTS,
-		.type = format->name,
+		.type = TCB_TYPE_BLOCKS,
 		.rows = s->n,
 		.cols = s->k,
 		.bytes = s->n * tcb_quant_row_bytes(format, s->k),
@@ -78,7 +55,7 @@ size_t tcb_quant_operands(const struct tcb_problem *problem, struct tcb_operand 
 	out[TCB_QUANT_X] = (struct tcb_operand){
 		.name = "x",
 		.role = TCB_ROLE_INPUT,
-		.type = "f32",
+		.type = TCB_TYPE_F32,
 		.rows = s->m,
 		.cols = s->k,
 		.bytes = s->m * s->k * sizeof(float),
@@ -86,7 +63,7 @@ size_t tcb_quant_operands(const struct tcb_problem *problem, struct tcb_operand 
 	out[TCB_QUANT_Y] = (struct tcb_operand){
 		.name = "y",
 		.role = TCB_ROLE_OUTPUT,
-		.type = "f32",
+		.type = TCB_TYPE_F32,
 		.rows = s->m,
 		.cols = s->n,
 		.bytes = s->m * s->n * sizeof(float),
@@ -97,12 +74,12 @@ size_t tcb_quant_operands(const struct tcb_problem *problem, struct tcb_operand 
 void tcb_quant_fill(const struct tcb_problem *problem, uint64_t seed, void *const operand[])
 {
 	const struct tcb_shape *s = &problem->shape;
-	const struct tcb_format *format = tcb_quant_format(problem);
+	const struct tcb_format *format = problem->op->format;
 	struct tcb_rng rng;
 	tcb_rng_init(&rng, seed);
 	uint8_t *block = operand[TCB_QUANT_WEIGHTS];
 	for (size_t b = 0; b < s->n * (s->k / format->block_values); b++, block += format->block_bytes)
-		format->random_block(&rng, block);
+		tcb_block_random(format, &rng, block);
 	float *x = operand[TCB_QUANT_X];
 	for (size_t i = 0; i < s->m * s->k; i++)
 		x[i] = tcb_rng_normal(&rng);

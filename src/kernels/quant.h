@@ -2,7 +2,7 @@
  *
  * What all ops share whose weights are quantised (kernels/formats.h):
  *     y[m][n] = sum over k of x[m][k] * w[n][k]
- * w stored as N rows of K values in blocks of the op's format (op->weight_type),
+ * w stored as N rows of K values in blocks of the op's format (op->format),
  * x and y in f32.  These functions fill members of struct tcb_op; the format is
  * that of the problem's op.
  *
@@ -21,8 +21,6 @@
 
 enum { TCB_QUANT_WEIGHTS, TCB_QUANT_X, TCB_QUANT_Y, TCB_QUANT_OPERANDS };
 
-const struct tcb_op *tcb_quant_op(const struct tcb_problem *problem);
-const struct tcb_format *tcb_quant_format(const struct tcb_problem *problem);
 size_t tcb_quant_row_bytes(const struct tcb_format *format, size_t k); /* of one row of weights as stored */
 size_t tcb_quant_group(const struct tcb_format *format);               /* contract q8: activations a scale at most */
 

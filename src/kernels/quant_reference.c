@@ -168,7 +168,7 @@ static void weigh_row(const struct job *job, const uint8_t *blocks, size_t value
 	double absolute[GROUPS] = { 0 }, apart[RUNS] = { 0 };
 	struct tcb_codes codes;
 	for (size_t first = 0, run = 0; first < values; first += format->block_values, blocks += format->block_bytes) {
-		format->decode(blocks, &codes);
+		tcb_block_decode(format, blocks, &codes);
 		for (size_t r = 0; r < runs; r++, run++) {
 			const size_t start = first + r * format->run_values;
 			const int8_t *code = codes.code + r * format->run_values;
@@ -253,7 +253,7 @@ void tcb_quant_reference(const struct tcb_problem *problem, void *const operand[
 {
 	struct job job = {
 		.problem = problem,
-		.format = tcb_quant_format(problem),
+		.format = problem->op->format,
 		.weights = operand[TCB_QUANT_WEIGHTS],
 		.x = operand[TCB_QUANT_X],
 		.tiles = tcb_reference_tiles(),

@@ -1,26 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
  * The ops of this build, in the order in which `tcbtune ops` and `--op all`
- * take them.  A new op is its folder, one line of TCB_OP_LIST and one line of
- * CMakeLists.txt.
+ * take them; the first one stands in the examples of the help.  A new op is its
+ * folder, one line of TCB_OP_LIST and one line of CMakeLists.txt; the ops of a
+ * weight format come with its row (formats.h).
  */
 #include <string.h>
 
+#include "kernels/formats.h"
 #include "kernels/op.h"
 
 /* A line an op. */
 /* clang-format off */
 #define TCB_OP_LIST(X) \
-	X(q40_matvec) \
-	X(q80_matvec) \
-	X(q4k_matvec) \
-	X(q5k_matvec) \
-	X(q6k_matvec) \
-	X(q40_matmul) \
-	X(q80_matmul) \
-	X(q4k_matmul) \
-	X(q5k_matmul) \
-	X(q6k_matmul) \
 	X(matmul_f32) \
 	X(matmul_f16) \
 	X(matmul_bf16) \
@@ -33,11 +25,20 @@
 /* clang-format on */
 
 #define TCB_OP_DECLARE(name) extern const struct tcb_op tcb_op_##name;
+#define TCB_OP_DECLARE_QUANT(id, name, op, ...) TCB_OP_DECLARE(op##_matvec) TCB_OP_DECLARE(op##_matmul)
+TCB_FORMAT_LIST(TCB_OP_DECLARE_QUANT)
 TCB_OP_LIST(TCB_OP_DECLARE)
+#undef TCB_OP_DECLARE_QUANT
 #undef TCB_OP_DECLARE
 
 #define TCB_OP_ROW(name) &tcb_op_##name,
-static const struct tcb_op *const ops[] = { TCB_OP_LIST(TCB_OP_ROW) NULL };
+#define TCB_OP_ROW_MATVEC(id, name, op, ...) TCB_OP_ROW(op##_matvec)
+#define TCB_OP_ROW_MATMUL(id, name, op, ...) TCB_OP_ROW(op##_matmul)
+static const struct tcb_op *const ops[] = {
+	TCB_FORMAT_LIST(TCB_OP_ROW_MATVEC) TCB_FORMAT_LIST(TCB_OP_ROW_MATMUL) TCB_OP_LIST(TCB_OP_ROW) NULL,
+};
+#undef TCB_OP_ROW_MATMUL
+#undef TCB_OP_ROW_MATVEC
 #undef TCB_OP_ROW
 
 const struct tcb_op *const *tcb_ops(size_t *count_out)

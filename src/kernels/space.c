@@ -54,12 +54,12 @@ static enum tcb_status take_axes(struct tcb_space *space, const struct tcb_op *o
 				 const struct tcb_target *target, struct tcb_error *err)
 {
 	uint64_t raw = 1;
-	uint64_t seen = 0;
+	tcb_fields seen = 0;
 	space->axis_count = op->axes(problem, target, space->axes);
 	assert(space->axis_count <= TCB_AXES_MAX);
 	for (size_t i = 0; i < space->axis_count; i++) {
 		struct tcb_axis *axis = &space->axes[i];
-		uint64_t bit = tcb_field_bit(axis_field(axis));
+		const tcb_fields bit = tcb_field_bit(axis_field(axis));
 		assert(axis->count && axis->count <= TCB_AXIS_VALUES_MAX && !(seen & bit));
 		seen |= bit;
 		drop_repeated_values(axis);
@@ -75,7 +75,7 @@ static enum tcb_status take_axes(struct tcb_space *space, const struct tcb_op *o
 }
 
 /* The first depth at which all fields READS are set. */
-static size_t depth_of(const struct tcb_space *space, uint64_t reads)
+static size_t depth_of(const struct tcb_space *space, tcb_fields reads)
 {
 	size_t depth = 0;
 	for (size_t a = 0; a < space->axis_count; a++) {
@@ -99,7 +99,7 @@ static void place_constraints(struct walk *walk)
 	const struct tcb_rule *rule = tcb_op_rules(walk->candidate.op, walk->candidate.target);
 	for (; rule && rule->broken && walk->space->axis_count; rule++) {
 		size_t depth = depth_of(walk->space, rule->reads);
-		if (!rule->reads || (rule->is_policy && walk->candidate.any_size))
+		if (!rule->reads || (rule->kind == TCB_RULE_POLICY && walk->candidate.any_size))
 			continue;
 		assert(walk->at[depth].rule_count < RULES_MAX);
 		walk->at[depth].rule[walk->at[depth].rule_count++] = rule;
@@ -175,10 +175,13 @@ enum tcb_status tcb_space_create(const struct tcb_op *op, const struct tcb_probl
 				 struct tcb_error *err)
 {
 	struct tcb_geometry fallback;
+	*out = NULL;
+	if (target->kind == TCB_TARGET_CUDA && !op->emit)
+		return tcb_fail(err, TCB_E_UNSUPPORTED, "op %s has no GPU kernels; --device cpu has its space",
+				op->name);
 	struct walk *walk = calloc(1, sizeof(*walk));
 	struct tcb_space *space = calloc(1, sizeof(*space));
 	enum tcb_status status;
-	*out = NULL;
 	if (!walk || !space) {
 		status = tcb_fail(err, TCB_E_NOMEM, "no memory for a search space");
 		goto done;
@@ -187,7 +190,7 @@ enum tcb_status tcb_space_create(const struct tcb_op *op, const struct tcb_probl
 	op->default_geometry(problem, target, &fallback);
 	walk->space = space;
 	walk->geometry = fallback;
-	walk->candidate = (struct tcb_candidate){ op, problem, target, &walk->geometry, { 0 }, any_size, 0 };
+	walk->candidate = (struct tcb_candidate){ op, problem, target, &walk->geometry, { 0 }, any_size, 0, 0 };
 	status = take_axes(space, op, problem, target, err);
 	if (status != TCB_OK)
 		goto done;

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
  * What to answer where the shape was not tuned (SPEC section 9): nearest shape
- * on this device, the same on another machine of this architecture, the op's
- * default.  tcbrt.h says which entries qualify and how a geometry is carried
- * over to another shape.  One scan over the entries of the op; the few nearest
+ * on this device (of a GPU: on its kind), the same on another machine of this
+ * architecture, the op's default.  tcbrt.h says which entries qualify and how a
+ * geometry is carried over to another shape.  One scan over the entries of the op; the few nearest
  * of each kind are then held against the op's constraints, nearest first.
  */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "kernels/constraint.h"
 #include "rt/runtime.h"
 
 enum {
@@ -75,7 +74,8 @@ static void scan(struct asking *asking)
 	for (uint32_t i = rt->ops[key->op].begin; i < rt->ops[key->op].end; i++) {
 		const struct rt_entry *entry = &rt->entries[i];
 		const struct rt_device *other = &rt->devices[entry->key.device];
-		int is_own = entry->key.device == key->device;
+		int is_kin = strcmp(device->name, other->name) == 0;
+		int is_own = entry->key.device == key->device || (is_kin && device->is_gpu);
 		float far;
 
 		if (entry->key.op != key->op || entry->key.contract != key->contract ||
@@ -83,11 +83,12 @@ static void scan(struct asking *asking)
 		    (key->threads ? entry->key.threads != key->threads : entry->key.threads > rt->processors) ||
 		    (entry->key.k == 0) != (key->k == 0))
 			continue;
-		if (!is_own && (strcmp(device->arch, other->arch) != 0 || strcmp(device->name, other->name) != 0))
+		if (!is_own && (!is_kin || strcmp(device->arch, other->arch) != 0))
 			continue;
 		asking->stored += (unsigned)is_own;
 		/* Written so that a NaN does not pass. */
-		if (entry->refusal != RT_FINE || entry->modelled || !(entry->speedup.lo >= 1))
+		if ((entry->refusal != RT_FINE && entry->refusal != RT_UNSEEN) || entry->modelled ||
+		    !(entry->speedup.lo >= 1))
 			continue;
 		far = distance(entry, log_m, log_n, log_k);
 		if (far >= 0)
@@ -100,8 +101,7 @@ static int is_legal(const struct asking *asking, const struct tcb_geometry *geom
 	struct tcb_target target = asking->rt->devices[asking->key->device].target;
 
 	target.threads = threads;
-	/* Power-of-two sizes are a policy of the default space, not a need of the kernels. */
-	return !tcb_constraint_violated(asking->op, &asking->problem, &target, geometry, 1, NULL);
+	return rt_is_legal(asking->op, &asking->problem, &target, geometry, NULL);
 }
 
 static void fill(struct tcbrt_tuning *out, enum tcbrt_source source, const struct tcb_geometry *geometry,
@@ -127,6 +127,8 @@ static int take_nearest(const struct asking *asking, const struct near *near, en
 		const struct tcb_variant *variant;
 		char shape[TCB_SHAPE_TEXT_MAX];
 
+		if (rt_refusal(asking->rt, entry) != RT_FINE)
+			continue;
 		geometry = entry->geometry;
 		tcb_geometry_carry_over(&geometry, &tuned, &asking->problem.shape);
 		if (!is_legal(asking, &geometry, entry->key.threads)) {
@@ -153,33 +155,56 @@ static int take_nearest(const struct asking *asking, const struct near *near, en
 	return 0;
 }
 
-static void take_default(const struct asking *asking, struct tcbrt_tuning *out)
+/* No kernel was built for this contract and device that computes such a shape. */
+static int refuse(const struct asking *asking, const char *why, struct tcbrt_tuning *out)
 {
-	struct tcb_target target = asking->rt->devices[asking->key->device].target;
+	const struct tcb_problem *problem = &asking->problem;
+	char shape[TCB_SHAPE_TEXT_MAX];
+
+	tcb_shape_print(&problem->shape, shape);
+	snprintf(out->reason, sizeof(out->reason), "op %s has no kernel for %s with contract %s on %s: %.*s",
+		 asking->op->name, shape, tcb_contract_text(problem->contract),
+		 asking->rt->devices[asking->key->device].name, (int)strcspn(why, ";"), why);
+	return TCBRT_E_NOT_FOUND;
+}
+
+static int take_default(const struct asking *asking, struct tcbrt_tuning *out)
+{
+	const struct rt_device *device = &asking->rt->devices[asking->key->device];
+	struct tcb_target target = device->target;
 	unsigned near = asking->near[0].count + asking->near[1].count;
 	struct tcb_geometry geometry;
+	char why[TCB_WHY_MAX];
 
-	target.threads = asking->key->threads ? asking->key->threads : asking->rt->cores;
+	target.threads = device->is_gpu ? 0 : asking->key->threads ? asking->key->threads : asking->rt->cores;
+	tcb_geometry_init(&geometry);
 	asking->op->default_geometry(&asking->problem, &target, &geometry);
+	if (!rt_is_legal(asking->op, &asking->problem, &target, &geometry, why))
+		return refuse(asking, why, out);
 	fill(out, TCBRT_SOURCE_DEFAULT, &geometry, tcb_variant_find(asking->op, asking->problem.contract, &geometry),
 	     target.threads);
 	snprintf(out->reason, sizeof(out->reason), "%s; %s: this is the op's default", asking->missing,
 		 near             ? "winners of near shapes do not fit this one"
 		 : asking->stored ? "no winner of a shape within a factor of 4 is surely better than the default"
+		 : device->is_gpu ? "nothing else is stored for this op, contract and state on such a GPU"
 				  : "nothing else is stored for this op, contract, state and number of threads here");
+	return TCBRT_OK;
 }
 
 /* What stands in the way of an exact answer. */
 static void say_missing(struct asking *asking, const struct rt_entry *exact)
 {
+	const struct rt_device *device = &asking->rt->devices[asking->key->device];
+	const enum rt_refusal refusal = exact ? rt_refusal(asking->rt, exact) : RT_FINE;
 	char shape[TCB_SHAPE_TEXT_MAX];
 
 	tcb_shape_print(&asking->problem.shape, shape);
 	if (exact)
-		snprintf(asking->missing, sizeof(asking->missing), "the entry for %s is stale (%s)", shape,
-			 rt_refusal_text(exact));
+		snprintf(asking->missing, sizeof(asking->missing), "the entry for %s is %s (%s)", shape,
+			 refusal == RT_OTHER_KERNEL ? "stale" : "not used", rt_refusal_text(refusal));
 	else
-		snprintf(asking->missing, sizeof(asking->missing), "%s was not tuned on this device", shape);
+		snprintf(asking->missing, sizeof(asking->missing), "%s was not tuned on %s", shape,
+			 device->is_gpu ? device->name : "this device");
 }
 
 int rt_fallback(const struct tcbrt *rt, const struct rt_key *key, const struct rt_entry *exact,
@@ -198,8 +223,8 @@ int rt_fallback(const struct tcbrt *rt, const struct rt_key *key, const struct r
 	}
 	say_missing(&asking, exact);
 	scan(&asking);
-	if (!take_nearest(&asking, &asking.near[0], TCBRT_SOURCE_NEAREST, out) &&
-	    !take_nearest(&asking, &asking.near[1], TCBRT_SOURCE_ARCHITECTURE, out))
-		take_default(&asking, out);
-	return TCBRT_OK;
+	if (take_nearest(&asking, &asking.near[0], TCBRT_SOURCE_NEAREST, out) ||
+	    take_nearest(&asking, &asking.near[1], TCBRT_SOURCE_ARCHITECTURE, out))
+		return TCBRT_OK;
+	return take_default(&asking, out);
 }

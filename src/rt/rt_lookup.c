@@ -8,11 +8,6 @@
 
 #include "rt/runtime.h"
 
-int rt_is_gpu_name(const char *name)
-{
-	return strncmp(name, "sm_", 3) == 0;
-}
-
 static uint32_t find_op(const struct tcbrt *rt, const char *name)
 {
 	for (uint32_t i = 0; i < rt->op_count; i++)
@@ -21,13 +16,13 @@ static uint32_t find_op(const struct tcbrt *rt, const char *name)
 	return RT_NONE;
 }
 
-/* Of this host's devices, which are the first. */
+/* A CPU device of this host, which are the first, or the first GPU of that kind. */
 static uint32_t find_device(const struct tcbrt *rt, const char *name)
 {
 	if (!name)
 		return 0;
-	for (uint32_t i = 0; i < rt->host_device_count; i++)
-		if (strcmp(rt->devices[i].name, name) == 0)
+	for (uint32_t i = 0; i < rt->device_count; i++)
+		if ((i < rt->host_device_count || rt->devices[i].is_gpu) && strcmp(rt->devices[i].name, name) == 0)
 			return i;
 	return RT_NONE;
 }
@@ -63,55 +58,46 @@ static void copy_exact(const struct tcbrt *rt, const struct rt_entry *entry, str
 		memcpy(out->reason, measured, sizeof(measured));
 }
 
-/* The entry of KEY on any device called NAME, measured before modelled ones; NULL if there is none. */
-static const struct rt_entry *find_on_gpu(const struct tcbrt *rt, const char *name, struct rt_key *key)
+/* The entry of KEY on any GPU of its device's kind: one that is not refused before others, measured before modelled. */
+static const struct rt_entry *find_on_gpu(const struct tcbrt *rt, struct rt_key key)
 {
+	const char *name = rt->devices[key.device].name;
 	const struct rt_entry *best = NULL;
 
-	key->threads = 0;
 	for (uint32_t i = rt->host_device_count; i < rt->device_count; i++) {
 		const struct rt_entry *entry;
 
 		if (!rt->devices[i].is_gpu || strcmp(rt->devices[i].name, name) != 0)
 			continue;
-		key->device = i;
-		entry = rt_table_find(rt, key);
-		if (entry && entry->refusal == RT_FINE && (!best || (best->modelled && !entry->modelled)))
+		key.device = i;
+		entry = rt_table_find(rt, &key);
+		if (entry && (!best || (rt_refusal(rt, entry) == RT_FINE &&
+					(rt_refusal(rt, best) != RT_FINE || (best->modelled && !entry->modelled)))))
 			best = entry;
 	}
 	return best;
 }
 
-/* A GPU: what is stored for its kind. */
-static int lookup_gpu(const struct tcbrt *rt, const struct tcbrt_query *query, struct rt_key *key,
-		      struct tcbrt_tuning *out)
+/* Names and numbers of QUERY as a key, or a code and OUT's reason. */
+static int make_key(const struct tcbrt *rt, const struct tcbrt_query *query, struct rt_key *key,
+		    struct tcbrt_tuning *out)
 {
-	const struct rt_entry *entry = find_on_gpu(rt, query->device, key);
-
-	if (!entry)
-		return fail(out, TCBRT_E_NOT_FOUND, "nothing is stored for this op, contract, state and shape on",
-			    query->device, "run `tcbtune sweep` for it");
-	copy_exact(rt, entry, out);
-	return TCBRT_OK;
-}
-
-int tcbrt_lookup(const struct tcbrt *rt, const struct tcbrt_query *query, struct tcbrt_tuning *out)
-{
-	const struct rt_entry *entry;
 	const struct tcb_op *op;
-	struct rt_key key;
-	int is_gpu;
 
-	key.op = find_op(rt, query->op);
-	if (key.op == RT_NONE || !rt->ops[key.op].op)
+	key->op = find_op(rt, query->op);
+	if (key->op == RT_NONE || !rt->ops[key->op].op)
 		return fail(out, TCBRT_E_NOT_FOUND, "this library has no op", query->op,
 			    "see `tcbtune ops`, or upgrade libtcbrt");
-	op = rt->ops[key.op].op;
-	is_gpu = query->device && rt_is_gpu_name(query->device);
-	key.device = is_gpu ? RT_NONE : find_device(rt, query->device);
-	if (key.device == RT_NONE && !is_gpu)
+	op = rt->ops[key->op].op;
+	key->device = find_device(rt, query->device);
+	if (key->device == RT_NONE && rt_is_gpu_name(query->device))
+		return fail(out, TCBRT_E_NOT_FOUND, "nothing is recorded or stored for", query->device,
+			    "see `tcbtune devices`, or run `tcbtune sweep` on it");
+	if (key->device == RT_NONE)
 		return fail(out, TCBRT_E_UNSUPPORTED, "this host has no device", query->device,
 			    "use \"cpu\", or see `tcbtune devices`");
+	if (rt->devices[key->device].is_gpu && !op->emit)
+		return fail(out, TCBRT_E_UNSUPPORTED, "there are no GPU kernels of op", query->op, "ask for \"cpu\"");
 	if ((unsigned)query->contract > TCB_CONTRACT_COUNT)
 		return fail(out, TCBRT_E_USAGE, "query for op", query->op, "contract is outside enum tcbrt_contract");
 	if ((unsigned)query->state >= TCB_STATE_COUNT)
@@ -120,17 +106,35 @@ int tcbrt_lookup(const struct tcbrt *rt, const struct tcbrt_query *query, struct
 			       TCBRT_CONTRACT_Q8 == TCB_CONTRACT_Q8 + 1 && (int)TCBRT_COLD == TCB_COLD &&
 			       (int)TCBRT_HOT == TCB_HOT,
 		       "the header's lists follow those of base/problem.h");
-	key.contract = (uint16_t)(query->contract == TCBRT_CONTRACT_DEFAULT ? (unsigned)op->default_contract
-									    : (unsigned)query->contract - 1u);
-	key.state = (uint16_t)query->state;
-	key.threads = query->threads;
-	key.m = query->m;
-	key.n = query->n;
-	key.k = query->k;
-	if (is_gpu)
-		return lookup_gpu(rt, query, &key, out);
-	entry = rt_table_find(rt, &key);
-	if (!entry || entry->refusal != RT_FINE)
+	key->contract = (uint16_t)(query->contract == TCBRT_CONTRACT_DEFAULT ? (unsigned)op->default_contract
+									     : (unsigned)query->contract - 1u);
+	key->state = (uint16_t)query->state;
+	key->threads = rt->devices[key->device].is_gpu ? 0 : query->threads;
+	key->m = query->m;
+	key->n = query->n;
+	key->k = query->k;
+	return TCBRT_OK;
+}
+
+int tcbrt_lookup(const struct tcbrt *rt, const struct tcbrt_query *query, struct tcbrt_tuning *out)
+{
+	const struct rt_entry *entry;
+	struct rt_key key;
+	int code;
+
+	if (!out)
+		return TCBRT_E_USAGE;
+	if (!rt || !query || !query->op)
+		return fail(out, TCBRT_E_USAGE, "a lookup wants",
+			    !rt      ? "rt"
+			    : !query ? "query"
+				     : "query.op",
+			    "it is NULL");
+	code = make_key(rt, query, &key, out);
+	if (code != TCBRT_OK)
+		return code;
+	entry = rt->devices[key.device].is_gpu ? find_on_gpu(rt, key) : rt_table_find(rt, &key);
+	if (!entry || rt_refusal(rt, entry) != RT_FINE)
 		return rt_fallback(rt, &key, entry, out);
 	copy_exact(rt, entry, out);
 	return TCBRT_OK;

@@ -5,6 +5,7 @@
  * nothing left to do; then the entries are indexed and the database is closed.
  */
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -91,8 +92,10 @@ static uint32_t find_device(struct tcbrt *rt, uint32_t hint, const struct tcb_be
 		uint32_t at = i == 0 ? hint : i - 1;
 
 		if (at < rt->device_count && strcmp(rt->devices[at].name, best->device_name) == 0 &&
-		    strcmp(rt->devices[at].key, best->device_key) == 0)
+		    strcmp(rt->devices[at].key, best->device_key) == 0) {
+			rt->devices[at].measured_on = best->target; /* recorded GPUs are listed before any database */
 			return at;
+		}
 	}
 	grown = realloc(rt->devices, (rt->device_count + 1) * sizeof(*grown));
 	if (!grown)
@@ -103,12 +106,32 @@ static uint32_t find_device(struct tcbrt *rt, uint32_t hint, const struct tcb_be
 	memcpy(grown->name, best->device_name, sizeof(grown->name));
 	memcpy(grown->key, best->device_key, sizeof(grown->key));
 	grown->is_gpu = rt_is_gpu_name(best->device_name);
+	if (grown->is_gpu)
+		rt_gpu_target(best->device_name, &grown->target);
+	grown->measured_on = best->target;
 	memcpy(grown->arch, best->arch, sizeof(grown->arch));
 	memcpy(grown->model, best->model, sizeof(grown->model));
 	return rt->device_count++;
 }
 
-static enum rt_refusal judge(const struct tcb_op *op, const struct tcb_best *best, struct tcb_geometry *geometry)
+/* Other machines' entries are judged when a near one is looked for: what is legal there nobody knows here. */
+static int is_legal(const struct rt_device *device, const struct tcb_op *op, const struct tcb_best *best,
+		    const struct tcb_geometry *geometry)
+{
+	struct tcb_target target = device->target;
+	struct tcb_problem problem;
+
+	if (!device->is_this_host && !device->is_gpu)
+		return 1;
+	if (device->is_gpu && best->threads != 0)
+		return 0;
+	target.threads = best->threads;
+	return tcb_problem_init(op, best->problem.contract, &best->problem.shape, &problem, NULL) == TCB_OK &&
+	       rt_is_legal(op, &problem, &target, geometry, NULL);
+}
+
+static enum rt_refusal judge(const struct rt_device *device, const struct tcb_op *op, const struct tcb_best *best,
+			     struct tcb_geometry *geometry)
 {
 	const struct tcb_variant *variant;
 
@@ -119,7 +142,11 @@ static enum rt_refusal judge(const struct tcb_op *op, const struct tcb_best *bes
 	variant = tcb_variant_find(op, best->problem.contract, geometry);
 	if (!variant || strcmp(variant->name, best->variant) != 0)
 		return RT_NO_VARIANT;
-	return strcmp(variant->signature, best->signature) == 0 ? RT_FINE : RT_OTHER_KERNEL;
+	if (variant->signature && strcmp(variant->signature, best->signature) != 0)
+		return RT_OTHER_KERNEL;
+	if (!is_legal(device, op, best, geometry))
+		return RT_ILLEGAL;
+	return variant->signature ? RT_FINE : RT_UNSEEN;
 }
 
 static float log2_of(size_t value)
@@ -153,7 +180,7 @@ static int add_entry(void *ctx, const struct tcb_best *best)
 	const struct tcb_shape *shape = &best->problem.shape;
 	size_t capacity = rt->entry_capacity;
 	void *entries = rt->entries;
-	uint32_t op = find_op(rt, best->problem.op);
+	uint32_t op = find_op(rt, best->problem.op_name);
 	struct rt_entry *entry;
 
 	loading->device = find_device(rt, loading->device, best);
@@ -179,7 +206,8 @@ static int add_entry(void *ctx, const struct tcb_best *best)
 	entry->log_m = log2_of(shape->m);
 	entry->log_n = log2_of(shape->n);
 	entry->log_k = log2_of(shape->k);
-	entry->refusal = (uint8_t)judge(rt->ops[op].op, best, &entry->geometry);
+	atomic_init(&entry->refusal,
+		    (uint8_t)judge(&rt->devices[loading->device], rt->ops[op].op, best, &entry->geometry));
 	if (add_texts(rt, entry, best))
 		return 1;
 	/* Ops of this library that came before in the table have empty ranges until their entries come. */
@@ -210,14 +238,16 @@ static enum tcb_status create(struct tcbrt **out, struct tcb_error *err)
 	const struct tcb_op *const *ops = tcb_ops(&count);
 
 	*out = rt;
-	if (!rt || !(rt->devices = calloc(RT_HOST_DEVICES_MAX, sizeof(*rt->devices))))
+	if (!rt || !(rt->devices = calloc(RT_HOST_DEVICES_MAX + RT_GPU_DEVICES_MAX, sizeof(*rt->devices))))
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory while opening the tuning results");
 	for (size_t i = 0; i < count; i++)
 		if (find_op(rt, ops[i]->name) == RT_NONE)
 			return tcb_fail(err, TCB_E_NOMEM, "out of memory while opening the tuning results");
 	rt_host_processors(&rt->processors, &rt->cores);
-	rt->host_device_count = rt->device_count = rt_host_devices(rt->devices, RT_HOST_DEVICES_MAX, err);
-	return rt->device_count ? TCB_OK : TCB_E_UNSUPPORTED;
+	rt->host_device_count = rt_host_devices(rt->devices, RT_HOST_DEVICES_MAX, err);
+	rt->device_count =
+		rt->host_device_count + rt_gpu_devices(rt->devices + rt->host_device_count, RT_GPU_DEVICES_MAX);
+	return rt->host_device_count ? TCB_OK : TCB_E_UNSUPPORTED;
 }
 
 static enum tcb_status load(struct tcbrt *rt, const char *path, struct tcb_error *err)
@@ -230,40 +260,42 @@ static enum tcb_status load(struct tcbrt *rt, const char *path, struct tcb_error
 	TCB_TRY(tcb_db_path(path, TCB_DB_READ, resolved, sizeof(resolved), err));
 	TCB_TRY(tcb_db_open(resolved, TCB_DB_READ, &db, err));
 	status = tcb_db_best_each(db, NULL, add_entry, &loading, err);
+	rt->unreadable = tcb_db_unreadable(db, NULL);
 	tcb_db_close(db);
 	if (status == TCB_OK && loading.failed)
 		status = tcb_fail(err, TCB_E_NOMEM, "%s: out of memory while loading it", resolved);
 	return status;
 }
 
-int tcbrt_open(const char *path, struct tcbrt **out, struct tcbrt_error *err)
+/* EMPTY: without any database. */
+static int open_results(const char *path, int empty, struct tcbrt **out, struct tcbrt_error *err)
 {
 	struct tcb_error error = { .message = "" };
-	enum tcb_status status = create(out, &error);
+	struct tcbrt *rt = NULL;
+	enum tcb_status status = out ? create(&rt, &error)
+				     : tcb_fail(&error, TCB_E_USAGE, "there is no place for the results: OUT is NULL");
 
+	if (status == TCB_OK && !empty)
+		status = load(rt, path, &error);
 	if (status == TCB_OK)
-		status = load(*out, path, &error);
-	if (status == TCB_OK)
-		status = rt_table_build(*out, &error);
+		status = rt_table_build(rt, &error);
 	if (status != TCB_OK) {
-		tcbrt_close(*out);
-		*out = NULL;
+		tcbrt_close(rt);
+		rt = NULL;
 	}
+	if (out)
+		*out = rt;
 	return report(status, &error, err);
+}
+
+int tcbrt_open(const char *path, struct tcbrt **out, struct tcbrt_error *err)
+{
+	return open_results(path, 0, out, err);
 }
 
 int tcbrt_open_empty(struct tcbrt **out, struct tcbrt_error *err)
 {
-	struct tcb_error error = { .message = "" };
-	enum tcb_status status = create(out, &error);
-
-	if (status == TCB_OK)
-		status = rt_table_build(*out, &error);
-	if (status != TCB_OK) {
-		tcbrt_close(*out);
-		*out = NULL;
-	}
-	return report(status, &error, err);
+	return open_results(NULL, 1, out, err);
 }
 
 void tcbrt_close(struct tcbrt *rt)

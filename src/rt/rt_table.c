@@ -40,11 +40,16 @@ static struct rt_slot *find_slot(const struct tcbrt *rt, const struct rt_key *ke
 	}
 }
 
+static int is_refused(const struct rt_entry *entry)
+{
+	return entry->refusal != RT_FINE && entry->refusal != RT_UNSEEN;
+}
+
 /* May ENTRY stand in for any number of threads instead of OLD? */
 static int is_better(const struct tcbrt *rt, const struct rt_entry *entry, const struct rt_entry *old)
 {
-	if (!old || (old->refusal != RT_FINE) != (entry->refusal != RT_FINE))
-		return !old || old->refusal != RT_FINE;
+	if (!old || is_refused(old) != is_refused(entry))
+		return !old || is_refused(old);
 	if ((old->key.threads <= rt->processors) != (entry->key.threads <= rt->processors))
 		return old->key.threads > rt->processors;
 	if (old->modelled != entry->modelled)

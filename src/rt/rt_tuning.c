@@ -41,14 +41,14 @@ static enum tcb_knob find_knob(const char *name)
 
 int tcbrt_knob(const struct tcbrt_tuning *tuning, const char *name)
 {
-	enum tcb_knob knob = find_knob(name);
+	enum tcb_knob knob = tuning && name ? find_knob(name) : TCB_KNOB_COUNT;
 
 	return knob == TCB_KNOB_COUNT || tuning->source == TCBRT_SOURCE_NONE ? -1 : tuning->knobs[knob];
 }
 
 const char *tcbrt_knob_word(const struct tcbrt_tuning *tuning, const char *name)
 {
-	enum tcb_knob knob = find_knob(name);
+	enum tcb_knob knob = tuning && name ? find_knob(name) : TCB_KNOB_COUNT;
 
 	return knob == TCB_KNOB_COUNT || tuning->source == TCBRT_SOURCE_NONE ? NULL
 									     : tcb_knob_word(knob, tuning->knobs[knob]);
@@ -61,7 +61,7 @@ const char *tcbrt_source_text(enum tcbrt_source source)
 	return (unsigned)source < sizeof(texts) / sizeof(texts[0]) ? texts[source] : "none";
 }
 
-const char *rt_refusal_text(const struct rt_entry *entry)
+const char *rt_refusal_text(enum rt_refusal refusal)
 {
 	static const char *const texts[RT_REFUSAL_COUNT] = {
 		[RT_FINE] = NULL,
@@ -69,14 +69,15 @@ const char *rt_refusal_text(const struct rt_entry *entry)
 		[RT_NO_VARIANT] = "this library has no such kernel",
 		[RT_OTHER_KERNEL] = "its kernel changed since it was measured: sweep again",
 		[RT_OTHER_GEOMETRY] = "its geometry cannot be read by this library",
+		[RT_ILLEGAL] = "its geometry is not legal for its shape",
 	};
 
-	return texts[entry->refusal];
+	return texts[refusal];
 }
 
 int tcbrt_each(const struct tcbrt *rt, int (*each)(void *ctx, const struct tcbrt_entry *entry), void *ctx)
 {
-	for (uint32_t i = 0; i < rt->entry_count; i++) {
+	for (uint32_t i = 0; rt && each && i < rt->entry_count; i++) {
 		const struct rt_entry *entry = &rt->entries[i];
 		const struct rt_device *device = &rt->devices[entry->key.device];
 		struct tcbrt_entry shown = {
@@ -103,7 +104,7 @@ int tcbrt_each(const struct tcbrt *rt, int (*each)(void *ctx, const struct tcbrt
 			.speedup = entry->speedup.median,
 			.speedup_lo = entry->speedup.lo,
 			.speedup_hi = entry->speedup.hi,
-			.refused = rt_refusal_text(entry),
+			.refused = rt_refusal_text(rt_refusal(rt, entry)),
 		};
 		int stop = each(ctx, &shown);
 
@@ -115,11 +116,11 @@ int tcbrt_each(const struct tcbrt *rt, int (*each)(void *ctx, const struct tcbrt
 
 size_t tcbrt_count(const struct tcbrt *rt, size_t *refused_out)
 {
-	size_t refused = 0;
+	size_t refused = rt ? rt->unreadable : 0;
 
-	for (uint32_t i = 0; i < rt->entry_count; i++)
-		refused += rt->entries[i].refusal != RT_FINE;
+	for (uint32_t i = 0; rt && i < rt->entry_count; i++)
+		refused += rt_refusal(rt, &rt->entries[i]) != RT_FINE;
 	if (refused_out)
 		*refused_out = refused;
-	return rt->entry_count;
+	return rt ? rt->entry_count + rt->unreadable : 0;
 }

@@ -7,10 +7,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/stats.h"
 #include "base/util.h"
-#include "search/evaluate.h"
 #include "search/rounds.h"
-#include "search/stats.h"
+#include "search/search.h"
+#include "worker/evaluate.h"
 
 enum { STEP = 10, ROUNDS_LEAST = 30, ROUNDS_MOST = 400, CHECK_SAMPLES = 3 };
 static const double TIGHT_WIDTH = 0.005; /* of the ratio intervals */
@@ -131,7 +132,8 @@ enum tcb_status tcb_bench_run(const struct tcb_op *op, const struct tcb_problem 
 	if (count == 0 || count > TCB_BENCH_MOST)
 		return tcb_fail(err, TCB_E_USAGE, "%zu geometries to compare; give 1 to %d", count, TCB_BENCH_MOST);
 	struct tcb_evaluator *evaluator = NULL;
-	TCB_TRY(tcb_evaluator_create(op, problem, place, options, &evaluator, err));
+	const struct tcb_evaluate_options evaluation = tcb_sweep_evaluation(options);
+	TCB_TRY(tcb_evaluator_create(op, problem, place, &evaluation, &evaluator, err));
 	enum tcb_status status = verify(evaluator, geometries, count, err);
 	int states = 0;
 	for (int s = 0; s < TCB_STATE_COUNT; s++)

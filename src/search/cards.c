@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "search/stats.h"
+#include "base/stats.h"
 #include "search/team.h"
 
 enum { ROUNDS = 21 };

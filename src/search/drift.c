@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "search/stats.h"
+#include "base/stats.h"
 
 enum tcb_status tcb_drift_add(struct tcb_drift *drift, double when_s, double anchor_ns, struct tcb_error *err)
 {

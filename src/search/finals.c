@@ -24,9 +24,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/stats.h"
 #include "base/util.h"
+#include "kernels/signature.h"
 #include "search/rounds.h"
-#include "search/stats.h"
 
 enum {
 	PROBES = 8,
@@ -56,7 +57,7 @@ static const double RUNG_SHARE = 0.7;      /* of the time left, for one rung at 
 static const double TIGHT_WIDTH = 0.01;    /* of the ratio's interval: more rounds would not change the tie set */
 static const double TIE_BREAK_WIDTH = 0.5; /* of the margin: how much slower by median the simpler one may be */
 static const double LONG_CALL_S = 0.02;    /* with what is not timed: such calls need next to no warming up */
-static const double PIECE_SECONDS = 4;     /* between two looks at the clock; each piece warms up anew */
+static const double PIECE_SECONDS = 4;     /* between two looks at the clock; each piece warms up again */
 
 struct ranked {
 	double key;
@@ -494,18 +495,16 @@ static size_t choose_winner(const struct race *race, size_t first)
 
 /* --- verdict ---------------------------------------------------------------------------------------------------- */
 
-static void describe(const struct race *race, size_t row, size_t winner, size_t first, struct tcb_finalist *out)
+static enum tcb_status describe(const struct race *race, size_t row, size_t winner, size_t first,
+				struct tcb_finalist *out, struct tcb_error *err)
 {
 	*out = (struct tcb_finalist){ .geometry = race->geometry[row] };
-	const struct tcb_variant *variant =
-		tcb_variant_find(race->setup->op, race->setup->problem->contract, &out->geometry);
-	if (variant) {
-		strncpy(out->variant, variant->name, sizeof out->variant - 1);
-		strncpy(out->signature, variant->signature, sizeof out->signature - 1);
-	}
 	out->ns = tcb_median_interval(tcb_rounds_row(&race->rounds, row, first), race->rounds.rounds - first);
 	out->ratio = ratio_since(race, row, winner, first);
 	out->tied = row == winner || out->ratio.lo <= 1 + TCB_TIE_MARGIN;
+	struct tcb_packings packings = { .is_known = { 0 } };
+	return tcb_candidate_identify(race->setup->problem, race->setup->target, &out->geometry, &packings,
+				      out->variant, out->signature, err);
 }
 
 /* The active rows by their ratio to the winner, the winner first. */
@@ -612,13 +611,13 @@ static enum tcb_status fill_verdict(struct race *race, const struct ranked *fiel
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the finalists");
 	out->finalist_count = race->active_count;
 	for (size_t a = 0; a < race->active_count; a++)
-		describe(race, race->active[a], winner, first, &out->finalists[a]);
+		TCB_TRY(describe(race, race->active[a], winner, first, &out->finalists[a], err));
 	double winner_score = race->reachable;
 	if (race->state[race->anchor] != ROW_FAILED) {
 		struct tcb_interval speedup = ratio_since(race, race->anchor, winner, first);
 		winner_score = 1 / speedup.median;
 		if (setup->anchor == setup->space->default_index) {
-			describe(race, race->anchor, winner, first, &out->fallback);
+			TCB_TRY(describe(race, race->anchor, winner, first, &out->fallback, err));
 			out->speedup = speedup;
 		}
 	}

@@ -7,7 +7,7 @@
 #ifndef TCB_SEARCH_FINALS_H
 #define TCB_SEARCH_FINALS_H
 
-#include "search/evaluate.h"
+#include "search/search.h"
 
 /*
  * Two candidates are practically equal below this difference: a tie set names what an interval cannot hold apart from
@@ -20,6 +20,7 @@ struct tcb_finals_setup {
 	struct tcb_evaluator *evaluator;
 	const struct tcb_op *op;
 	const struct tcb_problem *problem;
+	const struct tcb_target *target;
 	const struct tcb_space *space;
 	enum tcb_state state;
 	/* [space index]: time over the anchor's at the same moment, with its interval; median NaN: not a candidate. */

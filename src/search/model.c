@@ -2,7 +2,7 @@
  *
  * In: a candidate and a GPU's specification.  Out: its time, simulated.
  *
- * Registers decide how many blocks a multiprocessor holds, and only the
+ * Registers decide how many blocks fit on a multiprocessor, and only the
  * assembler knows them.  Assembling takes several times as long as simulating,
  * so a sample of the space is assembled, and the pressure of all others is
  * translated by the line that fits the sample, one for each way of copying.
@@ -13,6 +13,7 @@
 #include <sched.h>
 #include <stdlib.h>
 
+#include "base/util.h"
 #include "search/strategy.h"
 
 enum {
@@ -24,7 +25,7 @@ enum {
 };
 static const double ASSEMBLE_LIMIT_S = 30;
 /*
- * Of the nominal bandwidth, what streams reach, and bytes a cycle and multiprocessor of the L2: as on an H200
+ * Of the nominal bandwidth, what streams reach, and bytes per cycle and multiprocessor of the L2: as on an H200
  * (docs/model.md), whose constants tcb_ptx_machine_defaults has.
  */
 static const double MEMORY_SHARE = 0.91, CACHE_BYTES_CYCLE = 33.5;
@@ -123,8 +124,9 @@ static void fit_line(const struct fit *f, struct tcb_model_line *out)
 }
 
 enum tcb_status tcb_model_calibrate(struct tcb_model *model, struct tcb_codes *codes, const struct tcb_space *space,
-				    size_t trials, uint64_t seed, struct tcb_error *err)
+				    size_t trials, uint64_t seed, double seconds, struct tcb_error *err)
 {
+	const uint64_t start = tcb_clock_ns();
 	struct fit fits[TCB_COPY_COUNT + 1] = { { 0 } };
 	struct tcb_deck deck = { 0 };
 	size_t left[TCB_COPY_COUNT + 1], sample[SAMPLE * (TCB_COPY_COUNT + 1)], count = 0, index, wanted = 0;
@@ -138,6 +140,8 @@ enum tcb_status tcb_model_calibrate(struct tcb_model *model, struct tcb_codes *c
 			sample[count++] = index;
 	}
 	for (size_t i = 0; i < count && status == TCB_OK; i++) {
+		if (seconds > 0 && 1e-9 * (double)(tcb_clock_ns() - start) >= seconds)
+			break;
 		const struct tcb_geometry *geometry = &space->geometries[sample[i]];
 		struct tcb_ptx_timing timing[TCB_STATE_COUNT];
 		const struct tcb_code *code;

@@ -13,14 +13,20 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "kernels/signature.h"
 #include "search/strategy.h"
 
 enum {
 	BATCH = 128,    /* candidates between two looks at the clock */
 	ASSEMBLED = 48, /* of each cache state */
 	FINALISTS = 12,
-	TIES_MOST = 64
+	TIES_MOST = 64,
+	REASONS = 16,        /* different ones of failures, that are counted */
+	ASSEMBLED_BATCH = 16 /* assembled between two looks at the clock */
 };
+/* Of a budget: what assembling a sample may take, and the most that is kept for assembling the best. */
+static const double SAMPLE_PART = 0.2, BEST_PART = 0.3;
+static const double LAST_PART = 0.05; /* for what is under way when the time is over */
 /* The model's usual error in the order of good candidates: docs/model.md. */
 static const double MODEL_ERROR = 0.08;
 static const double PROGRESS_EVERY_S = 0.25;
@@ -34,11 +40,17 @@ struct modelling {
 	unsigned char *is_tried;
 	size_t batch[BATCH], batch_count;
 	unsigned registers[BATCH];
+	struct tcb_error why[BATCH]; /* of those that cannot be modelled */
+	struct reason {
+		char text[sizeof(((struct tcb_error *)0)->message)];
+		size_t count;
+	} reasons[REASONS];
 	const struct tcb_strategy *strategy;
 	void *strategist;
 	struct tcb_progress progress;
 	struct tcb_sweep_result *out;
 	double start_s, next_progress_s;
+	double model_until_s, until_s; /* by the budget; infinite without one */
 };
 
 static double now_s(void)
@@ -59,7 +71,8 @@ static void model_one(void *ctx, size_t task, unsigned thread)
 	const size_t index = m->batch[task];
 	(void)thread;
 	double ns[TCB_STATE_COUNT];
-	(void)tcb_model_time(&m->model, &m->space->geometries[index], m->registers[task], ns, NULL);
+	m->why[task].message[0] = '\0';
+	(void)tcb_model_time(&m->model, &m->space->geometries[index], m->registers[task], ns, &m->why[task]);
 	for (int s = 0; s < TCB_STATE_COUNT; s++)
 		m->ns[s][index] = ns[s];
 	m->is_tried[index] = 1;
@@ -84,8 +97,23 @@ static void show_progress(struct modelling *m, const char *phase, int now)
 	m->options->progress(m->options->progress_ctx, &m->progress);
 }
 
-static void tell(struct modelling *m, size_t index)
+/* Counts WHY among the reasons of failures; the most frequent one is the sweep's. */
+static void count_failure(struct modelling *m, const char *why)
 {
+	struct reason *reason = m->reasons;
+	while (reason < m->reasons + REASONS - 1 && reason->count && strcmp(reason->text, why) != 0)
+		reason++;
+	if (!reason->count)
+		snprintf(reason->text, sizeof reason->text, "%s", why);
+	if (++reason->count <= m->out->failure_count)
+		return;
+	m->out->failure_count = reason->count;
+	snprintf(m->out->failure, sizeof m->out->failure, "%.159s", reason->text);
+}
+
+static void tell(struct modelling *m, size_t task)
+{
+	const size_t index = m->batch[task];
 	struct tcb_told told = { .outcome = TCB_OUTCOME_OK };
 	for (int s = 0; s < TCB_STATE_COUNT; s++) {
 		const double ns = models(m, s) ? m->ns[s][index] : NAN;
@@ -103,6 +131,8 @@ static void tell(struct modelling *m, size_t index)
 	}
 	m->out->tried++;
 	m->out->failed += told.outcome != TCB_OUTCOME_OK;
+	if (told.outcome != TCB_OUTCOME_OK)
+		count_failure(m, m->why[task].message);
 	m->progress.done++;
 	m->progress.failed = m->out->failed;
 	m->strategy->tell(m->strategist, index, &told);
@@ -114,20 +144,33 @@ static double spent(const struct modelling *m)
 {
 	double share = 0;
 	if (m->options->budget_s > 0)
-		share = (now_s() - m->start_s) / m->options->budget_s;
+		share = (now_s() - m->start_s) / (m->model_until_s - m->start_s);
 	if (m->options->max_trials)
 		share = fmax(share, (double)m->out->tried / (double)m->options->max_trials);
 	return share;
 }
 
+/* Candidates that the time left is enough for; at least one a processor. */
+static size_t batch_size(const struct modelling *m, double modelling_since_s)
+{
+	const double now = now_s(), each = (now - modelling_since_s) / (double)(m->out->tried ? m->out->tried : 1);
+	const double fitting = (m->model_until_s - now) / each;
+	const size_t least = tcb_pool_threads(m->pool);
+	size_t most = fitting < (double)least ? least : fitting < BATCH ? (size_t)fitting : BATCH;
+	if (m->options->max_trials && m->options->max_trials < m->out->tried + most)
+		most = m->options->max_trials - m->out->tried;
+	return most < BATCH ? most : BATCH;
+}
+
 static enum tcb_status model_space(struct modelling *m, struct tcb_error *err)
 {
+	const double since = now_s();
 	m->batch[0] = m->space->default_index;
 	m->batch_count = 1;
 	for (;;) {
 		model_batch(m);
 		for (size_t i = 0; i < m->batch_count; i++) {
-			tell(m, m->batch[i]);
+			tell(m, i);
 			for (int s = 0; s < TCB_STATE_COUNT; s++)
 				if (models(m, s) && m->batch[i] == m->space->default_index &&
 				    !isnan(m->ns[s][m->batch[i]]))
@@ -136,11 +179,9 @@ static enum tcb_status model_space(struct modelling *m, struct tcb_error *err)
 		show_progress(m, "model", 0);
 		if (m->options->stop && *m->options->stop)
 			return tcb_fail(err, TCB_E_INTERRUPTED, "interrupted");
-		size_t most = BATCH;
-		if (m->options->max_trials)
-			most = m->options->max_trials > m->out->tried ? m->options->max_trials - m->out->tried : 0;
+		const size_t most = batch_size(m, since);
 		m->batch_count = 0;
-		while (m->batch_count < BATCH && m->batch_count < most && spent(m) < 1) {
+		while (m->batch_count < most && spent(m) < 1) {
 			const size_t index = m->strategy->ask(m->strategist, spent(m));
 			if (index == TCB_ASK_NONE)
 				break;
@@ -171,28 +212,41 @@ static size_t best_of(const struct modelling *m, int state, size_t *out, size_t 
 	return found;
 }
 
-static void fail_candidate(struct modelling *m, size_t index)
+static void fail_candidate(struct modelling *m, size_t index, const char *why)
 {
 	for (int s = 0; s < TCB_STATE_COUNT; s++)
 		if (models(m, s))
 			m->ns[s][index] = NAN;
 	m->out->failed++;
+	count_failure(m, why);
 }
 
-/* Assembles CANDIDATES and models them again by what the assembler says of them. */
+/* Is there a candidate in each cache state that was assembled and modelled? */
+static int has_all_states(const struct modelling *m)
+{
+	size_t best;
+	for (int s = 0; s < TCB_STATE_COUNT; s++)
+		if (models(m, s) && !best_of(m, s, &best, 1))
+			return 0;
+	return 1;
+}
+
+/* Assembles CANDIDATES and models them again by what the assembler says of them, as long as there is time. */
 static enum tcb_status assemble(struct modelling *m, struct tcb_codes *codes, const size_t *candidates, size_t count,
 				struct tcb_error *err)
 {
-	for (size_t next = 0, wanted = 0; next < count; next += BATCH) {
+	for (size_t next = 0, wanted = 0; next < count; next += ASSEMBLED_BATCH) {
 		m->batch_count = 0;
-		for (size_t i = next; i < count && i < next + BATCH; i++) {
+		for (size_t i = next; i < count && i < next + ASSEMBLED_BATCH; i++) {
+			if (now_s() >= m->until_s && (m->batch_count || has_all_states(m)))
+				break;
 			const struct tcb_code *code;
 			for (; wanted < count && wanted < i + tcb_codes_ahead(codes); wanted++)
 				TCB_TRY(tcb_codes_want(codes, &m->space->geometries[candidates[wanted]], err));
 			TCB_TRY(tcb_codes_get(codes, &m->space->geometries[candidates[i]], &code, err));
 			show_progress(m, "assemble", 0);
 			if (code->outcome != TCB_OUTCOME_OK) {
-				fail_candidate(m, candidates[i]);
+				fail_candidate(m, candidates[i], code->message);
 				continue;
 			}
 			m->registers[m->batch_count] = code->resources.registers;
@@ -205,21 +259,27 @@ static enum tcb_status assemble(struct modelling *m, struct tcb_codes *codes, co
 	return TCB_OK;
 }
 
+static void add_candidate(size_t *candidates, size_t *count, size_t index)
+{
+	for (size_t i = 0; i < *count; i++)
+		if (candidates[i] == index)
+			return;
+	candidates[(*count)++] = index;
+}
+
+/* The default, then the best of all states in turn: what there is no time for are the least of each. */
 static enum tcb_status assemble_best(struct modelling *m, struct tcb_codes *codes, struct tcb_error *err)
 {
 	size_t candidates[TCB_STATE_COUNT * ASSEMBLED + 1], count = 0;
-	candidates[count++] = m->space->default_index;
-	for (int s = 0; s < TCB_STATE_COUNT; s++) {
-		size_t best[ASSEMBLED];
-		const size_t found = models(m, s) ? best_of(m, s, best, ASSEMBLED) : 0;
-		for (size_t i = 0; i < found; i++) {
-			size_t known = 0;
-			while (known < count && candidates[known] != best[i])
-				known++;
-			if (known == count)
-				candidates[count++] = best[i];
-		}
-	}
+	size_t best[TCB_STATE_COUNT][ASSEMBLED], found[TCB_STATE_COUNT];
+	for (int s = 0; s < TCB_STATE_COUNT; s++)
+		found[s] = models(m, s) ? best_of(m, s, best[s], ASSEMBLED) : 0;
+	if (m->is_tried[m->space->default_index])
+		add_candidate(candidates, &count, m->space->default_index);
+	for (size_t i = 0; i < ASSEMBLED; i++)
+		for (int s = 0; s < TCB_STATE_COUNT; s++)
+			if (i < found[s])
+				add_candidate(candidates, &count, best[s][i]);
 	memset(m->is_tried, 0, m->space->count); /* from now on: assembled */
 	return assemble(m, codes, candidates, count, err);
 }
@@ -231,19 +291,17 @@ static struct tcb_interval point(double value)
 	return (struct tcb_interval){ value, value, value };
 }
 
-static void fill_finalist(const struct modelling *m, int state, size_t index, size_t winner, struct tcb_finalist *out)
+static enum tcb_status fill_finalist(const struct modelling *m, int state, size_t index, size_t winner,
+				     struct tcb_finalist *out, struct tcb_error *err)
 {
-	const struct tcb_variant *variant =
-		tcb_variant_find(m->model.op, m->model.problem->contract, &m->space->geometries[index]);
+	struct tcb_packings packings = { .is_known = { 0 } };
 	memset(out, 0, sizeof *out);
 	out->geometry = m->space->geometries[index];
-	if (variant) {
-		strncpy(out->variant, variant->name, sizeof out->variant - 1);
-		strncpy(out->signature, variant->signature, sizeof out->signature - 1);
-	}
 	out->ns = point(m->ns[state][index]);
 	out->ratio = point(m->ns[state][index] / m->ns[state][winner]);
 	out->tied = out->ratio.median <= 1 + MODEL_ERROR;
+	return tcb_candidate_identify(m->model.problem, m->model.target, &out->geometry, &packings, out->variant,
+				      out->signature, err);
 }
 
 static enum tcb_status judge(const struct modelling *m, int state, const struct tcb_gpu *gpu, const char *assembler,
@@ -260,10 +318,10 @@ static enum tcb_status judge(const struct modelling *m, int state, const struct 
 	if (!verdict->finalists || !verdict->tie_set)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the model's best");
 	for (size_t i = 0; i < verdict->finalist_count; i++)
-		fill_finalist(m, state, best[i], best[0], &verdict->finalists[i]);
+		TCB_TRY(fill_finalist(m, state, best[i], best[0], &verdict->finalists[i], err));
 	for (size_t i = 0; i < count && m->ns[state][best[i]] <= (1 + MODEL_ERROR) * m->ns[state][best[0]]; i++)
 		verdict->tie_set[verdict->tie_count++] = m->space->geometries[best[i]];
-	fill_finalist(m, state, m->space->default_index, best[0], &verdict->fallback);
+	TCB_TRY(fill_finalist(m, state, m->space->default_index, best[0], &verdict->fallback, err));
 	verdict->speedup = point(verdict->fallback.ns.median / verdict->finalists[0].ns.median);
 	verdict->regret = NAN;
 	const double bytes = m->model.op->traffic(m->model.problem);
@@ -301,12 +359,24 @@ static enum tcb_status prepare(struct modelling *m, struct tcb_error *err)
 	return tcb_pool_create(tcb_model_processors(), NULL, &m->pool, err);
 }
 
+/* What is left for the space when the best are assembled at the pace of the sample, which took SECONDS. */
+static void divide_budget(struct modelling *m, double seconds)
+{
+	const double budget = m->options->budget_s;
+	const double kept = fmin(BEST_PART * budget, BEST_PART / SAMPLE_PART * seconds);
+	m->until_s = budget > 0 ? m->start_s + (1 - LAST_PART) * budget : INFINITY;
+	m->model_until_s = m->until_s - (budget > 0 ? kept : 0);
+}
+
 static enum tcb_status run(struct modelling *m, const struct tcb_gpu *gpu, struct tcb_error *err)
 {
 	const size_t trials = m->options->max_trials ? m->options->max_trials : m->space->count;
+	const double sample_s = SAMPLE_PART * m->options->budget_s, before_s = now_s();
 	struct tcb_codes *codes = NULL;
 	TCB_TRY(tcb_model_codes(&m->model, &codes, err));
-	enum tcb_status status = tcb_model_calibrate(&m->model, codes, m->space, trials, m->options->seed, err);
+	enum tcb_status status =
+		tcb_model_calibrate(&m->model, codes, m->space, trials, m->options->seed, sample_s, err);
+	divide_budget(m, now_s() - before_s);
 	if (status == TCB_OK)
 		status = model_space(m, err);
 	if (status == TCB_OK)

@@ -7,7 +7,7 @@
 #ifndef TCB_SEARCH_ROUNDS_H
 #define TCB_SEARCH_ROUNDS_H
 
-#include "search/evaluate.h"
+#include "search/search.h"
 
 struct tcb_rounds {
 	const struct tcb_geometry *geometries; /* one per row, lent */

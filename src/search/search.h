@@ -19,6 +19,7 @@
 #include "base/trial.h"
 #include "device/device.h"
 #include "kernels/space.h"
+#include "worker/evaluate.h"
 
 /* Where finished trials go.  Every function may be NULL. */
 struct tcb_sink {
@@ -30,7 +31,7 @@ struct tcb_sink {
 struct tcb_progress {
 	size_t done, total;       /* candidates decided so far (known ones included), and how many there are */
 	size_t known, failed;     /* taken over from earlier sweeps; outcome other than ok */
-	size_t too_slow;          /* neither failed nor measured: tcb_trial_is_too_slow() */
+	size_t too_slow;          /* neither failed nor measured: TCB_OUTCOME_TOO_SLOW */
 	double elapsed_s, left_s; /* left_s < 0: unknown yet */
 	const char *phase;        /* "setup", "screen", "finals", "counters" */
 	const struct tcb_geometry *best[TCB_STATE_COUNT]; /* NULL until something was measured */
@@ -93,13 +94,17 @@ struct tcb_sweep_result {
 	struct tcb_card *cards; /* of several, the sweep's place first; owned */
 	size_t card_count;      /* 0 on one device */
 	size_t space_count, known, tried, failed, too_slow;
-	int complete; /* every candidate of the space is decided; 0 after a budget, a limit or an interrupt */
+	char failure[160];    /* of a model: why most of those that failed did */
+	size_t failure_count; /* how many of them */
+	int complete;         /* every candidate of the space is decided; 0 after a budget, a limit or an interrupt */
 	struct tcb_verdict verdict[TCB_STATE_COUNT];
 };
 
+/* evaluation.c: what OPTIONS say to the evaluators of a sweep. */
+struct tcb_evaluate_options tcb_sweep_evaluation(const struct tcb_sweep_options *options);
 /*
- * sweep.c.  KNOWN: trials of earlier sweeps of the same problem, device and kernel signatures; they are not tried
- * again.  TCB_E_INTERRUPTED after `stop`: everything finished so far went to the sink.
+ * sweep.c.  KNOWN: trials of earlier sweeps of the same problem and device, of today's kernels (tcb_trials_current());
+ * they are not tried again.  TCB_E_INTERRUPTED after `stop`: everything finished so far went to the sink.
  */
 enum tcb_status tcb_sweep_run(const struct tcb_op *op, const struct tcb_problem *problem, const struct tcb_place *place,
 			      const struct tcb_sweep_options *options, const struct tcb_trial *known,

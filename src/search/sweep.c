@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/stats.h"
 #include "base/util.h"
-#include "search/stats.h"
 #include "search/sweep_state.h"
 
 enum {
@@ -30,8 +30,6 @@ static const double LOSE_MARGIN = 1.2;   /* over the best: drift since the last 
 static const double ANCHOR_EVERY_S = 0.3, ANCHOR_SHARE = 0.05; /* seconds; of the time, at most */
 static const double ROUNDS_SHARE = 0.02; /* of the budget, for one look at the anchor or one challenge */
 static const double LONG_ROUND = 0.003;  /* of the budget: then the finals have few rounds, and less of the time */
-static const double KNOWN_MARGIN = 0.05; /* what drift may have done to samples of earlier sweeps, either way */
-static const double PROGRESS_EVERY_S = 0.25;
 /* The finals' part of a budget: a quarter, but 8 s if that is no more than two fifths; and what they use at most. */
 static const double FINALS_SHARE = 0.25, FINALS_SHARE_MOST = 0.4, FINALS_LEAST_S = 8, FINALS_MOST_S = 100;
 
@@ -50,18 +48,6 @@ static double finals_reserve(double budget_s)
 	return fmax(FINALS_SHARE * budget_s, fmin(FINALS_SHARE_MOST * budget_s, FINALS_LEAST_S));
 }
 
-void tcb_sweep_progress(struct tcb_sweep *sweep, const char *phase, double left_s, int now)
-{
-	double time = now_s();
-	if (!sweep->options->progress || (!now && time < sweep->next_progress_s))
-		return;
-	sweep->next_progress_s = time + PROGRESS_EVERY_S;
-	sweep->progress.phase = phase;
-	sweep->progress.elapsed_s = time - sweep->start_s;
-	sweep->progress.left_s = left_s;
-	sweep->options->progress(sweep->options->progress_ctx, &sweep->progress);
-}
-
 static double screening_left(const struct tcb_sweep *sweep)
 {
 	if (sweep->out->tried == 0)
@@ -78,29 +64,7 @@ static double screening_left(const struct tcb_sweep *sweep)
 	return screening + finals;
 }
 
-/* --- scores ----------------------------------------------------------------------------------------------------- */
-
-struct tcb_interval tcb_sweep_score(const struct tcb_sweep *sweep, size_t index, enum tcb_state state)
-{
-	const struct tcb_sweep_entry *entry = &sweep->entries[index];
-	struct tcb_interval score = entry->ns[state];
-	if (!entry->decided || entry->outcome != TCB_OUTCOME_OK || sweep->anchor == SIZE_MAX)
-		return (struct tcb_interval){ NAN, NAN, NAN };
-	if (!isnan(entry->checked[state].median))
-		return entry->checked[state];
-	double level, margin = 0;
-	if (entry->known) {
-		const struct tcb_sweep_entry *anchor = &sweep->entries[sweep->anchor];
-		size_t lead = tcb_team_lead(sweep->team);
-		level = anchor->known ? anchor->ns[state].median
-				      : tcb_drift_at(&sweep->drift[lead][state], sweep->start_s);
-		margin = KNOWN_MARGIN;
-	} else {
-		level = tcb_drift_at(&sweep->drift[entry->member][state], entry->when_s);
-	}
-	return (struct tcb_interval){ score.median / level, score.lo / level * (1 - margin),
-				      score.hi / level * (1 + margin) };
-}
+/* --- what the strategy is told ---------------------------------------------------------------------------------- */
 
 static void tell(struct tcb_sweep *sweep, size_t index)
 {
@@ -144,20 +108,17 @@ static void entry_merge(struct tcb_sweep_entry *entry, const struct tcb_trial *t
 	}
 }
 
-/* A trial counts if its geometry is in the space and its kernel has not changed since; not one of what was too slow for
- * another budget beside another best. */
+/* A trial counts if its geometry is in the space; not one of what was too slow for another budget beside another best.
+ */
 static void take_over(struct tcb_sweep *sweep, const struct tcb_trial *known, size_t known_count)
 {
 	for (size_t i = 0; i < sweep->space->count; i++)
 		entry_clear(&sweep->entries[i]);
 	for (size_t k = 0; k < known_count; k++) {
 		size_t index = tcb_space_find(sweep->space, &known[k].geometry);
-		if (index == SIZE_MAX || tcb_trial_is_too_slow(&known[k]))
+		if (index == SIZE_MAX || known[k].outcome == TCB_OUTCOME_TOO_SLOW)
 			continue;
-		const struct tcb_variant *variant =
-			tcb_variant_find(sweep->op, sweep->problem->contract, &known[k].geometry);
-		if (!strcmp(variant ? variant->signature : "", known[k].signature))
-			entry_merge(&sweep->entries[index], &known[k]);
+		entry_merge(&sweep->entries[index], &known[k]);
 	}
 	for (size_t i = 0; i < sweep->space->count; i++) {
 		struct tcb_sweep_entry *entry = &sweep->entries[i];
@@ -294,11 +255,6 @@ static void adapt_samples(struct tcb_sweep *sweep, double took_s)
 		sweep->samples_max++;
 }
 
-enum tcb_status tcb_sweep_send(struct tcb_sweep *sweep, const struct tcb_trial *trial, struct tcb_error *err)
-{
-	return sweep->sink && sweep->sink->trial ? sweep->sink->trial(sweep->sink->ctx, trial, err) : TCB_OK;
-}
-
 static void entry_fill(struct tcb_sweep_entry *entry, const struct tcb_team_task *task)
 {
 	const struct tcb_trial *trial = &task->trial;
@@ -326,7 +282,7 @@ static enum tcb_status take_result(struct tcb_sweep *sweep, size_t index, const 
 	sweep->progress.done++;
 	if (sweep->out->card_count)
 		sweep->out->cards[task->member].tried++;
-	if (tcb_trial_is_too_slow(&task->trial)) {
+	if (entry->outcome == TCB_OUTCOME_TOO_SLOW) {
 		sweep->out->too_slow++;
 		sweep->progress.too_slow++;
 	} else if (entry->outcome != TCB_OUTCOME_OK) {
@@ -549,6 +505,7 @@ enum tcb_status tcb_sweep_run(const struct tcb_op *op, const struct tcb_problem 
 	struct tcb_sweep sweep = {
 		.op = op,
 		.problem = problem,
+		.target = &place->device.target,
 		.options = options,
 		.sink = sink,
 		.out = out,

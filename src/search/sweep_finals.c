@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/signature.h"
 #include "search/sweep_state.h"
 
 enum { FINALISTS = 12, COUNTER_CALLS = 20 };
@@ -59,11 +60,9 @@ static enum tcb_status finals_report(void *ctx, size_t index, size_t rank, const
 		.measurement_count = measurement->sample_count > 0, /* not of one that was no finalist */
 		.measurements = measurement,
 	};
-	const struct tcb_variant *variant = tcb_variant_find(sweep->op, sweep->problem->contract, &trial.geometry);
-	if (variant) {
-		strncpy(trial.variant, variant->name, sizeof trial.variant - 1);
-		strncpy(trial.signature, variant->signature, sizeof trial.signature - 1);
-	}
+	struct tcb_packings packings = { .is_known = { 0 } };
+	TCB_TRY(tcb_candidate_identify(sweep->problem, sweep->target, &trial.geometry, &packings, trial.variant,
+				       trial.signature, err));
 	const double fit = measurement->ns.median > 0 ? COUNTER_NS / measurement->ns.median : COUNTER_CALLS;
 	const unsigned calls = (unsigned)fmin(fmax(fit, 1), COUNTER_CALLS);
 	enum tcb_counters_mode mode = sweep->options->counters;
@@ -96,6 +95,7 @@ enum tcb_status tcb_sweep_judge(struct tcb_sweep *sweep, enum tcb_state state, d
 	struct tcb_finals_setup setup = {
 		.op = sweep->op,
 		.problem = sweep->problem,
+		.target = sweep->target,
 		.space = sweep->space,
 		.state = state,
 		.score = score,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A sweep's state, between sweep.c and sweep_finals.c.
+ * A sweep's state, of sweep.c and sweep_finals.c.
  */
 #ifndef TCB_SEARCH_SWEEP_STATE_H
 #define TCB_SEARCH_SWEEP_STATE_H
@@ -26,6 +26,7 @@ struct tcb_sweep_entry {
 struct tcb_sweep {
 	const struct tcb_op *op;
 	const struct tcb_problem *problem;
+	const struct tcb_target *target;
 	const struct tcb_sweep_options *options;
 	const struct tcb_sink *sink;
 	struct tcb_sweep_result *out;
@@ -57,7 +58,6 @@ static inline struct tcb_evaluator *tcb_sweep_lead(const struct tcb_sweep *sweep
 	return tcb_team_evaluator(sweep->team, tcb_team_lead(sweep->team));
 }
 
-/* sweep.c */
 /* PHASE to whoever watches, a few times a second, or NOW. */
 void tcb_sweep_progress(struct tcb_sweep *sweep, const char *phase, double left_s, int now);
 /* Times over the anchor's at the same moment; median NaN where the candidate was not measured or failed. */

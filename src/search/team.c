@@ -99,7 +99,9 @@ enum tcb_status tcb_team_create(const struct tcb_op *op, const struct tcb_proble
 	pthread_mutex_init(&team->lock, NULL);
 	pthread_cond_init(&team->begin, NULL);
 	pthread_cond_init(&team->end, NULL);
-	enum tcb_status status = tcb_evaluator_create(op, problem, place, options, &team->members[0].evaluator, err);
+	const struct tcb_evaluate_options evaluation = tcb_sweep_evaluation(options);
+	enum tcb_status status =
+		tcb_evaluator_create(op, problem, place, &evaluation, &team->members[0].evaluator, err);
 	for (size_t i = 0; i <= options->other_count && status == TCB_OK; i++) {
 		struct member *member = &team->members[i];
 		*member = (struct member){ .team = team, .index = i, .evaluator = member->evaluator };

@@ -8,7 +8,7 @@
 #ifndef TCB_SEARCH_TEAM_H
 #define TCB_SEARCH_TEAM_H
 
-#include "search/evaluate.h"
+#include "search/search.h"
 
 struct tcb_team;
 

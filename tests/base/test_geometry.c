@@ -28,6 +28,41 @@ static void canonical_text_round_trips(void **state)
 	assert_string_equal(out, text);
 }
 
+static void families_and_scopes(void **state)
+{
+	char families[TCB_FAMILIES_TEXT_MAX];
+	enum tcb_isa isa;
+	struct tcb_error err;
+
+	(void)state;
+	tcb_cpu_families("cpu:", families);
+	assert_string_equal(families, "cpu:scalar, cpu:avx2, cpu:avx512, cpu:avx512vnni, cpu:amx, cpu:neon");
+	assert_int_equal(tcb_isa_parse("sse", &isa, &err), TCB_E_USAGE);
+	assert_string_equal(err.message,
+			    "unknown instruction family 'sse': there are scalar, avx2, avx512, avx512vnni, "
+			    "amx, neon");
+	assert_int_equal(tcb_knob_scope(TCB_KNOB_THREADS), TCB_SCOPE_CPU);
+	assert_int_equal(tcb_knob_scope(TCB_KNOB_WARPS), TCB_SCOPE_GPU);
+	assert_int_equal(tcb_knob_scope(TCB_KNOB_ISA), TCB_SCOPE_COMMON);
+}
+
+/* Every key at once: as many as there are. */
+static void all_knobs_round_trip(void **state)
+{
+	struct tcb_geometry geometry, again;
+	char text[TCB_GEOMETRY_TEXT_MAX];
+
+	(void)state;
+	tcb_geometry_init(&geometry);
+	for (int knob = 0; knob < TCB_KNOB_COUNT; knob++)
+		geometry.knob[knob] = 1;
+	tcb_geometry_print(&geometry, text);
+	assert_int_equal(tcb_geometry_parse(text, &again, NULL), TCB_OK);
+	assert_true(tcb_geometry_equal(&geometry, &again));
+	strcat(text, ",asks=1");
+	assert_int_equal(tcb_geometry_parse(text, &again, NULL), TCB_E_USAGE);
+}
+
 static void keys_may_come_in_any_order(void **state)
 {
 	struct tcb_geometry a, b;
@@ -125,10 +160,9 @@ static void mistakes_are_named_with_their_column(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(canonical_text_round_trips),
-		cmocka_unit_test(keys_may_come_in_any_order),
-		cmocka_unit_test(random_geometries_round_trip),
-		cmocka_unit_test(mistakes_are_named_with_their_column),
+		cmocka_unit_test(canonical_text_round_trips),   cmocka_unit_test(families_and_scopes),
+		cmocka_unit_test(all_knobs_round_trip),         cmocka_unit_test(keys_may_come_in_any_order),
+		cmocka_unit_test(random_geometries_round_trip), cmocka_unit_test(mistakes_are_named_with_their_column),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

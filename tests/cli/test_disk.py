@@ -106,6 +106,7 @@ def main():
     cli.done()
     if not mounting:
         print("SKIPPED: no file system may be mounted here, so a full disk and a read-only one were not tried")
+        sys.exit(77)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Sweeps on GPUs that a fake driver emulates: one card, several identical ones, cards that differ, none."""
 import os
+import sys
 
 from cli_support import Cli
 
@@ -28,6 +29,20 @@ def several(cli, db):
         lookup = cli.json("lookup", "--op", "q4k_matvec", "--shape", "1x4x256", "--device", device, "--db", db,
                           schema="lookup")
         cli.check(lookup["source"] == "exact" and lookup["geometry"] == best["geometry"], f"{device}: {lookup}")
+
+
+def fallen_back(cli, db):
+    """Shapes that were not tuned: near ones where it was proved, else the default; both run."""
+    cli.env["FAKE_CUDA"] = "90"
+    lookup = cli.json("lookup", "--op", "q4k_matvec", "--shape", "1x8x256", "--device", "cuda:0", "--db", db,
+                      schema="lookup")
+    cli.check(lookup["source"] in ("nearest", "default") and "was not tuned on sm_90" in lookup["reason"], f"{lookup}")
+    x, y = cli.scratch / "x.f32", cli.scratch / "y.f32"
+    x.write_bytes(bytes(4 * 512))
+    where = ["run", "--op", "q4k_matvec", "--weights", f"{cli.fixtures}/ggml_sample.gguf:blk.1.ffn_up.weight", "--x", x,
+             "--out", y, "--device", "cuda:0"]
+    ran = cli.json(*where, "--db", cli.scratch / "no.db", schema="run")
+    cli.check(ran["source"] == "default" and y.read_bytes() == bytes(4 * 513), f"{ran}")
 
 
 def compared(cli):
@@ -81,9 +96,10 @@ def main():
     folder = os.environ.get("FAKE_CUDA_FOLDER")
     if not folder:
         print("SKIPPED: FAKE_CUDA_FOLDER does not say where the fake driver is")
-        return
+        sys.exit(77)
     cli.env.update(LD_LIBRARY_PATH=folder, TCBTUNE_ASSEMBLER="none")
     several(cli, cli.scratch / "gpus.db")
+    fallen_back(cli, cli.scratch / "gpus.db")
     compared(cli)
     refused(cli)
     replaced(cli)

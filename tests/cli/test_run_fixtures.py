@@ -144,6 +144,7 @@ def main():
     cli.done()
     if missing:
         print(f"SKIPPED: this machine has no {', '.join(missing)}")
+        sys.exit(77)
 
 
 if __name__ == "__main__":

@@ -53,7 +53,7 @@ static inline void fixture_device(struct tcb_device *device)
 
 static inline struct tcb_problem fixture_problem(size_t n, size_t k)
 {
-	return (struct tcb_problem){ .op = "q4k_matvec", .contract = TCB_CONTRACT_Q8, .shape = { 1, n, k } };
+	return (struct tcb_problem){ .op_name = "q4k_matvec", .contract = TCB_CONTRACT_Q8, .shape = { 1, n, k } };
 }
 
 static inline int64_t fixture_sweep(struct tcb_db *db, const struct tcb_device *device,

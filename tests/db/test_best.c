@@ -98,7 +98,7 @@ static void test_put_and_replace(void **state)
 	assert_string_equal(seen.best[0].device_key, device.key);
 	assert_string_equal(seen.best[0].arch, "x86_64-avx2");
 	assert_int_equal(seen.best[0].threads, 2);
-	assert_string_equal(seen.best[0].problem.op, "q4k_matvec");
+	assert_string_equal(seen.best[0].problem.op_name, "q4k_matvec");
 	assert_int_equal(seen.best[0].problem.contract, TCB_CONTRACT_Q8);
 	assert_int_equal(seen.best[0].problem.shape.n, 4096);
 	assert_true(seen.best[0].ns.lo == 890 && seen.best[0].ns.median == 900 && seen.best[0].ns.hi == 910);

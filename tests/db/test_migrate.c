@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Migrations: version 2 and 3 of an imagined future are applied, or leave the
- * file untouched.
+ * Migrations: version 3 and 4 of an imagined future are applied, or leave the
+ * file untouched; a database of version 1 becomes what version 2 says, for a
+ * reader without a change of its file.
  */
 #include <sqlite3.h>
 #include <sys/wait.h>
@@ -55,19 +56,20 @@ static void test_forward(void **state)
 {
 	struct fixture *fixture = *state;
 	struct tcb_migration list[] = { tcb_migrations[0],
-					{ 2, "CREATE TABLE two (x); PRAGMA user_version = 2" },
-					{ 3, "CREATE TABLE three (x); PRAGMA user_version = 3" } };
+					tcb_migrations[1],
+					{ 3, "CREATE TABLE three (x); PRAGMA user_version = 3" },
+					{ 4, "CREATE TABLE four (x); PRAGMA user_version = 4" } };
 	struct tcb_error err;
 	struct tcb_db *db;
 
-	assert_int_equal(tcb_migration_count, 1);
+	assert_int_equal(tcb_migration_count, 2);
 	assert_int_equal(tcb_db_open(fixture->path, TCB_DB_WRITE, &db, &err), TCB_OK);
-	assert_int_equal(tcb_db_migrate(db, list, 3, &err), TCB_OK);
-	assert_int_equal(version_of(db), 3);
-	assert_true(has_table(db, "two") && has_table(db, "three") && has_table(db, "trial"));
-	assert_int_equal(tcb_db_migrate(db, list, 3, &err), TCB_OK);
+	assert_int_equal(tcb_db_migrate(db, list, 4, &err), TCB_OK);
+	assert_int_equal(version_of(db), 4);
+	assert_true(has_table(db, "three") && has_table(db, "four") && has_table(db, "trial"));
+	assert_int_equal(tcb_db_migrate(db, list, 4, &err), TCB_OK);
 	/* To a build of the past it is too new. */
-	assert_int_equal(tcb_db_migrate(db, list, 1, &err), TCB_E_VERSION);
+	assert_int_equal(tcb_db_migrate(db, list, 2, &err), TCB_E_VERSION);
 	tcb_db_close(db);
 }
 
@@ -75,19 +77,23 @@ static void test_all_or_nothing(void **state)
 {
 	struct fixture *fixture = *state;
 	struct tcb_migration broken_sql[] = { tcb_migrations[0],
-					      { 2, "CREATE TABLE two (x); PRAGMA user_version = 2" },
-					      { 3, "CREATE TABLE three (x); CREATE TABEL typo" } };
-	struct tcb_migration broken_number[] = { tcb_migrations[0], { 2, "CREATE TABLE two (x)" } };
-	struct tcb_migration broken_rows[] = {
-		tcb_migrations[0], { 2, "INSERT INTO tie_set VALUES (99, 0, ''); PRAGMA user_version = 2" }
-	};
+					      tcb_migrations[1],
+					      { 3, "CREATE TABLE three (x); PRAGMA user_version = 3" },
+					      { 4, "CREATE TABLE four (x); CREATE TABEL typo" } };
+	struct tcb_migration broken_number[] = { tcb_migrations[0],
+						 tcb_migrations[1],
+						 { 3, "CREATE TABLE three (x)" } };
+	struct tcb_migration broken_rows[] = { tcb_migrations[0],
+					       tcb_migrations[1],
+					       { 3,
+						 "INSERT INTO tie_set VALUES (99, 0, ''); PRAGMA user_version = 3" } };
 	struct {
 		struct tcb_migration *list;
 		int count;
 		const char *message;
-	} cases[] = { { broken_sql, 3, "migrating it to schema version 3" },
-		      { broken_number, 2, "user_version" },
-		      { broken_rows, 2, "missing rows" } };
+	} cases[] = { { broken_sql, 4, "migrating it to schema version 4" },
+		      { broken_number, 3, "user_version" },
+		      { broken_rows, 3, "missing rows" } };
 	struct tcb_error err;
 	struct tcb_db *db;
 
@@ -97,25 +103,234 @@ static void test_all_or_nothing(void **state)
 		assert_int_not_equal(tcb_db_migrate(db, cases[i].list, cases[i].count, &err), TCB_OK);
 		if (!strstr(err.message, cases[i].message))
 			fail_msg("%s", err.message);
-		assert_int_equal(version_of(db), 1);
-		assert_false(has_table(db, "two"));
+		assert_int_equal(version_of(db), 2);
+		assert_false(has_table(db, "three"));
 		assert_int_equal(tcb_db_check(db, NULL, NULL, &err), TCB_OK);
 	}
 	tcb_db_close(db);
 }
 
-static void test_reader_does_not_migrate(void **state)
+/* The file's bytes, for assert_unchanged; free them. */
+static char *read_bytes(const char *path, size_t *count)
+{
+	FILE *file = fopen(path, "rb");
+	char *bytes;
+
+	assert_non_null(file);
+	assert_int_equal(fseek(file, 0, SEEK_END), 0);
+	*count = (size_t)ftell(file);
+	rewind(file);
+	bytes = malloc(*count);
+	assert_non_null(bytes);
+	assert_int_equal(fread(bytes, 1, *count, file), *count);
+	fclose(file);
+	return bytes;
+}
+
+static void assert_unchanged(const char *path, const char *before, size_t count_before)
+{
+	size_t count;
+	char *now = read_bytes(path, &count);
+
+	assert_int_equal(count, count_before);
+	assert_memory_equal(now, before, count);
+	free(now);
+}
+
+static void test_reader_migrates_a_copy(void **state)
 {
 	struct fixture *fixture = *state;
-	struct tcb_migration list[] = { tcb_migrations[0], { 2, "CREATE TABLE two (x); PRAGMA user_version = 2" } };
+	struct tcb_migration list[] = { tcb_migrations[0],
+					tcb_migrations[1],
+					{ 3, "CREATE TABLE three (x); PRAGMA user_version = 3" } };
 	struct tcb_error err;
 	struct tcb_db *db;
+	size_t count;
+	char *before = read_bytes(fixture->path, &count);
 
 	assert_int_equal(tcb_db_open(fixture->path, TCB_DB_READ, &db, &err), TCB_OK);
-	assert_int_equal(tcb_db_migrate(db, list, 2, &err), TCB_E_VERSION);
-	assert_non_null(strstr(err.message, "sweep"));
-	assert_int_equal(version_of(db), 1);
+	assert_int_equal(tcb_db_migrate(db, list, 3, &err), TCB_OK);
+	assert_int_equal(version_of(db), 3);
+	assert_true(has_table(db, "three"));
+	/* Nothing is written into what is lost at the end. */
+	assert_int_not_equal(tcb_db_exec(db, "DELETE FROM trial", "", &err), TCB_OK);
 	tcb_db_close(db);
+	assert_unchanged(fixture->path, before, count);
+	free(before);
+}
+
+/* Rows of version 1 and what becomes of them: the columns that a migration may change. */
+static const struct old_trial {
+	int problem; /* 1: reduce2d_max 3x1, 2: softmax 511x17, 3: q4k_matvec 1x64x512; sweep of the same number */
+	const char *outcome, *class, *message, *signature_after, *outcome_after, *message_after;
+} old_trials[] = {
+	{ 3, "ok", "bounded", "", "s", "ok", "" },
+	{ 3, "timeout", "bounded", "too slow: right on small shapes", "s", "too_slow", "right on small shapes" },
+	{ 3, "timeout", "bounded", "right on small shapes, by which a call would take more than 2 s, far", "s",
+	  "too_slow", "right on small shapes, by which a call would take more than 2 s, far" },
+	{ 3, "timeout", "bounded", "no answer for 10 s: too slow: ?", "s", "timeout",
+	  "no answer for 10 s: too slow: ?" },
+	{ 3, "crashed", "bounded", "too slow: no", "s", "crashed", "too slow: no" },
+	{ 1, "wrong", "exact", "at 3x1 output [0][0] is 1 (3f800000), not exactly 2 (40000000)", "", "wrong",
+	  "at 3x1 output [0][0] is 1 (3f800000), not exactly 2 (40000000)" },
+	/* These are right to be wrong: another place, a small shape, a bound, another op. */
+	{ 1, "wrong", "exact", "at 3x1 output [1][0] is 1 (3f800000), not exactly 2 (40000000)", "s", "wrong",
+	  "at 3x1 output [1][0] is 1 (3f800000), not exactly 2 (40000000)" },
+	{ 1, "wrong", "exact", "at 5x1 output [0][0] is 1 (3f800000), not exactly 2 (40000000)", "s", "wrong",
+	  "at 5x1 output [0][0] is 1 (3f800000), not exactly 2 (40000000)" },
+	{ 1, "wrong", "bounded", "at 3x1 output [0][0] is 1 (3f800000), not exactly 2 (40000000)", "s", "wrong",
+	  "at 3x1 output [0][0] is 1 (3f800000), not exactly 2 (40000000)" },
+	{ 2, "wrong", "exact", "at 511x17 output [0][0] is 1 (3f800000), not exactly 2 (40000000)", "s", "wrong",
+	  "at 511x17 output [0][0] is 1 (3f800000), not exactly 2 (40000000)" },
+	{ 2, "launch_failed", "bounded", "cannot be verified at any small shape: rows", "", "launch_failed",
+	  "cannot be verified at any small shape: rows" },
+	{ 2, "launch_failed", "bounded", "too many threads", "s", "launch_failed", "too many threads" },
+};
+enum { OLD_TRIALS = sizeof(old_trials) / sizeof(old_trials[0]) };
+
+static void run_sql(sqlite3 *sql, const char *text)
+{
+	char *message = NULL;
+
+	if (sqlite3_exec(sql, text, NULL, NULL, &message) != SQLITE_OK)
+		fail_msg("%s: %s", text, message);
+}
+
+/* A database as version 1 made them, with a row of each kind, a winner, and a view of the user's on trials. */
+static void make_old(const char *path)
+{
+	sqlite3 *sql;
+
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(sqlite3_open(path, &sql), SQLITE_OK);
+	run_sql(sql, tcb_migrations[0].sql);
+	run_sql(sql,
+		"PRAGMA journal_mode = WAL; PRAGMA foreign_keys = ON;"
+		"CREATE VIEW mine AS SELECT geometry FROM trial;"
+		"INSERT INTO device VALUES (1, '0123456789abcdef', 'cpu', 2, 'cpu', 'x86_64-avx2', 'Test CPU', '[]',"
+		" 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, -1);"
+		"INSERT INTO build VALUES (1, '0.1.0', 'abc', 'GNU');"
+		"INSERT INTO op VALUES (1, 'reduce2d_max', 'o'), (2, 'softmax', 'o'), (3, 'q4k_matvec', 'o');"
+		"INSERT INTO problem VALUES (1, 'reduce2d_max', 'f32', 3, 1, 0), (2, 'softmax', 'f32', 511, 17, 0),"
+		" (3, 'q4k_matvec', 'q8', 1, 64, 512);"
+		"INSERT INTO sweep SELECT id, 1, id, id, 1, '', '', 'random', '1', 1, '{}', 'complete', 'then', 'then'"
+		" FROM problem;");
+	for (size_t i = 0; i < OLD_TRIALS; i++) {
+		const struct old_trial *old = &old_trials[i];
+		struct tcb_geometry geometry;
+		char text[TCB_GEOMETRY_TEXT_MAX];
+		char *insert;
+
+		fixture_geometry(i, &geometry);
+		tcb_geometry_print(&geometry, text);
+		insert = sqlite3_mprintf(
+			"INSERT INTO trial VALUES (%d, %d, '%q', 'v', 's', '%q', '%q', '%q', 0, 0, 'then')", (int)i + 1,
+			old->problem, text, old->outcome, old->message, old->class);
+		run_sql(sql, insert);
+		sqlite3_free(insert);
+	}
+	run_sql(sql,
+		"INSERT INTO measurement VALUES (1, 1, 'cold', 'screen', 10, 9, 11, 0, 3, '[10,9,11]');"
+		"INSERT INTO counter VALUES (1, 'cold', 'papi', 'cycles', 7);"
+		"INSERT INTO best SELECT 1, 1, 3, 'cold', 3, 1, geometry, 'v', 's', 0, 10, 9, 11, '', NULL, NULL, NULL,"
+		" NULL, NULL, NULL, 0, 0, 0, '', 1, 1, 0, 1, 1, 1, 'then' FROM trial WHERE id = 1;"
+		"INSERT INTO tie_set SELECT id, 0, geometry FROM best");
+	assert_int_equal(sqlite3_close(sql), SQLITE_OK);
+}
+
+static void assert_migrated(struct tcb_db *db)
+{
+	struct tcb_error err = { 0 };
+	sqlite3_stmt *stmt;
+	int row;
+
+	assert_int_equal(version_of(db), 2);
+	assert_int_equal(
+		tcb_db_query(db, &stmt, "", &err, "SELECT id, signature, outcome, message FROM trial ORDER BY id", ""),
+		TCB_OK);
+	for (size_t i = 0; i < OLD_TRIALS; i++) {
+		assert_int_equal(tcb_db_step(db, stmt, &row, "", &err), TCB_OK);
+		assert_int_equal(row, 1);
+		assert_int_equal(sqlite3_column_int(stmt, 0), i + 1);
+		assert_string_equal(sqlite3_column_text(stmt, 1), old_trials[i].signature_after);
+		assert_string_equal(sqlite3_column_text(stmt, 2), old_trials[i].outcome_after);
+		assert_string_equal(sqlite3_column_text(stmt, 3), old_trials[i].message_after);
+	}
+	sqlite3_finalize(stmt);
+	assert_int_equal(tcb_db_exec(db, "SELECT count(*) FROM mine", "", &err), TCB_OK);
+}
+
+/* What the check says of a migrated database: the user's view, and nothing else. */
+static void see_finding(void *ctx, const char *finding)
+{
+	(void)ctx;
+	if (strncmp(finding, "schema:", 7) != 0)
+		fail_msg("%s", finding);
+}
+
+static void test_version_1(void **state)
+{
+	struct fixture *fixture = *state;
+	struct tcb_db_info info;
+	struct tcb_error err;
+	struct tcb_db *db;
+	size_t count;
+	char *before;
+
+	make_old(fixture->path);
+	before = read_bytes(fixture->path, &count);
+	assert_int_equal(tcb_db_open(fixture->path, TCB_DB_READ, &db, &err), TCB_OK);
+	assert_migrated(db);
+	assert_int_equal(tcb_db_info(db, &info, &err), TCB_OK);
+	assert_int_equal(info.schema_version, 1);
+	assert_string_equal(info.journal_mode, "wal");
+	assert_int_equal(info.trials, OLD_TRIALS);
+	assert_int_equal(info.trials_failed, OLD_TRIALS - 3);
+	tcb_db_check(db, see_finding, NULL, &err);
+	tcb_db_close(db);
+	assert_unchanged(fixture->path, before, count);
+	free(before);
+
+	assert_int_equal(tcb_db_open(fixture->path, TCB_DB_WRITE, &db, &err), TCB_OK);
+	assert_migrated(db);
+	/* What refers to a trial still does, and must. */
+	assert_int_not_equal(tcb_db_exec(db, "DELETE FROM trial WHERE id = 1", "", &err), TCB_OK);
+	assert_int_equal(tcb_db_exec(db, "DROP VIEW mine", "", &err), TCB_OK);
+	if (tcb_db_check(db, NULL, NULL, &err) != TCB_OK)
+		fail_msg("%s", err.message);
+	tcb_db_close(db);
+	assert_int_equal(tcb_db_open(fixture->path, TCB_DB_READ, &db, &err), TCB_OK);
+	assert_int_equal(tcb_db_info(db, &info, &err), TCB_OK);
+	assert_int_equal(info.schema_version, 2);
+	tcb_db_close(db);
+}
+
+/* What is damaged in an old file costs itself only, and the check of the file finds it. */
+static void test_damaged_version_1(void **state)
+{
+	static const char *const damages[] = {
+		"PRAGMA ignore_check_constraints = ON; UPDATE trial SET outcome = 'fine' WHERE id = 1",
+		"PRAGMA foreign_keys = OFF; UPDATE trial SET sweep_id = 99 WHERE id = 2",
+	};
+	struct fixture *fixture = *state;
+
+	for (size_t i = 0; i < sizeof(damages) / sizeof(damages[0]); i++) {
+		struct tcb_error err = { 0 };
+		struct tcb_db *db;
+		sqlite3 *sql;
+
+		make_old(fixture->path);
+		assert_int_equal(sqlite3_open(fixture->path, &sql), SQLITE_OK);
+		run_sql(sql, "DROP VIEW mine");
+		run_sql(sql, damages[i]);
+		assert_int_equal(sqlite3_close(sql), SQLITE_OK);
+		if (tcb_db_open(fixture->path, TCB_DB_READ, &db, &err) != TCB_OK)
+			fail_msg("%s: %s", damages[i], err.message);
+		assert_int_equal(tcb_db_check(db, NULL, NULL, &err), TCB_E_FORMAT);
+		if (!strstr(err.message, i == 0 ? "CHECK" : "missing sweep"))
+			fail_msg("%s: %s", damages[i], err.message);
+		tcb_db_close(db);
+	}
 }
 
 /* Eight processes open a file that does not exist yet: one creates the schema, all succeed. */
@@ -157,7 +372,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_forward, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_all_or_nothing, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_reader_does_not_migrate, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_reader_migrates_a_copy, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_version_1, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_damaged_version_1, setup, teardown),
 		cmocka_unit_test(test_concurrent_creation),
 	};
 	return cmocka_run_group_tests_name("db.migrate", tests, NULL, NULL);

@@ -94,6 +94,26 @@ static void test_round_trip(void **state)
 	tcb_db_trials_free(NULL, 0);
 }
 
+static void test_outcomes(void **state)
+{
+	int64_t sweep = fixture_sweep(db, &device, &problem, &err);
+	struct tcb_db_info info;
+	struct tcb_trial *trials;
+	size_t count;
+
+	(void)state;
+	for (size_t i = 0; i < TCB_OUTCOME_COUNT; i++)
+		put(sweep, i, 1000, TCB_STAGE_SCREEN, "s", (enum tcb_outcome)i);
+	assert_int_equal(tcb_db_trials(db, &device, &problem, FIXTURE_ROTATION, &trials, &count, &err), TCB_OK);
+	assert_int_equal(count, TCB_OUTCOME_COUNT);
+	for (size_t i = 0; i < count; i++)
+		assert_int_equal(trials[i].outcome, i);
+	tcb_db_trials_free(trials, count);
+	/* What was too slow has not failed. */
+	assert_int_equal(tcb_db_info(db, &info, &err), TCB_OK);
+	assert_int_equal(info.trials_failed, TCB_OUTCOME_COUNT - 2);
+}
+
 static void test_newest(void **state)
 {
 	int64_t first = fixture_sweep(db, &device, &problem, &err);
@@ -177,6 +197,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_round_trip, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_outcomes, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_newest, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_others_are_left_out, setup, teardown),
 		cmocka_unit_test(test_samples_parse),

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ptx/tensor_map.h"
+#include "ptx/ir/tensor_map.h"
 
 #define EXPORT __attribute__((visibility("default")))
 #define DECLARE(member, symbol, parameters) EXPORT int cu##symbol parameters;

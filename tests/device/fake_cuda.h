@@ -19,8 +19,8 @@
 #define TCB_TESTS_FAKE_CUDA_H
 
 #include "device/cuda.h"
-#include "ptx/emulate.h"
-#include "ptx/text.h"
+#include "ptx/emulate/emulate.h"
+#include "ptx/text/text.h"
 
 enum {
 	FAKE_CARDS_MAX = 8,

@@ -7,18 +7,15 @@
  */
 #include "device/device.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/buffer.h"
 #include "base/pool.h"
 #include "base/util.h"
+#include "cmocka_all.h"
 #include "device/bandwidth_loops.h"
 
 static uint64_t sum_of(const char *data, size_t bytes)

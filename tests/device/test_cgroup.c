@@ -4,15 +4,13 @@
  */
 #include "device/cpu_topology.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "cmocka_all.h"
 
 static char root[] = "/tmp/tcb_cgroup_XXXXXX";
 

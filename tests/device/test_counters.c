@@ -12,8 +12,6 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,10 +23,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/pool.h"
 #include "base/util.h"
+#include "cmocka_all.h"
 
 enum { CALLS = 5 };
 
@@ -200,10 +197,8 @@ static void test_papi_unusable(void **state)
 	char version[16], path[128], why[TCB_COUNTER_NOTE_MAX];
 	struct tcb_counters *counters;
 
-	if (tcb_software_probe() != TCB_SOFTWARE_PERF) {
-		print_message("skipped: perf_event_open is forbidden here\n");
-		skip();
-	}
+	if (tcb_software_probe() != TCB_SOFTWARE_PERF)
+		skip_because("perf_event_open is forbidden here");
 	expect_no_papi(open_fake("no_hardware"), "PAPI 7.1 offers no hardware event: Component containing");
 	assert_int_equal(tcb_papi_probe(version, path, why), 0);
 	assert_string_equal(version, "7.1");
@@ -298,10 +293,8 @@ static void test_software(void **state)
 {
 	(void)state;
 	struct tcb_counters *counters;
-	if (tcb_software_probe() != TCB_SOFTWARE_PERF) {
-		print_message("skipped: perf_event_open is forbidden here\n");
-		skip();
-	}
+	if (tcb_software_probe() != TCB_SOFTWARE_PERF)
+		skip_because("perf_event_open is forbidden here");
 	setenv("TCBTUNE_PAPI", "/nonexistent", 1);
 	assert_int_equal(tcb_counters_open(&counters, NULL), TCB_OK);
 	unsetenv("TCBTUNE_PAPI");
@@ -349,10 +342,8 @@ static void test_everything_forbidden(void **state)
 	int status;
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_true(WIFEXITED(status));
-	if (WEXITSTATUS(status) == 77) {
-		print_message("skipped: no seccomp filters here\n");
-		skip();
-	}
+	if (WEXITSTATUS(status) == 77)
+		skip_because("no seccomp filters here");
 	assert_int_equal(WEXITSTATUS(status), 0);
 }
 

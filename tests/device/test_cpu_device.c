@@ -6,16 +6,13 @@
 #include "device/device.h"
 
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/cpu_identity.h"
+#include "cmocka_all.h"
 
 static void test_default(void **state)
 {

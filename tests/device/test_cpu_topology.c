@@ -5,12 +5,10 @@
  */
 #include "device/cpu_topology.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "cmocka_all.h"
 
 static hwloc_topology_t synthetic(const char *description)
 {

@@ -5,8 +5,6 @@
  */
 #include "device/doctor_private.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "cmocka_all.h"
 
 enum { ROWS_MAX = 32 };
 

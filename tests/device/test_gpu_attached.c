@@ -19,9 +19,8 @@ static void attached_ones_are_complete(void **state)
 	assert_non_null(gpus);
 	if (tcb_gpu_list(gpus, &count, &err) != TCB_OK) {
 		assert_int_equal(err.status, TCB_E_UNSUPPORTED);
-		printf("SKIPPED: %s\n", err.message);
 		free(gpus);
-		skip();
+		skip_because("%s", err.message);
 	}
 	assert_true(count > 0);
 	for (size_t i = 0; i < count; i++) {

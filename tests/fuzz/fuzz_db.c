@@ -21,7 +21,9 @@ static int see_best(void *ctx, const struct tcb_best *best)
 static void read_everything(struct tcb_db *db)
 {
 	struct tcb_device device = { .name = "cpu", .key = "0123456789abcdef", .target = { .threads = 2 } };
-	struct tcb_problem problem = { .op = "q4k_matvec", .contract = TCB_CONTRACT_Q8, .shape = { 1, 4096, 4096 } };
+	struct tcb_problem problem = { .op_name = "q4k_matvec",
+				       .contract = TCB_CONTRACT_Q8,
+				       .shape = { 1, 4096, 4096 } };
 	struct tcb_trial *trials;
 	struct tcb_db_info info;
 	size_t count;

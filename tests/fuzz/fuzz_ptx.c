@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "ptx/text.h"
+#include "ptx/text/text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {

@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "ptx/check.h"
-#include "ptx/legality.h"
-#include "ptx/passes.h"
-#include "ptx/text.h"
+#include "ptx/analyse/check.h"
+#include "ptx/analyse/legality.h"
+#include "ptx/optimise/passes.h"
+#include "ptx/text/text.h"
 
 size_t LLVMFuzzerMutate(uint8_t *data, size_t bytes, size_t capacity);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t bytes, size_t capacity, unsigned seed);

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "ptx/emulate.h"
-#include "ptx/text.h"
+#include "ptx/emulate/emulate.h"
+#include "ptx/text/text.h"
 
 enum { WORDS = 256, PARAM_MAX = 4096, KERNELS_MAX = 4 };
 

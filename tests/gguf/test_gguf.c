@@ -6,8 +6,6 @@
  */
 #include "gguf/gguf.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -17,9 +15,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/util.h"
+#include "cmocka_all.h"
 
 #define SAMPLE TCB_FIXTURES "/ggml_sample.gguf"
 
@@ -433,7 +430,7 @@ static void test_bad_tensors(void **state)
 	one_tensor(&w, 1, (const uint64_t[]){ 1024 }, 0, 32);
 	expect(&w, TCB_E_FORMAT, "(32 missing)");
 	one_tensor(&w, 1, (const uint64_t[]){ 1 }, 0, 8);
-	expect(&w, TCB_E_FORMAT, "no multiple of the alignment 32");
+	expect(&w, TCB_E_FORMAT, "not a multiple of the alignment 32");
 	one_tensor(&w, 1, (const uint64_t[]){ 1 }, 0, UINT64_MAX - 31);
 	expect(&w, TCB_E_FORMAT, "overflows");
 	one_tensor(&w, 2, (const uint64_t[]){ 8, 0 }, 0, 0);
@@ -443,7 +440,7 @@ static void test_bad_tensors(void **state)
 	one_tensor(&w, 2, (const uint64_t[]){ big, 1 }, 0, 0);
 	expect(&w, TCB_E_FORMAT, "the size of tensor 't' overflows");
 	one_tensor(&w, 1, (const uint64_t[]){ 257 }, 12, 0);
-	expect(&w, TCB_E_FORMAT, "no multiple of the 256 of a Q4_K block");
+	expect(&w, TCB_E_FORMAT, "not a multiple of the 256 of a Q4_K block");
 	one_tensor(&w, 5, (const uint64_t[]){ 1, 1, 1, 1, 1 }, 0, 0);
 	expect(&w, TCB_E_FORMAT, "at most 4 are supported");
 

@@ -61,6 +61,53 @@ class Rules(unittest.TestCase):
         for part in ("SPDX", "two ideas", "#if 0", "_t", "no CMakeLists.txt", "only src/cli prints"):
             self.found(offences, part)
 
+    def test_what_hides_failures(self):
+        self.put("tests/CMakeLists.txt", 'x PROPERTIES SKIP_REGULAR_EXPRESSION "SKIPPED"')
+        self.put("tests/test_a.c", "#include <cmocka.h>\n")
+        offences = check_house.check_sources(self.root)
+        self.found(offences, "SKIP_RETURN_CODE 77")
+        self.found(offences, "includes cmocka_all.h")
+
+    def sources(self, calls):
+        """Sources base/NAME.c, each with a function NAME_do that calls what CALLS says."""
+        for name, called in calls.items():
+            body = "".join(f"\t{call};\n" for call in called)
+            self.put(f"src/base/{name}.c", f"{GOOD}int {name}_do(int x)\n{{\n{body}\treturn x;\n}}\n")
+
+    def test_call_circles(self):
+        self.sources({"one": ["two_do(1)"], "two": ["three_do(1)"], "three": ["one_do(1)"], "four": ["one_do(1)"]})
+        self.found(check_house.check_circles(self.root, {}), "src/base: 3 sources are in call circles, 0 are known")
+        self.found(check_house.check_circles(self.root, {"base": 2}), "3 sources are in call circles, 2 are known")
+        self.found(check_house.check_circles(self.root, {}), "two -> base/three")
+        self.assertEqual(check_house.check_circles(self.root, {"base": 3}), [])
+
+    def test_known_circles_shrink(self):
+        self.sources({"one": ["two_do(1)"], "two": ["one_do(1)"]})
+        self.found(check_house.check_circles(self.root, {"base": 3}), "write 2")
+        self.sources({"two": []})
+        self.found(check_house.check_circles(self.root, {"base": 3}), "remove its line")
+        self.assertEqual(check_house.check_circles(self.root, {}), [])
+
+    def test_what_is_no_call_is_no_circle(self):
+        self.put("src/base/one.h", f"{GOOD}int one_do(int x);\nint two_do(int x);\n")
+        self.sources({"one": ["/* two_do(1) */", 'puts("two_do(1)")', "x.two_do(1)"], "two": ["one_do(1)"]})
+        self.assertEqual(check_house.check_circles(self.root, {}), [])
+
+    def test_calls_in_headers_and_macros(self):
+        self.put("src/base/one.h", f"{GOOD}#define ONE(x) \\\n\ttwo_do(x)\n")
+        self.sources({"one": [], "two": ["one_do(1)"]})
+        self.found(check_house.check_circles(self.root, {}), "base/one -> base/two")
+        self.put("src/base/one.h", f"{GOOD}static inline int one_in(int x)\n{{\n\treturn two_do(x);\n}}\n")
+        self.found(check_house.check_circles(self.root, {}), "base/one -> base/two")
+
+    def test_words(self):
+        self.put("src/base/a.c", GOOD + "/* 4 blocks an SM */\n/* it was foretold */\n/* 3 is no power of two */\n")
+        offences = check_house.check_words(self.root)
+        for part in ("src/base/a.c:5: 'blocks an SM': write 'per'", "'predict'", "'is no power of two'"):
+            self.found(offences, part)
+        self.put("src/base/a.c", GOOD + "/* 4 blocks per SM; how long a block takes */\n")
+        self.assertEqual(check_house.check_words(self.root), [])
+
     def test_unique_names(self):
         self.put("src/db/a.h", GOOD)
         self.found(check_house.check_sources(self.root), "name is taken")

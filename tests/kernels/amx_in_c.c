@@ -4,14 +4,11 @@
  * for any processor, and with AVX-512 VNNI, whose vectors scale the tiles' sums
  * where there is AMX.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "cmocka_all.h"
 #include "kernels/amx_in_c.h"
 
 enum { TILES = 8, TILE_ROWS = 16, TILE_LINE = 64 };
@@ -77,24 +74,16 @@ static void amx_dot(int c, int a, int b)
 	{                                                                 \
 		amx_tile(call, TCB_FORMAT_##format, m, n);                \
 	}
-#define AMX_TILES(format) \
+#define AMX_TILES(format, ...) \
 	AMX_TILE(format, 16, 16) AMX_TILE(format, 16, 32) AMX_TILE(format, 32, 16) AMX_TILE(format, 32, 32)
-AMX_TILES(Q4_0)
-AMX_TILES(Q8_0)
-AMX_TILES(Q4_K)
-AMX_TILES(Q5_K)
-AMX_TILES(Q6_K)
+TCB_FORMAT_LIST(AMX_TILES)
 
-#define AMX_ROW(format) \
-	[TCB_FORMAT_##  \
-		format] = { amx_##format##_16x16, amx_##format##_16x32, amx_##format##_32x16, amx_##format##_32x32 }
+#define AMX_ROW(format, ...) { amx_##format##_16x16, amx_##format##_16x32, amx_##format##_32x16, amx_##format##_32x32 },
 
 /* Whatever a tile function configures it must release. */
 static void run_tile(enum tcb_format_id format, size_t micro_m, size_t micro_n, const struct qmm_call *call)
 {
-	static qmm_tile_fn *const tiles[TCB_FORMAT_COUNT][4] = {
-		AMX_ROW(Q4_0), AMX_ROW(Q8_0), AMX_ROW(Q4_K), AMX_ROW(Q5_K), AMX_ROW(Q6_K),
-	};
+	static qmm_tile_fn *const tiles[TCB_FORMAT_COUNT][4] = { TCB_FORMAT_LIST(AMX_ROW) };
 	tiles[format][(micro_m > 16) * 2 + (micro_n > 16)](call);
 	assert_false(amx.is_configured);
 }

@@ -19,9 +19,9 @@
 #include "base/util.h"
 #include "device/gpu.h"
 #include "kernels/space.h"
-#include "ptx/assemble.h"
-#include "ptx/opcodes.h"
-#include "ptx/text.h"
+#include "ptx/assemble/assemble.h"
+#include "ptx/ir/opcodes.h"
+#include "ptx/text/text.h"
 
 enum { SKIPPED = 77, SECONDS = 120, TARGETS_MAX = 16, SHOWN_MAX = 20, BATCH = 16, BATCHES_MAX = 4096, AHEAD = 4 };
 
@@ -265,7 +265,7 @@ int main(int argc, char **argv)
 			return 2;
 	}
 	if (!c.step || tcb_assembler_find_kind(TCB_ASSEMBLER_PTXAS, &c.assembler, &err) != TCB_OK) {
-		printf("not run: %s\n", err.message);
+		printf("SKIPPED: %s\n", err.message);
 		return SKIPPED;
 	}
 	const long cores = sysconf(_SC_NPROCESSORS_ONLN);

@@ -13,8 +13,8 @@
 
 #include "instrumented.h"
 #include "kernels/constraint.h"
-#include "ptx/check.h"
-#include "ptx/emulate.h"
+#include "ptx/analyse/check.h"
+#include "ptx/emulate/emulate.h"
 
 const unsigned gpu_capabilities[GPU_CAPABILITIES] = { 75, 80, 86, 89, 90, 100, 120 };
 
@@ -40,7 +40,7 @@ static void fail_at(const struct tcb_problem *p, unsigned capability, const stru
 {
 	char text[TCB_GEOMETRY_TEXT_MAX];
 	tcb_geometry_print(g, text);
-	fail_msg("%s %s sm_%u %zux%zux%zu %s: %s", p->op, tcb_contract_text(p->contract), capability, p->shape.m,
+	fail_msg("%s %s sm_%u %zux%zux%zu %s: %s", p->op_name, tcb_contract_text(p->contract), capability, p->shape.m,
 		 p->shape.n, p->shape.k, text, says);
 }
 
@@ -78,8 +78,8 @@ struct tcb_space *gpu_space(const struct tcb_problem *p, const struct tcb_target
 {
 	struct tcb_space *space;
 	struct tcb_error err;
-	if (tcb_space_create(tcb_op_find(p->op), p, target, whole, &space, &err) != TCB_OK)
-		fail_msg("%s %s sm_%u %zux%zux%zu: %s", p->op, tcb_contract_text(p->contract), target->capability,
+	if (tcb_space_create(p->op, p, target, whole, &space, &err) != TCB_OK)
+		fail_msg("%s %s sm_%u %zux%zux%zu: %s", p->op_name, tcb_contract_text(p->contract), target->capability,
 			 p->shape.m, p->shape.n, p->shape.k, err.message);
 	return space;
 }
@@ -98,7 +98,7 @@ void gpu_check_rule(const struct tcb_problem *p, unsigned capability, const stru
 {
 	const struct tcb_target target = gpu_target(capability, 0);
 	char why[TCB_WHY_MAX] = "", message[TCB_WHY_MAX + 100];
-	const int violated = tcb_constraint_violated(tcb_op_find(p->op), p, &target, g, whole, why) != NULL;
+	const int violated = tcb_constraint_violated(p->op, p, &target, g, whole, why) != NULL;
 	snprintf(message, sizeof message, "'%s' does not say '%s'", why, says ? says : "nothing");
 	if (says ? !violated || !strstr(why, says) : violated)
 		fail_at(p, capability, g, message);
@@ -108,7 +108,7 @@ void gpu_check_default(const struct tcb_problem *p, unsigned capability)
 {
 	const struct tcb_target target = gpu_target(capability, 0);
 	struct tcb_geometry g;
-	tcb_op_find(p->op)->default_geometry(p, &target, &g);
+	p->op->default_geometry(p, &target, &g);
 	gpu_check_rule(p, capability, &g, 0, NULL);
 }
 
@@ -118,7 +118,7 @@ void gpu_emit(const struct tcb_problem *p, const struct tcb_target *target, cons
 	      struct tcb_kernel *out)
 {
 	struct tcb_error err;
-	if (tcb_op_find(p->op)->emit(p, target, g, out, &err) != TCB_OK)
+	if (p->op->emit(p, target, g, out, &err) != TCB_OK)
 		fail_at(p, target->capability, g, err.message);
 }
 
@@ -183,7 +183,7 @@ void gpu_tally_print(const struct gpu_tally *tally)
 void gpu_bench_open(struct gpu_bench *b, const struct tcb_problem *problem, uint64_t seed)
 {
 	memset(b, 0, sizeof *b);
-	b->op = tcb_op_find(problem->op);
+	b->op = problem->op;
 	b->problem = *problem;
 	b->operand_count = b->op->operands(&b->problem, b->operand);
 	b->output = tcb_operand_output(b->operand, b->operand_count);
@@ -292,7 +292,7 @@ static double run_twice(struct gpu_bench *b, const struct tcb_kernel *kernel, ui
 		launch_all(b, kernel, memory, address, workspace, seed + (uint64_t)turn);
 		tcb_ptx_memory_destroy(memory);
 	}
-	tcb_elements_to_f32(b->operand[b->output].type, y[0], b->outputs, got);
+	tcb_type_to_f32(b->operand[b->output].type, y[0], b->outputs, got);
 	ratio = tcb_kernel_error_ratio(kernel, &b->reference, got, b->outputs, NULL);
 	b->first = got[0];
 	if (b->findings || memcmp(y[0], y[1], y_bytes) != 0)

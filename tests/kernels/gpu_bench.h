@@ -13,8 +13,8 @@
 #include "base/util.h"
 #include "device/gpu.h"
 #include "kernels/space.h"
-#include "ptx/opcodes.h"
-#include "ptx/text.h"
+#include "ptx/ir/opcodes.h"
+#include "ptx/text/text.h"
 
 /* One of each kind that kernels are written for. */
 enum { GPU_CAPABILITIES = 7 };

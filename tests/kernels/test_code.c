@@ -20,11 +20,11 @@ static const struct tcb_target target = { .kind = TCB_TARGET_CUDA,
 					  .block_threads_max = 1024 };
 
 /* Two small shapes: one output, and five. */
-static size_t small_shapes(const struct tcb_op *op, const struct tcb_problem *problem,
+static size_t small_shapes(const struct tcb_problem *problem, const struct tcb_target *at,
 			   const struct tcb_geometry *geometry, struct tcb_shape shapes[TCB_CODE_UNITS_MAX],
 			   struct tcb_geometry fitted[TCB_CODE_UNITS_MAX])
 {
-	(void)op;
+	(void)at;
 	for (size_t i = 0; i < 2; i++) {
 		shapes[i] = (struct tcb_shape){ 1, 1 + 4 * i, problem->shape.k };
 		fitted[i] = *geometry;
@@ -67,10 +67,8 @@ static struct tcb_codes *codes_with_ptxas(int allow_spills)
 {
 	struct tcb_assembler_info info;
 	unsetenv("TCBTUNE_ASSEMBLER");
-	if (tcb_assembler_find_kind(TCB_ASSEMBLER_PTXAS, &info, NULL) != TCB_OK) {
-		print_message("SKIPPED: no ptxas\n");
-		skip();
-	}
+	if (tcb_assembler_find_kind(TCB_ASSEMBLER_PTXAS, &info, NULL) != TCB_OK)
+		skip_because("no ptxas here");
 	return codes_with("ptxas", allow_spills);
 }
 
@@ -84,7 +82,7 @@ static void images_hold_each_shape_and_equal_code_once(void **state)
 	assert_int_equal(tcb_codes_ahead(codes), 1);
 	const struct tcb_code *code = get(codes, PLANTED_GPU_GOOD, 1);
 	assert_int_equal(code->outcome, TCB_OUTCOME_OK);
-	assert_int_equal(strlen(code->signature), 16);
+	assert_int_equal(strlen(code->signature), TCB_SIGNATURE_MAX - 1);
 	const struct tcb_code_image *image = code->image;
 	assert_true(tcb_code_image_valid(image, image->bytes));
 	assert_int_equal(image->unit_count, 3);
@@ -263,7 +261,7 @@ static void spills_are_told(void **state)
 	struct tcb_codes *codes = codes_with_ptxas(0);
 	const struct tcb_code *code = get(codes, PLANTED_GPU_SPILLS, 1);
 	assert_int_equal(code->outcome, TCB_OUTCOME_SPILLED);
-	assert_non_null(strstr(code->message, "bytes to local memory at 24 registers a thread (F314)"));
+	assert_non_null(strstr(code->message, "bytes to local memory at 24 registers per thread (F314)"));
 	assert_null(code->image);
 	tcb_codes_destroy(codes);
 	codes = codes_with_ptxas(1);

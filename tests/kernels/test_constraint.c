@@ -5,14 +5,11 @@
  */
 #include "kernels/constraint.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "base/util.h"
+#include "cmocka_all.h"
 #include "toy_op.h"
 
 static const struct tcb_constraint *constraint(const char *id)
@@ -41,7 +38,7 @@ static void fixture_init(struct fixture *f)
 	f->problem = toy_problem;
 	f->target = toy_target;
 	toy_default(&f->problem, &f->target, &f->geometry);
-	f->candidate = (struct tcb_candidate){ &toy_op, &f->problem, &f->target, &f->geometry, { 0 }, 0, 0 };
+	f->candidate = (struct tcb_candidate){ &toy_op, &f->problem, &f->target, &f->geometry, { 0 }, 0, 0, 0 };
 }
 
 static void fixture_cuda(struct fixture *f, unsigned capability)
@@ -101,6 +98,13 @@ static void test_h1_positive(void **state)
 	fixture_init(&f);
 	f.geometry.knob[TCB_KNOB_LAYOUT] = TCB_LAYOUT_COUNT;
 	rejects("H1", &f, "layout");
+	fixture_init(&f);
+	f.geometry.knob[TCB_KNOB_WARPS] = 4;
+	rejects("H1", &f, "warps is a knob of GPUs only");
+	fixture_init(&f);
+	f.target.kind = TCB_TARGET_CUDA;
+	f.geometry.knob[TCB_KNOB_PREFETCH] = 0;
+	rejects("H1", &f, "is a knob of CPUs only");
 }
 
 static void test_h2_nesting(void **state)

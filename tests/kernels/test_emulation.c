@@ -12,8 +12,8 @@
 
 #include "device/gpu.h"
 #include "kernels/emulation.h"
-#include "ptx/passes.h"
-#include "ptx/text.h"
+#include "ptx/optimise/passes.h"
+#include "ptx/text/text.h"
 
 static const unsigned capabilities[] = { 75, 80, 90, 120 };
 enum { CAPABILITIES = sizeof capabilities / sizeof *capabilities, SEED = 7 };
@@ -47,7 +47,10 @@ static int emit(const struct tcb_op *op, unsigned capability, enum tcb_contract 
 	assert_int_equal(tcb_problem_init(op, contract, &fitting, &problem, &err), TCB_OK);
 	op->default_geometry(&problem, &gpu.device.target, &geometry);
 	const enum tcb_status status = op->emit(&problem, &gpu.device.target, &geometry, out, &err);
-	if (status != TCB_OK && status != TCB_E_UNSUPPORTED)
+	/* Products have no GPU kernels of contract f32, nor of bf16 below sm_80. */
+	const int has_none = status == TCB_E_ILLEGAL &&
+			     (strstr(err.message, "the contract must be") || strstr(err.message, "bf16 needs sm_80"));
+	if (status != TCB_OK && !has_none)
 		fail_msg("%s: %s", op->name, err.message);
 	return status == TCB_OK;
 }

@@ -55,8 +55,8 @@ static void close_job(struct job *job)
 static double value_of(const struct job *job, int operand, size_t at)
 {
 	float value;
-	const char *type = job->operands[operand].type;
-	tcb_elements_to_f32(type, (const char *)job->operand[operand] + at * tcb_element_bytes(type), 1, &value);
+	const enum tcb_type type = job->operands[operand].type;
+	tcb_type_to_f32(type, (const char *)job->operand[operand] + at * tcb_type_bytes(type), 1, &value);
 	return (double)value;
 }
 
@@ -108,7 +108,7 @@ static void run_isa(struct job *job, const struct tcb_op *op, enum tcb_isa isa, 
 	op->run(&plan, job->operand, workspace, pool);
 	op->reference(&job->problem, job->operand, &job->reference);
 	float *got = test_malloc(job->outputs * sizeof *got);
-	tcb_elements_to_f32(job->operands[MATMUL_C].type, job->operand[MATMUL_C], job->outputs, got);
+	tcb_type_to_f32(job->operands[MATMUL_C].type, job->operand[MATMUL_C], job->outputs, got);
 	size_t bad = 0;
 	const double ratio = tcb_error_ratio(&plan, &job->reference, got, job->outputs, &bad);
 	if (!(ratio <= 1))
@@ -121,9 +121,8 @@ static void run_isa(struct job *job, const struct tcb_op *op, enum tcb_isa isa, 
 
 static void set(struct job *job, int operand, size_t at, float value)
 {
-	uint16_t half =
-		strcmp(job->operands[operand].type, "f16") == 0 ? tcb_f32_to_f16(value) : tcb_f32_to_bf16(value);
-	if (strcmp(job->operands[operand].type, "f32") == 0)
+	uint16_t half = job->operands[operand].type == TCB_TYPE_F16 ? tcb_f32_to_f16(value) : tcb_f32_to_bf16(value);
+	if (job->operands[operand].type == TCB_TYPE_F32)
 		memcpy((float *)job->operand[operand] + at, &value, sizeof value);
 	else
 		memcpy((uint16_t *)job->operand[operand] + at, &half, sizeof half);
@@ -195,12 +194,12 @@ static void movers_move_every_value(void **state)
 	for (size_t i = 0; i < ROWS * COUNT; i++)
 		half[i] = (uint16_t)i;
 	for (size_t f = 0; f < sizeof families / sizeof *families; f++)
-		for (int type = MATMUL_F32; tcb_target_has(&target, families[f]) && type <= MATMUL_BF16; type++) {
+		for (int type = TCB_TYPE_F32; tcb_target_has(&target, families[f]) && type <= TCB_TYPE_BF16; type++) {
 			const struct matmul_movers *movers = movers_of(families[f]);
-			matmul_widen(type == MATMUL_F32 ? MATMUL_F16 : (enum matmul_type)type, half, 0, ROWS * COUNT,
+			matmul_widen(type == TCB_TYPE_F32 ? TCB_TYPE_F16 : (enum tcb_type)type, half, 0, ROWS * COUNT,
 				     whole);
-			const struct matmul_part part = { (enum matmul_type)type,
-							  type == MATMUL_F32 ? (void *)whole : (void *)half, COUNT,
+			const struct matmul_part part = { (enum tcb_type)type,
+							  type == TCB_TYPE_F32 ? (void *)whole : (void *)half, COUNT,
 							  ROWS, COUNT };
 			movers->pack_a(&part, WIDE_A, panel);
 			for (size_t i = 0; i < (ROWS + WIDE_A - 1) / WIDE_A * WIDE_A; i++)
@@ -208,14 +207,14 @@ static void movers_move_every_value(void **state)
 					const float at = panel[(i / WIDE_A * COUNT + k) * WIDE_A + i % WIDE_A];
 					assert_true(same(at, i < ROWS ? whole[i * COUNT + k] : 0));
 				}
-			movers->pack_b(&part, WIDE_B, type == MATMUL_F32 ? 0 : 512, panel);
+			movers->pack_b(&part, WIDE_B, type == TCB_TYPE_F32 ? 0 : 512, panel);
 			for (size_t k = 0; k < ROWS; k++)
 				for (size_t j = 0; j < (COUNT + WIDE_B - 1) / WIDE_B * WIDE_B; j++) {
 					const float at = panel[(j / WIDE_B * ROWS + k) * WIDE_B + j % WIDE_B];
 					assert_true(same(at, j < COUNT ? whole[k * COUNT + j] : 0));
 				}
-			for (size_t i = 0; type != MATMUL_F32 && i < ROWS * COUNT; i += COUNT) {
-				movers->narrow((enum matmul_type)type, whole + i, COUNT, back);
+			for (size_t i = 0; type != TCB_TYPE_F32 && i < ROWS * COUNT; i += COUNT) {
+				movers->narrow((enum tcb_type)type, whole + i, COUNT, back);
 				for (size_t j = 0; j < COUNT; j++)
 					assert_true(back[j] == half[i + j] || isnan(whole[i + j]));
 			}
@@ -246,15 +245,15 @@ static void movers_round_alike(void **state)
 		memcpy(&values[i], &bits, sizeof bits);
 	}
 	for (size_t f = 0; f < sizeof families / sizeof *families; f++)
-		for (int type = MATMUL_F16; tcb_target_has(&target, families[f]) && type <= MATMUL_BF16; type++) {
-			movers_of(families[f])->narrow((enum matmul_type)type, values, COUNT, got);
-			matmul_narrow((enum matmul_type)type, values, COUNT, want, 0);
+		for (int type = TCB_TYPE_F16; tcb_target_has(&target, families[f]) && type <= TCB_TYPE_BF16; type++) {
+			movers_of(families[f])->narrow((enum tcb_type)type, values, COUNT, got);
+			matmul_narrow((enum tcb_type)type, values, COUNT, want, 0);
 			for (size_t i = 0; i < COUNT; i++)
 				if (got[i] != want[i] && !isnan(values[i]))
 					fail_msg("%a becomes %04x, not %04x", (double)values[i], got[i], want[i]);
 				else if (isnan(values[i]))
-					assert_true(isnan(type == MATMUL_F16 ? tcb_f16_to_f32(got[i])
-									     : tcb_bf16_to_f32(got[i])));
+					assert_true(isnan(type == TCB_TYPE_F16 ? tcb_f16_to_f32(got[i])
+									       : tcb_bf16_to_f32(got[i])));
 		}
 }
 

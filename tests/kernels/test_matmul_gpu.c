@@ -12,6 +12,7 @@
 
 #include "kernels/formats.h"
 #include "kernels/matmul/matmul_gpu.h"
+#include "kernels/matmul/matmul_gpu_plan.h"
 
 enum { OPS = 3 };
 

@@ -6,13 +6,10 @@
 #include "kernels/op.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "base/util.h"
+#include "cmocka_all.h"
 #include "toy_op.h"
 
 static void test_problem(void **state)
@@ -22,7 +19,7 @@ static void test_problem(void **state)
 	struct tcb_error err;
 	assert_int_equal(tcb_problem_init(&toy_op, TCB_CONTRACT_Q8, &(struct tcb_shape){ 1, 2, 64 }, &problem, &err),
 			 TCB_OK);
-	assert_string_equal(problem.op, "toy");
+	assert_string_equal(problem.op_name, "toy");
 	assert_int_equal(problem.contract, TCB_CONTRACT_Q8);
 	assert_int_equal(problem.shape.k, 64);
 	assert_int_equal(tcb_problem_init(&toy_op, TCB_CONTRACT_F16, &(struct tcb_shape){ 1, 2, 64 }, &problem, &err),

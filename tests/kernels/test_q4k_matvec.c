@@ -9,17 +9,14 @@
 #include "kernels/quant_matvec/quant_matvec.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/buffer.h"
 #include "base/cpu_identity.h"
 #include "base/util.h"
+#include "cmocka_all.h"
 #include "kernels/space.h"
 
 enum { WEIGHTS, X, Y, OPERANDS };
@@ -267,7 +264,7 @@ static void test_refusals(void **state)
 		{ "macro=1x64x512,midi=1x64x512,micro=1x1x256,isa=scalar,threads=1,prefetch=512",
 		  "prefetch must be 0" },
 	};
-	const struct tcb_problem problem = { "q4k_matvec", TCB_CONTRACT_Q8, { 1, 64, 512 } };
+	const struct tcb_problem problem = { op, "q4k_matvec", TCB_CONTRACT_Q8, { 1, 64, 512 } };
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct tcb_geometry geometry;
@@ -293,7 +290,8 @@ static void test_space(void **state)
 					const struct tcb_target target = { .kind = TCB_TARGET_CPU,
 									   .isa_mask = mask,
 									   .threads = threads };
-					const struct tcb_problem problem = { "q4k_matvec",
+					const struct tcb_problem problem = { op,
+									     "q4k_matvec",
 									     c ? TCB_CONTRACT_Q8 : TCB_CONTRACT_F32,
 									     { 1 + sizes[i] % 2, sizes[i], 512 } };
 					struct tcb_geometry geometry;

@@ -7,16 +7,13 @@
  * other bits.  And the prepared activations, the same bits from each family.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/buffer.h"
 #include "base/cpu_identity.h"
+#include "cmocka_all.h"
 #include "kernels/formats.h"
 #include "kernels/quant_matvec/quant_matvec.h"
 
@@ -126,10 +123,8 @@ static void test_calls(void **state)
 	const enum tcb_isa isa = *(const enum tcb_isa *)*state;
 	const struct tcb_variant *v;
 	size_t calls = 0;
-	if (!tcb_target_has(&host, isa)) {
-		print_message("this machine has no %s\n", tcb_isa_text(isa));
-		skip();
-	}
+	if (!tcb_target_has(&host, isa))
+		skip_because("this machine has no %s", tcb_isa_text(isa));
 	for (size_t i = 0; (v = tcb_variant_at(op, i)) != NULL; i++) {
 		if (v->contract != TCB_CONTRACT_F32 || v->isa != isa)
 			continue;

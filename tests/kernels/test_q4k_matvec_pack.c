@@ -6,15 +6,12 @@
  */
 #include "kernels/quant_matvec/quant_matvec.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/buffer.h"
 #include "base/util.h"
+#include "cmocka_all.h"
 #include "kernels/formats.h"
 
 static const struct {

@@ -8,16 +8,13 @@
 
 #include <float.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/buffer.h"
 #include "base/cpu_identity.h"
 #include "base/util.h"
+#include "cmocka_all.h"
 
 typedef void quantize_fn(const float *x, size_t blocks, struct q4k_x8 *out);
 
@@ -103,10 +100,8 @@ static void same_bits(enum tcb_isa isa, quantize_fn *quantize)
 	struct tcb_device host;
 	struct tcb_rng rng;
 	assert_int_equal(tcb_cpu_identify("cpu", 1, &host, NULL), TCB_OK);
-	if (!tcb_target_has(&host.target, isa)) {
-		print_message("this processor has no %s\n", tcb_isa_text(isa));
-		skip();
-	}
+	if (!tcb_target_has(&host.target, isa))
+		skip_because("this machine has no %s", tcb_isa_text(isa));
 	tcb_rng_init(&rng, 2);
 	for (size_t i = 0; i < sizeof(x) / sizeof(x[0]); i++)
 		x[i] = tcb_rng_normal(&rng);

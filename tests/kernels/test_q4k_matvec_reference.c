@@ -7,15 +7,12 @@
  * and how near real errors come to them.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/cpu_identity.h"
+#include "cmocka_all.h"
 #include "gguf/gguf.h"
 #include "kernels/quant.h"
 #include "kernels/quant_matvec/quant_matvec.h"

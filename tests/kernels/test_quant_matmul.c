@@ -7,18 +7,15 @@
  * instructions taken from plain C (quant_matmul_amx.h).
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/buffer.h"
 #include "base/cpu_identity.h"
 #include "base/util.h"
+#include "cmocka_all.h"
 #include "instrumented.h"
 #include "kernels/amx_in_c.h"
 #include "kernels/quant.h"
@@ -39,7 +36,8 @@ struct bench {
 static struct tcb_target target;
 static struct tcb_pool *pool;
 
-static const char *const op_names[] = { "q40_matmul", "q80_matmul", "q4k_matmul", "q5k_matmul", "q6k_matmul" };
+#define NAME(id, name, op, ...) #op "_matmul",
+static const char *const op_names[] = { TCB_FORMAT_LIST(NAME) };
 enum { OPS = sizeof(op_names) / sizeof(op_names[0]), THREADS = 2 };
 
 static void guarded(size_t bytes, struct tcb_buffer *out)
@@ -66,7 +64,7 @@ static void bench_init(struct bench *b, const char *op, enum tcb_contract contra
 	assert_non_null(b->op);
 	if (tcb_problem_init(b->op, contract, &shape, &b->problem, &err) != TCB_OK)
 		fail_msg("%s", err.message);
-	b->format = tcb_quant_format(&b->problem);
+	b->format = b->problem.op->format;
 	b->op->operands(&b->problem, operands);
 	guarded(operands[TCB_QUANT_WEIGHTS].bytes, &b->weights);
 	guarded(operands[TCB_QUANT_X].bytes, &b->x);
@@ -205,7 +203,7 @@ static void test_odd_shapes_q8(void **state)
 	for (size_t o = 0; o < OPS; o++)
 		for (size_t i = TEST_IS_INSTRUMENTED * o % 3; i < SHAPES; i += TEST_IS_INSTRUMENTED ? 3 : 1) {
 			struct bench b;
-			const size_t unit = strchr(op_names[o], 'k') ? 256 : 32;
+			const size_t unit = tcb_op_find(op_names[o])->format->block_values;
 			bench_init(&b, op_names[o], TCB_CONTRACT_Q8,
 				   (struct tcb_shape){ shapes[i].m, shapes[i].n, shapes[i].blocks * unit });
 			float *first = calloc(b.outputs, sizeof(float));
@@ -223,7 +221,7 @@ static void test_odd_shapes_f32(void **state)
 	for (size_t o = 0; o < OPS; o++)
 		for (size_t i = o % 3; i < SHAPES; i += 3) {
 			struct bench b;
-			const size_t unit = strchr(op_names[o], 'k') ? 256 : 32;
+			const size_t unit = tcb_op_find(op_names[o])->format->block_values;
 			bench_init(&b, op_names[o], TCB_CONTRACT_F32,
 				   (struct tcb_shape){ shapes[i].m, shapes[i].n, shapes[i].blocks * unit });
 			float *first = calloc(b.outputs, sizeof(float));
@@ -285,7 +283,7 @@ static void try_amx_in_c(const struct amx_in_c *amx)
 	for (size_t o = 0; o < OPS; o++)
 		for (size_t i = o % 2; i < SHAPES; i += TEST_IS_INSTRUMENTED ? 6 : 2) {
 			struct bench b;
-			const size_t unit = strchr(op_names[o], 'k') ? 256 : 32;
+			const size_t unit = tcb_op_find(op_names[o])->format->block_values;
 			bench_init(&b, op_names[o], TCB_CONTRACT_Q8,
 				   (struct tcb_shape){ shapes[i].m, shapes[i].n, shapes[i].blocks * unit });
 			take_reference(&b);
@@ -323,10 +321,8 @@ static void test_amx_in_plain_c(void **state)
 static void test_amx_in_c_scaled_by_vectors(void **state)
 {
 	(void)state;
-	if (!tcb_target_has(&target, TCB_ISA_AVX512VNNI)) {
-		print_message("this machine has no AVX-512 VNNI: AMX's scaling in vectors was not run\n");
-		skip();
-	}
+	if (!tcb_target_has(&target, TCB_ISA_AVX512VNNI))
+		skip_because("this machine has no AVX-512 VNNI: AMX's scaling in vectors was not run");
 	try_amx_in_c(&amx_in_c_vnni);
 }
 #endif
@@ -335,10 +331,8 @@ static void test_amx_in_c_scaled_by_vectors(void **state)
 static void test_amx_of_the_processor(void **state)
 {
 	(void)state;
-	if (!tcb_target_has(&target, TCB_ISA_AMX)) {
-		print_message("this machine has no AMX: its instructions were not run, only their logic in plain C\n");
-		skip();
-	}
+	if (!tcb_target_has(&target, TCB_ISA_AMX))
+		skip_because("this machine has no AMX: its instructions were not run, only their logic in plain C");
 }
 
 /* ---- parts ---- */
@@ -369,7 +363,7 @@ static void check_unpacker(const struct tcb_format *format, const struct qmm_unp
 	struct tcb_buffer weights;
 	guarded(rows * row_bytes, &weights);
 	for (size_t i = 0; i < rows * blocks; i++)
-		format->random_block(rng, (uint8_t *)weights.data + i * format->block_bytes);
+		tcb_block_random(format, rng, (uint8_t *)weights.data + i * format->block_bytes);
 	memset(lines, TCB_POISON, sizeof(lines));
 	memset(&panel, TCB_POISON, sizeof(panel));
 	unpacker->gather(weights.data, row_bytes, rows, values, lines);

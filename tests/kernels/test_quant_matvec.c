@@ -1,33 +1,34 @@
 /* SPDX-License-Identifier: MIT
  *
- * The kernels that q40_matvec, q80_matvec, q5k_matvec and q6k_matvec share:
+ * The kernels that all MatVecs but q4k_matvec share:
  * every variant at shapes that cut rows, row groups and superblocks, with one
  * k-step and with small ones, on guarded buffers; weights at the ends of their
  * ranges; activations that are not finite; the packed layout there and back, and
  * where it puts what; prepared activations equal on all instruction families.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/buffer.h"
 #include "base/cpu_identity.h"
+#include "cmocka_all.h"
 #include "kernels/quant_matvec/quant_matvec.h"
 
 static struct tcb_target host;
 static struct tcb_pool *pool;
 static const char *const names[] = {
-	"q40_matvec", "q80_matvec", "q5k_matvec", "q6k_matvec",
+#define NAME(id, name, op, ...) #op "_matvec",
+	TCB_FORMAT_OTHER_ROWS(NAME)
 #if defined(__aarch64__)
-	"q4k_matvec", /* its own kernels are for others */
+		"q4k_matvec", /* its own kernels are for others */
 #endif
 };
-enum { OPS = sizeof(names) / sizeof(names[0]), OPS_IN_LINES = 4 /* whose packed layout is theirs */ };
+enum {
+	OPS = sizeof(names) / sizeof(names[0]),
+	OPS_IN_LINES = TCB_FORMAT_COUNT - 1 /* whose packed layout is theirs */
+};
 
 static void alloc(size_t bytes, struct tcb_buffer *out)
 {
@@ -148,7 +149,7 @@ static void test_shapes(void **state)
 			for (size_t s = 0; s < sizeof(shapes) / sizeof(shapes[0]); s++) {
 				struct tcb_shape shape = shapes[s];
 				struct bench b;
-				shape.k *= tcb_format_find(tcb_op_find(names[o])->weight_type)->block_values;
+				shape.k *= tcb_op_find(names[o])->format->block_values;
 				bench_init(&b, names[o], c ? TCB_CONTRACT_Q8 : TCB_CONTRACT_F32, shape);
 				largest = fmax(largest, try_variants(&b));
 				bench_fini(&b);
@@ -169,7 +170,7 @@ static void test_extremes(void **state)
 				const struct tcb_shape shape = { 1, 17, 512 };
 				struct bench b;
 				bench_init(&b, names[o], c ? TCB_CONTRACT_Q8 : TCB_CONTRACT_F32, shape);
-				const struct tcb_format *format = tcb_quant_format(&b.problem);
+				const struct tcb_format *format = b.problem.op->format;
 				const size_t d_at = format->id == TCB_FORMAT_Q6_K ? 208 : 0;
 				uint8_t *block = b.data[TCB_QUANT_WEIGHTS];
 				float *x = b.data[TCB_QUANT_X];
@@ -216,7 +217,7 @@ static void test_pack(void **state)
 	for (size_t o = 0; o < OPS_IN_LINES; o++)
 		for (size_t n = 1; n < 34; n += 15) {
 			struct bench b;
-			const struct tcb_format *format = tcb_format_find(tcb_op_find(names[o])->weight_type);
+			const struct tcb_format *format = tcb_op_find(names[o])->format;
 			bench_init(&b, names[o], TCB_CONTRACT_Q8,
 				   (struct tcb_shape){ 1, n, format->block_values == 32 ? 288 : 512 });
 			const size_t row = tcb_quant_row_bytes(format, b.problem.shape.k);
@@ -232,8 +233,9 @@ static void test_pack(void **state)
 				      *last = (const uint8_t *)b.data[TCB_QUANT_WEIGHTS] + (n - 1) * row;
 			const uint8_t *group = lines + (n - 1) / 16 * 2 * qmv_lines(format->id) * QMV_LINE;
 			if (format->block_values == 32) {
-				assert_memory_equal(group + (n - 1) % 16 * 4, last, 2);
-				assert_memory_equal(group + 4 * QMV_LINE + (n - 1) % 16 * 4, last + 2, 4);
+				const size_t head = format->codes_at;
+				assert_memory_equal(group + (n - 1) % 16 * 4, last, head);
+				assert_memory_equal(group + 2 * head * QMV_LINE + (n - 1) % 16 * 4, last + head, 4);
 			} else if (format->id == TCB_FORMAT_Q6_K) {
 				assert_memory_equal(group + (n - 1) % 16 * 4, last + 208, 2);
 				assert_memory_equal(group + 4 * QMV_LINE + (n - 1) % 16 * 4, last + 204, 4);

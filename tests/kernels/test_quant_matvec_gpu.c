@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "kernels/quant_matvec/quant_matvec_gpu.h"
+#include "kernels/quant_matvec/quant_matvec_gpu_plan.h"
 
 /* The quantised matvecs of the registry. */
 static const struct tcb_op *ops[TCB_FORMAT_COUNT];
@@ -61,7 +62,7 @@ static enum tcb_contract contract_at(const struct tcb_op *op, size_t i)
 /* K as it is, or not a whole number of superblocks where the format has shorter blocks. */
 static size_t k_of(const struct tcb_op *op, size_t k, size_t i)
 {
-	return tcb_format_find(op->weight_type)->block_values == 32 && i % 2 ? k - 32 * (1 + i % 5) : k;
+	return op->format->block_values == 32 && i % 2 ? k - 32 * (1 + i % 5) : k;
 }
 
 /* --- layouts --- */
@@ -76,7 +77,7 @@ static void planes_round_trip(void **state)
 		const struct tcb_op *op = op_at(i);
 		const size_t n = shapes[i / op_count][0], k = k_of(op, shapes[i / op_count][1], i / op_count);
 		const struct tcb_problem problem = problem_for(op, TCB_CONTRACT_Q8, 1, n, k);
-		const size_t bytes = n * tcb_quant_row_bytes(tcb_quant_format(&problem), k);
+		const size_t bytes = n * tcb_quant_row_bytes(problem.op->format, k);
 		const size_t planes = qmv_packed_bytes(&problem, TCB_LAYOUT_F);
 		uint8_t *stored = test_malloc(bytes), *packed = test_malloc(planes), *back = test_malloc(bytes);
 		for (size_t b = 0; b < bytes; b++) /* any bytes are blocks, as far as packing goes */
@@ -386,6 +387,38 @@ static void tiny_beside_large_activations(void **state)
 	gpu_bench_close(&bench);
 }
 
+/* MXFP4: powers from the two that are below the normal floats on, in rows of their own so that none hides another. */
+static void powers_of_all_sizes(void **state)
+{
+	enum { ROWS = 24, K = 512, POWER_MOST = 200 };
+	const struct tcb_op *op = tcb_op_find("mxfp4_matvec");
+	const struct tcb_target target = gpu_target(80, 2);
+	(void)state;
+	assert_non_null(op);
+	for (int kind = 0; kind < 3; kind++) { /* dp4a, fma, mma */
+		const enum tcb_contract contract = kind ? TCB_CONTRACT_F32 : TCB_CONTRACT_Q8;
+		const struct tcb_problem p = problem_for(op, contract, 1, ROWS, K);
+		const size_t blocks = K / op->format->block_values;
+		struct tcb_geometry g;
+		struct gpu_bench bench;
+		struct tcb_rng rng;
+		tcb_rng_init(&rng, 50);
+		gpu_bench_open(&bench, &p, 3);
+		uint8_t *block = bench.data[TCB_QUANT_WEIGHTS];
+		float *x = bench.data[TCB_QUANT_X];
+		for (size_t i = 0; i < ROWS * blocks; i++, block += op->format->block_bytes)
+			block[0] = (uint8_t)(i / blocks * POWER_MOST / (ROWS - 1) + i % 2);
+		for (size_t i = 0; i < K; i++) /* sums are normal */
+			x[i] *= 0x1p20f;
+		gpu_bench_refer(&bench);
+		op->default_geometry(&p, &target, &g);
+		assert_true(kind != 2 || mma_geometry(&p, &target, &rng, &g));
+		snprintf(bench.what, sizeof bench.what, "powers, kind %d", kind);
+		gpu_bench_check(&bench, &target, &g, 1, NULL);
+		gpu_bench_close(&bench);
+	}
+}
+
 /* --- mutants --- */
 
 #define RING "copy=bulk,stages=2,lead=1,blocks=1,occ=1,xin=regs,ksplit=2,midi=1x4x1024,unroll=1"
@@ -436,6 +469,7 @@ int main(void)
 		cmocka_unit_test(products_of_matrices_are_right),
 		cmocka_unit_test(extreme_activations),
 		cmocka_unit_test(tiny_beside_large_activations),
+		cmocka_unit_test(powers_of_all_sizes),
 		cmocka_unit_test(mutants_are_caught),
 	};
 	return cmocka_run_group_tests(tests, find_ops, NULL);

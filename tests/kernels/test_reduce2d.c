@@ -7,17 +7,14 @@
 
 #include <float.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/buffer.h"
 #include "base/cpu_identity.h"
 #include "base/util.h"
+#include "cmocka_all.h"
 #include "kernels/space.h"
 
 enum { THREADS = 2, SAMPLE = 60, ELEMENTS_MAX = 1 << 16 };
@@ -34,7 +31,7 @@ static float run(const struct tcb_problem *problem, const struct tcb_geometry *g
 	struct tcb_buffer x, y, workspace;
 	struct tcb_plan plan;
 	struct tcb_error err;
-	const struct tcb_op *op = tcb_op_find(problem->op);
+	const struct tcb_op *op = problem->op;
 	size_t bytes = problem->shape.m * problem->shape.n * sizeof(float);
 	if (op->plan(problem, geometry, &plan, &err) != TCB_OK)
 		fail_msg("%s", err.message);

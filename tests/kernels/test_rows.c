@@ -8,18 +8,15 @@
 
 #include <float.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/buffer.h"
 #include "base/cpu_identity.h"
 #include "base/sizes.h"
 #include "base/util.h"
+#include "cmocka_all.h"
 #include "kernels/layernorm/layernorm.h"
 #include "kernels/rmsnorm/rmsnorm.h"
 #include "kernels/space.h"

@@ -8,16 +8,13 @@
 
 #include <float.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/buffer.h"
 #include "base/cpu_identity.h"
 #include "base/util.h"
+#include "cmocka_all.h"
 #include "kernels/space.h"
 
 enum { THREADS = 2, COLUMNS = 1008, ROWS = 3 }; /* columns: whole cache lines, no power of two */
@@ -259,7 +256,7 @@ static void test_reference_specials(void **state)
 	float x[4] = { 1, NAN, 0, 0 };
 	double out_y[4], magnitude[4], extra[4];
 	struct tcb_reference reference = { out_y, magnitude, extra, NULL };
-	struct tcb_problem problem = { "softmax", TCB_CONTRACT_F32, { 1, 4, 0 } };
+	struct tcb_problem problem = { op, "softmax", TCB_CONTRACT_F32, { 1, 4, 0 } };
 	op->reference(&problem, (void *const[]){ x, NULL }, &reference);
 	assert_true(isnan(out_y[0]) && isnan(out_y[1]) && isnan(out_y[3]));
 	x[1] = -INFINITY;

@@ -6,13 +6,11 @@
 #include "instrumented.h"
 #include "kernels/space.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
+#include <string.h>
 
 #include "base/util.h"
+#include "cmocka_all.h"
 #include "toy_op.h"
 
 static struct tcb_space *create(const struct tcb_op *op, const struct tcb_problem *problem,
@@ -231,6 +229,18 @@ static void test_large_products(void **state)
 	assert_null(space);
 }
 
+/* Refused at once: a walk through axes without rules would take minutes. */
+static void test_no_gpu_kernels(void **state)
+{
+	const struct tcb_target gpu = { .kind = TCB_TARGET_CUDA, .capability = 90 };
+	struct tcb_space *space;
+	struct tcb_error err;
+	(void)state;
+	assert_int_equal(tcb_space_create(&toy_op, &toy_problem, &gpu, 0, &space, &err), TCB_E_UNSUPPORTED);
+	assert_null(space);
+	assert_non_null(strstr(err.message, "has no GPU kernels"));
+}
+
 static void test_nothing_legal(void **state)
 {
 	(void)state;
@@ -253,6 +263,7 @@ int main(void)
 		cmocka_unit_test(test_default_outside_the_axes),
 		cmocka_unit_test(test_large_products),
 		cmocka_unit_test(test_nothing_legal),
+		cmocka_unit_test(test_no_gpu_kernels),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,17 +12,14 @@
  * the shorter half of the shapes: for emulated processors.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/buffer.h"
 #include "base/cpu_identity.h"
 #include "base/util.h"
+#include "cmocka_all.h"
 #include "instrumented.h"
 #include "kernels/space.h"
 
@@ -199,7 +196,7 @@ static void judge(struct bench *b, const struct tcb_op *op, const struct tcb_pla
 	}
 	float *got = malloc(b->output_count * sizeof(float));
 	assert_non_null(got);
-	tcb_elements_to_f32(b->operands[b->output].type, data[b->output], b->output_count, got);
+	tcb_type_to_f32(b->operands[b->output].type, data[b->output], b->output_count, got);
 	double ratio = tcb_error_ratio(plan, &b->reference, got, b->output_count, &bad);
 	if (!(ratio <= 1))
 		fail_msg("%s: output %zu is %.9g, reference %.9g, error ratio %g", text, bad, (double)got[bad],
@@ -308,10 +305,8 @@ static void test_variants_of_isa(void **state)
 {
 	const struct subject *subject = *state;
 	const struct tcb_op *op = subject->op;
-	if (!tcb_target_has(&target, subject->isa)) {
-		print_message("%s: this machine has no %s\n", subject->name, tcb_isa_text(subject->isa));
-		skip();
-	}
+	if (!tcb_target_has(&target, subject->isa))
+		skip_because("%s: this machine has no %s", subject->name, tcb_isa_text(subject->isa));
 	size_t tried = 0;
 	for (int c = 0; c < TCB_CONTRACT_COUNT; c++) {
 		const struct tcb_variant *variants[VARIANTS_MAX];
@@ -415,8 +410,8 @@ int main(int argc, char **argv)
 				(struct CMUnitTest){ subject->name, test_variants_of_isa, NULL, NULL, subject };
 		}
 	}
-	int failed = _cmocka_run_group_tests("variants", tests, count, NULL, NULL);
+	const int failed = _cmocka_run_group_tests("variants", tests, count, NULL, NULL);
 	close_benches();
 	tcb_pool_destroy(pool);
-	return failed;
+	return test_status(failed);
 }

@@ -148,7 +148,7 @@ static const struct tcb_op toy_op = {
 	.plan = toy_plan,
 };
 
-static const struct tcb_problem toy_problem = { "toy", TCB_CONTRACT_F32, { 3, 48, 192 } };
+static const struct tcb_problem toy_problem = { &toy_op, "toy", TCB_CONTRACT_F32, { 3, 48, 192 } };
 static const struct tcb_target toy_target = {
 	.kind = TCB_TARGET_CPU,
 	.isa_mask = 1u << TCB_ISA_SCALAR | 1u << TCB_ISA_AVX2,

@@ -10,11 +10,6 @@
 
 int main(void)
 {
-	static const char *const words[] = {
-#define FORM_WORD(id, word) word,
-		TCB_SWIZZLE_LIST(FORM_WORD)
-#undef FORM_WORD
-	};
 	int differs = 0;
 	static const char *const walks[] = { "row, 4 bytes", "column, 4 bytes", "column, 16 bytes" };
 
@@ -22,7 +17,7 @@ int main(void)
 		printf("%s## %s a lane\n\nWavefronts of the worst read; the least is %d.\n\n| pitch |",
 		       walk ? "\n" : "", walks[walk], walk == WALK_CHUNKS ? 4 : 1);
 		for (int form = 0; form < TCB_SWIZZLE_COUNT; form++)
-			printf(" %s |", words[form]);
+			printf(" %s |", tcb_knob_word(TCB_KNOB_SWIZZLE, form));
 		printf("\n|---|");
 		for (int form = 0; form < TCB_SWIZZLE_COUNT; form++)
 			printf("---|");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * How many thread-instructions a second the emulator executes on one core, with
+ * How many thread-instructions per second the emulator executes on one core, with
  * all checks on: arithmetic in registers, dot products of bytes from global
  * memory, and a tiled product through shared memory with barriers.
  *

@@ -13,8 +13,8 @@
 #include <time.h>
 
 #include "base/util.h"
-#include "ptx/passes.h"
-#include "ptx/text.h"
+#include "ptx/optimise/passes.h"
+#include "ptx/text/text.h"
 
 static void head(struct tcb_str *out, unsigned regs)
 {

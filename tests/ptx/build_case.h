@@ -7,7 +7,7 @@
 
 #include "cmocka_all.h"
 
-#include "ptx/build.h"
+#include "ptx/build/build.h"
 
 /* Operands, and operations with 1 to 4 sources. */
 #define I tcb_ptx_int

@@ -363,7 +363,7 @@ static inline void kind_blackwell(struct tcb_ptx_build *b)
 	keep32(b, y, op3(b, "max.f32", q[2], q[3], q[4]));
 }
 
-/* X(kind, threads a block, least targets) */
+/* X(kind, threads per block, least targets) */
 #define BUILD_KINDS(X)         \
 	X(integers, 128, "75") \
 	X(floats, 128, "75")   \

@@ -10,9 +10,9 @@
 
 #include "run_kernel.h"
 
-#include "ptx/opcodes.h"
-#include "ptx/predict.h"
-#include "ptx/swizzle.h"
+#include "ptx/analyse/predict.h"
+#include "ptx/build/swizzle.h"
+#include "ptx/ir/opcodes.h"
 
 enum conflict_walk {
 	WALK_ROW,    /* lane t reads word (k, t) */

@@ -13,8 +13,8 @@
 #include <string.h>
 
 #include "base/util.h"
-#include "ptx/emulate.h"
-#include "ptx/text.h"
+#include "ptx/emulate/emulate.h"
+#include "ptx/text/text.h"
 
 struct emu_bench {
 	struct tcb_ptx_module *module;

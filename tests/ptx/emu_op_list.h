@@ -11,7 +11,7 @@
 #include <math.h>
 
 #include "emu_ops.h"
-#include "ptx/emu_float.h"
+#include "ptx/emulate/emu_float.h"
 
 typedef __int128 int128;
 
@@ -555,7 +555,7 @@ REF(r_div_full, ref_fbits(ref_f(a) / ref_f(b)))
 		text ".rp." t, types, name##_rp, 0                                      \
 	}
 
-/* clang-format off: one row an instruction */
+/* clang-format off: one row per instruction */
 static const struct emu_op emu_ops[] = {
 	{ "add.s32 %d, %a, %b", "u32 u32 u32", r_add, 0 },
 	{ "add.u16 %d, %a, %b", "u16 u16 u16", r_add, 0 },

@@ -8,8 +8,8 @@
 
 #include "ptx_tools.h"
 
-#include "ptx/emulate.h"
-#include "ptx/text.h"
+#include "ptx/emulate/emulate.h"
+#include "ptx/text/text.h"
 
 struct emu_job {
 	struct tcb_ptx_module *module;

@@ -11,9 +11,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ptx/analyses.h"
+#include "ptx/analyse/analyses.h"
 #include "ptx/ptx_tools.h"
-#include "ptx/text.h"
+#include "ptx/text/text.h"
 
 enum { FINDINGS_MAX = 400 };
 
@@ -31,7 +31,7 @@ static inline void see_finding(void *ctx, const struct tcb_ptx_finding *finding)
 	findings->errors += finding->severity == TCB_PTX_ERROR;
 }
 
-/* Everything that the analyses say of FUNCTION; its control-flow graph and numbers are made anew. */
+/* Everything that the analyses say of FUNCTION; its control-flow graph and numbers are made again. */
 static inline void find_all(struct tcb_ptx_function *function, struct findings *out)
 {
 	const struct tcb_ptx_sink sink = { see_finding, out };

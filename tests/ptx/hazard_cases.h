@@ -55,7 +55,7 @@
 	  "LOOP:\n\tst.shared.u32 [%r4], %r11;\n\tbar.sync 0;\n\tld.shared.u32 %r10, [%r6];\n\tbar.sync 0;\n"          \
 	  "\tadd.u32 %r9, %r9, %r10;\n\tadd.u32 %r11, %r11, 1;\n\tbar.sync 0;\n\tsetp.lt.u32 %p0, %r11, %r0;\n"        \
 	  "\t@%p0 bra LOOP;\n")                                                                                        \
-	X(loop_rows, 1, 0, 1, /* 4 rows of 1 KiB, one a round, read back when all are written */                       \
+	X(loop_rows, 1, 0, 1, /* 4 rows of 1 KiB, one per round, read back when all are written */                     \
 	  "LOOP:\n\tst.shared.u32 [%r4], %r11;\n\tadd.u32 %r4, %r4, 1024;\n\tadd.u32 %r11, %r11, 1;\n"                 \
 	  "\tsetp.lt.u32 %p0, %r11, 4;\n\t@%p0 bra LOOP;\n\tbar.sync 0;\n\tld.shared.u32 %r9, [%r6];\n")               \
 	X(loop_own_rows, 1, 1, 0, /* each thread its own word of each row */                                           \

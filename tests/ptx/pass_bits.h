@@ -8,7 +8,7 @@
 #define TCB_TESTS_PASS_BITS_H
 
 #include "pass_tools.h"
-#include "ptx/emulate.h"
+#include "ptx/emulate/emulate.h"
 
 enum { BITS_THREADS = 64, BITS_WORDS = 32 /* of each thread */, BITS_INPUTS = 16 /* likewise */ };
 

@@ -17,10 +17,10 @@
 #include <string.h>
 
 #include "base/util.h"
-#include "ptx/legality.h"
-#include "ptx/opcodes.h"
-#include "ptx/passes.h"
-#include "ptx/text.h"
+#include "ptx/analyse/legality.h"
+#include "ptx/ir/opcodes.h"
+#include "ptx/optimise/passes.h"
+#include "ptx/text/text.h"
 
 #define PASS_BEGIN ".pragma \"begin\";\n"
 

@@ -13,7 +13,7 @@
 #include <time.h>
 
 #include "base/util.h"
-#include "ptx/text.h"
+#include "ptx/text/text.h"
 
 enum { RANDOM_REGS = 8, RANDOM_PREDICATES = 3 };
 

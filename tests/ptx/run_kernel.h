@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ptx/emulate.h"
+#include "ptx/emulate/emulate.h"
 
 struct kernel_run {
 	uint32_t out[1024];

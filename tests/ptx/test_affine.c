@@ -7,9 +7,9 @@
 #include "run_kernel.h"
 
 #include "base/util.h"
-#include "ptx/affine.h"
-#include "ptx/opcodes.h"
-#include "ptx/text.h"
+#include "ptx/analyse/affine.h"
+#include "ptx/ir/opcodes.h"
+#include "ptx/text/text.h"
 
 static struct tcb_ptx_module *parse(const char *text)
 {

@@ -3,7 +3,7 @@
  * Alignment: accesses with the finding marked in the text beside ones that are
  * right; what pointers from outside are supposed to be; what is stored of
  * registers; and random address arithmetic, where no thread may ever see a
- * value that is no multiple of what was proved.
+ * value that is not a multiple of what was proved.
  */
 #include "cmocka_all.h"
 

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "ptx/assemble_private.h"
+#include "ptx/assemble/assemble_private.h"
 #include "ptx_tools.h"
 
 static const char kernel[] = ".version 7.0\n"
@@ -145,7 +145,7 @@ static void finds(enum tcb_assembler kind)
 	const struct tcb_assembler_info *info = find(kind);
 
 	if (!info)
-		skip();
+		skip_because("no %s here", tcb_assembler_text(kind));
 	print_message("%s %u.%u at %s:", tcb_assembler_text(kind), info->version / 10, info->version % 10, info->path);
 	for (unsigned i = 0; i < info->target_count; i++)
 		print_message(" sm_%u", info->targets[i]);
@@ -163,7 +163,7 @@ static void assembles(enum tcb_assembler kind)
 	const struct tcb_assembler_info *info = find(kind);
 
 	if (!info)
-		skip();
+		skip_because("no %s here", tcb_assembler_text(kind));
 	for (unsigned i = 0; i < info->target_count; i++) {
 		struct tcb_ptx_target target = { info->targets[i], 0 };
 		struct tcb_assembly a;
@@ -203,7 +203,7 @@ static void rejects(enum tcb_assembler kind)
 	const struct tcb_ptx_sink sink = { see, &seen };
 
 	if (!info)
-		skip();
+		skip_because("no %s here", tcb_assembler_text(kind));
 	bad = strdup(kernel);
 	memcpy(strstr(bad, "bar.sync"), "bar.sink", 8);
 	tcb_assemble(info, bad, strlen(bad), &sm_89, 60, &a);
@@ -236,7 +236,7 @@ static void is_killed(enum tcb_assembler kind)
 	struct tcb_assembly a;
 
 	if (!info)
-		skip();
+		skip_because("no %s here", tcb_assembler_text(kind));
 	tcb_str_add(&text, ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n"
 			   "	.reg .b64 %rd<2>;\n	.reg .f32 %f<500>;\n	ld.param.u64 %rd1, [p];\n");
 	for (int i = 0; i < 60000; i++)
@@ -265,7 +265,7 @@ static void pool_keeps_order(enum tcb_assembler kind)
 	uint64_t start = tcb_clock_ns();
 
 	if (!info)
-		skip();
+		skip_because("no %s here", tcb_assembler_text(kind));
 	assert_int_equal(tcb_assemble_pool_create(info, 2, 60, &pool, &err), TCB_OK);
 	for (int i = 0; i < JOBS; i++) {
 		struct tcb_str text = { 0 };
@@ -314,7 +314,7 @@ static void both_agree(void **state)
 
 	(void)state;
 	if (!ptxas || !jit || ptxas->version != jit->version)
-		skip();
+		skip_because("there are no ptxas and nvJitLink of the same version");
 	assert_int_equal(ptxas->target_count, jit->target_count);
 	for (unsigned i = 0; i < ptxas->target_count; i++) {
 		struct tcb_ptx_target target = { ptxas->targets[i], 0 };

@@ -8,9 +8,9 @@
 #include "ptx_tools.h"
 #include "run_kernel.h"
 
-#include "ptx/opcodes.h"
-#include "ptx/passes.h"
-#include "ptx/text.h"
+#include "ptx/ir/opcodes.h"
+#include "ptx/optimise/passes.h"
+#include "ptx/text/text.h"
 
 enum { THREADS = 256, N = 4 };
 
@@ -107,7 +107,7 @@ static void known_kernels(void **state)
  * two stages; and barriers. */
 static void random_ops(struct tcb_rng *rng, struct tcb_str *out, unsigned ops, int in_loop)
 {
-	/* tile: own, mirrored; other: own, mirrored; neighbours of each; two stages; a row a round: own, mirrored,
+	/* tile: own, mirrored; other: own, mirrored; neighbours of each; two stages; a row per round: own, mirrored,
 	 * mirrored in the next row */
 	static const char *const where[] = { "%r4",  "%r6",  "%r7",  "%r8",  "%r12", "%r13", "%r17",
 					     "%r18", "%r16", "%r21", "%r22", "%r16", "%r22" };

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ptx/opcodes.h"
+#include "ptx/ir/opcodes.h"
 
 #include "ptx/findings.h"
 #include "ptx/random_cfg.h"

@@ -8,8 +8,8 @@
 #include "build_kinds.h"
 #include "ptx_tools.h"
 
-#include "ptx/opcodes.h"
-#include "ptx/text.h"
+#include "ptx/ir/opcodes.h"
+#include "ptx/text/text.h"
 
 static const struct {
 	const char *name;
@@ -386,7 +386,7 @@ static void building_is_fast(void **state)
 		tcb_ptx_module_destroy(module);
 	}
 	spent = tcb_clock_ns() - start;
-	print_message("%.2f million instructions a second, built, proved and verified\n",
+	print_message("%.2f million instructions per second, built, proved and verified\n",
 		      (double)count * 1e3 / (double)spent);
 	assert_true(spent < count * 50000); /* even under a sanitizer */
 }

@@ -310,7 +310,7 @@ static void what_is_proved_is_true(void **state)
 			known += align > 1;
 			for (unsigned r = 0; r < RUNS; r++)
 				if (align && values[v].is[r] % align)
-					fail_msg("program %u, value %u: %u is no multiple of %u", program, v,
+					fail_msg("program %u, value %u: %u is not a multiple of %u", program, v,
 						 values[v].is[r], align);
 		}
 		tcb_ptx_module_destroy(module);

@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ptx/check.h"
-#include "ptx/text.h"
+#include "ptx/analyse/check.h"
+#include "ptx/text/text.h"
 
 static const char two_kernels[] = ".version 7.8\n"
 				  ".target sm_75\n"

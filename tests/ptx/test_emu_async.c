@@ -7,9 +7,9 @@
 
 #include <math.h>
 
-#include "ptx/emu_float.h"
-#include "ptx/emu_matrix.h"
-#include "ptx/tensor_map.h"
+#include "ptx/emulate/emu_float.h"
+#include "ptx/emulate/emu_matrix.h"
+#include "ptx/ir/tensor_map.h"
 
 /* --- a ring of bulk copies --- */
 

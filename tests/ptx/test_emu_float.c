@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "base/util.h"
-#include "ptx/emu_float.h"
+#include "ptx/emulate/emu_float.h"
 
 struct small {
 	enum tcb_ptx_word type;

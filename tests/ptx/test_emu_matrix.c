@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "base/util.h"
-#include "ptx/emu_float.h"
-#include "ptx/emu_matrix.h"
+#include "ptx/emulate/emu_float.h"
+#include "ptx/emulate/emu_matrix.h"
 
 #define G (lane / 4)
 #define T (lane % 4)

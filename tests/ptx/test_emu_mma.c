@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-#include "ptx/emu_float.h"
+#include "ptx/emulate/emu_float.h"
 
 static void random_halves(struct tcb_rng *rng, uint16_t *to, size_t count)
 {

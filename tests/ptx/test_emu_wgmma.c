@@ -10,8 +10,8 @@
 #include <math.h>
 #include <stddef.h>
 
-#include "ptx/emu_float.h"
-#include "ptx/emu_matrix.h"
+#include "ptx/emulate/emu_float.h"
+#include "ptx/emulate/emu_matrix.h"
 
 enum { A_AT = 0, B_AT = 16384, TILES = 32768, N_MAX = 256 };
 
@@ -97,7 +97,7 @@ static void make_operands(const struct kind *kind, struct operands *o, struct tc
 	for (unsigned i = 0; i < 64; i++)
 		for (unsigned l = 0; l < kind->k; l++) {
 			uint32_t bits = random_element(rng, ta, &o->a[i][l]);
-			/* the layout of mma's A: 16 rows a warp */
+			/* the layout of mma's A: 16 rows per warp */
 			unsigned reg = i % 16 / 8 + l / (4 * each) * 2;
 			unsigned thread = i / 16 * 32 + i % 8 * 4 + l % (4 * each) / each;
 
@@ -291,11 +291,8 @@ static void hardware(void **state)
 		struct emu_job job;
 
 		make_operands(&kinds[i], &o, &rng);
-		if (tcb_hash64(&o, offsetof(struct operands, d), 0) != hardware_hashes[i][0]) {
-			print_message(
-				"SKIPPED: this C library's logarithm draws other operands than those of the record\n");
-			skip();
-		}
+		if (tcb_hash64(&o, offsetof(struct operands, d), 0) != hardware_hashes[i][0])
+			skip_because("this C library's logarithm draws other operands than those of the record");
 		write_kernel(&kinds[i], &text, "fence.proxy.async.shared::cta;");
 		run_kind(text.data, &o, &job);
 		if (tcb_hash64(o.d, sizeof o.d, 0) != hardware_hashes[i][1])
@@ -310,10 +307,8 @@ static void kinds_assemble(void **state)
 	const char *ptxas = ptx_tool("ptxas");
 
 	(void)state;
-	if (!ptxas) {
-		print_message("SKIPPED: no ptxas\n");
-		skip();
-	}
+	if (!ptxas)
+		skip_because("no ptxas here");
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i += 3) {
 		struct tcb_str text = { 0 }, output = { 0 };
 

@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-#include "ptx/emu_float.h"
+#include "ptx/emulate/emu_float.h"
 #include "ptx_tools.h"
 
 static void open_corpus(struct emu_bench *bench, const char *file, const char *entry, unsigned threads)

@@ -136,10 +136,8 @@ static void the_emulator_agrees_with_the_device(void **state)
 	unsigned bad = 0, furthest;
 
 	(void)state;
-	if (!gpu.module) {
-		print_message("SKIPPED: no GPU of capability 9.0 or later\n");
-		skip();
-	}
+	if (!gpu.module)
+		skip_because("no GPU of capability 9.0 or later");
 	for (unsigned i = 0; i < EMU_OPS; i++) {
 		furthest = 0;
 		for (uint64_t seed = 1; seed <= 3; seed++) {

@@ -6,9 +6,9 @@
 #include "hazard_cases.h"
 #include "ptx_tools.h"
 
-#include "ptx/hazards.h"
-#include "ptx/opcodes.h"
-#include "ptx/text.h"
+#include "ptx/analyse/hazards.h"
+#include "ptx/ir/opcodes.h"
+#include "ptx/text/text.h"
 
 struct seen {
 	unsigned errors, warnings, redundant;

@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ptx/analyses.h"
-#include "ptx/opcodes.h"
+#include "ptx/analyse/analyses.h"
+#include "ptx/ir/opcodes.h"
 
 #include "ptx/random_cfg.h"
 

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "ptx/occupancy.h"
+#include "ptx/model/occupancy.h"
 
 static const unsigned capabilities[] = { 75, 80, 86, 87, 89, 90, 100, 103, 110, 120, 121 };
 enum { CAPABILITIES = sizeof capabilities / sizeof *capabilities };
@@ -24,7 +24,7 @@ static struct tcb_occupancy of(unsigned sm, unsigned registers, unsigned shared,
 static void by_hand(void **state)
 {
 	(void)state;
-	/* 1,536 threads an SM on sm_89, 6 blocks of 256. */
+	/* 1,536 threads per SM on sm_89, 6 blocks of 256. */
 	assert_int_equal(of(89, 32, 0, 256).blocks, 6);
 	assert_string_equal(of(89, 32, 0, 256).limiter, "warps");
 	assert_int_equal(of(89, 32, 0, 256).warps_max, 48);
@@ -32,7 +32,7 @@ static void by_hand(void **state)
 	assert_int_equal(of(80, 128, 0, 256).blocks, 2);
 	assert_string_equal(of(80, 128, 0, 256).limiter, "registers");
 	assert_int_equal(of(80, 128, 0, 256).warps, 16);
-	/* 33 registers are allocated as 40: 1,280 a warp, 12 warps a quarter, 48 in all. */
+	/* 33 registers are allocated as 40: 1,280 per warp, 12 warps per quarter, 48 in all. */
 	assert_int_equal(of(80, 33, 0, 64).blocks, 24);
 	/* 48 KiB + 1 KiB reserved: two in 100 KiB, four in 228. */
 	assert_int_equal(of(86, 16, 48 * 1024, 64).blocks, 2);
@@ -96,11 +96,8 @@ static void as_the_toolkit_says(void **state)
 				};
 				struct tcb_occupancy own, toolkit;
 				tcb_occupancy_own(sm, &r, threads, threads % 2 ? 0 : shared[i] / 2, &own);
-				if (!tcb_occupancy_toolkit(sm, &r, threads, threads % 2 ? 0 : shared[i] / 2,
-							   &toolkit)) {
-					print_message("no cuda_occupancy.h when this was built\n");
-					skip();
-				}
+				if (!tcb_occupancy_toolkit(sm, &r, threads, threads % 2 ? 0 : shared[i] / 2, &toolkit))
+					skip_because("no cuda_occupancy.h when this was built");
 				if (own.blocks != toolkit.blocks || strcmp(own.limiter, toolkit.limiter) != 0)
 					fail_msg("sm_%u, %u registers, %u threads, %zu bytes, %u barriers: %u (%s), "
 						 "the toolkit says %u (%s)",

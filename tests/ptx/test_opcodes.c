@@ -7,9 +7,9 @@
  */
 #include "ptx_tools.h"
 
-#include "ptx/legality.h"
-#include "ptx/opcodes.h"
-#include "ptx/text.h"
+#include "ptx/analyse/legality.h"
+#include "ptx/ir/opcodes.h"
+#include "ptx/text/text.h"
 
 enum { TARGETS = 9 };
 
@@ -402,10 +402,8 @@ static void every_row_assembles(void **state)
 	int failed = 0;
 
 	(void)state;
-	if (!ptxas) {
-		print_message("SKIPPED: ptxas is not found\n");
-		skip();
-	}
+	if (!ptxas)
+		skip_because("no ptxas here");
 	each_variant(add_to_batch, &batch);
 	for (int t = 0; t < TARGETS; t++) {
 		struct tcb_str said = { 0 };
@@ -480,10 +478,8 @@ static void rows_are_refused_below_their_target(void **state)
 	}
 	for (int t = 0; t < TARGETS; t++)
 		tcb_str_fini(&text[t]);
-	if (!ptxas) {
-		print_message("SKIPPED: ptxas is not found\n");
-		skip();
-	}
+	if (!ptxas)
+		skip_because("no ptxas here");
 	print_message("ptxas refuses %u rows below their target\n", refused);
 	assert_int_equal(missing, 0);
 }

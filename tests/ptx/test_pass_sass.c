@@ -107,10 +107,8 @@ static const char *need_ptxas(void)
 {
 	const char *ptxas = ptx_tool("ptxas");
 
-	if (!ptxas) {
-		print_message("SKIPPED: ptxas was not found\n");
-		skip();
-	}
+	if (!ptxas)
+		skip_because("no ptxas here");
 	return ptxas;
 }
 

@@ -81,10 +81,8 @@ static void the_optimised_corpus_assembles(void **state)
 	const char *ptxas = ptx_tool("ptxas");
 
 	(void)state;
-	if (!ptxas) {
-		print_message("SKIPPED: ptxas was not found\n");
-		skip();
-	}
+	if (!ptxas)
+		skip_because("no ptxas here");
 	for (size_t i = 0; i < CORPUS_COUNT; i++) {
 		struct tcb_ptx_module *module = read_corpus(i);
 		struct tcb_ptx_pipeline_debug debug = { .verify = 1 };

@@ -9,7 +9,7 @@
 #include "hazard_cases.h"
 #include "ptx_tools.h"
 
-#include "ptx/text.h"
+#include "ptx/text/text.h"
 
 /* --- counts --- */
 

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "ptx/findings.h"
-#include "ptx/opcodes.h"
+#include "ptx/ir/opcodes.h"
 #include "ptx/random_cfg.h"
 
 static unsigned estimate(struct tcb_ptx_function *function, unsigned *pressure_out)
@@ -45,10 +45,8 @@ static void the_estimate_follows_ptxas(void **state)
 	unsigned count = 0;
 
 	(void)state;
-	if (!ptxas) {
-		print_message("ptxas was not found: nothing is compared\n");
-		skip();
-	}
+	if (!ptxas)
+		skip_because("no ptxas here");
 	print_message("%-18s %-18s ptxas  estimate  pressure\n", "file", "kernel");
 	for (unsigned i = 0; i < CORPUS_NAMES; i++) {
 		struct tcb_ptx_module *module = read_corpus(corpus_names[i]);

@@ -11,7 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ptx/text.h"
+#include "ptx/text/text.h"
+#include "ptx_tools.h"
 
 static const struct {
 	const char *name, *target;
@@ -73,26 +74,20 @@ static void print_parse_print_is_the_identity(void **state)
 
 static void what_is_printed_assembles(void **state)
 {
+	const char *ptxas = ptx_tool("ptxas");
+
 	(void)state;
-	if (!TCB_PTXAS[0]) {
-		print_message("ptxas was not found: nothing is assembled\n");
-		skip();
-	}
+	if (!ptxas)
+		skip_because("no ptxas here");
 	for (size_t i = 0; i < CORPUS_COUNT; i++) {
-		struct tcb_str out = { 0 };
+		struct tcb_str out = { 0 }, said = { 0 };
 		size_t length;
 		char *text = read_corpus(corpus[i].name, &length);
-		char path[] = "/tmp/tcbtune-ptx-XXXXXX", command[512];
-		int fd = mkstemp(path);
 
-		assert_true(fd >= 0);
 		reprint(corpus[i].name, text, length, &out);
-		assert_int_equal(write(fd, out.data, out.length), out.length);
-		close(fd);
-		snprintf(command, sizeof command, "%s -arch=%s -o /dev/null %s", TCB_PTXAS, corpus[i].target, path);
-		if (system(command) != 0)
-			fail_msg("ptxas refuses what was printed of %s", corpus[i].name);
-		unlink(path);
+		if (ptx_assemble(ptxas, corpus[i].target, out.data, &said) != 0)
+			fail_msg("ptxas refuses what was printed of %s: %s", corpus[i].name, said.data);
+		tcb_str_fini(&said);
 		tcb_str_fini(&out);
 		free(text);
 	}

@@ -9,10 +9,10 @@
 #include "hazard_cases.h"
 #include "ptx_tools.h"
 
-#include "ptx/legality.h"
-#include "ptx/opcodes.h"
-#include "ptx/text.h"
-#include "ptx/tokens.h"
+#include "ptx/analyse/legality.h"
+#include "ptx/analyse/tokens.h"
+#include "ptx/ir/opcodes.h"
+#include "ptx/text/text.h"
 
 enum { NODES = 40 };
 

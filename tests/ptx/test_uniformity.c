@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ptx/analyses.h"
-#include "ptx/bits.h"
+#include "ptx/analyse/analyses.h"
+#include "ptx/analyse/bits.h"
 
 #include "ptx/random_cfg.h"
 #include "ptx/thread_run.h"

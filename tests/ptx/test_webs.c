@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ptx/text.h"
-#include "ptx/webs.h"
+#include "ptx/analyse/webs.h"
+#include "ptx/text/text.h"
 #include "random_cfg.h"
 #include "run_kernel.h"
 

@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-#include "ptx/opcodes.h"
+#include "ptx/ir/opcodes.h"
 
 enum { THREAD_REGS = 63 };
 

@@ -31,7 +31,13 @@ static const struct tcb_variant f32_variants[] = {
 	  .signature = "signature-f32" },
 	{ 0 },
 };
+static const struct tcb_variant gpu_variants[] = {
+	{ .name = "fake_q8_ptx", .contract = TCB_CONTRACT_Q8, .isa = TCB_ISA_FMA, .signature = "signature-ptx" },
+	{ 0 },
+};
 static const struct tcb_variant *const lists[] = { q8_variants, f32_variants, NULL };
+
+enum { FAKE_N_WITHOUT_KERNEL = 7 };
 
 static enum tcb_status check_shape(const struct tcb_op *op, const struct tcb_shape *shape, struct tcb_error *err)
 {
@@ -48,8 +54,20 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	out->tile[TCB_MACRO] = (struct tcb_tile){ 1, problem->shape.n, problem->shape.k };
 	out->tile[TCB_MIDI] = (struct tcb_tile){ 1, 1, problem->shape.k };
 	out->tile[TCB_MICRO] = (struct tcb_tile){ 1, 1, 256 };
-	out->knob[TCB_KNOB_ISA] = TCB_ISA_SCALAR;
-	out->knob[TCB_KNOB_THREADS] = (int32_t)target->threads;
+	out->knob[TCB_KNOB_ISA] = target->kind == TCB_TARGET_CUDA ? TCB_ISA_FMA : TCB_ISA_SCALAR;
+	if (target->kind == TCB_TARGET_CUDA)
+		out->knob[TCB_KNOB_WARPS] = 4;
+	else
+		out->knob[TCB_KNOB_THREADS] = (int32_t)target->threads;
+}
+
+static size_t axes(const struct tcb_problem *problem, const struct tcb_target *target,
+		   struct tcb_axis out[TCB_AXES_MAX])
+{
+	(void)problem;
+	(void)target;
+	out[0] = (struct tcb_axis){ TCB_AXIS_KNOB, TCB_KNOB_PREFETCH, 2, { 0, 512 } };
+	return 1;
 }
 
 static void footprint(const struct tcb_problem *problem, const struct tcb_target *target,
@@ -65,6 +83,17 @@ static void footprint(const struct tcb_problem *problem, const struct tcb_target
 static enum tcb_status plan(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
 			    struct tcb_plan *out, struct tcb_error *err);
 
+/* Only that it is there is looked at. */
+static enum tcb_status emit(const struct tcb_problem *problem, const struct tcb_target *target,
+			    const struct tcb_geometry *geometry, struct tcb_kernel *out, struct tcb_error *err)
+{
+	(void)problem;
+	(void)target;
+	(void)geometry;
+	(void)out;
+	return tcb_fail(err, TCB_E_FAILED, "nobody emits");
+}
+
 static const struct tcb_op fake_op = {
 	.name = "fake_matvec",
 	.shape_form = "MxNxK",
@@ -72,15 +101,20 @@ static const struct tcb_op fake_op = {
 	.default_contract = TCB_CONTRACT_Q8,
 	.variant_lists = lists,
 	.check_shape = check_shape,
+	.axes = axes,
 	.default_geometry = default_geometry,
 	.footprint = footprint,
 	.plan = plan,
+	.emit = emit,
+	.gpu_variants = gpu_variants,
 };
 
 static enum tcb_status plan(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
 			    struct tcb_plan *out, struct tcb_error *err)
 {
 	memset(out, 0, sizeof(*out));
+	if (problem->shape.n == FAKE_N_WITHOUT_KERNEL)
+		return tcb_fail(err, TCB_E_ILLEGAL, "no kernel for such an n");
 	out->variant = tcb_variant_find(&fake_op, problem->contract, geometry);
 	return out->variant ? TCB_OK : tcb_fail(err, TCB_E_ILLEGAL, "no variant");
 }

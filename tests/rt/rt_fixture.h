@@ -31,6 +31,8 @@ struct winner {
 	const char *signature; /* the kernel's */
 	const char *other_key; /* another machine */
 	const char *arch;      /* this host's */
+	const char *gpu;       /* "sm_90" instead of this host */
+	const char *geometry;  /* instead of one made of n, k, midi_n and threads */
 	enum tcb_state state;
 	enum tcb_contract contract;              /* f32 is 0: fixture_put takes Q8 unless use_contract */
 	int use_contract, modelled, macro_fixed; /* macro_fixed: macro.n = 1024 instead of n */
@@ -102,19 +104,29 @@ static inline void fixture_put(struct fixture *fixture, const struct winner *win
 	struct tcb_error err;
 	int64_t sweep;
 
-	strcpy(problem.op, winner->op ? winner->op : "fake_matvec");
+	strcpy(problem.op_name, winner->op ? winner->op : "fake_matvec");
 	if (tcb_cpu_identify("cpu", threads, &device, &err) != TCB_OK)
 		fixture_fail(&err);
+	if (winner->gpu) {
+		device.target = (struct tcb_target){ .kind = TCB_TARGET_CUDA, .capability = 90 };
+		strcpy(device.name, winner->gpu);
+		strcpy(device.arch, winner->gpu);
+		strcpy(device.key, "00000000000000ff");
+	}
 	if (winner->other_key)
 		strcpy(device.key, winner->other_key);
 	if (winner->arch)
 		strcpy(device.arch, winner->arch);
 	record.device = &device;
 	fixture_geometry(winner, threads, &trial.geometry);
-	strcpy(trial.variant, problem.contract == TCB_CONTRACT_F32 ? "fake_f32_r1"
-			      : winner->rows4                      ? "fake_q8_r4"
-								   : "fake_q8_r1");
+	if (winner->geometry && tcb_geometry_parse(winner->geometry, &trial.geometry, &err) != TCB_OK)
+		fixture_fail(&err);
+	strcpy(trial.variant, winner->gpu                            ? "fake_q8_ptx"
+			      : problem.contract == TCB_CONTRACT_F32 ? "fake_f32_r1"
+			      : winner->rows4                        ? "fake_q8_r4"
+								     : "fake_q8_r1");
 	strcpy(trial.signature, winner->signature                      ? winner->signature
+				: winner->gpu                          ? "signature-ptx"
 				: problem.contract == TCB_CONTRACT_F32 ? "signature-f32"
 				: winner->rows4                        ? "signature-r4"
 								       : "signature-r1");

@@ -229,7 +229,7 @@ static void test_stale_and_any_threads(void **state)
 
 	(void)state;
 	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
-		skip();
+		skip_because("one processor only");
 	put((struct winner){ .n = 4096, .k = 4096, .threads = 2, .ns = 100, .signature = "old" });
 	put((struct winner){ .n = 4096, .k = 4096, .threads = 1, .ns = 900 });
 	rt = fixture_open(&fixture);

@@ -173,6 +173,37 @@ static void test_refused_queries(void **state)
 	query = good;
 	query.device = "cuda:0";
 	assert_refused(rt, &query, TCBRT_E_UNSUPPORTED, "cuda:0");
+	query.device = "sm_3";
+	assert_refused(rt, &query, TCBRT_E_NOT_FOUND, "sm_3");
+	tcbrt_close(rt);
+}
+
+/* Forgotten arguments are answered, not followed. */
+static void test_null(void **state)
+{
+	const struct tcbrt_query good = { .op = "fake_matvec", .m = 1, .n = 4096, .k = 4096 }, zeros = { 0 };
+	struct tcbrt_error err;
+	struct tcbrt_tuning tuning;
+	struct tcbrt *rt = fixture_open(&fixture);
+	size_t refused = 1;
+
+	(void)state;
+	assert_refused(rt, &zeros, TCBRT_E_USAGE, "query.op");
+	assert_refused(rt, NULL, TCBRT_E_USAGE, "query");
+	assert_refused(NULL, &good, TCBRT_E_USAGE, "rt");
+	assert_int_equal(tcbrt_lookup(rt, &good, NULL), TCBRT_E_USAGE);
+	assert_int_equal(tcbrt_open(fixture.path, NULL, &err), TCBRT_E_USAGE);
+	assert_non_null(strstr(err.message, "OUT"));
+	assert_int_equal(tcbrt_open_empty(NULL, NULL), TCBRT_E_USAGE);
+	assert_int_equal(tcbrt_lookup(rt, &good, &tuning), TCBRT_OK);
+	assert_int_equal(tcbrt_knob(NULL, "isa"), -1);
+	assert_int_equal(tcbrt_knob(&tuning, NULL), -1);
+	assert_null(tcbrt_knob_word(NULL, "isa"));
+	assert_null(tcbrt_knob_word(&tuning, NULL));
+	assert_int_equal(tcbrt_each(NULL, NULL, NULL), 0);
+	assert_int_equal(tcbrt_each(rt, NULL, NULL), 0);
+	assert_int_equal(tcbrt_count(NULL, &refused), 0);
+	assert_int_equal(refused, 0);
 	tcbrt_close(rt);
 }
 
@@ -183,6 +214,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_any_threads, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_modelled, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_refused_queries, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_null, setup, teardown),
 	};
 	return cmocka_run_group_tests_name("rt.rt_lookup", tests, NULL, NULL);
 }

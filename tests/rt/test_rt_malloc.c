@@ -25,10 +25,8 @@ static void test_no_allocation(void **state)
 	size_t before;
 
 	(void)state;
-	if (!COUNTS_MALLOC) {
-		print_message("SKIPPED: a sanitizer stands in front of malloc\n");
-		skip();
-	}
+	if (!COUNTS_MALLOC)
+		skip_because("a sanitizer stands in front of malloc");
 	fixture_init(&fixture);
 	fixture_put(&fixture, &(struct winner){ .n = 4096, .k = 4096 });
 	fixture_put(&fixture, &(struct winner){ .n = 512, .k = 256, .other_key = "ffffffffffffffff" });

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char magic[8] = { 'T', 'C', 'B', 'C', 'A', 'N', 'D', '1' };
+static const char magic[8] = { 'T', 'C', 'B', 'C', 'A', 'N', 'D', '2' };
 enum { IMAGE_BYTES_MAX = 1 << 28 };
 
 enum tcb_status candidate_write(FILE *file, struct candidate_record *record, const struct tcb_code_image *image,
@@ -32,8 +32,10 @@ enum tcb_status candidate_read(FILE *file, struct candidate_record *record_out, 
 	if (bytes != sizeof *record_out || memcmp(record_out->magic, magic, sizeof magic) != 0 ||
 	    record_out->image_bytes > IMAGE_BYTES_MAX ||
 	    !memchr(record_out->geometry, '\0', sizeof record_out->geometry) ||
-	    !memchr(record_out->problem.op, '\0', sizeof record_out->problem.op))
+	    !memchr(record_out->label, '\0', sizeof record_out->label) || record_out->state >= TCB_STATE_COUNT ||
+	    !memchr(record_out->problem.op_name, '\0', sizeof record_out->problem.op_name))
 		return tcb_fail(err, TCB_E_FORMAT, "not a file of candidates of this build");
+	record_out->problem.op = tcb_op_find(record_out->problem.op_name);
 	struct tcb_code_image *image = malloc(record_out->image_bytes + 1);
 	if (!image)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for a candidate's code");

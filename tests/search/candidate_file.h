@@ -18,6 +18,8 @@ struct candidate_record {
 	char geometry[TCB_GEOMETRY_TEXT_MAX];
 	uint32_t first_unit; /* units before it are not to be run */
 	uint32_t is_planted; /* it has a defect on purpose */
+	uint32_t state;      /* enum tcb_state: that it is to be timed in; 0 where that does not matter */
+	char label[32];      /* what sets it apart from others of its geometry; empty: nothing */
 	uint64_t image_bytes;
 };
 

@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "candidate_file.h"
-#include "search/gpu_runner.h"
-#include "search/judge.h"
+#include "worker/gpu_runner.h"
+#include "worker/judge.h"
 
 enum { INSTANCES_MAX = 64, SEED = 1 };
 
@@ -33,18 +33,19 @@ static enum tcb_status find_instance(struct running *running, const struct tcb_p
 				     const struct tcb_shape *shape, struct tcb_instance **out, struct tcb_error *err)
 {
 	struct tcb_problem wanted = *problem;
-	const struct tcb_op *op = tcb_op_find(problem->op);
+	const struct tcb_op *op = problem->op;
 
 	wanted.shape = *shape;
 	for (size_t i = 0; i < running->instance_count; i++) {
 		*out = running->instances[i];
-		if (strcmp((*out)->problem.op, wanted.op) == 0 && (*out)->problem.contract == wanted.contract &&
+		if ((*out)->problem.op == op && (*out)->problem.contract == wanted.contract &&
 		    (*out)->problem.shape.m == shape->m && (*out)->problem.shape.n == shape->n &&
 		    (*out)->problem.shape.k == shape->k)
 			return TCB_OK;
 	}
 	if (!op || running->instance_count == INSTANCES_MAX)
-		return tcb_fail(err, TCB_E_FAILED, "no op called %s, or more than %d shapes", wanted.op, INSTANCES_MAX);
+		return tcb_fail(err, TCB_E_FAILED, "no op called %s, or more than %d shapes", wanted.op_name,
+				INSTANCES_MAX);
 	TCB_TRY(tcb_instance_create(op, &wanted, SEED, out, err));
 	running->instances[running->instance_count++] = *out;
 	return TCB_OK;
@@ -160,7 +161,7 @@ static enum tcb_status run_candidate(struct running *running, const struct candi
 	else if (check.outcome != TCB_OUTCOME_OK)
 		tally->failed++;
 	tcb_shape_print(&record->problem.shape, shape);
-	printf("%s %s %s %s%s %s%s%s\n", tcb_outcome_text(check.outcome), record->problem.op,
+	printf("%s %s %s %s%s %s%s%s\n", tcb_outcome_text(check.outcome), record->problem.op_name,
 	       tcb_contract_text(record->problem.contract), shape, record->is_planted ? " (planted)" : "",
 	       record->geometry, check.message[0] ? ": " : "", check.message);
 	fflush(stdout);

@@ -20,8 +20,8 @@
 #include "base/pool.h"
 #include "device/gpu.h"
 #include "emulated_counters.h"
-#include "search/verify.h"
 #include "stored.h"
+#include "worker/verify.h"
 
 enum { COUNT_DEFAULT = 20, COUNT_MAX = 1000, THREADS_MAX = 16, SEED = 1, SKIP = 77 };
 
@@ -232,7 +232,7 @@ static int print_tally(const struct tally *tally)
 			printf("%-16s %zu of %zu within %.0f %%%s, worst %+.2f %%\n", metrics[m].title,
 			       tally->agreed[m], tally->known[m], 100 * metrics[m].tolerance,
 			       m == METRIC_CONFLICTS   ? " of all wavefronts"
-			       : m == METRIC_DIVERGENT ? " of all branches and one a warp, or fewer"
+			       : m == METRIC_DIVERGENT ? " of all branches and one per warp, or fewer"
 						       : "",
 			       100 * tally->worst[m]);
 		agrees &= tally->agreed[m] == tally->known[m];
@@ -247,9 +247,8 @@ static int print_tally(const struct tally *tally)
 static enum tcb_status prepare(struct comparing *comparing, const struct stored_problem *problem,
 			       const struct tcb_target *target, size_t cut, struct tcb_error *err)
 {
-	const struct tcb_shape *whole = &problem->problem.shape;
 	struct tcb_problem emulated = problem->problem;
-	size_t *dimension = whole->k ? &emulated.shape.n : &emulated.shape.m, all = *dimension;
+	size_t *dimension = emulated.shape.k ? &emulated.shape.n : &emulated.shape.m, all = *dimension;
 
 	if (cut && cut < all)
 		*dimension = cut;
@@ -259,8 +258,9 @@ static enum tcb_status prepare(struct comparing *comparing, const struct stored_
 		struct comparison *comparison = &comparing->list[i];
 		const void *packed;
 		double pack_ns;
-		if (*dimension != all)
-			tcb_verify_fit(whole, &emulated.shape, &comparison->geometry);
+		struct tcb_shape shape = emulated.shape;
+		if (*dimension != all) /* what is for more rows only is refused by emit */
+			(void)tcb_verify_gpu_fit(&problem->problem, target, &shape, &comparison->geometry);
 		comparison->status = problem->op->emit(&emulated, target, &comparison->geometry, &comparison->kernel,
 						       &comparison->error);
 		if (comparison->status == TCB_OK && comparison->kernel.packed_bytes > 0)

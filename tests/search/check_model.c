@@ -188,8 +188,8 @@ static enum tcb_status print_state(const struct stored_problem *problem, enum tc
 	printf("%s %s %s %s: rank correlation %.3f over %zu, ratio %.2f x/ %.2f, regret of the first %.1f %%, of 5 "
 	       "%.1f %%, "
 	       "of 10 %.1f %%\n",
-	       problem->problem.op, tcb_contract_text(problem->problem.contract), shape, tcb_state_text(state), rho,
-	       count, exp(mean), exp(sqrt(squares / (double)count - mean * mean)),
+	       problem->problem.op_name, tcb_contract_text(problem->problem.contract), shape, tcb_state_text(state),
+	       rho, count, exp(mean), exp(sqrt(squares / (double)count - mean * mean)),
 	       100 * regret(measured, rank_b, count, 1.5), 100 * regret(measured, rank_b, count, 5.5),
 	       100 * regret(measured, rank_b, count, 10.5));
 	tally->compared++;
@@ -253,7 +253,7 @@ static enum tcb_status model_rows(const struct stored_problem *problem, const st
 	if (status == TCB_OK)
 		status = tcb_model_codes(&model, &codes, err);
 	if (status == TCB_OK)
-		status = tcb_model_calibrate(&model, codes, &space, count, SEED, err);
+		status = tcb_model_calibrate(&model, codes, &space, count, SEED, 0, err);
 	if (status == TCB_OK)
 		status = tcb_model_scores(&model, &space, ns, err);
 	for (int s = 0; s < TCB_STATE_COUNT && status == TCB_OK; s++)
@@ -275,7 +275,7 @@ static void write_csv(const struct stored_problem *problem, const struct row *ro
 	for (size_t i = 0; tally->csv && i < count; i++) {
 		tcb_geometry_print(&rows[i].trial->geometry, geometry);
 		for (int s = 0; s < TCB_STATE_COUNT; s++)
-			fprintf(tally->csv, "%s;%s;%s;%s;%.0f;%.0f;%s\n", problem->problem.op,
+			fprintf(tally->csv, "%s;%s;%s;%s;%.0f;%.0f;%s\n", problem->problem.op_name,
 				tcb_contract_text(problem->problem.contract), shape, tcb_state_text((enum tcb_state)s),
 				rows[i].measured[s], rows[i].modelled[s], geometry);
 	}

@@ -14,8 +14,8 @@
 #include <string.h>
 
 #include "base/util.h"
-#include "ptx/emulate.h"
-#include "ptx/opcodes.h"
+#include "ptx/emulate/emulate.h"
+#include "ptx/ir/opcodes.h"
 
 enum { ALLOCATION_ALIGN = 256, WARP = 32 };
 

@@ -7,7 +7,7 @@
 #define TCB_TESTS_EMULATED_COUNTERS_H
 
 #include "kernels/op.h"
-#include "search/instance.h"
+#include "worker/instance.h"
 
 /* Of one call, all launches. */
 struct emulated_counters {

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/stats.h"
 #include "base/util.h"
-#include "search/stats.h"
 
 struct fake_world fake_world;
 
@@ -166,7 +166,9 @@ void fake_world_reset(uint64_t seed, struct tcb_problem *problem)
 		.drift_period_s = 7,
 		.try_s = 0.003,
 	};
-	*problem = (struct tcb_problem){ .op = "fake", .contract = TCB_CONTRACT_F32, .shape = { 1, 4096, 4096 } };
+	*problem = (struct tcb_problem){
+		.op = &fake_op, .op_name = "fake", .contract = TCB_CONTRACT_F32, .shape = { 1, 4096, 4096 }
+	};
 }
 
 /* --- the evaluator ---------------------------------------------------------------------------------------------- */
@@ -192,7 +194,7 @@ static double sample_ns(struct tcb_evaluator *evaluator, const struct tcb_geomet
 }
 
 enum tcb_status tcb_evaluator_create(const struct tcb_op *op, const struct tcb_problem *problem,
-				     const struct tcb_place *cpu, const struct tcb_sweep_options *options,
+				     const struct tcb_place *cpu, const struct tcb_evaluate_options *options,
 				     struct tcb_evaluator **out, struct tcb_error *err)
 {
 	(void)op, (void)problem, (void)cpu;

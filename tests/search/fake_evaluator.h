@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A simulated machine behind search/evaluate.h, for tests of the sweep.  Its
+ * A simulated machine behind worker/evaluate.h, for tests of the sweep.  Its
  * candidates have true times; samples add what real machines add: heavy-tailed
  * noise, slow drift, bursts of other load, outliers, and a factor per candidate and process (where
  * the buffers land).  Time is virtual: tcb_clock_ns() here is advanced by what
@@ -12,7 +12,8 @@
 #ifndef TCB_TESTS_FAKE_EVALUATOR_H
 #define TCB_TESTS_FAKE_EVALUATOR_H
 
-#include "search/evaluate.h"
+#include "search/search.h"
+#include "worker/evaluate.h"
 
 struct fake_world {
 	uint64_t seed;

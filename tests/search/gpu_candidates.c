@@ -26,8 +26,8 @@
 #include "device/gpu.h"
 #include "kernels/emulation.h"
 #include "plant_ptx.h"
-#include "search/verify.h"
 #include "stored.h"
+#include "worker/verify.h"
 
 enum { ROWS_MAX = TCB_CODE_UNITS_MAX - 1, COUNT_DEFAULT = 20, COUNT_MAX = 4096, COMPILE_LIMIT_S = 60, SKIP = 77 };
 
@@ -51,7 +51,8 @@ struct work {
 
 /* --- shapes --- */
 
-static size_t odd_shapes(const struct tcb_op *op, const struct tcb_problem *problem,
+/* Those of ROWS, each as many at least as the geometry is for. */
+static size_t odd_shapes(const struct tcb_problem *problem, const struct tcb_target *target,
 			 const struct tcb_geometry *geometry, struct tcb_shape shapes[TCB_CODE_UNITS_MAX],
 			 struct tcb_geometry fitted[TCB_CODE_UNITS_MAX])
 {
@@ -62,10 +63,8 @@ static size_t odd_shapes(const struct tcb_op *op, const struct tcb_problem *prob
 		struct tcb_shape *shape = &shapes[count];
 		*shape = *whole;
 		*(whole->k ? &shape->n : &shape->m) = rows[i];
-		if (op->check_shape(op, shape, NULL) != TCB_OK)
-			continue;
 		fitted[count] = *geometry;
-		tcb_verify_fit(whole, shape, &fitted[count++]);
+		count += tcb_verify_gpu_fit(problem, target, shape, &fitted[count]) == 0;
 	}
 	return count;
 }
@@ -79,7 +78,7 @@ static enum tcb_status emit(const struct work *work, const struct tcb_op *op, co
 	struct tcb_geometry fitted[TCB_CODE_UNITS_MAX];
 	struct tcb_problem odd = *problem;
 
-	if (odd_shapes(op, problem, geometry, shapes, fitted) <= index)
+	if (odd_shapes(problem, target, geometry, shapes, fitted) <= index)
 		return tcb_fail(err, TCB_E_NOT_FOUND, "there is no such shape");
 	odd.shape = shapes[index];
 	TCB_TRY(op->emit(&odd, target, &fitted[index], out, err));
@@ -87,13 +86,13 @@ static enum tcb_status emit(const struct work *work, const struct tcb_op *op, co
 	return TCB_OK;
 }
 
-static size_t shape_count(const struct tcb_op *op, const struct tcb_problem *problem,
+static size_t shape_count(const struct tcb_problem *problem, const struct tcb_target *target,
 			  const struct tcb_geometry *geometry)
 {
 	struct tcb_shape shapes[TCB_CODE_UNITS_MAX];
 	struct tcb_geometry fitted[TCB_CODE_UNITS_MAX];
 
-	return odd_shapes(op, problem, geometry, shapes, fitted);
+	return odd_shapes(problem, target, geometry, shapes, fitted);
 }
 
 /* --- pack --- */
@@ -156,7 +155,7 @@ static enum tcb_status pack_planted(struct work *work, const struct tcb_op *op, 
 				    unsigned *changed_out, struct tcb_error *err)
 {
 	struct tcb_kernel kernels[ROWS_MAX];
-	size_t count = shape_count(op, problem, geometry);
+	size_t count = shape_count(problem, target, geometry);
 	struct tcb_code_image *image = NULL;
 	enum tcb_status status = TCB_OK;
 
@@ -216,7 +215,7 @@ static enum tcb_status emulate(struct work *work, const struct tcb_op *op, const
 			       const struct tcb_target *target, const struct tcb_geometry *geometry,
 			       unsigned *changed_out, struct tcb_error *err)
 {
-	size_t count = shape_count(op, problem, geometry);
+	size_t count = shape_count(problem, target, geometry);
 
 	*changed_out = 0;
 	for (size_t i = 0; i < count; i++) {

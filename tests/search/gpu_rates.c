@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * What single instructions and memory accesses cost on the attached GPU: where
- * the constants of ptx/pipeline.c and ptx/pipeline_decode.c come from.
+ * the constants of ptx/model/simulate.c and ptx/model/simulate_decode.c come from.
  *
  *   gpu_rates [--texts FOLDER]
  *
@@ -177,7 +177,7 @@ static enum tcb_status instruction_costs(const struct bare_gpu *gpu, struct tcb_
 static enum tcb_status straight_code(const struct bare_gpu *gpu, struct tcb_error *err)
 {
 	static const int lengths[] = { 256, 512, 1024, 2048, 4096, 8192, 16384 };
-	printf("straight code: cycles an instruction, first time round and second, 1 and 8 warps of 1 block\n");
+	printf("straight code: cycles per instruction, first time round and second, 1 and 8 warps of 1 block\n");
 	for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
 		double value[4];
 		for (int b = 0; b < 2; b++) {
@@ -271,7 +271,8 @@ static enum tcb_status time_memory(const struct bare_gpu *gpu, const char *text,
 static enum tcb_status loads(const struct bare_gpu *gpu, size_t bytes, const char *where, struct tcb_error *err)
 {
 	static const unsigned depths[] = { 1, 2, 4, 8 };
-	printf("loads of 16 bytes a lane from %s: warps of a multiprocessor, deep, bytes in flight, GB/s, cycles of a "
+	printf("loads of 16 bytes per lane from %s: warps of a multiprocessor, deep, bytes in flight, GB/s, cycles of "
+	       "a "
 	       "round\n",
 	       where);
 	for (unsigned warps = 1; warps <= 32; warps *= 2) {

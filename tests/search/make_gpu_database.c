@@ -15,6 +15,7 @@
 #include "device/gpu.h"
 #include "emulated_counters.h"
 #include "kernels/constraint.h"
+#include "kernels/signature.h"
 
 enum { CANDIDATES_MAX = 8, COUNTERS = 7 };
 static const int warps[] = { 4, 8, 16, 32 };
@@ -57,7 +58,7 @@ static enum tcb_status put(struct tcb_db *db, int64_t sweep, const struct tcb_op
 			   const struct tcb_gpu *gpu, const struct tcb_geometry *geometry, double ns, double factor,
 			   struct tcb_error *err)
 {
-	const struct tcb_variant *variant = tcb_variant_find(op, problem->contract, geometry);
+	struct tcb_packings packings = { .is_known = { 0 } };
 	double samples[] = { ns };
 	struct tcb_measurement measurement = {
 		.state = TCB_COLD, .stage = TCB_STAGE_FINAL, .ns = { ns, ns, ns }, .sample_count = 1, .samples = samples
@@ -70,8 +71,8 @@ static enum tcb_status put(struct tcb_db *db, int64_t sweep, const struct tcb_op
 				   .counter_count = COUNTERS,
 				   .counters = counters };
 
-	snprintf(trial.variant, sizeof trial.variant, "%s", variant->name);
-	snprintf(trial.signature, sizeof trial.signature, "%s", variant->signature);
+	TCB_TRY(tcb_candidate_identify(problem, &gpu->device.target, geometry, &packings, trial.variant,
+				       trial.signature, err));
 	TCB_TRY(count(op, problem, gpu, geometry, factor, counters, err));
 	return tcb_db_trial_put(db, sweep, &trial, err);
 }
@@ -103,11 +104,11 @@ static enum tcb_status fill(struct tcb_db *db, const struct tcb_op *op, const st
 		TCB_TRY(put(db, sweep, op, problem, gpu, &geometry, 1000 + 10 * (double)i, wrong && first ? 1.1 : 1,
 			    err));
 		if (first) {
-			const struct tcb_variant *variant = tcb_variant_find(op, problem->contract, &geometry);
+			struct tcb_packings packings = { .is_known = { 0 } };
 			tcb_geometry_print(&geometry, best.geometry);
 			memcpy(best.default_geometry, best.geometry, sizeof best.geometry);
-			snprintf(best.variant, sizeof best.variant, "%s", variant->name);
-			snprintf(best.signature, sizeof best.signature, "%s", variant->signature);
+			TCB_TRY(tcb_candidate_identify(problem, &gpu->device.target, &geometry, &packings, best.variant,
+						       best.signature, err));
 			best.ns = (struct tcb_interval){ 1000, 1000, 1000 };
 		}
 		first = 0;
@@ -131,7 +132,8 @@ int main(int argc, char **argv)
 	if (status == TCB_OK)
 		status = tcb_db_open(argv[1], TCB_DB_WRITE, &db, &err);
 	for (int i = 0; i < 2 && status == TCB_OK; i++) {
-		struct tcb_problem problem = { .op = "q4k_matvec",
+		struct tcb_problem problem = { .op = op,
+					       .op_name = "q4k_matvec",
 					       .contract = i ? TCB_CONTRACT_F32 : TCB_CONTRACT_Q8,
 					       .shape = { 1, 256, 1024 } };
 		status = fill(db, op, &problem, &gpu, argc > 2, &err);

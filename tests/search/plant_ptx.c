@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "ptx/opcodes.h"
+#include "ptx/ir/opcodes.h"
 
 enum plant plant_find(const char *text)
 {

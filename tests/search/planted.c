@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,9 +48,9 @@ static enum tcb_status check_shape(const struct tcb_op *op, const struct tcb_sha
 static size_t operands(const struct tcb_problem *problem, struct tcb_operand out[TCB_OPERANDS_MAX])
 {
 	size_t m = problem->shape.m, n = problem->shape.n, k = problem->shape.k;
-	out[0] = (struct tcb_operand){ "x", TCB_ROLE_INPUT, "f32", m, k, m * k * sizeof(float), 0 };
-	out[1] = (struct tcb_operand){ "w", TCB_ROLE_WEIGHTS, "f32", n, k, n * k * sizeof(float), 1 };
-	out[2] = (struct tcb_operand){ "y", TCB_ROLE_OUTPUT, "f32", m, n, m * n * sizeof(float), 0 };
+	out[0] = (struct tcb_operand){ "x", TCB_ROLE_INPUT, TCB_TYPE_F32, m, k, m * k * sizeof(float), 0 };
+	out[1] = (struct tcb_operand){ "w", TCB_ROLE_WEIGHTS, TCB_TYPE_F32, n, k, n * k * sizeof(float), 1 };
+	out[2] = (struct tcb_operand){ "y", TCB_ROLE_OUTPUT, TCB_TYPE_F32, m, n, m * n * sizeof(float), 0 };
 	return 3;
 }
 
@@ -185,6 +186,7 @@ static void spin(uint64_t ns)
 }
 
 static volatile int never;
+atomic_int *planted_orphans;
 
 static void misbehave(const struct tcb_plan *plan, void *const operand[], char *scratch)
 {
@@ -274,6 +276,12 @@ static void misbehave(const struct tcb_plan *plan, void *const operand[], char *
 		if (++calls > CALLS_BEFORE_TROUBLE)
 			*nowhere = 1;
 		break;
+	case PLANTED_ORPHANED:
+		if (planted_orphans && atomic_fetch_sub(planted_orphans, 1) > 0) {
+			kill(getppid(), SIGKILL);
+			pause();
+		}
+		break;
 	case PLANTED_TIME_BOMB: /* right itself; what comes after it in the same process pays */
 		armed = 1;
 		break;
@@ -319,7 +327,8 @@ const struct tcb_op planted_op = {
 void planted_problem(struct tcb_problem *out)
 {
 	memset(out, 0, sizeof(*out));
-	snprintf(out->op, sizeof(out->op), "planted");
+	out->op = &planted_op;
+	snprintf(out->op_name, sizeof(out->op_name), "planted");
 	out->contract = TCB_CONTRACT_F32;
 	out->shape = shapes[0];
 }

@@ -7,6 +7,8 @@
 #ifndef TCB_TESTS_PLANTED_H
 #define TCB_TESTS_PLANTED_H
 
+#include <stdatomic.h>
+
 #include "device/device.h"
 #include "kernels/op.h"
 
@@ -38,6 +40,7 @@
 	X(BABBLES, "babbles", BOUNDED)             \
 	X(CRASHES_LATER, "crashes_later", BOUNDED) \
 	X(TIME_BOMB, "time_bomb", BOUNDED)         \
+	X(ORPHANED, "orphaned", BOUNDED)           \
 	X(UNPLANNED, "unplanned", BOUNDED)
 
 enum planted {
@@ -49,6 +52,8 @@ enum planted {
 enum { PLANTED_M = 2, PLANTED_N = 512, PLANTED_K = 256 }; /* the full size that the behaviours know */
 
 extern const struct tcb_op planted_op;
+/* So many calls of ORPHANED, by any process, have the worker's nursery killed, and then wait; NULL: none. */
+extern atomic_int *planted_orphans;
 
 void planted_problem(struct tcb_problem *out);
 /* A geometry of BEHAVIOUR, native layout or rows interleaved by four. */

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/util.h"
-#include "ptx/text.h"
+#include "ptx/text/text.h"
 
 enum { SPILLED = 64, STAGES_MOST = 25, STAGE_LOOPS = 3 };
 
@@ -25,9 +25,9 @@ static enum tcb_status check_shape(const struct tcb_op *op, const struct tcb_sha
 static size_t operands(const struct tcb_problem *problem, struct tcb_operand out[TCB_OPERANDS_MAX])
 {
 	size_t n = problem->shape.n, k = problem->shape.k;
-	out[0] = (struct tcb_operand){ "x", TCB_ROLE_INPUT, "f32", 1, k, k * sizeof(float), 0 };
-	out[1] = (struct tcb_operand){ "w", TCB_ROLE_WEIGHTS, "f32", n, k, n * k * sizeof(float), 1 };
-	out[2] = (struct tcb_operand){ "y", TCB_ROLE_OUTPUT, "f32", 1, n, n * sizeof(float), 0 };
+	out[0] = (struct tcb_operand){ "x", TCB_ROLE_INPUT, TCB_TYPE_F32, 1, k, k * sizeof(float), 0 };
+	out[1] = (struct tcb_operand){ "w", TCB_ROLE_WEIGHTS, TCB_TYPE_F32, n, k, n * k * sizeof(float), 1 };
+	out[2] = (struct tcb_operand){ "y", TCB_ROLE_OUTPUT, TCB_TYPE_F32, 1, n, n * sizeof(float), 0 };
 	return 3;
 }
 
@@ -106,14 +106,14 @@ static const char *bad_ones_are_few(const struct tcb_problem *problem, const str
 	return knob[TCB_KNOB_WARPS] == 2 && knob[TCB_KNOB_STAGES] == 3 ? NULL : "one of each kind is enough";
 }
 
-static const struct tcb_rule rules[] = { { 0, 0, bad_ones_are_few }, { 0, 0, NULL } };
+static const struct tcb_rule rules[] = { { 0, 1, bad_ones_are_few }, { 0, 0, NULL } };
 
 void planted_gpu_geometry(enum planted_gpu behaviour, int is_packed, unsigned warps, unsigned stages,
 			  struct tcb_geometry *out)
 {
 	tcb_geometry_init(out);
 	out->tile[TCB_MACRO] = (struct tcb_tile){ 1, 64, PLANTED_GPU_K };
-	out->tile[TCB_MIDI] = (struct tcb_tile){ 1, 32, PLANTED_GPU_K };
+	out->tile[TCB_MIDI] = (struct tcb_tile){ 1, 1, PLANTED_GPU_K };
 	out->knob[TCB_KNOB_ISA] = TCB_ISA_FMA;
 	out->knob[TCB_KNOB_LAYOUT] = is_packed ? TCB_LAYOUT_R4 : TCB_LAYOUT_NATIVE;
 	out->knob[TCB_KNOB_UNROLL] = 1 + (int32_t)behaviour;
@@ -275,11 +275,7 @@ static enum tcb_status emit(const struct tcb_problem *problem, const struct tcb_
 }
 
 static const struct tcb_variant gpu_variants[] = {
-	{ .name = "planted_f32_fma",
-	  .contract = TCB_CONTRACT_F32,
-	  .isa = TCB_ISA_FMA,
-	  .class = TCB_CLASS_BOUNDED,
-	  .signature = "planted-gpu-1" },
+	{ .name = "planted_f32_fma", .contract = TCB_CONTRACT_F32, .isa = TCB_ISA_FMA, .class = TCB_CLASS_BOUNDED },
 	{ .name = NULL },
 };
 static const struct tcb_variant *const no_variants[] = { NULL };
@@ -312,7 +308,8 @@ const struct tcb_op planted_gpu_op = {
 void planted_gpu_problem(struct tcb_problem *out)
 {
 	memset(out, 0, sizeof *out);
-	snprintf(out->op, sizeof out->op, "planted");
+	out->op = &planted_gpu_op;
+	snprintf(out->op_name, sizeof out->op_name, "planted");
 	out->contract = TCB_CONTRACT_F32;
 	out->shape = shapes[0];
 }

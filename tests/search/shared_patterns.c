@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * What CUPTI counts for single accesses of shared memory beside what the
- * emulator counts: where the rule of ptx/wavefronts.c comes from.
+ * emulator counts: where the rule of ptx/analyse/wavefronts.c comes from.
  *
  *   shared_patterns [--emulate]
  *
@@ -23,9 +23,9 @@
 #include "bare_gpu.h"
 #include "base/util.h"
 #include "device/cupti.h"
-#include "ptx/emulate.h"
-#include "ptx/opcodes.h"
-#include "ptx/text.h"
+#include "ptx/emulate/emulate.h"
+#include "ptx/ir/opcodes.h"
+#include "ptx/text/text.h"
 
 enum { SKIP = 77, LANES = 32, ACCESSES = 16, BLOCK = 128, GRID = 16, CALLS = 2, BUFFER = 1 << 20, SHARED = 32768 };
 enum { OFF = 1 << 30, TEXT = 480 }; /* an offset that takes the lane out */
@@ -119,7 +119,7 @@ static void add_kernel(struct tcb_str *text, const struct pattern *p)
 		     SHARED + 64, BLOCK, OFF);
 	if (p->kind == BULK || p->kind == SPIN)
 		tcb_str_add(text, "\t@%p1 mbarrier.init.shared.b64 [%t3], 1;\n\tfence.proxy.async;\n");
-	if (p->kind == MATRIX_LOAD) /* what is added to addresses is nought */
+	if (p->kind == MATRIX_LOAD) /* what is added to addresses is 0 */
 		for (unsigned i = 0; i < 4; i++)
 			tcb_str_addf(text, "\tst.shared.v4.b32 [%%t2+%u], {%%r1, %%r1, %%r1, %%r1};\n", 0u);
 	tcb_str_add(text, "\tbar.sync 0;\n");
@@ -247,7 +247,7 @@ static void add_others(struct patterns *patterns)
 		strided->offset[lane] = apart->offset[lane] = 128 * lane;
 		async->offset[lane] = 4 * lane;
 	}
-	add(patterns, "512 bytes a warp", BULK, 16);
+	add(patterns, "512 bytes per warp", BULK, 16);
 	add(patterns, "for a lane that comes late", SPIN, 8);
 }
 

@@ -3,6 +3,7 @@
  * In: a tuning database.  Out: its GPU problems and their candidates in order.
  */
 #include "stored.h"
+#include "kernels/signature.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -47,7 +48,7 @@ static int is_same(const struct stored_problem *known, const struct tcb_best *be
 	const struct tcb_problem *a = &known->problem, *b = &best->problem;
 
 	return strcmp(known->device_key, best->device_key) == 0 && strcmp(known->device_name, best->device_name) == 0 &&
-	       known->threads == best->threads && strcmp(a->op, b->op) == 0 && a->contract == b->contract &&
+	       known->threads == best->threads && strcmp(a->op_name, b->op_name) == 0 && a->contract == b->contract &&
 	       a->shape.m == b->shape.m && a->shape.n == b->shape.n && a->shape.k == b->shape.k;
 }
 
@@ -56,7 +57,7 @@ static int collect(void *ctx, const struct tcb_best *best)
 {
 	struct collecting *collecting = ctx;
 	struct stored_problem *next = &collecting->out[collecting->count];
-	const struct tcb_op *op = tcb_op_find(best->problem.op);
+	const struct tcb_op *op = tcb_op_find(best->problem.op_name);
 
 	if (!op || !op->emit || !is_wanted(collecting->filter, best))
 		return 0;
@@ -66,6 +67,7 @@ static int collect(void *ctx, const struct tcb_best *best)
 	memset(next, 0, sizeof *next);
 	next->op = op;
 	next->problem = best->problem;
+	next->problem.op = op;
 	next->threads = best->threads;
 	memcpy(next->device_name, best->device_name, sizeof next->device_name);
 	memcpy(next->device_key, best->device_key, sizeof next->device_key);
@@ -115,8 +117,11 @@ enum tcb_status stored_candidates(struct tcb_db *db, const struct stored_problem
 				  struct stored_list *out, struct tcb_error *err)
 {
 	struct tcb_device device = { .target.threads = problem->threads };
+	struct tcb_packings packings = { .is_known = { 0 } };
+	struct tcb_gpu gpu;
 
 	memset(out, 0, sizeof *out);
+	TCB_TRY(stored_gpu(problem, &gpu, err));
 	memcpy(device.name, problem->device_name, sizeof device.name);
 	memcpy(device.key, problem->device_key, sizeof device.key);
 	TCB_TRY(tcb_db_trials(db, &device, &problem->problem, 0, &out->trials, &out->trial_count, err));
@@ -134,7 +139,8 @@ enum tcb_status stored_candidates(struct tcb_db *db, const struct stored_problem
 		candidate->ns = time_of(trial, &candidate->is_final);
 		if (trial->outcome != TCB_OUTCOME_OK || isnan(candidate->ns))
 			continue;
-		const int is_stale = !variant || strcmp(variant->signature, trial->signature) != 0;
+		const int is_stale = !tcb_candidate_is_current(&problem->problem, &gpu.device.target, &trial->geometry,
+							       trial->signature, &packings);
 		out->stale += is_stale != 0;
 		out->count += variant && (!is_stale || stale == STORED_TAKE_STALE);
 	}

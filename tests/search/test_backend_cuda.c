@@ -14,7 +14,7 @@
 #include "base/util.h"
 #include "kernels/op.h"
 #include "planted_gpu.h"
-#include "search/evaluate.h"
+#include "worker/evaluate.h"
 
 static const struct tcb_screen_rule few_samples = { .samples_min = 3, .samples_max = 4, .width = 0.01 };
 
@@ -24,7 +24,7 @@ static struct tcb_evaluator *evaluator_with(double timeout_s)
 	struct tcb_place gpu;
 	planted_gpu_problem(&problem);
 	fake_gpu_place("cuda:0", &gpu);
-	struct tcb_sweep_options options = {
+	struct tcb_evaluate_options options = {
 		.seed = 5, .states = 3, .rotation_bytes = 6 << 10, .timeout_s = timeout_s
 	};
 	struct tcb_evaluator *evaluator = NULL;
@@ -185,7 +185,7 @@ static void tensor_maps_reach_the_kernel(void **state)
 {
 	(void)state;
 	const struct tcb_op *op = tcb_op_find("matmul_f16");
-	const struct tcb_sweep_options options = { .seed = 5, .states = 1u << TCB_HOT, .timeout_s = 60 };
+	const struct tcb_evaluate_options options = { .seed = 5, .states = 1u << TCB_HOT, .timeout_s = 60 };
 	struct tcb_evaluator *evaluator = NULL;
 	struct tcb_geometry geometry;
 	struct tcb_problem problem;

@@ -3,13 +3,10 @@
  * Comparing a few geometries on the simulated machine.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "cmocka_all.h"
 #include "fake_evaluator.h"
 
 enum { BOTH = 1u << TCB_COLD | 1u << TCB_HOT };

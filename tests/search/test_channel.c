@@ -3,8 +3,6 @@
  * The framing between tuner and worker: whole messages, messages in pieces,
  * more than the socket holds, damage, and a gone peer.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -13,9 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
-#include "search/channel.h"
+#include "cmocka_all.h"
+#include "worker/channel.h"
 
 static void pair(int fd[2])
 {

@@ -3,12 +3,9 @@
  * The record of the machine's speed: interpolation, robustness, ends.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 
-#include <cmocka.h>
-
+#include "cmocka_all.h"
 #include "search/drift.h"
 
 static void test_empty_and_single(void **state)

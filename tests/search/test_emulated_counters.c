@@ -14,12 +14,14 @@ enum { N = 64, K = 1024 };
 
 static struct tcb_problem problem_of(enum tcb_contract contract)
 {
-	return (struct tcb_problem){ .op = "q4k_matvec", .contract = contract, .shape = { 1, N, K } };
+	return (struct tcb_problem){
+		.op = tcb_op_find("q4k_matvec"), .op_name = "q4k_matvec", .contract = contract, .shape = { 1, N, K }
+	};
 }
 
 static void of_default(const struct tcb_problem *problem, struct tcb_kernel *kernel, struct tcb_instance **instance)
 {
-	const struct tcb_op *op = tcb_op_find(problem->op);
+	const struct tcb_op *op = problem->op;
 	struct tcb_geometry geometry;
 	struct tcb_error err;
 	struct tcb_gpu gpu;

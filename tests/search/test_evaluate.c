@@ -4,12 +4,10 @@
  * is named for what it did.  The worker keeps off the terminal and dies with
  * the tuner.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
+#include "cmocka_all.h"
 
 #include <errno.h>
 #include <math.h>
@@ -27,7 +25,7 @@
 
 #include "base/util.h"
 #include "planted.h"
-#include "search/evaluate.h"
+#include "worker/evaluate.h"
 
 enum { THREADS = 2 };
 
@@ -40,7 +38,7 @@ static struct tcb_evaluator *evaluator_with(double timeout_s, unsigned states)
 	struct tcb_place cpu;
 	planted_problem(&problem);
 	planted_cpu(THREADS, &cpu);
-	struct tcb_sweep_options options = {
+	struct tcb_evaluate_options options = {
 		.seed = 5, .states = states, .rotation_bytes = 8 << 20, .timeout_s = timeout_s, .stop = &stop
 	};
 	struct tcb_evaluator *evaluator = NULL;
@@ -480,6 +478,26 @@ static void threads_of_the_tuner_harm_no_worker(void **state)
 	tcb_evaluator_destroy(evaluator);
 }
 
+/* The system may kill the nursery, for want of memory: another takes its place, and no candidate is blamed. */
+static void another_nursery(void **state)
+{
+	(void)state;
+	planted_orphans =
+		mmap(NULL, sizeof *planted_orphans, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(planted_orphans, MAP_FAILED);
+	struct tcb_evaluator *evaluator = evaluator_with(120, 3);
+	atomic_store(planted_orphans, 1);
+	assert_good(try(evaluator, PLANTED_ORPHANED, 0)); /* in a fresh worker */
+	assert_good(try(evaluator, PLANTED_GOOD, 0));
+	atomic_store(planted_orphans, 1);
+	assert_good(try(evaluator, PLANTED_ORPHANED, 0)); /* in a used one */
+	assert_int_equal(try(evaluator, PLANTED_ABORTS, 0)->outcome, TCB_OUTCOME_CRASHED);
+	assert_good(try(evaluator, PLANTED_GOOD, 0));
+	tcb_evaluator_destroy(evaluator);
+	munmap(planted_orphans, sizeof *planted_orphans);
+	planted_orphans = NULL;
+}
+
 /* Descriptors of the tuner (its database) are not the worker's. */
 static void holds_no_foreign_descriptors(void **state)
 {
@@ -512,6 +530,7 @@ int main(void)
 		cmocka_unit_test(keeps_off_the_terminal),
 		cmocka_unit_test(dies_with_the_tuner),
 		cmocka_unit_test(threads_of_the_tuner_harm_no_worker),
+		cmocka_unit_test(another_nursery),
 		cmocka_unit_test(holds_no_foreign_descriptors),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,19 +7,17 @@
  */
 #include <string.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
+#include "cmocka_all.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/util.h"
 #include "kernels/space.h"
-#include "search/evaluate.h"
+#include "worker/evaluate.h"
 
 enum { SAMPLE = 12, DRAWS = 600, ROTATION = 4 << 20, ROUNDS = 3 };
 
@@ -113,7 +111,7 @@ static void try_space(const struct tcb_op *op, enum tcb_contract contract, const
 	struct tcb_evaluator *evaluator;
 	struct tcb_error err;
 	struct tcb_shape shape = whole;
-	const struct tcb_sweep_options options = {
+	const struct tcb_evaluate_options options = {
 		.seed = 7, .states = 3, .rotation_bytes = ROTATION, .timeout_s = 60
 	};
 	shape.k = strcmp(op->shape_form, "MxN") == 0 ? 0 : shape.k;

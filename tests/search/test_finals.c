@@ -3,14 +3,11 @@
  * The finals alone, from screening scores that the test makes up.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "cmocka_all.h"
 #include "fake_evaluator.h"
 #include "search/finals.h"
 
@@ -62,7 +59,7 @@ static int set_up(void **state)
 	(void)state;
 	fake_world_reset(1, &problem);
 	memset(&seen, 0, sizeof seen);
-	struct tcb_sweep_options options = { .states = 1u << TCB_COLD };
+	struct tcb_evaluate_options options = { .states = 1u << TCB_COLD };
 	if (tcb_space_create(&fake_op, &problem, &fake_cpu.device.target, 0, &space, NULL) != TCB_OK ||
 	    tcb_evaluator_create(&fake_op, &problem, &fake_cpu, &options, &evaluator, NULL) != TCB_OK)
 		return -1;

@@ -4,17 +4,14 @@
  * wrong number wherever a shortcut could miss it.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "cmocka_all.h"
 #include "planted.h"
-#include "search/judge.h"
+#include "worker/judge.h"
 
 enum { OUTPUTS = PLANTED_M * PLANTED_N };
 
@@ -109,6 +106,41 @@ static void known_outputs_keep_to_their_bound(void **state)
 	tcb_instance_destroy(instance);
 }
 
+/* Two instances of one shape, as where the problem is as small as a small shape: each has operands of its own. */
+static void exact_results_are_of_their_instance(void **state)
+{
+	struct tcb_instance *instances[2];
+	struct tcb_exact_cache *cache;
+	struct tcb_problem problem;
+	struct tcb_geometry geometry;
+	struct tcb_plan plan;
+	(void)state;
+	planted_problem(&problem);
+	planted_geometry(PLANTED_EXACT, 0, 1, &geometry);
+	assert_int_equal(planted_op.plan(&problem, &geometry, &plan, NULL), TCB_OK);
+	assert_int_equal(tcb_exact_cache_create(&cache, NULL), TCB_OK);
+	for (size_t i = 0; i < 4; i++) {
+		static float got[OUTPUTS];
+		struct tcb_instance *instance = instances[i % 2];
+		void *operand[TCB_OPERANDS_MAX];
+		struct tcb_check check = { .outcome = TCB_OUTCOME_OK };
+		if (i < 2)
+			assert_int_equal(tcb_instance_create(&op, &problem, i + 1, &instance, NULL), TCB_OK);
+		instances[i % 2] = instance;
+		for (size_t o = 0; o < instance->operand_count; o++)
+			operand[o] = instance->data[o].data;
+		planted_op.exact(&plan, operand, got);
+		assert_int_equal(tcb_judge_exact(cache, instance, &plan, got, &check, NULL), TCB_OK);
+		assert_int_equal(check.outcome, TCB_OUTCOME_OK);
+		got[OUTPUTS / 2] = nextafterf(got[OUTPUTS / 2], INFINITY);
+		assert_int_equal(tcb_judge_exact(cache, instance, &plan, got, &check, NULL), TCB_OK);
+		assert_int_equal(check.outcome, TCB_OUTCOME_WRONG);
+	}
+	tcb_exact_cache_destroy(cache);
+	tcb_instance_destroy(instances[0]);
+	tcb_instance_destroy(instances[1]);
+}
+
 /* Workers that follow each other compute it once, and it is out of their reach. */
 static void reference_is_shared(void **state)
 {
@@ -136,6 +168,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(one_wrong_output_is_found_anywhere),
 		TEST(known_outputs_keep_to_their_bound),
+		TEST(exact_results_are_of_their_instance),
 		TEST(reference_is_shared),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,18 +2,17 @@
  *
  * Rotating copies and timing without a worker.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
+#include "cmocka_all.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "base/util.h"
 #include "planted.h"
-#include "search/measure.h"
+#include "worker/measure.h"
 
 enum { THREADS = 2, ROTATION = 5 << 20 };
 
@@ -152,6 +151,52 @@ static void default_rotation(void **state)
 	tcb_rotation_destroy(rotation);
 }
 
+/* Are small pages asked for at ADDRESS ("nh" among the flags of its mapping, proc(5))?  -1: the kernel does not tell.
+ */
+static int asks_for_small_pages(const void *address)
+{
+	FILE *file = fopen("/proc/self/smaps", "r");
+	unsigned long start, end;
+	char line[512];
+	int inside = 0, found = -1;
+
+	while (file && fgets(line, sizeof line, file)) {
+		if (sscanf(line, "%lx-%lx ", &start, &end) == 2)
+			inside = (uintptr_t)address >= start && (uintptr_t)address < end;
+		else if (inside && strncmp(line, "VmFlags:", 8) == 0)
+			found = strstr(line, " nh ") != NULL;
+	}
+	if (file)
+		fclose(file);
+	return found;
+}
+
+/* A set that takes too long to write for its budget goes on in small pages, and is whole. */
+static void hurried_copies_are_small_pages(void **state)
+{
+	struct fixture *fixture = *state;
+	size_t streamed = 0;
+	if (access("/sys/kernel/mm/transparent_hugepage", F_OK) != 0)
+		skip_because("this kernel has no transparent huge pages");
+	while (!fixture->instance->operands[streamed].streams)
+		streamed++;
+	for (int hurried = 0; hurried < 2; hurried++) {
+		struct tcb_rotation *rotation = rotation_of(fixture, ROTATION, 1 << 30);
+		void *first[TCB_OPERANDS_MAX], *last[TCB_OPERANDS_MAX];
+		struct tcb_copies *copies;
+		struct tcb_plan plan;
+		plan_of(fixture, PLANTED_GOOD, 0, &plan);
+		tcb_rotation_hurry(rotation, hurried ? 1e-9 : 1e6);
+		assert_int_equal(tcb_rotation_get(rotation, &plan, 1, &copies, NULL), TCB_OK);
+		assert_true(tcb_copies_count(copies) >= ROTATION / (512 << 10));
+		tcb_copies_operands(copies, 0, first);
+		tcb_copies_operands(copies, tcb_copies_count(copies) - 1, last);
+		assert_memory_equal(first[streamed], last[streamed], 64);
+		assert_int_equal(asks_for_small_pages(last[streamed]), hurried);
+		tcb_rotation_destroy(rotation);
+	}
+}
+
 static void samples_are_calls(void **state)
 {
 	struct fixture *fixture = *state;
@@ -249,6 +294,7 @@ int main(void)
 		cmocka_unit_test(never_fewer_than_two),
 		cmocka_unit_test(cap_holds),
 		cmocka_unit_test(default_rotation),
+		cmocka_unit_test(hurried_copies_are_small_pages),
 		cmocka_unit_test(samples_are_calls),
 		cmocka_unit_test(long_calls),
 		cmocka_unit_test(losing),

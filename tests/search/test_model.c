@@ -38,7 +38,7 @@ static struct tcb_sweep_options options_of(size_t trials)
 static void check_verdict(const struct tcb_problem *problem, const struct tcb_target *target,
 			  const struct tcb_verdict *v)
 {
-	const struct tcb_op *op = tcb_op_find(problem->op);
+	const struct tcb_op *op = problem->op;
 	assert_true(v->valid && v->finalist_count > 1 && v->tie_count >= 1);
 	for (size_t i = 0; i < v->finalist_count; i++) {
 		const struct tcb_finalist *f = &v->finalists[i];
@@ -158,11 +158,10 @@ static void test_calibration(void **state)
 	assert_int_equal(tcb_model_codes(&model, &codes, &err), TCB_OK);
 	if (strstr(tcb_codes_assembler(codes), "driver")) {
 		tcb_codes_destroy(codes);
-		print_message("SKIPPED: no assembler\n");
-		skip();
+		skip_because("no assembler for PTX");
 	}
 	assert_int_equal(tcb_space_create(op, &problem, &place.device.target, 0, &space, &err), TCB_OK);
-	assert_int_equal(tcb_model_calibrate(&model, codes, space, 1000, 1, &err), TCB_OK);
+	assert_int_equal(tcb_model_calibrate(&model, codes, space, 1000, 1, 0, &err), TCB_OK);
 	assert_true(model.line[TCB_COPY_LDG].scale > 0 && model.line[TCB_COPY_ASYNC].scale > 0);
 	assert_true(model.line[TCB_COPY_BULK].scale == 0); /* none on this device */
 	tcb_space_destroy(space);
@@ -244,16 +243,30 @@ static void test_strategy_at_once(void **state)
 	tcb_space_destroy(space);
 }
 
+/* A GPU whose multiprocessors hold no block of anything: the sweep says so. */
+static void test_all_fail(void **state)
+{
+	const struct tcb_problem problem = problem_of(TCB_CONTRACT_Q8, 512, 1024);
+	const struct tcb_sweep_options options = options_of(20);
+	struct tcb_sweep_result result;
+	struct tcb_place place;
+	(void)state;
+	place_of(89, &place);
+	place.gpu.blocks_max = 0;
+	assert_int_equal(tcb_model_sweep(tcb_op_find("q4k_matvec"), &problem, &place, &options, &result, &err), TCB_OK);
+	assert_true(result.tried == 20 && result.failed == 20 && result.failure_count >= 10);
+	assert_non_null(strstr(result.failure, "does not fit on a multiprocessor"));
+	assert_false(result.verdict[TCB_COLD].valid || result.verdict[TCB_HOT].valid);
+	tcb_sweep_result_fini(&result);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_all_recorded),
-		cmocka_unit_test(test_repeats),
-		cmocka_unit_test(test_without_assembler),
-		cmocka_unit_test(test_no_gpu_kernels),
-		cmocka_unit_test(test_bounds),
-		cmocka_unit_test(test_strategy),
-		cmocka_unit_test(test_strategy_at_once),
+		cmocka_unit_test(test_all_recorded),   cmocka_unit_test(test_all_fail),
+		cmocka_unit_test(test_repeats),        cmocka_unit_test(test_without_assembler),
+		cmocka_unit_test(test_no_gpu_kernels), cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_strategy),       cmocka_unit_test(test_strategy_at_once),
 		cmocka_unit_test(test_calibration),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

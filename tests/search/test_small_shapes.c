@@ -4,36 +4,20 @@
  * whatever op's space, at least one of them has a plan, and where the geometry
  * cuts k into blocks, one of those that do is cut, too.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "cmocka_all.h"
 #include "kernels/space.h"
-#include "search/verify.h"
+#include "worker/verify.h"
 
 enum { SAMPLE = 401, THREADS = 3 };
 
 struct tally {
 	size_t tried, in_blocks, threaded;
 };
-
-/* The geometry that verify.c runs at SHAPE: as it is, or fitted. */
-static int plan_at(const struct tcb_op *op, const struct tcb_problem *problem, const struct tcb_shape *shape,
-		   const struct tcb_geometry *geometry, struct tcb_plan *plan)
-{
-	struct tcb_problem small = *problem;
-	struct tcb_geometry fitted = *geometry;
-	small.shape = *shape;
-	if (op->plan(&small, geometry, plan, NULL) == TCB_OK)
-		return 1;
-	tcb_verify_fit(&problem->shape, shape, &fitted);
-	return op->plan(&small, &fitted, plan, NULL) == TCB_OK;
-}
 
 static void try_geometry(const struct tcb_op *op, const struct tcb_problem *problem,
 			 const struct tcb_geometry *geometry, struct tally *tally)
@@ -45,7 +29,7 @@ static void try_geometry(const struct tcb_op *op, const struct tcb_problem *prob
 	int plans = 0, cut = 0, shared = 0;
 	for (size_t i = 0; i < count; i++) {
 		struct tcb_plan plan;
-		if (!plan_at(op, problem, &shapes[i], geometry, &plan))
+		if (tcb_verify_plan(op, problem, geometry, &shapes[i], &plan, NULL) != TCB_OK)
 			continue;
 		plans++;
 		cut |= plan.geometry.tile[TCB_MIDI].k < shapes[i].k;
@@ -104,6 +88,52 @@ static void every_op(void **state)
 	assert_true(all.in_blocks > SAMPLE && all.threaded > SAMPLE);
 }
 
+/* Candidates of the whole space that no small shape has a plan for: none, whatever the shape and the threads. */
+static size_t left_out(const struct tcb_op *op, const struct tcb_shape *shape, unsigned threads, size_t *tried)
+{
+	const struct tcb_target target = {
+		.kind = TCB_TARGET_CPU, .isa_mask = 0x7, .threads = threads, .l1d_bytes = 48 << 10, .l2_bytes = 2 << 20
+	};
+	struct tcb_problem problem;
+	struct tcb_space *space;
+	size_t without = 0;
+	if (tcb_problem_init(op, op->default_contract, shape, &problem, NULL) != TCB_OK)
+		return 0;
+	if (tcb_space_create(op, &problem, &target, 0, &space, NULL) != TCB_OK)
+		fail_msg("%s has no space", op->name);
+	for (size_t i = 0; i < space->count; i++) {
+		struct tcb_shape shapes[TCB_VERIFY_SHAPES_MAX];
+		struct tcb_plan plan;
+		size_t count = tcb_verify_shapes(op, shape, &space->geometries[i], shapes);
+		while (count > 0 &&
+		       tcb_verify_plan(op, &problem, &space->geometries[i], &shapes[count - 1], &plan, NULL) != TCB_OK)
+			count--;
+		without += count == 0;
+	}
+	*tried += space->count;
+	tcb_space_destroy(space);
+	return without;
+}
+
+static void nothing_is_left_out(void **state)
+{
+	static const struct tcb_shape shapes[] = { { 511, 17, 0 },  { 4096, 33, 0 }, { 1, 1, 0 },    { 3, 1, 0 },
+						   { 5, 7, 0 },     { 3, 4097, 0 },  { 31, 31, 0 },  { 512, 257, 0 },
+						   { 1, 32000, 0 }, { 1, 7, 256 },   { 33, 17, 256 } };
+	static const unsigned threads[] = { 2, 8 };
+	size_t op_count, tried = 0;
+	const struct tcb_op *const *ops = tcb_ops(&op_count);
+	(void)state;
+	for (size_t i = 0; i < op_count; i++)
+		for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
+			for (size_t t = 0; t < sizeof threads / sizeof *threads; t++)
+				if (left_out(ops[i], &shapes[s], threads[t], &tried) > 0)
+					fail_msg("%s at %zux%zux%zu with %u threads", ops[i]->name, shapes[s].m,
+						 shapes[s].n, shapes[s].k, threads[t]);
+	print_message("%zu candidates, each with a small shape\n", tried);
+	assert_true(tried > 100000);
+}
+
 /* Macro tiles for threads, however few rows there are. */
 static void smaller_tiles(void **state)
 {
@@ -120,17 +150,11 @@ static void smaller_tiles(void **state)
 	assert_int_equal(geometry.tile[TCB_MACRO].n, 16);
 	assert_int_equal(geometry.tile[TCB_MIDI].k, 256);
 	assert_int_equal(geometry.tile[TCB_MACRO].k, 256);
-	/* A GPU's tiles stay what they are compiled for. */
-	geometry.tile[TCB_MACRO].n = 256;
-	geometry.tile[TCB_MIDI].n = 64;
-	geometry.knob[TCB_KNOB_THREADS] = TCB_KNOB_UNSET;
-	tcb_verify_fit(&from, &to, &geometry);
-	assert_int_equal(geometry.tile[TCB_MIDI].n, 64);
-	assert_int_equal(geometry.tile[TCB_MACRO].n, 64);
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(every_op), cmocka_unit_test(smaller_tiles) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(every_op), cmocka_unit_test(nothing_is_left_out),
+					    cmocka_unit_test(smaller_tiles) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

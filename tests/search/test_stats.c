@@ -4,15 +4,12 @@
  * times resemble: lognormal noise with outliers on one side.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
+#include "base/stats.h"
 #include "base/util.h"
-#include "search/stats.h"
+#include "cmocka_all.h"
 
 static void assert_interval(struct tcb_interval got, double median, double lo, double hi)
 {

@@ -8,6 +8,7 @@
 #include "cmocka_all.h"
 #include "db/db_fixture.h"
 #include "device/gpu.h"
+#include "kernels/signature.h"
 #include "stored.h"
 
 static struct fixture fixture;
@@ -24,7 +25,7 @@ static int setup(void **state)
 	(void)state;
 	fixture_init(&fixture);
 	problem = fixture_problem(4096, 4096);
-	op = tcb_op_find(problem.op);
+	op = problem.op = tcb_op_find(problem.op_name);
 	if (!op || tcb_gpu_table(90, &gpu, &err) != TCB_OK)
 		return -1;
 	device = gpu.device;
@@ -59,7 +60,18 @@ static int64_t begin(void)
 static void make_geometry(int warps, struct tcb_geometry *geometry)
 {
 	op->default_geometry(&problem, &device.target, geometry);
+	geometry->tile[TCB_MIDI].n = (size_t)warps;
 	geometry->knob[TCB_KNOB_WARPS] = warps;
+	geometry->knob[TCB_KNOB_UNROLL] = geometry->knob[TCB_KNOB_OCC] = 1; /* the registers do for 32 warps */
+}
+
+static void identify(const struct tcb_geometry *geometry, char variant[TCB_VARIANT_NAME_MAX],
+		     char signature[TCB_SIGNATURE_MAX])
+{
+	struct tcb_packings packings = { .is_known = { 0 } };
+
+	if (tcb_candidate_identify(&problem, &device.target, geometry, &packings, variant, signature, &err) != TCB_OK)
+		fail_msg("%s", err.message);
 }
 
 static void put(int64_t sweep, int warps, double ns, enum tcb_stage stage, enum tcb_outcome outcome, int is_stale)
@@ -72,10 +84,9 @@ static void put(int64_t sweep, int warps, double ns, enum tcb_stage stage, enum 
 	fixture_trial(0, ns, &measurement, samples, &trial);
 	measurement.stage = stage;
 	make_geometry(warps, &trial.geometry);
-	const struct tcb_variant *variant = tcb_variant_find(op, problem.contract, &trial.geometry);
-	assert_non_null(variant);
-	snprintf(trial.variant, sizeof trial.variant, "%s", variant->name);
-	snprintf(trial.signature, sizeof trial.signature, "%s", is_stale ? "another" : variant->signature);
+	identify(&trial.geometry, trial.variant, trial.signature);
+	if (is_stale)
+		strcpy(trial.signature, "another");
 	trial.outcome = outcome;
 	if (outcome != TCB_OUTCOME_OK)
 		trial.measurement_count = 0;
@@ -92,9 +103,7 @@ static void put_best(int64_t sweep, int warps)
 	memset(&best, 0, sizeof best);
 	make_geometry(warps, &geometry);
 	tcb_geometry_print(&geometry, best.geometry);
-	const struct tcb_variant *variant = tcb_variant_find(op, problem.contract, &geometry);
-	snprintf(best.variant, sizeof best.variant, "%s", variant->name);
-	snprintf(best.signature, sizeof best.signature, "%s", variant->signature);
+	identify(&geometry, best.variant, best.signature);
 	memcpy(best.default_geometry, best.geometry, sizeof best.default_geometry);
 	best.ns = (struct tcb_interval){ 900, 890, 910 };
 	for (int state = 0; state < TCB_STATE_COUNT; state++) {

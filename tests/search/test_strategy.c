@@ -4,14 +4,11 @@
  * is there for.  No evaluator: costs come from a landscape.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "cmocka_all.h"
 #include "fake_evaluator.h"
 #include "search/strategy.h"
 

@@ -4,16 +4,14 @@
  * to seed, budgets, resuming, failures.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/util.h"
+#include "cmocka_all.h"
 #include "fake_evaluator.h"
+#include "kernels/signature.h"
 
 enum { BOTH = 1u << TCB_COLD | 1u << TCB_HOT, SPACE = 2520 };
 
@@ -316,9 +314,16 @@ static void test_changed_kernels_are_tried_again(void **state)
 		}
 	}
 	assert_true(stale > 0);
+	struct tcb_current current;
+	const size_t stored = store.count;
+	assert_int_equal(tcb_trials_current(&problem, &fake_cpu.device.target, store.trials, stored, 0, &current, NULL),
+			 TCB_OK);
+	assert_int_equal(current.unseen, 0);
+	store.count = current.count;
 	assert_int_equal(sweep_known(&problem, &options, &store, &more, &result, NULL), TCB_OK);
 	assert_int_equal(result.known, 200 - stale);
 	tcb_sweep_result_fini(&result);
+	store.count = stored;
 	store_fini(&more);
 	store_fini(&store);
 }
@@ -350,6 +355,39 @@ static void test_failures_are_data_and_remembered(void **state)
 	assert_int_equal(sweep_known(&problem, &options, &store, &more, &again, NULL), TCB_OK);
 	assert_int_equal(fake_world.tries, 0);
 	assert_int_equal(again.failed, result.failed);
+	tcb_sweep_result_fini(&result);
+	tcb_sweep_result_fini(&again);
+	store_fini(&more);
+	store_fini(&store);
+}
+
+static enum tcb_outcome some_too_slow(const struct tcb_geometry *geometry)
+{
+	return fake_hash(geometry, 9) < 0.03 ? TCB_OUTCOME_TOO_SLOW : TCB_OUTCOME_OK;
+}
+
+/* What was too slow for one budget is no failure, and is tried again by another sweep. */
+static void test_too_slow_is_tried_again(void **state)
+{
+	(void)state;
+	struct tcb_problem problem;
+	struct store store = { 0 }, more = { 0 };
+	struct tcb_sweep_result result, again;
+	fake_world_reset(5, &problem);
+	fake_world.outcome = some_too_slow;
+	struct tcb_sweep_options options = { .states = 1u << TCB_COLD, .seed = 5 };
+	assert_int_equal(sweep_known(&problem, &options, NULL, &store, &result, NULL), TCB_OK);
+	assert_true(result.too_slow > 0 && result.failed == 0);
+	size_t stored = 0;
+	for (size_t i = 0; i < store.count; i++)
+		stored += store.trials[i].outcome == TCB_OUTCOME_TOO_SLOW;
+	assert_int_equal(stored, result.too_slow);
+	fake_world.outcome = NULL;
+	fake_world.tries = 0;
+	assert_int_equal(sweep_known(&problem, &options, &store, &more, &again, NULL), TCB_OK);
+	assert_int_equal(fake_world.tries, result.too_slow);
+	assert_int_equal(again.known, SPACE - result.too_slow);
+	assert_int_equal(again.too_slow, 0);
 	tcb_sweep_result_fini(&result);
 	tcb_sweep_result_fini(&again);
 	store_fini(&more);
@@ -560,6 +598,7 @@ int main(void)
 		cmocka_unit_test(test_stop_and_resume),
 		cmocka_unit_test(test_changed_kernels_are_tried_again),
 		cmocka_unit_test(test_failures_are_data_and_remembered),
+		cmocka_unit_test(test_too_slow_is_tried_again),
 		cmocka_unit_test(test_broken_default),
 		cmocka_unit_test(test_failure_in_the_finals),
 		cmocka_unit_test(test_budget),

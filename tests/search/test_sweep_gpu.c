@@ -85,8 +85,8 @@ static enum planted_gpu behaviour(const struct tcb_geometry *geometry)
 static void bad_ones_cost_no_good_result(void **state)
 {
 	(void)state;
-#ifdef __SANITIZE_THREAD__ /* it takes a minute there, and several cards have all threads that one has */
-	skip();
+#ifdef __SANITIZE_THREAD__
+	skip_because("a minute under ThreadSanitizer; several cards have all threads that one has");
 #endif
 	struct store *first = calloc(1, sizeof *first), *second = calloc(1, sizeof *second);
 	struct tcb_sweep_result result;

@@ -3,18 +3,16 @@
  * Verification without a worker: which shapes are tried, and that each way of
  * being wrong is found on the smallest shape that shows it.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
+#include "cmocka_all.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "planted.h"
-#include "search/verify.h"
+#include "worker/verify.h"
 
 enum { THREADS = 2 };
 
@@ -226,9 +224,8 @@ static void hopeless_ones_stop_early(void **state)
 	large.flops = many_flops;
 	fixture->instance->op = &large;
 	assert_int_equal(tcb_verifier_check(fixture->verifier, &geometry, 1e6, &check, NULL), TCB_OK);
-	assert_int_equal(check.outcome, TCB_OUTCOME_TIMEOUT);
+	assert_int_equal(check.outcome, TCB_OUTCOME_TOO_SLOW);
 	assert_non_null(strstr(check.message, "not run on the problem itself"));
-	assert_ptr_equal(strstr(check.message, TCB_TOO_SLOW), check.message);
 	assert_int_equal(tcb_verifier_check(fixture->verifier, &geometry, 0, &check, NULL), TCB_OK);
 	assert_int_equal(check.outcome, TCB_OUTCOME_OK);
 	/* Now it is known how much faster calls at full size may be than that. */

@@ -4,20 +4,21 @@
  * loops are those of kernels/rows; layernorm.h says how the variance is taken.
  */
 #include "kernels/layernorm/layernorm.h"
+#include "kernels/rows/rows_gpu.h"
+#include "kernels/simd/isas.h"
 
 #include <float.h>
 #include <math.h>
 
 #include "base/util.h"
-#include "kernels/rows/rows_gpu.h"
 
 static size_t layernorm_operands(const struct tcb_problem *problem, struct tcb_operand out[TCB_OPERANDS_MAX])
 {
 	size_t m = problem->shape.m, n = problem->shape.n;
-	out[LAYERNORM_X] = (struct tcb_operand){ "x", TCB_ROLE_INPUT, "f32", m, n, m * n * sizeof(float), 1 };
-	out[LAYERNORM_W] = (struct tcb_operand){ "w", TCB_ROLE_INPUT, "f32", 1, n, n * sizeof(float), 0 };
-	out[LAYERNORM_B] = (struct tcb_operand){ "b", TCB_ROLE_INPUT, "f32", 1, n, n * sizeof(float), 0 };
-	out[LAYERNORM_Y] = (struct tcb_operand){ "y", TCB_ROLE_OUTPUT, "f32", m, n, m * n * sizeof(float), 1 };
+	out[LAYERNORM_X] = (struct tcb_operand){ "x", TCB_ROLE_INPUT, TCB_TYPE_F32, m, n, m * n * sizeof(float), 1 };
+	out[LAYERNORM_W] = (struct tcb_operand){ "w", TCB_ROLE_INPUT, TCB_TYPE_F32, 1, n, n * sizeof(float), 0 };
+	out[LAYERNORM_B] = (struct tcb_operand){ "b", TCB_ROLE_INPUT, TCB_TYPE_F32, 1, n, n * sizeof(float), 0 };
+	out[LAYERNORM_Y] = (struct tcb_operand){ "y", TCB_ROLE_OUTPUT, TCB_TYPE_F32, m, n, m * n * sizeof(float), 1 };
 	return LAYERNORM_OPERANDS;
 }
 
@@ -165,16 +166,7 @@ ROWS_CALLBACKS(layernorm, rows)
 
 static const struct tcb_shape default_shapes[] = { { 512, 4096, 0 }, { 1, 4096, 0 }, { 4096, 4096, 0 } };
 
-static const struct tcb_variant *const variant_lists[] = {
-	layernorm_variants_scalar,
-#if defined(__x86_64__)
-	layernorm_variants_avx2,
-	layernorm_variants_avx512,
-#elif defined(__aarch64__)
-	layernorm_variants_neon,
-#endif
-	NULL,
-};
+TCB_VARIANT_TABLES(variant_lists, TCB_ISAS_FLOATS, layernorm_variants)
 
 const struct tcb_op tcb_op_layernorm = {
 	.name = "layernorm",

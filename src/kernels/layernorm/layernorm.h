@@ -31,11 +31,6 @@ enum { LAYERNORM_PIVOT_MIN = 256, LAYERNORM_PIVOT_SHARE = 16 };
 /* layernorm.c */
 extern const struct tcb_op tcb_op_layernorm;
 
-extern const struct tcb_variant layernorm_variants_scalar[];
-extern const struct tcb_variant layernorm_variants_avx2[];
-extern const struct tcb_variant layernorm_variants_avx512[];
-extern const struct tcb_variant layernorm_variants_neon[];
-
 /* layernorm_gpu.c */
 extern const struct tcb_rows_math layernorm_gpu_math;
 extern const struct tcb_variant layernorm_gpu_variants[];

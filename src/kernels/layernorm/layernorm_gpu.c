@@ -15,22 +15,17 @@
 #include "kernels/layernorm/layernorm.h"
 #include "kernels/rows/rows_gpu.h"
 
-#define F tcb_ptx_f32
-#define OP1 tcb_ptx_op1
-#define OP2 tcb_ptx_op2
-#define OP3 tcb_ptx_op3
-
 enum { PART_COUNT, PART_MEAN, PART_M2, PART_SCALE, PART };
 enum { STAT_ROOT, STAT_MEAN, STAT_FACTOR };
 
 /* Values of a lane that are there. */
-static tcb_rows_op count_values(struct tcb_rows_writer *w, const struct tcb_rows_values *values)
+static kit_op count_values(struct tcb_rows_writer *w, const struct tcb_rows_values *values)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	unsigned sure = 0;
 	for (unsigned i = 0; i < values->count; i++)
 		sure += !values->unsure[i];
-	tcb_rows_op count = tcb_rows_constant(w, "f32", F((float)(sure * w->g->width)));
+	kit_op count = tcb_kit_constant(b, "f32", F((float)(sure * w->g->width)));
 	for (unsigned i = 0; i < values->count; i++)
 		if (values->unsure[i])
 			count = OP2(b, "add.rn.f32", count,
@@ -47,57 +42,57 @@ static int all_sure(const struct tcb_rows_values *values)
 }
 
 /* 1 / COUNT, at least of 1. */
-static tcb_rows_op inverse(struct tcb_rows_writer *w, tcb_rows_op count)
+static kit_op inverse(struct tcb_rows_writer *w, kit_op count)
 {
-	return OP1(&w->b, "rcp.approx.ftz.f32", OP2(&w->b, "max.f32", count, F(1)));
+	return OP1(&w->kit.b, "rcp.approx.ftz.f32", OP2(&w->kit.b, "max.f32", count, F(1)));
 }
 
-static tcb_rows_op value_of(struct tcb_rows_writer *w, const struct tcb_rows_values *values, unsigned i)
+static kit_op value_of(struct tcb_rows_writer *w, const struct tcb_rows_values *values, unsigned i)
 {
-	return w->is_rescue ? OP2(&w->b, "mul.rn.f32", values->value[i], F(TCB_ROWS_RESCUE)) : values->value[i];
+	return w->is_rescue ? OP2(&w->kit.b, "mul.rn.f32", values->value[i], F(TCB_ROWS_RESCUE)) : values->value[i];
 }
 
-static tcb_rows_op sum_of(struct tcb_rows_writer *w, const struct tcb_rows_values *values)
+static kit_op sum_of(struct tcb_rows_writer *w, const struct tcb_rows_values *values)
 {
-	tcb_rows_op x[TCB_ROWS_VALUES_MAX];
+	kit_op x[TCB_ROWS_VALUES_MAX];
 	const unsigned count = values->count * w->g->width;
 	for (unsigned i = 0; i < count; i++)
 		x[i] = value_of(w, values, i);
-	return tcb_rows_fold(w, "add.rn.f32", x, count);
+	return tcb_kit_fold(&w->kit.b, "add.rn.f32", x, count);
 }
 
 /* Squared deviations of VALUES from MEAN; those that are not there have none. */
-static tcb_rows_op squares_of(struct tcb_rows_writer *w, const struct tcb_rows_values *values, tcb_rows_op mean)
+static kit_op squares_of(struct tcb_rows_writer *w, const struct tcb_rows_values *values, kit_op mean)
 {
-	struct tcb_ptx_build *b = &w->b;
-	tcb_rows_op chain[4];
+	struct tcb_ptx_build *b = &w->kit.b;
+	kit_op chain[4];
 	const unsigned count = values->count * w->g->width, chains = count < 4 ? count : 4;
 	for (unsigned i = 0; i < count; i++) {
 		const unsigned vector = i / w->g->width;
-		tcb_rows_op d = OP2(b, "sub.rn.f32", value_of(w, values, i), mean);
+		kit_op d = OP2(b, "sub.rn.f32", value_of(w, values, i), mean);
 		if (values->unsure[vector])
 			d = OP3(b, "selp.f32", d, F(0), values->present[vector]);
 		chain[i % 4] = i < 4 ? OP2(b, "mul.rn.f32", d, d) : OP3(b, "fma.rn.f32", d, d, chain[i % 4]);
 	}
-	return tcb_rows_fold(w, "add.rn.f32", chain, chains);
+	return tcb_kit_fold(b, "add.rn.f32", chain, chains);
 }
 
-static tcb_rows_op over_warp(struct tcb_rows_writer *w, tcb_rows_op value)
+static kit_op over_warp(struct tcb_rows_writer *w, kit_op value)
 {
-	return tcb_rows_over_lanes(w, "add.rn.f32", value, 32);
+	return tcb_kit_over_lanes(&w->kit.b, "add.rn.f32", value, 32);
 }
 
-static tcb_rows_op scale_of(const struct tcb_rows_writer *w)
+static kit_op scale_of(const struct tcb_rows_writer *w)
 {
 	return F(w->is_rescue ? TCB_ROWS_RESCUE : 1);
 }
 
-static void reduce(struct tcb_rows_writer *w, struct tcb_rows_values *values, tcb_rows_op *part)
+static void reduce(struct tcb_rows_writer *w, struct tcb_rows_values *values, kit_op *part)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const unsigned most = values->count * w->g->width * 32;
-	const tcb_rows_op sum = over_warp(w, sum_of(w, values));
-	tcb_rows_op share = F((float)(1.0 / most));
+	const kit_op sum = over_warp(w, sum_of(w, values));
+	kit_op share = F((float)(1.0 / most));
 	part[PART_COUNT] = F((float)most);
 	if (!all_sure(values)) {
 		part[PART_COUNT] = over_warp(w, count_values(w, values));
@@ -108,107 +103,107 @@ static void reduce(struct tcb_rows_writer *w, struct tcb_rows_values *values, tc
 	part[PART_SCALE] = scale_of(w);
 }
 
-static void begin(struct tcb_rows_writer *w, tcb_rows_op *state)
+static void begin(struct tcb_rows_writer *w, kit_op *state)
 {
 	for (int i = PART_COUNT; i <= PART_M2; i++)
-		state[i] = tcb_rows_constant(w, "f32", F(0));
+		state[i] = tcb_kit_constant(&w->kit.b, "f32", F(0));
 }
 
-static void add(struct tcb_rows_writer *w, const struct tcb_rows_values *values, tcb_rows_op *state)
+static void add(struct tcb_rows_writer *w, const struct tcb_rows_values *values, kit_op *state)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const unsigned most = values->count * w->g->width;
 	const int is_sure = all_sure(values);
-	const tcb_rows_op count = is_sure ? F((float)most) : count_values(w, values);
-	const tcb_rows_op share = is_sure ? F((float)(1.0 / most)) : inverse(w, count);
-	const tcb_rows_op mean = OP2(b, "mul.rn.f32", sum_of(w, values), share);
-	const tcb_rows_op m2 = squares_of(w, values, mean);
-	const tcb_rows_op apart = OP2(b, "sub.rn.f32", mean, state[PART_MEAN]);
-	const tcb_rows_op all = OP2(b, "add.rn.f32", state[PART_COUNT], count);
-	const tcb_rows_op weight = OP2(b, "mul.rn.f32", inverse(w, all), count);
-	const tcb_rows_op move = OP2(b, "mul.rn.f32", apart, weight);
-	const tcb_rows_op between = OP2(b, "mul.rn.f32", OP2(b, "mul.rn.f32", move, apart), state[PART_COUNT]);
+	const kit_op count = is_sure ? F((float)most) : count_values(w, values);
+	const kit_op share = is_sure ? F((float)(1.0 / most)) : inverse(w, count);
+	const kit_op mean = OP2(b, "mul.rn.f32", sum_of(w, values), share);
+	const kit_op m2 = squares_of(w, values, mean);
+	const kit_op apart = OP2(b, "sub.rn.f32", mean, state[PART_MEAN]);
+	const kit_op all = OP2(b, "add.rn.f32", state[PART_COUNT], count);
+	const kit_op weight = OP2(b, "mul.rn.f32", inverse(w, all), count);
+	const kit_op move = OP2(b, "mul.rn.f32", apart, weight);
+	const kit_op between = OP2(b, "mul.rn.f32", OP2(b, "mul.rn.f32", move, apart), state[PART_COUNT]);
 	tcb_ptx_into2(b, "add.rn.f32", state[PART_M2], state[PART_M2], OP2(b, "add.rn.f32", m2, between));
 	tcb_ptx_into2(b, "add.rn.f32", state[PART_MEAN], state[PART_MEAN], move);
 	tcb_ptx_into1(b, "mov.f32", state[PART_COUNT], all);
 }
 
-static void finish(struct tcb_rows_writer *w, const tcb_rows_op *state, tcb_rows_op *part)
+static void finish(struct tcb_rows_writer *w, const kit_op *state, kit_op *part)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	part[PART_COUNT] = over_warp(w, state[PART_COUNT]);
-	const tcb_rows_op weight = OP2(b, "mul.rn.f32", inverse(w, part[PART_COUNT]), state[PART_COUNT]);
+	const kit_op weight = OP2(b, "mul.rn.f32", inverse(w, part[PART_COUNT]), state[PART_COUNT]);
 	part[PART_MEAN] = over_warp(w, OP2(b, "mul.rn.f32", state[PART_MEAN], weight));
-	const tcb_rows_op apart = OP2(b, "sub.rn.f32", state[PART_MEAN], part[PART_MEAN]);
-	const tcb_rows_op squared = OP2(b, "mul.rn.f32", apart, apart);
+	const kit_op apart = OP2(b, "sub.rn.f32", state[PART_MEAN], part[PART_MEAN]);
+	const kit_op squared = OP2(b, "mul.rn.f32", apart, apart);
 	part[PART_M2] = over_warp(w, OP3(b, "fma.rn.f32", squared, state[PART_COUNT], state[PART_M2]));
 	part[PART_SCALE] = scale_of(w);
 }
 
 /* So much that the parts of the longest row would not add up, or not a number. */
-static tcb_rows_op is_lost(struct tcb_rows_writer *w, const tcb_rows_op *part)
+static kit_op is_lost(struct tcb_rows_writer *w, const kit_op *part)
 {
-	struct tcb_ptx_build *b = &w->b;
-	const tcb_rows_op far = OP2(b, "setp.gtu.f32", OP1(b, "abs.f32", part[PART_MEAN]), F(0x1p48f));
+	struct tcb_ptx_build *b = &w->kit.b;
+	const kit_op far = OP2(b, "setp.gtu.f32", OP1(b, "abs.f32", part[PART_MEAN]), F(0x1p48f));
 	return OP3(b, "setp.gtu.or.f32", part[PART_M2], F(0x1p100f), far);
 }
 
 /* Mean and M2 of the row, times SCALE_OUT. */
-static void combine(struct tcb_rows_writer *w, tcb_rows_op (*parts)[TCB_ROWS_PART_MAX], unsigned count, unsigned lanes,
-		    tcb_rows_op *mean_out, tcb_rows_op *m2_out, tcb_rows_op *scale_out)
+static void combine(struct tcb_rows_writer *w, kit_op (*parts)[TCB_ROWS_PART_MAX], unsigned count, unsigned lanes,
+		    kit_op *mean_out, kit_op *m2_out, kit_op *scale_out)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const float share = (float)(1.0 / w->g->n);
-	tcb_rows_op scale = parts[0][PART_SCALE], mean = F(0), m2 = F(0);
+	kit_op scale = parts[0][PART_SCALE], mean = F(0), m2 = F(0);
 	for (unsigned i = 1; i < count; i++)
 		scale = OP2(b, "min.f32", scale, parts[i][PART_SCALE]);
-	scale = tcb_rows_over_lanes(w, "min.f32", scale, lanes);
+	scale = tcb_kit_over_lanes(b, "min.f32", scale, lanes);
 	for (unsigned i = 0; i < count; i++) {
-		const tcb_rows_op same = OP2(b, "setp.eq.f32", parts[i][PART_SCALE], scale);
-		const tcb_rows_op down = OP3(b, "selp.f32", F(1), F(TCB_ROWS_RESCUE), same);
-		const tcb_rows_op weight = OP2(b, "mul.rn.f32", parts[i][PART_COUNT], F(share));
+		const kit_op same = OP2(b, "setp.eq.f32", parts[i][PART_SCALE], scale);
+		const kit_op down = OP3(b, "selp.f32", F(1), F(TCB_ROWS_RESCUE), same);
+		const kit_op weight = OP2(b, "mul.rn.f32", parts[i][PART_COUNT], F(share));
 		parts[i][PART_MEAN] = OP2(b, "mul.rn.f32", parts[i][PART_MEAN], down);
 		parts[i][PART_M2] = OP2(b, "mul.rn.f32", OP2(b, "mul.rn.f32", parts[i][PART_M2], down), down);
 		mean = i ? OP3(b, "fma.rn.f32", parts[i][PART_MEAN], weight, mean)
 			 : OP2(b, "mul.rn.f32", parts[i][PART_MEAN], weight);
 	}
-	mean = tcb_rows_over_lanes(w, "add.rn.f32", mean, lanes);
+	mean = tcb_kit_over_lanes(b, "add.rn.f32", mean, lanes);
 	for (unsigned i = 0; i < count; i++) {
-		const tcb_rows_op apart = OP2(b, "sub.rn.f32", parts[i][PART_MEAN], mean);
-		const tcb_rows_op squared = OP2(b, "mul.rn.f32", apart, apart);
-		const tcb_rows_op part = OP3(b, "fma.rn.f32", squared, parts[i][PART_COUNT], parts[i][PART_M2]);
+		const kit_op apart = OP2(b, "sub.rn.f32", parts[i][PART_MEAN], mean);
+		const kit_op squared = OP2(b, "mul.rn.f32", apart, apart);
+		const kit_op part = OP3(b, "fma.rn.f32", squared, parts[i][PART_COUNT], parts[i][PART_M2]);
 		m2 = i ? OP2(b, "add.rn.f32", m2, part) : part;
 	}
-	*m2_out = tcb_rows_over_lanes(w, "add.rn.f32", m2, lanes);
+	*m2_out = tcb_kit_over_lanes(b, "add.rn.f32", m2, lanes);
 	*mean_out = mean;
 	*scale_out = scale;
 }
 
-static void join(struct tcb_rows_writer *w, tcb_rows_op (*parts)[TCB_ROWS_PART_MAX], unsigned count, unsigned lanes,
-		 const tcb_rows_op *own, tcb_rows_op *stat)
+static void join(struct tcb_rows_writer *w, kit_op (*parts)[TCB_ROWS_PART_MAX], unsigned count, unsigned lanes,
+		 const kit_op *own, kit_op *stat)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const float root = sqrtf(TCB_ROWS_RESCUE);
-	tcb_rows_op mean = parts[0][PART_MEAN], m2 = parts[0][PART_M2], scale = parts[0][PART_SCALE];
+	kit_op mean = parts[0][PART_MEAN], m2 = parts[0][PART_M2], scale = parts[0][PART_SCALE];
 	(void)own;
 	if (count * lanes > 1)
 		combine(w, parts, count, lanes, &mean, &m2, &scale);
-	const tcb_rows_op is_plain = OP2(b, "setp.eq.f32", scale, F(1));
-	const tcb_rows_op eps = OP3(b, "selp.f32", F((float)LAYERNORM_EPS), F(0x1p-126f), is_plain);
-	const tcb_rows_op variance = OP3(b, "fma.rn.f32", m2, F((float)(1.0 / w->g->n)), eps);
+	const kit_op is_plain = OP2(b, "setp.eq.f32", scale, F(1));
+	const kit_op eps = OP3(b, "selp.f32", F((float)LAYERNORM_EPS), F(0x1p-126f), is_plain);
+	const kit_op variance = OP3(b, "fma.rn.f32", m2, F((float)(1.0 / w->g->n)), eps);
 	stat[STAT_ROOT] = OP3(b, "selp.f32", F(1), F(root), is_plain);
 	stat[STAT_MEAN] = OP2(b, "mul.rn.f32", mean, OP3(b, "selp.f32", F(1), F(1 / root), is_plain));
 	stat[STAT_FACTOR] = OP2(b, "mul.rn.f32", OP1(b, "rsqrt.approx.f32", variance), stat[STAT_ROOT]);
 }
 
 static void result(struct tcb_rows_writer *w, struct tcb_rows_values *values, const struct tcb_rows_values *weights,
-		   const tcb_rows_op *stat, int is_raw)
+		   const kit_op *stat, int is_raw)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	(void)is_raw;
 	for (unsigned i = 0; i < values->count * w->g->width; i++) {
-		const tcb_rows_op x = OP2(b, "mul.rn.f32", values->value[i], stat[STAT_ROOT]);
-		const tcb_rows_op d = OP2(b, "sub.rn.f32", x, stat[STAT_MEAN]);
+		const kit_op x = OP2(b, "mul.rn.f32", values->value[i], stat[STAT_ROOT]);
+		const kit_op d = OP2(b, "sub.rn.f32", x, stat[STAT_MEAN]);
 		values->value[i] = OP3(b, "fma.rn.f32", OP2(b, "mul.rn.f32", d, stat[STAT_FACTOR]), weights[0].value[i],
 				       weights[1].value[i]);
 	}
@@ -250,10 +245,6 @@ enum tcb_status layernorm_emit(const struct tcb_problem *problem, const struct t
 }
 
 const struct tcb_variant layernorm_gpu_variants[] = {
-	{ .name = "layernorm_f32_ptx",
-	  .contract = TCB_CONTRACT_F32,
-	  .isa = TCB_ISA_FMA,
-	  .class = TCB_CLASS_APPROX,
-	  .signature = TCB_SOURCE_HASH },
+	{ .name = "layernorm_f32_ptx", .contract = TCB_CONTRACT_F32, .isa = TCB_ISA_FMA, .class = TCB_CLASS_APPROX },
 	{ .name = NULL },
 };

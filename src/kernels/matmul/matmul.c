@@ -3,27 +3,10 @@
  * The dense products as ops: operands, data, the model of bytes and operations,
  * and the tables of what runs them.
  */
-#include <string.h>
-
 #include "base/util.h"
 #include "kernels/matmul/matmul_cpu.h"
 #include "kernels/matmul/matmul_gpu.h"
-
-static const struct {
-	const char *op, *text; /* the element type as operands name it */
-} types[] = {
-	[MATMUL_F32] = { "matmul_f32", "f32" },
-	[MATMUL_F16] = { "matmul_f16", "f16" },
-	[MATMUL_BF16] = { "matmul_bf16", "bf16" },
-};
-
-enum matmul_type matmul_type(const struct tcb_problem *problem)
-{
-	for (int type = MATMUL_F32; type < MATMUL_BF16; type++)
-		if (strcmp(problem->op, types[type].op) == 0)
-			return (enum matmul_type)type;
-	return MATMUL_BF16;
-}
+#include "kernels/simd/isas.h"
 
 static enum tcb_status check_shape(const struct tcb_op *op, const struct tcb_shape *shape, struct tcb_error *err)
 {
@@ -41,19 +24,18 @@ static enum tcb_status check_shape(const struct tcb_op *op, const struct tcb_sha
 
 static size_t operands(const struct tcb_problem *problem, struct tcb_operand out[TCB_OPERANDS_MAX])
 {
-	const enum matmul_type type = matmul_type(problem);
+	const enum tcb_type type = problem->op->type;
 	const struct tcb_shape *s = &problem->shape;
-	const size_t each = matmul_type_bytes(type);
-	const char *text = types[type].text;
-	out[MATMUL_A] = (struct tcb_operand){ "a", TCB_ROLE_INPUT, text, s->m, s->k, s->m * s->k * each, 1 };
-	out[MATMUL_B] = (struct tcb_operand){ "b", TCB_ROLE_INPUT, text, s->k, s->n, s->k * s->n * each, 1 };
-	out[MATMUL_C] = (struct tcb_operand){ "c", TCB_ROLE_OUTPUT, text, s->m, s->n, s->m * s->n * each, 1 };
+	const size_t each = tcb_type_bytes(type);
+	out[MATMUL_A] = (struct tcb_operand){ "a", TCB_ROLE_INPUT, type, s->m, s->k, s->m * s->k * each, 1 };
+	out[MATMUL_B] = (struct tcb_operand){ "b", TCB_ROLE_INPUT, type, s->k, s->n, s->k * s->n * each, 1 };
+	out[MATMUL_C] = (struct tcb_operand){ "c", TCB_ROLE_OUTPUT, type, s->m, s->n, s->m * s->n * each, 1 };
 	return MATMUL_OPERANDS;
 }
 
 static void fill(const struct tcb_problem *problem, uint64_t seed, void *const operand[])
 {
-	const enum matmul_type type = matmul_type(problem);
+	const enum tcb_type type = problem->op->type;
 	const size_t counts[] = { problem->shape.m * problem->shape.k, problem->shape.k * problem->shape.n };
 	struct tcb_rng rng;
 	tcb_rng_init(&rng, seed);
@@ -76,43 +58,28 @@ static double flops(const struct tcb_problem *problem)
 static double traffic(const struct tcb_problem *problem)
 {
 	const double m = (double)problem->shape.m, n = (double)problem->shape.n, k = (double)problem->shape.k;
-	return (double)matmul_type_bytes(matmul_type(problem)) * (m * k + k * n + m * n);
+	return (double)tcb_type_bytes(problem->op->type) * (m * k + k * n + m * n);
 }
 
 /* --- the ops --- */
 
 static const struct tcb_shape default_shapes[] = { { 1024, 1024, 1024 }, { 2048, 2048, 2048 }, { 4096, 4096, 4096 } };
 
-#if defined(__x86_64__)
-#define LISTS(type)                                                                                                   \
-	{                                                                                                             \
-		matmul_##type##_variants_scalar, matmul_##type##_variants_avx2, matmul_##type##_variants_avx512, NULL \
-	}
-#elif defined(__aarch64__)
-#define LISTS(type)                                                                  \
-	{                                                                            \
-		matmul_##type##_variants_scalar, matmul_##type##_variants_neon, NULL \
-	}
-#else
-#define LISTS(type)                                   \
-	{                                             \
-		matmul_##type##_variants_scalar, NULL \
-	}
-#endif
-static const struct tcb_variant *const f32_variants[] = LISTS(f32);
-static const struct tcb_variant *const f16_variants[] = LISTS(f16);
-static const struct tcb_variant *const bf16_variants[] = LISTS(bf16);
+TCB_VARIANT_TABLES(f32_variants, TCB_ISAS_FLOATS, matmul_f32_variants)
+TCB_VARIANT_TABLES(f16_variants, TCB_ISAS_FLOATS, matmul_f16_variants)
+TCB_VARIANT_TABLES(bf16_variants, TCB_ISAS_FLOATS, matmul_bf16_variants)
 
-#define MATMUL_OP(type, contract, exact_, summary_)                                        \
-	const struct tcb_op tcb_op_matmul_##type = {                                       \
-		.name = "matmul_" #type,                                                   \
+#define MATMUL_OP(type_, TYPE, contract, exact_, summary_)                                 \
+	const struct tcb_op tcb_op_matmul_##type_ = {                                      \
+		.name = "matmul_" #type_,                                                  \
 		.summary = summary_,                                                       \
 		.shape_form = "MxNxK",                                                     \
+		.type = TYPE,                                                              \
 		.contracts = 1u << contract,                                               \
 		.default_contract = contract,                                              \
 		.default_shapes = default_shapes,                                          \
 		.default_shape_count = sizeof(default_shapes) / sizeof(default_shapes[0]), \
-		.variant_lists = type##_variants,                                          \
+		.variant_lists = type_##_variants,                                         \
 		.check_shape = check_shape,                                                \
 		.operands = operands,                                                      \
 		.fill = fill,                                                              \
@@ -127,10 +94,10 @@ static const struct tcb_variant *const bf16_variants[] = LISTS(bf16);
 		.run = matmul_run,                                                         \
 		.emit = matmul_emit,                                                       \
 		.gpu_rules = matmul_gpu_rules,                                             \
-		.gpu_variants = matmul_##type##_gpu_variants,                              \
+		.gpu_variants = matmul_##type_##_gpu_variants,                             \
 		.cpu_rules = matmul_cpu_rules,                                             \
 	}
 
-MATMUL_OP(f32, TCB_CONTRACT_F32, matmul_exact, "dense f32 matrix product");
-MATMUL_OP(f16, TCB_CONTRACT_F16, NULL, "dense f16 matrix product, f32 sums, f16 results");
-MATMUL_OP(bf16, TCB_CONTRACT_F16, NULL, "dense bf16 matrix product, f32 sums, bf16 results");
+MATMUL_OP(f32, TCB_TYPE_F32, TCB_CONTRACT_F32, matmul_exact, "dense f32 matrix product");
+MATMUL_OP(f16, TCB_TYPE_F16, TCB_CONTRACT_F16, NULL, "dense f16 matrix product, f32 sums, f16 results");
+MATMUL_OP(bf16, TCB_TYPE_BF16, TCB_CONTRACT_F16, NULL, "dense bf16 matrix product, f32 sums, bf16 results");

@@ -10,21 +10,13 @@
 
 #include "kernels/op.h"
 
-enum matmul_type { MATMUL_F32, MATMUL_F16, MATMUL_BF16 };
 enum { MATMUL_A, MATMUL_B, MATMUL_C, MATMUL_OPERANDS };
 
 extern const struct tcb_op tcb_op_matmul_f32, tcb_op_matmul_f16, tcb_op_matmul_bf16;
 
-/* matmul.c */
-enum matmul_type matmul_type(const struct tcb_problem *problem);
-static inline size_t matmul_type_bytes(enum matmul_type type)
-{
-	return type == MATMUL_F32 ? 4 : 2;
-}
-
 /* matmul_pack.c: COUNT values of TYPE from element FIRST on, as f32. */
-void matmul_widen(enum matmul_type type, const void *values, size_t first, size_t count, float *out);
-void matmul_narrow(enum matmul_type type, const float *values, size_t count, void *out, size_t first);
+void matmul_widen(enum tcb_type type, const void *values, size_t first, size_t count, float *out);
+void matmul_narrow(enum tcb_type type, const float *values, size_t count, void *out, size_t first);
 
 /* matmul_reference.c */
 void matmul_reference(const struct tcb_problem *problem, void *const operand[], struct tcb_reference *out);

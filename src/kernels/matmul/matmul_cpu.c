@@ -42,7 +42,7 @@ static int make_room(const struct tcb_problem *problem, const struct tcb_geometr
 	const struct tcb_tile *macro = &geometry->tile[TCB_MACRO], *midi = &geometry->tile[TCB_MIDI];
 	const struct tcb_tile *micro = &geometry->tile[TCB_MICRO];
 	const size_t steps = tcb_least(midi->k, problem->shape.k);
-	const int is_f32 = matmul_type(problem) == MATMUL_F32, is_one_block = midi->k >= problem->shape.k;
+	const int is_f32 = problem->op->type == TCB_TYPE_F32, is_one_block = midi->k >= problem->shape.k;
 	*out = (struct room){ 0 };
 	/* B as stored: only what is left past the last whole panel is packed. */
 	if (add_block(midi->m, steps, MATMUL_SLACK, &out->a, &out->all) ||
@@ -54,24 +54,18 @@ static int make_room(const struct tcb_problem *problem, const struct tcb_geometr
 	return 0;
 }
 
-static const struct tcb_op *op_of(const struct tcb_problem *problem)
-{
-	static const struct tcb_op *const ops[] = { &tcb_op_matmul_f32, &tcb_op_matmul_f16, &tcb_op_matmul_bf16 };
-	return ops[matmul_type(problem)];
-}
-
 enum tcb_status matmul_plan(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
 			    struct tcb_plan *out, struct tcb_error *err)
 {
 	const struct tcb_tile *micro = &geometry->tile[TCB_MICRO];
-	const struct tcb_variant *variant = tcb_variant_find(op_of(problem), problem->contract, geometry);
+	const struct tcb_variant *variant = tcb_variant_find(problem->op, problem->contract, geometry);
 	const char *why;
 	struct room room;
 	size_t bytes;
 	memset(out, 0, sizeof(*out));
 	if (!variant || !variant->entry)
-		return tcb_fail(err, TCB_E_ILLEGAL, "%s has no CPU kernel for this isa and micro=%zux%zu", problem->op,
-				micro->m, micro->n);
+		return tcb_fail(err, TCB_E_ILLEGAL, "%s has no CPU kernel for this isa and micro=%zux%zu",
+				problem->op_name, micro->m, micro->n);
 	if ((why = matmul_refused(problem, geometry)))
 		return tcb_fail(err, TCB_E_ILLEGAL, "%s", why);
 	const size_t threads = (size_t)geometry->knob[TCB_KNOB_THREADS];
@@ -89,7 +83,7 @@ enum tcb_status matmul_plan(const struct tcb_problem *problem, const struct tcb_
 /* One call, shared by its threads. */
 struct run {
 	const struct tcb_plan *plan;
-	enum matmul_type type;
+	enum tcb_type type;
 	size_t each; /* bytes of an element */
 	const struct matmul_kernels *kernels;
 	struct tcb_partition tasks; /* macro tiles of C */
@@ -121,7 +115,7 @@ static struct matmul_part part_of_b(const struct run *run, const struct block *a
 static float *sums_at(const struct run *run, const struct block *at, size_t row, size_t column, size_t *stride)
 {
 	const struct tcb_tile *midi = &run->plan->geometry.tile[TCB_MIDI];
-	if (run->type == MATMUL_F32) {
+	if (run->type == TCB_TYPE_F32) {
 		*stride = run->plan->problem.shape.n;
 		return (float *)(void *)run->c + (at->m + row) * *stride + at->n + column;
 	}
@@ -163,7 +157,7 @@ static void run_block(const struct run *run, const struct block *at)
 	run->kernels->movers->pack_a(&part, micro->m, at->a);
 	for (size_t column = 0; column < at->columns; column += micro->n)
 		run_panel(run, at, column);
-	if (run->type == MATMUL_F32 || at->k + at->steps < s->k)
+	if (run->type == TCB_TYPE_F32 || at->k + at->steps < s->k)
 		return;
 	for (size_t row = 0; row < at->rows; row++) {
 		size_t stride;
@@ -206,10 +200,10 @@ void matmul_run(const struct tcb_plan *plan, void *const operand[], void *worksp
 {
 	const struct tcb_geometry *g = &plan->geometry;
 	const struct tcb_shape *s = &plan->problem.shape;
-	const enum matmul_type type = matmul_type(&plan->problem);
+	const enum tcb_type type = plan->problem.op->type;
 	struct run run = { .plan = plan,
 			   .type = type,
-			   .each = matmul_type_bytes(type),
+			   .each = tcb_type_bytes(type),
 			   .kernels = ((matmul_kernels_fn *)plan->variant->entry)(),
 			   .workspace = workspace,
 			   .a = operand[MATMUL_A],
@@ -236,7 +230,7 @@ void matmul_exact(const struct tcb_plan *plan, void *const operand[], float *y)
 	const size_t block = plan->geometry.tile[TCB_MIDI].k;
 	const int is_fused = plan->variant->isa != TCB_ISA_SCALAR;
 	const float *a = operand[MATMUL_A], *b = operand[MATMUL_B];
-	assert(matmul_type(&plan->problem) == MATMUL_F32);
+	assert(plan->problem.op->type == TCB_TYPE_F32);
 	for (size_t m = 0; m < s->m; m++, a += s->k, y += s->n)
 		for (size_t n = 0; n < s->n; n++)
 			for (size_t first = 0; first < s->k; first += block) {

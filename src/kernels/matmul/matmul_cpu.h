@@ -42,7 +42,7 @@ typedef void matmul_tile_fn(const struct matmul_call *call);
 
 /* A rectangle of an operand as stored: ROWS of COUNT elements of TYPE. */
 struct matmul_part {
-	enum matmul_type type;
+	enum tcb_type type;
 	const void *first;
 	size_t stride; /* elements from a row to the next */
 	size_t rows, count;
@@ -52,10 +52,10 @@ struct matmul_part {
 struct matmul_movers {
 	/* Rows of A into panels of WIDE rows.  Writes up to MATMUL_SLACK floats past the last one. */
 	void (*pack_a)(const struct matmul_part *part, size_t wide, float *out);
-	/* Rows of B, one a step, into panels of WIDE columns; PREFETCH as in struct matmul_call. */
+	/* Rows of B, one per step, into panels of WIDE columns; PREFETCH as in struct matmul_call. */
 	void (*pack_b)(const struct matmul_part *part, size_t wide, size_t prefetch, float *out);
 	/* COUNT sums to f16 or bf16. */
-	void (*narrow)(enum matmul_type type, const float *sums, size_t count, void *out);
+	void (*narrow)(enum tcb_type type, const float *sums, size_t count, void *out);
 };
 
 /* What a variant's entry gives. */
@@ -81,15 +81,5 @@ void matmul_footprint(const struct tcb_problem *problem, const struct tcb_target
 		      const struct tcb_geometry *geometry, struct tcb_footprint *out);
 /* Why no variant can run GEOMETRY, NULL if one can. */
 const char *matmul_refused(const struct tcb_problem *problem, const struct tcb_geometry *geometry);
-
-/* The tables of variants; a row without a name is the last. */
-#define MATMUL_DECLARE_VARIANTS(isa)                                                              \
-	extern const struct tcb_variant matmul_f32_variants_##isa[], matmul_f16_variants_##isa[], \
-		matmul_bf16_variants_##isa[];
-MATMUL_DECLARE_VARIANTS(scalar)
-MATMUL_DECLARE_VARIANTS(avx2)
-MATMUL_DECLARE_VARIANTS(avx512)
-MATMUL_DECLARE_VARIANTS(neon)
-#undef MATMUL_DECLARE_VARIANTS
 
 #endif

@@ -9,12 +9,7 @@
  * fma with vec=4 puts A's values where k runs slowest, in rows that are padded so
  * that eight steps of k by four rows lie in different banks.
  */
-#include "kernels/matmul/matmul_gpu.h"
-
-#define I tcb_ptx_int
-#define OP1 tcb_ptx_op1
-#define OP2 tcb_ptx_op2
-#define OP3 tcb_ptx_op3
+#include "kernels/matmul/matmul_gpu_copy.h"
 
 enum { CHUNK = 16, TRANSPOSED_K = 8 /* steps of k that neighbouring threads take */ };
 
@@ -58,26 +53,26 @@ unsigned mm_copy_pieces(const struct matmul_gpu *g)
 	return a.passes * a.groups > b.passes * b.groups ? a.passes * a.groups : b.passes * b.groups;
 }
 
-mm_op mm_write_swizzle(struct mm_writer *w, unsigned pitch, mm_op row)
+kit_op mm_write_swizzle(struct mm_writer *w, unsigned pitch, kit_op row)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const unsigned chunks = pitch / CHUNK < 8 ? pitch / CHUNK : 8, shift = chunks == 8 ? 0 : chunks == 4 ? 1 : 2;
-	const mm_op which = OP2(b, "and.b32", OP2(b, "shr.u32", row, I(shift)), I(chunks - 1));
+	const kit_op which = OP2(b, "and.b32", OP2(b, "shr.u32", row, I(shift)), I(chunks - 1));
 	return OP2(b, "shl.b32", which, I(4));
 }
 
 /* Where pass PASS of what is at row ROW, byte AT of the row goes. */
-static mm_op goal(struct mm_writer *w, unsigned pitch, int is_swizzled, mm_op row, mm_op at)
+static kit_op goal(struct mm_writer *w, unsigned pitch, int is_swizzled, kit_op row, kit_op at)
 {
-	struct tcb_ptx_build *b = &w->b;
-	const mm_op to = is_swizzled ? OP2(b, "xor.b32", at, mm_write_swizzle(w, pitch, row)) : at;
+	struct tcb_ptx_build *b = &w->kit.b;
+	const kit_op to = is_swizzled ? OP2(b, "xor.b32", at, mm_write_swizzle(w, pitch, row)) : at;
 	return OP3(b, "mad.lo.u32", row, I(pitch), to);
 }
 
-static void goals(struct mm_writer *w, const struct deal *d, unsigned pitch, int is_swizzled, mm_op row, mm_op at,
-		  mm_op *out)
+static void goals(struct mm_writer *w, const struct deal *d, unsigned pitch, int is_swizzled, kit_op row, kit_op at,
+		  kit_op *out)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	for (unsigned i = 0; i < d->passes; i++)
 		if (i == 0 || !is_swizzled || d->rows % 8 == 0)
 			out[i] = i ? out[0] : goal(w, pitch, is_swizzled, row, at);
@@ -92,44 +87,46 @@ static unsigned goal_step(const struct deal *d, unsigned pitch, int is_swizzled,
 }
 
 /* Lengths and columns in pieces of VEC bytes, so that it is plain that what is made of them is aligned. */
-static mm_op in_pieces(struct mm_writer *w, mm_op values, unsigned vec)
+static kit_op in_pieces(struct mm_writer *w, kit_op values, unsigned vec)
 {
 	const unsigned each = vec / w->g->element;
-	return each > 1 ? OP2(&w->b, "shr.u32", values, I(__builtin_ctz(each))) : values;
+	return each > 1 ? OP2(&w->kit.b, "shr.u32", values, I(__builtin_ctz(each))) : values;
 }
 
 /* BASE + (ROW * LENGTH + COLUMN) * element: where the block's tile begins, the same for all threads. */
-static mm_op tile_address(struct mm_writer *w, mm_op base, mm_op row, mm_op length, mm_op column, unsigned vec)
+static kit_op tile_address(struct mm_writer *w, kit_op base, kit_op row, kit_op length, kit_op column, unsigned vec)
 {
-	struct tcb_ptx_build *b = &w->b;
-	const mm_op first = OP1(b, "cvt.u64.u32", in_pieces(w, column, vec));
-	const mm_op pieces = OP3(b, "mad.wide.u32", row, in_pieces(w, length, vec), first);
+	struct tcb_ptx_build *b = &w->kit.b;
+	const kit_op first = OP1(b, "cvt.u64.u32", in_pieces(w, column, vec));
+	const kit_op pieces = OP3(b, "mad.wide.u32", row, in_pieces(w, length, vec), first);
 	return OP2(b, "add.u64", base, OP2(b, "mul.lo.u64", pieces, I(vec)));
 }
 
 /* A thread's bytes from there on, for each pass. */
-static void offsets(struct mm_writer *w, const struct deal *d, mm_op row, mm_op length, mm_op piece, mm_op *out)
+static void offsets(struct mm_writer *w, const struct deal *d, kit_op row, kit_op length, kit_op piece, kit_op *out)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	for (unsigned i = 0; i < d->passes; i++) {
-		const mm_op here = i ? OP2(b, "add.u32", row, I(i * d->rows)) : row;
+		const kit_op here = i ? OP2(b, "add.u32", row, I(i * d->rows)) : row;
 		out[i] = OP3(b, "mad.lo.u32", here, in_pieces(w, length, d->vec), piece);
 		out[i] = OP2(b, "mul.lo.u32", out[i], I(d->vec));
 	}
 }
 
-void mm_write_copy_open(struct mm_writer *w, struct mm_copy *copy, mm_op k_first, mm_op k_end)
+void mm_write_copy_open(struct mm_writer *w, struct mm_copy *copy, kit_op k_first, kit_op k_end)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct matmul_gpu *g = w->g;
 	const struct deal a = deal_a(g), d = deal_b(g);
-	const mm_op a_piece = OP2(b, "rem.u32", w->tid, I(a.across)), a_row = OP2(b, "div.u32", w->tid, I(a.across));
-	const mm_op b_piece = OP2(b, "rem.u32", w->tid, I(d.across)), b_row = OP2(b, "div.u32", w->tid, I(d.across));
+	const kit_op a_piece = OP2(b, "rem.u32", w->kit.tid, I(a.across)),
+		     a_row = OP2(b, "div.u32", w->kit.tid, I(a.across));
+	const kit_op b_piece = OP2(b, "rem.u32", w->kit.tid, I(d.across)),
+		     b_row = OP2(b, "div.u32", w->kit.tid, I(d.across));
 	copy->k = OP1(b, "mov.u32", k_first);
 	copy->k_end = k_end;
 	copy->a_k = OP2(b, "mul.lo.u32", a_piece, I(g->vec_a / g->element));
 	copy->b_k = b_row;
-	const mm_op column = OP3(b, "mad.lo.u32", b_piece, I(g->vec_b / g->element), w->column);
+	const kit_op column = OP3(b, "mad.lo.u32", b_piece, I(g->vec_b / g->element), w->column);
 	copy->a_rows = OP2(b, "sub.s32", w->m, OP2(b, "add.u32", w->row, a_row));
 	for (unsigned i = 0; i < d.groups; i++)
 		copy->b_is_inside[i] =
@@ -140,7 +137,7 @@ void mm_write_copy_open(struct mm_writer *w, struct mm_copy *copy, mm_op k_first
 	offsets(w, &d, b_row, w->n, b_piece, copy->b_from);
 	copy->b_step = OP2(b, "mul.wide.u32", in_pieces(w, w->n, g->vec_b), I((int64_t)g->bk * g->vec_b));
 	if (g->a_is_transposed) {
-		const mm_op to = OP3(b, "mad.lo.u32", a_piece, I(g->pitch_a), OP2(b, "shl.b32", a_row, I(2)));
+		const kit_op to = OP3(b, "mad.lo.u32", a_piece, I(g->pitch_a), OP2(b, "shl.b32", a_row, I(2)));
 		for (unsigned i = 0; i < a.passes; i++)
 			copy->a_to[i] = to;
 	} else {
@@ -150,15 +147,15 @@ void mm_write_copy_open(struct mm_writer *w, struct mm_copy *copy, mm_op k_first
 		goals(w, &d, g->pitch_b, g->isa == TCB_ISA_MMA, b_row,
 		      OP3(b, "mad.lo.u32", b_piece, I(g->vec_b), I(i * d.across * g->vec_b)),
 		      copy->b_to + i * d.passes);
-	copy->slot = OP1(b, "mov.u32", w->shared);
+	copy->slot = OP1(b, "mov.u32", w->kit.shared);
 }
 
-mm_op mm_write_copy_is_plain(struct mm_writer *w, const struct mm_copy *copy)
+kit_op mm_write_copy_is_plain(struct mm_writer *w, const struct mm_copy *copy)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct matmul_gpu *g = w->g;
-	const mm_op rest = OP2(b, "rem.u32", OP2(b, "sub.u32", copy->k_end, copy->k), I(g->bk));
-	mm_op is_plain = OP2(b, "setp.eq.u32", rest, I(0));
+	const kit_op rest = OP2(b, "rem.u32", OP2(b, "sub.u32", copy->k_end, copy->k), I(g->bk));
+	kit_op is_plain = OP2(b, "setp.eq.u32", rest, I(0));
 	is_plain = OP3(b, "setp.le.and.u32", OP2(b, "add.u32", w->row, I(g->bm)), w->m, is_plain);
 	return OP3(b, "setp.le.and.u32", OP2(b, "add.u32", w->column, I(g->bn)), w->n, is_plain);
 }
@@ -166,11 +163,11 @@ mm_op mm_write_copy_is_plain(struct mm_writer *w, const struct mm_copy *copy)
 /* --- one piece --- */
 
 /* PLAIN: only where IS_INSIDE; else zeros where it is not. */
-static void piece_async(struct mm_writer *w, unsigned vec, mm_op from, mm_op to, mm_op is_inside, int is_plain)
+static void piece_async(struct mm_writer *w, unsigned vec, kit_op from, kit_op to, kit_op is_inside, int is_plain)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const char *copy = vec == 16 ? "cp.async.cg.shared.global" : "cp.async.ca.shared.global";
-	mm_op operands[4] = { to, from, I(vec) };
+	kit_op operands[4] = { to, from, I(vec) };
 	if (!is_plain)
 		operands[3] = OP3(b, "selp.u32", I(vec), I(0), is_inside);
 	tcb_ptx_into(b, copy, is_plain ? 3 : 4, operands);
@@ -182,30 +179,30 @@ static unsigned words(unsigned vec)
 	return vec < 4 ? 1 : vec / 4;
 }
 
-static void piece_load(struct mm_writer *w, unsigned vec, mm_op from, mm_op *held, mm_op is_inside)
+static void piece_load(struct mm_writer *w, unsigned vec, kit_op from, kit_op *held, kit_op is_inside)
 {
 	static const char *const loads[] = { "", "ld.global.nc.b32", "ld.global.nc.v2.b32", "", "ld.global.nc.v4.b32" };
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const char *load = vec == 2 ? "ld.global.nc.b16" : loads[vec / 4];
 	for (unsigned i = 0; i < words(vec); i++)
-		held[i] = mm_constant(w, vec == 2 ? "b16" : "b32", I(0));
+		held[i] = tcb_kit_constant(b, vec == 2 ? "b16" : "b32", I(0));
 	tcb_ptx_guard(b, is_inside);
 	tcb_ptx_into1(b, load, words(vec) > 1 ? tcb_ptx_vector(b, held, words(vec)) : held[0], from);
 	tcb_ptx_unguard(b);
 }
 
-static void piece_store(struct mm_writer *w, unsigned vec, mm_op to, const mm_op *held)
+static void piece_store(struct mm_writer *w, unsigned vec, kit_op to, const kit_op *held)
 {
 	static const char *const stores[] = { "", "st.shared.b32", "st.shared.v2.b32", "", "st.shared.v4.b32" };
-	tcb_ptx_store(&w->b, vec == 2 ? "st.shared.b16" : stores[vec / 4], to, held, words(vec));
+	tcb_ptx_store(&w->kit.b, vec == 2 ? "st.shared.b16" : stores[vec / 4], to, held, words(vec));
 }
 
 /* --- a step --- */
 
 enum how { ASYNC, LOAD, STORE };
 
-static void one(struct mm_writer *w, struct mm_copy *copy, enum how how, unsigned vec, mm_op from, mm_op to,
-		mm_op is_inside, unsigned *held)
+static void one(struct mm_writer *w, struct mm_copy *copy, enum how how, unsigned vec, kit_op from, kit_op to,
+		kit_op is_inside, unsigned *held)
 {
 	if (how == ASYNC)
 		piece_async(w, vec, from, to, is_inside, copy->is_plain);
@@ -223,9 +220,9 @@ static int is_cut(const struct deal *d, unsigned pass)
 }
 
 /* The base address and an offset, so that the assembler may add them in the instruction. */
-static mm_op place(struct mm_writer *w, mm_op base, mm_op offset, unsigned at)
+static kit_op place(struct mm_writer *w, kit_op base, kit_op offset, unsigned at)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	return tcb_ptx_at(OP2(b, "add.u64", base, OP1(b, "cvt.u64.u32", offset)), at);
 }
 
@@ -233,27 +230,27 @@ static mm_op place(struct mm_writer *w, mm_op base, mm_op offset, unsigned at)
  * PLAIN, none past the end of k. */
 static int guard(struct mm_writer *w, const struct mm_copy *copy, enum how how, const struct deal *d, unsigned pass)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const int is_plain = copy->is_plain && how == ASYNC;
-	const mm_op threads = I(is_cut(d, pass) ? (d->tile_rows - pass * d->rows) * d->across : 0);
+	const kit_op threads = I(is_cut(d, pass) ? (d->tile_rows - pass * d->rows) * d->across : 0);
 	if (is_cut(d, pass) && is_plain)
-		tcb_ptx_guard(b, OP3(b, "setp.lt.and.u32", w->tid, threads, copy->more));
+		tcb_ptx_guard(b, OP3(b, "setp.lt.and.u32", w->kit.tid, threads, copy->more));
 	else if (is_cut(d, pass))
-		tcb_ptx_guard(b, OP2(b, "setp.lt.u32", w->tid, threads));
+		tcb_ptx_guard(b, OP2(b, "setp.lt.u32", w->kit.tid, threads));
 	else if (is_plain)
 		tcb_ptx_guard(b, copy->more);
 	return is_cut(d, pass) || is_plain;
 }
 
-static void each_a(struct mm_writer *w, struct mm_copy *copy, enum how how, mm_op left, unsigned *held)
+static void each_a(struct mm_writer *w, struct mm_copy *copy, enum how how, kit_op left, unsigned *held)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct matmul_gpu *g = w->g;
 	const struct deal d = deal_a(g);
 	const int is_tested = how != STORE && !copy->is_plain;
 	for (unsigned i = 0; i < d.passes; i++) {
-		mm_op from = I(0), is_row = I(0);
-		const mm_op at = OP2(b, "add.u32", copy->slot, copy->a_to[i]);
+		kit_op from = I(0), is_row = I(0);
+		const kit_op at = OP2(b, "add.u32", copy->slot, copy->a_to[i]);
 		if (how != STORE)
 			from = place(w, copy->a, copy->a_from[i], 0);
 		if (is_tested)
@@ -261,7 +258,7 @@ static void each_a(struct mm_writer *w, struct mm_copy *copy, enum how how, mm_o
 		for (unsigned group = 0; group < d.groups; group++) {
 			const unsigned step = g->a_is_transposed ? group * TRANSPOSED_K * g->pitch_a + i * d.rows * 4
 								 : goal_step(&d, g->pitch_a, 1, i);
-			mm_op inside = is_row;
+			kit_op inside = is_row;
 			if (is_tested)
 				inside = OP3(b, "setp.gt.and.s32", left,
 					     OP2(b, "add.u32", copy->a_k, I(group * TRANSPOSED_K)), is_row);
@@ -274,22 +271,22 @@ static void each_a(struct mm_writer *w, struct mm_copy *copy, enum how how, mm_o
 	}
 }
 
-static void each_b(struct mm_writer *w, struct mm_copy *copy, enum how how, mm_op left, unsigned *held)
+static void each_b(struct mm_writer *w, struct mm_copy *copy, enum how how, kit_op left, unsigned *held)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct matmul_gpu *g = w->g;
 	const struct deal d = deal_b(g);
 	const int is_swizzled = g->isa == TCB_ISA_MMA, is_tested = how != STORE && !copy->is_plain;
 	if (is_tested)
 		left = OP2(b, "sub.s32", left, copy->b_k);
 	for (unsigned i = 0; i < d.passes; i++) {
-		mm_op from = I(0);
+		kit_op from = I(0);
 		if (how != STORE)
 			from = place(w, copy->b_, copy->b_from[i], 0);
 		for (unsigned group = 0; group < d.groups; group++) {
-			const mm_op at = OP2(b, "add.u32", copy->slot, copy->b_to[group * d.passes + i]);
-			const mm_op to = tcb_ptx_at(at, g->a_bytes + goal_step(&d, g->pitch_b, is_swizzled, i));
-			mm_op inside = I(0);
+			const kit_op at = OP2(b, "add.u32", copy->slot, copy->b_to[group * d.passes + i]);
+			const kit_op to = tcb_ptx_at(at, g->a_bytes + goal_step(&d, g->pitch_b, is_swizzled, i));
+			kit_op inside = I(0);
 			if (is_tested)
 				inside = OP3(b, "setp.gt.and.s32", left, I(i * d.rows), copy->b_is_inside[group]);
 			const int is_guarded = guard(w, copy, how, &d, i);
@@ -300,17 +297,17 @@ static void each_b(struct mm_writer *w, struct mm_copy *copy, enum how how, mm_o
 	}
 }
 
-static void next_slot(struct mm_writer *w, mm_op slot)
+void mm_write_next_slot(struct mm_writer *w, kit_op slot)
 {
-	struct tcb_ptx_build *b = &w->b;
-	const mm_op end = OP2(b, "add.u32", w->shared, I((int64_t)w->g->stages * w->g->stage_bytes));
+	struct tcb_ptx_build *b = &w->kit.b;
+	const kit_op end = OP2(b, "add.u32", w->kit.shared, I((int64_t)w->g->stages * w->g->stage_bytes));
 	tcb_ptx_into2(b, "add.u32", slot, slot, I(w->g->stage_bytes));
-	tcb_ptx_into3(b, "selp.u32", slot, w->shared, slot, OP2(b, "setp.eq.u32", slot, end));
+	tcb_ptx_into3(b, "selp.u32", slot, w->kit.shared, slot, OP2(b, "setp.eq.u32", slot, end));
 }
 
 static void next_step(struct mm_writer *w, struct mm_copy *copy)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	tcb_ptx_into2(b, "add.u64", copy->a, copy->a, I((int64_t)w->g->bk * w->g->element));
 	tcb_ptx_into2(b, "add.u64", copy->b_, copy->b_, copy->b_step);
 	tcb_ptx_into2(b, "add.u32", copy->k, copy->k, I(w->g->bk));
@@ -318,9 +315,9 @@ static void next_step(struct mm_writer *w, struct mm_copy *copy)
 
 void mm_write_copy_load(struct mm_writer *w, struct mm_copy *copy)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const enum how how = w->g->copy == TCB_COPY_ASYNC ? ASYNC : LOAD;
-	mm_op left = I(0);
+	kit_op left = I(0);
 	unsigned held = 0;
 	if (copy->is_plain)
 		copy->more = OP2(b, "setp.lt.u32", copy->k, copy->k_end);
@@ -329,8 +326,8 @@ void mm_write_copy_load(struct mm_writer *w, struct mm_copy *copy)
 	each_a(w, copy, how, left, &held);
 	each_b(w, copy, how, left, &held);
 	if (how == ASYNC) {
-		tcb_ptx_op0(&w->b, "cp.async.commit_group");
-		next_slot(w, copy->slot);
+		tcb_ptx_op0(&w->kit.b, "cp.async.commit_group");
+		mm_write_next_slot(w, copy->slot);
 	}
 	next_step(w, copy);
 }
@@ -340,5 +337,5 @@ void mm_write_copy_store(struct mm_writer *w, struct mm_copy *copy)
 	unsigned held = 0;
 	each_a(w, copy, STORE, I(0), &held);
 	each_b(w, copy, STORE, I(0), &held);
-	next_slot(w, copy->slot);
+	mm_write_next_slot(w, copy->slot);
 }

@@ -10,13 +10,10 @@
  * slowest in shared memory; else they are every eighth (or fourth) row, and a load
  * takes four steps of k.
  */
-#include "kernels/matmul/matmul_gpu.h"
+#include "kernels/matmul/matmul_gpu_copy.h"
+#include "kernels/matmul/matmul_gpu_math.h"
 
-#define I tcb_ptx_int
-#define OP2 tcb_ptx_op2
-#define OP3 tcb_ptx_op3
-
-enum { WARP = 32, WIDE = 4 /* values of a load */ };
+enum { WIDE = 4 /* values of a load */ };
 
 struct shape {
 	unsigned lanes_m, lanes_n, rows, columns;
@@ -32,34 +29,25 @@ static struct shape shape_of(const struct matmul_gpu *g)
 }
 
 /* The lane's place over the tile. */
-static void place(struct mm_writer *w, mm_op *m_out, mm_op *n_out)
+static void place(struct mm_writer *w, kit_op *m_out, kit_op *n_out)
 {
-	struct tcb_ptx_build *b = &w->b;
-	const mm_op eight = OP2(b, "and.b32", OP2(b, "shr.u32", w->lane, I(1)), I(7));
-	const mm_op high = OP2(b, "and.b32", OP2(b, "shr.u32", w->lane, I(3)), I(2));
-	const mm_op four = OP2(b, "or.b32", OP2(b, "and.b32", w->lane, I(1)), high);
+	struct tcb_ptx_build *b = &w->kit.b;
+	const kit_op eight = OP2(b, "and.b32", OP2(b, "shr.u32", w->kit.lane, I(1)), I(7));
+	const kit_op high = OP2(b, "and.b32", OP2(b, "shr.u32", w->kit.lane, I(3)), I(2));
+	const kit_op four = OP2(b, "or.b32", OP2(b, "and.b32", w->kit.lane, I(1)), high);
 	const int is_high = shape_of(w->g).lanes_m == 8;
 	*m_out = is_high ? eight : four;
 	*n_out = is_high ? four : eight;
 }
 
-/* Where the warp's tile begins in the block's. */
-static void origin(struct mm_writer *w, mm_op *m_out, mm_op *n_out)
-{
-	struct tcb_ptx_build *b = &w->b;
-	const struct matmul_gpu *g = w->g;
-	*m_out = OP2(b, "mul.lo.u32", OP2(b, "div.u32", w->warp, I(g->warps_n)), I(g->wm));
-	*n_out = OP2(b, "mul.lo.u32", OP2(b, "rem.u32", w->warp, I(g->warps_n)), I(g->wn));
-}
-
 static void open_fma(struct mm_writer *w, struct mm_fragments *f)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct matmul_gpu *g = w->g;
 	const struct shape s = shape_of(g);
-	mm_op m, n, m0, n0;
+	kit_op m, n, m0, n0;
 	place(w, &m, &n);
-	origin(w, &m0, &n0);
+	mm_write_warp_origin(w, &m0, &n0);
 	n = OP3(b, "mad.lo.u32", n, I(WIDE), n0);
 	f->b_at = OP3(b, "mad.lo.u32", n, I(4), I(g->a_bytes));
 	if (g->a_is_transposed) {
@@ -69,7 +57,7 @@ static void open_fma(struct mm_writer *w, struct mm_fragments *f)
 		m = OP2(b, "add.u32", m, m0);
 		f->a_at = f->a_odd = OP3(b, "mad.lo.u32", m, I(g->pitch_a), mm_write_swizzle(w, g->pitch_a, m));
 		if (s.lanes_m == 4) {
-			const mm_op odd = OP2(b, "add.u32", m, I(4));
+			const kit_op odd = OP2(b, "add.u32", m, I(4));
 			f->a_odd = OP3(b, "mad.lo.u32", m, I(g->pitch_a), mm_write_swizzle(w, g->pitch_a, odd));
 		}
 	}
@@ -81,26 +69,26 @@ static void open_fma(struct mm_writer *w, struct mm_fragments *f)
 	}
 }
 
-static void load_four(struct mm_writer *w, mm_op at, int64_t offset, const mm_op *out)
+static void load_four(struct mm_writer *w, kit_op at, int64_t offset, const kit_op *out)
 {
-	tcb_ptx_into1(&w->b, "ld.shared.v4.f32", tcb_ptx_vector(&w->b, out, WIDE), tcb_ptx_at(at, offset));
+	tcb_ptx_into1(&w->kit.b, "ld.shared.v4.f32", tcb_ptx_vector(&w->kit.b, out, WIDE), tcb_ptx_at(at, offset));
 }
 
-static void load_fma(struct mm_writer *w, struct mm_fragments *f, mm_op slot, unsigned step)
+static void load_fma(struct mm_writer *w, struct mm_fragments *f, kit_op slot, unsigned step)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct matmul_gpu *g = w->g;
 	const struct shape s = shape_of(g);
-	const mm_op b_at = OP2(b, "add.u32", slot, f->b_at);
+	const kit_op b_at = OP2(b, "add.u32", slot, f->b_at);
 	if (g->a_is_transposed) {
-		const mm_op at = OP2(b, "add.u32", slot, f->a_at);
+		const kit_op at = OP2(b, "add.u32", slot, f->a_at);
 		for (unsigned i = 0; i < s.rows; i += WIDE)
 			load_four(w, at, (int64_t)step * g->pitch_a + (int64_t)i * s.lanes_m * 4, f->a[step % 2] + i);
 	} else if (step % WIDE == 0) {
 		const unsigned set = step / WIDE % 2;
-		const mm_op chunk = I((int64_t)step / WIDE * 16);
-		const mm_op even = OP2(b, "xor.b32", OP2(b, "add.u32", slot, f->a_at), chunk);
-		const mm_op odd = s.lanes_m == 4 ? OP2(b, "xor.b32", OP2(b, "add.u32", slot, f->a_odd), chunk) : even;
+		const kit_op chunk = I((int64_t)step / WIDE * 16);
+		const kit_op even = OP2(b, "xor.b32", OP2(b, "add.u32", slot, f->a_at), chunk);
+		const kit_op odd = s.lanes_m == 4 ? OP2(b, "xor.b32", OP2(b, "add.u32", slot, f->a_odd), chunk) : even;
 		for (unsigned i = 0; i < s.rows; i++)
 			load_four(w, i % 2 ? odd : even, (int64_t)i * s.lanes_m * g->pitch_a, f->a[set] + i * WIDE);
 	}
@@ -113,32 +101,32 @@ static void multiply_fma(struct mm_writer *w, struct mm_fragments *f, unsigned s
 {
 	const struct matmul_gpu *g = w->g;
 	const struct shape s = shape_of(g);
-	const mm_op *b = f->b[step % 2];
+	const kit_op *b = f->b[step % 2];
 	for (unsigned i = 0; i < s.rows; i++) {
-		const mm_op a = g->a_is_transposed ? f->a[step % 2][i] : f->a[step / WIDE % 2][i * WIDE + step % WIDE];
+		const kit_op a = g->a_is_transposed ? f->a[step % 2][i] : f->a[step / WIDE % 2][i * WIDE + step % WIDE];
 		for (unsigned c = 0; c < s.columns; c++) {
 			const unsigned j = i % 2 ? s.columns - 1 - c : c;
-			const mm_op sum = w->acc[i * s.columns + j];
-			tcb_ptx_into3(&w->b, "fma.rn.f32", sum, a, b[j], sum);
+			const kit_op sum = w->acc[i * s.columns + j];
+			tcb_ptx_into3(&w->kit.b, "fma.rn.f32", sum, a, b[j], sum);
 		}
 	}
 }
 
-static void results_fma(struct mm_writer *w, void (*store)(struct mm_writer *w, mm_op row, mm_op column,
-							   const mm_op *values, unsigned count))
+static void results_fma(struct mm_writer *w, void (*store)(struct mm_writer *w, kit_op row, kit_op column,
+							   const kit_op *values, unsigned count))
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct matmul_gpu *g = w->g;
 	const struct shape s = shape_of(g);
-	mm_op m, n, m0, n0;
+	kit_op m, n, m0, n0;
 	place(w, &m, &n);
-	origin(w, &m0, &n0);
+	mm_write_warp_origin(w, &m0, &n0);
 	m0 = OP2(b, "add.u32", w->row, m0);
 	n = OP3(b, "mad.lo.u32", n, I(WIDE), OP2(b, "add.u32", w->column, n0));
 	m = g->a_is_transposed ? OP3(b, "mad.lo.u32", m, I(WIDE), m0) : OP2(b, "add.u32", m, m0);
 	for (unsigned i = 0; i < s.rows; i++) {
 		const unsigned down = g->a_is_transposed ? i / WIDE * WIDE * s.lanes_m + i % WIDE : i * s.lanes_m;
-		const mm_op row = OP2(b, "add.u32", m, I(down));
+		const kit_op row = OP2(b, "add.u32", m, I(down));
 		for (unsigned j = 0; j < s.columns; j += WIDE)
 			store(w, row, OP2(b, "add.u32", n, I(j * s.lanes_n)), w->acc + i * s.columns + j, WIDE);
 	}

@@ -4,41 +4,29 @@
  * instruction, 8 on sm_75.  Fragments come by ldmatrix from swizzled rows: A as
  * it is, B (whose rows run along n) transposed on the way.
  */
-#include "kernels/matmul/matmul_gpu.h"
-
-#define I tcb_ptx_int
-#define OP1 tcb_ptx_op1
-#define OP2 tcb_ptx_op2
-#define OP3 tcb_ptx_op3
+#include "kernels/matmul/matmul_gpu_copy.h"
+#include "kernels/matmul/matmul_gpu_math.h"
 
 enum { FRAGMENT_M = 16, FRAGMENT_N = 8, PAIR_N = 16 /* columns of one ldmatrix */, SUMS = 4 };
-
-static void origin(struct mm_writer *w, mm_op *m_out, mm_op *n_out)
-{
-	struct tcb_ptx_build *b = &w->b;
-	const struct matmul_gpu *g = w->g;
-	*m_out = OP2(b, "mul.lo.u32", OP2(b, "div.u32", w->warp, I(g->warps_n)), I(g->wm));
-	*n_out = OP2(b, "mul.lo.u32", OP2(b, "rem.u32", w->warp, I(g->warps_n)), I(g->wn));
-}
 
 /* Lanes 0 to 7 name the rows of the first 8 x 8 matrix, and so on. */
 static void open_mma(struct mm_writer *w, struct mm_fragments *f)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct matmul_gpu *g = w->g;
 	const int is_eight = g->wk == 8;
-	mm_op m0, n0;
-	origin(w, &m0, &n0);
-	const mm_op sixteen = OP2(b, "and.b32", w->lane, I(15)), high = OP2(b, "shr.u32", w->lane, I(4));
-	const mm_op row = OP2(b, "add.u32", sixteen, m0);
-	mm_op at = OP2(b, "shl.b32", high, I(4));
+	kit_op m0, n0;
+	mm_write_warp_origin(w, &m0, &n0);
+	const kit_op sixteen = OP2(b, "and.b32", w->kit.lane, I(15)), high = OP2(b, "shr.u32", w->kit.lane, I(4));
+	const kit_op row = OP2(b, "add.u32", sixteen, m0);
+	kit_op at = OP2(b, "shl.b32", high, I(4));
 	if (is_eight)
 		at = I(0);
 	f->a_at = OP3(b, "mad.lo.u32", row, I(g->pitch_a), OP2(b, "xor.b32", mm_write_swizzle(w, g->pitch_a, row), at));
 	/* B: 8 (or 16) rows of k, then the next eight columns. */
-	const mm_op k = is_eight ? OP2(b, "and.b32", w->lane, I(7)) : sixteen;
-	const mm_op right = is_eight ? OP2(b, "and.b32", OP2(b, "shr.u32", w->lane, I(3)), I(1)) : high;
-	const mm_op chunk = OP3(b, "mad.lo.u32", right, I(16), OP2(b, "shl.b32", n0, I(1)));
+	const kit_op k = is_eight ? OP2(b, "and.b32", w->kit.lane, I(7)) : sixteen;
+	const kit_op right = is_eight ? OP2(b, "and.b32", OP2(b, "shr.u32", w->kit.lane, I(3)), I(1)) : high;
+	const kit_op chunk = OP3(b, "mad.lo.u32", right, I(16), OP2(b, "shl.b32", n0, I(1)));
 	f->b_at = OP3(b, "mad.lo.u32", k, I(g->pitch_b), OP2(b, "xor.b32", mm_write_swizzle(w, g->pitch_b, k), chunk));
 	for (unsigned set = 0; set < 2; set++) {
 		for (unsigned i = 0; i < g->wm / FRAGMENT_M * g->wk / 4; i++)
@@ -48,15 +36,15 @@ static void open_mma(struct mm_writer *w, struct mm_fragments *f)
 	}
 }
 
-static void load_mma(struct mm_writer *w, struct mm_fragments *f, mm_op slot, unsigned step)
+static void load_mma(struct mm_writer *w, struct mm_fragments *f, kit_op slot, unsigned step)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct matmul_gpu *g = w->g;
 	const unsigned a_regs = g->wk / 4, b_regs = g->wk / 4; /* of a load */
 	const char *load_a = tcb_ptx_namef(b, "ldmatrix.sync.aligned.m8n8.x%u.shared.b16", a_regs);
 	const char *load_b = tcb_ptx_namef(b, "ldmatrix.sync.aligned.m8n8.x%u.trans.shared.b16", b_regs);
-	const mm_op a_at = OP2(b, "xor.b32", OP2(b, "add.u32", slot, f->a_at), I(step * g->wk * 2));
-	const mm_op b_at = OP2(b, "add.u32", OP2(b, "add.u32", slot, f->b_at), I(g->a_bytes));
+	const kit_op a_at = OP2(b, "xor.b32", OP2(b, "add.u32", slot, f->a_at), I(step * g->wk * 2));
+	const kit_op b_at = OP2(b, "add.u32", OP2(b, "add.u32", slot, f->b_at), I(g->a_bytes));
 	for (unsigned i = 0; i < g->wm / FRAGMENT_M; i++)
 		tcb_ptx_into1(b, load_a, tcb_ptx_vector(b, f->a[step % 2] + i * a_regs, a_regs),
 			      tcb_ptx_at(a_at, (int64_t)i * FRAGMENT_M * g->pitch_a));
@@ -68,33 +56,33 @@ static void load_mma(struct mm_writer *w, struct mm_fragments *f, mm_op slot, un
 
 static void multiply_mma(struct mm_writer *w, struct mm_fragments *f, unsigned step)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct matmul_gpu *g = w->g;
-	const char *type = g->type == MATMUL_F16 ? "f16" : "bf16";
+	const char *type = g->type == TCB_TYPE_F16 ? "f16" : "bf16";
 	const char *mnemonic = tcb_ptx_namef(b, "mma.sync.aligned.m16n8k%u.row.col.f32.%s.%s.f32", g->wk, type, type);
 	const unsigned a_regs = g->wk / 4, b_regs = g->wk / 8, across = g->wn / FRAGMENT_N;
 	for (unsigned i = 0; i < g->wm / FRAGMENT_M; i++)
 		for (unsigned c = 0; c < across; c++) {
 			const unsigned j = i % 2 ? across - 1 - c : c;
-			const mm_op sums = tcb_ptx_vector(b, w->acc + (i * across + j) * SUMS, SUMS);
-			const mm_op operands[] = { sums, tcb_ptx_vector(b, f->a[step % 2] + i * a_regs, a_regs),
-						   tcb_ptx_vector(b, f->b[step % 2] + j * b_regs, b_regs), sums };
+			const kit_op sums = tcb_ptx_vector(b, w->acc + (i * across + j) * SUMS, SUMS);
+			const kit_op operands[] = { sums, tcb_ptx_vector(b, f->a[step % 2] + i * a_regs, a_regs),
+						    tcb_ptx_vector(b, f->b[step % 2] + j * b_regs, b_regs), sums };
 			tcb_ptx_into(b, mnemonic, 4, operands);
 		}
 }
 
-static void results_mma(struct mm_writer *w, void (*store)(struct mm_writer *w, mm_op row, mm_op column,
-							   const mm_op *values, unsigned count))
+static void results_mma(struct mm_writer *w, void (*store)(struct mm_writer *w, kit_op row, kit_op column,
+							   const kit_op *values, unsigned count))
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct matmul_gpu *g = w->g;
-	mm_op m0, n0;
-	origin(w, &m0, &n0);
-	const mm_op m = OP2(b, "add.u32", OP2(b, "add.u32", w->row, m0), OP2(b, "shr.u32", w->lane, I(2)));
-	const mm_op pair = OP2(b, "shl.b32", OP2(b, "and.b32", w->lane, I(3)), I(1));
-	const mm_op n = OP2(b, "add.u32", OP2(b, "add.u32", w->column, n0), pair);
+	kit_op m0, n0;
+	mm_write_warp_origin(w, &m0, &n0);
+	const kit_op m = OP2(b, "add.u32", OP2(b, "add.u32", w->row, m0), OP2(b, "shr.u32", w->kit.lane, I(2)));
+	const kit_op pair = OP2(b, "shl.b32", OP2(b, "and.b32", w->kit.lane, I(3)), I(1));
+	const kit_op n = OP2(b, "add.u32", OP2(b, "add.u32", w->column, n0), pair);
 	for (unsigned i = 0; i < g->wm / 8; i++) {
-		const mm_op row = OP2(b, "add.u32", m, I(8 * i));
+		const kit_op row = OP2(b, "add.u32", m, I(8 * i));
 		for (unsigned j = 0; j < g->wn / FRAGMENT_N; j++)
 			store(w, row, OP2(b, "add.u32", n, I(8 * j)),
 			      w->acc + (i / 2 * (g->wn / FRAGMENT_N) + j) * SUMS + i % 2 * 2, 2);

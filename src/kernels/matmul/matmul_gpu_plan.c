@@ -9,15 +9,14 @@
 
 #include "base/sizes.h"
 #include "kernels/constraint.h"
-#include "kernels/gpu_rules.h"
+#include "kernels/gpu/gpu_rules.h"
 #include "kernels/matmul/matmul_gpu.h"
+#include "kernels/matmul/matmul_gpu_copy.h"
 
 enum {
-	WARP = 32,
 	GROUP_THREADS = 128,
 	BOX = 64,
 	OUT_BYTES = BOX * BOX * 2,
-	CLUSTER_MAX = 8,
 	STAGES_MAX = 12,
 	SLOT_ALIGN = 512,
 	BARRIER_BYTES = 16, /* of a stage: full and empty */
@@ -89,9 +88,9 @@ void matmul_gpu_plan(const struct tcb_problem *problem, const struct tcb_target 
 	const struct tcb_tile *macro = &geometry->tile[TCB_MACRO], *midi = &geometry->tile[TCB_MIDI];
 	const struct tcb_tile *micro = &geometry->tile[TCB_MICRO];
 	memset(g, 0, sizeof(*g));
-	g->type = matmul_type(problem);
-	g->element = (unsigned)matmul_type_bytes(g->type);
-	g->isa = (enum tcb_isa)tcb_gpu_knob(geometry, TCB_KNOB_ISA);
+	g->type = problem->op->type;
+	g->element = (unsigned)tcb_type_bytes(g->type);
+	g->isa = (enum tcb_isa)KNOB(ISA);
 	g->capability = target->capability;
 	g->m = (unsigned)problem->shape.m;
 	g->n = (unsigned)problem->shape.n;
@@ -108,22 +107,22 @@ void matmul_gpu_plan(const struct tcb_problem *problem, const struct tcb_target 
 	g->threads = g->isa == TCB_ISA_WGMMA ? g->workers * GROUP_THREADS + WARP : g->workers * WARP;
 	g->stages = count(geometry, TCB_KNOB_STAGES);
 	g->splitk = count(geometry, TCB_KNOB_SPLITK);
-	g->resident = tcb_gpu_knob(geometry, TCB_KNOB_BLOCKS);
+	g->resident = KNOB(BLOCKS);
 	g->cluster = count(geometry, TCB_KNOB_CLUSTER);
 	g->occ = count(geometry, TCB_KNOB_OCC);
-	g->copy = (enum tcb_copy)tcb_gpu_knob(geometry, TCB_KNOB_COPY);
-	g->pdl = tcb_gpu_knob(geometry, TCB_KNOB_PDL) == 1;
+	g->copy = (enum tcb_copy)KNOB(COPY);
+	g->pdl = KNOB(PDL) == 1;
 	g->vec_a = count(geometry, TCB_KNOB_VEC);
 	g->vec_b = widest(g->element, g->n);
 	g->vec_c = g->vec_b;
 	if (g->isa == TCB_ISA_MMA && g->vec_b > g->vec_a)
 		g->vec_b = g->vec_a;
-	g->group = (unsigned)((macro->m + midi->m * g->cluster - 1) / (midi->m * g->cluster));
+	g->group = (unsigned)tcb_least(tcb_div_up(macro->m, midi->m * g->cluster), INT32_MAX);
 	plan_memory(g);
 	plan_grid(target, g);
 }
 
-const char *matmul_gpu_misfit(const struct matmul_gpu *g)
+static const char *misfit(const struct matmul_gpu *g)
 {
 	if (g->copy == TCB_COPY_BULK && (g->k % 8 || g->n % 8))
 		return "copy=bulk needs K and N that are multiples of 8";
@@ -147,7 +146,8 @@ double matmul_gpu_chain(const struct matmul_gpu *g)
 
 /* --- footprint --- */
 
-/* Registers for a piece of VEC bytes that a thread copies a step: its addresses, and with copy=ldg itself, waiting. */
+/* Registers for a piece of VEC bytes that a thread copies per step: its addresses, and with copy=ldg itself, waiting.
+ */
 static unsigned piece_registers(const struct matmul_gpu *g, unsigned vec)
 {
 	return g->copy == TCB_COPY_LDG ? 2 * tcb_div_up(vec, 4) + 1 : 3;
@@ -194,7 +194,7 @@ void matmul_gpu_footprint(const struct tcb_problem *problem, const struct tcb_ta
 	out->thread_registers = matmul_gpu_registers(&g);
 	out->blocks_together = g.occ;
 	out->accumulators = g.wm * g.wn / (g.isa == TCB_ISA_WGMMA ? GROUP_THREADS : WARP);
-	out->grid[0] = g.grid;
+	out->grid[0] = g.resident ? g.grid : (size_t)g.tiles_m * g.tiles_n * g.cluster;
 	out->grid[1] = g.splitk;
 	out->grid[2] = 1;
 	out->barriers = g.isa == TCB_ISA_WGMMA ? 1 + g.workers : 1;
@@ -207,47 +207,33 @@ void matmul_gpu_footprint(const struct tcb_problem *problem, const struct tcb_ta
 /* --- rules --- */
 
 #define FIELD(level, dim) (UINT64_C(1) << (3 * (level) + (dim)))
-#define RULE(name)                                                                                  \
-	static const char *name(const struct tcb_problem *problem, const struct tcb_target *target, \
-				const struct tcb_geometry *geometry)
-#define UNUSED(a) (void)(a)
 
 RULE(rule_set)
 {
-	static const enum tcb_knob set[] = { TCB_KNOB_ISA,    TCB_KNOB_VEC,  TCB_KNOB_STAGES,
-					     TCB_KNOB_SPLITK, TCB_KNOB_COPY, TCB_KNOB_BLOCKS,
-					     TCB_KNOB_PDL,    TCB_KNOB_OCC,  TCB_KNOB_CLUSTER };
-	uint64_t is_set = 0;
-	UNUSED(problem);
-	UNUSED(target);
-	for (size_t i = 0; i < sizeof(set) / sizeof(set[0]); i++)
-		is_set |= UINT64_C(1) << set[i];
-	for (int k = 0; k < TCB_KNOB_COUNT; k++)
-		if ((geometry->knob[k] != TCB_KNOB_UNSET) != (is_set >> k & 1u))
-			return "a GPU's geometry sets isa, vec, stages, splitk, copy, blocks, pdl, occ and cluster, "
-			       "and no "
-			       "other knob";
-	return NULL;
+	const uint64_t set = KNOB_BIT(ISA) | KNOB_BIT(VEC) | KNOB_BIT(STAGES) | KNOB_BIT(SPLITK) | KNOB_BIT(COPY) |
+			     KNOB_BIT(BLOCKS) | KNOB_BIT(PDL) | KNOB_BIT(OCC) | KNOB_BIT(CLUSTER);
+	return tcb_gpu_sets_knobs(geometry, set, 0) ? NULL
+						    : "a GPU's geometry sets isa, vec, stages, splitk, copy, blocks, "
+						      "pdl, occ and cluster, and no other knob";
 }
 
 RULE(rule_isa)
 {
 	const int32_t isa = geometry->knob[TCB_KNOB_ISA];
-	const int is_f32 = matmul_type(problem) == MATMUL_F32;
+	const int is_f32 = problem->op->type == TCB_TYPE_F32;
 	if (is_f32 ? isa != TCB_ISA_FMA : isa != TCB_ISA_MMA && isa != TCB_ISA_WGMMA)
 		return is_f32 ? "isa must be fma" : "isa must be mma or wgmma";
-	if (matmul_type(problem) == MATMUL_BF16 && target->capability < 80)
+	if (problem->op->type == TCB_TYPE_BF16 && target->capability < 80)
 		return "bf16 needs sm_80";
 	if (isa == TCB_ISA_WGMMA && target->capability != 90)
 		return "isa=wgmma is sm_90's alone";
-	return tcb_target_has(target, (enum tcb_isa)isa) ? NULL : "the device has no such instructions";
+	return tcb_gpu_rule_isa(problem, target, geometry);
 }
 
 RULE(rule_macro)
 {
 	const struct tcb_tile *macro = &geometry->tile[TCB_MACRO], *midi = &geometry->tile[TCB_MIDI];
 	const size_t n = tcb_power_of_two_up(problem->shape.n), k = tcb_power_of_two_up(problem->shape.k);
-	UNUSED(target);
 	if (macro->n != (n > midi->n ? n : midi->n) || macro->k != (k > midi->k ? k : midi->k))
 		return "macro.n and macro.k must be the problem's N and K, rounded up to powers of two";
 	return NULL;
@@ -258,8 +244,6 @@ RULE(rule_micro)
 {
 	const struct tcb_tile *micro = &geometry->tile[TCB_MICRO];
 	const int32_t isa = geometry->knob[TCB_KNOB_ISA];
-	UNUSED(problem);
-	UNUSED(target);
 	if (!tcb_is_power_of_two(micro->m) || !tcb_is_power_of_two(micro->n))
 		return "micro.m and micro.n must be powers of two";
 	if (micro->k != geometry->tile[TCB_MIDI].k)
@@ -285,8 +269,6 @@ RULE(rule_midi)
 	const struct tcb_tile *midi = &geometry->tile[TCB_MIDI], *micro = &geometry->tile[TCB_MICRO];
 	const size_t workers = midi->m / micro->m * (midi->n / micro->n);
 	const int32_t isa = geometry->knob[TCB_KNOB_ISA];
-	UNUSED(problem);
-	UNUSED(target);
 	if (!tcb_is_power_of_two(midi->m) || !tcb_is_power_of_two(midi->n) || !tcb_is_power_of_two(midi->k))
 		return "midi must be powers of two";
 	if (midi->m > 256 || midi->n > 256)
@@ -305,8 +287,7 @@ RULE(rule_midi)
 RULE(rule_copy)
 {
 	const int32_t copy = geometry->knob[TCB_KNOB_COPY], isa = geometry->knob[TCB_KNOB_ISA];
-	const unsigned stages = tcb_gpu_knob(geometry, TCB_KNOB_STAGES);
-	UNUSED(problem);
+	const unsigned stages = KNOB(STAGES);
 	if ((isa == TCB_ISA_WGMMA) != (copy == TCB_COPY_BULK))
 		return "copy must be bulk with isa=wgmma, else ldg or async";
 	if (copy == TCB_COPY_ASYNC && target->capability < 80)
@@ -332,17 +313,15 @@ RULE(rule_vec)
 		return "a row of A is copied by more threads than a block has: a larger vec or more warps";
 	if (isa != TCB_ISA_WGMMA && mm_copy_pieces(&g) > MM_PASSES_MAX)
 		return "a thread would copy more than 64 pieces: a larger vec or more warps";
-	return matmul_gpu_misfit(&g);
+	return misfit(&g);
 }
 
 RULE(rule_blocks)
 {
-	const unsigned cluster = tcb_gpu_knob(geometry, TCB_KNOB_CLUSTER),
-		       blocks = tcb_gpu_knob(geometry, TCB_KNOB_BLOCKS);
-	const unsigned occ = tcb_gpu_knob(geometry, TCB_KNOB_OCC), splitk = tcb_gpu_knob(geometry, TCB_KNOB_SPLITK);
+	const unsigned cluster = KNOB(CLUSTER), blocks = KNOB(BLOCKS);
+	const unsigned occ = KNOB(OCC), splitk = KNOB(SPLITK);
 	const int is_wgmma = geometry->knob[TCB_KNOB_ISA] == TCB_ISA_WGMMA;
 	const struct tcb_tile *macro = &geometry->tile[TCB_MACRO], *midi = &geometry->tile[TCB_MIDI];
-	UNUSED(problem);
 	if (!is_wgmma && (cluster != 1 || blocks))
 		return "cluster must be 1 and blocks 0 but with isa=wgmma";
 	if (!tcb_is_power_of_two(cluster) || cluster > CLUSTER_MAX || (is_wgmma && midi->n / BOX % cluster))
@@ -355,23 +334,29 @@ RULE(rule_blocks)
 		return "occ must be 1 to 8";
 	if (splitk < 1 || splitk > 64 || (is_wgmma && splitk != 1))
 		return "splitk must be 1 to 64, and 1 with isa=wgmma";
-	if (tcb_gpu_knob(geometry, TCB_KNOB_PDL) > 1)
+	if (KNOB(PDL) > 1)
 		return "pdl must be 0 or 1";
-	return tcb_gpu_knob(geometry, TCB_KNOB_PDL) && target->capability < 90 ? "pdl=1 needs sm_90" : NULL;
+	return KNOB(PDL) && target->capability < 90 ? "pdl=1 needs sm_90" : NULL;
 }
 
-/* Every slice has a step, and a resident block more than one tile. */
-RULE(rule_work)
+/* A slice without a step adds zeros. */
+RULE(rule_slices)
 {
-	const unsigned blocks = tcb_gpu_knob(geometry, TCB_KNOB_BLOCKS),
-		       splitk = tcb_gpu_knob(geometry, TCB_KNOB_SPLITK);
 	struct matmul_gpu g;
 	matmul_gpu_plan(problem, target, geometry, &g);
-	if (splitk > 1 && (splitk - 1) * g.slice_steps >= g.steps)
-		return "splitk is more than there are steps of midi.k for";
-	if (blocks && g.tiles_m * g.tiles_n * g.cluster <= g.grid)
-		return "so many blocks stay that each has one tile: blocks=0 does the same";
-	return NULL;
+	return g.splitk > 1 && (g.splitk - 1) * g.slice_steps >= g.steps
+		       ? "splitk is more than there are steps of midi.k for"
+		       : NULL;
+}
+
+/* A resident block that gets no second tile does what a block per tile does. */
+RULE(rule_rounds)
+{
+	struct matmul_gpu g;
+	matmul_gpu_plan(problem, target, geometry, &g);
+	return g.resident && g.tiles_m * g.tiles_n * g.cluster <= g.grid
+		       ? "so many blocks stay that each has one tile: blocks=0 does the same"
+		       : NULL;
 }
 
 /* --- policies: what the default space leaves out --- */
@@ -381,7 +366,6 @@ RULE(policy_macro)
 {
 	const size_t rows = geometry->tile[TCB_MACRO].m, all = tcb_power_of_two_up(problem->shape.m);
 	const size_t least = geometry->tile[TCB_MIDI].m * count(geometry, TCB_KNOB_CLUSTER);
-	UNUSED(target);
 	if (rows == least || rows == 512 || rows == 1024 || rows == 2048)
 		return NULL;
 	return rows == all && all < 512 ? NULL : "macro.m is neither one tile nor 512, 1024 or 2048";
@@ -448,31 +432,29 @@ static unsigned unusual_fma(const struct tcb_target *target, const struct matmul
 /* The default space is what is at most one step away from what was found good on an H200. */
 RULE(policy_usual)
 {
-	struct tcb_geometry standard; /* always an element */
 	struct matmul_gpu g;
 	unsigned unusual;
 	matmul_gpu_plan(problem, target, geometry, &g);
 	unusual = g.isa == TCB_ISA_WGMMA ? unusual_wgmma(target, &g)
 		  : g.isa == TCB_ISA_MMA ? unusual_mma(target, &g)
 					 : unusual_fma(target, &g);
-	if (unusual <= 1)
-		return NULL;
-	matmul_gpu_default_geometry(problem, target, &standard);
-	return tcb_geometry_equal(&standard, geometry) ? NULL : "more than one thing about it is unusual";
+	return tcb_gpu_unusual(unusual, problem, target, geometry);
 }
 
 #define TILES(level) (FIELD(level, 0) | FIELD(level, 1) | FIELD(level, 2))
 
 const struct tcb_rule matmul_gpu_rules[] = {
 	{ 0, 0, rule_set },
+	{ TCB_FIELD_KNOB(ISA), 0, tcb_gpu_rule_shape },
 	{ TCB_FIELD_KNOB(ISA), 0, rule_isa },
 	{ TILES(TCB_MICRO) | FIELD(TCB_MIDI, 2) | TCB_FIELD_KNOB(ISA), 0, rule_micro },
 	{ TILES(TCB_MIDI) | TILES(TCB_MICRO) | TCB_FIELD_KNOB(ISA), 0, rule_midi },
-	{ TILES(TCB_MACRO) | TILES(TCB_MIDI), 0, rule_macro },
+	{ TILES(TCB_MACRO) | TILES(TCB_MIDI), TCB_RULE_DOUBLE, rule_macro },
 	{ TCB_FIELD_KNOB(COPY) | TCB_FIELD_KNOB(STAGES) | TCB_FIELD_KNOB(ISA), 0, rule_copy },
 	{ 0, 0, rule_blocks },
 	{ 0, 0, rule_vec },
-	{ 0, 0, rule_work },
+	{ 0, TCB_RULE_DOUBLE, rule_slices },
+	{ 0, TCB_RULE_DOUBLE, rule_rounds },
 	{ FIELD(TCB_MACRO, 0) | FIELD(TCB_MIDI, 0) | TCB_FIELD_KNOB(CLUSTER), 1, policy_macro },
 	{ 0, 1, policy_usual },
 	{ 0, 0, NULL },

@@ -7,89 +7,69 @@
 #include <string.h>
 
 #include "base/sizes.h"
+#include "kernels/axes.h"
 #include "kernels/constraint.h"
 #include "kernels/matmul/matmul_gpu.h"
-
-static struct tcb_axis *axis(struct tcb_axis *out, enum tcb_axis_kind kind, int which)
-{
-	memset(out, 0, sizeof(*out));
-	out->kind = kind;
-	out->which = which;
-	return out;
-}
-
-static void add(struct tcb_axis *to, size_t value)
-{
-	to->values[to->count++] = (int64_t)value;
-}
-
-static void add_all(struct tcb_axis *to, const unsigned short *values, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		add(to, values[i]);
-}
-#define ADD(to, ...) \
-	add_all(to, (const unsigned short[]){ __VA_ARGS__ }, sizeof((const unsigned short[]){ __VA_ARGS__ }) / 2)
 
 /* In an order in which the rules cut early. */
 size_t matmul_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
 		       struct tcb_axis out[TCB_AXES_MAX])
 {
-	const int is_f32 = matmul_type(problem) == MATMUL_F32, has_wgmma = !is_f32 && target->capability == 90;
+	const int is_f32 = problem->op->type == TCB_TYPE_F32, has_wgmma = !is_f32 && target->capability == 90;
 	const size_t m = tcb_power_of_two_up(problem->shape.m), n = tcb_power_of_two_up(problem->shape.n);
 	const size_t k = tcb_power_of_two_up(problem->shape.k);
 	size_t count = 0;
-	struct tcb_axis *a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_ISA);
-	add(a, is_f32 ? TCB_ISA_FMA : TCB_ISA_MMA);
+	struct tcb_axis *a = tcb_axis_knob(out, &count, TCB_KNOB_ISA);
+	tcb_axis_add(a, is_f32 ? TCB_ISA_FMA : TCB_ISA_MMA);
 	if (has_wgmma)
-		add(a, TCB_ISA_WGMMA);
-	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_COPY);
+		tcb_axis_add(a, TCB_ISA_WGMMA);
+	a = tcb_axis_knob(out, &count, TCB_KNOB_COPY);
 	if (target->capability >= 80)
-		add(a, TCB_COPY_ASYNC);
+		tcb_axis_add(a, TCB_COPY_ASYNC);
 	if (target->capability < 80 || (!is_f32 && (problem->shape.k % 2 || problem->shape.n % 2)))
-		add(a, TCB_COPY_LDG);
+		tcb_axis_add(a, TCB_COPY_LDG);
 	if (has_wgmma)
-		add(a, TCB_COPY_BULK);
-	ADD(axis(&out[count++], TCB_AXIS_TILE_M, TCB_MICRO), 16, 32, 64, 128);
-	ADD(axis(&out[count++], TCB_AXIS_TILE_N, TCB_MICRO), 16, 32, 64, 128, 256);
-	ADD(axis(&out[count++], TCB_AXIS_TILE_M, TCB_MIDI), 16, 32, 64, 128, 256);
-	ADD(axis(&out[count++], TCB_AXIS_TILE_N, TCB_MIDI), 16, 32, 64, 128, 256);
-	a = axis(&out[count++], TCB_AXIS_TILE_K, TCB_MIDI);
+		tcb_axis_add(a, TCB_COPY_BULK);
+	ADD(tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, TCB_MICRO), 16, 32, 64, 128);
+	ADD(tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MICRO), 16, 32, 64, 128, 256);
+	ADD(tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, TCB_MIDI), 16, 32, 64, 128, 256);
+	ADD(tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MIDI), 16, 32, 64, 128, 256);
+	a = tcb_axis_tile(out, &count, TCB_AXIS_TILE_K, TCB_MIDI);
 	if (is_f32)
 		ADD(a, 8, 16, 32);
 	else
 		ADD(a, 32, 64, 128);
 	out[count] = *a;
 	out[count++].which = TCB_MICRO;
-	a = axis(&out[count++], TCB_AXIS_TILE_M, TCB_MACRO);
+	a = tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, TCB_MACRO);
 	for (size_t rows = 16; rows < m && a->count < TCB_AXIS_VALUES_MAX - 1; rows *= 2)
-		add(a, rows);
-	add(a, m > 16 ? m : 16);
+		tcb_axis_add(a, rows);
+	tcb_axis_add(a, m > 16 ? m : 16);
 	/* A tile may be larger than the problem: then it is the macro tile as well. */
-	a = axis(&out[count++], TCB_AXIS_TILE_N, TCB_MACRO);
+	a = tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MACRO);
 	for (size_t columns = n; columns <= 256 || columns == n; columns *= 2)
-		add(a, columns);
-	a = axis(&out[count++], TCB_AXIS_TILE_K, TCB_MACRO);
+		tcb_axis_add(a, columns);
+	a = tcb_axis_tile(out, &count, TCB_AXIS_TILE_K, TCB_MACRO);
 	for (size_t values = k; values <= 128 || values == k; values *= 2)
-		add(a, values);
-	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_VEC);
+		tcb_axis_add(a, values);
+	a = tcb_axis_knob(out, &count, TCB_KNOB_VEC);
 	for (size_t vec = 16; vec > 1 && a->count == 0; vec /= 2)
 		if (problem->shape.k * (is_f32 ? 4 : 2) % vec == 0)
-			add(a, vec);
+			tcb_axis_add(a, vec);
 	if (is_f32 && a->values[0] != 4) /* A's two ways into shared memory */
 		a->values[a->count++] = 4;
-	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_STAGES), 2, 3, 4, 5, 6, 8);
-	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_CLUSTER);
-	add(a, 1);
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_STAGES), 2, 3, 4, 5, 6, 8);
+	a = tcb_axis_knob(out, &count, TCB_KNOB_CLUSTER);
+	tcb_axis_add(a, 1);
 	if (has_wgmma)
 		ADD(a, 2, 4);
-	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_BLOCKS), 0, 1, 2);
-	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_OCC), 1, 2, 3, 4);
-	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_SPLITK), 1, 2, 3, 4, 8);
-	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_PDL);
-	add(a, 0);
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_BLOCKS), 0, 1, 2);
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_OCC), 1, 2, 3, 4);
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_SPLITK), 1, 2, 3, 4, 8);
+	a = tcb_axis_knob(out, &count, TCB_KNOB_PDL);
+	tcb_axis_add(a, 0);
 	if (target->capability >= 90)
-		add(a, 1);
+		tcb_axis_add(a, 1);
 	return count;
 }
 
@@ -110,7 +90,7 @@ static void set_knobs(struct tcb_geometry *out, enum tcb_isa isa, size_t vec, en
 void matmul_gpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
 				 struct tcb_geometry *out)
 {
-	const int is_f32 = matmul_type(problem) == MATMUL_F32;
+	const int is_f32 = problem->op->type == TCB_TYPE_F32;
 	const size_t m = tcb_power_of_two_up(problem->shape.m), n = tcb_power_of_two_up(problem->shape.n);
 	const size_t k = tcb_power_of_two_up(problem->shape.k), element = is_f32 ? 4 : 2;
 	const int is_wgmma =

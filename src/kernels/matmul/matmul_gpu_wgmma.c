@@ -14,15 +14,10 @@
  * Results leave through shared memory as tensor stores of 64 x 64 values, two
  * buffers a warpgroup; what lies outside of C is cut off by the copy.
  */
-#include "kernels/matmul/matmul_gpu.h"
-
-#define I tcb_ptx_int
-#define OP1 tcb_ptx_op1
-#define OP2 tcb_ptx_op2
-#define OP3 tcb_ptx_op3
+#include "kernels/gpu/barrier.h"
+#include "kernels/matmul/matmul_gpu_frame.h"
 
 enum {
-	WARP = 32,
 	GROUP_WARPS = 4,
 	GROUP_THREADS = 128,
 	BOX = 64,                   /* values of a box's rows of 128 bytes */
@@ -34,32 +29,32 @@ enum {
 
 /* Where a thread is in the ring. */
 struct ring {
-	mm_op slot, full, empty; /* of the stage in use; full and empty are barriers */
-	mm_op slots_end, first_slot, first_full, first_empty;
-	mm_op parity;
+	kit_op slot, full, empty; /* of the stage in use; full and empty are barriers */
+	kit_op slots_end, first_slot, first_full, first_empty;
+	kit_op parity;
 };
 
 static void ring_open(struct mm_writer *w, struct ring *r)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct matmul_gpu *g = w->g;
-	r->first_slot = w->shared;
-	r->slots_end = OP2(b, "add.u32", w->shared, I((int64_t)g->stages * g->stage_bytes));
-	r->first_full = OP2(b, "add.u32", w->shared, I(g->barrier_at));
+	r->first_slot = w->kit.shared;
+	r->slots_end = OP2(b, "add.u32", w->kit.shared, I((int64_t)g->stages * g->stage_bytes));
+	r->first_full = OP2(b, "add.u32", w->kit.shared, I(g->barrier_at));
 	r->first_empty = OP2(b, "add.u32", r->first_full, I(8 * g->stages));
 	r->slot = OP1(b, "mov.u32", r->first_slot);
 	r->full = OP1(b, "mov.u32", r->first_full);
 	r->empty = OP1(b, "mov.u32", r->first_empty);
-	r->parity = mm_constant(w, "u32", I(0));
+	r->parity = tcb_kit_constant(b, "u32", I(0));
 }
 
 static void ring_next(struct mm_writer *w, struct ring *r)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	tcb_ptx_into2(b, "add.u32", r->slot, r->slot, I(w->g->stage_bytes));
 	tcb_ptx_into2(b, "add.u32", r->full, r->full, I(8));
 	tcb_ptx_into2(b, "add.u32", r->empty, r->empty, I(8));
-	const mm_op again = OP2(b, "setp.eq.u32", r->slot, r->slots_end);
+	const kit_op again = OP2(b, "setp.eq.u32", r->slot, r->slots_end);
 	tcb_ptx_into3(b, "selp.u32", r->slot, r->first_slot, r->slot, again);
 	tcb_ptx_into3(b, "selp.u32", r->full, r->first_full, r->full, again);
 	tcb_ptx_into3(b, "selp.u32", r->empty, r->first_empty, r->empty, again);
@@ -70,50 +65,48 @@ static void ring_next(struct mm_writer *w, struct ring *r)
 
 static void write_barriers(struct mm_writer *w, const struct ring *r)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct matmul_gpu *g = w->g;
 	struct tcb_ptx_if scope;
-	tcb_ptx_if_begin(b, &scope, OP2(b, "setp.eq.u32", w->tid, I(0)));
+	tcb_kit_one_begin(&w->kit, &scope);
 	for (unsigned i = 0; i < g->stages; i++) {
-		OP2(b, "mbarrier.init.shared::cta.b64", tcb_ptx_at(r->first_full, 8 * i), I(1));
-		OP2(b, "mbarrier.init.shared::cta.b64", tcb_ptx_at(r->first_empty, 8 * i),
-		    I((int64_t)GROUP_WARPS * g->workers * g->cluster));
+		tcb_kit_barriers_init(b, tcb_ptx_at(r->first_full, 8 * i), 1, 1);
+		tcb_kit_barriers_init(b, tcb_ptx_at(r->first_empty, 8 * i), 1, GROUP_WARPS * g->workers * g->cluster);
 	}
-	tcb_ptx_op0(b, "fence.mbarrier_init.release.cluster");
-	tcb_ptx_op0(b, "fence.proxy.async.shared::cta");
+	tcb_kit_barriers_ready(b);
 	tcb_ptx_if_end(b, &scope);
 	if (g->cluster > 1) {
-		tcb_ptx_op1(b, "bar.warp.sync", I(-1));
-		tcb_ptx_op0(b, "barrier.cluster.arrive.release.aligned");
-		tcb_ptx_op0(b, "barrier.cluster.wait.acquire.aligned");
+		tcb_kit_warp_barrier(b);
+		tcb_kit_cluster_barrier(b);
 	} else {
-		tcb_ptx_op1(b, "bar.sync", I(0));
+		tcb_kit_block_barrier(b);
 	}
 }
 
 /* --- the warp that copies --- */
 
-static void copy_box(struct mm_writer *w, const struct ring *r, unsigned at, mm_op map, mm_op x, mm_op y, int is_shared)
+static void copy_box(struct mm_writer *w, const struct ring *r, unsigned at, kit_op map, kit_op x, kit_op y,
+		     int is_shared)
 {
-	struct tcb_ptx_build *b = &w->b;
-	const mm_op where[] = { x, y };
-	const mm_op operands[] = { tcb_ptx_at(r->slot, at), tcb_ptx_at_tile(b, map, where, 2), tcb_ptx_at(r->full, 0),
-				   I((1 << w->g->cluster) - 1) };
+	struct tcb_ptx_build *b = &w->kit.b;
+	const kit_op where[] = { x, y };
+	const kit_op operands[] = { tcb_ptx_at(r->slot, at), tcb_ptx_at_tile(b, map, where, 2), tcb_ptx_at(r->full, 0),
+				    I((1 << w->g->cluster) - 1) };
 	if (!is_shared) {
 		tcb_ptx_into(b, "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes", 3,
 			     operands);
 		return;
 	}
-	mm_op all[4] = { operands[0], operands[1], operands[2], OP1(b, "mov.u16", operands[3]) };
+	kit_op all[4] = { operands[0], operands[1], operands[2], OP1(b, "mov.u16", operands[3]) };
 	tcb_ptx_into(b,
 		     "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster",
 		     4, all);
 }
 
 /* The boxes of one stage: RANK's part of B's. */
-static void write_copies(struct mm_writer *w, const struct ring *r, mm_op rank, mm_op step_k)
+static void write_copies(struct mm_writer *w, const struct ring *r, kit_op rank, kit_op step_k)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct matmul_gpu *g = w->g;
 	const unsigned boxes = g->bn / BOX, each = boxes / g->cluster, box_bytes = g->bk * ROW_BYTES;
 	for (unsigned i = 0; i < g->bk / BOX; i++)
@@ -127,7 +120,7 @@ static void write_copies(struct mm_writer *w, const struct ring *r, mm_op rank, 
 	}
 	struct ring mine = *r;
 	mine.slot = OP3(b, "mad.lo.u32", rank, I(each * box_bytes), r->slot);
-	const mm_op column = OP3(b, "mad.lo.u32", rank, I(each * BOX), w->column);
+	const kit_op column = OP3(b, "mad.lo.u32", rank, I(each * BOX), w->column);
 	for (unsigned i = 0; i < each; i++)
 		copy_box(w, &mine, g->a_bytes + i * box_bytes, w->b_,
 			 i ? OP2(b, "add.u32", column, I(i * BOX)) : column, step_k, 1);
@@ -135,12 +128,12 @@ static void write_copies(struct mm_writer *w, const struct ring *r, mm_op rank, 
 
 /* Tiles from FIRST on, every STRIDEth. */
 struct round {
-	mm_op first, stride, end, rank;
+	kit_op first, stride, end, rank;
 };
 
-static void open_tile(struct mm_writer *w, const struct round *round, mm_op tile)
+static void open_tile(struct mm_writer *w, const struct round *round, kit_op tile)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	mm_write_tile(w, tile);
 	if (w->g->cluster > 1)
 		w->row = OP3(b, "mad.lo.u32", round->rank, I(w->g->bm), w->row);
@@ -148,16 +141,17 @@ static void open_tile(struct mm_writer *w, const struct round *round, mm_op tile
 
 static void write_producer(struct mm_writer *w, struct ring *r, const struct round *round)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct matmul_gpu *g = w->g;
 	struct tcb_ptx_for tiles, steps;
 	struct tcb_ptx_if scope;
-	tcb_ptx_if_begin(b, &scope, OP2(b, "setp.eq.u32", w->lane, I(0)));
+	tcb_ptx_if_begin(b, &scope, OP2(b, "setp.eq.u32", w->kit.lane, I(0)));
 	tcb_ptx_for_begin(b, &tiles, round->first, round->end, round->stride, 0);
 	open_tile(w, round, tiles.iv);
 	tcb_ptx_for_begin(b, &steps, I(0), w->steps, I(1), 1);
-	mm_write_wait(w, r->empty, OP2(b, "xor.b32", r->parity, I(1)), g->cluster > 1 ? ".acquire.cluster" : "");
-	OP2(b, "mbarrier.arrive.expect_tx.shared::cta.b64", tcb_ptx_at(r->full, 0), I(g->stage_bytes));
+	(g->cluster > 1 ? tcb_kit_wait_cluster : tcb_kit_wait)(b, tcb_ptx_at(r->empty, 0),
+							       OP2(b, "xor.b32", r->parity, I(1)));
+	tcb_kit_expect(b, tcb_ptx_at(r->full, 0), I(g->stage_bytes));
 	write_copies(w, r, round->rank, OP2(b, "mul.lo.u32", steps.iv, I(g->bk)));
 	ring_next(w, r);
 	tcb_ptx_for_end(b, &steps);
@@ -168,62 +162,63 @@ static void write_producer(struct mm_writer *w, struct ring *r, const struct rou
 /* --- the warpgroups that multiply --- */
 
 struct group {
-	mm_op index, warp;    /* of the warpgroup; of the warp in it */
-	mm_op a, b;           /* where its parts begin in a stage, as a descriptor counts (16 bytes) */
-	mm_op high_a, high_b; /* upper halves of descriptors */
-	mm_op always;         /* true */
-	mm_op barrier, leader;
-	mm_op out, stores; /* buffers; which of the two is next */
+	kit_op index, warp;    /* of the warpgroup; of the warp in it */
+	kit_op a, b;           /* where its parts begin in a stage, as a descriptor counts (16 bytes) */
+	kit_op high_a, high_b; /* upper halves of descriptors */
+	kit_op always;         /* true */
+	kit_op barrier, leader;
+	kit_op out, stores; /* buffers; which of the two is next */
 };
 
 static const char *type_word(const struct matmul_gpu *g)
 {
-	return g->type == MATMUL_F16 ? "f16" : "bf16";
+	return g->type == TCB_TYPE_F16 ? "f16" : "bf16";
 }
 
 /* One k16 of a stage: rows of A times columns of B, 64 rows at a time. */
-static void write_multiply(struct mm_writer *w, const struct group *group, mm_op slot16, unsigned kk, mm_op adds)
+static void write_multiply(struct mm_writer *w, const struct group *group, kit_op slot16, unsigned kk, kit_op adds)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct matmul_gpu *g = w->g;
 	const unsigned each = g->wn / 2;
 	const char *mnemonic =
 		tcb_ptx_namef(b, "wgmma.mma_async.sync.aligned.m64n%uk16.f32.%s.%s", g->wn, type_word(g), type_word(g));
 	const unsigned a_at = kk / 4 * g->bm * ROW_BYTES + kk % 4 * 32, b_at = 2 * kk * EIGHT_ROWS;
-	const mm_op low_b = OP2(b, "add.u32", OP2(b, "add.u32", slot16, group->b), I(b_at / 16));
-	const mm_op pair_b[] = { low_b, group->high_b };
-	const mm_op from_b = OP1(b, "mov.b64", tcb_ptx_vector(b, pair_b, 2));
+	const kit_op low_b = OP2(b, "add.u32", OP2(b, "add.u32", slot16, group->b), I(b_at / 16));
+	const kit_op pair_b[] = { low_b, group->high_b };
+	const kit_op from_b = OP1(b, "mov.b64", tcb_ptx_vector(b, pair_b, 2));
 	for (unsigned i = 0; i < g->wm / 64; i++) {
-		const mm_op low_a =
+		const kit_op low_a =
 			OP2(b, "add.u32", OP2(b, "add.u32", slot16, group->a), I((a_at + i * 64 * ROW_BYTES) / 16));
-		const mm_op pair_a[] = { low_a, group->high_a };
-		const mm_op operands[] = { tcb_ptx_vector(b, w->acc + i * each, each),
-					   OP1(b, "mov.b64", tcb_ptx_vector(b, pair_a, 2)),
-					   from_b,
-					   adds,
-					   I(1),
-					   I(1),
-					   I(0),
-					   I(1) };
+		const kit_op pair_a[] = { low_a, group->high_a };
+		const kit_op operands[] = { tcb_ptx_vector(b, w->acc + i * each, each),
+					    OP1(b, "mov.b64", tcb_ptx_vector(b, pair_a, 2)),
+					    from_b,
+					    adds,
+					    I(1),
+					    I(1),
+					    I(0),
+					    I(1) };
 		tcb_ptx_into(b, mnemonic, 8, operands);
 	}
 }
 
 /* A stage is free again: every warp says so in every block of the cluster. */
-static void write_release(struct mm_writer *w, mm_op empty)
+static void write_release(struct mm_writer *w, kit_op empty)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct matmul_gpu *g = w->g;
 	if (g->cluster == 1) {
-		tcb_ptx_guard(b, OP2(b, "setp.eq.u32", w->lane, I(0)));
-		const mm_op operands[] = { tcb_ptx_sink_operand(), tcb_ptx_at(empty, 0) };
+		tcb_ptx_guard(b, OP2(b, "setp.eq.u32", w->kit.lane, I(0)));
+		const kit_op operands[] = { tcb_ptx_sink_operand(), tcb_ptx_at(empty, 0) };
 		tcb_ptx_into(b, "mbarrier.arrive.shared::cta.b64", 2, operands);
 		tcb_ptx_unguard(b);
 		return;
 	}
-	const mm_op there = OP2(b, "mapa.shared::cluster.u32", empty, OP2(b, "and.b32", w->lane, I(g->cluster - 1)));
-	const mm_op operands[] = { tcb_ptx_sink_operand(), tcb_ptx_at(there, 0) };
-	tcb_ptx_guard(b, OP2(b, "setp.lt.u32", w->lane, I(g->cluster)));
+	const kit_op there =
+		OP2(b, "mapa.shared::cluster.u32", empty, OP2(b, "and.b32", w->kit.lane, I(g->cluster - 1)));
+	const kit_op operands[] = { tcb_ptx_sink_operand(), tcb_ptx_at(there, 0) };
+	tcb_ptx_guard(b, OP2(b, "setp.lt.u32", w->kit.lane, I(g->cluster)));
 	tcb_ptx_into(b, "mbarrier.arrive.release.cluster.shared::cluster.b64", 2, operands);
 	tcb_ptx_unguard(b);
 }
@@ -231,15 +226,15 @@ static void write_release(struct mm_writer *w, mm_op empty)
 /* All steps of a tile; one product is in flight while the next stage is waited for. */
 static void write_steps(struct mm_writer *w, struct ring *r, const struct group *group)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct matmul_gpu *g = w->g;
 	struct tcb_ptx_for steps;
-	const mm_op before = OP1(b, "mov.u32", r->empty);
+	const kit_op before = OP1(b, "mov.u32", r->empty);
 	tcb_ptx_for_begin(b, &steps, I(0), w->steps, I(1), 1);
-	const mm_op is_later = OP2(b, "setp.ne.u32", steps.iv, I(0));
-	mm_write_wait(w, r->full, r->parity, "");
+	const kit_op is_later = OP2(b, "setp.ne.u32", steps.iv, I(0));
+	tcb_kit_wait(b, tcb_ptx_at(r->full, 0), r->parity);
 	/* Without its upper bits, which in a cluster say whose memory it is. */
-	const mm_op slot16 = OP2(b, "shr.u32", OP2(b, "and.b32", r->slot, I(0x3ffff)), I(4));
+	const kit_op slot16 = OP2(b, "shr.u32", OP2(b, "and.b32", r->slot, I(0x3ffff)), I(4));
 	tcb_ptx_op0(b, "wgmma.fence.sync.aligned");
 	for (unsigned kk = 0; kk < g->bk / 16; kk++)
 		write_multiply(w, group, slot16, kk, kk ? group->always : is_later);
@@ -259,33 +254,34 @@ static void write_steps(struct mm_writer *w, struct ring *r, const struct group 
 /* --- results --- */
 
 /* 64 rows, columns 64 C on of a warpgroup's sums: through a buffer, then a tensor store by the first thread. */
-static void write_box(struct mm_writer *w, struct group *group, const mm_op *acc, mm_op row, mm_op column)
+static void write_box(struct mm_writer *w, struct group *group, const kit_op *acc, kit_op row, kit_op column)
 {
-	struct tcb_ptx_build *b = &w->b;
-	const char *convert = w->g->type == MATMUL_F16 ? "cvt.rn.f16x2.f32" : "cvt.rn.bf16x2.f32";
+	struct tcb_ptx_build *b = &w->kit.b;
+	const char *convert = w->g->type == TCB_TYPE_F16 ? "cvt.rn.f16x2.f32" : "cvt.rn.bf16x2.f32";
 	struct tcb_ptx_if scope;
-	const mm_op lane_row = OP2(b, "and.b32", w->lane, I(15)), half = OP2(b, "shr.u32", w->lane, I(4));
-	const mm_op swizzle = OP2(b, "and.b32", w->lane, I(7));
-	const mm_op buffer = OP3(b, "mad.lo.u32", group->stores, I(OUT_BYTES), group->out);
-	const mm_op at = OP3(b, "mad.lo.u32", OP3(b, "mad.lo.u32", group->warp, I(16), lane_row), I(ROW_BYTES), buffer);
+	const kit_op lane_row = OP2(b, "and.b32", w->kit.lane, I(15)), half = OP2(b, "shr.u32", w->kit.lane, I(4));
+	const kit_op swizzle = OP2(b, "and.b32", w->kit.lane, I(7));
+	const kit_op buffer = OP3(b, "mad.lo.u32", group->stores, I(OUT_BYTES), group->out);
+	const kit_op at =
+		OP3(b, "mad.lo.u32", OP3(b, "mad.lo.u32", group->warp, I(16), lane_row), I(ROW_BYTES), buffer);
 	tcb_ptx_guard(b, group->leader); /* the buffer's last store has been read */
 	tcb_ptx_op1(b, "cp.async.bulk.wait_group.read", I(1));
 	tcb_ptx_unguard(b);
 	OP2(b, "bar.sync", group->barrier, I(GROUP_THREADS));
 	for (unsigned i = 0; i < BOX / 16; i++) {
-		const mm_op chunk = OP2(b, "xor.b32", OP2(b, "add.u32", half, I(2 * i)), swizzle);
-		mm_op packed[4];
+		const kit_op chunk = OP2(b, "xor.b32", OP2(b, "add.u32", half, I(2 * i)), swizzle);
+		kit_op packed[4];
 		for (unsigned q = 0; q < 4; q++)
 			packed[q] = OP2(b, convert, acc[8 * i + 2 * q + 1], acc[8 * i + 2 * q]);
-		const mm_op operands[] = { tcb_ptx_at(OP3(b, "mad.lo.u32", chunk, I(16), at), 0),
-					   tcb_ptx_vector(b, packed, 4) };
+		const kit_op operands[] = { tcb_ptx_at(OP3(b, "mad.lo.u32", chunk, I(16), at), 0),
+					    tcb_ptx_vector(b, packed, 4) };
 		tcb_ptx_into(b, "stmatrix.sync.aligned.m8n8.x4.shared.b16", 2, operands);
 	}
 	tcb_ptx_op0(b, "fence.proxy.async.shared::cta");
 	OP2(b, "bar.sync", group->barrier, I(GROUP_THREADS));
 	tcb_ptx_if_begin(b, &scope, group->leader);
-	const mm_op where[] = { column, row };
-	const mm_op operands[] = { tcb_ptx_at_tile(b, w->c, where, 2), tcb_ptx_at(buffer, 0) };
+	const kit_op where[] = { column, row };
+	const kit_op operands[] = { tcb_ptx_at_tile(b, w->c, where, 2), tcb_ptx_at(buffer, 0) };
 	tcb_ptx_into(b, "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group", 2, operands);
 	tcb_ptx_op0(b, "cp.async.bulk.commit_group");
 	tcb_ptx_if_end(b, &scope);
@@ -294,12 +290,12 @@ static void write_box(struct mm_writer *w, struct group *group, const mm_op *acc
 
 static void write_results(struct mm_writer *w, struct group *group)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct matmul_gpu *g = w->g;
-	const mm_op index_m = g->warps_n > 1 ? OP2(b, "div.u32", group->index, I(g->warps_n)) : group->index;
-	const mm_op index_n = g->warps_n > 1 ? OP2(b, "rem.u32", group->index, I(g->warps_n)) : I(0);
-	const mm_op row = OP3(b, "mad.lo.u32", index_m, I(g->wm), w->row);
-	const mm_op column = g->warps_n > 1 ? OP3(b, "mad.lo.u32", index_n, I(g->wn), w->column) : w->column;
+	const kit_op index_m = g->warps_n > 1 ? OP2(b, "div.u32", group->index, I(g->warps_n)) : group->index;
+	const kit_op index_n = g->warps_n > 1 ? OP2(b, "rem.u32", group->index, I(g->warps_n)) : I(0);
+	const kit_op row = OP3(b, "mad.lo.u32", index_m, I(g->wm), w->row);
+	const kit_op column = g->warps_n > 1 ? OP3(b, "mad.lo.u32", index_n, I(g->wn), w->column) : w->column;
 	for (unsigned i = 0; i < g->wm / 64; i++)
 		for (unsigned j = 0; j < g->wn / BOX; j++)
 			write_box(w, group, w->acc + i * g->wn / 2 + j * BOX / 2,
@@ -311,35 +307,36 @@ static void write_results(struct mm_writer *w, struct group *group)
  * bytes in bit 62. */
 static void open_group(struct mm_writer *w, struct group *group)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct matmul_gpu *g = w->g;
 	const unsigned box_bytes = g->bk * ROW_BYTES;
-	group->index = OP2(b, "shr.u32", w->warp, I(2));
-	group->warp = OP2(b, "and.b32", w->warp, I(GROUP_WARPS - 1));
-	const mm_op index_m = g->warps_n > 1 ? OP2(b, "div.u32", group->index, I(g->warps_n)) : group->index;
+	group->index = OP2(b, "shr.u32", w->kit.warp, I(2));
+	group->warp = OP2(b, "and.b32", w->kit.warp, I(GROUP_WARPS - 1));
+	const kit_op index_m = g->warps_n > 1 ? OP2(b, "div.u32", group->index, I(g->warps_n)) : group->index;
 	group->a = OP3(b, "mad.lo.u32", index_m, I(g->wm * ROW_BYTES / 16), I(1 << 16));
-	group->b = mm_constant(w, "u32", I((int64_t)g->a_bytes / 16 + ((int64_t)(box_bytes / 16) << 16)));
+	group->b = tcb_kit_constant(b, "u32", I((int64_t)g->a_bytes / 16 + ((int64_t)(box_bytes / 16) << 16)));
 	if (g->warps_n > 1) {
-		const mm_op index_n = OP2(b, "rem.u32", group->index, I(g->warps_n));
+		const kit_op index_n = OP2(b, "rem.u32", group->index, I(g->warps_n));
 		group->b = OP3(b, "mad.lo.u32", index_n, I(g->wn / BOX * box_bytes / 16), group->b);
 	}
-	group->high_a = group->high_b = mm_constant(w, "u32", I(EIGHT_ROWS / 16 | 1 << 30));
+	group->high_a = group->high_b = tcb_kit_constant(b, "u32", I(EIGHT_ROWS / 16 | 1 << 30));
 	group->always = OP2(b, "setp.ne.u32", w->steps, I(0));
 	group->barrier = OP2(b, "add.u32", group->index, I(GROUP_BARRIER));
-	group->leader = OP2(b, "setp.eq.u32", OP2(b, "and.b32", w->tid, I(GROUP_THREADS - 1)), I(0));
-	group->out = OP3(b, "mad.lo.u32", group->index, I(2 * OUT_BYTES), OP2(b, "add.u32", w->shared, I(g->out_at)));
-	group->stores = mm_constant(w, "u32", I(0));
+	group->leader = OP2(b, "setp.eq.u32", OP2(b, "and.b32", w->kit.tid, I(GROUP_THREADS - 1)), I(0));
+	group->out =
+		OP3(b, "mad.lo.u32", group->index, I(2 * OUT_BYTES), OP2(b, "add.u32", w->kit.shared, I(g->out_at)));
+	group->stores = tcb_kit_constant(b, "u32", I(0));
 }
 
 static void write_consumers(struct mm_writer *w, struct ring *r, const struct round *round)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct matmul_gpu *g = w->g;
 	struct tcb_ptx_for tiles;
 	struct group group;
 	open_group(w, &group);
 	for (unsigned i = 0; i < g->wm / 64 * (g->wn / 2); i++)
-		w->acc[i] = mm_constant(w, "f32", tcb_ptx_f32(0));
+		w->acc[i] = tcb_kit_constant(b, "f32", F(0));
 	tcb_ptx_for_begin(b, &tiles, round->first, round->end, round->stride, 0);
 	open_tile(w, round, tiles.iv);
 	write_steps(w, r, &group);
@@ -350,33 +347,32 @@ static void write_consumers(struct mm_writer *w, struct ring *r, const struct ro
 	tcb_ptx_unguard(b);
 }
 
-/* A tensor map: its generic address. */
-static mm_op map_param(struct mm_writer *w, const char *name)
+/* A map of OPERAND: ROWS rows of COLUMNS values, in boxes of BOX columns and BOX_ROWS rows. */
+static kit_op map_param(struct mm_writer *w, const char *name, size_t operand, size_t rows, size_t columns,
+			unsigned box_rows)
 {
-	const mm_op map = tcb_ptx_param_bytes(&w->b, name, TCB_PTX_TENSOR_MAP_ALIGN, TCB_PTX_TENSOR_MAP_BYTES);
-	return OP1(&w->b, "cvta.param.u64", OP1(&w->b, "mov.u64", map));
+	return tcb_kit_tensor(&w->kit, name,
+			      &(struct tcb_tensor){ operand,
+						    { .type = w->g->type == TCB_TYPE_F16 ? TCB_PTX_F16 : TCB_PTX_BF16,
+						      .rank = 2,
+						      .size = { columns, rows },
+						      .stride = { 0, columns * w->g->element },
+						      .box = { BOX, box_rows },
+						      .swizzle = ROW_BYTES } });
 }
 
 void mm_write_wgmma(struct mm_writer *w)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct matmul_gpu *g = w->g;
-	const struct tcb_ptx_directives directives = { .reqntid = { g->threads, 1, 1 }, .minnctapersm = g->occ };
 	struct round round;
 	struct ring ring;
 	struct tcb_ptx_if scope;
-	tcb_ptx_kernel_begin(b, tcb_ptx_namef(b, "matmul_%s_wgmma", type_word(g)), &directives);
-	w->a = map_param(w, "map_a");
-	w->b_ = map_param(w, "map_b");
-	w->c = map_param(w, "map_c");
-	w->steps = tcb_ptx_param(b, "u32", "steps");
-	w->tiles_m = tcb_ptx_param(b, "u32", "tiles_m");
-	w->tiles_n = tcb_ptx_param(b, "u32", "tiles_n");
-	w->group = tcb_ptx_param(b, "u32", "group");
-	w->shared = OP1(b, "mov.u32", tcb_ptx_shared_dynamic(b, "memory", EIGHT_ROWS));
-	if (g->pdl)
-		tcb_ptx_op0(b, "griddepcontrol.launch_dependents");
-	mm_write_threads(w);
+	mm_write_begin(w, tcb_ptx_namef(b, "matmul_%s_wgmma", type_word(g)));
+	w->a = map_param(w, "map_a", MATMUL_A, g->m, g->k, g->bm);
+	w->b_ = map_param(w, "map_b", MATMUL_B, g->k, g->n, g->bk);
+	w->c = map_param(w, "map_c", MATMUL_C, g->m, g->n, BOX);
+	mm_write_parameters(w);
 	round.first = tcb_ptx_special(b, "ctaid.x");
 	round.stride = tcb_ptx_special(b, "nctaid.x");
 	round.end = OP2(b, "mul.lo.u32", w->tiles_m, w->tiles_n);
@@ -388,17 +384,15 @@ void mm_write_wgmma(struct mm_writer *w)
 	}
 	ring_open(w, &ring);
 	write_barriers(w, &ring);
-	if (g->pdl)
-		tcb_ptx_op0(b, "griddepcontrol.wait");
-	tcb_ptx_if_begin(b, &scope, OP2(b, "setp.ge.u32", w->warp, I(GROUP_WARPS * g->workers)));
+	tcb_kit_depend(&w->kit);
+	tcb_ptx_if_begin(b, &scope, OP2(b, "setp.ge.u32", w->kit.warp, I(GROUP_WARPS * g->workers)));
 	write_producer(w, &ring, &round);
 	tcb_ptx_if_else(b, &scope);
 	write_consumers(w, &ring, &round);
 	tcb_ptx_if_end(b, &scope);
 	if (g->cluster > 1) { /* others' copies and arrivals end here before the block does */
-		tcb_ptx_op1(b, "bar.warp.sync", I(-1));
-		tcb_ptx_op0(b, "barrier.cluster.arrive.release.aligned");
-		tcb_ptx_op0(b, "barrier.cluster.wait.acquire.aligned");
+		tcb_kit_warp_barrier(b);
+		tcb_kit_cluster_barrier(b);
 	}
-	tcb_ptx_kernel_end(b);
+	tcb_kit_end(&w->kit);
 }

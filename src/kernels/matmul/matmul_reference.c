@@ -25,7 +25,7 @@ struct panels {
 	float b_size[STEP_K * PANEL_N], a_size[STEP_K * TCB_REFERENCE_M];
 };
 
-static void pack_b(enum matmul_type type, const void *b, size_t n, size_t k0, size_t steps, size_t n0, size_t columns,
+static void pack_b(enum tcb_type type, const void *b, size_t n, size_t k0, size_t steps, size_t n0, size_t columns,
 		   struct panels *p)
 {
 	float row[PANEL_N] = { 0 };
@@ -39,7 +39,7 @@ static void pack_b(enum matmul_type type, const void *b, size_t n, size_t k0, si
 	}
 }
 
-static void pack_a(enum matmul_type type, const void *a, size_t k, size_t m0, size_t rows, size_t k0, size_t steps,
+static void pack_a(enum tcb_type type, const void *a, size_t k, size_t m0, size_t rows, size_t k0, size_t steps,
 		   struct panels *p)
 {
 	for (size_t i = 0; i < TCB_REFERENCE_M; i++) {
@@ -71,7 +71,7 @@ static void add_tile(const struct tcb_reference_tiles *with, const struct panels
 
 /* Half a unit in the last place of C's type for the stored value, which is off by less than 2^-10 of MAGNITUDE; the
  * other terms are those of numbers below the normal ones, of C's type and of the sums. */
-static double storing_error(enum matmul_type type, double y, double magnitude, size_t k)
+static double storing_error(enum tcb_type type, double y, double magnitude, size_t k)
 {
 	static const double unit[] = { 0, 0x1p-11, 0x1p-8 }, tiny[] = { 0, 0x1p-25, 0x1p-134 };
 	return unit[type] * (fabs(y) + 0x1p-10 * magnitude) + tiny[type] + 0x1p-149 * (double)k;
@@ -81,14 +81,14 @@ static double storing_error(enum matmul_type type, double y, double magnitude, s
 #define SIZE_SLACK (1 + 1e-4)
 
 /* Where C's type cannot hold Y, the result is infinite: bounds of distance do not apply then. */
-static double held(enum matmul_type type, double y)
+static double held(enum tcb_type type, double y)
 {
-	return type == MATMUL_F16 && fabs(y) >= 65520 ? copysign((double)INFINITY, y) : y;
+	return type == TCB_TYPE_F16 && fabs(y) >= 65520 ? copysign((double)INFINITY, y) : y;
 }
 
 /* What the tasks of a reference share; a task is a part of C, with panels of its own. */
 struct job {
-	enum matmul_type type;
+	enum tcb_type type;
 	struct tcb_shape shape;
 	void *const *operand;
 	const struct tcb_reference_tiles *loops;
@@ -138,11 +138,9 @@ static void run_task(void *ctx, size_t task, unsigned thread)
 void matmul_reference(const struct tcb_problem *problem, void *const operand[], struct tcb_reference *out)
 {
 	const struct tcb_shape *s = &problem->shape;
-	struct job job = { .type = matmul_type(problem),
-			   .shape = *s,
-			   .operand = operand,
-			   .loops = tcb_reference_tiles(),
-			   .out = out };
+	struct job job = {
+		.type = problem->op->type, .shape = *s, .operand = operand, .loops = tcb_reference_tiles(), .out = out
+	};
 	job.across = (s->n + PANEL_N - 1) / PANEL_N;
 	tcb_reference_share(out, job.across * ((s->m + TASK_M - 1) / TASK_M), run_task, &job);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/sizes.h"
+#include "kernels/axes.h"
 #include "kernels/constraint.h"
 #include "kernels/matmul/matmul_cpu.h"
 #include "kernels/matmul/matmul_gpu.h"
@@ -71,31 +72,12 @@ const char *matmul_refused(const struct tcb_problem *problem, const struct tcb_g
 
 /* --- axes --- */
 
-static struct tcb_axis *axis(struct tcb_axis *out, size_t *count, enum tcb_axis_kind kind, int which)
-{
-	struct tcb_axis *a = &out[(*count)++];
-	memset(a, 0, sizeof(*a));
-	a->kind = kind;
-	a->which = which;
-	return a;
-}
-
-/* VALUE, unless the axis has it. */
-static void add(struct tcb_axis *to, size_t value)
-{
-	for (size_t i = 0; i < to->count; i++)
-		if (to->values[i] == (int64_t)value)
-			return;
-	if (to->count < TCB_AXIS_VALUES_MAX)
-		to->values[to->count++] = (int64_t)value;
-}
-
 /* Scalar code takes tens of times as long as vectors do: it is tried where that is soon over, or there is nothing else.
  */
 static int is_worth_trying(const struct tcb_problem *problem, const struct tcb_target *target,
 			   const struct tcb_variant *variant)
 {
-	const struct tcb_op *op = tcb_op_find(problem->op);
+	const struct tcb_op *op = problem->op;
 	if (!tcb_target_has(target, variant->isa))
 		return 0;
 	if (variant->isa != TCB_ISA_SCALAR || op->flops(problem) <= SCALAR_FLOPS_MOST)
@@ -110,16 +92,16 @@ static void add_variants(const struct tcb_problem *problem, const struct tcb_tar
 			 struct tcb_axis *m, struct tcb_axis *n)
 {
 	const struct tcb_variant *variant;
-	for (size_t i = 0; (variant = tcb_variant_at(tcb_op_find(problem->op), i)); i++)
+	for (size_t i = 0; (variant = tcb_variant_at(problem->op, i)); i++)
 		if (is_worth_trying(problem, target, variant)) {
-			add(isa, (size_t)variant->isa);
-			add(m, variant->micro.m);
-			add(n, variant->micro.n);
+			tcb_axis_add(isa, (size_t)variant->isa);
+			tcb_axis_add(m, variant->micro.m);
+			tcb_axis_add(n, variant->micro.n);
 		}
 	if (!isa->count) { /* nothing runs here; V1 says so */
-		add(isa, TCB_ISA_SCALAR);
-		add(m, 1);
-		add(n, 1);
+		tcb_axis_add(isa, TCB_ISA_SCALAR);
+		tcb_axis_add(m, 1);
+		tcb_axis_add(n, 1);
 	}
 }
 
@@ -132,7 +114,7 @@ static void add_blocks(struct tcb_axis *to, const struct tcb_axis *tiles, size_t
 		while (block < fewest && block < size)
 			block *= 2;
 		do {
-			add(to, block);
+			tcb_axis_add(to, block);
 			block *= factor;
 		} while (block <= most && block < factor * size);
 	}
@@ -162,7 +144,7 @@ static void add_shares(struct tcb_axis *to, const struct tcb_axis *steps, size_t
 	const size_t count = list_parts(target, parts);
 	for (size_t p = 0; p < count; p++)
 		for (size_t i = 0; i < steps->count; i++)
-			add(to, share(size, parts[p], (size_t)steps->values[i]));
+			tcb_axis_add(to, share(size, parts[p], (size_t)steps->values[i]));
 }
 
 /* For each register tile of TILES a block that covers SIZE, and one that covers a thread's part of it. */
@@ -174,7 +156,7 @@ static void add_whole(struct tcb_axis *to, const struct tcb_axis *tiles, size_t 
 			size_t block = (size_t)tiles->values[i];
 			while (block < tcb_div_up(size, parts[p]))
 				block *= 2;
-			add(to, block);
+			tcb_axis_add(to, block);
 		}
 }
 
@@ -186,43 +168,39 @@ size_t matmul_axes(const struct tcb_problem *problem, const struct tcb_target *t
 	size_t count = 0;
 	if (target->kind == TCB_TARGET_CUDA)
 		return matmul_gpu_axes(problem, target, out);
-	struct tcb_axis *isa = axis(out, &count, TCB_AXIS_KNOB, TCB_KNOB_ISA);
-	struct tcb_axis *micro_m = axis(out, &count, TCB_AXIS_TILE_M, TCB_MICRO);
-	struct tcb_axis *micro_n = axis(out, &count, TCB_AXIS_TILE_N, TCB_MICRO);
+	struct tcb_axis *isa = tcb_axis_knob(out, &count, TCB_KNOB_ISA);
+	struct tcb_axis *micro_m = tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, TCB_MICRO);
+	struct tcb_axis *micro_n = tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MICRO);
 	add_variants(problem, target, isa, micro_m, micro_n);
-	struct tcb_axis *a = axis(out, &count, TCB_AXIS_KNOB, TCB_KNOB_THREADS);
+	struct tcb_axis *a = tcb_axis_knob(out, &count, TCB_KNOB_THREADS);
 	for (unsigned threads = 1; threads < target->threads && a->count < TCB_AXIS_VALUES_MAX - 1; threads *= 2)
-		add(a, threads);
-	add(a, target->threads);
-	a = axis(out, &count, TCB_AXIS_KNOB, TCB_KNOB_SCHED);
-	add(a, TCB_SCHED_STATIC);
-	add(a, TCB_SCHED_DYNAMIC);
-	struct tcb_axis *midi = axis(out, &count, TCB_AXIS_TILE_M, TCB_MIDI);
+		tcb_axis_add(a, threads);
+	tcb_axis_add(a, target->threads);
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_SCHED), TCB_SCHED_STATIC, TCB_SCHED_DYNAMIC);
+	struct tcb_axis *midi = tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, TCB_MIDI);
 	add_blocks(midi, micro_m, s->m, BLOCK_M_LEAST, BLOCK_M_MOST, 2);
-	add_shares(axis(out, &count, TCB_AXIS_TILE_M, TCB_MACRO), midi, s->m, target);
-	midi = axis(out, &count, TCB_AXIS_TILE_N, TCB_MIDI);
+	add_shares(tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, TCB_MACRO), midi, s->m, target);
+	midi = tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MIDI);
 	if (s->m <= SKINNY_M)
 		add_whole(midi, micro_n, s->n, target);
 	else
 		add_blocks(midi, micro_n, s->n, BLOCK_N_LEAST, BLOCK_N_MOST, 4);
-	add_shares(axis(out, &count, TCB_AXIS_TILE_N, TCB_MACRO), midi, s->n, target);
-	add(axis(out, &count, TCB_AXIS_TILE_K, TCB_MACRO), whole_k);
-	a = axis(out, &count, TCB_AXIS_TILE_K, TCB_MIDI);
+	add_shares(tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MACRO), midi, s->n, target);
+	tcb_axis_add(tcb_axis_tile(out, &count, TCB_AXIS_TILE_K, TCB_MACRO), whole_k);
+	a = tcb_axis_tile(out, &count, TCB_AXIS_TILE_K, TCB_MIDI);
 	if (s->m <= SKINNY_M) {
-		add(a, tcb_least(whole_k, SKINNIEST_K));
-		add(a, tcb_least(whole_k, SKINNY_K));
+		tcb_axis_add(a, tcb_least(whole_k, SKINNIEST_K));
+		tcb_axis_add(a, tcb_least(whole_k, SKINNY_K));
 	} else {
 		for (size_t k = BLOCK_K_LEAST; k <= BLOCK_K_MOST && k < whole_k; k *= 2)
-			add(a, k);
+			tcb_axis_add(a, k);
 		if (whole_k <= BLOCK_K_MOST)
-			add(a, whole_k);
+			tcb_axis_add(a, whole_k);
 	}
-	a = axis(out, &count, TCB_AXIS_KNOB, TCB_KNOB_DECODE);
-	add(a, TCB_DECODE_PANEL);
-	add(a, TCB_DECODE_REGS);
-	a = axis(out, &count, TCB_AXIS_KNOB, TCB_KNOB_PREFETCH);
-	add(a, 0);
-	add(a, s->m <= SKINNY_M ? AHEAD_SKINNY : AHEAD);
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_DECODE), TCB_DECODE_PANEL, TCB_DECODE_REGS);
+	a = tcb_axis_knob(out, &count, TCB_KNOB_PREFETCH);
+	tcb_axis_add(a, 0);
+	tcb_axis_add(a, s->m <= SKINNY_M ? AHEAD_SKINNY : AHEAD);
 	return count;
 }
 
@@ -234,7 +212,7 @@ static int is_too_tall(const struct tcb_problem *problem, int32_t isa, size_t ro
 	const size_t needed = problem->shape.m;
 	if (rows <= needed)
 		return 0;
-	for (const struct tcb_variant *const *list = tcb_op_find(problem->op)->variant_lists; *list; list++)
+	for (const struct tcb_variant *const *list = problem->op->variant_lists; *list; list++)
 		for (const struct tcb_variant *v = *list; v->name && (int32_t)v->isa == isa; v++)
 			if (v->micro.m >= needed && v->micro.m < rows)
 				return 1;
@@ -280,7 +258,7 @@ static const double ONE_PANEL = 0.75; /* what it costs in comparison */
 /* The widest instructions that there are variants for, and the cheapest of their register tiles. */
 static const struct tcb_variant *best_variant(const struct tcb_problem *problem, const struct tcb_target *target)
 {
-	const struct tcb_op *op = tcb_op_find(problem->op);
+	const struct tcb_op *op = problem->op;
 	const struct tcb_variant *best = NULL, *variant;
 	double least = INFINITY;
 	for (size_t i = 0; (variant = tcb_variant_at(op, i)); i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The ops q40_matmul, q80_matmul, q4k_matmul, q5k_matmul, q6k_matmul:
+ * The matmuls of all weight formats, q4k_matmul and so on:
  * y[m][n] = sum over k of x[m][k] * w[n][k] with quantised weights, for
  * several tokens at once.  What they are; their CPU side is in
  * quant_matmul_cpu.c and quant_matmul_cpu_space.c, contracts f32 and q8; their
@@ -10,6 +10,7 @@
 
 #include "kernels/quant.h"
 #include "kernels/quant_matmul/quant_matmul_cpu.h"
+#include "kernels/quant_matmul/quant_matmul_fragments.h"
 #include "kernels/quant_matmul/quant_matmul_gpu.h"
 
 static const struct tcb_shape default_shapes[] = {
@@ -43,7 +44,7 @@ static void footprint(const struct tcb_problem *problem, const struct tcb_target
 static void pack(const struct tcb_problem *problem, enum tcb_layout layout, const void *weights, void *packed)
 {
 	if (layout == TCB_LAYOUT_F || layout == TCB_LAYOUT_G)
-		qmm_fragments_pack(tcb_quant_format(problem)->id, layout, problem->shape.n, problem->shape.k, weights,
+		qmm_fragments_pack(problem->op->format->id, layout, problem->shape.n, problem->shape.k, weights,
 				   packed);
 	else
 		qmm_pack(problem, layout, weights, packed);
@@ -52,59 +53,45 @@ static void pack(const struct tcb_problem *problem, enum tcb_layout layout, cons
 static void unpack(const struct tcb_problem *problem, enum tcb_layout layout, const void *packed, void *weights)
 {
 	if (layout == TCB_LAYOUT_F || layout == TCB_LAYOUT_G)
-		qmm_fragments_unpack(tcb_quant_format(problem)->id, layout, problem->shape.n, problem->shape.k, packed,
+		qmm_fragments_unpack(problem->op->format->id, layout, problem->shape.n, problem->shape.k, packed,
 				     weights);
 	else
 		qmm_unpack(problem, layout, packed, weights);
 }
 
-/* Variants that the processor's architecture can have, all ISAs; the last is NULL. */
-#if defined(__x86_64__)
-#define VARIANT_LISTS(name)                                                                                        \
-	{                                                                                                          \
-		qmm_scalar_##name, qmm_avx2_##name, qmm_avx512_##name, qmm_avx512vnni_##name, qmm_amx_##name, NULL \
-	}
-#elif defined(__aarch64__)
-#define VARIANT_LISTS(name)                              \
-	{                                                \
-		qmm_scalar_##name, qmm_neon_##name, NULL \
-	}
-#else
-#define VARIANT_LISTS(name)             \
-	{                               \
-		qmm_scalar_##name, NULL \
-	}
-#endif
+/* Scales of these kinds have no kernels for GPUs yet. */
+#define QMM_ON_GPU(scales) (TCB_SCALES_##scales <= TCB_SCALES_BYTES)
 
-#define OP(name_, type_)                                                                              \
-	static const struct tcb_variant *const variants_##name_[] = VARIANT_LISTS(name_);             \
-	const struct tcb_op tcb_op_##name_##_matmul = {                                               \
-		.name = #name_ "_matmul",                                                             \
-		.summary = type_ " weights x f32 activations, many tokens at once",                   \
-		.shape_form = "MxNxK",                                                                \
-		.weight_type = type_,                                                                 \
-		.contracts = 1u << TCB_CONTRACT_F32 | 1u << TCB_CONTRACT_F16 | 1u << TCB_CONTRACT_Q8, \
-		.default_contract = TCB_CONTRACT_Q8,                                                  \
-		.default_shapes = default_shapes,                                                     \
-		.default_shape_count = sizeof(default_shapes) / sizeof(default_shapes[0]),            \
-		.variant_lists = variants_##name_,                                                    \
-		.check_shape = tcb_quant_check_shape,                                                 \
-		.operands = tcb_quant_operands,                                                       \
-		.fill = tcb_quant_fill,                                                               \
-		.reference = tcb_quant_reference,                                                     \
-		.exact = qmm_exact,                                                                   \
-		.flops = tcb_quant_flops,                                                             \
-		.traffic = tcb_quant_traffic,                                                         \
-		.axes = axes,                                                                         \
-		.default_geometry = default_geometry,                                                 \
-		.footprint = footprint,                                                               \
-		.plan = qmm_plan,                                                                     \
-		.pack = pack,                                                                         \
-		.unpack = unpack,                                                                     \
-		.run = qmm_run,                                                                       \
-		.emit = qmm_emit,                                                                     \
-		.gpu_rules = qmm_gpu_rules,                                                           \
-		.gpu_variants = qmm_gpu_variants,                                                     \
+#define OP(id, format_, name_, values, bytes, run_, bits, centre, codes, codes_at, high_at, scales, ...)  \
+	TCB_VARIANT_TABLES(variants_##name_, TCB_ISAS_TILES, qmm_##name_)                                 \
+	const struct tcb_op tcb_op_##name_##_matmul = {                                                   \
+		.name = #name_ "_matmul",                                                                 \
+		.summary = #id " weights x f32 activations, many tokens at once",                         \
+		.shape_form = "MxNxK",                                                                    \
+		.format = &tcb_formats[TCB_FORMAT_##id],                                                  \
+		.contracts = 1u << TCB_CONTRACT_F32 | (QMM_ON_GPU(scales) ? 1u << TCB_CONTRACT_F16 : 0) | \
+			     1u << TCB_CONTRACT_Q8,                                                       \
+		.default_contract = TCB_CONTRACT_Q8,                                                      \
+		.default_shapes = default_shapes,                                                         \
+		.default_shape_count = sizeof(default_shapes) / sizeof(default_shapes[0]),                \
+		.variant_lists = variants_##name_,                                                        \
+		.check_shape = tcb_quant_check_shape,                                                     \
+		.operands = tcb_quant_operands,                                                           \
+		.fill = tcb_quant_fill,                                                                   \
+		.reference = tcb_quant_reference,                                                         \
+		.exact = qmm_exact,                                                                       \
+		.flops = tcb_quant_flops,                                                                 \
+		.traffic = tcb_quant_traffic,                                                             \
+		.axes = axes,                                                                             \
+		.default_geometry = default_geometry,                                                     \
+		.footprint = footprint,                                                                   \
+		.plan = qmm_plan,                                                                         \
+		.pack = pack,                                                                             \
+		.unpack = unpack,                                                                         \
+		.run = qmm_run,                                                                           \
+		.emit = QMM_ON_GPU(scales) ? qmm_emit : NULL,                                             \
+		.gpu_rules = QMM_ON_GPU(scales) ? qmm_gpu_rules : NULL,                                   \
+		.gpu_variants = QMM_ON_GPU(scales) ? qmm_gpu_variants : NULL,                             \
 	};
 
-QMM_OP_LIST(OP)
+TCB_FORMAT_LIST(OP)

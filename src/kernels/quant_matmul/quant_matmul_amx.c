@@ -23,15 +23,10 @@
 		amx_tile(call, format, m, n);                   \
 	}                                                       \
 	QMM_ENTRY(op##_##m##x##n, op##_##m##x##n, NULL)
-SIZES(TILE, q40, TCB_FORMAT_Q4_0)
-SIZES(TILE, q80, TCB_FORMAT_Q8_0)
-SIZES(TILE, q4k, TCB_FORMAT_Q4_K)
-SIZES(TILE, q5k, TCB_FORMAT_Q5_K)
-SIZES(TILE, q6k, TCB_FORMAT_Q6_K)
+#define OF_FORMAT(id, name, op, ...) SIZES(TILE, op, TCB_FORMAT_##id)
+TCB_FORMAT_LIST(OF_FORMAT)
 
-#define ROW(m, n, op, k) QMM_ROWS_Q8(op, k, amx, AMX, m, n, op##_##m##x##n##_entry),
-const struct tcb_variant qmm_amx_q40[] = { SIZES(ROW, q40, 32){ 0 } };
-const struct tcb_variant qmm_amx_q80[] = { SIZES(ROW, q80, 32){ 0 } };
-const struct tcb_variant qmm_amx_q4k[] = { SIZES(ROW, q4k, 256){ 0 } };
-const struct tcb_variant qmm_amx_q5k[] = { SIZES(ROW, q5k, 256){ 0 } };
-const struct tcb_variant qmm_amx_q6k[] = { SIZES(ROW, q6k, 256){ 0 } };
+#define ROW(m, n, op, k) QMM_ROWS_Q8(op, k, m, n, op##_##m##x##n##_entry),
+#define TABLE(id, name, op, values, ...) \
+	const struct tcb_variant SIMD_NAME(qmm_##op)[] = { SIZES(ROW, op, values){ 0 } };
+TCB_FORMAT_LIST(TABLE)

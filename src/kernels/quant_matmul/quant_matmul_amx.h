@@ -43,7 +43,7 @@ enum {
 	AMX_TILES = 8
 };
 
-/* As the processor reads it: palette 1, bytes a row and rows of each tile. */
+/* As the processor reads it: palette 1, bytes per row and rows of each tile. */
 struct amx_config {
 	uint8_t palette, start_row, reserved[14];
 	uint16_t row_bytes[16];
@@ -169,7 +169,7 @@ AMX_INLINE void amx_superblock(enum tcb_format_id format, const uint8_t *panels,
 {
 	const int runs = QMM_VALUES / qmm_run_values(format), steps = QMM_STEPS / runs;
 	const int grouped = qmm_group_values(format) < QMM_VALUES;
-	const int has_mins = format == TCB_FORMAT_Q4_K || format == TCB_FORMAT_Q5_K;
+	const int has_mins = tcb_format_row(format)->has_offsets;
 	if (!grouped)
 		memset(sums->superblock, 0, sizeof(sums->superblock));
 	for (int g = 0; g < runs; g++) {

@@ -48,7 +48,7 @@ static int from_lines(const struct tcb_geometry *geometry)
 
 static struct parts lay_out(const struct tcb_problem *problem, const struct tcb_geometry *geometry)
 {
-	const struct tcb_format *format = tcb_quant_format(problem);
+	const struct tcb_format *format = problem->op->format;
 	const struct tcb_tile *midi = &geometry->tile[TCB_MIDI], *micro = &geometry->tile[TCB_MICRO];
 	const int q8 = problem->contract == TCB_CONTRACT_Q8;
 	struct parts parts = { .superblocks = tcb_div_up(problem->shape.k, QMM_VALUES) };
@@ -76,7 +76,7 @@ static double chain(const struct tcb_problem *problem)
 	const size_t superblocks = tcb_div_up(problem->shape.k, QMM_VALUES);
 	if (problem->contract != TCB_CONTRACT_Q8)
 		return 2 * (double)problem->shape.k;
-	if (tcb_quant_group(tcb_quant_format(problem)) < QMM_VALUES)
+	if (tcb_quant_group(problem->op->format) < QMM_VALUES)
 		return 8 * (double)superblocks + 1 + 3;
 	return (double)superblocks + 16 + 1 + 3;
 }
@@ -84,7 +84,7 @@ static double chain(const struct tcb_problem *problem)
 enum tcb_status qmm_plan(const struct tcb_problem *problem, const struct tcb_geometry *geometry, struct tcb_plan *out,
 			 struct tcb_error *err)
 {
-	const struct tcb_op *op = tcb_quant_op(problem);
+	const struct tcb_op *op = problem->op;
 	const struct tcb_variant *variant = tcb_variant_find(op, problem->contract, geometry);
 	const char *why;
 	memset(out, 0, sizeof(*out));
@@ -103,7 +103,7 @@ enum tcb_status qmm_plan(const struct tcb_problem *problem, const struct tcb_geo
 	out->variant = variant;
 	out->threads = (unsigned)knob(geometry, TCB_KNOB_THREADS, 1);
 	if (variant->layout != TCB_LAYOUT_NATIVE)
-		out->packed_bytes = qmm_packed_bytes(tcb_quant_format(problem)->id, problem->shape.n, problem->shape.k);
+		out->packed_bytes = qmm_packed_bytes(problem->op->format->id, problem->shape.n, problem->shape.k);
 	if (tcb_mul_size(out->threads, parts.thread_bytes, &out->workspace_bytes) ||
 	    tcb_add_size(out->workspace_bytes, parts.threads_at, &out->workspace_bytes))
 		return tcb_fail(err, TCB_E_OVERFLOW, "%s: the panels of %u threads are too large", op->name,
@@ -276,34 +276,17 @@ static void run_macro(void *ctx, size_t task, unsigned thread)
 	}
 }
 
-static const struct qmm_unpacker *unpackers_of(enum tcb_isa isa)
-{
-#if defined(__x86_64__)
-	if (isa == TCB_ISA_AVX2)
-		return qmm_unpackers_avx2;
-	if (isa == TCB_ISA_AVX512 || isa == TCB_ISA_AVX512VNNI || isa == TCB_ISA_AMX)
-		return qmm_unpackers_avx512;
-#elif defined(__aarch64__)
-	if (isa == TCB_ISA_NEON)
-		return qmm_unpackers_neon;
-#endif
-	(void)isa;
-	return qmm_unpackers_scalar;
-}
+/* What brings weights and activations into the order of the kernels, by the family that does arithmetic on floats. */
+struct conversions {
+	const struct qmm_unpacker *unpackers;
+	qmm_quantize_fn *quantize;
+};
 
-static qmm_quantize_fn *quantize_of(enum tcb_isa isa)
+static const struct conversions *conversions_of(enum tcb_isa isa)
 {
-#if defined(__x86_64__)
-	if (isa == TCB_ISA_AVX2)
-		return qmm_quantize_avx2;
-	if (isa == TCB_ISA_AVX512 || isa == TCB_ISA_AVX512VNNI || isa == TCB_ISA_AMX)
-		return qmm_quantize_avx512;
-#elif defined(__aarch64__)
-	if (isa == TCB_ISA_NEON)
-		return qmm_quantize_neon;
-#endif
-	(void)isa;
-	return qmm_quantize_scalar;
+#define CONVERSIONS(isa, ID, ...) [TCB_ISA_##ID] = { qmm_unpackers_##isa, qmm_quantize_##isa },
+	static const struct conversions all[TCB_ISA_COUNT] = { TCB_ISAS_FLOATS(CONVERSIONS, ) };
+	return &all[tcb_cpu_isa(isa)->floats];
 }
 
 void qmm_run(const struct tcb_plan *plan, void *const operand[], void *workspace, struct tcb_pool *pool)
@@ -316,10 +299,10 @@ void qmm_run(const struct tcb_plan *plan, void *const operand[], void *workspace
 	const int q8 = plan->problem.contract == TCB_CONTRACT_Q8;
 	struct job job = {
 		.plan = plan,
-		.format = tcb_quant_format(&plan->problem),
-		.unpacker = unpackers_of(plan->variant->isa),
+		.format = plan->problem.op->format,
+		.unpacker = conversions_of(plan->variant->isa)->unpackers,
 		.tile = from_lines(g) ? kernels->lines : kernels->panel,
-		.quantize = quantize_of(plan->variant->isa),
+		.quantize = conversions_of(plan->variant->isa)->quantize,
 		.parts = lay_out(&plan->problem, g),
 		.weights = operand[TCB_QUANT_WEIGHTS],
 		.x = operand[TCB_QUANT_X],
@@ -345,7 +328,7 @@ void qmm_run(const struct tcb_plan *plan, void *const operand[], void *workspace
 void qmm_exact(const struct tcb_plan *plan, void *const operand[], float *y)
 {
 	const struct tcb_shape *s = &plan->problem.shape;
-	const struct tcb_format *format = tcb_quant_format(&plan->problem);
+	const struct tcb_format *format = plan->problem.op->format;
 	const int fused = plan->variant->isa != TCB_ISA_SCALAR;
 	const float *x = operand[TCB_QUANT_X];
 	const uint8_t *row = operand[TCB_QUANT_WEIGHTS];

@@ -5,7 +5,7 @@
  *
  * Everything is cut into superblocks of 256 values along k and groups of 16
  * rows of weights (N).  Whatever the format, a group's superblock is a list of
- * lines of 64 bytes, 4 bytes a row: word w of each of the 16 rows
+ * lines of 64 bytes, 4 bytes per row: word w of each of the 16 rows
  * (quant_matmul_lines.h).  Weights as stored become lines by a transposition,
  * packed weights (layout r16) are lines already.  From lines the weights are
  * unpacked either in registers (decode=regs) or into panels (decode=panel),
@@ -19,6 +19,7 @@
 
 #include "kernels/formats.h"
 #include "kernels/op.h"
+#include "kernels/simd/isas.h"
 
 enum {
 	QMM_ROWS = 16,    /* of a group */
@@ -65,29 +66,29 @@ struct qmm_x8 {
 /* What is added to codes so that they are unsigned. */
 static inline int qmm_centre(enum tcb_format_id format)
 {
-	return format == TCB_FORMAT_Q4_0 ? 8 : format == TCB_FORMAT_Q8_0 ? 128 : format == TCB_FORMAT_Q6_K ? 32 : 0;
+	return tcb_code_bias(format);
 }
 
 /* Values that share a scale, of weights and of activations. */
 static inline int qmm_run_values(enum tcb_format_id format)
 {
-	return format == TCB_FORMAT_Q6_K ? 16 : 32;
+	return (int)tcb_format_row(format)->run_values;
 }
 
 static inline int qmm_group_values(enum tcb_format_id format)
 {
-	return format == TCB_FORMAT_Q4_0 || format == TCB_FORMAT_Q8_0 ? 32 : QMM_VALUES;
+	return (int)tcb_format_row(format)->block_values;
 }
 
 /* Lines of a superblock, and bytes of a panel: up to its last scale. */
 static inline size_t qmm_lines(enum tcb_format_id format)
 {
-	return format == TCB_FORMAT_Q8_0 ? 68 : format == TCB_FORMAT_Q6_K ? 53 : format == TCB_FORMAT_Q5_K ? 44 : 36;
+	return (QMM_VALUES / tcb_format_row(format)->block_values * tcb_format_row(format)->block_bytes + 3) / 4;
 }
 
 static inline size_t qmm_panel_bytes(enum tcb_format_id format)
 {
-	return offsetof(struct qmm_panel, scale) + (format == TCB_FORMAT_Q6_K ? 16 : 8) * QMM_LINE;
+	return offsetof(struct qmm_panel, scale) + (size_t)(QMM_VALUES / qmm_run_values(format)) * QMM_LINE;
 }
 
 /* One register tile along a span of k. */
@@ -151,26 +152,15 @@ size_t qmm_packed_bytes(enum tcb_format_id format, size_t n, size_t k);
 void qmm_pack(const struct tcb_problem *problem, enum tcb_layout layout, const void *weights, void *packed);
 void qmm_unpack(const struct tcb_problem *problem, enum tcb_layout layout, const void *packed, void *weights);
 
-/* X(op, GGUF type) for each op of the family. */
-#define QMM_OP_LIST(X) X(q40, "Q4_0") X(q80, "Q8_0") X(q4k, "Q4_K") X(q5k, "Q5_K") X(q6k, "Q6_K")
+#define QMM_DECLARE_OP(id, name, op, ...) extern const struct tcb_op tcb_op_##op##_matmul;
+TCB_FORMAT_LIST(QMM_DECLARE_OP)
+#undef QMM_DECLARE_OP
 
-/* The tables of variants; a row without a name is the last. */
-#define QMM_DECLARE_VARIANTS(op, type)                         \
-	extern const struct tcb_variant qmm_scalar_##op[];     \
-	extern const struct tcb_variant qmm_avx2_##op[];       \
-	extern const struct tcb_variant qmm_avx512_##op[];     \
-	extern const struct tcb_variant qmm_avx512vnni_##op[]; \
-	extern const struct tcb_variant qmm_amx_##op[];        \
-	extern const struct tcb_variant qmm_neon_##op[];       \
-	extern const struct tcb_op tcb_op_##op##_matmul;
-QMM_OP_LIST(QMM_DECLARE_VARIANTS)
-#undef QMM_DECLARE_VARIANTS
-
-extern const struct qmm_unpacker qmm_unpackers_scalar[TCB_FORMAT_COUNT];
-extern const struct qmm_unpacker qmm_unpackers_avx2[TCB_FORMAT_COUNT];
-extern const struct qmm_unpacker qmm_unpackers_avx512[TCB_FORMAT_COUNT];
-extern const struct qmm_unpacker qmm_unpackers_neon[TCB_FORMAT_COUNT];
-
-qmm_quantize_fn qmm_quantize_scalar, qmm_quantize_avx2, qmm_quantize_avx512, qmm_quantize_neon;
+/* quant_matmul_unpack.c, quant_matmul_quantize.c; portable unpacking is in quant_matmul_pack.c */
+#define QMM_DECLARE_CONVERSIONS(isa, ...)                                       \
+	extern const struct qmm_unpacker qmm_unpackers_##isa[TCB_FORMAT_COUNT]; \
+	qmm_quantize_fn qmm_quantize_##isa;
+TCB_ISAS_FLOATS(QMM_DECLARE_CONVERSIONS, )
+#undef QMM_DECLARE_CONVERSIONS
 
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/sizes.h"
+#include "kernels/axes.h"
 #include "kernels/quant.h"
 #include "kernels/quant_matmul/quant_matmul_cpu.h"
 
@@ -31,7 +32,7 @@ const char *qmm_cpu_refused(const struct tcb_problem *problem, const struct tcb_
 	const struct tcb_tile *macro = &geometry->tile[TCB_MACRO], *midi = &geometry->tile[TCB_MIDI];
 	const struct tcb_tile *micro = &geometry->tile[TCB_MICRO];
 	const struct tcb_shape *shape = &problem->shape;
-	const struct tcb_format *format = tcb_quant_format(problem);
+	const struct tcb_format *format = problem->op->format;
 	const int32_t *knob = geometry->knob;
 	const size_t threads = knob[TCB_KNOB_THREADS] == TCB_KNOB_UNSET ? 1 : (size_t)knob[TCB_KNOB_THREADS];
 	const size_t panel =
@@ -65,39 +66,20 @@ const char *qmm_cpu_refused(const struct tcb_problem *problem, const struct tcb_
 	return NULL;
 }
 
-static struct tcb_axis *axis(struct tcb_axis *out, size_t *count, enum tcb_axis_kind kind, int which)
-{
-	struct tcb_axis *a = &out[(*count)++];
-	memset(a, 0, sizeof(*a));
-	a->kind = kind;
-	a->which = which;
-	return a;
-}
-
-/* VALUE, unless the axis has it. */
-static void add(struct tcb_axis *to, size_t value)
-{
-	for (size_t i = 0; i < to->count; i++)
-		if (to->values[i] == (int64_t)value)
-			return;
-	if (to->count < TCB_AXIS_VALUES_MAX)
-		to->values[to->count++] = (int64_t)value;
-}
-
 /* The whole dimension as a multiple of TILE, and with several threads one part for each, or some more. */
 static void add_shares(struct tcb_axis *to, size_t size, size_t tile, unsigned threads, size_t parts_each)
 {
 	const size_t whole = tcb_power_of_two_up(size);
-	add(to, whole < tile ? tile : whole);
+	tcb_axis_add(to, whole < tile ? tile : whole);
 	for (size_t parts = 2; threads > 1 && parts <= parts_each * threads && whole / parts >= tile; parts *= 2)
-		add(to, whole / parts);
+		tcb_axis_add(to, whole / parts);
 }
 
 static void add_blocks(struct tcb_axis *to, size_t size, size_t first, size_t last, size_t step)
 {
 	const size_t whole = tcb_power_of_two_up(size);
 	for (size_t block = first; block <= last; block *= step)
-		add(to, block < whole ? block : whole < first ? first : whole);
+		tcb_axis_add(to, block < whole ? block : whole < first ? first : whole);
 }
 
 /* A register tile may have more tokens than the problem. */
@@ -105,25 +87,25 @@ static void add_wide_tiles(struct tcb_axis *to, const struct tcb_axis *micro_m, 
 {
 	for (size_t i = 0; i < micro_m->count; i++)
 		if ((size_t)micro_m->values[i] > m)
-			add(to, (size_t)micro_m->values[i]);
+			tcb_axis_add(to, (size_t)micro_m->values[i]);
 }
 
 /* What the op has variants for. */
 static void add_variants(struct tcb_axis *isa, struct tcb_axis *micro_m, struct tcb_axis *micro_n,
 			 const struct tcb_problem *problem, const struct tcb_target *target)
 {
-	const struct tcb_op *op = tcb_quant_op(problem);
+	const struct tcb_op *op = problem->op;
 	const struct tcb_variant *variant;
 	for (size_t i = 0; (variant = tcb_variant_at(op, i)); i++)
 		if (variant->contract == problem->contract && tcb_target_has(target, variant->isa)) {
-			add(isa, (size_t)variant->isa);
-			add(micro_m, variant->micro.m);
-			add(micro_n, variant->micro.n);
+			tcb_axis_add(isa, (size_t)variant->isa);
+			tcb_axis_add(micro_m, variant->micro.m);
+			tcb_axis_add(micro_n, variant->micro.n);
 		}
 	if (!isa->count) { /* nothing runs here; V1 says so */
-		add(isa, TCB_ISA_SCALAR);
-		add(micro_m, 1);
-		add(micro_n, QMM_ROWS);
+		tcb_axis_add(isa, TCB_ISA_SCALAR);
+		tcb_axis_add(micro_m, 1);
+		tcb_axis_add(micro_n, QMM_ROWS);
 	}
 }
 
@@ -132,50 +114,42 @@ size_t qmm_cpu_axes(const struct tcb_problem *problem, const struct tcb_target *
 {
 	const struct tcb_shape *s = &problem->shape;
 	size_t count = 0;
-	struct tcb_axis *isa = axis(out, &count, TCB_AXIS_KNOB, TCB_KNOB_ISA);
-	struct tcb_axis *micro_m = axis(out, &count, TCB_AXIS_TILE_M, TCB_MICRO);
-	struct tcb_axis *micro_n = axis(out, &count, TCB_AXIS_TILE_N, TCB_MICRO);
+	struct tcb_axis *isa = tcb_axis_knob(out, &count, TCB_KNOB_ISA);
+	struct tcb_axis *micro_m = tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, TCB_MICRO);
+	struct tcb_axis *micro_n = tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MICRO);
 	add_variants(isa, micro_m, micro_n, problem, target);
-	struct tcb_axis *a = axis(out, &count, TCB_AXIS_KNOB, TCB_KNOB_LAYOUT);
-	add(a, TCB_LAYOUT_NATIVE);
-	add(a, TCB_LAYOUT_R16);
-	a = axis(out, &count, TCB_AXIS_KNOB, TCB_KNOB_DECODE);
-	add(a, TCB_DECODE_PANEL);
+	struct tcb_axis *a = tcb_axis_knob(out, &count, TCB_KNOB_LAYOUT);
+	ADD(a, TCB_LAYOUT_NATIVE, TCB_LAYOUT_R16);
+	a = tcb_axis_knob(out, &count, TCB_KNOB_DECODE);
+	tcb_axis_add(a, TCB_DECODE_PANEL);
 	if (problem->contract == TCB_CONTRACT_Q8)
-		add(a, TCB_DECODE_REGS);
-	a = axis(out, &count, TCB_AXIS_KNOB, TCB_KNOB_THREADS);
+		tcb_axis_add(a, TCB_DECODE_REGS);
+	a = tcb_axis_knob(out, &count, TCB_KNOB_THREADS);
 	for (unsigned threads = 1; threads < target->threads && a->count < TCB_AXIS_VALUES_MAX - 1; threads *= 2)
-		add(a, threads);
-	add(a, target->threads);
-	a = axis(out, &count, TCB_AXIS_KNOB, TCB_KNOB_SCHED);
-	add(a, TCB_SCHED_STATIC);
-	add(a, TCB_SCHED_DYNAMIC);
-	add_shares(axis(out, &count, TCB_AXIS_TILE_N, TCB_MACRO), s->n, QMM_ROWS, target->threads, 8);
-	add_shares(axis(out, &count, TCB_AXIS_TILE_M, TCB_MACRO), s->m, 1, target->threads, 1);
+		tcb_axis_add(a, threads);
+	tcb_axis_add(a, target->threads);
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_SCHED), TCB_SCHED_STATIC, TCB_SCHED_DYNAMIC);
+	add_shares(tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MACRO), s->n, QMM_ROWS, target->threads, 8);
+	add_shares(tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, TCB_MACRO), s->m, 1, target->threads, 1);
 	add_wide_tiles(&out[count - 1], micro_m, s->m);
-	add_blocks(axis(out, &count, TCB_AXIS_TILE_N, TCB_MIDI), s->n, QMM_ROWS, 256, 4);
-	add_blocks(axis(out, &count, TCB_AXIS_TILE_M, TCB_MIDI), s->m,
+	add_blocks(tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MIDI), s->n, QMM_ROWS, 256, 4);
+	add_blocks(tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, TCB_MIDI), s->m,
 		   s->m < TILE_TOKENS_MAX ? tcb_power_of_two_up(s->m) : TILE_TOKENS_MAX, 256, 4);
 	add_wide_tiles(&out[count - 1], micro_m, s->m);
-	a = axis(out, &count, TCB_AXIS_TILE_K, TCB_MIDI);
-	add(a, s->k);
+	a = tcb_axis_tile(out, &count, TCB_AXIS_TILE_K, TCB_MIDI);
+	tcb_axis_add(a, s->k);
 	for (size_t k = QMM_VALUES; k <= 4096; k *= 4)
 		if (is_tile_k(s, k))
-			add(a, k);
-	a = axis(out, &count, TCB_AXIS_KNOB, TCB_KNOB_PREFETCH);
-	add(a, 0);
-	add(a, 4096);
-	add(a, 16384);
-	a = axis(out, &count, TCB_AXIS_KNOB, TCB_KNOB_HINT);
-	add(a, TCB_HINT_T0);
-	add(a, TCB_HINT_T1);
+			tcb_axis_add(a, k);
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_PREFETCH), 0, 4096, 16384);
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_HINT), TCB_HINT_T0, TCB_HINT_T1);
 	return count;
 }
 
 /* The widest instructions that there are variants for, and of their tiles without waste the largest of one group. */
 static const struct tcb_variant *best_variant(const struct tcb_problem *problem, const struct tcb_target *target)
 {
-	const struct tcb_op *op = tcb_quant_op(problem);
+	const struct tcb_op *op = problem->op;
 	const struct tcb_variant *best = NULL, *variant;
 	for (size_t i = 0; (variant = tcb_variant_at(op, i)); i++) {
 		if (variant->contract != problem->contract || !tcb_target_has(target, variant->isa) ||
@@ -246,7 +220,7 @@ void qmm_cpu_default_geometry(const struct tcb_problem *problem, const struct tc
 void qmm_cpu_footprint(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
 		       struct tcb_footprint *out)
 {
-	const struct tcb_format *format = tcb_quant_format(problem);
+	const struct tcb_format *format = problem->op->format;
 	const struct tcb_tile *micro = &geometry->tile[TCB_MICRO];
 	const int32_t *knob = geometry->knob;
 	const int q8 = problem->contract == TCB_CONTRACT_Q8, regs = knob[TCB_KNOB_DECODE] == TCB_DECODE_REGS;

@@ -7,7 +7,7 @@
  *
  * Layout f, for halves: a lane of a warp has 8 weights of each step of 16 along k: rows l / 4 and
  * l / 4 + 8, places 2 (l % 4), the next, and 8 more of both.  A unit:
- *   codes    [chunk of 64][lane][16 bytes], a word a step: bits 0, 4, 8 and 12 on
+ *   codes    [chunk of 64][lane][16 bytes], a word per step: bits 0, 4, 8 and 12 on
  *            have the first of each pair (row, row + 8, row at 8 more, row + 8 at
  *            8 more), bits 16, 20, 24 and 28 on the second.  Q8_0: two words a
  *            step, a byte a code above -128: the pairs of k, then those 8 more.
@@ -28,22 +28,21 @@
 #include <assert.h>
 #include <string.h>
 
-#include "kernels/quant_matmul/quant_matmul_gpu.h"
+#include "kernels/quant_matmul/quant_matmul_fragments.h"
 
 enum { LANES = 32, STEPS = 4, REGISTERS = 4, HEADER_BYTES = 16 };
-enum { Q6_K_HIGH = 128, Q6_K_SCALES = 192, Q6_K_D = 208 };
 
 void qmm_unit_of(enum tcb_format_id format, struct qmm_unit *out)
 {
-	const int is_wide = format == TCB_FORMAT_Q8_0;
-	*out = (struct qmm_unit){ .format = format, .run = format == TCB_FORMAT_Q6_K ? 16 : 32 };
-	out->code_words = is_wide ? 8 : 4;
-	out->high_words = format == TCB_FORMAT_Q5_K ? 4 : format == TCB_FORMAT_Q6_K ? 8 : 0;
-	out->high_bits = format == TCB_FORMAT_Q5_K ? 1 : format == TCB_FORMAT_Q6_K ? 2 : 0;
+	const struct tcb_format *f = tcb_format(format);
+	*out = (struct qmm_unit){ .format = format, .run = (unsigned)f->run_values };
+	out->code_words = f->code_bits == 8 ? 8 : 4;
+	out->high_bits = f->code_bits == 8 ? 0 : (unsigned)f->code_bits - 4;
+	out->high_words = 4 * out->high_bits;
 	out->high_at = QMM_CHUNKS * LANES * 4 * out->code_words;
 	out->header_at = out->high_at + LANES * 4 * out->high_words;
 	out->last_at = out->header_at + QMM_UNIT_ROWS * HEADER_BYTES;
-	out->bytes = out->last_at + (format == TCB_FORMAT_Q6_K ? QMM_UNIT_ROWS * 2 : 0);
+	out->bytes = out->last_at + (f->scales == TCB_SCALES_BYTES ? QMM_UNIT_ROWS * 2 : 0);
 }
 
 void qmm_high_at(const struct qmm_unit *unit, unsigned chunk, unsigned step, unsigned reg, unsigned odd,
@@ -70,31 +69,8 @@ size_t qmm_fragments_bytes(enum tcb_format_id format, size_t n, size_t k)
 
 /* --- codes in blocks as stored --- */
 
-/* Where code I of a block is: a nibble or a byte, and what is above it. */
-struct place {
-	unsigned low, low_shift, low_bits, high, high_shift, high_bits;
-};
-
-static struct place place_of(enum tcb_format_id format, unsigned i)
-{
-	const unsigned part = i / 32 % 4, half = i / 128;
-	switch (format) {
-	case TCB_FORMAT_Q4_0:
-		return (struct place){ 2 + i % 16, i / 16 * 4, 4, 0, 0, 0 };
-	case TCB_FORMAT_Q8_0:
-		return (struct place){ 2 + i, 0, 8, 0, 0, 0 };
-	case TCB_FORMAT_Q5_K:
-		return (struct place){ 48 + i / 64 * 32 + i % 32, i / 32 % 2 * 4, 4, 16 + i % 32, i / 32, 1 };
-	case TCB_FORMAT_Q6_K:
-		return (struct place){ 64 * half + 32 * (part & 1) + i % 32, part / 2 * 4, 4,
-				       Q6_K_HIGH + 32 * half + i % 32,       2 * part,     2 };
-	default:
-		return (struct place){ 16 + i / 64 * 32 + i % 32, i / 32 % 2 * 4, 4, 0, 0, 0 };
-	}
-}
-
 /* Codes as stored. */
-static unsigned get_code(const struct place *p, const uint8_t *block)
+static unsigned get_code(const struct tcb_code_place *p, const uint8_t *block)
 {
 	unsigned code = block[p->low] >> p->low_shift & ((1u << p->low_bits) - 1);
 	if (p->high_bits)
@@ -103,7 +79,7 @@ static unsigned get_code(const struct place *p, const uint8_t *block)
 }
 
 /* Into a block of zeros. */
-static void put_code(const struct place *p, uint8_t *block, unsigned code)
+static void put_code(const struct tcb_code_place *p, uint8_t *block, unsigned code)
 {
 	block[p->low] = (uint8_t)(block[p->low] | (code & ((1u << p->low_bits) - 1)) << p->low_shift);
 	if (p->high_bits)
@@ -148,36 +124,44 @@ static unsigned run_at(enum tcb_layout layout, unsigned i, unsigned count)
 	return i % 2 * count / 2 + i / 2 % pairs * 4 + i / (2 * pairs);
 }
 
-/* Q4_0, Q8_0: the eight blocks' d.  Q6_K: its scales above -128, and d in the unit's last part. */
-static void write_header(enum tcb_format_id format, enum tcb_layout layout, const uint8_t *blocks, unsigned count,
+/* Halves: the eight blocks' d.  Bytes: the scales above -128, and d in the unit's last part. */
+static void write_header(const struct tcb_format *f, enum tcb_layout layout, const uint8_t *blocks, unsigned count,
 			 uint8_t *out, uint8_t *last)
 {
-	if (format == TCB_FORMAT_Q6_K) {
+	switch (f->scales) {
+	case TCB_SCALES_BYTES:
 		for (unsigned i = 0; i < HEADER_BYTES; i++)
-			out[i] = blocks[Q6_K_SCALES + run_at(layout, i, 16)] ^ 128;
-		memcpy(last, blocks + Q6_K_D, 2);
-	} else if (format == TCB_FORMAT_Q4_K || format == TCB_FORMAT_Q5_K) {
+			out[i] = blocks[f->scales_at + run_at(layout, i, 16)] ^ 128;
+		memcpy(last, blocks + f->d_at, 2);
+		break;
+	case TCB_SCALES_K:
 		write_k_header(blocks, out);
-	} else {
+		break;
+	default:
 		for (unsigned i = 0; i < 8; i++)
 			if (run_at(layout, i, 8) < count)
-				memcpy(out + 2 * i, blocks + run_at(layout, i, 8) * tcb_format(format)->block_bytes, 2);
+				memcpy(out + 2 * i, blocks + run_at(layout, i, 8) * f->block_bytes, 2);
+		break;
 	}
 }
 
-static void read_header(enum tcb_format_id format, enum tcb_layout layout, const uint8_t *in, const uint8_t *last,
+static void read_header(const struct tcb_format *f, enum tcb_layout layout, const uint8_t *in, const uint8_t *last,
 			unsigned count, uint8_t *blocks)
 {
-	if (format == TCB_FORMAT_Q6_K) {
+	switch (f->scales) {
+	case TCB_SCALES_BYTES:
 		for (unsigned i = 0; i < HEADER_BYTES; i++)
-			blocks[Q6_K_SCALES + run_at(layout, i, 16)] = in[i] ^ 128;
-		memcpy(blocks + Q6_K_D, last, 2);
-	} else if (format == TCB_FORMAT_Q4_K || format == TCB_FORMAT_Q5_K) {
+			blocks[f->scales_at + run_at(layout, i, 16)] = in[i] ^ 128;
+		memcpy(blocks + f->d_at, last, 2);
+		break;
+	case TCB_SCALES_K:
 		read_k_header(in, blocks);
-	} else {
+		break;
+	default:
 		for (unsigned i = 0; i < 8; i++)
 			if (run_at(layout, i, 8) < count)
-				memcpy(blocks + run_at(layout, i, 8) * tcb_format(format)->block_bytes, in + 2 * i, 2);
+				memcpy(blocks + run_at(layout, i, 8) * f->block_bytes, in + 2 * i, 2);
+		break;
 	}
 }
 
@@ -193,7 +177,7 @@ struct spot {
 struct map {
 	struct spot spot[QMM_UNIT_ROWS][QMM_UNIT_VALUES];
 	unsigned block[QMM_UNIT_VALUES];
-	struct place place[QMM_UNIT_VALUES];
+	struct tcb_code_place place[QMM_UNIT_VALUES];
 	unsigned low_mask, low_bits, high_mask;
 	unsigned flip; /* bits of a code */
 	enum tcb_layout layout;
@@ -256,7 +240,7 @@ static void map_init(struct map *map, const struct tcb_format *f, enum tcb_layou
 	for (unsigned kk = 0; kk < QMM_UNIT_VALUES; kk++) {
 		const unsigned v = of_bytes ? kk : qmm_k_of(unit->run, kk);
 		map->block[kk] = v / values;
-		map->place[kk] = place_of(f->id, v % values);
+		map->place[kk] = tcb_code_place(f, v % values);
 		for (unsigned r = 0; r < QMM_UNIT_ROWS; r++)
 			map->spot[r][kk] = (of_bytes ? spot_of_bytes : spot_of)(unit, r, kk);
 	}
@@ -279,7 +263,7 @@ static struct span span_of(const struct tcb_format *f, size_t n, size_t k, size_
 static void pack_row(const struct tcb_format *f, const struct qmm_unit *unit, const struct map *map,
 		     const uint8_t *blocks, unsigned count, unsigned r, uint8_t *out)
 {
-	write_header(unit->format, map->layout, blocks, count, out + unit->header_at + r * HEADER_BYTES,
+	write_header(f, map->layout, blocks, count, out + unit->header_at + r * HEADER_BYTES,
 		     out + unit->last_at + 2 * r);
 	for (unsigned kk = 0; kk < QMM_UNIT_VALUES; kk++) {
 		const struct spot *spot = &map->spot[r][kk];
@@ -306,8 +290,7 @@ static void unpack_row(const struct tcb_format *f, const struct qmm_unit *unit, 
 			code |= (in[spot->high_at] >> spot->high_shift & map->high_mask) << map->low_bits;
 		put_code(&map->place[kk], blocks + map->block[kk] * f->block_bytes, code ^ map->flip);
 	}
-	read_header(unit->format, map->layout, in + unit->header_at + r * HEADER_BYTES, in + unit->last_at + 2 * r,
-		    count, blocks);
+	read_header(f, map->layout, in + unit->header_at + r * HEADER_BYTES, in + unit->last_at + 2 * r, count, blocks);
 }
 
 void qmm_fragments_pack(enum tcb_format_id format, enum tcb_layout layout, size_t n, size_t k, const void *weights,

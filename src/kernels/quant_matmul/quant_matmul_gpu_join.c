@@ -14,38 +14,33 @@
  * A row's pitch is 8 or 24 words modulo 32: lanes of 8 rows by 4 pairs of tokens
  * then meet no bank conflict, neither storing nor reading.
  */
-#include "kernels/quant_matmul/quant_matmul_gpu.h"
+#include "kernels/quant_matmul/quant_matmul_gpu_join.h"
 
-#define I tcb_ptx_int
-#define OP1 tcb_ptx_op1
-#define OP2 tcb_ptx_op2
-#define OP3 tcb_ptx_op3
-
-enum { WARP = 32, ROWS = 8 /* that a warp adds at a time, of 8 tokens */ };
+enum { ROWS = 8 /* that a warp adds at a time, of 8 tokens */ };
 
 /* Row of y that lane's first row of tile ROW_TILE of GROUP is. */
-static qmm_op row_of(struct qmm_writer *w, qmm_op group, unsigned row_tile)
+static kit_op row_of(struct qmm_writer *w, kit_op group, unsigned row_tile)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmm_gpu *g = w->g;
-	qmm_op row = OP3(b, "mad.lo.u32", group, I(g->rows), w->quad);
+	kit_op row = OP3(b, "mad.lo.u32", group, I(g->rows), w->quad);
 	if (g->is_wgmma) /* four warps, 16 rows each */
-		row = OP3(b, "mad.lo.u32", OP2(b, "and.b32", w->warp, I(3)), I(QMM_UNIT_ROWS), row);
+		row = OP3(b, "mad.lo.u32", OP2(b, "and.b32", w->kit.warp, I(3)), I(QMM_UNIT_ROWS), row);
 	return OP2(b, "add.u32", row, I(row_tile * (g->is_wgmma ? 4 : 1) * QMM_UNIT_ROWS));
 }
 
-static void store_direct(struct qmm_writer *w, qmm_op group, unsigned row_tile, qmm_op sums[][4])
+static void store_direct(struct qmm_writer *w, kit_op group, unsigned row_tile, kit_op sums[][4])
 {
-	struct tcb_ptx_build *b = &w->b;
-	const qmm_op row = row_of(w, group, row_tile), other = OP2(b, "add.u32", row, I(8));
-	const qmm_op has[2] = { OP2(b, "setp.lt.u32", row, w->rows), OP2(b, "setp.lt.u32", other, w->rows) };
-	const qmm_op token = OP3(b, "mad.lo.u32", w->pair, I(2), w->first_token);
-	const qmm_op y_row = qmm_write_element(w, w->y, row, 4);
-	const qmm_op pitch = OP2(b, "mul.wide.u32", w->rows, I(4));
-	qmm_op at = OP3(b, "mad.lo.u64", OP1(b, "cvt.u64.u32", token), pitch, y_row);
+	struct tcb_ptx_build *b = &w->kit.b;
+	const kit_op row = row_of(w, group, row_tile), other = OP2(b, "add.u32", row, I(8));
+	const kit_op has[2] = { OP2(b, "setp.lt.u32", row, w->rows), OP2(b, "setp.lt.u32", other, w->rows) };
+	const kit_op token = OP3(b, "mad.lo.u32", w->pair, I(2), w->first_token);
+	const kit_op y_row = tcb_kit_element(b, w->y, row, 4);
+	const kit_op pitch = OP2(b, "mul.wide.u32", w->rows, I(4));
+	kit_op at = OP3(b, "mad.lo.u64", OP1(b, "cvt.u64.u32", token), pitch, y_row);
 	for (unsigned group8 = 0; group8 < w->g->token_groups; group8++) {
 		for (unsigned odd = 0; odd < 2; odd++) {
-			const qmm_op this = OP2(b, "add.u32", token, I(8 * group8 + odd));
+			const kit_op this = OP2(b, "add.u32", token, I(8 * group8 + odd));
 			for (unsigned half = 0; half < 2; half++) {
 				tcb_ptx_guard(b, OP3(b, "setp.lt.and.u32", this, w->tokens, has[half]));
 				tcb_ptx_store(b, "st.global.f32", tcb_ptx_at(at, 32 * half),
@@ -60,6 +55,11 @@ static void store_direct(struct qmm_writer *w, qmm_op group, unsigned row_tile, 
 
 /* --- parts --- */
 
+kit_op qmm_write_cast_rank(struct qmm_writer *w)
+{
+	return OP2(&w->kit.b, "rem.u32", tcb_ptx_special(&w->kit.b, "ctaid.x"), I(w->g->cast));
+}
+
 /* Parts that a block adds. */
 static unsigned part_count(const struct qmm_gpu *g)
 {
@@ -67,9 +67,9 @@ static unsigned part_count(const struct qmm_gpu *g)
 }
 
 /* Rows that the block's warps have sums of, whole groups. */
-static qmm_op block_rows(struct qmm_writer *w)
+static kit_op block_rows(struct qmm_writer *w)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmm_gpu *g = w->g;
 	if (g->is_streamed) /* of rows that there are not, too */
 		return I(g->block_rows);
@@ -77,10 +77,10 @@ static qmm_op block_rows(struct qmm_writer *w)
 }
 
 /* The first of the block's rows that this block adds, and how many. */
-static void own_rows(struct qmm_writer *w, qmm_op *first, qmm_op *count)
+static void own_rows(struct qmm_writer *w, kit_op *first, kit_op *count)
 {
-	struct tcb_ptx_build *b = &w->b;
-	const qmm_op all = block_rows(w);
+	struct tcb_ptx_build *b = &w->kit.b;
+	const kit_op all = block_rows(w);
 	*first = I(0);
 	*count = all;
 	if (w->g->join != TCB_JOIN_CLUSTER)
@@ -92,37 +92,37 @@ static void own_rows(struct qmm_writer *w, qmm_op *first, qmm_op *count)
 
 void qmm_write_join_open(struct qmm_writer *w)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmm_gpu *g = w->g;
-	qmm_op first, count;
+	kit_op first, count;
 	if (g->join != TCB_JOIN_CLUSTER)
 		return;
-	w->join_barrier = OP2(b, "add.u32", w->shared, I(g->flag_at));
+	w->join_barrier = OP2(b, "add.u32", w->kit.shared, I(g->flag_at));
 	own_rows(w, &first, &count);
 	count = OP2(b, "mul.lo.u32", count, I(g->tokens * 4 * part_count(g)));
-	tcb_ptx_guard(b, OP2(b, "setp.eq.u32", w->tid, I(0)));
-	OP2(b, "mbarrier.init.shared::cta.b64", tcb_ptx_at(w->join_barrier, 0), I(1));
+	tcb_ptx_guard(b, OP2(b, "setp.eq.u32", w->kit.tid, I(0)));
+	tcb_kit_barriers_init(b, w->join_barrier, 1, 1);
 	tcb_ptx_op0(b, "fence.mbarrier_init.release.cluster");
-	OP2(b, "mbarrier.arrive.expect_tx.shared::cta.b64", tcb_ptx_at(w->join_barrier, 0), count);
+	tcb_kit_expect(b, tcb_ptx_at(w->join_barrier, 0), count);
 	tcb_ptx_unguard(b);
-	tcb_ptx_op0(b, "barrier.cluster.arrive.release.aligned");
+	tcb_kit_cluster_arrive(b);
 }
 
 void qmm_write_join_meet(struct qmm_writer *w)
 {
 	if (w->g->join == TCB_JOIN_CLUSTER)
-		tcb_ptx_op0(&w->b, "barrier.cluster.wait.acquire.aligned");
+		tcb_kit_cluster_wait(&w->kit.b);
 }
 
 /* Sums of two tokens of each group, of a row in each quad's lanes, to where the row is added. */
-static void store_part(struct qmm_writer *w, qmm_op row, unsigned half, qmm_op sums[][4])
+static void store_part(struct qmm_writer *w, kit_op row, unsigned half, kit_op sums[][4])
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmm_gpu *g = w->g;
-	qmm_op at = OP2(b, "add.u32", w->shared, I(g->part_at)), part = w->ks, barrier = I(0);
+	kit_op at = OP2(b, "add.u32", w->kit.shared, I(g->part_at)), part = w->ks, barrier = I(0);
 	if (g->join == TCB_JOIN_CLUSTER) {
-		const qmm_op owner = OP2(b, "div.u32", row, I(g->own_rows));
-		qmm_op rank = owner;
+		const kit_op owner = OP2(b, "div.u32", row, I(g->own_rows));
+		kit_op rank = owner;
 		if (g->cast > 1) /* the cluster's blocks of other rows come first */
 			rank = OP3(b, "mad.lo.u32", owner, I(g->cast), qmm_write_cast_rank(w));
 		row = OP2(b, "rem.u32", row, I(g->own_rows));
@@ -134,7 +134,7 @@ static void store_part(struct qmm_writer *w, qmm_op row, unsigned half, qmm_op s
 	at = OP3(b, "mad.lo.u32", row, I(4 * g->part_pitch), at);
 	at = tcb_ptx_assume_aligned(b, OP3(b, "mad.lo.u32", w->pair, I(8), at), 8);
 	for (unsigned group8 = 0; group8 < g->token_groups; group8++) {
-		const qmm_op *pair = &sums[group8][2 * half], to = tcb_ptx_at(at, 4 * QMM_GROUP_TOKENS * group8);
+		const kit_op *pair = &sums[group8][2 * half], to = tcb_ptx_at(at, 4 * QMM_GROUP_TOKENS * group8);
 		if (g->join == TCB_JOIN_CLUSTER)
 			OP3(b, "st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.f32", to,
 			    tcb_ptx_vector(b, pair, 2), tcb_ptx_at(barrier, 0));
@@ -144,7 +144,7 @@ static void store_part(struct qmm_writer *w, qmm_op row, unsigned half, qmm_op s
 }
 
 /* Sum number I of a warp's, in the order of their registers. */
-static qmm_op *sum_at(const struct qmm_gpu *g, struct qmm_sums *sums, unsigned i)
+static kit_op *sum_at(const struct qmm_gpu *g, struct qmm_sums *sums, unsigned i)
 {
 	const unsigned of_tile = g->token_groups * 4, of_chain = g->row_tiles * of_tile;
 	return &sums->of[i / of_chain][i % of_chain / of_tile][i % of_tile / 4][i % 4];
@@ -153,19 +153,19 @@ static qmm_op *sum_at(const struct qmm_gpu *g, struct qmm_sums *sums, unsigned i
 void qmm_write_zero(struct qmm_writer *w, struct qmm_sums *sums)
 {
 	for (unsigned i = 0; i < w->g->chains * w->g->row_tiles * w->g->token_groups * 4; i++)
-		*sum_at(w->g, sums, i) = qmm_write_constant(w, "f32", tcb_ptx_f32(0));
+		*sum_at(w->g, sums, i) = tcb_kit_constant(&w->kit.b, "f32", F(0));
 }
 
-void qmm_write_results(struct qmm_writer *w, qmm_op group, struct qmm_sums *sums)
+void qmm_write_results(struct qmm_writer *w, kit_op group, struct qmm_sums *sums)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const unsigned of_chain = w->g->row_tiles * w->g->token_groups * 4;
 	for (unsigned i = of_chain; i < w->g->chains * of_chain; i++) {
-		qmm_op *sum = sum_at(w->g, sums, i % of_chain);
+		kit_op *sum = sum_at(w->g, sums, i % of_chain);
 		tcb_ptx_into2(b, "add.rn.f32", *sum, *sum, *sum_at(w->g, sums, i));
 	}
 	for (unsigned i = 0; i < w->g->row_tiles; i++) {
-		qmm_op row;
+		kit_op row;
 		if (!w->g->has_parts) {
 			store_direct(w, group, i, sums->of[0][i]);
 			continue;
@@ -178,71 +178,72 @@ void qmm_write_results(struct qmm_writer *w, qmm_op group, struct qmm_sums *sums
 
 /* --- adding --- */
 
-/* A warp's 8 rows by 8 tokens, a row and two tokens a lane. */
+/* A warp's 8 rows by 8 tokens, a row and two tokens per lane. */
 struct spread {
 	struct tcb_ptx_for loop;
-	qmm_op part;       /* where the lane's sums of the first part are */
-	qmm_op row, token; /* of all; the next token is there if HAS_NEXT */
-	qmm_op has_next;
+	kit_op part;       /* where the lane's sums of the first part are */
+	kit_op row, token; /* of all; the next token is there if HAS_NEXT */
+	kit_op has_next;
 	struct tcb_ptx_if scope;
 };
 
 static void spread_begin(struct qmm_writer *w, struct spread *s)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmm_gpu *g = w->g;
-	qmm_op first, count, row, token;
+	kit_op first, count, row, token;
 	own_rows(w, &first, &count);
 	count = OP2(b, "mul.lo.u32", OP2(b, "shr.u32", count, I(3)), I(g->token_groups));
-	tcb_ptx_for_begin(b, &s->loop, w->warp, count, I(g->threads / WARP), 0);
+	tcb_ptx_for_begin(b, &s->loop, w->kit.warp, count, I(g->threads / WARP), 0);
 	row = OP3(b, "mad.lo.u32", OP2(b, "div.u32", s->loop.iv, I(g->token_groups)), I(ROWS), w->quad);
 	token = OP2(b, "mul.lo.u32", OP2(b, "rem.u32", s->loop.iv, I(g->token_groups)), I(QMM_GROUP_TOKENS));
 	token = OP3(b, "mad.lo.u32", w->pair, I(2), token);
 	s->part = OP3(b, "mad.lo.u32", row, I(g->part_pitch), token);
-	s->part = OP3(b, "mad.lo.u32", s->part, I(4), w->shared);
+	s->part = OP3(b, "mad.lo.u32", s->part, I(4), w->kit.shared);
 	s->part = tcb_ptx_assume_aligned(b, s->part, 8);
 	s->row = OP3(b, "mad.lo.u32", w->first, I(g->rows), OP2(b, "add.u32", first, row));
 	s->token = OP2(b, "add.u32", w->first_token, token);
 	s->has_next = OP2(b, "setp.lt.u32", OP2(b, "add.u32", s->token, I(1)), w->tokens);
-	const qmm_op has = OP2(b, "setp.lt.u32", s->row, w->rows);
+	const kit_op has = OP2(b, "setp.lt.u32", s->row, w->rows);
 	tcb_ptx_if_begin(b, &s->scope, OP3(b, "setp.lt.and.u32", s->token, w->tokens, has));
 }
 
 static void spread_end(struct qmm_writer *w, struct spread *s)
 {
-	tcb_ptx_if_end(&w->b, &s->scope);
-	tcb_ptx_for_end(&w->b, &s->loop);
+	tcb_ptx_if_end(&w->kit.b, &s->scope);
+	tcb_ptx_for_end(&w->kit.b, &s->loop);
 }
 
-static void add_pair(struct qmm_writer *w, qmm_op sum[2], const qmm_op part[2])
+static void add_pair(struct qmm_writer *w, kit_op sum[2], const kit_op part[2])
 {
 	for (unsigned i = 0; i < 2; i++)
-		sum[i] = sum[i].kind ? OP2(&w->b, "add.rn.f32", sum[i], part[i]) : part[i];
+		sum[i] = sum[i].kind ? OP2(&w->kit.b, "add.rn.f32", sum[i], part[i]) : part[i];
 }
 
-static void add_parts(struct qmm_writer *w, const struct spread *s, qmm_op sum[2])
+static void add_parts(struct qmm_writer *w, const struct spread *s, kit_op sum[2])
 {
 	const struct qmm_gpu *g = w->g;
 	for (unsigned i = 0; i < part_count(g); i++) {
-		qmm_op part[2];
-		tcb_ptx_load(&w->b, "ld.shared.v2.f32", tcb_ptx_at(s->part, g->part_at + i * g->part_bytes), part, 2);
+		kit_op part[2];
+		tcb_ptx_load(&w->kit.b, "ld.shared.v2.f32", tcb_ptx_at(s->part, g->part_at + i * g->part_bytes), part,
+			     2);
 		add_pair(w, sum, part);
 	}
 }
 
 /* The lane's places in y or, with SLICE, in the workspace's sums: [slice][token][row]. */
-static void places_of(struct qmm_writer *w, const struct spread *s, const qmm_op *slice, qmm_op at[2])
+static void places_of(struct qmm_writer *w, const struct spread *s, const kit_op *slice, kit_op at[2])
 {
-	struct tcb_ptx_build *b = &w->b;
-	const qmm_op token = slice ? OP3(b, "mad.lo.u32", *slice, w->tokens, s->token) : s->token;
-	const qmm_op first = OP2(b, "mul.wide.u32", token, w->rows), row = OP1(b, "cvt.u64.u32", s->row);
+	struct tcb_ptx_build *b = &w->kit.b;
+	const kit_op token = slice ? OP3(b, "mad.lo.u32", *slice, w->tokens, s->token) : s->token;
+	const kit_op first = OP2(b, "mul.wide.u32", token, w->rows), row = OP1(b, "cvt.u64.u32", s->row);
 	at[0] = OP3(b, "mad.lo.u64", OP2(b, "add.u64", first, row), I(4), slice ? w->slices : w->y);
 	at[1] = OP2(b, "add.u64", at[0], OP2(b, "mul.wide.u32", w->rows, I(4)));
 }
 
-static void store_pair(struct qmm_writer *w, const struct spread *s, const qmm_op at[2], const qmm_op sum[2])
+static void store_pair(struct qmm_writer *w, const struct spread *s, const kit_op at[2], const kit_op sum[2])
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	tcb_ptx_store(b, "st.global.f32", tcb_ptx_at(at[0], 0), &sum[0], 1);
 	tcb_ptx_guard(b, s->has_next);
 	tcb_ptx_store(b, "st.global.f32", tcb_ptx_at(at[1], 0), &sum[1], 1);
@@ -250,14 +251,14 @@ static void store_pair(struct qmm_writer *w, const struct spread *s, const qmm_o
 }
 
 /* The parts in the block's memory, to y or to the workspace. */
-static void join_parts(struct qmm_writer *w, const qmm_op *slice)
+static void join_parts(struct qmm_writer *w, const kit_op *slice)
 {
 	struct spread s;
-	qmm_op sum[2] = { { 0 } }, at[2];
+	kit_op sum[2] = { { 0 } }, at[2];
 	if (w->g->join == TCB_JOIN_CLUSTER)
-		qmm_write_wait(w, tcb_ptx_at(w->join_barrier, 0), I(0));
+		tcb_kit_wait(&w->kit.b, tcb_ptx_at(w->join_barrier, 0), I(0));
 	else
-		tcb_ptx_op1(&w->b, "bar.sync", I(0));
+		tcb_kit_block_barrier(&w->kit.b);
 	spread_begin(w, &s);
 	add_parts(w, &s, sum);
 	places_of(w, &s, slice, at);
@@ -268,27 +269,20 @@ static void join_parts(struct qmm_writer *w, const qmm_op *slice)
 /* The atomic increment leaves the counter at 0. */
 static void join_last(struct qmm_writer *w)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmm_gpu *g = w->g;
-	qmm_op slice = tcb_ptx_special(b, "ctaid.y"), arrived, flag, zero = I(0);
-	qmm_op at[2], part[2], sum[2] = { { 0 } };
+	kit_op slice = tcb_ptx_special(b, "ctaid.y"), zero = I(0);
+	kit_op at[2], part[2], sum[2] = { { 0 } };
 	struct tcb_ptx_if scope;
 	struct spread s;
 	join_parts(w, &slice);
-	tcb_ptx_op1(b, "bar.sync", I(0));
-	tcb_ptx_if_begin(b, &scope, OP2(b, "setp.eq.u32", w->tid, I(0)));
-	tcb_ptx_op0(b, "fence.acq_rel.gpu"); /* of what the whole block wrote, which the barrier told this thread of */
-	arrived = OP2(b, "atom.global.inc.u32", tcb_ptx_at(w->counters, 0), I(g->splitk - 1));
-	tcb_ptx_op0(b, "fence.acq_rel.gpu");
-	tcb_ptx_store(b, "st.shared.u32", tcb_ptx_at(w->shared, g->flag_at), &arrived, 1);
-	tcb_ptx_if_end(b, &scope);
-	tcb_ptx_op1(b, "bar.sync", I(0));
-	tcb_ptx_load(b, "ld.shared.u32", tcb_ptx_at(w->shared, g->flag_at), &flag, 1);
-	tcb_ptx_if_begin(b, &scope, OP2(b, "setp.eq.u32", flag, I(g->splitk - 1)));
+	tcb_kit_block_barrier(b);
+	tcb_kit_last_begin(&w->kit, &scope);
+	tcb_kit_last_of(&w->kit, &scope, tcb_ptx_at(w->counters, 0), I(g->splitk - 1), g->flag_at);
 	spread_begin(w, &s);
 	places_of(w, &s, &zero, at);
 	at[1] = OP3(b, "selp.b64", at[1], at[0], s.has_next);
-	const qmm_op pitch = OP2(b, "mul.wide.u32", OP2(b, "mul.lo.u32", w->tokens, w->rows), I(4));
+	const kit_op pitch = OP2(b, "mul.wide.u32", OP2(b, "mul.lo.u32", w->tokens, w->rows), I(4));
 	for (unsigned k = 0; k < g->splitk; k++) {
 		for (unsigned i = 0; i < 2; i++) {
 			tcb_ptx_load(b, "ld.global.cg.f32", tcb_ptx_at(at[i], 0), &part[i], 1);
@@ -302,12 +296,6 @@ static void join_last(struct qmm_writer *w)
 	tcb_ptx_if_end(b, &scope);
 }
 
-void qmm_write_cluster_barrier(struct qmm_writer *w)
-{
-	tcb_ptx_op0(&w->b, "barrier.cluster.arrive.release.aligned");
-	tcb_ptx_op0(&w->b, "barrier.cluster.wait.acquire.aligned");
-}
-
 void qmm_write_join(struct qmm_writer *w)
 {
 	if (w->g->join == TCB_JOIN_LAST)
@@ -315,5 +303,5 @@ void qmm_write_join(struct qmm_writer *w)
 	else if (w->g->has_parts)
 		join_parts(w, NULL);
 	if (w->g->cast > 1)
-		qmm_write_cluster_barrier(w); /* others still say here which slots they are done with */
+		tcb_kit_cluster_barrier(&w->kit.b); /* others still say here which slots they are done with */
 }

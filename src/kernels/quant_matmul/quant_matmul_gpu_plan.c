@@ -9,16 +9,14 @@
 
 #include "base/sizes.h"
 #include "kernels/constraint.h"
-#include "kernels/gpu_rules.h"
+#include "kernels/gpu/gpu_rules.h"
 #include "kernels/quant.h"
 #include "kernels/quant_matmul/quant_matmul_gpu.h"
+#include "kernels/quant_matmul/quant_matmul_gpu_plan.h"
 
 enum {
-	WARP = 32,
-	WARPS_MAX = 32,
 	SHARED_ALIGN = 128,
 	IMAGE_ALIGN = 1024,
-	CLUSTER_MAX = 8,
 	UNROLL_MAX = 8,
 	SHARED_OF_SYSTEM = 1024 /* that each block has besides */
 };
@@ -26,8 +24,8 @@ enum {
 /* --- numbers --- */
 
 /*
- * SMs that clusters of SIZE blocks, one an SM, can use: the rest of a GPC's that is too small for a cluster stays idle.
- * An H200 (132 SMs) has room for 66 clusters of 2, 30 of 4, 15 of 8 (cuOccupancyMaxActiveClusters).
+ * SMs that clusters of SIZE blocks, one per SM, can use: the rest of a GPC's that is too small for a cluster stays
+ * idle. An H200 (132 SMs) has room for 66 clusters of 2, 30 of 4, 15 of 8 (cuOccupancyMaxActiveClusters).
  */
 static unsigned cluster_sms(const struct tcb_target *target, unsigned size)
 {
@@ -147,6 +145,12 @@ static void plan_workspace(struct qmm_gpu *g)
 	}
 }
 
+unsigned qmm_prepare_blocks(const struct qmm_gpu *g)
+{
+	const size_t padded = (size_t)g->token_tiles * g->tokens;
+	return (unsigned)tcb_div_up(padded, QMM_PREPARE_WARPS * QMM_PREPARE_TOKENS);
+}
+
 /* Products of few tokens that add to the same sums would wait for each other; wgmma's do not. */
 static unsigned chains_of(const struct qmm_gpu *g)
 {
@@ -160,38 +164,38 @@ void qmm_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *ta
 	struct qmm_gpu *g = out;
 	memset(g, 0, sizeof(*g));
 	g->capability = target->capability;
-	qmm_unit_of(tcb_quant_format(problem)->id, &g->unit);
+	qmm_unit_of(problem->op->format->id, &g->unit);
 	g->is_wgmma = geometry->knob[TCB_KNOB_ISA] == TCB_ISA_WGMMA;
 	if (problem->contract == TCB_CONTRACT_Q8)
-		g->group = tcb_gpu_knob(geometry, TCB_KNOB_GROUP);
-	g->copy = (enum tcb_copy)tcb_gpu_knob(geometry, TCB_KNOB_COPY);
-	g->join = (enum tcb_join)tcb_gpu_knob(geometry, TCB_KNOB_JOIN);
-	g->own_launch = tcb_gpu_knob(geometry, TCB_KNOB_PREP) == TCB_PREP_LAUNCH;
-	g->pdl = tcb_gpu_knob(geometry, TCB_KNOB_PDL) == 1;
+		g->group = KNOB(GROUP);
+	g->copy = (enum tcb_copy)KNOB(COPY);
+	g->join = (enum tcb_join)KNOB(JOIN);
+	g->own_launch = KNOB(PREP) == TCB_PREP_LAUNCH;
+	g->pdl = KNOB(PDL) == 1;
 	g->rows = (unsigned)geometry->tile[TCB_MICRO].n;
 	g->row_tiles = g->rows / (g->is_wgmma ? 4 * QMM_UNIT_ROWS : QMM_UNIT_ROWS);
 	g->tokens = (unsigned)geometry->tile[TCB_MIDI].m;
 	g->token_groups = g->tokens / QMM_GROUP_TOKENS;
 	g->chains = chains_of(g);
-	g->warps = tcb_gpu_knob(geometry, TCB_KNOB_WARPS);
-	g->xstages = tcb_gpu_knob(geometry, TCB_KNOB_XSTAGES);
+	g->warps = KNOB(WARPS);
+	g->xstages = KNOB(XSTAGES);
 	g->is_streamed = g->xstages > 1 && g->is_wgmma;
 	g->is_rolling = g->xstages > 1 && !g->is_wgmma;
 	g->threads = (g->warps + (g->is_streamed ? 1 : 0)) * WARP;
-	g->ksplit = tcb_gpu_knob(geometry, TCB_KNOB_KSPLIT);
+	g->ksplit = KNOB(KSPLIT);
 	g->side = g->warps / (g->is_wgmma ? 4 : 1) / g->ksplit;
 	g->unit_tiles = QMM_CHUNKS;
 	g->x_group_bytes = QMM_TILE_BYTES;
 	if (g->group)
 		plan_record(g);
 	g->x_tile_bytes = g->token_groups * g->x_group_bytes;
-	g->splitk = tcb_gpu_knob(geometry, TCB_KNOB_SPLITK);
-	g->stages = tcb_gpu_knob(geometry, TCB_KNOB_STAGES);
-	g->lead = tcb_gpu_knob(geometry, TCB_KNOB_LEAD);
-	g->cast = tcb_gpu_knob(geometry, TCB_KNOB_CLUSTER) > 1 ? tcb_gpu_knob(geometry, TCB_KNOB_CLUSTER) : 1;
-	g->resident = tcb_gpu_knob(geometry, TCB_KNOB_BLOCKS);
-	g->together = tcb_gpu_knob(geometry, TCB_KNOB_OCC);
-	g->unroll = tcb_gpu_knob(geometry, TCB_KNOB_UNROLL);
+	g->splitk = KNOB(SPLITK);
+	g->stages = KNOB(STAGES);
+	g->lead = KNOB(LEAD);
+	g->cast = KNOB(CLUSTER) > 1 ? KNOB(CLUSTER) : 1;
+	g->resident = KNOB(BLOCKS);
+	g->together = KNOB(OCC);
+	g->unroll = KNOB(UNROLL);
 	g->n = (unsigned)problem->shape.n;
 	g->m = (unsigned)problem->shape.m;
 	g->k = (unsigned)problem->shape.k;
@@ -245,15 +249,13 @@ static unsigned registers(const struct qmm_gpu *g)
 void qmm_gpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
 		       const struct tcb_geometry *geometry, struct tcb_footprint *out)
 {
-	const struct tcb_format *format = tcb_quant_format(problem);
+	const struct tcb_format *format = problem->op->format;
 	struct qmm_gpu g;
 	size_t of_row;
 	memset(out, 0, sizeof(*out));
 	if (!geometry->tile[TCB_MICRO].n || geometry->tile[TCB_MICRO].n % QMM_UNIT_ROWS ||
-	    !geometry->tile[TCB_MIDI].m || tcb_gpu_knob(geometry, TCB_KNOB_SPLITK) < 1 ||
-	    tcb_gpu_knob(geometry, TCB_KNOB_KSPLIT) < 1 ||
-	    tcb_gpu_knob(geometry, TCB_KNOB_WARPS) < 4 * (geometry->knob[TCB_KNOB_ISA] == TCB_ISA_WGMMA) ||
-	    tcb_gpu_knob(geometry, TCB_KNOB_WARPS) < tcb_gpu_knob(geometry, TCB_KNOB_KSPLIT))
+	    !geometry->tile[TCB_MIDI].m || KNOB(SPLITK) < 1 || KNOB(KSPLIT) < 1 ||
+	    KNOB(WARPS) < 4 * (geometry->knob[TCB_KNOB_ISA] == TCB_ISA_WGMMA) || KNOB(WARPS) < KNOB(KSPLIT))
 		return; /* broken by a rule */
 	qmm_gpu_plan(problem, target, geometry, &g);
 	of_row = (size_t)g.row_units * g.unit.bytes / QMM_UNIT_ROWS;
@@ -271,7 +273,7 @@ void qmm_gpu_footprint(const struct tcb_problem *problem, const struct tcb_targe
 	out->blocks_together = g.together;
 	out->accumulators = g.row_tiles * g.token_groups;
 	out->grid[0] = g.grid;
-	out->grid[1] = g.splitk;
+	out->grid[1] = tcb_most(g.splitk, g.own_launch ? qmm_prepare_blocks(&g) : 1);
 	out->grid[2] = g.token_tiles;
 	out->barriers = 2;
 	out->level_bytes[TCB_MACRO] = g.n * of_row + (size_t)g.m * g.k * (g.group ? 1 : 2);
@@ -280,11 +282,6 @@ void qmm_gpu_footprint(const struct tcb_problem *problem, const struct tcb_targe
 }
 
 /* --- rules --- */
-
-#define RULE(name)                                                                                  \
-	static const char *name(const struct tcb_problem *problem, const struct tcb_target *target, \
-				const struct tcb_geometry *geometry)
-#define UNUSED(a) (void)(a)
 
 static int is_wgmma(const struct tcb_geometry *geometry)
 {
@@ -304,20 +301,18 @@ static int is_power(size_t value)
 RULE(rule_isa)
 {
 	const int32_t isa = geometry->knob[TCB_KNOB_ISA];
-	UNUSED(problem);
 	if (problem->contract != TCB_CONTRACT_F16 && problem->contract != TCB_CONTRACT_Q8)
 		return "the contract must be f16 or q8 on a GPU";
 	if (isa != TCB_ISA_MMA && isa != TCB_ISA_WGMMA)
 		return "isa must be mma or wgmma on a GPU";
 	if (isa != TCB_ISA_MMA && problem->contract == TCB_CONTRACT_Q8)
 		return "isa must be mma under contract q8 on a GPU";
-	return tcb_target_has(target, (enum tcb_isa)isa) ? NULL : "the device has no such instructions";
+	return tcb_gpu_rule_isa(problem, target, geometry);
 }
 
 RULE(rule_layout)
 {
 	const int32_t layout = geometry->knob[TCB_KNOB_LAYOUT];
-	UNUSED(target);
 	if (problem->contract == TCB_CONTRACT_Q8)
 		return layout == TCB_LAYOUT_G ? NULL : "layout must be g under contract q8 on a GPU";
 	return layout == TCB_LAYOUT_F ? NULL : "layout must be f under contract f16 on a GPU";
@@ -326,29 +321,26 @@ RULE(rule_layout)
 RULE(rule_group)
 {
 	const int32_t group = geometry->knob[TCB_KNOB_GROUP];
-	UNUSED(target);
 	if (problem->contract != TCB_CONTRACT_Q8)
 		return group == TCB_KNOB_UNSET ? NULL : "group has no effect under contract f16";
 	if (group != 32 && group != 256)
 		return "group must be 32 or 256 under contract q8";
-	return (size_t)group > tcb_quant_group(tcb_quant_format(problem))
+	return (size_t)group > tcb_quant_group(problem->op->format)
 		       ? "group must be 32 where weights' blocks are of 32 values"
 		       : NULL;
 }
 
-RULE(rule_tiles)
+/* The kernel knows none of these tiles. */
+RULE(rule_whole)
 {
 	const struct tcb_tile *macro = &geometry->tile[TCB_MACRO], *midi = &geometry->tile[TCB_MIDI];
 	const struct tcb_tile *micro = &geometry->tile[TCB_MICRO];
 	const struct tcb_shape *s = &problem->shape;
 	const size_t rows = tcb_power_of_two_up(s->n), tokens = tcb_power_of_two_up(s->m);
-	UNUSED(target);
 	if (macro->k != s->k || midi->k != s->k)
 		return "macro.k and midi.k must be the problem's K: splitk and ksplit cut it";
-	if (micro->k != (s->k % QMM_UNIT_VALUES ? tcb_quant_format(problem)->block_values : QMM_UNIT_VALUES))
+	if (micro->k != (s->k % QMM_UNIT_VALUES ? problem->op->format->block_values : QMM_UNIT_VALUES))
 		return "micro.k must be 256, or the format's block where 256 does not divide K";
-	if (micro->m != midi->m || !is_power(micro->m) || micro->m < QMM_GROUP_TOKENS)
-		return "micro.m must be 8 or more, a power of two, and midi.m as much";
 	if (macro->m != (tokens > midi->m ? tokens : midi->m))
 		return "macro.m must be the problem's M, rounded up to a power of two and to midi.m: the grid has all";
 	if (macro->n != (rows > midi->n ? rows : midi->n))
@@ -356,11 +348,17 @@ RULE(rule_tiles)
 	return NULL;
 }
 
+RULE(rule_tiles)
+{
+	const size_t tokens = geometry->tile[TCB_MICRO].m;
+	return tokens != geometry->tile[TCB_MIDI].m || !is_power(tokens) || tokens < QMM_GROUP_TOKENS
+		       ? "micro.m must be 8 or more, a power of two, and midi.m as much"
+		       : NULL;
+}
+
 RULE(rule_micro)
 {
 	const struct tcb_tile *micro = &geometry->tile[TCB_MICRO];
-	UNUSED(problem);
-	UNUSED(target);
 	if (is_wgmma(geometry))
 		return micro->n != 64 && micro->n != 128 ? "micro.n must be 64 or 128 with isa=wgmma"
 		       : micro->m > QMM_TOKENS_MAX       ? "micro.m must be at most 256 with isa=wgmma"
@@ -372,32 +370,20 @@ RULE(rule_micro)
 
 RULE(rule_idle)
 {
-	static const enum tcb_knob set[] = { TCB_KNOB_LAYOUT, TCB_KNOB_UNROLL,  TCB_KNOB_WARPS,  TCB_KNOB_STAGES,
-					     TCB_KNOB_SPLITK, TCB_KNOB_KSPLIT,  TCB_KNOB_COPY,   TCB_KNOB_PREP,
-					     TCB_KNOB_LEAD,   TCB_KNOB_BLOCKS,  TCB_KNOB_PDL,    TCB_KNOB_OCC,
-					     TCB_KNOB_JOIN,   TCB_KNOB_XSTAGES, TCB_KNOB_CLUSTER };
-	UNUSED(problem);
-	UNUSED(target);
-	for (int knob_id = 0; knob_id < TCB_KNOB_COUNT; knob_id++) {
-		int is_used = knob_id == TCB_KNOB_ISA;
-		if (knob_id == TCB_KNOB_GROUP) /* rule_group */
-			continue;
-		for (size_t i = 0; i < sizeof(set) / sizeof(set[0]); i++)
-			is_used |= set[i] == (enum tcb_knob)knob_id;
-		if (is_used != (geometry->knob[knob_id] != TCB_KNOB_UNSET))
-			return is_used ? "a GPU's geometry sets isa, layout, unroll, warps, stages, splitk, ksplit, "
-					 "copy, prep, lead, blocks, pdl, occ, join, xstages and cluster"
-				       : "a knob is set that has no effect on this op's GPU kernels";
-	}
-	return NULL;
+	const uint64_t set = KNOB_BIT(ISA) | KNOB_BIT(LAYOUT) | KNOB_BIT(UNROLL) | KNOB_BIT(WARPS) | KNOB_BIT(STAGES) |
+			     KNOB_BIT(SPLITK) | KNOB_BIT(KSPLIT) | KNOB_BIT(COPY) | KNOB_BIT(PREP) | KNOB_BIT(LEAD) |
+			     KNOB_BIT(BLOCKS) | KNOB_BIT(PDL) | KNOB_BIT(OCC) | KNOB_BIT(JOIN) | KNOB_BIT(XSTAGES) |
+			     KNOB_BIT(CLUSTER);
+	return tcb_gpu_sets_knobs(geometry, set, KNOB_BIT(GROUP)) /* rule_group */
+		       ? NULL
+		       : "a GPU's geometry sets isa, layout, unroll, warps, stages, splitk, ksplit, copy, prep, lead, "
+			 "blocks, pdl, occ, join, xstages and cluster, and no other knob";
 }
 
 RULE(rule_warps)
 {
-	const unsigned warps = tcb_gpu_knob(geometry, TCB_KNOB_WARPS), ksplit = tcb_gpu_knob(geometry, TCB_KNOB_KSPLIT);
+	const unsigned warps = KNOB(WARPS), ksplit = KNOB(KSPLIT);
 	const unsigned of_group = (is_wgmma(geometry) ? 4 : 1) * (ksplit ? ksplit : 1);
-	UNUSED(problem);
-	UNUSED(target);
 	if (warps < 1 || warps > WARPS_MAX)
 		return "warps must be 1 to 32";
 	if (is_wgmma(geometry) && (warps % 4 || warps > 16))
@@ -413,11 +399,8 @@ RULE(rule_warps)
 
 RULE(rule_k)
 {
-	const unsigned splitk = tcb_gpu_knob(geometry, TCB_KNOB_SPLITK),
-		       ksplit = tcb_gpu_knob(geometry, TCB_KNOB_KSPLIT);
-	const unsigned unroll = tcb_gpu_knob(geometry, TCB_KNOB_UNROLL),
-		       units = (unsigned)qmm_units_along_k(problem->shape.k);
-	UNUSED(target);
+	const unsigned splitk = KNOB(SPLITK), ksplit = KNOB(KSPLIT);
+	const unsigned unroll = KNOB(UNROLL), units = (unsigned)qmm_units_along_k(problem->shape.k);
 	if (splitk < 1 || units % splitk)
 		return "splitk must divide the units of 256 along k";
 	if (ksplit < 1 || units / splitk % ksplit)
@@ -432,8 +415,7 @@ RULE(rule_k)
 RULE(rule_join)
 {
 	const int32_t join = geometry->knob[TCB_KNOB_JOIN];
-	const unsigned splitk = tcb_gpu_knob(geometry, TCB_KNOB_SPLITK);
-	UNUSED(problem);
+	const unsigned splitk = KNOB(SPLITK);
 	if (splitk == 1)
 		return join == TCB_JOIN_NONE ? NULL : "join must be none with splitk=1";
 	if (join == TCB_JOIN_CLUSTER && target->capability < 90)
@@ -445,34 +427,26 @@ RULE(rule_join)
 
 RULE(rule_copy)
 {
-	const unsigned copy = tcb_gpu_knob(geometry, TCB_KNOB_COPY), stages = tcb_gpu_knob(geometry, TCB_KNOB_STAGES);
-	const unsigned lead = tcb_gpu_knob(geometry, TCB_KNOB_LEAD), unroll = tcb_gpu_knob(geometry, TCB_KNOB_UNROLL);
-	UNUSED(problem);
+	const unsigned copy = KNOB(COPY), stages = KNOB(STAGES);
+	const unsigned lead = KNOB(LEAD), unroll = KNOB(UNROLL);
 	if (copy == TCB_COPY_LDG && (stages != 1 || unroll != 1))
 		return "stages and unroll must be 1 with copy=ldg: weights go to registers, a unit at a time";
 	if (copy != TCB_COPY_LDG && (stages < 1 || stages > QMM_STAGES_MAX))
 		return "stages must be 1 to 16";
 	if (lead > stages)
 		return "lead must be at most stages";
-	if (copy == TCB_COPY_ASYNC && target->capability < 80)
-		return "copy=async needs sm_80";
-	if (copy == TCB_COPY_BULK && target->capability < 90)
-		return "copy=bulk needs sm_90";
 	if (is_wgmma(geometry) && copy != TCB_COPY_BULK)
 		return "copy must be bulk with isa=wgmma";
-	return NULL;
+	return tcb_gpu_rule_copy(problem, target, geometry);
 }
 
 /* Stages beyond a warp's tiles of weights stay empty. */
 RULE(rule_stages)
 {
-	const unsigned stages = tcb_gpu_knob(geometry, TCB_KNOB_STAGES),
-		       xstages = tcb_gpu_knob(geometry, TCB_KNOB_XSTAGES);
-	const unsigned slice = (unsigned)qmm_units_along_k(problem->shape.k) / tcb_gpu_knob(geometry, TCB_KNOB_SPLITK);
-	const unsigned tiles =
-		slice / tcb_gpu_knob(geometry, TCB_KNOB_KSPLIT) / tcb_gpu_knob(geometry, TCB_KNOB_UNROLL);
-	UNUSED(target);
-	if (!tcb_gpu_knob(geometry, TCB_KNOB_BLOCKS) && stages > tiles)
+	const unsigned stages = KNOB(STAGES), xstages = KNOB(XSTAGES);
+	const unsigned slice = (unsigned)qmm_units_along_k(problem->shape.k) / KNOB(SPLITK);
+	const unsigned tiles = slice / KNOB(KSPLIT) / KNOB(UNROLL);
+	if (!KNOB(BLOCKS) && stages > tiles)
 		return "more stages than tiles of weights that a warp has";
 	if (xstages < 1 || xstages > QMM_STAGES_MAX || xstages > QMM_CHUNKS * stages)
 		return "xstages must be 1 to 16, and at most 4 times stages";
@@ -484,16 +458,14 @@ RULE(rule_stages)
 		return "xstages must be 1 with isa=mma, or as many as stages and copy async";
 	if (stages == 1 && tiles > 1) /* a slot is free when the next tile's first product has begun */
 		return "stages must be 2 or more where xstages is";
-	if (tcb_gpu_knob(geometry, TCB_KNOB_LEAD) != stages || tcb_gpu_knob(geometry, TCB_KNOB_UNROLL) != 1)
+	if (KNOB(LEAD) != stages || KNOB(UNROLL) != 1)
 		return "lead must be as many as stages and unroll 1 where xstages is more than 1";
 	return NULL;
 }
 
 RULE(rule_resident)
 {
-	const unsigned copy = tcb_gpu_knob(geometry, TCB_KNOB_COPY), resident = tcb_gpu_knob(geometry, TCB_KNOB_BLOCKS);
-	UNUSED(problem);
-	UNUSED(target);
+	const unsigned copy = KNOB(COPY), resident = KNOB(BLOCKS);
 	if (resident > 4)
 		return "blocks must be at most 4";
 	if (resident && (copy == TCB_COPY_LDG || is_streamed(geometry)))
@@ -503,10 +475,8 @@ RULE(rule_resident)
 
 RULE(rule_cast)
 {
-	const unsigned cast = tcb_gpu_knob(geometry, TCB_KNOB_CLUSTER);
-	const unsigned splitk =
-		geometry->knob[TCB_KNOB_JOIN] == TCB_JOIN_CLUSTER ? tcb_gpu_knob(geometry, TCB_KNOB_SPLITK) : 1;
-	UNUSED(target);
+	const unsigned cast = KNOB(CLUSTER);
+	const unsigned splitk = geometry->knob[TCB_KNOB_JOIN] == TCB_JOIN_CLUSTER ? KNOB(SPLITK) : 1;
 	if (!is_streamed(geometry) || !is_wgmma(geometry))
 		return cast == 1 ? NULL : "cluster must be 1 where xstages is, and with isa=mma";
 	if (cast != 1 && cast != 2 && cast != 4)
@@ -516,15 +486,6 @@ RULE(rule_cast)
 	if (geometry->tile[TCB_MIDI].m < cast * QMM_GROUP_TOKENS)
 		return "cluster blocks share tiles of 8 tokens each at least";
 	return cast > 1 && problem->shape.n <= geometry->tile[TCB_MIDI].n ? "cluster has no other block of rows" : NULL;
-}
-
-RULE(rule_launches)
-{
-	const unsigned pdl = tcb_gpu_knob(geometry, TCB_KNOB_PDL);
-	UNUSED(problem);
-	if (pdl > 1)
-		return "pdl must be 0 or 1";
-	return pdl && target->capability < 90 ? "pdl=1 needs sm_90" : NULL;
 }
 
 /* Each quarter of an SM has a quarter of its registers, for every fourth warp. */
@@ -539,12 +500,12 @@ RULE(rule_registers)
 		       : NULL;
 }
 
-/* A resident block that gets no second round does what a block a tile does. */
+/* A resident block that gets no second round does what a block per tile does. */
 RULE(policy_rounds)
 {
-	const size_t resident = tcb_gpu_knob(geometry, TCB_KNOB_BLOCKS), sms = target->sm_count ? target->sm_count : 1;
+	const size_t resident = KNOB(BLOCKS), sms = target->sm_count ? target->sm_count : 1;
 	const size_t tiles = (problem->shape.m + geometry->tile[TCB_MIDI].m - 1) / geometry->tile[TCB_MIDI].m;
-	const size_t all = tiles * tcb_gpu_knob(geometry, TCB_KNOB_SPLITK) *
+	const size_t all = tiles * KNOB(SPLITK) *
 			   ((problem->shape.n + geometry->tile[TCB_MIDI].n - 1) / geometry->tile[TCB_MIDI].n);
 	if (resident && all <= resident * sms)
 		return "so many blocks stay that each has one round of rows: blocks=0 does the same";
@@ -555,7 +516,6 @@ RULE(policy_rounds)
 RULE(policy_tokens)
 {
 	const size_t tokens = tcb_power_of_two_up(problem->shape.m), tile = geometry->tile[TCB_MIDI].m;
-	UNUSED(target);
 	if (tile > QMM_GROUP_TOKENS && tile > tokens)
 		return "tiles of more tokens than there are";
 	return NULL;
@@ -568,10 +528,9 @@ RULE(policy_tokens)
 RULE(policy_usual)
 {
 	const int32_t *of = geometry->knob;
-	const unsigned splitk = tcb_gpu_knob(geometry, TCB_KNOB_SPLITK), occ = tcb_gpu_knob(geometry, TCB_KNOB_OCC);
+	const unsigned splitk = KNOB(SPLITK), occ = KNOB(OCC);
 	const size_t tokens = geometry->tile[TCB_MIDI].m, m = tcb_power_of_two_up(problem->shape.m);
 	const int is_modern = target->capability >= 90;
-	struct tcb_geometry standard; /* always an element */
 	unsigned unusual = 0;
 	unusual += of[TCB_KNOB_PDL] == 0 && is_modern;
 	unusual += of[TCB_KNOB_COPY] == TCB_COPY_LDG && target->capability >= 80;
@@ -600,34 +559,31 @@ RULE(policy_usual)
 	/* The time of a launch, or that of preparing all activations in each block. */
 	unusual += of[TCB_KNOB_PREP] == TCB_PREP_LAUNCH ? m <= 16 : m > 32;
 	unusual += of[TCB_KNOB_JOIN] == TCB_JOIN_CLUSTER && splitk > 4;
-	if (unusual <= 1)
-		return NULL;
-	qmm_gpu_default_geometry(problem, target, &standard);
-	return tcb_geometry_equal(&standard, geometry) ? NULL : "more than one knob has an unusual value";
+	return tcb_gpu_unusual(unusual, problem, target, geometry);
 }
 
 /* Blocks that leave many SMs without work, in the last wave or altogether. */
 RULE(policy_waves)
 {
-	const size_t slots = (size_t)tcb_gpu_knob(geometry, TCB_KNOB_OCC) * (target->sm_count ? target->sm_count : 1);
-	struct tcb_geometry standard;
+	const size_t slots = (size_t)KNOB(OCC) * (target->sm_count ? target->sm_count : 1);
 	struct qmm_gpu g;
 	size_t blocks;
 	qmm_gpu_plan(problem, target, geometry, &g);
 	blocks = (size_t)g.grid * g.splitk * g.token_tiles;
 	if (blocks * 4 >= 3 * ((blocks + slots - 1) / slots * slots))
 		return NULL;
-	qmm_gpu_default_geometry(problem, target, &standard);
-	return tcb_geometry_equal(&standard, geometry) || problem->shape.n < 1024
+	return problem->shape.n < 1024 || tcb_gpu_is_default(problem, target, geometry)
 		       ? NULL
 		       : "more than a quarter of the SMs idle";
 }
 
 const struct tcb_rule qmm_gpu_rules[] = {
 	{ 0, 0, rule_idle },
+	{ TCB_FIELD_KNOB(ISA), 0, tcb_gpu_rule_shape },
 	{ TCB_FIELD_KNOB(ISA), 0, rule_isa },
 	{ TCB_FIELD_KNOB(LAYOUT), 0, rule_layout },
 	{ TCB_FIELD_KNOB(GROUP), 0, rule_group },
+	{ TCB_FIELD_TILES, TCB_RULE_DOUBLE, rule_whole },
 	{ TCB_FIELD_TILES, 0, rule_tiles },
 	{ TCB_FIELD_KNOB(ISA) | TCB_FIELD_MICRO_N | TCB_FIELD_MICRO_M, 0, rule_micro },
 	{ TCB_FIELD_KNOB(ISA) | TCB_FIELD_KNOB(WARPS) | TCB_FIELD_KNOB(KSPLIT) | TCB_FIELD_MICRO_N | TCB_FIELD_MIDI_N,
@@ -641,7 +597,7 @@ const struct tcb_rule qmm_gpu_rules[] = {
 	{ TCB_FIELD_KNOB(ISA) | TCB_FIELD_KNOB(COPY) | TCB_FIELD_KNOB(BLOCKS), 0, rule_resident },
 	{ 0, 0, rule_cast },
 	{ TCB_FIELD_KNOB(OCC) | TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(WARPS), 0, tcb_gpu_rule_occ },
-	{ TCB_FIELD_KNOB(ISA) | TCB_FIELD_KNOB(PREP) | TCB_FIELD_KNOB(PDL), 0, rule_launches },
+	{ TCB_FIELD_KNOB(ISA) | TCB_FIELD_KNOB(PREP) | TCB_FIELD_KNOB(PDL), 0, tcb_gpu_rule_pdl },
 	{ 0, 0, rule_registers },
 	{ TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(SPLITK) | TCB_FIELD_MIDI_M | TCB_FIELD_MIDI_N, 1, policy_rounds },
 	{ TCB_FIELD_MIDI_M, 1, policy_tokens },

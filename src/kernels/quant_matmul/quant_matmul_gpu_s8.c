@@ -14,22 +14,13 @@
  *              F D - base D is one fma, since base D is exact, and one more is that
  *              times the activations' scale; D = scale of row and run, exact too.
  */
-#include "kernels/quant_matmul/quant_matmul_gpu.h"
-
-#define I tcb_ptx_int
-#define OP1 tcb_ptx_op1
-#define OP2 tcb_ptx_op2
-#define OP3 tcb_ptx_op3
-#define OP4 tcb_ptx_op4
+#include "kernels/quant_matmul/quant_matmul_gpu_s8.h"
 
 enum {
-	AND_OR = 0xea,  /* lop3: (a & b) | c */
-	AND_XOR = 0x6a, /* (a & b) ^ c */
 	BASE_BITS = 0x4b400000,
 	SIGNS = -0x7f7f7f80, /* 0x80 in each byte */
 	HALVES = 2,
 	RUNS_MAX = 4, /* of a chunk */
-	WARP = 32,
 	HEADER_BYTES = 16,
 	LOOP_FLOATS = 4, /* tiles of rows times groups of tokens from which on chunks are a loop */
 	LOOP_INTEGERS = 8
@@ -38,11 +29,11 @@ enum {
 
 /* Of a row tile and unit: by row half. */
 struct header {
-	qmm_op d[HALVES], dmin[HALVES];
-	qmm_op minus_mins[HALVES];      /* of runs p and p + 4, as halves */
-	qmm_op scales[HALVES][4];       /* bytes */
-	qmm_op scale[HALVES][RUNS_MAX]; /* of the chunk in use: integers, or D */
-	qmm_op less[HALVES][RUNS_MAX];  /* -base D */
+	kit_op d[HALVES], dmin[HALVES];
+	kit_op minus_mins[HALVES];      /* of runs p and p + 4, as halves */
+	kit_op scales[HALVES][4];       /* bytes */
+	kit_op scale[HALVES][RUNS_MAX]; /* of the chunk in use: integers, or D */
+	kit_op less[HALVES][RUNS_MAX];  /* -base D */
 };
 
 struct unit {
@@ -52,7 +43,7 @@ struct unit {
 	int is_signed, is_fine; /* bytes; group=32 */
 	unsigned runs;          /* of a chunk */
 	struct header header[QMM_ROW_TILES_MAX];
-	qmm_op whole[QMM_ROW_TILES_MAX][QMM_TOKENS_MAX / 8][4]; /* group=256: the unit's sums */
+	kit_op whole[QMM_ROW_TILES_MAX][QMM_TOKENS_MAX / 8][4]; /* group=256: the unit's sums */
 };
 
 static const unsigned char shifts[TCB_FORMAT_COUNT][HALVES] = {
@@ -62,14 +53,14 @@ static const unsigned char shifts[TCB_FORMAT_COUNT][HALVES] = {
 	[TCB_FORMAT_Q6_K] = { 2, 2 },
 };
 
-/* A base is a sum with what the assembler cannot know to be 0: it would make a constant anew for each product. */
+/* A base is a sum with what the assembler cannot know to be 0: it would make a new constant for each product. */
 void qmm_write_s8_constants(struct qmm_writer *w)
 {
-	struct tcb_ptx_build *b = &w->b;
-	const qmm_op zero = OP2(b, "shr.u32", w->rows, I(31));
+	struct tcb_ptx_build *b = &w->kit.b;
+	const kit_op zero = OP2(b, "shr.u32", w->rows, I(31));
 	for (unsigned i = 0; i < 4; i++) {
 		const int64_t base = BASE_BITS - ((int64_t)shifts[w->g->unit.format][i / 2] << 23);
-		w->start[i] = w->g->group == 32 ? OP2(b, "add.u32", zero, I(base)) : qmm_write_constant(w, "b32", I(0));
+		w->start[i] = w->g->group == 32 ? OP2(b, "add.u32", zero, I(base)) : tcb_kit_constant(b, "b32", I(0));
 	}
 }
 
@@ -89,40 +80,30 @@ static float power_of(int exponent)
 	return exponent < 0 ? 1.0f / (float)(1u << -exponent) : (float)(1u << exponent);
 }
 
-/* The halves of WORD as floats. */
-static void floats_of(struct qmm_writer *w, qmm_op word, qmm_op out[2])
+static kit_op times(struct qmm_writer *w, kit_op value, float by)
 {
-	struct tcb_ptx_build *b = &w->b;
-	const qmm_op half[2] = { tcb_ptx_reg(b, "b16"), tcb_ptx_reg(b, "b16") };
-	tcb_ptx_into1(b, "mov.b32", tcb_ptx_vector(b, half, 2), word);
-	for (unsigned i = 0; i < 2; i++)
-		out[i] = OP1(b, "cvt.f32.f16", half[i]);
-}
-
-static qmm_op times(struct qmm_writer *w, qmm_op value, float by)
-{
-	return by == 1 ? value : OP2(&w->b, "mul.rn.f32", value, tcb_ptx_f32(by));
+	return by == 1 ? value : OP2(&w->kit.b, "mul.rn.f32", value, F(by));
 }
 
 /* Four scales of Q6_K: with their signs, but above -128 for group=32. */
-static qmm_op bytes_of_header(struct unit *u, qmm_op word)
+static kit_op bytes_of_header(struct unit *u, kit_op word)
 {
-	return u->is_fine ? word : OP2(&u->w->b, "xor.b32", word, I(SIGNS));
+	return u->is_fine ? word : OP2(&u->w->kit.b, "xor.b32", word, I(SIGNS));
 }
 
 /* What a row's scales have in common, and the bytes that they are. */
 static void open_header(struct unit *u, const struct qmm_raw *raw, struct header *h)
 {
 	struct qmm_writer *w = u->w;
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const enum tcb_format_id format = u->g->unit.format;
 	for (unsigned half = 0; half < HALVES; half++) {
 		const float whole = u->is_fine ? 1 : power_of(-(int)u->shift[half]);
-		const qmm_op *word = raw->header[half];
-		qmm_op pair[2];
+		const kit_op *word = raw->header[half];
+		kit_op pair[2];
 		if (format == TCB_FORMAT_Q4_0 || format == TCB_FORMAT_Q8_0)
 			continue;
-		floats_of(w, format == TCB_FORMAT_Q6_K ? raw->last[half] : word[0], pair);
+		tcb_kit_floats(&w->kit.b, format == TCB_FORMAT_Q6_K ? raw->last[half] : word[0], pair);
 		h->d[half] = times(w, pair[0], whole);
 		for (unsigned i = 0; i < 4 && format == TCB_FORMAT_Q6_K; i++)
 			h->scales[half][i] = bytes_of_header(u, word[i]);
@@ -139,11 +120,11 @@ static void open_header(struct unit *u, const struct qmm_raw *raw, struct header
  * The scale that is byte BYTE of WORD: an integer, or, group=32, times D.  For that it becomes byte 1 of a float that
  * is it and 2^15, so that one fma is exact; one that IS_SIGNED comes 128 above what it is.
  */
-static qmm_op scale_of(struct unit *u, qmm_op word, unsigned byte, int is_signed, qmm_op d)
+static kit_op scale_of(struct unit *u, kit_op word, unsigned byte, int is_signed, kit_op d)
 {
-	struct tcb_ptx_build *b = &u->w->b;
+	struct tcb_ptx_build *b = &u->w->kit.b;
 	const unsigned upper = is_signed ? 8 | byte : 4;
-	qmm_op field;
+	kit_op field;
 	if (!u->is_fine)
 		return OP3(b, "prmt.b32", word, I(0), I(upper << 12 | upper << 8 | upper << 4 | byte));
 	field = OP3(b, "prmt.b32", word, I(0x47000000), I(0x7604 | byte << 4));
@@ -151,9 +132,9 @@ static qmm_op scale_of(struct unit *u, qmm_op word, unsigned byte, int is_signed
 }
 
 /* Scale RUN of the unit, as write_header() lays it down. */
-static qmm_op unit_scale(struct unit *u, const struct header *h, unsigned half, unsigned run)
+static kit_op unit_scale(struct unit *u, const struct header *h, unsigned half, unsigned run)
 {
-	const qmm_op *word = h->scales[half];
+	const kit_op *word = h->scales[half];
 	if (u->g->unit.format == TCB_FORMAT_Q6_K)
 		return scale_of(u, word[run / 4], run % 4, 1, h->d[half]);
 	return scale_of(u, word[run / 4], run % 4, 0, h->d[half]);
@@ -166,9 +147,9 @@ static void open_chunk(struct unit *u, const struct qmm_raw *raw, unsigned chunk
 	for (unsigned half = 0; half < HALVES; half++)
 		for (unsigned i = 0; i < u->runs; i++) {
 			const unsigned run = chunk * u->runs + i;
-			qmm_op pair[2];
+			kit_op pair[2];
 			if (is_plain)
-				floats_of(u->w, raw->header[half][run / 2], pair);
+				tcb_kit_floats(&u->w->kit.b, raw->header[half][run / 2], pair);
 			h->scale[half][i] = is_plain ? pair[run % 2] : unit_scale(u, h, half, run);
 			if (u->is_fine)
 				h->less[half][i] =
@@ -178,40 +159,42 @@ static void open_chunk(struct unit *u, const struct qmm_raw *raw, unsigned chunk
 
 /* --- codes to bytes --- */
 
-static qmm_op shifted(struct qmm_writer *w, qmm_op word, int left)
+static kit_op shifted(struct qmm_writer *w, kit_op word, int left)
 {
-	return left ? OP2(&w->b, left > 0 ? "shl.b32" : "shr.u32", word, I(left > 0 ? left : -left)) : word;
+	return left ? OP2(&w->kit.b, left > 0 ? "shl.b32" : "shr.u32", word, I(left > 0 ? left : -left)) : word;
 }
 
 /* (WORD << LEFT & MASK) | or ^ OTHER, by OP. */
-static qmm_op masked(struct qmm_writer *w, qmm_op word, int left, uint32_t mask, qmm_op other, int op)
+static kit_op masked(struct qmm_writer *w, kit_op word, int left, uint32_t mask, kit_op other, int op)
 {
-	return OP4(&w->b, "lop3.b32", shifted(w, word, left), I((int32_t)mask), other, I(op));
+	return OP4(&w->kit.b, "lop3.b32", shifted(w, word, left), I((int32_t)mask), other, I(op));
 }
 
 /* Registers of A of 16 values, PIECE of CHUNK: of rows l / 4 and l / 4 + 8. */
-static void bytes_of(struct unit *u, const struct qmm_raw *raw, unsigned chunk, unsigned piece, qmm_op out[HALVES])
+static void bytes_of(struct unit *u, const struct qmm_raw *raw, unsigned chunk, unsigned piece, kit_op out[HALVES])
 {
 	static const signed char fifth[4] = { 0, -1, 4, 3 }; /* to bit 4 of the first row's; the other's is 2 above */
 	struct qmm_writer *w = u->w;
-	struct tcb_ptx_build *b = &w->b;
-	const qmm_op all = raw->code[chunk][piece];
-	qmm_op high;
+	struct tcb_ptx_build *b = &w->kit.b;
+	const kit_op all = raw->code[chunk][piece];
+	kit_op high;
 	switch (u->g->unit.format) {
 	case TCB_FORMAT_Q4_0: /* codes less 8 in the upper half of a byte */
 		for (unsigned half = 0; half < HALVES; half++)
-			out[half] = masked(w, all, half ? 0 : 4, 0xf0f0f0f0, I(SIGNS), AND_XOR);
+			out[half] = masked(w, all, half ? 0 : 4, 0xf0f0f0f0, I(SIGNS), TCB_KIT_AND_XOR);
 		break;
 	case TCB_FORMAT_Q5_K: /* the second row's times 4 */
 		high = shifted(w, raw->high[chunk], fifth[piece]);
-		out[0] = masked(w, high, 0, 0x10101010, OP2(b, "and.b32", all, I(0x0f0f0f0f)), AND_OR);
-		out[1] = masked(w, high, 0, 0x40404040, OP2(b, "and.b32", shifted(w, all, -2), I(0x3c3c3c3c)), AND_OR);
+		out[0] = masked(w, high, 0, 0x10101010, OP2(b, "and.b32", all, I(0x0f0f0f0f)), TCB_KIT_AND_OR);
+		out[1] = masked(w, high, 0, 0x40404040, OP2(b, "and.b32", shifted(w, all, -2), I(0x3c3c3c3c)),
+				TCB_KIT_AND_OR);
 		break;
 	case TCB_FORMAT_Q6_K: /* codes less 32 in the upper six bits */
 		high = raw->high[2 * chunk + piece / 2];
 		for (int half = 0; half < HALVES; half++)
 			out[half] = masked(w, high, 6 - 2 * half - 4 * (int)(piece % 2), 0xc0c0c0c0,
-					   masked(w, all, 2 - 4 * half, 0x3c3c3c3c, I(SIGNS), AND_XOR), AND_XOR);
+					   masked(w, all, 2 - 4 * half, 0x3c3c3c3c, I(SIGNS), TCB_KIT_AND_XOR),
+					   TCB_KIT_AND_XOR);
 		break;
 	case TCB_FORMAT_Q8_0:
 		for (unsigned half = 0; half < HALVES; half++)
@@ -224,7 +207,7 @@ static void bytes_of(struct unit *u, const struct qmm_raw *raw, unsigned chunk, 
 }
 
 /* A of each run of CHUNK: registers as the matrix instruction has them, of 32 along k or of 16. */
-static void expand(struct unit *u, const struct qmm_raw *raw, unsigned chunk, qmm_op a[RUNS_MAX][4])
+static void expand(struct unit *u, const struct qmm_raw *raw, unsigned chunk, kit_op a[RUNS_MAX][4])
 {
 	for (unsigned piece = 0; piece < 4; piece++)
 		bytes_of(u, raw, chunk, piece, u->runs == 4 ? a[piece] : a[piece / 2] + piece % 2 * 2);
@@ -233,14 +216,14 @@ static void expand(struct unit *u, const struct qmm_raw *raw, unsigned chunk, qm
 /* --- products --- */
 
 /* OUT = A * X + C, 32 along k or 16; before sm_80 there are only products of 8 by 8 by 16. */
-static void multiply(struct unit *u, const qmm_op a[4], const qmm_op x[2], const qmm_op c[4], qmm_op out[4])
+static void multiply(struct unit *u, const kit_op a[4], const kit_op x[2], const kit_op c[4], kit_op out[4])
 {
-	struct tcb_ptx_build *b = &u->w->b;
+	struct tcb_ptx_build *b = &u->w->kit.b;
 	const unsigned steps = u->runs == 4 ? 1 : 2; /* of 16 */
 	for (unsigned i = 0; i < 4; i++)
 		out[i] = tcb_ptx_reg(b, "s32");
 	if (u->g->capability >= 80) {
-		const qmm_op all[4] = { tcb_ptx_vector(b, out, 4), tcb_ptx_vector(b, a, 2 * steps),
+		const kit_op all[4] = { tcb_ptx_vector(b, out, 4), tcb_ptx_vector(b, a, 2 * steps),
 					tcb_ptx_vector(b, x, steps), tcb_ptx_vector(b, c, 4) };
 		tcb_ptx_into(b,
 			     steps == 1     ? "mma.sync.aligned.m16n8k16.row.col.s32.s8.s8.s32"
@@ -251,8 +234,8 @@ static void multiply(struct unit *u, const qmm_op a[4], const qmm_op x[2], const
 	}
 	for (unsigned half = 0; half < HALVES; half++)
 		for (unsigned step = 0; step < steps; step++) {
-			const qmm_op *from = step ? out : c;
-			const qmm_op all[4] = { tcb_ptx_vector(b, out + 2 * half, 2),
+			const kit_op *from = step ? out : c;
+			const kit_op all[4] = { tcb_ptx_vector(b, out + 2 * half, 2),
 						tcb_ptx_vector(b, a + 2 * step + half, 1),
 						tcb_ptx_vector(b, x + step, 1), tcb_ptx_vector(b, from + 2 * half, 2) };
 			tcb_ptx_into(b,
@@ -263,21 +246,21 @@ static void multiply(struct unit *u, const qmm_op a[4], const qmm_op x[2], const
 }
 
 /* group=32: SUMS += PRODUCT times scales. */
-static void add_scaled(struct unit *u, const struct header *h, unsigned run, const qmm_op product[4],
-		       const qmm_op x_scale[2], qmm_op sums[4])
+static void add_scaled(struct unit *u, const struct header *h, unsigned run, const kit_op product[4],
+		       const kit_op x_scale[2], kit_op sums[4])
 {
-	struct tcb_ptx_build *b = &u->w->b;
+	struct tcb_ptx_build *b = &u->w->kit.b;
 	for (unsigned i = 0; i < 4; i++) {
-		const qmm_op value =
+		const kit_op value =
 			OP3(b, "fma.rn.f32", OP1(b, "mov.b32", product[i]), h->scale[i / 2][run], h->less[i / 2][run]);
 		tcb_ptx_into3(b, "fma.rn.f32", sums[i], value, x_scale[i % 2], sums[i]);
 	}
 }
 
 /* group=256: WHOLE += PRODUCT times scales, or is that where there are no registers yet. */
-static void add_integers(struct unit *u, const struct header *h, unsigned run, const qmm_op product[4], qmm_op whole[4])
+static void add_integers(struct unit *u, const struct header *h, unsigned run, const kit_op product[4], kit_op whole[4])
 {
-	struct tcb_ptx_build *b = &u->w->b;
+	struct tcb_ptx_build *b = &u->w->kit.b;
 	for (unsigned i = 0; i < 4; i++)
 		if (!whole[i].kind)
 			whole[i] = OP2(b, "mul.lo.s32", product[i], h->scale[i / 2][run]);
@@ -286,22 +269,22 @@ static void add_integers(struct unit *u, const struct header *h, unsigned run, c
 }
 
 /* Minus the sums over the unit of mins times sums of activations. */
-static void multiply_mins(struct unit *u, const struct header *h, const qmm_op x[2], qmm_op out[4])
+static void multiply_mins(struct unit *u, const struct header *h, const kit_op x[2], kit_op out[4])
 {
-	const qmm_op a[4] = { h->minus_mins[0], h->minus_mins[1], h->minus_mins[0], h->minus_mins[1] };
+	const kit_op a[4] = { h->minus_mins[0], h->minus_mins[1], h->minus_mins[0], h->minus_mins[1] };
 	for (unsigned i = 0; i < 4; i++)
-		out[i] = qmm_write_constant(u->w, "f32", tcb_ptx_f32(0));
-	qmm_write_multiply(u->w, out, a, x);
+		out[i] = tcb_kit_constant(&u->w->kit.b, "f32", F(0));
+	tcb_kit_multiply_f16(&u->w->kit.b, out, a, x);
 }
 
 /* Behind a unit's products: mins, and what is scaled only now. */
-static void close_unit(struct unit *u, const struct header *h, const qmm_op x_at[QMM_X_PARTS], unsigned record,
-		       const qmm_op whole[4], qmm_op sums[4])
+static void close_unit(struct unit *u, const struct header *h, const kit_op x_at[QMM_X_PARTS], unsigned record,
+		       const kit_op whole[4], kit_op sums[4])
 {
-	struct tcb_ptx_build *b = &u->w->b;
+	struct tcb_ptx_build *b = &u->w->kit.b;
 	const struct qmm_gpu *g = u->g;
 	const int has_mins = !u->is_signed;
-	qmm_op of_mins[4], x[2], x_scale[2];
+	kit_op of_mins[4], x[2], x_scale[2];
 	if (u->is_fine && !has_mins)
 		return;
 	tcb_ptx_load(b, "ld.shared.v2.f32",
@@ -311,7 +294,7 @@ static void close_unit(struct unit *u, const struct header *h, const qmm_op x_at
 		multiply_mins(u, h, x, of_mins);
 	}
 	for (unsigned i = 0; i < 4; i++) {
-		qmm_op value;
+		kit_op value;
 		if (u->is_fine) {
 			value = OP2(b, "mul.rn.f32", of_mins[i], h->dmin[i / 2]);
 		} else {
@@ -324,12 +307,12 @@ static void close_unit(struct unit *u, const struct header *h, const qmm_op x_at
 }
 
 /* All that a chunk of one group of 8 tokens adds. */
-static void write_chunk(struct unit *u, unsigned chunk, qmm_op a[][RUNS_MAX][4], const qmm_op x_at[QMM_X_PARTS],
-			unsigned record, unsigned group8, qmm_op sums[][QMM_TOKENS_MAX / 8][4])
+static void write_chunk(struct unit *u, unsigned chunk, kit_op a[][RUNS_MAX][4], const kit_op x_at[QMM_X_PARTS],
+			unsigned record, unsigned group8, kit_op sums[][QMM_TOKENS_MAX / 8][4])
 {
-	struct tcb_ptx_build *b = &u->w->b;
+	struct tcb_ptx_build *b = &u->w->kit.b;
 	const struct qmm_gpu *g = u->g;
-	qmm_op x[4], x_scale[4];
+	kit_op x[4], x_scale[4];
 	tcb_ptx_load(b, "ldmatrix.sync.aligned.m8n8.x4.shared.b16",
 		     tcb_ptx_at(x_at[chunk % 2], record + chunk / 2 * QMM_TILE_BYTES), x, 4);
 	if (u->is_fine)
@@ -339,7 +322,7 @@ static void write_chunk(struct unit *u, unsigned chunk, qmm_op a[][RUNS_MAX][4],
 			     x_scale, 4);
 	for (unsigned i = 0; i < g->row_tiles; i++)
 		for (unsigned run = 0; run < u->runs; run++) {
-			qmm_op product[4];
+			kit_op product[4];
 			multiply(u, a[i][run], x + run * (4 / u->runs), u->w->start, product);
 			if (u->is_fine)
 				add_scaled(u, &u->header[i], run, product, x_scale + run * 2 / u->runs * 2,
@@ -350,11 +333,11 @@ static void write_chunk(struct unit *u, unsigned chunk, qmm_op a[][RUNS_MAX][4],
 }
 
 /* Chunk CHUNK, its codes and scales in RAW. */
-static void write_products(struct unit *u, const struct qmm_raw raw[], unsigned chunk, const qmm_op x_at[QMM_X_PARTS],
-			   unsigned x_offset, qmm_op sums[][QMM_TOKENS_MAX / 8][4])
+static void write_products(struct unit *u, const struct qmm_raw raw[], unsigned chunk, const kit_op x_at[QMM_X_PARTS],
+			   unsigned x_offset, kit_op sums[][QMM_TOKENS_MAX / 8][4])
 {
 	const struct qmm_gpu *g = u->g;
-	qmm_op a[QMM_ROW_TILES_MAX][RUNS_MAX][4];
+	kit_op a[QMM_ROW_TILES_MAX][RUNS_MAX][4];
 	for (unsigned i = 0; i < g->row_tiles; i++) {
 		open_chunk(u, &raw[i], chunk, &u->header[i]);
 		expand(u, &raw[i], chunk, a[i]);
@@ -364,8 +347,8 @@ static void write_products(struct unit *u, const struct qmm_raw raw[], unsigned 
 }
 
 static void write_chunks(struct unit *u, const struct qmm_lane_at *lane, unsigned at, unsigned tile_rows,
-			 struct qmm_raw raw[], const qmm_op x_at[QMM_X_PARTS], unsigned x_offset,
-			 qmm_op sums[][QMM_TOKENS_MAX / 8][4])
+			 struct qmm_raw raw[], const kit_op x_at[QMM_X_PARTS], unsigned x_offset,
+			 kit_op sums[][QMM_TOKENS_MAX / 8][4])
 {
 	for (unsigned chunk = 0; chunk < QMM_CHUNKS; chunk++) {
 		for (unsigned i = 0; i < u->g->row_tiles && !u->w->is_direct; i++)
@@ -377,15 +360,15 @@ static void write_chunks(struct unit *u, const struct qmm_lane_at *lane, unsigne
 /* --- chunks in a loop --- */
 
 /* Scales of the chunk that HEADER is at, as those of a unit's first. */
-static void load_scales(struct unit *u, qmm_op header, unsigned at, struct qmm_raw *raw, struct header *h)
+static void load_scales(struct unit *u, kit_op header, unsigned at, struct qmm_raw *raw, struct header *h)
 {
 	struct qmm_writer *w = u->w;
 	for (unsigned half = 0; half < HALVES; half++) {
 		const unsigned row = at + half * 8 * HEADER_BYTES;
 		if (tcb_format(u->g->unit.format)->has_offsets) {
-			qmm_op word = { 0 };
+			kit_op word = { 0 };
 			qmm_write_load_half(w, header, row + 4, &word);
-			h->scales[half][0] = OP2(&w->b, "and.b32", word, I(0x3f3f));
+			h->scales[half][0] = OP2(&w->kit.b, "and.b32", word, I(0x3f3f));
 			continue;
 		}
 		qmm_write_load(w, header, row, raw->header[half], 1);
@@ -398,21 +381,22 @@ static void load_scales(struct unit *u, qmm_op header, unsigned at, struct qmm_r
  * early, and run out of registers.
  */
 static void write_loop(struct unit *u, const struct qmm_lane_at *lane, unsigned at, unsigned tile_rows,
-		       const qmm_op x_at[QMM_X_PARTS], unsigned x_offset, qmm_op sums[][QMM_TOKENS_MAX / 8][4])
+		       const kit_op x_at[QMM_X_PARTS], unsigned x_offset, kit_op sums[][QMM_TOKENS_MAX / 8][4])
 {
-	struct tcb_ptx_build *b = &u->w->b;
+	struct tcb_ptx_build *b = &u->w->kit.b;
 	const struct qmm_gpu *g = u->g;
 	const unsigned high = g->unit.high_words / QMM_CHUNKS;
 	const unsigned scale_bytes = tcb_format(g->unit.format)->has_offsets ? 2 : 4;
 	struct qmm_lane_at now = { .codes = OP1(b, "mov.u32", lane->codes), .header = OP1(b, "mov.u32", lane->header) };
-	qmm_op x_now[QMM_X_PARTS], next;
+	kit_op x_now[QMM_X_PARTS], next;
 	struct tcb_ptx_for loop;
 	if (high)
 		now.high = OP1(b, "mov.u32", lane->high);
 	for (unsigned i = 0; i < QMM_X_PARTS; i++)
 		x_now[i] = i == QMM_X_SUMS ? x_at[i] : OP1(b, "mov.u32", x_at[i]);
 	for (unsigned i = 0; i < g->row_tiles * g->token_groups * 4 && !u->is_fine; i++)
-		u->whole[i / 4 % g->row_tiles][i / 4 / g->row_tiles][i % 4] = qmm_write_constant(u->w, "b32", I(0));
+		u->whole[i / 4 % g->row_tiles][i / 4 / g->row_tiles][i % 4] =
+			tcb_kit_constant(&u->w->kit.b, "b32", I(0));
 	tcb_ptx_for_begin(b, &loop, I(0), I(QMM_CHUNKS), I(1), 1);
 	struct qmm_raw raw[QMM_ROW_TILES_MAX] = { 0 };
 	for (unsigned i = 0; i < g->row_tiles; i++) {
@@ -433,8 +417,8 @@ static void write_loop(struct unit *u, const struct qmm_lane_at *lane, unsigned 
 }
 
 void qmm_write_unit_s8(struct qmm_writer *w, const struct qmm_lane_at *lane, unsigned at, unsigned tile_rows,
-		       struct qmm_raw raw[], const qmm_op x_at[QMM_X_PARTS], unsigned x_offset,
-		       qmm_op sums[][QMM_TOKENS_MAX / 8][4])
+		       struct qmm_raw raw[], const kit_op x_at[QMM_X_PARTS], unsigned x_offset,
+		       kit_op sums[][QMM_TOKENS_MAX / 8][4])
 {
 	const struct qmm_gpu *g = w->g;
 	struct unit unit, *u = &unit;

@@ -7,45 +7,25 @@
 #include <string.h>
 
 #include "base/sizes.h"
+#include "kernels/axes.h"
 #include "kernels/constraint.h"
 #include "kernels/quant.h"
 #include "kernels/quant_matmul/quant_matmul_gpu.h"
+#include "kernels/quant_matmul/quant_matmul_gpu_plan.h"
 
 enum { DEFAULT_WARPS = 8, DEFAULT_TOKENS = 16, STREAMED_TOKENS = 64, STREAMED_STAGES = 2, SPLIT_MOST = 8 };
-
-static struct tcb_axis *axis(struct tcb_axis *out, enum tcb_axis_kind kind, int which)
-{
-	memset(out, 0, sizeof(*out));
-	out->kind = kind;
-	out->which = which;
-	return out;
-}
-
-static void add(struct tcb_axis *to, size_t value)
-{
-	to->values[to->count++] = (int64_t)value;
-}
-
-static void add_all(struct tcb_axis *to, const unsigned short *values, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		add(to, values[i]);
-}
-#define ADD(to, ...)                                         \
-	add_all(to, (const unsigned short[]){ __VA_ARGS__ }, \
-		sizeof((const unsigned short[]){ __VA_ARGS__ }) / sizeof(unsigned short))
 
 /* Tiles of all tokens, down to an eighth of them; at most as many as a kernel takes. */
 static void add_tokens(struct tcb_axis *to, size_t tokens)
 {
 	size_t most = tokens < QMM_GROUP_TOKENS ? QMM_GROUP_TOKENS : tokens > QMM_TOKENS_MAX ? QMM_TOKENS_MAX : tokens;
 	for (size_t m = most; m >= QMM_GROUP_TOKENS && 8 * m >= most; m /= 2)
-		add(to, m);
+		tcb_axis_add(to, m);
 }
 
 static size_t micro_k(const struct tcb_problem *problem)
 {
-	return problem->shape.k % QMM_UNIT_VALUES ? tcb_quant_format(problem)->block_values : QMM_UNIT_VALUES;
+	return problem->shape.k % QMM_UNIT_VALUES ? problem->op->format->block_values : QMM_UNIT_VALUES;
 }
 
 /* In an order in which the rules cut early. */
@@ -59,68 +39,69 @@ size_t qmm_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *
 	const int has_wgmma = tcb_target_has(target, TCB_ISA_WGMMA) && problem->contract == TCB_CONTRACT_F16;
 	size_t count = 0;
 	struct tcb_axis *a;
-	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_ISA);
-	add(a, TCB_ISA_MMA);
+	a = tcb_axis_knob(out, &count, TCB_KNOB_ISA);
+	tcb_axis_add(a, TCB_ISA_MMA);
 	if (has_wgmma)
-		add(a, TCB_ISA_WGMMA);
+		tcb_axis_add(a, TCB_ISA_WGMMA);
 	if (problem->contract == TCB_CONTRACT_Q8) {
-		a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_GROUP);
-		add(a, 32);
-		if (tcb_quant_group(tcb_quant_format(problem)) == QMM_UNIT_VALUES)
-			add(a, QMM_UNIT_VALUES);
+		a = tcb_axis_knob(out, &count, TCB_KNOB_GROUP);
+		tcb_axis_add(a, 32);
+		if (tcb_quant_group(problem->op->format) == QMM_UNIT_VALUES)
+			tcb_axis_add(a, QMM_UNIT_VALUES);
 	}
-	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_COPY);
-	add(a, TCB_COPY_LDG);
+	a = tcb_axis_knob(out, &count, TCB_KNOB_COPY);
+	tcb_axis_add(a, TCB_COPY_LDG);
 	if (target->capability >= 80 && !has_wgmma) /* which has better ways to stream activations */
-		add(a, TCB_COPY_ASYNC);
+		tcb_axis_add(a, TCB_COPY_ASYNC);
 	if (is_modern)
-		add(a, TCB_COPY_BULK);
-	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_SPLITK);
+		tcb_axis_add(a, TCB_COPY_BULK);
+	a = tcb_axis_knob(out, &count, TCB_KNOB_SPLITK);
 	ADD(a, 1, 2, 4, 8);
 	if (units % 7 == 0) /* K = 14336 */
 		ADD(a, 7, 14);
 	else
-		add(a, 16);
-	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_JOIN);
+		tcb_axis_add(a, 16);
+	a = tcb_axis_knob(out, &count, TCB_KNOB_JOIN);
 	ADD(a, TCB_JOIN_NONE, TCB_JOIN_LAST);
 	if (is_modern)
-		add(a, TCB_JOIN_CLUSTER);
-	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_KSPLIT);
+		tcb_axis_add(a, TCB_JOIN_CLUSTER);
+	a = tcb_axis_knob(out, &count, TCB_KNOB_KSPLIT);
 	ADD(a, 1, 2, 4);
 	if (tokens <= 32 && rows >= 1024)
-		add(a, 8);
-	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_UNROLL), 1, 2);
-	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_STAGES), 1, 2, 3, 4, 6, 8);
-	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_XSTAGES);
+		tcb_axis_add(a, 8);
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_UNROLL), 1, 2);
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_STAGES), 1, 2, 3, 4, 6, 8);
+	a = tcb_axis_knob(out, &count, TCB_KNOB_XSTAGES);
 	if (has_wgmma)
 		ADD(a, 1, 4, 8);
 	else
 		ADD(a, 1, 2, 3, 4);
-	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_LEAD), 1, 2, 3, 4, 6, 8);
-	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_BLOCKS), 0, 1, 2);
-	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_WARPS), 4, 8, 16);
-	ADD(axis(&out[count++], TCB_AXIS_TILE_N, TCB_MICRO), 16, 32, 64, 128);
-	ADD(axis(&out[count++], TCB_AXIS_TILE_N, TCB_MIDI), 16, 32, 64, 128, 256, 512);
-	a = axis(&out[count++], TCB_AXIS_TILE_N, TCB_MACRO);
-	add(a, rows);
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_LEAD), 1, 2, 3, 4, 6, 8);
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_BLOCKS), 0, 1, 2);
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_WARPS), 4, 8, 16);
+	ADD(tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MICRO), 16, 32, 64, 128);
+	ADD(tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MIDI), 16, 32, 64, 128, 256, 512);
+	a = tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MACRO);
+	tcb_axis_add(a, rows);
 	for (size_t n = 2 * rows; n <= 512; n *= 2)
-		add(a, n);
-	add_tokens(axis(&out[count++], TCB_AXIS_TILE_M, TCB_MICRO), tokens);
-	add_tokens(axis(&out[count++], TCB_AXIS_TILE_M, TCB_MIDI), tokens);
-	a = axis(&out[count++], TCB_AXIS_TILE_M, TCB_MACRO);
-	add(a, tokens < QMM_GROUP_TOKENS ? QMM_GROUP_TOKENS : tokens);
+		tcb_axis_add(a, n);
+	add_tokens(tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, TCB_MICRO), tokens);
+	add_tokens(tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, TCB_MIDI), tokens);
+	a = tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, TCB_MACRO);
+	tcb_axis_add(a, tokens < QMM_GROUP_TOKENS ? QMM_GROUP_TOKENS : tokens);
 	for (int level = TCB_MACRO; level <= TCB_MICRO; level++)
-		add(axis(&out[count++], TCB_AXIS_TILE_K, level), level == TCB_MICRO ? micro_k(problem) : s->k);
-	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_PREP), TCB_PREP_BLOCK, TCB_PREP_LAUNCH);
-	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_PDL);
-	add(a, 0);
+		tcb_axis_add(tcb_axis_tile(out, &count, TCB_AXIS_TILE_K, level),
+			     level == TCB_MICRO ? micro_k(problem) : s->k);
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_PREP), TCB_PREP_BLOCK, TCB_PREP_LAUNCH);
+	a = tcb_axis_knob(out, &count, TCB_KNOB_PDL);
+	tcb_axis_add(a, 0);
 	if (is_modern)
-		add(a, 1);
-	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_CLUSTER);
-	add(a, 1);
+		tcb_axis_add(a, 1);
+	a = tcb_axis_knob(out, &count, TCB_KNOB_CLUSTER);
+	tcb_axis_add(a, 1);
 	if (has_wgmma)
 		ADD(a, 2, 4);
-	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_OCC), 1, 2);
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_OCC), 1, 2);
 	return count;
 }
 

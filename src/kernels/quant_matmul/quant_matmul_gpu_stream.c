@@ -10,34 +10,28 @@
  * unit is free when the activations of its last 64 are, so only the latter have
  * barriers that say so.
  */
-#include "kernels/quant_matmul/quant_matmul_gpu.h"
-
-#define I tcb_ptx_int
-#define OP1 tcb_ptx_op1
-#define OP2 tcb_ptx_op2
-#define OP3 tcb_ptx_op3
-
-enum { WARP = 32 };
+#include "kernels/quant_matmul/quant_matmul_gpu_join.h"
+#include "kernels/quant_matmul/quant_matmul_gpu_wgmma.h"
 
 /* Addresses in shared memory that go round. */
 struct ring {
-	qmm_op at, barrier, parity; /* of the slot in use: bytes from the ring's start, its barrier */
+	kit_op at, barrier, parity; /* of the slot in use: bytes from the ring's start, its barrier */
 	unsigned bytes, count;      /* of a slot; slots */
-	qmm_op first_barrier;
+	kit_op first_barrier;
 };
 
 struct kernel {
-	qmm_op x_ring, x_full, x_empty, w_ring, w_full; /* .u32 */
+	kit_op x_ring, x_full, x_empty, w_ring, w_full; /* .u32 */
 	struct qmm_sums sums;
 	struct qmm_chunks chunks;
 };
 
-static void ring_open(struct qmm_writer *w, struct ring *r, unsigned count, unsigned bytes, qmm_op first_barrier)
+static void ring_open(struct qmm_writer *w, struct ring *r, unsigned count, unsigned bytes, kit_op first_barrier)
 {
-	struct tcb_ptx_build *b = &w->b;
-	r->at = qmm_write_constant(w, "u32", I(0));
+	struct tcb_ptx_build *b = &w->kit.b;
+	r->at = tcb_kit_constant(b, "u32", I(0));
 	r->barrier = OP1(b, "mov.u32", first_barrier);
-	r->parity = qmm_write_constant(w, "u32", I(0));
+	r->parity = tcb_kit_constant(b, "u32", I(0));
 	r->bytes = bytes;
 	r->count = count;
 	r->first_barrier = first_barrier;
@@ -45,8 +39,8 @@ static void ring_open(struct qmm_writer *w, struct ring *r, unsigned count, unsi
 
 static void ring_next(struct qmm_writer *w, struct ring *r)
 {
-	struct tcb_ptx_build *b = &w->b;
-	qmm_op again;
+	struct tcb_ptx_build *b = &w->kit.b;
+	kit_op again;
 	tcb_ptx_into2(b, "add.u32", r->at, r->at, I(r->bytes));
 	tcb_ptx_into2(b, "add.u32", r->barrier, r->barrier, I(8));
 	again = OP2(b, "setp.eq.u32", r->at, I(r->count * r->bytes));
@@ -57,61 +51,48 @@ static void ring_next(struct qmm_writer *w, struct ring *r)
 	tcb_ptx_unguard(b);
 }
 
-qmm_op qmm_write_cast_rank(struct qmm_writer *w)
-{
-	return OP2(&w->b, "rem.u32", tcb_ptx_special(&w->b, "ctaid.x"), I(w->g->cast));
-}
-
 static void open_memory(struct qmm_writer *w, struct kernel *k)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmm_gpu *g = w->g;
-	k->x_ring = w->shared;
-	k->w_ring = OP2(b, "add.u32", w->shared, I(g->xstages * g->x_tile_bytes));
-	k->x_full = OP2(b, "add.u32", w->shared, I(g->barrier_at));
+	k->x_ring = w->kit.shared;
+	k->w_ring = OP2(b, "add.u32", w->kit.shared, I(g->xstages * g->x_tile_bytes));
+	k->x_full = OP2(b, "add.u32", w->kit.shared, I(g->barrier_at));
 	k->x_empty = OP2(b, "add.u32", k->x_full, I(8 * g->xstages));
 	k->w_full = OP2(b, "add.u32", k->x_empty, I(8 * g->xstages));
-	tcb_ptx_guard(b, OP2(b, "setp.eq.u32", w->tid, I(0)));
+	tcb_ptx_guard(b, OP2(b, "setp.eq.u32", w->kit.tid, I(0)));
 	for (unsigned i = 0; i < g->xstages; i++) {
-		OP2(b, "mbarrier.init.shared::cta.b64", tcb_ptx_at(k->x_full, 8 * i), I(1));
-		OP2(b, "mbarrier.init.shared::cta.b64", tcb_ptx_at(k->x_empty, 8 * i), I(g->warps * g->cast));
+		tcb_kit_barriers_init(b, tcb_ptx_at(k->x_full, 8 * i), 1, 1);
+		tcb_kit_barriers_init(b, tcb_ptx_at(k->x_empty, 8 * i), 1, g->warps * g->cast);
 	}
-	for (unsigned i = 0; i < g->stages; i++)
-		OP2(b, "mbarrier.init.shared::cta.b64", tcb_ptx_at(k->w_full, 8 * i), I(1));
-	tcb_ptx_op0(b, "fence.mbarrier_init.release.cluster");
-	tcb_ptx_op0(b, "fence.proxy.async.shared::cta");
+	tcb_kit_barriers_init(b, k->w_full, g->stages, 1);
+	tcb_kit_barriers_ready(b);
 	tcb_ptx_unguard(b);
 	if (g->cast > 1)
-		qmm_write_cluster_barrier(w);
+		tcb_kit_cluster_barrier(b);
 	else
-		tcb_ptx_op1(b, "bar.sync", I(0));
+		tcb_kit_block_barrier(b);
 }
 
 /* --- the warp that asks --- */
 
 struct asking {
-	qmm_op rows_at[QMM_ROW_TILES_MAX * 8]; /* the next unit of each 16 rows */
+	kit_op rows_at[QMM_ROW_TILES_MAX * 8]; /* the next unit of each 16 rows */
 	unsigned row_units;
 	struct ring w, x;
-	qmm_op x_at, x_pitch;
-	qmm_op x_ring, mask; /* where this block's part of a tile goes, and to which of the cluster's blocks */
+	kit_op x_at, x_pitch;
+	kit_op x_ring, mask; /* where this block's part of a tile goes, and to which of the cluster's blocks */
 };
-
-static void copy(struct qmm_writer *w, qmm_op to, qmm_op from, unsigned bytes, qmm_op barrier)
-{
-	tcb_ptx_op4(&w->b, "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes", tcb_ptx_at(to, 0),
-		    tcb_ptx_at(from, 0), I(bytes), tcb_ptx_at(barrier, 0));
-}
 
 static void ask_weights(struct qmm_writer *w, struct kernel *k, struct asking *a)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const unsigned bytes = w->g->unit.bytes;
-	qmm_op to = OP2(b, "add.u32", k->w_ring, a->w.at);
-	OP2(b, "mbarrier.arrive.expect_tx.shared::cta.b64", tcb_ptx_at(a->w.barrier, 0), I(a->row_units * bytes));
+	kit_op to = OP2(b, "add.u32", k->w_ring, a->w.at);
+	tcb_kit_expect(b, tcb_ptx_at(a->w.barrier, 0), I(a->row_units * bytes));
 	for (unsigned i = 0; i < a->row_units; i++) {
-		copy(w, tcb_ptx_assume_aligned(b, OP2(b, "add.u32", to, I(i * bytes)), 16), a->rows_at[i], bytes,
-		     a->w.barrier);
+		tcb_kit_copy_bulk(b, tcb_ptx_at(tcb_ptx_assume_aligned(b, OP2(b, "add.u32", to, I(i * bytes)), 16), 0),
+				  a->rows_at[i], I(bytes), tcb_ptx_at(a->w.barrier, 0));
 		tcb_ptx_into2(b, "add.u64", a->rows_at[i], a->rows_at[i], I(bytes));
 	}
 	ring_next(w, &a->w);
@@ -120,13 +101,13 @@ static void ask_weights(struct qmm_writer *w, struct kernel *k, struct asking *a
 /* A tile of activations, or this block's part of it to all that share it. */
 static void ask_x(struct qmm_writer *w, const struct asking *a)
 {
-	struct tcb_ptx_build *b = &w->b;
-	const qmm_op to = tcb_ptx_assume_aligned(b, OP2(b, "add.u32", a->x_ring, a->x.at), 16);
+	struct tcb_ptx_build *b = &w->kit.b;
+	const kit_op to = tcb_ptx_assume_aligned(b, OP2(b, "add.u32", a->x_ring, a->x.at), 16);
 	if (w->g->cast == 1) {
-		copy(w, to, a->x_at, w->g->x_tile_bytes, a->x.barrier);
+		tcb_kit_copy_bulk(b, tcb_ptx_at(to, 0), a->x_at, I(w->g->x_tile_bytes), tcb_ptx_at(a->x.barrier, 0));
 		return;
 	}
-	const qmm_op operand[5] = { tcb_ptx_at(to, 0), tcb_ptx_at(a->x_at, 0), I(w->g->x_tile_bytes / w->g->cast),
+	const kit_op operand[5] = { tcb_ptx_at(to, 0), tcb_ptx_at(a->x_at, 0), I(w->g->x_tile_bytes / w->g->cast),
 				    tcb_ptx_at(a->x.barrier, 0), a->mask };
 	tcb_ptx_into(b, "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster", 5,
 		     operand);
@@ -134,33 +115,32 @@ static void ask_x(struct qmm_writer *w, const struct asking *a)
 
 static void write_asking(struct qmm_writer *w, struct kernel *k)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmm_gpu *g = w->g;
 	struct asking asking, *a = &asking;
 	struct tcb_ptx_for loop;
 	struct tcb_ptx_if scope;
 	const unsigned chunks = g->slice * QMM_CHUNKS, first = g->stages < g->slice ? g->stages : g->slice;
-	qmm_op done, x_pitch, groups, empty;
+	kit_op done, x_pitch, groups, empty;
 	a->row_units = g->side * g->rows / QMM_UNIT_ROWS;
 	for (unsigned side = 0, i = 0; side < g->side; side++)
 		for (unsigned j = 0; j < g->rows / QMM_UNIT_ROWS; j++, i++) {
-			const qmm_op at = qmm_write_rows_at(w, OP2(b, "add.u32", w->first, I(side)), I(j));
+			const kit_op at = qmm_write_rows_at(w, OP2(b, "add.u32", w->first, I(side)), I(j));
 			a->rows_at[i] = OP1(b, "mov.b64", at);
 		}
 	ring_open(w, &a->w, g->stages, a->row_units * g->unit.bytes, k->w_full);
 	ring_open(w, &a->x, g->xstages, g->x_tile_bytes, k->x_full);
 	for (unsigned i = 0; i < first; i++)
 		ask_weights(w, k, a);
-	if (g->pdl)
-		tcb_ptx_op0(b, "griddepcontrol.wait");
+	tcb_kit_depend(&w->kit);
 	groups = OP2(b, "shr.u32", w->padded, I(3));
 	x_pitch = OP2(b, "mul.wide.u32", groups, I(QMM_TILE_BYTES));
-	a->x_at = qmm_write_element(w, w->x, OP2(b, "shr.u32", w->first_token, I(3)), QMM_TILE_BYTES);
+	a->x_at = tcb_kit_element(b, w->x, OP2(b, "shr.u32", w->first_token, I(3)), QMM_TILE_BYTES);
 	a->x_ring = k->x_ring;
 	if (g->cast > 1) {
-		const qmm_op rank = qmm_write_cast_rank(w);
-		qmm_op bits = I((1 << g->cast) - 1);
-		a->x_at = qmm_write_element(w, a->x_at, rank, g->x_tile_bytes / g->cast);
+		const kit_op rank = qmm_write_cast_rank(w);
+		kit_op bits = I((1 << g->cast) - 1);
+		a->x_at = tcb_kit_element(b, a->x_at, rank, g->x_tile_bytes / g->cast);
 		a->x_ring = OP3(b, "mad.lo.u32", rank, I(g->x_tile_bytes / g->cast), k->x_ring);
 		if (g->join == TCB_JOIN_CLUSTER)
 			bits = OP2(b, "shl.b32", bits, OP2(b, "mul.lo.u32", tcb_ptx_special(b, "ctaid.y"), I(g->cast)));
@@ -170,20 +150,20 @@ static void write_asking(struct qmm_writer *w, struct kernel *k)
 	tcb_ptx_if_begin(b, &scope, OP2(b, "setp.ge.u32", loop.iv, I(g->xstages)));
 	/* The slot was filled once more than it was emptied: the other parity. */
 	empty = OP2(b, "add.u32", a->x.barrier, I(8 * g->xstages));
-	qmm_write_wait(w, tcb_ptx_at(empty, 0), OP2(b, "xor.b32", a->x.parity, I(1)));
+	tcb_kit_wait(b, tcb_ptx_at(empty, 0), OP2(b, "xor.b32", a->x.parity, I(1)));
 	if (g->slice > g->stages) {
 		struct tcb_ptx_if more;
 		done = OP2(b, "sub.u32", loop.iv, I(g->xstages));
-		const qmm_op is_last =
+		const kit_op is_last =
 			OP2(b, "setp.eq.u32", OP2(b, "and.b32", done, I(QMM_CHUNKS - 1)), I(QMM_CHUNKS - 1));
-		const qmm_op has =
+		const kit_op has =
 			OP3(b, "setp.lt.and.u32", OP2(b, "shr.u32", done, I(2)), I(g->slice - g->stages), is_last);
 		tcb_ptx_if_begin(b, &more, has);
 		ask_weights(w, k, a);
 		tcb_ptx_if_end(b, &more);
 	}
 	tcb_ptx_if_end(b, &scope);
-	OP2(b, "mbarrier.arrive.expect_tx.shared::cta.b64", tcb_ptx_at(a->x.barrier, 0), I(g->x_tile_bytes));
+	tcb_kit_expect(b, tcb_ptx_at(a->x.barrier, 0), I(g->x_tile_bytes));
 	ask_x(w, a);
 	tcb_ptx_into2(b, "add.u64", a->x_at, a->x_at, x_pitch);
 	ring_next(w, &a->x);
@@ -193,11 +173,11 @@ static void write_asking(struct qmm_writer *w, struct kernel *k)
 /* --- the warps that compute --- */
 
 /* Lanes that are PREDICATE say so, each to one of the blocks that fill the slot. */
-static void free_slot(struct qmm_writer *w, qmm_op barrier, qmm_op predicate)
+static void free_slot(struct qmm_writer *w, kit_op barrier, kit_op predicate)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmm_gpu *g = w->g;
-	qmm_op rank = w->lane;
+	kit_op rank = w->kit.lane;
 	if (g->cast > 1 && g->join == TCB_JOIN_CLUSTER)
 		rank = OP3(b, "mad.lo.u32", tcb_ptx_special(b, "ctaid.y"), I(g->cast), rank);
 	tcb_ptx_guard(b, predicate);
@@ -211,15 +191,15 @@ static void free_slot(struct qmm_writer *w, qmm_op barrier, qmm_op predicate)
 
 static void write_computing(struct qmm_writer *w, struct kernel *k)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmm_gpu *g = w->g;
 	struct ring w_ring, x_ring;
 	struct tcb_ptx_for loop;
 	const unsigned of_side = g->rows / QMM_UNIT_ROWS * g->unit.bytes;
-	qmm_op unit, previous, frees, first;
-	frees = OP2(b, "setp.lt.u32", w->lane, I(g->cast));
+	kit_op unit, previous, frees, first;
+	frees = OP2(b, "setp.lt.u32", w->kit.lane, I(g->cast));
 	unit = OP3(b, "mad.lo.u32", w->side, I(of_side), k->w_ring);
-	unit = OP3(b, "mad.lo.u32", OP2(b, "and.b32", w->warp, I(3)), I(g->unit.bytes), unit);
+	unit = OP3(b, "mad.lo.u32", OP2(b, "and.b32", w->kit.warp, I(3)), I(g->unit.bytes), unit);
 	ring_open(w, &w_ring, g->stages, g->side * of_side, k->w_full);
 	ring_open(w, &x_ring, g->xstages, g->x_tile_bytes, k->x_full);
 	previous = OP1(b, "mov.u32", k->x_empty);
@@ -227,16 +207,16 @@ static void write_computing(struct qmm_writer *w, struct kernel *k)
 	qmm_write_chunks_open(w, &k->chunks);
 	tcb_ptx_for_begin(b, &loop, I(0), I(g->slice), I(1), 1);
 	first = OP2(b, "setp.eq.u32", loop.iv, I(0));
-	qmm_write_wait(w, tcb_ptx_at(w_ring.barrier, 0), w_ring.parity);
+	tcb_kit_wait(b, tcb_ptx_at(w_ring.barrier, 0), w_ring.parity);
 	struct qmm_lane_at lane;
 	qmm_write_lane_at(w, tcb_ptx_assume_aligned(b, OP2(b, "add.u32", unit, w_ring.at), 16), &lane);
 	for (unsigned chunk = 0; chunk < QMM_CHUNKS; chunk++) {
 		qmm_write_expand(w, &k->chunks, &lane, 0, 4 * g->unit.bytes, chunk);
-		qmm_write_wait(w, tcb_ptx_at(x_ring.barrier, 0), x_ring.parity);
+		tcb_kit_wait(b, tcb_ptx_at(x_ring.barrier, 0), x_ring.parity);
 		qmm_write_products(w, &k->chunks, chunk, OP2(b, "add.u32", k->x_ring, x_ring.at), &k->sums);
 		/* The products before these are done: their activations may go. */
 		free_slot(w, previous,
-			  chunk == 0 ? OP3(b, "setp.lt.and.u32", w->lane, I(g->cast), tcb_ptx_not(first)) : frees);
+			  chunk == 0 ? OP3(b, "setp.lt.and.u32", w->kit.lane, I(g->cast), tcb_ptx_not(first)) : frees);
 		tcb_ptx_into2(b, "add.u32", previous, x_ring.barrier, I(8 * g->xstages));
 		ring_next(w, &x_ring);
 	}
@@ -247,14 +227,14 @@ static void write_computing(struct qmm_writer *w, struct kernel *k)
 
 void qmm_write_stream(struct qmm_writer *w)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmm_gpu *g = w->g;
 	struct kernel kernel = { 0 }, *k = &kernel;
 	struct tcb_ptx_if role, one;
 	open_memory(w, k);
 	qmm_write_join_open(w);
-	tcb_ptx_if_begin(b, &role, OP2(b, "setp.eq.u32", w->warp, I(g->warps)));
-	tcb_ptx_if_begin(b, &one, OP2(b, "setp.eq.u32", w->lane, I(0)));
+	tcb_ptx_if_begin(b, &role, OP2(b, "setp.eq.u32", w->kit.warp, I(g->warps)));
+	tcb_ptx_if_begin(b, &one, OP2(b, "setp.eq.u32", w->kit.lane, I(0)));
 	write_asking(w, k);
 	tcb_ptx_if_end(b, &one);
 	qmm_write_join_meet(w);
@@ -263,8 +243,8 @@ void qmm_write_stream(struct qmm_writer *w)
 	qmm_write_join_meet(w);
 	if (g->has_parts && g->join != TCB_JOIN_CLUSTER) /* the parts lie where the rings were */
 		OP2(b, "bar.sync", I(1), I(g->warps * WARP));
-	else if (g->pdl)
-		tcb_ptx_op0(b, "griddepcontrol.wait");
+	else
+		tcb_kit_depend(&w->kit);
 	qmm_write_results(w, OP2(b, "add.u32", w->first, w->side), &k->sums);
 	tcb_ptx_if_end(b, &role);
 }

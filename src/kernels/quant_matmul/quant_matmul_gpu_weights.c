@@ -8,16 +8,9 @@
  * one from bit 4 on 64 + c, and taking off 1024 or 64 is exact; so is the code.
  * Scales d * sc and offsets dmin * m are rounded once, as is the weight (fma).
  */
-#include "kernels/quant_matmul/quant_matmul_gpu.h"
-
-#define I tcb_ptx_int
-#define OP1 tcb_ptx_op1
-#define OP2 tcb_ptx_op2
-#define OP3 tcb_ptx_op3
-#define OP4 tcb_ptx_op4
+#include "kernels/quant_matmul/quant_matmul_gpu_weights.h"
 
 enum {
-	AND_OR = 0xea,         /* lop3: (a & b) | c */
 	ADD_1024 = 0x64006400, /* pairs of halves */
 	ADD_64 = 0x54005400,
 	ADD_64_1024 = 0x54006400,
@@ -34,20 +27,23 @@ static uint32_t minus_half(unsigned base, unsigned centre)
 	return 0x8000u | (base == 1024 ? 0x6400u + centre : 0x5400u + 16 * centre);
 }
 
-void qmm_write_weight_constants(struct qmm_writer *w)
+void qmm_write_code_constants(struct qmm_writer *w)
 {
+	struct tcb_ptx_build *b = &w->kit.b;
 	const enum tcb_format_id format = w->g->unit.format;
 	const unsigned centre = format == TCB_FORMAT_Q8_0 ? 128 : (unsigned)tcb_format(format)->centre;
 	const uint32_t low = minus_half(1024, centre), high = minus_half(64, centre);
-	w->bias_low = qmm_write_constant(w, "b32", I(low | low << 16));
-	w->bias_high = qmm_write_constant(w, "b32", I(high | high << 16));
-	if (w->g->group)
-		qmm_write_s8_constants(w);
-	if (!tcb_format(format)->has_offsets)
+	w->bias_low = tcb_kit_constant(b, "b32", I(low | low << 16));
+	w->bias_high = tcb_kit_constant(b, "b32", I(high | high << 16));
+}
+
+void qmm_write_header_constants(struct qmm_writer *w)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	if (!tcb_format(w->g->unit.format)->has_offsets)
 		return;
-	struct tcb_ptx_build *b = &w->b;
-	w->minus_1024 = qmm_write_constant(w, "b32", I((int64_t)0xe400e400));
-	w->mins_bias = qmm_write_constant(w, "b32", I(0x5d006500)); /* 64 + 256, 1024 + 256 */
+	w->minus_1024 = tcb_kit_constant(b, "b32", I((int64_t)0xe400e400));
+	w->mins_bias = tcb_kit_constant(b, "b32", I(0x5d006500)); /* 64 + 256, 1024 + 256 */
 	/* Byte l of the first word in the lower half, of the second in the upper one; of the only word in both. */
 	w->select_two = OP3(b, "mad.lo.u32", w->pair, I(0x1111), I(0x4400));
 	w->select_one = OP2(b, "mul.lo.u32", w->pair, I(0x1111));
@@ -55,26 +51,30 @@ void qmm_write_weight_constants(struct qmm_writer *w)
 
 /* --- loads --- */
 
-void qmm_write_load(struct qmm_writer *w, qmm_op address, unsigned at, qmm_op *out, unsigned count)
+kit_op qmm_write_rows_at(struct qmm_writer *w, kit_op group, kit_op i)
 {
-	static const char *const mnemonics[2][3] = { { "ld.shared.b32", "ld.shared.v2.b32", "ld.shared.v4.b32" },
-						     { "ld.global.nc.L1::no_allocate.b32",
-						       "ld.global.nc.L1::no_allocate.v2.b32",
-						       "ld.global.nc.L1::no_allocate.v4.b32" } };
-	const char *mnemonic = mnemonics[w->is_direct][count / 2];
-	if (out[0].kind)
-		tcb_ptx_into1(&w->b, mnemonic, count == 1 ? out[0] : tcb_ptx_vector(&w->b, out, count),
-			      tcb_ptx_at(address, at));
-	else
-		tcb_ptx_load(&w->b, mnemonic, tcb_ptx_at(address, at), out, count);
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct qmm_gpu *g = w->g;
+	const kit_op last = OP2(b, "shr.u32", OP2(b, "sub.u32", w->rows, I(1)), I(4));
+	const kit_op at = OP3(b, "mad.lo.u32", group, I(g->rows / QMM_UNIT_ROWS), i);
+	return tcb_kit_element(b, w->weights, OP2(b, "min.u32", at, last), g->row_units * g->unit.bytes);
 }
 
-void qmm_write_load_half(struct qmm_writer *w, qmm_op address, unsigned at, qmm_op *out)
+void qmm_write_load(struct qmm_writer *w, kit_op address, unsigned at, kit_op *out, unsigned count)
+{
+	const char *prefix = w->is_direct ? "ld.global.nc.L1::no_allocate" : "ld.shared";
+	if (out[0].kind)
+		tcb_kit_load_into(&w->kit.b, prefix, "b32", tcb_ptx_at(address, at), out, count);
+	else
+		tcb_kit_load(&w->kit.b, prefix, "b32", tcb_ptx_at(address, at), out, count);
+}
+
+void qmm_write_load_half(struct qmm_writer *w, kit_op address, unsigned at, kit_op *out)
 {
 	const char *mnemonic = w->is_direct ? "ld.global.nc.u16" : "ld.shared.u16";
 	if (!out->kind)
-		*out = tcb_ptx_reg(&w->b, "u32");
-	tcb_ptx_into1(&w->b, mnemonic, *out, tcb_ptx_at(address, at));
+		*out = tcb_ptx_reg(&w->kit.b, "u32");
+	tcb_ptx_into1(&w->kit.b, mnemonic, *out, tcb_ptx_at(address, at));
 }
 
 /* Lanes need more of a row's header than a word. */
@@ -83,19 +83,19 @@ static int has_row_header(const struct qmm_gpu *g)
 	return g->group || tcb_format(g->unit.format)->has_offsets;
 }
 
-void qmm_write_lane_at(struct qmm_writer *w, qmm_op unit, struct qmm_lane_at *out)
+void qmm_write_lane_at(struct qmm_writer *w, kit_op unit, struct qmm_lane_at *out)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const int is_wide = unit.kind == TCB_PTX_O_REG && w->is_direct;
 	const char *mad = is_wide ? "mad.wide.u32" : "mad.lo.u32";
-	out->codes = OP3(b, mad, w->lane, I(LANE_BYTES), unit);
+	out->codes = OP3(b, mad, w->kit.lane, I(LANE_BYTES), unit);
 	out->header = OP3(b, mad, w->quad, I(HEADER_BYTES), unit);
 	if (!has_row_header(w->g)) /* a word of a lane's own */
 		out->header = OP3(b, mad, w->pair, I(4), out->header);
 	if (w->g->unit.format == TCB_FORMAT_Q6_K)
 		out->last = OP3(b, mad, w->quad, I(2), unit);
 	if (w->g->group && w->g->unit.high_words)
-		out->high = OP3(b, mad, w->lane, I(4 * w->g->unit.high_words / QMM_CHUNKS), unit);
+		out->high = OP3(b, mad, w->kit.lane, I(4 * w->g->unit.high_words / QMM_CHUNKS), unit);
 }
 
 void qmm_write_load_header(struct qmm_writer *w, const struct qmm_lane_at *lane, unsigned at, struct qmm_raw *out)
@@ -126,39 +126,39 @@ void qmm_write_load_codes(struct qmm_writer *w, const struct qmm_lane_at *lane, 
 /* --- scales --- */
 
 /* WORD's lower or upper half, twice. */
-static qmm_op twice(struct qmm_writer *w, qmm_op word, int is_upper)
+static kit_op twice(struct qmm_writer *w, kit_op word, int is_upper)
 {
-	return OP3(&w->b, "prmt.b32", word, I(0), I(is_upper ? 0x3232 : 0x1010));
+	return OP3(&w->kit.b, "prmt.b32", word, I(0), I(is_upper ? 0x3232 : 0x1010));
 }
 
 /* Fields of 6 bits, exact: what is set above them makes them 1024 and more, 64 and more, 256 and more. */
-qmm_op qmm_write_minus_mins(struct qmm_writer *w, const qmm_op word[4])
+kit_op qmm_write_minus_mins(struct qmm_writer *w, const kit_op word[4])
 {
-	struct tcb_ptx_build *b = &w->b;
-	const qmm_op scales = OP3(b, "prmt.b32", word[1], word[2], w->select_two);
-	const qmm_op mins = OP3(b, "prmt.b32", word[3], I(0), w->select_one);
-	const qmm_op field = OP4(b, "lop3.b32", mins, I(0x00f0000f), I(ADD_64_1024), I(AND_OR));
-	const qmm_op upper = OP4(b, "lop3.b32", scales, I(0x00c000c0), I(ADD_256), I(AND_OR));
+	struct tcb_ptx_build *b = &w->kit.b;
+	const kit_op scales = OP3(b, "prmt.b32", word[1], word[2], w->select_two);
+	const kit_op mins = OP3(b, "prmt.b32", word[3], I(0), w->select_one);
+	const kit_op field = OP4(b, "lop3.b32", mins, I(0x00f0000f), I(ADD_64_1024), I(TCB_KIT_AND_OR));
+	const kit_op upper = OP4(b, "lop3.b32", scales, I(0x00c000c0), I(ADD_256), I(TCB_KIT_AND_OR));
 	return OP2(b, "sub.rn.f16x2", w->mins_bias, OP2(b, "add.rn.f16x2", field, upper));
 }
 
-static void k_scales(struct qmm_writer *w, const qmm_op word[4], qmm_op *scale, qmm_op *offset)
+static void k_scales(struct qmm_writer *w, const kit_op word[4], kit_op *scale, kit_op *offset)
 {
-	struct tcb_ptx_build *b = &w->b;
-	const qmm_op scales = OP3(b, "prmt.b32", word[1], word[2], w->select_two);
-	qmm_op field = OP4(b, "lop3.b32", scales, I(0x003f003f), I(ADD_1024), I(AND_OR));
+	struct tcb_ptx_build *b = &w->kit.b;
+	const kit_op scales = OP3(b, "prmt.b32", word[1], word[2], w->select_two);
+	kit_op field = OP4(b, "lop3.b32", scales, I(0x003f003f), I(ADD_1024), I(TCB_KIT_AND_OR));
 	field = OP2(b, "add.rn.f16x2", field, w->minus_1024);
 	*scale = OP2(b, "mul.rn.f16x2", field, twice(w, word[0], 0));
 	*offset = OP2(b, "mul.rn.f16x2", qmm_write_minus_mins(w, word), twice(w, word[0], 1));
 }
 
-static void q6_scales(struct qmm_writer *w, qmm_op word, qmm_op d, qmm_op scale[QMM_TURNS_MAX])
+static void q6_scales(struct qmm_writer *w, kit_op word, kit_op d, kit_op scale[QMM_TURNS_MAX])
 {
-	struct tcb_ptx_build *b = &w->b;
-	const qmm_op centre = qmm_write_constant(w, "b32", I((int64_t)0xe480e480)); /* -(1024 + 128) */
+	struct tcb_ptx_build *b = &w->kit.b;
+	const kit_op centre = tcb_kit_constant(b, "b32", I((int64_t)0xe480e480)); /* -(1024 + 128) */
 	d = twice(w, d, 0);
 	for (unsigned turn = 0; turn < QMM_TURNS_MAX; turn++) {
-		const qmm_op field = OP3(b, "prmt.b32", word, I(0x64646464), I(turn ? 0x4342 : 0x4140));
+		const kit_op field = OP3(b, "prmt.b32", word, I(0x64646464), I(turn ? 0x4342 : 0x4140));
 		scale[turn] = OP2(b, "mul.rn.f16x2", OP2(b, "add.rn.f16x2", field, centre), d);
 	}
 }
@@ -182,49 +182,50 @@ void qmm_write_scales(struct qmm_writer *w, const struct qmm_raw *raw, struct qm
 /* --- codes --- */
 
 /* WORD's bits so that those above the nibbles of both registers of pair PAIR of a step are where these go. */
-static qmm_op turn_high(struct qmm_writer *w, const struct qmm_raw *raw, unsigned chunk, unsigned step, unsigned pair)
+static kit_op turn_high(struct qmm_writer *w, const struct qmm_raw *raw, unsigned chunk, unsigned step, unsigned pair)
 {
 	struct qmm_high_place place;
 	qmm_high_at(&w->g->unit, chunk, step, 2 * pair, 0, &place);
-	return place.turn ? OP3(&w->b, "shf.r.wrap.b32", raw->high[place.word], raw->high[place.word], I(place.turn))
-			  : raw->high[place.word];
+	return place.turn
+		       ? OP3(&w->kit.b, "shf.r.wrap.b32", raw->high[place.word], raw->high[place.word], I(place.turn))
+		       : raw->high[place.word];
 }
 
 /* The pair of codes of register REG of a step, exact, less the format's centre. */
-static qmm_op code_pair(struct qmm_writer *w, const struct qmm_raw *raw, const qmm_op shifted[2],
-			const qmm_op turned[2], unsigned chunk, unsigned step, unsigned reg)
+static kit_op code_pair(struct qmm_writer *w, const struct qmm_raw *raw, const kit_op shifted[2],
+			const kit_op turned[2], unsigned chunk, unsigned step, unsigned reg)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const unsigned high = reg % 2;
-	qmm_op pair;
+	kit_op pair;
 	if (w->g->unit.code_words == 8) {
 		pair = raw->code[chunk][step / 2 * 4 + step % 2 * 2 + reg / 2];
 		pair = OP3(b, "prmt.b32", pair, I(0x64646464), I(high ? 0x4342 : 0x4140));
 		return OP2(b, "add.rn.f16x2", pair, w->bias_low);
 	}
 	pair = OP4(b, "lop3.b32", shifted[reg / 2], I(high ? 0x00f000f0 : 0x000f000f), I(high ? ADD_64 : ADD_1024),
-		   I(AND_OR));
+		   I(TCB_KIT_AND_OR));
 	if (w->g->unit.high_words) {
 		const unsigned mask = ((1u << w->g->unit.high_bits) - 1) << (high ? 8 : 4);
-		pair = OP4(b, "lop3.b32", turned[reg / 2], I((int64_t)mask << 16 | mask), pair, I(AND_OR));
+		pair = OP4(b, "lop3.b32", turned[reg / 2], I((int64_t)mask << 16 | mask), pair, I(TCB_KIT_AND_OR));
 	}
 	return OP2(b, "add.rn.f16x2", pair, high ? w->bias_high : w->bias_low);
 }
 
 void qmm_write_fragment(struct qmm_writer *w, const struct qmm_raw *raw, const struct qmm_scales *scales,
-			unsigned chunk, unsigned step, qmm_op a[4])
+			unsigned chunk, unsigned step, kit_op a[4])
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmm_unit *u = &w->g->unit;
 	const unsigned turn = chunk * QMM_CHUNK / (8 * u->run);
-	qmm_op shifted[2] = { raw->code[chunk][step], raw->code[chunk][step] }, turned[2] = { 0 };
+	kit_op shifted[2] = { raw->code[chunk][step], raw->code[chunk][step] }, turned[2] = { 0 };
 	if (u->code_words == 4)
 		shifted[1] = OP2(b, "shr.u32", shifted[0], I(8));
 	for (unsigned pair = 0; u->high_words && pair < 2; pair++)
 		turned[pair] = turn_high(w, raw, chunk, step, pair);
 	for (unsigned reg = 0; reg < 4; reg++) {
-		const qmm_op pair = code_pair(w, raw, shifted, turned, chunk, step, reg);
-		const qmm_op scale = scales->scale[reg % 2][turn];
+		const kit_op pair = code_pair(w, raw, shifted, turned, chunk, step, reg);
+		const kit_op scale = scales->scale[reg % 2][turn];
 		/* written to A's own register when there is one: those in flight are used in turn */
 		if (!a[reg].kind)
 			a[reg] = tcb_ptx_reg(b, "b32");

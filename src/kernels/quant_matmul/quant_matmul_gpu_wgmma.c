@@ -7,11 +7,7 @@
  */
 #include <stdio.h>
 
-#include "kernels/quant_matmul/quant_matmul_gpu.h"
-
-#define I tcb_ptx_int
-#define OP1 tcb_ptx_op1
-#define OP2 tcb_ptx_op2
+#include "kernels/quant_matmul/quant_matmul_gpu_wgmma.h"
 
 enum { STEP_BYTES = 32 };
 
@@ -20,7 +16,7 @@ void qmm_write_chunks_open(struct qmm_writer *w, struct qmm_chunks *c)
 	for (unsigned set = 0; set < 2; set++)
 		for (unsigned i = 0; i < w->g->row_tiles; i++)
 			for (unsigned j = 0; j < QMM_CHUNK_STEPS * 4; j++)
-				c->a[set][i][j / 4][j % 4] = tcb_ptx_reg(&w->b, "b32");
+				c->a[set][i][j / 4][j % 4] = tcb_ptx_reg(&w->kit.b, "b32");
 }
 
 void qmm_write_expand(struct qmm_writer *w, struct qmm_chunks *c, const struct qmm_lane_at *lane, unsigned at,
@@ -40,26 +36,26 @@ void qmm_write_expand(struct qmm_writer *w, struct qmm_chunks *c, const struct q
 }
 
 /* K-major, swizzled by 128 bytes, 8 tokens 1024 bytes apart. */
-static qmm_op descriptor_of(struct qmm_writer *w, qmm_op address)
+static kit_op descriptor_of(struct qmm_writer *w, kit_op address)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const uint64_t constant = UINT64_C(1) << 62 | (uint64_t)(QMM_TILE_BYTES >> 4) << 32 | UINT64_C(1) << 16;
-	const qmm_op start = OP2(b, "shr.u32", OP2(b, "and.b32", address, I(0x3ffff)), I(4));
+	const kit_op start = OP2(b, "shr.u32", OP2(b, "and.b32", address, I(0x3ffff)), I(4));
 	return OP2(b, "or.b64", OP1(b, "cvt.u64.u32", start), I((int64_t)constant));
 }
 
-void qmm_write_products(struct qmm_writer *w, struct qmm_chunks *c, unsigned chunk, qmm_op tile, struct qmm_sums *sums)
+void qmm_write_products(struct qmm_writer *w, struct qmm_chunks *c, unsigned chunk, kit_op tile, struct qmm_sums *sums)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmm_gpu *g = w->g;
-	const qmm_op all = OP2(b, "setp.eq.u32", I(0), I(0)), first = descriptor_of(w, tile);
+	const kit_op all = OP2(b, "setp.eq.u32", I(0), I(0)), first = descriptor_of(w, tile);
 	char mnemonic[64];
 	snprintf(mnemonic, sizeof(mnemonic), "wgmma.mma_async.sync.aligned.m64n%uk16.f32.f16.f16", g->tokens);
 	tcb_ptx_op0(b, "wgmma.fence.sync.aligned");
 	for (unsigned step = 0; step < QMM_CHUNK_STEPS; step++) {
-		const qmm_op x = step ? OP2(b, "add.u64", first, I(step * STEP_BYTES >> 4)) : first;
+		const kit_op x = step ? OP2(b, "add.u64", first, I(step * STEP_BYTES >> 4)) : first;
 		for (unsigned i = 0; i < g->row_tiles; i++) {
-			const qmm_op operand[7] = { tcb_ptx_vector(b, sums->of[step % g->chains][i][0],
+			const kit_op operand[7] = { tcb_ptx_vector(b, sums->of[step % g->chains][i][0],
 								   4 * g->token_groups),
 						    tcb_ptx_vector(b, c->a[chunk % 2][i][step], 4),
 						    x,

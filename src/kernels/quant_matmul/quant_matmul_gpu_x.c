@@ -10,49 +10,46 @@
  * places (qmm_k_of()).  Contract q8: 8 consecutive ones, which
  * quant_matmul_gpu_x_s8.c makes bytes and stores in a record.
  */
+#include "kernels/quant_matmul/quant_matmul_gpu_x.h"
 #include "base/sizes.h"
-#include "kernels/quant_matmul/quant_matmul_gpu.h"
+#include "kernels/quant.h"
 
-#define I tcb_ptx_int
-#define OP1 tcb_ptx_op1
-#define OP2 tcb_ptx_op2
-#define OP3 tcb_ptx_op3
-
-enum { WARP = 32, AHEAD = 8, TOKEN_BYTES = 128, CHUNK_BYTES = 16, LANE_FLOATS = 4 };
+enum { AHEAD = 8, TOKEN_BYTES = 128, CHUNK_BYTES = 16, LANE_FLOATS = 4 };
 
 /* A lane's part of a token's values of one unit. */
 struct lane_values {
-	qmm_op value[2 * LANE_FLOATS]; /* of the unit's first half, of its second one */
+	kit_op value[2 * LANE_FLOATS]; /* of the unit's first half, of its second one */
 };
 
 /* Where a lane reads: of a token and a unit of the row, its first value. */
 struct lane_source {
-	qmm_op token, first; /* of all; value of the row, known where K ends within a unit */
-	qmm_op at;
+	kit_op token, first; /* of all; value of the row, known where K ends within a unit */
+	kit_op at;
 };
 
-static void source_of(struct qmm_writer *w, qmm_op token, qmm_op unit, struct lane_source *out)
+static void source_of(struct qmm_writer *w, kit_op token, kit_op unit, struct lane_source *out)
 {
-	struct tcb_ptx_build *b = &w->b;
-	const qmm_op row = OP3(b, "mad.wide.u32", token, I((int64_t)w->g->k * 4), w->x);
+	struct tcb_ptx_build *b = &w->kit.b;
+	const kit_op row = OP3(b, "mad.wide.u32", token, I((int64_t)w->g->k * 4), w->x);
 	out->token = token;
-	out->first = OP3(b, "mad.lo.u32", unit, I(QMM_UNIT_VALUES), OP2(b, "shl.b32", w->lane, I(w->g->group ? 3 : 2)));
-	out->at = qmm_write_element(w, row, out->first, 4);
+	out->first =
+		OP3(b, "mad.lo.u32", unit, I(QMM_UNIT_VALUES), OP2(b, "shl.b32", w->kit.lane, I(w->g->group ? 3 : 2)));
+	out->at = tcb_kit_element(b, row, out->first, 4);
 }
 
 /* Those of a token and a unit further on, if HAS (none: always) and there is such a token; else zeros. */
 static void load_values(struct qmm_writer *w, const struct lane_source *from, unsigned tokens_on, unsigned units_on,
-			qmm_op has, struct lane_values *out)
+			kit_op has, struct lane_values *out)
 {
-	struct tcb_ptx_build *b = &w->b;
-	const qmm_op token = tokens_on ? OP2(b, "add.u32", from->token, I(tokens_on)) : from->token;
+	struct tcb_ptx_build *b = &w->kit.b;
+	const kit_op token = tokens_on ? OP2(b, "add.u32", from->token, I(tokens_on)) : from->token;
 	const int64_t at = ((int64_t)tokens_on * w->g->k + (int64_t)units_on * QMM_UNIT_VALUES) * 4;
 	has = has.kind ? OP3(b, "setp.lt.and.u32", token, w->tokens, has) : OP2(b, "setp.lt.u32", token, w->tokens);
 	for (unsigned i = 0; i < 2 * LANE_FLOATS; i++)
-		out->value[i] = qmm_write_constant(w, "f32", tcb_ptx_f32(0));
+		out->value[i] = tcb_kit_constant(b, "f32", F(0));
 	for (unsigned half = 0; half < 2; half++) {
 		const unsigned on = half * (w->g->group ? LANE_FLOATS : QMM_UNIT_VALUES / 2);
-		qmm_op guard = has;
+		kit_op guard = has;
 		if (w->g->k % QMM_UNIT_VALUES) /* signed: this may begin behind the row's end */
 			guard = OP3(b, "setp.lt.and.s32", from->first,
 				    I((int64_t)w->g->k - units_on * QMM_UNIT_VALUES - on), has);
@@ -63,26 +60,12 @@ static void load_values(struct qmm_writer *w, const struct lane_source *from, un
 	}
 }
 
-/* LOW and HIGH as a pair of halves. */
-static qmm_op pair_of(struct qmm_writer *w, qmm_op low, qmm_op high)
-{
-	struct tcb_ptx_build *b = &w->b;
-	qmm_op half[2], pair;
-	if (w->g->capability >= 80)
-		return OP2(b, "cvt.rn.f16x2.f32", high, low);
-	half[0] = OP1(b, "cvt.rn.f16.f32", low);
-	half[1] = OP1(b, "cvt.rn.f16.f32", high);
-	pair = tcb_ptx_reg(b, "b32");
-	tcb_ptx_into1(b, "mov.b32", pair, tcb_ptx_vector(b, half, 2));
-	return pair;
-}
-
 /* Which of a unit's tiles a lane's first pair goes to (qmm_k_of()), and how many further on its pair I. */
-static qmm_op first_tile(struct qmm_writer *w)
+static kit_op first_tile(struct qmm_writer *w)
 {
 	return w->g->group || w->g->unit.run == WARP
 		       ? I(0)
-		       : OP2(&w->b, "and.b32", OP2(&w->b, "shr.u32", w->lane, I(3)), I(2));
+		       : OP2(&w->kit.b, "and.b32", OP2(&w->kit.b, "shr.u32", w->kit.lane, I(3)), I(2));
 }
 
 static unsigned tile_of_pair(const struct qmm_gpu *g, unsigned i)
@@ -92,19 +75,20 @@ static unsigned tile_of_pair(const struct qmm_gpu *g, unsigned i)
 
 /* Bytes from a tile's start to where a lane's even and odd pairs of TOKEN go. */
 struct lane_places {
-	qmm_op place[2];
+	kit_op place[2];
 };
 
-static void places_of(struct qmm_writer *w, qmm_op token, struct lane_places *out)
+static void places_of(struct qmm_writer *w, kit_op token, struct lane_places *out)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const int is_short = w->g->unit.run < WARP;
-	const qmm_op row = OP2(b, "and.b32", token, I(QMM_GROUP_TOKENS - 1));
-	const qmm_op runs = OP2(b, "and.b32", OP2(b, "shr.u32", w->lane, I(is_short ? 2 : 3)), I(3));
-	const qmm_op base = OP3(b, "mad.lo.u32", row, I(TOKEN_BYTES), OP2(b, "shl.b32", runs, I(2)));
-	qmm_op chunk = OP2(b, "and.b32", w->lane, I(7));
+	const kit_op row = OP2(b, "and.b32", token, I(QMM_GROUP_TOKENS - 1));
+	const kit_op runs = OP2(b, "and.b32", OP2(b, "shr.u32", w->kit.lane, I(is_short ? 2 : 3)), I(3));
+	const kit_op base = OP3(b, "mad.lo.u32", row, I(TOKEN_BYTES), OP2(b, "shl.b32", runs, I(2)));
+	kit_op chunk = OP2(b, "and.b32", w->kit.lane, I(7));
 	if (is_short) /* lane / 16 is the half */
-		chunk = OP3(b, "mad.lo.u32", OP2(b, "shr.u32", w->lane, I(4)), I(4), OP2(b, "and.b32", w->lane, I(3)));
+		chunk = OP3(b, "mad.lo.u32", OP2(b, "shr.u32", w->kit.lane, I(4)), I(4),
+			    OP2(b, "and.b32", w->kit.lane, I(3)));
 	chunk = OP2(b, "shl.b32", OP2(b, "xor.b32", chunk, row), I(4));
 	out->place[0] = OP2(b, "add.u32", base, chunk);
 	out->place[1] = out->place[0];
@@ -112,10 +96,10 @@ static void places_of(struct qmm_writer *w, qmm_op token, struct lane_places *ou
 		out->place[1] = OP2(b, "add.u32", base, OP2(b, "xor.b32", chunk, I(TOKEN_BYTES / 2)));
 }
 
-static void pairs_of(struct qmm_writer *w, const struct lane_values *values, qmm_op pair[LANE_FLOATS])
+static void pairs_of(struct qmm_writer *w, const struct lane_values *values, kit_op pair[LANE_FLOATS])
 {
 	for (unsigned i = 0; i < LANE_FLOATS; i++)
-		pair[i] = pair_of(w, values->value[i], values->value[LANE_FLOATS + i]);
+		pair[i] = tcb_kit_pack_f16(&w->kit.b, values->value[i], values->value[LANE_FLOATS + i]);
 }
 
 /* How a block's warps share the activations: ACROSS tokens by DEEP units at a time, some such rounds ahead. */
@@ -138,10 +122,10 @@ static void deal_out(const struct qmm_gpu *g, struct deal *out)
 }
 
 /* To the record at RECORD, if HAS (none: always). */
-static void store_codes(struct qmm_writer *w, int is_global, qmm_op record, qmm_op token, qmm_op has,
+static void store_codes(struct qmm_writer *w, int is_global, kit_op record, kit_op token, kit_op has,
 			const struct lane_values *values)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	struct tcb_ptx_if scope;
 	if (has.kind)
 		tcb_ptx_if_begin(b, &scope, has);
@@ -151,14 +135,14 @@ static void store_codes(struct qmm_writer *w, int is_global, qmm_op record, qmm_
 }
 
 /* Rounds from token FROM and unit UNIT on, UNIT counted from the warp's first; tiles at TO. */
-static void prepare_rounds(struct qmm_writer *w, const struct deal *d, const struct lane_source *from, qmm_op to,
-			   qmm_op token, qmm_op unit, qmm_op first_unit)
+static void prepare_rounds(struct qmm_writer *w, const struct deal *d, const struct lane_source *from, kit_op to,
+			   kit_op token, kit_op unit, kit_op first_unit)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmm_gpu *g = w->g;
 	const int is_whole = g->slice % (d->deep * d->units_ahead) == 0;
 	struct lane_values values[AHEAD];
-	qmm_op has[AHEAD] = { 0 };
+	kit_op has[AHEAD] = { 0 };
 	for (unsigned i = 0; i < d->tokens_ahead * d->units_ahead; i++) {
 		const unsigned units_on = i / d->tokens_ahead * d->deep;
 		if (!is_whole)
@@ -169,9 +153,9 @@ static void prepare_rounds(struct qmm_writer *w, const struct deal *d, const str
 	for (unsigned i = 0; i < d->tokens_ahead * d->units_ahead; i++) {
 		const unsigned tokens_on = i % d->tokens_ahead * d->across, units_on = i / d->tokens_ahead * d->deep;
 		const unsigned at = units_on * g->unit_tiles * g->x_tile_bytes + tokens_on / 8 * g->x_group_bytes;
-		const qmm_op this = tokens_on % 8 ? OP2(b, "add.u32", token, I(tokens_on % 8)) : token;
+		const kit_op this = tokens_on % 8 ? OP2(b, "add.u32", token, I(tokens_on % 8)) : token;
 		struct lane_places places;
-		qmm_op pair[LANE_FLOATS];
+		kit_op pair[LANE_FLOATS];
 		if (g->group) {
 			store_codes(w, 0, OP2(b, "add.u32", to, I(at)), this, has[i], &values[i]);
 			continue;
@@ -181,7 +165,7 @@ static void prepare_rounds(struct qmm_writer *w, const struct deal *d, const str
 		if (!is_whole)
 			tcb_ptx_guard(b, has[i]);
 		for (unsigned j = 0; j < LANE_FLOATS; j++) {
-			const qmm_op base = OP2(b, "add.u32", to, places.place[j % 2]);
+			const kit_op base = OP2(b, "add.u32", to, places.place[j % 2]);
 			tcb_ptx_store(b, "st.shared.b32", tcb_ptx_at(base, at + tile_of_pair(g, j) * g->x_tile_bytes),
 				      &pair[j], 1);
 		}
@@ -190,20 +174,21 @@ static void prepare_rounds(struct qmm_writer *w, const struct deal *d, const str
 	}
 }
 
-void qmm_write_x_prepare(struct qmm_writer *w, qmm_op image)
+void qmm_write_x_prepare(struct qmm_writer *w, kit_op image)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmm_gpu *g = w->g;
 	struct deal d;
 	struct tcb_ptx_if scope;
 	struct tcb_ptx_for tokens, units;
 	struct lane_source from;
-	qmm_op token_on = I(0), unit_on = I(0), to;
+	kit_op token_on = I(0), unit_on = I(0), to;
 	deal_out(g, &d);
 	const int has_tokens = g->tokens > d.tokens_ahead * d.across, has_units = g->slice > d.units_ahead * d.deep;
 	if (d.warps < g->warps)
-		tcb_ptx_if_begin(b, &scope, OP2(b, "setp.lt.u32", w->warp, I(d.warps)));
-	const qmm_op token = OP2(b, "rem.u32", w->warp, I(d.across)), unit = OP2(b, "div.u32", w->warp, I(d.across));
+		tcb_ptx_if_begin(b, &scope, OP2(b, "setp.lt.u32", w->kit.warp, I(d.warps)));
+	const kit_op token = OP2(b, "rem.u32", w->kit.warp, I(d.across)),
+		     unit = OP2(b, "div.u32", w->kit.warp, I(d.across));
 	if (has_tokens) {
 		tcb_ptx_for_begin(b, &tokens, I(0), I(g->tokens), I(d.tokens_ahead * d.across), 1);
 		token_on = tokens.iv;
@@ -212,7 +197,7 @@ void qmm_write_x_prepare(struct qmm_writer *w, qmm_op image)
 		tcb_ptx_for_begin(b, &units, I(0), I(g->slice), I(d.units_ahead * d.deep), 1);
 		unit_on = units.iv;
 	}
-	const qmm_op of_block = OP2(b, "add.u32", token, token_on), of_slice = OP2(b, "add.u32", unit, unit_on);
+	const kit_op of_block = OP2(b, "add.u32", token, token_on), of_slice = OP2(b, "add.u32", unit, unit_on);
 	source_of(w, OP2(b, "add.u32", of_block, w->first_token), of_slice, &from);
 	to = OP3(b, "mad.lo.u32", of_slice, I(g->unit_tiles), first_tile(w));
 	to = OP3(b, "mad.lo.u32", to, I(g->x_tile_bytes), image);
@@ -227,28 +212,28 @@ void qmm_write_x_prepare(struct qmm_writer *w, qmm_op image)
 }
 
 /* Tile or record I of the block's in the image. */
-static qmm_op tile_at(struct qmm_writer *w, qmm_op i)
+static kit_op tile_at(struct qmm_writer *w, kit_op i)
 {
-	struct tcb_ptx_build *b = &w->b;
-	const qmm_op groups = OP2(b, "shr.u32", w->padded, I(3)), first = OP2(b, "shr.u32", w->first_token, I(3));
-	return qmm_write_element(w, w->x, OP3(b, "mad.lo.u32", i, groups, first), w->g->x_group_bytes);
+	struct tcb_ptx_build *b = &w->kit.b;
+	const kit_op groups = OP2(b, "shr.u32", w->padded, I(3)), first = OP2(b, "shr.u32", w->first_token, I(3));
+	return tcb_kit_element(b, w->x, OP3(b, "mad.lo.u32", i, groups, first), w->g->x_group_bytes);
 }
 
 /* By all threads, 16 bytes at a time, several asked for before the first is stored. */
-static void copy_by_threads(struct qmm_writer *w, qmm_op image)
+static void copy_by_threads(struct qmm_writer *w, kit_op image)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmm_gpu *g = w->g;
 	const unsigned pieces = g->x_tile_bytes / CHUNK_BYTES, all = g->slice * g->unit_tiles * pieces;
 	struct tcb_ptx_for loop;
-	qmm_op word[AHEAD][4], piece[AHEAD], has[AHEAD];
-	tcb_ptx_for_begin(b, &loop, w->tid, I(all), I(AHEAD * g->threads), 0);
+	kit_op word[AHEAD][4], piece[AHEAD], has[AHEAD];
+	tcb_ptx_for_begin(b, &loop, w->kit.tid, I(all), I(AHEAD * g->threads), 0);
 	for (unsigned i = 0; i < AHEAD; i++) {
-		qmm_op from;
+		kit_op from;
 		piece[i] = OP2(b, "add.u32", loop.iv, I(i * g->threads));
 		has[i] = OP2(b, "setp.lt.u32", piece[i], I(all));
 		from = tile_at(w, OP2(b, "div.u32", piece[i], I(pieces)));
-		from = qmm_write_element(w, from, OP2(b, "rem.u32", piece[i], I(pieces)), CHUNK_BYTES);
+		from = tcb_kit_element(b, from, OP2(b, "rem.u32", piece[i], I(pieces)), CHUNK_BYTES);
 		for (unsigned j = 0; j < 4; j++)
 			word[i][j] = tcb_ptx_reg(b, "b32");
 		tcb_ptx_guard(b, has[i]);
@@ -256,7 +241,7 @@ static void copy_by_threads(struct qmm_writer *w, qmm_op image)
 		tcb_ptx_unguard(b);
 	}
 	for (unsigned i = 0; i < AHEAD; i++) {
-		const qmm_op to = OP3(b, "mad.lo.u32", piece[i], I(CHUNK_BYTES), image);
+		const kit_op to = OP3(b, "mad.lo.u32", piece[i], I(CHUNK_BYTES), image);
 		tcb_ptx_guard(b, has[i]);
 		tcb_ptx_store(b, "st.shared.v4.b32", tcb_ptx_at(to, 0), word[i], 4);
 		tcb_ptx_unguard(b);
@@ -266,37 +251,34 @@ static void copy_by_threads(struct qmm_writer *w, qmm_op image)
 
 void qmm_write_x_open(struct qmm_writer *w)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	if (!w->g->x_is_bulk)
 		return;
-	w->x_barrier = OP2(b, "add.u32", w->shared, I(w->g->x_barrier_at));
-	tcb_ptx_guard(b, OP2(b, "setp.eq.u32", w->tid, I(0)));
-	for (unsigned i = 0; i < w->g->slice; i++)
-		OP2(b, "mbarrier.init.shared::cta.b64", tcb_ptx_at(w->x_barrier, 8 * i), I(1));
-	tcb_ptx_op0(b, "fence.mbarrier_init.release.cluster");
-	tcb_ptx_op0(b, "fence.proxy.async.shared::cta");
+	w->x_barrier = OP2(b, "add.u32", w->kit.shared, I(w->g->x_barrier_at));
+	tcb_ptx_guard(b, OP2(b, "setp.eq.u32", w->kit.tid, I(0)));
+	tcb_kit_barriers_init(b, w->x_barrier, w->g->slice, 1);
+	tcb_kit_barriers_ready(b);
 	tcb_ptx_unguard(b);
 }
 
 /* The tiles of unit UNIT, counted by its barrier. */
-static void copy_unit(struct qmm_writer *w, qmm_op image, qmm_op unit)
+static void copy_unit(struct qmm_writer *w, kit_op image, kit_op unit)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmm_gpu *g = w->g;
-	const qmm_op barrier = tcb_ptx_at(OP3(b, "mad.lo.u32", unit, I(8), w->x_barrier), 0);
-	const qmm_op first = OP2(b, "mul.lo.u32", unit, I(g->unit_tiles));
-	OP2(b, "mbarrier.arrive.expect_tx.shared::cta.b64", barrier, I(g->unit_tiles * g->x_tile_bytes));
+	const kit_op barrier = tcb_ptx_at(OP3(b, "mad.lo.u32", unit, I(8), w->x_barrier), 0);
+	const kit_op first = OP2(b, "mul.lo.u32", unit, I(g->unit_tiles));
+	tcb_kit_expect(b, barrier, I(g->unit_tiles * g->x_tile_bytes));
 	for (unsigned i = 0; i < g->unit_tiles; i++) {
-		const qmm_op tile = i ? OP2(b, "add.u32", first, I(i)) : first;
-		tcb_ptx_op4(b, "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes",
-			    tcb_ptx_at(OP3(b, "mad.lo.u32", tile, I(g->x_tile_bytes), image), 0),
-			    tcb_ptx_at(tile_at(w, tile), 0), I(g->x_tile_bytes), barrier);
+		const kit_op tile = i ? OP2(b, "add.u32", first, I(i)) : first;
+		tcb_kit_copy_bulk(b, tcb_ptx_at(OP3(b, "mad.lo.u32", tile, I(g->x_tile_bytes), image), 0),
+				  tile_at(w, tile), I(g->x_tile_bytes), barrier);
 	}
 }
 
-void qmm_write_x_copy(struct qmm_writer *w, qmm_op image)
+void qmm_write_x_copy(struct qmm_writer *w, kit_op image)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmm_gpu *g = w->g;
 	struct tcb_ptx_if scope;
 	struct tcb_ptx_for loop;
@@ -304,7 +286,7 @@ void qmm_write_x_copy(struct qmm_writer *w, qmm_op image)
 		copy_by_threads(w, image);
 		return;
 	}
-	tcb_ptx_if_begin(b, &scope, OP2(b, "setp.eq.u32", w->tid, I(0)));
+	tcb_kit_one_begin(&w->kit, &scope);
 	tcb_ptx_for_begin(b, &loop, I(0), I(g->share), I(1), 1);
 	for (unsigned ks = 0; ks < g->ksplit; ks++) /* what warps need first comes first */
 		copy_unit(w, image, OP2(b, "add.u32", loop.iv, I(ks * g->share)));
@@ -312,21 +294,21 @@ void qmm_write_x_copy(struct qmm_writer *w, qmm_op image)
 	tcb_ptx_if_end(b, &scope);
 }
 
-void qmm_write_x_ask(struct qmm_writer *w, qmm_op slot, qmm_op unit)
+void qmm_write_x_ask(struct qmm_writer *w, kit_op slot, kit_op unit)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmm_gpu *g = w->g;
 	const unsigned pieces = g->x_tile_bytes / CHUNK_BYTES, all = g->unit_tiles * pieces;
-	const qmm_op first = OP2(b, "mul.lo.u32", unit, I(g->unit_tiles));
+	const kit_op first = OP2(b, "mul.lo.u32", unit, I(g->unit_tiles));
 	for (unsigned at = 0; at < all; at += g->threads) {
-		const qmm_op piece = OP2(b, "add.u32", w->tid, I(at));
-		const qmm_op tile = g->unit_tiles > 1 ? OP2(b, "div.u32", piece, I(pieces)) : I(0);
-		const qmm_op within = g->unit_tiles > 1 ? OP2(b, "rem.u32", piece, I(pieces)) : piece;
-		const qmm_op from = tile_at(w, g->unit_tiles > 1 ? OP2(b, "add.u32", first, tile) : first);
+		const kit_op piece = OP2(b, "add.u32", w->kit.tid, I(at));
+		const kit_op tile = g->unit_tiles > 1 ? OP2(b, "div.u32", piece, I(pieces)) : I(0);
+		const kit_op within = g->unit_tiles > 1 ? OP2(b, "rem.u32", piece, I(pieces)) : piece;
+		const kit_op from = tile_at(w, g->unit_tiles > 1 ? OP2(b, "add.u32", first, tile) : first);
 		if (all - at < g->threads)
 			tcb_ptx_guard(b, OP2(b, "setp.lt.u32", piece, I(all)));
 		OP3(b, "cp.async.cg.shared.global", tcb_ptx_at(OP3(b, "mad.lo.u32", piece, I(CHUNK_BYTES), slot), 0),
-		    tcb_ptx_at(tcb_ptx_assume_aligned(b, qmm_write_element(w, from, within, CHUNK_BYTES), CHUNK_BYTES),
+		    tcb_ptx_at(tcb_ptx_assume_aligned(b, tcb_kit_element(b, from, within, CHUNK_BYTES), CHUNK_BYTES),
 			       0),
 		    I(CHUNK_BYTES));
 		if (all - at < g->threads)
@@ -334,53 +316,53 @@ void qmm_write_x_ask(struct qmm_writer *w, qmm_op slot, qmm_op unit)
 	}
 }
 
-void qmm_write_lane_rows(struct qmm_writer *w, qmm_op base, qmm_op out[2])
+void qmm_write_lane_rows(struct qmm_writer *w, kit_op base, kit_op out[2])
 {
-	struct tcb_ptx_build *b = &w->b;
-	const qmm_op row = OP2(b, "and.b32", w->lane, I(7)), chunk = OP2(b, "shr.u32", w->lane, I(3));
-	const qmm_op place = OP2(b, "shl.b32", OP2(b, "xor.b32", chunk, row), I(4));
-	const qmm_op at = OP3(b, "mad.lo.u32", row, I(TOKEN_BYTES), base);
+	struct tcb_ptx_build *b = &w->kit.b;
+	const kit_op row = OP2(b, "and.b32", w->kit.lane, I(7)), chunk = OP2(b, "shr.u32", w->kit.lane, I(3));
+	const kit_op place = OP2(b, "shl.b32", OP2(b, "xor.b32", chunk, row), I(4));
+	const kit_op at = OP3(b, "mad.lo.u32", row, I(TOKEN_BYTES), base);
 	out[0] = tcb_ptx_assume_aligned(b, OP2(b, "add.u32", at, place), 16);
 	out[1] = tcb_ptx_assume_aligned(b, OP2(b, "add.u32", at, OP2(b, "xor.b32", place, I(TOKEN_BYTES / 2))), 16);
 }
 
 void qmm_write_prepare_kernel(struct qmm_writer *w)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmm_gpu *g = w->g;
 	struct lane_values values[QMM_PREPARE_TOKENS];
 	struct lane_source from;
-	qmm_op image, unit, first, tiles[QMM_CHUNKS];
-	qmm_write_begin(w, "qmm_prepare", QMM_PREPARE_WARPS * WARP, 1);
-	w->x = tcb_ptx_param_pointer(b, "x", 16);
-	image = tcb_ptx_param_pointer(b, "image", 256);
-	w->tokens = tcb_ptx_param(b, "u32", "tokens");
-	w->padded = tcb_ptx_param(b, "u32", "padded");
-	if (g->pdl) {
-		tcb_ptx_op0(b, "griddepcontrol.launch_dependents");
-		tcb_ptx_op0(b, "griddepcontrol.wait");
-	}
-	w->tid = tcb_ptx_special(b, "tid.x");
-	w->lane = OP2(b, "and.b32", w->tid, I(WARP - 1));
-	w->warp = OP2(b, "shr.u32", w->tid, I(5));
+	kit_op image, unit, first, tiles[QMM_CHUNKS];
+	const unsigned padded = g->token_tiles * g->tokens;
+	tcb_kit_begin(&w->kit, "qmm_prepare",
+		      &(struct tcb_kit_kernel){ .threads = QMM_PREPARE_WARPS * WARP,
+						.blocks_together = 1,
+						.grid = { g->row_units, qmm_prepare_blocks(g) },
+						.is_dependent = g->pdl });
+	w->x = tcb_kit_operand(&w->kit, "x", 16, TCB_QUANT_X);
+	image = tcb_kit_workspace(&w->kit, "image", 256, 0);
+	w->tokens = tcb_kit_number(&w->kit, "tokens", g->m);
+	w->padded = tcb_kit_number(&w->kit, "padded", padded);
+	tcb_kit_dependents(&w->kit, 1);
+	tcb_kit_threads(&w->kit);
 	unit = tcb_ptx_special(b, "ctaid.x");
-	first = OP3(b, "mad.lo.u32", tcb_ptx_special(b, "ctaid.y"), I(QMM_PREPARE_WARPS), w->warp);
+	first = OP3(b, "mad.lo.u32", tcb_ptx_special(b, "ctaid.y"), I(QMM_PREPARE_WARPS), w->kit.warp);
 	first = OP2(b, "mul.lo.u32", first, I(QMM_PREPARE_TOKENS));
 	source_of(w, first, unit, &from);
 	for (unsigned i = 0; i < QMM_PREPARE_TOKENS; i++)
-		load_values(w, &from, i, 0, (qmm_op){ 0 }, &values[i]);
-	const qmm_op groups = OP2(b, "shr.u32", w->padded, I(3)),
+		load_values(w, &from, i, 0, (kit_op){ 0 }, &values[i]);
+	const kit_op groups = OP2(b, "shr.u32", w->padded, I(3)),
 		     tile = OP3(b, "mad.lo.u32", unit, I(g->unit_tiles), first_tile(w));
-	const qmm_op pitch = OP2(b, "mul.wide.u32", groups, I(g->x_group_bytes));
-	tiles[0] = qmm_write_element(w, image, OP3(b, "mad.lo.u32", tile, groups, OP2(b, "shr.u32", first, I(3))),
-				     g->x_group_bytes);
+	const kit_op pitch = OP2(b, "mul.wide.u32", groups, I(g->x_group_bytes));
+	tiles[0] = tcb_kit_element(b, image, OP3(b, "mad.lo.u32", tile, groups, OP2(b, "shr.u32", first, I(3))),
+				   g->x_group_bytes);
 	for (unsigned i = 1; i < g->unit_tiles; i++)
 		tiles[i] = OP2(b, "add.u64", tiles[i - 1], pitch);
 	for (unsigned i = 0; i < QMM_PREPARE_TOKENS; i++) {
-		const qmm_op token = OP2(b, "add.u32", first, I(i));
-		const qmm_op has = OP2(b, "setp.lt.u32", token, w->padded);
+		const kit_op token = OP2(b, "add.u32", first, I(i));
+		const kit_op has = OP2(b, "setp.lt.u32", token, w->padded);
 		struct lane_places places;
-		qmm_op pair[LANE_FLOATS];
+		kit_op pair[LANE_FLOATS];
 		if (g->group) {
 			store_codes(w, 1, tiles[0], token, has, &values[i]);
 			continue;
@@ -391,9 +373,9 @@ void qmm_write_prepare_kernel(struct qmm_writer *w)
 		for (unsigned j = 0; j < LANE_FLOATS; j++)
 			tcb_ptx_store(
 				b, "st.global.b32",
-				tcb_ptx_at(qmm_write_element(w, tiles[tile_of_pair(g, j)], places.place[j % 2], 1), 0),
+				tcb_ptx_at(tcb_kit_element(b, tiles[tile_of_pair(g, j)], places.place[j % 2], 1), 0),
 				&pair[j], 1);
 		tcb_ptx_unguard(b);
 	}
-	tcb_ptx_kernel_end(b);
+	tcb_kit_end(&w->kit);
 }

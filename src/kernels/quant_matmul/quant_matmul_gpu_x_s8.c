@@ -9,59 +9,54 @@
  */
 #include <stdio.h>
 
-#include "kernels/quant_gpu.h"
-#include "kernels/quant_matmul/quant_matmul_gpu.h"
+#include "kernels/gpu/quant_gpu.h"
+#include "kernels/quant_matmul/quant_matmul_gpu_x.h"
 
-#define I tcb_ptx_int
-#define OP1 tcb_ptx_op1
-#define OP2 tcb_ptx_op2
-#define OP3 tcb_ptx_op3
-
-enum { WARP = 32, TOKEN_BYTES = 128, LANE_BYTES = 8 };
+enum { TOKEN_BYTES = 128, LANE_BYTES = 8 };
 
 /* A record, in shared memory or, where a launch of its own makes it, in global. */
 struct record {
-	qmm_op at;
+	kit_op at;
 	int is_global;
 };
 
 /* OFFSET behind it. */
-static qmm_op behind(struct qmm_writer *w, const struct record *record, qmm_op offset)
+static kit_op behind(struct qmm_writer *w, const struct record *record, kit_op offset)
 {
-	return record->is_global ? qmm_write_element(w, record->at, offset, 1)
-				 : OP2(&w->b, "add.u32", record->at, offset);
+	return record->is_global ? tcb_kit_element(&w->kit.b, record->at, offset, 1)
+				 : OP2(&w->kit.b, "add.u32", record->at, offset);
 }
 
-static void store(struct qmm_writer *w, const struct record *record, const char *type, qmm_op at, const qmm_op *values,
+static void store(struct qmm_writer *w, const struct record *record, const char *type, kit_op at, const kit_op *values,
 		  unsigned count)
 {
 	char mnemonic[24];
 	snprintf(mnemonic, sizeof mnemonic, "st.%s.%s", record->is_global ? "global" : "shared", type);
-	tcb_ptx_store(&w->b, mnemonic, tcb_ptx_at(at, 0), values, count);
+	tcb_ptx_store(&w->kit.b, mnemonic, tcb_ptx_at(at, 0), values, count);
 }
 
-static qmm_op lane_bits(struct qmm_writer *w, unsigned from, unsigned mask)
+static kit_op lane_bits(struct qmm_writer *w, unsigned from, unsigned mask)
 {
-	const qmm_op lane = from ? OP2(&w->b, "shr.u32", w->lane, I(from)) : w->lane;
-	return OP2(&w->b, "and.b32", lane, I(mask));
+	const kit_op lane = from ? OP2(&w->kit.b, "shr.u32", w->kit.lane, I(from)) : w->kit.lane;
+	return OP2(&w->kit.b, "and.b32", lane, I(mask));
 }
 
 /* Where the lane's codes of the token in row ROW are in a record: half of a chunk. */
-static qmm_op place_of(struct qmm_writer *w, qmm_op row)
+static kit_op place_of(struct qmm_writer *w, kit_op row)
 {
-	struct tcb_ptx_build *b = &w->b;
-	const qmm_op chunk = OP2(b, "shl.b32", OP2(b, "xor.b32", lane_bits(w, 1, 7), row), I(4));
-	const qmm_op at = OP3(b, "mad.lo.u32", lane_bits(w, 4, 1), I(QMM_TILE_BYTES),
+	struct tcb_ptx_build *b = &w->kit.b;
+	const kit_op chunk = OP2(b, "shl.b32", OP2(b, "xor.b32", lane_bits(w, 1, 7), row), I(4));
+	const kit_op at = OP3(b, "mad.lo.u32", lane_bits(w, 4, 1), I(QMM_TILE_BYTES),
 			      OP3(b, "mad.lo.u32", lane_bits(w, 0, 1), I(LANE_BYTES), chunk));
 	return OP3(b, "mad.lo.u32", row, I(TOKEN_BYTES), at);
 }
 
 /* VALUE, by the first of each LANES lanes, to AT bytes behind the record and as many as OFFSET says. */
 static void store_one_of(struct qmm_writer *w, const struct record *record, unsigned lanes, const char *type,
-			 qmm_op offset, unsigned at, qmm_op value)
+			 kit_op offset, unsigned at, kit_op value)
 {
-	struct tcb_ptx_build *b = &w->b;
-	const qmm_op to = behind(w, record, OP2(b, "add.u32", offset, I(at)));
+	struct tcb_ptx_build *b = &w->kit.b;
+	const kit_op to = behind(w, record, OP2(b, "add.u32", offset, I(at)));
 	tcb_ptx_guard(b, OP2(b, "setp.eq.u32", lane_bits(w, 0, lanes - 1), I(0)));
 	store(w, record, type, to, &value, 1);
 	tcb_ptx_unguard(b);
@@ -72,26 +67,26 @@ static void store_one_of(struct qmm_writer *w, const struct record *record, unsi
  * after it, then of the other 16 of both; or sums of 32 times their scale and a power of two, and what that half
  * leaves. With X < 2^(e+1) the largest of 256 values, such a sum is below 2^(e+6), times 2^(8-e) below 2^14.
  */
-static void store_sums(struct qmm_writer *w, const struct record *record, qmm_op row, qmm_op at_tokens, qmm_op largest,
-		       const qmm_op word[2], qmm_op scale)
+static void store_sums(struct qmm_writer *w, const struct record *record, kit_op row, kit_op at_tokens, kit_op largest,
+		       const kit_op word[2], kit_op scale)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmm_gpu *g = w->g;
 	const unsigned lanes = g->group == 32 ? 4 : 2;
-	qmm_op sum = I(0), value, exponent, half, at;
+	kit_op sum = I(0), value, exponent, half, at;
 	at = OP3(b, "mad.lo.u32", row, I(32), OP2(b, "shl.b32", lane_bits(w, 2, 3), I(3)));
 	at = OP3(b, "mad.lo.u32", lane_bits(w, 4, 1), I(2), at);
 	for (int i = 0; i < 2; i++)
 		sum = OP3(b, "dp4a.s32.s32", word[i], I(0x01010101), sum);
 	for (unsigned distance = 1; distance < lanes; distance *= 2)
-		sum = OP2(b, "add.u32", sum, tcb_quant_write_butterfly(b, sum, distance));
+		sum = OP2(b, "add.u32", sum, tcb_kit_butterfly(b, sum, distance));
 	if (g->group != 32) {
 		at = OP3(b, "mad.lo.u32", lane_bits(w, 1, 1), I(4), at);
 		store_one_of(w, record, lanes, "b16", at, g->x_sum_at, OP1(b, "cvt.rn.f16.s32", sum));
 		return;
 	}
 	for (unsigned distance = lanes; distance < WARP; distance *= 2)
-		largest = OP2(b, "max.u32", largest, tcb_quant_write_butterfly(b, largest, distance));
+		largest = OP2(b, "max.u32", largest, tcb_kit_butterfly(b, largest, distance));
 	exponent = OP2(b, "max.u32", OP2(b, "shr.u32", largest, I(23)), I(17)); /* no power overflows */
 	value = OP2(b, "mul.rn.f32", OP1(b, "cvt.rn.f32.s32", sum), scale);
 	value = OP2(b, "mul.rn.f32", value,
@@ -104,14 +99,14 @@ static void store_sums(struct qmm_writer *w, const struct record *record, qmm_op
 	store_one_of(w, record, WARP, "b32", at_tokens, g->x_power_at, exponent);
 }
 
-void qmm_write_x_codes(struct qmm_writer *w, int is_global, qmm_op record, qmm_op row, const qmm_op value[])
+void qmm_write_x_codes(struct qmm_writer *w, int is_global, kit_op record, kit_op row, const kit_op value[])
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmm_gpu *g = w->g;
 	const struct record to = { record, is_global };
-	const qmm_op largest = tcb_quant_write_largest(b, value, g->group);
-	qmm_op word[2], at = OP2(b, "shl.b32", OP2(b, "and.b32", row, I(1)), I(2));
-	const qmm_op scale = tcb_quant_write_codes(b, value, largest, word);
+	const kit_op largest = tcb_quant_write_largest(b, value, g->group);
+	kit_op word[2], at = OP2(b, "shl.b32", OP2(b, "and.b32", row, I(1)), I(2));
+	const kit_op scale = tcb_quant_write_codes(b, value, largest, word);
 	at = OP3(b, "mad.lo.u32", OP2(b, "shr.u32", row, I(1)), I(QMM_SCALE_STRIDE), at);
 	if (tcb_format(g->unit.format)->has_offsets)
 		store_sums(w, &to, row, at, largest, word, scale);

@@ -10,9 +10,9 @@
 #include "kernels/quant.h"
 #include "kernels/quant_matmul/quant_matmul_cpu.h"
 
-enum { WORD = 4, SMALL_VALUES = 32, Q6_K_TAIL = 52 };
+enum { WORD = 4, SMALL_VALUES = 32, HEADS = 8 };
 
-/* The words of one row's superblock; blocks of q4_0 and q8_0 past VALUES are zeros. */
+/* The words of one row's superblock; blocks of 32 values past VALUES are zeros. */
 static void row_to_words(const struct tcb_format *format, const uint8_t *blocks, size_t values,
 			 uint8_t words[QMM_LINES_MAX * WORD])
 {
@@ -21,10 +21,10 @@ static void row_to_words(const struct tcb_format *format, const uint8_t *blocks,
 		memcpy(words, blocks, format->block_bytes);
 		return;
 	}
-	const size_t codes = format->block_bytes - 2;
+	const size_t head = format->codes_at, codes = format->block_bytes - head;
 	for (size_t b = 0; b < values / SMALL_VALUES; b++, blocks += format->block_bytes) {
-		memcpy(words + 2 * b, blocks, 2);
-		memcpy(words + 4 * WORD + b * codes, blocks + 2, codes);
+		memcpy(words + head * b, blocks, head);
+		memcpy(words + HEADS * head + b * codes, blocks + head, codes);
 	}
 }
 
@@ -35,10 +35,10 @@ static void words_to_row(const struct tcb_format *format, const uint8_t words[QM
 		memcpy(blocks, words, format->block_bytes);
 		return;
 	}
-	const size_t codes = format->block_bytes - 2;
+	const size_t head = format->codes_at, codes = format->block_bytes - head;
 	for (size_t b = 0; b < values / SMALL_VALUES; b++, blocks += format->block_bytes) {
-		memcpy(blocks, words + 2 * b, 2);
-		memcpy(blocks + 2, words + 4 * WORD + b * codes, codes);
+		memcpy(blocks, words + head * b, head);
+		memcpy(blocks + head, words + HEADS * head + b * codes, codes);
 	}
 }
 
@@ -80,7 +80,7 @@ static size_t superblock_bytes(const struct tcb_format *format)
 
 void qmm_pack(const struct tcb_problem *problem, enum tcb_layout layout, const void *weights, void *packed)
 {
-	const struct tcb_format *format = tcb_quant_format(problem);
+	const struct tcb_format *format = problem->op->format;
 	const size_t n = problem->shape.n, k = problem->shape.k, row_bytes = tcb_quant_row_bytes(format, k);
 	const uint8_t *in = weights;
 	uint8_t *out = packed;
@@ -96,7 +96,7 @@ void qmm_pack(const struct tcb_problem *problem, enum tcb_layout layout, const v
 
 void qmm_unpack(const struct tcb_problem *problem, enum tcb_layout layout, const void *packed, void *weights)
 {
-	const struct tcb_format *format = tcb_quant_format(problem);
+	const struct tcb_format *format = problem->op->format;
 	const size_t n = problem->shape.n, k = problem->shape.k, row_bytes = tcb_quant_row_bytes(format, k);
 	const uint8_t *in = packed;
 	uint8_t words[QMM_LINES_MAX * WORD], *out = weights;
@@ -119,7 +119,7 @@ static void decode_row(const struct tcb_format *format, const uint8_t *lines, si
 	get_words(format, lines, row, words);
 	words_to_row(format, words, QMM_VALUES, blocks);
 	for (size_t b = 0; b < QMM_VALUES / format->block_values; b++)
-		format->decode(blocks + b * format->block_bytes, &out[b]);
+		tcb_block_decode(format, blocks + b * format->block_bytes, &out[b]);
 }
 
 static void panel(const struct tcb_format *format, const uint8_t *lines, struct qmm_panel *out)
@@ -159,7 +159,7 @@ static void values(const struct tcb_format *format, const uint8_t *lines, struct
 }
 
 /* The three functions of one format. */
-#define FUNCTIONS(id, name)                                                                                    \
+#define FUNCTIONS(id, name, ...)                                                                               \
 	static void gather_##name(const uint8_t *rows, size_t row_bytes, size_t row_count, size_t value_count, \
 				  uint8_t *lines)                                                              \
 	{                                                                                                      \
@@ -173,16 +173,7 @@ static void values(const struct tcb_format *format, const uint8_t *lines, struct
 	{                                                                                                      \
 		values(tcb_format(TCB_FORMAT_##id), lines, out);                                               \
 	}
-FUNCTIONS(Q4_0, q4_0)
-FUNCTIONS(Q8_0, q8_0)
-FUNCTIONS(Q4_K, q4_k)
-FUNCTIONS(Q5_K, q5_k)
-FUNCTIONS(Q6_K, q6_k)
+TCB_FORMAT_LIST(FUNCTIONS)
 
-const struct qmm_unpacker qmm_unpackers_scalar[TCB_FORMAT_COUNT] = {
-	[TCB_FORMAT_Q4_0] = { gather_q4_0, panel_q4_0, values_q4_0 },
-	[TCB_FORMAT_Q8_0] = { gather_q8_0, panel_q8_0, values_q8_0 },
-	[TCB_FORMAT_Q4_K] = { gather_q4_k, panel_q4_k, values_q4_k },
-	[TCB_FORMAT_Q5_K] = { gather_q5_k, panel_q5_k, values_q5_k },
-	[TCB_FORMAT_Q6_K] = { gather_q6_k, panel_q6_k, values_q6_k },
-};
+#define UNPACKER(id, name, ...) { gather_##name, panel_##name, values_##name },
+const struct qmm_unpacker qmm_unpackers_scalar[TCB_FORMAT_COUNT] = { TCB_FORMAT_LIST(UNPACKER) };

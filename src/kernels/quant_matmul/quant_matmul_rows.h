@@ -7,6 +7,7 @@
 #define TCB_KERNELS_QUANT_MATMUL_ROWS_H
 
 #include "kernels/quant_matmul/quant_matmul_cpu.h"
+#include "kernels/simd/simd.h"
 
 /* The entry NAME_entry: PANEL is a tile from panels, LINES from lines or NULL. */
 #define QMM_ENTRY(name, panel_, lines_)                                                         \
@@ -17,19 +18,19 @@
 	}
 
 /* One row; the name carries op, contract, layout, ISA and micro tile. */
-#define QMM_ROW(op, contract_, CONTRACT, isa_, ISA_, layout_, LAYOUT_, m_, n_, k_, class_, entry_)         \
-	{                                                                                                  \
-#op "_matmul_" #contract_ "_" #layout_ "_" #isa_ "_" #m_ "x" #n_, TCB_CONTRACT_##CONTRACT, \
-			TCB_ISA_##ISA_, TCB_LAYOUT_##LAYOUT_,                                              \
-			{ m_, n_, k_ }, 1, class_, TCB_SOURCE_HASH, (void (*)(void))entry_                 \
+#define QMM_ROW(op, contract_, CONTRACT, layout_, LAYOUT_, m_, n_, k_, class_, entry_)                         \
+	{                                                                                                      \
+#op "_matmul_" #contract_ "_" #layout_ "_" SIMD_TEXT "_" #m_ "x" #n_, TCB_CONTRACT_##CONTRACT, \
+			SIMD_ISA_ID, TCB_LAYOUT_##LAYOUT_,                                                     \
+			{ m_, n_, k_ }, 1, class_, TCB_SOURCE_HASH, (void (*)(void))entry_                     \
 	}
 
 /* Both layouts. */
-#define QMM_ROWS_Q8(op, k_, isa_, ISA_, m_, n_, entry_)                                         \
-	QMM_ROW(op, q8, Q8, isa_, ISA_, native, NATIVE, m_, n_, k_, TCB_CLASS_BOUNDED, entry_), \
-		QMM_ROW(op, q8, Q8, isa_, ISA_, r16, R16, m_, n_, k_, TCB_CLASS_BOUNDED, entry_)
-#define QMM_ROWS_F32(op, k_, isa_, ISA_, m_, n_, entry_)                                        \
-	QMM_ROW(op, f32, F32, isa_, ISA_, native, NATIVE, m_, n_, k_, TCB_CLASS_EXACT, entry_), \
-		QMM_ROW(op, f32, F32, isa_, ISA_, r16, R16, m_, n_, k_, TCB_CLASS_EXACT, entry_)
+#define QMM_ROWS_Q8(op, k_, m_, n_, entry_)                                         \
+	QMM_ROW(op, q8, Q8, native, NATIVE, m_, n_, k_, TCB_CLASS_BOUNDED, entry_), \
+		QMM_ROW(op, q8, Q8, r16, R16, m_, n_, k_, TCB_CLASS_BOUNDED, entry_)
+#define QMM_ROWS_F32(op, k_, m_, n_, entry_)                                        \
+	QMM_ROW(op, f32, F32, native, NATIVE, m_, n_, k_, TCB_CLASS_EXACT, entry_), \
+		QMM_ROW(op, f32, F32, r16, R16, m_, n_, k_, TCB_CLASS_EXACT, entry_)
 
 #endif

@@ -9,12 +9,12 @@
 #include "kernels/quant_matmul/quant_matmul_rows.h"
 
 /* One superblock of the outputs of a token. */
-static inline void q8_superblock(enum tcb_format_id format, const struct qmm_panel *w, const struct qmm_x8 *x,
-				 float total[QMM_ROWS])
+SIMD_INLINE void q8_superblock(enum tcb_format_id format, const struct qmm_panel *w, const struct qmm_x8 *x,
+			       float total[QMM_ROWS])
 {
 	const int runs = QMM_VALUES / qmm_run_values(format), steps = QMM_STEPS / runs;
 	const int grouped = qmm_group_values(format) < QMM_VALUES;
-	const int has_mins = format == TCB_FORMAT_Q4_K || format == TCB_FORMAT_Q5_K;
+	const int has_mins = tcb_format_row(format)->has_offsets;
 	float acc[QMM_ROWS] = { 0 };
 	for (int g = 0; g < runs; g++)
 		for (int r = 0; r < QMM_ROWS; r++) {
@@ -34,7 +34,7 @@ static inline void q8_superblock(enum tcb_format_id format, const struct qmm_pan
 	}
 }
 
-static inline void q8_tile(const struct qmm_call *call, enum tcb_format_id format, size_t micro_m)
+SIMD_INLINE void q8_tile(const struct qmm_call *call, enum tcb_format_id format, size_t micro_m)
 {
 	assert(call->superblocks >= 1 && call->tokens <= micro_m && call->rows <= QMM_ROWS);
 	for (size_t m = 0; m < call->tokens; m++) {
@@ -49,7 +49,7 @@ static inline void q8_tile(const struct qmm_call *call, enum tcb_format_id forma
 	}
 }
 
-static inline void f32_tile(const struct qmm_call *call, size_t micro_m)
+SIMD_INLINE void f32_tile(const struct qmm_call *call, size_t micro_m)
 {
 	const float *w = (const float *)(const void *)call->weights;
 	assert(call->values >= 1 && call->tokens <= micro_m && call->rows <= QMM_ROWS);
@@ -73,11 +73,8 @@ static inline void f32_tile(const struct qmm_call *call, size_t micro_m)
 		q8_tile(call, format, m);                       \
 	}                                                       \
 	QMM_ENTRY(op##_##m##x##n, op##_##m##x##n, NULL)
-SIZES(TILE, q40, TCB_FORMAT_Q4_0)
-SIZES(TILE, q80, TCB_FORMAT_Q8_0)
-SIZES(TILE, q4k, TCB_FORMAT_Q4_K)
-SIZES(TILE, q5k, TCB_FORMAT_Q5_K)
-SIZES(TILE, q6k, TCB_FORMAT_Q6_K)
+#define OF_FORMAT(id, name, op, ...) SIZES(TILE, op, TCB_FORMAT_##id)
+TCB_FORMAT_LIST(OF_FORMAT)
 
 #define TILE_F32(m, n, unused)                                 \
 	static void f32_##m##x##n(const struct qmm_call *call) \
@@ -87,11 +84,8 @@ SIZES(TILE, q6k, TCB_FORMAT_Q6_K)
 	QMM_ENTRY(f32_##m##x##n, f32_##m##x##n, NULL)
 SIZES(TILE_F32, 0)
 
-#define ROW(m, n, op, k)                                                  \
-	QMM_ROWS_Q8(op, k, scalar, SCALAR, m, n, op##_##m##x##n##_entry), \
-		QMM_ROWS_F32(op, k, scalar, SCALAR, m, n, f32_##m##x##n##_entry),
-const struct tcb_variant qmm_scalar_q40[] = { SIZES(ROW, q40, 32){ 0 } };
-const struct tcb_variant qmm_scalar_q80[] = { SIZES(ROW, q80, 32){ 0 } };
-const struct tcb_variant qmm_scalar_q4k[] = { SIZES(ROW, q4k, 256){ 0 } };
-const struct tcb_variant qmm_scalar_q5k[] = { SIZES(ROW, q5k, 256){ 0 } };
-const struct tcb_variant qmm_scalar_q6k[] = { SIZES(ROW, q6k, 256){ 0 } };
+#define ROW(m, n, op, k) \
+	QMM_ROWS_Q8(op, k, m, n, op##_##m##x##n##_entry), QMM_ROWS_F32(op, k, m, n, f32_##m##x##n##_entry),
+#define TABLE(id, name, op, values, ...) \
+	const struct tcb_variant SIMD_NAME(qmm_##op)[] = { SIZES(ROW, op, values){ 0 } };
+TCB_FORMAT_LIST(TABLE)

@@ -34,10 +34,10 @@ double q4k_f32_chain(const struct tcb_plan *plan)
 /*
  * The orders of contract f32.  Activations are those of struct q4k_x32, whose sums of sub-blocks add lanes i and
  * i + 16, then as add_lanes() does.
- *   native       16 lanes a row.  A block first takes c times each sub-block's sum from lanes 8 to 15, then in the
+ *   native       16 lanes per row.  A block first takes c times each sub-block's sum from lanes 8 to 15, then in the
  *                order of sub-blocks 2 p + h and 4 + 2 p + h: the four bytes of word w in sequence, times a, to lane
  *                8 p + w.  The lanes are added at the end.
- *   interleaved  16 / R lanes a row for R rows.  Word w belongs to lane w mod lanes; the bytes of its words in
+ *   interleaved  16 / R lanes per row for R rows.  Word w belongs to lane w mod lanes; the bytes of its words in
  *                sequence, even and odd bytes apart and then added, times sc, added over the sub-blocks, times d to
  *                the lane.  Mins likewise, in lane 0, taken off at the end; then the lanes are added.
  * The scalar kernels round each product before it is added; all others fuse the two.

@@ -16,10 +16,10 @@
 #include "kernels/quant_matvec/quant_matvec_micro.h"
 
 /* Eight words at P: FLOATS[4 h + b] are their codes in byte b, low nibble (h = 0) or high. */
-QMV_INLINE void codes_to_floats(const uint8_t *p, int last, __m256 floats[8])
+SIMD_INLINE void codes_to_floats(const uint8_t *p, int last, __m256 floats[8])
 {
 	const __m256i mask = _mm256_set1_epi32(15);
-	QMV_UNROLL
+	SIMD_UNROLL
 	for (int b = 0; b < 4; b++) {
 		__m256i word = _mm256_loadu_si256((const __m256i *)(p + (last ? 0 : b)));
 		if (last)
@@ -30,14 +30,14 @@ QMV_INLINE void codes_to_floats(const uint8_t *p, int last, __m256 floats[8])
 }
 
 /* Lanes i and i + 4, i and i + 2, i and i + 1. */
-QMV_INLINE float add_lanes(__m256 eight)
+SIMD_INLINE float add_lanes(__m256 eight)
 {
 	__m128 four = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
 	__m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
 	return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
 }
 
-QMV_INLINE __m256 half_at(const uint8_t *p)
+SIMD_INLINE __m256 half_at(const uint8_t *p)
 {
 	uint16_t half;
 	memcpy(&half, p, sizeof(half));
@@ -45,7 +45,7 @@ QMV_INLINE __m256 half_at(const uint8_t *p)
 }
 
 /* The eight scales of a block times d, its eight mins times dmin, all exact. */
-QMV_INLINE void scale_floats(const uint8_t *block, float scale[8], __m256 *min)
+SIMD_INLINE void scale_floats(const uint8_t *block, float scale[8], __m256 *min)
 {
 	const __m128i header = _mm_loadu_si128((const __m128i *)block);
 	const __m128i low_order = _mm_setr_epi8(4, 5, 6, 7, 12, 13, 14, 15, 8, 9, 10, 11, 12, 13, 14, 15);
@@ -60,20 +60,20 @@ QMV_INLINE void scale_floats(const uint8_t *block, float scale[8], __m256 *min)
 }
 
 /* One block of one row: lanes 8 p + w of the order that native_block of the AVX-512 kernels has, in acc[p]. */
-QMV_INLINE void native_block(const uint8_t *p, const struct q4k_x32 *x, int last, __m256 acc[2])
+SIMD_INLINE void native_block(const uint8_t *p, const struct q4k_x32 *x, int last, __m256 acc[2])
 {
 	_Alignas(32) float scale[8];
 	__m256 min;
 	scale_floats(p, scale, &min);
 	acc[1] = _mm256_fnmadd_ps(min, _mm256_load_ps(x->sums), acc[1]);
-	QMV_UNROLL
+	SIMD_UNROLL
 	for (int run = 0; run < 4; run++) {
 		const float *xr = x->x + 128 * (run / 2) + 8 * (run % 2);
 		__m256 q[8];
 		codes_to_floats(p + 16 + 32 * run, last && run == 3, q);
 		__m256 low = _mm256_mul_ps(q[0], _mm256_load_ps(xr)),
 		       high = _mm256_mul_ps(q[4], _mm256_load_ps(xr + 64));
-		QMV_UNROLL
+		SIMD_UNROLL
 		for (int b = 1; b < 4; b++) {
 			low = _mm256_fmadd_ps(q[b], _mm256_load_ps(xr + 16 * b), low);
 			high = _mm256_fmadd_ps(q[4 + b], _mm256_load_ps(xr + 64 + 16 * b), high);
@@ -84,7 +84,7 @@ QMV_INLINE void native_block(const uint8_t *p, const struct q4k_x32 *x, int last
 }
 
 /* ROWS rows of stored blocks, UNROLL blocks an iteration. */
-QMV_INLINE void native_rows(const struct qmv_call *call, int rows, int unroll, int hint)
+SIMD_INLINE void native_rows(const struct qmv_call *call, int rows, int unroll, int hint)
 {
 	const struct qmv_stages stages = qmv_stages(call, Q4K_BLOCK_BYTES);
 	const struct q4k_x32 *x = call->x;
@@ -99,10 +99,10 @@ QMV_INLINE void native_rows(const struct qmv_call *call, int rows, int unroll, i
 	}
 	size_t b = 0;
 	for (; b + (size_t)unroll < call->blocks; b += (size_t)unroll)
-		QMV_UNROLL
+		SIMD_UNROLL
 	for (int u = 0; u < unroll; u++) {
 		const struct qmv_offsets ahead = qmv_offsets(&stages, b + (size_t)u);
-		QMV_UNROLL
+		SIMD_UNROLL
 		for (int r = 0; r < rows; r++) {
 			const uint8_t *p = row[r] + (b + (size_t)u) * Q4K_BLOCK_BYTES;
 			for (size_t line = 0; line < Q4K_BLOCK_BYTES; line += 64)
@@ -124,14 +124,14 @@ QMV_INLINE void native_rows(const struct qmv_call *call, int rows, int unroll, i
 }
 
 /* Four 32-bit words, each in two lanes. */
-QMV_INLINE __m256i spread_words(const uint8_t *p)
+SIMD_INLINE __m256i spread_words(const uint8_t *p)
 {
 	const __m256i twice = _mm256_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3);
 	return _mm256_permutevar8x32_epi32(_mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)p)), twice);
 }
 
 /* Four f16 values as f32, each in two lanes. */
-QMV_INLINE __m256 spread_halves(const uint8_t *p)
+SIMD_INLINE __m256 spread_halves(const uint8_t *p)
 {
 	const __m256i twice = _mm256_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3);
 	return _mm256_permutevar8x32_ps(_mm256_castps128_ps256(_mm_cvtph_ps(_mm_loadl_epi64((const __m128i *)p))),
@@ -139,13 +139,13 @@ QMV_INLINE __m256 spread_halves(const uint8_t *p)
 }
 
 /* Byte I of every word, below 64, as a float. */
-QMV_INLINE __m256 byte_floats(__m256i words, int i)
+SIMD_INLINE __m256 byte_floats(__m256i words, int i)
 {
 	return _mm256_cvtepi32_ps(_mm256_and_si256(_mm256_srli_epi32(words, 8 * i), _mm256_set1_epi32(63)));
 }
 
 /* Scale words of four rows of a group of eight: words[0..1] the scales, words[2..3] the mins, a byte each. */
-QMV_INLINE void group_scales(const uint8_t *p, int wide, __m256i words[4])
+SIMD_INLINE void group_scales(const uint8_t *p, int wide, __m256i words[4])
 {
 	const __m256i six = _mm256_set1_epi8(0x3f), low = _mm256_set1_epi8(0x0f), two = _mm256_set1_epi8(0x30);
 	const __m256i a = spread_words(p), b = spread_words(p + 32), c = spread_words(p + 64);
@@ -163,23 +163,23 @@ QMV_INLINE void group_scales(const uint8_t *p, int wide, __m256i words[4])
 				   _mm256_and_si256(_mm256_srli_epi16(b, 2), two));
 }
 
-/* Rows 4 HALF to 4 HALF + 3 of one group block of eight, two lanes a row; the mins are in the first of them. */
-QMV_INLINE void group_half(const uint8_t *p, const struct q4k_x32 *x, int half, int wide, int last, __m256 *acc,
-			   __m256 *min_acc)
+/* Rows 4 HALF to 4 HALF + 3 of one group block of eight, two lanes per row; the mins are in the first of them. */
+SIMD_INLINE void group_half(const uint8_t *p, const struct q4k_x32 *x, int half, int wide, int last, __m256 *acc,
+			    __m256 *min_acc)
 {
 	const uint8_t *codes = p + (wide ? 160 : 128) + 32 * half;
 	__m256i words[4];
 	__m256 sum = _mm256_setzero_ps(), min_sum = sum;
 	group_scales(p + 32 + 16 * half, wide, words);
-	QMV_UNROLL
+	SIMD_UNROLL
 	for (int s = 0; s < 4; s++) {
 		const float *xs = x->x + 128 * (s / 2) + 8 * (s % 2);
 		__m256 part[4] = { 0 }; /* low nibbles of even and of odd bytes, then high nibbles */
-		QMV_UNROLL
+		SIMD_UNROLL
 		for (int c = 0; c < 4; c++) {
 			__m256 q[8];
 			codes_to_floats(codes + 64 * (4 * s + c), last && s == 3 && c == 3, q);
-			QMV_UNROLL
+			SIMD_UNROLL
 			for (int i = 0; i < 8; i++) {
 				const int b = i % 4, k = 2 * (i / 4) + b % 2;
 				double two;
@@ -189,7 +189,7 @@ QMV_INLINE void group_half(const uint8_t *p, const struct q4k_x32 *x, int half, 
 					c == 0 && b < 2 ? _mm256_mul_ps(q[i], xv) : _mm256_fmadd_ps(q[i], xv, part[k]);
 			}
 		}
-		QMV_UNROLL
+		SIMD_UNROLL
 		for (int h = 0; h < 2; h++) {
 			const int j = 2 * s + h;
 			const __m256 dot = _mm256_add_ps(part[2 * h], part[2 * h + 1]);
@@ -208,8 +208,8 @@ QMV_INLINE void group_half(const uint8_t *p, const struct q4k_x32 *x, int half, 
 typedef void group_half_fn(const uint8_t *p, const struct q4k_x32 *x, int half, __m256 *acc, __m256 *min_acc);
 
 /* One group of eight interleaved rows: HALF for all blocks but the last, TAIL for that. */
-QMV_INLINE void group_rows(const struct qmv_call *call, int wide, group_half_fn *half_block, group_half_fn *tail,
-			   int hint)
+SIMD_INLINE void group_rows(const struct qmv_call *call, int wide, group_half_fn *half_block, group_half_fn *tail,
+			    int hint)
 {
 	const size_t block_bytes = (size_t)(wide ? 148 : 144) * 8;
 	const struct qmv_stages stages = qmv_stages(call, block_bytes);
@@ -279,9 +279,8 @@ GROUP_HALF(r8w_tail, 1, 1)
 QMV_KERNEL_LONG(r8_1, group_rows, 0, r8_half, r8_tail)
 QMV_KERNEL_LONG(r8w_1, group_rows, 1, r8w_half, r8w_tail)
 
-#define ROW(rows, unroll) \
-	Q4K_ROW(f32, F32, avx2, AVX2, native, NATIVE, rows, unroll, TCB_CLASS_EXACT, native_##rows##_##unroll)
-#define GROUP_ROW(layout, LAYOUT) Q4K_ROW(f32, F32, avx2, AVX2, layout, LAYOUT, 8, 1, TCB_CLASS_EXACT, layout##_1)
-const struct tcb_variant q4k_variants_f32_avx2[] = {
+#define ROW(rows, unroll) Q4K_ROW(f32, F32, native, NATIVE, rows, unroll, TCB_CLASS_EXACT, native_##rows##_##unroll)
+#define GROUP_ROW(layout, LAYOUT) Q4K_ROW(f32, F32, layout, LAYOUT, 8, 1, TCB_CLASS_EXACT, layout##_1)
+const struct tcb_variant SIMD_NAME(q4k_variants_f32)[] = {
 	ROW(1, 1), ROW(1, 2), ROW(2, 1), ROW(2, 2), ROW(4, 1), GROUP_ROW(r8, R8), GROUP_ROW(r8w, R8W), { 0 },
 };

@@ -19,11 +19,11 @@
 #include "kernels/quant_matvec/quant_matvec_micro.h"
 
 /* Sixteen words at P: FLOATS[4 h + b] are their codes in byte b, low nibble (h = 0) or high. */
-QMV_INLINE void codes_to_floats(const uint8_t *p, int last, __m512 floats[8])
+SIMD_INLINE void codes_to_floats(const uint8_t *p, int last, __m512 floats[8])
 {
 	const __m512 table = _mm512_setr_ps(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
 	__m512i first = _mm512_loadu_si512(p);
-	QMV_UNROLL
+	SIMD_UNROLL
 	for (unsigned b = 0; b < 4; b++) {
 		__m512i low = b == 0 ? first : last ? _mm512_srli_epi32(first, 8 * b) : _mm512_loadu_si512(p + b);
 		/* Kept in a register: as the shift's memory operand it would be loaded, and split over two lines,
@@ -35,7 +35,7 @@ QMV_INLINE void codes_to_floats(const uint8_t *p, int last, __m512 floats[8])
 }
 
 /* Lanes i and i + 8, then i and i + 4, i and i + 2, i and i + 1. */
-QMV_INLINE float add_lanes(__m512 v)
+SIMD_INLINE float add_lanes(__m512 v)
 {
 	__m256 eight = _mm256_add_ps(_mm512_castps512_ps256(v), _mm512_extractf32x8_ps(v, 1));
 	__m128 four = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
@@ -44,7 +44,7 @@ QMV_INLINE float add_lanes(__m512 v)
 }
 
 /* The headers (d, dmin, 12 scale bytes) in the four lanes of H: eight scales, then eight mins in each lane. */
-QMV_INLINE __m512i unpack_headers(__m512i h)
+SIMD_INLINE __m512i unpack_headers(__m512i h)
 {
 	const __m512i low_order =
 		_mm512_broadcast_i32x4(_mm_setr_epi8(4, 5, 6, 7, 12, 13, 14, 15, 8, 9, 10, 11, 12, 13, 14, 15));
@@ -59,7 +59,7 @@ QMV_INLINE __m512i unpack_headers(__m512i h)
 }
 
 /* d times the eight scales, dmin times the eight mins, all exact: BYTES as unpack_headers gives them. */
-QMV_INLINE __m512 scale_floats(const uint8_t *block, __m128i bytes)
+SIMD_INLINE __m512 scale_floats(const uint8_t *block, __m128i bytes)
 {
 	const __m256i spread = _mm256_setr_epi8(0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 2, 3, 2, 3, 2, 3, 2, 3,
 						2, 3, 2, 3, 2, 3, 2, 3);
@@ -73,31 +73,31 @@ QMV_INLINE __m512 scale_floats(const uint8_t *block, __m128i bytes)
  * One block position of ROWS rows, native layout.  Lane 8 p + w of acc holds the products of half p, word w of the
  * activations' order; lanes 8 + j also take the min of sub-block j.
  */
-QMV_INLINE void native_block(const uint8_t *const row[8], size_t at, struct qmv_offsets ahead, const struct q4k_x32 *x,
-			     const __m128i bytes[8], int rows, int last, int hint, __m512 acc[8])
+SIMD_INLINE void native_block(const uint8_t *const row[8], size_t at, struct qmv_offsets ahead, const struct q4k_x32 *x,
+			      const __m128i bytes[8], int rows, int last, int hint, __m512 acc[8])
 {
 	const __m512 sums = _mm512_broadcast_f32x8(_mm256_load_ps(x->sums));
 	__m512 scale[8];
-	QMV_UNROLL
+	SIMD_UNROLL
 	for (int r = 0; r < rows; r++) {
 		scale[r] = scale_floats(row[r] + at, bytes[r]);
 		acc[r] = _mm512_mask3_fnmadd_ps(scale[r], sums, acc[r], 0xff00);
 		for (size_t line = 0; line < Q4K_BLOCK_BYTES; line += 64)
 			qmv_prefetch(row[r] + at + line, ahead, hint);
 	}
-	QMV_UNROLL
+	SIMD_UNROLL
 	for (int g = 0; g < 2; g++) {
 		const __m512i low_scale = _mm512_add_epi32(
 			_mm512_setr_epi32(0, 0, 0, 0, 0, 0, 0, 0, 2, 2, 2, 2, 2, 2, 2, 2), _mm512_set1_epi32(4 * g));
 		const __m512i high_scale = _mm512_add_epi32(low_scale, _mm512_set1_epi32(1));
 		const float *xg = x->x + 128 * g;
-		QMV_UNROLL
+		SIMD_UNROLL
 		for (int r = 0; r < rows; r++) {
 			__m512 q[8];
 			codes_to_floats(row[r] + at + 16 + 64 * g, last && g == 1, q);
 			__m512 low = _mm512_mul_ps(q[0], _mm512_load_ps(xg));
 			__m512 high = _mm512_mul_ps(q[4], _mm512_load_ps(xg + 64));
-			QMV_UNROLL
+			SIMD_UNROLL
 			for (int b = 1; b < 4; b++) {
 				low = _mm512_fmadd_ps(q[b], _mm512_load_ps(xg + 16 * b), low);
 				high = _mm512_fmadd_ps(q[4 + b], _mm512_load_ps(xg + 64 + 16 * b), high);
@@ -109,12 +109,12 @@ QMV_INLINE void native_block(const uint8_t *const row[8], size_t at, struct qmv_
 }
 
 /* BLOCKS block positions from byte AT on; the headers of four rows or blocks are unpacked together. */
-QMV_INLINE void native_step(const uint8_t *const row[8], size_t at, struct qmv_offsets ahead, const struct q4k_x32 *x,
-			    int rows, int blocks, int last, int hint, __m512 acc[8])
+SIMD_INLINE void native_step(const uint8_t *const row[8], size_t at, struct qmv_offsets ahead, const struct q4k_x32 *x,
+			     int rows, int blocks, int last, int hint, __m512 acc[8])
 {
 	const int headers = rows * blocks;
 	_Alignas(64) __m128i bytes[32];
-	QMV_UNROLL
+	SIMD_UNROLL
 	for (int i = 0; i < headers; i += 4) {
 		__m128i header[4] = { 0 };
 		for (int j = 0; j < 4 && i + j < headers; j++)
@@ -127,7 +127,7 @@ QMV_INLINE void native_step(const uint8_t *const row[8], size_t at, struct qmv_o
 			four = _mm512_inserti32x4(_mm512_inserti32x4(four, header[2], 2), header[3], 3);
 		_mm512_store_si512(bytes + i, unpack_headers(four));
 	}
-	QMV_UNROLL
+	SIMD_UNROLL
 	for (int u = 0; u < blocks; u++)
 		native_block(row, at + (size_t)u * Q4K_BLOCK_BYTES, ahead, x + u, bytes + rows * u, rows,
 			     last && u == blocks - 1, hint, acc);
@@ -137,8 +137,8 @@ QMV_INLINE void native_step(const uint8_t *const row[8], size_t at, struct qmv_o
 typedef void native_tail_fn(const uint8_t *const row[8], size_t at, const struct q4k_x32 *x, __m512 acc[8]);
 
 /* ROWS rows of stored blocks, UNROLL blocks an iteration; TAIL does one iteration, ONE a single block. */
-QMV_INLINE void native_rows(const struct qmv_call *call, int rows, int unroll, native_tail_fn *tail,
-			    native_tail_fn *one, int hint)
+SIMD_INLINE void native_rows(const struct qmv_call *call, int rows, int unroll, native_tail_fn *tail,
+			     native_tail_fn *one, int hint)
 {
 	const struct qmv_stages stages = qmv_stages(call, Q4K_BLOCK_BYTES);
 	const struct q4k_x32 *x = call->x;
@@ -167,7 +167,7 @@ QMV_INLINE void native_rows(const struct qmv_call *call, int rows, int unroll, n
 }
 
 /* ROWS 32-bit words, each repeated for the lanes of its row. */
-QMV_INLINE __m512i spread_words(const uint8_t *p, int rows)
+SIMD_INLINE __m512i spread_words(const uint8_t *p, int rows)
 {
 	if (rows == 16)
 		return _mm512_loadu_si512(p);
@@ -176,7 +176,7 @@ QMV_INLINE __m512i spread_words(const uint8_t *p, int rows)
 }
 
 /* ROWS f16 values as f32, in the lanes of LIVE. */
-QMV_INLINE __m512 spread_halves(const uint8_t *p, int rows, __mmask16 live)
+SIMD_INLINE __m512 spread_halves(const uint8_t *p, int rows, __mmask16 live)
 {
 	if (rows == 16)
 		return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)p));
@@ -186,13 +186,13 @@ QMV_INLINE __m512 spread_halves(const uint8_t *p, int rows, __mmask16 live)
 }
 
 /* Byte I of every word, below 64, as a float. */
-QMV_INLINE __m512 byte_floats(__m512i words, unsigned i)
+SIMD_INLINE __m512 byte_floats(__m512i words, unsigned i)
 {
 	return _mm512_cvtepi32_ps(_mm512_and_si512(_mm512_srli_epi32(words, 8 * i), _mm512_set1_epi32(63)));
 }
 
 /* The 16 / ROWS activations that one piece's words need for one byte, repeated for each row. */
-QMV_INLINE __m512 repeat_activations(const float *x, int rows)
+SIMD_INLINE __m512 repeat_activations(const float *x, int rows)
 {
 	double two;
 	if (rows == 16)
@@ -202,7 +202,7 @@ QMV_INLINE __m512 repeat_activations(const float *x, int rows)
 }
 
 /* Scale words of a group block: words[0..1] the scales, words[2..3] the mins, a byte each. */
-QMV_INLINE void group_scales(const uint8_t *p, int rows, int wide, __m512i words[4])
+SIMD_INLINE void group_scales(const uint8_t *p, int rows, int wide, __m512i words[4])
 {
 	const __m512i six = _mm512_set1_epi8(0x3f), low = _mm512_set1_epi8(0x0f), two = _mm512_set1_epi8(0x30);
 	__m512i a = spread_words(p, rows), b = spread_words(p + 4 * rows, rows), c = spread_words(p + 8 * rows, rows);
@@ -222,8 +222,8 @@ QMV_INLINE void group_scales(const uint8_t *p, int rows, int wide, __m512i words
 }
 
 /* One group block of ROWS interleaved rows, 16 / ROWS lanes each; the mins are in the first lane of each row. */
-QMV_INLINE void group_block(const uint8_t *p, struct qmv_offsets ahead, const struct q4k_x32 *x, int rows, int wide,
-			    int last, int hint, __m512 *acc, __m512 *min_acc)
+SIMD_INLINE void group_block(const uint8_t *p, struct qmv_offsets ahead, const struct q4k_x32 *x, int rows, int wide,
+			     int last, int hint, __m512 *acc, __m512 *min_acc)
 {
 	const int lanes = 16 / rows, pieces = 8 / lanes, head = (wide ? 20 : 16) * rows;
 	const __mmask16 first = rows == 16 ? 0xffff : 0x5555;
@@ -232,17 +232,17 @@ QMV_INLINE void group_block(const uint8_t *p, struct qmv_offsets ahead, const st
 	group_scales(p + 4 * rows, rows, wide, words);
 	for (int line = 0; line < head; line += 64)
 		qmv_prefetch(p + line, ahead, hint);
-	QMV_UNROLL
+	SIMD_UNROLL
 	for (int s = 0; s < 4; s++) {
 		const float *xs = x->x + 128 * (s / 2) + 8 * (s % 2);
 		__m512 part[4] = { 0 }; /* low nibbles of even and of odd bytes, then high nibbles */
-		QMV_UNROLL
+		SIMD_UNROLL
 		for (int c = 0; c < pieces; c++) {
 			const int at = head + 64 * (pieces * s + c);
 			__m512 q[8];
 			codes_to_floats(p + at, last && s == 3 && c == pieces - 1, q);
 			qmv_prefetch(p + at, ahead, hint);
-			QMV_UNROLL
+			SIMD_UNROLL
 			for (int i = 0; i < 8; i++) {
 				const int b = i % 4, k = 2 * (i / 4) + b % 2;
 				const __m512 xv = repeat_activations(xs + 64 * (i / 4) + 16 * b + c * lanes, rows);
@@ -250,7 +250,7 @@ QMV_INLINE void group_block(const uint8_t *p, struct qmv_offsets ahead, const st
 					c == 0 && b < 2 ? _mm512_mul_ps(q[i], xv) : _mm512_fmadd_ps(q[i], xv, part[k]);
 			}
 		}
-		QMV_UNROLL
+		SIMD_UNROLL
 		for (int h = 0; h < 2; h++) {
 			const unsigned j = 2 * (unsigned)s + (unsigned)h;
 			const __m512 dot = _mm512_add_ps(part[2 * h], part[2 * h + 1]);
@@ -269,7 +269,7 @@ QMV_INLINE void group_block(const uint8_t *p, struct qmv_offsets ahead, const st
 typedef void group_tail_fn(const uint8_t *p, const struct q4k_x32 *x, __m512 *acc, __m512 *min_acc);
 
 /* One group of ROWS interleaved rows. */
-QMV_INLINE void group_rows(const struct qmv_call *call, int rows, int wide, group_tail_fn *tail, int hint)
+SIMD_INLINE void group_rows(const struct qmv_call *call, int rows, int wide, group_tail_fn *tail, int hint)
 {
 	const size_t block_bytes = (size_t)(wide ? 148 : 144) * (size_t)rows;
 	const struct qmv_stages stages = qmv_stages(call, block_bytes);
@@ -345,10 +345,9 @@ GROUP(r16, 16, 0)
 GROUP(r16w, 16, 1)
 
 #define ROW(layout, LAYOUT, rows, unroll) \
-	Q4K_ROW(f32, F32, avx512, AVX512, layout, LAYOUT, rows, unroll, TCB_CLASS_EXACT, layout##_##rows##_##unroll)
-#define GROUP_ROW(layout, LAYOUT, rows) \
-	Q4K_ROW(f32, F32, avx512, AVX512, layout, LAYOUT, rows, 1, TCB_CLASS_EXACT, layout##_1)
-const struct tcb_variant q4k_variants_f32_avx512[] = {
+	Q4K_ROW(f32, F32, layout, LAYOUT, rows, unroll, TCB_CLASS_EXACT, layout##_##rows##_##unroll)
+#define GROUP_ROW(layout, LAYOUT, rows) Q4K_ROW(f32, F32, layout, LAYOUT, rows, 1, TCB_CLASS_EXACT, layout##_1)
+const struct tcb_variant SIMD_NAME(q4k_variants_f32)[] = {
 	ROW(native, NATIVE, 1, 1),
 	ROW(native, NATIVE, 1, 2),
 	ROW(native, NATIVE, 1, 4),

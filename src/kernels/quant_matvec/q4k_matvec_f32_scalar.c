@@ -14,7 +14,7 @@
 static const float code_value[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
 
 /* Lanes i and i + 8, then i and i + 4, i and i + 2, i and i + 1. */
-QMV_INLINE float add_lanes(const float lane[16])
+SIMD_INLINE float add_lanes(const float lane[16])
 {
 	float eight[8];
 	for (int i = 0; i < 8; i++)
@@ -24,12 +24,12 @@ QMV_INLINE float add_lanes(const float lane[16])
 	return (eight[0] + eight[2]) + (eight[1] + eight[3]);
 }
 
-QMV_INLINE float load_half(const uint8_t *bytes)
+SIMD_INLINE float load_half(const uint8_t *bytes)
 {
 	return tcb_f16_to_f32((uint16_t)(bytes[0] | bytes[1] << 8));
 }
 
-QMV_INLINE void native_block(const uint8_t *block, const struct q4k_x32 *x, float acc[16])
+SIMD_INLINE void native_block(const uint8_t *block, const struct q4k_x32 *x, float acc[16])
 {
 	const float d = load_half(block), dmin = load_half(block + 2);
 	uint8_t scale[8], min[8];
@@ -92,8 +92,8 @@ static void native_4(const struct qmv_call *call)
 	native_rows(call, 4);
 }
 
-#define ROW(rows) Q4K_ROW(f32, F32, scalar, SCALAR, native, NATIVE, rows, 1, TCB_CLASS_EXACT, native_##rows)
-const struct tcb_variant q4k_variants_f32_scalar[] = {
+#define ROW(rows) Q4K_ROW(f32, F32, native, NATIVE, rows, 1, TCB_CLASS_EXACT, native_##rows)
+const struct tcb_variant SIMD_NAME(q4k_variants_f32)[] = {
 	ROW(1),
 	ROW(4),
 	{ 0 },

@@ -9,10 +9,11 @@
 #include <string.h>
 
 #include "kernels/quant_matvec/quant_matvec_micro.h"
+#include "kernels/simd/simd.h"
 
 /* The eight 6-bit scales and mins of the two headers (d, dmin, 12 bytes) in the lanes of H: scales in bytes 0-7 of a
  * lane, mins in bytes 8-15. */
-QMV_INLINE __m256i unpack_headers(__m256i h)
+SIMD_INLINE __m256i unpack_headers(__m256i h)
 {
 	const __m256i low_order =
 		_mm256_broadcastsi128_si256(_mm_setr_epi8(4, 5, 6, 7, 12, 13, 14, 15, 8, 9, 10, 11, 12, 13, 14, 15));
@@ -27,13 +28,13 @@ QMV_INLINE __m256i unpack_headers(__m256i h)
 }
 
 /* Byte J of each lane, widened to all words of the lane. */
-QMV_INLINE __m256i pick_byte(__m256i bytes, int j)
+SIMD_INLINE __m256i pick_byte(__m256i bytes, int j)
 {
 	return _mm256_shuffle_epi8(bytes, _mm256_set1_epi16((short)(0x8000 | j)));
 }
 
 /* S of one native block in int32 lanes; OWN holds the row's scales in both lanes. */
-QMV_INLINE __m256i native_dot(const uint8_t *nibbles, const struct q4k_x8 *x, __m256i own)
+SIMD_INLINE __m256i native_dot(const uint8_t *nibbles, const struct q4k_x8 *x, __m256i own)
 {
 	const __m256i mask = _mm256_set1_epi8(15);
 	__m256i s = _mm256_setzero_si256(), t = s;
@@ -52,12 +53,12 @@ QMV_INLINE __m256i native_dot(const uint8_t *nibbles, const struct q4k_x8 *x, __
 }
 
 /* Native layout: one block of each of ROWS rows. */
-QMV_INLINE void native_block(const uint8_t *const *row, struct qmv_offsets ahead, const struct q4k_x8 *x, int rows,
-			     int hint, __m256 acc[4], __m256 min_acc[2])
+SIMD_INLINE void native_block(const uint8_t *const *row, struct qmv_offsets ahead, const struct q4k_x8 *x, int rows,
+			      int hint, __m256 acc[4], __m256 min_acc[2])
 {
 	const __m256i sums = _mm256_broadcastsi128_si256(_mm_load_si128((const __m128i *)x->sums));
 	const __m128 dx = _mm_set1_ps(x->d);
-	QMV_UNROLL
+	SIMD_UNROLL
 	for (int pair = 0; pair < rows; pair += 2) {
 		const int lanes = rows - pair < 2 ? 1 : 2;
 		const __m128i first = _mm_loadu_si128((const __m128i *)row[pair]);
@@ -68,7 +69,7 @@ QMV_INLINE void native_block(const uint8_t *const *row, struct qmv_offsets ahead
 		const __m256i mins = _mm256_madd_epi16(_mm256_unpackhi_epi8(scales, _mm256_setzero_si256()), sums);
 		const __m256 dmin = _mm256_set_m128(_mm_permute_ps(d, 0xff), _mm_permute_ps(d, 0x55));
 		min_acc[pair / 2] = _mm256_fmadd_ps(dmin, _mm256_cvtepi32_ps(mins), min_acc[pair / 2]);
-		QMV_UNROLL
+		SIMD_UNROLL
 		for (int r = 0; r < lanes; r++) {
 			const uint8_t *p = row[pair + r];
 			qmv_prefetch(p, ahead, hint);
@@ -83,21 +84,21 @@ QMV_INLINE void native_block(const uint8_t *const *row, struct qmv_offsets ahead
 	}
 }
 
-QMV_INLINE float sum4(__m128 v)
+SIMD_INLINE float sum4(__m128 v)
 {
 	v = _mm_add_ps(v, _mm_movehl_ps(v, v));
 	return _mm_cvtss_f32(_mm_add_ss(v, _mm_movehdup_ps(v)));
 }
 
 /* Native layout: ROWS rows, UNROLL blocks an iteration. */
-QMV_INLINE void native_rows(const struct qmv_call *call, int rows, int unroll, int hint)
+SIMD_INLINE void native_rows(const struct qmv_call *call, int rows, int unroll, int hint)
 {
 	const struct qmv_stages stages = qmv_stages(call, Q4K_BLOCK_BYTES);
 	const struct q4k_x8 *x = call->x;
 	const uint8_t *row[4];
 	__m256 acc[4], min_acc[2];
 	assert(call->rows <= (size_t)rows);
-	QMV_UNROLL
+	SIMD_UNROLL
 	for (int r = 0; r < rows; r++) {
 		/* Rows past the edge compute the last one again; nothing outside the weights is read. */
 		size_t at = (size_t)r < call->rows ? (size_t)r : call->rows - 1;
@@ -106,20 +107,20 @@ QMV_INLINE void native_rows(const struct qmv_call *call, int rows, int unroll, i
 	}
 	size_t b = 0;
 	for (; b + (size_t)unroll <= call->blocks; b += (size_t)unroll)
-		QMV_UNROLL
+		SIMD_UNROLL
 	for (int u = 0; u < unroll; u++) {
 		native_block(row, qmv_offsets(&stages, b + (size_t)u), x + b + u, rows, hint, acc, min_acc);
-		QMV_UNROLL
+		SIMD_UNROLL
 		for (int r = 0; r < rows; r++)
 			row[r] += Q4K_BLOCK_BYTES;
 	}
 	for (; b < call->blocks; b++) {
 		native_block(row, qmv_offsets(&stages, b), x + b, rows, hint, acc, min_acc);
-		QMV_UNROLL
+		SIMD_UNROLL
 		for (int r = 0; r < rows; r++)
 			row[r] += Q4K_BLOCK_BYTES;
 	}
-	QMV_UNROLL
+	SIMD_UNROLL
 	for (int r = 0; r < rows; r++) {
 		if ((size_t)r >= call->rows)
 			break;
@@ -132,7 +133,7 @@ QMV_INLINE void native_rows(const struct qmv_call *call, int rows, int unroll, i
 }
 
 /* PIECE bytes of codes, repeated over the vector. */
-QMV_INLINE __m256i repeat_piece(const int8_t *q, int piece)
+SIMD_INLINE __m256i repeat_piece(const int8_t *q, int piece)
 {
 	if (piece == 4) {
 		int32_t four;
@@ -148,7 +149,7 @@ QMV_INLINE __m256i repeat_piece(const int8_t *q, int piece)
 }
 
 /* Words of ROWS / 2 rows, each repeated for the 16 / ROWS lanes of its row. */
-QMV_INLINE __m256i spread_words(const uint8_t *p, int rows)
+SIMD_INLINE __m256i spread_words(const uint8_t *p, int rows)
 {
 	if (rows == 16)
 		return _mm256_loadu_si256((const __m256i *)p);
@@ -160,7 +161,7 @@ QMV_INLINE __m256i spread_words(const uint8_t *p, int rows)
 }
 
 /* f16 values of ROWS / 2 rows as f32, each in all lanes of its row. */
-QMV_INLINE __m256 spread_halves(const uint8_t *p, int rows)
+SIMD_INLINE __m256 spread_halves(const uint8_t *p, int rows)
 {
 	if (rows == 16)
 		return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)p));
@@ -172,17 +173,12 @@ QMV_INLINE __m256 spread_halves(const uint8_t *p, int rows)
 					_mm256_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1));
 }
 
-QMV_INLINE __m256i bytes_dot(__m256i acc, __m256i u, __m256i s)
-{
-	return _mm256_add_epi32(acc, _mm256_madd_epi16(_mm256_maddubs_epi16(u, s), _mm256_set1_epi16(1)));
-}
-
 /* Scales and mins of sub-blocks 0-3 and 4-7 as bytes of int32 lanes, for one half of the rows of a group block. */
 struct group_scales {
 	__m256i scale[2], min[2];
 };
 
-QMV_INLINE struct group_scales group_scales(const uint8_t *at, int rows, int wide)
+SIMD_INLINE struct group_scales group_scales(const uint8_t *at, int rows, int wide)
 {
 	struct group_scales out;
 	const __m256i a = spread_words(at, rows), b = spread_words(at + 4 * rows, rows);
@@ -204,7 +200,7 @@ QMV_INLINE struct group_scales group_scales(const uint8_t *at, int rows, int wid
 }
 
 /* Byte J of each int32 lane in both words of the lane. */
-QMV_INLINE __m256i pick_scale(__m256i words, int j)
+SIMD_INLINE __m256i pick_scale(__m256i words, int j)
 {
 	const __m128i order =
 		_mm_add_epi8(_mm_setr_epi8(0, -128, 0, -128, 4, -128, 4, -128, 8, -128, 8, -128, 12, -128, 12, -128),
@@ -213,8 +209,8 @@ QMV_INLINE __m256i pick_scale(__m256i words, int j)
 }
 
 /* S of the two halves of an interleaved group block, exact, in int32 lanes. */
-QMV_INLINE void group_dot(const uint8_t *nibbles, struct qmv_offsets ahead, const struct q4k_x8 *x,
-			  const struct group_scales *sc, int rows, int hint, __m256i sum[2])
+SIMD_INLINE void group_dot(const uint8_t *nibbles, struct qmv_offsets ahead, const struct q4k_x8 *x,
+			   const struct group_scales *sc, int rows, int hint, __m256i sum[2])
 {
 	const int piece = 64 / rows, pieces = 32 / piece;
 	const __m256i mask = _mm256_set1_epi8(15), zero = _mm256_setzero_si256();
@@ -227,7 +223,7 @@ QMV_INLINE void group_dot(const uint8_t *nibbles, struct qmv_offsets ahead, cons
 			const __m256i xl = repeat_piece(x_low + c * piece, piece);
 			const __m256i xh = repeat_piece(x_high + c * piece, piece);
 			qmv_prefetch(nibbles, ahead, hint);
-			QMV_UNROLL
+			SIMD_UNROLL
 			for (int half = 0; half < 2; half++) {
 				const __m256i v = _mm256_loadu_si256((const __m256i *)(nibbles + 32 * half));
 				const __m256i vl = _mm256_and_si256(v, mask);
@@ -236,7 +232,7 @@ QMV_INLINE void group_dot(const uint8_t *nibbles, struct qmv_offsets ahead, cons
 				high[half] = _mm256_add_epi16(high[half], _mm256_maddubs_epi16(vh, xh));
 			}
 		}
-		QMV_UNROLL
+		SIMD_UNROLL
 		for (int half = 0; half < 2; half++) {
 			const __m256i words = sc[half].scale[j / 4];
 			const __m256i a = _mm256_madd_epi16(low[half], pick_scale(words, j % 4));
@@ -247,8 +243,8 @@ QMV_INLINE void group_dot(const uint8_t *nibbles, struct qmv_offsets ahead, cons
 }
 
 /* One interleaved group block of ROWS rows: products added to ACC, mins to MIN_ACC, a half of the rows in each. */
-QMV_INLINE void group_block(const uint8_t *p, struct qmv_offsets ahead, const struct q4k_x8 *x, int rows, int wide,
-			    int hint, __m256 acc[2], __m256 min_acc[2])
+SIMD_INLINE void group_block(const uint8_t *p, struct qmv_offsets ahead, const struct q4k_x8 *x, int rows, int wide,
+			     int hint, __m256 acc[2], __m256 min_acc[2])
 {
 	const int head = (wide ? 20 : 16) * rows;
 	struct group_scales sc[2];
@@ -259,12 +255,12 @@ QMV_INLINE void group_block(const uint8_t *p, struct qmv_offsets ahead, const st
 	sc[1] = group_scales(p + 6 * rows, rows, wide);
 	group_dot(p + head, ahead, x, sc, rows, hint, sum);
 	const __m256 dx = _mm256_set1_ps(x->d);
-	QMV_UNROLL
+	SIMD_UNROLL
 	for (int half = 0; half < 2; half++) {
-		__m256i m = bytes_dot(_mm256_setzero_si256(), sc[half].min[0], repeat_piece(x->sums_high, 4));
-		m = bytes_dot(m, sc[half].min[1], repeat_piece(x->sums_high + 4, 4));
-		m = bytes_dot(_mm256_slli_epi32(m, 6), sc[half].min[0], repeat_piece(x->sums_low, 4));
-		m = bytes_dot(m, sc[half].min[1], repeat_piece(x->sums_low + 4, 4));
+		__m256i m = vi_dot(_mm256_setzero_si256(), sc[half].min[0], repeat_piece(x->sums_high, 4));
+		m = vi_dot(m, sc[half].min[1], repeat_piece(x->sums_high + 4, 4));
+		m = vi_dot(_mm256_slli_epi32(m, 6), sc[half].min[0], repeat_piece(x->sums_low, 4));
+		m = vi_dot(m, sc[half].min[1], repeat_piece(x->sums_low + 4, 4));
 		const __m256 d = _mm256_mul_ps(spread_halves(p + rows * half, rows), dx);
 		const __m256 dmin = _mm256_mul_ps(spread_halves(p + 2 * rows + rows * half, rows), dx);
 		acc[half] = _mm256_fmadd_ps(d, _mm256_cvtepi32_ps(sum[half]), acc[half]);
@@ -273,7 +269,7 @@ QMV_INLINE void group_block(const uint8_t *p, struct qmv_offsets ahead, const st
 }
 
 /* Interleaved layouts: one group of ROWS rows. */
-QMV_INLINE void group_rows(const struct qmv_call *call, int rows, int wide, int hint)
+SIMD_INLINE void group_rows(const struct qmv_call *call, int rows, int wide, int hint)
 {
 	const size_t block_bytes = (size_t)(wide ? 148 : 144) * (size_t)rows;
 	const struct qmv_stages stages = qmv_stages(call, block_bytes);
@@ -286,7 +282,7 @@ QMV_INLINE void group_rows(const struct qmv_call *call, int rows, int wide, int 
 		group_block(p, qmv_offsets(&stages, b), x + b, rows, wide, hint, acc, min_acc);
 	/* All lanes of a row hold parts of its S, and each the whole of its M. */
 	float lane[2][16];
-	QMV_UNROLL
+	SIMD_UNROLL
 	for (int half = 0; half < 2; half++) {
 		_mm256_storeu_ps(lane[0] + 8 * half, acc[half]);
 		_mm256_storeu_ps(lane[1] + 8 * half, min_acc[half]);
@@ -315,8 +311,8 @@ QMV_KERNEL(group_r8w, group_rows, 8, 1)
 QMV_KERNEL(group_r16w, group_rows, 16, 1)
 
 #define ROW(layout, LAYOUT, rows, unroll, function) \
-	Q4K_ROW(q8, Q8, avx2, AVX2, layout, LAYOUT, rows, unroll, TCB_CLASS_BOUNDED, function)
-const struct tcb_variant q4k_variants_q8_avx2[] = {
+	Q4K_ROW(q8, Q8, layout, LAYOUT, rows, unroll, TCB_CLASS_BOUNDED, function)
+const struct tcb_variant SIMD_NAME(q4k_variants_q8)[] = {
 	ROW(native, NATIVE, 1, 1, native_1_u1),
 	ROW(native, NATIVE, 1, 2, native_1_u2),
 	ROW(native, NATIVE, 2, 1, native_2_u1),

@@ -55,8 +55,8 @@ static void native_4_u1(const struct qmv_call *call)
 	native_rows(call, 4);
 }
 
-const struct tcb_variant q4k_variants_q8_scalar[] = {
-	Q4K_ROW(q8, Q8, scalar, SCALAR, native, NATIVE, 1, 1, TCB_CLASS_BOUNDED, native_1_u1),
-	Q4K_ROW(q8, Q8, scalar, SCALAR, native, NATIVE, 4, 1, TCB_CLASS_BOUNDED, native_4_u1),
+const struct tcb_variant SIMD_NAME(q4k_variants_q8)[] = {
+	Q4K_ROW(q8, Q8, native, NATIVE, 1, 1, TCB_CLASS_BOUNDED, native_1_u1),
+	Q4K_ROW(q8, Q8, native, NATIVE, 4, 1, TCB_CLASS_BOUNDED, native_4_u1),
 	{ .name = NULL },
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The ops q40_matvec, q80_matvec, q4k_matvec, q5k_matvec and q6k_matvec:
+ * The MatVecs of all weight formats, q4k_matvec and so on:
  * y[m][n] = sum over k of x[m][k] * w[n][k] with quantised weights, a token at
  * a time.  What the ops are, how a geometry becomes a plan, and the loops that
  * run it: macro tiles are dealt to threads, midi tiles follow each other within
@@ -9,6 +9,7 @@
  * quant_matvec_space.c.
  */
 #include "kernels/quant_matvec/quant_matvec_gpu.h"
+#include "kernels/quant_matvec/quant_matvec_planes.h"
 
 #include <assert.h>
 #include <string.h>
@@ -26,12 +27,12 @@ static size_t supers(size_t k)
 
 static int is_q4k(const struct tcb_problem *problem)
 {
-	return tcb_quant_format(problem)->id == TCB_FORMAT_Q4_K;
+	return problem->op->format->id == TCB_FORMAT_Q4_K;
 }
 
 static int is_own(const struct tcb_plan *plan)
 {
-	return qmv_is_own(tcb_quant_format(&plan->problem)->id, plan->variant->isa);
+	return qmv_is_own(plan->problem.op->format->id, plan->variant->isa);
 }
 
 /* Prepared activations of a superblock. */
@@ -53,7 +54,7 @@ static size_t super_bytes(const struct tcb_format *format, enum tcb_layout layou
 
 static size_t packed_bytes(const struct tcb_problem *problem, enum tcb_layout layout)
 {
-	const struct tcb_format *format = tcb_quant_format(problem);
+	const struct tcb_format *format = problem->op->format;
 	const size_t rows = q4k_layout_rows(layout);
 	if (layout == TCB_LAYOUT_NATIVE)
 		return 0;
@@ -94,7 +95,7 @@ static double chain_of(const struct tcb_plan *plan)
 static enum tcb_status plan(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
 			    struct tcb_plan *out, struct tcb_error *err)
 {
-	const struct tcb_op *op = tcb_quant_op(problem);
+	const struct tcb_op *op = problem->op;
 	const struct tcb_variant *variant = tcb_variant_find(op, problem->contract, geometry);
 	const int32_t *knob = geometry->knob;
 	const char *why;
@@ -211,48 +212,21 @@ static void run_share(void *ctx, size_t task, unsigned thread)
 	}
 }
 
-typedef void q4k_quantize_fn(const float *x, size_t blocks, struct q4k_x8 *out);
-typedef void q4k_prepare_fn(const float *x, size_t blocks, struct q4k_x32 *out);
-typedef void prepare_q8_fn(const struct tcb_format *format, const float *x, size_t k, struct qmv_x8 *out);
-typedef void prepare_f32_fn(const struct tcb_format *format, int as_they_are, const float *x, size_t k,
-			    struct qmv_x32 *out);
-
-static void prepare_as_they_are(const struct tcb_format *format, int as_they_are, const float *x, size_t k,
-				struct qmv_x32 *out)
-{
-	(void)as_they_are;
-	qmv_prepare_f32_scalar(format, x, k, out);
-}
-
-/* How activations are prepared for the variants of one instruction family; a processor has those of its own. */
+/* How activations are prepared for the variants of a family, by that which does arithmetic on floats. */
 struct preparers {
-	q4k_quantize_fn *q4k_q8;
-	q4k_prepare_fn *q4k_f32;
-	prepare_q8_fn *q8;
-	prepare_f32_fn *f32;
+	qmv_prepare_q8_fn *q8;
+	qmv_prepare_f32_fn *f32;
 };
+#define PREPARERS(isa, ID, ...) [TCB_ISA_##ID] = { qmv_prepare_q8_##isa, qmv_prepare_f32_##isa },
+static const struct preparers preparers[TCB_ISA_COUNT] = { TCB_ISAS_FLOATS(PREPARERS, ) };
 
-static const struct preparers *preparers_of(enum tcb_isa isa)
-{
-	static const struct preparers scalar = { q4k_quantize_scalar, q4k_prepare_scalar, qmv_prepare_q8_scalar,
-						 prepare_as_they_are };
-#if defined(__x86_64__)
-	static const struct preparers avx2 = { q4k_quantize_avx2, q4k_prepare_avx2, qmv_prepare_q8_avx2,
-					       qmv_prepare_f32_avx2 };
-	static const struct preparers avx512 = { q4k_quantize_avx512, q4k_prepare_avx512, qmv_prepare_q8_avx512,
-						 qmv_prepare_f32_avx512 };
-	if (isa == TCB_ISA_AVX2)
-		return &avx2;
-	if (isa == TCB_ISA_AVX512 || isa == TCB_ISA_AVX512VNNI)
-		return &avx512;
-#elif defined(__aarch64__)
-	static const struct preparers neon = { NULL, NULL, qmv_prepare_q8_neon, qmv_prepare_f32_neon };
-	if (isa == TCB_ISA_NEON)
-		return &neon;
-#endif
-	(void)isa;
-	return &scalar;
-}
+/* The same of Q4_K's own kernels. */
+struct own_preparers {
+	q4k_quantize_fn *q8;
+	q4k_prepare_fn *f32;
+};
+#define OWN_PREPARERS(isa, ID, ...) [TCB_ISA_##ID] = { q4k_quantize_##isa, q4k_prepare_##isa },
+static const struct own_preparers own_preparers[TCB_ISA_COUNT] = { Q4K_ISAS_FLOATS(OWN_PREPARERS, ) };
 
 /*
  * Activations into the workspace, on the calling thread before the others start: 0.6 us for 4096 values of q4_k with
@@ -261,26 +235,26 @@ static const struct preparers *preparers_of(enum tcb_isa isa)
  */
 static void prepare(const struct tcb_plan *plan, const float *x, char *workspace)
 {
-	const struct preparers *with = preparers_of(plan->variant->isa);
-	const struct tcb_format *format = tcb_quant_format(&plan->problem);
+	const enum tcb_isa isa = tcb_cpu_isa(plan->variant->isa)->floats;
+	const struct tcb_format *format = plan->problem.op->format;
 	const struct tcb_shape *s = &plan->problem.shape;
 	const int q8 = plan->problem.contract == TCB_CONTRACT_Q8;
 	const int as_they_are = plan->variant->layout != TCB_LAYOUT_NATIVE;
 	void *out = workspace;
 	if (is_own(plan) && q8) {
-		with->q4k_q8(x, s->m * supers(s->k), out);
+		own_preparers[isa].q8(x, s->m * supers(s->k), out);
 		return;
 	}
 	if (is_own(plan)) {
-		with->q4k_f32(x, s->m * supers(s->k), out);
+		own_preparers[isa].f32(x, s->m * supers(s->k), out);
 		return;
 	}
 	for (size_t m = 0; m < s->m; m++, x += s->k) {
 		out = workspace + m * supers(s->k) * activation_bytes(plan);
 		if (q8)
-			with->q8(format, x, s->k, out);
+			preparers[isa].q8(format, x, s->k, out);
 		else
-			with->f32(format, as_they_are, x, s->k, out);
+			preparers[isa].f32(format, as_they_are, x, s->k, out);
 	}
 }
 
@@ -302,7 +276,7 @@ static void run(const struct tcb_plan *plan, void *const operand[], void *worksp
 		.prefetch = g->knob[TCB_KNOB_PREFETCH] > 0 ? (size_t)g->knob[TCB_KNOB_PREFETCH] : 0,
 		.hint = g->knob[TCB_KNOB_HINT] > 0 ? (enum tcb_hint)g->knob[TCB_KNOB_HINT] : TCB_HINT_T0,
 	};
-	const struct tcb_format *format = tcb_quant_format(&plan->problem);
+	const struct tcb_format *format = plan->problem.op->format;
 	const enum tcb_layout layout = plan->variant->layout;
 	const size_t groups = tcb_quant_shares(s->n, job.group_rows), bytes = super_bytes(format, layout);
 	const size_t group_bytes =
@@ -316,35 +290,28 @@ static void run(const struct tcb_plan *plan, void *const operand[], void *worksp
 	tcb_pool_run(pool, plan->threads, sched, job.shares.total, run_share, &job);
 }
 
-/* Variants that the processor's architecture can have, all ISAs; the last is NULL. */
-#if defined(__x86_64__)
-static const struct tcb_variant *const lists_q4k[] = {
-	q4k_variants_q8_scalar,  q4k_variants_q8_avx2,  q4k_variants_q8_avx512,  q4k_variants_q8_avx512vnni,
-	q4k_variants_f32_scalar, q4k_variants_f32_avx2, q4k_variants_f32_avx512, NULL,
-};
-#define LISTS(op)                                                                                                \
-	static const struct tcb_variant *const lists_##op[] = { qmv_scalar_##op, qmv_avx2_##op, qmv_avx512_##op, \
-								qmv_avx512vnni_##op, NULL };
-#elif defined(__aarch64__)
-static const struct tcb_variant *const lists_q4k[] = { q4k_variants_q8_scalar, q4k_variants_f32_scalar, qmv_neon_q4k,
-						       NULL };
-#define LISTS(op) static const struct tcb_variant *const lists_##op[] = { qmv_scalar_##op, qmv_neon_##op, NULL };
+/* Q4_K's own kernels; on Arm those of all formats beside the portable ones. */
+#if defined(__aarch64__)
+#define Q4K_SHARED(X) X(neon, NEON, qmv_q4k)
 #else
-static const struct tcb_variant *const lists_q4k[] = { q4k_variants_q8_scalar, q4k_variants_f32_scalar, NULL };
-#define LISTS(op) static const struct tcb_variant *const lists_##op[] = { qmv_scalar_##op, NULL };
+#define Q4K_SHARED(X)
 #endif
-LISTS(q40)
-LISTS(q80)
-LISTS(q5k)
-LISTS(q6k)
+Q4K_ISAS_BYTES(TCB_VARIANT_TABLE_DECLARATION, q4k_variants_q8)
+Q4K_ISAS_FLOATS(TCB_VARIANT_TABLE_DECLARATION, q4k_variants_f32)
+Q4K_SHARED(TCB_VARIANT_TABLE_DECLARATION)
+static const struct tcb_variant *const lists_q4k[] = { Q4K_ISAS_BYTES(TCB_VARIANT_TABLE, q4k_variants_q8)
+							       Q4K_ISAS_FLOATS(TCB_VARIANT_TABLE, q4k_variants_f32)
+								       Q4K_SHARED(TCB_VARIANT_TABLE) NULL };
+#define LISTS(id, name, op, ...) TCB_VARIANT_TABLES(lists_##op, TCB_ISAS_BYTES, qmv_##op)
+TCB_FORMAT_OTHER_ROWS(LISTS)
 
 /* The ops differ in format and kernels. */
-#define OP(op, type, format, exact_)                                                                  \
+#define OP(id, name_, op, ...)                                                                        \
 	const struct tcb_op tcb_op_##op##_matvec = {                                                  \
 		.name = #op "_matvec",                                                                \
-		.summary = type " weights x f32 activations, one token at a time",                    \
+		.summary = #id " weights x f32 activations, one token at a time",                     \
 		.shape_form = "MxNxK",                                                                \
-		.weight_type = type,                                                                  \
+		.format = &tcb_formats[TCB_FORMAT_##id],                                              \
 		.contracts = 1u << TCB_CONTRACT_F32 | 1u << TCB_CONTRACT_F16 | 1u << TCB_CONTRACT_Q8, \
 		.default_contract = TCB_CONTRACT_Q8,                                                  \
 		.default_shapes = default_shapes,                                                     \
@@ -354,7 +321,7 @@ LISTS(q6k)
 		.operands = tcb_quant_operands,                                                       \
 		.fill = tcb_quant_fill,                                                               \
 		.reference = tcb_quant_reference,                                                     \
-		.exact = exact_,                                                                      \
+		.exact = TCB_FORMAT_##id == TCB_FORMAT_Q4_K ? q4k_exact : NULL,                       \
 		.flops = tcb_quant_flops,                                                             \
 		.traffic = tcb_quant_traffic,                                                         \
 		.axes = qmv_axes,                                                                     \
@@ -366,11 +333,6 @@ LISTS(q6k)
 		.run = run,                                                                           \
 		.emit = qmv_emit,                                                                     \
 		.gpu_rules = qmv_gpu_rules,                                                           \
-		.gpu_variants = qmv_gpu_variants[format],                                             \
-	}
-extern const struct tcb_op tcb_op_q40_matvec, tcb_op_q80_matvec, tcb_op_q5k_matvec, tcb_op_q6k_matvec;
-OP(q40, "Q4_0", TCB_FORMAT_Q4_0, NULL);
-OP(q80, "Q8_0", TCB_FORMAT_Q8_0, NULL);
-OP(q4k, "Q4_K", TCB_FORMAT_Q4_K, q4k_exact);
-OP(q5k, "Q5_K", TCB_FORMAT_Q5_K, NULL);
-OP(q6k, "Q6_K", TCB_FORMAT_Q6_K, NULL);
+		.gpu_variants = qmv_gpu_variants[TCB_FORMAT_##id],                                    \
+	};
+TCB_FORMAT_LIST(OP)

@@ -23,6 +23,7 @@
 #include <stdint.h>
 
 #include "kernels/quant.h"
+#include "kernels/simd/isas.h"
 
 enum { Q4K_BLOCK_VALUES = 256, Q4K_BLOCK_BYTES = 144 };
 
@@ -65,10 +66,8 @@ static inline unsigned q4k_x8_run(unsigned j)
 	return (j & 4u) | (j & 1u) << 1 | (j >> 1 & 1u);
 }
 
-/* q4k_matvec_quantize_<isa>.c: K/256 blocks from K floats, K a multiple of 256; all give the same bits. */
-void q4k_quantize_scalar(const float *x, size_t blocks, struct q4k_x8 *out);
-void q4k_quantize_avx2(const float *x, size_t blocks, struct q4k_x8 *out);
-void q4k_quantize_avx512(const float *x, size_t blocks, struct q4k_x8 *out);
+/* quant_matvec_quantize_<isa>.c: K/256 blocks from K floats, K a multiple of 256; all give the same bits. */
+typedef void q4k_quantize_fn(const float *x, size_t blocks, struct q4k_x8 *out);
 
 /*
  * 256 activations for contract f32, 64-byte aligned, in the order in which the codes of a native block come out of
@@ -89,26 +88,20 @@ static inline unsigned q4k_x32_index(unsigned k)
 }
 
 /* q4k_matvec_f32_<isa>.c: K/256 blocks from K floats, K a multiple of 256; all give the same bits. */
-void q4k_prepare_scalar(const float *x, size_t blocks, struct q4k_x32 *out);
-void q4k_prepare_avx2(const float *x, size_t blocks, struct q4k_x32 *out);
-void q4k_prepare_avx512(const float *x, size_t blocks, struct q4k_x32 *out);
+typedef void q4k_prepare_fn(const float *x, size_t blocks, struct q4k_x32 *out);
 
 enum { QMV_SUPER = 256, QMV_RUNS = 16, QMV_ROWS = 16, QMV_LINE = 64 };
 
 /* What is added to codes so that they are unsigned, in contract q8. */
 static inline int qmv_centre(enum tcb_format_id format)
 {
-	return format == TCB_FORMAT_Q4_0 ? 8 : format == TCB_FORMAT_Q8_0 ? 128 : format == TCB_FORMAT_Q6_K ? 32 : 0;
+	return tcb_code_bias(format);
 }
 
-/* Blocks and bytes of a superblock as stored. */
+/* Bytes of a superblock as stored. */
 static inline size_t qmv_super_bytes(enum tcb_format_id format)
 {
-	return format == TCB_FORMAT_Q4_0   ? 144
-	       : format == TCB_FORMAT_Q8_0 ? 272
-	       : format == TCB_FORMAT_Q4_K ? 144
-	       : format == TCB_FORMAT_Q5_K ? 176
-					   : 210;
+	return QMV_SUPER / tcb_format_row(format)->block_values * tcb_format_row(format)->block_bytes;
 }
 
 /*
@@ -137,18 +130,29 @@ struct qmv_x32 {
 	float sums[QMV_RUNS];
 };
 
-/* quant_matvec_prepare_<isa>.c: K values, K a multiple of the format's block; q8 gives the same bits everywhere. */
-void qmv_prepare_q8_scalar(const struct tcb_format *format, const float *x, size_t k, struct qmv_x8 *out);
-void qmv_prepare_q8_avx2(const struct tcb_format *format, const float *x, size_t k, struct qmv_x8 *out);
-void qmv_prepare_q8_avx512(const struct tcb_format *format, const float *x, size_t k, struct qmv_x8 *out);
-void qmv_prepare_f32_scalar(const struct tcb_format *format, const float *x, size_t k, struct qmv_x32 *out);
-void qmv_prepare_f32_avx2(const struct tcb_format *format, int as_they_are, const float *x, size_t k,
-			  struct qmv_x32 *out);
-void qmv_prepare_f32_avx512(const struct tcb_format *format, int as_they_are, const float *x, size_t k,
-			    struct qmv_x32 *out);
-void qmv_prepare_q8_neon(const struct tcb_format *format, const float *x, size_t k, struct qmv_x8 *out);
-void qmv_prepare_f32_neon(const struct tcb_format *format, int as_they_are, const float *x, size_t k,
-			  struct qmv_x32 *out);
+/* quant_matvec_prepare.c: K values, K a multiple of the format's block; q8 gives the same bits everywhere. */
+typedef void qmv_prepare_q8_fn(const struct tcb_format *format, const float *x, size_t k, struct qmv_x8 *out);
+typedef void qmv_prepare_f32_fn(const struct tcb_format *format, int as_they_are, const float *x, size_t k,
+				struct qmv_x32 *out);
+
+/* Of these every family has its own; of Q4_K's the portable ones are all on Arm. */
+#if defined(__x86_64__)
+#define Q4K_ISAS_FLOATS TCB_ISAS_FLOATS
+#define Q4K_ISAS_BYTES TCB_ISAS_BYTES
+#else
+#define Q4K_ISAS_FLOATS TCB_ISAS_SCALAR
+#define Q4K_ISAS_BYTES TCB_ISAS_SCALAR
+#endif
+#define QMV_DECLARE_PREPARERS(isa, ...)         \
+	qmv_prepare_q8_fn qmv_prepare_q8_##isa; \
+	qmv_prepare_f32_fn qmv_prepare_f32_##isa;
+#define Q4K_DECLARE_PREPARERS(isa, ...)     \
+	q4k_quantize_fn q4k_quantize_##isa; \
+	q4k_prepare_fn q4k_prepare_##isa;
+TCB_ISAS_FLOATS(QMV_DECLARE_PREPARERS, )
+Q4K_ISAS_FLOATS(Q4K_DECLARE_PREPARERS, )
+#undef QMV_DECLARE_PREPARERS
+#undef Q4K_DECLARE_PREPARERS
 
 /* Whether variants of ISA are Q4_K's own kernels, where FORMAT is Q4_K: with activations of their own. */
 static inline int qmv_is_own(enum tcb_format_id format, enum tcb_isa isa)
@@ -159,12 +163,11 @@ static inline int qmv_is_own(enum tcb_format_id format, enum tcb_isa isa)
 /*
  * quant_matvec_lines.c: layout r16 of all formats but Q4_K.  16 rows of a superblock become lines of 64 bytes, word w
  * of each row side by side, where a row's words are
- *     q4_0, q8_0  eight d, then eight times the block's codes
- *     q5_k        the block as stored
- *     q6_k        d and two bytes of zeros, the scales, then of each half of the values the high bits and the low
- * so that kernels read line after line.
- * Superblocks follow each other along k, groups of rows along n.  N is padded up to the group with zeros, and so is the
- * last superblock.
+ *     q4_0, q8_0, mxfp4   the scales of eight blocks, then eight times the block's codes
+ *     q5_k, iq4_xs        the block as stored
+ *     q6_k                d and two bytes of zeros, the scales, then of each half of the values the high bits and the
+ * low so that kernels read line after line. Superblocks follow each other along k, groups of rows along n.  N is padded
+ * up to the group with zeros, and so is the last superblock.
  */
 static inline size_t qmv_lines(enum tcb_format_id format) /* of a superblock */
 {
@@ -199,30 +202,8 @@ void qmv_footprint(const struct tcb_problem *problem, const struct tcb_target *t
 /* Why the op cannot run GEOMETRY whatever the variant, NULL if it can. */
 const char *qmv_geometry_refused(const struct tcb_problem *problem, const struct tcb_geometry *geometry);
 
-/* quant_matvec.c */
-extern const struct tcb_op tcb_op_q4k_matvec;
-
-/* Each variant file ends in its tables (a row without a name is the last); quant_matvec.c lists them. */
-extern const struct tcb_variant q4k_variants_f32_scalar[];
-extern const struct tcb_variant q4k_variants_f32_avx2[];
-extern const struct tcb_variant q4k_variants_f32_avx512[];
-extern const struct tcb_variant q4k_variants_q8_scalar[];
-extern const struct tcb_variant q4k_variants_q8_avx2[];
-extern const struct tcb_variant q4k_variants_q8_avx512[];
-extern const struct tcb_variant q4k_variants_q8_avx512vnni[];
-
-extern const struct tcb_variant qmv_neon_q4k[];
-
-/* The same for the other formats. */
-#define QMV_VARIANT_TABLES(op)                                 \
-	extern const struct tcb_variant qmv_scalar_##op[];     \
-	extern const struct tcb_variant qmv_avx2_##op[];       \
-	extern const struct tcb_variant qmv_avx512_##op[];     \
-	extern const struct tcb_variant qmv_avx512vnni_##op[]; \
-	extern const struct tcb_variant qmv_neon_##op[];
-QMV_VARIANT_TABLES(q40)
-QMV_VARIANT_TABLES(q80)
-QMV_VARIANT_TABLES(q5k)
-QMV_VARIANT_TABLES(q6k)
+#define QMV_DECLARE_OP(id, name, op, ...) extern const struct tcb_op tcb_op_##op##_matvec;
+TCB_FORMAT_LIST(QMV_DECLARE_OP)
+#undef QMV_DECLARE_OP
 
 #endif

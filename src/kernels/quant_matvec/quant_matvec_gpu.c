@@ -9,49 +9,40 @@
  * (pdl) the weights, which no kernel before this one writes, are asked for before
  * griddepcontrol.wait and the activations after it.
  */
-#include <string.h>
-
 #include "kernels/quant_matvec/quant_matvec_gpu.h"
+#include "base/sizes.h"
+#include "kernels/gpu/barrier.h"
+#include "kernels/quant_matvec/quant_matvec_gpu_math.h"
+#include "kernels/quant_matvec/quant_matvec_gpu_mma.h"
+#include "kernels/quant_matvec/quant_matvec_gpu_ring.h"
+#include "kernels/quant_matvec/quant_matvec_gpu_x.h"
 
-#define I tcb_ptx_int
-#define OP1 tcb_ptx_op1
-#define OP2 tcb_ptx_op2
-#define OP3 tcb_ptx_op3
-
-enum { WARP = 32, CHUNK = 16, OPERAND_WEIGHTS = 0, OPERAND_X = 1, OPERAND_Y = 2, IMAGE_WARPS = 4 };
+enum { CHUNK = 16, IMAGE_WARPS = 4 };
 
 /* --- what all kernels begin with --- */
 
 static void write_threads(struct qmv_writer *w)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const unsigned ksplit = w->g->ksplit;
-	w->tid = tcb_ptx_special(b, "tid.x");
-	w->lane = OP2(b, "and.b32", w->tid, I(WARP - 1));
-	w->warp = OP2(b, "shr.u32", w->tid, I(5));
-	w->ks = ksplit > 1 ? OP2(b, "rem.u32", w->warp, I(ksplit)) : qmv_write_constant(w, "u32", I(0));
-	w->rw = ksplit > 1 ? OP2(b, "div.u32", w->warp, I(ksplit)) : w->warp;
-}
-
-/* BASE + INDEX * BYTES */
-static qmv_op element(struct qmv_writer *w, qmv_op base, qmv_op index, unsigned bytes)
-{
-	return OP3(&w->b, "mad.wide.u32", index, I(bytes), base);
+	tcb_kit_threads(&w->kit);
+	w->ks = ksplit > 1 ? OP2(b, "rem.u32", w->kit.warp, I(ksplit)) : tcb_kit_constant(b, "u32", I(0));
+	w->rw = ksplit > 1 ? OP2(b, "div.u32", w->kit.warp, I(ksplit)) : w->kit.warp;
 }
 
 /* Where the planes of a packed matrix begin (quant_matvec_planes.c). */
 static void write_planes(struct qmv_writer *w)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmv_gpu *g = w->g;
 	for (unsigned i = 1; i < g->stream_count; i++) {
 		const unsigned row_bytes = g->row_blocks * g->stream[i - 1].stride;
 		if (row_bytes % CHUNK) {
-			qmv_op bytes = OP3(b, "mad.lo.u32", w->rows, I(row_bytes), I(CHUNK - 1));
+			kit_op bytes = OP3(b, "mad.lo.u32", w->rows, I(row_bytes), I(CHUNK - 1));
 			bytes = OP2(b, "and.b32", bytes, I(-CHUNK));
-			w->weights[i] = OP2(b, "add.u64", w->weights[i - 1], OP1(b, "cvt.u64.u32", bytes));
+			w->weights[i] = tcb_kit_behind(b, w->weights[i - 1], bytes);
 		} else {
-			w->weights[i] = element(w, w->weights[i - 1], w->rows, row_bytes);
+			w->weights[i] = tcb_kit_element(b, w->weights[i - 1], w->rows, row_bytes);
 		}
 	}
 }
@@ -59,49 +50,49 @@ static void write_planes(struct qmv_writer *w)
 /* The block's slice of k. */
 static void write_slice(struct qmv_writer *w)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmv_gpu *g = w->g;
 	const unsigned slice_values = g->slice * QMV_VALUES;
-	qmv_op slice;
+	kit_op slice;
 	w->x_values = I(g->k < slice_values ? g->k : slice_values);
 	if (g->splitk == 1)
 		return;
 	slice = tcb_ptx_special(b, "ctaid.y");
 	for (unsigned i = 0; i < g->stream_count; i++)
-		w->weights[i] = element(w, w->weights[i], slice, g->slice * g->stream[i].stride);
-	w->x = element(w, w->x, slice, slice_values * 4);
+		w->weights[i] = tcb_kit_element(b, w->weights[i], slice, g->slice * g->stream[i].stride);
+	w->x = tcb_kit_element(b, w->x, slice, slice_values * 4);
 	if (g->k % QMV_VALUES) {
-		const qmv_op left = OP2(b, "sub.u32", I(g->k), OP2(b, "mul.lo.u32", slice, I(slice_values)));
+		const kit_op left = OP2(b, "sub.u32", I(g->k), OP2(b, "mul.lo.u32", slice, I(slice_values)));
 		w->x_values = OP2(b, "min.u32", left, I(slice_values));
 	}
 }
 
 static void write_parameters(struct qmv_writer *w)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmv_gpu *g = w->g;
-	qmv_op least, longer, token, block;
-	w->weights[0] = tcb_ptx_param_pointer(b, "weights", 16);
-	w->x = tcb_ptx_param_pointer(b, "x", 16);
-	w->y = tcb_ptx_param_pointer(b, "y", 4);
+	kit_op least, longer, token, block;
+	w->weights[0] = tcb_kit_operand(&w->kit, "weights", 16, TCB_QUANT_WEIGHTS);
+	w->x = g->own_launch ? tcb_kit_workspace(&w->kit, "x", 16, 0) : tcb_kit_operand(&w->kit, "x", 16, TCB_QUANT_X);
+	w->y = tcb_kit_operand(&w->kit, "y", 4, TCB_QUANT_Y);
 	if (g->splitk > 1) {
-		w->slices = tcb_ptx_param_pointer(b, "slices", 4);
-		w->counters = tcb_ptx_param_pointer(b, "counters", 4);
+		w->slices = tcb_kit_workspace(&w->kit, "slices", 4, g->slices_at);
+		w->counters = tcb_kit_workspace(&w->kit, "counters", 4, g->counters_at);
 	}
-	w->rows = tcb_ptx_param(b, "u32", "rows");
+	w->rows = tcb_kit_number(&w->kit, "rows", g->n);
 	w->last_row = OP2(b, "sub.u32", w->rows, I(1));
 	if (g->is_mma) /* of tiles */
 		w->last_row = OP2(b, "div.u32", w->last_row, I(QMV_TILE_ROWS));
-	least = tcb_ptx_param(b, "u32", "least");
-	longer = tcb_ptx_param(b, "u32", "longer");
+	least = tcb_kit_number(&w->kit, "least", g->least);
+	longer = tcb_kit_number(&w->kit, "longer", g->longer);
 	token = tcb_ptx_special(b, "ctaid.z");
 	block = tcb_ptx_special(b, "ctaid.x");
-	w->x = element(w, w->x, token, g->own_launch ? g->image.bytes : g->k * 4);
-	w->y = element(w, w->y, OP2(b, "mul.lo.u32", token, w->rows), 4);
+	w->x = tcb_kit_element(b, w->x, token, g->own_launch ? g->image.bytes : g->k * 4);
+	w->y = tcb_kit_element(b, w->y, OP2(b, "mul.lo.u32", token, w->rows), 4);
 	if (g->splitk > 1) {
-		w->slices = element(w, w->slices, OP2(b, "mul.lo.u32", token, w->rows), 4 * g->splitk);
-		w->counters =
-			element(w, w->counters, OP3(b, "mad.lo.u32", token, tcb_ptx_special(b, "nctaid.x"), block), 4);
+		w->slices = tcb_kit_element(b, w->slices, OP2(b, "mul.lo.u32", token, w->rows), 4 * g->splitk);
+		w->counters = tcb_kit_element(b, w->counters,
+					      OP3(b, "mad.lo.u32", token, tcb_ptx_special(b, "nctaid.x"), block), 4);
 	}
 	write_planes(w);
 	write_slice(w);
@@ -109,100 +100,85 @@ static void write_parameters(struct qmv_writer *w)
 	w->end = OP2(b, "add.u32", w->first, least);
 	w->end = OP2(b, "add.u32", w->end, OP3(b, "selp.u32", I(1), I(0), OP2(b, "setp.lt.u32", block, longer)));
 	if (!g->resident) {
-		const qmv_op groups =
+		const kit_op groups =
 			OP2(b, "div.u32", OP2(b, "add.u32", w->rows, I(g->group_rows - 1)), I(g->group_rows));
 		w->end = OP2(b, "min.u32", w->end, groups);
 	}
 }
 
-qmv_op qmv_write_row(struct qmv_writer *w, qmv_op group, unsigned i)
-{
-	struct tcb_ptx_build *b = &w->b;
-	const qmv_op row = OP3(b, "mad.lo.u32", group, I(w->g->rows), I(i)); /* isa=mma: of tiles */
-	return OP2(b, "min.u32", row, w->last_row);
-}
-
 /* --- results --- */
 
 /* SUMS less MINS of group GROUP's rows, over the warp; to y, or beside those of the other warps of the row. */
-static void write_results(struct qmv_writer *w, qmv_op group, const qmv_op *sums, const qmv_op *mins)
+static void write_results(struct qmv_writer *w, kit_op group, const kit_op *sums, const kit_op *mins)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmv_gpu *g = w->g;
 	const unsigned lanes = WARP / g->group_rows;
-	qmv_op value[QMV_GPU_ROWS_MAX], total, row, is_writer, part;
+	kit_op value[QMV_GPU_ROWS_MAX], total, row, is_writer, part;
 	for (unsigned i = 0; i < g->sums; i++)
 		value[i] = OP2(b, "sub.rn.f32", sums[i], mins[i]);
 	if (g->is_mma) { /* of four lanes 4 g + t two write: rows g and g + 8 */
 		total = qmv_write_mma_sum(w, value);
-		row = OP3(b, "mad.lo.u32", OP2(b, "and.b32", w->lane, I(1)), I(QMV_TILE_ROWS / 2), w->column);
+		row = OP3(b, "mad.lo.u32", OP2(b, "and.b32", w->kit.lane, I(1)), I(QMV_TILE_ROWS / 2), w->column);
 	} else {
 		total = qmv_write_warp_sum(w, value, g->rows);
-		row = OP2(b, "div.u32", w->lane, I(lanes));
+		row = OP2(b, "div.u32", w->kit.lane, I(lanes));
 	}
 	row = OP3(b, "mad.lo.u32", group, I(g->group_rows), row);
 	is_writer = OP2(b, "setp.lt.u32", row, w->rows);
-	is_writer =
-		OP3(b, "setp.eq.and.u32", OP2(b, "and.b32", w->lane, I(g->is_mma ? 2 : lanes - 1)), I(0), is_writer);
+	is_writer = OP3(b, "setp.eq.and.u32", OP2(b, "and.b32", w->kit.lane, I(g->is_mma ? 2 : lanes - 1)), I(0),
+			is_writer);
 	if (g->ksplit == 1 && g->splitk == 1) {
-		const qmv_op at = element(w, w->y, row, 4);
+		const kit_op at = tcb_kit_element(b, w->y, row, 4);
 		tcb_ptx_guard(b, is_writer);
 		tcb_ptx_store(b, "st.global.f32", tcb_ptx_at(at, 0), &total, 1);
 		tcb_ptx_unguard(b);
 		return;
 	}
 	row = OP2(b, "sub.u32", row, OP2(b, "mul.lo.u32", w->first, I(g->group_rows)));
-	part = OP3(b, "mad.lo.u32", OP3(b, "mad.lo.u32", row, I(g->ksplit), w->ks), I(4), w->shared);
+	part = OP3(b, "mad.lo.u32", OP3(b, "mad.lo.u32", row, I(g->ksplit), w->ks), I(4), w->kit.shared);
 	tcb_ptx_guard(b, is_writer);
 	tcb_ptx_store(b, "st.shared.f32", tcb_ptx_at(part, g->part_at), &total, 1);
 	tcb_ptx_unguard(b);
 }
 
 /* The parts of the ksplit warps of row I of the block, added in order. */
-static qmv_op write_parts_sum(struct qmv_writer *w, qmv_op i)
+static kit_op write_parts_sum(struct qmv_writer *w, kit_op i)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const unsigned ksplit = w->g->ksplit, width = ksplit % 4 == 0 ? 4 : ksplit % 2 == 0 ? 2 : 1;
-	static const char *const loads[] = { "", "ld.shared.f32", "ld.shared.v2.f32", "", "ld.shared.v4.f32" };
-	const qmv_op at = OP3(b, "mad.lo.u32", i, I(4 * ksplit), w->shared);
-	qmv_op part[4], sum = I(0);
+	const kit_op at = OP3(b, "mad.lo.u32", i, I(4 * ksplit), w->kit.shared);
+	kit_op part[4], sum = I(0);
 	for (unsigned k = 0; k < ksplit; k++) {
 		if (k % width == 0)
-			tcb_ptx_load(b, loads[width], tcb_ptx_at(at, w->g->part_at + 4 * k), part, width);
+			tcb_kit_load(b, "ld.shared", "f32", tcb_ptx_at(at, w->g->part_at + 4 * k), part, width);
 		sum = k ? OP2(b, "add.rn.f32", sum, part[k % width]) : part[0];
 	}
 	return sum;
 }
 
 /* The last of the blocks that share rows adds their slices in order; its atomic increment leaves the counter at 0. */
-static void write_slices_sum(struct qmv_writer *w, qmv_op first_row, qmv_op count)
+static void write_slices_sum(struct qmv_writer *w, kit_op first_row, kit_op count)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmv_gpu *g = w->g;
 	struct tcb_ptx_if last;
 	struct tcb_ptx_for loop;
-	qmv_op arrived, flag, row, sum, part, at;
-	tcb_ptx_op1(b, "bar.sync", I(0));
-	tcb_ptx_if_begin(b, &last, OP2(b, "setp.eq.u32", w->tid, I(0)));
-	tcb_ptx_op0(b, "fence.acq_rel.gpu"); /* behind the barrier: for what the other warps stored, too */
-	arrived = OP2(b, "atom.global.inc.u32", tcb_ptx_at(w->counters, 0), I(g->splitk - 1));
-	tcb_ptx_op0(b, "fence.acq_rel.gpu");
-	tcb_ptx_store(b, "st.shared.u32", tcb_ptx_at(w->shared, g->flag_at), &arrived, 1);
-	tcb_ptx_if_end(b, &last);
-	tcb_ptx_op1(b, "bar.sync", I(0));
-	tcb_ptx_load(b, "ld.shared.u32", tcb_ptx_at(w->shared, g->flag_at), &flag, 1);
-	tcb_ptx_if_begin(b, &last, OP2(b, "setp.eq.u32", flag, I(g->splitk - 1)));
-	tcb_ptx_for_begin(b, &loop, w->tid, count, I(g->warps * WARP), 0);
+	kit_op row, sum, part, at;
+	tcb_kit_block_barrier(b);
+	tcb_kit_last_begin(&w->kit, &last);
+	tcb_kit_last_of(&w->kit, &last, tcb_ptx_at(w->counters, 0), I(g->splitk - 1), g->flag_at);
+	tcb_ptx_for_begin(b, &loop, w->kit.tid, count, I(g->warps * WARP), 0);
 	row = OP2(b, "add.u32", first_row, loop.iv);
-	at = element(w, w->slices, row, 4);
-	sum = qmv_write_constant(w, "f32", tcb_ptx_f32(0));
+	at = tcb_kit_element(b, w->slices, row, 4);
+	sum = tcb_kit_constant(b, "f32", F(0));
 	struct tcb_ptx_for inner;
 	tcb_ptx_for_begin(b, &inner, I(0), I(g->splitk), I(1), 1);
 	tcb_ptx_load(b, "ld.global.cg.f32", tcb_ptx_at(at, 0), &part, 1);
 	tcb_ptx_into2(b, "add.rn.f32", sum, sum, part);
 	tcb_ptx_into3(b, "mad.wide.u32", at, w->rows, I(4), at);
 	tcb_ptx_for_end(b, &inner);
-	tcb_ptx_store(b, "st.global.f32", tcb_ptx_at(element(w, w->y, row, 4), 0), &sum, 1);
+	tcb_ptx_store(b, "st.global.f32", tcb_ptx_at(tcb_kit_element(b, w->y, row, 4), 0), &sum, 1);
 	tcb_ptx_for_end(b, &loop);
 	tcb_ptx_if_end(b, &last);
 }
@@ -210,21 +186,22 @@ static void write_slices_sum(struct qmv_writer *w, qmv_op first_row, qmv_op coun
 /* Where several warps or blocks share a row: their parts are added. */
 static void write_shared_rows(struct qmv_writer *w)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmv_gpu *g = w->g;
-	const qmv_op first_row = OP2(b, "mul.lo.u32", w->first, I(g->group_rows));
-	const qmv_op end_row = OP2(b, "min.u32", OP2(b, "mul.lo.u32", w->end, I(g->group_rows)), w->rows);
-	const qmv_op count = OP2(b, "sub.u32", end_row, first_row);
+	const kit_op first_row = OP2(b, "mul.lo.u32", w->first, I(g->group_rows));
+	const kit_op end_row = OP2(b, "min.u32", OP2(b, "mul.lo.u32", w->end, I(g->group_rows)), w->rows);
+	const kit_op count = OP2(b, "sub.u32", end_row, first_row);
 	struct tcb_ptx_for loop;
-	qmv_op sum, row, at;
-	tcb_ptx_op1(b, "bar.sync", I(0));
-	tcb_ptx_for_begin(b, &loop, w->tid, count, I(g->warps * WARP), 0);
+	kit_op sum, row, at;
+	tcb_kit_block_barrier(b);
+	tcb_ptx_for_begin(b, &loop, w->kit.tid, count, I(g->warps * WARP), 0);
 	sum = write_parts_sum(w, loop.iv);
 	row = OP2(b, "add.u32", first_row, loop.iv);
 	if (g->splitk > 1)
-		at = element(w, w->slices, OP3(b, "mad.lo.u32", tcb_ptx_special(b, "ctaid.y"), w->rows, row), 4);
+		at = tcb_kit_element(b, w->slices, OP3(b, "mad.lo.u32", tcb_ptx_special(b, "ctaid.y"), w->rows, row),
+				     4);
 	else
-		at = element(w, w->y, row, 4);
+		at = tcb_kit_element(b, w->y, row, 4);
 	tcb_ptx_store(b, "st.global.f32", tcb_ptx_at(at, 0), &sum, 1);
 	tcb_ptx_for_end(b, &loop);
 	if (g->splitk > 1)
@@ -234,17 +211,17 @@ static void write_shared_rows(struct qmv_writer *w)
 /* --- weights straight to registers --- */
 
 struct direct {
-	qmv_op lane[QMV_PARTS], last[QMV_PARTS]; /* of row 0 for the lane; in the partial step */
+	kit_op lane[QMV_PARTS], last[QMV_PARTS]; /* of row 0 for the lane; in the partial step */
 	struct qmv_where row[QMV_GPU_ROWS_MAX], row_last[QMV_GPU_ROWS_MAX]; /* the same of the group's rows */
 	struct qmv_lane_w batch[QMV_GPU_ROWS_MAX][QMV_GPU_STEPS_MAX];
 };
 
 static void direct_open(struct qmv_writer *w, struct direct *d)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmv_gpu *g = w->g;
-	const qmv_op first = OP2(b, "mul.lo.u32", w->ks, I(g->share)), block = OP2(b, "add.u32", first, w->within);
-	qmv_op last = block;
+	const kit_op first = OP2(b, "mul.lo.u32", w->ks, I(g->share)), block = OP2(b, "add.u32", first, w->within);
+	kit_op last = block;
 	if (g->is_partial) {
 		const unsigned done = (g->steps - 1) * g->step;
 		last = OP2(b, "min.u32", OP2(b, "add.u32", w->within, I(done)), I(g->share - 1));
@@ -252,33 +229,33 @@ static void direct_open(struct qmv_writer *w, struct direct *d)
 	}
 	for (unsigned part = 0; part < QMV_PARTS; part++) {
 		const unsigned stream = g->stream_of[part], stride = g->stream[stream].stride;
-		qmv_op base = w->weights[stream];
+		kit_op base = w->weights[stream];
 		if (!g->format->bytes[part])
 			continue;
 		if (w->part[part].kind == TCB_PTX_O_REG)
-			base = OP2(b, "add.u64", base, OP1(b, "cvt.u64.u32", w->part[part]));
+			base = tcb_kit_behind(b, base, w->part[part]);
 		else if (w->part[part].bits)
 			base = OP2(b, "add.u64", base, w->part[part]);
-		d->lane[part] = element(w, base, block, stride);
+		d->lane[part] = tcb_kit_element(b, base, block, stride);
 		if (g->is_partial)
-			d->last[part] = element(w, base, last, stride);
+			d->last[part] = tcb_kit_element(b, base, last, stride);
 	}
 }
 
-static void direct_row(struct qmv_writer *w, const qmv_op lane[QMV_PARTS], qmv_op row, struct qmv_where *out)
+static void direct_row(struct qmv_writer *w, const kit_op lane[QMV_PARTS], kit_op row, struct qmv_where *out)
 {
 	const struct qmv_gpu *g = w->g;
 	for (unsigned part = 0; part < QMV_PARTS; part++)
 		if (g->format->bytes[part])
-			out->at[part] =
-				element(w, lane[part], row, g->row_blocks * g->stream[g->stream_of[part]].stride);
+			out->at[part] = tcb_kit_element(&w->kit.b, lane[part], row,
+							g->row_blocks * g->stream[g->stream_of[part]].stride);
 	qmv_write_where(w, "u64", out);
 }
 
-static void direct_group(struct qmv_writer *w, struct direct *d, qmv_op group)
+static void direct_group(struct qmv_writer *w, struct direct *d, kit_op group)
 {
 	for (unsigned i = 0; i < w->g->rows; i++) {
-		const qmv_op row = qmv_write_row(w, group, i);
+		const kit_op row = qmv_write_row(w, group, i);
 		direct_row(w, d->lane, row, &d->row[i]);
 		if (w->g->is_partial)
 			direct_row(w, d->last, row, &d->row_last[i]);
@@ -296,19 +273,19 @@ static void direct_load(struct qmv_writer *w, struct direct *d, unsigned row, un
 	int64_t offset[QMV_PARTS];
 	for (unsigned part = 0; part < QMV_PARTS; part++)
 		offset[part] = is_last ? 0 : (int64_t)step * g->step * g->stream[g->stream_of[part]].stride;
-	qmv_write_lane_load(w, load, is_last ? &d->row_last[row] : &d->row[row], offset, is_again,
-			    &d->batch[row][step % g->unroll]);
+	(g->is_mma ? qmv_write_mma_load : qmv_write_lane_load)(w, load, is_last ? &d->row_last[row] : &d->row[row],
+							       offset, is_again, &d->batch[row][step % g->unroll]);
 }
 
 /* Moves on by the superblocks of a round of the loop over k. */
 static void direct_advance(struct qmv_writer *w, struct direct *d)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmv_gpu *g = w->g;
 	for (unsigned i = 0; i < g->rows; i++)
 		for (unsigned part = 0; part < QMV_PARTS; part++) {
 			struct qmv_where *where = &d->row[i];
-			const qmv_op by = I((int64_t)g->unroll * g->step * g->stream[g->stream_of[part]].stride);
+			const kit_op by = I((int64_t)g->unroll * g->step * g->stream[g->stream_of[part]].stride);
 			if (!g->format->bytes[part])
 				continue;
 			tcb_ptx_into2(b, "add.u64", where->at[part], where->at[part], by);
@@ -334,7 +311,7 @@ struct lane_xs {
 
 static void xs_open(struct qmv_writer *w, struct lane_xs *xs)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmv_gpu *g = w->g;
 	qmv_write_x_bases(w, OP3(b, "mad.lo.u32", w->ks, I(g->share), w->within), &xs->bases);
 	if (g->is_mma)
@@ -357,7 +334,7 @@ static void xs_step(struct qmv_writer *w, struct lane_xs *xs, unsigned step)
 }
 
 static void write_unit(struct qmv_writer *w, const struct qmv_lane_w *weights, struct lane_xs *xs, unsigned step,
-		       unsigned row, qmv_op *sums, qmv_op *mins)
+		       unsigned row, kit_op *sums, kit_op *mins)
 {
 	if (w->g->is_mma)
 		qmv_write_mma_unit(w, weights, &xs->bases, step, sums, mins);
@@ -365,19 +342,19 @@ static void write_unit(struct qmv_writer *w, const struct qmv_lane_w *weights, s
 		qmv_write_unit(w, weights, &xs->held[step], sums[row], mins[row]);
 }
 
-static void zero(struct qmv_writer *w, qmv_op *values)
+static void zero(struct qmv_writer *w, kit_op *values)
 {
 	for (unsigned i = 0; i < w->g->sums; i++)
-		values[i] = qmv_write_constant(w, "f32", tcb_ptx_f32(0));
+		values[i] = tcb_kit_constant(&w->kit.b, "f32", F(0));
 }
 
-/* A block a tile: one group a warp, all steps at once or in a loop that loads the next ones as it goes. */
+/* A block per tile: one group per warp, all steps at once or in a loop that loads the next ones as it goes. */
 static void write_direct(struct qmv_writer *w, struct direct *d, struct lane_xs *xs)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmv_gpu *g = w->g;
-	const qmv_op group = OP2(b, "add.u32", w->first, w->rw);
-	qmv_op sums[QMV_GPU_ROWS_MAX], mins[QMV_GPU_ROWS_MAX], more;
+	const kit_op group = OP2(b, "add.u32", w->first, w->rw);
+	kit_op sums[QMV_GPU_ROWS_MAX], mins[QMV_GPU_ROWS_MAX], more;
 	struct tcb_ptx_for loop;
 	const int is_loop = g->unroll < g->steps;
 	zero(w, sums);
@@ -408,10 +385,10 @@ static void write_direct(struct qmv_writer *w, struct direct *d, struct lane_xs 
 /* A block that stays: a unit's registers are loaded for the next group as soon as they were used. */
 static void write_direct_rows(struct qmv_writer *w, struct direct *d, struct lane_xs *xs)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmv_gpu *g = w->g;
 	struct tcb_ptx_for loop;
-	qmv_op sums[QMV_GPU_ROWS_MAX], mins[QMV_GPU_ROWS_MAX], next, more;
+	kit_op sums[QMV_GPU_ROWS_MAX], mins[QMV_GPU_ROWS_MAX], next, more;
 	tcb_ptx_for_begin(b, &loop, OP2(b, "add.u32", w->first, w->rw), w->end, I(g->row_warps), 0);
 	next = OP2(b, "add.u32", loop.iv, I(g->row_warps));
 	more = OP2(b, "setp.lt.u32", next, w->end);
@@ -433,16 +410,16 @@ static void write_direct_rows(struct qmv_writer *w, struct direct *d, struct lan
 
 static void write_ring_rows(struct qmv_writer *w, struct qmv_ring *ring, struct lane_xs *xs)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmv_gpu *g = w->g;
 	struct tcb_ptx_for loop;
-	qmv_op sums[QMV_GPU_ROWS_MAX], mins[QMV_GPU_ROWS_MAX];
+	kit_op sums[QMV_GPU_ROWS_MAX], mins[QMV_GPU_ROWS_MAX];
 	tcb_ptx_for_begin(b, &loop, OP2(b, "add.u32", w->first, w->rw), w->end, I(g->row_warps), 0);
 	zero(w, sums); /* before the loop that waits, so that the two loops have headers of their own */
 	zero(w, mins);
 	for (unsigned chunk = 0; chunk < g->chunks; chunk++) {
 		const unsigned later = chunk + g->stages, steps = g->steps / g->chunks;
-		const qmv_op group = OP2(b, "add.u32", loop.iv, I(later / g->chunks * g->row_warps));
+		const kit_op group = OP2(b, "add.u32", loop.iv, I(later / g->chunks * g->row_warps));
 		qmv_write_ring_wait(w, ring);
 		for (unsigned step = 0; step < steps; step++)
 			for (unsigned row = 0; row < g->rows; row++) {
@@ -450,11 +427,11 @@ static void write_ring_rows(struct qmv_writer *w, struct qmv_ring *ring, struct 
 				qmv_write_ring_take(w, ring, row, step, &weights);
 				write_unit(w, &weights, xs, chunk * steps + step, row, sums, mins);
 			}
-		tcb_ptx_op1(b, "bar.warp.sync", I(-1));
-		qmv_write_ring_fill(w, ring, group, later % g->chunks, -1);
+		tcb_kit_warp_barrier(b);
+		qmv_write_ring_fill(w, ring, group, later % g->chunks, TCB_KIT_SLOT_NOW);
 		if (chunk + 1 == g->chunks)
 			write_results(w, loop.iv, sums, mins);
-		qmv_write_ring_next(w, ring);
+		tcb_kit_ring_next(b, &ring->kit);
 	}
 	tcb_ptx_for_end(b, &loop);
 }
@@ -471,8 +448,8 @@ struct parts {
 /* Asks for the tiles FROM to TO - 1 of each warp. */
 static void write_ask(struct qmv_writer *w, struct parts *p, unsigned from, unsigned to)
 {
-	struct tcb_ptx_build *b = &w->b;
-	const qmv_op mine = OP2(b, "add.u32", w->first, w->rw);
+	struct tcb_ptx_build *b = &w->kit.b;
+	const kit_op mine = OP2(b, "add.u32", w->first, w->rw);
 	for (unsigned i = from; i < to; i++) {
 		if (w->g->copy == TCB_COPY_LDG)
 			direct_load_all(w, &p->direct);
@@ -484,7 +461,7 @@ static void write_ask(struct qmv_writer *w, struct parts *p, unsigned from, unsi
 
 static void write_start(struct qmv_writer *w, struct parts *p)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmv_gpu *g = w->g;
 	if (g->copy == TCB_COPY_LDG) {
 		direct_open(w, &p->direct);
@@ -495,8 +472,7 @@ static void write_start(struct qmv_writer *w, struct parts *p)
 	if (!g->pdl && !g->own_launch)
 		qmv_write_x_load(w, &p->loads);
 	write_ask(w, p, 0, g->lead);
-	if (g->pdl)
-		tcb_ptx_op0(b, "griddepcontrol.wait");
+	tcb_kit_depend(&w->kit);
 	if (g->own_launch) {
 		qmv_write_x_copy(w);
 	} else {
@@ -505,32 +481,31 @@ static void write_start(struct qmv_writer *w, struct parts *p)
 		qmv_write_x_prepare(w, &p->loads);
 	}
 	write_ask(w, p, g->lead, g->stages);
-	tcb_ptx_op1(b, "bar.sync", I(0));
+	tcb_kit_block_barrier(b);
 	xs_open(w, &p->xs);
 	for (unsigned step = 0; g->x_in_regs && step < g->steps; step++)
 		xs_read(w, &p->xs, step, &p->xs.held[step]);
 }
 
-/* Without a number of blocks ptxas takes one of its own, and spills a register or two to reach it. */
-static void begin(struct qmv_writer *w, const char *name, unsigned threads, unsigned blocks)
-{
-	const struct tcb_ptx_directives directives = { .reqntid = { threads, 1, 1 }, .minnctapersm = blocks };
-	tcb_ptx_kernel_begin(&w->b, name, &directives);
-}
-
 static void write_matvec(struct qmv_writer *w, struct parts *p)
 {
-	struct tcb_ptx_build *b = &w->b;
 	const struct qmv_gpu *g = w->g;
-	begin(w, "quant_matvec", g->warps * WARP, g->together);
+	tcb_kit_begin(&w->kit, "quant_matvec",
+		      &(struct tcb_kit_kernel){ .threads = g->warps * WARP,
+						.blocks_together = g->together,
+						.grid = { g->grid, g->splitk, g->tokens },
+						.shared_bytes = g->shared_bytes,
+						.is_dependent = g->pdl });
 	write_parameters(w);
-	if (g->pdl)
-		tcb_ptx_op0(b, "griddepcontrol.launch_dependents");
+	tcb_kit_dependents(&w->kit, 0);
 	write_threads(w);
-	w->shared = OP1(b, "mov.u32", tcb_ptx_shared_dynamic(b, "memory", 128));
-	w->image = OP2(b, "add.u32", w->shared, I(g->image_at));
-	w->image_space = "shared";
-	qmv_write_lane_constants(w);
+	tcb_kit_memory(&w->kit, 128);
+	w->image = OP2(&w->kit.b, "add.u32", w->kit.shared, I(g->image_at));
+	w->image_store = "st.shared";
+	w->image_is_global = 0;
+	if (g->format->table)
+		qmv_write_table_constants(w);
+	(g->is_mma ? qmv_write_mma_constants : qmv_write_lane_constants)(w);
 	write_start(w, p);
 	if (g->copy != TCB_COPY_LDG)
 		write_ring_rows(w, &p->ring, &p->xs);
@@ -540,105 +515,56 @@ static void write_matvec(struct qmv_writer *w, struct parts *p)
 		write_direct(w, &p->direct, &p->xs);
 	if (g->ksplit > 1 || g->splitk > 1)
 		write_shared_rows(w);
-	tcb_ptx_kernel_end(b);
+	tcb_kit_end(&w->kit);
 }
 
 /* prep=launch: the images of all tokens, a superblock a warp. */
 static void write_prepare(struct qmv_writer *w)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmv_gpu *g = w->g;
-	qmv_op token;
-	begin(w, "quant_prepare", IMAGE_WARPS * WARP, 1);
-	w->x = tcb_ptx_param_pointer(b, "x", 16);
-	w->image = tcb_ptx_param_pointer(b, "image", 16);
-	if (g->pdl) {
-		tcb_ptx_op0(b, "griddepcontrol.launch_dependents");
-		tcb_ptx_op0(b, "griddepcontrol.wait");
-	}
+	kit_op token;
+	tcb_kit_begin(
+		&w->kit, "quant_prepare",
+		&(struct tcb_kit_kernel){ .threads = IMAGE_WARPS * WARP,
+					  .blocks_together = 1,
+					  .grid = { (unsigned)tcb_div_up(g->image.blocks, IMAGE_WARPS), 1, g->tokens },
+					  .is_dependent = g->pdl });
+	w->x = tcb_kit_operand(&w->kit, "x", 16, TCB_QUANT_X);
+	w->image = tcb_kit_workspace(&w->kit, "image", 16, 0);
+	tcb_kit_dependents(&w->kit, 1);
 	token = tcb_ptx_special(b, "ctaid.z");
-	w->x = element(w, w->x, token, g->k * 4);
+	w->x = tcb_kit_element(b, w->x, token, g->k * 4);
 	w->x_values = I(g->k);
-	w->image = element(w, w->image, token, g->image.bytes);
-	w->image_space = "global";
+	w->image = tcb_kit_element(b, w->image, token, g->image.bytes);
+	w->image_store = "st.global";
+	w->image_is_global = 1;
 	write_threads(w);
-	qmv_write_x_block(w, OP3(b, "mad.lo.u32", tcb_ptx_special(b, "ctaid.x"), I(IMAGE_WARPS), w->warp));
-	tcb_ptx_kernel_end(b);
-}
-
-/* --- launches --- */
-
-static struct tcb_argument argument(enum tcb_argument_kind kind, size_t value)
-{
-	return (struct tcb_argument){ kind, value };
-}
-
-static void add_launches(const struct qmv_gpu *g, struct tcb_kernel *out)
-{
-	struct tcb_launch *launch = out->launch;
-	struct tcb_argument *a;
-	if (g->own_launch) {
-		launch->entry = "quant_prepare";
-		launch->grid[0] = (g->image.blocks + IMAGE_WARPS - 1) / IMAGE_WARPS;
-		launch->block[0] = IMAGE_WARPS * WARP;
-		launch->argument[0] = argument(TCB_ARGUMENT_OPERAND, OPERAND_X);
-		launch->argument[1] = argument(TCB_ARGUMENT_WORKSPACE, 0);
-		launch->argument_count = 2;
-		launch++;
-	}
-	a = launch->argument;
-	launch->entry = "quant_matvec";
-	launch->grid[0] = g->grid;
-	launch->block[0] = g->warps * WARP;
-	launch->shared_bytes = g->shared_bytes;
-	*a++ = argument(TCB_ARGUMENT_OPERAND, OPERAND_WEIGHTS);
-	*a++ = g->own_launch ? argument(TCB_ARGUMENT_WORKSPACE, 0) : argument(TCB_ARGUMENT_OPERAND, OPERAND_X);
-	*a++ = argument(TCB_ARGUMENT_OPERAND, OPERAND_Y);
-	if (g->splitk > 1) {
-		*a++ = argument(TCB_ARGUMENT_WORKSPACE, g->slices_at);
-		*a++ = argument(TCB_ARGUMENT_WORKSPACE, g->counters_at);
-	}
-	*a++ = argument(TCB_ARGUMENT_U32, g->n);
-	*a++ = argument(TCB_ARGUMENT_U32, g->least);
-	*a++ = argument(TCB_ARGUMENT_U32, g->longer);
-	launch->argument_count = (size_t)(a - launch->argument);
-	out->launch_count = (size_t)(launch - out->launch) + 1;
-	for (size_t i = 0; i < out->launch_count; i++) {
-		out->launch[i].grid[1] = i + 1 == out->launch_count ? g->splitk : 1;
-		out->launch[i].grid[2] = g->tokens;
-		out->launch[i].block[1] = out->launch[i].block[2] = 1;
-		out->launch[i].is_dependent = g->pdl;
-	}
+	qmv_write_x_block(w, OP3(b, "mad.lo.u32", tcb_ptx_special(b, "ctaid.x"), I(IMAGE_WARPS), w->kit.warp));
+	tcb_kit_end(&w->kit);
 }
 
 enum tcb_status qmv_emit(const struct tcb_problem *problem, const struct tcb_target *target,
 			 const struct tcb_geometry *geometry, struct tcb_kernel *out, struct tcb_error *err)
 {
-	const struct tcb_ptx_target ptx_target = { target->capability, 0 };
 	struct qmv_gpu g;
 	struct qmv_writer w = { .g = &g };
 	struct parts parts;
-	memset(out, 0, sizeof(*out));
+	TCB_TRY(tcb_kit_open(&w.kit, problem, target, 0, geometry, out, err));
 	qmv_gpu_plan(problem, target, geometry, &g);
-	TCB_TRY(tcb_ptx_build_init(&w.b, &ptx_target, err));
 	if (g.own_launch)
 		write_prepare(&w);
 	write_matvec(&w, &parts);
-	TCB_TRY(tcb_ptx_build_finish(&w.b, &out->module, err));
-	out->problem = *problem;
-	out->geometry = *geometry;
-	add_launches(&g, out);
 	out->packed_bytes = g.layout == TCB_LAYOUT_NATIVE ? 0 : qmv_packed_bytes(problem, g.layout);
 	out->workspace_bytes = g.workspace_bytes;
 	out->class = TCB_CLASS_BOUNDED;
 	out->chain = qmv_gpu_chain(&g);
-	return TCB_OK;
+	return tcb_kit_close(&w.kit, err);
 }
 
-#define VARIANT(name_, contract_, isa_)                                                        \
-	{                                                                                      \
-		.name = name_, .contract = contract_, .isa = isa_, .class = TCB_CLASS_BOUNDED, \
-		.signature = TCB_SOURCE_HASH                                                   \
+#define VARIANT(name_, contract_, isa_)                                                       \
+	{                                                                                     \
+		.name = name_, .contract = contract_, .isa = isa_, .class = TCB_CLASS_BOUNDED \
 	}
 #define VARIANTS(op)                                                                      \
 	{                                                                                 \
@@ -652,7 +578,5 @@ enum tcb_status qmv_emit(const struct tcb_problem *problem, const struct tcb_tar
 		}                                                                         \
 	}
 
-const struct tcb_variant qmv_gpu_variants[TCB_FORMAT_COUNT][QMV_GPU_VARIANTS] = {
-	[TCB_FORMAT_Q4_0] = VARIANTS("q40"), [TCB_FORMAT_Q8_0] = VARIANTS("q80"), [TCB_FORMAT_Q4_K] = VARIANTS("q4k"),
-	[TCB_FORMAT_Q5_K] = VARIANTS("q5k"), [TCB_FORMAT_Q6_K] = VARIANTS("q6k"),
-};
+#define OF_FORMAT(id, name, op, ...) [TCB_FORMAT_##id] = VARIANTS(#op),
+const struct tcb_variant qmv_gpu_variants[TCB_FORMAT_COUNT][QMV_GPU_VARIANTS] = { TCB_FORMAT_LIST(OF_FORMAT) };

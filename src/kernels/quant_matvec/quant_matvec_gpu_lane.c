@@ -9,15 +9,9 @@
  * without a layout of ours may be aligned to two bytes only: their codes are read
  * as the words around them, one more than needed, and moved into place.
  */
-#include "kernels/quant_matvec/quant_matvec_gpu.h"
+#include "kernels/quant_matvec/quant_matvec_gpu_lane.h"
 
 #include <stdio.h>
-
-#define I tcb_ptx_int
-#define OP1 tcb_ptx_op1
-#define OP2 tcb_ptx_op2
-#define OP3 tcb_ptx_op3
-#define OP4 tcb_ptx_op4
 
 enum {
 	AND_OR = 0xea, /* lop3: (a & b) | c */
@@ -25,14 +19,6 @@ enum {
 	LOG_SUB = 5, /* a sub-block has 32 values */
 	LOG_CHUNK = 4
 };
-
-qmv_op qmv_write_constant(struct qmv_writer *w, const char *type, qmv_op value)
-{
-	const qmv_op reg = tcb_ptx_reg(&w->b, type);
-	const char *mnemonic = type[0] == 'f' ? "mov.f32" : type[0] == 'b' ? "mov.b32" : "mov.u32";
-	tcb_ptx_into1(&w->b, mnemonic, reg, value);
-	return reg;
-}
 
 /* --- constants of a lane --- */
 
@@ -44,17 +30,17 @@ static unsigned log_of(unsigned power)
 	return log;
 }
 
-static qmv_op shifted(struct qmv_writer *w, const char *mnemonic, qmv_op value, unsigned by)
+static kit_op shifted(struct qmv_writer *w, const char *mnemonic, kit_op value, unsigned by)
 {
-	return by ? OP2(&w->b, mnemonic, value, I(by)) : value;
+	return by ? OP2(&w->kit.b, mnemonic, value, I(by)) : value;
 }
 
 /* Native and p: bytes of the words of 6-bit scales; s: 12 bits each, twelve bytes in all (quant_matvec_planes.c). */
-static void k_constants(struct qmv_writer *w, qmv_op order)
+static void k_constants(struct qmv_writer *w, kit_op order)
 {
-	struct tcb_ptx_build *b = &w->b;
-	const qmv_op first = OP2(b, "setp.eq.u32", order, I(0)), second = OP2(b, "setp.eq.u32", order, I(1));
-	qmv_op is_odd, at;
+	struct tcb_ptx_build *b = &w->kit.b;
+	const kit_op first = OP2(b, "setp.eq.u32", order, I(0)), second = OP2(b, "setp.eq.u32", order, I(1));
+	kit_op is_odd, at;
 	if (w->g->layout == TCB_LAYOUT_S) {
 		/* Bit 12 j of three words: from byte 3 j / 2 of the first two, or, from j = 5 on, of the last two. */
 		w->is_late = OP2(b, "setp.ge.u32", w->sub_block, I(5));
@@ -79,16 +65,16 @@ static void k_constants(struct qmv_writer *w, qmv_op order)
 }
 
 /* Bytes of a superblock's parts, from its start, or in its planes. */
-static void part_constants(struct qmv_writer *w, qmv_op byte)
+static void part_constants(struct qmv_writer *w, kit_op byte)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmv_gpu *g = w->g;
 	const struct qmv_format *f = g->format;
 	const int is_native = g->layout == TCB_LAYOUT_NATIVE, is_s = g->layout == TCB_LAYOUT_S;
-	qmv_op at[QMV_PARTS] = { byte, I(0), I(0), I(0) };
+	kit_op at[QMV_PARTS] = { byte, I(0), I(0), I(0) };
 	if (f->high_bits) {
-		const qmv_op chunk = OP2(b, "shr.u32", byte, I(LOG_CHUNK)), in_run = OP2(b, "and.b32", byte, I(31));
-		const qmv_op run = OP2(b, "shr.u32", byte, I(5));
+		const kit_op chunk = OP2(b, "shr.u32", byte, I(LOG_CHUNK)), in_run = OP2(b, "and.b32", byte, I(31));
+		const kit_op run = OP2(b, "shr.u32", byte, I(5));
 		at[QMV_HIGH] = is_s                ? OP2(b, "shl.b32", chunk, I(1 + f->high_bits))
 			       : f->high_bits == 1 ? in_run
 						   : OP3(b, "mad.lo.u32", OP2(b, "shr.u32", run, I(1)), I(32), in_run);
@@ -98,10 +84,12 @@ static void part_constants(struct qmv_writer *w, qmv_op byte)
 	}
 	if (f->scales == QMV_SCALES_HALVES)
 		at[QMV_SCALES] = OP2(b, "shl.b32", w->sub_block, I(1));
+	if (f->scales == QMV_SCALES_POWERS || f->scales == QMV_SCALES_SIXES)
+		at[QMV_SCALES] = w->sub_block;
 	if (f->scales == QMV_SCALES_BYTES) /* runs of 16 */
 		at[QMV_SCALES] = w->sum_run;
 	if (is_native && f->block) {
-		const qmv_op inner = OP2(b, "and.b32", byte, I(f->bytes[QMV_CODES] / 8 - 1));
+		const kit_op inner = OP2(b, "and.b32", byte, I(f->bytes[QMV_CODES] / 8 - 1));
 		at[QMV_SCALES] = OP2(b, "mul.lo.u32", w->sub_block, I(f->block));
 		at[QMV_CODES] = OP2(b, "add.u32", at[QMV_SCALES], inner);
 	}
@@ -112,19 +100,25 @@ static void part_constants(struct qmv_writer *w, qmv_op byte)
 									      : at[part];
 }
 
+void qmv_write_table_constants(struct qmv_writer *w)
+{
+	for (unsigned i = 0; i < 4; i++) {
+		uint32_t word = 0;
+		for (unsigned byte = 0; byte < 4; byte++)
+			word |= (uint32_t)(uint8_t)w->g->format->table[4 * i + byte] << 8 * byte;
+		w->table[i] = tcb_kit_constant(&w->kit.b, "b32", I((int32_t)(w->g->is_q8 ? word : word ^ 0x80808080u)));
+	}
+}
+
 void qmv_write_lane_constants(struct qmv_writer *w)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmv_gpu *g = w->g;
 	const unsigned log_vec = log_of(g->vec), log_lanes = log_of(g->piece_lanes), log_run = g->log_run;
 	const unsigned shared = (g->format->scales == QMV_SCALES_K ? log_run : LOG_CHUNK) - log_vec;
-	qmv_op byte, order, value;
-	if (g->is_mma) {
-		qmv_write_mma_constants(w);
-		return;
-	}
-	w->piece = OP2(b, "and.b32", w->lane, I(g->piece_lanes - 1));
-	w->within = OP2(b, "shr.u32", w->lane, I(log_lanes));
+	kit_op byte, order, value;
+	w->piece = OP2(b, "and.b32", w->kit.lane, I(g->piece_lanes - 1));
+	w->within = OP2(b, "shr.u32", w->kit.lane, I(log_lanes));
 	byte = OP2(b, "shl.b32", w->piece, I(log_vec));
 	/* The first value of its low codes. */
 	value = byte;
@@ -147,7 +141,7 @@ void qmv_write_lane_constants(struct qmv_writer *w)
 
 void qmv_write_where(struct qmv_writer *w, const char *type, struct qmv_where *where)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmv_gpu *g = w->g;
 	const int is_wide = type[1] == '6';
 	if (!g->is_narrow)
@@ -155,11 +149,11 @@ void qmv_write_where(struct qmv_writer *w, const char *type, struct qmv_where *w
 	for (unsigned part = QMV_CODES; part <= QMV_HIGH; part++) {
 		if (!g->format->bytes[part])
 			continue;
-		const qmv_op at = where->at[part], low = is_wide ? OP1(b, "cvt.u32.u64", at) : at;
-		const qmv_op odd = OP2(b, "and.b32", low, I(2)); /* 0 or 2 */
+		const kit_op at = where->at[part], low = is_wide ? OP1(b, "cvt.u32.u64", at) : at;
+		const kit_op odd = OP2(b, "and.b32", low, I(2)); /* 0 or 2 */
 		const unsigned bytes = part == QMV_CODES ? g->vec : 4 * g->high_words;
 		/* Without the rest of two bytes the last word is not needed: the one before it is read again. */
-		const qmv_op rest = OP3(b, "mad.lo.u32", odd, I(2), I(bytes - 4));
+		const kit_op rest = OP3(b, "mad.lo.u32", odd, I(2), I(bytes - 4));
 		where->select[part] = OP3(b, "mad.lo.u32", odd, I(0x1111), I(0x3210));
 		where->at[part] = is_wide ? OP2(b, "and.b64", at, I(-4)) : OP2(b, "and.b32", at, I(-4));
 		where->tail[part] = is_wide ? OP2(b, "add.u64", where->at[part], OP1(b, "cvt.u64.u32", rest))
@@ -168,18 +162,19 @@ void qmv_write_where(struct qmv_writer *w, const char *type, struct qmv_where *w
 }
 
 /* COUNT registers of TYPE, in one access where that is allowed. */
-static void load(struct qmv_writer *w, const char *prefix, const char *type, qmv_op at, int64_t offset, qmv_op *to,
+static void load(struct qmv_writer *w, const char *prefix, const char *type, kit_op at, int64_t offset, kit_op *to,
 		 unsigned count, const char *reg_type, int is_again)
 {
 	char mnemonic[64];
 	for (unsigned i = 0; !is_again && i < count; i++)
-		to[i] = tcb_ptx_reg(&w->b, reg_type);
+		to[i] = tcb_ptx_reg(&w->kit.b, reg_type);
 	snprintf(mnemonic, sizeof mnemonic, "%s%s.%s", prefix, count == 4 ? ".v4" : count == 2 ? ".v2" : "", type);
-	tcb_ptx_into1(&w->b, mnemonic, count == 1 ? to[0] : tcb_ptx_vector(&w->b, to, count), tcb_ptx_at(at, offset));
+	tcb_ptx_into1(&w->kit.b, mnemonic, count == 1 ? to[0] : tcb_ptx_vector(&w->kit.b, to, count),
+		      tcb_ptx_at(at, offset));
 }
 
 static void load_words(struct qmv_writer *w, const char *prefix, const struct qmv_where *where, unsigned part,
-		       int64_t offset, qmv_op *to, unsigned words, int is_again)
+		       int64_t offset, kit_op *to, unsigned words, int is_again)
 {
 	if (!w->g->is_narrow) {
 		load(w, prefix, "b32", where->at[part], offset, to, words, "b32", is_again);
@@ -194,12 +189,8 @@ void qmv_write_lane_load(struct qmv_writer *w, const char *prefix, const struct 
 			 const int64_t offset[QMV_PARTS], int is_again, struct qmv_lane_w *out)
 {
 	const struct qmv_gpu *g = w->g;
-	const qmv_op scales = where->at[QMV_SCALES];
+	const kit_op scales = where->at[QMV_SCALES];
 	const int64_t at = offset[QMV_SCALES];
-	if (g->is_mma) {
-		qmv_write_mma_load(w, prefix, where, offset, is_again, out);
-		return;
-	}
 	load_words(w, prefix, where, QMV_CODES, offset[QMV_CODES], out->code, g->vec / 4, is_again);
 	if (g->high_words)
 		load_words(w, prefix, where, QMV_HIGH, offset[QMV_HIGH], out->high, g->high_words, is_again);
@@ -207,6 +198,11 @@ void qmv_write_lane_load(struct qmv_writer *w, const char *prefix, const struct 
 		load(w, prefix, "b32", scales, at, out->scale, 4, "b32", is_again);
 	} else if (g->format->scales == QMV_SCALES_HALVES) {
 		load(w, prefix, "b16", scales, at, out->scale, 1, "b16", is_again);
+	} else if (g->format->scales == QMV_SCALES_POWERS) {
+		load(w, prefix, "u8", scales, at, out->scale, 1, "u32", is_again);
+	} else if (g->format->scales == QMV_SCALES_SIXES) {
+		load(w, prefix, "s8", scales, at, out->scale, 1, "s32", is_again);
+		load(w, prefix, "b16", where->at[QMV_D], offset[QMV_D], out->d, 1, "b16", is_again);
 	} else {
 		load(w, prefix, "s8", scales, at, &out->scale[0], 1, "s32", is_again);
 		load(w, prefix, "s8", scales, at + (g->layout == TCB_LAYOUT_S ? 1 : 4), &out->scale[1], 1, "s32",
@@ -226,29 +222,33 @@ void qmv_write_lane_align(struct qmv_writer *w, const struct qmv_lane_w *loaded,
 	if (!g->is_narrow)
 		return;
 	for (unsigned i = 0; i < g->vec / 4; i++)
-		out->code[i] = OP3(&w->b, "prmt.b32", loaded->code[i], loaded->code[i + 1], loaded->select[QMV_CODES]);
+		out->code[i] =
+			OP3(&w->kit.b, "prmt.b32", loaded->code[i], loaded->code[i + 1], loaded->select[QMV_CODES]);
 	for (unsigned i = 0; i < g->high_words; i++)
-		out->high[i] = OP3(&w->b, "prmt.b32", loaded->high[i], loaded->high[i + 1], loaded->select[QMV_HIGH]);
+		out->high[i] =
+			OP3(&w->kit.b, "prmt.b32", loaded->high[i], loaded->high[i + 1], loaded->select[QMV_HIGH]);
 }
 
 /* --- codes --- */
 
 /* WORD with the byte shift of BY bits to the left, or -BY to the right; bits that cross bytes are masked by the caller.
  */
-static qmv_op moved(struct qmv_writer *w, qmv_op word, int by)
+static kit_op moved(struct qmv_writer *w, kit_op word, int by)
 {
-	return by > 0 ? OP2(&w->b, "shl.b32", word, I(by)) : by < 0 ? OP2(&w->b, "shr.u32", word, I(-by)) : word;
+	return by > 0   ? OP2(&w->kit.b, "shl.b32", word, I(by))
+	       : by < 0 ? OP2(&w->kit.b, "shr.u32", word, I(-by))
+			: word;
 }
 
 /* Word I of codes of five or six bits. */
-static qmv_op wide_codes(struct qmv_writer *w, const struct qmv_lane_w *weights, unsigned i, int is_high)
+static kit_op wide_codes(struct qmv_writer *w, const struct qmv_lane_w *weights, unsigned i, int is_high)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmv_gpu *g = w->g;
 	const int bits = (int)g->format->high_bits;
-	const qmv_op code = is_high ? OP2(b, "shr.u32", weights->code[i], I(4)) : weights->code[i];
-	const qmv_op nibbles = OP2(b, "and.b32", code, I(NIBBLES));
-	qmv_op high;
+	const kit_op code = is_high ? OP2(b, "shr.u32", weights->code[i], I(4)) : weights->code[i];
+	const kit_op nibbles = OP2(b, "and.b32", code, I(NIBBLES));
+	kit_op high;
 	if (g->layout == TCB_LAYOUT_S || g->is_mma) {
 		high = weights->high[bits == 2 && is_high ? 1 : 0];
 		if (g->vec < 16)
@@ -261,30 +261,51 @@ static qmv_op wide_codes(struct qmv_writer *w, const struct qmv_lane_w *weights,
 	return OP4(b, "lop3.b32", high, I(bits == 1 ? 0x10101010 : 0x30303030), nibbles, I(AND_OR));
 }
 
-qmv_op qmv_write_codes(struct qmv_writer *w, const struct qmv_lane_w *weights, unsigned i, int is_high)
+/* The codes of WORD's eight nibbles: its upper half's are looked up as the lower half's, then the low ones or the high
+ * ones of each byte are taken. */
+static kit_op table_codes(struct qmv_writer *w, kit_op word, int is_high)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const kit_op index = OP2(b, "and.b32", word, I(0x77777777));
+	const kit_op half = OP4(b, "lop3.b32", OP2(b, "shr.u32", word, I(1)), I(0x44444444), I(0x32103210), I(AND_OR));
+	kit_op four[2];
+	for (unsigned i = 0; i < 2; i++) {
+		const kit_op at = i ? OP2(b, "shr.u32", index, I(16)) : index;
+		const kit_op below = OP3(b, "prmt.b32", w->table[0], w->table[1], at);
+		const kit_op above = OP3(b, "prmt.b32", w->table[2], w->table[3], at);
+		four[i] = OP3(b, "prmt.b32", below, above, i ? OP2(b, "shr.u32", half, I(16)) : half);
+	}
+	return OP3(b, "prmt.b32", four[0], four[1], I(is_high ? 0x7531 : 0x6420));
+}
+
+kit_op qmv_write_codes(struct qmv_writer *w, const struct qmv_lane_w *weights, unsigned i, int is_high)
 {
 	if (w->g->halves == 1)
 		return weights->code[i];
+	if (w->g->format->table)
+		return table_codes(w, weights->code[i], is_high);
 	if (w->g->format->high_bits)
 		return wide_codes(w, weights, i, is_high);
-	return OP2(&w->b, "and.b32", weights->code[i], I(is_high ? (int64_t)0xf0f0f0f0 : (int64_t)NIBBLES));
+	return OP2(&w->kit.b, "and.b32", weights->code[i], I(is_high ? (int64_t)0xf0f0f0f0 : (int64_t)NIBBLES));
 }
 
-qmv_op qmv_write_halves(struct qmv_writer *w, const struct qmv_lane_w *weights, unsigned i, int is_high, int is_odd)
+kit_op qmv_write_halves(struct qmv_writer *w, const struct qmv_lane_w *weights, unsigned i, int is_high, int is_odd)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmv_gpu *g = w->g;
-	qmv_op word = weights->code[i];
-	if (g->format->high_bits)
+	kit_op word = weights->code[i];
+	if (g->format->table)
+		word = table_codes(w, word, is_high); /* code + 128 */
+	else if (g->format->high_bits)
 		word = wide_codes(w, weights, i, is_high);
 	else if (g->halves == 1)
 		word = OP2(b, "xor.b32", word, I(0x80808080)); /* code + 128 */
 	if (is_odd)
 		word = OP2(b, "shr.u32", word, I(8));
-	if (g->halves == 2 && !g->format->high_bits)
+	if (g->halves == 2 && qmv_has_large_high(g->format))
 		return OP2(b, "and.b32", word, I(is_high ? 0x00f000f0 : 0x000f000f));
 	word = OP2(b, "and.b32", word, I(0x00ff00ff));
-	if (g->halves == 2)
+	if (g->halves == 2 && !g->format->table)
 		return word;
-	return OP2(b, "sub.f16x2", word, qmv_write_constant(w, "b32", I(0x00800080)));
+	return OP2(b, "sub.f16x2", word, tcb_kit_constant(b, "b32", I(0x00800080)));
 }

@@ -8,13 +8,8 @@
  * the low bits of a half is the half 2^-24 q (2^-20 q for a high nibble), which
  * converts exactly.
  */
-#include "kernels/quant_matvec/quant_matvec_gpu.h"
-
-#define I tcb_ptx_int
-#define OP1 tcb_ptx_op1
-#define OP2 tcb_ptx_op2
-#define OP3 tcb_ptx_op3
-#define OP4 tcb_ptx_op4
+#include "kernels/quant_matvec/quant_matvec_gpu_math.h"
+#include "kernels/quant_matvec/quant_matvec_gpu_lane.h"
 
 enum {
 	BIAS_BITS = 0x4b400000, /* of BIAS */
@@ -25,19 +20,19 @@ enum {
 /* --- scales --- */
 
 struct scales {
-	qmv_op d, dmin;       /* f32 */
-	qmv_op scale[2], min; /* integers, of low and high codes; K in layout s has one scale */
+	kit_op d, dmin;       /* f32 */
+	kit_op scale[2], min; /* integers, of low and high codes; K in layout s has one scale */
 };
 
-static qmv_op float_of_half(struct qmv_writer *w, qmv_op half)
+static kit_op float_of_half(struct qmv_writer *w, kit_op half)
 {
-	return OP1(&w->b, "cvt.f32.f16", half);
+	return OP1(&w->kit.b, "cvt.f32.f16", half);
 }
 
-static void decode_k(struct qmv_writer *w, const qmv_op word[4], struct scales *out)
+static void decode_k(struct qmv_writer *w, const kit_op word[4], struct scales *out)
 {
-	struct tcb_ptx_build *b = &w->b;
-	qmv_op half[2] = { tcb_ptx_reg(b, "b16"), tcb_ptx_reg(b, "b16") }, all, pair, low;
+	struct tcb_ptx_build *b = &w->kit.b;
+	kit_op half[2] = { tcb_ptx_reg(b, "b16"), tcb_ptx_reg(b, "b16") }, all, pair, low;
 	tcb_ptx_into1(b, "mov.b32", tcb_ptx_vector(b, half, 2), word[0]);
 	out->d = float_of_half(w, half[0]);
 	out->dmin = float_of_half(w, half[1]);
@@ -59,6 +54,28 @@ static void decode_k(struct qmv_writer *w, const qmv_op word[4], struct scales *
 	out->min = OP3(b, "prmt.b32", all, I(0), w->select_min);
 }
 
+/* 2^(e - 128): (e - 1) << 23, but for e = 0 and 1 what is below the smallest normal float. */
+static kit_op float_of_power(struct qmv_writer *w, kit_op e)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const kit_op normal = OP2(b, "sub.s32", OP2(b, "shl.b32", e, I(23)), I(1 << 23));
+	const kit_op small = OP2(b, "shl.b32", I(1 << 21), OP2(b, "min.u32", e, I(1)));
+	const kit_op is_small = OP2(b, "setp.lt.u32", e, I(2));
+	return OP1(b, "mov.b32", OP3(b, "selp.b32", small, normal, is_small));
+}
+
+kit_op qmv_write_whole_scale(struct qmv_writer *w, kit_op scale, kit_op d)
+{
+	switch (w->g->format->scales) {
+	case QMV_SCALES_POWERS:
+		return float_of_power(w, scale);
+	case QMV_SCALES_SIXES:
+		return OP2(&w->kit.b, "mul.rn.f32", OP1(&w->kit.b, "cvt.rn.f32.s32", scale), float_of_half(w, d));
+	default:
+		return float_of_half(w, scale);
+	}
+}
+
 static void decode_scales(struct qmv_writer *w, const struct qmv_lane_w *weights, struct scales *out)
 {
 	switch (w->g->format->scales) {
@@ -67,6 +84,10 @@ static void decode_scales(struct qmv_writer *w, const struct qmv_lane_w *weights
 		break;
 	case QMV_SCALES_HALVES:
 		out->d = float_of_half(w, weights->scale[0]);
+		break;
+	case QMV_SCALES_POWERS:
+	case QMV_SCALES_SIXES:
+		out->d = qmv_write_whole_scale(w, weights->scale[0], weights->d[0]);
 		break;
 	case QMV_SCALES_BYTES:
 		out->d = float_of_half(w, weights->d[0]);
@@ -79,31 +100,31 @@ static void decode_scales(struct qmv_writer *w, const struct qmv_lane_w *weights
 /* --- products --- */
 
 /* A * B + C, a float's bits that count from BIAS_BITS in C, as a float. */
-static qmv_op float_product(struct qmv_writer *w, qmv_op a, qmv_op b, qmv_op c)
+static kit_op float_product(struct qmv_writer *w, kit_op a, kit_op b, kit_op c)
 {
-	const qmv_op bits = OP3(&w->b, "mad.lo.s32", a, b, c);
-	return OP2(&w->b, "sub.rn.f32", OP1(&w->b, "mov.b32", bits), tcb_ptx_f32(BIAS));
+	const kit_op bits = OP3(&w->kit.b, "mad.lo.s32", a, b, c);
+	return OP2(&w->kit.b, "sub.rn.f32", OP1(&w->kit.b, "mov.b32", bits), F(BIAS));
 }
 
 /* START + sums of code times activation code, of the low or of the high codes. */
-static qmv_op dot(struct qmv_writer *w, const struct qmv_lane_w *weights, const qmv_op *x, int is_high, qmv_op start)
+static kit_op dot(struct qmv_writer *w, const struct qmv_lane_w *weights, const kit_op *x, int is_high, kit_op start)
 {
-	const char *mnemonic = w->g->halves == 1 ? "dp4a.s32.s32" : "dp4a.u32.s32";
+	const char *mnemonic = w->g->halves == 1 || w->g->format->table ? "dp4a.s32.s32" : "dp4a.u32.s32";
 	for (unsigned i = 0; i < w->g->vec / 4; i++)
-		start = OP3(&w->b, mnemonic, qmv_write_codes(w, weights, i, is_high), x[i], start);
+		start = OP3(&w->kit.b, mnemonic, qmv_write_codes(w, weights, i, is_high), x[i], start);
 	return start;
 }
 
 /* The same of high codes, which may be 16 times as large. */
-static qmv_op dot_high(struct qmv_writer *w, const struct qmv_lane_w *weights, const qmv_op *x, qmv_op start)
+static kit_op dot_high(struct qmv_writer *w, const struct qmv_lane_w *weights, const kit_op *x, kit_op start)
 {
-	const qmv_op sum = dot(w, weights, x, 1, start);
-	return w->g->format->high_bits ? sum : OP2(&w->b, "shr.s32", sum, I(4));
+	const kit_op sum = dot(w, weights, x, 1, start);
+	return !qmv_has_large_high(w->g->format) ? sum : OP2(&w->kit.b, "shr.s32", sum, I(4));
 }
 
-static qmv_op float_of(struct qmv_writer *w, qmv_op integer)
+static kit_op float_of(struct qmv_writer *w, kit_op integer)
 {
-	return OP1(&w->b, "cvt.rn.f32.s32", integer);
+	return OP1(&w->kit.b, "cvt.rn.f32.s32", integer);
 }
 
 /*
@@ -112,15 +133,15 @@ static qmv_op float_of(struct qmv_writer *w, qmv_op integer)
  * BIAS half of it: what is there twice as large comes by conversion.
  */
 static void add_k_products(struct qmv_writer *w, const struct qmv_lane_w *weights, const struct qmv_lane_x *x,
-			   const struct scales *scales, qmv_op sum)
+			   const struct scales *scales, kit_op sum)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const int is_one = w->g->layout == TCB_LAYOUT_S, is_shared = is_one || !w->g->scales_apart;
 	const int fits = !w->g->format->high_bits;
-	const qmv_op high = dot_high(w, weights, x->high, I(0));
-	const qmv_op low = dot(w, weights, x->low, 0, is_one ? high : I(0));
-	const qmv_op d = OP2(b, "mul.rn.f32", scales->d, x->scale[0]);
-	qmv_op start = I(fits ? BIAS_BITS : 0), product;
+	const kit_op high = dot_high(w, weights, x->high, I(0));
+	const kit_op low = dot(w, weights, x->low, 0, is_one ? high : I(0));
+	const kit_op d = OP2(b, "mul.rn.f32", scales->d, x->scale[0]);
+	kit_op start = I(fits ? BIAS_BITS : 0), product;
 	if (is_shared && !is_one)
 		start = OP3(b, "mad.lo.s32", high, scales->scale[1], start);
 	product = fits ? float_product(w, low, scales->scale[0], start)
@@ -135,10 +156,10 @@ static void add_k_products(struct qmv_writer *w, const struct qmv_lane_w *weight
 
 /* A scale that is a float: 127 * 127 * 32 < 2^20.  x->sum: what the centre takes off. */
 static void add_half_products(struct qmv_writer *w, const struct qmv_lane_w *weights, const struct qmv_lane_x *x,
-			      const struct scales *scales, qmv_op sum)
+			      const struct scales *scales, kit_op sum)
 {
-	struct tcb_ptx_build *b = &w->b;
-	qmv_op all = w->g->format->centre ? x->sum[0] : I(0);
+	struct tcb_ptx_build *b = &w->kit.b;
+	kit_op all = w->g->format->centre ? x->sum[0] : I(0);
 	if (w->g->halves == 2)
 		all = OP2(b, "add.u32", dot_high(w, weights, x->high, I(0)), all);
 	all = dot(w, weights, x->low, 0, all);
@@ -147,12 +168,12 @@ static void add_half_products(struct qmv_writer *w, const struct qmv_lane_w *wei
 
 /* Signed scales of 16 codes each; with the centre taken off at most 128 * 32 * 127 * 32 < 2^24: floats hold it. */
 static void add_byte_products(struct qmv_writer *w, const struct qmv_lane_w *weights, const struct qmv_lane_x *x,
-			      const struct scales *scales, qmv_op sum)
+			      const struct scales *scales, kit_op sum)
 {
-	struct tcb_ptx_build *b = &w->b;
-	const qmv_op low = dot(w, weights, x->low, 0, x->sum[0]), high = dot_high(w, weights, x->high, x->sum[1]);
-	const qmv_op d = OP2(b, "mul.rn.f32", scales->d, x->scale[0]);
-	qmv_op all = OP2(b, "mul.lo.s32", low, scales->scale[0]);
+	struct tcb_ptx_build *b = &w->kit.b;
+	const kit_op low = dot(w, weights, x->low, 0, x->sum[0]), high = dot_high(w, weights, x->high, x->sum[1]);
+	const kit_op d = OP2(b, "mul.rn.f32", scales->d, x->scale[0]);
+	kit_op all = OP2(b, "mul.lo.s32", low, scales->scale[0]);
 	if (!w->g->scales_apart)
 		all = OP3(b, "mad.lo.s32", high, scales->scale[1], all);
 	tcb_ptx_into3(b, "fma.rn.f32", sum, float_of(w, all), d, sum);
@@ -162,17 +183,17 @@ static void add_byte_products(struct qmv_writer *w, const struct qmv_lane_w *wei
 }
 
 /* The products of low or of high codes with floats, even and odd bytes apart. */
-static qmv_op float_dot(struct qmv_writer *w, const struct qmv_lane_w *weights, const qmv_op *x, int is_high)
+static kit_op float_dot(struct qmv_writer *w, const struct qmv_lane_w *weights, const kit_op *x, int is_high)
 {
-	struct tcb_ptx_build *b = &w->b;
-	qmv_op sum[2];
+	struct tcb_ptx_build *b = &w->kit.b;
+	kit_op sum[2];
 	for (unsigned i = 0; i < w->g->vec / 4; i++)
 		for (unsigned odd = 0; odd < 2; odd++) {
-			qmv_op half[2] = { tcb_ptx_reg(b, "b16"), tcb_ptx_reg(b, "b16") };
+			kit_op half[2] = { tcb_ptx_reg(b, "b16"), tcb_ptx_reg(b, "b16") };
 			tcb_ptx_into1(b, "mov.b32", tcb_ptx_vector(b, half, 2),
 				      qmv_write_halves(w, weights, i, is_high, (int)odd));
 			for (unsigned j = 0; j < 2; j++) {
-				const qmv_op value = float_of_half(w, half[j]), by = x[4 * i + 2 * j + odd];
+				const kit_op value = float_of_half(w, half[j]), by = x[4 * i + 2 * j + odd];
 				sum[odd] = i + j == 0 ? OP2(b, "mul.rn.f32", value, by)
 						      : OP3(b, "fma.rn.f32", value, by, sum[odd]);
 			}
@@ -181,18 +202,18 @@ static qmv_op float_dot(struct qmv_writer *w, const struct qmv_lane_w *weights, 
 }
 
 /* Up to d, which is the superblock's or the sub-block's. */
-static qmv_op float_products(struct qmv_writer *w, const struct qmv_lane_w *weights, const struct qmv_lane_x *x,
+static kit_op float_products(struct qmv_writer *w, const struct qmv_lane_w *weights, const struct qmv_lane_x *x,
 			     const struct scales *scales)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmv_gpu *g = w->g;
 	const int is_one = g->layout == TCB_LAYOUT_S && g->format->scales == QMV_SCALES_K;
-	const qmv_op small = tcb_ptx_f32(g->format->high_bits ? 1 : 0x1p-4f);
-	qmv_op low = float_dot(w, weights, x->low, 0), high;
+	const kit_op small = F(qmv_has_large_high(g->format) ? 0x1p-4f : 1);
+	kit_op low = float_dot(w, weights, x->low, 0), high;
 	if (g->halves == 1)
 		return low;
 	high = float_dot(w, weights, x->high, 1);
-	if (is_one || g->format->scales == QMV_SCALES_HALVES) {
+	if (is_one || qmv_has_whole_scales(g->format)) {
 		low = OP3(b, "fma.rn.f32", high, small, low);
 		return is_one ? OP2(b, "mul.rn.f32", low, float_of(w, scales->scale[0])) : low;
 	}
@@ -204,16 +225,16 @@ static qmv_op float_products(struct qmv_writer *w, const struct qmv_lane_w *weig
 
 /* What mins take off, or the centre of codes that are added as floats; products with d or dmin are exact, and cannot
  * overflow where the value that they belong to does not. */
-static void add_mins(struct qmv_writer *w, const struct qmv_lane_x *x, const struct scales *scales, qmv_op mins)
+static void add_mins(struct qmv_writer *w, const struct qmv_lane_x *x, const struct scales *scales, kit_op mins)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmv_format *f = w->g->format;
-	const qmv_op centre = tcb_ptx_f32((float)f->centre);
+	const kit_op centre = F((float)f->centre);
 	if (f->has_mins) {
-		const qmv_op min = OP2(b, "mul.rn.f32", float_of(w, scales->min), scales->dmin);
+		const kit_op min = OP2(b, "mul.rn.f32", float_of(w, scales->min), scales->dmin);
 		tcb_ptx_into3(b, "fma.rn.f32", mins, min, x->sum[0], mins);
 	} else if (!w->g->is_q8 && f->centre) {
-		qmv_op sum = x->sum[0], d = OP2(b, "mul.rn.f32", scales->d, centre);
+		kit_op sum = x->sum[0], d = OP2(b, "mul.rn.f32", scales->d, centre);
 		if (w->g->is_split) {
 			sum = OP2(b, "mul.rn.f32", sum, float_of(w, scales->scale[0]));
 			sum = OP3(b, "fma.rn.f32", x->sum[1], float_of(w, scales->scale[1]), sum);
@@ -222,16 +243,16 @@ static void add_mins(struct qmv_writer *w, const struct qmv_lane_x *x, const str
 	}
 }
 
-void qmv_write_unit(struct qmv_writer *w, const struct qmv_lane_w *loaded, const struct qmv_lane_x *x, qmv_op sum,
-		    qmv_op mins)
+void qmv_write_unit(struct qmv_writer *w, const struct qmv_lane_w *loaded, const struct qmv_lane_x *x, kit_op sum,
+		    kit_op mins)
 {
 	static void (*const add_products[])(struct qmv_writer *, const struct qmv_lane_w *, const struct qmv_lane_x *,
-					    const struct scales *, qmv_op) = {
-		[QMV_SCALES_K] = add_k_products,
-		[QMV_SCALES_HALVES] = add_half_products,
-		[QMV_SCALES_BYTES] = add_byte_products,
+					    const struct scales *, kit_op) = {
+		[QMV_SCALES_K] = add_k_products,        [QMV_SCALES_HALVES] = add_half_products,
+		[QMV_SCALES_BYTES] = add_byte_products, [QMV_SCALES_POWERS] = add_half_products,
+		[QMV_SCALES_SIXES] = add_half_products,
 	};
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	struct qmv_lane_w weights;
 	struct scales scales = { 0 };
 	qmv_write_lane_align(w, loaded, &weights);
@@ -247,24 +268,24 @@ void qmv_write_unit(struct qmv_writer *w, const struct qmv_lane_w *loaded, const
 /* --- over the warp --- */
 
 /*
- * While there are several values a lane keeps half of them and gives the others to the lane that keeps those, so that
+ * While there are several values, a lane keeps half of them and gives the others to the lane that keeps those, so that
  * COUNT values take log2(32) rounds and about 2 COUNT + 5 shuffles and additions rather than 5 COUNT.
  */
-qmv_op qmv_write_warp_sum(struct qmv_writer *w, qmv_op *values, unsigned count)
+kit_op qmv_write_warp_sum(struct qmv_writer *w, kit_op *values, unsigned count)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	for (unsigned distance = 16; distance; distance /= 2) {
 		if (count == 1) {
-			const qmv_op other = OP4(b, "shfl.sync.bfly.b32", values[0], I(distance), I(31), I(-1));
+			const kit_op other = OP4(b, "shfl.sync.bfly.b32", values[0], I(distance), I(31), I(-1));
 			values[0] = OP2(b, "add.rn.f32", values[0], other);
 			continue;
 		}
-		const qmv_op upper = OP2(b, "setp.ne.u32", OP2(b, "and.b32", w->lane, I(distance)), I(0));
+		const kit_op upper = OP2(b, "setp.ne.u32", OP2(b, "and.b32", w->kit.lane, I(distance)), I(0));
 		count /= 2;
 		for (unsigned i = 0; i < count; i++) {
-			const qmv_op keep = OP3(b, "selp.f32", values[i + count], values[i], upper);
-			const qmv_op give = OP3(b, "selp.f32", values[i], values[i + count], upper);
-			const qmv_op other = OP4(b, "shfl.sync.bfly.b32", give, I(distance), I(31), I(-1));
+			const kit_op keep = OP3(b, "selp.f32", values[i + count], values[i], upper);
+			const kit_op give = OP3(b, "selp.f32", values[i], values[i + count], upper);
+			const kit_op other = OP4(b, "shfl.sync.bfly.b32", give, I(distance), I(31), I(-1));
 			values[i] = OP2(b, "add.rn.f32", keep, other);
 		}
 	}

@@ -19,60 +19,57 @@
  * The products are exact; the sums of one instruction are cut off below the last
  * bit of the largest.
  */
-#include "kernels/quant_matvec/quant_matvec_gpu.h"
+#include "kernels/quant_matvec/quant_matvec_gpu_mma.h"
+#include "kernels/quant_matvec/quant_matvec_gpu_math.h"
+#include "kernels/quant_matvec/quant_matvec_gpu_x_mma.h"
 
-#define I tcb_ptx_int
-#define OP1 tcb_ptx_op1
-#define OP2 tcb_ptx_op2
-#define OP3 tcb_ptx_op3
-#define OP4 tcb_ptx_op4
-
-enum { PIECE = 16, PIECE_WORDS = 4, PIECE_LANES = 4, SETS = QMV_B_WORDS / 4 };
-#define REST 4096.0f /* what the second half of an activation is larger by */
+enum { PIECE_WORDS = 4, PIECE_LANES = 4, SETS = QMV_B_WORDS / 4 };
 
 static unsigned pieces_of(const struct qmv_gpu *g) /* of a lane's row */
 {
-	return g->format->bytes[QMV_CODES] / PIECE / PIECE_LANES;
+	return g->format->bytes[QMV_CODES] / QMV_PIECE / PIECE_LANES;
 }
 
 /* --- a lane's place --- */
 
 void qmv_write_mma_constants(struct qmv_writer *w)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmv_format *f = w->g->format;
 	const unsigned scales = QMV_TILE_ROWS * (f->bytes[QMV_CODES] + f->bytes[QMV_HIGH]);
-	const qmv_op row = OP2(b, "shr.u32", w->lane, I(2));
-	w->piece = OP2(b, "and.b32", w->lane, I(PIECE_LANES - 1));
+	const kit_op row = OP2(b, "shr.u32", w->kit.lane, I(2));
+	w->piece = OP2(b, "and.b32", w->kit.lane, I(PIECE_LANES - 1));
 	w->within = I(0);
 	w->column = row;
-	w->part[QMV_CODES] = OP2(b, "shl.b32", w->lane, I(4));
+	w->part[QMV_CODES] = OP2(b, "shl.b32", w->kit.lane, I(4));
 	if (f->high_bits)
 		w->part[QMV_HIGH] = OP2(b, "add.u32", w->part[QMV_CODES], I(QMV_TILE_ROWS * f->bytes[QMV_CODES]));
 	w->part[QMV_SCALES] = OP3(b, "mad.lo.u32", row, I(f->bytes[QMV_SCALES]), I(scales));
 	if (f->scales != QMV_SCALES_K)
-		w->part[QMV_SCALES] = OP3(b, "mad.lo.u32", w->piece, I(4), w->part[QMV_SCALES]);
+		w->part[QMV_SCALES] =
+			OP3(b, "mad.lo.u32", w->piece, I(f->bytes[QMV_SCALES] / PIECE_LANES), w->part[QMV_SCALES]);
 	if (f->bytes[QMV_D])
 		w->part[QMV_D] =
 			OP3(b, "mad.lo.u32", row, I(f->bytes[QMV_D]), I(scales + QMV_TILE_ROWS * f->bytes[QMV_SCALES]));
 	if (f->scales == QMV_SCALES_K) {
 		/* 24 bits of twelve bytes, from byte 3 t on: of the first two words or of the last two. */
-		const qmv_op at = OP2(b, "mul.lo.u32", w->piece, I(3));
+		const kit_op at = OP2(b, "mul.lo.u32", w->piece, I(3));
 		w->is_late = OP2(b, "setp.ge.u32", w->piece, I(2));
-		const qmv_op in_pair = OP3(b, "selp.u32", OP2(b, "sub.u32", at, I(4)), at, w->is_late);
+		const kit_op in_pair = OP3(b, "selp.u32", OP2(b, "sub.u32", at, I(4)), at, w->is_late);
 		w->select_field = OP3(b, "mad.lo.u32", in_pair, I(0x111), I(0x210));
 	}
 }
 
 /* --- from memory --- */
 
-static void load(struct qmv_writer *w, const char *prefix, const char *type, unsigned count, qmv_op at, int64_t offset,
-		 int is_again, qmv_op *to)
+static void load(struct qmv_writer *w, const char *prefix, const char *type, unsigned count, kit_op at, int64_t offset,
+		 int is_again, kit_op *to)
 {
 	for (unsigned i = 0; !is_again && i < count; i++)
-		to[i] = tcb_ptx_reg(&w->b, type);
-	const char *mnemonic = tcb_ptx_namef(&w->b, "%s%s.%s", prefix, count == 4 ? ".v4" : "", type);
-	tcb_ptx_into1(&w->b, mnemonic, count == 1 ? to[0] : tcb_ptx_vector(&w->b, to, count), tcb_ptx_at(at, offset));
+		to[i] = tcb_ptx_reg(&w->kit.b, type);
+	const char *mnemonic = tcb_ptx_namef(&w->kit.b, "%s%s.%s", prefix, count == 4 ? ".v4" : "", type);
+	tcb_ptx_into1(&w->kit.b, mnemonic, count == 1 ? to[0] : tcb_ptx_vector(&w->kit.b, to, count),
+		      tcb_ptx_at(at, offset));
 }
 
 void qmv_write_mma_load(struct qmv_writer *w, const char *prefix, const struct qmv_where *where,
@@ -82,15 +79,16 @@ void qmv_write_mma_load(struct qmv_writer *w, const char *prefix, const struct q
 	const struct qmv_format *f = g->format;
 	const unsigned pieces = 2 * pieces_of(g), high = g->high_words * pieces;
 	for (unsigned i = 0; i < pieces; i++)
-		load(w, prefix, "b32", 4, where->at[QMV_CODES], offset[QMV_CODES] + i * 32 * PIECE, is_again,
+		load(w, prefix, "b32", 4, where->at[QMV_CODES], offset[QMV_CODES] + i * 32 * QMV_PIECE, is_again,
 		     out->code + PIECE_WORDS * i);
 	for (unsigned i = 0; i < high; i += 4)
-		load(w, prefix, "b32", 4, where->at[QMV_HIGH], offset[QMV_HIGH] + i / 4 * 32 * PIECE, is_again,
+		load(w, prefix, "b32", 4, where->at[QMV_HIGH], offset[QMV_HIGH] + i / 4 * 32 * QMV_PIECE, is_again,
 		     out->high + i);
 	for (unsigned r = 0; r < 2; r++) {
 		const unsigned words = f->scales == QMV_SCALES_K ? 4 : 1;
-		load(w, prefix, "b32", words, where->at[QMV_SCALES], offset[QMV_SCALES] + r * 8 * f->bytes[QMV_SCALES],
-		     is_again, out->scale + 4 * r);
+		/* Two bytes of a lane's sub-blocks, or words. */
+		load(w, prefix, f->bytes[QMV_SCALES] == 8 ? "b16" : "b32", words, where->at[QMV_SCALES],
+		     offset[QMV_SCALES] + r * 8 * f->bytes[QMV_SCALES], is_again, out->scale + 4 * r);
 		if (f->bytes[QMV_D])
 			load(w, prefix, "b16", 1, where->at[QMV_D], offset[QMV_D] + r * 8 * f->bytes[QMV_D], is_again,
 			     out->d + r);
@@ -99,96 +97,29 @@ void qmv_write_mma_load(struct qmv_writer *w, const char *prefix, const struct q
 
 /* --- activations --- */
 
-static void two_floats(struct qmv_writer *w, qmv_op word, qmv_op out[2])
-{
-	struct tcb_ptx_build *b = &w->b;
-	qmv_op half[2] = { tcb_ptx_reg(b, "b16"), tcb_ptx_reg(b, "b16") };
-	tcb_ptx_into1(b, "mov.b32", tcb_ptx_vector(b, half, 2), word);
-	out[0] = OP1(b, "cvt.f32.f16", half[0]);
-	out[1] = OP1(b, "cvt.f32.f16", half[1]);
-}
-
-/* Bytes of a piece's activations in one part, and of those of four codes. */
-static unsigned piece_bytes(const struct qmv_gpu *g)
-{
-	return 2 * PIECE * g->halves;
-}
-
-void qmv_write_mma_values(struct qmv_writer *w, const qmv_op value[8], qmv_op address)
-{
-	struct tcb_ptx_build *b = &w->b;
-	const struct qmv_gpu *g = w->g;
-	qmv_op rest[8], word[4];
-	for (unsigned i = 0; i < 8; i++)
-		rest[i] = value[i];
-	for (unsigned part = 0; part < g->parts; part++) {
-		for (unsigned i = 0; i < 4; i++) { /* values 0 and 2, 1 and 3 of four */
-			qmv_op *low = &rest[4 * (i / 2) + i % 2], *high = low + 2;
-			qmv_op rounded[2];
-			word[i] = OP2(b, "cvt.rn.f16x2.f32", *high, *low);
-			if (part + 1 == g->parts)
-				continue;
-			two_floats(w, word[i], rounded);
-			*low = OP2(b, "mul.rn.f32", OP2(b, "sub.rn.f32", *low, rounded[0]), tcb_ptx_f32(REST));
-			*high = OP2(b, "mul.rn.f32", OP2(b, "sub.rn.f32", *high, rounded[1]), tcb_ptx_f32(REST));
-		}
-		for (unsigned i = 0; i < 2; i++)
-			qmv_write_x_store(w, "v2.b32", address, part * QMV_VALUES * 2 + i * 8 * g->halves, word + 2 * i,
-					  2);
-	}
-}
-
-/* The address of a lane's eight values (they are in one half of one piece) in the image of a superblock. */
-qmv_op qmv_write_mma_place(struct qmv_writer *w)
-{
-	struct tcb_ptx_build *b = &w->b;
-	if (w->g->halves == 1)
-		return OP2(b, "shl.b32", w->lane, I(4));
-	/* Lanes 4 c to 4 c + 3: low codes of words 0, 1, of 2, 3, then the high ones. */
-	const qmv_op piece = OP2(b, "shr.u32", w->lane, I(2)), pair = OP2(b, "and.b32", w->lane, I(1));
-	const qmv_op half = OP2(b, "and.b32", OP2(b, "shr.u32", w->lane, I(1)), I(1));
-	return OP3(b, "mad.lo.u32", piece, I(piece_bytes(w->g)),
-		   OP3(b, "mad.lo.u32", pair, I(32), OP2(b, "shl.b32", half, I(3))));
-}
-
-/* The power of two that brings LARGEST to just below 2^15; its inverse times 2^10. */
-qmv_op qmv_write_mma_scale(struct qmv_writer *w, qmv_op largest, qmv_op *inverse)
-{
-	struct tcb_ptx_build *b = &w->b;
-	const qmv_op exponent = OP2(b, "shr.u32", largest, I(23));
-	const qmv_op up = OP2(b, "min.u32", OP2(b, "sub.u32", I(268), exponent), I(254));
-	*inverse = OP2(b, "shl.b32", OP2(b, "sub.u32", I(264), up), I(23));
-	return OP1(b, "mov.b32", OP2(b, "shl.b32", up, I(23)));
-}
-
 /* Registers of activations, zero where a lane is not of the column; loads leave them so. */
 void qmv_write_mma_open(struct qmv_writer *w)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmv_gpu *g = w->g;
-	const qmv_op of_piece = g->halves == 2 ? w->piece : OP2(b, "shr.u32", w->piece, I(1));
-	const qmv_op beyond = OP2(b, "sub.u32", w->column, of_piece);
+	const kit_op of_piece = g->halves == 2 ? w->piece : OP2(b, "shr.u32", w->piece, I(1));
+	const kit_op beyond = OP2(b, "sub.u32", w->column, of_piece);
 	for (unsigned h = 0; h < pieces_of(g); h++) {
 		w->is_column[h] = OP2(b, "setp.eq.u32", beyond, I(h * PIECE_LANES / (g->halves == 2 ? 1 : 2)));
 		for (unsigned i = 0; i < SETS * 4; i++)
-			w->b_words[h][i] = qmv_write_constant(w, "b32", I(0));
+			w->b_words[h][i] = tcb_kit_constant(b, "b32", I(0));
 	}
 }
 
-qmv_op qmv_write_mma_base(struct qmv_writer *w, qmv_op superblock)
-{
-	return OP3(&w->b, "mad.lo.u32", w->piece, I(piece_bytes(w->g)), superblock);
-}
-
 /* The activations of part PART for units of 16 bytes; SET is used in turn. */
-static const qmv_op *read_unit(struct qmv_writer *w, const struct qmv_x_bases *bases, unsigned step, unsigned h,
+static const kit_op *read_unit(struct qmv_writer *w, const struct qmv_x_bases *bases, unsigned step, unsigned h,
 			       unsigned unit, unsigned part, unsigned set)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmv_gpu *g = w->g;
-	qmv_op *to = w->b_words[h] + 4 * (set % SETS);
+	kit_op *to = w->b_words[h] + 4 * (set % SETS);
 	const int64_t at = (int64_t)step * g->image.code_stride + part * QMV_VALUES * 2 +
-			   h * PIECE_LANES * piece_bytes(g) + unit * 16;
+			   h * PIECE_LANES * qmv_gpu_piece_bytes(g) + unit * 16;
 	tcb_ptx_guard(b, w->is_column[h]);
 	tcb_ptx_into1(b, "ld.shared.v4.b32", tcb_ptx_vector(b, to, 4), tcb_ptx_at(bases->codes, at));
 	tcb_ptx_unguard(b);
@@ -198,21 +129,21 @@ static const qmv_op *read_unit(struct qmv_writer *w, const struct qmv_x_bases *b
 /* --- products --- */
 
 struct sums {
-	qmv_op low[QMV_PARTS_MAX][4], high[QMV_PARTS_MAX][4]; /* rows g and g + 8: sub-blocks 2 t and 2 t + 1 */
+	kit_op low[QMV_PARTS_MAX][4], high[QMV_PARTS_MAX][4]; /* rows g and g + 8: sub-blocks 2 t and 2 t + 1 */
 };
 
 /* Two rows' halves of four codes, the low or the high ones. */
-static void halves_of(struct qmv_writer *w, const struct qmv_lane_w row[2], unsigned word, int is_high, qmv_op out[4])
+static void halves_of(struct qmv_writer *w, const struct qmv_lane_w row[2], unsigned word, int is_high, kit_op out[4])
 {
 	for (int odd = 0; odd < 2; odd++)
 		for (int r = 0; r < 2; r++)
 			out[2 * odd + r] = qmv_write_halves(w, &row[r], word, is_high, odd);
 }
 
-static void multiply(struct qmv_writer *w, const qmv_op a[4], const qmv_op x[2], qmv_op c[4])
+static void multiply(struct qmv_writer *w, const kit_op a[4], const kit_op x[2], kit_op c[4])
 {
-	struct tcb_ptx_build *b = &w->b;
-	const qmv_op operands[] = { tcb_ptx_vector(b, c, 4), tcb_ptx_vector(b, a, 4), tcb_ptx_vector(b, x, 2),
+	struct tcb_ptx_build *b = &w->kit.b;
+	const kit_op operands[] = { tcb_ptx_vector(b, c, 4), tcb_ptx_vector(b, a, 4), tcb_ptx_vector(b, x, 2),
 				    tcb_ptx_vector(b, c, 4) };
 	tcb_ptx_into(b, "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", 4, operands);
 }
@@ -239,11 +170,11 @@ static void add_products(struct qmv_writer *w, const struct qmv_lane_w *weights,
 		piece_of(g, weights, 1, h, &row[1]);
 		/* A unit of activations: a word's low and high codes, or two words. */
 		for (unsigned unit = 0; unit < PIECE_WORDS * g->halves / 2; unit++) {
-			qmv_op first[4], second[4];
+			kit_op first[4], second[4];
 			halves_of(w, row, g->halves == 2 ? unit : 2 * unit, 0, first);
 			halves_of(w, row, g->halves == 2 ? unit : 2 * unit + 1, g->halves == 2, second);
 			for (unsigned part = 0; part < g->parts; part++) {
-				const qmv_op *x = read_unit(w, bases, step, h, unit, part, set++);
+				const kit_op *x = read_unit(w, bases, step, h, unit, part, set++);
 				multiply(w, first, x, sums->low[part]);
 				multiply(w, second, x + 2, g->halves == 2 ? sums->high[part] : sums->low[part]);
 			}
@@ -253,47 +184,63 @@ static void add_products(struct qmv_writer *w, const struct qmv_lane_w *weights,
 
 /* --- scales --- */
 
-static qmv_op float_of(struct qmv_writer *w, qmv_op integer)
+static kit_op float_of(struct qmv_writer *w, kit_op integer)
 {
-	return OP1(&w->b, "cvt.rn.f32.s32", integer);
+	return OP1(&w->kit.b, "cvt.rn.f32.s32", integer);
 }
 
 /* D times what a sum of products of codes with the image's activations falls short. */
-static qmv_op scaled(struct qmv_writer *w, qmv_op d, qmv_op inverse)
+static kit_op scaled(struct qmv_writer *w, kit_op d, kit_op inverse)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	if (w->g->is_half)
-		return OP2(b, "mul.rn.f32", d, tcb_ptx_f32(0x1p24f));
-	return OP2(b, "mul.rn.f32", OP2(b, "mul.rn.f32", d, tcb_ptx_f32(0x1p14f)), inverse);
+		return OP2(b, "mul.rn.f32", d, F(0x1p24f));
+	return OP2(b, "mul.rn.f32", OP2(b, "mul.rn.f32", d, F(0x1p14f)), inverse);
 }
 
 /* Row R: Q4_K, Q5_K. */
-static void add_k(struct qmv_writer *w, const qmv_op *word, const qmv_op dot[2], qmv_op inverse, const qmv_op *x_sum,
-		  qmv_op sum, qmv_op mins)
+static void add_k(struct qmv_writer *w, const kit_op *word, const kit_op dot[2], kit_op inverse, const kit_op *x_sum,
+		  kit_op sum, kit_op mins)
 {
-	struct tcb_ptx_build *b = &w->b;
-	qmv_op d[2], field, product;
-	two_floats(w, word[0], d);
+	struct tcb_ptx_build *b = &w->kit.b;
+	kit_op d[2], field, product;
+	tcb_kit_floats(b, word[0], d);
 	field = OP3(b, "prmt.b32", OP3(b, "selp.b32", word[2], word[1], w->is_late),
 		    OP3(b, "selp.b32", word[3], word[2], w->is_late), w->select_field);
 	for (unsigned s = 0; s < 2; s++) {
-		const qmv_op shifted = s ? OP2(b, "shr.u32", field, I(12)) : field;
-		const qmv_op scale = float_of(w, OP2(b, "and.b32", shifted, I(63)));
-		const qmv_op min = float_of(w, OP2(b, "and.b32", OP2(b, "shr.u32", shifted, I(6)), I(63)));
+		const kit_op shifted = s ? OP2(b, "shr.u32", field, I(12)) : field;
+		const kit_op scale = float_of(w, OP2(b, "and.b32", shifted, I(63)));
+		const kit_op min = float_of(w, OP2(b, "and.b32", OP2(b, "shr.u32", shifted, I(6)), I(63)));
 		product = s ? OP3(b, "fma.rn.f32", dot[s], scale, product) : OP2(b, "mul.rn.f32", dot[s], scale);
 		tcb_ptx_into3(b, "fma.rn.f32", mins, OP2(b, "mul.rn.f32", min, d[1]), x_sum[s], mins);
 	}
 	tcb_ptx_into3(b, "fma.rn.f32", sum, product, scaled(w, d[0], inverse), sum);
 }
 
-/* Q4_0, Q8_0. */
-static void add_halves(struct qmv_writer *w, const qmv_op *word, const qmv_op dot[2], qmv_op inverse,
-		       const qmv_op *x_sum, qmv_op sum, qmv_op mins)
+/* The scales of a lane's two sub-blocks as floats, of what was loaded of them and of d. */
+static void whole_scales(struct qmv_writer *w, kit_op word, kit_op half, kit_op d[2])
 {
-	struct tcb_ptx_build *b = &w->b;
-	const qmv_op centre = tcb_ptx_f32((float)w->g->format->centre);
-	qmv_op d[2];
-	two_floats(w, word[0], d);
+	struct tcb_ptx_build *b = &w->kit.b;
+	if (w->g->format->scales == QMV_SCALES_HALVES) {
+		tcb_kit_floats(b, word, d);
+		return;
+	}
+	const int is_six = w->g->format->scales == QMV_SCALES_SIXES;
+	const kit_op both = OP1(b, "cvt.u32.u16", word);
+	for (int s = 0; s < 2; s++) /* byte S, with its sign, or with zeros above */
+		d[s] = qmv_write_whole_scale(
+			w, OP3(b, "prmt.b32", both, I(0), I(is_six ? (s ? 0x9991 : 0x8880) : (s ? 0x4441 : 0x4440))),
+			half);
+}
+
+/* Q4_0, Q8_0, MXFP4, IQ4_XS. */
+static void add_halves(struct qmv_writer *w, const kit_op *word, kit_op half, const kit_op dot[2], kit_op inverse,
+		       const kit_op *x_sum, kit_op sum, kit_op mins)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const kit_op centre = F((float)w->g->format->centre);
+	kit_op d[2];
+	whole_scales(w, word[0], half, d);
 	for (unsigned s = 0; s < 2; s++) {
 		tcb_ptx_into3(b, "fma.rn.f32", sum, dot[s], scaled(w, d[s], inverse), sum);
 		if (w->g->format->centre)
@@ -302,15 +249,15 @@ static void add_halves(struct qmv_writer *w, const qmv_op *word, const qmv_op do
 }
 
 /* Q6_K: runs of 16, so that DOT has four. */
-static void add_bytes(struct qmv_writer *w, const qmv_op *word, qmv_op half, const qmv_op dot[4], qmv_op inverse,
-		      const qmv_op *x_sum, qmv_op sum, qmv_op mins)
+static void add_bytes(struct qmv_writer *w, const kit_op *word, kit_op half, const kit_op dot[4], kit_op inverse,
+		      const kit_op *x_sum, kit_op sum, kit_op mins)
 {
 	static const int selectors[] = { 0x8880, 0x9991, 0xaaa2, 0xbbb3 };
-	struct tcb_ptx_build *b = &w->b;
-	const qmv_op d = OP1(b, "cvt.f32.f16", half), centre = tcb_ptx_f32((float)w->g->format->centre);
-	qmv_op product, taken;
+	struct tcb_ptx_build *b = &w->kit.b;
+	const kit_op d = OP1(b, "cvt.f32.f16", half), centre = F((float)w->g->format->centre);
+	kit_op product, taken;
 	for (unsigned s = 0; s < 4; s++) {
-		const qmv_op scale = float_of(w, OP3(b, "prmt.b32", word[0], I(0), I(selectors[s])));
+		const kit_op scale = float_of(w, OP3(b, "prmt.b32", word[0], I(0), I(selectors[s])));
 		product = s ? OP3(b, "fma.rn.f32", dot[s], scale, product) : OP2(b, "mul.rn.f32", dot[s], scale);
 		taken = s ? OP3(b, "fma.rn.f32", x_sum[s], scale, taken) : OP2(b, "mul.rn.f32", x_sum[s], scale);
 	}
@@ -319,24 +266,24 @@ static void add_bytes(struct qmv_writer *w, const qmv_op *word, qmv_op half, con
 }
 
 void qmv_write_mma_unit(struct qmv_writer *w, const struct qmv_lane_w *weights, const struct qmv_x_bases *bases,
-			unsigned step, qmv_op sum[2], qmv_op mins[2])
+			unsigned step, kit_op sum[2], kit_op mins[2])
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmv_gpu *g = w->g;
 	const int is_bytes = g->format->scales == QMV_SCALES_BYTES;
 	const int64_t sums_at = g->image.sum + (int64_t)step * g->image.sum_stride;
 	struct sums dots;
-	qmv_op inverse = I(0), x_sum[4];
+	kit_op inverse = I(0), x_sum[4];
 	for (unsigned i = 0; i < 4 * g->parts; i++) {
-		dots.low[i / 4][i % 4] = qmv_write_constant(w, "f32", tcb_ptx_f32(0));
+		dots.low[i / 4][i % 4] = tcb_kit_constant(b, "f32", F(0));
 		if (g->halves == 2)
-			dots.high[i / 4][i % 4] = qmv_write_constant(w, "f32", tcb_ptx_f32(0));
+			dots.high[i / 4][i % 4] = tcb_kit_constant(b, "f32", F(0));
 	}
 	add_products(w, weights, bases, step, &dots);
 	for (unsigned i = 0; g->parts > 1 && i < 4; i++) {
-		dots.low[0][i] = OP3(b, "fma.rn.f32", dots.low[1][i], tcb_ptx_f32(1 / REST), dots.low[0][i]);
+		dots.low[0][i] = OP3(b, "fma.rn.f32", dots.low[1][i], F(1 / QMV_REST), dots.low[0][i]);
 		if (g->halves == 2)
-			dots.high[0][i] = OP3(b, "fma.rn.f32", dots.high[1][i], tcb_ptx_f32(1 / REST), dots.high[0][i]);
+			dots.high[0][i] = OP3(b, "fma.rn.f32", dots.high[1][i], F(1 / QMV_REST), dots.high[0][i]);
 	}
 	if (!g->is_half)
 		tcb_ptx_load(b, "ld.shared.f32",
@@ -346,27 +293,28 @@ void qmv_write_mma_unit(struct qmv_writer *w, const struct qmv_lane_w *weights, 
 		tcb_ptx_load(b, is_bytes ? "ld.shared.v4.f32" : "ld.shared.v2.f32", tcb_ptx_at(bases->sum, sums_at),
 			     x_sum, is_bytes ? 4 : 2);
 	for (unsigned r = 0; r < 2; r++) {
-		const qmv_op *low = dots.low[0] + 2 * r, *high = g->halves == 2 ? dots.high[0] + 2 * r : low;
-		const qmv_op four[] = { low[0], high[0], low[1], high[1] };
-		const qmv_op *word = weights->scale + 4 * r;
-		qmv_op two[2] = { low[0], low[1] };
+		const kit_op *low = dots.low[0] + 2 * r, *high = g->halves == 2 ? dots.high[0] + 2 * r : low;
+		const kit_op four[] = { low[0], high[0], low[1], high[1] };
+		const kit_op *word = weights->scale + 4 * r;
+		kit_op two[2] = { low[0], low[1] };
 		for (unsigned s = 0; g->halves == 2 && s < 2; s++)
-			two[s] = OP3(b, "fma.rn.f32", high[s], tcb_ptx_f32(g->format->high_bits ? 1 : 0x1p-4f), low[s]);
+			two[s] = OP3(b, "fma.rn.f32", high[s], F(qmv_has_large_high(g->format) ? 0x1p-4f : 1), low[s]);
 		if (is_bytes)
 			add_bytes(w, word, weights->d[r], four, inverse, x_sum, sum[r], mins[r]);
+		else if (g->format->scales == QMV_SCALES_K)
+			add_k(w, word, two, inverse, x_sum, sum[r], mins[r]);
 		else
-			(g->format->scales == QMV_SCALES_K ? add_k : add_halves)(w, word, two, inverse, x_sum, sum[r],
-										 mins[r]);
+			add_halves(w, word, weights->d[r], two, inverse, x_sum, sum[r], mins[r]);
 	}
 }
 
-qmv_op qmv_write_mma_sum(struct qmv_writer *w, qmv_op value[2])
+kit_op qmv_write_mma_sum(struct qmv_writer *w, kit_op value[2])
 {
-	struct tcb_ptx_build *b = &w->b;
-	const qmv_op is_odd = OP2(b, "setp.ne.u32", OP2(b, "and.b32", w->lane, I(1)), I(0));
+	struct tcb_ptx_build *b = &w->kit.b;
+	const kit_op is_odd = OP2(b, "setp.ne.u32", OP2(b, "and.b32", w->kit.lane, I(1)), I(0));
 	/* An odd lane keeps row g + 8 and gives row g to its neighbour. */
-	const qmv_op keep = OP3(b, "selp.f32", value[1], value[0], is_odd);
-	const qmv_op give = OP3(b, "selp.f32", value[0], value[1], is_odd);
-	const qmv_op sum = OP2(b, "add.rn.f32", keep, OP4(b, "shfl.sync.bfly.b32", give, I(1), I(31), I(-1)));
+	const kit_op keep = OP3(b, "selp.f32", value[1], value[0], is_odd);
+	const kit_op give = OP3(b, "selp.f32", value[0], value[1], is_odd);
+	const kit_op sum = OP2(b, "add.rn.f32", keep, OP4(b, "shfl.sync.bfly.b32", give, I(1), I(31), I(-1)));
 	return OP2(b, "add.rn.f32", sum, OP4(b, "shfl.sync.bfly.b32", sum, I(2), I(31), I(-1)));
 }

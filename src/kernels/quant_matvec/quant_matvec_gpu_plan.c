@@ -7,14 +7,15 @@
 #include <string.h>
 
 #include "base/sizes.h"
-#include "kernels/gpu_rules.h"
+#include "kernels/gpu/gpu_rules.h"
 #include "kernels/quant_matvec/quant_matvec_gpu.h"
+#include "kernels/quant_matvec/quant_matvec_gpu_plan.h"
 
-enum { WARP = 32, SHARED_ALIGN = 128, CHUNK = 16 };
+enum { SHARED_ALIGN = 128, CHUNK = 16 };
 
 unsigned qmv_gpu_micro_k(const struct tcb_problem *problem)
 {
-	return problem->shape.k % QMV_VALUES ? (unsigned)tcb_quant_format(problem)->block_values : QMV_VALUES;
+	return problem->shape.k % QMV_VALUES ? (unsigned)problem->op->format->block_values : QMV_VALUES;
 }
 
 /* --- numbers --- */
@@ -44,7 +45,7 @@ static void plan_format(struct qmv_gpu *g)
 
 /*
  * q8: codes of the low nibbles; those of the high nibbles, half a row of banks off so that a warp's stores of both meet
- * no conflict.  Else: values, 1024 bytes a superblock.  Then scales and sums.
+ * no conflict.  Else: values, 1024 bytes per superblock.  Then scales and sums.
  */
 static void plan_image(struct qmv_gpu *g)
 {
@@ -129,26 +130,26 @@ void qmv_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *ta
 	g->capability = target->capability;
 	g->is_q8 = problem->contract == TCB_CONTRACT_Q8;
 	g->is_half = problem->contract == TCB_CONTRACT_F16;
-	g->group = tcb_gpu_knob(geometry, TCB_KNOB_GROUP);
-	g->layout = (enum tcb_layout)tcb_gpu_knob(geometry, TCB_KNOB_LAYOUT);
-	g->copy = (enum tcb_copy)tcb_gpu_knob(geometry, TCB_KNOB_COPY);
-	g->x_in_regs = tcb_gpu_knob(geometry, TCB_KNOB_XIN) == TCB_XIN_REGS;
-	g->own_launch = tcb_gpu_knob(geometry, TCB_KNOB_PREP) == TCB_PREP_LAUNCH;
-	g->pdl = tcb_gpu_knob(geometry, TCB_KNOB_PDL) == 1;
-	g->vec = tcb_gpu_knob(geometry, TCB_KNOB_VEC);
+	g->group = KNOB(GROUP);
+	g->layout = (enum tcb_layout)KNOB(LAYOUT);
+	g->copy = (enum tcb_copy)KNOB(COPY);
+	g->x_in_regs = KNOB(XIN) == TCB_XIN_REGS;
+	g->own_launch = KNOB(PREP) == TCB_PREP_LAUNCH;
+	g->pdl = KNOB(PDL) == 1;
+	g->vec = KNOB(VEC);
 	g->is_mma = geometry->knob[TCB_KNOB_ISA] == TCB_ISA_MMA;
 	g->group_rows = (unsigned)geometry->tile[TCB_MICRO].n;
 	g->rows = g->is_mma ? 1 : g->group_rows;
 	g->sums = g->is_mma ? 2 : g->rows;
-	g->warps = tcb_gpu_knob(geometry, TCB_KNOB_WARPS);
-	g->ksplit = tcb_gpu_knob(geometry, TCB_KNOB_KSPLIT);
+	g->warps = KNOB(WARPS);
+	g->ksplit = KNOB(KSPLIT);
 	g->row_warps = g->warps / g->ksplit;
-	g->splitk = tcb_gpu_knob(geometry, TCB_KNOB_SPLITK);
-	g->stages = tcb_gpu_knob(geometry, TCB_KNOB_STAGES);
-	g->lead = tcb_gpu_knob(geometry, TCB_KNOB_LEAD);
-	g->resident = tcb_gpu_knob(geometry, TCB_KNOB_BLOCKS);
-	g->together = tcb_gpu_knob(geometry, TCB_KNOB_OCC);
-	g->unroll = tcb_gpu_knob(geometry, TCB_KNOB_UNROLL);
+	g->splitk = KNOB(SPLITK);
+	g->stages = KNOB(STAGES);
+	g->lead = KNOB(LEAD);
+	g->resident = KNOB(BLOCKS);
+	g->together = KNOB(OCC);
+	g->unroll = KNOB(UNROLL);
 	g->n = (unsigned)problem->shape.n;
 	g->k = (unsigned)problem->shape.k;
 	g->tokens = (unsigned)problem->shape.m;
@@ -185,7 +186,11 @@ double qmv_gpu_chain(const struct qmv_gpu *g)
 /* Registers of a lane's weights of one unit, as loaded. */
 static unsigned weight_registers(const struct qmv_gpu *g)
 {
-	static const unsigned scales[] = { [QMV_SCALES_K] = 4, [QMV_SCALES_HALVES] = 1, [QMV_SCALES_BYTES] = 3 };
+	static const unsigned scales[] = { [QMV_SCALES_K] = 4,
+					   [QMV_SCALES_HALVES] = 1,
+					   [QMV_SCALES_BYTES] = 3,
+					   [QMV_SCALES_POWERS] = 1,
+					   [QMV_SCALES_SIXES] = 2 };
 	return g->vec / 4 + g->high_words + scales[g->format->scales] + (g->is_narrow ? 2 : 0);
 }
 
@@ -195,10 +200,14 @@ static unsigned mma_registers(const struct qmv_gpu *g)
 	const struct qmv_format *f = g->format;
 	const unsigned mixed = g->unroll < 4 ? g->unroll : 4, is_byte = g->halves == 1;
 	unsigned all = 68 + 8 * (g->parts - 1) + 14 * is_byte + mixed * (20 + 8 * is_byte);
+	if (f->table)
+		all += 12;
 	if (g->copy == TCB_COPY_ASYNC) /* addresses of all lanes, for every step */
 		all += 40;
 	if (g->copy == TCB_COPY_LDG) {
-		const unsigned scales = f->scales == QMV_SCALES_K ? 8 : f->scales == QMV_SCALES_BYTES ? 4 : 2;
+		const unsigned scales = f->scales == QMV_SCALES_K                                        ? 8
+					: f->scales == QMV_SCALES_BYTES || f->scales == QMV_SCALES_SIXES ? 4
+													 : 2;
 		all = 80 + 14 * is_byte + g->unroll * ((f->bytes[QMV_CODES] + f->bytes[QMV_HIGH]) / 8 + scales);
 	}
 	if (!g->own_launch) {
@@ -220,7 +229,7 @@ unsigned qmv_gpu_registers(const struct qmv_gpu *g)
 	const unsigned steps = g->copy == TCB_COPY_LDG ? g->unroll : 1;
 	unsigned all = 40 + 2 * g->rows + (g->x_in_regs ? g->steps : 1) * x;
 	all += g->copy == TCB_COPY_LDG ? g->rows * steps * weights : 2 * weights;
-	if (g->format->high_bits)
+	if (g->format->high_bits || g->format->table)
 		all += 12;
 	if (g->is_narrow)
 		all += 8 + 4 * g->rows;
@@ -236,7 +245,7 @@ unsigned qmv_gpu_registers(const struct qmv_gpu *g)
 void qmv_gpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
 		       const struct tcb_geometry *geometry, struct tcb_footprint *out)
 {
-	const struct tcb_format *format = tcb_quant_format(problem);
+	const struct tcb_format *format = problem->op->format;
 	const size_t superblock = QMV_VALUES / format->block_values * format->block_bytes;
 	struct qmv_gpu g;
 	memset(out, 0, sizeof(*out));

@@ -6,15 +6,11 @@
  */
 #include "base/sizes.h"
 #include "kernels/constraint.h"
-#include "kernels/gpu_rules.h"
+#include "kernels/gpu/gpu_rules.h"
 #include "kernels/quant_matvec/quant_matvec_gpu.h"
+#include "kernels/quant_matvec/quant_matvec_gpu_plan.h"
 
-enum { WARP = 32, WARPS_MAX = 32, CHUNK = 16 };
-
-#define RULE(name)                                                                                  \
-	static const char *name(const struct tcb_problem *problem, const struct tcb_target *target, \
-				const struct tcb_geometry *geometry)
-#define UNUSED(a) (void)(a)
+enum { CHUNK = 16 };
 
 static int is_mma(const struct tcb_geometry *geometry)
 {
@@ -30,7 +26,7 @@ static unsigned blocks_of(const struct tcb_problem *problem)
 /* Superblocks that a warp takes at once. */
 static unsigned step_of(const struct tcb_problem *problem, const struct tcb_geometry *geometry)
 {
-	const unsigned step = WARP * tcb_gpu_knob(geometry, TCB_KNOB_VEC) / qmv_format(problem)->bytes[QMV_CODES];
+	const unsigned step = WARP * KNOB(VEC) / qmv_format(problem)->bytes[QMV_CODES];
 	return step && !is_mma(geometry) ? step : 1;
 }
 
@@ -43,24 +39,25 @@ RULE(rule_isa)
 		return "isa must be fma or mma under contracts f32 and f16";
 	if (isa == TCB_ISA_MMA && target->capability < 80)
 		return "isa=mma needs sm_80";
-	return tcb_target_has(target, (enum tcb_isa)isa) ? NULL : "the device has no such instructions";
+	return tcb_gpu_rule_isa(problem, target, geometry);
 }
 
 RULE(rule_layout)
 {
 	const struct qmv_format *f = qmv_format(problem);
 	const int32_t layout = geometry->knob[TCB_KNOB_LAYOUT];
-	UNUSED(target);
 	if ((layout == TCB_LAYOUT_F) != is_mma(geometry))
 		return "layout must be f with isa=mma, and only then";
 	if (layout == TCB_LAYOUT_F)
 		return geometry->knob[TCB_KNOB_VEC] == 16 ? NULL : "vec must be 16 with isa=mma";
+	if (f->table && layout != TCB_LAYOUT_P)
+		return "layout must be p, or f with isa=mma: blocks as stored are not aligned, and in order";
 	if (f->block && layout != TCB_LAYOUT_NATIVE && layout != TCB_LAYOUT_P)
 		return "layout must be native or p on a GPU: blocks of 32 values are in order as they are";
 	if (layout != TCB_LAYOUT_NATIVE && layout != TCB_LAYOUT_P && layout != TCB_LAYOUT_S)
 		return "layout must be native, p or s on a GPU";
 	if (layout == TCB_LAYOUT_NATIVE && problem->shape.k % QMV_VALUES)
-		return "layout must be p where K is no multiple of 256: rows are filled up";
+		return "layout must be p where K is not a multiple of 256: rows are filled up";
 	if (layout == TCB_LAYOUT_NATIVE && f->scales == QMV_SCALES_BYTES && geometry->knob[TCB_KNOB_VEC] == 4)
 		return "vec must be 8 or 16 with layout=native: blocks alternate between two alignments";
 	return NULL;
@@ -70,53 +67,46 @@ RULE(rule_tiles)
 {
 	const struct tcb_tile *macro = &geometry->tile[TCB_MACRO], *midi = &geometry->tile[TCB_MIDI];
 	const struct tcb_tile *micro = &geometry->tile[TCB_MICRO];
-	const size_t n = problem->shape.n;
-	UNUSED(target);
 	if (macro->m != 1 || midi->m != 1)
 		return "macro.m and midi.m must be 1: each token is a product of its own";
-	if (macro->k != problem->shape.k || midi->k != problem->shape.k || micro->k != qmv_gpu_micro_k(problem))
-		return "macro.k and midi.k must be the problem's K, micro.k 256, or a block's values where that does "
-		       "not "
-		       "divide K: splitk, ksplit and vec cut k";
 	if (is_mma(geometry) && micro->n != QMV_TILE_ROWS)
 		return "micro.n must be 16 with isa=mma";
 	if (!is_mma(geometry) && (micro->n > QMV_GPU_ROWS_MAX || (micro->n & (micro->n - 1))))
 		return "micro.n must be 1, 2, 4 or 8";
-	if (micro->n > n)
+	return NULL;
+}
+
+/* The kernel knows none of these tiles; rows past the end are left out. */
+RULE(rule_whole)
+{
+	const size_t n = problem->shape.n, k = problem->shape.k;
+	if (geometry->tile[TCB_MACRO].k != k || geometry->tile[TCB_MIDI].k != k ||
+	    geometry->tile[TCB_MICRO].k != qmv_gpu_micro_k(problem))
+		return "macro.k and midi.k must be the problem's K, micro.k 256, or a block's values where that does "
+		       "not "
+		       "divide K: splitk, ksplit and vec cut k";
+	if (geometry->tile[TCB_MICRO].n > n)
 		return "micro.n is more than the rows that there are";
-	if (macro->n != tcb_power_of_two_up(n))
+	if (geometry->tile[TCB_MACRO].n != tcb_power_of_two_up(n))
 		return "macro.n must be the problem's N, rounded up to a power of two: the grid has all rows";
 	return NULL;
 }
 
 RULE(rule_idle)
 {
-	static const enum tcb_knob set[] = { TCB_KNOB_LAYOUT, TCB_KNOB_UNROLL, TCB_KNOB_WARPS,  TCB_KNOB_VEC,
-					     TCB_KNOB_STAGES, TCB_KNOB_SPLITK, TCB_KNOB_KSPLIT, TCB_KNOB_COPY,
-					     TCB_KNOB_XIN,    TCB_KNOB_GROUP,  TCB_KNOB_PREP,   TCB_KNOB_LEAD,
-					     TCB_KNOB_BLOCKS, TCB_KNOB_PDL,    TCB_KNOB_OCC };
-	static const enum tcb_knob unset[] = { TCB_KNOB_THREADS, TCB_KNOB_SCHED,  TCB_KNOB_PREFETCH, TCB_KNOB_HINT,
-					       TCB_KNOB_SWIZZLE, TCB_KNOB_STREAM, TCB_KNOB_JOIN };
-	UNUSED(problem);
-	UNUSED(target);
-	for (size_t i = 0; i < sizeof(set) / sizeof(set[0]); i++)
-		if (geometry->knob[set[i]] == TCB_KNOB_UNSET)
-			return "a GPU's geometry sets isa, layout, unroll, warps, vec, stages, splitk, ksplit, copy, "
-			       "xin, "
-			       "group, prep, lead, blocks, pdl and occ";
-	for (size_t i = 0; i < sizeof(unset) / sizeof(unset[0]); i++)
-		if (geometry->knob[unset[i]] != TCB_KNOB_UNSET)
-			return "threads, sched, prefetch, hint, swizzle, stream and join have no effect on this op's "
-			       "GPU "
-			       "kernels and must not be set";
-	return NULL;
+	const uint64_t set = KNOB_BIT(ISA) | KNOB_BIT(LAYOUT) | KNOB_BIT(UNROLL) | KNOB_BIT(WARPS) | KNOB_BIT(VEC) |
+			     KNOB_BIT(STAGES) | KNOB_BIT(SPLITK) | KNOB_BIT(KSPLIT) | KNOB_BIT(COPY) | KNOB_BIT(XIN) |
+			     KNOB_BIT(GROUP) | KNOB_BIT(PREP) | KNOB_BIT(LEAD) | KNOB_BIT(BLOCKS) | KNOB_BIT(PDL) |
+			     KNOB_BIT(OCC);
+	return tcb_gpu_sets_knobs(geometry, set, 0)
+		       ? NULL
+		       : "a GPU's geometry sets isa, layout, unroll, warps, vec, stages, splitk, ksplit, copy, xin, "
+			 "group, prep, lead, blocks, pdl and occ, and no other knob";
 }
 
 RULE(rule_warps)
 {
-	const unsigned warps = tcb_gpu_knob(geometry, TCB_KNOB_WARPS), ksplit = tcb_gpu_knob(geometry, TCB_KNOB_KSPLIT);
-	UNUSED(problem);
-	UNUSED(target);
+	const unsigned warps = KNOB(WARPS), ksplit = KNOB(KSPLIT);
 	if (warps < 1 || warps > WARPS_MAX)
 		return "warps must be 1 to 32";
 	if (ksplit < 1 || warps % ksplit)
@@ -128,8 +118,7 @@ RULE(rule_warps)
 
 RULE(rule_vec)
 {
-	const unsigned vec = tcb_gpu_knob(geometry, TCB_KNOB_VEC);
-	UNUSED(target);
+	const unsigned vec = KNOB(VEC);
 	if (vec == 4 && qmv_format(problem)->bytes[QMV_CODES] > 128)
 		return "vec must be 8 or 16 where codes are bytes: a warp has no more lanes";
 	return vec == 4 || vec == 8 || vec == 16 ? NULL : "vec must be 4, 8 or 16";
@@ -137,10 +126,8 @@ RULE(rule_vec)
 
 RULE(rule_k)
 {
-	const unsigned splitk = tcb_gpu_knob(geometry, TCB_KNOB_SPLITK),
-		       ksplit = tcb_gpu_knob(geometry, TCB_KNOB_KSPLIT);
+	const unsigned splitk = KNOB(SPLITK), ksplit = KNOB(KSPLIT);
 	const unsigned blocks = blocks_of(problem);
-	UNUSED(target);
 	if (splitk < 1 || blocks % splitk)
 		return "splitk must divide the superblocks of a row";
 	if (ksplit < 1 || blocks / splitk % ksplit)
@@ -157,17 +144,20 @@ static unsigned least_vec(const struct tcb_problem *problem, const struct tcb_ge
 	return f->scales == QMV_SCALES_BYTES && geometry->knob[TCB_KNOB_LAYOUT] == TCB_LAYOUT_NATIVE ? 8 : 4;
 }
 
+RULE(rule_share)
+{
+	const unsigned share = blocks_of(problem) / KNOB(SPLITK) / KNOB(KSPLIT), step = step_of(problem, geometry);
+	return KNOB(VEC) != least_vec(problem, geometry) && step > 1 && share <= step / 2
+		       ? "a warp's share of k leaves half of its lanes idle: a smaller vec"
+		       : NULL;
+}
+
 RULE(rule_steps)
 {
-	const unsigned splitk = tcb_gpu_knob(geometry, TCB_KNOB_SPLITK),
-		       ksplit = tcb_gpu_knob(geometry, TCB_KNOB_KSPLIT);
-	const unsigned unroll = tcb_gpu_knob(geometry, TCB_KNOB_UNROLL), step = step_of(problem, geometry);
+	const unsigned splitk = KNOB(SPLITK), ksplit = KNOB(KSPLIT);
+	const unsigned unroll = KNOB(UNROLL), step = step_of(problem, geometry);
 	const unsigned share = blocks_of(problem) / splitk / ksplit, steps = tcb_div_up(share, step);
 	const unsigned most = steps < QMV_GPU_STEPS_MAX ? steps : QMV_GPU_STEPS_MAX;
-	UNUSED(target);
-	const int is_least = tcb_gpu_knob(geometry, TCB_KNOB_VEC) == least_vec(problem, geometry);
-	if (!is_least && step > 1 && share <= step / 2)
-		return "a warp's share of k leaves half of its lanes idle: a smaller vec";
 	if (unroll < 1 || unroll > most)
 		return "unroll must be at most the steps that a warp takes along k, and at most 16";
 	if (unroll < steps && (steps % unroll || share % step))
@@ -177,20 +167,15 @@ RULE(rule_steps)
 
 RULE(rule_copy)
 {
-	const unsigned copy = tcb_gpu_knob(geometry, TCB_KNOB_COPY), stages = tcb_gpu_knob(geometry, TCB_KNOB_STAGES);
-	const unsigned lead = tcb_gpu_knob(geometry, TCB_KNOB_LEAD);
-	UNUSED(problem);
+	const unsigned copy = KNOB(COPY), stages = KNOB(STAGES);
+	const unsigned lead = KNOB(LEAD);
 	if (copy == TCB_COPY_LDG && stages != 1)
 		return "stages must be 1 with copy=ldg: weights go to registers";
 	if (copy != TCB_COPY_LDG && (stages < 2 || stages > QMV_GPU_STAGES_MAX))
 		return "stages must be 2 to 8 with copy=async and copy=bulk";
 	if (lead > stages)
 		return "lead must be at most stages";
-	if (copy == TCB_COPY_ASYNC && target->capability < 80)
-		return "copy=async needs sm_80";
-	if (copy == TCB_COPY_BULK && target->capability < 90)
-		return "copy=bulk needs sm_90";
-	return NULL;
+	return tcb_gpu_rule_copy(problem, target, geometry);
 }
 
 /* Copies go by 16 bytes.  Of d of Q6_K in a plane of its own, 16 bytes around a warp's share come along. */
@@ -198,12 +183,13 @@ RULE(rule_copied)
 {
 	const struct qmv_format *f = qmv_format(problem);
 	const unsigned blocks = blocks_of(problem);
-	const unsigned parts = tcb_gpu_knob(geometry, TCB_KNOB_SPLITK) * tcb_gpu_knob(geometry, TCB_KNOB_KSPLIT);
-	UNUSED(target);
-	if (tcb_gpu_knob(geometry, TCB_KNOB_COPY) == TCB_COPY_LDG || f->scales != QMV_SCALES_BYTES || is_mma(geometry))
+	const unsigned parts = KNOB(SPLITK) * KNOB(KSPLIT);
+	if (KNOB(COPY) != TCB_COPY_LDG && f->table && !is_mma(geometry) && blocks % (f->bytes[QMV_D] ? 8 : 2))
+		return "copy must be ldg where rows of scales begin anywhere: K no multiple of 2048, or 512 without d";
+	if (KNOB(COPY) == TCB_COPY_LDG || f->scales != QMV_SCALES_BYTES || is_mma(geometry))
 		return NULL;
 	if (blocks % (CHUNK / f->bytes[QMV_D]))
-		return "copy must be ldg where K is no multiple of 2048: rows of Q6_K begin anywhere";
+		return "copy must be ldg where K is not a multiple of 2048: rows of Q6_K begin anywhere";
 	if (geometry->knob[TCB_KNOB_LAYOUT] == TCB_LAYOUT_NATIVE && parts && blocks / parts % (CHUNK / 2))
 		return "ksplit must leave each warp multiples of 8 blocks with layout=native and copy=async or bulk";
 	return NULL;
@@ -211,36 +197,32 @@ RULE(rule_copied)
 
 RULE(rule_resident)
 {
-	const unsigned copy = tcb_gpu_knob(geometry, TCB_KNOB_COPY), resident = tcb_gpu_knob(geometry, TCB_KNOB_BLOCKS);
-	UNUSED(problem);
-	UNUSED(target);
+	const unsigned copy = KNOB(COPY), resident = KNOB(BLOCKS);
 	if (resident > 16)
 		return "blocks must be at most 16";
 	if (copy != TCB_COPY_LDG && !resident)
 		return "blocks must be 1 or more with copy=async and copy=bulk";
-	if (resident && tcb_gpu_knob(geometry, TCB_KNOB_SPLITK) != 1)
+	if (resident && KNOB(SPLITK) != 1)
 		return "splitk must be 1 with blocks above 0";
 	return NULL;
 }
 
 RULE(rule_xin)
 {
-	const unsigned splitk = tcb_gpu_knob(geometry, TCB_KNOB_SPLITK),
-		       ksplit = tcb_gpu_knob(geometry, TCB_KNOB_KSPLIT);
-	const unsigned resident = tcb_gpu_knob(geometry, TCB_KNOB_BLOCKS), step = step_of(problem, geometry);
+	const unsigned splitk = KNOB(SPLITK), ksplit = KNOB(KSPLIT);
+	const unsigned resident = KNOB(BLOCKS), step = step_of(problem, geometry);
 	const unsigned steps = tcb_div_up(blocks_of(problem) / splitk / ksplit, step);
 	const int in_regs = geometry->knob[TCB_KNOB_XIN] == TCB_XIN_REGS;
-	UNUSED(target);
-	const int is_ring = tcb_gpu_knob(geometry, TCB_KNOB_COPY) != TCB_COPY_LDG;
+	const int is_ring = KNOB(COPY) != TCB_COPY_LDG;
 	if (is_mma(geometry) && in_regs)
 		return "xin must be shared with isa=mma";
 	if (!resident && in_regs)
 		return "xin must be shared with blocks=0: each activation is used once";
-	if (tcb_gpu_knob(geometry, TCB_KNOB_COPY) != TCB_COPY_LDG && !in_regs && !is_mma(geometry))
+	if (KNOB(COPY) != TCB_COPY_LDG && !in_regs && !is_mma(geometry))
 		return "xin must be regs with copy=async and copy=bulk";
-	if (resident && tcb_gpu_knob(geometry, TCB_KNOB_UNROLL) != steps && !(is_mma(geometry) && is_ring))
+	if (resident && KNOB(UNROLL) != steps && !(is_mma(geometry) && is_ring))
 		return "unroll must be all steps along k with blocks above 0: what stays is in registers";
-	if (is_mma(geometry) && tcb_gpu_knob(geometry, TCB_KNOB_COPY) == TCB_COPY_ASYNC && steps > 4)
+	if (is_mma(geometry) && KNOB(COPY) == TCB_COPY_ASYNC && steps > 4)
 		return "a warp must take at most 4 steps along k with isa=mma and copy=async: registers would spill";
 	if (is_ring && steps > QMV_GPU_STEPS_MAX)
 		return "a warp must take at most 16 steps along k with copy=async and copy=bulk";
@@ -249,44 +231,32 @@ RULE(rule_xin)
 
 RULE(rule_activations)
 {
-	const unsigned group = tcb_gpu_knob(geometry, TCB_KNOB_GROUP);
-	UNUSED(target);
+	const unsigned group = KNOB(GROUP);
 	if (group != 256 && (problem->contract != TCB_CONTRACT_Q8 || group != 32))
 		return "group must be 32 or 256 under contract q8, else 256";
-	if (problem->contract == TCB_CONTRACT_Q8 && group > tcb_quant_group(tcb_quant_format(problem)))
+	if (problem->contract == TCB_CONTRACT_Q8 && group > tcb_quant_group(problem->op->format))
 		return "group must be 32 where weights' blocks are of 32 values";
-	if (geometry->knob[TCB_KNOB_PREP] == TCB_PREP_LAUNCH && tcb_gpu_knob(geometry, TCB_KNOB_SPLITK) != 1)
+	if (geometry->knob[TCB_KNOB_PREP] == TCB_PREP_LAUNCH && KNOB(SPLITK) != 1)
 		return "splitk must be 1 with prep=launch";
 	return NULL;
-}
-
-RULE(rule_pdl)
-{
-	const unsigned pdl = tcb_gpu_knob(geometry, TCB_KNOB_PDL);
-	UNUSED(problem);
-	if (pdl > 1)
-		return "pdl must be 0 or 1";
-	return pdl && target->capability < 90 ? "pdl=1 needs sm_90" : NULL;
 }
 
 /* Tiles that a warp's part of a group of rows comes in. */
 static size_t chunks_of(const struct tcb_problem *problem, const struct tcb_geometry *geometry)
 {
-	const unsigned parts = tcb_gpu_knob(geometry, TCB_KNOB_SPLITK) * tcb_gpu_knob(geometry, TCB_KNOB_KSPLIT);
-	const unsigned unroll = tcb_gpu_knob(geometry, TCB_KNOB_UNROLL);
+	const unsigned parts = KNOB(SPLITK) * KNOB(KSPLIT);
+	const unsigned unroll = KNOB(UNROLL);
 	const unsigned steps = parts ? tcb_div_up(blocks_of(problem) / parts, step_of(problem, geometry)) : 1;
 	return unroll && unroll < steps ? steps / unroll : 1;
 }
 
-/* A resident block that gets no second round does what a block a tile does; slots beyond a warp's rounds stay empty. */
+/* A resident block that gets no second round does what a block per tile does; slots beyond a warp's rounds stay empty.
+ */
 RULE(policy_rounds)
 {
-	const unsigned resident = tcb_gpu_knob(geometry, TCB_KNOB_BLOCKS),
-		       stages = tcb_gpu_knob(geometry, TCB_KNOB_STAGES);
+	const unsigned resident = KNOB(BLOCKS), stages = KNOB(STAGES);
 	const size_t sms = target->sm_count ? target->sm_count : 1;
-	const size_t at_once = resident * sms *
-			       (tcb_gpu_knob(geometry, TCB_KNOB_WARPS) / tcb_gpu_knob(geometry, TCB_KNOB_KSPLIT)) *
-			       geometry->tile[TCB_MICRO].n;
+	const size_t at_once = resident * sms * (KNOB(WARPS) / KNOB(KSPLIT)) * geometry->tile[TCB_MICRO].n;
 	if (!resident)
 		return NULL;
 	if (problem->shape.n <= at_once)
@@ -309,10 +279,9 @@ static unsigned step_of_16(const struct tcb_problem *problem)
 RULE(policy_usual)
 {
 	const int32_t *of = geometry->knob;
-	const unsigned warps = tcb_gpu_knob(geometry, TCB_KNOB_WARPS), vec = tcb_gpu_knob(geometry, TCB_KNOB_VEC);
-	const unsigned share =
-		blocks_of(problem) / tcb_gpu_knob(geometry, TCB_KNOB_SPLITK) / tcb_gpu_knob(geometry, TCB_KNOB_KSPLIT);
-	const unsigned resident = tcb_gpu_knob(geometry, TCB_KNOB_BLOCKS);
+	const unsigned warps = KNOB(WARPS), vec = KNOB(VEC);
+	const unsigned share = blocks_of(problem) / KNOB(SPLITK) / KNOB(KSPLIT);
+	const unsigned resident = KNOB(BLOCKS);
 	unsigned unusual = 0;
 	unusual += vec != 16 &&
 		   share * 4 >= 3 * step_of_16(problem); /* narrower ones where 16 bytes would leave lanes idle */
@@ -333,11 +302,7 @@ RULE(policy_usual)
 	} else {
 		unusual += of[TCB_KNOB_LEAD] == 0;
 	}
-	if (unusual <= 1)
-		return NULL;
-	struct tcb_geometry standard; /* always an element */
-	qmv_gpu_default_geometry(problem, target, &standard);
-	return tcb_geometry_equal(&standard, geometry) ? NULL : "more than one knob has an unusual value";
+	return tcb_gpu_unusual(unusual, problem, target, geometry);
 }
 
 #define READS_STEPS                                                                                    \
@@ -346,13 +311,16 @@ RULE(policy_usual)
 
 const struct tcb_rule qmv_gpu_rules[] = {
 	{ 0, 0, rule_idle },
+	{ TCB_FIELD_KNOB(ISA), 0, tcb_gpu_rule_shape },
 	{ TCB_FIELD_KNOB(ISA), 0, rule_isa },
 	{ TCB_FIELD_KNOB(ISA) | TCB_FIELD_KNOB(LAYOUT) | TCB_FIELD_KNOB(VEC), 0, rule_layout },
 	{ TCB_FIELD_KNOB(ISA) | TCB_FIELD_TILES, 0, rule_tiles },
+	{ TCB_FIELD_TILES, TCB_RULE_DOUBLE, rule_whole },
 	{ TCB_FIELD_KNOB(WARPS) | TCB_FIELD_KNOB(KSPLIT) | TCB_FIELD_MICRO_N | TCB_FIELD_MIDI_N, 0, rule_warps },
 	{ TCB_FIELD_KNOB(VEC), 0, rule_vec },
 	{ TCB_FIELD_KNOB(SPLITK) | TCB_FIELD_KNOB(KSPLIT), 0, rule_k },
-	{ READS_STEPS | TCB_FIELD_KNOB(LAYOUT), 0, rule_steps },
+	{ READS_STEPS | TCB_FIELD_KNOB(LAYOUT), TCB_RULE_DOUBLE, rule_share },
+	{ READS_STEPS, 0, rule_steps },
 	{ TCB_FIELD_KNOB(COPY) | TCB_FIELD_KNOB(STAGES) | TCB_FIELD_KNOB(LEAD), 0, rule_copy },
 	{ TCB_FIELD_KNOB(ISA) | TCB_FIELD_KNOB(COPY) | TCB_FIELD_KNOB(LAYOUT) | TCB_FIELD_KNOB(SPLITK) |
 		  TCB_FIELD_KNOB(KSPLIT),
@@ -361,7 +329,7 @@ const struct tcb_rule qmv_gpu_rules[] = {
 	{ TCB_FIELD_KNOB(OCC) | TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(WARPS), 0, tcb_gpu_rule_occ },
 	{ READS_STEPS | TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(XIN) | TCB_FIELD_KNOB(COPY), 0, rule_xin },
 	{ TCB_FIELD_KNOB(GROUP) | TCB_FIELD_KNOB(PREP) | TCB_FIELD_KNOB(SPLITK), 0, rule_activations },
-	{ TCB_FIELD_KNOB(PDL), 0, rule_pdl },
+	{ TCB_FIELD_KNOB(PDL), 0, tcb_gpu_rule_pdl },
 	{ READS_STEPS | TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(STAGES) | TCB_FIELD_KNOB(WARPS) | TCB_FIELD_MICRO_N, 1,
 	  policy_rounds },
 	{ 0, 1, policy_usual },

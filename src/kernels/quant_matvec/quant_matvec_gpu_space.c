@@ -7,30 +7,12 @@
 #include <string.h>
 
 #include "base/sizes.h"
+#include "kernels/axes.h"
 #include "kernels/constraint.h"
 #include "kernels/quant_matvec/quant_matvec_gpu.h"
+#include "kernels/quant_matvec/quant_matvec_gpu_plan.h"
 
 enum { DEFAULT_WARPS = 8, DEFAULT_UNROLL = 4 };
-
-static struct tcb_axis *axis(struct tcb_axis *out, enum tcb_axis_kind kind, int which)
-{
-	memset(out, 0, sizeof(*out));
-	out->kind = kind;
-	out->which = which;
-	return out;
-}
-
-static void add(struct tcb_axis *to, size_t value)
-{
-	to->values[to->count++] = (int64_t)value;
-}
-
-static void add_all(struct tcb_axis *to, const unsigned char *values, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		add(to, values[i]);
-}
-#define ADD(to, ...) add_all(to, (const unsigned char[]){ __VA_ARGS__ }, sizeof((const unsigned char[]){ __VA_ARGS__ }))
 
 /* In an order in which the rules cut early. */
 size_t qmv_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
@@ -42,65 +24,66 @@ size_t qmv_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *
 	size_t count = 0;
 	struct tcb_axis *a;
 	const int has_mma = problem->contract != TCB_CONTRACT_Q8 && target->capability >= 80;
-	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_ISA);
-	add(a, problem->contract == TCB_CONTRACT_Q8 ? TCB_ISA_DP4A : TCB_ISA_FMA);
+	a = tcb_axis_knob(out, &count, TCB_KNOB_ISA);
+	tcb_axis_add(a, problem->contract == TCB_CONTRACT_Q8 ? TCB_ISA_DP4A : TCB_ISA_FMA);
 	if (has_mma)
-		add(a, TCB_ISA_MMA);
-	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_COPY);
-	add(a, TCB_COPY_LDG);
+		tcb_axis_add(a, TCB_ISA_MMA);
+	a = tcb_axis_knob(out, &count, TCB_KNOB_COPY);
+	tcb_axis_add(a, TCB_COPY_LDG);
 	if (target->capability >= 80)
-		add(a, target->capability >= 90 ? TCB_COPY_BULK : TCB_COPY_ASYNC);
-	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_STAGES), 1, 2, 3, 4, 6);
-	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_LEAD), 0, 1, 2, 4);
-	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_BLOCKS), 0, 1, 2, 4);
-	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_SPLITK), 1, 2, 4);
-	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_LAYOUT);
-	ADD(a, TCB_LAYOUT_NATIVE, TCB_LAYOUT_P);
-	if (!format->block)
-		add(a, TCB_LAYOUT_S);
+		tcb_axis_add(a, target->capability >= 90 ? TCB_COPY_BULK : TCB_COPY_ASYNC);
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_STAGES), 1, 2, 3, 4, 6);
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_LEAD), 0, 1, 2, 4);
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_BLOCKS), 0, 1, 2, 4);
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_SPLITK), 1, 2, 4);
+	a = tcb_axis_knob(out, &count, TCB_KNOB_LAYOUT);
+	if (!format->table)
+		tcb_axis_add(a, TCB_LAYOUT_NATIVE);
+	tcb_axis_add(a, TCB_LAYOUT_P);
+	if (!format->block && !format->table)
+		tcb_axis_add(a, TCB_LAYOUT_S);
 	if (has_mma)
-		add(a, TCB_LAYOUT_F);
-	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_WARPS);
+		tcb_axis_add(a, TCB_LAYOUT_F);
+	a = tcb_axis_knob(out, &count, TCB_KNOB_WARPS);
 	ADD(a, 4, 8, 16, 32);
 	if (has_seven)
 		ADD(a, 7, 14, 28);
-	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_KSPLIT);
+	a = tcb_axis_knob(out, &count, TCB_KNOB_KSPLIT);
 	ADD(a, 1, 2, 4, 8, 16);
 	if (has_seven)
 		ADD(a, 7, 14);
-	a = axis(&out[count++], TCB_AXIS_TILE_N, TCB_MICRO);
+	a = tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MICRO);
 	ADD(a, 1, 2, 4);
 	if (has_mma)
-		add(a, QMV_TILE_ROWS);
-	a = axis(&out[count++], TCB_AXIS_TILE_N, TCB_MIDI);
-	ADD(a, 1, 2, 4, 8, 16, 32, 64, 128);
-	add(axis(&out[count++], TCB_AXIS_TILE_N, TCB_MACRO), tcb_power_of_two_up(n));
-	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_VEC), 4, 8, 16);
-	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_UNROLL);
+		tcb_axis_add(a, QMV_TILE_ROWS);
+	ADD(tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MIDI), 1, 2, 4, 8, 16, 32, 64, 128);
+	tcb_axis_add(tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MACRO), tcb_power_of_two_up(n));
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_VEC), 4, 8, 16);
+	a = tcb_axis_knob(out, &count, TCB_KNOB_UNROLL);
 	ADD(a, 1, 2, 4, 8);
 	if (has_seven)
 		ADD(a, 7, 14);
 	else
-		add(a, 16);
-	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_XIN), TCB_XIN_SHARED, TCB_XIN_REGS);
-	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_GROUP);
+		tcb_axis_add(a, 16);
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_XIN), TCB_XIN_SHARED, TCB_XIN_REGS);
+	a = tcb_axis_knob(out, &count, TCB_KNOB_GROUP);
 	if (problem->contract == TCB_CONTRACT_Q8)
-		add(a, 32);
+		tcb_axis_add(a, 32);
 	if (problem->contract != TCB_CONTRACT_Q8 || !format->block)
-		add(a, 256);
-	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_PREP), TCB_PREP_BLOCK, TCB_PREP_LAUNCH);
-	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_PDL);
-	add(a, 0);
+		tcb_axis_add(a, 256);
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_PREP), TCB_PREP_BLOCK, TCB_PREP_LAUNCH);
+	a = tcb_axis_knob(out, &count, TCB_KNOB_PDL);
+	tcb_axis_add(a, 0);
 	if (target->capability >= 90)
-		add(a, 1);
-	ADD(axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_OCC), 1, 2, 4, 8);
+		tcb_axis_add(a, 1);
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_OCC), 1, 2, 4, 8);
 	return count;
 }
 
 /*
- * The seed's blocks of 256 threads, made legal: a warp a row, 16-byte vectors, weights as stored, activations prepared
- * by each block.  The reduction is split over blocks only where its activations do not fit in shared memory, and a warp
- * takes narrower vectors where it would have too many steps of a number that no loop divides.
+ * The seed's blocks of 256 threads, made legal: a warp per row, 16-byte vectors, weights as stored, activations
+ * prepared by each block.  The reduction is split over blocks only where its activations do not fit in shared memory,
+ * and a warp takes narrower vectors where it would have too many steps of a number that no loop divides.
  */
 void qmv_gpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
 			      struct tcb_geometry *out)
@@ -110,7 +93,8 @@ void qmv_gpu_default_geometry(const struct tcb_problem *problem, const struct tc
 	const size_t image = problem->contract == TCB_CONTRACT_Q8 ? 256 + 96 : 1024 + 68;
 	const size_t codes = format->bytes[QMV_CODES], least = codes / 32; /* vec with which a step is one superblock */
 	/* Blocks of Q6_K alternate between two alignments, so that as stored they are taken two at a time. */
-	const int is_packed = problem->shape.k % QMV_VALUES || (format->scales == QMV_SCALES_BYTES && blocks % 2);
+	const int is_packed =
+		format->table || problem->shape.k % QMV_VALUES || (format->scales == QMV_SCALES_BYTES && blocks % 2);
 	const size_t room = tcb_shared_limit(target) - 1024;
 	size_t splitk = 1, steps, step, vec = 16, warps = tcb_power_of_two_up(n), unroll;
 	if (warps > DEFAULT_WARPS)

@@ -13,17 +13,12 @@
  * where codes have a centre that integers can take off, minus the centre times
  * the sum of the activations' codes.
  */
-#include "kernels/quant_matvec/quant_matvec_gpu.h"
+#include "kernels/quant_matvec/quant_matvec_gpu_x.h"
+#include "kernels/quant_matvec/quant_matvec_gpu_x_mma.h"
 
 #include <stdio.h>
 
-#include "kernels/quant_gpu.h"
-
-#define I tcb_ptx_int
-#define OP1 tcb_ptx_op1
-#define OP2 tcb_ptx_op2
-#define OP3 tcb_ptx_op3
-#define OP4 tcb_ptx_op4
+#include "kernels/gpu/quant_gpu.h"
 
 enum {
 	LANE_VALUES = TCB_QUANT_LANE_VALUES,
@@ -32,35 +27,27 @@ enum {
 };
 
 /* Base of the image + BLOCK * STRIDE + OFFSET (.u32 register, or the sink). */
-static qmv_op image_at(struct qmv_writer *w, qmv_op block, unsigned stride, qmv_op offset)
+static kit_op image_at(struct qmv_writer *w, kit_op block, unsigned stride, kit_op offset)
 {
-	struct tcb_ptx_build *b = &w->b;
-	const int is_wide = w->image_space[0] == 'g';
-	qmv_op base = w->image;
+	struct tcb_ptx_build *b = &w->kit.b;
+	const int is_wide = w->image_is_global;
+	kit_op base = w->image;
 	if (offset.kind != TCB_PTX_O_SINK)
 		base = is_wide ? OP2(b, "add.u64", base, OP1(b, "cvt.u64.u32", offset))
 			       : OP2(b, "add.u32", base, offset);
 	return OP3(b, is_wide ? "mad.wide.u32" : "mad.lo.u32", block, I(stride), base);
 }
 
-void qmv_write_x_store(struct qmv_writer *w, const char *type, qmv_op address, unsigned offset, const qmv_op *values,
-		       unsigned count)
-{
-	char mnemonic[40];
-	snprintf(mnemonic, sizeof(mnemonic), "st.%s.%s", w->image_space, type);
-	tcb_ptx_store(&w->b, mnemonic, tcb_ptx_at(address, offset), values, count);
-}
-
 /* Eight values of superblock BLOCK of the slice; zeros past its end, if IS_CHECKED. */
-static void load_values(struct qmv_writer *w, qmv_op block, int is_checked, qmv_op value[LANE_VALUES])
+static void load_values(struct qmv_writer *w, kit_op block, int is_checked, kit_op value[LANE_VALUES])
 {
-	struct tcb_ptx_build *b = &w->b;
-	const qmv_op at = OP3(b, "mad.wide.u32", block, I(BLOCK_VALUE_BYTES),
-			      OP3(b, "mad.wide.u32", w->lane, I(LANE_VALUES * 4), w->x));
+	struct tcb_ptx_build *b = &w->kit.b;
+	const kit_op at = OP3(b, "mad.wide.u32", block, I(BLOCK_VALUE_BYTES),
+			      OP3(b, "mad.wide.u32", w->kit.lane, I(LANE_VALUES * 4), w->x));
 	for (int i = 0; i < LANE_VALUES; i++)
-		value[i] = is_checked ? qmv_write_constant(w, "f32", tcb_ptx_f32(0)) : tcb_ptx_reg(b, "f32");
+		value[i] = is_checked ? tcb_kit_constant(b, "f32", F(0)) : tcb_ptx_reg(b, "f32");
 	if (is_checked) {
-		const qmv_op first = OP3(b, "mad.lo.u32", block, I(QMV_VALUES), OP2(b, "shl.b32", w->lane, I(3)));
+		const kit_op first = OP3(b, "mad.lo.u32", block, I(QMV_VALUES), OP2(b, "shl.b32", w->kit.lane, I(3)));
 		tcb_ptx_guard(b, OP2(b, "setp.lt.u32", first, w->x_values));
 	}
 	for (int half = 0; half < 2; half++)
@@ -78,23 +65,24 @@ static int is_past(const struct qmv_gpu *g, unsigned count)
 }
 
 /* Where the lane's first value is in the image of a superblock: half (low or high codes) and byte of the piece row. */
-static void place_of_lane(struct qmv_writer *w, qmv_op *half, qmv_op *byte)
+static void place_of_lane(struct qmv_writer *w, kit_op *half, kit_op *byte)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const unsigned log = w->g->log_run - 3; /* lanes of a run */
 	if (w->g->halves == 1) {
 		*half = I(0);
-		*byte = OP2(b, "shl.b32", w->lane, I(3));
+		*byte = OP2(b, "shl.b32", w->kit.lane, I(3));
 		return;
 	}
-	const qmv_op high = OP2(b, "shr.u32", w->lane, I(log + 1)), low = OP2(b, "and.b32", w->lane, I((1 << log) - 1));
-	*half = OP2(b, "and.b32", OP2(b, "shr.u32", w->lane, I(log)), I(1));
+	const kit_op high = OP2(b, "shr.u32", w->kit.lane, I(log + 1)),
+		     low = OP2(b, "and.b32", w->kit.lane, I((1 << log) - 1));
+	*half = OP2(b, "and.b32", OP2(b, "shr.u32", w->kit.lane, I(log)), I(1));
 	*byte = OP3(b, "mad.lo.u32", high, I(1 << w->g->log_run), OP2(b, "shl.b32", low, I(3)));
 }
 
-static qmv_op largest_of(struct qmv_writer *w, const qmv_op value[LANE_VALUES])
+static kit_op largest_of(struct qmv_writer *w, const kit_op value[LANE_VALUES])
 {
-	return tcb_quant_write_largest(&w->b, value, w->g->group);
+	return tcb_quant_write_largest(&w->kit.b, value, w->g->group);
 }
 
 /* Lanes whose values are added up: four for sums of 32. */
@@ -104,43 +92,44 @@ static unsigned sum_lanes(const struct qmv_gpu *g)
 }
 
 /* Sum of a run of values: the same in its lanes. */
-static qmv_op sum_of(struct qmv_writer *w, const qmv_op value[LANE_VALUES])
+static kit_op sum_of(struct qmv_writer *w, const kit_op value[LANE_VALUES])
 {
-	struct tcb_ptx_build *b = &w->b;
-	qmv_op sum[LANE_VALUES];
+	struct tcb_ptx_build *b = &w->kit.b;
+	kit_op sum[LANE_VALUES];
 	for (int i = 0; i < LANE_VALUES / 2; i++)
 		sum[i] = OP2(b, "add.rn.f32", value[2 * i], value[2 * i + 1]);
 	for (int count = LANE_VALUES / 4; count; count /= 2)
 		for (int i = 0; i < count; i++)
 			sum[i] = OP2(b, "add.rn.f32", sum[2 * i], sum[2 * i + 1]);
 	for (unsigned distance = 1; distance < sum_lanes(w->g); distance *= 2)
-		sum[0] = OP2(b, "add.rn.f32", sum[0], tcb_quant_write_butterfly(b, sum[0], distance));
+		sum[0] = OP2(b, "add.rn.f32", sum[0], tcb_kit_butterfly(b, sum[0], distance));
 	return sum[0];
 }
 
 /* The same of codes, times minus the centre. */
-static qmv_op centre_of(struct qmv_writer *w, const qmv_op word[2])
+static kit_op centre_of(struct qmv_writer *w, const kit_op word[2])
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const int64_t ones = (256 - w->g->format->centre) * 0x01010101;
-	qmv_op sum = I(0);
+	kit_op sum = I(0);
 	for (int i = 0; i < 2; i++)
 		sum = OP3(b, "dp4a.s32.s32", word[i], I((int32_t)ones), sum);
 	for (unsigned distance = 1; distance < sum_lanes(w->g); distance *= 2)
-		sum = OP2(b, "add.u32", sum, tcb_quant_write_butterfly(b, sum, distance));
+		sum = OP2(b, "add.u32", sum, tcb_kit_butterfly(b, sum, distance));
 	return sum;
 }
 
 /* Codes and, where they have it, SUM; returns the scale. */
-static qmv_op store_codes(struct qmv_writer *w, qmv_op block, const qmv_op value[LANE_VALUES], qmv_op *sum)
+static kit_op store_codes(struct qmv_writer *w, kit_op block, const kit_op value[LANE_VALUES], kit_op *sum)
 {
-	struct tcb_ptx_build *b = &w->b;
-	qmv_op word[2], half, byte;
-	const qmv_op scale = tcb_quant_write_codes(b, value, largest_of(w, value), word);
+	struct tcb_ptx_build *b = &w->kit.b;
+	kit_op word[2], half, byte;
+	const kit_op scale = tcb_quant_write_codes(b, value, largest_of(w, value), word);
 	place_of_lane(w, &half, &byte);
 	if (w->g->halves == 2)
 		byte = OP3(b, "mad.lo.u32", half, I(w->g->image.high), byte);
-	qmv_write_x_store(w, "v2.b32", image_at(w, block, w->g->image.code_stride, byte), 0, word, 2);
+	tcb_kit_store(b, w->image_store, "b32", tcb_ptx_at(image_at(w, block, w->g->image.code_stride, byte), 0), word,
+		      2);
 	if (w->g->format->centre)
 		*sum = centre_of(w, word);
 	return scale;
@@ -155,36 +144,37 @@ static unsigned lane_order(const struct qmv_gpu *g, unsigned half, unsigned chun
 	return g->vec == 16 ? 2 * (chunk ^ half) : g->vec == 8 ? 4 * (chunk ^ half) : half;
 }
 
-static qmv_op store_values(struct qmv_writer *w, qmv_op block, const qmv_op value[LANE_VALUES])
+static kit_op store_values(struct qmv_writer *w, kit_op block, const kit_op value[LANE_VALUES])
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmv_gpu *g = w->g;
 	const unsigned log = g->vec == 16 ? 4 : g->vec == 8 ? 3 : 2, chunks = g->vec / 4;
-	const qmv_op large = OP2(b, "setp.ge.u32", largest_of(w, value), I(LARGE));
-	const qmv_op up = OP3(b, "selp.f32", tcb_ptx_f32(1), tcb_ptx_f32(0x1p24f), large);
-	qmv_op half, byte, scaled[LANE_VALUES];
+	const kit_op large = OP2(b, "setp.ge.u32", largest_of(w, value), I(LARGE));
+	const kit_op up = OP3(b, "selp.f32", F(1), F(0x1p24f), large);
+	kit_op half, byte, scaled[LANE_VALUES];
 	place_of_lane(w, &half, &byte);
 	for (int i = 0; i < LANE_VALUES; i++)
 		scaled[i] = OP2(b, "mul.rn.f32", value[i], up);
 	for (unsigned i = 0; i < 2; i++) {
-		const qmv_op t = OP2(b, "add.u32", byte, I(4 * i)), lane = OP2(b, "shr.u32", t, I(log));
-		const qmv_op chunk = OP2(b, "and.b32", OP2(b, "shr.u32", t, I(2)), I(chunks - 1));
+		const kit_op t = OP2(b, "add.u32", byte, I(4 * i)), lane = OP2(b, "shr.u32", t, I(log));
+		const kit_op chunk = OP2(b, "and.b32", OP2(b, "shr.u32", t, I(2)), I(chunks - 1));
 		const unsigned by = g->vec == 16 ? 2 : g->vec == 8 ? 4 : 1; /* lane_order() */
-		const qmv_op order = OP2(b, "mul.lo.u32", OP2(b, "xor.b32", chunk, half), I(by));
-		const qmv_op row = g->halves == 2 ? OP3(b, "mad.lo.u32", half, I(chunks), chunk) : chunk;
-		const qmv_op at = OP3(b, "mad.lo.u32", row, I(g->piece_lanes), OP2(b, "xor.b32", lane, order));
-		qmv_write_x_store(w, "v4.f32", image_at(w, block, BLOCK_VALUE_BYTES, OP2(b, "shl.b32", at, I(4))), 0,
-				  scaled + 4 * i, 4);
+		const kit_op order = OP2(b, "mul.lo.u32", OP2(b, "xor.b32", chunk, half), I(by));
+		const kit_op row = g->halves == 2 ? OP3(b, "mad.lo.u32", half, I(chunks), chunk) : chunk;
+		const kit_op at = OP3(b, "mad.lo.u32", row, I(g->piece_lanes), OP2(b, "xor.b32", lane, order));
+		tcb_kit_store(b, w->image_store, "f32",
+			      tcb_ptx_at(image_at(w, block, BLOCK_VALUE_BYTES, OP2(b, "shl.b32", at, I(4))), 0),
+			      scaled + 4 * i, 4);
 	}
-	return OP3(b, "selp.f32", tcb_ptx_f32(0x1p24f), tcb_ptx_f32(1), large);
+	return OP3(b, "selp.f32", F(0x1p24f), F(1), large);
 }
 
 /* The parts of activations for isa=mma. */
-static qmv_op store_parts(struct qmv_writer *w, qmv_op block, const qmv_op value[LANE_VALUES])
+static kit_op store_parts(struct qmv_writer *w, kit_op block, const kit_op value[LANE_VALUES])
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmv_gpu *g = w->g;
-	qmv_op scaled[LANE_VALUES], up, inverse = I(0);
+	kit_op scaled[LANE_VALUES], up, inverse = I(0);
 	if (!g->is_half)
 		up = qmv_write_mma_scale(w, largest_of(w, value), &inverse);
 	for (int i = 0; i < LANE_VALUES; i++)
@@ -194,22 +184,22 @@ static qmv_op store_parts(struct qmv_writer *w, qmv_op block, const qmv_op value
 }
 
 /* Stores VALUE, of which each run of LANES lanes has one, a word each. */
-static void store_one_of(struct qmv_writer *w, qmv_op block, unsigned lanes, unsigned stride, unsigned at, qmv_op value)
+static void store_one_of(struct qmv_writer *w, kit_op block, unsigned lanes, unsigned stride, unsigned at, kit_op value)
 {
-	struct tcb_ptx_build *b = &w->b;
-	const qmv_op word = OP2(b, "mul.lo.u32", OP2(b, "div.u32", w->lane, I(lanes)), I(4));
-	const qmv_op to = image_at(w, block, stride, lanes == 32 ? tcb_ptx_sink_operand() : word);
-	tcb_ptx_guard(b, OP2(b, "setp.eq.u32", OP2(b, "and.b32", w->lane, I(lanes - 1)), I(0)));
-	qmv_write_x_store(w, "b32", to, at, &value, 1);
+	struct tcb_ptx_build *b = &w->kit.b;
+	const kit_op word = OP2(b, "mul.lo.u32", OP2(b, "div.u32", w->kit.lane, I(lanes)), I(4));
+	const kit_op to = image_at(w, block, stride, lanes == 32 ? tcb_ptx_sink_operand() : word);
+	tcb_ptx_guard(b, OP2(b, "setp.eq.u32", OP2(b, "and.b32", w->kit.lane, I(lanes - 1)), I(0)));
+	tcb_kit_store(b, w->image_store, "b32", tcb_ptx_at(to, at), &value, 1);
 	tcb_ptx_unguard(b);
 }
 
 /* The image of superblock BLOCK from the values of the warp's lanes. */
-static void prepare(struct qmv_writer *w, qmv_op block, const qmv_op value[LANE_VALUES])
+static void prepare(struct qmv_writer *w, kit_op block, const kit_op value[LANE_VALUES])
 {
 	const struct qmv_gpu *g = w->g;
 	const int is_centred = g->is_q8 && g->format->centre;
-	qmv_op sum, scale;
+	kit_op sum, scale;
 	if (g->runs && !is_centred)
 		sum = sum_of(w, value);
 	scale = g->is_q8    ? store_codes(w, block, value, &sum)
@@ -230,17 +220,17 @@ static unsigned ahead(const struct qmv_gpu *g)
 void qmv_write_x_load(struct qmv_writer *w, struct qmv_x_loads *loads)
 {
 	for (unsigned i = 0; i < ahead(w->g); i++)
-		load_values(w, OP2(&w->b, "add.u32", w->warp, I(i * w->g->warps)), is_past(w->g, (i + 1) * w->g->warps),
-			    loads->value[i]);
+		load_values(w, OP2(&w->kit.b, "add.u32", w->kit.warp, I(i * w->g->warps)),
+			    is_past(w->g, (i + 1) * w->g->warps), loads->value[i]);
 }
 
 void qmv_write_x_prepare(struct qmv_writer *w, struct qmv_x_loads *loads)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmv_gpu *g = w->g;
 	const unsigned first = ahead(g);
 	for (unsigned i = 0; i < first; i++) {
-		const qmv_op block = OP2(b, "add.u32", w->warp, I(i * g->warps));
+		const kit_op block = OP2(b, "add.u32", w->kit.warp, I(i * g->warps));
 		const int is_checked = (i + 1) * g->warps > g->image.blocks;
 		struct tcb_ptx_if scope;
 		if (is_checked)
@@ -251,8 +241,8 @@ void qmv_write_x_prepare(struct qmv_writer *w, struct qmv_x_loads *loads)
 	}
 	if (first * g->warps < g->image.blocks) {
 		struct tcb_ptx_for loop;
-		qmv_op value[LANE_VALUES];
-		tcb_ptx_for_begin(b, &loop, OP2(b, "add.u32", w->warp, I(first * g->warps)), I(g->image.blocks),
+		kit_op value[LANE_VALUES];
+		tcb_ptx_for_begin(b, &loop, OP2(b, "add.u32", w->kit.warp, I(first * g->warps)), I(g->image.blocks),
 				  I(g->warps), 0);
 		load_values(w, loop.iv, is_past(g, g->image.blocks), value);
 		prepare(w, loop.iv, value);
@@ -260,11 +250,11 @@ void qmv_write_x_prepare(struct qmv_writer *w, struct qmv_x_loads *loads)
 	}
 }
 
-void qmv_write_x_block(struct qmv_writer *w, qmv_op block)
+void qmv_write_x_block(struct qmv_writer *w, kit_op block)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	struct tcb_ptx_if scope;
-	qmv_op value[LANE_VALUES];
+	kit_op value[LANE_VALUES];
 	tcb_ptx_if_begin(b, &scope, OP2(b, "setp.lt.u32", block, I(w->g->image.blocks)));
 	load_values(w, block, is_past(w->g, w->g->image.blocks), value);
 	prepare(w, block, value);
@@ -273,11 +263,11 @@ void qmv_write_x_block(struct qmv_writer *w, qmv_op block)
 
 void qmv_write_x_copy(struct qmv_writer *w)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const unsigned step = w->g->warps * 32 * 16;
-	const qmv_op start = OP2(b, "shl.b32", w->tid, I(4));
+	const kit_op start = OP2(b, "shl.b32", w->kit.tid, I(4));
 	struct tcb_ptx_for loop;
-	qmv_op word[4];
+	kit_op word[4];
 	tcb_ptx_for_begin(b, &loop, start, I(w->g->image.bytes), I(step), w->g->image.bytes >= step);
 	tcb_ptx_load(b, "ld.global.v4.b32", tcb_ptx_at(OP2(b, "add.u64", w->x, OP1(b, "cvt.u64.u32", loop.iv)), 0),
 		     word, 4);
@@ -293,9 +283,9 @@ static unsigned orders(const struct qmv_gpu *g)
 	return g->vec == 4 ? 2 : g->vec / 4;
 }
 
-void qmv_write_x_bases(struct qmv_writer *w, qmv_op block, struct qmv_x_bases *out)
+void qmv_write_x_bases(struct qmv_writer *w, kit_op block, struct qmv_x_bases *out)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmv_gpu *g = w->g;
 	out->scale = OP3(b, "mad.lo.u32", block, I(g->image.scale_stride), w->image);
 	if (g->group == 32)
@@ -322,7 +312,7 @@ void qmv_write_x_bases(struct qmv_writer *w, qmv_op block, struct qmv_x_bases *o
 
 void qmv_write_x_advance(struct qmv_writer *w, struct qmv_x_bases *bases, unsigned blocks)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmv_gpu *g = w->g;
 	tcb_ptx_into2(b, "add.u32", bases->scale, bases->scale, I(blocks * g->image.scale_stride));
 	if (g->runs)
@@ -336,7 +326,7 @@ void qmv_write_x_advance(struct qmv_writer *w, struct qmv_x_bases *bases, unsign
 /* Scales and sums of a lane's step; only the first of the lanes that share a sum takes it. */
 static void read_scales(struct qmv_writer *w, const struct qmv_x_bases *bases, unsigned block, struct qmv_lane_x *out)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmv_gpu *g = w->g;
 	const unsigned scale = g->image.scale + g->image.scale_stride * block;
 	const unsigned sum = g->image.sum + g->image.sum_stride * block;
@@ -355,38 +345,38 @@ static void read_scales(struct qmv_writer *w, const struct qmv_x_bases *bases, u
 		tcb_ptx_load(b, load, tcb_ptx_at(bases->sum, sum + 4 * run), &out->sum[i], 1);
 		if (g->vec < 16 && g->format->scales != QMV_SCALES_K)
 			out->sum[i] = OP3(b, is_integer ? "selp.b32" : "selp.f32", out->sum[i],
-					  is_integer ? I(0) : tcb_ptx_f32(0), w->is_first);
+					  is_integer ? I(0) : F(0), w->is_first);
 	}
 }
 
 void qmv_write_x_lane(struct qmv_writer *w, const struct qmv_x_bases *bases, unsigned step, struct qmv_lane_x *out)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmv_gpu *g = w->g;
 	const unsigned block = step * g->step, words = g->vec / 4, at = block * g->image.code_stride;
 	static const char *const codes[] = { "", "ld.shared.b32", "ld.shared.v2.b32", "", "ld.shared.v4.b32" };
 	read_scales(w, bases, block, out);
 	for (unsigned half = 0; half < g->halves; half++) {
-		qmv_op *to = half ? out->high : out->low;
+		kit_op *to = half ? out->high : out->low;
 		if (g->is_q8) {
 			tcb_ptx_load(b, codes[words], tcb_ptx_at(bases->codes, at + half * g->image.high), to, words);
 			continue;
 		}
 		for (unsigned chunk = 0; chunk < words; chunk++) {
 			const unsigned row = half * words + chunk;
-			const qmv_op base = bases->values[g->vec == 4 ? half : chunk ^ half];
+			const kit_op base = bases->values[g->vec == 4 ? half : chunk ^ half];
 			tcb_ptx_load(b, "ld.shared.v4.f32", tcb_ptx_at(base, at + row * g->piece_lanes * 16),
 				     to + 4 * chunk, 4);
 		}
 	}
 }
 
-qmv_op qmv_write_x_last(struct qmv_writer *w)
+kit_op qmv_write_x_last(struct qmv_writer *w)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmv_gpu *g = w->g;
 	const unsigned done = (g->steps - 1) * g->step;
-	const qmv_op has = OP2(b, "setp.lt.u32", w->within, I(g->share - done));
-	const qmv_op block = OP3(b, "mad.lo.u32", w->ks, I(g->share), OP2(b, "add.u32", w->within, I(done)));
+	const kit_op has = OP2(b, "setp.lt.u32", w->within, I(g->share - done));
+	const kit_op block = OP3(b, "mad.lo.u32", w->ks, I(g->share), OP2(b, "add.u32", w->within, I(done)));
 	return OP3(b, "selp.u32", block, I(g->image.blocks - 1), has);
 }

@@ -8,7 +8,7 @@
 
 #include "kernels/quant_matvec/quant_matvec.h"
 
-enum { WORD = 4, LINES_MAX = 68, SMALL = 32, HALVES = 4 };
+enum { WORD = 4, LINES_MAX = 68, SMALL = 32, HEADS = 8 };
 
 /*
  * Pieces of a block of q6_k in the order in which kernels need them, so that they read line after line: what belongs to
@@ -23,35 +23,35 @@ enum { Q6K_PIECES = sizeof(q6k_pieces) / sizeof(q6k_pieces[0]) };
 static void row_to_words(const struct tcb_format *format, const uint8_t *blocks, size_t values,
 			 uint8_t words[LINES_MAX * WORD])
 {
-	const size_t codes = format->block_bytes - 2;
+	const size_t head = format->codes_at, codes = format->block_bytes - head;
 	memset(words, 0, LINES_MAX * WORD);
 	if (format->block_values == QMV_SUPER && format->id != TCB_FORMAT_Q6_K)
 		memcpy(words, blocks, format->block_bytes);
 	for (const struct piece *p = q6k_pieces; format->id == TCB_FORMAT_Q6_K && p < q6k_pieces + Q6K_PIECES; p++)
 		memcpy(words + p->word * WORD, blocks + p->at, p->bytes);
 	for (size_t b = 0; format->block_values == SMALL && b < values / SMALL; b++, blocks += format->block_bytes) {
-		memcpy(words + 2 * b, blocks, 2);
-		memcpy(words + HALVES * WORD + b * codes, blocks + 2, codes);
+		memcpy(words + head * b, blocks, head);
+		memcpy(words + HEADS * head + b * codes, blocks + head, codes);
 	}
 }
 
 static void words_to_row(const struct tcb_format *format, const uint8_t words[LINES_MAX * WORD], size_t values,
 			 uint8_t *blocks)
 {
-	const size_t codes = format->block_bytes - 2;
+	const size_t head = format->codes_at, codes = format->block_bytes - head;
 	if (format->block_values == QMV_SUPER && format->id != TCB_FORMAT_Q6_K)
 		memcpy(blocks, words, format->block_bytes);
 	for (const struct piece *p = q6k_pieces; format->id == TCB_FORMAT_Q6_K && p < q6k_pieces + Q6K_PIECES; p++)
 		memcpy(blocks + p->at, words + p->word * WORD, p->bytes);
 	for (size_t b = 0; format->block_values == SMALL && b < values / SMALL; b++, blocks += format->block_bytes) {
-		memcpy(blocks, words + 2 * b, 2);
-		memcpy(blocks + 2, words + HALVES * WORD + b * codes, codes);
+		memcpy(blocks, words + head * b, head);
+		memcpy(blocks + head, words + HEADS * head + b * codes, codes);
 	}
 }
 
 void qmv_lines_pack(const struct tcb_problem *problem, const void *weights, void *packed)
 {
-	const struct tcb_format *format = tcb_quant_format(problem);
+	const struct tcb_format *format = problem->op->format;
 	const size_t n = problem->shape.n, k = problem->shape.k, row_bytes = tcb_quant_row_bytes(format, k);
 	const size_t lines = qmv_lines(format->id);
 	const uint8_t *in = weights;
@@ -72,7 +72,7 @@ void qmv_lines_pack(const struct tcb_problem *problem, const void *weights, void
 
 void qmv_lines_unpack(const struct tcb_problem *problem, const void *packed, void *weights)
 {
-	const struct tcb_format *format = tcb_quant_format(problem);
+	const struct tcb_format *format = problem->op->format;
 	const size_t n = problem->shape.n, k = problem->shape.k, row_bytes = tcb_quant_row_bytes(format, k);
 	const size_t lines = qmv_lines(format->id), supers = (k + QMV_SUPER - 1) / QMV_SUPER;
 	const uint8_t *in = packed;

@@ -11,14 +11,14 @@
 
 #include "kernels/quant_matvec/quant_matvec_native.h"
 
-#ifdef QMV_HAS_VECTORS
+#ifdef SIMD_HAS_BYTES
 
 /* Vectors a line, and how many of them are worked on at once: more only make the code larger. */
 enum { PARTS = QMV_ROWS / LANES, TOGETHER = PARTS < 2 ? 1 : 2 };
 
-QMV_INLINE vint line_at(const uint8_t *p, int line)
+SIMD_INLINE vint line_at(const uint8_t *p, int line)
 {
-	return load(p + line * QMV_LINE);
+	return vi_load(p + line * QMV_LINE);
 }
 
 /*
@@ -33,23 +33,23 @@ struct held {
 };
 
 /* Line LINE of the first HELD_MOST. */
-QMV_INLINE vint held_at(const struct held *held, const uint8_t *p, int line)
+SIMD_INLINE vint held_at(const struct held *held, const uint8_t *p, int line)
 {
 	return HOLDS ? held->line[line] : line_at(p, line);
 }
 
 /* COUNT lines, from P on, to number FIRST on. */
-QMV_INLINE void hold(struct held *held, const uint8_t *p, int first, int count)
+SIMD_INLINE void hold(struct held *held, const uint8_t *p, int first, int count)
 {
-	QMV_UNROLL
+	SIMD_UNROLL
 	for (int i = 0; HOLDS && i < count; i++) {
 		held->line[first + i] = line_at(p, i);
-		QMV_IN_REGISTER(held->line[first + i]);
+		SIMD_IN_REGISTER(held->line[first + i]);
 	}
 }
 
 /* What the second half of a superblock of q6_k has instead: its scales, and its high bits. */
-QMV_INLINE void hold_second(struct held *held, const uint8_t *p)
+SIMD_INLINE void hold_second(struct held *held, const uint8_t *p)
 {
 	if (!HOLDS)
 		return;
@@ -59,198 +59,198 @@ QMV_INLINE void hold_second(struct held *held, const uint8_t *p)
 }
 
 /* The lines at the beginning of a superblock that many of its runs need. */
-QMV_INLINE int head_lines(enum tcb_format_id format)
+SIMD_INLINE int head_lines(enum tcb_format_id format)
 {
-	return format == TCB_FORMAT_Q6_K ? 13 : format == TCB_FORMAT_Q5_K ? 12 : 4;
+	return format == TCB_FORMAT_Q6_K ? 13 : format == TCB_FORMAT_Q5_K ? 12 : tcb_has_table(format) ? 2 : 4;
 }
 
-QMV_INLINE vint nibbles(const uint8_t *p, int line, int high)
+SIMD_INLINE vint nibbles(const uint8_t *p, int line, int high)
 {
 	const vint v = line_at(p, line);
-	return and_bits(high ? shift_right(v, 4) : v, bytes_of(15));
+	return vi_and(high ? vi_shift_right(v, 4) : v, vi_bytes(15));
 }
 
 /*
  * A run is FIRST + RUN: RUN, below 8, is a constant after inlining, FIRST is 0 or, in q6_k, 8.  Codes of step I (four
- * values) of a run: + centre, but those of q8_0.
+ * values) of a run: + centre, but those that are signed.
  */
-QMV_INLINE vint line_codes(const uint8_t *p, const struct held *held, enum tcb_format_id format, int first, int run,
-			   int i)
+SIMD_INLINE vint line_codes(const uint8_t *p, const struct held *held, enum tcb_format_id format, int first, int run,
+			    int i)
 {
 	const int g = run; /* of formats with 8 runs */
 	if (format == TCB_FORMAT_Q8_0)
 		return line_at(p, 4 + 8 * g + i);
-	if (format == TCB_FORMAT_Q4_0)
-		return nibbles(p, 4 + 4 * g + i % 4, i / 4);
+	if (tcb_format_row(format)->codes == TCB_CODES_RUNS)
+		return quant_nibble_codes(nibbles(p, head_lines(format) + 4 * g + i % 4, i / 4), format);
 	if (format == TCB_FORMAT_Q4_K)
 		return nibbles(p, 4 + 8 * (g / 2) + i, g % 2);
 	if (format == TCB_FORMAT_Q5_K) {
 		const vint fifth = held_at(held, p, 4 + i);
-		return merge(nibbles(p, 12 + 8 * (g / 2) + i, g % 2),
-			     g > 4 ? shift_right(fifth, g - 4) : shift_left(fifth, 4 - g), bytes_of(16));
+		return vi_merge(nibbles(p, 12 + 8 * (g / 2) + i, g % 2),
+				g > 4 ? vi_shift_right(fifth, g - 4) : vi_shift_left(fifth, 4 - g), vi_bytes(16));
 	}
 	const int half = first / 8, part = run / 2, at = 4 * (run % 2) + i;
 	const vint high = HOLDS ? held->line[5 + at] : line_at(p, 5 + 24 * half + at);
-	return merge(nibbles(p, 13 + 24 * half + 8 * (part % 2) + at, part / 2),
-		     part > 2 ? shift_right(high, 2) : shift_left(high, 4 - 2 * part), bytes_of(0x30));
+	return vi_merge(nibbles(p, 13 + 24 * half + 8 * (part % 2) + at, part / 2),
+			part > 2 ? vi_shift_right(high, 2) : vi_shift_left(high, 4 - 2 * part), vi_bytes(0x30));
 }
 
 /* The scales of a K-quant's runs as bytes, unsigned or signed (q6_k), four runs to a vector; the mins of q4_k and
  * q5_k. */
-QMV_INLINE vint scale_bytes(const uint8_t *p, const struct held *held, enum tcb_format_id format, int quarter)
+SIMD_INLINE vint scale_bytes(const uint8_t *p, const struct held *held, enum tcb_format_id format, int quarter)
 {
 	if (format == TCB_FORMAT_Q6_K)
 		return HOLDS ? held->line[1 + quarter % 2] : line_at(p, 1 + quarter);
 	const vint a = held_at(held, p, 1), c = held_at(held, p, 3);
-	return quarter ? merge(and_bits(c, bytes_of(15)), shift_right(a, 2), bytes_of(0x30))
-		       : and_bits(a, bytes_of(63));
+	return quarter ? vi_merge(vi_and(c, vi_bytes(15)), vi_shift_right(a, 2), vi_bytes(0x30))
+		       : vi_and(a, vi_bytes(63));
 }
 
-QMV_INLINE vint min_bytes(const uint8_t *p, int quarter)
+SIMD_INLINE vint min_bytes(const uint8_t *p, int quarter)
 {
 	const vint b = line_at(p, 2), c = line_at(p, 3);
-	return quarter ? merge(and_bits(shift_right(c, 4), bytes_of(15)), shift_right(b, 2), bytes_of(0x30))
-		       : and_bits(b, bytes_of(63));
+	return quarter ? vi_merge(vi_and(vi_shift_right(c, 4), vi_bytes(15)), vi_shift_right(b, 2), vi_bytes(0x30))
+		       : vi_and(b, vi_bytes(63));
 }
 
 /* What a run's sums are multiplied with: in K-quants its integer scale, the block's d comes in line_d(). */
-QMV_INLINE vfloat line_scale(const uint8_t *p, const struct held *held, enum tcb_format_id format, int first, int run)
+SIMD_INLINE vfloat line_scale(const uint8_t *p, const struct held *held, enum tcb_format_id format, int first, int run)
 {
-	if (format == TCB_FORMAT_Q4_0 || format == TCB_FORMAT_Q8_0)
-		return half_of(held_at(held, p, run / 2), run % 2);
+	const enum tcb_scales_kind kind = scales_kind(format);
+	if (kind == TCB_SCALES_HALF)
+		return v_from_halves(held_at(held, p, run / 2), run % 2);
+	if (kind == TCB_SCALES_POWER)
+		return quant_power_scale(vi_unsigned_byte(held_at(held, p, run / 4), run % 4));
+	if (kind == TCB_SCALES_SIX)
+		return v_from_words(quant_six_scale(held_at(held, p, 0), held_at(held, p, 1), run));
 	const vint sc = scale_bytes(p, held, format, first / 4 + run / 4);
-	return to_float(format == TCB_FORMAT_Q6_K ? signed_byte(sc, run % 4) : unsigned_byte(sc, run % 4));
+	return v_from_words(format == TCB_FORMAT_Q6_K ? vi_signed_byte(sc, run % 4) : vi_unsigned_byte(sc, run % 4));
 }
 
 /*
  * The d (WHICH 0) or dmin (1) of the rows of PART of the superblock at BLOCK.  Layout r16 of q4_k has all d side by
  * side, then all dmin (quant_matvec_pack.c).
  */
-QMV_INLINE vfloat line_d(const uint8_t *block, enum tcb_format_id format, int part, int which)
+SIMD_INLINE vfloat line_d(const uint8_t *block, enum tcb_format_id format, int part, int which)
 {
 	if (format == TCB_FORMAT_Q4_K)
-		return halves_at(block + 2 * LANES * part + 2 * QMV_ROWS * which);
-	return half_of(line_at(block + VECTOR_BYTES * part, 0), which);
+		return v_from_f16(block + 2 * LANES * part + 2 * QMV_ROWS * which);
+	return v_from_halves(line_at(block + VECTOR_BYTES * part, 0), which);
 }
 
-QMV_INLINE vint four_codes(const int8_t *p)
-{
-	int32_t four;
-	memcpy(&four, p, sizeof(four));
-	return words_of(four);
-}
-
-QMV_INLINE int runs_of(enum tcb_format_id format)
+SIMD_INLINE int runs_of(enum tcb_format_id format)
 {
 	return format == TCB_FORMAT_Q6_K ? 16 : 8;
 }
 
 /* The integer sums of a run. */
-QMV_INLINE vfloat q8_dot(const uint8_t *p, const struct held *held, enum tcb_format_id format, const struct qmv_x8 *x,
-			 int first, int run)
-{
-	const int steps = 64 / runs_of(format), g = first + run, is_signed = format == TCB_FORMAT_Q8_0;
-	const vint start = words_of(x->run_start[g]);
-	vint sum = is_signed ? signed_start(start) : has_mins(format) ? zero() : start;
-	QMV_UNROLL
-	for (int i = 0; i < steps; i++) {
-		const vint w = line_codes(p, held, format, first, run, i), q = four_codes(x->q + 4 * (steps * g + i));
-		sum = is_signed ? dot_add_signed(sum, w, q) : dot_add(sum, w, q);
-	}
-	return to_float(sum);
-}
-
-QMV_INLINE vfloat f32_dot(const uint8_t *p, const struct held *held, enum tcb_format_id format, const struct qmv_x32 *x,
+SIMD_INLINE vfloat q8_dot(const uint8_t *p, const struct held *held, enum tcb_format_id format, const struct qmv_x8 *x,
 			  int first, int run)
 {
+	const int steps = 64 / runs_of(format), g = first + run, is_signed = tcb_has_signed_codes(format);
+	const vint start = vi_words(x->run_start[g]);
+	vint sum = is_signed ? vi_signed_start(start) : has_mins(format) ? vi_zero() : start;
+	SIMD_UNROLL
+	for (int i = 0; i < steps; i++) {
+		const vint w = line_codes(p, held, format, first, run, i),
+			   q = vi_four_bytes(x->q + 4 * (steps * g + i));
+		sum = is_signed ? vi_dot_signed(sum, w, q) : vi_dot(sum, w, q);
+	}
+	return v_from_words(sum);
+}
+
+SIMD_INLINE vfloat f32_dot(const uint8_t *p, const struct held *held, enum tcb_format_id format,
+			   const struct qmv_x32 *x, int first, int run)
+{
 	const int steps = 64 / runs_of(format), g = first + run;
-	vfloat part[2] = { fzero(), fzero() };
-	QMV_UNROLL
+	vfloat part[2] = { v_set(0), v_set(0) };
+	SIMD_UNROLL
 	for (int i = 0; i < steps; i++) {
 		const vint w = line_codes(p, held, format, first, run, i);
-		QMV_UNROLL
+		SIMD_UNROLL
 		for (int b = 0; b < 4; b++) {
-			const vfloat q = to_float(format == TCB_FORMAT_Q8_0 ? signed_byte(w, b) : unsigned_byte(w, b));
-			part[b % 2] = fma_add(q, fspread(x->x + 4 * (steps * g + i) + b), part[b % 2]);
+			const vfloat q = v_from_words(tcb_has_signed_codes(format) ? vi_signed_byte(w, b)
+										   : vi_unsigned_byte(w, b));
+			part[b % 2] = v_fma(q, v_set(x->x[4 * (steps * g + i) + b]), part[b % 2]);
 		}
 	}
-	return add(part[0], part[1]);
+	return v_add(part[0], part[1]);
 }
 
 /* The sum of all runs' mins times their activations. */
-QMV_INLINE vfloat q8_mins(const uint8_t *p, const struct qmv_x8 *x)
+SIMD_INLINE vfloat q8_mins(const uint8_t *p, const struct qmv_x8 *x)
 {
 	const vint first = min_bytes(p, 0), second = min_bytes(p, 1);
-	vint sum = dot_add(zero(), first, four_codes(x->sums_high));
-	sum = shift_left(dot_add(sum, second, four_codes(x->sums_high + 4)), 6);
-	sum = dot_add(sum, first, four_codes(x->sums_low));
-	return to_float(dot_add(sum, second, four_codes(x->sums_low + 4)));
+	vint sum = vi_dot(vi_zero(), first, vi_four_bytes(x->sums_high));
+	sum = vi_shift_left(vi_dot(sum, second, vi_four_bytes(x->sums_high + 4)), 6);
+	sum = vi_dot(sum, first, vi_four_bytes(x->sums_low));
+	return v_from_words(vi_dot(sum, second, vi_four_bytes(x->sums_low + 4)));
 }
 
-QMV_INLINE vfloat f32_mins(const uint8_t *p, const struct qmv_x32 *x)
+SIMD_INLINE vfloat f32_mins(const uint8_t *p, const struct qmv_x32 *x)
 {
-	vfloat sum = fzero();
-	QMV_UNROLL
+	vfloat sum = v_set(0);
+	SIMD_UNROLL
 	for (int g = 0; g < 8; g++)
-		sum = fma_add(to_float(unsigned_byte(min_bytes(p, g / 4), g % 4)), fspread(x->sums + 8 + g), sum);
+		sum = v_fma(v_from_words(vi_unsigned_byte(min_bytes(p, g / 4), g % 4)), v_set(x->sums[8 + g]), sum);
 	return sum;
 }
 
 /* A run of a superblock: added to ACC, that of a K-quant to be multiplied with the block's d. */
-QMV_INLINE vfloat q8_run(const uint8_t *p, const struct held *held, enum tcb_format_id format, const struct qmv_x8 *x,
-			 int first, int run, vfloat acc)
-{
-	const vfloat scale = line_scale(p, held, format, first, run), sum = q8_dot(p, held, format, x, first, run);
-	return fma_add(sum, has_small_blocks(format) ? mul(scale, fspread(x->d + run)) : scale, acc);
-}
-
-QMV_INLINE vfloat f32_run(const uint8_t *p, const struct held *held, enum tcb_format_id format, const struct qmv_x32 *x,
+SIMD_INLINE vfloat q8_run(const uint8_t *p, const struct held *held, enum tcb_format_id format, const struct qmv_x8 *x,
 			  int first, int run, vfloat acc)
 {
+	const vfloat scale = line_scale(p, held, format, first, run), sum = q8_dot(p, held, format, x, first, run);
+	return v_fma(sum, has_small_blocks(format) ? v_mul(scale, v_set(x->d[run])) : scale, acc);
+}
+
+SIMD_INLINE vfloat f32_run(const uint8_t *p, const struct held *held, enum tcb_format_id format,
+			   const struct qmv_x32 *x, int first, int run, vfloat acc)
+{
 	const vfloat scale = line_scale(p, held, format, first, run), sum = f32_dot(p, held, format, x, first, run);
-	if (format == TCB_FORMAT_Q4_0 || format == TCB_FORMAT_Q6_K)
-		acc = fma_from(scale, fspread(x->sums + first + run), acc);
-	return fma_add(sum, scale, acc);
+	if (tcb_format_row(format)->centre)
+		acc = v_fnma(scale, v_set(x->sums[first + run]), acc);
+	return v_fma(sum, scale, acc);
 }
 
 /* ACC with the SUM of a K-quant's runs and its mins, for the rows of PART. */
-QMV_INLINE vfloat q8_block(const uint8_t *block, enum tcb_format_id format, int part, const struct qmv_x8 *x,
-			   vfloat sum, vfloat acc)
-{
-	const vfloat d = fspread(x->d);
-	if (has_mins(format))
-		acc = fma_from(q8_mins(block + VECTOR_BYTES * part, x), mul(line_d(block, format, part, 1), d), acc);
-	return fma_add(sum, mul(line_d(block, format, part, 0), d), acc);
-}
-
-QMV_INLINE vfloat f32_block(const uint8_t *block, enum tcb_format_id format, int part, const struct qmv_x32 *x,
+SIMD_INLINE vfloat q8_block(const uint8_t *block, enum tcb_format_id format, int part, const struct qmv_x8 *x,
 			    vfloat sum, vfloat acc)
 {
+	const vfloat d = v_set(x->d[0]);
 	if (has_mins(format))
-		acc = fma_from(f32_mins(block + VECTOR_BYTES * part, x), line_d(block, format, part, 1), acc);
-	return fma_add(sum, line_d(block, format, part, 0), acc);
+		acc = v_fnma(q8_mins(block + VECTOR_BYTES * part, x), v_mul(line_d(block, format, part, 1), d), acc);
+	return v_fma(sum, v_mul(line_d(block, format, part, 0), d), acc);
+}
+
+SIMD_INLINE vfloat f32_block(const uint8_t *block, enum tcb_format_id format, int part, const struct qmv_x32 *x,
+			     vfloat sum, vfloat acc)
+{
+	if (has_mins(format))
+		acc = v_fnma(f32_mins(block + VECTOR_BYTES * part, x), line_d(block, format, part, 1), acc);
+	return v_fma(sum, line_d(block, format, part, 0), acc);
 }
 
 /* One superblock at P of the rows of parts FIRST_PART on, TOGETHER of them, added to ACC. */
-QMV_INLINE void line_super(const uint8_t *p, enum tcb_format_id format, int q8, const struct qmv_x8 *x8,
-			   const struct qmv_x32 *x32, int first_part, struct qmv_offsets ahead, int hint, vfloat *acc)
+SIMD_INLINE void line_super(const uint8_t *p, enum tcb_format_id format, int q8, const struct qmv_x8 *x8,
+			    const struct qmv_x32 *x32, int first_part, struct qmv_offsets ahead, int hint, vfloat *acc)
 {
 	const int lines = (int)qmv_lines(format), runs = runs_of(format);
 	vfloat sum[TOGETHER];
 	struct held held[TOGETHER];
 	for (int i = 0; i < TOGETHER; i++) {
-		sum[i] = has_small_blocks(format) ? acc[i] : fzero();
+		sum[i] = has_small_blocks(format) ? acc[i] : v_set(0);
 		hold(&held[i], p + (first_part + i) * VECTOR_BYTES, 0, head_lines(format));
 	}
 	/* Eight runs are unrolled, so that shifts are constants. */
 	for (int first = 0; first < runs; first += 8) {
 		for (int i = 0; first && i < TOGETHER; i++) /* the second half of q6_k */
 			hold_second(&held[i], p + (first_part + i) * VECTOR_BYTES);
-		QMV_UNROLL
+		SIMD_UNROLL
 		for (int run = 0; run < 8; run++) {
 			const int g = first + run, line = lines * g / runs;
 			qmv_prefetch_lines(p + line * QMV_LINE, (size_t)(lines * (g + 1) / runs - line), ahead, hint);
-			QMV_UNROLL
+			SIMD_UNROLL
 			for (int i = 0; i < TOGETHER; i++) {
 				const uint8_t *at = p + (first_part + i) * VECTOR_BYTES;
 				sum[i] = q8 ? q8_run(at, &held[i], format, x8, first, run, sum[i])
@@ -268,7 +268,7 @@ QMV_INLINE void line_super(const uint8_t *p, enum tcb_format_id format, int q8, 
 }
 
 /* One group of 16 interleaved rows. */
-QMV_INLINE void line_rows(const struct qmv_call *call, enum tcb_format_id format, int q8, int hint)
+SIMD_INLINE void line_rows(const struct qmv_call *call, enum tcb_format_id format, int q8, int hint)
 {
 	const size_t bytes = qmv_lines(format) * QMV_LINE;
 	const struct qmv_stages stages = qmv_stages(call, bytes);
@@ -276,7 +276,7 @@ QMV_INLINE void line_rows(const struct qmv_call *call, enum tcb_format_id format
 	vfloat acc[PARTS];
 	assert(call->rows <= QMV_ROWS);
 	for (int part = 0; part < PARTS; part++)
-		acc[part] = fzero();
+		acc[part] = v_set(0);
 	for (size_t b = 0; b < call->blocks; b++, p += bytes) {
 		const struct qmv_offsets ahead = qmv_offsets(&stages, b);
 		const struct qmv_x8 *x8 = (const struct qmv_x8 *)call->x + b;
@@ -288,9 +288,9 @@ QMV_INLINE void line_rows(const struct qmv_call *call, enum tcb_format_id format
 	for (int part = 0; part < PARTS; part++) {
 		const size_t first = (size_t)part * LANES, rows = call->rows > first ? call->rows - first : 0;
 		if (rows && call->accumulate)
-			acc[part] = add(acc[part], fload_part(call->y + first, rows));
+			acc[part] = v_add(acc[part], v_load_first(call->y + first, v_first(rows)));
 		if (rows)
-			fstore_part(call->y + first, rows, acc[part]);
+			v_store_first(call->y + first, acc[part], v_first(rows));
 	}
 }
 

@@ -8,22 +8,7 @@
 #define TCB_KERNELS_QUANT_MATVEC_MICRO_H
 
 #include "kernels/quant_matvec/quant_matvec.h"
-
-#define QMV_INLINE static inline __attribute__((always_inline))
-
-/* Before a loop with a constant count of at most 16: unrolled before arrays of vectors are split into registers. */
-#ifdef __clang__
-#define QMV_UNROLL _Pragma("clang loop unroll(full)")
-#else
-#define QMV_UNROLL _Pragma("GCC unroll 16")
-#endif
-
-/* The vector is loaded here, neither later nor again. */
-#if defined(__AVX512F__)
-#define QMV_IN_REGISTER(vector) __asm__ volatile("" : "+v"(vector))
-#else
-#define QMV_IN_REGISTER(vector) (void)(vector)
-#endif
+#include "kernels/simd/simd.h"
 
 enum { QMV_HINT_NONE = -1 };
 
@@ -35,7 +20,7 @@ struct qmv_ahead {
 	size_t near, far, near_blocks;
 };
 
-QMV_INLINE struct qmv_ahead qmv_ahead(const struct qmv_call *call, size_t block_bytes, size_t bytes)
+SIMD_INLINE struct qmv_ahead qmv_ahead(const struct qmv_call *call, size_t block_bytes, size_t bytes)
 {
 	size_t distance = (bytes + block_bytes - 1) / block_bytes;
 	size_t calls = distance / call->blocks, rest = distance % call->blocks;
@@ -55,7 +40,7 @@ struct qmv_stages {
 	struct qmv_ahead first, second;
 };
 
-QMV_INLINE struct qmv_stages qmv_stages(const struct qmv_call *call, size_t block_bytes)
+SIMD_INLINE struct qmv_stages qmv_stages(const struct qmv_call *call, size_t block_bytes)
 {
 	const size_t second = call->prefetch / 4 < 2048 ? call->prefetch / 4 : 2048;
 	return (struct qmv_stages){ qmv_ahead(call, block_bytes, call->prefetch),
@@ -67,14 +52,14 @@ struct qmv_offsets {
 	size_t first, second;
 };
 
-QMV_INLINE struct qmv_offsets qmv_offsets(const struct qmv_stages *stages, size_t b)
+SIMD_INLINE struct qmv_offsets qmv_offsets(const struct qmv_stages *stages, size_t b)
 {
 	return (struct qmv_offsets){ b < stages->first.near_blocks ? stages->first.near : stages->first.far,
 				     b < stages->second.near_blocks ? stages->second.near : stages->second.far };
 }
 
 /* HINT is a constant after inlining; addresses past the end of the weights are harmless to prefetch. */
-QMV_INLINE void qmv_prefetch(const uint8_t *at, struct qmv_offsets ahead, int hint)
+SIMD_INLINE void qmv_prefetch(const uint8_t *at, struct qmv_offsets ahead, int hint)
 {
 	if (hint == TCB_HINT_T0) {
 		__builtin_prefetch(at + ahead.first, 0, 3);
@@ -87,7 +72,7 @@ QMV_INLINE void qmv_prefetch(const uint8_t *at, struct qmv_offsets ahead, int hi
 }
 
 /* The same for COUNT lines of 64 bytes; HINT is no constant here and is looked at once. */
-QMV_INLINE void qmv_prefetch_lines(const uint8_t *at, size_t count, struct qmv_offsets ahead, int hint)
+SIMD_INLINE void qmv_prefetch_lines(const uint8_t *at, size_t count, struct qmv_offsets ahead, int hint)
 {
 	if (hint == TCB_HINT_T0) {
 		for (size_t i = 0; i < count; i++)
@@ -132,19 +117,19 @@ QMV_INLINE void qmv_prefetch_lines(const uint8_t *at, size_t count, struct qmv_o
 #endif
 
 /* One table row; the name carries op, contract, layout, ISA, micro tile and unroll. */
-#define Q4K_ROW(contract_, CONTRACT, isa_, ISA_, layout_, LAYOUT_, rows_, unroll_, class_, function)               \
-	{                                                                                                          \
-		"q4k_matvec_" #contract_ "_" #layout_ "_" #isa_ "_1x" #rows_ "x256_u" #unroll_,                    \
-			TCB_CONTRACT_##CONTRACT, TCB_ISA_##ISA_, TCB_LAYOUT_##LAYOUT_, { 1, rows_, 256 }, unroll_, \
-			class_, TCB_SOURCE_HASH, (void (*)(void))function                                          \
+#define Q4K_ROW(contract_, CONTRACT, layout_, LAYOUT_, rows_, unroll_, class_, function)                        \
+	{                                                                                                       \
+		"q4k_matvec_" #contract_ "_" #layout_ "_" SIMD_TEXT "_1x" #rows_ "x256_u" #unroll_,             \
+			TCB_CONTRACT_##CONTRACT, SIMD_ISA_ID, TCB_LAYOUT_##LAYOUT_, { 1, rows_, 256 }, unroll_, \
+			class_, TCB_SOURCE_HASH, (void (*)(void))function                                       \
 	}
 
 /* The same for the formats that share their kernels: op, and k of the micro tile. */
-#define QMV_ROW(op_, k_, contract_, CONTRACT, isa_, ISA_, layout_, LAYOUT_, rows_, function)                           \
-	{                                                                                                              \
-#op_ "_matvec_" #contract_ "_" #layout_ "_" #isa_ "_1x" #rows_ "x" #k_ "_u1", TCB_CONTRACT_##CONTRACT, \
-			TCB_ISA_##ISA_, TCB_LAYOUT_##LAYOUT_,                                                          \
-			{ 1, rows_, k_ }, 1, TCB_CLASS_BOUNDED, TCB_SOURCE_HASH, (void (*)(void))function              \
+#define QMV_ROW(op_, k_, contract_, CONTRACT, layout_, LAYOUT_, rows_, function)                          \
+	{                                                                                                 \
+#op_ "_matvec_" #contract_ "_" #layout_ "_" SIMD_TEXT "_1x" #rows_ "x" #k_ "_u1",         \
+			TCB_CONTRACT_##CONTRACT, SIMD_ISA_ID, TCB_LAYOUT_##LAYOUT_,                       \
+			{ 1, rows_, k_ }, 1, TCB_CLASS_BOUNDED, TCB_SOURCE_HASH, (void (*)(void))function \
 	}
 
 #endif

@@ -5,7 +5,7 @@
  * rows of blocks as stored.  Out: the codes of all superblocks, then their high
  * bits, d (padded to 16 bytes in all) and scales; rows whose blocks of 32 values
  * do not fill superblocks get zero blocks behind them.
- *   p  every part as stored
+ *   p  every part as stored, but scales of six bits as bytes
  *   s  byte i of sub-block j's 16 has value i in the low nibble and value i + 16
  *      in the high one.  High bits: word w of these bytes has its b bits of byte
  *      i at bit 8 i + b w of a word of the sub-block's; those of the high nibbles
@@ -21,29 +21,52 @@
 #include <string.h>
 
 #include "kernels/formats.h"
-#include "kernels/quant_matvec/quant_matvec_gpu.h"
+#include "kernels/quant_matvec/quant_matvec_planes.h"
 
 enum { SUB_BLOCKS = 8, SUB_VALUES = 32, HALF_BYTES = 2, K_HEADER = 4, S_LOG_RUN = 4, D_ALIGN = 16, TILE_PIECE = 16 };
 
-static const struct qmv_format formats[TCB_FORMAT_COUNT] = {
-	[TCB_FORMAT_Q4_0] = { TCB_FORMAT_Q4_0, QMV_SCALES_HALVES, { 128, 0, 0, 16 }, { 2, 0, 0, 0 }, 18, 0, 4, 8, 0 },
-	[TCB_FORMAT_Q8_0] = { TCB_FORMAT_Q8_0, QMV_SCALES_HALVES, { 256, 0, 0, 16 }, { 2, 0, 0, 0 }, 34, 0, 8, 0, 0 },
-	[TCB_FORMAT_Q4_K] = { TCB_FORMAT_Q4_K, QMV_SCALES_K, { 128, 0, 0, 16 }, { 16, 0, 0, 0 }, 0, 0, 5, 0, 1 },
-	[TCB_FORMAT_Q5_K] = { TCB_FORMAT_Q5_K, QMV_SCALES_K, { 128, 32, 0, 16 }, { 48, 16, 0, 0 }, 0, 1, 5, 0, 1 },
-	[TCB_FORMAT_Q6_K] = { TCB_FORMAT_Q6_K,
-			      QMV_SCALES_BYTES,
-			      { 128, 64, 2, 16 },
-			      { 0, 128, 208, 192 },
-			      0,
-			      2,
-			      6,
-			      32,
-			      0 },
+/* By kinds of codes: values of a byte's two codes are 2^LOG_RUN apart; 8 where a byte is one code. */
+enum { LOG_RUN_BYTES = 8, LOG_RUN_RUNS = 4, LOG_RUN_PAIRS = 5, LOG_RUN_QUARTERS = 6 };
+/* By kinds of scales: which of the kernels' kinds, the planes' bytes of a superblock, whether the first one is d. */
+enum {
+	SCALES_HALF = QMV_SCALES_HALVES,
+	SCALES_K = QMV_SCALES_K,
+	SCALES_BYTES = QMV_SCALES_BYTES,
+	SCALES_POWER = QMV_SCALES_POWERS,
+	SCALES_SIX = QMV_SCALES_SIXES,
+	D_BYTES_HALF = 0,
+	D_BYTES_K = 0,
+	D_BYTES_BYTES = 2,
+	D_BYTES_POWER = 0,
+	D_BYTES_SIX = 2,
+	SCALE_BYTES_HALF = 16,
+	SCALE_BYTES_K = 16,
+	SCALE_BYTES_BYTES = 16,
+	SCALE_BYTES_POWER = 8,
+	SCALE_BYTES_SIX = 8
 };
+
+#define FORMAT(id_, name, op, values, bytes_, run, bits, centre_, codes, codes_at, high_at, scales_, scales_at, d_at, \
+	       size, ...)                                                                                             \
+	[TCB_FORMAT_##id_] = {                                                                                        \
+		.id = TCB_FORMAT_##id_,                                                                               \
+		.scales = (enum qmv_scales)SCALES_##scales_,                                                          \
+		.bytes = { bits == 8 ? 256 : 128, bits == 8 ? 0 : (bits - 4) * 32, D_BYTES_##scales_,                 \
+			   SCALE_BYTES_##scales_ },                                                                   \
+		.native_at = { codes_at, high_at, D_BYTES_##scales_ ? d_at : 0,                                       \
+			       D_BYTES_##scales_ ? scales_at : d_at },                                                \
+		.block = values == QMV_VALUES ? 0 : bytes_,                                                           \
+		.high_bits = bits == 8 ? 0 : bits - 4,                                                                \
+		.log_run = LOG_RUN_##codes,                                                                           \
+		.centre = centre_,                                                                                    \
+		.has_mins = TCB_SCALES_##scales_ == TCB_SCALES_K,                                                     \
+		.table = TCB_SCALES_##scales_ > TCB_SCALES_BYTES ? tcb_formats[TCB_FORMAT_##id_].table : NULL,        \
+	},
+static const struct qmv_format formats[TCB_FORMAT_COUNT] = { TCB_FORMAT_LIST(FORMAT) };
 
 const struct qmv_format *qmv_format(const struct tcb_problem *problem)
 {
-	return &formats[tcb_quant_format(problem)->id];
+	return &formats[problem->op->format->id];
 }
 
 /* --- one part of a superblock, as stored and in layout s --- */
@@ -140,6 +163,10 @@ static void convert_part(const struct qmv_format *f, enum qmv_part part, enum tc
 static void gather(const struct qmv_format *f, enum qmv_part part, const uint8_t *stored, size_t count, uint8_t *out)
 {
 	const size_t piece = f->bytes[part] / SUB_BLOCKS;
+	if (f->scales == QMV_SCALES_SIXES && part == QMV_SCALES) {
+		tcb_six_scales(stored + f->native_at[part], (int8_t *)out);
+		return;
+	}
 	if (!f->block) {
 		memcpy(out, stored + f->native_at[part], f->bytes[part]);
 		return;
@@ -152,6 +179,10 @@ static void gather(const struct qmv_format *f, enum qmv_part part, const uint8_t
 static void scatter(const struct qmv_format *f, enum qmv_part part, const uint8_t *in, size_t count, uint8_t *stored)
 {
 	const size_t piece = f->bytes[part] / SUB_BLOCKS;
+	if (f->scales == QMV_SCALES_SIXES && part == QMV_SCALES) {
+		tcb_six_scales_pack((const int8_t *)in, stored + f->native_at[part]);
+		return;
+	}
 	if (!f->block) {
 		memcpy(stored + f->native_at[part], in, f->bytes[part]);
 		return;
@@ -164,7 +195,9 @@ static void scatter(const struct qmv_format *f, enum qmv_part part, const uint8_
 
 static size_t plane_bytes(const struct qmv_format *f, enum qmv_part part, size_t superblocks)
 {
-	return (superblocks * f->bytes[part] + D_ALIGN - 1) / D_ALIGN * D_ALIGN;
+	/* Copies of narrow parts take what is around them; behind the last plane there is nothing. */
+	const size_t around = part == QMV_SCALES && f->bytes[part] % D_ALIGN ? 2 * D_ALIGN : 0;
+	return (superblocks * f->bytes[part] + D_ALIGN - 1) / D_ALIGN * D_ALIGN + around;
 }
 
 static size_t superblocks_of_row(const struct tcb_problem *problem)
@@ -203,7 +236,7 @@ struct matrix {
 
 static struct matrix matrix_of(const struct tcb_problem *problem)
 {
-	const struct tcb_format *format = tcb_quant_format(problem);
+	const struct tcb_format *format = problem->op->format;
 	return (struct matrix){ qmv_format(problem), tcb_quant_row_bytes(format, problem->shape.k),
 				QMV_VALUES / format->block_values * format->block_bytes, superblocks_of_row(problem) };
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Micro-kernels of q40_matvec, q80_matvec, q5k_matvec and q6k_matvec in portable
+ * Micro-kernels of all MatVecs but q4k_matvec in portable
  * C, on rows as stored; the plainest statement of what the others compute.
  * Contract f32: per run of values that share a scale, scale times the sum of
  * products of codes and activations, less the offset times the activations'
@@ -30,7 +30,7 @@ static float run_f32(const int8_t *code, size_t values, float scale, float offse
 	return scale * dot - offset * sum;
 }
 
-QMV_INLINE void native_rows(const struct qmv_call *call, enum tcb_format_id id, int q8)
+SIMD_INLINE void native_rows(const struct qmv_call *call, enum tcb_format_id id, int q8)
 {
 	const struct tcb_format *format = tcb_format(id);
 	const struct qmv_x8 *x8 = call->x;
@@ -40,7 +40,7 @@ QMV_INLINE void native_rows(const struct qmv_call *call, enum tcb_format_id id, 
 		const uint8_t *block = call->weights + r * call->row_bytes;
 		float sum = 0;
 		for (size_t k = 0; k < call->values; k += format->block_values, block += format->block_bytes) {
-			format->decode(block, &codes);
+			tcb_block_decode(format, block, &codes);
 			for (size_t i = 0, run = 0; i < format->block_values; i += format->run_values, run++) {
 				const size_t super = (k + i) / QMV_SUPER, at = (k + i) % QMV_SUPER;
 				sum += q8 ? run_q8(codes.code + i, format->run_values, codes.scale[run],
@@ -53,29 +53,23 @@ QMV_INLINE void native_rows(const struct qmv_call *call, enum tcb_format_id id, 
 	}
 }
 
-#define KERNELS(op, format)                               \
+#define KERNELS(id, name, op, ...)                        \
 	static void op##_q8(const struct qmv_call *call)  \
 	{                                                 \
-		native_rows(call, format, 1);             \
+		native_rows(call, TCB_FORMAT_##id, 1);    \
 	}                                                 \
 	static void op##_f32(const struct qmv_call *call) \
 	{                                                 \
-		native_rows(call, format, 0);             \
+		native_rows(call, TCB_FORMAT_##id, 0);    \
 	}
-KERNELS(q40, TCB_FORMAT_Q4_0)
-KERNELS(q80, TCB_FORMAT_Q8_0)
-KERNELS(q5k, TCB_FORMAT_Q5_K)
-KERNELS(q6k, TCB_FORMAT_Q6_K)
+TCB_FORMAT_OTHER_ROWS(KERNELS)
 
-#define TABLE(op, k)                                                                   \
-	const struct tcb_variant qmv_scalar_##op[] = {                                 \
-		QMV_ROW(op, k, q8, Q8, scalar, SCALAR, native, NATIVE, 1, op##_q8),    \
-		QMV_ROW(op, k, q8, Q8, scalar, SCALAR, native, NATIVE, 4, op##_q8),    \
-		QMV_ROW(op, k, f32, F32, scalar, SCALAR, native, NATIVE, 1, op##_f32), \
-		QMV_ROW(op, k, f32, F32, scalar, SCALAR, native, NATIVE, 4, op##_f32), \
-		{ .name = NULL },                                                      \
+#define TABLE(id, name, op, k, ...)                                    \
+	const struct tcb_variant SIMD_NAME(qmv_##op)[] = {             \
+		QMV_ROW(op, k, q8, Q8, native, NATIVE, 1, op##_q8),    \
+		QMV_ROW(op, k, q8, Q8, native, NATIVE, 4, op##_q8),    \
+		QMV_ROW(op, k, f32, F32, native, NATIVE, 1, op##_f32), \
+		QMV_ROW(op, k, f32, F32, native, NATIVE, 4, op##_f32), \
+		{ 0 },                                                 \
 	};
-TABLE(q40, 32)
-TABLE(q80, 32)
-TABLE(q5k, 256)
-TABLE(q6k, 256)
+TCB_FORMAT_OTHER_ROWS(TABLE)

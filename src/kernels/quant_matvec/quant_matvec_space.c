@@ -4,7 +4,9 @@
  * that the constraints judge, and the rules of its own that a geometry must
  * keep.
  */
+#include "kernels/axes.h"
 #include "kernels/quant_matvec/quant_matvec_gpu.h"
+#include "kernels/quant_matvec/quant_matvec_planes.h"
 
 #include <string.h>
 
@@ -15,7 +17,7 @@ enum { MIDI_ROWS = 64, DEFAULT_ROWS = 4, ROWS_MAX = 16 };
 const char *qmv_geometry_refused(const struct tcb_problem *problem, const struct tcb_geometry *geometry)
 {
 	const struct tcb_shape *shape = &problem->shape;
-	const size_t block = tcb_quant_format(problem)->block_values;
+	const size_t block = problem->op->format->block_values;
 	const struct tcb_tile *macro = &geometry->tile[TCB_MACRO], *midi = &geometry->tile[TCB_MIDI];
 	const struct tcb_tile *micro = &geometry->tile[TCB_MICRO];
 	const int32_t *knob = geometry->knob;
@@ -45,30 +47,17 @@ const char *qmv_geometry_refused(const struct tcb_problem *problem, const struct
 	return NULL;
 }
 
-static struct tcb_axis *axis(struct tcb_axis *out, enum tcb_axis_kind kind, int which)
-{
-	memset(out, 0, sizeof(*out));
-	out->kind = kind;
-	out->which = which;
-	return out;
-}
-
-static void add(struct tcb_axis *to, size_t value)
-{
-	to->values[to->count++] = (int64_t)value;
-}
-
 /* The whole (dynamic schedules, one thread), one share for each of 2, 4, ... threads, and the even share where those
  * are uneven (N = 14336 = 14 * 1024). */
 static void add_shares(struct tcb_axis *to, size_t n, unsigned threads)
 {
 	const size_t whole = tcb_quant_power_above(n);
-	add(to, whole);
+	tcb_axis_add(to, whole);
 	if (whole < ROWS_MAX)
-		add(to, ROWS_MAX);
+		tcb_axis_add(to, ROWS_MAX);
 	for (size_t parts = 2; parts < 2 * (size_t)threads && whole / parts >= MIDI_ROWS; parts *= 2)
-		add(to, whole / parts);
-	add(to, tcb_quant_even_share(n, threads, MIDI_ROWS));
+		tcb_axis_add(to, whole / parts);
+	tcb_axis_add(to, tcb_quant_even_share(n, threads, MIDI_ROWS));
 }
 
 static int has_layout(const struct tcb_op *op, enum tcb_layout layout)
@@ -104,49 +93,47 @@ size_t qmv_axes(const struct tcb_problem *problem, const struct tcb_target *targ
 	size_t count = 0;
 	if (target->kind == TCB_TARGET_CUDA)
 		return qmv_gpu_axes(problem, target, out);
-	const struct tcb_op *op = tcb_quant_op(problem);
-	struct tcb_axis *a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_ISA);
+	const struct tcb_op *op = problem->op;
+	struct tcb_axis *a = tcb_axis_knob(out, &count, TCB_KNOB_ISA);
 	for (int isa = TCB_ISA_SCALAR; isa <= TCB_ISA_NEON; isa++)
 		if (tcb_target_has(target, (enum tcb_isa)isa) && has_isa(op, (enum tcb_isa)isa))
-			add(a, (size_t)isa);
-	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_LAYOUT);
+			tcb_axis_add(a, (size_t)isa);
+	a = tcb_axis_knob(out, &count, TCB_KNOB_LAYOUT);
 	for (int layout = TCB_LAYOUT_NATIVE; layout <= TCB_LAYOUT_R16W; layout++)
 		if (has_layout(op, (enum tcb_layout)layout))
-			add(a, (size_t)layout);
-	a = axis(&out[count++], TCB_AXIS_TILE_N, TCB_MICRO);
+			tcb_axis_add(a, (size_t)layout);
+	a = tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MICRO);
 	for (size_t rows = 1; rows <= ROWS_MAX; rows *= 2)
-		add(a, rows);
-	add(axis(&out[count++], TCB_AXIS_TILE_K, TCB_MICRO), tcb_quant_format(problem)->block_values);
-	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_UNROLL);
+		tcb_axis_add(a, rows);
+	tcb_axis_add(tcb_axis_tile(out, &count, TCB_AXIS_TILE_K, TCB_MICRO), problem->op->format->block_values);
+	a = tcb_axis_knob(out, &count, TCB_KNOB_UNROLL);
 	for (int unroll = 1; unroll <= 4; unroll *= 2)
 		if (has_unroll(op, unroll))
-			add(a, (size_t)unroll);
-	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_THREADS);
+			tcb_axis_add(a, (size_t)unroll);
+	a = tcb_axis_knob(out, &count, TCB_KNOB_THREADS);
 	for (unsigned threads = 1; threads < target->threads && a->count < TCB_AXIS_VALUES_MAX - 1; threads *= 2)
-		add(a, threads);
-	add(a, target->threads);
-	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_SCHED);
-	add(a, TCB_SCHED_STATIC);
-	add(a, TCB_SCHED_DYNAMIC);
-	add_shares(axis(&out[count++], TCB_AXIS_TILE_N, TCB_MACRO), n, target->threads);
-	a = axis(&out[count++], TCB_AXIS_TILE_N, TCB_MIDI);
+		tcb_axis_add(a, threads);
+	tcb_axis_add(a, target->threads);
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_SCHED), TCB_SCHED_STATIC, TCB_SCHED_DYNAMIC);
+	add_shares(tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MACRO), n, target->threads);
+	a = tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MIDI);
 	for (size_t rows = MIDI_ROWS; rows <= 1024; rows *= 4)
-		add(a, rows);
+		tcb_axis_add(a, rows);
 	if (n < MIDI_ROWS) {
-		add(a, ROWS_MAX);
-		add(a, tcb_quant_power_above(n));
+		tcb_axis_add(a, ROWS_MAX);
+		tcb_axis_add(a, tcb_quant_power_above(n));
 	}
-	a = axis(&out[count++], TCB_AXIS_TILE_K, TCB_MIDI);
-	add(a, k);
+	a = tcb_axis_tile(out, &count, TCB_AXIS_TILE_K, TCB_MIDI);
+	tcb_axis_add(a, k);
 	if (k % 2048 == 0 && k >= 8192)
-		add(a, 2048);
-	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_PREFETCH);
-	add(a, 0);
+		tcb_axis_add(a, 2048);
+	a = tcb_axis_knob(out, &count, TCB_KNOB_PREFETCH);
+	tcb_axis_add(a, 0);
 	for (size_t bytes = 1024; bytes <= 16384; bytes *= 2)
-		add(a, bytes);
-	a = axis(&out[count++], TCB_AXIS_KNOB, TCB_KNOB_HINT);
+		tcb_axis_add(a, bytes);
+	a = tcb_axis_knob(out, &count, TCB_KNOB_HINT);
 	for (int hint = 0; hint < TCB_HINT_COUNT; hint++)
-		add(a, (size_t)hint);
+		tcb_axis_add(a, (size_t)hint);
 	return count;
 }
 
@@ -155,7 +142,7 @@ static enum tcb_isa best_isa(const struct tcb_problem *problem, const struct tcb
 {
 	enum tcb_isa best = TCB_ISA_SCALAR;
 	const struct tcb_variant *variant;
-	for (size_t i = 0; (variant = tcb_variant_at(tcb_quant_op(problem), i)); i++)
+	for (size_t i = 0; (variant = tcb_variant_at(problem->op, i)); i++)
 		if (variant->contract == problem->contract && variant->isa > best &&
 		    tcb_target_has(target, variant->isa))
 			best = variant->isa;
@@ -180,7 +167,7 @@ void qmv_default_geometry(const struct tcb_problem *problem, const struct tcb_ta
 	tcb_geometry_init(out);
 	out->tile[TCB_MACRO] = (struct tcb_tile){ 1, threads > 1 || whole < macro ? macro : whole, k };
 	out->tile[TCB_MIDI] = (struct tcb_tile){ 1, midi, k };
-	out->tile[TCB_MICRO] = (struct tcb_tile){ 1, micro, tcb_quant_format(problem)->block_values };
+	out->tile[TCB_MICRO] = (struct tcb_tile){ 1, micro, problem->op->format->block_values };
 	out->knob[TCB_KNOB_ISA] = best_isa(problem, target);
 	out->knob[TCB_KNOB_LAYOUT] = TCB_LAYOUT_NATIVE;
 	out->knob[TCB_KNOB_THREADS] = (int32_t)threads;
@@ -198,7 +185,7 @@ void qmv_footprint(const struct tcb_problem *problem, const struct tcb_target *t
 	const enum tcb_layout layout =
 		knob[TCB_KNOB_LAYOUT] == TCB_KNOB_UNSET ? TCB_LAYOUT_NATIVE : (enum tcb_layout)knob[TCB_KNOB_LAYOUT];
 	const size_t rows = geometry->tile[TCB_MICRO].n;
-	const struct tcb_format *format = tcb_quant_format(problem);
+	const struct tcb_format *format = problem->op->format;
 	const int q4k = format->id == TCB_FORMAT_Q4_K, native = layout == TCB_LAYOUT_NATIVE;
 	const size_t block = q4k      ? q4k_layout_block_bytes(layout)
 			     : native ? qmv_super_bytes(format->id)
@@ -218,7 +205,11 @@ void qmv_footprint(const struct tcb_problem *problem, const struct tcb_target *t
 	 * or 64.
 	 */
 	out->element_bytes = 1;
-	out->alignment_bytes = out->vector_bytes = block % 64 == 0 ? 64 : block % 32 == 0 ? 32 : q4k ? 16 : 2;
+	out->alignment_bytes = out->vector_bytes = block % 64 == 0           ? 64
+						   : block % 32 == 0         ? 32
+						   : q4k                     ? 16
+						   : format->block_bytes % 2 ? 1
+									     : 2;
 	out->base_bytes = 64;
 	out->leading_bytes = out->tile_offset_bytes = q4k || !native ? block : format->block_bytes;
 	/* Sums of each row, those of the mins of two or four rows together, and seven for nibbles, products,

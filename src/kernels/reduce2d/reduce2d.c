@@ -13,6 +13,7 @@
 #include "base/sizes.h"
 #include "base/util.h"
 #include "kernels/reduce2d/reduce2d_gpu.h"
+#include "kernels/simd/isas.h"
 
 static double add(double a, double b)
 {
@@ -61,22 +62,7 @@ double reduce2d_tiles(const struct reduce2d_operation *operation, const struct t
 
 static const struct reduce2d_operation *operation_of(const struct tcb_problem *problem)
 {
-	if (strcmp(problem->op, tcb_op_reduce2d_max.name) == 0)
-		return &reduce2d_max;
-	return strcmp(problem->op, tcb_op_reduce2d_min.name) == 0 ? &reduce2d_min : &reduce2d_sum;
-}
-
-int reduce2d_is_sum(const struct tcb_problem *problem)
-{
-	return operation_of(problem) == &reduce2d_sum;
-}
-
-static const struct tcb_op *op_of(const struct tcb_problem *problem)
-{
-	const struct reduce2d_operation *operation = operation_of(problem);
-	return operation == &reduce2d_max   ? &tcb_op_reduce2d_max
-	       : operation == &reduce2d_min ? &tcb_op_reduce2d_min
-					    : &tcb_op_reduce2d_sum;
+	return problem->op->member;
 }
 
 static enum tcb_status reduce2d_check_shape(const struct tcb_op *op, const struct tcb_shape *shape,
@@ -97,8 +83,8 @@ static enum tcb_status reduce2d_check_shape(const struct tcb_op *op, const struc
 static size_t reduce2d_operands(const struct tcb_problem *problem, struct tcb_operand out[TCB_OPERANDS_MAX])
 {
 	size_t m = problem->shape.m, n = problem->shape.n;
-	out[REDUCE2D_X] = (struct tcb_operand){ "x", TCB_ROLE_INPUT, "f32", m, n, m * n * sizeof(float), 1 };
-	out[REDUCE2D_Y] = (struct tcb_operand){ "y", TCB_ROLE_OUTPUT, "f32", 1, 1, sizeof(float), 0 };
+	out[REDUCE2D_X] = (struct tcb_operand){ "x", TCB_ROLE_INPUT, TCB_TYPE_F32, m, n, m * n * sizeof(float), 1 };
+	out[REDUCE2D_Y] = (struct tcb_operand){ "y", TCB_ROLE_OUTPUT, TCB_TYPE_F32, 1, 1, sizeof(float), 0 };
 	return REDUCE2D_OPERANDS;
 }
 
@@ -203,12 +189,13 @@ static enum tcb_status check_knobs(const struct tcb_problem *problem, const stru
 	int32_t form = knob[TCB_KNOB_FORM];
 	if (knob[TCB_KNOB_THREADS] < 1 || knob[TCB_KNOB_PREFETCH] < 0 || knob[TCB_KNOB_SCHED] < 0 ||
 	    knob[TCB_KNOB_HINT] < 0)
-		return tcb_fail(err, TCB_E_ILLEGAL, "%s needs the knobs threads, sched, prefetch, hint", problem->op);
+		return tcb_fail(err, TCB_E_ILLEGAL, "%s needs the knobs threads, sched, prefetch, hint",
+				problem->op_name);
 	if (reduce2d_is_sum(problem) && form != TCB_FORM_LANES && form != TCB_FORM_PAIRWISE && form != TCB_FORM_KAHAN)
-		return tcb_fail(err, TCB_E_ILLEGAL, "%s needs form=lanes, pairwise or kahan", problem->op);
+		return tcb_fail(err, TCB_E_ILLEGAL, "%s needs form=lanes, pairwise or kahan", problem->op_name);
 	if (!reduce2d_is_sum(problem) && form != TCB_KNOB_UNSET)
 		return tcb_fail(err, TCB_E_ILLEGAL, "%s has no knob form: the order does not matter to it",
-				problem->op);
+				problem->op_name);
 	return TCB_OK;
 }
 
@@ -218,9 +205,9 @@ static enum tcb_status reduce2d_plan(const struct tcb_problem *problem, const st
 	const struct tcb_tile *tile = geometry->tile;
 	const struct tcb_shape *shape = &problem->shape;
 	memset(out, 0, sizeof(*out));
-	const struct tcb_variant *variant = tcb_variant_find(op_of(problem), problem->contract, geometry);
+	const struct tcb_variant *variant = tcb_variant_find(problem->op, problem->contract, geometry);
 	if (!variant || !variant->entry)
-		return tcb_fail(err, TCB_E_ILLEGAL, "%s has no kernel for this isa and micro=%zux%zu", problem->op,
+		return tcb_fail(err, TCB_E_ILLEGAL, "%s has no kernel for this isa and micro=%zux%zu", problem->op_name,
 				tile[TCB_MICRO].m, tile[TCB_MICRO].n);
 	TCB_TRY(check_knobs(problem, geometry, err));
 	size_t threads = (size_t)geometry->knob[TCB_KNOB_THREADS];
@@ -322,31 +309,15 @@ static void reduce2d_run(const struct tcb_plan *plan, void *const operand[], voi
 
 static const struct tcb_shape default_shapes[] = { { 4096, 4096, 0 }, { 5000, 6007, 0 } };
 
-#if defined(__x86_64__)
-#define VARIANT_LISTS(name)                                                                                            \
-	{                                                                                                              \
-		reduce2d_##name##_variants_scalar, reduce2d_##name##_variants_avx2, reduce2d_##name##_variants_avx512, \
-			NULL                                                                                           \
-	}
-#elif defined(__aarch64__)
-#define VARIANT_LISTS(name)                                                              \
-	{                                                                                \
-		reduce2d_##name##_variants_scalar, reduce2d_##name##_variants_neon, NULL \
-	}
-#else
-#define VARIANT_LISTS(name)                             \
-	{                                               \
-		reduce2d_##name##_variants_scalar, NULL \
-	}
-#endif
-static const struct tcb_variant *const sum_lists[] = VARIANT_LISTS(sum);
-static const struct tcb_variant *const max_lists[] = VARIANT_LISTS(max);
-static const struct tcb_variant *const min_lists[] = VARIANT_LISTS(min);
+TCB_VARIANT_TABLES(sum_lists, TCB_ISAS_FLOATS, reduce2d_sum_variants)
+TCB_VARIANT_TABLES(max_lists, TCB_ISAS_FLOATS, reduce2d_max_variants)
+TCB_VARIANT_TABLES(min_lists, TCB_ISAS_FLOATS, reduce2d_min_variants)
 
 #define REDUCE2D_OP(what, text)                                                                                        \
 	{                                                                                                              \
-		.name = "reduce2d_" #what, .summary = text, .shape_form = "MxN", .contracts = 1u << TCB_CONTRACT_F32,  \
-		.default_contract = TCB_CONTRACT_F32, .default_shapes = default_shapes,                                \
+		.name = "reduce2d_" #what, .summary = text, .shape_form = "MxN", .member = &reduce2d_##what,           \
+		.contracts = 1u << TCB_CONTRACT_F32, .default_contract = TCB_CONTRACT_F32,                             \
+		.default_shapes = default_shapes,                                                                      \
 		.default_shape_count = sizeof(default_shapes) / sizeof(default_shapes[0]),                             \
 		.variant_lists = what##_lists, .check_shape = reduce2d_check_shape, .operands = reduce2d_operands,     \
 		.fill = reduce2d_fill, .reference = reduce2d_reference, .exact = reduce2d_exact,                       \

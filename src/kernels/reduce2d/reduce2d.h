@@ -24,21 +24,9 @@
 #include <stddef.h>
 
 #include "base/view.h"
-#include "kernels/op.h"
+#include "kernels/reduce2d/reduce2d_operation.h"
 
 enum { REDUCE2D_X, REDUCE2D_Y, REDUCE2D_OPERANDS };
-
-/*
- * An associative operation of one's own (seed 003: ReduceOp): combine(identity, a) is a.  The three ops are instances;
- * their micro-kernels are what makes them fast.
- */
-struct reduce2d_operation {
-	const char *name; /* "sum" */
-	double identity;
-	double (*combine)(double a, double b);
-};
-
-extern const struct reduce2d_operation reduce2d_sum, reduce2d_max, reduce2d_min;
 
 /* One micro-kernel call: one midi tile. */
 struct reduce2d_call {
@@ -59,15 +47,6 @@ double reduce2d_tiles(const struct reduce2d_operation *operation, const struct t
 /* reduce2d.c */
 extern const struct tcb_op tcb_op_reduce2d_sum, tcb_op_reduce2d_max, tcb_op_reduce2d_min;
 
-extern const struct tcb_variant reduce2d_sum_variants_scalar[], reduce2d_max_variants_scalar[],
-	reduce2d_min_variants_scalar[];
-extern const struct tcb_variant reduce2d_sum_variants_avx2[], reduce2d_max_variants_avx2[],
-	reduce2d_min_variants_avx2[];
-extern const struct tcb_variant reduce2d_sum_variants_avx512[], reduce2d_max_variants_avx512[],
-	reduce2d_min_variants_avx512[];
-extern const struct tcb_variant reduce2d_sum_variants_neon[], reduce2d_max_variants_neon[],
-	reduce2d_min_variants_neon[];
-
 /* reduce2d_space.c */
 extern const struct tcb_rule reduce2d_cpu_rules[];
 size_t reduce2d_axes(const struct tcb_problem *problem, const struct tcb_target *target,
@@ -77,7 +56,6 @@ void reduce2d_default_geometry(const struct tcb_problem *problem, const struct t
 			       struct tcb_geometry *out);
 void reduce2d_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
 			const struct tcb_geometry *geometry, struct tcb_footprint *out);
-int reduce2d_is_sum(const struct tcb_problem *problem);
 size_t reduce2d_lanes(enum tcb_isa isa); /* floats in a vector; 0 where nothing is built */
 
 /* Strides of a pairwise sum: steps of the micro-kernel that one leaf of the cascade adds up. */

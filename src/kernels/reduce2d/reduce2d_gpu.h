@@ -22,7 +22,6 @@
 #define TCB_KERNELS_REDUCE2D_GPU_H
 
 #include "kernels/reduce2d/reduce2d.h"
-#include "ptx/build.h"
 
 enum { REDUCE2D_GPU_UNROLL_MAX = 8, REDUCE2D_GPU_WIDTH_MAX = 4 };
 

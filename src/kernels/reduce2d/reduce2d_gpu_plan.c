@@ -6,17 +6,18 @@
 #include <string.h>
 
 #include "base/sizes.h"
+#include "kernels/axes.h"
 #include "kernels/constraint.h"
-#include "kernels/gpu_rules.h"
+#include "kernels/gpu/gpu_rules.h"
 #include "kernels/reduce2d/reduce2d_gpu.h"
 
-enum { WARP = 32, DEFAULT_WARPS = 8, DEFAULT_UNROLL = 4, PARTIAL_BYTES = 8, PARTIALS_AT = 256, LAST_MAX = 1 << 16 };
+enum { DEFAULT_WARPS = 8, DEFAULT_UNROLL = 4, PARTIAL_BYTES = 8, PARTIALS_AT = 256, LAST_MAX = 1 << 16 };
 
 static enum reduce2d_kind kind_of(const struct tcb_problem *problem)
 {
 	if (reduce2d_is_sum(problem))
 		return REDUCE2D_SUM;
-	return strcmp(problem->op, tcb_op_reduce2d_max.name) == 0 ? REDUCE2D_MAX : REDUCE2D_MIN;
+	return problem->op->member == &reduce2d_max ? REDUCE2D_MAX : REDUCE2D_MIN;
 }
 
 void reduce2d_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *target,
@@ -28,22 +29,24 @@ void reduce2d_gpu_plan(const struct tcb_problem *problem, const struct tcb_targe
 	memset(g, 0, sizeof(*g));
 	g->capability = target->capability;
 	g->kind = kind_of(problem);
-	g->form = (enum tcb_form)tcb_gpu_knob(geometry, TCB_KNOB_FORM);
-	g->join = (enum tcb_join)tcb_gpu_knob(geometry, TCB_KNOB_JOIN);
-	g->width = tcb_gpu_knob(geometry, TCB_KNOB_VEC) / 4;
-	g->warps = tcb_gpu_knob(geometry, TCB_KNOB_WARPS);
+	g->form = (enum tcb_form)KNOB(FORM);
+	g->join = (enum tcb_join)KNOB(JOIN);
+	g->width = KNOB(VEC) / 4;
+	g->warps = KNOB(WARPS);
 	g->threads = WARP * g->warps;
-	g->unroll = tcb_gpu_knob(geometry, TCB_KNOB_UNROLL);
-	g->stages = tcb_gpu_knob(geometry, TCB_KNOB_STAGES);
-	g->resident = tcb_gpu_knob(geometry, TCB_KNOB_BLOCKS);
-	g->together = tcb_gpu_knob(geometry, TCB_KNOB_OCC);
-	g->pdl = tcb_gpu_knob(geometry, TCB_KNOB_PDL) == 1;
+	g->unroll = KNOB(UNROLL);
+	g->stages = KNOB(STAGES);
+	g->resident = KNOB(BLOCKS);
+	g->together = KNOB(OCC);
+	g->pdl = KNOB(PDL) == 1;
 	g->step = g->threads * g->unroll;
 	g->vectors = count / g->width;
 	g->rest = (unsigned)(count % g->width);
 	g->steps = (g->vectors + g->step - 1) / g->step;
 	g->steps += !g->steps;
-	g->grid = (unsigned)(g->resident && g->resident * sms < g->steps ? g->resident * sms : g->steps);
+	/* Matrices of more steps than a grid has blocks break a rule. */
+	const uint64_t blocks = tcb_least(g->steps, INT32_MAX);
+	g->grid = (unsigned)(g->resident ? tcb_least(g->resident * sms, blocks) : blocks);
 	g->rounds = (unsigned)((g->steps + g->grid - 1) / g->grid);
 	g->partials_at = PARTIALS_AT;
 	if (g->join != TCB_JOIN_NONE)
@@ -90,27 +93,13 @@ void reduce2d_gpu_footprint(const struct tcb_problem *problem, const struct tcb_
 
 /* --- rules --- */
 
-#define RULE(name)                                                                                  \
-	static const char *name(const struct tcb_problem *problem, const struct tcb_target *target, \
-				const struct tcb_geometry *geometry)
-#define UNUSED(a) (void)(a)
-
 RULE(rule_knobs)
 {
-	static const enum tcb_knob set[] = { TCB_KNOB_ISA, TCB_KNOB_UNROLL, TCB_KNOB_WARPS,
-					     TCB_KNOB_VEC, TCB_KNOB_STAGES, TCB_KNOB_BLOCKS,
-					     TCB_KNOB_PDL, TCB_KNOB_OCC,    TCB_KNOB_JOIN };
-	UNUSED(target);
-	for (size_t i = 0; i < sizeof(set) / sizeof(set[0]); i++)
-		if (geometry->knob[set[i]] == TCB_KNOB_UNSET)
-			return "a GPU's geometry sets isa, unroll, warps, vec, stages, blocks, pdl, occ and join";
-	for (int k = 0; k < TCB_KNOB_COUNT; k++) {
-		int is_known = k == TCB_KNOB_FORM;
-		for (size_t i = 0; i < sizeof(set) / sizeof(set[0]); i++)
-			is_known |= set[i] == (enum tcb_knob)k;
-		if (!is_known && geometry->knob[k] != TCB_KNOB_UNSET)
-			return "a knob is set that has no effect on these GPU kernels";
-	}
+	const uint64_t set = KNOB_BIT(ISA) | KNOB_BIT(UNROLL) | KNOB_BIT(WARPS) | KNOB_BIT(VEC) | KNOB_BIT(STAGES) |
+			     KNOB_BIT(BLOCKS) | KNOB_BIT(PDL) | KNOB_BIT(OCC) | KNOB_BIT(JOIN);
+	if (!tcb_gpu_sets_knobs(geometry, set, KNOB_BIT(FORM)))
+		return "a GPU's geometry sets isa, unroll, warps, vec, stages, blocks, pdl, occ and join, and no other "
+		       "knob but form";
 	if (geometry->knob[TCB_KNOB_ISA] != TCB_ISA_FMA)
 		return "isa must be fma on a GPU";
 	const int32_t form = geometry->knob[TCB_KNOB_FORM];
@@ -123,9 +112,8 @@ RULE(rule_knobs)
 
 RULE(rule_block)
 {
-	const unsigned vec = tcb_gpu_knob(geometry, TCB_KNOB_VEC), warps = tcb_gpu_knob(geometry, TCB_KNOB_WARPS);
-	const unsigned unroll = tcb_gpu_knob(geometry, TCB_KNOB_UNROLL);
-	UNUSED(target);
+	const unsigned vec = KNOB(VEC), warps = KNOB(WARPS);
+	const unsigned unroll = KNOB(UNROLL);
 	if (vec != 4 && vec != 8 && vec != 16)
 		return "vec must be 4, 8 or 16";
 	if (warps < 1 || warps > WARP || (warps & (warps - 1)))
@@ -133,27 +121,20 @@ RULE(rule_block)
 	if (unroll < 1 || unroll > REDUCE2D_GPU_UNROLL_MAX || (unroll & (unroll - 1)))
 		return "unroll must be 1, 2, 4 or 8";
 	const uint64_t vectors = (uint64_t)problem->shape.m * problem->shape.n / (vec / 4);
-	if (vectors > INT32_MAX)
-		return "more than 2^31 vectors: a wider vec";
-	if ((warps > 1 || unroll > 1) && vectors < (uint64_t)warps * WARP * unroll / 2)
-		return "half of a block's step is idle: fewer warps or a smaller unroll";
-	return NULL;
+	return vectors > INT32_MAX ? "more than 2^31 vectors: a wider vec" : NULL;
 }
 
 RULE(rule_blocks)
 {
-	const unsigned stages = tcb_gpu_knob(geometry, TCB_KNOB_STAGES),
-		       resident = tcb_gpu_knob(geometry, TCB_KNOB_BLOCKS);
+	const unsigned stages = KNOB(STAGES), resident = KNOB(BLOCKS);
 	struct reduce2d_gpu g;
 	if (resident > 16)
 		return "blocks must be at most 16";
 	if (stages < 1 || stages > (resident ? 2 : 1))
 		return "stages must be 1, or 2 with blocks above 0";
 	reduce2d_gpu_plan(problem, target, geometry, &g);
-	if ((g.grid == 1) != (g.join == TCB_JOIN_NONE))
-		return "join must be none with one block, and only then";
-	if (resident && g.rounds == 1)
-		return "so many blocks stay that each has one step: blocks=0 does the same";
+	if (g.grid > 1 && g.join == TCB_JOIN_NONE)
+		return "join must be last, launch or atomic with several blocks";
 	if (g.join == TCB_JOIN_CLUSTER || g.join == TCB_JOIN_WHOLE)
 		return "join must be none, last, launch or atomic";
 	if (g.join == TCB_JOIN_LAST && g.grid > LAST_MAX)
@@ -161,14 +142,26 @@ RULE(rule_blocks)
 	return NULL;
 }
 
+/* What a smaller block, or one without a second to join with, does as well. */
+RULE(rule_idle)
+{
+	const unsigned warps = KNOB(WARPS), unroll = KNOB(UNROLL);
+	struct reduce2d_gpu g;
+	reduce2d_gpu_plan(problem, target, geometry, &g);
+	if ((warps > 1 || unroll > 1) && g.vectors < (uint64_t)warps * WARP * unroll / 2)
+		return "half of a block's step is idle: fewer warps or a smaller unroll";
+	if (g.grid == 1 && g.join != TCB_JOIN_NONE)
+		return "join must be none with one block";
+	return g.resident && g.rounds == 1 ? "so many blocks stay that each has one step: blocks=0 does the same"
+					   : NULL;
+}
+
 RULE(rule_tiles)
 {
 	const struct tcb_tile *tile = geometry->tile;
-	const unsigned width = tcb_gpu_knob(geometry, TCB_KNOB_VEC) / 4;
-	const size_t step =
-		(size_t)WARP * tcb_gpu_knob(geometry, TCB_KNOB_WARPS) * tcb_gpu_knob(geometry, TCB_KNOB_UNROLL) * width;
+	const unsigned width = KNOB(VEC) / 4;
+	const size_t step = (size_t)WARP * KNOB(WARPS) * KNOB(UNROLL) * width;
 	const size_t rows = tcb_power_of_two_up(problem->shape.m), columns = tcb_power_of_two_up(problem->shape.n);
-	UNUSED(target);
 	if (tile[TCB_MACRO].m != rows || tile[TCB_MACRO].n != (columns < width ? width : columns))
 		return "macro must be the problem's shape, rounded up to powers of two, and vec / 4 columns at least";
 	if (tile[TCB_MIDI].n != tcb_least(tile[TCB_MACRO].n, step) ||
@@ -182,18 +175,14 @@ RULE(rule_tiles)
 /* The default space is at most one step away from what was found good on an H200. */
 RULE(policy_usual)
 {
-	const unsigned occ = tcb_gpu_knob(geometry, TCB_KNOB_OCC), resident = tcb_gpu_knob(geometry, TCB_KNOB_BLOCKS);
+	const unsigned occ = KNOB(OCC), resident = KNOB(BLOCKS);
 	unsigned unusual = 0;
-	unusual += tcb_gpu_knob(geometry, TCB_KNOB_VEC) != 16;
-	unusual += tcb_gpu_knob(geometry, TCB_KNOB_PDL) == 0 && target->capability >= 90;
-	unusual += tcb_gpu_knob(geometry, TCB_KNOB_WARPS) < 4;
+	unusual += KNOB(VEC) != 16;
+	unusual += KNOB(PDL) == 0 && target->capability >= 90;
+	unusual += KNOB(WARPS) < 4;
 	unusual += !resident && occ > 2;
-	unusual += tcb_gpu_knob(geometry, TCB_KNOB_UNROLL) == 1;
-	if (unusual <= 1)
-		return NULL;
-	struct tcb_geometry standard; /* always an element */
-	reduce2d_gpu_default_geometry(problem, target, &standard);
-	return tcb_geometry_equal(&standard, geometry) ? NULL : "more than one knob has an unusual value";
+	unusual += KNOB(UNROLL) == 1;
+	return tcb_gpu_unusual(unusual, problem, target, geometry);
 }
 
 #define READS_BLOCK (TCB_FIELD_KNOB(VEC) | TCB_FIELD_KNOB(WARPS) | TCB_FIELD_KNOB(UNROLL))
@@ -202,7 +191,9 @@ const struct tcb_rule reduce2d_gpu_rules[] = {
 	{ 0, 0, rule_knobs },
 	{ READS_BLOCK, 0, rule_block },
 	{ READS_BLOCK | TCB_FIELD_KNOB(STAGES) | TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(JOIN), 0, rule_blocks },
-	{ READS_BLOCK | TCB_FIELD_TILES, 0, rule_tiles },
+	{ READS_BLOCK | TCB_FIELD_KNOB(STAGES) | TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(JOIN), TCB_RULE_DOUBLE,
+	  rule_idle },
+	{ READS_BLOCK | TCB_FIELD_TILES, TCB_RULE_DOUBLE, rule_tiles },
 	{ TCB_FIELD_KNOB(OCC) | TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(WARPS) | TCB_FIELD_KNOB(PDL), 0,
 	  tcb_gpu_rule_occ },
 	{ 0, 1, policy_usual },
@@ -211,31 +202,6 @@ const struct tcb_rule reduce2d_gpu_rules[] = {
 
 /* --- space --- */
 
-static struct tcb_axis *axis(struct tcb_axis *out, size_t *count, enum tcb_axis_kind kind, int which)
-{
-	struct tcb_axis *a = &out[(*count)++];
-	memset(a, 0, sizeof(*a));
-	a->kind = kind;
-	a->which = which;
-	return a;
-}
-
-static void add(struct tcb_axis *to, size_t value)
-{
-	if (to->count < TCB_AXIS_VALUES_MAX)
-		to->values[to->count++] = (int64_t)value;
-}
-
-static void add_knob(struct tcb_axis *out, size_t *count, enum tcb_knob which, const unsigned char *values, size_t many)
-{
-	struct tcb_axis *a = axis(out, count, TCB_AXIS_KNOB, (int)which);
-	for (size_t i = 0; i < many; i++)
-		add(a, values[i]);
-}
-#define KNOB(which, ...)                                                                \
-	add_knob(out, &count, TCB_KNOB_##which, (const unsigned char[]){ __VA_ARGS__ }, \
-		 sizeof((const unsigned char[]){ __VA_ARGS__ }))
-
 /* In an order in which the rules cut early. */
 size_t reduce2d_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
 			 struct tcb_axis out[TCB_AXES_MAX])
@@ -243,34 +209,34 @@ size_t reduce2d_gpu_axes(const struct tcb_problem *problem, const struct tcb_tar
 	const size_t rows = tcb_power_of_two_up(problem->shape.m), columns = tcb_power_of_two_up(problem->shape.n);
 	size_t count = 0;
 	struct tcb_axis *a;
-	KNOB(ISA, TCB_ISA_FMA);
-	KNOB(VEC, 16, 8, 4);
-	KNOB(WARPS, 1, 2, 4, 8, 16, 32);
-	KNOB(UNROLL, 1, 2, 4, 8);
-	KNOB(STAGES, 1, 2);
-	KNOB(BLOCKS, 0, 1, 2, 4, 8);
-	KNOB(JOIN, TCB_JOIN_NONE, TCB_JOIN_LAST, TCB_JOIN_LAUNCH, TCB_JOIN_ATOMIC);
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_ISA), TCB_ISA_FMA);
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_VEC), 16, 8, 4);
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_WARPS), 1, 2, 4, 8, 16, 32);
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_UNROLL), 1, 2, 4, 8);
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_STAGES), 1, 2);
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_BLOCKS), 0, 1, 2, 4, 8);
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_JOIN), TCB_JOIN_NONE, TCB_JOIN_LAST, TCB_JOIN_LAUNCH, TCB_JOIN_ATOMIC);
 	if (reduce2d_is_sum(problem))
-		KNOB(FORM, TCB_FORM_LANES, TCB_FORM_PAIRWISE, TCB_FORM_KAHAN);
+		ADD(tcb_axis_knob(out, &count, TCB_KNOB_FORM), TCB_FORM_LANES, TCB_FORM_PAIRWISE, TCB_FORM_KAHAN);
 	if (target->capability >= 90)
-		KNOB(PDL, 0, 1);
+		ADD(tcb_axis_knob(out, &count, TCB_KNOB_PDL), 0, 1);
 	else
-		KNOB(PDL, 0);
-	KNOB(OCC, 1, 2, 4, 8);
-	a = axis(out, &count, TCB_AXIS_TILE_N, TCB_MICRO);
+		ADD(tcb_axis_knob(out, &count, TCB_KNOB_PDL), 0);
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_OCC), 1, 2, 4, 8);
+	a = tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MICRO);
 	for (size_t width = 1; width <= REDUCE2D_GPU_WIDTH_MAX; width *= 2)
-		add(a, width);
-	a = axis(out, &count, TCB_AXIS_TILE_N, TCB_MACRO);
+		tcb_axis_add(a, width);
+	a = tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MACRO);
 	for (size_t width = 1; width <= REDUCE2D_GPU_WIDTH_MAX; width *= 2)
-		add(a, columns < width ? width : columns);
-	a = axis(out, &count, TCB_AXIS_TILE_M, TCB_MACRO);
-	add(a, rows);
-	a = axis(out, &count, TCB_AXIS_TILE_N, TCB_MIDI);
+		tcb_axis_add(a, columns < width ? width : columns);
+	a = tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, TCB_MACRO);
+	tcb_axis_add(a, rows);
+	a = tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MIDI);
 	for (size_t n = 1; n <= tcb_least(columns < 4 ? 4 : columns, 32768); n *= 2)
-		add(a, n);
-	a = axis(out, &count, TCB_AXIS_TILE_M, TCB_MIDI);
+		tcb_axis_add(a, n);
+	a = tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, TCB_MIDI);
 	for (size_t m = 1; m <= tcb_least(rows, 32768); m *= 2)
-		add(a, m);
+		tcb_axis_add(a, m);
 	return count;
 }
 

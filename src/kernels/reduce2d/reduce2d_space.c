@@ -4,6 +4,7 @@
  * the numbers that the constraints judge.
  */
 #include "base/sizes.h"
+#include "kernels/axes.h"
 #include "kernels/constraint.h"
 #include "kernels/cpu_rules.h"
 #include "kernels/reduce2d/reduce2d_gpu.h"
@@ -42,31 +43,6 @@ size_t reduce2d_lanes(enum tcb_isa isa)
 	}
 }
 
-static struct tcb_axis *add_axis(struct tcb_axis *axes, size_t *count, enum tcb_axis_kind kind, int which)
-{
-	struct tcb_axis *axis = &axes[(*count)++];
-	memset(axis, 0, sizeof(*axis));
-	axis->kind = kind;
-	axis->which = which;
-	return axis;
-}
-
-static void add_value(struct tcb_axis *axis, size_t value)
-{
-	for (size_t i = 0; i < axis->count; i++)
-		if (axis->values[i] == (int64_t)value)
-			return;
-	if (axis->count < TCB_AXIS_VALUES_MAX)
-		axis->values[axis->count++] = (int64_t)value;
-}
-
-/* FROM, FACTOR FROM, FACTOR^2 FROM, ... while at most LAST. */
-static void add_powers(struct tcb_axis *axis, size_t from, size_t factor, size_t last)
-{
-	for (size_t value = from; value <= last; value *= factor)
-		add_value(axis, value);
-}
-
 /* The rows, and columns, that each of THREADS gets of a matrix that is cut into even parts of whole tiles of STEP. */
 static size_t share_rows(const struct tcb_problem *problem, size_t threads, size_t step)
 {
@@ -82,8 +58,8 @@ static size_t share_columns(const struct tcb_problem *problem, size_t threads)
 
 static void add_threads(struct tcb_axis *axis, const struct tcb_target *target)
 {
-	add_powers(axis, 1, 2, target->threads);
-	add_value(axis, target->threads ? target->threads : 1);
+	tcb_axis_add_powers(axis, 1, 2, target->threads);
+	tcb_axis_add(axis, target->threads ? target->threads : 1);
 }
 
 static void add_tiles(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_axis *out,
@@ -92,32 +68,31 @@ static void add_tiles(const struct tcb_problem *problem, const struct tcb_target
 	const size_t rows = tcb_power_of_two_up(problem->shape.m), columns = tcb_power_of_two_up(problem->shape.n);
 	struct tcb_axis threads = { 0 };
 	add_threads(&threads, target);
-	struct tcb_axis *macro_m = add_axis(out, count, TCB_AXIS_TILE_M, TCB_MACRO);
-	struct tcb_axis *macro_n = add_axis(out, count, TCB_AXIS_TILE_N, TCB_MACRO);
-	struct tcb_axis *midi_m = add_axis(out, count, TCB_AXIS_TILE_M, TCB_MIDI);
-	struct tcb_axis *midi_n = add_axis(out, count, TCB_AXIS_TILE_N, TCB_MIDI);
-	add_powers(midi_m, 1, 2, MICRO_MAX_M); /* where rows are fewer than a micro tile has, and single rows */
-	add_value(midi_m, SEED_TILE);
-	add_value(midi_m, MIDI_ROWS_MAX);
-	add_value(midi_n, SEED_TILE);
-	add_value(midi_n, MIDI_COLUMNS);
+	struct tcb_axis *macro_m = tcb_axis_tile(out, count, TCB_AXIS_TILE_M, TCB_MACRO);
+	struct tcb_axis *macro_n = tcb_axis_tile(out, count, TCB_AXIS_TILE_N, TCB_MACRO);
+	struct tcb_axis *midi_m = tcb_axis_tile(out, count, TCB_AXIS_TILE_M, TCB_MIDI);
+	struct tcb_axis *midi_n = tcb_axis_tile(out, count, TCB_AXIS_TILE_N, TCB_MIDI);
+	tcb_axis_add_powers(midi_m, 1, 2,
+			    MICRO_MAX_M); /* where rows are fewer than a micro tile has, and single rows */
+	ADD(midi_m, SEED_TILE, MIDI_ROWS_MAX);
+	ADD(midi_n, SEED_TILE, MIDI_COLUMNS);
 	for (size_t t = 0; t < threads.count; t++) {
 		for (size_t i = 0; i < midi_m->count; i++)
-			add_value(macro_m, share_rows(problem, (size_t)threads.values[t], (size_t)midi_m->values[i]));
-		add_value(macro_n, share_columns(problem, (size_t)threads.values[t]));
-		add_value(midi_n, share_columns(problem, (size_t)threads.values[t]));
+			tcb_axis_add(macro_m,
+				     share_rows(problem, (size_t)threads.values[t], (size_t)midi_m->values[i]));
+		tcb_axis_add(macro_n, share_columns(problem, (size_t)threads.values[t]));
+		tcb_axis_add(midi_n, share_columns(problem, (size_t)threads.values[t]));
 	}
-	add_value(macro_m, DEALT_ROWS);
-	add_value(macro_m, DEALT_ROWS_FINE);
-	add_powers(macro_m, rows, 2, MICRO_MAX_M);
+	ADD(macro_m, DEALT_ROWS, DEALT_ROWS_FINE);
+	tcb_axis_add_powers(macro_m, rows, 2, MICRO_MAX_M);
 	if (columns < MICRO_MAX_N) {
-		add_powers(macro_n, SEED_TILE, 2, MICRO_MAX_N);
-		add_powers(midi_n, SEED_TILE, 2, MICRO_MAX_N);
+		tcb_axis_add_powers(macro_n, SEED_TILE, 2, MICRO_MAX_N);
+		tcb_axis_add_powers(midi_n, SEED_TILE, 2, MICRO_MAX_N);
 	}
-	struct tcb_axis *axis = add_axis(out, count, TCB_AXIS_TILE_M, TCB_MICRO);
-	add_powers(axis, 1, 2, MICRO_MAX_M);
-	axis = add_axis(out, count, TCB_AXIS_TILE_N, TCB_MICRO);
-	add_powers(axis, 1, 2, MICRO_MAX_N);
+	struct tcb_axis *axis = tcb_axis_tile(out, count, TCB_AXIS_TILE_M, TCB_MICRO);
+	tcb_axis_add_powers(axis, 1, 2, MICRO_MAX_M);
+	axis = tcb_axis_tile(out, count, TCB_AXIS_TILE_N, TCB_MICRO);
+	tcb_axis_add_powers(axis, 1, 2, MICRO_MAX_N);
 }
 
 size_t reduce2d_axes(const struct tcb_problem *problem, const struct tcb_target *target,
@@ -127,29 +102,23 @@ size_t reduce2d_axes(const struct tcb_problem *problem, const struct tcb_target 
 	if (target->kind == TCB_TARGET_CUDA)
 		return reduce2d_gpu_axes(problem, target, out);
 	add_tiles(problem, target, out, &count);
-	struct tcb_axis *axis = add_axis(out, &count, TCB_AXIS_KNOB, TCB_KNOB_ISA);
+	struct tcb_axis *axis = tcb_axis_knob(out, &count, TCB_KNOB_ISA);
 	for (int isa = 0; isa < TCB_ISA_COUNT; isa++) {
 		if (reduce2d_lanes((enum tcb_isa)isa) && tcb_target_has(target, (enum tcb_isa)isa))
-			add_value(axis, (size_t)isa);
+			tcb_axis_add(axis, (size_t)isa);
 	}
 	if (!axis->count) /* nothing runs here; V1 says so */
-		add_value(axis, TCB_ISA_SCALAR);
-	axis = add_axis(out, &count, TCB_AXIS_KNOB, TCB_KNOB_THREADS);
+		tcb_axis_add(axis, TCB_ISA_SCALAR);
+	axis = tcb_axis_knob(out, &count, TCB_KNOB_THREADS);
 	add_threads(axis, target);
-	axis = add_axis(out, &count, TCB_AXIS_KNOB, TCB_KNOB_SCHED);
-	add_value(axis, TCB_SCHED_STATIC);
-	add_value(axis, TCB_SCHED_DYNAMIC);
-	axis = add_axis(out, &count, TCB_AXIS_KNOB, TCB_KNOB_PREFETCH);
-	add_value(axis, 0);
-	add_powers(axis, 1024, 4, AHEAD);
-	axis = add_axis(out, &count, TCB_AXIS_KNOB, TCB_KNOB_HINT);
-	add_value(axis, TCB_HINT_T0);
-	add_value(axis, TCB_HINT_T1);
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_SCHED), TCB_SCHED_STATIC, TCB_SCHED_DYNAMIC);
+	axis = tcb_axis_knob(out, &count, TCB_KNOB_PREFETCH);
+	tcb_axis_add(axis, 0);
+	tcb_axis_add_powers(axis, 1024, 4, AHEAD);
+	axis = tcb_axis_knob(out, &count, TCB_KNOB_HINT);
+	ADD(axis, TCB_HINT_T0, TCB_HINT_T1);
 	if (reduce2d_is_sum(problem)) {
-		axis = add_axis(out, &count, TCB_AXIS_KNOB, TCB_KNOB_FORM);
-		add_value(axis, TCB_FORM_LANES);
-		add_value(axis, TCB_FORM_PAIRWISE);
-		add_value(axis, TCB_FORM_KAHAN);
+		ADD(tcb_axis_knob(out, &count, TCB_KNOB_FORM), TCB_FORM_LANES, TCB_FORM_PAIRWISE, TCB_FORM_KAHAN);
 	}
 	return count;
 }

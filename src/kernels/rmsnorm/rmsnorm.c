@@ -4,18 +4,19 @@
  * are those of kernels/rows.
  */
 #include "kernels/rmsnorm/rmsnorm.h"
+#include "kernels/rows/rows_gpu.h"
+#include "kernels/simd/isas.h"
 
 #include <math.h>
 
 #include "base/util.h"
-#include "kernels/rows/rows_gpu.h"
 
 static size_t rmsnorm_operands(const struct tcb_problem *problem, struct tcb_operand out[TCB_OPERANDS_MAX])
 {
 	size_t m = problem->shape.m, n = problem->shape.n;
-	out[RMSNORM_X] = (struct tcb_operand){ "x", TCB_ROLE_INPUT, "f32", m, n, m * n * sizeof(float), 1 };
-	out[RMSNORM_W] = (struct tcb_operand){ "w", TCB_ROLE_INPUT, "f32", 1, n, n * sizeof(float), 0 };
-	out[RMSNORM_Y] = (struct tcb_operand){ "y", TCB_ROLE_OUTPUT, "f32", m, n, m * n * sizeof(float), 1 };
+	out[RMSNORM_X] = (struct tcb_operand){ "x", TCB_ROLE_INPUT, TCB_TYPE_F32, m, n, m * n * sizeof(float), 1 };
+	out[RMSNORM_W] = (struct tcb_operand){ "w", TCB_ROLE_INPUT, TCB_TYPE_F32, 1, n, n * sizeof(float), 0 };
+	out[RMSNORM_Y] = (struct tcb_operand){ "y", TCB_ROLE_OUTPUT, TCB_TYPE_F32, m, n, m * n * sizeof(float), 1 };
 	return RMSNORM_OPERANDS;
 }
 
@@ -125,16 +126,7 @@ ROWS_CALLBACKS(rmsnorm, rows)
 
 static const struct tcb_shape default_shapes[] = { { 512, 4096, 0 }, { 1, 4096, 0 }, { 4096, 4096, 0 } };
 
-static const struct tcb_variant *const variant_lists[] = {
-	rmsnorm_variants_scalar,
-#if defined(__x86_64__)
-	rmsnorm_variants_avx2,
-	rmsnorm_variants_avx512,
-#elif defined(__aarch64__)
-	rmsnorm_variants_neon,
-#endif
-	NULL,
-};
+TCB_VARIANT_TABLES(variant_lists, TCB_ISAS_FLOATS, rmsnorm_variants)
 
 const struct tcb_op tcb_op_rmsnorm = {
 	.name = "rmsnorm",

@@ -19,11 +19,6 @@ enum { RMSNORM_X, RMSNORM_W, RMSNORM_Y, RMSNORM_OPERANDS };
 /* rmsnorm.c */
 extern const struct tcb_op tcb_op_rmsnorm;
 
-extern const struct tcb_variant rmsnorm_variants_scalar[];
-extern const struct tcb_variant rmsnorm_variants_avx2[];
-extern const struct tcb_variant rmsnorm_variants_avx512[];
-extern const struct tcb_variant rmsnorm_variants_neon[];
-
 /* rmsnorm_gpu.c */
 extern const struct tcb_rows_math rmsnorm_gpu_math;
 extern const struct tcb_variant rmsnorm_gpu_variants[];

@@ -13,92 +13,86 @@
 #include "kernels/rmsnorm/rmsnorm.h"
 #include "kernels/rows/rows_gpu.h"
 
-#define F tcb_ptx_f32
-#define OP1 tcb_ptx_op1
-#define OP2 tcb_ptx_op2
-#define OP3 tcb_ptx_op3
-
 enum { PART_SUM, PART_SCALE, PART };
 enum { STAT_ROOT, STAT_FACTOR };
 
 /* rsqrt.approx.f32: a relative error of at most 2^-22.9 (PTX ISA 9.0, 9.7.3.15), in ulps of 2^-23. */
 #define RSQRT_ULPS 1.08
 
-static tcb_rows_op square_sum(struct tcb_rows_writer *w, const struct tcb_rows_values *values)
+static kit_op square_sum(struct tcb_rows_writer *w, const struct tcb_rows_values *values)
 {
-	struct tcb_ptx_build *b = &w->b;
-	tcb_rows_op chain[4];
+	struct tcb_ptx_build *b = &w->kit.b;
+	kit_op chain[4];
 	unsigned count = values->count * w->g->width, chains = count < 4 ? count : 4;
 	for (unsigned i = 0; i < count; i++) {
-		tcb_rows_op x = values->value[i];
+		kit_op x = values->value[i];
 		if (w->is_rescue)
 			x = OP2(b, "mul.rn.f32", x, F(TCB_ROWS_RESCUE));
 		chain[i % 4] = i < 4 ? OP2(b, "mul.rn.f32", x, x) : OP3(b, "fma.rn.f32", x, x, chain[i % 4]);
 	}
-	return tcb_rows_fold(w, "add.rn.f32", chain, chains);
+	return tcb_kit_fold(b, "add.rn.f32", chain, chains);
 }
 
-static void reduce(struct tcb_rows_writer *w, struct tcb_rows_values *values, tcb_rows_op *part)
+static void reduce(struct tcb_rows_writer *w, struct tcb_rows_values *values, kit_op *part)
 {
-	part[PART_SUM] = tcb_rows_over_lanes(w, "add.rn.f32", square_sum(w, values), 32);
+	part[PART_SUM] = tcb_kit_over_lanes(&w->kit.b, "add.rn.f32", square_sum(w, values), 32);
 	part[PART_SCALE] = F(w->is_rescue ? TCB_ROWS_RESCUE : 1);
 }
 
-static void begin(struct tcb_rows_writer *w, tcb_rows_op *state)
+static void begin(struct tcb_rows_writer *w, kit_op *state)
 {
-	state[PART_SUM] = tcb_rows_constant(w, "f32", F(0));
+	state[PART_SUM] = tcb_kit_constant(&w->kit.b, "f32", F(0));
 }
 
-static void add(struct tcb_rows_writer *w, const struct tcb_rows_values *values, tcb_rows_op *state)
+static void add(struct tcb_rows_writer *w, const struct tcb_rows_values *values, kit_op *state)
 {
-	tcb_ptx_into2(&w->b, "add.rn.f32", state[PART_SUM], state[PART_SUM], square_sum(w, values));
+	tcb_ptx_into2(&w->kit.b, "add.rn.f32", state[PART_SUM], state[PART_SUM], square_sum(w, values));
 }
 
-static void finish(struct tcb_rows_writer *w, const tcb_rows_op *state, tcb_rows_op *part)
+static void finish(struct tcb_rows_writer *w, const kit_op *state, kit_op *part)
 {
-	part[PART_SUM] = tcb_rows_over_lanes(w, "add.rn.f32", state[PART_SUM], 32);
+	part[PART_SUM] = tcb_kit_over_lanes(&w->kit.b, "add.rn.f32", state[PART_SUM], 32);
 	part[PART_SCALE] = F(w->is_rescue ? TCB_ROWS_RESCUE : 1);
 }
 
 /* So much that 256 parts would not add up, or not a number. */
-static tcb_rows_op is_lost(struct tcb_rows_writer *w, const tcb_rows_op *part)
+static kit_op is_lost(struct tcb_rows_writer *w, const kit_op *part)
 {
-	return OP2(&w->b, "setp.gtu.f32", part[PART_SUM], F(0x1p116f));
+	return OP2(&w->kit.b, "setp.gtu.f32", part[PART_SUM], F(0x1p116f));
 }
 
-static void join(struct tcb_rows_writer *w, tcb_rows_op (*parts)[TCB_ROWS_PART_MAX], unsigned count, unsigned lanes,
-		 const tcb_rows_op *own, tcb_rows_op *stat)
+static void join(struct tcb_rows_writer *w, kit_op (*parts)[TCB_ROWS_PART_MAX], unsigned count, unsigned lanes,
+		 const kit_op *own, kit_op *stat)
 {
-	struct tcb_ptx_build *b = &w->b;
-	tcb_rows_op sum = parts[0][PART_SUM], scale = parts[0][PART_SCALE];
+	struct tcb_ptx_build *b = &w->kit.b;
+	kit_op sum = parts[0][PART_SUM], scale = parts[0][PART_SCALE];
 	(void)own;
 	if (count * lanes > 1) {
 		for (unsigned i = 1; i < count; i++)
 			scale = OP2(b, "min.f32", scale, parts[i][PART_SCALE]);
-		scale = tcb_rows_over_lanes(w, "min.f32", scale, lanes);
+		scale = tcb_kit_over_lanes(b, "min.f32", scale, lanes);
 		for (unsigned i = 0; i < count; i++) {
-			const tcb_rows_op same = OP2(b, "setp.eq.f32", parts[i][PART_SCALE], scale);
-			const tcb_rows_op down = OP3(b, "selp.f32", F(1), F(TCB_ROWS_RESCUE), same);
-			const tcb_rows_op part =
-				OP2(b, "mul.rn.f32", OP2(b, "mul.rn.f32", parts[i][PART_SUM], down), down);
+			const kit_op same = OP2(b, "setp.eq.f32", parts[i][PART_SCALE], scale);
+			const kit_op down = OP3(b, "selp.f32", F(1), F(TCB_ROWS_RESCUE), same);
+			const kit_op part = OP2(b, "mul.rn.f32", OP2(b, "mul.rn.f32", parts[i][PART_SUM], down), down);
 			sum = i ? OP2(b, "add.rn.f32", sum, part) : part;
 		}
-		sum = tcb_rows_over_lanes(w, "add.rn.f32", sum, lanes);
+		sum = tcb_kit_over_lanes(b, "add.rn.f32", sum, lanes);
 	}
-	const tcb_rows_op is_plain = OP2(b, "setp.eq.f32", scale, F(1));
-	const tcb_rows_op eps = OP3(b, "selp.f32", F((float)RMSNORM_EPS), F(0), is_plain);
-	const tcb_rows_op mean = OP3(b, "fma.rn.f32", sum, F((float)(1.0 / w->g->n)), eps);
+	const kit_op is_plain = OP2(b, "setp.eq.f32", scale, F(1));
+	const kit_op eps = OP3(b, "selp.f32", F((float)RMSNORM_EPS), F(0), is_plain);
+	const kit_op mean = OP3(b, "fma.rn.f32", sum, F((float)(1.0 / w->g->n)), eps);
 	stat[STAT_ROOT] = OP3(b, "selp.f32", F(1), F(sqrtf(TCB_ROWS_RESCUE)), is_plain);
 	stat[STAT_FACTOR] = OP2(b, "mul.rn.f32", OP1(b, "rsqrt.approx.f32", mean), stat[STAT_ROOT]);
 }
 
 static void result(struct tcb_rows_writer *w, struct tcb_rows_values *values, const struct tcb_rows_values *weights,
-		   const tcb_rows_op *stat, int is_raw)
+		   const kit_op *stat, int is_raw)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	(void)is_raw;
 	for (unsigned i = 0; i < values->count * w->g->width; i++) {
-		const tcb_rows_op x = OP2(b, "mul.rn.f32", values->value[i], stat[STAT_ROOT]);
+		const kit_op x = OP2(b, "mul.rn.f32", values->value[i], stat[STAT_ROOT]);
 		values->value[i] = OP2(b, "mul.rn.f32", OP2(b, "mul.rn.f32", x, stat[STAT_FACTOR]), weights->value[i]);
 	}
 }
@@ -135,10 +129,6 @@ enum tcb_status rmsnorm_emit(const struct tcb_problem *problem, const struct tcb
 }
 
 const struct tcb_variant rmsnorm_gpu_variants[] = {
-	{ .name = "rmsnorm_f32_ptx",
-	  .contract = TCB_CONTRACT_F32,
-	  .isa = TCB_ISA_FMA,
-	  .class = TCB_CLASS_APPROX,
-	  .signature = TCB_SOURCE_HASH },
+	{ .name = "rmsnorm_f32_ptx", .contract = TCB_CONTRACT_F32, .isa = TCB_ISA_FMA, .class = TCB_CLASS_APPROX },
 	{ .name = NULL },
 };

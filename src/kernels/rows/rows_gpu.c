@@ -5,7 +5,7 @@
  * which rows and columns, in which order rows are asked for, where the parts of
  * a row meet.
  *
- * Under dependent launch (pdl) only arrays of a value a column, which no kernel
+ * Under dependent launch (pdl) only arrays of a value per column, which no kernel
  * before this one writes, are touched before griddepcontrol.wait.  Of two
  * launches of one call the second may load its rows before its wait: the first
  * lets it start only when it has waited itself.
@@ -14,12 +14,7 @@
 
 #include <string.h>
 
-#define I tcb_ptx_int
-#define OP1 tcb_ptx_op1
-#define OP2 tcb_ptx_op2
-#define OP3 tcb_ptx_op3
-
-enum { WARP = 32, STORE_BATCH = 4 };
+enum { STORE_BATCH = 4 };
 
 /* Which kernel of a call: the only one, or the first and second of join=launch. */
 enum role { SOLE, PARTS, RESULTS };
@@ -28,12 +23,12 @@ enum role { SOLE, PARTS, RESULTS };
 
 static void write_places(struct tcb_rows_writer *w)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct tcb_rows_gpu *g = w->g;
-	const tcb_rows_op tid = tcb_ptx_special(b, "tid.x"), block = tcb_ptx_special(b, "ctaid.x");
-	const tcb_rows_op warp = OP2(b, "shr.u32", tid, I(5)), zero = tcb_rows_constant(w, "u32", I(0));
-	tcb_rows_op thread = tid, start;
-	w->lane = OP2(b, "and.b32", tid, I(WARP - 1));
+	const kit_op tid = tcb_ptx_special(b, "tid.x"), block = tcb_ptx_special(b, "ctaid.x");
+	const kit_op warp = OP2(b, "shr.u32", tid, I(5)), zero = tcb_kit_constant(b, "u32", I(0));
+	kit_op thread = tid, start;
+	w->kit.lane = OP2(b, "and.b32", tid, I(WARP - 1));
 	w->ks = zero;
 	w->rw = warp;
 	if (g->rows == 1) {
@@ -48,7 +43,7 @@ static void write_places(struct tcb_rows_writer *w)
 	w->place = OP2(b, "mul.lo.u32", thread, I(g->width));
 	w->place_bytes = OP2(b, "mul.lo.u32", thread, I(g->width * 4));
 	w->column = w->place;
-	w->end = tcb_rows_constant(w, "u32", I(g->n));
+	w->end = tcb_kit_constant(b, "u32", I(g->n));
 	w->slice_bytes = I((int64_t)g->n * 4);
 	if (g->splitk == 1)
 		return;
@@ -61,47 +56,42 @@ static void write_places(struct tcb_rows_writer *w)
 			tcb_ptx_assume_aligned(b, OP2(b, "shl.b32", OP2(b, "sub.u32", w->end, start), I(2)), 16);
 }
 
-/* BASE + INDEX * BYTES */
-static tcb_rows_op element(struct tcb_rows_writer *w, tcb_rows_op base, tcb_rows_op index, unsigned bytes)
-{
-	return OP3(&w->b, "mad.wide.u32", index, I(bytes), base);
-}
-
 /* ARRAY at the lane's first column. */
-static tcb_rows_op at_lane(struct tcb_rows_writer *w, tcb_rows_op array)
+static kit_op at_lane(struct tcb_rows_writer *w, kit_op array)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	if (w->g->splitk > 1)
-		array = element(w, array, w->slice, w->g->slice * 4);
-	return OP2(b, "add.u64", array, OP1(b, "cvt.u64.u32", w->place_bytes));
+		array = tcb_kit_element(b, array, w->slice, w->g->slice * 4);
+	return tcb_kit_behind(b, array, w->place_bytes);
 }
 
 static void write_parameters(struct tcb_rows_writer *w, enum role role)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct tcb_rows_gpu *g = w->g;
+	const struct tcb_rows_math *math = w->math;
 	static const char *const names[TCB_ROWS_WEIGHTS_MAX] = { "weight", "bias" };
-	tcb_rows_op rows;
-	w->x = tcb_ptx_param_pointer(b, "x", g->width * 4);
-	for (unsigned i = 0; role != PARTS && i < w->math->weights; i++)
-		w->weight[i] = tcb_ptx_param_pointer(b, names[i], g->width * 4);
+	kit_op rows;
+	w->x = tcb_kit_operand(&w->kit, "x", g->width * 4, math->input);
+	for (unsigned i = 0; role != PARTS && i < math->weights; i++)
+		w->weight[i] = tcb_kit_operand(&w->kit, names[i], g->width * 4, math->weight[i]);
 	if (role != PARTS)
-		w->y = tcb_ptx_param_pointer(b, "y", g->width * 4);
+		w->y = tcb_kit_operand(&w->kit, "y", g->width * 4, math->output);
 	if (role != SOLE)
-		w->parts = tcb_ptx_param_pointer(b, "parts", 16);
-	rows = tcb_ptx_param(b, "u32", "rows");
-	if (g->pdl && role != PARTS)
-		tcb_ptx_op0(b, "griddepcontrol.launch_dependents");
+		w->parts = tcb_kit_workspace(&w->kit, "parts", 16, 0);
+	rows = tcb_kit_number(&w->kit, "rows", g->m);
+	if (role != PARTS)
+		tcb_kit_dependents(&w->kit, 0);
 	w->last_row = OP2(b, "sub.u32", rows, I(1));
 	w->tiles = g->rows > 1 ? OP2(b, "div.u32", OP2(b, "add.u32", rows, I(g->rows - 1)), I(g->rows)) : rows;
 	write_places(w);
 	w->x = at_lane(w, w->x);
-	for (unsigned i = 0; role != PARTS && i < w->math->weights; i++)
+	for (unsigned i = 0; role != PARTS && i < math->weights; i++)
 		w->weight[i] = at_lane(w, w->weight[i]);
 	if (role != PARTS)
 		w->y = at_lane(w, w->y);
 	if (g->shared_bytes)
-		w->shared = OP1(b, "mov.u32", tcb_ptx_shared_dynamic(b, "memory", 128));
+		tcb_kit_memory(&w->kit, 128);
 	/* All vectors of a lane's slice. */
 	w->held.count = g->passes;
 	for (unsigned i = 0; i < g->passes && g->passes <= TCB_ROWS_VALUES_MAX; i++) {
@@ -113,9 +103,9 @@ static void write_parameters(struct tcb_rows_writer *w, enum role role)
 }
 
 /* The warp's row of TILE; the last row where there is none. */
-static void write_row(struct tcb_rows_writer *w, tcb_rows_op tile)
+static void write_row(struct tcb_rows_writer *w, kit_op tile)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	w->row = tile;
 	if (w->g->rows == 1)
 		return;
@@ -124,98 +114,88 @@ static void write_row(struct tcb_rows_writer *w, tcb_rows_op tile)
 	w->row = OP2(b, "min.u32", w->row, w->last_row);
 }
 
-static tcb_rows_op row_of(struct tcb_rows_writer *w, tcb_rows_op array)
+static kit_op row_of(struct tcb_rows_writer *w, kit_op array)
 {
-	return OP3(&w->b, "mad.wide.u32", w->row, I((int64_t)w->g->n * 4), array);
+	return OP3(&w->kit.b, "mad.wide.u32", w->row, I((int64_t)w->g->n * 4), array);
 }
 
 /* --- parts of a row --- */
 
-static const char *const part_stores[3][5] = {
-	{ "", "st.shared.f32", "st.shared.v2.f32", "", "st.shared.v4.f32" },
-	{ "", "st.shared::cluster.f32", "st.shared::cluster.v2.f32", "", "st.shared::cluster.v4.f32" },
-	{ "", "st.global.f32", "st.global.v2.f32", "", "st.global.v4.f32" },
-};
-static const char *const part_loads[2][5] = {
-	{ "", "ld.shared.f32", "ld.shared.v2.f32", "", "ld.shared.v4.f32" },
-	{ "", "ld.global.cg.f32", "ld.global.cg.v2.f32", "", "ld.global.cg.v4.f32" },
-};
-
 /* Of part P of the row: in shared memory, or in the workspace. */
-static tcb_rows_op part_address(struct tcb_rows_writer *w, tcb_rows_op p, int is_global)
+static kit_op part_address(struct tcb_rows_writer *w, kit_op p, int is_global)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct tcb_rows_gpu *g = w->g;
 	const unsigned bytes = w->math->part * 4;
 	if (is_global)
-		return element(w, w->parts, OP3(b, "mad.lo.u32", w->row, I(g->parts), p), bytes);
-	const tcb_rows_op base = OP2(b, "add.u32", w->shared, I(g->parts_at));
-	const tcb_rows_op index = g->rows > 1 ? OP3(b, "mad.lo.u32", w->rw, I(g->parts), p) : p;
-	const tcb_rows_op at = OP3(b, "mad.lo.u32", index, I(bytes), base);
+		return tcb_kit_element(b, w->parts, OP3(b, "mad.lo.u32", w->row, I(g->parts), p), bytes);
+	const kit_op base = OP2(b, "add.u32", w->kit.shared, I(g->parts_at));
+	const kit_op index = g->rows > 1 ? OP3(b, "mad.lo.u32", w->rw, I(g->parts), p) : p;
+	const kit_op at = OP3(b, "mad.lo.u32", index, I(bytes), base);
 	return g->resident ? OP2(b, "add.u32", at, w->buffer) : at;
 }
 
-static tcb_rows_op part_number(struct tcb_rows_writer *w)
+static kit_op part_number(struct tcb_rows_writer *w)
 {
 	const struct tcb_rows_gpu *g = w->g;
 	if (g->splitk == 1 || g->join == TCB_JOIN_WHOLE)
 		return w->ks;
-	return OP3(&w->b, "mad.lo.u32", w->slice, I(g->ksplit), w->ks);
+	return OP3(&w->kit.b, "mad.lo.u32", w->slice, I(g->ksplit), w->ks);
 }
 
 static void write_meeting(struct tcb_rows_writer *w)
 {
 	if (w->g->join == TCB_JOIN_CLUSTER && !w->is_met)
-		tcb_ptx_op0(&w->b, "barrier.cluster.wait.acquire.aligned");
+		tcb_kit_cluster_wait(&w->kit.b);
 	w->is_met = 1;
 }
 
 /* The warp's part to where all that need it look; then all of the row's are there. */
-static void write_part_out(struct tcb_rows_writer *w, const tcb_rows_op *part)
+static void write_part_out(struct tcb_rows_writer *w, const kit_op *part)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct tcb_rows_gpu *g = w->g;
 	const unsigned floats = w->math->part;
-	const tcb_rows_op at = part_address(w, part_number(w), g->join == TCB_JOIN_LAUNCH);
+	const kit_op at = part_address(w, part_number(w), g->join == TCB_JOIN_LAUNCH);
 	if (g->join == TCB_JOIN_CLUSTER) {
 		write_meeting(w);
-		const tcb_rows_op to =
-			OP2(b, "mapa.shared::cluster.u32", at, OP2(b, "min.u32", w->lane, I(g->splitk - 1)));
-		tcb_ptx_guard(b, OP2(b, "setp.lt.u32", w->lane, I(g->splitk)));
-		tcb_ptx_store(b, part_stores[1][floats], tcb_ptx_at(to, 0), part, floats);
+		const kit_op to =
+			OP2(b, "mapa.shared::cluster.u32", at, OP2(b, "min.u32", w->kit.lane, I(g->splitk - 1)));
+		tcb_ptx_guard(b, OP2(b, "setp.lt.u32", w->kit.lane, I(g->splitk)));
+		tcb_kit_store(b, "st.shared::cluster", "f32", tcb_ptx_at(to, 0), part, floats);
 		tcb_ptx_unguard(b);
-		tcb_ptx_op0(b, "barrier.cluster.arrive.release.aligned");
-		tcb_ptx_op0(b, "barrier.cluster.wait.acquire.aligned");
+		tcb_kit_cluster_barrier(b);
 		return;
 	}
-	tcb_rows_op is_writer = OP2(b, "setp.eq.u32", w->lane, I(0));
+	kit_op is_writer = OP2(b, "setp.eq.u32", w->kit.lane, I(0));
 	if (g->join == TCB_JOIN_LAUNCH && g->rows > 1)
 		is_writer = OP2(b, "and.pred", is_writer, w->has_row);
 	tcb_ptx_guard(b, is_writer);
-	tcb_ptx_store(b, part_stores[g->join == TCB_JOIN_LAUNCH ? 2 : 0][floats], tcb_ptx_at(at, 0), part, floats);
+	tcb_kit_store(b, g->join == TCB_JOIN_LAUNCH ? "st.global" : "st.shared", "f32", tcb_ptx_at(at, 0), part,
+		      floats);
 	tcb_ptx_unguard(b);
 	if (g->join != TCB_JOIN_LAUNCH)
-		tcb_ptx_op1(b, "bar.sync", I(0));
+		tcb_kit_block_barrier(b);
 }
 
 /* The row's statistics from its parts, in every lane; OWN: the warp's part (sole launch). */
-static void write_join(struct tcb_rows_writer *w, const tcb_rows_op *own, tcb_rows_op *stat)
+static void write_join(struct tcb_rows_writer *w, const kit_op *own, kit_op *stat)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct tcb_rows_gpu *g = w->g;
 	const unsigned floats = w->math->part, lanes = g->parts < WARP ? g->parts : WARP, count = g->parts / lanes;
 	const int is_global = g->join == TCB_JOIN_LAUNCH;
-	tcb_rows_op parts[TCB_ROWS_CHUNKS_MAX][TCB_ROWS_PART_MAX];
+	kit_op parts[TCB_ROWS_CHUNKS_MAX][TCB_ROWS_PART_MAX];
 	if (g->parts == 1 && !is_global) {
 		memcpy(parts[0], own, floats * sizeof *own);
 		w->math->join(w, parts, 1, 1, own, stat);
 		return;
 	}
-	const tcb_rows_op p = lanes < WARP ? OP2(b, "and.b32", w->lane, I(lanes - 1)) : w->lane;
-	const tcb_rows_op at = part_address(w, p, is_global);
+	const kit_op p = lanes < WARP ? OP2(b, "and.b32", w->kit.lane, I(lanes - 1)) : w->kit.lane;
+	const kit_op at = part_address(w, p, is_global);
 	for (unsigned i = 0; i < count; i++)
-		tcb_ptx_load(b, part_loads[is_global][floats], tcb_ptx_at(at, (int64_t)i * WARP * floats * 4), parts[i],
-			     floats);
+		tcb_kit_load(b, is_global ? "ld.global.cg" : "ld.shared", "f32",
+			     tcb_ptx_at(at, (int64_t)i * WARP * floats * 4), parts[i], floats);
 	w->math->join(w, parts, count, lanes, own, stat);
 	if (g->resident)
 		tcb_ptx_into2(b, "xor.b32", w->buffer, w->buffer, I(g->parts_bytes));
@@ -225,10 +205,10 @@ static void write_join(struct tcb_rows_writer *w, const tcb_rows_op *own, tcb_ro
 
 /* Results of HELD, a few vectors at a time so that weights do not fill the registers; ALL: weights that are there. */
 static void write_held_results(struct tcb_rows_writer *w, const struct tcb_rows_values *held,
-			       const struct tcb_rows_values *all, const tcb_rows_op *stat, int is_raw)
+			       const struct tcb_rows_values *all, const kit_op *stat, int is_raw)
 {
 	const struct tcb_rows_gpu *g = w->g;
-	const tcb_rows_op y = row_of(w, w->y);
+	const kit_op y = row_of(w, w->y);
 	for (unsigned first = 0; first < held->count; first += STORE_BATCH) {
 		const unsigned left = held->count - first, count = left < STORE_BATCH ? left : STORE_BATCH;
 		struct tcb_rows_values some = { .count = count }, weights[TCB_ROWS_WEIGHTS_MAX];
@@ -263,15 +243,15 @@ static void write_lead(struct tcb_rows_writer *w, struct tcb_rows_values *weight
 enum loop_goal { GOAL_STATISTICS, GOAL_RESULTS };
 
 /* A group of vectors at OFFSET bytes past the lane's first. */
-static void write_group(struct tcb_rows_writer *w, enum loop_goal goal, tcb_rows_op source, tcb_rows_op offset,
-			struct tcb_rows_values *values, tcb_rows_op *regs)
+static void write_group(struct tcb_rows_writer *w, enum loop_goal goal, kit_op source, kit_op offset,
+			struct tcb_rows_values *values, kit_op *regs)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const int is_shared = w->g->keep == TCB_XIN_SHARED;
 	const enum tcb_rows_source kind = is_shared                 ? TCB_ROWS_SHARED
 					  : goal == GOAL_STATISTICS ? TCB_ROWS_TWICE
 								    : TCB_ROWS_ONCE;
-	const tcb_rows_op wide = OP1(b, "cvt.u64.u32", offset);
+	const kit_op wide = OP1(b, "cvt.u64.u32", offset);
 	struct tcb_rows_values weights[TCB_ROWS_WEIGHTS_MAX];
 	tcb_rows_write_load(w, kind, is_shared ? OP2(b, "add.u32", source, offset) : OP2(b, "add.u64", source, wide),
 			    values, NULL);
@@ -288,30 +268,29 @@ static void write_group(struct tcb_rows_writer *w, enum loop_goal goal, tcb_rows
 }
 
 /* All groups of the lane's part of a row: the slice, or IS_WHOLE the row.  REGS: state or statistics. */
-static void write_loop(struct tcb_rows_writer *w, enum loop_goal goal, tcb_rows_op source, int is_whole,
-		       tcb_rows_op *regs)
+static void write_loop(struct tcb_rows_writer *w, enum loop_goal goal, kit_op source, int is_whole, kit_op *regs)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct tcb_rows_gpu *g = w->g;
 	const unsigned span = g->pass * g->unroll, n = g->n;
 	const int is_fixed = is_whole || g->splitk == 1;
 	struct tcb_rows_values values = { .count = g->unroll };
-	tcb_rows_op groups = I(n / span), first = is_whole ? w->place : w->column, end = is_whole ? I(n) : w->end;
+	kit_op groups = I(n / span), first = is_whole ? w->place : w->column, end = is_whole ? I(n) : w->end;
 	struct tcb_ptx_for loop;
 	if (!is_fixed)
 		groups = OP2(b, "div.u32", OP2(b, "sub.u32", w->end, OP2(b, "sub.u32", w->column, w->place)), I(span));
 	if (!is_fixed || n / span) {
 		tcb_ptx_for_begin(b, &loop, I(0), groups, I(1), is_fixed);
-		tcb_rows_nounroll(w);
+		tcb_kit_nounroll(b);
 		write_group(w, goal, source, OP2(b, "mul.lo.u32", loop.iv, I(span * 4)), &values, regs);
 		tcb_ptx_for_end(b, &loop);
 	}
 	if (is_fixed && n % span == 0)
 		return;
 	struct tcb_rows_values tail = { .count = is_fixed ? (n % span + g->pass - 1) / g->pass : g->unroll };
-	const tcb_rows_op done = OP2(b, "mul.lo.u32", is_fixed ? tcb_rows_constant(w, "u32", groups) : groups, I(span));
+	const kit_op done = OP2(b, "mul.lo.u32", is_fixed ? tcb_kit_constant(b, "u32", groups) : groups, I(span));
 	for (unsigned i = 0; i < tail.count; i++) {
-		const tcb_rows_op at = OP2(b, "add.u32", OP2(b, "add.u32", first, done), I(i * g->pass));
+		const kit_op at = OP2(b, "add.u32", OP2(b, "add.u32", first, done), I(i * g->pass));
 		tail.unsure[i] = !is_fixed || n / span * span + (i + 1) * g->pass > n;
 		tail.present[i] = OP2(b, "setp.lt.u32", at, end);
 	}
@@ -327,22 +306,22 @@ enum moment { LOADED, JOINED, DONE };
  * Asks for the row that comes into a slot that is free now.  Rows that several warps read are known to be done with
  * when the block has met for the parts; if they wait in shared memory, that goes for the row before.
  */
-static void write_refill(struct tcb_rows_writer *w, enum moment now, tcb_rows_op tile, tcb_rows_op step)
+static void write_refill(struct tcb_rows_writer *w, enum moment now, kit_op tile, kit_op step)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct tcb_rows_gpu *g = w->g;
 	const int holds = g->keep == TCB_XIN_REGS, is_own = g->copy == TCB_COPY_ASYNC || g->parts == 1;
 	const int is_before = !is_own && !holds;
 	if (g->copy == TCB_COPY_LDG || !g->resident || now != (!is_own ? JOINED : holds ? LOADED : DONE))
 		return;
 	if (is_own)
-		tcb_ptx_op1(b, "bar.warp.sync", I(-1));
+		tcb_kit_warp_barrier(b);
 	tcb_rows_write_ring_fill(w, OP3(b, "mad.lo.u32", step, I(is_before ? g->stages - 1 : g->stages), tile),
-				 is_before ? TCB_ROWS_SLOT_BEFORE : TCB_ROWS_SLOT_NOW);
+				 is_before ? TCB_KIT_SLOT_BEFORE : TCB_KIT_SLOT_NOW);
 }
 
 /* The rows that are asked for before the first. */
-static void write_first_fills(struct tcb_rows_writer *w, tcb_rows_op tile, tcb_rows_op step)
+static void write_first_fills(struct tcb_rows_writer *w, kit_op tile, kit_op step)
 {
 	const struct tcb_rows_gpu *g = w->g;
 	const int is_before = g->copy == TCB_COPY_BULK && g->parts > 1 && g->keep != TCB_XIN_REGS && g->resident;
@@ -351,14 +330,14 @@ static void write_first_fills(struct tcb_rows_writer *w, tcb_rows_op tile, tcb_r
 	for (unsigned i = 0; i < count; i++) {
 		tcb_rows_write_ring_fill(w, tile, (int)i);
 		if (i + 1 < count)
-			tile = OP2(&w->b, "add.u32", tile, step);
+			tile = OP2(&w->kit.b, "add.u32", tile, step);
 	}
 }
 
 /* --- a tile --- */
 
 struct tile {
-	tcb_rows_op number, step;
+	kit_op number, step;
 	struct tcb_rows_values values, next, weights[TCB_ROWS_WEIGHTS_MAX];
 };
 
@@ -367,15 +346,15 @@ static void load_held(struct tcb_rows_writer *w, struct tile *t)
 	const int is_ring = w->g->copy != TCB_COPY_LDG;
 	t->values = w->held;
 	tcb_rows_write_load(w, is_ring ? TCB_ROWS_SHARED : TCB_ROWS_ONCE,
-			    is_ring ? OP2(&w->b, "add.u32", w->slot, w->place_bytes) : row_of(w, w->x), &t->values,
-			    NULL);
+			    is_ring ? OP2(&w->kit.b, "add.u32", w->ring.slot, w->place_bytes) : row_of(w, w->x),
+			    &t->values, NULL);
 }
 
 /* The warp's part of the row: of values in registers, or of those at SOURCE. */
-static void write_part_once(struct tcb_rows_writer *w, struct tile *t, tcb_rows_op source, tcb_rows_op *part)
+static void write_part_once(struct tcb_rows_writer *w, struct tile *t, kit_op source, kit_op *part)
 {
 	const int is_whole = w->g->join == TCB_JOIN_WHOLE;
-	tcb_rows_op state[TCB_ROWS_STATE_MAX];
+	kit_op state[TCB_ROWS_STATE_MAX];
 	if (w->g->keep == TCB_XIN_REGS) {
 		w->math->reduce(w, &t->values, part);
 		return;
@@ -385,11 +364,11 @@ static void write_part_once(struct tcb_rows_writer *w, struct tile *t, tcb_rows_
 	w->math->close(w, state, part);
 }
 
-static void write_part(struct tcb_rows_writer *w, struct tile *t, tcb_rows_op source, tcb_rows_op *part)
+static void write_part(struct tcb_rows_writer *w, struct tile *t, kit_op source, kit_op *part)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct tcb_rows_gpu *g = w->g;
-	tcb_rows_op again[TCB_ROWS_PART_MAX], kept[TCB_ROWS_PART_MAX];
+	kit_op again[TCB_ROWS_PART_MAX], kept[TCB_ROWS_PART_MAX];
 	struct tcb_ptx_if lost;
 	if (g->join == TCB_JOIN_WHOLE) /* from the slice back to the row's beginning */
 		source = OP2(b, "sub.u64", source, OP2(b, "mul.wide.u32", w->slice, I((int64_t)g->slice * 4)));
@@ -397,7 +376,7 @@ static void write_part(struct tcb_rows_writer *w, struct tile *t, tcb_rows_op so
 	if (!w->math->is_lost)
 		return;
 	for (unsigned i = 0; i < w->math->part; i++)
-		kept[i] = tcb_rows_constant(w, "f32", part[i]);
+		kept[i] = tcb_kit_constant(b, "f32", part[i]);
 	tcb_ptx_if_begin(b, &lost, OP2(b, "vote.sync.any.pred", w->math->is_lost(w, part), I(-1)));
 	w->is_rescue = 1;
 	write_part_once(w, t, source, again);
@@ -413,9 +392,10 @@ static void write_tile(struct tcb_rows_writer *w, struct tile *t, enum role role
 {
 	const struct tcb_rows_gpu *g = w->g;
 	const int holds = g->keep == TCB_XIN_REGS;
-	tcb_rows_op part[TCB_ROWS_PART_MAX], stat[TCB_ROWS_STAT_MAX], source = t->number;
+	kit_op part[TCB_ROWS_PART_MAX], stat[TCB_ROWS_STAT_MAX], source = t->number;
 	if (!holds)
-		source = g->keep == TCB_XIN_SHARED ? OP2(&w->b, "add.u32", w->slot, w->place_bytes) : row_of(w, w->x);
+		source = g->keep == TCB_XIN_SHARED ? OP2(&w->kit.b, "add.u32", w->ring.slot, w->place_bytes)
+						   : row_of(w, w->x);
 	if (role != RESULTS) {
 		write_part(w, t, source, part);
 		if (g->parts > 1 || role == PARTS)
@@ -435,12 +415,12 @@ static void write_tile(struct tcb_rows_writer *w, struct tile *t, enum role role
 /* A block that stays: tile after tile, later ones on their way. */
 static void write_tiles(struct tcb_rows_writer *w, struct tile *t)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct tcb_rows_gpu *g = w->g;
-	const tcb_rows_op first = t->number;
+	const kit_op first = t->number;
 	const int is_ring = g->copy != TCB_COPY_LDG, is_ahead = !is_ring && g->stages > 1;
 	struct tcb_ptx_for loop;
-	w->buffer = tcb_rows_constant(w, "u32", I(0));
+	w->buffer = tcb_kit_constant(b, "u32", I(0));
 	if (is_ring)
 		write_first_fills(w, first, t->step);
 	if (is_ahead) {
@@ -452,8 +432,8 @@ static void write_tiles(struct tcb_rows_writer *w, struct tile *t)
 	tcb_ptx_for_begin(b, &loop, first, w->tiles, t->step, 1);
 	t->number = loop.iv;
 	if (is_ahead) {
-		const tcb_rows_op next = OP2(b, "add.u32", loop.iv, t->step);
-		const tcb_rows_op more = OP2(b, "setp.lt.u32", next, w->tiles);
+		const kit_op next = OP2(b, "add.u32", loop.iv, t->step);
+		const kit_op more = OP2(b, "setp.lt.u32", next, w->tiles);
 		for (unsigned i = 0; i < t->values.count * g->width; i++)
 			t->values.value[i] = OP1(b, "mov.b32", t->next.value[i]);
 		write_row(w, next);
@@ -461,13 +441,13 @@ static void write_tiles(struct tcb_rows_writer *w, struct tile *t)
 	}
 	write_row(w, loop.iv);
 	if (is_ring)
-		tcb_rows_write_ring_wait(w);
+		tcb_kit_ring_wait(&w->kit.b, &w->ring);
 	if (g->keep == TCB_XIN_REGS && !is_ahead)
 		load_held(w, t);
 	write_refill(w, LOADED, t->number, t->step);
 	write_tile(w, t, SOLE);
 	if (is_ring)
-		tcb_rows_write_ring_next(w);
+		tcb_kit_ring_next(&w->kit.b, &w->ring);
 	tcb_ptx_for_end(b, &loop);
 }
 
@@ -476,23 +456,26 @@ static void write_tiles(struct tcb_rows_writer *w, struct tile *t)
 static void write_kernel(struct tcb_rows_writer *w, struct tile *t, enum role role)
 {
 	static const char *const names[] = { "%s", "%s_parts", "%s_results" };
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct tcb_rows_gpu *g = w->g;
-	struct tcb_ptx_directives directives = { .reqntid = { g->warps * WARP, 1, 1 }, .minnctapersm = g->together };
-	if (g->join == TCB_JOIN_CLUSTER)
-		directives.reqnctapercluster[0] = g->splitk,
-		directives.reqnctapercluster[1] = directives.reqnctapercluster[2] = 1;
-	tcb_ptx_kernel_begin(b, tcb_ptx_namef(b, names[role], w->math->name), &directives);
+	const struct tcb_kit_kernel kernel = { .threads = g->warps * WARP,
+					       .blocks_together = g->together,
+					       .grid = { g->grid },
+					       .cluster = { g->join == TCB_JOIN_CLUSTER ? g->splitk : 0 },
+					       .is_cluster_fixed = 1,
+					       .shared_bytes = g->shared_bytes,
+					       .is_dependent = g->pdl };
+	tcb_kit_begin(&w->kit, tcb_ptx_namef(b, names[role], w->math->name), &kernel);
 	write_parameters(w, role);
 	if (g->join == TCB_JOIN_CLUSTER)
 		tcb_ptx_op0(b, "barrier.cluster.arrive.relaxed.aligned");
 	w->is_met = 0;
 	if (role != PARTS)
 		write_lead(w, t->weights);
-	if (g->pdl && (role != RESULTS || g->keep != TCB_XIN_REGS))
-		tcb_ptx_op0(b, "griddepcontrol.wait");
-	if (g->pdl && role == PARTS)
-		tcb_ptx_op0(b, "griddepcontrol.launch_dependents");
+	if (role != RESULTS || g->keep != TCB_XIN_REGS)
+		tcb_kit_depend(&w->kit);
+	if (role == PARTS)
+		tcb_kit_dependents(&w->kit, 0);
 	t->number = tcb_ptx_special(b, "ctaid.x");
 	t->step = tcb_ptx_special(b, "nctaid.x");
 	if (g->splitk > 1) {
@@ -501,69 +484,34 @@ static void write_kernel(struct tcb_rows_writer *w, struct tile *t, enum role ro
 	}
 	if (g->resident) {
 		write_tiles(w, t);
-		tcb_ptx_kernel_end(b);
+		tcb_kit_end(&w->kit);
 		return;
 	}
 	write_row(w, t->number);
 	if (g->copy != TCB_COPY_LDG) {
 		write_first_fills(w, t->number, t->step);
-		tcb_rows_write_ring_wait(w);
+		tcb_kit_ring_wait(&w->kit.b, &w->ring);
 	}
 	if (g->keep == TCB_XIN_REGS)
 		load_held(w, t);
-	if (g->pdl && role == RESULTS && g->keep == TCB_XIN_REGS)
-		tcb_ptx_op0(b, "griddepcontrol.wait");
+	if (role == RESULTS && g->keep == TCB_XIN_REGS)
+		tcb_kit_depend(&w->kit);
 	write_tile(w, t, role);
-	tcb_ptx_kernel_end(b);
-}
-
-/* --- launches --- */
-
-static void add_launch(const struct tcb_rows_writer *w, enum role role, const char *entry, struct tcb_launch *out)
-{
-	const struct tcb_rows_gpu *g = w->g;
-	struct tcb_argument *a = out->argument;
-	out->entry = entry;
-	out->grid[0] = g->grid;
-	out->block[0] = g->warps * WARP;
-	out->grid[1] = out->grid[2] = out->block[1] = out->block[2] = 1;
-	if (g->join == TCB_JOIN_CLUSTER) {
-		out->cluster[0] = g->splitk;
-		out->cluster[1] = out->cluster[2] = 1;
-	}
-	out->shared_bytes = g->shared_bytes;
-	out->is_dependent = g->pdl;
-	*a++ = (struct tcb_argument){ TCB_ARGUMENT_OPERAND, w->math->input };
-	for (unsigned i = 0; role != PARTS && i < w->math->weights; i++)
-		*a++ = (struct tcb_argument){ TCB_ARGUMENT_OPERAND, w->math->weight[i] };
-	if (role != PARTS)
-		*a++ = (struct tcb_argument){ TCB_ARGUMENT_OPERAND, w->math->output };
-	if (role != SOLE)
-		*a++ = (struct tcb_argument){ TCB_ARGUMENT_WORKSPACE, 0 };
-	*a++ = (struct tcb_argument){ TCB_ARGUMENT_U32, g->m };
-	out->argument_count = (size_t)(a - out->argument);
+	tcb_kit_end(&w->kit);
 }
 
 enum tcb_status tcb_rows_gpu_emit(const struct tcb_rows_math *math, const struct tcb_problem *problem,
 				  const struct tcb_target *target, const struct tcb_geometry *geometry,
 				  struct tcb_rows_gpu *plan_out, struct tcb_kernel *out, struct tcb_error *err)
 {
-	const struct tcb_ptx_target ptx_target = { target->capability, 0 };
-	struct tcb_rows_writer w = { .g = plan_out, .math = math, .problem = problem };
+	struct tcb_rows_writer w = { .g = plan_out, .math = math };
 	struct tile tile = { .values = { 0 } };
-	memset(out, 0, sizeof(*out));
+	TCB_TRY(tcb_kit_open(&w.kit, problem, target, 0, geometry, out, err));
 	tcb_rows_gpu_plan(math, problem, target, geometry, plan_out);
-	TCB_TRY(tcb_ptx_build_init(&w.b, &ptx_target, err));
 	const enum role first = plan_out->join == TCB_JOIN_LAUNCH ? PARTS : SOLE;
 	write_kernel(&w, &tile, first);
-	add_launch(&w, first, w.b.function->symbol->name, &out->launch[out->launch_count++]);
-	if (first == PARTS) {
+	if (first == PARTS)
 		write_kernel(&w, &tile, RESULTS);
-		add_launch(&w, RESULTS, w.b.function->symbol->name, &out->launch[out->launch_count++]);
-	}
-	TCB_TRY(tcb_ptx_build_finish(&w.b, &out->module, err));
-	out->problem = *problem;
-	out->geometry = *geometry;
 	out->workspace_bytes = plan_out->workspace_bytes;
-	return TCB_OK;
+	return tcb_kit_close(&w.kit, err);
 }

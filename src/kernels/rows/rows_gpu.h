@@ -21,13 +21,13 @@
  * and `stages` rows of each are on their way.  Blocks that share a row join
  * their parts through distributed shared memory (join=cluster), by a second
  * launch (launch), or do without: each reduces the whole row (whole).
- * lead = 1: arrays of a value a column are loaded before the rows.
+ * lead = 1: arrays of a value per column are loaded before the rows.
  */
 #ifndef TCB_KERNELS_ROWS_GPU_H
 #define TCB_KERNELS_ROWS_GPU_H
 
+#include "kernels/gpu/ring.h"
 #include "kernels/op.h"
-#include "ptx/build.h"
 
 enum {
 	TCB_ROWS_VALUES_MAX = 128, /* of a row in a lane's registers */
@@ -43,8 +43,6 @@ enum {
 
 /* Squares of a row of the largest floats add up when they are taken this many times. */
 #define TCB_ROWS_RESCUE 0x1p-80f
-
-typedef struct tcb_ptx_operand tcb_rows_op;
 
 /* A geometry and a problem in numbers. */
 struct tcb_rows_gpu {
@@ -67,9 +65,9 @@ struct tcb_rows_gpu {
 /* Consecutive vectors of a lane. */
 struct tcb_rows_values {
 	unsigned count; /* vectors; as many times width values */
-	tcb_rows_op value[TCB_ROWS_VALUES_MAX];
+	kit_op value[TCB_ROWS_VALUES_MAX];
 	/* of each vector: is it a column of the row?  Only where UNSURE. */
-	tcb_rows_op present[TCB_ROWS_VALUES_MAX];
+	kit_op present[TCB_ROWS_VALUES_MAX];
 	unsigned char unsure[TCB_ROWS_VALUES_MAX];
 };
 
@@ -79,50 +77,47 @@ struct tcb_rows_writer;
 struct tcb_rows_math {
 	const char *name; /* of the kernels */
 	unsigned input, output, weights,
-		weight[TCB_ROWS_WEIGHTS_MAX]; /* operands; how many arrays of a value a column */
+		weight[TCB_ROWS_WEIGHTS_MAX]; /* operands; how many arrays of a value per column */
 	unsigned part;                        /* floats: 1, 2 or 4 */
 	float absent;                         /* what columns past the end read as */
 	/* The warp's part of values held in registers, in every lane; VALUES may become what RESULT takes. */
-	void (*reduce)(struct tcb_rows_writer *w, struct tcb_rows_values *values, tcb_rows_op *part);
+	void (*reduce)(struct tcb_rows_writer *w, struct tcb_rows_values *values, kit_op *part);
 	/* The same of values that come one after another: a lane's state (registers), the warp's part in the end. */
-	void (*begin)(struct tcb_rows_writer *w, tcb_rows_op *state);
-	void (*add)(struct tcb_rows_writer *w, const struct tcb_rows_values *values, tcb_rows_op *state);
-	void (*close)(struct tcb_rows_writer *w, const tcb_rows_op *state, tcb_rows_op *part);
+	void (*begin)(struct tcb_rows_writer *w, kit_op *state);
+	void (*add)(struct tcb_rows_writer *w, const struct tcb_rows_values *values, kit_op *state);
+	void (*close)(struct tcb_rows_writer *w, const kit_op *state, kit_op *part);
 	/* Is PART not to be had in f32?  Then it is worked out again of values times TCB_ROWS_RESCUE (w->is_rescue).
 	 * NULL: it always is. */
-	tcb_rows_op (*is_lost)(struct tcb_rows_writer *w, const tcb_rows_op *part);
+	kit_op (*is_lost)(struct tcb_rows_writer *w, const kit_op *part);
 	/* Statistics of the row.  Lanes hold COUNT parts each, repeated every LANES lanes; OWN is the warp's. */
-	void (*join)(struct tcb_rows_writer *w, tcb_rows_op (*parts)[TCB_ROWS_PART_MAX], unsigned count, unsigned lanes,
-		     const tcb_rows_op *own, tcb_rows_op *stat);
+	void (*join)(struct tcb_rows_writer *w, kit_op (*parts)[TCB_ROWS_PART_MAX], unsigned count, unsigned lanes,
+		     const kit_op *own, kit_op *stat);
 	/* Results in place of VALUES: as REDUCE left them, or as read (IS_RAW). */
 	void (*result)(struct tcb_rows_writer *w, struct tcb_rows_values *values, const struct tcb_rows_values *weights,
-		       const tcb_rows_op *stat, int is_raw);
+		       const kit_op *stat, int is_raw);
 	unsigned registers;   /* of a lane beside values, weights and the ring */
 	unsigned temporaries; /* one more for as many values held; 0: none */
 };
 
 /* A kernel being written. */
 struct tcb_rows_writer {
-	struct tcb_ptx_build b;
+	struct tcb_kit kit;
 	const struct tcb_rows_gpu *g;
 	const struct tcb_rows_math *math;
-	const struct tcb_problem *problem;
-	tcb_rows_op x, y, weight[TCB_ROWS_WEIGHTS_MAX]; /* global: the lane's first column of row 0 */
-	tcb_rows_op parts;                              /* join=launch: the workspace's */
-	tcb_rows_op last_row, tiles;                    /* M - 1; tiles of rows */
-	tcb_rows_op shared;                             /* .u32 */
-	tcb_rows_op lane, ks, rw;
-	tcb_rows_op slice; /* of the block */
+	kit_op x, y, weight[TCB_ROWS_WEIGHTS_MAX]; /* global: the lane's first column of row 0 */
+	kit_op parts;                              /* join=launch: the workspace's */
+	kit_op last_row, tiles;                    /* M - 1; tiles of rows */
+	kit_op ks, rw;
+	kit_op slice; /* of the block */
 	/* The lane's first column in the slice; in the row; the slice's end there.  The first in bytes. */
-	tcb_rows_op place, column, end, place_bytes;
-	tcb_rows_op row, has_row; /* the warp's of the tile; is it one (rows > 1) */
-	tcb_rows_op buffer;       /* bytes: which of the two sets of parts (resident) */
-	int is_met;               /* the cluster's blocks are known to have started */
+	kit_op place, column, end, place_bytes;
+	kit_op row, has_row; /* the warp's of the tile; is it one (rows > 1) */
+	kit_op buffer;       /* bytes: which of the two sets of parts (resident) */
+	int is_met;          /* the cluster's blocks are known to have started */
 	struct tcb_rows_values held;
-	int is_rescue; /* values count TCB_ROWS_RESCUE times */
-	/* ring: the slot in use and the one before */
-	tcb_rows_op slot_first, slot_end, slot, slot_before, barrier_first, barrier, barrier_before, parity;
-	tcb_rows_op is_filler, slice_bytes;
+	int is_rescue;            /* values count TCB_ROWS_RESCUE times */
+	struct tcb_kit_ring ring; /* of the warp's row */
+	kit_op is_filler, slice_bytes;
 };
 
 /* rows_gpu_plan.c */
@@ -134,7 +129,7 @@ void tcb_rows_gpu_footprint(const struct tcb_rows_math *math, const struct tcb_p
 /* Additions that a term of a sum over a row goes through, and times that a running state is rescaled. */
 unsigned tcb_rows_gpu_chain(const struct tcb_rows_gpu *g);
 unsigned tcb_rows_gpu_steps(const struct tcb_rows_gpu *g);
-/* The rules of all row ops; those of ops without arrays of a value a column. */
+/* The rules of all row ops; those of ops without arrays of a value per column. */
 extern const struct tcb_rule tcb_rows_gpu_rules[];
 extern const struct tcb_rule tcb_rows_gpu_plain_rules[];
 
@@ -150,25 +145,13 @@ void tcb_rows_gpu_standard(int has_weights, const struct tcb_problem *problem, s
 /* rows_gpu_io.c: values on their way.  FROM and TO are addresses of the lane's first vector. */
 enum tcb_rows_source { TCB_ROWS_ONCE, TCB_ROWS_TWICE, TCB_ROWS_WEIGHT, TCB_ROWS_SHARED };
 /* VALUES (count, present and unsure are set) to new registers; with AGAIN_IF to those there, if it holds. */
-void tcb_rows_write_load(struct tcb_rows_writer *w, enum tcb_rows_source source, tcb_rows_op from,
-			 struct tcb_rows_values *values, const tcb_rows_op *again_if);
-void tcb_rows_write_store(struct tcb_rows_writer *w, tcb_rows_op to, const struct tcb_rows_values *values);
+void tcb_rows_write_load(struct tcb_rows_writer *w, enum tcb_rows_source source, kit_op from,
+			 struct tcb_rows_values *values, const kit_op *again_if);
+void tcb_rows_write_store(struct tcb_rows_writer *w, kit_op to, const struct tcb_rows_values *values);
 /* A ring of rows in shared memory for each row of a tile. */
 void tcb_rows_write_ring_open(struct tcb_rows_writer *w);
-/* Asks for TILE, if there is one, into slot number WHICH, into the one in use, or the one before. */
-enum { TCB_ROWS_SLOT_NOW = -1, TCB_ROWS_SLOT_BEFORE = -2 };
-void tcb_rows_write_ring_fill(struct tcb_rows_writer *w, tcb_rows_op tile, int which);
-void tcb_rows_write_ring_wait(struct tcb_rows_writer *w);
-void tcb_rows_write_ring_next(struct tcb_rows_writer *w);
-
-/* rows_gpu_math.c: help for the ops */
-tcb_rows_op tcb_rows_constant(struct tcb_rows_writer *w, const char *type, tcb_rows_op value);
-/* Begins a loop's body: the assembler leaves it as it is, and its registers as they are estimated. */
-void tcb_rows_nounroll(struct tcb_rows_writer *w);
-/* VALUE combined by OP ("max.f32") over groups of LANES lanes, in every lane. */
-tcb_rows_op tcb_rows_over_lanes(struct tcb_rows_writer *w, const char *op, tcb_rows_op value, unsigned lanes);
-/* VALUES combined by OP in up to four chains, these in a tree. */
-tcb_rows_op tcb_rows_fold(struct tcb_rows_writer *w, const char *op, const tcb_rows_op *values, unsigned count);
+/* Asks for TILE, if there is one, into slot WHICH (tcb_kit_ring_slot). */
+void tcb_rows_write_ring_fill(struct tcb_rows_writer *w, kit_op tile, int which);
 
 /* rows_gpu.c: the caller adds class, chain and ulps. */
 enum tcb_status tcb_rows_gpu_emit(const struct tcb_rows_math *math, const struct tcb_problem *problem,

@@ -9,17 +9,10 @@
 
 #include "base/sizes.h"
 #include "kernels/constraint.h"
-#include "kernels/gpu_rules.h"
+#include "kernels/gpu/gpu_rules.h"
 #include "kernels/rows/rows_gpu.h"
 
-enum {
-	WARP = 32,
-	WARPS_MAX = 32,
-	SLOT_ALIGN = 128,
-	LONG_ROW = 1024,
-	CLUSTER_MAX = 8,
-	PARTS_MAX = WARP * TCB_ROWS_CHUNKS_MAX
-};
+enum { SLOT_ALIGN = 128, LONG_ROW = 1024, PARTS_MAX = WARP * TCB_ROWS_CHUNKS_MAX };
 
 /* --- numbers --- */
 
@@ -51,21 +44,21 @@ void tcb_rows_gpu_plan(const struct tcb_rows_math *math, const struct tcb_proble
 	g->capability = target->capability;
 	g->m = (unsigned)problem->shape.m;
 	g->n = (unsigned)problem->shape.n;
-	g->width = tcb_gpu_knob(geometry, TCB_KNOB_VEC) / 4;
-	g->warps = tcb_gpu_knob(geometry, TCB_KNOB_WARPS);
-	g->ksplit = tcb_gpu_knob(geometry, TCB_KNOB_KSPLIT);
+	g->width = KNOB(VEC) / 4;
+	g->warps = KNOB(WARPS);
+	g->ksplit = KNOB(KSPLIT);
 	g->rows = g->warps / g->ksplit;
-	g->splitk = tcb_gpu_knob(geometry, TCB_KNOB_SPLITK);
-	g->stages = tcb_gpu_knob(geometry, TCB_KNOB_STAGES);
-	g->resident = tcb_gpu_knob(geometry, TCB_KNOB_BLOCKS);
-	g->together = tcb_gpu_knob(geometry, TCB_KNOB_OCC);
-	g->unroll = tcb_gpu_knob(geometry, TCB_KNOB_UNROLL);
-	g->lead = tcb_gpu_knob(geometry, TCB_KNOB_LEAD);
-	g->copy = (enum tcb_copy)tcb_gpu_knob(geometry, TCB_KNOB_COPY);
-	g->keep = (enum tcb_xin)tcb_gpu_knob(geometry, TCB_KNOB_XIN);
-	g->join = (enum tcb_join)tcb_gpu_knob(geometry, TCB_KNOB_JOIN);
-	g->pdl = tcb_gpu_knob(geometry, TCB_KNOB_PDL) == 1;
-	g->stream = tcb_gpu_knob(geometry, TCB_KNOB_STREAM) == 1;
+	g->splitk = KNOB(SPLITK);
+	g->stages = KNOB(STAGES);
+	g->resident = KNOB(BLOCKS);
+	g->together = KNOB(OCC);
+	g->unroll = KNOB(UNROLL);
+	g->lead = KNOB(LEAD);
+	g->copy = (enum tcb_copy)KNOB(COPY);
+	g->keep = (enum tcb_xin)KNOB(XIN);
+	g->join = (enum tcb_join)KNOB(JOIN);
+	g->pdl = KNOB(PDL) == 1;
+	g->stream = KNOB(STREAM) == 1;
 	g->pass = WARP * g->ksplit * g->width;
 	g->passes = tcb_div_up(tcb_div_up(g->n, g->splitk), g->pass);
 	g->slice = g->passes * g->pass;
@@ -135,68 +128,44 @@ void tcb_rows_gpu_footprint(const struct tcb_rows_math *math, const struct tcb_p
 
 /* --- rules --- */
 
-#define RULE(name)                                                                                  \
-	static const char *name(const struct tcb_problem *problem, const struct tcb_target *target, \
-				const struct tcb_geometry *geometry)
-#define UNUSED(a) (void)(a)
-
 RULE(rule_isa)
 {
-	UNUSED(problem);
 	if (geometry->knob[TCB_KNOB_ISA] != TCB_ISA_FMA)
 		return "isa must be fma on a GPU";
-	return tcb_target_has(target, TCB_ISA_FMA) ? NULL : "the device has no such instructions";
+	return tcb_gpu_rule_isa(problem, target, geometry);
 }
 
 RULE(rule_shape)
 {
-	UNUSED(target);
-	UNUSED(geometry);
 	return problem->shape.n > TCB_ROWS_N_MAX || problem->shape.m > INT32_MAX
 		       ? "rows of more than 2^28 values, or more than 2^31 rows, have no GPU kernel"
 		       : NULL;
 }
 
-static const char *check_idle(const struct tcb_geometry *geometry, int has_weights)
-{
-	static const enum tcb_knob set[] = { TCB_KNOB_UNROLL, TCB_KNOB_WARPS,  TCB_KNOB_VEC,  TCB_KNOB_STAGES,
-					     TCB_KNOB_SPLITK, TCB_KNOB_KSPLIT, TCB_KNOB_COPY, TCB_KNOB_XIN,
-					     TCB_KNOB_STREAM, TCB_KNOB_BLOCKS, TCB_KNOB_PDL,  TCB_KNOB_OCC,
-					     TCB_KNOB_JOIN };
-	for (size_t i = 0; i < sizeof(set) / sizeof(set[0]); i++)
-		if (geometry->knob[set[i]] == TCB_KNOB_UNSET)
-			return "a GPU's geometry sets isa, unroll, warps, vec, stages, splitk, ksplit, copy, xin, "
-			       "stream, blocks, pdl, occ and join";
-	if (has_weights != (geometry->knob[TCB_KNOB_LEAD] != TCB_KNOB_UNSET))
-		return has_weights ? "lead must be set" : "lead has no effect without weights and must not be set";
-	for (int k = 0; k < TCB_KNOB_COUNT; k++) {
-		int is_known = k == TCB_KNOB_ISA || k == TCB_KNOB_LEAD;
-		for (size_t i = 0; i < sizeof(set) / sizeof(set[0]); i++)
-			is_known |= set[i] == (enum tcb_knob)k;
-		if (!is_known && geometry->knob[k] != TCB_KNOB_UNSET)
-			return "a knob is set that has no effect on a GPU's row kernels";
-	}
-	return NULL;
-}
+static const uint64_t rows_knobs = KNOB_BIT(ISA) | KNOB_BIT(UNROLL) | KNOB_BIT(WARPS) | KNOB_BIT(VEC) |
+				   KNOB_BIT(STAGES) | KNOB_BIT(SPLITK) | KNOB_BIT(KSPLIT) | KNOB_BIT(COPY) |
+				   KNOB_BIT(XIN) | KNOB_BIT(STREAM) | KNOB_BIT(BLOCKS) | KNOB_BIT(PDL) | KNOB_BIT(OCC) |
+				   KNOB_BIT(JOIN);
 
 RULE(rule_idle)
 {
-	UNUSED(problem);
-	UNUSED(target);
-	return check_idle(geometry, 1);
+	return tcb_gpu_sets_knobs(geometry, rows_knobs | KNOB_BIT(LEAD), 0)
+		       ? NULL
+		       : "a GPU's geometry sets isa, unroll, warps, vec, stages, splitk, ksplit, copy, xin, stream, "
+			 "lead, blocks, pdl, occ and join, and no other knob";
 }
 
 RULE(rule_idle_plain)
 {
-	UNUSED(problem);
-	UNUSED(target);
-	return check_idle(geometry, 0);
+	return tcb_gpu_sets_knobs(geometry, rows_knobs, 0)
+		       ? NULL
+		       : "a GPU's geometry sets isa, unroll, warps, vec, stages, splitk, ksplit, copy, xin, stream, "
+			 "blocks, pdl, occ and join, and no other knob";
 }
 
 RULE(rule_vec)
 {
-	const unsigned vec = tcb_gpu_knob(geometry, TCB_KNOB_VEC);
-	UNUSED(target);
+	const unsigned vec = KNOB(VEC);
 	if (vec != 4 && vec != 8 && vec != 16)
 		return "vec must be 4, 8 or 16";
 	return problem->shape.n * 4 % vec ? "rows do not begin at multiples of vec" : NULL;
@@ -204,9 +173,7 @@ RULE(rule_vec)
 
 RULE(rule_warps)
 {
-	const unsigned warps = tcb_gpu_knob(geometry, TCB_KNOB_WARPS), ksplit = tcb_gpu_knob(geometry, TCB_KNOB_KSPLIT);
-	UNUSED(problem);
-	UNUSED(target);
+	const unsigned warps = KNOB(WARPS), ksplit = KNOB(KSPLIT);
 	if (warps < 1 || warps > WARPS_MAX || (warps & (warps - 1)))
 		return "warps must be a power of two up to 32";
 	if (ksplit < 1 || warps % ksplit)
@@ -218,14 +185,13 @@ RULE(rule_tiles)
 {
 	const struct tcb_tile *macro = &geometry->tile[TCB_MACRO], *midi = &geometry->tile[TCB_MIDI];
 	const struct tcb_tile *micro = &geometry->tile[TCB_MICRO];
-	UNUSED(target);
 	if (macro->n != tcb_power_of_two_up(problem->shape.n) || macro->m != tcb_power_of_two_up(problem->shape.m))
 		return "macro must be the problem's shape, rounded up to powers of two: the grid has all rows";
-	if (midi->m != tcb_gpu_knob(geometry, TCB_KNOB_WARPS) / tcb_gpu_knob(geometry, TCB_KNOB_KSPLIT))
+	if (midi->m != KNOB(WARPS) / KNOB(KSPLIT))
 		return "midi.m must be warps / ksplit: a block's rows side by side";
-	if (midi->n * tcb_gpu_knob(geometry, TCB_KNOB_SPLITK) != macro->n)
+	if (midi->n * KNOB(SPLITK) != macro->n)
 		return "midi.n must be macro.n / splitk";
-	if (micro->m != 1 || micro->n * 4 != tcb_gpu_knob(geometry, TCB_KNOB_VEC))
+	if (micro->m != 1 || micro->n * 4 != KNOB(VEC))
 		return "micro must be 1 x vec / 4: a lane's vector";
 	return NULL;
 }
@@ -233,17 +199,15 @@ RULE(rule_tiles)
 /* Passes that a lane takes over its part of a row. */
 static unsigned passes_of(const struct tcb_problem *problem, const struct tcb_geometry *geometry, unsigned *pass_out)
 {
-	const unsigned splitk = tcb_gpu_knob(geometry, TCB_KNOB_SPLITK), n = (unsigned)problem->shape.n;
-	*pass_out = WARP * tcb_gpu_knob(geometry, TCB_KNOB_KSPLIT) * (tcb_gpu_knob(geometry, TCB_KNOB_VEC) / 4);
+	const unsigned splitk = KNOB(SPLITK), n = (unsigned)problem->shape.n;
+	*pass_out = WARP * KNOB(KSPLIT) * (KNOB(VEC) / 4);
 	return tcb_div_up(tcb_div_up(n, splitk), *pass_out);
 }
 
 RULE(rule_split)
 {
-	const unsigned splitk = tcb_gpu_knob(geometry, TCB_KNOB_SPLITK),
-		       ksplit = tcb_gpu_knob(geometry, TCB_KNOB_KSPLIT);
+	const unsigned splitk = KNOB(SPLITK), ksplit = KNOB(KSPLIT);
 	unsigned pass;
-	UNUSED(target);
 	if (splitk < 1 || (splitk & (splitk - 1)))
 		return "splitk must be a power of two";
 	const unsigned passes = passes_of(problem, geometry, &pass);
@@ -256,10 +220,8 @@ RULE(rule_split)
 
 RULE(rule_join)
 {
-	const unsigned splitk = tcb_gpu_knob(geometry, TCB_KNOB_SPLITK),
-		       ksplit = tcb_gpu_knob(geometry, TCB_KNOB_KSPLIT);
+	const unsigned splitk = KNOB(SPLITK), ksplit = KNOB(KSPLIT);
 	const int32_t join = geometry->knob[TCB_KNOB_JOIN];
-	UNUSED(problem);
 	if ((splitk == 1) != (join == TCB_JOIN_NONE))
 		return "join must be none with splitk=1, and only then";
 	if (join == TCB_JOIN_LAST || join == TCB_JOIN_ATOMIC)
@@ -277,31 +239,23 @@ RULE(rule_keep)
 {
 	const int32_t keep = geometry->knob[TCB_KNOB_XIN], copy = geometry->knob[TCB_KNOB_COPY];
 	const int32_t join = geometry->knob[TCB_KNOB_JOIN];
-	UNUSED(problem);
 	if (copy == TCB_COPY_LDG && keep == TCB_XIN_SHARED)
 		return "xin=shared needs copy=async or copy=bulk";
 	if (copy != TCB_COPY_LDG && keep == TCB_XIN_L2)
 		return "xin=l2 needs copy=ldg";
 	if (join == TCB_JOIN_WHOLE && keep != TCB_XIN_L2)
 		return "xin must be l2 with join=whole: a block does not keep what others write";
-	if ((join == TCB_JOIN_LAUNCH || join == TCB_JOIN_WHOLE) &&
-	    (copy != TCB_COPY_LDG || tcb_gpu_knob(geometry, TCB_KNOB_BLOCKS)))
+	if ((join == TCB_JOIN_LAUNCH || join == TCB_JOIN_WHOLE) && (copy != TCB_COPY_LDG || KNOB(BLOCKS)))
 		return "join=launch and join=whole need copy=ldg and blocks=0";
-	if (copy == TCB_COPY_ASYNC && target->capability < 80)
-		return "copy=async needs sm_80";
-	if (copy == TCB_COPY_BULK && target->capability < 90)
-		return "copy=bulk needs sm_90";
-	if (copy == TCB_COPY_BULK && tcb_gpu_knob(geometry, TCB_KNOB_VEC) != 16)
+	if (copy == TCB_COPY_BULK && KNOB(VEC) != 16)
 		return "copy=bulk needs vec=16";
-	return NULL;
+	return tcb_gpu_rule_copy(problem, target, geometry);
 }
 
 RULE(rule_stages)
 {
-	const unsigned copy = tcb_gpu_knob(geometry, TCB_KNOB_COPY), stages = tcb_gpu_knob(geometry, TCB_KNOB_STAGES);
-	const unsigned resident = tcb_gpu_knob(geometry, TCB_KNOB_BLOCKS);
-	UNUSED(problem);
-	UNUSED(target);
+	const unsigned copy = KNOB(COPY), stages = KNOB(STAGES);
+	const unsigned resident = KNOB(BLOCKS);
 	if (resident > 16)
 		return "blocks must be at most 16";
 	if (!resident && stages != 1)
@@ -315,10 +269,8 @@ RULE(rule_stages)
 
 RULE(rule_unroll)
 {
-	const unsigned unroll = tcb_gpu_knob(geometry, TCB_KNOB_UNROLL),
-		       width = tcb_gpu_knob(geometry, TCB_KNOB_VEC) / 4;
+	const unsigned unroll = KNOB(UNROLL), width = KNOB(VEC) / 4;
 	unsigned pass, passes = passes_of(problem, geometry, &pass);
-	UNUSED(target);
 	if (geometry->knob[TCB_KNOB_XIN] == TCB_XIN_REGS) {
 		if (unroll != 1)
 			return "unroll must be 1 with xin=regs: all of a row is in flight";
@@ -337,18 +289,14 @@ RULE(rule_unroll)
 
 RULE(rule_switches)
 {
-	UNUSED(problem);
-	if (tcb_gpu_knob(geometry, TCB_KNOB_PDL) > 1 || tcb_gpu_knob(geometry, TCB_KNOB_STREAM) > 1 ||
-	    tcb_gpu_knob(geometry, TCB_KNOB_LEAD) > 1)
-		return "pdl, stream and lead must be 0 or 1";
-	return tcb_gpu_knob(geometry, TCB_KNOB_PDL) && target->capability < 90 ? "pdl=1 needs sm_90" : NULL;
+	if (KNOB(STREAM) > 1 || KNOB(LEAD) > 1)
+		return "stream and lead must be 0 or 1";
+	return tcb_gpu_rule_pdl(problem, target, geometry);
 }
 
 /* Loops load the weights beside the values; only registers hold them for later. */
 RULE(rule_lead)
 {
-	UNUSED(problem);
-	UNUSED(target);
 	return geometry->knob[TCB_KNOB_LEAD] == 1 && geometry->knob[TCB_KNOB_XIN] != TCB_XIN_REGS
 		       ? "lead must be 0 without xin=regs"
 		       : NULL;
@@ -360,33 +308,28 @@ RULE(rule_lead)
  */
 RULE(policy_usual)
 {
-	const unsigned warps = tcb_gpu_knob(geometry, TCB_KNOB_WARPS), ksplit = tcb_gpu_knob(geometry, TCB_KNOB_KSPLIT);
+	const unsigned warps = KNOB(WARPS), ksplit = KNOB(KSPLIT);
 	const size_t n = problem->shape.n;
 	const unsigned widest = n % 4 == 0 ? 16 : n % 2 == 0 ? 8 : 4;
 	unsigned unusual = 0;
-	unusual += tcb_gpu_knob(geometry, TCB_KNOB_VEC) != widest;
-	unusual += tcb_gpu_knob(geometry, TCB_KNOB_PDL) == 0 && target->capability >= 90;
-	unusual += tcb_gpu_knob(geometry, TCB_KNOB_BLOCKS) != 0;
-	unusual += tcb_gpu_knob(geometry, TCB_KNOB_STAGES) > 3;
-	unusual += tcb_gpu_knob(geometry, TCB_KNOB_UNROLL) > 4;
-	unusual += tcb_gpu_knob(geometry, TCB_KNOB_OCC) > 2 && !tcb_gpu_knob(geometry, TCB_KNOB_BLOCKS);
+	unusual += KNOB(VEC) != widest;
+	unusual += KNOB(PDL) == 0 && target->capability >= 90;
+	unusual += KNOB(BLOCKS) != 0;
+	unusual += KNOB(STAGES) > 3;
+	unusual += KNOB(UNROLL) > 4;
+	unusual += KNOB(OCC) > 2 && !KNOB(BLOCKS);
 	unusual += n >= LONG_ROW && (warps < 2 || warps > 16);
 	unusual += n >= LONG_ROW && warps / ksplit > 2;
-	if (unusual <= 1)
-		return NULL;
-	struct tcb_geometry standard; /* always an element */
-	tcb_rows_gpu_standard(geometry->knob[TCB_KNOB_LEAD] != TCB_KNOB_UNSET, problem, &standard);
-	return tcb_geometry_equal(&standard, geometry) ? NULL : "more than one knob has an unusual value";
+	return tcb_gpu_unusual(unusual, problem, target, geometry);
 }
 
-/* A resident block that gets no second row does what a block a row does; slots beyond its rows stay empty. */
+/* A resident block that gets no second row does what a block per row does; slots beyond its rows stay empty. */
 RULE(policy_rounds)
 {
-	const unsigned resident = tcb_gpu_knob(geometry, TCB_KNOB_BLOCKS),
-		       stages = tcb_gpu_knob(geometry, TCB_KNOB_STAGES);
+	const unsigned resident = KNOB(BLOCKS), stages = KNOB(STAGES);
 	const size_t sms = target->sm_count ? target->sm_count : 1;
-	const size_t rows = tcb_gpu_knob(geometry, TCB_KNOB_WARPS) / tcb_gpu_knob(geometry, TCB_KNOB_KSPLIT);
-	const size_t at_once = resident * sms * rows / tcb_gpu_knob(geometry, TCB_KNOB_SPLITK);
+	const size_t rows = KNOB(WARPS) / KNOB(KSPLIT);
+	const size_t at_once = resident * sms * rows / KNOB(SPLITK);
 	if (!resident)
 		return NULL;
 	if (problem->shape.m <= at_once)
@@ -414,7 +357,7 @@ RULE(policy_rounds)
 		{ READS_SPLIT | READS_KEEP | TCB_FIELD_KNOB(UNROLL), 0, rule_unroll },                              \
 		{ TCB_FIELD_KNOB(OCC) | TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(WARPS), 0, tcb_gpu_rule_occ },      \
 		{ READS_SWITCHES, 0, rule_switches }, { TCB_FIELD_KNOB(LEAD) | TCB_FIELD_KNOB(XIN), 0, rule_lead }, \
-		{ READS_SPLIT | TCB_FIELD_TILES, 0, rule_tiles }, { READS_ROUNDS, 1, policy_rounds },               \
+		{ READS_SPLIT | TCB_FIELD_TILES, TCB_RULE_DOUBLE, rule_tiles }, { READS_ROUNDS, 1, policy_rounds }, \
 		{ 0, 1, policy_usual },                                                                             \
 	{                                                                                                           \
 		0, 0, NULL                                                                                          \

@@ -6,51 +6,17 @@
 #include <string.h>
 
 #include "base/sizes.h"
+#include "kernels/axes.h"
 #include "kernels/constraint.h"
 #include "kernels/rows/rows_gpu.h"
 
 enum {
-	WARP = 32,
 	DEFAULT_WARPS = 8,
 	DEFAULT_VALUES = 32,    /* of a lane, before rows are read twice */
 	SLICE_MIN = 512,        /* columns; smaller shares of a row only add work */
 	SPLIT_MAX = 64,         /* blocks that share a row */
 	BLOCKS_WANTED_AN_SM = 2 /* rows are shared where they give fewer */
 };
-
-static struct tcb_axis *axis(struct tcb_axis *out, size_t *count, enum tcb_axis_kind kind, int which)
-{
-	struct tcb_axis *a = &out[(*count)++];
-	memset(a, 0, sizeof(*a));
-	a->kind = kind;
-	a->which = which;
-	return a;
-}
-
-static struct tcb_axis *knob(struct tcb_axis *out, size_t *count, enum tcb_knob which)
-{
-	return axis(out, count, TCB_AXIS_KNOB, (int)which);
-}
-
-static void add(struct tcb_axis *to, size_t value)
-{
-	if (to->count < TCB_AXIS_VALUES_MAX)
-		to->values[to->count++] = (int64_t)value;
-}
-
-static void add_all(struct tcb_axis *to, const unsigned char *values, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		add(to, values[i]);
-}
-#define ADD(to, ...) add_all(to, (const unsigned char[]){ __VA_ARGS__ }, sizeof((const unsigned char[]){ __VA_ARGS__ }))
-
-/* FROM, 2 FROM, 4 FROM, ... while at most LAST. */
-static void add_powers(struct tcb_axis *to, size_t from, size_t last)
-{
-	for (size_t value = from; value <= last; value *= 2)
-		add(to, value);
-}
 
 static unsigned widest(size_t n)
 {
@@ -77,49 +43,49 @@ size_t tcb_rows_gpu_axes(const struct tcb_rows_math *math, const struct tcb_prob
 	const int is_hopper = target->capability >= 90;
 	size_t count = 0;
 	struct tcb_axis *a;
-	add(knob(out, &count, TCB_KNOB_ISA), TCB_ISA_FMA);
-	ADD(knob(out, &count, TCB_KNOB_XIN), TCB_XIN_REGS, TCB_XIN_SHARED, TCB_XIN_L2);
-	a = knob(out, &count, TCB_KNOB_COPY);
-	add(a, TCB_COPY_LDG);
+	tcb_axis_add(tcb_axis_knob(out, &count, TCB_KNOB_ISA), TCB_ISA_FMA);
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_XIN), TCB_XIN_REGS, TCB_XIN_SHARED, TCB_XIN_L2);
+	a = tcb_axis_knob(out, &count, TCB_KNOB_COPY);
+	tcb_axis_add(a, TCB_COPY_LDG);
 	if (target->capability >= 80)
-		add(a, is_hopper && vec == 16 ? TCB_COPY_BULK : TCB_COPY_ASYNC);
-	ADD(knob(out, &count, TCB_KNOB_BLOCKS), 0, 1, 2, 4, 8);
-	ADD(knob(out, &count, TCB_KNOB_STAGES), 1, 2, 3, 4);
-	add_powers(knob(out, &count, TCB_KNOB_SPLITK), 1, shares);
-	a = knob(out, &count, TCB_KNOB_JOIN);
-	add(a, TCB_JOIN_NONE);
+		tcb_axis_add(a, is_hopper && vec == 16 ? TCB_COPY_BULK : TCB_COPY_ASYNC);
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_BLOCKS), 0, 1, 2, 4, 8);
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_STAGES), 1, 2, 3, 4);
+	tcb_axis_add_powers(tcb_axis_knob(out, &count, TCB_KNOB_SPLITK), 1, 2, shares);
+	a = tcb_axis_knob(out, &count, TCB_KNOB_JOIN);
+	tcb_axis_add(a, TCB_JOIN_NONE);
 	if (shares > 1) {
 		if (is_hopper)
-			add(a, TCB_JOIN_CLUSTER);
+			tcb_axis_add(a, TCB_JOIN_CLUSTER);
 		ADD(a, TCB_JOIN_LAUNCH, TCB_JOIN_WHOLE);
 	}
-	a = knob(out, &count, TCB_KNOB_VEC);
-	add(a, vec);
+	a = tcb_axis_knob(out, &count, TCB_KNOB_VEC);
+	tcb_axis_add(a, vec);
 	if (vec > 4)
-		add(a, vec / 2);
-	ADD(knob(out, &count, TCB_KNOB_WARPS), 1, 2, 4, 8, 16, 32);
-	ADD(knob(out, &count, TCB_KNOB_KSPLIT), 1, 2, 4, 8, 16, 32);
-	ADD(knob(out, &count, TCB_KNOB_UNROLL), 1, 2, 4, 8);
-	a = axis(out, &count, TCB_AXIS_TILE_N, TCB_MICRO);
-	add(a, vec / 4);
+		tcb_axis_add(a, vec / 2);
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_WARPS), 1, 2, 4, 8, 16, 32);
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_KSPLIT), 1, 2, 4, 8, 16, 32);
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_UNROLL), 1, 2, 4, 8);
+	a = tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MICRO);
+	tcb_axis_add(a, vec / 4);
 	if (vec > 4)
-		add(a, vec / 8);
-	add_powers(axis(out, &count, TCB_AXIS_TILE_M, TCB_MIDI), 1, rows < 32 ? rows : 32);
-	a = axis(out, &count, TCB_AXIS_TILE_N, TCB_MIDI);
+		tcb_axis_add(a, vec / 8);
+	tcb_axis_add_powers(tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, TCB_MIDI), 1, 2, rows < 32 ? rows : 32);
+	a = tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MIDI);
 	for (size_t share = 1; share <= shares; share *= 2)
-		add(a, columns / share ? columns / share : 1);
-	a = axis(out, &count, TCB_AXIS_TILE_M, TCB_MACRO);
-	add(a, rows);
-	a = axis(out, &count, TCB_AXIS_TILE_N, TCB_MACRO);
-	add(a, columns);
+		tcb_axis_add(a, columns / share ? columns / share : 1);
+	a = tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, TCB_MACRO);
+	tcb_axis_add(a, rows);
+	a = tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MACRO);
+	tcb_axis_add(a, columns);
 	if (math->weights)
-		ADD(knob(out, &count, TCB_KNOB_LEAD), 0, 1);
-	a = knob(out, &count, TCB_KNOB_PDL);
-	add(a, 0);
+		ADD(tcb_axis_knob(out, &count, TCB_KNOB_LEAD), 0, 1);
+	a = tcb_axis_knob(out, &count, TCB_KNOB_PDL);
+	tcb_axis_add(a, 0);
 	if (is_hopper)
-		add(a, 1);
-	ADD(knob(out, &count, TCB_KNOB_STREAM), 0, 1);
-	ADD(knob(out, &count, TCB_KNOB_OCC), 1, 2, 4, 8);
+		tcb_axis_add(a, 1);
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_STREAM), 0, 1);
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_OCC), 1, 2, 4, 8);
 	return count;
 }
 
@@ -133,8 +99,8 @@ static size_t power_within(size_t value, size_t limit)
 }
 
 /*
- * What a textbook kernel does: a block of 256 threads a row, a row in registers; fewer threads for short rows, several
- * rows in a block for very short ones, and a row that is too long for registers read twice.
+ * What a textbook kernel does: a block of 256 threads per row, a row in registers; fewer threads for short rows,
+ * several rows in a block for very short ones, and a row that is too long for registers read twice.
  */
 void tcb_rows_gpu_standard(int has_weights, const struct tcb_problem *problem, struct tcb_geometry *out)
 {

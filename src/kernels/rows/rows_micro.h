@@ -36,22 +36,22 @@ struct rows_loops {
 };
 
 /* An op's results from VALUE, of x or e, at column AT, from which on LEFT are left in the block. */
-typedef vec rows_result(const struct rows_call *call, vec value, size_t at, size_t left);
+typedef vfloat rows_result(const struct rows_call *call, vfloat value, size_t at, size_t left);
 
-ROWS_INLINE struct v_ahead rows_ahead(const struct rows_call *call)
+SIMD_INLINE struct v_ahead rows_ahead(const struct rows_call *call)
 {
 	return (struct v_ahead){ call->prefetch, call->asks };
 }
 
 /* The results from one vector of FROM, of which there are LEFT or more than fill it. */
-ROWS_INLINE void rows_store(const struct rows_call *call, const float *from, size_t at, size_t left,
+SIMD_INLINE void rows_store(const struct rows_call *call, const float *from, size_t at, size_t left,
 			    const enum rows_store store, rows_result *result)
 {
 	v_store_left(call->y + at, result(call, v_load_left(from + at, left, 0), at, left), left,
 		     store == STORE_STREAM);
 }
 
-ROWS_INLINE void rows_apply(const struct rows_call *call, const float *from, const int chains, const enum v_fetch fetch,
+SIMD_INLINE void rows_apply(const struct rows_call *call, const float *from, const int chains, const enum v_fetch fetch,
 			    const enum rows_store store, rows_result *result)
 {
 	const size_t step = (size_t)chains * LANES, count = call->count;
@@ -71,20 +71,20 @@ ROWS_INLINE void rows_apply(const struct rows_call *call, const float *from, con
 /* What GROUP needs of an op: sums of values against a pivot, and the statistics from these. */
 struct rows_grouping {
 	float (*pivot)(const struct rows_call *call, const float *x, const int chains);
-	void (*add)(vec sums[ROWS_STATS_MAX], vec value);
+	void (*add)(vfloat sums[ROWS_STATS_MAX], vfloat value);
 	void (*finish)(double pivot, const double sums[ROWS_STATS_MAX], double count, double *stats);
 	rows_result *result;
 	size_t stats;
 };
 
 /* One row's columns AT to END, added to SUMS, and on the way BEFORE's results. */
-ROWS_INLINE void rows_group_part(const struct rows_call *call, const struct rows_call *before, const float *x, float p,
-				 size_t at, size_t end, vec sums[ROWS_STATS_MAX], const struct rows_grouping *op,
+SIMD_INLINE void rows_group_part(const struct rows_call *call, const struct rows_call *before, const float *x, float p,
+				 size_t at, size_t end, vfloat sums[ROWS_STATS_MAX], const struct rows_grouping *op,
 				 const int chains, const enum v_fetch fetch, const enum rows_store late)
 {
 	const size_t step = (size_t)chains * LANES;
-	const vec pivot = v_set(p);
-	vec chain[CHAINS_MAX][ROWS_STATS_MAX];
+	const vfloat pivot = v_set(p);
+	vfloat chain[CHAINS_MAX][ROWS_STATS_MAX];
 	ROWS_UNROLL
 	for (int u = 0; u < chains; u++)
 		for (size_t s = 0; s < ROWS_STATS_MAX; s++)
@@ -114,7 +114,7 @@ ROWS_INLINE void rows_group_part(const struct rows_call *call, const struct rows
  * All in one call, because a load that happens to look like a store before it waits for that store, and stores past
  * the caches wait for memory: what a call needs from the stack costs more than the arithmetic of a part.
  */
-ROWS_INLINE void rows_group(struct rows_call *call, const struct rows_grouping *op, const int chains,
+SIMD_INLINE void rows_group(struct rows_call *call, const struct rows_grouping *op, const int chains,
 			    const enum v_fetch fetch, const enum rows_store late)
 {
 	const struct rows_call own = *call;
@@ -122,7 +122,7 @@ ROWS_INLINE void rows_group(struct rows_call *call, const struct rows_grouping *
 	const float *late_x = before.x;
 	float *late_y = before.y;
 	float pivot[ROWS_GROUP_MAX], factor[ROWS_GROUP_MAX], shift[ROWS_GROUP_MAX];
-	vec sums[ROWS_GROUP_MAX][ROWS_STATS_MAX];
+	vfloat sums[ROWS_GROUP_MAX][ROWS_STATS_MAX];
 	for (size_t r = 0; r < own.rows; r++) {
 		pivot[r] = op->pivot(&own, own.x + r * own.stride, chains);
 		sums[r][0] = sums[r][1] = v_set(0);
@@ -150,7 +150,7 @@ ROWS_INLINE void rows_group(struct rows_call *call, const struct rows_grouping *
 }
 
 /* The loop that a plan asks for (rows.c). */
-ROWS_INLINE rows_micro_fn *rows_loop(const struct rows_call *call, const struct rows_loops *loops)
+SIMD_INLINE rows_micro_fn *rows_loop(const struct rows_call *call, const struct rows_loops *loops)
 {
 	const int often = !call->prefetch ? 0 : call->asks == 1 ? 1 : 2;
 	switch (call->stage) {
@@ -169,7 +169,7 @@ ROWS_INLINE rows_micro_fn *rows_loop(const struct rows_call *call, const struct 
 	return loops->reduce[!call->prefetch ? 0 : call->hint == TCB_HINT_T0 ? 1 : 2];
 }
 
-ROWS_INLINE void rows_micro(struct rows_call *call, const struct rows_loops *loops, const int chains)
+SIMD_INLINE void rows_micro(struct rows_call *call, const struct rows_loops *loops, const int chains)
 {
 	(void)chains;
 	assert(call->stage == ROWS_WHOLE || rows_has_loops((size_t)chains));
@@ -178,7 +178,7 @@ ROWS_INLINE void rows_micro(struct rows_call *call, const struct rows_loops *loo
 		v_fence();
 }
 
-/* Functions NAME_... of the loop that ROWS_INLINE function LOOP is, where rows are longer than a step of CHAINS. */
+/* Functions NAME_... of the loop that SIMD_INLINE function LOOP is, where rows are longer than a step of CHAINS. */
 #define ROWS_INSTANCE(name, loop, chains, ...)                             \
 	static __attribute__((noinline)) void name(struct rows_call *call) \
 	{                                                                  \
@@ -222,7 +222,7 @@ ROWS_INLINE void rows_micro(struct rows_call *call, const struct rows_loops *loo
 		loop(call, chains, STORE_STREAM);         \
 	}
 
-/* Defines the struct rows_loops NAME of loops that are ROWS_INLINE functions; GROUP_TABLE: those on several rows. */
+/* Defines the struct rows_loops NAME of loops that are SIMD_INLINE functions; GROUP_TABLE: those on several rows. */
 #define ROWS_LOOPS(name, reduce, apply, whole, chains, group_table)    \
 	ROWS_REDUCING(name##_reduce, reduce, chains)                   \
 	ROWS_STORING(name##_apply, apply, chains)                      \
@@ -235,21 +235,25 @@ ROWS_INLINE void rows_micro(struct rows_call *call, const struct rows_loops *loo
 		{ name##_whole_plain, name##_whole_stream },           \
 	};
 
-/* Defines the kernel <op>_f32_<isa>_1x<n> of functions <op>_reduce, _apply, _whole and _group; and its row of the
- * variant table. */
-#define ROWS_KERNEL(op, isa, chains, n)                                           \
-	ROWS_GROUPING(op##_##isa##_##n##_group, op##_group, chains)               \
-	ROWS_LOOPS(op##_##isa##_##n, op##_reduce, op##_apply, op##_whole, chains, \
-		   ROWS_GROUP_TABLE(op##_##isa##_##n##_group))                    \
-	static void op##_f32_##isa##_1x##n(struct rows_call *call)                \
-	{                                                                         \
-		_Static_assert((chains)*LANES == (n), "tile of the name");        \
-		rows_micro(call, &op##_##isa##_##n, chains);                      \
+/* Defines the kernel <op>_f32_1x<n> of functions <op>_reduce, _apply, _whole and _group; and its row of the variant
+ * table. */
+#define ROWS_KERNEL(op, chains, n)                                                                            \
+	ROWS_GROUPING(op##_##n##_group, op##_group, chains)                                                   \
+	ROWS_LOOPS(op##_##n, op##_reduce, op##_apply, op##_whole, chains, ROWS_GROUP_TABLE(op##_##n##_group)) \
+	static void op##_f32_1x##n(struct rows_call *call)                                                    \
+	{                                                                                                     \
+		_Static_assert((chains)*LANES == (n), "tile of the name");                                    \
+		rows_micro(call, &op##_##n, chains);                                                          \
 	}
-#define ROWS_VARIANT(op, isa, ISA, n, class)                                                           \
-	{                                                                                              \
-#op "_f32_" #isa "_1x" #n, TCB_CONTRACT_F32, TCB_ISA_##ISA, TCB_LAYOUT_NATIVE,         \
-			{ 1, n, 1 }, 1, class, TCB_SOURCE_HASH, (void (*)(void))op##_f32_##isa##_1x##n \
-	}
+#define ROWS_VARIANT(op, n, class)        \
+	{ #op "_f32_" SIMD_TEXT "_1x" #n, \
+	  TCB_CONTRACT_F32,               \
+	  SIMD_ISA_ID,                    \
+	  TCB_LAYOUT_NATIVE,              \
+	  { 1, n, 1 },                    \
+	  1,                              \
+	  class,                          \
+	  TCB_SOURCE_HASH,                \
+	  (void (*)(void))op##_f32_1x##n },
 
 #endif

@@ -4,6 +4,7 @@
  * numbers that the constraints judge.
  */
 #include "base/sizes.h"
+#include "kernels/axes.h"
 #include "kernels/constraint.h"
 #include "kernels/cpu_rules.h"
 #include "kernels/rows/rows.h"
@@ -54,32 +55,6 @@ enum tcb_form rows_first_form(const struct rows_op *rows)
 	return (enum tcb_form)form;
 }
 
-static struct tcb_axis *add_axis(struct tcb_axis *axes, size_t *count, enum tcb_axis_kind kind, int which)
-{
-	struct tcb_axis *axis = &axes[(*count)++];
-	memset(axis, 0, sizeof(*axis));
-	axis->kind = kind;
-	axis->which = which;
-	return axis;
-}
-
-static void add_value(struct tcb_axis *axis, size_t value)
-{
-	for (size_t i = 0; i < axis->count; i++) {
-		if (axis->values[i] == (int64_t)value)
-			return;
-	}
-	if (axis->count < TCB_AXIS_VALUES_MAX)
-		axis->values[axis->count++] = (int64_t)value;
-}
-
-/* FROM, FROM FACTOR, FROM FACTOR^2, ... while at most LAST. */
-static void add_powers(struct tcb_axis *axis, size_t from, size_t factor, size_t last)
-{
-	for (size_t value = from; value <= last; value *= factor)
-		add_value(axis, value);
-}
-
 /* Of a row, in whole lines. */
 static size_t row_bytes(const struct tcb_problem *problem)
 {
@@ -107,72 +82,64 @@ size_t rows_axes(const struct rows_op *rows, const struct tcb_problem *problem, 
 	size_t count = 0;
 	if (target->kind == TCB_TARGET_CUDA)
 		return tcb_rows_gpu_axes(rows->gpu, problem, target, out);
-	struct tcb_axis *axis = add_axis(out, &count, TCB_AXIS_TILE_N, TCB_MACRO);
-	add_value(axis, columns);
+	struct tcb_axis *axis = tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MACRO);
+	tcb_axis_add(axis, columns);
 	for (size_t wide = MICRO_MIN_WIDE; wide <= MICRO_MAX; wide *= 2) {
 		if (columns < wide)
-			add_value(axis, wide);
+			tcb_axis_add(axis, wide);
 	}
 	for (size_t strips = 2; problem->shape.m < target->threads && strips <= STRIPS_PER_THREAD * target->threads &&
 				columns / strips >= STRIP_MIN;
 	     strips *= 2)
-		add_value(axis, columns / strips);
+		tcb_axis_add(axis, columns / strips);
 
-	axis = add_axis(out, &count, TCB_AXIS_TILE_M, TCB_MIDI);
-	add_powers(axis, 1, TASK_ROWS_FACTOR, tcb_least(row_count, TASK_ROWS_MAX));
-	add_value(axis, tcb_least(row_count, TASK_ROWS_MAX));
-	add_value(axis, row_count);
+	axis = tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, TCB_MIDI);
+	tcb_axis_add_powers(axis, 1, TASK_ROWS_FACTOR, tcb_least(row_count, TASK_ROWS_MAX));
+	tcb_axis_add(axis, tcb_least(row_count, TASK_ROWS_MAX));
+	tcb_axis_add(axis, row_count);
 	if (has_groups_ahead(rows, problem))
-		add_powers(axis, GROUP_LEAST, 2, ROWS_GROUP_MAX);
+		tcb_axis_add_powers(axis, GROUP_LEAST, 2, ROWS_GROUP_MAX);
 	struct tcb_axis *strips = &out[0];
-	axis = add_axis(out, &count, TCB_AXIS_TILE_N, TCB_MIDI);
+	axis = tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MIDI);
 	for (size_t i = 0; i < strips->count; i++)
-		add_value(axis, tcb_least((size_t)strips->values[i], BLOCK_MOST));
+		tcb_axis_add(axis, tcb_least((size_t)strips->values[i], BLOCK_MOST));
 	if (columns > BLOCK_L1)
-		add_value(axis, BLOCK_L1);
+		tcb_axis_add(axis, BLOCK_L1);
 	if (rows->part_forms || rows->has_groups)
-		add_powers(axis, PART_LEAST, 2, tcb_least(columns, PART_MOST));
-	axis = add_axis(out, &count, TCB_AXIS_TILE_N, TCB_MICRO);
-	add_powers(axis, 1, 2, MICRO_MAX);
-	axis = add_axis(out, &count, TCB_AXIS_KNOB, TCB_KNOB_ISA);
+		tcb_axis_add_powers(axis, PART_LEAST, 2, tcb_least(columns, PART_MOST));
+	axis = tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MICRO);
+	tcb_axis_add_powers(axis, 1, 2, MICRO_MAX);
+	axis = tcb_axis_knob(out, &count, TCB_KNOB_ISA);
 	for (int isa = 0; isa < TCB_ISA_COUNT; isa++) {
 		if (rows_lanes((enum tcb_isa)isa) && tcb_target_has(target, (enum tcb_isa)isa))
-			add_value(axis, (size_t)isa);
+			tcb_axis_add(axis, (size_t)isa);
 	}
 	if (!axis->count) /* nothing runs here; V1 says so */
-		add_value(axis, TCB_ISA_SCALAR);
+		tcb_axis_add(axis, TCB_ISA_SCALAR);
 
-	axis = add_axis(out, &count, TCB_AXIS_KNOB, TCB_KNOB_THREADS);
-	add_powers(axis, 1, 2, target->threads);
-	add_value(axis, target->threads);
-	axis = add_axis(out, &count, TCB_AXIS_KNOB, TCB_KNOB_SCHED);
-	add_value(axis, TCB_SCHED_STATIC);
-	add_value(axis, TCB_SCHED_DYNAMIC);
-	axis = add_axis(out, &count, TCB_AXIS_KNOB, TCB_KNOB_PREFETCH);
-	add_value(axis, 0);
-	add_powers(axis, 1024, 4, AHEAD_SURE);
+	axis = tcb_axis_knob(out, &count, TCB_KNOB_THREADS);
+	tcb_axis_add_powers(axis, 1, 2, target->threads);
+	tcb_axis_add(axis, target->threads);
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_SCHED), TCB_SCHED_STATIC, TCB_SCHED_DYNAMIC);
+	axis = tcb_axis_knob(out, &count, TCB_KNOB_PREFETCH);
+	tcb_axis_add(axis, 0);
+	tcb_axis_add_powers(axis, 1024, 4, AHEAD_SURE);
 	if (has_ahead(problem))
-		add_value(axis, row_bytes(problem));
+		tcb_axis_add(axis, row_bytes(problem));
 	for (size_t group = GROUP_LEAST; has_groups_ahead(rows, problem) && group <= ROWS_GROUP_MAX; group *= 2)
-		add_value(axis, group * row_bytes(problem));
-	axis = add_axis(out, &count, TCB_AXIS_KNOB, TCB_KNOB_HINT);
-	add_value(axis, TCB_HINT_T0);
-	add_value(axis, TCB_HINT_T1);
-	axis = add_axis(out, &count, TCB_AXIS_KNOB, TCB_KNOB_ASKS);
-	add_powers(axis, 1, 2, ROWS_ASKS_MAX);
-	axis = add_axis(out, &count, TCB_AXIS_KNOB, TCB_KNOB_STAGES);
-	add_value(axis, 1);
-	add_value(axis, 2);
-	add_value(axis, 3);
+		tcb_axis_add(axis, group * row_bytes(problem));
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_HINT), TCB_HINT_T0, TCB_HINT_T1);
+	axis = tcb_axis_knob(out, &count, TCB_KNOB_ASKS);
+	tcb_axis_add_powers(axis, 1, 2, ROWS_ASKS_MAX);
+	axis = tcb_axis_knob(out, &count, TCB_KNOB_STAGES);
+	ADD(axis, 1, 2, 3);
 	if (has_groups_ahead(rows, problem))
-		add_value(axis, ROWS_STAGES_GROUPED);
-	axis = add_axis(out, &count, TCB_AXIS_KNOB, TCB_KNOB_STREAM);
-	add_value(axis, 0);
-	add_value(axis, 1);
-	axis = add_axis(out, &count, TCB_AXIS_KNOB, TCB_KNOB_FORM);
+		tcb_axis_add(axis, ROWS_STAGES_GROUPED);
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_STREAM), 0, 1);
+	axis = tcb_axis_knob(out, &count, TCB_KNOB_FORM);
 	for (int form = 0; form < TCB_FORM_COUNT; form++) {
 		if (rows->forms >> form & 1u)
-			add_value(axis, (size_t)form);
+			tcb_axis_add(axis, (size_t)form);
 	}
 	return count;
 }
@@ -192,7 +159,7 @@ static size_t task_rows(const struct tcb_problem *problem, size_t threads)
 static size_t whole_step(const struct tcb_problem *problem, enum tcb_isa isa)
 {
 	size_t narrowest = 0;
-	for (const struct tcb_variant *const *list = tcb_op_find(problem->op)->variant_lists; *list; list++)
+	for (const struct tcb_variant *const *list = problem->op->variant_lists; *list; list++)
 		for (const struct tcb_variant *v = *list; v->name && v->isa == isa; v++)
 			if (v->micro.n >= problem->shape.n && (!narrowest || v->micro.n < narrowest))
 				narrowest = v->micro.n;

@@ -4,20 +4,21 @@
  * are those of kernels/rows.
  */
 #include "kernels/softmax/softmax.h"
+#include "kernels/rows/rows_gpu.h"
+#include "kernels/simd/isas.h"
 
 #include <math.h>
 
 #include "base/sizes.h"
 #include "base/util.h"
-#include "kernels/rows/rows_gpu.h"
 
 enum { OPERAND_X, OPERAND_Y, OPERAND_COUNT };
 
 static size_t softmax_operands(const struct tcb_problem *problem, struct tcb_operand out[TCB_OPERANDS_MAX])
 {
 	size_t m = problem->shape.m, n = problem->shape.n;
-	out[OPERAND_X] = (struct tcb_operand){ "x", TCB_ROLE_INPUT, "f32", m, n, m * n * sizeof(float), 1 };
-	out[OPERAND_Y] = (struct tcb_operand){ "y", TCB_ROLE_OUTPUT, "f32", m, n, m * n * sizeof(float), 1 };
+	out[OPERAND_X] = (struct tcb_operand){ "x", TCB_ROLE_INPUT, TCB_TYPE_F32, m, n, m * n * sizeof(float), 1 };
+	out[OPERAND_Y] = (struct tcb_operand){ "y", TCB_ROLE_OUTPUT, TCB_TYPE_F32, m, n, m * n * sizeof(float), 1 };
 	return OPERAND_COUNT;
 }
 
@@ -156,16 +157,7 @@ ROWS_CALLBACKS(softmax, rows)
 
 static const struct tcb_shape default_shapes[] = { { 1, 32000, 0 }, { 4096, 4096, 0 } };
 
-static const struct tcb_variant *const variant_lists[] = {
-	softmax_variants_scalar,
-#if defined(__x86_64__)
-	softmax_variants_avx2,
-	softmax_variants_avx512,
-#elif defined(__aarch64__)
-	softmax_variants_neon,
-#endif
-	NULL,
-};
+TCB_VARIANT_TABLES(variant_lists, TCB_ISAS_FLOATS, softmax_variants)
 
 const struct tcb_op tcb_op_softmax = {
 	.name = "softmax",

@@ -39,11 +39,6 @@ enum { SOFTMAX_MAX, SOFTMAX_SUM, SOFTMAX_STATS };
 /* softmax.c */
 extern const struct tcb_op tcb_op_softmax;
 
-extern const struct tcb_variant softmax_variants_scalar[];
-extern const struct tcb_variant softmax_variants_avx2[];
-extern const struct tcb_variant softmax_variants_avx512[];
-extern const struct tcb_variant softmax_variants_neon[];
-
 /* softmax_gpu.c */
 extern const struct tcb_rows_math softmax_gpu_math;
 enum tcb_status softmax_emit(const struct tcb_problem *problem, const struct tcb_target *target,

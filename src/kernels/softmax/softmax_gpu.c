@@ -16,12 +16,6 @@
 #include "kernels/rows/rows_gpu.h"
 #include "kernels/softmax/softmax.h"
 
-#define I tcb_ptx_int
-#define F tcb_ptx_f32
-#define OP1 tcb_ptx_op1
-#define OP2 tcb_ptx_op2
-#define OP3 tcb_ptx_op3
-
 enum { PART_MAX, PART_SUM, PART };
 enum { STAT_MAX, STAT_SCALE, STAT_OWN };
 
@@ -30,76 +24,77 @@ enum { STAT_MAX, STAT_SCALE, STAT_OWN };
  * rounded, and what p lost, c = t - p ln(2), as 2^p + c 2^p.  Where p is infinite c is not a number or infinite, and
  * has no part in a power that is 0.
  */
-static tcb_rows_op write_exp(struct tcb_rows_writer *w, tcb_rows_op x, tcb_rows_op max)
+static kit_op write_exp(struct tcb_rows_writer *w, kit_op x, kit_op max)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const float ln2_high = 0x1.62e43p-1f, ln2_low = -0x1.05c61p-29f; /* of ln 2, together to 2^-50 */
-	const tcb_rows_op t = OP2(b, "sub.rn.f32", x, max);
-	const tcb_rows_op p = OP2(b, "mul.rn.f32", t, F(0x1.715476p0f));
-	const tcb_rows_op power = OP1(b, "ex2.approx.ftz.f32", p);
-	tcb_rows_op c = OP3(b, "fma.rn.f32", p, F(-ln2_high), t);
+	const kit_op t = OP2(b, "sub.rn.f32", x, max);
+	const kit_op p = OP2(b, "mul.rn.f32", t, F(0x1.715476p0f));
+	const kit_op power = OP1(b, "ex2.approx.ftz.f32", p);
+	kit_op c = OP3(b, "fma.rn.f32", p, F(-ln2_high), t);
 	c = OP3(b, "fma.rn.f32", p, F(-ln2_low), c);
 	return OP3(b, "fma.rn.f32", power, OP2(b, "min.f32", c, F(1)), power);
 }
 
-static tcb_rows_op largest(struct tcb_rows_writer *w, const tcb_rows_op *values, unsigned count)
+static kit_op largest(struct tcb_rows_writer *w, const kit_op *values, unsigned count)
 {
-	return OP2(&w->b, "max.f32", tcb_rows_fold(w, "max.f32", values, count), F(-FLT_MAX));
+	return OP2(&w->kit.b, "max.f32", tcb_kit_fold(&w->kit.b, "max.f32", values, count), F(-FLT_MAX));
 }
 
-static void reduce(struct tcb_rows_writer *w, struct tcb_rows_values *values, tcb_rows_op *part)
+static void reduce(struct tcb_rows_writer *w, struct tcb_rows_values *values, kit_op *part)
 {
 	const unsigned count = values->count * w->g->width;
-	part[PART_MAX] = tcb_rows_over_lanes(w, "max.f32", largest(w, values->value, count), 32);
+	part[PART_MAX] = tcb_kit_over_lanes(&w->kit.b, "max.f32", largest(w, values->value, count), 32);
 	for (unsigned i = 0; i < count; i++)
 		values->value[i] = write_exp(w, values->value[i], part[PART_MAX]);
-	part[PART_SUM] = tcb_rows_over_lanes(w, "add.rn.f32", tcb_rows_fold(w, "add.rn.f32", values->value, count), 32);
+	part[PART_SUM] = tcb_kit_over_lanes(&w->kit.b, "add.rn.f32",
+					    tcb_kit_fold(&w->kit.b, "add.rn.f32", values->value, count), 32);
 }
 
-static void begin(struct tcb_rows_writer *w, tcb_rows_op *state)
+static void begin(struct tcb_rows_writer *w, kit_op *state)
 {
-	state[PART_MAX] = tcb_rows_constant(w, "f32", F(-FLT_MAX));
-	state[PART_SUM] = tcb_rows_constant(w, "f32", F(0));
+	state[PART_MAX] = tcb_kit_constant(&w->kit.b, "f32", F(-FLT_MAX));
+	state[PART_SUM] = tcb_kit_constant(&w->kit.b, "f32", F(0));
 }
 
-static void add(struct tcb_rows_writer *w, const struct tcb_rows_values *values, tcb_rows_op *state)
+static void add(struct tcb_rows_writer *w, const struct tcb_rows_values *values, kit_op *state)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	const unsigned count = values->count * w->g->width;
-	tcb_rows_op e[TCB_ROWS_VALUES_MAX];
-	const tcb_rows_op max = OP2(b, "max.f32", state[PART_MAX], tcb_rows_fold(w, "max.f32", values->value, count));
-	const tcb_rows_op factor = write_exp(w, state[PART_MAX], max);
+	kit_op e[TCB_ROWS_VALUES_MAX];
+	const kit_op max = OP2(b, "max.f32", state[PART_MAX], tcb_kit_fold(b, "max.f32", values->value, count));
+	const kit_op factor = write_exp(w, state[PART_MAX], max);
 	for (unsigned i = 0; i < count; i++)
 		e[i] = write_exp(w, values->value[i], max);
-	const tcb_rows_op sum = tcb_rows_fold(w, "add.rn.f32", e, count);
-	tcb_ptx_into(b, "fma.rn.f32", 4, (const tcb_rows_op[]){ state[PART_SUM], state[PART_SUM], factor, sum });
+	const kit_op sum = tcb_kit_fold(b, "add.rn.f32", e, count);
+	tcb_ptx_into(b, "fma.rn.f32", 4, (const kit_op[]){ state[PART_SUM], state[PART_SUM], factor, sum });
 	tcb_ptx_into1(b, "mov.f32", state[PART_MAX], max);
 }
 
-static void finish(struct tcb_rows_writer *w, const tcb_rows_op *state, tcb_rows_op *part)
+static void finish(struct tcb_rows_writer *w, const kit_op *state, kit_op *part)
 {
-	struct tcb_ptx_build *b = &w->b;
-	part[PART_MAX] = tcb_rows_over_lanes(w, "max.f32", state[PART_MAX], 32);
-	const tcb_rows_op factor = write_exp(w, state[PART_MAX], part[PART_MAX]);
-	part[PART_SUM] = tcb_rows_over_lanes(w, "add.rn.f32", OP2(b, "mul.rn.f32", state[PART_SUM], factor), 32);
+	struct tcb_ptx_build *b = &w->kit.b;
+	part[PART_MAX] = tcb_kit_over_lanes(b, "max.f32", state[PART_MAX], 32);
+	const kit_op factor = write_exp(w, state[PART_MAX], part[PART_MAX]);
+	part[PART_SUM] = tcb_kit_over_lanes(b, "add.rn.f32", OP2(b, "mul.rn.f32", state[PART_SUM], factor), 32);
 }
 
 /* SCALE is that of exponentials against the warp's own maximum, or of exp(x - max). */
-static void join(struct tcb_rows_writer *w, tcb_rows_op (*parts)[TCB_ROWS_PART_MAX], unsigned count, unsigned lanes,
-		 const tcb_rows_op *own, tcb_rows_op *stat)
+static void join(struct tcb_rows_writer *w, kit_op (*parts)[TCB_ROWS_PART_MAX], unsigned count, unsigned lanes,
+		 const kit_op *own, kit_op *stat)
 {
-	struct tcb_ptx_build *b = &w->b;
-	tcb_rows_op max = parts[0][PART_MAX], sum = parts[0][PART_SUM];
+	struct tcb_ptx_build *b = &w->kit.b;
+	kit_op max = parts[0][PART_MAX], sum = parts[0][PART_SUM];
 	if (count * lanes > 1) {
 		for (unsigned i = 1; i < count; i++)
 			max = OP2(b, "max.f32", max, parts[i][PART_MAX]);
-		max = tcb_rows_over_lanes(w, "max.f32", max, lanes);
+		max = tcb_kit_over_lanes(b, "max.f32", max, lanes);
 		for (unsigned i = 0; i < count; i++) {
-			const tcb_rows_op factor = write_exp(w, parts[i][PART_MAX], max);
+			const kit_op factor = write_exp(w, parts[i][PART_MAX], max);
 			sum = i ? OP3(b, "fma.rn.f32", parts[i][PART_SUM], factor, sum)
 				: OP2(b, "mul.rn.f32", parts[i][PART_SUM], factor);
 		}
-		sum = tcb_rows_over_lanes(w, "add.rn.f32", sum, lanes);
+		sum = tcb_kit_over_lanes(b, "add.rn.f32", sum, lanes);
 	}
 	stat[STAT_MAX] = max;
 	stat[STAT_SCALE] = OP1(b, "rcp.rn.f32", sum);
@@ -110,12 +105,12 @@ static void join(struct tcb_rows_writer *w, tcb_rows_op (*parts)[TCB_ROWS_PART_M
 }
 
 static void result(struct tcb_rows_writer *w, struct tcb_rows_values *values, const struct tcb_rows_values *weights,
-		   const tcb_rows_op *stat, int is_raw)
+		   const kit_op *stat, int is_raw)
 {
-	struct tcb_ptx_build *b = &w->b;
+	struct tcb_ptx_build *b = &w->kit.b;
 	(void)weights;
 	for (unsigned i = 0; i < values->count * w->g->width; i++) {
-		const tcb_rows_op e = is_raw ? write_exp(w, values->value[i], stat[STAT_MAX]) : values->value[i];
+		const kit_op e = is_raw ? write_exp(w, values->value[i], stat[STAT_MAX]) : values->value[i];
 		values->value[i] = OP2(b, "mul.rn.f32", e, stat[is_raw ? STAT_SCALE : STAT_OWN]);
 	}
 }
@@ -151,10 +146,6 @@ enum tcb_status softmax_emit(const struct tcb_problem *problem, const struct tcb
 }
 
 const struct tcb_variant softmax_gpu_variants[] = {
-	{ .name = "softmax_f32_ptx",
-	  .contract = TCB_CONTRACT_F32,
-	  .isa = TCB_ISA_FMA,
-	  .class = TCB_CLASS_APPROX,
-	  .signature = TCB_SOURCE_HASH },
+	{ .name = "softmax_f32_ptx", .contract = TCB_CONTRACT_F32, .isa = TCB_ISA_FMA, .class = TCB_CLASS_APPROX },
 	{ .name = NULL },
 };

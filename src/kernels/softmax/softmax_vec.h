@@ -52,7 +52,7 @@ static inline void v_flush_end(unsigned before)
 #endif
 }
 
-#if defined(__AVX512F__)
+#if LANES == 16
 
 /* 2^(j/16) */
 static const float exp_table[16] = { 0x1p+0f,        0x1.0b5586p+0f, 0x1.172b84p+0f, 0x1.2387a6p+0f,
@@ -60,58 +60,40 @@ static const float exp_table[16] = { 0x1p+0f,        0x1.0b5586p+0f, 0x1.172b84p
 				     0x1.6a09e6p+0f, 0x1.7a1148p+0f, 0x1.8ace54p+0f, 0x1.9c4918p+0f,
 				     0x1.ae89fap+0f, 0x1.c199bep+0f, 0x1.d5818ep+0f, 0x1.ea4afap+0f };
 
-ROWS_INLINE vec v_exp(vec x)
+SIMD_INLINE vfloat v_exp(vfloat x)
 {
-	const vec magic =
+	const vfloat magic =
 		v_set(0x1.8p19f); /* adding it leaves sixteenths: rounds to the nearest, count in the low bits */
 	x = _mm512_max_ps(v_set(EXP_LOWEST), x); /* NaN in the second operand comes through */
-	vec t = _mm512_fmadd_ps(x, v_set(EXP_LOG2E), magic);
+	vfloat t = _mm512_fmadd_ps(x, v_set(EXP_LOG2E), magic);
 	__m512i j = _mm512_castps_si512(t); /* the permutation looks at its low four bits */
-	vec power = _mm512_permutexvar_ps(j, _mm512_loadu_ps(exp_table));
-	vec n = _mm512_sub_ps(t, magic);
-	vec r = _mm512_fnmadd_ps(n, v_set(EXP_LN2), x);
-	vec p = _mm512_fmadd_ps(v_set(EXP_D3), r, v_set(EXP_D2));
+	vfloat power = _mm512_permutexvar_ps(j, _mm512_loadu_ps(exp_table));
+	vfloat n = _mm512_sub_ps(t, magic);
+	vfloat r = _mm512_fnmadd_ps(n, v_set(EXP_LN2), x);
+	vfloat p = _mm512_fmadd_ps(v_set(EXP_D3), r, v_set(EXP_D2));
 	p = _mm512_fmadd_ps(p, _mm512_mul_ps(r, r), r);
 	return _mm512_scalef_ps(_mm512_fmadd_ps(power, p, power), n); /* by 2^floor(n) */
 }
 
-#elif defined(__AVX2__)
+#elif LANES > 1
 
-ROWS_INLINE vec v_exp(vec x)
-{
-	x = _mm256_max_ps(v_set(EXP_LOWEST), x); /* NaN in the second operand comes through */
-	vec n = _mm256_round_ps(_mm256_mul_ps(x, v_set(EXP_LOG2E)), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-	vec r = _mm256_fnmadd_ps(n, v_set(EXP_LN2), x);
-	vec p = _mm256_fmadd_ps(v_set(EXP_C6), r, v_set(EXP_C5));
-	p = _mm256_fmadd_ps(p, r, v_set(EXP_C4));
-	p = _mm256_fmadd_ps(p, r, v_set(EXP_C3));
-	p = _mm256_fmadd_ps(p, r, v_set(EXP_C2));
-	p = _mm256_fmadd_ps(p, r, v_set(1));
-	p = _mm256_fmadd_ps(p, r, v_set(1));
-	__m256i exponent = _mm256_slli_epi32(_mm256_add_epi32(_mm256_cvtps_epi32(n), _mm256_set1_epi32(127)), 23);
-	return _mm256_mul_ps(p, _mm256_castsi256_ps(exponent));
-}
-
-#elif defined(__ARM_FEATURE_DOTPROD)
-
-ROWS_INLINE vec v_exp(vec x)
+SIMD_INLINE vfloat v_exp(vfloat x)
 {
 	x = v_max(v_set(EXP_LOWEST), x); /* NaN in the second operand comes through */
-	const vec n = vrndnq_f32(v_mul(x, v_set(EXP_LOG2E)));
-	const vec r = vfmsq_f32(x, n, v_set(EXP_LN2));
-	vec p = v_fma(v_set(EXP_C6), r, v_set(EXP_C5));
+	const vfloat n = v_round(v_mul(x, v_set(EXP_LOG2E)));
+	const vfloat r = v_fnma(n, v_set(EXP_LN2), x);
+	vfloat p = v_fma(v_set(EXP_C6), r, v_set(EXP_C5));
 	p = v_fma(p, r, v_set(EXP_C4));
 	p = v_fma(p, r, v_set(EXP_C3));
 	p = v_fma(p, r, v_set(EXP_C2));
 	p = v_fma(p, r, v_set(1));
 	p = v_fma(p, r, v_set(1));
-	const int32x4_t exponent = vshlq_n_s32(vaddq_s32(vcvtq_s32_f32(n), vdupq_n_s32(127)), 23);
-	return v_mul(p, vreinterpretq_f32_s32(exponent));
+	return v_mul(p, v_power2(n));
 }
 
 #else
 
-ROWS_INLINE vec v_exp(vec x)
+SIMD_INLINE vfloat v_exp(vfloat x)
 {
 	const float magic = 0x1.8p23f; /* adding it leaves no fraction bits: rounds to the nearest integer */
 	if (x < EXP_LOWEST)

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Recorded specifications: a common card for each capability that tcbtune emits
+ * code for; of several of one capability, the first stands for it.  Limits of a multiprocessor are those of the CUDA
+ * C++ Programming Guide 13.0, "Technical Specifications per Compute Capability"; the rest is from the maker's paper
+ * named in the row.
+ */
+#include "base/gpu_table.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/util.h"
+
+enum { KIB = 1024, MIB = 1024 * 1024 };
+
+struct row {
+	const char *model, *source;
+	unsigned capability, sm_count;
+	unsigned clock_mhz; /* boost */
+	unsigned l2_mib, memory_gib, memory_mhz, bus_bits;
+	double bandwidth_gb_s;
+	unsigned threads_max, blocks_max; /* a multiprocessor */
+	unsigned shared_kib, optin_kib;   /* a multiprocessor, a block */
+	int has_ecc;
+};
+
+static const struct row rows[] = {
+	{ "Tesla T4", "T4 datasheet, 2019", 75, 40, 1590, 4, 16, 5001, 256, 320, 1024, 16, 64, 64, 1 },
+	{ "NVIDIA A100-SXM4-80GB", "A100 datasheet, 2021; Ampere architecture whitepaper", 80, 108, 1410, 40, 80, 1593,
+	  5120, 2039, 2048, 32, 164, 163, 1 },
+	{ "NVIDIA GeForce RTX 3090", "GA102 whitepaper v2.1", 86, 82, 1695, 6, 24, 9751, 384, 936, 1536, 16, 100, 99,
+	  0 },
+	{ "NVIDIA GeForce RTX 4090", "Ada architecture whitepaper v1.1", 89, 128, 2520, 72, 24, 10501, 384, 1008, 1536,
+	  24, 100, 99, 0 },
+	{ "NVIDIA H100 80GB HBM3", "H100 architecture whitepaper v1.04", 90, 132, 1980, 50, 80, 2619, 5120, 3352, 2048,
+	  32, 228, 227, 1 },
+	/* A second one of its capability, for what was measured on it; sm_90 means the first. */
+	{ "NVIDIA H200", "H200 datasheet, 2024; the rest as driver 580 tells it", 90, 132, 1980, 60, 139, 3201, 6016,
+	  4814, 2048, 32, 228, 227, 1 },
+	{ "NVIDIA B200", "Blackwell datasheet, 2024", 100, 148, 1965, 126, 180, 3996, 8192, 8000, 2048, 32, 228, 227,
+	  1 },
+	{ "NVIDIA GeForce RTX 5090", "RTX Blackwell architecture whitepaper v1.1", 120, 170, 2407, 96, 32, 14001, 512,
+	  1792, 1536, 24, 100, 99, 0 },
+};
+
+enum { ROWS = sizeof rows / sizeof *rows };
+
+void tcb_gpu_complete(struct tcb_gpu *gpu)
+{
+	struct tcb_device *device = &gpu->device;
+	struct tcb_target *target = &device->target;
+	char identity[320];
+
+	tcb_target_complete_gpu(target);
+	device->cores = target->sm_count;
+	snprintf(device->name, sizeof device->name, "sm_%u", target->capability);
+	snprintf(device->arch, sizeof device->arch, "sm_%u", target->capability);
+	snprintf(identity, sizeof identity, "cuda|%s|%u|%u|%llu|%zu|%u|%u|%u|%d", device->model, target->capability,
+		 target->sm_count, (unsigned long long)device->memory_bytes >> 28, target->l2_bytes, device->clock_khz,
+		 gpu->memory_khz, gpu->bus_bits, device->has_ecc);
+	tcb_hash_hex(identity, strlen(identity), device->key);
+}
+
+int tcb_gpu_table_row(size_t index, struct tcb_gpu *out)
+{
+	if (index >= ROWS)
+		return 0;
+	const struct row *row = &rows[index];
+	struct tcb_target *target = &out->device.target;
+
+	memset(out, 0, sizeof *out);
+	out->ordinal = -1;
+	out->source = row->source;
+	snprintf(out->device.model, sizeof out->device.model, "%s", row->model);
+	target->capability = row->capability;
+	target->sm_count = row->sm_count;
+	target->l2_bytes = (size_t)row->l2_mib * MIB;
+	target->shared_optin_bytes = (size_t)row->optin_kib * KIB;
+	out->device.memory_bytes = (uint64_t)row->memory_gib << 30;
+	out->device.clock_khz = row->clock_mhz * 1000;
+	out->device.has_ecc = row->has_ecc;
+	out->threads_max = row->threads_max;
+	out->blocks_max = row->blocks_max;
+	out->registers_max = 65536;
+	out->shared_max = (size_t)row->shared_kib * KIB;
+	out->shared_reserved_block = row->capability >= 80 ? KIB : 0;
+	out->memory_khz = row->memory_mhz * 1000;
+	out->bus_bits = row->bus_bits;
+	out->read_bytes_s = row->bandwidth_gb_s * 1e9;
+	tcb_gpu_complete(out);
+	return 1;
+}
+
+enum tcb_status tcb_gpu_table(unsigned capability, struct tcb_gpu *out, struct tcb_error *err)
+{
+	struct tcb_str known = { 0 };
+
+	for (size_t i = 0; i < ROWS; i++) {
+		if (rows[i].capability == capability) {
+			tcb_gpu_table_row(i, out);
+			tcb_str_fini(&known);
+			return TCB_OK;
+		}
+		tcb_str_addf(&known, "%ssm_%u", i ? ", " : "", rows[i].capability);
+	}
+	tcb_fail(err, TCB_E_NOT_FOUND, "no GPU of capability sm_%u is attached, and none is recorded; recorded are %s",
+		 capability, known.failed ? "others" : known.data);
+	tcb_str_fini(&known);
+	return TCB_E_NOT_FOUND;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What is known of an NVIDIA GPU, and the recorded specifications of common
+ * cards, so that a space can be enumerated, ranked and answered for where no
+ * such card is.
+ */
+#ifndef TCB_BASE_GPU_TABLE_H
+#define TCB_BASE_GPU_TABLE_H
+
+#include "base/status.h"
+#include "base/target.h"
+
+struct tcb_gpu {
+	struct tcb_device device; /* name "sm_90"; driver "580.159 (CUDA 13.0)" style text */
+	int ordinal;              /* of the driver; -1: absent */
+	char uuid[48];            /* "GPU-" and 32 hex digits in five groups; empty when absent */
+	char pci[24];
+	/* per multiprocessor */
+	unsigned threads_max, blocks_max, registers_max;
+	size_t shared_max, shared_reserved_block; /* bytes; the latter: what the driver takes of each block */
+	unsigned memory_khz, bus_bits;            /* 0 unknown */
+	double read_bytes_s;                      /* nominal device-memory bandwidth, bytes per second */
+	const char *source;                       /* where the specification is from; "driver" for attached ones */
+};
+
+/* The most common card of CAPABILITY (75 ... 120), or TCB_E_NOT_FOUND with those that there are. */
+enum tcb_status tcb_gpu_table(unsigned capability, struct tcb_gpu *out, struct tcb_error *err);
+/* Row INDEX of the table; 0 past the end. */
+int tcb_gpu_table_row(size_t index, struct tcb_gpu *out);
+/* Fills what follows from the rest: name, key, arch, instruction families, limits of a block. */
+void tcb_gpu_complete(struct tcb_gpu *gpu);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Statistics of kernel times: medians with distribution-free intervals, and
+ * paired comparisons.  Times on a busy machine have heavy tails, so nothing
+ * here assumes a distribution; drift cancels where samples are paired.
+ * NaN samples (a candidate that failed in that round) are skipped everywhere.
+ */
+#ifndef TCB_BASE_STATS_H
+#define TCB_BASE_STATS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/trial.h"
+
+/* The median of the samples that are no NaN (the mean of the middle two of an even count); NaN of none. */
+double tcb_median(const double *samples, size_t n);
+
+/*
+ * The median with the narrowest pair of order statistics that covers it with 95 % for any continuous distribution.
+ * With fewer than 6 samples no pair does: lo and hi are then the smallest and the largest, whose coverage is
+ * 1 - 2^(1-n): 94 % of 5, 88 % of 4, 75 % of 3, 50 % of 2, none of 1.  All NaN without a sample.
+ */
+struct tcb_interval tcb_median_interval(const double *samples, size_t n);
+
+/* The median of the paired ratios a[i] / b[i] with its interval; pairs with a NaN are skipped. */
+struct tcb_interval tcb_ratio_interval(const double *a, const double *b, size_t n);
+
+/*
+ * Expected regret of keeping CHOSEN: SAMPLES[g * ROUNDS + r] is the time of candidate g in round r.  Rounds are
+ * resampled with replacement (paired bootstrap: all candidates of a round stay together, so drift cancels); in each
+ * resample the loss is how much slower the median paired ratio says CHOSEN is than the best candidate.  The mean loss
+ * is returned as ratio - 1, never negative.  Candidates with fewer than half of the rounds that CHOSEN has are left
+ * out.  NaN if memory runs out.
+ */
+double tcb_expected_regret(const double *samples, size_t count, size_t rounds, size_t chosen, uint64_t seed);
+
+#endif

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Barriers and the fences that belong to them: addresses come in, waiting loops
+ * and scopes go out.
+ */
+#include "kernels/gpu/barrier.h"
+
+void tcb_kit_barriers_init(struct tcb_ptx_build *b, kit_op first, unsigned count, unsigned arrivals)
+{
+	for (unsigned i = 0; i < count; i++)
+		OP2(b, "mbarrier.init.shared::cta.b64", tcb_ptx_at(first, 8 * i), I(arrivals));
+}
+
+void tcb_kit_barriers_ready(struct tcb_ptx_build *b)
+{
+	tcb_ptx_op0(b, "fence.mbarrier_init.release.cluster");
+	tcb_ptx_op0(b, "fence.proxy.async.shared::cta");
+}
+
+void tcb_kit_expect(struct tcb_ptx_build *b, kit_op barrier, kit_op bytes)
+{
+	OP2(b, "mbarrier.arrive.expect_tx.shared::cta.b64", barrier, bytes);
+}
+
+static void wait_for(struct tcb_ptx_build *b, const char *mnemonic, kit_op barrier, kit_op parity)
+{
+	struct tcb_ptx_for wait;
+	tcb_ptx_repeat_begin(b, &wait);
+	tcb_ptx_repeat_end(b, &wait, tcb_ptx_not(OP2(b, mnemonic, barrier, parity)));
+}
+
+void tcb_kit_wait(struct tcb_ptx_build *b, kit_op barrier, kit_op parity)
+{
+	wait_for(b, "mbarrier.try_wait.parity.shared::cta.b64", barrier, parity);
+}
+
+void tcb_kit_wait_cluster(struct tcb_ptx_build *b, kit_op barrier, kit_op parity)
+{
+	wait_for(b, "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64", barrier, parity);
+}
+
+void tcb_kit_block_barrier(struct tcb_ptx_build *b)
+{
+	OP1(b, "bar.sync", I(0));
+}
+
+void tcb_kit_warp_barrier(struct tcb_ptx_build *b)
+{
+	OP1(b, "bar.warp.sync", I(-1));
+}
+
+void tcb_kit_cluster_arrive(struct tcb_ptx_build *b)
+{
+	tcb_ptx_op0(b, "barrier.cluster.arrive.release.aligned");
+}
+
+void tcb_kit_cluster_wait(struct tcb_ptx_build *b)
+{
+	tcb_ptx_op0(b, "barrier.cluster.wait.acquire.aligned");
+}
+
+void tcb_kit_cluster_barrier(struct tcb_ptx_build *b)
+{
+	tcb_kit_cluster_arrive(b);
+	tcb_kit_cluster_wait(b);
+}
+
+/* --- the last block --- */
+
+void tcb_kit_last_begin(struct tcb_kit *kit, struct tcb_ptx_if *scope)
+{
+	tcb_kit_one_begin(kit, scope);
+	tcb_ptx_op0(&kit->b, "fence.acq_rel.gpu"); /* behind a barrier: of what the other warps stored, too */
+}
+
+kit_op tcb_kit_arrive(struct tcb_ptx_build *b, kit_op counter, kit_op last)
+{
+	const kit_op arrived = OP2(b, "atom.global.inc.u32", counter, last);
+	tcb_ptx_op0(b, "fence.acq_rel.gpu");
+	return arrived;
+}
+
+void tcb_kit_last_of(struct tcb_kit *kit, struct tcb_ptx_if *scope, kit_op counter, kit_op last, unsigned flag_at)
+{
+	struct tcb_ptx_build *b = &kit->b;
+	const kit_op flag = tcb_ptx_at(kit->shared, flag_at), arrived = tcb_kit_arrive(b, counter, last);
+	kit_op seen;
+	tcb_ptx_store(b, "st.shared.u32", flag, &arrived, 1);
+	tcb_ptx_if_end(b, scope);
+	tcb_kit_block_barrier(b);
+	tcb_ptx_load(b, "ld.shared.u32", flag, &seen, 1);
+	tcb_ptx_if_begin(b, scope, OP2(b, "setp.eq.u32", seen, last));
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the kernels of the dense products share: launch and parameters, threads,
+ * and which tile of C a number is: down a group of rows of tiles, then one step to
+ * the right, so that blocks that run together find B in the L2.
+ */
+#include "kernels/matmul/matmul_gpu_frame.h"
+
+void mm_write_begin(struct mm_writer *w, const char *name)
+{
+	const struct matmul_gpu *g = w->g;
+	tcb_kit_begin(&w->kit, name,
+		      &(struct tcb_kit_kernel){ .threads = g->threads,
+						.blocks_together = g->occ,
+						.grid = { g->grid, g->splitk },
+						.cluster = { g->cluster > 1 ? g->cluster : 0 },
+						.shared_bytes = g->shared_bytes,
+						.is_dependent = g->pdl });
+}
+
+void mm_write_parameters(struct mm_writer *w)
+{
+	const struct matmul_gpu *g = w->g;
+	w->steps = tcb_kit_number(&w->kit, "steps", g->slice_steps);
+	w->tiles_m = tcb_kit_number(&w->kit, "tiles_m", g->tiles_m);
+	w->tiles_n = tcb_kit_number(&w->kit, "tiles_n", g->tiles_n);
+	w->group = tcb_kit_number(&w->kit, "group", g->group);
+	if (g->splitk > 1) {
+		w->slices = tcb_kit_workspace(&w->kit, "slices", 16, 0);
+		w->counters = tcb_kit_workspace(&w->kit, "counters", 4, g->counters_at);
+	}
+	tcb_kit_memory(&w->kit, MM_MEMORY_ALIGN);
+	tcb_kit_dependents(&w->kit, 0);
+	tcb_kit_threads(&w->kit);
+	tcb_kit_uniform_warp(&w->kit);
+}
+
+void mm_write_tile(struct mm_writer *w, kit_op tile)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const kit_op group_tiles = OP2(b, "mul.lo.u32", w->group, w->tiles_n);
+	const kit_op index = OP2(b, "div.u32", tile, group_tiles);
+	const kit_op within = OP2(b, "sub.u32", tile, OP2(b, "mul.lo.u32", index, group_tiles));
+	const kit_op first = OP2(b, "mul.lo.u32", index, w->group);
+	const kit_op rows = OP2(b, "min.u32", w->group, OP2(b, "sub.u32", w->tiles_m, first));
+	const kit_op column = OP2(b, "div.u32", within, rows);
+	const kit_op row = OP2(b, "sub.u32", within, OP2(b, "mul.lo.u32", column, rows));
+	w->row = OP2(b, "mul.lo.u32", OP2(b, "add.u32", first, row), I((int64_t)w->g->bm * w->g->cluster));
+	w->column = OP2(b, "mul.lo.u32", column, I(w->g->bn));
+}
+
+void mm_write_warp_origin(struct mm_writer *w, kit_op *m_out, kit_op *n_out)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct matmul_gpu *g = w->g;
+	*m_out = OP2(b, "mul.lo.u32", OP2(b, "div.u32", w->kit.warp, I(g->warps_n)), I(g->wm));
+	*n_out = OP2(b, "mul.lo.u32", OP2(b, "rem.u32", w->kit.warp, I(g->warps_n)), I(g->wn));
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Register tiles of the dense products, generic over size and vector width: M
+ * rows x VECTORS vectors of columns.  One call walks a block of k.  A step
+ * takes a row of the panel of B in registers and spreads the values of A's
+ * panel one by one.
+ */
+#include <assert.h>
+
+#include "kernels/matmul/matmul_move.h"
+
+enum { TILE_VECTORS_MAX = 32 };
+
+/* Asks for the lines of vectors V of a row of B, PREFETCH bytes on: to the second cache, because rows that are a power
+ * of two apart share few sets of the first. */
+SIMD_INLINE void prefetch_b(const void *row, size_t each, size_t prefetch, const int vectors)
+{
+	for (size_t at = 0; at < (size_t)vectors * LANES * each; at += MATMUL_LINE)
+		__builtin_prefetch((const void *)((uintptr_t)row + at + prefetch), 0, 2);
+}
+
+/* The rows of C are asked for long before they are needed. */
+SIMD_INLINE void prefetch_c(const struct matmul_call *call, const int m, const int vectors)
+{
+	for (int i = 0; i < m; i++) {
+		const uintptr_t row = (uintptr_t)(call->c + (size_t)i * call->c_stride);
+		for (size_t at = 0; at < (size_t)vectors * LANES * sizeof(float); at += MATMUL_LINE)
+			__builtin_prefetch((const void *)(row + at), 1, 3);
+	}
+}
+
+/* Leaves the sums in C, added to what it has if the call says so. */
+SIMD_INLINE void close_tile(const struct matmul_call *call, const int m, const int vectors,
+			    vfloat sum[TILE_VECTORS_MAX])
+{
+	const int is_whole = call->rows == (size_t)m && call->columns == (size_t)vectors * LANES;
+	SIMD_UNROLL
+	for (int i = 0; i < m; i++) {
+		float *row = call->c + (size_t)i * call->c_stride;
+		SIMD_UNROLL
+		for (int v = 0; v < vectors; v++) {
+			const size_t first = (size_t)v * LANES, left = left_of(call->columns, first);
+			float *to = row + first;
+			vfloat value = sum[i * vectors + v];
+			if (is_whole) {
+				v_store(to, call->accumulate ? v_add(v_load(to), value) : value);
+			} else if ((size_t)i < call->rows && left) {
+				value = call->accumulate ? v_add(v_load_left(to, left, 0), value) : value;
+				v_store_left(to, value, left, 0);
+			}
+		}
+	}
+}
+
+/* The sums start from 0, not from C, so that they need not wait for it. */
+SIMD_INLINE void run_tile(const struct matmul_call *call, const int m, const int vectors, const int is_stored,
+			  const enum tcb_type type)
+{
+	const size_t each = is_stored ? tcb_type_bytes(type) : sizeof(float);
+	const size_t b_step = (is_stored ? call->b_stride : (size_t)vectors * LANES) * each;
+	const float *a = call->a;
+	const char *b = call->b;
+	vfloat sum[TILE_VECTORS_MAX];
+	assert(call->k && call->rows <= (size_t)m && call->columns <= (size_t)vectors * LANES);
+	prefetch_c(call, m, vectors);
+	SIMD_UNROLL
+	for (int i = 0; i < m * vectors; i++)
+		sum[i] = v_set(0);
+	for (size_t k = call->k; k; k--, a += m, b += b_step) {
+		vfloat row[TILE_VECTORS_MAX];
+		if (is_stored && call->prefetch)
+			prefetch_b(b, each, call->prefetch, vectors);
+		SIMD_UNROLL
+		for (int v = 0; v < vectors; v++)
+			row[v] = load_as(type, b + (size_t)v * LANES * each);
+		SIMD_UNROLL
+		for (int i = 0; i < m; i++) {
+			const vfloat value = v_set(a[i]);
+			SIMD_UNROLL
+			for (int v = 0; v < vectors; v++)
+				sum[i * vectors + v] = v_fma(value, row[v], sum[i * vectors + v]);
+		}
+	}
+	close_tile(call, m, vectors, sum);
+}
+
+/* X(m, n, ...) over a family's sizes. */
+#define MATMUL_STORED(m, n, type, id)                                                                                 \
+	static void stored_##type##_##m##x##n(const struct matmul_call *call)                                         \
+	{                                                                                                             \
+		run_tile(call, m, n / LANES, 1, id);                                                                  \
+	}                                                                                                             \
+	static const struct matmul_kernels *entry_##type##_##m##x##n(void)                                            \
+	{                                                                                                             \
+		static const struct matmul_kernels kernels = { panel_##m##x##n, stored_##type##_##m##x##n, &movers }; \
+		return &kernels;                                                                                      \
+	}
+#define MATMUL_TILE(m, n, unused)                                   \
+	static void panel_##m##x##n(const struct matmul_call *call) \
+	{                                                           \
+		run_tile(call, m, n / LANES, 0, TCB_TYPE_F32);      \
+	}                                                           \
+	MATMUL_STORED(m, n, f32, TCB_TYPE_F32)                      \
+	MATMUL_STORED(m, n, f16, TCB_TYPE_F16)                      \
+	MATMUL_STORED(m, n, bf16, TCB_TYPE_BF16)
+
+#define MATMUL_ROW(m_, n_, type, contract_, class_)                    \
+	{                                                              \
+		.name = "matmul_" #type "_" SIMD_TEXT "_" #m_ "x" #n_, \
+		.contract = TCB_CONTRACT_##contract_,                  \
+		.isa = SIMD_ISA_ID,                                    \
+		.micro = { m_, n_, 1 },                                \
+		.unroll = 1,                                           \
+		.class = TCB_CLASS_##class_,                           \
+		.signature = TCB_SOURCE_HASH,                          \
+		.entry = (void (*)(void))entry_##type##_##m_##x##n_,   \
+	},
+
+/* Sizes of tiles: registers hold their sums, a row of B and a value of A; there are 16 with 8 lanes, or 32. */
+#if LANES == 1
+#define SIZES(X, ...) X(2, 4, __VA_ARGS__) X(4, 2, __VA_ARGS__) X(4, 4, __VA_ARGS__)
+#elif LANES == 4
+#define SIZES(X, ...)         \
+	X(1, 32, __VA_ARGS__) \
+	X(2, 32, __VA_ARGS__) X(4, 16, __VA_ARGS__) X(6, 16, __VA_ARGS__) X(8, 12, __VA_ARGS__) X(12, 8, __VA_ARGS__)
+#elif LANES == 8
+#define SIZES(X, ...)         \
+	X(1, 32, __VA_ARGS__) \
+	X(2, 32, __VA_ARGS__) X(4, 16, __VA_ARGS__) X(4, 24, __VA_ARGS__) X(6, 16, __VA_ARGS__) X(12, 8, __VA_ARGS__)
+#else
+#define SIZES(X, ...)         \
+	X(1, 64, __VA_ARGS__) \
+	X(2, 64, __VA_ARGS__) \
+	X(4, 64, __VA_ARGS__) \
+	X(6, 64, __VA_ARGS__) \
+	X(8, 32, __VA_ARGS__) X(8, 48, __VA_ARGS__) X(12, 32, __VA_ARGS__) X(14, 32, __VA_ARGS__) X(30, 16, __VA_ARGS__)
+#endif
+static const struct matmul_movers movers = { pack_a, pack_b, narrow };
+SIZES(MATMUL_TILE, 0)
+const struct tcb_variant SIMD_NAME(matmul_f32_variants)[] = { SIZES(MATMUL_ROW, f32, F32, EXACT){ .name = NULL } };
+const struct tcb_variant SIMD_NAME(matmul_f16_variants)[] = { SIZES(MATMUL_ROW, f16, F16, BOUNDED){ .name = NULL } };
+const struct tcb_variant SIMD_NAME(matmul_bf16_variants)[] = { SIZES(MATMUL_ROW, bf16, F16, BOUNDED){ .name = NULL } };

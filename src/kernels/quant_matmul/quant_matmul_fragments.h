@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The layouts f and g of the quantised matmuls' GPU kernels: units of weights in
+ * the order of the matrix instructions' registers.
+ */
+#ifndef TCB_KERNELS_QUANT_MATMUL_FRAGMENTS_H
+#define TCB_KERNELS_QUANT_MATMUL_FRAGMENTS_H
+
+#include "kernels/formats.h"
+#include "kernels/op.h"
+
+enum {
+	QMM_UNIT_ROWS = 16,
+	QMM_UNIT_VALUES = 256,
+	QMM_CHUNK = 64, /* values along k of a tile of activations, and of a lane's 16 bytes of nibbles */
+	QMM_CHUNKS = QMM_UNIT_VALUES / QMM_CHUNK,
+	QMM_GROUP_TOKENS = 8,
+	QMM_TILE_BYTES = QMM_GROUP_TOKENS * QMM_CHUNK * 2, /* of activations: 128 bytes per token */
+	QMM_SCALE_STRIDE = 16,                             /* q8: bytes from two tokens' scales to the next two's */
+	QMM_CHUNK_STEPS = 4,                               /* of 16 along k in a chunk */
+	QMM_STAGES_MAX = 16,
+	QMM_ROW_TILES_MAX = 4,
+	QMM_WGMMA_TILES_MAX = 2, /* of 64 rows */
+	QMM_TOKENS_MAX = 256,
+	QMM_CHAINS_MAX = 4,
+	QMM_PREPARE_WARPS = 8,
+	QMM_PREPARE_TOKENS = 4 /* that a warp prepares */
+};
+
+/* 16 rows by 256 of k, in as many bytes as they have as stored. */
+struct qmm_unit {
+	enum tcb_format_id format;
+	unsigned run;                         /* values that share a scale: 16 or 32 */
+	unsigned code_words;                  /* of a lane, a chunk */
+	unsigned high_words, high_bits;       /* of a lane, a unit, of a code: bits beyond four */
+	unsigned high_at, header_at, last_at; /* bytes within the unit; last: Q6_K's d */
+	unsigned bytes;
+};
+void qmm_unit_of(enum tcb_format_id format, struct qmm_unit *out);
+/*
+ * Where the upper bits are of the first or second (ODD) code of register REG of a step: word of the lane's, bit from
+ * which on.  Turned right by TURN, registers 0 and 1, or 2 and 3, have them at bits 4 and 8, where their nibbles end.
+ */
+struct qmm_high_place {
+	unsigned word, bit, turn;
+};
+void qmm_high_at(const struct qmm_unit *unit, unsigned chunk, unsigned step, unsigned reg, unsigned odd,
+		 struct qmm_high_place *out);
+size_t qmm_units_along_k(size_t k);
+size_t qmm_fragments_bytes(enum tcb_format_id format, size_t n, size_t k);
+void qmm_fragments_pack(enum tcb_format_id format, enum tcb_layout layout, size_t n, size_t k, const void *weights,
+			void *packed);
+void qmm_fragments_unpack(enum tcb_format_id format, enum tcb_layout layout, size_t n, size_t k, const void *packed,
+			  void *weights);
+/*
+ * Layout f: which of a unit's 256 values is at place KK of the matrix instructions' k.  A lane's pairs have a run of
+ * the unit's first half and the one 128 values behind it.  Four neighbours of a run go to the same place of four tiles,
+ * or to chunks 64 bytes apart of two: so a warp reads activations 512 bytes at a time and stores them without bank
+ * conflicts.
+ */
+static inline unsigned qmm_k_of(unsigned run, unsigned kk)
+{
+	const unsigned tile = kk / QMM_CHUNK, chunk = kk % QMM_CHUNK / 8, turn = tile / 2;
+	const unsigned first = QMM_UNIT_VALUES / 2 * (kk % 2) + kk % 8 / 2 * run;
+	if (run == 32)
+		return first + 4 * chunk + tile;
+	return first + 4 * run * turn + 4 * (chunk % 4) + 2 * (tile % 2) + (chunk / 4 ^ turn);
+}
+
+#endif

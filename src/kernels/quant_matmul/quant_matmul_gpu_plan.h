@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The quantised matmuls on GPUs: a geometry and a problem in numbers, for those
+ * who write a kernel and those who judge it.
+ */
+#ifndef TCB_KERNELS_QUANT_MATMUL_GPU_PLAN_H
+#define TCB_KERNELS_QUANT_MATMUL_GPU_PLAN_H
+
+#include "kernels/quant_matmul/quant_matmul_fragments.h"
+
+struct qmm_gpu {
+	unsigned capability;
+	struct qmm_unit unit;
+	unsigned group; /* contract q8: activations that share a scale; f16: 0 */
+	int is_wgmma, own_launch, pdl;
+	int is_streamed; /* wgmma: activations pass through a ring that a warp of its own fills */
+	int is_rolling;  /* mma: through a ring that all warps fill */
+	enum tcb_copy copy;
+	enum tcb_join join;
+	unsigned rows, row_tiles;       /* of a group: rows, 16-row (mma) or 64-row (wgmma) tiles */
+	unsigned tokens, token_groups;  /* of a block: tokens, groups of 8 */
+	unsigned warps, threads;        /* that compute; of a block */
+	unsigned chains;                /* sums of each output that a warp adds to in turn, so that products
+					 * of few tokens need not wait for each other */
+	unsigned ksplit, side, splitk;  /* warps of a group; groups side by side; blocks of a row */
+	unsigned stages, lead, xstages; /* tiles of weights in flight, before the activations; tiles of activations */
+	unsigned cast;                  /* streamed: blocks along x that fetch activations for each other */
+	unsigned resident, together;
+	unsigned n, m, k;
+	unsigned row_units, slice,
+		share;          /* units along k: of a row, of a block's part of it, of a warp's part of that */
+	unsigned unroll, steps; /* units of a tile, tiles of a share */
+	/* In the grid and in arguments, not in the PTX. */
+	unsigned groups, token_tiles, grid;
+	unsigned least, longer; /* groups of a block; one more in the first LONGER blocks */
+	/* memory */
+	unsigned block_rows; /* most rows of a block */
+	unsigned tile_bytes; /* of weights */
+	/* activations: of a unit, tiles (f16) or one record (q8); their bytes, of 8 tokens and of all */
+	unsigned unit_tiles, x_group_bytes, x_tile_bytes;
+	unsigned x_scale_at, x_sum_at, x_power_at; /* within a record */
+	int has_parts;
+	unsigned own_rows;               /* most of the block's rows that it adds parts of */
+	unsigned part_pitch, part_bytes; /* floats from a row to the next; bytes of a part */
+	int x_is_bulk;                   /* the block's activations come by bulk copies, counted by a barrier a unit */
+	unsigned x_barrier_at;
+	unsigned barrier_at, image_at, part_at, flag_at, shared_bytes;
+	unsigned launch_bytes; /* that a launch asks for: no SM holds more blocks than are to be */
+	size_t image_bytes, slices_at, counters_at, workspace_bytes;
+};
+
+/* GEOMETRY keeps the rules. */
+void qmm_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *target,
+		  const struct tcb_geometry *geometry, struct qmm_gpu *out);
+/* Blocks along the tokens of the launch that prepares them. */
+unsigned qmm_prepare_blocks(const struct qmm_gpu *g);
+double qmm_gpu_chain(const struct qmm_gpu *g); /* the longest rounding chain of an output */
+
+#endif

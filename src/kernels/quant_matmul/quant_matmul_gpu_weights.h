@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The quantised matmuls on GPUs: a lane's weights of a unit, from memory to the
+ * registers of A.
+ */
+#ifndef TCB_KERNELS_QUANT_MATMUL_GPU_WEIGHTS_H
+#define TCB_KERNELS_QUANT_MATMUL_GPU_WEIGHTS_H
+
+#include "kernels/quant_matmul/quant_matmul_gpu_writer.h"
+
+/* A lane's weights of a unit, as loaded, and its scales: pairs of halves, of its two rows. */
+struct qmm_raw {
+	kit_op code[QMM_CHUNKS][8], high[8], header[2][4], last[2];
+};
+enum { QMM_TURNS_MAX = 2 };
+struct qmm_scales {
+	kit_op scale[2][QMM_TURNS_MAX], offset[2]; /* a pair of runs each; offset: what is added */
+};
+
+/* Constants for codes; and, called last, for headers. */
+void qmm_write_code_constants(struct qmm_writer *w);
+void qmm_write_header_constants(struct qmm_writer *w);
+/* The address of the 16 rows I of group GROUP in the packed weights, from the block's k on; those of the last rows
+ * where there are none. */
+kit_op qmm_write_rows_at(struct qmm_writer *w, kit_op group, kit_op i);
+/* Where a lane's words of a unit at UNIT are; loads of what is AT bytes behind it. */
+struct qmm_lane_at {
+	kit_op codes, header, last, high; /* high: layout g */
+};
+/* A word, two or four; half a word.  To the registers of OUT if it has any, else to new ones. */
+void qmm_write_load(struct qmm_writer *w, kit_op address, unsigned at, kit_op *out, unsigned count);
+void qmm_write_load_half(struct qmm_writer *w, kit_op address, unsigned at, kit_op *out);
+void qmm_write_lane_at(struct qmm_writer *w, kit_op unit, struct qmm_lane_at *out);
+/* To the registers that OUT has, or new ones where it has none (zeroed). */
+void qmm_write_load_header(struct qmm_writer *w, const struct qmm_lane_at *lane, unsigned at, struct qmm_raw *out);
+void qmm_write_load_codes(struct qmm_writer *w, const struct qmm_lane_at *lane, unsigned at, unsigned chunk,
+			  struct qmm_raw *out);
+void qmm_write_scales(struct qmm_writer *w, const struct qmm_raw *raw, struct qmm_scales *out);
+/* Minus the mins of runs p and p + 4, exact, lane p of four's, by a row's header. */
+kit_op qmm_write_minus_mins(struct qmm_writer *w, const kit_op word[4]);
+/* The four registers of A of step STEP (16 of k) of chunk CHUNK; those that A has, or new ones. */
+void qmm_write_fragment(struct qmm_writer *w, const struct qmm_raw *raw, const struct qmm_scales *scales,
+			unsigned chunk, unsigned step, kit_op a[4]);
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The quantised matmuls on GPUs: activations, from floats to what the products read.
+ */
+#ifndef TCB_KERNELS_QUANT_MATMUL_GPU_X_H
+#define TCB_KERNELS_QUANT_MATMUL_GPU_X_H
+
+#include "kernels/quant_matmul/quant_matmul_gpu_writer.h"
+
+/* By all threads of a block, of its k and tokens, to shared memory at IMAGE. */
+void qmm_write_x_prepare(struct qmm_writer *w, kit_op image);
+/* The same from the image that a launch of its own made: what comes first, and asking; where x_is_bulk each unit of the
+ * block's slice has a barrier at X_BARRIER, whose first phase ends when it is there. */
+void qmm_write_x_open(struct qmm_writer *w);
+void qmm_write_x_copy(struct qmm_writer *w, kit_op image);
+/* By all threads: copies of unit UNIT of the block's slice to a slot, which are waited for by groups. */
+void qmm_write_x_ask(struct qmm_writer *w, kit_op slot, kit_op unit);
+/* Where a lane's row of matrices is in tiles at BASE: ldmatrix.x4 reads 32 of k there, and the tile's other 32. */
+void qmm_write_lane_rows(struct qmm_writer *w, kit_op base, kit_op out[2]);
+/* That launch: QMM_PREPARE_TOKENS tokens by 256 of k a warp. */
+void qmm_write_prepare_kernel(struct qmm_writer *w);
+
+/* quant_matmul_gpu_x_s8.c: 8 consecutive values per lane, 256 per warp, of the token in row ROW of the record at
+ * RECORD, in shared or in global memory. */
+void qmm_write_x_codes(struct qmm_writer *w, int is_global, kit_op record, kit_op row, const kit_op value[]);
+
+#endif

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Weights as stored -> lines -> panels, generic over format and vector width;
+ * quant_matmul_unpack_<isa>.c make tables of it.
+ */
+#include <assert.h>
+
+#include "kernels/quant_matmul/quant_matmul_lines.h"
+
+enum { PARTS = QMM_ROWS / LANES };
+
+/* COUNT words of each row, from OFFSET of its bytes, to the lines at OUT; COUNT is a multiple of four. */
+SIMD_INLINE void gather_words(const uint8_t *const row[QMM_ROWS], size_t offset, int count, uint8_t *out)
+{
+	vint v[4];
+	for (int w = 0; w < count; w += 4, offset += 16)
+		for (int part = 0; part < PARTS; part++) {
+			vi_four_words(row + part * LANES, offset, v);
+			SIMD_UNROLL
+			for (int i = 0; i < 4; i++)
+				vi_store(out + (w + i) * QMM_LINE + part * 4 * LANES, v[i]);
+		}
+}
+
+/* BYTES (1 or 2) at OFFSET of each row as number PLACE of a row's words from LINES on. */
+SIMD_INLINE void gather_scale(const uint8_t *const row[QMM_ROWS], size_t offset, size_t bytes, size_t place,
+			      uint8_t *lines)
+{
+	uint8_t *at = lines + place * bytes / 4 * QMM_LINE + place * bytes % 4;
+	for (int r = 0; r < QMM_ROWS; r++)
+		memcpy(at + 4 * r, row[r] + offset, bytes);
+}
+
+/* Where the rows of a group are; rows past the last one repeat it, their results are dropped. */
+SIMD_INLINE void list_rows(const uint8_t *rows, size_t row_bytes, size_t row_count, const uint8_t *out[QMM_ROWS])
+{
+	assert(row_count >= 1 && row_count <= QMM_ROWS);
+	for (size_t r = 0; r < QMM_ROWS; r++)
+		out[r] = rows + (r < row_count ? r : row_count - 1) * row_bytes;
+}
+
+/* Blocks of 32 values: HEAD bytes of scale, then CODE_WORDS words of codes.  Blocks past the end become zeros. */
+SIMD_INLINE void gather_small(const uint8_t *const row[QMM_ROWS], size_t values, size_t head, int code_words,
+			      uint8_t *lines)
+{
+	const size_t blocks = values / 32, words = (size_t)code_words, block_bytes = head + 4 * words;
+	uint8_t *codes = lines + 2 * head * QMM_LINE;
+	if (blocks < 8)
+		memset(lines, 0, (2 * head + 8 * words) * QMM_LINE);
+	for (size_t b = 0; b < blocks; b++) {
+		gather_scale(row, b * block_bytes, head, b, lines);
+		gather_words(row, b * block_bytes + head, code_words, codes + b * words * QMM_LINE);
+	}
+}
+
+SIMD_INLINE void gather(const uint8_t *rows, size_t row_bytes, size_t row_count, size_t values,
+			enum tcb_format_id format, uint8_t *lines)
+{
+	const uint8_t *row[QMM_ROWS];
+	list_rows(rows, row_bytes, row_count, row);
+	const struct tcb_format *f = tcb_format_row(format);
+	const int words = (int)(f->block_bytes / 4);
+	if (f->block_values < QMM_VALUES) {
+		gather_small(row, values, f->codes_at, f->code_bits == 8 ? 8 : 4, lines);
+	} else if (format == TCB_FORMAT_Q6_K) {
+		gather_words(row, 0, 52, lines);
+		memset(lines + 52 * QMM_LINE, 0, QMM_LINE);
+		gather_scale(row, 208, 2, 0, lines + 52 * QMM_LINE);
+	} else {
+		gather_words(row, 0, words / 4 * 4, lines);
+		if (words % 4) /* the last four again */
+			gather_words(row, 4 * ((size_t)words - 4), 4, lines + (words - 4) * QMM_LINE);
+	}
+}
+
+SIMD_INLINE void unpack_panel(const uint8_t *lines, enum tcb_format_id format, struct qmm_panel *out)
+{
+	const int spans = spans_of(format), runs = runs_of(format), steps = QMM_STEPS / runs;
+	for (int part = 0; part < PARTS; part++, lines += 4 * LANES) {
+		uint8_t *code = out->code[0] + part * 4 * LANES;
+		struct headers h;
+		read_headers(lines, format, &h);
+		SIMD_UNROLL
+		for (int g = 0; g < runs; g++)
+			v_store(out->scale[g] + part * LANES, h.scale[g]);
+		if (has_mins(format)) {
+			vi_store(out->min[0] + part * 4 * LANES, h.min[0]);
+			vi_store(out->min[1] + part * 4 * LANES, h.min[1]);
+			v_store(out->offset + part * LANES, h.offset);
+		}
+		for (int span = 0; span < spans; span++) {
+			SIMD_UNROLL
+			for (int run = 0; run < runs / spans; run++) {
+				SIMD_UNROLL
+				for (int i = 0; i < steps; i++, code += QMM_LINE)
+					vi_store(code, code_step(lines, format, span, run, i));
+			}
+		}
+	}
+}
+
+/* Each value is rounded once, as tcb_dequantize() does it: scale * code and offset * min are exact. */
+SIMD_INLINE void unpack_values(const uint8_t *lines, enum tcb_format_id format, struct qmm_values *out)
+{
+	const int spans = spans_of(format), runs = runs_of(format), steps = QMM_STEPS / runs;
+	for (int part = 0; part < PARTS; part++, lines += 4 * LANES) {
+		float *w = out->w[0] + part * LANES;
+		struct headers h;
+		vfloat less[8] = { v_set(0) };
+		read_headers(lines, format, &h);
+		if (has_mins(format)) {
+			SIMD_UNROLL
+			for (int g = 0; g < 8; g++)
+				less[g] = v_mul(h.offset, v_from_words(vi_unsigned_byte(h.min[g / 4], g % 4)));
+		}
+		for (int span = 0; span < spans; span++) {
+			SIMD_UNROLL
+			for (int run = 0; run < runs / spans; run++) {
+				const int g = span * (runs / spans) + run;
+				for (int i = 0; i < steps; i++) {
+					const vint codes = code_step(lines, format, span, run, i);
+					SIMD_UNROLL
+					for (int k = 0; k < 4; k++, w += QMM_ROWS) {
+						const vint code = vi_add(vi_unsigned_byte(codes, k),
+									 vi_words(-qmm_centre(format)));
+						v_store(w, has_mins(format)
+								   ? v_fms(h.scale[g], v_from_words(code), less[g % 8])
+								   : v_mul(h.scale[g], v_from_words(code)));
+					}
+				}
+			}
+		}
+	}
+}
+
+/* The three functions of one format. */
+#define FUNCTIONS(id, name, ...)                                                                          \
+	static void gather_##name(const uint8_t *rows, size_t row_bytes, size_t row_count, size_t values, \
+				  uint8_t *lines)                                                         \
+	{                                                                                                 \
+		gather(rows, row_bytes, row_count, values, TCB_FORMAT_##id, lines);                       \
+	}                                                                                                 \
+	static void panel_##name(const uint8_t *lines, void *panel)                                       \
+	{                                                                                                 \
+		unpack_panel(lines, TCB_FORMAT_##id, panel);                                              \
+	}                                                                                                 \
+	static void values_##name(const uint8_t *lines, void *values)                                     \
+	{                                                                                                 \
+		unpack_values(lines, TCB_FORMAT_##id, values);                                            \
+	}
+
+TCB_FORMAT_LIST(FUNCTIONS)
+
+#define UNPACKER(id, name, ...) { gather_##name, panel_##name, values_##name },
+const struct qmm_unpacker SIMD_NAME(qmm_unpackers)[TCB_FORMAT_COUNT] = { TCB_FORMAT_LIST(UNPACKER) };

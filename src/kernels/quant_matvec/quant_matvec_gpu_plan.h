@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The quantised matvec on GPUs: a geometry and a problem in numbers, for those who
+ * write a kernel and those who judge it.
+ */
+#ifndef TCB_KERNELS_QUANT_MATVEC_GPU_PLAN_H
+#define TCB_KERNELS_QUANT_MATVEC_GPU_PLAN_H
+
+#include "kernels/quant.h"
+#include "kernels/quant_matvec/quant_matvec_planes.h"
+
+enum {
+	QMV_GPU_VEC_MAX = 16,
+	QMV_GPU_ROWS_MAX = 8,
+	QMV_GPU_WORDS_MAX = QMV_GPU_VEC_MAX / 4,
+	QMV_GPU_STEPS_MAX = 16, /* unrolled */
+	QMV_GPU_STAGES_MAX = 8,
+	QMV_GPU_X_AHEAD = 4, /* superblocks of activations that a warp loads before it uses the first */
+	QMV_PIECE = 16,      /* isa=mma: bytes of codes */
+	QMV_PIECES_MAX = 4,  /* isa=mma: 16-byte pieces that a lane has of a row */
+	QMV_PARTS_MAX = 2,   /* isa=mma: of an activation */
+	QMV_B_WORDS = 16     /* isa=mma: registers of activations for each of them */
+};
+
+/* The prepared activations of a block's slice: where their parts lie, in bytes from the start. */
+struct qmv_gpu_image {
+	unsigned blocks;                  /* superblocks, one of zeros included where steps may be partial */
+	unsigned high, scale, sum, bytes; /* codes of high nibbles (q8), scales, sums; all of it */
+	unsigned code_stride;             /* a superblock's codes (of one half), or values, in bytes */
+	unsigned scale_stride, sum_stride;
+};
+
+/* Bytes of the weights that lie together: everything (native), or one part. */
+struct qmv_stream {
+	unsigned stride; /* from a superblock to the next */
+	unsigned copied, slot_at,
+		pitch; /* rings: bytes of a row; where a slot has its rows, and from one to the next */
+};
+
+/*
+ * A geometry and a problem in numbers.  isa=mma (quant_matvec_gpu_mma.c): what is said of rows holds for tiles of
+ * sixteen, whose superblocks lie together (layout f).
+ */
+struct qmv_gpu {
+	const struct qmv_format *format;
+	unsigned capability;
+	int is_q8, is_half; /* else f32 */
+	unsigned group;     /* q8: activations that share a scale, 32 or 256; else 256 */
+	enum tcb_layout layout;
+	enum tcb_copy copy;
+	int is_mma, x_in_regs, own_launch, pdl;
+	unsigned vec, rows, warps, ksplit, row_warps, splitk, stages, lead, resident, together;
+	unsigned group_rows, sums; /* rows of a group; sums of them that a lane adds up */
+	unsigned n, k, tokens;
+	unsigned row_blocks, slice, share; /* superblocks of a row, of a block's part of it, of a warp's part of that */
+	unsigned log_run, halves;          /* of the layout; values of a byte of codes */
+	unsigned piece_lanes, step;        /* lanes of a superblock; superblocks that a warp takes at once */
+	unsigned steps, unroll;            /* of a warp's share; in flight together */
+	unsigned chunks;                   /* rings: of a warp's share, each as long as a slot */
+	int is_partial;                    /* the last step has fewer superblocks */
+	int is_narrow;                     /* codes are aligned to two bytes only */
+	unsigned parts;                    /* isa=mma: of an activation */
+	unsigned runs, is_split;           /* sums of a superblock's activations; a piece has two of them */
+	unsigned scales_apart; /* group 32: sub-blocks from that of a piece's low codes to that of its high ones */
+	/* Not in the PTX, which serves any number of rows and of SMs: they are in the grid and in arguments. */
+	unsigned groups, grid;  /* groups of rows; blocks along x */
+	unsigned least, longer; /* groups of a block; one more in the first LONGER blocks */
+	unsigned block_rows;    /* most rows of a block */
+	/* weights */
+	unsigned stream_count, stream_of[QMV_PARTS];
+	struct qmv_stream stream[QMV_PARTS];
+	unsigned high_words; /* of a lane's piece */
+	/* shared memory: rings, barriers, activations, a flag and partial sums; bytes in all */
+	unsigned slot_bytes, slot_copied; /* of a stage; of these copied */
+	unsigned barrier_at, image_at, flag_at, part_at, shared_bytes;
+	struct qmv_gpu_image image;
+	/* workspace: images of the tokens; partial sums of the slices; how many slices are done, by token and block */
+	size_t slices_at, counters_at, workspace_bytes;
+};
+
+/* GEOMETRY keeps the rules. */
+void qmv_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *target,
+		  const struct tcb_geometry *geometry, struct qmv_gpu *out);
+/* Registers that are enough for a thread. */
+unsigned qmv_gpu_registers(const struct qmv_gpu *g);
+/* The longest rounding chain of an output. */
+double qmv_gpu_chain(const struct qmv_gpu *g);
+/* Tiles' k at the innermost level. */
+unsigned qmv_gpu_micro_k(const struct tcb_problem *problem);
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Micro-kernels of the MatVecs, the generics of quant_matvec_native.h and
+ * quant_matvec_lines.h with each size worth trying, compiled for every
+ * instruction family with vectors.
+ */
+#include "kernels/quant_matvec/quant_matvec_lines.h"
+
+/* Q4_K has kernels of its own for x86; there are enough registers for sums of eight rows where vectors are wide. */
+#if LANES == 4
+#define FORMATS TCB_FORMAT_LIST
+#define ROWS(X, ...) X(1, __VA_ARGS__) X(2, __VA_ARGS__) X(4, __VA_ARGS__)
+#else
+#define FORMATS TCB_FORMAT_OTHER_ROWS
+#define ROWS(X, ...) X(1, __VA_ARGS__) X(2, __VA_ARGS__) X(4, __VA_ARGS__) X(8, __VA_ARGS__)
+#endif
+/* X(contract, ...) for each; VNNI changes nothing in f32. */
+#if defined(SIMD_HAS_DOT) && !defined(SIMD_DOT_IS_SIGNED)
+#define CONTRACTS(X, ...) X(q8, Q8, __VA_ARGS__)
+#else
+#define CONTRACTS(X, ...) X(q8, Q8, __VA_ARGS__) X(f32, F32, __VA_ARGS__)
+#endif
+enum { IS_q8 = 1, IS_f32 = 0 };
+
+#define NATIVE(rows, contract, op, format) \
+	QMV_KERNEL_LONG(op##_##contract##_##rows, native_rows, format, IS_##contract, rows)
+#define KERNELS(contract, CONTRACT, op, format) \
+	ROWS(NATIVE, contract, op, format)      \
+	QMV_KERNEL_LONG(op##_##contract##_r16, line_rows, format, IS_##contract)
+#define OF_FORMAT(id, name, op, ...) CONTRACTS(KERNELS, op, TCB_FORMAT_##id)
+FORMATS(OF_FORMAT)
+
+#define NATIVE_ROW(rows, contract, CONTRACT, op, k) \
+	QMV_ROW(op, k, contract, CONTRACT, native, NATIVE, rows, op##_##contract##_##rows),
+#define KERNEL_ROWS(contract, CONTRACT, op, k)      \
+	ROWS(NATIVE_ROW, contract, CONTRACT, op, k) \
+	QMV_ROW(op, k, contract, CONTRACT, r16, R16, 16, op##_##contract##_r16),
+#define TABLE(id, name, op, values, ...) \
+	const struct tcb_variant SIMD_NAME(qmv_##op)[] = { CONTRACTS(KERNEL_ROWS, op, values){ 0 } };
+FORMATS(TABLE)

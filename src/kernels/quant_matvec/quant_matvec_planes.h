@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The quantised matvec: weight formats as its GPU kernels see them, and whole
+ * matrices in the layouts p, s and f.
+ */
+#ifndef TCB_KERNELS_QUANT_MATVEC_PLANES_H
+#define TCB_KERNELS_QUANT_MATVEC_PLANES_H
+
+#include "kernels/quant_matvec/quant_matvec.h"
+
+enum {
+	QMV_VALUES = 256,  /* of a superblock */
+	QMV_TILE_ROWS = 16 /* isa=mma: of a tile */
+};
+
+/* What a superblock is made of, in the order of the planes of a packed matrix. */
+enum qmv_part { QMV_CODES, QMV_HIGH, QMV_D, QMV_SCALES, QMV_PARTS };
+
+/* K: d, dmin and 6-bit scales and mins in 16 bytes.  HALVES: an f16 for 32 values.  BYTES: an int8 for 16, and d.
+ * POWERS: a byte e for 32, 2^(e - 128).  SIXES: an int8 for 32, and d.  */
+enum qmv_scales { QMV_SCALES_K, QMV_SCALES_HALVES, QMV_SCALES_BYTES, QMV_SCALES_POWERS, QMV_SCALES_SIXES };
+
+/* A weight format as these kernels see it. */
+struct qmv_format {
+	enum tcb_format_id id;
+	enum qmv_scales scales;
+	unsigned bytes[QMV_PARTS];     /* of a superblock; 0: it has no such part */
+	unsigned native_at[QMV_PARTS]; /* where a superblock as stored, or its first block, has them */
+	unsigned block;                /* bytes of a block of 32 values; 0 where a superblock is one block */
+	unsigned high_bits;            /* of a code, beyond its nibble */
+	unsigned log_run;              /* of native and p (see above); 8: a code is a byte */
+	unsigned centre;               /* that is taken off the codes */
+	int has_mins;
+	const int8_t *table; /* what nibbles stand for, or NULL */
+};
+
+/* A sub-block of 32 values has one scale, a float. */
+static inline int qmv_has_whole_scales(const struct qmv_format *f)
+{
+	return f->scales == QMV_SCALES_HALVES || f->scales == QMV_SCALES_POWERS || f->scales == QMV_SCALES_SIXES;
+}
+
+/* Codes of high nibbles come 16 times as large. */
+static inline int qmv_has_large_high(const struct qmv_format *f)
+{
+	return !f->high_bits && !f->table;
+}
+
+const struct qmv_format *qmv_format(const struct tcb_problem *problem);
+size_t qmv_packed_bytes(const struct tcb_problem *problem, enum tcb_layout layout);
+void qmv_plane_pack(const struct tcb_problem *problem, enum tcb_layout layout, const void *weights, void *packed);
+void qmv_plane_unpack(const struct tcb_problem *problem, enum tcb_layout layout, const void *packed, void *weights);
+
+#endif

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Signatures of GPU candidates, and the question whether a stored one is
+ * today's.  A signature is two hashes of a description as text, so that it is
+ * the same on all machines.
+ */
+#include "kernels/signature.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kernels/constraint.h"
+#include "ptx/text/text.h"
+
+static void describe_tensor(const struct tcb_tensor *tensor, struct tcb_str *out)
+{
+	const struct tcb_ptx_tensor_map *map = &tensor->map;
+	tcb_str_addf(out, "tensor operand=%zu type=%d swizzle=%u nan=%d", tensor->operand, (int)map->type, map->swizzle,
+		     map->fill_nan);
+	for (unsigned i = 0; i < map->rank; i++)
+		tcb_str_addf(out, " %llu/%llu/%u/%u", (unsigned long long)map->size[i],
+			     i ? (unsigned long long)map->stride[i] : 0, map->box[i], map->element_stride[i]);
+	tcb_str_add(out, "\n");
+}
+
+static void describe_launch(const struct tcb_launch *launch, struct tcb_str *out)
+{
+	tcb_str_addf(out, "launch %s grid=%ux%ux%u block=%ux%ux%u cluster=%ux%ux%u shared=%u dependent=%d\n",
+		     launch->entry, launch->grid[0], launch->grid[1], launch->grid[2], launch->block[0],
+		     launch->block[1], launch->block[2], launch->cluster[0], launch->cluster[1], launch->cluster[2],
+		     launch->shared_bytes, launch->is_dependent);
+	for (size_t i = 0; i < launch->argument_count; i++) {
+		const struct tcb_argument *argument = &launch->argument[i];
+		tcb_str_addf(out, "argument %d %zu\n", (int)argument->kind, argument->value);
+		if (argument->kind == TCB_ARGUMENT_TENSOR)
+			describe_tensor(&launch->tensor[argument->value], out);
+	}
+}
+
+void tcb_kernel_describe(const struct tcb_kernel *kernel, struct tcb_str *out)
+{
+	tcb_str_addf(out, "packed=%zu workspace=%zu\n", kernel->packed_bytes, kernel->workspace_bytes);
+	for (size_t i = 0; i < kernel->launch_count; i++)
+		describe_launch(&kernel->launch[i], out);
+}
+
+/* --- packing --- */
+
+enum { ROWS_UNIT = 64, VALUES_UNIT = 1024 };
+
+/* Less of a dimension that is packed alike: layouts go in groups of at most UNIT, the last one with what is left. */
+static size_t less_of(size_t size, size_t unit)
+{
+	return size <= 2 * unit ? size : unit + size % unit;
+}
+
+static enum tcb_status hash_packing(const struct tcb_problem *problem, enum tcb_layout layout, uint64_t *out,
+				    struct tcb_error *err)
+{
+	struct tcb_operand operands[TCB_OPERANDS_MAX];
+	struct tcb_problem small = *problem;
+	struct tcb_rng rng;
+	small.shape.n = less_of(problem->shape.n, ROWS_UNIT);
+	small.shape.k = less_of(problem->shape.k, VALUES_UNIT);
+	const int which = tcb_operand_weights(operands, problem->op->operands(&small, operands));
+	/* No layout takes more than two floats per value, rows made up to whole groups. */
+	const size_t stored = operands[which].bytes;
+	const size_t room = 2 * sizeof(float) * (small.shape.n + 2 * ROWS_UNIT) * small.shape.k;
+	uint8_t *weights = malloc(stored), *packed = calloc(1, room);
+	if (weights && packed) {
+		tcb_rng_init(&rng, 1);
+		for (size_t i = 0; i < stored; i++)
+			weights[i] = (uint8_t)tcb_rng_next(&rng);
+		problem->op->pack(&small, layout, weights, packed);
+		*out = tcb_hash64(packed, room, 0);
+	}
+	free(weights);
+	free(packed);
+	return weights && packed ? TCB_OK : tcb_fail(err, TCB_E_NOMEM, "out of memory for packed weights");
+}
+
+/* --- signatures --- */
+
+enum tcb_status tcb_kernel_sign(const struct tcb_kernel *kernel, const struct tcb_str *ptx,
+				struct tcb_packings *packings, char out[TCB_SIGNATURE_MAX], struct tcb_error *err)
+{
+	struct tcb_str rest = { 0 };
+	enum tcb_status status = TCB_OK;
+	out[0] = '\0';
+	tcb_kernel_describe(kernel, &rest);
+	if (kernel->packed_bytes) {
+		const enum tcb_layout layout = (enum tcb_layout)kernel->geometry.knob[TCB_KNOB_LAYOUT];
+		if (!packings->is_known[layout])
+			status = hash_packing(&kernel->problem, layout, &packings->hash[layout], err);
+		packings->is_known[layout] = status == TCB_OK;
+		tcb_str_addf(&rest, "packing %016llx\n", (unsigned long long)packings->hash[layout]);
+	}
+	if (status == TCB_OK && (rest.failed || ptx->failed))
+		status = tcb_fail(err, TCB_E_NOMEM, "out of memory for a kernel's description");
+	if (status == TCB_OK)
+		snprintf(out, TCB_SIGNATURE_MAX, "%016llx%016llx",
+			 (unsigned long long)tcb_hash64(ptx->data, ptx->length, 0),
+			 (unsigned long long)tcb_hash64(rest.data, rest.length, 0));
+	tcb_str_fini(&rest);
+	return status;
+}
+
+enum tcb_status tcb_candidate_identify(const struct tcb_problem *problem, const struct tcb_target *target,
+				       const struct tcb_geometry *geometry, struct tcb_packings *packings,
+				       char variant_out[TCB_VARIANT_NAME_MAX], char signature_out[TCB_SIGNATURE_MAX],
+				       struct tcb_error *err)
+{
+	const struct tcb_op *op = problem->op;
+	const struct tcb_variant *variant = tcb_variant_find(op, problem->contract, geometry);
+	struct tcb_kernel kernel = { .module = NULL };
+	struct tcb_str ptx = { 0 };
+	variant_out[0] = signature_out[0] = '\0';
+	if (!variant)
+		return tcb_fail(err, TCB_E_ILLEGAL, "%s has no kernel for this geometry", op->name);
+	snprintf(variant_out, TCB_VARIANT_NAME_MAX, "%s", variant->name);
+	if (variant->signature) {
+		snprintf(signature_out, TCB_SIGNATURE_MAX, "%s", variant->signature);
+		return TCB_OK;
+	}
+	enum tcb_status status = op->emit(problem, target, geometry, &kernel, err);
+	if (status == TCB_OK) {
+		tcb_ptx_print(kernel.module, &ptx);
+		status = tcb_kernel_sign(&kernel, &ptx, packings, signature_out, err);
+	}
+	tcb_str_fini(&ptx);
+	tcb_kernel_fini(&kernel);
+	return status;
+}
+
+int tcb_candidate_is_current(const struct tcb_problem *problem, const struct tcb_target *target,
+			     const struct tcb_geometry *geometry, const char *signature, struct tcb_packings *packings)
+{
+	const struct tcb_variant *variant = tcb_variant_find(problem->op, problem->contract, geometry);
+	char name[TCB_VARIANT_NAME_MAX], today[TCB_SIGNATURE_MAX];
+	if (!variant)
+		return 0;
+	if (tcb_signature_is_proven(problem->op, variant, signature))
+		return 1;
+	/* A database may come from anyone: nothing illegal is asked of an emitter. */
+	if (!variant->signature && tcb_constraint_violated(problem->op, problem, target, geometry, 1, NULL))
+		return 0;
+	return tcb_candidate_identify(problem, target, geometry, packings, name, today, NULL) == TCB_OK &&
+	       strcmp(today, signature) == 0;
+}
+
+/* --- many --- */
+
+struct looking {
+	const struct tcb_problem *problem;
+	const struct tcb_target *target;
+	const struct tcb_trial *trials;
+	size_t count;
+	uint64_t end_ns;
+	enum { UNSEEN, CURRENT, OTHER } * found;
+	struct tcb_packings *packings; /* of each thread */
+};
+
+static void look(void *ctx, size_t task, unsigned thread)
+{
+	struct looking *looking = ctx;
+	const size_t at = looking->count - 1 - task;
+	const struct tcb_trial *trial = &looking->trials[at];
+	if (tcb_clock_ns() >= looking->end_ns)
+		return;
+	looking->found[at] = tcb_candidate_is_current(looking->problem, looking->target, &trial->geometry,
+						      trial->signature, &looking->packings[thread])
+				     ? CURRENT
+				     : OTHER;
+}
+
+static void sort_found(const struct looking *looking, struct tcb_trial *trials, struct tcb_current *out)
+{
+	*out = (struct tcb_current){ 0 };
+	for (size_t i = 0; i < looking->count; i++) {
+		const struct tcb_trial trial = trials[i];
+		out->unseen += looking->found[i] == UNSEEN;
+		if (looking->found[i] != CURRENT)
+			continue;
+		trials[i] = trials[out->count];
+		trials[out->count++] = trial;
+	}
+}
+
+enum tcb_status tcb_trials_current(const struct tcb_problem *problem, const struct tcb_target *target,
+				   struct tcb_trial *trials, size_t count, double seconds, struct tcb_current *out,
+				   struct tcb_error *err)
+{
+	const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+	/* A CPU's signatures are at hand: no threads for that. */
+	const unsigned threads = target->kind == TCB_TARGET_CUDA && processors > 1 ? (unsigned)processors : 1;
+	struct looking looking = {
+		.problem = problem,
+		.target = target,
+		.trials = trials,
+		.count = count,
+		.end_ns = seconds > 0 ? tcb_clock_ns() + (uint64_t)(1e9 * seconds) : UINT64_MAX,
+		.found = calloc(count + 1, sizeof *looking.found),
+		.packings = calloc(threads, sizeof *looking.packings),
+	};
+	struct tcb_pool *pool = NULL;
+	enum tcb_status status = looking.found && looking.packings
+					 ? tcb_pool_create(threads, NULL, &pool, err)
+					 : tcb_fail(err, TCB_E_NOMEM, "out of memory for signatures");
+	if (status == TCB_OK) {
+		tcb_pool_run(pool, threads, TCB_SCHED_DYNAMIC, count, look, &looking);
+		sort_found(&looking, trials, out);
+	}
+	tcb_pool_destroy(pool);
+	free(looking.found);
+	free(looking.packings);
+	return status;
+}

@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The vocabulary of simd.h in 256-bit vectors: AVX2, FMA and F16C.  Empty for a
+ * file that is not compiled for them.
+ */
+#ifndef TCB_KERNELS_SIMD_AVX2_H
+#define TCB_KERNELS_SIMD_AVX2_H
+
+#include "kernels/simd/simd_inline.h"
+
+#if defined(__AVX2__) && !defined(__AVX512BW__)
+#include <immintrin.h>
+
+#define SIMD_ISA avx2
+#define SIMD_ID AVX2
+#define SIMD_HAS_BYTES
+#define LANES 8
+typedef __m256 vfloat;
+typedef __m256i vint;
+typedef __m256i vmask;
+typedef __m256 vflag;
+
+/* --- floats --- */
+
+SIMD_INLINE vfloat v_set(float value)
+{
+	return _mm256_set1_ps(value);
+}
+
+SIMD_INLINE vfloat v_load(const float *from)
+{
+	return _mm256_loadu_ps(from);
+}
+
+SIMD_INLINE void v_store(float *to, vfloat value)
+{
+	_mm256_storeu_ps(to, value);
+}
+
+SIMD_INLINE void v_stream(float *to, vfloat value)
+{
+	_mm256_stream_ps(to, value);
+}
+
+SIMD_INLINE vmask part_mask(size_t count)
+{
+	return _mm256_cmpgt_epi32(_mm256_set1_epi32((int)count), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+
+SIMD_INLINE vmask v_first(size_t count)
+{
+	return part_mask(count > LANES ? LANES : count);
+}
+
+SIMD_INLINE vfloat v_load_first(const float *from, vmask first)
+{
+	return _mm256_maskload_ps(from, first);
+}
+
+SIMD_INLINE void v_store_first(float *to, vfloat value, vmask first)
+{
+	_mm256_maskstore_ps(to, first, value);
+}
+
+SIMD_INLINE vfloat v_load_part(const float *from, size_t count, float fill)
+{
+	const vmask part = part_mask(count);
+	return _mm256_blendv_ps(v_set(fill), _mm256_maskload_ps(from, part), _mm256_castsi256_ps(part));
+}
+
+SIMD_INLINE void v_store_part(float *to, vfloat value, size_t count)
+{
+	v_store_first(to, value, part_mask(count));
+}
+
+SIMD_INLINE vfloat v_part(vfloat value, size_t count)
+{
+	return _mm256_and_ps(value, _mm256_castsi256_ps(part_mask(count)));
+}
+
+SIMD_INLINE vfloat v_add(vfloat a, vfloat b)
+{
+	return _mm256_add_ps(a, b);
+}
+
+SIMD_INLINE vfloat v_sub(vfloat a, vfloat b)
+{
+	return _mm256_sub_ps(a, b);
+}
+
+SIMD_INLINE vfloat v_mul(vfloat a, vfloat b)
+{
+	return _mm256_mul_ps(a, b);
+}
+
+SIMD_INLINE vfloat v_fma(vfloat a, vfloat b, vfloat c)
+{
+	return _mm256_fmadd_ps(a, b, c);
+}
+
+SIMD_INLINE vfloat v_fms(vfloat a, vfloat b, vfloat c)
+{
+	return _mm256_fmsub_ps(a, b, c);
+}
+
+SIMD_INLINE vfloat v_fnma(vfloat a, vfloat b, vfloat c)
+{
+	return _mm256_fnmadd_ps(a, b, c);
+}
+
+SIMD_INLINE vfloat v_max(vfloat a, vfloat b)
+{
+	return _mm256_max_ps(a, b);
+}
+
+/* Of equal values only +0 and -0 differ, in the sign bit, and the two orders of the operands give both of them. */
+SIMD_INLINE vfloat v_maximum(vfloat a, vfloat b)
+{
+	return _mm256_and_ps(_mm256_max_ps(a, b), _mm256_max_ps(b, a));
+}
+
+SIMD_INLINE vfloat v_minimum(vfloat a, vfloat b)
+{
+	return _mm256_or_ps(_mm256_min_ps(a, b), _mm256_min_ps(b, a));
+}
+
+SIMD_INLINE vfloat v_round(vfloat v)
+{
+	return _mm256_round_ps(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+
+SIMD_INLINE vfloat v_power2(vfloat n)
+{
+	const __m256i exponent = _mm256_add_epi32(_mm256_cvtps_epi32(n), _mm256_set1_epi32(127));
+	return _mm256_castsi256_ps(_mm256_slli_epi32(exponent, 23));
+}
+
+SIMD_INLINE int v_any_above(vfloat a, vfloat b)
+{
+	return _mm256_movemask_ps(_mm256_cmp_ps(a, b, _CMP_GT_OQ)) != 0;
+}
+
+SIMD_INLINE vflag v_unordered(vfloat a, vfloat b)
+{
+	return _mm256_cmp_ps(a, b, _CMP_UNORD_Q);
+}
+
+SIMD_INLINE vflag v_no_flag(void)
+{
+	return _mm256_setzero_ps();
+}
+
+SIMD_INLINE vflag v_either(vflag a, vflag b)
+{
+	return _mm256_or_ps(a, b);
+}
+
+SIMD_INLINE int v_is_set(vflag a)
+{
+	return _mm256_movemask_ps(a) != 0;
+}
+
+SIMD_INLINE float v_reduce_add(vfloat value)
+{
+	const __m128 four = _mm_add_ps(_mm256_castps256_ps128(value), _mm256_extractf128_ps(value, 1));
+	const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+	return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
+}
+
+SIMD_INLINE float v_reduce_max(vfloat value)
+{
+	const __m128 four = _mm_max_ps(_mm256_castps256_ps128(value), _mm256_extractf128_ps(value, 1));
+	const __m128 two = _mm_max_ps(four, _mm_movehl_ps(four, four));
+	return _mm_cvtss_f32(_mm_max_ss(two, _mm_movehdup_ps(two)));
+}
+
+SIMD_INLINE vfloat v_from_f16(const void *from)
+{
+	return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i_u *)from));
+}
+
+SIMD_INLINE vfloat v_from_bf16(const uint16_t *from)
+{
+	const __m128i half = _mm_loadu_si128((const __m128i_u *)from);
+	return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(half), 16));
+}
+
+SIMD_INLINE void v_to_f16(uint16_t *to, vfloat value)
+{
+	_mm_storeu_si128((__m128i_u *)to, _mm256_cvtps_ph(value, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+}
+
+SIMD_INLINE void v_to_bf16(uint16_t *to, vfloat value)
+{
+	const __m256i bits = _mm256_castps_si256(value), half = _mm256_srli_epi32(bits, 16);
+	const __m256i odd = _mm256_and_si256(half, _mm256_set1_epi32(1));
+	const __m256i up = _mm256_add_epi32(_mm256_add_epi32(bits, _mm256_set1_epi32(0x7fff)), odd);
+	const __m256i quiet = _mm256_or_si256(half, _mm256_set1_epi32(0x40));
+	const __m256i is_nan = _mm256_castps_si256(_mm256_cmp_ps(value, value, _CMP_UNORD_Q));
+	const __m256i rounded = _mm256_blendv_epi8(_mm256_srli_epi32(up, 16), quiet, is_nan);
+	_mm_storeu_si128((__m128i_u *)to,
+			 _mm_packus_epi32(_mm256_castsi256_si128(rounded), _mm256_extracti128_si256(rounded, 1)));
+}
+
+/* 32-bit pairs, 64-bit pairs, then halves of vectors. */
+SIMD_INLINE void v_transpose(vfloat r[LANES])
+{
+	vfloat t[LANES];
+	SIMD_UNROLL
+	for (int i = 0; i < LANES; i += 2) {
+		t[i] = _mm256_unpacklo_ps(r[i], r[i + 1]);
+		t[i + 1] = _mm256_unpackhi_ps(r[i], r[i + 1]);
+	}
+	SIMD_UNROLL
+	for (int i = 0; i < LANES; i += 4)
+		SIMD_UNROLL
+	for (int j = 0; j < 2; j++) {
+		r[i + 2 * j] = _mm256_shuffle_ps(t[i + j], t[i + j + 2], 0x44);
+		r[i + 2 * j + 1] = _mm256_shuffle_ps(t[i + j], t[i + j + 2], 0xee);
+	}
+	SIMD_UNROLL
+	for (int j = 0; j < 4; j++) {
+		t[j] = _mm256_permute2f128_ps(r[j], r[4 + j], 0x20);
+		t[4 + j] = _mm256_permute2f128_ps(r[j], r[4 + j], 0x31);
+	}
+	SIMD_UNROLL
+	for (int i = 0; i < LANES; i++)
+		r[i] = t[i];
+}
+
+/* --- words and bytes --- */
+
+SIMD_INLINE vint vi_load(const void *from)
+{
+	return _mm256_loadu_si256((const __m256i_u *)from);
+}
+
+SIMD_INLINE void vi_store(void *to, vint v)
+{
+	_mm256_storeu_si256((__m256i_u *)to, v);
+}
+
+SIMD_INLINE vint vi_zero(void)
+{
+	return _mm256_setzero_si256();
+}
+
+SIMD_INLINE vint vi_bytes(int byte)
+{
+	return _mm256_set1_epi8((char)byte);
+}
+
+SIMD_INLINE vint vi_words(int32_t word)
+{
+	return _mm256_set1_epi32(word);
+}
+
+SIMD_INLINE vint vi_first_word(int32_t word)
+{
+	return _mm256_zextsi128_si256(_mm_cvtsi32_si128(word));
+}
+
+SIMD_INLINE vint vi_and(vint a, vint b)
+{
+	return _mm256_and_si256(a, b);
+}
+
+SIMD_INLINE vint vi_xor(vint a, vint b)
+{
+	return _mm256_xor_si256(a, b);
+}
+
+SIMD_INLINE vint vi_merge(vint a, vint b, vint mask)
+{
+	return _mm256_or_si256(a, _mm256_and_si256(b, mask));
+}
+
+SIMD_INLINE vint vi_add(vint a, vint b)
+{
+	return _mm256_add_epi32(a, b);
+}
+
+SIMD_INLINE vint vi_sub(vint a, vint b)
+{
+	return _mm256_sub_epi32(a, b);
+}
+
+SIMD_INLINE vint vi_shift_right(vint v, int bits)
+{
+	return _mm256_srli_epi32(v, bits);
+}
+
+SIMD_INLINE vint vi_shift_left(vint v, int bits)
+{
+	return _mm256_slli_epi32(v, bits);
+}
+
+SIMD_INLINE vint vi_unsigned_byte(vint v, int index)
+{
+	const vint low = _mm256_srli_epi32(v, 8 * index);
+	return index == 3 ? low : _mm256_and_si256(low, _mm256_set1_epi32(255));
+}
+
+SIMD_INLINE vint vi_signed_byte(vint v, int index)
+{
+	return _mm256_srai_epi32(_mm256_slli_epi32(v, 24 - 8 * index), 24);
+}
+
+SIMD_INLINE vint vi_add_where(vint v, int value, vint bits, int bit)
+{
+	const vint mask = vi_bytes(bit);
+	return _mm256_add_epi8(v, vi_and(_mm256_cmpeq_epi8(vi_and(bits, mask), mask), vi_bytes(value)));
+}
+
+SIMD_INLINE vint vi_table16(const int8_t table[16])
+{
+	return _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i_u *)table));
+}
+
+SIMD_INLINE vint vi_lookup16(vint table, vint indices)
+{
+	return _mm256_shuffle_epi8(table, indices);
+}
+
+SIMD_INLINE vfloat v_from_bits(vint v)
+{
+	return _mm256_castsi256_ps(v);
+}
+
+SIMD_INLINE vfloat v_from_words(vint v)
+{
+	return _mm256_cvtepi32_ps(v);
+}
+
+SIMD_INLINE vfloat v_from_halves(vint v, int index)
+{
+	const vint low = _mm256_and_si256(_mm256_srli_epi32(v, 16 * index), _mm256_set1_epi32(65535));
+	const vint packed = _mm256_permute4x64_epi64(_mm256_packus_epi32(low, low), 0x08);
+	return _mm256_cvtph_ps(_mm256_castsi256_si128(packed));
+}
+
+SIMD_INLINE void vi_four_words(const uint8_t *const row[LANES], size_t offset, vint out[4])
+{
+	vint v[4];
+	SIMD_UNROLL
+	for (int i = 0; i < 4; i++) {
+		v[i] = _mm256_castsi128_si256(_mm_loadu_si128((const __m128i_u *)(row[i] + offset)));
+		v[i] = _mm256_inserti128_si256(v[i], _mm_loadu_si128((const __m128i_u *)(row[4 + i] + offset)), 1);
+	}
+	const vint a = _mm256_unpacklo_epi32(v[0], v[1]), b = _mm256_unpackhi_epi32(v[0], v[1]);
+	const vint c = _mm256_unpacklo_epi32(v[2], v[3]), d = _mm256_unpackhi_epi32(v[2], v[3]);
+	out[0] = _mm256_unpacklo_epi64(a, c);
+	out[1] = _mm256_unpackhi_epi64(a, c);
+	out[2] = _mm256_unpacklo_epi64(b, d);
+	out[3] = _mm256_unpackhi_epi64(b, d);
+}
+
+/* --- byte products --- */
+
+SIMD_INLINE vint vi_pairs(vint u, vint s)
+{
+	return _mm256_maddubs_epi16(u, s);
+}
+
+SIMD_INLINE vint vi_add16(vint a, vint b)
+{
+	return _mm256_add_epi16(a, b);
+}
+
+SIMD_INLINE vint vi_pairs16(vint a)
+{
+	return _mm256_madd_epi16(a, _mm256_set1_epi16(1));
+}
+
+SIMD_INLINE vint vi_magnitude(vint s)
+{
+	return _mm256_abs_epi8(s);
+}
+
+SIMD_INLINE vint vi_signed_like(vint x, vint s)
+{
+	return _mm256_sign_epi8(x, s);
+}
+
+#endif
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * How functions and loops on vectors are written, whatever the instruction
+ * family: inlined into each kernel, so that what is constant there is constant
+ * in them too.
+ */
+#ifndef TCB_KERNELS_SIMD_INLINE_H
+#define TCB_KERNELS_SIMD_INLINE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define SIMD_INLINE static inline __attribute__((always_inline))
+
+/* Before a loop with a constant count: unrolled before arrays of vectors are split into registers.  Sanitizers would
+ * take minutes to compile that. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SIMD_UNROLL
+#elif defined(__clang__)
+#define SIMD_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define SIMD_UNROLL _Pragma("GCC unroll 32")
+#endif
+
+#endif

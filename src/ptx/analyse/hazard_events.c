@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * In: a function.  Out: its accesses of shared and global memory with their
+ * addresses thread by thread, cut into segments by what orders threads.
+ *
+ * Read-only data (ld.global.nc), parameters, constants and local memory cannot
+ * conflict and are left out.  Everything whose effect on memory is not that of
+ * a plain access is opaque: it may touch and order anything.
+ */
+#include "ptx/analyse/hazards_private.h"
+
+#include <stdlib.h>
+
+#include "ptx/ir/opcodes.h"
+
+enum { EVENTS_MAX = 1 << 16, STARTS_BYTES_MAX = 1 << 27 };
+
+static struct tcb_ptx_event *add_event(struct tcb_ptx_hazards *h, struct tcb_ptx_ins *ins)
+{
+	if (h->event_count == h->event_capacity) {
+		uint32_t capacity = h->event_capacity ? h->event_capacity * 2 : 64;
+		struct tcb_ptx_event *grown =
+			tcb_arena_regrow(&h->arena, h->events, h->event_count, capacity, sizeof *grown);
+
+		if (!grown)
+			return NULL;
+		h->events = grown;
+		h->event_capacity = capacity;
+	}
+	h->events[h->event_count] = (struct tcb_ptx_event){ .ins = ins };
+	return &h->events[h->event_count++];
+}
+
+static int add_segment(struct tcb_ptx_hazards *h, struct tcb_ptx_block *block)
+{
+	if (h->segment_count == h->segment_capacity) {
+		uint32_t capacity = h->segment_capacity ? h->segment_capacity * 2 : 64;
+		struct tcb_ptx_segment *grown =
+			tcb_arena_regrow(&h->arena, h->segments, h->segment_count, capacity, sizeof *grown);
+
+		if (!grown)
+			return 0;
+		h->segments = grown;
+		h->segment_capacity = capacity;
+	}
+	h->segments[h->segment_count++] = (struct tcb_ptx_segment){ .block = block, .first_event = h->event_count };
+	return 1;
+}
+
+/* --- what orders --- */
+
+static enum tcb_ptx_cut cut_of_barrier(const struct tcb_ptx_hazards *h, const struct tcb_ptx_ins *ins)
+{
+	const struct tcb_ptx_operand *count = ins->operand_count > 1 ? &ins->operands[1] : NULL;
+
+	if (ins->guard != TCB_PTX_NO_REG || ins->operands[0].kind != TCB_PTX_O_INT ||
+	    tcb_ptx_affine_presence(h->affine, ins->block) != TCB_PTX_ALL_ALIKE)
+		return TCB_PTX_CUT_LENIENT;
+	if (count && !(count->kind == TCB_PTX_O_INT && tcb_ptx_affine_exact(h->affine) &&
+		       count->bits == tcb_ptx_affine_threads(h->affine)))
+		return TCB_PTX_CUT_LENIENT;
+	return TCB_PTX_CUT_FULL;
+}
+
+static enum tcb_ptx_cut cut_of(const struct tcb_ptx_hazards *h, const struct tcb_ptx_ins *ins)
+{
+	switch ((enum tcb_ptx_op)ins->op) {
+	case TCB_PTX_OP_BAR_SYNC:
+	case TCB_PTX_OP_BARRIER_SYNC:
+		return cut_of_barrier(h, ins);
+	case TCB_PTX_OP_BAR_WARP_SYNC:
+		return TCB_PTX_CUT_WARP;
+	case TCB_PTX_OP_CALL:
+	case TCB_PTX_OP_MBARRIER_TEST_WAIT:
+	case TCB_PTX_OP_MBARRIER_TRY_WAIT:
+	case TCB_PTX_OP_GRIDDEPCONTROL:
+		return TCB_PTX_CUT_LENIENT;
+	default:
+		break;
+	}
+	if (tcb_ptx_has(ins, TCB_PTX_F_BARRIER))
+		return TCB_PTX_CUT_LENIENT;
+	return tcb_ptx_has(ins, TCB_PTX_F_CONVERGENT) ? TCB_PTX_CUT_WARP : TCB_PTX_CUT_NONE;
+}
+
+/* --- what touches memory --- */
+
+static int is_plain(const struct tcb_ptx_ins *ins)
+{
+	switch ((enum tcb_ptx_op)ins->op) {
+	case TCB_PTX_OP_LD:
+	case TCB_PTX_OP_LDU:
+	case TCB_PTX_OP_ST:
+	case TCB_PTX_OP_ATOM:
+	case TCB_PTX_OP_RED:
+	case TCB_PTX_OP_LDMATRIX:
+	case TCB_PTX_OP_STMATRIX:
+	case TCB_PTX_OP_CP_ASYNC:
+		return 1;
+	default:
+		return 0;
+	}
+}
+
+static int by_address(const void *x, const void *y)
+{
+	const struct tcb_ptx_start *a = x, *b = y;
+
+	if (a->at != b->at)
+		return a->at < b->at ? -1 : 1;
+	return a->thread < b->thread ? -1 : a->thread > b->thread;
+}
+
+/* Lanes of a warp whose address an instruction uses. */
+static uint32_t lanes_used(const struct tcb_ptx_ins *ins)
+{
+	if (ins->op != TCB_PTX_OP_LDMATRIX && ins->op != TCB_PTX_OP_STMATRIX)
+		return TCB_PTX_WARP;
+	switch ((int)tcb_ptx_mod(ins, TCB_PTX_SLOT_MATRICES)) {
+	case TCB_PTX_X1:
+		return 8;
+	case TCB_PTX_X2:
+		return 16;
+	default:
+		return TCB_PTX_WARP;
+	}
+}
+
+static int fill_starts(struct tcb_ptx_hazards *h, struct tcb_ptx_event *event)
+{
+	const uint64_t *active = tcb_ptx_affine_active(h->affine, event->ins->block);
+	struct tcb_ptx_value guard = tcb_ptx_affine_guard(h->affine, event->ins);
+	uint32_t threads = tcb_ptx_affine_threads(h->affine), used = lanes_used(event->ins);
+	int has_lanes = guard.known && guard.term_count == 0;
+
+	event->starts = tcb_arena_array(&h->arena, threads, sizeof *event->starts);
+	if (!event->starts)
+		return 0;
+	for (uint32_t t = 0; t < threads; t++) {
+		uint64_t at = tcb_ptx_value_lane(&event->address, t);
+		unsigned up = 64u - event->address.bits;
+
+		if (!(active[t / 64] >> (t % 64) & 1) || t % TCB_PTX_WARP >= used ||
+		    (has_lanes && !tcb_ptx_value_lane(&guard, t)))
+			continue;
+		event->starts[event->start_count++] = (struct tcb_ptx_start){ (int64_t)(at << up) >> up, t };
+	}
+	event->is_sure = tcb_ptx_affine_presence(h->affine, event->ins->block) != TCB_PTX_AT_MOST &&
+			 (has_lanes || tcb_ptx_value_is_uniform(&guard));
+	qsort(event->starts, event->start_count, sizeof *event->starts, by_address);
+	return 1;
+}
+
+/* Spaces of a plain access; 0 when it cannot conflict. */
+static unsigned spaces_of(const struct tcb_ptx_hazards *h, const struct tcb_ptx_ins *ins,
+			  const struct tcb_ptx_access *access, const struct tcb_ptx_value *address)
+{
+	enum tcb_ptx_word space = access->space;
+
+	if (ins->op == TCB_PTX_OP_LDMATRIX || ins->op == TCB_PTX_OP_STMATRIX)
+		return TCB_PTX_IN_SHARED;
+	if (space == TCB_PTX_NO_WORD)
+		space = tcb_ptx_affine_space(h->affine, address);
+	switch ((int)space) {
+	case TCB_PTX_SHARED:
+	case TCB_PTX_SHARED_CTA:
+		return TCB_PTX_IN_SHARED;
+	case TCB_PTX_GLOBAL:
+		return tcb_ptx_mod(ins, TCB_PTX_SLOT_NONCOHERENT) ? 0 : TCB_PTX_IN_GLOBAL;
+	case TCB_PTX_NO_WORD:
+	case TCB_PTX_SHARED_CLUSTER:
+		return TCB_PTX_IN_SHARED | TCB_PTX_IN_GLOBAL;
+	default:
+		return 0;
+	}
+}
+
+static int add_plain(struct tcb_ptx_hazards *h, struct tcb_ptx_ins *ins, unsigned index)
+{
+	enum tcb_ptx_word order = tcb_ptx_mod(ins, TCB_PTX_SLOT_ORDER);
+	struct tcb_ptx_access access;
+	struct tcb_ptx_value address;
+	struct tcb_ptx_event *event;
+	unsigned spaces;
+
+	if (!tcb_ptx_access(ins, index, &access) || !(access.reads || access.writes))
+		return 1;
+	address = tcb_ptx_affine_address(h->affine, ins, index);
+	spaces = spaces_of(h, ins, &access, &address);
+	if (!spaces)
+		return 1;
+	event = add_event(h, ins);
+	if (!event)
+		return 0;
+	event->address = address;
+	event->spaces = (uint8_t)spaces;
+	event->reads = (uint8_t)access.reads;
+	event->writes = (uint8_t)access.writes;
+	event->bytes = access.bytes;
+	event->is_ordered = ins->op == TCB_PTX_OP_ATOM || ins->op == TCB_PTX_OP_RED ||
+			    (order != TCB_PTX_NO_WORD && order != TCB_PTX_WEAK);
+	event->is_known = address.known && !address.assumes && access.bytes && tcb_ptx_affine_threads(h->affine) &&
+			  spaces != (TCB_PTX_IN_SHARED | TCB_PTX_IN_GLOBAL);
+	return !event->is_known || fill_starts(h, event);
+}
+
+static int is_opaque(const struct tcb_ptx_ins *ins)
+{
+	switch ((enum tcb_ptx_op)ins->op) {
+	case TCB_PTX_OP_CP_ASYNC_COMMIT_GROUP:
+	case TCB_PTX_OP_CP_ASYNC_BULK_COMMIT_GROUP:
+	case TCB_PTX_OP_BAR_SYNC:
+	case TCB_PTX_OP_BARRIER_SYNC:
+	case TCB_PTX_OP_BAR_WARP_SYNC:
+		return 0;
+	default:
+		return tcb_ptx_has(ins, TCB_PTX_F_READ | TCB_PTX_F_WRITE | TCB_PTX_F_ASYNC | TCB_PTX_F_FENCE |
+						TCB_PTX_F_BARRIER) ||
+		       ins->op == TCB_PTX_OP_SETMAXNREG;
+	}
+}
+
+static int add_events(struct tcb_ptx_hazards *h, struct tcb_ptx_ins *ins)
+{
+	struct tcb_ptx_event *event;
+
+	if (is_plain(ins)) {
+		for (unsigned i = 0; i < ins->operand_count; i++)
+			if (!add_plain(h, ins, i))
+				return 0;
+		return 1;
+	}
+	if (!is_opaque(ins))
+		return 1;
+	event = add_event(h, ins);
+	if (!event)
+		return 0;
+	event->is_opaque = event->reads = event->writes = 1;
+	event->spaces = TCB_PTX_IN_SHARED | TCB_PTX_IN_GLOBAL;
+	return 1;
+}
+
+static int add_block(struct tcb_ptx_hazards *h, struct tcb_ptx_block *block)
+{
+	struct tcb_ptx_segment *segment;
+
+	h->first_segment[block->number] = h->segment_count;
+	if (!add_segment(h, block))
+		return 0;
+	for (struct tcb_ptx_ins *ins = block->first; ins; ins = ins->next) {
+		enum tcb_ptx_cut cut = cut_of(h, ins);
+		uint32_t before = h->event_count;
+
+		if (!add_events(h, ins))
+			return 0;
+		segment = &h->segments[h->segment_count - 1];
+		for (uint32_t i = before; i < h->event_count; i++)
+			h->events[i].segment = h->segment_count - 1;
+		segment->event_count = h->event_count - segment->first_event;
+		if (cut == TCB_PTX_CUT_NONE)
+			continue;
+		segment->end = ins;
+		segment->cut = cut;
+		segment->is_removable = cut == TCB_PTX_CUT_FULL;
+		if (!add_segment(h, block))
+			return 0;
+	}
+	return 1;
+}
+
+enum tcb_status tcb_ptx_hazard_events(struct tcb_ptx_hazards *h, struct tcb_error *err)
+{
+	uint32_t threads = tcb_ptx_affine_threads(h->affine), accesses = 0;
+
+	for (struct tcb_ptx_block *block = h->function->first; block; block = block->next)
+		for (struct tcb_ptx_ins *ins = block->first; ins; ins = ins->next)
+			accesses += tcb_ptx_has(ins, TCB_PTX_F_READ | TCB_PTX_F_WRITE) != 0;
+	if (accesses > EVENTS_MAX || (uint64_t)accesses * threads * sizeof(struct tcb_ptx_start) > STARTS_BYTES_MAX) {
+		h->is_hopeless = 1;
+		return TCB_OK;
+	}
+	h->first_segment = tcb_arena_array(&h->arena, h->function->block_count, sizeof *h->first_segment);
+	for (struct tcb_ptx_block *block = h->function->first; block && h->first_segment; block = block->next)
+		if (block->order != UINT32_MAX && !add_block(h, block))
+			h->first_segment = NULL;
+	if (!h->first_segment)
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the accesses of '%s'", h->function->symbol->name);
+	return TCB_OK;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the files of the assembler share: a job, the two ways to run it, and
+ * the waiting that both do.
+ */
+#ifndef TCB_PTX_ASSEMBLE_PRIVATE_H
+#define TCB_PTX_ASSEMBLE_PRIVATE_H
+
+#include <stdatomic.h>
+#include <sys/types.h>
+
+#include "ptx/assemble/assemble.h"
+
+enum {
+	TCB_ASSEMBLE_LOG_MAX = 1 << 20, /* of what it says, the rest is dropped */
+	TCB_ASSEMBLE_STEP_MS = 50       /* how often a waiting thread looks for a request to stop */
+};
+
+struct tcb_assemble_job {
+	const char *ptx;
+	size_t length;
+	struct tcb_ptx_target target;
+	double seconds_limit;
+	const atomic_int *stop; /* nullable: not 0 ends the job early */
+};
+
+/* A forked process that has nvJitLink.  Zeroed: not started; started by the first job. */
+struct tcb_nvjitlink_server {
+	pid_t pid;
+	int fd;
+	unsigned jobs;
+};
+
+/* assemble.c */
+/* Runs JOB by INFO's kind; SERVER is used by nvJitLink only. */
+void tcb_assemble_job_run(const struct tcb_assembler_info *info, struct tcb_nvjitlink_server *server,
+			  const struct tcb_assemble_job *job, struct tcb_assembly *out);
+
+/* assemble_job.c */
+/* "sm_90a" */
+void tcb_assemble_target_text(const struct tcb_ptx_target *target, char out[16]);
+/* Appends a line to the log and sets STATUS. */
+void tcb_assembly_end(struct tcb_assembly *assembly, enum tcb_status status, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+/* Milliseconds until DEADLINE_NS, at most TCB_ASSEMBLE_STEP_MS; 0 when it has passed. */
+int tcb_assemble_wait_ms(uint64_t deadline_ns);
+uint64_t tcb_assemble_deadline(double seconds);
+/* "was killed by signal 11 (Segmentation fault)", "ended with exit status 2" */
+void tcb_assemble_describe_exit(int wait_status, char out[64]);
+
+/* assemble_log.c: as tcb_assembly_resources, by the log alone; NAME_OUT gets the entry's name. */
+int tcb_assemble_log_resources(const char *log, const char *entry, struct tcb_ptx_resources *out, char *name_out,
+			       size_t name_bytes);
+/* assemble_cubin.c: bytes of ENTRY's constant banks, 0 when the cubin has none. */
+unsigned tcb_assemble_cubin_constants(const unsigned char *cubin, size_t bytes, const char *entry);
+
+/* assemble_ptxas.c */
+/* Starts PATH with ARGV, waits for it, and gives what it said on both streams.  TCB_E_FAILED when it could not be
+ * started, ran longer than the limit (*TIMED_OUT is 1) or was stopped; WAIT_STATUS as of waitpid. */
+enum tcb_status tcb_assemble_run_program(const char *path, const char *const argv[], const int *keep_fds,
+					 size_t keep_count, double seconds_limit, const atomic_int *stop,
+					 struct tcb_str *said, int *wait_status, int *timed_out, struct tcb_error *err);
+void tcb_ptxas_run(const char *path, const struct tcb_assemble_job *job, struct tcb_assembly *out);
+
+/* assemble_nvjitlink.c */
+/* Loads PATH, once; the library stays. */
+enum tcb_status tcb_nvjitlink_load(const char *path, const struct tcb_nvjitlink **out, struct tcb_error *err);
+/* Version and targets, asked in a process of its own. */
+enum tcb_status tcb_nvjitlink_probe(const struct tcb_nvjitlink *library, struct tcb_assembler_info *info,
+				    struct tcb_error *err);
+/* Best called while the process has one thread: what other threads hold locked when it is forked stays locked in it. */
+enum tcb_status tcb_nvjitlink_server_start(const struct tcb_nvjitlink *library, struct tcb_nvjitlink_server *server,
+					   struct tcb_error *err);
+void tcb_nvjitlink_run(const struct tcb_nvjitlink *library, struct tcb_nvjitlink_server *server,
+		       const struct tcb_assemble_job *job, struct tcb_assembly *out);
+void tcb_nvjitlink_server_stop(struct tcb_nvjitlink_server *server);
+
+#endif

@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Inside of the emulator: what its units share.  emulate.h is for everybody else.
+ *
+ * A function is decoded once to an array of tcb_emu_ins.  Each holds the
+ * handler that executes it for the active lanes of one warp, its operands as
+ * places in the register file, and whatever its binder precomputed.  A binder
+ * is called once per instruction while decoding; emu_units.c has the table
+ * that says which binder serves which opcode.  To add a unit: write a binder
+ * and handlers, declare the binder below, add lines to the table.
+ *
+ * The register file of a warp is an array of lanes for each register:
+ *   .pred         one uint32_t: the mask of lanes where it holds
+ *   8 to 32 bits  uint32_t[32], zero-extended
+ *   64 bits       uint64_t[32]
+ *   128 bits      uint64_t[2][32], low halves first
+ * Immediates are arrays of 32 equal lanes in a pool, so handlers need not tell
+ * them from registers.  The interpreter's loop evaluates guards, checks that
+ * sources were written, marks results as written, and counts; a handler only
+ * computes: it must leave inactive lanes of its results alone.
+ *
+ * Order of memory: RUN.tick grows with each access; everything that warp U did
+ * at ticks below WARP.seen[U] happens before what WARP does next.
+ */
+#ifndef TCB_PTX_EMU_H
+#define TCB_PTX_EMU_H
+
+#include "ptx/emulate/emulate.h"
+#include "ptx/ir/opcodes.h"
+
+enum {
+	TCB_EMU_LANES = 32,
+	TCB_EMU_BARRIERS = 16,
+	TCB_EMU_SHARED_START = 1024, /* shared memory begins here, so that a raw 0 is no valid address */
+	TCB_EMU_RANK_SHIFT = 24      /* shared::cluster address: rank + 1 above this bit, 0 for the block's own */
+};
+
+/* Generic addresses: windows of 2^56 bytes.  Device memory, constants and parameters have no window of their own:
+ * their addresses are generic already. */
+#define TCB_EMU_SHARED_WINDOW (1ull << 56)
+#define TCB_EMU_LOCAL_WINDOW (2ull << 56)
+#define TCB_EMU_WINDOW(address) ((address)&0xffull << 56)
+
+/* --- decoded --- */
+
+enum tcb_emu_kind {
+	TCB_EMU_NONE,    /* a sink: results go nowhere */
+	TCB_EMU_REG,     /* lanes in the frame */
+	TCB_EMU_CONST,   /* lanes in the pool */
+	TCB_EMU_ADDRESS, /* base lanes (64 or 32 bits; REG, or CONST zeros) + offset */
+	TCB_EMU_VECTOR,  /* items */
+	TCB_EMU_SPECIAL,
+	TCB_EMU_OTHER /* look at the instruction */
+};
+
+struct tcb_emu_operand {
+	uint8_t kind;    /* enum tcb_emu_kind */
+	uint8_t bits;    /* of the register (1 for a predicate), or of the immediate as the instruction sees it */
+	uint8_t negated; /* a predicate used as !p */
+	uint8_t is_pool; /* ADDRESS: no base register */
+	uint16_t special;
+	uint16_t count;                /* of items */
+	uint32_t reg;                  /* REG, ADDRESS: index in the function, or TCB_PTX_NO_REG */
+	uint32_t offset;               /* REG, CONST, ADDRESS: bytes from the start of the frame or of the pool */
+	int64_t add;                   /* ADDRESS: symbol and displacement */
+	struct tcb_emu_operand *items; /* VECTOR and PAIR; ADDRESS: tensor coordinates */
+};
+
+struct tcb_emu_warp;
+struct tcb_emu_ins;
+/* Executes IN for the lanes of ACTIVE (never 0). */
+typedef void tcb_emu_run_fn(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t active);
+
+struct tcb_emu_ins {
+	tcb_emu_run_fn *run;
+	const struct tcb_ptx_ins *ins;
+	struct tcb_emu_operand *op;
+	uint32_t guard; /* byte offset of the guard's mask in the frame, or UINT32_MAX */
+	uint32_t guard_reg;
+	uint8_t guard_negated; /* all ones or 0 below */
+	uint8_t op_count;
+	uint8_t class; /* enum tcb_ptx_count_class */
+	uint16_t source_count, result_count;
+	const uint32_t *sources, *results; /* registers read and written, for the check of unwritten ones */
+	uint32_t count;                    /* index of its counters */
+	/* free for the binder */
+	uint32_t a, b, c, d;
+	uint64_t wide;
+	void *extra; /* in the program's arena */
+	/* control flow: positions in the function's code; UINT32_MAX for none */
+	uint32_t target, join;
+};
+
+struct tcb_emu_function {
+	const struct tcb_ptx_function *function;
+	struct tcb_emu_ins *code;
+	uint32_t code_count, first_count;
+	uint32_t lane_bytes;  /* of the register file */
+	uint32_t *reg_offset; /* by register */
+	uint32_t local_bytes; /* .local and .param variables of one thread */
+	uint32_t index;
+};
+
+/* What a binder gets. */
+struct tcb_emu_decoder {
+	struct tcb_ptx_program *program;
+	struct tcb_emu_function *function;
+	struct tcb_arena *arena;
+};
+
+/* Sets IN->run and what the handler wants to know.  TCB_E_UNSUPPORTED with the reason when there is no way. */
+typedef enum tcb_status tcb_emu_bind_fn(struct tcb_emu_decoder *decoder, struct tcb_emu_ins *in, struct tcb_error *err);
+
+/* --- running --- */
+
+/* Registers of one call of a function by some lanes of a warp. */
+struct tcb_emu_frame {
+	uint8_t *lanes;
+	uint32_t *written; /* by register: the lanes that were written */
+	const struct tcb_emu_function *function;
+	struct tcb_emu_frame *caller;   /* or the next free frame */
+	const struct tcb_emu_ins *call; /* in the caller */
+	uint32_t live;                  /* lanes that have not returned */
+	uint32_t local_base;            /* where its variables begin in each thread's local memory */
+	uint32_t depth;
+};
+
+/* Lanes that wait to go on together: at a post-dominator, or after a call. */
+struct tcb_emu_join {
+	struct tcb_emu_join *parent;
+	struct tcb_emu_frame *frame;
+	uint32_t pc;
+	uint32_t expected, arrived;
+	int is_call;
+};
+
+enum tcb_emu_state { TCB_EMU_READY, TCB_EMU_AT_BARRIER, TCB_EMU_AT_CLUSTER, TCB_EMU_AT_WARP_SYNC };
+
+/* Lanes of a warp that are at the same place. */
+struct tcb_emu_split {
+	uint32_t mask;
+	uint32_t pc;
+	struct tcb_emu_frame *frame;
+	struct tcb_emu_join *join;
+	uint8_t state; /* enum tcb_emu_state */
+	uint8_t barrier;
+	uint32_t members;             /* AT_WARP_SYNC: whom it waits for */
+	uint64_t phase;               /* AT_CLUSTER */
+	const struct tcb_emu_ins *in; /* where it waits */
+};
+
+/* A group of units' own data; zeroed when the block begins, from the block's arena. */
+enum tcb_emu_unit { TCB_EMU_UNIT_MBARRIER, TCB_EMU_UNIT_BULK, TCB_EMU_UNIT_WGMMA, TCB_EMU_UNIT_COUNT };
+
+struct tcb_emu_copies; /* cp.async of one warp: emu_copy.c */
+
+struct tcb_emu_warp {
+	/* the split that runs */
+	const struct tcb_emu_ins *pc; /* the next instruction */
+	uint8_t *lanes;               /* frame->lanes */
+	const uint8_t *pool;
+	uint32_t mask; /* of the split */
+	int stop;      /* leave the loop: something changed */
+	struct tcb_emu_frame *frame;
+	struct tcb_emu_join *join;
+
+	struct tcb_emu_run *run;
+	struct tcb_emu_block *block;
+	uint32_t index;   /* in the block */
+	uint32_t agent;   /* in the cluster: its place in vectors of ticks */
+	uint32_t exists;  /* lanes that have a thread */
+	uint32_t live;    /* that have not exited */
+	uint32_t current; /* index of the running split */
+	uint32_t split_count;
+	struct tcb_emu_split split[TCB_EMU_LANES + 1]; /* one more while one is replaced */
+	struct tcb_emu_join *free_joins;
+	struct tcb_emu_frame *free_frames;
+	uint32_t *seen;   /* by agent */
+	uint32_t *fenced; /* what it knew at its last fence */
+	uint32_t *heard;  /* what it will know at its next */
+	uint32_t carry;   /* CC.CF by lane */
+	uint32_t synced;  /* accesses of any lane before this tick are ordered with all lanes */
+	uint32_t *known;  /* [32][32] the same by pairs of lanes, once there was a bar.warp.sync of some */
+	uint64_t steps;
+	int spins;      /* it gave way because a wait failed */
+	uint8_t *local; /* [32][local_bytes] */
+	uint32_t local_bytes;
+	struct tcb_emu_copies *copies;
+	uint32_t tid[3][TCB_EMU_LANES];
+	void *unit[TCB_EMU_UNIT_COUNT];
+};
+
+struct tcb_emu_shadow;  /* who wrote and read which byte: emu_race.c */
+struct tcb_emu_barrier; /* emu_barrier.c */
+
+struct tcb_emu_block {
+	struct tcb_emu_run *run;
+	uint32_t ctaid[3];
+	uint32_t rank;   /* in the cluster */
+	uint8_t *shared; /* its bytes; address TCB_EMU_SHARED_START is shared[0] */
+	uint32_t shared_bytes;
+	struct tcb_emu_shadow *shadow;
+	struct tcb_emu_warp *warps;
+	uint32_t warp_count;
+	struct tcb_emu_barrier *barriers; /* [TCB_EMU_BARRIERS] */
+	struct tcb_arena arena;           /* freed when the cluster is done */
+	void *unit[TCB_EMU_UNIT_COUNT];
+};
+
+/* Something that happens later: a bulk copy.  The scheduler calls RUN when warps wait, or earlier. */
+struct tcb_emu_deferred {
+	struct tcb_emu_deferred *next;
+	void (*run)(struct tcb_emu_deferred *self);
+};
+
+struct tcb_emu_run {
+	struct tcb_ptx_program *program;
+	const struct tcb_ptx_launch *launch;
+	struct tcb_ptx_memory *memory;
+	const struct tcb_ptx_sink *sink;
+	struct tcb_ptx_emulation *out;
+	struct tcb_ptx_counts *counts;
+	struct tcb_emu_block *blocks; /* of the running cluster */
+	uint32_t block_count;         /* in a cluster */
+	uint32_t cluster_size[3];
+	uint32_t warps; /* of the cluster */
+	/* length of vectors: the cluster's warps; those again, for what fence.proxy.async covers, if the program needs
+	 * it; the copy engine; earlier clusters */
+	uint32_t agents;
+	uint32_t tick;
+	uint64_t steps;
+	uint64_t progress; /* grows with each event that others may wait for */
+	int fault;         /* stop everything */
+	struct tcb_emu_deferred *deferred, **deferred_end;
+	struct tcb_emu_region *region;   /* of the last access */
+	struct tcb_emu_shadow **shadows; /* by rank: kept from cluster to cluster */
+	struct tcb_emu_places *places;   /* what atomics and flags in memory pass on: emu_order.c */
+	uint32_t cluster;                /* number of the running one, from 1 */
+	struct tcb_rng *rng;
+	struct tcb_error *err;
+	enum tcb_status status; /* when not even running could go on: out of memory */
+};
+
+/* --- lanes --- */
+
+static inline const void *tcb_emu_lanes(const struct tcb_emu_warp *warp, const struct tcb_emu_operand *op)
+{
+	return (op->kind == TCB_EMU_CONST || op->is_pool ? warp->pool : warp->lanes) + op->offset;
+}
+static inline const uint32_t *tcb_emu_get32(const struct tcb_emu_warp *warp, const struct tcb_emu_operand *op)
+{
+	return tcb_emu_lanes(warp, op);
+}
+static inline const uint64_t *tcb_emu_get64(const struct tcb_emu_warp *warp, const struct tcb_emu_operand *op)
+{
+	return tcb_emu_lanes(warp, op);
+}
+/* A predicate operand as a mask, negation applied. */
+static inline uint32_t tcb_emu_pred(const struct tcb_emu_warp *warp, const struct tcb_emu_operand *op)
+{
+	uint32_t mask = *(const uint32_t *)tcb_emu_lanes(warp, op);
+
+	return op->negated ? ~mask : mask;
+}
+/* One lane of a register or immediate of up to 64 bits. */
+static inline uint64_t tcb_emu_get(const struct tcb_emu_warp *warp, const struct tcb_emu_operand *op, unsigned lane)
+{
+	if (op->bits == 1)
+		return tcb_emu_pred(warp, op) >> lane & 1;
+	return op->bits == 64 ? tcb_emu_get64(warp, op)[lane] : tcb_emu_get32(warp, op)[lane];
+}
+/* Writes one lane of a result, cut to its register; a sink takes it too. */
+static inline void tcb_emu_set(struct tcb_emu_warp *warp, const struct tcb_emu_operand *op, unsigned lane,
+			       uint64_t value)
+{
+	uint8_t *at = warp->lanes + op->offset;
+
+	if (op->kind != TCB_EMU_REG)
+		return;
+	if (op->bits == 1)
+		*(uint32_t *)at = (*(uint32_t *)at & ~(1u << lane)) | (uint32_t)(value & 1) << lane;
+	else if (op->bits == 64)
+		((uint64_t *)at)[lane] = value;
+	else
+		((uint32_t *)at)[lane] = op->bits == 32 ? (uint32_t)value : (uint32_t)value & ((1u << op->bits) - 1);
+}
+/* The active lanes of a 32-bit result from RESULT. */
+static inline void tcb_emu_put32(struct tcb_emu_warp *warp, const struct tcb_emu_operand *op, const uint32_t *result,
+				 uint32_t active)
+{
+	uint32_t *to = (uint32_t *)(warp->lanes + op->offset);
+
+	if (op->kind != TCB_EMU_REG)
+		return;
+	if (active == UINT32_MAX)
+		__builtin_memcpy(to, result, sizeof *to * TCB_EMU_LANES);
+	else
+		for (uint32_t rest = active; rest; rest &= rest - 1)
+			to[__builtin_ctz(rest)] = result[__builtin_ctz(rest)];
+}
+static inline void tcb_emu_put64(struct tcb_emu_warp *warp, const struct tcb_emu_operand *op, const uint64_t *result,
+				 uint32_t active)
+{
+	uint64_t *to = (uint64_t *)(warp->lanes + op->offset);
+
+	if (op->kind != TCB_EMU_REG)
+		return;
+	if (active == UINT32_MAX)
+		__builtin_memcpy(to, result, sizeof *to * TCB_EMU_LANES);
+	else
+		for (uint32_t rest = active; rest; rest &= rest - 1)
+			to[__builtin_ctz(rest)] = result[__builtin_ctz(rest)];
+}
+static inline void tcb_emu_put_pred(struct tcb_emu_warp *warp, const struct tcb_emu_operand *op, uint32_t result,
+				    uint32_t active)
+{
+	uint32_t *to = (uint32_t *)(warp->lanes + op->offset);
+
+	if (op->kind == TCB_EMU_REG)
+		*to = (*to & ~active) | (result & active);
+}
+/* The address of LANE, displacement included, cut to 32 bits where the register has 32. */
+static inline uint64_t tcb_emu_address(const struct tcb_emu_warp *warp, const struct tcb_emu_operand *op, unsigned lane)
+{
+	return op->bits == 64 ? tcb_emu_get64(warp, op)[lane] + (uint64_t)op->add
+			      : (uint32_t)(tcb_emu_get32(warp, op)[lane] + (uint32_t)op->add);
+}
+#define TCB_EMU_EACH(lane, mask)                                                      \
+	for (uint32_t tcb_rest_##lane = (mask), lane;                                 \
+	     tcb_rest_##lane && (lane = (uint32_t)__builtin_ctz(tcb_rest_##lane), 1); \
+	     tcb_rest_##lane &= tcb_rest_##lane - 1)
+
+/* --- emu_report.c --- */
+
+/* A finding at IN for LANE (or -1): reported once for each instruction and rule. */
+void tcb_emu_report(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, int lane, enum tcb_ptx_rule rule,
+		    enum tcb_ptx_severity severity, const char *format, ...) __attribute__((format(printf, 6, 7)));
+/* The same as an error that ends the launch. */
+void tcb_emu_fault(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, int lane, enum tcb_ptx_rule rule,
+		   const char *format, ...) __attribute__((format(printf, 5, 6)));
+/* Memory of the host is exhausted. */
+void tcb_emu_no_memory(struct tcb_emu_run *run);
+
+/* Reports lanes of ACTIVE where REG was never written; the interpreter does it for IN->sources already. */
+void tcb_emu_check_written(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t reg, uint32_t active);
+
+/* --- emu_access.c: from an address to the host's bytes --- */
+
+enum {
+	TCB_EMU_READ = 1,
+	TCB_EMU_WRITE = 2,
+	TCB_EMU_ATOMIC = 4,       /* does not race with other atomics */
+	TCB_EMU_ASYNC_AGENT = 8,  /* done by the copy engine: ordered only through what it completes on */
+	TCB_EMU_STRONG = 16,      /* relaxed, acquire, release, volatile: does not race with its like */
+	TCB_EMU_PROXY_ASYNC = 64, /* a read by wgmma: needs fence.proxy.async after ordinary writes, as copies do */
+	TCB_EMU_INIT = 32         /* of an mbarrier and the like: no race, no check that it was written */
+};
+
+/* BYTES at ADDRESS for LANE (-1: nobody in particular): bounds, alignment, permission, pending copies, unwritten shared
+ * memory and races are checked and recorded.  NULL after a fault.  For a write call it before writing; VALUE is what
+ * will be written when known, so that equal writes are no race (else NULL). */
+uint8_t *tcb_emu_shared(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, int lane, uint32_t address,
+			unsigned bytes, unsigned align, unsigned flags, const void *value);
+uint8_t *tcb_emu_global(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, int lane, uint64_t address,
+			unsigned bytes, unsigned align, unsigned flags, const void *value);
+/* By window. */
+uint8_t *tcb_emu_generic(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, int lane, uint64_t address,
+			 unsigned bytes, unsigned align, unsigned flags, const void *value);
+/* The block of a shared::cluster address (the warp's own for one of shared::cta); NULL when the rank does not exist.
+ * *OFFSET is the place in block->shared; it is not checked. */
+struct tcb_emu_block *tcb_emu_shared_block(struct tcb_emu_warp *warp, uint32_t address, uint32_t *offset);
+/* Marks shared bytes as the target of a copy in flight, or no more: reads meanwhile are ASYNC_PENDING. */
+void tcb_emu_pending(struct tcb_emu_block *block, uint32_t offset, uint32_t bytes, int on);
+
+/* --- emu_count.c --- */
+
+/* Counts a request of ACTIVE lanes, each BYTES at ADDRESS[lane], of shared or of global memory. */
+void tcb_emu_count_shared(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, const uint32_t *address,
+			  uint32_t active, unsigned bytes);
+void tcb_emu_count_global(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, const uint64_t *address,
+			  uint32_t active, unsigned bytes, unsigned flags);
+
+/* --- emu_order.c: what happens before what.  A vector is RUN.agents ticks, zeroed at first. --- */
+
+/* TO learns all that WARP knows and did. */
+void tcb_emu_release(struct tcb_emu_warp *warp, uint32_t *to);
+/* WARP (all its lanes) learns what FROM says. */
+void tcb_emu_acquire(struct tcb_emu_warp *warp, const uint32_t *from);
+/* A strong access (atomic, volatile, relaxed, acquire, release) of WARP at the place KEY (a host pointer): passes on
+ * what it released before, by this access or a fence, and what others did. */
+void tcb_emu_strong(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, const void *key, unsigned flags);
+void tcb_emu_fence(struct tcb_emu_warp *warp);
+/* fence.proxy.async: what WARP did and knows of is visible to copies and wgmma, of WARP and of whom it tells. */
+void tcb_emu_fence_proxy(struct tcb_emu_warp *warp);
+/* TO learns what the copy engine did until now. */
+void tcb_emu_release_async(struct tcb_emu_run *run, uint32_t *to);
+
+/* --- emu_schedule.c --- */
+
+/* Others go first before the running split executes its next instruction.  For waits that failed: when all warps only
+ * spin and nothing is in flight, that is a deadlock. */
+void tcb_emu_spin(struct tcb_emu_warp *warp);
+/* Something happened that others may wait for. */
+static inline void tcb_emu_progress(struct tcb_emu_run *run)
+{
+	run->progress++;
+}
+void tcb_emu_defer(struct tcb_emu_run *run, struct tcb_emu_deferred *deferred);
+
+/* --- emu_units.c: binders by opcode --- */
+tcb_emu_bind_fn *tcb_emu_binder(enum tcb_ptx_op op);
+
+/* --- emu_fp.c --- */
+
+/* The modifiers of INS as flags of emu_float.h. */
+unsigned tcb_emu_float_flags(const struct tcb_ptx_ins *ins);
+/* --- emu_half.c: a quick handler for an instruction that tcb_emu_bind_fp has prepared, or NULL --- */
+tcb_emu_run_fn *tcb_emu_fast_half(const struct tcb_emu_ins *in);
+
+/* --- binders, by the file that has them --- */
+tcb_emu_bind_fn tcb_emu_bind_integer, tcb_emu_bind_bits;                      /* emu_integer.c, emu_bits.c */
+tcb_emu_bind_fn tcb_emu_bind_fp, tcb_emu_bind_half, tcb_emu_bind_cvt;         /* emu_fp.c, emu_half.c, emu_cvt.c */
+tcb_emu_bind_fn tcb_emu_bind_compare, tcb_emu_bind_move, tcb_emu_bind_policy; /* emu_compare.c, emu_move.c */
+tcb_emu_bind_fn tcb_emu_bind_memory, tcb_emu_bind_atomic,
+	tcb_emu_bind_copy; /* emu_memory.c, emu_atomic.c, emu_copy.c */
+/* emu_mma.c, emu_mbarrier.c, emu_bulk.c, emu_tensor.c, emu_wgmma.c, emu_cluster.c */
+tcb_emu_bind_fn tcb_emu_bind_mma, tcb_emu_bind_mbarrier, tcb_emu_bind_bulk, tcb_emu_bind_tensor, tcb_emu_bind_wgmma,
+	tcb_emu_bind_cluster;
+tcb_emu_bind_fn tcb_emu_bind_control, tcb_emu_bind_barrier,
+	tcb_emu_bind_lanes; /* emu_control.c, emu_barrier.c, emu_lanes.c */
+
+#endif

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * From an address to the host's bytes.  Each access is held against the bounds
+ * of its memory, its alignment and the permission to write; what is wrong ends
+ * the launch, as it would on a GPU.  Then the race detector sees it.
+ */
+#include "ptx/emulate/emu_program.h"
+
+static int is_aligned(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, int lane, uint64_t address,
+		      unsigned align)
+{
+	if (!(address & (align - 1)))
+		return 1;
+	tcb_emu_fault(warp, in, lane, TCB_PTX_RULE_MISALIGNED, "address 0x%llx is not a multiple of %u",
+		      (unsigned long long)address, align);
+	return 0;
+}
+
+struct tcb_emu_block *tcb_emu_shared_block(struct tcb_emu_warp *warp, uint32_t address, uint32_t *offset)
+{
+	uint32_t rank = address >> TCB_EMU_RANK_SHIFT;
+
+	*offset = (address & ((1u << TCB_EMU_RANK_SHIFT) - 1)) - TCB_EMU_SHARED_START;
+	if (!rank)
+		return warp->block;
+	return rank <= warp->run->block_count ? &warp->run->blocks[rank - 1] : NULL;
+}
+
+uint8_t *tcb_emu_shared(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, int lane, uint32_t address,
+			unsigned bytes, unsigned align, unsigned flags, const void *value)
+{
+	uint32_t offset;
+	struct tcb_emu_block *block = tcb_emu_shared_block(warp, address, &offset);
+
+	if (!is_aligned(warp, in, lane, address, align))
+		return NULL;
+	if (!block || offset >= block->shared_bytes || bytes > block->shared_bytes - offset) {
+		tcb_emu_fault(warp, in, lane, TCB_PTX_RULE_OUT_OF_BOUNDS,
+			      "%u bytes at shared address 0x%x; shared memory has %u bytes from 0x%x on", bytes,
+			      address, block ? block->shared_bytes : 0, TCB_EMU_SHARED_START);
+		return NULL;
+	}
+	if (bytes)
+		tcb_emu_race_shared(warp, in, lane, block, offset, bytes, flags, value);
+	return block->shared + offset;
+}
+
+static void out_of_bounds(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, int lane, uint64_t address,
+			  unsigned bytes)
+{
+	const struct tcb_emu_region *below = tcb_emu_region_find(warp->run->memory, address);
+
+	if (!below) {
+		tcb_emu_fault(warp, in, lane, TCB_PTX_RULE_OUT_OF_BOUNDS, "%u bytes at 0x%llx, where nothing is", bytes,
+			      (unsigned long long)address);
+		return;
+	}
+	tcb_emu_fault(warp, in, lane, TCB_PTX_RULE_OUT_OF_BOUNDS, "%u bytes at offset %llu of '%s', which has %llu",
+		      bytes, (unsigned long long)(address - below->address), below->name,
+		      (unsigned long long)below->bytes);
+}
+
+static uint8_t *param(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, int lane, uint64_t address,
+		      unsigned bytes, unsigned align, unsigned flags)
+{
+	uint64_t offset = address - TCB_EMU_PARAM_WINDOW;
+
+	if (!is_aligned(warp, in, lane, offset, align))
+		return NULL;
+	if (flags & TCB_EMU_WRITE) {
+		tcb_emu_fault(warp, in, lane, TCB_PTX_RULE_READ_ONLY, "the kernel's parameters cannot be written");
+		return NULL;
+	}
+	if (offset > warp->run->program->param_bytes || bytes > warp->run->program->param_bytes - offset) {
+		tcb_emu_fault(warp, in, lane, TCB_PTX_RULE_OUT_OF_BOUNDS,
+			      "%u bytes at offset %llu of the parameters, which are %u bytes", bytes,
+			      (unsigned long long)offset, warp->run->program->param_bytes);
+		return NULL;
+	}
+	return (uint8_t *)(uintptr_t)warp->run->launch->params + offset;
+}
+
+uint8_t *tcb_emu_global(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, int lane, uint64_t address,
+			unsigned bytes, unsigned align, unsigned flags, const void *value)
+{
+	struct tcb_emu_run *run = warp->run;
+	struct tcb_emu_region *region = run->region;
+
+	if (!region || address < region->address || address - region->address >= region->bytes)
+		region = run->region = tcb_emu_region_find(run->memory, address);
+	if (!is_aligned(warp, in, lane, address, align))
+		return NULL;
+	if (!region || address - region->address > region->bytes ||
+	    bytes > region->bytes - (address - region->address)) {
+		out_of_bounds(warp, in, lane, address, bytes);
+		return NULL;
+	}
+	if (flags & TCB_EMU_WRITE && region->permission == TCB_PTX_READ_ONLY) {
+		tcb_emu_fault(warp, in, lane, TCB_PTX_RULE_READ_ONLY, "'%s' may only be read", region->name);
+		return NULL;
+	}
+	if (bytes) {
+		if (region->permission != TCB_PTX_READ_ONLY)
+			tcb_emu_race_global(warp, in, lane, region, address - region->address, bytes, flags, value);
+		if (in->ins->mod[TCB_PTX_SLOT_NONCOHERENT] &&
+		    tcb_emu_race_written(run, region, address - region->address, bytes))
+			tcb_emu_report(
+				warp, in, lane, TCB_PTX_RULE_RACE, TCB_PTX_ERROR,
+				"ld.global.nc reads what this launch writes to '%s'; the read-only cache may be stale",
+				region->name);
+	}
+	return region->host + (address - region->address);
+}
+
+/* Local memory of LANE. */
+uint8_t *tcb_emu_local(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, int lane, uint64_t address,
+		       unsigned bytes, unsigned align)
+{
+	uint64_t offset = address - TCB_EMU_LOCAL_START;
+	uint32_t size = warp->frame->local_base + warp->frame->function->local_bytes;
+
+	if (!is_aligned(warp, in, lane, address, align))
+		return NULL;
+	if (offset > size || bytes > size - offset || lane < 0) {
+		tcb_emu_fault(warp, in, lane, TCB_PTX_RULE_OUT_OF_BOUNDS,
+			      "%u bytes at local address 0x%llx; local memory has %u bytes from 0x%x on", bytes,
+			      (unsigned long long)address, size, TCB_EMU_LOCAL_START);
+		return NULL;
+	}
+	return warp->local + (size_t)lane * warp->local_bytes + offset;
+}
+
+uint8_t *tcb_emu_generic(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, int lane, uint64_t address,
+			 unsigned bytes, unsigned align, unsigned flags, const void *value)
+{
+	switch (TCB_EMU_WINDOW(address)) {
+	case TCB_EMU_SHARED_WINDOW:
+		if ((address & ~TCB_EMU_WINDOW(UINT64_MAX)) > UINT32_MAX)
+			break;
+		return tcb_emu_shared(warp, in, lane, (uint32_t)address, bytes, align, flags, value);
+	case TCB_EMU_LOCAL_WINDOW:
+		return tcb_emu_local(warp, in, lane, address - TCB_EMU_LOCAL_WINDOW, bytes, align);
+	case TCB_EMU_PARAM_WINDOW:
+		return param(warp, in, lane, address, bytes, align, flags);
+	default:
+		break;
+	}
+	return tcb_emu_global(warp, in, lane, address, bytes, align, flags, value);
+}

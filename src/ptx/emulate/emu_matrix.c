@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The matrix units as functions of lanes.  A fragment becomes a matrix of
+ * doubles, the product is a plain one, and the result goes back to lanes.
+ *
+ * All layouts of mma.sync are one: a register holds 32 bits / element elements E
+ * of a row (A) or column (B), four lanes make 4 E of them, eight groups of four
+ * lanes make eight rows; the registers of A go down the rows first, then along
+ * k.  (PTX ISA 9.0, section 9.7.14.5, draws each shape by itself.)
+ */
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+#include "ptx/emulate/emu_float.h"
+#include "ptx/emulate/emu_matrix.h"
+#include "ptx/ir/opcodes.h"
+
+int tcb_ptx_product_of(const struct tcb_ptx_ins *ins, struct tcb_ptx_product *out)
+{
+	*out = (struct tcb_ptx_product){ .d = tcb_ptx_mod(ins, TCB_PTX_SLOT_TYPE),
+					 .a = tcb_ptx_mod(ins, TCB_PTX_SLOT_TYPE2),
+					 .b = tcb_ptx_mod(ins, TCB_PTX_SLOT_TYPE3),
+					 .c = tcb_ptx_mod(ins, TCB_PTX_SLOT_TYPE4),
+					 .padded = tcb_ptx_mod(ins, TCB_PTX_SLOT_KIND) == TCB_PTX_KIND_F8F6F4,
+					 .satfinite = tcb_ptx_mod(ins, TCB_PTX_SLOT_SAT) == TCB_PTX_SATFINITE,
+					 .bit_and = tcb_ptx_mod(ins, TCB_PTX_SLOT_BOOL) == TCB_PTX_AND };
+	if (out->c == TCB_PTX_NO_WORD)
+		out->c = out->d;
+	tcb_ptx_shape(tcb_ptx_mod(ins, TCB_PTX_SLOT_SHAPE), &out->m, &out->n, &out->k);
+	if (out->a == TCB_PTX_F16 || out->a == TCB_PTX_BF16 || out->a == TCB_PTX_TF32) {
+		int is_hopper = ins->block && ins->block->function->module->target.sm >= 90;
+
+		out->fraction = is_hopper ? 25 : 24;
+		out->group = (is_hopper ? 256 : 128) / tcb_ptx_type_bits(out->a);
+		out->mantissa = 23;
+	} else if (ins->op == TCB_PTX_OP_WGMMA && out->d != TCB_PTX_S32) {
+		out->fraction = out->mantissa = 13;
+		out->group = 32;
+	}
+	return ins->op == TCB_PTX_OP_MMA || ins->op == TCB_PTX_OP_WGMMA;
+}
+
+unsigned tcb_ptx_element_bits(enum tcb_ptx_word type, int padded)
+{
+	switch (type) {
+	case TCB_PTX_E2M1:
+	case TCB_PTX_E3M2:
+	case TCB_PTX_E2M3:
+		return 8;
+	default:
+		return padded ? 8 : tcb_ptx_type_bits(type);
+	}
+}
+
+static double element(enum tcb_ptx_word type, int padded, uint64_t bits)
+{
+	switch (type) {
+	case TCB_PTX_F16:
+		return (double)tcb_ptx_f16_to_f32((uint32_t)bits);
+	case TCB_PTX_BF16:
+		return (double)tcb_ptx_bf16_to_f32((uint32_t)bits);
+	case TCB_PTX_S8:
+		return (double)(int8_t)bits;
+	case TCB_PTX_S4:
+		return (double)((int)(bits ^ 8) - 8);
+	case TCB_PTX_U8:
+	case TCB_PTX_U4:
+	case TCB_PTX_B1:
+		return (double)bits;
+	case TCB_PTX_E2M1: /* in the middle of its byte */
+		return tcb_ptx_float_widen(type, padded ? bits >> 2 & 15 : bits & 15);
+	case TCB_PTX_E3M2:
+	case TCB_PTX_E2M3:
+		return tcb_ptx_float_widen(type, bits & 63);
+	default:
+		return tcb_ptx_float_widen(type, bits);
+	}
+}
+
+void tcb_ptx_elements(enum tcb_ptx_word type, int padded, uint64_t word, unsigned count, double *out)
+{
+	unsigned bits = tcb_ptx_element_bits(type, padded);
+	uint64_t mask = bits < 64 ? (1ull << bits) - 1 : ~0ull;
+
+	for (unsigned i = 0; i < count; i++)
+		out[i] = element(type, padded, bits < 64 ? word >> (bits * i) & mask : word);
+}
+
+uint64_t tcb_ptx_product_bits(const struct tcb_ptx_product *p, double value)
+{
+	if (p->d == TCB_PTX_S32)
+		return (uint32_t)(int64_t)value;
+	if (p->d == TCB_PTX_F32 && !isnan(value))
+		return tcb_ptx_float_bits((float)value);
+	return tcb_ptx_float_narrow(p->d, value, TCB_PTX_RN, 0);
+}
+
+double tcb_ptx_product_value(const struct tcb_ptx_product *p, uint64_t bits)
+{
+	switch (p->c) {
+	case TCB_PTX_S32:
+		return (double)(int32_t)bits;
+	case TCB_PTX_F32:
+		return (double)tcb_ptx_float_of_bits((uint32_t)bits);
+	default:
+		return tcb_ptx_float_widen(p->c, bits);
+	}
+}
+
+/* --- one row of D --- */
+
+/* One row: A's row, all of B. */
+static void row_f64(const struct tcb_ptx_product *p, const double *a, const double *b, double *row)
+{
+	for (unsigned l = 0; l < p->k; l++)
+		for (unsigned j = 0; j < p->n; j++)
+			row[j] = fma(a[l], b[(size_t)l * p->n + j], row[j]);
+}
+
+/* Bits: x xor y = x + y - 2 x y. */
+static void row_bits(const struct tcb_ptx_product *p, const double *restrict a, const double *restrict b,
+		     double *restrict row)
+{
+	double both = p->bit_and ? 1 : -2, one = p->bit_and ? 0 : 1;
+
+	for (unsigned l = 0; l < p->k; l++)
+		for (unsigned j = 0; j < p->n; j++) {
+			double right = b[(size_t)l * p->n + j];
+
+			row[j] += one * (a[l] + right) + both * a[l] * right;
+		}
+}
+
+/* Integers are exact in double; other sums are rounded once. */
+static void row_sums(const struct tcb_ptx_product *p, const double *restrict a, const double *restrict b,
+		     double *restrict row)
+{
+	double sums[TCB_PTX_PRODUCT_MAX_N] = { 0 };
+
+	for (unsigned l = 0; l < p->k; l++) {
+		const double *restrict right = b + (size_t)l * p->n;
+		double left = a[l];
+
+		for (unsigned j = 0; j < p->n; j++)
+			sums[j] += left * right[j];
+	}
+	for (unsigned j = 0; j < p->n; j++) {
+		row[j] += sums[j];
+		if (p->d == TCB_PTX_S32 && p->satfinite)
+			row[j] = fmin(fmax(row[j], -0x1p31), 0x1p31 - 1);
+		else if (p->d == TCB_PTX_S32)
+			row[j] = (double)(int32_t)(uint32_t)(int64_t)row[j];
+		else
+			row[j] = tcb_ptx_float_widen(p->d, tcb_ptx_float_narrow(p->d, row[j], TCB_PTX_RN, 0));
+	}
+}
+
+/* --- as tensor cores add --- */
+
+enum { NO_EXPONENT = -16000 }; /* of zero: twice it still fits in 16 bits */
+
+static double power_of_two(int exponent)
+{
+	uint64_t bits = (uint64_t)(exponent + 1023) << 52;
+	double value;
+
+	memcpy(&value, &bits, sizeof value);
+	return value;
+}
+
+/* The exponent that VALUE has in a format whose least one is LEAST. */
+static int16_t exponent_of(double value, int least)
+{
+	uint64_t bits;
+	int exponent;
+
+	memcpy(&bits, &value, sizeof bits);
+	exponent = (int)(bits >> 52 & 0x7ff) - 1023;
+	if (value == 0)
+		return NO_EXPONENT;
+	return (int16_t)(exponent < least ? least : exponent);
+}
+
+/* VALUE cut to MANTISSA bits of f32; beyond its range it is infinite. */
+static double cut_to_f32(double value, unsigned mantissa)
+{
+	uint64_t bits;
+
+	if (fabs(value) >= 0x1p128)
+		return copysign((double)INFINITY, value);
+	if (fabs(value) < 0x1p-126)
+		return tcb_ptx_float_widen(TCB_PTX_F32, tcb_ptx_float_narrow(TCB_PTX_F32, value, TCB_PTX_RZ, 0));
+	memcpy(&bits, &value, sizeof bits);
+	bits &= ~0ull << (52 - mantissa);
+	memcpy(&value, &bits, sizeof value);
+	return value;
+}
+
+/* The least exponent of a normal number. */
+static int least_exponent(enum tcb_ptx_word type)
+{
+	switch (type) {
+	case TCB_PTX_F16:
+	case TCB_PTX_E5M2:
+		return -14;
+	case TCB_PTX_E4M3:
+		return -6;
+	default:
+		return -126;
+	}
+}
+
+/* Adds products FIRST to END of k to ROW. */
+static void row_group(const struct tcb_ptx_product *p, const double *restrict a, const double *restrict b,
+		      const int16_t *restrict a_exponent, const int16_t *restrict b_exponent, unsigned first,
+		      unsigned end, double *restrict row)
+{
+	int16_t top[TCB_PTX_PRODUCT_MAX_N];
+	double scale[TCB_PTX_PRODUCT_MAX_N], sums[TCB_PTX_PRODUCT_MAX_N];
+
+	for (unsigned j = 0; j < p->n; j++)
+		top[j] = exponent_of(row[j], least_exponent(p->c));
+	for (unsigned l = first; l < end; l++) {
+		const int16_t *restrict right = b_exponent + (size_t)l * p->n;
+
+		for (unsigned j = 0; j < p->n; j++) {
+			int16_t both = (int16_t)(a_exponent[l] + right[j]);
+
+			top[j] = both > top[j] ? both : top[j];
+		}
+	}
+	for (unsigned j = 0; j < p->n; j++) {
+		scale[j] = top[j] > NO_EXPONENT / 2 ? power_of_two((int)p->fraction - top[j]) : 1;
+		sums[j] = (double)(int32_t)(row[j] * scale[j]);
+	}
+	for (unsigned l = first; l < end; l++) {
+		const double *restrict right = b + (size_t)l * p->n;
+		double left = a[l];
+
+		for (unsigned j = 0; j < p->n; j++) /* below 2^(fraction + 2) */
+			sums[j] += (double)(int32_t)(left * right[j] * scale[j]);
+	}
+	for (unsigned j = 0; j < p->n; j++)
+		row[j] = sums[j] / scale[j];
+}
+
+static int is_finite_row(const double *values, unsigned count)
+{
+	double sum = 0;
+
+	for (unsigned i = 0; i < count; i++)
+		sum += values[i] * 0;
+	return sum == 0;
+}
+
+static void row_tensor(const struct tcb_ptx_product *p, const double *a, const double *b, const int16_t *b_exponent,
+		       int b_is_finite, double *row)
+{
+	int16_t a_exponent[TCB_PTX_PRODUCT_MAX_K];
+
+	if (!b_is_finite || !is_finite_row(a, p->k) || !is_finite_row(row, p->n)) {
+		double plain[TCB_PTX_PRODUCT_MAX_N];
+
+		/* elements that are not finite come out of a plain sum; the others of zeros in place of those */
+		memcpy(plain, row, p->n * sizeof *plain);
+		row_sums(p, a, b, plain);
+		for (unsigned j = 0; j < p->n; j++) {
+			struct tcb_ptx_product one = *p;
+			double column[TCB_PTX_PRODUCT_MAX_K];
+			int16_t exponent[TCB_PTX_PRODUCT_MAX_K];
+			int is_bad = !isfinite(row[j]);
+
+			for (unsigned l = 0; l < p->k; l++) {
+				column[l] = b[(size_t)l * p->n + j];
+				exponent[l] = exponent_of(column[l], least_exponent(p->b));
+				is_bad |= !isfinite(column[l]) || !isfinite(a[l]);
+			}
+			one.n = 1;
+			if (is_bad)
+				row[j] = plain[j];
+			else
+				row_tensor(&one, a, column, exponent, 1, &row[j]);
+		}
+		return;
+	}
+	for (unsigned l = 0; l < p->k; l++)
+		a_exponent[l] = exponent_of(a[l], least_exponent(p->a));
+	for (unsigned l = 0; l < p->k; l += p->group) {
+		unsigned end = l + p->group < p->k ? l + p->group : p->k;
+
+		row_group(p, a, b, a_exponent, b_exponent, l, end, row);
+		if (p->d != TCB_PTX_F16 || end < p->k)
+			for (unsigned j = 0; j < p->n; j++)
+				row[j] = cut_to_f32(row[j], p->mantissa);
+	}
+	for (unsigned j = 0; p->d == TCB_PTX_F16 && j < p->n; j++)
+		row[j] = tcb_ptx_float_widen(p->d, tcb_ptx_float_narrow(p->d, row[j], TCB_PTX_RN, 0));
+}
+
+void tcb_ptx_product_run(const struct tcb_ptx_product *p, const double *a, const double *b, const double *c, double *d)
+{
+	int16_t b_exponent[TCB_PTX_PRODUCT_MAX_N * 32];
+	int is_tensor = p->group && p->k <= 32, b_is_finite = 1;
+
+	if (d != c)
+		memcpy(d, c, (size_t)p->m * p->n * sizeof *d);
+	for (unsigned i = 0; is_tensor && i < p->k * p->n; i++)
+		b_exponent[i] = exponent_of(b[i], least_exponent(p->b));
+	if (is_tensor)
+		b_is_finite = is_finite_row(b, p->k * p->n);
+	for (unsigned i = 0; i < p->m; i++) {
+		const double *left = a + (size_t)i * p->k;
+		double *row = d + (size_t)i * p->n;
+
+		if (p->d == TCB_PTX_F64)
+			row_f64(p, left, b, row);
+		else if (p->a == TCB_PTX_B1)
+			row_bits(p, left, b, row);
+		else if (is_tensor)
+			row_tensor(p, left, b, b_exponent, b_is_finite, row);
+		else
+			row_sums(p, left, b, row);
+	}
+}
+
+/* A or B, whose rows and columns along k are COLUMNS long, from lanes. */
+static void gather(const struct tcb_ptx_product *p, int is_b, uint64_t lanes[][TCB_PTX_LANES], double *out)
+{
+	enum tcb_ptx_word type = is_b ? p->b : p->a;
+	unsigned bits = tcb_ptx_element_bits(type, p->padded), each = bits < 64 ? 32 / bits : 1;
+	unsigned halves = is_b ? 1 : p->m / 8, regs = halves * p->k / (4 * each);
+	double value[32];
+
+	for (unsigned r = 0; r < regs; r++)
+		for (unsigned lane = 0; lane < TCB_PTX_LANES; lane++) {
+			unsigned row = lane / 4 + 8 * (r % halves), k = lane % 4 * each + r / halves * 4 * each;
+
+			tcb_ptx_elements(type, p->padded, lanes[r][lane], each, value);
+			for (unsigned i = 0; i < each; i++)
+				out[is_b ? (k + i) * p->n + row : row * p->k + k + i] = value[i];
+		}
+}
+
+/* C from lanes, or D to them. */
+static double *accumulator(const struct tcb_ptx_product *p, double *matrix, unsigned lane, unsigned e)
+{
+	return &matrix[(lane / 4 + 8 * (e / 2)) * p->n + lane % 4 * 2 + e % 2];
+}
+
+void tcb_ptx_mma(const struct tcb_ptx_product *p, uint64_t a[][TCB_PTX_LANES], uint64_t b[][TCB_PTX_LANES],
+		 uint64_t c[][TCB_PTX_LANES], uint64_t d[][TCB_PTX_LANES])
+{
+	double left[16 * TCB_PTX_PRODUCT_MAX_K], right[TCB_PTX_PRODUCT_MAX_K * 8], values[16 * 8];
+	unsigned elements = p->m / 4; /* of D in a lane */
+	unsigned in_c = p->c == TCB_PTX_F16 ? 2 : 1, in_d = p->d == TCB_PTX_F16 ? 2 : 1;
+
+	assert(p->m <= 16 && p->n == 8 && p->k <= TCB_PTX_PRODUCT_MAX_K);
+	gather(p, 0, a, left);
+	gather(p, 1, b, right);
+	for (unsigned lane = 0; lane < TCB_PTX_LANES; lane++)
+		for (unsigned e = 0; e < elements; e++) {
+			uint64_t bits = in_c == 2 ? c[e / 2][lane] >> (16 * (e % 2)) & 0xffff : c[e][lane];
+
+			*accumulator(p, values, lane, e) = tcb_ptx_product_value(p, bits);
+		}
+	tcb_ptx_product_run(p, left, right, values, values);
+	for (unsigned lane = 0; lane < TCB_PTX_LANES; lane++)
+		for (unsigned e = 0; e < elements; e += in_d) {
+			uint64_t bits = tcb_ptx_product_bits(p, *accumulator(p, values, lane, e));
+
+			if (in_d == 2)
+				bits |= tcb_ptx_product_bits(p, *accumulator(p, values, lane, e + 1)) << 16;
+			d[e / in_d][lane] = bits;
+		}
+}
+
+void tcb_ptx_matrix_load(uint16_t rows[8][8], int transposed, uint32_t lanes[TCB_PTX_LANES])
+{
+	for (unsigned lane = 0; lane < TCB_PTX_LANES; lane++) {
+		unsigned i = lane / 4, j = lane % 4 * 2;
+
+		lanes[lane] = transposed ? rows[j][i] | (uint32_t)rows[j + 1][i] << 16
+					 : rows[i][j] | (uint32_t)rows[i][j + 1] << 16;
+	}
+}
+
+void tcb_ptx_matrix_store(uint16_t rows[8][8], int transposed, const uint32_t lanes[TCB_PTX_LANES])
+{
+	for (unsigned lane = 0; lane < TCB_PTX_LANES; lane++)
+		for (unsigned h = 0; h < 2; h++) {
+			unsigned i = lane / 4, j = lane % 4 * 2 + h;
+
+			rows[transposed ? j : i][transposed ? i : j] = (uint16_t)(lanes[lane] >> (16 * h));
+		}
+}
+
+struct tcb_ptx_matrix_descriptor tcb_ptx_matrix_descriptor(uint64_t bits)
+{
+	static const unsigned swizzles[] = { 0, 128, 64, 32 };
+
+	return (struct tcb_ptx_matrix_descriptor){ .start = (uint32_t)(bits & 0x3fff) << 4,
+						   .leading = (uint32_t)(bits >> 16 & 0x3fff) << 4,
+						   .stride = (uint32_t)(bits >> 32 & 0x3fff) << 4,
+						   .base_offset = (unsigned)(bits >> 49 & 7),
+						   .swizzle = swizzles[bits >> 62] };
+}
+
+uint64_t tcb_ptx_matrix_descriptor_bits(const struct tcb_ptx_matrix_descriptor *descriptor)
+{
+	uint64_t mode = descriptor->swizzle == 128  ? 1
+			: descriptor->swizzle == 64 ? 2
+			: descriptor->swizzle == 32 ? 3
+						    : 0;
+
+	return (uint64_t)(descriptor->start >> 4 & 0x3fff) | (uint64_t)(descriptor->leading >> 4 & 0x3fff) << 16 |
+	       (uint64_t)(descriptor->stride >> 4 & 0x3fff) << 32 | (uint64_t)(descriptor->base_offset & 7) << 49 |
+	       mode << 62;
+}
+
+uint32_t tcb_ptx_matrix_address(const struct tcb_ptx_matrix_descriptor *descriptor, int k_major, unsigned bytes,
+				unsigned row, unsigned k)
+{
+	unsigned width = descriptor->swizzle ? descriptor->swizzle : 16; /* of a row of the 8-row pattern */
+	unsigned fast = (k_major ? k : row) * bytes, slow = k_major ? row : k;
+	uint32_t address = descriptor->start + slow % 8 * width + fast % width;
+
+	/* LEADING and STRIDE change places when there is no swizzling and k does not run fastest */
+	if (k_major || descriptor->swizzle)
+		address += slow / 8 * descriptor->stride + fast / width * descriptor->leading;
+	else
+		address += slow / 8 * descriptor->leading + fast / width * descriptor->stride;
+	if (!descriptor->swizzle)
+		return address;
+	return address ^ (((address >> 7) - descriptor->base_offset) & (descriptor->swizzle / 16 - 1)) << 4;
+}

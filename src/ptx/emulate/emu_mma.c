@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * mma.sync, ldmatrix, stmatrix and movmatrix in the emulator: registers and
+ * shared memory to and from the functions of emu_matrix.h.
+ */
+#include <string.h>
+
+#include "ptx/emulate/emu_async.h"
+#include "ptx/emulate/emu_matrix.h"
+
+const struct tcb_emu_operand *tcb_emu_item(const struct tcb_emu_operand *op, unsigned index)
+{
+	return op->kind == TCB_EMU_VECTOR ? &op->items[index] : op;
+}
+
+unsigned tcb_emu_items(const struct tcb_emu_operand *op)
+{
+	return op->kind == TCB_EMU_VECTOR ? op->count : 1;
+}
+
+int tcb_emu_whole_warp(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t active)
+{
+	if (active == UINT32_MAX)
+		return 1;
+	tcb_emu_fault(warp, in, __builtin_ctz(~active), TCB_PTX_RULE_SHUFFLE_DIVERGENT,
+		      "%s needs all 32 lanes of the warp, and only lanes %08x execute it: branch by warps, not by "
+		      "lanes, and make blocks of whole warps",
+		      tcb_ptx_op_text((enum tcb_ptx_op)in->ins->op), active);
+	return 0;
+}
+
+/* --- mma --- */
+
+static void read_fragment(const struct tcb_emu_warp *warp, const struct tcb_emu_operand *op,
+			  uint64_t out[][TCB_PTX_LANES])
+{
+	for (unsigned r = 0; r < tcb_emu_items(op); r++) {
+		const struct tcb_emu_operand *item = tcb_emu_item(op, r);
+
+		if (item->bits == 64) {
+			memcpy(out[r], tcb_emu_get64(warp, item), sizeof out[r]);
+		} else {
+			const uint32_t *lanes = tcb_emu_get32(warp, item);
+
+			for (unsigned lane = 0; lane < TCB_PTX_LANES; lane++)
+				out[r][lane] = lanes[lane];
+		}
+	}
+}
+
+static void run_mma(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t active)
+{
+	uint64_t a[TCB_PTX_FRAGMENT_REGS][TCB_PTX_LANES], b[TCB_PTX_FRAGMENT_REGS][TCB_PTX_LANES],
+		c[TCB_PTX_FRAGMENT_REGS][TCB_PTX_LANES], d[TCB_PTX_FRAGMENT_REGS][TCB_PTX_LANES];
+
+	if (!tcb_emu_whole_warp(warp, in, active))
+		return;
+	read_fragment(warp, &in->op[1], a);
+	read_fragment(warp, &in->op[2], b);
+	read_fragment(warp, &in->op[3], c);
+	tcb_ptx_mma(in->extra, a, b, c, d);
+	for (unsigned r = 0; r < tcb_emu_items(&in->op[0]); r++) {
+		const struct tcb_emu_operand *item = tcb_emu_item(&in->op[0], r);
+
+		for (unsigned lane = 0; lane < TCB_PTX_LANES; lane++)
+			tcb_emu_set(warp, item, lane, d[r][lane]);
+	}
+}
+
+/* --- matrices of 8 x 8 --- */
+
+/* The address of LANE in shared memory's own numbering; 0 when it is generic and lies elsewhere. */
+uint32_t tcb_emu_shared_address(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in,
+				const struct tcb_emu_operand *op, enum tcb_ptx_word space, unsigned lane)
+{
+	uint64_t address = tcb_emu_address(warp, op, lane);
+
+	if (space == TCB_PTX_NO_WORD && op->bits == 64) {
+		if (TCB_EMU_WINDOW(address) != TCB_EMU_SHARED_WINDOW) {
+			tcb_emu_fault(warp, in, (int)lane, TCB_PTX_RULE_ADDRESS_SPACE,
+				      "%s needs an address in shared memory, and this generic address 0x%llx is not",
+				      tcb_ptx_op_text((enum tcb_ptx_op)in->ins->op), (unsigned long long)address);
+			return 0;
+		}
+		address &= ~(0xffull << 56);
+	}
+	return (uint32_t)address;
+}
+
+/* Lane 8 J + I gives the address of row I of matrix J. */
+static int row_addresses(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, const struct tcb_emu_operand *op,
+			 unsigned matrices, uint32_t *address)
+{
+	uint32_t users = matrices == 4 ? UINT32_MAX : (1u << (8 * matrices)) - 1;
+
+	for (unsigned lane = 0; lane < 8 * matrices; lane++) {
+		address[lane] = tcb_emu_shared_address(warp, in, op, tcb_ptx_mod(in->ins, TCB_PTX_SLOT_SPACE), lane);
+		if (warp->run->fault)
+			return 0;
+	}
+	tcb_emu_count_shared(warp, in, address, users, 16);
+	return 1;
+}
+
+static void run_ldmatrix(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t active)
+{
+	unsigned matrices = tcb_emu_items(&in->op[0]);
+	int transposed = tcb_ptx_mod(in->ins, TCB_PTX_SLOT_TRANSPOSE) == TCB_PTX_TRANS;
+	uint32_t address[TCB_PTX_LANES], lanes[4][TCB_PTX_LANES];
+
+	if (!tcb_emu_whole_warp(warp, in, active) || !row_addresses(warp, in, &in->op[1], matrices, address))
+		return;
+	for (unsigned j = 0; j < matrices; j++) {
+		uint16_t rows[8][8];
+
+		for (unsigned i = 0; i < 8; i++) {
+			const uint8_t *from = tcb_emu_shared(warp, in, (int)(8 * j + i), address[8 * j + i], 16, 16,
+							     TCB_EMU_READ, NULL);
+
+			if (!from)
+				return;
+			memcpy(rows[i], from, 16);
+		}
+		tcb_ptx_matrix_load(rows, transposed, lanes[j]);
+	}
+	for (unsigned j = 0; j < matrices; j++)
+		tcb_emu_put32(warp, tcb_emu_item(&in->op[0], j), lanes[j], active);
+}
+
+static void run_stmatrix(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t active)
+{
+	unsigned matrices = tcb_emu_items(&in->op[1]);
+	int transposed = tcb_ptx_mod(in->ins, TCB_PTX_SLOT_TRANSPOSE) == TCB_PTX_TRANS;
+	uint32_t address[TCB_PTX_LANES];
+
+	if (!tcb_emu_whole_warp(warp, in, active) || !row_addresses(warp, in, &in->op[0], matrices, address))
+		return;
+	for (unsigned j = 0; j < matrices; j++) {
+		uint16_t rows[8][8];
+
+		tcb_ptx_matrix_store(rows, transposed, tcb_emu_get32(warp, tcb_emu_item(&in->op[1], j)));
+		for (unsigned i = 0; i < 8; i++) {
+			uint8_t *to = tcb_emu_shared(warp, in, (int)(8 * j + i), address[8 * j + i], 16, 16,
+						     TCB_EMU_WRITE, rows[i]);
+
+			if (!to)
+				return;
+			memcpy(to, rows[i], 16);
+		}
+	}
+}
+
+static void run_movmatrix(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t active)
+{
+	uint16_t rows[8][8];
+	uint32_t lanes[TCB_PTX_LANES];
+
+	if (!tcb_emu_whole_warp(warp, in, active))
+		return;
+	tcb_ptx_matrix_store(rows, 0, tcb_emu_get32(warp, &in->op[1]));
+	tcb_ptx_matrix_load(rows, 1, lanes);
+	tcb_emu_put32(warp, &in->op[0], lanes, active);
+}
+
+enum tcb_status tcb_emu_bind_mma(struct tcb_emu_decoder *decoder, struct tcb_emu_ins *in, struct tcb_error *err)
+{
+	struct tcb_ptx_product *product;
+
+	switch (in->ins->op) {
+	case TCB_PTX_OP_LDMATRIX:
+		in->run = run_ldmatrix;
+		return TCB_OK;
+	case TCB_PTX_OP_STMATRIX:
+		in->run = run_stmatrix;
+		return TCB_OK;
+	case TCB_PTX_OP_MOVMATRIX:
+		in->run = run_movmatrix;
+		return TCB_OK;
+	default:
+		break;
+	}
+	product = tcb_arena_alloc(decoder->arena, sizeof *product);
+	if (!product)
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the emulator's program");
+	if (!tcb_ptx_product_of(in->ins, product) || product->m > 16 || product->k > TCB_PTX_PRODUCT_MAX_K)
+		return tcb_fail(err, TCB_E_UNSUPPORTED, "this shape of mma is not emulated");
+	in->extra = product;
+	in->run = run_mma;
+	return TCB_OK;
+}

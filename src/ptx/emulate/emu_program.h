@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Inside of the emulator's own files: a decoded program, device memory, and the
+ * steps of a launch.  Units need emu.h only.
+ */
+#ifndef TCB_PTX_EMU_PROGRAM_H
+#define TCB_PTX_EMU_PROGRAM_H
+
+#include "ptx/emulate/emu.h"
+
+/* Windows of generic addresses beside those of emu.h: parameters of the kernel, and functions. */
+#define TCB_EMU_PARAM_WINDOW (3ull << 56)
+#define TCB_EMU_FUNCTION_WINDOW (4ull << 56)
+
+enum {
+	TCB_EMU_LOCAL_START = 1024,    /* the first address of local memory */
+	TCB_EMU_LOCAL_ADDRESS = 0x1000 /* as the special register of an operand: an address in the frame's variables */
+};
+
+/* A place that holds a variable's address, which is known when a launch begins. */
+struct tcb_emu_fixup {
+	struct tcb_emu_fixup *next;
+	uint32_t variable;
+	int64_t add;
+	int64_t *where;      /* an operand's displacement, or */
+	uint32_t pool_place; /* 32 lanes in the pool */
+	unsigned bits;
+};
+
+/* A variable of the module that the program uses, directly or through an initialiser. */
+struct tcb_emu_variable {
+	const struct tcb_ptx_symbol *symbol;
+	uint64_t address; /* in the memory of the last launch */
+};
+
+struct tcb_ptx_program {
+	struct tcb_arena arena;
+	struct tcb_ptx_module *module;
+	struct tcb_emu_function **functions; /* the entry first */
+	uint32_t function_count, function_capacity;
+	uint8_t *pool; /* immediates */
+	size_t pool_bytes, pool_capacity;
+	struct tcb_emu_variable *variables;
+	uint32_t variable_count, variable_capacity;
+	struct tcb_emu_fixup *fixups;
+	uint32_t shared_static;              /* bytes; dynamic shared memory follows */
+	uint32_t dynamic_offset;             /* where it begins */
+	unsigned shared_grain, global_grain; /* least size of an access: the shadow's resolution */
+	uint32_t param_bytes;
+	int reads_async;               /* copies or wgmma read shared memory: fences between the proxies are checked */
+	struct tcb_ptx_counts *counts; /* all functions', the entry's first */
+	uint64_t *reported;            /* bits of rules, by counter */
+	uint32_t count_total;
+};
+
+struct tcb_emu_region {
+	uint64_t address;
+	uint64_t bytes;
+	uint8_t *host;
+	enum tcb_ptx_permission permission;
+	char name[48];
+	int is_owned;
+	/* who wrote and read it during this launch; NULL until the first write: emu_race.c */
+	struct tcb_emu_cell *cells;
+};
+
+struct tcb_emu_loaded { /* a module whose variables live in the memory */
+	const struct tcb_ptx_module *module;
+	const struct tcb_ptx_symbol *symbol;
+	uint64_t address;
+};
+
+struct tcb_ptx_memory {
+	struct tcb_emu_region *regions; /* by address */
+	uint32_t region_count, region_capacity;
+	uint64_t next;
+	struct tcb_emu_loaded *loaded;
+	uint32_t loaded_count, loaded_capacity;
+};
+
+/* --- emu_decode.c --- */
+enum tcb_status tcb_emu_decode(struct tcb_ptx_program *program, struct tcb_ptx_function *entry, struct tcb_error *err);
+
+/* --- emu_functions.c: the function's index; a new one is decoded later. --- */
+enum tcb_status tcb_emu_function_index(struct tcb_ptx_program *program, struct tcb_ptx_function *function,
+				       uint32_t *index_out, struct tcb_error *err);
+
+/* --- emu_operand.c --- */
+enum tcb_status tcb_emu_operands(struct tcb_emu_decoder *decoder, struct tcb_emu_ins *in, struct tcb_error *err);
+/* One operand that an instruction of TYPE sees. */
+enum tcb_status tcb_emu_operand(struct tcb_emu_decoder *decoder, struct tcb_emu_operand *op,
+				const struct tcb_ptx_operand *from, enum tcb_ptx_word type, struct tcb_error *err);
+/* Where a variable is: its window's address, or an index of program->variables. */
+enum tcb_emu_where { TCB_EMU_IN_VARIABLES, TCB_EMU_IN_SHARED, TCB_EMU_IN_FRAME, TCB_EMU_IN_PARAMS, TCB_EMU_IN_CODE };
+enum tcb_status tcb_emu_place(struct tcb_emu_decoder *decoder, const struct tcb_ptx_symbol *symbol,
+			      enum tcb_emu_where *where_out, uint64_t *at_out, struct tcb_error *err);
+/* Bytes of local memory that a call of FUNCTION needs for a thread. */
+uint64_t tcb_emu_frame_bytes(const struct tcb_ptx_function *function);
+/* 32 equal lanes of BITS (1, 32 or 64) in the pool; UINT32_MAX when memory is exhausted. */
+uint32_t tcb_emu_pool(struct tcb_ptx_program *program, unsigned bits, uint64_t value);
+
+/* --- emu_device.c: device memory and variables --- */
+struct tcb_emu_region *tcb_emu_region_find(struct tcb_ptx_memory *memory, uint64_t address);
+/* Gives each variable of PROGRAM an address in MEMORY, with its initial value when it is new there. */
+enum tcb_status tcb_emu_load_variables(struct tcb_ptx_program *program, struct tcb_ptx_memory *memory,
+				       struct tcb_error *err);
+
+/* --- emu_schedule.c --- */
+int tcb_emu_block_start(struct tcb_emu_run *run, struct tcb_emu_block *block, uint32_t rank, const uint32_t *ctaid);
+void tcb_emu_cluster_run(struct tcb_emu_run *run);
+void tcb_emu_cluster_end(struct tcb_emu_run *run);
+
+/* --- emu_split.c: splits and frames --- */
+void tcb_emu_split_load(struct tcb_emu_warp *warp, uint32_t index);
+void tcb_emu_split_save(struct tcb_emu_warp *warp);
+/* Adds a split; the caller removes lanes from the running one. */
+struct tcb_emu_split *tcb_emu_split_add(struct tcb_emu_warp *warp, uint32_t mask, uint32_t pc,
+					struct tcb_emu_frame *frame, struct tcb_emu_join *join);
+/* The running split is no more. */
+void tcb_emu_split_drop(struct tcb_emu_warp *warp);
+struct tcb_emu_frame *tcb_emu_frame_new(struct tcb_emu_warp *warp, const struct tcb_emu_function *function,
+					struct tcb_emu_frame *caller, uint32_t lanes);
+
+/* --- emu_control.c --- */
+tcb_emu_run_fn tcb_emu_run_join, tcb_emu_run_exit, tcb_emu_run_return;
+
+/* --- emu_barrier.c --- */
+struct tcb_emu_barrier *tcb_emu_barriers_new(struct tcb_emu_block *block);
+/* Lanes have exited: barriers that waited for them may be complete. */
+void tcb_emu_barrier_recheck(struct tcb_emu_block *block);
+/* What SPLIT waits for, for a message. */
+void tcb_emu_barrier_describe(const struct tcb_emu_warp *warp, const struct tcb_emu_split *split, char *out,
+			      size_t size);
+/* --- emu_lanes.c --- */
+/* Lanes have exited: those of their warp that waited for them may go on. */
+void tcb_emu_sync_recheck(struct tcb_emu_warp *warp);
+/* Lanes that wait for others of their warp go on without them; 0 when there are none. */
+int tcb_emu_sync_give_up(struct tcb_emu_block *block);
+
+/* --- emu_race.c --- */
+int tcb_emu_races_begin(struct tcb_emu_run *run);
+void tcb_emu_races_end(struct tcb_emu_run *run);
+int tcb_emu_shadow_start(struct tcb_emu_block *block);
+void tcb_emu_shadow_end(struct tcb_emu_block *block);
+/* Checks and records one access that lies within BLOCK's shared memory, or within REGION.  AT is the host's memory and
+ * VALUE what will be written there (NULL: not known). */
+void tcb_emu_race_shared(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, int lane, struct tcb_emu_block *block,
+			 uint32_t offset, unsigned bytes, unsigned flags, const void *value);
+void tcb_emu_race_global(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, int lane,
+			 struct tcb_emu_region *region, uint64_t offset, unsigned bytes, unsigned flags,
+			 const void *value);
+/* Whether any of the bytes was written in this launch. */
+int tcb_emu_race_written(const struct tcb_emu_run *run, const struct tcb_emu_region *region, uint64_t offset,
+			 unsigned bytes);
+
+/* --- emu_access.c --- */
+uint8_t *tcb_emu_local(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, int lane, uint64_t address,
+		       unsigned bytes, unsigned align);
+
+/* --- emu_memory.c --- */
+/* Sets a (space), b (bytes of an element), c (elements) and d (STRONG or not) for the address that is operand INDEX. */
+enum tcb_status tcb_emu_bind_access(struct tcb_emu_ins *in, unsigned index, struct tcb_error *err);
+/* The host bytes of an access so bound. */
+uint8_t *tcb_emu_at(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, unsigned lane, uint64_t address,
+		    unsigned bytes, unsigned flags, const void *value);
+
+/* --- emu_order.c --- */
+void tcb_emu_places_fold(struct tcb_emu_run *run);
+void tcb_emu_places_free(struct tcb_emu_run *run);
+
+/* --- emu_copy.c --- */
+/* The copies of lanes that exit complete; nobody can wait for them any more. */
+void tcb_emu_copies_end(struct tcb_emu_warp *warp);
+/* All that LANE has started arrives. */
+void tcb_emu_copies_arrive(struct tcb_emu_warp *warp, uint32_t lane);
+
+#endif

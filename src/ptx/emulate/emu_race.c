@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Races and reads of what nobody wrote.
+ *
+ * For each grain of memory (as small as the program's smallest access) there is
+ * a record of who wrote it last and who read it when.  An access races with an
+ * earlier one of another thread when nothing orders them: a barrier, a sync of
+ * the warp, or what passes through an mbarrier, an atomic or a flag (vector
+ * clocks by warp, as in FastTrack, Flanagan and Freund 2009; within a warp by
+ * lane).  Of shared memory all readers are known, of global memory the last.
+ */
+#include "ptx/emulate/emu_program.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NOBODY = 62 /* no lane in particular */, MANY = 63, STRONG = 64 /* beside a lane */, MANY_WARPS = UINT16_MAX };
+/* Cells of a region that are still worth their memory. */
+static const uint64_t cells_max = 1u << 26;
+
+struct who {
+	uint32_t tick; /* 0: nobody */
+	uint32_t cluster;
+	uint32_t ins; /* its counter */
+	uint16_t agent;
+	uint8_t lane;
+	uint8_t is_strong;
+};
+
+struct tcb_emu_shadow {
+	uint32_t cells, base; /* what was written before the tick BASE is another block's */
+	unsigned shift;
+	struct who *writer;
+	uint32_t *read_tick; /* [cells][agents] */
+	uint8_t *read_lane;
+	uint8_t *pending;
+	uint32_t pending_count;
+};
+
+struct tcb_emu_cell {
+	struct who writer, reader; /* of the running cluster, else the last one's */
+	struct who earlier;        /* a reader of an earlier cluster */
+};
+
+/* --- beginning and end --- */
+
+int tcb_emu_races_begin(struct tcb_emu_run *run)
+{
+	run->shadows = calloc(run->block_count, sizeof *run->shadows);
+	if (!run->shadows) {
+		tcb_emu_no_memory(run);
+		return 0;
+	}
+	for (uint32_t i = 0; i < run->memory->region_count; i++) {
+		free(run->memory->regions[i].cells);
+		run->memory->regions[i].cells = NULL;
+	}
+	return 1;
+}
+
+static void shadow_free(struct tcb_emu_shadow *shadow)
+{
+	if (!shadow)
+		return;
+	free(shadow->writer);
+	free(shadow->read_tick);
+	free(shadow->read_lane);
+	free(shadow->pending);
+	free(shadow);
+}
+
+void tcb_emu_races_end(struct tcb_emu_run *run)
+{
+	for (uint32_t i = 0; i < run->block_count; i++)
+		shadow_free(run->shadows[i]);
+	free(run->shadows);
+	for (uint32_t i = 0; i < run->memory->region_count; i++) {
+		free(run->memory->regions[i].cells);
+		run->memory->regions[i].cells = NULL;
+	}
+}
+
+int tcb_emu_shadow_start(struct tcb_emu_block *block)
+{
+	struct tcb_emu_run *run = block->run;
+	struct tcb_emu_shadow *shadow = run->shadows[block->rank];
+	uint32_t agents = run->agents;
+
+	if (!shadow) {
+		shadow = run->shadows[block->rank] = calloc(1, sizeof *shadow);
+		if (!shadow)
+			return 0;
+		shadow->shift = (unsigned)__builtin_ctz(run->program->shared_grain);
+		shadow->cells = (block->shared_bytes >> shadow->shift) + 1;
+		shadow->writer = calloc(shadow->cells, sizeof *shadow->writer);
+		shadow->read_tick = calloc((size_t)shadow->cells * agents, sizeof *shadow->read_tick);
+		shadow->read_lane = calloc((size_t)shadow->cells * agents, 1);
+		shadow->pending = calloc(shadow->cells, 1);
+		if (!shadow->writer || !shadow->read_tick || !shadow->read_lane || !shadow->pending)
+			return 0;
+	}
+	shadow->base = ++run->tick;
+	block->shadow = shadow;
+	return 1;
+}
+
+void tcb_emu_shadow_end(struct tcb_emu_block *block)
+{
+	if (block->shadow && block->shadow->pending_count)
+		memset(block->shadow->pending, 0, block->shadow->cells);
+	if (block->shadow)
+		block->shadow->pending_count = 0;
+}
+
+/* --- copies in flight --- */
+
+void tcb_emu_pending(struct tcb_emu_block *block, uint32_t offset, uint32_t bytes, int on)
+{
+	struct tcb_emu_shadow *shadow = block->shadow;
+
+	for (uint32_t at = offset >> shadow->shift; bytes && at <= (offset + bytes - 1) >> shadow->shift; at++) {
+		shadow->pending[at] = (uint8_t)(on ? shadow->pending[at] + 1 : shadow->pending[at] - 1);
+		shadow->pending_count += on ? 1 : UINT32_MAX;
+	}
+}
+
+/* --- order --- */
+
+/* Whether what lane OTHER of the same warp did at TICK is behind LANE. */
+static int is_synced(const struct tcb_emu_warp *warp, unsigned lane, unsigned other, uint32_t tick)
+{
+	if (tick < warp->synced || (lane == other && other < TCB_EMU_LANES))
+		return 1;
+	return warp->known && lane < TCB_EMU_LANES && other < TCB_EMU_LANES &&
+	       warp->known[lane * TCB_EMU_LANES + other] > tick;
+}
+
+/* Several warps read: when none of the others is behind this one, none of those is. */
+static int any_ordered(const struct tcb_emu_warp *warp, uint32_t tick)
+{
+	for (uint32_t i = 0; i < warp->run->warps; i++)
+		if (i != warp->agent && warp->seen[i] > tick)
+			return 1;
+	return 0;
+}
+
+static int is_ordered(const struct tcb_emu_warp *warp, unsigned lane, const struct who *who)
+{
+	if (who->cluster != warp->run->cluster)
+		return warp->seen[warp->run->agents - 1] > who->tick;
+	if (who->agent == MANY_WARPS)
+		return any_ordered(warp, who->tick);
+	if (who->agent != warp->agent)
+		return warp->seen[who->agent] > who->tick;
+	return is_synced(warp, lane, who->lane, who->tick);
+}
+
+static const struct tcb_ptx_ins *ins_of(const struct tcb_ptx_program *program, uint32_t count)
+{
+	for (uint32_t f = 0; f < program->function_count; f++)
+		for (uint32_t i = 0; i < program->functions[f]->code_count; i++)
+			if (program->functions[f]->code[i].ins && program->functions[f]->code[i].count == count)
+				return program->functions[f]->code[i].ins;
+	return NULL;
+}
+
+static void report(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, int lane, const struct who *who,
+		   const char *what, const char *space, uint64_t place, enum tcb_ptx_severity severity)
+{
+	const struct tcb_ptx_ins *other = ins_of(warp->run->program, who->ins);
+	char whom[64] = "";
+
+	if (who->cluster != warp->run->cluster)
+		snprintf(whom, sizeof whom, "another block");
+	else if (who->agent == MANY_WARPS)
+		snprintf(whom, sizeof whom, "other warps");
+	else if (who->lane == MANY && who->agent == warp->agent)
+		snprintf(whom, sizeof whom, "other lanes of the same warp");
+	else if (who->agent == warp->run->agents - 2)
+		snprintf(whom, sizeof whom, "an asynchronous copy");
+	else if (who->agent != warp->agent)
+		snprintf(whom, sizeof whom, "warp %u", who->agent);
+	else
+		snprintf(whom, sizeof whom, "lane %u of the same warp", who->lane);
+	tcb_emu_report(warp, in, lane, TCB_PTX_RULE_RACE, severity,
+		       "%s at byte %llu of %s, which %s %s at line %u with nothing between that orders them", what,
+		       (unsigned long long)place, space, whom, strstr(what, "was read") ? "read" : "touched",
+		       other ? other->line : 0);
+}
+
+/* --- shared memory --- */
+
+struct access {
+	struct tcb_emu_warp *warp;
+	const struct tcb_emu_ins *in;
+	int lane;
+	unsigned place; /* the lane, or NOBODY */
+	unsigned flags;
+	int is_equal; /* writes what is there already */
+	const char *space;
+	uint64_t at;
+};
+
+static struct who myself(const struct access *a)
+{
+	const struct tcb_emu_run *run = a->warp->run;
+
+	return (struct who){
+		run->tick,         run->cluster,
+		a->in->count,      (uint16_t)(a->flags & TCB_EMU_ASYNC_AGENT ? run->agents - 2 : a->warp->agent),
+		(uint8_t)a->place, (a->flags & (TCB_EMU_ATOMIC | TCB_EMU_STRONG)) != 0
+	};
+}
+
+static void against_writer(const struct access *a, const struct who *writer)
+{
+	if (is_ordered(a->warp, a->place, writer) ||
+	    (writer->is_strong && a->flags & (TCB_EMU_ATOMIC | TCB_EMU_STRONG)))
+		return;
+	if (!(a->flags & TCB_EMU_WRITE))
+		report(a->warp, a->in, a->lane, writer, "reads", a->space, a->at, TCB_PTX_ERROR);
+	else if (!a->is_equal)
+		report(a->warp, a->in, a->lane, writer, "writes", a->space, a->at, TCB_PTX_ERROR);
+	else if (writer->tick != a->warp->run->tick)
+		report(a->warp, a->in, a->lane, writer, "writes the same value", a->space, a->at, TCB_PTX_WARNING);
+}
+
+static void against_readers(const struct access *a, const struct tcb_emu_shadow *shadow, uint32_t cell)
+{
+	const struct tcb_emu_warp *warp = a->warp;
+	const uint32_t *tick = shadow->read_tick + (size_t)cell * warp->run->agents;
+	const uint8_t *lane = shadow->read_lane + (size_t)cell * warp->run->agents;
+
+	for (uint32_t i = 0; i + 1 < warp->run->agents; i++) {
+		struct who reader = {
+			tick[i], warp->run->cluster, 0, (uint16_t)i, lane[i] & MANY, lane[i] & STRONG,
+		};
+
+		if (tick[i] < shadow->base || tick[i] == warp->run->tick || is_ordered(warp, a->place, &reader) ||
+		    (reader.is_strong && a->flags & (TCB_EMU_ATOMIC | TCB_EMU_STRONG)))
+			continue;
+		report(a->warp, a->in, a->lane, &reader, "writes what was read", a->space, a->at, TCB_PTX_ERROR);
+	}
+}
+
+/* Copies and wgmma read through another proxy: ordinary writes need a fence, by the writer or by who knows of them. */
+static void check_proxy(const struct access *a, const struct who *writer)
+{
+	const struct tcb_emu_run *run = a->warp->run;
+
+	if (!run->program->reads_async || writer->agent >= run->warps ||
+	    a->warp->seen[run->warps + writer->agent] > writer->tick)
+		return;
+	tcb_emu_report(
+		a->warp, a->in, a->lane, TCB_PTX_RULE_PROXY_FENCE, TCB_PTX_WARNING,
+		"reads byte %llu of shared memory, which ordinary stores of warp %u wrote; let the writers execute "
+		"fence.proxy.async before the barrier",
+		(unsigned long long)a->at, writer->agent);
+}
+
+static void shared_cell(const struct access *a, struct tcb_emu_shadow *shadow, uint32_t cell)
+{
+	struct tcb_emu_run *run = a->warp->run;
+	struct who *writer = &shadow->writer[cell];
+	size_t at = (size_t)cell * run->agents;
+
+	if (shadow->pending[cell] && !(a->flags & TCB_EMU_ASYNC_AGENT))
+		tcb_emu_report(a->warp, a->in, a->lane, TCB_PTX_RULE_ASYNC_PENDING, TCB_PTX_ERROR,
+			       "%s byte %llu of shared memory while an asynchronous copy to it is in flight; wait for "
+			       "it first",
+			       a->flags & TCB_EMU_WRITE ? "writes" : "reads", (unsigned long long)a->at);
+	if (writer->tick >= shadow->base) {
+		if (!(a->flags & TCB_EMU_INIT))
+			against_writer(a, writer);
+		if ((a->flags & (TCB_EMU_ASYNC_AGENT | TCB_EMU_PROXY_ASYNC)) && !(a->flags & TCB_EMU_WRITE))
+			check_proxy(a, writer);
+	} else if (a->flags & TCB_EMU_READ && !(a->flags & TCB_EMU_INIT) && !shadow->pending[cell]) {
+		tcb_emu_report(a->warp, a->in, a->lane, TCB_PTX_RULE_UNWRITTEN_SHARED, TCB_PTX_ERROR,
+			       "byte %llu of shared memory is read and nobody in the block has written it",
+			       (unsigned long long)a->at);
+	}
+	if (a->flags & TCB_EMU_WRITE) {
+		if (!(a->flags & TCB_EMU_INIT))
+			against_readers(a, shadow, cell);
+		*writer = myself(a);
+	} else {
+		struct who me = myself(a);
+		uint32_t before = shadow->read_tick[at + me.agent];
+		uint8_t lane = (uint8_t)(me.lane | (me.is_strong ? STRONG : 0)),
+			*known = &shadow->read_lane[at + me.agent];
+
+		if (before < shadow->base || before < a->warp->synced || (*known & MANY) == me.lane)
+			*known = before < shadow->base || before < a->warp->synced ? lane : *known & lane;
+		else
+			*known = MANY | (*known & lane & STRONG);
+		shadow->read_tick[at + me.agent] = me.tick;
+	}
+}
+
+void tcb_emu_race_shared(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, int lane, struct tcb_emu_block *block,
+			 uint32_t offset, unsigned bytes, unsigned flags, const void *value)
+{
+	struct tcb_emu_shadow *shadow = block->shadow;
+	struct access a = { warp, in, lane, lane < 0 ? NOBODY : (unsigned)lane, flags, 0, "shared memory", offset };
+	uint32_t last = (offset + bytes - 1) >> shadow->shift;
+
+	a.is_equal = value && memcmp(block->shared + offset, value, bytes) == 0;
+	for (uint32_t cell = offset >> shadow->shift; cell <= last; cell++)
+		shared_cell(&a, shadow, cell);
+}
+
+/* --- global memory --- */
+
+static int cells_of(struct tcb_emu_run *run, struct tcb_emu_region *region)
+{
+	uint64_t count = region->bytes / run->program->global_grain + 1;
+
+	if (region->cells)
+		return 1;
+	if (region->permission == TCB_PTX_READ_ONLY || count > cells_max)
+		return 0;
+	region->cells = calloc(count, sizeof *region->cells);
+	return region->cells != NULL;
+}
+
+static void note_reader(const struct access *a, struct tcb_emu_cell *cell)
+{
+	struct who *reader = &cell->reader, me = myself(a);
+
+	if (!reader->tick || is_ordered(a->warp, a->place, reader)) {
+		*reader = me;
+	} else if (reader->cluster != me.cluster) {
+		cell->earlier = *reader;
+		*reader = me;
+	} else {
+		me.lane = reader->agent == me.agent && reader->lane == me.lane ? me.lane : MANY;
+		if (reader->agent != me.agent)
+			me.agent = MANY_WARPS;
+		*reader = me;
+	}
+}
+
+static void against_reader(const struct access *a, const struct who *reader)
+{
+	if (reader->tick && reader->tick != a->warp->run->tick && !is_ordered(a->warp, a->place, reader) &&
+	    !(reader->is_strong && a->flags & (TCB_EMU_ATOMIC | TCB_EMU_STRONG)))
+		report(a->warp, a->in, a->lane, reader, "writes what was read", a->space, a->at, TCB_PTX_ERROR);
+}
+
+void tcb_emu_race_global(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, int lane,
+			 struct tcb_emu_region *region, uint64_t offset, unsigned bytes, unsigned flags,
+			 const void *value)
+{
+	unsigned grain = warp->run->program->global_grain;
+	struct access a = { warp, in, lane, lane < 0 ? NOBODY : (unsigned)lane, flags, 0, region->name, offset };
+
+	if (!cells_of(warp->run, region))
+		return;
+	a.is_equal = value && memcmp(region->host + offset, value, bytes) == 0;
+	for (uint64_t at = offset / grain; at <= (offset + bytes - 1) / grain; at++) {
+		struct tcb_emu_cell *cell = &region->cells[at];
+
+		if (cell->writer.tick)
+			against_writer(&a, &cell->writer);
+		if (!(flags & TCB_EMU_WRITE)) {
+			note_reader(&a, cell);
+			continue;
+		}
+		against_reader(&a, &cell->reader);
+		against_reader(&a, &cell->earlier);
+		cell->writer = myself(&a);
+	}
+}
+
+int tcb_emu_race_written(const struct tcb_emu_run *run, const struct tcb_emu_region *region, uint64_t offset,
+			 unsigned bytes)
+{
+	unsigned grain = run->program->global_grain;
+
+	for (uint64_t at = offset / grain; region->cells && at <= (offset + bytes - 1) / grain; at++)
+		if (region->cells[at].writer.tick)
+			return 1;
+	return 0;
+}

@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * wgmma in the emulator.  Each of the four warps computes its 16 rows.
+ *
+ * An instruction is checked when it is issued and computed when a wait_group
+ * covers it, from what shared memory holds then: code that overwrites a tile, or
+ * reads its accumulators, too early gets what it would deserve on a bad day, and
+ * a finding.  Accumulators in flight count as unwritten registers, which the
+ * interpreter notices by itself; those and the registers of A are compared with
+ * what they held at the last wgmma.fence.
+ */
+#include <string.h>
+
+#include "ptx/emulate/emu_async.h"
+#include "ptx/emulate/emu_matrix.h"
+#include "ptx/emulate/emu_program.h"
+
+/* Decoded. */
+struct plan {
+	struct tcb_ptx_product product; /* of one warp: m is 16 */
+	int a_in_registers;
+	int a_k_major, b_k_major;
+	int sign; /* of the product: -1 when one of A and B is negated */
+};
+
+struct pending {
+	struct pending *next;
+	const struct tcb_emu_ins *in;
+	struct tcb_emu_frame *frame;
+	uint64_t group;
+	uint64_t a, b; /* descriptors */
+	int adds;      /* scale-d: D = A * B + D */
+	uint32_t a_registers[4][TCB_PTX_LANES];
+};
+
+/* Of one warp. */
+struct state {
+	struct pending *first, **end; /* in the order of issue */
+	struct pending *spare;
+	uint64_t open;                /* the group that the next one joins */
+	struct tcb_emu_frame *fenced; /* the frame whose registers IMAGE holds as of the last fence; NULL: none yet */
+	uint8_t *image;
+	size_t image_bytes;
+	double *a, *b, *values;
+};
+
+static struct state *state_of(struct tcb_emu_warp *warp)
+{
+	struct state *s = warp->unit[TCB_EMU_UNIT_WGMMA];
+	struct tcb_arena *arena = &warp->block->arena;
+
+	if (s)
+		return s;
+	s = tcb_arena_alloc(arena, sizeof *s);
+	if (s) {
+		s->end = &s->first;
+		s->a = tcb_arena_array(arena, 16 * 32, sizeof *s->a);
+		s->b = tcb_arena_array(arena, 32 * TCB_PTX_PRODUCT_MAX_N, sizeof *s->b);
+		s->values = tcb_arena_array(arena, 16 * TCB_PTX_PRODUCT_MAX_N, sizeof *s->values);
+	}
+	if (!s || !s->a || !s->b || !s->values) {
+		tcb_emu_no_memory(warp->run);
+		return NULL;
+	}
+	warp->unit[TCB_EMU_UNIT_WGMMA] = s;
+	return s;
+}
+
+/* --- registers and the fence --- */
+
+static void check_registers(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, const struct state *s,
+			    const struct tcb_emu_operand *op, const uint8_t *lanes, const char *what)
+{
+	for (unsigned r = 0; r < tcb_emu_items(op); r++) {
+		const struct tcb_emu_operand *item = tcb_emu_item(op, r);
+		char name[64];
+
+		if (item->kind != TCB_EMU_REG || memcmp(lanes + item->offset, s->image + item->offset, 128) == 0)
+			continue;
+		tcb_emu_report(warp, in, -1, TCB_PTX_RULE_WGMMA_ORDER, TCB_PTX_ERROR,
+			       "register %s of %s was written %s",
+			       tcb_ptx_reg_name(warp->frame->function->function, item->reg, name, sizeof name),
+			       tcb_ptx_op_text((enum tcb_ptx_op)in->ins->op), what);
+		return;
+	}
+}
+
+static void run_fence(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t active)
+{
+	struct state *s = state_of(warp);
+	size_t bytes = warp->frame->function->lane_bytes;
+
+	if (!s || !tcb_emu_whole_warp(warp, in, active))
+		return;
+	for (const struct pending *p = s->first; p; p = p->next)
+		if (p->frame == s->fenced)
+			check_registers(warp, p->in, s, &p->in->op[0], p->frame->lanes,
+					"while it was in flight: wait for it first");
+	if (bytes > s->image_bytes) {
+		s->image = tcb_arena_alloc(&warp->block->arena, bytes);
+		s->image_bytes = s->image ? bytes : 0;
+		if (!s->image) {
+			tcb_emu_no_memory(warp->run);
+			return;
+		}
+	}
+	memcpy(s->image, warp->frame->lanes, bytes);
+	s->fenced = warp->frame;
+}
+
+int tcb_emu_wgmma_pending(const struct tcb_emu_warp *warp, uint32_t reg)
+{
+	const struct state *s = warp->unit[TCB_EMU_UNIT_WGMMA];
+
+	for (const struct pending *p = s ? s->first : NULL; p; p = p->next)
+		for (unsigned r = 0; p->frame == warp->frame && r < tcb_emu_items(&p->in->op[0]); r++)
+			if (tcb_emu_item(&p->in->op[0], r)->reg == reg)
+				return 1;
+	return 0;
+}
+
+static void mark(struct tcb_emu_frame *frame, const struct tcb_emu_operand *op, int is_written)
+{
+	for (unsigned r = 0; r < tcb_emu_items(op); r++)
+		if (tcb_emu_item(op, r)->kind == TCB_EMU_REG)
+			frame->written[tcb_emu_item(op, r)->reg] = is_written ? UINT32_MAX : 0;
+}
+
+/* --- tiles in shared memory --- */
+
+/* ROWS of A (first one FIRST) or all of B (ROWS: N), in chunks of 16 bytes; OUT: A[row][k], B[k][row], or NULL to
+ * check the addresses only. */
+static int read_tile(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, const struct plan *plan, int is_b,
+		     uint64_t bits, unsigned first, unsigned rows, double *out)
+{
+	struct tcb_ptx_matrix_descriptor d = tcb_ptx_matrix_descriptor(bits);
+	enum tcb_ptx_word type = is_b ? plan->product.b : plan->product.a;
+	int k_major = is_b ? plan->b_k_major : plan->a_k_major;
+	unsigned bytes = tcb_ptx_type_bits(type) / 8, each = 16 / bytes, k = plan->product.k;
+	unsigned slow = k_major ? rows : k, fast = k_major ? k : rows;
+
+	for (unsigned i = 0; i < slow; i++)
+		for (unsigned j = 0; j < fast; j += each) {
+			unsigned row = k_major ? i : j, along = k_major ? j : i;
+			uint32_t address = tcb_ptx_matrix_address(&d, k_major, bytes, first + row, along);
+			const uint8_t *chunk =
+				tcb_emu_shared(warp, in, -1, address, 16, 16, TCB_EMU_READ | TCB_EMU_PROXY_ASYNC, NULL);
+			double value[16];
+			uint64_t half;
+
+			if (!chunk)
+				return 0;
+			if (!out)
+				continue;
+			for (unsigned h = 0; h < 2; h++) {
+				memcpy(&half, chunk + 8 * h, 8);
+				tcb_ptx_elements(type, 0, half, each / 2, value + each / 2 * h);
+			}
+			for (unsigned e = 0; e < each; e++) {
+				unsigned r = k_major ? row : row + e, l = k_major ? along + e : along;
+
+				out[is_b ? l * rows + r : r * k + l] = value[e];
+			}
+		}
+	return 1;
+}
+
+static int check_descriptor(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, const struct tcb_emu_operand *op,
+			    uint64_t *bits_out)
+{
+	const uint64_t *lanes = tcb_emu_get64(warp, op);
+
+	*bits_out = lanes[0];
+	for (unsigned lane = 1; lane < TCB_PTX_LANES; lane++)
+		if (lanes[lane] != lanes[0]) {
+			tcb_emu_fault(warp, in, (int)lane, TCB_PTX_RULE_WGMMA_ORDER,
+				      "the matrix descriptor differs between the lanes of a warp");
+			return 0;
+		}
+	return 1;
+}
+
+/* --- issue --- */
+
+static void run_wgmma(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t active)
+{
+	const struct plan *plan = in->extra;
+	struct state *s = state_of(warp);
+	struct pending *p;
+
+	if (!s || !tcb_emu_whole_warp(warp, in, active))
+		return;
+	if ((warp->index | 3) >= warp->block->warp_count) {
+		tcb_emu_fault(warp, in, 0, TCB_PTX_RULE_WGMMA_ORDER,
+			      "wgmma needs four warps, the first a multiple of four, and the block has %u",
+			      warp->block->warp_count);
+		return;
+	}
+	p = s->spare ? s->spare : tcb_arena_alloc(&warp->block->arena, sizeof *p);
+	if (!p) {
+		tcb_emu_no_memory(warp->run);
+		return;
+	}
+	s->spare = s->spare ? s->spare->next : NULL;
+	*p = (struct pending){ .in = in, .frame = warp->frame, .group = s->open };
+	p->adds = tcb_emu_pred(warp, &in->op[3]) & 1;
+	if (s->fenced != warp->frame) {
+		tcb_emu_report(warp, in, -1, TCB_PTX_RULE_WGMMA_ORDER, TCB_PTX_ERROR,
+			       "no wgmma.fence before the first wgmma.mma_async: its registers may not be there yet");
+	} else {
+		if (p->adds)
+			check_registers(warp, in, s, &in->op[0], warp->lanes, "after the last wgmma.fence");
+		if (plan->a_in_registers)
+			check_registers(warp, in, s, &in->op[1], warp->lanes, "after the last wgmma.fence");
+	}
+	for (unsigned r = 0; p->adds && r < tcb_emu_items(&in->op[0]); r++) {
+		uint32_t reg = tcb_emu_item(&in->op[0], r)->reg;
+
+		if (warp->frame->written[reg] != UINT32_MAX && !tcb_emu_wgmma_pending(warp, reg))
+			tcb_emu_check_written(warp, in, reg, active);
+	}
+	if (plan->a_in_registers)
+		for (unsigned r = 0; r < 4; r++)
+			memcpy(p->a_registers[r], tcb_emu_get32(warp, tcb_emu_item(&in->op[1], r)), 128);
+	else if (!check_descriptor(warp, in, &in->op[1], &p->a) ||
+		 !read_tile(warp, in, plan, 0, p->a, 16 * (warp->index & 3), 16, NULL))
+		return;
+	if (!check_descriptor(warp, in, &in->op[2], &p->b) ||
+	    !read_tile(warp, in, plan, 1, p->b, 0, plan->product.n, NULL))
+		return;
+	mark(warp->frame, &in->op[0], 0);
+	*s->end = p;
+	s->end = &p->next;
+}
+
+/* --- completion --- */
+
+static void a_from_registers(const struct plan *plan, const struct pending *p, double *out)
+{
+	unsigned each = 32 / tcb_ptx_type_bits(plan->product.a);
+	double value[8];
+
+	for (unsigned r = 0; r < 4; r++)
+		for (unsigned lane = 0; lane < TCB_PTX_LANES; lane++) {
+			unsigned row = lane / 4 + 8 * (r & 1), k = lane % 4 * each + r / 2 * 4 * each;
+
+			tcb_ptx_elements(plan->product.a, 0, p->a_registers[r][lane], each, value);
+			memcpy(out + row * plan->product.k + k, value, each * sizeof *value);
+		}
+}
+
+/* Accumulators to VALUES, or from them, as rows of N. */
+static void accumulators(const struct plan *plan, const struct pending *p, double *values, int is_result,
+			 uint8_t *image)
+{
+	unsigned per = plan->product.d == TCB_PTX_F16 ? 2 : 1;
+
+	for (unsigned r = 0; r < tcb_emu_items(&p->in->op[0]); r++) {
+		const struct tcb_emu_operand *item = tcb_emu_item(&p->in->op[0], r);
+		uint32_t *lanes = (uint32_t *)(p->frame->lanes + item->offset);
+
+		for (unsigned lane = 0; lane < TCB_PTX_LANES; lane++) {
+			uint32_t result = 0;
+
+			for (unsigned h = 0; h < per; h++) {
+				unsigned e = per * r + h, row = tcb_ptx_wgmma_row(e, 0, lane);
+				double *value = &values[row * plan->product.n + tcb_ptx_wgmma_column(e, lane)];
+				uint32_t old = lanes[lane] >> (16 * h) & (per == 2 ? 0xffff : UINT32_MAX);
+
+				if (is_result)
+					result |= (uint32_t)tcb_ptx_product_bits(&plan->product, *value) << (16 * h);
+				else
+					*value = p->adds ? tcb_ptx_product_value(&plan->product, old) : 0;
+			}
+			if (is_result)
+				lanes[lane] = result;
+		}
+		if (is_result && image)
+			memcpy(image + item->offset, lanes, 128);
+	}
+}
+
+static int complete(struct tcb_emu_warp *warp, struct state *s, struct pending *p)
+{
+	const struct plan *plan = p->in->extra;
+
+	if (plan->a_in_registers) {
+		for (unsigned r = 0; r < 4; r++)
+			if (tcb_emu_item(&p->in->op[1], r)->kind == TCB_EMU_REG &&
+			    memcmp(p->frame->lanes + tcb_emu_item(&p->in->op[1], r)->offset, p->a_registers[r], 128) !=
+				    0)
+				tcb_emu_report(warp, p->in, -1, TCB_PTX_RULE_WGMMA_ORDER, TCB_PTX_ERROR,
+					       "a register of A was written while it was in flight: wait for it first");
+		a_from_registers(plan, p, s->a);
+	} else if (!read_tile(warp, p->in, plan, 0, p->a, 16 * (warp->index & 3), 16, s->a)) {
+		return 0;
+	}
+	if (!read_tile(warp, p->in, plan, 1, p->b, 0, plan->product.n, s->b))
+		return 0;
+	if (p->frame == s->fenced)
+		check_registers(warp, p->in, s, &p->in->op[0], p->frame->lanes,
+				"while it was in flight: wait for it first");
+	for (unsigned i = 0; plan->sign < 0 && i < 16 * plan->product.k; i++)
+		s->a[i] = -s->a[i];
+	accumulators(plan, p, s->values, 0, NULL);
+	tcb_ptx_product_run(&plan->product, s->a, s->b, s->values, s->values);
+	accumulators(plan, p, s->values, 1, p->frame == s->fenced ? s->image : NULL);
+	return 1;
+}
+
+static void run_commit(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t active)
+{
+	struct state *s = state_of(warp);
+
+	if (s && tcb_emu_whole_warp(warp, in, active))
+		s->open++;
+}
+
+static void run_wait(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t active)
+{
+	struct state *s = state_of(warp);
+	uint64_t allowed = in->ins->operands[0].bits;
+
+	if (!s || !tcb_emu_whole_warp(warp, in, active))
+		return;
+	while (s->first && s->first->group + allowed < s->open) {
+		struct pending *p = s->first;
+
+		if (!complete(warp, s, p))
+			return;
+		mark(p->frame, &p->in->op[0], 1);
+		s->first = p->next;
+		if (!s->first)
+			s->end = &s->first;
+		p->next = s->spare;
+		s->spare = p;
+	}
+	/* accumulators that a later one still works on are in flight */
+	for (const struct pending *p = s->first; p; p = p->next)
+		mark(p->frame, &p->in->op[0], 0);
+}
+
+/* Accumulators are no plain sources: they may be in flight, or not used at all. */
+static enum tcb_status drop_accumulators(struct tcb_emu_decoder *decoder, struct tcb_emu_ins *in, struct tcb_error *err)
+{
+	uint32_t *kept = tcb_arena_array(decoder->arena, in->source_count + 1u, sizeof *kept);
+	unsigned count = 0;
+
+	if (!kept)
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the emulator's program");
+	for (unsigned i = 0; i < in->source_count; i++) {
+		int is_accumulator = 0;
+
+		for (unsigned r = 0; r < tcb_emu_items(&in->op[0]); r++)
+			is_accumulator |= tcb_emu_item(&in->op[0], r)->reg == in->sources[i];
+		if (!is_accumulator)
+			kept[count++] = in->sources[i];
+	}
+	in->sources = kept;
+	in->source_count = (uint16_t)count;
+	in->result_count = 0; /* written when they arrive */
+	return TCB_OK;
+}
+
+static int immediate(const struct tcb_emu_ins *in, unsigned index, int otherwise)
+{
+	return index < in->op_count ? (int)(int64_t)in->ins->operands[index].bits : otherwise;
+}
+
+enum tcb_status tcb_emu_bind_wgmma(struct tcb_emu_decoder *decoder, struct tcb_emu_ins *in, struct tcb_error *err)
+{
+	struct plan *plan;
+
+	switch (in->ins->op) {
+	case TCB_PTX_OP_WGMMA_FENCE:
+		in->run = run_fence;
+		return TCB_OK;
+	case TCB_PTX_OP_WGMMA_COMMIT_GROUP:
+		in->run = run_commit;
+		return TCB_OK;
+	case TCB_PTX_OP_WGMMA_WAIT_GROUP:
+		in->run = run_wait;
+		return TCB_OK;
+	default:
+		break;
+	}
+	plan = tcb_arena_alloc(decoder->arena, sizeof *plan);
+	if (!plan)
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the emulator's program");
+	if (!tcb_ptx_product_of(in->ins, &plan->product) || plan->product.k > 32)
+		return tcb_fail(err, TCB_E_UNSUPPORTED, "this shape of wgmma is not emulated");
+	decoder->program->reads_async = 1;
+	plan->product.m = 16;
+	plan->a_in_registers = in->op[1].kind == TCB_EMU_VECTOR;
+	plan->sign = immediate(in, 4, 1) * immediate(in, 5, 1);
+	plan->a_k_major = plan->a_in_registers || !immediate(in, 6, 0);
+	plan->b_k_major = !immediate(in, plan->a_in_registers ? 6 : 7, 0);
+	in->extra = plan;
+	in->run = run_wgmma;
+	return drop_accumulators(decoder, in, err);
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the five files of the parser share, each of which uses those before it:
+ * tokens (lexer.c), names and scopes (parse_names.c), declarations
+ * (parse_declare.c), function bodies (parse_body.c), the module (parser.c).
+ *
+ * The first error leaves the parser by longjmp to tcb_ptx_parse.  Nothing is
+ * lost that way: the module's arena and the scratch arena own all memory.
+ */
+#ifndef TCB_PTX_PARSER_H
+#define TCB_PTX_PARSER_H
+
+#include <setjmp.h>
+
+#include "ptx/ir/opcodes.h"
+#include "ptx/text/text.h"
+
+enum tcb_ptx_token_kind {
+	TCB_PTX_T_END,
+	TCB_PTX_T_IDENT,     /* also %tid.x */
+	TCB_PTX_T_DIRECTIVE, /* .word, .L1::evict_last; text without the dot */
+	TCB_PTX_T_INT,
+	TCB_PTX_T_F32,
+	TCB_PTX_T_F64, /* text keeps "9.0" for .version */
+	TCB_PTX_T_STRING,
+	TCB_PTX_T_PUNCT /* one character, text[0] */
+};
+
+struct tcb_ptx_token {
+	enum tcb_ptx_token_kind kind;
+	const char *text;
+	size_t length;
+	uint64_t bits;
+	uint32_t line;
+};
+
+enum tcb_ptx_name_kind {
+	TCB_PTX_N_REG,   /* one register */
+	TCB_PTX_N_RANGE, /* prefix of COUNT registers */
+	TCB_PTX_N_SYMBOL,
+	TCB_PTX_N_LABEL,
+	TCB_PTX_N_TABLE,
+	TCB_PTX_N_PROTOTYPE,
+	TCB_PTX_N_TAKEN /* in the table of printed names */
+};
+
+struct tcb_ptx_name {
+	struct tcb_ptx_name *chain, *scope_next;
+	const char *text;
+	uint32_t length, hash;
+	enum tcb_ptx_name_kind kind;
+	uint32_t reg, count; /* REG, RANGE */
+	union {
+		struct tcb_ptx_symbol *symbol;
+		struct tcb_ptx_block *block;
+		struct tcb_ptx_table *table;
+		struct tcb_ptx_function *prototype;
+	};
+	unsigned depth;
+};
+
+struct tcb_ptx_names {
+	struct tcb_ptx_name **buckets;
+	uint32_t bucket_count, count;
+};
+
+/* A jump to a label that may come later. */
+struct tcb_ptx_fixup {
+	struct tcb_ptx_fixup *next;
+	const char *text;
+	uint32_t length, line;
+	struct tcb_ptx_block **where;
+};
+
+struct tcb_ptx_scope {
+	struct tcb_ptx_scope *outer;
+	struct tcb_ptx_name *names;
+	struct tcb_ptx_fixup *fixups;
+};
+
+struct tcb_ptx_parser {
+	const char *file;
+	const char *at, *end; /* what is left of the text, after TOKEN */
+	uint32_t line;
+	struct tcb_ptx_token token; /* the one being looked at */
+
+	struct tcb_ptx_module *module;
+	struct tcb_arena scratch;
+	struct tcb_ptx_names names; /* source names, with scopes */
+	struct tcb_ptx_names taken; /* names as printed, of the current function */
+	struct tcb_ptx_scope *scope;
+	unsigned depth; /* 0: module */
+
+	/* the function being read */
+	struct tcb_ptx_function *function;
+	struct tcb_ptx_block *block; /* NULL: the next instruction begins one */
+	struct tcb_ptx_symbol **locals_end;
+	struct tcb_ptx_table **tables_end;
+	struct tcb_ptx_function **prototypes_end;
+	struct tcb_ptx_symbol **symbols_end; /* of the module */
+	struct tcb_ptx_alias **aliases_end;
+	uint32_t source_file, source_line;
+
+	struct tcb_error *err;
+	enum tcb_status status;
+	jmp_buf failed;
+};
+
+/* lexer.c */
+_Noreturn void tcb_ptx_parse_fail(struct tcb_ptx_parser *p, uint32_t line, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+/* What the scratch and the module's arena give, never NULL. */
+void *tcb_ptx_parse_alloc(struct tcb_ptx_parser *p, struct tcb_arena *arena, size_t count, size_t size);
+const char *tcb_ptx_parse_text(struct tcb_ptx_parser *p, const char *text, size_t length);
+void tcb_ptx_next(struct tcb_ptx_parser *p);
+int tcb_ptx_is_punct(const struct tcb_ptx_parser *p, char c);
+int tcb_ptx_is_word(const struct tcb_ptx_parser *p, enum tcb_ptx_token_kind kind, const char *text);
+int tcb_ptx_accept(struct tcb_ptx_parser *p, char c);
+void tcb_ptx_expect(struct tcb_ptx_parser *p, char c);
+/* An identifier, copied to the module's arena; WHAT names it in the error. */
+struct tcb_ptx_token tcb_ptx_expect_ident(struct tcb_ptx_parser *p, const char *what);
+uint64_t tcb_ptx_expect_int(struct tcb_ptx_parser *p, const char *what, uint64_t most);
+/* Skips to the brace that closes the one just read. */
+void tcb_ptx_skip_braces(struct tcb_ptx_parser *p);
+
+/* parse_names.c */
+void tcb_ptx_scope_open(struct tcb_ptx_parser *p);
+void tcb_ptx_scope_close(struct tcb_ptx_parser *p);
+/* Enters a name in the innermost scope; fails when that scope has it. */
+struct tcb_ptx_name *tcb_ptx_name_add(struct tcb_ptx_parser *p, const struct tcb_ptx_token *token,
+				      enum tcb_ptx_name_kind kind);
+/* NULL when there is none. */
+struct tcb_ptx_name *tcb_ptx_name_find(struct tcb_ptx_parser *p, const char *text, size_t length);
+/* The register called so, or TCB_PTX_NO_REG. */
+uint32_t tcb_ptx_reg_find(struct tcb_ptx_parser *p, const char *text, size_t length);
+/* The name under which something of this function is printed: the token's text, numbered when it is taken. */
+const char *tcb_ptx_printed_name(struct tcb_ptx_parser *p, const struct tcb_ptx_token *token, int is_range);
+void tcb_ptx_label_use(struct tcb_ptx_parser *p, const struct tcb_ptx_token *token, struct tcb_ptx_block **where);
+
+/* parse_declare.c */
+struct tcb_ptx_function *tcb_ptx_parse_signature(struct tcb_ptx_parser *p, struct tcb_ptx_function *function,
+						 int is_prototype);
+/* After the space's directive; LIST_END is moved on. */
+void tcb_ptx_parse_variables(struct tcb_ptx_parser *p, enum tcb_ptx_word space, enum tcb_ptx_linkage linkage,
+			     struct tcb_ptx_symbol ***list_end);
+/* "a string" after .pragma, with its semicolon. */
+const char *tcb_ptx_parse_pragma(struct tcb_ptx_parser *p);
+/* The same, added to PRAGMAS (NULL: none yet), which are returned. */
+const char **tcb_ptx_parse_pragmas(struct tcb_ptx_parser *p, const char **pragmas, size_t *count);
+void tcb_ptx_skip_file(struct tcb_ptx_parser *p);
+
+/* parse_body.c */
+void tcb_ptx_parse_body(struct tcb_ptx_parser *p, struct tcb_ptx_function *function);
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What screening and finals ask of a sweep's state: scores, progress, where
+ * trials go.
+ */
+#include "search/sweep_state.h"
+
+#include <math.h>
+
+#include "base/util.h"
+
+static const double KNOWN_MARGIN = 0.05; /* what drift may have done to samples of earlier sweeps, either way */
+static const double PROGRESS_EVERY_S = 0.25;
+
+void tcb_sweep_progress(struct tcb_sweep *sweep, const char *phase, double left_s, int now)
+{
+	const double time = 1e-9 * (double)tcb_clock_ns();
+	if (!sweep->options->progress || (!now && time < sweep->next_progress_s))
+		return;
+	sweep->next_progress_s = time + PROGRESS_EVERY_S;
+	sweep->progress.phase = phase;
+	sweep->progress.elapsed_s = time - sweep->start_s;
+	sweep->progress.left_s = left_s;
+	sweep->options->progress(sweep->options->progress_ctx, &sweep->progress);
+}
+
+struct tcb_interval tcb_sweep_score(const struct tcb_sweep *sweep, size_t index, enum tcb_state state)
+{
+	const struct tcb_sweep_entry *entry = &sweep->entries[index];
+	struct tcb_interval score = entry->ns[state];
+	if (!entry->decided || entry->outcome != TCB_OUTCOME_OK || sweep->anchor == SIZE_MAX)
+		return (struct tcb_interval){ NAN, NAN, NAN };
+	if (!isnan(entry->checked[state].median))
+		return entry->checked[state];
+	double level, margin = 0;
+	if (entry->known) {
+		const struct tcb_sweep_entry *anchor = &sweep->entries[sweep->anchor];
+		size_t lead = tcb_team_lead(sweep->team);
+		level = anchor->known ? anchor->ns[state].median
+				      : tcb_drift_at(&sweep->drift[lead][state], sweep->start_s);
+		margin = KNOWN_MARGIN;
+	} else {
+		level = tcb_drift_at(&sweep->drift[entry->member][state], entry->when_s);
+	}
+	return (struct tcb_interval){ score.median / level, score.lo / level * (1 - margin),
+				      score.hi / level * (1 + margin) };
+}
+
+enum tcb_status tcb_sweep_send(struct tcb_sweep *sweep, const struct tcb_trial *trial, struct tcb_error *err)
+{
+	return sweep->sink && sweep->sink->trial ? sweep->sink->trial(sweep->sink->ctx, trial, err) : TCB_OK;
+}

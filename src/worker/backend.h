@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the worker process does with a candidate, per kind of device: one
+ * table of functions on the processors (backend_cpu.c), one on a CUDA GPU
+ * (backend_cuda.c).  worker.c reads requests and writes replies; here they are
+ * carried out.  A status other than TCB_OK is the tuner's trouble; what a
+ * candidate does wrong is an outcome.
+ */
+#ifndef TCB_WORKER_BACKEND_H
+#define TCB_WORKER_BACKEND_H
+
+#include "worker/worker.h"
+
+/* A candidate as a request brings it. */
+struct tcb_work {
+	struct tcb_geometry geometry;
+	/* GPU: its machine code, a struct tcb_code_image and what follows it (kernels/code.h); NULL on a CPU. */
+	const void *code;
+	size_t code_bytes;
+};
+
+struct tcb_backend {
+	enum tcb_status (*create)(const struct tcb_worker_config *config, void **self_out, struct tcb_error *err);
+	/* Verifies and measures; SAMPLES has room for rule->samples_max of each state. */
+	enum tcb_status (*attempt)(void *self, const struct tcb_work *work, const struct tcb_screen_rule *rule,
+				   struct tcb_trial_reply *reply, double *samples, struct tcb_error *err);
+	/* Makes COUNT candidates and LIMIT (with the code after theirs) ready to be timed in turns. */
+	enum tcb_status (*prepare)(void *self, enum tcb_state state, const struct tcb_work *work, size_t count,
+				   enum tcb_limit limit, char limit_method[64], struct tcb_error *err);
+	/* Nanoseconds of a call of the candidate INDEX of those prepared, or of the limit (TCB_ROUND_LIMIT). */
+	enum tcb_status (*time)(void *self, uint32_t index, double *ns_out, struct tcb_error *err);
+	/* Lets go of what prepare made. */
+	void (*release)(void *self);
+	/* Counters of CALLS calls, at most CAPACITY. */
+	enum tcb_status (*count)(void *self, const struct tcb_work *work, enum tcb_state state, unsigned calls,
+				 struct tcb_counter *out, size_t capacity, size_t *count_out, struct tcb_error *err);
+};
+
+extern const struct tcb_backend tcb_backend_cpu, tcb_backend_cuda;
+
+#endif

@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Candidates on the processors of this host.  Owns the buffers, the thread pool
+ * and the reference, and runs what may crash.  It has no terminal, no database
+ * and no files.
+ */
+#include "worker/backend.h"
+
+#include <math.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/stats.h"
+#include "worker/measure.h"
+#include "worker/verify.h"
+
+enum {
+	HOT_LOOPS = 4, /* of the limit, before a hot sample of it */
+	JUDGES_MAX = 64,
+};
+
+/* What a good kernel takes at most, on any machine that is worth tuning for. */
+static const double NS_A_FLOP = 0.05, NS_A_BYTE = 0.2;
+/* A call of so much of a budget that takes as many times as long as the best. */
+static const double HOPELESS_SHARE = 0.02, HOPELESS = 5;
+/* Of a budget, for choosing the loop that a limit is measured with, and at least. */
+static const double LIMIT_SHARE = 0.02, LIMIT_LEAST_S = 0.3;
+/* Of a budget, for huge pages below a set of copies. */
+static const double HUGE_SHARE = 0.05;
+
+struct cpu_worker {
+	const struct tcb_worker_config *config;
+	struct tcb_pool *pool;
+	struct tcb_pool *judges; /* on every processor: computes references and compares outputs, never while timing */
+	struct tcb_instance *instance;
+	struct tcb_verifier *verifier;
+	struct tcb_rotation *rotation;
+	/* PREPARE .. ROUND */
+	struct tcb_runner *runners;
+	size_t runner_count;
+	struct tcb_bandwidth *limit[TCB_STATE_COUNT];
+	struct tcb_compute *compute;
+	enum tcb_limit limit_used;
+	enum tcb_state state;
+	/*
+	 * Each hot sample is taken on the next copy.  On one buffer for all, a candidate's time depends on who used
+	 * the buffer before it and in which order (what is left in L2): candidates of the layout with most finalists
+	 * gained 8 %, and ratios moved by 2 % from run to run.
+	 */
+	size_t hot_turn;
+	double fastest_ns; /* call of a candidate that was verified; 0: none yet */
+};
+
+static enum tcb_status start_pool(struct cpu_worker *worker, struct tcb_error *err)
+{
+	const struct tcb_place *place = worker->config->place;
+	return tcb_pool_create(place->cpu_count, place->cpus, &worker->pool, err);
+}
+
+/* The processor of the caller, thread 0 of both pools, and all others that the process was given. */
+static enum tcb_status start_judges(struct cpu_worker *worker, const cpu_set_t *given, struct tcb_error *err)
+{
+	const struct tcb_place *place = worker->config->place;
+	int cpus[JUDGES_MAX] = { place->cpus[0] };
+	unsigned count = 1;
+	for (int cpu = 0; cpu < CPU_SETSIZE && count < JUDGES_MAX; cpu++)
+		if (cpu != cpus[0] && CPU_ISSET(cpu, given))
+			cpus[count++] = cpu;
+	return tcb_pool_create(count, cpus, &worker->judges, err);
+}
+
+static enum tcb_status set_up(struct cpu_worker *worker, struct tcb_error *err)
+{
+	const struct tcb_worker_config *config = worker->config;
+	cpu_set_t given;
+	CPU_ZERO(&given);
+	(void)sched_getaffinity(0, sizeof given, &given); /* before the pool pins this thread */
+	tcb_watch_phase(config->watch, 0, "starting the worker");
+	TCB_TRY(start_pool(worker, err));
+	TCB_TRY(start_judges(worker, &given, err));
+	tcb_watch_phase(config->watch, 0, "filling the operands");
+	TCB_TRY(tcb_instance_create(config->op, &config->problem, config->seed, &worker->instance, err));
+	worker->instance->shared = config->reference;
+	TCB_TRY(tcb_verifier_create(worker->instance, config->seed, worker->pool, worker->judges, config->watch,
+				    &worker->verifier, err));
+	TCB_TRY(tcb_rotation_create(worker->instance, worker->pool, config->rotation_bytes,
+				    config->place->device.target.llc_bytes, 0, &worker->rotation, err));
+	tcb_rotation_hurry(worker->rotation, HUGE_SHARE * config->budget_s);
+	return TCB_OK;
+}
+
+static enum tcb_status create(const struct tcb_worker_config *config, void **self_out, struct tcb_error *err)
+{
+	struct cpu_worker *worker = calloc(1, sizeof(*worker));
+	if (!worker)
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the worker");
+	worker->config = config;
+	*self_out = worker;
+	return set_up(worker, err); /* a worker that cannot be set up ends with its process */
+}
+
+/* ---- TRY ---- */
+
+/* Plans GEOMETRY at full size and packs its weights unless they are there.  E_ILLEGAL if the op refuses. */
+static enum tcb_status ready_plan(struct cpu_worker *worker, const struct tcb_geometry *geometry, struct tcb_plan *plan,
+				  struct tcb_error *err)
+{
+	memset(plan, 0, sizeof(*plan));
+	TCB_TRY(worker->config->op->plan(&worker->config->problem, geometry, plan, err));
+	if (plan->threads > tcb_pool_threads(worker->pool))
+		return tcb_fail(err, TCB_E_ILLEGAL, "the geometry needs %u threads, the device gives %u", plan->threads,
+				tcb_pool_threads(worker->pool));
+	int is_packed;
+	TCB_TRY(tcb_instance_pack_prepare(worker->instance, plan, &is_packed, err));
+	if (is_packed)
+		return TCB_OK;
+	tcb_watch_phase(worker->config->watch, 1, "packing the weights");
+	return tcb_instance_pack(worker->instance, plan, err);
+}
+
+static void add_measurement(struct tcb_trial_reply *reply, enum tcb_state state, size_t samples, int dropped)
+{
+	reply->measurements[reply->measurement_count].state = state;
+	reply->measurements[reply->measurement_count].sample_count = samples;
+	reply->measurements[reply->measurement_count].dropped_early = (uint32_t)dropped;
+	reply->measurement_count++;
+}
+
+/* Are all calls long, since the fastest is?  On a machine that others use, short ones may all have waited for a core:
+ * the problem must be large enough, too. */
+static int is_long(const struct cpu_worker *worker)
+{
+	const struct tcb_worker_config *config = worker->config;
+	const double most_ns =
+		NS_A_FLOP * config->op->flops(&config->problem) + NS_A_BYTE * config->op->traffic(&config->problem);
+	return worker->fastest_ns >= TCB_LONG_CALL_NS && most_ns >= TCB_LONG_CALL_NS;
+}
+
+/* Has a candidate that took CALL_NS when it was verified lost in every state? */
+static int has_lost(const struct cpu_worker *worker, const struct tcb_screen_rule *rule, double call_ns)
+{
+	int lost = is_long(worker);
+	for (int state = 0; state < TCB_STATE_COUNT; state++)
+		if (worker->config->states >> state & 1u)
+			lost &= tcb_measure_has_lost(&call_ns, 1, call_ns, rule->lose_ns[state]);
+	return lost;
+}
+
+/* A call that takes so long is not worth its time: 0 where there is time for everything. */
+static double hopeless_ns(const struct cpu_worker *worker, const struct tcb_screen_rule *rule)
+{
+	double bar = 1e9 * HOPELESS_SHARE * worker->config->budget_s;
+	if (bar <= 0 || !is_long(worker))
+		return 0;
+	for (int state = 0; state < TCB_STATE_COUNT; state++) {
+		if (!(worker->config->states >> state & 1u))
+			continue;
+		if (rule->lose_ns[state] <= 0)
+			return 0;
+		bar = fmax(bar, HOPELESS * rule->lose_ns[state]);
+	}
+	return bar;
+}
+
+/* Times one state; SAMPLES has room for rule->samples_max more.  CALL_NS: what the call took that was verified. */
+static enum tcb_status measure_state(struct cpu_worker *worker, const struct tcb_plan *plan, enum tcb_state state,
+				     const struct tcb_screen_rule *rule, double call_ns, double *samples,
+				     struct tcb_trial_reply *reply, struct tcb_error *err)
+{
+	struct tcb_watch *watch = worker->config->watch;
+	struct tcb_runner runner;
+	int dropped;
+	tcb_watch_phase(watch, 0, "copying the operands to measure on");
+	enum tcb_status status =
+		tcb_runner_init(&runner, worker->config->op, plan, worker->pool, worker->rotation, state, err);
+	if (status == TCB_OK) {
+		const float *got;
+		runner.hot_copy = worker->hot_turn++;
+		runner.warm_ns = is_long(worker) ? call_ns : 0;
+		tcb_watch_phase(watch, 1, "measuring %s", tcb_state_text(state));
+		size_t count = tcb_measure(&runner, rule, worker->instance->output, samples, &dropped, &got);
+		add_measurement(reply, state, count, dropped);
+		/* What was timed must also be right: other memory than the verification's, other threads' caches. */
+		tcb_watch_phase(watch, 0, "comparing the output after measuring");
+		struct tcb_check check = { .outcome = TCB_OUTCOME_OK, .error_ratio = reply->error_ratio };
+		status = tcb_judge_bound(worker->instance, plan, got, worker->judges, "in the timed runs", &check, err);
+		if (check.outcome != TCB_OUTCOME_OK) {
+			reply->outcome = check.outcome;
+			snprintf(reply->message, sizeof(reply->message), "%s", check.message);
+		}
+		if (reply->class_checked != TCB_CLASS_EXACT || check.outcome != TCB_OUTCOME_OK)
+			reply->error_ratio = check.error_ratio;
+	}
+	tcb_runner_fini(&runner);
+	return status;
+}
+
+static enum tcb_status attempt(void *self, const struct tcb_work *work, const struct tcb_screen_rule *rule,
+			       struct tcb_trial_reply *reply, double *samples, struct tcb_error *err)
+{
+	struct cpu_worker *worker = self;
+	struct tcb_check check;
+	TCB_TRY(tcb_verifier_check(worker->verifier, &work->geometry, hopeless_ns(worker, rule), &check, err));
+	reply->outcome = check.outcome;
+	reply->class_checked = check.class_checked;
+	reply->error_ratio = check.error_ratio;
+	reply->damaged = (uint32_t)check.damaged;
+	memcpy(reply->message, check.message, sizeof(reply->message));
+	if (check.outcome != TCB_OUTCOME_OK)
+		return TCB_OK;
+
+	struct tcb_plan plan;
+	if (worker->fastest_ns <= 0 || check.call_ns < worker->fastest_ns)
+		worker->fastest_ns = check.call_ns;
+	/* Of long calls, a few copies are enough: there is no time for many of them. */
+	if (is_long(worker) && !worker->config->rotation_bytes && worker->config->place->device.target.llc_bytes)
+		tcb_rotation_cut(worker->rotation, 2 * worker->config->place->device.target.llc_bytes);
+	TCB_TRY(ready_plan(worker, &work->geometry, &plan, err));
+	if (plan.packed_bytes > 0)
+		reply->pack_ns = worker->instance->packed[plan.variant->layout].pack_ns;
+	size_t used = 0;
+	const int lost = has_lost(worker, rule, check.call_ns);
+	for (int state = 0; state < TCB_STATE_COUNT && reply->outcome == TCB_OUTCOME_OK; state++) {
+		if (!(worker->config->states >> state & 1u))
+			continue;
+		if (lost) { /* so slow that this one call is sample enough */
+			samples[used++] = check.call_ns;
+			add_measurement(reply, (enum tcb_state)state, 1, 1);
+			continue;
+		}
+		TCB_TRY(measure_state(worker, &plan, (enum tcb_state)state, rule, check.call_ns, samples + used, reply,
+				      err));
+		used += reply->measurements[reply->measurement_count - 1].sample_count;
+	}
+	return TCB_OK;
+}
+
+/* ---- PREPARE, ROUND ---- */
+
+static void release(void *self)
+{
+	struct cpu_worker *worker = self;
+	for (size_t i = 0; i < worker->runner_count; i++)
+		tcb_runner_fini(&worker->runners[i]);
+	free(worker->runners);
+	worker->runners = NULL;
+	worker->runner_count = 0;
+	worker->limit_used = TCB_LIMIT_NONE;
+	tcb_rotation_reserve(worker->rotation, 1);
+}
+
+/* The loop over as many bytes as a call of the op streams: a copy where it writes as much as it reads. */
+static enum tcb_status ready_limit(struct cpu_worker *worker, enum tcb_state state, struct tcb_error *err)
+{
+	struct tcb_instance *instance = worker->instance;
+	size_t bytes = 0, written = 0;
+	for (size_t i = 0; i < instance->operand_count; i++) {
+		size_t streamed = instance->operands[i].streams ? instance->operands[i].bytes : 0;
+		bytes += streamed;
+		written += i == instance->output ? streamed : 0;
+	}
+	enum tcb_traffic kind = written > 0 && written >= bytes - written ? TCB_TRAFFIC_COPY : TCB_TRAFFIC_READ;
+	if (bytes == 0)
+		bytes = (size_t)worker->config->op->traffic(&worker->config->problem);
+	tcb_watch_phase(worker->config->watch, 0, "measuring the limit");
+	const double share_s = LIMIT_SHARE * worker->config->budget_s;
+	const double seconds = worker->config->budget_s <= 0 ? 0 : share_s > LIMIT_LEAST_S ? share_s : LIMIT_LEAST_S;
+	if (!worker->limit[state])
+		TCB_TRY(tcb_bandwidth_create(worker->pool, worker->config->place->cpu_count, kind, bytes,
+					     state == TCB_COLD ? tcb_rotation_bytes(worker->rotation) : 0, seconds,
+					     &worker->limit[state], err));
+	return TCB_OK;
+}
+
+/* As many operations as a call of the op has, in the contract's arithmetic. */
+static enum tcb_status ready_compute(struct cpu_worker *worker, struct tcb_error *err)
+{
+	const struct tcb_place *place = worker->config->place;
+	if (worker->compute)
+		return TCB_OK;
+	return tcb_compute_create(worker->pool, place->cpu_count, place->device.target.isa_mask,
+				  worker->config->problem.contract == TCB_CONTRACT_Q8 ? TCB_COMPUTE_INT8
+										      : TCB_COMPUTE_F32,
+				  &worker->compute, err);
+}
+
+static size_t distinct_layouts(const struct tcb_work *work, size_t count)
+{
+	uint32_t seen = 0;
+	for (size_t i = 0; i < count; i++) {
+		int32_t layout = work[i].geometry.knob[TCB_KNOB_LAYOUT];
+		seen |= 1u << (layout == TCB_KNOB_UNSET ? TCB_LAYOUT_NATIVE : layout);
+	}
+	return (size_t)__builtin_popcount(seen);
+}
+
+static enum tcb_status prepare(void *self, enum tcb_state state, const struct tcb_work *work, size_t count,
+			       enum tcb_limit limit, char limit_method[64], struct tcb_error *err)
+{
+	struct cpu_worker *worker = self;
+	struct tcb_watch *watch = worker->config->watch;
+	release(worker);
+	worker->state = state;
+	worker->runners = calloc(count + 1, sizeof(*worker->runners));
+	if (!worker->runners)
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory for %zu finalists", count);
+	tcb_rotation_reserve(worker->rotation, distinct_layouts(work, count));
+	for (size_t i = 0; i < count; i++) {
+		struct tcb_plan plan;
+		tcb_watch_phase(watch, 0, "preparing the finals");
+		tcb_watch_subject(watch, 0, (unsigned)i);
+		TCB_TRY(ready_plan(worker, &work[i].geometry, &plan, err));
+		worker->runner_count = i + 1;
+		tcb_watch_phase(watch, 0, "copying the operands to measure on");
+		TCB_TRY(tcb_runner_init(&worker->runners[i], worker->config->op, &plan, worker->pool, worker->rotation,
+					worker->state, err));
+		worker->runners[i].hot_copy = worker->hot_turn++;
+		worker->runners[i].warm_ns = is_long(worker) ? worker->fastest_ns : 0;
+		tcb_watch_phase(watch, 1, "measuring %s in the finals", tcb_state_text(worker->state));
+		tcb_runner_warm(&worker->runners[i]);
+	}
+	tcb_watch_subject(watch, 0, TCB_WATCH_NOBODY);
+	if (limit == TCB_LIMIT_COMPUTE) {
+		TCB_TRY(ready_compute(worker, err));
+		snprintf(limit_method, 64, "%s", tcb_compute_method(worker->compute));
+	} else if (limit != TCB_LIMIT_NONE) {
+		TCB_TRY(ready_limit(worker, worker->state, err));
+		snprintf(limit_method, 64, "%s", tcb_bandwidth_method(worker->limit[state]));
+	}
+	worker->limit_used = limit;
+	return TCB_OK;
+}
+
+static enum tcb_status time_one(void *self, uint32_t index, double *ns_out, struct tcb_error *err)
+{
+	struct cpu_worker *worker = self;
+	int is_hot = worker->state == TCB_HOT;
+	if (index == TCB_ROUND_LIMIT && worker->limit_used != TCB_LIMIT_NONE) {
+		tcb_watch_subject(worker->config->watch, 0, TCB_WATCH_NOBODY);
+		if (worker->limit_used == TCB_LIMIT_COMPUTE) {
+			*ns_out =
+				tcb_compute_call(worker->compute, worker->config->op->flops(&worker->config->problem));
+			return TCB_OK;
+		}
+		for (int i = 0; is_hot && i < HOT_LOOPS; i++)
+			tcb_bandwidth_call(worker->limit[worker->state]);
+		*ns_out = tcb_bandwidth_call(worker->limit[worker->state]);
+		return TCB_OK;
+	}
+	if (index >= worker->runner_count)
+		return tcb_fail(err, TCB_E_FORMAT, "no finalist %u", index);
+	tcb_watch_subject(worker->config->watch, 1, index);
+	/* Hot: what the others left in the caches goes first.  Cold: the rotation has seen to it. */
+	worker->runners[index].hot_copy = worker->hot_turn++;
+	if (is_hot)
+		tcb_runner_heat(&worker->runners[index]);
+	*ns_out = tcb_runner_sample(&worker->runners[index]);
+	return TCB_OK;
+}
+
+/* ---- COUNT ---- */
+
+static void call_runner(void *ctx)
+{
+	tcb_runner_call(ctx);
+}
+
+/* Counters are inherited by threads made after they were opened, so the pool is made again around them; open
+ * counters would cost time at each switch between processes, so they go afterwards. */
+static enum tcb_status count_events(void *self, const struct tcb_work *work, enum tcb_state state, unsigned calls,
+				    struct tcb_counter *out, size_t capacity, size_t *count_out, struct tcb_error *err)
+{
+	struct cpu_worker *worker = self;
+	struct tcb_watch *watch = worker->config->watch;
+	struct tcb_counters *counters = NULL;
+	struct tcb_runner runner = { .batch = 0 };
+	struct tcb_pool *outer = worker->pool;
+	struct tcb_plan plan;
+	TCB_TRY(ready_plan(worker, &work->geometry, &plan, err));
+	tcb_watch_phase(watch, 0, "opening counters");
+	TCB_TRY(tcb_counters_open(&counters, err));
+	enum tcb_status status = start_pool(worker, err);
+	struct tcb_pool *counted = worker->pool;
+	worker->pool = outer;
+	if (status != TCB_OK) {
+		tcb_counters_close(counters);
+		return status;
+	}
+	status = tcb_runner_init(&runner, worker->config->op, &plan, counted, worker->rotation, state, err);
+	if (status == TCB_OK) {
+		runner.warm_ns = is_long(worker) ? worker->fastest_ns : 0;
+		tcb_watch_phase(watch, 1, "counting events, %s", tcb_state_text(state));
+		tcb_runner_warm(&runner);
+		*count_out = tcb_counters_measure(counters, call_runner, &runner, calls, out, capacity);
+		for (size_t i = 0; i < *count_out; i++)
+			out[i].state = state;
+		tcb_watch_phase(watch, 0, "sending counters");
+	}
+	tcb_runner_fini(&runner);
+	tcb_pool_destroy(counted);
+	tcb_counters_close(counters);
+	return status;
+}
+
+const struct tcb_backend tcb_backend_cpu = {
+	.create = create,
+	.attempt = attempt,
+	.prepare = prepare,
+	.time = time_one,
+	.release = release,
+	.count = count_events,
+};

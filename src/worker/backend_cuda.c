@@ -1,0 +1,591 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Candidates on a CUDA GPU.  The worker owns the context, the device memory
+ * and the reference; a fault poisons the context, so it is told to the tuner,
+ * who replaces the worker.  Each candidate is verified on the device at small
+ * odd shapes and at the problem itself before it is timed.
+ */
+#include "worker/backend.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/stats.h"
+#include "base/util.h"
+#include "device/cupti.h"
+#include "device/nvml.h"
+#include "kernels/code.h"
+#include "worker/gpu_runner.h"
+#include "worker/judge.h"
+#include "worker/measure.h"
+
+enum {
+	CASES_MAX = 24,         /* small instances kept */
+	HOST_THREADS = 16,      /* that compute references and compare outputs */
+	COPIES_MIN = 4,         /* of a rotation, however large one copy is */
+	COPIES_MAX = 512,       /* however small: a graph of more calls takes longer to make than to run */
+	CALLS_MIN = 32,         /* in a graph, where calls are short */
+	HOT_CALLS = 64,         /* the first finds the L2 cold, and a run before the sample sees to that */
+	LIMIT_SAMPLES = 5,      /* of each kernel that may be the limit */
+	ROTATION_MIN = 1 << 29, /* bytes */
+	L2_MULTIPLE = 8,        /* of a rotation */
+	FLUSH_MULTIPLE = 2,     /* of what drives a rotation that is smaller out of the L2 */
+};
+
+/* So long a graph needs no more calls: what lies between two of them, and the clock, are thousandths of it. */
+static const double GRAPH_NS = 4e6;
+
+/* A problem on the host and on the device. */
+struct gpu_case {
+	struct tcb_instance *instance;
+	struct tcb_gpu_memory *memory;
+};
+
+struct gpu_worker {
+	const struct tcb_worker_config *config;
+	struct tcb_gpu_session session;
+	struct tcb_pool *pool; /* of host threads */
+	struct gpu_case full;
+	struct gpu_case small[CASES_MAX]; /* a ring */
+	size_t small_count, small_next;
+	size_t rotation_bytes;
+	struct tcb_gpu_buffer flush; /* made when first needed */
+	void *got;                   /* an output on the host */
+	size_t got_bytes;
+	/* prepared */
+	enum tcb_state state;
+	struct tcb_gpu_runner *runners;
+	size_t runner_count;
+	struct tcb_gpu_runner limit;
+	void **images; /* owned copies of the codes that the runners lend; the limit's last */
+	size_t image_count;
+};
+
+/* ---- set-up ---- */
+
+static enum tcb_status make_case(struct gpu_worker *worker, const struct tcb_problem *problem, uint64_t seed,
+				 struct gpu_case *out, struct tcb_error *err)
+{
+	TCB_TRY(tcb_instance_create(worker->config->op, problem, seed, &out->instance, err));
+	if (out == &worker->full)
+		out->instance->shared = worker->config->reference;
+	enum tcb_status status =
+		tcb_gpu_memory_create(worker->session.cuda, worker->session.stream, out->instance, &out->memory, err);
+	if (status != TCB_OK) {
+		tcb_instance_destroy(out->instance);
+		out->instance = NULL;
+	}
+	return status;
+}
+
+static enum tcb_status create(const struct tcb_worker_config *config, void **self_out, struct tcb_error *err)
+{
+	struct gpu_worker *worker = calloc(1, sizeof *worker);
+	const struct tcb_device *device = &config->place->device;
+	long processors = sysconf(_SC_NPROCESSORS_ONLN);
+	if (!worker)
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the worker");
+	*self_out = worker;
+	worker->config = config;
+	tcb_watch_phase(config->watch, 0, "starting the GPU");
+	TCB_TRY(tcb_gpu_session_open(config->place->gpu.ordinal, &worker->session, err));
+	processors = processors < 1 ? 1 : processors < HOST_THREADS ? processors : HOST_THREADS;
+	TCB_TRY(tcb_pool_create((unsigned)processors, NULL, &worker->pool, err));
+	worker->rotation_bytes = config->rotation_bytes;
+	if (worker->rotation_bytes == 0) {
+		size_t bytes = L2_MULTIPLE * device->target.l2_bytes;
+		worker->rotation_bytes = bytes > ROTATION_MIN ? bytes : ROTATION_MIN;
+	}
+	if (worker->rotation_bytes > device->memory_bytes / 8)
+		worker->rotation_bytes = device->memory_bytes / 8;
+	tcb_watch_phase(config->watch, 0, "filling the operands");
+	return make_case(worker, &config->problem, config->seed, &worker->full, err);
+}
+
+static enum tcb_status small_case(struct gpu_worker *worker, const struct tcb_shape *shape, struct gpu_case **out,
+				  struct tcb_error *err)
+{
+	for (size_t i = 0; i < worker->small_count; i++) {
+		const struct tcb_shape *known = &worker->small[i].instance->problem.shape;
+		if (known->m == shape->m && known->n == shape->n && known->k == shape->k) {
+			*out = &worker->small[i];
+			return TCB_OK;
+		}
+	}
+	struct gpu_case made;
+	struct tcb_problem problem = worker->config->problem;
+	problem.shape = *shape;
+	uint64_t seed = worker->config->seed + 0x9e3779b97f4a7c15u * (shape->m + 131 * shape->n + 65537 * shape->k);
+	TCB_TRY(make_case(worker, &problem, seed, &made, err));
+	size_t at = worker->small_count < CASES_MAX ? worker->small_count++ : worker->small_next++ % CASES_MAX;
+	tcb_gpu_memory_destroy(worker->small[at].memory);
+	tcb_instance_destroy(worker->small[at].instance);
+	worker->small[at] = made;
+	*out = &worker->small[at];
+	return TCB_OK;
+}
+
+/* ---- verification ---- */
+
+static void fault(struct tcb_trial_reply *reply, enum tcb_gpu_fault what, const char *why)
+{
+	reply->outcome = what == TCB_GPU_CRASHED   ? TCB_OUTCOME_CRASHED
+			 : what == TCB_GPU_NO_CODE ? TCB_OUTCOME_COMPILE_FAILED
+						   : TCB_OUTCOME_LAUNCH_FAILED;
+	reply->damaged |= what == TCB_GPU_CRASHED; /* the context is lost */
+	snprintf(reply->message, sizeof reply->message, "%s", why);
+}
+
+/* Compares the output on the device with the reference. */
+static enum tcb_status judge(struct gpu_worker *worker, const struct gpu_case *where, const struct tcb_code_unit *unit,
+			     const char *when, struct tcb_trial_reply *reply, struct tcb_error *err)
+{
+	size_t bytes = where->instance->operands[where->instance->output].bytes;
+	if (worker->got_bytes < bytes) {
+		free(worker->got);
+		worker->got = malloc(bytes);
+		worker->got_bytes = worker->got ? bytes : 0;
+		if (!worker->got)
+			return tcb_fail(err, TCB_E_NOMEM, "out of memory for an output of %zu bytes", bytes);
+	}
+	TCB_TRY(tcb_gpu_memory_output(where->memory, worker->got, err));
+	struct tcb_plan bound = { .chain = unit->chain, .ulps = unit->ulps };
+	struct tcb_check check = { .outcome = TCB_OUTCOME_OK };
+	TCB_TRY(tcb_judge_bound(where->instance, &bound, worker->got, worker->pool, when, &check, err));
+	if (check.error_ratio > reply->error_ratio)
+		reply->error_ratio = check.error_ratio;
+	if (check.outcome != TCB_OUTCOME_OK) {
+		reply->outcome = check.outcome;
+		memcpy(reply->message, check.message, sizeof reply->message);
+	}
+	return TCB_OK;
+}
+
+/* Twice on a poisoned output: the second call finds the workspace as the first left it. */
+static enum tcb_status check_runs(struct gpu_worker *worker, const struct gpu_case *where,
+				  struct tcb_gpu_runner *runner, struct tcb_trial_reply *reply, struct tcb_error *err)
+{
+	char shape[TCB_SHAPE_TEXT_MAX], why[256];
+	uint64_t operand[TCB_OPERANDS_MAX];
+	enum tcb_layout layout = (enum tcb_layout)runner->unit->layout;
+	const char *outside = NULL;
+	tcb_shape_print(&where->instance->problem.shape, shape);
+	tcb_gpu_memory_operands(where->memory, layout, 0, operand);
+	for (int call = 0; call < 2 && reply->outcome == TCB_OUTCOME_OK; call++) {
+		TCB_TRY(tcb_gpu_memory_poison(where->memory, err));
+		tcb_watch_phase(worker->config->watch, 1, "verifying %s", shape);
+		int result = tcb_gpu_runner_call(runner, operand, call);
+		enum tcb_gpu_fault what = TCB_GPU_REFUSED;
+		if (result != TCB_CUDA_SUCCESS)
+			snprintf(why, sizeof why, "launching it: %s",
+				 tcb_cuda_error_name(runner->session->cuda, result));
+		else
+			what = tcb_gpu_wait(runner->session, why);
+		tcb_watch_phase(worker->config->watch, 0, "comparing %s with the reference", shape);
+		if (what != TCB_GPU_FINE) {
+			fault(reply, what, why);
+			return TCB_OK;
+		}
+		TCB_TRY(judge(worker, where, runner->unit, "", reply, err));
+	}
+	if (reply->outcome != TCB_OUTCOME_OK)
+		return TCB_OK;
+	TCB_TRY(tcb_gpu_memory_check(where->memory, layout, &outside, err));
+	int damaged = 0;
+	if (!outside && runner->workspace.base)
+		TCB_TRY(tcb_gpu_buffer_check(runner->session->cuda, &runner->workspace, &damaged, err));
+	if (outside || damaged) {
+		reply->outcome = TCB_OUTCOME_WRONG;
+		reply->damaged = 1;
+		snprintf(reply->message, sizeof reply->message, "at %s wrote outside of %s (guard zone)", shape,
+			 outside ? outside : "its workspace");
+	}
+	return TCB_OK;
+}
+
+/* ---- measuring ---- */
+
+static size_t copies_for(const struct gpu_worker *worker, const struct tcb_code_unit *unit, enum tcb_state state)
+{
+	if (state == TCB_HOT)
+		return 1;
+	size_t bytes = tcb_gpu_memory_streamed(worker->full.memory, unit->packed_bytes);
+	size_t copies = bytes ? (worker->rotation_bytes + bytes - 1) / bytes : 1;
+	return copies < COPIES_MIN ? COPIES_MIN : copies > COPIES_MAX ? COPIES_MAX : copies;
+}
+
+/* COPIES that do not reach beyond the L2 are driven out of it before each sample. */
+static enum tcb_status need_flush(struct gpu_worker *worker, struct tcb_gpu_runner *runner, size_t copies,
+				  struct tcb_error *err)
+{
+	const size_t l2 = worker->config->place->device.target.l2_bytes;
+	const size_t bytes = tcb_gpu_memory_streamed(worker->full.memory, runner->unit->packed_bytes);
+	if (copies < COPIES_MAX || copies * bytes >= worker->rotation_bytes || !l2)
+		return TCB_OK;
+	if (!worker->flush.bytes)
+		TCB_TRY(tcb_gpu_buffer_alloc(worker->session.cuda, FLUSH_MULTIPLE * l2, &worker->flush, err));
+	runner->flush = worker->flush.data;
+	runner->flush_bytes = worker->flush.bytes;
+	return TCB_OK;
+}
+
+/* How many calls of NS each a graph is to have, MOST where they are short. */
+static size_t calls_for(double ns, size_t most)
+{
+	const double calls = ns > 0 ? ceil(GRAPH_NS / ns) : (double)most;
+	return calls < (double)most ? (size_t)calls : most;
+}
+
+/* RUNNER's graph for STATE: whole turns of the rotation. */
+static enum tcb_status record(struct gpu_worker *worker, struct tcb_gpu_runner *runner, enum tcb_state state,
+			      double *pack_ns, enum tcb_gpu_fault *fault_out, char why[256], struct tcb_error *err)
+{
+	enum tcb_layout layout = (enum tcb_layout)runner->unit->layout;
+	size_t copies = copies_for(worker, runner->unit, state);
+	uint64_t operand[TCB_OPERANDS_MAX];
+	double ns;
+	tcb_watch_phase(worker->config->watch, 0, "copying the operands to measure on");
+	TCB_TRY(tcb_gpu_memory_need(worker->full.memory, layout, runner->unit->packed_bytes, copies, pack_ns, err));
+	if (state == TCB_COLD)
+		TCB_TRY(need_flush(worker, runner, copies, err));
+	tcb_watch_phase(worker->config->watch, 1, "measuring %s", tcb_state_text(state));
+	tcb_gpu_memory_operands(worker->full.memory, layout, 0, operand);
+	*fault_out = tcb_gpu_runner_once(runner, operand, &ns, why);
+	if (*fault_out != TCB_GPU_FINE)
+		return TCB_OK;
+	size_t calls = calls_for(ns, state == TCB_COLD ? CALLS_MIN : HOT_CALLS);
+	if (state == TCB_COLD)
+		calls = (calls + copies - 1) / copies * copies;
+	*fault_out = tcb_gpu_runner_record(runner, worker->full.memory, layout, copies, calls, why);
+	return TCB_OK;
+}
+
+static double sample(const struct gpu_worker *worker, struct tcb_gpu_runner *runner, enum tcb_state state,
+		     char why[256])
+{
+	(void)worker;
+	if (state == TCB_HOT && tcb_gpu_runner_sample(runner, why) < 0) /* what others left in the L2 goes */
+		return -1;
+	return tcb_gpu_runner_sample(runner, why);
+}
+
+static enum tcb_status measure(struct gpu_worker *worker, const struct tcb_code_image *image, enum tcb_state state,
+			       const struct tcb_screen_rule *rule, double *samples, struct tcb_trial_reply *reply,
+			       struct tcb_error *err)
+{
+	struct tcb_gpu_runner runner = { .session = NULL };
+	enum tcb_gpu_fault what = TCB_GPU_FINE;
+	char why[256] = "";
+	double pack_ns = 0, warm = 0;
+	size_t count = 0;
+	int dropped = 0;
+	enum tcb_status status = tcb_gpu_runner_init(&runner, &worker->session, image, 0, &what, why, err);
+	if (status == TCB_OK && what == TCB_GPU_FINE)
+		status = record(worker, &runner, state, &pack_ns, &what, why, err);
+	if (status == TCB_OK && what == TCB_GPU_FINE) {
+		warm = sample(worker, &runner, state, why);
+		while (warm >= 0 && count < rule->samples_max && what == TCB_GPU_FINE) {
+			double ns = sample(worker, &runner, state, why);
+			if (ns < 0) {
+				what = TCB_GPU_CRASHED;
+				break;
+			}
+			samples[count++] = ns;
+			dropped = tcb_measure_has_lost(samples, count, warm, rule->lose_ns[state]);
+			if (dropped)
+				break;
+			if (count < rule->samples_min || count < 3)
+				continue;
+			struct tcb_interval interval = tcb_median_interval(samples, count);
+			if (interval.hi - interval.lo <= rule->width * interval.median)
+				break;
+		}
+		if (warm < 0)
+			what = TCB_GPU_CRASHED;
+	}
+	tcb_watch_phase(worker->config->watch, 0, "comparing the output after measuring");
+	if (status == TCB_OK && what != TCB_GPU_FINE) {
+		fault(reply, what, why);
+	} else if (status == TCB_OK) {
+		reply->measurements[reply->measurement_count].state = state;
+		reply->measurements[reply->measurement_count].sample_count = count;
+		reply->measurements[reply->measurement_count].dropped_early = (uint32_t)dropped;
+		reply->measurement_count++;
+		reply->pack_ns = pack_ns;
+		/* What the timed launches left, which overlapped each other. */
+		status = judge(worker, &worker->full, &image->unit[0], "in the timed runs", reply, err);
+	}
+	tcb_gpu_runner_fini(&runner);
+	return status;
+}
+
+/* ---- the backend ---- */
+
+static enum tcb_status check_unit(struct gpu_worker *worker, const struct tcb_code_image *image, size_t index,
+				  struct tcb_trial_reply *reply, struct tcb_error *err)
+{
+	const struct tcb_code_unit *unit = &image->unit[index];
+	struct gpu_case *where = &worker->full;
+	struct tcb_gpu_runner runner;
+	enum tcb_gpu_fault what;
+	char why[256];
+	if (index > 0)
+		TCB_TRY(small_case(worker, &unit->shape, &where, err));
+	double pack_ns;
+	TCB_TRY(tcb_gpu_memory_need(where->memory, (enum tcb_layout)unit->layout, unit->packed_bytes, 1, &pack_ns,
+				    err));
+	enum tcb_status status = tcb_gpu_runner_init(&runner, &worker->session, image, index, &what, why, err);
+	if (status == TCB_OK && what != TCB_GPU_FINE)
+		fault(reply, what, why);
+	else if (status == TCB_OK)
+		status = check_runs(worker, where, &runner, reply, err);
+	tcb_gpu_runner_fini(&runner);
+	return status;
+}
+
+static enum tcb_status attempt(void *self, const struct tcb_work *work, const struct tcb_screen_rule *rule,
+			       struct tcb_trial_reply *reply, double *samples, struct tcb_error *err)
+{
+	struct gpu_worker *worker = self;
+	const struct tcb_code_image *image = work->code;
+	size_t used = 0;
+	if (!tcb_code_image_valid(work->code, work->code_bytes))
+		return tcb_fail(err, TCB_E_FORMAT, "a candidate without usable code");
+	reply->outcome = TCB_OUTCOME_OK;
+	reply->class_checked = image->unit[0].class;
+	/* The small ones first: they are cut at every edge. */
+	for (size_t i = image->unit_count; i-- > 0 && reply->outcome == TCB_OUTCOME_OK;)
+		TCB_TRY(check_unit(worker, image, i, reply, err));
+	for (int state = 0; state < TCB_STATE_COUNT && reply->outcome == TCB_OUTCOME_OK; state++) {
+		if (!(worker->config->states >> state & 1u))
+			continue;
+		TCB_TRY(measure(worker, image, (enum tcb_state)state, rule, samples + used, reply, err));
+		if (reply->measurement_count > 0)
+			used += reply->measurements[reply->measurement_count - 1].sample_count;
+	}
+	return TCB_OK;
+}
+
+static void release(void *self)
+{
+	struct gpu_worker *worker = self;
+	for (size_t i = 0; i < worker->runner_count; i++)
+		tcb_gpu_runner_fini(&worker->runners[i]);
+	tcb_gpu_runner_fini(&worker->limit);
+	for (size_t i = 0; i < worker->image_count; i++)
+		free(worker->images[i]);
+	free(worker->runners);
+	free(worker->images);
+	worker->runners = NULL;
+	worker->images = NULL;
+	worker->runner_count = worker->image_count = 0;
+}
+
+/* The request goes after it was served: the runners lend from a copy, aligned as the request need not be. */
+static const struct tcb_code_image *keep(struct gpu_worker *worker, const struct tcb_work *work, struct tcb_error *err)
+{
+	void *copy = work->code ? malloc(work->code_bytes) : NULL;
+	if (copy)
+		memcpy(copy, work->code, work->code_bytes);
+	worker->images[worker->image_count++] = copy;
+	if (copy && tcb_code_image_valid(copy, work->code_bytes))
+		return copy;
+	tcb_fail(err, copy ? TCB_E_FORMAT : TCB_E_NOMEM, "a finalist without usable code");
+	return NULL;
+}
+
+static enum tcb_status load_finalist(struct gpu_worker *worker, const struct tcb_code_image *image, size_t unit,
+				     struct tcb_gpu_runner *runner, struct tcb_error *err)
+{
+	enum tcb_gpu_fault what;
+	char why[256];
+	double pack_ns;
+	TCB_TRY(tcb_gpu_runner_init(runner, &worker->session, image, unit, &what, why, err));
+	if (what == TCB_GPU_FINE)
+		TCB_TRY(record(worker, runner, worker->state, &pack_ns, &what, why, err));
+	if (what == TCB_GPU_FINE)
+		return TCB_OK;
+	/* The context is of no use any more; the tuner sees a death and lays it at the subject's door. */
+	fprintf(stderr, "%s\n", why);
+	_exit(1);
+}
+
+/* Of the kernels that the image holds, the one that reads fastest. */
+static enum tcb_status load_limit(struct gpu_worker *worker, const struct tcb_code_image *image, char method[64],
+				  struct tcb_error *err)
+{
+	double best = 0;
+	for (size_t unit = 0; unit < image->unit_count; unit++) {
+		struct tcb_gpu_runner runner;
+		char why[256];
+		double least = 0;
+		TCB_TRY(load_finalist(worker, image, unit, &runner, err));
+		for (int i = 0; i < LIMIT_SAMPLES; i++) {
+			double ns = sample(worker, &runner, worker->state, why);
+			least = i == 0 || ns < least ? ns : least;
+		}
+		if (unit > 0 && least >= best) {
+			tcb_gpu_runner_fini(&runner);
+			continue;
+		}
+		tcb_gpu_runner_fini(&worker->limit);
+		worker->limit = runner;
+		best = least;
+		snprintf(method, 64, "%.60s", image->unit[unit].launch[0].entry);
+	}
+	return TCB_OK;
+}
+
+static enum tcb_status prepare(void *self, enum tcb_state state, const struct tcb_work *work, size_t count,
+			       enum tcb_limit limit, char limit_method[64], struct tcb_error *err)
+{
+	struct gpu_worker *worker = self;
+	const struct tcb_code_image *image;
+	release(worker);
+	worker->state = state;
+	worker->runners = calloc(count + 1, sizeof *worker->runners);
+	worker->images = calloc(count + 1, sizeof *worker->images);
+	if (!worker->runners || !worker->images)
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory for %zu finalists", count);
+	for (size_t i = 0; i < count; i++) {
+		tcb_watch_subject(worker->config->watch, 0, (unsigned)i);
+		if (!(image = keep(worker, &work[i], err)))
+			return TCB_E_FORMAT;
+		worker->runner_count = i + 1;
+		TCB_TRY(load_finalist(worker, image, 0, &worker->runners[i], err));
+	}
+	tcb_watch_subject(worker->config->watch, 0, TCB_WATCH_NOBODY);
+	if (limit == TCB_LIMIT_NONE)
+		return TCB_OK;
+	if (!(image = keep(worker, &work[count], err)))
+		return TCB_E_FORMAT;
+	return load_limit(worker, image, limit_method, err);
+}
+
+static enum tcb_status time_one(void *self, uint32_t index, double *ns_out, struct tcb_error *err)
+{
+	struct gpu_worker *worker = self;
+	char why[256] = "";
+	(void)err;
+	int is_limit = index == TCB_ROUND_LIMIT;
+	tcb_watch_subject(worker->config->watch, !is_limit, is_limit ? TCB_WATCH_NOBODY : index);
+	*ns_out = sample(worker, is_limit ? &worker->limit : &worker->runners[index], worker->state, why);
+	if (*ns_out < 0) {
+		fprintf(stderr, "%s\n", why);
+		_exit(1);
+	}
+	return TCB_OK;
+}
+
+/* ---- counters ---- */
+
+/* What is called once a pass. */
+struct counted {
+	struct gpu_worker *worker;
+	struct tcb_gpu_runner *runner;
+	size_t next, copies; /* of the rotation */
+	unsigned calls;
+	char why[256];
+};
+
+static int counted_calls(void *ctx)
+{
+	struct counted *counted = ctx;
+	enum tcb_layout layout = (enum tcb_layout)counted->runner->unit->layout;
+	for (unsigned i = 0; i < counted->calls; i++) {
+		uint64_t operand[TCB_OPERANDS_MAX];
+		tcb_gpu_memory_operands(counted->worker->full.memory, layout, counted->next++ % counted->copies,
+					operand);
+		if (tcb_gpu_runner_call(counted->runner, operand, 0) != TCB_CUDA_SUCCESS)
+			return -1;
+	}
+	return tcb_gpu_wait(&counted->worker->session, counted->why) == TCB_GPU_FINE ? 0 : -1;
+}
+
+static void add_counter(struct tcb_counter *out, size_t capacity, size_t *count, const char *source, const char *name,
+			double value)
+{
+	if (*count >= capacity)
+		return;
+	struct tcb_counter *counter = &out[(*count)++];
+	memset(counter, 0, sizeof *counter);
+	snprintf(counter->source, sizeof counter->source, "%s", source);
+	snprintf(counter->name, sizeof counter->name, "%s", name);
+	counter->value = value;
+}
+
+/* Clocks while the kernel runs: read right after a graph of its launches was sent. */
+static void add_state(const struct gpu_worker *worker, struct tcb_counter *out, size_t capacity, size_t *count)
+{
+	struct tcb_nvml *nvml;
+	struct tcb_gpu_state now;
+	if (tcb_nvml_open(worker->config->place->gpu.uuid, &nvml, NULL) != TCB_OK)
+		return;
+	tcb_nvml_state(nvml, &now);
+	add_counter(out, capacity, count, "nvml", "sm_mhz", now.sm_mhz);
+	add_counter(out, capacity, count, "nvml", "memory_mhz", now.memory_mhz);
+	add_counter(out, capacity, count, "nvml", "celsius", now.celsius);
+	add_counter(out, capacity, count, "nvml", "watts", now.milliwatts / 1000.0);
+	add_counter(out, capacity, count, "nvml", "clocks_held_back", now.held_back != 0);
+	tcb_nvml_close(nvml);
+}
+
+static enum tcb_status count_with(struct counted *counted, struct tcb_counter *out, size_t capacity, size_t *count_out,
+				  struct tcb_error *err)
+{
+	struct tcb_gpu_session *session = &counted->worker->session;
+	struct tcb_cupti *cupti;
+	struct tcb_error why;
+	/* No counters are no failure: the doctor tells why there are none. */
+	if (tcb_cupti_open(session->context, session->device, &cupti, &why) != TCB_OK) {
+		fprintf(stderr, "%s\n", why.message);
+		return TCB_OK;
+	}
+	enum tcb_status status =
+		tcb_cupti_measure(cupti, counted_calls, counted, counted->calls, out, capacity, count_out, err);
+	tcb_cupti_close(cupti);
+	return status;
+}
+
+static enum tcb_status count_events(void *self, const struct tcb_work *work, enum tcb_state state, unsigned calls,
+				    struct tcb_counter *out, size_t capacity, size_t *count_out, struct tcb_error *err)
+{
+	struct gpu_worker *worker = self;
+	struct tcb_gpu_runner runner = { .session = NULL };
+	enum tcb_gpu_fault what = TCB_GPU_FINE;
+	char why[256];
+	double pack_ns;
+	*count_out = 0;
+	if (!tcb_code_image_valid(work->code, work->code_bytes))
+		return tcb_fail(err, TCB_E_FORMAT, "a candidate without usable code");
+	enum tcb_status status = tcb_gpu_runner_init(&runner, &worker->session, work->code, 0, &what, why, err);
+	if (status == TCB_OK && what == TCB_GPU_FINE)
+		status = record(worker, &runner, state, &pack_ns, &what, why, err);
+	if (status == TCB_OK && what == TCB_GPU_FINE) {
+		struct counted counted = { .worker = worker,
+					   .runner = &runner,
+					   .copies = copies_for(worker, runner.unit, state),
+					   .calls = calls };
+		tcb_watch_phase(worker->config->watch, 1, "counting events, %s", tcb_state_text(state));
+		status = count_with(&counted, out, capacity, count_out, err);
+		if (runner.exec && runner.session->cuda->graph_launch(runner.exec, runner.session->stream) == 0)
+			add_state(worker, out, capacity, count_out);
+		(void)tcb_gpu_wait(&worker->session, why);
+	}
+	for (size_t i = 0; i < *count_out; i++)
+		out[i].state = state;
+	tcb_gpu_runner_fini(&runner);
+	return status;
+}
+
+const struct tcb_backend tcb_backend_cuda = {
+	.create = create,
+	.attempt = attempt,
+	.prepare = prepare,
+	.time = time_one,
+	.release = release,
+	.count = count_events,
+};

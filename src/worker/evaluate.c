@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The tuner's side of evaluation.  In: geometries; out: trials and counters.
+ * Everything that runs a candidate happens in the worker (worker.c); what must
+ * not crash is here and in exchange.c.
+ */
+#include "worker/evaluate.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/stats.h"
+#include "base/util.h"
+#include "kernels/limit.h"
+#include "worker/exchange.h"
+#include "worker/verify.h"
+
+enum { COMPILE_LIMIT_S = 30 };
+static const double timeout_default_s = 20, timeout_gpu_s = 4;
+
+static enum tcb_status out_of_memory(struct tcb_error *err)
+{
+	return tcb_fail(err, TCB_E_NOMEM, "out of memory for a request to the worker");
+}
+
+/* ---- create, destroy ---- */
+
+/* A GPU's candidates are compiled here, ahead of need; so is its limit. */
+static enum tcb_status start_compiling(struct tcb_evaluator *evaluator, struct tcb_error *err)
+{
+	long processors = sysconf(_SC_NPROCESSORS_ONLN);
+	const struct tcb_target *target = &evaluator->place.device.target;
+	struct tcb_codes_setup setup = {
+		.op = evaluator->op,
+		.problem = &evaluator->problem,
+		.target = target,
+		.workers = processors > 2 ? (unsigned)processors - 1 : 2,
+		.seconds_limit = COMPILE_LIMIT_S,
+		.shapes_of = tcb_verify_gpu_shapes,
+	};
+	if (!evaluator->op->emit)
+		return tcb_fail(err, TCB_E_UNSUPPORTED, "op %s has no GPU kernels", evaluator->op->name);
+	struct tcb_shared_code *code = evaluator->code = calloc(1, sizeof(*code));
+	if (!code)
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory for compiling candidates");
+	pthread_mutex_init(&code->lock, NULL);
+	code->users = 1;
+	TCB_TRY(tcb_limit_image(evaluator->op, &evaluator->problem, target, 0, &code->limits[0], err));
+	if (target->capability >= 90)
+		TCB_TRY(tcb_limit_image(evaluator->op, &evaluator->problem, target, 1, &code->limits[1], err));
+	return tcb_codes_create(&setup, &code->codes, err);
+}
+
+static void release_code(struct tcb_shared_code *code)
+{
+	if (!code)
+		return;
+	pthread_mutex_lock(&code->lock);
+	size_t left = --code->users;
+	pthread_mutex_unlock(&code->lock);
+	if (left > 0)
+		return;
+	tcb_codes_destroy(code->codes);
+	free(code->limits[0]);
+	free(code->limits[1]);
+	pthread_mutex_destroy(&code->lock);
+	free(code);
+}
+
+/* SHARED (nullable): the code that it will use, compiled by another evaluator. */
+static enum tcb_status create(const struct tcb_op *op, const struct tcb_problem *problem, const struct tcb_place *place,
+			      const struct tcb_evaluate_options *options, struct tcb_shared_code *shared,
+			      struct tcb_evaluator **out, struct tcb_error *err)
+{
+	int is_cuda = place->device.target.kind == TCB_TARGET_CUDA;
+	struct tcb_evaluator *evaluator = calloc(1, sizeof(*evaluator));
+	if (!evaluator)
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the evaluation of %s", op->name);
+	evaluator->op = op;
+	evaluator->problem = *problem;
+	evaluator->place = *place;
+	evaluator->options = *options;
+	evaluator->limit = TCB_LIMIT_READ;
+	if (options->timeout_s <= 0)
+		evaluator->options.timeout_s = is_cuda ? timeout_gpu_s : timeout_default_s;
+	void *page = mmap(NULL, sizeof(struct tcb_watch), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (page == MAP_FAILED) {
+		free(evaluator);
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the page shared with the worker");
+	}
+	evaluator->watch = page;
+	evaluator->config = (struct tcb_worker_config){
+		.op = op,
+		.problem = *problem,
+		.place = &evaluator->place,
+		.states = options->states,
+		.rotation_bytes = options->rotation_bytes,
+		.seed = options->seed,
+		.budget_s = options->budget_s,
+		.watch = evaluator->watch,
+		.reference = tcb_shared_reference_create(op, problem),
+	};
+	struct tcb_answer answer = { .ran = 0 };
+	/* Before the first thread of ours: the assembler's begin with the first candidate. */
+	enum tcb_status status = tcb_nursery_create(&evaluator->config, &evaluator->nursery, err);
+	if (status == TCB_OK && shared) {
+		pthread_mutex_lock(&shared->lock);
+		shared->users++;
+		pthread_mutex_unlock(&shared->lock);
+		evaluator->code = shared;
+	} else if (status == TCB_OK && is_cuda) {
+		status = start_compiling(evaluator, err);
+	}
+	if (status == TCB_OK)
+		status = tcb_evaluator_start(evaluator, &answer, err);
+	if (status == TCB_OK && answer.how != TCB_ANSWERED)
+		status = tcb_fail(err, TCB_E_FAILED, "the worker process died at its start: %s", answer.what);
+	if (status != TCB_OK) {
+		tcb_evaluator_destroy(evaluator);
+		return status;
+	}
+	*out = evaluator;
+	return TCB_OK;
+}
+
+enum tcb_status tcb_evaluator_create(const struct tcb_op *op, const struct tcb_problem *problem,
+				     const struct tcb_place *place, const struct tcb_evaluate_options *options,
+				     struct tcb_evaluator **out, struct tcb_error *err)
+{
+	return create(op, problem, place, options, NULL, out, err);
+}
+
+enum tcb_status tcb_evaluator_create_beside(const struct tcb_evaluator *first, const struct tcb_place *place,
+					    struct tcb_evaluator **out, struct tcb_error *err)
+{
+	return create(first->op, &first->problem, place, &first->options, first->code, out, err);
+}
+
+void tcb_evaluator_destroy(struct tcb_evaluator *evaluator)
+{
+	if (!evaluator)
+		return;
+	tcb_process_retire(&evaluator->process, NULL, 0);
+	tcb_nursery_destroy(&evaluator->nursery);
+	tcb_shared_reference_destroy(evaluator->config.reference);
+	release_code(evaluator->code);
+	munmap(evaluator->watch, sizeof(*evaluator->watch));
+	free(evaluator->samples);
+	free(evaluator->counters);
+	free(evaluator);
+}
+
+/* ---- try ---- */
+
+/* Copies the reply into the evaluator's trial; -1 if it makes no sense. */
+static int take_trial(struct tcb_evaluator *evaluator, const struct tcb_message *message, int *damaged_out)
+{
+	struct tcb_trial_reply reply;
+	if (message->bytes < sizeof(reply))
+		return -1;
+	memcpy(&reply, message->payload, sizeof(reply));
+	size_t room = (message->bytes - sizeof(reply)) / sizeof(double), used = 0;
+	if (reply.outcome >= TCB_OUTCOME_COUNT || reply.class_checked >= TCB_CLASS_COUNT ||
+	    reply.measurement_count > TCB_STATE_COUNT)
+		return -1;
+	free(evaluator->samples);
+	evaluator->samples = malloc(room ? room * sizeof(double) : 1);
+	if (!evaluator->samples)
+		return -1;
+	memcpy(evaluator->samples, (const char *)message->payload + sizeof(reply), room * sizeof(double));
+
+	struct tcb_trial *trial = &evaluator->trial;
+	for (uint32_t i = 0; i < reply.measurement_count; i++) {
+		size_t count = reply.measurements[i].sample_count;
+		if (count > room - used || reply.measurements[i].state >= TCB_STATE_COUNT)
+			return -1;
+		evaluator->measurements[i] = (struct tcb_measurement){
+			.state = (enum tcb_state)reply.measurements[i].state,
+			.stage = TCB_STAGE_SCREEN,
+			.ns = tcb_median_interval(evaluator->samples + used, count),
+			.sample_count = count,
+			.samples = evaluator->samples + used,
+			.dropped_early = reply.measurements[i].dropped_early != 0,
+		};
+		used += count;
+	}
+	trial->outcome = (enum tcb_outcome)reply.outcome;
+	reply.message[sizeof(reply.message) - 1] = '\0';
+	snprintf(trial->message, sizeof(trial->message), "%s", reply.message);
+	trial->class_checked = (enum tcb_class)reply.class_checked;
+	trial->error_ratio = reply.error_ratio;
+	trial->pack_ns = reply.pack_ns;
+	trial->measurement_count = trial->outcome == TCB_OUTCOME_OK ? reply.measurement_count : 0;
+	trial->measurements = evaluator->measurements;
+	*damaged_out = reply.damaged != 0;
+	return 0;
+}
+
+static void begin_trial(struct tcb_evaluator *evaluator, const struct tcb_geometry *geometry)
+{
+	struct tcb_trial *trial = &evaluator->trial;
+	memset(trial, 0, sizeof(*trial));
+	trial->geometry = *geometry;
+	const struct tcb_variant *variant = tcb_variant_find(evaluator->op, evaluator->problem.contract, geometry);
+	if (!variant)
+		return;
+	snprintf(trial->variant, sizeof(trial->variant), "%s", variant->name);
+	if (variant->signature)
+		snprintf(trial->signature, sizeof(trial->signature), "%s", variant->signature);
+	trial->class_checked = variant->class;
+}
+
+size_t tcb_evaluator_ahead(const struct tcb_evaluator *evaluator)
+{
+	return evaluator->code ? tcb_codes_ahead(evaluator->code->codes) : 1;
+}
+
+enum tcb_status tcb_evaluator_want(struct tcb_evaluator *evaluator, const struct tcb_geometry *geometry,
+				   struct tcb_error *err)
+{
+	if (!evaluator->code)
+		return TCB_OK;
+	pthread_mutex_lock(&evaluator->code->lock);
+	enum tcb_status status = tcb_codes_want(evaluator->code->codes, geometry, err);
+	pthread_mutex_unlock(&evaluator->code->lock);
+	return status;
+}
+
+static int is_gpu(const struct tcb_evaluator *evaluator)
+{
+	return evaluator->place.device.target.kind == TCB_TARGET_CUDA;
+}
+
+/* REQUEST's answer into the trial; the worker goes if it can be trusted no more. */
+static enum tcb_status try_once(struct tcb_evaluator *evaluator, const struct tcb_request *request,
+				struct tcb_error *err)
+{
+	struct tcb_trial *trial = &evaluator->trial;
+	struct tcb_answer answer;
+	int damaged = 0;
+	TCB_TRY(tcb_evaluator_ask(evaluator, TCB_MESSAGE_TRY, request->data, request->bytes, TCB_MESSAGE_TRIAL, &answer,
+				  err));
+	if (answer.how == TCB_ANSWERED) {
+		if (take_trial(evaluator, &answer.message, &damaged) != 0)
+			tcb_evaluator_note_death(evaluator, &answer, "damaged reply (stray write?)");
+		tcb_message_fini(&answer.message);
+	}
+	if (answer.how != TCB_ANSWERED) {
+		trial->outcome = answer.how == TCB_DIED ? TCB_OUTCOME_CRASHED : TCB_OUTCOME_TIMEOUT;
+		snprintf(trial->message, sizeof(trial->message), "%s", answer.what);
+	}
+	/* Nothing keeps a GPU's candidate from writing where the inputs are. */
+	if (damaged || (is_gpu(evaluator) && trial->outcome == TCB_OUTCOME_WRONG))
+		tcb_process_retire(&evaluator->process, NULL, 0);
+	return TCB_OK;
+}
+
+enum tcb_status tcb_evaluator_check(struct tcb_evaluator *evaluator, struct tcb_error *err)
+{
+	struct tcb_answer answer = { .ran = 0 };
+	if (evaluator->process.pid != 0)
+		return TCB_OK;
+	TCB_TRY(tcb_evaluator_start(evaluator, &answer, err));
+	if (answer.how == TCB_ANSWERED)
+		return TCB_OK;
+	return tcb_fail(err, TCB_E_FAILED, "the worker process died at its start: %s", answer.what);
+}
+
+/* After a candidate that a GPU faulted or hung at: is it the candidate, or is the GPU itself gone? */
+static enum tcb_status check_gpu(struct tcb_evaluator *evaluator, struct tcb_error *err)
+{
+	struct tcb_error why;
+	enum tcb_status status = tcb_evaluator_check(evaluator, &why);
+	if (status == TCB_OK)
+		return TCB_OK;
+	if (status == TCB_E_INTERRUPTED || status == TCB_E_NOMEM)
+		return tcb_fail(err, status, "%s", why.message);
+	return tcb_fail(err, TCB_E_FAILED, "cuda:%d does not work any more: %.200s; the last candidate %.200s",
+			evaluator->place.gpu.ordinal, why.message, evaluator->trial.message);
+}
+
+static enum tcb_status try_code(struct tcb_evaluator *evaluator, const struct tcb_request *request,
+				struct tcb_error *err)
+{
+	const struct tcb_trial *trial = &evaluator->trial;
+	if (request->failed)
+		return out_of_memory(err);
+	size_t served = evaluator->process.pid ? evaluator->served : 0;
+	TCB_TRY(try_once(evaluator, request, err));
+	if (!is_gpu(evaluator))
+		return TCB_OK;
+	/* In a used worker an earlier candidate may have spoilt the inputs. */
+	if (served > 0 && (trial->outcome == TCB_OUTCOME_WRONG || trial->outcome == TCB_OUTCOME_CRASHED)) {
+		TCB_TRY(try_once(evaluator, request, err));
+	}
+	int is_lost = trial->outcome == TCB_OUTCOME_CRASHED || trial->outcome == TCB_OUTCOME_TIMEOUT;
+	return is_lost ? check_gpu(evaluator, err) : TCB_OK;
+}
+
+enum tcb_status tcb_evaluator_try(struct tcb_evaluator *evaluator, const struct tcb_geometry *geometry,
+				  const struct tcb_screen_rule *rule, const struct tcb_trial **out,
+				  struct tcb_error *err)
+{
+	struct tcb_try_request head;
+	struct tcb_code code;
+	memset(&head, 0, sizeof(head));
+	head.geometry = *geometry;
+	head.rule = *rule;
+	if (head.rule.samples_max < 1)
+		head.rule.samples_max = 1;
+	begin_trial(evaluator, geometry);
+	struct tcb_trial *trial = &evaluator->trial;
+	*out = trial;
+	struct tcb_request request = { .data = NULL };
+	tcb_request_add(&request, &head, sizeof(head));
+	enum tcb_status status = tcb_evaluator_add_code(evaluator, geometry, &request, &code, err);
+	/* What compiling tells of a candidate, before it runs. */
+	trial->outcome = code.outcome;
+	if (is_gpu(evaluator))
+		memcpy(trial->signature, code.signature, sizeof(trial->signature));
+	memcpy(trial->message, code.message, sizeof(trial->message));
+	if (status == TCB_OK && code.outcome == TCB_OUTCOME_OK)
+		status = try_code(evaluator, &request, err);
+	free(request.data);
+	return status;
+}
+
+/* ---- counters ---- */
+
+/* What the assembler says, beside what was counted. */
+static enum tcb_status add_code_counters(struct tcb_evaluator *evaluator, const struct tcb_code *code,
+					 enum tcb_state state, size_t *count, struct tcb_error *err)
+{
+	const struct tcb_ptx_resources *resources = &code->resources;
+	const struct {
+		const char *name;
+		double value;
+	} rows[] = {
+		{ "registers", resources->registers },
+		{ "spill_bytes", resources->spill_store_bytes + resources->spill_load_bytes },
+		{ "static_shared_bytes", resources->shared_bytes },
+		{ "occupancy_warps", code->occupancy.warps },
+		{ "occupancy_blocks", code->occupancy.blocks },
+	};
+	enum { ROWS = sizeof rows / sizeof *rows };
+	struct tcb_counter *grown = realloc(evaluator->counters, (*count + ROWS) * sizeof *grown);
+	if (!grown)
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory for counters");
+	evaluator->counters = grown;
+	for (size_t i = 0; i < ROWS && resources->registers > 0; i++) {
+		struct tcb_counter *counter = &grown[(*count)++];
+		memset(counter, 0, sizeof *counter);
+		snprintf(counter->name, sizeof counter->name, "%s", rows[i].name);
+		snprintf(counter->source, sizeof counter->source, "assembler");
+		counter->state = state;
+		counter->value = rows[i].value;
+	}
+	return TCB_OK;
+}
+
+enum tcb_status tcb_evaluator_counters(struct tcb_evaluator *evaluator, const struct tcb_geometry *geometry,
+				       enum tcb_state state, unsigned calls, const struct tcb_counter **out,
+				       size_t *count_out, struct tcb_error *err)
+{
+	struct tcb_count_request head;
+	struct tcb_code code;
+	memset(&head, 0, sizeof(head));
+	head.geometry = *geometry;
+	head.state = state;
+	head.calls = calls ? calls : 1;
+	struct tcb_request request = { .data = NULL };
+	tcb_request_add(&request, &head, sizeof(head));
+	struct tcb_answer answer;
+	enum tcb_status status = tcb_evaluator_add_code(evaluator, geometry, &request, &code, err);
+	if (status == TCB_OK)
+		status = request.failed ? out_of_memory(err)
+					: tcb_evaluator_ask(evaluator, TCB_MESSAGE_COUNT, request.data, request.bytes,
+							    TCB_MESSAGE_COUNTERS, &answer, err);
+	free(request.data);
+	TCB_TRY(status);
+	if (answer.how != TCB_ANSWERED)
+		return tcb_fail(err, TCB_E_FAILED, "no counters: %s", answer.what);
+	free(evaluator->counters);
+	evaluator->counters = answer.message.payload;
+	*count_out = answer.message.bytes / sizeof(struct tcb_counter);
+	if (evaluator->code) {
+		/* The profiler leaves hooks in the driver, and nothing is timed with them. */
+		tcb_process_retire(&evaluator->process, NULL, 0);
+		TCB_TRY(add_code_counters(evaluator, &code, state, count_out, err));
+	}
+	for (size_t i = 0; i < *count_out; i++) {
+		evaluator->counters[i].name[TCB_COUNTER_NAME_MAX - 1] = '\0';
+		evaluator->counters[i].source[TCB_COUNTER_SOURCE_MAX - 1] = '\0';
+	}
+	*out = evaluator->counters;
+	return TCB_OK;
+}

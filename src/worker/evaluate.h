@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Evaluating candidates in a worker process (evaluate.c drives, worker.c runs
+ * in the child).  The worker owns the buffers, the thread pool and the
+ * reference results; a candidate that crashes, hangs or is wrong costs only
+ * its own trial: the worker is replaced and the buffers are made again.
+ */
+#ifndef TCB_WORKER_EVALUATE_H
+#define TCB_WORKER_EVALUATE_H
+
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/trial.h"
+#include "device/device.h"
+#include "kernels/op.h"
+
+struct tcb_evaluator;
+
+struct tcb_evaluate_options {
+	unsigned states;       /* bit 1u << enum tcb_state */
+	size_t rotation_bytes; /* 0: twice the last-level cache, at least 512 MiB, at most a quarter of the RAM */
+	double timeout_s;      /* one candidate's limit; 0: 20 s */
+	double budget_s;       /* of the sweep that it is done for; 0: none */
+	uint64_t seed;
+	const volatile sig_atomic_t *stop; /* nonzero ends what is going on; may be NULL */
+};
+
+/* What candidates are measured beside: reading their bytes, on a GPU also with overlapping launches; on a CPU also
+ * computing as many operations. */
+enum tcb_limit { TCB_LIMIT_NONE, TCB_LIMIT_READ, TCB_LIMIT_OVERLAP, TCB_LIMIT_COMPUTE };
+
+/* The worker is started here. */
+enum tcb_status tcb_evaluator_create(const struct tcb_op *op, const struct tcb_problem *problem,
+				     const struct tcb_place *place, const struct tcb_evaluate_options *options,
+				     struct tcb_evaluator **out, struct tcb_error *err);
+/* The same problem on PLACE, a GPU identical to FIRST's: the code is compiled once for both.  Each of them may be used
+ * by a thread of its own, which must live as long as it is used: a worker dies with the thread that started it. */
+enum tcb_status tcb_evaluator_create_beside(const struct tcb_evaluator *first, const struct tcb_place *place,
+					    struct tcb_evaluator **out, struct tcb_error *err);
+/* Does its device still work?  Starts the worker where there is none; the error says what is wrong. */
+enum tcb_status tcb_evaluator_check(struct tcb_evaluator *evaluator, struct tcb_error *err);
+void tcb_evaluator_destroy(struct tcb_evaluator *evaluator); /* NULL is fine */
+
+/* When to stop sampling a candidate in the screening: it has certainly lost against LOSE_NS of that state. */
+struct tcb_screen_rule {
+	size_t samples_min, samples_max; /* calls to time in each state */
+	double width;                    /* stop early once (hi - lo) / median of the interval is below this */
+	double lose_ns[TCB_STATE_COUNT]; /* 0: none */
+};
+
+/* Candidates that should be named ahead of their turn, so that their code is ready then; 1 on a CPU. */
+size_t tcb_evaluator_ahead(const struct tcb_evaluator *evaluator);
+/* Names one of them. */
+enum tcb_status tcb_evaluator_want(struct tcb_evaluator *evaluator, const struct tcb_geometry *geometry,
+				   struct tcb_error *err);
+
+/*
+ * Plans, verifies (odd sizes with guard zones and poisoned outputs, then the problem itself) and measures one
+ * candidate in the states asked for at creation.  OUT and what it points to are valid until the next call.  The
+ * status is an error of the tuner (out of memory, the worker cannot be started, TCB_E_INTERRUPTED); what the
+ * candidate did is OUT->outcome.
+ */
+enum tcb_status tcb_evaluator_try(struct tcb_evaluator *evaluator, const struct tcb_geometry *geometry,
+				  const struct tcb_screen_rule *rule, const struct tcb_trial **out,
+				  struct tcb_error *err);
+
+/*
+ * Paired, interleaved samples: in each of ROUNDS rounds every geometry is called once, in an order shuffled again from
+ * SEED, and the limit once if LIMIT_OUT is not NULL.  NS_OUT[g * ROUNDS + r] is the time of geometry g in
+ * round r.  All geometries must have been tried with outcome ok; one that fails now gets NaN from then on.
+ */
+enum tcb_status tcb_evaluator_interleave(struct tcb_evaluator *evaluator, const struct tcb_geometry *geometries,
+					 size_t count, enum tcb_state state, size_t rounds, uint64_t seed,
+					 double *ns_out, double *limit_out, struct tcb_error *err);
+/* Which limit LIMIT_OUT is from now on.  0 if the device has it. */
+int tcb_evaluator_use_limit(struct tcb_evaluator *evaluator, enum tcb_limit limit);
+/* The loop behind LIMIT_OUT; "" before the first interleave with one. */
+const char *tcb_evaluator_limit_method(const struct tcb_evaluator *evaluator, enum tcb_state state);
+
+/* Counters of CALLS calls; *COUNT_OUT of them, lent until the next call. */
+enum tcb_status tcb_evaluator_counters(struct tcb_evaluator *evaluator, const struct tcb_geometry *geometry,
+				       enum tcb_state state, unsigned calls, const struct tcb_counter **out,
+				       size_t *count_out, struct tcb_error *err);
+
+#endif

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Device memory of one problem.  In: an instance on the host; out: addresses
+ * of its operands, copied once and multiplied on the device.
+ */
+#include "worker/gpu_memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { GUARD = 256 }; /* bytes before and after; the alignment that candidates may count on */
+
+struct layout_copies {
+	size_t count, capacity;
+	size_t packed_bytes;
+	double pack_ns;
+	struct tcb_gpu_operands *copies; /* [0] owns all, the others what streams */
+};
+
+struct tcb_gpu_memory {
+	const struct tcb_cuda *cuda;
+	CUstream stream;
+	struct tcb_instance *instance;
+	struct tcb_gpu_buffer shared[TCB_OPERANDS_MAX]; /* what does not stream; the first copy's output */
+	struct layout_copies layout[TCB_LAYOUT_COUNT];
+};
+
+enum tcb_status tcb_gpu_buffer_alloc(const struct tcb_cuda *cuda, size_t bytes, struct tcb_gpu_buffer *out,
+				     struct tcb_error *err)
+{
+	memset(out, 0, sizeof *out);
+	/* Allocations are 512-byte aligned: 256 more makes the data 256-byte aligned and not 512. */
+	size_t total = bytes + 2 * GUARD;
+	TCB_TRY(tcb_cuda_check(cuda, cuda->alloc(&out->base, total), "allocating device memory", err));
+	out->data = out->base + GUARD;
+	out->bytes = bytes;
+	return tcb_cuda_check(cuda, cuda->fill(out->base, TCB_POISON, total, NULL), "filling device memory", err);
+}
+
+void tcb_gpu_buffer_free(const struct tcb_cuda *cuda, struct tcb_gpu_buffer *buffer)
+{
+	if (buffer->base)
+		(void)cuda->free(buffer->base);
+	memset(buffer, 0, sizeof *buffer);
+}
+
+enum tcb_status tcb_gpu_buffer_check(const struct tcb_cuda *cuda, const struct tcb_gpu_buffer *buffer, int *damaged_out,
+				     struct tcb_error *err)
+{
+	unsigned char zone[2 * GUARD];
+	TCB_TRY(tcb_cuda_check(cuda, cuda->copy_out(zone, buffer->base, GUARD), "reading a guard zone", err));
+	TCB_TRY(tcb_cuda_check(cuda, cuda->copy_out(zone + GUARD, buffer->data + buffer->bytes, GUARD),
+			       "reading a guard zone", err));
+	*damaged_out = 0;
+	for (size_t i = 0; i < sizeof zone; i++)
+		*damaged_out |= zone[i] != TCB_POISON;
+	return TCB_OK;
+}
+
+/* Does operand INDEX have a buffer in every copy? */
+static int is_copied(const struct tcb_gpu_memory *memory, size_t index)
+{
+	const struct tcb_operand *operand = &memory->instance->operands[index];
+	return operand->streams && operand->role != TCB_ROLE_OUTPUT;
+}
+
+/* An output that streams is written somewhere else in each copy; that of the first copy is looked at. */
+static int is_other_output(const struct tcb_gpu_memory *memory, size_t index, size_t copy)
+{
+	return copy > 0 && index == memory->instance->output && memory->instance->operands[index].streams;
+}
+
+enum tcb_status tcb_gpu_memory_create(const struct tcb_cuda *cuda, CUstream stream, struct tcb_instance *instance,
+				      struct tcb_gpu_memory **out, struct tcb_error *err)
+{
+	struct tcb_gpu_memory *memory = calloc(1, sizeof *memory);
+	if (!memory)
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory for a problem on the GPU");
+	memory->cuda = cuda;
+	memory->stream = stream;
+	memory->instance = instance;
+	enum tcb_status status = TCB_OK;
+	for (size_t i = 0; i < instance->operand_count && status == TCB_OK; i++) {
+		const struct tcb_operand *operand = &instance->operands[i];
+		if (is_copied(memory, i))
+			continue;
+		status = tcb_gpu_buffer_alloc(cuda, operand->bytes, &memory->shared[i], err);
+		if (status == TCB_OK && i != instance->output)
+			status = tcb_cuda_check(
+				cuda, cuda->copy_in(memory->shared[i].data, instance->data[i].data, operand->bytes),
+				"copying an operand to the GPU", err);
+	}
+	if (status != TCB_OK) {
+		tcb_gpu_memory_destroy(memory);
+		return status;
+	}
+	*out = memory;
+	return TCB_OK;
+}
+
+void tcb_gpu_memory_destroy(struct tcb_gpu_memory *memory)
+{
+	if (!memory)
+		return;
+	for (size_t i = 0; i < TCB_OPERANDS_MAX; i++)
+		tcb_gpu_buffer_free(memory->cuda, &memory->shared[i]);
+	for (size_t l = 0; l < TCB_LAYOUT_COUNT; l++) {
+		for (size_t c = 0; c < memory->layout[l].count; c++)
+			for (size_t i = 0; i < TCB_OPERANDS_MAX; i++)
+				tcb_gpu_buffer_free(memory->cuda, &memory->layout[l].copies[c].buffer[i]);
+		free(memory->layout[l].copies);
+	}
+	free(memory);
+}
+
+static size_t operand_bytes(const struct tcb_gpu_memory *memory, size_t index, size_t packed_bytes)
+{
+	int is_packed = packed_bytes > 0 && (int)index == memory->instance->weights;
+	return is_packed ? packed_bytes : memory->instance->operands[index].bytes;
+}
+
+size_t tcb_gpu_memory_streamed(const struct tcb_gpu_memory *memory, size_t packed_bytes)
+{
+	size_t bytes = 0;
+	for (size_t i = 0; i < memory->instance->operand_count; i++)
+		if (memory->instance->operands[i].streams)
+			bytes += operand_bytes(memory, i, packed_bytes);
+	return bytes;
+}
+
+/* The first copy comes from the host, the others from the first. */
+static enum tcb_status add_copy(struct tcb_gpu_memory *memory, struct layout_copies *set, const void *packed,
+				struct tcb_error *err)
+{
+	const struct tcb_cuda *cuda = memory->cuda;
+	const struct tcb_instance *instance = memory->instance;
+	struct tcb_gpu_operands *copy = &set->copies[set->count++];
+	for (size_t i = 0; i < instance->operand_count; i++) {
+		if (is_other_output(memory, i, set->count - 1))
+			TCB_TRY(tcb_gpu_buffer_alloc(cuda, instance->operands[i].bytes, &copy->buffer[i], err));
+		if (!is_copied(memory, i))
+			continue;
+		size_t bytes = operand_bytes(memory, i, set->packed_bytes);
+		int is_packed = set->packed_bytes > 0 && (int)i == instance->weights;
+		TCB_TRY(tcb_gpu_buffer_alloc(cuda, bytes, &copy->buffer[i], err));
+		int result = set->count == 1 ? cuda->copy_in(copy->buffer[i].data,
+							     is_packed ? packed : instance->data[i].data, bytes)
+					     : cuda->copy_device(copy->buffer[i].data, set->copies[0].buffer[i].data,
+								 bytes, NULL);
+		TCB_TRY(tcb_cuda_check(cuda, result, "copying an operand on the GPU", err));
+	}
+	return TCB_OK;
+}
+
+enum tcb_status tcb_gpu_memory_need(struct tcb_gpu_memory *memory, enum tcb_layout layout, size_t packed_bytes,
+				    size_t copies, double *pack_ns_out, struct tcb_error *err)
+{
+	struct layout_copies *set = &memory->layout[layout];
+	struct tcb_instance *instance = memory->instance;
+	const void *packed = NULL;
+	*pack_ns_out = set->pack_ns;
+	if (set->count >= copies)
+		return TCB_OK;
+	if (set->capacity < copies) {
+		struct tcb_gpu_operands *grown = realloc(set->copies, copies * sizeof *grown);
+		if (!grown)
+			return tcb_fail(err, TCB_E_NOMEM, "out of memory for %zu copies", copies);
+		memset(grown + set->capacity, 0, (copies - set->capacity) * sizeof *grown);
+		set->copies = grown;
+		set->capacity = copies;
+	}
+	set->packed_bytes = packed_bytes;
+	if (packed_bytes > 0 && set->count == 0)
+		TCB_TRY(tcb_instance_packed(instance, layout, packed_bytes, &packed, &set->pack_ns, err));
+	while (set->count < copies)
+		TCB_TRY(add_copy(memory, set, packed, err));
+	*pack_ns_out = set->pack_ns;
+	/* Copies on the device run on the default stream; the measuring stream does not wait for it by itself. */
+	return tcb_cuda_check(memory->cuda, memory->cuda->context_sync(), "copying operands on the GPU", err);
+}
+
+void tcb_gpu_memory_operands(const struct tcb_gpu_memory *memory, enum tcb_layout layout, size_t index,
+			     uint64_t operand[TCB_OPERANDS_MAX])
+{
+	const struct tcb_gpu_operands *copy = &memory->layout[layout].copies[index];
+	for (size_t i = 0; i < memory->instance->operand_count; i++)
+		operand[i] = is_copied(memory, i) || is_other_output(memory, i, index) ? copy->buffer[i].data
+										       : memory->shared[i].data;
+}
+
+size_t tcb_gpu_memory_copies(const struct tcb_gpu_memory *memory, enum tcb_layout layout)
+{
+	return memory->layout[layout].count;
+}
+
+enum tcb_status tcb_gpu_memory_poison(struct tcb_gpu_memory *memory, struct tcb_error *err)
+{
+	const struct tcb_gpu_buffer *output = &memory->shared[memory->instance->output];
+	return tcb_cuda_check(memory->cuda, memory->cuda->fill(output->data, TCB_POISON, output->bytes, memory->stream),
+			      "poisoning the output", err);
+}
+
+enum tcb_status tcb_gpu_memory_output(struct tcb_gpu_memory *memory, void *got, struct tcb_error *err)
+{
+	const struct tcb_gpu_buffer *output = &memory->shared[memory->instance->output];
+	return tcb_cuda_check(memory->cuda, memory->cuda->copy_out(got, output->data, output->bytes),
+			      "reading the output", err);
+}
+
+enum tcb_status tcb_gpu_memory_check(struct tcb_gpu_memory *memory, enum tcb_layout layout, const char **what_out,
+				     struct tcb_error *err)
+{
+	const struct layout_copies *set = &memory->layout[layout];
+	*what_out = NULL;
+	for (size_t i = 0; i < memory->instance->operand_count; i++) {
+		const struct tcb_gpu_buffer *buffer =
+			is_copied(memory, i) ? &set->copies[0].buffer[i] : &memory->shared[i];
+		int damaged;
+		TCB_TRY(tcb_gpu_buffer_check(memory->cuda, buffer, &damaged, err));
+		if (damaged)
+			*what_out = memory->instance->operands[i].name;
+	}
+	return TCB_OK;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * One problem in the memory of a GPU: its operands between poisoned guard
+ * zones, and as many copies of the streamed ones as go beyond the L2.  The
+ * host's side of it (data, reference, packed weights) is a struct tcb_instance.
+ */
+#ifndef TCB_WORKER_GPU_MEMORY_H
+#define TCB_WORKER_GPU_MEMORY_H
+
+#include "device/cuda.h"
+#include "worker/instance.h"
+
+/* Device memory with poison before and after it. */
+struct tcb_gpu_buffer {
+	uint64_t base, data; /* of the allocation, of the data: 256-byte aligned, and no more */
+	size_t bytes;
+};
+enum tcb_status tcb_gpu_buffer_alloc(const struct tcb_cuda *cuda, size_t bytes, struct tcb_gpu_buffer *out,
+				     struct tcb_error *err);
+void tcb_gpu_buffer_free(const struct tcb_cuda *cuda, struct tcb_gpu_buffer *buffer);
+/* -1 if a guard zone was written. */
+enum tcb_status tcb_gpu_buffer_check(const struct tcb_cuda *cuda, const struct tcb_gpu_buffer *buffer, int *damaged_out,
+				     struct tcb_error *err);
+
+/* The operands of an instance, in one weight layout. */
+struct tcb_gpu_operands {
+	struct tcb_gpu_buffer buffer[TCB_OPERANDS_MAX]; /* bytes 0: shared with another copy, data lent */
+};
+
+struct tcb_gpu_memory;
+
+/* INSTANCE and STREAM are lent. */
+enum tcb_status tcb_gpu_memory_create(const struct tcb_cuda *cuda, CUstream stream, struct tcb_instance *instance,
+				      struct tcb_gpu_memory **out, struct tcb_error *err);
+void tcb_gpu_memory_destroy(struct tcb_gpu_memory *memory); /* NULL is fine */
+/*
+ * At least COPIES copies in LAYOUT with PACKED_BYTES of packed weights (0: as stored).  Copies share what does not
+ * stream.  ADDRESS_OUT(copy) afterwards.  PACK_NS_OUT: what packing once cost on the host, 0 for none.
+ */
+enum tcb_status tcb_gpu_memory_need(struct tcb_gpu_memory *memory, enum tcb_layout layout, size_t packed_bytes,
+				    size_t copies, double *pack_ns_out, struct tcb_error *err);
+/* Addresses of the operands of copy INDEX. */
+void tcb_gpu_memory_operands(const struct tcb_gpu_memory *memory, enum tcb_layout layout, size_t index,
+			     uint64_t operand[TCB_OPERANDS_MAX]);
+size_t tcb_gpu_memory_copies(const struct tcb_gpu_memory *memory, enum tcb_layout layout);
+/* Bytes of one copy that stream. */
+size_t tcb_gpu_memory_streamed(const struct tcb_gpu_memory *memory, size_t packed_bytes);
+/* Fills the output with poison. */
+enum tcb_status tcb_gpu_memory_poison(struct tcb_gpu_memory *memory, struct tcb_error *err);
+/* The output as it is now into GOT. */
+enum tcb_status tcb_gpu_memory_output(struct tcb_gpu_memory *memory, void *got, struct tcb_error *err);
+/* Names what was written that must not be: a guard zone of any buffer.  NULL: nothing. */
+enum tcb_status tcb_gpu_memory_check(struct tcb_gpu_memory *memory, enum tcb_layout layout, const char **what_out,
+				     struct tcb_error *err);
+
+#endif

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Timing (SPEC section 7).  In: a planned and packed candidate; out: the
+ * nanoseconds of single calls.  Only op->run lies between two readings of the
+ * clock.
+ */
+#include "worker/measure.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/stats.h"
+#include "base/util.h"
+
+enum {
+	SAMPLE_LEAST_NS = 20000, /* a reading of the clock costs about 25 ns: below 0.3 % of a sample */
+	BATCH_MAX = 4096,
+	WARM_CALLS = 3,
+	ENOUGH_NS = 1000000, /* so long a call needs no third warm-up */
+	/*
+	 * Calls before a hot sample among other candidates.  Caches learn: on an Emerald Rapids the second call on 9
+	 * MiB takes 237 us, and from the third on 158 with a static schedule; with a dynamic one, whose rows change
+	 * cores, 217, 185, 167, and 162 from the fifth on.
+	 */
+	HOT_CALLS = 4,
+	PIECES = 16, /* in which a thread looks at an operand */
+	LINE = 64,
+};
+
+/* The screening drops a candidate whose fastest sample is worse than the bar by these factors: noise makes samples
+ * longer, hardly ever shorter, but a few alone may all have been hit by it: two time slices given to somebody else make
+ * a sample and a warm-up 14 times as long. */
+static const double lost_after_three = 1.25, lost_after_two = 3.0;
+/* So long they take together, if fewer do. */
+static const double HOT_NS = 2e6;
+/* One call alone tells when it is long beyond this, too: a few time slices. */
+static const double SLICES_NS = 20e6;
+static const double SAME = 0.05; /* long calls that differ by no more agree */
+
+enum tcb_status tcb_runner_init(struct tcb_runner *runner, const struct tcb_op *op, const struct tcb_plan *plan,
+				struct tcb_pool *pool, struct tcb_rotation *rotation, enum tcb_state state,
+				struct tcb_error *err)
+{
+	memset(runner, 0, sizeof(*runner));
+	runner->op = op;
+	runner->plan = *plan;
+	runner->pool = pool;
+	runner->state = state;
+	runner->batch = 1;
+	TCB_TRY(tcb_rotation_get(rotation, plan, state == TCB_COLD, &runner->copies, err));
+	if (plan->workspace_bytes > 0)
+		TCB_TRY(tcb_buffer_alloc(TCB_BUFFER_PLAIN, plan->workspace_bytes, &runner->workspace, err));
+	if (plan->workspace_bytes > 0) /* its page faults are no part of a first call */
+		memset(runner->workspace.data, 0, plan->workspace_bytes);
+	return TCB_OK;
+}
+
+void tcb_runner_fini(struct tcb_runner *runner)
+{
+	tcb_buffer_free(&runner->workspace);
+}
+
+static void next_operands(struct tcb_runner *runner, void *operand[TCB_OPERANDS_MAX])
+{
+	struct tcb_copies *copies = runner->copies;
+	size_t index =
+		runner->state == TCB_COLD ? tcb_copies_next(copies) : runner->hot_copy % tcb_copies_count(copies);
+	tcb_copies_operands(copies, index, operand);
+}
+
+void tcb_runner_call(struct tcb_runner *runner)
+{
+	void *operand[TCB_OPERANDS_MAX];
+	next_operands(runner, operand);
+	runner->op->run(&runner->plan, operand, runner->workspace.data, runner->pool);
+}
+
+double tcb_runner_sample(struct tcb_runner *runner)
+{
+	if (runner->batch == 1) {
+		void *operand[TCB_OPERANDS_MAX];
+		next_operands(runner, operand);
+		uint64_t start = tcb_clock_ns();
+		runner->op->run(&runner->plan, operand, runner->workspace.data, runner->pool);
+		return (double)(tcb_clock_ns() - start);
+	}
+	uint64_t start = tcb_clock_ns();
+	for (size_t i = 0; i < runner->batch; i++)
+		tcb_runner_call(runner);
+	return (double)(tcb_clock_ns() - start) / (double)runner->batch;
+}
+
+struct look {
+	const unsigned char *data;
+	size_t bytes, pieces;
+};
+
+static void look_at_piece(void *ctx, size_t task, unsigned thread)
+{
+	const struct look *look = ctx;
+	const size_t each = look->bytes / look->pieces;
+	const size_t end = task + 1 == look->pieces ? look->bytes : each * (task + 1);
+	unsigned seen = 0;
+	(void)thread;
+	for (size_t at = each * task; at < end; at += LINE)
+		seen += look->data[at];
+	__asm__ volatile("" : : "r"(seen)); /* the loads are all that is wanted */
+}
+
+void tcb_runner_heat(struct tcb_runner *runner)
+{
+	if (runner->warm_ns < TCB_LONG_CALL_NS) {
+		const int calls =
+			HOT_NS < HOT_CALLS * runner->warm_ns ? 1 + (int)(HOT_NS / runner->warm_ns) : HOT_CALLS;
+		for (int i = 0; i < calls; i++)
+			tcb_runner_call(runner);
+		return;
+	}
+	void *operand[TCB_OPERANDS_MAX];
+	struct tcb_operand operands[TCB_OPERANDS_MAX];
+	const size_t count = runner->op->operands(&runner->plan.problem, operands);
+	const int weights = tcb_operand_weights(operands, count);
+	const unsigned threads = tcb_pool_threads(runner->pool);
+	next_operands(runner, operand);
+	for (size_t i = 0; i < count; i++) {
+		const int is_packed = (int)i == weights && runner->plan.packed_bytes > 0;
+		struct look look = { operand[i], is_packed ? runner->plan.packed_bytes : operands[i].bytes,
+				     (size_t)threads * PIECES };
+		tcb_pool_run(runner->pool, threads, TCB_SCHED_STATIC, look.pieces, look_at_piece, &look);
+	}
+}
+
+void tcb_runner_warm(struct tcb_runner *runner)
+{
+	runner->batch = 1;
+	if (runner->warm_ns >= TCB_LONG_CALL_NS)
+		return;
+	double ns = INFINITY;
+	/* The first call takes the page faults; the others tell how long a call is. */
+	tcb_runner_call(runner);
+	for (int i = 1; i < WARM_CALLS && !(i > 1 && ns > ENOUGH_NS); i++) {
+		double once = tcb_runner_sample(runner);
+		ns = once < ns ? once : ns;
+	}
+	runner->warm_ns = ns;
+	if (ns >= SAMPLE_LEAST_NS)
+		return;
+	double batch = ceil(SAMPLE_LEAST_NS / (ns > 1 ? ns : 1));
+	runner->batch = batch < BATCH_MAX ? (size_t)batch : BATCH_MAX;
+	/* A cold batch stays within one turn of the rotation. */
+	size_t count = tcb_copies_count(runner->copies);
+	if (runner->state == TCB_COLD && runner->batch > count)
+		runner->batch = count;
+	for (size_t i = 0; i < runner->batch; i++)
+		tcb_runner_call(runner);
+}
+
+const float *tcb_runner_check_call(struct tcb_runner *runner, size_t output, double *ns_out)
+{
+	void *operand[TCB_OPERANDS_MAX];
+	next_operands(runner, operand);
+	struct tcb_operand operands[TCB_OPERANDS_MAX];
+	runner->op->operands(&runner->plan.problem, operands);
+	memset(operand[output], TCB_POISON, operands[output].bytes);
+	if (runner->state == TCB_HOT && runner->warm_ns >= TCB_LONG_CALL_NS)
+		tcb_runner_heat(runner);
+	uint64_t start = tcb_clock_ns();
+	runner->op->run(&runner->plan, operand, runner->workspace.data, runner->pool);
+	if (ns_out)
+		*ns_out = (double)(tcb_clock_ns() - start);
+	return operand[output];
+}
+
+int tcb_measure_has_lost(const double *samples, size_t count, double warm_ns, double lose_ns)
+{
+	if (lose_ns <= 0)
+		return 0;
+	double fastest = warm_ns;
+	for (size_t i = 0; i < count; i++) {
+		if (samples[i] < fastest)
+			fastest = samples[i];
+	}
+	if (fastest > lose_ns * lost_after_three + SLICES_NS)
+		return 1;
+	return count >= 2 && fastest > lose_ns * (count >= 3 ? lost_after_three : lost_after_two);
+}
+
+/* Is a first sample enough of a long call?  Of one that is not among the best, or that took as long before. */
+static int is_enough(double ns, double before_ns, double lose_ns)
+{
+	return (lose_ns > 0 && ns > lose_ns) || fabs(ns - before_ns) <= SAME * before_ns;
+}
+
+/* Where the caller found calls long: the checked call is the first sample.  0: they are not. */
+static size_t measure_long(struct tcb_runner *runner, const struct tcb_screen_rule *rule, size_t output,
+			   double *samples, int *dropped_out, const float **got_out)
+{
+	const double lose_ns = rule->lose_ns[runner->state], before_ns = runner->warm_ns;
+	size_t count = 1;
+	*got_out = tcb_runner_check_call(runner, output, &samples[0]);
+	if (samples[0] < TCB_LONG_CALL_NS)
+		return 0;
+	if (rule->samples_max > 1 && !is_enough(samples[0], before_ns, lose_ns)) {
+		if (runner->state == TCB_HOT)
+			tcb_runner_heat(runner);
+		samples[count++] = tcb_runner_sample(runner);
+	}
+	*dropped_out = tcb_measure_has_lost(samples, count, INFINITY, lose_ns);
+	return count;
+}
+
+size_t tcb_measure(struct tcb_runner *runner, const struct tcb_screen_rule *rule, size_t output, double *samples,
+		   int *dropped_out, const float **got_out)
+{
+	size_t count = 0;
+	*dropped_out = 0;
+	runner->batch = 1;
+	if (runner->warm_ns >= TCB_LONG_CALL_NS)
+		count = measure_long(runner, rule, output, samples, dropped_out, got_out);
+	if (count > 0)
+		return count;
+	runner->warm_ns = 0;
+	tcb_runner_warm(runner);
+	while (count < rule->samples_max) {
+		samples[count++] = tcb_runner_sample(runner);
+		if (tcb_measure_has_lost(samples, count, runner->warm_ns, rule->lose_ns[runner->state])) {
+			*dropped_out = 1;
+			break;
+		}
+		if (count < rule->samples_min || count < 3)
+			continue;
+		struct tcb_interval interval = tcb_median_interval(samples, count);
+		if (interval.hi - interval.lo <= rule->width * interval.median)
+			break;
+	}
+	*got_out = tcb_runner_check_call(runner, output, NULL);
+	return count;
+}

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Rotating copies (SPEC section 7).  In: one guarded instance of the problem;
+ * out: copies of its streamed operands side by side on huge pages, written by
+ * the pool's threads in the shares that a static schedule reads, so that on a
+ * machine with several memory nodes each thread finds its rows near itself.
+ */
+#include "worker/rotation.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/sizes.h"
+#include "base/util.h"
+
+enum {
+	ROTATION_LEAST = 512 << 20, /* beyond the last-level cache of any server that does not tell its size */
+	COPIES_LEAST = 2,
+	HOT_COPIES = 8, /* where there is no cold rotation: a hot buffer's luck is shared by so many */
+	LINE = 64,
+	PAGE = 4096,
+	PAGE_FROM = 256 << 10, /* operands from this size on start on a page of their own */
+	CHUNKS = 16,           /* pieces per thread in which a copy is written */
+};
+
+struct tcb_copies {
+	int used;
+	size_t packed_bytes;
+	size_t bytes[TCB_OPERANDS_MAX];  /* of operand i in this layout */
+	size_t offset[TCB_OPERANDS_MAX]; /* in a copy (streamed) or in `fixed` */
+	int streams[TCB_OPERANDS_MAX];
+	size_t operand_count, stride, count, next;
+	struct tcb_buffer stream, fixed;
+	unsigned long long stamp; /* of the last use */
+};
+
+struct tcb_rotation {
+	struct tcb_instance *instance;
+	struct tcb_pool *pool;
+	size_t bytes, cap, reserved;
+	double hurry_s;                        /* 0: none */
+	unsigned long long clock, reserved_at; /* uses so far, and at the last reservation */
+	struct tcb_copies sets[TCB_LAYOUT_COUNT];
+};
+
+/* A line "NAME  NUMBER ..." of FILE, or the first number of it for NAME NULL; SIZE_MAX if there is none ("max"). */
+static size_t read_number(const char *path, const char *name)
+{
+	FILE *file = fopen(path, "r");
+	if (!file)
+		return SIZE_MAX;
+	char line[256];
+	unsigned long long value;
+	size_t found = SIZE_MAX, length = name ? strlen(name) : 0;
+	while (found == SIZE_MAX && fgets(line, sizeof(line), file)) {
+		if ((!name || strncmp(line, name, length) == 0) && sscanf(line + length, "%llu", &value) == 1)
+			found = (size_t)value;
+	}
+	fclose(file);
+	return found;
+}
+
+size_t tcb_available_bytes(void)
+{
+	size_t kib = read_number("/proc/meminfo", "MemAvailable:");
+	size_t available = kib == SIZE_MAX ? (size_t)ROTATION_LEAST * 4 : kib << 10;
+	size_t limit = read_number("/sys/fs/cgroup/memory.max", NULL);
+	size_t in_use = read_number("/sys/fs/cgroup/memory.current", NULL);
+	if (limit != SIZE_MAX && in_use != SIZE_MAX) {
+		size_t left = limit > in_use ? limit - in_use : 0;
+		if (left < available)
+			available = left;
+	}
+	return available;
+}
+
+enum tcb_status tcb_rotation_create(struct tcb_instance *instance, struct tcb_pool *pool, size_t rotation_bytes,
+				    size_t llc_bytes, size_t cap_bytes, struct tcb_rotation **out,
+				    struct tcb_error *err)
+{
+	struct tcb_rotation *rotation = calloc(1, sizeof(*rotation));
+	if (!rotation)
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the rotation of %s", instance->op->name);
+	size_t available = tcb_available_bytes();
+	rotation->instance = instance;
+	rotation->pool = pool;
+	rotation->bytes = rotation_bytes;
+	if (rotation_bytes == 0) {
+		rotation->bytes = 2 * llc_bytes > ROTATION_LEAST ? 2 * llc_bytes : ROTATION_LEAST;
+		if (rotation->bytes > available / 4)
+			rotation->bytes = available / 4;
+	}
+	rotation->cap = cap_bytes ? cap_bytes : available / 3;
+	rotation->reserved = 1;
+	*out = rotation;
+	return TCB_OK;
+}
+
+static void drop(struct tcb_copies *copies)
+{
+	tcb_buffer_free(&copies->stream);
+	tcb_buffer_free(&copies->fixed);
+	memset(copies, 0, sizeof(*copies));
+}
+
+void tcb_rotation_destroy(struct tcb_rotation *rotation)
+{
+	if (!rotation)
+		return;
+	for (size_t i = 0; i < TCB_LAYOUT_COUNT; i++)
+		drop(&rotation->sets[i]);
+	free(rotation);
+}
+
+void tcb_rotation_cut(struct tcb_rotation *rotation, size_t bytes)
+{
+	rotation->bytes = bytes < rotation->bytes ? bytes : rotation->bytes;
+}
+
+void tcb_rotation_hurry(struct tcb_rotation *rotation, double seconds)
+{
+	rotation->hurry_s = seconds;
+}
+
+size_t tcb_rotation_bytes(const struct tcb_rotation *rotation)
+{
+	return rotation->bytes;
+}
+
+void tcb_rotation_reserve(struct tcb_rotation *rotation, size_t sets)
+{
+	rotation->reserved = sets > 1 ? sets : 1;
+	rotation->reserved_at = rotation->clock;
+}
+
+/* Frees the least recently used sets other than KEEP until NEED more bytes fit below the cap. */
+static void make_room(struct tcb_rotation *rotation, const struct tcb_copies *keep, size_t need)
+{
+	for (;;) {
+		size_t resident = 0;
+		struct tcb_copies *oldest = NULL;
+		for (size_t i = 0; i < TCB_LAYOUT_COUNT; i++) {
+			struct tcb_copies *copies = &rotation->sets[i];
+			if (!copies->used || copies == keep)
+				continue;
+			resident += copies->stream.map_bytes;
+			if (rotation->reserved > 1 && copies->stamp > rotation->reserved_at)
+				continue;
+			if (!oldest || copies->stamp < oldest->stamp)
+				oldest = copies;
+		}
+		if (!oldest || resident + need <= rotation->cap)
+			return;
+		drop(oldest);
+	}
+}
+
+static void place_operands(struct tcb_instance *instance, const struct tcb_plan *plan, struct tcb_copies *copies,
+			   size_t *fixed_bytes_out)
+{
+	size_t fixed = 0;
+	copies->operand_count = instance->operand_count;
+	copies->packed_bytes = plan->packed_bytes;
+	for (size_t i = 0; i < instance->operand_count; i++) {
+		size_t bytes = tcb_instance_buffer(instance, plan, i)->bytes;
+		size_t *end = instance->operands[i].streams ? &copies->stride : &fixed;
+		copies->streams[i] = instance->operands[i].streams;
+		copies->bytes[i] = bytes;
+		copies->offset[i] = *end = tcb_round_up(*end, bytes >= PAGE_FROM ? PAGE : LINE);
+		*end += bytes;
+	}
+	copies->stride = tcb_round_up(copies->stride, copies->stride >= PAGE_FROM ? PAGE : LINE);
+	*fixed_bytes_out = fixed;
+}
+
+struct writing {
+	struct tcb_copies *copies;
+	const void *source; /* NULL: an output, touched only */
+	char *target;
+	size_t bytes, pieces;
+};
+
+static void write_piece(void *ctx, size_t task, unsigned thread)
+{
+	(void)thread;
+	const struct writing *writing = ctx;
+	size_t start = writing->bytes / writing->pieces * task;
+	size_t end = task + 1 == writing->pieces ? writing->bytes : writing->bytes / writing->pieces * (task + 1);
+	if (writing->source)
+		memcpy(writing->target + start, (const char *)writing->source + start, end - start);
+	else
+		memset(writing->target + start, TCB_POISON, end - start);
+}
+
+static void write_copies(struct tcb_rotation *rotation, const struct tcb_plan *plan, struct tcb_copies *copies)
+{
+	struct tcb_instance *instance = rotation->instance;
+	unsigned threads = tcb_pool_threads(rotation->pool);
+	uint64_t hurry_ns = rotation->hurry_s > 0 ? tcb_clock_ns() + (uint64_t)(rotation->hurry_s * 1e9) : UINT64_MAX;
+	for (size_t c = 0; c < copies->count; c++) {
+		if (hurry_ns != UINT64_MAX && tcb_clock_ns() > hurry_ns) {
+			tcb_buffer_small_pages(&copies->stream);
+			hurry_ns = UINT64_MAX;
+		}
+		void *operand[TCB_OPERANDS_MAX];
+		tcb_copies_operands(copies, c, operand);
+		for (size_t i = 0; i < copies->operand_count; i++) {
+			if (!copies->streams[i] && c > 0)
+				continue;
+			struct writing writing = { .copies = copies,
+						   .target = operand[i],
+						   .bytes = copies->bytes[i],
+						   .pieces = copies->bytes[i] < PAGE_FROM ? 1 : threads * CHUNKS };
+			if (i != instance->output)
+				writing.source = tcb_instance_buffer(instance, plan, i)->data;
+			tcb_pool_run(rotation->pool, writing.pieces > 1 ? threads : 1, TCB_SCHED_STATIC, writing.pieces,
+				     write_piece, &writing);
+		}
+	}
+}
+
+enum tcb_status tcb_rotation_get(struct tcb_rotation *rotation, const struct tcb_plan *plan, int is_cold,
+				 struct tcb_copies **out, struct tcb_error *err)
+{
+	struct tcb_copies *copies = &rotation->sets[plan->variant->layout], fresh;
+	memset(&fresh, 0, sizeof(fresh));
+	size_t fixed_bytes;
+	place_operands(rotation->instance, plan, &fresh, &fixed_bytes);
+	size_t bytes = rotation->bytes;
+	if (rotation->reserved > 1 && bytes > rotation->cap / rotation->reserved)
+		bytes = rotation->cap / rotation->reserved;
+	fresh.count = 1;
+	if (is_cold && fresh.stride > 0) {
+		fresh.count = (bytes + fresh.stride - 1) / fresh.stride;
+		if (fresh.count < COPIES_LEAST)
+			fresh.count = COPIES_LEAST;
+	} else if (fresh.stride > 0 && bytes >= 2 * fresh.stride) {
+		fresh.count = bytes / fresh.stride < HOT_COPIES ? bytes / fresh.stride : HOT_COPIES;
+	}
+	*out = copies;
+	copies->stamp = ++rotation->clock;
+	int is_same = copies->used && copies->packed_bytes == fresh.packed_bytes && copies->stride == fresh.stride;
+	/* A set larger than its part of the cap would leave no room for those that must be resident with it. */
+	int is_oversized = rotation->reserved > 1 && copies->count > COPIES_LEAST &&
+			   copies->stream.map_bytes > bytes + copies->stride;
+	if (is_same && copies->count >= fresh.count && !is_oversized)
+		return TCB_OK;
+
+	drop(copies);
+	size_t need = fresh.count * fresh.stride;
+	make_room(rotation, copies, need);
+	if (need > tcb_available_bytes())
+		return tcb_fail(err, TCB_E_NOMEM,
+				"measuring needs %zu MiB for %zu copies of the operands, more than is free: take a "
+				"smaller shape or rotation",
+				need >> 20, fresh.count);
+	TCB_TRY(tcb_buffer_alloc(TCB_BUFFER_HUGE, need, &fresh.stream, err));
+	enum tcb_status status = tcb_buffer_alloc(TCB_BUFFER_PLAIN, fixed_bytes, &fresh.fixed, err);
+	if (status != TCB_OK) {
+		tcb_buffer_free(&fresh.stream);
+		return status;
+	}
+	fresh.used = 1;
+	fresh.stamp = rotation->clock;
+	*copies = fresh;
+	write_copies(rotation, plan, copies);
+	return TCB_OK;
+}
+
+size_t tcb_copies_count(const struct tcb_copies *copies)
+{
+	return copies->count;
+}
+
+size_t tcb_copies_next(struct tcb_copies *copies)
+{
+	size_t index = copies->next;
+	copies->next = index + 1 == copies->count ? 0 : index + 1;
+	return index;
+}
+
+void tcb_copies_operands(const struct tcb_copies *copies, size_t index, void *operand[TCB_OPERANDS_MAX])
+{
+	for (size_t i = 0; i < copies->operand_count; i++)
+		operand[i] = copies->streams[i]
+				     ? (char *)copies->stream.data + index * copies->stride + copies->offset[i]
+				     : (char *)copies->fixed.data + copies->offset[i];
+}
