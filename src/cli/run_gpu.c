@@ -115,6 +115,7 @@ enum tcb_status cli_run_gpu(const struct tcb_op *op, const struct tcb_problem *p
 			tcb_gpu_buffer_free(job->session.cuda, &job->buffer[i]);
 	free(job->packed);
 	free(job->image);
-	free(job); /* the context ends with the process */
+	tcb_gpu_session_close(&job->session);
+	free(job);
 	return status;
 }

@@ -37,6 +37,19 @@ enum tcb_status tcb_gpu_session_open(int ordinal, struct tcb_gpu_session *out, s
 	return tcb_cuda_check(cuda, cuda->event_create(&out->to, TCB_CUDA_EVENT_DEFAULT), "making an event", err);
 }
 
+void tcb_gpu_session_close(struct tcb_gpu_session *session)
+{
+	if (session->from)
+		(void)session->cuda->event_destroy(session->from);
+	if (session->to)
+		(void)session->cuda->event_destroy(session->to);
+	if (session->stream)
+		(void)session->cuda->stream_destroy(session->stream);
+	if (session->context)
+		(void)session->cuda->context_release(session->device);
+	memset(session, 0, sizeof *session);
+}
+
 /* ---- loading ---- */
 
 static void say(const struct tcb_gpu_session *session, int result, const char *what, char why[256])

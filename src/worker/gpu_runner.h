@@ -18,7 +18,10 @@ struct tcb_gpu_session {
 	CUstream stream;
 	CUevent from, to;
 };
+/* Whatever it returns, OUT is for tcb_gpu_session_close. */
 enum tcb_status tcb_gpu_session_open(int ordinal, struct tcb_gpu_session *out, struct tcb_error *err);
+/* An all-zero session is left alone. */
+void tcb_gpu_session_close(struct tcb_gpu_session *session);
 
 /* One unit of an image, loaded. */
 struct tcb_gpu_runner {

@@ -183,18 +183,6 @@ static enum tcb_status run_file(struct running *running, FILE *file, struct tcb_
 	}
 }
 
-static void close_session(const struct tcb_gpu_session *session)
-{
-	if (session->from)
-		(void)session->cuda->event_destroy(session->from);
-	if (session->to)
-		(void)session->cuda->event_destroy(session->to);
-	if (session->stream)
-		(void)session->cuda->stream_destroy(session->stream);
-	if (session->context)
-		(void)session->cuda->context_release(session->device);
-}
-
 enum tcb_status candidates_run(const char *path, int ordinal, struct candidate_tally *out, struct tcb_error *err)
 {
 	struct running running = { .tally = out };
@@ -212,7 +200,7 @@ enum tcb_status candidates_run(const char *path, int ordinal, struct candidate_t
 	for (size_t i = 0; i < running.instance_count; i++)
 		tcb_instance_destroy(running.instances[i]);
 	tcb_pool_destroy(running.pool);
-	close_session(&running.session);
+	tcb_gpu_session_close(&running.session);
 	fclose(file);
 	return status;
 }

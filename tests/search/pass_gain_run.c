@@ -277,6 +277,8 @@ enum tcb_status pass_gain_run(const char *path, size_t rounds, size_t rotation_b
 		status = tcb_fail(err, TCB_E_VERIFY, "%zu outputs differ", gain->different);
 	if (file)
 		fclose(file);
+	if (gain)
+		tcb_gpu_session_close(&gain->session);
 	free(gain);
 	return status;
 }
