@@ -5,7 +5,7 @@
 #ifndef TCB_TESTS_KERNELS_AMX_IN_C_H
 #define TCB_TESTS_KERNELS_AMX_IN_C_H
 
-#include "kernels/quant_matmul/quant_matmul_cpu.h"
+#include "kernels/quant_matmul/quant_matmul_layout.h"
 
 struct amx_in_c {
 	const char *name;

@@ -19,7 +19,7 @@
 #include "instrumented.h"
 #include "kernels/amx_in_c.h"
 #include "kernels/quant.h"
-#include "kernels/quant_matmul/quant_matmul_cpu.h"
+#include "kernels/quant_matmul/quant_matmul_pack.h"
 #include "kernels/space.h"
 
 /* ---- one problem ---- */

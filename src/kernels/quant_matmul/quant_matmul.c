@@ -12,6 +12,7 @@
 #include "kernels/quant_matmul/quant_matmul_cpu.h"
 #include "kernels/quant_matmul/quant_matmul_fragments.h"
 #include "kernels/quant_matmul/quant_matmul_gpu.h"
+#include "kernels/quant_matmul/quant_matmul_pack.h"
 
 static const struct tcb_shape default_shapes[] = {
 	{ 8, 4096, 4096 },

@@ -27,7 +27,7 @@
 #include <immintrin.h>
 #endif
 
-#include "kernels/quant_matmul/quant_matmul_cpu.h"
+#include "kernels/quant_matmul/quant_matmul_layout.h"
 
 #ifdef AMX_CONFIGURE
 

@@ -18,6 +18,7 @@
 #include "base/sizes.h"
 #include "base/util.h"
 #include "kernels/quant.h"
+#include "kernels/quant_matmul/quant_matmul_pack.h"
 
 enum {
 	PREPARE_SUPERBLOCKS = 8, /* of a task that prepares activations */

@@ -10,6 +10,7 @@
 #include "kernels/axes.h"
 #include "kernels/quant.h"
 #include "kernels/quant_matmul/quant_matmul_cpu.h"
+#include "kernels/quant_matmul/quant_matmul_layout.h"
 
 enum {
 	PANEL_BYTES_MAX = 64 << 20, /* what one thread unpacks at a time: more than any L2 */

@@ -19,7 +19,7 @@
 #ifndef TCB_KERNELS_QUANT_MATMUL_LINES_H
 #define TCB_KERNELS_QUANT_MATMUL_LINES_H
 
-#include "kernels/quant_matmul/quant_matmul_cpu.h"
+#include "kernels/quant_matmul/quant_matmul_layout.h"
 #include "kernels/quant_vectors.h"
 #include "kernels/simd/simd.h"
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "kernels/quant.h"
-#include "kernels/quant_matmul/quant_matmul_cpu.h"
+#include "kernels/quant_matmul/quant_matmul_pack.h"
 
 enum { WORD = 4, SMALL_VALUES = 32, HEADS = 8 };
 

@@ -11,7 +11,7 @@
 #include <immintrin.h>
 #endif
 
-#include "kernels/quant_matmul/quant_matmul_cpu.h"
+#include "kernels/quant_matmul/quant_matmul_pack.h"
 #include "kernels/simd/simd.h"
 
 /* The largest magnitude as bits: those of infinities and NaNs are above FLT_MAX's. */

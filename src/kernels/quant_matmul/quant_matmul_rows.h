@@ -6,7 +6,7 @@
 #ifndef TCB_KERNELS_QUANT_MATMUL_ROWS_H
 #define TCB_KERNELS_QUANT_MATMUL_ROWS_H
 
-#include "kernels/quant_matmul/quant_matmul_cpu.h"
+#include "kernels/quant_matmul/quant_matmul_layout.h"
 #include "kernels/simd/simd.h"
 
 /* The entry NAME_entry: PANEL is a tile from panels, LINES from lines or NULL. */

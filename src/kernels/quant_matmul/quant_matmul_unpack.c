@@ -6,6 +6,7 @@
 #include <assert.h>
 
 #include "kernels/quant_matmul/quant_matmul_lines.h"
+#include "kernels/quant_matmul/quant_matmul_pack.h"
 
 enum { PARTS = QMM_ROWS / LANES };
 

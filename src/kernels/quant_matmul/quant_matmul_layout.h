@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Private to quant_matmul's CPU kernels: how weights and activations lie in
+ * memory on their way to the register tiles, and what one tile is called with.
+ *
+ * Everything is cut into superblocks of 256 values along k and groups of 16
+ * rows of weights (N).  Whatever the format, a group's superblock is a list of
+ * lines of 64 bytes, 4 bytes per row: word w of each of the 16 rows
+ * (quant_matmul_lines.h).  Weights as stored become lines by a transposition,
+ * packed weights (layout r16) are lines already.  From lines the weights are
+ * unpacked either in registers (decode=regs) or into panels (decode=panel),
+ * blocks of midi.n x midi.k that stay in a cache while tokens pass.
+ */
+#ifndef TCB_KERNELS_QUANT_MATMUL_LAYOUT_H
+#define TCB_KERNELS_QUANT_MATMUL_LAYOUT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernels/formats.h"
+#include "kernels/op.h"
+
+enum {
+	QMM_ROWS = 16,    /* of a group */
+	QMM_VALUES = 256, /* of a superblock along k */
+	QMM_STEPS = 64,   /* of four values: what a byte dot product takes at once */
+	QMM_LINE = 64,
+	QMM_LINES_MAX = 68,
+	QMM_RUNS_MAX = 16,
+};
+
+/*
+ * Contract q8: 16 rows x 256 values ready for byte dot products.  Value i of row r in run g of 16 or 32 values:
+ * scale[g][r] * (code - centre), less offset[r] * min[g] where the format has mins.  Lanes are rows everywhere, four
+ * bytes each.  Formats with runs of 32 values end after scale[7].
+ */
+struct qmm_panel {
+	_Alignas(64) uint8_t code[QMM_STEPS][QMM_LINE];
+	uint8_t min[2][QMM_LINE]; /* of runs 0 to 3, 4 to 7 */
+	float offset[QMM_ROWS];
+	float scale[QMM_RUNS_MAX][QMM_ROWS];
+};
+
+/* Contract f32: values as tcb_dequantize() gives them. */
+struct qmm_values {
+	_Alignas(64) float w[QMM_VALUES][QMM_ROWS];
+};
+
+/*
+ * Contract q8: 256 activations of a token in 8 bits, x[i] ~ d[i / G] * q[i], as tcb_quant_codes() gives them for groups
+ * of G values: 32 for q4_0 and q8_0, 256 for the others, which use d[0] only.
+ *
+ * start[g] is -centre times the sum of run g's codes: what a run's integer sum starts from.  The sum of run g of 32
+ * values is 64 * sums_high[g] + sums_low[g], -32 <= sums_low < 32: for the mins.
+ *
+ * The tokens of a register tile lie side by side: [tile of micro.m tokens][superblock][token of the tile].
+ */
+struct qmm_x8 {
+	_Alignas(64) int8_t q[QMM_VALUES];
+	int32_t start[QMM_RUNS_MAX];
+	float d[8];
+	int8_t sums_high[8], sums_low[8];
+};
+
+/* What is added to codes so that they are unsigned. */
+static inline int qmm_centre(enum tcb_format_id format)
+{
+	return tcb_code_bias(format);
+}
+
+/* Values that share a scale, of weights and of activations. */
+static inline int qmm_run_values(enum tcb_format_id format)
+{
+	return (int)tcb_format_row(format)->run_values;
+}
+
+static inline int qmm_group_values(enum tcb_format_id format)
+{
+	return (int)tcb_format_row(format)->block_values;
+}
+
+/* Lines of a superblock, and bytes of a panel: up to its last scale. */
+static inline size_t qmm_lines(enum tcb_format_id format)
+{
+	return (QMM_VALUES / tcb_format_row(format)->block_values * tcb_format_row(format)->block_bytes + 3) / 4;
+}
+
+static inline size_t qmm_panel_bytes(enum tcb_format_id format)
+{
+	return offsetof(struct qmm_panel, scale) + (size_t)(QMM_VALUES / qmm_run_values(format)) * QMM_LINE;
+}
+
+/* One register tile along a span of k. */
+struct qmm_call {
+	/* The first superblock of the first row group, as lines, panels or values; 32 bytes on, the second half of
+	 * its rows. */
+	const uint8_t *weights;
+	size_t group_bytes;  /* from a row group to the next */
+	const void *x;       /* struct qmm_x8[superblocks][micro.m], or float[256 * superblocks][micro.m] */
+	size_t superblocks;  /* >= 1 */
+	size_t values;       /* of k that these superblocks hold; the last one may be shorter than 256 */
+	float *y;            /* of the first token and row */
+	size_t y_stride;     /* from a token to the next, in elements */
+	size_t tokens, rows; /* to be written, 1 to micro.m and micro.n; fewer only at the edges */
+	int accumulate;      /* the sums go on from y */
+	size_t prefetch;     /* bytes ahead of the lines being decoded, 0 for none */
+	enum tcb_hint hint;
+};
+typedef void qmm_tile_fn(const struct qmm_call *call);
+
+/* What a variant's entry gives: its tile from panels (or values), and from lines where there is one. */
+struct qmm_kernels {
+	qmm_tile_fn *panel, *lines;
+};
+typedef const struct qmm_kernels *qmm_kernels_fn(void);
+
+#endif

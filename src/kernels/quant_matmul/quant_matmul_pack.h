@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What brings weights and activations into the order of quant_matmul_layout.h:
+ * whole matrices ahead of time, and a superblock of them while a kernel runs.
+ */
+#ifndef TCB_KERNELS_QUANT_MATMUL_PACK_H
+#define TCB_KERNELS_QUANT_MATMUL_PACK_H
+
+#include "kernels/quant_matmul/quant_matmul_layout.h"
+#include "kernels/simd/isas.h"
+
+/* quant_matmul_pack.c; layout r16 only. */
+size_t qmm_packed_bytes(enum tcb_format_id format, size_t n, size_t k);
+void qmm_pack(const struct tcb_problem *problem, enum tcb_layout layout, const void *weights, void *packed);
+void qmm_unpack(const struct tcb_problem *problem, enum tcb_layout layout, const void *packed, void *weights);
+
+/* A superblock of ROWS (1 to 16) native rows, ROW_BYTES apart, that holds VALUES values (32 to 256), as lines. */
+typedef void qmm_gather_fn(const uint8_t *rows, size_t row_bytes, size_t row_count, size_t values, uint8_t *lines);
+/* A superblock's lines as a struct qmm_panel or qmm_values. */
+typedef void qmm_unpack_fn(const uint8_t *lines, void *panel);
+
+/* How one instruction family unpacks one format. */
+struct qmm_unpacker {
+	qmm_gather_fn *gather;
+	qmm_unpack_fn *panel, *values;
+};
+
+/* TOKENS rows of K activations, X_STRIDE apart, into OUT[superblock][TILE]; what is past the last token and past K
+ * becomes zeros. */
+typedef void qmm_quantize_fn(enum tcb_format_id format, const float *x, size_t x_stride, size_t tokens, size_t tile,
+			     size_t k, struct qmm_x8 *out);
+
+/* quant_matmul_unpack.c, quant_matmul_quantize.c; portable unpacking is in quant_matmul_pack.c */
+#define QMM_DECLARE_CONVERSIONS(isa, ...)                                       \
+	extern const struct qmm_unpacker qmm_unpackers_##isa[TCB_FORMAT_COUNT]; \
+	qmm_quantize_fn qmm_quantize_##isa;
+TCB_ISAS_FLOATS(QMM_DECLARE_CONVERSIONS, )
+#undef QMM_DECLARE_CONVERSIONS
+
+#endif
