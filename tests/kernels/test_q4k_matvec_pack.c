@@ -4,7 +4,7 @@
  * zero blocks as padding, nothing written outside, and unpacking gives the
  * stored bytes back.
  */
-#include "kernels/quant_matvec/quant_matvec.h"
+#include "kernels/quant_matvec/quant_matvec_pack.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -16,6 +16,7 @@
 #include "gguf/gguf.h"
 #include "kernels/quant.h"
 #include "kernels/quant_matvec/quant_matvec.h"
+#include "kernels/quant_matvec/quant_matvec_layout.h"
 
 enum { WEIGHTS, X, Y, OPERANDS };
 

@@ -14,7 +14,7 @@
 #include "base/buffer.h"
 #include "base/cpu_identity.h"
 #include "cmocka_all.h"
-#include "kernels/quant_matvec/quant_matvec.h"
+#include "kernels/quant_matvec/quant_matvec_prepare.h"
 
 static struct tcb_target host;
 static struct tcb_pool *pool;

@@ -12,6 +12,8 @@
 
 #include "kernels/quant.h"
 #include "kernels/quant_matvec/quant_matvec.h"
+#include "kernels/quant_matvec/quant_matvec_pack.h"
+#include "kernels/quant_matvec/quant_matvec_prepare.h"
 
 enum { SUB_BLOCKS = 8, ROWS_MAX = 16 };
 

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "kernels/quant_matvec/quant_matvec_micro.h"
+#include "kernels/quant_matvec/quant_matvec_prepare.h"
 
 /* Sixteen words at P: FLOATS[4 h + b] are their codes in byte b, low nibble (h = 0) or high. */
 SIMD_INLINE void codes_to_floats(const uint8_t *p, int last, __m512 floats[8])

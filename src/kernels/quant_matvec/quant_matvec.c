@@ -8,8 +8,11 @@
  * offset comes from base/view.h.  The search space is described in
  * quant_matvec_space.c.
  */
+#include "kernels/quant_matvec/quant_matvec.h"
 #include "kernels/quant_matvec/quant_matvec_gpu.h"
+#include "kernels/quant_matvec/quant_matvec_pack.h"
 #include "kernels/quant_matvec/quant_matvec_planes.h"
+#include "kernels/quant_matvec/quant_matvec_prepare.h"
 
 #include <assert.h>
 #include <string.h>

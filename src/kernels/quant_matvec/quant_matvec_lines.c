@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "kernels/quant_matvec/quant_matvec.h"
+#include "kernels/quant_matvec/quant_matvec_pack.h"
 
 enum { WORD = 4, LINES_MAX = 68, SMALL = 32, HEADS = 8 };
 

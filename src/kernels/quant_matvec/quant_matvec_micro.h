@@ -7,7 +7,7 @@
 #ifndef TCB_KERNELS_QUANT_MATVEC_MICRO_H
 #define TCB_KERNELS_QUANT_MATVEC_MICRO_H
 
-#include "kernels/quant_matvec/quant_matvec.h"
+#include "kernels/quant_matvec/quant_matvec_layout.h"
 #include "kernels/simd/simd.h"
 
 enum { QMV_HINT_NONE = -1 };

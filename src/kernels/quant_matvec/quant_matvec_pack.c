@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "kernels/formats.h"
-#include "kernels/quant_matvec/quant_matvec.h"
+#include "kernels/quant_matvec/quant_matvec_pack.h"
 
 enum { NIBBLE_BYTES = 128, PAIR_BYTES = 32, SCALE_BYTES = 12, ROWS_MAX = 16 };
 

@@ -6,7 +6,7 @@
 #ifndef TCB_KERNELS_QUANT_MATVEC_PLANES_H
 #define TCB_KERNELS_QUANT_MATVEC_PLANES_H
 
-#include "kernels/quant_matvec/quant_matvec.h"
+#include "kernels/quant_matvec/quant_matvec_layout.h"
 
 enum {
 	QMV_VALUES = 256,  /* of a superblock */

@@ -5,8 +5,8 @@
  * including file is compiled for.  In: K floats.  Out: superblocks of 256, the
  * last one filled up with zeros.
  */
+#include "kernels/quant_matvec/quant_matvec_prepare.h"
 #include "kernels/quant_codes.h"
-#include "kernels/quant_matvec/quant_matvec.h"
 #include "kernels/simd/simd.h"
 
 static inline size_t least(size_t a, size_t b)

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernels/quant_matvec/quant_matvec.h"
+#include "kernels/quant_matvec/quant_matvec_prepare.h"
 
 /* 16 codes of x * inverse, rounded by the current mode (to nearest even). */
 static inline __m128i codes16(const float *x, __m512 inverse)

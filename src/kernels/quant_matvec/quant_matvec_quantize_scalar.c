@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernels/quant_matvec/quant_matvec.h"
+#include "kernels/quant_matvec/quant_matvec_prepare.h"
 
 static void quantize_block(const float *x, struct q4k_x8 *out)
 {

@@ -5,7 +5,9 @@
  * keep.
  */
 #include "kernels/axes.h"
+#include "kernels/quant_matvec/quant_matvec.h"
 #include "kernels/quant_matvec/quant_matvec_gpu.h"
+#include "kernels/quant_matvec/quant_matvec_pack.h"
 #include "kernels/quant_matvec/quant_matvec_planes.h"
 
 #include <string.h>

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Whole matrices of the ops qXX_matvec in layouts for CPUs.
+ */
+#ifndef TCB_KERNELS_QUANT_MATVEC_PACK_H
+#define TCB_KERNELS_QUANT_MATVEC_PACK_H
+
+#include "kernels/quant_matvec/quant_matvec_layout.h"
+
+/*
+ * quant_matvec_lines.c: layout r16 of all formats but Q4_K.  16 rows of a superblock become lines of 64 bytes, word w
+ * of each row side by side, where a row's words are
+ *     q4_0, q8_0, mxfp4   the scales of eight blocks, then eight times the block's codes
+ *     q5_k, iq4_xs        the block as stored
+ *     q6_k                d and two bytes of zeros, the scales, then of each half of the values the high bits and the
+ * low so that kernels read line after line. Superblocks follow each other along k, groups of rows along n.  N is padded
+ * up to the group with zeros, and so is the last superblock.
+ */
+void qmv_lines_pack(const struct tcb_problem *problem, const void *weights, void *packed);
+void qmv_lines_unpack(const struct tcb_problem *problem, const void *packed, void *weights);
+
+/*
+ * quant_matvec_pack.c: whole matrices.  Layout rR: R rows of one block position become one group block,
+ *     f16 d[R]; f16 dmin[R]; scale words [3][R]; nibbles [4][R / 2][R][64 / R]
+ * where word w of row r holds bytes 4w..4w+3 of its 12 scale bytes, and the nibble bytes of each 64-value pair of
+ * sub-blocks are cut into pieces of 64 / R bytes, so that 64 bytes hold one piece of every row.  rRw: scale words
+ * [4][R] hold the eight scales, then the eight mins, one byte each.  Group blocks follow each other along k, groups
+ * along n: one call reads one strictly sequential stream.  N is padded up to the group with zero blocks in the packed
+ * copy. */
+size_t q4k_packed_bytes(enum tcb_layout layout, size_t n, size_t k);
+size_t q4k_layout_rows(enum tcb_layout layout);        /* rows in a group; 1 for native */
+size_t q4k_layout_block_bytes(enum tcb_layout layout); /* bytes of one group block */
+void q4k_pack(enum tcb_layout layout, size_t n, size_t k, const void *weights, void *packed);
+void q4k_unpack(enum tcb_layout layout, size_t n, size_t k, const void *packed, void *weights);
+
+#endif
