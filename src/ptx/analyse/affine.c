@@ -5,7 +5,9 @@
  * how often loops go round and which threads are where is found here at once
  * (affine_control.c).
  */
-#include "ptx/analyse/affine_private.h"
+#include "ptx/analyse/affine.h"
+#include "ptx/analyse/affine_control.h"
+#include "ptx/analyse/affine_state.h"
 
 #include <stdlib.h>
 #include <string.h>

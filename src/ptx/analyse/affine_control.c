@@ -7,7 +7,11 @@
  * whose condition is the same in all threads sends all, or none; after any
  * other, both sides hold at most the threads that came.
  */
-#include "ptx/analyse/affine_private.h"
+#include "ptx/analyse/affine_control.h"
+#include "ptx/analyse/affine_loops.h"
+#include "ptx/analyse/affine_ops.h"
+#include "ptx/analyse/affine_read.h"
+#include "ptx/analyse/affine_state.h"
 
 #include <string.h>
 

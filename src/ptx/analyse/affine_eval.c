@@ -8,7 +8,11 @@
  * when its operands are numbers, becomes a symbol when they are the same in all
  * threads, and is unknown otherwise.  Floating point is unknown.
  */
-#include "ptx/analyse/affine_private.h"
+#include "ptx/analyse/affine_eval.h"
+#include "ptx/analyse/affine_intern.h"
+#include "ptx/analyse/affine_loops.h"
+#include "ptx/analyse/affine_ops.h"
+#include "ptx/analyse/affine_state.h"
 
 enum { OPERANDS_MAX = 4 };
 

@@ -4,7 +4,8 @@
  * pointer for equal lanes, one number for equal symbols, so that the rest
  * compares neither.
  */
-#include "ptx/analyse/affine_private.h"
+#include "ptx/analyse/affine_intern.h"
+#include "ptx/analyse/affine_state.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,10 @@
  * variables, special registers (for each thread, or a symbol where all threads
  * of a block read the same).
  */
-#include "ptx/analyse/affine_private.h"
+#include "ptx/analyse/affine_leaf.h"
+#include "ptx/analyse/affine_intern.h"
+#include "ptx/analyse/affine_ops.h"
+#include "ptx/analyse/affine_state.h"
 
 /* Kinds of keys of symbols; others are in affine_ops.c, affine_eval.c, affine_read.c and affine_loops.c. */
 #define KEY_SPECIAL (UINT64_C(9) << 32)

@@ -3,7 +3,9 @@
  * In: a block, a loop.  Out: the bits that stand for loops, and the symbol for
  * how often a loop went round.
  */
-#include "ptx/analyse/affine_private.h"
+#include "ptx/analyse/affine_loops.h"
+#include "ptx/analyse/affine_intern.h"
+#include "ptx/analyse/affine_state.h"
 
 enum { LOOP_BITS = 64 };
 

@@ -9,7 +9,9 @@
  * all terms: above it nothing may depend on the thread, below it no symbol
  * plays a part.  Lanes and symbols are kept once (affine_intern.c).
  */
-#include "ptx/analyse/affine_private.h"
+#include "ptx/analyse/affine_ops.h"
+#include "ptx/analyse/affine_intern.h"
+#include "ptx/analyse/affine_state.h"
 
 #include <stdlib.h>
 #include <string.h>

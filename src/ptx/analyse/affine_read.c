@@ -13,7 +13,13 @@
  * Reads ask for writes and writes for what they read, so both are here; only
  * what one instruction computes is affine_eval.c's.
  */
-#include "ptx/analyse/affine_private.h"
+#include "ptx/analyse/affine_read.h"
+#include "ptx/analyse/affine_eval.h"
+#include "ptx/analyse/affine_intern.h"
+#include "ptx/analyse/affine_leaf.h"
+#include "ptx/analyse/affine_loops.h"
+#include "ptx/analyse/affine_ops.h"
+#include "ptx/analyse/affine_state.h"
 
 #include <string.h>
 

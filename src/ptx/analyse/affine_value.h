@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * An integer value in all threads of a block (affine.h says how it is found).
+ * An integer value in all threads of a block, and the symbols in it (affine.h says
+ * how it is found).
  */
 #ifndef TCB_PTX_AFFINE_VALUE_H
 #define TCB_PTX_AFFINE_VALUE_H
@@ -23,6 +24,28 @@ struct tcb_ptx_value {
 	uint64_t constant;
 	const uint64_t *lanes;            /* added to the constant, by thread; 0 for thread 0; NULL: the same in all */
 	const struct tcb_ptx_term *terms; /* by rising symbol */
+};
+
+enum { TCB_PTX_BLOCK_THREADS_MAX = 1024, TCB_PTX_WARP = 32 };
+
+enum tcb_ptx_symbol_kind {
+	TCB_PTX_Y_PARAM,    /* a parameter */
+	TCB_PTX_Y_SPECIAL,  /* a special register that is the same in all threads of a block */
+	TCB_PTX_Y_ADDRESS,  /* the address of a variable */
+	TCB_PTX_Y_WINDOW,   /* where a state space begins among generic addresses */
+	TCB_PTX_Y_COUNTER,  /* times that a loop went back to its header */
+	TCB_PTX_Y_COMPUTED, /* by operations that are not sums, or loaded */
+	TCB_PTX_Y_CARRIED   /* a value that a loop changes in another way */
+};
+
+struct tcb_ptx_symbolic {
+	enum tcb_ptx_symbol_kind kind;
+	uint64_t align; /* a power of two that divides it */
+	uint64_t max;   /* it lies in [0, max]; UINT64_MAX: not known */
+	uint64_t loops; /* bit i: may change from one round of loop i to the next; see affine_loop */
+	uint32_t open;  /* internal, CARRIED: as in struct tcb_ptx_value */
+	const struct tcb_ptx_symbol *variable; /* PARAM, ADDRESS */
+	const struct tcb_ptx_block *header;    /* COUNTER, CARRIED */
 };
 
 static inline uint64_t tcb_ptx_value_mask(const struct tcb_ptx_value *v)

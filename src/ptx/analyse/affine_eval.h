@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Of affine.h: what each instruction computes.
+ */
+#ifndef TCB_PTX_AFFINE_EVAL_H
+#define TCB_PTX_AFFINE_EVAL_H
+
+#include "ptx/analyse/affine_value.h"
+#include "ptx/analyse/analyses.h"
+
+struct tcb_ptx_affine;
+
+/* What INS computes for REG, from what its operands hold; its guard is left out. */
+struct tcb_ptx_value tcb_ptx_affine_eval(struct tcb_ptx_affine *a, const struct tcb_ptx_ins *ins, uint32_t reg);
+
+#endif
