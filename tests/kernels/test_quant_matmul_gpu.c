@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The quantised matmuls' GPU kernels: layout f, rules and spaces; kernels of all
- * five formats in the emulator at odd shapes, right and without findings, and
+ * formats in the emulator at odd shapes, right and without findings, and
  * assembled; mutants of them, caught.
  */
 #include "gpu_bench.h"
@@ -16,7 +16,8 @@
 #include "kernels/quant_matmul/quant_matmul_gpu_plan.h"
 #include "ptx/assemble/assemble.h"
 
-static const char *const op_names[] = { "q4k_matmul", "q40_matmul", "q80_matmul", "q5k_matmul", "q6k_matmul" };
+static const char *const op_names[] = { "q4k_matmul", "q40_matmul",   "q80_matmul",  "q5k_matmul",
+					"q6k_matmul", "mxfp4_matmul", "iq4xs_matmul" };
 enum { OPS = sizeof op_names / sizeof *op_names };
 
 static const struct tcb_op *op_of(const char *name)
@@ -348,8 +349,10 @@ static void short_rows_are_right(void **state)
 {
 	static const size_t ks[] = { 32, 288, 480 };
 	(void)state;
-	for (size_t o = 1; o < 3; o++)
+	for (size_t o = 0; o < OPS; o++)
 		for (size_t i = 0; i < sizeof ks / sizeof *ks; i++) {
+			if (op_of(op_names[o])->format->block_values == 256)
+				continue;
 			const struct tcb_problem p = ((o + i) % 2 ? problem_q8 : problem_of)(op_names[o], 3, 18, ks[i]);
 			const struct tcb_target target = gpu_target(i % 2 ? 90 : 75, 2);
 			struct tcb_geometry g;
@@ -361,6 +364,32 @@ static void short_rows_are_right(void **state)
 			gpu_bench_check(&bench, &target, &g, 1, NULL);
 			gpu_bench_close(&bench);
 		}
+}
+
+/* MXFP4: powers of all sizes that a contract's kernels hold, in rows of their own so that none hides another. */
+static void powers_of_all_sizes(void **state)
+{
+	enum { ROWS = 36, K = 512 };
+	const struct tcb_target target = gpu_target(80, 2);
+	(void)state;
+	for (int is_q8 = 0; is_q8 < 2; is_q8++) {
+		const struct tcb_problem p = (is_q8 ? problem_q8 : problem_of)("mxfp4_matmul", 3, ROWS, K);
+		const size_t blocks = K / p.op->format->block_values, most = is_q8 ? 200 : 139;
+		struct tcb_geometry g;
+		struct gpu_bench bench;
+		gpu_bench_open(&bench, &p, 3);
+		uint8_t *block = bench.data[TCB_QUANT_WEIGHTS];
+		float *x = bench.data[TCB_QUANT_X];
+		for (size_t i = 0; i < ROWS * blocks; i++, block += p.op->format->block_bytes)
+			block[0] = (uint8_t)(i / blocks * most / (ROWS - 1) + i % 2);
+		for (size_t i = 0; i < p.shape.m * K && is_q8; i++) /* sums are normal */
+			x[i] *= 0x1p20f;
+		gpu_bench_refer(&bench);
+		p.op->default_geometry(&p, &target, &g);
+		snprintf(bench.what, sizeof bench.what, "powers, q8 %d", is_q8);
+		gpu_bench_check(&bench, &target, &g, 1, NULL);
+		gpu_bench_close(&bench);
+	}
 }
 
 static const struct tcb_shape odd_shapes[] = { { 1, 1, 256 },   { 2, 15, 512 },  { 8, 17, 768 },
@@ -593,6 +622,7 @@ int main(void)
 		cmocka_unit_test(kernels_assemble),      cmocka_unit_test(grids_are_spread),
 		cmocka_unit_test(mutants_are_caught),    cmocka_unit_test(rules_of_q8),
 		cmocka_unit_test(every_way_is_right_q8), cmocka_unit_test(extreme_activations_q8),
+		cmocka_unit_test(powers_of_all_sizes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

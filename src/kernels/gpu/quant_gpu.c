@@ -2,7 +2,8 @@
  *
  * Activations to 8 bits on a GPU: registers with floats come in, words of codes
  * and a scale go out.  The largest magnitude as an integer, codes by adding
- * 1.5 * 2^23, whose lowest byte then is the code.
+ * 1.5 * 2^23, whose lowest byte then is the code.  Nibbles to bytes of a table: prmt
+ * takes four of eight bytes, by selectors of three bits.
  */
 #include "kernels/gpu/quant_gpu.h"
 
@@ -54,4 +55,28 @@ kit_op tcb_quant_write_codes(struct tcb_ptx_build *b, const kit_op value[], kit_
 	for (int i = 0; i < 2; i++)
 		word_out[i] = codes_of(b, value + 4 * i, inverse);
 	return scale;
+}
+
+void tcb_quant_write_table(struct tcb_ptx_build *b, const uint8_t bytes[16], kit_op table_out[4])
+{
+	for (unsigned i = 0; i < 4; i++) {
+		uint32_t word = 0;
+		for (unsigned byte = 0; byte < 4; byte++)
+			word |= (uint32_t)bytes[4 * i + byte] << 8 * byte;
+		table_out[i] = tcb_kit_constant(b, "b32", I((int32_t)word));
+	}
+}
+
+/* Both halves of the table are looked up, and one of the two bytes taken by the fourth bit. */
+void tcb_quant_write_lookup(struct tcb_ptx_build *b, const kit_op table[4], kit_op word, kit_op out[2])
+{
+	const kit_op index = OP2(b, "and.b32", word, I(0x77777777));
+	const kit_op half =
+		OP4(b, "lop3.b32", OP2(b, "shr.u32", word, I(1)), I(0x44444444), I(0x32103210), I(TCB_KIT_AND_OR));
+	for (unsigned i = 0; i < 2; i++) {
+		const kit_op at = i ? OP2(b, "shr.u32", index, I(16)) : index;
+		const kit_op below = OP3(b, "prmt.b32", table[0], table[1], at);
+		const kit_op above = OP3(b, "prmt.b32", table[2], table[3], at);
+		out[i] = OP3(b, "prmt.b32", below, above, i ? OP2(b, "shr.u32", half, I(16)) : half);
+	}
 }

@@ -2,11 +2,13 @@
  *
  * PTX that GPU kernels with quantised weights share: activations to 8 bits,
  * contract q8 (tcb_quant_codes() of quant.h, up to the rounding of the scale and
- * of its inverse).  A lane has eight consecutive values, neighbouring lanes the
- * rest of a group.
+ * of its inverse), where a lane has eight consecutive values, neighbouring lanes the
+ * rest of a group; weights' codes that are in a table.
  */
 #ifndef TCB_KERNELS_GPU_QUANT_GPU_H
 #define TCB_KERNELS_GPU_QUANT_GPU_H
+
+#include <stdint.h>
 
 #include "kernels/gpu/values.h"
 
@@ -17,5 +19,10 @@ enum { TCB_QUANT_LANE_VALUES = 8 };
 kit_op tcb_quant_write_largest(struct tcb_ptx_build *b, const kit_op value[], unsigned group);
 /* The lane's values to two words of codes; the group's scale, by its LARGEST, is returned. */
 kit_op tcb_quant_write_codes(struct tcb_ptx_build *b, const kit_op value[], kit_op largest, kit_op word_out[2]);
+
+/* A table of 16 bytes in registers; and what the eight nibbles of WORD stand for: those of its lower half, then those
+ * of its upper one. */
+void tcb_quant_write_table(struct tcb_ptx_build *b, const uint8_t bytes[16], kit_op table_out[4]);
+void tcb_quant_write_lookup(struct tcb_ptx_build *b, const kit_op table[4], kit_op word, kit_op out[2]);
 
 #endif

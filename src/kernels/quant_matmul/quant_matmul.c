@@ -60,39 +60,35 @@ static void unpack(const struct tcb_problem *problem, enum tcb_layout layout, co
 		qmm_unpack(problem, layout, packed, weights);
 }
 
-/* Scales of these kinds have no kernels for GPUs yet. */
-#define QMM_ON_GPU(scales) (TCB_SCALES_##scales <= TCB_SCALES_BYTES)
-
-#define OP(id, format_, name_, values, bytes, run_, bits, centre, codes, codes_at, high_at, scales, ...)  \
-	TCB_VARIANT_TABLES(variants_##name_, TCB_ISAS_TILES, qmm_##name_)                                 \
-	const struct tcb_op tcb_op_##name_##_matmul = {                                                   \
-		.name = #name_ "_matmul",                                                                 \
-		.summary = #id " weights x f32 activations, many tokens at once",                         \
-		.shape_form = "MxNxK",                                                                    \
-		.format = &tcb_formats[TCB_FORMAT_##id],                                                  \
-		.contracts = 1u << TCB_CONTRACT_F32 | (QMM_ON_GPU(scales) ? 1u << TCB_CONTRACT_F16 : 0) | \
-			     1u << TCB_CONTRACT_Q8,                                                       \
-		.default_contract = TCB_CONTRACT_Q8,                                                      \
-		.default_shapes = default_shapes,                                                         \
-		.default_shape_count = sizeof(default_shapes) / sizeof(default_shapes[0]),                \
-		.variant_lists = variants_##name_,                                                        \
-		.check_shape = tcb_quant_check_shape,                                                     \
-		.operands = tcb_quant_operands,                                                           \
-		.fill = tcb_quant_fill,                                                                   \
-		.reference = tcb_quant_reference,                                                         \
-		.exact = qmm_exact,                                                                       \
-		.flops = tcb_quant_flops,                                                                 \
-		.traffic = tcb_quant_traffic,                                                             \
-		.axes = axes,                                                                             \
-		.default_geometry = default_geometry,                                                     \
-		.footprint = footprint,                                                                   \
-		.plan = qmm_plan,                                                                         \
-		.pack = pack,                                                                             \
-		.unpack = unpack,                                                                         \
-		.run = qmm_run,                                                                           \
-		.emit = QMM_ON_GPU(scales) ? qmm_emit : NULL,                                             \
-		.gpu_rules = QMM_ON_GPU(scales) ? qmm_gpu_rules : NULL,                                   \
-		.gpu_variants = QMM_ON_GPU(scales) ? qmm_gpu_variants : NULL,                             \
+#define OP(id, format_, name_, ...)                                                                   \
+	TCB_VARIANT_TABLES(variants_##name_, TCB_ISAS_TILES, qmm_##name_)                             \
+	const struct tcb_op tcb_op_##name_##_matmul = {                                               \
+		.name = #name_ "_matmul",                                                             \
+		.summary = #id " weights x f32 activations, many tokens at once",                     \
+		.shape_form = "MxNxK",                                                                \
+		.format = &tcb_formats[TCB_FORMAT_##id],                                              \
+		.contracts = 1u << TCB_CONTRACT_F32 | 1u << TCB_CONTRACT_F16 | 1u << TCB_CONTRACT_Q8, \
+		.default_contract = TCB_CONTRACT_Q8,                                                  \
+		.default_shapes = default_shapes,                                                     \
+		.default_shape_count = sizeof(default_shapes) / sizeof(default_shapes[0]),            \
+		.variant_lists = variants_##name_,                                                    \
+		.check_shape = tcb_quant_check_shape,                                                 \
+		.operands = tcb_quant_operands,                                                       \
+		.fill = tcb_quant_fill,                                                               \
+		.reference = tcb_quant_reference,                                                     \
+		.exact = qmm_exact,                                                                   \
+		.flops = tcb_quant_flops,                                                             \
+		.traffic = tcb_quant_traffic,                                                         \
+		.axes = axes,                                                                         \
+		.default_geometry = default_geometry,                                                 \
+		.footprint = footprint,                                                               \
+		.plan = qmm_plan,                                                                     \
+		.pack = pack,                                                                         \
+		.unpack = unpack,                                                                     \
+		.run = qmm_run,                                                                       \
+		.emit = qmm_emit,                                                                     \
+		.gpu_rules = qmm_gpu_rules,                                                           \
+		.gpu_variants = qmm_gpu_variants,                                                     \
 	};
 
 TCB_FORMAT_LIST(OP)

@@ -9,28 +9,30 @@
  * l / 4 + 8, places 2 (l % 4), the next, and 8 more of both.  A unit:
  *   codes    [chunk of 64][lane][16 bytes], a word per step: bits 0, 4, 8 and 12 on
  *            have the first of each pair (row, row + 8, row at 8 more, row + 8 at
- *            8 more), bits 16, 20, 24 and 28 on the second.  Q8_0: two words a
- *            step, a byte a code above -128: the pairs of k, then those 8 more.
+ *            8 more), bits 16, 20, 24 and 28 on the second.  Codes in a table: the first
+ *            half of a word has the nibbles of row, then of row + 8, the other those 8
+ *            more.  Q8_0: in the same order, two words a step, a byte a code above -128.
  *   high     [four words][lane], a word four steps (Q5_K) or two (Q6_K):
  *            qmm_high_at().
  * Layout g, for bytes: a lane has rows l / 4 and l / 4 + 8, values 4 (l % 4) to
  * 4 (l % 4) + 3 of each 16, k in its order.
  *   codes    [chunk of 64][lane][16 bytes], a word 16 values: the low nibbles are the
- *            first row's, the high ones the other's.  Q8_0: [run of 32][lane], the
+ *            first row's, the high ones the other's; codes in a table: the first half
+ *            of a word is the first row's.  Q8_0: [run of 32][lane], the
  *            four words of A's registers, as stored.
  *   high     [chunk][lane].  Q5_K: a word: of each byte, from bits 4, 5, 0 and 1 on, one
  *            bit of the first row's 16 values and, 2 above, of the other's.  Q6_K: a
  *            word 32 values: pairs of bits, of the first 16 of one row, of the other,
  *            of the next 16 of both.
  * Both:
- *   headers  a row's scales, 16 bytes: write_header(); in layout g in their order.
+ *   headers  a row's scales, 16 bytes or 8: write_header(); in layout g in their order.
  */
 #include <assert.h>
 #include <string.h>
 
 #include "kernels/quant_matmul/quant_matmul_fragments.h"
 
-enum { LANES = 32, STEPS = 4, REGISTERS = 4, HEADER_BYTES = 16 };
+enum { LANES = 32, STEPS = 4, REGISTERS = 4 };
 
 void qmm_unit_of(enum tcb_format_id format, struct qmm_unit *out)
 {
@@ -39,9 +41,10 @@ void qmm_unit_of(enum tcb_format_id format, struct qmm_unit *out)
 	out->code_words = f->code_bits == 8 ? 8 : 4;
 	out->high_bits = f->code_bits == 8 ? 0 : (unsigned)f->code_bits - 4;
 	out->high_words = 4 * out->high_bits;
+	out->header_bytes = f->scales == TCB_SCALES_POWER || f->scales == TCB_SCALES_SIX ? 8 : 16;
 	out->high_at = QMM_CHUNKS * LANES * 4 * out->code_words;
 	out->header_at = out->high_at + LANES * 4 * out->high_words;
-	out->last_at = out->header_at + QMM_UNIT_ROWS * HEADER_BYTES;
+	out->last_at = out->header_at + QMM_UNIT_ROWS * out->header_bytes;
 	out->bytes = out->last_at + (f->scales == TCB_SCALES_BYTES ? QMM_UNIT_ROWS * 2 : 0);
 }
 
@@ -124,23 +127,53 @@ static unsigned run_at(enum tcb_layout layout, unsigned i, unsigned count)
 	return i % 2 * count / 2 + i / 2 % pairs * 4 + i / (2 * pairs);
 }
 
-/* Halves: the eight blocks' d.  Bytes: the scales above -128, and d in the unit's last part. */
+/*
+ * Scales of 6 bits: a byte each, above -32; from bit 6 on, in the first four the lower two bits of each four of d, in
+ * the others the upper two.
+ */
+static void write_six_header(const struct tcb_format *f, const uint8_t *block, uint8_t *out)
+{
+	const unsigned d = block[f->d_at] | (unsigned)block[f->d_at + 1] << 8;
+	int8_t scale[8];
+	tcb_six_scales(block + f->scales_at, scale);
+	for (unsigned j = 0; j < 8; j++)
+		out[j] = (uint8_t)((unsigned)(scale[j] + 32) | (d >> (4 * (j % 4) + j / 4 * 2) & 3) << 6);
+}
+
+static void read_six_header(const struct tcb_format *f, const uint8_t *in, uint8_t *block)
+{
+	unsigned d = 0;
+	int8_t scale[8];
+	for (unsigned j = 0; j < 8; j++) {
+		scale[j] = (int8_t)((in[j] & 63) - 32);
+		d |= (unsigned)in[j] >> 6 << (4 * (j % 4) + j / 4 * 2);
+	}
+	block[f->d_at] = (uint8_t)d;
+	block[f->d_at + 1] = (uint8_t)(d >> 8);
+	tcb_six_scales_pack(scale, block + f->scales_at);
+}
+
+/* Halves, powers: the eight blocks'.  Bytes: the scales above -128, and d in the unit's last part. */
 static void write_header(const struct tcb_format *f, enum tcb_layout layout, const uint8_t *blocks, unsigned count,
 			 uint8_t *out, uint8_t *last)
 {
+	const size_t bytes = f->scales == TCB_SCALES_POWER ? 1 : 2;
 	switch (f->scales) {
 	case TCB_SCALES_BYTES:
-		for (unsigned i = 0; i < HEADER_BYTES; i++)
+		for (unsigned i = 0; i < 16; i++)
 			out[i] = blocks[f->scales_at + run_at(layout, i, 16)] ^ 128;
 		memcpy(last, blocks + f->d_at, 2);
 		break;
 	case TCB_SCALES_K:
 		write_k_header(blocks, out);
 		break;
+	case TCB_SCALES_SIX:
+		write_six_header(f, blocks, out);
+		break;
 	default:
 		for (unsigned i = 0; i < 8; i++)
 			if (run_at(layout, i, 8) < count)
-				memcpy(out + 2 * i, blocks + run_at(layout, i, 8) * f->block_bytes, 2);
+				memcpy(out + bytes * i, blocks + run_at(layout, i, 8) * f->block_bytes, bytes);
 		break;
 	}
 }
@@ -148,19 +181,23 @@ static void write_header(const struct tcb_format *f, enum tcb_layout layout, con
 static void read_header(const struct tcb_format *f, enum tcb_layout layout, const uint8_t *in, const uint8_t *last,
 			unsigned count, uint8_t *blocks)
 {
+	const size_t bytes = f->scales == TCB_SCALES_POWER ? 1 : 2;
 	switch (f->scales) {
 	case TCB_SCALES_BYTES:
-		for (unsigned i = 0; i < HEADER_BYTES; i++)
+		for (unsigned i = 0; i < 16; i++)
 			blocks[f->scales_at + run_at(layout, i, 16)] = in[i] ^ 128;
 		memcpy(blocks + f->d_at, last, 2);
 		break;
 	case TCB_SCALES_K:
 		read_k_header(in, blocks);
 		break;
+	case TCB_SCALES_SIX:
+		read_six_header(f, in, blocks);
+		break;
 	default:
 		for (unsigned i = 0; i < 8; i++)
 			if (run_at(layout, i, 8) < count)
-				memcpy(blocks + run_at(layout, i, 8) * f->block_bytes, in + 2 * i, 2);
+				memcpy(blocks + run_at(layout, i, 8) * f->block_bytes, in + bytes * i, bytes);
 		break;
 	}
 }
@@ -190,7 +227,7 @@ static struct spot spot_of(const struct qmm_unit *unit, unsigned r, unsigned kk)
 	unsigned at, shift, high_at = 0, high_shift = 0;
 	if (unit->code_words == 4) {
 		at = ((chunk * LANES + lane) * 4 + step) * 4;
-		shift = 4 * reg + 16 * odd;
+		shift = tcb_has_table(unit->format) ? 16 * (reg / 2) + 8 * (reg % 2) + 4 * odd : 4 * reg + 16 * odd;
 	} else { /* [half of 4 words][lane]: words of two steps each, a step's registers 0 and 1, then 2 and 3 */
 		at = ((chunk * 2 + step / 2) * LANES + lane) * 16 + (step % 2 * 2 + reg / 2) * 4;
 		shift = 8 * (2 * (reg % 2) + odd);
@@ -213,7 +250,7 @@ static struct spot spot_of_bytes(const struct qmm_unit *unit, unsigned r, unsign
 	unsigned at, shift = 8 * byte, high_at = 0, high_shift = 8 * byte;
 	if (unit->code_words == 4) {
 		at = ((chunk * LANES + lane) * 4 + piece) * 4;
-		shift += 4 * row;
+		shift = tcb_has_table(unit->format) ? 4 * byte + 16 * row : shift + 4 * row;
 	} else {
 		at = ((chunk * 2 + piece / 2) * LANES + lane) * 16 + (row + piece % 2 * 2) * 4;
 	}
@@ -263,7 +300,7 @@ static struct span span_of(const struct tcb_format *f, size_t n, size_t k, size_
 static void pack_row(const struct tcb_format *f, const struct qmm_unit *unit, const struct map *map,
 		     const uint8_t *blocks, unsigned count, unsigned r, uint8_t *out)
 {
-	write_header(f, map->layout, blocks, count, out + unit->header_at + r * HEADER_BYTES,
+	write_header(f, map->layout, blocks, count, out + unit->header_at + r * unit->header_bytes,
 		     out + unit->last_at + 2 * r);
 	for (unsigned kk = 0; kk < QMM_UNIT_VALUES; kk++) {
 		const struct spot *spot = &map->spot[r][kk];
@@ -290,7 +327,8 @@ static void unpack_row(const struct tcb_format *f, const struct qmm_unit *unit, 
 			code |= (in[spot->high_at] >> spot->high_shift & map->high_mask) << map->low_bits;
 		put_code(&map->place[kk], blocks + map->block[kk] * f->block_bytes, code ^ map->flip);
 	}
-	read_header(f, map->layout, in + unit->header_at + r * HEADER_BYTES, in + unit->last_at + 2 * r, count, blocks);
+	read_header(f, map->layout, in + unit->header_at + r * unit->header_bytes, in + unit->last_at + 2 * r, count,
+		    blocks);
 }
 
 void qmm_fragments_pack(enum tcb_format_id format, enum tcb_layout layout, size_t n, size_t k, const void *weights,

@@ -33,6 +33,7 @@ struct qmm_unit {
 	unsigned run;                         /* values that share a scale: 16 or 32 */
 	unsigned code_words;                  /* of a lane, a chunk */
 	unsigned high_words, high_bits;       /* of a lane, a unit, of a code: bits beyond four */
+	unsigned header_bytes;                /* of a row */
 	unsigned high_at, header_at, last_at; /* bytes within the unit; last: Q6_K's d */
 	unsigned bytes;
 };

@@ -13,15 +13,19 @@
  *              place counts as much as S does: F = base + S / 2^shift.  Then
  *              F D - base D is one fma, since base D is exact, and one more is that
  *              times the activations' scale; D = scale of row and run, exact too.
+ *              A scale that is a power of two may be at most 2^104: base D is a float.
  */
 #include "kernels/quant_matmul/quant_matmul_gpu_s8.h"
+
+#include <string.h>
+
+#include "kernels/gpu/quant_gpu.h"
 
 enum {
 	BASE_BITS = 0x4b400000,
 	SIGNS = -0x7f7f7f80, /* 0x80 in each byte */
 	HALVES = 2,
-	RUNS_MAX = 4, /* of a chunk */
-	HEADER_BYTES = 16,
+	RUNS_MAX = 4,    /* of a chunk */
 	LOOP_FLOATS = 4, /* tiles of rows times groups of tokens from which on chunks are a loop */
 	LOOP_INTEGERS = 8
 };
@@ -53,13 +57,19 @@ static const unsigned char shifts[TCB_FORMAT_COUNT][HALVES] = {
 	[TCB_FORMAT_Q6_K] = { 2, 2 },
 };
 
+/* Powers of two are twice what they stand for: qmm_write_power(). */
+static unsigned shift_of(const struct qmm_gpu *g, unsigned half)
+{
+	return tcb_format(g->unit.format)->scales == TCB_SCALES_POWER ? 1 : shifts[g->unit.format][half];
+}
+
 /* A base is a sum with what the assembler cannot know to be 0: it would make a new constant for each product. */
 void qmm_write_s8_constants(struct qmm_writer *w)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const kit_op zero = OP2(b, "shr.u32", w->rows, I(31));
 	for (unsigned i = 0; i < 4; i++) {
-		const int64_t base = BASE_BITS - ((int64_t)shifts[w->g->unit.format][i / 2] << 23);
+		const int64_t base = BASE_BITS - ((int64_t)shift_of(w->g, i / 2) << 23);
 		w->start[i] = w->g->group == 32 ? OP2(b, "add.u32", zero, I(base)) : tcb_kit_constant(b, "b32", I(0));
 	}
 }
@@ -70,7 +80,12 @@ static void unit_init(struct unit *u, struct qmm_writer *w)
 	*u = (struct unit){ .w = w, .g = g, .is_fine = g->group == 32, .runs = QMM_CHUNK / g->unit.run };
 	u->is_signed = !tcb_format(g->unit.format)->has_offsets;
 	for (unsigned half = 0; half < HALVES; half++)
-		u->shift[half] = shifts[g->unit.format][half];
+		u->shift[half] = shift_of(g, half);
+}
+
+static enum tcb_scales_kind kind_of(const struct unit *u)
+{
+	return tcb_format(u->g->unit.format)->scales;
 }
 
 /* --- headers --- */
@@ -85,35 +100,54 @@ static kit_op times(struct qmm_writer *w, kit_op value, float by)
 	return by == 1 ? value : OP2(&w->kit.b, "mul.rn.f32", value, F(by));
 }
 
-/* Four scales of Q6_K: with their signs, but above -128 for group=32. */
+/* Four scales that have a sign, above -128: for group=256 without that. */
 static kit_op bytes_of_header(struct unit *u, kit_op word)
 {
 	return u->is_fine ? word : OP2(&u->w->kit.b, "xor.b32", word, I(SIGNS));
 }
 
+/* The same of scales of 6 bits that come above -32, d in the bits over them. */
+static kit_op bytes_of_six(struct unit *u, kit_op word)
+{
+	struct tcb_ptx_build *b = &u->w->kit.b;
+	const kit_op field = OP2(b, "and.b32", word, I(0x3f3f3f3f));
+	return bytes_of_header(u, OP2(b, "add.u32", field, I(0x60606060)));
+}
+
 /* What a row's scales have in common, and the bytes that they are. */
-static void open_header(struct unit *u, const struct qmm_raw *raw, struct header *h)
+static void open_row(struct unit *u, const struct qmm_raw *raw, unsigned half, struct header *h)
 {
 	struct qmm_writer *w = u->w;
 	struct tcb_ptx_build *b = &w->kit.b;
-	const enum tcb_format_id format = u->g->unit.format;
-	for (unsigned half = 0; half < HALVES; half++) {
-		const float whole = u->is_fine ? 1 : power_of(-(int)u->shift[half]);
-		const kit_op *word = raw->header[half];
-		kit_op pair[2];
-		if (format == TCB_FORMAT_Q4_0 || format == TCB_FORMAT_Q8_0)
-			continue;
-		tcb_kit_floats(&w->kit.b, format == TCB_FORMAT_Q6_K ? raw->last[half] : word[0], pair);
-		h->d[half] = times(w, pair[0], whole);
-		for (unsigned i = 0; i < 4 && format == TCB_FORMAT_Q6_K; i++)
-			h->scales[half][i] = bytes_of_header(u, word[i]);
-		if (format == TCB_FORMAT_Q6_K)
-			continue;
-		for (unsigned i = 0; i < 2; i++)
-			h->scales[half][i] = OP2(b, "and.b32", word[1 + i], I(0x3f3f3f3f));
-		h->dmin[half] = pair[1];
-		h->minus_mins[half] = qmm_write_minus_mins(w, word);
-	}
+	const enum tcb_scales_kind kind = kind_of(u);
+	const float whole = u->is_fine ? 1 : power_of(-(int)u->shift[half]);
+	const kit_op *word = raw->header[half];
+	kit_op pair[2];
+	tcb_kit_floats(b,
+		       kind == TCB_SCALES_BYTES ? raw->last[half]
+		       : kind == TCB_SCALES_SIX ? qmm_write_six_d(w, word)
+						: word[0],
+		       pair);
+	h->d[half] = times(w, pair[0], whole);
+	for (unsigned i = 0; i < 4 && kind == TCB_SCALES_BYTES; i++)
+		h->scales[half][i] = bytes_of_header(u, word[i]);
+	for (unsigned i = 0; i < 2 && kind == TCB_SCALES_SIX; i++)
+		h->scales[half][i] = bytes_of_six(u, word[i]);
+	if (kind != TCB_SCALES_K)
+		return;
+	for (unsigned i = 0; i < 2; i++)
+		h->scales[half][i] = OP2(b, "and.b32", word[1 + i], I(0x3f3f3f3f));
+	h->dmin[half] = pair[1];
+	h->minus_mins[half] = qmm_write_minus_mins(w, word);
+}
+
+static void open_header(struct unit *u, const struct qmm_raw *raw, struct header *h)
+{
+	for (unsigned half = 0; half < HALVES; half++)
+		if (kind_of(u) == TCB_SCALES_POWER)
+			memcpy(h->scales[half], raw->header[half], 2 * sizeof(kit_op));
+		else if (kind_of(u) != TCB_SCALES_HALF)
+			open_row(u, raw, half, h);
 }
 
 /*
@@ -131,19 +165,25 @@ static kit_op scale_of(struct unit *u, kit_op word, unsigned byte, int is_signed
 	return OP3(b, "fma.rn.f32", OP1(b, "mov.b32", field), d, times(u->w, d, is_signed ? -32896.0f : -32768.0f));
 }
 
+/* 2^(e - 127), which for e = 0 is below the normal floats. */
+static kit_op power_of_byte(struct unit *u, kit_op word, unsigned byte)
+{
+	struct tcb_ptx_build *b = &u->w->kit.b;
+	return OP1(b, "mov.b32", OP2(b, "max.u32", qmm_write_power(u->w, word, byte), I(1 << 22)));
+}
+
 /* Scale RUN of the unit, as write_header() lays it down. */
 static kit_op unit_scale(struct unit *u, const struct header *h, unsigned half, unsigned run)
 {
-	const kit_op *word = h->scales[half];
-	if (u->g->unit.format == TCB_FORMAT_Q6_K)
-		return scale_of(u, word[run / 4], run % 4, 1, h->d[half]);
-	return scale_of(u, word[run / 4], run % 4, 0, h->d[half]);
+	const kit_op word = h->scales[half][run / 4];
+	if (kind_of(u) == TCB_SCALES_POWER)
+		return power_of_byte(u, word, run % 4);
+	return scale_of(u, word, run % 4, kind_of(u) != TCB_SCALES_K, h->d[half]);
 }
 
 static void open_chunk(struct unit *u, const struct qmm_raw *raw, unsigned chunk, struct header *h)
 {
-	const enum tcb_format_id format = u->g->unit.format;
-	const int is_plain = format == TCB_FORMAT_Q4_0 || format == TCB_FORMAT_Q8_0;
+	const int is_plain = kind_of(u) == TCB_SCALES_HALF;
 	for (unsigned half = 0; half < HALVES; half++)
 		for (unsigned i = 0; i < u->runs; i++) {
 			const unsigned run = chunk * u->runs + i;
@@ -178,6 +218,10 @@ static void bytes_of(struct unit *u, const struct qmm_raw *raw, unsigned chunk, 
 	struct tcb_ptx_build *b = &w->kit.b;
 	const kit_op all = raw->code[chunk][piece];
 	kit_op high;
+	if (tcb_has_table(u->g->unit.format)) {
+		tcb_quant_write_lookup(b, w->table, all, out);
+		return;
+	}
 	switch (u->g->unit.format) {
 	case TCB_FORMAT_Q4_0: /* codes less 8 in the upper half of a byte */
 		for (unsigned half = 0; half < HALVES; half++)
@@ -364,15 +408,25 @@ static void load_scales(struct unit *u, kit_op header, unsigned at, struct qmm_r
 {
 	struct qmm_writer *w = u->w;
 	for (unsigned half = 0; half < HALVES; half++) {
-		const unsigned row = at + half * 8 * HEADER_BYTES;
-		if (tcb_format(u->g->unit.format)->has_offsets) {
-			kit_op word = { 0 };
+		const unsigned row = at + half * 8 * u->g->unit.header_bytes;
+		kit_op word = { 0 };
+		switch (kind_of(u)) {
+		case TCB_SCALES_K:
 			qmm_write_load_half(w, header, row + 4, &word);
 			h->scales[half][0] = OP2(&w->kit.b, "and.b32", word, I(0x3f3f));
-			continue;
+			break;
+		case TCB_SCALES_POWER:
+			qmm_write_load_half(w, header, row, &word);
+			h->scales[half][0] = word;
+			break;
+		case TCB_SCALES_SIX:
+			qmm_write_load_half(w, header, row, &word);
+			h->scales[half][0] = bytes_of_six(u, word);
+			break;
+		default:
+			qmm_write_load(w, header, row, raw->header[half], 1);
+			h->scales[half][0] = bytes_of_header(u, raw->header[half][0]);
 		}
-		qmm_write_load(w, header, row, raw->header[half], 1);
-		h->scales[half][0] = bytes_of_header(u, raw->header[half][0]);
 	}
 }
 
@@ -386,7 +440,7 @@ static void write_loop(struct unit *u, const struct qmm_lane_at *lane, unsigned 
 	struct tcb_ptx_build *b = &u->w->kit.b;
 	const struct qmm_gpu *g = u->g;
 	const unsigned high = g->unit.high_words / QMM_CHUNKS;
-	const unsigned scale_bytes = tcb_format(g->unit.format)->has_offsets ? 2 : 4;
+	const unsigned scale_bytes = kind_of(u) == TCB_SCALES_HALF || kind_of(u) == TCB_SCALES_BYTES ? 4 : 2;
 	struct qmm_lane_at now = { .codes = OP1(b, "mov.u32", lane->codes), .header = OP1(b, "mov.u32", lane->header) };
 	kit_op x_now[QMM_X_PARTS], next;
 	struct tcb_ptx_for loop;

@@ -7,15 +7,23 @@
  * A code c in the low bits of a half becomes 1024 + c by setting its upper bits,
  * one from bit 4 on 64 + c, and taking off 1024 or 64 is exact; so is the code.
  * Scales d * sc and offsets dmin * m are rounded once, as is the weight (fma).
+ *
+ * Codes in a table are looked up as bytes: above -128, to be the low bits of halves, or,
+ * where scales are powers of two, the upper bytes of halves that have no more bits.
+ * Those are codes times 1/2, and powers are 2^(e - 127), which is what e is as the
+ * exponent of a float.
  */
 #include "kernels/quant_matmul/quant_matmul_gpu_weights.h"
+
+#include <assert.h>
+
+#include "kernels/gpu/quant_gpu.h"
 
 enum {
 	ADD_1024 = 0x64006400, /* pairs of halves */
 	ADD_64 = 0x54005400,
 	ADD_64_1024 = 0x54006400,
 	ADD_256 = 0x5c005c00,
-	HEADER_BYTES = 16,
 	LANE_BYTES = 16,
 	LANES = 32
 };
@@ -27,12 +35,38 @@ static uint32_t minus_half(unsigned base, unsigned centre)
 	return 0x8000u | (base == 1024 ? 0x6400u + centre : 0x5400u + 16 * centre);
 }
 
+static enum tcb_scales_kind scales_kind(const struct qmm_writer *w)
+{
+	return tcb_format(w->g->unit.format)->scales;
+}
+
+/* The upper byte of the half that is half of CODE; the lower one is 0. */
+static uint8_t half_of_code(int8_t code)
+{
+	const uint16_t half = tcb_f32_to_f16((float)code / 2);
+	assert(!(half & 0xff));
+	return (uint8_t)(half >> 8);
+}
+
+static void write_table(struct qmm_writer *w)
+{
+	const int8_t *code = tcb_format(w->g->unit.format)->table;
+	uint8_t bytes[16];
+	for (unsigned i = 0; i < sizeof bytes; i++)
+		bytes[i] = w->g->group                          ? (uint8_t)code[i]
+			   : scales_kind(w) == TCB_SCALES_POWER ? half_of_code(code[i])
+								: (uint8_t)code[i] ^ 0x80;
+	tcb_quant_write_table(&w->kit.b, bytes, w->table);
+}
+
 void qmm_write_code_constants(struct qmm_writer *w)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const enum tcb_format_id format = w->g->unit.format;
-	const unsigned centre = format == TCB_FORMAT_Q8_0 ? 128 : (unsigned)tcb_format(format)->centre;
+	const unsigned centre = (unsigned)tcb_code_bias(format);
 	const uint32_t low = minus_half(1024, centre), high = minus_half(64, centre);
+	if (tcb_has_table(format))
+		write_table(w);
 	w->bias_low = tcb_kit_constant(b, "b32", I(low | low << 16));
 	w->bias_high = tcb_kit_constant(b, "b32", I(high | high << 16));
 }
@@ -40,6 +74,8 @@ void qmm_write_code_constants(struct qmm_writer *w)
 void qmm_write_header_constants(struct qmm_writer *w)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
+	if (scales_kind(w) == TCB_SCALES_SIX && !w->g->group)
+		w->select_two = OP3(b, "mad.lo.u32", w->pair, I(0x1111), I(0x4400));
 	if (!tcb_format(w->g->unit.format)->has_offsets)
 		return;
 	w->minus_1024 = tcb_kit_constant(b, "b32", I((int64_t)0xe400e400));
@@ -77,10 +113,11 @@ void qmm_write_load_half(struct qmm_writer *w, kit_op address, unsigned at, kit_
 	tcb_ptx_into1(&w->kit.b, mnemonic, *out, tcb_ptx_at(address, at));
 }
 
-/* Lanes need more of a row's header than a word. */
+/* Lanes need more of a row's header than two scales, or four. */
 static int has_row_header(const struct qmm_gpu *g)
 {
-	return g->group || tcb_format(g->unit.format)->has_offsets;
+	const enum tcb_scales_kind scales = tcb_format(g->unit.format)->scales;
+	return g->group || scales == TCB_SCALES_K || scales == TCB_SCALES_SIX;
 }
 
 void qmm_write_lane_at(struct qmm_writer *w, kit_op unit, struct qmm_lane_at *out)
@@ -89,9 +126,9 @@ void qmm_write_lane_at(struct qmm_writer *w, kit_op unit, struct qmm_lane_at *ou
 	const int is_wide = unit.kind == TCB_PTX_O_REG && w->is_direct;
 	const char *mad = is_wide ? "mad.wide.u32" : "mad.lo.u32";
 	out->codes = OP3(b, mad, w->kit.lane, I(LANE_BYTES), unit);
-	out->header = OP3(b, mad, w->quad, I(HEADER_BYTES), unit);
-	if (!has_row_header(w->g)) /* a word of a lane's own */
-		out->header = OP3(b, mad, w->pair, I(4), out->header);
+	out->header = OP3(b, mad, w->quad, I(w->g->unit.header_bytes), unit);
+	if (!has_row_header(w->g)) /* a part of a lane's own */
+		out->header = OP3(b, mad, w->pair, I(w->g->unit.header_bytes / 4), out->header);
 	if (w->g->unit.format == TCB_FORMAT_Q6_K)
 		out->last = OP3(b, mad, w->quad, I(2), unit);
 	if (w->g->group && w->g->unit.high_words)
@@ -102,8 +139,12 @@ void qmm_write_load_header(struct qmm_writer *w, const struct qmm_lane_at *lane,
 {
 	const struct qmm_unit *u = &w->g->unit;
 	for (unsigned half = 0; half < 2; half++) {
-		qmm_write_load(w, lane->header, at + u->header_at + half * 8 * HEADER_BYTES, out->header[half],
-			       has_row_header(w->g) ? 4 : 1);
+		const unsigned row = at + u->header_at + half * 8 * u->header_bytes;
+		if (has_row_header(w->g) || u->header_bytes == 16)
+			qmm_write_load(w, lane->header, row, out->header[half],
+				       has_row_header(w->g) ? u->header_bytes / 4 : 1);
+		else
+			qmm_write_load_half(w, lane->header, row, &out->header[half][0]);
 		if (u->format == TCB_FORMAT_Q6_K)
 			qmm_write_load_half(w, lane->last, at + u->last_at + half * 8 * 2, &out->last[half]);
 	}
@@ -163,19 +204,60 @@ static void q6_scales(struct qmm_writer *w, kit_op word, kit_op d, kit_op scale[
 	}
 }
 
+kit_op qmm_write_six_d(struct qmm_writer *w, const kit_op word[2])
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const kit_op low = OP2(b, "and.b32", OP2(b, "shr.u32", word[0], I(6)), I(0x03030303));
+	kit_op four = OP4(b, "lop3.b32", OP2(b, "shr.u32", word[1], I(4)), I(0x0c0c0c0c), low, I(TCB_KIT_AND_OR));
+	four = OP2(b, "or.b32", four, OP2(b, "shr.u32", four, I(4))); /* bytes 0 and 2 */
+	return OP3(b, "prmt.b32", four, I(0), I(0x2020));
+}
+
+static kit_op six_scales(struct qmm_writer *w, const kit_op word[2])
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const kit_op centre = tcb_kit_constant(b, "b32", I((int64_t)0xe420e420)); /* -(1024 + 32) */
+	kit_op field = OP3(b, "prmt.b32", word[0], word[1], w->select_two);
+	field = OP4(b, "lop3.b32", field, I(0x003f003f), I(ADD_1024), I(TCB_KIT_AND_OR));
+	return OP2(b, "mul.rn.f16x2", OP2(b, "add.rn.f16x2", field, centre), qmm_write_six_d(w, word));
+}
+
+kit_op qmm_write_power(struct qmm_writer *w, kit_op word, unsigned byte)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const kit_op top = OP3(b, "prmt.b32", word, I(0), I(byte << 12 | 0x444));
+	return OP2(b, "shr.u32", top, I(1));
+}
+
+/* Those that are too small for halves round to 0, or to the smallest. */
+static kit_op power_scales(struct qmm_writer *w, kit_op word)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	kit_op power[2];
+	for (unsigned i = 0; i < 2; i++)
+		power[i] = OP1(b, "mov.b32", qmm_write_power(w, word, i));
+	return tcb_kit_pack_f16(b, power[0], power[1]);
+}
+
 void qmm_write_scales(struct qmm_writer *w, const struct qmm_raw *raw, struct qmm_scales *out)
 {
 	for (unsigned half = 0; half < 2; half++)
-		switch (w->g->unit.format) {
-		case TCB_FORMAT_Q4_K:
-		case TCB_FORMAT_Q5_K:
+		switch (scales_kind(w)) {
+		case TCB_SCALES_K:
 			k_scales(w, raw->header[half], &out->scale[half][0], &out->offset[half]);
 			break;
-		case TCB_FORMAT_Q6_K:
+		case TCB_SCALES_BYTES:
 			q6_scales(w, raw->header[half][0], raw->last[half], out->scale[half]);
 			break;
-		default:
+		case TCB_SCALES_HALF:
 			out->scale[half][0] = raw->header[half][0];
+			break;
+		case TCB_SCALES_POWER:
+			out->scale[half][0] = power_scales(w, raw->header[half][0]);
+			break;
+		case TCB_SCALES_SIX:
+			out->scale[half][0] = six_scales(w, raw->header[half]);
+			break;
 		}
 }
 
@@ -191,19 +273,32 @@ static kit_op turn_high(struct qmm_writer *w, const struct qmm_raw *raw, unsigne
 		       : raw->high[place.word];
 }
 
+/* WORDS of a step, of registers 0 and 1, and of 2 and 3: bytes, or nibbles that begin where the second word's end. */
+static void code_words(struct qmm_writer *w, const struct qmm_raw *raw, unsigned chunk, unsigned step, kit_op out[2])
+{
+	const kit_op *of_chunk = raw->code[chunk];
+	const struct qmm_unit *u = &w->g->unit;
+	if (tcb_has_table(u->format)) {
+		tcb_quant_write_lookup(&w->kit.b, w->table, of_chunk[step], out);
+		return;
+	}
+	out[0] = of_chunk[u->code_words == 8 ? 2 * step : step];
+	out[1] = u->code_words == 8 ? of_chunk[2 * step + 1] : OP2(&w->kit.b, "shr.u32", out[0], I(8));
+}
+
 /* The pair of codes of register REG of a step, exact, less the format's centre. */
-static kit_op code_pair(struct qmm_writer *w, const struct qmm_raw *raw, const kit_op shifted[2],
-			const kit_op turned[2], unsigned chunk, unsigned step, unsigned reg)
+static kit_op code_pair(struct qmm_writer *w, const kit_op words[2], const kit_op turned[2], unsigned reg)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const unsigned high = reg % 2;
-	kit_op pair;
-	if (w->g->unit.code_words == 8) {
-		pair = raw->code[chunk][step / 2 * 4 + step % 2 * 2 + reg / 2];
+	kit_op pair = words[reg / 2];
+	if (scales_kind(w) == TCB_SCALES_POWER)
+		return OP3(b, "prmt.b32", pair, I(0), I(high ? 0x3424 : 0x1404));
+	if (tcb_has_signed_codes(w->g->unit.format)) {
 		pair = OP3(b, "prmt.b32", pair, I(0x64646464), I(high ? 0x4342 : 0x4140));
 		return OP2(b, "add.rn.f16x2", pair, w->bias_low);
 	}
-	pair = OP4(b, "lop3.b32", shifted[reg / 2], I(high ? 0x00f000f0 : 0x000f000f), I(high ? ADD_64 : ADD_1024),
+	pair = OP4(b, "lop3.b32", pair, I(high ? 0x00f000f0 : 0x000f000f), I(high ? ADD_64 : ADD_1024),
 		   I(TCB_KIT_AND_OR));
 	if (w->g->unit.high_words) {
 		const unsigned mask = ((1u << w->g->unit.high_bits) - 1) << (high ? 8 : 4);
@@ -218,13 +313,12 @@ void qmm_write_fragment(struct qmm_writer *w, const struct qmm_raw *raw, const s
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmm_unit *u = &w->g->unit;
 	const unsigned turn = chunk * QMM_CHUNK / (8 * u->run);
-	kit_op shifted[2] = { raw->code[chunk][step], raw->code[chunk][step] }, turned[2] = { 0 };
-	if (u->code_words == 4)
-		shifted[1] = OP2(b, "shr.u32", shifted[0], I(8));
+	kit_op words[2], turned[2] = { 0 };
+	code_words(w, raw, chunk, step, words);
 	for (unsigned pair = 0; u->high_words && pair < 2; pair++)
 		turned[pair] = turn_high(w, raw, chunk, step, pair);
 	for (unsigned reg = 0; reg < 4; reg++) {
-		const kit_op pair = code_pair(w, raw, shifted, turned, chunk, step, reg);
+		const kit_op pair = code_pair(w, words, turned, reg);
 		const kit_op scale = scales->scale[reg % 2][turn];
 		/* written to A's own register when there is one: those in flight are used in turn */
 		if (!a[reg].kind)

@@ -38,6 +38,11 @@ void qmm_write_load_codes(struct qmm_writer *w, const struct qmm_lane_at *lane, 
 void qmm_write_scales(struct qmm_writer *w, const struct qmm_raw *raw, struct qmm_scales *out);
 /* Minus the mins of runs p and p + 4, exact, lane p of four's, by a row's header. */
 kit_op qmm_write_minus_mins(struct qmm_writer *w, const kit_op word[4]);
+/* d of a header with scales of 6 bits, twice; the float 2^(e - 127) of e, which is byte BYTE of WORD, as bits: 0 for e
+ * = 0.
+ */
+kit_op qmm_write_six_d(struct qmm_writer *w, const kit_op word[2]);
+kit_op qmm_write_power(struct qmm_writer *w, kit_op word, unsigned byte);
 /* The four registers of A of step STEP (16 of k) of chunk CHUNK; those that A has, or new ones. */
 void qmm_write_fragment(struct qmm_writer *w, const struct qmm_raw *raw, const struct qmm_scales *scales,
 			unsigned chunk, unsigned step, kit_op a[4]);

@@ -26,6 +26,7 @@ struct qmm_writer {
 	kit_op bias_low, bias_high;    /* what codes in the low, in the high nibbles of a byte are above */
 	kit_op minus_1024, mins_bias;  /* the same of scales and mins of 6 bits */
 	kit_op select_one, select_two; /* a lane's bytes of headers */
+	kit_op table[4];               /* what nibbles stand for, a byte each */
 	kit_op start[4];               /* q8: what products are added to */
 	int is_direct;                 /* weights come from global memory, not from a ring in shared memory */
 };

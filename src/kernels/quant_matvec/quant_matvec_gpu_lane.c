@@ -13,6 +13,8 @@
 
 #include <stdio.h>
 
+#include "kernels/gpu/quant_gpu.h"
+
 enum {
 	AND_OR = 0xea, /* lop3: (a & b) | c */
 	NIBBLES = 0x0f0f0f0f,
@@ -102,12 +104,10 @@ static void part_constants(struct qmv_writer *w, kit_op byte)
 
 void qmv_write_table_constants(struct qmv_writer *w)
 {
-	for (unsigned i = 0; i < 4; i++) {
-		uint32_t word = 0;
-		for (unsigned byte = 0; byte < 4; byte++)
-			word |= (uint32_t)(uint8_t)w->g->format->table[4 * i + byte] << 8 * byte;
-		w->table[i] = tcb_kit_constant(&w->kit.b, "b32", I((int32_t)(w->g->is_q8 ? word : word ^ 0x80808080u)));
-	}
+	uint8_t bytes[16];
+	for (unsigned i = 0; i < sizeof bytes; i++)
+		bytes[i] = (uint8_t)w->g->format->table[i] ^ (w->g->is_q8 ? 0 : 0x80);
+	tcb_quant_write_table(&w->kit.b, bytes, w->table);
 }
 
 void qmv_write_lane_constants(struct qmv_writer *w)
@@ -261,21 +261,12 @@ static kit_op wide_codes(struct qmv_writer *w, const struct qmv_lane_w *weights,
 	return OP4(b, "lop3.b32", high, I(bits == 1 ? 0x10101010 : 0x30303030), nibbles, I(AND_OR));
 }
 
-/* The codes of WORD's eight nibbles: its upper half's are looked up as the lower half's, then the low ones or the high
- * ones of each byte are taken. */
+/* The codes of WORD's eight nibbles, of which the low ones or the high ones of each byte are taken. */
 static kit_op table_codes(struct qmv_writer *w, kit_op word, int is_high)
 {
-	struct tcb_ptx_build *b = &w->kit.b;
-	const kit_op index = OP2(b, "and.b32", word, I(0x77777777));
-	const kit_op half = OP4(b, "lop3.b32", OP2(b, "shr.u32", word, I(1)), I(0x44444444), I(0x32103210), I(AND_OR));
 	kit_op four[2];
-	for (unsigned i = 0; i < 2; i++) {
-		const kit_op at = i ? OP2(b, "shr.u32", index, I(16)) : index;
-		const kit_op below = OP3(b, "prmt.b32", w->table[0], w->table[1], at);
-		const kit_op above = OP3(b, "prmt.b32", w->table[2], w->table[3], at);
-		four[i] = OP3(b, "prmt.b32", below, above, i ? OP2(b, "shr.u32", half, I(16)) : half);
-	}
-	return OP3(b, "prmt.b32", four[0], four[1], I(is_high ? 0x7531 : 0x6420));
+	tcb_quant_write_lookup(&w->kit.b, w->table, word, four);
+	return OP3(&w->kit.b, "prmt.b32", four[0], four[1], I(is_high ? 0x7531 : 0x6420));
 }
 
 kit_op qmv_write_codes(struct qmv_writer *w, const struct qmv_lane_w *weights, unsigned i, int is_high)
