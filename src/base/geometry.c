@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Geometries to text and back.  The two tables below are made from the lists
- * in geometry.h; the parser and the printer know no key by name.
+ * in geometry.h; the parser and the printer know no key by name, but that
+ * passes=none is read as no such knob.
  */
 #include "base/geometry.h"
 
@@ -237,6 +238,8 @@ enum tcb_status tcb_geometry_parse(const char *text, struct tcb_geometry *out, s
 	for (int level = 0; level < TCB_LEVEL_COUNT; level++)
 		if (!seen[level])
 			return fail_at(&cursor, "macro, midi and micro must all be given");
+	if (geometry.knob[TCB_KNOB_PASSES] == TCB_PASSES_NONE)
+		geometry.knob[TCB_KNOB_PASSES] = TCB_KNOB_UNSET;
 	*out = geometry;
 	return TCB_OK;
 }

@@ -59,7 +59,8 @@ struct tcb_tile {
 	X(DECODE, "decode", CPU, DECODE, "where a CPU unpacks weights: first into panels, or in registers") \
 	X(CLUSTER, "cluster", GPU, NUMBER, "blocks of a cluster, which share what they copy")               \
 	X(XSTAGES, "xstages", GPU, NUMBER, "tiles of activations in flight, the ones in use included")      \
-	X(ASKS, "asks", CPU, NUMBER, "times that software prefetch asks for each line")
+	X(ASKS, "asks", CPU, NUMBER, "times that software prefetch asks for each line")                     \
+	X(PASSES, "passes", GPU, PASSES, "all: the optimiser's passes go over the PTX; left out: none do")
 
 /* X(KIND, name): the knobs whose values are words of the list TCB_KIND_LIST, enum tcb_name. */
 #define TCB_WORD_LIST(X)    \
@@ -73,7 +74,8 @@ struct tcb_tile {
 	X(PREP, prep)       \
 	X(JOIN, join)       \
 	X(FORM, form)       \
-	X(DECODE, decode)
+	X(DECODE, decode)   \
+	X(PASSES, passes)
 
 /* Those of CPUs first; then GPUs' ways to multiply. */
 #define TCB_ISA_LIST(X, K)             \
@@ -120,6 +122,8 @@ struct tcb_tile {
 	X(K, ONEPASS, "onepass") \
 	X(K, LANES, "lanes") X(K, PAIRWISE, "pairwise") X(K, KAHAN, "kahan") X(K, RUNNING, "running")
 #define TCB_DECODE_LIST(X, K) X(K, PANEL, "panel") X(K, REGS, "regs")
+/* Of src/ptx/optimise.  none is what a geometry without the knob has, and is read as such: one text for one kernel. */
+#define TCB_PASSES_LIST(X, K) X(K, NONE, "none") X(K, ALL, "all")
 #define TCB_SWIZZLE_LIST(X, K) \
 	X(K, NONE, "none") X(K, PAD, "pad") X(K, XOR, "xor") X(K, CHUNK, "chunk") X(K, SEED, "seed")
 

@@ -84,11 +84,15 @@ static enum tcb_status emit(struct job *job, const struct tcb_geometry *geometry
 	const struct tcb_ptx_pipeline_debug debug = {
 		.dump_after = args->dump_after, .stop_after = args->stop_after, .dump = stderr, .verify = 1
 	};
+	const int by_hand = args->optimise || args->dump_after || args->stop_after;
+	struct tcb_geometry emitted = *geometry;
 
+	if (by_hand) /* once is enough */
+		emitted.knob[TCB_KNOB_PASSES] = TCB_KNOB_UNSET;
 	TCB_TRY(check_pass("dump-after", args->dump_after, 1, err));
 	TCB_TRY(check_pass("stop-after", args->stop_after, 0, err));
-	TCB_TRY(job->op->emit(&job->problem, &job->gpu.device.target, geometry, &job->kernel, err));
-	if (args->optimise || args->dump_after || args->stop_after)
+	TCB_TRY(tcb_kernel_emit(&job->problem, &job->gpu.device.target, &emitted, &job->kernel, err));
+	if (by_hand)
 		TCB_TRY(tcb_ptx_optimise(job->kernel.module, NULL, &debug, err));
 	tcb_ptx_print(job->kernel.module, &job->ptx);
 	return job->ptx.failed ? tcb_fail(err, TCB_E_NOMEM, "out of memory for the PTX") : TCB_OK;

@@ -23,12 +23,12 @@ struct gpu_job {
 	void *packed;
 };
 
-static enum tcb_status compile(struct gpu_job *job, const struct tcb_op *op, const struct tcb_problem *problem,
+static enum tcb_status compile(struct gpu_job *job, const struct tcb_problem *problem,
 			       const struct tcb_geometry *geometry, const struct tcb_target *target,
 			       struct tcb_error *err)
 {
 	struct tcb_kernel kernel = { .module = NULL };
-	enum tcb_status status = op->emit(problem, target, geometry, &kernel, err);
+	enum tcb_status status = tcb_kernel_emit(problem, target, geometry, &kernel, err);
 	if (status == TCB_OK)
 		status = tcb_code_compile(&kernel, 1, target, &job->image, err);
 	tcb_kernel_fini(&kernel);
@@ -106,7 +106,7 @@ enum tcb_status cli_run_gpu(const struct tcb_op *op, const struct tcb_problem *p
 	if (!job)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory");
 	job->count = op->operands(problem, job->operands);
-	enum tcb_status status = compile(job, op, problem, geometry, &place->device.target, err);
+	enum tcb_status status = compile(job, problem, geometry, &place->device.target, err);
 	if (status == TCB_OK)
 		status = execute(job, op, problem, place, host, pack_ns_out, run_ns_out, err);
 	tcb_gpu_runner_fini(&job->runner);

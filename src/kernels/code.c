@@ -167,7 +167,7 @@ static enum tcb_status emit_unit(struct tcb_codes *codes, struct entry *entry, c
 	struct tcb_str text = { 0 };
 	size_t index = entry->head.unit_count;
 	problem.shape = *shape;
-	enum tcb_status status = codes->setup.op->emit(&problem, &codes->target, geometry, &kernel, err);
+	enum tcb_status status = tcb_kernel_emit(&problem, &codes->target, geometry, &kernel, err);
 	if (status == TCB_OK) {
 		set_unit(&entry->head.unit[index], &kernel);
 		if (index == 0) {

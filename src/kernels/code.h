@@ -57,7 +57,6 @@ struct tcb_codes;
 /* SHAPES_OF fills the shapes (with the geometry as it is there) that a candidate is compiled at beside the problem,
  * at most TCB_CODE_UNITS_MAX - 1; NULL: none. */
 struct tcb_codes_setup {
-	const struct tcb_op *op;
 	const struct tcb_problem *problem;
 	const struct tcb_target *target;
 	unsigned workers;     /* parallel assemblers */

@@ -243,7 +243,7 @@ struct tcb_op {
 	void (*run)(const struct tcb_plan *plan, void *const operand[], void *workspace, struct tcb_pool *pool);
 
 	/* GPU execution; NULL where the op has no kernels for it.  GEOMETRY is legal for PROBLEM and TARGET; finish OUT
-	 * with tcb_kernel_fini. */
+	 * with tcb_kernel_fini.  Others call tcb_kernel_emit, which sees to the knob passes. */
 	enum tcb_status (*emit)(const struct tcb_problem *problem, const struct tcb_target *target,
 				const struct tcb_geometry *geometry, struct tcb_kernel *out, struct tcb_error *err);
 	const struct tcb_rule *gpu_rules; /* up to a row without a function; NULL: none */
@@ -297,5 +297,10 @@ void tcb_kernel_fini(struct tcb_kernel *kernel); /* NULL and zeroed are fine */
  * (TCB_PARAMETERS_MAX is enough) or a tensor map breaks a rule.  Tensor maps are the emulator's. */
 size_t tcb_launch_parameters(const struct tcb_launch *launch, const uint64_t operand[], uint64_t workspace, void *out,
 			     size_t capacity);
+
+/* kernel_emit.c: PROBLEM's kernel of GEOMETRY by its op's emit, optimised where the knob passes says so.  The op has
+ * one; finish OUT with tcb_kernel_fini.  TCB_E_ILLEGAL as emit. */
+enum tcb_status tcb_kernel_emit(const struct tcb_problem *problem, const struct tcb_target *target,
+				const struct tcb_geometry *geometry, struct tcb_kernel *out, struct tcb_error *err);
 
 #endif

@@ -124,7 +124,7 @@ enum tcb_status tcb_candidate_identify(const struct tcb_problem *problem, const 
 		snprintf(signature_out, TCB_SIGNATURE_MAX, "%s", variant->signature);
 		return TCB_OK;
 	}
-	enum tcb_status status = op->emit(problem, target, geometry, &kernel, err);
+	enum tcb_status status = tcb_kernel_emit(problem, target, geometry, &kernel, err);
 	if (status == TCB_OK) {
 		tcb_ptx_print(kernel.module, &ptx);
 		status = tcb_kernel_sign(&kernel, &ptx, packings, signature_out, err);

@@ -18,7 +18,7 @@ static int is_used(const struct tcb_geometry *standard, const struct tcb_axis *a
 	return 0;
 }
 
-/* Knobs that the op does not use are held against nothing by the constraints. */
+/* Knobs that the op does not use are held against nothing by the constraints.  passes is every GPU kernel's. */
 static int has_foreign_knob(const struct tcb_op *op, const struct tcb_problem *problem, const struct tcb_target *target,
 			    const struct tcb_geometry *geometry)
 {
@@ -29,7 +29,8 @@ static int has_foreign_knob(const struct tcb_op *op, const struct tcb_problem *p
 	tcb_geometry_init(&standard);
 	op->default_geometry(problem, target, &standard);
 	for (int knob = 0; knob < TCB_KNOB_COUNT; knob++)
-		if (geometry->knob[knob] != TCB_KNOB_UNSET && !is_used(&standard, axes, axis_count, knob))
+		if (geometry->knob[knob] != TCB_KNOB_UNSET && knob != TCB_KNOB_PASSES &&
+		    !is_used(&standard, axes, axis_count, knob))
 			return 1;
 	return 0;
 }

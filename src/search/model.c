@@ -82,7 +82,7 @@ static enum tcb_status time_kernel(const struct tcb_model *model, const struct t
 				   struct tcb_ptx_timing timing[TCB_STATE_COUNT], struct tcb_error *err)
 {
 	struct tcb_kernel kernel = { .module = NULL };
-	enum tcb_status status = model->op->emit(model->problem, model->target, geometry, &kernel, err);
+	enum tcb_status status = tcb_kernel_emit(model->problem, model->target, geometry, &kernel, err);
 	if (status == TCB_OK)
 		status = tcb_kernel_time(model->op, &kernel, machine, registers, timing, err);
 	tcb_kernel_fini(&kernel);
@@ -166,7 +166,6 @@ enum tcb_status tcb_model_calibrate(struct tcb_model *model, struct tcb_codes *c
 enum tcb_status tcb_model_codes(const struct tcb_model *model, struct tcb_codes **out, struct tcb_error *err)
 {
 	const struct tcb_codes_setup setup = {
-		.op = model->op,
 		.problem = model->problem,
 		.target = model->target,
 		.workers = tcb_model_processors(),

@@ -34,7 +34,6 @@ static enum tcb_status start_compiling(struct tcb_evaluator *evaluator, struct t
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);
 	const struct tcb_target *target = &evaluator->place.device.target;
 	struct tcb_codes_setup setup = {
-		.op = evaluator->op,
 		.problem = &evaluator->problem,
 		.target = target,
 		.workers = processors > 2 ? (unsigned)processors - 1 : 2,

@@ -46,6 +46,30 @@ static void families_and_scopes(void **state)
 	assert_int_equal(tcb_knob_scope(TCB_KNOB_ISA), TCB_SCOPE_COMMON);
 }
 
+/* What was stored before there was the knob is found by its text. */
+static void no_passes_are_no_knob(void **state)
+{
+	static const char text[] = "macro=1x8x256,midi=1x8x256,micro=1x1x256,isa=fma,warps=4";
+	struct tcb_geometry plain, none, all;
+	char given[TCB_GEOMETRY_TEXT_MAX], out[TCB_GEOMETRY_TEXT_MAX];
+
+	(void)state;
+	assert_int_equal(tcb_geometry_parse(text, &plain, NULL), TCB_OK);
+	assert_int_equal(plain.knob[TCB_KNOB_PASSES], TCB_KNOB_UNSET);
+	snprintf(given, sizeof given, "%s,passes=none", text);
+	assert_int_equal(tcb_geometry_parse(given, &none, NULL), TCB_OK);
+	assert_true(tcb_geometry_equal(&plain, &none));
+	tcb_geometry_print(&none, out);
+	assert_string_equal(out, text);
+	snprintf(given, sizeof given, "%s,passes=all", text);
+	assert_int_equal(tcb_geometry_parse(given, &all, NULL), TCB_OK);
+	assert_int_equal(all.knob[TCB_KNOB_PASSES], TCB_PASSES_ALL);
+	assert_false(tcb_geometry_equal(&plain, &all));
+	tcb_geometry_print(&all, out);
+	assert_string_equal(out, given);
+	assert_int_equal(tcb_knob_scope(TCB_KNOB_PASSES), TCB_SCOPE_GPU);
+}
+
 /* Every key at once: as many as there are. */
 static void all_knobs_round_trip(void **state)
 {
@@ -99,6 +123,8 @@ static void random_geometry(struct tcb_rng *rng, struct tcb_geometry *out)
 		out->knob[knob] = words ? (int32_t)tcb_rng_below(rng, (uint64_t)words)
 					: (int32_t)(tcb_rng_next(rng) >> 33 >> tcb_rng_below(rng, 31));
 	}
+	if (out->knob[TCB_KNOB_PASSES] == TCB_PASSES_NONE)
+		out->knob[TCB_KNOB_PASSES] = TCB_KNOB_UNSET; /* as the parser has it */
 }
 
 static void random_geometries_round_trip(void **state)
@@ -160,9 +186,13 @@ static void mistakes_are_named_with_their_column(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(canonical_text_round_trips),   cmocka_unit_test(families_and_scopes),
-		cmocka_unit_test(all_knobs_round_trip),         cmocka_unit_test(keys_may_come_in_any_order),
-		cmocka_unit_test(random_geometries_round_trip), cmocka_unit_test(mistakes_are_named_with_their_column),
+		cmocka_unit_test(canonical_text_round_trips),
+		cmocka_unit_test(families_and_scopes),
+		cmocka_unit_test(no_passes_are_no_knob),
+		cmocka_unit_test(all_knobs_round_trip),
+		cmocka_unit_test(keys_may_come_in_any_order),
+		cmocka_unit_test(random_geometries_round_trip),
+		cmocka_unit_test(mistakes_are_named_with_their_column),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

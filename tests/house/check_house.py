@@ -117,6 +117,9 @@ def check_sources(root):
                    for d in path.parents if (d / "CMakeLists.txt").exists()):
             offences.append(f"{path.relative_to(root)}: no CMakeLists.txt lists it")
     offences += check_skips(root)
+    for path in c_files(root, "src"):
+        if re.search(r"(->|\.)emit\s*\(", path.read_text()) and path.name != "kernel_emit.c":
+            offences.append(f"{path.relative_to(root)}: kernels come from tcb_kernel_emit, which sees to the knob passes")
     for path in (root / "src" / "cli").parent.rglob("*.c"):
         rel = path.relative_to(root / "src")
         if rel.parts[0] != "cli" and re.search(r"(?<![\w.>*])(printf|puts|exit|fprintf\s*\(\s*std(out|err))\s*\(",

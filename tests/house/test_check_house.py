@@ -61,6 +61,10 @@ class Rules(unittest.TestCase):
         for part in ("SPDX", "two ideas", "#if 0", "_t", "no CMakeLists.txt", "only src/cli prints"):
             self.found(offences, part)
 
+    def test_one_way_to_a_kernel(self):
+        self.put("src/search/s.c", GOOD + "status = op->emit(problem, target, geometry, out, err);\n")
+        self.found(check_house.check_sources(self.root), "kernels come from tcb_kernel_emit")
+
     def test_what_hides_failures(self):
         self.put("tests/CMakeLists.txt", 'x PROPERTIES SKIP_REGULAR_EXPRESSION "SKIPPED"')
         self.put("tests/test_a.c", "#include <cmocka.h>\n")

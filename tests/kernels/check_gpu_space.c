@@ -138,7 +138,7 @@ static void add(struct check *c, const struct tcb_problem *problem, const struct
 	struct tcb_kernel kernel;
 	struct tcb_footprint f;
 	struct tcb_error err;
-	if (c->op->emit(problem, target, g, &kernel, &err) != TCB_OK)
+	if (tcb_kernel_emit(problem, target, g, &kernel, &err) != TCB_OK)
 		fail("emit", &err);
 	const struct tcb_ptx_target wanted = kernel.module->target;
 	if (batch[*filled].count && batch[*filled].target.feature != wanted.feature)

@@ -193,7 +193,7 @@ static int emit(const struct tcb_op *op, const struct tcb_problem *problem, cons
 	struct tcb_kernel kernel = { .module = NULL };
 	struct tcb_error err = { TCB_OK, "" };
 	const int is_legal = tcb_constraint_require(problem, target, geometry, NULL) == TCB_OK;
-	const enum tcb_status status = op->emit(problem, target, geometry, &kernel, &err);
+	const enum tcb_status status = tcb_kernel_emit(problem, target, geometry, &kernel, &err);
 	int result = 0;
 	*is_legal_out = is_legal;
 	if (is_problem && !is_legal && !tcb_constraint_violated(op, problem, target, geometry, 1, NULL))
@@ -264,6 +264,8 @@ int emit_case(struct emit_draw *draw, struct emit_tally *tally, char what[EMIT_W
 		op->default_geometry(&problem, &target, &geometry);
 		walk(draw, op, &problem, &target, below(draw, STEPS_MAX), &geometry);
 	}
+	if (below(draw, 4) == 0)
+		geometry.knob[TCB_KNOB_PASSES] = TCB_PASSES_ALL;
 	if (below(draw, 3) == 0)
 		spoil(draw, &geometry);
 	return emit_candidate(op, &problem, &target, &geometry, is_problem, tally, what);

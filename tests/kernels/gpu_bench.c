@@ -118,7 +118,7 @@ void gpu_emit(const struct tcb_problem *p, const struct tcb_target *target, cons
 	      struct tcb_kernel *out)
 {
 	struct tcb_error err;
-	if (p->op->emit(p, target, g, out, &err) != TCB_OK)
+	if (tcb_kernel_emit(p, target, g, out, &err) != TCB_OK)
 		fail_at(p, target->capability, g, err.message);
 }
 

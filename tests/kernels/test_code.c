@@ -38,8 +38,7 @@ static struct tcb_codes *codes_with(const char *assembler, int allow_spills)
 	struct tcb_codes *codes = NULL;
 	struct tcb_error err;
 	planted_gpu_problem(&problem);
-	struct tcb_codes_setup setup = { .op = &planted_gpu_op,
-					 .problem = &problem,
+	struct tcb_codes_setup setup = { .problem = &problem,
 					 .target = &target,
 					 .workers = 2,
 					 .seconds_limit = 60,

@@ -2,17 +2,20 @@
  *
  * Kernels are written for what is legal and refused for the rest, whoever asks:
  * products whose K no step divides, with the kernels that they are verified by, and
- * cases of all ops drawn from a fixed seed.
+ * cases of all ops drawn from a fixed seed.  passes=all makes nothing illegal.
  *
  *     TCB_EMIT_CASES=200000 [TCB_EMIT_SEED=2] test_kernels_emit      more of them, and others
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "cmocka_all.h"
 
 #include "base/util.h"
+#include "device/gpu.h"
 #include "emit_case.h"
 #include "instrumented.h"
+#include "kernels/constraint.h"
 
 enum { CASES = 4000, CASES_SANITIZED = 800, GEOMETRIES = 24, SECONDS_MAX = 15, SECONDS_ASKED = 3600 };
 
@@ -80,9 +83,40 @@ static void drawn_cases(void **state)
 	assert_true(tally.refused > tally.cases / 8 && tally.no_problem > 0);
 }
 
+/* As legal as the geometry without; on a GPU alone. */
+static void passes_are_all_gpu_kernels_knob(void **state)
+{
+	size_t count;
+	const struct tcb_op *const *ops = tcb_ops(&count);
+	(void)state;
+	for (size_t i = 0; i < count; i++) {
+		const struct tcb_op *op = ops[i];
+		const struct tcb_target cpu = { .kind = TCB_TARGET_CPU,
+						.isa_mask = 1u << TCB_ISA_SCALAR,
+						.threads = 1 };
+		struct tcb_geometry geometry;
+		struct tcb_problem problem;
+		struct tcb_gpu gpu;
+		char why[TCB_WHY_MAX];
+		assert_int_equal(tcb_problem_init(op, op->default_contract, &op->default_shapes[0], &problem, NULL),
+				 TCB_OK);
+		op->default_geometry(&problem, &cpu, &geometry);
+		geometry.knob[TCB_KNOB_PASSES] = TCB_PASSES_ALL;
+		assert_non_null(tcb_constraint_violated(op, &problem, &cpu, &geometry, 0, why));
+		assert_non_null(strstr(why, "passes is a knob of GPUs only"));
+		if (!op->emit)
+			continue;
+		assert_int_equal(tcb_gpu_table(90, &gpu, NULL), TCB_OK);
+		op->default_geometry(&problem, &gpu.device.target, &geometry);
+		geometry.knob[TCB_KNOB_PASSES] = TCB_PASSES_ALL;
+		if (tcb_constraint_violated(op, &problem, &gpu.device.target, &geometry, 0, why))
+			fail_msg("%s: %s", op->name, why);
+	}
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(steps_that_do_not_divide_k),
-					    cmocka_unit_test(drawn_cases) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(steps_that_do_not_divide_k), cmocka_unit_test(drawn_cases),
+					    cmocka_unit_test(passes_are_all_gpu_kernels_knob) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Every op's GPU kernel in the emulator against its reference, as it is
- * emitted, as the optimiser leaves it, and mutated: each mutation must be
+ * emitted, with passes=all, and mutated: each mutation must be
  * noticed, by a wrong result or by a finding.
  */
 #include "cmocka_all.h"
@@ -31,9 +31,9 @@ static void see(void *ctx, const struct tcb_ptx_finding *finding)
 		snprintf(seen->first, sizeof seen->first, "line %u: %.380s", finding->line, finding->message);
 }
 
-/* OP's default kernel for SHAPE, whose k row ops do without; 0 when it has none for the contract. */
-static int emit(const struct tcb_op *op, unsigned capability, enum tcb_contract contract, const struct tcb_shape *shape,
-		struct tcb_kernel *out)
+/* OP's default kernel for SHAPE, whose k row ops do without, with PASSES; 0 when it has none for the contract. */
+static int emit_with(const struct tcb_op *op, unsigned capability, enum tcb_contract contract,
+		     const struct tcb_shape *shape, enum tcb_passes passes, struct tcb_kernel *out)
 {
 	const struct tcb_shape fitting = { shape->m, shape->n, strcmp(op->shape_form, "MxN") == 0 ? 0 : shape->k };
 	struct tcb_problem problem;
@@ -46,13 +46,20 @@ static int emit(const struct tcb_op *op, unsigned capability, enum tcb_contract 
 	assert_int_equal(tcb_gpu_table(capability, &gpu, &err), TCB_OK);
 	assert_int_equal(tcb_problem_init(op, contract, &fitting, &problem, &err), TCB_OK);
 	op->default_geometry(&problem, &gpu.device.target, &geometry);
-	const enum tcb_status status = op->emit(&problem, &gpu.device.target, &geometry, out, &err);
+	geometry.knob[TCB_KNOB_PASSES] = (int32_t)passes;
+	const enum tcb_status status = tcb_kernel_emit(&problem, &gpu.device.target, &geometry, out, &err);
 	/* Products have no GPU kernels of contract f32, nor of bf16 below sm_80. */
 	const int has_none = status == TCB_E_ILLEGAL &&
 			     (strstr(err.message, "the contract must be") || strstr(err.message, "bf16 needs sm_80"));
 	if (status != TCB_OK && !has_none)
 		fail_msg("%s: %s", op->name, err.message);
 	return status == TCB_OK;
+}
+
+static int emit(const struct tcb_op *op, unsigned capability, enum tcb_contract contract, const struct tcb_shape *shape,
+		struct tcb_kernel *out)
+{
+	return emit_with(op, capability, contract, shape, TCB_PASSES_NONE, out);
 }
 
 static struct tcb_ptx_module *parse(const char *text)
@@ -81,6 +88,17 @@ static int is_right(const struct tcb_op *op, const struct tcb_kernel *kernel, st
 	return !result.findings && result.error_ratio <= 1;
 }
 
+static void assert_same_text(const struct tcb_kernel *a, const struct tcb_kernel *b)
+{
+	struct tcb_str text_a = { 0 }, text_b = { 0 };
+
+	tcb_ptx_print(a->module, &text_a);
+	tcb_ptx_print(b->module, &text_b);
+	assert_string_equal(text_a.data, text_b.data);
+	tcb_str_fini(&text_a);
+	tcb_str_fini(&text_b);
+}
+
 static void default_kernels_are_right(void **state)
 {
 	static const struct tcb_shape shapes[] = { { 1, 64, 512 }, { 3, 77, 1280 }, { 1, 1, 256 } };
@@ -95,7 +113,7 @@ static void default_kernels_are_right(void **state)
 		unsigned capability = capabilities[i / count % CAPABILITIES];
 		enum tcb_contract contract = (enum tcb_contract)(i / count / CAPABILITIES);
 		const struct tcb_shape *shape = &shapes[(i % count + i / count) % 3];
-		struct tcb_kernel kernel;
+		struct tcb_kernel kernel, with_passes;
 		struct tcb_error err;
 		struct seen seen;
 		if (!emit(op, capability, contract, shape, &kernel))
@@ -105,12 +123,15 @@ static void default_kernels_are_right(void **state)
 		if (tcb_ptx_optimise(kernel.module, NULL, &(struct tcb_ptx_pipeline_debug){ .verify = 1 }, &err) !=
 		    TCB_OK)
 			fail_msg("%s", err.message);
-		if (!is_right(op, &kernel, NULL, &seen))
-			fail_msg("%s on sm_%u is wrong once optimised; %s", op->name, capability, seen.first);
+		assert_true(emit_with(op, capability, contract, shape, TCB_PASSES_ALL, &with_passes));
+		assert_same_text(&kernel, &with_passes);
+		if (!is_right(op, &with_passes, NULL, &seen))
+			fail_msg("%s on sm_%u is wrong with passes=all; %s", op->name, capability, seen.first);
+		tcb_kernel_fini(&with_passes);
 		tcb_kernel_fini(&kernel);
 		checked++;
 	}
-	print_message("%u kernels, each as emitted and optimised\n", checked);
+	print_message("%u kernels, each as emitted and with passes=all\n", checked);
 	assert_true(checked > 0);
 }
 

@@ -261,8 +261,8 @@ static enum tcb_status prepare(struct comparing *comparing, const struct stored_
 		struct tcb_shape shape = emulated.shape;
 		if (*dimension != all) /* what is for more rows only is refused by emit */
 			(void)tcb_verify_gpu_fit(&problem->problem, target, &shape, &comparison->geometry);
-		comparison->status = problem->op->emit(&emulated, target, &comparison->geometry, &comparison->kernel,
-						       &comparison->error);
+		comparison->status = tcb_kernel_emit(&emulated, target, &comparison->geometry, &comparison->kernel,
+						     &comparison->error);
 		if (comparison->status == TCB_OK && comparison->kernel.packed_bytes > 0)
 			TCB_TRY(tcb_instance_packed(comparing->instance,
 						    (enum tcb_layout)comparison->geometry.knob[TCB_KNOB_LAYOUT],

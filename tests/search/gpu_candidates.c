@@ -70,9 +70,9 @@ static size_t odd_shapes(const struct tcb_problem *problem, const struct tcb_tar
 }
 
 /* GEOMETRY at shape INDEX of the odd ones, with the defect that is asked for; *CHANGED_OUT instructions differ. */
-static enum tcb_status emit(const struct work *work, const struct tcb_op *op, const struct tcb_problem *problem,
-			    const struct tcb_target *target, const struct tcb_geometry *geometry, size_t index,
-			    struct tcb_kernel *out, unsigned *changed_out, struct tcb_error *err)
+static enum tcb_status emit(const struct work *work, const struct tcb_problem *problem, const struct tcb_target *target,
+			    const struct tcb_geometry *geometry, size_t index, struct tcb_kernel *out,
+			    unsigned *changed_out, struct tcb_error *err)
 {
 	struct tcb_shape shapes[TCB_CODE_UNITS_MAX];
 	struct tcb_geometry fitted[TCB_CODE_UNITS_MAX];
@@ -81,7 +81,7 @@ static enum tcb_status emit(const struct work *work, const struct tcb_op *op, co
 	if (odd_shapes(problem, target, geometry, shapes, fitted) <= index)
 		return tcb_fail(err, TCB_E_NOT_FOUND, "there is no such shape");
 	odd.shape = shapes[index];
-	TCB_TRY(op->emit(&odd, target, &fitted[index], out, err));
+	TCB_TRY(tcb_kernel_emit(&odd, target, &fitted[index], out, err));
 	*changed_out = plant_into(out, work->options->plant);
 	return TCB_OK;
 }
@@ -113,12 +113,10 @@ static enum tcb_status write_candidate(struct work *work, const struct tcb_probl
 }
 
 /* All candidates of a problem through the pool of assemblers; the whole problem's unit comes first in each image. */
-static enum tcb_status pack(struct work *work, const struct tcb_op *op, const struct tcb_problem *problem,
-			    const struct tcb_target *target, const struct tcb_geometry *geometries, size_t count,
-			    struct tcb_error *err)
+static enum tcb_status pack(struct work *work, const struct tcb_problem *problem, const struct tcb_target *target,
+			    const struct tcb_geometry *geometries, size_t count, struct tcb_error *err)
 {
-	struct tcb_codes_setup setup = { .op = op,
-					 .problem = problem,
+	struct tcb_codes_setup setup = { .problem = problem,
 					 .target = target,
 					 .workers = 8,
 					 .seconds_limit = COMPILE_LIMIT_S,
@@ -150,7 +148,7 @@ static enum tcb_status pack(struct work *work, const struct tcb_op *op, const st
 	return status;
 }
 
-static enum tcb_status pack_planted(struct work *work, const struct tcb_op *op, const struct tcb_problem *problem,
+static enum tcb_status pack_planted(struct work *work, const struct tcb_problem *problem,
 				    const struct tcb_target *target, const struct tcb_geometry *geometry,
 				    unsigned *changed_out, struct tcb_error *err)
 {
@@ -162,7 +160,7 @@ static enum tcb_status pack_planted(struct work *work, const struct tcb_op *op, 
 	memset(kernels, 0, sizeof kernels);
 	*changed_out = 0;
 	for (size_t i = 0; i < count && status == TCB_OK; i++)
-		status = emit(work, op, problem, target, geometry, i, &kernels[i], changed_out, err);
+		status = emit(work, problem, target, geometry, i, &kernels[i], changed_out, err);
 	if (status == TCB_OK && *changed_out > 0)
 		status = tcb_code_compile(kernels, count, target, &image, err);
 	if (image)
@@ -191,29 +189,27 @@ static void see(void *ctx, const struct tcb_ptx_finding *finding)
 		snprintf(seen->first, sizeof seen->first, "%.250s", finding->message);
 }
 
-static enum tcb_status emulate_one(struct work *work, const struct tcb_op *op, const struct tcb_kernel *kernel,
-				   struct tcb_error *err)
+static enum tcb_status emulate_one(struct work *work, const struct tcb_kernel *kernel, struct tcb_error *err)
 {
 	struct seen seen = { 0 };
 	struct tcb_ptx_sink sink = { see, &seen };
 	struct tcb_kernel_emulation result;
 	char geometry[TCB_GEOMETRY_TEXT_MAX], shape[TCB_SHAPE_TEXT_MAX];
 
-	TCB_TRY(tcb_kernel_emulate(op, kernel, NULL, 1, &sink, &result, err));
+	TCB_TRY(tcb_kernel_emulate(kernel->problem.op, kernel, NULL, 1, &sink, &result, err));
 	int is_right = result.findings == 0 && result.error_ratio <= 1;
 	tcb_geometry_print(&kernel->geometry, geometry);
 	tcb_shape_print(&kernel->problem.shape, shape);
-	printf("%s %s %s %s %s: error %.3g of what is allowed%s%s\n", is_right ? "ok" : "wrong", op->name,
-	       tcb_contract_text(kernel->problem.contract), shape, geometry, result.error_ratio,
-	       seen.first[0] ? "; " : "", seen.first);
+	printf("%s %s %s %s %s: error %.3g of what is allowed%s%s\n", is_right ? "ok" : "wrong",
+	       kernel->problem.op_name, tcb_contract_text(kernel->problem.contract), shape, geometry,
+	       result.error_ratio, seen.first[0] ? "; " : "", seen.first);
 	work->wrong += !is_right;
 	work->last_rule |= seen.rules;
 	return TCB_OK;
 }
 
-static enum tcb_status emulate(struct work *work, const struct tcb_op *op, const struct tcb_problem *problem,
-			       const struct tcb_target *target, const struct tcb_geometry *geometry,
-			       unsigned *changed_out, struct tcb_error *err)
+static enum tcb_status emulate(struct work *work, const struct tcb_problem *problem, const struct tcb_target *target,
+			       const struct tcb_geometry *geometry, unsigned *changed_out, struct tcb_error *err)
 {
 	size_t count = shape_count(problem, target, geometry);
 
@@ -221,9 +217,9 @@ static enum tcb_status emulate(struct work *work, const struct tcb_op *op, const
 	for (size_t i = 0; i < count; i++) {
 		struct tcb_kernel kernel = { .module = NULL };
 		unsigned changed = 0;
-		enum tcb_status status = emit(work, op, problem, target, geometry, i, &kernel, &changed, err);
+		enum tcb_status status = emit(work, problem, target, geometry, i, &kernel, &changed, err);
 		if (status == TCB_OK && (changed || work->options->plant == PLANT_NONE))
-			status = emulate_one(work, op, &kernel, err);
+			status = emulate_one(work, &kernel, err);
 		tcb_kernel_fini(&kernel);
 		TCB_TRY(status);
 		*changed_out += changed;
@@ -235,19 +231,17 @@ static enum tcb_status emulate(struct work *work, const struct tcb_op *op, const
 /* --- choosing --- */
 
 /* The candidates themselves; with a plant the first of them that has a place for it. */
-static enum tcb_status take(struct work *work, const struct tcb_op *op, const struct tcb_problem *problem,
-			    const struct tcb_target *target, const struct tcb_geometry *geometries, size_t count,
-			    struct tcb_error *err)
+static enum tcb_status take(struct work *work, const struct tcb_problem *problem, const struct tcb_target *target,
+			    const struct tcb_geometry *geometries, size_t count, struct tcb_error *err)
 {
 	unsigned changed = 0;
 
 	if (work->options->plant == PLANT_NONE && work->file)
-		return pack(work, op, problem, target, geometries, count, err);
+		return pack(work, problem, target, geometries, count, err);
 	for (size_t i = 0; i < count && (changed == 0 || work->options->plant == PLANT_NONE); i++)
-		TCB_TRY((work->file ? pack_planted : emulate)(work, op, problem, target, &geometries[i], &changed,
-							      err));
+		TCB_TRY((work->file ? pack_planted : emulate)(work, problem, target, &geometries[i], &changed, err));
 	if (work->options->plant != PLANT_NONE && changed == 0)
-		return tcb_fail(err, TCB_E_NOT_FOUND, "%s: no candidate has a place for that defect", op->name);
+		return tcb_fail(err, TCB_E_NOT_FOUND, "%s: no candidate has a place for that defect", problem->op_name);
 	return TCB_OK;
 }
 
@@ -278,7 +272,7 @@ static enum tcb_status take_stored(struct work *work, struct tcb_db *db, const s
 	printf("%s %s %s: %zu of %zu candidates%s\n", problem->op->name, tcb_contract_text(problem->problem.contract),
 	       shape, wanted, list.count, list.stale ? "; others are of kernels that have changed since" : "");
 	stored_list_fini(&list);
-	enum tcb_status status = take(work, problem->op, &problem->problem, &gpu.device.target, geometries, count, err);
+	enum tcb_status status = take(work, &problem->problem, &gpu.device.target, geometries, count, err);
 	free(geometries);
 	return status;
 }
@@ -326,7 +320,7 @@ static enum tcb_status from_default(struct work *work, struct tcb_error *err)
 	TCB_TRY(tcb_problem_init(op, contract, &shape, &problem, err));
 	TCB_TRY(tcb_gpu_open(options->device, 0, &gpu, err));
 	op->default_geometry(&problem, &gpu.device.target, &geometry);
-	return take(work, op, &problem, &gpu.device.target, &geometry, 1, err);
+	return take(work, &problem, &gpu.device.target, &geometry, 1, err);
 }
 
 /* --- commands --- */

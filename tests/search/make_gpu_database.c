@@ -28,7 +28,7 @@ static enum tcb_status count(const struct tcb_op *op, const struct tcb_problem *
 	struct tcb_instance *instance = NULL;
 	struct emulated_counters found = { 0 };
 
-	enum tcb_status status = op->emit(problem, &gpu->device.target, geometry, &kernel, err);
+	enum tcb_status status = tcb_kernel_emit(problem, &gpu->device.target, geometry, &kernel, err);
 	if (status == TCB_OK)
 		status = tcb_instance_create(op, problem, 1, &instance, err);
 	if (status == TCB_OK)

@@ -71,7 +71,7 @@ static void compare(const struct tcb_model *model, const struct tcb_geometry *ge
 		struct tcb_ptx_machine machine = model->machine;
 		struct tcb_kernel kernel = { .module = NULL };
 		machine.whole = whole;
-		if (model->op->emit(model->problem, model->target, geometry, &kernel, &err) != TCB_OK)
+		if (tcb_kernel_emit(model->problem, model->target, geometry, &kernel, &err) != TCB_OK)
 			return;
 		const double start = cpu_s();
 		const enum tcb_status status = tcb_kernel_time(model->op, &kernel, &machine, 0, timing[whole], &err);

@@ -11,6 +11,7 @@ unsigned tcb_gpu_knob(const struct tcb_geometry *geometry, enum tcb_knob which)
 
 int tcb_gpu_sets_knobs(const struct tcb_geometry *geometry, uint64_t set, uint64_t free)
 {
+	free |= KNOB_BIT(PASSES); /* no op's business */
 	for (int k = 0; k < TCB_KNOB_COUNT; k++)
 		if (!(free >> k & 1u) && (geometry->knob[k] != TCB_KNOB_UNSET) != (set >> k & 1u))
 			return 0;
@@ -22,6 +23,7 @@ int tcb_gpu_is_default(const struct tcb_problem *problem, const struct tcb_targe
 {
 	struct tcb_geometry standard;
 	problem->op->default_geometry(problem, target, &standard);
+	standard.knob[TCB_KNOB_PASSES] = geometry->knob[TCB_KNOB_PASSES];
 	return tcb_geometry_equal(&standard, geometry);
 }
 

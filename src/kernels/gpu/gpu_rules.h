@@ -23,10 +23,10 @@ unsigned tcb_gpu_knob(const struct tcb_geometry *geometry, enum tcb_knob which);
 
 /* --- what rules share --- */
 
-/* Are all knobs of SET (bits 1 << enum tcb_knob) set, and of the others none but of FREE? */
+/* Are all knobs of SET (bits 1 << enum tcb_knob) set, and of the others none but of FREE, and passes? */
 int tcb_gpu_sets_knobs(const struct tcb_geometry *geometry, uint64_t set, uint64_t free);
 #define KNOB_BIT(id) (UINT64_C(1) << TCB_KNOB_##id)
-/* Is GEOMETRY its op's default one?  That is always an element. */
+/* Is GEOMETRY its op's default one, with passes or without?  That is always an element. */
 int tcb_gpu_is_default(const struct tcb_problem *problem, const struct tcb_target *target,
 		       const struct tcb_geometry *geometry);
 /* Why a default space leaves GEOMETRY out: it has more than one of what is UNUSUAL, and is not the default geometry. */
