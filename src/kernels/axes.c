@@ -6,6 +6,8 @@
 
 #include <assert.h>
 
+#include "kernels/simd/isas.h"
+
 static struct tcb_axis *add_axis(struct tcb_axis *out, size_t *count, enum tcb_axis_kind kind, int which)
 {
 	assert(*count < TCB_AXES_MAX);
@@ -43,6 +45,15 @@ void tcb_axis_add_powers(struct tcb_axis *axis, size_t from, size_t factor, size
 {
 	for (size_t value = from; value <= last; value *= factor)
 		tcb_axis_add(axis, value);
+}
+
+void tcb_axis_add_float_isas(struct tcb_axis *axis, const struct tcb_target *target)
+{
+	for (int isa = 0; isa < TCB_ISA_COUNT; isa++)
+		if (tcb_float_lanes(isa) && tcb_target_has(target, (enum tcb_isa)isa))
+			tcb_axis_add(axis, (size_t)isa);
+	if (!axis->count) /* nothing runs here; V1 says so */
+		tcb_axis_add(axis, TCB_ISA_SCALAR);
 }
 
 void tcb_axis_add_threads(struct tcb_axis *axis, const struct tcb_target *target)

@@ -24,6 +24,8 @@ void tcb_axis_add_all(struct tcb_axis *axis, size_t count, const unsigned short 
 			 (const unsigned short[]){ __VA_ARGS__ })
 /* FROM, FACTOR FROM, FACTOR^2 FROM, ... while at most LAST. */
 void tcb_axis_add_powers(struct tcb_axis *axis, size_t from, size_t factor, size_t last);
+/* The families of TARGET whose arithmetic on floats differs. */
+void tcb_axis_add_float_isas(struct tcb_axis *axis, const struct tcb_target *target);
 /* 1, 2, 4, ... and all the threads of a CPU. */
 void tcb_axis_add_threads(struct tcb_axis *axis, const struct tcb_target *target);
 

@@ -99,27 +99,6 @@ double tcb_quant_traffic(const struct tcb_problem *problem)
 	return bytes;
 }
 
-size_t tcb_quant_power_above(size_t value)
-{
-	size_t power = 1;
-	while (power < value && power <= SIZE_MAX / 4)
-		power *= 2;
-	return power;
-}
-
-size_t tcb_quant_shares(size_t count, size_t share)
-{
-	return (count - 1) / share + 1;
-}
-
-size_t tcb_quant_even_share(size_t count, unsigned threads, size_t least)
-{
-	size_t share = tcb_quant_power_above(count);
-	while (threads > 1 && share > least && (count % share || count / share % threads))
-		share /= 2;
-	return share;
-}
-
 void tcb_quant_codes(const float *x, size_t count, int8_t *code_out, float *d_out)
 {
 	tcb_quant_codes_inline(x, count, code_out, d_out);

@@ -30,13 +30,6 @@ void tcb_quant_fill(const struct tcb_problem *problem, uint64_t seed, void *cons
 double tcb_quant_flops(const struct tcb_problem *problem);
 double tcb_quant_traffic(const struct tcb_problem *problem);
 
-/* Sizes for tiles: the least power of two >= VALUE; pieces of SHARE that cover COUNT; the largest power of two, LEAST
- * or more, that cuts COUNT into equal pieces, as many for each of THREADS (LEAST if none does; all of it for one
- * thread). */
-size_t tcb_quant_power_above(size_t value);
-size_t tcb_quant_shares(size_t count, size_t share);
-size_t tcb_quant_even_share(size_t count, unsigned threads, size_t least);
-
 /*
  * quant_reference.c.  In double; every block is taken apart once for 32 tokens.  A kernel that keeps scale * code and
  * offset apart, or codes as stored and their centre, must have no longer chain than tcb_quant_chain_max(): extra holds

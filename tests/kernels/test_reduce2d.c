@@ -15,6 +15,7 @@
 #include "base/cpu_identity.h"
 #include "base/util.h"
 #include "cmocka_all.h"
+#include "kernels/simd/isas.h"
 #include "kernels/space.h"
 
 enum { THREADS = 2, SAMPLE = 60, ELEMENTS_MAX = 1 << 16 };
@@ -103,7 +104,7 @@ static void test_every_size(void **state)
 			}
 			for (int isa = 0; isa <= TCB_ISA_NEON; isa++) {
 				struct tcb_target only = target;
-				if (!tcb_target_has(&target, (enum tcb_isa)isa) || !reduce2d_lanes((enum tcb_isa)isa))
+				if (!tcb_target_has(&target, (enum tcb_isa)isa) || !tcb_float_lanes(isa))
 					continue;
 				only.isa_mask = 1u << TCB_ISA_SCALAR | 1u << isa;
 				for (size_t o = 0; o < 3; o++) {

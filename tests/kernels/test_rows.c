@@ -151,7 +151,7 @@ static void test_every_length(void **state)
 				struct tcb_target only = target;
 				struct tcb_geometry geometry;
 				only.isa_mask = 1u << TCB_ISA_SCALAR | 1u << isa;
-				if (!tcb_target_has(&target, (enum tcb_isa)isa) || !rows_lanes((enum tcb_isa)isa))
+				if (!tcb_target_has(&target, (enum tcb_isa)isa) || !tcb_float_lanes(isa))
 					continue;
 				b.op->default_geometry(&b.problem, &only, &geometry);
 				check(&b, &geometry);
@@ -196,7 +196,7 @@ static void test_short_rows_are_streamed(void **state)
 				};
 				struct tcb_geometry geometry;
 				struct tcb_plan plan;
-				if (!tcb_target_has(&target, (enum tcb_isa)isa) || !rows_lanes((enum tcb_isa)isa))
+				if (!tcb_target_has(&target, (enum tcb_isa)isa) || !tcb_float_lanes(isa))
 					continue;
 				assert_int_equal(tcb_geometry_parse(texts[o], &geometry, NULL), TCB_OK);
 				geometry.knob[TCB_KNOB_ISA] = isa;
@@ -383,8 +383,8 @@ static void test_groups(void **state)
 	for (size_t o = 0; o < 2; o++) {
 		const struct tcb_variant *variant;
 		for (size_t i = 0; (variant = tcb_variant_at(norms[o], i)) != NULL; i++) {
-			if (!rows_lanes(variant->isa) || !tcb_target_has(&target, variant->isa) ||
-			    !rows_has_loops(variant->micro.n / rows_lanes(variant->isa)))
+			if (!tcb_float_lanes((int32_t)variant->isa) || !tcb_target_has(&target, variant->isa) ||
+			    !rows_has_loops(variant->micro.n / tcb_float_lanes((int32_t)variant->isa)))
 				continue;
 			for (size_t c = 0; c < 2; c++) {
 				struct bench b;

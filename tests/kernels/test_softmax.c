@@ -57,7 +57,7 @@ static void for_geometries(void (*check)(const struct tcb_problem *problem, cons
 		assert_true(checked > 50);
 		assert_true(isas & 1u << TCB_ISA_SCALAR);
 		for (int isa = 0; isa < TCB_ISA_COUNT; isa++)
-			if (rows_lanes((enum tcb_isa)isa))
+			if (tcb_float_lanes(isa))
 				assert_int_equal((isas >> isa) & 1u, tcb_target_has(&target, (enum tcb_isa)isa));
 		tcb_space_destroy(space);
 	}
@@ -103,7 +103,7 @@ static void test_exp_bound(void **state)
 	const struct tcb_variant *variant;
 	for (size_t i = 0; (variant = tcb_variant_at(op, i)) != NULL; i++) {
 		size_t count;
-		if (!rows_has_loops(variant->micro.n / rows_lanes(variant->isa)))
+		if (!rows_has_loops(variant->micro.n / tcb_float_lanes((int32_t)variant->isa)))
 			continue;
 		if (!tcb_target_has(&target, variant->isa)) {
 			print_message("%s: not run, this machine has no %s\n", variant->name,

@@ -5,26 +5,15 @@
  */
 #include "kernels/layernorm/layernorm.h"
 #include "kernels/rows/rows_gpu.h"
-#include "kernels/simd/isas.h"
 
 #include <float.h>
 #include <math.h>
 
 #include "base/util.h"
 
-static size_t layernorm_operands(const struct tcb_problem *problem, struct tcb_operand out[TCB_OPERANDS_MAX])
-{
-	size_t m = problem->shape.m, n = problem->shape.n;
-	out[LAYERNORM_X] = (struct tcb_operand){ "x", TCB_ROLE_INPUT, TCB_TYPE_F32, m, n, m * n * sizeof(float), 1 };
-	out[LAYERNORM_W] = (struct tcb_operand){ "w", TCB_ROLE_INPUT, TCB_TYPE_F32, 1, n, n * sizeof(float), 0 };
-	out[LAYERNORM_B] = (struct tcb_operand){ "b", TCB_ROLE_INPUT, TCB_TYPE_F32, 1, n, n * sizeof(float), 0 };
-	out[LAYERNORM_Y] = (struct tcb_operand){ "y", TCB_ROLE_OUTPUT, TCB_TYPE_F32, m, n, m * n * sizeof(float), 1 };
-	return LAYERNORM_OPERANDS;
-}
-
 /* Rows of four kinds in turn: as in a model, with a mean of a hundred deviations, so small that eps rules, with a step
  * in the middle. */
-static void layernorm_fill(const struct tcb_problem *problem, uint64_t seed, void *const operand[])
+static void fill(const struct tcb_problem *problem, uint64_t seed, void *const operand[])
 {
 	static const float spread[4] = { 1, 0.5f, 1e-4f, 1 }, offset[4] = { 0, 50, 0, -20 }, step[4] = { 0, 0, 0, 40 };
 	float *x = operand[LAYERNORM_X], *w = operand[LAYERNORM_W], *b = operand[LAYERNORM_B];
@@ -49,7 +38,7 @@ static void layernorm_fill(const struct tcb_problem *problem, uint64_t seed, voi
  * Four roundings (x - mean, factor, two products with w) come to it, which ulps cannot cover where b cancels what they
  * were made on: extra.
  */
-static void layernorm_reference(const struct tcb_problem *problem, void *const operand[], struct tcb_reference *out)
+static void reference(const struct tcb_problem *problem, void *const operand[], struct tcb_reference *out)
 {
 	const float *x = operand[LAYERNORM_X], *w = operand[LAYERNORM_W], *b = operand[LAYERNORM_B];
 	const double rounding = 0x1p-24 * 1.001, tiny = 0x1p-149;
@@ -74,17 +63,6 @@ static void layernorm_reference(const struct tcb_problem *problem, void *const o
 			out->extra[i] = 4 * rounding * fabs(scaled) + tiny * (2 + weight);
 		}
 	}
-}
-
-static double layernorm_flops(const struct tcb_problem *problem)
-{
-	/* sum, deviation, its square, its sum, factor, weight, bias */
-	return 7.0 * (double)problem->shape.m * (double)problem->shape.n;
-}
-
-static double layernorm_traffic(const struct tcb_problem *problem)
-{
-	return sizeof(float) * (double)problem->shape.n * (2.0 * (double)problem->shape.m + 2);
 }
 
 static void layernorm_combine(struct rows_row *row)
@@ -140,7 +118,6 @@ static void layernorm_bound(enum tcb_form form, size_t block, double chain, stru
 }
 
 static const struct rows_op rows = {
-	.op = &tcb_op_layernorm,
 	.x = LAYERNORM_X,
 	.y = LAYERNORM_Y,
 	.weight = LAYERNORM_W,
@@ -159,37 +136,10 @@ static const struct rows_op rows = {
 	.combine = layernorm_combine,
 	.wide = layernorm_wide,
 	.bound = layernorm_bound,
+	.flops = 7, /* sum, deviation, its square, its sum, factor, weight, bias */
 	.gpu = &layernorm_gpu_math,
 };
 
-ROWS_CALLBACKS(layernorm, rows)
-
-static const struct tcb_shape default_shapes[] = { { 512, 4096, 0 }, { 1, 4096, 0 }, { 4096, 4096, 0 } };
-
-TCB_VARIANT_TABLES(variant_lists, TCB_ISAS_FLOATS, layernorm_variants)
-
-const struct tcb_op tcb_op_layernorm = {
-	.name = "layernorm",
-	.summary = "rows of f32 less their mean over their deviation, times a weight and plus a bias a column",
-	.shape_form = "MxN",
-	.contracts = 1u << TCB_CONTRACT_F32,
-	.default_contract = TCB_CONTRACT_F32,
-	.default_shapes = default_shapes,
-	.default_shape_count = sizeof(default_shapes) / sizeof(default_shapes[0]),
-	.variant_lists = variant_lists,
-	.check_shape = rows_check_shape,
-	.operands = layernorm_operands,
-	.fill = layernorm_fill,
-	.reference = layernorm_reference,
-	.flops = layernorm_flops,
-	.traffic = layernorm_traffic,
-	.axes = layernorm_axes,
-	.default_geometry = layernorm_default_geometry,
-	.footprint = layernorm_footprint,
-	.plan = layernorm_plan,
-	.run = layernorm_run,
-	.emit = layernorm_emit,
-	.gpu_rules = tcb_rows_gpu_rules,
-	.gpu_variants = layernorm_gpu_variants,
-	.cpu_rules = rows_cpu_rules,
-};
+ROWS_OP(layernorm, rows, tcb_rows_gpu_rules,
+	"rows of f32 less their mean over their deviation, times a weight and plus a bias a column", { 512, 4096, 0 },
+	{ 1, 4096, 0 }, { 4096, 4096, 0 });

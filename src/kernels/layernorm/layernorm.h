@@ -33,8 +33,5 @@ extern const struct tcb_op tcb_op_layernorm;
 
 /* layernorm_gpu.c */
 extern const struct tcb_rows_math layernorm_gpu_math;
-extern const struct tcb_variant layernorm_gpu_variants[];
-enum tcb_status layernorm_emit(const struct tcb_problem *problem, const struct tcb_target *target,
-			       const struct tcb_geometry *geometry, struct tcb_kernel *out, struct tcb_error *err);
 
 #endif

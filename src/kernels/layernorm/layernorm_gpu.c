@@ -209,6 +209,17 @@ static void result(struct tcb_rows_writer *w, struct tcb_rows_values *values, co
 	}
 }
 
+/*
+ * Beside the additions: shares, weights, deviations and their squares, of a lane, of a warp and of the row, at most
+ * four roundings each; four more a step of a running state; rsqrt.approx is off by two roundings more than one that is
+ * correctly rounded, which the reference has.
+ */
+static void bound(const struct tcb_rows_gpu *g, struct tcb_kernel *out)
+{
+	out->chain = tcb_rows_gpu_chain(g) + 4 * tcb_rows_gpu_steps(g) + 14;
+	out->ulps = 0.51;
+}
+
 const struct tcb_rows_math layernorm_gpu_math = {
 	.name = "layernorm",
 	.input = LAYERNORM_X,
@@ -224,27 +235,7 @@ const struct tcb_rows_math layernorm_gpu_math = {
 	.is_lost = is_lost,
 	.join = join,
 	.result = result,
+	.bound = bound,
 	.registers = 44,
 	.temporaries = 2,
-};
-
-/*
- * Beside the additions: shares, weights, deviations and their squares, of a lane, of a warp and of the row, at most
- * four roundings each; four more a step of a running state; rsqrt.approx is off by two roundings more than one that is
- * correctly rounded, which the reference has.
- */
-enum tcb_status layernorm_emit(const struct tcb_problem *problem, const struct tcb_target *target,
-			       const struct tcb_geometry *geometry, struct tcb_kernel *out, struct tcb_error *err)
-{
-	struct tcb_rows_gpu g;
-	TCB_TRY(tcb_rows_gpu_emit(&layernorm_gpu_math, problem, target, geometry, &g, out, err));
-	out->class = TCB_CLASS_APPROX;
-	out->chain = tcb_rows_gpu_chain(&g) + 4 * tcb_rows_gpu_steps(&g) + 14;
-	out->ulps = 0.51;
-	return TCB_OK;
-}
-
-const struct tcb_variant layernorm_gpu_variants[] = {
-	{ .name = "layernorm_f32_ptx", .contract = TCB_CONTRACT_F32, .isa = TCB_ISA_FMA, .class = TCB_CLASS_APPROX },
-	{ .name = NULL },
 };

@@ -12,6 +12,7 @@
 #include "kernels/constraint.h"
 #include "kernels/matmul/matmul_cpu.h"
 #include "kernels/matmul/matmul_gpu.h"
+#include "kernels/simd/isas.h"
 
 enum {
 	BLOCK_M_LEAST = 96, /* rows and columns of a block that are enough to pay for packing the other operand's */
@@ -172,10 +173,7 @@ size_t matmul_axes(const struct tcb_problem *problem, const struct tcb_target *t
 	struct tcb_axis *micro_m = tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, TCB_MICRO);
 	struct tcb_axis *micro_n = tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MICRO);
 	add_variants(problem, target, isa, micro_m, micro_n);
-	struct tcb_axis *a = tcb_axis_knob(out, &count, TCB_KNOB_THREADS);
-	for (unsigned threads = 1; threads < target->threads && a->count < TCB_AXIS_VALUES_MAX - 1; threads *= 2)
-		tcb_axis_add(a, threads);
-	tcb_axis_add(a, target->threads);
+	tcb_axis_add_threads(tcb_axis_knob(out, &count, TCB_KNOB_THREADS), target);
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_SCHED), TCB_SCHED_STATIC, TCB_SCHED_DYNAMIC);
 	struct tcb_axis *midi = tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, TCB_MIDI);
 	add_blocks(midi, micro_m, s->m, BLOCK_M_LEAST, BLOCK_M_MOST, 2);
@@ -187,7 +185,7 @@ size_t matmul_axes(const struct tcb_problem *problem, const struct tcb_target *t
 		add_blocks(midi, micro_n, s->n, BLOCK_N_LEAST, BLOCK_N_MOST, 4);
 	add_shares(tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MACRO), midi, s->n, target);
 	tcb_axis_add(tcb_axis_tile(out, &count, TCB_AXIS_TILE_K, TCB_MACRO), whole_k);
-	a = tcb_axis_tile(out, &count, TCB_AXIS_TILE_K, TCB_MIDI);
+	struct tcb_axis *a = tcb_axis_tile(out, &count, TCB_AXIS_TILE_K, TCB_MIDI);
 	if (s->m <= SKINNY_M) {
 		tcb_axis_add(a, tcb_least(whole_k, SKINNIEST_K));
 		tcb_axis_add(a, tcb_least(whole_k, SKINNY_K));
@@ -239,18 +237,14 @@ const struct tcb_rule matmul_cpu_rules[] = {
  * What a variant costs, up to a factor: the multiply-adds that its tiles take, edges included, and the loads beside
  * them, which are few where the tile is large.  Fewer sums than hide the latency cost as if they were as many.
  */
-static double cost_of(const struct tcb_variant *variant, const struct tcb_shape *shape, size_t lanes)
+static double cost_of(const struct tcb_variant *variant, const struct tcb_shape *shape)
 {
 	enum { SUMS_LEAST = 8 };
+	const size_t lanes = tcb_float_lanes((int32_t)variant->isa);
 	const double m = (double)variant->micro.m, vectors = (double)variant->micro.n / (double)lanes;
 	const double tiles =
 		(double)tcb_div_up(shape->m, variant->micro.m) * (double)tcb_div_up(shape->n, variant->micro.n);
 	return tiles * (fmax(m * vectors, SUMS_LEAST) + 0.1 * (m + 3 * vectors)) * (double)lanes;
-}
-
-static size_t lanes(int32_t isa)
-{
-	return isa == TCB_ISA_AVX2 ? 8 : isa == TCB_ISA_AVX512 ? 16 : isa == TCB_ISA_NEON ? 4 : 0;
 }
 
 static const double ONE_PANEL = 0.75; /* what it costs in comparison */
@@ -264,10 +258,9 @@ static const struct tcb_variant *best_variant(const struct tcb_problem *problem,
 	for (size_t i = 0; (variant = tcb_variant_at(op, i)); i++) {
 		if (!tcb_target_has(target, variant->isa) || (best && variant->isa < best->isa))
 			continue;
-		const size_t vector = lanes((int32_t)variant->isa);
 		/* One panel of A where C has few rows: B, of which all is in reading, is read in one go. */
 		const int is_one = problem->shape.m <= SKINNY_M && variant->micro.m >= problem->shape.m;
-		const double cost = cost_of(variant, &problem->shape, vector ? vector : 1) * (is_one ? ONE_PANEL : 1);
+		const double cost = cost_of(variant, &problem->shape) * (is_one ? ONE_PANEL : 1);
 		if (is_too_tall(problem, (int32_t)variant->isa, variant->micro.m))
 			continue;
 		if (!best || variant->isa > best->isa || cost < least) {
@@ -362,16 +355,16 @@ void matmul_footprint(const struct tcb_problem *problem, const struct tcb_target
 		      const struct tcb_geometry *geometry, struct tcb_footprint *out)
 {
 	const struct tcb_tile *micro = &geometry->tile[TCB_MICRO];
-	const size_t vector = lanes(geometry->knob[TCB_KNOB_ISA]);
+	const size_t lanes = tcb_float_lanes(geometry->knob[TCB_KNOB_ISA]);
 	if (target->kind == TCB_TARGET_CUDA) {
 		matmul_gpu_footprint(problem, target, geometry, out);
 		return;
 	}
 	memset(out, 0, sizeof(*out));
 	out->element_bytes = sizeof(float);
-	out->accumulators = (unsigned)(micro->m * micro->n / (vector ? vector : 1));
+	out->accumulators = (unsigned)(micro->m * micro->n / tcb_most(lanes, 1));
 	/* A row of B, and a value of A spread; scalar code spills and is no slower for it. */
-	out->vector_registers = vector ? out->accumulators + (unsigned)(micro->n / vector) + 1 : OPERAND_REGISTERS;
+	out->vector_registers = lanes > 1 ? out->accumulators + (unsigned)(micro->n / lanes) + 1 : OPERAND_REGISTERS;
 	for (int level = 0; level < TCB_LEVEL_COUNT; level++) {
 		const struct tcb_tile *t = &geometry->tile[level];
 		out->level_bytes[level] = sizeof(float) * (t->m * t->k + t->k * t->n + t->m * t->n);

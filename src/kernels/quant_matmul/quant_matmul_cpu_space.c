@@ -125,10 +125,7 @@ size_t qmm_cpu_axes(const struct tcb_problem *problem, const struct tcb_target *
 	tcb_axis_add(a, TCB_DECODE_PANEL);
 	if (problem->contract == TCB_CONTRACT_Q8)
 		tcb_axis_add(a, TCB_DECODE_REGS);
-	a = tcb_axis_knob(out, &count, TCB_KNOB_THREADS);
-	for (unsigned threads = 1; threads < target->threads && a->count < TCB_AXIS_VALUES_MAX - 1; threads *= 2)
-		tcb_axis_add(a, threads);
-	tcb_axis_add(a, target->threads);
+	tcb_axis_add_threads(tcb_axis_knob(out, &count, TCB_KNOB_THREADS), target);
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_SCHED), TCB_SCHED_STATIC, TCB_SCHED_DYNAMIC);
 	add_shares(tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MACRO), s->n, QMM_ROWS, target->threads, 8);
 	add_shares(tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, TCB_MACRO), s->m, 1, target->threads, 1);

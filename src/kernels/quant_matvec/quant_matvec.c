@@ -17,16 +17,12 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/sizes.h"
 #include "base/util.h"
 #include "base/view.h"
 #include "kernels/quant.h"
 
 static const struct tcb_shape default_shapes[] = { { 1, 4096, 4096 }, { 1, 14336, 4096 }, { 1, 4096, 14336 } };
-
-static size_t supers(size_t k)
-{
-	return (k + QMV_SUPER - 1) / QMV_SUPER;
-}
 
 static int is_q4k(const struct tcb_problem *problem)
 {
@@ -61,7 +57,8 @@ static size_t packed_bytes(const struct tcb_problem *problem, enum tcb_layout la
 	const size_t rows = q4k_layout_rows(layout);
 	if (layout == TCB_LAYOUT_NATIVE)
 		return 0;
-	return tcb_quant_shares(problem->shape.n, rows) * supers(problem->shape.k) * super_bytes(format, layout);
+	return tcb_div_up(problem->shape.n, rows) * tcb_div_up(problem->shape.k, QMV_SUPER) *
+	       super_bytes(format, layout);
 }
 
 /*
@@ -85,7 +82,7 @@ static double q8_chain(const struct tcb_plan *plan)
 static double shared_chain(const struct tcb_plan *plan)
 {
 	const size_t k = plan->problem.shape.k, steps = k / plan->geometry.tile[TCB_MIDI].k;
-	return (double)(16 * supers(k) + (plan->problem.contract == TCB_CONTRACT_Q8 ? 12 : 44) + steps);
+	return (double)(16 * tcb_div_up(k, QMV_SUPER) + (plan->problem.contract == TCB_CONTRACT_Q8 ? 12 : 44) + steps);
 }
 
 static double chain_of(const struct tcb_plan *plan)
@@ -117,7 +114,7 @@ static enum tcb_status plan(const struct tcb_problem *problem, const struct tcb_
 	out->variant = variant;
 	out->threads = knob[TCB_KNOB_THREADS] == TCB_KNOB_UNSET ? 1 : (unsigned)knob[TCB_KNOB_THREADS];
 	out->packed_bytes = packed_bytes(problem, variant->layout);
-	out->workspace_bytes = problem->shape.m * supers(problem->shape.k) * activation_bytes(out);
+	out->workspace_bytes = problem->shape.m * tcb_div_up(problem->shape.k, QMV_SUPER) * activation_bytes(out);
 	out->chain = chain_of(out);
 	return TCB_OK;
 }
@@ -198,7 +195,7 @@ static void run_share(void *ctx, size_t task, unsigned thread)
 {
 	const struct job *job = ctx;
 	const struct tcb_tile *midi = &job->plan->geometry.tile[TCB_MIDI];
-	const size_t tile[2] = { supers(midi->k), (midi->n + job->group_rows - 1) / job->group_rows };
+	const size_t tile[2] = { tcb_div_up(midi->k, QMV_SUPER), (midi->n + job->group_rows - 1) / job->group_rows };
 	const int runs_on = job->plan->geometry.knob[TCB_KNOB_SCHED] != TCB_SCHED_DYNAMIC;
 	struct tcb_tile_info share, tile_info;
 	struct tcb_view rows, by_k;
@@ -245,15 +242,15 @@ static void prepare(const struct tcb_plan *plan, const float *x, char *workspace
 	const int as_they_are = plan->variant->layout != TCB_LAYOUT_NATIVE;
 	void *out = workspace;
 	if (is_own(plan) && q8) {
-		own_preparers[isa].q8(x, s->m * supers(s->k), out);
+		own_preparers[isa].q8(x, s->m * tcb_div_up(s->k, QMV_SUPER), out);
 		return;
 	}
 	if (is_own(plan)) {
-		own_preparers[isa].f32(x, s->m * supers(s->k), out);
+		own_preparers[isa].f32(x, s->m * tcb_div_up(s->k, QMV_SUPER), out);
 		return;
 	}
 	for (size_t m = 0; m < s->m; m++, x += s->k) {
-		out = workspace + m * supers(s->k) * activation_bytes(plan);
+		out = workspace + m * tcb_div_up(s->k, QMV_SUPER) * activation_bytes(plan);
 		if (q8)
 			preparers[isa].q8(format, x, s->k, out);
 		else
@@ -281,12 +278,12 @@ static void run(const struct tcb_plan *plan, void *const operand[], void *worksp
 	};
 	const struct tcb_format *format = plan->problem.op->format;
 	const enum tcb_layout layout = plan->variant->layout;
-	const size_t groups = tcb_quant_shares(s->n, job.group_rows), bytes = super_bytes(format, layout);
+	const size_t groups = tcb_div_up(s->n, job.group_rows), bytes = super_bytes(format, layout);
 	const size_t group_bytes =
-		layout == TCB_LAYOUT_NATIVE ? tcb_quant_row_bytes(format, s->k) : supers(s->k) * bytes;
-	must(tcb_view_init_strided(&job.w, 2, (size_t[]){ groups, supers(s->k) }, (size_t[]){ group_bytes, bytes }, 0,
-				   NULL));
-	must(tcb_view_init(&job.x, 2, (size_t[]){ s->m, supers(s->k) }, NULL));
+		layout == TCB_LAYOUT_NATIVE ? tcb_quant_row_bytes(format, s->k) : tcb_div_up(s->k, QMV_SUPER) * bytes;
+	must(tcb_view_init_strided(&job.w, 2, (size_t[]){ groups, tcb_div_up(s->k, QMV_SUPER) },
+				   (size_t[]){ group_bytes, bytes }, 0, NULL));
+	must(tcb_view_init(&job.x, 2, (size_t[]){ s->m, tcb_div_up(s->k, QMV_SUPER) }, NULL));
 	must(tcb_view_init(&job.out, 2, (size_t[]){ s->m, s->n }, NULL));
 	must(tcb_partition_init(&job.shares, &job.out, (size_t[]){ 1, share }, NULL));
 	prepare(plan, operand[TCB_QUANT_X], workspace);

@@ -12,9 +12,10 @@
 
 #include <string.h>
 
+#include "base/sizes.h"
 #include "kernels/quant.h"
 
-enum { MIDI_ROWS = 64, DEFAULT_ROWS = 4, ROWS_MAX = 16 };
+enum { MIDI_ROWS = 64, DEFAULT_ROWS = 4, ROWS_MAX = 16, ANY = -1 };
 
 const char *qmv_geometry_refused(const struct tcb_problem *problem, const struct tcb_geometry *geometry)
 {
@@ -44,47 +45,41 @@ const char *qmv_geometry_refused(const struct tcb_problem *problem, const struct
 	if (knob[TCB_KNOB_SCHED] == TCB_SCHED_DYNAMIC && macro->n < shape->n)
 		return "sched=dynamic deals midi tiles, so macro.n must be at least the problem's N";
 	if (knob[TCB_KNOB_SCHED] != TCB_SCHED_DYNAMIC && threads > 1 &&
-	    tcb_quant_shares(shape->n, macro->n) * shape->m < threads)
+	    tcb_div_up(shape->n, macro->n) * shape->m < threads)
 		return "sched=static needs a macro tile for each thread: a smaller macro.n or fewer threads";
 	return NULL;
+}
+
+/* The largest power of two, LEAST or more, that cuts COUNT into equal pieces, as many for each of THREADS (LEAST if
+ * none does; all of it for one thread). */
+static size_t even_share(size_t count, unsigned threads, size_t least)
+{
+	size_t share = tcb_power_of_two_up(count);
+	while (threads > 1 && share > least && (count % share || count / share % threads))
+		share /= 2;
+	return share;
 }
 
 /* The whole (dynamic schedules, one thread), one share for each of 2, 4, ... threads, and the even share where those
  * are uneven (N = 14336 = 14 * 1024). */
 static void add_shares(struct tcb_axis *to, size_t n, unsigned threads)
 {
-	const size_t whole = tcb_quant_power_above(n);
+	const size_t whole = tcb_power_of_two_up(n);
 	tcb_axis_add(to, whole);
 	if (whole < ROWS_MAX)
 		tcb_axis_add(to, ROWS_MAX);
 	for (size_t parts = 2; parts < 2 * (size_t)threads && whole / parts >= MIDI_ROWS; parts *= 2)
 		tcb_axis_add(to, whole / parts);
-	tcb_axis_add(to, tcb_quant_even_share(n, threads, MIDI_ROWS));
+	tcb_axis_add(to, even_share(n, threads, MIDI_ROWS));
 }
 
-static int has_layout(const struct tcb_op *op, enum tcb_layout layout)
+/* Whether OP has a variant of these, ANY of each. */
+static int has_variant(const struct tcb_op *op, int isa, int layout, int unroll)
 {
-	const struct tcb_variant *variant;
-	for (size_t i = 0; (variant = tcb_variant_at(op, i)); i++)
-		if (variant->layout == layout)
-			return 1;
-	return 0;
-}
-
-static int has_isa(const struct tcb_op *op, enum tcb_isa isa)
-{
-	const struct tcb_variant *variant;
-	for (size_t i = 0; (variant = tcb_variant_at(op, i)); i++)
-		if (variant->isa == isa)
-			return 1;
-	return 0;
-}
-
-static int has_unroll(const struct tcb_op *op, int unroll)
-{
-	const struct tcb_variant *variant;
-	for (size_t i = 0; (variant = tcb_variant_at(op, i)); i++)
-		if (variant->unroll == unroll)
+	const struct tcb_variant *v;
+	for (size_t i = 0; (v = tcb_variant_at(op, i)); i++)
+		if ((isa == ANY || (int)v->isa == isa) && (layout == ANY || (int)v->layout == layout) &&
+		    (unroll == ANY || (int)v->unroll == unroll))
 			return 1;
 	return 0;
 }
@@ -98,32 +93,27 @@ size_t qmv_axes(const struct tcb_problem *problem, const struct tcb_target *targ
 	const struct tcb_op *op = problem->op;
 	struct tcb_axis *a = tcb_axis_knob(out, &count, TCB_KNOB_ISA);
 	for (int isa = TCB_ISA_SCALAR; isa <= TCB_ISA_NEON; isa++)
-		if (tcb_target_has(target, (enum tcb_isa)isa) && has_isa(op, (enum tcb_isa)isa))
+		if (tcb_target_has(target, (enum tcb_isa)isa) && has_variant(op, isa, ANY, ANY))
 			tcb_axis_add(a, (size_t)isa);
 	a = tcb_axis_knob(out, &count, TCB_KNOB_LAYOUT);
 	for (int layout = TCB_LAYOUT_NATIVE; layout <= TCB_LAYOUT_R16W; layout++)
-		if (has_layout(op, (enum tcb_layout)layout))
+		if (has_variant(op, ANY, layout, ANY))
 			tcb_axis_add(a, (size_t)layout);
 	a = tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MICRO);
-	for (size_t rows = 1; rows <= ROWS_MAX; rows *= 2)
-		tcb_axis_add(a, rows);
+	tcb_axis_add_powers(a, 1, 2, ROWS_MAX);
 	tcb_axis_add(tcb_axis_tile(out, &count, TCB_AXIS_TILE_K, TCB_MICRO), problem->op->format->block_values);
 	a = tcb_axis_knob(out, &count, TCB_KNOB_UNROLL);
 	for (int unroll = 1; unroll <= 4; unroll *= 2)
-		if (has_unroll(op, unroll))
+		if (has_variant(op, ANY, ANY, unroll))
 			tcb_axis_add(a, (size_t)unroll);
-	a = tcb_axis_knob(out, &count, TCB_KNOB_THREADS);
-	for (unsigned threads = 1; threads < target->threads && a->count < TCB_AXIS_VALUES_MAX - 1; threads *= 2)
-		tcb_axis_add(a, threads);
-	tcb_axis_add(a, target->threads);
+	tcb_axis_add_threads(tcb_axis_knob(out, &count, TCB_KNOB_THREADS), target);
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_SCHED), TCB_SCHED_STATIC, TCB_SCHED_DYNAMIC);
 	add_shares(tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MACRO), n, target->threads);
 	a = tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MIDI);
-	for (size_t rows = MIDI_ROWS; rows <= 1024; rows *= 4)
-		tcb_axis_add(a, rows);
+	tcb_axis_add_powers(a, MIDI_ROWS, 4, 1024);
 	if (n < MIDI_ROWS) {
 		tcb_axis_add(a, ROWS_MAX);
-		tcb_axis_add(a, tcb_quant_power_above(n));
+		tcb_axis_add(a, tcb_power_of_two_up(n));
 	}
 	a = tcb_axis_tile(out, &count, TCB_AXIS_TILE_K, TCB_MIDI);
 	tcb_axis_add(a, k);
@@ -131,8 +121,7 @@ size_t qmv_axes(const struct tcb_problem *problem, const struct tcb_target *targ
 		tcb_axis_add(a, 2048);
 	a = tcb_axis_knob(out, &count, TCB_KNOB_PREFETCH);
 	tcb_axis_add(a, 0);
-	for (size_t bytes = 1024; bytes <= 16384; bytes *= 2)
-		tcb_axis_add(a, bytes);
+	tcb_axis_add_powers(a, 1024, 2, 16384);
 	a = tcb_axis_knob(out, &count, TCB_KNOB_HINT);
 	for (int hint = 0; hint < TCB_HINT_COUNT; hint++)
 		tcb_axis_add(a, (size_t)hint);
@@ -157,10 +146,10 @@ static enum tcb_isa best_isa(const struct tcb_problem *problem, const struct tcb
  */
 void qmv_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_geometry *out)
 {
-	const size_t n = problem->shape.n, k = problem->shape.k, whole = tcb_quant_power_above(n);
+	const size_t n = problem->shape.n, k = problem->shape.k, whole = tcb_power_of_two_up(n);
 	const size_t micro = DEFAULT_ROWS, midi = whole < micro ? micro : whole < MIDI_ROWS ? whole : MIDI_ROWS;
-	const size_t even = tcb_quant_even_share(n, target->threads, MIDI_ROWS), macro = even < midi ? midi : even;
-	const size_t tasks = tcb_quant_shares(n, macro) * problem->shape.m;
+	const size_t even = even_share(n, target->threads, MIDI_ROWS), macro = even < midi ? midi : even;
+	const size_t tasks = tcb_div_up(n, macro) * problem->shape.m;
 	const size_t threads = tasks < target->threads ? tasks : target->threads;
 	if (target->kind == TCB_TARGET_CUDA) {
 		qmv_gpu_default_geometry(problem, target, out);
@@ -227,8 +216,8 @@ void qmv_footprint(const struct tcb_problem *problem, const struct tcb_target *t
 	out->accumulators = (unsigned)(layout == TCB_LAYOUT_NATIVE ? 2 * rows : 4);
 	for (int level = 0; level < TCB_LEVEL_COUNT; level++) {
 		const struct tcb_tile *tile = &geometry->tile[level];
-		const size_t blocks = tcb_quant_shares(tile->k, QMV_SUPER);
-		out->level_bytes[level] = tcb_quant_shares(tile->n, q4k_layout_rows(layout)) * blocks * block +
+		const size_t blocks = tcb_div_up(tile->k, QMV_SUPER);
+		out->level_bytes[level] = tcb_div_up(tile->n, q4k_layout_rows(layout)) * blocks * block +
 					  tile->m * blocks * x_block + tile->m * tile->n * sizeof(float);
 	}
 }

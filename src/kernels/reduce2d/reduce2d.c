@@ -168,7 +168,7 @@ static double sum_chain(const struct tcb_plan *plan)
 {
 	const struct tcb_tile *midi = &plan->geometry.tile[TCB_MIDI], *micro = &plan->variant->micro;
 	size_t rows = tcb_least(midi->m, plan->problem.shape.m), columns = tcb_least(midi->n, plan->problem.shape.n);
-	size_t lanes = reduce2d_lanes(plan->variant->isa), chains = micro->n / lanes;
+	size_t lanes = tcb_float_lanes((int32_t)plan->variant->isa), chains = micro->n / lanes;
 	/* Rows beyond whole steps, and vectors beyond whole steps of each row, are further ones. */
 	size_t steps = (rows / micro->m + rows % micro->m) * (columns / micro->n + chains);
 	double sums = (double)(micro->m * chains), fold = log2_up(lanes);

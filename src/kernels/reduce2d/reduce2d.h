@@ -56,7 +56,6 @@ void reduce2d_default_geometry(const struct tcb_problem *problem, const struct t
 			       struct tcb_geometry *out);
 void reduce2d_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
 			const struct tcb_geometry *geometry, struct tcb_footprint *out);
-size_t reduce2d_lanes(enum tcb_isa isa); /* floats in a vector; 0 where nothing is built */
 
 /* Strides of a pairwise sum: steps of the micro-kernel that one leaf of the cascade adds up. */
 enum { REDUCE2D_LEAF_STEPS = 8, REDUCE2D_LEVELS = 40 };

@@ -8,6 +8,7 @@
 #include "kernels/constraint.h"
 #include "kernels/cpu_rules.h"
 #include "kernels/reduce2d/reduce2d_gpu.h"
+#include "kernels/simd/isas.h"
 
 #include <string.h>
 
@@ -27,22 +28,6 @@ enum {
 	LLC_BYTES = 16 << 20, /* where the target does not tell */
 };
 
-size_t reduce2d_lanes(enum tcb_isa isa)
-{
-	switch (isa) {
-	case TCB_ISA_SCALAR:
-		return 1;
-	case TCB_ISA_AVX2:
-		return 8;
-	case TCB_ISA_AVX512:
-		return 16;
-	case TCB_ISA_NEON:
-		return 4;
-	default:
-		return 0;
-	}
-}
-
 /* The rows, and columns, that each of THREADS gets of a matrix that is cut into even parts of whole tiles of STEP. */
 static size_t share_rows(const struct tcb_problem *problem, size_t threads, size_t step)
 {
@@ -56,18 +41,12 @@ static size_t share_columns(const struct tcb_problem *problem, size_t threads)
 	return threads > 1 && problem->shape.m < threads ? tcb_most(columns / parts, 1) : columns;
 }
 
-static void add_threads(struct tcb_axis *axis, const struct tcb_target *target)
-{
-	tcb_axis_add_powers(axis, 1, 2, target->threads);
-	tcb_axis_add(axis, target->threads ? target->threads : 1);
-}
-
 static void add_tiles(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_axis *out,
 		      size_t *count)
 {
 	const size_t rows = tcb_power_of_two_up(problem->shape.m), columns = tcb_power_of_two_up(problem->shape.n);
 	struct tcb_axis threads = { 0 };
-	add_threads(&threads, target);
+	tcb_axis_add_threads(&threads, target);
 	struct tcb_axis *macro_m = tcb_axis_tile(out, count, TCB_AXIS_TILE_M, TCB_MACRO);
 	struct tcb_axis *macro_n = tcb_axis_tile(out, count, TCB_AXIS_TILE_N, TCB_MACRO);
 	struct tcb_axis *midi_m = tcb_axis_tile(out, count, TCB_AXIS_TILE_M, TCB_MIDI);
@@ -102,21 +81,13 @@ size_t reduce2d_axes(const struct tcb_problem *problem, const struct tcb_target 
 	if (target->kind == TCB_TARGET_CUDA)
 		return reduce2d_gpu_axes(problem, target, out);
 	add_tiles(problem, target, out, &count);
-	struct tcb_axis *axis = tcb_axis_knob(out, &count, TCB_KNOB_ISA);
-	for (int isa = 0; isa < TCB_ISA_COUNT; isa++) {
-		if (reduce2d_lanes((enum tcb_isa)isa) && tcb_target_has(target, (enum tcb_isa)isa))
-			tcb_axis_add(axis, (size_t)isa);
-	}
-	if (!axis->count) /* nothing runs here; V1 says so */
-		tcb_axis_add(axis, TCB_ISA_SCALAR);
-	axis = tcb_axis_knob(out, &count, TCB_KNOB_THREADS);
-	add_threads(axis, target);
+	tcb_axis_add_float_isas(tcb_axis_knob(out, &count, TCB_KNOB_ISA), target);
+	tcb_axis_add_threads(tcb_axis_knob(out, &count, TCB_KNOB_THREADS), target);
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_SCHED), TCB_SCHED_STATIC, TCB_SCHED_DYNAMIC);
-	axis = tcb_axis_knob(out, &count, TCB_KNOB_PREFETCH);
+	struct tcb_axis *axis = tcb_axis_knob(out, &count, TCB_KNOB_PREFETCH);
 	tcb_axis_add(axis, 0);
 	tcb_axis_add_powers(axis, 1024, 4, AHEAD);
-	axis = tcb_axis_knob(out, &count, TCB_KNOB_HINT);
-	ADD(axis, TCB_HINT_T0, TCB_HINT_T1);
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_HINT), TCB_HINT_T0, TCB_HINT_T1);
 	if (reduce2d_is_sum(problem)) {
 		ADD(tcb_axis_knob(out, &count, TCB_KNOB_FORM), TCB_FORM_LANES, TCB_FORM_PAIRWISE, TCB_FORM_KAHAN);
 	}
@@ -181,15 +152,12 @@ const struct tcb_rule reduce2d_cpu_rules[] = {
 void reduce2d_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
 			       struct tcb_geometry *out)
 {
-	const enum tcb_isa isa = tcb_target_has(target, TCB_ISA_AVX512) ? TCB_ISA_AVX512
-				 : tcb_target_has(target, TCB_ISA_AVX2) ? TCB_ISA_AVX2
-				 : tcb_target_has(target, TCB_ISA_NEON) ? TCB_ISA_NEON
-									: TCB_ISA_SCALAR;
+	const enum tcb_isa isa = tcb_float_isa(target);
 	if (target->kind == TCB_TARGET_CUDA) {
 		reduce2d_gpu_default_geometry(problem, target, out);
 		return;
 	}
-	const size_t lanes = reduce2d_lanes(isa);
+	const size_t lanes = tcb_float_lanes(isa);
 	size_t threads = tcb_least(problem->shape.m, target->threads ? target->threads : 1);
 	const size_t wanted = tcb_power_of_two_up(problem->shape.n);
 	const size_t micro = wanted < DEFAULT_CHAINS * lanes ? lanes : DEFAULT_CHAINS * lanes;
@@ -220,8 +188,7 @@ void reduce2d_footprint(const struct tcb_problem *problem, const struct tcb_targ
 			const struct tcb_geometry *geometry, struct tcb_footprint *out)
 {
 	const struct tcb_tile *tile = geometry->tile;
-	int32_t isa = geometry->knob[TCB_KNOB_ISA];
-	size_t lanes = isa >= 0 && isa < TCB_ISA_COUNT ? reduce2d_lanes((enum tcb_isa)isa) : 0;
+	const size_t lanes = tcb_float_lanes(geometry->knob[TCB_KNOB_ISA]);
 	if (target->kind == TCB_TARGET_CUDA) {
 		reduce2d_gpu_footprint(problem, target, geometry, out);
 		return;

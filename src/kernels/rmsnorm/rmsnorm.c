@@ -5,23 +5,13 @@
  */
 #include "kernels/rmsnorm/rmsnorm.h"
 #include "kernels/rows/rows_gpu.h"
-#include "kernels/simd/isas.h"
 
 #include <math.h>
 
 #include "base/util.h"
 
-static size_t rmsnorm_operands(const struct tcb_problem *problem, struct tcb_operand out[TCB_OPERANDS_MAX])
-{
-	size_t m = problem->shape.m, n = problem->shape.n;
-	out[RMSNORM_X] = (struct tcb_operand){ "x", TCB_ROLE_INPUT, TCB_TYPE_F32, m, n, m * n * sizeof(float), 1 };
-	out[RMSNORM_W] = (struct tcb_operand){ "w", TCB_ROLE_INPUT, TCB_TYPE_F32, 1, n, n * sizeof(float), 0 };
-	out[RMSNORM_Y] = (struct tcb_operand){ "y", TCB_ROLE_OUTPUT, TCB_TYPE_F32, m, n, m * n * sizeof(float), 1 };
-	return RMSNORM_OPERANDS;
-}
-
 /* Rows of four kinds in turn: as in a model, with an offset, so small that eps rules, large. */
-static void rmsnorm_fill(const struct tcb_problem *problem, uint64_t seed, void *const operand[])
+static void fill(const struct tcb_problem *problem, uint64_t seed, void *const operand[])
 {
 	static const float spread[4] = { 1, 0.5f, 1e-4f, 1e3f }, offset[4] = { 0, 3, 0, 0 };
 	float *x = operand[RMSNORM_X], *w = operand[RMSNORM_W];
@@ -36,7 +26,7 @@ static void rmsnorm_fill(const struct tcb_problem *problem, uint64_t seed, void 
 }
 
 /* Half of the sum's relative error reaches the result, and what is below 2^-126 is rounded to multiples of 2^-149. */
-static void rmsnorm_reference(const struct tcb_problem *problem, void *const operand[], struct tcb_reference *out)
+static void reference(const struct tcb_problem *problem, void *const operand[], struct tcb_reference *out)
 {
 	const float *x = operand[RMSNORM_X], *w = operand[RMSNORM_W];
 	size_t n = problem->shape.n;
@@ -52,16 +42,6 @@ static void rmsnorm_reference(const struct tcb_problem *problem, void *const ope
 			out->extra[i] = 0x1p-149 * (1 + fabs((double)w[c]));
 		}
 	}
-}
-
-static double rmsnorm_flops(const struct tcb_problem *problem)
-{
-	return 4.0 * (double)problem->shape.m * (double)problem->shape.n; /* square, add, factor, weight */
-}
-
-static double rmsnorm_traffic(const struct tcb_problem *problem)
-{
-	return sizeof(float) * (double)problem->shape.n * (2.0 * (double)problem->shape.m + 1);
 }
 
 static void rmsnorm_combine(struct rows_row *row)
@@ -100,7 +80,6 @@ static void rmsnorm_bound(enum tcb_form form, size_t block, double chain, struct
 }
 
 static const struct rows_op rows = {
-	.op = &tcb_op_rmsnorm,
 	.x = RMSNORM_X,
 	.y = RMSNORM_Y,
 	.weight = RMSNORM_W,
@@ -119,37 +98,9 @@ static const struct rows_op rows = {
 	.combine = rmsnorm_combine,
 	.wide = rmsnorm_wide,
 	.bound = rmsnorm_bound,
+	.flops = 4, /* square, add, factor, weight */
 	.gpu = &rmsnorm_gpu_math,
 };
 
-ROWS_CALLBACKS(rmsnorm, rows)
-
-static const struct tcb_shape default_shapes[] = { { 512, 4096, 0 }, { 1, 4096, 0 }, { 4096, 4096, 0 } };
-
-TCB_VARIANT_TABLES(variant_lists, TCB_ISAS_FLOATS, rmsnorm_variants)
-
-const struct tcb_op tcb_op_rmsnorm = {
-	.name = "rmsnorm",
-	.summary = "rows of f32 over their root mean square, times a weight a column",
-	.shape_form = "MxN",
-	.contracts = 1u << TCB_CONTRACT_F32,
-	.default_contract = TCB_CONTRACT_F32,
-	.default_shapes = default_shapes,
-	.default_shape_count = sizeof(default_shapes) / sizeof(default_shapes[0]),
-	.variant_lists = variant_lists,
-	.check_shape = rows_check_shape,
-	.operands = rmsnorm_operands,
-	.fill = rmsnorm_fill,
-	.reference = rmsnorm_reference,
-	.flops = rmsnorm_flops,
-	.traffic = rmsnorm_traffic,
-	.axes = rmsnorm_axes,
-	.default_geometry = rmsnorm_default_geometry,
-	.footprint = rmsnorm_footprint,
-	.plan = rmsnorm_plan,
-	.run = rmsnorm_run,
-	.emit = rmsnorm_emit,
-	.gpu_rules = tcb_rows_gpu_rules,
-	.gpu_variants = rmsnorm_gpu_variants,
-	.cpu_rules = rows_cpu_rules,
-};
+ROWS_OP(rmsnorm, rows, tcb_rows_gpu_rules, "rows of f32 over their root mean square, times a weight a column",
+	{ 512, 4096, 0 }, { 1, 4096, 0 }, { 4096, 4096, 0 });

@@ -21,8 +21,5 @@ extern const struct tcb_op tcb_op_rmsnorm;
 
 /* rmsnorm_gpu.c */
 extern const struct tcb_rows_math rmsnorm_gpu_math;
-extern const struct tcb_variant rmsnorm_gpu_variants[];
-enum tcb_status rmsnorm_emit(const struct tcb_problem *problem, const struct tcb_target *target,
-			     const struct tcb_geometry *geometry, struct tcb_kernel *out, struct tcb_error *err);
 
 #endif

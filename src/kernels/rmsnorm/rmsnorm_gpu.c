@@ -97,6 +97,14 @@ static void result(struct tcb_rows_writer *w, struct tcb_rows_values *values, co
 	}
 }
 
+/* Of the sum's relative error, the square, the scaling down, the mean's two roundings included, half reaches the
+ * result; then the root and two products, half an ulp each. */
+static void bound(const struct tcb_rows_gpu *g, struct tcb_kernel *out)
+{
+	out->chain = (tcb_rows_gpu_chain(g) + 4) / 2.0;
+	out->ulps = RSQRT_ULPS + 1.01;
+}
+
 const struct tcb_rows_math rmsnorm_gpu_math = {
 	.name = "rmsnorm",
 	.input = RMSNORM_X,
@@ -112,23 +120,6 @@ const struct tcb_rows_math rmsnorm_gpu_math = {
 	.is_lost = is_lost,
 	.join = join,
 	.result = result,
+	.bound = bound,
 	.registers = 34,
-};
-
-/* Of the sum's relative error, the square, the scaling down, the mean's two roundings included, half reaches the
- * result; then the root and two products, half an ulp each. */
-enum tcb_status rmsnorm_emit(const struct tcb_problem *problem, const struct tcb_target *target,
-			     const struct tcb_geometry *geometry, struct tcb_kernel *out, struct tcb_error *err)
-{
-	struct tcb_rows_gpu g;
-	TCB_TRY(tcb_rows_gpu_emit(&rmsnorm_gpu_math, problem, target, geometry, &g, out, err));
-	out->class = TCB_CLASS_APPROX;
-	out->chain = (tcb_rows_gpu_chain(&g) + 4) / 2.0;
-	out->ulps = RSQRT_ULPS + 1.01;
-	return TCB_OK;
-}
-
-const struct tcb_variant rmsnorm_gpu_variants[] = {
-	{ .name = "rmsnorm_f32_ptx", .contract = TCB_CONTRACT_F32, .isa = TCB_ISA_FMA, .class = TCB_CLASS_APPROX },
-	{ .name = NULL },
 };

@@ -29,6 +29,31 @@ enum {
 	PAGE_FLOATS = 1024,
 };
 
+size_t rows_operands(const struct tcb_problem *problem, struct tcb_operand out[TCB_OPERANDS_MAX])
+{
+	const struct rows_op *rows = rows_of(problem);
+	const size_t m = problem->shape.m, n = problem->shape.n, bytes = n * sizeof(float);
+	out[rows->x] = (struct tcb_operand){ "x", TCB_ROLE_INPUT, TCB_TYPE_F32, m, n, m * bytes, 1 };
+	out[rows->y] = (struct tcb_operand){ "y", TCB_ROLE_OUTPUT, TCB_TYPE_F32, m, n, m * bytes, 1 };
+	if (rows->weight >= 0)
+		out[rows->weight] = (struct tcb_operand){ "w", TCB_ROLE_INPUT, TCB_TYPE_F32, 1, n, bytes, 0 };
+	if (rows->bias >= 0)
+		out[rows->bias] = (struct tcb_operand){ "b", TCB_ROLE_INPUT, TCB_TYPE_F32, 1, n, bytes, 0 };
+	return 2 + (size_t)(rows->weight >= 0) + (size_t)(rows->bias >= 0);
+}
+
+double rows_flops(const struct tcb_problem *problem)
+{
+	return rows_of(problem)->flops * (double)problem->shape.m * (double)problem->shape.n;
+}
+
+double rows_traffic(const struct tcb_problem *problem)
+{
+	const struct rows_op *rows = rows_of(problem);
+	return sizeof(float) * (double)problem->shape.n *
+	       (2.0 * (double)problem->shape.m + (rows->weight >= 0) + (rows->bias >= 0));
+}
+
 enum tcb_status rows_check_shape(const struct tcb_op *op, const struct tcb_shape *shape, struct tcb_error *err)
 {
 	size_t bytes;
@@ -80,11 +105,12 @@ static size_t block_columns(const struct rows_op *rows, const struct tcb_geometr
 	return geometry->tile[is_whole ? TCB_MACRO : TCB_MIDI].n;
 }
 
-static enum tcb_status dims_init(const struct rows_op *rows, const struct tcb_problem *problem,
-				 const struct tcb_geometry *geometry, struct dims *out, struct tcb_error *err)
+static enum tcb_status dims_init(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
+				 struct dims *out, struct tcb_error *err)
 {
 	const struct tcb_tile *macro = &geometry->tile[TCB_MACRO], *midi = &geometry->tile[TCB_MIDI];
 	size_t threads = (size_t)geometry->knob[TCB_KNOB_THREADS], per_turn, per_thread, kept;
+	const struct rows_op *rows = rows_of(problem);
 	struct dims d = { .m = problem->shape.m, .n = problem->shape.n };
 	d.strips = tcb_div_up(d.n, macro->n);
 	d.tasks = tcb_div_up(d.m, midi->m) * d.strips;
@@ -118,9 +144,10 @@ overflow:
 	return tcb_fail(err, TCB_E_OVERFLOW, "the workspace of this geometry does not fit in memory");
 }
 
-static enum tcb_status check_knobs(const struct rows_op *rows, const struct tcb_geometry *geometry,
+static enum tcb_status check_knobs(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
 				   struct tcb_error *err)
 {
+	const char *name = problem->op_name;
 	const int32_t *knob = geometry->knob;
 	int32_t form = knob[TCB_KNOB_FORM], stream = knob[TCB_KNOB_STREAM];
 	const int32_t asks = knob[TCB_KNOB_ASKS];
@@ -130,10 +157,9 @@ static enum tcb_status check_knobs(const struct rows_op *rows, const struct tcb_
 		return tcb_fail(
 			err, TCB_E_ILLEGAL,
 			"%s needs the knobs threads, sched, prefetch, hint, stream (0 or 1), stages (1 to %d), asks",
-			rows->op->name, ROWS_STAGES_GROUPED);
+			name, ROWS_STAGES_GROUPED);
 	if (asks != 1 && asks != 2 && asks != ROWS_ASKS_MAX)
-		return tcb_fail(err, TCB_E_ILLEGAL, "%s asks for a line 1, 2 or %d times", rows->op->name,
-				ROWS_ASKS_MAX);
+		return tcb_fail(err, TCB_E_ILLEGAL, "%s asks for a line 1, 2 or %d times", name, ROWS_ASKS_MAX);
 	if (asks > 1 && (knob[TCB_KNOB_STAGES] == 1 || knob[TCB_KNOB_HINT] != TCB_HINT_T1))
 		return tcb_fail(err, TCB_E_ILLEGAL,
 				"asks above 1 needs stages above 1 and hint=t1: others are not dropped");
@@ -142,28 +168,29 @@ static enum tcb_status check_knobs(const struct rows_op *rows, const struct tcb_
 		return tcb_fail(err, TCB_E_ILLEGAL,
 				"%s prefetches with hint=t1 (stages above 1: a row is too long for the first cache) or "
 				"hint=t0",
-				rows->op->name);
+				name);
 	if (!knob[TCB_KNOB_PREFETCH] && (knob[TCB_KNOB_HINT] != TCB_HINT_T0 || asks > 1))
 		return tcb_fail(err, TCB_E_ILLEGAL, "prefetch=0 asks for nothing: it must be hint=t0 and asks=1");
-	if (form < 0 || !(rows->forms >> form & 1u))
-		return tcb_fail(err, TCB_E_ILLEGAL, "%s has no form=%s", rows->op->name,
+	if (form < 0 || !(rows_of(problem)->forms >> form & 1u))
+		return tcb_fail(err, TCB_E_ILLEGAL, "%s has no form=%s", name,
 				form < 0 ? "(unset)" : tcb_knob_word(TCB_KNOB_FORM, form));
 	return TCB_OK;
 }
 
-enum tcb_status rows_plan(const struct rows_op *rows, const struct tcb_problem *problem,
-			  const struct tcb_geometry *geometry, struct tcb_plan *out, struct tcb_error *err)
+enum tcb_status rows_plan(const struct tcb_problem *problem, const struct tcb_geometry *geometry, struct tcb_plan *out,
+			  struct tcb_error *err)
 {
+	const struct rows_op *rows = rows_of(problem);
 	const struct tcb_tile *tile = geometry->tile;
 	struct dims dims;
 	memset(out, 0, sizeof(*out));
-	const struct tcb_variant *variant = tcb_variant_find(rows->op, problem->contract, geometry);
+	const struct tcb_variant *variant = tcb_variant_find(problem->op, problem->contract, geometry);
 	if (!variant || !variant->entry)
-		return tcb_fail(err, TCB_E_ILLEGAL, "%s has no kernel for this isa and micro.n=%zu", rows->op->name,
+		return tcb_fail(err, TCB_E_ILLEGAL, "%s has no kernel for this isa and micro.n=%zu", problem->op_name,
 				tile[TCB_MICRO].n);
-	const size_t lanes = rows_lanes(variant->isa), chains = variant->micro.n / lanes;
-	TCB_TRY(check_knobs(rows, geometry, err));
-	TCB_TRY(dims_init(rows, problem, geometry, &dims, err));
+	const size_t lanes = tcb_float_lanes((int32_t)variant->isa), chains = variant->micro.n / lanes;
+	TCB_TRY(check_knobs(problem, geometry, err));
+	TCB_TRY(dims_init(problem, geometry, &dims, err));
 	if (dims.n > variant->micro.n && !rows_has_loops(chains))
 		return tcb_fail(err, TCB_E_ILLEGAL,
 				"micro.n=%zu holds whole rows; longer ones are taken in steps of %zu or %zu columns",
@@ -575,9 +602,9 @@ static void register_task(void *ctx, size_t index, unsigned thread)
 	}
 }
 
-void rows_run(const struct rows_op *rows, const struct tcb_plan *plan, void *const operand[], void *workspace,
-	      struct tcb_pool *pool)
+void rows_run(const struct tcb_plan *plan, void *const operand[], void *workspace, struct tcb_pool *pool)
 {
+	const struct rows_op *rows = rows_of(&plan->problem);
 	const struct tcb_geometry *g = &plan->geometry;
 	struct run run = {
 		.rows = rows,
@@ -596,7 +623,7 @@ void rows_run(const struct rows_op *rows, const struct tcb_plan *plan, void *con
 	run.prefetch[g->knob[TCB_KNOB_STAGES] == 2 ? ROWS_APPLY : ROWS_REDUCE] = (size_t)g->knob[TCB_KNOB_PREFETCH];
 	enum tcb_sched sched = (enum tcb_sched)g->knob[TCB_KNOB_SCHED];
 	struct tcb_view matrix;
-	enum tcb_status status = dims_init(rows, &plan->problem, g, &run.dims, NULL);
+	enum tcb_status status = dims_init(&plan->problem, g, &run.dims, NULL);
 	assert(status == TCB_OK);
 	status = tcb_view_init(&matrix, 2, (const size_t[]){ run.dims.m, run.dims.n }, NULL);
 	assert(status == TCB_OK);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * What the ops on rows of f32 share (softmax, rmsnorm, layernorm): each row is reduced to a few statistics, and these
- * are applied to its elements.  An op fills a struct rows_op and writes a micro-kernel; the loops, the plan, the axes
- * of the space and the numbers for the constraints are here.  No op of the registry by itself.
+ * are applied to its elements.  An op fills a struct rows_op (rows_op.h) and writes a micro-kernel; the loops, the
+ * plan, the axes of the space and the numbers for the constraints are here.  No op of the registry by itself.
  *
  * The geometry drives the loops (rows.c):
  *   macro M x n x 1   a row's columns are cut into strips of n, one task each; n < N lets threads share a row
@@ -25,11 +25,11 @@
 
 #include <stddef.h>
 
-#include "kernels/op.h"
+#include "kernels/rows/rows_op.h"
+#include "kernels/simd/isas.h"
 
 enum {
 	ROWS_STATS_MAX = 2,
-	ROWS_NO_OPERAND = -1,
 	ROWS_ASKS_MAX = 4,
 	ROWS_CHAINS_MOST = 4,
 	ROWS_STAGES_GROUPED = 4,
@@ -86,32 +86,6 @@ struct rows_row {
 	double wide_factor, wide_shift;
 };
 
-struct tcb_rows_math;
-
-struct rows_op {
-	const struct tcb_op *op;
-	int x, y, weight, bias; /* operand numbers, or ROWS_NO_OPERAND */
-	unsigned forms;         /* bit 1u << enum tcb_form: offered, the first one is the default */
-	unsigned kept_forms;    /* of these, the ones that keep a value an element between REDUCE and APPLY */
-	unsigned part_forms;    /* and the ones that go over a row in one call, in parts of midi.n */
-	int has_groups;         /* the micro-kernel does GROUP */
-	size_t stats;
-	unsigned sums;      /* accumulators of a chain */
-	unsigned registers; /* of the inner loop beside its accumulators */
-	/* The default geometry of rows beyond a step, and of data beyond the caches (stages, asks). */
-	enum tcb_form long_form;
-	size_t long_lanes, long_chains; /* vectors of at most LANES, and how many of them */
-	int32_t long_stages, long_asks;
-	size_t long_part; /* midi.n, where LONG_FORM has parts */
-	void (*combine)(struct rows_row *row);
-	/* REDUCE and APPLY in scalar double, for blocks whose statistics are not finite in f32; NULL where f32 does. */
-	void (*wide)(struct rows_call *call);
-	/* The bound of the op's results (struct tcb_plan) for blocks of BLOCK columns, of which a statistic's longest
-	 * chain of roundings is CHAIN. */
-	void (*bound)(enum tcb_form form, size_t block, double chain, struct tcb_plan *plan);
-	const struct tcb_rows_math *gpu; /* rows_gpu.h; NULL: no kernels for GPUs */
-};
-
 /* Whether a step of CHAINS vectors is built for rows that are longer, too; the others hold whole rows only. */
 static inline int rows_has_loops(size_t chains)
 {
@@ -119,51 +93,60 @@ static inline int rows_has_loops(size_t chains)
 }
 
 /* rows.c */
+size_t rows_operands(const struct tcb_problem *problem, struct tcb_operand out[TCB_OPERANDS_MAX]);
+double rows_flops(const struct tcb_problem *problem);
+double rows_traffic(const struct tcb_problem *problem);
 enum tcb_status rows_check_shape(const struct tcb_op *op, const struct tcb_shape *shape, struct tcb_error *err);
-enum tcb_status rows_plan(const struct rows_op *rows, const struct tcb_problem *problem,
-			  const struct tcb_geometry *geometry, struct tcb_plan *out, struct tcb_error *err);
-void rows_run(const struct rows_op *rows, const struct tcb_plan *plan, void *const operand[], void *workspace,
-	      struct tcb_pool *pool);
+enum tcb_status rows_plan(const struct tcb_problem *problem, const struct tcb_geometry *geometry, struct tcb_plan *out,
+			  struct tcb_error *err);
+void rows_run(const struct tcb_plan *plan, void *const operand[], void *workspace, struct tcb_pool *pool);
 
 /* rows_space.c */
-size_t rows_lanes(enum tcb_isa isa); /* floats in a vector; 0 where nothing is built */
 enum tcb_form rows_first_form(const struct rows_op *rows);
 extern const struct tcb_rule rows_cpu_rules[];
-size_t rows_axes(const struct rows_op *rows, const struct tcb_problem *problem, const struct tcb_target *target,
-		 struct tcb_axis out[TCB_AXES_MAX]);
+size_t rows_axes(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_axis out[TCB_AXES_MAX]);
 /* Whole rows and the widest vectors; of data beyond the caches with stores past them and prefetches of the next row. */
-void rows_default_geometry(const struct rows_op *rows, const struct tcb_problem *problem,
-			   const struct tcb_target *target, struct tcb_geometry *out);
-void rows_footprint(const struct rows_op *rows, const struct tcb_problem *problem, const struct tcb_target *target,
+void rows_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
+			   struct tcb_geometry *out);
+void rows_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
 		    const struct tcb_geometry *geometry, struct tcb_footprint *out);
 
-/* The callbacks of struct tcb_op that need to know which op they are of: static functions OP_plan, OP_run, OP_axes,
- * OP_default_geometry and OP_footprint for the op that ROWS, a struct rows_op, describes. */
-#define ROWS_CALLBACKS(op, rows)                                                                                 \
-	static enum tcb_status op##_plan(const struct tcb_problem *problem, const struct tcb_geometry *geometry, \
-					 struct tcb_plan *out, struct tcb_error *err)                            \
-	{                                                                                                        \
-		return rows_plan(&(rows), problem, geometry, out, err);                                          \
-	}                                                                                                        \
-	static void op##_run(const struct tcb_plan *plan, void *const operand[], void *workspace,                \
-			     struct tcb_pool *pool)                                                              \
-	{                                                                                                        \
-		rows_run(&(rows), plan, operand, workspace, pool);                                               \
-	}                                                                                                        \
-	static size_t op##_axes(const struct tcb_problem *problem, const struct tcb_target *target,              \
-				struct tcb_axis out[TCB_AXES_MAX])                                               \
-	{                                                                                                        \
-		return rows_axes(&(rows), problem, target, out);                                                 \
-	}                                                                                                        \
-	static void op##_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,    \
-					  struct tcb_geometry *out)                                              \
-	{                                                                                                        \
-		rows_default_geometry(&(rows), problem, target, out);                                            \
-	}                                                                                                        \
-	static void op##_footprint(const struct tcb_problem *problem, const struct tcb_target *target,           \
-				   const struct tcb_geometry *geometry, struct tcb_footprint *out)               \
-	{                                                                                                        \
-		rows_footprint(&(rows), problem, target, geometry, out);                                         \
+/* The op NAME, with what it does not share with the others on rows; a struct rows_op tells more. */
+#define ROWS_OP(name_, rows_, gpu_rules_, summary_, ...)                                   \
+	static const struct tcb_shape default_shapes[] = { __VA_ARGS__ };                  \
+	TCB_VARIANT_TABLES(variant_lists, TCB_ISAS_FLOATS, name_##_variants)               \
+	static const struct tcb_variant gpu_variants[] = {                                 \
+		{ .name = #name_ "_f32_ptx",                                               \
+		  .contract = TCB_CONTRACT_F32,                                            \
+		  .isa = TCB_ISA_FMA,                                                      \
+		  .class = TCB_CLASS_APPROX },                                             \
+		{ .name = NULL },                                                          \
+	};                                                                                 \
+	const struct tcb_op tcb_op_##name_ = {                                             \
+		.name = #name_,                                                            \
+		.summary = summary_,                                                       \
+		.shape_form = "MxN",                                                       \
+		.member = &(rows_),                                                        \
+		.contracts = 1u << TCB_CONTRACT_F32,                                       \
+		.default_contract = TCB_CONTRACT_F32,                                      \
+		.default_shapes = default_shapes,                                          \
+		.default_shape_count = sizeof(default_shapes) / sizeof(default_shapes[0]), \
+		.variant_lists = variant_lists,                                            \
+		.check_shape = rows_check_shape,                                           \
+		.operands = rows_operands,                                                 \
+		.fill = fill,                                                              \
+		.reference = reference,                                                    \
+		.flops = rows_flops,                                                       \
+		.traffic = rows_traffic,                                                   \
+		.axes = rows_axes,                                                         \
+		.default_geometry = rows_default_geometry,                                 \
+		.footprint = rows_footprint,                                               \
+		.plan = rows_plan,                                                         \
+		.run = rows_run,                                                           \
+		.emit = tcb_rows_gpu_emit,                                                 \
+		.gpu_rules = gpu_rules_,                                                   \
+		.gpu_variants = gpu_variants,                                              \
+		.cpu_rules = rows_cpu_rules,                                               \
 	}
 
 #endif

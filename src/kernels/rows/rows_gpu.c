@@ -500,18 +500,20 @@ static void write_kernel(struct tcb_rows_writer *w, struct tile *t, enum role ro
 	tcb_kit_end(&w->kit);
 }
 
-enum tcb_status tcb_rows_gpu_emit(const struct tcb_rows_math *math, const struct tcb_problem *problem,
-				  const struct tcb_target *target, const struct tcb_geometry *geometry,
-				  struct tcb_rows_gpu *plan_out, struct tcb_kernel *out, struct tcb_error *err)
+enum tcb_status tcb_rows_gpu_emit(const struct tcb_problem *problem, const struct tcb_target *target,
+				  const struct tcb_geometry *geometry, struct tcb_kernel *out, struct tcb_error *err)
 {
-	struct tcb_rows_writer w = { .g = plan_out, .math = math };
+	struct tcb_rows_gpu g;
+	struct tcb_rows_writer w = { .g = &g, .math = rows_of(problem)->gpu };
 	struct tile tile = { .values = { 0 } };
 	TCB_TRY(tcb_kit_open(&w.kit, problem, target, 0, geometry, out, err));
-	tcb_rows_gpu_plan(math, problem, target, geometry, plan_out);
-	const enum role first = plan_out->join == TCB_JOIN_LAUNCH ? PARTS : SOLE;
+	tcb_rows_gpu_plan(problem, target, geometry, &g);
+	const enum role first = g.join == TCB_JOIN_LAUNCH ? PARTS : SOLE;
 	write_kernel(&w, &tile, first);
 	if (first == PARTS)
 		write_kernel(&w, &tile, RESULTS);
-	out->workspace_bytes = plan_out->workspace_bytes;
+	out->workspace_bytes = g.workspace_bytes;
+	out->class = TCB_CLASS_APPROX;
+	w.math->bound(&g, out);
 	return tcb_kit_close(&w.kit, err);
 }

@@ -27,7 +27,7 @@
 #define TCB_KERNELS_ROWS_GPU_H
 
 #include "kernels/gpu/ring.h"
-#include "kernels/op.h"
+#include "kernels/rows/rows_op.h"
 
 enum {
 	TCB_ROWS_VALUES_MAX = 128, /* of a row in a lane's registers */
@@ -95,6 +95,8 @@ struct tcb_rows_math {
 	/* Results in place of VALUES: as REDUCE left them, or as read (IS_RAW). */
 	void (*result)(struct tcb_rows_writer *w, struct tcb_rows_values *values, const struct tcb_rows_values *weights,
 		       const kit_op *stat, int is_raw);
+	/* The bound of the results (struct tcb_kernel: chain and ulps). */
+	void (*bound)(const struct tcb_rows_gpu *g, struct tcb_kernel *out);
 	unsigned registers;   /* of a lane beside values, weights and the ring */
 	unsigned temporaries; /* one more for as many values held; 0: none */
 };
@@ -121,11 +123,10 @@ struct tcb_rows_writer {
 };
 
 /* rows_gpu_plan.c */
-void tcb_rows_gpu_plan(const struct tcb_rows_math *math, const struct tcb_problem *problem,
-		       const struct tcb_target *target, const struct tcb_geometry *geometry, struct tcb_rows_gpu *out);
-void tcb_rows_gpu_footprint(const struct tcb_rows_math *math, const struct tcb_problem *problem,
-			    const struct tcb_target *target, const struct tcb_geometry *geometry,
-			    struct tcb_footprint *out);
+void tcb_rows_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *target,
+		       const struct tcb_geometry *geometry, struct tcb_rows_gpu *out);
+void tcb_rows_gpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
+			    const struct tcb_geometry *geometry, struct tcb_footprint *out);
 /* Additions that a term of a sum over a row goes through, and times that a running state is rescaled. */
 unsigned tcb_rows_gpu_chain(const struct tcb_rows_gpu *g);
 unsigned tcb_rows_gpu_steps(const struct tcb_rows_gpu *g);
@@ -134,10 +135,10 @@ extern const struct tcb_rule tcb_rows_gpu_rules[];
 extern const struct tcb_rule tcb_rows_gpu_plain_rules[];
 
 /* rows_gpu_space.c */
-size_t tcb_rows_gpu_axes(const struct tcb_rows_math *math, const struct tcb_problem *problem,
-			 const struct tcb_target *target, struct tcb_axis out[TCB_AXES_MAX]);
-void tcb_rows_gpu_default_geometry(const struct tcb_rows_math *math, const struct tcb_problem *problem,
-				   const struct tcb_target *target, struct tcb_geometry *out);
+size_t tcb_rows_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
+			 struct tcb_axis out[TCB_AXES_MAX]);
+void tcb_rows_gpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
+				   struct tcb_geometry *out);
 
 /* The default geometry of any target. */
 void tcb_rows_gpu_standard(int has_weights, const struct tcb_problem *problem, struct tcb_geometry *out);
@@ -153,9 +154,8 @@ void tcb_rows_write_ring_open(struct tcb_rows_writer *w);
 /* Asks for TILE, if there is one, into slot WHICH (tcb_kit_ring_slot). */
 void tcb_rows_write_ring_fill(struct tcb_rows_writer *w, kit_op tile, int which);
 
-/* rows_gpu.c: the caller adds class, chain and ulps. */
-enum tcb_status tcb_rows_gpu_emit(const struct tcb_rows_math *math, const struct tcb_problem *problem,
-				  const struct tcb_target *target, const struct tcb_geometry *geometry,
-				  struct tcb_rows_gpu *plan_out, struct tcb_kernel *out, struct tcb_error *err);
+/* rows_gpu.c */
+enum tcb_status tcb_rows_gpu_emit(const struct tcb_problem *problem, const struct tcb_target *target,
+				  const struct tcb_geometry *geometry, struct tcb_kernel *out, struct tcb_error *err);
 
 #endif

@@ -35,8 +35,8 @@ static void plan_memory(const struct tcb_rows_math *math, struct tcb_rows_gpu *g
 	g->workspace_bytes = g->join == TCB_JOIN_LAUNCH ? (size_t)g->m * g->parts * math->part * 4 : 0;
 }
 
-void tcb_rows_gpu_plan(const struct tcb_rows_math *math, const struct tcb_problem *problem,
-		       const struct tcb_target *target, const struct tcb_geometry *geometry, struct tcb_rows_gpu *out)
+void tcb_rows_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *target,
+		       const struct tcb_geometry *geometry, struct tcb_rows_gpu *out)
 {
 	struct tcb_rows_gpu *g = out;
 	const unsigned sms = target->sm_count ? target->sm_count : 1;
@@ -68,7 +68,7 @@ void tcb_rows_gpu_plan(const struct tcb_rows_math *math, const struct tcb_proble
 	if (g->resident && g->resident * sms / g->splitk < g->tiles)
 		g->grid = g->resident * sms / g->splitk ? g->resident * sms / g->splitk : 1;
 	g->grid *= g->splitk;
-	plan_memory(math, g);
+	plan_memory(rows_of(problem)->gpu, g);
 }
 
 unsigned tcb_rows_gpu_steps(const struct tcb_rows_gpu *g)
@@ -101,13 +101,12 @@ static unsigned registers(const struct tcb_rows_math *math, const struct tcb_row
 	return all + (g->copy == TCB_COPY_LDG ? 0 : 8) + (g->resident ? 6 : 0) + vectors / 8;
 }
 
-void tcb_rows_gpu_footprint(const struct tcb_rows_math *math, const struct tcb_problem *problem,
-			    const struct tcb_target *target, const struct tcb_geometry *geometry,
-			    struct tcb_footprint *out)
+void tcb_rows_gpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
+			    const struct tcb_geometry *geometry, struct tcb_footprint *out)
 {
 	struct tcb_rows_gpu g;
 	memset(out, 0, sizeof(*out));
-	tcb_rows_gpu_plan(math, problem, target, geometry, &g);
+	tcb_rows_gpu_plan(problem, target, geometry, &g);
 	out->element_bytes = sizeof(float);
 	out->alignment_bytes = out->vector_bytes = g.width * 4;
 	out->base_bytes = 256;
@@ -116,7 +115,7 @@ void tcb_rows_gpu_footprint(const struct tcb_rows_math *math, const struct tcb_p
 	out->shared_bytes = g.shared_bytes;
 	out->shared_dynamic = 1;
 	out->block_threads = g.warps * WARP;
-	out->thread_registers = registers(math, &g);
+	out->thread_registers = registers(rows_of(problem)->gpu, &g);
 	out->blocks_together = g.together;
 	out->accumulators = 4;
 	out->grid[0] = (size_t)g.tiles * g.splitk;

@@ -35,8 +35,8 @@ static size_t most_shares(const struct tcb_problem *problem, const struct tcb_ta
 }
 
 /* In an order in which the rules cut early. */
-size_t tcb_rows_gpu_axes(const struct tcb_rows_math *math, const struct tcb_problem *problem,
-			 const struct tcb_target *target, struct tcb_axis out[TCB_AXES_MAX])
+size_t tcb_rows_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
+			 struct tcb_axis out[TCB_AXES_MAX])
 {
 	const size_t rows = tcb_power_of_two_up(problem->shape.m), columns = tcb_power_of_two_up(problem->shape.n);
 	const size_t shares = most_shares(problem, target), vec = widest(problem->shape.n);
@@ -78,7 +78,7 @@ size_t tcb_rows_gpu_axes(const struct tcb_rows_math *math, const struct tcb_prob
 	tcb_axis_add(a, rows);
 	a = tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MACRO);
 	tcb_axis_add(a, columns);
-	if (math->weights)
+	if (rows_of(problem)->gpu->weights)
 		ADD(tcb_axis_knob(out, &count, TCB_KNOB_LEAD), 0, 1);
 	a = tcb_axis_knob(out, &count, TCB_KNOB_PDL);
 	tcb_axis_add(a, 0);
@@ -132,9 +132,9 @@ void tcb_rows_gpu_standard(int has_weights, const struct tcb_problem *problem, s
 		out->knob[TCB_KNOB_LEAD] = 0;
 }
 
-void tcb_rows_gpu_default_geometry(const struct tcb_rows_math *math, const struct tcb_problem *problem,
-				   const struct tcb_target *target, struct tcb_geometry *out)
+void tcb_rows_gpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
+				   struct tcb_geometry *out)
 {
 	(void)target;
-	tcb_rows_gpu_standard(math->weights > 0, problem, out);
+	tcb_rows_gpu_standard(rows_of(problem)->gpu->weights > 0, problem, out);
 }

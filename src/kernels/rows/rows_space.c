@@ -9,6 +9,7 @@
 #include "kernels/cpu_rules.h"
 #include "kernels/rows/rows.h"
 #include "kernels/rows/rows_gpu.h"
+#include "kernels/simd/isas.h"
 
 #include <string.h>
 
@@ -31,22 +32,6 @@ enum {
 	L2_BYTES = 1 << 20,    /* where the target does not tell */
 };
 
-size_t rows_lanes(enum tcb_isa isa)
-{
-	switch (isa) {
-	case TCB_ISA_SCALAR:
-		return 1;
-	case TCB_ISA_AVX2:
-		return 8;
-	case TCB_ISA_AVX512:
-		return 16;
-	case TCB_ISA_NEON:
-		return 4;
-	default:
-		return 0;
-	}
-}
-
 enum tcb_form rows_first_form(const struct rows_op *rows)
 {
 	int form = 0;
@@ -68,20 +53,20 @@ static int has_ahead(const struct tcb_problem *problem)
 }
 
 /* Whether to ask for the next rows while a group is. */
-static int has_groups_ahead(const struct rows_op *rows, const struct tcb_problem *problem)
+static int has_groups_ahead(const struct tcb_problem *problem)
 {
-	return rows->has_groups && has_ahead(problem) && problem->shape.m > ROWS_GROUP_MAX &&
+	return rows_of(problem)->has_groups && has_ahead(problem) && problem->shape.m > ROWS_GROUP_MAX &&
 	       ROWS_GROUP_MAX * row_bytes(problem) <= AHEAD_MAX;
 }
 
 /* Rows are alike, so macro.m has nothing to choose; strips narrower than the row pay only when rows are few. */
-size_t rows_axes(const struct rows_op *rows, const struct tcb_problem *problem, const struct tcb_target *target,
-		 struct tcb_axis out[TCB_AXES_MAX])
+size_t rows_axes(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_axis out[TCB_AXES_MAX])
 {
+	const struct rows_op *rows = rows_of(problem);
 	size_t row_count = tcb_power_of_two_up(problem->shape.m), columns = tcb_power_of_two_up(problem->shape.n);
 	size_t count = 0;
 	if (target->kind == TCB_TARGET_CUDA)
-		return tcb_rows_gpu_axes(rows->gpu, problem, target, out);
+		return tcb_rows_gpu_axes(problem, target, out);
 	struct tcb_axis *axis = tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MACRO);
 	tcb_axis_add(axis, columns);
 	for (size_t wide = MICRO_MIN_WIDE; wide <= MICRO_MAX; wide *= 2) {
@@ -97,7 +82,7 @@ size_t rows_axes(const struct rows_op *rows, const struct tcb_problem *problem, 
 	tcb_axis_add_powers(axis, 1, TASK_ROWS_FACTOR, tcb_least(row_count, TASK_ROWS_MAX));
 	tcb_axis_add(axis, tcb_least(row_count, TASK_ROWS_MAX));
 	tcb_axis_add(axis, row_count);
-	if (has_groups_ahead(rows, problem))
+	if (has_groups_ahead(problem))
 		tcb_axis_add_powers(axis, GROUP_LEAST, 2, ROWS_GROUP_MAX);
 	struct tcb_axis *strips = &out[0];
 	axis = tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MIDI);
@@ -109,31 +94,22 @@ size_t rows_axes(const struct rows_op *rows, const struct tcb_problem *problem, 
 		tcb_axis_add_powers(axis, PART_LEAST, 2, tcb_least(columns, PART_MOST));
 	axis = tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MICRO);
 	tcb_axis_add_powers(axis, 1, 2, MICRO_MAX);
-	axis = tcb_axis_knob(out, &count, TCB_KNOB_ISA);
-	for (int isa = 0; isa < TCB_ISA_COUNT; isa++) {
-		if (rows_lanes((enum tcb_isa)isa) && tcb_target_has(target, (enum tcb_isa)isa))
-			tcb_axis_add(axis, (size_t)isa);
-	}
-	if (!axis->count) /* nothing runs here; V1 says so */
-		tcb_axis_add(axis, TCB_ISA_SCALAR);
-
-	axis = tcb_axis_knob(out, &count, TCB_KNOB_THREADS);
-	tcb_axis_add_powers(axis, 1, 2, target->threads);
-	tcb_axis_add(axis, target->threads);
+	tcb_axis_add_float_isas(tcb_axis_knob(out, &count, TCB_KNOB_ISA), target);
+	tcb_axis_add_threads(tcb_axis_knob(out, &count, TCB_KNOB_THREADS), target);
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_SCHED), TCB_SCHED_STATIC, TCB_SCHED_DYNAMIC);
 	axis = tcb_axis_knob(out, &count, TCB_KNOB_PREFETCH);
 	tcb_axis_add(axis, 0);
 	tcb_axis_add_powers(axis, 1024, 4, AHEAD_SURE);
 	if (has_ahead(problem))
 		tcb_axis_add(axis, row_bytes(problem));
-	for (size_t group = GROUP_LEAST; has_groups_ahead(rows, problem) && group <= ROWS_GROUP_MAX; group *= 2)
+	for (size_t group = GROUP_LEAST; has_groups_ahead(problem) && group <= ROWS_GROUP_MAX; group *= 2)
 		tcb_axis_add(axis, group * row_bytes(problem));
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_HINT), TCB_HINT_T0, TCB_HINT_T1);
 	axis = tcb_axis_knob(out, &count, TCB_KNOB_ASKS);
 	tcb_axis_add_powers(axis, 1, 2, ROWS_ASKS_MAX);
 	axis = tcb_axis_knob(out, &count, TCB_KNOB_STAGES);
 	ADD(axis, 1, 2, 3);
-	if (has_groups_ahead(rows, problem))
+	if (has_groups_ahead(problem))
 		tcb_axis_add(axis, ROWS_STAGES_GROUPED);
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_STREAM), 0, 1);
 	axis = tcb_axis_knob(out, &count, TCB_KNOB_FORM);
@@ -237,9 +213,10 @@ const struct tcb_rule rows_cpu_rules[] = {
 /* --- default geometry --- */
 
 /* Rows beyond a step: what keeps memory busy, of data that the caches do not hold. */
-static void default_long_rows(const struct rows_op *rows, const struct tcb_problem *problem,
-			      const struct tcb_target *target, int is_large, struct tcb_geometry *out)
+static void default_long_rows(const struct tcb_problem *problem, const struct tcb_target *target, int is_large,
+			      struct tcb_geometry *out)
 {
+	const struct rows_op *rows = rows_of(problem);
 	const int is_vector = out->knob[TCB_KNOB_ISA] != TCB_ISA_SCALAR;
 	const int has_parts = (rows->part_forms >> rows->long_form & 1u) != 0;
 	out->knob[TCB_KNOB_FORM] = (int32_t)rows->long_form;
@@ -255,9 +232,9 @@ static void default_long_rows(const struct rows_op *rows, const struct tcb_probl
 		return;
 	}
 	if (out->knob[TCB_KNOB_ISA] == TCB_ISA_AVX512 && tcb_target_has(target, TCB_ISA_AVX2) &&
-	    rows->long_lanes <= rows_lanes(TCB_ISA_AVX2)) {
+	    rows->long_lanes <= tcb_float_lanes(TCB_ISA_AVX2)) {
 		out->knob[TCB_KNOB_ISA] = TCB_ISA_AVX2;
-		out->tile[TCB_MICRO].n = rows->long_chains * rows_lanes(TCB_ISA_AVX2);
+		out->tile[TCB_MICRO].n = rows->long_chains * tcb_float_lanes(TCB_ISA_AVX2);
 	}
 	out->knob[TCB_KNOB_STAGES] = rows->long_stages;
 	out->knob[TCB_KNOB_PREFETCH] = (int32_t)row_bytes(problem);
@@ -265,7 +242,7 @@ static void default_long_rows(const struct rows_op *rows, const struct tcb_probl
 	out->knob[TCB_KNOB_ASKS] = rows->long_asks;
 	if (rows->long_stages != ROWS_STAGES_GROUPED)
 		return;
-	if (!has_groups_ahead(rows, problem) || out->tile[TCB_MACRO].m < 2 * ROWS_GROUP_MAX * target->threads) {
+	if (!has_groups_ahead(problem) || out->tile[TCB_MACRO].m < 2 * ROWS_GROUP_MAX * target->threads) {
 		out->knob[TCB_KNOB_STAGES] = 2;
 		return;
 	}
@@ -274,18 +251,15 @@ static void default_long_rows(const struct rows_op *rows, const struct tcb_probl
 	out->knob[TCB_KNOB_PREFETCH] = (int32_t)(ROWS_GROUP_MAX * row_bytes(problem));
 }
 
-void rows_default_geometry(const struct rows_op *rows, const struct tcb_problem *problem,
-			   const struct tcb_target *target, struct tcb_geometry *out)
+void rows_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_geometry *out)
 {
-	const enum tcb_isa isa = tcb_target_has(target, TCB_ISA_AVX512) ? TCB_ISA_AVX512
-				 : tcb_target_has(target, TCB_ISA_AVX2) ? TCB_ISA_AVX2
-				 : tcb_target_has(target, TCB_ISA_NEON) ? TCB_ISA_NEON
-									: TCB_ISA_SCALAR;
+	const struct rows_op *rows = rows_of(problem);
+	const enum tcb_isa isa = tcb_float_isa(target);
 	if (target->kind == TCB_TARGET_CUDA) {
-		tcb_rows_gpu_default_geometry(rows->gpu, problem, target, out);
+		tcb_rows_gpu_default_geometry(problem, target, out);
 		return;
 	}
-	const size_t whole = whole_step(problem, isa), lanes = rows_lanes(isa);
+	const size_t whole = whole_step(problem, isa), lanes = tcb_float_lanes(isa);
 	const size_t micro = whole ? whole : lanes * (isa == TCB_ISA_SCALAR ? ROWS_CHAINS_MOST : rows->long_chains);
 	const size_t columns = tcb_most(tcb_power_of_two_up(problem->shape.n), micro);
 	const size_t threads = tcb_least(problem->shape.m, target->threads);
@@ -306,17 +280,17 @@ void rows_default_geometry(const struct rows_op *rows, const struct tcb_problem 
 	out->knob[TCB_KNOB_STREAM] = is_large && (isa == TCB_ISA_AVX512 || isa == TCB_ISA_AVX2) &&
 				     problem->shape.n * sizeof(float) % LINE_BYTES == 0;
 	if (!whole)
-		default_long_rows(rows, problem, target, is_large, out);
+		default_long_rows(problem, target, is_large, out);
 }
 
-void rows_footprint(const struct rows_op *rows, const struct tcb_problem *problem, const struct tcb_target *target,
+void rows_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
 		    const struct tcb_geometry *geometry, struct tcb_footprint *out)
 {
+	const struct rows_op *rows = rows_of(problem);
 	const struct tcb_tile *tile = geometry->tile;
-	int32_t isa = geometry->knob[TCB_KNOB_ISA];
-	size_t lanes = isa >= 0 && isa < TCB_ISA_COUNT ? rows_lanes((enum tcb_isa)isa) : 0;
+	const size_t lanes = tcb_float_lanes(geometry->knob[TCB_KNOB_ISA]);
 	if (target->kind == TCB_TARGET_CUDA) {
-		tcb_rows_gpu_footprint(rows->gpu, problem, target, geometry, out);
+		tcb_rows_gpu_footprint(problem, target, geometry, out);
 		return;
 	}
 	memset(out, 0, sizeof(*out));

@@ -13,3 +13,19 @@ const struct tcb_cpu_isa *tcb_cpu_isa(enum tcb_isa isa)
 	};
 	return &isas[isa];
 }
+
+size_t tcb_float_lanes(int32_t isa)
+{
+	return isa >= 0 && isa < TCB_ISA_COUNT && (int32_t)tcb_cpu_isa((enum tcb_isa)isa)->floats == isa
+		       ? tcb_cpu_isa((enum tcb_isa)isa)->lanes
+		       : 0;
+}
+
+enum tcb_isa tcb_float_isa(const struct tcb_target *target)
+{
+	enum tcb_isa widest = TCB_ISA_SCALAR;
+	for (int isa = 0; isa < TCB_ISA_COUNT; isa++)
+		if (tcb_target_has(target, (enum tcb_isa)isa) && tcb_float_lanes(isa) > tcb_float_lanes(widest))
+			widest = (enum tcb_isa)isa;
+	return widest;
+}

@@ -12,7 +12,7 @@
 #ifndef TCB_KERNELS_SIMD_ISAS_H
 #define TCB_KERNELS_SIMD_ISAS_H
 
-#include "base/geometry.h"
+#include "base/target.h"
 
 #define TCB_ISAS_SCALAR(X, ...) X(scalar, SCALAR, __VA_ARGS__)
 #if defined(__x86_64__)
@@ -37,6 +37,10 @@ struct tcb_cpu_isa {
 	unsigned registers;  /* for vectors */
 };
 const struct tcb_cpu_isa *tcb_cpu_isa(enum tcb_isa isa);
+/* Floats in a vector of ISA, a knob's value; 0 where no kernel is built for its arithmetic on floats. */
+size_t tcb_float_lanes(int32_t isa);
+/* The family of TARGET with the widest of them. */
+enum tcb_isa tcb_float_isa(const struct tcb_target *target);
 
 /* LIST: the tables NAME_<isa> of variants of the families of ISAS, then NULL. */
 #define TCB_VARIANT_TABLES(list, ISAS, name)      \

@@ -5,7 +5,6 @@
  */
 #include "kernels/softmax/softmax.h"
 #include "kernels/rows/rows_gpu.h"
-#include "kernels/simd/isas.h"
 
 #include <math.h>
 
@@ -14,16 +13,8 @@
 
 enum { OPERAND_X, OPERAND_Y, OPERAND_COUNT };
 
-static size_t softmax_operands(const struct tcb_problem *problem, struct tcb_operand out[TCB_OPERANDS_MAX])
-{
-	size_t m = problem->shape.m, n = problem->shape.n;
-	out[OPERAND_X] = (struct tcb_operand){ "x", TCB_ROLE_INPUT, TCB_TYPE_F32, m, n, m * n * sizeof(float), 1 };
-	out[OPERAND_Y] = (struct tcb_operand){ "y", TCB_ROLE_OUTPUT, TCB_TYPE_F32, m, n, m * n * sizeof(float), 1 };
-	return OPERAND_COUNT;
-}
-
 /* Rows of three kinds in turn: flat ones, like logits, and so spread that most results underflow. */
-static void softmax_fill(const struct tcb_problem *problem, uint64_t seed, void *const operand[])
+static void fill(const struct tcb_problem *problem, uint64_t seed, void *const operand[])
 {
 	static const float spread[3] = { 0.1f, 4, 40 };
 	float *x = operand[OPERAND_X];
@@ -73,20 +64,10 @@ static void reference_row(void *ctx, size_t r, unsigned thread)
 	}
 }
 
-static void softmax_reference(const struct tcb_problem *problem, void *const operand[], struct tcb_reference *out)
+static void reference(const struct tcb_problem *problem, void *const operand[], struct tcb_reference *out)
 {
-	struct reference reference = { operand[OPERAND_X], problem->shape.n, out };
-	tcb_reference_share(out, problem->shape.m, reference_row, &reference);
-}
-
-static double softmax_flops(const struct tcb_problem *problem)
-{
-	return 5.0 * (double)problem->shape.m * (double)problem->shape.n; /* max, subtract, exp, add, scale */
-}
-
-static double softmax_traffic(const struct tcb_problem *problem)
-{
-	return 2.0 * sizeof(float) * (double)problem->shape.m * (double)problem->shape.n;
+	struct reference shared = { operand[OPERAND_X], problem->shape.n, out };
+	tcb_reference_share(out, problem->shape.m, reference_row, &shared);
 }
 
 /* The row's maximum and sum from those of its blocks, then each block's factor. */
@@ -131,7 +112,6 @@ static void softmax_bound(enum tcb_form form, size_t block, double chain, struct
 }
 
 static const struct rows_op rows = {
-	.op = &tcb_op_softmax,
 	.x = OPERAND_X,
 	.y = OPERAND_Y,
 	.weight = ROWS_NO_OPERAND,
@@ -150,37 +130,9 @@ static const struct rows_op rows = {
 	.long_asks = 2,
 	.combine = softmax_combine,
 	.bound = softmax_bound,
+	.flops = 5, /* max, subtract, exp, add, scale */
 	.gpu = &softmax_gpu_math,
 };
 
-ROWS_CALLBACKS(softmax, rows)
-
-static const struct tcb_shape default_shapes[] = { { 1, 32000, 0 }, { 4096, 4096, 0 } };
-
-TCB_VARIANT_TABLES(variant_lists, TCB_ISAS_FLOATS, softmax_variants)
-
-const struct tcb_op tcb_op_softmax = {
-	.name = "softmax",
-	.summary = "softmax of each row of f32, stable, in blocks",
-	.shape_form = "MxN",
-	.contracts = 1u << TCB_CONTRACT_F32,
-	.default_contract = TCB_CONTRACT_F32,
-	.default_shapes = default_shapes,
-	.default_shape_count = sizeof(default_shapes) / sizeof(default_shapes[0]),
-	.variant_lists = variant_lists,
-	.check_shape = rows_check_shape,
-	.operands = softmax_operands,
-	.fill = softmax_fill,
-	.reference = softmax_reference,
-	.flops = softmax_flops,
-	.traffic = softmax_traffic,
-	.axes = softmax_axes,
-	.default_geometry = softmax_default_geometry,
-	.footprint = softmax_footprint,
-	.plan = softmax_plan,
-	.run = softmax_run,
-	.emit = softmax_emit,
-	.gpu_rules = tcb_rows_gpu_plain_rules,
-	.gpu_variants = softmax_gpu_variants,
-	.cpu_rules = rows_cpu_rules,
-};
+ROWS_OP(softmax, rows, tcb_rows_gpu_plain_rules, "softmax of each row of f32, stable, in blocks", { 1, 32000, 0 },
+	{ 4096, 4096, 0 });

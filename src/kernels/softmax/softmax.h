@@ -41,8 +41,5 @@ extern const struct tcb_op tcb_op_softmax;
 
 /* softmax_gpu.c */
 extern const struct tcb_rows_math softmax_gpu_math;
-enum tcb_status softmax_emit(const struct tcb_problem *problem, const struct tcb_target *target,
-			     const struct tcb_geometry *geometry, struct tcb_kernel *out, struct tcb_error *err);
-extern const struct tcb_variant softmax_gpu_variants[];
 
 #endif

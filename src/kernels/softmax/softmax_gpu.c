@@ -115,6 +115,16 @@ static void result(struct tcb_rows_writer *w, struct tcb_rows_values *values, co
 	}
 }
 
+/*
+ * Exponentials of the element and of its part's maximum, the same weighted in the sum; the reciprocal and two products.
+ * A running sum is rescaled by an exponential at each step (which is 1 unless the maximum moved).
+ */
+static void bound(const struct tcb_rows_gpu *g, struct tcb_kernel *out)
+{
+	out->chain = tcb_rows_gpu_chain(g);
+	out->ulps = 4 * SOFTMAX_GPU_EXP_ULPS + 2 + (tcb_rows_gpu_steps(g) - 1) * SOFTMAX_GPU_EXP_ULPS;
+}
+
 const struct tcb_rows_math softmax_gpu_math = {
 	.name = "softmax",
 	.input = 0,
@@ -127,25 +137,6 @@ const struct tcb_rows_math softmax_gpu_math = {
 	.close = finish,
 	.join = join,
 	.result = result,
+	.bound = bound,
 	.registers = 32,
-};
-
-/*
- * Exponentials of the element and of its part's maximum, the same weighted in the sum; the reciprocal and two products.
- * A running sum is rescaled by an exponential at each step (which is 1 unless the maximum moved).
- */
-enum tcb_status softmax_emit(const struct tcb_problem *problem, const struct tcb_target *target,
-			     const struct tcb_geometry *geometry, struct tcb_kernel *out, struct tcb_error *err)
-{
-	struct tcb_rows_gpu g;
-	TCB_TRY(tcb_rows_gpu_emit(&softmax_gpu_math, problem, target, geometry, &g, out, err));
-	out->class = TCB_CLASS_APPROX;
-	out->chain = tcb_rows_gpu_chain(&g);
-	out->ulps = 4 * SOFTMAX_GPU_EXP_ULPS + 2 + (tcb_rows_gpu_steps(&g) - 1) * SOFTMAX_GPU_EXP_ULPS;
-	return TCB_OK;
-}
-
-const struct tcb_variant softmax_gpu_variants[] = {
-	{ .name = "softmax_f32_ptx", .contract = TCB_CONTRACT_F32, .isa = TCB_ISA_FMA, .class = TCB_CLASS_APPROX },
-	{ .name = NULL },
 };

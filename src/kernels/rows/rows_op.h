@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What an op on rows of f32 says of itself to those who plan, run and write it (rows.h, rows_gpu.h).
+ */
+#ifndef TCB_KERNELS_ROWS_OP_H
+#define TCB_KERNELS_ROWS_OP_H
+
+#include "kernels/op.h"
+
+enum { ROWS_NO_OPERAND = -1 };
+
+struct rows_call;
+struct rows_row;
+struct tcb_rows_math;
+
+struct rows_op {
+	int x, y, weight, bias; /* operand numbers, or ROWS_NO_OPERAND */
+	unsigned forms;         /* bit 1u << enum tcb_form: offered, the first one is the default */
+	unsigned kept_forms;    /* of these, the ones that keep a value an element between REDUCE and APPLY */
+	unsigned part_forms;    /* and the ones that go over a row in one call, in parts of midi.n */
+	int has_groups;         /* the micro-kernel does GROUP */
+	size_t stats;
+	unsigned sums;      /* accumulators of a chain */
+	unsigned registers; /* of the inner loop beside its accumulators */
+	/* The default geometry of rows beyond a step, and of data beyond the caches (stages, asks). */
+	enum tcb_form long_form;
+	size_t long_lanes, long_chains; /* vectors of at most LANES, and how many of them */
+	int32_t long_stages, long_asks;
+	size_t long_part; /* midi.n, where LONG_FORM has parts */
+	void (*combine)(struct rows_row *row);
+	/* REDUCE and APPLY in scalar double, for blocks whose statistics are not finite in f32; NULL where f32 does. */
+	void (*wide)(struct rows_call *call);
+	/* The bound of the op's results (struct tcb_plan) for blocks of BLOCK columns, of which a statistic's longest
+	 * chain of roundings is CHAIN. */
+	void (*bound)(enum tcb_form form, size_t block, double chain, struct tcb_plan *plan);
+	double flops;                    /* of an element */
+	const struct tcb_rows_math *gpu; /* rows_gpu.h */
+};
+
+static inline const struct rows_op *rows_of(const struct tcb_problem *problem)
+{
+	return problem->op->member;
+}
+
+#endif
