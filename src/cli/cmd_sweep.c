@@ -343,20 +343,23 @@ static enum tcb_status no_winner(const struct sweep_job *job, struct tcb_error *
 static void say_result(const struct sweep_job *job)
 {
 	const struct tcb_sweep_result *result = &job->result;
-	char slow[64] = "";
+	char slow[64] = "", passes[64] = "";
 
 	if (result->too_slow)
 		snprintf(slow, sizeof slow, ", %zu too slow to run at full size", result->too_slow);
+	if (result->with_passes)
+		snprintf(passes, sizeof passes, "; the best %zu once more with passes=all", result->with_passes);
 	if (is_modelled(job->run))
 		cli_say("%s: ranked %zu candidates of %zu by the model, %zu of them failed; nothing was measured, "
 			"because "
 			"%s is not attached",
 			job->label, result->tried, result->space_count, result->failed, job->run->place.device.name);
 	else if (result->tried == 0 && result->complete)
-		cli_say("%s: all %zu candidates are known; the finals were repeated", job->label, result->space_count);
+		cli_say("%s: all %zu candidates are known%s; the finals were repeated", job->label, result->space_count,
+			passes);
 	else
-		cli_say("%s: tried %zu candidates, %zu failed%s, %zu were known, of %zu%s", job->label, result->tried,
-			result->failed, slow, result->known, result->space_count,
+		cli_say("%s: tried %zu candidates, %zu failed%s, %zu were known, of %zu%s%s", job->label, result->tried,
+			result->failed, slow, result->known, result->space_count, passes,
 			result->complete ? "" : "; the same command goes on from here");
 }
 
@@ -374,6 +377,7 @@ static void add_json(struct sweep_job *job, size_t first_row)
 	cli_json_set(object, "known", cli_json_size(result->known), &run->json_failed);
 	cli_json_set(object, "stale", cli_json_size(job->stale_count), &run->json_failed);
 	cli_json_set(object, "tried", cli_json_size(result->tried), &run->json_failed);
+	cli_json_set(object, "with_passes", cli_json_size(result->with_passes), &run->json_failed);
 	cli_json_set(object, "failed", cli_json_size(result->failed), &run->json_failed);
 	cli_json_set(object, "too_slow", cli_json_size(result->too_slow), &run->json_failed);
 	cli_json_set(object, "complete", json_boolean(result->complete), &run->json_failed);
@@ -566,6 +570,7 @@ const struct cli_command cli_command_sweep = {
 		"earlier sweeps are not repeated, so that a sweep that was interrupted goes on with the same command.  "
 		"On a GPU that is not attached (sm_89) the space is ranked by a model instead, and the results are "
 		"marked as modelled until a measured sweep replaces them.  "
+		"On a GPU that is, the best are tried once more with the optimiser's passes (passes=all).  "
 		"With cuda:all, identical GPUs share the candidates, one of them holds the finals, and at the end the "
 		"winner is measured on each.  "
 		"Progress goes to stderr; the winners' table, or JSON, to stdout.",

@@ -155,7 +155,7 @@ static enum tcb_status include_default(struct walk *walk, const struct tcb_geome
 	struct tcb_space *space = walk->space;
 	const struct tcb_candidate *c = &walk->candidate;
 	char why[TCB_WHY_MAX];
-	space->default_index = SIZE_MAX;
+	space->ordered = space->count;
 	space->default_index = tcb_space_find(space, fallback);
 	if (space->default_index != SIZE_MAX)
 		return TCB_OK;
@@ -165,7 +165,7 @@ static enum tcb_status include_default(struct walk *walk, const struct tcb_geome
 					c->op->name, why);
 		return tcb_fail(err, TCB_E_ILLEGAL, "the default geometry of op %s is illegal: %s", c->op->name, why);
 	}
-	TCB_TRY(append(walk, fallback, err));
+	TCB_TRY(tcb_space_add(space, fallback, err));
 	space->default_index = space->count - 1;
 	return TCB_OK;
 }
@@ -215,6 +215,16 @@ void tcb_space_destroy(struct tcb_space *space)
 	free(space);
 }
 
+enum tcb_status tcb_space_add(struct tcb_space *space, const struct tcb_geometry *geometry, struct tcb_error *err)
+{
+	struct tcb_geometry *grown = realloc(space->geometries, (space->count + 1) * sizeof(*grown));
+	if (!grown)
+		return tcb_fail(err, TCB_E_NOMEM, "no memory for a space of more than %zu geometries", space->count);
+	space->geometries = grown;
+	space->geometries[space->count++] = *geometry;
+	return TCB_OK;
+}
+
 /* Position of GEOMETRY in the raw product, or UINT64_MAX if the axes do not reach it. */
 static uint64_t rank_of(const struct tcb_space *space, const struct tcb_geometry *geometry)
 {
@@ -232,19 +242,10 @@ static uint64_t rank_of(const struct tcb_space *space, const struct tcb_geometry
 	return rank;
 }
 
-/* By bisection: all but an appended default are in the order of their rank. */
 size_t tcb_space_find(const struct tcb_space *space, const struct tcb_geometry *geometry)
 {
-	size_t low = 0, high = space->count;
-	if (space->default_index < space->count) {
-		if (tcb_geometry_equal(&space->geometries[space->default_index], geometry))
-			return space->default_index;
-		if (space->default_index == space->count - 1)
-			high--;
-	}
-	uint64_t rank = rank_of(space, geometry);
-	if (rank == UINT64_MAX)
-		return SIZE_MAX;
+	const uint64_t rank = rank_of(space, geometry);
+	size_t low = 0, high = rank == UINT64_MAX ? 0 : space->ordered;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 		if (rank_of(space, &space->geometries[middle]) < rank)
@@ -252,7 +253,10 @@ size_t tcb_space_find(const struct tcb_space *space, const struct tcb_geometry *
 		else
 			high = middle;
 	}
-	if (low < space->count && tcb_geometry_equal(&space->geometries[low], geometry))
+	if (low < space->ordered && tcb_geometry_equal(&space->geometries[low], geometry))
 		return low;
+	for (size_t i = space->ordered; i < space->count; i++)
+		if (tcb_geometry_equal(&space->geometries[i], geometry))
+			return i;
 	return SIZE_MAX;
 }

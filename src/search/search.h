@@ -6,8 +6,8 @@
  *
  * One sweep = one problem on one device:  enumerate -> known trials are taken
  * over -> the strategy proposes -> a worker process plans, verifies, measures
- * -> losers are dropped early -> paired interleaved finals -> winner, interval,
- * tie set.
+ * -> losers are dropped early -> on a GPU the best are tried with passes=all
+ * -> paired interleaved finals -> winner, interval, tie set.
  */
 #ifndef TCB_SEARCH_SEARCH_H
 #define TCB_SEARCH_SEARCH_H
@@ -94,6 +94,7 @@ struct tcb_sweep_result {
 	struct tcb_card *cards; /* of several, the sweep's place first; owned */
 	size_t card_count;      /* 0 on one device */
 	size_t space_count, known, tried, failed, too_slow;
+	size_t with_passes;   /* tried besides: the best of a GPU's once more, with passes=all */
 	char failure[160];    /* of a model: why most of those that failed did */
 	size_t failure_count; /* how many of them */
 	int complete;         /* every candidate of the space is decided; 0 after a budget, a limit or an interrupt */

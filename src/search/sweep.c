@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * One sweep, in the order it happens: enumerate the space, take over what is
- * known, start the worker, screen what the strategy proposes, hold the finals
- * in each cache state.
+ * known, start the worker, screen what the strategy proposes, on a GPU the best
+ * of it once more with passes=all, hold the finals in each cache state.
  *
  * Screening takes a few samples of each candidate, over minutes, while the
  * machine's speed drifts.  The default geometry is measured again several
@@ -32,15 +32,12 @@ static const double ROUNDS_SHARE = 0.02; /* of the budget, for one look at the a
 static const double LONG_ROUND = 0.003;  /* of the budget: then the finals have few rounds, and less of the time */
 /* The finals' part of a budget: a quarter, but 8 s if that is no more than two fifths; and what they use at most. */
 static const double FINALS_SHARE = 0.25, FINALS_SHARE_MOST = 0.4, FINALS_LEAST_S = 8, FINALS_MOST_S = 100;
+static const double PASSES_SHARE = 0.3; /* of the finals' part, for candidates with passes=all */
+static const double LATE = 0.9; /* of the screening: code of what there is no time for would be in the way of others' */
 
 static double now_s(void)
 {
 	return 1e-9 * (double)tcb_clock_ns();
-}
-
-static int measures(const struct tcb_sweep *sweep, int state)
-{
-	return sweep->options->states >> state & 1u;
 }
 
 static double finals_reserve(double budget_s)
@@ -71,65 +68,13 @@ static void tell(struct tcb_sweep *sweep, size_t index)
 	const struct tcb_sweep_entry *entry = &sweep->entries[index];
 	struct tcb_told told = { .outcome = entry->outcome };
 	for (int s = 0; s < TCB_STATE_COUNT; s++) {
-		double score = measures(sweep, s) ? tcb_sweep_score(sweep, index, (enum tcb_state)s).median : NAN;
-		told.cost[s] = entry->outcome == TCB_OUTCOME_OK || !measures(sweep, s) ? score : INFINITY;
+		double score =
+			tcb_sweep_measures(sweep, s) ? tcb_sweep_score(sweep, index, (enum tcb_state)s).median : NAN;
+		told.cost[s] = entry->outcome == TCB_OUTCOME_OK || !tcb_sweep_measures(sweep, s) ? score : INFINITY;
 		if (index == sweep->space->default_index && !isnan(score))
 			sweep->progress.default_ns[s] = entry->ns[s].median;
 	}
 	sweep->strategy->tell(sweep->strategist, index, &told);
-}
-
-/* --- known trials ----------------------------------------------------------------------------------------------- */
-
-static void entry_clear(struct tcb_sweep_entry *entry)
-{
-	*entry = (struct tcb_sweep_entry){ 0 };
-	for (int s = 0; s < TCB_STATE_COUNT; s++)
-		entry->ns[s] = entry->checked[s] = (struct tcb_interval){ NAN, NAN, NAN };
-}
-
-/* Adds one known trial to its entry; screening samples win over those of finals, which only few candidates have. */
-static void entry_merge(struct tcb_sweep_entry *entry, const struct tcb_trial *trial)
-{
-	if (entry->decided && entry->outcome != TCB_OUTCOME_OK)
-		return;
-	entry->decided = entry->known = 1;
-	entry->outcome = trial->outcome;
-	entry->class_checked = trial->class_checked;
-	entry->error_ratio = trial->error_ratio;
-	entry->pack_ns = trial->pack_ns;
-	for (size_t m = 0; m < trial->measurement_count; m++) {
-		const struct tcb_measurement *measurement = &trial->measurements[m];
-		int is_final = measurement->stage == TCB_STAGE_FINAL;
-		if (isnan(entry->ns[measurement->state].median) || entry->final_only[measurement->state] >= is_final) {
-			entry->ns[measurement->state] = measurement->ns;
-			entry->final_only[measurement->state] = (unsigned char)is_final;
-		}
-	}
-}
-
-/* A trial counts if its geometry is in the space; not one of what was too slow for another budget beside another best.
- */
-static void take_over(struct tcb_sweep *sweep, const struct tcb_trial *known, size_t known_count)
-{
-	for (size_t i = 0; i < sweep->space->count; i++)
-		entry_clear(&sweep->entries[i]);
-	for (size_t k = 0; k < known_count; k++) {
-		size_t index = tcb_space_find(sweep->space, &known[k].geometry);
-		if (index == SIZE_MAX || known[k].outcome == TCB_OUTCOME_TOO_SLOW)
-			continue;
-		entry_merge(&sweep->entries[index], &known[k]);
-	}
-	for (size_t i = 0; i < sweep->space->count; i++) {
-		struct tcb_sweep_entry *entry = &sweep->entries[i];
-		int missing = 0;
-		for (int s = 0; s < TCB_STATE_COUNT; s++)
-			missing |= measures(sweep, s) && isnan(entry->ns[s].median);
-		if (entry->decided && entry->outcome == TCB_OUTCOME_OK && missing)
-			entry_clear(entry); /* measured in another state only */
-		sweep->out->known += entry->decided;
-		sweep->out->failed += entry->decided && entry->outcome != TCB_OUTCOME_OK;
-	}
 }
 
 /* --- screening -------------------------------------------------------------------------------------------------- */
@@ -164,7 +109,7 @@ static enum tcb_status measure_anchor(struct tcb_sweep *sweep, struct tcb_error 
 	double start = now_s(), *ns = malloc(tcb_team_size(sweep->team) * ANCHOR_ROUNDS * sizeof *ns);
 	enum tcb_status status = ns ? TCB_OK : tcb_fail(err, TCB_E_NOMEM, "out of memory for the anchor's times");
 	for (int s = 0; s < TCB_STATE_COUNT && status == TCB_OK; s++) {
-		if (!measures(sweep, s))
+		if (!tcb_sweep_measures(sweep, s))
 			continue;
 		/* The first round tells how long one takes. */
 		const int is_first = sweep->round_s[s] <= 0;
@@ -222,7 +167,7 @@ static enum tcb_status challenge(struct tcb_sweep *sweep, size_t index, enum tcb
 static enum tcb_status challenge_all(struct tcb_sweep *sweep, size_t index, struct tcb_error *err)
 {
 	for (int s = 0; s < TCB_STATE_COUNT; s++)
-		if (measures(sweep, s))
+		if (tcb_sweep_measures(sweep, s))
 			TCB_TRY(challenge(sweep, index, (enum tcb_state)s, err));
 	return TCB_OK;
 }
@@ -258,7 +203,7 @@ static void adapt_samples(struct tcb_sweep *sweep, double took_s)
 static void entry_fill(struct tcb_sweep_entry *entry, const struct tcb_team_task *task)
 {
 	const struct tcb_trial *trial = &task->trial;
-	entry_clear(entry);
+	tcb_sweep_entry_clear(entry);
 	entry->decided = 1;
 	entry->when_s = task->when_s;
 	entry->member = (uint32_t)task->member;
@@ -278,7 +223,10 @@ static enum tcb_status take_result(struct tcb_sweep *sweep, size_t index, const 
 	struct tcb_sweep_entry *entry = &sweep->entries[index];
 	entry_fill(entry, task);
 	TCB_TRY(tcb_sweep_send(sweep, &task->trial, err));
-	sweep->out->tried++;
+	if (index < sweep->out->space_count)
+		sweep->out->tried++;
+	else
+		sweep->out->with_passes++;
 	sweep->progress.done++;
 	if (sweep->out->card_count)
 		sweep->out->cards[task->member].tried++;
@@ -367,6 +315,20 @@ struct ahead {
 	size_t *index, count, room; /* in the order in which they were named */
 };
 
+static enum tcb_status prepare_ahead(struct tcb_sweep *sweep, const struct ahead *ahead, struct tcb_error *err)
+{
+	for (size_t i = 0; i < ahead->count; i++)
+		TCB_TRY(tcb_evaluator_want(tcb_team_evaluator(sweep->team, 0),
+					   &sweep->space->geometries[ahead->index[i]], err));
+	return TCB_OK;
+}
+
+/* Can COUNT be tried until UNTIL_S? */
+static int has_time(const struct tcb_sweep *sweep, size_t count, double until_s)
+{
+	return sweep->options->budget_s <= 0 || now_s() + (double)count * sweep->try_s < until_s;
+}
+
 /* Asks for candidates until as many wait as can be prepared for. */
 static enum tcb_status look_ahead(struct tcb_sweep *sweep, struct ahead *ahead, struct tcb_error *err)
 {
@@ -374,43 +336,55 @@ static enum tcb_status look_ahead(struct tcb_sweep *sweep, struct ahead *ahead, 
 	while (spent < 1 && ahead->count < ahead->room) {
 		if (sweep->options->max_trials && sweep->out->tried + ahead->count >= sweep->options->max_trials)
 			break;
+		if (spent > LATE && ahead->count > 0 && !has_time(sweep, ahead->count, sweep->screen_end_s))
+			break;
 		size_t index = sweep->strategy->ask(sweep->strategist, spent);
 		if (index == TCB_ASK_NONE)
 			break;
 		assert(index < sweep->space->count && !sweep->entries[index].decided);
 		ahead->index[ahead->count++] = index;
 	}
-	for (size_t i = 0; i < ahead->count; i++)
-		TCB_TRY(tcb_evaluator_want(tcb_team_evaluator(sweep->team, 0),
-					   &sweep->space->geometries[ahead->index[i]], err));
+	return prepare_ahead(sweep, ahead, err);
+}
+
+static enum tcb_status check_stop(const struct tcb_sweep *sweep, struct tcb_error *err)
+{
+	if (!tcb_sweep_is_stopped(sweep))
+		return TCB_OK;
+	return tcb_fail(err, TCB_E_INTERRUPTED, "interrupted after %zu of %zu candidates; what is finished is kept",
+			sweep->progress.done, sweep->space->count);
+}
+
+/* Tries the first of those that wait, and compares them with the best. */
+static enum tcb_status screen_next(struct tcb_sweep *sweep, struct ahead *ahead, struct tcb_error *err)
+{
+	if (sweep->anchor != SIZE_MAX && now_s() >= sweep->next_anchor_s)
+		TCB_TRY(measure_anchor(sweep, err));
+	int had_anchor = sweep->anchor != SIZE_MAX;
+	size_t batch = tcb_team_batch(sweep->team);
+	batch = batch < ahead->count ? batch : ahead->count;
+	TCB_TRY(screen_batch(sweep, ahead->index, batch, err));
+	if (!had_anchor && sweep->anchor != SIZE_MAX && batch > 1)
+		TCB_TRY(measure_anchor(sweep, err)); /* for those that the others screened */
+	for (size_t i = 0; i < batch; i++) {
+		TCB_TRY(challenge_all(sweep, ahead->index[i], err));
+		if (ahead->index[i] < sweep->out->space_count)
+			tell(sweep, ahead->index[i]);
+	}
+	ahead->count -= batch;
+	memmove(ahead->index, ahead->index + batch, ahead->count * sizeof *ahead->index);
+	tcb_sweep_progress(sweep, "screen", screening_left(sweep), 0);
 	return TCB_OK;
 }
 
 static enum tcb_status screen_all(struct tcb_sweep *sweep, struct ahead *ahead, struct tcb_error *err)
 {
 	for (;;) {
-		if (tcb_sweep_is_stopped(sweep))
-			return tcb_fail(err, TCB_E_INTERRUPTED,
-					"interrupted after %zu of %zu candidates; what is finished is kept",
-					sweep->progress.done, sweep->space->count);
+		TCB_TRY(check_stop(sweep, err));
 		TCB_TRY(look_ahead(sweep, ahead, err));
 		if (ahead->count == 0 || budget_spent(sweep) >= 1)
 			return TCB_OK;
-		if (sweep->anchor != SIZE_MAX && now_s() >= sweep->next_anchor_s)
-			TCB_TRY(measure_anchor(sweep, err));
-		int had_anchor = sweep->anchor != SIZE_MAX;
-		size_t batch = tcb_team_batch(sweep->team);
-		batch = batch < ahead->count ? batch : ahead->count;
-		TCB_TRY(screen_batch(sweep, ahead->index, batch, err));
-		if (!had_anchor && sweep->anchor != SIZE_MAX && batch > 1)
-			TCB_TRY(measure_anchor(sweep, err)); /* for those that the others screened */
-		for (size_t i = 0; i < batch; i++) {
-			TCB_TRY(challenge_all(sweep, ahead->index[i], err));
-			tell(sweep, ahead->index[i]);
-		}
-		ahead->count -= batch;
-		memmove(ahead->index, ahead->index + batch, ahead->count * sizeof *ahead->index);
-		tcb_sweep_progress(sweep, "screen", screening_left(sweep), 0);
+		TCB_TRY(screen_next(sweep, ahead, err));
 	}
 }
 
@@ -428,16 +402,39 @@ static enum tcb_status screen(struct tcb_sweep *sweep, struct tcb_error *err)
 	return status;
 }
 
+/* How many more may be tried, each in the time that one takes; those with passes have a part of the finals' time. */
+static size_t passes_left(const struct tcb_sweep *sweep)
+{
+	const struct tcb_sweep_options *options = sweep->options;
+	const size_t tried = sweep->out->tried + sweep->out->with_passes;
+	const double until_s = sweep->screen_end_s + PASSES_SHARE * (sweep->end_s - sweep->screen_end_s);
+	if (!has_time(sweep, 1, until_s))
+		return 0;
+	return options->max_trials ? options->max_trials - tried : TCB_SWEEP_PASSES;
+}
+
+static enum tcb_status screen_passes(struct tcb_sweep *sweep, struct tcb_error *err)
+{
+	size_t chosen[TCB_SWEEP_PASSES];
+	struct ahead ahead = { .index = chosen };
+	TCB_TRY(tcb_sweep_choose_passes(sweep, passes_left(sweep), chosen, &ahead.count, err));
+	while (ahead.count > 0 && passes_left(sweep) > 0) {
+		TCB_TRY(check_stop(sweep, err));
+		TCB_TRY(prepare_ahead(sweep, &ahead, err));
+		TCB_TRY(screen_next(sweep, &ahead, err));
+	}
+	return TCB_OK;
+}
+
 /* --- the sweep -------------------------------------------------------------------------------------------------- */
 
-static enum tcb_status prepare(struct tcb_sweep *sweep, const struct tcb_place *place, const struct tcb_trial *known,
-			       size_t known_count, struct tcb_error *err)
+static enum tcb_status prepare(struct tcb_sweep *sweep, const struct tcb_place *place, struct tcb_error *err)
 {
 	const struct tcb_sweep_options *options = sweep->options;
 	const struct tcb_gpu *gpu = place->device.target.kind == TCB_TARGET_CUDA ? &place->gpu : NULL;
 	TCB_TRY(tcb_strategy_get(options->strategy, gpu, &sweep->strategy, err));
 	for (int s = 0; s < TCB_STATE_COUNT; s++)
-		sweep->state_count += (size_t)measures(sweep, s);
+		sweep->state_count += (size_t)tcb_sweep_measures(sweep, s);
 	if (sweep->state_count == 0)
 		return tcb_fail(err, TCB_E_USAGE, "no cache state to measure; ask for cold, hot or both");
 	TCB_TRY(tcb_space_create(sweep->op, sweep->problem, &place->device.target, options->any_size, &sweep->space,
@@ -446,7 +443,7 @@ static enum tcb_status prepare(struct tcb_sweep *sweep, const struct tcb_place *
 	sweep->entries = malloc(sweep->space->count * sizeof *sweep->entries);
 	if (!sweep->entries)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for %zu candidates", sweep->space->count);
-	take_over(sweep, known, known_count);
+	tcb_sweep_take_over(sweep);
 	sweep->progress.done = sweep->progress.known = sweep->out->known;
 	sweep->progress.failed = sweep->out->failed;
 	tcb_sweep_progress(sweep, "setup", -1, 1);
@@ -481,11 +478,13 @@ static enum tcb_status run(struct tcb_sweep *sweep, struct tcb_error *err)
 	sweep->out->complete = sweep->progress.done == sweep->space->count;
 	if (status != TCB_OK || sweep->anchor == SIZE_MAX)
 		return status;
+	if (sweep->target->kind == TCB_TARGET_CUDA)
+		TCB_TRY(screen_passes(sweep, err));
 	if (!sweep->is_long) /* so that the last candidates lie between two measurements */
 		TCB_TRY(measure_anchor(sweep, err));
 	for (int s = 0; s < TCB_STATE_COUNT; s++) {
 		double seconds = FINALS_MOST_S;
-		if (!measures(sweep, s))
+		if (!tcb_sweep_measures(sweep, s))
 			continue;
 		if (sweep->options->budget_s > 0)
 			seconds = fmin(seconds, fmax(0, sweep->end_s - now_s()));
@@ -509,6 +508,8 @@ enum tcb_status tcb_sweep_run(const struct tcb_op *op, const struct tcb_problem 
 		.options = options,
 		.sink = sink,
 		.out = out,
+		.known = known,
+		.known_count = known_count,
 		.anchor = SIZE_MAX,
 		.start_s = now_s(),
 		.samples_max = SAMPLES_MAX,
@@ -519,7 +520,7 @@ enum tcb_status tcb_sweep_run(const struct tcb_op *op, const struct tcb_problem 
 		out->verdict[s].state = (enum tcb_state)s;
 		sweep.best_score[s] = INFINITY;
 	}
-	enum tcb_status status = prepare(&sweep, place, known, known_count, err);
+	enum tcb_status status = prepare(&sweep, place, err);
 	if (status == TCB_OK)
 		status = run(&sweep, err);
 	if (sweep.strategist)

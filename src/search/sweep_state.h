@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A sweep's state, of sweep.c and sweep_finals.c.
+ * A sweep's state, of sweep.c and its parts.
  */
 #ifndef TCB_SEARCH_SWEEP_STATE_H
 #define TCB_SEARCH_SWEEP_STATE_H
@@ -30,7 +30,9 @@ struct tcb_sweep {
 	const struct tcb_sweep_options *options;
 	const struct tcb_sink *sink;
 	struct tcb_sweep_result *out;
-	struct tcb_space *space;
+	const struct tcb_trial *known; /* of earlier sweeps */
+	size_t known_count;
+	struct tcb_space *space; /* the first out->space_count of it are the problem's; sweep_passes.c adds some */
 	struct tcb_sweep_entry *entries; /* [space index] */
 	struct tcb_team *team;           /* of one device, or of several GPUs */
 	const struct tcb_strategy *strategy;
@@ -48,6 +50,11 @@ struct tcb_sweep {
 	struct tcb_progress progress;
 };
 
+static inline int tcb_sweep_measures(const struct tcb_sweep *sweep, int state)
+{
+	return sweep->options->states >> state & 1u;
+}
+
 static inline int tcb_sweep_is_stopped(const struct tcb_sweep *sweep)
 {
 	return sweep->options->stop && *sweep->options->stop;
@@ -63,6 +70,21 @@ void tcb_sweep_progress(struct tcb_sweep *sweep, const char *phase, double left_
 /* Times over the anchor's at the same moment; median NaN where the candidate was not measured or failed. */
 struct tcb_interval tcb_sweep_score(const struct tcb_sweep *sweep, size_t index, enum tcb_state state);
 enum tcb_status tcb_sweep_send(struct tcb_sweep *sweep, const struct tcb_trial *trial, struct tcb_error *err);
+
+/* sweep_known.c */
+/* Known trials to their entries. */
+void tcb_sweep_take_over(struct tcb_sweep *sweep);
+void tcb_sweep_entry_clear(struct tcb_sweep_entry *entry);
+/* Adds a known trial to its entry, but what was too slow for another budget beside another best. */
+void tcb_sweep_entry_merge(struct tcb_sweep_entry *entry, const struct tcb_trial *trial);
+/* Forgets what was measured in other states only. */
+void tcb_sweep_entry_check(const struct tcb_sweep *sweep, struct tcb_sweep_entry *entry);
+
+/* sweep_passes.c: adds to the space what is known of candidates with passes=all, and those of the best that are to be
+ * tried with them: CHOSEN, at most MOST of them, the best first. */
+enum { TCB_SWEEP_PASSES = 6 };
+enum tcb_status tcb_sweep_choose_passes(struct tcb_sweep *sweep, size_t most, size_t chosen[TCB_SWEEP_PASSES],
+					size_t *count_out, struct tcb_error *err);
 
 /* sweep_finals.c: the finals of one state, in SECONDS. */
 enum tcb_status tcb_sweep_judge(struct tcb_sweep *sweep, enum tcb_state state, double seconds, struct tcb_error *err);

@@ -91,6 +91,29 @@ def replaced(cli):
     cli.sound(db)
 
 
+def tried_with_passes(cli):
+    """All of a small space, its best with passes=all, and the winner from the database: found, read and written again."""
+    db = cli.scratch / "passes.db"
+    problem = ["--op", "softmax", "--shape", "1x64"]
+    cli.env["FAKE_CUDA"] = "90"
+    sweep = ["sweep", *problem, "--device", "cuda:0", "--rotation", "4K", "--budget", "none", "--counters", "none",
+             "--db", db]
+    one = cli.json(*sweep, schema="sweep")["sweeps"][0]
+    cli.check(one["complete"] and one["tried"] == one["space_count"] and one["with_passes"] == 6, f"{one}")
+    again = cli.run(*sweep)
+    cli.check(f"all {one['space_count']} candidates are known; the finals were repeated" in again.stderr, again.stderr)
+    cli.sound(db)
+    # A card that is no card is faster the fewer its instructions.
+    best = cli.json("report", "--db", db, schema="report")["best"]
+    cli.check(all(row["geometry"].endswith(",passes=all") and not row["stale"] for row in best), f"{best}")
+    for state in ("cold", "hot"):
+        found = cli.json("lookup", *problem, "--device", "sm_90", "--db", db, "--state", state, schema="lookup")
+        cli.check(found["source"] == "exact" and found["geometry"] in [row["geometry"] for row in best], f"{found}")
+        plain = found["geometry"].removesuffix(",passes=all")
+        ptx = [cli.run("ptx", *problem, "--target", "sm_90", "--geometry", g).stdout for g in (found["geometry"], plain)]
+        cli.check(ptx[0] != ptx[1], "passes=all is the same kernel")
+
+
 def main():
     cli = Cli()
     folder = os.environ.get("FAKE_CUDA_FOLDER")
@@ -103,6 +126,7 @@ def main():
     compared(cli)
     refused(cli)
     replaced(cli)
+    tried_with_passes(cli)
     cli.done()
 
 

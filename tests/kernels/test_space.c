@@ -58,6 +58,28 @@ static void compare_with_brute_force(const struct tcb_op *op, const struct tcb_p
 	tcb_space_destroy(space);
 }
 
+/* What no axis reaches is found once it is there, and hides nothing. */
+static void test_added_ones_are_found(void **state)
+{
+	struct tcb_problem problem = toy_problem;
+	struct tcb_space *space = create(&toy_op, &problem, &toy_target, 0);
+	const size_t count = space->count;
+	struct tcb_geometry added[2] = { space->geometries[count / 2], space->geometries[count - 1] };
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		added[i].knob[TCB_KNOB_PASSES] = TCB_PASSES_ALL;
+		assert_int_equal(tcb_space_find(space, &added[i]), SIZE_MAX);
+		assert_int_equal(tcb_space_add(space, &added[i], NULL), TCB_OK);
+		assert_int_equal(space->count, count + i + 1);
+	}
+	assert_int_equal(tcb_space_find(space, &added[0]), count);
+	assert_int_equal(tcb_space_find(space, &added[1]), count + 1);
+	for (size_t i = 0; i < count; i += 7)
+		assert_int_equal(tcb_space_find(space, &space->geometries[i]), i);
+	assert_int_equal(tcb_space_find(space, &space->geometries[space->default_index]), space->default_index);
+	tcb_space_destroy(space);
+}
+
 static void test_brute_force_agrees(void **state)
 {
 	(void)state;
@@ -256,6 +278,7 @@ static void test_nothing_legal(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_added_ones_are_found),
 		cmocka_unit_test(test_brute_force_agrees),
 		cmocka_unit_test(test_every_op_agrees_with_brute_force),
 		cmocka_unit_test(test_defaults_are_legal),

@@ -90,6 +90,25 @@ static void test_stale(void **state)
 	assert_int_equal(tuning.midi.n, 32);
 }
 
+/* No op declares it, and every GPU kernel has it; what is carried over keeps it. */
+static void test_passes(void **state)
+{
+	struct tcbrt_tuning tuning;
+
+	(void)state;
+	put((struct winner){ .n = 4096, .k = 4096, .geometry = WINNER("4096", "64") ",passes=all" });
+	tuning = ask("sm_90", 4096, 4096);
+	assert_int_equal(tuning.source, TCBRT_SOURCE_EXACT);
+	assert_string_equal(tuning.geometry, WINNER("4096", "64") ",passes=all");
+	assert_string_equal(tcbrt_knob_word(&tuning, "passes"), "all");
+	tuning = ask("sm_90", 8192, 4096);
+	assert_int_equal(tuning.source, TCBRT_SOURCE_NEAREST);
+	assert_string_equal(tcbrt_knob_word(&tuning, "passes"), "all");
+	tuning = ask("sm_90", 65536, 4096);
+	assert_int_equal(tuning.source, TCBRT_SOURCE_DEFAULT);
+	assert_null(tcbrt_knob_word(&tuning, "passes"));
+}
+
 /* Measured on a kind that is not recorded. */
 static void test_unrecorded_kind(void **state)
 {
@@ -122,6 +141,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_chain, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_stale, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_passes, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_unrecorded_kind, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_without_a_database, setup, teardown),
 	};

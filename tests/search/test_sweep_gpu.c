@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Whole sweeps on the fake GPU: 20 bad candidates among 200 good ones cost no
- * good result, the sweep ends by itself, and what failed is not tried again.
+ * good result, the sweep ends by itself, what failed is not tried again, and the
+ * best are tried once more with passes=all.
  */
 #include "fake_gpu.h"
 
@@ -11,13 +12,15 @@
 
 #include "base/util.h"
 #include "instrumented.h"
+#include "kernels/signature.h"
 #include "planted_gpu.h"
+#include "ptx/optimise/passes.h"
 #include "search/search.h"
 
 /* Seconds that a candidate may take: what hangs takes them all. */
 static const double timeout_s = TEST_IS_INSTRUMENTED ? 2.5 : 1;
 
-enum { GOOD = 200, BAD = 20, TRIALS_MAX = 512, CARDS = 3, SHARED_TRIALS = 90, DYING_TRIALS = 40 };
+enum { GOOD = 200, BAD = 20, PASSES = 6, TRIALS_MAX = 512, CARDS = 3, SHARED_TRIALS = 90, DYING_TRIALS = 40 };
 
 /* What the sink was sent: the first trial of each geometry, and how often it came. */
 struct store {
@@ -44,10 +47,10 @@ static enum tcb_status put(void *ctx, const struct tcb_trial *trial, struct tcb_
 }
 
 /* On the first CARDS cards. */
-static enum tcb_status sweep(size_t cards, struct store *store, const struct store *known, size_t max_trials,
-			     struct tcb_sweep_result *result, struct tcb_error *err)
+static enum tcb_status sweep_of(const struct tcb_problem *problem, size_t cards, struct store *store,
+				const struct store *known, size_t max_trials, struct tcb_sweep_result *result,
+				struct tcb_error *err)
 {
-	struct tcb_problem problem;
 	static struct tcb_place gpu, others[CARDS - 1];
 	struct tcb_sink sink = { .ctx = store, .trial = put };
 	struct tcb_sweep_options options = { .seed = 3,
@@ -56,7 +59,6 @@ static enum tcb_status sweep(size_t cards, struct store *store, const struct sto
 					     .timeout_s = timeout_s,
 					     .max_trials = max_trials,
 					     .finalists = 4 };
-	planted_gpu_problem(&problem);
 	fake_gpu_place("cuda:0", &gpu);
 	for (size_t i = 1; i < cards; i++) {
 		char name[16];
@@ -65,8 +67,16 @@ static enum tcb_status sweep(size_t cards, struct store *store, const struct sto
 	}
 	options.others = others;
 	options.other_count = cards - 1;
-	return tcb_sweep_run(&planted_gpu_op, &problem, &gpu, &options, known ? known->trials : NULL,
+	return tcb_sweep_run(problem->op, problem, &gpu, &options, known ? known->trials : NULL,
 			     known ? known->count : 0, &sink, result, err);
+}
+
+static enum tcb_status sweep(size_t cards, struct store *store, const struct store *known, size_t max_trials,
+			     struct tcb_sweep_result *result, struct tcb_error *err)
+{
+	struct tcb_problem problem;
+	planted_gpu_problem(&problem);
+	return sweep_of(&problem, cards, store, known, max_trials, result, err);
 }
 
 static size_t count(const struct store *store, enum tcb_outcome outcome)
@@ -98,8 +108,10 @@ static void bad_ones_cost_no_good_result(void **state)
 	assert_int_equal(result.space_count, GOOD + BAD);
 	assert_int_equal(result.tried, GOOD + BAD);
 	assert_int_equal(result.failed, BAD);
-	assert_int_equal(first->count, GOOD + BAD);
-	assert_int_equal(count(first, TCB_OUTCOME_OK), GOOD);
+	/* The best once more, with passes=all. */
+	assert_int_equal(result.with_passes, PASSES);
+	assert_int_equal(first->count, GOOD + BAD + PASSES);
+	assert_int_equal(count(first, TCB_OUTCOME_OK), GOOD + PASSES);
 	assert_int_equal(count(first, TCB_OUTCOME_WRONG), 8);
 	assert_int_equal(count(first, TCB_OUTCOME_CRASHED), 8);
 	assert_int_equal(count(first, TCB_OUTCOME_TIMEOUT), 2);
@@ -123,11 +135,132 @@ static void bad_ones_cost_no_good_result(void **state)
 		fail_msg("%s", err.message);
 	assert_int_equal(result.known, GOOD + BAD);
 	assert_int_equal(result.tried, 0);
+	assert_int_equal(result.with_passes, 0);
 	assert_int_equal(second->count, 0);
 	assert_true(result.verdict[TCB_COLD].valid);
 	tcb_sweep_result_fini(&result);
 	free(first);
 	free(second);
+}
+
+static int has_passes(const struct tcb_geometry *geometry)
+{
+	return geometry->knob[TCB_KNOB_PASSES] == TCB_PASSES_ALL;
+}
+
+/* SIGNATURE is of what GEOMETRY is emitted as, and of nothing else. */
+static void assert_reproduced(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
+			      const char *signature)
+{
+	struct tcb_packings packings = { .is_known = { 0 } };
+	struct tcb_geometry read, other = *geometry;
+	char text[TCB_GEOMETRY_TEXT_MAX];
+	struct tcb_place gpu;
+	fake_gpu_place("cuda:0", &gpu);
+	tcb_geometry_print(geometry, text);
+	assert_int_equal(tcb_geometry_parse(text, &read, NULL), TCB_OK);
+	assert_true(tcb_candidate_is_current(problem, &gpu.device.target, &read, signature, &packings));
+	other.knob[TCB_KNOB_PASSES] = has_passes(geometry) ? TCB_KNOB_UNSET : TCB_PASSES_ALL;
+	assert_false(tcb_candidate_is_current(problem, &gpu.device.target, &other, signature, &packings));
+}
+
+/* An op of ours: all of its space, then its best with the passes, which the finals choose among, too. */
+static void the_best_are_tried_with_passes(void **state)
+{
+	const struct tcb_shape shape = { 1, 64, 0 };
+	struct store *first = calloc(1, sizeof *first), *second = calloc(1, sizeof *second);
+	struct tcb_sweep_result result;
+	struct tcb_problem problem;
+	struct tcb_error err = { .message = "" };
+	size_t finalists = 0;
+	(void)state;
+	assert_true(first && second);
+	assert_int_equal(tcb_problem_init(tcb_op_find("softmax"), TCB_CONTRACT_F32, &shape, &problem, &err), TCB_OK);
+	if (sweep_of(&problem, 1, first, NULL, 0, &result, &err) != TCB_OK)
+		fail_msg("%s", err.message);
+	assert_true(result.complete);
+	assert_int_equal(result.tried, result.space_count);
+	assert_int_equal(result.failed, 0);
+	assert_int_equal(result.with_passes, PASSES);
+	assert_int_equal(first->count, result.space_count + PASSES);
+	for (size_t i = 0; i < first->count; i++) {
+		const struct tcb_trial *trial = &first->trials[i];
+		assert_int_equal(has_passes(&trial->geometry), i >= result.space_count);
+		assert_int_equal(trial->outcome, TCB_OUTCOME_OK);
+		if (i >= result.space_count)
+			assert_reproduced(&problem, &trial->geometry, trial->signature);
+	}
+	for (size_t i = 0; i < result.verdict[TCB_COLD].finalist_count; i++) {
+		const struct tcb_finalist *finalist = &result.verdict[TCB_COLD].finalists[i];
+		finalists += (size_t)has_passes(&finalist->geometry);
+		assert_reproduced(&problem, &finalist->geometry, finalist->signature);
+	}
+	assert_true(finalists > 0);
+	/* The fake card is faster with fewer instructions. */
+	assert_true(has_passes(&result.verdict[TCB_COLD].finalists[0].geometry));
+	const struct tcb_geometry winner = result.verdict[TCB_COLD].finalists[0].geometry;
+	tcb_sweep_result_fini(&result);
+
+	/* Known ones are not tried again, and win again. */
+	if (sweep_of(&problem, 1, second, first, 0, &result, &err) != TCB_OK)
+		fail_msg("%s", err.message);
+	assert_int_equal(result.known, result.space_count);
+	assert_int_equal(result.tried + result.with_passes + second->count, 0);
+	assert_true(tcb_geometry_equal(&result.verdict[TCB_COLD].finalists[0].geometry, &winner));
+	tcb_sweep_result_fini(&result);
+	free(first);
+	free(second);
+}
+
+static const struct tcb_op *inner;
+
+static enum tcb_status emit_optimised(const struct tcb_problem *problem, const struct tcb_target *target,
+				      const struct tcb_geometry *geometry, struct tcb_kernel *out,
+				      struct tcb_error *err)
+{
+	struct tcb_problem of_inner = *problem;
+	of_inner.op = inner;
+	TCB_TRY(inner->emit(&of_inner, target, geometry, out, err));
+	return tcb_ptx_optimise(out->module, NULL, NULL, err);
+}
+
+/* Trials with passes are trials: the limit counts them.  What the passes leave as it was is none. */
+static void passes_cost_no_more_than_they_may(void **state)
+{
+	const struct tcb_shape shape = { 1, 64, 0 };
+	struct store *store = calloc(1, sizeof *store);
+	struct tcb_sweep_result result;
+	struct tcb_problem problem;
+	struct tcb_error err = { .message = "" };
+	(void)state;
+	assert_non_null(store);
+	inner = tcb_op_find("softmax");
+	assert_int_equal(tcb_problem_init(inner, TCB_CONTRACT_F32, &shape, &problem, &err), TCB_OK);
+	if (sweep_of(&problem, 1, store, NULL, 20, &result, &err) != TCB_OK)
+		fail_msg("%s", err.message);
+	assert_int_equal(result.tried, 20);
+	assert_int_equal(result.tried + result.with_passes, 20);
+	assert_int_equal(result.with_passes, 0);
+	const size_t space_count = result.space_count;
+	tcb_sweep_result_fini(&result);
+	memset(store, 0, sizeof *store);
+	if (sweep_of(&problem, 1, store, NULL, space_count + 2, &result, &err) != TCB_OK)
+		fail_msg("%s", err.message);
+	assert_int_equal(result.tried, space_count);
+	assert_int_equal(result.with_passes, 2);
+	assert_int_equal(store->count, space_count + 2);
+	tcb_sweep_result_fini(&result);
+
+	struct tcb_op optimised = *inner;
+	optimised.emit = emit_optimised;
+	problem.op = &optimised;
+	memset(store, 0, sizeof *store);
+	if (sweep_of(&problem, 1, store, NULL, 0, &result, &err) != TCB_OK)
+		fail_msg("%s", err.message);
+	assert_int_equal(result.tried, space_count);
+	assert_int_equal(result.with_passes, 0);
+	tcb_sweep_result_fini(&result);
+	free(store);
 }
 
 static void a_gpu_that_dies_ends_the_sweep_with_what_it_has(void **state)
@@ -254,6 +387,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(bad_ones_cost_no_good_result),
+		cmocka_unit_test(the_best_are_tried_with_passes),
+		cmocka_unit_test(passes_cost_no_more_than_they_may),
 		cmocka_unit_test(a_gpu_that_dies_ends_the_sweep_with_what_it_has),
 		cmocka_unit_test(several_gpus_share_the_candidates),
 		cmocka_unit_test(cards_that_die_cost_no_candidate),
