@@ -10,6 +10,7 @@
 
 #include "cmocka_all.h"
 
+#include "base/util.h"
 #include "ptx/model/simulate.h"
 #include "ptx/text/text.h"
 
@@ -180,6 +181,48 @@ static void test_bandwidth_is_the_limit(void **state)
 	assert_true(timing.memory_seconds > 0.9 * least && timing.memory_seconds <= 1.001 * least);
 }
 
+/* Four warps of products a quarter of a multiprocessor, each with four sums that do not wait for each other, so that
+ * the matrix unit is always taken: by as much as the shape and the type say. */
+static void test_matrix_unit_is_the_limit(void **state)
+{
+	static const struct {
+		const char *shape, *types, *factors;
+		unsigned results;
+		double cycles; /* of a quarter, of one product, on capability 9.0 */
+	} cases[] = {
+		{ "m16n8k8", "f16.f16.f16.f16", "{%r7, %r8}, {%r7}", 2, 4 },
+		{ "m16n8k16", "f16.f16.f16.f16", "{%r7, %r8, %r7, %r8}, {%r7, %r8}", 2, 8 },
+		{ "m16n8k32", "s32.s8.s8.s32", "{%r7, %r8, %r7, %r8}, {%r7, %r8}", 4, 8 },
+	};
+	const uint32_t rounds = 400, steps = 8, warps = 4;
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct tcb_str text = { 0 };
+		tcb_str_add(&text, HEAD);
+		for (int reg = 6; reg < 32; reg++)
+			tcb_str_addf(&text, "\tmov.b32 %%r%d, 0;\n", reg);
+		tcb_str_add(&text, "L:\n");
+		for (uint32_t step = 0; step < steps; step++) {
+			char sums[64];
+			const unsigned first = 16 + step % 4 * 4;
+			if (cases[i].results == 2)
+				snprintf(sums, sizeof sums, "{%%r%u, %%r%u}", first, first + 1);
+			else
+				snprintf(sums, sizeof sums, "{%%r%u, %%r%u, %%r%u, %%r%u}", first, first + 1, first + 2,
+					 first + 3);
+			tcb_str_addf(&text, "\tmma.sync.aligned.%s.row.col.%s %s, %s, %s;\n", cases[i].shape,
+				     cases[i].types, sums, cases[i].factors, sums);
+		}
+		tcb_str_add(&text, "\tadd.u32 %r6, %r6, 1;\n\tsetp.lt.u32 %p0, %r6, %r0;\n\t@%p0 bra L;\n" TAIL);
+		struct tcb_ptx_timing timing;
+		assert_int_equal(time_body(&plain, text.data, 10, 4 * 32 * warps, rounds, 0, &timing), TCB_OK);
+		tcb_str_fini(&text);
+		const double cycles = timing.seconds * plain.clock_hz, least = warps * rounds * steps * cases[i].cycles;
+		assert_true(cycles >= least);
+		assert_true(cycles <= 1.1 * least + 2000);
+	}
+}
+
 static void test_latency_is_the_limit(void **state)
 {
 	/* One warp on a multiprocessor, rounds that wait for each other. */
@@ -263,6 +306,7 @@ int main(void)
 		cmocka_unit_test(test_endless),
 		cmocka_unit_test(test_does_not_fit),
 		cmocka_unit_test(test_bandwidth_is_the_limit),
+		cmocka_unit_test(test_matrix_unit_is_the_limit),
 		cmocka_unit_test(test_latency_is_the_limit),
 		cmocka_unit_test(test_dependent_launches_overlap),
 		cmocka_unit_test(test_waves),

@@ -61,6 +61,10 @@ static const struct instruction {
 	{ "cvt.f32.f16 + 2 fma", "mov.b32 {%h@, %g@}, %f@; cvt.f32.f16 %f@, %h@; fma.rn.f32 %e@, %e@, %fa, %fb; "
 				 "fma.rn.f32 %e@, %e@, %fa, %fb;" },
 	{ "cvt.f32.f16 + imad", "mov.b32 {%h@, %g@}, %f@; cvt.f32.f16 %f@, %h@; mad.lo.s32 %r@, %r@, %ra, %rb;" },
+	{ "mma.m16n8k16.f16", "mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {%r@, %rc@}, {%ra, %rb, %ra, %rb}, "
+			      "{%ra, %rb}, {%r@, %rc@};" },
+	{ "mma.m16n8k8.f16", "mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16 {%r@, %rc@}, {%ra, %rb}, {%ra}, "
+			     "{%r@, %rc@};" },
 	{ "lop3 + shfl", "lop3.b32 %rc@, %rc@, %ra, %rb, 0x6a; shfl.sync.idx.b32 %r@, %r@, %ra, 31, -1;" },
 };
 enum { INSTRUCTIONS = sizeof instructions / sizeof *instructions };

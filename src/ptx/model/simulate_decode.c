@@ -19,6 +19,7 @@
 #include "ptx/ir/opcodes.h"
 #include "ptx/model/simulate_order.h"
 #include "ptx/model/simulate_scout.h"
+#include "ptx/model/simulate_value.h"
 
 enum {
 	LATENCY_ALU = 4,
@@ -29,7 +30,7 @@ enum {
 	LATENCY_SHARED = 23, /* and LATENCY_WIDE for 16 bytes per lane */
 	LATENCY_WIDE = 8,
 	LATENCY_SPECIAL = 14, /* %tid and the like */
-	LATENCY_MATRIX = 20,
+	LATENCY_MATRIX = 17,  /* beyond the time that the unit is taken */
 	REGISTERS_LEAST = 16, /* of a thread, whatever it does; and at most */
 	REGISTERS_MOST = 255,
 	WARP = 32
@@ -85,6 +86,32 @@ static int is_constant(const struct tcb_ptx_operand *operand, uint64_t value)
 static void cost_of_f32(const struct decoder *d, struct tcb_sim_op *op)
 {
 	cost(op, has_light_pipe(d->machine) ? TCB_SIM_FMA : TCB_SIM_HEAVY, 1, 2, LATENCY_FMA);
+}
+
+/* Products of two 16-bit numbers and sums with 32-bit ones, a cycle, of the matrix unit of a quarter of a
+ * multiprocessor, after NVIDIA's papers on each architecture (Hopper's mma at half the rate of its wgmma:
+ * results/h200/gpu_rates.txt). */
+static unsigned matrix_rate(const struct tcb_ptx_machine *machine, enum tcb_ptx_op op)
+{
+	const unsigned sm = machine->capability;
+	if (sm == 90)
+		return op == TCB_PTX_OP_WGMMA ? 512 : 256;
+	return sm == 80 || sm >= 100 ? 256 : 128;
+}
+
+/* By the bits of what is multiplied: bytes twice as fast as 16 bits, tf32 half as fast; f64, one sixteenth. */
+static void cost_of_matrix(const struct decoder *d, struct tcb_sim_op *op)
+{
+	const int is_group = op->ins->op == TCB_PTX_OP_WGMMA;
+	unsigned m, n, k, bits = tcb_ptx_type_bits(tcb_ptx_mod(op->ins, TCB_PTX_SLOT_TYPE2));
+	tcb_ptx_shape(tcb_ptx_mod(op->ins, TCB_PTX_SLOT_SHAPE), &m, &n, &k);
+	if (is_group)
+		m /= 4; /* a warp's part */
+	bits = bits == 64 ? 256 : bits == 0 ? 16 : bits;
+	unsigned busy = m * n * k / matrix_rate(d->machine, op->ins->op) * bits / 16;
+	busy = busy < 1 ? 1 : busy > UINT8_MAX ? UINT8_MAX : busy;
+	/* Sums of a group follow each other without a gap. */
+	cost(op, TCB_SIM_MATRIX, 1, busy, is_group ? busy : busy + LATENCY_MATRIX);
 }
 
 /* What the assembler makes of an instruction of integers or floats. */
@@ -343,7 +370,7 @@ static void decode_ins(const struct decoder *d, struct tcb_sim_op *op)
 		return;
 	case TCB_PTX_OP_MMA:
 	case TCB_PTX_OP_WGMMA:
-		cost(op, TCB_SIM_MATRIX, 1, 8, LATENCY_MATRIX);
+		cost_of_matrix(d, op);
 		return;
 	default:
 		if (tcb_ptx_has(op->ins, TCB_PTX_F_ASYNC | TCB_PTX_F_FENCE | TCB_PTX_F_BARRIER | TCB_PTX_F_TERMINATOR |
@@ -414,7 +441,7 @@ static void mark_sources(struct decoder *d, int is_control)
 			op->is_scouted = 1;
 			op->is_valued = is_control != 0;
 			again = 1;
-			if (op->kind == TCB_SIM_PLAIN)
+			if (op->kind == TCB_SIM_PLAIN || tcb_sim_is_spread(op->ins))
 				for (unsigned s = 0; s < op->source_count; s++)
 					need(d, op->source[s]);
 		}

@@ -419,6 +419,14 @@ static void issue(struct tcb_simulation *s, unsigned quarter, struct tcb_sim_war
 	set_results(warp, op, effect(s, warp, op, now));
 }
 
+/* A matrix unit is taken for so long that a warp that waits for it lets others go: when it is free for WARP, or 0. */
+static double matrix_free(const struct tcb_simulation *s, unsigned quarter, const struct tcb_sim_warp *warp)
+{
+	const struct tcb_sim_program *program = s->running[s->block[warp->block].launch].program;
+	const int waits = warp->pc < program->op_count && program->ops[warp->pc].unit == TCB_SIM_MATRIX;
+	return waits ? s->unit_free[quarter][TCB_SIM_MATRIX] : 0;
+}
+
 /* The warp of QUARTER that can go first, and when. */
 static int first_of(struct tcb_simulation *s, unsigned quarter, double *when)
 {
@@ -427,9 +435,12 @@ static int first_of(struct tcb_simulation *s, unsigned quarter, double *when)
 	int best = -2;
 	*when = NEVER;
 	for (unsigned i = 0; i < TCB_SIM_WARPS_MAX / TCB_SIM_QUARTERS; i++) {
+		struct tcb_sim_warp *warp = &s->warp[i * TCB_SIM_QUARTERS + quarter];
 		if (go[i] < 0)
-			go[i] = can_go(s, &s->warp[i * TCB_SIM_QUARTERS + quarter]);
-		const double at = larger(go[i], free);
+			go[i] = can_go(s, warp);
+		if (larger(go[i], free) >= *when)
+			continue;
+		const double at = larger(larger(go[i], free), matrix_free(s, quarter, warp));
 		if (at >= *when)
 			continue;
 		*when = at;

@@ -118,6 +118,12 @@ static uint64_t folded(const struct tcb_sim_program *program, const struct tcb_s
 	return value;
 }
 
+int tcb_sim_is_spread(const struct tcb_ptx_ins *ins)
+{
+	return ins->op == TCB_PTX_OP_SHFL && tcb_ptx_mod(ins, TCB_PTX_SLOT_MODE) == TCB_PTX_IDX &&
+	       ins->result_count == 1 && ins->operands[2].kind == TCB_PTX_O_INT && ins->operands[2].bits == 0;
+}
+
 void tcb_sim_compute(const struct tcb_sim_program *program, const struct tcb_sim_op *op, struct tcb_sim_lane *lane)
 {
 	const struct tcb_ptx_ins *ins = op->ins;
@@ -131,6 +137,8 @@ void tcb_sim_compute(const struct tcb_sim_program *program, const struct tcb_sim
 			value = parameter_value(program, ins, &known);
 		else
 			known = 0;
+	} else if (tcb_sim_is_spread(ins)) {
+		value = operand_value(program, lane, &ins->operands[1], op->type[1], &known);
 	} else if (op->kind != TCB_SIM_PLAIN) {
 		known = 0;
 	} else if (known) {

@@ -14,6 +14,9 @@ struct tcb_sim_lane {
 	uint32_t block[3]; /* ctaid */
 	uint32_t tid;
 };
+/* A shuffle that gives every lane lane 0's value.  What kernels spread so is the number of the warp, told to the
+ * assembler: each lane's own value is taken for it. */
+int tcb_sim_is_spread(const struct tcb_ptx_ins *ins);
 void tcb_sim_compute(const struct tcb_sim_program *program, const struct tcb_sim_op *op, struct tcb_sim_lane *lane);
 /* 1 when the guard lets it run; UNKNOWN for a guard that is not known. */
 int tcb_sim_guarded(const struct tcb_sim_program *program, const struct tcb_sim_op *op, const struct tcb_sim_lane *lane,
