@@ -14,7 +14,6 @@
 #include <string.h>
 
 #include "kernels/quant_matvec/quant_matvec_micro.h"
-#include "kernels/quant_matvec/quant_matvec_prepare.h"
 
 /* Eight words at P: FLOATS[4 h + b] are their codes in byte b, low nibble (h = 0) or high. */
 SIMD_INLINE void codes_to_floats(const uint8_t *p, int last, __m256 floats[8])
@@ -237,28 +236,6 @@ SIMD_INLINE void group_rows(const struct qmv_call *call, int wide, group_half_fn
 	}
 	for (size_t r = 0; r < call->rows; r++)
 		call->y[r] = call->accumulate ? call->y[r] + y[r] : y[r];
-}
-
-/* The order of struct q4k_x32: byte b of the words of a sub-block is a transposition of 8 x 4 values. */
-void q4k_prepare_avx2(const float *x, size_t blocks, struct q4k_x32 *out)
-{
-	for (size_t block = 0; block < blocks; block++, x += Q4K_BLOCK_VALUES, out++)
-		for (int j = 0; j < 8; j++) {
-			/* sub-block j = 4 g + 2 p + h */
-			float *to = out->x + 128 * (j / 4) + 64 * (j % 2) + 8 * (j / 2 % 2);
-			const __m256 a = _mm256_loadu_ps(x + 32 * j), b = _mm256_loadu_ps(x + 32 * j + 8);
-			const __m256 c = _mm256_loadu_ps(x + 32 * j + 16), d = _mm256_loadu_ps(x + 32 * j + 24);
-			/* words 0 and 4, 1 and 5, 2 and 6, 3 and 7 */
-			const __m256 w0 = _mm256_permute2f128_ps(a, c, 0x20), w1 = _mm256_permute2f128_ps(a, c, 0x31);
-			const __m256 w2 = _mm256_permute2f128_ps(b, d, 0x20), w3 = _mm256_permute2f128_ps(b, d, 0x31);
-			const __m256 t0 = _mm256_unpacklo_ps(w0, w2), t1 = _mm256_unpackhi_ps(w0, w2);
-			const __m256 t2 = _mm256_unpacklo_ps(w1, w3), t3 = _mm256_unpackhi_ps(w1, w3);
-			_mm256_store_ps(to, _mm256_unpacklo_ps(t0, t2));
-			_mm256_store_ps(to + 16, _mm256_unpackhi_ps(t0, t2));
-			_mm256_store_ps(to + 32, _mm256_unpacklo_ps(t1, t3));
-			_mm256_store_ps(to + 48, _mm256_unpackhi_ps(t1, t3));
-			out->sums[j] = add_lanes(_mm256_add_ps(_mm256_add_ps(a, c), _mm256_add_ps(b, d)));
-		}
 }
 
 #define NATIVE(rows, unroll) QMV_KERNEL_LONG(native_##rows##_##unroll, native_rows, rows, unroll)

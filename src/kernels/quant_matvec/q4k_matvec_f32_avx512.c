@@ -17,7 +17,6 @@
 #include <string.h>
 
 #include "kernels/quant_matvec/quant_matvec_micro.h"
-#include "kernels/quant_matvec/quant_matvec_prepare.h"
 
 /* Sixteen words at P: FLOATS[4 h + b] are their codes in byte b, low nibble (h = 0) or high. */
 SIMD_INLINE void codes_to_floats(const uint8_t *p, int last, __m512 floats[8])
@@ -293,28 +292,6 @@ SIMD_INLINE void group_rows(const struct qmv_call *call, int rows, int wide, gro
 	if (call->accumulate)
 		acc = _mm512_add_ps(_mm512_maskz_loadu_ps(live, call->y), acc);
 	_mm512_mask_storeu_ps(call->y, live, acc);
-}
-
-/* The order of struct q4k_x32: four words' bytes from 16 values, then the two halves beside each other. */
-void q4k_prepare_avx512(const float *x, size_t blocks, struct q4k_x32 *out)
-{
-	/* Byte b of the words of 64-byte run p: values 4 w + b of its sub-block, w = 0..7, from two vectors. */
-	const __m512i pick = _mm512_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28, 1, 5, 9, 13, 17, 21, 25, 29);
-	const __m512i two = _mm512_set1_epi32(2);
-	for (size_t b = 0; b < blocks; b++, x += Q4K_BLOCK_VALUES, out++) {
-		for (int j = 0; j < 8; j++) {
-			/* sub-block j = 4 g + 2 p + h */
-			float *to = out->x + 128 * (j / 4) + 64 * (j % 2) + 8 * (j / 2 % 2);
-			const __m512 v = _mm512_loadu_ps(x + 32 * j), w = _mm512_loadu_ps(x + 32 * j + 16);
-			const __m512 even = _mm512_permutex2var_ps(v, pick, w);
-			const __m512 odd = _mm512_permutex2var_ps(v, _mm512_add_epi32(pick, two), w);
-			_mm256_store_ps(to, _mm512_castps512_ps256(even));
-			_mm256_store_ps(to + 16, _mm512_extractf32x8_ps(even, 1));
-			_mm256_store_ps(to + 32, _mm512_castps512_ps256(odd));
-			_mm256_store_ps(to + 48, _mm512_extractf32x8_ps(odd, 1));
-			out->sums[j] = add_lanes(_mm512_add_ps(v, w));
-		}
-	}
 }
 
 #define NATIVE(rows, unroll)                                                                                        \

@@ -10,7 +10,6 @@
 
 #include "kernels/formats.h"
 #include "kernels/quant_matvec/quant_matvec_micro.h"
-#include "kernels/quant_matvec/quant_matvec_prepare.h"
 
 static const float code_value[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
 
@@ -67,20 +66,6 @@ static void native_rows(const struct qmv_call *call, size_t rows)
 			native_block(call->weights + r * call->row_bytes + b * Q4K_BLOCK_BYTES, x + b, acc[r]);
 	for (size_t r = 0; r < call->rows; r++)
 		call->y[r] = call->accumulate ? call->y[r] + add_lanes(acc[r]) : add_lanes(acc[r]);
-}
-
-void q4k_prepare_scalar(const float *x, size_t blocks, struct q4k_x32 *out)
-{
-	for (size_t b = 0; b < blocks; b++, x += Q4K_BLOCK_VALUES, out++) {
-		for (unsigned k = 0; k < Q4K_BLOCK_VALUES; k++)
-			out->x[q4k_x32_index(k)] = x[k];
-		for (int j = 0; j < 8; j++) {
-			float lane[16];
-			for (int i = 0; i < 16; i++)
-				lane[i] = x[32 * j + i] + x[32 * j + 16 + i];
-			out->sums[j] = add_lanes(lane);
-		}
-	}
 }
 
 static void native_1(const struct qmv_call *call)

@@ -212,21 +212,16 @@ static void run_share(void *ctx, size_t task, unsigned thread)
 	}
 }
 
-/* How activations are prepared for the variants of a family, by that which does arithmetic on floats. */
+/* How activations are prepared for the variants of a family, by that which does arithmetic on floats; own: Q4_K's. */
 struct preparers {
 	qmv_prepare_q8_fn *q8;
 	qmv_prepare_f32_fn *f32;
+	q4k_quantize_fn *own_q8;
+	q4k_prepare_fn *own_f32;
 };
-#define PREPARERS(isa, ID, ...) [TCB_ISA_##ID] = { qmv_prepare_q8_##isa, qmv_prepare_f32_##isa },
+#define PREPARERS(isa, ID, ...) \
+	[TCB_ISA_##ID] = { qmv_prepare_q8_##isa, qmv_prepare_f32_##isa, q4k_quantize_##isa, q4k_prepare_##isa },
 static const struct preparers preparers[TCB_ISA_COUNT] = { TCB_ISAS_FLOATS(PREPARERS, ) };
-
-/* The same of Q4_K's own kernels. */
-struct own_preparers {
-	q4k_quantize_fn *q8;
-	q4k_prepare_fn *f32;
-};
-#define OWN_PREPARERS(isa, ID, ...) [TCB_ISA_##ID] = { q4k_quantize_##isa, q4k_prepare_##isa },
-static const struct own_preparers own_preparers[TCB_ISA_COUNT] = { Q4K_ISAS_FLOATS(OWN_PREPARERS, ) };
 
 /*
  * Activations into the workspace, on the calling thread before the others start: 0.6 us for 4096 values of q4_k with
@@ -242,11 +237,11 @@ static void prepare(const struct tcb_plan *plan, const float *x, char *workspace
 	const int as_they_are = plan->variant->layout != TCB_LAYOUT_NATIVE;
 	void *out = workspace;
 	if (is_own(plan) && q8) {
-		own_preparers[isa].q8(x, s->m * tcb_div_up(s->k, QMV_SUPER), out);
+		preparers[isa].own_q8(x, s->m * tcb_div_up(s->k, QMV_SUPER), out);
 		return;
 	}
 	if (is_own(plan)) {
-		own_preparers[isa].f32(x, s->m * tcb_div_up(s->k, QMV_SUPER), out);
+		preparers[isa].own_f32(x, s->m * tcb_div_up(s->k, QMV_SUPER), out);
 		return;
 	}
 	for (size_t m = 0; m < s->m; m++, x += s->k) {
@@ -291,10 +286,14 @@ static void run(const struct tcb_plan *plan, void *const operand[], void *worksp
 }
 
 /* Q4_K's own kernels; on Arm those of all formats beside the portable ones. */
-#if defined(__aarch64__)
-#define Q4K_SHARED(X) X(neon, NEON, qmv_q4k)
-#else
+#if defined(__x86_64__)
+#define Q4K_ISAS_FLOATS TCB_ISAS_FLOATS
+#define Q4K_ISAS_BYTES TCB_ISAS_BYTES
 #define Q4K_SHARED(X)
+#else
+#define Q4K_ISAS_FLOATS TCB_ISAS_SCALAR
+#define Q4K_ISAS_BYTES TCB_ISAS_SCALAR
+#define Q4K_SHARED(X) X(neon, NEON, qmv_q4k)
 #endif
 Q4K_ISAS_BYTES(TCB_VARIANT_TABLE_DECLARATION, q4k_variants_q8)
 Q4K_ISAS_FLOATS(TCB_VARIANT_TABLE_DECLARATION, q4k_variants_f32)

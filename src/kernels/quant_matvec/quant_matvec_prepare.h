@@ -9,34 +9,21 @@
 #include "kernels/quant_matvec/quant_matvec_layout.h"
 #include "kernels/simd/isas.h"
 
-/* quant_matvec_quantize_<isa>.c: K/256 blocks from K floats, K a multiple of 256; all give the same bits. */
+/* Q4_K's own kernels: K/256 blocks from K floats, K a multiple of 256; all give the same bits. */
 typedef void q4k_quantize_fn(const float *x, size_t blocks, struct q4k_x8 *out);
-
-/* q4k_matvec_f32_<isa>.c: K/256 blocks from K floats, K a multiple of 256; all give the same bits. */
 typedef void q4k_prepare_fn(const float *x, size_t blocks, struct q4k_x32 *out);
 
-/* quant_matvec_prepare.c: K values, K a multiple of the format's block; q8 gives the same bits everywhere. */
+/* The shared ones: K values, K a multiple of the format's block; q8 gives the same bits everywhere. */
 typedef void qmv_prepare_q8_fn(const struct tcb_format *format, const float *x, size_t k, struct qmv_x8 *out);
 typedef void qmv_prepare_f32_fn(const struct tcb_format *format, int as_they_are, const float *x, size_t k,
 				struct qmv_x32 *out);
 
-/* Of these every family has its own; of Q4_K's the portable ones are all on Arm. */
-#if defined(__x86_64__)
-#define Q4K_ISAS_FLOATS TCB_ISAS_FLOATS
-#define Q4K_ISAS_BYTES TCB_ISAS_BYTES
-#else
-#define Q4K_ISAS_FLOATS TCB_ISAS_SCALAR
-#define Q4K_ISAS_BYTES TCB_ISAS_SCALAR
-#endif
-#define QMV_DECLARE_PREPARERS(isa, ...)         \
-	qmv_prepare_q8_fn qmv_prepare_q8_##isa; \
-	qmv_prepare_f32_fn qmv_prepare_f32_##isa;
-#define Q4K_DECLARE_PREPARERS(isa, ...)     \
-	q4k_quantize_fn q4k_quantize_##isa; \
+#define QMV_DECLARE_PREPARERS(isa, ...)           \
+	qmv_prepare_q8_fn qmv_prepare_q8_##isa;   \
+	qmv_prepare_f32_fn qmv_prepare_f32_##isa; \
+	q4k_quantize_fn q4k_quantize_##isa;       \
 	q4k_prepare_fn q4k_prepare_##isa;
 TCB_ISAS_FLOATS(QMV_DECLARE_PREPARERS, )
-Q4K_ISAS_FLOATS(Q4K_DECLARE_PREPARERS, )
 #undef QMV_DECLARE_PREPARERS
-#undef Q4K_DECLARE_PREPARERS
 
 #endif
