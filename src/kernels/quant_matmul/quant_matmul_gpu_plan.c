@@ -229,7 +229,9 @@ static unsigned registers_s8(const struct qmm_gpu *g, unsigned sums)
 	const int has_mins = tcb_format(g->unit.format)->has_offsets; /* products, too */
 	const unsigned ahead =
 		12 + (g->unit.run == 16 ? 32 : 0) + (is_direct ? 6 * sums : 0) + (has_mins && sums >= 64 ? 48 : 0);
-	return 72 + sums + (g->group == 256 ? sums : ahead) + g->row_tiles * words;
+	const unsigned small =
+		g->capability < 80 && is_direct && g->group == 256 ? 20 : 0; /* products of 8 by 8 by 16 */
+	return 72 + sums + (g->group == 256 ? sums : ahead) + g->row_tiles * (words + small);
 }
 
 /* Upper bounds, held against ptxas by tests/kernels/check_gpu_space.c. */
@@ -242,7 +244,8 @@ static unsigned registers(const struct qmm_gpu *g)
 	if (g->is_wgmma)
 		return 44 + sums + g->row_tiles * (32 + scales + g->unit.high_words + g->unit.code_words);
 	const unsigned words = (g->copy == TCB_COPY_LDG ? QMM_CHUNKS : 1) * g->unit.code_words + g->unit.high_words;
-	const unsigned header = g->copy == TCB_COPY_LDG ? 10 : 0;
+	const unsigned table = tcb_has_table(g->unit.format) ? 4 : 0; /* of each 16 rows', as it happens */
+	const unsigned header = g->copy == TCB_COPY_LDG ? 10 + table : 0;
 	return 48 + sums + 4 * g->token_groups + g->row_tiles * (scales + words + header);
 }
 

@@ -452,6 +452,8 @@ static void write_loop(struct unit *u, const struct qmm_lane_at *lane, unsigned 
 		u->whole[i / 4 % g->row_tiles][i / 4 / g->row_tiles][i % 4] =
 			tcb_kit_constant(&u->w->kit.b, "b32", I(0));
 	tcb_ptx_for_begin(b, &loop, I(0), I(QMM_CHUNKS), I(1), 1);
+	if (tcb_has_table(g->unit.format))
+		tcb_kit_nounroll(b);
 	struct qmm_raw raw[QMM_ROW_TILES_MAX] = { 0 };
 	for (unsigned i = 0; i < g->row_tiles; i++) {
 		qmm_write_load_codes(u->w, &now, at + i * tile_rows, 0, &raw[i]);
