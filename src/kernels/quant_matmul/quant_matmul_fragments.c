@@ -11,7 +11,8 @@
  *            have the first of each pair (row, row + 8, row at 8 more, row + 8 at
  *            8 more), bits 16, 20, 24 and 28 on the second.  Codes in a table: the first
  *            half of a word has the nibbles of row, then of row + 8, the other those 8
- *            more.  Q8_0: in the same order, two words a step, a byte a code above -128.
+ *            more; where they are a sign and three bits, byte i has above the latter the
+ *            signs of nibbles 4 + i and i.  Q8_0: in the same order, two words a step, a byte a code above -128.
  *   high     [four words][lane], a word four steps (Q5_K) or two (Q6_K):
  *            qmm_high_at().
  * Layout g, for bytes: a lane has rows l / 4 and l / 4 + 8, values 4 (l % 4) to
@@ -220,14 +221,24 @@ struct map {
 	enum tcb_layout layout;
 };
 
+/* Layout f of codes that are a sign and three bits: these are apart. */
+static int has_signs(const struct tcb_format *f, enum tcb_layout layout)
+{
+	return f->scales == TCB_SCALES_POWER && layout == TCB_LAYOUT_F;
+}
+
 static struct spot spot_of(const struct qmm_unit *unit, unsigned r, unsigned kk)
 {
 	const unsigned chunk = kk / QMM_CHUNK, step = kk % QMM_CHUNK / 16, k = kk % 16;
 	const unsigned lane = r % 8 * 4 + k % 8 / 2, odd = k % 2, reg = r / 8 + 2 * (k / 8);
-	unsigned at, shift, high_at = 0, high_shift = 0;
+	unsigned at, shift, high_at = unit->high_at, high_shift = 0;
 	if (unit->code_words == 4) {
 		at = ((chunk * LANES + lane) * 4 + step) * 4;
 		shift = tcb_has_table(unit->format) ? 16 * (reg / 2) + 8 * (reg % 2) + 4 * odd : 4 * reg + 16 * odd;
+		if (has_signs(tcb_format(unit->format), TCB_LAYOUT_F)) {
+			high_at = at;
+			high_shift = 8 * (2 * (reg % 2) + odd) + (reg / 2 ? 3 : 7);
+		}
 	} else { /* [half of 4 words][lane]: words of two steps each, a step's registers 0 and 1, then 2 and 3 */
 		at = ((chunk * 2 + step / 2) * LANES + lane) * 16 + (step % 2 * 2 + reg / 2) * 4;
 		shift = 8 * (2 * (reg % 2) + odd);
@@ -235,11 +246,11 @@ static struct spot spot_of(const struct qmm_unit *unit, unsigned r, unsigned kk)
 	if (unit->high_words) {
 		struct qmm_high_place place;
 		qmm_high_at(unit, chunk, step, reg, odd, &place);
-		high_at = ((place.word / 4 * LANES + lane) * 4 + place.word % 4) * 4;
+		high_at += ((place.word / 4 * LANES + lane) * 4 + place.word % 4) * 4;
 		high_shift = place.bit;
 	}
-	return (struct spot){ (uint16_t)(at + shift / 8), (uint16_t)(unit->high_at + high_at + high_shift / 8),
-			      (uint8_t)(shift % 8), (uint8_t)(high_shift % 8) };
+	return (struct spot){ (uint16_t)(at + shift / 8), (uint16_t)(high_at + high_shift / 8), (uint8_t)(shift % 8),
+			      (uint8_t)(high_shift % 8) };
 }
 
 static struct spot spot_of_bytes(const struct qmm_unit *unit, unsigned r, unsigned v)
@@ -271,9 +282,13 @@ static void map_init(struct map *map, const struct tcb_format *f, enum tcb_layou
 	const unsigned values = (unsigned)f->block_values;
 	map->layout = layout;
 	map->low_bits = f->code_bits == 8 ? 8 : 4;
-	map->low_mask = (1u << map->low_bits) - 1;
 	map->flip = f->code_bits == 8 && !of_bytes ? 128 : 0; /* halves are made of what is above -128 */
 	map->high_mask = unit->high_words ? (1u << (f->code_bits - 4)) - 1 : 0;
+	if (has_signs(f, layout)) {
+		map->low_bits = 3;
+		map->high_mask = 1;
+	}
+	map->low_mask = (1u << map->low_bits) - 1;
 	for (unsigned kk = 0; kk < QMM_UNIT_VALUES; kk++) {
 		const unsigned v = of_bytes ? kk : qmm_k_of(unit->run, kk);
 		map->block[kk] = v / values;

@@ -244,9 +244,9 @@ static unsigned registers(const struct qmm_gpu *g)
 	if (g->is_wgmma)
 		return 44 + sums + g->row_tiles * (32 + scales + g->unit.high_words + g->unit.code_words);
 	const unsigned words = (g->copy == TCB_COPY_LDG ? QMM_CHUNKS : 1) * g->unit.code_words + g->unit.high_words;
-	const unsigned table = tcb_has_table(g->unit.format) ? 4 : 0; /* of each 16 rows', as it happens */
-	const unsigned header = g->copy == TCB_COPY_LDG ? 10 + table : 0;
-	return 48 + sums + 4 * g->token_groups + g->row_tiles * (scales + words + header);
+	const unsigned header = g->copy == TCB_COPY_LDG ? 10 : 0;
+	const unsigned table = tcb_has_table(g->unit.format) ? 6 : 0; /* of each 16 rows', as it happens */
+	return 48 + sums + 4 * g->token_groups + g->row_tiles * (scales + words + header + table);
 }
 
 void qmm_gpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,

@@ -9,9 +9,9 @@
  * Scales d * sc and offsets dmin * m are rounded once, as is the weight (fma).
  *
  * Codes in a table are looked up as bytes: above -128, to be the low bits of halves, or,
- * where scales are powers of two, the upper bytes of halves that have no more bits.
- * Those are codes times 1/2, and powers are 2^(e - 127), which is what e is as the
- * exponent of a float.
+ * where scales are powers of two, the upper bytes of halves that have no more bits,
+ * by three bits, the sign set beside them. Those are codes times 1/2, and powers are 2^(e - 127), which is what e is as
+ * the exponent of a float.
  */
 #include "kernels/quant_matmul/quant_matmul_gpu_weights.h"
 
@@ -273,11 +273,28 @@ static kit_op turn_high(struct qmm_writer *w, const struct qmm_raw *raw, unsigne
 		       : raw->high[place.word];
 }
 
+/* The same as tcb_quant_write_lookup() of codes that are a sign and three bits. */
+static void signed_lookup(struct qmm_writer *w, kit_op word, kit_op out[2])
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const kit_op index = OP2(b, "and.b32", word, I(0x77777777));
+	for (unsigned i = 0; i < 2; i++) {
+		const kit_op at = i ? OP2(b, "shr.u32", index, I(16)) : index;
+		const kit_op sign = i ? OP2(b, "shl.b32", word, I(4)) : word;
+		const kit_op size = OP3(b, "prmt.b32", w->table[0], w->table[1], at);
+		out[i] = OP4(b, "lop3.b32", sign, I(-0x7f7f7f80), size, I(TCB_KIT_AND_OR));
+	}
+}
+
 /* WORDS of a step, of registers 0 and 1, and of 2 and 3: bytes, or nibbles that begin where the second word's end. */
 static void code_words(struct qmm_writer *w, const struct qmm_raw *raw, unsigned chunk, unsigned step, kit_op out[2])
 {
 	const kit_op *of_chunk = raw->code[chunk];
 	const struct qmm_unit *u = &w->g->unit;
+	if (scales_kind(w) == TCB_SCALES_POWER) {
+		signed_lookup(w, of_chunk[step], out);
+		return;
+	}
 	if (tcb_has_table(u->format)) {
 		tcb_quant_write_lookup(&w->kit.b, w->table, of_chunk[step], out);
 		return;
