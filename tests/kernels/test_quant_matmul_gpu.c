@@ -612,6 +612,41 @@ static void mutants_are_caught(void **state)
 	}
 }
 
+/* Codes that are looked up. */
+static void mutants_of_tables(void **state)
+{
+	static const char f16[] = "macro=32x128x1024,midi=16x32x1024,micro=16x16x256,isa=mma,layout=f,unroll=1,warps=4,"
+				  "stages=1,splitk=2,ksplit=2,copy=bulk,prep=block,lead=1,blocks=0,pdl=1,occ=1,"
+				  "join=cluster,xstages=1,cluster=1";
+	static const char q8[] = "macro=32x128x1024,midi=16x64x1024,micro=16x16x256,isa=mma,layout=g,unroll=1,"
+				 "warps=4,stages=1,splitk=1,ksplit=1,copy=bulk,prep=block,lead=1,blocks=0,pdl=1,"
+				 "occ=1,join=none,xstages=1,cluster=1,group=256";
+	static const struct {
+		const char *what, *op, *geometry;
+		struct gpu_mutation mutation;
+	} cases[] = {
+		{ "nothing", "mxfp4_matmul", f16, { NOTHING, TCB_PTX_OP_LOP3, 0 } },
+		{ "signs of the wrong bits", "mxfp4_matmul", f16, { CONSTANT, TCB_PTX_OP_SHL, 18 } },
+		{ "sizes of the wrong codes", "mxfp4_matmul", f16, { CONSTANT, TCB_PTX_OP_SHR, 18 } },
+		{ "a power of the wrong bits", "mxfp4_matmul", f16, { CONSTANT, TCB_PTX_OP_SHR, 14 } },
+		{ "nothing", "iq4xs_matmul", f16, { NOTHING, TCB_PTX_OP_LOP3, 0 } },
+		{ "nothing, q8", "iq4xs_matmul", q8, { NOTHING, TCB_PTX_OP_LOP3, 0 } },
+		{ "the wrong half of the table", "iq4xs_matmul", q8, { CONSTANT, TCB_PTX_OP_LOP3, 2 } },
+	};
+	const struct tcb_target target = gpu_target(90, 2);
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		const struct tcb_geometry g = gpu_geometry(cases[i].geometry);
+		const struct tcb_problem p =
+			(cases[i].geometry == q8 ? problem_q8 : problem_of)(cases[i].op, 21, 77, 1024);
+		struct gpu_bench bench;
+		gpu_bench_open(&bench, &p, 9);
+		snprintf(bench.what, sizeof bench.what, "%s", cases[i].what);
+		gpu_bench_check_mutant(&bench, &target, &g, &cases[i].mutation);
+		gpu_bench_close(&bench);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -622,7 +657,7 @@ int main(void)
 		cmocka_unit_test(kernels_assemble),      cmocka_unit_test(grids_are_spread),
 		cmocka_unit_test(mutants_are_caught),    cmocka_unit_test(rules_of_q8),
 		cmocka_unit_test(every_way_is_right_q8), cmocka_unit_test(extreme_activations_q8),
-		cmocka_unit_test(powers_of_all_sizes),
+		cmocka_unit_test(powers_of_all_sizes),   cmocka_unit_test(mutants_of_tables),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
