@@ -39,7 +39,8 @@ if [ -n "${BARE_ROOT_CERTS:-}" ]; then
 	certs=/trusted.pem
 fi
 
-# COMMAND in the root, with mounts that end with it; all that it prints goes to LOG.
+# COMMAND in the root, with mounts that end with it; all that it prints goes to LOG.  The root is a mount of its own:
+# tests that mount something need one.
 inside() {
 	log=$1
 	shift
@@ -48,7 +49,8 @@ inside() {
 		root=$1
 		certs=$2
 		shift 2
-		mount -t proc proc "$root/proc" && mount --rbind /sys "$root/sys" && mount --rbind /dev "$root/dev" || exit 2
+		mount --bind "$root" "$root" && mount -t proc proc "$root/proc" &&
+			mount --rbind /sys "$root/sys" && mount --rbind /dev "$root/dev" || exit 2
 		exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 ${certs:+PIP_CERT="$certs"} \
 			chroot "$root" sh -c "cd /tcbtune && exec \"\$@\"" sh "$@"
 	' sh "$root" "$certs" "$@" >"$log" 2>&1
