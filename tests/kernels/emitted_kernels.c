@@ -79,7 +79,8 @@ static uint64_t hash_of(const struct tcb_op *op, const struct tcb_problem *probl
 	struct tcb_kernel kernel = { .module = NULL };
 	struct tcb_str text = { 0 };
 	uint64_t hash = 0;
-	if (tcb_kernel_emit(problem, target, geometry, &kernel, NULL) == TCB_OK) {
+	/* Earlier commits have no tcb_kernel_emit. */
+	if (op->emit(problem, target, geometry, &kernel, NULL) == TCB_OK) {
 		tcb_ptx_print(kernel.module, &text);
 		tcb_str_addf(&text, "%zu %zu", kernel.packed_bytes, kernel.workspace_bytes);
 		for (size_t i = 0; i < kernel.launch_count; i++)
