@@ -242,7 +242,7 @@ static void run_amx(struct bench *b, const struct amx_in_c *amx, size_t micro_m,
 	const struct tcb_shape *s = &b->problem.shape;
 	const enum tcb_format_id id = b->format->id;
 	const size_t superblocks = (s->k + 255) / 256, groups = round_up(s->n, micro_n) / 16;
-	const size_t stride = superblocks * qmm_panel_bytes(id), lines = qmm_lines(id) * QMM_LINE;
+	const size_t stride = superblocks * qmm_panel_bytes(id), lines = tcb_lines(id) * QMM_LINE;
 	uint8_t *panels = aligned_alloc(64, groups * stride);
 	struct qmm_x8 *x = aligned_alloc(64, superblocks * micro_m * sizeof(*x));
 	float *y = b->y.data;
@@ -560,7 +560,7 @@ static void test_every_row_counts(void **state)
 		/* The last line of row 17: codes, or q6_k's d. */
 		uint8_t *packed = b.packed.data;
 		for (int i = 0; i < 4; i++)
-			packed[(2 * qmm_lines(b.format->id) - 1) * QMM_LINE + 4 + i] ^= 4;
+			packed[(2 * tcb_lines(b.format->id) - 1) * QMM_LINE + 4 + i] ^= 4;
 		run_plan(&b, &plan);
 		const float *y = b.y.data;
 		for (int m = 0; m < M; m++)

@@ -221,7 +221,7 @@ static void test_pack(void **state)
 			bench_init(&b, names[o], TCB_CONTRACT_Q8,
 				   (struct tcb_shape){ 1, n, format->block_values == 32 ? 288 : 512 });
 			const size_t row = tcb_quant_row_bytes(format, b.problem.shape.k);
-			const size_t bytes = (n + 15) / 16 * 2 * qmv_lines(format->id) * QMV_LINE;
+			const size_t bytes = (n + 15) / 16 * 2 * tcb_lines(format->id) * QMV_LINE;
 			struct tcb_buffer packed, unpacked;
 			alloc(bytes, &packed);
 			alloc(n * row, &unpacked);
@@ -231,7 +231,7 @@ static void test_pack(void **state)
 			assert_int_equal(tcb_buffer_check(&packed) | tcb_buffer_check(&unpacked), 0);
 			const uint8_t *lines = packed.data,
 				      *last = (const uint8_t *)b.data[TCB_QUANT_WEIGHTS] + (n - 1) * row;
-			const uint8_t *group = lines + (n - 1) / 16 * 2 * qmv_lines(format->id) * QMV_LINE;
+			const uint8_t *group = lines + (n - 1) / 16 * 2 * tcb_lines(format->id) * QMV_LINE;
 			if (format->block_values == 32) {
 				const size_t head = format->codes_at;
 				assert_memory_equal(group + (n - 1) % 16 * 4, last, head);
@@ -243,7 +243,7 @@ static void test_pack(void **state)
 			} else {
 				assert_memory_equal(group + 7 * QMV_LINE + (n - 1) % 16 * 4, last + 28, 4);
 			}
-			for (size_t w = 0; n % 16 && w < qmv_lines(format->id); w++)
+			for (size_t w = 0; n % 16 && w < tcb_lines(format->id); w++)
 				for (size_t i = 4 * (n % 16); i < QMV_LINE; i++)
 					assert_int_equal(group[w * QMV_LINE + i], 0);
 			tcb_buffer_free(&packed);

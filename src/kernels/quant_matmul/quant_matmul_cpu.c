@@ -316,7 +316,7 @@ void qmm_run(const struct tcb_plan *plan, void *const operand[], void *workspace
 	job.unpacker += job.format->id;
 	job.unpack = q8 ? job.unpacker->panel : job.unpacker->values;
 	job.row_bytes = tcb_quant_row_bytes(job.format, s->k);
-	job.lines_bytes = qmm_lines(job.format->id) * QMM_LINE;
+	job.lines_bytes = tcb_lines(job.format->id) * QMM_LINE;
 	assert(job.tile);
 	tcb_pool_run(pool, plan->threads, TCB_SCHED_STATIC,
 		     tcb_div_up(s->m, g->tile[TCB_MICRO].m) * tcb_div_up(job.parts.superblocks, PREPARE_SUPERBLOCKS),

@@ -225,7 +225,7 @@ void qmm_cpu_footprint(const struct tcb_problem *problem, const struct tcb_geome
 	const int32_t isa = knob[TCB_KNOB_ISA];
 	const size_t lanes = isa == TCB_ISA_NEON ? 4 : isa == TCB_ISA_AVX2 ? 8 : 16;
 	const size_t vectors = tcb_div_up(micro->n, lanes);
-	const size_t line = q8 ? (regs ? qmm_lines(format->id) * QMM_LINE : qmm_panel_bytes(format->id))
+	const size_t line = q8 ? (regs ? tcb_lines(format->id) * QMM_LINE : qmm_panel_bytes(format->id))
 			       : sizeof(struct qmm_values);
 	const size_t token = q8 ? sizeof(struct qmm_x8) : QMM_VALUES * sizeof(float);
 	memset(out, 0, sizeof(*out));

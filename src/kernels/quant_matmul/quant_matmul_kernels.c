@@ -254,7 +254,7 @@ SIMD_INLINE void q8_tile(const struct qmm_call *call, enum tcb_format_id format,
 				     from_lines,
 				     mr,
 				     nv,
-				     from_lines ? qmm_lines(format) * QMM_LINE : qmm_panel_bytes(format),
+				     from_lines ? tcb_lines(format) * QMM_LINE : qmm_panel_bytes(format),
 				     call->group_bytes };
 	const uint8_t *superblock = call->weights;
 	const struct qmm_x8 *x = call->x;

@@ -17,8 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "kernels/formats.h"
-#include "kernels/op.h"
+#include "kernels/quant_lines.h"
 
 enum {
 	QMM_ROWS = 16,    /* of a group */
@@ -79,12 +78,7 @@ static inline int qmm_group_values(enum tcb_format_id format)
 	return (int)tcb_format_row(format)->block_values;
 }
 
-/* Lines of a superblock, and bytes of a panel: up to its last scale. */
-static inline size_t qmm_lines(enum tcb_format_id format)
-{
-	return (QMM_VALUES / tcb_format_row(format)->block_values * tcb_format_row(format)->block_bytes + 3) / 4;
-}
-
+/* Bytes of a panel: up to its last scale. */
 static inline size_t qmm_panel_bytes(enum tcb_format_id format)
 {
 	return offsetof(struct qmm_panel, scale) + (size_t)(QMM_VALUES / qmm_run_values(format)) * QMM_LINE;

@@ -134,23 +134,5 @@ SIMD_INLINE void unpack_values(const uint8_t *lines, enum tcb_format_id format, 
 	}
 }
 
-/* The three functions of one format. */
-#define FUNCTIONS(id, name, ...)                                                                          \
-	static void gather_##name(const uint8_t *rows, size_t row_bytes, size_t row_count, size_t values, \
-				  uint8_t *lines)                                                         \
-	{                                                                                                 \
-		gather(rows, row_bytes, row_count, values, TCB_FORMAT_##id, lines);                       \
-	}                                                                                                 \
-	static void panel_##name(const uint8_t *lines, void *panel)                                       \
-	{                                                                                                 \
-		unpack_panel(lines, TCB_FORMAT_##id, panel);                                              \
-	}                                                                                                 \
-	static void values_##name(const uint8_t *lines, void *values)                                     \
-	{                                                                                                 \
-		unpack_values(lines, TCB_FORMAT_##id, values);                                            \
-	}
-
-TCB_FORMAT_LIST(FUNCTIONS)
-
-#define UNPACKER(id, name, ...) { gather_##name, panel_##name, values_##name },
-const struct qmm_unpacker SIMD_NAME(qmm_unpackers)[TCB_FORMAT_COUNT] = { TCB_FORMAT_LIST(UNPACKER) };
+TCB_FORMAT_LIST(QMM_UNPACKER_FUNCTIONS)
+const struct qmm_unpacker SIMD_NAME(qmm_unpackers)[TCB_FORMAT_COUNT] = { TCB_FORMAT_LIST(QMM_UNPACKER) };

@@ -48,7 +48,7 @@ static size_t super_bytes(const struct tcb_format *format, enum tcb_layout layou
 {
 	if (format->id == TCB_FORMAT_Q4_K)
 		return q4k_layout_block_bytes(layout);
-	return layout == TCB_LAYOUT_NATIVE ? qmv_super_bytes(format->id) : qmv_lines(format->id) * QMV_LINE;
+	return layout == TCB_LAYOUT_NATIVE ? qmv_super_bytes(format->id) : tcb_lines(format->id) * QMV_LINE;
 }
 
 static size_t packed_bytes(const struct tcb_problem *problem, enum tcb_layout layout)

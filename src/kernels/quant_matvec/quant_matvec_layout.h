@@ -22,7 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "kernels/quant.h"
+#include "kernels/quant_lines.h"
 
 enum { Q4K_BLOCK_VALUES = 256, Q4K_BLOCK_BYTES = 144 };
 
@@ -127,12 +127,6 @@ struct qmv_x32 {
 static inline int qmv_is_own(enum tcb_format_id format, enum tcb_isa isa)
 {
 	return format == TCB_FORMAT_Q4_K && isa != TCB_ISA_NEON;
-}
-
-/* Lines of a superblock in layout r16. */
-static inline size_t qmv_lines(enum tcb_format_id format)
-{
-	return (qmv_super_bytes(format) + 3) / 4;
 }
 
 #endif

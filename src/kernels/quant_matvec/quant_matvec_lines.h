@@ -235,7 +235,7 @@ SIMD_INLINE vfloat f32_block(const uint8_t *block, enum tcb_format_id format, in
 SIMD_INLINE void line_super(const uint8_t *p, enum tcb_format_id format, int q8, const struct qmv_x8 *x8,
 			    const struct qmv_x32 *x32, int first_part, struct qmv_offsets ahead, int hint, vfloat *acc)
 {
-	const int lines = (int)qmv_lines(format), runs = runs_of(format);
+	const int lines = (int)tcb_lines(format), runs = runs_of(format);
 	vfloat sum[TOGETHER];
 	struct held held[TOGETHER];
 	for (int i = 0; i < TOGETHER; i++) {
@@ -270,7 +270,7 @@ SIMD_INLINE void line_super(const uint8_t *p, enum tcb_format_id format, int q8,
 /* One group of 16 interleaved rows. */
 SIMD_INLINE void line_rows(const struct qmv_call *call, enum tcb_format_id format, int q8, int hint)
 {
-	const size_t bytes = qmv_lines(format) * QMV_LINE;
+	const size_t bytes = tcb_lines(format) * QMV_LINE;
 	const struct qmv_stages stages = qmv_stages(call, bytes);
 	const uint8_t *p = call->weights;
 	vfloat acc[PARTS];

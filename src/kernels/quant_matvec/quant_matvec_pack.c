@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Packed weight layouts of q4k_matvec (TCB-01): R rows interleaved so that one
+ * Packed weight layouts of the ops qXX_matvec.  Of q4k_matvec (TCB-01): R rows interleaved so that one
  * 64-byte vector holds a piece of every row, scales kept as 6 bits or widened
  * to bytes.  In: Q4_K blocks as stored, rows of K/256 blocks.  Out: the group
  * blocks that quant_matvec.h describes.  Packing loses nothing; unpacking gives
@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "kernels/formats.h"
+#include "kernels/quant_lines.h"
 #include "kernels/quant_matvec/quant_matvec_pack.h"
 
 enum { NIBBLE_BYTES = 128, PAIR_BYTES = 32, SCALE_BYTES = 12, ROWS_MAX = 16 };
@@ -131,4 +132,27 @@ void q4k_unpack(enum tcb_layout layout, size_t n, size_t k, const void *packed, 
 	for (size_t row = 0; row < n; row++)
 		for (size_t b = 0; b < blocks; b++, out += Q4K_BLOCK_BYTES)
 			unpack_row(layout, in + (row / rows * blocks + b) * group_block, (unsigned)(row % rows), out);
+}
+
+/*
+ * Pieces of a block of q6_k in the order in which kernels need them, so that they read line after line: d and two bytes
+ * of zeros, the scales, then of each half of the values the high bits and the low.
+ */
+static const struct tcb_lines_piece q6k_pieces[] = {
+	{ 208, 2, 0 }, { 192, 16, 4 }, { 128, 32, 20 }, { 0, 64, 52 }, { 160, 32, 116 }, { 64, 64, 148 }, { 0 },
+};
+
+static const struct tcb_lines_piece *pieces_of(const struct tcb_problem *problem)
+{
+	return problem->op->format->id == TCB_FORMAT_Q6_K ? q6k_pieces : NULL;
+}
+
+void qmv_lines_pack(const struct tcb_problem *problem, const void *weights, void *packed)
+{
+	tcb_lines_pack(problem, pieces_of(problem), weights, packed);
+}
+
+void qmv_lines_unpack(const struct tcb_problem *problem, const void *packed, void *weights)
+{
+	tcb_lines_unpack(problem, pieces_of(problem), packed, weights);
 }

@@ -7,15 +7,7 @@
 
 #include "kernels/quant_matvec/quant_matvec_layout.h"
 
-/*
- * quant_matvec_lines.c: layout r16 of all formats but Q4_K.  16 rows of a superblock become lines of 64 bytes, word w
- * of each row side by side, where a row's words are
- *     q4_0, q8_0, mxfp4   the scales of eight blocks, then eight times the block's codes
- *     q5_k, iq4_xs        the block as stored
- *     q6_k                d and two bytes of zeros, the scales, then of each half of the values the high bits and the
- * low so that kernels read line after line. Superblocks follow each other along k, groups of rows along n.  N is padded
- * up to the group with zeros, and so is the last superblock.
- */
+/* Layout r16 of all formats but Q4_K: lines (quant_lines.h), q6_k in pieces. */
 void qmv_lines_pack(const struct tcb_problem *problem, const void *weights, void *packed);
 void qmv_lines_unpack(const struct tcb_problem *problem, const void *packed, void *weights);
 

@@ -180,7 +180,7 @@ void qmv_footprint(const struct tcb_problem *problem, const struct tcb_target *t
 	const int q4k = format->id == TCB_FORMAT_Q4_K, native = layout == TCB_LAYOUT_NATIVE;
 	const size_t block = q4k      ? q4k_layout_block_bytes(layout)
 			     : native ? qmv_super_bytes(format->id)
-				      : qmv_lines(format->id) * QMV_LINE;
+				      : tcb_lines(format->id) * QMV_LINE;
 	const int own = knob[TCB_KNOB_ISA] < 0 || qmv_is_own(format->id, (enum tcb_isa)knob[TCB_KNOB_ISA]);
 	const size_t x_block = q4k && own ? (q8 ? sizeof(struct q4k_x8) : sizeof(struct q4k_x32))
 					  : (q8 ? sizeof(struct qmv_x8) : sizeof(struct qmv_x32));
