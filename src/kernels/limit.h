@@ -12,8 +12,7 @@
 
 /* One unit for each way of reading; the fastest is the limit.  DEPENDENT: with programmatic dependent launch.  The
  * image is the caller's: free(). */
-enum tcb_status tcb_limit_image(const struct tcb_op *op, const struct tcb_problem *problem,
-				const struct tcb_target *target, int dependent, struct tcb_code_image **out,
-				struct tcb_error *err);
+enum tcb_status tcb_limit_image(const struct tcb_problem *problem, const struct tcb_target *target, int dependent,
+				struct tcb_code_image **out, struct tcb_error *err);
 
 #endif

@@ -47,9 +47,9 @@ static enum tcb_status start_compiling(struct tcb_evaluator *evaluator, struct t
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for compiling candidates");
 	pthread_mutex_init(&code->lock, NULL);
 	code->users = 1;
-	TCB_TRY(tcb_limit_image(evaluator->op, &evaluator->problem, target, 0, &code->limits[0], err));
+	TCB_TRY(tcb_limit_image(&evaluator->problem, target, 0, &code->limits[0], err));
 	if (target->capability >= 90)
-		TCB_TRY(tcb_limit_image(evaluator->op, &evaluator->problem, target, 1, &code->limits[1], err));
+		TCB_TRY(tcb_limit_image(&evaluator->problem, target, 1, &code->limits[1], err));
 	return tcb_codes_create(&setup, &code->codes, err);
 }
 

@@ -29,12 +29,12 @@ static const struct tcb_op moving_op = { .name = "moving", .operands = operands 
 
 static struct tcb_code_image *image_of(unsigned capability, size_t bytes, int is_copy, int dependent)
 {
-	struct tcb_problem problem = { .op_name = "moving", .shape = { is_copy ? 2 : 1, bytes, 0 } };
+	struct tcb_problem problem = { .op_name = "moving", .op = &moving_op, .shape = { is_copy ? 2 : 1, bytes, 0 } };
 	struct tcb_code_image *image = NULL;
 	struct tcb_error err;
 	struct tcb_gpu gpu;
 	assert_int_equal(tcb_gpu_table(capability, &gpu, &err), TCB_OK);
-	if (tcb_limit_image(&moving_op, &problem, &gpu.device.target, dependent, &image, &err) != TCB_OK)
+	if (tcb_limit_image(&problem, &gpu.device.target, dependent, &image, &err) != TCB_OK)
 		fail_msg("sm_%u: %s", capability, err.message);
 	assert_true(tcb_code_image_valid(image, image->bytes));
 	return image;
@@ -115,6 +115,25 @@ static void each_byte_is_read_once(void **state)
 	}
 }
 
+/* A launch without blocks is an error of the driver's. */
+static void less_than_a_piece_is_a_launch(void **state)
+{
+	(void)state;
+	setenv("TCBTUNE_ASSEMBLER", "none", 1);
+	for (int is_copy = 0; is_copy < 2; is_copy++) {
+		struct tcb_code_image *image = image_of(90, 12, is_copy, 0);
+		unsigned char from[12] = { 1 }, to[12] = { 2 };
+		for (size_t unit = 0; unit < image->unit_count; unit++) {
+			struct tcb_ptx_emulation counted;
+			assert_int_equal(image->unit[unit].launch[0].grid[0], 1);
+			emulate(image, unit, from, to, sizeof from, sizeof to, &counted);
+			assert_int_equal(counted.findings, 0);
+			assert_int_equal(counted.global_read_bytes + counted.global_write_bytes, 0);
+		}
+		free(image);
+	}
+}
+
 /* What is read is used: bytes that fold to the one value that is looked for are stored. */
 static void nothing_is_optimised_away(void **state)
 {
@@ -183,9 +202,8 @@ static void every_target_assembles(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_byte_is_read_once),
-		cmocka_unit_test(nothing_is_optimised_away),
-		cmocka_unit_test(each_byte_is_copied_once),
+		cmocka_unit_test(each_byte_is_read_once),    cmocka_unit_test(less_than_a_piece_is_a_launch),
+		cmocka_unit_test(nothing_is_optimised_away), cmocka_unit_test(each_byte_is_copied_once),
 		cmocka_unit_test(every_target_assembles),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

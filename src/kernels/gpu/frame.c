@@ -16,9 +16,13 @@ enum tcb_status tcb_kit_open(struct tcb_kit *kit, const struct tcb_problem *prob
 {
 	const struct tcb_ptx_target ptx_target = { target->capability, feature };
 	memset(out, 0, sizeof(*out));
-	TCB_TRY(tcb_constraint_require(problem, target, geometry, err));
+	if (geometry)
+		TCB_TRY(tcb_constraint_require(problem, target, geometry, err));
 	out->problem = *problem;
-	out->geometry = *geometry;
+	if (geometry)
+		out->geometry = *geometry;
+	else
+		tcb_geometry_init(&out->geometry);
 	kit->out = out;
 	return tcb_ptx_build_init(&kit->b, &ptx_target, err);
 }

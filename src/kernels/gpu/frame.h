@@ -44,7 +44,8 @@ struct tcb_kit_kernel {
 	int is_dependent;
 };
 
-/* Begins OUT, which it clears; FEATURE: 'a' for instructions of one architecture alone, else 0. */
+/* Begins OUT, which it clears; FEATURE: 'a' for instructions of one architecture alone, else 0.  GEOMETRY: NULL for a
+ * kernel that is no candidate. */
 enum tcb_status tcb_kit_open(struct tcb_kit *kit, const struct tcb_problem *problem, const struct tcb_target *target,
 			     char feature, const struct tcb_geometry *geometry, struct tcb_kernel *out,
 			     struct tcb_error *err);
