@@ -6,7 +6,7 @@
  *
  * A mask each makes a word's nibbles bytes of A, of rows l / 4 and l / 4 + 8; those
  * of the second row stay where they are, times 16, where eight bits have room for
- * that.  Sums of a run are integers S:
+ * that; codes in a table are looked up instead.  Sums of a run are integers S:
  *   group=256  S times the run's integer scale (and mins by a product of their own,
  *              of halves) is added up over the unit, and scaled once.
  *   group=32   S is added by the matrix instruction to bits of a float whose last

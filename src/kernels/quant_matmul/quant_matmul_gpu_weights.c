@@ -8,10 +8,10 @@
  * one from bit 4 on 64 + c, and taking off 1024 or 64 is exact; so is the code.
  * Scales d * sc and offsets dmin * m are rounded once, as is the weight (fma).
  *
- * Codes in a table are looked up as bytes: above -128, to be the low bits of halves, or,
- * where scales are powers of two, the upper bytes of halves that have no more bits,
- * by three bits, the sign set beside them. Those are codes times 1/2, and powers are 2^(e - 127), which is what e is as
- * the exponent of a float.
+ * Codes in a table are looked up as bytes: above -128, to be the low bits of halves;
+ * where scales are powers of two, the upper bytes of halves that have no more bits, by
+ * three bits of a code, its fourth being the sign.  These halves are codes times 1/2, and
+ * powers 2^(e - 127), a float with e as its exponent.
  */
 #include "kernels/quant_matmul/quant_matmul_gpu_weights.h"
 
@@ -24,6 +24,7 @@ enum {
 	ADD_64 = 0x54005400,
 	ADD_64_1024 = 0x54006400,
 	ADD_256 = 0x5c005c00,
+	SIGNS = -0x7f7f7f80, /* 0x80 in each byte */
 	LANE_BYTES = 16,
 	LANES = 32
 };
@@ -282,11 +283,11 @@ static void signed_lookup(struct qmm_writer *w, kit_op word, kit_op out[2])
 		const kit_op at = i ? OP2(b, "shr.u32", index, I(16)) : index;
 		const kit_op sign = i ? OP2(b, "shl.b32", word, I(4)) : word;
 		const kit_op size = OP3(b, "prmt.b32", w->table[0], w->table[1], at);
-		out[i] = OP4(b, "lop3.b32", sign, I(-0x7f7f7f80), size, I(TCB_KIT_AND_OR));
+		out[i] = OP4(b, "lop3.b32", sign, I(SIGNS), size, I(TCB_KIT_AND_OR));
 	}
 }
 
-/* WORDS of a step, of registers 0 and 1, and of 2 and 3: bytes, or nibbles that begin where the second word's end. */
+/* A step's codes of registers 0 and 1, and of 2 and 3, at the same places of two words: bytes, or nibbles. */
 static void code_words(struct qmm_writer *w, const struct qmm_raw *raw, unsigned chunk, unsigned step, kit_op out[2])
 {
 	const kit_op *of_chunk = raw->code[chunk];
