@@ -180,15 +180,5 @@ SIMD_INLINE void layernorm_whole(struct rows_call *call, const int chains, const
 #define KERNEL(chains, n) ROWS_KERNEL(layernorm, chains, n)
 #define ROW(chains, n) ROWS_VARIANT(layernorm, n, TCB_CLASS_BOUNDED)
 
-/* X(chains, values) for each number of chains worth trying. */
-#if LANES == 1
-#define SIZES(X) X(1, 1) X(4, 4) X(8, 8)
-#elif LANES == 4
-#define SIZES(X) X(1, 4) X(2, 8) X(4, 16) X(8, 32)
-#elif LANES == 8
-#define SIZES(X) X(1, 8) X(2, 16) X(4, 32)
-#else
-#define SIZES(X) X(1, 16) X(2, 32) X(4, 64) X(8, 128)
-#endif
-SIZES(KERNEL)
-const struct tcb_variant SIMD_NAME(layernorm_variants)[] = { SIZES(ROW){ 0 } };
+ROWS_SIZES(KERNEL)
+const struct tcb_variant SIMD_NAME(layernorm_variants)[] = { ROWS_SIZES(ROW){ 0 } };

@@ -112,15 +112,5 @@ SIMD_INLINE void rmsnorm_whole(struct rows_call *call, const int chains, const e
 #define KERNEL(chains, n) ROWS_KERNEL(rmsnorm, chains, n)
 #define ROW(chains, n) ROWS_VARIANT(rmsnorm, n, TCB_CLASS_BOUNDED)
 
-/* X(chains, values) for each number of chains worth trying. */
-#if LANES == 1
-#define SIZES(X) X(1, 1) X(4, 4) X(8, 8)
-#elif LANES == 4
-#define SIZES(X) X(1, 4) X(2, 8) X(4, 16) X(8, 32)
-#elif LANES == 8
-#define SIZES(X) X(1, 8) X(2, 16) X(4, 32) X(8, 64)
-#else
-#define SIZES(X) X(1, 16) X(2, 32) X(4, 64) X(8, 128) X(16, 256)
-#endif
-SIZES(KERNEL)
-const struct tcb_variant SIMD_NAME(rmsnorm_variants)[] = { SIZES(ROW){ 0 } };
+ROWS_SIZES_MORE(KERNEL)
+const struct tcb_variant SIMD_NAME(rmsnorm_variants)[] = { ROWS_SIZES_MORE(ROW){ 0 } };

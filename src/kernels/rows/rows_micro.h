@@ -256,4 +256,19 @@ SIMD_INLINE void rows_micro(struct rows_call *call, const struct rows_loops *loo
 	  TCB_SOURCE_HASH,                \
 	  (void (*)(void))op##_f32_1x##n },
 
+/* X(chains, values) for each number of chains worth trying; with MORE for ops that have one sum a chain. */
+#if LANES == 1
+#define ROWS_SIZES(X) X(1, 1) X(4, 4) X(8, 8)
+#define ROWS_SIZES_MORE ROWS_SIZES
+#elif LANES == 4
+#define ROWS_SIZES(X) X(1, 4) X(2, 8) X(4, 16) X(8, 32)
+#define ROWS_SIZES_MORE ROWS_SIZES
+#elif LANES == 8
+#define ROWS_SIZES(X) X(1, 8) X(2, 16) X(4, 32)
+#define ROWS_SIZES_MORE(X) ROWS_SIZES(X) X(8, 64)
+#else
+#define ROWS_SIZES(X) X(1, 16) X(2, 32) X(4, 64) X(8, 128)
+#define ROWS_SIZES_MORE(X) ROWS_SIZES(X) X(16, 256)
+#endif
+
 #endif

@@ -22,10 +22,7 @@ typedef __m256 vflag;
 
 /* --- floats --- */
 
-SIMD_INLINE vfloat v_set(float value)
-{
-	return _mm256_set1_ps(value);
-}
+SIMD_FROM(vfloat, v_set, float, _mm256_set1_ps)
 
 SIMD_INLINE vfloat v_load(const float *from)
 {
@@ -78,40 +75,13 @@ SIMD_INLINE vfloat v_part(vfloat value, size_t count)
 	return _mm256_and_ps(value, _mm256_castsi256_ps(part_mask(count)));
 }
 
-SIMD_INLINE vfloat v_add(vfloat a, vfloat b)
-{
-	return _mm256_add_ps(a, b);
-}
-
-SIMD_INLINE vfloat v_sub(vfloat a, vfloat b)
-{
-	return _mm256_sub_ps(a, b);
-}
-
-SIMD_INLINE vfloat v_mul(vfloat a, vfloat b)
-{
-	return _mm256_mul_ps(a, b);
-}
-
-SIMD_INLINE vfloat v_fma(vfloat a, vfloat b, vfloat c)
-{
-	return _mm256_fmadd_ps(a, b, c);
-}
-
-SIMD_INLINE vfloat v_fms(vfloat a, vfloat b, vfloat c)
-{
-	return _mm256_fmsub_ps(a, b, c);
-}
-
-SIMD_INLINE vfloat v_fnma(vfloat a, vfloat b, vfloat c)
-{
-	return _mm256_fnmadd_ps(a, b, c);
-}
-
-SIMD_INLINE vfloat v_max(vfloat a, vfloat b)
-{
-	return _mm256_max_ps(a, b);
-}
+SIMD_OF_2(vfloat, v_add, _mm256_add_ps)
+SIMD_OF_2(vfloat, v_sub, _mm256_sub_ps)
+SIMD_OF_2(vfloat, v_mul, _mm256_mul_ps)
+SIMD_OF_3(vfloat, v_fma, _mm256_fmadd_ps)
+SIMD_OF_3(vfloat, v_fms, _mm256_fmsub_ps)
+SIMD_OF_3(vfloat, v_fnma, _mm256_fnmadd_ps)
+SIMD_OF_2(vfloat, v_max, _mm256_max_ps)
 
 /* Of equal values only +0 and -0 differ, in the sign bit, and the two orders of the operands give both of them. */
 SIMD_INLINE vfloat v_maximum(vfloat a, vfloat b)
@@ -150,10 +120,7 @@ SIMD_INLINE vflag v_no_flag(void)
 	return _mm256_setzero_ps();
 }
 
-SIMD_INLINE vflag v_either(vflag a, vflag b)
-{
-	return _mm256_or_ps(a, b);
-}
+SIMD_OF_2(vflag, v_either, _mm256_or_ps)
 
 SIMD_INLINE int v_is_set(vflag a)
 {
@@ -250,40 +217,23 @@ SIMD_INLINE vint vi_bytes(int byte)
 	return _mm256_set1_epi8((char)byte);
 }
 
-SIMD_INLINE vint vi_words(int32_t word)
-{
-	return _mm256_set1_epi32(word);
-}
+SIMD_FROM(vint, vi_words, int32_t, _mm256_set1_epi32)
 
 SIMD_INLINE vint vi_first_word(int32_t word)
 {
 	return _mm256_zextsi128_si256(_mm_cvtsi32_si128(word));
 }
 
-SIMD_INLINE vint vi_and(vint a, vint b)
-{
-	return _mm256_and_si256(a, b);
-}
-
-SIMD_INLINE vint vi_xor(vint a, vint b)
-{
-	return _mm256_xor_si256(a, b);
-}
+SIMD_OF_2(vint, vi_and, _mm256_and_si256)
+SIMD_OF_2(vint, vi_xor, _mm256_xor_si256)
 
 SIMD_INLINE vint vi_merge(vint a, vint b, vint mask)
 {
 	return _mm256_or_si256(a, _mm256_and_si256(b, mask));
 }
 
-SIMD_INLINE vint vi_add(vint a, vint b)
-{
-	return _mm256_add_epi32(a, b);
-}
-
-SIMD_INLINE vint vi_sub(vint a, vint b)
-{
-	return _mm256_sub_epi32(a, b);
-}
+SIMD_OF_2(vint, vi_add, _mm256_add_epi32)
+SIMD_OF_2(vint, vi_sub, _mm256_sub_epi32)
 
 SIMD_INLINE vint vi_shift_right(vint v, int bits)
 {
@@ -317,20 +267,9 @@ SIMD_INLINE vint vi_table16(const int8_t table[16])
 	return _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i_u *)table));
 }
 
-SIMD_INLINE vint vi_lookup16(vint table, vint indices)
-{
-	return _mm256_shuffle_epi8(table, indices);
-}
-
-SIMD_INLINE vfloat v_from_bits(vint v)
-{
-	return _mm256_castsi256_ps(v);
-}
-
-SIMD_INLINE vfloat v_from_words(vint v)
-{
-	return _mm256_cvtepi32_ps(v);
-}
+SIMD_OF_2(vint, vi_lookup16, _mm256_shuffle_epi8)
+SIMD_FROM(vfloat, v_from_bits, vint, _mm256_castsi256_ps)
+SIMD_FROM(vfloat, v_from_words, vint, _mm256_cvtepi32_ps)
 
 SIMD_INLINE vfloat v_from_halves(vint v, int index)
 {
@@ -357,30 +296,16 @@ SIMD_INLINE void vi_four_words(const uint8_t *const row[LANES], size_t offset, v
 
 /* --- byte products --- */
 
-SIMD_INLINE vint vi_pairs(vint u, vint s)
-{
-	return _mm256_maddubs_epi16(u, s);
-}
-
-SIMD_INLINE vint vi_add16(vint a, vint b)
-{
-	return _mm256_add_epi16(a, b);
-}
+SIMD_OF_2(vint, vi_pairs, _mm256_maddubs_epi16)
+SIMD_OF_2(vint, vi_add16, _mm256_add_epi16)
 
 SIMD_INLINE vint vi_pairs16(vint a)
 {
 	return _mm256_madd_epi16(a, _mm256_set1_epi16(1));
 }
 
-SIMD_INLINE vint vi_magnitude(vint s)
-{
-	return _mm256_abs_epi8(s);
-}
-
-SIMD_INLINE vint vi_signed_like(vint x, vint s)
-{
-	return _mm256_sign_epi8(x, s);
-}
+SIMD_FROM(vint, vi_magnitude, vint, _mm256_abs_epi8)
+SIMD_OF_2(vint, vi_signed_like, _mm256_sign_epi8)
 
 #endif
 #endif

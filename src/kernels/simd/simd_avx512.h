@@ -34,10 +34,7 @@ typedef __mmask16 vflag;
 
 /* --- floats --- */
 
-SIMD_INLINE vfloat v_set(float value)
-{
-	return _mm512_set1_ps(value);
-}
+SIMD_FROM(vfloat, v_set, float, _mm512_set1_ps)
 
 SIMD_INLINE vfloat v_load(const float *from)
 {
@@ -89,40 +86,13 @@ SIMD_INLINE vfloat v_part(vfloat value, size_t count)
 	return _mm512_maskz_mov_ps(part_mask(count), value);
 }
 
-SIMD_INLINE vfloat v_add(vfloat a, vfloat b)
-{
-	return _mm512_add_ps(a, b);
-}
-
-SIMD_INLINE vfloat v_sub(vfloat a, vfloat b)
-{
-	return _mm512_sub_ps(a, b);
-}
-
-SIMD_INLINE vfloat v_mul(vfloat a, vfloat b)
-{
-	return _mm512_mul_ps(a, b);
-}
-
-SIMD_INLINE vfloat v_fma(vfloat a, vfloat b, vfloat c)
-{
-	return _mm512_fmadd_ps(a, b, c);
-}
-
-SIMD_INLINE vfloat v_fms(vfloat a, vfloat b, vfloat c)
-{
-	return _mm512_fmsub_ps(a, b, c);
-}
-
-SIMD_INLINE vfloat v_fnma(vfloat a, vfloat b, vfloat c)
-{
-	return _mm512_fnmadd_ps(a, b, c);
-}
-
-SIMD_INLINE vfloat v_max(vfloat a, vfloat b)
-{
-	return _mm512_max_ps(a, b);
-}
+SIMD_OF_2(vfloat, v_add, _mm512_add_ps)
+SIMD_OF_2(vfloat, v_sub, _mm512_sub_ps)
+SIMD_OF_2(vfloat, v_mul, _mm512_mul_ps)
+SIMD_OF_3(vfloat, v_fma, _mm512_fmadd_ps)
+SIMD_OF_3(vfloat, v_fms, _mm512_fmsub_ps)
+SIMD_OF_3(vfloat, v_fnma, _mm512_fnmadd_ps)
+SIMD_OF_2(vfloat, v_max, _mm512_max_ps)
 
 SIMD_INLINE vfloat v_maximum(vfloat a, vfloat b)
 {
@@ -169,15 +139,8 @@ SIMD_INLINE int v_is_set(vflag a)
 	return a != 0;
 }
 
-SIMD_INLINE float v_reduce_add(vfloat value)
-{
-	return _mm512_reduce_add_ps(value);
-}
-
-SIMD_INLINE float v_reduce_max(vfloat value)
-{
-	return _mm512_reduce_max_ps(value);
-}
+SIMD_FROM(float, v_reduce_add, vfloat, _mm512_reduce_add_ps)
+SIMD_FROM(float, v_reduce_max, vfloat, _mm512_reduce_max_ps)
 
 SIMD_INLINE vfloat v_from_f16(const void *from)
 {
@@ -261,40 +224,23 @@ SIMD_INLINE vint vi_bytes(int byte)
 	return _mm512_set1_epi8((char)byte);
 }
 
-SIMD_INLINE vint vi_words(int32_t word)
-{
-	return _mm512_set1_epi32(word);
-}
+SIMD_FROM(vint, vi_words, int32_t, _mm512_set1_epi32)
 
 SIMD_INLINE vint vi_first_word(int32_t word)
 {
 	return _mm512_zextsi128_si512(_mm_cvtsi32_si128(word));
 }
 
-SIMD_INLINE vint vi_and(vint a, vint b)
-{
-	return _mm512_and_si512(a, b);
-}
-
-SIMD_INLINE vint vi_xor(vint a, vint b)
-{
-	return _mm512_xor_si512(a, b);
-}
+SIMD_OF_2(vint, vi_and, _mm512_and_si512)
+SIMD_OF_2(vint, vi_xor, _mm512_xor_si512)
 
 SIMD_INLINE vint vi_merge(vint a, vint b, vint mask)
 {
 	return _mm512_ternarylogic_epi32(a, b, mask, 0xf8);
 }
 
-SIMD_INLINE vint vi_add(vint a, vint b)
-{
-	return _mm512_add_epi32(a, b);
-}
-
-SIMD_INLINE vint vi_sub(vint a, vint b)
-{
-	return _mm512_sub_epi32(a, b);
-}
+SIMD_OF_2(vint, vi_add, _mm512_add_epi32)
+SIMD_OF_2(vint, vi_sub, _mm512_sub_epi32)
 
 SIMD_INLINE vint vi_shift_right(vint v, int bits)
 {
@@ -327,20 +273,9 @@ SIMD_INLINE vint vi_table16(const int8_t table[16])
 	return _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i_u *)table));
 }
 
-SIMD_INLINE vint vi_lookup16(vint table, vint indices)
-{
-	return _mm512_shuffle_epi8(table, indices);
-}
-
-SIMD_INLINE vfloat v_from_bits(vint v)
-{
-	return _mm512_castsi512_ps(v);
-}
-
-SIMD_INLINE vfloat v_from_words(vint v)
-{
-	return _mm512_cvtepi32_ps(v);
-}
+SIMD_OF_2(vint, vi_lookup16, _mm512_shuffle_epi8)
+SIMD_FROM(vfloat, v_from_bits, vint, _mm512_castsi512_ps)
+SIMD_FROM(vfloat, v_from_words, vint, _mm512_cvtepi32_ps)
 
 SIMD_INLINE vfloat v_from_halves(vint v, int index)
 {
@@ -369,10 +304,7 @@ SIMD_INLINE void vi_four_words(const uint8_t *const row[LANES], size_t offset, v
 
 #ifdef SIMD_HAS_DOT
 
-SIMD_INLINE vint vi_dot(vint sum, vint u, vint s)
-{
-	return _mm512_dpbusd_epi32(sum, u, s);
-}
+SIMD_OF_3(vint, vi_dot, _mm512_dpbusd_epi32)
 
 SIMD_INLINE vint vi_signed_start(vint start)
 {
@@ -386,25 +318,15 @@ SIMD_INLINE vint vi_dot_signed(vint sum, vint w, vint s)
 
 #else
 
-SIMD_INLINE vint vi_pairs(vint u, vint s)
-{
-	return _mm512_maddubs_epi16(u, s);
-}
-
-SIMD_INLINE vint vi_add16(vint a, vint b)
-{
-	return _mm512_add_epi16(a, b);
-}
+SIMD_OF_2(vint, vi_pairs, _mm512_maddubs_epi16)
+SIMD_OF_2(vint, vi_add16, _mm512_add_epi16)
 
 SIMD_INLINE vint vi_pairs16(vint a)
 {
 	return _mm512_madd_epi16(a, _mm512_set1_epi16(1));
 }
 
-SIMD_INLINE vint vi_magnitude(vint s)
-{
-	return _mm512_abs_epi8(s);
-}
+SIMD_FROM(vint, vi_magnitude, vint, _mm512_abs_epi8)
 
 SIMD_INLINE vint vi_signed_like(vint x, vint s)
 {

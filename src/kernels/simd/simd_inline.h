@@ -13,6 +13,23 @@
 
 #define SIMD_INLINE static inline __attribute__((always_inline))
 
+/* Words of the vocabulary that are one instruction: from one operand, or from operands of the result's type. */
+#define SIMD_FROM(result, name, type, instruction) \
+	SIMD_INLINE result name(type value)        \
+	{                                          \
+		return instruction(value);         \
+	}
+#define SIMD_OF_2(type, name, instruction)    \
+	SIMD_INLINE type name(type a, type b) \
+	{                                     \
+		return instruction(a, b);     \
+	}
+#define SIMD_OF_3(type, name, instruction)            \
+	SIMD_INLINE type name(type a, type b, type c) \
+	{                                             \
+		return instruction(a, b, c);          \
+	}
+
 /* Before a loop with a constant count: unrolled before arrays of vectors are split into registers.  Sanitizers would
  * take minutes to compile that. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

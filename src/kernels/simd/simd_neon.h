@@ -26,10 +26,7 @@ typedef uint32x4_t vflag;
 
 /* --- floats --- */
 
-SIMD_INLINE vfloat v_set(float value)
-{
-	return vdupq_n_f32(value);
-}
+SIMD_FROM(vfloat, v_set, float, vdupq_n_f32)
 
 SIMD_INLINE vfloat v_load(const float *from)
 {
@@ -86,20 +83,9 @@ SIMD_INLINE vfloat v_part(vfloat value, size_t count)
 	return vreinterpretq_f32_u32(vandq_u32(vreinterpretq_u32_f32(value), part));
 }
 
-SIMD_INLINE vfloat v_add(vfloat a, vfloat b)
-{
-	return vaddq_f32(a, b);
-}
-
-SIMD_INLINE vfloat v_sub(vfloat a, vfloat b)
-{
-	return vsubq_f32(a, b);
-}
-
-SIMD_INLINE vfloat v_mul(vfloat a, vfloat b)
-{
-	return vmulq_f32(a, b);
-}
+SIMD_OF_2(vfloat, v_add, vaddq_f32)
+SIMD_OF_2(vfloat, v_sub, vsubq_f32)
+SIMD_OF_2(vfloat, v_mul, vmulq_f32)
 
 SIMD_INLINE vfloat v_fma(vfloat a, vfloat b, vfloat c)
 {
@@ -126,15 +112,8 @@ SIMD_INLINE vfloat v_maximum(vfloat a, vfloat b)
 	return vmaxq_f32(a, b); /* FMAX: -0 < +0 */
 }
 
-SIMD_INLINE vfloat v_minimum(vfloat a, vfloat b)
-{
-	return vminq_f32(a, b);
-}
-
-SIMD_INLINE vfloat v_round(vfloat v)
-{
-	return vrndnq_f32(v);
-}
+SIMD_OF_2(vfloat, v_minimum, vminq_f32)
+SIMD_FROM(vfloat, v_round, vfloat, vrndnq_f32)
 
 SIMD_INLINE vfloat v_power2(vfloat n)
 {
@@ -156,25 +135,15 @@ SIMD_INLINE vflag v_no_flag(void)
 	return vdupq_n_u32(0);
 }
 
-SIMD_INLINE vflag v_either(vflag a, vflag b)
-{
-	return vorrq_u32(a, b);
-}
+SIMD_OF_2(vflag, v_either, vorrq_u32)
 
 SIMD_INLINE int v_is_set(vflag a)
 {
 	return vmaxvq_u32(a) != 0;
 }
 
-SIMD_INLINE float v_reduce_add(vfloat value)
-{
-	return vaddvq_f32(value);
-}
-
-SIMD_INLINE float v_reduce_max(vfloat value)
-{
-	return vmaxvq_f32(value);
-}
+SIMD_FROM(float, v_reduce_add, vfloat, vaddvq_f32)
+SIMD_FROM(float, v_reduce_max, vfloat, vmaxvq_f32)
 
 SIMD_INLINE vfloat v_from_f16(const void *from)
 {
@@ -235,40 +204,23 @@ SIMD_INLINE vint vi_bytes(int byte)
 	return vreinterpretq_s32_u8(vdupq_n_u8((uint8_t)byte));
 }
 
-SIMD_INLINE vint vi_words(int32_t word)
-{
-	return vdupq_n_s32(word);
-}
+SIMD_FROM(vint, vi_words, int32_t, vdupq_n_s32)
 
 SIMD_INLINE vint vi_first_word(int32_t word)
 {
 	return vsetq_lane_s32(word, vi_zero(), 0);
 }
 
-SIMD_INLINE vint vi_and(vint a, vint b)
-{
-	return vandq_s32(a, b);
-}
-
-SIMD_INLINE vint vi_xor(vint a, vint b)
-{
-	return veorq_s32(a, b);
-}
+SIMD_OF_2(vint, vi_and, vandq_s32)
+SIMD_OF_2(vint, vi_xor, veorq_s32)
 
 SIMD_INLINE vint vi_merge(vint a, vint b, vint mask)
 {
 	return vorrq_s32(a, vandq_s32(b, mask));
 }
 
-SIMD_INLINE vint vi_add(vint a, vint b)
-{
-	return vaddq_s32(a, b);
-}
-
-SIMD_INLINE vint vi_sub(vint a, vint b)
-{
-	return vsubq_s32(a, b);
-}
+SIMD_OF_2(vint, vi_add, vaddq_s32)
+SIMD_OF_2(vint, vi_sub, vsubq_s32)
 
 SIMD_INLINE vint vi_shift_right(vint v, int bits)
 {
@@ -308,15 +260,8 @@ SIMD_INLINE vint vi_lookup16(vint table, vint indices)
 	return vreinterpretq_s32_u8(vqtbl1q_u8(vreinterpretq_u8_s32(table), vreinterpretq_u8_s32(indices)));
 }
 
-SIMD_INLINE vfloat v_from_bits(vint v)
-{
-	return vreinterpretq_f32_s32(v);
-}
-
-SIMD_INLINE vfloat v_from_words(vint v)
-{
-	return vcvtq_f32_s32(v);
-}
+SIMD_FROM(vfloat, v_from_bits, vint, vreinterpretq_f32_s32)
+SIMD_FROM(vfloat, v_from_words, vint, vcvtq_f32_s32)
 
 SIMD_INLINE vfloat v_from_halves(vint v, int index)
 {
@@ -349,10 +294,7 @@ SIMD_INLINE vint vi_signed_start(vint start)
 	return vsubq_s32(start, start);
 }
 
-SIMD_INLINE vint vi_dot_signed(vint sum, vint w, vint s)
-{
-	return vi_dot(sum, w, s);
-}
+SIMD_OF_3(vint, vi_dot_signed, vi_dot)
 
 #endif
 #endif

@@ -347,15 +347,5 @@ SIMD_INLINE void softmax_micro(struct rows_call *call, const struct rows_loops *
 	}
 #define ROW(chains, n) ROWS_VARIANT(softmax, n, TCB_CLASS_APPROX)
 
-/* X(chains, values) for each number of chains worth trying. */
-#if LANES == 1
-#define SIZES(X) X(1, 1) X(4, 4) X(8, 8)
-#elif LANES == 4
-#define SIZES(X) X(1, 4) X(2, 8) X(4, 16) X(8, 32)
-#elif LANES == 8
-#define SIZES(X) X(1, 8) X(2, 16) X(4, 32) X(8, 64)
-#else
-#define SIZES(X) X(1, 16) X(2, 32) X(4, 64) X(8, 128) X(16, 256)
-#endif
-SIZES(KERNEL)
-const struct tcb_variant SIMD_NAME(softmax_variants)[] = { SIZES(ROW){ 0 } };
+ROWS_SIZES_MORE(KERNEL)
+const struct tcb_variant SIMD_NAME(softmax_variants)[] = { ROWS_SIZES_MORE(ROW){ 0 } };
