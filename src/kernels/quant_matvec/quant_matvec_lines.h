@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Micro-kernels on layout r16 (quant_matvec.h), one for all formats, generic
+ * Micro-kernels on layout r16 (quant_lines.h, quant_matvec_pack.h), one for all formats, generic
  * over vector width.  FORMAT is a constant after inlining.  A lane is a row: a
  * line of weights is four codes of each of 16 rows, and meets the same four
  * activations everywhere.  Sums are as in quant_matvec_native.h, but need no

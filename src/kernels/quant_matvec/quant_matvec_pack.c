@@ -3,7 +3,7 @@
  * Packed weight layouts of the ops qXX_matvec.  Of q4k_matvec (TCB-01): R rows interleaved so that one
  * 64-byte vector holds a piece of every row, scales kept as 6 bits or widened
  * to bytes.  In: Q4_K blocks as stored, rows of K/256 blocks.  Out: the group
- * blocks that quant_matvec.h describes.  Packing loses nothing; unpacking gives
+ * blocks that quant_matvec_pack.h describes.  Packing loses nothing; unpacking gives
  * the stored bytes back.
  */
 #include <assert.h>
