@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 #
-# Libraries that are linked: SQLite, hwloc, Jansson, xxHash.  PAPI, CUDA, CUPTI
+# Libraries that are linked: SQLite, hwloc, Jansson, xxHash, zlib.  PAPI, CUDA, CUPTI
 # and NVML are opened at run time and are not looked for here.  With
 # TCB_PORTABLE the static archives are used, so that only glibc is needed.  With
 # TCB_ONLY_KERNELS there is none but xxHash's header, which is this machine's: it
@@ -34,6 +34,7 @@ tcb_dependency(sqlite sqlite3)
 tcb_dependency(hwloc hwloc)
 tcb_dependency(jansson jansson)
 tcb_dependency(xxhash libxxhash)
+tcb_dependency(zlib zlib)
 if(TCB_BUILD_TESTS)
 	pkg_check_modules(cmocka REQUIRED IMPORTED_TARGET cmocka)
 endif()

@@ -15,6 +15,7 @@ const struct cli_command *const cli_commands[] = {
 	&cli_command_run,
 	&cli_command_bench,
 	&cli_command_db,
+	&cli_command_replay,
 	/* kernels */
 	&cli_command_ptx,
 	/* this machine, this program */

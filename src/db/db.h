@@ -67,6 +67,18 @@ enum tcb_status tcb_db_trials(struct tcb_db *db, const struct tcb_device *device
 			      struct tcb_error *err);
 void tcb_db_trials_free(struct tcb_trial *trials, size_t count);
 
+/* What tcb_db_trials can be asked for. */
+struct tcb_tried {
+	struct tcb_device device; /* key, name, model and threads */
+	struct tcb_problem problem;
+	uint64_t rotation_bytes;
+	char default_geometry[TCB_GEOMETRY_TEXT_MAX]; /* empty where there is no best row */
+};
+/* Calls EACH for every device, problem and rotation with trials, ordered by op, contract, shape and device; a nonzero
+ * return stops.  EACH may read the database. */
+enum tcb_status tcb_db_tried_each(struct tcb_db *db, int (*each)(void *ctx, const struct tcb_tried *tried), void *ctx,
+				  struct tcb_error *err);
+
 /* The winner of one problem on one device in one cache state. */
 struct tcb_best {
 	char device_name[TCB_DEVICE_NAME_MAX], device_key[TCB_DEVICE_KEY_MAX], arch[32];

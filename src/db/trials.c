@@ -430,3 +430,76 @@ void tcb_db_trials_free(struct tcb_trial *trials, size_t count)
 	(void)count; /* one block */
 	free(trials);
 }
+
+/* The columns of the query below.  -1, or the first column that cannot be read. */
+static int tried_columns(sqlite3_stmt *stmt, struct tcb_tried *tried)
+{
+	char contract[16];
+	const struct {
+		int column;
+		char *out;
+		size_t capacity;
+	} texts[] = {
+		{ 1, tried->device.key, sizeof(tried->device.key) },
+		{ 2, tried->device.name, sizeof(tried->device.name) },
+		{ 3, tried->device.model, sizeof(tried->device.model) },
+		{ 5, tried->problem.op_name, sizeof(tried->problem.op_name) },
+		{ 6, contract, sizeof(contract) },
+		{ 11, tried->default_geometry, sizeof(tried->default_geometry) },
+	};
+	size_t *const sizes[] = { &tried->problem.shape.m, &tried->problem.shape.n, &tried->problem.shape.k };
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		if (tcb_db_text(stmt, texts[i].column, texts[i].out, texts[i].capacity))
+			return texts[i].column;
+	if (tcb_contract_parse(contract, &tried->problem.contract, NULL) != TCB_OK)
+		return 6;
+	for (int i = 0; i < 3; i++) {
+		int64_t value = sqlite3_column_int64(stmt, 7 + i);
+
+		if (value < 0)
+			return 7 + i;
+		*sizes[i] = (size_t)value;
+	}
+	tried->device.target.threads = (unsigned)sqlite3_column_int64(stmt, 4);
+	tried->rotation_bytes = (uint64_t)sqlite3_column_int64(stmt, 10);
+	return -1;
+}
+
+enum tcb_status tcb_db_tried_each(struct tcb_db *db, int (*each)(void *ctx, const struct tcb_tried *tried), void *ctx,
+				  struct tcb_error *err)
+{
+	struct array list = { 0 };
+	sqlite3_stmt *stmt;
+	enum tcb_status status;
+	int row;
+
+	TCB_TRY(tcb_db_query(
+		db, &stmt, doing, err,
+		"SELECT min(s.id), d.key, d.name, d.model, d.threads, p.op, p.contract, p.m, p.n, p.k,"
+		" s.rotation_bytes, (SELECT b.default_geometry FROM best b WHERE b.device_id = d.id"
+		" AND b.problem_id = p.id LIMIT 1)"
+		" FROM sweep s JOIN device d ON d.id = s.device_id JOIN problem p ON p.id = s.problem_id"
+		" WHERE EXISTS (SELECT 1 FROM trial t WHERE t.sweep_id = s.id) GROUP BY d.id, p.id, s.rotation_bytes"
+		" ORDER BY p.op, p.contract, p.m, p.n, p.k, d.name, d.key, d.threads, s.rotation_bytes",
+		""));
+	while ((status = tcb_db_step(db, stmt, &row, doing, err)) == TCB_OK && row) {
+		struct tcb_tried tried = { 0 }, *added;
+		int column = tried_columns(stmt, &tried);
+
+		if (column >= 0) {
+			tcb_db_note_unreadable(db, "sweep", sqlite3_column_int64(stmt, 0), stmt, column);
+		} else if (!(added = array_add(&list, sizeof(tried), 1))) {
+			status = no_memory(db, err);
+			break;
+		} else {
+			*added = tried;
+		}
+	}
+	sqlite3_finalize(stmt);
+	for (size_t i = 0; status == TCB_OK && i < list.count; i++)
+		if (each(ctx, (struct tcb_tried *)list.items + i))
+			break;
+	free(list.items);
+	return status;
+}

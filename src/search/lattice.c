@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * What strategies share: coordinates and distances of the geometries of a
+ * What strategies share: coordinates and distances of the candidates of a
  * space, and a shuffled deck of its indices.
  *
  * A space is no full grid: constraints cut holes into it, and knobs that pick
  * a compiled variant change together.  So neighbours are found by distance
- * over the geometries that exist, not by stepping along axes.
+ * over the candidates that exist, not by stepping along axes.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,66 +15,101 @@
 
 enum { FIELDS = 3 * TCB_LEVEL_COUNT + TCB_KNOB_COUNT };
 
-static int64_t field_value(const struct tcb_geometry *geometry, size_t field)
-{
-	if (field >= 3 * TCB_LEVEL_COUNT)
-		return geometry->knob[field - 3 * TCB_LEVEL_COUNT];
-	const struct tcb_tile *tile = &geometry->tile[field / 3];
-	return (int64_t)(field % 3 == 0 ? tile->m : field % 3 == 1 ? tile->n : tile->k);
-}
-
 static int compare_values(const void *a, const void *b)
 {
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+	double x = *(const double *)a, y = *(const double *)b;
 	return (x > y) - (x < y);
 }
 
 /* The different values of FIELD in the space, ascending, into VALUES; returns how many. */
-static size_t distinct_values(const struct tcb_space *space, size_t field, int64_t *values)
+static size_t distinct_values(const struct tcb_lattice_source *source, size_t field, double *values)
 {
-	for (size_t i = 0; i < space->count; i++)
-		values[i] = field_value(&space->geometries[i], field);
-	qsort(values, space->count, sizeof *values, compare_values);
+	for (size_t i = 0; i < source->count; i++)
+		values[i] = source->value(source->ctx, i, field);
+	qsort(values, source->count, sizeof *values, compare_values);
 	size_t distinct = 0;
-	for (size_t i = 0; i < space->count; i++)
-		if (i == 0 || values[i] != values[i - 1])
+	for (size_t i = 0; i < source->count; i++)
+		if (i == 0 || values[i] != values[distinct - 1])
 			values[distinct++] = values[i];
 	return distinct;
 }
 
-enum tcb_status tcb_lattice_init(struct tcb_lattice *lattice, const struct tcb_space *space, struct tcb_error *err)
+/* Fills the next field of LATTICE with the ranks of SOURCE's FIELD among its DISTINCT VALUES. */
+static void add_field(struct tcb_lattice *lattice, const struct tcb_lattice_source *source, size_t field,
+		      const double *values, size_t distinct)
 {
-	*lattice = (struct tcb_lattice){ .count = space->count };
-	int64_t *values = malloc(space->count * sizeof *values);
-	lattice->coordinate = calloc(space->count * FIELDS, sizeof *lattice->coordinate);
-	lattice->named = calloc(FIELDS, 1);
-	if (!values || !lattice->coordinate || !lattice->named) {
-		free(values);
-		tcb_lattice_fini(lattice);
-		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the coordinates of %zu geometries", space->count);
+	const size_t to = lattice->fields++;
+	for (size_t i = 0; i < source->count; i++) {
+		double value = source->value(source->ctx, i, field);
+		const double *at = bsearch(&value, values, distinct, sizeof *values, compare_values);
+		lattice->coordinate[i * source->fields + to] = (uint16_t)(at - values);
 	}
-	size_t varying[FIELDS], fields = 0;
-	for (size_t field = 0; field < FIELDS; field++)
-		if (distinct_values(space, field, values) > 1)
-			varying[fields++] = field;
-	for (size_t f = 0; f < fields; f++) {
-		size_t field = varying[f], distinct = distinct_values(space, field, values);
-		for (size_t i = 0; i < space->count; i++) {
-			int64_t value = field_value(&space->geometries[i], field);
-			const int64_t *at = bsearch(&value, values, distinct, sizeof *values, compare_values);
-			lattice->coordinate[i * fields + f] = (uint16_t)(at - values);
-		}
-		lattice->named[f] = field >= 3 * TCB_LEVEL_COUNT &&
-				    tcb_knob_word((enum tcb_knob)(field - 3 * TCB_LEVEL_COUNT), 0) != NULL;
+	lattice->top[to] = (uint16_t)(distinct - 1);
+	lattice->named[to] = source->is_named(source->ctx, field) != 0;
+}
+
+/* Rows of FIELDS coordinates become rows of as many as there are. */
+static void close_rows(struct tcb_lattice *lattice, size_t fields)
+{
+	for (size_t i = 1; i < lattice->count && lattice->fields < fields; i++)
+		memmove(lattice->coordinate + i * lattice->fields, lattice->coordinate + i * fields,
+			lattice->fields * sizeof *lattice->coordinate);
+}
+
+enum tcb_status tcb_lattice_init(struct tcb_lattice *lattice, const struct tcb_lattice_source *source,
+				 struct tcb_error *err)
+{
+	*lattice = (struct tcb_lattice){ .count = source->count };
+	double *values = malloc(source->count * sizeof *values + 1);
+	lattice->coordinate = calloc(source->count * source->fields + 1, sizeof *lattice->coordinate);
+	lattice->top = calloc(source->fields + 1, sizeof *lattice->top);
+	lattice->named = calloc(source->fields + 1, 1);
+	enum tcb_status status = TCB_OK;
+	if (!values || !lattice->coordinate || !lattice->top || !lattice->named)
+		status = tcb_fail(err, TCB_E_NOMEM, "out of memory for the coordinates of %zu candidates",
+				  source->count);
+	for (size_t field = 0; status == TCB_OK && field < source->fields; field++) {
+		const size_t distinct = distinct_values(source, field, values);
+		if (distinct > UINT16_MAX)
+			status = tcb_fail(err, TCB_E_FORMAT, "a parameter with %zu values; at most %d are searched",
+					  distinct, UINT16_MAX);
+		else if (distinct > 1)
+			add_field(lattice, source, field, values, distinct);
 	}
-	lattice->fields = fields;
 	free(values);
-	return TCB_OK;
+	if (status == TCB_OK)
+		close_rows(lattice, source->fields);
+	else
+		tcb_lattice_fini(lattice);
+	return status;
+}
+
+static double geometry_value(const void *ctx, size_t index, size_t field)
+{
+	const struct tcb_geometry *geometry = (const struct tcb_geometry *)ctx + index;
+	if (field >= 3 * TCB_LEVEL_COUNT)
+		return (double)geometry->knob[field - 3 * TCB_LEVEL_COUNT];
+	const struct tcb_tile *tile = &geometry->tile[field / 3];
+	return (double)(field % 3 == 0 ? tile->m : field % 3 == 1 ? tile->n : tile->k);
+}
+
+static int geometry_is_named(const void *ctx, size_t field)
+{
+	(void)ctx;
+	return field >= 3 * TCB_LEVEL_COUNT && tcb_knob_word((enum tcb_knob)(field - 3 * TCB_LEVEL_COUNT), 0) != NULL;
+}
+
+enum tcb_status tcb_lattice_of_geometries(struct tcb_lattice *lattice, const struct tcb_geometry *geometries,
+					  size_t count, struct tcb_error *err)
+{
+	const struct tcb_lattice_source source = { count, FIELDS, geometry_value, geometry_is_named, geometries };
+	return tcb_lattice_init(lattice, &source, err);
 }
 
 void tcb_lattice_fini(struct tcb_lattice *lattice)
 {
 	free(lattice->coordinate);
+	free(lattice->top);
 	free(lattice->named);
 	*lattice = (struct tcb_lattice){ 0 };
 }

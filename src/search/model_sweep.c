@@ -45,6 +45,7 @@ struct modelling {
 		char text[sizeof(((struct tcb_error *)0)->message)];
 		size_t count;
 	} reasons[REASONS];
+	struct tcb_lattice lattice;
 	const struct tcb_strategy *strategy;
 	void *strategist;
 	struct tcb_progress progress;
@@ -344,12 +345,14 @@ static enum tcb_status prepare(struct modelling *m, struct tcb_error *err)
 		m->ns[s] = calloc(m->space->count, sizeof *m->ns[s]);
 	if (!m->is_tried || !m->ns[TCB_COLD] || !m->ns[TCB_HOT])
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for %zu candidates", m->space->count);
+	TCB_TRY(tcb_lattice_of_geometries(&m->lattice, m->space->geometries, m->space->count, err));
 	const struct tcb_strategy_setup setup = {
-		.problem = m->model.problem,
-		.target = m->model.target,
-		.space = m->space,
+		.lattice = &m->lattice,
+		.start = m->space->default_index,
 		.states = m->options->states,
 		.seed = m->options->seed,
+		.problem = m->model.problem,
+		.space = m->space,
 	};
 	/* Its own order would be found by what is to be done here: without it, they come at random. */
 	m->strategy = tcb_strategy_find(m->options->strategy);
@@ -408,6 +411,7 @@ enum tcb_status tcb_model_sweep(const struct tcb_op *op, const struct tcb_proble
 		status = run(m, &place->gpu, err);
 	if (m->strategist)
 		m->strategy->destroy(m->strategist);
+	tcb_lattice_fini(&m->lattice);
 	tcb_pool_destroy(m->pool);
 	for (int s = 0; s < TCB_STATE_COUNT; s++)
 		free(m->ns[s]);

@@ -32,13 +32,40 @@
 
 #define TCB_ASK_NONE ((size_t)-1)
 
+/*
+ * lattice.c: a space as strategies see it.  The coordinates of a candidate are the ranks of its parameters among the
+ * values that occur in the space: of a geometry, of its tile dimensions and knobs.  What never varies is left out.
+ */
+struct tcb_lattice {
+	size_t count, fields; /* candidates; coordinates of each */
+	uint16_t *coordinate; /* [index * fields + field]; owned */
+	uint16_t *top;        /* [field]: the largest coordinate; owned */
+	unsigned char *named; /* [field]: the values are words, any two of them one step apart; owned */
+};
+/* Of COUNT candidates with FIELDS parameters each, as VALUE and IS_NAMED tell them. */
+struct tcb_lattice_source {
+	size_t count, fields;
+	double (*value)(const void *ctx, size_t index, size_t field);
+	int (*is_named)(const void *ctx, size_t field);
+	const void *ctx;
+};
+enum tcb_status tcb_lattice_init(struct tcb_lattice *lattice, const struct tcb_lattice_source *source,
+				 struct tcb_error *err);
+enum tcb_status tcb_lattice_of_geometries(struct tcb_lattice *lattice, const struct tcb_geometry *geometries,
+					  size_t count, struct tcb_error *err);
+void tcb_lattice_fini(struct tcb_lattice *lattice);
+/* Steps between two candidates, summed over all fields. */
+size_t tcb_lattice_distance(const struct tcb_lattice *lattice, size_t a, size_t b);
+
 /* What is given to a strategy; lent until destroy. */
 struct tcb_strategy_setup {
-	const struct tcb_problem *problem;
-	const struct tcb_target *target;
-	const struct tcb_space *space;
+	const struct tcb_lattice *lattice;
+	size_t start;    /* the default geometry; TCB_ASK_NONE where there is none (recorded spaces of others) */
 	unsigned states; /* bit 1u << enum tcb_state: what is measured */
 	uint64_t seed;
+	/* What needs_gpu sees besides; NULL in a replay. */
+	const struct tcb_problem *problem;
+	const struct tcb_space *space;
 	const struct tcb_op *op;
 	const struct tcb_gpu *gpu; /* NULL on a CPU: then what needs_gpu proposes in any order */
 };
@@ -46,8 +73,8 @@ struct tcb_strategy_setup {
 /* What became of a candidate. */
 struct tcb_told {
 	enum tcb_outcome outcome;
-	/* Its time over the default geometry's at the same moment, so drift is out: lower is better.  NaN in states
-	 * that are not measured, infinite unless the outcome is ok. */
+	/* Its time, in a sweep over the default geometry's at the same moment, so drift is out: lower is better.  NaN
+	 * in states that are not measured, infinite unless the outcome is ok. */
 	double cost[TCB_STATE_COUNT];
 };
 
@@ -64,20 +91,6 @@ struct tcb_strategy {
 #define TCB_STRATEGY_DECLARE(name) extern const struct tcb_strategy tcb_strategy_##name;
 TCB_STRATEGY_LIST(TCB_STRATEGY_DECLARE)
 #undef TCB_STRATEGY_DECLARE
-
-/*
- * lattice.c: the space as strategies see it.  The coordinates of a geometry are the ranks of its tile dimensions and
- * knobs among the values that occur in the space, taken from the geometries themselves: what never varies is left out.
- */
-struct tcb_lattice {
-	size_t count, fields; /* geometries; coordinates of each */
-	uint16_t *coordinate; /* [index * fields + field]; owned */
-	unsigned char *named; /* [field]: the values are words, any two of them one step apart; owned */
-};
-enum tcb_status tcb_lattice_init(struct tcb_lattice *lattice, const struct tcb_space *space, struct tcb_error *err);
-void tcb_lattice_fini(struct tcb_lattice *lattice);
-/* Steps between two geometries, summed over all fields. */
-size_t tcb_lattice_distance(const struct tcb_lattice *lattice, size_t a, size_t b);
 
 /* lattice.c: candidates in a seeded random order, each dealt once. */
 struct tcb_deck {

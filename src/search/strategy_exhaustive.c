@@ -11,7 +11,7 @@
 
 struct exhaustive {
 	struct tcb_deck deck;
-	struct tcb_lattice lattice;
+	const struct tcb_lattice *lattice;
 	unsigned states, turn;
 	size_t best[TCB_STATE_COUNT];
 	double cost[TCB_STATE_COUNT];
@@ -25,7 +25,6 @@ static void exhaustive_destroy(void *self)
 	if (!all)
 		return;
 	tcb_deck_fini(&all->deck);
-	tcb_lattice_fini(&all->lattice);
 	free(all);
 }
 
@@ -37,9 +36,8 @@ static enum tcb_status exhaustive_create(const struct tcb_strategy_setup *setup,
 	all->states = setup->states;
 	for (int s = 0; s < TCB_STATE_COUNT; s++)
 		all->cost[s] = INFINITY;
-	enum tcb_status status = tcb_lattice_init(&all->lattice, setup->space, err);
-	if (status == TCB_OK)
-		status = tcb_deck_init(&all->deck, setup->space->count, setup->seed, err);
+	all->lattice = setup->lattice;
+	enum tcb_status status = tcb_deck_init(&all->deck, setup->lattice->count, setup->seed, err);
 	if (status != TCB_OK) {
 		exhaustive_destroy(all);
 		return status;
@@ -56,7 +54,7 @@ static size_t exhaustive_ask(void *self, double spent)
 	for (int tries = 0; tries < TCB_STATE_COUNT; tries++) {
 		unsigned state = all->turn++ % TCB_STATE_COUNT;
 		if ((all->states >> state & 1u) && all->cost[state] < INFINITY)
-			return tcb_deck_deal_near(&all->deck, &all->lattice, all->best[state], SIZE_MAX);
+			return tcb_deck_deal_near(&all->deck, all->lattice, all->best[state], SIZE_MAX);
 	}
 	return tcb_deck_deal(&all->deck);
 }

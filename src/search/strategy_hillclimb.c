@@ -18,7 +18,7 @@ enum {
 
 struct hillclimb {
 	struct tcb_deck deck;
-	struct tcb_lattice lattice;
+	const struct tcb_lattice *lattice;
 	unsigned states, state, idle_starts;
 	size_t current;
 	double *cost; /* [index * TCB_STATE_COUNT + state], infinite until told */
@@ -33,7 +33,6 @@ static void hillclimb_destroy(void *self)
 	if (!climb)
 		return;
 	tcb_deck_fini(&climb->deck);
-	tcb_lattice_fini(&climb->lattice);
 	free(climb->cost);
 	free(climb);
 }
@@ -50,16 +49,14 @@ static enum tcb_status hillclimb_create(const struct tcb_strategy_setup *setup, 
 	struct hillclimb *climb = calloc(1, sizeof *climb);
 	if (!climb)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the search strategy");
-	size_t count = setup->space->count;
+	size_t count = setup->lattice->count;
 	climb->states = setup->states;
-	climb->current = setup->space->default_index;
 	climb->state = TCB_STATE_COUNT - 1;
 	next_state(climb);
 	for (int s = 0; s < TCB_STATE_COUNT; s++)
 		climb->least[s] = INFINITY;
-	enum tcb_status status = tcb_lattice_init(&climb->lattice, setup->space, err);
-	if (status == TCB_OK)
-		status = tcb_deck_init(&climb->deck, count, setup->seed, err);
+	climb->lattice = setup->lattice;
+	enum tcb_status status = tcb_deck_init(&climb->deck, count, setup->seed, err);
 	climb->cost = malloc(count * TCB_STATE_COUNT * sizeof *climb->cost);
 	if (status == TCB_OK && !climb->cost)
 		status = tcb_fail(err, TCB_E_NOMEM, "out of memory for the costs of %zu geometries", count);
@@ -69,6 +66,7 @@ static enum tcb_status hillclimb_create(const struct tcb_strategy_setup *setup, 
 	}
 	for (size_t i = 0; i < count * TCB_STATE_COUNT; i++)
 		climb->cost[i] = INFINITY;
+	climb->current = setup->start != TCB_ASK_NONE ? setup->start : climb->deck.order[0];
 	*out = climb;
 	return TCB_OK;
 }
@@ -77,7 +75,7 @@ static size_t hillclimb_ask(void *self, double spent)
 {
 	struct hillclimb *climb = self;
 	(void)spent;
-	size_t index = tcb_deck_deal_near(&climb->deck, &climb->lattice, climb->current, REACH);
+	size_t index = tcb_deck_deal_near(&climb->deck, climb->lattice, climb->current, REACH);
 	if (index != TCB_ASK_NONE)
 		return index;
 	climb->idle_starts = climb->found ? 0 : climb->idle_starts + 1;
@@ -87,7 +85,7 @@ static size_t hillclimb_ask(void *self, double spent)
 	next_state(climb);
 	if (climb->least[climb->state] < INFINITY) {
 		climb->current = climb->best[climb->state];
-		index = tcb_deck_deal_near(&climb->deck, &climb->lattice, climb->current, REACH);
+		index = tcb_deck_deal_near(&climb->deck, climb->lattice, climb->current, REACH);
 		if (index != TCB_ASK_NONE)
 			return index;
 	}

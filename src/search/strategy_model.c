@@ -113,7 +113,7 @@ static enum tcb_status model_create(const struct tcb_strategy_setup *setup, void
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the search strategy");
 	r->space = setup->space;
 	r->states = setup->states;
-	enum tcb_status status = tcb_deck_init(&r->deck, setup->space->count, setup->seed, err);
+	enum tcb_status status = tcb_deck_init(&r->deck, setup->lattice->count, setup->seed, err);
 	if (status == TCB_OK && setup->gpu)
 		status = start_ranking(r, setup, err);
 	if (status != TCB_OK) {

@@ -21,7 +21,7 @@ static enum tcb_status random_create(const struct tcb_strategy_setup *setup, voi
 	struct tcb_deck *deck = calloc(1, sizeof *deck);
 	if (!deck)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the search strategy");
-	enum tcb_status status = tcb_deck_init(deck, setup->space->count, setup->seed, err);
+	enum tcb_status status = tcb_deck_init(deck, setup->lattice->count, setup->seed, err);
 	if (status != TCB_OK) {
 		random_destroy(deck);
 		return status;

@@ -452,12 +452,14 @@ static enum tcb_status prepare(struct tcb_sweep *sweep, const struct tcb_place *
 	sweep->drift = calloc(tcb_team_size(sweep->team), sizeof *sweep->drift);
 	if (!sweep->drift)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for a sweep");
+	TCB_TRY(tcb_lattice_of_geometries(&sweep->lattice, sweep->space->geometries, sweep->space->count, err));
 	struct tcb_strategy_setup setup = {
-		.problem = sweep->problem,
-		.target = &place->device.target,
-		.space = sweep->space,
+		.lattice = &sweep->lattice,
+		.start = sweep->space->default_index,
 		.states = options->states,
 		.seed = options->seed,
+		.problem = sweep->problem,
+		.space = sweep->space,
 		.op = sweep->op,
 		.gpu = gpu,
 	};
@@ -525,6 +527,7 @@ enum tcb_status tcb_sweep_run(const struct tcb_op *op, const struct tcb_problem 
 		status = run(&sweep, err);
 	if (sweep.strategist)
 		sweep.strategy->destroy(sweep.strategist);
+	tcb_lattice_fini(&sweep.lattice);
 	tcb_cards_end(sweep.team, out);
 	for (size_t i = 0; sweep.drift && i < tcb_team_size(sweep.team); i++)
 		for (int s = 0; s < TCB_STATE_COUNT; s++)

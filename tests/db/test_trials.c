@@ -193,6 +193,39 @@ static void test_samples_parse(void **state)
 		assert_int_equal(tcb_db_samples_parse(bad[i], out, 4), -1);
 }
 
+static int note_tried(void *ctx, const struct tcb_tried *tried)
+{
+	struct tcb_trial *trials;
+	size_t count;
+	assert_string_equal(tried->device.key, device.key);
+	assert_string_equal(tried->problem.op_name, "q4k_matvec");
+	assert_string_equal(tried->default_geometry, "");
+	assert_int_equal(
+		tcb_db_trials(db, &tried->device, &tried->problem, tried->rotation_bytes, &trials, &count, &err),
+		TCB_OK);
+	assert_int_equal(count, tried->problem.shape.n == 64 ? 2 : 1);
+	tcb_db_trials_free(trials, count);
+	return ++*(int *)ctx == 2;
+}
+
+/* Every problem that has trials, the smaller shape first; a sweep without trials is none. */
+static void test_tried(void **state)
+{
+	const struct tcb_problem small = fixture_problem(64, 512), empty = fixture_problem(32, 512);
+	int count = 0;
+
+	(void)state;
+	put(fixture_sweep(db, &device, &problem, &err), 1, 100, TCB_STAGE_SCREEN, "s", TCB_OUTCOME_OK);
+	(void)fixture_sweep(db, &device, &empty, &err);
+	put(fixture_sweep(db, &device, &small, &err), 1, 100, TCB_STAGE_SCREEN, "s", TCB_OUTCOME_OK);
+	put(fixture_sweep(db, &device, &small, &err), 2, 100, TCB_STAGE_SCREEN, "s", TCB_OUTCOME_OK);
+	assert_int_equal(tcb_db_tried_each(db, note_tried, &count, &err), TCB_OK);
+	assert_int_equal(count, 2);
+	count = 1; /* stops after one */
+	assert_int_equal(tcb_db_tried_each(db, note_tried, &count, &err), TCB_OK);
+	assert_int_equal(count, 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -200,6 +233,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_outcomes, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_newest, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_others_are_left_out, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_tried, setup, teardown),
 		cmocka_unit_test(test_samples_parse),
 	};
 	return cmocka_run_group_tests_name("db.trials", tests, NULL, NULL);

@@ -184,8 +184,11 @@ static void test_strategy(void **state)
 	assert_int_equal(tcb_space_create(op, &problem, &place.device.target, 0, &space, &err), TCB_OK);
 	const size_t all = space->count;
 	space->count = all < 40 ? all : 40; /* enough to tell an order */
-	const struct tcb_strategy_setup setup = { .problem = &problem,
-						  .target = &place.device.target,
+	struct tcb_lattice lattice;
+	assert_int_equal(tcb_lattice_of_geometries(&lattice, space->geometries, space->count, &err), TCB_OK);
+	const struct tcb_strategy_setup setup = { .lattice = &lattice,
+						  .start = space->default_index,
+						  .problem = &problem,
 						  .space = space,
 						  .states = 1u << TCB_COLD,
 						  .seed = 3,
@@ -203,6 +206,7 @@ static void test_strategy(void **state)
 	}
 	assert_int_equal(dealt, space->count);
 	strategy->destroy(self);
+	tcb_lattice_fini(&lattice);
 	space->count = all;
 	tcb_space_destroy(space);
 }
@@ -221,8 +225,11 @@ static void test_strategy_at_once(void **state)
 	assert_int_equal(tcb_space_create(op, &problem, &place.device.target, 0, &space, &err), TCB_OK);
 	unsigned char *seen = calloc(space->count, 1);
 	assert_non_null(seen);
-	const struct tcb_strategy_setup setup = { .problem = &problem,
-						  .target = &place.device.target,
+	struct tcb_lattice lattice;
+	assert_int_equal(tcb_lattice_of_geometries(&lattice, space->geometries, space->count, &err), TCB_OK);
+	const struct tcb_strategy_setup setup = { .lattice = &lattice,
+						  .start = space->default_index,
+						  .problem = &problem,
 						  .space = space,
 						  .states = 1u << TCB_COLD | 1u << TCB_HOT,
 						  .seed = 3,
@@ -239,6 +246,7 @@ static void test_strategy_at_once(void **state)
 	strategy->destroy(self);
 	assert_int_equal(strategy->create(&setup, &self, &err), TCB_OK);
 	strategy->destroy(self);
+	tcb_lattice_fini(&lattice);
 	free(seen);
 	tcb_space_destroy(space);
 }

@@ -16,17 +16,20 @@ enum { BOTH = 1u << TCB_COLD | 1u << TCB_HOT };
 
 static struct tcb_problem problem;
 static struct tcb_space *space;
+static struct tcb_lattice lattice; /* of the space */
 
 static int set_up(void **state)
 {
 	(void)state;
 	fake_world_reset(1, &problem);
-	return tcb_space_create(&fake_op, &problem, &fake_cpu.device.target, 0, &space, NULL);
+	TCB_TRY(tcb_space_create(&fake_op, &problem, &fake_cpu.device.target, 0, &space, NULL));
+	return tcb_lattice_of_geometries(&lattice, space->geometries, space->count, NULL);
 }
 
 static int tear_down(void **state)
 {
 	(void)state;
+	tcb_lattice_fini(&lattice);
 	tcb_space_destroy(space);
 	return 0;
 }
@@ -34,7 +37,12 @@ static int tear_down(void **state)
 static void *create(const struct tcb_strategy *strategy, unsigned states, uint64_t seed)
 {
 	struct tcb_strategy_setup setup = {
-		.problem = &problem, .target = &fake_cpu.device.target, .space = space, .states = states, .seed = seed
+		.lattice = &lattice,
+		.start = space->default_index,
+		.states = states,
+		.seed = seed,
+		.problem = &problem,
+		.space = space,
 	};
 	void *self = NULL;
 	assert_int_equal(strategy->create(&setup, &self, NULL), TCB_OK);
@@ -200,8 +208,6 @@ static void test_results_are_used(void **state)
 static void test_lattice(void **state)
 {
 	(void)state;
-	struct tcb_lattice lattice;
-	assert_int_equal(tcb_lattice_init(&lattice, space, NULL), TCB_OK);
 	assert_int_equal(lattice.count, space->count);
 	assert_int_equal(lattice.fields, 7); /* the axes of fake_op, and nothing that never varies */
 	struct tcb_geometry geometry = space->geometries[space->default_index];
@@ -232,7 +238,6 @@ static void test_lattice(void **state)
 		expected += i != from && tcb_lattice_distance(&lattice, from, i) <= 3;
 	assert_int_equal(near, expected);
 	tcb_deck_fini(&deck);
-	tcb_lattice_fini(&lattice);
 }
 
 int main(void)

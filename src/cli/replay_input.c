@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Files to recorded spaces: inflates what is compressed (zlib reads plain files
+ * as they are), tells databases from JSON by their first bytes, and takes each
+ * problem of a database apart into its cache states.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <zlib.h>
+
+#include "cli/emit.h"
+#include "cli/replay_input.h"
+#include "cli/setup.h"
+#include "db/db.h"
+
+enum {
+	READ_BYTES = 1 << 20,
+	TRIALS_LEAST = 100, /* of a problem: of fewer, a search says nothing */
+};
+static const size_t FILE_MOST = (size_t)4 << 30; /* inflated; the largest of the public ones has 0.2 GB */
+static const char DATABASE[] = "SQLite format 3", XZ[] = "\xfd"
+							 "7zXZ";
+
+/* --- files --- */
+
+struct bytes {
+	char *data;
+	size_t count, capacity;
+};
+
+static enum tcb_status read_some(gzFile file, const char *path, struct bytes *out, int *more, struct tcb_error *err)
+{
+	if (out->capacity - out->count < READ_BYTES) {
+		const size_t capacity = 2 * out->capacity + READ_BYTES;
+		char *data = capacity <= FILE_MOST ? realloc(out->data, capacity) : NULL;
+		if (!data)
+			return tcb_fail(err, TCB_E_NOMEM, "%s: out of memory, or larger than %zu bytes", path,
+					FILE_MOST);
+		out->data = data;
+		out->capacity = capacity;
+	}
+	const int got = gzread(file, out->data + out->count, READ_BYTES);
+	int code;
+	if (got < 0)
+		return tcb_fail(err, TCB_E_IO, "%s: cannot be read: %s", path, gzerror(file, &code));
+	out->count += (size_t)got;
+	*more = got > 0;
+	return TCB_OK;
+}
+
+/* All of PATH, inflated; a gz file that ends early is given as far as it goes. */
+static enum tcb_status read_file(const char *path, struct bytes *out, struct tcb_error *err)
+{
+	struct stat info;
+	if (stat(path, &info) != 0)
+		return tcb_fail(err, TCB_E_NOT_FOUND, "%s: there is no such file", path);
+	if (!S_ISREG(info.st_mode))
+		return tcb_fail(err, TCB_E_USAGE, "%s: is not a regular file: give the files themselves", path);
+	gzFile file = gzopen(path, "rb");
+	if (!file)
+		return tcb_fail(err, TCB_E_IO, "%s: cannot be opened", path);
+	enum tcb_status status = TCB_OK;
+	for (int more = 1; status == TCB_OK && more;)
+		status = read_some(file, path, out, &more, err);
+	(void)gzclose(file);
+	return status;
+}
+
+static int begins_with(const struct bytes *bytes, const char *with)
+{
+	return bytes->count >= strlen(with) && !memcmp(bytes->data, with, strlen(with));
+}
+
+/* --- spaces --- */
+
+static enum tcb_status add(struct cli_spaces *spaces, const struct tcb_recorded *space, struct tcb_error *err)
+{
+	struct tcb_recorded *items = realloc(spaces->items, (spaces->count + 1) * sizeof *items);
+	if (!items)
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory for %zu recorded spaces", spaces->count + 1);
+	spaces->items = items;
+	spaces->items[spaces->count++] = *space;
+	return TCB_OK;
+}
+
+struct from_database {
+	struct tcb_db *db;
+	struct cli_spaces *spaces;
+	size_t small; /* problems with too few trials */
+	enum tcb_status status;
+	struct tcb_error *err;
+};
+
+static size_t find_default(const struct tcb_trial *trials, size_t count, const char *text)
+{
+	struct tcb_geometry geometry;
+	if (!text[0] || tcb_geometry_parse(text, &geometry, NULL) != TCB_OK)
+		return TCB_ASK_NONE;
+	for (size_t i = 0; i < count; i++)
+		if (tcb_geometry_equal(&trials[i].geometry, &geometry))
+			return i;
+	return TCB_ASK_NONE;
+}
+
+static enum tcb_status add_trials(struct from_database *from, const struct tcb_tried *tried,
+				  const struct tcb_trial *trials, size_t count, struct tcb_error *err)
+{
+	char shape[TCB_SHAPE_TEXT_MAX], name[sizeof(((struct tcb_recorded *)0)->name)];
+	size_t added = 0;
+	tcb_shape_print(&tried->problem.shape, shape);
+	for (int state = 0; state < TCB_STATE_COUNT && count >= TRIALS_LEAST; state++) {
+		struct tcb_recorded space;
+		(void)snprintf(name, sizeof name, "%s %s %s %s %s", tried->problem.op_name,
+			       tcb_contract_text(tried->problem.contract), shape, tried->device.name,
+			       tcb_state_text((enum tcb_state)state));
+		TCB_TRY(tcb_recorded_trials(trials, count, (enum tcb_state)state, name, &space, err));
+		space.start = find_default(trials, count, tried->default_geometry);
+		enum tcb_status status = space.valid >= TRIALS_LEAST ? add(from->spaces, &space, err) : TCB_E_NOT_FOUND;
+		added += status == TCB_OK;
+		if (status != TCB_OK)
+			tcb_recorded_fini(&space);
+		if (status != TCB_OK && status != TCB_E_NOT_FOUND)
+			return status;
+	}
+	from->small += added == 0;
+	return TCB_OK;
+}
+
+static int add_tried(void *ctx, const struct tcb_tried *tried)
+{
+	struct from_database *from = ctx;
+	struct tcb_trial *trials;
+	size_t count;
+	from->status = tcb_db_trials(from->db, &tried->device, &tried->problem, tried->rotation_bytes, &trials, &count,
+				     from->err);
+	if (from->status == TCB_OK)
+		from->status = add_trials(from, tried, trials, count, from->err);
+	tcb_db_trials_free(trials, count);
+	return from->status != TCB_OK;
+}
+
+static enum tcb_status add_database(struct cli_spaces *spaces, const char *path, struct tcb_error *err)
+{
+	struct from_database from = { .spaces = spaces, .err = err };
+	const size_t before = spaces->count;
+	TCB_TRY(tcb_db_open(path, TCB_DB_READ, &from.db, err));
+	enum tcb_status status = tcb_db_tried_each(from.db, add_tried, &from, err);
+	if (status == TCB_OK)
+		status = from.status;
+	cli_close_db(from.db);
+	if (status == TCB_OK && from.small)
+		cli_say("%s: %zu problems with fewer than %d measured candidates are left out", path, from.small,
+			TRIALS_LEAST);
+	if (status == TCB_OK && spaces->count == before)
+		return tcb_fail(err, TCB_E_NOT_FOUND, "%s: no problem with %d measured candidates", path, TRIALS_LEAST);
+	return status;
+}
+
+static enum tcb_status add_bytes(struct cli_spaces *spaces, const struct bytes *bytes, const char *path,
+				 struct tcb_error *err)
+{
+	const char *slash = strrchr(path, '/');
+	struct tcb_recorded space;
+	TCB_TRY(tcb_recorded_parse(bytes->data, bytes->count, slash ? slash + 1 : path, &space, err));
+	enum tcb_status status = add(spaces, &space, err);
+	if (status != TCB_OK)
+		tcb_recorded_fini(&space);
+	return status;
+}
+
+enum tcb_status cli_spaces_add(struct cli_spaces *spaces, const char *path, struct tcb_error *err)
+{
+	struct bytes bytes = { 0 };
+	struct stat info;
+	enum tcb_status status = read_file(path, &bytes, err);
+	if (status == TCB_OK && begins_with(&bytes, XZ))
+		status = tcb_fail(err, TCB_E_USAGE, "%s: is compressed with xz: unpack it first (xz -dk)", path);
+	else if (status == TCB_OK && begins_with(&bytes, DATABASE) && stat(path, &info) == 0 &&
+		 (size_t)info.st_size != bytes.count)
+		status = tcb_fail(err, TCB_E_USAGE, "%s: is a compressed database: unpack it first (gunzip -k)", path);
+	else if (status == TCB_OK && begins_with(&bytes, DATABASE))
+		status = add_database(spaces, path, err);
+	else if (status == TCB_OK)
+		status = add_bytes(spaces, &bytes, path, err);
+	free(bytes.data);
+	return status;
+}
+
+void cli_spaces_fini(struct cli_spaces *spaces)
+{
+	for (size_t i = 0; i < spaces->count; i++)
+		tcb_recorded_fini(&spaces->items[i]);
+	free(spaces->items);
+}

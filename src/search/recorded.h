@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Recorded spaces: what became of every candidate of a space when somebody
+ * measured it, so that strategies can be run over it as if they measured.
+ */
+#ifndef TCB_SEARCH_RECORDED_H
+#define TCB_SEARCH_RECORDED_H
+
+#include "base/trial.h"
+#include "search/strategy.h"
+
+struct tcb_recorded {
+	char name[192];
+	struct tcb_lattice lattice;
+	size_t valid;  /* candidates that did not fail */
+	size_t start;  /* the default; TCB_ASK_NONE if there is none, or it is not known */
+	double *value; /* [index]: the time found, infinite where the candidate failed; owned */
+	double *price; /* [index]: what trying it took, any unit but the same for all; owned */
+};
+
+/*
+ * recorded_file.c: the BYTES of a file of the auto-tuning community, T4 (one object per configuration in "results") or
+ * the older cache ("cache", of objects by key).  A file that ends in the middle is read up to its last whole
+ * configuration.  TCB_E_NOT_FOUND for what is neither, TCB_E_FORMAT for what is wrong inside; NAME (copied) is what the
+ * space is called, in messages too.
+ */
+enum tcb_status tcb_recorded_parse(const char *text, size_t bytes, const char *name, struct tcb_recorded *out,
+				   struct tcb_error *err);
+
+/* recorded.c: COUNT trials of one problem, as they were in STATE.  Those that were not measured in it have failed. */
+enum tcb_status tcb_recorded_trials(const struct tcb_trial *trials, size_t count, enum tcb_state state,
+				    const char *name, struct tcb_recorded *out, struct tcb_error *err);
+/* For those who fill a space: room for values and prices of COUNT candidates. */
+enum tcb_status tcb_recorded_alloc(struct tcb_recorded *recorded, size_t count, const char *name,
+				   struct tcb_error *err);
+void tcb_recorded_fini(struct tcb_recorded *recorded);
+
+#endif

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Runs of strategies over a recorded space, and the score that they come to.
+ * What random search is expected to have is computed, not run: of M candidates
+ * drawn from N without putting back, the best has the rank M (N + 1) / (M + 1)
+ * from the worst.
+ */
+#include "search/replay.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+const size_t tcb_replay_marks[TCB_REPLAY_MARKS] = { 10, 30, 100, 300 };
+
+static const double FIRST = 0.01, LAST = 0.95; /* of the way from the median to the optimum: the community's */
+static const double HIGH = 0.9;                /* percentile of the curves' worse side */
+
+static int ascending(const void *a, const void *b)
+{
+	const double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+static int descending(const void *a, const void *b)
+{
+	return ascending(b, a);
+}
+
+static double median_of(const double *sorted, size_t count)
+{
+	return (sorted[(count - 1) / 2] + sorted[count / 2]) / 2;
+}
+
+/* Trials that random search is expected to need for PART of the way. */
+static size_t random_trials(const struct tcb_replay *replay, double part)
+{
+	const size_t count = replay->space->valid;
+	const double target = replay->optimum + (replay->median - replay->optimum) * (1 - part);
+	size_t rank = 0;
+	while (rank + 1 < count && replay->descending[rank] > target)
+		rank++;
+	const size_t trials = count / (count + 1 - rank); /* rank / (count + 1 - rank), rounded up */
+	return trials ? trials : 1;
+}
+
+/* What random search is expected to have at TIME. */
+static double random_value(const struct tcb_replay *replay, double time)
+{
+	const double count = (double)replay->space->valid;
+	const double trials = round(fmax(time / replay->trial, 1));
+	const double rank = fmin(count - 1, round(trials * (count + 1) / (trials + 1)));
+	return replay->descending[(size_t)rank];
+}
+
+static enum tcb_status set_clock(struct tcb_replay *replay, struct tcb_error *err)
+{
+	const struct tcb_recorded *space = replay->space;
+	const size_t count = space->lattice.count, failed = count - space->valid;
+	double valid_sum = 0, failed_sum = 0;
+	double *prices = malloc(count * sizeof *prices);
+	if (!prices)
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory for %zu prices", count);
+	for (size_t i = 0; i < count; i++) {
+		prices[i] = space->price[i];
+		*(space->value[i] < INFINITY ? &valid_sum : &failed_sum) += prices[i];
+	}
+	qsort(prices, count, sizeof *prices, ascending);
+	const double typical = median_of(prices, count);
+	free(prices);
+	replay->trial = valid_sum / (double)space->valid + failed_sum / (double)count;
+	if (!(typical > 0) || !isfinite(valid_sum + failed_sum))
+		return tcb_fail(err, TCB_E_FORMAT, "%s: does not say how long its %zu candidates (%zu failed) took",
+				space->name, count, failed);
+	replay->trials = random_trials(replay, LAST);
+	replay->from = (double)random_trials(replay, FIRST) * typical;
+	replay->until = (double)replay->trials * typical;
+	return TCB_OK;
+}
+
+enum tcb_status tcb_replay_init(struct tcb_replay *replay, const struct tcb_recorded *space, struct tcb_error *err)
+{
+	*replay = (struct tcb_replay){ .space = space };
+	replay->descending = malloc(space->valid * sizeof *replay->descending + 1);
+	if (!replay->descending)
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory for %zu values", space->valid);
+	size_t count = 0;
+	for (size_t i = 0; i < space->lattice.count; i++)
+		if (space->value[i] < INFINITY)
+			replay->descending[count++] = space->value[i];
+	qsort(replay->descending, count, sizeof *replay->descending, descending);
+	enum tcb_status status = TCB_OK;
+	if (count >= 2) {
+		replay->optimum = replay->descending[count - 1];
+		replay->median = median_of(replay->descending, count);
+	}
+	if (count < 2 || !(replay->optimum < replay->median))
+		status = tcb_fail(err, TCB_E_FORMAT,
+				  "%s: nothing to search: %zu of %zu candidates have a time, half "
+				  "of them the best",
+				  space->name, count, space->lattice.count);
+	else
+		status = set_clock(replay, err);
+	if (status != TCB_OK)
+		tcb_replay_fini(replay);
+	return status;
+}
+
+void tcb_replay_fini(struct tcb_replay *replay)
+{
+	free(replay->descending);
+	*replay = (struct tcb_replay){ 0 };
+}
+
+static double moment(const struct tcb_replay *replay, size_t at)
+{
+	return replay->from + (replay->until - replay->from) * (double)at / (TCB_REPLAY_MOMENTS - 1);
+}
+
+/* What is known of a run while it goes on. */
+struct running {
+	const struct tcb_replay *replay;
+	struct tcb_replay_run *out;
+	double best, clock;
+	size_t trials, moments, marks; /* done */
+};
+
+static void add_trial(struct running *run, double value, double price)
+{
+	run->clock += price;
+	while (run->moments < TCB_REPLAY_MOMENTS && moment(run->replay, run->moments) < run->clock)
+		run->out->at[run->moments++] = run->best;
+	if (value < run->best)
+		run->best = value;
+	run->trials++;
+	if (run->marks < TCB_REPLAY_MARKS && run->trials == tcb_replay_marks[run->marks])
+		run->out->after[run->marks++] = run->best;
+}
+
+enum tcb_status tcb_replay_run(const struct tcb_replay *replay, const struct tcb_strategy *strategy, uint64_t seed,
+			       struct tcb_replay_run *out, struct tcb_error *err)
+{
+	const struct tcb_recorded *space = replay->space;
+	const struct tcb_strategy_setup setup = {
+		.lattice = &space->lattice, .start = space->start, .states = 1u << TCB_COLD, .seed = seed
+	};
+	struct running run = { .replay = replay, .out = out, .best = INFINITY };
+	void *self = NULL;
+	TCB_TRY(strategy->create(&setup, &self, err));
+	while (run.moments < TCB_REPLAY_MOMENTS || run.marks < TCB_REPLAY_MARKS) {
+		const size_t index = strategy->ask(self, fmin(1, run.clock / replay->until));
+		if (index == TCB_ASK_NONE)
+			break;
+		const double value = space->value[index];
+		struct tcb_told told = { .outcome = TCB_OUTCOME_OK, .cost = { value, NAN } };
+		if (!(value < INFINITY))
+			told.outcome = TCB_OUTCOME_LAUNCH_FAILED;
+		add_trial(&run, value, space->price[index]);
+		strategy->tell(self, index, &told);
+	}
+	strategy->destroy(self);
+	while (run.moments < TCB_REPLAY_MOMENTS)
+		out->at[run.moments++] = run.best;
+	while (run.marks < TCB_REPLAY_MARKS)
+		out->after[run.marks++] = run.best;
+	return TCB_OK;
+}
+
+/* Before the first result there is what one random trial is expected to have, as in the baseline. */
+static double found_or_median(const struct tcb_replay *replay, double best)
+{
+	return best < INFINITY ? best : replay->median;
+}
+
+enum tcb_status tcb_replay_judge(const struct tcb_replay *replay, const struct tcb_replay_run *runs, size_t count,
+				 struct tcb_replay_score *out, struct tcb_error *err)
+{
+	double sum = 0;
+	for (size_t t = 0; t < TCB_REPLAY_MOMENTS; t++) {
+		const double random = random_value(replay, moment(replay, t));
+		double mean = 0;
+		for (size_t r = 0; r < count; r++)
+			mean += found_or_median(replay, runs[r].at[t]) / (double)count;
+		/* Where random search is expected to have the optimum, there is nothing left to gain. */
+		sum += random > replay->optimum ? (random - mean) / (random - replay->optimum) : 0;
+	}
+	out->score = sum / TCB_REPLAY_MOMENTS;
+	double *ratios = malloc(count * sizeof *ratios + 1);
+	if (!ratios)
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory for %zu runs", count);
+	for (size_t m = 0; m < TCB_REPLAY_MARKS; m++) {
+		for (size_t r = 0; r < count; r++)
+			ratios[r] = found_or_median(replay, runs[r].after[m]) / replay->optimum;
+		qsort(ratios, count, sizeof *ratios, ascending);
+		out->median[m] = median_of(ratios, count);
+		out->worst[m] = ratios[(size_t)(HIGH * (double)(count - 1) + 0.5)];
+	}
+	free(ratios);
+	return TCB_OK;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Strategies over recorded spaces.  A run asks, looks the answer up, and adds
+ * what it took when it was measured to its clock; many runs with different
+ * seeds make a score.
+ *
+ * The score is that of the auto-tuning community's methodology (Willemsen et
+ * al., "A methodology for comparing optimization algorithms for auto-tuning"):
+ * at 1,000 moments between that at which random search is expected to have come
+ * 1 % of the way from the median to the optimum and that of 95 %, how far the
+ * mean of the runs is from what random search has then (0) to the optimum (1).
+ */
+#ifndef TCB_SEARCH_REPLAY_H
+#define TCB_SEARCH_REPLAY_H
+
+#include "search/recorded.h"
+
+enum { TCB_REPLAY_MOMENTS = 1000, TCB_REPLAY_MARKS = 4 };
+extern const size_t tcb_replay_marks[TCB_REPLAY_MARKS]; /* trials after which curves are taken: 10, 30, 100, 300 */
+
+/* A recorded space, ready for runs over it.  SPACE is lent. */
+struct tcb_replay {
+	const struct tcb_recorded *space;
+	double *descending; /* values of those that did not fail, the worst first; owned */
+	double optimum, median;
+	double from, until; /* the clock at the first and last moment of the score */
+	double trial;       /* mean price of a random trial, failures shared out */
+	size_t trials;      /* of random search until the last moment */
+};
+/* TCB_E_FORMAT where fewer than two candidates have different values: nothing can be searched. */
+enum tcb_status tcb_replay_init(struct tcb_replay *replay, const struct tcb_recorded *space, struct tcb_error *err);
+void tcb_replay_fini(struct tcb_replay *replay);
+
+/* One run: the best found so far at each moment and after so many trials; the median until there is one. */
+struct tcb_replay_run {
+	double at[TCB_REPLAY_MOMENTS], after[TCB_REPLAY_MARKS];
+};
+enum tcb_status tcb_replay_run(const struct tcb_replay *replay, const struct tcb_strategy *strategy, uint64_t seed,
+			       struct tcb_replay_run *out, struct tcb_error *err);
+
+/* What COUNT runs of one strategy come to.  After so many trials: the best over the optimum. */
+struct tcb_replay_score {
+	double score;
+	double median[TCB_REPLAY_MARKS], worst[TCB_REPLAY_MARKS]; /* over the runs; worst: the 90th percentile */
+};
+enum tcb_status tcb_replay_judge(const struct tcb_replay *replay, const struct tcb_replay_run *runs, size_t count,
+				 struct tcb_replay_score *out, struct tcb_error *err);
+
+#endif
