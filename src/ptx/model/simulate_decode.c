@@ -95,7 +95,7 @@ static unsigned matrix_rate(const struct tcb_ptx_machine *machine, enum tcb_ptx_
 {
 	const unsigned sm = machine->capability;
 	if (sm == 90)
-		return op == TCB_PTX_OP_WGMMA ? 512 : 256;
+		return op == TCB_PTX_OP_WGMMA ? 512 : 341;
 	return sm == 80 || sm >= 100 ? 256 : 128;
 }
 
