@@ -263,8 +263,12 @@ static void long_calls(void **state)
 		assert_int_equal(
 			tcb_runner_init(&runner, &planted_op, &plan, fixture->pool, rotation, (enum tcb_state)s, NULL),
 			TCB_OK);
-		runner.warm_ns = 10 * TCB_LONG_CALL_NS;
-		assert_true(tcb_measure(&runner, &rule, 2, samples, &dropped, &y) >= 3);
+		size_t taken = 0; /* a busy machine can make any call a long one, but not each of many */
+		for (int attempt = 0; attempt < 50 && taken < 3; attempt++) {
+			runner.warm_ns = 10 * TCB_LONG_CALL_NS;
+			taken = tcb_measure(&runner, &rule, 2, samples, &dropped, &y);
+		}
+		assert_true(taken >= 3);
 		tcb_runner_fini(&runner);
 	}
 	tcb_rotation_destroy(rotation);
