@@ -124,16 +124,21 @@ struct running {
 	size_t trials, moments, marks; /* done */
 };
 
-static void add_trial(struct running *run, double value, double price)
+/* INDEX is tried: looked up, told, and paid for. */
+static void try(struct running *run, const struct tcb_strategy *strategy, void *self, size_t index)
 {
-	run->clock += price;
+	const struct tcb_recorded *space = run->replay->space;
+	struct tcb_told told = { .outcome = TCB_OUTCOME_OK, .cost = { space->value[index], NAN } };
+	if (!(space->value[index] < INFINITY))
+		told.outcome = TCB_OUTCOME_LAUNCH_FAILED;
+	run->clock += space->price[index];
 	while (run->moments < TCB_REPLAY_MOMENTS && moment(run->replay, run->moments) < run->clock)
 		run->out->at[run->moments++] = run->best;
-	if (value < run->best)
-		run->best = value;
+	run->best = fmin(run->best, space->value[index]);
 	run->trials++;
 	if (run->marks < TCB_REPLAY_MARKS && run->trials == tcb_replay_marks[run->marks])
 		run->out->after[run->marks++] = run->best;
+	strategy->tell(self, index, &told);
 }
 
 enum tcb_status tcb_replay_run(const struct tcb_replay *replay, const struct tcb_strategy *strategy, uint64_t seed,
@@ -146,16 +151,13 @@ enum tcb_status tcb_replay_run(const struct tcb_replay *replay, const struct tcb
 	struct running run = { .replay = replay, .out = out, .best = INFINITY };
 	void *self = NULL;
 	TCB_TRY(strategy->create(&setup, &self, err));
+	if (space->start != TCB_ASK_NONE)
+		try(&run, strategy, self, space->start);
 	while (run.moments < TCB_REPLAY_MOMENTS || run.marks < TCB_REPLAY_MARKS) {
 		const size_t index = strategy->ask(self, fmin(1, run.clock / replay->until));
 		if (index == TCB_ASK_NONE)
 			break;
-		const double value = space->value[index];
-		struct tcb_told told = { .outcome = TCB_OUTCOME_OK, .cost = { value, NAN } };
-		if (!(value < INFINITY))
-			told.outcome = TCB_OUTCOME_LAUNCH_FAILED;
-		add_trial(&run, value, space->price[index]);
-		strategy->tell(self, index, &told);
+		try(&run, strategy, self, index);
 	}
 	strategy->destroy(self);
 	while (run.moments < TCB_REPLAY_MOMENTS)

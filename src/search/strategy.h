@@ -28,6 +28,7 @@
 	X(exhaustive)        \
 	X(random)            \
 	X(hillclimb)         \
+	X(forest)            \
 	X(model)
 
 #define TCB_ASK_NONE ((size_t)-1)
