@@ -114,15 +114,39 @@ void tcb_lattice_fini(struct tcb_lattice *lattice)
 	*lattice = (struct tcb_lattice){ 0 };
 }
 
-size_t tcb_lattice_distance(const struct tcb_lattice *lattice, size_t a, size_t b)
+/* Steps from X to Y; what is LIMIT or more may be given as less than it is. */
+static inline size_t steps_between(const struct tcb_lattice *lattice, const uint16_t *x, const uint16_t *y,
+				   size_t limit)
 {
-	const uint16_t *x = lattice->coordinate + a * lattice->fields, *y = lattice->coordinate + b * lattice->fields;
 	size_t distance = 0;
-	for (size_t f = 0; f < lattice->fields; f++) {
-		size_t steps = x[f] > y[f] ? (size_t)(x[f] - y[f]) : (size_t)(y[f] - x[f]);
+	for (size_t f = 0; f < lattice->fields && distance < limit; f++) {
+		const size_t steps = x[f] > y[f] ? (size_t)(x[f] - y[f]) : (size_t)(y[f] - x[f]);
 		distance += lattice->named[f] ? steps != 0 : steps;
 	}
 	return distance;
+}
+
+static const uint16_t *row_of(const struct tcb_lattice *lattice, size_t index)
+{
+	return lattice->coordinate + index * lattice->fields;
+}
+
+size_t tcb_lattice_distance(const struct tcb_lattice *lattice, size_t a, size_t b)
+{
+	return steps_between(lattice, row_of(lattice, a), row_of(lattice, b), SIZE_MAX);
+}
+
+size_t tcb_lattice_nearest(const struct tcb_lattice *lattice, const uint16_t *point)
+{
+	size_t nearest = 0, least = SIZE_MAX;
+	for (size_t i = 0; i < lattice->count && least; i++) {
+		const size_t distance = steps_between(lattice, point, row_of(lattice, i), least);
+		if (distance < least) {
+			nearest = i;
+			least = distance;
+		}
+	}
+	return nearest;
 }
 
 enum tcb_status tcb_deck_init(struct tcb_deck *deck, size_t count, uint64_t seed, struct tcb_error *err)
@@ -168,14 +192,15 @@ size_t tcb_deck_deal(struct tcb_deck *deck)
 	return TCB_ASK_NONE;
 }
 
-size_t tcb_deck_deal_near(struct tcb_deck *deck, const struct tcb_lattice *lattice, size_t from, size_t radius)
+size_t tcb_deck_deal_nearest(struct tcb_deck *deck, const struct tcb_lattice *lattice, const uint16_t *point,
+			     size_t radius)
 {
 	size_t nearest = TCB_ASK_NONE, least = radius;
 	for (size_t i = deck->next; i < deck->count; i++) {
 		size_t index = deck->order[i];
 		if (deck->taken[index])
 			continue;
-		size_t distance = tcb_lattice_distance(lattice, from, index);
+		size_t distance = steps_between(lattice, point, row_of(lattice, index), SIZE_MAX);
 		if (distance < least || (distance == least && nearest == TCB_ASK_NONE)) {
 			nearest = index;
 			least = distance;
@@ -184,4 +209,9 @@ size_t tcb_deck_deal_near(struct tcb_deck *deck, const struct tcb_lattice *latti
 	if (nearest != TCB_ASK_NONE)
 		deck->taken[nearest] = 1;
 	return nearest;
+}
+
+size_t tcb_deck_deal_near(struct tcb_deck *deck, const struct tcb_lattice *lattice, size_t from, size_t radius)
+{
+	return tcb_deck_deal_nearest(deck, lattice, row_of(lattice, from), radius);
 }

@@ -29,6 +29,10 @@
 	X(random)            \
 	X(hillclimb)         \
 	X(forest)            \
+	X(evolution)         \
+	X(genetic)           \
+	X(neighbourhood)     \
+	X(line)              \
 	X(model)
 
 #define TCB_ASK_NONE ((size_t)-1)
@@ -57,6 +61,8 @@ enum tcb_status tcb_lattice_of_geometries(struct tcb_lattice *lattice, const str
 void tcb_lattice_fini(struct tcb_lattice *lattice);
 /* Steps between two candidates, summed over all fields. */
 size_t tcb_lattice_distance(const struct tcb_lattice *lattice, size_t a, size_t b);
+/* The candidate that is nearest to POINT, any coordinates: to it by steps, the first among equals. */
+size_t tcb_lattice_nearest(const struct tcb_lattice *lattice, const uint16_t *point);
 
 /* What is given to a strategy; lent until destroy. */
 struct tcb_strategy_setup {
@@ -103,7 +109,10 @@ enum tcb_status tcb_deck_init(struct tcb_deck *deck, size_t count, uint64_t seed
 void tcb_deck_fini(struct tcb_deck *deck);
 void tcb_deck_take(struct tcb_deck *deck, size_t index); /* out of the deck: dealt, or known */
 size_t tcb_deck_deal(struct tcb_deck *deck);             /* takes the next; TCB_ASK_NONE when empty */
-/* Takes the one nearest to FROM, at most RADIUS steps away, the first in the deck's order among equals. */
+/* Takes the one nearest to POINT, or to candidate FROM, at most RADIUS steps away, the first in the deck's order among
+ * equals. */
+size_t tcb_deck_deal_nearest(struct tcb_deck *deck, const struct tcb_lattice *lattice, const uint16_t *point,
+			     size_t radius);
 size_t tcb_deck_deal_near(struct tcb_deck *deck, const struct tcb_lattice *lattice, size_t from, size_t radius);
 
 #endif

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/util.h"
 #include "search/forest.h"
 #include "search/history.h"
 

@@ -198,11 +198,14 @@ static void test_results_are_used(void **state)
 		double random = mean_best("random", 250, (enum tcb_state)s) / best - 1;
 		double mixed = mean_best("exhaustive", 250, (enum tcb_state)s) / best - 1;
 		double local = mean_best("hillclimb", 250, (enum tcb_state)s) / best - 1;
-		double trees = mean_best("forest", 250, (enum tcb_state)s) / best - 1;
-		print_message(
-			"%s: random %.1f %%, exhaustive %.1f %%, hillclimb %.1f %%, forest %.1f %% over the best\n",
-			tcb_state_text((enum tcb_state)s), 100 * random, 100 * mixed, 100 * local, 100 * trees);
-		assert_true(trees < 0.5 * random);
+		print_message("%s: random %.1f %%, exhaustive %.1f %%, hillclimb %.1f %% over the best\n",
+			      tcb_state_text((enum tcb_state)s), 100 * random, 100 * mixed, 100 * local);
+		static const char *const LEARN[] = { "forest", "evolution", "genetic", "neighbourhood", "line" };
+		for (size_t i = 0; i < sizeof LEARN / sizeof *LEARN; i++) {
+			double learned = mean_best(LEARN[i], 250, (enum tcb_state)s) / best - 1;
+			print_message("  %s %.1f %%\n", LEARN[i], 100 * learned);
+			assert_true(learned < 0.5 * random);
+		}
 		assert_true(mixed < 0.7 * random);
 		assert_true(local < 0.5 * random);
 	}
@@ -225,6 +228,14 @@ static void test_lattice(void **state)
 	size_t to = tcb_space_find(space, &geometry);
 	assert_int_equal(tcb_lattice_distance(&lattice, from, to), 6);
 	assert_int_equal(tcb_lattice_distance(&lattice, to, from), 6);
+
+	/* A point beside one that exists is nearest to that. */
+	uint16_t point[8];
+	memcpy(point, lattice.coordinate + to * lattice.fields, lattice.fields * sizeof *point);
+	assert_int_equal(tcb_lattice_nearest(&lattice, point), to);
+	point[0] = UINT16_MAX;
+	size_t nearest = tcb_lattice_nearest(&lattice, point);
+	assert_true(lattice.coordinate[nearest * lattice.fields] == lattice.top[0]);
 
 	struct tcb_deck deck;
 	assert_int_equal(tcb_deck_init(&deck, space->count, 5, NULL), TCB_OK);
