@@ -135,15 +135,20 @@ static enum tcb_status run_space(struct replaying *r, size_t space, struct tcb_e
 /* The means over the spaces into OUT; of the curves, those of medians and of 90th percentiles. */
 static void mean_score(const struct replaying *r, size_t strategy, struct tcb_replay_score *out)
 {
-	const double part = 1.0 / (double)r->spaces.count;
+	const double count = (double)r->spaces.count;
 	*out = (struct tcb_replay_score){ 0 };
 	for (size_t i = 0; i < r->spaces.count; i++) {
 		const struct tcb_replay_score *score = &r->scores[i * r->strategy_count + strategy];
-		out->score += score->score * part;
+		out->score += score->score;
 		for (size_t m = 0; m < TCB_REPLAY_MARKS; m++) {
-			out->median[m] += score->median[m] * part;
-			out->worst[m] += score->worst[m] * part;
+			out->median[m] += score->median[m];
+			out->worst[m] += score->worst[m];
 		}
+	}
+	out->score /= count;
+	for (size_t m = 0; m < TCB_REPLAY_MARKS; m++) {
+		out->median[m] /= count; /* after the sum: the mean of ratios of 1 is 1 */
+		out->worst[m] /= count;
 	}
 }
 

@@ -33,6 +33,7 @@
 	X(genetic)           \
 	X(neighbourhood)     \
 	X(line)              \
+	X(auto)              \
 	X(model)
 
 #define TCB_ASK_NONE ((size_t)-1)

@@ -18,7 +18,7 @@
 #include "search/history.h"
 
 enum {
-	FIRST = 20,    /* random trials before the first round */
+	FIRST = 10,    /* random trials before the first round */
 	BATCH = 4,     /* trials of a round */
 	CENTRES = 5,   /* the best, whose neighbours are candidates */
 	ADJACENT = 80, /* of each centre's points at most one rank away in each field */

@@ -14,7 +14,7 @@
 #include "search/history.h"
 
 enum {
-	FIRST = 20,   /* random trials before the first pool */
+	FIRST = 10,   /* random trials before the first pool */
 	POOL = 60,    /* candidates that are screened for one trial */
 	CROSSED = 12, /* of them crossings of two of the elite */
 	RANDOM = 8,   /* of them from anywhere */

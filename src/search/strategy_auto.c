@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A portfolio: several strategies share the trials, and each is told of all.
+ * After some random trials, the next one goes to a member by chance, in
+ * proportion to the square of what its trials brought lately: much for a new
+ * best, less for one among the best tenth of what is known, nothing for the
+ * rest.  Each keeps a least part, and so does random, which no landscape
+ * misleads.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/util.h"
+#include "search/history.h"
+
+static const struct tcb_strategy *const MEMBERS[] = {
+	&tcb_strategy_neighbourhood,
+	&tcb_strategy_forest,
+	&tcb_strategy_evolution,
+	&tcb_strategy_random,
+};
+enum {
+	MEMBER_COUNT = sizeof MEMBERS / sizeof *MEMBERS,
+	CHANCE = MEMBER_COUNT - 1, /* random's place */
+	FIRST = 10,                /* random trials in the beginning, which all learn from */
+	NOBODY = 255,
+};
+static const double LEAST[MEMBER_COUNT] = { 0.1, 0.1, 0.05, 0.02 }; /* parts that are not shared by success */
+static const double FADE = 0.97; /* of what a trial brought, with every later one of the same member */
+static const double RECORD = 4;  /* a new best, in units of a trial that is among the best tenth */
+
+struct portfolio {
+	struct tcb_history history;
+	struct tcb_rng rng;
+	void *member[MEMBER_COUNT];
+	int is_done[MEMBER_COUNT];                          /* has nothing more to ask for */
+	double brought[MEMBER_COUNT], trials[MEMBER_COUNT]; /* faded sums */
+	unsigned char *asker;                               /* [index]: the member that asked; NOBODY */
+	unsigned char *is_asked;
+	size_t asked;
+};
+
+static void auto_destroy(void *self)
+{
+	struct portfolio *p = self;
+	if (!p)
+		return;
+	for (size_t m = 0; m < MEMBER_COUNT; m++)
+		MEMBERS[m]->destroy(p->member[m]);
+	tcb_history_fini(&p->history);
+	free(p->asker);
+	free(p->is_asked);
+	free(p);
+}
+
+static enum tcb_status create_members(struct portfolio *p, const struct tcb_strategy_setup *setup,
+				      struct tcb_error *err)
+{
+	TCB_TRY(tcb_history_init(&p->history, setup, err));
+	for (size_t m = 0; m < MEMBER_COUNT; m++) {
+		TCB_TRY(MEMBERS[m]->create(setup, &p->member[m], err));
+		p->brought[m] = p->trials[m] = 1;
+	}
+	p->asker = malloc(setup->lattice->count + 1);
+	p->is_asked = calloc(setup->lattice->count + 1, 1);
+	if (!p->asker || !p->is_asked)
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the search strategy");
+	for (size_t i = 0; i < setup->lattice->count; i++)
+		p->asker[i] = NOBODY;
+	return TCB_OK;
+}
+
+static enum tcb_status auto_create(const struct tcb_strategy_setup *setup, void **out, struct tcb_error *err)
+{
+	struct portfolio *p = calloc(1, sizeof *p);
+	if (!p)
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the search strategy");
+	tcb_rng_init(&p->rng, setup->seed ^ 0x706f7274);
+	enum tcb_status status = create_members(p, setup, err);
+	if (status != TCB_OK) {
+		auto_destroy(p);
+		return status;
+	}
+	*out = p;
+	return TCB_OK;
+}
+
+/* One of those that are not done, by its least part and by what its trials brought. */
+static size_t choose_member(struct portfolio *p)
+{
+	double weight[MEMBER_COUNT], gains = 0, sum = 0;
+	if (p->asked < FIRST && !p->is_done[CHANCE])
+		return CHANCE;
+	for (size_t m = 0; m < MEMBER_COUNT; m++)
+		gains += p->is_done[m] ? 0 : pow(p->brought[m] / p->trials[m], 2);
+	for (size_t m = 0; m < MEMBER_COUNT; m++) {
+		weight[m] =
+			p->is_done[m] ? 0 : LEAST[m] + (gains > 0 ? pow(p->brought[m] / p->trials[m], 2) / gains : 1);
+		sum += weight[m];
+	}
+	double at = tcb_rng_unit(&p->rng) * sum;
+	for (size_t m = 0; m < MEMBER_COUNT; m++) {
+		if (p->is_done[m])
+			continue;
+		at -= weight[m];
+		if (at < 0)
+			return m;
+	}
+	for (size_t m = 0; m < MEMBER_COUNT; m++)
+		if (!p->is_done[m])
+			return m;
+	return MEMBER_COUNT;
+}
+
+static size_t auto_ask(void *self, double spent)
+{
+	struct portfolio *p = self;
+	for (;;) {
+		const size_t m = choose_member(p);
+		if (m == MEMBER_COUNT)
+			return TCB_ASK_NONE;
+		const size_t index = MEMBERS[m]->ask(p->member[m], spent);
+		if (index == TCB_ASK_NONE) {
+			p->is_done[m] = 1;
+		} else if (!p->is_asked[index]) { /* else another asked for it, and it is under way */
+			p->is_asked[index] = 1;
+			p->asker[index] = (unsigned char)m;
+			p->asked++;
+			return index;
+		}
+	}
+}
+
+/* What a trial that was just told is worth, in the state where it is worth most. */
+static double worth(const struct portfolio *p, size_t index)
+{
+	double most = 0;
+	for (unsigned s = 0; s < TCB_STATE_COUNT; s++) {
+		const double cost = tcb_history_cost(&p->history, index, s);
+		size_t better = 0;
+		if (!(p->history.states >> s & 1u) || !(cost < INFINITY))
+			continue;
+		for (size_t i = 0; i + 1 < p->history.count; i++)
+			better += tcb_history_cost(&p->history, p->history.index[i], s) <= cost;
+		const double part = (double)better / (double)p->history.count;
+		most = fmax(most, better == 0 ? RECORD : fmax(0, 1 - 10 * part));
+	}
+	return most;
+}
+
+static void auto_tell(void *self, size_t index, const struct tcb_told *told)
+{
+	struct portfolio *p = self;
+	const size_t m = p->asker[index];
+	p->is_asked[index] = 1;
+	tcb_history_tell(&p->history, index, told);
+	if (m != NOBODY) {
+		p->brought[m] = FADE * p->brought[m] + worth(p, index);
+		p->trials[m] = FADE * p->trials[m] + 1;
+	} else {
+		p->asked++;
+	}
+	for (size_t i = 0; i < MEMBER_COUNT; i++)
+		MEMBERS[i]->tell(p->member[i], index, told);
+}
+
+const struct tcb_strategy tcb_strategy_auto = {
+	.name = "auto",
+	.summary = "a portfolio of neighbourhood, forest, evolution and random, by what each brought lately",
+	.create = auto_create,
+	.ask = auto_ask,
+	.tell = auto_tell,
+	.destroy = auto_destroy,
+};
