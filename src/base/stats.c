@@ -181,7 +181,7 @@ double tcb_expected_regret(const double *samples, size_t count, size_t rounds, s
 	double regret = NAN;
 	double *ratios = malloc((count * rounds + rounds) * sizeof *ratios);
 	size_t *pick = malloc((rounds + 1) * sizeof *pick);
-	if (!ratios || !pick)
+	if (!ratios || !pick || count < 2)
 		goto done;
 	size_t present = 0;
 	for (size_t r = 0; r < rounds; r++)

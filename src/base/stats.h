@@ -31,7 +31,7 @@ struct tcb_interval tcb_ratio_interval(const double *a, const double *b, size_t 
  * resampled with replacement (paired bootstrap: all candidates of a round stay together, so drift cancels); in each
  * resample the loss is how much slower the median paired ratio says CHOSEN is than the best candidate.  The mean loss
  * is returned as ratio - 1, never negative.  Candidates with fewer than half of the rounds that CHOSEN has are left
- * out.  NaN if memory runs out.
+ * out.  NaN of one candidate, which has nothing to be compared with, and if memory runs out.
  */
 double tcb_expected_regret(const double *samples, size_t count, size_t rounds, size_t chosen, uint64_t seed);
 

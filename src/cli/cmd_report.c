@@ -315,7 +315,8 @@ const struct cli_command cli_command_report = {
 		"cache; hot: one buffer): the winner's time with its 95 % interval, its rate, its share of the read "
 		"limit measured in the same finals, the speed-up over the op's default geometry (paired, 95 % "
 		"interval), "
-		"how many geometries cannot be told from it, how much of the space was tried, and the expected regret. "
+		"how many geometries cannot be told from it, how much of the space was tried, and the expected regret "
+		"against the best finalist (-: one candidate alone). "
 		" "
 		"Exits with 3 if there is no result.",
 	.examples = "  tcbtune report\n  tcbtune report --op @OP --format md --out report.md\n",

@@ -77,7 +77,7 @@ struct tcb_verdict {
 	struct tcb_interval speedup;  /* default over winner, paired: >= 1 unless the default wins */
 	struct tcb_geometry *tie_set; /* all trials, finalists or not, that cannot be told from the winner */
 	size_t tie_count;             /* the winner included */
-	double regret;                /* expected loss of the winner against the true best, as a ratio - 1 */
+	double regret; /* expected loss of the winner against the best finalist, as a ratio - 1; NaN of one */
 	struct tcb_interval limit_ns; /* the read limit for the op's bytes, interleaved in the same finals */
 	char limit_method[64];
 };
