@@ -33,8 +33,9 @@ static enum tcb_status add(struct tcb_sweep *sweep, const struct tcb_geometry *g
 	return TCB_OK;
 }
 
-/* Those that earlier sweeps tried take part in the finals, whether they are among today's best or not. */
-static enum tcb_status take_over(struct tcb_sweep *sweep, struct tcb_error *err)
+/* Those that earlier sweeps tried take part in the finals, whether they are among today's best or not; *COUNT_OUT of
+ * them. */
+static enum tcb_status take_over(struct tcb_sweep *sweep, size_t *count_out, struct tcb_error *err)
 {
 	for (size_t k = 0; k < sweep->known_count; k++) {
 		const struct tcb_geometry *geometry = &sweep->known[k].geometry;
@@ -52,6 +53,7 @@ static enum tcb_status take_over(struct tcb_sweep *sweep, struct tcb_error *err)
 		tcb_sweep_entry_check(sweep, &sweep->entries[i]);
 		sweep->progress.done += sweep->entries[i].decided;
 	}
+	*count_out = sweep->space->count - sweep->out->space_count;
 	return TCB_OK;
 }
 
@@ -109,9 +111,12 @@ enum tcb_status tcb_sweep_choose_passes(struct tcb_sweep *sweep, size_t most, si
 					size_t *count_out, struct tcb_error *err)
 {
 	struct tcb_packings packings = { .is_known = { 0 } };
-	size_t best[BEST];
+	size_t best[BEST], had;
 	*count_out = 0;
-	TCB_TRY(take_over(sweep, err));
+	TCB_TRY(take_over(sweep, &had, err));
+	/* Where nothing new was tried, the finals alone may have changed the order: that is no reason for more. */
+	if (!sweep->out->tried && most + had > BEST)
+		most = had < BEST ? BEST - had : 0;
 	const size_t count = best_of_all(sweep, best);
 	for (size_t i = 0; i < count && *count_out < most; i++) {
 		const struct tcb_geometry plain = sweep->space->geometries[best[i]];
