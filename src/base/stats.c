@@ -3,7 +3,7 @@
  * Order statistics.  The interval of the median is the classical sign-test
  * interval: x(k) .. x(n+1-k) misses the median with probability
  * 2 P(Bin(n, 1/2) < k), whatever the distribution (David and Nagaraja, Order
- * Statistics, section 7.1).  The regret is a paired bootstrap.
+ * Statistics, section 7.1).
  */
 #include "base/stats.h"
 
@@ -17,7 +17,6 @@
 enum {
 	STACK_SAMPLES = 256,  /* sorted on the stack up to here: screening never allocates */
 	EXACT_SAMPLES = 1000, /* 2^-n is a normal double up to here; beyond, the normal approximation is exact enough */
-	BOOTSTRAP_REPEATS = 200 /* the mean loss over them is known to about a tenth of its spread */
 };
 static const double MISS = 0.05;
 
@@ -75,8 +74,7 @@ static void select_rank(double *values, size_t n, size_t k)
 	}
 }
 
-/* The same as sorted_median() of the sorted values, in linear time. */
-static double unsorted_median(double *values, size_t n)
+double tcb_median_reordering(double *values, size_t n)
 {
 	size_t k = n / 2;
 	select_rank(values, n, k);
@@ -154,51 +152,4 @@ struct tcb_interval tcb_median_interval(const double *samples, size_t n)
 struct tcb_interval tcb_ratio_interval(const double *a, const double *b, size_t n)
 {
 	return interval_of(a, b, n);
-}
-
-/* The lowest median ratio to the chosen one over the candidates in one resample of rounds. */
-static double lowest_ratio(const double *ratios, size_t count, size_t rounds, const size_t *pick, size_t least,
-			   double *room)
-{
-	double lowest = 1.0; /* the chosen one itself */
-	for (size_t g = 0; g < count; g++) {
-		size_t n = 0;
-		for (size_t r = 0; r < rounds; r++) {
-			double ratio = ratios[g * rounds + pick[r]];
-			if (!isnan(ratio))
-				room[n++] = ratio;
-		}
-		if (n < least || n == 0)
-			continue;
-		lowest = fmin(lowest, unsorted_median(room, n));
-	}
-	return lowest;
-}
-
-double tcb_expected_regret(const double *samples, size_t count, size_t rounds, size_t chosen, uint64_t seed)
-{
-	assert(chosen < count);
-	double regret = NAN;
-	double *ratios = malloc((count * rounds + rounds) * sizeof *ratios);
-	size_t *pick = malloc((rounds + 1) * sizeof *pick);
-	if (!ratios || !pick || count < 2)
-		goto done;
-	size_t present = 0;
-	for (size_t r = 0; r < rounds; r++)
-		present += !isnan(samples[chosen * rounds + r]);
-	for (size_t i = 0; i < count * rounds; i++)
-		ratios[i] = samples[i] / samples[chosen * rounds + i % rounds];
-	struct tcb_rng rng;
-	tcb_rng_init(&rng, seed);
-	double sum = 0;
-	for (int repeat = 0; repeat < BOOTSTRAP_REPEATS; repeat++) {
-		for (size_t r = 0; r < rounds; r++)
-			pick[r] = (size_t)tcb_rng_below(&rng, rounds);
-		sum += 1.0 / lowest_ratio(ratios, count, rounds, pick, present / 2, ratios + count * rounds) - 1.0;
-	}
-	regret = sum / BOOTSTRAP_REPEATS;
-done:
-	free(ratios);
-	free(pick);
-	return regret;
 }

@@ -15,6 +15,8 @@
 
 /* The median of the samples that are no NaN (the mean of the middle two of an even count); NaN of none. */
 double tcb_median(const double *samples, size_t n);
+/* The same of at least one value, none of them NaN, in linear time; their order is lost. */
+double tcb_median_reordering(double *values, size_t n);
 
 /*
  * The median with the narrowest pair of order statistics that covers it with 95 % for any continuous distribution.
@@ -25,14 +27,5 @@ struct tcb_interval tcb_median_interval(const double *samples, size_t n);
 
 /* The median of the paired ratios a[i] / b[i] with its interval; pairs with a NaN are skipped. */
 struct tcb_interval tcb_ratio_interval(const double *a, const double *b, size_t n);
-
-/*
- * Expected regret of keeping CHOSEN: SAMPLES[g * ROUNDS + r] is the time of candidate g in round r.  Rounds are
- * resampled with replacement (paired bootstrap: all candidates of a round stay together, so drift cancels); in each
- * resample the loss is how much slower the median paired ratio says CHOSEN is than the best candidate.  The mean loss
- * is returned as ratio - 1, never negative.  Candidates with fewer than half of the rounds that CHOSEN has are left
- * out.  NaN of one candidate, which has nothing to be compared with, and if memory runs out.
- */
-double tcb_expected_regret(const double *samples, size_t count, size_t rounds, size_t chosen, uint64_t seed);
 
 #endif

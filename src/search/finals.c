@@ -28,6 +28,7 @@
 #include "base/util.h"
 #include "kernels/signature.h"
 #include "search/rounds.h"
+#include "search/winner.h"
 
 enum {
 	PROBES = 8,
@@ -48,16 +49,15 @@ enum { RUNG_COUNT = sizeof RUNGS / sizeof *RUNGS };
 /* A score is of a few calls in a row.  Bursts of other load that last for tens of milliseconds hit all of them, so its
  * interval says little: seen on a shared machine, up to 17 %, besides the drift since the last look at the anchor. */
 static const double SCORE_MARGIN = 0.25;
-static const double HOPELESS = 1.5;        /* times the reachable level: no burst explains that */
-static const double LEAST_S = 0.5;         /* however little time is left: enough for all rounds of short calls */
-static const double LEAST_SHARE = 0.1;     /* of the time for the finals proper, however long the rungs took */
-static const double PROBE_SHARE = 0.3;     /* of the time: a probe that takes longer is not held */
-static const double HEATS_SHARE = 0.6;     /* of the time */
-static const double RUNG_SHARE = 0.7;      /* of the time left, for one rung at most; the rest is for the finals */
-static const double TIGHT_WIDTH = 0.01;    /* of the ratio's interval: more rounds would not change the tie set */
-static const double TIE_BREAK_WIDTH = 0.5; /* of the margin: how much slower by median the simpler one may be */
-static const double LONG_CALL_S = 0.02;    /* with what is not timed: such calls need next to no warming up */
-static const double PIECE_SECONDS = 4;     /* between two looks at the clock; each piece warms up again */
+static const double HOPELESS = 1.5;     /* times the reachable level: no burst explains that */
+static const double LEAST_S = 0.5;      /* however little time is left: enough for all rounds of short calls */
+static const double LEAST_SHARE = 0.1;  /* of the time for the finals proper, however long the rungs took */
+static const double PROBE_SHARE = 0.3;  /* of the time: a probe that takes longer is not held */
+static const double HEATS_SHARE = 0.6;  /* of the time */
+static const double RUNG_SHARE = 0.7;   /* of the time left, for one rung at most; the rest is for the finals */
+static const double TIGHT_WIDTH = 0.01; /* of the ratio's interval: more rounds would not change the tie set */
+static const double LONG_CALL_S = 0.02; /* with what is not timed: such calls need next to no warming up */
+static const double PIECE_SECONDS = 4;  /* between two looks at the clock; each piece warms up again */
 
 struct ranked {
 	double key;
@@ -468,32 +468,29 @@ static enum tcb_status run_finals(struct race *race, size_t first, struct tcb_er
 	return TCB_OK;
 }
 
-/* Which of two equally fast geometries to keep: the lower knob values, which need less, in the order of the knobs. */
-static int is_simpler(const struct tcb_geometry *a, const struct tcb_geometry *b)
-{
-	for (int knob = 0; knob < TCB_KNOB_COUNT; knob++)
-		if (a->knob[knob] != b->knob[knob])
-			return a->knob[knob] < b->knob[knob];
-	char text_a[TCB_GEOMETRY_TEXT_MAX], text_b[TCB_GEOMETRY_TEXT_MAX];
-	tcb_geometry_print(a, text_a);
-	tcb_geometry_print(b, text_b);
-	return strcmp(text_a, text_b) < 0;
-}
-
-static size_t choose_winner(const struct race *race, size_t first)
-{
-	size_t fastest = lowest_level(race), winner = fastest;
-	for (size_t a = 0; a < race->active_count; a++) {
-		size_t row = race->active[a];
-		struct tcb_interval ratio = ratio_since(race, row, fastest, first);
-		if (ratio.lo <= 1 && ratio.median <= 1 + TIE_BREAK_WIDTH * TCB_TIE_MARGIN &&
-		    is_simpler(&race->geometry[row], &race->geometry[winner]))
-			winner = row;
-	}
-	return winner;
-}
-
 /* --- verdict ---------------------------------------------------------------------------------------------------- */
+
+/* Of the active rows, by the rounds from FIRST on. */
+static enum tcb_status choose_winner(const struct race *race, size_t first, struct tcb_winner *out,
+				     struct tcb_error *err)
+{
+	const size_t rounds = race->rounds.rounds - first;
+	double *samples = malloc(race->active_count * rounds * sizeof *samples);
+	struct tcb_geometry *geometries = malloc(race->active_count * sizeof *geometries);
+	enum tcb_status status =
+		samples && geometries ? TCB_OK : tcb_fail(err, TCB_E_NOMEM, "out of memory for the finals' samples");
+	for (size_t a = 0; a < race->active_count && status == TCB_OK; a++) {
+		memcpy(samples + a * rounds, tcb_rounds_row(&race->rounds, race->active[a], first),
+		       rounds * sizeof *samples);
+		geometries[a] = race->geometry[race->active[a]];
+	}
+	if (status == TCB_OK)
+		status =
+			tcb_winner_choose(samples, geometries, race->active_count, rounds, race->setup->seed, out, err);
+	free(samples);
+	free(geometries);
+	return status;
+}
 
 static enum tcb_status describe(const struct race *race, size_t row, size_t winner, size_t first,
 				struct tcb_finalist *out, struct tcb_error *err)
@@ -515,21 +512,6 @@ static void rank_finalists(struct race *race, size_t winner, size_t first)
 		race->level[row] = row == winner ? 0 : ratio_since(race, row, winner, first).median;
 	}
 	sort_active(race);
-}
-
-static enum tcb_status fill_regret(const struct race *race, size_t first, struct tcb_verdict *out,
-				   struct tcb_error *err)
-{
-	size_t rounds = race->rounds.rounds - first;
-	double *samples = malloc(race->active_count * rounds * sizeof *samples);
-	if (!samples)
-		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the finals' samples");
-	for (size_t a = 0; a < race->active_count; a++)
-		memcpy(samples + a * rounds, tcb_rounds_row(&race->rounds, race->active[a], first),
-		       rounds * sizeof *samples);
-	out->regret = tcb_expected_regret(samples, race->active_count, rounds, 0, race->setup->seed);
-	free(samples);
-	return TCB_OK;
 }
 
 /*
@@ -604,7 +586,11 @@ static enum tcb_status fill_verdict(struct race *race, const struct ranked *fiel
 				    struct tcb_verdict *out, struct tcb_error *err)
 {
 	const struct tcb_finals_setup *setup = race->setup;
-	size_t winner = choose_winner(race, first);
+	struct tcb_winner chosen;
+	TCB_TRY(choose_winner(race, first, &chosen, err));
+	const size_t winner = race->active[chosen.index];
+	out->regret = chosen.regret;
+	out->flip_probability = chosen.flip;
 	rank_finalists(race, winner, first);
 	out->finalists = calloc(race->active_count, sizeof *out->finalists);
 	if (!out->finalists)
@@ -624,7 +610,6 @@ static enum tcb_status fill_verdict(struct race *race, const struct ranked *fiel
 	out->limit_ns = tcb_median_interval(race->rounds.limit + first, race->rounds.rounds - first);
 	strncpy(out->limit_method, tcb_evaluator_limit_method(setup->evaluator, setup->state),
 		sizeof out->limit_method - 1);
-	TCB_TRY(fill_regret(race, first, out, err));
 	TCB_TRY(fill_tie_set(race, field, count, winner_score, out, err));
 	out->valid = 1;
 	TCB_TRY(report_finalists(race, first, out, err));

@@ -324,7 +324,7 @@ static enum tcb_status judge(const struct modelling *m, int state, const struct 
 		verdict->tie_set[verdict->tie_count++] = m->space->geometries[best[i]];
 	TCB_TRY(fill_finalist(m, state, m->space->default_index, best[0], &verdict->fallback, err));
 	verdict->speedup = point(verdict->fallback.ns.median / verdict->finalists[0].ns.median);
-	verdict->regret = NAN;
+	verdict->regret = verdict->flip_probability = NAN;
 	const double bytes = m->model.op->traffic(m->model.problem);
 	const int is_cached = state == TCB_HOT && bytes <= (double)m->model.machine.cache_bytes;
 	verdict->limit_ns = point(1e9 * bytes / (is_cached ? m->model.machine.cache_bytes_s : gpu->read_bytes_s));

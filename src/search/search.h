@@ -77,7 +77,9 @@ struct tcb_verdict {
 	struct tcb_interval speedup;  /* default over winner, paired: >= 1 unless the default wins */
 	struct tcb_geometry *tie_set; /* all trials, finalists or not, that cannot be told from the winner */
 	size_t tie_count;             /* the winner included */
-	double regret; /* expected loss of the winner against the best finalist, as a ratio - 1; NaN of one */
+	/* Were the finals held again (winner.h): the winner's expected loss against the best finalist, as a ratio - 1,
+	 * and how probable another winner is; NaN of one alone. */
+	double regret, flip_probability;
 	struct tcb_interval limit_ns; /* the read limit for the op's bytes, interleaved in the same finals */
 	char limit_method[64];
 };

@@ -131,31 +131,6 @@ static void test_ratio_interval_cancels_drift(void **state)
 	assert_interval(tcb_ratio_interval((double[]){ 2, NAN, 9 }, (double[]){ 1, 1, NAN }, 3), 2, 2, 2);
 }
 
-static void test_regret(void **state)
-{
-	(void)state;
-	enum { COUNT = 3, ROUNDS = 60 };
-	double samples[COUNT * ROUNDS];
-	struct tcb_rng rng;
-	tcb_rng_init(&rng, 13);
-	for (size_t r = 0; r < ROUNDS; r++) {
-		double drift = 1 + 0.2 * sin(0.3 * (double)r);
-		samples[r] = 100 * drift * (1 + 0.001 * tcb_rng_normal(&rng));
-		samples[ROUNDS + r] = 110 * drift * (1 + 0.001 * tcb_rng_normal(&rng));
-		samples[2 * ROUNDS + r] = r == 5 ? 1.0 : NAN; /* one lucky round is no evidence */
-	}
-	assert_true(tcb_expected_regret(samples, COUNT, ROUNDS, 0, 1) < 1e-6);
-	double regret = tcb_expected_regret(samples, COUNT, ROUNDS, 1, 1);
-	assert_true(fabs(regret - 0.1) < 0.003);
-	assert_true(regret == tcb_expected_regret(samples, COUNT, ROUNDS, 1, 1));
-
-	/* Two that are equal: the regret is of the order of the noise of a median, not of a sample. */
-	for (size_t i = 0; i < 2 * ROUNDS; i++)
-		samples[i] = 100 * noisy(&rng);
-	regret = tcb_expected_regret(samples, 2, ROUNDS, 0, 1);
-	assert_true(regret >= 0 && regret < 0.02);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -164,7 +139,6 @@ int main(void)
 		cmocka_unit_test(test_large_counts),
 		cmocka_unit_test(test_coverage),
 		cmocka_unit_test(test_ratio_interval_cancels_drift),
-		cmocka_unit_test(test_regret),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
