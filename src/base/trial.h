@@ -68,6 +68,8 @@ struct tcb_trial {
 	enum tcb_class class_checked;
 	double error_ratio; /* largest |error| / allowed error over all outputs checked; 0 for EXACT */
 	double pack_ns;     /* cost of repacking the weights once, 0 for native layouts */
+	double prepare_ns;  /* what the trial took besides: its kernel written, compiled and loaded; NaN: unknown */
+	double verify_ns;   /* ... and held against the reference; NaN: unknown */
 	size_t measurement_count;
 	const struct tcb_measurement *measurements;
 	size_t counter_count;

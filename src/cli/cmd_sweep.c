@@ -4,6 +4,7 @@
  * the search tries the rest, every finished trial goes into the database, and
  * the winners are stored and printed.  Here the search and the database meet.
  */
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -294,6 +295,7 @@ static void fill_best(const struct sweep_job *job, const struct tcb_verdict *ver
 	best->bytes = job->problem->op->traffic(problem);
 	best->flops = job->problem->op->flops(problem);
 	best->regret = verdict->regret;
+	best->flip_probability = NAN;
 	best->tie_count = verdict->tie_count;
 	best->tried = job->result.known + job->result.tried;
 	best->space_count = job->result.space_count;

@@ -92,6 +92,9 @@ static const char *const rules[] = {
 	" LEFT JOIN tie_set t ON t.best_id = b.id GROUP BY b.id HAVING b.tie_count <> count(t.position)",
 	"SELECT format('best %d: its tie set begins with another geometry', b.id) FROM best b JOIN tie_set t"
 	" ON t.best_id = b.id AND t.position = 0 WHERE t.geometry <> b.geometry",
+	"SELECT format('best %d: is modelled and provisional', id) FROM best WHERE modelled AND provisional",
+	"SELECT format('best %d: its flip probability is outside 0 and 1', id) FROM best"
+	" WHERE NOT flip_probability BETWEEN 0 AND 1",
 	/* A damaged page may break what STRICT and CHECK promised when the row was written. */
 	"SELECT format('device %d: bad key', id) FROM device WHERE length(key) <> 16 OR key GLOB '*[^0-9a-f]*'",
 };

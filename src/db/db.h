@@ -89,7 +89,8 @@ struct tcb_best {
 	enum tcb_state state;
 	char geometry[TCB_GEOMETRY_TEXT_MAX];
 	char variant[TCB_VARIANT_NAME_MAX], signature[TCB_SIGNATURE_MAX];
-	int modelled; /* ranked by a model, never measured */
+	int modelled;    /* ranked by a model, never measured */
+	int provisional; /* the best so far of a sweep without finals: no proof of anything */
 	struct tcb_interval ns;
 	char default_geometry[TCB_GEOMETRY_TEXT_MAX];
 	struct tcb_interval default_ns, speedup; /* speedup: default over best, paired */
@@ -97,16 +98,18 @@ struct tcb_best {
 	char limit_method[64];
 	double bytes, flops; /* of one call, from the op's model */
 	double regret;
+	double flip_probability; /* that the same sweep again names a winner outside the tie set; NaN: unknown */
 	size_t tie_count, tried, space_count;
 	char measured_at[32]; /* ISO 8601, UTC */
 	char git_commit[48];
 };
 /*
  * Replaces the row of the sweep's device and problem and of BEST's state, except that a modelled row never replaces a
- * measured one; a measured row also replaces modelled ones of other devices of the same name, and a modelled row is not
- * stored beside a measured one of that name.  Of BEST, device, target, problem, tie_count and git_commit are not read;
- * an empty measured_at means now.  The winner must have an ok trial with that geometry and signature in this or an
- * earlier sweep (TCB_E_NOT_FOUND), unless it is modelled.  TIE_SET: canonical geometry texts, winner first.
+ * measured one, nor a provisional row a proven one; a proven row also replaces modelled ones of other devices of the
+ * same name, and a modelled row is not stored beside a measured one of that name.  Of BEST, device, target, problem,
+ * tie_count and git_commit are not read; an empty measured_at means now.  The winner must have an ok trial with that
+ * geometry and signature in this or an earlier sweep (TCB_E_NOT_FOUND), unless it is modelled.  TIE_SET: canonical
+ * geometry texts, winner first.
  */
 enum tcb_status tcb_db_best_put(struct tcb_db *db, int64_t sweep, const struct tcb_best *best,
 				const char *const *tie_set, size_t tie_count, struct tcb_error *err);

@@ -181,10 +181,11 @@ static enum tcb_status put_trial(struct tcb_db *db, int64_t sweep, const struct 
 	tcb_geometry_print(&trial->geometry, geometry);
 	TCB_TRY(tcb_db_query(db, &stmt, doing, err,
 			     "INSERT INTO trial (sweep_id, geometry, variant, signature, outcome, message, class,"
-			     " error_ratio, pack_ns) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) RETURNING id",
-			     "ittttttdd", sweep, geometry, trial->variant, trial->signature,
+			     " error_ratio, pack_ns, prepare_ns, verify_ns)"
+			     " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) RETURNING id",
+			     "ittttttdddd", sweep, geometry, trial->variant, trial->signature,
 			     tcb_outcome_text(trial->outcome), trial->message, tcb_class_text(trial->class_checked),
-			     trial->error_ratio, trial->pack_ns));
+			     trial->error_ratio, trial->pack_ns, trial->prepare_ns, trial->verify_ns));
 	TCB_TRY(tcb_db_finish(db, stmt, &id, doing, err));
 	for (size_t i = 0; i < trial->measurement_count; i++)
 		TCB_TRY(put_measurement(db, id, &trial->measurements[i], err));

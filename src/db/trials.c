@@ -24,8 +24,9 @@
 	" AND p.contract = ?5 AND p.m = ?6 AND p.n = ?7 AND p.k = ?8 AND s.rotation_bytes = ?9),"              \
 	" newest AS (SELECT max(id) AS id FROM mine GROUP BY geometry)"
 
-static const char trials_sql[] = KNOWN_TRIALS " SELECT id, geometry, variant, signature, outcome, message, class,"
-					      " error_ratio, pack_ns FROM newest JOIN trial USING (id) ORDER BY id";
+static const char trials_sql[] =
+	KNOWN_TRIALS " SELECT id, geometry, variant, signature, outcome, message, class,"
+		     " error_ratio, pack_ns, prepare_ns, verify_ns FROM newest JOIN trial USING (id) ORDER BY id";
 
 /* With max(), SQLite takes the other columns from the row that holds the maximum. */
 static const char measurements_sql[] = KNOWN_TRIALS
@@ -158,6 +159,8 @@ static int trial_columns(sqlite3_stmt *stmt, struct tcb_trial *trial)
 			return 1 + i;
 	trial->error_ratio = tcb_db_double(stmt, 7);
 	trial->pack_ns = tcb_db_double(stmt, 8);
+	trial->prepare_ns = tcb_db_double(stmt, 9);
+	trial->verify_ns = tcb_db_double(stmt, 10);
 	if (tcb_geometry_parse(geometry, &trial->geometry, NULL) != TCB_OK)
 		return 1;
 	if (tcb_outcome_parse(outcome, &trial->outcome, NULL) != TCB_OK)
@@ -314,8 +317,8 @@ enum tcb_status tcb_db_trials_audit(struct tcb_db *db, struct tcb_error *err)
 	static const struct {
 		const char *table, *sql;
 	} queries[] = {
-		{ "trial", "SELECT id, geometry, variant, signature, outcome, message, class, error_ratio, pack_ns"
-			   " FROM trial ORDER BY id" },
+		{ "trial", "SELECT id, geometry, variant, signature, outcome, message, class, error_ratio, pack_ns,"
+			   " prepare_ns, verify_ns FROM trial ORDER BY id" },
 		{ "counter of trial", "SELECT trial_id, state, source, name, value FROM counter ORDER BY trial_id" },
 	};
 	struct tcb_trial trial;

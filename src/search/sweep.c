@@ -211,6 +211,8 @@ static void entry_fill(struct tcb_sweep_entry *entry, const struct tcb_team_task
 	entry->class_checked = trial->class_checked;
 	entry->error_ratio = trial->error_ratio;
 	entry->pack_ns = trial->pack_ns;
+	entry->prepare_ns = trial->prepare_ns;
+	entry->verify_ns = trial->verify_ns;
 	for (size_t m = 0; m < trial->measurement_count; m++)
 		if (trial->measurements[m].stage == TCB_STAGE_SCREEN)
 			entry->ns[trial->measurements[m].state] = trial->measurements[m].ns;

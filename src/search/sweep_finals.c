@@ -57,6 +57,8 @@ static enum tcb_status finals_report(void *ctx, size_t index, size_t rank, const
 		.class_checked = entry->class_checked,
 		.error_ratio = entry->error_ratio,
 		.pack_ns = entry->pack_ns,
+		.prepare_ns = entry->prepare_ns,
+		.verify_ns = entry->verify_ns,
 		.measurement_count = measurement->sample_count > 0, /* not of one that was no finalist */
 		.measurements = measurement,
 	};

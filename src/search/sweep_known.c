@@ -24,6 +24,8 @@ void tcb_sweep_entry_merge(struct tcb_sweep_entry *entry, const struct tcb_trial
 	entry->class_checked = trial->class_checked;
 	entry->error_ratio = trial->error_ratio;
 	entry->pack_ns = trial->pack_ns;
+	entry->prepare_ns = trial->prepare_ns;
+	entry->verify_ns = trial->verify_ns;
 	for (size_t m = 0; m < trial->measurement_count; m++) {
 		const struct tcb_measurement *measurement = &trial->measurements[m];
 		int is_final = measurement->stage == TCB_STAGE_FINAL;

@@ -15,7 +15,7 @@ struct tcb_sweep_entry {
 	unsigned char final_only[TCB_STATE_COUNT]; /* ns is of an earlier sweep's finals for want of its screening */
 	enum tcb_outcome outcome;
 	enum tcb_class class_checked;
-	double error_ratio, pack_ns;
+	double error_ratio, pack_ns, prepare_ns, verify_ns;
 	double when_s;                           /* of the screening */
 	uint32_t member;                         /* of the team, who screened it */
 	struct tcb_interval ns[TCB_STATE_COUNT]; /* of the screening; median NaN where not measured */

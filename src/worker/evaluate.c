@@ -6,6 +6,7 @@
  */
 #include "worker/evaluate.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -203,6 +204,7 @@ static void begin_trial(struct tcb_evaluator *evaluator, const struct tcb_geomet
 	struct tcb_trial *trial = &evaluator->trial;
 	memset(trial, 0, sizeof(*trial));
 	trial->geometry = *geometry;
+	trial->prepare_ns = trial->verify_ns = NAN;
 	const struct tcb_variant *variant = tcb_variant_find(evaluator->op, evaluator->problem.contract, geometry);
 	if (!variant)
 		return;

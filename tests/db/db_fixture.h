@@ -5,6 +5,7 @@
 #ifndef TCB_TESTS_DB_FIXTURE_H
 #define TCB_TESTS_DB_FIXTURE_H
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,6 +105,8 @@ static inline void fixture_trial(size_t i, double ns, struct tcb_measurement *me
 	strcpy(trial->signature, "signature-1");
 	trial->class_checked = TCB_CLASS_BOUNDED;
 	trial->error_ratio = 0.25;
+	trial->prepare_ns = 7e6;
+	trial->verify_ns = NAN;
 	trial->measurement_count = 1;
 	trial->measurements = measurement;
 }

@@ -116,6 +116,8 @@ static void test_planted(void **state)
 		{ "UPDATE trial SET geometry = 'nonsense' WHERE id = 7", "trial 7: geometry" },
 		{ "UPDATE trial SET geometry = 'micro=1x1x256,midi=1x4x4096,macro=1x4096x4096' WHERE id = 7",
 		  "trial 7: geometry is not in canonical form" },
+		{ "UPDATE best SET modelled = 1, provisional = 1", "best 1: is modelled and provisional" },
+		{ "UPDATE best SET flip_probability = 1.5", "best 1: its flip probability" },
 		{ "UPDATE device SET key = 'XYZ'", "device 1: bad key" },
 		{ "DROP INDEX trial_by_sweep", "schema:" },
 		{ "CREATE TABLE extra (x)", "schema:" },

@@ -193,6 +193,68 @@ static void test_modelled_by_name(void **state)
 	assert_int_equal(tcb_db_check(db, NULL, NULL, &err), TCB_OK);
 }
 
+static enum tcb_status put_provisional(int64_t of_sweep, size_t i, double ns)
+{
+	struct tcb_best best = { .state = TCB_COLD,
+				 .provisional = 1,
+				 .ns = { ns, ns, ns },
+				 .speedup = { NAN, NAN, NAN },
+				 .flip_probability = NAN };
+	struct tcb_geometry geometry;
+	const char *const ties[] = { best.geometry };
+
+	fixture_geometry(i, &geometry);
+	tcb_geometry_print(&geometry, best.geometry);
+	strcpy(best.signature, "signature-1");
+	return tcb_db_best_put(db, of_sweep, &best, ties, 1, &err);
+}
+
+/* A provisional row is replaced by the next one and by a proven one, and never the other way round. */
+static void test_provisional(void **state)
+{
+	int64_t later = fixture_sweep(db, &device, &problem, &err);
+	struct seen seen;
+
+	(void)state;
+	assert_int_equal(put_provisional(sweep, 0, 1000), TCB_E_NOT_FOUND); /* no trial of it */
+	for (size_t i = 0; i < 3; i++)
+		assert_int_equal(fixture_put(db, sweep, i, 1000, &err), TCB_OK);
+	assert_int_equal(fixture_put_best(db, sweep, 5, 500, 1, &err), TCB_OK); /* modelled */
+	assert_int_equal(put_provisional(sweep, 0, 1000), TCB_OK);
+	assert_int_equal(put_provisional(later, 1, 1100), TCB_OK);
+	assert_int_equal(fixture_put_best(db, sweep, 5, 500, 1, &err), TCB_OK); /* not taken */
+	read_all(&seen);
+	assert_true(seen.count == 1 && seen.best[0].provisional && !seen.best[0].modelled);
+	assert_true(seen.best[0].ns.median == 1100 && isnan(seen.best[0].flip_probability));
+	assert_int_equal(seen.best[0].tie_count, 1);
+	assert_int_equal(tcb_db_check(db, NULL, NULL, &err), TCB_OK);
+	assert_int_equal(fixture_put_best(db, sweep, 0, 1000, 0, &err), TCB_OK);
+	assert_int_equal(put_provisional(later, 2, 900), TCB_OK);
+	read_all(&seen);
+	assert_true(seen.count == 1 && !seen.best[0].provisional && seen.best[0].ns.median == 1000);
+	assert_int_equal(tcb_db_check(db, NULL, NULL, &err), TCB_OK);
+}
+
+/* The model's row of another device stays until the finals: the first trial may be far slower. */
+static void test_provisional_beside_modelled(void **state)
+{
+	struct tcb_device other = device;
+	struct seen seen;
+	int64_t modelled;
+
+	(void)state;
+	strcpy(other.key, "ffffffffffffffff");
+	modelled = fixture_sweep(db, &other, &problem, &err);
+	assert_int_equal(fixture_put_best(db, modelled, 5, 500, 1, &err), TCB_OK);
+	assert_int_equal(fixture_put(db, sweep, 0, 1000, &err), TCB_OK);
+	assert_int_equal(put_provisional(sweep, 0, 1000), TCB_OK);
+	read_all(&seen);
+	assert_int_equal(seen.count, 2);
+	assert_int_equal(fixture_put_best(db, sweep, 0, 1000, 0, &err), TCB_OK);
+	read_all(&seen);
+	assert_int_equal(seen.count, 1);
+}
+
 static void test_order_filter_and_stop(void **state)
 {
 	struct tcb_best_filter filter = { .op = "q4k_matvec" };
@@ -255,6 +317,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_trial_of_an_earlier_sweep, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_modelled, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_modelled_by_name, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_provisional, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_provisional_beside_modelled, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_order_filter_and_stop, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_counters, setup, teardown),
 	};

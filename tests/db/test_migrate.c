@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Migrations: version 3 and 4 of an imagined future are applied, or leave the
- * file untouched; a database of version 1 becomes what version 2 says, for a
- * reader without a change of its file.
+ * Migrations: version 4 and 5 of an imagined future are applied, or leave the
+ * file untouched; a database of version 1 or 2 becomes what version 3 says, for
+ * a reader without a change of its file.
  */
 #include <sqlite3.h>
 #include <sys/wait.h>
@@ -57,19 +57,20 @@ static void test_forward(void **state)
 	struct fixture *fixture = *state;
 	struct tcb_migration list[] = { tcb_migrations[0],
 					tcb_migrations[1],
-					{ 3, "CREATE TABLE three (x); PRAGMA user_version = 3" },
-					{ 4, "CREATE TABLE four (x); PRAGMA user_version = 4" } };
+					tcb_migrations[2],
+					{ 4, "CREATE TABLE four (x); PRAGMA user_version = 4" },
+					{ 5, "CREATE TABLE five (x); PRAGMA user_version = 5" } };
 	struct tcb_error err;
 	struct tcb_db *db;
 
-	assert_int_equal(tcb_migration_count, 2);
+	assert_int_equal(tcb_migration_count, 3);
 	assert_int_equal(tcb_db_open(fixture->path, TCB_DB_WRITE, &db, &err), TCB_OK);
-	assert_int_equal(tcb_db_migrate(db, list, 4, &err), TCB_OK);
-	assert_int_equal(version_of(db), 4);
-	assert_true(has_table(db, "three") && has_table(db, "four") && has_table(db, "trial"));
-	assert_int_equal(tcb_db_migrate(db, list, 4, &err), TCB_OK);
+	assert_int_equal(tcb_db_migrate(db, list, 5, &err), TCB_OK);
+	assert_int_equal(version_of(db), 5);
+	assert_true(has_table(db, "four") && has_table(db, "five") && has_table(db, "trial"));
+	assert_int_equal(tcb_db_migrate(db, list, 5, &err), TCB_OK);
 	/* To a build of the past it is too new. */
-	assert_int_equal(tcb_db_migrate(db, list, 2, &err), TCB_E_VERSION);
+	assert_int_equal(tcb_db_migrate(db, list, 3, &err), TCB_E_VERSION);
 	tcb_db_close(db);
 }
 
@@ -78,22 +79,24 @@ static void test_all_or_nothing(void **state)
 	struct fixture *fixture = *state;
 	struct tcb_migration broken_sql[] = { tcb_migrations[0],
 					      tcb_migrations[1],
-					      { 3, "CREATE TABLE three (x); PRAGMA user_version = 3" },
-					      { 4, "CREATE TABLE four (x); CREATE TABEL typo" } };
-	struct tcb_migration broken_number[] = { tcb_migrations[0],
-						 tcb_migrations[1],
-						 { 3, "CREATE TABLE three (x)" } };
+					      tcb_migrations[2],
+					      { 4, "CREATE TABLE four (x); PRAGMA user_version = 4" },
+					      { 5, "CREATE TABLE five (x); CREATE TABEL typo" } };
+	struct tcb_migration broken_number[] = {
+		tcb_migrations[0], tcb_migrations[1], tcb_migrations[2], { 4, "CREATE TABLE four (x)" }
+	};
 	struct tcb_migration broken_rows[] = { tcb_migrations[0],
 					       tcb_migrations[1],
-					       { 3,
-						 "INSERT INTO tie_set VALUES (99, 0, ''); PRAGMA user_version = 3" } };
+					       tcb_migrations[2],
+					       { 4,
+						 "INSERT INTO tie_set VALUES (99, 0, ''); PRAGMA user_version = 4" } };
 	struct {
 		struct tcb_migration *list;
 		int count;
 		const char *message;
-	} cases[] = { { broken_sql, 4, "migrating it to schema version 4" },
-		      { broken_number, 3, "user_version" },
-		      { broken_rows, 3, "missing rows" } };
+	} cases[] = { { broken_sql, 5, "migrating it to schema version 5" },
+		      { broken_number, 4, "user_version" },
+		      { broken_rows, 4, "missing rows" } };
 	struct tcb_error err;
 	struct tcb_db *db;
 
@@ -103,8 +106,8 @@ static void test_all_or_nothing(void **state)
 		assert_int_not_equal(tcb_db_migrate(db, cases[i].list, cases[i].count, &err), TCB_OK);
 		if (!strstr(err.message, cases[i].message))
 			fail_msg("%s", err.message);
-		assert_int_equal(version_of(db), 2);
-		assert_false(has_table(db, "three"));
+		assert_int_equal(version_of(db), 3);
+		assert_false(has_table(db, "four"));
 		assert_int_equal(tcb_db_check(db, NULL, NULL, &err), TCB_OK);
 	}
 	tcb_db_close(db);
@@ -142,16 +145,17 @@ static void test_reader_migrates_a_copy(void **state)
 	struct fixture *fixture = *state;
 	struct tcb_migration list[] = { tcb_migrations[0],
 					tcb_migrations[1],
-					{ 3, "CREATE TABLE three (x); PRAGMA user_version = 3" } };
+					tcb_migrations[2],
+					{ 4, "CREATE TABLE four (x); PRAGMA user_version = 4" } };
 	struct tcb_error err;
 	struct tcb_db *db;
 	size_t count;
 	char *before = read_bytes(fixture->path, &count);
 
 	assert_int_equal(tcb_db_open(fixture->path, TCB_DB_READ, &db, &err), TCB_OK);
-	assert_int_equal(tcb_db_migrate(db, list, 3, &err), TCB_OK);
-	assert_int_equal(version_of(db), 3);
-	assert_true(has_table(db, "three"));
+	assert_int_equal(tcb_db_migrate(db, list, 4, &err), TCB_OK);
+	assert_int_equal(version_of(db), 4);
+	assert_true(has_table(db, "four"));
 	/* Nothing is written into what is lost at the end. */
 	assert_int_not_equal(tcb_db_exec(db, "DELETE FROM trial", "", &err), TCB_OK);
 	tcb_db_close(db);
@@ -244,7 +248,7 @@ static void assert_migrated(struct tcb_db *db)
 	sqlite3_stmt *stmt;
 	int row;
 
-	assert_int_equal(version_of(db), 2);
+	assert_int_equal(version_of(db), 3);
 	assert_int_equal(
 		tcb_db_query(db, &stmt, "", &err, "SELECT id, signature, outcome, message FROM trial ORDER BY id", ""),
 		TCB_OK);
@@ -301,17 +305,55 @@ static void test_version_1(void **state)
 	tcb_db_close(db);
 	assert_int_equal(tcb_db_open(fixture->path, TCB_DB_READ, &db, &err), TCB_OK);
 	assert_int_equal(tcb_db_info(db, &info, &err), TCB_OK);
-	assert_int_equal(info.schema_version, 2);
+	assert_int_equal(info.schema_version, 3);
 	tcb_db_close(db);
 }
 
+/* Version 3 adds columns: a winner of version 2 was decided by finals, and what its trial cost nobody knows. */
+static void test_version_2(void **state)
+{
+	struct fixture *fixture = *state;
+	struct tcb_error err;
+	struct tcb_db *db;
+	sqlite3 *sql;
+	size_t count;
+	char *before;
+
+	make_old(fixture->path);
+	assert_int_equal(sqlite3_open(fixture->path, &sql), SQLITE_OK);
+	run_sql(sql, tcb_migrations[1].sql);
+	assert_int_equal(sqlite3_close(sql), SQLITE_OK);
+	before = read_bytes(fixture->path, &count);
+	for (int mode = TCB_DB_READ; mode <= TCB_DB_WRITE; mode++) {
+		sqlite3_stmt *stmt;
+		int64_t matching = 0;
+
+		assert_int_equal(tcb_db_open(fixture->path, (enum tcb_db_mode)mode, &db, &err), TCB_OK);
+		assert_migrated(db);
+		assert_int_equal(tcb_db_query(db, &stmt, "", &err,
+					      "SELECT count(*) FROM best b JOIN trial t ON t.id = b.trial_id WHERE"
+					      " b.provisional = 0 AND b.flip_probability IS NULL"
+					      " AND t.prepare_ns IS NULL AND t.verify_ns IS NULL",
+					      ""),
+				 TCB_OK);
+		assert_int_equal(tcb_db_finish(db, stmt, &matching, "", &err), TCB_OK);
+		assert_int_equal(matching, 1);
+		tcb_db_close(db);
+		if (mode == TCB_DB_READ)
+			assert_unchanged(fixture->path, before, count);
+	}
+	free(before);
+}
+
 /* What is damaged in an old file costs itself only, and the check of the file finds it. */
-static void test_damaged_version_1(void **state)
+static void test_damaged_old(void **state)
 {
 	static const char *const damages[] = {
 		"PRAGMA ignore_check_constraints = ON; UPDATE trial SET outcome = 'fine' WHERE id = 1",
 		"PRAGMA foreign_keys = OFF; UPDATE trial SET sweep_id = 99 WHERE id = 2",
+		"PRAGMA ignore_check_constraints = ON; UPDATE best SET state = 'warm'",
 	};
+	static const char *const findings[] = { "CHECK", "missing sweep", "CHECK" };
 	struct fixture *fixture = *state;
 
 	for (size_t i = 0; i < sizeof(damages) / sizeof(damages[0]); i++) {
@@ -322,12 +364,14 @@ static void test_damaged_version_1(void **state)
 		make_old(fixture->path);
 		assert_int_equal(sqlite3_open(fixture->path, &sql), SQLITE_OK);
 		run_sql(sql, "DROP VIEW mine");
+		if (i == 2)
+			run_sql(sql, tcb_migrations[1].sql);
 		run_sql(sql, damages[i]);
 		assert_int_equal(sqlite3_close(sql), SQLITE_OK);
 		if (tcb_db_open(fixture->path, TCB_DB_READ, &db, &err) != TCB_OK)
 			fail_msg("%s: %s", damages[i], err.message);
 		assert_int_equal(tcb_db_check(db, NULL, NULL, &err), TCB_E_FORMAT);
-		if (!strstr(err.message, i == 0 ? "CHECK" : "missing sweep"))
+		if (!strstr(err.message, findings[i]))
 			fail_msg("%s: %s", damages[i], err.message);
 		tcb_db_close(db);
 	}
@@ -374,7 +418,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_all_or_nothing, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_reader_migrates_a_copy, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_version_1, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_damaged_version_1, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_version_2, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_damaged_old, setup, teardown),
 		cmocka_unit_test(test_concurrent_creation),
 	};
 	return cmocka_run_group_tests_name("db.migrate", tests, NULL, NULL);

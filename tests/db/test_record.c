@@ -105,6 +105,8 @@ static void test_trial(void **state)
 				   .outcome = TCB_OUTCOME_OK,
 				   .class_checked = TCB_CLASS_EXACT,
 				   .pack_ns = 5e6,
+				   .prepare_ns = 7e6,
+				   .verify_ns = NAN,
 				   .measurement_count = 2,
 				   .measurements = measurements,
 				   .counter_count = 1,
@@ -125,6 +127,7 @@ static void test_trial(void **state)
 	assert_string_equal(ask("SELECT name || ' ' || value FROM counter WHERE source = 'perf-software'"),
 			    "page-faults 12.5");
 	assert_string_equal(ask("SELECT class || pack_ns FROM trial"), "exact5000000.0");
+	assert_string_equal(ask("SELECT prepare_ns || ifnull(verify_ns, ' unknown') FROM trial"), "7000000.0 unknown");
 }
 
 static void test_failed_trial(void **state)

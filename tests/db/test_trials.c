@@ -83,6 +83,7 @@ static void test_round_trip(void **state)
 		assert_int_equal(trials[i].outcome, TCB_OUTCOME_OK);
 		assert_int_equal(trials[i].class_checked, TCB_CLASS_BOUNDED);
 		assert_true(trials[i].error_ratio == 0.25);
+		assert_true(trials[i].prepare_ns == 7e6 && isnan(trials[i].verify_ns));
 		assert_int_equal(trials[i].counter_count, 0);
 		assert_int_equal(trials[i].measurement_count, 1);
 		assert_int_equal(trials[i].measurements->sample_count, 3);
