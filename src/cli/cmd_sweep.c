@@ -17,6 +17,7 @@
 #include "cli/cli.h"
 #include "cli/problems.h"
 #include "cli/progress.h"
+#include "cli/shard_option.h"
 #include "cli/sweep_cards.h"
 #include "kernels/signature.h"
 #include "search/model.h"
@@ -27,7 +28,7 @@ enum { FINALISTS_MAX = 500 };
 static const double KNOWN_SHARE = 0.1; /* of the budget, for asking whose kernels are still the same */
 
 struct sweep_args {
-	const char *op, *device, *contract, *gguf, *strategy, *db;
+	const char *op, *device, *contract, *gguf, *strategy, *shard, *db;
 	struct cli_list shapes;
 	uint64_t threads, max_trials, seed, rotation, finalists;
 	double budget_s, timeout_s;
@@ -66,6 +67,13 @@ static const struct cli_option options[] = {
 	  .fallback = "0",
 	  .note = "no limit",
 	  .help = "try at most N new candidates of each shape" },
+	{ .name = "shard",
+	  .argument = "I/N",
+	  .kind = CLI_TEXT,
+	  .offset = offsetof(struct sweep_args, shard),
+	  .note = "the whole space",
+	  .help = "try the I-th of N disjoint parts of each shape's space, and the default geometry; auto: as the "
+		  "task of a Slurm array or of a Kubernetes indexed job that this is; auto/N: of N" },
 	CLI_OPTION_SEED(struct sweep_args, "seed of data, order and finals"),
 	CLI_OPTION_DB(struct sweep_args),
 	{ .name = "counters",
@@ -103,6 +111,7 @@ static const struct cli_option options[] = {
 /* One run of the command. */
 struct sweeping {
 	const struct sweep_args *args;
+	struct tcb_shard shard;
 	struct tcb_place place;
 	struct tcb_place *others; /* of cuda:all, beside PLACE; owned */
 	size_t other_count;
@@ -117,7 +126,7 @@ struct sweeping {
 struct sweep_job {
 	struct sweeping *run;
 	const struct cli_problem *problem;
-	char label[CLI_LABEL_MAX];
+	char label[CLI_LABEL_MAX + TCB_SHARD_TEXT_MAX + 8];
 	int64_t sweep;
 	struct tcb_trial *trials; /* as the database holds them, those of today's kernels first */
 	size_t trial_count;
@@ -222,10 +231,13 @@ static enum tcb_status begin_sweep(struct sweep_job *job, const struct tcb_sweep
 {
 	const struct tcb_build_info *build = tcb_build_info();
 	char signature[TCB_SIGNATURE_MAX];
-	json_t *settings = json_pack("{s:i, s:f, s:I, s:f, s:i, s:b, s:b, s:i}", "states", (int)opts->states,
-				     "budget_s", opts->budget_s, "max_trials", (json_int_t)opts->max_trials,
-				     "timeout_s", opts->timeout_s, "counters", (int)opts->counters, "any_size",
-				     opts->any_size, "fresh", job->run->args->fresh, "finalists", (int)opts->finalists);
+	char shard[TCB_SHARD_TEXT_MAX];
+	tcb_shard_print(&opts->shard, shard);
+	json_t *settings =
+		json_pack("{s:i, s:f, s:I, s:f, s:i, s:b, s:b, s:i, s:s*}", "states", (int)opts->states, "budget_s",
+			  opts->budget_s, "max_trials", (json_int_t)opts->max_trials, "timeout_s", opts->timeout_s,
+			  "counters", (int)opts->counters, "any_size", opts->any_size, "fresh", job->run->args->fresh,
+			  "finalists", (int)opts->finalists, "shard", shard[0] ? shard : NULL);
 	char *text = settings ? json_dumps(settings, JSON_COMPACT) : NULL;
 	struct tcb_sweep_record record = {
 		.device = &job->run->place.device,
@@ -375,6 +387,9 @@ static void add_json(struct sweep_job *job, size_t first_row)
 	cli_json_set(object, "op", cli_json_text(problem->op_name), &run->json_failed);
 	cli_json_set(object, "contract", json_string(tcb_contract_text(problem->contract)), &run->json_failed);
 	cli_json_set(object, "shape", cli_json_shape(&problem->shape), &run->json_failed);
+	if (run->shard.count)
+		cli_json_set(object, "shard", json_sprintf("%u/%u", run->shard.index, run->shard.count),
+			     &run->json_failed);
 	cli_json_set(object, "space_count", cli_json_size(result->space_count), &run->json_failed);
 	cli_json_set(object, "known", cli_json_size(result->known), &run->json_failed);
 	cli_json_set(object, "stale", cli_json_size(job->stale_count), &run->json_failed);
@@ -416,6 +431,7 @@ static void fill_options(const struct sweeping *run, struct cli_progress *progre
 		.max_trials = args->max_trials,
 		.seed = args->seed,
 		.any_size = args->any_size,
+		.shard = run->shard,
 		.others = run->others,
 		.other_count = run->other_count,
 		.states = 1u << TCB_COLD | 1u << TCB_HOT,
@@ -470,12 +486,21 @@ static enum tcb_status search_and_store(struct sweep_job *job, struct tcb_error 
 	return status;
 }
 
+static void label_job(struct sweep_job *job)
+{
+	cli_problem_label(&job->problem->problem, job->label);
+	if (job->run->shard.count) {
+		strcat(job->label, " shard ");
+		tcb_shard_print(&job->run->shard, job->label + strlen(job->label));
+	}
+}
+
 static enum tcb_status sweep_problem(struct sweeping *run, const struct cli_problem *problem, struct tcb_error *err)
 {
 	struct sweep_job job = { .run = run, .problem = problem };
 	enum tcb_status status;
 
-	cli_problem_label(&problem->problem, job.label);
+	label_job(&job);
 	status = load_known(&job, err);
 	if (status == TCB_OK)
 		status = search_and_store(&job, err);
@@ -538,6 +563,7 @@ static enum tcb_status run_sweep(const void *arguments, struct tcb_error *err)
 
 	TCB_TRY(check_strategy(args->strategy, err));
 	TCB_TRY(check_finalists(args->finalists, err));
+	TCB_TRY(cli_shard_find(args->shard, &run.shard, err));
 	TCB_TRY(cli_problems_make(args->op, args->contract, &args->shapes, args->gguf, &problems, err));
 	status = cli_open_device(args->device, args->threads, &run.place, err);
 	if (status == TCB_OK)
@@ -575,6 +601,7 @@ const struct cli_command cli_command_sweep = {
 		"On a GPU that is, the best are tried once more with the optimiser's passes (passes=all).  "
 		"With cuda:all, identical GPUs share the candidates, one of them holds the finals, and at the end the "
 		"winner is measured on each.  "
+		"With --shard, several machines have a part of the space each (docs/many-machines.md).  "
 		"Progress goes to stderr; the winners' table, or JSON, to stdout.",
 	.examples = "  tcbtune sweep --op @OP\n"
 		    "  tcbtune sweep --op @OP --gguf model.gguf --budget 60s\n"

@@ -9,7 +9,7 @@
 #include "search/search.h"
 
 struct cli_progress {
-	char label[128]; /* "op contract 1x4096x4096" */
+	char label[160]; /* "op contract 1x4096x4096 shard 1/4" */
 	double bytes;    /* of one call, for GB/s */
 	/* private */
 	int terminal, drawn;

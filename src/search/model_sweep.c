@@ -339,6 +339,7 @@ static enum tcb_status judge(const struct modelling *m, int state, const struct 
 static enum tcb_status prepare(struct modelling *m, struct tcb_error *err)
 {
 	TCB_TRY(tcb_space_create(m->model.op, m->model.problem, m->model.target, m->options->any_size, &m->space, err));
+	tcb_shard_narrow(&m->options->shard, m->space);
 	m->out->space_count = m->progress.total = m->space->count;
 	m->is_tried = calloc(m->space->count, 1);
 	for (int s = 0; s < TCB_STATE_COUNT; s++)

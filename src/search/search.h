@@ -19,6 +19,7 @@
 #include "base/trial.h"
 #include "device/device.h"
 #include "kernels/space.h"
+#include "search/shard.h"
 #include "worker/evaluate.h"
 
 /* Where finished trials go.  Every function may be NULL. */
@@ -47,9 +48,10 @@ struct tcb_sweep_options {
 	size_t max_trials;    /* 0: no limit */
 	uint64_t seed;
 	int any_size;
-	unsigned states;       /* bit 1u << enum tcb_state */
-	size_t rotation_bytes; /* 0: twice the last-level cache, at least 512 MiB, at most a quarter of the RAM */
-	double timeout_s;      /* one candidate's limit; 0: 20 s */
+	struct tcb_shard shard; /* all zero: the whole space */
+	unsigned states;        /* bit 1u << enum tcb_state */
+	size_t rotation_bytes;  /* 0: twice the last-level cache, at least 512 MiB, at most a quarter of the RAM */
+	double timeout_s;       /* one candidate's limit; 0: 20 s */
 	const struct tcb_place *others; /* GPUs identical to the sweep's place, to share the screening */
 	size_t other_count;
 	unsigned finalists; /* 0: 12 */

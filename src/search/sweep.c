@@ -441,6 +441,7 @@ static enum tcb_status prepare(struct tcb_sweep *sweep, const struct tcb_place *
 		return tcb_fail(err, TCB_E_USAGE, "no cache state to measure; ask for cold, hot or both");
 	TCB_TRY(tcb_space_create(sweep->op, sweep->problem, &place->device.target, options->any_size, &sweep->space,
 				 err));
+	tcb_shard_narrow(&options->shard, sweep->space);
 	sweep->out->space_count = sweep->progress.total = sweep->space->count;
 	sweep->entries = malloc(sweep->space->count * sizeof *sweep->entries);
 	if (!sweep->entries)
