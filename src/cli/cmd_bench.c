@@ -19,8 +19,8 @@
 #include "search/search.h"
 
 struct bench_args {
-	const char *op, *device, *contract, *geometry, *db;
-	struct cli_list shapes;
+	const char *op, *device, *contract, *db;
+	struct cli_list shapes, geometries;
 	uint64_t threads, seed, rotation;
 	double budget_s, timeout_s;
 	int cross, json;
@@ -34,10 +34,10 @@ static const struct cli_option options[] = {
 	CLI_OPTION_CONTRACT(struct bench_args),
 	{ .name = "geometry",
 	  .argument = "G",
-	  .kind = CLI_TEXT,
-	  .offset = offsetof(struct bench_args, geometry),
+	  .kind = CLI_LIST,
+	  .offset = offsetof(struct bench_args, geometries),
 	  .note = "the best one in the database",
-	  .help = "the geometry to compare with the others" },
+	  .help = "a geometry to compare with the others" },
 	{ .name = "cross",
 	  .kind = CLI_FLAG,
 	  .offset = offsetof(struct bench_args, cross),
@@ -57,7 +57,12 @@ static const struct cli_option options[] = {
 	CLI_OPTION_END,
 };
 
-enum { CONTENDERS_MAX = TCB_BENCH_MOST, OTHERS_MAX = CONTENDERS_MAX - 3, ROLE_MAX = 16 + TCB_SHAPE_TEXT_MAX };
+enum {
+	CONTENDERS_MAX = TCB_BENCH_MOST,
+	GIVEN_MAX = CONTENDERS_MAX - 2,
+	OTHERS_MAX = CONTENDERS_MAX - 3,
+	ROLE_MAX = 16 + TCB_SHAPE_TEXT_MAX
+};
 static const double SCALAR_OPERATIONS_MAX = 1e9; /* about a second of scalar code */
 
 /* The geometries of one problem in one cache state; [0] is the one that the others are compared with. */
@@ -121,12 +126,6 @@ static enum tcb_status add_best(struct benching *run, struct contest *contest, s
 	char label[CLI_LABEL_MAX];
 	struct tcb_error refused;
 
-	if (run->args->geometry) {
-		TCB_TRY(cli_find_geometry(contest->problem->op, &contest->problem->problem, &run->place.device.target,
-					  run->args->geometry, &geometry, err));
-		add_contender(contest, &geometry, "given");
-		return TCB_OK;
-	}
 	if (run->db)
 		TCB_TRY(tcb_db_best_each(run->db, &filter, match_best, &seeking, err));
 	cli_problem_label(&contest->problem->problem, label);
@@ -143,6 +142,18 @@ static enum tcb_status add_best(struct benching *run, struct contest *contest, s
 			refused.message);
 	} else {
 		add_contender(contest, &geometry, "best");
+	}
+	return TCB_OK;
+}
+
+static enum tcb_status add_given(const struct benching *run, struct contest *contest, struct tcb_error *err)
+{
+	for (size_t i = 0; i < run->args->geometries.count; i++) {
+		struct tcb_geometry geometry;
+
+		TCB_TRY(cli_find_geometry(contest->problem->op, &contest->problem->problem, &run->place.device.target,
+					  run->args->geometries.items[i], &geometry, err));
+		add_contender(contest, &geometry, "given");
 	}
 	return TCB_OK;
 }
@@ -176,7 +187,7 @@ static enum tcb_status add_others(struct benching *run, struct contest *contest,
 	const struct tcb_best_filter filter = { contest->problem->op->name, run->place.device.name };
 	const struct tcb_problem *problem = &contest->problem->problem;
 
-	if (!run->args->cross || !run->db)
+	if (!run->args->cross || !run->db) /* with given geometries there is none */
 		return TCB_OK;
 	TCB_TRY(tcb_db_best_each(run->db, &filter, match_other, &others, err));
 	for (size_t i = 0; i < others.count; i++) {
@@ -353,7 +364,10 @@ static enum tcb_status bench_state(struct benching *run, const struct cli_proble
 		.timeout_s = run->args->timeout_s,
 	};
 
-	TCB_TRY(add_best(run, &contest, err));
+	if (run->args->geometries.count)
+		TCB_TRY(add_given(run, &contest, err));
+	else
+		TCB_TRY(add_best(run, &contest, err));
 	problem->op->default_geometry(&problem->problem, &run->place.device.target, &fallback);
 	add_contender(&contest, &fallback, "default");
 	TCB_TRY(add_scalar(run, &contest, err));
@@ -396,7 +410,7 @@ static enum tcb_status open_db(struct benching *run, struct tcb_error *err)
 	char path[CLI_PATH_MAX];
 	enum tcb_status status;
 
-	if (run->args->geometry)
+	if (run->args->geometries.count)
 		return TCB_OK;
 	status = cli_open_db(run->args->db, TCB_DB_READ, path, &run->db, err);
 	return status == TCB_E_NOT_FOUND ? TCB_OK : status;
@@ -413,6 +427,9 @@ static enum tcb_status run_bench(const void *arguments, struct tcb_error *err)
 	struct cli_problems problems;
 	enum tcb_status status;
 
+	if (args->geometries.count > GIVEN_MAX)
+		return tcb_fail(err, TCB_E_USAGE, "--geometry is given %zu times; at most %d are measured together",
+				args->geometries.count, GIVEN_MAX);
 	TCB_TRY(cli_problems_make(args->op, args->contract, &args->shapes, NULL, &problems, err));
 	cli_table_init(&run.table, columns, sizeof columns / sizeof *columns);
 	run.contests = args->json ? json_array() : NULL;
@@ -435,7 +452,7 @@ const struct cli_command cli_command_bench = {
 	.name = "bench",
 	.summary = "measure the best geometry against the default and the read limit",
 	.description =
-		"For each shape, cold and hot: the best geometry of the database (or --geometry), the op's default, "
+		"For each shape, cold and hot: the best geometry of the database (or those given), the op's default, "
 		"the scalar candidate nearest to the first, and a loop that only reads the same bytes (or copies them, "
 		"where the op writes as much as it reads), all in paired "
 		"interleaved rounds of one worker, so that drift of the machine cancels.  Ratios are times over the "
