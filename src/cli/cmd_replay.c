@@ -16,6 +16,7 @@
 struct replay_args {
 	struct cli_list files, strategies;
 	uint64_t repeats, seed;
+	int starts; /* index in the words below */
 	int json;
 };
 
@@ -38,6 +39,14 @@ static const struct cli_option options[] = {
 	  .offset = offsetof(struct replay_args, repeats),
 	  .fallback = "25",
 	  .help = "runs of each strategy over each space, each with another seed" },
+	{ .name = "starts",
+	  .argument = "WHICH",
+	  .kind = CLI_WORD,
+	  .offset = offsetof(struct replay_args, starts),
+	  .words = "none|stored",
+	  .fallback = "none",
+	  .help = "stored: each space of a database begins with the winners of the other problems that the databases "
+		  "hold" },
 	CLI_OPTION_SEED(struct replay_args, "seed of the first run; the next has the next number"),
 	CLI_OPTION_JSON(struct replay_args),
 	CLI_OPTION_END,
@@ -92,6 +101,8 @@ static enum tcb_status read_files(struct replaying *r, struct tcb_error *err)
 		else if (status != TCB_OK)
 			return tcb_fail(err, status, "%s", why.message);
 	}
+	for (size_t i = 0; r->args->starts && i < r->spaces.count; i++)
+		TCB_TRY(cli_replay_starts(&r->spaces.winners, &r->spaces.origins[i], &r->spaces.items[i], err));
 	return TCB_OK;
 }
 

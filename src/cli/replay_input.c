@@ -15,6 +15,7 @@
 #include "cli/replay_input.h"
 #include "cli/setup.h"
 #include "db/db.h"
+#include "kernels/op.h"
 
 enum {
 	READ_BYTES = 1 << 20,
@@ -76,13 +77,19 @@ static int begins_with(const struct bytes *bytes, const char *with)
 
 /* --- spaces --- */
 
-static enum tcb_status add(struct cli_spaces *spaces, const struct tcb_recorded *space, struct tcb_error *err)
+static enum tcb_status add(struct cli_spaces *spaces, const struct tcb_recorded *space, const struct cli_origin *origin,
+			   struct tcb_error *err)
 {
 	struct tcb_recorded *items = realloc(spaces->items, (spaces->count + 1) * sizeof *items);
-	if (!items)
+	if (items)
+		spaces->items = items;
+	struct cli_origin *origins = realloc(spaces->origins, (spaces->count + 1) * sizeof *origins);
+	if (origins)
+		spaces->origins = origins;
+	if (!items || !origins)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for %zu recorded spaces", spaces->count + 1);
-	spaces->items = items;
-	spaces->items[spaces->count++] = *space;
+	spaces->items[spaces->count] = *space;
+	spaces->origins[spaces->count++] = *origin;
 	return TCB_OK;
 }
 
@@ -105,11 +112,43 @@ static size_t find_default(const struct tcb_trial *trials, size_t count, const c
 	return TCB_ASK_NONE;
 }
 
+/* Whose the trials are, and their geometries. */
+static enum tcb_status make_origin(const struct tcb_tried *tried, const struct tcb_trial *trials, size_t count,
+				   struct cli_origin *out, struct tcb_error *err)
+{
+	*out = (struct cli_origin){ .problem = tried->problem, .device = tried->device };
+	out->problem.op = tcb_op_find(tried->problem.op_name);
+	out->geometries = malloc(count * sizeof *out->geometries + 1);
+	if (!out->geometries)
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory for %zu geometries", count);
+	for (size_t i = 0; i < count; i++)
+		out->geometries[i] = trials[i].geometry;
+	return TCB_OK;
+}
+
+static enum tcb_status add_space(struct cli_spaces *spaces, const struct tcb_recorded *space,
+				 const struct tcb_tried *tried, const struct tcb_trial *trials, size_t count,
+				 struct tcb_error *err)
+{
+	struct cli_origin origin;
+	if (space->valid < TRIALS_LEAST)
+		return TCB_E_NOT_FOUND;
+	TCB_TRY(make_origin(tried, trials, count, &origin, err));
+	enum tcb_status status = add(spaces, space, &origin, err);
+	if (status != TCB_OK)
+		free(origin.geometries);
+	return status;
+}
+
 static enum tcb_status add_trials(struct from_database *from, const struct tcb_tried *tried,
 				  const struct tcb_trial *trials, size_t count, struct tcb_error *err)
 {
 	char shape[TCB_SHAPE_TEXT_MAX], name[sizeof(((struct tcb_recorded *)0)->name)];
+	struct tcb_problem problem = tried->problem;
 	size_t added = 0;
+	problem.op = tcb_op_find(problem.op_name);
+	if (problem.op)
+		TCB_TRY(cli_replay_winners_add(&from->spaces->winners, &problem, &tried->device, trials, count, err));
 	tcb_shape_print(&tried->problem.shape, shape);
 	for (int state = 0; state < TCB_STATE_COUNT && count >= TRIALS_LEAST; state++) {
 		struct tcb_recorded space;
@@ -118,7 +157,7 @@ static enum tcb_status add_trials(struct from_database *from, const struct tcb_t
 			       tcb_state_text((enum tcb_state)state));
 		TCB_TRY(tcb_recorded_trials(trials, count, (enum tcb_state)state, name, &space, err));
 		space.start = find_default(trials, count, tried->default_geometry);
-		enum tcb_status status = space.valid >= TRIALS_LEAST ? add(from->spaces, &space, err) : TCB_E_NOT_FOUND;
+		enum tcb_status status = add_space(from->spaces, &space, tried, trials, count, err);
 		added += status == TCB_OK;
 		if (status != TCB_OK)
 			tcb_recorded_fini(&space);
@@ -165,7 +204,7 @@ static enum tcb_status add_bytes(struct cli_spaces *spaces, const struct bytes *
 	const char *slash = strrchr(path, '/');
 	struct tcb_recorded space;
 	TCB_TRY(tcb_recorded_parse(bytes->data, bytes->count, slash ? slash + 1 : path, &space, err));
-	enum tcb_status status = add(spaces, &space, err);
+	enum tcb_status status = add(spaces, &space, &(struct cli_origin){ .geometries = NULL }, err);
 	if (status != TCB_OK)
 		tcb_recorded_fini(&space);
 	return status;
@@ -191,7 +230,11 @@ enum tcb_status cli_spaces_add(struct cli_spaces *spaces, const char *path, stru
 
 void cli_spaces_fini(struct cli_spaces *spaces)
 {
-	for (size_t i = 0; i < spaces->count; i++)
+	for (size_t i = 0; i < spaces->count; i++) {
 		tcb_recorded_fini(&spaces->items[i]);
+		free(spaces->origins[i].geometries);
+	}
 	free(spaces->items);
+	free(spaces->origins);
+	cli_replay_winners_fini(&spaces->winners);
 }

@@ -5,11 +5,13 @@
 #ifndef TCB_CLI_REPLAY_INPUT_H
 #define TCB_CLI_REPLAY_INPUT_H
 
-#include "search/recorded.h"
+#include "cli/replay_starts.h"
 
 struct cli_spaces {
 	struct tcb_recorded *items;
+	struct cli_origin *origins; /* [space] */
 	size_t count;
+	struct cli_replay_winners winners; /* of all databases */
 };
 /*
  * Adds what PATH holds: one space of a T4 or cache file, plain or gz, or two (cold, hot) of each problem of a tuning

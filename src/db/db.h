@@ -69,7 +69,7 @@ void tcb_db_trials_free(struct tcb_trial *trials, size_t count);
 
 /* What tcb_db_trials can be asked for. */
 struct tcb_tried {
-	struct tcb_device device; /* key, name, model and threads */
+	struct tcb_device device; /* key, name, arch, model, kind and threads */
 	struct tcb_problem problem;
 	uint64_t rotation_bytes;
 	char default_geometry[TCB_GEOMETRY_TEXT_MAX]; /* empty where there is no best row */

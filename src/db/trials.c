@@ -449,6 +449,7 @@ static int tried_columns(sqlite3_stmt *stmt, struct tcb_tried *tried)
 		{ 5, tried->problem.op_name, sizeof(tried->problem.op_name) },
 		{ 6, contract, sizeof(contract) },
 		{ 11, tried->default_geometry, sizeof(tried->default_geometry) },
+		{ 12, tried->device.arch, sizeof(tried->device.arch) },
 	};
 	size_t *const sizes[] = { &tried->problem.shape.m, &tried->problem.shape.n, &tried->problem.shape.k };
 
@@ -466,6 +467,7 @@ static int tried_columns(sqlite3_stmt *stmt, struct tcb_tried *tried)
 	}
 	tried->device.target.threads = (unsigned)sqlite3_column_int64(stmt, 4);
 	tried->rotation_bytes = (uint64_t)sqlite3_column_int64(stmt, 10);
+	tried->device.target.kind = sqlite3_column_int(stmt, 13) ? TCB_TARGET_CUDA : TCB_TARGET_CPU;
 	return -1;
 }
 
@@ -481,7 +483,7 @@ enum tcb_status tcb_db_tried_each(struct tcb_db *db, int (*each)(void *ctx, cons
 		db, &stmt, doing, err,
 		"SELECT min(s.id), d.key, d.name, d.model, d.threads, p.op, p.contract, p.m, p.n, p.k,"
 		" s.rotation_bytes, (SELECT b.default_geometry FROM best b WHERE b.device_id = d.id"
-		" AND b.problem_id = p.id LIMIT 1)"
+		" AND b.problem_id = p.id LIMIT 1), d.arch, d.kind = 'cuda'"
 		" FROM sweep s JOIN device d ON d.id = s.device_id JOIN problem p ON p.id = s.problem_id"
 		" WHERE EXISTS (SELECT 1 FROM trial t WHERE t.sweep_id = s.id) GROUP BY d.id, p.id, s.rotation_bytes"
 		" ORDER BY p.op, p.contract, p.m, p.n, p.k, d.name, d.key, d.threads, s.rotation_bytes",

@@ -7,13 +7,15 @@
 #define TCB_SEARCH_RECORDED_H
 
 #include "base/trial.h"
+#include "search/starts.h"
 #include "search/strategy.h"
 
 struct tcb_recorded {
 	char name[192];
 	struct tcb_lattice lattice;
-	size_t valid;  /* candidates that did not fail */
-	size_t start;  /* the default; TCB_ASK_NONE if there is none, or it is not known */
+	size_t valid;                               /* candidates that did not fail */
+	size_t start;                               /* the default; TCB_ASK_NONE if there is none, or it is not known */
+	size_t starts[TCB_STARTS_MAX], start_count; /* tried after it, before the strategy is asked */
 	double *value; /* [index]: the time found, infinite where the candidate failed; owned */
 	double *price; /* [index]: what trying it took, any unit but the same for all; owned */
 };

@@ -153,6 +153,8 @@ enum tcb_status tcb_replay_run(const struct tcb_replay *replay, const struct tcb
 	TCB_TRY(strategy->create(&setup, &self, err));
 	if (space->start != TCB_ASK_NONE)
 		try(&run, strategy, self, space->start);
+	for (size_t i = 0; i < space->start_count; i++)
+		try(&run, strategy, self, space->starts[i]);
 	while (run.moments < TCB_REPLAY_MOMENTS || run.marks < TCB_REPLAY_MARKS) {
 		const size_t index = strategy->ask(self, fmin(1, run.clock / replay->until));
 		if (index == TCB_ASK_NONE)
