@@ -19,13 +19,20 @@ struct node {
 	float good;     /* share of the weight */
 };
 
+/* An example as often as it was drawn. */
+struct sample {
+	const uint16_t *row; /* coordinates */
+	float good, bad;
+};
+
 struct tcb_forest {
 	const struct tcb_lattice *lattice;
 	size_t most;
 	struct node *nodes; /* [tree * nodes_most + ...] */
 	size_t nodes_most;  /* of a tree */
 	/* while a tree grows */
-	struct tcb_example *sample;
+	struct sample *sample;
+	uint16_t *draws;   /* [example]: how often it was drawn */
 	uint16_t *fields;  /* a permutation */
 	float (*sums)[2];  /* [coordinate]: good and bad weight */
 	uint32_t *waiting; /* triples: node, begin, end of its examples in sample */
@@ -37,6 +44,7 @@ void tcb_forest_destroy(struct tcb_forest *forest)
 		return;
 	free(forest->nodes);
 	free(forest->sample);
+	free(forest->draws);
 	free(forest->fields);
 	free(forest->sums);
 	free(forest->waiting);
@@ -57,10 +65,12 @@ enum tcb_status tcb_forest_create(const struct tcb_lattice *lattice, size_t most
 	forest->nodes_most = 2 * most + 1;
 	forest->nodes = malloc(TCB_FOREST_TREES * forest->nodes_most * sizeof *forest->nodes);
 	forest->sample = malloc((most + 1) * sizeof *forest->sample);
+	forest->draws = malloc((most + 1) * sizeof *forest->draws);
 	forest->fields = malloc((lattice->fields + 1) * sizeof *forest->fields);
 	forest->sums = malloc(ranks * sizeof *forest->sums);
 	forest->waiting = malloc(3 * forest->nodes_most * sizeof *forest->waiting);
-	if (!forest->nodes || !forest->sample || !forest->fields || !forest->sums || !forest->waiting) {
+	if (!forest->nodes || !forest->sample || !forest->draws || !forest->fields || !forest->sums ||
+	    !forest->waiting) {
 		tcb_forest_destroy(forest);
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for a forest of %zu examples", most);
 	}
@@ -71,11 +81,6 @@ enum tcb_status tcb_forest_create(const struct tcb_lattice *lattice, size_t most
 }
 
 /* --- growing --- */
-
-static uint16_t rank_of(const struct tcb_forest *forest, size_t index, size_t field)
-{
-	return forest->lattice->coordinate[index * forest->lattice->fields + field];
-}
 
 /* Of two sides, 0 good and 1 bad: weight times Gini impurity, halved. */
 static float impurity(float good, float bad)
@@ -97,7 +102,7 @@ static void try_field(struct tcb_forest *forest, size_t begin, size_t end, uint1
 	float left[2] = { 0, 0 };
 	memset(forest->sums, 0, ranks * sizeof *forest->sums);
 	for (size_t i = begin; i < end; i++) {
-		float *sum = forest->sums[rank_of(forest, forest->sample[i].index, field)];
+		float *sum = forest->sums[forest->sample[i].row[field]];
 		sum[0] += forest->sample[i].good;
 		sum[1] += forest->sample[i].bad;
 	}
@@ -116,9 +121,9 @@ static void try_field(struct tcb_forest *forest, size_t begin, size_t end, uint1
 	}
 }
 
-static int goes_left(const struct tcb_forest *forest, const struct node *node, size_t index)
+static int goes_left(const struct tcb_forest *forest, const struct node *node, const uint16_t *row)
 {
-	const uint16_t rank = rank_of(forest, index, node->field);
+	const uint16_t rank = row[node->field];
 	return forest->lattice->named[node->field] ? rank == node->at : rank <= node->at;
 }
 
@@ -142,11 +147,11 @@ static struct split find_split(struct tcb_forest *forest, size_t begin, size_t e
 static size_t part(struct tcb_forest *forest, const struct node *node, size_t begin, size_t end)
 {
 	while (begin < end) {
-		if (goes_left(forest, node, forest->sample[begin].index)) {
+		if (goes_left(forest, node, forest->sample[begin].row)) {
 			begin++;
 			continue;
 		}
-		const struct tcb_example moved = forest->sample[begin];
+		const struct sample moved = forest->sample[begin];
 		forest->sample[begin] = forest->sample[--end];
 		forest->sample[end] = moved;
 	}
@@ -181,28 +186,43 @@ static void grow_tree(struct tcb_forest *forest, struct node *nodes, size_t coun
 	}
 }
 
+/* Draws COUNT of EXAMPLES with putting back into the sample; returns how many different ones it has. */
+static size_t draw(struct tcb_forest *forest, const struct tcb_example *examples, size_t count, struct tcb_rng *rng)
+{
+	const struct tcb_lattice *lattice = forest->lattice;
+	size_t drawn = 0;
+	memset(forest->draws, 0, count * sizeof *forest->draws);
+	for (size_t i = 0; i < count; i++)
+		forest->draws[tcb_rng_below(rng, count)]++;
+	for (size_t i = 0; i < count; i++)
+		if (forest->draws[i])
+			forest->sample[drawn++] =
+				(struct sample){ lattice->coordinate + examples[i].index * lattice->fields,
+						 (float)forest->draws[i] * examples[i].good,
+						 (float)forest->draws[i] * examples[i].bad };
+	return drawn;
+}
+
 void tcb_forest_grow(struct tcb_forest *forest, const struct tcb_example *examples, size_t count, struct tcb_rng *rng)
 {
-	for (size_t t = 0; t < TCB_FOREST_TREES; t++) {
-		for (size_t i = 0; i < count; i++)
-			forest->sample[i] = examples[tcb_rng_below(rng, count)];
-		grow_tree(forest, forest->nodes + t * forest->nodes_most, count, rng);
-	}
+	for (size_t t = 0; t < TCB_FOREST_TREES; t++)
+		grow_tree(forest, forest->nodes + t * forest->nodes_most, draw(forest, examples, count, rng), rng);
 }
 
 /* --- asking --- */
 
-float tcb_forest_judge(const struct tcb_forest *forest, size_t index, uint32_t leaves[TCB_FOREST_TREES])
+float tcb_forest_judge(const struct tcb_forest *forest, size_t index, size_t trees, uint32_t *leaves)
 {
+	const uint16_t *row = forest->lattice->coordinate + index * forest->lattice->fields;
 	float sum = 0;
-	for (size_t t = 0; t < TCB_FOREST_TREES; t++) {
+	for (size_t t = 0; t < trees; t++) {
 		const struct node *nodes = forest->nodes + t * forest->nodes_most;
 		uint32_t at = 0;
 		while (nodes[at].field != LEAF)
-			at = nodes[at].left + !goes_left(forest, &nodes[at], index);
+			at = nodes[at].left + !goes_left(forest, &nodes[at], row);
 		sum += nodes[at].good;
 		if (leaves)
 			leaves[t] = at;
 	}
-	return sum / TCB_FOREST_TREES;
+	return sum / (float)trees;
 }

@@ -24,8 +24,8 @@ enum tcb_status tcb_forest_create(const struct tcb_lattice *lattice, size_t most
 				  struct tcb_error *err);
 void tcb_forest_destroy(struct tcb_forest *forest); /* NULL is fine */
 void tcb_forest_grow(struct tcb_forest *forest, const struct tcb_example *examples, size_t count, struct tcb_rng *rng);
-/* The mean over the trees of the share of good weight in the leaf that candidate INDEX comes to; LEAVES (nullable) gets
- * the leaf in each tree. */
-float tcb_forest_judge(const struct tcb_forest *forest, size_t index, uint32_t leaves[TCB_FOREST_TREES]);
+/* The mean over the first TREES trees of the share of good weight in the leaf that candidate INDEX comes to; LEAVES
+ * (nullable) gets the leaf in each. */
+float tcb_forest_judge(const struct tcb_forest *forest, size_t index, size_t trees, uint32_t *leaves);
 
 #endif

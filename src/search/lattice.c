@@ -34,11 +34,23 @@ static size_t distinct_values(const struct tcb_lattice_source *source, size_t fi
 	return distinct;
 }
 
-/* Fills the next field of LATTICE with the ranks of SOURCE's FIELD among its DISTINCT VALUES. */
+/* Is field A of LATTICE, whose rows have STRIDE coordinates, the same as field B? */
+static int are_same(const struct tcb_lattice *lattice, size_t stride, size_t a, size_t b)
+{
+	if (lattice->top[a] != lattice->top[b] || lattice->named[a] != lattice->named[b])
+		return 0;
+	for (size_t i = 0; i < lattice->count; i++)
+		if (lattice->coordinate[i * stride + a] != lattice->coordinate[i * stride + b])
+			return 0;
+	return 1;
+}
+
+/* Fills the next field of LATTICE with the ranks of SOURCE's FIELD among its DISTINCT VALUES, unless another one has
+ * the same. */
 static void add_field(struct tcb_lattice *lattice, const struct tcb_lattice_source *source, size_t field,
 		      const double *values, size_t distinct)
 {
-	const size_t to = lattice->fields++;
+	const size_t to = lattice->fields;
 	for (size_t i = 0; i < source->count; i++) {
 		double value = source->value(source->ctx, i, field);
 		const double *at = bsearch(&value, values, distinct, sizeof *values, compare_values);
@@ -46,6 +58,10 @@ static void add_field(struct tcb_lattice *lattice, const struct tcb_lattice_sour
 	}
 	lattice->top[to] = (uint16_t)(distinct - 1);
 	lattice->named[to] = source->is_named(source->ctx, field) != 0;
+	for (size_t other = 0; other < to; other++)
+		if (are_same(lattice, source->fields, other, to))
+			return;
+	lattice->fields++;
 }
 
 /* Rows of FIELDS coordinates become rows of as many as there are. */
@@ -73,13 +89,19 @@ enum tcb_status tcb_lattice_init(struct tcb_lattice *lattice, const struct tcb_l
 		if (distinct > UINT16_MAX)
 			status = tcb_fail(err, TCB_E_FORMAT, "a parameter with %zu values; at most %d are searched",
 					  distinct, UINT16_MAX);
+		else if (distinct > 1 && lattice->fields == TCB_LATTICE_FIELDS)
+			status = tcb_fail(err, TCB_E_FORMAT,
+					  "a space of more than %d parameters; at most that many are searched",
+					  TCB_LATTICE_FIELDS);
 		else if (distinct > 1)
 			add_field(lattice, source, field, values, distinct);
 	}
 	free(values);
-	if (status == TCB_OK)
+	if (status == TCB_OK) {
 		close_rows(lattice, source->fields);
-	else
+		status = tcb_lattice_order(lattice, err);
+	}
+	if (status != TCB_OK)
 		tcb_lattice_fini(lattice);
 	return status;
 }
@@ -111,42 +133,9 @@ void tcb_lattice_fini(struct tcb_lattice *lattice)
 	free(lattice->coordinate);
 	free(lattice->top);
 	free(lattice->named);
+	free(lattice->order);
+	free(lattice->skip);
 	*lattice = (struct tcb_lattice){ 0 };
-}
-
-/* Steps from X to Y; what is LIMIT or more may be given as less than it is. */
-static inline size_t steps_between(const struct tcb_lattice *lattice, const uint16_t *x, const uint16_t *y,
-				   size_t limit)
-{
-	size_t distance = 0;
-	for (size_t f = 0; f < lattice->fields && distance < limit; f++) {
-		const size_t steps = x[f] > y[f] ? (size_t)(x[f] - y[f]) : (size_t)(y[f] - x[f]);
-		distance += lattice->named[f] ? steps != 0 : steps;
-	}
-	return distance;
-}
-
-static const uint16_t *row_of(const struct tcb_lattice *lattice, size_t index)
-{
-	return lattice->coordinate + index * lattice->fields;
-}
-
-size_t tcb_lattice_distance(const struct tcb_lattice *lattice, size_t a, size_t b)
-{
-	return steps_between(lattice, row_of(lattice, a), row_of(lattice, b), SIZE_MAX);
-}
-
-size_t tcb_lattice_nearest(const struct tcb_lattice *lattice, const uint16_t *point)
-{
-	size_t nearest = 0, least = SIZE_MAX;
-	for (size_t i = 0; i < lattice->count && least; i++) {
-		const size_t distance = steps_between(lattice, point, row_of(lattice, i), least);
-		if (distance < least) {
-			nearest = i;
-			least = distance;
-		}
-	}
-	return nearest;
 }
 
 enum tcb_status tcb_deck_init(struct tcb_deck *deck, size_t count, uint64_t seed, struct tcb_error *err)
@@ -192,15 +181,14 @@ size_t tcb_deck_deal(struct tcb_deck *deck)
 	return TCB_ASK_NONE;
 }
 
-size_t tcb_deck_deal_nearest(struct tcb_deck *deck, const struct tcb_lattice *lattice, const uint16_t *point,
-			     size_t radius)
+size_t tcb_deck_deal_near(struct tcb_deck *deck, const struct tcb_lattice *lattice, size_t from, size_t radius)
 {
 	size_t nearest = TCB_ASK_NONE, least = radius;
 	for (size_t i = deck->next; i < deck->count; i++) {
 		size_t index = deck->order[i];
 		if (deck->taken[index])
 			continue;
-		size_t distance = steps_between(lattice, point, row_of(lattice, index), SIZE_MAX);
+		size_t distance = tcb_lattice_distance(lattice, from, index);
 		if (distance < least || (distance == least && nearest == TCB_ASK_NONE)) {
 			nearest = index;
 			least = distance;
@@ -209,9 +197,4 @@ size_t tcb_deck_deal_nearest(struct tcb_deck *deck, const struct tcb_lattice *la
 	if (nearest != TCB_ASK_NONE)
 		deck->taken[nearest] = 1;
 	return nearest;
-}
-
-size_t tcb_deck_deal_near(struct tcb_deck *deck, const struct tcb_lattice *lattice, size_t from, size_t radius)
-{
-	return tcb_deck_deal_nearest(deck, lattice, row_of(lattice, from), radius);
 }

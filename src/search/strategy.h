@@ -38,15 +38,20 @@
 
 #define TCB_ASK_NONE ((size_t)-1)
 
+enum { TCB_LATTICE_FIELDS = 64 /* at most */ };
+
 /*
  * lattice.c: a space as strategies see it.  The coordinates of a candidate are the ranks of its parameters among the
- * values that occur in the space: of a geometry, of its tile dimensions and knobs.  What never varies is left out.
+ * values that occur in the space: of a geometry, of its tile dimensions and knobs.  What never varies is left out, and
+ * what always varies together with another.
  */
 struct tcb_lattice {
 	size_t count, fields; /* candidates; coordinates of each */
 	uint16_t *coordinate; /* [index * fields + field]; owned */
 	uint16_t *top;        /* [field]: the largest coordinate; owned */
 	unsigned char *named; /* [field]: the values are words, any two of them one step apart; owned */
+	uint32_t *order;      /* indices, ordered by their coordinates; owned */
+	uint32_t *skip;       /* [place in order * fields + field]: the next place with others up to the field; owned */
 };
 /* Of COUNT candidates with FIELDS parameters each, as VALUE and IS_NAMED tell them. */
 struct tcb_lattice_source {
@@ -61,9 +66,42 @@ enum tcb_status tcb_lattice_of_geometries(struct tcb_lattice *lattice, const str
 					  size_t count, struct tcb_error *err);
 void tcb_lattice_fini(struct tcb_lattice *lattice);
 /* Steps between two candidates, summed over all fields. */
-size_t tcb_lattice_distance(const struct tcb_lattice *lattice, size_t a, size_t b);
-/* The candidate that is nearest to POINT, any coordinates: to it by steps, the first among equals. */
-size_t tcb_lattice_nearest(const struct tcb_lattice *lattice, const uint16_t *point);
+static inline size_t tcb_lattice_distance(const struct tcb_lattice *lattice, size_t a, size_t b)
+{
+	const uint16_t *x = lattice->coordinate + a * lattice->fields, *y = lattice->coordinate + b * lattice->fields;
+	unsigned distance = 0;
+	for (size_t f = 0; f < lattice->fields; f++) {
+		const unsigned steps = x[f] > y[f] ? (unsigned)(x[f] - y[f]) : (unsigned)(y[f] - x[f]);
+		distance += lattice->named[f] ? steps != 0 : steps;
+	}
+	return distance;
+}
+
+/* lattice_walk.c: candidates near a point. */
+enum tcb_reach {
+	TCB_REACH_STEPS,     /* steps, summed over all fields, count of the limit */
+	TCB_REACH_ADJACENT,  /* fields may differ by one step; the limit is 0 */
+	TCB_REACH_ONE,       /* fields that differ count of the limit */
+	TCB_REACH_ONE_BY_ONE /* the same, and they may differ by one step */
+};
+struct tcb_walk {
+	const struct tcb_lattice *lattice;
+	const uint16_t *point; /* any coordinates; lent */
+	enum tcb_reach reach;
+	size_t limit;    /* may become smaller while one walks */
+	size_t distance; /* of the last candidate: what counted of the limit */
+	/* inside */
+	size_t at, field, spent[TCB_LATTICE_FIELDS + 1];
+};
+void tcb_walk_init(struct tcb_walk *walk, const struct tcb_lattice *lattice, const uint16_t *point,
+		   enum tcb_reach reach, size_t limit);
+/* The next candidate within the limit, in no order that means anything; TCB_ASK_NONE after the last. */
+size_t tcb_walk_next(struct tcb_walk *walk);
+/* The candidate with the fewest steps to POINT, the first among equals, of those that are not TAKEN ([index];
+ * nullable); TCB_ASK_NONE when all are. */
+size_t tcb_lattice_nearest(const struct tcb_lattice *lattice, const uint16_t *point, const unsigned char *taken);
+/* For tcb_lattice_init: fills in what walks need. */
+enum tcb_status tcb_lattice_order(struct tcb_lattice *lattice, struct tcb_error *err);
 
 /* What is given to a strategy; lent until destroy. */
 struct tcb_strategy_setup {
@@ -110,10 +148,7 @@ enum tcb_status tcb_deck_init(struct tcb_deck *deck, size_t count, uint64_t seed
 void tcb_deck_fini(struct tcb_deck *deck);
 void tcb_deck_take(struct tcb_deck *deck, size_t index); /* out of the deck: dealt, or known */
 size_t tcb_deck_deal(struct tcb_deck *deck);             /* takes the next; TCB_ASK_NONE when empty */
-/* Takes the one nearest to POINT, or to candidate FROM, at most RADIUS steps away, the first in the deck's order among
- * equals. */
-size_t tcb_deck_deal_nearest(struct tcb_deck *deck, const struct tcb_lattice *lattice, const uint16_t *point,
-			     size_t radius);
+/* Takes the one nearest to candidate FROM, at most RADIUS steps away, the first in the deck's order among equals. */
 size_t tcb_deck_deal_near(struct tcb_deck *deck, const struct tcb_lattice *lattice, size_t from, size_t radius);
 
 #endif

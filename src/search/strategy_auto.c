@@ -9,9 +9,9 @@
  */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "base/util.h"
-#include "search/history.h"
+#include "search/learner.h"
 
 static const struct tcb_strategy *const MEMBERS[] = {
 	&tcb_strategy_neighbourhood,
@@ -30,13 +30,11 @@ static const double FADE = 0.97; /* of what a trial brought, with every later on
 static const double RECORD = 4;  /* a new best, in units of a trial that is among the best tenth */
 
 struct portfolio {
-	struct tcb_history history;
-	struct tcb_rng rng;
+	struct tcb_learner learner;
 	void *member[MEMBER_COUNT];
 	int is_done[MEMBER_COUNT];                          /* has nothing more to ask for */
 	double brought[MEMBER_COUNT], trials[MEMBER_COUNT]; /* faded sums */
 	unsigned char *asker;                               /* [index]: the member that asked; NOBODY */
-	unsigned char *is_asked;
 	size_t asked;
 };
 
@@ -47,42 +45,34 @@ static void auto_destroy(void *self)
 		return;
 	for (size_t m = 0; m < MEMBER_COUNT; m++)
 		MEMBERS[m]->destroy(p->member[m]);
-	tcb_history_fini(&p->history);
 	free(p->asker);
-	free(p->is_asked);
-	free(p);
+	tcb_learner_destroy(p);
 }
 
 static enum tcb_status create_members(struct portfolio *p, const struct tcb_strategy_setup *setup,
 				      struct tcb_error *err)
 {
-	TCB_TRY(tcb_history_init(&p->history, setup, err));
 	for (size_t m = 0; m < MEMBER_COUNT; m++) {
 		TCB_TRY(MEMBERS[m]->create(setup, &p->member[m], err));
 		p->brought[m] = p->trials[m] = 1;
 	}
 	p->asker = malloc(setup->lattice->count + 1);
-	p->is_asked = calloc(setup->lattice->count + 1, 1);
-	if (!p->asker || !p->is_asked)
+	if (!p->asker)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the search strategy");
-	for (size_t i = 0; i < setup->lattice->count; i++)
-		p->asker[i] = NOBODY;
+	memset(p->asker, NOBODY, setup->lattice->count);
 	return TCB_OK;
 }
 
 static enum tcb_status auto_create(const struct tcb_strategy_setup *setup, void **out, struct tcb_error *err)
 {
-	struct portfolio *p = calloc(1, sizeof *p);
-	if (!p)
-		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the search strategy");
-	tcb_rng_init(&p->rng, setup->seed ^ 0x706f7274);
-	enum tcb_status status = create_members(p, setup, err);
-	if (status != TCB_OK) {
-		auto_destroy(p);
-		return status;
-	}
-	*out = p;
-	return TCB_OK;
+	void *self;
+	TCB_TRY(tcb_learner_create(setup, sizeof(struct portfolio), &self, err));
+	enum tcb_status status = create_members(self, setup, err);
+	if (status == TCB_OK)
+		*out = self;
+	else
+		auto_destroy(self);
+	return status;
 }
 
 /* One of those that are not done, by its least part and by what its trials brought. */
@@ -98,7 +88,7 @@ static size_t choose_member(struct portfolio *p)
 			p->is_done[m] ? 0 : LEAST[m] + (gains > 0 ? pow(p->brought[m] / p->trials[m], 2) / gains : 1);
 		sum += weight[m];
 	}
-	double at = tcb_rng_unit(&p->rng) * sum;
+	double at = tcb_rng_unit(&p->learner.rng) * sum;
 	for (size_t m = 0; m < MEMBER_COUNT; m++) {
 		if (p->is_done[m])
 			continue;
@@ -122,8 +112,8 @@ static size_t auto_ask(void *self, double spent)
 		const size_t index = MEMBERS[m]->ask(p->member[m], spent);
 		if (index == TCB_ASK_NONE) {
 			p->is_done[m] = 1;
-		} else if (!p->is_asked[index]) { /* else another asked for it, and it is under way */
-			p->is_asked[index] = 1;
+		} else if (!p->learner.deck.taken[index]) { /* else another asked for it, and it is under way */
+			tcb_learner_take(&p->learner, index);
 			p->asker[index] = (unsigned char)m;
 			p->asked++;
 			return index;
@@ -132,18 +122,15 @@ static size_t auto_ask(void *self, double spent)
 }
 
 /* What a trial that was just told is worth, in the state where it is worth most. */
-static double worth(const struct portfolio *p, size_t index)
+static double worth(const struct tcb_learner *l, size_t index)
 {
 	double most = 0;
 	for (unsigned s = 0; s < TCB_STATE_COUNT; s++) {
-		const double cost = tcb_history_cost(&p->history, index, s);
-		size_t better = 0;
-		if (!(p->history.states >> s & 1u) || !(cost < INFINITY))
+		const double cost = tcb_learner_cost(l, index, s);
+		if (!(l->states >> s & 1u) || !(cost < INFINITY))
 			continue;
-		for (size_t i = 0; i + 1 < p->history.count; i++)
-			better += tcb_history_cost(&p->history, p->history.index[i], s) <= cost;
-		const double part = (double)better / (double)p->history.count;
-		most = fmax(most, better == 0 ? RECORD : fmax(0, 1 - 10 * part));
+		const double part = (double)tcb_learner_rank(l, cost, s) / (double)l->count;
+		most = fmax(most, l->best[s][0] == index ? RECORD : fmax(0, 1 - 10 * part));
 	}
 	return most;
 }
@@ -152,10 +139,9 @@ static void auto_tell(void *self, size_t index, const struct tcb_told *told)
 {
 	struct portfolio *p = self;
 	const size_t m = p->asker[index];
-	p->is_asked[index] = 1;
-	tcb_history_tell(&p->history, index, told);
+	tcb_learner_tell(p, index, told);
 	if (m != NOBODY) {
-		p->brought[m] = FADE * p->brought[m] + worth(p, index);
+		p->brought[m] = FADE * p->brought[m] + worth(&p->learner, index);
 		p->trials[m] = FADE * p->trials[m] + 1;
 	} else {
 		p->asked++;

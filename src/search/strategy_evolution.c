@@ -11,8 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/util.h"
-#include "search/history.h"
+#include "search/learner.h"
 
 enum {
 	MEMBERS = 30,
@@ -27,11 +26,7 @@ struct population {
 };
 
 struct evolution {
-	struct tcb_deck deck;
-	struct tcb_history history;
-	const struct tcb_lattice *lattice;
-	struct tcb_rng rng;
-	uint16_t *point;
+	struct tcb_learner learner;
 	struct population population[TCB_STATE_COUNT];
 	unsigned char
 		*rival; /* [index]: the member, times the number of states plus the state, that it competes with */
@@ -42,33 +37,21 @@ static void evolution_destroy(void *self)
 	struct evolution *e = self;
 	if (!e)
 		return;
-	tcb_deck_fini(&e->deck);
-	tcb_history_fini(&e->history);
-	free(e->point);
 	free(e->rival);
-	free(e);
+	tcb_learner_destroy(e);
 }
 
 static enum tcb_status evolution_create(const struct tcb_strategy_setup *setup, void **out, struct tcb_error *err)
 {
-	struct evolution *e = calloc(1, sizeof *e);
-	if (!e)
-		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the search strategy");
-	e->lattice = setup->lattice;
-	tcb_rng_init(&e->rng, ~setup->seed);
-	enum tcb_status status = tcb_deck_init(&e->deck, setup->lattice->count, setup->seed, err);
-	if (status == TCB_OK)
-		status = tcb_history_init(&e->history, setup, err);
-	e->point = malloc(setup->lattice->fields * sizeof *e->point + 1);
+	void *self;
+	TCB_TRY(tcb_learner_create(setup, sizeof(struct evolution), &self, err));
+	struct evolution *e = self;
 	e->rival = malloc(setup->lattice->count + 1);
-	if (status == TCB_OK && (!e->point || !e->rival))
-		status = tcb_fail(err, TCB_E_NOMEM, "out of memory for the search strategy");
-	if (e->rival)
-		memset(e->rival, NOBODY, setup->lattice->count);
-	if (status != TCB_OK) {
+	if (!e->rival) {
 		evolution_destroy(e);
-		return status;
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the search strategy");
 	}
+	memset(e->rival, NOBODY, setup->lattice->count);
 	*out = e;
 	return TCB_OK;
 }
@@ -78,25 +61,25 @@ static size_t best_member(const struct evolution *e, unsigned state)
 	const struct population *p = &e->population[state];
 	size_t best = 0;
 	for (size_t i = 1; i < p->count; i++)
-		if (tcb_history_cost(&e->history, p->member[i], state) <
-		    tcb_history_cost(&e->history, p->member[best], state))
+		if (tcb_learner_cost(&e->learner, p->member[i], state) <
+		    tcb_learner_cost(&e->learner, p->member[best], state))
 			best = i;
 	return best;
 }
 
-static void make_point(struct evolution *e, unsigned state, size_t target)
+static void make_point(struct evolution *e, unsigned state, size_t target, uint16_t *point)
 {
-	const struct tcb_lattice *lattice = e->lattice;
+	struct tcb_learner *l = &e->learner;
 	const struct population *p = &e->population[state];
-	const size_t fields = lattice->fields, forced = fields ? tcb_rng_below(&e->rng, fields) : 0;
-	const uint16_t *own = lattice->coordinate + p->member[target] * fields;
-	const uint16_t *best = lattice->coordinate + p->member[best_member(e, state)] * fields;
-	const uint16_t *a = lattice->coordinate + p->member[tcb_rng_below(&e->rng, MEMBERS)] * fields;
-	const uint16_t *b = lattice->coordinate + p->member[tcb_rng_below(&e->rng, MEMBERS)] * fields;
+	const size_t fields = l->lattice->fields, forced = fields ? tcb_rng_below(&l->rng, fields) : 0;
+	const uint16_t *own = tcb_learner_row(l, p->member[target]);
+	const uint16_t *best = tcb_learner_row(l, p->member[best_member(e, state)]);
+	const uint16_t *a = tcb_learner_row(l, p->member[tcb_rng_below(&l->rng, MEMBERS)]);
+	const uint16_t *b = tcb_learner_row(l, p->member[tcb_rng_below(&l->rng, MEMBERS)]);
 	for (size_t f = 0; f < fields; f++) {
 		const double moved = round(best[f] + STEP * ((double)a[f] - b[f]));
-		const int is_moved = f == forced || tcb_rng_unit(&e->rng) < CROSSOVER;
-		e->point[f] = is_moved ? (uint16_t)fmin(fmax(moved, 0), lattice->top[f]) : own[f];
+		const int is_moved = f == forced || tcb_rng_unit(&l->rng) < CROSSOVER;
+		point[f] = is_moved ? (uint16_t)fmin(fmax(moved, 0), l->lattice->top[f]) : own[f];
 	}
 }
 
@@ -112,38 +95,37 @@ static void renew(struct evolution *e, unsigned state)
 static size_t evolution_ask(void *self, double spent)
 {
 	struct evolution *e = self;
+	struct tcb_learner *l = &e->learner;
+	uint16_t point[TCB_LATTICE_FIELDS];
 	(void)spent;
-	const unsigned state = tcb_history_turn(&e->history);
+	const unsigned state = tcb_learner_turn(l);
 	struct population *p = &e->population[state];
 	if (p->idle > IDLE)
 		renew(e, state);
 	if (p->count < MEMBERS)
-		return tcb_deck_deal(&e->deck);
+		return tcb_deck_deal(&l->deck);
 	const size_t target = p->next++ % MEMBERS;
 	size_t index = TCB_ASK_NONE;
 	for (int draw = 0; draw < REDRAWS && index == TCB_ASK_NONE; draw++) {
-		make_point(e, state, target);
-		index = tcb_lattice_nearest(e->lattice, e->point);
-		if (e->deck.taken[index])
+		make_point(e, state, target, point);
+		index = tcb_lattice_nearest(l->lattice, point, NULL);
+		if (l->deck.taken[index])
 			index = TCB_ASK_NONE;
 	}
 	if (index == TCB_ASK_NONE)
-		index = tcb_deck_deal_nearest(&e->deck, e->lattice, e->point, SIZE_MAX);
-	if (index != TCB_ASK_NONE) {
-		tcb_deck_take(&e->deck, index);
-		e->rival[index] = (unsigned char)(target * TCB_STATE_COUNT + state);
-	}
+		index = tcb_lattice_nearest(l->lattice, point, l->deck.taken);
+	if (index != TCB_ASK_NONE)
+		e->rival[tcb_learner_take(l, index)] = (unsigned char)(target * TCB_STATE_COUNT + state);
 	return index;
 }
 
 static void evolution_tell(void *self, size_t index, const struct tcb_told *told)
 {
 	struct evolution *e = self;
-	tcb_deck_take(&e->deck, index);
-	tcb_history_tell(&e->history, index, told);
+	tcb_learner_tell(&e->learner, index, told);
 	for (unsigned s = 0; s < TCB_STATE_COUNT; s++) {
 		struct population *p = &e->population[s];
-		const double cost = tcb_history_cost(&e->history, index, s);
+		const double cost = tcb_learner_cost(&e->learner, index, s);
 		const int is_rival = e->rival[index] != NOBODY && e->rival[index] % TCB_STATE_COUNT == s;
 		if (p->count < MEMBERS) {
 			if (cost < INFINITY)
@@ -153,7 +135,7 @@ static void evolution_tell(void *self, size_t index, const struct tcb_told *told
 		/* Who was asked for by nobody here competes with the member whose turn it is. */
 		size_t *member = &p->member[is_rival ? e->rival[index] / TCB_STATE_COUNT : p->next % MEMBERS];
 		p->idle++;
-		if (cost < tcb_history_cost(&e->history, *member, s)) {
+		if (cost < tcb_learner_cost(&e->learner, *member, s)) {
 			*member = index;
 			p->idle = 0;
 		}

@@ -11,21 +11,24 @@
  */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/util.h"
 #include "search/forest.h"
-#include "search/history.h"
+#include "search/learner.h"
 
 enum {
-	FIRST = 10,    /* random trials before the first round */
-	BATCH = 4,     /* trials of a round */
+	FIRST = 10, /* random trials before the first round */
+	BATCH = 4,  /* trials of a round, in the beginning */
+	BATCH_MOST = 16,
+	ROUNDS = 64,   /* as many trials as are known, over this, are a round if that is more */
 	CENTRES = 5,   /* the best, whose neighbours are candidates */
 	ADJACENT = 80, /* of each centre's points at most one rank away in each field */
 	SINGLE = 400,  /* of each centre's points that differ in one field */
 	RANDOM = 1000, /* candidates from anywhere */
 	POOL = RANDOM + CENTRES * (ADJACENT + SINGLE),
-	EXAMPLES = 2000, /* that the forest learns from */
+	GLANCE = 8,      /* trees that see all of the pool */
+	FINALISTS = 256, /* the best by these, which all trees see */
+	STEPS = 64,      /* of probability, by which these are found */
+	EXAMPLES = 500,  /* that the forest learns from */
 };
 static const double GOOD_PART = 0.1; /* of what is known */
 static const float SPREAD = 0.3f;    /* what sharing all leaves with one that is chosen costs, as a probability */
@@ -37,13 +40,9 @@ struct member {
 };
 
 struct forest_search {
-	struct tcb_deck deck;
-	struct tcb_history history;
-	const struct tcb_lattice *lattice;
+	struct tcb_learner learner;
 	struct tcb_forest *forest;
-	struct tcb_rng rng;
-	size_t queue[BATCH], queued;
-	size_t *by_cost; /* [history order] */
+	size_t queue[BATCH_MOST], queued;
 	struct tcb_example *examples;
 	size_t example_count;
 	unsigned char *in_pool; /* [index] */
@@ -56,45 +55,34 @@ static void forest_destroy(void *self)
 	struct forest_search *f = self;
 	if (!f)
 		return;
-	tcb_deck_fini(&f->deck);
-	tcb_history_fini(&f->history);
 	tcb_forest_destroy(f->forest);
-	free(f->by_cost);
 	free(f->examples);
 	free(f->in_pool);
 	free(f->pool);
-	free(f);
+	tcb_learner_destroy(f);
 }
 
-static enum tcb_status allocate(struct forest_search *f, const struct tcb_strategy_setup *setup, struct tcb_error *err)
+static enum tcb_status allocate(struct forest_search *f, const struct tcb_lattice *lattice, struct tcb_error *err)
 {
-	const size_t count = setup->lattice->count;
-	TCB_TRY(tcb_deck_init(&f->deck, count, setup->seed, err));
-	TCB_TRY(tcb_history_init(&f->history, setup, err));
-	TCB_TRY(tcb_forest_create(setup->lattice, EXAMPLES, &f->forest, err));
-	f->by_cost = malloc((count + 1) * sizeof *f->by_cost);
+	TCB_TRY(tcb_forest_create(lattice, EXAMPLES, &f->forest, err));
 	f->examples = malloc(EXAMPLES * sizeof *f->examples);
-	f->in_pool = calloc(count + 1, 1);
+	f->in_pool = calloc(lattice->count + 1, 1);
 	f->pool = malloc(POOL * sizeof *f->pool);
-	if (!f->by_cost || !f->examples || !f->in_pool || !f->pool)
+	if (!f->examples || !f->in_pool || !f->pool)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the search strategy");
 	return TCB_OK;
 }
 
 static enum tcb_status forest_create(const struct tcb_strategy_setup *setup, void **out, struct tcb_error *err)
 {
-	struct forest_search *f = calloc(1, sizeof *f);
-	if (!f)
-		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the search strategy");
-	f->lattice = setup->lattice;
-	tcb_rng_init(&f->rng, ~setup->seed);
-	enum tcb_status status = allocate(f, setup, err);
-	if (status != TCB_OK) {
-		forest_destroy(f);
-		return status;
-	}
-	*out = f;
-	return TCB_OK;
+	void *self;
+	TCB_TRY(tcb_learner_create(setup, sizeof(struct forest_search), &self, err));
+	enum tcb_status status = allocate(self, setup->lattice, err);
+	if (status == TCB_OK)
+		*out = self;
+	else
+		forest_destroy(self);
+	return status;
 }
 
 /* --- what the forest learns from --- */
@@ -108,12 +96,12 @@ static void add_example(struct forest_search *f, size_t index, double good, doub
 /* The best COUNT are good, weighted by how far they are ahead of the next one, 1 in the mean. */
 static void add_good(struct forest_search *f, const size_t *best, size_t count, unsigned state)
 {
-	const double bound = log(tcb_history_cost(&f->history, best[count - 1], state));
+	const double bound = log(tcb_learner_cost(&f->learner, best[count - 1], state));
 	double sum = 0;
 	for (size_t i = 0; i < count; i++)
-		sum += bound - log(tcb_history_cost(&f->history, best[i], state));
+		sum += bound - log(tcb_learner_cost(&f->learner, best[i], state));
 	for (size_t i = 0; i < count; i++) {
-		const double ahead = bound - log(tcb_history_cost(&f->history, best[i], state));
+		const double ahead = bound - log(tcb_learner_cost(&f->learner, best[i], state));
 		add_example(f, best[i], sum > 0 ? 0.1 + 0.9 * ahead * (double)count / sum : 1, 0);
 	}
 }
@@ -121,22 +109,21 @@ static void add_good(struct forest_search *f, const size_t *best, size_t count, 
 /* 0 if nothing worked so far: then there is nothing to learn. */
 static int learn(struct forest_search *f, unsigned state)
 {
-	const struct tcb_history *h = &f->history;
-	size_t wanted = (size_t)ceil(GOOD_PART * (double)h->count);
-	wanted = wanted < EXAMPLES / 4 ? wanted : EXAMPLES / 4;
-	const size_t good = tcb_history_best(h, state, wanted, f->by_cost);
+	const struct tcb_learner *l = &f->learner;
+	const size_t *best;
+	const size_t good = tcb_learner_best(l, state, (size_t)ceil(GOOD_PART * (double)l->count), &best);
 	f->example_count = 0;
 	if (!good)
 		return 0;
-	add_good(f, f->by_cost, good, state);
-	const double bound = tcb_history_cost(h, f->by_cost[good - 1], state);
-	for (size_t i = 0; i < h->count && f->example_count < EXAMPLES; i++) {
+	add_good(f, best, good, state);
+	const double bound = tcb_learner_cost(l, best[good - 1], state);
+	for (size_t i = 0; i < l->count && f->example_count < EXAMPLES; i++) {
 		/* the newest first: where there are too many, the old ones are far from where the search is */
-		const size_t index = h->index[h->count - 1 - i];
-		if (!(tcb_history_cost(h, index, state) <= bound))
+		const size_t index = l->index[l->count - 1 - i];
+		if (!(tcb_learner_cost(l, index, state) <= bound))
 			add_example(f, index, 0, 1);
 	}
-	tcb_forest_grow(f->forest, f->examples, f->example_count, &f->rng);
+	tcb_forest_grow(f->forest, f->examples, f->example_count, &f->learner.rng);
 	return 1;
 }
 
@@ -150,68 +137,73 @@ static void add_member(struct forest_search *f, size_t index)
 	f->pool[f->pool_count++].index = index;
 }
 
-enum kind { FAR, ONE_FIELD, ADJACENT_POINT };
-
-static enum kind kind_of(const struct tcb_lattice *lattice, size_t a, size_t b)
-{
-	const uint16_t *x = lattice->coordinate + a * lattice->fields, *y = lattice->coordinate + b * lattice->fields;
-	size_t fields = 0;
-	int is_far = 0;
-	for (size_t f = 0; f < lattice->fields; f++) {
-		if (x[f] == y[f])
-			continue;
-		fields++;
-		is_far |= !lattice->named[f] && x[f] - y[f] != 1 && y[f] - x[f] != 1;
-		if (is_far && fields > 1)
-			return FAR;
-	}
-	return fields == 1 ? ONE_FIELD : ADJACENT_POINT;
-}
-
 /* One more of a stream of which a random sample of MOST is kept. */
 static void sample(struct forest_search *f, size_t *kept, size_t *seen, size_t most, size_t index)
 {
-	const size_t at = *seen < most ? *seen : tcb_rng_below(&f->rng, *seen + 1);
+	const size_t at = *seen < most ? *seen : tcb_rng_below(&f->learner.rng, *seen + 1);
 	++*seen;
 	if (at < most)
 		kept[at] = index;
 }
 
-static void add_neighbours(struct forest_search *f, size_t centre)
+/* A random sample of at most MOST of those within REACH of CENTRE. */
+static void add_neighbours(struct forest_search *f, size_t centre, enum tcb_reach reach, size_t limit, size_t most)
 {
-	size_t single[SINGLE], adjacent[ADJACENT], singles = 0, adjacents = 0;
-	for (size_t i = 0; i < f->lattice->count; i++) {
-		if (f->deck.taken[i] || f->in_pool[i])
-			continue;
-		const enum kind kind = kind_of(f->lattice, centre, i);
-		if (kind == ONE_FIELD)
-			sample(f, single, &singles, SINGLE, i);
-		else if (kind == ADJACENT_POINT)
-			sample(f, adjacent, &adjacents, ADJACENT, i);
-	}
-	for (size_t i = 0; i < singles && i < SINGLE; i++)
-		add_member(f, single[i]);
-	for (size_t i = 0; i < adjacents && i < ADJACENT; i++)
-		add_member(f, adjacent[i]);
+	size_t kept[SINGLE], seen = 0, index;
+	struct tcb_walk walk;
+	tcb_walk_init(&walk, f->learner.lattice, tcb_learner_row(&f->learner, centre), reach, limit);
+	while ((index = tcb_walk_next(&walk)) != TCB_ASK_NONE)
+		if (!f->learner.deck.taken[index] && !f->in_pool[index])
+			sample(f, kept, &seen, most, index);
+	for (size_t i = 0; i < seen && i < most; i++)
+		add_member(f, kept[i]);
 }
 
 static void fill_pool(struct forest_search *f, unsigned state)
 {
-	size_t centres[CENTRES];
-	const size_t count = tcb_history_best(&f->history, state, CENTRES, centres);
+	const size_t *centres;
+	const size_t count = tcb_learner_best(&f->learner, state, CENTRES, &centres);
 	f->pool_count = 0;
-	for (size_t c = 0; c < count; c++)
-		add_neighbours(f, centres[c]);
+	for (size_t c = 0; c < count; c++) {
+		add_neighbours(f, centres[c], TCB_REACH_ONE, 1, SINGLE);
+		add_neighbours(f, centres[c], TCB_REACH_ADJACENT, 0, ADJACENT);
+	}
 	for (size_t i = 0; i < RANDOM; i++) {
-		const size_t index = tcb_rng_below(&f->rng, f->lattice->count);
-		if (!f->deck.taken[index])
+		const size_t index = tcb_rng_below(&f->learner.rng, f->learner.lattice->count);
+		if (!f->learner.deck.taken[index])
 			add_member(f, index);
 	}
 	for (size_t i = 0; i < f->pool_count; i++) {
 		struct member *m = &f->pool[i];
 		f->in_pool[m->index] = 0;
-		m->good = tcb_forest_judge(f->forest, m->index, m->leaves);
+		m->good = tcb_forest_judge(f->forest, m->index, GLANCE, NULL);
 	}
+}
+
+static size_t step_of(const struct member *m)
+{
+	return (size_t)(m->good * (STEPS - 1));
+}
+
+/* Who a few trees say least of goes, and all trees look at the rest. */
+static void judge_pool(struct forest_search *f)
+{
+	size_t on_step[STEPS] = { 0 }, step = STEPS, room = FINALISTS, left = 0;
+	for (size_t i = 0; i < f->pool_count; i++)
+		on_step[step_of(&f->pool[i])]++;
+	while (step > 0 && on_step[step - 1] <= room)
+		room -= on_step[--step];
+	for (size_t i = 0; i < f->pool_count; i++) {
+		const size_t at = step_of(&f->pool[i]);
+		if (at + 1 < step || (at + 1 == step && room == 0))
+			continue;
+		room -= at + 1 == step;
+		const size_t index = f->pool[i].index;
+		struct member *m = &f->pool[left++];
+		m->index = index;
+		m->good = tcb_forest_judge(f->forest, index, TCB_FOREST_TREES, m->leaves);
+	}
+	f->pool_count = left;
 }
 
 /* --- rounds --- */
@@ -229,7 +221,9 @@ static void spread(struct forest_search *f, const struct member *chosen)
 
 static void choose(struct forest_search *f)
 {
-	while (f->queued < BATCH && f->pool_count) {
+	const size_t round = f->learner.count / ROUNDS;
+	const size_t batch = round < BATCH ? BATCH : round < BATCH_MOST ? round : BATCH_MOST;
+	while (f->queued < batch && f->pool_count) {
 		size_t best = 0;
 		for (size_t i = 1; i < f->pool_count; i++)
 			if (f->pool[i].good > f->pool[best].good)
@@ -237,7 +231,7 @@ static void choose(struct forest_search *f)
 		const struct member chosen = f->pool[best];
 		f->pool[best] = f->pool[--f->pool_count];
 		f->queue[f->queued++] = chosen.index;
-		tcb_deck_take(&f->deck, chosen.index);
+		tcb_deck_take(&f->learner.deck, chosen.index);
 		spread(f, &chosen);
 	}
 	for (size_t i = 0; i < f->queued / 2; i++) { /* the best is asked for first */
@@ -251,21 +245,15 @@ static size_t forest_ask(void *self, double spent)
 {
 	struct forest_search *f = self;
 	(void)spent;
-	if (!f->queued && f->history.count >= FIRST) {
-		const unsigned state = tcb_history_turn(&f->history);
+	if (!f->queued && f->learner.count >= FIRST) {
+		const unsigned state = tcb_learner_turn(&f->learner);
 		if (learn(f, state)) {
 			fill_pool(f, state);
+			judge_pool(f);
 			choose(f);
 		}
 	}
-	return f->queued ? f->queue[--f->queued] : tcb_deck_deal(&f->deck);
-}
-
-static void forest_tell(void *self, size_t index, const struct tcb_told *told)
-{
-	struct forest_search *f = self;
-	tcb_deck_take(&f->deck, index);
-	tcb_history_tell(&f->history, index, told);
+	return f->queued ? f->queue[--f->queued] : tcb_deck_deal(&f->learner.deck);
 }
 
 const struct tcb_strategy tcb_strategy_forest = {
@@ -273,6 +261,6 @@ const struct tcb_strategy tcb_strategy_forest = {
 	.summary = "a forest of classification trees says which neighbours of the best are likely to be good",
 	.create = forest_create,
 	.ask = forest_ask,
-	.tell = forest_tell,
+	.tell = tcb_learner_tell,
 	.destroy = forest_destroy,
 };

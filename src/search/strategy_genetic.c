@@ -5,10 +5,7 @@
  * other's after it, a few of them mutated; and it is tried at the nearest
  * candidate that exists.
  */
-#include <stdlib.h>
-
-#include "base/util.h"
-#include "search/history.h"
+#include "search/learner.h"
 
 enum {
 	PARENTS = 26, /* also the random trials before the first child */
@@ -16,44 +13,9 @@ enum {
 };
 static const double MUTATION = 1.0 / 55; /* of a parameter */
 
-struct breeding {
-	struct tcb_deck deck;
-	struct tcb_history history;
-	const struct tcb_lattice *lattice;
-	struct tcb_rng rng;
-	uint16_t *child;
-};
-
-static void genetic_destroy(void *self)
-{
-	struct breeding *b = self;
-	if (!b)
-		return;
-	tcb_deck_fini(&b->deck);
-	tcb_history_fini(&b->history);
-	free(b->child);
-	free(b);
-}
-
 static enum tcb_status genetic_create(const struct tcb_strategy_setup *setup, void **out, struct tcb_error *err)
 {
-	struct breeding *b = calloc(1, sizeof *b);
-	if (!b)
-		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the search strategy");
-	b->lattice = setup->lattice;
-	tcb_rng_init(&b->rng, ~setup->seed);
-	enum tcb_status status = tcb_deck_init(&b->deck, setup->lattice->count, setup->seed, err);
-	if (status == TCB_OK)
-		status = tcb_history_init(&b->history, setup, err);
-	b->child = malloc(setup->lattice->fields * sizeof *b->child + 1);
-	if (status == TCB_OK && !b->child)
-		status = tcb_fail(err, TCB_E_NOMEM, "out of memory for the search strategy");
-	if (status != TCB_OK) {
-		genetic_destroy(b);
-		return status;
-	}
-	*out = b;
-	return TCB_OK;
+	return tcb_learner_create(setup, sizeof(struct tcb_learner), out, err);
 }
 
 /* One of COUNT by rank: the first is twice as likely as one in the middle. */
@@ -63,42 +25,34 @@ static size_t choose_rank(struct tcb_rng *rng, size_t count)
 	return a < b ? a : b;
 }
 
-static void make_child(struct breeding *b, size_t mother, size_t father)
+static void make_child(struct tcb_learner *l, size_t mother, size_t father, uint16_t *child)
 {
-	const struct tcb_lattice *lattice = b->lattice;
-	const size_t point = tcb_rng_below(&b->rng, lattice->fields + 1);
-	for (size_t f = 0; f < lattice->fields; f++) {
-		b->child[f] = lattice->coordinate[(f < point ? mother : father) * lattice->fields + f];
-		if (tcb_rng_unit(&b->rng) < MUTATION)
-			b->child[f] = (uint16_t)tcb_rng_below(&b->rng, lattice->top[f] + 1u);
+	const size_t fields = l->lattice->fields, point = tcb_rng_below(&l->rng, fields + 1);
+	for (size_t f = 0; f < fields; f++) {
+		child[f] = tcb_learner_row(l, f < point ? mother : father)[f];
+		if (tcb_rng_unit(&l->rng) < MUTATION)
+			child[f] = (uint16_t)tcb_rng_below(&l->rng, l->lattice->top[f] + 1u);
 	}
 }
 
 static size_t genetic_ask(void *self, double spent)
 {
-	struct breeding *b = self;
-	size_t parents[PARENTS];
+	struct tcb_learner *l = self;
+	const size_t *parents;
+	uint16_t child[TCB_LATTICE_FIELDS];
 	(void)spent;
-	const unsigned state = tcb_history_turn(&b->history);
-	const size_t count = b->history.count < PARENTS ? 0 : tcb_history_best(&b->history, state, PARENTS, parents);
+	const unsigned state = tcb_learner_turn(l);
+	const size_t count = l->count < PARENTS ? 0 : tcb_learner_best(l, state, PARENTS, &parents);
 	if (count < 2)
-		return tcb_deck_deal(&b->deck);
+		return tcb_deck_deal(&l->deck);
 	for (int draw = 0; draw < REDRAWS; draw++) {
-		make_child(b, parents[choose_rank(&b->rng, count)], parents[choose_rank(&b->rng, count)]);
-		const size_t index = tcb_lattice_nearest(b->lattice, b->child);
-		if (!b->deck.taken[index]) {
-			tcb_deck_take(&b->deck, index);
-			return index;
-		}
+		make_child(l, parents[choose_rank(&l->rng, count)], parents[choose_rank(&l->rng, count)], child);
+		const size_t index = tcb_lattice_nearest(l->lattice, child, NULL);
+		if (!l->deck.taken[index])
+			return tcb_learner_take(l, index);
 	}
-	return tcb_deck_deal_nearest(&b->deck, b->lattice, b->child, SIZE_MAX);
-}
-
-static void genetic_tell(void *self, size_t index, const struct tcb_told *told)
-{
-	struct breeding *b = self;
-	tcb_deck_take(&b->deck, index);
-	tcb_history_tell(&b->history, index, told);
+	const size_t index = tcb_lattice_nearest(l->lattice, child, l->deck.taken);
+	return index == TCB_ASK_NONE ? index : tcb_learner_take(l, index);
 }
 
 const struct tcb_strategy tcb_strategy_genetic = {
@@ -106,6 +60,6 @@ const struct tcb_strategy tcb_strategy_genetic = {
 	.summary = "a genetic algorithm: children of the best known, tried at the nearest that exists",
 	.create = genetic_create,
 	.ask = genetic_ask,
-	.tell = genetic_tell,
-	.destroy = genetic_destroy,
+	.tell = tcb_learner_tell,
+	.destroy = tcb_learner_destroy,
 };

@@ -6,20 +6,14 @@
  * parameter moves any more, again from a random candidate.
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/util.h"
-#include "search/history.h"
+#include "search/learner.h"
 
 enum { STARTS = 5 /* random trials, of which the best begins, where there is no default and for each restart */ };
 
 struct line_search {
-	struct tcb_deck deck;
-	struct tcb_history history;
-	const struct tcb_lattice *lattice;
-	struct tcb_rng rng;
-	uint16_t *point;
+	struct tcb_learner learner;
 	unsigned state;
 	size_t current, starts;     /* starts: random trials that are left before the next search begins */
 	size_t field, value, still; /* still: parameters in a row that did not move */
@@ -29,13 +23,13 @@ struct line_search {
 /* The next value of the line through the current candidate at which one is left to be tried. */
 static size_t next_of_line(struct line_search *l)
 {
-	const struct tcb_lattice *lattice = l->lattice;
-	const uint16_t *row = lattice->coordinate + l->current * lattice->fields;
+	const struct tcb_lattice *lattice = l->learner.lattice;
+	uint16_t point[TCB_LATTICE_FIELDS];
+	memcpy(point, tcb_learner_row(&l->learner, l->current), lattice->fields * sizeof *point);
 	while (l->value <= lattice->top[l->field]) {
-		memcpy(l->point, row, lattice->fields * sizeof *row);
-		l->point[l->field] = (uint16_t)l->value++;
-		const size_t index = tcb_lattice_nearest(lattice, l->point);
-		if (!l->deck.taken[index])
+		point[l->field] = (uint16_t)l->value++;
+		const size_t index = tcb_lattice_nearest(lattice, point, NULL);
+		if (!l->learner.deck.taken[index])
 			return index;
 	}
 	return TCB_ASK_NONE;
@@ -44,14 +38,14 @@ static size_t next_of_line(struct line_search *l)
 static void next_field(struct line_search *l)
 {
 	l->still = l->current == l->at_field ? l->still + 1 : 0;
-	l->field = (l->field + 1) % l->lattice->fields;
+	l->field = (l->field + 1) % l->learner.lattice->fields;
 	l->value = 0;
 	l->at_field = l->current;
 }
 
 static void restart(struct line_search *l)
 {
-	l->state = tcb_history_turn(&l->history);
+	l->state = tcb_learner_turn(&l->learner);
 	l->starts = STARTS;
 	l->still = 0;
 	l->current = TCB_ASK_NONE;
@@ -61,62 +55,32 @@ static size_t line_ask(void *self, double spent)
 {
 	struct line_search *l = self;
 	(void)spent;
-	while (l->lattice->fields && !l->starts && l->current != TCB_ASK_NONE) {
+	while (l->learner.lattice->fields && !l->starts && l->current != TCB_ASK_NONE) {
 		const size_t index = next_of_line(l);
-		if (index != TCB_ASK_NONE) {
-			tcb_deck_take(&l->deck, index);
-			return index;
-		}
+		if (index != TCB_ASK_NONE)
+			return tcb_learner_take(&l->learner, index);
 		next_field(l);
-		if (l->still >= l->lattice->fields)
+		if (l->still >= l->learner.lattice->fields)
 			restart(l);
 	}
 	if (l->starts)
 		l->starts--;
-	return tcb_deck_deal(&l->deck);
+	return tcb_deck_deal(&l->learner.deck);
 }
 
 static void line_tell(void *self, size_t index, const struct tcb_told *told)
 {
 	struct line_search *l = self;
-	tcb_deck_take(&l->deck, index);
-	tcb_history_tell(&l->history, index, told);
-	const double cost = tcb_history_cost(&l->history, index, l->state);
-	if (cost < (l->current == TCB_ASK_NONE ? INFINITY : tcb_history_cost(&l->history, l->current, l->state)))
+	tcb_learner_tell(&l->learner, index, told);
+	const double cost = tcb_learner_cost(&l->learner, index, l->state);
+	if (cost < (l->current == TCB_ASK_NONE ? INFINITY : tcb_learner_cost(&l->learner, l->current, l->state)))
 		l->current = index;
-}
-
-static void line_destroy(void *self)
-{
-	struct line_search *l = self;
-	if (!l)
-		return;
-	tcb_deck_fini(&l->deck);
-	tcb_history_fini(&l->history);
-	free(l->point);
-	free(l);
 }
 
 static enum tcb_status line_create(const struct tcb_strategy_setup *setup, void **out, struct tcb_error *err)
 {
-	struct line_search *l = calloc(1, sizeof *l);
-	if (!l)
-		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the search strategy");
-	l->lattice = setup->lattice;
-	tcb_rng_init(&l->rng, ~setup->seed);
-	enum tcb_status status = tcb_deck_init(&l->deck, setup->lattice->count, setup->seed, err);
-	if (status == TCB_OK)
-		status = tcb_history_init(&l->history, setup, err);
-	l->point = malloc(setup->lattice->fields * sizeof *l->point + 1);
-	if (status == TCB_OK && !l->point)
-		status = tcb_fail(err, TCB_E_NOMEM, "out of memory for the search strategy");
-	if (status == TCB_OK)
-		restart(l);
-	if (status != TCB_OK) {
-		line_destroy(l);
-		return status;
-	}
-	*out = l;
+	TCB_TRY(tcb_learner_create(setup, sizeof(struct line_search), out, err));
+	restart(*out);
 	return TCB_OK;
 }
 
@@ -126,5 +90,5 @@ const struct tcb_strategy tcb_strategy_line = {
 	.create = line_create,
 	.ask = line_ask,
 	.tell = line_tell,
-	.destroy = line_destroy,
+	.destroy = tcb_learner_destroy,
 };

@@ -7,11 +7,8 @@
  * goes by weights that follow success; after many refusals it starts again.
  */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/util.h"
-#include "search/history.h"
+#include "search/learner.h"
 
 enum {
 	FIRST = 10,   /* random trials before the first pool */
@@ -20,92 +17,81 @@ enum {
 	RANDOM = 8,   /* of them from anywhere */
 	ELITE = 5,
 	NEAREST = 5,  /* known candidates that speak for one */
+	KNOWN = 500,  /* the newest, among which they are looked for */
 	REFUSED = 30, /* in a row, before a restart */
 };
 static const double COOLING = 0.99, WARM = 0.02; /* WARM: of a loss of 2 %, one in e is accepted in the beginning */
 
-/* What differs from the current one: some ranks by one, one parameter, one parameter by one rank. */
-enum reach { ADJACENT, ONE, ONE_BY_ONE, REACHES };
+static const enum tcb_reach REACHES[] = { TCB_REACH_ADJACENT, TCB_REACH_ONE, TCB_REACH_ONE_BY_ONE };
+enum { REACH_COUNT = sizeof REACHES / sizeof *REACHES };
 
 struct descent {
-	struct tcb_deck deck;
-	struct tcb_history history;
-	const struct tcb_lattice *lattice;
-	struct tcb_rng rng;
-	uint16_t *point;
+	struct tcb_learner learner;
 	unsigned state;
 	size_t current, refused;
-	double warmth, weight[REACHES];
-	enum reach reach;
+	double warmth, weight[REACH_COUNT];
+	size_t reach; /* of REACHES, in the last trial */
 	size_t pool[POOL], pool_count;
 };
 
-static int is_within(const struct descent *d, enum reach reach, size_t index)
+static size_t choose_reach(struct descent *d)
 {
-	const size_t fields = d->lattice->fields;
-	const uint16_t *x = d->lattice->coordinate + d->current * fields, *y = d->lattice->coordinate + index * fields;
-	size_t differ = 0;
-	for (size_t f = 0; f < fields; f++) {
-		const int step = abs((int)x[f] - (int)y[f]);
-		differ += step != 0;
-		if ((differ > 1 && reach != ADJACENT) || (step > 1 && !d->lattice->named[f] && reach != ONE))
-			return 0;
-	}
-	return 1;
-}
-
-static enum reach choose_reach(struct descent *d)
-{
-	double at = tcb_rng_unit(&d->rng) * (d->weight[0] + d->weight[1] + d->weight[2]);
-	for (int r = 0; r < REACHES - 1; r++) {
+	double at = tcb_rng_unit(&d->learner.rng) * (d->weight[0] + d->weight[1] + d->weight[2]);
+	for (size_t r = 0; r < REACH_COUNT - 1; r++) {
 		at -= d->weight[r];
 		if (at < 0)
-			return (enum reach)r;
+			return r;
 	}
-	return REACHES - 1;
+	return REACH_COUNT - 1;
 }
 
 static void add_to_pool(struct descent *d, size_t index)
 {
-	if (d->pool_count < POOL && !d->deck.taken[index])
+	if (d->pool_count < POOL && !d->learner.deck.taken[index])
 		d->pool[d->pool_count++] = index;
 }
 
 static void add_neighbours(struct descent *d)
 {
 	const size_t most = POOL - CROSSED - RANDOM;
-	size_t seen = 0;
-	for (size_t i = 0; i < d->lattice->count; i++) {
-		if (d->deck.taken[i] || !is_within(d, d->reach, i))
+	const enum tcb_reach reach = REACHES[d->reach];
+	struct tcb_learner *l = &d->learner;
+	struct tcb_walk walk;
+	size_t seen = 0, index;
+	tcb_walk_init(&walk, l->lattice, tcb_learner_row(l, d->current), reach, reach == TCB_REACH_ADJACENT ? 0 : 1);
+	while ((index = tcb_walk_next(&walk)) != TCB_ASK_NONE) {
+		if (l->deck.taken[index])
 			continue;
-		const size_t at = seen < most ? seen : tcb_rng_below(&d->rng, seen + 1); /* a random sample */
+		const size_t at = seen < most ? seen : tcb_rng_below(&l->rng, seen + 1); /* a random sample */
 		seen++;
 		if (at < most)
-			d->pool[at] = i;
+			d->pool[at] = index;
 	}
 	d->pool_count = seen < most ? seen : most;
 }
 
 static void add_crossed(struct descent *d)
 {
-	size_t elite[ELITE];
-	const size_t count = tcb_history_best(&d->history, d->state, ELITE, elite);
-	const struct tcb_lattice *lattice = d->lattice;
+	struct tcb_learner *l = &d->learner;
+	const size_t *elite;
+	const size_t count = tcb_learner_best(l, d->state, ELITE, &elite);
+	uint16_t point[TCB_LATTICE_FIELDS];
 	for (int i = 0; i < CROSSED && count > 1; i++) {
-		const size_t a = elite[tcb_rng_below(&d->rng, count)], b = elite[tcb_rng_below(&d->rng, count)];
-		for (size_t f = 0; f < lattice->fields; f++)
-			d->point[f] = lattice->coordinate[(tcb_rng_below(&d->rng, 2) ? a : b) * lattice->fields + f];
-		add_to_pool(d, tcb_lattice_nearest(lattice, d->point));
+		const size_t a = elite[tcb_rng_below(&l->rng, count)], b = elite[tcb_rng_below(&l->rng, count)];
+		for (size_t f = 0; f < l->lattice->fields; f++)
+			point[f] = tcb_learner_row(l, tcb_rng_below(&l->rng, 2) ? a : b)[f];
+		add_to_pool(d, tcb_lattice_nearest(l->lattice, point, NULL));
 	}
 }
 
 /* The mean logarithm of the costs of those known candidates that are nearest; of failures, twice the worst found. */
 static double promise(const struct descent *d, size_t index, double failed)
 {
+	const struct tcb_learner *l = &d->learner;
 	size_t distance[NEAREST], count = 0;
 	double cost[NEAREST], sum = 0;
-	for (size_t i = 0; i < d->history.count; i++) {
-		const size_t known = d->history.index[i], far = tcb_lattice_distance(d->lattice, index, known);
+	for (size_t i = l->count > KNOWN ? l->count - KNOWN : 0; i < l->count; i++) {
+		const size_t known = l->index[i], far = tcb_lattice_distance(l->lattice, index, known);
 		if (count == NEAREST && far >= distance[NEAREST - 1])
 			continue;
 		size_t at = count < NEAREST ? count++ : NEAREST - 1;
@@ -114,7 +100,7 @@ static double promise(const struct descent *d, size_t index, double failed)
 			cost[at] = cost[at - 1];
 		}
 		distance[at] = far;
-		cost[at] = fmin(log(tcb_history_cost(&d->history, known, d->state)), failed);
+		cost[at] = fmin(log(tcb_learner_cost(l, known, d->state)), failed);
 	}
 	for (size_t i = 0; i < count; i++)
 		sum += cost[i];
@@ -123,14 +109,10 @@ static double promise(const struct descent *d, size_t index, double failed)
 
 static size_t choose_from_pool(const struct descent *d)
 {
-	double worst = 0, least = INFINITY;
+	double least = INFINITY;
 	size_t best = d->pool[0];
-	for (size_t i = 0; i < d->history.count; i++) {
-		const double cost = tcb_history_cost(&d->history, d->history.index[i], d->state);
-		worst = cost < INFINITY ? fmax(worst, cost) : worst;
-	}
 	for (size_t i = 0; i < d->pool_count; i++) {
-		const double said = promise(d, d->pool[i], log(2 * worst));
+		const double said = promise(d, d->pool[i], log(2 * d->learner.worst[d->state]));
 		if (said < least) {
 			least = said;
 			best = d->pool[i];
@@ -142,48 +124,45 @@ static size_t choose_from_pool(const struct descent *d)
 /* At a random candidate, to be found by the next trials, or at one of the elite. */
 static void restart(struct descent *d)
 {
-	size_t elite[ELITE];
-	d->state = tcb_history_turn(&d->history);
-	const size_t count = tcb_history_best(&d->history, d->state, ELITE, elite);
-	d->current = count && tcb_rng_below(&d->rng, 2) ? elite[tcb_rng_below(&d->rng, count)] : TCB_ASK_NONE;
+	struct tcb_learner *l = &d->learner;
+	const size_t *elite;
+	d->state = tcb_learner_turn(l);
+	const size_t count = tcb_learner_best(l, d->state, ELITE, &elite);
+	d->current = count && tcb_rng_below(&l->rng, 2) ? elite[tcb_rng_below(&l->rng, count)] : TCB_ASK_NONE;
 	d->refused = 0;
 	d->warmth = WARM;
-	for (int r = 0; r < REACHES; r++)
+	for (size_t r = 0; r < REACH_COUNT; r++)
 		d->weight[r] = 1;
 }
 
 static size_t neighbourhood_ask(void *self, double spent)
 {
 	struct descent *d = self;
+	struct tcb_learner *l = &d->learner;
 	(void)spent;
-	if (d->history.count < FIRST)
-		return tcb_deck_deal(&d->deck);
+	if (l->count < FIRST)
+		return tcb_deck_deal(&l->deck);
 	if (d->refused > REFUSED)
 		restart(d);
 	if (d->current == TCB_ASK_NONE)
-		return tcb_deck_deal(&d->deck);
+		return tcb_deck_deal(&l->deck);
 	d->reach = choose_reach(d);
 	d->pool_count = 0;
 	add_neighbours(d);
 	add_crossed(d);
 	for (int i = 0; i < RANDOM; i++)
-		add_to_pool(d, tcb_rng_below(&d->rng, d->lattice->count));
-	if (!d->pool_count)
-		return tcb_deck_deal(&d->deck);
-	const size_t index = choose_from_pool(d);
-	tcb_deck_take(&d->deck, index);
-	return index;
+		add_to_pool(d, tcb_rng_below(&l->rng, l->lattice->count));
+	return d->pool_count ? tcb_learner_take(l, choose_from_pool(d)) : tcb_deck_deal(&l->deck);
 }
 
 static void neighbourhood_tell(void *self, size_t index, const struct tcb_told *told)
 {
 	struct descent *d = self;
-	tcb_deck_take(&d->deck, index);
-	tcb_history_tell(&d->history, index, told);
-	const double cost = tcb_history_cost(&d->history, index, d->state);
-	const double now = d->current == TCB_ASK_NONE ? INFINITY : tcb_history_cost(&d->history, d->current, d->state);
+	tcb_learner_tell(&d->learner, index, told);
+	const double cost = tcb_learner_cost(&d->learner, index, d->state);
+	const double now = d->current == TCB_ASK_NONE ? INFINITY : tcb_learner_cost(&d->learner, d->current, d->state);
 	const int is_better = cost < now;
-	const int is_accepted = is_better || tcb_rng_unit(&d->rng) < exp((1 - cost / now) / d->warmth);
+	const int is_accepted = is_better || tcb_rng_unit(&d->learner.rng) < exp((1 - cost / now) / d->warmth);
 	d->warmth *= COOLING;
 	d->weight[d->reach] *= is_better ? 1.1 : 0.9;
 	d->weight[d->reach] = fmin(fmax(d->weight[d->reach], 0.1), 10);
@@ -192,38 +171,10 @@ static void neighbourhood_tell(void *self, size_t index, const struct tcb_told *
 		d->current = index;
 }
 
-static void neighbourhood_destroy(void *self)
-{
-	struct descent *d = self;
-	if (!d)
-		return;
-	tcb_deck_fini(&d->deck);
-	tcb_history_fini(&d->history);
-	free(d->point);
-	free(d);
-}
-
 static enum tcb_status neighbourhood_create(const struct tcb_strategy_setup *setup, void **out, struct tcb_error *err)
 {
-	struct descent *d = calloc(1, sizeof *d);
-	if (!d)
-		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the search strategy");
-	d->lattice = setup->lattice;
-	tcb_rng_init(&d->rng, ~setup->seed);
-	enum tcb_status status = tcb_deck_init(&d->deck, setup->lattice->count, setup->seed, err);
-	if (status == TCB_OK)
-		status = tcb_history_init(&d->history, setup, err);
-	d->point = malloc(setup->lattice->fields * sizeof *d->point + 1);
-	if (status == TCB_OK && !d->point)
-		status = tcb_fail(err, TCB_E_NOMEM, "out of memory for the search strategy");
-	d->current = TCB_ASK_NONE;
-	if (status == TCB_OK)
-		restart(d);
-	if (status != TCB_OK) {
-		neighbourhood_destroy(d);
-		return status;
-	}
-	*out = d;
+	TCB_TRY(tcb_learner_create(setup, sizeof(struct descent), out, err));
+	restart(*out);
 	return TCB_OK;
 }
 
@@ -233,5 +184,5 @@ const struct tcb_strategy tcb_strategy_neighbourhood = {
 	.create = neighbourhood_create,
 	.ask = neighbourhood_ask,
 	.tell = neighbourhood_tell,
-	.destroy = neighbourhood_destroy,
+	.destroy = tcb_learner_destroy,
 };

@@ -47,7 +47,7 @@ static void test_rule(void **state)
 	assert_int_equal(tcb_forest_create(&space.lattice, EXAMPLES, &forest, NULL), TCB_OK);
 	tcb_forest_grow(forest, examples, EXAMPLES, &rng);
 	for (size_t i = 0; i < LANDSCAPE_COUNT; i++) {
-		const float good = tcb_forest_judge(forest, i, NULL);
+		const float good = tcb_forest_judge(forest, i, TCB_FOREST_TREES, NULL);
 		assert_true(good >= 0 && good <= 1);
 		wrong += (good > 0.5f) != is_good(i);
 	}
@@ -67,9 +67,9 @@ static void test_weights(void **state)
 	tcb_rng_init(&rng, 1);
 	assert_int_equal(tcb_forest_create(&space.lattice, 4, &forest, NULL), TCB_OK);
 	tcb_forest_grow(forest, examples, 4, &rng);
-	const float good = tcb_forest_judge(forest, 7, leaves);
+	const float good = tcb_forest_judge(forest, 7, TCB_FOREST_TREES, leaves);
 	assert_true(good > 0.6f && good < 0.9f); /* 3/4, but for the chance of the samples */
-	assert_true(tcb_forest_judge(forest, 100, NULL) == good);
+	assert_true(tcb_forest_judge(forest, 100, TCB_FOREST_TREES, NULL) == good);
 	assert_int_equal(leaves[0], 0);
 	tcb_forest_destroy(forest);
 	tcb_forest_destroy(NULL);

@@ -10,6 +10,7 @@
 
 #include "cmocka_all.h"
 #include "fake_evaluator.h"
+#include "search/learner.h"
 #include "search/strategy.h"
 
 enum { STRATEGIES = 16, BOTH = 1u << TCB_COLD | 1u << TCB_HOT };
@@ -234,9 +235,9 @@ static void test_lattice(void **state)
 	/* A point beside one that exists is nearest to that. */
 	uint16_t point[8];
 	memcpy(point, lattice.coordinate + to * lattice.fields, lattice.fields * sizeof *point);
-	assert_int_equal(tcb_lattice_nearest(&lattice, point), to);
+	assert_int_equal(tcb_lattice_nearest(&lattice, point, NULL), to);
 	point[0] = UINT16_MAX;
-	size_t nearest = tcb_lattice_nearest(&lattice, point);
+	size_t nearest = tcb_lattice_nearest(&lattice, point, NULL);
 	assert_true(lattice.coordinate[nearest * lattice.fields] == lattice.top[0]);
 
 	struct tcb_deck deck;
@@ -256,6 +257,118 @@ static void test_lattice(void **state)
 	tcb_deck_fini(&deck);
 }
 
+static int is_within(const uint16_t *x, const uint16_t *y, enum tcb_reach reach, size_t limit)
+{
+	size_t steps = 0, differ = 0, farthest = 0;
+	for (size_t f = 0; f < lattice.fields; f++) {
+		const size_t apart = lattice.named[f] ? x[f] != y[f] : (size_t)abs((int)x[f] - (int)y[f]);
+		steps += apart;
+		differ += apart != 0;
+		farthest = apart > farthest ? apart : farthest;
+	}
+	switch (reach) {
+	case TCB_REACH_STEPS:
+		return steps <= limit;
+	case TCB_REACH_ADJACENT:
+		return farthest <= 1;
+	case TCB_REACH_ONE:
+		return differ <= limit;
+	case TCB_REACH_ONE_BY_ONE:
+		return differ <= limit && farthest <= 1;
+	}
+	return 0;
+}
+
+/* A walk comes by those, each once, that a look at all candidates finds. */
+static void test_walk(void **state)
+{
+	(void)state;
+	static const struct {
+		enum tcb_reach reach;
+		size_t limit;
+	} WALKS[] = { { TCB_REACH_STEPS, 0 },     { TCB_REACH_STEPS, 4 }, { TCB_REACH_STEPS, 1000 },
+		      { TCB_REACH_ADJACENT, 0 },  { TCB_REACH_ONE, 1 },   { TCB_REACH_ONE, 2 },
+		      { TCB_REACH_ONE_BY_ONE, 1 } };
+	unsigned char *seen = malloc(space->count);
+	assert_non_null(seen);
+	for (size_t i = 0; i < 20 * sizeof WALKS / sizeof *WALKS; i++) {
+		const enum tcb_reach reach = WALKS[i / 20].reach;
+		const size_t limit = WALKS[i / 20].limit;
+		uint16_t point[TCB_LATTICE_FIELDS];
+		memcpy(point, lattice.coordinate + i * 17 % space->count * lattice.fields,
+		       lattice.fields * sizeof *point);
+		point[i % lattice.fields] = (uint16_t)(i % 3); /* often none that exists */
+		struct tcb_walk walk;
+		size_t index;
+		memset(seen, 0, space->count);
+		tcb_walk_init(&walk, &lattice, point, reach, limit);
+		while ((index = tcb_walk_next(&walk)) != TCB_ASK_NONE) {
+			assert_true(index < space->count && !seen[index]);
+			seen[index] = 1;
+		}
+		for (size_t k = 0; k < space->count; k++)
+			assert_int_equal(seen[k],
+					 is_within(point, lattice.coordinate + k * lattice.fields, reach, limit));
+	}
+	free(seen);
+}
+
+static size_t steps_to(size_t index, const uint16_t *point)
+{
+	size_t limit = 0;
+	while (!is_within(lattice.coordinate + index * lattice.fields, point, TCB_REACH_STEPS, limit))
+		limit++;
+	return limit;
+}
+
+/* The nearest that is left, until nobody is. */
+static void test_nearest(void **state)
+{
+	(void)state;
+	unsigned char *taken = calloc(space->count, 1);
+	assert_non_null(taken);
+	const uint16_t *point = lattice.coordinate + space->default_index * lattice.fields;
+	size_t last = 0, index, count = 0;
+	while ((index = tcb_lattice_nearest(&lattice, point, taken)) != TCB_ASK_NONE) {
+		assert_false(taken[index]);
+		const size_t distance = steps_to(index, point);
+		assert_true(distance >= last);
+		last = distance;
+		taken[index] = 1;
+		count++;
+	}
+	assert_int_equal(count, space->count);
+	free(taken);
+}
+
+static void test_learner(void **state)
+{
+	(void)state;
+	const struct tcb_strategy_setup setup = { .lattice = &lattice, .states = BOTH, .seed = 1 };
+	void *self = NULL;
+	assert_int_equal(tcb_learner_create(&setup, sizeof(struct tcb_learner), &self, NULL), TCB_OK);
+	struct tcb_learner *learner = self;
+	const size_t told = 2 * TCB_LEARNER_BEST, *best;
+	for (size_t i = 0; i < told; i++) { /* every 8th fails; cold: the later the better; hot: all the same */
+		struct tcb_told result = { .outcome = i % 8 ? TCB_OUTCOME_OK : TCB_OUTCOME_WRONG,
+					   .cost = { (double)(told - i), 7 } };
+		tcb_learner_tell(learner, i, &result);
+	}
+	assert_int_equal(tcb_learner_best(learner, TCB_COLD, 3, &best), 3);
+	assert_int_equal(best[0], told - 1);
+	assert_int_equal(best[2], told - 3);
+	assert_int_equal(tcb_learner_best(learner, TCB_COLD, 1000, &best), TCB_LEARNER_BEST);
+	for (size_t i = 1; i < TCB_LEARNER_BEST; i++)
+		assert_true(best[i] < best[i - 1] && best[i] % 8 != 0);
+	assert_int_equal(tcb_learner_rank(learner, 1, TCB_COLD), 0);
+	assert_int_equal(tcb_learner_rank(learner, 3, TCB_COLD), 2);
+	assert_int_equal(tcb_learner_rank(learner, 1e9, TCB_COLD), TCB_LEARNER_BEST);
+	tcb_learner_best(learner, TCB_HOT, 1000, &best); /* the first among equals comes first */
+	assert_int_equal(best[0], 1);
+	assert_true(learner->worst[TCB_HOT] == 7 && learner->worst[TCB_COLD] == (double)told - 1);
+	tcb_learner_destroy(learner);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -265,6 +378,9 @@ int main(void)
 		cmocka_unit_test(test_failures_are_no_centres),
 		cmocka_unit_test(test_results_are_used),
 		cmocka_unit_test(test_lattice),
+		cmocka_unit_test(test_walk),
+		cmocka_unit_test(test_nearest),
+		cmocka_unit_test(test_learner),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }
