@@ -15,7 +15,7 @@ ALTER TABLE trial ADD COLUMN prepare_ns REAL; -- writing, compiling and loading 
 ALTER TABLE trial ADD COLUMN verify_ns REAL; -- holding its results against the reference; NULL: unknown
 -- 1: the best so far of a sweep that has not held its finals (or was killed before); the next finals replace it.
 ALTER TABLE best ADD COLUMN provisional INTEGER NOT NULL DEFAULT 0 CHECK (provisional IN (0, 1));
--- How likely the same sweep again would name a winner that is not in this tie set; NULL: unknown.
+-- How probable it is that the same finals, held again, name another winner; NULL: unknown.
 ALTER TABLE best ADD COLUMN flip_probability REAL;
 PRAGMA ignore_check_constraints = OFF;
 

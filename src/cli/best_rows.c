@@ -127,6 +127,10 @@ static void add_people_row(struct cli_table *table, const struct cli_best_row *r
 		cli_table_cell(table, "%.2f %%", best->regret * 100);
 	else
 		cli_table_cell(table, "-");
+	if (isfinite(best->flip_probability))
+		cli_table_cell(table, "%.0f %%", best->flip_probability * 100);
+	else
+		cli_table_cell(table, "-");
 	cli_table_cell(table, "%.10s %.5s", best->measured_at,
 		       strlen(best->measured_at) > 11 ? best->measured_at + 11 : "");
 	cli_table_cell(table, "%s", best->geometry);
@@ -139,7 +143,7 @@ static void add_data_row(struct cli_table *table, const struct cli_best_row *row
 		best->ns.median,         best->ns.lo,           best->ns.hi,
 		cli_best_gbs(best),      best->limit_ns.median, cli_best_of_limit(best),
 		best->default_ns.median, best->speedup.median,  best->speedup.lo,
-		best->speedup.hi,        best->regret,
+		best->speedup.hi,        best->regret,          best->flip_probability,
 	};
 
 	cli_table_cell(table, "%s", best->problem.op_name);
@@ -169,19 +173,28 @@ enum tcb_status cli_best_rows_table(const struct cli_best_rows *rows, enum cli_t
 				    struct tcb_error *err)
 {
 	static const struct cli_column people[] = {
-		{ "OP", 0 },    { "CONTRACT", 0 },  { "SHAPE", 0 },  { "DEVICE", 0 },   { "THREADS", 1 },
-		{ "STATE", 0 }, { "µs [95 %]", 1 }, { "GB/s", 1 },   { "% LIMIT", 1 },  { "x DEFAULT [95 %]", 1 },
-		{ "TIES", 1 },  { "TRIED", 1 },     { "REGRET", 1 }, { "MEASURED", 0 }, { "GEOMETRY", 0 },
+		{ "OP", 0 },       { "CONTRACT", 0 },  { "SHAPE", 0 },  { "DEVICE", 0 },  { "THREADS", 1 },
+		{ "STATE", 0 },    { "µs [95 %]", 1 }, { "GB/s", 1 },   { "% LIMIT", 1 }, { "x DEFAULT [95 %]", 1 },
+		{ "TIES", 1 },     { "TRIED", 1 },     { "REGRET", 1 }, { "FLIP", 1 },    { "MEASURED", 0 },
+		{ "GEOMETRY", 0 },
 	};
 	static const struct cli_column data[] = {
-		{ "op", 0 },          { "contract", 0 },   { "m", 1 },          { "n", 1 },
-		{ "k", 1 },           { "device", 0 },     { "device_key", 0 }, { "model", 0 },
-		{ "threads", 1 },     { "state", 0 },      { "origin", 0 },     { "stale", 1 },
-		{ "geometry", 0 },    { "variant", 0 },    { "ns", 1 },         { "ns_lo", 1 },
-		{ "ns_hi", 1 },       { "gb_per_s", 1 },   { "limit_ns", 1 },   { "of_limit", 1 },
-		{ "default_ns", 1 },  { "speedup", 1 },    { "speedup_lo", 1 }, { "speedup_hi", 1 },
-		{ "regret", 1 },      { "ties", 1 },       { "tried", 1 },      { "space", 1 },
-		{ "measured_at", 0 }, { "git_commit", 0 },
+		{ "op", 0 },         { "contract", 0 },
+		{ "m", 1 },          { "n", 1 },
+		{ "k", 1 },          { "device", 0 },
+		{ "device_key", 0 }, { "model", 0 },
+		{ "threads", 1 },    { "state", 0 },
+		{ "origin", 0 },     { "stale", 1 },
+		{ "geometry", 0 },   { "variant", 0 },
+		{ "ns", 1 },         { "ns_lo", 1 },
+		{ "ns_hi", 1 },      { "gb_per_s", 1 },
+		{ "limit_ns", 1 },   { "of_limit", 1 },
+		{ "default_ns", 1 }, { "speedup", 1 },
+		{ "speedup_lo", 1 }, { "speedup_hi", 1 },
+		{ "regret", 1 },     { "flip_probability", 1 },
+		{ "ties", 1 },       { "tried", 1 },
+		{ "space", 1 },      { "measured_at", 0 },
+		{ "git_commit", 0 },
 	};
 	struct cli_table table;
 	enum tcb_status status;
@@ -249,6 +262,7 @@ json_t *cli_best_row_json(const struct cli_best_row *row, int *failed)
 	cli_json_set(object, "default_ns", cli_json_interval(&best->default_ns), failed);
 	cli_json_set(object, "speedup", cli_json_interval(&best->speedup), failed);
 	cli_json_set(object, "regret", cli_json_real(best->regret), failed);
+	cli_json_set(object, "flip_probability", cli_json_real(best->flip_probability), failed);
 	for (size_t i = 0; i < row->tie_count; i++)
 		cli_json_add(ties, cli_json_text(row->ties[i]), failed);
 	cli_json_set(object, "tie_count", cli_json_size(best->tie_count), failed);

@@ -307,7 +307,7 @@ static void fill_best(const struct sweep_job *job, const struct tcb_verdict *ver
 	best->bytes = job->problem->op->traffic(problem);
 	best->flops = job->problem->op->flops(problem);
 	best->regret = verdict->regret;
-	best->flip_probability = NAN;
+	best->flip_probability = verdict->flip_probability;
 	best->tie_count = verdict->tie_count;
 	best->tried = job->result.known + job->result.tried;
 	best->space_count = job->result.space_count;

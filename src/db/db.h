@@ -98,7 +98,7 @@ struct tcb_best {
 	char limit_method[64];
 	double bytes, flops; /* of one call, from the op's model */
 	double regret;
-	double flip_probability; /* that the same sweep again names a winner outside the tie set; NaN: unknown */
+	double flip_probability; /* that the same finals, held again, name another winner; NaN: unknown */
 	size_t tie_count, tried, space_count;
 	char measured_at[32]; /* ISO 8601, UTC */
 	char git_commit[48];
