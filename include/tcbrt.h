@@ -149,9 +149,12 @@ struct tcbrt_query {
  * ARCHITECTURE  The same, this shape included, from another machine of the same architecture.
  * DEFAULT       The op's standard geometry.
  * MODELLED      Instead of EXACT where the shape was only ranked by a model for this kind of device, never measured.
+ * PROVISIONAL   Instead of EXACT where the shape was measured, by a sweep that has not finished or was stopped before
+ * it proved its winner: the best it had so far, which may be no better than the default.
  *
  * Stale entries are passed over everywhere, and so is a geometry that breaks a constraint of the op: a database may be
- * damaged, or come from anyone.  Entries that were only modelled answer for their own shape alone.
+ * damaged, or come from anyone.  Entries that were only modelled, and provisional ones, answer for their own shape
+ * alone.
  */
 enum tcbrt_source {
 	TCBRT_SOURCE_NONE = 0, /* the lookup failed */
@@ -159,7 +162,8 @@ enum tcbrt_source {
 	TCBRT_SOURCE_NEAREST = 2,
 	TCBRT_SOURCE_ARCHITECTURE = 3,
 	TCBRT_SOURCE_DEFAULT = 4,
-	TCBRT_SOURCE_MODELLED = 5
+	TCBRT_SOURCE_MODELLED = 5,
+	TCBRT_SOURCE_PROVISIONAL = 6
 };
 
 enum { TCBRT_GEOMETRY_MAX = 1024, TCBRT_VARIANT_MAX = 64, TCBRT_REASON_MAX = 512, TCBRT_KNOBS_MAX = 64 };
@@ -172,11 +176,12 @@ struct tcbrt_tile {
 struct tcbrt_tuning {
 	enum tcbrt_source source;
 	int modelled;     /* ranked by a model, never measured */
+	int provisional;  /* measured, not proven: the best so far of a sweep */
 	unsigned threads; /* threads to run with; with query.threads == 0 the choice that was made */
 	struct tcbrt_tile macro, midi, micro; /* one core's share; one task, for the L2 cache; registers */
 	int knobs[TCBRT_KNOBS_MAX];           /* read them with tcbrt_knob() */
-	/* EXACT and (by the model) MODELLED only, else 0: time of one call in nanoseconds; the default's time over it,
-	 * and that ratio's lower 95 % bound */
+	/* EXACT, PROVISIONAL and (by the model) MODELLED only, else 0: time of one call in nanoseconds; the default's
+	 * time over it, and that ratio's lower 95 % bound */
 	double expected_ns, speedup, speedup_lo;
 	size_t tuned_m, tuned_n, tuned_k;  /* the shape that was measured; 0 for DEFAULT */
 	char geometry[TCBRT_GEOMETRY_MAX]; /* canonical text, as `tcbtune` prints it */
@@ -198,7 +203,7 @@ TCBRT_API int tcbrt_knob(const struct tcbrt_tuning *tuning, const char *name);
 /* "avx2" for "isa", "native" for "layout"; NULL if the knob is a number or not set. */
 TCBRT_API const char *tcbrt_knob_word(const struct tcbrt_tuning *tuning, const char *name);
 
-/* "exact", "nearest", "architecture", "default", "modelled", "none" */
+/* "exact", "nearest", "architecture", "default", "modelled", "provisional", "none" */
 TCBRT_API const char *tcbrt_source_text(enum tcbrt_source source);
 
 /*
@@ -213,7 +218,7 @@ struct tcbrt_entry {
 	unsigned threads;
 	size_t m, n, k;
 	const char *geometry, *variant, *signature, *measured_at;
-	int modelled;
+	int modelled, provisional;
 	double ns, ns_lo, ns_hi;
 	double speedup, speedup_lo, speedup_hi;
 	const char *refused; /* why lookups pass this entry over ("kernel ... changed since"), or NULL */

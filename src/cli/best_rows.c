@@ -112,7 +112,10 @@ static void add_people_row(struct cli_table *table, const struct cli_best_row *r
 	cli_table_cell(table, "%s", shape);
 	cli_table_cell(table, "%s", best->device_name);
 	cli_table_cell(table, "%u", best->threads);
-	cli_table_cell(table, "%s%s%s", tcb_state_text(best->state), best->modelled ? " (modelled)" : "",
+	cli_table_cell(table, "%s%s%s", tcb_state_text(best->state),
+		       best->modelled      ? " (modelled)"
+		       : best->provisional ? " (provisional)"
+					   : "",
 		       cli_best_is_stale(best) ? " (stale)" : "");
 	cli_text_us_interval(&best->ns, number);
 	cli_table_cell(table, "%s", number);
@@ -156,7 +159,7 @@ static void add_data_row(struct cli_table *table, const struct cli_best_row *row
 	cli_table_cell(table, "%s", best->model);
 	cli_table_cell(table, "%u", best->threads);
 	cli_table_cell(table, "%s", tcb_state_text(best->state));
-	cli_table_cell(table, "%s", best->modelled ? "modelled" : "measured");
+	cli_table_cell(table, "%s", best->modelled ? "modelled" : best->provisional ? "provisional" : "measured");
 	cli_table_cell(table, "%d", cli_best_is_stale(best));
 	cli_table_cell(table, "%s", best->geometry);
 	cli_table_cell(table, "%s", best->variant);
@@ -245,6 +248,7 @@ json_t *cli_best_row_json(const struct cli_best_row *row, int *failed)
 	cli_json_set(object, "device", device, failed);
 	cli_json_set(object, "state", json_string(tcb_state_text(best->state)), failed);
 	cli_json_set(object, "modelled", json_boolean(best->modelled), failed);
+	cli_json_set(object, "provisional", json_boolean(best->provisional), failed);
 	cli_json_set(object, "stale", json_boolean(cli_best_is_stale(best)), failed);
 	cli_json_set(object, "geometry", cli_json_text(best->geometry), failed);
 	cli_json_set(object, "variant", cli_json_text(best->variant), failed);

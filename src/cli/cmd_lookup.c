@@ -54,8 +54,15 @@ static enum tcb_status print_text(const struct tcbrt_tuning *tuning, struct tcb_
 	tcb_str_addf(&out, "threads: %u\n", tuning->threads);
 	cli_text_us(tuning->expected_ns, us);
 	if (tuning->expected_ns > 0)
-		tcb_str_addf(&out, "%s: %s µs, %.3f x the default's speed (at least %.3f)\n",
-			     tuning->modelled ? "modelled" : "measured", us, tuning->speedup, tuning->speedup_lo);
+		tcb_str_addf(&out, "%s: %s µs",
+			     tuning->modelled      ? "modelled"
+			     : tuning->provisional ? "provisional"
+						   : "measured",
+			     us);
+	if (tuning->expected_ns > 0 && tuning->speedup > 0)
+		tcb_str_addf(&out, ", %.3f x the default's speed (at least %.3f)", tuning->speedup, tuning->speedup_lo);
+	if (tuning->expected_ns > 0)
+		tcb_str_add(&out, "\n");
 	return cli_emit(&out, err);
 }
 
@@ -77,6 +84,7 @@ static enum tcb_status print_json(const struct lookup_args *args, const struct t
 	cli_json_set(root, "source", cli_json_text(tcbrt_source_text(tuning->source)), &failed);
 	cli_json_set(root, "reason", cli_json_text(tuning->reason), &failed);
 	cli_json_set(root, "modelled", json_boolean(tuning->modelled), &failed);
+	cli_json_set(root, "provisional", json_boolean(tuning->provisional), &failed);
 	cli_json_set(root, "tuned_shape", tuned.m ? cli_json_shape(&tuned) : json_null(), &failed);
 	cli_json_set(root, "expected_ns", measured ? cli_json_real(tuning->expected_ns) : json_null(), &failed);
 	cli_json_set(root, "speedup", measured ? cli_json_real(tuning->speedup) : json_null(), &failed);
@@ -109,7 +117,7 @@ const struct cli_command cli_command_lookup = {
 		"shape was tuned here), nearest (another shape was, and its measurements show no loss), "
 		"architecture (the "
 		"same, from another machine of this kind), default, or, for a GPU, modelled (ranked by a model, never "
-		"measured).",
+		"measured); provisional is the best so far of a sweep that has not held its finals.",
 	.examples = "  tcbtune lookup --op @OP --shape 1x4096x4096 --json\n",
 	.options = options,
 	.args_bytes = sizeof(struct lookup_args),

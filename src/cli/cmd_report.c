@@ -137,6 +137,19 @@ static void add_modelled(struct tcb_str *out, const struct cli_best_rows *rows, 
 			     bullet, count, rows->count, one->limit_method);
 }
 
+static void add_provisional(struct tcb_str *out, const struct cli_best_rows *rows, const char *bullet)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < rows->count; i++)
+		count += (size_t)(rows->rows[i].best.provisional != 0);
+	if (count)
+		tcb_str_addf(out,
+			     "%sprovisional: %zu of %zu results are the best so far of a sweep that has not held its "
+			     "finals; the same sweep goes on and replaces them\n",
+			     bullet, count, rows->count);
+}
+
 static void add_stale(struct tcb_str *out, const struct cli_best_rows *rows, const char *bullet)
 {
 	size_t count = 0;
@@ -234,6 +247,7 @@ static enum tcb_status print_table(const struct cli_best_rows *rows, const struc
 	if (args->format != FORMAT_CSV) {
 		tcb_str_add(&out, "\n");
 		add_modelled(&out, rows, bullet);
+		add_provisional(&out, rows, bullet);
 		add_stale(&out, rows, bullet);
 		add_devices(&out, rows, bullet);
 		add_limits(&out, rows, bullet);

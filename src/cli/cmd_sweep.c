@@ -4,7 +4,6 @@
  * the search tries the rest, every finished trial goes into the database, and
  * the winners are stored and printed.  Here the search and the database meet.
  */
-#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -334,6 +333,17 @@ static enum tcb_status store_best(struct sweep_job *job, const struct tcb_verdic
 	return tcb_db_best_put(job->run->db, job->sweep, &best, (const char *const *)row->ties, row->tie_count, err);
 }
 
+/* The best so far, for whoever asks before the finals are held. */
+static enum tcb_status store_provisional(void *ctx, const struct tcb_verdict *verdict, struct tcb_error *err)
+{
+	const struct sweep_job *job = ctx;
+	struct tcb_best best;
+
+	fill_best(job, verdict, &best);
+	best.provisional = 1;
+	return tcb_db_best_put(job->run->db, job->sweep, &best, (const char *const[]){ best.geometry }, 1, err);
+}
+
 /* Every candidate failed: there is no winner to store. */
 static enum tcb_status no_winner(const struct sweep_job *job, struct tcb_error *err)
 {
@@ -451,7 +461,7 @@ static enum tcb_status search_and_store(struct sweep_job *job, struct tcb_error 
 	struct sweeping *run = job->run;
 	struct cli_progress progress;
 	struct tcb_sweep_options opts;
-	struct tcb_sink sink = { .ctx = job, .trial = store_trial };
+	struct tcb_sink sink = { .ctx = job, .trial = store_trial, .best = store_provisional };
 	size_t first_row = run->rows.count;
 	enum tcb_status status, ended;
 

@@ -88,7 +88,7 @@ static void scan(struct asking *asking)
 		asking->stored += (unsigned)is_own;
 		/* Written so that a NaN does not pass. */
 		if ((entry->refusal != RT_FINE && entry->refusal != RT_UNSEEN) || entry->modelled ||
-		    !(entry->speedup.lo >= 1))
+		    entry->provisional || !(entry->speedup.lo >= 1))
 			continue;
 		far = distance(entry, log_m, log_n, log_k);
 		if (far >= 0)

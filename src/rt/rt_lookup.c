@@ -38,10 +38,15 @@ static void copy_exact(const struct tcbrt *rt, const struct rt_entry *entry, str
 {
 	static const char measured[] = "measured at this shape on this device";
 	static const char modelled[] = "ranked by a model at this shape for this device, never measured";
+	static const char provisional[] = "provisional: the best so far of a sweep at this shape on this device that "
+					  "has not held its finals; the same sweep goes on and replaces it";
 	int threads = entry->geometry.knob[TCB_KNOB_THREADS];
 
-	out->source = entry->modelled ? TCBRT_SOURCE_MODELLED : TCBRT_SOURCE_EXACT;
+	out->source = entry->modelled      ? TCBRT_SOURCE_MODELLED
+		      : entry->provisional ? TCBRT_SOURCE_PROVISIONAL
+					   : TCBRT_SOURCE_EXACT;
 	out->modelled = entry->modelled;
+	out->provisional = entry->provisional;
 	out->threads = threads > 0 ? (unsigned)threads : entry->key.threads;
 	rt_tuning_geometry(out, &entry->geometry);
 	out->expected_ns = entry->ns.median;
@@ -54,11 +59,13 @@ static void copy_exact(const struct tcbrt *rt, const struct rt_entry *entry, str
 	memcpy(out->variant, rt->strings + entry->variant, entry->variant_length + 1u);
 	if (entry->modelled)
 		memcpy(out->reason, modelled, sizeof(modelled));
+	else if (entry->provisional)
+		memcpy(out->reason, provisional, sizeof(provisional));
 	else
 		memcpy(out->reason, measured, sizeof(measured));
 }
 
-/* The entry of KEY on any GPU of its device's kind: one that is not refused before others, measured before modelled. */
+/* The entry of KEY on any GPU of its device's kind: one that is not refused before others, then what is proven best. */
 static const struct rt_entry *find_on_gpu(const struct tcbrt *rt, struct rt_key key)
 {
 	const char *name = rt->devices[key.device].name;
@@ -72,7 +79,7 @@ static const struct rt_entry *find_on_gpu(const struct tcbrt *rt, struct rt_key 
 		key.device = i;
 		entry = rt_table_find(rt, &key);
 		if (entry && (!best || (rt_refusal(rt, entry) == RT_FINE &&
-					(rt_refusal(rt, best) != RT_FINE || (best->modelled && !entry->modelled)))))
+					(rt_refusal(rt, best) != RT_FINE || rt_proof(best) < rt_proof(entry)))))
 			best = entry;
 	}
 	return best;

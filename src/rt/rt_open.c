@@ -203,6 +203,7 @@ static int add_entry(void *ctx, const struct tcb_best *best)
 	entry->ns = best->ns;
 	entry->speedup = best->speedup;
 	entry->modelled = best->modelled != 0;
+	entry->provisional = best->provisional != 0;
 	entry->log_m = log2_of(shape->m);
 	entry->log_n = log2_of(shape->n);
 	entry->log_k = log2_of(shape->k);

@@ -52,8 +52,8 @@ static int is_better(const struct tcbrt *rt, const struct rt_entry *entry, const
 		return !old || is_refused(old);
 	if ((old->key.threads <= rt->processors) != (entry->key.threads <= rt->processors))
 		return old->key.threads > rt->processors;
-	if (old->modelled != entry->modelled)
-		return old->modelled;
+	if (rt_proof(old) != rt_proof(entry))
+		return rt_proof(old) < rt_proof(entry);
 	return entry->ns.median < old->ns.median;
 }
 

@@ -56,7 +56,8 @@ const char *tcbrt_knob_word(const struct tcbrt_tuning *tuning, const char *name)
 
 const char *tcbrt_source_text(enum tcbrt_source source)
 {
-	static const char *const texts[] = { "none", "exact", "nearest", "architecture", "default", "modelled" };
+	static const char *const texts[] = { "none",    "exact",    "nearest",    "architecture",
+					     "default", "modelled", "provisional" };
 
 	return (unsigned)source < sizeof(texts) / sizeof(texts[0]) ? texts[source] : "none";
 }
@@ -98,6 +99,7 @@ int tcbrt_each(const struct tcbrt *rt, int (*each)(void *ctx, const struct tcbrt
 			.signature = rt->strings + entry->signature,
 			.measured_at = rt->strings + entry->measured_at,
 			.modelled = entry->modelled,
+			.provisional = entry->provisional,
 			.ns = entry->ns.median,
 			.ns_lo = entry->ns.lo,
 			.ns_hi = entry->ns.hi,

@@ -43,9 +43,15 @@ struct rt_entry {
 	float log_m, log_n, log_k;                      /* log2; 0 for k == 0 */
 	uint32_t text, variant, signature, measured_at; /* offsets into strings */
 	uint16_t text_length, variant_length;
-	uint8_t modelled;
-	_Atomic uint8_t refusal; /* enum rt_refusal, see rt_refusal() */
+	uint8_t modelled, provisional; /* neither: proven */
+	_Atomic uint8_t refusal;       /* enum rt_refusal, see rt_refusal() */
 };
+
+/* What ENTRY rests on, the more the better: a model, the screening of a sweep, its finals. */
+static inline int rt_proof(const struct rt_entry *entry)
+{
+	return entry->modelled ? 0 : entry->provisional ? 1 : 2;
+}
 
 /* A CPU device of this host, a recorded kind of GPU, or a device of the database. */
 struct rt_device {

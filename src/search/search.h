@@ -22,11 +22,16 @@
 #include "search/shard.h"
 #include "worker/evaluate.h"
 
+struct tcb_verdict;
+
 /* Where finished trials go.  Every function may be NULL. */
 struct tcb_sink {
 	void *ctx;
 	/* Called once a candidate is finished; durable when it returns TCB_OK.  A failure ends the sweep. */
 	enum tcb_status (*trial)(void *ctx, const struct tcb_trial *trial, struct tcb_error *err);
+	/* Called from the first measured trial on when the best so far of a state changes, about once a second at most:
+	 * one finalist, by the screening alone.  Its trial was handed over before, in this sweep or an earlier one. */
+	enum tcb_status (*best)(void *ctx, const struct tcb_verdict *provisional, struct tcb_error *err);
 };
 
 struct tcb_progress {

@@ -289,6 +289,7 @@ static enum tcb_status find_anchor(struct tcb_sweep *sweep, struct tcb_error *er
 			sweep->anchor = i;
 	if (sweep->anchor == SIZE_MAX)
 		return TCB_OK;
+	TCB_TRY(tcb_sweep_keep_best(sweep, 1, err));
 	TCB_TRY(measure_anchor(sweep, err));
 	for (int s = 0; s < TCB_STATE_COUNT; s++)
 		sweep->is_long |=
@@ -373,6 +374,7 @@ static enum tcb_status screen_next(struct tcb_sweep *sweep, struct ahead *ahead,
 		if (ahead->index[i] < sweep->out->space_count)
 			tell(sweep, ahead->index[i]);
 	}
+	TCB_TRY(tcb_sweep_keep_best(sweep, 0, err));
 	ahead->count -= batch;
 	memmove(ahead->index, ahead->index + batch, ahead->count * sizeof *ahead->index);
 	tcb_sweep_progress(sweep, "screen", screening_left(sweep), 0);
@@ -474,7 +476,7 @@ static enum tcb_status prepare(struct tcb_sweep *sweep, const struct tcb_place *
 		TCB_TRY(challenge_all(sweep, i, err));
 		tell(sweep, i);
 	}
-	return TCB_OK;
+	return tcb_sweep_keep_best(sweep, 1, err);
 }
 
 static enum tcb_status run(struct tcb_sweep *sweep, struct tcb_error *err)
@@ -485,6 +487,7 @@ static enum tcb_status run(struct tcb_sweep *sweep, struct tcb_error *err)
 		return status;
 	if (sweep->target->kind == TCB_TARGET_CUDA)
 		TCB_TRY(screen_passes(sweep, err));
+	TCB_TRY(tcb_sweep_keep_best(sweep, 1, err));
 	if (!sweep->is_long) /* so that the last candidates lie between two measurements */
 		TCB_TRY(measure_anchor(sweep, err));
 	for (int s = 0; s < TCB_STATE_COUNT; s++) {
@@ -524,6 +527,7 @@ enum tcb_status tcb_sweep_run(const struct tcb_op *op, const struct tcb_problem 
 	for (int s = 0; s < TCB_STATE_COUNT; s++) {
 		out->verdict[s].state = (enum tcb_state)s;
 		sweep.best_score[s] = INFINITY;
+		sweep.kept[s] = SIZE_MAX;
 	}
 	enum tcb_status status = prepare(&sweep, place, err);
 	if (status == TCB_OK)

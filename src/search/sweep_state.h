@@ -42,7 +42,8 @@ struct tcb_sweep {
 	struct tcb_drift (*drift)[TCB_STATE_COUNT]; /* of each member */
 	size_t best[TCB_STATE_COUNT];               /* space index, and its score; infinite until there is one */
 	double best_score[TCB_STATE_COUNT];
-	double start_s, screen_end_s, end_s, next_anchor_s, next_progress_s;
+	size_t kept[TCB_STATE_COUNT]; /* what the sink knows as the best so far; SIZE_MAX: nothing */
+	double start_s, screen_end_s, end_s, next_anchor_s, next_progress_s, next_keep_s;
 	double try_s;                    /* what a candidate takes, running mean */
 	double round_s[TCB_STATE_COUNT]; /* what one round of the anchor takes; 0: not known yet */
 	int is_long;                     /* calls are: few rounds fit into the budget */
@@ -80,6 +81,9 @@ void tcb_sweep_entry_clear(struct tcb_sweep_entry *entry);
 void tcb_sweep_entry_merge(struct tcb_sweep_entry *entry, const struct tcb_trial *trial);
 /* Forgets what was measured in other states only. */
 void tcb_sweep_entry_check(const struct tcb_sweep *sweep, struct tcb_sweep_entry *entry);
+
+/* sweep_best.c: the best so far to the sink where it changed; unless NOW not sooner than a second after the last. */
+enum tcb_status tcb_sweep_keep_best(struct tcb_sweep *sweep, int now, struct tcb_error *err);
 
 /* sweep_passes.c: adds to the space what is known of candidates with passes=all, and those of the best that are to be
  * tried with them: CHOSEN, at most MOST of them, the best first. */

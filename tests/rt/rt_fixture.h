@@ -34,8 +34,8 @@ struct winner {
 	const char *gpu;       /* "sm_90" instead of this host */
 	const char *geometry;  /* instead of one made of n, k, midi_n and threads */
 	enum tcb_state state;
-	enum tcb_contract contract;              /* f32 is 0: fixture_put takes Q8 unless use_contract */
-	int use_contract, modelled, macro_fixed; /* macro_fixed: macro.n = 1024 instead of n */
+	enum tcb_contract contract;                           /* f32 is 0: fixture_put takes Q8 unless use_contract */
+	int use_contract, modelled, provisional, macro_fixed; /* macro_fixed: macro.n = 1024 instead of n */
 };
 
 static inline void fixture_fail(const struct tcb_error *err)
@@ -88,6 +88,7 @@ static inline void fixture_put(struct fixture *fixture, const struct winner *win
 				       .shape = { 1, winner->n, winner->k } };
 	struct tcb_best best = { .state = winner->state,
 				 .modelled = winner->modelled,
+				 .provisional = winner->provisional,
 				 .ns = { ns, ns - 1, ns + 1 },
 				 .default_ns = { 2 * ns, 2 * ns, 2 * ns },
 				 .speedup = { lo + 0.1, lo, lo + 0.2 } };

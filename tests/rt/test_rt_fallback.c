@@ -129,6 +129,7 @@ static void test_needs_proof(void **state)
 	assert_int_equal(tuning.source, TCBRT_SOURCE_EXACT);
 	put((struct winner){ .n = 8192, .k = 4096, .speedup_lo = NAN });
 	put((struct winner){ .n = 6144, .k = 4096, .modelled = 1 });
+	put((struct winner){ .n = 4352, .k = 4096, .provisional = 1 });
 	tuning = ask(5120, 4096);
 	assert_default(&tuning, 5120, 4096, "surely better");
 	put((struct winner){ .n = 2048, .k = 4096, .speedup_lo = 1 });

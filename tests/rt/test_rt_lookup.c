@@ -124,6 +124,24 @@ static void test_modelled(void **state)
 	tcbrt_close(rt);
 }
 
+/* The best so far of a sweep answers for its own shape, marked. */
+static void test_provisional(void **state)
+{
+	struct tcbrt_query query = { .op = "fake_matvec", .threads = 1, .m = 1, .n = 4096, .k = 4096 };
+	struct tcbrt_tuning tuning;
+	struct tcbrt *rt;
+
+	(void)state;
+	fixture_put(&fixture, &(struct winner){ .n = 4096, .k = 4096, .ns = 500, .provisional = 1 });
+	rt = fixture_open(&fixture);
+	assert_int_equal(tcbrt_lookup(rt, &query, &tuning), TCBRT_OK);
+	assert_int_equal(tuning.source, TCBRT_SOURCE_PROVISIONAL);
+	assert_true(tuning.provisional == 1 && tuning.modelled == 0 && tuning.expected_ns == 500);
+	assert_non_null(strstr(tuning.reason, "provisional"));
+	assert_string_equal(tcbrt_source_text(tuning.source), "provisional");
+	tcbrt_close(rt);
+}
+
 static void assert_refused(const struct tcbrt *rt, const struct tcbrt_query *query, int code, const char *what)
 {
 	struct tcbrt_tuning tuning;
@@ -213,6 +231,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_exact, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_any_threads, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_modelled, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_provisional, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_refused_queries, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_null, setup, teardown),
 	};
