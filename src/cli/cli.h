@@ -33,7 +33,7 @@ struct cli_list {
 };
 
 struct cli_option {
-	const char *name;     /* without the dashes; NULL for the positional argument */
+	const char *name;     /* without the dashes; NULL for positional arguments */
 	const char *argument; /* its name in the usage line; NULL for a flag */
 	enum cli_kind kind;
 	size_t offset;

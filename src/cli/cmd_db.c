@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * tcbtune db info|check: what a database holds, and whether it is sound.
+ * tcbtune db info|check|merge: what a database holds, whether it is sound, and
+ * others added to it.
  */
 #include "cli/cli.h"
 #include "cli/emit.h"
 #include "cli/setup.h"
 
-enum action { ACTION_INFO, ACTION_CHECK };
+enum action { ACTION_INFO, ACTION_CHECK, ACTION_MERGE };
 
 struct db_args {
 	int action; /* enum action */
+	struct cli_list files;
 	const char *db;
 	int json;
 };
@@ -18,9 +20,13 @@ static const struct cli_option options[] = {
 	{ .argument = "ACTION",
 	  .kind = CLI_WORD,
 	  .offset = offsetof(struct db_args, action),
-	  .words = "info|check",
+	  .words = "info|check|merge",
 	  .required = 1,
-	  .help = "info: what the database holds; check: whether all of it is sound" },
+	  .help = "info: what the database holds; check: whether all of it is sound; merge: add what the FILEs hold" },
+	{ .argument = "FILE...",
+	  .kind = CLI_LIST,
+	  .offset = offsetof(struct db_args, files),
+	  .help = "of merge: databases whose sweeps, trials and winners are added to --db" },
 	CLI_OPTION_DB(struct db_args),
 	CLI_OPTION_JSON(struct db_args),
 	CLI_OPTION_END,
@@ -105,6 +111,52 @@ static enum tcb_status print_check(struct tcb_db *db, const char *path, int as_j
 	return found != TCB_OK ? found : status;
 }
 
+static enum tcb_status print_merged(const struct tcb_db_merged *merged, const char *path, size_t files, int as_json,
+				    struct tcb_error *err)
+{
+	const struct count_row rows[] = {
+		{ "sweeps", "sweeps added", merged->sweeps },
+		{ "trials", "trials added", merged->trials },
+		{ "best", "best rows added or replaced", merged->best },
+		{ "provisional", "best rows that are provisional", merged->provisional },
+	};
+	struct tcb_str out = { 0 };
+	int failed = 0;
+	json_t *root;
+
+	if (!as_json) {
+		tcb_str_addf(&out, "%s: %zu database%s merged\n", path, files, files == 1 ? "" : "s");
+		for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+			tcb_str_addf(&out, "  %-32s %12llu\n", rows[i].title, (unsigned long long)rows[i].value);
+		return cli_emit(&out, err);
+	}
+	root = cli_json_start("tcbtune.db-merge.1", &failed);
+	cli_json_set(root, "path", cli_json_text(path), &failed);
+	cli_json_set(root, "files", cli_json_size(files), &failed);
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		cli_json_set(root, rows[i].key, cli_json_size(rows[i].value), &failed);
+	return cli_emit_json(cli_json_end(root, failed), err);
+}
+
+static enum tcb_status merge(const struct db_args *args, struct tcb_error *err)
+{
+	char path[CLI_PATH_MAX];
+	struct tcb_db_merged merged;
+	struct tcb_db *db = NULL;
+	enum tcb_status status;
+
+	if (args->files.count == 0)
+		return tcb_fail(err, TCB_E_USAGE, "'db merge' needs FILE...: databases to be added to --db");
+	TCB_TRY(cli_open_db(args->db, TCB_DB_WRITE, path, &db, err));
+	status = tcb_db_merge(db, args->files.items, args->files.count, &merged, err);
+	tcb_db_close(db);
+	if (status == TCB_OK && merged.provisional)
+		cli_say("%zu best row%s provisional: no finals were held among all that is known; 'tcbtune sweep "
+			"--finals-only' holds them",
+			merged.provisional, merged.provisional == 1 ? " is" : "s are");
+	return status == TCB_OK ? print_merged(&merged, path, args->files.count, args->json, err) : status;
+}
+
 static enum tcb_status run_db(const void *arguments, struct tcb_error *err)
 {
 	const struct db_args *args = arguments;
@@ -112,6 +164,11 @@ static enum tcb_status run_db(const void *arguments, struct tcb_error *err)
 	struct tcb_db *db = NULL;
 	enum tcb_status status;
 
+	if (args->action == ACTION_MERGE)
+		return merge(args, err);
+	if (args->files.count)
+		return tcb_fail(err, TCB_E_USAGE, "only 'db merge' takes FILEs, but got '%s'; --db names the database",
+				args->files.items[0]);
 	TCB_TRY(cli_open_db(args->db, TCB_DB_READ, path, &db, err));
 	status = args->action == ACTION_INFO ? print_info(db, path, args->json, err)
 					     : print_check(db, path, args->json, err);
@@ -121,12 +178,18 @@ static enum tcb_status run_db(const void *arguments, struct tcb_error *err)
 
 const struct cli_command cli_command_db = {
 	.name = "db",
-	.summary = "look into a tuning database, or check it",
+	.summary = "look into a tuning database, check it, or merge others into it",
 	.description =
 		"info prints the file, its schema and how many rows of each kind it holds.  check reads everything: "
 		"SQLite's integrity and foreign keys, and tcbtune's own rules; it prints each finding and exits "
-		"with 1 if there is one.",
-	.examples = "  tcbtune db info\n  tcbtune db check --db tuning.db --json\n",
+		"with 1 if there is one.  "
+		"merge adds to --db (made if need be) what the FILEs hold and it does not: all of it, or nothing.  In "
+		"any order, and merged again, the same results.  Of two winners of one problem, device and state a "
+		"measured one stays before a modelled one, one of the whole space before a shard's, then the later, of "
+		"shards' the one that gained most over the default geometry; it is provisional where another sweep's "
+		"trials were not in its finals (docs/many-machines.md).",
+	.examples = "  tcbtune db info\n  tcbtune db check --db tuning.db --json\n"
+		    "  tcbtune db merge shard1.db shard2.db --db all.db\n",
 	.options = options,
 	.args_bytes = sizeof(struct db_args),
 	.run = run_db,

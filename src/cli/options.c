@@ -265,10 +265,11 @@ static enum tcb_status set_value(const struct cli_option *option, const char *te
 	return TCB_OK;
 }
 
-static const struct cli_option *positional(const struct cli_command *command)
+/* Which option a word without dashes is for: the first that can take it, a list any number. */
+static const struct cli_option *positional(const struct cli_command *command, const unsigned char *seen)
 {
 	for (const struct cli_option *option = command->options; !is_end(option); option++)
-		if (!option->name)
+		if (!option->name && (option->kind == CLI_LIST || !seen[option - command->options]))
 			return option;
 	return NULL;
 }
@@ -336,16 +337,17 @@ enum tcb_status cli_parse(const struct cli_command *command, int argc, char **ar
 		}
 	}
 	for (int i = 0; i < argc; i++) {
-		const struct cli_option *word = positional(command);
+		const struct cli_option *word = positional(command, seen);
 		if (!only_words && strcmp(argv[i], "--") == 0) {
 			only_words = 1;
 		} else if (!only_words && argv[i][0] == '-' && argv[i][1]) {
 			TCB_TRY(take_option(command, argc, argv, &i, seen, args, err));
-		} else if (!word || (seen[word - command->options]++ && word->kind != CLI_LIST)) {
+		} else if (!word) {
 			return tcb_fail(err, TCB_E_USAGE,
 					"'%s' takes no further argument, but got '%s'; see 'tcbtune help %s'",
 					command->name, argv[i], command->name);
 		} else {
+			seen[word - command->options] = 1;
 			TCB_TRY(set_value(word, argv[i], args, err));
 		}
 	}

@@ -128,6 +128,18 @@ enum tcb_status tcb_db_counters_each(struct tcb_db *db, const struct tcb_best *b
 				     int (*each)(void *ctx, const struct tcb_counter *counter), void *ctx,
 				     struct tcb_error *err);
 
+/*
+ * Adds to DB all that the databases PATHS hold and it does not: all of it, or nothing.  Merged again, nothing is added;
+ * in any order, the same winners result (merge.c says which).  A winner is provisional then if there are trials of a
+ * sweep that its finals did not know.  Files that are not sound are refused (TCB_E_FORMAT).
+ */
+struct tcb_db_merged {
+	size_t sweeps, trials, best; /* rows that were added; of best, those that replaced another included */
+	size_t provisional;          /* winners that are, afterwards */
+};
+enum tcb_status tcb_db_merge(struct tcb_db *db, const char *const *paths, size_t count, struct tcb_db_merged *out,
+			     struct tcb_error *err);
+
 struct tcb_db_info {
 	char path[512];
 	int schema_version; /* of the file, also where an older one is read through a migrated copy */

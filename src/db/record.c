@@ -101,12 +101,21 @@ static enum tcb_status put_sweep(struct tcb_db *db, const struct tcb_sweep_recor
 	status = tcb_db_query(
 		db, &stmt, doing, err,
 		"INSERT INTO sweep (device_id, problem_id, op_id, build_id, os, driver, strategy, seed, settings,"
-		" rotation_bytes) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) RETURNING id",
+		" rotation_bytes, uid)"
+		" VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, lower(hex(randomblob(16)))) RETURNING id",
 		"iiiittttti", device, problem, op, build, record->device->os, record->device->driver, record->strategy,
 		seed.data, record->settings_json ? record->settings_json : "{}", (int64_t)record->rotation_bytes);
 	if (status == TCB_OK)
 		status = tcb_db_finish(db, stmt, sweep_out, doing, err);
 	tcb_str_fini(&seed);
+	if (status == TCB_OK)
+		status = tcb_db_query(db, &stmt, doing, err,
+				      "INSERT INTO sweep_known SELECT s.id, o.id FROM sweep s JOIN sweep o"
+				      " ON o.device_id = s.device_id AND o.problem_id = s.problem_id"
+				      " AND o.rotation_bytes = s.rotation_bytes AND o.id < s.id WHERE s.id = ?1",
+				      "i", *sweep_out);
+	if (status == TCB_OK)
+		status = tcb_db_finish(db, stmt, NULL, doing, err);
 	return status;
 }
 

@@ -16,13 +16,16 @@
 
 #include "db/db_private.h"
 
+/* Grows with time: numbers do only among trials that were put here, not among those that were merged. */
+#define AGE(trial) trial ".finished_at || format('%020d', " trial ".id)"
+
 /* Every trial of the device and problem, and the newest per geometry.  Parameters ?1 to ?9 as bound in select_known. */
 #define KNOWN_TRIALS                                                                                           \
 	"WITH mine AS (SELECT t.* FROM problem p JOIN sweep s ON s.problem_id = p.id JOIN device d ON d.id = " \
 	"s.device_id"                                                                                          \
 	" JOIN trial t ON t.sweep_id = s.id WHERE d.key = ?1 AND d.name = ?2 AND d.threads = ?3 AND p.op = ?4" \
 	" AND p.contract = ?5 AND p.m = ?6 AND p.n = ?7 AND p.k = ?8 AND s.rotation_bytes = ?9),"              \
-	" newest AS (SELECT max(id) AS id FROM mine GROUP BY geometry)"
+	" newest AS (SELECT id, max(" AGE("mine") ") FROM mine GROUP BY geometry)"
 
 static const char trials_sql[] =
 	KNOWN_TRIALS " SELECT id, geometry, variant, signature, outcome, message, class,"
@@ -31,14 +34,15 @@ static const char trials_sql[] =
 /* With max(), SQLite takes the other columns from the row that holds the maximum. */
 static const char measurements_sql[] = KNOWN_TRIALS
 	" SELECT n.id, m.state, m.stage, m.median_ns, m.lo_ns, m.hi_ns, m.dropped_early, m.sample_count, m.samples,"
-	" max(m.id) FROM newest JOIN trial n USING (id) JOIN mine o ON o.geometry = n.geometry"
-	" AND o.signature = n.signature AND o.outcome = n.outcome JOIN measurement m ON m.trial_id = o.id"
-	" GROUP BY n.id, m.state, m.stage ORDER BY n.id, m.state, m.stage";
+	" max(" AGE(
+		"o") ") FROM newest JOIN trial n USING (id) JOIN mine o ON o.geometry = n.geometry"
+		     " AND o.signature = n.signature AND o.outcome = n.outcome JOIN measurement m ON m.trial_id = o.id"
+		     " GROUP BY n.id, m.state, m.stage ORDER BY n.id, m.state, m.stage";
 
-static const char counters_sql[] = KNOWN_TRIALS
-	" SELECT n.id, c.state, c.source, c.name, c.value, max(c.trial_id) FROM newest JOIN trial n USING (id)"
-	" JOIN mine o ON o.geometry = n.geometry AND o.signature = n.signature AND o.outcome = n.outcome"
-	" JOIN counter c ON c.trial_id = o.id GROUP BY n.id, c.state, c.source, c.name ORDER BY n.id";
+static const char counters_sql[] = KNOWN_TRIALS " SELECT n.id, c.state, c.source, c.name, c.value, max(" AGE(
+	"o") ") FROM newest JOIN trial n USING (id)"
+	     " JOIN mine o ON o.geometry = n.geometry AND o.signature = n.signature AND o.outcome = n.outcome"
+	     " JOIN counter c ON c.trial_id = o.id GROUP BY n.id, c.state, c.source, c.name ORDER BY n.id";
 
 static const char doing[] = "reading trials";
 
