@@ -25,6 +25,7 @@
 
 /* X(name): the first is the default. */
 #define TCB_STRATEGY_LIST(X) \
+	X(auto)              \
 	X(exhaustive)        \
 	X(random)            \
 	X(hillclimb)         \
@@ -33,7 +34,6 @@
 	X(genetic)           \
 	X(neighbourhood)     \
 	X(line)              \
-	X(auto)              \
 	X(model)
 
 #define TCB_ASK_NONE ((size_t)-1)

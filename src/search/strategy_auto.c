@@ -26,8 +26,9 @@ enum {
 	NOBODY = 255,
 };
 static const double LEAST[MEMBER_COUNT] = { 0.1, 0.1, 0.05, 0.02 }; /* parts that are not shared by success */
-static const double FADE = 0.97; /* of what a trial brought, with every later one of the same member */
-static const double RECORD = 4;  /* a new best, in units of a trial that is among the best tenth */
+static const double MOSTLY_KNOWN = 2.0 / 3; /* of a space: the rest is dealt, which costs nothing */
+static const double FADE = 0.97;            /* of what a trial brought, with every later one of the same member */
+static const double RECORD = 4;             /* a new best, in units of a trial that is among the best tenth */
 
 struct portfolio {
 	struct tcb_learner learner;
@@ -79,7 +80,8 @@ static enum tcb_status auto_create(const struct tcb_strategy_setup *setup, void 
 static size_t choose_member(struct portfolio *p)
 {
 	double weight[MEMBER_COUNT], gains = 0, sum = 0;
-	if (p->asked < FIRST && !p->is_done[CHANCE])
+	const struct tcb_learner *l = &p->learner;
+	if ((p->asked < FIRST || (double)l->count > MOSTLY_KNOWN * (double)l->lattice->count) && !p->is_done[CHANCE])
 		return CHANCE;
 	for (size_t m = 0; m < MEMBER_COUNT; m++)
 		gains += p->is_done[m] ? 0 : pow(p->brought[m] / p->trials[m], 2);

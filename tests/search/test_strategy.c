@@ -90,7 +90,7 @@ static void test_table(void **state)
 	const char *names[STRATEGIES], *summaries[STRATEGIES];
 	size_t count = tcb_strategy_list(names, summaries, STRATEGIES);
 	assert_true(count >= 3);
-	assert_ptr_equal(tcb_strategy_find(NULL), tcb_strategy_find("exhaustive"));
+	assert_ptr_equal(tcb_strategy_find(NULL), tcb_strategy_find("auto"));
 	assert_null(tcb_strategy_find("none"));
 	for (size_t i = 0; i < count; i++) {
 		assert_string_equal(tcb_strategy_find(names[i])->name, names[i]);

@@ -560,7 +560,7 @@ static void test_errors(void **state)
 
 	options.strategy = "divination";
 	assert_int_equal(sweep_known(&problem, &options, NULL, &store, &result, &err), TCB_E_USAGE);
-	assert_non_null(strstr(err.message, "exhaustive, random, hillclimb"));
+	assert_non_null(strstr(err.message, "auto, exhaustive, random, hillclimb"));
 	tcb_sweep_result_fini(&result);
 	options = (struct tcb_sweep_options){ 0 };
 	assert_int_equal(sweep_known(&problem, &options, NULL, &store, &result, &err), TCB_E_USAGE);
