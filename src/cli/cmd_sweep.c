@@ -17,6 +17,7 @@
 #include "cli/problems.h"
 #include "cli/progress.h"
 #include "cli/shard_option.h"
+#include "cli/stored_starts.h"
 #include "cli/sweep_cards.h"
 #include "kernels/signature.h"
 #include "search/model.h"
@@ -32,6 +33,7 @@ struct sweep_args {
 	uint64_t threads, max_trials, seed, rotation, finalists;
 	double budget_s, timeout_s;
 	int counters; /* index in the words below: the order of enum tcb_counters_mode */
+	int starts;   /* index in the words below */
 	int any_size, fresh, measured_only, json;
 };
 
@@ -99,6 +101,14 @@ static const struct cli_option options[] = {
 	  .kind = CLI_FLAG,
 	  .offset = offsetof(struct sweep_args, fresh),
 	  .help = "measure again what is known" },
+	{ .name = "starts",
+	  .argument = "WHICH",
+	  .kind = CLI_WORD,
+	  .offset = offsetof(struct sweep_args, starts),
+	  .words = "none|stored",
+	  .fallback = "stored",
+	  .help = "what is tried first beside the default: nothing, or what won for the nearest shapes, formats, "
+		  "contracts and devices in the database" },
 	{ .name = "measured-only",
 	  .kind = CLI_FLAG,
 	  .offset = offsetof(struct sweep_args, measured_only),
@@ -130,6 +140,7 @@ struct sweep_job {
 	struct tcb_trial *trials; /* as the database holds them, those of today's kernels first */
 	size_t trial_count;
 	size_t known_count, stale_count;
+	struct cli_winners winners;     /* of other problems */
 	enum tcb_outcome first_failure; /* of the trials of this sweep, with its message */
 	char first_message[256];
 	struct tcb_sweep_result result;
@@ -406,6 +417,7 @@ static void add_json(struct sweep_job *job, size_t first_row)
 	cli_json_set(object, "tried", cli_json_size(result->tried), &run->json_failed);
 	cli_json_set(object, "with_passes", cli_json_size(result->with_passes), &run->json_failed);
 	cli_json_set(object, "failed", cli_json_size(result->failed), &run->json_failed);
+	cli_json_set(object, "starts", cli_starts_json(result, &job->winners, &run->json_failed), &run->json_failed);
 	cli_json_set(object, "too_slow", cli_json_size(result->too_slow), &run->json_failed);
 	cli_json_set(object, "complete", json_boolean(result->complete), &run->json_failed);
 	for (int state = 0; state < TCB_STATE_COUNT; state++) {
@@ -466,6 +478,8 @@ static enum tcb_status search_and_store(struct sweep_job *job, struct tcb_error 
 	enum tcb_status status, ended;
 
 	fill_options(run, &progress, &opts);
+	opts.winners = job->winners.items;
+	opts.winner_count = job->winners.count;
 	TCB_TRY(begin_sweep(job, &opts, err));
 	cli_progress_begin(&progress, job->label, job->problem->op->traffic(&job->problem->problem));
 	if (is_modelled(run))
@@ -490,6 +504,7 @@ static enum tcb_status search_and_store(struct sweep_job *job, struct tcb_error 
 		status = ended;
 	if (status == TCB_OK)
 		say_result(job);
+	cli_starts_say(job->label, &job->result, &job->winners);
 	cli_cards_say(job->label, &job->result);
 	if (run->sweeps && (status == TCB_OK || status == TCB_E_INTERRUPTED))
 		add_json(job, first_row);
@@ -512,10 +527,13 @@ static enum tcb_status sweep_problem(struct sweeping *run, const struct cli_prob
 
 	label_job(&job);
 	status = load_known(&job, err);
+	if (status == TCB_OK && run->args->starts && !is_modelled(run))
+		status = cli_winners_read(run->db, &problem->problem, &run->place.device, &job.winners, err);
 	if (status == TCB_OK)
 		status = search_and_store(&job, err);
 	tcb_sweep_result_fini(&job.result);
 	tcb_db_trials_free(job.trials, job.trial_count);
+	cli_winners_fini(&job.winners);
 	return status;
 }
 

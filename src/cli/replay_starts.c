@@ -120,7 +120,7 @@ enum tcb_status cli_replay_starts(const struct cli_replay_winners *winners, cons
 					    .geometries = origin->geometries,
 					    .count = space->lattice.count,
 					    .fallback = space->start };
-	struct tcb_winner *others = malloc((winners->count + 1) * sizeof *others);
+	struct tcb_start_winner *others = malloc((winners->count + 1) * sizeof *others);
 	if (!others)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for %zu winners", winners->count);
 	size_t count = 0;

@@ -12,7 +12,7 @@
 
 /* A winner, and where it was found. */
 struct cli_replay_winner {
-	struct tcb_winner winner;
+	struct tcb_start_winner winner;
 	enum tcb_target_kind kind;
 	char device_key[TCB_DEVICE_KEY_MAX], arch[32];
 };

@@ -20,6 +20,7 @@
 #include "device/device.h"
 #include "kernels/space.h"
 #include "search/shard.h"
+#include "search/starts.h"
 #include "worker/evaluate.h"
 
 struct tcb_verdict;
@@ -59,6 +60,8 @@ struct tcb_sweep_options {
 	double timeout_s;       /* one candidate's limit; 0: 20 s */
 	const struct tcb_place *others; /* GPUs identical to the sweep's place, to share the screening */
 	size_t other_count;
+	const struct tcb_start_winner *winners; /* of other problems: what is tried first; may be NULL */
+	size_t winner_count;
 	unsigned finalists; /* 0: 12 */
 	enum tcb_counters_mode counters;
 	const volatile sig_atomic_t *stop; /* nonzero ends the sweep cleanly; may be NULL */
@@ -99,10 +102,18 @@ struct tcb_card {
 	/* measured on every card after the finals; median 0 or NaN: not */
 	struct tcb_interval winner_ns[TCB_STATE_COUNT], speedup[TCB_STATE_COUNT];
 };
+/* A candidate that was tried before the strategy was asked. */
+struct tcb_sweep_start {
+	struct tcb_geometry geometry;
+	size_t winner;  /* of the options' winners */
+	int is_carried; /* 0: the nearest to its geometry that the space has */
+};
 struct tcb_sweep_result {
 	struct tcb_card *cards; /* of several, the sweep's place first; owned */
 	size_t card_count;      /* 0 on one device */
 	size_t space_count, known, tried, failed, too_slow;
+	size_t start_count; /* of those tried */
+	struct tcb_sweep_start starts[TCB_STARTS_MAX];
 	size_t with_passes;   /* tried besides: the best of a GPU's once more, with passes=all */
 	char failure[160];    /* of a model: why most of those that failed did */
 	size_t failure_count; /* how many of them */

@@ -25,7 +25,7 @@ static double log2_apart(size_t a, size_t b)
 	return a == b ? 0 : fabs(log2(((double)a + (a == 0)) / ((double)b + (b == 0))));
 }
 
-double tcb_start_distance(const struct tcb_winner *winner, const struct tcb_problem *problem, unsigned threads)
+double tcb_start_distance(const struct tcb_start_winner *winner, const struct tcb_problem *problem, unsigned threads)
 {
 	static const double DEVICE[] = { 0, SAME_ARCH, OTHER_ARCH };
 	const struct tcb_shape *from = &winner->problem.shape, *to = &problem->shape;
@@ -78,7 +78,7 @@ static size_t find_nearest(const struct tcb_start_space *space, const struct tcb
 }
 
 /* WINNER's geometry for this sweep: its number of threads, and none of the optimiser's passes, which come later. */
-static struct tcb_geometry adapt(const struct tcb_start_space *space, const struct tcb_winner *winner)
+static struct tcb_geometry adapt(const struct tcb_start_space *space, const struct tcb_start_winner *winner)
 {
 	struct tcb_geometry geometry = winner->geometry;
 	if (geometry.knob[TCB_KNOB_THREADS] > 0 && winner->threads != space->threads)
@@ -87,7 +87,7 @@ static struct tcb_geometry adapt(const struct tcb_start_space *space, const stru
 	return geometry;
 }
 
-static struct tcb_start carry_over(const struct tcb_start_space *space, const struct tcb_winner *winner)
+static struct tcb_start carry_over(const struct tcb_start_space *space, const struct tcb_start_winner *winner)
 {
 	struct tcb_start start = { .index = SIZE_MAX };
 	const struct tcb_geometry plain = adapt(space, winner);
@@ -104,7 +104,7 @@ static struct tcb_start carry_over(const struct tcb_start_space *space, const st
 /* --- the list --- */
 
 /* The next of the winners by distance, after the one at LAST with distance FAR; COUNT: there is none. */
-static size_t next_winner(const struct tcb_start_space *space, const struct tcb_winner *winners, size_t count,
+static size_t next_winner(const struct tcb_start_space *space, const struct tcb_start_winner *winners, size_t count,
 			  size_t last, double *far)
 {
 	size_t next = count;
@@ -129,7 +129,7 @@ static int is_new(const struct tcb_start *starts, size_t count, size_t index)
 	return 1;
 }
 
-size_t tcb_starts_choose(const struct tcb_start_space *space, const struct tcb_winner *winners, size_t count,
+size_t tcb_starts_choose(const struct tcb_start_space *space, const struct tcb_start_winner *winners, size_t count,
 			 size_t most, struct tcb_start out[TCB_STARTS_MAX])
 {
 	size_t found = 0, last = SIZE_MAX;

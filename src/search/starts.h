@@ -19,7 +19,7 @@ enum { TCB_STARTS_MAX = 8 };
 enum tcb_start_device { TCB_START_OWN, TCB_START_SAME_ARCH, TCB_START_OTHER_ARCH };
 
 /* A geometry that won somewhere else. */
-struct tcb_winner {
+struct tcb_start_winner {
 	struct tcb_geometry geometry;
 	struct tcb_problem problem; /* with its op */
 	enum tcb_start_device device;
@@ -44,9 +44,9 @@ struct tcb_start {
 
 /* How far WINNER's problem is from PROBLEM on a device with so many THREADS, in factors of two; infinite where its
  * op has another kind of space. */
-double tcb_start_distance(const struct tcb_winner *winner, const struct tcb_problem *problem, unsigned threads);
+double tcb_start_distance(const struct tcb_start_winner *winner, const struct tcb_problem *problem, unsigned threads);
 /* At most MOST of the nearest, each candidate once, the nearest first; returns how many.  TCB_STARTS_MAX at most. */
-size_t tcb_starts_choose(const struct tcb_start_space *space, const struct tcb_winner *winners, size_t count,
+size_t tcb_starts_choose(const struct tcb_start_space *space, const struct tcb_start_winner *winners, size_t count,
 			 size_t most, struct tcb_start out[TCB_STARTS_MAX]);
 
 #endif

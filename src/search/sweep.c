@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * One sweep, in the order it happens: enumerate the space, take over what is
- * known, start the worker, screen what the strategy proposes, on a GPU the best
- * of it once more with passes=all, hold the finals in each cache state.
+ * known, start the worker, screen what won elsewhere and then what the strategy
+ * proposes, on a GPU the best of it once more with passes=all, hold the finals
+ * in each cache state.
  *
  * Screening takes a few samples of each candidate, over minutes, while the
  * machine's speed drifts.  The default geometry is measured again several
@@ -392,6 +393,21 @@ static enum tcb_status screen_all(struct tcb_sweep *sweep, struct ahead *ahead, 
 	}
 }
 
+/* What won elsewhere is tried, and told, before the strategy is asked. */
+static enum tcb_status screen_starts(struct tcb_sweep *sweep, struct tcb_error *err)
+{
+	size_t chosen[TCB_STARTS_MAX];
+	struct ahead ahead = { .index = chosen, .count = tcb_sweep_choose_starts(sweep, chosen) };
+	while (ahead.count > 0 && budget_spent(sweep) < 1) {
+		TCB_TRY(check_stop(sweep, err));
+		TCB_TRY(prepare_ahead(sweep, &ahead, err));
+		const size_t waiting = ahead.count;
+		TCB_TRY(screen_next(sweep, &ahead, err));
+		sweep->out->start_count += waiting - ahead.count;
+	}
+	return TCB_OK;
+}
+
 static enum tcb_status screen(struct tcb_sweep *sweep, struct tcb_error *err)
 {
 	size_t batch = tcb_team_batch(sweep->team);
@@ -481,7 +497,9 @@ static enum tcb_status prepare(struct tcb_sweep *sweep, const struct tcb_place *
 
 static enum tcb_status run(struct tcb_sweep *sweep, struct tcb_error *err)
 {
-	enum tcb_status status = screen(sweep, err);
+	enum tcb_status status = screen_starts(sweep, err);
+	if (status == TCB_OK)
+		status = screen(sweep, err);
 	sweep->out->complete = sweep->progress.done == sweep->space->count;
 	if (status != TCB_OK || sweep->anchor == SIZE_MAX)
 		return status;

@@ -85,6 +85,9 @@ void tcb_sweep_entry_check(const struct tcb_sweep *sweep, struct tcb_sweep_entry
 /* sweep_best.c: the best so far to the sink where it changed; unless NOW not sooner than a second after the last. */
 enum tcb_status tcb_sweep_keep_best(struct tcb_sweep *sweep, int now, struct tcb_error *err);
 
+/* sweep_starts.c: candidates to try before the strategy is asked, the nearest winners' first; returns how many. */
+size_t tcb_sweep_choose_starts(struct tcb_sweep *sweep, size_t chosen[TCB_STARTS_MAX]);
+
 /* sweep_passes.c: adds to the space what is known of candidates with passes=all, and those of the best that are to be
  * tried with them: CHOSEN, at most MOST of them, the best first. */
 enum { TCB_SWEEP_PASSES = 6 };

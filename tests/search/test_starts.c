@@ -27,9 +27,9 @@ static struct tcb_problem problem_of(const char *op, enum tcb_contract contract,
 }
 
 /* The default geometry of a problem, as if it had won there. */
-static struct tcb_winner winner_of(const char *op, enum tcb_contract contract, size_t n, size_t k)
+static struct tcb_start_winner winner_of(const char *op, enum tcb_contract contract, size_t n, size_t k)
 {
-	struct tcb_winner winner = { .problem = problem_of(op, contract, n, k), .threads = 2, .tried = 1000 };
+	struct tcb_start_winner winner = { .problem = problem_of(op, contract, n, k), .threads = 2, .tried = 1000 };
 	tcb_geometry_init(&winner.geometry);
 	winner.problem.op->default_geometry(&winner.problem, &cpu, &winner.geometry);
 	return winner;
@@ -39,16 +39,16 @@ static void test_distance(void **state)
 {
 	(void)state;
 	const struct tcb_problem to = problem_of("q4k_matvec", TCB_CONTRACT_Q8, 4096, 4096);
-	const struct tcb_winner same = winner_of("q4k_matvec", TCB_CONTRACT_Q8, 4096, 4096);
+	const struct tcb_start_winner same = winner_of("q4k_matvec", TCB_CONTRACT_Q8, 4096, 4096);
 	assert_true(tcb_start_distance(&same, &to, 2) == 0);
-	const struct tcb_winner twice = winner_of("q4k_matvec", TCB_CONTRACT_Q8, 8192, 4096);
+	const struct tcb_start_winner twice = winner_of("q4k_matvec", TCB_CONTRACT_Q8, 8192, 4096);
 	assert_true(tcb_start_distance(&twice, &to, 2) == 1);
-	const struct tcb_winner format = winner_of("q5k_matvec", TCB_CONTRACT_Q8, 4096, 4096);
+	const struct tcb_start_winner format = winner_of("q5k_matvec", TCB_CONTRACT_Q8, 4096, 4096);
 	const double other_format = tcb_start_distance(&format, &to, 2);
 	assert_true(other_format > 0 && other_format < 1);
-	const struct tcb_winner contract = winner_of("q4k_matvec", TCB_CONTRACT_F32, 4096, 4096);
+	const struct tcb_start_winner contract = winner_of("q4k_matvec", TCB_CONTRACT_F32, 4096, 4096);
 	assert_true(tcb_start_distance(&contract, &to, 2) > other_format);
-	struct tcb_winner less = same;
+	struct tcb_start_winner less = same;
 	less.threads = 1;
 	assert_true(tcb_start_distance(&less, &to, 2) > 0);
 	less = same;
@@ -61,7 +61,7 @@ static void test_distance(void **state)
 	less.device = TCB_START_OTHER_ARCH;
 	assert_true(tcb_start_distance(&less, &to, 2) > 0);
 	/* Another kind of space, and a GPU's. */
-	const struct tcb_winner rows = winner_of("softmax", TCB_CONTRACT_F32, 4096, 0);
+	const struct tcb_start_winner rows = winner_of("softmax", TCB_CONTRACT_F32, 4096, 0);
 	assert_true(isinf(tcb_start_distance(&rows, &to, 2)));
 	less = same;
 	less.threads = 0;
@@ -74,7 +74,7 @@ static void test_choose(void **state)
 	const struct tcb_problem problem = problem_of("q4k_matvec", TCB_CONTRACT_Q8, 2048, 1024);
 	struct tcb_space *space;
 	assert_int_equal(tcb_space_create(problem.op, &problem, &cpu, 0, &space, NULL), TCB_OK);
-	struct tcb_winner winners[] = {
+	struct tcb_start_winner winners[] = {
 		winner_of("q4k_matvec", TCB_CONTRACT_Q8, 8192, 1024),
 		winner_of("q4k_matvec", TCB_CONTRACT_Q8, 2048, 2048),
 		winner_of("softmax", TCB_CONTRACT_F32, 4096, 0),
@@ -120,7 +120,7 @@ static void test_as_it_is(void **state)
 	assert_int_equal(tcb_space_create(problem.op, &problem, &cpu, 0, &space, NULL), TCB_OK);
 	const struct tcb_start_space to = { &problem, 2, space->geometries, space->count, SIZE_MAX };
 	for (size_t i = 0; i < space->count; i += 1 + space->count / 50) {
-		struct tcb_winner winner = winner_of("q4k_matvec", TCB_CONTRACT_Q8, 4096, 4096);
+		struct tcb_start_winner winner = winner_of("q4k_matvec", TCB_CONTRACT_Q8, 4096, 4096);
 		struct tcb_start start[TCB_STARTS_MAX];
 		winner.geometry = space->geometries[i];
 		winner.geometry.knob[TCB_KNOB_PASSES] = TCB_PASSES_ALL;

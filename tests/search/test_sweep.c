@@ -544,6 +544,66 @@ static void test_budget_of_long_calls(void **state)
 	}
 }
 
+/* The geometry with the least true time, as if it had won for another shape. */
+static struct tcb_start_winner best_elsewhere(const struct tcb_problem *problem, enum tcb_state state)
+{
+	struct tcb_start_winner winner = { .problem = *problem, .threads = 2, .tried = SPACE };
+	struct tcb_space *space;
+	winner.problem.shape.n *= 2;
+	assert_int_equal(tcb_space_create(&fake_op, &winner.problem, &fake_cpu.device.target, 0, &space, NULL), TCB_OK);
+	double best = INFINITY;
+	for (size_t i = 0; i < space->count; i++) {
+		const double ns = fake_world.true_ns(&space->geometries[i], state);
+		if (ns < best) {
+			best = ns;
+			winner.geometry = space->geometries[i];
+		}
+	}
+	tcb_space_destroy(space);
+	return winner;
+}
+
+/* What won elsewhere is tried after the default, once, counts as a trial, and ten trials find the best. */
+static void test_starts(void **state)
+{
+	(void)state;
+	struct tcb_problem problem;
+	struct store store = { 0 }, more = { 0 };
+	struct tcb_sweep_result result;
+	fake_world_reset(3, &problem);
+	struct tcb_start_winner winners[] = { best_elsewhere(&problem, TCB_COLD), best_elsewhere(&problem, TCB_HOT),
+					      best_elsewhere(&problem, TCB_COLD) };
+	winners[2].rank = 1; /* the same geometry again */
+	struct tcb_sweep_options options = {
+		.states = BOTH, .seed = 3, .max_trials = 10, .winners = winners, .winner_count = 3
+	};
+	assert_int_equal(sweep_known(&problem, &options, NULL, &store, &result, NULL), TCB_OK);
+	assert_int_equal(result.tried, 10);
+	assert_int_equal(result.start_count, 2);
+	for (size_t i = 0; i < result.start_count; i++) {
+		assert_true(result.starts[i].is_carried && result.starts[i].winner == i);
+		assert_int_equal(result.starts[i].geometry.tile[TCB_MACRO].n, problem.shape.n);
+		assert_true(tcb_geometry_equal(&store.trials[1 + i].geometry, &result.starts[i].geometry));
+		for (size_t j = 2 + i; j < 10; j++)
+			assert_false(tcb_geometry_equal(&store.trials[j].geometry, &result.starts[i].geometry));
+	}
+	check_verdict(&problem, &result.verdict[TCB_COLD]);
+	check_verdict(&problem, &result.verdict[TCB_HOT]);
+	tcb_sweep_result_fini(&result);
+	/* Known ones are not tried again, and no more are tried than may be. */
+	assert_int_equal(sweep_known(&problem, &options, &store, &more, &result, NULL), TCB_OK);
+	assert_int_equal(result.start_count, 0);
+	tcb_sweep_result_fini(&result);
+	store_fini(&more);
+	store_fini(&store);
+	options.max_trials = 2;
+	assert_int_equal(sweep_known(&problem, &options, NULL, &store, &result, NULL), TCB_OK);
+	assert_int_equal(result.start_count, 1);
+	assert_int_equal(result.tried, 2);
+	tcb_sweep_result_fini(&result);
+	store_fini(&store);
+}
+
 static void test_errors(void **state)
 {
 	(void)state;
@@ -603,6 +663,7 @@ int main(void)
 		cmocka_unit_test(test_failure_in_the_finals),
 		cmocka_unit_test(test_budget),
 		cmocka_unit_test(test_budget_of_long_calls),
+		cmocka_unit_test(test_starts),
 		cmocka_unit_test(test_errors),
 		cmocka_unit_test(test_strategies_in_a_sweep),
 	};
