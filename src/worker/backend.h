@@ -9,6 +9,7 @@
 #ifndef TCB_WORKER_BACKEND_H
 #define TCB_WORKER_BACKEND_H
 
+#include "base/util.h"
 #include "worker/worker.h"
 
 /* A candidate as a request brings it. */
@@ -18,6 +19,14 @@ struct tcb_work {
 	const void *code;
 	size_t code_bytes;
 };
+
+/* Adds the time since *SINCE to *NS; from now on it counts from here. */
+static inline void tcb_spend(double *ns, uint64_t *since)
+{
+	const uint64_t now = tcb_clock_ns();
+	*ns += (double)(now - *since);
+	*since = now;
+}
 
 struct tcb_backend {
 	enum tcb_status (*create)(const struct tcb_worker_config *config, void **self_out, struct tcb_error *err);

@@ -172,11 +172,13 @@ static enum tcb_status measure_state(struct cpu_worker *worker, const struct tcb
 	struct tcb_watch *watch = worker->config->watch;
 	struct tcb_runner runner;
 	int dropped;
+	uint64_t since = tcb_clock_ns();
 	tcb_watch_phase(watch, 0, "copying the operands to measure on");
 	enum tcb_status status =
 		tcb_runner_init(&runner, worker->config->op, plan, worker->pool, worker->rotation, state, err);
 	if (status == TCB_OK) {
 		const float *got;
+		tcb_spend(&reply->prepare_ns, &since);
 		runner.hot_copy = worker->hot_turn++;
 		runner.warm_ns = is_long(worker) ? call_ns : 0;
 		tcb_watch_phase(watch, 1, "measuring %s", tcb_state_text(state));
@@ -184,6 +186,7 @@ static enum tcb_status measure_state(struct cpu_worker *worker, const struct tcb
 		add_measurement(reply, state, count, dropped);
 		/* What was timed must also be right: other memory than the verification's, other threads' caches. */
 		tcb_watch_phase(watch, 0, "comparing the output after measuring");
+		since = tcb_clock_ns();
 		struct tcb_check check = { .outcome = TCB_OUTCOME_OK, .error_ratio = reply->error_ratio };
 		status = tcb_judge_bound(worker->instance, plan, got, worker->judges, "in the timed runs", &check, err);
 		if (check.outcome != TCB_OUTCOME_OK) {
@@ -192,6 +195,7 @@ static enum tcb_status measure_state(struct cpu_worker *worker, const struct tcb
 		}
 		if (reply->class_checked != TCB_CLASS_EXACT || check.outcome != TCB_OUTCOME_OK)
 			reply->error_ratio = check.error_ratio;
+		tcb_spend(&reply->verify_ns, &since);
 	}
 	tcb_runner_fini(&runner);
 	return status;
@@ -202,7 +206,9 @@ static enum tcb_status attempt(void *self, const struct tcb_work *work, const st
 {
 	struct cpu_worker *worker = self;
 	struct tcb_check check;
+	uint64_t since = tcb_clock_ns();
 	TCB_TRY(tcb_verifier_check(worker->verifier, &work->geometry, hopeless_ns(worker, rule), &check, err));
+	tcb_spend(&reply->verify_ns, &since);
 	reply->outcome = check.outcome;
 	reply->class_checked = check.class_checked;
 	reply->error_ratio = check.error_ratio;
@@ -218,6 +224,7 @@ static enum tcb_status attempt(void *self, const struct tcb_work *work, const st
 	if (is_long(worker) && !worker->config->rotation_bytes && worker->config->place->device.target.llc_bytes)
 		tcb_rotation_cut(worker->rotation, 2 * worker->config->place->device.target.llc_bytes);
 	TCB_TRY(ready_plan(worker, &work->geometry, &plan, err));
+	tcb_spend(&reply->prepare_ns, &since);
 	if (plan.packed_bytes > 0)
 		reply->pack_ns = worker->instance->packed[plan.variant->layout].pack_ns;
 	size_t used = 0;

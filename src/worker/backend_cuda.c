@@ -282,9 +282,11 @@ static enum tcb_status measure(struct gpu_worker *worker, const struct tcb_code_
 	double pack_ns = 0, warm = 0;
 	size_t count = 0;
 	int dropped = 0;
+	uint64_t since = tcb_clock_ns();
 	enum tcb_status status = tcb_gpu_runner_init(&runner, &worker->session, image, 0, &what, why, err);
 	if (status == TCB_OK && what == TCB_GPU_FINE)
 		status = record(worker, &runner, state, &pack_ns, &what, why, err);
+	tcb_spend(&reply->prepare_ns, &since);
 	if (status == TCB_OK && what == TCB_GPU_FINE) {
 		warm = sample(worker, &runner, state, why);
 		while (warm >= 0 && count < rule->samples_max && what == TCB_GPU_FINE) {
@@ -307,6 +309,7 @@ static enum tcb_status measure(struct gpu_worker *worker, const struct tcb_code_
 			what = TCB_GPU_CRASHED;
 	}
 	tcb_watch_phase(worker->config->watch, 0, "comparing the output after measuring");
+	since = tcb_clock_ns();
 	if (status == TCB_OK && what != TCB_GPU_FINE) {
 		fault(reply, what, why);
 	} else if (status == TCB_OK) {
@@ -317,6 +320,7 @@ static enum tcb_status measure(struct gpu_worker *worker, const struct tcb_code_
 		reply->pack_ns = pack_ns;
 		/* What the timed launches left, which overlapped each other. */
 		status = judge(worker, &worker->full, &image->unit[0], "in the timed runs", reply, err);
+		tcb_spend(&reply->verify_ns, &since);
 	}
 	tcb_gpu_runner_fini(&runner);
 	return status;
@@ -332,16 +336,19 @@ static enum tcb_status check_unit(struct gpu_worker *worker, const struct tcb_co
 	struct tcb_gpu_runner runner;
 	enum tcb_gpu_fault what;
 	char why[256];
+	uint64_t since = tcb_clock_ns();
 	if (index > 0)
 		TCB_TRY(small_case(worker, &unit->shape, &where, err));
 	double pack_ns;
 	TCB_TRY(tcb_gpu_memory_need(where->memory, (enum tcb_layout)unit->layout, unit->packed_bytes, 1, &pack_ns,
 				    err));
 	enum tcb_status status = tcb_gpu_runner_init(&runner, &worker->session, image, index, &what, why, err);
+	tcb_spend(&reply->prepare_ns, &since);
 	if (status == TCB_OK && what != TCB_GPU_FINE)
 		fault(reply, what, why);
 	else if (status == TCB_OK)
 		status = check_runs(worker, where, &runner, reply, err);
+	tcb_spend(&reply->verify_ns, &since);
 	tcb_gpu_runner_fini(&runner);
 	return status;
 }

@@ -193,6 +193,8 @@ static int take_trial(struct tcb_evaluator *evaluator, const struct tcb_message 
 	trial->class_checked = (enum tcb_class)reply.class_checked;
 	trial->error_ratio = reply.error_ratio;
 	trial->pack_ns = reply.pack_ns;
+	trial->prepare_ns += reply.prepare_ns;
+	trial->verify_ns = reply.verify_ns;
 	trial->measurement_count = trial->outcome == TCB_OUTCOME_OK ? reply.measurement_count : 0;
 	trial->measurements = evaluator->measurements;
 	*damaged_out = reply.damaged != 0;
@@ -242,6 +244,7 @@ static enum tcb_status try_once(struct tcb_evaluator *evaluator, const struct tc
 	struct tcb_trial *trial = &evaluator->trial;
 	struct tcb_answer answer;
 	int damaged = 0;
+	const uint64_t start = tcb_clock_ns();
 	TCB_TRY(tcb_evaluator_ask(evaluator, TCB_MESSAGE_TRY, request->data, request->bytes, TCB_MESSAGE_TRIAL, &answer,
 				  err));
 	if (answer.how == TCB_ANSWERED) {
@@ -252,6 +255,7 @@ static enum tcb_status try_once(struct tcb_evaluator *evaluator, const struct tc
 	if (answer.how != TCB_ANSWERED) {
 		trial->outcome = answer.how == TCB_DIED ? TCB_OUTCOME_CRASHED : TCB_OUTCOME_TIMEOUT;
 		snprintf(trial->message, sizeof(trial->message), "%s", answer.what);
+		trial->verify_ns = (double)(tcb_clock_ns() - start); /* all that it took: nothing else came of it */
 	}
 	/* Nothing keeps a GPU's candidate from writing where the inputs are. */
 	if (damaged || (is_gpu(evaluator) && trial->outcome == TCB_OUTCOME_WRONG))
@@ -320,6 +324,7 @@ enum tcb_status tcb_evaluator_try(struct tcb_evaluator *evaluator, const struct 
 	enum tcb_status status = tcb_evaluator_add_code(evaluator, geometry, &request, &code, err);
 	/* What compiling tells of a candidate, before it runs. */
 	trial->outcome = code.outcome;
+	trial->prepare_ns = 1e9 * code.seconds;
 	if (is_gpu(evaluator))
 		memcpy(trial->signature, code.signature, sizeof(trial->signature));
 	memcpy(trial->message, code.message, sizeof(trial->message));

@@ -41,6 +41,7 @@ struct tcb_try_request {
 struct tcb_trial_reply {
 	uint32_t outcome, class_checked, damaged;
 	double error_ratio, pack_ns;
+	double prepare_ns, verify_ns; /* what it took besides measuring, compiling left out */
 	char message[256];
 	uint32_t measurement_count;
 	struct {

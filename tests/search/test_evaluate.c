@@ -86,6 +86,8 @@ static void good_candidates(void **state)
 	const struct tcb_trial *trial = try(evaluator, PLANTED_GOOD, 0);
 	assert_good(trial);
 	assert_string_equal(trial->variant, "planted_f32_scalar_good");
+	assert_true(trial->prepare_ns > 0 && trial->prepare_ns < 20e9);
+	assert_true(trial->verify_ns > 0 && trial->verify_ns < 20e9);
 	assert_string_equal(trial->signature, "planted-1");
 	assert_int_equal(trial->class_checked, TCB_CLASS_BOUNDED);
 	assert_true(trial->error_ratio > 0 && trial->error_ratio < 1);
@@ -175,6 +177,7 @@ static void hangs_time_out(void **state)
 	const struct tcb_trial *trial = try(evaluator, PLANTED_ENDLESS, 0);
 	double seconds = (double)(tcb_clock_ns() - start) / 1e9;
 	assert_int_equal(trial->outcome, TCB_OUTCOME_TIMEOUT);
+	assert_true(trial->verify_ns > 1e8); /* all that was waited */
 	assert_non_null(strstr(trial->message, "1.5 s"));
 	assert_non_null(strstr(trial->message, "verifying"));
 	assert_true(seconds >= 1.5 && seconds < 5);

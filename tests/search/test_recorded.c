@@ -164,7 +164,12 @@ static void test_trials(void **state)
 		trials[i].measurement_count = i == 1 ? 1 : 2;
 	}
 	trials[2].outcome = TCB_OUTCOME_WRONG;
+	trials[2].prepare_ns = 7e6; /* it did not come to an end, so what verifying took is not known */
+	trials[2].verify_ns = NAN;
+	trials[1].prepare_ns = 1e6;
+	trials[1].verify_ns = 2e6;
 	trials[3].measurement_count = 0;
+	trials[3].prepare_ns = trials[3].verify_ns = NAN;
 	assert_int_equal(tcb_recorded_trials(trials, 4, TCB_COLD, "ours", &space, &err), TCB_OK);
 	assert_string_equal(space.name, "ours");
 	assert_int_equal(space.valid, 2);
@@ -174,6 +179,7 @@ static void test_trials(void **state)
 	assert_value(2, INFINITY);
 	assert_value(3, INFINITY);
 	assert_true(space.price[0] == space.price[3] + 4e6);
+	assert_true(space.price[1] == 3e6 && space.price[2] == 7e6 + 4e6 && space.price[3] > 1e6);
 	tcb_recorded_fini(&space);
 	assert_int_equal(tcb_recorded_trials(trials, 4, TCB_HOT, "ours", &space, &err), TCB_OK);
 	assert_int_equal(space.valid, 0);
