@@ -15,6 +15,7 @@
 #include "cli/emit.h"
 #include "cli/problems.h"
 #include "kernels/constraint.h"
+#include "kernels/default_rules.h"
 #include "kernels/space.h"
 #include "search/search.h"
 
@@ -368,7 +369,7 @@ static enum tcb_status bench_state(struct benching *run, const struct cli_proble
 		TCB_TRY(add_given(run, &contest, err));
 	else
 		TCB_TRY(add_best(run, &contest, err));
-	problem->op->default_geometry(&problem->problem, &run->place.device.target, &fallback);
+	tcb_default_geometry(&problem->problem, &run->place.device.target, &fallback);
 	add_contender(&contest, &fallback, "default");
 	TCB_TRY(add_scalar(run, &contest, err));
 	TCB_TRY(add_others(run, &contest, err));

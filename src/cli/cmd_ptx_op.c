@@ -12,6 +12,7 @@
 #include "cli/setup.h"
 #include "device/gpu.h"
 #include "kernels/constraint.h"
+#include "kernels/default_rules.h"
 #include "kernels/emulation.h"
 #include "ptx/optimise/passes.h"
 #include "ptx/text/text.h"
@@ -56,7 +57,7 @@ static enum tcb_status prepare(struct job *job, struct tcb_geometry *geometry, s
 	if (args->geometry)
 		TCB_TRY(tcb_geometry_parse(args->geometry, geometry, err));
 	else
-		job->op->default_geometry(&job->problem, &job->gpu.device.target, geometry);
+		tcb_default_geometry(&job->problem, &job->gpu.device.target, geometry);
 	if (tcb_constraint_violated(job->op, &job->problem, &job->gpu.device.target, geometry, 1, why))
 		return tcb_fail(err, TCB_E_ILLEGAL, "illegal geometry: %s", why);
 	tcb_geometry_print(geometry, job->geometry);

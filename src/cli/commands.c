@@ -16,6 +16,7 @@ const struct cli_command *const cli_commands[] = {
 	&cli_command_bench,
 	&cli_command_db,
 	&cli_command_replay,
+	&cli_command_defaults,
 	/* kernels */
 	&cli_command_ptx,
 	/* this machine, this program */

@@ -6,13 +6,15 @@
  * Depth first, one axis a level.  A constraint that reads only some fields is
  * checked as soon as the last of its fields is set, so that nesting and missing
  * variants cut whole subtrees; the others are checked at the leaves.  Fields
- * without an axis keep the value of the op's default geometry.
+ * without an axis keep the value of the op's own default geometry.
  */
 #include "kernels/space.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "kernels/default_rules.h"
 
 enum { FIRST_CAPACITY = 1024, CONSTRAINTS_MAX = 32, RULES_MAX = 32 };
 #define RAW_MAX (UINT64_C(1) << 40)
@@ -186,18 +188,19 @@ enum tcb_status tcb_space_create(const struct tcb_op *op, const struct tcb_probl
 		status = tcb_fail(err, TCB_E_NOMEM, "no memory for a search space");
 		goto done;
 	}
-	tcb_geometry_init(&fallback);
-	op->default_geometry(problem, target, &fallback);
 	walk->space = space;
-	walk->geometry = fallback;
+	tcb_geometry_init(&walk->geometry);
+	op->default_geometry(problem, target, &walk->geometry);
 	walk->candidate = (struct tcb_candidate){ op, problem, target, &walk->geometry, { 0 }, any_size, 0, 0 };
 	status = take_axes(space, op, problem, target, err);
 	if (status != TCB_OK)
 		goto done;
 	place_constraints(walk);
 	status = descend(walk, 0, err);
-	if (status == TCB_OK)
+	if (status == TCB_OK) {
+		tcb_default_geometry(problem, target, &fallback);
 		status = include_default(walk, &fallback, err);
+	}
 done:
 	free(walk);
 	if (status == TCB_OK)

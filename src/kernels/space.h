@@ -15,7 +15,7 @@ struct tcb_space {
 	size_t raw_count; /* size of the unfiltered product */
 	size_t axis_count;
 	struct tcb_axis axes[TCB_AXES_MAX];
-	size_t default_index; /* the op's default geometry is always an element */
+	size_t default_index; /* the default geometry (default_rules.h) is always an element */
 };
 
 /* TCB_E_NOT_FOUND if nothing is legal; TCB_E_OVERFLOW for a product beyond 2^32. */

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "kernels/default_rules.h"
 #include "rt/runtime.h"
 
 enum {
@@ -173,21 +174,22 @@ static int take_default(const struct asking *asking, struct tcbrt_tuning *out)
 	const struct rt_device *device = &asking->rt->devices[asking->key->device];
 	struct tcb_target target = device->target;
 	unsigned near = asking->near[0].count + asking->near[1].count;
+	const struct tcb_default_rule *rule;
 	struct tcb_geometry geometry;
 	char why[TCB_WHY_MAX];
 
 	target.threads = device->is_gpu ? 0 : asking->key->threads ? asking->key->threads : asking->rt->cores;
-	tcb_geometry_init(&geometry);
-	asking->op->default_geometry(&asking->problem, &target, &geometry);
+	rule = tcb_default_geometry(&asking->problem, &target, &geometry);
 	if (!rt_is_legal(asking->op, &asking->problem, &target, &geometry, why))
 		return refuse(asking, why, out);
 	fill(out, TCBRT_SOURCE_DEFAULT, &geometry, tcb_variant_find(asking->op, asking->problem.contract, &geometry),
 	     target.threads);
-	snprintf(out->reason, sizeof(out->reason), "%s; %s: this is the op's default", asking->missing,
+	snprintf(out->reason, sizeof(out->reason), "%s; %s: this is %s", asking->missing,
 		 near             ? "winners of near shapes do not fit this one"
 		 : asking->stored ? "no winner of a shape within a factor of 4 is surely better than the default"
 		 : device->is_gpu ? "nothing else is stored for this op, contract and state on such a GPU"
-				  : "nothing else is stored for this op, contract, state and number of threads here");
+				  : "nothing else is stored for this op, contract, state and number of threads here",
+		 rule ? "the default by rule" : "the op's default");
 	return TCBRT_OK;
 }
 

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A problem and a target to the default geometry: finds the rule, the row, and
+ * puts the shape's numbers in the place of the row's letters.
+ */
+#include "kernels/default_rules.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "kernels/constraint.h"
+
+static const struct tcb_default_rule *const tables[] = { tcb_defaults_sm_90, tcb_defaults_x86_64_avx512vnni };
+
+const struct tcb_default_rule *tcb_default_rule_at(size_t index)
+{
+	for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
+		for (const struct tcb_default_rule *rule = tables[t]; rule->op; rule++)
+			if (index-- == 0)
+				return rule;
+	return NULL;
+}
+
+void tcb_target_arch(const struct tcb_target *target, char out[TCB_ARCH_TEXT_MAX])
+{
+	int isa = TCB_ISA_NEON;
+	if (target->kind == TCB_TARGET_CUDA) {
+		(void)snprintf(out, TCB_ARCH_TEXT_MAX, "sm_%u", target->capability);
+		return;
+	}
+	while (isa > 0 && !tcb_target_has(target, (enum tcb_isa)isa))
+		isa--;
+	(void)snprintf(out, TCB_ARCH_TEXT_MAX, "%s-%s", isa == TCB_ISA_NEON ? "aarch64" : "x86_64",
+		       tcb_isa_text((enum tcb_isa)isa));
+}
+
+static int is_near(const struct tcb_default_rule *rule, const struct tcb_shape *shape)
+{
+	return shape->m >= rule->least.m && shape->m <= rule->most.m && shape->n >= rule->least.n &&
+	       shape->n <= rule->most.n && shape->k >= rule->least.k && shape->k <= rule->most.k;
+}
+
+const struct tcb_default_rule *tcb_default_rule_find(const struct tcb_problem *problem, const struct tcb_target *target)
+{
+	char arch[TCB_ARCH_TEXT_MAX];
+	const struct tcb_default_rule *rule;
+	tcb_target_arch(target, arch);
+	for (size_t i = 0; (rule = tcb_default_rule_at(i)); i++)
+		if (!strcmp(rule->op, problem->op_name) && rule->contract == problem->contract &&
+		    !strcmp(rule->arch, arch) && (target->kind == TCB_TARGET_CUDA || rule->threads == target->threads))
+			return is_near(rule, &problem->shape) ? rule : NULL;
+	return NULL;
+}
+
+int tcb_default_row_holds(const struct tcb_default_row *row, const struct tcb_shape *shape)
+{
+	return (!row->m || shape->m <= row->m) && (!row->n || shape->n <= row->n) && (!row->k || shape->k <= row->k);
+}
+
+/* The default space that a row's geometry is to be an element of. */
+struct place {
+	const struct tcb_problem *problem;
+	struct tcb_axis axes[TCB_AXES_MAX];
+	size_t axis_count;
+	struct tcb_geometry standard; /* the op's own default: what has no axis is as there */
+};
+
+static void place_init(struct place *place, const struct tcb_problem *problem, const struct tcb_target *target)
+{
+	place->problem = problem;
+	place->axis_count = problem->op->axes(problem, target, place->axes);
+	tcb_geometry_init(&place->standard);
+	problem->op->default_geometry(problem, target, &place->standard);
+}
+
+static const struct tcb_axis *axis_of(const struct place *place, struct tcb_field field)
+{
+	for (size_t a = 0; a < place->axis_count; a++)
+		if (place->axes[a].kind == field.kind && place->axes[a].which == field.which)
+			return &place->axes[a];
+	return NULL;
+}
+
+/* Numbers may be moved to the nearest of their axis; a word is one of it or not. */
+static int is_number(struct tcb_field field)
+{
+	return field.kind != TCB_AXIS_KNOB || !tcb_knob_word((enum tcb_knob)field.which, 0);
+}
+
+/* How far VALUE is from WANTED; of a tile that is to be as large as the shape those that are not are farther. */
+static double distance(int64_t value, int64_t wanted, int is_whole)
+{
+	const double doublings = log2((double)value + 1) - log2((double)wanted + 1);
+	return is_whole && doublings < 0 ? 64 - doublings : fabs(doublings);
+}
+
+/* The value of AXIS nearest to WANTED among the multiples of BELOW; WANTED if there is none. */
+static int64_t nearest(const struct tcb_axis *axis, int64_t wanted, int is_whole, int64_t below)
+{
+	int64_t best = wanted;
+	double least = INFINITY;
+	for (size_t v = 0; v < axis->count; v++) {
+		const double far = distance(axis->values[v], wanted, is_whole);
+		if (far < least && axis->values[v] % below == 0) {
+			best = axis->values[v];
+			least = far;
+		}
+	}
+	return best;
+}
+
+/* Moves the field into the space; 0 where that is a word. */
+static int move_in(const struct place *place, struct tcb_field field, int is_whole, struct tcb_geometry *geometry)
+{
+	const struct tcb_axis *axis = axis_of(place, field);
+	const int64_t value = tcb_field_get(field, geometry);
+	struct tcb_field below = { field.kind, field.which + 1 };
+	int64_t wanted = axis ? value : tcb_field_get(field, &place->standard);
+	if (axis && value != TCB_KNOB_UNSET)
+		wanted = nearest(axis, value, is_whole,
+				 field.kind != TCB_AXIS_KNOB && field.which < TCB_MICRO ? tcb_field_get(below, geometry)
+											: 1);
+	tcb_field_set(field, wanted, geometry);
+	return wanted == value || is_number(field);
+}
+
+/* Tiles from the smallest, since each is to be a multiple of the one below. */
+static int move_all_in(const struct place *place, tcb_fields whole, struct tcb_geometry *geometry)
+{
+	for (int level = TCB_LEVEL_COUNT - 1; level >= 0; level--)
+		for (int kind = TCB_AXIS_TILE_M; kind <= TCB_AXIS_TILE_K; kind++) {
+			const struct tcb_field field = { (enum tcb_axis_kind)kind, level };
+			if (!move_in(place, field, (whole & tcb_field_bit(field)) != 0, geometry))
+				return 0;
+		}
+	for (int knob = 0; knob < TCB_KNOB_COUNT; knob++)
+		if (!move_in(place, (struct tcb_field){ TCB_AXIS_KNOB, knob }, 0, geometry))
+			return 0;
+	return 1;
+}
+
+/* FORM with the shape's numbers for its letters; WHOLE_OUT: the fields that had one. */
+static int fill_in(const char *form, const struct tcb_shape *shape, struct tcb_geometry *out, tcb_fields *whole_out)
+{
+	char text[TCB_GEOMETRY_TEXT_MAX];
+	size_t used = 0;
+	int level = -1; /* tiles come first, the largest before the others */
+	*whole_out = 0;
+	for (; *form && used + 24 < sizeof text; form++) {
+		struct tcb_field field = { TCB_AXIS_TILE_M, level += *form == '=' };
+		if (*form != 'M' && *form != 'N' && *form != 'K') {
+			text[used++] = *form;
+			continue;
+		}
+		if (level < 0 || level >= TCB_LEVEL_COUNT)
+			return 0;
+		field.kind = *form == 'M' ? TCB_AXIS_TILE_M : *form == 'N' ? TCB_AXIS_TILE_N : TCB_AXIS_TILE_K;
+		*whole_out |= tcb_field_bit(field);
+		used += (size_t)snprintf(text + used, sizeof text - used, "%zu",
+					 *form == 'M'   ? shape->m
+					 : *form == 'N' ? shape->n
+							: shape->k);
+	}
+	text[used] = '\0';
+	return !*form && tcb_geometry_parse(text, out, NULL) == TCB_OK;
+}
+
+int tcb_default_apply(const char *form, const struct tcb_problem *problem, const struct tcb_target *target,
+		      struct tcb_geometry *out)
+{
+	struct tcb_candidate candidate = { .op = problem->op, .problem = problem, .target = target, .geometry = out };
+	struct place place;
+	tcb_fields whole;
+	place_init(&place, problem, target);
+	return fill_in(form, &problem->shape, out, &whole) && move_all_in(&place, whole, out) &&
+	       !tcb_constraint_first(&candidate, NULL);
+}
+
+const struct tcb_default_rule *tcb_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
+						    struct tcb_geometry *out)
+{
+	const struct tcb_default_rule *rule = tcb_default_rule_find(problem, target);
+	for (size_t i = 0; rule && i < rule->row_count; i++) {
+		const struct tcb_default_row *row = &rule->rows[i];
+		if (!tcb_default_row_holds(row, &problem->shape))
+			continue;
+		if (!row->geometry)
+			break;
+		if (tcb_default_apply(row->geometry, problem, target, out))
+			return rule;
+	}
+	tcb_geometry_init(out);
+	problem->op->default_geometry(problem, target, out);
+	return NULL;
+}

@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * No rules yet.
+ */
+#include "kernels/default_rules.h"
+
+const struct tcb_default_rule tcb_defaults_sm_90[] = { { .op = NULL } };
