@@ -17,7 +17,7 @@ enum format { FORMAT_TEXT, FORMAT_TABLE };
 
 struct defaults_args {
 	struct cli_list files, judges;
-	const char *op, *out;
+	const char *op, *arch, *out;
 	uint64_t worst, least, folds;
 	int format; /* enum format */
 };
@@ -35,6 +35,12 @@ static const struct cli_option options[] = {
 	  .note = "none",
 	  .help = "a database whose shapes the rules are judged on and not made of; may be given more than once" },
 	CLI_OPTION_OP(struct defaults_args, 0, "of this op only"),
+	{ .name = "arch",
+	  .argument = "ARCH",
+	  .kind = CLI_TEXT,
+	  .offset = offsetof(struct defaults_args, arch),
+	  .note = "all",
+	  .help = "of this architecture only, as in sm_90 or x86_64-avx512vnni" },
 	{ .name = "worst",
 	  .argument = "PERCENT",
 	  .kind = CLI_COUNT,
@@ -376,7 +382,7 @@ static enum tcb_status add_table(struct tcb_str *out, struct judged *judged, siz
 		if (strcmp(judged[i].group->arch, judged[0].group->arch) != 0)
 			return tcb_fail(err, TCB_E_USAGE,
 					"a table has the rules of one architecture, and these are %s "
-					"and %s; give the databases of one",
+					"and %s; say --arch",
 					judged[0].group->arch, judged[i].group->arch);
 	add_head(out, args);
 	for (size_t i = 0; i < count; i++) {
@@ -413,7 +419,7 @@ static enum tcb_status read_all(struct cli_default_groups *groups, const struct 
 		TCB_TRY(cli_defaults_add(groups, args->files.items[i], 0, err));
 	for (size_t i = 0; i < args->judges.count; i++)
 		TCB_TRY(cli_defaults_add(groups, args->judges.items[i], 1, err));
-	TCB_TRY(cli_defaults_fill(groups, args->op, args->least, err));
+	TCB_TRY(cli_defaults_fill(groups, args->op, args->arch, args->least, err));
 	if (groups->count == 0)
 		return tcb_fail(err, TCB_E_NOT_FOUND,
 				"no op has two shapes with %llu measured geometries each; sweep more, or say --least",

@@ -532,12 +532,14 @@ static int by_name(const void *a, const void *b)
 	return order ? order : (int)x->threads - (int)y->threads;
 }
 
-enum tcb_status cli_defaults_fill(struct cli_default_groups *groups, const char *op, size_t least,
+enum tcb_status cli_defaults_fill(struct cli_default_groups *groups, const char *op, const char *arch, size_t least,
 				  struct tcb_error *err)
 {
 	size_t kept = 0;
 	for (size_t i = 0; i < groups->count; i++) {
-		if ((!op || !strcmp(groups->items[i].op->name, op)) && keep_rows(&groups->items[i], least) >= 2)
+		const struct cli_default_group *group = &groups->items[i];
+		const int is_wanted = (!op || !strcmp(group->op->name, op)) && (!arch || !strcmp(group->arch, arch));
+		if (is_wanted && keep_rows(&groups->items[i], least) >= 2)
 			groups->items[kept++] = groups->items[i];
 		else
 			group_fini(&groups->items[i]);

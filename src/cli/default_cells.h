@@ -49,9 +49,9 @@ struct cli_default_groups {
 /* Adds the trials of the database PATH; IS_JUDGED: for judging only. */
 enum tcb_status cli_defaults_add(struct cli_default_groups *groups, const char *path, int is_judged,
 				 struct tcb_error *err);
-/* Drops shapes with fewer than LEAST measured geometries, groups with one shape, and ops other than OP (NULL: none);
- * fills the cells of the others. */
-enum tcb_status cli_defaults_fill(struct cli_default_groups *groups, const char *op, size_t least,
+/* Drops shapes with fewer than LEAST measured geometries, groups with one shape, and those of other ops or
+ * architectures than OP and ARCH (NULL: any); fills the cells of the rest. */
+enum tcb_status cli_defaults_fill(struct cli_default_groups *groups, const char *op, const char *arch, size_t least,
 				  struct tcb_error *err);
 void cli_defaults_fini(struct cli_default_groups *groups);
 

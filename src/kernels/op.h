@@ -224,7 +224,8 @@ struct tcb_op {
 	/* The axes of the default space for TARGET; returns how many. */
 	size_t (*axes)(const struct tcb_problem *problem, const struct tcb_target *target,
 		       struct tcb_axis out[TCB_AXES_MAX]);
-	/* SPEC section 4's standard geometry, legal for PROBLEM and TARGET. */
+	/* SPEC section 4's standard geometry, legal for PROBLEM and TARGET.  What is used where nobody swept is that of
+	 * tcb_default_geometry (default_rules.h), which asks for this one where it has no rule. */
 	void (*default_geometry)(const struct tcb_problem *problem, const struct tcb_target *target,
 				 struct tcb_geometry *out);
 	/* Called for any geometry for which H1 and H2 hold, buildable or not. */

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The tables of default rules against the ops of this build: whatever the
+ * shape, the default is legal and can be planned or emitted.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/gpu_table.h"
+#include "base/sizes.h"
+#include "base/util.h"
+#include "cmocka_all.h"
+#include "kernels/constraint.h"
+#include "kernels/default_rules.h"
+#include "kernels/space.h"
+
+enum { ROWS_MOST = 8, SHAPES_PER_RULE = 24, EMITTED_PER_RULE = 4 };
+
+static struct tcb_target target_of(const struct tcb_default_rule *rule)
+{
+	struct tcb_target target = { .kind = TCB_TARGET_CPU, .threads = rule->threads, .line_bytes = 64 };
+	const char *family = strrchr(rule->arch, '-');
+	enum tcb_isa isa;
+	unsigned capability;
+	struct tcb_gpu gpu;
+	if (sscanf(rule->arch, "sm_%u", &capability) == 1) {
+		assert_int_equal(tcb_gpu_table(capability, &gpu, NULL), TCB_OK);
+		return gpu.device.target;
+	}
+	assert_non_null(family);
+	assert_int_equal(tcb_isa_parse(family + 1, &isa, NULL), TCB_OK);
+	target.isa_mask = isa == TCB_ISA_NEON ? 1u << isa | 1u : (2u << isa) - 1;
+	return target;
+}
+
+static struct tcb_problem problem_of(const struct tcb_default_rule *rule, const struct tcb_shape *shape)
+{
+	struct tcb_problem problem;
+	struct tcb_error err = { .message = "" };
+	const struct tcb_op *op = tcb_op_find(rule->op);
+	if (!op || tcb_problem_init(op, rule->contract, shape, &problem, &err) != TCB_OK)
+		fail_msg("%s: %s", rule->op, op ? err.message : "no such op");
+	return problem;
+}
+
+/* A size from LEAST to MOST, often the smallest or the largest that was measured, as often round as not. */
+static size_t draw(struct tcb_rng *rng, size_t least, size_t most, size_t multiple)
+{
+	size_t size = least ? least : 1;
+	const uint64_t measured = tcb_rng_below(rng, 4);
+	if (measured < 2)
+		return measured ? (most >= 4 ? most / 4 : 1)
+				: tcb_round_up(4 * size > most ? most : 4 * size, multiple);
+	while (size < most && tcb_rng_below(rng, 3))
+		size *= 2;
+	if (tcb_rng_below(rng, 2))
+		size += tcb_rng_below(rng, size);
+	size = size > most ? most : size;
+	return size < multiple ? multiple : size / multiple * multiple;
+}
+
+static struct tcb_shape draw_shape(struct tcb_rng *rng, const struct tcb_default_rule *rule)
+{
+	const struct tcb_op *op = tcb_op_find(rule->op);
+	struct tcb_shape shape = { draw(rng, rule->least.m, rule->most.m, 1), draw(rng, rule->least.n, rule->most.n, 1),
+				   0 };
+	if (rule->most.k)
+		shape.k = draw(rng, rule->least.k, rule->most.k, op->format ? 256 : 1);
+	if (op->default_shapes[0].m == 1 && op->format)
+		shape.m = 1; /* a MatVec */
+	return shape;
+}
+
+static void check_usable(const struct tcb_problem *problem, const struct tcb_target *target,
+			 const struct tcb_geometry *geometry, int is_emitted)
+{
+	char why[TCB_WHY_MAX], text[TCB_GEOMETRY_TEXT_MAX], shape[TCB_SHAPE_TEXT_MAX];
+	struct tcb_error err = { .message = "" };
+	struct tcb_kernel kernel;
+	struct tcb_plan plan;
+	enum tcb_status status = TCB_OK;
+	tcb_geometry_print(geometry, text);
+	tcb_shape_print(&problem->shape, shape);
+	if (tcb_constraint_violated(problem->op, problem, target, geometry, 0, why))
+		fail_msg("%s %s %s: %s", problem->op_name, shape, text, why);
+	assert_non_null(tcb_variant_find(problem->op, problem->contract, geometry));
+	if (target->kind == TCB_TARGET_CPU) {
+		status = problem->op->plan(problem, geometry, &plan, &err);
+	} else if (is_emitted) {
+		status = tcb_kernel_emit(problem, target, geometry, &kernel, &err);
+		if (status == TCB_OK)
+			tcb_kernel_fini(&kernel);
+	}
+	if (status != TCB_OK)
+		fail_msg("%s %s %s: %s", problem->op_name, shape, text, err.message);
+}
+
+static void every_rule_is_of_this_build(void **state)
+{
+	const struct tcb_default_rule *rule, *other;
+	size_t i;
+	(void)state;
+	for (i = 0; (rule = tcb_default_rule_at(i)); i++) {
+		const struct tcb_op *op = tcb_op_find(rule->op);
+		const struct tcb_target target = target_of(rule);
+		char arch[TCB_ARCH_TEXT_MAX];
+		assert_non_null(op);
+		assert_true(op->contracts >> rule->contract & 1u);
+		tcb_target_arch(&target, arch);
+		assert_string_equal(arch, rule->arch);
+		assert_in_range(rule->row_count, 1, ROWS_MOST);
+		/* The last row holds every shape. */
+		const struct tcb_default_row *last = &rule->rows[rule->row_count - 1];
+		assert_int_equal(last->m | last->n | last->k, 0);
+		for (size_t j = 0; j < i; j++) {
+			other = tcb_default_rule_at(j);
+			assert_false(!strcmp(other->op, rule->op) && other->contract == rule->contract &&
+				     !strcmp(other->arch, rule->arch) && other->threads == rule->threads);
+		}
+	}
+	assert_true(i > 0);
+}
+
+/* Each row is the default of some shape: its text parses, and its words are of the op's space. */
+static void every_row_is_used(void **state)
+{
+	const struct tcb_default_rule *rule;
+	(void)state;
+	for (size_t i = 0; (rule = tcb_default_rule_at(i)); i++) {
+		const struct tcb_target target = target_of(rule);
+		for (size_t r = 0; r < rule->row_count; r++) {
+			struct tcb_rng rng;
+			int legal = !rule->rows[r].geometry;
+			tcb_rng_init(&rng, 7);
+			for (int draws = 0; draws < 400 && !legal; draws++) {
+				const struct tcb_shape shape = draw_shape(&rng, rule);
+				const struct tcb_problem problem = problem_of(rule, &shape);
+				struct tcb_geometry geometry;
+				legal = tcb_default_row_holds(&rule->rows[r], &shape) &&
+					tcb_default_apply(rule->rows[r].geometry, &problem, &target, &geometry);
+			}
+			if (!legal)
+				fail_msg("%s %s: row %zu, %s, is of no use", rule->op, rule->arch, r + 1,
+					 rule->rows[r].geometry);
+		}
+	}
+}
+
+static void defaults_are_legal_whatever_the_shape(void **state)
+{
+	const struct tcb_default_rule *rule;
+	size_t by_rule = 0;
+	(void)state;
+	for (size_t i = 0; (rule = tcb_default_rule_at(i)); i++) {
+		const struct tcb_target target = target_of(rule);
+		struct tcb_rng rng;
+		tcb_rng_init(&rng, i);
+		for (int s = 0; s < SHAPES_PER_RULE; s++) {
+			const struct tcb_shape shape = draw_shape(&rng, rule);
+			const struct tcb_problem problem = problem_of(rule, &shape);
+			struct tcb_geometry geometry;
+			by_rule += tcb_default_geometry(&problem, &target, &geometry) != NULL;
+			check_usable(&problem, &target, &geometry, s < EMITTED_PER_RULE);
+		}
+	}
+	assert_true(by_rule > 0);
+}
+
+/* Another number of threads, another family, a shape far away: the op's own. */
+static void others_have_the_own_default(void **state)
+{
+	const struct tcb_default_rule *rule;
+	(void)state;
+	for (size_t i = 0; (rule = tcb_default_rule_at(i)); i++) {
+		struct tcb_target target = target_of(rule);
+		const struct tcb_shape far = { rule->least.m ? rule->least.m : 1, 8 * rule->most.n, rule->most.k };
+		struct tcb_problem problem = problem_of(rule, &far);
+		struct tcb_geometry geometry, own;
+		tcb_geometry_init(&own);
+		problem.op->default_geometry(&problem, &target, &own);
+		assert_null(tcb_default_geometry(&problem, &target, &geometry));
+		assert_true(tcb_geometry_equal(&geometry, &own));
+		problem.shape.n = rule->most.n;
+		assert_ptr_equal(tcb_default_rule_find(&problem, &target), rule);
+		if (target.kind == TCB_TARGET_CPU)
+			target.threads += 77;
+		else
+			target.capability = 75;
+		assert_null(tcb_default_rule_find(&problem, &target));
+	}
+}
+
+/* The default is an element of the space, and what is swept as such. */
+static void a_space_has_it(void **state)
+{
+	const struct tcb_default_rule *rule;
+	size_t checked = 0;
+	(void)state;
+	for (size_t i = 0; (rule = tcb_default_rule_at(i)); i++) {
+		const struct tcb_target target = target_of(rule);
+		const struct tcb_shape shape = { rule->most.m / 4, rule->most.n / 4, rule->most.k / 4 };
+		struct tcb_geometry geometry;
+		struct tcb_space *space;
+		if (target.kind == TCB_TARGET_CUDA)
+			continue; /* large */
+		const struct tcb_problem problem = problem_of(rule, &shape);
+		tcb_default_geometry(&problem, &target, &geometry);
+		assert_int_equal(tcb_space_create(problem.op, &problem, &target, 0, &space, NULL), TCB_OK);
+		assert_true(tcb_geometry_equal(&space->geometries[space->default_index], &geometry));
+		tcb_space_destroy(space);
+		checked++;
+	}
+	assert_true(checked > 0);
+}
+
+/* Letters and numbers that are not of the space. */
+static void forms_move_into_the_space(void **state)
+{
+	const struct tcb_target target = { .kind = TCB_TARGET_CPU, .isa_mask = 1u, .threads = 1, .line_bytes = 64 };
+	static const char form[] = "macro=MxNxK,midi=1x1000xK,micro=1x1x256,isa=scalar,layout=native,threads=1,"
+				   "sched=static,unroll=1,prefetch=0,hint=t0";
+	const struct tcb_op *op = tcb_op_find("q4k_matvec");
+	struct tcb_problem problem;
+	struct tcb_geometry geometry;
+	(void)state;
+	assert_int_equal(tcb_problem_init(op, TCB_CONTRACT_F32, &(struct tcb_shape){ 1, 3000, 512 }, &problem, NULL),
+			 TCB_OK);
+	assert_true(tcb_default_apply(form, &problem, &target, &geometry));
+	assert_int_equal(geometry.tile[TCB_MACRO].n, 4096);
+	assert_int_equal(geometry.tile[TCB_MACRO].k, 512);
+	assert_int_equal(geometry.tile[TCB_MIDI].n, 1024);
+	assert_false(tcb_default_apply("macro=MxNxK,midi=1x64xK,micro=1x1x256,isa=avx2,layout=native,threads=1,"
+				       "sched=static,unroll=1,prefetch=0,hint=t0",
+				       &problem, &target, &geometry));
+	assert_false(tcb_default_apply("macro=MxN", &problem, &target, &geometry));
+	assert_false(tcb_default_apply("M", &problem, &target, &geometry));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_rule_is_of_this_build),
+		cmocka_unit_test(every_row_is_used),
+		cmocka_unit_test(defaults_are_legal_whatever_the_shape),
+		cmocka_unit_test(others_have_the_own_default),
+		cmocka_unit_test(a_space_has_it),
+		cmocka_unit_test(forms_move_into_the_space),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
