@@ -147,8 +147,7 @@ struct tcbrt_query {
  *               is at least 1 over its whole 95 % interval.  Tiles that were as large as that shape's m, n or k become
  *               as large as this one's; the result must satisfy every constraint of the op at this shape.
  * ARCHITECTURE  The same, this shape included, from another machine of the same architecture.
- * DEFAULT       The op's default geometry: picked by the shape, by a rule made of measurements, where this build has one
- *               for the architecture (and, of a CPU, the number of threads), else the op's standard one.
+ * DEFAULT       The op's default geometry, by a rule made of measurements where this build has one.
  * MODELLED      Instead of EXACT where the shape was only ranked by a model for this kind of device, never measured.
  * PROVISIONAL   Instead of EXACT where the shape was measured, by a sweep that has not finished or was stopped before
  * it proved its winner: the best it had so far, which may be no better than the default.
