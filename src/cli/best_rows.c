@@ -81,6 +81,39 @@ double cli_best_of_limit(const struct tcb_best *best)
 	return best->ns.median > 0 && best->limit_ns.median > 0 ? best->limit_ns.median / best->ns.median : 0;
 }
 
+struct finding {
+	const struct tcb_device *device;
+	const struct tcb_problem *problem;
+	enum tcb_state state;
+	struct tcb_best *best;
+	int is_found;
+};
+
+static int match_best(void *ctx, const struct tcb_best *best)
+{
+	struct finding *finding = ctx;
+	const struct tcb_shape *shape = &finding->problem->shape;
+
+	if (best->state != finding->state || strcmp(best->device_key, finding->device->key) != 0 ||
+	    best->threads != finding->device->target.threads || best->problem.contract != finding->problem->contract ||
+	    best->problem.shape.m != shape->m || best->problem.shape.n != shape->n || best->problem.shape.k != shape->k)
+		return 0;
+	*finding->best = *best;
+	finding->is_found = 1;
+	return 1;
+}
+
+enum tcb_status cli_best_find(struct tcb_db *db, const struct tcb_device *device, const struct tcb_problem *problem,
+			      enum tcb_state state, struct tcb_best *out, int *found_out, struct tcb_error *err)
+{
+	struct finding finding = { device, problem, state, out, 0 };
+	const struct tcb_best_filter filter = { problem->op->name, device->name };
+	enum tcb_status status = tcb_db_best_each(db, &filter, match_best, &finding, err);
+
+	*found_out = finding.is_found;
+	return status;
+}
+
 int cli_best_is_stale(const struct tcb_best *best)
 {
 	const struct tcb_op *op = tcb_op_find(best->problem.op_name);

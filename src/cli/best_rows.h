@@ -39,6 +39,9 @@ const char *cli_limit_name(const char *method);
 enum tcb_status cli_best_rows_table(const struct cli_best_rows *rows, enum cli_table_style style, struct tcb_str *out,
 				    struct tcb_error *err);
 json_t *cli_best_row_json(const struct cli_best_row *row, int *failed);
+/* The row of DEVICE's very problem and state; *FOUND_OUT is 0 where there is none. */
+enum tcb_status cli_best_find(struct tcb_db *db, const struct tcb_device *device, const struct tcb_problem *problem,
+			      enum tcb_state state, struct tcb_best *out, int *found_out, struct tcb_error *err);
 /* Whether the kernel that BEST names is no longer the one that was measured: lookups refuse it, a sweep replaces it. */
 int cli_best_is_stale(const struct tcb_best *best);
 /* Whether some counter of ROW was counted by hardware. */

@@ -86,30 +86,6 @@ struct benching {
 	int failed;
 };
 
-struct seeking {
-	const struct benching *run;
-	const struct contest *contest;
-	char found[TCB_GEOMETRY_TEXT_MAX];
-	int stale;
-};
-
-/* The row of this very device, problem and state. */
-static int match_best(void *ctx, const struct tcb_best *best)
-{
-	struct seeking *seeking = ctx;
-	const struct tcb_device *device = &seeking->run->place.device;
-	const struct tcb_problem *problem = &seeking->contest->problem->problem;
-
-	if (best->state != seeking->contest->state || strcmp(best->device_key, device->key) != 0 ||
-	    best->threads != device->target.threads || best->problem.contract != problem->contract ||
-	    best->problem.shape.m != problem->shape.m || best->problem.shape.n != problem->shape.n ||
-	    best->problem.shape.k != problem->shape.k)
-		return 0;
-	memcpy(seeking->found, best->geometry, sizeof seeking->found);
-	seeking->stale = cli_best_is_stale(best);
-	return 1;
-}
-
 static void add_contender(struct contest *contest, const struct tcb_geometry *geometry, const char *role)
 {
 	for (size_t i = 0; i < contest->count; i++)
@@ -121,24 +97,25 @@ static void add_contender(struct contest *contest, const struct tcb_geometry *ge
 
 static enum tcb_status add_best(struct benching *run, struct contest *contest, struct tcb_error *err)
 {
-	struct seeking seeking = { .run = run, .contest = contest };
-	struct tcb_best_filter filter = { contest->problem->op->name, run->place.device.name };
+	const struct tcb_problem *problem = &contest->problem->problem;
+	struct tcb_best best;
 	struct tcb_geometry geometry;
 	char label[CLI_LABEL_MAX];
 	struct tcb_error refused;
+	int is_found = 0;
 
 	if (run->db)
-		TCB_TRY(tcb_db_best_each(run->db, &filter, match_best, &seeking, err));
-	cli_problem_label(&contest->problem->problem, label);
-	if (!seeking.found[0]) {
+		TCB_TRY(cli_best_find(run->db, &run->place.device, problem, contest->state, &best, &is_found, err));
+	cli_problem_label(problem, label);
+	if (!is_found) {
 		cli_say("%s: no %s result in the database, so the default is measured; 'tcbtune sweep' finds a better "
 			"one",
 			label, tcb_state_text(contest->state));
-	} else if (seeking.stale) {
+	} else if (cli_best_is_stale(&best)) {
 		cli_say("%s: the kernel of the stored best has changed since; 'tcbtune sweep' measures it again",
 			label);
-	} else if (cli_find_geometry(contest->problem->op, &contest->problem->problem, &run->place.device.target,
-				     seeking.found, &geometry, &refused) != TCB_OK) {
+	} else if (cli_find_geometry(contest->problem->op, problem, &run->place.device.target, best.geometry, &geometry,
+				     &refused) != TCB_OK) {
 		cli_say("%s: the stored best is not usable any more (%s); 'tcbtune sweep' finds another", label,
 			refused.message);
 	} else {

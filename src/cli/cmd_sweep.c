@@ -14,6 +14,7 @@
 #include "base/build_info.h"
 #include "cli/best_rows.h"
 #include "cli/cli.h"
+#include "cli/former.h"
 #include "cli/problems.h"
 #include "cli/progress.h"
 #include "cli/shard_option.h"
@@ -34,7 +35,7 @@ struct sweep_args {
 	double budget_s, timeout_s;
 	int counters; /* index in the words below: the order of enum tcb_counters_mode */
 	int starts;   /* index in the words below */
-	int any_size, fresh, measured_only, json;
+	int any_size, fresh, again, measured_only, json;
 };
 
 static const struct cli_option options[] = {
@@ -109,6 +110,11 @@ static const struct cli_option options[] = {
 	  .fallback = "stored",
 	  .help = "what is tried first beside the default: nothing, or what won for the nearest shapes, formats, "
 		  "contracts and devices in the database" },
+	{ .name = "again",
+	  .kind = CLI_FLAG,
+	  .offset = offsetof(struct sweep_args, again),
+	  .help = "repeat the sweep, measuring everything again, with the next seed, and say whether the stored "
+		  "verdicts hold; exits with 1 if one does not" },
 	{ .name = "measured-only",
 	  .kind = CLI_FLAG,
 	  .offset = offsetof(struct sweep_args, measured_only),
@@ -127,6 +133,7 @@ struct sweeping {
 	struct tcb_db *db;
 	char db_path[CLI_PATH_MAX];
 	struct cli_best_rows rows;
+	size_t refuted; /* by --again: former verdicts that do not hold */
 	json_t *sweeps; /* NULL without --json */
 	int json_failed;
 };
@@ -140,7 +147,8 @@ struct sweep_job {
 	struct tcb_trial *trials; /* as the database holds them, those of today's kernels first */
 	size_t trial_count;
 	size_t known_count, stale_count;
-	struct cli_winners winners;     /* of other problems */
+	struct cli_winners winners; /* of other problems */
+	struct cli_former former;
 	enum tcb_outcome first_failure; /* of the trials of this sweep, with its message */
 	char first_message[256];
 	struct tcb_sweep_result result;
@@ -217,7 +225,7 @@ static enum tcb_status load_known(struct sweep_job *job, struct tcb_error *err)
 	const struct tcb_problem *problem = &job->problem->problem;
 	struct tcb_current current;
 
-	if (job->run->args->fresh)
+	if (job->run->args->fresh || job->run->args->again)
 		return TCB_OK;
 	TCB_TRY(tcb_db_trials(job->run->db, &job->run->place.device, problem, job->run->args->rotation, &job->trials,
 			      &job->trial_count, err));
@@ -243,11 +251,11 @@ static enum tcb_status begin_sweep(struct sweep_job *job, const struct tcb_sweep
 	char signature[TCB_SIGNATURE_MAX];
 	char shard[TCB_SHARD_TEXT_MAX];
 	tcb_shard_print(&opts->shard, shard);
-	json_t *settings =
-		json_pack("{s:i, s:f, s:I, s:f, s:i, s:b, s:b, s:i, s:s*}", "states", (int)opts->states, "budget_s",
-			  opts->budget_s, "max_trials", (json_int_t)opts->max_trials, "timeout_s", opts->timeout_s,
-			  "counters", (int)opts->counters, "any_size", opts->any_size, "fresh", job->run->args->fresh,
-			  "finalists", (int)opts->finalists, "shard", shard[0] ? shard : NULL);
+	json_t *settings = json_pack("{s:i, s:f, s:I, s:f, s:i, s:b, s:b, s:i, s:s*}", "states", (int)opts->states,
+				     "budget_s", opts->budget_s, "max_trials", (json_int_t)opts->max_trials,
+				     "timeout_s", opts->timeout_s, "counters", (int)opts->counters, "any_size",
+				     opts->any_size, "fresh", job->run->args->fresh || job->run->args->again,
+				     "finalists", (int)opts->finalists, "shard", shard[0] ? shard : NULL);
 	char *text = settings ? json_dumps(settings, JSON_COMPACT) : NULL;
 	struct tcb_sweep_record record = {
 		.device = &job->run->place.device,
@@ -435,6 +443,8 @@ static void add_json(struct sweep_job *job, size_t first_row)
 		}
 	}
 	cli_json_set(object, "finals", finals, &run->json_failed);
+	cli_json_set(object, "former", cli_former_json(&job->former, result, run->args->again, &run->json_failed),
+		     &run->json_failed);
 	for (size_t i = first_row; i < run->rows.count; i++)
 		cli_json_add(best, cli_best_row_json(&run->rows.rows[i], &run->json_failed), &run->json_failed);
 	cli_json_set(object, "best", best, &run->json_failed);
@@ -451,7 +461,7 @@ static void fill_options(const struct sweeping *run, struct cli_progress *progre
 		.strategy = args->strategy,
 		.budget_s = args->budget_s,
 		.max_trials = args->max_trials,
-		.seed = args->seed,
+		.seed = args->seed + (uint64_t)args->again,
 		.any_size = args->any_size,
 		.shard = run->shard,
 		.others = run->others,
@@ -480,6 +490,7 @@ static enum tcb_status search_and_store(struct sweep_job *job, struct tcb_error 
 	fill_options(run, &progress, &opts);
 	opts.winners = job->winners.items;
 	opts.winner_count = job->winners.count;
+	opts.former = job->former.asked;
 	TCB_TRY(begin_sweep(job, &opts, err));
 	cli_progress_begin(&progress, job->label, job->problem->op->traffic(&job->problem->problem));
 	if (is_modelled(run))
@@ -502,8 +513,11 @@ static enum tcb_status search_and_store(struct sweep_job *job, struct tcb_error 
 				 status == TCB_OK ? err : NULL);
 	if (status == TCB_OK)
 		status = ended;
-	if (status == TCB_OK)
+	if (status == TCB_OK) {
 		say_result(job);
+		cli_former_say(&job->former, job->label, &job->result);
+		run->refuted += run->args->again ? cli_former_say_again(&job->former, job->label, &job->result) : 0;
+	}
 	cli_starts_say(job->label, &job->result, &job->winners);
 	cli_cards_say(job->label, &job->result);
 	if (run->sweeps && (status == TCB_OK || status == TCB_E_INTERRUPTED))
@@ -530,7 +544,10 @@ static enum tcb_status sweep_problem(struct sweeping *run, const struct cli_prob
 	if (status == TCB_OK && run->args->starts && !is_modelled(run))
 		status = cli_winners_read(run->db, &problem->problem, &run->place.device, &job.winners, err);
 	if (status == TCB_OK)
+		status = cli_former_load(run->db, &run->place.device, &problem->problem, &job.former, err);
+	if (status == TCB_OK)
 		status = search_and_store(&job, err);
+	cli_former_fini(&job.former);
 	tcb_sweep_result_fini(&job.result);
 	tcb_db_trials_free(job.trials, job.trial_count);
 	cli_winners_fini(&job.winners);
@@ -579,6 +596,9 @@ static enum tcb_status run_problems(struct sweeping *run, const struct cli_probl
 				"interrupted; every finished trial is in %s, and the same command goes on "
 				"from there",
 				run->db_path);
+	if (printed == TCB_OK && run->refuted)
+		return tcb_fail(err, TCB_E_FAILED, "%zu stored verdicts do not hold; what was found now is stored",
+				run->refuted);
 	return printed;
 }
 

@@ -48,6 +48,17 @@ struct tcb_progress {
 
 enum tcb_counters_mode { TCB_COUNTERS_NONE, TCB_COUNTERS_BEST, TCB_COUNTERS_ALL };
 
+/* The best that an earlier sweep stored for one state, of the kernels as they are now. */
+struct tcb_former {
+	int valid;
+	struct tcb_geometry geometry;
+};
+/* What it takes now, before the sweep. */
+struct tcb_recheck {
+	int valid;
+	struct tcb_interval ns, speedup; /* speedup: the default geometry's time over its, paired */
+};
+
 struct tcb_sweep_options {
 	const char *strategy; /* name in the strategy table; NULL for the default */
 	double budget_s;      /* 0: until the space is done */
@@ -64,6 +75,7 @@ struct tcb_sweep_options {
 	size_t winner_count;
 	unsigned finalists; /* 0: 12 */
 	enum tcb_counters_mode counters;
+	const struct tcb_former *former;   /* [TCB_STATE_COUNT], measured again at the beginning; may be NULL */
 	const volatile sig_atomic_t *stop; /* nonzero ends the sweep cleanly; may be NULL */
 	void (*progress)(void *ctx, const struct tcb_progress *progress); /* a few times a second; may be NULL */
 	void *progress_ctx;
@@ -118,6 +130,7 @@ struct tcb_sweep_result {
 	char failure[160];    /* of a model: why most of those that failed did */
 	size_t failure_count; /* how many of them */
 	int complete;         /* every candidate of the space is decided; 0 after a budget, a limit or an interrupt */
+	struct tcb_recheck recheck[TCB_STATE_COUNT]; /* of options->former */
 	struct tcb_verdict verdict[TCB_STATE_COUNT];
 };
 

@@ -80,9 +80,7 @@ static void tell(struct tcb_sweep *sweep, size_t index)
 
 /* --- screening -------------------------------------------------------------------------------------------------- */
 
-/* MOST rounds of COUNT candidates, or fewer where calls are so long that they take too much of the budget: then the
- * noise, which comes from others' time slices, is small against a call. */
-static size_t rounds_for(const struct tcb_sweep *sweep, enum tcb_state state, size_t count, size_t most)
+size_t tcb_sweep_rounds_for(const struct tcb_sweep *sweep, enum tcb_state state, size_t count, size_t most)
 {
 	const double round_s = (double)count * sweep->round_s[state];
 	if (sweep->options->budget_s <= 0 || (double)most * round_s <= ROUNDS_SHARE * sweep->options->budget_s)
@@ -116,7 +114,7 @@ static enum tcb_status measure_anchor(struct tcb_sweep *sweep, struct tcb_error 
 		const int is_first = sweep->round_s[s] <= 0;
 		if (is_first)
 			status = look_at_anchor(sweep, (enum tcb_state)s, 1, ns, err);
-		const size_t rounds = rounds_for(sweep, (enum tcb_state)s, 1, ANCHOR_ROUNDS);
+		const size_t rounds = tcb_sweep_rounds_for(sweep, (enum tcb_state)s, 1, ANCHOR_ROUNDS);
 		if (status == TCB_OK && (rounds > 0 || !is_first))
 			status = look_at_anchor(sweep, (enum tcb_state)s, rounds > 0 ? rounds : 1, ns, err);
 	}
@@ -147,7 +145,7 @@ static enum tcb_status challenge(struct tcb_sweep *sweep, size_t index, enum tcb
 	const struct tcb_geometry *geometries = sweep->space->geometries;
 	const size_t best = sweep->best_score[state] < INFINITY ? sweep->best[state] : sweep->anchor;
 	const size_t count = best == sweep->anchor ? 2 : 3;
-	const size_t rounds = index == sweep->anchor ? 0 : rounds_for(sweep, state, count, CHALLENGE_ROUNDS);
+	const size_t rounds = index == sweep->anchor ? 0 : tcb_sweep_rounds_for(sweep, state, count, CHALLENGE_ROUNDS);
 	if (rounds == 0) {
 		set_best(sweep, index, state, score, sweep->entries[index].ns[state].median);
 		return TCB_OK;
@@ -248,8 +246,7 @@ static enum tcb_status take_result(struct tcb_sweep *sweep, size_t index, const 
 	return TCB_OK;
 }
 
-/* Tries COUNT candidates; what is done is taken over in their order, also when not all could be. */
-static enum tcb_status screen_batch(struct tcb_sweep *sweep, const size_t *indices, size_t count, struct tcb_error *err)
+enum tcb_status tcb_sweep_screen(struct tcb_sweep *sweep, const size_t *indices, size_t count, struct tcb_error *err)
 {
 	size_t size = tcb_team_size(sweep->team);
 	struct tcb_team_task *tasks = calloc(count, sizeof *tasks);
@@ -282,7 +279,7 @@ static enum tcb_status find_anchor(struct tcb_sweep *sweep, struct tcb_error *er
 {
 	size_t fallback = sweep->space->default_index;
 	if (!sweep->entries[fallback].decided)
-		TCB_TRY(screen_batch(sweep, &fallback, 1, err));
+		TCB_TRY(tcb_sweep_screen(sweep, &fallback, 1, err));
 	if (sweep->entries[fallback].outcome == TCB_OUTCOME_OK)
 		sweep->anchor = fallback;
 	for (size_t i = 0; i < sweep->space->count && sweep->anchor == SIZE_MAX; i++)
@@ -367,7 +364,7 @@ static enum tcb_status screen_next(struct tcb_sweep *sweep, struct ahead *ahead,
 	int had_anchor = sweep->anchor != SIZE_MAX;
 	size_t batch = tcb_team_batch(sweep->team);
 	batch = batch < ahead->count ? batch : ahead->count;
-	TCB_TRY(screen_batch(sweep, ahead->index, batch, err));
+	TCB_TRY(tcb_sweep_screen(sweep, ahead->index, batch, err));
 	if (!had_anchor && sweep->anchor != SIZE_MAX && batch > 1)
 		TCB_TRY(measure_anchor(sweep, err)); /* for those that the others screened */
 	for (size_t i = 0; i < batch; i++) {
@@ -486,11 +483,15 @@ static enum tcb_status prepare(struct tcb_sweep *sweep, const struct tcb_place *
 	};
 	TCB_TRY(sweep->strategy->create(&setup, &sweep->strategist, err));
 	TCB_TRY(find_anchor(sweep, err));
+	if (gpu)
+		TCB_TRY(tcb_sweep_take_over_passes(sweep, err));
+	TCB_TRY(tcb_sweep_recheck(sweep, err));
 	for (size_t i = 0; i < sweep->space->count; i++) {
 		if (!sweep->entries[i].decided)
 			continue;
 		TCB_TRY(challenge_all(sweep, i, err));
-		tell(sweep, i);
+		if (i < sweep->out->space_count)
+			tell(sweep, i);
 	}
 	return tcb_sweep_keep_best(sweep, 1, err);
 }

@@ -14,9 +14,8 @@
 
 enum { BEST = TCB_SWEEP_PASSES };
 
-/* A new candidate of the sweep, of which nothing is known. */
-static enum tcb_status add(struct tcb_sweep *sweep, const struct tcb_geometry *geometry, size_t *index_out,
-			   struct tcb_error *err)
+enum tcb_status tcb_sweep_add(struct tcb_sweep *sweep, const struct tcb_geometry *geometry, size_t *index_out,
+			      struct tcb_error *err)
 {
 	struct tcb_space *space = sweep->space;
 	struct tcb_sweep_entry *grown = realloc(sweep->entries, (space->count + 1) * sizeof *grown);
@@ -33,9 +32,7 @@ static enum tcb_status add(struct tcb_sweep *sweep, const struct tcb_geometry *g
 	return TCB_OK;
 }
 
-/* Those that earlier sweeps tried take part in the finals, whether they are among today's best or not; *COUNT_OUT of
- * them. */
-static enum tcb_status take_over(struct tcb_sweep *sweep, size_t *count_out, struct tcb_error *err)
+enum tcb_status tcb_sweep_take_over_passes(struct tcb_sweep *sweep, struct tcb_error *err)
 {
 	for (size_t k = 0; k < sweep->known_count; k++) {
 		const struct tcb_geometry *geometry = &sweep->known[k].geometry;
@@ -46,14 +43,13 @@ static enum tcb_status take_over(struct tcb_sweep *sweep, size_t *count_out, str
 			continue;
 		size_t index = tcb_space_find(sweep->space, geometry);
 		if (index == SIZE_MAX)
-			TCB_TRY(add(sweep, geometry, &index, err));
+			TCB_TRY(tcb_sweep_add(sweep, geometry, &index, err));
 		tcb_sweep_entry_merge(&sweep->entries[index], &sweep->known[k]);
 	}
 	for (size_t i = sweep->out->space_count; i < sweep->space->count; i++) {
 		tcb_sweep_entry_check(sweep, &sweep->entries[i]);
 		sweep->progress.done += sweep->entries[i].decided;
 	}
-	*count_out = sweep->space->count - sweep->out->space_count;
 	return TCB_OK;
 }
 
@@ -111,9 +107,9 @@ enum tcb_status tcb_sweep_choose_passes(struct tcb_sweep *sweep, size_t most, si
 					size_t *count_out, struct tcb_error *err)
 {
 	struct tcb_packings packings = { .is_known = { 0 } };
-	size_t best[BEST], had;
+	const size_t had = sweep->space->count - sweep->out->space_count;
+	size_t best[BEST];
 	*count_out = 0;
-	TCB_TRY(take_over(sweep, &had, err));
 	/* Where nothing new was tried, the finals alone may have changed the order: that is no reason for more. */
 	if (!sweep->out->tried && most + had > BEST)
 		most = had < BEST ? BEST - had : 0;
@@ -128,7 +124,7 @@ enum tcb_status tcb_sweep_choose_passes(struct tcb_sweep *sweep, size_t most, si
 		if (!differ(sweep, &plain, &with, &packings))
 			continue;
 		if (index == SIZE_MAX)
-			TCB_TRY(add(sweep, &with, &index, err));
+			TCB_TRY(tcb_sweep_add(sweep, &with, &index, err));
 		chosen[(*count_out)++] = index;
 	}
 	return TCB_OK;

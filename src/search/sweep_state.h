@@ -73,6 +73,16 @@ void tcb_sweep_progress(struct tcb_sweep *sweep, const char *phase, double left_
 struct tcb_interval tcb_sweep_score(const struct tcb_sweep *sweep, size_t index, enum tcb_state state);
 enum tcb_status tcb_sweep_send(struct tcb_sweep *sweep, const struct tcb_trial *trial, struct tcb_error *err);
 
+/* sweep.c */
+/* MOST rounds of COUNT candidates, or fewer where calls are so long that they take too much of the budget: then the
+ * noise, which comes from others' time slices, is small against a call. */
+size_t tcb_sweep_rounds_for(const struct tcb_sweep *sweep, enum tcb_state state, size_t count, size_t most);
+/* Tries COUNT candidates; what is done is taken over in their order, also when not all could be. */
+enum tcb_status tcb_sweep_screen(struct tcb_sweep *sweep, const size_t *indices, size_t count, struct tcb_error *err);
+
+/* sweep_recheck.c: the former best of each state once more, beside the anchor. */
+enum tcb_status tcb_sweep_recheck(struct tcb_sweep *sweep, struct tcb_error *err);
+
 /* sweep_known.c */
 /* Known trials to their entries. */
 void tcb_sweep_take_over(struct tcb_sweep *sweep);
@@ -88,8 +98,14 @@ enum tcb_status tcb_sweep_keep_best(struct tcb_sweep *sweep, int now, struct tcb
 /* sweep_starts.c: candidates to try before the strategy is asked, the nearest winners' first; returns how many. */
 size_t tcb_sweep_choose_starts(struct tcb_sweep *sweep, size_t chosen[TCB_STARTS_MAX]);
 
-/* sweep_passes.c: adds to the space what is known of candidates with passes=all, and those of the best that are to be
- * tried with them: CHOSEN, at most MOST of them, the best first. */
+/* sweep_passes.c */
+/* A new candidate of the sweep, of which nothing is known. */
+enum tcb_status tcb_sweep_add(struct tcb_sweep *sweep, const struct tcb_geometry *geometry, size_t *index_out,
+			      struct tcb_error *err);
+/* Adds what is known of candidates with passes=all: they take part in the finals, whether they are among today's best
+ * or not. */
+enum tcb_status tcb_sweep_take_over_passes(struct tcb_sweep *sweep, struct tcb_error *err);
+/* Adds to it those of the best that are to be tried with them: CHOSEN, at most MOST of them, the best first. */
 enum { TCB_SWEEP_PASSES = 6 };
 enum tcb_status tcb_sweep_choose_passes(struct tcb_sweep *sweep, size_t most, size_t chosen[TCB_SWEEP_PASSES],
 					size_t *count_out, struct tcb_error *err);

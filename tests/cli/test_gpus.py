@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Sweeps on GPUs that a fake driver emulates: one card, several identical ones, cards that differ, none."""
 import os
+import sqlite3
 import sys
 
 from cli_support import Cli
@@ -114,6 +115,32 @@ def tried_with_passes(cli):
         cli.check(ptx[0] != ptx[1], "passes=all is the same kernel")
 
 
+def again(cli, db):
+    """The stored best is measured again first, and --again judges its verdict anew."""
+    cli.env["FAKE_CUDA"] = "90"
+    sweep = ["sweep", "--op", "softmax", "--shape", "1x64", "--device", "cuda:0", "--rotation", "4K", "--counters",
+             "none", "--max-trials", 8, "--db", db]
+    one = cli.json(*sweep, schema="sweep")["sweeps"][0]
+    for former in one["former"]:
+        cli.check(former["now_ns"]["median"] == former["ns"]["median"] and "holds" not in former, f"{former}")
+    result = cli.run(*sweep, "--again")
+    cli.check(result.stderr.count("holds: the same winner") == 2 and "has changed" not in result.stderr, result.stderr)
+    cli.check(" 0 were known" in result.stderr, "--again took trials over")
+    # As if a machine twice as slow had found another one.
+    with sqlite3.connect(db) as connection:
+        slowest = connection.execute("SELECT t.geometry, t.id, t.variant, t.signature FROM trial t "
+                                     "JOIN measurement m ON m.trial_id = t.id WHERE t.outcome = 'ok' AND "
+                                     "t.geometry NOT LIKE '%passes%' ORDER BY m.median_ns DESC LIMIT 1").fetchone()
+        connection.execute("UPDATE best SET geometry = ?, trial_id = ?, variant = ?, signature = ?, "
+                           "median_ns = 10 * median_ns, hi_ns = 10 * hi_ns WHERE state = 'cold'", slowest)
+        connection.execute("DELETE FROM tie_set")
+    result = cli.run(*sweep, "--again", expect=1)
+    cli.check("cold: the best of" in result.stderr and "times as long as then" in result.stderr, result.stderr)
+    cli.check("does NOT hold: another winner is surely faster" in result.stderr and
+              "1 stored verdicts do not hold" in result.stderr, result.stderr)
+    cli.sound(db)
+
+
 def main():
     cli = Cli()
     folder = os.environ.get("FAKE_CUDA_FOLDER")
@@ -127,6 +154,7 @@ def main():
     refused(cli)
     replaced(cli)
     tried_with_passes(cli)
+    again(cli, cli.scratch / "passes.db")
     cli.done()
 
 
