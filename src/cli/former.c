@@ -62,7 +62,7 @@ void cli_former_say(const struct cli_former *former, const char *label, const st
 				"%.2f "
 				"x the default, then %.2f: the machine or its load has changed; 'tcbtune sweep "
 				"--again' "
-				"judges anew",
+				"repeats the verdict",
 				label, tcb_state_text((enum tcb_state)s), best->measured_at,
 				now->ns.median / best->ns.median, now->speedup.median, best->speedup.median);
 	}

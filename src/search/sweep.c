@@ -29,8 +29,7 @@ enum {
 static const double SCREEN_WIDTH = 0.02; /* of the interval: enough to tell whether a candidate goes to the finals */
 static const double LOSE_MARGIN = 1.2;   /* over the best: drift since the last look at the anchor, and bursts */
 static const double ANCHOR_EVERY_S = 0.3, ANCHOR_SHARE = 0.05; /* seconds; of the time, at most */
-static const double ROUNDS_SHARE = 0.02; /* of the budget, for one look at the anchor or one challenge */
-static const double LONG_ROUND = 0.003;  /* of the budget: then the finals have few rounds, and less of the time */
+static const double LONG_ROUND = 0.003; /* of the budget: then the finals have few rounds, and less of the time */
 /* The finals' part of a budget: a quarter, but 8 s if that is no more than two fifths; and what they use at most. */
 static const double FINALS_SHARE = 0.25, FINALS_SHARE_MOST = 0.4, FINALS_LEAST_S = 8, FINALS_MOST_S = 100;
 static const double PASSES_SHARE = 0.3; /* of the finals' part, for candidates with passes=all */
@@ -79,14 +78,6 @@ static void tell(struct tcb_sweep *sweep, size_t index)
 }
 
 /* --- screening -------------------------------------------------------------------------------------------------- */
-
-size_t tcb_sweep_rounds_for(const struct tcb_sweep *sweep, enum tcb_state state, size_t count, size_t most)
-{
-	const double round_s = (double)count * sweep->round_s[state];
-	if (sweep->options->budget_s <= 0 || (double)most * round_s <= ROUNDS_SHARE * sweep->options->budget_s)
-		return most;
-	return (size_t)(ROUNDS_SHARE * sweep->options->budget_s / round_s);
-}
 
 /* One measurement of the anchor in STATE on each member, in ROUNDS rounds; NS has room for them. */
 static enum tcb_status look_at_anchor(struct tcb_sweep *sweep, enum tcb_state state, size_t rounds, double *ns,
@@ -246,7 +237,8 @@ static enum tcb_status take_result(struct tcb_sweep *sweep, size_t index, const 
 	return TCB_OK;
 }
 
-enum tcb_status tcb_sweep_screen(struct tcb_sweep *sweep, const size_t *indices, size_t count, struct tcb_error *err)
+/* Tries COUNT candidates; what is done is taken over in their order, also when not all could be. */
+static enum tcb_status screen_batch(struct tcb_sweep *sweep, const size_t *indices, size_t count, struct tcb_error *err)
 {
 	size_t size = tcb_team_size(sweep->team);
 	struct tcb_team_task *tasks = calloc(count, sizeof *tasks);
@@ -279,7 +271,7 @@ static enum tcb_status find_anchor(struct tcb_sweep *sweep, struct tcb_error *er
 {
 	size_t fallback = sweep->space->default_index;
 	if (!sweep->entries[fallback].decided)
-		TCB_TRY(tcb_sweep_screen(sweep, &fallback, 1, err));
+		TCB_TRY(screen_batch(sweep, &fallback, 1, err));
 	if (sweep->entries[fallback].outcome == TCB_OUTCOME_OK)
 		sweep->anchor = fallback;
 	for (size_t i = 0; i < sweep->space->count && sweep->anchor == SIZE_MAX; i++)
@@ -294,6 +286,22 @@ static enum tcb_status find_anchor(struct tcb_sweep *sweep, struct tcb_error *er
 			sweep->options->budget_s > 0 && sweep->round_s[s] > LONG_ROUND * sweep->options->budget_s;
 	if (sweep->is_long)
 		sweep->screen_end_s = sweep->end_s - FINALS_SHARE * sweep->options->budget_s;
+	return TCB_OK;
+}
+
+/* The former best of each state, which then takes part also in a sweep that knows nothing, and what it takes now. */
+static enum tcb_status screen_former(struct tcb_sweep *sweep, struct tcb_error *err)
+{
+	for (int s = 0; s < TCB_STATE_COUNT; s++) {
+		size_t index;
+		TCB_TRY(tcb_sweep_find_former(sweep, (enum tcb_state)s, &index, err));
+		if (index == SIZE_MAX)
+			continue;
+		if (!sweep->entries[index].decided)
+			TCB_TRY(screen_batch(sweep, &index, 1, err));
+		if (sweep->entries[index].outcome == TCB_OUTCOME_OK)
+			TCB_TRY(tcb_sweep_recheck(sweep, index, (enum tcb_state)s, err));
+	}
 	return TCB_OK;
 }
 
@@ -364,7 +372,7 @@ static enum tcb_status screen_next(struct tcb_sweep *sweep, struct ahead *ahead,
 	int had_anchor = sweep->anchor != SIZE_MAX;
 	size_t batch = tcb_team_batch(sweep->team);
 	batch = batch < ahead->count ? batch : ahead->count;
-	TCB_TRY(tcb_sweep_screen(sweep, ahead->index, batch, err));
+	TCB_TRY(screen_batch(sweep, ahead->index, batch, err));
 	if (!had_anchor && sweep->anchor != SIZE_MAX && batch > 1)
 		TCB_TRY(measure_anchor(sweep, err)); /* for those that the others screened */
 	for (size_t i = 0; i < batch; i++) {
@@ -485,7 +493,7 @@ static enum tcb_status prepare(struct tcb_sweep *sweep, const struct tcb_place *
 	TCB_TRY(find_anchor(sweep, err));
 	if (gpu)
 		TCB_TRY(tcb_sweep_take_over_passes(sweep, err));
-	TCB_TRY(tcb_sweep_recheck(sweep, err));
+	TCB_TRY(screen_former(sweep, err));
 	for (size_t i = 0; i < sweep->space->count; i++) {
 		if (!sweep->entries[i].decided)
 			continue;

@@ -11,6 +11,7 @@
 
 static const double KNOWN_MARGIN = 0.05; /* what drift may have done to samples of earlier sweeps, either way */
 static const double PROGRESS_EVERY_S = 0.25;
+static const double ROUNDS_SHARE = 0.02; /* of the budget, for one look at a few candidates side by side */
 
 void tcb_sweep_progress(struct tcb_sweep *sweep, const char *phase, double left_s, int now)
 {
@@ -22,6 +23,14 @@ void tcb_sweep_progress(struct tcb_sweep *sweep, const char *phase, double left_
 	sweep->progress.elapsed_s = time - sweep->start_s;
 	sweep->progress.left_s = left_s;
 	sweep->options->progress(sweep->options->progress_ctx, &sweep->progress);
+}
+
+size_t tcb_sweep_rounds_for(const struct tcb_sweep *sweep, enum tcb_state state, size_t count, size_t most)
+{
+	const double round_s = (double)count * sweep->round_s[state];
+	if (sweep->options->budget_s <= 0 || (double)most * round_s <= ROUNDS_SHARE * sweep->options->budget_s)
+		return most;
+	return (size_t)(ROUNDS_SHARE * sweep->options->budget_s / round_s);
 }
 
 struct tcb_interval tcb_sweep_score(const struct tcb_sweep *sweep, size_t index, enum tcb_state state)

@@ -73,15 +73,16 @@ void tcb_sweep_progress(struct tcb_sweep *sweep, const char *phase, double left_
 struct tcb_interval tcb_sweep_score(const struct tcb_sweep *sweep, size_t index, enum tcb_state state);
 enum tcb_status tcb_sweep_send(struct tcb_sweep *sweep, const struct tcb_trial *trial, struct tcb_error *err);
 
-/* sweep.c */
 /* MOST rounds of COUNT candidates, or fewer where calls are so long that they take too much of the budget: then the
  * noise, which comes from others' time slices, is small against a call. */
 size_t tcb_sweep_rounds_for(const struct tcb_sweep *sweep, enum tcb_state state, size_t count, size_t most);
-/* Tries COUNT candidates; what is done is taken over in their order, also when not all could be. */
-enum tcb_status tcb_sweep_screen(struct tcb_sweep *sweep, const size_t *indices, size_t count, struct tcb_error *err);
 
-/* sweep_recheck.c: the former best of each state once more, beside the anchor. */
-enum tcb_status tcb_sweep_recheck(struct tcb_sweep *sweep, struct tcb_error *err);
+/* sweep_recheck.c */
+/* The best that an earlier sweep stored for STATE; SIZE_MAX where there is none to be measured again. */
+enum tcb_status tcb_sweep_find_former(struct tcb_sweep *sweep, enum tcb_state state, size_t *index_out,
+				      struct tcb_error *err);
+/* Measures it beside the default geometry. */
+enum tcb_status tcb_sweep_recheck(struct tcb_sweep *sweep, size_t index, enum tcb_state state, struct tcb_error *err);
 
 /* sweep_known.c */
 /* Known trials to their entries. */

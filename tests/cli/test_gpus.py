@@ -116,7 +116,7 @@ def tried_with_passes(cli):
 
 
 def again(cli, db):
-    """The stored best is measured again first, and --again judges its verdict anew."""
+    """The stored best is measured again first, and --again repeats its verdict."""
     cli.env["FAKE_CUDA"] = "90"
     sweep = ["sweep", "--op", "softmax", "--shape", "1x64", "--device", "cuda:0", "--rotation", "4K", "--counters",
              "none", "--max-trials", 8, "--db", db]
