@@ -87,10 +87,13 @@ static enum tcb_status look_at_anchor(struct tcb_sweep *sweep, enum tcb_state st
 	TCB_TRY(tcb_team_interleave_each(sweep->team, &sweep->space->geometries[sweep->anchor], 1, state, rounds,
 					 sweep->options->seed + sweep->out->tried, ns, err));
 	sweep->round_s[state] = (now_s() - start) / (double)rounds;
-	for (size_t i = 0; i < tcb_team_size(sweep->team); i++)
-		if (!tcb_team_lost(sweep->team, i))
-			TCB_TRY(tcb_drift_add(&sweep->drift[i][state], now_s(), tcb_median(ns + i * rounds, rounds),
-					      err));
+	for (size_t i = 0; i < tcb_team_size(sweep->team); i++) {
+		if (tcb_team_lost(sweep->team, i))
+			continue;
+		struct tcb_drift *drift = &sweep->drift[i][state];
+		tcb_spread_add(&sweep->spread[state], ns + i * rounds, rounds, tcb_drift_at(drift, now_s()));
+		TCB_TRY(tcb_drift_add(drift, now_s(), tcb_median(ns + i * rounds, rounds), err));
+	}
 	return TCB_OK;
 }
 
@@ -169,10 +172,12 @@ static struct tcb_screen_rule screen_rule(const struct tcb_sweep *sweep, size_t 
 		.samples_max = sweep->samples_max,
 		.width = SCREEN_WIDTH,
 	};
-	for (int s = 0; s < TCB_STATE_COUNT; s++)
+	for (int s = 0; s < TCB_STATE_COUNT; s++) {
 		if (sweep->best_score[s] < INFINITY)
 			rule.lose_ns[s] =
 				LOSE_MARGIN * sweep->best_score[s] * tcb_drift_at(&sweep->drift[member][s], now_s());
+		tcb_spread_bounds(&sweep->spread[s], rule.over[s]);
+	}
 	return rule;
 }
 

@@ -7,6 +7,7 @@
 
 #include "search/drift.h"
 #include "search/finals.h"
+#include "search/spread.h"
 #include "search/strategy.h"
 #include "search/team.h"
 
@@ -40,6 +41,7 @@ struct tcb_sweep {
 	void *strategist;
 	size_t anchor;                              /* space index; SIZE_MAX until a candidate is ok */
 	struct tcb_drift (*drift)[TCB_STATE_COUNT]; /* of each member */
+	struct tcb_spread spread[TCB_STATE_COUNT];  /* of the anchor, on all members */
 	size_t best[TCB_STATE_COUNT];               /* space index, and its score; infinite until there is one */
 	double best_score[TCB_STATE_COUNT];
 	size_t kept[TCB_STATE_COUNT]; /* what the sink knows as the best so far; SIZE_MAX: nothing */

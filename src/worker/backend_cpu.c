@@ -144,7 +144,7 @@ static int has_lost(const struct cpu_worker *worker, const struct tcb_screen_rul
 	int lost = is_long(worker);
 	for (int state = 0; state < TCB_STATE_COUNT; state++)
 		if (worker->config->states >> state & 1u)
-			lost &= tcb_measure_has_lost(&call_ns, 1, call_ns, rule->lose_ns[state]);
+			lost &= tcb_measure_has_lost(&call_ns, 1, call_ns, rule->lose_ns[state], NULL);
 	return lost;
 }
 

@@ -296,7 +296,7 @@ static enum tcb_status measure(struct gpu_worker *worker, const struct tcb_code_
 				break;
 			}
 			samples[count++] = ns;
-			dropped = tcb_measure_has_lost(samples, count, warm, rule->lose_ns[state]);
+			dropped = tcb_measure_has_lost(samples, count, warm, rule->lose_ns[state], rule->over[state]);
 			if (dropped)
 				break;
 			if (count < rule->samples_min || count < 3)

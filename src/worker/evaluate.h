@@ -43,11 +43,16 @@ enum tcb_status tcb_evaluator_create_beside(const struct tcb_evaluator *first, c
 enum tcb_status tcb_evaluator_check(struct tcb_evaluator *evaluator, struct tcb_error *err);
 void tcb_evaluator_destroy(struct tcb_evaluator *evaluator); /* NULL is fine */
 
-/* When to stop sampling a candidate in the screening: it has certainly lost against LOSE_NS of that state. */
+/*
+ * When to stop sampling a candidate in the screening: it has certainly lost against LOSE_NS of that state.  OVER: by
+ * what factor the fastest of one, two, and three or more samples and of a call before them may be too slow; 0: unknown.
+ */
+enum { TCB_SCREEN_CALLS = 3 };
 struct tcb_screen_rule {
 	size_t samples_min, samples_max; /* calls to time in each state */
 	double width;                    /* stop early once (hi - lo) / median of the interval is below this */
 	double lose_ns[TCB_STATE_COUNT]; /* 0: none */
+	double over[TCB_STATE_COUNT][TCB_SCREEN_CALLS];
 };
 
 /* Candidates that should be named ahead of their turn, so that their code is ready then; 1 on a CPU. */

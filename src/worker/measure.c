@@ -27,10 +27,10 @@ enum {
 	LINE = 64,
 };
 
-/* The screening drops a candidate whose fastest sample is worse than the bar by these factors: noise makes samples
- * longer, hardly ever shorter, but a few alone may all have been hit by it: two time slices given to somebody else make
- * a sample and a warm-up 14 times as long. */
-static const double lost_after_three = 1.25, lost_after_two = 3.0;
+/* The screening drops a candidate whose fastest call is worse than the bar by these factors, unless it knows better:
+ * noise makes samples longer, hardly ever shorter, but a few alone may all have been hit by it: two time slices given
+ * to somebody else make a sample and a warm-up 14 times as long. */
+static const double lost_after[TCB_SCREEN_CALLS] = { INFINITY, 3, 1.25 };
 /* So long they take together, if fewer do. */
 static const double HOT_NS = 2e6;
 /* One call alone tells when it is long beyond this, too: a few time slices. */
@@ -171,18 +171,21 @@ const float *tcb_runner_check_call(struct tcb_runner *runner, size_t output, dou
 	return operand[output];
 }
 
-int tcb_measure_has_lost(const double *samples, size_t count, double warm_ns, double lose_ns)
+int tcb_measure_has_lost(const double *samples, size_t count, double warm_ns, double lose_ns,
+			 const double over[TCB_SCREEN_CALLS])
 {
-	if (lose_ns <= 0)
+	if (lose_ns <= 0 || count == 0)
 		return 0;
+	const size_t calls = (count < TCB_SCREEN_CALLS ? count : TCB_SCREEN_CALLS) - 1;
+	double factor = lost_after[calls];
+	if (over && over[calls] > 0 && over[calls] < factor)
+		factor = over[calls];
 	double fastest = warm_ns;
 	for (size_t i = 0; i < count; i++) {
 		if (samples[i] < fastest)
 			fastest = samples[i];
 	}
-	if (fastest > lose_ns * lost_after_three + SLICES_NS)
-		return 1;
-	return count >= 2 && fastest > lose_ns * (count >= 3 ? lost_after_three : lost_after_two);
+	return fastest > fmin(lose_ns * factor, lose_ns * lost_after[TCB_SCREEN_CALLS - 1] + SLICES_NS);
 }
 
 /* Is a first sample enough of a long call?  Of one that is not among the best, or that took as long before. */
@@ -205,7 +208,7 @@ static size_t measure_long(struct tcb_runner *runner, const struct tcb_screen_ru
 			tcb_runner_heat(runner);
 		samples[count++] = tcb_runner_sample(runner);
 	}
-	*dropped_out = tcb_measure_has_lost(samples, count, INFINITY, lose_ns);
+	*dropped_out = tcb_measure_has_lost(samples, count, INFINITY, lose_ns, NULL);
 	return count;
 }
 
@@ -223,7 +226,8 @@ size_t tcb_measure(struct tcb_runner *runner, const struct tcb_screen_rule *rule
 	tcb_runner_warm(runner);
 	while (count < rule->samples_max) {
 		samples[count++] = tcb_runner_sample(runner);
-		if (tcb_measure_has_lost(samples, count, runner->warm_ns, rule->lose_ns[runner->state])) {
+		if (tcb_measure_has_lost(samples, count, runner->warm_ns, rule->lose_ns[runner->state],
+					 rule->over[runner->state])) {
 			*dropped_out = 1;
 			break;
 		}

@@ -60,7 +60,8 @@ size_t tcb_measure(struct tcb_runner *runner, const struct tcb_screen_rule *rule
 		   int *dropped_out, const float **got_out);
 
 /* Has a candidate with these samples, and no call faster than WARM_NS before them, certainly lost against LOSE_NS (0:
- * never)? */
-int tcb_measure_has_lost(const double *samples, size_t count, double warm_ns, double lose_ns);
+ * never)?  OVER (nullable): of the rule, what is known of the machine's noise. */
+int tcb_measure_has_lost(const double *samples, size_t count, double warm_ns, double lose_ns,
+			 const double over[TCB_SCREEN_CALLS]);
 
 #endif

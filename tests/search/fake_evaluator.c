@@ -11,6 +11,7 @@
 
 #include "base/stats.h"
 #include "base/util.h"
+#include "worker/measure.h"
 
 struct fake_world fake_world;
 
@@ -231,15 +232,15 @@ void tcb_evaluator_destroy(struct tcb_evaluator *evaluator)
 static size_t screen_state(struct tcb_evaluator *evaluator, const struct tcb_geometry *geometry, enum tcb_state state,
 			   const struct tcb_screen_rule *rule, struct tcb_measurement *out)
 {
-	double *samples = evaluator->samples[state], fastest = INFINITY;
+	double *samples = evaluator->samples[state];
+	const double warm = sample_ns(evaluator, geometry, state);
 	size_t count = 0;
 	*out = (struct tcb_measurement){ .state = state, .stage = TCB_STAGE_SCREEN, .samples = samples };
 	while (count < rule->samples_max && count < SAMPLES_MOST && !out->dropped_early) {
 		samples[count++] = sample_ns(evaluator, geometry, state);
-		fastest = fmin(fastest, samples[count - 1]);
 		out->ns = tcb_median_interval(samples, count);
 		out->dropped_early =
-			rule->lose_ns[state] > 0 && fastest > rule->lose_ns[state] * (count >= 3 ? 1.25 : 3);
+			tcb_measure_has_lost(samples, count, warm, rule->lose_ns[state], rule->over[state]);
 		if (count >= rule->samples_min && out->ns.hi - out->ns.lo <= rule->width * out->ns.median)
 			break;
 	}

@@ -278,17 +278,28 @@ static void losing(void **state)
 {
 	(void)state;
 	const double samples[] = { 400, 380, 390, 130 };
-	assert_false(tcb_measure_has_lost(samples, 3, 500, 0));
-	assert_false(tcb_measure_has_lost(samples, 1, 500, 10)); /* one sample is none, */
-	assert_false(tcb_measure_has_lost((double[]){ 140e6 }, 1, 140e6, 97e6));
-	assert_true(tcb_measure_has_lost((double[]){ 140e6 }, 1, 140e6, 95e6)); /* unless no time slice explains it */
-	assert_true(tcb_measure_has_lost(samples, 2, 500, 100));
-	assert_false(tcb_measure_has_lost(samples, 2, 299, 100)); /* the warm-up was faster */
-	assert_false(tcb_measure_has_lost(samples, 2, 500, 134));
-	assert_true(tcb_measure_has_lost(samples, 3, 500, 134));
-	assert_true(tcb_measure_has_lost(samples, 4, 500, 103));
-	assert_false(tcb_measure_has_lost(samples, 4, 500, 105));
-	assert_false(tcb_measure_has_lost(samples, 0, 500, 1));
+	assert_false(tcb_measure_has_lost(samples, 3, 500, 0, NULL));
+	assert_false(tcb_measure_has_lost(samples, 1, 500, 10, NULL)); /* one sample is none, */
+	assert_false(tcb_measure_has_lost((double[]){ 140e6 }, 1, 140e6, 97e6, NULL));
+	assert_true(
+		tcb_measure_has_lost((double[]){ 140e6 }, 1, 140e6, 95e6, NULL)); /* unless no time slice explains it */
+	assert_true(tcb_measure_has_lost(samples, 2, 500, 100, NULL));
+	assert_false(tcb_measure_has_lost(samples, 2, 299, 100, NULL)); /* the warm-up was faster */
+	assert_false(tcb_measure_has_lost(samples, 2, 500, 134, NULL));
+	assert_true(tcb_measure_has_lost(samples, 3, 500, 134, NULL));
+	assert_true(tcb_measure_has_lost(samples, 4, 500, 103, NULL));
+	assert_false(tcb_measure_has_lost(samples, 4, 500, 105, NULL));
+	assert_false(tcb_measure_has_lost(samples, 0, 500, 1, NULL));
+	/* What is known of the noise decides sooner, never later. */
+	const double over[TCB_SCREEN_CALLS] = { 2, 1.5, 9 };
+	assert_true(tcb_measure_has_lost(samples, 1, 500, 199, over));
+	assert_false(tcb_measure_has_lost(samples, 1, 500, 201, over));
+	assert_false(tcb_measure_has_lost(samples, 1, 300, 199, over));
+	assert_true(tcb_measure_has_lost(samples, 2, 500, 253, over));
+	assert_false(tcb_measure_has_lost(samples, 2, 500, 254, over));
+	assert_true(tcb_measure_has_lost(samples, 3, 500, 303, over));
+	assert_false(tcb_measure_has_lost(samples, 3, 500, 305, over));
+	assert_false(tcb_measure_has_lost(samples, 3, 500, 0, over));
 }
 
 int main(void)
