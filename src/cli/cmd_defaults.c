@@ -11,6 +11,7 @@
 
 #include "cli/cli.h"
 #include "cli/default_cells.h"
+#include "cli/default_fill.h"
 #include "cli/emit.h"
 
 enum format { FORMAT_TEXT, FORMAT_TABLE };
@@ -20,6 +21,10 @@ struct defaults_args {
 	const char *op, *arch, *out;
 	uint64_t worst, least, folds;
 	int format; /* enum format */
+	int fill;
+	const char *device, *db;
+	uint64_t threads;
+	double budget_s;
 };
 
 static const struct cli_option options[] = {
@@ -73,12 +78,28 @@ static const struct cli_option options[] = {
 	  .offset = offsetof(struct defaults_args, out),
 	  .note = "stdout",
 	  .help = "where it goes" },
+	{ .name = "fill",
+	  .kind = CLI_FLAG,
+	  .offset = offsetof(struct defaults_args, fill),
+	  .help = "measure what is missing: the geometries of all rules, and the best three of each shape, at the "
+		  "other shapes; the trials go to --db" },
+	CLI_OPTION_DEVICE(struct defaults_args),
+	CLI_OPTION_THREADS(struct defaults_args),
+	{ .name = "budget",
+	  .argument = "TIME",
+	  .kind = CLI_SECONDS,
+	  .offset = offsetof(struct defaults_args, budget_s),
+	  .words = "none",
+	  .fallback = "none",
+	  .help = "time for all that --fill measures, as in 60s" },
+	CLI_OPTION_DB(struct defaults_args),
 	CLI_OPTION_END,
 };
 
 /* --- one group --- */
 
 enum { OWN = 0 }; /* the candidate that is the op's own default */
+enum { BEST_FEW = 3 };
 
 /* What one way to choose loses, over the shapes that it was asked for. */
 struct losses {
@@ -90,8 +111,8 @@ struct judged {
 	const struct cli_default_group *group;
 	struct tcb_rule_tree tree;
 	uint64_t train;
+	unsigned char *wanted; /* [candidate]: of a rule, or the best at some shape; owned */
 	double made[TCB_RULE_SHAPES_MAX], left_out[TCB_RULE_SHAPES_MAX]; /* [row] */
-	size_t left_out_by[TCB_RULE_SHAPES_MAX];                         /* the candidate */
 };
 
 static void add_loss(struct losses *losses, double loss)
@@ -125,6 +146,31 @@ static double largest(const struct losses *losses)
 	return most;
 }
 
+static void want_rule(struct judged *j, const struct tcb_rule_tree *tree)
+{
+	for (size_t i = 0; i < tree->count; i++)
+		j->wanted[tree->leaf[i].candidate] = 1;
+}
+
+/* The BEST_FEW of row S. */
+static void want_best(struct judged *j, size_t s)
+{
+	const struct tcb_rule_cells *cells = &j->group->cells;
+	double more_than = 0;
+	for (int found = 0; found < BEST_FEW; found++) {
+		size_t best = SIZE_MAX;
+		for (size_t c = 0; c < cells->candidate_count; c++) {
+			const double loss = cells->loss[c * cells->shape_count + s];
+			if (loss > more_than && (best == SIZE_MAX || loss < cells->loss[best * cells->shape_count + s]))
+				best = c;
+		}
+		if (best == SIZE_MAX || !isfinite(cells->loss[best * cells->shape_count + s]))
+			return;
+		more_than = cells->loss[best * cells->shape_count + s];
+		j->wanted[best] = 1;
+	}
+}
+
 static enum tcb_status leave_out(struct judged *j, uint64_t part, double worst, struct tcb_error *err)
 {
 	const struct tcb_rule_cells *cells = &j->group->cells;
@@ -132,9 +178,10 @@ static enum tcb_status leave_out(struct judged *j, uint64_t part, double worst, 
 	if (!(j->train & ~part) || !(j->train & part))
 		return TCB_OK;
 	TCB_TRY(tcb_rule_learn(cells, j->train & ~part, worst, &tree, err));
+	want_rule(j, &tree);
 	for (size_t s = 0; s < cells->shape_count; s++)
 		if (part & TCB_RULE_BIT(s))
-			j->left_out[s] = tcb_rule_loss(cells, &tree, s, OWN, &j->left_out_by[s]);
+			j->left_out[s] = tcb_rule_loss(cells, &tree, s, OWN, NULL);
 	return TCB_OK;
 }
 
@@ -163,7 +210,15 @@ static enum tcb_status judge(struct judged *j, const struct defaults_args *args,
 	for (size_t s = 0; s < cells->shape_count; s++)
 		if (!j->group->rows[s].is_judged)
 			j->train |= TCB_RULE_BIT(s);
+	j->wanted = calloc(cells->candidate_count, 1);
+	if (!j->wanted)
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory for %zu candidates", cells->candidate_count);
 	TCB_TRY(tcb_rule_learn(cells, j->train, worst, &j->tree, err));
+	want_rule(j, &j->tree);
+	j->wanted[OWN] = 1;
+	for (size_t s = 0; s < cells->shape_count; s++)
+		if (j->train & TCB_RULE_BIT(s))
+			want_best(j, s);
 	for (size_t s = 0; s < cells->shape_count; s++)
 		j->made[s] = tcb_rule_loss(cells, &j->tree, s, OWN, NULL);
 	return judge_parts(j, args, worst, err);
@@ -427,28 +482,60 @@ static enum tcb_status read_all(struct cli_default_groups *groups, const struct 
 	return TCB_OK;
 }
 
-static enum tcb_status print(const struct cli_default_groups *groups, const struct defaults_args *args,
-			     struct tcb_error *err)
+static enum tcb_status judge_all(struct judged *judged, const struct cli_default_groups *groups,
+				 const struct defaults_args *args, struct tcb_error *err)
 {
-	struct judged *judged = calloc(groups->count, sizeof *judged);
-	struct tcb_str out = { 0 };
-	enum tcb_status status = TCB_OK;
-	if (!judged)
-		return tcb_fail(err, TCB_E_NOMEM, "out of memory for %zu rules", groups->count);
-	for (size_t i = 0; status == TCB_OK && i < groups->count; i++) {
+	for (size_t i = 0; i < groups->count; i++) {
 		judged[i].group = &groups->items[i];
 		for (size_t s = 0; s < TCB_RULE_SHAPES_MAX; s++)
 			judged[i].left_out[s] = NAN;
-		status = judge(&judged[i], args, err);
-		if (status == TCB_OK && args->format == FORMAT_TEXT)
-			status = add_text(&out, &judged[i], err);
+		TCB_TRY(judge(&judged[i], args, err));
 	}
-	if (status == TCB_OK && args->format == FORMAT_TABLE)
-		status = add_table(&out, judged, groups->count, args, err);
-	free(judged);
+	return TCB_OK;
+}
+
+static enum tcb_status print(struct judged *judged, size_t count, const struct defaults_args *args,
+			     struct tcb_error *err)
+{
+	struct tcb_str out = { 0 };
+	enum tcb_status status = TCB_OK;
+	if (args->format == FORMAT_TABLE)
+		status = add_table(&out, judged, count, args, err);
+	for (size_t i = 0; status == TCB_OK && args->format == FORMAT_TEXT && i < count; i++)
+		status = add_text(&out, &judged[i], err);
 	if (status == TCB_OK)
 		return cli_emit_to(args->out, &out, err);
 	tcb_str_fini(&out);
+	return status;
+}
+
+static enum tcb_status fill(const struct judged *judged, const struct cli_default_groups *groups,
+			    const struct defaults_args *args, struct tcb_error *err)
+{
+	const unsigned char **wanted = calloc(groups->count, sizeof *wanted);
+	if (!wanted)
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory for %zu rules", groups->count);
+	for (size_t i = 0; i < groups->count; i++)
+		wanted[i] = judged[i].wanted;
+	const struct cli_fill what = { args->device,  args->db, args->threads, args->budget_s,
+				       groups->items, wanted,   groups->count };
+	enum tcb_status status = cli_fill_run(&what, err);
+	free(wanted);
+	return status;
+}
+
+static enum tcb_status judge_and_print(const struct cli_default_groups *groups, const struct defaults_args *args,
+				       struct tcb_error *err)
+{
+	struct judged *judged = calloc(groups->count, sizeof *judged);
+	if (!judged)
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory for %zu rules", groups->count);
+	enum tcb_status status = judge_all(judged, groups, args, err);
+	if (status == TCB_OK)
+		status = args->fill ? fill(judged, groups, args, err) : print(judged, groups->count, args, err);
+	for (size_t i = 0; i < groups->count; i++)
+		free(judged[i].wanted);
+	free(judged);
 	return status;
 }
 
@@ -461,7 +548,7 @@ static enum tcb_status run_defaults(const void *arguments, struct tcb_error *err
 		TCB_TRY(cli_find_op(args->op, &op, err));
 	enum tcb_status status = read_all(&groups, args, err);
 	if (status == TCB_OK)
-		status = print(&groups, args, err);
+		status = judge_and_print(&groups, args, err);
 	cli_defaults_fini(&groups);
 	return status;
 }

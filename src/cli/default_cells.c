@@ -102,8 +102,10 @@ static struct cli_shape_row *row_of(struct cli_default_group *group, const struc
 	for (size_t i = 0; i < group->row_count; i++) {
 		struct cli_shape_row *row = &group->rows[i];
 		if (!memcmp(&row->problem.shape, &problem->shape, sizeof problem->shape) &&
-		    !strcmp(row->device.key, device->key) && row->is_judged == is_judged)
+		    !strcmp(row->device.key, device->key)) {
+			row->is_judged |= is_judged;
 			return row;
+		}
 	}
 	struct cli_shape_row *grown = grow(group->rows, group->row_count, sizeof *grown);
 	if (!grown)
@@ -283,7 +285,7 @@ static int by_shape(const void *a, const void *b)
 	for (int d = 0; d < DIMS; d++)
 		if (s[d] != t[d])
 			return s[d] < t[d] ? -1 : 1;
-	return x->is_judged != y->is_judged ? x->is_judged - y->is_judged : strcmp(x->device.key, y->device.key);
+	return strcmp(x->device.key, y->device.key);
 }
 
 /* --- forms --- */
@@ -414,12 +416,13 @@ static enum tcb_status add_best(struct forms *forms, const struct cli_shape_row 
 
 /* --- cells --- */
 
-static int is_usable(const char *form, const struct cli_shape_row *row, struct tcb_geometry *out)
+int cli_form_apply(const char *form, const struct cli_shape_row *row, const struct tcb_target *target,
+		   struct tcb_geometry *out)
 {
 	if (form)
-		return tcb_default_apply(form, &row->problem, &row->device.target, out);
+		return tcb_default_apply(form, &row->problem, target, out);
 	tcb_geometry_init(out);
-	row->problem.op->default_geometry(&row->problem, &row->device.target, out);
+	row->problem.op->default_geometry(&row->problem, target, out);
 	return 1;
 }
 
@@ -451,7 +454,7 @@ static void fill_cell(struct cli_default_group *group, double *loss, double *rea
 	const struct cli_shape_row *row = &group->rows[at];
 	struct cli_measured wanted;
 	const size_t cell = candidate * group->row_count + at;
-	const int usable = is_usable(group->forms[candidate], row, &wanted.geometry);
+	const int usable = cli_form_apply(group->forms[candidate], row, &row->device.target, &wanted.geometry);
 	const struct cli_measured *found =
 		usable && row->count ? bsearch(&wanted, row->measured, row->count, sizeof *row->measured, by_geometry)
 				     : NULL;

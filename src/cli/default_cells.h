@@ -46,13 +46,16 @@ struct cli_default_groups {
 	size_t count;
 };
 
-/* Adds the trials of the database PATH; IS_JUDGED: for judging only. */
+/* Adds the trials of the database PATH; IS_JUDGED: its shapes, wherever else they are met, are for judging only. */
 enum tcb_status cli_defaults_add(struct cli_default_groups *groups, const char *path, int is_judged,
 				 struct tcb_error *err);
 /* Drops shapes with fewer than LEAST measured geometries, groups with one shape, and those of other ops or
  * architectures than OP and ARCH (NULL: any); fills the cells of the rest. */
 enum tcb_status cli_defaults_fill(struct cli_default_groups *groups, const char *op, const char *arch, size_t least,
 				  struct tcb_error *err);
+/* The geometry of FORM (NULL: the op's own default) at ROW's shape on TARGET; 0 where there is none. */
+int cli_form_apply(const char *form, const struct cli_shape_row *row, const struct tcb_target *target,
+		   struct tcb_geometry *out);
 void cli_defaults_fini(struct cli_default_groups *groups);
 
 #endif

@@ -172,11 +172,21 @@ static enum tcb_status include_default(struct walk *walk, const struct tcb_geome
 	return TCB_OK;
 }
 
+/* The op's own default, too, where a rule has another one: what the rule is worth is asked against it. */
+static enum tcb_status include_own(const struct walk *walk, const struct tcb_geometry *own, struct tcb_error *err)
+{
+	const struct tcb_candidate *c = &walk->candidate;
+	if (tcb_space_find(walk->space, own) != SIZE_MAX ||
+	    tcb_constraint_violated(c->op, c->problem, c->target, own, c->any_size, NULL))
+		return TCB_OK;
+	return tcb_space_add(walk->space, own, err);
+}
+
 enum tcb_status tcb_space_create(const struct tcb_op *op, const struct tcb_problem *problem,
 				 const struct tcb_target *target, int any_size, struct tcb_space **out,
 				 struct tcb_error *err)
 {
-	struct tcb_geometry fallback;
+	struct tcb_geometry own, fallback;
 	*out = NULL;
 	if (target->kind == TCB_TARGET_CUDA && !op->emit)
 		return tcb_fail(err, TCB_E_UNSUPPORTED, "op %s has no GPU kernels; --device cpu has its space",
@@ -189,8 +199,9 @@ enum tcb_status tcb_space_create(const struct tcb_op *op, const struct tcb_probl
 		goto done;
 	}
 	walk->space = space;
-	tcb_geometry_init(&walk->geometry);
-	op->default_geometry(problem, target, &walk->geometry);
+	tcb_geometry_init(&own);
+	op->default_geometry(problem, target, &own);
+	walk->geometry = own;
 	walk->candidate = (struct tcb_candidate){ op, problem, target, &walk->geometry, { 0 }, any_size, 0, 0 };
 	status = take_axes(space, op, problem, target, err);
 	if (status != TCB_OK)
@@ -201,6 +212,8 @@ enum tcb_status tcb_space_create(const struct tcb_op *op, const struct tcb_probl
 		tcb_default_geometry(problem, target, &fallback);
 		status = include_default(walk, &fallback, err);
 	}
+	if (status == TCB_OK)
+		status = include_own(walk, &own, err);
 done:
 	free(walk);
 	if (status == TCB_OK)
@@ -262,4 +275,28 @@ size_t tcb_space_find(const struct tcb_space *space, const struct tcb_geometry *
 		if (tcb_geometry_equal(&space->geometries[i], geometry))
 			return i;
 	return SIZE_MAX;
+}
+
+static int is_among(const struct tcb_geometry *geometry, const struct tcb_geometry *only, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (tcb_geometry_equal(geometry, &only[i]))
+			return 1;
+	return 0;
+}
+
+void tcb_space_keep(struct tcb_space *space, const struct tcb_geometry *only, size_t count)
+{
+	size_t kept = 0, ordered = 0, default_index = 0;
+	for (size_t i = 0; i < space->count; i++) {
+		if (i != space->default_index && !is_among(&space->geometries[i], only, count))
+			continue;
+		ordered += i < space->ordered;
+		if (i == space->default_index)
+			default_index = kept;
+		space->geometries[kept++] = space->geometries[i];
+	}
+	space->count = kept;
+	space->ordered = ordered;
+	space->default_index = default_index;
 }

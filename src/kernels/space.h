@@ -25,6 +25,8 @@ enum tcb_status tcb_space_create(const struct tcb_op *op, const struct tcb_probl
 void tcb_space_destroy(struct tcb_space *space); /* NULL is fine */
 /* Appends GEOMETRY, which no axis reaches and which is not there yet.  Pointers into GEOMETRIES are stale then. */
 enum tcb_status tcb_space_add(struct tcb_space *space, const struct tcb_geometry *geometry, struct tcb_error *err);
+/* Drops all but the default and the COUNT geometries of ONLY; those of ONLY that SPACE does not have are no matter. */
+void tcb_space_keep(struct tcb_space *space, const struct tcb_geometry *only, size_t count);
 /* Index of GEOMETRY, or SIZE_MAX. */
 size_t tcb_space_find(const struct tcb_space *space, const struct tcb_geometry *geometry);
 

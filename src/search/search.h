@@ -65,10 +65,12 @@ struct tcb_sweep_options {
 	size_t max_trials;    /* 0: no limit */
 	uint64_t seed;
 	int any_size;
-	struct tcb_shard shard; /* all zero: the whole space */
-	unsigned states;        /* bit 1u << enum tcb_state */
-	size_t rotation_bytes;  /* 0: twice the last-level cache, at least 512 MiB, at most a quarter of the RAM */
-	double timeout_s;       /* one candidate's limit; 0: 20 s */
+	struct tcb_shard shard;          /* all zero: the whole space */
+	const struct tcb_geometry *only; /* the only candidates beside the default, of the space; NULL: all of it */
+	size_t only_count;
+	unsigned states;       /* bit 1u << enum tcb_state */
+	size_t rotation_bytes; /* 0: twice the last-level cache, at least 512 MiB, at most a quarter of the RAM */
+	double timeout_s;      /* one candidate's limit; 0: 20 s */
 	const struct tcb_place *others; /* GPUs identical to the sweep's place, to share the screening */
 	size_t other_count;
 	const struct tcb_start_winner *winners; /* of other problems: what is tried first; may be NULL */

@@ -470,6 +470,8 @@ static enum tcb_status prepare(struct tcb_sweep *sweep, const struct tcb_place *
 	TCB_TRY(tcb_space_create(sweep->op, sweep->problem, &place->device.target, options->any_size, &sweep->space,
 				 err));
 	tcb_shard_narrow(&options->shard, sweep->space);
+	if (options->only)
+		tcb_space_keep(sweep->space, options->only, options->only_count);
 	sweep->out->space_count = sweep->progress.total = sweep->space->count;
 	sweep->entries = malloc(sweep->space->count * sizeof *sweep->entries);
 	if (!sweep->entries)
