@@ -22,7 +22,8 @@ enum cli_kind {
 	CLI_LIST,    /* struct cli_list: every occurrence, in order */
 	CLI_COUNT,   /* uint64_t: a decimal number */
 	CLI_BYTES,   /* uint64_t: a number with K, M or G (powers of 1024) */
-	CLI_SECONDS, /* double: a number with s, m or h; 0 for "none" where `words` is that */
+	CLI_SECONDS, /* double: a number with s, m or h; INFINITY for "none" where `words` is that */
+	CLI_NUMBER,  /* double: a decimal number above zero; INFINITY for "none" where `words` is that */
 	CLI_WORD,    /* int: index in `words` */
 };
 
@@ -40,17 +41,20 @@ struct cli_option {
 	const char *words;    /* the words that may be given, as in "cold|hot"; NULL: any */
 	const char *fallback; /* the default, parsed as if it had been given; NULL for none */
 	const char *note;     /* the default in words, where it is no literal; NULL for none */
+	const char *bare;     /* what the option means without its argument; NULL: it needs one */
+	uint64_t least, most; /* of a CLI_COUNT; most 0: any */
 	int required;
 	const char *help;
 };
 
 struct cli_command {
 	const char *name;
-	const char *summary;              /* one line for the list of commands */
-	const char *description;          /* for `tcbtune help NAME`: what it does, what it prints, which exit codes */
-	const char *examples;             /* command lines, each on a line of its own */
-	const struct cli_option *options; /* ends with a row that has neither name nor argument */
-	size_t args_bytes;                /* size of the argument struct */
+	const char *summary;     /* one line for the list of commands */
+	const char *description; /* for `tcbtune help NAME`: what it does, what it prints, which exit codes */
+	void (*table)(struct tcb_str *out); /* what help prints after the options; NULL: nothing */
+	const char *examples;               /* command lines, each on a line of its own */
+	const struct cli_option *options;   /* ends with a row that has neither name nor argument */
+	size_t args_bytes;                  /* size of the argument struct */
 	enum tcb_status (*run)(const void *args, struct tcb_error *err);
 };
 

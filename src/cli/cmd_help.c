@@ -103,6 +103,10 @@ enum tcb_status cli_help_command(const struct cli_command *command, struct tcb_e
 	for (const struct cli_option *option = command->options; !is_end(option); option++)
 		add_option(&out, option);
 	tcb_str_add(&out, "  --help                this text\n");
+	if (command->table) {
+		tcb_str_add(&out, "\n");
+		command->table(&out);
+	}
 	if (command->examples) {
 		tcb_str_add(&out, "\nexamples:\n");
 		cli_add_text(&out, command->examples);

@@ -4,6 +4,7 @@
  * the search tries the rest, every finished trial goes into the database, and
  * the winners are stored and printed.  Here the search and the database meet.
  */
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,12 +15,14 @@
 #include "base/build_info.h"
 #include "cli/best_rows.h"
 #include "cli/cli.h"
+#include "cli/effort.h"
 #include "cli/former.h"
 #include "cli/problems.h"
 #include "cli/progress.h"
 #include "cli/shard_option.h"
 #include "cli/stored_starts.h"
 #include "cli/sweep_cards.h"
+#include "cli/sweep_estimate.h"
 #include "kernels/signature.h"
 #include "search/model.h"
 
@@ -32,7 +35,8 @@ struct sweep_args {
 	const char *op, *device, *contract, *gguf, *strategy, *shard, *db;
 	struct cli_list shapes;
 	uint64_t threads, max_trials, seed, rotation, finalists;
-	double budget_s, timeout_s;
+	double budget_s, timeout_s, until_stable, target_ratio; /* 0: as the effort says; infinite: none */
+	int effort;                                             /* enum cli_effort */
 	int counters; /* index in the words below: the order of enum tcb_counters_mode */
 	int starts;   /* index in the words below */
 	int any_size, fresh, again, measured_only, json;
@@ -55,13 +59,35 @@ static const struct cli_option options[] = {
 	  .kind = CLI_TEXT,
 	  .offset = offsetof(struct sweep_args, strategy),
 	  .help = "how candidates are chosen: @STRATEGIES; the first by default" },
+	{ .name = "effort",
+	  .argument = "E",
+	  .kind = CLI_WORD,
+	  .offset = offsetof(struct sweep_args, effort),
+	  .words = CLI_EFFORT_WORDS,
+	  .fallback = "normal",
+	  .help = "how much is done, see below; the other options override single values of it" },
 	{ .name = "budget",
 	  .argument = "TIME",
 	  .kind = CLI_SECONDS,
 	  .offset = offsetof(struct sweep_args, budget_s),
 	  .words = "none",
-	  .fallback = "150s",
+	  .note = "by --effort",
 	  .help = "time for one shape, as in 60s or 2m; none: until every candidate is tried" },
+	{ .name = "until-stable",
+	  .argument = "PERCENT",
+	  .kind = CLI_NUMBER,
+	  .offset = offsetof(struct sweep_args, until_stable),
+	  .words = "none",
+	  .bare = "1",
+	  .note = "by --effort",
+	  .help = "stop once as many trials again are expected to gain less than so much, 1 where it is not said" },
+	{ .name = "target-ratio",
+	  .argument = "X",
+	  .kind = CLI_NUMBER,
+	  .offset = offsetof(struct sweep_args, target_ratio),
+	  .note = "none",
+	  .help = "stop once the best so far takes at most X times the device's limit: reading the bytes, or on a CPU "
+		  "computing as much" },
 	{ .name = "max-trials",
 	  .argument = "N",
 	  .kind = CLI_COUNT,
@@ -90,7 +116,9 @@ static const struct cli_option options[] = {
 	  .argument = "N",
 	  .kind = CLI_COUNT,
 	  .offset = offsetof(struct sweep_args, finalists),
-	  .fallback = "12",
+	  .note = "by --effort",
+	  .least = 1,
+	  .most = FINALISTS_MAX,
 	  .help = "how many candidates the finals keep to the end, beside the default geometry" },
 	{ .name = "any-size",
 	  .kind = CLI_FLAG,
@@ -133,7 +161,9 @@ struct sweeping {
 	struct tcb_db *db;
 	char db_path[CLI_PATH_MAX];
 	struct cli_best_rows rows;
-	size_t refuted; /* by --again: former verdicts that do not hold */
+	size_t refuted;               /* by --again: former verdicts that do not hold */
+	struct cli_effort_row limits; /* the effort's, where no option says otherwise */
+	struct cli_estimates estimates;
 	json_t *sweeps; /* NULL without --json */
 	int json_failed;
 };
@@ -199,14 +229,6 @@ static enum tcb_status check_strategy(const char *name, struct tcb_error *err)
 	return TCB_E_USAGE;
 }
 
-static enum tcb_status check_finalists(uint64_t count, struct tcb_error *err)
-{
-	if (count < 1 || count > FINALISTS_MAX)
-		return tcb_fail(err, TCB_E_USAGE, "--finalists %llu is not between 1 and %d", (unsigned long long)count,
-				FINALISTS_MAX);
-	return TCB_OK;
-}
-
 static enum tcb_status store_trial(void *ctx, const struct tcb_trial *trial, struct tcb_error *err)
 {
 	struct sweep_job *job = ctx;
@@ -230,7 +252,7 @@ static enum tcb_status load_known(struct sweep_job *job, struct tcb_error *err)
 	TCB_TRY(tcb_db_trials(job->run->db, &job->run->place.device, problem, job->run->args->rotation, &job->trials,
 			      &job->trial_count, err));
 	TCB_TRY(tcb_trials_current(problem, &job->run->place.device.target, job->trials, job->trial_count,
-				   KNOWN_SHARE * job->run->args->budget_s, &current, err));
+				   KNOWN_SHARE * job->run->limits.budget_s, &current, err));
 	job->known_count = current.count;
 	job->stale_count = job->trial_count - current.count - current.unseen;
 	if (job->known_count)
@@ -279,10 +301,28 @@ static enum tcb_status begin_sweep(struct sweep_job *job, const struct tcb_sweep
 	return status;
 }
 
-/* A GPU that is absent: there is nothing to measure on. */
+/* A GPU that is absent, or is not to be asked: there is nothing to measure on. */
 static int is_modelled(const struct sweeping *run)
 {
-	return run->place.device.target.kind == TCB_TARGET_CUDA && run->place.gpu.ordinal < 0;
+	return run->place.device.target.kind == TCB_TARGET_CUDA &&
+	       (run->place.gpu.ordinal < 0 || run->args->effort == CLI_EFFORT_ESTIMATE);
+}
+
+/* An option's value before the effort's; "none" is 0. */
+static double given_or(double given, double otherwise)
+{
+	return given > 0 ? (isinf(given) ? 0 : given) : otherwise;
+}
+
+static struct cli_effort_row limits_of(const struct sweep_args *args)
+{
+	struct cli_effort_row limits = *cli_effort_row((enum cli_effort)args->effort);
+
+	limits.budget_s = given_or(args->budget_s, limits.budget_s);
+	limits.until_stable = given_or(args->until_stable / 100, limits.until_stable);
+	limits.finalists = args->finalists ? (unsigned)args->finalists : limits.finalists;
+	limits.strategy = args->strategy ? args->strategy : limits.strategy;
+	return limits;
 }
 
 /* UTC with milliseconds, as the database writes its dates. */
@@ -383,26 +423,42 @@ static enum tcb_status no_winner(const struct sweep_job *job, struct tcb_error *
 			job->first_message[0] ? ": " : "", job->first_message);
 }
 
+/* Why it stopped where there was time, and what going on would bring. */
+static void print_ended(const struct sweep_job *job, char *out, size_t capacity)
+{
+	const struct tcb_sweep_result *result = &job->result;
+
+	if (result->ended == TCB_ENDED_TARGET)
+		(void)snprintf(out, capacity, "; stopped at %.2f x the limit cold, %.2f x hot (--target-ratio %g)",
+			       result->of_limit[TCB_COLD], result->of_limit[TCB_HOT], job->run->args->target_ratio);
+	else if (!result->complete && isfinite(result->expected_gain))
+		(void)snprintf(out, capacity, "; %sas many trials again are expected to gain %.2g %%",
+			       result->ended == TCB_ENDED_STABLE ? "stopped because " : "",
+			       100 * result->expected_gain);
+}
+
 static void say_result(const struct sweep_job *job)
 {
 	const struct tcb_sweep_result *result = &job->result;
-	char slow[64] = "", passes[64] = "";
+	char slow[64] = "", passes[64] = "", ended[160] = "";
 
 	if (result->too_slow)
 		snprintf(slow, sizeof slow, ", %zu too slow to run at full size", result->too_slow);
 	if (result->with_passes)
 		snprintf(passes, sizeof passes, "; the best %zu once more with passes=all", result->with_passes);
+	print_ended(job, ended, sizeof ended);
 	if (is_modelled(job->run))
 		cli_say("%s: ranked %zu candidates of %zu by the model, %zu of them failed; nothing was measured, "
-			"because "
-			"%s is not attached",
-			job->label, result->tried, result->space_count, result->failed, job->run->place.device.name);
+			"because %s%s",
+			job->label, result->tried, result->space_count, result->failed,
+			job->run->place.gpu.ordinal < 0 ? job->run->place.device.name : "--effort estimate says so",
+			job->run->place.gpu.ordinal < 0 ? " is not attached" : "");
 	else if (result->tried == 0 && result->complete)
 		cli_say("%s: all %zu candidates are known%s; the finals were repeated", job->label, result->space_count,
 			passes);
 	else
-		cli_say("%s: tried %zu candidates, %zu failed%s, %zu were known, of %zu%s%s", job->label, result->tried,
-			result->failed, slow, result->known, result->space_count, passes,
+		cli_say("%s: tried %zu candidates, %zu failed%s, %zu were known, of %zu%s%s%s", job->label,
+			result->tried, result->failed, slow, result->known, result->space_count, passes, ended,
 			result->complete ? "" : "; the same command goes on from here");
 }
 
@@ -428,6 +484,8 @@ static void add_json(struct sweep_job *job, size_t first_row)
 	cli_json_set(object, "starts", cli_starts_json(result, &job->winners, &run->json_failed), &run->json_failed);
 	cli_json_set(object, "too_slow", cli_json_size(result->too_slow), &run->json_failed);
 	cli_json_set(object, "complete", json_boolean(result->complete), &run->json_failed);
+	cli_json_set(object, "ended", json_string(tcb_ended_text(result->ended)), &run->json_failed);
+	cli_json_set(object, "expected_gain", cli_json_real(result->expected_gain), &run->json_failed);
 	for (int state = 0; state < TCB_STATE_COUNT; state++) {
 		const struct tcb_verdict *verdict = &result->verdict[state];
 		char text[TCB_GEOMETRY_TEXT_MAX];
@@ -458,8 +516,10 @@ static void fill_options(const struct sweeping *run, struct cli_progress *progre
 	const struct sweep_args *args = run->args;
 
 	*out = (struct tcb_sweep_options){
-		.strategy = args->strategy,
-		.budget_s = args->budget_s,
+		.strategy = run->limits.strategy,
+		.budget_s = run->limits.budget_s,
+		.until_stable = run->limits.until_stable,
+		.target_ratio = isinf(args->target_ratio) ? 0 : args->target_ratio,
 		.max_trials = args->max_trials,
 		.seed = args->seed + (uint64_t)args->again,
 		.any_size = args->any_size,
@@ -469,7 +529,7 @@ static void fill_options(const struct sweeping *run, struct cli_progress *progre
 		.states = 1u << TCB_COLD | 1u << TCB_HOT,
 		.rotation_bytes = args->rotation,
 		.timeout_s = args->timeout_s,
-		.finalists = (unsigned)args->finalists,
+		.finalists = run->limits.finalists,
 		.counters = (enum tcb_counters_mode)args->counters,
 		.stop = &stop_asked,
 		.progress = cli_progress_show,
@@ -540,6 +600,14 @@ static enum tcb_status sweep_problem(struct sweeping *run, const struct cli_prob
 	enum tcb_status status;
 
 	label_job(&job);
+	if (run->args->effort == CLI_EFFORT_ESTIMATE) {
+		const struct cli_query query = { run->args->db, run->place.device.name, run->args->threads, TCB_COLD };
+		int is_known;
+
+		TCB_TRY(cli_estimate(&run->estimates, &query, &problem->problem, is_modelled(run), &is_known, err));
+		if (is_known || !is_modelled(run))
+			return TCB_OK;
+	}
 	status = load_known(&job, err);
 	if (status == TCB_OK && run->args->starts && !is_modelled(run))
 		status = cli_winners_read(run->db, &problem->problem, &run->place.device, &job.winners, err);
@@ -566,9 +634,14 @@ static enum tcb_status print_winners(struct sweeping *run, enum tcb_status statu
 		cli_json_set(root, "database", cli_json_text(run->db_path), &run->json_failed);
 		cli_json_set(root, "interrupted", json_boolean(status == TCB_E_INTERRUPTED), &run->json_failed);
 		cli_json_set(root, "sweeps", run->sweeps, &run->json_failed);
+		if (run->args->effort == CLI_EFFORT_ESTIMATE)
+			cli_json_set(root, "estimates", cli_estimates_json(&run->estimates, &run->json_failed),
+				     &run->json_failed);
 		run->sweeps = NULL;
 		return cli_emit_json(cli_json_end(root, run->json_failed), err);
 	}
+	if (run->estimates.count)
+		TCB_TRY(cli_estimates_print(&run->estimates, err));
 	if (run->rows.count == 0)
 		return TCB_OK;
 	printed = cli_best_rows_table(&run->rows, CLI_TABLE_TEXT, &out, err);
@@ -605,12 +678,11 @@ static enum tcb_status run_problems(struct sweeping *run, const struct cli_probl
 static enum tcb_status run_sweep(const void *arguments, struct tcb_error *err)
 {
 	const struct sweep_args *args = arguments;
-	struct sweeping run = { .args = args };
+	struct sweeping run = { .args = args, .limits = limits_of(args) };
 	struct cli_problems problems;
 	enum tcb_status status;
 
 	TCB_TRY(check_strategy(args->strategy, err));
-	TCB_TRY(check_finalists(args->finalists, err));
 	TCB_TRY(cli_shard_find(args->shard, &run.shard, err));
 	TCB_TRY(cli_problems_make(args->op, args->contract, &args->shapes, args->gguf, &problems, err));
 	status = cli_open_device(args->device, args->threads, &run.place, err);
@@ -629,6 +701,7 @@ static enum tcb_status run_sweep(const void *arguments, struct tcb_error *err)
 	}
 	json_decref(run.sweeps);
 	cli_best_rows_fini(&run.rows);
+	free(run.estimates.items);
 	free(run.others);
 	cli_close_db(run.db);
 	cli_problems_fini(&problems);
@@ -653,8 +726,11 @@ const struct cli_command cli_command_sweep = {
 		"Progress goes to stderr; the winners' table, or JSON, to stdout.",
 	.examples = "  tcbtune sweep --op @OP\n"
 		    "  tcbtune sweep --op @OP --gguf model.gguf --budget 60s\n"
+		    "  tcbtune sweep --op @OP --effort quick\n"
+		    "  tcbtune sweep --op @OP --budget none --until-stable 0.5 --target-ratio 1.1\n"
 		    "  tcbtune sweep --op @OP --device cpu:avx2 --threads 1 --shape 1x4096x4096\n",
 	.options = options,
+	.table = cli_effort_add_table,
 	.args_bytes = sizeof(struct sweep_args),
 	.run = run_sweep,
 };

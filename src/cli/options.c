@@ -149,6 +149,9 @@ static enum tcb_status set_count(const struct cli_option *option, const char *te
 
 	if (read_count(text, &value, &end) != 0 || *end)
 		return tcb_fail(err, TCB_E_USAGE, "--%s wants a whole number, not '%s'", option->name, text);
+	if (option->most && (value < option->least || value > option->most))
+		return tcb_fail(err, TCB_E_USAGE, "--%s %s is not between %llu and %llu", option->name, text,
+				(unsigned long long)option->least, (unsigned long long)option->most);
 	*out = value;
 	return TCB_OK;
 }
@@ -185,7 +188,7 @@ static enum tcb_status set_seconds(const struct cli_option *option, const char *
 	double value, scale = 1;
 
 	if (option->words && strcmp(text, option->words) == 0) {
-		*out = 0;
+		*out = INFINITY;
 		return TCB_OK;
 	}
 	value = strtod(text, &end);
@@ -206,6 +209,23 @@ static enum tcb_status set_seconds(const struct cli_option *option, const char *
 bad:
 	return tcb_fail(err, TCB_E_USAGE, "--%s wants a time above zero such as 60s, 2m%s, not '%s'", option->name,
 			option->words ? " or none" : "", text);
+}
+
+static enum tcb_status set_number(const struct cli_option *option, const char *text, double *out, struct tcb_error *err)
+{
+	char *end;
+	double value;
+
+	if (option->words && strcmp(text, option->words) == 0) {
+		*out = INFINITY;
+		return TCB_OK;
+	}
+	value = strtod(text, &end);
+	if (end == text || *end || text + strspn(text, "0123456789.") != end || !(value > 0) || !isfinite(value))
+		return tcb_fail(err, TCB_E_USAGE, "--%s wants a number above zero%s, not '%s'", option->name,
+				option->words ? " or none" : "", text);
+	*out = value;
+	return TCB_OK;
 }
 
 static enum tcb_status set_word(const struct cli_option *option, const char *text, int *out, struct tcb_error *err)
@@ -259,6 +279,8 @@ static enum tcb_status set_value(const struct cli_option *option, const char *te
 		return set_bytes(option, text, member, err);
 	case CLI_SECONDS:
 		return set_seconds(option, text, member, err);
+	case CLI_NUMBER:
+		return set_number(option, text, member, err);
 	case CLI_WORD:
 		return set_word(option, text, member, err);
 	}
@@ -317,6 +339,8 @@ static enum tcb_status take_option(const struct cli_command *command, int argc, 
 		value++;
 	} else if (*index + 1 < argc && strncmp(argv[*index + 1], "--", 2) != 0) {
 		value = argv[++*index];
+	} else {
+		value = option->bare;
 	}
 	if (!value || !*value)
 		return no_argument(option, err);

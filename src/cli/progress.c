@@ -6,6 +6,7 @@
  */
 #include "cli/progress.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -52,6 +53,8 @@ static void compose(struct tcb_str *line, const struct cli_progress *progress, c
 		tcb_str_addf(line, ", %zu failed", now->failed);
 	if (now->too_slow)
 		tcb_str_addf(line, ", %zu too slow to run", now->too_slow);
+	if (isfinite(now->expected_gain))
+		tcb_str_addf(line, ", gain %.2g %% expected", 100 * now->expected_gain);
 	for (int state = 0; state < TCB_STATE_COUNT; state++)
 		add_best(line, progress, now, (enum tcb_state)state);
 	tcb_str_addf(line, " | %s", elapsed);

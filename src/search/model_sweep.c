@@ -192,6 +192,7 @@ static enum tcb_status model_space(struct modelling *m, struct tcb_error *err)
 			break;
 	}
 	m->out->complete = m->out->tried == m->space->count;
+	m->out->ended = m->out->complete ? TCB_ENDED_COMPLETE : TCB_ENDED_BUDGET;
 	return TCB_OK;
 }
 
@@ -397,7 +398,7 @@ enum tcb_status tcb_model_sweep(const struct tcb_op *op, const struct tcb_proble
 				struct tcb_sweep_result *out, struct tcb_error *err)
 {
 	struct modelling *m = calloc(1, sizeof *m);
-	*out = (struct tcb_sweep_result){ 0 };
+	*out = (struct tcb_sweep_result){ .expected_gain = NAN, .of_limit = { NAN, NAN } };
 	for (int s = 0; s < TCB_STATE_COUNT; s++)
 		out->verdict[s].state = (enum tcb_state)s;
 	if (!m)
@@ -405,6 +406,7 @@ enum tcb_status tcb_model_sweep(const struct tcb_op *op, const struct tcb_proble
 	m->options = options;
 	m->out = out;
 	m->start_s = now_s();
+	m->progress.expected_gain = NAN;
 	enum tcb_status status = tcb_model_init(&m->model, op, problem, &place->gpu, err);
 	if (status == TCB_OK)
 		status = prepare(m, err);

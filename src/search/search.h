@@ -40,6 +40,7 @@ struct tcb_progress {
 	size_t known, failed;     /* taken over from earlier sweeps; outcome other than ok */
 	size_t too_slow;          /* neither failed nor measured: TCB_OUTCOME_TOO_SLOW */
 	double elapsed_s, left_s; /* left_s < 0: unknown yet */
+	double expected_gain;     /* of as many trials again, as a ratio - 1; NaN: unknown yet */
 	const char *phase;        /* "setup", "screen", "finals", "counters" */
 	const struct tcb_geometry *best[TCB_STATE_COUNT]; /* NULL until something was measured */
 	double best_ns[TCB_STATE_COUNT];
@@ -63,6 +64,8 @@ struct tcb_sweep_options {
 	const char *strategy; /* name in the strategy table; NULL for the default */
 	double budget_s;      /* 0: until the space is done */
 	size_t max_trials;    /* 0: no limit */
+	double target_ratio;  /* enough is a best that takes this many times the device's limit; 0: never enough */
+	double until_stable;  /* stop below this expected gain (0.01: 1 %); 0: never */
 	uint64_t seed;
 	int any_size;
 	struct tcb_shard shard;          /* all zero: the whole space */
@@ -81,6 +84,16 @@ struct tcb_sweep_options {
 	const volatile sig_atomic_t *stop; /* nonzero ends the sweep cleanly; may be NULL */
 	void (*progress)(void *ctx, const struct tcb_progress *progress); /* a few times a second; may be NULL */
 	void *progress_ctx;
+};
+
+/* Why no more candidates were tried. */
+#define TCB_ENDED_LIST(X)       \
+	X(COMPLETE, "complete") \
+	X(BUDGET, "budget") X(TRIALS, "trials") X(STRATEGY, "strategy") X(TARGET, "target") X(STABLE, "stable")
+enum tcb_ended {
+#define TCB_ENDED_ENUM(id, text) TCB_ENDED_##id,
+	TCB_ENDED_LIST(TCB_ENDED_ENUM)
+#undef TCB_ENDED_ENUM
 };
 
 /* The outcome of the finals in one cache state. */
@@ -131,7 +144,10 @@ struct tcb_sweep_result {
 	size_t with_passes;   /* tried besides: the best of a GPU's once more, with passes=all */
 	char failure[160];    /* of a model: why most of those that failed did */
 	size_t failure_count; /* how many of them */
-	int complete;         /* every candidate of the space is decided; 0 after a budget, a limit or an interrupt */
+	enum tcb_ended ended;
+	double expected_gain;             /* of as many trials again, as the screening ended; NaN: unknown */
+	double of_limit[TCB_STATE_COUNT]; /* the best's time over the device's limit then, where asked for; NaN */
+	int complete; /* every candidate of the space is decided; 0 after a budget, a limit or an interrupt */
 	struct tcb_recheck recheck[TCB_STATE_COUNT]; /* of options->former */
 	struct tcb_verdict verdict[TCB_STATE_COUNT];
 };
@@ -147,6 +163,7 @@ enum tcb_status tcb_sweep_run(const struct tcb_op *op, const struct tcb_problem 
 			      size_t known_count, const struct tcb_sink *sink, struct tcb_sweep_result *out,
 			      struct tcb_error *err);
 void tcb_sweep_result_fini(struct tcb_sweep_result *result);
+const char *tcb_ended_text(enum tcb_ended ended); /* sweep_limits.c */
 /* cards.c: how far the slowest card is from the fastest with the winner, and the largest speedup from the least, as
  * ratios - 1; NaN where less than two cards were measured. */
 void tcb_cards_differ(const struct tcb_sweep_result *result, enum tcb_state state, double *time_out,

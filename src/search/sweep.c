@@ -384,6 +384,7 @@ static enum tcb_status screen_next(struct tcb_sweep *sweep, struct ahead *ahead,
 		TCB_TRY(challenge_all(sweep, ahead->index[i], err));
 		if (ahead->index[i] < sweep->out->space_count)
 			tell(sweep, ahead->index[i]);
+		tcb_sweep_count_trial(sweep);
 	}
 	TCB_TRY(tcb_sweep_keep_best(sweep, 0, err));
 	ahead->count -= batch;
@@ -397,7 +398,7 @@ static enum tcb_status screen_all(struct tcb_sweep *sweep, struct ahead *ahead, 
 	for (;;) {
 		TCB_TRY(check_stop(sweep, err));
 		TCB_TRY(look_ahead(sweep, ahead, err));
-		if (ahead->count == 0 || budget_spent(sweep) >= 1)
+		if (ahead->count == 0 || budget_spent(sweep) >= 1 || tcb_sweep_is_enough(sweep))
 			return TCB_OK;
 		TCB_TRY(screen_next(sweep, ahead, err));
 	}
@@ -508,7 +509,8 @@ static enum tcb_status prepare(struct tcb_sweep *sweep, const struct tcb_place *
 		if (i < sweep->out->space_count)
 			tell(sweep, i);
 	}
-	return tcb_sweep_keep_best(sweep, 1, err);
+	TCB_TRY(tcb_sweep_keep_best(sweep, 1, err));
+	return tcb_sweep_measure_limits(sweep, err);
 }
 
 static enum tcb_status run(struct tcb_sweep *sweep, struct tcb_error *err)
@@ -517,6 +519,9 @@ static enum tcb_status run(struct tcb_sweep *sweep, struct tcb_error *err)
 	if (status == TCB_OK)
 		status = screen(sweep, err);
 	sweep->out->complete = sweep->progress.done == sweep->space->count;
+	tcb_sweep_say_ended(sweep, budget_spent(sweep) >= 1);
+	if (sweep->options->budget_s > 0) /* the finals take no more for the time that is left over */
+		sweep->end_s = fmin(sweep->end_s, now_s() + finals_reserve(sweep->options->budget_s));
 	if (status != TCB_OK || sweep->anchor == SIZE_MAX)
 		return status;
 	if (sweep->target->kind == TCB_TARGET_CUDA)
@@ -542,7 +547,7 @@ enum tcb_status tcb_sweep_run(const struct tcb_op *op, const struct tcb_problem 
 			      size_t known_count, const struct tcb_sink *sink, struct tcb_sweep_result *out,
 			      struct tcb_error *err)
 {
-	*out = (struct tcb_sweep_result){ 0 };
+	*out = (struct tcb_sweep_result){ .expected_gain = NAN, .of_limit = { NAN, NAN } };
 	struct tcb_sweep sweep = {
 		.op = op,
 		.problem = problem,
@@ -555,6 +560,7 @@ enum tcb_status tcb_sweep_run(const struct tcb_op *op, const struct tcb_problem 
 		.anchor = SIZE_MAX,
 		.start_s = now_s(),
 		.samples_max = SAMPLES_MAX,
+		.progress = { .expected_gain = NAN },
 	};
 	sweep.end_s = sweep.start_s + options->budget_s;
 	sweep.screen_end_s = sweep.end_s - finals_reserve(options->budget_s);

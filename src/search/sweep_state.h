@@ -7,6 +7,7 @@
 
 #include "search/drift.h"
 #include "search/finals.h"
+#include "search/gain.h"
 #include "search/spread.h"
 #include "search/strategy.h"
 #include "search/team.h"
@@ -44,6 +45,8 @@ struct tcb_sweep {
 	struct tcb_spread spread[TCB_STATE_COUNT];  /* of the anchor, on all members */
 	size_t best[TCB_STATE_COUNT];               /* space index, and its score; infinite until there is one */
 	double best_score[TCB_STATE_COUNT];
+	double limit_score[TCB_STATE_COUNT]; /* of the device's limit, as a candidate would have it; 0: not measured */
+	struct tcb_gain gain[TCB_STATE_COUNT];
 	size_t kept[TCB_STATE_COUNT]; /* what the sink knows as the best so far; SIZE_MAX: nothing */
 	double start_s, screen_end_s, end_s, next_anchor_s, next_progress_s, next_keep_s;
 	double try_s;                    /* what a candidate takes, running mean */
@@ -100,6 +103,16 @@ enum tcb_status tcb_sweep_keep_best(struct tcb_sweep *sweep, int now, struct tcb
 
 /* sweep_starts.c: candidates to try before the strategy is asked, the nearest winners' first; returns how many. */
 size_t tcb_sweep_choose_starts(struct tcb_sweep *sweep, size_t chosen[TCB_STARTS_MAX]);
+
+/* sweep_limits.c */
+/* What the device could do at all, where a sweep stops near it. */
+enum tcb_status tcb_sweep_measure_limits(struct tcb_sweep *sweep, struct tcb_error *err);
+/* After each trial of the strategy: what is expected of going on, and how far the best is from the limit. */
+void tcb_sweep_count_trial(struct tcb_sweep *sweep);
+/* Is the target reached, or going on not worth it?  Then RESULT->ended says which. */
+int tcb_sweep_is_enough(struct tcb_sweep *sweep);
+/* RESULT->ended of a screening that was not ended so; SPENT: there was no time left, or no trial. */
+void tcb_sweep_say_ended(struct tcb_sweep *sweep, int spent);
 
 /* sweep_passes.c */
 /* A new candidate of the sweep, of which nothing is known. */

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""docs/ops.md holds the table that `tcbtune ops --markdown` prints, and a section for each op."""
+"""docs/ops.md holds the table that `tcbtune ops --markdown` prints, and a section for each op; docs/search.md the table
+of efforts that `tcbtune help sweep` prints."""
 from cli_support import Cli
 
 MARK = "<!-- tcbtune ops --markdown -->\n"
@@ -15,4 +16,9 @@ cli.check(len(names) > 10, "the table has rows")
 for name in names:
     cli.check(f"`{name}`" in parts[2], f"docs/ops.md says nothing about {name} below its table")
 cli.run("ops", "--markdown", "--json", expect=2)
+lines = cli.run("help", "sweep").stdout.splitlines()
+efforts = lines[next(i for i, line in enumerate(lines) if line.startswith("  effort  ")):][:6]
+text = "\n".join("  " + line for line in efforts)
+cli.check(text in (cli.fixtures / ".." / ".." / "docs" / "search.md").read_text(),
+          f"docs/search.md lacks the table of efforts:\n{text}")
 cli.done()

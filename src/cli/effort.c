@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The one table of what an effort means; docs/search.md shows it as it is
+ * printed (FFTW has such words: ESTIMATE, MEASURE, PATIENT, EXHAUSTIVE).
+ */
+#include "cli/effort.h"
+
+#include <stdio.h>
+
+#include "cli/emit.h"
+
+static const struct cli_effort_row rows[CLI_EFFORT_COUNT] = {
+	[CLI_EFFORT_ESTIMATE] = { "estimate", 10, 0, 0, NULL,
+				  "nothing is measured: stored results, else a GPU's model" },
+	[CLI_EFFORT_QUICK] = { "quick", 10, 0.02, 8, NULL, "a first answer" },
+	[CLI_EFFORT_NORMAL] = { "normal", 45, 0.01, 12, NULL, "what a program is served with" },
+	[CLI_EFFORT_THOROUGH] = { "thorough", 300, 0.001, 24, NULL, "for shapes that matter" },
+	[CLI_EFFORT_EXHAUSTIVE] = { "exhaustive", 0, 0, 48, "exhaustive", "every candidate, however long it takes" },
+};
+
+const struct cli_effort_row *cli_effort_row(enum cli_effort effort)
+{
+	return &rows[effort];
+}
+
+void cli_effort_add_table(struct tcb_str *out)
+{
+	cli_add_line(out, "  %-10s  %-6s  %-12s  %-9s  %-11s  %s", "effort", "budget", "until-stable", "finalists",
+		     "strategy", "what for");
+	for (int i = 0; i < CLI_EFFORT_COUNT; i++) {
+		const struct cli_effort_row *row = &rows[i];
+		const char *strategy = row->strategy ? row->strategy : row->finalists ? "the default" : "none";
+		char budget[CLI_NUMBER_MAX], stable[CLI_NUMBER_MAX], finalists[CLI_NUMBER_MAX];
+
+		(void)snprintf(budget, sizeof budget, row->budget_s > 0 ? "%.0fs" : "none", row->budget_s);
+		(void)snprintf(stable, sizeof stable, row->until_stable > 0 ? "%g" : "none", 100 * row->until_stable);
+		(void)snprintf(finalists, sizeof finalists, row->finalists ? "%u" : "none", row->finalists);
+		cli_add_line(out, "  %-10s  %-6s  %-12s  %-9s  %-11s  %s", row->name, budget, stable, finalists,
+			     strategy, row->what);
+	}
+}

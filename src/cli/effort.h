@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * How much a sweep does: --effort, one word for its limits.
+ */
+#ifndef TCB_CLI_EFFORT_H
+#define TCB_CLI_EFFORT_H
+
+#include "base/util.h"
+
+enum cli_effort {
+	CLI_EFFORT_ESTIMATE,
+	CLI_EFFORT_QUICK,
+	CLI_EFFORT_NORMAL,
+	CLI_EFFORT_THOROUGH,
+	CLI_EFFORT_EXHAUSTIVE,
+	CLI_EFFORT_COUNT
+};
+#define CLI_EFFORT_WORDS "estimate|quick|normal|thorough|exhaustive"
+
+struct cli_effort_row {
+	const char *name;
+	double budget_s;     /* 0: none */
+	double until_stable; /* as a ratio - 1; 0: never */
+	unsigned finalists;
+	const char *strategy; /* NULL: the default */
+	const char *what;
+};
+const struct cli_effort_row *cli_effort_row(enum cli_effort effort);
+/* The table, for help. */
+void cli_effort_add_table(struct tcb_str *out);
+
+#endif
