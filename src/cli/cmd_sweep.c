@@ -21,6 +21,7 @@
 #include "cli/progress.h"
 #include "cli/shard_option.h"
 #include "cli/stored_starts.h"
+#include "cli/strategy_option.h"
 #include "cli/sweep_cards.h"
 #include "cli/sweep_estimate.h"
 #include "kernels/signature.h"
@@ -203,32 +204,6 @@ static void catch_signals(void)
 	sigaction(SIGTERM, &action, NULL);
 }
 
-/* The name that a later sweep could be given: the default one's, where none was. */
-static const char *strategy_name(const char *given)
-{
-	const char *names[1], *summaries[1];
-
-	return given ? given : tcb_strategy_list(names, summaries, 1) ? names[0] : "default";
-}
-
-static enum tcb_status check_strategy(const char *name, struct tcb_error *err)
-{
-	const char *names[32], *summaries[32];
-	char suggestion[96];
-	struct tcb_str list = { 0 };
-	size_t count = tcb_strategy_list(names, summaries, 32);
-
-	if (!name || tcb_strategy_find(name))
-		return TCB_OK;
-	for (size_t i = 0; i < count && i < 32; i++)
-		tcb_str_addf(&list, "%s%s", i ? ", " : "", names[i]);
-	cli_suggestion(name, names, count, suggestion, sizeof suggestion);
-	tcb_fail(err, TCB_E_USAGE, "unknown strategy '%s'%s; strategies: %s", name, suggestion,
-		 list.data ? list.data : "");
-	tcb_str_fini(&list);
-	return TCB_E_USAGE;
-}
-
 static enum tcb_status store_trial(void *ctx, const struct tcb_trial *trial, struct tcb_error *err)
 {
 	struct sweep_job *job = ctx;
@@ -286,7 +261,7 @@ static enum tcb_status begin_sweep(struct sweep_job *job, const struct tcb_sweep
 		.git_commit = build->commit,
 		.compiler = build->compiler,
 		.version = build->version,
-		.strategy = strategy_name(opts->strategy),
+		.strategy = cli_strategy_name(opts->strategy),
 		.seed = opts->seed,
 		.rotation_bytes = opts->rotation_bytes,
 		.settings_json = text,
@@ -306,23 +281,6 @@ static int is_modelled(const struct sweeping *run)
 {
 	return run->place.device.target.kind == TCB_TARGET_CUDA &&
 	       (run->place.gpu.ordinal < 0 || run->args->effort == CLI_EFFORT_ESTIMATE);
-}
-
-/* An option's value before the effort's; "none" is 0. */
-static double given_or(double given, double otherwise)
-{
-	return given > 0 ? (isinf(given) ? 0 : given) : otherwise;
-}
-
-static struct cli_effort_row limits_of(const struct sweep_args *args)
-{
-	struct cli_effort_row limits = *cli_effort_row((enum cli_effort)args->effort);
-
-	limits.budget_s = given_or(args->budget_s, limits.budget_s);
-	limits.until_stable = given_or(args->until_stable / 100, limits.until_stable);
-	limits.finalists = args->finalists ? (unsigned)args->finalists : limits.finalists;
-	limits.strategy = args->strategy ? args->strategy : limits.strategy;
-	return limits;
 }
 
 /* UTC with milliseconds, as the database writes its dates. */
@@ -678,11 +636,14 @@ static enum tcb_status run_problems(struct sweeping *run, const struct cli_probl
 static enum tcb_status run_sweep(const void *arguments, struct tcb_error *err)
 {
 	const struct sweep_args *args = arguments;
-	struct sweeping run = { .args = args, .limits = limits_of(args) };
+	struct sweeping run = { .args = args,
+				.limits = cli_effort_limits((enum cli_effort)args->effort, args->budget_s,
+							    args->until_stable, (unsigned)args->finalists,
+							    args->strategy) };
 	struct cli_problems problems;
 	enum tcb_status status;
 
-	TCB_TRY(check_strategy(args->strategy, err));
+	TCB_TRY(cli_strategy_check(args->strategy, err));
 	TCB_TRY(cli_shard_find(args->shard, &run.shard, err));
 	TCB_TRY(cli_problems_make(args->op, args->contract, &args->shapes, args->gguf, &problems, err));
 	status = cli_open_device(args->device, args->threads, &run.place, err);

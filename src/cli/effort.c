@@ -5,6 +5,7 @@
  */
 #include "cli/effort.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #include "cli/emit.h"
@@ -18,9 +19,22 @@ static const struct cli_effort_row rows[CLI_EFFORT_COUNT] = {
 	[CLI_EFFORT_EXHAUSTIVE] = { "exhaustive", 0, 0, 48, "exhaustive", "every candidate, however long it takes" },
 };
 
-const struct cli_effort_row *cli_effort_row(enum cli_effort effort)
+/* An option's value before the effort's; "none" is 0. */
+static double given_or(double given, double otherwise)
 {
-	return &rows[effort];
+	return given > 0 ? (isinf(given) ? 0 : given) : otherwise;
+}
+
+struct cli_effort_row cli_effort_limits(enum cli_effort effort, double budget_s, double until_stable,
+					unsigned finalists, const char *strategy)
+{
+	struct cli_effort_row limits = rows[effort];
+
+	limits.budget_s = given_or(budget_s, limits.budget_s);
+	limits.until_stable = given_or(until_stable / 100, limits.until_stable);
+	limits.finalists = finalists ? finalists : limits.finalists;
+	limits.strategy = strategy ? strategy : limits.strategy;
+	return limits;
 }
 
 void cli_effort_add_table(struct tcb_str *out)

@@ -25,7 +25,10 @@ struct cli_effort_row {
 	const char *strategy; /* NULL: the default */
 	const char *what;
 };
-const struct cli_effort_row *cli_effort_row(enum cli_effort effort);
+/* The effort's, where the options do not say otherwise: 0 or NULL is not given, an infinite value is "none".
+ * UNTIL_STABLE is in percent. */
+struct cli_effort_row cli_effort_limits(enum cli_effort effort, double budget_s, double until_stable,
+					unsigned finalists, const char *strategy);
 /* The table, for help. */
 void cli_effort_add_table(struct tcb_str *out);
 
