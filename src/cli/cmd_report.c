@@ -330,7 +330,7 @@ const struct cli_command cli_command_report = {
 		"limit measured in the same finals, the speed-up over the op's default geometry (paired, 95 % "
 		"interval), "
 		"how many geometries cannot be told from it, how much of the space was tried, and the expected regret "
-		"against the best finalist and how probable it is that the finals, held again, name another winner "
+		"against the best finalist and how probable it is that the sweep, held again, names another winner "
 		"(-: one candidate alone). "
 		" "
 		"Exits with 3 if there is no result.",

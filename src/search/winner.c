@@ -17,7 +17,10 @@
 #include "search/finals.h"
 
 enum { REPEATS = 400 };
-static const double TIE_BREAK_WIDTH = 0.5; /* of the margin: how much slower by median the simpler one may be */
+static const double SCORE_SIGMAS = 3;         /* in the interval of a score, which is of three to eight samples */
+static const double SCORE_NOISE_LEAST = 0.01; /* of a score, as a ratio: drift and bursts hit all of its samples */
+static const double APART_LEAST = 0.003;      /* no two kernels are equally fast: the spread of levels at least */
+static const double TIE_BREAK_WIDTH = 0.5;    /* of the margin: how much slower by median the simpler one may be */
 
 struct contest {
 	size_t count, rounds;
@@ -51,10 +54,11 @@ static void contest_fini(struct contest *contest)
 	free(contest->pick);
 }
 
-static enum tcb_status contest_init(struct contest *contest, const double *samples,
-				    const struct tcb_geometry *geometries, size_t count, size_t rounds,
+static enum tcb_status contest_init(struct contest *contest, const struct tcb_winner_field *field,
 				    struct tcb_error *err)
 {
+	const size_t count = field->count, rounds = field->rounds;
+	const double *samples = field->samples;
 	*contest = (struct contest){ .count = count, .rounds = rounds, .samples = samples };
 	contest->simplicity = calloc(count, sizeof *contest->simplicity);
 	contest->ratio = malloc((count * rounds + 1) * sizeof *contest->ratio);
@@ -66,7 +70,7 @@ static enum tcb_status contest_init(struct contest *contest, const double *sampl
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the finals' samples");
 	for (size_t a = 0; a < count; a++)
 		for (size_t b = 0; b < count; b++)
-			contest->simplicity[a] += b != a && is_simpler(&geometries[b], &geometries[a]);
+			contest->simplicity[a] += b != a && is_simpler(&field->geometries[b], &field->geometries[a]);
 	for (size_t r = 0; r < rounds; r++) {
 		for (size_t g = 0; g < count; g++)
 			contest->room[g] = samples[g * rounds + r];
@@ -120,28 +124,86 @@ static size_t choose_again(struct contest *contest, size_t picked, struct tcb_rn
 	return choose(contest, fastest_out);
 }
 
-enum tcb_status tcb_winner_choose(const double *samples, const struct tcb_geometry *geometries, size_t count,
-				  size_t rounds, uint64_t seed, struct tcb_winner *out, struct tcb_error *err)
+enum tcb_status tcb_winner_choose(const struct tcb_winner_field *field, size_t *winner_out, struct tcb_error *err)
+{
+	struct contest contest;
+	size_t fastest;
+	enum tcb_status status = contest_init(&contest, field, err);
+	if (status == TCB_OK)
+		*winner_out = choose(&contest, &fastest);
+	contest_fini(&contest);
+	return status;
+}
+
+/* What the scores of the others tell of their levels, in logarithms: they scatter by noise, and lie apart. */
+struct prior {
+	double mean, variance; /* of the levels */
+};
+
+static double log_of(const struct tcb_interval *score)
+{
+	return log(score->median);
+}
+
+static double noise_of(const struct tcb_interval *score)
+{
+	return fmax(log(score->hi / score->lo) / SCORE_SIGMAS, SCORE_NOISE_LEAST);
+}
+
+/* The lowest of many noisy scores is too low: each is drawn towards their mean, as far as noise explains their scatter.
+ */
+static struct prior prior_of(const struct tcb_interval *others, size_t count)
+{
+	double mean = 0, scatter = 0, noise = 0;
+	for (size_t i = 0; i < count; i++)
+		mean += log_of(&others[i]) / (double)count;
+	for (size_t i = 0; i < count; i++) {
+		scatter += pow(log_of(&others[i]) - mean, 2) / (double)count;
+		noise += pow(noise_of(&others[i]), 2) / (double)count;
+	}
+	return (struct prior){ mean, fmax(scatter - noise, APART_LEAST * APART_LEAST) };
+}
+
+/* The lowest level that the others reach when they are measured MORE times the noise of their scores. */
+static double lowest_of_others(const struct tcb_winner_field *field, const struct prior *prior, double anchor_level,
+			       double more, struct tcb_rng *rng)
+{
+	double lowest = INFINITY;
+	for (size_t i = 0; i < field->other_count; i++) {
+		const double noise = pow(noise_of(&field->others[i]), 2);
+		const double trust = prior->variance / (prior->variance + noise);
+		const double level = prior->mean + trust * (log_of(&field->others[i]) - prior->mean);
+		lowest = fmin(lowest, level + sqrt(more * trust * noise) * tcb_rng_normal(rng));
+	}
+	return anchor_level * exp(lowest);
+}
+
+enum tcb_status tcb_winner_judge(const struct tcb_winner_field *field, size_t winner, uint64_t seed, double *regret_out,
+				 double *flip_out, struct tcb_error *err)
 {
 	struct contest contest;
 	struct tcb_rng rng;
 	size_t fastest, flips = 0;
 	double loss = 0;
-	enum tcb_status status = contest_init(&contest, samples, geometries, count, rounds, err);
-	if (status != TCB_OK)
+	enum tcb_status status = contest_init(&contest, field, err);
+	*regret_out = *flip_out = NAN;
+	if (status != TCB_OK || field->count + field->other_count < 2 ||
+	    (field->other_count > 0 && field->anchor >= field->count))
 		goto done;
-	*out = (struct tcb_winner){ choose(&contest, &fastest), NAN, NAN };
-	if (count < 2)
-		goto done;
+	const struct prior prior = prior_of(field->others, field->other_count);
+	const double *level = contest.level;
 	tcb_rng_init(&rng, seed);
 	for (int repeat = 0; repeat < REPEATS; repeat++) {
-		choose_again(&contest, rounds, &rng, &fastest);
-		loss += contest.level[out->index] / contest.level[fastest] - 1;
+		choose_again(&contest, field->rounds, &rng, &fastest);
+		double lowest = lowest_of_others(field, &prior, field->other_count ? level[field->anchor] : 0, 1, &rng);
+		loss += level[winner] / fmin(level[fastest], lowest) - 1;
 		/* Two finals differ by the noise of both: half of the rounds have twice the variance. */
-		flips += choose_again(&contest, (rounds + 1) / 2, &rng, &fastest) != out->index;
+		const size_t again = choose_again(&contest, (field->rounds + 1) / 2, &rng, &fastest);
+		lowest = lowest_of_others(field, &prior, field->other_count ? level[field->anchor] : 0, 2, &rng);
+		flips += again != winner || lowest < level[again];
 	}
-	out->regret = loss / REPEATS;
-	out->flip = (double)flips / REPEATS;
+	*regret_out = loss / REPEATS;
+	*flip_out = (double)flips / REPEATS;
 done:
 	contest_fini(&contest);
 	return status;

@@ -10,20 +10,27 @@
 
 #include "base/geometry.h"
 #include "base/status.h"
+#include "base/trial.h"
 
-struct tcb_winner {
-	size_t index;
-	/* As resampling the rounds tells; both NaN of one candidate alone. */
-	double regret; /* how much slower the winner is than the fastest, in the mean, as a ratio - 1 */
-	double flip;   /* how probable it is that the same finals, held again, have another winner */
+/* All that were in the finals, and who may be as fast but was not, for want of time. */
+struct tcb_winner_field {
+	const double *samples;                 /* [candidate * rounds + round]: its time; none is NaN */
+	const struct tcb_geometry *geometries; /* [candidate] */
+	size_t count, rounds;
+	size_t anchor;                     /* a candidate; SIZE_MAX: none */
+	const struct tcb_interval *others; /* scores over the anchor's time */
+	size_t other_count;
 };
 
+/* The fastest, by the median of its times over the median of each round, or of those that cannot be told from it and
+ * are nearly as fast the simplest: that is the one which the next finals choose, too.  TCB_E_NOMEM. */
+enum tcb_status tcb_winner_choose(const struct tcb_winner_field *field, size_t *winner_out, struct tcb_error *err);
 /*
- * SAMPLES[g * ROUNDS + r] is the time of candidate g in round r; none is NaN.  The winner is the fastest, by the median
- * of its times over the median of each round, or of those that cannot be told from it and are nearly as fast the
- * simplest: that is the one which the next finals choose, too.  TCB_E_NOMEM.
+ * As resampling the rounds and the others' scores tells: how much slower the WINNER is in the mean than the fastest of
+ * all, as a ratio - 1, and how probable it is that the same sweep, held again, names another one.  Both are NaN of one
+ * candidate alone, and of others without an anchor.
  */
-enum tcb_status tcb_winner_choose(const double *samples, const struct tcb_geometry *geometries, size_t count,
-				  size_t rounds, uint64_t seed, struct tcb_winner *out, struct tcb_error *err);
+enum tcb_status tcb_winner_judge(const struct tcb_winner_field *field, size_t winner, uint64_t seed, double *regret_out,
+				 double *flip_out, struct tcb_error *err);
 
 #endif

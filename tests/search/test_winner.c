@@ -34,16 +34,30 @@ static void fill_samples(double *samples, const double *truth, size_t count, str
 	}
 }
 
-static struct tcb_winner hold_finals(const double *truth, size_t count, struct tcb_rng *rng)
+struct verdict {
+	size_t winner;
+	double regret, flip;
+};
+
+/* OTHERS may be NULL; the first candidate is the anchor. */
+static struct verdict judge(const double *truth, size_t count, const struct tcb_interval *others, size_t other_count,
+			    struct tcb_rng *rng)
 {
 	struct tcb_geometry geometries[COUNT_MOST];
 	double samples[COUNT_MOST * ROUNDS];
-	struct tcb_winner winner;
+	const struct tcb_winner_field field = { samples, geometries, count, ROUNDS, 0, others, other_count };
+	struct verdict verdict;
 	struct tcb_error err;
 	fill_geometries(geometries, count);
 	fill_samples(samples, truth, count, rng);
-	assert_int_equal(tcb_winner_choose(samples, geometries, count, ROUNDS, 1, &winner, &err), TCB_OK);
-	return winner;
+	assert_int_equal(tcb_winner_choose(&field, &verdict.winner, &err), TCB_OK);
+	assert_int_equal(tcb_winner_judge(&field, verdict.winner, 1, &verdict.regret, &verdict.flip, &err), TCB_OK);
+	return verdict;
+}
+
+static struct verdict hold_finals(const double *truth, size_t count, struct tcb_rng *rng)
+{
+	return judge(truth, count, NULL, 0, rng);
 }
 
 static void test_clear(void **state)
@@ -51,8 +65,8 @@ static void test_clear(void **state)
 	(void)state;
 	struct tcb_rng rng;
 	tcb_rng_init(&rng, 1);
-	const struct tcb_winner winner = hold_finals((double[]){ 110, 100, 120 }, 3, &rng);
-	assert_int_equal(winner.index, 1);
+	const struct verdict winner = hold_finals((double[]){ 110, 100, 120 }, 3, &rng);
+	assert_int_equal(winner.winner, 1);
 	assert_true(winner.regret < 1e-9 && winner.flip == 0);
 }
 
@@ -61,8 +75,8 @@ static void test_alone(void **state)
 	(void)state;
 	struct tcb_rng rng;
 	tcb_rng_init(&rng, 2);
-	const struct tcb_winner winner = hold_finals((double[]){ 100 }, 1, &rng);
-	assert_int_equal(winner.index, 0);
+	const struct verdict winner = hold_finals((double[]){ 100 }, 1, &rng);
+	assert_int_equal(winner.winner, 0);
 	assert_true(isnan(winner.regret) && isnan(winner.flip));
 }
 
@@ -73,8 +87,8 @@ static void test_same_seed_same_answer(void **state)
 	tcb_rng_init(&rng[0], 3);
 	tcb_rng_init(&rng[1], 3);
 	const double truth[] = { 100.2, 100, 100.1 };
-	const struct tcb_winner a = hold_finals(truth, 3, &rng[0]), b = hold_finals(truth, 3, &rng[1]);
-	assert_true(a.index == b.index && a.regret == b.regret && a.flip == b.flip);
+	const struct verdict a = hold_finals(truth, 3, &rng[0]), b = hold_finals(truth, 3, &rng[1]);
+	assert_true(a.winner == b.winner && a.regret == b.regret && a.flip == b.flip);
 }
 
 /* What the finals of many problems say in the mean, and what the next finals of each show.  The candidates of a problem
@@ -91,11 +105,11 @@ static void check_calibration(double spread, size_t count, double flip_tolerance
 			truth[g] = 100 * exp(spread * tcb_rng_normal(&rng));
 			best = fmin(best, truth[g]);
 		}
-		const struct tcb_winner winner = hold_finals(truth, count, &rng);
-		flips += hold_finals(truth, count, &rng).index != winner.index;
+		const struct verdict winner = hold_finals(truth, count, &rng);
+		flips += hold_finals(truth, count, &rng).winner != winner.winner;
 		flip += winner.flip / PROBLEMS;
 		regret += winner.regret / PROBLEMS;
-		loss += (truth[winner.index] / best - 1) / PROBLEMS;
+		loss += (truth[winner.winner] / best - 1) / PROBLEMS;
 	}
 	const double shown = (double)flips / PROBLEMS;
 	printf("%.3f apart: flips said %.3f, shown %.3f; regret said %.5f, shown %.5f\n", spread, flip, shown, regret,
@@ -115,6 +129,37 @@ static void test_calibration(void **state)
 	check_calibration(0.0005, 4, 0.25, 0.002);
 }
 
+/* Who was not in the finals counts by its score: the more may be as fast, the less sure is the winner. */
+static void test_others(void **state)
+{
+	(void)state;
+	enum { OTHERS = 50 };
+	const double truth[] = { 200, 100, 104 };
+	struct tcb_interval others[OTHERS];
+	struct tcb_rng rng;
+	tcb_rng_init(&rng, 5);
+	const struct verdict alone = hold_finals(truth, 3, &rng);
+	assert_true(alone.winner == 1 && alone.flip < 0.01 && alone.regret < 0.001);
+	for (size_t i = 0; i < OTHERS; i++) { /* twice as slow, with scores that are a little noisy */
+		const double score = exp(0.02 * tcb_rng_normal(&rng));
+		others[i] = (struct tcb_interval){ score, 0.97 * score, 1.03 * score };
+	}
+	const struct verdict beside_slow = judge(truth, 3, others, OTHERS, &rng);
+	assert_true(beside_slow.winner == 1 && beside_slow.flip < 0.01 && beside_slow.regret < 0.001);
+	for (size_t i = 0; i < OTHERS; i++) /* as fast as the winner, with scores that differ by their noise alone */
+		others[i].median /= 2, others[i].lo /= 2, others[i].hi /= 2;
+	const struct verdict beside_equal = judge(truth, 3, others, OTHERS, &rng);
+	printf("50 others as fast: flip %.2f, regret %.4f\n", beside_equal.flip, beside_equal.regret);
+	assert_true(beside_equal.flip > 0.3 && beside_equal.regret < 0.02);
+	for (size_t i = 0; i < OTHERS; i++) { /* some of them really faster */
+		const double score = 0.5 * exp(0.1 * tcb_rng_normal(&rng));
+		others[i] = (struct tcb_interval){ score, 0.97 * score, 1.03 * score };
+	}
+	const struct verdict beside_faster = judge(truth, 3, others, OTHERS, &rng);
+	printf("50 others, some faster: flip %.2f, regret %.4f\n", beside_faster.flip, beside_faster.regret);
+	assert_true(beside_faster.flip > 0.95 && beside_faster.regret > 0.1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -122,6 +167,7 @@ int main(void)
 		cmocka_unit_test(test_alone),
 		cmocka_unit_test(test_same_seed_same_answer),
 		cmocka_unit_test(test_calibration),
+		cmocka_unit_test(test_others),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
