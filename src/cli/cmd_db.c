@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * tcbtune db info|check|merge: what a database holds, whether it is sound, and
- * others added to it.
+ * tcbtune db info|check|merge|export: what a database holds, whether it is
+ * sound, others added to it, and its winners for other programs.
  */
 #include "cli/cli.h"
+#include "cli/db_export.h"
 #include "cli/emit.h"
 #include "cli/setup.h"
 
-enum action { ACTION_INFO, ACTION_CHECK, ACTION_MERGE };
+enum action { ACTION_INFO, ACTION_CHECK, ACTION_MERGE, ACTION_EXPORT };
 
 struct db_args {
 	int action; /* enum action */
 	struct cli_list files;
-	const char *db;
+	const char *db, *op, *out;
+	int format; /* of export; there is one */
 	int json;
 };
 
@@ -20,14 +22,29 @@ static const struct cli_option options[] = {
 	{ .argument = "ACTION",
 	  .kind = CLI_WORD,
 	  .offset = offsetof(struct db_args, action),
-	  .words = "info|check|merge",
+	  .words = "info|check|merge|export",
 	  .required = 1,
-	  .help = "info: what the database holds; check: whether all of it is sound; merge: add what the FILEs hold" },
+	  .help = "info: what the database holds; check: whether all of it is sound; merge: add what the FILEs hold; "
+		  "export: its winners for other programs" },
 	{ .argument = "FILE...",
 	  .kind = CLI_LIST,
 	  .offset = offsetof(struct db_args, files),
 	  .help = "of merge: databases whose sweeps, trials and winners are added to --db" },
 	CLI_OPTION_DB(struct db_args),
+	{ .name = "format",
+	  .argument = "FORMAT",
+	  .kind = CLI_WORD,
+	  .offset = offsetof(struct db_args, format),
+	  .words = "c-header",
+	  .fallback = "c-header",
+	  .help = "of export: a C header with the winners, the rules of defaults, and a lookup" },
+	CLI_OPTION_OP(struct db_args, 0, "of export: of this op only"),
+	{ .name = "out",
+	  .argument = "FILE",
+	  .kind = CLI_TEXT,
+	  .offset = offsetof(struct db_args, out),
+	  .note = "stdout",
+	  .help = "of export: where it goes" },
 	CLI_OPTION_JSON(struct db_args),
 	CLI_OPTION_END,
 };
@@ -157,6 +174,18 @@ static enum tcb_status merge(const struct db_args *args, struct tcb_error *err)
 	return status == TCB_OK ? print_merged(&merged, path, args->files.count, args->json, err) : status;
 }
 
+static enum tcb_status export(const struct db_args *args, struct tcb_error *err) {
+	char path[CLI_PATH_MAX]; const struct tcb_op * op; struct tcb_db *db = NULL;
+
+	if (args->json) return tcb_fail(err, TCB_E_USAGE, "'db export' prints no JSON; 'tcbtune report --json' does");
+	if (args->op) TCB_TRY(cli_find_op(args->op, &op, err));
+	TCB_TRY(cli_check_out_db(args->out, args->db, err));
+	TCB_TRY(cli_open_db(args->db, TCB_DB_READ, path, &db, err));
+	enum tcb_status status = cli_export_header(db, args->op, args->out, err);
+	cli_close_db(db);
+	return status;
+}
+
 static enum tcb_status run_db(const void *arguments, struct tcb_error *err)
 {
 	const struct db_args *args = arguments;
@@ -169,6 +198,8 @@ static enum tcb_status run_db(const void *arguments, struct tcb_error *err)
 	if (args->files.count)
 		return tcb_fail(err, TCB_E_USAGE, "only 'db merge' takes FILEs, but got '%s'; --db names the database",
 				args->files.items[0]);
+	if (args->action == ACTION_EXPORT)
+		return export(args, err);
 	TCB_TRY(cli_open_db(args->db, TCB_DB_READ, path, &db, err));
 	status = args->action == ACTION_INFO ? print_info(db, path, args->json, err)
 					     : print_check(db, path, args->json, err);
@@ -178,7 +209,7 @@ static enum tcb_status run_db(const void *arguments, struct tcb_error *err)
 
 const struct cli_command cli_command_db = {
 	.name = "db",
-	.summary = "look into a tuning database, check it, or merge others into it",
+	.summary = "look into a tuning database, check it, merge others into it, or export it",
 	.description =
 		"info prints the file, its schema and how many rows of each kind it holds.  check reads everything: "
 		"SQLite's integrity and foreign keys, and tcbtune's own rules; it prints each finding and exits "
@@ -187,9 +218,12 @@ const struct cli_command cli_command_db = {
 		"any order, and merged again, the same results.  Of two winners of one problem, device and state a "
 		"measured one stays before a modelled one, one of the whole space before a shard's, then the later, of "
 		"shards' the one that gained most over the default geometry; it is provisional where another sweep's "
-		"trials were not in its finals (docs/many-machines.md).",
+		"trials were not in its finals (docs/many-machines.md).  "
+		"export writes its winners and the rules of defaults for a program that has no SQLite "
+		"(docs/defaults.md).",
 	.examples = "  tcbtune db info\n  tcbtune db check --db tuning.db --json\n"
-		    "  tcbtune db merge shard1.db shard2.db --db all.db\n",
+		    "  tcbtune db merge shard1.db shard2.db --db all.db\n"
+		    "  tcbtune db export --format c-header --op @OP --out geometries.h\n",
 	.options = options,
 	.args_bytes = sizeof(struct db_args),
 	.run = run_db,
