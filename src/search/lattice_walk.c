@@ -68,29 +68,11 @@ enum tcb_status tcb_lattice_order(struct tcb_lattice *lattice, struct tcb_error 
 	return status;
 }
 
-/* What STEPS in FIELD count of the limit; more than the limit where they are not allowed. */
-static size_t cost_of(const struct tcb_walk *walk, size_t field, size_t steps)
-{
-	const size_t most = SIZE_MAX / 2;
-	if (walk->lattice->named[field])
-		steps = steps != 0;
-	switch (walk->reach) {
-	case TCB_REACH_STEPS:
-		return steps;
-	case TCB_REACH_ADJACENT:
-		return steps > 1 ? most : 0;
-	case TCB_REACH_ONE:
-		return steps != 0;
-	case TCB_REACH_ONE_BY_ONE:
-		return steps > 1 ? most : steps;
-	}
-	return most;
-}
-
 void tcb_walk_init(struct tcb_walk *walk, const struct tcb_lattice *lattice, const uint16_t *point,
 		   enum tcb_reach reach, size_t limit)
 {
 	*walk = (struct tcb_walk){ .lattice = lattice, .point = point, .reach = reach, .limit = limit };
+	walk->steps_most = reach == TCB_REACH_ADJACENT || reach == TCB_REACH_ONE_BY_ONE ? 1 : SIZE_MAX;
 }
 
 size_t tcb_walk_next(struct tcb_walk *walk)
@@ -101,10 +83,13 @@ size_t tcb_walk_next(struct tcb_walk *walk)
 		const uint16_t *row = lattice->coordinate + lattice->order[walk->at] * fields;
 		size_t f = walk->field;
 		for (; f < fields; f++) {
-			const size_t steps = row[f] > walk->point[f] ? (size_t)(row[f] - walk->point[f])
-								     : (size_t)(walk->point[f] - row[f]);
-			walk->spent[f + 1] = walk->spent[f] + cost_of(walk, f, steps);
-			if (walk->spent[f + 1] > walk->limit)
+			const int apart = abs((int)row[f] - (int)walk->point[f]);
+			const size_t steps = lattice->named[f] ? apart != 0 : (size_t)apart;
+			const size_t cost = walk->reach == TCB_REACH_STEPS      ? steps
+					    : walk->reach == TCB_REACH_ADJACENT ? 0
+										: steps != 0;
+			walk->spent[f + 1] = walk->spent[f] + cost;
+			if (steps > walk->steps_most || walk->spent[f + 1] > walk->limit)
 				break;
 		}
 		const int is_near = f == fields;

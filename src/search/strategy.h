@@ -30,6 +30,7 @@
 	X(random)            \
 	X(hillclimb)         \
 	X(forest)            \
+	X(gaussian)          \
 	X(evolution)         \
 	X(genetic)           \
 	X(neighbourhood)     \
@@ -91,7 +92,7 @@ struct tcb_walk {
 	size_t limit;    /* may become smaller while one walks */
 	size_t distance; /* of the last candidate: what counted of the limit */
 	/* inside */
-	size_t at, field, spent[TCB_LATTICE_FIELDS + 1];
+	size_t steps_most, at, field, spent[TCB_LATTICE_FIELDS + 1];
 };
 void tcb_walk_init(struct tcb_walk *walk, const struct tcb_lattice *lattice, const uint16_t *point,
 		   enum tcb_reach reach, size_t limit);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * A portfolio: several strategies share the trials, and each is told of all.
- * After some random trials, the next one goes to a member by chance, in
+ * After a few random trials, the next one goes to a member by chance, in
  * proportion to the square of what its trials brought lately: much for a new
  * best, less for one among the best tenth of what is known, nothing for the
  * rest.  Each keeps a least part, and so does random, which no landscape
- * misleads.
+ * misleads.  The Gaussian process, which makes most of few results, has most of
+ * the first trials; for more than some hundreds it is too dear.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -14,21 +15,22 @@
 #include "search/learner.h"
 
 static const struct tcb_strategy *const MEMBERS[] = {
-	&tcb_strategy_neighbourhood,
-	&tcb_strategy_forest,
-	&tcb_strategy_evolution,
-	&tcb_strategy_random,
+	&tcb_strategy_gaussian,  &tcb_strategy_neighbourhood, &tcb_strategy_forest,
+	&tcb_strategy_evolution, &tcb_strategy_random,
 };
 enum {
 	MEMBER_COUNT = sizeof MEMBERS / sizeof *MEMBERS,
 	CHANCE = MEMBER_COUNT - 1, /* random's place */
-	FIRST = 10,                /* random trials in the beginning, which all learn from */
+	EARLY = 0,                 /* the place of the one that needs least and costs most */
+	EARLY_MOST = 250,          /* trials, after which it has none any more */
+	FIRST = 5,                 /* random trials, unless as many are known */
 	NOBODY = 255,
 };
-static const double LEAST[MEMBER_COUNT] = { 0.1, 0.1, 0.05, 0.02 }; /* parts that are not shared by success */
-static const double MOSTLY_KNOWN = 2.0 / 3; /* of a space: the rest is dealt, which costs nothing */
-static const double FADE = 0.97;            /* of what a trial brought, with every later one of the same member */
-static const double RECORD = 4;             /* a new best, in units of a trial that is among the best tenth */
+static const double LEAST[MEMBER_COUNT] = { 0.1, 0.1, 0.1, 0.05, 0.02 }; /* parts that are not shared by success */
+static const double PRIOR[MEMBER_COUNT] = { 8, 1, 1, 0, 0 }; /* what each has brought before its first trial */
+static const double MOSTLY_KNOWN = 2.0 / 3;                  /* of a space: the rest is dealt, which costs nothing */
+static const double FADE = 0.97; /* of what a trial brought, with every later one of the same member */
+static const double RECORD = 4;  /* a new best, in units of a trial that is among the best tenth */
 
 struct portfolio {
 	struct tcb_learner learner;
@@ -55,7 +57,8 @@ static enum tcb_status create_members(struct portfolio *p, const struct tcb_stra
 {
 	for (size_t m = 0; m < MEMBER_COUNT; m++) {
 		TCB_TRY(MEMBERS[m]->create(setup, &p->member[m], err));
-		p->brought[m] = p->trials[m] = 1;
+		p->brought[m] = PRIOR[m];
+		p->trials[m] = 1;
 	}
 	p->asker = malloc(setup->lattice->count + 1);
 	if (!p->asker)
@@ -76,32 +79,42 @@ static enum tcb_status auto_create(const struct tcb_strategy_setup *setup, void 
 	return status;
 }
 
-/* One of those that are not done, by its least part and by what its trials brought. */
+static int may_ask(const struct portfolio *p, size_t m)
+{
+	return !p->is_done[m] && (m != EARLY || p->learner.count <= EARLY_MOST);
+}
+
+/* Is there nothing yet to learn from, or nothing left to be learned? */
+static int is_chance_best(const struct portfolio *p)
+{
+	const struct tcb_learner *l = &p->learner;
+	return !p->is_done[CHANCE] && (p->asked < FIRST || (double)l->count > MOSTLY_KNOWN * (double)l->lattice->count);
+}
+
+/* One of those who may, by its least part and by what its trials brought. */
 static size_t choose_member(struct portfolio *p)
 {
 	double weight[MEMBER_COUNT], gains = 0, sum = 0;
-	const struct tcb_learner *l = &p->learner;
-	if ((p->asked < FIRST || (double)l->count > MOSTLY_KNOWN * (double)l->lattice->count) && !p->is_done[CHANCE])
+	size_t last = MEMBER_COUNT;
+	if (is_chance_best(p))
 		return CHANCE;
 	for (size_t m = 0; m < MEMBER_COUNT; m++)
-		gains += p->is_done[m] ? 0 : pow(p->brought[m] / p->trials[m], 2);
+		gains += may_ask(p, m) ? pow(p->brought[m] / p->trials[m], 2) : 0;
 	for (size_t m = 0; m < MEMBER_COUNT; m++) {
-		weight[m] =
-			p->is_done[m] ? 0 : LEAST[m] + (gains > 0 ? pow(p->brought[m] / p->trials[m], 2) / gains : 1);
+		const double part = gains > 0 ? pow(p->brought[m] / p->trials[m], 2) / gains : 1;
+		weight[m] = may_ask(p, m) ? LEAST[m] + part : 0;
 		sum += weight[m];
 	}
 	double at = tcb_rng_unit(&p->learner.rng) * sum;
 	for (size_t m = 0; m < MEMBER_COUNT; m++) {
-		if (p->is_done[m])
+		if (!may_ask(p, m))
 			continue;
+		last = m;
 		at -= weight[m];
 		if (at < 0)
-			return m;
+			break;
 	}
-	for (size_t m = 0; m < MEMBER_COUNT; m++)
-		if (!p->is_done[m])
-			return m;
-	return MEMBER_COUNT;
+	return last;
 }
 
 static size_t auto_ask(void *self, double spent)
@@ -154,7 +167,7 @@ static void auto_tell(void *self, size_t index, const struct tcb_told *told)
 
 const struct tcb_strategy tcb_strategy_auto = {
 	.name = "auto",
-	.summary = "a portfolio of neighbourhood, forest, evolution and random, by what each brought lately",
+	.summary = "a portfolio of gaussian, neighbourhood, forest, evolution and random, by what each brought lately",
 	.create = auto_create,
 	.ask = auto_ask,
 	.tell = auto_tell,

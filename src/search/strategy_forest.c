@@ -18,8 +18,8 @@
 enum {
 	FIRST = 10, /* random trials before the first round */
 	BATCH = 4,  /* trials of a round, in the beginning */
-	BATCH_MOST = 16,
-	ROUNDS = 64,   /* as many trials as are known, over this, are a round if that is more */
+	BATCH_MOST = 24,
+	ROUNDS = 32,   /* as many trials as are known, over this, are a round if that is more */
 	CENTRES = 5,   /* the best, whose neighbours are candidates */
 	ADJACENT = 80, /* of each centre's points at most one rank away in each field */
 	SINGLE = 400,  /* of each centre's points that differ in one field */
@@ -28,7 +28,7 @@ enum {
 	GLANCE = 8,      /* trees that see all of the pool */
 	FINALISTS = 256, /* the best by these, which all trees see */
 	STEPS = 64,      /* of probability, by which these are found */
-	EXAMPLES = 500,  /* that the forest learns from */
+	EXAMPLES = 400,  /* that the forest learns from */
 };
 static const double GOOD_PART = 0.1; /* of what is known */
 static const float SPREAD = 0.3f;    /* what sharing all leaves with one that is chosen costs, as a probability */

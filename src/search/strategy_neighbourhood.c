@@ -17,7 +17,7 @@ enum {
 	RANDOM = 8,   /* of them from anywhere */
 	ELITE = 5,
 	NEAREST = 5,  /* known candidates that speak for one */
-	KNOWN = 500,  /* the newest, among which they are looked for */
+	KNOWN = 300,  /* the newest, among which they are looked for */
 	REFUSED = 30, /* in a row, before a restart */
 };
 static const double COOLING = 0.99, WARM = 0.02; /* WARM: of a loss of 2 %, one in e is accepted in the beginning */

@@ -201,9 +201,8 @@ static void test_results_are_used(void **state)
 		double local = mean_best("hillclimb", 250, (enum tcb_state)s) / best - 1;
 		print_message("%s: random %.1f %%, exhaustive %.1f %%, hillclimb %.1f %% over the best\n",
 			      tcb_state_text((enum tcb_state)s), 100 * random, 100 * mixed, 100 * local);
-		static const char *const LEARN[] = {
-			"forest", "evolution", "genetic", "neighbourhood", "line", "auto"
-		};
+		static const char *const LEARN[] = { "forest",        "gaussian", "evolution", "genetic",
+						     "neighbourhood", "line",     "auto" };
 		for (size_t i = 0; i < sizeof LEARN / sizeof *LEARN; i++) {
 			double learned = mean_best(LEARN[i], 250, (enum tcb_state)s) / best - 1;
 			print_message("  %s %.1f %%\n", LEARN[i], 100 * learned);
