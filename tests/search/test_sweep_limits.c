@@ -100,7 +100,8 @@ static void test_other_ends(void **state)
 
 static void test_best_so_far(void **state)
 {
-	struct tcb_sweep_options options = { .states = BOTH, .seed = 6, .budget_s = 30 };
+	/* Random search finds better ones all the time; one that learns may have the best after a second. */
+	struct tcb_sweep_options options = { .states = BOTH, .seed = 6, .budget_s = 30, .strategy = "random" };
 	struct tcb_sweep_result result;
 	struct seen seen;
 	(void)state;
