@@ -533,6 +533,7 @@ static enum tcb_status search_and_store(struct sweep_job *job, struct tcb_error 
 		status = ended;
 	if (status == TCB_OK) {
 		say_result(job);
+		cli_effort_say_late(&run->limits, job->label, &job->result);
 		cli_former_say(&job->former, job->label, &job->result);
 		run->refuted += run->args->again ? cli_former_say_again(&job->former, job->label, &job->result) : 0;
 	}

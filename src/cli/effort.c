@@ -37,6 +37,17 @@ struct cli_effort_row cli_effort_limits(enum cli_effort effort, double budget_s,
 	return limits;
 }
 
+void cli_effort_say_late(const struct cli_effort_row *limits, const char *label, const struct tcb_sweep_result *result)
+{
+	static const double LATE = 1.1;
+
+	if (limits->budget_s > 0 && result->took_s > LATE * limits->budget_s)
+		cli_say("%s: took %.1f s, of which preparing and the first candidate %.1f s: a budget of %g s is too "
+			"short "
+			"for this problem on this machine now",
+			label, result->took_s, result->prepare_s, limits->budget_s);
+}
+
 void cli_effort_add_table(struct tcb_str *out)
 {
 	cli_add_line(out, "  %-10s  %-6s  %-12s  %-9s  %-11s  %s", "effort", "budget", "until-stable", "finalists",

@@ -6,6 +6,7 @@
 #define TCB_CLI_EFFORT_H
 
 #include "base/util.h"
+#include "search/search.h"
 
 enum cli_effort {
 	CLI_EFFORT_ESTIMATE,
@@ -29,6 +30,8 @@ struct cli_effort_row {
  * UNTIL_STABLE is in percent. */
 struct cli_effort_row cli_effort_limits(enum cli_effort effort, double budget_s, double until_stable,
 					unsigned finalists, const char *strategy);
+/* A line where RESULT took more than a tenth longer than its budget. */
+void cli_effort_say_late(const struct cli_effort_row *limits, const char *label, const struct tcb_sweep_result *result);
 /* The table, for help. */
 void cli_effort_add_table(struct tcb_str *out);
 

@@ -146,7 +146,8 @@ static enum tcb_status exclude(struct race *race, size_t first, struct tcb_error
 /* What the finals proper may take. */
 static double finals_s(const struct race *race)
 {
-	return fmax(tcb_race_left_s(race), fmax(LEAST_S, LEAST_SHARE * race->setup->seconds));
+	const double least_s = race->setup->least_s > 0 ? race->setup->least_s : LEAST_S;
+	return fmax(tcb_race_left_s(race), fmax(least_s, LEAST_SHARE * race->setup->seconds));
 }
 
 /* As many finalists as ROUNDS rounds of them, the anchor and the limit leave time for. */

@@ -237,10 +237,14 @@ static int has_all_states(const struct modelling *m)
 static enum tcb_status assemble(struct modelling *m, struct tcb_codes *codes, const size_t *candidates, size_t count,
 				struct tcb_error *err)
 {
+	const double start_s = now_s();
 	for (size_t next = 0, wanted = 0; next < count; next += ASSEMBLED_BATCH) {
 		m->batch_count = 0;
 		for (size_t i = next; i < count && i < next + ASSEMBLED_BATCH; i++) {
-			if (now_s() >= m->until_s && (m->batch_count || has_all_states(m)))
+			/* Whatever is under way then is waited for: as long as one takes from begin to end. */
+			const double one_s =
+				i ? (now_s() - start_s) / (double)i * (double)tcb_pool_threads(m->pool) : 0;
+			if (now_s() + one_s >= m->until_s && (m->batch_count || has_all_states(m)))
 				break;
 			const struct tcb_code *code;
 			for (; wanted < count && wanted < i + tcb_codes_ahead(codes); wanted++)
@@ -414,6 +418,7 @@ enum tcb_status tcb_model_sweep(const struct tcb_op *op, const struct tcb_proble
 		status = run(m, &place->gpu, err);
 	if (m->strategist)
 		m->strategy->destroy(m->strategist);
+	out->took_s = now_s() - m->start_s;
 	tcb_lattice_fini(&m->lattice);
 	tcb_pool_destroy(m->pool);
 	for (int s = 0; s < TCB_STATE_COUNT; s++)

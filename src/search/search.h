@@ -145,7 +145,8 @@ struct tcb_sweep_result {
 	char failure[160];    /* of a model: why most of those that failed did */
 	size_t failure_count; /* how many of them */
 	enum tcb_ended ended;
-	double expected_gain;             /* of as many trials again, as the screening ended; NaN: unknown */
+	double took_s, prepare_s; /* all of it; until the first candidate was measured and the known ones compared */
+	double expected_gain;     /* of as many trials again, as the screening ended; NaN: unknown */
 	double of_limit[TCB_STATE_COUNT]; /* the best's time over the device's limit then, where asked for; NaN */
 	int complete; /* every candidate of the space is decided; 0 after a budget, a limit or an interrupt */
 	struct tcb_recheck recheck[TCB_STATE_COUNT]; /* of options->former */

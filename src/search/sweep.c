@@ -32,7 +32,8 @@ static const double ANCHOR_EVERY_S = 0.3, ANCHOR_SHARE = 0.05; /* seconds; of th
 static const double LONG_ROUND = 0.003; /* of the budget: then the finals have few rounds, and less of the time */
 /* The finals' part of a budget: a quarter, but 8 s if that is no more than two fifths; and what they use at most. */
 static const double FINALS_SHARE = 0.25, FINALS_SHARE_MOST = 0.4, FINALS_LEAST_S = 8, FINALS_MOST_S = 100;
-static const double PASSES_SHARE = 0.3; /* of the finals' part, for candidates with passes=all */
+static const double ENDING_SHARE = 0.03; /* of a budget, for freeing the worker's memory and storing the winners */
+static const double PASSES_SHARE = 0.3;  /* of the finals' part, for candidates with passes=all */
 static const double LATE = 0.9; /* of the screening: code of what there is no time for would be in the way of others' */
 
 static double now_s(void)
@@ -398,7 +399,8 @@ static enum tcb_status screen_all(struct tcb_sweep *sweep, struct ahead *ahead, 
 	for (;;) {
 		TCB_TRY(check_stop(sweep, err));
 		TCB_TRY(look_ahead(sweep, ahead, err));
-		if (ahead->count == 0 || budget_spent(sweep) >= 1 || tcb_sweep_is_enough(sweep))
+		if (ahead->count == 0 || budget_spent(sweep) >= 1 || tcb_sweep_is_enough(sweep) ||
+		    (sweep->out->tried > 0 && !has_time(sweep, 1, sweep->screen_end_s)))
 			return TCB_OK;
 		TCB_TRY(screen_next(sweep, ahead, err));
 	}
@@ -519,7 +521,7 @@ static enum tcb_status run(struct tcb_sweep *sweep, struct tcb_error *err)
 	if (status == TCB_OK)
 		status = screen(sweep, err);
 	sweep->out->complete = sweep->progress.done == sweep->space->count;
-	tcb_sweep_say_ended(sweep, budget_spent(sweep) >= 1);
+	tcb_sweep_say_ended(sweep, budget_spent(sweep) >= 1 || !has_time(sweep, 1, sweep->screen_end_s));
 	if (sweep->options->budget_s > 0) /* the finals take no more for the time that is left over */
 		sweep->end_s = fmin(sweep->end_s, now_s() + finals_reserve(sweep->options->budget_s));
 	if (status != TCB_OK || sweep->anchor == SIZE_MAX)
@@ -562,7 +564,7 @@ enum tcb_status tcb_sweep_run(const struct tcb_op *op, const struct tcb_problem 
 		.samples_max = SAMPLES_MAX,
 		.progress = { .expected_gain = NAN },
 	};
-	sweep.end_s = sweep.start_s + options->budget_s;
+	sweep.end_s = sweep.start_s + (1 - ENDING_SHARE) * options->budget_s;
 	sweep.screen_end_s = sweep.end_s - finals_reserve(options->budget_s);
 	for (int s = 0; s < TCB_STATE_COUNT; s++) {
 		out->verdict[s].state = (enum tcb_state)s;
@@ -570,6 +572,7 @@ enum tcb_status tcb_sweep_run(const struct tcb_op *op, const struct tcb_problem 
 		sweep.kept[s] = SIZE_MAX;
 	}
 	enum tcb_status status = prepare(&sweep, place, err);
+	out->prepare_s = now_s() - sweep.start_s;
 	if (status == TCB_OK)
 		status = run(&sweep, err);
 	if (sweep.strategist)
@@ -581,6 +584,7 @@ enum tcb_status tcb_sweep_run(const struct tcb_op *op, const struct tcb_problem 
 			tcb_drift_fini(&sweep.drift[i][s]);
 	free(sweep.drift);
 	tcb_team_destroy(sweep.team);
+	out->took_s = now_s() - sweep.start_s;
 	free(sweep.entries);
 	tcb_space_destroy(sweep.space);
 	return status;

@@ -12,6 +12,8 @@
 
 enum { FINALISTS = 12, COUNTER_CALLS = 20 };
 
+/* Of a budget, and at most: what the finals of one state take where the screening left them nothing. */
+static const double LEAST_SHARE = 0.05, LEAST_S = 0.5;
 static const double COUNTER_NS = 0.2e9; /* calls that are counted take together, where they are long */
 
 static int finals_tick(void *ctx, double left_s)
@@ -106,6 +108,7 @@ enum tcb_status tcb_sweep_judge(struct tcb_sweep *sweep, enum tcb_state state, d
 		.round_s = sweep->round_s[state],
 		.finalists = sweep->options->finalists ? sweep->options->finalists : FINALISTS,
 		.reported = sweep->options->counters == TCB_COUNTERS_ALL ? sweep->options->finalists : 0,
+		.least_s = fmin(LEAST_S, LEAST_SHARE * sweep->options->budget_s), /* without a budget: as always */
 		.seconds = seconds,
 		.seed = sweep->options->seed,
 		.ctx = sweep,

@@ -25,8 +25,8 @@ enum {
 static const double NS_A_FLOP = 0.05, NS_A_BYTE = 0.2;
 /* A call of so much of a budget that takes as many times as long as the best. */
 static const double HOPELESS_SHARE = 0.02, HOPELESS = 5;
-/* Of a budget, for choosing the loop that a limit is measured with, and at least. */
-static const double LIMIT_SHARE = 0.02, LIMIT_LEAST_S = 0.3;
+/* Of a budget, for choosing the loop that a limit is measured with, and at least, unless that is too much of it. */
+static const double LIMIT_SHARE = 0.02, LIMIT_LEAST_S = 0.3, LIMIT_SHARE_MOST = 0.03;
 /* Of a budget, for huge pages below a set of copies. */
 static const double HUGE_SHARE = 0.05;
 
@@ -272,8 +272,10 @@ static enum tcb_status ready_limit(struct cpu_worker *worker, enum tcb_state sta
 	if (bytes == 0)
 		bytes = (size_t)worker->config->op->traffic(&worker->config->problem);
 	tcb_watch_phase(worker->config->watch, 0, "measuring the limit");
-	const double share_s = LIMIT_SHARE * worker->config->budget_s;
-	const double seconds = worker->config->budget_s <= 0 ? 0 : share_s > LIMIT_LEAST_S ? share_s : LIMIT_LEAST_S;
+	const double budget_s = worker->config->budget_s;
+	const double least_s =
+		LIMIT_LEAST_S < LIMIT_SHARE_MOST * budget_s ? LIMIT_LEAST_S : LIMIT_SHARE_MOST * budget_s;
+	const double seconds = LIMIT_SHARE * budget_s > least_s ? LIMIT_SHARE * budget_s : least_s;
 	if (!worker->limit[state])
 		TCB_TRY(tcb_bandwidth_create(worker->pool, worker->config->place->cpu_count, kind, bytes,
 					     state == TCB_COLD ? tcb_rotation_bytes(worker->rotation) : 0, seconds,
