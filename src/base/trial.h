@@ -50,6 +50,7 @@ struct tcb_measurement {
 	size_t sample_count;
 	const double *samples; /* nanoseconds of single calls, in the order taken */
 	int dropped_early;     /* sampling stopped because the candidate had certainly lost */
+	double anchor_ns;      /* of one read back: the default geometry's time in the same sweep; 0: unknown */
 };
 
 struct tcb_counter {

@@ -5,7 +5,6 @@
  * the winners are stored and printed.  Here the search and the database meet.
  */
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,10 +19,12 @@
 #include "cli/problems.h"
 #include "cli/progress.h"
 #include "cli/shard_option.h"
+#include "cli/stop.h"
 #include "cli/stored_starts.h"
 #include "cli/strategy_option.h"
 #include "cli/sweep_cards.h"
 #include "cli/sweep_estimate.h"
+#include "cli/sweep_shards.h"
 #include "kernels/signature.h"
 #include "search/model.h"
 
@@ -40,7 +41,7 @@ struct sweep_args {
 	int effort;                                             /* enum cli_effort */
 	int counters; /* index in the words below: the order of enum tcb_counters_mode */
 	int starts;   /* index in the words below */
-	int any_size, fresh, again, measured_only, json;
+	int any_size, fresh, again, measured_only, finals_only, allow_missing, json;
 };
 
 static const struct cli_option options[] = {
@@ -144,6 +145,14 @@ static const struct cli_option options[] = {
 	  .offset = offsetof(struct sweep_args, again),
 	  .help = "repeat the sweep, measuring everything again, with the next seed, and say whether the stored "
 		  "verdicts hold; exits with 1 if one does not" },
+	{ .name = "finals-only",
+	  .kind = CLI_FLAG,
+	  .offset = offsetof(struct sweep_args, finals_only),
+	  .help = "try nothing new: hold the finals among all that is known, as after 'db merge'" },
+	{ .name = "allow-missing",
+	  .kind = CLI_FLAG,
+	  .offset = offsetof(struct sweep_args, allow_missing),
+	  .help = "with --finals-only: hold them also where a shard is missing or was not finished" },
 	{ .name = "measured-only",
 	  .kind = CLI_FLAG,
 	  .offset = offsetof(struct sweep_args, measured_only),
@@ -185,25 +194,6 @@ struct sweep_job {
 	struct tcb_sweep_result result;
 };
 
-static volatile sig_atomic_t stop_asked;
-
-static void ask_stop(int signal_number)
-{
-	(void)signal_number;
-	if (stop_asked)
-		_exit(tcb_status_exit(TCB_E_INTERRUPTED)); /* the second time: at once; what is stored is durable */
-	stop_asked = 1;
-}
-
-static void catch_signals(void)
-{
-	struct sigaction action = { .sa_handler = ask_stop };
-
-	sigemptyset(&action.sa_mask);
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-}
-
 static enum tcb_status store_trial(void *ctx, const struct tcb_trial *trial, struct tcb_error *err)
 {
 	struct sweep_job *job = ctx;
@@ -224,8 +214,8 @@ static enum tcb_status load_known(struct sweep_job *job, struct tcb_error *err)
 
 	if (job->run->args->fresh || job->run->args->again)
 		return TCB_OK;
-	TCB_TRY(tcb_db_trials(job->run->db, &job->run->place.device, problem, job->run->args->rotation, &job->trials,
-			      &job->trial_count, err));
+	TCB_TRY(cli_known_trials(job->run->db, job->problem, &job->run->place.device, job->run->args->rotation,
+				 &job->trials, &job->trial_count, err));
 	TCB_TRY(tcb_trials_current(problem, &job->run->place.device.target, job->trials, job->trial_count,
 				   KNOWN_SHARE * job->run->limits.budget_s, &current, err));
 	job->known_count = current.count;
@@ -283,18 +273,6 @@ static int is_modelled(const struct sweeping *run)
 	       (run->place.gpu.ordinal < 0 || run->args->effort == CLI_EFFORT_ESTIMATE);
 }
 
-/* UTC with milliseconds, as the database writes its dates. */
-static void print_now(char *out, size_t capacity)
-{
-	struct timespec now;
-	struct tm utc;
-	size_t length;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	length = strftime(out, capacity, "%Y-%m-%dT%H:%M:%S", gmtime_r(&now.tv_sec, &utc));
-	snprintf(out + length, capacity - length, ".%03ldZ", now.tv_nsec / 1000000);
-}
-
 static void fill_best(const struct sweep_job *job, const struct tcb_verdict *verdict, struct tcb_best *best)
 {
 	const struct tcb_device *device = &job->run->place.device;
@@ -311,6 +289,7 @@ static void fill_best(const struct sweep_job *job, const struct tcb_verdict *ver
 	best->problem = *problem;
 	best->state = verdict->state;
 	best->modelled = is_modelled(job->run);
+	best->provisional = job->run->shard.count > 1 && !best->modelled; /* the other shards' leaders were not there */
 	tcb_geometry_print(&winner->geometry, best->geometry);
 	memcpy(best->variant, winner->variant, sizeof best->variant);
 	memcpy(best->signature, winner->signature, sizeof best->signature);
@@ -327,7 +306,7 @@ static void fill_best(const struct sweep_job *job, const struct tcb_verdict *ver
 	best->tie_count = verdict->tie_count;
 	best->tried = job->result.known + job->result.tried;
 	best->space_count = job->result.space_count;
-	print_now(best->measured_at, sizeof best->measured_at);
+	cli_text_now(best->measured_at);
 	strncpy(best->git_commit, tcb_build_info()->commit, sizeof best->git_commit - 1);
 }
 
@@ -411,6 +390,9 @@ static void say_result(const struct sweep_job *job)
 			job->label, result->tried, result->space_count, result->failed,
 			job->run->place.gpu.ordinal < 0 ? job->run->place.device.name : "--effort estimate says so",
 			job->run->place.gpu.ordinal < 0 ? " is not attached" : "");
+	else if (job->run->args->finals_only)
+		cli_say("%s: held the finals among the %zu candidates that are known, of %zu", job->label,
+			result->known, result->space_count);
 	else if (result->tried == 0 && result->complete)
 		cli_say("%s: all %zu candidates are known%s; the finals were repeated", job->label, result->space_count,
 			passes);
@@ -430,7 +412,7 @@ static void add_json(struct sweep_job *job, size_t first_row)
 	cli_json_set(object, "op", cli_json_text(problem->op_name), &run->json_failed);
 	cli_json_set(object, "contract", json_string(tcb_contract_text(problem->contract)), &run->json_failed);
 	cli_json_set(object, "shape", cli_json_shape(&problem->shape), &run->json_failed);
-	if (run->shard.count)
+	if (run->shard.count > 1)
 		cli_json_set(object, "shard", json_sprintf("%u/%u", run->shard.index, run->shard.count),
 			     &run->json_failed);
 	cli_json_set(object, "space_count", cli_json_size(result->space_count), &run->json_failed);
@@ -482,6 +464,7 @@ static void fill_options(const struct sweeping *run, struct cli_progress *progre
 		.seed = args->seed + (uint64_t)args->again,
 		.any_size = args->any_size,
 		.shard = run->shard,
+		.finals_only = args->finals_only,
 		.others = run->others,
 		.other_count = run->other_count,
 		.states = 1u << TCB_COLD | 1u << TCB_HOT,
@@ -489,7 +472,7 @@ static void fill_options(const struct sweeping *run, struct cli_progress *progre
 		.timeout_s = args->timeout_s,
 		.finalists = run->limits.finalists,
 		.counters = (enum tcb_counters_mode)args->counters,
-		.stop = &stop_asked,
+		.stop = &cli_stop_asked,
 		.progress = cli_progress_show,
 		.progress_ctx = progress,
 	};
@@ -544,13 +527,18 @@ static enum tcb_status search_and_store(struct sweep_job *job, struct tcb_error 
 	return status;
 }
 
-static void label_job(struct sweep_job *job)
+static enum tcb_status check_known(const struct sweep_job *job, struct tcb_error *err)
 {
-	cli_problem_label(&job->problem->problem, job->label);
-	if (job->run->shard.count) {
-		strcat(job->label, " shard ");
-		tcb_shard_print(&job->run->shard, job->label + strlen(job->label));
-	}
+	const struct sweeping *run = job->run;
+	const struct cli_finals finals = { .device = &run->place.device,
+					   .device_text = run->args->device,
+					   .problem = &job->problem->problem,
+					   .rotation_bytes = run->args->rotation,
+					   .db_path = run->db_path,
+					   .known_count = job->known_count,
+					   .allow_missing = run->args->allow_missing };
+
+	return run->args->finals_only ? cli_finals_check(run->db, &finals, err) : TCB_OK;
 }
 
 static enum tcb_status sweep_problem(struct sweeping *run, const struct cli_problem *problem, struct tcb_error *err)
@@ -558,7 +546,8 @@ static enum tcb_status sweep_problem(struct sweeping *run, const struct cli_prob
 	struct sweep_job job = { .run = run, .problem = problem };
 	enum tcb_status status;
 
-	label_job(&job);
+	cli_problem_label(&problem->problem, job.label);
+	cli_shard_label(&run->shard, job.label);
 	if (run->args->effort == CLI_EFFORT_ESTIMATE) {
 		const struct cli_query query = { run->args->db, run->place.device.name, run->args->threads, TCB_COLD };
 		int is_known;
@@ -572,6 +561,7 @@ static enum tcb_status sweep_problem(struct sweeping *run, const struct cli_prob
 		status = cli_winners_read(run->db, &problem->problem, &run->place.device, &job.winners, err);
 	if (status == TCB_OK)
 		status = cli_former_load(run->db, &run->place.device, &problem->problem, &job.former, err);
+	status = check_known(&job, err);
 	if (status == TCB_OK)
 		status = search_and_store(&job, err);
 	cli_former_fini(&job.former);
@@ -614,10 +604,10 @@ static enum tcb_status run_problems(struct sweeping *run, const struct cli_probl
 {
 	enum tcb_status status = TCB_OK, printed;
 
-	catch_signals();
+	cli_stop_catch();
 	for (size_t i = 0; i < problems->count && status == TCB_OK; i++) {
 		status = sweep_problem(run, &problems->list[i], err);
-		if (status == TCB_OK && stop_asked && i + 1 < problems->count)
+		if (status == TCB_OK && cli_stop_asked && i + 1 < problems->count)
 			status = TCB_E_INTERRUPTED;
 	}
 	if (status != TCB_OK && status != TCB_E_INTERRUPTED)
@@ -646,11 +636,17 @@ static enum tcb_status run_sweep(const void *arguments, struct tcb_error *err)
 
 	TCB_TRY(cli_strategy_check(args->strategy, err));
 	TCB_TRY(cli_shard_find(args->shard, &run.shard, err));
+	TCB_TRY(cli_finals_check_options(args->finals_only, args->allow_missing,
+					 args->shard   ? "shard"
+					 : args->fresh ? "fresh"
+					 : args->again ? "again"
+						       : NULL,
+					 err));
 	TCB_TRY(cli_problems_make(args->op, args->contract, &args->shapes, args->gguf, &problems, err));
 	status = cli_open_device(args->device, args->threads, &run.place, err);
 	if (status == TCB_OK)
 		status = cli_cards_open(args->device, &run.others, &run.other_count, err);
-	if (status == TCB_OK && args->measured_only && is_modelled(&run))
+	if (status == TCB_OK && (args->measured_only || args->finals_only) && is_modelled(&run))
 		status = tcb_gpu_open(args->device, 1, &run.place.gpu, err);
 	if (status == TCB_OK && args->rotation && args->rotation < 2 * run.place.device.target.llc_bytes)
 		cli_say("--rotation is less than twice the last cache (%zu MiB): cold results will be partly warm",
@@ -684,7 +680,9 @@ const struct cli_command cli_command_sweep = {
 		"On a GPU that is, the best are tried once more with the optimiser's passes (passes=all).  "
 		"With cuda:all, identical GPUs share the candidates, one of them holds the finals, and at the end the "
 		"winner is measured on each.  "
-		"With --shard, several machines have a part of the space each (docs/many-machines.md).  "
+		"With --shard, several machines have a part of the space each (docs/many-machines.md); their winners "
+		"are "
+		"provisional until a sweep with --finals-only has compared them.  "
 		"Progress goes to stderr; the winners' table, or JSON, to stdout.",
 	.examples = "  tcbtune sweep --op @OP\n"
 		    "  tcbtune sweep --op @OP --gguf model.gguf --budget 60s\n"

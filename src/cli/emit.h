@@ -57,7 +57,10 @@ void cli_text_ratio(double ratio, char out[CLI_NUMBER_MAX]);                    
 void cli_text_ratio_interval(const struct tcb_interval *ratio, char out[CLI_NUMBER_MAX]); /* "1.53 [1.50, 1.55]" */
 void cli_text_percent(double ratio, char out[CLI_NUMBER_MAX]);                            /* "87.4" */
 void cli_text_bytes(uint64_t bytes, char out[CLI_NUMBER_MAX]);                            /* "48 KiB" */
-void cli_text_duration(double seconds, char out[CLI_NUMBER_MAX]);                         /* "1m 05s" */
+/* The time now, in UTC with milliseconds, as the database writes its dates. */
+enum { CLI_DATE_MAX = 32 };
+void cli_text_now(char out[CLI_DATE_MAX]);
+void cli_text_duration(double seconds, char out[CLI_NUMBER_MAX]); /* "1m 05s" */
 
 /* table.c: rows of cells, rendered in one of three ways. */
 enum cli_table_style { CLI_TABLE_TEXT, CLI_TABLE_CSV, CLI_TABLE_MD };

@@ -108,3 +108,11 @@ enum tcb_status cli_shard_find(const char *text, struct tcb_shard *out, struct t
 	}
 	return ask_environment(first_of.count, out, err);
 }
+
+void cli_shard_label(const struct tcb_shard *shard, char *label)
+{
+	if (shard->count < 2)
+		return;
+	strcat(label, " shard ");
+	tcb_shard_print(shard, label + strlen(label));
+}

@@ -7,6 +7,8 @@
 
 #include "search/shard.h"
 
+/* " shard 3/4" after what is in LABEL, which has room for it. */
+void cli_shard_label(const struct tcb_shard *shard, char *label);
 /* TEXT NULL: the whole space. */
 enum tcb_status cli_shard_find(const char *text, struct tcb_shard *out, struct tcb_error *err);
 

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "cli/emit.h"
 
@@ -132,4 +133,15 @@ void cli_text_duration(double seconds, char out[CLI_NUMBER_MAX])
 		snprintf(out, CLI_NUMBER_MAX, "%dm %02ds", (int)seconds / 60, (int)seconds % 60);
 	else
 		snprintf(out, CLI_NUMBER_MAX, "%.0fh %02dm", floor(seconds / 3600), (int)fmod(seconds / 60, 60));
+}
+
+void cli_text_now(char out[CLI_DATE_MAX])
+{
+	struct timespec now;
+	struct tm utc;
+	size_t length;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	length = strftime(out, CLI_DATE_MAX, "%Y-%m-%dT%H:%M:%S", gmtime_r(&now.tv_sec, &utc));
+	snprintf(out + length, CLI_DATE_MAX - length, ".%03ldZ", now.tv_nsec / 1000000);
 }

@@ -36,6 +36,12 @@ static enum tcb_status find_trial(struct tcb_db *db, int64_t sweep, const struct
 /* What a row is worth: modelled, provisional, proven.  A row replaces those that are worth no more. */
 #define WORTH "((1 - modelled) * (2 - provisional))"
 
+/* Of another shard than sweep ?1's: parts of one space are swept into one file. */
+#define OTHER_SHARD                                                                                                \
+	"ifnull((SELECT CASE WHEN json_valid(o.settings) AND json_valid(w.settings) THEN json_extract(o.settings," \
+	" '$.shard') <> json_extract(w.settings, '$.shard') END FROM sweep o JOIN sweep w WHERE o.id ="            \
+	" best.sweep_id AND w.id = ?1), 0)"
+
 static int64_t worth(const struct tcb_best *best)
 {
 	return best->modelled ? 0 : best->provisional ? 1 : 2;
@@ -48,11 +54,14 @@ static enum tcb_status put_row(struct tcb_db *db, int64_t sweep, const struct tc
 	const char *state = tcb_state_text(best->state);
 	sqlite3_stmt *stmt;
 
-	/* Where the row that is there is worth more, the insertion below conflicts and does nothing. */
+	/* Where the row that is there is worth more, the insertion below conflicts and does nothing.  Of two shards'
+	 * the one stays that gained more over the default, which both measured. */
 	TCB_TRY(tcb_db_query(db, &stmt, doing, err,
 			     "DELETE FROM best WHERE (device_id, problem_id) = (SELECT device_id, problem_id FROM sweep"
-			     " WHERE id = ?1) AND state = ?2 AND " WORTH " <= ?3",
-			     "iti", sweep, state, worth(best)));
+			     " WHERE id = ?1) AND state = ?2 AND " WORTH " <= ?3"
+			     " AND NOT (provisional AND ?3 = 1 AND ifnull(speedup, 0) > ifnull(?4, 0) AND " OTHER_SHARD
+			     ")",
+			     "itid", sweep, state, worth(best), best->speedup.median));
 	TCB_TRY(tcb_db_finish(db, stmt, NULL, doing, err));
 	/* A model stands for a kind of device: a proven winner of any device of that name takes its place. */
 	if (worth(best) == 2) {

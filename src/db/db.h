@@ -65,7 +65,27 @@ enum tcb_status tcb_db_trial_put(struct tcb_db *db, int64_t sweep, const struct 
 enum tcb_status tcb_db_trials(struct tcb_db *db, const struct tcb_device *device, const struct tcb_problem *problem,
 			      uint64_t rotation_bytes, struct tcb_trial **out, size_t *count_out,
 			      struct tcb_error *err);
+/* The same, with the time of the geometry ANCHOR in the sweep of each measurement: sweeps of several machines, which
+ * were merged, are compared by ratios to it. */
+enum tcb_status tcb_db_trials_anchored(struct tcb_db *db, const struct tcb_device *device,
+				       const struct tcb_problem *problem, uint64_t rotation_bytes, const char *anchor,
+				       struct tcb_trial **out, size_t *count_out, struct tcb_error *err);
 void tcb_db_trials_free(struct tcb_trial *trials, size_t count);
+
+/* A sweep of a problem, and how to repeat it. */
+struct tcb_swept {
+	char shard[16];  /* "3/4"; empty: the whole space */
+	char status[16]; /* as given to tcb_db_sweep_end, or "running" */
+	char strategy[64], seed[24];
+	double budget_s; /* 0: none */
+	uint64_t max_trials;
+	int any_size;
+};
+/* Calls EACH for the sweeps of a device, problem and rotation in the order of their beginnings; a nonzero return stops.
+ */
+enum tcb_status tcb_db_swept_each(struct tcb_db *db, const struct tcb_device *device, const struct tcb_problem *problem,
+				  uint64_t rotation_bytes, int (*each)(void *ctx, const struct tcb_swept *swept),
+				  void *ctx, struct tcb_error *err);
 
 /* What tcb_db_trials can be asked for. */
 struct tcb_tried {

@@ -34,6 +34,8 @@ static const char trials_sql[] =
 /* With max(), SQLite takes the other columns from the row that holds the maximum. */
 static const char measurements_sql[] = KNOWN_TRIALS
 	" SELECT n.id, m.state, m.stage, m.median_ns, m.lo_ns, m.hi_ns, m.dropped_early, m.sample_count, m.samples,"
+	" (SELECT a.median_ns FROM trial x JOIN measurement a ON a.trial_id = x.id WHERE x.sweep_id = o.sweep_id AND"
+	" x.geometry = ?10 AND a.state = m.state ORDER BY a.stage = 'final', a.id DESC LIMIT 1),"
 	" max(" AGE(
 		"o") ") FROM newest JOIN trial n USING (id) JOIN mine o ON o.geometry = n.geometry"
 		     " AND o.signature = n.signature AND o.outcome = n.outcome JOIN measurement m ON m.trial_id = o.id"
@@ -216,6 +218,7 @@ static int measurement_columns(sqlite3_stmt *stmt, struct tcb_measurement *measu
 		return 8;
 	measurement->ns = tcb_db_interval(stmt, 3);
 	measurement->dropped_early = sqlite3_column_int(stmt, 6);
+	measurement->anchor_ns = sqlite3_column_double(stmt, 9);
 	measurement->sample_count = capacity;
 	return -1;
 }
@@ -289,8 +292,8 @@ static enum tcb_status read_counter(struct tcb_db *db, sqlite3_stmt *stmt, struc
 
 /* Runs one of the three queries and hands its rows to the reader that KIND names: 't', 'm' or 'c'. */
 static enum tcb_status select_known(struct tcb_db *db, const struct tcb_device *device,
-				    const struct tcb_problem *problem, uint64_t rotation_bytes, char kind,
-				    struct reading *reading, struct tcb_error *err)
+				    const struct tcb_problem *problem, uint64_t rotation_bytes, const char *anchor,
+				    char kind, struct reading *reading, struct tcb_error *err)
 {
 	const char *sql = kind == 't' ? trials_sql : kind == 'm' ? measurements_sql : counters_sql;
 	sqlite3_stmt *stmt;
@@ -298,10 +301,10 @@ static enum tcb_status select_known(struct tcb_db *db, const struct tcb_device *
 	size_t owner = 0;
 	int row;
 
-	TCB_TRY(tcb_db_query(db, &stmt, doing, err, sql, "ttittiiii", device->key, device->name,
-			     (int64_t)device->target.threads, problem->op_name, tcb_contract_text(problem->contract),
-			     (int64_t)problem->shape.m, (int64_t)problem->shape.n, (int64_t)problem->shape.k,
-			     (int64_t)rotation_bytes));
+	TCB_TRY(tcb_db_query(db, &stmt, doing, err, sql, kind == 'm' ? "ttittiiiit" : "ttittiiii", device->key,
+			     device->name, (int64_t)device->target.threads, problem->op_name,
+			     tcb_contract_text(problem->contract), (int64_t)problem->shape.m, (int64_t)problem->shape.n,
+			     (int64_t)problem->shape.k, (int64_t)rotation_bytes, anchor));
 	while ((status = tcb_db_step(db, stmt, &row, doing, err)) == TCB_OK && row) {
 		if (kind == 't')
 			status = read_trial(db, stmt, reading, err);
@@ -407,6 +410,13 @@ static enum tcb_status assemble(struct tcb_db *db, const struct reading *reading
 enum tcb_status tcb_db_trials(struct tcb_db *db, const struct tcb_device *device, const struct tcb_problem *problem,
 			      uint64_t rotation_bytes, struct tcb_trial **out, size_t *count_out, struct tcb_error *err)
 {
+	return tcb_db_trials_anchored(db, device, problem, rotation_bytes, NULL, out, count_out, err);
+}
+
+enum tcb_status tcb_db_trials_anchored(struct tcb_db *db, const struct tcb_device *device,
+				       const struct tcb_problem *problem, uint64_t rotation_bytes, const char *anchor,
+				       struct tcb_trial **out, size_t *count_out, struct tcb_error *err)
+{
 	struct reading reading = { 0 };
 	struct array *arrays[] = { &reading.trials,        &reading.ids,         &reading.measurements,
 				   &reading.counters,      &reading.samples,     &reading.measurement_owner,
@@ -417,11 +427,11 @@ enum tcb_status tcb_db_trials(struct tcb_db *db, const struct tcb_device *device
 	*count_out = 0;
 	/* One snapshot for the three queries, without keeping writers out. */
 	TCB_TRY(tcb_db_exec(db, "BEGIN", doing, err));
-	status = select_known(db, device, problem, rotation_bytes, 't', &reading, err);
+	status = select_known(db, device, problem, rotation_bytes, anchor, 't', &reading, err);
 	if (status == TCB_OK)
-		status = select_known(db, device, problem, rotation_bytes, 'm', &reading, err);
+		status = select_known(db, device, problem, rotation_bytes, anchor, 'm', &reading, err);
 	if (status == TCB_OK)
-		status = select_known(db, device, problem, rotation_bytes, 'c', &reading, err);
+		status = select_known(db, device, problem, rotation_bytes, anchor, 'c', &reading, err);
 	status = tcb_db_end(db, status, doing, err);
 	if (status == TCB_OK)
 		status = assemble(db, &reading, out, err);

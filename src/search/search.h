@@ -71,6 +71,7 @@ struct tcb_sweep_options {
 	struct tcb_shard shard;          /* all zero: the whole space */
 	const struct tcb_geometry *only; /* the only candidates beside the default, of the space; NULL: all of it */
 	size_t only_count;
+	int finals_only;       /* try nothing new */
 	unsigned states;       /* bit 1u << enum tcb_state */
 	size_t rotation_bytes; /* 0: twice the last-level cache, at least 512 MiB, at most a quarter of the RAM */
 	double timeout_s;      /* one candidate's limit; 0: 20 s */

@@ -43,7 +43,7 @@ enum tcb_status tcb_shard_parse(const char *text, struct tcb_shard *out, struct 
 void tcb_shard_print(const struct tcb_shard *shard, char out[TCB_SHARD_TEXT_MAX])
 {
 	out[0] = '\0';
-	if (shard->count)
+	if (shard->count > 1)
 		snprintf(out, TCB_SHARD_TEXT_MAX, "%u/%u", shard->index, shard->count);
 }
 

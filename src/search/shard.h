@@ -20,7 +20,7 @@ struct tcb_shard {
 
 /* "3/4"; both numbers in decimal. */
 enum tcb_status tcb_shard_parse(const char *text, struct tcb_shard *out, struct tcb_error *err);
-void tcb_shard_print(const struct tcb_shard *shard, char out[TCB_SHARD_TEXT_MAX]); /* "" for the whole space */
+void tcb_shard_print(const struct tcb_shard *shard, char out[TCB_SHARD_TEXT_MAX]); /* "" for the whole space, 1/1 too */
 int tcb_shard_has(const struct tcb_shard *shard, const struct tcb_geometry *geometry);
 /* Leaves of SPACE what is SHARD's, and its default. */
 void tcb_shard_narrow(const struct tcb_shard *shard, struct tcb_space *space);

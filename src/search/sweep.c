@@ -441,7 +441,7 @@ static size_t passes_left(const struct tcb_sweep *sweep)
 	const struct tcb_sweep_options *options = sweep->options;
 	const size_t tried = sweep->out->tried + sweep->out->with_passes;
 	const double until_s = sweep->screen_end_s + PASSES_SHARE * (sweep->end_s - sweep->screen_end_s);
-	if (!has_time(sweep, 1, until_s))
+	if (options->finals_only || !has_time(sweep, 1, until_s))
 		return 0;
 	return options->max_trials ? options->max_trials - tried : TCB_SWEEP_PASSES;
 }
@@ -515,11 +515,16 @@ static enum tcb_status prepare(struct tcb_sweep *sweep, const struct tcb_place *
 	return tcb_sweep_measure_limits(sweep, err);
 }
 
+/* What is not known yet: first what won elsewhere, then what the strategy proposes. */
+static enum tcb_status try_new(struct tcb_sweep *sweep, struct tcb_error *err)
+{
+	TCB_TRY(screen_starts(sweep, err));
+	return screen(sweep, err);
+}
+
 static enum tcb_status run(struct tcb_sweep *sweep, struct tcb_error *err)
 {
-	enum tcb_status status = screen_starts(sweep, err);
-	if (status == TCB_OK)
-		status = screen(sweep, err);
+	enum tcb_status status = sweep->options->finals_only ? TCB_OK : try_new(sweep, err);
 	sweep->out->complete = sweep->progress.done == sweep->space->count;
 	tcb_sweep_say_ended(sweep, budget_spent(sweep) >= 1 || !has_time(sweep, 1, sweep->screen_end_s));
 	if (sweep->options->budget_s > 0) /* the finals take no more for the time that is left over */

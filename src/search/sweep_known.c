@@ -31,6 +31,7 @@ void tcb_sweep_entry_merge(struct tcb_sweep_entry *entry, const struct tcb_trial
 		int is_final = measurement->stage == TCB_STAGE_FINAL;
 		if (isnan(entry->ns[measurement->state].median) || entry->final_only[measurement->state] >= is_final) {
 			entry->ns[measurement->state] = measurement->ns;
+			entry->anchor_ns[measurement->state] = measurement->anchor_ns;
 			entry->final_only[measurement->state] = (unsigned char)is_final;
 		}
 	}

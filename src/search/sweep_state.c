@@ -45,8 +45,11 @@ struct tcb_interval tcb_sweep_score(const struct tcb_sweep *sweep, size_t index,
 	if (entry->known) {
 		const struct tcb_sweep_entry *anchor = &sweep->entries[sweep->anchor];
 		size_t lead = tcb_team_lead(sweep->team);
-		level = anchor->known ? anchor->ns[state].median
-				      : tcb_drift_at(&sweep->drift[lead][state], sweep->start_s);
+		/* Best is the anchor of the same sweep, perhaps of another machine. */
+		level = entry->anchor_ns[state] > 0 && sweep->anchor == sweep->space->default_index
+				? entry->anchor_ns[state]
+			: anchor->known ? anchor->ns[state].median
+					: tcb_drift_at(&sweep->drift[lead][state], sweep->start_s);
 		margin = KNOWN_MARGIN;
 	} else {
 		level = tcb_drift_at(&sweep->drift[entry->member][state], entry->when_s);

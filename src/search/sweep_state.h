@@ -21,6 +21,7 @@ struct tcb_sweep_entry {
 	double when_s;                           /* of the screening */
 	uint32_t member;                         /* of the team, who screened it */
 	struct tcb_interval ns[TCB_STATE_COUNT]; /* of the screening; median NaN where not measured */
+	double anchor_ns[TCB_STATE_COUNT]; /* of a known one: the default's in the sweep that NS is of; 0: unknown */
 	/* Time over the anchor's, side by side; median NaN where the candidate never seemed to be the best so far. */
 	struct tcb_interval checked[TCB_STATE_COUNT];
 };

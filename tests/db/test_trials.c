@@ -53,6 +53,39 @@ static void put(int64_t sweep, size_t i, double ns, enum tcb_stage stage, const 
 	assert_int_equal(tcb_db_trial_put(db, sweep, &trial, &err), TCB_OK);
 }
 
+/* Beside each measurement the anchor's of the same sweep: of two machines one may be slower as a whole. */
+static void test_anchor_of_the_same_sweep(void **state)
+{
+	struct tcb_trial *trials;
+	struct tcb_geometry anchor;
+	char text[TCB_GEOMETRY_TEXT_MAX];
+	size_t count;
+
+	(void)state;
+	fixture_geometry(0, &anchor);
+	tcb_geometry_print(&anchor, text);
+	for (size_t i = 0; i < 3; i++) {
+		int64_t sweep = fixture_sweep(db, &device, &problem, &err);
+
+		if (i < 2) /* the third resumes, and does not measure it */
+			assert_int_equal(fixture_put(db, sweep, 0, 1000 * (double)(i + 1), &err), TCB_OK);
+		assert_int_equal(fixture_put(db, sweep, 1 + i, 500, &err), TCB_OK);
+	}
+	assert_int_equal(tcb_db_trials_anchored(db, &device, &problem, FIXTURE_ROTATION, text, &trials, &count, &err),
+			 TCB_OK);
+	assert_int_equal(count, 4);
+	for (size_t i = 0; i < count; i++) {
+		const size_t number = trials[i].geometry.tile[TCB_MIDI].n - 1;
+		const double want[] = { 2000, 1000, 2000, 0 };
+
+		assert_true(trials[i].measurements->anchor_ns == want[number]);
+	}
+	tcb_db_trials_free(trials, count);
+	assert_int_equal(tcb_db_trials(db, &device, &problem, FIXTURE_ROTATION, &trials, &count, &err), TCB_OK);
+	assert_true(count == 4 && trials->measurements->anchor_ns == 0);
+	tcb_db_trials_free(trials, count);
+}
+
 static void test_round_trip(void **state)
 {
 	int64_t sweep = fixture_sweep(db, &device, &problem, &err);
@@ -231,6 +264,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_round_trip, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_anchor_of_the_same_sweep, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_outcomes, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_newest, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_others_are_left_out, setup, teardown),

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A flag that a signal sets, for those who can end in order.
+ */
+#include "cli/stop.h"
+
+#include <unistd.h>
+
+#include "base/status.h"
+
+volatile sig_atomic_t cli_stop_asked;
+
+static void ask_stop(int signal_number)
+{
+	(void)signal_number;
+	if (cli_stop_asked)
+		_exit(tcb_status_exit(TCB_E_INTERRUPTED)); /* the second time: at once; what is stored is durable */
+	cli_stop_asked = 1;
+}
+
+void cli_stop_catch(void)
+{
+	struct sigaction action = { .sa_handler = ask_stop };
+
+	sigemptyset(&action.sa_mask);
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+}
