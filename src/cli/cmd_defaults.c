@@ -21,7 +21,7 @@ struct defaults_args {
 	const char *op, *arch, *out;
 	uint64_t worst, least, folds;
 	int format; /* enum format */
-	int fill;
+	int fill, json;
 	const char *device, *db;
 	uint64_t threads;
 	double budget_s;
@@ -93,6 +93,7 @@ static const struct cli_option options[] = {
 	  .fallback = "none",
 	  .help = "time for all that --fill measures, as in 60s" },
 	CLI_OPTION_DB(struct defaults_args),
+	CLI_OPTION_JSON(struct defaults_args),
 	CLI_OPTION_END,
 };
 
@@ -342,6 +343,69 @@ static enum tcb_status add_text(struct tcb_str *out, const struct judged *j, str
 	return TCB_OK;
 }
 
+/* --- JSON --- */
+
+/* A ratio as it is; null where it is not known, or nothing can be used. */
+static json_t *json_row(const struct judged *j, size_t s, int *failed)
+{
+	const struct cli_default_group *group = j->group;
+	const struct cli_shape_row *row = &group->rows[s];
+	json_t *object = json_object();
+	size_t candidate;
+	(void)tcb_rule_loss(&group->cells, &j->tree, s, OWN, &candidate);
+	cli_json_set(object, "shape", cli_json_shape(&row->problem.shape), failed);
+	cli_json_set(object, "device", cli_json_text(row->device.model), failed);
+	cli_json_set(object, "device_key", cli_json_text(row->device.key), failed);
+	cli_json_set(object, "judged", json_boolean(row->is_judged), failed);
+	cli_json_set(object, "measured", cli_json_size(row->count), failed);
+	for (int state = 0; state < TCB_STATE_COUNT; state++)
+		cli_json_set(object, tcb_state_text((enum tcb_state)state),
+			     cli_json_real(group->state_loss[state][candidate * group->row_count + s]), failed);
+	cli_json_set(object, "loss", cli_json_real(j->made[s]), failed);
+	cli_json_set(object, "left_out", cli_json_real(j->left_out[s]), failed);
+	cli_json_set(object, "own_default", cli_json_real(group->cells.loss[OWN * group->row_count + s]), failed);
+	return object;
+}
+
+static json_t *json_leaf(const struct judged *j, const struct tcb_rule_leaf *leaf, int *failed)
+{
+	const char *form = j->group->forms[leaf->candidate];
+	json_t *object = json_object();
+	cli_json_set(object, "m", cli_json_size(leaf->m), failed);
+	cli_json_set(object, "n", cli_json_size(leaf->n), failed);
+	cli_json_set(object, "k", cli_json_size(leaf->k), failed);
+	cli_json_set(object, "geometry", form ? cli_json_text(form) : json_null(), failed);
+	return object;
+}
+
+static json_t *json_rule(const struct judged *j, int *failed)
+{
+	const struct cli_default_group *group = j->group;
+	json_t *object = json_object(), *rows = json_array(), *shapes = json_array();
+	cli_json_set(object, "op", cli_json_text(group->op->name), failed);
+	cli_json_set(object, "contract", cli_json_text(tcb_contract_text(group->contract)), failed);
+	cli_json_set(object, "arch", cli_json_text(group->arch), failed);
+	cli_json_set(object, "threads", cli_json_size(group->threads), failed);
+	for (size_t i = 0; i < j->tree.count; i++)
+		cli_json_add(rows, json_leaf(j, &j->tree.leaf[i], failed), failed);
+	for (size_t s = 0; s < group->row_count; s++)
+		cli_json_add(shapes, json_row(j, s, failed), failed);
+	cli_json_set(object, "rows", rows, failed);
+	cli_json_set(object, "shapes", shapes, failed);
+	return object;
+}
+
+static enum tcb_status print_json(const struct judged *judged, size_t count, const struct defaults_args *args,
+				  struct tcb_error *err)
+{
+	int failed = 0;
+	json_t *root = cli_json_start("tcbtune.defaults.1", &failed), *rules = json_array();
+	for (size_t i = 0; i < count; i++)
+		cli_json_add(rules, json_rule(&judged[i], &failed), &failed);
+	cli_json_set(root, "rules", rules, &failed);
+	return cli_emit_json_to(args->out, cli_json_end(root, failed), err);
+}
+
 /* --- table --- */
 
 static void add_files(struct tcb_str *out, const struct cli_list *files)
@@ -499,6 +563,8 @@ static enum tcb_status print(struct judged *judged, size_t count, const struct d
 {
 	struct tcb_str out = { 0 };
 	enum tcb_status status = TCB_OK;
+	if (args->json)
+		return print_json(judged, count, args, err);
 	if (args->format == FORMAT_TABLE)
 		status = add_table(&out, judged, count, args, err);
 	for (size_t i = 0; status == TCB_OK && args->format == FORMAT_TEXT && i < count; i++)

@@ -14,6 +14,7 @@
 #include "base/util.h"
 #include "device/gpu.h"
 #include "kernels/constraint.h"
+#include "kernels/default_rules.h"
 #include "ptx/ir/ir.h"
 #include "ptx/text/text.h"
 #include "worker/verify.h"
@@ -261,7 +262,10 @@ int emit_case(struct emit_draw *draw, struct emit_tally *tally, char what[EMIT_W
 	tally->no_problem += (size_t)!is_problem;
 	tcb_geometry_init(&geometry);
 	if (is_problem) {
-		op->default_geometry(&problem, &target, &geometry);
+		if (below(draw, 2))
+			tcb_default_geometry(&problem, &target, &geometry);
+		else
+			op->default_geometry(&problem, &target, &geometry);
 		walk(draw, op, &problem, &target, below(draw, STEPS_MAX), &geometry);
 	}
 	if (below(draw, 4) == 0)
@@ -280,7 +284,7 @@ int emit_problem(const struct tcb_problem *problem, unsigned capability, size_t 
 	emit_draw_init(&draw, NULL, 0);
 	for (size_t i = 0; i < geometries; i++) {
 		struct tcb_geometry geometry;
-		op->default_geometry(problem, &target, &geometry);
+		tcb_default_geometry(problem, &target, &geometry);
 		walk(&draw, op, problem, &target, i ? STEPS_MAX : 0, &geometry);
 		if (emit_candidate(op, problem, &target, &geometry, 1, tally, what) != 0)
 			return -1;
