@@ -51,6 +51,30 @@ static const double TIGHT_WIDTH = 0.01; /* of the ratio's interval: more rounds 
 
 /* --- probe, heats, rungs ---------------------------------------------------------------------------------------- */
 
+static int has_chance(const struct race *race, size_t index)
+{
+	return race->setup->score[index].lo <= race->reachable * HOPELESS;
+}
+
+/* By the scores: which level is reached, and what one of the calls of those takes who may reach it, as long as the
+ * anchor's at least.  Where few were tried, there are some among the best few that take a hundred times as long. */
+static void expect(struct race *race, const struct ranked *field, size_t count)
+{
+	const struct tcb_finals_setup *setup = race->setup;
+	double sum = 1;
+	size_t summed = 1;
+	race->reachable = INFINITY;
+	for (size_t i = 0; i < count; i++)
+		race->reachable = fmin(race->reachable, setup->score[field[i].item].hi);
+	for (size_t i = 0; i < count && summed <= PROBES; i++) {
+		if (field[i].item == setup->anchor || !has_chance(race, field[i].item))
+			continue;
+		sum += field[i].key;
+		summed++;
+	}
+	race->call_s = (setup->round_s > 0 ? setup->round_s : 1e-9 * setup->anchor_ns) * fmax(1, sum / (double)summed);
+}
+
 /*
  * The best few scores against the anchor: which level is certainly reached, and who leads, as space indices, the best
  * first.
@@ -66,7 +90,7 @@ static enum tcb_status probe(struct race *race, const struct ranked *field, size
 	trial.call_s = race->call_s;
 	tcb_race_add_row(&trial, race->setup->anchor);
 	for (size_t i = 0; i < count && trial.rows <= PROBES; i++)
-		if (field[i].item != race->setup->anchor)
+		if (field[i].item != race->setup->anchor && has_chance(race, field[i].item))
 			tcb_race_add_row(&trial, field[i].item);
 	tcb_race_activate(&trial, ROW_WAITING, 0, trial.rows);
 	status = tcb_rounds_init(&trial.rounds, trial.geometry, trial.rows, err);
@@ -100,7 +124,7 @@ static enum tcb_status admit(struct race *race, const struct ranked *field, size
 			is_leader |= leaders[l] == index;
 		if (is_leader)
 			race->leaders[race->leader_count++] = race->rows;
-		if (is_leader || index == setup->anchor || setup->score[index].lo <= race->reachable * HOPELESS)
+		if (is_leader || index == setup->anchor || has_chance(race, index))
 			tcb_race_add_row(race, index);
 	}
 	if (race->anchor == SIZE_MAX)
@@ -258,9 +282,9 @@ static enum tcb_status run_finals(struct race *race, size_t first, struct tcb_er
 /* The best few scores and the anchor, as many as there is time for, straight to the finals. */
 static enum tcb_status admit_few(struct race *race, const struct ranked *field, size_t count, struct tcb_error *err)
 {
-	race->reachable = 1;
 	for (size_t i = 0; i < count && race->rows < finalists_in_time(race, FINAL_FEW); i++)
-		tcb_race_add_row(race, field[i].item);
+		if (field[i].item == race->setup->anchor || has_chance(race, field[i].item))
+			tcb_race_add_row(race, field[i].item);
 	if (race->anchor == SIZE_MAX)
 		tcb_race_add_row(race, race->setup->anchor);
 	for (size_t row = 0; row < race->rows; row++)
@@ -294,7 +318,6 @@ enum tcb_status tcb_finals_run(const struct tcb_finals_setup *setup, struct tcb_
 		status = tcb_fail(err, TCB_E_NOMEM, "out of memory for the finals");
 	if (status != TCB_OK)
 		goto done;
-	race.call_s = setup->round_s > 0 ? setup->round_s : 1e-9 * setup->anchor_ns; /* until measured */
 	race.deadline_s = 1e-9 * (double)tcb_clock_ns() + fmax(setup->seconds, LEAST_S);
 	size_t count = 0;
 	for (size_t i = 0; i < setup->space->count; i++)
@@ -303,6 +326,7 @@ enum tcb_status tcb_finals_run(const struct tcb_finals_setup *setup, struct tcb_
 	if (count == 0)
 		goto done;
 	qsort(field, count, sizeof *field, tcb_compare_ranked);
+	expect(&race, field, count);
 	status = qualify(&race, field, count, err);
 	size_t first = race.rounds.rounds;
 	if (status == TCB_OK)

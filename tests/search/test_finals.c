@@ -225,6 +225,40 @@ static void test_without_time(void **state)
 	tcb_verdict_fini(&verdict);
 }
 
+static double scalar_is_hopeless(const struct tcb_geometry *geometry, enum tcb_state state)
+{
+	return fake_landscape(geometry, state) * (geometry->knob[TCB_KNOB_ISA] == TCB_ISA_SCALAR ? 100 : 1);
+}
+
+/* Few were tried, and some of them take hundreds of times as long: those are not called again, nor is time kept back
+ * for their calls. */
+static void test_hopeless_few(void **state)
+{
+	(void)state;
+	static const double seconds[] = { 0, 2, 100 };
+	fake_world.true_ns = scalar_is_hopeless;
+	setup.round_s = 1e-9 * setup.anchor_ns;
+	for (size_t i = 0; i < space->count; i++) {
+		const int is_scalar = space->geometries[i].knob[TCB_KNOB_ISA] == TCB_ISA_SCALAR;
+		if (is_scalar && i % 500 == 0)
+			score[i] = scored(scalar_is_hopeless(&space->geometries[i], TCB_COLD) / setup.anchor_ns, 0.03);
+		else if (i != setup.anchor && (is_scalar || i % 500 != 0))
+			score[i] = (struct tcb_interval){ NAN, NAN, NAN };
+	}
+	for (size_t i = 0; i < sizeof seconds / sizeof *seconds; i++) {
+		struct tcb_verdict verdict;
+		const double start = fake_world.now_s;
+		setup.seconds = seconds[i];
+		seen.finalists = 0;
+		assert_int_equal(tcb_finals_run(&setup, &verdict, NULL), TCB_OK);
+		assert_true(verdict.finalist_count >= 2 && seen.samples >= 30);
+		for (size_t f = 0; f < verdict.finalist_count; f++)
+			assert_int_not_equal(verdict.finalists[f].geometry.knob[TCB_KNOB_ISA], TCB_ISA_SCALAR);
+		assert_true(fake_world.now_s - start < 5);
+		tcb_verdict_fini(&verdict);
+	}
+}
+
 static double long_calls(const struct tcb_geometry *geometry, enum tcb_state state)
 {
 	return 50 * fake_landscape(geometry, state);
@@ -317,6 +351,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_all_equal, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_simpler_but_slower_loses, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_without_time, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_hopeless_few, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_long_calls, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_interrupt_and_nothing, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_everything_breaks, set_up, tear_down),
