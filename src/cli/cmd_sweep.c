@@ -136,10 +136,10 @@ static const struct cli_option options[] = {
 	  .argument = "WHICH",
 	  .kind = CLI_WORD,
 	  .offset = offsetof(struct sweep_args, starts),
-	  .words = "none|stored",
-	  .fallback = "stored",
-	  .help = "what is tried first beside the default: nothing, or what won for the nearest shapes, formats, "
-		  "contracts and devices in the database" },
+	  .words = "none|stored|model|all", /* bits: 1 stored, 2 model */
+	  .fallback = "all",
+	  .help = "what is tried first beside the default: stored: what won for the nearest shapes, formats, contracts "
+		  "and devices in the database; model: on a GPU, the best of a sample by a model, if little won near" },
 	{ .name = "again",
 	  .kind = CLI_FLAG,
 	  .offset = offsetof(struct sweep_args, again),
@@ -421,7 +421,7 @@ static void add_json(struct sweep_job *job, size_t first_row)
 	cli_json_set(object, "tried", cli_json_size(result->tried), &run->json_failed);
 	cli_json_set(object, "with_passes", cli_json_size(result->with_passes), &run->json_failed);
 	cli_json_set(object, "failed", cli_json_size(result->failed), &run->json_failed);
-	cli_json_set(object, "starts", cli_starts_json(result, &job->winners, &run->json_failed), &run->json_failed);
+	cli_starts_json(object, result, &job->winners, &run->json_failed);
 	cli_json_set(object, "too_slow", cli_json_size(result->too_slow), &run->json_failed);
 	cli_json_set(object, "complete", json_boolean(result->complete), &run->json_failed);
 	cli_json_set(object, "ended", json_string(tcb_ended_text(result->ended)), &run->json_failed);
@@ -465,6 +465,7 @@ static void fill_options(const struct sweeping *run, struct cli_progress *progre
 		.any_size = args->any_size,
 		.shard = run->shard,
 		.finals_only = args->finals_only,
+		.model_starts = args->starts >> 1,
 		.others = run->others,
 		.other_count = run->other_count,
 		.states = 1u << TCB_COLD | 1u << TCB_HOT,
@@ -557,7 +558,7 @@ static enum tcb_status sweep_problem(struct sweeping *run, const struct cli_prob
 			return TCB_OK;
 	}
 	status = load_known(&job, err);
-	if (status == TCB_OK && run->args->starts && !is_modelled(run))
+	if (status == TCB_OK && (run->args->starts & 1) && !is_modelled(run))
 		status = cli_winners_read(run->db, &problem->problem, &run->place.device, &job.winners, err);
 	if (status == TCB_OK)
 		status = cli_former_load(run->db, &run->place.device, &problem->problem, &job.former, err);

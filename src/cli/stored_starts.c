@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Stored winners as a sweep's starts.  They are proposals only, so that stale
- * ones serve, too; what the model ranked does not.
+ * ones serve, too; what a sweep without its GPU modelled does not.
  */
 #include "cli/stored_starts.h"
 
@@ -92,37 +92,54 @@ static int same_problem(const struct tcb_problem *a, const struct tcb_problem *b
 
 void cli_starts_say(const char *label, const struct tcb_sweep_result *result, const struct cli_winners *winners)
 {
-	size_t problems = 0;
-	for (size_t i = 0; i < result->start_count; i++) {
+	size_t problems = 0, stored = 0; /* those come first */
+	while (stored < result->start_count && !result->starts[stored].is_modelled)
+		stored++;
+	for (size_t i = 0; i < stored; i++) {
 		const struct tcb_problem *problem = &winners->items[result->starts[i].winner].problem;
 		size_t seen = 0;
 		while (seen < i && !same_problem(problem, &winners->items[result->starts[seen].winner].problem))
 			seen++;
 		problems += seen == i;
 	}
-	if (result->start_count)
-		cli_say("%s: %zu start%s from stored winners of %zu problem%s", label, result->start_count,
-			result->start_count == 1 ? "" : "s", problems, problems == 1 ? "" : "s");
+	const size_t modelled = result->start_count - stored;
+	if (stored)
+		cli_say("%s: %zu start%s from stored winners of %zu problem%s", label, stored, stored == 1 ? "" : "s",
+			problems, problems == 1 ? "" : "s");
+	if (modelled)
+		cli_say("%s: %zu start%s from the model of %zu candidates in %.1f s", label, modelled,
+			modelled == 1 ? "" : "s", result->modelled, result->modelled_s);
 }
 
-json_t *cli_starts_json(const struct tcb_sweep_result *result, const struct cli_winners *winners, int *failed)
+static void describe_winner(json_t *object, const struct tcb_start_winner *winner, int is_carried, int *failed)
 {
 	static const char *const DEVICES[] = { "own", "same architecture", "other architecture" };
-	json_t *list = json_array();
+	cli_json_set(object, "carried", json_boolean(is_carried), failed);
+	cli_json_set(object, "op", cli_json_text(winner->problem.op_name), failed);
+	cli_json_set(object, "contract", json_string(tcb_contract_text(winner->problem.contract)), failed);
+	cli_json_set(object, "shape", cli_json_shape(&winner->problem.shape), failed);
+	cli_json_set(object, "device", json_string(DEVICES[winner->device]), failed);
+	cli_json_set(object, "threads", cli_json_size(winner->threads), failed);
+	cli_json_set(object, "rank", cli_json_size(winner->rank), failed);
+}
+
+void cli_starts_json(json_t *sweep, const struct tcb_sweep_result *result, const struct cli_winners *winners,
+		     int *failed)
+{
+	json_t *list = json_array(), *modelled = json_object();
 	for (size_t i = 0; i < result->start_count; i++) {
-		const struct tcb_start_winner *winner = &winners->items[result->starts[i].winner];
+		const struct tcb_sweep_start *start = &result->starts[i];
 		char text[TCB_GEOMETRY_TEXT_MAX];
 		json_t *object = json_object();
-		tcb_geometry_print(&result->starts[i].geometry, text);
+		tcb_geometry_print(&start->geometry, text);
 		cli_json_set(object, "geometry", json_string(text), failed);
-		cli_json_set(object, "carried", json_boolean(result->starts[i].is_carried), failed);
-		cli_json_set(object, "op", cli_json_text(winner->problem.op_name), failed);
-		cli_json_set(object, "contract", json_string(tcb_contract_text(winner->problem.contract)), failed);
-		cli_json_set(object, "shape", cli_json_shape(&winner->problem.shape), failed);
-		cli_json_set(object, "device", json_string(DEVICES[winner->device]), failed);
-		cli_json_set(object, "threads", cli_json_size(winner->threads), failed);
-		cli_json_set(object, "rank", cli_json_size(winner->rank), failed);
+		cli_json_set(object, "from", json_string(start->is_modelled ? "model" : "stored"), failed);
+		if (!start->is_modelled)
+			describe_winner(object, &winners->items[start->winner], start->is_carried, failed);
 		cli_json_add(list, object, failed);
 	}
-	return list;
+	cli_json_set(sweep, "starts", list, failed);
+	cli_json_set(modelled, "candidates", cli_json_size(result->modelled), failed);
+	cli_json_set(modelled, "seconds", cli_json_real(result->modelled_s), failed);
+	cli_json_set(sweep, "modelled", modelled, failed);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Where sweeps begin: the winners that the database holds of problems of the
- * same kind, and what is said of those that were tried.
+ * same kind, and what is said of the starts that were tried.
  */
 #ifndef TCB_CLI_STORED_STARTS_H
 #define TCB_CLI_STORED_STARTS_H
@@ -21,9 +21,11 @@ enum tcb_status cli_winners_read(struct tcb_db *db, const struct tcb_problem *pr
 				 struct cli_winners *out, struct tcb_error *err);
 void cli_winners_fini(struct cli_winners *winners);
 
-/* A line: "7 starts from stored winners of 4 shapes"; nothing where none was tried. */
+/* A line: "7 starts from stored winners of 4 problems", and one of those that a model chose; nothing where none was
+ * tried. */
 void cli_starts_say(const char *label, const struct tcb_sweep_result *result, const struct cli_winners *winners);
-/* Each of them, and whose geometry it is. */
-json_t *cli_starts_json(const struct tcb_sweep_result *result, const struct cli_winners *winners, int *failed);
+/* To SWEEP each of them, and whose geometry it is; and what was modelled. */
+void cli_starts_json(json_t *sweep, const struct tcb_sweep_result *result, const struct cli_winners *winners,
+		     int *failed);
 
 #endif

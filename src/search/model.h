@@ -46,6 +46,21 @@ enum tcb_status tcb_model_scores(const struct tcb_model *model, const struct tcb
 /* Processors that this process may use. */
 unsigned tcb_model_processors(void);
 
+/* model_sample.c */
+enum { TCB_MODEL_SAMPLE = 64 };
+struct tcb_model_sampling {
+	const struct tcb_space *space;
+	unsigned states; /* bit 1u << enum tcb_state */
+	uint64_t seed;
+	double seconds;                    /* what is begun until then is brought to its end */
+	const volatile sig_atomic_t *stop; /* nonzero: no more; may be NULL */
+};
+/* MODELLED candidates spread over the space, by all processors; those that have a time are BEST, the best first, by
+ * turns of each cache state. */
+enum tcb_status tcb_model_sample(const struct tcb_model *model, const struct tcb_model_sampling *setup,
+				 size_t best[TCB_MODEL_SAMPLE], size_t *best_count, size_t *modelled,
+				 struct tcb_error *err);
+
 /* strategy_model.c: waits until the strategy has modelled all of its space; for tests. */
 void tcb_strategy_model_wait(void *self);
 

@@ -79,6 +79,7 @@ struct tcb_sweep_options {
 	size_t other_count;
 	const struct tcb_start_winner *winners; /* of other problems: what is tried first; may be NULL */
 	size_t winner_count;
+	int model_starts;   /* on a GPU, where few winners are near: try what a model thinks best after them */
 	unsigned finalists; /* 0: 12 */
 	enum tcb_counters_mode counters;
 	const struct tcb_former *former;   /* [TCB_STATE_COUNT], measured again at the beginning; may be NULL */
@@ -131,17 +132,21 @@ struct tcb_card {
 	struct tcb_interval winner_ns[TCB_STATE_COUNT], speedup[TCB_STATE_COUNT];
 };
 /* A candidate that was tried before the strategy was asked. */
+enum { TCB_STARTS_MODELLED = 4, TCB_SWEEP_STARTS_MAX = TCB_STARTS_MAX + TCB_STARTS_MODELLED };
 struct tcb_sweep_start {
 	struct tcb_geometry geometry;
-	size_t winner;  /* of the options' winners */
-	int is_carried; /* 0: the nearest to its geometry that the space has */
+	int is_modelled; /* a model's choice, and nobody's winner */
+	size_t winner;   /* of the options' winners */
+	int is_carried;  /* 0: the nearest to its geometry that the space has */
 };
 struct tcb_sweep_result {
 	struct tcb_card *cards; /* of several, the sweep's place first; owned */
 	size_t card_count;      /* 0 on one device */
 	size_t space_count, known, tried, failed, too_slow;
 	size_t start_count; /* of those tried */
-	struct tcb_sweep_start starts[TCB_STARTS_MAX];
+	struct tcb_sweep_start starts[TCB_SWEEP_STARTS_MAX];
+	size_t modelled;      /* candidates, to find starts among them */
+	double modelled_s;    /* what that took */
 	size_t with_passes;   /* tried besides: the best of a GPU's once more, with passes=all */
 	char failure[160];    /* of a model: why most of those that failed did */
 	size_t failure_count; /* how many of them */

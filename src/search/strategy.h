@@ -78,6 +78,16 @@ static inline size_t tcb_lattice_distance(const struct tcb_lattice *lattice, siz
 	return distance;
 }
 
+/* In how many fields two candidates differ. */
+static inline size_t tcb_lattice_differ(const struct tcb_lattice *lattice, size_t a, size_t b)
+{
+	const uint16_t *x = lattice->coordinate + a * lattice->fields, *y = lattice->coordinate + b * lattice->fields;
+	size_t fields = 0;
+	for (size_t f = 0; f < lattice->fields; f++)
+		fields += x[f] != y[f];
+	return fields;
+}
+
 /* lattice_walk.c: candidates near a point. */
 enum tcb_reach {
 	TCB_REACH_STEPS,     /* steps, summed over all fields, count of the limit */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * One sweep, in the order it happens: enumerate the space, take over what is
- * known, start the worker, screen what won elsewhere and then what the strategy
- * proposes, on a GPU the best of it once more with passes=all, hold the finals
- * in each cache state.
+ * known, start the worker, screen what won elsewhere or a model thinks best and
+ * then what the strategy proposes, on a GPU the best of it once more with
+ * passes=all, hold the finals in each cache state.
  *
  * Screening takes a few samples of each candidate, over minutes, while the
  * machine's speed drifts.  The default geometry is measured again several
@@ -406,11 +406,12 @@ static enum tcb_status screen_all(struct tcb_sweep *sweep, struct ahead *ahead, 
 	}
 }
 
-/* What won elsewhere is tried, and told, before the strategy is asked. */
+/* What won elsewhere, and what a model thinks best, is tried, and told, before the strategy is asked. */
 static enum tcb_status screen_starts(struct tcb_sweep *sweep, struct tcb_error *err)
 {
-	size_t chosen[TCB_STARTS_MAX];
-	struct ahead ahead = { .index = chosen, .count = tcb_sweep_choose_starts(sweep, chosen) };
+	size_t chosen[TCB_SWEEP_STARTS_MAX];
+	struct ahead ahead = { .index = chosen };
+	TCB_TRY(tcb_sweep_choose_starts(sweep, chosen, &ahead.count, err));
 	while (ahead.count > 0 && budget_spent(sweep) < 1) {
 		TCB_TRY(check_stop(sweep, err));
 		TCB_TRY(prepare_ahead(sweep, &ahead, err));
@@ -464,8 +465,7 @@ static enum tcb_status screen_passes(struct tcb_sweep *sweep, struct tcb_error *
 static enum tcb_status prepare(struct tcb_sweep *sweep, const struct tcb_place *place, struct tcb_error *err)
 {
 	const struct tcb_sweep_options *options = sweep->options;
-	const struct tcb_gpu *gpu = place->device.target.kind == TCB_TARGET_CUDA ? &place->gpu : NULL;
-	TCB_TRY(tcb_strategy_get(options->strategy, gpu, &sweep->strategy, err));
+	TCB_TRY(tcb_strategy_get(options->strategy, sweep->gpu, &sweep->strategy, err));
 	for (int s = 0; s < TCB_STATE_COUNT; s++)
 		sweep->state_count += (size_t)tcb_sweep_measures(sweep, s);
 	if (sweep->state_count == 0)
@@ -497,11 +497,11 @@ static enum tcb_status prepare(struct tcb_sweep *sweep, const struct tcb_place *
 		.problem = sweep->problem,
 		.space = sweep->space,
 		.op = sweep->op,
-		.gpu = gpu,
+		.gpu = sweep->gpu,
 	};
 	TCB_TRY(sweep->strategy->create(&setup, &sweep->strategist, err));
 	TCB_TRY(find_anchor(sweep, err));
-	if (gpu)
+	if (sweep->gpu)
 		TCB_TRY(tcb_sweep_take_over_passes(sweep, err));
 	TCB_TRY(screen_former(sweep, err));
 	for (size_t i = 0; i < sweep->space->count; i++) {
@@ -559,6 +559,7 @@ enum tcb_status tcb_sweep_run(const struct tcb_op *op, const struct tcb_problem 
 		.op = op,
 		.problem = problem,
 		.target = &place->device.target,
+		.gpu = place->device.target.kind == TCB_TARGET_CUDA ? &place->gpu : NULL,
 		.options = options,
 		.sink = sink,
 		.out = out,

@@ -30,6 +30,7 @@ struct tcb_sweep {
 	const struct tcb_op *op;
 	const struct tcb_problem *problem;
 	const struct tcb_target *target;
+	const struct tcb_gpu *gpu; /* NULL: a CPU */
 	const struct tcb_sweep_options *options;
 	const struct tcb_sink *sink;
 	struct tcb_sweep_result *out;
@@ -102,8 +103,9 @@ void tcb_sweep_entry_check(const struct tcb_sweep *sweep, struct tcb_sweep_entry
 /* sweep_best.c: the best so far to the sink where it changed; unless NOW not sooner than a second after the last. */
 enum tcb_status tcb_sweep_keep_best(struct tcb_sweep *sweep, int now, struct tcb_error *err);
 
-/* sweep_starts.c: candidates to try before the strategy is asked, the nearest winners' first; returns how many. */
-size_t tcb_sweep_choose_starts(struct tcb_sweep *sweep, size_t chosen[TCB_STARTS_MAX]);
+/* sweep_starts.c: candidates to try before the strategy is asked, the nearest winners' first, then a model's. */
+enum tcb_status tcb_sweep_choose_starts(struct tcb_sweep *sweep, size_t chosen[TCB_SWEEP_STARTS_MAX], size_t *count_out,
+					struct tcb_error *err);
 
 /* sweep_limits.c */
 /* What the device could do at all, where a sweep stops near it. */

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Sweeps on GPUs that a fake driver emulates: one card, several identical ones, cards that differ, none."""
+import json
 import os
 import sqlite3
 import sys
@@ -141,6 +142,25 @@ def again(cli, db):
     cli.sound(db)
 
 
+def begun(cli):
+    """Where little is known near by, a model says where to begin; not if it shall not."""
+    cli.env["FAKE_CUDA"] = "90"
+    sweep = ["sweep", "--op", "softmax", "--shape", "1x64", "--device", "cuda:0", "--rotation", "4K", "--counters",
+             "none", "--finalists", "1", "--max-trials", 6, "--db", cli.scratch / "begun.db"]
+    result = cli.run(*sweep, "--json")
+    one = json.loads(result.stdout)["sweeps"][0]
+    cli.check(0 < one["modelled"]["candidates"] <= 64, f"{one['modelled']}")
+    cli.check(all(start["from"] == "model" for start in one["starts"]), f"{one['starts']}")
+    if one["modelled"]["candidates"] >= 24:  # a busy machine has no time for them
+        cli.check(len(one["starts"]) == 4, f"{one['starts']}")
+        words = f"4 starts from the model of {one['modelled']['candidates']} candidates in "
+        cli.check(words in result.stderr, result.stderr)
+    for which, sources in (("none", set()), ("stored", {"stored"}), ("model", {"model"})):
+        one = cli.json(*sweep, "--fresh", "--starts", which, schema="sweep")["sweeps"][0]
+        cli.check((one["modelled"]["candidates"] > 0) == (which == "model"), f"{which}: {one['modelled']}")
+        cli.check({start["from"] for start in one["starts"]} <= sources, f"{which}: {one['starts']}")
+
+
 def main():
     cli = Cli()
     folder = os.environ.get("FAKE_CUDA_FOLDER")
@@ -154,6 +174,7 @@ def main():
     refused(cli)
     replaced(cli)
     tried_with_passes(cli)
+    begun(cli)
     again(cli, cli.scratch / "passes.db")
     cli.done()
 

@@ -168,6 +168,57 @@ static void test_calibration(void **state)
 	tcb_codes_destroy(codes);
 }
 
+/* A sample: spread over the space, the best first; all of a small space; none without time, or when stopped. */
+static void test_sample(void **state)
+{
+	const struct tcb_op *op = tcb_op_find("q4k_matvec");
+	const struct tcb_problem problem = problem_of(TCB_CONTRACT_Q8, 512, 1024);
+	const volatile sig_atomic_t stop = 1;
+	struct tcb_space *space;
+	struct tcb_model model;
+	struct tcb_place place;
+	size_t best[TCB_MODEL_SAMPLE], found, modelled;
+	(void)state;
+	place_of(89, &place);
+	assert_int_equal(tcb_model_init(&model, op, &problem, &place.gpu, &err), TCB_OK);
+	assert_int_equal(tcb_space_create(op, &problem, &place.device.target, 0, &space, &err), TCB_OK);
+	struct tcb_model_sampling setup = { .space = space, .states = 1u << TCB_HOT, .seed = 3, .seconds = INFINITY };
+	const size_t all = space->count;
+	assert_true(all > 2 * TCB_MODEL_SAMPLE);
+	assert_int_equal(tcb_model_sample(&model, &setup, best, &found, &modelled, &err), TCB_OK);
+	assert_int_equal(modelled, TCB_MODEL_SAMPLE);
+	assert_true(found > 4 && found <= modelled);
+	double last = 0;
+	unsigned char seen[TCB_MODEL_SAMPLE] = { 0 };
+	for (size_t i = 0; i < found; i++) {
+		double ns[TCB_STATE_COUNT];
+		assert_int_equal(tcb_model_time(&model, &space->geometries[best[i]], 0, ns, &err), TCB_OK);
+		assert_true(ns[TCB_HOT] >= last);
+		last = ns[TCB_HOT];
+		size_t stretch = 0; /* of which each has one */
+		while ((stretch + 1) * all / TCB_MODEL_SAMPLE <= best[i])
+			stretch++;
+		assert_int_equal(seen[stretch]++, 0);
+	}
+	setup.stop = &stop;
+	assert_int_equal(tcb_model_sample(&model, &setup, best, &found, &modelled, &err), TCB_OK);
+	assert_int_equal(modelled + found, 0);
+	setup.stop = NULL;
+	setup.seconds = 0;
+	assert_int_equal(tcb_model_sample(&model, &setup, best, &found, &modelled, &err), TCB_OK);
+	assert_int_equal(modelled + found, 0);
+	setup.seconds = INFINITY;
+	setup.states = 1u << TCB_COLD | 1u << TCB_HOT;
+	space->count = 10;
+	assert_int_equal(tcb_model_sample(&model, &setup, best, &found, &modelled, &err), TCB_OK);
+	assert_true(modelled == 10 && found <= 10);
+	for (size_t i = 0; i < found; i++)
+		for (size_t j = 0; j < i; j++)
+			assert_int_not_equal(best[i], best[j]);
+	space->count = all;
+	tcb_space_destroy(space);
+}
+
 /* The strategy deals everything, once, and in the order of the model's times. */
 static void test_strategy(void **state)
 {
@@ -275,7 +326,7 @@ int main(void)
 		cmocka_unit_test(test_repeats),        cmocka_unit_test(test_without_assembler),
 		cmocka_unit_test(test_no_gpu_kernels), cmocka_unit_test(test_bounds),
 		cmocka_unit_test(test_strategy),       cmocka_unit_test(test_strategy_at_once),
-		cmocka_unit_test(test_calibration),
+		cmocka_unit_test(test_calibration),    cmocka_unit_test(test_sample),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Whole sweeps on the fake GPU: 20 bad candidates among 200 good ones cost no
- * good result, the sweep ends by itself, what failed is not tried again, and the
- * best are tried once more with passes=all.
+ * good result, the sweep ends by itself, what failed is not tried again, the
+ * best are tried once more with passes=all, and a model says where to begin.
  */
 #include "fake_gpu.h"
 
@@ -212,6 +212,74 @@ static void the_best_are_tried_with_passes(void **state)
 	free(second);
 }
 
+/* What a sweep of PROBLEM that tries a few begins with, given WINNERS of other problems. */
+static void begin(const struct tcb_problem *problem, const struct tcb_start_winner *winners, size_t winner_count,
+		  struct store *store, struct tcb_sweep_result *result)
+{
+	static struct tcb_place gpu;
+	struct tcb_sink sink = { .ctx = store, .trial = put };
+	struct tcb_error err = { .message = "" };
+	const struct tcb_sweep_options options = { .seed = 3,
+						   .states = 1u << TCB_COLD,
+						   .rotation_bytes = 5 << 10,
+						   .timeout_s = timeout_s,
+						   .max_trials = 6,
+						   .finalists = 1,
+						   .winners = winners,
+						   .winner_count = winner_count,
+						   .model_starts = 1 };
+	memset(store, 0, sizeof *store);
+	fake_gpu_place("cuda:0", &gpu);
+	if (tcb_sweep_run(problem->op, problem, &gpu, &options, NULL, 0, &sink, result, &err) != TCB_OK)
+		fail_msg("%s", err.message);
+}
+
+static void a_model_says_where_to_begin(void **state)
+{
+	const struct tcb_shape shape = { 1, 64, 0 }, other = { 1, 128, 0 };
+	struct store *store = calloc(1, sizeof *store);
+	struct tcb_sweep_result result;
+	struct tcb_problem problem;
+	struct tcb_start_winner winners[4];
+	(void)state;
+	assert_non_null(store);
+	assert_int_equal(tcb_problem_init(tcb_op_find("softmax"), TCB_CONTRACT_F32, &shape, &problem, NULL), TCB_OK);
+	begin(&problem, NULL, 0, store, &result);
+	assert_true(result.modelled > 0 && result.modelled_s > 0);
+	if (result.modelled >= 24 || result.modelled == result.space_count) /* a busy machine has no time for them */
+		assert_int_equal(result.start_count, TCB_STARTS_MODELLED);
+	for (size_t i = 0; i < result.start_count; i++) {
+		assert_true(result.starts[i].is_modelled);
+		assert_true(tcb_geometry_equal(&store->trials[1 + i].geometry, &result.starts[i].geometry));
+	}
+
+	/* Two winners near by come before it, four instead of it. */
+	for (size_t i = 0; i < 4; i++) {
+		winners[i] = (struct tcb_start_winner){ .geometry = store->trials[2 + i].geometry, .tried = 1000 };
+		assert_int_equal(
+			tcb_problem_init(tcb_op_find("softmax"), TCB_CONTRACT_F32, &other, &winners[i].problem, NULL),
+			TCB_OK);
+	}
+	tcb_sweep_result_fini(&result);
+	begin(&problem, winners, 2, store, &result);
+	assert_true(result.modelled > 0 && result.start_count >= 2);
+	for (size_t i = 0; i < result.start_count; i++)
+		assert_int_equal(result.starts[i].is_modelled, i >= 2);
+	tcb_sweep_result_fini(&result);
+	begin(&problem, winners, 4, store, &result);
+	assert_int_equal(result.modelled, 0);
+	assert_int_equal(result.start_count, 4);
+	tcb_sweep_result_fini(&result);
+
+	/* Far ones do not count. */
+	for (size_t i = 0; i < 4; i++)
+		winners[i].problem.shape.m = 1024;
+	begin(&problem, winners, 4, store, &result);
+	assert_true(result.modelled > 0);
+	tcb_sweep_result_fini(&result);
+	free(store);
+}
+
 static const struct tcb_op *inner;
 
 static enum tcb_status emit_optimised(const struct tcb_problem *problem, const struct tcb_target *target,
@@ -388,6 +456,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(bad_ones_cost_no_good_result),
 		cmocka_unit_test(the_best_are_tried_with_passes),
+		cmocka_unit_test(a_model_says_where_to_begin),
 		cmocka_unit_test(passes_cost_no_more_than_they_may),
 		cmocka_unit_test(a_gpu_that_dies_ends_the_sweep_with_what_it_has),
 		cmocka_unit_test(several_gpus_share_the_candidates),
