@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What the default geometry costs where shapes were swept: for each problem of a database its default against its best,
+side by side (tcbtune bench).
+
+    scripts/judge-defaults.py TCBTUNE DATABASE [--device cpu] [--threads N] [--rotation BYTES] [--op REGEX] [--budget 4s]
+
+The database holds sweeps of shapes that the rules of defaults (docs/defaults.md) were not made of, by this machine.  The
+loss that counts is that with cold caches, or a third of that with hot ones if that is more.  Prints a line for each
+problem and the median and worst of each op.
+
+Exit: 0 the median is at most 10 % and the worst 30 %; 1 it is not; 2 wrong usage.
+"""
+import argparse
+import json
+import re
+import statistics
+import subprocess
+import sys
+
+HOT_SHARE = 1 / 3
+
+
+def call(command):
+    run = subprocess.run([str(word) for word in command], capture_output=True, text=True)
+    if run.returncode != 0:
+        sys.exit(f"{' '.join(map(str, command))}: exit {run.returncode}: {run.stderr[-500:]}")
+    return json.loads(run.stdout)
+
+
+def loss_of(rows):
+    """The default's time over the best's, minus 1; bench compares with the first row."""
+    times = {row["role"]: row["over_first"]["median"] for row in rows}
+    return times.get("default", 1.0) / times.get("best", 1.0) - 1
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("tcbtune")
+    parser.add_argument("database")
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--threads")
+    parser.add_argument("--rotation")
+    parser.add_argument("--op", default="")
+    parser.add_argument("--budget", default="4s")
+    args = parser.parse_args()
+    best = call([args.tcbtune, "report", "--db", args.database, "--json"])["best"]
+    problems = sorted({(row["op"], row["contract"], row["shape"]["text"]) for row in best if re.search(args.op, row["op"])})
+    losses = {}
+    print(f"{'problem':40}   cold %    hot %   loss %")
+    for op, contract, shape in problems:
+        words = ["--op", op, "--contract", contract, "--shape", shape, "--device", args.device, "--db", args.database]
+        words += ["--threads", args.threads] if args.threads else []
+        words += ["--rotation", args.rotation] if args.rotation else []
+        results = call([args.tcbtune, "bench", *words, "--budget", args.budget, "--json"])["results"]
+        cold, hot = (loss_of(next(r for r in results if r["state"] == state)["rows"]) for state in ("cold", "hot"))
+        loss = max(cold, HOT_SHARE * hot, 0)
+        losses.setdefault(f"{op} {contract}", []).append(loss)
+        print(f"{f'{op} {contract} {shape}':40} {100 * cold:8.1f} {100 * hot:8.1f} {100 * loss:8.1f}", flush=True)
+    for name, some in losses.items():
+        print(f"{name:40} median {100 * statistics.median(some):5.1f} %, worst {100 * max(some):5.1f} %, {len(some)} shapes")
+    every = [loss for some in losses.values() for loss in some]
+    median, worst = statistics.median(every), max(every)
+    print(f"{'all':40} median {100 * median:5.1f} %, worst {100 * worst:5.1f} %, {len(every)} shapes")
+    sys.exit(0 if median <= 0.10 and worst <= 0.30 else 1)
+
+
+if __name__ == "__main__":
+    main()
