@@ -28,9 +28,11 @@ enum {
 	ROUNDS_MIN = 3, /* passes of each candidate before the first halving; two more each time */
 	ROUNDS_MAX = 31,
 	HALVING_NS = 100000000,      /* more rounds while there is time: short trials are noisy */
+	WAYS_LEAST = 4,              /* that are timed however late it is */
 	TRIAL_BYTES_MAX = 8 << 20,   /* a trial reads no more than this, walking through the data */
 	TRIAL_BYTES_MIN = 256 << 10, /* and repeats small ones: it should be long against the clock, */
 	TRIAL_REPEATS_MAX = 16,      /* but a call of many threads is slow however little it reads */
+	FILL_LINES = 1 << 14,        /* written between two looks at the clock */
 	LOOP_CHOICE_NS = 1500000000, /* when to stop choosing on an overloaded machine */
 	PIECE_CHOICE_NS = 500000000,
 };
@@ -53,7 +55,8 @@ struct tcb_bandwidth {
 	struct tcb_pool *pool;
 	unsigned threads;
 	enum tcb_traffic kind;
-	struct tcb_buffer buffer;
+	struct tcb_buffer buffer; /* none where DATA is lent */
+	char *data;
 	size_t lines;       /* of one call; of a copy, what is read and then what is written */
 	size_t total_lines; /* of the rotation */
 	size_t next;        /* where the next pass starts */
@@ -152,7 +155,7 @@ static void pass(struct tcb_bandwidth *b, const struct way *way, size_t lines)
 	if (lines > b->total_lines - b->next)
 		b->next = 0;
 	b->pass_way = way;
-	b->pass_data = (char *)b->buffer.data + b->next * TCB_READ_LINE;
+	b->pass_data = b->data + b->next * TCB_READ_LINE;
 	b->pass_lines = lines;
 	b->pass_tasks = pieces;
 	b->next += lines;
@@ -180,25 +183,29 @@ static int compare_ways(const void *a, const void *b)
 }
 
 /* Times each of WAYS in interleaved rounds and sorts them by the median.  After DEADLINE the round under way is the
- * last one; returns whether that was so. */
+ * last one, and the first of all ends there, with what it has; returns whether that was so. */
 static int rank(struct tcb_bandwidth *b, struct way *ways, size_t count, unsigned rounds, uint64_t deadline)
 {
 	uint64_t enough = tcb_clock_ns() + HALVING_NS;
+	size_t timed = count;
 	unsigned done = 0;
 	int is_late = 0;
 	if (enough > deadline)
 		enough = deadline;
 	while (done < ROUNDS_MAX && !is_late && (done < rounds || tcb_clock_ns() < enough)) {
-		for (size_t i = 0; i < count; i++)
+		for (size_t i = 0; i < timed; i++) {
 			ways[i].ns[done] = trial(b, &ways[i]);
+			if (done == 0 && i + 1 >= WAYS_LEAST && tcb_clock_ns() > deadline)
+				timed = i + 1;
+		}
 		done++;
 		is_late = tcb_clock_ns() > deadline;
 	}
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < timed; i++) {
 		qsort(ways[i].ns, done, sizeof *ways[i].ns, compare_ns);
 		ways[i].median = ways[i].ns[done / 2];
 	}
-	qsort(ways, count, sizeof *ways, compare_ways);
+	qsort(ways, timed, sizeof *ways, compare_ways);
 	return is_late;
 }
 
@@ -307,23 +314,39 @@ static enum tcb_status tune(struct tcb_bandwidth *b, double seconds, struct tcb_
 static void fill_task(void *ctx, size_t task, unsigned thread)
 {
 	struct tcb_bandwidth *b = ctx;
-	uint64_t late_ns = task == 0 ? b->late_ns : 0;
+	uint64_t late_ns = task == 0 ? b->late_ns : 0, *words = b->buffer.data;
 	(void)thread;
 	for (size_t slot = 0; slot < b->total_lines; slot += b->lines) {
-		if (late_ns && tcb_clock_ns() > late_ns) {
-			tcb_buffer_small_pages(&b->buffer);
-			late_ns = 0;
-		}
 		size_t begin = slot + b->lines * task / b->threads, end = slot + b->lines * (task + 1) / b->threads;
-		uint64_t *words = b->buffer.data;
-		for (size_t i = begin * (TCB_READ_LINE / 8); i < end * (TCB_READ_LINE / 8); i++)
-			words[i] = pattern(i);
+		for (size_t line = begin; line < end; line++) {
+			if (late_ns && line % FILL_LINES == 0 && tcb_clock_ns() > late_ns) {
+				tcb_buffer_small_pages(&b->buffer);
+				late_ns = 0;
+			}
+			for (size_t i = line * (TCB_READ_LINE / 8); i < (line + 1) * (TCB_READ_LINE / 8); i++)
+				words[i] = pattern(i);
+		}
 	}
 }
 
+static enum tcb_status fill(struct tcb_bandwidth *b, double seconds, struct tcb_error *err)
+{
+	TCB_TRY(tcb_buffer_alloc(TCB_BUFFER_HUGE, b->total_lines * TCB_READ_LINE, &b->buffer, err));
+	b->data = b->buffer.data;
+	b->late_ns = seconds > 0 ? tcb_clock_ns() + (uint64_t)(seconds * 1e9) : 0;
+	tcb_pool_run(b->pool, b->threads, TCB_SCHED_STATIC, b->threads, fill_task, b);
+	return TCB_OK;
+}
+
+void tcb_bandwidth_lend(struct tcb_bandwidth *b, const void *data)
+{
+	assert(b->kind == TCB_TRAFFIC_READ && !b->buffer.map);
+	b->data = (char *)(uintptr_t)data; /* it is only read */
+}
+
 enum tcb_status tcb_bandwidth_create(struct tcb_pool *pool, unsigned threads, enum tcb_traffic kind, size_t bytes,
-				     size_t rotation_bytes, double seconds, struct tcb_bandwidth **out,
-				     struct tcb_error *err)
+				     size_t rotation_bytes, const void *lent, double seconds,
+				     struct tcb_bandwidth **out, struct tcb_error *err)
 {
 	struct tcb_bandwidth *b;
 	size_t lines, slots, total;
@@ -354,12 +377,13 @@ enum tcb_status tcb_bandwidth_create(struct tcb_pool *pool, unsigned threads, en
 	size_t repeats = TRIAL_BYTES_MIN / TCB_READ_LINE / b->trial_lines + 1;
 	b->trial_repeats = repeats < TRIAL_REPEATS_MAX ? (unsigned)repeats : TRIAL_REPEATS_MAX;
 	b->seen = aligned_alloc(_Alignof(struct seen), threads * sizeof *b->seen);
-	enum tcb_status status = b->seen ? tcb_buffer_alloc(TCB_BUFFER_HUGE, total, &b->buffer, err)
-					 : tcb_fail(err, TCB_E_NOMEM, "no memory for the read limit");
+	enum tcb_status status = b->seen ? TCB_OK : tcb_fail(err, TCB_E_NOMEM, "no memory for the read limit");
+	if (lent)
+		tcb_bandwidth_lend(b, lent);
+	else if (status == TCB_OK)
+		status = fill(b, seconds, err);
 	if (status == TCB_OK) {
 		memset(b->seen, 0, threads * sizeof *b->seen);
-		b->late_ns = seconds > 0 ? tcb_clock_ns() + (uint64_t)(seconds * 1e9) : 0;
-		tcb_pool_run(pool, threads, TCB_SCHED_STATIC, threads, fill_task, b);
 		status = tune(b, seconds, err);
 	}
 	if (status != TCB_OK) {

@@ -47,15 +47,16 @@ struct tcb_bandwidth; /* a loop over rotating buffers, ready to be called */
  * BYTES a call (of a copy: read and written together), by THREADS threads of POOL (contiguous shares, or smaller pieces
  * in turn where that is faster), from a rotation of at least ROTATION_BYTES (cold), or from the same buffer each time
  * when ROTATION_BYTES <= BYTES (hot).  Tries every loop this host has and keeps the fastest, in about SECONDS (0: a
- * second); with fewer the choice is less sure. Owns ROTATION_BYTES of memory, in huge pages
- * where they can be had in SECONDS.
+ * second); with fewer the choice is less sure.  Owns ROTATION_BYTES of memory, in huge pages
+ * where they can be had in SECONDS, unless LENT is so much memory, which reads take place in.
  */
 enum tcb_status tcb_bandwidth_create(struct tcb_pool *pool, unsigned threads, enum tcb_traffic kind, size_t bytes,
-				     size_t rotation_bytes, double seconds, struct tcb_bandwidth **out,
-				     struct tcb_error *err);
-void tcb_bandwidth_destroy(struct tcb_bandwidth *bandwidth);             /* NULL is fine; before the pool's */
-double tcb_bandwidth_call(struct tcb_bandwidth *bandwidth);              /* one timed pass: nanoseconds */
-const char *tcb_bandwidth_method(const struct tcb_bandwidth *bandwidth); /* "avx512, 4 streams, prefetch 2048 t0" */
+				     size_t rotation_bytes, const void *lent, double seconds,
+				     struct tcb_bandwidth **out, struct tcb_error *err);
+void tcb_bandwidth_lend(struct tcb_bandwidth *bandwidth, const void *lent); /* instead of what was lent before */
+void tcb_bandwidth_destroy(struct tcb_bandwidth *bandwidth);                /* NULL is fine; before the pool's */
+double tcb_bandwidth_call(struct tcb_bandwidth *bandwidth);                 /* one timed pass: nanoseconds */
+const char *tcb_bandwidth_method(const struct tcb_bandwidth *bandwidth);    /* "avx512, 4 streams, prefetch 2048 t0" */
 
 /*
  * compute.c: the compute limit: the nanoseconds that the fastest arithmetic of the instruction families in ISA_MASK

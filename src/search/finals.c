@@ -44,10 +44,16 @@ enum { RUNG_COUNT = sizeof RUNGS / sizeof *RUNGS };
 static const double HOPELESS = 1.5;     /* times the reachable level: no burst explains that */
 static const double LEAST_S = 0.5;      /* however little time is left: enough for all rounds of short calls */
 static const double LEAST_SHARE = 0.1;  /* of the time for the finals proper, however long the rungs took */
+static const double SLACK = 1.3;        /* for the first rounds: what the very first took is a rough estimate */
 static const double PROBE_SHARE = 0.3;  /* of the time: a probe that takes longer is not held */
 static const double HEATS_SHARE = 0.6;  /* of the time */
 static const double RUNG_SHARE = 0.7;   /* of the time left, for one rung at most; the rest is for the finals */
 static const double TIGHT_WIDTH = 0.01; /* of the ratio's interval: more rounds would not change the tie set */
+
+static double now_s(void)
+{
+	return 1e-9 * (double)tcb_clock_ns();
+}
 
 /* --- probe, heats, rungs ---------------------------------------------------------------------------------------- */
 
@@ -239,7 +245,7 @@ static enum tcb_status run_rungs(struct race *race, struct tcb_error *err)
 /* Keeps the best finalists active, and the anchor.  The others stay ROW_IN: nothing excluded them. */
 static void choose_finalists(struct race *race)
 {
-	const size_t most = finalists_in_time(race, FINAL_LEAST);
+	const size_t most = finalists_in_time(race, FINAL_LEAST + 2 * FINAL_FEW); /* in two pieces */
 	if (race->active_count > most) {
 		tcb_race_sort(race);
 		race->active_count = most;
@@ -262,20 +268,31 @@ static int is_clear(const struct race *race, size_t fastest, size_t first)
 	return 1;
 }
 
+/* How many rounds up to MOST fit into SECONDS. */
+static size_t rounds_in_time(const struct race *race, size_t most, double seconds)
+{
+	while (most > 0 && tcb_race_cost_s(race, most, race->active_count + 1) > seconds)
+		most--;
+	return most;
+}
+
+/* The first few rounds tell what the others cost, the limit's calls included. */
 static enum tcb_status run_finals(struct race *race, size_t first, struct tcb_error *err)
 {
-	size_t least = FINAL_LEAST;
-	while (least > FINAL_FEW && tcb_race_cost_s(race, least, race->active_count + 1) > finals_s(race))
-		least--;
-	const size_t step = least < FINAL_STEP ? least : FINAL_STEP;
-	do {
-		TCB_TRY(tcb_race_run(race, step, 1, race->rounds.rounds - first >= least, err));
+	const double end_s = now_s() + finals_s(race);
+	size_t held = 0, step = FINAL_FEW;
+	while (step > 0) {
+		TCB_TRY(tcb_race_run(race, step, 1, held >= FINAL_LEAST, err));
 		if (race->active_count == 0)
 			return TCB_OK;
 		TCB_TRY(tcb_race_fill_levels(race, first, err));
-	} while (race->rounds.rounds - first < least ||
-		 (race->rounds.rounds - first < FINAL_MOST && tcb_race_left_s(race) > 0 &&
-		  !is_clear(race, tcb_race_lowest(race), first)));
+		held = race->rounds.rounds - first;
+		if (held >= FINAL_MOST || (held >= FINAL_LEAST && (tcb_race_left_s(race) <= 0 ||
+								   is_clear(race, tcb_race_lowest(race), first))))
+			return TCB_OK;
+		step = held < FINAL_LEAST ? rounds_in_time(race, FINAL_LEAST - held, SLACK * (end_s - now_s()))
+					  : rounds_in_time(race, FINAL_STEP, end_s - now_s());
+	}
 	return TCB_OK;
 }
 
@@ -318,7 +335,7 @@ enum tcb_status tcb_finals_run(const struct tcb_finals_setup *setup, struct tcb_
 		status = tcb_fail(err, TCB_E_NOMEM, "out of memory for the finals");
 	if (status != TCB_OK)
 		goto done;
-	race.deadline_s = 1e-9 * (double)tcb_clock_ns() + fmax(setup->seconds, LEAST_S);
+	race.deadline_s = now_s() + fmax(setup->seconds, LEAST_S);
 	size_t count = 0;
 	for (size_t i = 0; i < setup->space->count; i++)
 		if (!isnan(setup->score[i].median))

@@ -14,7 +14,8 @@ enum { FINALISTS = 12, COUNTER_CALLS = 20 };
 
 /* Of a budget, and at most: what the finals of one state take where the screening left them nothing. */
 static const double LEAST_SHARE = 0.05, LEAST_S = 0.5;
-static const double COUNTER_NS = 0.2e9; /* calls that are counted take together, where they are long */
+/* Calls that are counted take so long together, where they are long, and no more of a budget. */
+static const double COUNTER_NS = 0.2e9, COUNTER_SHARE = 0.01;
 
 static int finals_tick(void *ctx, double left_s)
 {
@@ -67,7 +68,9 @@ static enum tcb_status finals_report(void *ctx, size_t index, size_t rank, const
 	struct tcb_packings packings = { .is_known = { 0 } };
 	TCB_TRY(tcb_candidate_identify(sweep->problem, sweep->target, &trial.geometry, &packings, trial.variant,
 				       trial.signature, err));
-	const double fit = measurement->ns.median > 0 ? COUNTER_NS / measurement->ns.median : COUNTER_CALLS;
+	const double budget_s = sweep->options->budget_s;
+	const double most_ns = budget_s > 0 ? fmin(COUNTER_NS, 1e9 * COUNTER_SHARE * budget_s) : COUNTER_NS;
+	const double fit = measurement->ns.median > 0 ? most_ns / measurement->ns.median : COUNTER_CALLS;
 	const unsigned calls = (unsigned)fmin(fmax(fit, 1), COUNTER_CALLS);
 	enum tcb_counters_mode mode = sweep->options->counters;
 	if (mode == TCB_COUNTERS_ALL || (mode == TCB_COUNTERS_BEST && rank == 0)) {

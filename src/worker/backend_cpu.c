@@ -17,12 +17,15 @@
 #include "worker/verify.h"
 
 enum {
-	HOT_LOOPS = 4, /* of the limit, before a hot sample of it */
+	HOT_LOOPS = 4, /* of the limit, before a hot sample of it; one where no cache holds what it goes over */
 	JUDGES_MAX = 64,
+	LINE = 64, /* the read limit goes over whole lines */
 };
 
 /* What a good kernel takes at most, on any machine that is worth tuning for. */
 static const double NS_A_FLOP = 0.05, NS_A_BYTE = 0.2;
+/* A call that takes so long has not been waiting for a core alone. */
+static const double CERTAINLY_LONG_NS = 50e6;
 /* A call of so much of a budget that takes as many times as long as the best. */
 static const double HOPELESS_SHARE = 0.02, HOPELESS = 5;
 /* Of a budget, for choosing the loop that a limit is measured with, and at least, unless that is too much of it. */
@@ -41,8 +44,10 @@ struct cpu_worker {
 	struct tcb_runner *runners;
 	size_t runner_count;
 	struct tcb_bandwidth *limit[TCB_STATE_COUNT];
+	size_t borrowed; /* bytes of the rotation's memory that the cold one reads; 0: it has its own */
 	struct tcb_compute *compute;
 	enum tcb_limit limit_used;
+	int limit_loops; /* before a hot sample of the read limit */
 	enum tcb_state state;
 	/*
 	 * Each hot sample is taken on the next copy.  On one buffer for all, a candidate's time depends on who used
@@ -141,7 +146,7 @@ static int is_long(const struct cpu_worker *worker)
 /* Has a candidate that took CALL_NS when it was verified lost in every state? */
 static int has_lost(const struct cpu_worker *worker, const struct tcb_screen_rule *rule, double call_ns)
 {
-	int lost = is_long(worker);
+	int lost = call_ns >= CERTAINLY_LONG_NS || is_long(worker);
 	for (int state = 0; state < TCB_STATE_COUNT; state++)
 		if (worker->config->states >> state & 1u)
 			lost &= tcb_measure_has_lost(&call_ns, 1, call_ns, rule->lose_ns[state], NULL);
@@ -258,6 +263,31 @@ static void release(void *self)
 	tcb_rotation_reserve(worker->rotation, 1);
 }
 
+/* What is read cold lies in copies of the operands that are there: fresh memory is slow to get. */
+static enum tcb_status ready_loop(struct cpu_worker *worker, enum tcb_state state, enum tcb_traffic kind, size_t bytes,
+				  double seconds, struct tcb_error *err)
+{
+	const int may_borrow = state == TCB_COLD && kind == TCB_TRAFFIC_READ;
+	const size_t rotation = state == TCB_COLD ? tcb_rotation_bytes(worker->rotation) : 0;
+	const size_t slot = (bytes + LINE - 1) / LINE * LINE, slots = (rotation + slot - 1) / slot;
+	const size_t borrowed = worker->borrowed ? worker->borrowed : slots * slot;
+	const void *lent = may_borrow ? tcb_rotation_lend(worker->rotation, bytes, borrowed) : NULL;
+	struct tcb_bandwidth **limit = &worker->limit[state];
+	if (*limit && may_borrow && worker->borrowed && !lent) { /* the copies went, or became fewer */
+		tcb_bandwidth_destroy(*limit);
+		*limit = NULL;
+		worker->borrowed = 0;
+	}
+	if (*limit && may_borrow && worker->borrowed)
+		tcb_bandwidth_lend(*limit, lent);
+	if (*limit)
+		return TCB_OK;
+	if (lent)
+		worker->borrowed = borrowed;
+	return tcb_bandwidth_create(worker->pool, worker->config->place->cpu_count, kind, bytes, rotation, lent,
+				    seconds, limit, err);
+}
+
 /* The loop over as many bytes as a call of the op streams: a copy where it writes as much as it reads. */
 static enum tcb_status ready_limit(struct cpu_worker *worker, enum tcb_state state, struct tcb_error *err)
 {
@@ -271,16 +301,14 @@ static enum tcb_status ready_limit(struct cpu_worker *worker, enum tcb_state sta
 	enum tcb_traffic kind = written > 0 && written >= bytes - written ? TCB_TRAFFIC_COPY : TCB_TRAFFIC_READ;
 	if (bytes == 0)
 		bytes = (size_t)worker->config->op->traffic(&worker->config->problem);
+	const size_t llc = worker->config->place->device.target.llc_bytes;
+	worker->limit_loops = llc > 0 && bytes > 2 * llc ? 1 : HOT_LOOPS;
 	tcb_watch_phase(worker->config->watch, 0, "measuring the limit");
 	const double budget_s = worker->config->budget_s;
 	const double least_s =
 		LIMIT_LEAST_S < LIMIT_SHARE_MOST * budget_s ? LIMIT_LEAST_S : LIMIT_SHARE_MOST * budget_s;
 	const double seconds = LIMIT_SHARE * budget_s > least_s ? LIMIT_SHARE * budget_s : least_s;
-	if (!worker->limit[state])
-		TCB_TRY(tcb_bandwidth_create(worker->pool, worker->config->place->cpu_count, kind, bytes,
-					     state == TCB_COLD ? tcb_rotation_bytes(worker->rotation) : 0, seconds,
-					     &worker->limit[state], err));
-	return TCB_OK;
+	return ready_loop(worker, state, kind, bytes, seconds, err);
 }
 
 /* As many operations as a call of the op has, in the contract's arithmetic. */
@@ -353,7 +381,7 @@ static enum tcb_status time_one(void *self, uint32_t index, double *ns_out, stru
 				tcb_compute_call(worker->compute, worker->config->op->flops(&worker->config->problem));
 			return TCB_OK;
 		}
-		for (int i = 0; is_hot && i < HOT_LOOPS; i++)
+		for (int i = 0; is_hot && i < worker->limit_loops; i++)
 			tcb_bandwidth_call(worker->limit[worker->state]);
 		*ns_out = tcb_bandwidth_call(worker->limit[worker->state]);
 		return TCB_OK;

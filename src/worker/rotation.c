@@ -7,6 +7,7 @@
  */
 #include "worker/rotation.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,12 +17,13 @@
 
 enum {
 	ROTATION_LEAST = 512 << 20, /* beyond the last-level cache of any server that does not tell its size */
+	ENOUGH = 4,                 /* times the last-level cache, where there is no time for more */
 	COPIES_LEAST = 2,
 	HOT_COPIES = 8, /* where there is no cold rotation: a hot buffer's luck is shared by so many */
 	LINE = 64,
 	PAGE = 4096,
 	PAGE_FROM = 256 << 10, /* operands from this size on start on a page of their own */
-	CHUNKS = 16,           /* pieces per thread in which a copy is written */
+	CHUNK = 1 << 20,       /* written between two looks at the clock */
 };
 
 struct tcb_copies {
@@ -39,6 +41,7 @@ struct tcb_rotation {
 	struct tcb_instance *instance;
 	struct tcb_pool *pool;
 	size_t bytes, cap, reserved;
+	size_t enough;                         /* bytes of a set that are, where there is no time for more; 0: all */
 	double hurry_s;                        /* 0: none */
 	unsigned long long clock, reserved_at; /* uses so far, and at the last reservation */
 	struct tcb_copies sets[TCB_LAYOUT_COUNT];
@@ -86,6 +89,7 @@ enum tcb_status tcb_rotation_create(struct tcb_instance *instance, struct tcb_po
 	rotation->instance = instance;
 	rotation->pool = pool;
 	rotation->bytes = rotation_bytes;
+	rotation->enough = rotation_bytes == 0 ? ENOUGH * llc_bytes : 0;
 	if (rotation_bytes == 0) {
 		rotation->bytes = 2 * llc_bytes > ROTATION_LEAST ? 2 * llc_bytes : ROTATION_LEAST;
 		if (rotation->bytes > available / 4)
@@ -174,49 +178,88 @@ static void place_operands(struct tcb_instance *instance, const struct tcb_plan 
 	*fixed_bytes_out = fixed;
 }
 
+/* Of a set that is written. */
 struct writing {
 	struct tcb_copies *copies;
-	const void *source; /* NULL: an output, touched only */
-	char *target;
-	size_t bytes, pieces;
+	const void *source[TCB_OPERANDS_MAX]; /* NULL: an output, touched only */
+	unsigned threads;
+	uint64_t late_ns; /* from then on with small pages */
+	atomic_int is_late;
+	uint64_t end_ns; /* from then on no more than ENOUGH copies */
+	size_t enough;
+	atomic_size_t written; /* copies, by each of the threads */
 };
 
-static void write_piece(void *ctx, size_t task, unsigned thread)
+static void look_at_clock(struct writing *writing)
 {
-	(void)thread;
-	const struct writing *writing = ctx;
-	size_t start = writing->bytes / writing->pieces * task;
-	size_t end = task + 1 == writing->pieces ? writing->bytes : writing->bytes / writing->pieces * (task + 1);
-	if (writing->source)
-		memcpy(writing->target + start, (const char *)writing->source + start, end - start);
-	else
-		memset(writing->target + start, TCB_POISON, end - start);
+	if (tcb_clock_ns() > writing->late_ns && !atomic_exchange(&writing->is_late, 1))
+		tcb_buffer_small_pages(&writing->copies->stream);
 }
 
+/* One thread's share of operand I, of which TARGET is one copy. */
+static void write_share(struct writing *writing, size_t i, char *target, size_t thread)
+{
+	const size_t bytes = writing->copies->bytes[i], each = bytes < PAGE_FROM ? bytes : bytes / writing->threads;
+	const size_t end = thread + 1 == writing->threads || each == bytes ? bytes : each * (thread + 1);
+	if (each == bytes && thread > 0)
+		return;
+	for (size_t at = each == bytes ? 0 : each * thread; at < end; at += CHUNK) {
+		const size_t count = end - at < CHUNK ? end - at : CHUNK;
+		look_at_clock(writing);
+		if (writing->source[i])
+			memcpy(target + at, (const char *)writing->source[i] + at, count);
+		else
+			memset(target + at, TCB_POISON, count);
+	}
+}
+
+static void write_all(void *ctx, size_t task, unsigned thread)
+{
+	struct writing *writing = ctx;
+	const struct tcb_copies *copies = writing->copies;
+	size_t written = atomic_load(&writing->written);
+	(void)thread;
+	for (size_t c = 0; c < copies->count; c++) {
+		void *operand[TCB_OPERANDS_MAX];
+		if (c >= writing->enough && tcb_clock_ns() > writing->end_ns) {
+			while (c < written && !atomic_compare_exchange_weak(&writing->written, &written, c))
+				;
+			return;
+		}
+		tcb_copies_operands(copies, c, operand);
+		for (size_t i = 0; i < copies->operand_count; i++)
+			if (copies->streams[i] || c == 0)
+				write_share(writing, i, operand[i], task);
+	}
+}
+
+/* Each thread goes over all copies on its own: where others use the machine, the threads would wait for each other as
+ * often as they meet. */
 static void write_copies(struct tcb_rotation *rotation, const struct tcb_plan *plan, struct tcb_copies *copies)
 {
-	struct tcb_instance *instance = rotation->instance;
-	unsigned threads = tcb_pool_threads(rotation->pool);
-	uint64_t hurry_ns = rotation->hurry_s > 0 ? tcb_clock_ns() + (uint64_t)(rotation->hurry_s * 1e9) : UINT64_MAX;
-	for (size_t c = 0; c < copies->count; c++) {
-		if (hurry_ns != UINT64_MAX && tcb_clock_ns() > hurry_ns) {
-			tcb_buffer_small_pages(&copies->stream);
-			hurry_ns = UINT64_MAX;
-		}
-		void *operand[TCB_OPERANDS_MAX];
-		tcb_copies_operands(copies, c, operand);
-		for (size_t i = 0; i < copies->operand_count; i++) {
-			if (!copies->streams[i] && c > 0)
-				continue;
-			struct writing writing = { .copies = copies,
-						   .target = operand[i],
-						   .bytes = copies->bytes[i],
-						   .pieces = copies->bytes[i] < PAGE_FROM ? 1 : threads * CHUNKS };
-			if (i != instance->output)
-				writing.source = tcb_instance_buffer(instance, plan, i)->data;
-			tcb_pool_run(rotation->pool, writing.pieces > 1 ? threads : 1, TCB_SCHED_STATIC, writing.pieces,
-				     write_piece, &writing);
-		}
+	const unsigned threads = tcb_pool_threads(rotation->pool);
+	struct writing writing = { .copies = copies,
+				   .threads = threads,
+				   .late_ns = UINT64_MAX,
+				   .end_ns = UINT64_MAX,
+				   .enough = copies->count,
+				   .written = copies->count };
+	if (rotation->hurry_s > 0) {
+		writing.late_ns = tcb_clock_ns() + (uint64_t)(rotation->hurry_s * 1e9);
+		writing.end_ns = writing.late_ns + (uint64_t)(rotation->hurry_s * 1e9);
+	}
+	if (rotation->enough > 0 && copies->stride > 0)
+		writing.enough = (rotation->enough + copies->stride - 1) / copies->stride;
+	if (writing.enough < COPIES_LEAST)
+		writing.enough = COPIES_LEAST;
+	for (size_t i = 0; i < copies->operand_count; i++)
+		if (i != rotation->instance->output)
+			writing.source[i] = tcb_instance_buffer(rotation->instance, plan, i)->data;
+	tcb_pool_run(rotation->pool, threads, TCB_SCHED_STATIC, threads, write_all, &writing);
+	const size_t written = atomic_load(&writing.written);
+	if (written < copies->count) { /* other layouts get as many bytes */
+		copies->count = written;
+		tcb_rotation_cut(rotation, written * copies->stride);
 	}
 }
 
@@ -266,6 +309,18 @@ enum tcb_status tcb_rotation_get(struct tcb_rotation *rotation, const struct tcb
 	*copies = fresh;
 	write_copies(rotation, plan, copies);
 	return TCB_OK;
+}
+
+const void *tcb_rotation_lend(const struct tcb_rotation *rotation, size_t bytes, size_t least)
+{
+	for (size_t i = 0; i < TCB_LAYOUT_COUNT; i++) {
+		const struct tcb_copies *copies = &rotation->sets[i];
+		/* Shares must begin where the threads wrote them. */
+		const int is_alike = copies->used && copies->stride >= bytes && copies->stride - bytes < PAGE;
+		if (is_alike && copies->count * copies->stride >= least)
+			return copies->stream.data;
+	}
+	return NULL;
 }
 
 size_t tcb_copies_count(const struct tcb_copies *copies)

@@ -22,7 +22,8 @@ enum tcb_status tcb_rotation_create(struct tcb_instance *instance, struct tcb_po
 void tcb_rotation_destroy(struct tcb_rotation *rotation); /* NULL is fine */
 /* From now on no more than BYTES, but for sets that are there and large enough. */
 void tcb_rotation_cut(struct tcb_rotation *rotation, size_t bytes);
-/* From now on a set may take SECONDS to write (0: as long as it takes); what is left then goes to small pages. */
+/* From now on a set may take SECONDS to write (0: as long as it takes); what is left then goes to small pages, and
+ * after twice that, unless the size was given, four times the last-level cache are enough, for all sets. */
 void tcb_rotation_hurry(struct tcb_rotation *rotation, double seconds);
 size_t tcb_rotation_bytes(const struct tcb_rotation *rotation); /* of one set, as decided */
 
@@ -34,6 +35,9 @@ void tcb_rotation_reserve(struct tcb_rotation *rotation, size_t sets);
  * weights.  Valid until the next call without reservation. */
 enum tcb_status tcb_rotation_get(struct tcb_rotation *rotation, const struct tcb_plan *plan, int is_cold,
 				 struct tcb_copies **out, struct tcb_error *err);
+/* LEAST bytes of memory, to be read until the next call of tcb_rotation_get: of a set of copies that are BYTES long
+ * each.  NULL if there is none. */
+const void *tcb_rotation_lend(const struct tcb_rotation *rotation, size_t bytes, size_t least);
 size_t tcb_copies_count(const struct tcb_copies *copies);
 size_t tcb_copies_next(struct tcb_copies *copies); /* the copy that was used least recently */
 /* The operands of copy INDEX. */

@@ -99,9 +99,9 @@ static void test_copy_calls(void **state)
 	size_t lines;
 	assert_int_equal(tcb_pool_create(2, NULL, &pool, NULL), TCB_OK);
 	for (size_t i = 0; i < 4; i++) {
-		assert_int_equal(
-			tcb_bandwidth_create(pool, 1 + i % 2, TCB_TRAFFIC_COPY, sizes[i], 3 * sizes[i], 0, &b, NULL),
-			TCB_OK);
+		assert_int_equal(tcb_bandwidth_create(pool, 1 + i % 2, TCB_TRAFFIC_COPY, sizes[i], 3 * sizes[i], NULL,
+						      0, &b, NULL),
+				 TCB_OK);
 		assert_int_equal(strncmp(tcb_bandwidth_method(b), "copy ", 5), 0);
 		for (int call = 0; call < 4; call++) {
 			assert_true(tcb_bandwidth_call(b) > 0);
@@ -124,7 +124,7 @@ static void check_calls(unsigned threads, size_t bytes, size_t rotation)
 	size_t lines, slot = (bytes + TCB_READ_LINE - 1) / TCB_READ_LINE * TCB_READ_LINE;
 	size_t slots = rotation <= bytes ? 1 : (rotation + slot - 1) / slot;
 	assert_int_equal(tcb_pool_create(threads, NULL, &pool, &err), TCB_OK);
-	if (tcb_bandwidth_create(pool, threads, TCB_TRAFFIC_READ, bytes, rotation, 0, &b, &err) != TCB_OK)
+	if (tcb_bandwidth_create(pool, threads, TCB_TRAFFIC_READ, bytes, rotation, NULL, 0, &b, &err) != TCB_OK)
 		fail_msg("%s", err.message);
 	assert_true(strlen(tcb_bandwidth_method(b)) > 6);
 	for (size_t call = 0; call < 2 * slots; call++) {
@@ -166,8 +166,8 @@ static void test_more_bytes_take_longer(void **state)
 	struct tcb_bandwidth *small, *large;
 	double fastest[2] = { 1e18, 1e18 };
 	assert_int_equal(tcb_pool_create(1, NULL, &pool, NULL), TCB_OK);
-	assert_int_equal(tcb_bandwidth_create(pool, 1, TCB_TRAFFIC_READ, 64 << 10, 0, 0, &small, NULL), TCB_OK);
-	assert_int_equal(tcb_bandwidth_create(pool, 1, TCB_TRAFFIC_READ, 2 << 20, 0, 0, &large, NULL), TCB_OK);
+	assert_int_equal(tcb_bandwidth_create(pool, 1, TCB_TRAFFIC_READ, 64 << 10, 0, NULL, 0, &small, NULL), TCB_OK);
+	assert_int_equal(tcb_bandwidth_create(pool, 1, TCB_TRAFFIC_READ, 2 << 20, 0, NULL, 0, &large, NULL), TCB_OK);
 	for (int i = 0; i < 50; i++) {
 		double ns[2] = { tcb_bandwidth_call(small), tcb_bandwidth_call(large) };
 		for (int j = 0; j < 2; j++)
@@ -187,12 +187,14 @@ static void test_refused(void **state)
 	struct tcb_bandwidth *b;
 	struct tcb_error err;
 	assert_int_equal(tcb_pool_create(1, NULL, &pool, NULL), TCB_OK);
-	assert_int_equal(tcb_bandwidth_create(pool, 2, TCB_TRAFFIC_READ, 64, 0, 0, &b, &err), TCB_E_USAGE);
-	assert_int_equal(tcb_bandwidth_create(pool, 0, TCB_TRAFFIC_READ, 64, 0, 0, &b, &err), TCB_E_USAGE);
-	assert_int_equal(tcb_bandwidth_create(pool, 1, TCB_TRAFFIC_READ, 0, 0, 0, &b, &err), TCB_E_USAGE);
-	assert_int_equal(tcb_bandwidth_create(pool, 1, TCB_TRAFFIC_READ, SIZE_MAX, 0, 0, &b, &err), TCB_E_USAGE);
-	assert_int_equal(tcb_bandwidth_create(pool, 1, TCB_TRAFFIC_READ, 64, SIZE_MAX, 0, &b, &err), TCB_E_OVERFLOW);
-	assert_int_equal(tcb_bandwidth_create(pool, 1, TCB_TRAFFIC_READ, 64, SIZE_MAX / 4, 0, &b, &err), TCB_E_NOMEM);
+	assert_int_equal(tcb_bandwidth_create(pool, 2, TCB_TRAFFIC_READ, 64, 0, NULL, 0, &b, &err), TCB_E_USAGE);
+	assert_int_equal(tcb_bandwidth_create(pool, 0, TCB_TRAFFIC_READ, 64, 0, NULL, 0, &b, &err), TCB_E_USAGE);
+	assert_int_equal(tcb_bandwidth_create(pool, 1, TCB_TRAFFIC_READ, 0, 0, NULL, 0, &b, &err), TCB_E_USAGE);
+	assert_int_equal(tcb_bandwidth_create(pool, 1, TCB_TRAFFIC_READ, SIZE_MAX, 0, NULL, 0, &b, &err), TCB_E_USAGE);
+	assert_int_equal(tcb_bandwidth_create(pool, 1, TCB_TRAFFIC_READ, 64, SIZE_MAX, NULL, 0, &b, &err),
+			 TCB_E_OVERFLOW);
+	assert_int_equal(tcb_bandwidth_create(pool, 1, TCB_TRAFFIC_READ, 64, SIZE_MAX / 4, NULL, 0, &b, &err),
+			 TCB_E_NOMEM);
 	assert_null(b);
 	assert_non_null(strstr(err.message, "cannot get"));
 	tcb_pool_destroy(pool);

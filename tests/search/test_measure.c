@@ -99,6 +99,37 @@ static void copies_rotate(void **state)
 	tcb_rotation_destroy(NULL);
 }
 
+/* No time at all: four times the last-level cache, also for the sets that follow; and the read limit may look at it. */
+static void late_sets_are_small(void **state)
+{
+	struct fixture *fixture = *state;
+	const size_t llc = 2 << 20;
+	struct tcb_rotation *rotation = NULL;
+	assert_int_equal(tcb_rotation_create(fixture->instance, fixture->pool, 0, llc, 0, &rotation, NULL), TCB_OK);
+	tcb_rotation_hurry(rotation, 1e-9);
+	for (int is_packed = 0; is_packed < 2; is_packed++) {
+		struct tcb_plan plan;
+		struct tcb_copies *copies, *again;
+		plan_of(fixture, PLANTED_GOOD, is_packed, &plan);
+		const struct tcb_buffer *weights = tcb_instance_buffer(fixture->instance, &plan, 1);
+		assert_int_equal(tcb_rotation_get(rotation, &plan, 1, &copies, NULL), TCB_OK);
+		const size_t count = tcb_copies_count(copies), bytes = count * weights->bytes;
+		assert_in_range(bytes, 4 * llc, 4 * llc + weights->bytes);
+		assert_int_equal(tcb_rotation_bytes(rotation), bytes);
+		for (size_t c = 0; c < count; c++) {
+			void *operand[TCB_OPERANDS_MAX];
+			tcb_copies_operands(copies, c, operand);
+			assert_memory_equal(operand[1], weights->data, weights->bytes);
+		}
+		assert_int_equal(tcb_rotation_get(rotation, &plan, 1, &again, NULL), TCB_OK);
+		assert_int_equal(tcb_copies_count(again), count);
+		assert_non_null(tcb_rotation_lend(rotation, weights->bytes, bytes));
+		assert_null(tcb_rotation_lend(rotation, weights->bytes, 2 * bytes));
+		assert_null(tcb_rotation_lend(rotation, weights->bytes / 2, bytes));
+	}
+	tcb_rotation_destroy(rotation);
+}
+
 static void never_fewer_than_two(void **state)
 {
 	struct fixture *fixture = *state;
@@ -306,6 +337,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(copies_rotate),
+		cmocka_unit_test(late_sets_are_small),
 		cmocka_unit_test(never_fewer_than_two),
 		cmocka_unit_test(cap_holds),
 		cmocka_unit_test(default_rotation),
