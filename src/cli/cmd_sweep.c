@@ -24,146 +24,17 @@
 #include "cli/strategy_option.h"
 #include "cli/sweep_cards.h"
 #include "cli/sweep_estimate.h"
+#include "cli/sweep_json.h"
+#include "cli/sweep_options.h"
 #include "cli/sweep_shards.h"
 #include "kernels/signature.h"
 #include "search/model.h"
 
-/* Each finalist is called in at least 30 rounds; all of them are ready to run at the same time. */
-enum { FINALISTS_MAX = 500 };
-
 static const double KNOWN_SHARE = 0.1; /* of the budget, for asking whose kernels are still the same */
-
-struct sweep_args {
-	const char *op, *device, *contract, *gguf, *strategy, *shard, *db;
-	struct cli_list shapes;
-	uint64_t threads, max_trials, seed, rotation, finalists;
-	double budget_s, timeout_s, until_stable, target_ratio; /* 0: as the effort says; infinite: none */
-	int effort;                                             /* enum cli_effort */
-	int counters; /* index in the words below: the order of enum tcb_counters_mode */
-	int starts;   /* index in the words below */
-	int any_size, fresh, again, measured_only, finals_only, allow_missing, json;
-};
-
-static const struct cli_option options[] = {
-	CLI_OPTION_OP(struct sweep_args, 1,
-		      "the op to measure, a family of ops by what their names begin with (reduce2d), or all"),
-	CLI_OPTION_DEVICE(struct sweep_args),
-	CLI_OPTION_THREADS(struct sweep_args),
-	CLI_OPTION_SHAPES(struct sweep_args),
-	{ .name = "gguf",
-	  .argument = "FILE",
-	  .kind = CLI_TEXT,
-	  .offset = offsetof(struct sweep_args, gguf),
-	  .help = "take the shapes of this model file's tensors of the op's weight type, one token each" },
-	CLI_OPTION_CONTRACT(struct sweep_args),
-	{ .name = "strategy",
-	  .argument = "S",
-	  .kind = CLI_TEXT,
-	  .offset = offsetof(struct sweep_args, strategy),
-	  .help = "how candidates are chosen: @STRATEGIES; the first by default" },
-	{ .name = "effort",
-	  .argument = "E",
-	  .kind = CLI_WORD,
-	  .offset = offsetof(struct sweep_args, effort),
-	  .words = CLI_EFFORT_WORDS,
-	  .fallback = "normal",
-	  .help = "how much is done, see below; the other options override single values of it" },
-	{ .name = "budget",
-	  .argument = "TIME",
-	  .kind = CLI_SECONDS,
-	  .offset = offsetof(struct sweep_args, budget_s),
-	  .words = "none",
-	  .note = "by --effort",
-	  .help = "time for one shape, as in 60s or 2m; none: until every candidate is tried" },
-	{ .name = "until-stable",
-	  .argument = "PERCENT",
-	  .kind = CLI_NUMBER,
-	  .offset = offsetof(struct sweep_args, until_stable),
-	  .words = "none",
-	  .bare = "1",
-	  .note = "by --effort",
-	  .help = "stop once as many trials again are expected to gain less than so much, 1 where it is not said" },
-	{ .name = "target-ratio",
-	  .argument = "X",
-	  .kind = CLI_NUMBER,
-	  .offset = offsetof(struct sweep_args, target_ratio),
-	  .note = "none",
-	  .help = "stop once the best so far takes at most X times the device's limit: reading the bytes, or on a CPU "
-		  "computing as much" },
-	{ .name = "max-trials",
-	  .argument = "N",
-	  .kind = CLI_COUNT,
-	  .offset = offsetof(struct sweep_args, max_trials),
-	  .fallback = "0",
-	  .note = "no limit",
-	  .help = "try at most N new candidates of each shape" },
-	{ .name = "shard",
-	  .argument = "I/N",
-	  .kind = CLI_TEXT,
-	  .offset = offsetof(struct sweep_args, shard),
-	  .note = "the whole space",
-	  .help = "try the I-th of N disjoint parts of each shape's space, and the default geometry; auto: as the "
-		  "task of a Slurm array or of a Kubernetes indexed job that this is; auto/N: of N" },
-	CLI_OPTION_SEED(struct sweep_args, "seed of data, order and finals"),
-	CLI_OPTION_DB(struct sweep_args),
-	{ .name = "counters",
-	  .argument = "WHICH",
-	  .kind = CLI_WORD,
-	  .offset = offsetof(struct sweep_args, counters),
-	  .words = "none|best|all",
-	  .fallback = "best",
-	  .help = "read counters of no candidate, of the winners, or of all finalists, as many as --finalists says "
-		  "at least" },
-	{ .name = "finalists",
-	  .argument = "N",
-	  .kind = CLI_COUNT,
-	  .offset = offsetof(struct sweep_args, finalists),
-	  .note = "by --effort",
-	  .least = 1,
-	  .most = FINALISTS_MAX,
-	  .help = "how many candidates the finals keep to the end, beside the default geometry" },
-	{ .name = "any-size",
-	  .kind = CLI_FLAG,
-	  .offset = offsetof(struct sweep_args, any_size),
-	  .help = "lift H15: tile dimensions need not be powers of two" },
-	CLI_OPTION_ROTATION(struct sweep_args),
-	CLI_OPTION_TIMEOUT(struct sweep_args),
-	{ .name = "fresh",
-	  .kind = CLI_FLAG,
-	  .offset = offsetof(struct sweep_args, fresh),
-	  .help = "measure again what is known" },
-	{ .name = "starts",
-	  .argument = "WHICH",
-	  .kind = CLI_WORD,
-	  .offset = offsetof(struct sweep_args, starts),
-	  .words = "none|stored|model|all", /* bits: 1 stored, 2 model */
-	  .fallback = "all",
-	  .help = "what is tried first beside the default: stored: what won for the nearest shapes, formats, contracts "
-		  "and devices in the database; model: on a GPU, the best of a sample by a model, if little won near" },
-	{ .name = "again",
-	  .kind = CLI_FLAG,
-	  .offset = offsetof(struct sweep_args, again),
-	  .help = "repeat the sweep, measuring everything again, with the next seed, and say whether the stored "
-		  "verdicts hold; exits with 1 if one does not" },
-	{ .name = "finals-only",
-	  .kind = CLI_FLAG,
-	  .offset = offsetof(struct sweep_args, finals_only),
-	  .help = "try nothing new: hold the finals among all that is known, as after 'db merge'" },
-	{ .name = "allow-missing",
-	  .kind = CLI_FLAG,
-	  .offset = offsetof(struct sweep_args, allow_missing),
-	  .help = "with --finals-only: hold them also where a shard is missing or was not finished" },
-	{ .name = "measured-only",
-	  .kind = CLI_FLAG,
-	  .offset = offsetof(struct sweep_args, measured_only),
-	  .help = "fail where the GPU is absent, instead of ranking its space by a model" },
-	CLI_OPTION_JSON(struct sweep_args),
-	CLI_OPTION_END,
-};
 
 /* One run of the command. */
 struct sweeping {
-	const struct sweep_args *args;
+	const struct cli_sweep_args *args;
 	struct tcb_shard shard;
 	struct tcb_place place;
 	struct tcb_place *others; /* of cuda:all, beside PLACE; owned */
@@ -405,55 +276,22 @@ static void say_result(const struct sweep_job *job)
 static void add_json(struct sweep_job *job, size_t first_row)
 {
 	struct sweeping *run = job->run;
-	const struct tcb_sweep_result *result = &job->result;
-	const struct tcb_problem *problem = &job->problem->problem;
-	json_t *object = json_object(), *best = json_array(), *finals = json_array();
+	const struct cli_sweep_done done = { .problem = &job->problem->problem,
+					     .shard = &run->shard,
+					     .result = &job->result,
+					     .stale_count = job->stale_count,
+					     .winners = &job->winners,
+					     .former = &job->former,
+					     .is_again = run->args->again,
+					     .rows = run->rows.rows + first_row,
+					     .row_count = run->rows.count - first_row };
 
-	cli_json_set(object, "op", cli_json_text(problem->op_name), &run->json_failed);
-	cli_json_set(object, "contract", json_string(tcb_contract_text(problem->contract)), &run->json_failed);
-	cli_json_set(object, "shape", cli_json_shape(&problem->shape), &run->json_failed);
-	if (run->shard.count > 1)
-		cli_json_set(object, "shard", json_sprintf("%u/%u", run->shard.index, run->shard.count),
-			     &run->json_failed);
-	cli_json_set(object, "space_count", cli_json_size(result->space_count), &run->json_failed);
-	cli_json_set(object, "known", cli_json_size(result->known), &run->json_failed);
-	cli_json_set(object, "stale", cli_json_size(job->stale_count), &run->json_failed);
-	cli_json_set(object, "tried", cli_json_size(result->tried), &run->json_failed);
-	cli_json_set(object, "with_passes", cli_json_size(result->with_passes), &run->json_failed);
-	cli_json_set(object, "failed", cli_json_size(result->failed), &run->json_failed);
-	cli_starts_json(object, result, &job->winners, &run->json_failed);
-	cli_json_set(object, "too_slow", cli_json_size(result->too_slow), &run->json_failed);
-	cli_json_set(object, "complete", json_boolean(result->complete), &run->json_failed);
-	cli_json_set(object, "ended", json_string(tcb_ended_text(result->ended)), &run->json_failed);
-	cli_json_set(object, "expected_gain", cli_json_real(result->expected_gain), &run->json_failed);
-	for (int state = 0; state < TCB_STATE_COUNT; state++) {
-		const struct tcb_verdict *verdict = &result->verdict[state];
-		char text[TCB_GEOMETRY_TEXT_MAX];
-		for (size_t i = 0; verdict->valid && i < verdict->finalist_count; i++) {
-			const struct tcb_finalist *finalist = &verdict->finalists[i];
-			tcb_geometry_print(&finalist->geometry, text);
-			cli_json_add(finals,
-				     json_pack("{s:s, s:s, s:s, s:o, s:o, s:b}", "state",
-					       tcb_state_text(verdict->state), "geometry", text, "variant",
-					       finalist->variant, "ns", cli_json_interval(&finalist->ns), "ratio",
-					       cli_json_interval(&finalist->ratio), "tied", finalist->tied),
-				     &run->json_failed);
-		}
-	}
-	cli_json_set(object, "finals", finals, &run->json_failed);
-	cli_json_set(object, "former", cli_former_json(&job->former, result, run->args->again, &run->json_failed),
-		     &run->json_failed);
-	for (size_t i = first_row; i < run->rows.count; i++)
-		cli_json_add(best, cli_best_row_json(&run->rows.rows[i], &run->json_failed), &run->json_failed);
-	cli_json_set(object, "best", best, &run->json_failed);
-	if (result->card_count)
-		cli_json_set(object, "cards", cli_cards_json(result, &run->json_failed), &run->json_failed);
-	cli_json_add(run->sweeps, object, &run->json_failed);
+	cli_json_add(run->sweeps, cli_sweep_json(&done, &run->json_failed), &run->json_failed);
 }
 
 static void fill_options(const struct sweeping *run, struct cli_progress *progress, struct tcb_sweep_options *out)
 {
-	const struct sweep_args *args = run->args;
+	const struct cli_sweep_args *args = run->args;
 
 	*out = (struct tcb_sweep_options){
 		.strategy = run->limits.strategy,
@@ -627,7 +465,7 @@ static enum tcb_status run_problems(struct sweeping *run, const struct cli_probl
 
 static enum tcb_status run_sweep(const void *arguments, struct tcb_error *err)
 {
-	const struct sweep_args *args = arguments;
+	const struct cli_sweep_args *args = arguments;
 	struct sweeping run = { .args = args,
 				.limits = cli_effort_limits((enum cli_effort)args->effort, args->budget_s,
 							    args->until_stable, (unsigned)args->finalists,
@@ -635,14 +473,8 @@ static enum tcb_status run_sweep(const void *arguments, struct tcb_error *err)
 	struct cli_problems problems;
 	enum tcb_status status;
 
-	TCB_TRY(cli_strategy_check(args->strategy, err));
+	TCB_TRY(cli_sweep_args_check(args, err));
 	TCB_TRY(cli_shard_find(args->shard, &run.shard, err));
-	TCB_TRY(cli_finals_check_options(args->finals_only, args->allow_missing,
-					 args->shard   ? "shard"
-					 : args->fresh ? "fresh"
-					 : args->again ? "again"
-						       : NULL,
-					 err));
 	TCB_TRY(cli_problems_make(args->op, args->contract, &args->shapes, args->gguf, &problems, err));
 	status = cli_open_device(args->device, args->threads, &run.place, err);
 	if (status == TCB_OK)
@@ -690,8 +522,8 @@ const struct cli_command cli_command_sweep = {
 		    "  tcbtune sweep --op @OP --effort quick\n"
 		    "  tcbtune sweep --op @OP --budget none --until-stable 0.5 --target-ratio 1.1\n"
 		    "  tcbtune sweep --op @OP --device cpu:avx2 --threads 1 --shape 1x4096x4096\n",
-	.options = options,
+	.options = cli_sweep_options,
 	.table = cli_effort_add_table,
-	.args_bytes = sizeof(struct sweep_args),
+	.args_bytes = sizeof(struct cli_sweep_args),
 	.run = run_sweep,
 };
