@@ -115,7 +115,7 @@ static void count_failure(struct modelling *m, const char *why)
 static void tell(struct modelling *m, size_t task)
 {
 	const size_t index = m->batch[task];
-	struct tcb_told told = { .outcome = TCB_OUTCOME_OK };
+	struct tcb_told told = { .outcome = TCB_OUTCOME_OK, .seconds = NAN };
 	for (int s = 0; s < TCB_STATE_COUNT; s++) {
 		const double ns = models(m, s) ? m->ns[s][index] : NAN;
 		const double default_ns = models(m, s) ? m->ns[s][m->space->default_index] : NAN;

@@ -133,6 +133,9 @@ struct tcb_told {
 	/* Its time, in a sweep over the default geometry's at the same moment, so drift is out: lower is better.  NaN
 	 * in states that are not measured, infinite unless the outcome is ok. */
 	double cost[TCB_STATE_COUNT];
+	/* What the trial took: preparing, verifying and measuring, a failure's too.  NaN or 0: unknown.  In a replay
+	 * the unit is the record's: only ratios mean something. */
+	double seconds;
 };
 
 struct tcb_strategy {

@@ -2,9 +2,9 @@
  *
  * A portfolio: several strategies share the trials, and each is told of all.
  * After a few random trials, the next one goes to a member by chance, in
- * proportion to the square of what its trials brought lately: much for a new
- * best, less for one among the best tenth of what is known, nothing for the
- * rest.  Each keeps a least part, and so does random, which no landscape
+ * proportion to the square of what its trials brought lately for what they cost:
+ * much for a new best, less for one among the best tenth of what is known,
+ * nothing for the rest.  Each keeps a least part, and so does random, which no landscape
  * misleads.  The Gaussian process, which makes most of few results, has most of
  * the first trials; for more than some hundreds it is too dear.
  */
@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/stats.h"
 #include "search/learner.h"
 
 static const struct tcb_strategy *const MEMBERS[] = {
@@ -24,6 +25,7 @@ enum {
 	EARLY = 0,                 /* the place of the one that needs least and costs most */
 	EARLY_MOST = 250,          /* trials, after which it has none any more */
 	FIRST = 5,                 /* random trials, unless as many are known */
+	PRICES = 31,               /* the latest, whose median is the typical one */
 	NOBODY = 255,
 };
 static const double LEAST[MEMBER_COUNT] = { 0.1, 0.1, 0.1, 0.05, 0.02 }; /* parts that are not shared by success */
@@ -31,13 +33,17 @@ static const double PRIOR[MEMBER_COUNT] = { 8, 1, 1, 0, 0 }; /* what each has br
 static const double MOSTLY_KNOWN = 2.0 / 3;                  /* of a space: the rest is dealt, which costs nothing */
 static const double FADE = 0.97; /* of what a trial brought, with every later one of the same member */
 static const double RECORD = 4;  /* a new best, in units of a trial that is among the best tenth */
+/* Prices, over the typical one; over recorded spaces 0.25 to 4 was no better. */
+static const double CHEAPEST = 0.5, DEAREST = 2, DEAREST_FAILURE = 10;
 
 struct portfolio {
 	struct tcb_learner learner;
 	void *member[MEMBER_COUNT];
-	int is_done[MEMBER_COUNT];                          /* has nothing more to ask for */
-	double brought[MEMBER_COUNT], trials[MEMBER_COUNT]; /* faded sums */
-	unsigned char *asker;                               /* [index]: the member that asked; NOBODY */
+	int is_done[MEMBER_COUNT];                        /* has nothing more to ask for */
+	double brought[MEMBER_COUNT], paid[MEMBER_COUNT]; /* faded sums; paid: in typical prices */
+	double prices[PRICES];
+	size_t price_count;   /* told: of them the last PRICES are kept */
+	unsigned char *asker; /* [index]: the member that asked; NOBODY */
 	size_t asked;
 };
 
@@ -58,7 +64,7 @@ static enum tcb_status create_members(struct portfolio *p, const struct tcb_stra
 	for (size_t m = 0; m < MEMBER_COUNT; m++) {
 		TCB_TRY(MEMBERS[m]->create(setup, &p->member[m], err));
 		p->brought[m] = PRIOR[m];
-		p->trials[m] = 1;
+		p->paid[m] = 1;
 	}
 	p->asker = malloc(setup->lattice->count + 1);
 	if (!p->asker)
@@ -99,9 +105,9 @@ static size_t choose_member(struct portfolio *p)
 	if (is_chance_best(p))
 		return CHANCE;
 	for (size_t m = 0; m < MEMBER_COUNT; m++)
-		gains += may_ask(p, m) ? pow(p->brought[m] / p->trials[m], 2) : 0;
+		gains += may_ask(p, m) ? pow(p->brought[m] / p->paid[m], 2) : 0;
 	for (size_t m = 0; m < MEMBER_COUNT; m++) {
-		const double part = gains > 0 ? pow(p->brought[m] / p->trials[m], 2) / gains : 1;
+		const double part = gains > 0 ? pow(p->brought[m] / p->paid[m], 2) / gains : 1;
 		weight[m] = may_ask(p, m) ? LEAST[m] + part : 0;
 		sum += weight[m];
 	}
@@ -150,14 +156,32 @@ static double worth(const struct tcb_learner *l, size_t index)
 	return most;
 }
 
+/*
+ * What a trial cost, in typical prices.  It is bounded for what succeeded: on a CPU the first candidate of a weight
+ * layout costs up to 300 times as much as the next, for copies that are made once and that any member would have had
+ * to pay for some time.  A failure, which may have hung until its timeout, leaves nothing behind and may come again.
+ */
+static double price_of(struct portfolio *p, const struct tcb_told *told)
+{
+	const double most = told->outcome == TCB_OUTCOME_OK ? DEAREST : DEAREST_FAILURE;
+	double latest[PRICES];
+	if (!(told->seconds > 0) || !isfinite(told->seconds))
+		return 1;
+	p->prices[p->price_count++ % PRICES] = told->seconds;
+	const size_t count = p->price_count < PRICES ? p->price_count : PRICES;
+	memcpy(latest, p->prices, count * sizeof *latest);
+	return fmin(most, fmax(CHEAPEST, told->seconds / tcb_median_reordering(latest, count)));
+}
+
 static void auto_tell(void *self, size_t index, const struct tcb_told *told)
 {
 	struct portfolio *p = self;
 	const size_t m = p->asker[index];
+	const double price = price_of(p, told);
 	tcb_learner_tell(p, index, told);
 	if (m != NOBODY) {
 		p->brought[m] = FADE * p->brought[m] + worth(&p->learner, index);
-		p->trials[m] = FADE * p->trials[m] + 1;
+		p->paid[m] = FADE * p->paid[m] + price;
 	} else {
 		p->asked++;
 	}

@@ -9,7 +9,7 @@
 
 void tcb_sweep_entry_clear(struct tcb_sweep_entry *entry)
 {
-	*entry = (struct tcb_sweep_entry){ 0 };
+	*entry = (struct tcb_sweep_entry){ .took_s = NAN };
 	for (int s = 0; s < TCB_STATE_COUNT; s++)
 		entry->ns[s] = entry->checked[s] = (struct tcb_interval){ NAN, NAN, NAN };
 }

@@ -19,6 +19,7 @@ struct tcb_sweep_entry {
 	enum tcb_class class_checked;
 	double error_ratio, pack_ns, prepare_ns, verify_ns;
 	double when_s;                           /* of the screening */
+	double took_s;                           /* ... in this sweep; NaN of a known one */
 	uint32_t member;                         /* of the team, who screened it */
 	struct tcb_interval ns[TCB_STATE_COUNT]; /* of the screening; median NaN where not measured */
 	double anchor_ns[TCB_STATE_COUNT]; /* of a known one: the default's in the sweep that NS is of; 0: unknown */

@@ -264,6 +264,11 @@ static enum tcb_status keep(struct tcb_team_task *task, const struct tcb_trial *
 	return TCB_OK;
 }
 
+static double now_s(void)
+{
+	return 1e-9 * (double)tcb_clock_ns();
+}
+
 static void try_tasks(struct member *member, void *ctx)
 {
 	struct batch *batch = ctx;
@@ -271,12 +276,14 @@ static void try_tasks(struct member *member, void *ctx)
 	struct tcb_team_task *task;
 	while (!member->is_lost && (task = take_task(team, batch))) {
 		const struct tcb_trial *trial;
+		const double start_s = now_s();
 		enum tcb_status status = tcb_evaluator_try(member->evaluator, task->geometry,
 							   &batch->rules[member->index], &trial, &member->error);
 		if (status == TCB_OK)
 			status = keep(task, trial, &member->error);
 		task->member = member->index;
-		task->when_s = 1e-9 * (double)tcb_clock_ns();
+		task->when_s = now_s();
+		task->took_s = task->when_s - start_s;
 		task->is_done = status == TCB_OK;
 		member->error.status = status;
 		if (status == TCB_OK)

@@ -31,7 +31,7 @@ struct tcb_team_task {
 	/* out */
 	int is_done;
 	size_t member;          /* who tried it */
-	double when_s;          /* when it was done, by the clock */
+	double when_s, took_s;  /* when it was done, by the clock; how long that took its member */
 	struct tcb_trial trial; /* owned by the task */
 	/* private */
 	int is_taken;
