@@ -10,13 +10,15 @@
 #include "cli/cli.h"
 #include "cli/emit.h"
 #include "cli/replay_input.h"
+#include "cli/replay_stable.h"
 #include "search/model.h"
 #include "search/replay.h"
 
 struct replay_args {
 	struct cli_list files, strategies;
 	uint64_t repeats, seed;
-	int starts; /* index in the words below */
+	double until_stable; /* percent; 0: not asked for */
+	int starts;          /* index in the words below */
 	int json;
 };
 
@@ -47,6 +49,14 @@ static const struct cli_option options[] = {
 	  .fallback = "none",
 	  .help = "stored: each space of a database begins with the winners of the other problems that the databases "
 		  "hold" },
+	{ .name = "until-stable",
+	  .argument = "PERCENT",
+	  .kind = CLI_NUMBER,
+	  .offset = offsetof(struct replay_args, until_stable),
+	  .bare = "1",
+	  .note = "scores and curves instead",
+	  .help = "print when a sweep with this --until-stable would have stopped, 1 where it is not said, what it "
+		  "predicted, and how far from the optimum it was" },
 	CLI_OPTION_SEED(struct replay_args, "seed of the first run; the next has the next number"),
 	CLI_OPTION_JSON(struct replay_args),
 	CLI_OPTION_END,
@@ -83,7 +93,7 @@ static enum tcb_status find_strategies(struct replaying *r, struct tcb_error *er
 		TCB_TRY(tcb_strategy_get(name, NULL, &r->strategies[r->strategy_count++], err));
 		has_baseline |= !strcmp(r->strategies[i]->name, BASELINE);
 	}
-	if (!has_baseline)
+	if (!has_baseline && !(r->args->until_stable > 0))
 		r->strategies[r->strategy_count++] = tcb_strategy_find(BASELINE);
 	return TCB_OK;
 }
@@ -115,7 +125,7 @@ static enum tcb_status allocate(struct replaying *r, struct tcb_error *err)
 	r->status = calloc(runs, sizeof *r->status);
 	if (!r->replays || !r->scores || !r->runs || !r->status)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for %zu runs", runs);
-	return tcb_pool_create(tcb_model_processors(), NULL, &r->pool, err);
+	return TCB_OK;
 }
 
 static void run_one(void *ctx, size_t task, unsigned thread)
@@ -276,6 +286,27 @@ static void replaying_fini(struct replaying *r)
 	cli_spaces_fini(&r->spaces);
 }
 
+static enum tcb_status score(struct replaying *r, struct tcb_error *err)
+{
+	TCB_TRY(allocate(r, err));
+	for (size_t i = 0; i < r->spaces.count; i++)
+		TCB_TRY(run_space(r, i, err));
+	return r->args->json ? print_json(r, err) : print_text(r, err);
+}
+
+static enum tcb_status stop(const struct replaying *r, struct tcb_error *err)
+{
+	const struct cli_stable stable = { .spaces = r->spaces.items,
+					   .space_count = r->spaces.count,
+					   .strategies = r->strategies,
+					   .strategy_count = r->strategy_count,
+					   .repeats = r->args->repeats,
+					   .seed = r->args->seed,
+					   .until = r->args->until_stable / 100,
+					   .pool = r->pool };
+	return cli_replay_stable(&stable, r->args->json, err);
+}
+
 static enum tcb_status run_replay(const void *arguments, struct tcb_error *err)
 {
 	struct replaying r = { .args = arguments };
@@ -284,11 +315,9 @@ static enum tcb_status run_replay(const void *arguments, struct tcb_error *err)
 	TCB_TRY(find_strategies(&r, err));
 	enum tcb_status status = read_files(&r, err);
 	if (status == TCB_OK)
-		status = allocate(&r, err);
-	for (size_t i = 0; status == TCB_OK && i < r.spaces.count; i++)
-		status = run_space(&r, i, err);
+		status = tcb_pool_create(tcb_model_processors(), NULL, &r.pool, err);
 	if (status == TCB_OK)
-		status = r.args->json ? print_json(&r, err) : print_text(&r, err);
+		status = r.args->until_stable > 0 ? stop(&r, err) : score(&r, err);
 	replaying_fini(&r);
 	return status;
 }
@@ -300,10 +329,13 @@ const struct cli_command cli_command_replay = {
 		"Runs strategies over spaces of which every candidate was measured before, as if they measured, and "
 		"prints the auto-tuning community's score for each space and in the mean: 0 is what random search is "
 		"expected to reach in the same time, 1 the optimum from the start.  Beside it stands how far the best "
-		"after 10, 30, 100 and 300 trials is from the optimum.  Files are the community's T4 and cache files, "
+		"after 10, 30, 100 and 300 trials is from the optimum.  With --until-stable it prints instead when the "
+		"rule of 'tcbtune sweep --until-stable' would have ended each run, and what that was worth.  Files are "
+		"the community's T4 and cache files, "
 		"plain or gz, and tuning databases, each problem of which is a space for each cache state.  Files of "
 		"other kinds are left out and named.",
-	.examples = "  tcbtune replay spaces/*.json.gz --strategy hillclimb\n  tcbtune replay tuning.db --json\n",
+	.examples = "  tcbtune replay spaces/*.json.gz --strategy hillclimb\n  tcbtune replay tuning.db --json\n"
+		    "  tcbtune replay tuning.db --until-stable 1\n",
 	.options = options,
 	.args_bytes = sizeof(struct replay_args),
 	.run = run_replay,

@@ -13,7 +13,7 @@
 const size_t tcb_replay_marks[TCB_REPLAY_MARKS] = { 10, 30, 100, 300 };
 
 static const double FIRST = 0.01, LAST = 0.95; /* of the way from the median to the optimum: the community's */
-static const double HIGH = 0.9;                /* percentile of the curves' worse side */
+static const double HIGH = 0.9;                /* percentile of the worse side */
 
 static int ascending(const void *a, const void *b)
 {
@@ -29,6 +29,13 @@ static int descending(const void *a, const void *b)
 static double median_of(const double *sorted, size_t count)
 {
 	return (sorted[(count - 1) / 2] + sorted[count / 2]) / 2;
+}
+
+void tcb_replay_spread(double *values, size_t count, double *median_out, double *high_out)
+{
+	qsort(values, count, sizeof *values, ascending);
+	*median_out = count ? median_of(values, count) : NAN;
+	*high_out = count ? values[(size_t)(HIGH * (double)(count - 1) + 0.5)] : NAN;
 }
 
 /* Trials that random search is expected to need for PART of the way. */
@@ -116,56 +123,74 @@ static double moment(const struct tcb_replay *replay, size_t at)
 	return replay->from + (replay->until - replay->from) * (double)at / (TCB_REPLAY_MOMENTS - 1);
 }
 
-/* What is known of a run while it goes on. */
-struct running {
-	const struct tcb_replay *replay;
-	struct tcb_replay_run *out;
-	double best, clock;
-	size_t trials, moments, marks; /* done */
-};
-
 /* INDEX is tried: looked up, told, and paid for. */
-static void try(struct running *run, const struct tcb_strategy *strategy, void *self, size_t index)
+static void try(struct tcb_replay_walk *walk, size_t index)
 {
-	const struct tcb_recorded *space = run->replay->space;
-	struct tcb_told told = { .outcome = TCB_OUTCOME_OK, .cost = { space->value[index], NAN } };
+	const struct tcb_recorded *space = walk->space;
+	struct tcb_told told = { .outcome = TCB_OUTCOME_OK,
+				 .cost = { space->value[index], NAN },
+				 .seconds = space->price[index] };
 	if (!(space->value[index] < INFINITY))
 		told.outcome = TCB_OUTCOME_LAUNCH_FAILED;
-	run->clock += space->price[index];
-	while (run->moments < TCB_REPLAY_MOMENTS && moment(run->replay, run->moments) < run->clock)
-		run->out->at[run->moments++] = run->best;
-	run->best = fmin(run->best, space->value[index]);
-	run->trials++;
-	if (run->marks < TCB_REPLAY_MARKS && run->trials == tcb_replay_marks[run->marks])
-		run->out->after[run->marks++] = run->best;
-	strategy->tell(self, index, &told);
+	walk->clock += space->price[index];
+	walk->best = fmin(walk->best, space->value[index]);
+	walk->trials++;
+	walk->strategy->tell(walk->self, index, &told);
+}
+
+enum tcb_status tcb_replay_walk_init(struct tcb_replay_walk *walk, const struct tcb_recorded *space,
+				     const struct tcb_strategy *strategy, uint64_t seed, struct tcb_error *err)
+{
+	const struct tcb_strategy_setup setup = {
+		.lattice = &space->lattice, .start = space->start, .states = 1u << TCB_COLD, .seed = seed
+	};
+	*walk = (struct tcb_replay_walk){ .space = space, .strategy = strategy, .best = INFINITY };
+	return strategy->create(&setup, &walk->self, err);
+}
+
+void tcb_replay_walk_fini(struct tcb_replay_walk *walk)
+{
+	walk->strategy->destroy(walk->self);
+	walk->self = NULL;
+}
+
+int tcb_replay_walk_next(struct tcb_replay_walk *walk, double spent)
+{
+	const struct tcb_recorded *space = walk->space;
+	const size_t defaults = space->start != TCB_ASK_NONE, known = walk->trials;
+	size_t index;
+	if (known < defaults)
+		index = space->start;
+	else if (known < defaults + space->start_count)
+		index = space->starts[known - defaults];
+	else
+		index = walk->strategy->ask(walk->self, spent);
+	if (index == TCB_ASK_NONE)
+		return 0;
+	try(walk, index);
+	return 1;
 }
 
 enum tcb_status tcb_replay_run(const struct tcb_replay *replay, const struct tcb_strategy *strategy, uint64_t seed,
 			       struct tcb_replay_run *out, struct tcb_error *err)
 {
-	const struct tcb_recorded *space = replay->space;
-	const struct tcb_strategy_setup setup = {
-		.lattice = &space->lattice, .start = space->start, .states = 1u << TCB_COLD, .seed = seed
-	};
-	struct running run = { .replay = replay, .out = out, .best = INFINITY };
-	void *self = NULL;
-	TCB_TRY(strategy->create(&setup, &self, err));
-	if (space->start != TCB_ASK_NONE)
-		try(&run, strategy, self, space->start);
-	for (size_t i = 0; i < space->start_count; i++)
-		try(&run, strategy, self, space->starts[i]);
-	while (run.moments < TCB_REPLAY_MOMENTS || run.marks < TCB_REPLAY_MARKS) {
-		const size_t index = strategy->ask(self, fmin(1, run.clock / replay->until));
-		if (index == TCB_ASK_NONE)
+	struct tcb_replay_walk walk;
+	size_t moments = 0, marks = 0; /* done */
+	TCB_TRY(tcb_replay_walk_init(&walk, replay->space, strategy, seed, err));
+	while (moments < TCB_REPLAY_MOMENTS || marks < TCB_REPLAY_MARKS) {
+		const double before = walk.best;
+		if (!tcb_replay_walk_next(&walk, fmin(1, walk.clock / replay->until)))
 			break;
-		try(&run, strategy, self, index);
+		while (moments < TCB_REPLAY_MOMENTS && moment(replay, moments) < walk.clock)
+			out->at[moments++] = before;
+		if (marks < TCB_REPLAY_MARKS && walk.trials == tcb_replay_marks[marks])
+			out->after[marks++] = walk.best;
 	}
-	strategy->destroy(self);
-	while (run.moments < TCB_REPLAY_MOMENTS)
-		out->at[run.moments++] = run.best;
-	while (run.marks < TCB_REPLAY_MARKS)
-		out->after[run.marks++] = run.best;
+	while (moments < TCB_REPLAY_MOMENTS)
+		out->at[moments++] = walk.best;
+	while (marks < TCB_REPLAY_MARKS)
+		out->after[marks++] = walk.best;
+	tcb_replay_walk_fini(&walk);
 	return TCB_OK;
 }
 
@@ -194,9 +219,7 @@ enum tcb_status tcb_replay_judge(const struct tcb_replay *replay, const struct t
 	for (size_t m = 0; m < TCB_REPLAY_MARKS; m++) {
 		for (size_t r = 0; r < count; r++)
 			ratios[r] = found_or_median(replay, runs[r].after[m]) / replay->optimum;
-		qsort(ratios, count, sizeof *ratios, ascending);
-		out->median[m] = median_of(ratios, count);
-		out->worst[m] = ratios[(size_t)(HIGH * (double)(count - 1) + 0.5)];
+		tcb_replay_spread(ratios, count, &out->median[m], &out->worst[m]);
 	}
 	free(ratios);
 	return TCB_OK;

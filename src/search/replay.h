@@ -18,6 +18,20 @@
 enum { TCB_REPLAY_MOMENTS = 1000, TCB_REPLAY_MARKS = 4 };
 extern const size_t tcb_replay_marks[TCB_REPLAY_MARKS]; /* trials after which curves are taken: 10, 30, 100, 300 */
 
+/* A strategy at work over a recorded space.  Both are lent. */
+struct tcb_replay_walk {
+	const struct tcb_recorded *space;
+	const struct tcb_strategy *strategy;
+	void *self;
+	double best, clock; /* so far: the least value, infinite until there is one; the sum of the prices */
+	size_t trials;
+};
+enum tcb_status tcb_replay_walk_init(struct tcb_replay_walk *walk, const struct tcb_recorded *space,
+				     const struct tcb_strategy *strategy, uint64_t seed, struct tcb_error *err);
+void tcb_replay_walk_fini(struct tcb_replay_walk *walk);
+/* One more trial: the default, the starts, then what the strategy proposes; 0: there is none.  SPENT: for ask(). */
+int tcb_replay_walk_next(struct tcb_replay_walk *walk, double spent);
+
 /* A recorded space, ready for runs over it.  SPACE is lent. */
 struct tcb_replay {
 	const struct tcb_recorded *space;
@@ -37,6 +51,9 @@ struct tcb_replay_run {
 };
 enum tcb_status tcb_replay_run(const struct tcb_replay *replay, const struct tcb_strategy *strategy, uint64_t seed,
 			       struct tcb_replay_run *out, struct tcb_error *err);
+
+/* Sorts VALUES: their median and 90th percentile, NaN of none. */
+void tcb_replay_spread(double *values, size_t count, double *median_out, double *high_out);
 
 /* What COUNT runs of one strategy come to.  After so many trials: the best over the optimum. */
 struct tcb_replay_score {

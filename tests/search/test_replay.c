@@ -9,7 +9,7 @@
 
 #include "cmocka_all.h"
 #include "landscape.h"
-#include "search/replay.h"
+#include "search/replay_stop.h"
 
 static struct tcb_recorded space;
 
@@ -77,6 +77,7 @@ static void oracle_tell(void *self, size_t index, const struct tcb_told *told)
 	(void)self;
 	assert_true((told->outcome == TCB_OUTCOME_OK) == (space.value[index] < INFINITY));
 	assert_true(told->cost[TCB_COLD] == space.value[index] && isnan(told->cost[TCB_HOT]));
+	assert_true(told->seconds == space.price[index]);
 }
 
 static void oracle_destroy(void *self)
@@ -164,12 +165,65 @@ static void test_moments(void **state)
 	tcb_recorded_fini(&small);
 }
 
+static struct tcb_replay_stop stop_of(const struct tcb_strategy *strategy, uint64_t seed, double until)
+{
+	struct tcb_replay replay;
+	struct tcb_replay_stop stop;
+	assert_int_equal(tcb_replay_init(&replay, &space, NULL), TCB_OK);
+	assert_int_equal(tcb_replay_stop(&replay, strategy, seed, until, &stop, NULL), TCB_OK);
+	tcb_replay_fini(&replay);
+	return stop;
+}
+
+/* The rule: at once where any gain is too little, never where none is, and soon after the optimum is found. */
+static void test_stop(void **state)
+{
+	const struct tcb_strategy *random = tcb_strategy_find("random");
+	struct tcb_strategy strategy = ORACLE;
+	(void)state;
+	struct tcb_replay_stop stop = stop_of(random, 1, 1e9), later;
+	assert_true(stop.is_stopped && stop.trials == 30); /* as soon as the gain is known */
+	struct tcb_replay_walk walk;
+	assert_int_equal(tcb_replay_walk_init(&walk, &space, random, 1, NULL), TCB_OK);
+	double optimum = INFINITY, best_at_30 = INFINITY;
+	for (size_t i = 0; i < space.lattice.count; i++)
+		optimum = fmin(optimum, space.value[i]);
+	while (walk.trials < 60 && tcb_replay_walk_next(&walk, 0))
+		best_at_30 = walk.trials == 30 ? walk.best : best_at_30;
+	assert_true(stop.gap == best_at_30 / optimum - 1 && stop.again == best_at_30 / walk.best - 1);
+	tcb_replay_walk_fini(&walk);
+	assert_true(stop.gap > 0 && stop.predicted > 0);
+
+	later = stop_of(random, 1, 0.09);
+	assert_true(later.is_stopped && later.trials > 30 && later.predicted < 0.09 && later.gap < stop.gap);
+	assert_false(stop_of(random, 1, 1e-9).is_stopped);
+	stop = stop_of(&strategy, 1, 0.05);
+	assert_true(stop.is_stopped && stop.trials == 30 && stop.gap == 0 && stop.again == 0);
+	strategy.ask = silent_ask;
+	assert_false(stop_of(&strategy, 1, 0.05).is_stopped);
+}
+
+static void test_stops(void **state)
+{
+	const struct tcb_replay_stop runs[] = {
+		{ 1, 100, 0.01, 0.3, 0.02 }, { 0, 3000, 9, 9, 9 }, { 1, 50, 0.03, 0.1, 0 }, { 1, 60, 0.02, 0.2, 0.1 }
+	};
+	struct tcb_replay_stops stops;
+	(void)state;
+	assert_int_equal(tcb_replay_stops_judge(runs, 4, &stops, NULL), TCB_OK);
+	assert_true(stops.count == 4 && stops.stopped == 3);
+	assert_true(stops.trials_median == 60 && stops.trials_high == 100);
+	assert_true(fabs(stops.predicted - 0.02) < 1e-12 && fabs(stops.again - 0.04) < 1e-12);
+	assert_true(stops.gap_median == 0.2 && stops.gap_high == 0.3 && stops.again_high == 0.1);
+	assert_int_equal(tcb_replay_stops_judge(runs + 1, 1, &stops, NULL), TCB_OK);
+	assert_true(stops.count == 1 && stops.stopped == 0 && isnan(stops.gap_median) && isnan(stops.again));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_scale),
-		cmocka_unit_test(test_seed),
-		cmocka_unit_test(test_moments),
+		cmocka_unit_test(test_scale), cmocka_unit_test(test_seed),  cmocka_unit_test(test_moments),
+		cmocka_unit_test(test_stop),  cmocka_unit_test(test_stops),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }
