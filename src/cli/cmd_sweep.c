@@ -484,7 +484,9 @@ static enum tcb_status run_sweep(const void *arguments, struct tcb_error *err)
 	if (status == TCB_OK && args->rotation && args->rotation < 2 * run.place.device.target.llc_bytes)
 		cli_say("--rotation is less than twice the last cache (%zu MiB): cold results will be partly warm",
 			run.place.device.target.llc_bytes >> 20);
-	if (status == TCB_OK)
+	if (status == TCB_OK && args->effort == CLI_EFFORT_ESTIMATE && !is_modelled(&run)) /* nothing is stored */
+		status = tcb_db_path(args->db, TCB_DB_READ, run.db_path, sizeof run.db_path, err);
+	else if (status == TCB_OK)
 		status = cli_open_db(args->db, TCB_DB_WRITE, run.db_path, &run.db, err);
 	if (status == TCB_OK) {
 		run.sweeps = args->json ? json_array() : NULL;

@@ -415,7 +415,7 @@ static enum tcb_status screen_starts(struct tcb_sweep *sweep, struct tcb_error *
 	size_t chosen[TCB_SWEEP_STARTS_MAX];
 	struct ahead ahead = { .index = chosen };
 	TCB_TRY(tcb_sweep_choose_starts(sweep, chosen, &ahead.count, err));
-	while (ahead.count > 0 && budget_spent(sweep) < 1) {
+	while (ahead.count > 0 && budget_spent(sweep) < 1 && !tcb_sweep_is_enough(sweep)) {
 		TCB_TRY(check_stop(sweep, err));
 		TCB_TRY(prepare_ahead(sweep, &ahead, err));
 		const size_t waiting = ahead.count;

@@ -509,6 +509,27 @@ static struct tcb_start_winner best_elsewhere(const struct tcb_problem *problem,
 	return winner;
 }
 
+/* The first start is near enough to the limit: the second is not tried. */
+static void test_start_at_target(void **state)
+{
+	(void)state;
+	struct tcb_problem problem;
+	struct store store = { 0 };
+	struct tcb_sweep_result result;
+	fake_world_reset(3, &problem);
+	const struct tcb_start_winner winners[] = { best_elsewhere(&problem, TCB_COLD),
+						    best_elsewhere(&problem, TCB_HOT) };
+	const struct tcb_sweep_options options = {
+		.states = BOTH, .seed = 3, .target_ratio = 2.2, .winners = winners, .winner_count = 2
+	};
+	assert_int_equal(sweep_known(&problem, &options, NULL, &store, &result, NULL), TCB_OK);
+	assert_int_equal(result.ended, TCB_ENDED_TARGET);
+	assert_int_equal(result.start_count, 1);
+	assert_int_equal(result.tried, 2);
+	tcb_sweep_result_fini(&result);
+	store_fini(&store);
+}
+
 /* What won elsewhere is tried after the default, once, counts as a trial, and ten trials find the best. */
 static void test_starts(void **state)
 {
@@ -634,6 +655,7 @@ int main(void)
 		cmocka_unit_test(test_failure_in_the_finals),
 		cmocka_unit_test(test_budget),
 		cmocka_unit_test(test_budget_of_long_calls),
+		cmocka_unit_test(test_start_at_target),
 		cmocka_unit_test(test_starts),
 		cmocka_unit_test(test_errors),
 		cmocka_unit_test(test_strategies_in_a_sweep),
