@@ -1,17 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
  * Written by `tcbtune defaults --format table --worst 10 --least 50` on 2026-11-22, from
- *     cpu-emerald-rapids-vm_first.db
- *     cpu-emerald-rapids-vm_second.db
- *     cpu-xeon-amx_tuning.db
- *     cpu-zen4_matmul_matmul.db
- *     cpu-zen4_ops_tuning.db
- *     cpu-zen4_rows-and-matvec-quiet_tuning.db
- *     cpu-zen4_rows-and-matvec_tuning.db
- *     cpu-zen5_recorded_recorded.db
- *     cpu-zen5_shapes_shapes.db
- *     cpu-zen5_table-formats_mxfp4.db
- *     cpu-zen5_table-formats_others.db
  *     h200-rows_norms.db
  *     h200-rows_reductions.db
  *     h200-rows_softmax.db
