@@ -12,7 +12,6 @@
 #include "cmocka_all.h"
 #include "fake_evaluator.h"
 #include "kernels/signature.h"
-#include "search/team.h"
 #include "trial_store.h"
 
 enum { BOTH = 1u << TCB_COLD | 1u << TCB_HOT, SPACE = 2520 };
@@ -615,37 +614,12 @@ static void test_strategies_in_a_sweep(void **state)
 	}
 }
 
-/* What a trial took is its own: verifying and measuring, not what came before. */
-static void test_a_trial_has_a_price(void **state)
-{
-	(void)state;
-	struct tcb_problem problem;
-	struct tcb_space *space;
-	struct tcb_team *team;
-	struct tcb_sweep_options options = { .states = BOTH, .seed = 1 };
-	const struct tcb_screen_rule rule = { .samples_min = 3, .samples_max = 3, .width = 1 };
-	fake_world_reset(1, &problem);
-	assert_int_equal(tcb_space_create(&fake_op, &problem, &fake_cpu.device.target, 0, &space, NULL), TCB_OK);
-	assert_int_equal(tcb_team_create(&fake_op, &problem, &fake_cpu, &options, &team, NULL), TCB_OK);
-	for (int dear = 0; dear < 2; dear++) {
-		struct tcb_team_task task = { .geometry = &space->geometries[dear] };
-		fake_world.now_s += 100;
-		fake_world.try_s = dear ? 5 : 0.003;
-		assert_int_equal(tcb_team_try(team, &task, 1, &rule, NULL), TCB_OK);
-		assert_true(task.took_s >= fake_world.try_s && task.took_s < fake_world.try_s + 1);
-		tcb_team_task_fini(&task);
-	}
-	tcb_team_destroy(team);
-	tcb_space_destroy(space);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_whole_space),
 		cmocka_unit_test(test_death_while_counted_costs_the_counters_only),
 		cmocka_unit_test(test_one_state_only),
-		cmocka_unit_test(test_a_trial_has_a_price),
 		cmocka_unit_test(test_winner_stays_in_tie_set),
 		cmocka_unit_test(test_stop_and_resume),
 		cmocka_unit_test(test_changed_kernels_are_tried_again),
