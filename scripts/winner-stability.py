@@ -44,8 +44,8 @@ def problem_words(args):
 
 def sweep(args, seed, db):
     """One sweep's winner in the state, its tie set, flip probability and regret."""
-    document = call([args.tcbtune, "sweep", *problem_words(args), "--budget", args.budget, "--seed", seed, "--counters",
-                     "none", "--db", db, "--json"])
+    document = call([args.tcbtune, "sweep", *problem_words(args), "--budget", args.budget, "--until-stable", "none",
+                     "--starts", "none", "--seed", seed, "--counters", "none", "--db", db, "--json"])
     best = next(row for row in document["sweeps"][0]["best"] if row["state"] == args.state)
     with sqlite3.connect(db) as connection:
         ties = {row[0] for row in connection.execute(
