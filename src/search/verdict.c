@@ -21,6 +21,7 @@ struct evidence {
 	struct tcb_winner_field lent; /* of what follows */
 	double *samples;
 	struct tcb_geometry *geometries;
+	double *scores;
 	struct tcb_interval *others;
 };
 
@@ -28,6 +29,7 @@ static void evidence_fini(struct evidence *evidence)
 {
 	free(evidence->samples);
 	free(evidence->geometries);
+	free(evidence->scores);
 	free(evidence->others);
 }
 
@@ -38,11 +40,13 @@ static enum tcb_status evidence_init(struct evidence *evidence, const struct rac
 	const size_t rounds = race->rounds.rounds - first;
 	*evidence = (struct evidence){ .samples = malloc(race->active_count * rounds * sizeof *evidence->samples),
 				       .geometries = malloc(race->active_count * sizeof *evidence->geometries),
+				       .scores = malloc(race->active_count * sizeof *evidence->scores),
 				       .others = malloc((count + 1) * sizeof *evidence->others) };
-	if (!evidence->samples || !evidence->geometries || !evidence->others)
+	if (!evidence->samples || !evidence->geometries || !evidence->scores || !evidence->others)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the finals' samples");
 	evidence->lent = (struct tcb_winner_field){ .samples = evidence->samples,
 						    .geometries = evidence->geometries,
+						    .scores = evidence->scores,
 						    .others = evidence->others,
 						    .count = race->active_count,
 						    .rounds = rounds,
@@ -51,6 +55,7 @@ static enum tcb_status evidence_init(struct evidence *evidence, const struct rac
 		memcpy(evidence->samples + a * rounds, tcb_rounds_row(&race->rounds, race->active[a], first),
 		       rounds * sizeof *evidence->samples);
 		evidence->geometries[a] = race->geometry[race->active[a]];
+		evidence->scores[a] = race->setup->score[race->index[race->active[a]]].median;
 		if (race->active[a] == race->anchor)
 			evidence->lent.anchor = a;
 	}

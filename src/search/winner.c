@@ -150,6 +150,17 @@ static double noise_of(const struct tcb_interval *score)
 	return fmax(log(score->hi / score->lo) / SCORE_SIGMAS, SCORE_NOISE_LEAST);
 }
 
+/* By how much scores were off, in logarithms: the finals know the candidates' times over the anchor's better.  All
+ * scores are over the same few looks at the anchor, and what is too low is chosen for the finals. */
+static double bias_of(const struct tcb_winner_field *field, const double *level, double *room)
+{
+	size_t count = 0;
+	for (size_t g = 0; g < field->count; g++)
+		if (g != field->anchor && field->scores[g] > 0)
+			room[count++] = log(level[g] / level[field->anchor] / field->scores[g]);
+	return count ? tcb_median_reordering(room, count) : 0;
+}
+
 /* The lowest of many noisy scores is too low: each is drawn towards their mean, as far as noise explains their scatter.
  */
 static struct prior prior_of(const struct tcb_interval *others, size_t count)
@@ -192,14 +203,20 @@ enum tcb_status tcb_winner_judge(const struct tcb_winner_field *field, size_t wi
 		goto done;
 	const struct prior prior = prior_of(field->others, field->other_count);
 	const double *level = contest.level;
+	double bias = 0;
+	if (field->other_count > 0) {
+		choose(&contest, &fastest);
+		bias = exp(bias_of(field, level, contest.room));
+	}
 	tcb_rng_init(&rng, seed);
 	for (int repeat = 0; repeat < REPEATS; repeat++) {
 		choose_again(&contest, field->rounds, &rng, &fastest);
-		double lowest = lowest_of_others(field, &prior, field->other_count ? level[field->anchor] : 0, 1, &rng);
+		double lowest =
+			lowest_of_others(field, &prior, field->other_count ? bias * level[field->anchor] : 0, 1, &rng);
 		loss += level[winner] / fmin(level[fastest], lowest) - 1;
 		/* Two finals differ by the noise of both: half of the rounds have twice the variance. */
 		const size_t again = choose_again(&contest, (field->rounds + 1) / 2, &rng, &fastest);
-		lowest = lowest_of_others(field, &prior, field->other_count ? level[field->anchor] : 0, 2, &rng);
+		lowest = lowest_of_others(field, &prior, field->other_count ? bias * level[field->anchor] : 0, 2, &rng);
 		flips += again != winner || lowest < level[again];
 	}
 	*regret_out = loss / REPEATS;

@@ -17,8 +17,9 @@ struct tcb_winner_field {
 	const double *samples;                 /* [candidate * rounds + round]: its time; none is NaN */
 	const struct tcb_geometry *geometries; /* [candidate] */
 	size_t count, rounds;
-	size_t anchor;                     /* a candidate; SIZE_MAX: none */
-	const struct tcb_interval *others; /* scores over the anchor's time */
+	size_t anchor;        /* a candidate; SIZE_MAX: none */
+	const double *scores; /* [candidate]: its own in the screening, over the anchor's time; NaN: unknown */
+	const struct tcb_interval *others; /* theirs */
 	size_t other_count;
 };
 

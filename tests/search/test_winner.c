@@ -39,13 +39,18 @@ struct verdict {
 	double regret, flip;
 };
 
+static double score_bias = 1; /* of the candidates' scores in the screening */
+
 /* OTHERS may be NULL; the first candidate is the anchor. */
 static struct verdict judge(const double *truth, size_t count, const struct tcb_interval *others, size_t other_count,
 			    struct tcb_rng *rng)
 {
 	struct tcb_geometry geometries[COUNT_MOST];
 	double samples[COUNT_MOST * ROUNDS];
-	const struct tcb_winner_field field = { samples, geometries, count, ROUNDS, 0, others, other_count };
+	double scores[COUNT_MOST];
+	for (size_t g = 0; g < count; g++)
+		scores[g] = score_bias * truth[g] / truth[0];
+	const struct tcb_winner_field field = { samples, geometries, count, ROUNDS, 0, scores, others, other_count };
 	struct verdict verdict;
 	struct tcb_error err;
 	fill_geometries(geometries, count);
@@ -151,6 +156,14 @@ static void test_others(void **state)
 	const struct verdict beside_equal = judge(truth, 3, others, OTHERS, &rng);
 	printf("50 others as fast: flip %.2f, regret %.4f\n", beside_equal.flip, beside_equal.regret);
 	assert_true(beside_equal.flip > 0.3 && beside_equal.regret < 0.02);
+	/* All scores were a third too low, those of the finalists too: the others are as fast as the winner. */
+	score_bias = 0.7;
+	for (size_t i = 0; i < OTHERS; i++)
+		others[i].median *= 0.7, others[i].lo *= 0.7, others[i].hi *= 0.7;
+	const struct verdict beside_biased = judge(truth, 3, others, OTHERS, &rng);
+	score_bias = 1;
+	printf("50 others as fast, scores too low: flip %.2f, regret %.4f\n", beside_biased.flip, beside_biased.regret);
+	assert_true(beside_biased.flip > 0.3 && beside_biased.regret < 0.02);
 	for (size_t i = 0; i < OTHERS; i++) { /* some of them really faster */
 		const double score = 0.5 * exp(0.1 * tcb_rng_normal(&rng));
 		others[i] = (struct tcb_interval){ score, 0.97 * score, 1.03 * score };
