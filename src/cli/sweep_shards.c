@@ -11,6 +11,7 @@
 
 #include "cli/cli.h"
 #include "cli/emit.h"
+#include "kernels/default_rules.h"
 #include "search/shard.h"
 
 enum { NAMED_MOST = 16 }; /* that are named one by one */
@@ -205,8 +206,7 @@ enum tcb_status cli_known_trials(struct tcb_db *db, const struct cli_problem *pr
 	struct tcb_geometry fallback;
 	char anchor[TCB_GEOMETRY_TEXT_MAX];
 
-	tcb_geometry_init(&fallback);
-	problem->op->default_geometry(&problem->problem, &device->target, &fallback);
+	tcb_default_geometry(&problem->problem, &device->target, &fallback);
 	tcb_geometry_print(&fallback, anchor);
 	return tcb_db_trials_anchored(db, device, &problem->problem, rotation_bytes, anchor, out, count_out, err);
 }
