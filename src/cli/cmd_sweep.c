@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/build_info.h"
+#include "base/util.h"
 #include "cli/best_rows.h"
 #include "cli/cli.h"
 #include "cli/effort.h"
@@ -34,6 +35,7 @@ static const double KNOWN_SHARE = 0.1; /* of the budget, for asking whose kernel
 
 /* One run of the command. */
 struct sweeping {
+	uint64_t begun_ns; /* the command; then each problem after the first */
 	const struct cli_sweep_args *args;
 	struct tcb_shard shard;
 	struct tcb_place place;
@@ -331,6 +333,7 @@ static enum tcb_status search_and_store(struct sweep_job *job, struct tcb_error 
 	opts.winners = job->winners.items;
 	opts.winner_count = job->winners.count;
 	opts.former = job->former.asked;
+	opts.spent_s = 1e-9 * (double)(tcb_clock_ns() - run->begun_ns);
 	TCB_TRY(begin_sweep(job, &opts, err));
 	cli_progress_begin(&progress, job->label, job->problem->op->traffic(&job->problem->problem));
 	if (is_modelled(run))
@@ -446,6 +449,7 @@ static enum tcb_status run_problems(struct sweeping *run, const struct cli_probl
 	cli_stop_catch();
 	for (size_t i = 0; i < problems->count && status == TCB_OK; i++) {
 		status = sweep_problem(run, &problems->list[i], err);
+		run->begun_ns = tcb_clock_ns();
 		if (status == TCB_OK && cli_stop_asked && i + 1 < problems->count)
 			status = TCB_E_INTERRUPTED;
 	}
@@ -466,7 +470,8 @@ static enum tcb_status run_problems(struct sweeping *run, const struct cli_probl
 static enum tcb_status run_sweep(const void *arguments, struct tcb_error *err)
 {
 	const struct cli_sweep_args *args = arguments;
-	struct sweeping run = { .args = args,
+	struct sweeping run = { .begun_ns = tcb_clock_ns(),
+				.args = args,
 				.limits = cli_effort_limits((enum cli_effort)args->effort, args->budget_s,
 							    args->until_stable, (unsigned)args->finalists,
 							    args->strategy) };

@@ -42,10 +42,11 @@ void cli_effort_say_late(const struct cli_effort_row *limits, const char *label,
 	static const double LATE = 1.1;
 
 	if (limits->budget_s > 0 && result->took_s > LATE * limits->budget_s)
-		cli_say("%s: took %.1f s, of which preparing and the first candidate %.1f s: a budget of %g s is too "
-			"short "
-			"for this problem on this machine now",
-			label, result->took_s, result->prepare_s, limits->budget_s);
+		cli_say("%s: took %.1f s, %.1f s more than the budget of %g s, of which preparing and the default "
+			"geometry took %.1f s: %s",
+			label, result->took_s, result->took_s - limits->budget_s, limits->budget_s, result->prepare_s,
+			result->tried > 1 ? "the budget is short for this problem on this machine now"
+					  : "the budget is too small to try anything else of this problem here");
 }
 
 void cli_effort_add_table(struct tcb_str *out)

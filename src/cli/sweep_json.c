@@ -56,6 +56,8 @@ json_t *cli_sweep_json(const struct cli_sweep_done *done, int *failed)
 	cli_json_set(object, "complete", json_boolean(result->complete), failed);
 	cli_json_set(object, "ended", json_string(tcb_ended_text(result->ended)), failed);
 	cli_json_set(object, "expected_gain", cli_json_real(result->expected_gain), failed);
+	cli_json_set(object, "took_s", cli_json_real(result->took_s), failed);
+	cli_json_set(object, "prepare_s", cli_json_real(result->prepare_s), failed);
 	cli_json_set(object, "finals", finals_json(result, failed), failed);
 	cli_json_set(object, "former", cli_former_json(done->former, result, done->is_again, failed), failed);
 	cli_json_set(object, "best", best_json(done, failed), failed);

@@ -373,17 +373,38 @@ enum tcb_status tcb_codes_want(struct tcb_codes *codes, const struct tcb_geometr
 	return want(codes, geometry, &entry, err);
 }
 
+/* GEOMETRY's entry, DONE unless DEADLINE_NS came first; NULL where it could not even be begun until then. */
+static enum tcb_status finish(struct tcb_codes *codes, const struct tcb_geometry *geometry, uint64_t deadline_ns,
+			      struct entry **out, struct tcb_error *err)
+{
+	*out = NULL;
+	/* The pool takes so many jobs without waiting; beyond that their results must be taken first. */
+	while (codes->jobs_waiting + TCB_CODE_UNITS_MAX > (size_t)QUEUE_PER_WORKER * codes->setup.workers &&
+	       codes->queue) {
+		if (!tcb_assemble_wait(codes->pool, deadline_ns))
+			return TCB_OK;
+		TCB_TRY(take_result(codes, err));
+	}
+	TCB_TRY(want(codes, geometry, out, err));
+	while ((*out)->state == BEGUN && tcb_assemble_wait(codes->pool, deadline_ns))
+		TCB_TRY(take_result(codes, err));
+	return TCB_OK;
+}
+
+enum tcb_status tcb_codes_wait(struct tcb_codes *codes, const struct tcb_geometry *geometry, uint64_t deadline_ns,
+			       int *is_there_out, struct tcb_error *err)
+{
+	struct entry *entry;
+	TCB_TRY(finish(codes, geometry, deadline_ns, &entry, err));
+	*is_there_out = entry && entry->state == DONE;
+	return TCB_OK;
+}
+
 enum tcb_status tcb_codes_get(struct tcb_codes *codes, const struct tcb_geometry *geometry, const struct tcb_code **out,
 			      struct tcb_error *err)
 {
 	struct entry *entry;
-	/* The pool takes so many jobs without waiting; beyond that their results must be taken first. */
-	while (codes->jobs_waiting + TCB_CODE_UNITS_MAX > (size_t)QUEUE_PER_WORKER * codes->setup.workers &&
-	       codes->queue)
-		TCB_TRY(take_result(codes, err));
-	TCB_TRY(want(codes, geometry, &entry, err));
-	while (entry->state == BEGUN)
-		TCB_TRY(take_result(codes, err));
+	TCB_TRY(finish(codes, geometry, INT64_MAX, &entry, err));
 	*out = &entry->code;
 	return TCB_OK;
 }

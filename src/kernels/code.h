@@ -74,6 +74,10 @@ const char *tcb_codes_assembler(const struct tcb_codes *codes);
 enum tcb_status tcb_codes_want(struct tcb_codes *codes, const struct tcb_geometry *geometry, struct tcb_error *err);
 /* How many candidates it is worth asking for ahead. */
 size_t tcb_codes_ahead(const struct tcb_codes *codes);
+/* Waits for GEOMETRY's code, no longer than until DEADLINE_NS of tcb_clock_ns: is it there?  Then tcb_codes_get does
+ * not wait. */
+enum tcb_status tcb_codes_wait(struct tcb_codes *codes, const struct tcb_geometry *geometry, uint64_t deadline_ns,
+			       int *is_there_out, struct tcb_error *err);
 /* Waits for GEOMETRY's code, lent until the next get.  Old images are let go, and compiled again when needed. */
 enum tcb_status tcb_codes_get(struct tcb_codes *codes, const struct tcb_geometry *geometry, const struct tcb_code **out,
 			      struct tcb_error *err);

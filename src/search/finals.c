@@ -173,11 +173,15 @@ static enum tcb_status exclude(struct race *race, size_t first, struct tcb_error
 	return TCB_OK;
 }
 
+static double least_s(const struct tcb_finals_setup *setup)
+{
+	return setup->least_s > 0 ? setup->least_s : LEAST_S;
+}
+
 /* What the finals proper may take. */
 static double finals_s(const struct race *race)
 {
-	const double least_s = race->setup->least_s > 0 ? race->setup->least_s : LEAST_S;
-	return fmax(tcb_race_left_s(race), fmax(least_s, LEAST_SHARE * race->setup->seconds));
+	return fmax(tcb_race_left_s(race), fmax(least_s(race->setup), LEAST_SHARE * race->setup->seconds));
 }
 
 /* As many finalists as ROUNDS rounds of them, the anchor and the limit leave time for. */
@@ -335,7 +339,7 @@ enum tcb_status tcb_finals_run(const struct tcb_finals_setup *setup, struct tcb_
 		status = tcb_fail(err, TCB_E_NOMEM, "out of memory for the finals");
 	if (status != TCB_OK)
 		goto done;
-	race.deadline_s = now_s() + fmax(setup->seconds, LEAST_S);
+	race.deadline_s = now_s() + fmax(setup->seconds, least_s(setup));
 	size_t count = 0;
 	for (size_t i = 0; i < setup->space->count; i++)
 		if (!isnan(setup->score[i].median))

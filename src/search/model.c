@@ -123,44 +123,74 @@ static void fit_line(const struct fit *f, struct tcb_model_line *out)
 	*out = (struct tcb_model_line){ f->y / f->n - scale * f->x / f->n, scale };
 }
 
-enum tcb_status tcb_model_calibrate(struct tcb_model *model, struct tcb_codes *codes, const struct tcb_space *space,
-				    size_t trials, uint64_t seed, double seconds, struct tcb_error *err)
+/* What is under way would be in the way of others. */
+static enum tcb_status stop_codes(const struct tcb_model *model, struct tcb_codes **codes, struct tcb_error *err)
 {
-	const uint64_t start = tcb_clock_ns();
-	struct fit fits[TCB_COPY_COUNT + 1] = { { 0 } };
+	tcb_codes_destroy(*codes);
+	*codes = NULL;
+	return tcb_model_codes(model, codes, err);
+}
+
+/* A few of each way of copying, in a random order. */
+static enum tcb_status draw_sample(struct tcb_model *model, const struct tcb_space *space, size_t trials, uint64_t seed,
+				   size_t sample[SAMPLE * (TCB_COPY_COUNT + 1)], size_t *count_out,
+				   struct tcb_error *err)
+{
 	struct tcb_deck deck = { 0 };
-	size_t left[TCB_COPY_COUNT + 1], sample[SAMPLE * (TCB_COPY_COUNT + 1)], count = 0, index, wanted = 0;
+	size_t left[TCB_COPY_COUNT + 1], index;
 	const size_t share = trials / SAMPLE_SHARE;
 	for (size_t i = 0; i <= TCB_COPY_COUNT; i++)
 		left[i] = share > SAMPLE ? SAMPLE : share < LINE_LEAST ? LINE_LEAST : share;
-	enum tcb_status status = tcb_deck_init(&deck, space->count, seed, err);
-	while (status == TCB_OK && (index = tcb_deck_deal(&deck)) != TCB_ASK_NONE) {
+	*count_out = 0;
+	TCB_TRY(tcb_deck_init(&deck, space->count, seed, err));
+	while ((index = tcb_deck_deal(&deck)) != TCB_ASK_NONE) {
 		size_t *room = &left[line_of(model, &space->geometries[index]) - model->line];
 		if (*room && (*room)--)
-			sample[count++] = index;
-	}
-	for (size_t i = 0; i < count && status == TCB_OK; i++) {
-		if (seconds > 0 && 1e-9 * (double)(tcb_clock_ns() - start) >= seconds)
-			break;
-		const struct tcb_geometry *geometry = &space->geometries[sample[i]];
-		struct tcb_ptx_timing timing[TCB_STATE_COUNT];
-		const struct tcb_code *code;
-		for (; wanted < count && wanted < i + tcb_codes_ahead(codes) && status == TCB_OK; wanted++)
-			status = tcb_codes_want(codes, &space->geometries[sample[wanted]], err);
-		if (status == TCB_OK)
-			status = tcb_codes_get(codes, geometry, &code, err);
-		if (status != TCB_OK || code->outcome != TCB_OUTCOME_OK || !code->resources.registers ||
-		    time_kernel(model, &model->machine, geometry, 0, timing, NULL) != TCB_OK ||
-		    code->resources.registers + NEAR_LIMIT > timing[TCB_COLD].register_limit)
-			continue;
-		struct fit *fit = &fits[line_of(model, geometry) - model->line];
-		const double x = timing[TCB_COLD].pressure, y = code->resources.registers;
-		*fit = (struct fit){ fit->n + 1, fit->x + x, fit->y + y, fit->xx + x * x, fit->xy + x * y };
+			sample[(*count_out)++] = index;
 	}
 	tcb_deck_fini(&deck);
-	for (size_t i = 0; i <= TCB_COPY_COUNT && status == TCB_OK; i++)
+	return TCB_OK;
+}
+
+/* What the assembler says of GEOMETRY, over what its PTX says; not of one that its limit may have held down. */
+static void add_point(struct tcb_model *model, const struct tcb_geometry *geometry, const struct tcb_code *code,
+		      struct fit *fits)
+{
+	struct tcb_ptx_timing timing[TCB_STATE_COUNT];
+	if (code->outcome != TCB_OUTCOME_OK || !code->resources.registers ||
+	    time_kernel(model, &model->machine, geometry, 0, timing, NULL) != TCB_OK ||
+	    code->resources.registers + NEAR_LIMIT > timing[TCB_COLD].register_limit)
+		return;
+	struct fit *fit = &fits[line_of(model, geometry) - model->line];
+	const double x = timing[TCB_COLD].pressure, y = code->resources.registers;
+	*fit = (struct fit){ fit->n + 1, fit->x + x, fit->y + y, fit->xx + x * x, fit->xy + x * y };
+}
+
+enum tcb_status tcb_model_calibrate(struct tcb_model *model, struct tcb_codes **codes, const struct tcb_space *space,
+				    size_t trials, uint64_t seed, double seconds, struct tcb_error *err)
+{
+	const uint64_t end_ns = seconds > 0 ? tcb_clock_ns() + (uint64_t)(1e9 * seconds) : INT64_MAX;
+	struct fit fits[TCB_COPY_COUNT + 1] = { { 0 } };
+	size_t sample[SAMPLE * (TCB_COPY_COUNT + 1)], count, done = 0, wanted = 0;
+	int is_there = 1;
+	TCB_TRY(draw_sample(model, space, trials, seed, sample, &count, err));
+	while (done < count && tcb_clock_ns() < end_ns) {
+		const struct tcb_geometry *geometry = &space->geometries[sample[done]];
+		const struct tcb_code *code;
+		for (; wanted < count && wanted < done + tcb_codes_ahead(*codes); wanted++)
+			TCB_TRY(tcb_codes_want(*codes, &space->geometries[sample[wanted]], err));
+		TCB_TRY(tcb_codes_wait(*codes, geometry, end_ns, &is_there, err));
+		if (!is_there)
+			break;
+		TCB_TRY(tcb_codes_get(*codes, geometry, &code, err));
+		add_point(model, geometry, code, fits);
+		done++;
+	}
+	if (done < count)
+		TCB_TRY(stop_codes(model, codes, err));
+	for (size_t i = 0; i <= TCB_COPY_COUNT; i++)
 		fit_line(&fits[i], &model->line[i]);
-	return status;
+	return TCB_OK;
 }
 
 enum tcb_status tcb_model_codes(const struct tcb_model *model, struct tcb_codes **out, struct tcb_error *err)

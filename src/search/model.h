@@ -33,8 +33,9 @@ enum tcb_status tcb_model_init(struct tcb_model *model, const struct tcb_op *op,
 /* Assemblers of the model's kernels; free with tcb_codes_destroy. */
 enum tcb_status tcb_model_codes(const struct tcb_model *model, struct tcb_codes **out, struct tcb_error *err);
 /* Assembles a sample of SPACE, of which TRIALS are to be modelled, for at most SECONDS (0: no limit), so that the
- * registers of all others can be told; changes nothing where there is no assembler. */
-enum tcb_status tcb_model_calibrate(struct tcb_model *model, struct tcb_codes *codes, const struct tcb_space *space,
+ * registers of all others can be told; changes nothing where there is no assembler.  What is under way then is stopped,
+ * and CODES are others. */
+enum tcb_status tcb_model_calibrate(struct tcb_model *model, struct tcb_codes **codes, const struct tcb_space *space,
 				    size_t trials, uint64_t seed, double seconds, struct tcb_error *err);
 /* The times of one candidate in nanoseconds; NaN where it cannot be modelled, and then ERR says why.  REGISTERS: from
  * the assembler; 0: estimated.  May be called by several threads. */

@@ -52,6 +52,8 @@ struct modelling {
 	struct tcb_sweep_result *out;
 	double start_s, next_progress_s;
 	double model_until_s, until_s; /* by the budget; infinite without one */
+	int is_estimated;              /* there was no time to assemble any */
+	double stop_s;                 /* what is not begun until then is left out */
 };
 
 static double now_s(void)
@@ -72,6 +74,8 @@ static void model_one(void *ctx, size_t task, unsigned thread)
 	const size_t index = m->batch[task];
 	(void)thread;
 	double ns[TCB_STATE_COUNT];
+	if (now_s() >= m->stop_s)
+		return;
 	m->why[task].message[0] = '\0';
 	(void)tcb_model_time(&m->model, &m->space->geometries[index], m->registers[task], ns, &m->why[task]);
 	for (int s = 0; s < TCB_STATE_COUNT; s++)
@@ -168,9 +172,13 @@ static enum tcb_status model_space(struct modelling *m, struct tcb_error *err)
 	const double since = now_s();
 	m->batch[0] = m->space->default_index;
 	m->batch_count = 1;
+	m->stop_s = INFINITY;
 	for (;;) {
 		model_batch(m);
+		m->stop_s = m->model_until_s;
 		for (size_t i = 0; i < m->batch_count; i++) {
+			if (!m->is_tried[m->batch[i]])
+				continue;
 			tell(m, i);
 			for (int s = 0; s < TCB_STATE_COUNT; s++)
 				if (models(m, s) && m->batch[i] == m->space->default_index &&
@@ -244,11 +252,16 @@ static enum tcb_status assemble(struct modelling *m, struct tcb_codes *codes, co
 			/* Whatever is under way then is waited for: as long as one takes from begin to end. */
 			const double one_s =
 				i ? (now_s() - start_s) / (double)i * (double)tcb_pool_threads(m->pool) : 0;
-			if (now_s() + one_s >= m->until_s && (m->batch_count || has_all_states(m)))
+			if (now_s() + one_s >= m->until_s)
 				break;
+			const uint64_t end_ns = isfinite(m->until_s) ? (uint64_t)(1e9 * m->until_s) : INT64_MAX;
 			const struct tcb_code *code;
+			int is_there;
 			for (; wanted < count && wanted < i + tcb_codes_ahead(codes); wanted++)
 				TCB_TRY(tcb_codes_want(codes, &m->space->geometries[candidates[wanted]], err));
+			TCB_TRY(tcb_codes_wait(codes, &m->space->geometries[candidates[i]], end_ns, &is_there, err));
+			if (!is_there)
+				break;
 			TCB_TRY(tcb_codes_get(codes, &m->space->geometries[candidates[i]], &code, err));
 			show_progress(m, "assemble", 0);
 			if (code->outcome != TCB_OUTCOME_OK) {
@@ -260,6 +273,7 @@ static enum tcb_status assemble(struct modelling *m, struct tcb_codes *codes, co
 			if (m->options->stop && *m->options->stop)
 				return tcb_fail(err, TCB_E_INTERRUPTED, "interrupted");
 		}
+		m->stop_s = isfinite(m->until_s) && has_all_states(m) ? m->start_s + m->options->budget_s : INFINITY;
 		model_batch(m);
 	}
 	return TCB_OK;
@@ -273,7 +287,8 @@ static void add_candidate(size_t *candidates, size_t *count, size_t index)
 	candidates[(*count)++] = index;
 }
 
-/* The default, then the best of all states in turn: what there is no time for are the least of each. */
+/* The default, then the best of all states in turn: what there is no time for are the least of each.  Where there is no
+ * time for any, the estimated registers stand. */
 static enum tcb_status assemble_best(struct modelling *m, struct tcb_codes *codes, struct tcb_error *err)
 {
 	size_t candidates[TCB_STATE_COUNT * ASSEMBLED + 1], count = 0;
@@ -286,8 +301,17 @@ static enum tcb_status assemble_best(struct modelling *m, struct tcb_codes *code
 		for (int s = 0; s < TCB_STATE_COUNT; s++)
 			if (i < found[s])
 				add_candidate(candidates, &count, best[s][i]);
+	unsigned char *modelled = malloc(m->space->count);
+	if (!modelled)
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory for %zu candidates", m->space->count);
+	memcpy(modelled, m->is_tried, m->space->count);
 	memset(m->is_tried, 0, m->space->count); /* from now on: assembled */
-	return assemble(m, codes, candidates, count, err);
+	const enum tcb_status status = assemble(m, codes, candidates, count, err);
+	m->is_estimated = !has_all_states(m) && now_s() >= m->until_s;
+	if (m->is_estimated)
+		memcpy(m->is_tried, modelled, m->space->count);
+	free(modelled);
+	return status;
 }
 
 /* --- verdicts --- */
@@ -334,7 +358,7 @@ static enum tcb_status judge(const struct modelling *m, int state, const struct 
 	const int is_cached = state == TCB_HOT && bytes <= (double)m->model.machine.cache_bytes;
 	verdict->limit_ns = point(1e9 * bytes / (is_cached ? m->model.machine.cache_bytes_s : gpu->read_bytes_s));
 	snprintf(verdict->limit_method, sizeof verdict->limit_method, "nominal bandwidth; model with %.32s",
-		 strstr(assembler, "driver") ? "estimated registers" : assembler);
+		 m->is_estimated || strstr(assembler, "driver") ? "estimated registers" : assembler);
 	verdict->valid = 1;
 	return TCB_OK;
 }
@@ -384,7 +408,7 @@ static enum tcb_status run(struct modelling *m, const struct tcb_gpu *gpu, struc
 	struct tcb_codes *codes = NULL;
 	TCB_TRY(tcb_model_codes(&m->model, &codes, err));
 	enum tcb_status status =
-		tcb_model_calibrate(&m->model, codes, m->space, trials, m->options->seed, sample_s, err);
+		tcb_model_calibrate(&m->model, &codes, m->space, trials, m->options->seed, sample_s, err);
 	divide_budget(m, now_s() - before_s);
 	if (status == TCB_OK)
 		status = model_space(m, err);
@@ -409,7 +433,7 @@ enum tcb_status tcb_model_sweep(const struct tcb_op *op, const struct tcb_proble
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for a model");
 	m->options = options;
 	m->out = out;
-	m->start_s = now_s();
+	m->start_s = now_s() - options->spent_s;
 	m->progress.expected_gain = NAN;
 	enum tcb_status status = tcb_model_init(&m->model, op, problem, &place->gpu, err);
 	if (status == TCB_OK)

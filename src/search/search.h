@@ -63,6 +63,7 @@ struct tcb_recheck {
 struct tcb_sweep_options {
 	const char *strategy; /* name in the strategy table; NULL for the default */
 	double budget_s;      /* 0: until the space is done */
+	double spent_s;       /* of it, before the sweep began */
 	size_t max_trials;    /* 0: no limit */
 	double target_ratio;  /* enough is a best that takes this many times the device's limit; 0: never enough */
 	double until_stable;  /* stop below this expected gain (0.01: 1 %); 0: never */
@@ -151,7 +152,8 @@ struct tcb_sweep_result {
 	char failure[160];    /* of a model: why most of those that failed did */
 	size_t failure_count; /* how many of them */
 	enum tcb_ended ended;
-	double took_s, prepare_s; /* all of it; until the first candidate was measured and the known ones compared */
+	double took_s, prepare_s; /* all of it, with what was spent before; until the first candidate was measured and
+				     the known ones compared */
 	double expected_gain;     /* of as many trials again, as the screening ended; NaN: unknown */
 	double of_limit[TCB_STATE_COUNT]; /* the best's time over the device's limit then, where asked for; NaN */
 	int complete; /* every candidate of the space is decided; 0 after a budget, a limit or an interrupt */

@@ -23,6 +23,7 @@ enum {
 	SAMPLES_LEAST = 3, /* of one candidate in one state; the finals measure again what may win */
 	SAMPLES_MIN = 6,   /* from here on the interval of the median has its 95 % */
 	SAMPLES_MAX = 8,   /* more in a row tell little: noise comes in bursts that hit them all */
+	SAMPLES_USUAL = 4, /* about so many calls are enough for most */
 	ANCHOR_ROUNDS = 5,
 	CHALLENGE_ROUNDS = 5,
 };
@@ -34,6 +35,7 @@ static const double LONG_ROUND = 0.003; /* of the budget: then the finals have f
 static const double FINALS_SHARE = 0.25, FINALS_SHARE_MOST = 0.4, FINALS_LEAST_S = 8, FINALS_MOST_S = 100;
 static const double ENDING_SHARE = 0.03; /* of a budget, for freeing the worker's memory and storing the winners */
 static const double PASSES_SHARE = 0.3;  /* of the finals' part, for candidates with passes=all */
+static const double TRY_WEIGHT = 0.05;   /* of the latest candidate in the mean of what one takes */
 static const double LATE = 0.9; /* of the screening: code of what there is no time for would be in the way of others' */
 
 static double now_s(void)
@@ -46,6 +48,23 @@ static double finals_reserve(double budget_s)
 	return fmax(FINALS_SHARE * budget_s, fmin(FINALS_SHARE_MOST * budget_s, FINALS_LEAST_S));
 }
 
+/* What a candidate takes; before one of a known layout was tried, by the calls of the anchor. */
+static double try_s(const struct tcb_sweep *sweep)
+{
+	double seconds = 0;
+	if (sweep->try_s > 0)
+		return sweep->try_s;
+	for (int s = 0; s < TCB_STATE_COUNT; s++)
+		seconds += SAMPLES_USUAL * sweep->round_s[s];
+	return seconds;
+}
+
+static enum tcb_layout layout_of(const struct tcb_geometry *geometry)
+{
+	const int32_t layout = geometry->knob[TCB_KNOB_LAYOUT];
+	return layout == TCB_KNOB_UNSET ? TCB_LAYOUT_NATIVE : (enum tcb_layout)layout;
+}
+
 static double screening_left(const struct tcb_sweep *sweep)
 {
 	if (sweep->out->tried == 0)
@@ -53,7 +72,7 @@ static double screening_left(const struct tcb_sweep *sweep)
 	size_t rest = sweep->space->count - sweep->progress.done;
 	if (sweep->options->max_trials && rest > sweep->options->max_trials - sweep->out->tried)
 		rest = sweep->options->max_trials - sweep->out->tried;
-	double screening = (double)rest * sweep->try_s;
+	double screening = (double)rest * try_s(sweep);
 	double finals = FINALS_MOST_S;
 	if (sweep->options->budget_s > 0) {
 		screening = fmin(screening, fmax(0, sweep->screen_end_s - now_s()));
@@ -185,9 +204,8 @@ static struct tcb_screen_rule screen_rule(const struct tcb_sweep *sweep, size_t 
 }
 
 /* More samples while the rest of the space fits into the time, fewer when it does not. */
-static void adapt_samples(struct tcb_sweep *sweep, double took_s)
+static void adapt_samples(struct tcb_sweep *sweep)
 {
-	sweep->try_s = sweep->try_s > 0 ? 0.95 * sweep->try_s + 0.05 * took_s : took_s;
 	size_t rest = sweep->space->count - sweep->progress.done;
 	if (sweep->options->budget_s <= 0 || rest == 0)
 		return;
@@ -217,6 +235,24 @@ static void entry_fill(struct tcb_sweep_entry *entry, const struct tcb_team_task
 			entry->ns[trial->measurements[m].state] = trial->measurements[m].ns;
 }
 
+/* The very first candidate computes the reference, too, and the first of a layout on a CPU packs and copies weights:
+ * what that takes says nothing of the others. */
+static void learn_cost(struct tcb_sweep *sweep, const struct tcb_trial *trial, double took_s)
+{
+	const size_t before = sweep->out->tried + sweep->out->with_passes;
+	const int is_new = !sweep->gpu && !sweep->has_layout[layout_of(&trial->geometry)];
+	if (is_new && trial->outcome == TCB_OUTCOME_OK) {
+		const double extra_s =
+			before > 0 ? took_s - try_s(sweep) : 1e-9 * (trial->prepare_ns + fmax(trial->pack_ns, 0));
+		sweep->has_layout[layout_of(&trial->geometry)] = 1;
+		sweep->layout_s = fmax(sweep->layout_s, extra_s);
+	}
+	if (before == 0 || is_new)
+		return;
+	const double weight = sweep->try_s > 0 ? fmax(TRY_WEIGHT, 1 / (double)(before + 1)) : 1;
+	sweep->try_s += weight * (took_s - sweep->try_s);
+}
+
 /* What came of candidate INDEX into its entry and to the sink. */
 static enum tcb_status take_result(struct tcb_sweep *sweep, size_t index, const struct tcb_team_task *task,
 				   double took_s, struct tcb_error *err)
@@ -224,6 +260,7 @@ static enum tcb_status take_result(struct tcb_sweep *sweep, size_t index, const 
 	struct tcb_sweep_entry *entry = &sweep->entries[index];
 	entry_fill(entry, task);
 	TCB_TRY(tcb_sweep_send(sweep, &task->trial, err));
+	learn_cost(sweep, &task->trial, took_s);
 	if (index < sweep->out->space_count)
 		sweep->out->tried++;
 	else
@@ -242,7 +279,7 @@ static enum tcb_status take_result(struct tcb_sweep *sweep, size_t index, const 
 		for (int s = 0; s < TCB_STATE_COUNT; s++)
 			TCB_TRY(tcb_drift_add(&sweep->drift[task->member][s], entry->when_s, entry->ns[s].median, err));
 	}
-	adapt_samples(sweep, took_s);
+	adapt_samples(sweep);
 	return TCB_OK;
 }
 
@@ -344,7 +381,26 @@ static enum tcb_status prepare_ahead(struct tcb_sweep *sweep, const struct ahead
 /* Can COUNT be tried until UNTIL_S? */
 static int has_time(const struct tcb_sweep *sweep, size_t count, double until_s)
 {
-	return sweep->options->budget_s <= 0 || now_s() + (double)count * sweep->try_s < until_s;
+	return sweep->options->budget_s <= 0 || now_s() + (double)count * try_s(sweep) < until_s;
+}
+
+/* Can candidate INDEX be tried before the screening ends, also where it is the first of its layout? */
+static int fits(const struct tcb_sweep *sweep, size_t index)
+{
+	const int is_new = !sweep->gpu && !sweep->has_layout[layout_of(&sweep->space->geometries[index])];
+	if (sweep->out->tried == 0 || !is_new)
+		return 1;
+	return has_time(sweep, 1, sweep->screen_end_s - sweep->layout_s);
+}
+
+/* There is no time for candidate INDEX: the strategy should go elsewhere.  Nothing is known of it. */
+static void skip(struct tcb_sweep *sweep, size_t index)
+{
+	struct tcb_told told = { .outcome = TCB_OUTCOME_TOO_SLOW, .seconds = NAN };
+	for (int s = 0; s < TCB_STATE_COUNT; s++)
+		told.cost[s] = tcb_sweep_measures(sweep, s) ? INFINITY : NAN;
+	sweep->strategy->tell(sweep->strategist, index, &told);
+	sweep->has_skipped = 1;
 }
 
 /* Asks for candidates until as many wait as can be prepared for. */
@@ -360,7 +416,11 @@ static enum tcb_status look_ahead(struct tcb_sweep *sweep, struct ahead *ahead, 
 		if (index == TCB_ASK_NONE)
 			break;
 		assert(index < sweep->space->count && !sweep->entries[index].decided);
-		ahead->index[ahead->count++] = index;
+		if (fits(sweep, index))
+			ahead->index[ahead->count++] = index;
+		else
+			skip(sweep, index);
+		spent = budget_spent(sweep);
 	}
 	return prepare_ahead(sweep, ahead, err);
 }
@@ -417,6 +477,8 @@ static enum tcb_status screen_starts(struct tcb_sweep *sweep, struct tcb_error *
 	TCB_TRY(tcb_sweep_choose_starts(sweep, chosen, &ahead.count, err));
 	while (ahead.count > 0 && budget_spent(sweep) < 1 && !tcb_sweep_is_enough(sweep)) {
 		TCB_TRY(check_stop(sweep, err));
+		if (sweep->out->tried > 0 && (!fits(sweep, chosen[0]) || !has_time(sweep, 1, sweep->screen_end_s)))
+			return TCB_OK; /* the others are farther away */
 		TCB_TRY(prepare_ahead(sweep, &ahead, err));
 		const size_t waiting = ahead.count;
 		TCB_TRY(screen_next(sweep, &ahead, err));
@@ -529,7 +591,8 @@ static enum tcb_status run(struct tcb_sweep *sweep, struct tcb_error *err)
 {
 	enum tcb_status status = sweep->options->finals_only ? TCB_OK : try_new(sweep, err);
 	sweep->out->complete = sweep->progress.done == sweep->space->count;
-	tcb_sweep_say_ended(sweep, budget_spent(sweep) >= 1 || !has_time(sweep, 1, sweep->screen_end_s));
+	tcb_sweep_say_ended(sweep,
+			    budget_spent(sweep) >= 1 || sweep->has_skipped || !has_time(sweep, 1, sweep->screen_end_s));
 	if (sweep->options->budget_s > 0) /* the finals take no more for the time that is left over */
 		sweep->end_s = fmin(sweep->end_s, now_s() + finals_reserve(sweep->options->budget_s));
 	if (status != TCB_OK || sweep->anchor == SIZE_MAX)
@@ -569,7 +632,7 @@ enum tcb_status tcb_sweep_run(const struct tcb_op *op, const struct tcb_problem 
 		.known = known,
 		.known_count = known_count,
 		.anchor = SIZE_MAX,
-		.start_s = now_s(),
+		.start_s = now_s() - options->spent_s,
 		.samples_max = SAMPLES_MAX,
 		.progress = { .expected_gain = NAN },
 	};

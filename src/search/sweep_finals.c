@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/util.h"
 #include "kernels/signature.h"
 #include "search/sweep_state.h"
 
@@ -73,7 +74,8 @@ static enum tcb_status finals_report(void *ctx, size_t index, size_t rank, const
 	const double fit = measurement->ns.median > 0 ? most_ns / measurement->ns.median : COUNTER_CALLS;
 	const unsigned calls = (unsigned)fmin(fmax(fit, 1), COUNTER_CALLS);
 	enum tcb_counters_mode mode = sweep->options->counters;
-	if (mode == TCB_COUNTERS_ALL || (mode == TCB_COUNTERS_BEST && rank == 0)) {
+	const int has_time = budget_s <= 0 || 1e-9 * (double)tcb_clock_ns() < sweep->end_s;
+	if (mode == TCB_COUNTERS_ALL || (mode == TCB_COUNTERS_BEST && rank == 0 && has_time)) {
 		tcb_sweep_progress(sweep, "counters", -1, 0);
 		enum tcb_status status =
 			tcb_evaluator_counters(tcb_sweep_lead(sweep), &trial.geometry, measurement->state, calls,

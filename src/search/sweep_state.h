@@ -52,9 +52,12 @@ struct tcb_sweep {
 	struct tcb_gain gain[TCB_STATE_COUNT];
 	size_t kept[TCB_STATE_COUNT]; /* what the sink knows as the best so far; SIZE_MAX: nothing */
 	double start_s, screen_end_s, end_s, next_anchor_s, next_progress_s, next_keep_s;
-	double try_s;                    /* what a candidate takes, running mean */
-	double round_s[TCB_STATE_COUNT]; /* what one round of the anchor takes; 0: not known yet */
-	int is_long;                     /* calls are: few rounds fit into the budget */
+	double try_s; /* what a candidate takes, running mean without the first of a weight layout; 0: not known yet */
+	unsigned char has_layout[TCB_LAYOUT_COUNT]; /* a candidate of it was tried in this sweep, on a CPU */
+	double layout_s;                            /* the most that the first candidate of a layout took longer */
+	int has_skipped;                            /* a candidate, since its layout would have taken too long */
+	double round_s[TCB_STATE_COUNT];            /* what one round of the anchor takes; 0: not known yet */
+	int is_long;                                /* calls are: few rounds fit into the budget */
 	size_t samples_max;
 	size_t state_count, states_judged;
 	struct tcb_progress progress;

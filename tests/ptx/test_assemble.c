@@ -388,6 +388,8 @@ static void false_nvjitlink_in_a_pool(void **state)
 		assert_int_equal(tcb_assemble_submit(pool, texts[i % TEXTS], strlen(texts[i % TEXTS]), &sm_89, &err),
 				 TCB_OK);
 	for (int i = 0; i < 3 * TEXTS; i++) {
+		if (i % 2)
+			assert_true(tcb_assemble_wait(pool, INT64_MAX));
 		assert_int_equal(tcb_assemble_next(pool, &a, &err), TCB_OK);
 		const char *text = texts[i % TEXTS];
 		assert_int_equal(a.status, text[0] == 'f'                ? TCB_OK
@@ -398,11 +400,15 @@ static void false_nvjitlink_in_a_pool(void **state)
 			assert_int_equal(a.resources.registers, strlen(text));
 		tcb_assembly_fini(&a);
 	}
+	assert_true(tcb_assemble_wait(pool, 0)); /* nothing to wait for */
 	tcb_assemble_pool_destroy(pool);
 	assert_int_equal(tcb_assemble_pool_create(&info, 2, 60, &pool, &err), TCB_OK);
 	for (int i = 0; i < 4; i++)
 		assert_int_equal(tcb_assemble_submit(pool, "HANG", 4, &sm_89, &err), TCB_OK);
 	start = tcb_clock_ns();
+	assert_false(tcb_assemble_wait(pool, start + 20000000));
+	assert_true(tcb_clock_ns() >= start + 20000000);
+	assert_false(tcb_assemble_wait(pool, 0));
 	tcb_assemble_pool_destroy(pool);
 	assert_true(tcb_clock_ns() - start < 2000000000);
 }

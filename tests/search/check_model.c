@@ -253,7 +253,7 @@ static enum tcb_status model_rows(const struct stored_problem *problem, const st
 	if (status == TCB_OK)
 		status = tcb_model_codes(&model, &codes, err);
 	if (status == TCB_OK)
-		status = tcb_model_calibrate(&model, codes, &space, count, SEED, 0, err);
+		status = tcb_model_calibrate(&model, &codes, &space, count, SEED, 0, err);
 	if (status == TCB_OK)
 		status = tcb_model_scores(&model, &space, ns, err);
 	for (int s = 0; s < TCB_STATE_COUNT && status == TCB_OK; s++)

@@ -161,7 +161,7 @@ static void test_calibration(void **state)
 		skip_because("no assembler for PTX");
 	}
 	assert_int_equal(tcb_space_create(op, &problem, &place.device.target, 0, &space, &err), TCB_OK);
-	assert_int_equal(tcb_model_calibrate(&model, codes, space, 1000, 1, 0, &err), TCB_OK);
+	assert_int_equal(tcb_model_calibrate(&model, &codes, space, 1000, 1, 0, &err), TCB_OK);
 	assert_true(model.line[TCB_COPY_LDG].scale > 0 && model.line[TCB_COPY_ASYNC].scale > 0);
 	assert_true(model.line[TCB_COPY_BULK].scale == 0); /* none on this device */
 	tcb_space_destroy(space);

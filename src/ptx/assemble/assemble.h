@@ -72,6 +72,9 @@ void tcb_assemble_pool_destroy(struct tcb_assemble_pool *pool); /* stops what ru
 /* PTX is copied.  Blocks while 4 * WORKERS jobs wait. */
 enum tcb_status tcb_assemble_submit(struct tcb_assemble_pool *pool, const char *ptx, size_t length,
 				    const struct tcb_ptx_target *target, struct tcb_error *err);
+/* Waits for the oldest job's result, no longer than until DEADLINE_NS of tcb_clock_ns; is it there?  Also where no job
+ * is left, about which tcb_assemble_next complains. */
+int tcb_assemble_wait(struct tcb_assemble_pool *pool, uint64_t deadline_ns);
 /* Waits for the oldest job's result (the caller finishes it); TCB_E_NOT_FOUND when none is left. */
 enum tcb_status tcb_assemble_next(struct tcb_assemble_pool *pool, struct tcb_assembly *out, struct tcb_error *err);
 

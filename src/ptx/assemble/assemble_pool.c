@@ -7,9 +7,11 @@
  * that still wait are bounded, not the results that nobody has read, so a
  * caller may submit everything first and read afterwards.
  */
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "ptx/assemble/assemble_private.h"
 
@@ -112,7 +114,11 @@ enum tcb_status tcb_assemble_pool_create(const struct tcb_assembler_info *info, 
 	pthread_mutex_init(&pool->lock, NULL);
 	pthread_cond_init(&pool->work, NULL);
 	pthread_cond_init(&pool->room, NULL);
-	pthread_cond_init(&pool->done, NULL);
+	pthread_condattr_t attributes;
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&pool->done, &attributes);
+	pthread_condattr_destroy(&attributes);
 	/* All processes now; the threads with the first job, so that the caller can fork until then. */
 	for (unsigned i = 0; i < workers; i++) {
 		pool->workers[i].pool = pool;
@@ -193,6 +199,19 @@ enum tcb_status tcb_assemble_submit(struct tcb_assemble_pool *pool, const char *
 	pthread_cond_signal(&pool->work);
 	pthread_mutex_unlock(&pool->lock);
 	return TCB_OK;
+}
+
+int tcb_assemble_wait(struct tcb_assemble_pool *pool, uint64_t deadline_ns)
+{
+	const struct timespec deadline = { (time_t)(deadline_ns / 1000000000), (long)(deadline_ns % 1000000000) };
+	int is_late = 0;
+
+	pthread_mutex_lock(&pool->lock);
+	while (pool->head && pool->head->state != SLOT_DONE && !is_late)
+		is_late = pthread_cond_timedwait(&pool->done, &pool->lock, &deadline) == ETIMEDOUT;
+	const int is_there = !pool->head || pool->head->state == SLOT_DONE;
+	pthread_mutex_unlock(&pool->lock);
+	return is_there;
 }
 
 enum tcb_status tcb_assemble_next(struct tcb_assemble_pool *pool, struct tcb_assembly *out, struct tcb_error *err)
