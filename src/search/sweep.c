@@ -535,6 +535,8 @@ static enum tcb_status prepare(struct tcb_sweep *sweep, const struct tcb_place *
 		sweep->state_count += (size_t)tcb_sweep_measures(sweep, s);
 	if (sweep->state_count == 0)
 		return tcb_fail(err, TCB_E_USAGE, "no cache state to measure; ask for cold, hot or both");
+	/* The workers begin to prepare while the space is enumerated. */
+	TCB_TRY(tcb_team_create(sweep->op, sweep->problem, place, options, &sweep->team, err));
 	TCB_TRY(tcb_space_create(sweep->op, sweep->problem, &place->device.target, options->any_size, &sweep->space,
 				 err));
 	tcb_shard_narrow(&options->shard, sweep->space);
@@ -548,7 +550,6 @@ static enum tcb_status prepare(struct tcb_sweep *sweep, const struct tcb_place *
 	sweep->progress.done = sweep->progress.known = sweep->out->known;
 	sweep->progress.failed = sweep->out->failed;
 	tcb_sweep_progress(sweep, "setup", -1, 1);
-	TCB_TRY(tcb_team_create(sweep->op, sweep->problem, place, options, &sweep->team, err));
 	TCB_TRY(tcb_cards_begin(sweep->team, place, options, sweep->out, err));
 	sweep->drift = calloc(tcb_team_size(sweep->team), sizeof *sweep->drift);
 	if (!sweep->drift)

@@ -290,7 +290,7 @@ static enum tcb_status measure(struct gpu_worker *worker, const struct tcb_code_
 	if (status == TCB_OK && what == TCB_GPU_FINE) {
 		warm = sample(worker, &runner, state, why);
 		while (warm >= 0 && count < rule->samples_max && what == TCB_GPU_FINE) {
-			double ns = sample(worker, &runner, state, why);
+			double ns = tcb_gpu_runner_sample(&runner, why); /* nobody else ran since the last */
 			if (ns < 0) {
 				what = TCB_GPU_CRASHED;
 				break;

@@ -11,15 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "base/stats.h"
 #include "base/util.h"
-#include "kernels/limit.h"
 #include "worker/exchange.h"
-#include "worker/verify.h"
 
-enum { COMPILE_LIMIT_S = 30 };
 static const double timeout_default_s = 20, timeout_gpu_s = 4;
 
 static enum tcb_status out_of_memory(struct tcb_error *err)
@@ -28,47 +24,6 @@ static enum tcb_status out_of_memory(struct tcb_error *err)
 }
 
 /* ---- create, destroy ---- */
-
-/* A GPU's candidates are compiled here, ahead of need; so is its limit. */
-static enum tcb_status start_compiling(struct tcb_evaluator *evaluator, struct tcb_error *err)
-{
-	long processors = sysconf(_SC_NPROCESSORS_ONLN);
-	const struct tcb_target *target = &evaluator->place.device.target;
-	struct tcb_codes_setup setup = {
-		.problem = &evaluator->problem,
-		.target = target,
-		.workers = processors > 2 ? (unsigned)processors - 1 : 2,
-		.seconds_limit = COMPILE_LIMIT_S,
-		.shapes_of = tcb_verify_gpu_shapes,
-	};
-	if (!evaluator->op->emit)
-		return tcb_fail(err, TCB_E_UNSUPPORTED, "op %s has no GPU kernels", evaluator->op->name);
-	struct tcb_shared_code *code = evaluator->code = calloc(1, sizeof(*code));
-	if (!code)
-		return tcb_fail(err, TCB_E_NOMEM, "out of memory for compiling candidates");
-	pthread_mutex_init(&code->lock, NULL);
-	code->users = 1;
-	TCB_TRY(tcb_limit_image(&evaluator->problem, target, 0, &code->limits[0], err));
-	if (target->capability >= 90)
-		TCB_TRY(tcb_limit_image(&evaluator->problem, target, 1, &code->limits[1], err));
-	return tcb_codes_create(&setup, &code->codes, err);
-}
-
-static void release_code(struct tcb_shared_code *code)
-{
-	if (!code)
-		return;
-	pthread_mutex_lock(&code->lock);
-	size_t left = --code->users;
-	pthread_mutex_unlock(&code->lock);
-	if (left > 0)
-		return;
-	tcb_codes_destroy(code->codes);
-	free(code->limits[0]);
-	free(code->limits[1]);
-	pthread_mutex_destroy(&code->lock);
-	free(code);
-}
 
 /* SHARED (nullable): the code that it will use, compiled by another evaluator. */
 static enum tcb_status create(const struct tcb_op *op, const struct tcb_problem *problem, const struct tcb_place *place,
@@ -103,21 +58,18 @@ static enum tcb_status create(const struct tcb_op *op, const struct tcb_problem 
 		.watch = evaluator->watch,
 		.reference = tcb_shared_reference_create(op, problem),
 	};
-	struct tcb_answer answer = { .ran = 0 };
 	/* Before the first thread of ours: the assembler's begin with the first candidate. */
 	enum tcb_status status = tcb_nursery_create(&evaluator->config, &evaluator->nursery, err);
+	if (status == TCB_OK && is_cuda && !op->emit)
+		status = tcb_fail(err, TCB_E_UNSUPPORTED, "op %s has no GPU kernels", op->name);
+	if (status == TCB_OK)
+		status = tcb_evaluator_begin(evaluator, err);
 	if (status == TCB_OK && shared) {
-		pthread_mutex_lock(&shared->lock);
-		shared->users++;
-		pthread_mutex_unlock(&shared->lock);
+		tcb_shared_code_use(shared);
 		evaluator->code = shared;
 	} else if (status == TCB_OK && is_cuda) {
-		status = start_compiling(evaluator, err);
+		status = tcb_shared_code_create(problem, &place->device.target, &evaluator->code, err);
 	}
-	if (status == TCB_OK)
-		status = tcb_evaluator_start(evaluator, &answer, err);
-	if (status == TCB_OK && answer.how != TCB_ANSWERED)
-		status = tcb_fail(err, TCB_E_FAILED, "the worker process died at its start: %s", answer.what);
 	if (status != TCB_OK) {
 		tcb_evaluator_destroy(evaluator);
 		return status;
@@ -146,7 +98,7 @@ void tcb_evaluator_destroy(struct tcb_evaluator *evaluator)
 	tcb_process_retire(&evaluator->process, NULL, 0);
 	tcb_nursery_destroy(&evaluator->nursery);
 	tcb_shared_reference_destroy(evaluator->config.reference);
-	release_code(evaluator->code);
+	tcb_shared_code_leave(evaluator->code);
 	munmap(evaluator->watch, sizeof(*evaluator->watch));
 	free(evaluator->samples);
 	free(evaluator->counters);
@@ -218,18 +170,13 @@ static void begin_trial(struct tcb_evaluator *evaluator, const struct tcb_geomet
 
 size_t tcb_evaluator_ahead(const struct tcb_evaluator *evaluator)
 {
-	return evaluator->code ? tcb_codes_ahead(evaluator->code->codes) : 1;
+	return evaluator->code ? tcb_shared_code_ahead(evaluator->code) : 1;
 }
 
 enum tcb_status tcb_evaluator_want(struct tcb_evaluator *evaluator, const struct tcb_geometry *geometry,
 				   struct tcb_error *err)
 {
-	if (!evaluator->code)
-		return TCB_OK;
-	pthread_mutex_lock(&evaluator->code->lock);
-	enum tcb_status status = tcb_codes_want(evaluator->code->codes, geometry, err);
-	pthread_mutex_unlock(&evaluator->code->lock);
-	return status;
+	return evaluator->code ? tcb_shared_code_want(evaluator->code, geometry, err) : TCB_OK;
 }
 
 static int is_gpu(const struct tcb_evaluator *evaluator)
@@ -266,7 +213,7 @@ static enum tcb_status try_once(struct tcb_evaluator *evaluator, const struct tc
 enum tcb_status tcb_evaluator_check(struct tcb_evaluator *evaluator, struct tcb_error *err)
 {
 	struct tcb_answer answer = { .ran = 0 };
-	if (evaluator->process.pid != 0)
+	if (evaluator->process.pid != 0 && !evaluator->is_starting)
 		return TCB_OK;
 	TCB_TRY(tcb_evaluator_start(evaluator, &answer, err));
 	if (answer.how == TCB_ANSWERED)

@@ -128,11 +128,20 @@ static enum tcb_status take_error(struct tcb_evaluator *evaluator, struct tcb_an
 	return tcb_fail(err, error.status, "%s", error.message);
 }
 
-enum tcb_status tcb_evaluator_start(struct tcb_evaluator *evaluator, struct tcb_answer *answer, struct tcb_error *err)
+enum tcb_status tcb_evaluator_begin(struct tcb_evaluator *evaluator, struct tcb_error *err)
 {
 	memset(evaluator->watch, 0, sizeof(*evaluator->watch));
 	atomic_store(&evaluator->watch->subject, TCB_WATCH_NOBODY);
-	TCB_TRY(tcb_process_start(&evaluator->process, &evaluator->nursery, err));
+	evaluator->served = 0;
+	evaluator->is_starting = 1;
+	return tcb_process_start(&evaluator->process, &evaluator->nursery, err);
+}
+
+enum tcb_status tcb_evaluator_start(struct tcb_evaluator *evaluator, struct tcb_answer *answer, struct tcb_error *err)
+{
+	if (evaluator->process.pid == 0)
+		TCB_TRY(tcb_evaluator_begin(evaluator, err));
+	evaluator->is_starting = 0;
 	TCB_TRY(await(evaluator, 0, answer, err));
 	TCB_TRY(take_error(evaluator, answer, err));
 	if (answer->how == TCB_ANSWERED && answer->message.kind == TCB_MESSAGE_READY)
@@ -166,7 +175,7 @@ enum tcb_status tcb_evaluator_ask(struct tcb_evaluator *evaluator, enum tcb_mess
 		memset(answer, 0, sizeof(*answer));
 		if (tcb_evaluator_is_stopped(evaluator))
 			return tcb_fail(err, TCB_E_INTERRUPTED, "interrupted; what was finished is kept");
-		if (evaluator->process.pid == 0) {
+		if (evaluator->process.pid == 0 || evaluator->is_starting) {
 			TCB_TRY(tcb_evaluator_start(evaluator, answer, err));
 			if (answer->how != TCB_ANSWERED)
 				continue;
@@ -182,23 +191,27 @@ enum tcb_status tcb_evaluator_ask(struct tcb_evaluator *evaluator, enum tcb_mess
 	return tcb_fail(err, TCB_E_FAILED, "the worker process died before the candidate ran: %s", answer->what);
 }
 
+/* Where code goes. */
+struct addition {
+	struct tcb_request *request;
+	struct tcb_code *code;
+};
+
+static void add_code(const struct tcb_code *code, void *ctx)
+{
+	const struct addition *addition = ctx;
+	*addition->code = *code;
+	addition->code->image = NULL;
+	tcb_request_code(addition->request, code->image);
+}
+
 enum tcb_status tcb_evaluator_add_code(struct tcb_evaluator *evaluator, const struct tcb_geometry *geometry,
 				       struct tcb_request *request, struct tcb_code *code_out, struct tcb_error *err)
 {
-	struct tcb_shared_code *shared = evaluator->code;
-	const struct tcb_code *code;
+	struct addition addition = { request, code_out };
 	memset(code_out, 0, sizeof(*code_out));
-	if (!shared) {
-		tcb_request_code(request, NULL);
-		return TCB_OK;
-	}
-	pthread_mutex_lock(&shared->lock);
-	enum tcb_status status = tcb_codes_get(shared->codes, geometry, &code, err);
-	if (status == TCB_OK) {
-		*code_out = *code;
-		code_out->image = NULL;
-		tcb_request_code(request, code->image);
-	}
-	pthread_mutex_unlock(&shared->lock);
-	return status;
+	if (evaluator->code)
+		return tcb_shared_code_get(evaluator->code, geometry, add_code, &addition, err);
+	tcb_request_code(request, NULL);
+	return TCB_OK;
 }

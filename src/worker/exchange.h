@@ -7,25 +7,15 @@
 #ifndef TCB_WORKER_EXCHANGE_H
 #define TCB_WORKER_EXCHANGE_H
 
-#include <pthread.h>
-
 #include "kernels/code.h"
 #include "worker/channel.h"
 #include "worker/evaluate.h"
 #include "worker/process.h"
 #include "worker/request.h"
+#include "worker/shared_code.h"
 #include "worker/worker.h"
 
 enum { TCB_ANSWER_TEXT_MAX = 256 };
-
-/* A GPU's code: compiled once for all evaluators of a problem on identical cards, which may be used at the same time.
- */
-struct tcb_shared_code {
-	pthread_mutex_t lock; /* over all that follows */
-	size_t users;
-	struct tcb_codes *codes;
-	struct tcb_code_image *limits[2]; /* the GPU's read limit, plain and with dependent launch; never change */
-};
 
 struct tcb_evaluator {
 	const struct tcb_op *op;
@@ -38,7 +28,8 @@ struct tcb_evaluator {
 	enum tcb_limit limit;         /* what rounds with a limit measure */
 	struct tcb_nursery nursery;
 	struct tcb_process process;
-	size_t served; /* requests that this worker has answered */
+	int is_starting; /* the process has begun, and nobody has seen yet that it is ready */
+	size_t served;   /* requests that this worker has answered */
 	char limit_method[TCB_STATE_COUNT][64];
 	/* what the last call lent out */
 	struct tcb_trial trial;
@@ -56,7 +47,9 @@ struct tcb_answer {
 	struct tcb_message message;
 };
 
-/* Starts the worker; ANSWER says whether it lives. */
+/* Begins the worker and does not wait for it: what it prepares takes as long as the caller has other things to do. */
+enum tcb_status tcb_evaluator_begin(struct tcb_evaluator *evaluator, struct tcb_error *err);
+/* Begins the worker if need be and waits for it; ANSWER says whether it lives. */
 enum tcb_status tcb_evaluator_start(struct tcb_evaluator *evaluator, struct tcb_answer *answer, struct tcb_error *err);
 /*
  * A request with a worker started where there is none.  A death is taken as the candidate's own only if its code ran

@@ -64,8 +64,10 @@ static enum tcb_status prepare_finals(struct tcb_evaluator *evaluator, struct fi
 		struct tcb_code code;
 		status = tcb_evaluator_add_code(evaluator, &finals->geometries[finals->alive[i]], &request, &code, err);
 	}
-	tcb_request_code(&request,
-			 evaluator->code ? evaluator->code->limits[evaluator->limit == TCB_LIMIT_OVERLAP] : NULL);
+	const struct tcb_code_image *limit = NULL;
+	if (status == TCB_OK && evaluator->code && finals->limit_out)
+		status = tcb_shared_code_limit(evaluator->code, evaluator->limit == TCB_LIMIT_OVERLAP, &limit, err);
+	tcb_request_code(&request, limit);
 	if (status == TCB_OK)
 		status = request.failed ? out_of_memory(err)
 					: tcb_evaluator_ask(evaluator, TCB_MESSAGE_PREPARE, request.data, request.bytes,
@@ -176,7 +178,7 @@ enum tcb_status tcb_evaluator_interleave(struct tcb_evaluator *evaluator, const 
 int tcb_evaluator_use_limit(struct tcb_evaluator *evaluator, enum tcb_limit limit)
 {
 	const int is_cuda = evaluator->place.device.target.kind == TCB_TARGET_CUDA;
-	if (limit == TCB_LIMIT_OVERLAP && !(evaluator->code && evaluator->code->limits[1]))
+	if (limit == TCB_LIMIT_OVERLAP && !(evaluator->code && tcb_shared_code_has_overlap(evaluator->code)))
 		return -1;
 	if (limit == TCB_LIMIT_COMPUTE && is_cuda)
 		return -1;
