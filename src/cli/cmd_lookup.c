@@ -117,7 +117,8 @@ const struct cli_command cli_command_lookup = {
 		"shape was tuned here), nearest (another shape was, and its measurements show no loss), "
 		"architecture (the "
 		"same, from another machine of this kind), default, or, for a GPU, modelled (ranked by a model, never "
-		"measured); provisional is the best so far of a sweep that has not held its finals.",
+		"measured); provisional is the best so far of a sweep that has not held its finals, of a shard, "
+		"or of merged sweeps that did not know each other.",
 	.examples = "  tcbtune lookup --op @OP --shape 1x4096x4096 --json\n",
 	.options = options,
 	.args_bytes = sizeof(struct lookup_args),

@@ -146,7 +146,8 @@ static void add_provisional(struct tcb_str *out, const struct cli_best_rows *row
 	if (count)
 		tcb_str_addf(out,
 			     "%sprovisional: %zu of %zu results are the best so far of a sweep that has not held its "
-			     "finals; the same sweep goes on and replaces them\n",
+			     "finals, of a shard, or of merged sweeps that did not know each other; the same sweep, or "
+			     "once all shards are merged 'tcbtune sweep --finals-only', replaces them\n",
 			     bullet, count, rows->count);
 }
 

@@ -210,6 +210,8 @@ static enum tcb_status store_provisional(void *ctx, const struct tcb_verdict *ve
 
 	fill_best(job, verdict, &best);
 	best.provisional = 1;
+	if (job->former.is_stale[verdict->state]) /* lookups do not answer with it */
+		memcpy(best.replaces, job->former.row[verdict->state].best.signature, sizeof best.replaces);
 	return tcb_db_best_put(job->run->db, job->sweep, &best, (const char *const[]){ best.geometry }, 1, err);
 }
 

@@ -27,7 +27,8 @@ enum tcb_status cli_former_load(struct tcb_db *db, const struct tcb_device *devi
 		int is_found;
 
 		TCB_TRY(cli_best_find(db, device, problem, (enum tcb_state)s, best, &is_found, err));
-		if (!is_found || best->modelled || best->provisional || cli_best_is_stale(best))
+		out->is_stale[s] = is_found && !best->modelled && cli_best_is_stale(best);
+		if (!is_found || best->modelled || best->provisional || out->is_stale[s])
 			continue;
 		TCB_TRY(tcb_geometry_parse(best->geometry, &out->asked[s].geometry, err));
 		TCB_TRY(tcb_db_ties_each(db, best, add_tie, &out->row[s], err));

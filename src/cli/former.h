@@ -12,6 +12,7 @@
 
 struct cli_former {
 	struct cli_best_row row[TCB_STATE_COUNT]; /* with its tie set */
+	int is_stale[TCB_STATE_COUNT];            /* measured, of a kernel that has changed since */
 	struct tcb_former asked[TCB_STATE_COUNT]; /* valid where there is a measured one of today's kernels */
 };
 

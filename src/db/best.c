@@ -58,10 +58,10 @@ static enum tcb_status put_row(struct tcb_db *db, int64_t sweep, const struct tc
 	 * the one stays that gained more over the default, which both measured. */
 	TCB_TRY(tcb_db_query(db, &stmt, doing, err,
 			     "DELETE FROM best WHERE (device_id, problem_id) = (SELECT device_id, problem_id FROM sweep"
-			     " WHERE id = ?1) AND state = ?2 AND " WORTH " <= ?3"
+			     " WHERE id = ?1) AND state = ?2 AND (" WORTH " <= ?3 OR signature = ?5)"
 			     " AND NOT (provisional AND ?3 = 1 AND ifnull(speedup, 0) > ifnull(?4, 0) AND " OTHER_SHARD
 			     ")",
-			     "itid", sweep, state, worth(best), best->speedup.median));
+			     "itidt", sweep, state, worth(best), best->speedup.median, best->replaces));
 	TCB_TRY(tcb_db_finish(db, stmt, NULL, doing, err));
 	/* A model stands for a kind of device: a proven winner of any device of that name takes its place. */
 	if (worth(best) == 2) {

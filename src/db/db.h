@@ -2,8 +2,9 @@
  *
  * The tuning database (SPEC section 8): all the SQL of the project.  The
  * schema is schemas/NNN_*.sql, applied in order; user_version is the number of
- * the last one.  Every write is one transaction; a trial is durable when
- * tcb_db_trial_put returns.  Many processes may use one file; a handle belongs to
+ * the last one.  Every write is one transaction; a trial outlives its process
+ * when tcb_db_trial_put returns, and a power cut once a trial is put a second
+ * later, or anything else is.  Many processes may use one file; a handle belongs to
  * one thread at a time and must not cross a fork.
  */
 #ifndef TCB_DB_DB_H
@@ -111,6 +112,9 @@ struct tcb_best {
 	char variant[TCB_VARIANT_NAME_MAX], signature[TCB_SIGNATURE_MAX];
 	int modelled;    /* ranked by a model, never measured */
 	int provisional; /* the best so far of a sweep without finals: no proof of anything */
+	/* When it is put: a row of this signature gives way whatever it is worth, since its kernel has changed; may be
+	 * empty. */
+	char replaces[TCB_SIGNATURE_MAX];
 	struct tcb_interval ns;
 	char default_geometry[TCB_GEOMETRY_TEXT_MAX];
 	struct tcb_interval default_ns, speedup; /* speedup: default over best, paired */

@@ -22,6 +22,7 @@ struct tcb_db {
 	sqlite3 *file; /* NULL, or the file of an older version, of which SQL is a migrated copy in memory */
 	enum tcb_db_mode mode;
 	uint64_t busy_since_ns; /* when the lock that is being waited for was first refused */
+	uint64_t next_sync_ns;  /* from then on a trial is synced to the disk again */
 	struct tcb_rng *jitter; /* own state, so that waiting processes do not march in step */
 	char path[512];
 	struct {

@@ -9,6 +9,8 @@
 #include "base/util.h"
 #include "db/db_private.h"
 
+enum { SYNC_EVERY_NS = 1000000000 }; /* a power cut may cost so much of a sweep: connect.c */
+
 /* '["scalar","avx2"]' */
 static enum tcb_status isa_list(uint32_t mask, struct tcb_str *out, struct tcb_error *err)
 {
@@ -213,6 +215,17 @@ static enum tcb_status put_trial(struct tcb_db *db, int64_t sweep, const struct 
 
 enum tcb_status tcb_db_trial_put(struct tcb_db *db, int64_t sweep, const struct tcb_trial *trial, struct tcb_error *err)
 {
-	TCB_TRY(tcb_db_begin(db, "storing a trial", err));
-	return tcb_db_end(db, put_trial(db, sweep, trial, err), "storing a trial", err);
+	static const char doing[] = "storing a trial";
+	const int is_synced = tcb_clock_ns() >= db->next_sync_ns;
+
+	if (!is_synced)
+		TCB_TRY(tcb_db_exec(db, "PRAGMA synchronous = NORMAL", doing, err));
+	enum tcb_status status = tcb_db_begin(db, doing, err);
+	if (status == TCB_OK)
+		status = tcb_db_end(db, put_trial(db, sweep, trial, err), doing, err);
+	if (!is_synced)
+		sqlite3_exec(db->sql, "PRAGMA synchronous = FULL", NULL, NULL, NULL);
+	else
+		db->next_sync_ns = tcb_clock_ns() + SYNC_EVERY_NS;
+	return status;
 }

@@ -38,8 +38,8 @@ static void copy_exact(const struct tcbrt *rt, const struct rt_entry *entry, str
 {
 	static const char measured[] = "measured at this shape on this device";
 	static const char modelled[] = "ranked by a model at this shape for this device, never measured";
-	static const char provisional[] = "provisional: the best so far of a sweep at this shape on this device that "
-					  "has not held its finals; the same sweep goes on and replaces it";
+	static const char provisional[] = "provisional: the best so far at this shape on this device, of a sweep that "
+					  "has not held its finals, a shard or a merge; tcbtune sweep replaces it";
 	int threads = entry->geometry.knob[TCB_KNOB_THREADS];
 
 	out->source = entry->modelled      ? TCBRT_SOURCE_MODELLED

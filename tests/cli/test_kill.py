@@ -4,6 +4,7 @@ killed sweep stays behind, its best so far answers lookups, marked, and the next
 import os
 import pathlib
 import random
+import sqlite3
 import time
 import uuid
 
@@ -41,7 +42,7 @@ def check_provisional(cli, db, number):
     report = cli.json("report", "--db", db, schema="report")
     cli.check([best["provisional"] for best in report["best"]] == [True, True], f"kill {number}: {report['best']}")
     text = cli.run("report", "--db", db).stdout
-    cli.check("(provisional)" in text and "provisional: 2 of 2 results" in text, text)
+    cli.check("(provisional)" in text and "provisional: 2 of 2 results" in text and "of a shard" in text, text)
 
 
 def check_proven(cli, db, what):
@@ -59,6 +60,20 @@ def wait_for_trials(cli, db, more_than):
                 cli.trials(db) > more_than:
             return
         time.sleep(0.05)
+
+
+def test_shards(cli):
+    """Shards that were killed, each and merged: the best so far, marked."""
+    files = [cli.scratch / f"shard{i}.db" for i in (1, 2)]
+    for i, file in enumerate(files, 1):
+        process = cli.start("sweep", *LARGE, "--db", file, "--budget", "none", "--shard", f"{i}/4")
+        wait_for_trials(cli, file, 3)
+        process.kill()
+        process.communicate(timeout=30)
+        check_provisional(cli, file, f"of shard {i}")
+    merged = cli.scratch / "merged.db"
+    cli.run("db", "merge", *files, "--db", merged)
+    check_provisional(cli, merged, "of merged shards")
 
 
 def main():
@@ -104,6 +119,18 @@ def main():
     process.kill()
     process.communicate(timeout=30)
     cli.check(check_proven(cli, db, "a later sweep that was killed") == proven, "a killed sweep changed the winners")
+    # Kernels that have changed since: their proven winners answer nobody, so the best so far takes their place.
+    with sqlite3.connect(db) as sql:
+        sql.execute("UPDATE best SET signature = 'old'")
+        sql.execute("UPDATE trial SET signature = 'old'")
+    cli.check(lookup(cli, db, "cold")["source"] != "exact", "a stale winner answers")
+    process = cli.start("sweep", *LARGE, "--db", db, "--budget", "none", "--seed", 100)
+    wait_for_trials(cli, db, cli.trials(db) + 5)
+    process.kill()
+    process.communicate(timeout=30)
+    check_provisional(cli, db, "of a stale winner's sweep")
+    cli.sound(db)
+    test_shards(cli)
     print(f"{stored} trials survived {KILLS} kills; the next sweep knew {after['known']}")
     cli.done()
 

@@ -235,6 +235,31 @@ static void test_provisional(void **state)
 	assert_int_equal(tcb_db_check(db, NULL, NULL, &err), TCB_OK);
 }
 
+/* Lookups do not answer with a row whose kernel has changed: a provisional one takes its place. */
+static void test_provisional_for_stale(void **state)
+{
+	struct tcb_best best = { .state = TCB_COLD, .provisional = 1, .ns = { 1100, 1100, 1100 }, .signature = "new" };
+	struct tcb_trial trial = { .signature = "new", .outcome = TCB_OUTCOME_OK };
+	const char *const ties[] = { best.geometry };
+	struct seen seen;
+
+	(void)state;
+	assert_int_equal(fixture_put(db, sweep, 0, 1000, &err), TCB_OK);
+	assert_int_equal(fixture_put_best(db, sweep, 0, 1000, 0, &err), TCB_OK); /* of signature-1 */
+	fixture_geometry(0, &trial.geometry);
+	tcb_geometry_print(&trial.geometry, best.geometry);
+	assert_int_equal(tcb_db_trial_put(db, sweep, &trial, &err), TCB_OK);
+	strcpy(best.replaces, "signature-2");
+	assert_int_equal(tcb_db_best_put(db, sweep, &best, ties, 1, &err), TCB_OK);
+	read_all(&seen);
+	assert_true(seen.count == 1 && !seen.best[0].provisional && seen.best[0].ns.median == 1000);
+	strcpy(best.replaces, "signature-1");
+	assert_int_equal(tcb_db_best_put(db, sweep, &best, ties, 1, &err), TCB_OK);
+	read_all(&seen);
+	assert_true(seen.count == 1 && seen.best[0].provisional && seen.best[0].ns.median == 1100);
+	assert_int_equal(tcb_db_check(db, NULL, NULL, &err), TCB_OK);
+}
+
 /* The model's row of another device stays until the finals: the first trial may be far slower. */
 static void test_provisional_beside_modelled(void **state)
 {
@@ -318,6 +343,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_modelled, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_modelled_by_name, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_provisional, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_provisional_for_stale, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_provisional_beside_modelled, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_order_filter_and_stop, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_counters, setup, teardown),

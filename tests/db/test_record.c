@@ -7,6 +7,7 @@
 #include <sqlite3.h>
 
 #include "cmocka_all.h"
+#include "db/db_private.h"
 #include "db_fixture.h"
 
 static struct fixture fixture;
@@ -116,7 +117,7 @@ static void test_trial(void **state)
 	(void)state;
 	fixture_geometry(3, &trial.geometry);
 	assert_int_equal(tcb_db_trial_put(db, sweep, &trial, &err), TCB_OK);
-	/* Durable and visible to others at once. */
+	/* Visible to others at once. */
 	assert_string_equal(ask("SELECT geometry FROM trial"),
 			    "macro=1x4096x4096,midi=1x4x4096,micro=1x1x256,isa=avx2,layout=native,prefetch=512");
 	assert_string_equal(ask("SELECT samples FROM measurement WHERE state = 'cold'"), "[1200,1200,null,0]");
@@ -128,6 +129,24 @@ static void test_trial(void **state)
 			    "page-faults 12.5");
 	assert_string_equal(ask("SELECT class || pack_ns FROM trial"), "exact5000000.0");
 	assert_string_equal(ask("SELECT prepare_ns || ifnull(verify_ns, ' unknown') FROM trial"), "7000000.0 unknown");
+}
+
+/* One trial a second is synced to the disk; whatever else is written, always. */
+static void test_syncs(void **state)
+{
+	struct tcb_trial trial = { .variant = "v", .signature = "s", .outcome = TCB_OUTCOME_WRONG };
+	int64_t sweep = fixture_sweep(db, &device, &problem, &err), level;
+
+	(void)state;
+	fixture_geometry(4, &trial.geometry);
+	assert_int_equal(db->next_sync_ns, 0);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(tcb_db_trial_put(db, sweep, &trial, &err), TCB_OK);
+		assert_true(db->next_sync_ns > 0);
+		assert_int_equal(tcb_db_pragma(db, "synchronous", &level), SQLITE_OK);
+		assert_int_equal(level, 2);
+	}
+	assert_string_equal(ask("SELECT count(*) FROM trial"), "3");
 }
 
 static void test_failed_trial(void **state)
@@ -168,6 +187,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_sweep_end, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_trial, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_failed_trial, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_syncs, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_rolled_back, setup, teardown),
 	};
 	return cmocka_run_group_tests_name("db.record", tests, NULL, NULL);
