@@ -4,19 +4,23 @@
 side by side (tcbtune bench).
 
     scripts/judge-defaults.py TCBTUNE DATABASE [--device cpu] [--threads N] [--rotation BYTES] [--op REGEX] [--budget 4s]
+        [--out FILE] [--seconds N]
 
 The database holds sweeps of shapes that the rules of defaults (docs/defaults.md) were not made of, by this machine.  The
 loss that counts is that with cold caches, or a third of that with hot ones if that is more.  Prints a line for each
-problem and the median and worst of each op.
+problem and the median and worst of each op.  With --out the lines of the problems go to FILE, and those that it has
+are not measured again: after --seconds it stops, and the same command goes on.
 
-Exit: 0 the median is at most 10 % and the worst 30 %; 1 it is not; 2 wrong usage.
+Exit: 0 the median is at most 10 % and the worst 30 %; 1 it is not; 2 wrong usage; 3 some problems are left.
 """
 import argparse
 import json
+import pathlib
 import re
 import statistics
 import subprocess
 import sys
+import time
 
 HOT_SHARE = 1 / 3
 
@@ -34,6 +38,27 @@ def loss_of(rows):
     return times.get("default", 1.0) / times.get("best", 1.0) - 1
 
 
+def known_in(path):
+    """{problem: its line} of what an earlier call left."""
+    lines = path.read_text(encoding="utf-8").splitlines() if path and path.exists() else []
+    return {" ".join(line.split()[:3]): line for line in lines}
+
+
+def measure(args, problem):
+    op, contract, shape = problem.split()
+    words = ["--op", op, "--contract", contract, "--shape", shape, "--device", args.device, "--db", args.database]
+    words += ["--threads", args.threads] if args.threads else []
+    words += ["--rotation", args.rotation] if args.rotation else []
+    results = call([args.tcbtune, "bench", *words, "--budget", args.budget, "--json"])["results"]
+    cold, hot = (loss_of(next(r for r in results if r["state"] == state)["rows"]) for state in ("cold", "hot"))
+    loss = max(cold, HOT_SHARE * hot, 0)
+    line = f"{problem:40} {100 * cold:8.1f} {100 * hot:8.1f} {100 * loss:8.1f}"
+    if args.out:
+        with open(args.out, "a", encoding="utf-8") as out:
+            print(line, file=out)
+    return line
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("tcbtune")
@@ -43,20 +68,22 @@ def main():
     parser.add_argument("--rotation")
     parser.add_argument("--op", default="")
     parser.add_argument("--budget", default="4s")
+    parser.add_argument("--out", type=pathlib.Path)
+    parser.add_argument("--seconds", type=float, default=float("inf"))
     args = parser.parse_args()
+    end = time.monotonic() + args.seconds
     best = call([args.tcbtune, "report", "--db", args.database, "--json"])["best"]
-    problems = sorted({(row["op"], row["contract"], row["shape"]["text"]) for row in best if re.search(args.op, row["op"])})
+    problems = sorted({f"{row['op']} {row['contract']} {row['shape']['text']}" for row in best
+                       if re.search(args.op, row["op"])})
+    known = known_in(args.out)
     losses = {}
     print(f"{'problem':40}   cold %    hot %   loss %")
-    for op, contract, shape in problems:
-        words = ["--op", op, "--contract", contract, "--shape", shape, "--device", args.device, "--db", args.database]
-        words += ["--threads", args.threads] if args.threads else []
-        words += ["--rotation", args.rotation] if args.rotation else []
-        results = call([args.tcbtune, "bench", *words, "--budget", args.budget, "--json"])["results"]
-        cold, hot = (loss_of(next(r for r in results if r["state"] == state)["rows"]) for state in ("cold", "hot"))
-        loss = max(cold, HOT_SHARE * hot, 0)
-        losses.setdefault(f"{op} {contract}", []).append(loss)
-        print(f"{f'{op} {contract} {shape}':40} {100 * cold:8.1f} {100 * hot:8.1f} {100 * loss:8.1f}", flush=True)
+    for problem in problems:
+        if problem not in known and time.monotonic() > end:
+            sys.exit(3)
+        line = known.get(problem) or measure(args, problem)
+        print(line, flush=True)
+        losses.setdefault(problem.rsplit(" ", 1)[0], []).append(float(line.split()[-1]) / 100)
     for name, some in losses.items():
         print(f"{name:40} median {100 * statistics.median(some):5.1f} %, worst {100 * max(some):5.1f} %, {len(some)} shapes")
     every = [loss for some in losses.values() for loss in some]

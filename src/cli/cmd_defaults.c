@@ -111,7 +111,7 @@ struct losses {
 struct judged {
 	const struct cli_default_group *group;
 	struct tcb_rule_tree tree;
-	uint64_t train;
+	tcb_rule_set train;
 	unsigned char *wanted; /* [candidate]: of a rule, or the best at some shape; owned */
 	double made[TCB_RULE_SHAPES_MAX], left_out[TCB_RULE_SHAPES_MAX]; /* [row] */
 };
@@ -172,7 +172,7 @@ static void want_best(struct judged *j, size_t s)
 	}
 }
 
-static enum tcb_status leave_out(struct judged *j, uint64_t part, double worst, struct tcb_error *err)
+static enum tcb_status leave_out(struct judged *j, tcb_rule_set part, double worst, struct tcb_error *err)
 {
 	const struct tcb_rule_cells *cells = &j->group->cells;
 	struct tcb_rule_tree tree;
@@ -191,7 +191,7 @@ static enum tcb_status judge_parts(struct judged *j, const struct defaults_args 
 				   struct tcb_error *err)
 {
 	const struct cli_default_group *group = j->group;
-	uint64_t part[TCB_RULE_SHAPES_MAX] = { 0 };
+	tcb_rule_set part[TCB_RULE_SHAPES_MAX] = { 0 };
 	size_t shapes = 0;
 	for (size_t s = 0; s < group->row_count; s++) {
 		if (!(j->train & TCB_RULE_BIT(s)))

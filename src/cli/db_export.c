@@ -173,8 +173,10 @@ static void add_rows(struct tcb_str *out, const struct tcb_default_rule *rule, s
 		     tcb_contract_text(rule->contract), rule->arch, rule->evidence, number);
 	for (size_t i = 0; i < rule->row_count; i++) {
 		const struct tcb_default_row *row = &rule->rows[i];
-		tcb_str_addf(out, "\t{ %zu, %zu, %zu, %s%s%s },\n", row->m, row->n, row->k, row->geometry ? "\"" : "",
-			     row->geometry ? row->geometry : "NULL", row->geometry ? "\"" : "");
+		/* What an op's own default has (*) takes the op to know. */
+		const char *geometry = row->geometry && !strchr(row->geometry, '*') ? row->geometry : NULL;
+		tcb_str_addf(out, "\t{ %zu, %zu, %zu, %s%s%s },\n", row->m, row->n, row->k, geometry ? "\"" : "",
+			     geometry ? geometry : "NULL", geometry ? "\"" : "");
 	}
 	tcb_str_add(out, "};\n");
 }

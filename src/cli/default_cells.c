@@ -330,11 +330,11 @@ static void count_whole(const struct tcb_geometry *geometry, const struct tcb_sh
 /* The candidates of a group while they are gathered. */
 struct forms {
 	char **text;
-	uint64_t *origin;
+	tcb_rule_set *origin;
 	size_t count;
 };
 
-static enum tcb_status add_form(struct forms *forms, const char *text, uint64_t origin, struct tcb_error *err)
+static enum tcb_status add_form(struct forms *forms, const char *text, tcb_rule_set origin, struct tcb_error *err)
 {
 	for (size_t i = 1; text && i < forms->count; i++)
 		if (!strcmp(forms->text[i], text)) {
@@ -343,7 +343,7 @@ static enum tcb_status add_form(struct forms *forms, const char *text, uint64_t 
 		}
 	char **texts = grow(forms->text, forms->count, sizeof *texts);
 	forms->text = texts ? texts : forms->text;
-	uint64_t *origins = texts ? grow(forms->origin, forms->count, sizeof *origins) : NULL;
+	tcb_rule_set *origins = texts ? grow(forms->origin, forms->count, sizeof *origins) : NULL;
 	forms->origin = origins ? origins : forms->origin;
 	char *copy = origins && text ? strdup(text) : NULL;
 	if (!origins || (text && !copy))
@@ -353,25 +353,56 @@ static enum tcb_status add_form(struct forms *forms, const char *text, uint64_t 
 	return TCB_OK;
 }
 
+/* Does FORM give GEOMETRY at ROW's shape? */
+static int is_form_of(const char *form, const struct cli_shape_row *row, const struct tcb_geometry *geometry)
+{
+	struct tcb_geometry applied;
+	return tcb_default_apply(form, &row->problem, &row->device.target, &applied) &&
+	       tcb_geometry_equal(&applied, geometry);
+}
+
+/* TEXT, and what gives the same geometry here and may give a better one elsewhere: the register tile of the op's own
+ * default, which knows what is left over at the edges; results that bypass the caches where rows are whole lines. */
+static enum tcb_status add_form_and_kin(struct forms *forms, const char *text, const struct tcb_geometry *geometry,
+					const struct cli_shape_row *row, tcb_rule_set origin, struct tcb_error *err)
+{
+	static const char streams[] = "stream=0";
+	char kin[TCB_GEOMETRY_TEXT_MAX];
+	const char *micro = strstr(text, "micro="), *last = micro ? strchr(micro, ',') : NULL;
+	const char *stream = strstr(text, streams);
+	TCB_TRY(add_form(forms, text, origin, err));
+	while (last && last > micro && *last != 'x')
+		last--;
+	if (last && last > micro) {
+		(void)snprintf(kin, sizeof kin, "%.*smicro=*x*%s", (int)(micro - text), text, last);
+		if (is_form_of(kin, row, geometry))
+			TCB_TRY(add_form(forms, kin, origin, err));
+	}
+	if (!stream)
+		return TCB_OK;
+	(void)snprintf(kin, sizeof kin, "%.*sstream=1%s", (int)(stream - text), text, stream + strlen(streams));
+	return is_form_of(kin, row, geometry) ? add_form(forms, kin, origin, err) : TCB_OK;
+}
+
 /*
  * Every way to read a midi or register tile that is as large as the shape: as its size, or as so large; a macro tile is
  * meant as large.  What measurements cannot tell apart is settled by the order: a midi tile along k is, too.
  */
 static enum tcb_status add_forms(struct forms *forms, const struct tcb_geometry *geometry,
-				 const struct tcb_shape *shape, uint64_t origin, struct tcb_error *err)
+				 const struct cli_shape_row *row, tcb_rule_set origin, struct tcb_error *err)
 {
 	char text[TCB_GEOMETRY_TEXT_MAX];
 	int most[DIMS], whole[DIMS];
-	count_whole(geometry, shape, most);
+	count_whole(geometry, &row->problem.shape, most);
 	for (int d = 0; d < DIMS; d++)
 		whole[d] = most[d] < (d == 2 ? 2 : 1) ? most[d] : d == 2 ? 2 : 1;
 	print_form(geometry, whole, text);
-	TCB_TRY(add_form(forms, text, origin, err));
+	TCB_TRY(add_form_and_kin(forms, text, geometry, row, origin, err));
 	for (whole[0] = most[0] > 0; whole[0] <= most[0]; whole[0]++)
 		for (whole[1] = most[1] > 0; whole[1] <= most[1]; whole[1]++)
 			for (whole[2] = most[2] > 0; whole[2] <= most[2]; whole[2]++) {
 				print_form(geometry, whole, text);
-				TCB_TRY(add_form(forms, text, origin, err));
+				TCB_TRY(add_form_and_kin(forms, text, geometry, row, origin, err));
 			}
 	return TCB_OK;
 }
@@ -390,7 +421,7 @@ static int by_loss(const void *a, const void *b)
 }
 
 /* The best of ROW; with the optimiser's passes they are other kernels' geometries, which every sweep tries again. */
-static enum tcb_status add_best(struct forms *forms, const struct cli_shape_row *row, uint64_t origin,
+static enum tcb_status add_best(struct forms *forms, const struct cli_shape_row *row, tcb_rule_set origin,
 				struct tcb_error *err)
 {
 	struct ranked *ranked = calloc(row->count + 1, sizeof *ranked);
@@ -408,7 +439,7 @@ static enum tcb_status add_best(struct forms *forms, const struct cli_shape_row 
 	for (size_t i = 0; status == TCB_OK && i < count && i < FROM_SHAPE; i++) {
 		if (i && ranked[i].loss > NEAR_BEST * ranked[0].loss)
 			break;
-		status = add_forms(forms, &ranked[i].measured->geometry, &row->problem.shape, origin, err);
+		status = add_forms(forms, &ranked[i].measured->geometry, row, origin, err);
 	}
 	free(ranked);
 	return status;

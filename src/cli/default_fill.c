@@ -32,25 +32,47 @@ static double now_s(void)
 static int is_of(const struct cli_default_group *group, const struct tcb_target *target)
 {
 	char arch[TCB_ARCH_TEXT_MAX];
-	if (!target)
-		return 1;
 	tcb_target_arch(target, arch);
 	return !strcmp(arch, group->arch) && (target->kind == TCB_TARGET_CUDA || target->threads == group->threads);
 }
 
-static int is_missing(const struct cli_fill *fill, size_t group, size_t candidate, size_t row)
+/* Is the shape of row R to be measured here: it was, or it was on other devices alone and R is the first of those? */
+static int is_here(const struct cli_default_group *group, size_t r, const char *key)
 {
-	const struct tcb_rule_cells *cells = &fill->groups[group].cells;
-	return fill->wanted[group][candidate] && isnan(cells->loss[candidate * cells->shape_count + row]);
+	const struct cli_shape_row *rows = group->rows, *row = &rows[r];
+	size_t first = r;
+	if (!strcmp(row->device.key, key))
+		return 1;
+	for (size_t i = 0; i < group->row_count; i++) {
+		if (memcmp(&rows[i].problem.shape, &row->problem.shape, sizeof row->problem.shape) != 0)
+			continue;
+		if (!strcmp(rows[i].device.key, key))
+			return 0;
+		first = i < first ? i : first;
+	}
+	return first == r;
 }
 
-size_t cli_fill_missing(const struct cli_fill *fill, const struct tcb_target *target)
+static int is_missing(const struct filling *filling, size_t group, size_t candidate, size_t row)
 {
+	const struct cli_default_group *g = &filling->fill->groups[group];
+	return filling->fill->wanted[group][candidate] &&
+	       (strcmp(g->rows[row].device.key, filling->place.device.key) != 0 ||
+		isnan(g->cells.loss[candidate * g->row_count + row]));
+}
+
+/* How many cells there are that matter and were not measured on this device. */
+static size_t count_missing(const struct filling *filling)
+{
+	const struct cli_fill *fill = filling->fill;
 	size_t missing = 0;
 	for (size_t g = 0; g < fill->group_count; g++)
-		for (size_t r = 0; is_of(&fill->groups[g], target) && r < fill->groups[g].row_count; r++)
-			for (size_t c = 0; c < fill->groups[g].cells.candidate_count; c++)
-				missing += (size_t)is_missing(fill, g, c, r);
+		for (size_t r = 0;
+		     is_of(&fill->groups[g], &filling->place.device.target) && r < fill->groups[g].row_count; r++)
+			for (size_t c = 0; is_here(&fill->groups[g], r, filling->place.device.key) &&
+					   c < fill->groups[g].cells.candidate_count;
+			     c++)
+				missing += (size_t)is_missing(filling, g, c, r);
 	return missing;
 }
 
@@ -106,13 +128,15 @@ static enum tcb_status fill_row(struct filling *filling, size_t group, size_t ro
 	const struct cli_default_group *g = &filling->fill->groups[group];
 	const struct cli_shape_row *at = &g->rows[row];
 	char shape[TCB_SHAPE_TEXT_MAX];
-	struct tcb_geometry *only = calloc(g->cells.candidate_count, sizeof *only);
 	size_t count = 0;
 	enum tcb_status status = TCB_OK;
+	if (!is_here(g, row, filling->place.device.key))
+		return TCB_OK;
+	struct tcb_geometry *only = calloc(g->cells.candidate_count, sizeof *only);
 	if (!only)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for %zu candidates", g->cells.candidate_count);
 	for (size_t c = 0; c < g->cells.candidate_count; c++)
-		count += (size_t)(is_missing(filling->fill, group, c, row) &&
+		count += (size_t)(is_missing(filling, group, c, row) &&
 				  cli_form_apply(g->forms[c], at, &filling->place.device.target, &only[count]));
 	tcb_shape_print(&at->problem.shape, shape);
 	if (count && (filling->fill->budget_s <= 0 || now_s() < filling->end_s)) {
@@ -133,7 +157,7 @@ enum tcb_status cli_fill_run(const struct cli_fill *fill, struct tcb_error *err)
 	const struct tcb_target *target = &filling.place.device.target;
 	if (target->kind == TCB_TARGET_CUDA)
 		TCB_TRY(tcb_gpu_open(fill->device, 1, &filling.place.gpu, err));
-	filling.left = cli_fill_missing(fill, target);
+	filling.left = count_missing(&filling);
 	if (!filling.left) {
 		cli_say("nothing is missing for rules of this device");
 		return TCB_OK;

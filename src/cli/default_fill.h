@@ -17,9 +17,8 @@ struct cli_fill {
 	size_t group_count;
 };
 
-/* How many cells there are that matter and were not measured, of groups of DEVICE's architecture (NULL: of all). */
-size_t cli_fill_missing(const struct cli_fill *fill, const struct tcb_target *target);
-/* Measures them, for each shape in a sweep of its own, and stores the trials in the database. */
+/* Measures what matters and was not measured on this device, for each shape in a sweep of its own, and stores the
+ * trials in the database. */
 enum tcb_status cli_fill_run(const struct cli_fill *fill, struct tcb_error *err);
 
 #endif

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * A problem and a target to the default geometry: finds the rule, the row, and
- * puts the shape's numbers in the place of the row's letters.
+ * puts the shape's numbers in the place of the row's letters.  A rule that was
+ * measured with one thread serves other numbers of them, too: the op's own
+ * default says how the work is dealt, the row how each does its part.
  */
 #include "kernels/default_rules.h"
 
@@ -9,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/sizes.h"
 #include "kernels/constraint.h"
 
 static const struct tcb_default_rule *const tables[] = { tcb_defaults_sm_90, tcb_defaults_x86_64_avx512vnni };
@@ -45,12 +48,17 @@ const struct tcb_default_rule *tcb_default_rule_find(const struct tcb_problem *p
 {
 	char arch[TCB_ARCH_TEXT_MAX];
 	const struct tcb_default_rule *rule;
+	const struct tcb_default_rule *found = NULL;
 	tcb_target_arch(target, arch);
-	for (size_t i = 0; (rule = tcb_default_rule_at(i)); i++)
+	for (size_t i = 0; (rule = tcb_default_rule_at(i)); i++) {
+		const int is_exact = target->kind == TCB_TARGET_CUDA || rule->threads == target->threads;
 		if (!strcmp(rule->op, problem->op_name) && rule->contract == problem->contract &&
-		    !strcmp(rule->arch, arch) && (target->kind == TCB_TARGET_CUDA || rule->threads == target->threads))
-			return is_near(rule, &problem->shape) ? rule : NULL;
-	return NULL;
+		    !strcmp(rule->arch, arch) && (is_exact || (!found && rule->threads == 1)))
+			found = rule;
+		if (found == rule && is_exact)
+			break;
+	}
+	return found && is_near(found, &problem->shape) ? found : NULL;
 }
 
 int tcb_default_row_holds(const struct tcb_default_row *row, const struct tcb_shape *shape)
@@ -140,41 +148,114 @@ static int move_all_in(const struct place *place, tcb_fields whole, struct tcb_g
 	return 1;
 }
 
-/* FORM with the shape's numbers for its letters; WHOLE_OUT: the fields that had one. */
-static int fill_in(const char *form, const struct tcb_shape *shape, struct tcb_geometry *out, tcb_fields *whole_out)
+/* What LETTER stands for in a tile: M, N and K for the shape's size, * for what the op's own default has. */
+static size_t number_of(const struct place *place, char letter, struct tcb_field field)
+{
+	const struct tcb_shape *shape = &place->problem->shape;
+	if (letter == '*')
+		return (size_t)tcb_field_get(field, &place->standard);
+	return letter == 'M' ? shape->m : letter == 'N' ? shape->n : shape->k;
+}
+
+/* FORM with numbers for its letters; WHOLE_OUT: the fields that are to be as large as the shape. */
+static int fill_in(const char *form, const struct place *place, struct tcb_geometry *out, tcb_fields *whole_out)
 {
 	char text[TCB_GEOMETRY_TEXT_MAX];
 	size_t used = 0;
-	int level = -1; /* tiles come first, the largest before the others */
+	int level = -1, dim = 0; /* tiles come first, the largest before the others */
 	*whole_out = 0;
 	for (; *form && used + 24 < sizeof text; form++) {
-		struct tcb_field field = { TCB_AXIS_TILE_M, level += *form == '=' };
-		if (*form != 'M' && *form != 'N' && *form != 'K') {
+		level += *form == '=';
+		dim = *form == '=' ? 0 : dim + (*form == 'x');
+		if (!strchr("MNK*", *form)) {
 			text[used++] = *form;
 			continue;
 		}
-		if (level < 0 || level >= TCB_LEVEL_COUNT)
+		if (level < 0 || level >= TCB_LEVEL_COUNT || dim > 2)
 			return 0;
-		field.kind = *form == 'M' ? TCB_AXIS_TILE_M : *form == 'N' ? TCB_AXIS_TILE_N : TCB_AXIS_TILE_K;
-		*whole_out |= tcb_field_bit(field);
-		used += (size_t)snprintf(text + used, sizeof text - used, "%zu",
-					 *form == 'M'   ? shape->m
-					 : *form == 'N' ? shape->n
-							: shape->k);
+		const struct tcb_field field = { (enum tcb_axis_kind)(TCB_AXIS_TILE_M + dim), level };
+		if (*form != '*')
+			*whole_out |= tcb_field_bit(field);
+		used += (size_t)snprintf(text + used, sizeof text - used, "%zu", number_of(place, *form, field));
 	}
 	text[used] = '\0';
 	return !*form && tcb_geometry_parse(text, out, NULL) == TCB_OK;
 }
 
+static int is_legal(const struct place *place, const struct tcb_target *target, const struct tcb_geometry *geometry)
+{
+	struct tcb_candidate candidate = {
+		.op = place->problem->op, .problem = place->problem, .target = target, .geometry = geometry
+	};
+	return !tcb_constraint_first(&candidate, NULL);
+}
+
+/* GEOMETRY moved into the space.  Rows that are not whole lines cannot be streamed; all else holds for them, too. */
+static int settle(const struct place *place, const struct tcb_target *target, tcb_fields whole,
+		  struct tcb_geometry *geometry)
+{
+	if (!move_all_in(place, whole, geometry))
+		return 0;
+	if (is_legal(place, target, geometry))
+		return 1;
+	if (geometry->knob[TCB_KNOB_STREAM] != 1)
+		return 0;
+	geometry->knob[TCB_KNOB_STREAM] = 0;
+	return is_legal(place, target, geometry);
+}
+
 int tcb_default_apply(const char *form, const struct tcb_problem *problem, const struct tcb_target *target,
 		      struct tcb_geometry *out)
 {
-	struct tcb_candidate candidate = { .op = problem->op, .problem = problem, .target = target, .geometry = out };
 	struct place place;
 	tcb_fields whole;
 	place_init(&place, problem, target);
-	return fill_in(form, &problem->shape, out, &whole) && move_all_in(&place, whole, out) &&
-	       !tcb_constraint_first(&candidate, NULL);
+	return fill_in(form, &place, out, &whole) && settle(&place, target, whole, out);
+}
+
+/* --- other numbers of threads --- */
+
+enum { HALVINGS = 8 };
+
+/* SIZE is cut into as many parts as the standard's tile makes of it; OF it the size of a part, of TILE at least one. */
+static void cut(size_t size, size_t standard, size_t micro, size_t *macro, size_t *midi)
+{
+	const size_t parts = size && standard ? tcb_div_up(size, standard) : 1;
+	if (parts < 2)
+		return;
+	*macro = tcb_round_up(tcb_div_up(size, parts), micro);
+	*midi = tcb_least(*midi, *macro);
+}
+
+/* FORM's, with the threads, the schedule and the parts of the op's own default; smaller tasks where they must be. */
+static int apply_dealt(const char *form, const struct tcb_problem *problem, const struct tcb_target *target,
+		       struct tcb_geometry *out)
+{
+	struct place place;
+	struct tcb_geometry dealt;
+	tcb_fields whole;
+	place_init(&place, problem, target);
+	if (!fill_in(form, &place, &dealt, &whole))
+		return 0;
+	const struct tcb_tile *standard = &place.standard.tile[TCB_MACRO], *micro = &dealt.tile[TCB_MICRO];
+	struct tcb_tile *macro = &dealt.tile[TCB_MACRO], *midi = &dealt.tile[TCB_MIDI];
+	cut(problem->shape.m, standard->m, micro->m, &macro->m, &midi->m);
+	cut(problem->shape.n, standard->n, micro->n, &macro->n, &midi->n);
+	dealt.knob[TCB_KNOB_THREADS] = place.standard.knob[TCB_KNOB_THREADS];
+	dealt.knob[TCB_KNOB_SCHED] = place.standard.knob[TCB_KNOB_SCHED];
+	whole &= ~(tcb_fields)(tcb_field_bit((struct tcb_field){ TCB_AXIS_TILE_M, TCB_MACRO }) |
+			       tcb_field_bit((struct tcb_field){ TCB_AXIS_TILE_N, TCB_MACRO }) |
+			       tcb_field_bit((struct tcb_field){ TCB_AXIS_TILE_M, TCB_MIDI }) |
+			       tcb_field_bit((struct tcb_field){ TCB_AXIS_TILE_N, TCB_MIDI }));
+	for (int halvings = 0; halvings <= HALVINGS; halvings++)
+		for (int of_n = 0; of_n <= halvings; of_n++) {
+			*out = dealt;
+			out->tile[TCB_MIDI].m = tcb_most(midi->m >> (halvings - of_n), micro->m);
+			out->tile[TCB_MIDI].n = tcb_most(midi->n >> of_n, micro->n);
+			if (settle(&place, target, whole, out))
+				return 1;
+		}
+	return 0;
 }
 
 const struct tcb_default_rule *tcb_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
@@ -187,7 +268,9 @@ const struct tcb_default_rule *tcb_default_geometry(const struct tcb_problem *pr
 			continue;
 		if (!row->geometry)
 			break;
-		if (tcb_default_apply(row->geometry, problem, target, out))
+		if (target->kind == TCB_TARGET_CUDA || rule->threads == target->threads
+			    ? tcb_default_apply(row->geometry, problem, target, out)
+			    : apply_dealt(row->geometry, problem, target, out))
 			return rule;
 	}
 	tcb_geometry_init(out);

@@ -15,7 +15,8 @@
 
 enum { TCB_ARCH_TEXT_MAX = 32 };
 
-/* A geometry as text, in whose tiles M, N and K stand for as large as the shape ("macro=MxNxK,midi=8x64xK,..."). */
+/* A geometry as text, in whose tiles M, N and K stand for as large as the shape and * for as large as that of the op's
+ * own default ("macro=MxNxK,midi=8x64xK,micro=*x*x1,..."). */
 struct tcb_default_row {
 	size_t m, n, k;       /* the shape's are at most these; 0: whatever they are */
 	const char *geometry; /* NULL: the op's own default */
@@ -25,7 +26,7 @@ struct tcb_default_rule {
 	const char *op;
 	enum tcb_contract contract;
 	const char *arch;             /* as tcb_target_arch gives it */
-	unsigned threads;             /* of a CPU: what it was measured with; 0 of a GPU */
+	unsigned threads;             /* of a CPU: what it was measured with (1: holds for more, too); 0 of a GPU */
 	struct tcb_shape least, most; /* it says nothing of smaller and larger ones */
 	const char *evidence;         /* how many shapes of which device, and the worst loss there */
 	size_t row_count;

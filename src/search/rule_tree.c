@@ -31,18 +31,18 @@ struct split {
 	size_t candidate; /* of a leaf */
 	int dim;          /* of a cut: 0 m, 1 n, 2 k */
 	size_t bound;
-	uint64_t low; /* the shapes within BOUND */
+	tcb_rule_set low; /* the shapes within BOUND */
 	size_t low_leaves;
 };
 
 struct known {
-	uint64_t set;
+	tcb_rule_set set;
 	struct split best[TCB_RULE_LEAVES_MAX + 1]; /* [leaves]: with at most so many */
 };
 
 struct learning {
 	const struct tcb_rule_cells *cells;
-	uint64_t train;
+	tcb_rule_set train;
 	double limit[TCB_RULE_SHAPES_MAX]; /* of each shape */
 	double *mean;                      /* [candidate]: over all of TRAIN */
 	struct known *known;
@@ -73,7 +73,7 @@ static double elsewhere(double loss)
 
 static int is_found(const struct learning *l, size_t candidate)
 {
-	const uint64_t origin = l->cells->origin[candidate];
+	const tcb_rule_set origin = l->cells->origin[candidate];
 	return !origin || (origin & l->train);
 }
 
@@ -87,7 +87,7 @@ static int is_better(const struct split *a, const struct split *b)
 	return a->over < b->over - 1e-9 || (a->over < b->over + 1e-9 && a->sum < b->sum - 1e-9);
 }
 
-static struct split leaf_of(const struct learning *l, uint64_t set)
+static struct split leaf_of(const struct learning *l, tcb_rule_set set)
 {
 	struct split best = { .over = INFINITY, .sum = INFINITY, .leaves = 1 };
 	for (size_t c = 0; c < l->cells->candidate_count; c++) {
@@ -106,7 +106,7 @@ static struct split leaf_of(const struct learning *l, uint64_t set)
 }
 
 /* The largest size of DIM in SET that is less than ABOVE; 0: none. */
-static size_t next_below(const struct learning *l, uint64_t set, int dim, size_t above)
+static size_t next_below(const struct learning *l, tcb_rule_set set, int dim, size_t above)
 {
 	size_t most = 0;
 	for (size_t s = 0; s < l->cells->shape_count; s++) {
@@ -117,9 +117,9 @@ static size_t next_below(const struct learning *l, uint64_t set, int dim, size_t
 	return most;
 }
 
-static uint64_t within(const struct learning *l, uint64_t set, int dim, size_t bound)
+static tcb_rule_set within(const struct learning *l, tcb_rule_set set, int dim, size_t bound)
 {
-	uint64_t low = 0;
+	tcb_rule_set low = 0;
 	for (size_t s = 0; s < l->cells->shape_count; s++)
 		if ((set & TCB_RULE_BIT(s)) && dim_of(&l->cells->shapes[s], dim) <= bound)
 			low |= TCB_RULE_BIT(s);
@@ -127,11 +127,11 @@ static uint64_t within(const struct learning *l, uint64_t set, int dim, size_t b
 }
 
 /* The index of what is known of SET, SIZE_MAX without memory: pointers would go stale. */
-static size_t solve(struct learning *l, uint64_t set);
+static size_t solve(struct learning *l, tcb_rule_set set);
 
-static void try_cut(struct learning *l, size_t at, uint64_t set, int dim, size_t bound)
+static void try_cut(struct learning *l, size_t at, tcb_rule_set set, int dim, size_t bound)
 {
-	const uint64_t low = within(l, set, dim, bound);
+	const tcb_rule_set low = within(l, set, dim, bound);
 	const size_t a = solve(l, low), b = solve(l, set & ~low);
 	for (size_t leaves = 2; !l->failed && leaves <= TCB_RULE_LEAVES_MAX; leaves++)
 		for (size_t i = 1; i < leaves; i++) {
@@ -148,7 +148,7 @@ static void try_cut(struct learning *l, size_t at, uint64_t set, int dim, size_t
 		}
 }
 
-static size_t add_known(struct learning *l, uint64_t set)
+static size_t add_known(struct learning *l, tcb_rule_set set)
 {
 	if (l->known_count == l->known_capacity) {
 		const size_t capacity = 2 * l->known_capacity + 64;
@@ -167,7 +167,7 @@ static size_t add_known(struct learning *l, uint64_t set)
 	return l->known_count++;
 }
 
-static size_t solve(struct learning *l, uint64_t set)
+static size_t solve(struct learning *l, tcb_rule_set set)
 {
 	for (size_t i = 0; i < l->known_count; i++)
 		if (l->known[i].set == set)
@@ -190,7 +190,7 @@ static size_t least(size_t bound, size_t other)
 	return bound && bound < other ? bound : other;
 }
 
-static void write_rows(struct learning *l, uint64_t set, size_t leaves, struct tcb_rule_leaf box,
+static void write_rows(struct learning *l, tcb_rule_set set, size_t leaves, struct tcb_rule_leaf box,
 		       struct tcb_rule_tree *out)
 {
 	const struct split split = l->known[solve(l, set)].best[leaves];
@@ -238,7 +238,7 @@ static void widen(size_t size, size_t *least, size_t *most)
 	*most = more > *most ? more : *most;
 }
 
-static void set_reach(const struct tcb_rule_cells *cells, uint64_t train, struct tcb_rule_tree *out)
+static void set_reach(const struct tcb_rule_cells *cells, tcb_rule_set train, struct tcb_rule_tree *out)
 {
 	for (size_t s = 0; s < cells->shape_count; s++) {
 		const struct tcb_shape *shape = &cells->shapes[s];
@@ -250,7 +250,7 @@ static void set_reach(const struct tcb_rule_cells *cells, uint64_t train, struct
 	}
 }
 
-enum tcb_status tcb_rule_learn(const struct tcb_rule_cells *cells, uint64_t train, double worst,
+enum tcb_status tcb_rule_learn(const struct tcb_rule_cells *cells, tcb_rule_set train, double worst,
 			       struct tcb_rule_tree *out, struct tcb_error *err)
 {
 	struct learning l = { .cells = cells, .train = train };

@@ -13,8 +13,10 @@
 #include "base/status.h"
 
 /* REACH: a rule holds for sizes this many times less or more than those it was made with, no farther. */
-enum { TCB_RULE_SHAPES_MAX = 64, TCB_RULE_LEAVES_MAX = 8, TCB_RULE_REACH = 4 };
-#define TCB_RULE_BIT(shape) (UINT64_C(1) << (shape))
+enum { TCB_RULE_SHAPES_MAX = 128, TCB_RULE_LEAVES_MAX = 8, TCB_RULE_REACH = 4 };
+/* A set of shapes, a bit for each. */
+__extension__ typedef unsigned __int128 tcb_rule_set;
+#define TCB_RULE_BIT(shape) ((tcb_rule_set)1 << (shape))
 
 struct tcb_rule_cells {
 	size_t shape_count; /* at most TCB_RULE_SHAPES_MAX; one may be there more than once, from several devices */
@@ -23,8 +25,8 @@ struct tcb_rule_cells {
 	/* [candidate * shape_count + shape]: its time there over the best one's; NaN: not measured; infinite: it cannot
 	 * be used there. */
 	const double *loss;
-	const double *reach;    /* as loss: the part of the shapes near by for which it can be used; NULL: all */
-	const uint64_t *origin; /* [candidate]: the shapes at which it was found; 0: it needs none */
+	const double *reach;        /* as loss: the part of the shapes near by for which it can be used; NULL: all */
+	const tcb_rule_set *origin; /* [candidate]: the shapes at which it was found; 0: it needs none */
 };
 
 /* Of shapes from LEAST to MOST.  Rows in order: the first whose bounds (0: none) hold a shape has its candidate. */
@@ -42,7 +44,7 @@ struct tcb_rule_tree {
  * at each shape (1.1), or of what is least above that, one with the fewest leaves, and of these the least mean loss.
  * A cell that was not measured counts as bad.
  */
-enum tcb_status tcb_rule_learn(const struct tcb_rule_cells *cells, uint64_t train, double worst,
+enum tcb_status tcb_rule_learn(const struct tcb_rule_cells *cells, tcb_rule_set train, double worst,
 			       struct tcb_rule_tree *out, struct tcb_error *err);
 /* What the rule's candidate loses at SHAPE, leaves whose candidates cannot be used there left out; *CANDIDATE_OUT
  * (nullable) which it is.  LAST is the candidate where no leaf is left. */

@@ -148,25 +148,55 @@ static void every_row_is_used(void **state)
 
 static void defaults_are_legal_whatever_the_shape(void **state)
 {
+	static const unsigned more_threads[] = { 0, 1, 2, 15 };
 	const struct tcb_default_rule *rule;
-	size_t by_rule = 0;
+	size_t by_rule = 0, dealt = 0;
 	(void)state;
 	for (size_t i = 0; (rule = tcb_default_rule_at(i)); i++) {
-		const struct tcb_target target = target_of(rule);
+		struct tcb_target target = target_of(rule);
 		struct tcb_rng rng;
 		tcb_rng_init(&rng, i);
-		for (int s = 0; s < SHAPES_PER_RULE; s++) {
+		for (size_t s = 0; s < SHAPES_PER_RULE; s++) {
 			const struct tcb_shape shape = draw_shape(&rng, rule);
 			const struct tcb_problem problem = problem_of(rule, &shape);
 			struct tcb_geometry geometry;
-			by_rule += tcb_default_geometry(&problem, &target, &geometry) != NULL;
+			if (target.kind == TCB_TARGET_CPU)
+				target.threads = rule->threads + more_threads[s % 4];
+			const int is_by_rule = tcb_default_geometry(&problem, &target, &geometry) != NULL;
+			by_rule += (size_t)is_by_rule;
+			dealt += is_by_rule && geometry.knob[TCB_KNOB_THREADS] > 1;
 			check_usable(&problem, &target, &geometry, s < EMITTED_PER_RULE);
 		}
 	}
 	assert_true(by_rule > 0);
+	assert_true(dealt > 0);
 }
 
-/* Another number of threads, another family, a shape far away: the op's own. */
+/* Where a row was measured with one thread, two have the same kernels and a part each, as the op's own default has. */
+static void a_row_is_dealt_to_more_threads(void **state)
+{
+	struct tcb_target target = {
+		.kind = TCB_TARGET_CPU, .isa_mask = (2u << TCB_ISA_AVX512VNNI) - 1, .threads = 1, .line_bytes = 64
+	};
+	const struct tcb_op *op = tcb_op_find("q4k_matvec");
+	struct tcb_problem problem;
+	struct tcb_geometry one, two, own;
+	(void)state;
+	assert_int_equal(tcb_problem_init(op, TCB_CONTRACT_Q8, &(struct tcb_shape){ 1, 4096, 4096 }, &problem, NULL),
+			 TCB_OK);
+	assert_non_null(tcb_default_geometry(&problem, &target, &one));
+	target.threads = 2;
+	assert_non_null(tcb_default_geometry(&problem, &target, &two));
+	tcb_geometry_init(&own);
+	op->default_geometry(&problem, &target, &own);
+	assert_int_equal(two.knob[TCB_KNOB_THREADS], 2);
+	assert_int_equal(two.tile[TCB_MACRO].n, own.tile[TCB_MACRO].n);
+	assert_int_equal(two.tile[TCB_MICRO].n, one.tile[TCB_MICRO].n);
+	assert_int_equal(two.knob[TCB_KNOB_LAYOUT], one.knob[TCB_KNOB_LAYOUT]);
+	assert_int_equal(two.knob[TCB_KNOB_PREFETCH], one.knob[TCB_KNOB_PREFETCH]);
+}
+
+/* Another family, a shape far away: the op's own. */
 static void others_have_the_own_default(void **state)
 {
 	const struct tcb_default_rule *rule;
@@ -183,7 +213,7 @@ static void others_have_the_own_default(void **state)
 		problem.shape.n = rule->most.n;
 		assert_ptr_equal(tcb_default_rule_find(&problem, &target), rule);
 		if (target.kind == TCB_TARGET_CPU)
-			target.threads += 77;
+			target.isa_mask = 1u;
 		else
 			target.capability = 75;
 		assert_null(tcb_default_rule_find(&problem, &target));
@@ -236,6 +266,40 @@ static void forms_move_into_the_space(void **state)
 	assert_false(tcb_default_apply("M", &problem, &target, &geometry));
 }
 
+/* Rows of 1000 values are no whole lines; the register tile of the op's own default. */
+static void forms_give_way(void **state)
+{
+	struct tcb_target target = {
+		.kind = TCB_TARGET_CPU, .isa_mask = (2u << TCB_ISA_AVX512) - 1, .threads = 1, .line_bytes = 64
+	};
+	static const char rows[] =
+		"macro=MxNx1,midi=MxNx1,micro=1x32x1,isa=avx512,threads=1,sched=static,prefetch=1024,"
+		"hint=t0,stages=1,stream=1,form=twopass,asks=1";
+	static const char product[] = "macro=MxNxK,midi=Mx256x1024,micro=*x*x1,isa=avx512,threads=1,sched=static,"
+				      "prefetch=512,decode=regs";
+	struct tcb_problem problem;
+	struct tcb_geometry geometry, own;
+	(void)state;
+	for (size_t n = 1000; n <= 1024; n += 24) {
+		const struct tcb_shape shape = { 128, n, 0 };
+		assert_int_equal(tcb_problem_init(tcb_op_find("softmax"), TCB_CONTRACT_F32, &shape, &problem, NULL),
+				 TCB_OK);
+		assert_true(tcb_default_apply(rows, &problem, &target, &geometry));
+		assert_int_equal(geometry.knob[TCB_KNOB_STREAM], n == 1024);
+	}
+	for (size_t m = 32; m <= 42; m += 10) { /* whole tiles of 8, and of 14 */
+		const struct tcb_shape shape = { m, 2048, 512 };
+		assert_int_equal(tcb_problem_init(tcb_op_find("matmul_f32"), TCB_CONTRACT_F32, &shape, &problem, NULL),
+				 TCB_OK);
+		tcb_geometry_init(&own);
+		problem.op->default_geometry(&problem, &target, &own);
+		assert_true(tcb_default_apply(product, &problem, &target, &geometry));
+		assert_int_equal(geometry.tile[TCB_MICRO].m, own.tile[TCB_MICRO].m);
+		assert_int_equal(geometry.tile[TCB_MICRO].n, own.tile[TCB_MICRO].n);
+		assert_int_equal(m % geometry.tile[TCB_MICRO].m, 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -245,6 +309,8 @@ int main(void)
 		cmocka_unit_test(others_have_the_own_default),
 		cmocka_unit_test(a_space_has_it),
 		cmocka_unit_test(forms_move_into_the_space),
+		cmocka_unit_test(forms_give_way),
+		cmocka_unit_test(a_row_is_dealt_to_more_threads),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

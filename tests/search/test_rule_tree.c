@@ -15,12 +15,12 @@ enum { SHAPES = 4, MOST = 5, OWN = 0 };
 static const struct tcb_shape tokens[SHAPES] = {
 	{ 1, 4096, 4096 }, { 4, 4096, 4096 }, { 16, 4096, 4096 }, { 64, 4096, 4096 }
 };
-static const uint64_t all = (1u << SHAPES) - 1;
+static const tcb_rule_set all = (1u << SHAPES) - 1;
 
-static struct tcb_rule_tree learn(const double (*loss)[SHAPES], size_t candidates, const uint64_t *origin,
-				  uint64_t train)
+static struct tcb_rule_tree learn(const double (*loss)[SHAPES], size_t candidates, const tcb_rule_set *origin,
+				  tcb_rule_set train)
 {
-	static const uint64_t anywhere[MOST] = { 0 };
+	static const tcb_rule_set anywhere[MOST] = { 0 };
 	const struct tcb_rule_cells cells = { SHAPES, candidates, tokens, loss[0], NULL, origin ? origin : anywhere };
 	struct tcb_rule_tree tree;
 	assert_int_equal(tcb_rule_learn(&cells, train, 1.1, &tree, NULL), TCB_OK);
@@ -80,7 +80,7 @@ static void the_least_where_nothing_is_good(void **state)
 static void learns_from_train_only(void **state)
 {
 	static const double loss[][SHAPES] = { { 1.5, 1.5, 1.5, 1.5 }, { 1, 1, 1.09, 1 }, { 1.05, 1.05, 1.05, 1 } };
-	static const uint64_t origin[] = { 0, TCB_RULE_BIT(3), TCB_RULE_BIT(0) };
+	static const tcb_rule_set origin[] = { 0, TCB_RULE_BIT(3), TCB_RULE_BIT(0) };
 	(void)state;
 	const struct tcb_rule_tree tree = learn(loss, 3, origin, all & ~TCB_RULE_BIT(3));
 	assert_int_equal(tree.count, 1);
@@ -90,7 +90,7 @@ static void learns_from_train_only(void **state)
 static void passes_over_what_cannot_be(void **state)
 {
 	static const double loss[][SHAPES] = { { 1.5, 1.6, 1.7, 9 }, { NEVER, 1, NEVER, 1 }, { 1, 1.2, NEVER, 1.3 } };
-	static const uint64_t anywhere[MOST] = { 0 };
+	static const tcb_rule_set anywhere[MOST] = { 0 };
 	const struct tcb_rule_cells cells = { SHAPES, 3, tokens, loss[0], NULL, anywhere };
 	const struct tcb_rule_tree tree = { .most = { 32, 8192, 8192 },
 					    .count = 2,
@@ -112,7 +112,7 @@ static void prefers_reach(void **state)
 {
 	static const double loss[][SHAPES] = { { 2, 2, 2, 2 }, { 1, 1, 1, 1 }, { 1.01, 1.01, 1.01, 1.01 } };
 	static const double reach[][SHAPES] = { { 1, 1, 1, 1 }, { 0, 0, 0.2, 0 }, { 1, 1, 1, 1 } };
-	static const uint64_t anywhere[MOST] = { 0 };
+	static const tcb_rule_set anywhere[MOST] = { 0 };
 	const struct tcb_rule_cells cells = { SHAPES, 3, tokens, loss[0], reach[0], anywhere };
 	struct tcb_rule_tree tree;
 	(void)state;
