@@ -8,7 +8,8 @@
  *   heats   the others, best scores first, some hundreds at a time, as long as there is time: who is certainly slower
  *           than the leader leaves
  *   rungs   all who are left, each round all of them once; twice as many rounds on the next rung
- *   finals  the best few and the anchor, with the read limit, until it is clear
+ *   finals  the best few and the anchor, until it is clear: in legs, each in a worker process of its own, the first of
+ *           them with the read limit
  *
  * Where there is no time for that, the best few scores go to the finals at once, and there are fewer rounds: long calls
  * are less noisy.
@@ -38,17 +39,25 @@ enum {
 	FINAL_FEW = 3,    /* where there is no time for more */
 	FEW = 1,          /* finalists beside the anchor, likewise */
 	FINAL_MOST = 300, /* beyond, drift between processes outweighs what more rounds tell */
+	LEGS_LEAST = 3,   /* two tell next to nothing of how far a third is from them */
+	LEGS_ENOUGH = 6,
+	LEG_LEAST = 8, /* rounds */
+	LEG_MOST = 20, /* then a leg takes about as long as its worker's start */
 };
 static const size_t RUNGS[] = { 12, 24, 48 }; /* rounds */
 enum { RUNG_COUNT = sizeof RUNGS / sizeof *RUNGS };
-static const double HOPELESS = 1.5;     /* times the reachable level: no burst explains that */
-static const double LEAST_S = 0.5;      /* however little time is left: enough for all rounds of short calls */
-static const double LEAST_SHARE = 0.1;  /* of the time for the finals proper, however long the rungs took */
-static const double SLACK = 1.3;        /* for the first rounds: what the very first took is a rough estimate */
-static const double PROBE_SHARE = 0.3;  /* of the time: a probe that takes longer is not held */
-static const double HEATS_SHARE = 0.6;  /* of the time */
-static const double RUNG_SHARE = 0.7;   /* of the time left, for one rung at most; the rest is for the finals */
-static const double TIGHT_WIDTH = 0.01; /* of the ratio's interval: more rounds would not change the tie set */
+static const double HOPELESS = 1.5;        /* times the reachable level: no burst explains that */
+static const double LEAST_S = 0.5;         /* however little time is left: enough for all rounds of short calls */
+static const double LEAST_SHARE = 0.1;     /* of the time for the finals proper, however long the rungs took */
+static const double SLACK = 1.3;           /* for the first rounds: what the very first took is a rough estimate */
+static const double PROBE_SHARE = 0.3;     /* of the time: a probe that takes longer is not held */
+static const double HEATS_SHARE = 0.6;     /* of the time */
+static const double RUNG_SHARE = 0.7;      /* of the time left, for one rung at most; the rest is for the finals */
+static const double LUCK_MOST = 0.08;      /* of a ratio in one process */
+static const double LEAST_RENEW_S = 0.001; /* seconds: the start of a process */
+static const double CHANGE_SHARE = 0.25;   /* of the time, for changing the worker before a rung */
+static const double LEGS_SHARE = 0.3;      /* of the time: kept for legs by those who race */
+static const double TIGHT_WIDTH = 0.01;    /* of the ratio's interval: more rounds would not change the tie set */
 
 static double now_s(void)
 {
@@ -100,8 +109,10 @@ static enum tcb_status probe(struct race *race, const struct ranked *field, size
 			tcb_race_add_row(&trial, field[i].item);
 	tcb_race_activate(&trial, ROW_WAITING, 0, trial.rows);
 	status = tcb_rounds_init(&trial.rounds, trial.geometry, trial.rows, err);
+	if (status == TCB_OK) /* which makes the copies of the operands: no part of what calls take */
+		status = tcb_race_run(&trial, 1, 0, 0, err);
 	if (status == TCB_OK)
-		status = tcb_race_run(&trial, PROBE_ROUNDS, 0, 0, err);
+		status = tcb_race_run(&trial, PROBE_ROUNDS - 1, 0, 0, err);
 	if (status == TCB_OK && trial.active_count > 0)
 		status = tcb_race_fill_levels(&trial, 0, err);
 	if (status != TCB_OK)
@@ -153,9 +164,29 @@ static void choose_leaders(struct race *race)
 	memcpy(race->leaders, race->active, race->leader_count * sizeof *race->leaders);
 }
 
+static int may_change(const struct race *race)
+{
+	return race->renew_s > 0 && race->renew_s <= CHANGE_SHARE * tcb_race_left_s(race);
+}
+
+/* COUNT rounds of the active rows in a new worker; race->renew_s learns what its start takes. */
+static enum tcb_status run_in_new_worker(struct race *race, size_t count, struct tcb_error *err)
+{
+	const size_t before = race->rounds.rounds;
+	const double start_s = now_s(), call_s = race->call_s,
+		     calls_s = tcb_race_cost_s(race, count, race->active_count);
+	tcb_evaluator_renew(race->setup->evaluator);
+	enum tcb_status status = tcb_race_run(race, count, 0, 0, err);
+	if (status == TCB_OK && race->rounds.rounds - before == count)
+		race->renew_s = fmax(LEAST_RENEW_S, now_s() - start_s - calls_s);
+	race->call_s = call_s;
+	return status;
+}
+
 /*
  * Of the active rows, who is certainly slower by the rounds from FIRST on than the leaders' median in the same rounds,
- * which no burst on one of them moves, or than the first of them, leaves.
+ * which no burst on one of them moves, or than the first of them, leaves.  In one process that may be bad luck with its
+ * memory: where there are several, it takes two of them, or a difference that is beyond luck.
  */
 static enum tcb_status exclude(struct race *race, size_t first, struct tcb_error *err)
 {
@@ -163,8 +194,13 @@ static enum tcb_status exclude(struct race *race, size_t first, struct tcb_error
 	size_t kept = 0;
 	for (size_t a = 0; a < race->active_count; a++) {
 		size_t row = race->active[a];
-		int is_out = tcb_race_ratio_to_centre(race, row, first).lo > 1 + TCB_TIE_MARGIN ||
-			     tcb_race_ratio(race, row, race->leaders[0], first).lo > 1 + TCB_TIE_MARGIN;
+		const double before = race->out_lo[row],
+			     lo = fmax(tcb_race_ratio_to_centre(race, row, first).lo,
+				       tcb_race_ratio(race, row, race->leaders[0], first).lo);
+		const int is_slow = lo > 1 + TCB_TIE_MARGIN, was_slow = before > 1 + TCB_TIE_MARGIN;
+		const int is_sure = !race->changes || lo > 1 + LUCK_MOST || (race->is_new && was_slow);
+		const int is_out = is_slow && is_sure;
+		race->out_lo[row] = race->is_new ? fmax(lo, before) : lo;
 		race->state[row] = is_out ? ROW_OUT : ROW_IN;
 		if (!is_out)
 			race->active[kept++] = row;
@@ -232,8 +268,9 @@ static enum tcb_status run_rungs(struct race *race, struct tcb_error *err)
 			count--;
 		if (rung > 0 && count < HEAT_ROUNDS)
 			break;
+		race->is_new = race->changes = may_change(race);
 		/* The first is held in any case: the levels of different heats cannot be compared. */
-		TCB_TRY(tcb_race_run(race, count, 0, 0, err));
+		TCB_TRY(race->is_new ? run_in_new_worker(race, count, err) : tcb_race_run(race, count, 0, 0, err));
 		if (race->active_count == 0)
 			break;
 		if (count >= HEAT_ROUNDS)
@@ -265,7 +302,7 @@ static void choose_finalists(struct race *race)
 static int is_clear(const struct race *race, size_t fastest, size_t first)
 {
 	for (size_t a = 0; a < race->active_count; a++) {
-		struct tcb_interval ratio = tcb_race_ratio(race, race->active[a], fastest, first);
+		struct tcb_interval ratio = tcb_race_final(race, race->active[a], fastest, first);
 		if (race->active[a] != fastest && ratio.lo <= 1 + TCB_TIE_MARGIN && ratio.hi - ratio.lo > TIGHT_WIDTH)
 			return 0;
 	}
@@ -280,23 +317,75 @@ static size_t rounds_in_time(const struct race *race, size_t most, double second
 	return most;
 }
 
-/* The first few rounds tell what the others cost, the limit's calls included. */
-static enum tcb_status run_finals(struct race *race, size_t first, struct tcb_error *err)
+/* Rounds in the worker that is there, up to MOST, until it is clear or the time is over: the first few tell what the
+ * others cost, the limit's calls included. */
+static enum tcb_status run_rounds(struct race *race, size_t first, size_t most, double end_s, struct tcb_error *err)
 {
-	const double end_s = now_s() + finals_s(race);
-	size_t held = 0, step = FINAL_FEW;
+	size_t held = race->rounds.rounds - first, step = held ? FINAL_STEP : FINAL_FEW;
+	const size_t least = most < FINAL_LEAST ? most : FINAL_LEAST;
+	const int with_limit = race->legs.count == 1;
 	while (step > 0) {
-		TCB_TRY(tcb_race_run(race, step, 1, held >= FINAL_LEAST, err));
+		TCB_TRY(tcb_race_run(race, step, with_limit, held >= least, err));
 		if (race->active_count == 0)
 			return TCB_OK;
 		TCB_TRY(tcb_race_fill_levels(race, first, err));
 		held = race->rounds.rounds - first;
-		if (held >= FINAL_MOST || (held >= FINAL_LEAST && (tcb_race_left_s(race) <= 0 ||
-								   is_clear(race, tcb_race_lowest(race), first))))
+		if (held >= most ||
+		    (held >= least && (tcb_race_left_s(race) <= 0 || is_clear(race, tcb_race_lowest(race), first))))
 			return TCB_OK;
-		step = held < FINAL_LEAST ? rounds_in_time(race, FINAL_LEAST - held, SLACK * (end_s - now_s()))
-					  : rounds_in_time(race, FINAL_STEP, end_s - now_s());
+		step = held < least ? rounds_in_time(race, least - held, SLACK * (end_s - now_s()))
+				    : rounds_in_time(race, FINAL_STEP, end_s - now_s());
 	}
+	return TCB_OK;
+}
+
+/* How many rounds the next leg has; 0: there is no time for it. */
+static size_t rounds_of_leg(const struct race *race, double seconds)
+{
+	const size_t held = race->legs.count;
+	const double wanted = held < LEGS_LEAST ? (double)(LEGS_LEAST - held) : 1;
+	const double more = held < LEGS_ENOUGH ? (double)(LEGS_ENOUGH - held) : 1;
+	size_t rounds = LEG_MOST;
+	if (race->renew_s <= 0 || held >= TCB_LEGS_MOST ||
+	    wanted * (race->renew_s + tcb_race_cost_s(race, LEG_LEAST, race->active_count)) > seconds)
+		return 0;
+	while (rounds > LEG_LEAST &&
+	       more * (race->renew_s + tcb_race_cost_s(race, rounds, race->active_count)) > seconds)
+		rounds--;
+	return rounds;
+}
+
+/* The legs after the first.  One that fails brings nothing: what those before it tell still holds. */
+static enum tcb_status run_legs(struct race *race, size_t first, double end_s, struct tcb_error *err)
+{
+	for (;;) {
+		const size_t before = race->rounds.rounds, count = rounds_of_leg(race, end_s - now_s());
+		struct tcb_error why;
+		if (count == 0 || (race->legs.count >= LEGS_ENOUGH && is_clear(race, tcb_race_lowest(race), first)))
+			return TCB_OK;
+		race->legs.first[race->legs.count++] = before - first;
+		enum tcb_status status = run_in_new_worker(race, count, &why);
+		race->legs.count -= race->rounds.rounds == before;
+		if (status == TCB_E_INTERRUPTED)
+			return tcb_fail(err, status, "%s", why.message);
+		if (race->active_count == 0)
+			return TCB_OK;
+		TCB_TRY(tcb_race_fill_levels(race, first, err));
+		if (status != TCB_OK)
+			return TCB_OK;
+	}
+}
+
+static enum tcb_status run_finals(struct race *race, size_t first, struct tcb_error *err)
+{
+	const double end_s = now_s() + finals_s(race);
+	race->legs = (struct tcb_legs){ .count = 1 };
+	if (race->renew_s > 0)
+		TCB_TRY(run_rounds(race, first, LEG_LEAST, end_s, err));
+	if (race->active_count > 0)
+		TCB_TRY(run_legs(race, first, end_s, err));
+	if (race->active_count > 0 && (race->legs.count == 1 || race->rounds.rounds - first < FINAL_LEAST))
+		TCB_TRY(run_rounds(race, first, race->legs.count == 1 ? FINAL_MOST : FINAL_LEAST, end_s, err));
 	return TCB_OK;
 }
 
@@ -340,6 +429,10 @@ enum tcb_status tcb_finals_run(const struct tcb_finals_setup *setup, struct tcb_
 	if (status != TCB_OK)
 		goto done;
 	race.deadline_s = now_s() + fmax(setup->seconds, least_s(setup));
+	const double kept_s = fmin(LEGS_SHARE * setup->seconds, LEGS_ENOUGH * setup->renew_s);
+	race.renew_s = setup->renew_s;
+	race.changes = may_change(&race);
+	race.deadline_s -= kept_s;
 	size_t count = 0;
 	for (size_t i = 0; i < setup->space->count; i++)
 		if (!isnan(setup->score[i].median))
@@ -350,6 +443,7 @@ enum tcb_status tcb_finals_run(const struct tcb_finals_setup *setup, struct tcb_
 	expect(&race, field, count);
 	status = qualify(&race, field, count, err);
 	size_t first = race.rounds.rounds;
+	race.deadline_s += kept_s;
 	if (status == TCB_OK)
 		status = run_finals(&race, first, err);
 	if (status == TCB_OK && race.active_count > 0)

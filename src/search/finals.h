@@ -29,6 +29,7 @@ struct tcb_finals_setup {
 	double anchor_ns; /* its time, roughly */
 	double round_s; /* what a round of the anchor alone takes, the calls that are not timed included; 0: unknown */
 	size_t finalists; /* the anchor comes on top */
+	double renew_s;   /* what a new worker takes until it can measure, roughly; 0: the finals have one only */
 	double least_s;   /* used in any case, however little time there is; 0: half a second */
 	double seconds;   /* may be used; a few rounds of the best and the anchor are held in any case */
 	uint64_t seed;

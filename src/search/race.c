@@ -38,6 +38,7 @@ void tcb_race_fini(struct race *race)
 	free(race->geometry);
 	free(race->state);
 	free(race->level);
+	free(race->out_lo);
 	free(race->active);
 	free(race->room);
 	free(race->ranked);
@@ -53,11 +54,12 @@ enum tcb_status tcb_race_init(struct race *race, const struct tcb_finals_setup *
 	race->geometry = malloc(capacity * sizeof *race->geometry);
 	race->state = calloc(capacity, sizeof *race->state);
 	race->level = calloc(capacity, sizeof *race->level);
+	race->out_lo = calloc(capacity, sizeof *race->out_lo);
 	race->active = malloc(capacity * sizeof *race->active);
 	race->room = malloc(capacity * sizeof *race->room);
 	race->ranked = malloc(capacity * sizeof *race->ranked);
-	if (!race->index || !race->geometry || !race->state || !race->level || !race->active || !race->room ||
-	    !race->ranked)
+	if (!race->index || !race->geometry || !race->state || !race->level || !race->out_lo || !race->active ||
+	    !race->room || !race->ranked)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the finals of %zu geometries", capacity);
 	return TCB_OK;
 }
@@ -169,6 +171,13 @@ struct tcb_interval tcb_race_ratio(const struct race *race, size_t row, size_t r
 {
 	return tcb_ratio_interval(tcb_rounds_row(&race->rounds, row, first),
 				  tcb_rounds_row(&race->rounds, reference, first), race->rounds.rounds - first);
+}
+
+struct tcb_interval tcb_race_final(const struct race *race, size_t row, size_t reference, size_t first)
+{
+	return tcb_legs_interval(&race->legs, tcb_rounds_row(&race->rounds, row, first),
+				 reference == SIZE_MAX ? NULL : tcb_rounds_row(&race->rounds, reference, first),
+				 race->rounds.rounds - first);
 }
 
 size_t tcb_race_lowest(const struct race *race)

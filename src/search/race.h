@@ -7,6 +7,7 @@
 #define TCB_SEARCH_RACE_H
 
 #include "search/finals.h"
+#include "search/legs.h"
 #include "search/rounds.h"
 
 struct ranked {
@@ -30,11 +31,16 @@ struct race {
 	size_t active_count;
 	size_t leaders[TCB_RACE_LEADERS], leader_count; /* rows; chosen before the rounds that are judged by them */
 	size_t anchor;                                  /* row */
+	double *out_lo;                                 /* [row]: who is out is so much slower than a leader at least */
+	int changes, is_new;  /* each rung has another worker; these rounds are of another worker than those that were
+				 judged before */
+	struct tcb_legs legs; /* of the finals proper, by their rounds */
 	struct tcb_rounds rounds;
 	struct ranked *ranked; /* room for sorting */
 	double *room, *centre;
 	size_t centre_capacity;
 	double deadline_s, call_s; /* seconds of one call, overhead included */
+	double renew_s;            /* what a new worker takes until it can measure; 0: there is only one */
 	double reachable;          /* a time over the anchor's that some candidate certainly reaches */
 };
 
@@ -59,6 +65,9 @@ struct tcb_interval tcb_race_ratio_to_centre(const struct race *race, size_t row
  * adds next to no noise. */
 enum tcb_status tcb_race_fill_levels(struct race *race, size_t first, struct tcb_error *err);
 struct tcb_interval tcb_race_ratio(const struct race *race, size_t row, size_t reference, size_t first);
+/* The same in the finals proper, which began with round FIRST, with what its legs tell; alone where REFERENCE is
+ * SIZE_MAX. */
+struct tcb_interval tcb_race_final(const struct race *race, size_t row, size_t reference, size_t first);
 size_t tcb_race_lowest(const struct race *race);
 /* The active rows by their levels, the lowest first. */
 void tcb_race_sort(struct race *race);

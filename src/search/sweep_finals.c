@@ -15,6 +15,7 @@ enum { FINALISTS = 12, COUNTER_CALLS = 20 };
 
 /* Of a budget, and at most: what the finals of one state take where the screening left them nothing. */
 static const double LEAST_SHARE = 0.05, LEAST_S = 0.5;
+static const double START_S = 0.002; /* of a process */
 /* Calls that are counted take so long together, where they are long, and no more of a budget. */
 static const double COUNTER_NS = 0.2e9, COUNTER_SHARE = 0.01;
 
@@ -92,6 +93,20 @@ static enum tcb_status finals_report(void *ctx, size_t index, size_t rank, const
 	return tcb_sweep_send(sweep, &trial, err);
 }
 
+/* What a new worker would take, roughly: cold the copies of the layout that took longest, hot to fill the operands and
+ * to pack them; as slow as memory is that is got for the first time.  On a GPU there is one worker only: a context
+ * takes half a second, and operands lie in pages of two megabytes. */
+static double renewal_s(const struct tcb_sweep *sweep, enum tcb_state state)
+{
+	double layout_ns = 0;
+	if (sweep->gpu)
+		return 0;
+	for (size_t i = 0; i < sweep->space->count; i++)
+		layout_ns = fmax(layout_ns,
+				 state == TCB_HOT ? 2 * sweep->entries[i].pack_ns : sweep->entries[i].prepare_ns);
+	return START_S + 1e-9 * layout_ns;
+}
+
 enum tcb_status tcb_sweep_judge(struct tcb_sweep *sweep, enum tcb_state state, double seconds, struct tcb_error *err)
 {
 	struct tcb_interval *score = malloc(sweep->space->count * sizeof *score);
@@ -114,6 +129,7 @@ enum tcb_status tcb_sweep_judge(struct tcb_sweep *sweep, enum tcb_state state, d
 		.finalists = sweep->options->finalists ? sweep->options->finalists : FINALISTS,
 		.reported = sweep->options->counters == TCB_COUNTERS_ALL ? sweep->options->finalists : 0,
 		.least_s = fmin(LEAST_S, LEAST_SHARE * sweep->options->budget_s), /* without a budget: as always */
+		.renew_s = renewal_s(sweep, state),
 		.seconds = seconds,
 		.seed = sweep->options->seed,
 		.ctx = sweep,

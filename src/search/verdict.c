@@ -15,6 +15,7 @@
 /* A score is of a few calls in a row.  Bursts of other load that last for tens of milliseconds hit all of them, so its
  * interval says little: seen on a shared machine, up to 17 %, besides the drift since the last look at the anchor. */
 static const double SCORE_MARGIN = 0.25;
+static const double LUCK_SIGMAS = 2;
 
 /* What the winner is chosen from and judged by. */
 struct evidence {
@@ -50,6 +51,7 @@ static enum tcb_status evidence_init(struct evidence *evidence, const struct rac
 						    .others = evidence->others,
 						    .count = race->active_count,
 						    .rounds = rounds,
+						    .legs = &race->legs,
 						    .anchor = SIZE_MAX };
 	for (size_t a = 0; a < race->active_count; a++) {
 		memcpy(evidence->samples + a * rounds, tcb_rounds_row(&race->rounds, race->active[a], first),
@@ -66,8 +68,8 @@ static enum tcb_status describe(const struct race *race, size_t row, size_t winn
 				struct tcb_finalist *out, struct tcb_error *err)
 {
 	*out = (struct tcb_finalist){ .geometry = race->geometry[row] };
-	out->ns = tcb_median_interval(tcb_rounds_row(&race->rounds, row, first), race->rounds.rounds - first);
-	out->ratio = tcb_race_ratio(race, row, winner, first);
+	out->ns = tcb_race_final(race, row, SIZE_MAX, first);
+	out->ratio = tcb_race_final(race, row, winner, first);
 	out->tied = row == winner || out->ratio.lo <= 1 + TCB_TIE_MARGIN;
 	struct tcb_packings packings = { .is_known = { 0 } };
 	return tcb_candidate_identify(race->setup->problem, race->setup->target, &out->geometry, &packings,
@@ -84,6 +86,20 @@ static void rank_finalists(struct race *race, size_t winner, size_t first)
 	tcb_race_sort(race);
 }
 
+/* By what factor the ratio of two candidates may differ in one process from what it is in the mean: that of the
+ * finalist in the middle, since few of them jump between processes far more than the rest. */
+static double luck_of(struct race *race, size_t winner, size_t first)
+{
+	const double *reference = tcb_rounds_row(&race->rounds, winner, first);
+	size_t count = 0;
+	for (size_t a = 0; a < race->active_count; a++)
+		if (race->active[a] != winner)
+			race->room[count++] =
+				tcb_legs_spread(&race->legs, tcb_rounds_row(&race->rounds, race->active[a], first),
+						reference, race->rounds.rounds - first);
+	return count ? exp(LUCK_SIGMAS * tcb_median_reordering(race->room, count)) : 1;
+}
+
 static void add_other(const struct race *race, size_t index, struct evidence *evidence, struct tcb_verdict *out)
 {
 	out->tie_set[out->tie_count++] = race->setup->space->geometries[index];
@@ -91,12 +107,13 @@ static void add_other(const struct race *race, size_t index, struct evidence *ev
 }
 
 /*
- * The winner; finalists that are tied; who was excluded by no heat and no rung; and candidates that there was no time
- * for, if their score reaches down to the winner's: all but the finalists are the others of EVIDENCE.
+ * The winner; finalists that are tied; who was excluded by no heat and no rung, or only by what may have been the luck
+ * of their process; and candidates that there was no time for, if their score reaches down to the winner's.  The others
+ * of EVIDENCE are those of them who are neither finalists nor excluded.
  */
 static enum tcb_status fill_tie_set(const struct race *race, const struct ranked *field, size_t count,
-				    double winner_score, struct evidence *evidence, struct tcb_verdict *out,
-				    struct tcb_error *err)
+				    double winner_score, double luck, struct evidence *evidence,
+				    struct tcb_verdict *out, struct tcb_error *err)
 {
 	unsigned char *settled = calloc(race->setup->space->count, 1);
 	out->tie_set = malloc((count + 1) * sizeof *out->tie_set);
@@ -115,6 +132,8 @@ static enum tcb_status fill_tie_set(const struct race *race, const struct ranked
 		settled[race->index[row]] = 1;
 		if (race->state[row] == ROW_IN)
 			add_other(race, race->index[row], evidence, out);
+		else if (race->state[row] == ROW_OUT && race->out_lo[row] <= luck * (1 + TCB_TIE_MARGIN))
+			out->tie_set[out->tie_count++] = race->geometry[row];
 	}
 	for (size_t i = 0; i < count; i++) {
 		size_t index = field[i].item;
@@ -175,7 +194,7 @@ static enum tcb_status fill(struct race *race, const struct ranked *field, size_
 		TCB_TRY(describe(race, race->active[a], winner, first, &out->finalists[a], err));
 	double winner_score = race->reachable;
 	if (race->state[race->anchor] != ROW_FAILED) {
-		struct tcb_interval speedup = tcb_race_ratio(race, race->anchor, winner, first);
+		struct tcb_interval speedup = tcb_race_final(race, race->anchor, winner, first);
 		winner_score = 1 / speedup.median;
 		if (setup->anchor == setup->space->default_index) {
 			TCB_TRY(describe(race, race->anchor, winner, first, &out->fallback, err));
@@ -185,7 +204,7 @@ static enum tcb_status fill(struct race *race, const struct ranked *field, size_
 	out->limit_ns = tcb_median_interval(race->rounds.limit + first, race->rounds.rounds - first);
 	strncpy(out->limit_method, tcb_evaluator_limit_method(setup->evaluator, setup->state),
 		sizeof out->limit_method - 1);
-	TCB_TRY(fill_tie_set(race, field, count, winner_score, evidence, out, err));
+	TCB_TRY(fill_tie_set(race, field, count, winner_score, luck_of(race, winner, first), evidence, out, err));
 	TCB_TRY(tcb_winner_judge(&evidence->lent, chosen, setup->seed, &out->regret, &out->flip_probability, err));
 	out->valid = 1;
 	TCB_TRY(report_finalists(race, first, out, err));

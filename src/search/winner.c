@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * The same rule chooses the winner of the rounds as they were and of each
- * resample of them (a paired bootstrap: rounds are drawn with replacement, and
- * all candidates of a round stay together, so drift cancels).  So the
+ * resample of them (a paired bootstrap: legs, of which each is a process of its
+ * own, are drawn with replacement, or the rounds of the only one, and all
+ * candidates of a round stay together, so drift cancels).  So the
  * probability of another winner is that of the rule, with its preference for
  * the simpler of two that are equally fast.
  */
@@ -25,11 +26,12 @@ static const double TIE_BREAK_WIDTH = 0.5;    /* of the margin: how much slower 
 struct contest {
 	size_t count, rounds;
 	const double *samples;
+	struct tcb_legs legs;
 	size_t *simplicity; /* [candidate]: its place among all, the simplest 0 */
 	double *ratio;      /* [candidate * rounds + round]: over the median of the round */
 	double *level;      /* [candidate]: median ratio of the rounds that were picked */
-	double *room;       /* of the larger of count and rounds, twice */
-	size_t *pick;       /* [rounds]: the first picked of it count */
+	double *room;       /* of the larger of count and what may be picked, twice */
+	size_t *pick;       /* [as many as may be]: the first picked of it count */
 	size_t picked;
 };
 
@@ -43,6 +45,11 @@ static int is_simpler(const struct tcb_geometry *a, const struct tcb_geometry *b
 	tcb_geometry_print(a, text_a);
 	tcb_geometry_print(b, text_b);
 	return strcmp(text_a, text_b) < 0;
+}
+
+static size_t larger(size_t a, size_t b)
+{
+	return a > b ? a : b;
 }
 
 static void contest_fini(struct contest *contest)
@@ -59,12 +66,17 @@ static enum tcb_status contest_init(struct contest *contest, const struct tcb_wi
 {
 	const size_t count = field->count, rounds = field->rounds;
 	const double *samples = field->samples;
+	size_t most = rounds;
 	*contest = (struct contest){ .count = count, .rounds = rounds, .samples = samples };
+	if (field->legs)
+		contest->legs = *field->legs;
+	for (size_t leg = 0; leg < contest->legs.count; leg++) /* the longest, drawn every time */
+		most = larger(most, contest->legs.count * tcb_legs_rounds(&contest->legs, leg, rounds));
 	contest->simplicity = calloc(count, sizeof *contest->simplicity);
 	contest->ratio = malloc((count * rounds + 1) * sizeof *contest->ratio);
 	contest->level = malloc(count * sizeof *contest->level);
-	contest->room = malloc((count + rounds) * sizeof *contest->room);
-	contest->pick = malloc((rounds + 1) * sizeof *contest->pick);
+	contest->room = malloc((count + most) * sizeof *contest->room);
+	contest->pick = malloc((most + 1) * sizeof *contest->pick);
 	contest->picked = rounds;
 	if (!contest->simplicity || !contest->ratio || !contest->level || !contest->room || !contest->pick)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the finals' samples");
@@ -115,13 +127,38 @@ static size_t choose(const struct contest *contest, size_t *fastest_out)
 	return winner;
 }
 
-/* PICKED rounds with replacement; their winner. */
-static size_t choose_again(struct contest *contest, size_t picked, struct tcb_rng *rng, size_t *fastest_out)
+/* COUNT legs with replacement, or, of one leg, rounds; their winner. */
+static size_t choose_again(struct contest *contest, size_t count, struct tcb_rng *rng, size_t *fastest_out)
 {
-	contest->picked = picked;
-	for (size_t r = 0; r < picked; r++)
-		contest->pick[r] = (size_t)tcb_rng_below(rng, contest->rounds);
+	const struct tcb_legs *legs = &contest->legs;
+	contest->picked = 0;
+	for (size_t i = 0; i < count; i++) {
+		size_t begin = 0, end = 1;
+		if (legs->count > 1) {
+			const size_t leg = (size_t)tcb_rng_below(rng, legs->count);
+			begin = legs->first[leg];
+			end = begin + tcb_legs_rounds(legs, leg, contest->rounds);
+		} else {
+			begin = (size_t)tcb_rng_below(rng, contest->rounds);
+			end = begin + 1;
+		}
+		for (size_t r = begin; r < end; r++)
+			contest->pick[contest->picked++] = r;
+	}
 	return choose(contest, fastest_out);
+}
+
+/*
+ * How many to draw for the noise of finals like these, and for that of the difference of two, which has twice the
+ * variance: half as many.  Of few, the scatter about their own mean is too small by one: the legs are one fewer
+ * (REPEATs in turn where half of them is no whole number).
+ */
+static size_t draws(const struct contest *contest, int twice, int repeat)
+{
+	if (contest->legs.count < 2)
+		return twice ? (contest->rounds + 1) / 2 : contest->rounds;
+	const size_t count = contest->legs.count - 1;
+	return twice ? larger(1, (count + (size_t)(repeat % 2)) / 2) : count;
 }
 
 enum tcb_status tcb_winner_choose(const struct tcb_winner_field *field, size_t *winner_out, struct tcb_error *err)
@@ -210,12 +247,11 @@ enum tcb_status tcb_winner_judge(const struct tcb_winner_field *field, size_t wi
 	}
 	tcb_rng_init(&rng, seed);
 	for (int repeat = 0; repeat < REPEATS; repeat++) {
-		choose_again(&contest, field->rounds, &rng, &fastest);
+		choose_again(&contest, draws(&contest, 0, repeat), &rng, &fastest);
 		double lowest =
 			lowest_of_others(field, &prior, field->other_count ? bias * level[field->anchor] : 0, 1, &rng);
 		loss += level[winner] / fmin(level[fastest], lowest) - 1;
-		/* Two finals differ by the noise of both: half of the rounds have twice the variance. */
-		const size_t again = choose_again(&contest, (field->rounds + 1) / 2, &rng, &fastest);
+		const size_t again = choose_again(&contest, draws(&contest, 1, repeat), &rng, &fastest);
 		lowest = lowest_of_others(field, &prior, field->other_count ? bias * level[field->anchor] : 0, 2, &rng);
 		flips += again != winner || lowest < level[again];
 	}

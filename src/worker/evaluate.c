@@ -91,6 +91,11 @@ enum tcb_status tcb_evaluator_create_beside(const struct tcb_evaluator *first, c
 	return create(first->op, &first->problem, place, &first->options, first->code, out, err);
 }
 
+void tcb_evaluator_renew(struct tcb_evaluator *evaluator)
+{
+	tcb_process_retire(&evaluator->process, NULL, 0);
+}
+
 void tcb_evaluator_destroy(struct tcb_evaluator *evaluator)
 {
 	if (!evaluator)

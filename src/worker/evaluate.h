@@ -41,6 +41,8 @@ enum tcb_status tcb_evaluator_create_beside(const struct tcb_evaluator *first, c
 					    struct tcb_evaluator **out, struct tcb_error *err);
 /* Does its device still work?  Starts the worker where there is none; the error says what is wrong. */
 enum tcb_status tcb_evaluator_check(struct tcb_evaluator *evaluator, struct tcb_error *err);
+/* The next request has a new worker, whose memory lies on other pages. */
+void tcb_evaluator_renew(struct tcb_evaluator *evaluator);
 void tcb_evaluator_destroy(struct tcb_evaluator *evaluator); /* NULL is fine */
 
 /*

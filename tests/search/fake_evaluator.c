@@ -224,6 +224,13 @@ enum tcb_status tcb_evaluator_check(struct tcb_evaluator *evaluator, struct tcb_
 	return TCB_OK;
 }
 
+void tcb_evaluator_renew(struct tcb_evaluator *evaluator)
+{
+	evaluator->process = fake_world.seed * 1000 + ++fake_world.created;
+	fake_world.renewals++;
+	fake_world.now_s += fake_world.renew_s;
+}
+
 void tcb_evaluator_destroy(struct tcb_evaluator *evaluator)
 {
 	free(evaluator);
@@ -299,7 +306,9 @@ enum tcb_status tcb_evaluator_interleave(struct tcb_evaluator *evaluator, const 
 					 size_t count, enum tcb_state state, size_t rounds, uint64_t seed,
 					 double *ns_out, double *limit_out, struct tcb_error *err)
 {
-	(void)seed, (void)err;
+	(void)seed;
+	if (fake_world.renewals_most && fake_world.renewals > fake_world.renewals_most)
+		return tcb_fail(err, TCB_E_FAILED, "no worker to be had");
 	for (size_t g = 0; g < count; g++) /* warming up takes time, too; long calls need less of it */
 		for (int warm = fake_world.true_ns(&geometries[g], state) < 10e6 ? 0 : 2; warm < 3; warm++)
 			sample_ns(evaluator, &geometries[g], state);

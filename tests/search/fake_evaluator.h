@@ -28,6 +28,8 @@ struct fake_world {
 	double noise;                 /* of one call, relative */
 	double drift, drift_period_s; /* amplitude and period of the slow part */
 	double placement;             /* of one candidate from process to process, relative */
+	double renew_s;               /* what a new worker takes */
+	size_t renewals_most;         /* after so many no worker can be had any more; 0: no end */
 	double try_s;                 /* what verifying a candidate takes */
 	size_t stop_after;            /* tries after which `stop` is set, 0 never */
 	volatile sig_atomic_t stop;   /* for options->stop */
@@ -35,7 +37,7 @@ struct fake_world {
 	int (*broken)(const struct tcb_geometry *geometry);
 	int counting_kills; /* tcb_evaluator_counters fails as if the candidate had died */
 	/* what happened */
-	size_t tries, calls, counted, created;
+	size_t tries, calls, counted, created, renewals;
 	double now_s;
 };
 extern struct fake_world fake_world;

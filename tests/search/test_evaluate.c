@@ -317,6 +317,35 @@ static void failing_in_the_finals(void **state)
 	tcb_evaluator_destroy(evaluator);
 }
 
+/* A worker that took the place of another one dies and hangs over its candidates: the others lose no round. */
+static void another_worker(void **state)
+{
+	(void)state;
+	enum { ROUNDS = 20, COUNT = 4 };
+	struct tcb_evaluator *evaluator = evaluator_with(2, 3);
+	struct tcb_geometry geometries[COUNT];
+	planted_geometry(PLANTED_GOOD, 0, THREADS, &geometries[0]);
+	planted_geometry(PLANTED_SLOW, 1, THREADS, &geometries[1]);
+	planted_geometry(PLANTED_CRASHES_LATER, 0, THREADS, &geometries[2]);
+	planted_geometry(PLANTED_ENDLESS, 0, THREADS, &geometries[3]);
+	double ns[COUNT * ROUNDS];
+	struct tcb_error err;
+	tcb_evaluator_renew(evaluator);
+	tcb_evaluator_renew(evaluator);
+	for (size_t count = 2; count <= COUNT; count++) {
+		if (tcb_evaluator_interleave(evaluator, geometries, count, TCB_HOT, ROUNDS, 3, ns, NULL, &err) !=
+		    TCB_OK)
+			fail_msg("%zu: %s", count, err.message);
+		for (size_t r = 0; r < 2 * ROUNDS; r++)
+			assert_true(ns[r] > 0);
+		for (size_t g = 2; g < count; g++)
+			assert_true(isnan(ns[g * ROUNDS + ROUNDS - 1]));
+		tcb_evaluator_renew(evaluator);
+	}
+	assert_good(try(evaluator, PLANTED_GOOD, 0));
+	tcb_evaluator_destroy(evaluator);
+}
+
 static void counted_events(void **state)
 {
 	(void)state;
@@ -528,6 +557,7 @@ int main(void)
 		cmocka_unit_test(many_samples),
 		cmocka_unit_test(interleaved_finals),
 		cmocka_unit_test(failing_in_the_finals),
+		cmocka_unit_test(another_worker),
 		cmocka_unit_test(counted_events),
 		cmocka_unit_test(interrupt_is_prompt),
 		cmocka_unit_test(keeps_off_the_terminal),

@@ -342,6 +342,68 @@ static void test_everything_breaks(void **state)
 	tcb_verdict_fini(&verdict);
 }
 
+/* Candidates that are equally fast in the mean, but not within a process. */
+static double alike(const struct tcb_geometry *geometry, enum tcb_state state)
+{
+	(void)state;
+	return fake_hash(geometry, 11) < 0.5 ? 1e6 : 1.2e6;
+}
+
+/* The ratio of two finalists moves by several per cent from process to process: with one worker it is called certain
+ * where it is not, with legs the intervals hold, and the time is kept. */
+static void test_legs(void **state)
+{
+	(void)state;
+	size_t wrong[2] = { 0, 0 }, said[2] = { 0, 0 };
+	fake_world.true_ns = alike;
+	fake_world.placement = 0.03;
+	for (size_t i = 0; i < space->count; i++)
+		score[i] = i % 100 == 3 || i == setup.anchor
+				   ? scored(alike(&space->geometries[i], TCB_COLD) / 1e6, 0.03)
+				   : (struct tcb_interval){ NAN, NAN, NAN };
+	setup.anchor_ns = alike(&space->geometries[setup.anchor], TCB_COLD);
+	setup.report = NULL;
+	setup.seconds = 10;
+	for (int repeat = 0; repeat < 40; repeat++) {
+		struct tcb_verdict verdict;
+		const double start = fake_world.now_s;
+		const int legs = repeat % 2;
+		setup.renew_s = fake_world.renew_s = legs ? 0.05 : 0;
+		setup.seed = (uint64_t)repeat;
+		tcb_evaluator_renew(evaluator);
+		assert_int_equal(tcb_finals_run(&setup, &verdict, NULL), TCB_OK);
+		assert_true(fake_world.now_s - start < 1.1 * setup.seconds);
+		for (size_t f = 1; f < verdict.finalist_count; f++) {
+			const struct tcb_finalist *finalist = &verdict.finalists[f];
+			const double truth =
+				alike(&finalist->geometry, TCB_COLD) / alike(&verdict.finalists[0].geometry, TCB_COLD);
+			said[legs]++;
+			wrong[legs] += !(finalist->ratio.lo <= truth && truth <= finalist->ratio.hi);
+		}
+		tcb_verdict_fini(&verdict);
+	}
+	print_message("intervals that miss: %zu of %zu in one process, %zu of %zu with legs\n", wrong[0], said[0],
+		      wrong[1], said[1]);
+	assert_true((double)wrong[0] > 0.4 * (double)said[0]);
+	/* The winner is the luckiest of many, so that a few more miss than one in twenty. */
+	assert_true((double)wrong[1] < 0.15 * (double)said[1]);
+}
+
+/* No further worker can be had: what was measured until then is judged. */
+static void test_worker_is_lost(void **state)
+{
+	(void)state;
+	struct tcb_verdict verdict;
+	setup.renew_s = fake_world.renew_s = 0.05;
+	setup.finalists = space->count; /* no rungs */
+	fake_world.renewals_most = 2;
+	assert_int_equal(tcb_finals_run(&setup, &verdict, NULL), TCB_OK);
+	assert_true(verdict.valid && fake_world.renewals == 3);
+	assert_true(seen.samples >= 16 && seen.samples < 300);
+	assert_true(is_tied(&verdict, best_index()));
+	tcb_verdict_fini(&verdict);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -355,6 +417,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_long_calls, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_interrupt_and_nothing, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_everything_breaks, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_legs, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_worker_is_lost, set_up, tear_down),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

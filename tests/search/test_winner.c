@@ -22,14 +22,20 @@ static void fill_geometries(struct tcb_geometry *geometries, size_t count)
 	}
 }
 
+static double placement; /* of a candidate in one leg, relative */
+static const struct tcb_legs LEGS = { 6, { 0, 10, 20, 30, 40, 50 } };
+
 /* Rounds under drift, with lognormal noise and now and then a burst. */
 static void fill_samples(double *samples, const double *truth, size_t count, struct tcb_rng *rng)
 {
+	double luck[COUNT_MOST];
 	for (size_t r = 0; r < ROUNDS; r++) {
+		for (size_t g = 0; g < count && r % 10 == 0; g++)
+			luck[g] = exp(placement > 0 ? placement * tcb_rng_normal(rng) : 0);
 		const double drift = 1 + 0.2 * sin(0.3 * (double)r);
 		for (size_t g = 0; g < count; g++) {
 			const double burst = tcb_rng_unit(rng) < 0.05 ? 1.5 : 1;
-			samples[g * ROUNDS + r] = truth[g] * drift * burst * exp(0.01 * tcb_rng_normal(rng));
+			samples[g * ROUNDS + r] = truth[g] * luck[g] * drift * burst * exp(0.01 * tcb_rng_normal(rng));
 		}
 	}
 }
@@ -50,7 +56,8 @@ static struct verdict judge(const double *truth, size_t count, const struct tcb_
 	double scores[COUNT_MOST];
 	for (size_t g = 0; g < count; g++)
 		scores[g] = score_bias * truth[g] / truth[0];
-	const struct tcb_winner_field field = { samples, geometries, count, ROUNDS, 0, scores, others, other_count };
+	const struct tcb_winner_field field = { samples, geometries, count,  ROUNDS,     placement > 0 ? &LEGS : NULL,
+						0,       scores,     others, other_count };
 	struct verdict verdict;
 	struct tcb_error err;
 	fill_geometries(geometries, count);
@@ -134,6 +141,17 @@ static void test_calibration(void **state)
 	check_calibration(0.0005, 4, 0.25, 0.002);
 }
 
+/* The rounds of a leg have their candidates' luck in common. */
+static void test_calibration_of_legs(void **state)
+{
+	(void)state;
+	placement = 0.02;
+	check_calibration(0.1, 4, 0.1, 0.003);
+	check_calibration(0.02, 4, 0.2, 0.004);
+	check_calibration(0.005, 4, 0.25, 0.004);
+	placement = 0;
+}
+
 /* Who was not in the finals counts by its score: the more may be as fast, the less sure is the winner. */
 static void test_others(void **state)
 {
@@ -180,6 +198,7 @@ int main(void)
 		cmocka_unit_test(test_alone),
 		cmocka_unit_test(test_same_seed_same_answer),
 		cmocka_unit_test(test_calibration),
+		cmocka_unit_test(test_calibration_of_legs),
 		cmocka_unit_test(test_others),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
