@@ -261,10 +261,10 @@ static void say_result(const struct sweep_job *job)
 	print_ended(job, ended, sizeof ended);
 	if (is_modelled(job->run))
 		cli_say("%s: ranked %zu candidates of %zu by the model, %zu of them failed; nothing was measured, "
-			"because %s%s",
+			"because %s%s%s",
 			job->label, result->tried, result->space_count, result->failed,
 			job->run->place.gpu.ordinal < 0 ? job->run->place.device.name : "--effort estimate says so",
-			job->run->place.gpu.ordinal < 0 ? " is not attached" : "");
+			job->run->place.gpu.ordinal < 0 ? " is not attached" : "", ended);
 	else if (job->run->args->finals_only)
 		cli_say("%s: held the finals among the %zu candidates that are known, of %zu", job->label,
 			result->known, result->space_count);

@@ -177,7 +177,9 @@ enum tcb_status tcb_model_calibrate(struct tcb_model *model, struct tcb_codes **
 	while (done < count && tcb_clock_ns() < end_ns) {
 		const struct tcb_geometry *geometry = &space->geometries[sample[done]];
 		const struct tcb_code *code;
-		for (; wanted < count && wanted < done + tcb_codes_ahead(*codes); wanted++)
+		for (; wanted < count && wanted < done + tcb_codes_ahead(*codes) &&
+		       (wanted == done || tcb_clock_ns() < end_ns);
+		     wanted++)
 			TCB_TRY(tcb_codes_want(*codes, &space->geometries[sample[wanted]], err));
 		TCB_TRY(tcb_codes_wait(*codes, geometry, end_ns, &is_there, err));
 		if (!is_there)

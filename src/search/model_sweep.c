@@ -34,6 +34,7 @@ static const double PROGRESS_EVERY_S = 0.25;
 struct modelling {
 	struct tcb_model model;
 	const struct tcb_sweep_options *options;
+	const struct tcb_gpu *gpu;
 	struct tcb_space *space;
 	struct tcb_pool *pool;
 	double *ns[TCB_STATE_COUNT]; /* [space index]; NaN: not modelled, or not possible */
@@ -143,6 +144,27 @@ static void tell(struct modelling *m, size_t task)
 	m->strategy->tell(m->strategist, index, &told);
 }
 
+/* What reading the operands takes at least. */
+static double limit_ns(const struct modelling *m, int state)
+{
+	const double bytes = m->model.op->traffic(m->model.problem);
+	const int is_cached = state == TCB_HOT && bytes <= (double)m->model.machine.cache_bytes;
+	return 1e9 * bytes / (is_cached ? m->model.machine.cache_bytes_s : m->gpu->read_bytes_s);
+}
+
+/* Is the best so far as near to the limit as asked for? */
+static int is_at_target(struct modelling *m)
+{
+	int is_near = m->options->target_ratio > 0;
+	for (int s = 0; s < TCB_STATE_COUNT; s++) {
+		if (!models(m, s) || !m->progress.best[s])
+			continue;
+		m->out->of_limit[s] = m->progress.best_ns[s] / limit_ns(m, s);
+		is_near &= m->out->of_limit[s] <= m->options->target_ratio;
+	}
+	return is_near && m->out->tried > m->out->failed;
+}
+
 /* --- the space --- */
 
 static double spent(const struct modelling *m)
@@ -188,6 +210,8 @@ static enum tcb_status model_space(struct modelling *m, struct tcb_error *err)
 		show_progress(m, "model", 0);
 		if (m->options->stop && *m->options->stop)
 			return tcb_fail(err, TCB_E_INTERRUPTED, "interrupted");
+		if (is_at_target(m))
+			break;
 		const size_t most = batch_size(m, since);
 		m->batch_count = 0;
 		while (m->batch_count < most && spent(m) < 1) {
@@ -200,7 +224,7 @@ static enum tcb_status model_space(struct modelling *m, struct tcb_error *err)
 			break;
 	}
 	m->out->complete = m->out->tried == m->space->count;
-	m->out->ended = m->out->complete ? TCB_ENDED_COMPLETE : TCB_ENDED_BUDGET;
+	m->out->ended = m->out->complete ? TCB_ENDED_COMPLETE : is_at_target(m) ? TCB_ENDED_TARGET : TCB_ENDED_BUDGET;
 	return TCB_OK;
 }
 
@@ -257,7 +281,9 @@ static enum tcb_status assemble(struct modelling *m, struct tcb_codes *codes, co
 			const uint64_t end_ns = isfinite(m->until_s) ? (uint64_t)(1e9 * m->until_s) : INT64_MAX;
 			const struct tcb_code *code;
 			int is_there;
-			for (; wanted < count && wanted < i + tcb_codes_ahead(codes); wanted++)
+			for (; wanted < count && wanted < i + tcb_codes_ahead(codes) &&
+			       (wanted == i || now_s() < m->until_s);
+			     wanted++)
 				TCB_TRY(tcb_codes_want(codes, &m->space->geometries[candidates[wanted]], err));
 			TCB_TRY(tcb_codes_wait(codes, &m->space->geometries[candidates[i]], end_ns, &is_there, err));
 			if (!is_there)
@@ -334,8 +360,7 @@ static enum tcb_status fill_finalist(const struct modelling *m, int state, size_
 				      out->signature, err);
 }
 
-static enum tcb_status judge(const struct modelling *m, int state, const struct tcb_gpu *gpu, const char *assembler,
-			     struct tcb_error *err)
+static enum tcb_status judge(const struct modelling *m, int state, const char *assembler, struct tcb_error *err)
 {
 	struct tcb_verdict *verdict = &m->out->verdict[state];
 	size_t best[TIES_MOST];
@@ -354,9 +379,7 @@ static enum tcb_status judge(const struct modelling *m, int state, const struct 
 	TCB_TRY(fill_finalist(m, state, m->space->default_index, best[0], &verdict->fallback, err));
 	verdict->speedup = point(verdict->fallback.ns.median / verdict->finalists[0].ns.median);
 	verdict->regret = verdict->flip_probability = NAN;
-	const double bytes = m->model.op->traffic(m->model.problem);
-	const int is_cached = state == TCB_HOT && bytes <= (double)m->model.machine.cache_bytes;
-	verdict->limit_ns = point(1e9 * bytes / (is_cached ? m->model.machine.cache_bytes_s : gpu->read_bytes_s));
+	verdict->limit_ns = point(limit_ns(m, state));
 	snprintf(verdict->limit_method, sizeof verdict->limit_method, "nominal bandwidth; model with %.32s",
 		 m->is_estimated || strstr(assembler, "driver") ? "estimated registers" : assembler);
 	verdict->valid = 1;
@@ -401,7 +424,7 @@ static void divide_budget(struct modelling *m, double seconds)
 	m->model_until_s = m->until_s - (budget > 0 ? kept : 0);
 }
 
-static enum tcb_status run(struct modelling *m, const struct tcb_gpu *gpu, struct tcb_error *err)
+static enum tcb_status run(struct modelling *m, struct tcb_error *err)
 {
 	const size_t trials = m->options->max_trials ? m->options->max_trials : m->space->count;
 	const double sample_s = SAMPLE_PART * m->options->budget_s, before_s = now_s();
@@ -416,7 +439,7 @@ static enum tcb_status run(struct modelling *m, const struct tcb_gpu *gpu, struc
 		status = assemble_best(m, codes, err);
 	for (int s = 0; s < TCB_STATE_COUNT && status == TCB_OK; s++)
 		if (models(m, s))
-			status = judge(m, s, gpu, tcb_codes_assembler(codes), err);
+			status = judge(m, s, tcb_codes_assembler(codes), err);
 	tcb_codes_destroy(codes);
 	return status;
 }
@@ -432,6 +455,7 @@ enum tcb_status tcb_model_sweep(const struct tcb_op *op, const struct tcb_proble
 	if (!m)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for a model");
 	m->options = options;
+	m->gpu = &place->gpu;
 	m->out = out;
 	m->start_s = now_s() - options->spent_s;
 	m->progress.expected_gain = NAN;
@@ -439,7 +463,7 @@ enum tcb_status tcb_model_sweep(const struct tcb_op *op, const struct tcb_proble
 	if (status == TCB_OK)
 		status = prepare(m, err);
 	if (status == TCB_OK)
-		status = run(m, &place->gpu, err);
+		status = run(m, err);
 	if (m->strategist)
 		m->strategy->destroy(m->strategist);
 	out->took_s = now_s() - m->start_s;
