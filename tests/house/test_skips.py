@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""A test that fails is failed, whatever else it skips; one that only skips is skipped, and its reason is listed.
+"""A test that fails is failed, whatever else it skips; one that only skips is skipped, and its reason is listed; what a
+program skips that a test expects to skip (expect.sh) is not.
 
-    test_skips.py SKIP_SAMPLE CTEST LIST_SKIPS
+    test_skips.py SKIP_SAMPLE CTEST LIST_SKIPS EXPECT
 
 Runs programs of skip_sample.c under a ctest of its own, with the property that tests/CMakeLists.txt gives to tests.
 """
@@ -10,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 
-SAMPLE, CTEST, LIST_SKIPS = sys.argv[1:]
+SAMPLE, CTEST, LIST_SKIPS, EXPECT = sys.argv[1:]
 # name -> what its tests do, what ctest says
 PROGRAMS = {
     "passes": (["pass"], "Passed"),
@@ -29,6 +30,7 @@ def main():
         for name, (does, _) in PROGRAMS.items():
             lines.append(f'add_test({name} "{SAMPLE}" {" ".join(does)})')
             lines.append(f"set_tests_properties({name} PROPERTIES SKIP_RETURN_CODE 77)")
+        lines.append(f'add_test(expects_a_skip "{EXPECT}" 77 "^SKIPPED: it was told to$" "{SAMPLE}" skip)')
         (pathlib.Path(folder) / "CTestTestfile.cmake").write_text("\n".join(lines) + "\n")
         said = subprocess.run([CTEST], cwd=folder, capture_output=True, text=True).stdout
         for name, (_, expected) in PROGRAMS.items():
@@ -36,7 +38,7 @@ def main():
             if expected not in line:
                 wrong.append(f"{name} is not {expected}: {line}")
         failed = sum(expected == "Failed" for _, expected in PROGRAMS.values())
-        if f"{failed} tests failed out of {len(PROGRAMS)}" not in said:
+        if f"{failed} tests failed out of {len(PROGRAMS) + 1}" not in said:
             wrong.append(said)
         listed = subprocess.run([LIST_SKIPS, folder], capture_output=True, text=True).stdout.splitlines()
         names = [name for name, (does, _) in PROGRAMS.items() if "skip" in does]
