@@ -11,6 +11,7 @@
 #include "base/util.h"
 #include "cmocka_all.h"
 #include "fake_evaluator.h"
+#include "instrumented.h"
 #include "kernels/signature.h"
 #include "trial_store.h"
 
@@ -147,7 +148,7 @@ static void test_winner_stays_in_tie_set(void **state)
 		{ 0.05, 0.10, 0.10, 0.003, plateau },        { 0.02, 0.08, 0.03, 0.003, fake_landscape },
 		{ 0.05, 0.15, 0.10, 0.003, fake_landscape },
 	};
-	enum { WORLD_COUNT = sizeof WORLDS / sizeof *WORLDS, PAIRS = 8 };
+	enum { WORLD_COUNT = sizeof WORLDS / sizeof *WORLDS, PAIRS = TEST_IS_INSTRUMENTED ? 3 : 8 };
 	size_t judged = 0, flipped = 0;
 	double most_regret = 0;
 	for (size_t w = 0; w < WORLD_COUNT; w++) {
