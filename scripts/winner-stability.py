@@ -9,8 +9,8 @@ database of its own, and what the first of each pair says of itself held against
 OUT gets the databases and pairs.json.  What is there is not measured again: after --minutes the script ends, and the same
 command goes on.  Prints, for each cache state:
 
-    in the tie set   pairs whose second winner is in the first's tie set, and why the others are not: untried by the
-                     first sweep, or shown to be slower
+    in the tie set   pairs whose second winner is in the first's tie set, and of the others those that the first sweep
+                     did not try, and those whose machine was another: the winners' own times are more than 5 % apart
     flips            pairs with another winner, and what the first sweeps expected (flip_probability, in the mean)
     regret           how much slower the first's winner is than the fastest of all winners that the first sweep tried,
                      and what the first sweeps expected (regret, in the mean).  By times measured side by side
@@ -34,6 +34,7 @@ import time
 
 TOGETHER = 6  # geometries that one bench takes
 STATES = ("hot", "cold")
+MOVED = 1.05
 
 
 def call(command):
@@ -143,6 +144,7 @@ def report(state, sweeps, benches):
     rows = [{"flip": second[state]["geometry"] != first[state]["geometry"],
              "in": second[state]["geometry"] in first[state]["ties"],
              "tried": second[state]["geometry"] in first["tried"],
+             "moved": not 1 / MOVED < first[state]["ns"] / second[state]["ns"] < MOVED,
              "loss": loss(benches, state, first[state]["geometry"],
                           sorted(w for w in winners if w in first["tried"])),
              "said_flip": first[state]["flip"] or 0.0, "said_loss": first[state]["regret"] or 0.0}
@@ -150,11 +152,14 @@ def report(state, sweeps, benches):
     counts = [len(sweep[state]["ties"]) for sweep in sweeps]
     inside, flips = sum(row["in"] for row in rows), sum(row["flip"] for row in rows)
     untried = sum(not row["tried"] for row in rows)
+    moved = sum(row["moved"] for row in rows)
+    moved_out = sum(row["moved"] and row["tried"] and not row["in"] for row in rows)
     off = [row["loss"] - row["said_loss"] for row in rows]
     error = statistics.stdev(off) / math.sqrt(len(off)) if len(off) > 1 else math.nan
     print(f"\n{state}: {len(winners)} winners, tie sets of {min(counts)} to {max(counts)} candidates, "
           f"{statistics.median(counts):g} in the median")
-    print(f"in the tie set  {inside} of {len(rows)}; of the others {untried} untried")
+    print(f"in the tie set  {inside} of {len(rows)}; of the others {untried} untried, {moved_out} on a machine that had moved "
+          f"(as in {moved} pairs of all)")
     print(f"flips           {flips} of {len(rows)} ({flips / len(rows):.2f}); expected "
           f"{mean([row['said_flip'] for row in rows]):.2f}")
     print(f"regret          {100 * mean([row['loss'] for row in rows]):.2f} % in the mean, "
