@@ -215,9 +215,12 @@ int tcb_default_apply(const char *form, const struct tcb_problem *problem, const
 
 /* --- other numbers of threads --- */
 
-enum { HALVINGS = 8 };
+enum {
+	HALVINGS = 8,
+	HALVING_COSTS = 10, /* percent of the largest part: smaller tasks are worth it where they make parts even */
+};
 
-/* SIZE is cut into as many parts as the standard's tile makes of it; OF it the size of a part, of TILE at least one. */
+/* SIZE is cut into as many parts as the standard's tile makes of it: MACRO becomes as large as one, MIDI no larger. */
 static void cut(size_t size, size_t standard, size_t micro, size_t *macro, size_t *midi)
 {
 	const size_t parts = size && standard ? tcb_div_up(size, standard) : 1;
@@ -227,10 +230,35 @@ static void cut(size_t size, size_t standard, size_t micro, size_t *macro, size_
 	*midi = tcb_least(*midi, *macro);
 }
 
+/* Of DEALT with midi tiles halved or not what makes the smallest parts; 0 where nothing is legal. */
+static int settle_dealt(const struct place *place, const struct tcb_target *target, tcb_fields whole,
+			const struct tcb_geometry *dealt, struct tcb_geometry *out)
+{
+	const struct tcb_tile *midi = &dealt->tile[TCB_MIDI], *micro = &dealt->tile[TCB_MICRO];
+	double least = INFINITY;
+	for (unsigned halvings = 0; halvings <= HALVINGS; halvings++)
+		for (unsigned of_n = 0; of_n <= halvings; of_n++) {
+			struct tcb_geometry trial = *dealt;
+			trial.tile[TCB_MIDI].m = tcb_most(midi->m >> (halvings - of_n), micro->m);
+			trial.tile[TCB_MIDI].n = tcb_most(midi->n >> of_n, micro->n);
+			if (!settle(place, target, whole, &trial))
+				continue;
+			const double part = (double)trial.tile[TCB_MACRO].m * (double)trial.tile[TCB_MACRO].n;
+			const double cost = part * (100 + HALVING_COSTS * halvings);
+			if (cost >= least)
+				continue;
+			least = cost;
+			*out = trial;
+		}
+	return isfinite(least);
+}
+
 /* FORM's, with the threads, the schedule and the parts of the op's own default; smaller tasks where they must be. */
 static int apply_dealt(const char *form, const struct tcb_problem *problem, const struct tcb_target *target,
 		       struct tcb_geometry *out)
 {
+	const tcb_fields of_midi = tcb_field_bit((struct tcb_field){ TCB_AXIS_TILE_M, TCB_MIDI }) |
+				   tcb_field_bit((struct tcb_field){ TCB_AXIS_TILE_N, TCB_MIDI });
 	struct place place;
 	struct tcb_geometry dealt;
 	tcb_fields whole;
@@ -243,19 +271,7 @@ static int apply_dealt(const char *form, const struct tcb_problem *problem, cons
 	cut(problem->shape.n, standard->n, micro->n, &macro->n, &midi->n);
 	dealt.knob[TCB_KNOB_THREADS] = place.standard.knob[TCB_KNOB_THREADS];
 	dealt.knob[TCB_KNOB_SCHED] = place.standard.knob[TCB_KNOB_SCHED];
-	whole &= ~(tcb_fields)(tcb_field_bit((struct tcb_field){ TCB_AXIS_TILE_M, TCB_MACRO }) |
-			       tcb_field_bit((struct tcb_field){ TCB_AXIS_TILE_N, TCB_MACRO }) |
-			       tcb_field_bit((struct tcb_field){ TCB_AXIS_TILE_M, TCB_MIDI }) |
-			       tcb_field_bit((struct tcb_field){ TCB_AXIS_TILE_N, TCB_MIDI }));
-	for (int halvings = 0; halvings <= HALVINGS; halvings++)
-		for (int of_n = 0; of_n <= halvings; of_n++) {
-			*out = dealt;
-			out->tile[TCB_MIDI].m = tcb_most(midi->m >> (halvings - of_n), micro->m);
-			out->tile[TCB_MIDI].n = tcb_most(midi->n >> of_n, micro->n);
-			if (settle(&place, target, whole, out))
-				return 1;
-		}
-	return 0;
+	return settle_dealt(&place, target, whole & ~of_midi, &dealt, out);
 }
 
 const struct tcb_default_rule *tcb_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
