@@ -5,10 +5,12 @@
     scripts/quick-against-long.py TCBTUNE OUT --problem OP:SHAPE[:CONTRACT]... [--device cpu] [--threads N]
         [--short 10s] [--long 200s] [--winners DB] [--rotation BYTES] [--seed 1]
 
-For each problem a sweep of --short into OUT/short.db, one of --long into OUT/long.db, and the winners of both side by
-side (tcbtune bench, both in the same rounds): the ratio of the short one's time to the long one's, cold and hot.
+For each problem a sweep of --short into a database of its own (OUT/short-N.db: it starts with the default and the
+model's best, as everybody's first sweep does), one of --long into OUT/long.db, and the winners of both side by side
+(tcbtune bench, both in the same rounds): the ratio of the short one's time to the long one's, cold and hot.
 --winners DB: where that database has a winner for the problem, it stands for the long sweep's (a space that was measured
-whole needs no other).  A problem of which OUT has both goes straight to the bench.
+whole needs no other).  A problem of which OUT has both goes straight to the bench.  "default" is how much slower than
+the long sweep's winner the default geometry was that the short sweep began with.
 
 Exit: 0 every ratio is at most 1.03; 1 some are not; 2 wrong usage.
 """
@@ -40,22 +42,24 @@ def winners_of(args, words, db):
     return found
 
 
-def sweep(args, words, db, budget):
+def sweep(args, words, db, budget, starts):
     known = winners_of(args, words, db) if db.exists() else {}
     if len(known) == 2:
         return known, None
     document = call([args.tcbtune, "sweep", *words, *args.rotating, "--budget", budget, "--until-stable", "none", "--seed",
-                     args.seed, "--starts", "none", "--counters", "none", "--db", db, "--json"])
+                     args.seed, "--starts", starts, "--counters", "none", "--db", db, "--json"])
     one = document["sweeps"][0]
     return {best["state"]: best["geometry"] for best in one["best"]}, one["tried"]
 
 
-def compare(args, words, first, second):
-    if first == second:
-        return 1.0
-    document = call([args.tcbtune, "bench", *words, *args.rotating, "--budget", "6s", "--geometry", first, "--geometry",
-                     second, "--json"])
-    return document
+def compare(args, words, state, short, long):
+    """Times of the short sweep's winner and of the default geometry over that of the long sweep's, in STATE."""
+    command = [args.tcbtune, "bench", *words, *args.rotating, "--budget", "6s", "--geometry", short]
+    document = call([*command, *([] if short == long else ["--geometry", long]), "--json"])
+    rows = next(result for result in document["results"] if result["state"] == state)["rows"]
+    over = {row["geometry"]: row["over_first"]["median"] for row in rows}
+    default = next((row["over_first"]["median"] for row in rows if row["role"] == "default"), 1)
+    return over.get(short, 1) / over.get(long, 1), default / over.get(long, 1)
 
 
 def main():
@@ -74,26 +78,21 @@ def main():
     args.out.mkdir(parents=True, exist_ok=True)
     args.rotating = ["--rotation", args.rotation] if args.rotation else []
     worst = 0
-    print(f"{'problem':44} {'short':>6} {'long':>6}   cold    hot")
-    for problem in args.problem:
+    print(f"{'problem':44} {'short':>6} {'long':>6}   cold  default    hot  default")
+    for number, problem in enumerate(args.problem):
         op, shape, *contract = problem.split(":")
         words = ["--op", op, "--shape", shape, "--device", args.device]
         words += ["--contract", contract[0]] if contract else []
         words += ["--threads", args.threads] if args.threads else []
-        short, short_tried = sweep(args, words, args.out / "short.db", args.short)
+        short, short_tried = sweep(args, words, args.out / f"short-{number}.db", args.short, "all")
         long = winners_of(args, words, args.winners) if args.winners else {}
         long_tried = None
         if len(long) < 2:
-            long, long_tried = sweep(args, words, args.out / "long.db", args.long)
-        ratios = []
-        for state in ("cold", "hot"):
-            answer = compare(args, words, short[state], long[state])
-            if answer != 1.0:
-                rows = next(r for r in answer["results"] if r["state"] == state)["rows"]
-                answer = 1 / next(row["over_first"]["median"] for row in rows if row["geometry"] == long[state])
-            ratios.append(answer)
-        worst = max(worst, *ratios)
-        print(f"{problem:44} {short_tried or '-':>6} {long_tried or '-':>6}  {ratios[0]:.3f}  {ratios[1]:.3f}", flush=True)
+            long, long_tried = sweep(args, words, args.out / "long.db", args.long, "none")
+        pairs = [compare(args, words, state, short[state], long[state]) for state in ("cold", "hot")]
+        worst = max(worst, *(ratio for ratio, default in pairs))
+        print(f"{problem:44} {short_tried or '-':>6} {long_tried or '-':>6}  " +
+              "  ".join(f"{ratio:.3f} {default:8.3f}" for ratio, default in pairs), flush=True)
     print(f"the worst: {worst:.3f}")
     sys.exit(0 if worst <= MOST else 1)
 

@@ -43,9 +43,11 @@ static double now_s(void)
 	return 1e-9 * (double)tcb_clock_ns();
 }
 
-static double finals_reserve(double budget_s)
+static double finals_reserve(const struct tcb_sweep *sweep)
 {
-	return fmax(FINALS_SHARE * budget_s, fmin(FINALS_SHARE_MOST * budget_s, FINALS_LEAST_S));
+	const double budget_s = sweep->options->budget_s;
+	const double most = sweep->gpu ? FINALS_SHARE : FINALS_SHARE_MOST; /* a GPU's samples hardly differ */
+	return fmax(FINALS_SHARE * budget_s, fmin(most * budget_s, FINALS_LEAST_S));
 }
 
 /* What a candidate takes; before one of a known layout was tried, by the calls of the anchor. */
@@ -76,7 +78,7 @@ static double screening_left(const struct tcb_sweep *sweep)
 	double finals = FINALS_MOST_S;
 	if (sweep->options->budget_s > 0) {
 		screening = fmin(screening, fmax(0, sweep->screen_end_s - now_s()));
-		finals = fmin(finals, finals_reserve(sweep->options->budget_s));
+		finals = fmin(finals, finals_reserve(sweep));
 	}
 	return screening + finals;
 }
@@ -595,7 +597,7 @@ static enum tcb_status run(struct tcb_sweep *sweep, struct tcb_error *err)
 	tcb_sweep_say_ended(sweep,
 			    budget_spent(sweep) >= 1 || sweep->has_skipped || !has_time(sweep, 1, sweep->screen_end_s));
 	if (sweep->options->budget_s > 0) /* the finals take no more for the time that is left over */
-		sweep->end_s = fmin(sweep->end_s, now_s() + finals_reserve(sweep->options->budget_s));
+		sweep->end_s = fmin(sweep->end_s, now_s() + finals_reserve(sweep));
 	if (status != TCB_OK || sweep->anchor == SIZE_MAX)
 		return status;
 	if (sweep->target->kind == TCB_TARGET_CUDA)
@@ -638,7 +640,7 @@ enum tcb_status tcb_sweep_run(const struct tcb_op *op, const struct tcb_problem 
 		.progress = { .expected_gain = NAN },
 	};
 	sweep.end_s = sweep.start_s + (1 - ENDING_SHARE) * options->budget_s;
-	sweep.screen_end_s = sweep.end_s - finals_reserve(options->budget_s);
+	sweep.screen_end_s = sweep.end_s - finals_reserve(&sweep);
 	for (int s = 0; s < TCB_STATE_COUNT; s++) {
 		out->verdict[s].state = (enum tcb_state)s;
 		sweep.best_score[s] = INFINITY;
