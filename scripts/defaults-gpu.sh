@@ -44,18 +44,23 @@ mkdir -p "$known"
 
 echo "sweeps to learn from, then to judge on"
 date >>"$out/log.txt"
-sweep train.db q4k_matmul f16 8x1024x4096 32x8192x2048 128x2048x8192 512x11008x4096 2048x4096x4096
-sweep train.db q4k_matmul q8 32x1024x4096 128x11008x4096
-sweep train.db q4k_matvec q8 1x1024x4096 1x2048x2048 1x8192x8192
-sweep train.db softmax f32 16x8192 64x1024 1x4096
-sweep train.db rmsnorm f32 32x8192 2048x1024
-sweep train.db matmul_f16 f16 512x4096x4096 1024x1024x1024 128x8192x1024
-sweep held.db q4k_matmul f16 16x5120x5120 64x4096x11008 256x4096x4096 1024x2048x2048
-sweep held.db q4k_matmul q8 16x4096x4096 64x5120x5120
-sweep held.db q4k_matvec q8 1x5120x5120 1x4096x11008 1x28672x4096
-sweep held.db softmax f32 128x4096 1024x2048 8x32000
-sweep held.db rmsnorm f32 256x4096 8x5120
-sweep held.db matmul_f16 f16 2048x2048x2048 256x4096x1024
+sweep train.db q4k_matmul f16 64x4096x4096 48x5120x5120 192x4096x4096
+sweep train.db q4k_matmul q8 16x5120x5120 24x8192x8192 64x4096x11008
+sweep train.db q4k_matvec q8 1x5120x13824 1x11008x4096 1x2560x9728
+sweep train.db softmax f32 256x4096 32x2048 64x12288
+sweep train.db rmsnorm f32 128x5120 16x2048
+sweep train.db matmul_f16 f16 2048x4096x4096 512x512x2048 1536x1536x1536
+sweep held.db q4k_matmul f16 12x4096x4096 24x6144x4096 96x4096x4096
+sweep held.db q4k_matmul q8 8x5120x5120 48x4096x4096
+sweep held.db q4k_matvec q8 1x6144x4096 1x4096x12288 1x13824x5120
+sweep held.db softmax f32 96x4096 512x2048 24x16384
+sweep held.db rmsnorm f32 64x4096 512x5120
+sweep held.db matmul_f16 f16 1024x4096x1024 3072x3072x3072 384x2048x4096
+
+# With many tokens a candidate takes longer.
+budget=${BUDGET_LONG:-15s}
+sweep train.db q4k_matmul f16 256x11008x4096 1024x4096x4096
+sweep held.db q4k_matmul f16 384x5120x5120 768x4096x4096
 
 echo "what is missing"
 "$tcbtune" defaults "$known"/*.db "$out/train.db" --judge "$out/held.db" --arch "$arch" \

@@ -190,6 +190,59 @@ static int is_legal(const struct place *place, const struct tcb_target *target, 
 	return !tcb_constraint_first(&candidate, NULL);
 }
 
+/* --- numbers that do not go with each other at another shape --- */
+
+/* A number of an axis other than the geometry's. */
+struct change {
+	struct tcb_field field;
+	int64_t value;
+	double far;
+};
+
+enum { CHANGES_MAX = TCB_AXES_MAX * TCB_AXIS_VALUES_MAX };
+
+static size_t list_changes(const struct place *place, const struct tcb_geometry *geometry,
+			   struct change changes[CHANGES_MAX])
+{
+	size_t count = 0;
+	for (size_t a = 0; a < place->axis_count; a++) {
+		const struct tcb_axis *axis = &place->axes[a];
+		const struct tcb_field field = { axis->kind, axis->which };
+		const int64_t value = tcb_field_get(field, geometry);
+		for (size_t v = 0; v < axis->count && is_number(field) && value != TCB_KNOB_UNSET; v++)
+			if (axis->values[v] != value && axis->values[v] != TCB_KNOB_UNSET)
+				changes[count++] =
+					(struct change){ field, axis->values[v], distance(axis->values[v], value, 0) };
+	}
+	return count;
+}
+
+/* GEOMETRY with the change of one number, or else of two, that makes it legal and is the smallest; 0: there is none.
+ * So a split of k goes on to serve a k of which it is no divisor. */
+static int mend(const struct place *place, const struct tcb_target *target, struct tcb_geometry *geometry)
+{
+	struct change changes[CHANGES_MAX];
+	const size_t count = list_changes(place, geometry, changes);
+	const struct tcb_geometry from = *geometry;
+	double least = INFINITY;
+	for (int two = 0; two < 2 && least == INFINITY; two++)
+		for (size_t i = 0; i < count; i++)
+			for (size_t j = two ? i + 1 : count; j <= count; j++) {
+				struct tcb_geometry to = from;
+				const double far = changes[i].far + (j < count ? changes[j].far : 0);
+				if (far >= least || two != (j < count))
+					continue;
+				tcb_field_set(changes[i].field, changes[i].value, &to);
+				if (j < count)
+					tcb_field_set(changes[j].field, changes[j].value, &to);
+				if (!is_legal(place, target, &to))
+					continue;
+				least = far;
+				*geometry = to;
+			}
+	return least < INFINITY;
+}
+
 /* GEOMETRY moved into the space.  Rows that are not whole lines cannot be streamed; all else holds for them, too. */
 static int settle(const struct place *place, const struct tcb_target *target, tcb_fields whole,
 		  struct tcb_geometry *geometry)
@@ -198,10 +251,13 @@ static int settle(const struct place *place, const struct tcb_target *target, tc
 		return 0;
 	if (is_legal(place, target, geometry))
 		return 1;
-	if (geometry->knob[TCB_KNOB_STREAM] != 1)
-		return 0;
-	geometry->knob[TCB_KNOB_STREAM] = 0;
-	return is_legal(place, target, geometry);
+	if (geometry->knob[TCB_KNOB_STREAM] == 1) {
+		geometry->knob[TCB_KNOB_STREAM] = 0;
+		if (is_legal(place, target, geometry))
+			return 1;
+		geometry->knob[TCB_KNOB_STREAM] = 1;
+	}
+	return target->kind == TCB_TARGET_CUDA && mend(place, target, geometry);
 }
 
 int tcb_default_apply(const char *form, const struct tcb_problem *problem, const struct tcb_target *target,
