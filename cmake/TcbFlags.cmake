@@ -27,8 +27,10 @@ if(TCB_WERROR)
 endif()
 if(TCB_SANITIZE)
 	add_compile_options(-fsanitize=${TCB_SANITIZE} -fno-sanitize-recover=all)
-	# These know the ranges of values at -O2 only; the other builds have them.
-	add_compile_options(-Wno-format-truncation -Wno-maybe-uninitialized)
+	# These know the ranges of values at -O2 only; the other builds have them.  clang has none of them.
+	if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
+		add_compile_options(-Wno-format-truncation -Wno-maybe-uninitialized)
+	endif()
 	add_link_options(-fsanitize=${TCB_SANITIZE})
 endif()
 if(TCB_BUILD_FUZZERS)

@@ -198,11 +198,14 @@ static enum tcb_status merge_winners(struct tcb_db *db, struct tcb_db_merged *ou
 
 	TCB_TRY(insert_rows(db, "best", "id, device_id, problem_id, sweep_id, trial_id",
 			    "NULL, d.new, p.new, w.new, t.new", rows, &out->best, err));
+	/* Of winners that are new here: what another file says of one that is not stays out. */
 	EXEC("INSERT OR IGNORE INTO main.tie_set (best_id, position, geometry) SELECT b.id, t.position, t.geometry"
 	     " FROM source.tie_set t JOIN source.best s ON s.id = t.best_id" OF_DEVICE_AND_PROBLEM
 	     "JOIN temp.sweep_map w ON w.old = s.sweep_id JOIN main.best b ON b.device_id = d.new AND b.problem_id ="
 	     " p.new AND b.state = s.state AND b.sweep_id = w.new AND b.geometry = s.geometry AND b.measured_at ="
-	     " s.measured_at");
+	     " s.measured_at AND b.tie_count = s.tie_count WHERE NOT EXISTS (SELECT 1 FROM main.tie_set h WHERE "
+	     "h.best_id"
+	     " = b.id)");
 	return tcb_db_exec(db, settle_sql, doing, err);
 }
 
