@@ -4,8 +4,8 @@
  * After a few random trials, the next one goes to a member by chance, in
  * proportion to the square of what its trials brought lately for what they cost:
  * much for a new best, less for one among the best tenth of what is known,
- * nothing for the rest.  Each keeps a least part, and so does random, which no landscape
- * misleads.  The Gaussian process, which makes most of few results, has most of
+ * nothing for the rest.  Each keeps a least part; every twentieth trial at least is
+ * random's, which no landscape misleads.  The Gaussian process, which makes most of few results, has most of
  * the first trials; for more than some hundreds it is too dear.
  */
 #include <math.h>
@@ -25,6 +25,7 @@ enum {
 	EARLY = 0,                 /* the place of the one that needs least and costs most */
 	EARLY_MOST = 250,          /* trials, after which it has none any more */
 	FIRST = 5,                 /* random trials, unless as many are known */
+	DEALT = 20,                /* every so many trials one is random's, whoever was successful */
 	PRICES = 31,               /* the latest, whose median is the typical one */
 	NOBODY = 255,
 };
@@ -44,7 +45,7 @@ struct portfolio {
 	double prices[PRICES];
 	size_t price_count;   /* told: of them the last PRICES are kept */
 	unsigned char *asker; /* [index]: the member that asked; NOBODY */
-	size_t asked;
+	size_t asked, since_dealt; /* since_dealt: asked since random's last turn */
 };
 
 static void auto_destroy(void *self)
@@ -90,11 +91,16 @@ static int may_ask(const struct portfolio *p, size_t m)
 	return !p->is_done[m] && (m != EARLY || p->learner.count <= EARLY_MOST);
 }
 
-/* Is there nothing yet to learn from, or nothing left to be learned? */
+/*
+ * Is there nothing yet to learn from, or nothing left to be learned?  Or is it random's turn?  The members all know what
+ * was tried, so after n of its trials at least the first n / DEALT candidates of a random order are known: the best is no
+ * worse than what random search has after so many, in any space.
+ */
 static int is_chance_best(const struct portfolio *p)
 {
 	const struct tcb_learner *l = &p->learner;
-	return !p->is_done[CHANCE] && (p->asked < FIRST || (double)l->count > MOSTLY_KNOWN * (double)l->lattice->count);
+	return !p->is_done[CHANCE] && (p->asked < FIRST || p->since_dealt + 1 >= DEALT ||
+				       (double)l->count > MOSTLY_KNOWN * (double)l->lattice->count);
 }
 
 /* One of those who may, by its least part and by what its trials brought. */
@@ -137,6 +143,7 @@ static size_t auto_ask(void *self, double spent)
 			tcb_learner_take(&p->learner, index);
 			p->asker[index] = (unsigned char)m;
 			p->asked++;
+			p->since_dealt = m == CHANCE ? 0 : p->since_dealt + 1;
 			return index;
 		}
 	}

@@ -273,6 +273,29 @@ static void test_prices(void **state)
 	assert_true(differ > 0);
 }
 
+/* However well the others do, the portfolio knows what random search would have after a 20th of the trials. */
+static void test_auto_deals(void **state)
+{
+	enum { TRIALS = 300, SHARE = 20 };
+	const struct tcb_strategy *strategy = tcb_strategy_find("auto"), *random = tcb_strategy_find("random");
+	void *self = create(strategy, BOTH, 4), *baseline = create(random, BOTH, 4);
+	unsigned char *known = calloc(space->count, 1);
+	(void)state;
+	assert_non_null(known);
+	assert_true(space->count > 3 * TRIALS / 2); /* less than two thirds: the rest is dealt anyway */
+	for (size_t n = 1; n <= TRIALS; n++) {
+		const size_t index = strategy->ask(self, 0);
+		assert_true(index < space->count);
+		known[index] = 1;
+		tell(strategy, self, index, BOTH);
+		if (n % SHARE == 0)
+			assert_true(known[random->ask(baseline, 0)]);
+	}
+	free(known);
+	strategy->destroy(self);
+	random->destroy(baseline);
+}
+
 static void test_lattice(void **state)
 {
 	(void)state;
@@ -437,6 +460,7 @@ int main(void)
 		cmocka_unit_test(test_failures_are_no_centres),
 		cmocka_unit_test(test_results_are_used),
 		cmocka_unit_test(test_prices),
+		cmocka_unit_test(test_auto_deals),
 		cmocka_unit_test(test_lattice),
 		cmocka_unit_test(test_walk),
 		cmocka_unit_test(test_nearest),
