@@ -88,9 +88,10 @@ static void add_row(struct cli_table *table, const char *space, const char *stra
 		cli_table_cell(table, "%.0f / %.0f", stops->trials_median, stops->trials_high);
 		cli_table_cell(table, "%.2f", 100 * stops->predicted);
 		cli_table_cell(table, "%.2f / %.2f", 100 * stops->again, 100 * stops->again_high);
+		cli_table_cell(table, "%.0f %%", 100 * (double)stops->exceeded / (double)stops->stopped);
 		cli_table_cell(table, "%.2f / %.2f", 100 * stops->gap_median, 100 * stops->gap_high);
 	} else {
-		for (int i = 0; i < 4; i++)
+		for (int i = 0; i < 5; i++)
 			cli_table_cell(table, "-");
 	}
 }
@@ -98,8 +99,8 @@ static void add_row(struct cli_table *table, const char *space, const char *stra
 static enum tcb_status print_text(const struct stopping *s, struct tcb_error *err)
 {
 	static const struct cli_column columns[] = {
-		{ "space", 0 },     { "strategy", 0 },      { "stopped", 1 }, { "after trials", 1 },
-		{ "predicted", 1 }, { "as many again", 1 }, { "gap", 1 },
+		{ "space", 0 },     { "strategy", 0 },      { "stopped", 1 },  { "after trials", 1 },
+		{ "predicted", 1 }, { "as many again", 1 }, { "exceeded", 1 }, { "gap", 1 },
 	};
 	const struct cli_stable *asked = s->asked;
 	struct cli_table table;
@@ -121,7 +122,8 @@ static enum tcb_status print_text(const struct stopping *s, struct tcb_error *er
 		&out,
 		"stopped: runs in which, within %d trials, as many again were expected to gain less than %g %%; "
 		"of those:\nafter trials, median / 90th percentile; what was predicted, mean, and what as many again "
-		"brought,\nmean / 90th percentile, in percent; gap: percent over the optimum when they stopped, "
+		"brought,\nmean / 90th percentile, in percent; exceeded: runs in which that was more than predicted; "
+		"gap: percent over the optimum when they stopped, "
 		"median / 90th percentile\n",
 		TCB_REPLAY_STOP_MOST, 100 * asked->until);
 	return cli_emit(&out, err);
@@ -138,6 +140,7 @@ static json_t *json_stops(const char *strategy, const struct tcb_replay_stops *s
 	cli_json_set(object, "predicted_mean", cli_json_real(stops->predicted), failed);
 	cli_json_set(object, "again_mean", cli_json_real(stops->again), failed);
 	cli_json_set(object, "again_p90", cli_json_real(stops->again_high), failed);
+	cli_json_set(object, "exceeded", cli_json_size(stops->exceeded), failed);
 	cli_json_set(object, "gap_median", cli_json_real(stops->gap_median), failed);
 	cli_json_set(object, "gap_p90", cli_json_real(stops->gap_high), failed);
 	return object;

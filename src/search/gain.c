@@ -18,7 +18,7 @@
 
 #include <math.h>
 
-enum { TRIALS_LEAST = 30, WINDOW = 4, DOUBLINGS = 2, LAST = 3 }; /* WINDOW: trials now over those at its beginning */
+enum { TRIALS_LEAST = 60, WINDOW = 4, DOUBLINGS = 2, LAST = 3 }; /* WINDOW: trials now over those at its beginning */
 static const double FALL = 0.7;
 static const double UNKNOWN = 0.05; /* of a record, where there was none */
 

@@ -50,7 +50,7 @@ enum tcb_status tcb_replay_stops_judge(const struct tcb_replay_stop *runs, size_
 	double unused, *values = malloc((KINDS * count + 1) * sizeof *values);
 	if (!values)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for %zu runs", count);
-	size_t stopped = 0;
+	size_t stopped = 0, exceeded = 0;
 	for (size_t r = 0; r < count; r++) {
 		if (!runs[r].is_stopped)
 			continue;
@@ -58,9 +58,11 @@ enum tcb_status tcb_replay_stops_judge(const struct tcb_replay_stop *runs, size_
 		values[PREDICTED * count + stopped] = runs[r].predicted;
 		values[GAP * count + stopped] = runs[r].gap;
 		values[AGAIN * count + stopped++] = runs[r].again;
+		exceeded += runs[r].again > runs[r].predicted;
 	}
 	*out = (struct tcb_replay_stops){ .count = count,
 					  .stopped = stopped,
+					  .exceeded = exceeded,
 					  .predicted = mean_of(values + PREDICTED * count, stopped),
 					  .again = mean_of(values + AGAIN * count, stopped) };
 	tcb_replay_spread(values + TRIALS * count, stopped, &out->trials_median, &out->trials_high);

@@ -25,7 +25,7 @@ enum tcb_status tcb_replay_stop(const struct tcb_replay *replay, const struct tc
 
 /* Of COUNT runs, those that stopped; NaN where none did. */
 struct tcb_replay_stops {
-	size_t count, stopped;
+	size_t count, stopped, exceeded;   /* exceeded: as many trials again brought more than was predicted */
 	double trials_median, trials_high; /* high: the 90th percentile */
 	double predicted;                  /* mean */
 	double gap_median, gap_high;

@@ -5,8 +5,8 @@
  * proportion to the square of what its trials brought lately for what they cost:
  * much for a new best, less for one among the best tenth of what is known,
  * nothing for the rest.  Each keeps a least part; every twentieth trial at least is
- * random's, which no landscape misleads.  The Gaussian process, which makes most of few results, has most of
- * the first trials; for more than some hundreds it is too dear.
+ * random's, which no landscape misleads.  The Gaussian process, which makes most of few results, has nine
+ * tenths of the first hundred trials; for more than some hundreds it is too dear.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -23,6 +23,7 @@ enum {
 	MEMBER_COUNT = sizeof MEMBERS / sizeof *MEMBERS,
 	CHANCE = MEMBER_COUNT - 1, /* random's place */
 	EARLY = 0,                 /* the place of the one that needs least and costs most */
+	EARLY_FIRST = 100,         /* trials, of which it has EARLY_SHARE times as many as the others together */
 	EARLY_MOST = 250,          /* trials, after which it has none any more */
 	FIRST = 5,                 /* random trials, unless as many are known */
 	DEALT = 20,                /* every so many trials one is random's, whoever was successful */
@@ -30,8 +31,9 @@ enum {
 	NOBODY = 255,
 };
 static const double LEAST[MEMBER_COUNT] = { 0.1, 0.1, 0.1, 0.05, 0.02 }; /* parts that are not shared by success */
-static const double PRIOR[MEMBER_COUNT] = { 8, 1, 1, 0, 0 }; /* what each has brought before its first trial */
-static const double MOSTLY_KNOWN = 2.0 / 3;                  /* of a space: the rest is dealt, which costs nothing */
+static const double PRIOR[MEMBER_COUNT] = { 24, 1, 1, 0, 0 }; /* what each has brought before its first trial */
+static const double MOSTLY_KNOWN = 2.0 / 3;                   /* of a space: the rest is dealt, which costs nothing */
+static const double EARLY_SHARE = 9;
 static const double FADE = 0.97; /* of what a trial brought, with every later one of the same member */
 static const double RECORD = 4;  /* a new best, in units of a trial that is among the best tenth */
 /* Prices, over the typical one; over recorded spaces 0.25 to 4 was no better. */
@@ -43,8 +45,8 @@ struct portfolio {
 	int is_done[MEMBER_COUNT];                        /* has nothing more to ask for */
 	double brought[MEMBER_COUNT], paid[MEMBER_COUNT]; /* faded sums; paid: in typical prices */
 	double prices[PRICES];
-	size_t price_count;   /* told: of them the last PRICES are kept */
-	unsigned char *asker; /* [index]: the member that asked; NOBODY */
+	size_t price_count;        /* told: of them the last PRICES are kept */
+	unsigned char *asker;      /* [index]: the member that asked; NOBODY */
 	size_t asked, since_dealt; /* since_dealt: asked since random's last turn */
 };
 
@@ -92,9 +94,9 @@ static int may_ask(const struct portfolio *p, size_t m)
 }
 
 /*
- * Is there nothing yet to learn from, or nothing left to be learned?  Or is it random's turn?  The members all know what
- * was tried, so after n of its trials at least the first n / DEALT candidates of a random order are known: the best is no
- * worse than what random search has after so many, in any space.
+ * Is there nothing yet to learn from, or nothing left to be learned?  Or is it random's turn?  The members all know
+ * what was tried, so after n of its trials at least the first n / DEALT candidates of a random order are known: the
+ * best is no worse than what random search has after so many, in any space.
  */
 static int is_chance_best(const struct portfolio *p)
 {
@@ -116,6 +118,11 @@ static size_t choose_member(struct portfolio *p)
 		const double part = gains > 0 ? pow(p->brought[m] / p->paid[m], 2) / gains : 1;
 		weight[m] = may_ask(p, m) ? LEAST[m] + part : 0;
 		sum += weight[m];
+	}
+	if (may_ask(p, EARLY) && p->learner.count < EARLY_FIRST) {
+		const double others = sum - weight[EARLY];
+		weight[EARLY] = EARLY_SHARE * others;
+		sum = others + weight[EARLY];
 	}
 	double at = tcb_rng_unit(&p->learner.rng) * sum;
 	for (size_t m = 0; m < MEMBER_COUNT; m++) {

@@ -31,7 +31,7 @@ static const double NOISE = 0.02; /* variance of a measurement, where that of th
  * candidates would have nothing to do with one another until the weights that do not matter were found. */
 static const double WEIGHT = 0.2;
 static const double PRIOR = 0.5; /* precision of the logarithm of a weight, about that of WEIGHT */
-static const double CLIP = 1;     /* over the median, in distances of the best from it: there all costs are the same */
+static const double CLIP = 1;    /* over the median, in distances of the best from it: there all costs are the same */
 static const double RENEWED = 1.15; /* weights are moved when this many times as much is known */
 
 struct gaussian {

@@ -19,7 +19,7 @@ static void test_too_few(void **state)
 		tcb_gain_add(&gain, i % 2 ? INFINITY : NAN);
 	assert_true(isnan(tcb_gain_expected(&gain)));
 	gain = (struct tcb_gain){ 0 };
-	for (int i = 0; i < 29; i++)
+	for (int i = 0; i < 59; i++)
 		tcb_gain_add(&gain, 5);
 	assert_true(isnan(tcb_gain_expected(&gain)));
 	tcb_gain_add(&gain, 5);
