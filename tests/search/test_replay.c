@@ -182,23 +182,23 @@ static void test_stop(void **state)
 	struct tcb_strategy strategy = ORACLE;
 	(void)state;
 	struct tcb_replay_stop stop = stop_of(random, 1, 1e9), later;
-	assert_true(stop.is_stopped && stop.trials == 30); /* as soon as the gain is known */
+	assert_true(stop.is_stopped && stop.trials == 60); /* as soon as the gain is known */
 	struct tcb_replay_walk walk;
 	assert_int_equal(tcb_replay_walk_init(&walk, &space, random, 1, NULL), TCB_OK);
-	double optimum = INFINITY, best_at_30 = INFINITY;
+	double optimum = INFINITY, best_at_60 = INFINITY;
 	for (size_t i = 0; i < space.lattice.count; i++)
 		optimum = fmin(optimum, space.value[i]);
-	while (walk.trials < 60 && tcb_replay_walk_next(&walk, 0))
-		best_at_30 = walk.trials == 30 ? walk.best : best_at_30;
-	assert_true(stop.gap == best_at_30 / optimum - 1 && stop.again == best_at_30 / walk.best - 1);
+	while (walk.trials < 120 && tcb_replay_walk_next(&walk, 0))
+		best_at_60 = walk.trials == 60 ? walk.best : best_at_60;
+	assert_true(stop.gap == best_at_60 / optimum - 1 && stop.again == best_at_60 / walk.best - 1);
 	tcb_replay_walk_fini(&walk);
 	assert_true(stop.gap > 0 && stop.predicted > 0);
 
 	later = stop_of(random, 1, 0.09);
-	assert_true(later.is_stopped && later.trials > 30 && later.predicted < 0.09 && later.gap < stop.gap);
+	assert_true(later.is_stopped && later.trials > 60 && later.predicted < 0.09 && later.gap < stop.gap);
 	assert_false(stop_of(random, 1, 1e-9).is_stopped);
 	stop = stop_of(&strategy, 1, 0.05);
-	assert_true(stop.is_stopped && stop.trials == 30 && stop.gap == 0 && stop.again == 0);
+	assert_true(stop.is_stopped && stop.trials == 60 && stop.gap == 0 && stop.again == 0);
 	strategy.ask = silent_ask;
 	assert_false(stop_of(&strategy, 1, 0.05).is_stopped);
 }
@@ -214,6 +214,7 @@ static void test_stops(void **state)
 	assert_true(stops.count == 4 && stops.stopped == 3);
 	assert_true(stops.trials_median == 60 && stops.trials_high == 100);
 	assert_true(fabs(stops.predicted - 0.02) < 1e-12 && fabs(stops.again - 0.04) < 1e-12);
+	assert_int_equal(stops.exceeded, 2); /* 0.02 to 0.01, 0.1 to 0.02 */
 	assert_true(stops.gap_median == 0.2 && stops.gap_high == 0.3 && stops.again_high == 0.1);
 	assert_int_equal(tcb_replay_stops_judge(runs + 1, 1, &stops, NULL), TCB_OK);
 	assert_true(stops.count == 1 && stops.stopped == 0 && isnan(stops.gap_median) && isnan(stops.again));
