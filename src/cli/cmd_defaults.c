@@ -230,14 +230,14 @@ static enum tcb_status judge(struct judged *j, const struct defaults_args *args,
 static void add_bounds(struct tcb_str *out, const struct tcb_rule_leaf *leaf)
 {
 	const struct {
-		char name;
+		const char *name;
 		size_t bound;
-	} bounds[] = { { 'm', leaf->m }, { 'n', leaf->n }, { 'k', leaf->k } };
+	} bounds[] = { { "m", leaf->m }, { "n", leaf->n }, { "k", leaf->k }, { "m*n", leaf->mn } };
 	const char *before = "";
-	for (size_t i = 0; i < 3; i++) {
+	for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++) {
 		if (!bounds[i].bound)
 			continue;
-		tcb_str_addf(out, "%s%c <= %zu", before, bounds[i].name, bounds[i].bound);
+		tcb_str_addf(out, "%s%s <= %zu", before, bounds[i].name, bounds[i].bound);
 		before = ", ";
 	}
 	if (!*before)
@@ -374,6 +374,7 @@ static json_t *json_leaf(const struct judged *j, const struct tcb_rule_leaf *lea
 	cli_json_set(object, "m", cli_json_size(leaf->m), failed);
 	cli_json_set(object, "n", cli_json_size(leaf->n), failed);
 	cli_json_set(object, "k", cli_json_size(leaf->k), failed);
+	cli_json_set(object, "mn", cli_json_size(leaf->mn), failed);
 	cli_json_set(object, "geometry", form ? cli_json_text(form) : json_null(), failed);
 	return object;
 }
@@ -443,7 +444,7 @@ static void add_rule_rows(struct tcb_str *out, const struct judged *j, size_t nu
 	tcb_str_addf(out, "static const struct tcb_default_row rows_%zu[] = {\n", number);
 	for (size_t i = 0; i < j->tree.count; i++) {
 		const struct tcb_rule_leaf *leaf = &j->tree.leaf[i];
-		tcb_str_addf(out, "\t{ %zu, %zu, %zu, ", leaf->m, leaf->n, leaf->k);
+		tcb_str_addf(out, "\t{ %zu, %zu, %zu, %zu, ", leaf->m, leaf->n, leaf->k, leaf->mn);
 		if (leaf->candidate == OWN)
 			tcb_str_add(out, "NULL },\n");
 		else
@@ -624,8 +625,9 @@ const struct cli_command cli_command_defaults = {
 	.summary = "rules that pick default geometries by the shape, from databases",
 	.description =
 		"For each op, contract, architecture and number of threads with at least two measured shapes: the "
-		"fewest geometries that lose at most --worst at each of them, and the rule that picks one by m, n and "
-		"k.  M, N and K in a geometry stand for tiles as large as the shape.  A loss is the time over the best "
+		"fewest geometries that lose at most --worst at each of them, and the rule that picks one by m, n, "
+		"k and m*n.  M, N and K in a geometry stand for tiles as large as the shape.  A loss is the time over "
+		"the best "
 		"of the shape's, in percent: with cold caches, or a third of that with hot ones where it is more; ? "
 		"was not measured.  'left out' is what a rule "
 		"that was made without the shape loses there, 'own default' what the op's hand-written one does.",

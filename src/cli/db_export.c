@@ -39,7 +39,7 @@ static const char HEAD[] =
 	"};\n\n"
 	"/* The first row that holds a shape, of those from LEAST to MOST; 0: no bound. */\n"
 	"struct tcbtune_row {\n"
-	"\tsize_t m, n, k;\n"
+	"\tsize_t m, n, k, mn; /* mn: m * n */\n"
 	"\tconst char *geometry; /* NULL: none is known */\n"
 	"};\n\n"
 	"struct tcbtune_rule {\n"
@@ -101,7 +101,8 @@ static const char LOOKUP[] =
 	"\t\t\tcontinue;\n"
 	"\t\tfor (j = 0; j < r->row_count; j++)\n"
 	"\t\t\tif ((!r->rows[j].m || p->m <= r->rows[j].m) && (!r->rows[j].n || p->n <= r->rows[j].n) &&\n"
-	"\t\t\t    (!r->rows[j].k || p->k <= r->rows[j].k))\n"
+	"\t\t\t    (!r->rows[j].k || p->k <= r->rows[j].k) &&\n"
+	"\t\t\t    (!r->rows[j].mn || p->m * p->n <= r->rows[j].mn))\n"
 	"\t\t\t\treturn r->rows[j].geometry ? tcbtune_fill_in(r->rows[j].geometry, p, out, capacity)\n"
 	"\t\t\t\t\t\t\t   : NULL;\n"
 	"\t}\n"
@@ -175,8 +176,8 @@ static void add_rows(struct tcb_str *out, const struct tcb_default_rule *rule, s
 		const struct tcb_default_row *row = &rule->rows[i];
 		/* What an op's own default has (*) takes the op to know. */
 		const char *geometry = row->geometry && !strchr(row->geometry, '*') ? row->geometry : NULL;
-		tcb_str_addf(out, "\t{ %zu, %zu, %zu, %s%s%s },\n", row->m, row->n, row->k, geometry ? "\"" : "",
-			     geometry ? geometry : "NULL", geometry ? "\"" : "");
+		tcb_str_addf(out, "\t{ %zu, %zu, %zu, %zu, %s%s%s },\n", row->m, row->n, row->k, row->mn,
+			     geometry ? "\"" : "", geometry ? geometry : "NULL", geometry ? "\"" : "");
 	}
 	tcb_str_add(out, "};\n");
 }

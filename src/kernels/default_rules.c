@@ -63,7 +63,8 @@ const struct tcb_default_rule *tcb_default_rule_find(const struct tcb_problem *p
 
 int tcb_default_row_holds(const struct tcb_default_row *row, const struct tcb_shape *shape)
 {
-	return (!row->m || shape->m <= row->m) && (!row->n || shape->n <= row->n) && (!row->k || shape->k <= row->k);
+	return (!row->m || shape->m <= row->m) && (!row->n || shape->n <= row->n) && (!row->k || shape->k <= row->k) &&
+	       (!row->mn || shape->m * shape->n <= row->mn);
 }
 
 /* The default space that a row's geometry is to be an element of. */
@@ -192,7 +193,7 @@ static int is_legal(const struct place *place, const struct tcb_target *target, 
 
 /* --- numbers that do not go with each other at another shape --- */
 
-/* A number of an axis other than the geometry's. */
+/* A number of an axis other than the geometry's, or another join. */
 struct change {
 	struct tcb_field field;
 	int64_t value;
@@ -209,7 +210,8 @@ static size_t list_changes(const struct place *place, const struct tcb_geometry 
 		const struct tcb_axis *axis = &place->axes[a];
 		const struct tcb_field field = { axis->kind, axis->which };
 		const int64_t value = tcb_field_get(field, geometry);
-		for (size_t v = 0; v < axis->count && is_number(field) && value != TCB_KNOB_UNSET; v++)
+		const int is_join = field.kind == TCB_AXIS_KNOB && field.which == TCB_KNOB_JOIN; /* goes with splitk */
+		for (size_t v = 0; v < axis->count && (is_join || is_number(field)) && value != TCB_KNOB_UNSET; v++)
 			if (axis->values[v] != value && axis->values[v] != TCB_KNOB_UNSET)
 				changes[count++] =
 					(struct change){ field, axis->values[v], distance(axis->values[v], value, 0) };

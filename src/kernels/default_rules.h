@@ -2,7 +2,7 @@
  *
  * Default geometries that know the shape.  A rule is what `tcbtune defaults`
  * made of stored measurements of one op, contract, architecture and number of
- * threads: a decision tree over m, n and k, written as a list of rows.  The
+ * threads: a decision tree over m, n, k and m * n, written as a list of rows.  The
  * first row whose bounds hold the shape and whose geometry is legal there is the
  * default.  Where there is no rule or no such row, and far from all shapes that
  * the rule was made with, it is the op's own default_geometry, which somebody
@@ -18,7 +18,7 @@ enum { TCB_ARCH_TEXT_MAX = 32 };
 /* A geometry as text, in whose tiles M, N and K stand for as large as the shape and * for as large as that of the op's
  * own default ("macro=MxNxK,midi=8x64xK,micro=*x*x1,..."). */
 struct tcb_default_row {
-	size_t m, n, k;       /* the shape's are at most these; 0: whatever they are */
+	size_t m, n, k, mn;   /* the shape's, and m * n, are at most these; 0: whatever they are */
 	const char *geometry; /* NULL: the op's own default */
 };
 

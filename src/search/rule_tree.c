@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The exact search for the tree: a set of shapes is either one leaf or cut in
- * two at a bound of m, n or k, and what is best for a set with so many leaves
+ * two at a bound of m, n, k or m * n, and what is best for a set with so many leaves
  * is worked out once and kept.  Cuts along the axes of a few dozen shapes make
  * some hundreds of sets.
  *
@@ -29,7 +29,7 @@ struct split {
 	double over, sum; /* the largest loss above the bound; all losses */
 	size_t leaves;    /* 1: a leaf */
 	size_t candidate; /* of a leaf */
-	int dim;          /* of a cut: 0 m, 1 n, 2 k */
+	int dim;          /* of a cut */
 	size_t bound;
 	tcb_rule_set low; /* the shapes within BOUND */
 	size_t low_leaves;
@@ -77,9 +77,12 @@ static int is_found(const struct learning *l, size_t candidate)
 	return !origin || (origin & l->train);
 }
 
+enum { DIMS = 4 };
+
 static size_t dim_of(const struct tcb_shape *shape, int dim)
 {
-	return dim == 0 ? shape->m : dim == 1 ? shape->n : shape->k;
+	const size_t of[DIMS] = { shape->m, shape->n, shape->k, shape->m * shape->n };
+	return of[dim];
 }
 
 static int is_better(const struct split *a, const struct split *b)
@@ -173,7 +176,7 @@ static size_t solve(struct learning *l, tcb_rule_set set)
 		if (l->known[i].set == set)
 			return i;
 	const size_t at = add_known(l, set);
-	for (int dim = 0; dim < 3; dim++) {
+	for (int dim = 0; dim < DIMS; dim++) {
 		size_t high = next_below(l, set, dim, SIZE_MAX), low;
 		for (; !l->failed && high && (low = next_below(l, set, dim, high)); high = low)
 			try_cut(l, at, set, dim, (size_t)sqrt((double)low * (double)high));
@@ -200,7 +203,7 @@ static void write_rows(struct learning *l, tcb_rule_set set, size_t leaves, stru
 		out->leaf[out->count++] = box;
 		return;
 	}
-	size_t *const bound = split.dim == 0 ? &low.m : split.dim == 1 ? &low.n : &low.k;
+	size_t *const bounds[DIMS] = { &low.m, &low.n, &low.k, &low.mn }, *const bound = bounds[split.dim];
 	*bound = least(*bound, split.bound);
 	write_rows(l, split.low, split.low_leaves, low, out);
 	write_rows(l, set & ~split.low, split.leaves - split.low_leaves, box, out);
@@ -282,7 +285,8 @@ double tcb_rule_loss(const struct tcb_rule_cells *cells, const struct tcb_rule_t
 	size_t candidate = last;
 	for (size_t i = 0; is_near && i < tree->count; i++) {
 		const struct tcb_rule_leaf *leaf = &tree->leaf[i];
-		if ((leaf->m && size->m > leaf->m) || (leaf->n && size->n > leaf->n) || (leaf->k && size->k > leaf->k))
+		if ((leaf->m && size->m > leaf->m) || (leaf->n && size->n > leaf->n) ||
+		    (leaf->k && size->k > leaf->k) || (leaf->mn && size->m * size->n > leaf->mn))
 			continue;
 		candidate = leaf->candidate;
 		if (candidate == last || !isinf(loss_at(cells, candidate, shape)))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * From what candidates cost at measured shapes to a rule that picks one of them
- * by the shape: a decision tree over m, n and k with as few leaves as keep the
- * worst loss within a bound.
+ * by the shape: a decision tree over m, n, k and m * n, the outputs, with as few
+ * leaves as keep the worst loss within a bound.
  */
 #ifndef TCB_SEARCH_RULE_TREE_H
 #define TCB_SEARCH_RULE_TREE_H
@@ -34,7 +34,7 @@ struct tcb_rule_tree {
 	struct tcb_shape least, most;
 	size_t count;
 	struct tcb_rule_leaf {
-		size_t m, n, k;
+		size_t m, n, k, mn;
 		size_t candidate;
 	} leaf[TCB_RULE_LEAVES_MAX];
 };

@@ -35,9 +35,9 @@
  *   the op's own default there       median 105.4 %, worst  200.5 %, 3 shapes
  */
 static const struct tcb_default_row rows_1[] = {
-	{ 16, 0, 0, "macro=MxNxK,midi=Mx32x4096,micro=Mx16x256,isa=mma,layout=f,unroll=1,warps=8,stages=2,splitk=2,ksplit=4,copy=bulk,prep=block,lead=1,blocks=1,pdl=1,occ=1,join=cluster,cluster=1,xstages=1" },
-	{ 64, 0, 0, "macro=MxNxK,midi=32x64xK,micro=32x16x256,isa=mma,layout=f,unroll=1,warps=8,stages=2,splitk=2,ksplit=2,copy=bulk,prep=launch,lead=2,blocks=0,pdl=1,occ=1,join=cluster,cluster=1,xstages=1" },
-	{ 0, 0, 0, "macro=MxNxK,midi=32x256xK,micro=32x64x256,isa=wgmma,layout=f,unroll=1,warps=16,stages=1,splitk=2,ksplit=1,copy=bulk,prep=launch,lead=1,blocks=0,pdl=1,occ=1,join=cluster,cluster=1,xstages=1" },
+	{ 16, 0, 0, 0, "macro=MxNxK,midi=Mx32x4096,micro=Mx16x256,isa=mma,layout=f,unroll=1,warps=8,stages=2,splitk=2,ksplit=4,copy=bulk,prep=block,lead=1,blocks=1,pdl=1,occ=1,join=cluster,cluster=1,xstages=1" },
+	{ 64, 0, 0, 0, "macro=MxNxK,midi=32x64xK,micro=32x16x256,isa=mma,layout=f,unroll=1,warps=8,stages=2,splitk=2,ksplit=2,copy=bulk,prep=launch,lead=2,blocks=0,pdl=1,occ=1,join=cluster,cluster=1,xstages=1" },
+	{ 0, 0, 0, 0, "macro=MxNxK,midi=32x256xK,micro=32x64x256,isa=wgmma,layout=f,unroll=1,warps=16,stages=1,splitk=2,ksplit=1,copy=bulk,prep=launch,lead=1,blocks=0,pdl=1,occ=1,join=cluster,cluster=1,xstages=1" },
 };
 
 /*
@@ -52,8 +52,8 @@ static const struct tcb_default_row rows_1[] = {
  *   the op's own default there       median 163.9 %, worst  249.0 %, 2 shapes
  */
 static const struct tcb_default_row rows_2[] = {
-	{ 16, 0, 0, "macro=MxNxK,midi=Mx32x4096,micro=Mx16x256,isa=mma,layout=g,unroll=1,warps=8,stages=2,splitk=2,ksplit=4,copy=bulk,group=256,prep=block,lead=2,blocks=1,pdl=1,occ=1,join=cluster,cluster=1,xstages=1" },
-	{ 0, 0, 0, "macro=MxNxK,midi=16x64xK,micro=16x16x256,isa=mma,layout=g,unroll=1,warps=8,stages=2,splitk=2,ksplit=2,copy=bulk,group=256,prep=launch,lead=2,blocks=0,pdl=1,occ=1,join=cluster,cluster=1,xstages=1" },
+	{ 16, 0, 0, 0, "macro=MxNxK,midi=Mx32x4096,micro=Mx16x256,isa=mma,layout=g,unroll=1,warps=8,stages=2,splitk=2,ksplit=4,copy=bulk,group=256,prep=block,lead=2,blocks=1,pdl=1,occ=1,join=cluster,cluster=1,xstages=1" },
+	{ 0, 0, 0, 0, "macro=MxNxK,midi=16x64xK,micro=16x16x256,isa=mma,layout=g,unroll=1,warps=8,stages=2,splitk=2,ksplit=2,copy=bulk,group=256,prep=launch,lead=2,blocks=0,pdl=1,occ=1,join=cluster,cluster=1,xstages=1" },
 };
 
 /*
@@ -68,8 +68,8 @@ static const struct tcb_default_row rows_2[] = {
  *   the op's own default there       median  28.6 %, worst   30.0 %, 2 shapes
  */
 static const struct tcb_default_row rows_3[] = {
-	{ 0, 7662, 0, "macro=MxNxK,midi=1x16xK,micro=1x16x256,isa=mma,layout=f,unroll=2,warps=8,vec=16,stages=1,splitk=1,ksplit=8,copy=ldg,xin=shared,group=256,prep=block,lead=1,blocks=0,pdl=1,occ=2" },
-	{ 0, 0, 0, "macro=MxNxK,midi=1x16xK,micro=1x16x256,isa=mma,layout=f,unroll=2,warps=4,vec=16,stages=2,splitk=1,ksplit=4,copy=bulk,xin=shared,group=256,prep=block,lead=1,blocks=2,pdl=1,occ=2" },
+	{ 0, 7662, 0, 0, "macro=MxNxK,midi=1x16xK,micro=1x16x256,isa=mma,layout=f,unroll=2,warps=8,vec=16,stages=1,splitk=1,ksplit=8,copy=ldg,xin=shared,group=256,prep=block,lead=1,blocks=0,pdl=1,occ=2" },
+	{ 0, 0, 0, 0, "macro=MxNxK,midi=1x16xK,micro=1x16x256,isa=mma,layout=f,unroll=2,warps=4,vec=16,stages=2,splitk=1,ksplit=4,copy=bulk,xin=shared,group=256,prep=block,lead=1,blocks=2,pdl=1,occ=2" },
 };
 
 /*
@@ -83,7 +83,7 @@ static const struct tcb_default_row rows_3[] = {
  *   the op's own default there       median  21.1 %, worst   22.9 %, 2 shapes
  */
 static const struct tcb_default_row rows_4[] = {
-	{ 0, 0, 0, "macro=MxNxK,midi=1x8xK,micro=1x1x256,isa=dp4a,layout=p,unroll=4,warps=8,vec=16,stages=2,splitk=1,ksplit=1,copy=bulk,xin=regs,group=256,prep=block,lead=1,blocks=2,pdl=1,occ=2" },
+	{ 0, 0, 0, 0, "macro=MxNxK,midi=1x8xK,micro=1x1x256,isa=dp4a,layout=p,unroll=4,warps=8,vec=16,stages=2,splitk=1,ksplit=1,copy=bulk,xin=regs,group=256,prep=block,lead=1,blocks=2,pdl=1,occ=2" },
 };
 
 /*
@@ -100,8 +100,8 @@ static const struct tcb_default_row rows_4[] = {
  *   the op's own default there       median  30.6 %, worst  301.3 %, 4 shapes
  */
 static const struct tcb_default_row rows_5[] = {
-	{ 0, 11448, 0, "macro=MxNx1,midi=1xNx1,micro=1x2x1,isa=fma,unroll=1,warps=8,vec=8,stages=1,splitk=1,stream=0,ksplit=8,copy=ldg,xin=regs,lead=1,blocks=0,pdl=1,occ=1,join=none" },
-	{ 0, 0, 0, "macro=MxNx1,midi=1x1024x1,micro=1x4x1,isa=fma,unroll=1,warps=2,vec=16,stages=1,splitk=32,stream=1,ksplit=2,copy=ldg,xin=regs,lead=0,blocks=0,pdl=1,occ=8,join=launch" },
+	{ 0, 11448, 0, 0, "macro=MxNx1,midi=1xNx1,micro=1x2x1,isa=fma,unroll=1,warps=8,vec=8,stages=1,splitk=1,stream=0,ksplit=8,copy=ldg,xin=regs,lead=1,blocks=0,pdl=1,occ=1,join=none" },
+	{ 0, 0, 0, 0, "macro=MxNx1,midi=1x1024x1,micro=1x4x1,isa=fma,unroll=1,warps=2,vec=16,stages=1,splitk=32,stream=1,ksplit=2,copy=ldg,xin=regs,lead=0,blocks=0,pdl=1,occ=8,join=launch" },
 };
 
 /*
@@ -118,9 +118,9 @@ static const struct tcb_default_row rows_5[] = {
  *   the op's own default there       median  94.9 %, worst  195.0 %, 3 shapes
  */
 static const struct tcb_default_row rows_6[] = {
-	{ 16, 0, 0, "macro=MxNxK,midi=Mx32x4096,micro=Mx16x256,isa=mma,layout=f,unroll=1,warps=8,stages=2,splitk=2,ksplit=4,copy=bulk,prep=block,lead=1,blocks=1,pdl=1,occ=1,join=cluster,cluster=1,xstages=1" },
-	{ 64, 0, 0, "macro=MxNxK,midi=32x64xK,micro=32x64x256,isa=wgmma,layout=f,unroll=1,warps=4,stages=2,splitk=2,ksplit=1,copy=bulk,prep=launch,lead=2,blocks=0,pdl=1,occ=1,join=cluster,cluster=1,xstages=1" },
-	{ 0, 0, 0, "macro=MxNxK,midi=32x256xK,micro=32x64x256,isa=wgmma,layout=f,unroll=1,warps=16,stages=1,splitk=2,ksplit=1,copy=bulk,prep=launch,lead=1,blocks=0,pdl=1,occ=1,join=cluster,cluster=1,xstages=1" },
+	{ 16, 0, 0, 0, "macro=MxNxK,midi=Mx32x4096,micro=Mx16x256,isa=mma,layout=f,unroll=1,warps=8,stages=2,splitk=2,ksplit=4,copy=bulk,prep=block,lead=1,blocks=1,pdl=1,occ=1,join=cluster,cluster=1,xstages=1" },
+	{ 64, 0, 0, 0, "macro=MxNxK,midi=32x64xK,micro=32x64x256,isa=wgmma,layout=f,unroll=1,warps=4,stages=2,splitk=2,ksplit=1,copy=bulk,prep=launch,lead=2,blocks=0,pdl=1,occ=1,join=cluster,cluster=1,xstages=1" },
+	{ 0, 0, 0, 0, "macro=MxNxK,midi=32x256xK,micro=32x64x256,isa=wgmma,layout=f,unroll=1,warps=16,stages=1,splitk=2,ksplit=1,copy=bulk,prep=launch,lead=1,blocks=0,pdl=1,occ=1,join=cluster,cluster=1,xstages=1" },
 };
 
 /*
@@ -135,8 +135,8 @@ static const struct tcb_default_row rows_6[] = {
  *   the op's own default there       median 156.5 %, worst  241.0 %, 2 shapes
  */
 static const struct tcb_default_row rows_7[] = {
-	{ 16, 0, 0, "macro=MxNxK,midi=Mx32x4096,micro=Mx16x256,isa=mma,layout=g,unroll=1,warps=8,stages=3,splitk=2,ksplit=4,copy=bulk,group=32,prep=block,lead=1,blocks=1,pdl=1,occ=1,join=cluster,cluster=1,xstages=1" },
-	{ 0, 0, 0, "macro=MxNxK,midi=32x32xK,micro=32x16x256,isa=mma,layout=g,unroll=1,warps=4,stages=2,splitk=2,ksplit=2,copy=bulk,group=32,prep=launch,lead=2,blocks=0,pdl=1,occ=1,join=cluster,cluster=1,xstages=1" },
+	{ 16, 0, 0, 0, "macro=MxNxK,midi=Mx32x4096,micro=Mx16x256,isa=mma,layout=g,unroll=1,warps=8,stages=3,splitk=2,ksplit=4,copy=bulk,group=32,prep=block,lead=1,blocks=1,pdl=1,occ=1,join=cluster,cluster=1,xstages=1" },
+	{ 0, 0, 0, 0, "macro=MxNxK,midi=32x32xK,micro=32x16x256,isa=mma,layout=g,unroll=1,warps=4,stages=2,splitk=2,ksplit=2,copy=bulk,group=32,prep=launch,lead=2,blocks=0,pdl=1,occ=1,join=cluster,cluster=1,xstages=1" },
 };
 
 /*
@@ -150,7 +150,7 @@ static const struct tcb_default_row rows_7[] = {
  *   the op's own default there       median  22.5 %, worst   23.4 %, 2 shapes
  */
 static const struct tcb_default_row rows_8[] = {
-	{ 0, 0, 0, "macro=MxNxK,midi=1x16xK,micro=1x16x256,isa=mma,layout=f,unroll=1,warps=8,vec=16,stages=2,splitk=1,ksplit=8,copy=bulk,xin=shared,group=256,prep=block,lead=1,blocks=1,pdl=1,occ=1" },
+	{ 0, 0, 0, 0, "macro=MxNxK,midi=1x16xK,micro=1x16x256,isa=mma,layout=f,unroll=1,warps=8,vec=16,stages=2,splitk=1,ksplit=8,copy=bulk,xin=shared,group=256,prep=block,lead=1,blocks=1,pdl=1,occ=1" },
 };
 
 /*
@@ -164,7 +164,7 @@ static const struct tcb_default_row rows_8[] = {
  *   the op's own default there       median  21.2 %, worst   25.4 %, 2 shapes
  */
 static const struct tcb_default_row rows_9[] = {
-	{ 0, 0, 0, "macro=MxNxK,midi=1x16xK,micro=1x1x256,isa=dp4a,layout=p,unroll=4,warps=16,vec=16,stages=1,splitk=1,ksplit=1,copy=ldg,xin=regs,group=32,prep=block,lead=1,blocks=1,pdl=1,occ=1" },
+	{ 0, 0, 0, 0, "macro=MxNxK,midi=1x16xK,micro=1x1x256,isa=dp4a,layout=p,unroll=4,warps=16,vec=16,stages=1,splitk=1,ksplit=1,copy=ldg,xin=regs,group=32,prep=block,lead=1,blocks=1,pdl=1,occ=1" },
 };
 
 /*
@@ -179,8 +179,8 @@ static const struct tcb_default_row rows_9[] = {
  *   the op's own default there       median 137.9 %, worst  180.7 %, 2 shapes
  */
 static const struct tcb_default_row rows_10[] = {
-	{ 16, 0, 0, "macro=MxNxK,midi=Mx64x4096,micro=Mx16x256,isa=mma,layout=f,unroll=1,warps=8,stages=2,splitk=2,ksplit=2,copy=bulk,prep=block,lead=1,blocks=0,pdl=1,occ=1,join=cluster,cluster=1,xstages=1" },
-	{ 0, 0, 0, "macro=MxNxK,midi=32x64xK,micro=32x64x256,isa=wgmma,layout=f,unroll=1,warps=8,stages=2,splitk=2,ksplit=2,copy=bulk,prep=launch,lead=1,blocks=0,pdl=1,occ=1,join=cluster,cluster=1,xstages=1" },
+	{ 16, 0, 0, 0, "macro=MxNxK,midi=Mx64x4096,micro=Mx16x256,isa=mma,layout=f,unroll=1,warps=8,stages=2,splitk=2,ksplit=2,copy=bulk,prep=block,lead=1,blocks=0,pdl=1,occ=1,join=cluster,cluster=1,xstages=1" },
+	{ 0, 0, 0, 0, "macro=MxNxK,midi=32x64xK,micro=32x64x256,isa=wgmma,layout=f,unroll=1,warps=8,stages=2,splitk=2,ksplit=2,copy=bulk,prep=launch,lead=1,blocks=0,pdl=1,occ=1,join=cluster,cluster=1,xstages=1" },
 };
 
 /*
@@ -194,7 +194,7 @@ static const struct tcb_default_row rows_10[] = {
  *   the op's own default there       median  42.6 %, worst   44.3 %, 2 shapes
  */
 static const struct tcb_default_row rows_11[] = {
-	{ 0, 0, 0, "macro=MxNxK,midi=1x16xK,micro=1x1x256,isa=dp4a,layout=p,unroll=8,warps=16,vec=8,stages=2,splitk=1,ksplit=1,copy=bulk,xin=regs,group=32,prep=block,lead=1,blocks=1,pdl=1,occ=1" },
+	{ 0, 0, 0, 0, "macro=MxNxK,midi=1x16xK,micro=1x1x256,isa=dp4a,layout=p,unroll=8,warps=16,vec=8,stages=2,splitk=1,ksplit=1,copy=bulk,xin=regs,group=32,prep=block,lead=1,blocks=1,pdl=1,occ=1" },
 };
 
 /*
@@ -216,11 +216,11 @@ static const struct tcb_default_row rows_11[] = {
  *   the op's own default there       median 110.8 %, worst  291.1 %, 6 shapes
  */
 static const struct tcb_default_row rows_12[] = {
-	{ 16, 0, 0, "macro=MxNxK,midi=Mx64x4096,micro=Mx16x256,isa=mma,layout=f,unroll=2,warps=8,stages=3,splitk=4,ksplit=2,copy=bulk,prep=block,lead=1,blocks=1,pdl=1,occ=1,join=cluster,cluster=1,xstages=1" },
-	{ 64, 7662, 0, "macro=MxNxK,midi=32x64xK,micro=32x64x256,isa=wgmma,layout=f,unroll=1,warps=8,stages=2,splitk=2,ksplit=2,copy=bulk,prep=launch,lead=2,blocks=0,pdl=1,occ=1,join=cluster,cluster=1,xstages=1" },
-	{ 64, 0, 0, "macro=MxNxK,midi=Mx64x4096,micro=Mx64x256,isa=wgmma,layout=f,unroll=1,warps=4,stages=3,splitk=2,ksplit=1,copy=bulk,prep=launch,lead=3,blocks=0,pdl=1,occ=1,join=cluster,cluster=1,xstages=4" },
-	{ 256, 0, 0, "macro=MxNxK,midi=64x64xK,micro=64x64x256,isa=wgmma,layout=f,unroll=1,warps=4,stages=3,splitk=2,ksplit=1,copy=bulk,prep=launch,lead=3,blocks=0,pdl=1,occ=1,join=cluster,cluster=1,xstages=4" },
-	{ 0, 0, 0, "macro=MxNxK,midi=128x64xK,micro=128x64x256,isa=wgmma,layout=f,unroll=1,warps=4,stages=2,splitk=1,ksplit=1,copy=bulk,prep=launch,lead=2,blocks=0,pdl=1,occ=1,join=none,cluster=1,xstages=4" },
+	{ 16, 0, 0, 0, "macro=MxNxK,midi=Mx64x4096,micro=Mx16x256,isa=mma,layout=f,unroll=2,warps=8,stages=3,splitk=4,ksplit=2,copy=bulk,prep=block,lead=1,blocks=1,pdl=1,occ=1,join=cluster,cluster=1,xstages=1" },
+	{ 64, 7662, 0, 0, "macro=MxNxK,midi=32x64xK,micro=32x64x256,isa=wgmma,layout=f,unroll=1,warps=8,stages=2,splitk=2,ksplit=2,copy=bulk,prep=launch,lead=2,blocks=0,pdl=1,occ=1,join=cluster,cluster=1,xstages=1" },
+	{ 64, 0, 0, 0, "macro=MxNxK,midi=Mx64x4096,micro=Mx64x256,isa=wgmma,layout=f,unroll=1,warps=4,stages=3,splitk=2,ksplit=1,copy=bulk,prep=launch,lead=3,blocks=0,pdl=1,occ=1,join=cluster,cluster=1,xstages=4" },
+	{ 256, 0, 0, 0, "macro=MxNxK,midi=64x64xK,micro=64x64x256,isa=wgmma,layout=f,unroll=1,warps=4,stages=3,splitk=2,ksplit=1,copy=bulk,prep=launch,lead=3,blocks=0,pdl=1,occ=1,join=cluster,cluster=1,xstages=4" },
+	{ 0, 0, 0, 0, "macro=MxNxK,midi=128x64xK,micro=128x64x256,isa=wgmma,layout=f,unroll=1,warps=4,stages=2,splitk=1,ksplit=1,copy=bulk,prep=launch,lead=2,blocks=0,pdl=1,occ=1,join=none,cluster=1,xstages=4" },
 };
 
 /*
@@ -237,9 +237,9 @@ static const struct tcb_default_row rows_12[] = {
  *   the op's own default there       median 140.8 %, worst  183.6 %, 3 shapes
  */
 static const struct tcb_default_row rows_13[] = {
-	{ 16, 0, 0, "macro=MxNxK,midi=Mx64x4096,micro=Mx16x256,isa=mma,layout=g,unroll=1,warps=8,stages=2,splitk=4,ksplit=2,copy=bulk,group=256,prep=block,lead=2,blocks=1,pdl=1,occ=1,join=cluster,cluster=1,xstages=1" },
-	{ 64, 0, 0, "macro=MxNxK,midi=16x64xK,micro=16x16x256,isa=mma,layout=g,unroll=1,warps=8,stages=2,splitk=2,ksplit=2,copy=bulk,group=256,prep=launch,lead=2,blocks=0,pdl=1,occ=1,join=cluster,cluster=1,xstages=1" },
-	{ 0, 0, 0, "macro=MxNxK,midi=32x64xK,micro=32x16x256,isa=mma,layout=g,unroll=1,warps=4,stages=3,splitk=1,ksplit=1,copy=async,group=256,prep=launch,lead=3,blocks=0,pdl=1,occ=1,join=none,cluster=1,xstages=3" },
+	{ 16, 0, 0, 0, "macro=MxNxK,midi=Mx64x4096,micro=Mx16x256,isa=mma,layout=g,unroll=1,warps=8,stages=2,splitk=4,ksplit=2,copy=bulk,group=256,prep=block,lead=2,blocks=1,pdl=1,occ=1,join=cluster,cluster=1,xstages=1" },
+	{ 64, 0, 0, 0, "macro=MxNxK,midi=16x64xK,micro=16x16x256,isa=mma,layout=g,unroll=1,warps=8,stages=2,splitk=2,ksplit=2,copy=bulk,group=256,prep=launch,lead=2,blocks=0,pdl=1,occ=1,join=cluster,cluster=1,xstages=1" },
+	{ 0, 0, 0, 0, "macro=MxNxK,midi=32x64xK,micro=32x16x256,isa=mma,layout=g,unroll=1,warps=4,stages=3,splitk=1,ksplit=1,copy=async,group=256,prep=launch,lead=3,blocks=0,pdl=1,occ=1,join=none,cluster=1,xstages=3" },
 };
 
 /*
@@ -255,8 +255,8 @@ static const struct tcb_default_row rows_13[] = {
  *   the op's own default there       median  67.7 %, worst   91.4 %, 3 shapes
  */
 static const struct tcb_default_row rows_14[] = {
-	{ 0, 7662, 0, "macro=MxNxK,midi=1x16xK,micro=1x16x256,isa=mma,layout=f,unroll=1,warps=14,vec=16,stages=2,splitk=1,ksplit=14,copy=bulk,xin=shared,group=256,prep=block,lead=1,blocks=1,pdl=1,occ=1" },
-	{ 0, 0, 0, "macro=MxNxK,midi=1x64xK,micro=1x16x256,isa=mma,layout=f,unroll=1,warps=16,vec=16,stages=3,splitk=1,ksplit=4,copy=bulk,xin=shared,group=256,prep=block,lead=1,blocks=1,pdl=1,occ=1" },
+	{ 0, 7662, 0, 0, "macro=MxNxK,midi=1x16xK,micro=1x16x256,isa=mma,layout=f,unroll=1,warps=14,vec=16,stages=2,splitk=1,ksplit=14,copy=bulk,xin=shared,group=256,prep=block,lead=1,blocks=1,pdl=1,occ=1" },
+	{ 0, 0, 0, 0, "macro=MxNxK,midi=1x64xK,micro=1x16x256,isa=mma,layout=f,unroll=1,warps=16,vec=16,stages=3,splitk=1,ksplit=4,copy=bulk,xin=shared,group=256,prep=block,lead=1,blocks=1,pdl=1,occ=1" },
 };
 
 /*
@@ -274,9 +274,9 @@ static const struct tcb_default_row rows_14[] = {
  *   the op's own default there       median  54.6 %, worst   77.9 %, 4 shapes
  */
 static const struct tcb_default_row rows_15[] = {
-	{ 0, 7662, 7662, "macro=MxNxK,midi=1x16xK,micro=1x4x256,isa=dp4a,layout=s,unroll=1,warps=16,vec=16,stages=2,splitk=1,ksplit=4,copy=bulk,xin=regs,group=32,prep=block,lead=2,blocks=1,pdl=1,occ=1" },
-	{ 0, 7662, 0, "macro=MxNxK,midi=1x8xK,micro=1x1x256,isa=dp4a,layout=s,unroll=7,warps=16,vec=16,stages=2,splitk=1,ksplit=2,copy=bulk,xin=regs,group=256,prep=block,lead=1,blocks=1,pdl=1,occ=1" },
-	{ 0, 0, 0, "macro=MxNxK,midi=1x16xK,micro=1x2x256,isa=dp4a,layout=s,unroll=2,warps=16,vec=16,stages=2,splitk=1,ksplit=2,copy=bulk,xin=regs,group=256,prep=block,lead=1,blocks=1,pdl=1,occ=1" },
+	{ 0, 7662, 7662, 0, "macro=MxNxK,midi=1x16xK,micro=1x4x256,isa=dp4a,layout=s,unroll=1,warps=16,vec=16,stages=2,splitk=1,ksplit=4,copy=bulk,xin=regs,group=32,prep=block,lead=2,blocks=1,pdl=1,occ=1" },
+	{ 0, 7662, 0, 0, "macro=MxNxK,midi=1x8xK,micro=1x1x256,isa=dp4a,layout=s,unroll=7,warps=16,vec=16,stages=2,splitk=1,ksplit=2,copy=bulk,xin=regs,group=256,prep=block,lead=1,blocks=1,pdl=1,occ=1" },
+	{ 0, 0, 0, 0, "macro=MxNxK,midi=1x16xK,micro=1x2x256,isa=dp4a,layout=s,unroll=2,warps=16,vec=16,stages=2,splitk=1,ksplit=2,copy=bulk,xin=regs,group=256,prep=block,lead=1,blocks=1,pdl=1,occ=1" },
 };
 
 /*
@@ -291,8 +291,8 @@ static const struct tcb_default_row rows_15[] = {
  *   the op's own default there       median 142.2 %, worst  164.6 %, 2 shapes
  */
 static const struct tcb_default_row rows_16[] = {
-	{ 16, 0, 0, "macro=MxNxK,midi=Mx64x4096,micro=Mx16x256,isa=mma,layout=f,unroll=1,warps=8,stages=2,splitk=2,ksplit=2,copy=bulk,prep=block,lead=1,blocks=0,pdl=1,occ=1,join=cluster,cluster=1,xstages=1" },
-	{ 0, 0, 0, "macro=MxNxK,midi=32x64xK,micro=32x64x256,isa=wgmma,layout=f,unroll=1,warps=4,stages=2,splitk=2,ksplit=1,copy=bulk,prep=launch,lead=2,blocks=0,pdl=1,occ=1,join=cluster,cluster=1,xstages=1" },
+	{ 16, 0, 0, 0, "macro=MxNxK,midi=Mx64x4096,micro=Mx16x256,isa=mma,layout=f,unroll=1,warps=8,stages=2,splitk=2,ksplit=2,copy=bulk,prep=block,lead=1,blocks=0,pdl=1,occ=1,join=cluster,cluster=1,xstages=1" },
+	{ 0, 0, 0, 0, "macro=MxNxK,midi=32x64xK,micro=32x64x256,isa=wgmma,layout=f,unroll=1,warps=4,stages=2,splitk=2,ksplit=1,copy=bulk,prep=launch,lead=2,blocks=0,pdl=1,occ=1,join=cluster,cluster=1,xstages=1" },
 };
 
 /*
@@ -307,8 +307,8 @@ static const struct tcb_default_row rows_16[] = {
  *   the op's own default there       median  55.8 %, worst   65.0 %, 2 shapes
  */
 static const struct tcb_default_row rows_17[] = {
-	{ 0, 7662, 0, "macro=MxNxK,midi=1x16xK,micro=1x4x256,isa=dp4a,layout=s,unroll=1,warps=16,vec=16,stages=2,splitk=1,ksplit=4,copy=bulk,xin=regs,group=32,prep=block,lead=2,blocks=1,pdl=1,occ=1" },
-	{ 0, 0, 0, "macro=MxNxK,midi=1x16xK,micro=1x4x256,isa=dp4a,layout=s,unroll=2,warps=8,vec=16,stages=2,splitk=1,ksplit=2,copy=bulk,xin=regs,group=32,prep=block,lead=1,blocks=1,pdl=1,occ=1" },
+	{ 0, 7662, 0, 0, "macro=MxNxK,midi=1x16xK,micro=1x4x256,isa=dp4a,layout=s,unroll=1,warps=16,vec=16,stages=2,splitk=1,ksplit=4,copy=bulk,xin=regs,group=32,prep=block,lead=2,blocks=1,pdl=1,occ=1" },
+	{ 0, 0, 0, 0, "macro=MxNxK,midi=1x16xK,micro=1x4x256,isa=dp4a,layout=s,unroll=2,warps=8,vec=16,stages=2,splitk=1,ksplit=2,copy=bulk,xin=regs,group=32,prep=block,lead=1,blocks=1,pdl=1,occ=1" },
 };
 
 /*
@@ -323,8 +323,8 @@ static const struct tcb_default_row rows_17[] = {
  *   the op's own default there       median 161.5 %, worst  210.5 %, 2 shapes
  */
 static const struct tcb_default_row rows_18[] = {
-	{ 16, 0, 0, "macro=MxNxK,midi=Mx32x4096,micro=Mx16x256,isa=mma,layout=f,unroll=1,warps=8,stages=2,splitk=2,ksplit=4,copy=bulk,prep=block,lead=1,blocks=1,pdl=1,occ=1,join=cluster,cluster=1,xstages=1" },
-	{ 0, 0, 0, "macro=MxNxK,midi=32x64xK,micro=32x16x256,isa=mma,layout=f,unroll=1,warps=4,stages=2,splitk=2,ksplit=1,copy=bulk,prep=launch,lead=2,blocks=0,pdl=1,occ=1,join=cluster,cluster=1,xstages=1" },
+	{ 16, 0, 0, 0, "macro=MxNxK,midi=Mx32x4096,micro=Mx16x256,isa=mma,layout=f,unroll=1,warps=8,stages=2,splitk=2,ksplit=4,copy=bulk,prep=block,lead=1,blocks=1,pdl=1,occ=1,join=cluster,cluster=1,xstages=1" },
+	{ 0, 0, 0, 0, "macro=MxNxK,midi=32x64xK,micro=32x16x256,isa=mma,layout=f,unroll=1,warps=4,stages=2,splitk=2,ksplit=1,copy=bulk,prep=launch,lead=2,blocks=0,pdl=1,occ=1,join=cluster,cluster=1,xstages=1" },
 };
 
 /*
@@ -338,7 +338,7 @@ static const struct tcb_default_row rows_18[] = {
  *   the op's own default there       median  59.7 %, worst   60.5 %, 2 shapes
  */
 static const struct tcb_default_row rows_19[] = {
-	{ 0, 0, 0, "macro=MxNxK,midi=1x16xK,micro=1x1x256,isa=dp4a,layout=s,unroll=4,warps=16,vec=16,stages=2,splitk=1,ksplit=1,copy=bulk,xin=regs,group=32,prep=block,lead=1,blocks=1,pdl=1,occ=1" },
+	{ 0, 0, 0, 0, "macro=MxNxK,midi=1x16xK,micro=1x1x256,isa=dp4a,layout=s,unroll=4,warps=16,vec=16,stages=2,splitk=1,ksplit=1,copy=bulk,xin=regs,group=32,prep=block,lead=1,blocks=1,pdl=1,occ=1" },
 };
 
 /*
@@ -353,8 +353,8 @@ static const struct tcb_default_row rows_19[] = {
  *   the op's own default there       median 119.7 %, worst  152.7 %, 2 shapes
  */
 static const struct tcb_default_row rows_20[] = {
-	{ 16, 0, 0, "macro=MxNxK,midi=Mx64x4096,micro=Mx16x256,isa=mma,layout=f,unroll=1,warps=4,stages=2,splitk=4,ksplit=1,copy=bulk,prep=block,lead=2,blocks=0,pdl=1,occ=1,join=cluster,cluster=1,xstages=1" },
-	{ 0, 0, 0, "macro=MxNxK,midi=16x64xK,micro=16x64x256,isa=wgmma,layout=f,unroll=1,warps=4,stages=2,splitk=2,ksplit=1,copy=bulk,prep=launch,lead=2,blocks=0,pdl=1,occ=1,join=cluster,cluster=1,xstages=1" },
+	{ 16, 0, 0, 0, "macro=MxNxK,midi=Mx64x4096,micro=Mx16x256,isa=mma,layout=f,unroll=1,warps=4,stages=2,splitk=4,ksplit=1,copy=bulk,prep=block,lead=2,blocks=0,pdl=1,occ=1,join=cluster,cluster=1,xstages=1" },
+	{ 0, 0, 0, 0, "macro=MxNxK,midi=16x64xK,micro=16x64x256,isa=wgmma,layout=f,unroll=1,warps=4,stages=2,splitk=2,ksplit=1,copy=bulk,prep=launch,lead=2,blocks=0,pdl=1,occ=1,join=cluster,cluster=1,xstages=1" },
 };
 
 /*
@@ -368,7 +368,7 @@ static const struct tcb_default_row rows_20[] = {
  *   the op's own default there       median  30.5 %, worst   41.4 %, 2 shapes
  */
 static const struct tcb_default_row rows_21[] = {
-	{ 0, 0, 0, "macro=MxNxK,midi=1x16xK,micro=1x2x256,isa=dp4a,layout=p,unroll=16,warps=8,vec=8,stages=2,splitk=1,ksplit=1,copy=bulk,xin=regs,group=32,prep=block,lead=1,blocks=1,pdl=1,occ=1" },
+	{ 0, 0, 0, 0, "macro=MxNxK,midi=1x16xK,micro=1x2x256,isa=dp4a,layout=p,unroll=16,warps=8,vec=8,stages=2,splitk=1,ksplit=1,copy=bulk,xin=regs,group=32,prep=block,lead=1,blocks=1,pdl=1,occ=1" },
 };
 
 /*
@@ -382,7 +382,7 @@ static const struct tcb_default_row rows_21[] = {
  *   the op's own default there       median  16.2 %, worst   22.4 %, 2 shapes
  */
 static const struct tcb_default_row rows_22[] = {
-	{ 0, 0, 0, "macro=MxNx1,midi=1x4096x1,micro=1x2x1,isa=fma,unroll=8,warps=8,vec=8,stages=1,blocks=0,pdl=1,occ=1,join=launch,form=pairwise" },
+	{ 0, 0, 0, 0, "macro=MxNx1,midi=1x4096x1,micro=1x2x1,isa=fma,unroll=8,warps=8,vec=8,stages=1,blocks=0,pdl=1,occ=1,join=launch,form=pairwise" },
 };
 
 /*
@@ -400,9 +400,9 @@ static const struct tcb_default_row rows_22[] = {
  *   the op's own default there       median  29.6 %, worst  290.5 %, 4 shapes
  */
 static const struct tcb_default_row rows_23[] = {
-	{ 22, 11448, 0, "macro=MxNx1,midi=1xNx1,micro=1x4x1,isa=fma,unroll=1,warps=4,vec=16,stages=1,splitk=1,stream=1,ksplit=4,copy=ldg,xin=regs,lead=1,blocks=0,pdl=1,occ=2,join=none" },
-	{ 22, 0, 0, "macro=MxNx1,midi=1x1024x1,micro=1x4x1,isa=fma,unroll=1,warps=1,vec=16,stages=1,splitk=32,stream=0,ksplit=1,copy=ldg,xin=regs,lead=0,blocks=0,pdl=1,occ=1,join=launch" },
-	{ 0, 0, 0, "macro=MxNx1,midi=1xNx1,micro=1x2x1,isa=fma,unroll=2,warps=16,vec=8,stages=1,splitk=1,stream=0,ksplit=16,copy=ldg,xin=l2,lead=0,blocks=0,pdl=1,occ=2,join=none" },
+	{ 22, 11448, 0, 0, "macro=MxNx1,midi=1xNx1,micro=1x4x1,isa=fma,unroll=1,warps=4,vec=16,stages=1,splitk=1,stream=1,ksplit=4,copy=ldg,xin=regs,lead=1,blocks=0,pdl=1,occ=2,join=none" },
+	{ 22, 0, 0, 0, "macro=MxNx1,midi=1x1024x1,micro=1x4x1,isa=fma,unroll=1,warps=1,vec=16,stages=1,splitk=32,stream=0,ksplit=1,copy=ldg,xin=regs,lead=0,blocks=0,pdl=1,occ=1,join=launch" },
+	{ 0, 0, 0, 0, "macro=MxNx1,midi=1xNx1,micro=1x2x1,isa=fma,unroll=2,warps=16,vec=8,stages=1,splitk=1,stream=0,ksplit=16,copy=ldg,xin=l2,lead=0,blocks=0,pdl=1,occ=2,join=none" },
 };
 
 /*
@@ -418,8 +418,8 @@ static const struct tcb_default_row rows_23[] = {
  *   the op's own default there       median  18.3 %, worst  266.4 %, 3 shapes
  */
 static const struct tcb_default_row rows_24[] = {
-	{ 22, 0, 0, "macro=MxNx1,midi=1x1024x1,micro=1x4x1,isa=fma,unroll=1,warps=2,vec=16,stages=1,splitk=32,stream=0,ksplit=2,copy=ldg,xin=regs,blocks=0,pdl=1,occ=2,join=launch" },
-	{ 0, 0, 0, "macro=MxNx1,midi=1xNx1,micro=1x4x1,isa=fma,unroll=1,warps=16,vec=16,stages=1,splitk=1,stream=0,ksplit=16,copy=ldg,xin=regs,blocks=0,pdl=1,occ=1,join=none" },
+	{ 22, 0, 0, 0, "macro=MxNx1,midi=1x1024x1,micro=1x4x1,isa=fma,unroll=1,warps=2,vec=16,stages=1,splitk=32,stream=0,ksplit=2,copy=ldg,xin=regs,blocks=0,pdl=1,occ=2,join=launch" },
+	{ 0, 0, 0, 0, "macro=MxNx1,midi=1xNx1,micro=1x4x1,isa=fma,unroll=1,warps=16,vec=16,stages=1,splitk=1,stream=0,ksplit=16,copy=ldg,xin=regs,blocks=0,pdl=1,occ=1,join=none" },
 };
 
 const struct tcb_default_rule tcb_defaults_sm_90[] = {

@@ -25,7 +25,7 @@
  *   the op's own default there       median  87.1 %, worst   88.2 %, 2 shapes
  */
 static const struct tcb_default_row rows_1[] = {
-	{ 0, 0, 0, "macro=MxNxK,midi=1x256xK,micro=1x16x256,isa=avx512vnni,layout=r16,threads=1,sched=static,unroll=1,prefetch=16384,hint=t0" },
+	{ 0, 0, 0, 0, "macro=MxNxK,midi=1x256xK,micro=1x16x256,isa=avx512vnni,layout=r16,threads=1,sched=static,unroll=1,prefetch=16384,hint=t0" },
 };
 
 /*
@@ -85,9 +85,9 @@ static const struct tcb_default_row rows_1[] = {
  *   the op's own default there       median  21.3 %, worst   79.2 %, 11 shapes, 4 not measured
  */
 static const struct tcb_default_row rows_2[] = {
-	{ 78, 0, 0, "macro=MxNxK,midi=MxNx512,micro=*x*x1,isa=avx512,threads=1,sched=static,prefetch=512,decode=regs" },
-	{ 0, 151, 0, "macro=MxNxK,midi=MxNx64,micro=14x32x1,isa=avx512,threads=1,sched=static,prefetch=512,decode=regs" },
-	{ 0, 0, 0, "macro=MxNxK,midi=192x256x256,micro=6x64x1,isa=avx512,threads=1,sched=static,prefetch=512,decode=regs" },
+	{ 78, 0, 0, 0, "macro=MxNxK,midi=MxNx512,micro=*x*x1,isa=avx512,threads=1,sched=static,prefetch=512,decode=regs" },
+	{ 0, 151, 0, 0, "macro=MxNxK,midi=MxNx64,micro=14x32x1,isa=avx512,threads=1,sched=static,prefetch=512,decode=regs" },
+	{ 0, 0, 0, 0, "macro=MxNxK,midi=192x256x256,micro=6x64x1,isa=avx512,threads=1,sched=static,prefetch=512,decode=regs" },
 };
 
 /*
@@ -101,7 +101,7 @@ static const struct tcb_default_row rows_2[] = {
  *   the op's own default there       median 114.2 %, worst  120.7 %, 2 shapes
  */
 static const struct tcb_default_row rows_3[] = {
-	{ 0, 0, 0, "macro=MxNxK,midi=1x1024xK,micro=1x16x32,isa=avx512vnni,layout=r16,threads=1,sched=static,unroll=1,prefetch=16384,hint=t0" },
+	{ 0, 0, 0, 0, "macro=MxNxK,midi=1x1024xK,micro=1x16x32,isa=avx512vnni,layout=r16,threads=1,sched=static,unroll=1,prefetch=16384,hint=t0" },
 };
 
 /*
@@ -173,12 +173,12 @@ static const struct tcb_default_row rows_3[] = {
  *   the op's own default there       median 146.0 %, worst  362.4 %, 11 shapes, 4 not measured
  */
 static const struct tcb_default_row rows_4[] = {
-	{ 8, 0, 3547, "macro=MxNxK,midi=Mx256xK,micro=Mx16x256,isa=avx512vnni,layout=r16,threads=1,sched=static,prefetch=4096,hint=t1,decode=regs" },
-	{ 8, 0, 0, "macro=MxNxK,midi=2x64xK,micro=*x*x256,isa=avx512vnni,layout=r16,threads=1,sched=static,prefetch=16384,hint=t1,decode=regs" },
-	{ 13, 0, 0, "macro=MxNxK,midi=4x16x1024,micro=4x16x256,isa=avx512vnni,layout=r16,threads=1,sched=static,prefetch=16384,hint=t1,decode=regs" },
-	{ 110, 0, 0, "macro=MxNxK,midi=2x256xK,micro=*x*x256,isa=avx512vnni,layout=r16,threads=1,sched=static,prefetch=16384,hint=t0,decode=regs" },
-	{ 320, 0, 0, "macro=MxNxK,midi=64x16xK,micro=8x16x256,isa=avx512vnni,layout=r16,threads=1,sched=static,prefetch=4096,hint=t0,decode=panel" },
-	{ 0, 0, 0, NULL },
+	{ 8, 0, 3547, 0, "macro=MxNxK,midi=Mx256xK,micro=Mx16x256,isa=avx512vnni,layout=r16,threads=1,sched=static,prefetch=4096,hint=t1,decode=regs" },
+	{ 8, 0, 0, 0, "macro=MxNxK,midi=2x64xK,micro=*x*x256,isa=avx512vnni,layout=r16,threads=1,sched=static,prefetch=16384,hint=t1,decode=regs" },
+	{ 13, 0, 0, 0, "macro=MxNxK,midi=4x16x1024,micro=4x16x256,isa=avx512vnni,layout=r16,threads=1,sched=static,prefetch=16384,hint=t1,decode=regs" },
+	{ 110, 0, 0, 0, "macro=MxNxK,midi=2x256xK,micro=*x*x256,isa=avx512vnni,layout=r16,threads=1,sched=static,prefetch=16384,hint=t0,decode=regs" },
+	{ 320, 0, 0, 0, "macro=MxNxK,midi=64x16xK,micro=8x16x256,isa=avx512vnni,layout=r16,threads=1,sched=static,prefetch=4096,hint=t0,decode=panel" },
+	{ 0, 0, 0, 0, NULL },
 };
 
 /*
@@ -241,11 +241,11 @@ static const struct tcb_default_row rows_4[] = {
  *   the op's own default there       median  85.3 %, worst  198.4 %, 10 shapes, 5 not measured
  */
 static const struct tcb_default_row rows_5[] = {
-	{ 0, 7094, 1254, "macro=MxNxK,midi=1x64xK,micro=1x16x256,isa=avx512vnni,layout=r16,threads=1,sched=static,unroll=1,prefetch=8192,hint=t0" },
-	{ 0, 7094, 1773, "macro=MxNxK,midi=1x256xK,micro=1x16x256,isa=avx512vnni,layout=r16,threads=1,sched=static,unroll=1,prefetch=4096,hint=nta" },
-	{ 0, 7094, 5948, "macro=MxNxK,midi=1x256xK,micro=1x16x256,isa=avx512vnni,layout=r16,threads=1,sched=static,unroll=1,prefetch=8192,hint=t0" },
-	{ 0, 0, 5948, "macro=MxNxK,midi=1x256xK,micro=1x16x256,isa=avx512vnni,layout=r16,threads=1,sched=static,unroll=1,prefetch=8192,hint=nta" },
-	{ 0, 0, 0, "macro=MxNxK,midi=1x256xK,micro=1x16x256,isa=avx512,layout=r16,threads=1,sched=static,unroll=1,prefetch=8192,hint=t0" },
+	{ 0, 7094, 1254, 0, "macro=MxNxK,midi=1x64xK,micro=1x16x256,isa=avx512vnni,layout=r16,threads=1,sched=static,unroll=1,prefetch=8192,hint=t0" },
+	{ 0, 7094, 1773, 0, "macro=MxNxK,midi=1x256xK,micro=1x16x256,isa=avx512vnni,layout=r16,threads=1,sched=static,unroll=1,prefetch=4096,hint=nta" },
+	{ 0, 7094, 5948, 0, "macro=MxNxK,midi=1x256xK,micro=1x16x256,isa=avx512vnni,layout=r16,threads=1,sched=static,unroll=1,prefetch=8192,hint=t0" },
+	{ 0, 0, 5948, 0, "macro=MxNxK,midi=1x256xK,micro=1x16x256,isa=avx512vnni,layout=r16,threads=1,sched=static,unroll=1,prefetch=8192,hint=nta" },
+	{ 0, 0, 0, 0, "macro=MxNxK,midi=1x256xK,micro=1x16x256,isa=avx512,layout=r16,threads=1,sched=static,unroll=1,prefetch=8192,hint=t0" },
 };
 
 /*
@@ -333,13 +333,13 @@ static const struct tcb_default_row rows_5[] = {
  *   the op's own default there       median  24.4 %, worst  111.2 %, 16 shapes, 2 not measured
  */
 static const struct tcb_default_row rows_6[] = {
-	{ 5, 4957, 0, NULL },
-	{ 5, 0, 0, "macro=MxNx1,midi=Mx512x1,micro=1x32x1,isa=avx512,threads=1,sched=static,prefetch=12032,hint=t1,stages=1,stream=0,form=running,asks=1" },
-	{ 0, 1011, 0, "macro=MxNx1,midi=1024xNx1,micro=*x*x1,isa=avx512,threads=1,sched=static,prefetch=2048,hint=t0,stages=1,stream=1,form=twopass,asks=1" },
-	{ 94, 2478, 0, "macro=MxNx1,midi=Mx512x1,micro=1x64x1,isa=avx512,threads=1,sched=static,prefetch=8192,hint=t1,stages=3,stream=1,form=running,asks=4" },
-	{ 94, 3035, 0, "macro=MxNx1,midi=MxNx1,micro=1x64x1,isa=avx512,threads=1,sched=static,prefetch=8192,hint=t0,stages=1,stream=0,form=twopass,asks=1" },
-	{ 94, 0, 0, "macro=MxNx1,midi=Mx4096x1,micro=1x32x1,isa=avx512,threads=1,sched=static,prefetch=16384,hint=t1,stages=3,stream=1,form=twopass,asks=2" },
-	{ 0, 0, 0, "macro=MxNx1,midi=Mx512x1,micro=1x32x1,isa=avx512,threads=1,sched=static,prefetch=8192,hint=t1,stages=3,stream=1,form=running,asks=4" },
+	{ 5, 4957, 0, 0, NULL },
+	{ 5, 0, 0, 0, "macro=MxNx1,midi=Mx512x1,micro=1x32x1,isa=avx512,threads=1,sched=static,prefetch=12032,hint=t1,stages=1,stream=0,form=running,asks=1" },
+	{ 0, 1011, 0, 0, "macro=MxNx1,midi=1024xNx1,micro=*x*x1,isa=avx512,threads=1,sched=static,prefetch=2048,hint=t0,stages=1,stream=1,form=twopass,asks=1" },
+	{ 94, 2478, 0, 0, "macro=MxNx1,midi=Mx512x1,micro=1x64x1,isa=avx512,threads=1,sched=static,prefetch=8192,hint=t1,stages=3,stream=1,form=running,asks=4" },
+	{ 94, 3035, 0, 0, "macro=MxNx1,midi=MxNx1,micro=1x64x1,isa=avx512,threads=1,sched=static,prefetch=8192,hint=t0,stages=1,stream=0,form=twopass,asks=1" },
+	{ 94, 0, 0, 0, "macro=MxNx1,midi=Mx4096x1,micro=1x32x1,isa=avx512,threads=1,sched=static,prefetch=16384,hint=t1,stages=3,stream=1,form=twopass,asks=2" },
+	{ 0, 0, 0, 0, "macro=MxNx1,midi=Mx512x1,micro=1x32x1,isa=avx512,threads=1,sched=static,prefetch=8192,hint=t1,stages=3,stream=1,form=running,asks=4" },
 };
 
 const struct tcb_default_rule tcb_defaults_x86_64_avx512vnni[] = {
