@@ -47,5 +47,5 @@ table() { # architecture, least geometries of a shape, worst loss, the folders o
 	"$tcbtune" defaults --arch "$arch" --format table \
 		--out "$root/src/kernels/defaults/defaults_$(echo "$arch" | tr - _).c" "$@"
 }
-case "${ARCH:-all}" in all | sm_90) table sm_90 50 10 "h200" ;; esac
+case "${ARCH:-all}" in all | sm_90) table sm_90 50 10 "h200 h200-rows" ;; esac
 case "${ARCH:-all}" in all | x86_64-avx512vnni) table x86_64-avx512vnni 20 30 "cpu-zen5 cpu-zen4_defaults" ;; esac
