@@ -41,7 +41,8 @@ static void add_wrapped(struct tcb_str *out, const char *text, size_t column, si
 			column = indent;
 			text++;
 		} else if (*text == ' ') {
-			if (column + 1 + strcspn(text + 1, " \n") <= HELP_WIDTH)
+			const size_t blanks = strspn(text, " ");
+			if (column + blanks + strcspn(text + blanks, " \n") <= HELP_WIDTH)
 				tcb_str_add(out, " ");
 			column++;
 			text++;

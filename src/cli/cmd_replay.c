@@ -27,8 +27,7 @@ static const struct cli_option options[] = {
 	  .kind = CLI_LIST,
 	  .offset = offsetof(struct replay_args, files),
 	  .required = 1,
-	  .help = "a recorded space (T4 or cache file, plain or gz) or a tuning database; may be given more than "
-		  "once" },
+	  .help = "a recorded space (T4 or cache file, plain or gz) or a tuning database" },
 	{ .name = "strategy",
 	  .argument = "NAME",
 	  .kind = CLI_LIST,

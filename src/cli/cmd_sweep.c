@@ -464,8 +464,8 @@ static enum tcb_status run_problems(struct sweeping *run, const struct cli_probl
 				"from there",
 				run->db_path);
 	if (printed == TCB_OK && run->refuted)
-		return tcb_fail(err, TCB_E_FAILED, "%zu stored verdicts do not hold; what was found now is stored",
-				run->refuted);
+		return tcb_fail(err, TCB_E_FAILED, "%zu stored verdict%s not hold; what was found now is stored",
+				run->refuted, run->refuted == 1 ? " does" : "s do");
 	return printed;
 }
 

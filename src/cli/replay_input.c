@@ -191,10 +191,12 @@ static enum tcb_status add_database(struct cli_spaces *spaces, const char *path,
 		status = from.status;
 	cli_close_db(from.db);
 	if (status == TCB_OK && from.small)
-		cli_say("%s: %zu problems with fewer than %d measured candidates are left out", path, from.small,
-			TRIALS_LEAST);
+		cli_say("%s: %zu problem%s with fewer than %d measured candidates left out", path, from.small,
+			from.small == 1 ? "" : "s", TRIALS_LEAST);
 	if (status == TCB_OK && spaces->count == before)
-		return tcb_fail(err, TCB_E_NOT_FOUND, "%s: no problem with %d measured candidates", path, TRIALS_LEAST);
+		return tcb_fail(err, TCB_E_NOT_FOUND,
+				"%s: no problem with %d measured candidates; sweep one with a longer --budget, or none",
+				path, TRIALS_LEAST);
 	return status;
 }
 

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: MIT
 """docs/ops.md holds the table that `tcbtune ops --markdown` prints, and a section for each op; docs/search.md the table
-of efforts that `tcbtune help sweep` prints."""
+of efforts that `tcbtune help sweep` prints; docs/specification.md the options of every command, and says of those that
+no command has that they are not built; the README and the other pages name no option that a command lacks."""
+import re
+
 from cli_support import Cli
 
 MARK = "<!-- tcbtune ops --markdown -->\n"
@@ -21,4 +24,31 @@ efforts = lines[next(i for i, line in enumerate(lines) if line.startswith("  eff
 text = "\n".join("  " + line for line in efforts)
 cli.check(text in (cli.fixtures / ".." / ".." / "docs" / "search.md").read_text(),
           f"docs/search.md lacks the table of efforts:\n{text}")
+
+docs = cli.fixtures.resolve().parents[1] / "docs"
+specification = (docs / "specification.md").read_text()
+block = specification.split("## 10. Command line")[1].split("\nDatabase:")[0]
+not_built = specification.split("Not built yet")[1]
+commands = re.findall(r"^  (\w+) ", cli.run("--help").stdout, re.M)
+cli.check(len(commands) > 10, "the list of commands has rows")
+options = {}
+for command in commands:
+    text = cli.run("help", command).stdout
+    cli.check(not re.search(" $", text, re.M), f"help {command} has blanks at the end of a line")
+    options[command] = set(re.findall(r"^  (--[a-z-]+)", text, re.M)) - {"--help"}
+    line = re.search(rf"(?:^ +tcbtune |\| ){command}\b([^\n]*)", block, re.M)
+    cli.check(line, f"docs/specification.md has no line of {command}")
+    own = line.group(1).split(" | ")[0] if command in ("ops", "devices", "doctor", "version", "help") else line.group(1)
+    named = set(re.findall(r"--[a-z][a-z-]*", own))
+    cli.check(options[command] <= named,
+              f"docs/specification.md, {command}: lacks {sorted(options[command] - named)}")
+    for option in named - options[command]:
+        cli.check(f"{option}`" in not_built or f"{option} " in not_built,
+                  f"docs/specification.md, {command}: there is no {option}, and it is not among what is not built")
+for page in [docs.parent / "README.md", *docs.glob("*.md")]:
+    if page.name == "specification.md":
+        continue
+    for command, rest in re.findall(r"tcbtune (\w+)([^\n`]*)", page.read_text()):
+        for option in re.findall(r"(?<=\s)--[a-z][a-z-]*", rest.split(" # ")[0]):
+            cli.check(option in options.get(command, [option]), f"{page.name}: {command} has no option {option}")
 cli.done()

@@ -138,7 +138,7 @@ def again(cli, db):
     result = cli.run(*sweep, "--again", expect=1)
     cli.check("cold: the best of" in result.stderr and "times as long as then" in result.stderr, result.stderr)
     cli.check("does NOT hold: another winner is surely faster" in result.stderr and
-              "1 stored verdicts do not hold" in result.stderr, result.stderr)
+              "1 stored verdict does not hold" in result.stderr, result.stderr)
     cli.sound(db)
 
 
