@@ -1,0 +1,192 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Runs commands that nobody chose, legal and not, over databases that are sound, empty, of others, cut or damaged.
+
+    scripts/random-commands.py TCBTUNE OUT [--count 300] [--minutes N] [--seed 1]
+
+Each command must end by itself, by an exit status of tcbtune's, not by a signal; on failure it says why on standard
+error, and on success it prints no sanitizer's report.  `db merge` that fails leaves its database as it was.  OUT gets
+log.txt, with each command and what came of it.
+
+Exit: 0 all did; 1 some did not, and are listed; 2 wrong usage.
+"""
+import argparse
+import collections
+import hashlib
+import pathlib
+import random
+import shutil
+import sqlite3
+import subprocess
+import sys
+import time
+
+HANGS_S = 120
+OPS = ["softmax", "reduce2d_sum", "reduce2d", "q4k_matvec", "q80_matmul", "matmul_f32", "rmsnorm", "all", "sofmax", ""]
+SHAPES = ["4x1000", "1x1", "7x33", "1x64x256", "3x17x512", "1x64x500", "0x1", "1xx2", "99999999999x99999999999", "4x-1",
+          "1x64x256x2", ""]
+DEVICES = ["cpu", "cpu:avx2", "cpu:scalar", "cpu:neon", "sm_75", "sm_90", "sm_12", "cuda:0", "cuda:all", "gpu", "all"]
+VALUES = {
+    "--op": OPS, "--shape": SHAPES, "--device": DEVICES,
+    "--contract": ["f32", "f32", "f16", "q8", "f8"], "--state": ["cold", "hot", "warm"],
+    "--threads": ["1", "2", "0", "-1", "999999", "x"], "--seed": ["1", "0", "18446744073709551615", "-1", "1e9"],
+    "--max-trials": ["1", "3", "0", "-5", "x"], "--until-stable": ["1", "0.1", "0", "-1", "nan", "1e400", "x"],
+    "--target-ratio": ["1.1", "1", "0", "nan", "inf", "-2"], "--finalists": ["1", "4", "0", "1000000", "x"],
+    "--effort": ["estimate", "quick", "fast"], "--starts": ["none", "stored", "model", "all", "some"],
+    "--shard": ["1/2", "2/2", "3/2", "0/1", "auto", "auto/2", "1/0", "1/99999999999"],
+    "--rotation": ["1M", "8M", "0", "-1", "99999999G", "x"], "--timeout": ["5s", "20s", "0s", "x"],
+    "--strategy": ["auto", "random", "model", "line", "magic"], "--counters": ["none", "best", "all", "some"],
+    "--repeats": ["1", "2", "0", "-1", "x"], "--format": ["table", "csv", "json", "md", "html", "text", "c-header"],
+    "--explain": ["macro=1x1x1", "isa=avx2", "", "macro=4x1000x1,midi=4x1000x1,micro=1x8x1,isa=avx2,threads=1"],
+    "--worst": ["5", "20", "-1", "nan", "x"], "--least": ["1", "2", "0", "-1"], "--folds": ["2", "3", "1", "0", "100000"],
+    "--arch": ["sm_90", "x86_64-avx2", "none"], "--budget": ["1s", "2s", "300ms", "0s", "-1s", "1e300s", "x"],
+}
+SWITCHES = ["--again", "--fresh", "--finals-only", "--allow-missing", "--any-size", "--measured-only", "--json", "--count",
+            "--nonsense"]
+# command -> options that it has; a few others are drawn, too
+COMMANDS = {
+    "sweep": ["--op", "--shape", "--device", "--contract", "--threads", "--seed", "--until-stable", "--target-ratio",
+              "--finalists", "--starts", "--shard", "--timeout", "--strategy", "--counters", "--effort"],
+    "report": ["--op", "--device", "--format"],
+    "lookup": ["--op", "--shape", "--device", "--contract", "--state", "--threads"],
+    "space": ["--op", "--shape", "--device", "--contract", "--threads", "--explain"],
+    "replay": ["--strategy", "--repeats", "--starts", "--until-stable", "--seed"],
+    "defaults": ["--op", "--arch", "--worst", "--least", "--folds", "--format"],
+    "db": ["--op", "--format"],
+}
+FORMATS = {"report": ["table", "csv", "json", "md"], "defaults": ["text", "table"], "db": ["c-header"]}
+LEGAL_SHAPES = {"softmax": SHAPES[:3], "reduce2d_sum": SHAPES[:3], "q4k_matvec": ["1x64x256", "1x64x512"]}
+TAKES_DB = ("sweep", "report", "lookup", "db")
+
+
+def make_databases(tcbtune, folder):
+    """Files by name: what others may hand over."""
+    sound = folder / "sound.db"
+    for op, shape in (("softmax", "4x1000"), ("reduce2d_sum", "7x33"), ("q4k_matvec", "1x64x256")):
+        subprocess.run([tcbtune, "sweep", "--op", op, "--shape", shape, "--max-trials", "8", "--budget", "3s", "--threads",
+                        "1", "--rotation", "8M", "--counters", "none", "--db", sound], check=True, capture_output=True)
+    sqlite3.connect(sound).execute("PRAGMA journal_mode = DELETE").fetchall()
+    whole = sound.read_bytes()
+    (folder / "cut.db").write_bytes(whole[:len(whole) // 2])
+    (folder / "empty.db").write_bytes(b"")
+    (folder / "text.db").write_text("not a database\n" * 300)
+    connection = sqlite3.connect(folder / "others.db")
+    connection.execute("CREATE TABLE t (x)")
+    connection.commit()
+    shutil.copy(sound, folder / "newer.db")
+    connection = sqlite3.connect(folder / "newer.db")
+    connection.execute("PRAGMA user_version = 999")
+    connection.commit()
+    return whole
+
+
+def damage(whole, rng):
+    """Some bytes of WHOLE are others."""
+    bytes_ = bytearray(whole)
+    for _ in range(rng.choice([1, 1, 4, 40])):
+        bytes_[rng.randrange(len(bytes_))] = rng.randrange(256)
+    return bytes(bytes_)
+
+
+def draw(rng, folder):
+    files = [str(folder / f"{name}.db") for name in ("sound", "cut", "empty", "text", "others", "newer", "damaged", "none")]
+    name = rng.choice(list(COMMANDS))
+    command = [name]
+    if name == "db":
+        command.append(rng.choice(["info", "check", "merge", "export", "prune"]))
+    if name in ("replay", "defaults") or command[-1] == "merge":
+        command += rng.sample(files, rng.randint(1, 2))
+    options = [o for o in COMMANDS[name] if rng.random() < (0.95 if o in ("--op", "--shape") else 0.2)]
+    if rng.random() < 0.05:
+        options.append(rng.choice(list(VALUES)))
+    if name == "db" and command[1] != "export" and rng.random() < 0.9:
+        options = []
+    op = rng.choice(list(LEGAL_SHAPES))
+    legal = {"--op": [op], "--shape": LEGAL_SHAPES[op], "--format": FORMATS.get(name)}
+    for option in options:  # most commands should get far; the first two of VALUES are legal
+        most = legal.get(option) or VALUES[option][:2]
+        command += [option, rng.choice(most if rng.random() < 0.95 else VALUES[option])]
+    command += [s for s in SWITCHES if rng.random() < 0.04]
+    if name == "sweep":
+        command += ["--max-trials", rng.choice(VALUES["--max-trials"][:2]), "--budget", "1s", "--rotation", "8M"]
+    if name in TAKES_DB:
+        command += ["--db", str(folder / "target.db") if rng.random() < 0.5 else rng.choice(files)]
+    return command
+
+
+def dump(db):
+    """What DB holds, or its bytes where that cannot be said."""
+    try:
+        connection = sqlite3.connect(f"file:{db}?mode=ro", uri=True)
+        connection.text_factory = lambda b: b.decode(errors="replace")
+        text = "\n".join(connection.iterdump())
+        connection.close()
+        return hashlib.sha256(text.encode(errors="replace")).hexdigest()
+    except (sqlite3.Error, UnicodeDecodeError):
+        return hashlib.sha256(db.read_bytes()).hexdigest()
+
+
+def judge(tcbtune, command):
+    """Runs COMMAND; its exit status, what it said, and what is wrong with that."""
+    merged_into = pathlib.Path(command[-1]) if command[:2] == ["db", "merge"] else None
+    if merged_into and not (merged_into.exists() and merged_into.stat().st_size):
+        merged_into = None  # made before the files are looked at
+    before = dump(merged_into) if merged_into else ""
+    try:
+        run = subprocess.run([tcbtune, *command], capture_output=True, text=True, errors="replace", timeout=HANGS_S)
+    except subprocess.TimeoutExpired:
+        return "hangs", "", f"still running after {HANGS_S} s"
+    said = run.stderr.strip()
+    wrong = ""
+    if "Sanitizer" in said or "runtime error:" in said or "Assertion" in said:
+        wrong = "a sanitizer or an assertion spoke"
+    elif run.returncode not in (0, 1, 2, 3, 4):
+        wrong = "not an exit status of tcbtune's"
+    elif run.returncode and (len(said) < 20 or "tcbtune" not in said) and command[:2] != ["db", "check"]:
+        wrong = "failed without a reason"
+    elif run.returncode and merged_into and dump(merged_into) != before:
+        wrong = "a merge that failed changed its database"
+    return run.returncode, said, wrong
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("tcbtune")
+    parser.add_argument("out", type=pathlib.Path)
+    parser.add_argument("--count", type=int, default=300)
+    parser.add_argument("--minutes", type=float, default=0, help="stop after so long, whatever the count; 0: never")
+    parser.add_argument("--seed", type=int, default=1)
+    args = parser.parse_args()
+    shutil.rmtree(args.out / "files", ignore_errors=True)
+    folder = args.out / "files"
+    folder.mkdir(parents=True)
+    try:
+        whole = make_databases(args.tcbtune, folder)
+    except (OSError, subprocess.CalledProcessError) as error:
+        print(f"random-commands.py: {args.tcbtune}: {error}; give a tcbtune program", file=sys.stderr)
+        return 2
+    rng = random.Random(args.seed)
+    end = time.monotonic() + 60 * args.minutes if args.minutes else float("inf")
+    codes, failed = collections.Counter(), []
+    with open(args.out / "log.txt", "w", encoding="utf-8") as log:
+        for _ in range(args.count):
+            if time.monotonic() > end:
+                break
+            (folder / "sound.db").write_bytes(whole)
+            (folder / "damaged.db").write_bytes(damage(whole, rng))
+            command = draw(rng, folder)
+            code, said, wrong = judge(args.tcbtune, command)
+            codes[(command[0], code)] += 1
+            line = f"{code}\t{' '.join(command)}\t{said.splitlines()[-1:]}"
+            print(line, file=log, flush=True)
+            if wrong:
+                failed.append(f"{wrong}: {line}")
+    for (name, code), count in sorted(codes.items(), key=str):
+        print(f"{name:10} exit {code}: {count}")
+    print(f"{sum(codes.values())} commands, {len(failed)} failed")
+    print("\n".join(failed))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
