@@ -174,11 +174,16 @@ static enum tcb_status merge(const struct db_args *args, struct tcb_error *err)
 	return status == TCB_OK ? print_merged(&merged, path, args->files.count, args->json, err) : status;
 }
 
-static enum tcb_status export(const struct db_args *args, struct tcb_error *err) {
-	char path[CLI_PATH_MAX]; const struct tcb_op * op; struct tcb_db *db = NULL;
+static enum tcb_status export_header(const struct db_args *args, struct tcb_error *err)
+{
+	char path[CLI_PATH_MAX];
+	const struct tcb_op *op;
+	struct tcb_db *db = NULL;
 
-	if (args->json) return tcb_fail(err, TCB_E_USAGE, "'db export' prints no JSON; 'tcbtune report --json' does");
-	if (args->op) TCB_TRY(cli_find_op(args->op, &op, err));
+	if (args->json)
+		return tcb_fail(err, TCB_E_USAGE, "'db export' prints no JSON; 'tcbtune report --json' does");
+	if (args->op)
+		TCB_TRY(cli_find_op(args->op, &op, err));
 	TCB_TRY(cli_check_out_db(args->out, args->db, err));
 	TCB_TRY(cli_open_db(args->db, TCB_DB_READ, path, &db, err));
 	enum tcb_status status = cli_export_header(db, args->op, args->out, err);
@@ -199,7 +204,7 @@ static enum tcb_status run_db(const void *arguments, struct tcb_error *err)
 		return tcb_fail(err, TCB_E_USAGE, "only 'db merge' takes FILEs, but got '%s'; --db names the database",
 				args->files.items[0]);
 	if (args->action == ACTION_EXPORT)
-		return export(args, err);
+		return export_header(args, err);
 	TCB_TRY(cli_open_db(args->db, TCB_DB_READ, path, &db, err));
 	status = args->action == ACTION_INFO ? print_info(db, path, args->json, err)
 					     : print_check(db, path, args->json, err);
