@@ -93,12 +93,26 @@ static int volume(size_t m, size_t n, size_t k, size_t *out)
 	return tcb_mul_size(m, n, out) || tcb_mul_size(*out, k, out) ? -1 : 0;
 }
 
+int tcb_constraint_knob(const struct tcb_target *target, enum tcb_knob knob, int32_t value, char *why)
+{
+	const int is_count = knob == TCB_KNOB_THREADS || knob == TCB_KNOB_UNROLL || knob == TCB_KNOB_WARPS ||
+			     knob == TCB_KNOB_VEC || knob == TCB_KNOB_STAGES || knob == TCB_KNOB_SPLITK;
+	const int is_cpu = target->kind == TCB_TARGET_CPU;
+	if (value == TCB_KNOB_UNSET)
+		return 0;
+	if (is_count && value < 1)
+		return reject(why, "%s=%d must be at least 1", tcb_knob_key(knob), value);
+	if (value < 0 || (!tcb_knob_word(knob, value) && tcb_knob_word(knob, 0)))
+		return reject(why, "%s has no value %d", tcb_knob_key(knob), value);
+	if (tcb_knob_scope(knob) == (is_cpu ? TCB_SCOPE_GPU : TCB_SCOPE_CPU))
+		return reject(why, "%s is a knob of %s only", tcb_knob_key(knob), is_cpu ? "GPUs" : "CPUs");
+	return 0;
+}
+
+/* In a walk knobs have legal values only (space.c), so that tiles alone are read. */
 static int check_positive(const struct tcb_candidate *c, char *why)
 {
-	static const enum tcb_knob counts[] = { TCB_KNOB_THREADS, TCB_KNOB_UNROLL, TCB_KNOB_WARPS,
-						TCB_KNOB_VEC,     TCB_KNOB_STAGES, TCB_KNOB_SPLITK };
 	const struct tcb_shape *shape = &c->problem->shape;
-	const int is_cpu = c->target->kind == TCB_TARGET_CPU;
 	size_t product;
 	for (int level = 0; level < TCB_LEVEL_COUNT; level++) {
 		for (int dim = 0; dim < 3; dim++) {
@@ -114,21 +128,9 @@ static int check_positive(const struct tcb_candidate *c, char *why)
 	if (shape->m == 0 || shape->n == 0 || volume(shape->m, shape->n, shape_dim(shape, 2), &product))
 		return reject(why, "the shape %zux%zux%zu has no elements, or more than can be counted", shape->m,
 			      shape->n, shape->k);
-	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
-		int32_t value = c->geometry->knob[counts[i]];
-		if (value != TCB_KNOB_UNSET && value < 1)
-			return reject(why, "%s=%d must be at least 1", tcb_knob_key(counts[i]), value);
-	}
-	for (int knob = 0; knob < TCB_KNOB_COUNT; knob++) {
-		int32_t value = c->geometry->knob[knob];
-		if (value == TCB_KNOB_UNSET)
-			continue;
-		if (value < 0 || (!tcb_knob_word((enum tcb_knob)knob, value) && tcb_knob_word((enum tcb_knob)knob, 0)))
-			return reject(why, "%s has no value %d", tcb_knob_key((enum tcb_knob)knob), value);
-		if (tcb_knob_scope((enum tcb_knob)knob) == (is_cpu ? TCB_SCOPE_GPU : TCB_SCOPE_CPU))
-			return reject(why, "%s is a knob of %s only", tcb_knob_key((enum tcb_knob)knob),
-				      is_cpu ? "GPUs" : "CPUs");
-	}
+	for (int knob = 0; knob < TCB_KNOB_COUNT; knob++)
+		if (tcb_constraint_knob(c->target, (enum tcb_knob)knob, c->geometry->knob[knob], why))
+			return -1;
 	return 0;
 }
 
@@ -489,7 +491,7 @@ static int check_plan(const struct tcb_candidate *c, char *why)
 
 enum { FOOTPRINT_FROM = 3 }; /* rows before this one do without: a footprint may divide by what they make sane */
 static const struct tcb_constraint constraints[] = {
-	{ "H1", "positive", 0, check_positive },
+	{ "H1", "positive", TCB_FIELD_TILES, check_positive },
 	{ "H2", "nesting", TCB_FIELD_TILES, check_nesting },
 	{ "V4", "rule", 0, check_rules },
 	{ "H3", "alignment", 0, check_alignment },

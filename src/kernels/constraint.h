@@ -86,7 +86,10 @@ const struct tcb_constraint *tcb_constraint_violated(const struct tcb_op *op, co
 enum tcb_status tcb_constraint_require(const struct tcb_problem *problem, const struct tcb_target *target,
 				       const struct tcb_geometry *geometry, struct tcb_error *err);
 
-/* The same for the candidate of a walk (is_walk) through a space, which has pruned by those with READS. */
+/* H1 of one value of KNOB: 0, or -1 and the reason in WHY (nullable). */
+int tcb_constraint_knob(const struct tcb_target *target, enum tcb_knob knob, int32_t value, char *why);
+
+/* tcb_constraint_first for the candidate of a walk (is_walk) through a space, which has pruned by those with READS. */
 const struct tcb_constraint *tcb_constraint_left(struct tcb_candidate *candidate);
 
 /* Most dynamic shared memory a block may opt in to: as the device says, else by capability (SPEC H5). */

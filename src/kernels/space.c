@@ -52,6 +52,17 @@ static void drop_repeated_values(struct tcb_axis *axis)
 	axis->count = kept;
 }
 
+/* Keeps of a knob's values those that it has (H1), so that the walk need not look. */
+static void drop_illegal_values(struct tcb_axis *axis, const struct tcb_target *target)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < axis->count; i++)
+		if (axis->kind != TCB_AXIS_KNOB ||
+		    !tcb_constraint_knob(target, (enum tcb_knob)axis->which, (int32_t)axis->values[i], NULL))
+			axis->values[kept++] = axis->values[i];
+	axis->count = kept;
+}
+
 static enum tcb_status take_axes(struct tcb_space *space, const struct tcb_op *op, const struct tcb_problem *problem,
 				 const struct tcb_target *target, struct tcb_error *err)
 {
@@ -66,6 +77,7 @@ static enum tcb_status take_axes(struct tcb_space *space, const struct tcb_op *o
 		seen |= bit;
 		drop_repeated_values(axis);
 		raw *= axis->count;
+		drop_illegal_values(axis, target);
 		if (raw > RAW_MAX)
 			return tcb_fail(err, TCB_E_OVERFLOW,
 					"the space of op %s has more than 2^40 raw points; give its axes fewer values",
