@@ -5,8 +5,9 @@
  * proportion to the square of what its trials brought lately for what they cost:
  * much for a new best, less for one among the best tenth of what is known,
  * nothing for the rest.  Each keeps a least part; every twentieth trial at least is
- * random's, which no landscape misleads.  The Gaussian process, which makes most of few results, has nine
- * tenths of the first hundred trials; for more than some hundreds it is too dear.
+ * random's, which no landscape misleads.  The Gaussian process, which makes most of
+ * few results, has nine tenths of the first hundred trials; for more than some
+ * hundreds it is too dear.
  */
 #include <math.h>
 #include <stdlib.h>
