@@ -1,0 +1,222 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Writes a llama-style model that nobody trained: the shapes and formats of a real one, weights of chance or none.
+
+    scripts/synthetic-gguf.py OUT.gguf [--data] [--layers 32] [--hidden 4096] [--heads 32] [--kv-heads 8]
+        [--head-dim HIDDEN/HEADS] [--ffn 14336] [--vocab 128256] [--experts 0] [--experts-used 2] [--tied]
+        [--type TYPE] [--context 2048] [--seed 1]
+
+The defaults are Llama 3 8B.  Weights are in the mix that llama.cpp calls Q4_K_M: Q4_K, with Q6_K for the output and, in
+half of the layers, for attn_v and ffn_down; where K is not a multiple of 256 they are Q8_0.  --type gives all of them one
+type instead (F32, F16, Q8_0, Q4_0, Q4_K, Q6_K).  --tied leaves output.weight out; --experts makes each layer a mixture.
+
+Without --data the file is sparse: as long as a real one, but of weights it holds only the norms, and takes some
+kilobytes of disk.  That does for 'tcbtune model'.  With --data every weight is a valid random block, drawn so that
+y = W x is about as large as x, and the model runs in llama.cpp: its vocabulary is <unk>, <s>, </s>, the 256 bytes, and
+made-up words up to --vocab.  Equal arguments make equal files.
+
+Exit: 0 written; 2 wrong usage.
+"""
+import argparse
+import math
+import random
+import struct
+import sys
+
+ALIGNMENT = 32
+CHUNK = 1 << 16  # blocks that are drawn at once
+# ggml's number, values of a block, bytes of a block
+TYPES = {"F32": (0, 1, 4), "F16": (1, 1, 2), "Q4_0": (2, 32, 18), "Q8_0": (8, 32, 34), "Q4_K": (12, 256, 144),
+         "Q6_K": (14, 256, 210)}
+# Numbers of enum llama_ftype, which other programs show.
+FILE_TYPES = {"F32": 0, "F16": 1, "Q4_0": 2, "Q8_0": 7, "Q6_K": 18}
+Q4_K_M = 15
+UNKNOWN, CONTROL, BYTE, NORMAL = 2, 3, 6, 1  # token types
+
+
+def string(text):
+    data = text.encode()
+    return struct.pack("<Q", len(data)) + data
+
+
+VALUES = {"u32": (4, lambda v: struct.pack("<I", v)), "i32": (5, lambda v: struct.pack("<i", v)),
+          "f32": (6, lambda v: struct.pack("<f", v)), "bool": (7, lambda v: struct.pack("<?", v)),
+          "string": (8, string)}
+
+
+def value(key, kind, payload):
+    """One key of the metadata; a list is an array of KIND."""
+    number, pack = VALUES[kind]
+    if not isinstance(payload, list):
+        return string(key) + struct.pack("<I", number) + pack(payload)
+    return string(key) + struct.pack("<IIQ", 9, number, len(payload)) + b"".join(pack(item) for item in payload)
+
+
+def vocabulary(size):
+    """Texts, scores and types of SIZE tokens."""
+    tokens = [("<unk>", UNKNOWN), ("<s>", CONTROL), ("</s>", CONTROL)]
+    tokens += [(f"<0x{byte:02X}>", BYTE) for byte in range(256)]
+    tokens += [(f"\u2581w{i}", NORMAL) for i in range(len(tokens), size)]
+    return [text for text, _ in tokens], [-float(i) for i in range(size)], [kind for _, kind in tokens]
+
+
+def metadata(args):
+    """All keys, encoded, and how many."""
+    texts, scores, kinds = vocabulary(args.vocab)
+    file_type = FILE_TYPES.get(args.type, Q4_K_M)
+    keys = [
+        ("general.architecture", "string", "llama"), ("general.name", "string", "synthetic"),
+        ("general.file_type", "u32", file_type), ("general.quantization_version", "u32", 2),
+        ("general.alignment", "u32", ALIGNMENT), ("llama.vocab_size", "u32", args.vocab),
+        ("llama.block_count", "u32", args.layers), ("llama.context_length", "u32", args.context),
+        ("llama.embedding_length", "u32", args.hidden), ("llama.feed_forward_length", "u32", args.ffn),
+        ("llama.attention.head_count", "u32", args.heads), ("llama.attention.head_count_kv", "u32", args.kv_heads),
+        ("llama.attention.key_length", "u32", args.head_dim), ("llama.attention.value_length", "u32", args.head_dim),
+        ("llama.attention.layer_norm_rms_epsilon", "f32", 1e-5),
+        ("llama.rope.dimension_count", "u32", args.head_dim), ("llama.rope.freq_base", "f32", 10000.0),
+        ("tokenizer.ggml.model", "string", "llama"), ("tokenizer.ggml.tokens", "string", texts),
+        ("tokenizer.ggml.scores", "f32", scores), ("tokenizer.ggml.token_type", "i32", kinds),
+        ("tokenizer.ggml.bos_token_id", "u32", 1), ("tokenizer.ggml.eos_token_id", "u32", 2),
+        ("tokenizer.ggml.unknown_token_id", "u32", 0), ("tokenizer.ggml.add_bos_token", "bool", True),
+    ]
+    if args.experts:
+        keys += [("llama.expert_count", "u32", args.experts), ("llama.expert_used_count", "u32", args.experts_used)]
+    return b"".join(value(*key) for key in keys), len(keys)
+
+
+def has_more_bits(layer, layers):
+    """Which layers have attn_v and ffn_down in Q6_K: use_more_bits of llama.cpp."""
+    return layer < layers // 8 or layer >= 7 * layers // 8 or (layer - layers // 8) % 3 == 2
+
+
+def tensors(args):
+    """(name, type, dims from the contiguous one on) of each tensor, in llama.cpp's order."""
+    q, kv, experts = args.heads * args.head_dim, args.kv_heads * args.head_dim, args.experts
+
+    def weight(name, k, n, wide=False, stack=()):
+        kind = args.type or ("Q8_0" if k % 256 else "Q6_K" if wide else "Q4_K")
+        return name + ".weight", kind, (k, n, *stack)
+
+    def norm(name):
+        return name + ".weight", "F32", (args.hidden,)
+
+    yield weight("token_embd", args.hidden, args.vocab, args.tied)
+    for layer in range(args.layers):
+        at, wide = f"blk.{layer}.", has_more_bits(layer, args.layers)
+        yield norm(at + "attn_norm")
+        yield weight(at + "attn_q", args.hidden, q)
+        yield weight(at + "attn_k", args.hidden, kv)
+        yield weight(at + "attn_v", args.hidden, kv, wide)
+        yield weight(at + "attn_output", q, args.hidden)
+        yield norm(at + "ffn_norm")
+        if experts:
+            yield at + "ffn_gate_inp.weight", "F32", (args.hidden, experts)
+        end, stack = ("_exps", (experts,)) if experts else ("", ())
+        yield weight(at + "ffn_gate" + end, args.hidden, args.ffn, stack=stack)
+        yield weight(at + "ffn_up" + end, args.hidden, args.ffn, stack=stack)
+        yield weight(at + "ffn_down" + end, args.ffn, args.hidden, wide, stack)
+    yield norm("output_norm")
+    if not args.tied:
+        yield weight("output", args.hidden, args.vocab, True)
+
+
+def half(number):
+    return struct.pack("<e", number)
+
+
+# Bytes of chance to bytes that a block may have: the top bit of four and of two 6-bit scales set, so that each is 32 to
+# 63; a signed scale of 16 to 31 either way.
+K_SCALES = bytes(b | 0xA0 for b in range(256))
+SIGNED_SCALES = bytes((16 + b % 16 if b < 128 else -16 - b % 16) & 0xFF for b in range(256))
+
+
+def blocks(kind, count, k, rng):
+    """COUNT random blocks whose values have the standard deviation 1 / sqrt(K)."""
+    size, root = TYPES[kind][2], math.sqrt(k)
+    if kind in ("F32", "F16"):
+        scale, form = math.sqrt(3 / k), "f" if kind == "F32" else "e"  # uniform in +-scale
+        return struct.pack(f"<{count}{form}", *(rng.uniform(-scale, scale) for _ in range(count)))
+    data = bytearray(rng.randbytes(count * size))
+
+    def put(at, field):
+        for i, byte in enumerate(field):
+            data[at + i::size] = bytes([byte]) * count
+
+    def through(first, end, table):
+        for at in range(first, end):
+            data[at::size] = data[at::size].translate(table)
+
+    # The divisors are the standard deviation of a code and the root mean square of a scale.
+    if kind == "Q4_K":
+        put(0, half(1 / (4.61 * 48 * root)) + half(7.5 / (4.61 * 48 * root)))
+        through(4, 12, K_SCALES)
+    elif kind == "Q6_K":
+        through(192, 208, SIGNED_SCALES)
+        put(208, half(1 / (18.5 * 24 * root)))
+    else:
+        put(0, half(1 / ((4.61 if kind == "Q4_0" else 73.9) * root)))
+    return bytes(data)
+
+
+def write_tensor(out, kind, dims, has_data, rng):
+    """The data of one tensor; a matrix without data is a hole."""
+    count = math.prod(dims) // TYPES[kind][1]
+    if len(dims) == 1:
+        out.write(struct.pack("<f", 1) * count)
+    elif not has_data:
+        out.seek(count * TYPES[kind][2], 1)
+    else:
+        for first in range(0, count, CHUNK):
+            out.write(blocks(kind, min(CHUNK, count - first), dims[0], rng))
+    out.seek(-out.tell() % ALIGNMENT, 1)
+
+
+def write(args):
+    rng = random.Random(args.seed)
+    table, offset, listed = b"", 0, list(tensors(args))
+    for name, kind, dims in listed:
+        number, values, size = TYPES[kind]
+        table += string(name) + struct.pack(f"<I{len(dims)}QIQ", len(dims), *dims, number, offset)
+        offset += math.prod(dims) // values * size
+        offset += -offset % ALIGNMENT
+    keys, key_count = metadata(args)
+    with open(args.out, "wb") as out:
+        out.write(b"GGUF" + struct.pack("<IQQ", 3, len(listed), key_count) + keys + table)
+        out.seek(-out.tell() % ALIGNMENT, 1)
+        end = out.tell() + offset
+        for _, kind, dims in listed:
+            write_tensor(out, kind, dims, args.data, rng)
+        out.truncate(end)
+    return len(listed), end
+
+
+def parse(argv):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("out")
+    parser.add_argument("--data", action="store_true")
+    for name, default in (("layers", 32), ("hidden", 4096), ("heads", 32), ("kv-heads", 8), ("head-dim", 0),
+                          ("ffn", 14336), ("vocab", 128256), ("experts", 0), ("experts-used", 2), ("context", 2048),
+                          ("seed", 1)):
+        parser.add_argument("--" + name, type=int, default=default)
+    parser.add_argument("--tied", action="store_true")
+    parser.add_argument("--type", choices=TYPES)
+    args = parser.parse_args(argv)
+    args.head_dim = args.head_dim or args.hidden // args.heads
+    if min(args.layers, args.hidden, args.heads, args.kv_heads, args.head_dim, args.ffn) < 1 or args.experts < 0:
+        parser.error("sizes are 1 or more")
+    if args.vocab < 259:
+        parser.error("--vocab is 259 or more: three marks and the bytes")
+    multiple = max(32, TYPES[args.type][1] if args.type else 0)
+    if any(k % multiple for k in (args.hidden, args.ffn, args.heads * args.head_dim)):
+        parser.error(f"--hidden, --ffn and heads times --head-dim are multiples of {multiple}, a block of weights")
+    return args
+
+
+def main():
+    args = parse(sys.argv[1:])
+    count, size = write(args)
+    print(f"{args.out}: {count} tensors, {size / 1e6:.1f} MB{'' if args.data else ', sparse'}")
+
+
+if __name__ == "__main__":
+    main()
