@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * The thread pool.  A run publishes a job and bumps a generation number that
+ * The thread pool, and gangs.  A run of a pool publishes a job and bumps a generation number that
  * the workers watch; each worker that takes part counts down `running` when it
  * is done.  Both waits spin first (a kernel call takes tens of microseconds,
- * so do the gaps between calls) and then sleep on a condition variable.
+ * so do the gaps between calls) and then sleep on a condition variable.  A run
+ * of a gang is this thread's share and a barrier: no lock and, unless others
+ * keep it waiting for long, no system call.
  */
 #include "base/pool.h"
 
@@ -27,6 +29,9 @@
 enum {
 	SPIN_NS = 200000, /* longer than the gap between the calls of one measurement */
 	SPIN_BATCH = 64,  /* pauses between looks at the clock */
+	/* Pauses of a gang's thread before it leaves its processor to others: some 0.1 ms, in which threads that have
+	 * processors of their own come back from any share. */
+	SPIN_GANG = 4096,
 };
 
 struct job {
@@ -38,14 +43,14 @@ struct job {
 };
 
 struct worker {
-	struct tcb_pool *pool;
+	struct tcb_crew *crew;
 	pthread_t thread;
 	unsigned index;
 };
 
-struct tcb_pool {
-	unsigned threads;
-	struct worker *workers; /* threads - 1 of them, indices 1.. */
+struct tcb_crew {
+	struct tcb_pool pool;   /* what the user has */
+	struct worker *workers; /* pool.threads - 1 of them, indices 1.. */
 	cpu_set_t caller_affinity;
 	int pinned;
 	struct job job;
@@ -59,9 +64,8 @@ struct tcb_pool {
 	pthread_cond_t wake;
 };
 
-static void run_share(struct tcb_pool *pool, unsigned thread)
+static void run_share(const struct job *job, atomic_size_t *next_task, unsigned thread)
 {
-	const struct job *job = &pool->job;
 
 	if (job->sched == TCB_SCHED_STATIC) {
 		size_t begin = job->tasks * thread / job->threads;
@@ -72,7 +76,7 @@ static void run_share(struct tcb_pool *pool, unsigned thread)
 		return;
 	}
 	for (;;) {
-		size_t task = atomic_fetch_add_explicit(&pool->next_task, 1, memory_order_relaxed);
+		size_t task = atomic_fetch_add_explicit(next_task, 1, memory_order_relaxed);
 
 		if (task >= job->tasks)
 			return;
@@ -98,45 +102,45 @@ static int spin_while_equal(atomic_uint *word, unsigned old)
 	}
 }
 
-static unsigned wait_for_job(struct tcb_pool *pool, unsigned seen)
+static unsigned wait_for_job(struct tcb_crew *crew, unsigned seen)
 {
-	if (!spin_while_equal(&pool->generation, seen)) {
-		pthread_mutex_lock(&pool->lock);
-		atomic_fetch_add(&pool->sleepers, 1);
-		while (atomic_load(&pool->generation) == seen)
-			pthread_cond_wait(&pool->wake, &pool->lock);
-		atomic_fetch_sub(&pool->sleepers, 1);
-		pthread_mutex_unlock(&pool->lock);
+	if (!spin_while_equal(&crew->generation, seen)) {
+		pthread_mutex_lock(&crew->lock);
+		atomic_fetch_add(&crew->sleepers, 1);
+		while (atomic_load(&crew->generation) == seen)
+			pthread_cond_wait(&crew->wake, &crew->lock);
+		atomic_fetch_sub(&crew->sleepers, 1);
+		pthread_mutex_unlock(&crew->lock);
 	}
-	return atomic_load_explicit(&pool->generation, memory_order_acquire);
+	return atomic_load_explicit(&crew->generation, memory_order_acquire);
 }
 
 static void *worker_main(void *arg)
 {
 	struct worker *worker = arg;
-	struct tcb_pool *pool = worker->pool;
+	struct tcb_crew *crew = worker->crew;
 	unsigned seen = 0;
 
 	for (;;) {
-		seen = wait_for_job(pool, seen);
-		if (atomic_load_explicit(&pool->stop, memory_order_relaxed))
+		seen = wait_for_job(crew, seen);
+		if (atomic_load_explicit(&crew->stop, memory_order_relaxed))
 			return NULL;
-		if (worker->index < pool->job.threads)
-			run_share(pool, worker->index);
+		if (worker->index < crew->job.threads)
+			run_share(&crew->job, &crew->next_task, worker->index);
 		/* Every worker reports, also one that has no share: the job may not change under it. */
-		atomic_fetch_sub_explicit(&pool->running, 1, memory_order_release);
+		atomic_fetch_sub_explicit(&crew->running, 1, memory_order_release);
 	}
 }
 
-static void publish(struct tcb_pool *pool)
+static void publish(struct tcb_crew *crew)
 {
-	atomic_fetch_add(&pool->generation, 1);
+	atomic_fetch_add(&crew->generation, 1);
 	/* A worker counts itself as a sleeper before it looks at the generation for the last time, so either it
 	 * sees the new number or it is seen here. */
-	if (atomic_load(&pool->sleepers)) {
-		pthread_mutex_lock(&pool->lock);
-		pthread_cond_broadcast(&pool->wake);
-		pthread_mutex_unlock(&pool->lock);
+	if (atomic_load(&crew->sleepers)) {
+		pthread_mutex_lock(&crew->lock);
+		pthread_cond_broadcast(&crew->wake);
+		pthread_mutex_unlock(&crew->lock);
 	}
 }
 
@@ -157,47 +161,47 @@ static int pin(pthread_t thread, int cpu)
 
 enum tcb_status tcb_pool_create(unsigned threads, const int *cpus, struct tcb_pool **out, struct tcb_error *err)
 {
-	struct tcb_pool *pool = aligned_alloc(64, sizeof *pool);
+	struct tcb_crew *crew = aligned_alloc(64, sizeof *crew);
 	unsigned started = 1;
 	int error = 0;
 
 	assert(threads >= 1);
-	if (!pool)
+	if (!crew)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for a pool of %u threads", threads);
-	memset(pool, 0, sizeof *pool);
-	pool->threads = threads;
-	pool->workers = calloc(threads, sizeof *pool->workers);
-	pthread_mutex_init(&pool->lock, NULL);
-	pthread_cond_init(&pool->wake, NULL);
-	if (!pool->workers) {
-		tcb_pool_destroy(pool);
+	memset(crew, 0, sizeof *crew);
+	crew->pool = (struct tcb_pool){ .threads = 1, .crew = crew };
+	crew->workers = calloc(threads, sizeof *crew->workers);
+	pthread_mutex_init(&crew->lock, NULL);
+	pthread_cond_init(&crew->wake, NULL);
+	if (!crew->workers) {
+		tcb_pool_destroy(&crew->pool);
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for a pool of %u threads", threads);
 	}
 	for (; started < threads && !error; started += !error) {
-		struct worker *worker = &pool->workers[started];
+		struct worker *worker = &crew->workers[started];
 
-		*worker = (struct worker){ .pool = pool, .index = started };
+		*worker = (struct worker){ .crew = crew, .index = started };
 		error = pthread_create(&worker->thread, NULL, worker_main, worker);
 	}
-	pool->threads = started;
+	crew->pool.threads = started;
 	if (error) {
-		tcb_pool_destroy(pool);
+		tcb_pool_destroy(&crew->pool);
 		return tcb_fail(err, TCB_E_FAILED, "cannot start thread %u of %u (%s): use fewer --threads", started,
 				threads, strerror(error));
 	}
 	if (cpus) {
-		pool->pinned = pthread_getaffinity_np(pthread_self(), sizeof pool->caller_affinity,
-						      &pool->caller_affinity) == 0;
+		crew->pinned = pthread_getaffinity_np(pthread_self(), sizeof crew->caller_affinity,
+						      &crew->caller_affinity) == 0;
 		error = pin(pthread_self(), cpus[0]);
 		for (unsigned i = 1; i < threads && !error; i++)
-			error = pin(pool->workers[i].thread, cpus[i]);
+			error = pin(crew->workers[i].thread, cpus[i]);
 		if (error) {
-			tcb_pool_destroy(pool);
+			tcb_pool_destroy(&crew->pool);
 			return tcb_fail(err, TCB_E_FAILED, "cannot pin threads to their processors: %s",
 					strerror(error));
 		}
 	}
-	*out = pool;
+	*out = &crew->pool;
 	return TCB_OK;
 }
 
@@ -205,18 +209,19 @@ void tcb_pool_destroy(struct tcb_pool *pool)
 {
 	if (!pool)
 		return;
-	if (pool->workers) {
-		atomic_store(&pool->stop, 1);
-		publish(pool);
+	struct tcb_crew *crew = pool->crew;
+	if (crew->workers) {
+		atomic_store(&crew->stop, 1);
+		publish(crew);
 		for (unsigned i = 1; i < pool->threads; i++)
-			pthread_join(pool->workers[i].thread, NULL);
+			pthread_join(crew->workers[i].thread, NULL);
 	}
-	if (pool->pinned)
-		pthread_setaffinity_np(pthread_self(), sizeof pool->caller_affinity, &pool->caller_affinity);
-	pthread_cond_destroy(&pool->wake);
-	pthread_mutex_destroy(&pool->lock);
-	free(pool->workers);
-	free(pool);
+	if (crew->pinned)
+		pthread_setaffinity_np(pthread_self(), sizeof crew->caller_affinity, &crew->caller_affinity);
+	pthread_cond_destroy(&crew->wake);
+	pthread_mutex_destroy(&crew->lock);
+	free(crew->workers);
+	free(crew);
 }
 
 unsigned tcb_pool_threads(const struct tcb_pool *pool)
@@ -224,19 +229,66 @@ unsigned tcb_pool_threads(const struct tcb_pool *pool)
 	return pool->threads;
 }
 
+static void run_crew(struct tcb_crew *crew, const struct job *job)
+{
+	crew->job = *job;
+	atomic_store_explicit(&crew->next_task, 0, memory_order_relaxed);
+	atomic_store_explicit(&crew->running, crew->pool.threads - 1, memory_order_relaxed);
+	publish(crew);
+	run_share(job, &crew->next_task, 0);
+	while (atomic_load_explicit(&crew->running, memory_order_acquire))
+		cpu_relax();
+}
+
+/* ---- gangs ---- */
+
+struct tcb_pool tcb_pool_seat(struct tcb_gang *gang, unsigned thread, unsigned threads)
+{
+	assert(thread < threads);
+	return (struct tcb_pool){ .threads = threads, .gang = gang, .thread = thread };
+}
+
+/* Until all have come.  The last one makes the gang ready for the next run before it lets the others go. */
+static void meet(struct tcb_gang *gang, unsigned threads)
+{
+	const unsigned generation = atomic_load_explicit(&gang->generation, memory_order_relaxed);
+
+	if (atomic_fetch_add_explicit(&gang->arrived, 1, memory_order_acq_rel) + 1 == threads) {
+		atomic_store_explicit(&gang->arrived, 0, memory_order_relaxed);
+		atomic_store_explicit(&gang->next_task, 0, memory_order_relaxed);
+		atomic_store_explicit(&gang->generation, generation + 1, memory_order_release);
+		return;
+	}
+	for (unsigned spins = 0; atomic_load_explicit(&gang->generation, memory_order_acquire) == generation; spins++) {
+		cpu_relax();
+		if (spins >= SPIN_GANG)
+			sched_yield();
+	}
+}
+
+static void run_gang(const struct tcb_pool *seat, struct job *job)
+{
+	if (job->threads > seat->threads)
+		job->threads = seat->threads;
+	if (job->tasks == 1)
+		job->sched = TCB_SCHED_STATIC, job->threads = 1;
+	if (seat->thread < job->threads)
+		run_share(job, &seat->gang->next_task, seat->thread);
+	meet(seat->gang, seat->threads);
+}
+
 void tcb_pool_run(struct tcb_pool *pool, unsigned threads, enum tcb_sched sched, size_t tasks, tcb_task_fn *fn,
 		  void *ctx)
 {
-	assert(threads >= 1 && threads <= pool->threads);
-	pool->job = (struct job){ fn, ctx, tasks, threads, sched };
-	atomic_store_explicit(&pool->next_task, 0, memory_order_relaxed);
-	if (threads == 1) {
-		run_share(pool, 0);
-		return;
+	struct job job = { fn, ctx, tasks, threads, sched };
+
+	assert(threads >= 1 && (pool->gang || threads <= pool->threads));
+	if (pool->threads > 1 && pool->gang) {
+		run_gang(pool, &job);
+	} else if (pool->threads > 1 && threads > 1 && tasks > 1) {
+		run_crew(pool->crew, &job);
+	} else {
+		for (size_t task = 0; task < tasks; task++)
+			fn(ctx, task, 0);
 	}
-	atomic_store_explicit(&pool->running, pool->threads - 1, memory_order_relaxed);
-	publish(pool);
-	run_share(pool, 0);
-	while (atomic_load_explicit(&pool->running, memory_order_acquire))
-		cpu_relax();
 }

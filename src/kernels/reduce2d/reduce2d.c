@@ -236,6 +236,8 @@ struct run {
 	reduce2d_micro_fn *micro;
 	const float *x;
 	double *partials; /* [midi tile], row-major */
+	size_t partial_count;
+	float *y;
 	struct reduce2d_call call;
 };
 
@@ -277,18 +279,31 @@ static void reduce_task(void *ctx, size_t index, unsigned thread)
 	}
 }
 
+static void combine_task(void *ctx, size_t index, unsigned thread)
+{
+	const struct run *run = ctx;
+	const struct reduce2d_operation *operation = operation_of(&run->plan->problem);
+	double result = operation->identity;
+	(void)index;
+	(void)thread;
+	for (size_t t = 0; t < run->partial_count; t++)
+		result = operation->combine(result, run->partials[t]);
+	*run->y = (float)result;
+}
+
 static void reduce2d_run(const struct tcb_plan *plan, void *const operand[], void *workspace, struct tcb_pool *pool)
 {
 	const struct tcb_geometry *g = &plan->geometry;
 	const struct tcb_shape *shape = &plan->problem.shape;
 	const struct tcb_tile *macro = &g->tile[TCB_MACRO], *midi = &g->tile[TCB_MIDI];
-	const struct reduce2d_operation *operation = operation_of(&plan->problem);
 	struct run run = {
 		.plan = plan,
 		.midi_columns = tcb_div_up(shape->n, midi->n),
+		.partial_count = tcb_div_up(shape->m, midi->m) * tcb_div_up(shape->n, midi->n),
 		.micro = (reduce2d_micro_fn *)plan->variant->entry,
 		.x = operand[REDUCE2D_X],
 		.partials = workspace,
+		.y = operand[REDUCE2D_Y],
 		.call = { .stride = shape->n,
 			  .form = (enum tcb_form)g->knob[TCB_KNOB_FORM],
 			  .prefetch = (size_t)g->knob[TCB_KNOB_PREFETCH],
@@ -301,10 +316,7 @@ static void reduce2d_run(const struct tcb_plan *plan, void *const operand[], voi
 	assert(status == TCB_OK);
 	(void)status;
 	tcb_pool_run(pool, plan->threads, (enum tcb_sched)g->knob[TCB_KNOB_SCHED], run.tasks.total, reduce_task, &run);
-	double result = operation->identity;
-	for (size_t t = 0; t < tcb_div_up(shape->m, midi->m) * run.midi_columns; t++)
-		result = operation->combine(result, run.partials[t]);
-	*(float *)operand[REDUCE2D_Y] = (float)result;
+	tcb_pool_run(pool, plan->threads, TCB_SCHED_STATIC, 1, combine_task, &run);
 }
 
 static const struct tcb_shape default_shapes[] = { { 4096, 4096, 0 }, { 5000, 6007, 0 } };
