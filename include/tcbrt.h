@@ -1,26 +1,34 @@
 /* SPDX-License-Identifier: MIT
  *
- * libtcbrt: tuned tile geometries at run time.
+ * libtcbrt: tuned kernels at run time.
  *
  * Introduction
  *
  * `tcbtune sweep` measures how a kernel is best tiled on this machine and keeps
- * the winners in a database.  This library hands them to a program that runs
- * such kernels:
+ * the winners in a database.  This library runs them in other programs, in the
+ * manner of FFTW: a query becomes a plan, weights are packed once, the plan is
+ * executed as often as needed.
  *
  *     struct tcbrt *rt;
+ *     struct tcbrt_plan *plan;
+ *     struct tcbrt_plan_info info;
  *     struct tcbrt_error err;
- *     if (tcbrt_open(NULL, &rt, &err) != TCBRT_OK)
- *             fprintf(stderr, "%s\n", err.message);
- *
  *     struct tcbrt_query query = { .op = "q4k_matvec", .m = 1, .n = 4096, .k = 14336 };
- *     struct tcbrt_tuning tuning;
- *     if (tcbrt_lookup(rt, &query, &tuning) == TCBRT_OK)
- *             run_my_kernel(tuning.midi.n, tcbrt_knob(&tuning, "prefetch"));
- *     else
- *             fprintf(stderr, "%s\n", tuning.reason);
  *
- *     tcbrt_close(rt);
+ *     if (tcbrt_open(NULL, &rt, &err) != TCBRT_OK && tcbrt_open_empty(&rt, &err) != TCBRT_OK)
+ *             return err.code;
+ *     if (tcbrt_plan_create(rt, &query, &plan, &err) != TCBRT_OK)
+ *             return err.code;
+ *     tcbrt_plan_info(plan, &info);                    what runs, why, and what it needs
+ *     packed = aligned_alloc(TCBRT_ALIGNMENT, info.packed_bytes);
+ *     tcbrt_pack(plan, weights, packed);               once
+ *     workspace = aligned_alloc(TCBRT_ALIGNMENT, info.workspace_bytes);
+ *     tcbrt_workspace_init(plan, workspace);           once
+ *     void *operand[] = { x, packed, y };              info.operand says which is which
+ *     tcbrt_execute(plan, operand, workspace, pool);   as often as needed
+ *
+ * Nothing is measured unless tcbrt_tune is called.  A program with kernels of
+ * its own asks for the geometry alone: tcbrt_lookup.
  *
  * Opening reads the whole database; after that nothing is read, allocated or
  * locked, but for what is stored for a GPU: there the first lookup that meets
@@ -54,7 +62,10 @@ extern "C" {
 /*
  * Version
  *
- * Before 1.0 the structs below may change with the minor version.
+ * Before 1.0 the structs below may change with the minor version, and a library of another minor version has another
+ * name (SOVERSION).  Within one minor version functions and codes are only added, and structs grow only into their
+ * reserved words: the caller sets those of what it fills to zero, and zero keeps the old meaning; the library sets
+ * those of what it fills.  Opaque structs may change at any time.
  */
 #define TCBRT_VERSION_MAJOR 0
 #define TCBRT_VERSION_MINOR 1
@@ -136,6 +147,10 @@ struct tcbrt_query {
 	enum tcbrt_contract contract;
 	enum tcbrt_state state;
 	size_t m, n, k; /* as for tcbtune's --shape; k is 0 for row ops such as softmax */
+	/* Of tcbrt_plan_create: the weights are packed already, in this layout (tcbrt_plan_info.layout of another plan
+	 * of the same weight format, n and k): only kernels that read it are planned.  NULL: any. */
+	const char *layout;
+	size_t reserved[4]; /* zeros */
 };
 
 /*
@@ -205,6 +220,99 @@ TCBRT_API const char *tcbrt_knob_word(const struct tcbrt_tuning *tuning, const c
 
 /* "exact", "nearest", "architecture", "default", "modelled", "provisional", "none" */
 TCBRT_API const char *tcbrt_source_text(enum tcbrt_source source);
+
+/*
+ * Plans
+ *
+ * A plan is one kernel, made ready for one problem on one device.  Making one looks the tuning up (tcbrt_lookup) and
+ * measures nothing.  A plan never changes: any number of threads may execute the same one at once, each with outputs
+ * and a workspace of its own.  It does not need the struct tcbrt that it was made with any more.
+ */
+struct tcbrt_plan;
+
+enum tcbrt_role { TCBRT_ROLE_INPUT = 0, TCBRT_ROLE_WEIGHTS = 1, TCBRT_ROLE_OUTPUT = 2 };
+
+/* One operand, a dense row-major matrix. */
+struct tcbrt_operand {
+	char name[16]; /* "x", "weights", "y" */
+	char type[8];  /* "f32", "f16", "bf16"; "blocks": of the op's weight format, as in a GGUF file */
+	enum tcbrt_role role;
+	size_t rows, columns; /* in elements */
+	size_t bytes;         /* as the caller has it */
+	size_t alignment;     /* of its address, in bytes; of packed weights TCBRT_ALIGNMENT */
+};
+
+enum {
+	TCBRT_OPERANDS_MAX = 6,
+	TCBRT_ALIGNMENT = 256, /* of packed weights and workspaces */
+	TCBRT_LAYOUT_MAX = 16
+};
+
+struct tcbrt_plan_info {
+	struct tcbrt_tuning tuning; /* which kernel and geometry, where they come from and why */
+	size_t operand_count;
+	struct tcbrt_operand operand[TCBRT_OPERANDS_MAX]; /* in the order in which tcbrt_execute takes them */
+	int weights, output;                              /* index of the weights (-1: there are none) and the output */
+	/* Of the weights as the kernel reads them, in place of operand[weights].bytes; 0: as they are stored. */
+	size_t packed_bytes;
+	char layout[TCBRT_LAYOUT_MAX]; /* "r16"; "native": as they are stored */
+	size_t pack_rows;              /* tcbrt_pack_rows takes multiples of so many rows; 0: all rows at once only */
+	size_t workspace_bytes;        /* scratch of one execution at a time */
+	unsigned threads;              /* that it was tuned for; 0 for a GPU */
+	int is_gpu;
+	size_t reserved[4];
+};
+
+/*
+ * Makes the plan for QUERY.  query.m is the number of tokens (rows); plans of several m may share packed weights: give
+ * the layout of the first in query.layout.  On failure *OUT is NULL, and ERR (which may be NULL) says why.  For a GPU
+ * ("sm_90") it writes the kernel and assembles it where nvJitLink or ptxas is found (tens of milliseconds); no GPU is
+ * needed for that.
+ */
+TCBRT_API int tcbrt_plan_create(const struct tcbrt *rt, const struct tcbrt_query *query, struct tcbrt_plan **out,
+				struct tcbrt_error *err);
+/* NULL is fine. */
+TCBRT_API void tcbrt_plan_destroy(struct tcbrt_plan *plan);
+TCBRT_API int tcbrt_plan_info(const struct tcbrt_plan *plan, struct tcbrt_plan_info *out);
+
+/*
+ * Weights as stored to info.packed_bytes at PACKED, which begins at a multiple of TCBRT_ALIGNMENT.  In host memory also
+ * for a GPU: copy the result there.  Where packed_bytes is 0 there is nothing to pack (TCBRT_E_USAGE).
+ *
+ * In chunks: ROWS rows from FIRST on, both multiples of info.pack_rows but at the end; WEIGHTS begins with row FIRST,
+ * PACKED is the whole.  Chunks may be packed in any order and by several threads at once.
+ */
+TCBRT_API int tcbrt_pack(const struct tcbrt_plan *plan, const void *weights, void *packed);
+TCBRT_API int tcbrt_pack_rows(const struct tcbrt_plan *plan, size_t first, size_t rows, const void *weights,
+			      void *packed);
+
+/* Makes info.workspace_bytes at WORKSPACE, at a multiple of TCBRT_ALIGNMENT, ready for executions of PLAN on a CPU, one
+ * after another.  Once; not needed where workspace_bytes is 0. */
+TCBRT_API int tcbrt_workspace_init(const struct tcbrt_plan *plan, void *workspace);
+
+/* Threads that execute: the caller and threads - 1 others, which spin for 0.2 ms after an execution, then sleep.  For
+ * one execution at a time. */
+struct tcbrt_pool;
+TCBRT_API int tcbrt_pool_create(unsigned threads, struct tcbrt_pool **out, struct tcbrt_error *err);
+TCBRT_API void tcbrt_pool_destroy(struct tcbrt_pool *pool); /* NULL is fine */
+
+/*
+ * Runs PLAN on a CPU: OPERAND in the order of info.operand, the packed weights in place of the weights.  POOL: whose
+ * threads share the work, as far as the plan has use for them; NULL: the caller alone.
+ *
+ * No allocation and no lock; no system call, but one to wake threads of POOL that have gone to sleep.
+ */
+TCBRT_API int tcbrt_execute(const struct tcbrt_plan *plan, void *const operand[], void *workspace,
+			    struct tcbrt_pool *pool);
+
+/*
+ * The same with the caller's threads: all of THREADS threads call it with the same arguments but for THREAD = 0, 1, ...
+ * THREADS - 1, and each returns when all is done.  They wait for each other by spinning: they should have processors of
+ * their own.  Any number of threads will do; that of the plan is the fastest.  No allocation, no lock and no system
+ * call, but sched_yield from a thread that the others keep waiting for some 0.1 ms.
+ */
+TCBRT_API int tcbrt_execute_thread(const struct tcbrt_plan *plan, void *const operand[], void *workspace,
+				   unsigned thread, unsigned threads);
 
 /*
  * Advanced API

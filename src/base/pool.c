@@ -268,8 +268,6 @@ static void meet(struct tcb_gang *gang, unsigned threads)
 
 static void run_gang(const struct tcb_pool *seat, struct job *job)
 {
-	if (job->threads > seat->threads)
-		job->threads = seat->threads;
 	if (job->tasks == 1)
 		job->sched = TCB_SCHED_STATIC, job->threads = 1;
 	if (seat->thread < job->threads)
@@ -280,12 +278,12 @@ static void run_gang(const struct tcb_pool *seat, struct job *job)
 void tcb_pool_run(struct tcb_pool *pool, unsigned threads, enum tcb_sched sched, size_t tasks, tcb_task_fn *fn,
 		  void *ctx)
 {
-	struct job job = { fn, ctx, tasks, threads, sched };
+	struct job job = { fn, ctx, tasks, threads < pool->threads ? threads : pool->threads, sched };
 
-	assert(threads >= 1 && (pool->gang || threads <= pool->threads));
+	assert(threads >= 1);
 	if (pool->threads > 1 && pool->gang) {
 		run_gang(pool, &job);
-	} else if (pool->threads > 1 && threads > 1 && tasks > 1) {
+	} else if (job.threads > 1 && tasks > 1) {
 		run_crew(pool->crew, &job);
 	} else {
 		for (size_t task = 0; task < tasks; task++)

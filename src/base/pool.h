@@ -48,8 +48,7 @@ struct tcb_pool tcb_pool_seat(struct tcb_gang *gang, unsigned thread, unsigned t
 
 /*
  * Runs FN for every task 0..TASKS-1 on THREADS threads and returns when all are
- * done (their writes are visible to the caller).  THREADS <= pool size; a gang
- * that is smaller shares the tasks among those that it has.
+ * done (their writes are visible to the caller), or on all where there are fewer.
  * STATIC: thread t gets the contiguous range [t*TASKS/T, (t+1)*TASKS/T).
  * DYNAMIC: tasks are taken in order, one at a time.
  * A single task is thread 0's, which is how a call does something once.

@@ -239,6 +239,9 @@ struct tcb_op {
 	void (*pack)(const struct tcb_problem *problem, enum tcb_layout layout, const void *weights, void *packed);
 	void (*unpack)(const struct tcb_problem *problem, enum tcb_layout layout, const void *packed,
 		       void *weights); /* inverse of pack */
+	/* Rows that LAYOUT packs by themselves, group after group, so that pack may be called for some groups alone; 0:
+	 * for whole matrices only.  NULL if never packed. */
+	size_t (*pack_rows)(enum tcb_layout layout);
 	/* WORKSPACE as plan says; the weights operand is the packed copy when plan->packed_bytes > 0.
 	 * POOL has at least plan->threads threads. */
 	void (*run)(const struct tcb_plan *plan, void *const operand[], void *workspace, struct tcb_pool *pool);

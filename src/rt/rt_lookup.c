@@ -146,3 +146,16 @@ int tcbrt_lookup(const struct tcbrt *rt, const struct tcbrt_query *query, struct
 	copy_exact(rt, entry, out);
 	return TCBRT_OK;
 }
+
+enum tcb_status rt_query_problem(const struct tcbrt *rt, const struct tcbrt_query *query, struct tcb_problem *problem,
+				 const struct rt_device **device_out, struct tcb_error *err)
+{
+	const struct tcb_shape shape = { query->m, query->n, query->k };
+	struct tcbrt_tuning unused;
+	struct rt_key key;
+
+	if (make_key(rt, query, &key, &unused) != TCBRT_OK)
+		return tcb_fail(err, TCB_E_USAGE, "%s", unused.reason);
+	*device_out = &rt->devices[key.device];
+	return tcb_problem_init(rt->ops[key.op].op, (enum tcb_contract)key.contract, &shape, problem, err);
+}

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rt/rt_plan.h"
 #include "rt/runtime.h"
 
 #define SAME_CODE(name) _Static_assert((int)TCBRT_##name == (int)TCB_##name, "codes are those of base/status.h")
@@ -219,19 +220,6 @@ static int add_entry(void *ctx, const struct tcb_best *best)
 	return 0;
 }
 
-static int report(enum tcb_status status, const struct tcb_error *from, struct tcbrt_error *err)
-{
-	_Static_assert(sizeof(from->message) == sizeof(err->message), "messages are not cut");
-	if (err) {
-		err->code = (int)status;
-		if (status != TCB_OK)
-			memcpy(err->message, from->message, sizeof(err->message));
-		else
-			err->message[0] = '\0';
-	}
-	return (int)status;
-}
-
 static enum tcb_status create(struct tcbrt **out, struct tcb_error *err)
 {
 	struct tcbrt *rt = calloc(1, sizeof(*rt));
@@ -286,7 +274,7 @@ static int open_results(const char *path, int empty, struct tcbrt **out, struct 
 	}
 	if (out)
 		*out = rt;
-	return report(status, &error, err);
+	return rt_report(status, &error, err);
 }
 
 int tcbrt_open(const char *path, struct tcbrt **out, struct tcbrt_error *err)

@@ -112,6 +112,10 @@ enum rt_refusal rt_refusal(const struct tcbrt *rt, const struct rt_entry *entry)
 int rt_fallback(const struct tcbrt *rt, const struct rt_key *key, const struct rt_entry *exact,
 		struct tcbrt_tuning *out);
 
+/* rt_lookup.c: what QUERY, which tcbrt_lookup has answered, is about. */
+enum tcb_status rt_query_problem(const struct tcbrt *rt, const struct tcbrt_query *query, struct tcb_problem *problem,
+				 const struct rt_device **device_out, struct tcb_error *err);
+
 /* rt_gpu.c: "sm_90" and the like. */
 enum { RT_GPU_DEVICES_MAX = 16 };
 int rt_is_gpu_name(const char *name);

@@ -60,6 +60,12 @@ static void unpack(const struct tcb_problem *problem, enum tcb_layout layout, co
 		qmm_unpack(problem, layout, packed, weights);
 }
 
+static size_t pack_rows(enum tcb_layout layout)
+{
+	(void)layout;
+	return QMM_ROWS;
+}
+
 #define OP(id, format_, name_, ...)                                                                   \
 	TCB_VARIANT_TABLES(variants_##name_, TCB_ISAS_TILES, qmm_##name_)                             \
 	const struct tcb_op tcb_op_##name_##_matmul = {                                               \
@@ -85,6 +91,7 @@ static void unpack(const struct tcb_problem *problem, enum tcb_layout layout, co
 		.plan = qmm_plan,                                                                     \
 		.pack = pack,                                                                         \
 		.unpack = unpack,                                                                     \
+		.pack_rows = pack_rows,                                                               \
 		.run = qmm_run,                                                                       \
 		.emit = qmm_emit,                                                                     \
 		.gpu_rules = qmm_gpu_rules,                                                           \

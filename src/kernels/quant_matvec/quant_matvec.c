@@ -141,6 +141,13 @@ static void unpack(const struct tcb_problem *problem, enum tcb_layout layout, co
 		qmv_lines_unpack(problem, packed, weights);
 }
 
+static size_t pack_rows(enum tcb_layout layout)
+{
+	if (layout == TCB_LAYOUT_P || layout == TCB_LAYOUT_S)
+		return 0;
+	return layout == TCB_LAYOUT_F ? QMV_TILE_ROWS : q4k_layout_rows(layout);
+}
+
 /* One call of run(), shared by its threads. */
 struct job {
 	const struct tcb_plan *plan;
@@ -328,6 +335,7 @@ TCB_FORMAT_OTHER_ROWS(LISTS)
 		.plan = plan,                                                                         \
 		.pack = pack,                                                                         \
 		.unpack = unpack,                                                                     \
+		.pack_rows = pack_rows,                                                               \
 		.run = run,                                                                           \
 		.emit = qmv_emit,                                                                     \
 		.gpu_rules = qmv_gpu_rules,                                                           \

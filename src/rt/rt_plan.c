@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Making plans (SPEC section 9a): a query comes in, is looked up, and the
+ * geometry becomes a compiled variant of this library, or a kernel that is
+ * written and assembled for a GPU; and packing weights for them.
+ */
+#include "rt/rt_plan.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/sizes.h"
+#include "kernels/signature.h"
+#include "rt/runtime.h"
+
+/* What GPU kernels ask of the operands that they do not pack: the widest access. */
+enum { GPU_ALIGNMENT = 16 };
+
+int rt_report(enum tcb_status status, const struct tcb_error *from, struct tcbrt_error *err)
+{
+	_Static_assert(sizeof(from->message) == sizeof(err->message), "messages are not cut");
+	if (err) {
+		err->code = (int)status;
+		if (status != TCB_OK)
+			memcpy(err->message, from->message, sizeof(err->message));
+		else
+			err->message[0] = '\0';
+	}
+	return (int)status;
+}
+
+static void describe_operands(struct tcbrt_plan *plan)
+{
+	struct tcb_operand operands[TCB_OPERANDS_MAX];
+	struct tcbrt_plan_info *info = &plan->info;
+
+	_Static_assert((int)TCB_OPERANDS_MAX == (int)TCBRT_OPERANDS_MAX, "every operand has room");
+	_Static_assert((int)TCBRT_ROLE_OUTPUT == (int)TCB_ROLE_OUTPUT &&
+			       (int)TCBRT_ROLE_WEIGHTS == (int)TCB_ROLE_WEIGHTS,
+		       "roles are those of op.h");
+	info->operand_count = plan->problem.op->operands(&plan->problem, operands);
+	info->weights = tcb_operand_weights(operands, info->operand_count);
+	info->output = tcb_operand_output(operands, info->operand_count);
+	for (size_t i = 0; i < info->operand_count; i++) {
+		const struct tcb_operand *from = &operands[i];
+		struct tcbrt_operand *to = &info->operand[i];
+		const size_t element = tcb_type_bytes(from->type);
+
+		snprintf(to->name, sizeof(to->name), "%s", from->name);
+		snprintf(to->type, sizeof(to->type), "%s", tcb_type_text(from->type));
+		to->role = (enum tcbrt_role)from->role;
+		to->rows = from->rows;
+		to->columns = from->cols;
+		to->bytes = from->bytes;
+		to->alignment = info->is_gpu ? GPU_ALIGNMENT : element ? element : 1;
+	}
+	if (info->packed_bytes)
+		info->operand[info->weights].alignment = TCBRT_ALIGNMENT;
+}
+
+/* A GPU's layouts of one name differ between ops: there the op belongs to it. */
+static void describe_packing(struct tcbrt_plan *plan, size_t packed_bytes)
+{
+	const struct tcb_op *op = plan->problem.op;
+	const int32_t knob = plan->geometry.knob[TCB_KNOB_LAYOUT];
+	const enum tcb_layout layout = knob == TCB_KNOB_UNSET ? TCB_LAYOUT_NATIVE : (enum tcb_layout)knob;
+	const char *word = tcb_knob_word(TCB_KNOB_LAYOUT, (int32_t)layout);
+	struct tcbrt_plan_info *info = &plan->info;
+
+	info->packed_bytes = packed_bytes;
+	if (info->is_gpu && packed_bytes)
+		snprintf(info->layout, sizeof(info->layout), "%s.%s", op->name, word);
+	else
+		snprintf(info->layout, sizeof(info->layout), "%s", word);
+	info->pack_rows = packed_bytes && op->pack_rows ? op->pack_rows(layout) : 0;
+}
+
+static enum tcb_status make_cpu(struct tcbrt_plan *plan, struct tcb_error *err)
+{
+	TCB_TRY(plan->problem.op->plan(&plan->problem, &plan->geometry, &plan->cpu, err));
+	plan->info.threads = plan->cpu.threads;
+	plan->info.workspace_bytes = RT_GANG_BYTES + plan->cpu.workspace_bytes;
+	describe_packing(plan, plan->cpu.packed_bytes);
+	return TCB_OK;
+}
+
+static enum tcb_status make_gpu(struct tcbrt_plan *plan, const struct tcb_target *target, struct tcb_error *err)
+{
+	struct tcb_kernel kernel = { .module = NULL };
+	enum tcb_status status = tcb_kernel_emit(&plan->problem, target, &plan->geometry, &kernel, err);
+
+	if (status == TCB_OK)
+		status = tcb_code_compile(&kernel, 1, target, &plan->image, err);
+	tcb_kernel_fini(&kernel);
+	if (status != TCB_OK)
+		return status;
+	plan->info.workspace_bytes = plan->image->unit[0].workspace_bytes;
+	describe_packing(plan, plan->image->unit[0].packed_bytes);
+	return TCB_OK;
+}
+
+enum tcb_status rt_plan_make(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
+			     const struct tcb_target *target, const struct tcbrt_tuning *tuning,
+			     struct tcbrt_plan **out, struct tcb_error *err)
+{
+	struct tcbrt_plan *plan = calloc(1, sizeof(*plan));
+	enum tcb_status status;
+
+	if (!plan)
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory for a plan of %s", problem->op->name);
+	plan->problem = *problem;
+	plan->geometry = *geometry;
+	plan->info.tuning = *tuning;
+	plan->info.is_gpu = target->kind == TCB_TARGET_CUDA;
+	status = plan->info.is_gpu ? make_gpu(plan, target, err) : make_cpu(plan, err);
+	if (status != TCB_OK) {
+		tcbrt_plan_destroy(plan);
+		return status;
+	}
+	describe_operands(plan);
+	*out = plan;
+	return TCB_OK;
+}
+
+/* ---- from a query ---- */
+
+/* TUNING's geometry changed for weights in the layout of that NAME. */
+static enum tcb_status fit_layout(const struct tcb_problem *problem, const struct tcb_target *target, const char *name,
+				  struct tcb_geometry *geometry, struct tcbrt_tuning *tuning, struct tcb_error *err)
+{
+	const struct tcb_geometry tuned = *geometry;
+	const struct tcb_variant *variant;
+	const char *word;
+	int32_t layout = 0;
+	size_t said;
+
+	while ((word = tcb_knob_word(TCB_KNOB_LAYOUT, layout)) && strcmp(word, name) != 0)
+		layout++;
+	if (!word)
+		return tcb_fail(err, TCB_E_USAGE, "query.layout: there is no layout '%.40s'", name);
+	if (!rt_take_layout(problem, target, (enum tcb_layout)layout, geometry))
+		return tcb_fail(err, TCB_E_NOT_FOUND,
+				"op %s has no kernel here that reads weights in layout %s: pack them again for it",
+				problem->op->name, name);
+	if (tcb_geometry_equal(&tuned, geometry))
+		return TCB_OK;
+	said = strlen(tuning->reason);
+	snprintf(tuning->reason + said, sizeof(tuning->reason) - said, "; changed for weights in layout %s", name);
+	tuning->source = TCBRT_SOURCE_DEFAULT;
+	tuning->expected_ns = tuning->speedup = tuning->speedup_lo = 0;
+	rt_tuning_geometry(tuning, geometry);
+	tcb_geometry_print(geometry, tuning->geometry);
+	variant = tcb_variant_find(problem->op, problem->contract, geometry);
+	snprintf(tuning->variant, sizeof(tuning->variant), "%s", variant->name);
+	return TCB_OK;
+}
+
+static enum tcb_status create(const struct tcbrt *rt, const struct tcbrt_query *query, struct tcbrt_plan **out,
+			      struct tcb_error *err)
+{
+	struct tcbrt_tuning tuning;
+	struct tcb_geometry geometry;
+	struct tcb_problem problem;
+	const struct rt_device *device;
+	struct tcb_target target;
+	const int code = tcbrt_lookup(rt, query, &tuning);
+
+	if (code != TCBRT_OK)
+		return tcb_fail(err, (enum tcb_status)code, "%s", tuning.reason);
+	TCB_TRY(rt_query_problem(rt, query, &problem, &device, err));
+	TCB_TRY(tcb_geometry_parse(tuning.geometry, &geometry, err));
+	target = device->target;
+	target.threads = device->is_gpu ? 0 : tuning.threads;
+	if (query->layout && device->is_gpu)
+		return tcb_fail(err, TCB_E_USAGE,
+				"query.layout is for CPUs: a GPU's kernels have layouts of their own");
+	if (query->layout)
+		TCB_TRY(fit_layout(&problem, &target, query->layout, &geometry, &tuning, err));
+	TCB_TRY(rt_plan_make(&problem, &geometry, &target, &tuning, out, err));
+	memcpy((*out)->device, device->name, sizeof((*out)->device));
+	memcpy((*out)->device_key, device->key, sizeof((*out)->device_key));
+	return TCB_OK;
+}
+
+int tcbrt_plan_create(const struct tcbrt *rt, const struct tcbrt_query *query, struct tcbrt_plan **out,
+		      struct tcbrt_error *err)
+{
+	struct tcb_error error = { .message = "" };
+	struct tcbrt_plan *plan = NULL;
+	const enum tcb_status status =
+		out ? create(rt, query, &plan, &error)
+		    : tcb_fail(&error, TCB_E_USAGE, "there is no place for the plan: OUT is NULL");
+
+	if (out)
+		*out = plan;
+	return rt_report(status, &error, err);
+}
+
+void tcbrt_plan_destroy(struct tcbrt_plan *plan)
+{
+	if (!plan)
+		return;
+	free(plan->image);
+	free(plan);
+}
+
+int tcbrt_plan_info(const struct tcbrt_plan *plan, struct tcbrt_plan_info *out)
+{
+	if (!plan || !out)
+		return TCBRT_E_USAGE;
+	*out = plan->info;
+	return TCBRT_OK;
+}
+
+/* ---- packing ---- */
+
+static int is_aligned(const void *at, size_t alignment)
+{
+	return at && (uintptr_t)at % alignment == 0;
+}
+
+static enum tcb_layout layout_of(const struct tcbrt_plan *plan)
+{
+	const int32_t knob = plan->geometry.knob[TCB_KNOB_LAYOUT];
+
+	return knob == TCB_KNOB_UNSET ? TCB_LAYOUT_NATIVE : (enum tcb_layout)knob;
+}
+
+int tcbrt_pack(const struct tcbrt_plan *plan, const void *weights, void *packed)
+{
+	if (!plan || !plan->info.packed_bytes || !weights || !is_aligned(packed, TCBRT_ALIGNMENT))
+		return TCBRT_E_USAGE;
+	plan->problem.op->pack(&plan->problem, layout_of(plan), weights, packed);
+	return TCBRT_OK;
+}
+
+int tcbrt_pack_rows(const struct tcbrt_plan *plan, size_t first, size_t rows, const void *weights, void *packed)
+{
+	const size_t group = plan ? plan->info.pack_rows : 0, all = plan ? plan->problem.shape.n : 0;
+	struct tcb_problem part;
+
+	if (!group || !weights || !is_aligned(packed, TCBRT_ALIGNMENT) || rows == 0 || first >= all ||
+	    rows > all - first || first % group || (rows % group && first + rows != all))
+		return TCBRT_E_USAGE;
+	part = plan->problem;
+	part.shape.n = rows;
+	part.op->pack(&part, layout_of(plan), weights,
+		      (char *)packed + first / group * (plan->info.packed_bytes / tcb_div_up(all, group)));
+	return TCBRT_OK;
+}

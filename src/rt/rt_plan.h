@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Private to src/rt: a plan.  Its kernel is a variant of this library for a CPU
+ * or an image of machine code (or PTX) for a GPU; nothing changes after it was
+ * made.
+ */
+#ifndef TCB_RT_RT_PLAN_H
+#define TCB_RT_RT_PLAN_H
+
+#include "kernels/code.h"
+#include "kernels/op.h"
+#include "tcbrt.h"
+
+/* The part of a CPU's workspace before the op's: what the threads of an execution share. */
+enum { RT_GANG_BYTES = 256 };
+_Static_assert(sizeof(struct tcb_gang) <= RT_GANG_BYTES, "a gang has its room");
+
+struct tcbrt_plan {
+	struct tcb_problem problem;
+	struct tcb_geometry geometry;
+	struct tcbrt_plan_info info;
+	struct tcb_plan cpu;              /* unless info.is_gpu */
+	struct tcb_code_image *image;     /* of a GPU, owned */
+	char device[TCB_DEVICE_NAME_MAX]; /* "cpu", "sm_90" */
+	char device_key[TCB_DEVICE_KEY_MAX];
+	char signature[TCB_SIGNATURE_MAX];
+};
+
+/* rt_plan.c: ERR of the library from that of a call inside; returns its code. */
+int rt_report(enum tcb_status status, const struct tcb_error *from, struct tcbrt_error *err);
+/* The plan of PROBLEM with GEOMETRY, which is legal for TARGET; TUNING says where it comes from. */
+enum tcb_status rt_plan_make(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
+			     const struct tcb_target *target, const struct tcbrt_tuning *tuning,
+			     struct tcbrt_plan **out, struct tcb_error *err);
+
+/* rt_layout.c: changes GEOMETRY, which is legal, to the nearest one that reads weights in LAYOUT; 0: there is none. */
+int rt_take_layout(const struct tcb_problem *problem, const struct tcb_target *target, enum tcb_layout layout,
+		   struct tcb_geometry *geometry);
+
+#endif

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Plans of every op on this host, at odd shapes: alone, with a pool, with the
+ * caller's threads, always the reference's result and the same bits; packing in
+ * chunks; weights packed by one plan and read by others.
+ */
+#include "cmocka_all.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "rt/rt_plan.h"
+#include "tcbrt.h"
+
+enum { THREADS_MAX = 3, ROUNDS = 3, SEED = 7 };
+
+/* A problem in guarded memory, ready to run with PLAN. */
+struct bench {
+	struct tcbrt_plan *plan;
+	struct tcbrt_plan_info info;
+	struct tcb_buffer data[TCBRT_OPERANDS_MAX], packed, workspace, reference;
+	void *stored[TCBRT_OPERANDS_MAX];  /* as the caller has them */
+	void *operand[TCBRT_OPERANDS_MAX]; /* as they are executed */
+};
+
+static struct tcb_buffer alloc(size_t bytes)
+{
+	struct tcb_buffer buffer = { 0 };
+
+	assert_int_equal(tcb_buffer_alloc(TCB_BUFFER_PLAIN, bytes + TCBRT_ALIGNMENT, &buffer, NULL), TCB_OK);
+	return buffer;
+}
+
+static void *aligned(const struct tcb_buffer *buffer)
+{
+	return (void *)(((uintptr_t)buffer->data + TCBRT_ALIGNMENT - 1) & ~(uintptr_t)(TCBRT_ALIGNMENT - 1));
+}
+
+static void bench_init(struct bench *b, const struct tcbrt *rt, const struct tcbrt_query *query)
+{
+	struct tcbrt_error err;
+
+	memset(b, 0, sizeof(*b));
+	if (tcbrt_plan_create(rt, query, &b->plan, &err) != TCBRT_OK)
+		fail_msg("%s %zux%zux%zu: %s", query->op, query->m, query->n, query->k, err.message);
+	assert_int_equal(tcbrt_plan_info(b->plan, &b->info), TCBRT_OK);
+	for (size_t i = 0; i < b->info.operand_count; i++) {
+		b->data[i] = alloc(b->info.operand[i].bytes);
+		/* As badly aligned as the plan allows. */
+		b->operand[i] = b->stored[i] =
+			(char *)b->data[i].data +
+			((int)i == b->info.weights && b->info.packed_bytes ? 1 : b->info.operand[i].alignment);
+	}
+	b->plan->problem.op->fill(&b->plan->problem, SEED, b->stored);
+	b->workspace = alloc(b->info.workspace_bytes);
+	memset(aligned(&b->workspace), 0x7f, b->info.workspace_bytes);
+	assert_int_equal(tcbrt_workspace_init(b->plan, aligned(&b->workspace)), TCBRT_OK);
+	if (!b->info.packed_bytes)
+		return;
+	b->packed = alloc(b->info.packed_bytes);
+	b->operand[b->info.weights] = aligned(&b->packed);
+	assert_int_equal(tcbrt_pack(b->plan, b->stored[b->info.weights], aligned(&b->packed)), TCBRT_OK);
+}
+
+static void bench_fini(struct bench *b)
+{
+	for (size_t i = 0; i < TCBRT_OPERANDS_MAX; i++)
+		tcb_buffer_free(&b->data[i]);
+	tcb_buffer_free(&b->packed);
+	tcb_buffer_free(&b->workspace);
+	tcb_buffer_free(&b->reference);
+	tcbrt_plan_destroy(b->plan);
+}
+
+static void poison(struct bench *b)
+{
+	memset(b->operand[b->info.output], 0xff, b->info.operand[b->info.output].bytes);
+}
+
+static void check_result(struct bench *b, const char *how)
+{
+	const struct tcbrt_operand *output = &b->info.operand[b->info.output];
+	const size_t count = output->rows * output->columns;
+	float *got = malloc(count * sizeof(float));
+	struct tcb_reference reference;
+	size_t bad = 0;
+
+	if (!b->reference.map) {
+		b->reference = alloc(3 * count * sizeof(double));
+		double *y = b->reference.data;
+		b->plan->problem.op->reference(&b->plan->problem, b->stored,
+					       &(struct tcb_reference){ y, y + count, y + 2 * count, NULL });
+	}
+	double *y = b->reference.data;
+	reference = (struct tcb_reference){ y, y + count, y + 2 * count, NULL };
+	tcb_type_to_f32(strcmp(output->type, "f16") == 0    ? TCB_TYPE_F16
+			: strcmp(output->type, "bf16") == 0 ? TCB_TYPE_BF16
+							    : TCB_TYPE_F32,
+			b->operand[b->info.output], count, got);
+	if (b->plan->cpu.variant->class == TCB_CLASS_EXACT) {
+		float *exact = malloc(count * sizeof(float));
+
+		b->plan->problem.op->exact(&b->plan->cpu, b->stored, exact);
+		assert_memory_equal(got, exact, count * sizeof(float));
+		free(exact);
+	} else if (!(tcb_error_ratio(&b->plan->cpu, &reference, got, count, &bad) <= 1)) {
+		fail_msg("%s %zux%zux%zu %s with %s: output %zu is %g, not %g", b->plan->problem.op->name,
+			 b->plan->problem.shape.m, b->plan->problem.shape.n, b->plan->problem.shape.k, how,
+			 b->info.tuning.variant, bad, (double)got[bad], y[bad]);
+	}
+	free(got);
+}
+
+struct seat {
+	struct bench *b;
+	unsigned thread, threads;
+	int code;
+};
+
+static void *take_seat(void *arg)
+{
+	struct seat *seat = arg;
+
+	for (int round = 0; round < ROUNDS; round++)
+		seat->code |= tcbrt_execute_thread(seat->b->plan, seat->b->operand, aligned(&seat->b->workspace),
+						   seat->thread, seat->threads);
+	return NULL;
+}
+
+static void execute_by_threads(struct bench *b, unsigned threads)
+{
+	struct seat seats[THREADS_MAX];
+	pthread_t started[THREADS_MAX];
+
+	for (unsigned t = 0; t < threads; t++) {
+		seats[t] = (struct seat){ b, t, threads, TCBRT_OK };
+		assert_int_equal(pthread_create(&started[t], NULL, take_seat, &seats[t]), 0);
+	}
+	for (unsigned t = 0; t < threads; t++) {
+		assert_int_equal(pthread_join(started[t], NULL), 0);
+		assert_int_equal(seats[t].code, TCBRT_OK);
+	}
+}
+
+/* However a plan is executed, the result is right, and the same. */
+static void check_ways(struct bench *b, struct tcbrt_pool *const pool[THREADS_MAX + 1])
+{
+	const size_t bytes = b->info.operand[b->info.output].bytes;
+	void *first = malloc(bytes), *output = b->operand[b->info.output];
+
+	poison(b);
+	assert_int_equal(tcbrt_execute(b->plan, b->operand, aligned(&b->workspace), NULL), TCBRT_OK);
+	check_result(b, "alone");
+	memcpy(first, output, bytes);
+	for (unsigned threads = 1; threads <= THREADS_MAX; threads++) {
+		poison(b);
+		assert_int_equal(tcbrt_execute(b->plan, b->operand, aligned(&b->workspace), pool[threads]), TCBRT_OK);
+		assert_memory_equal(first, output, bytes);
+		poison(b);
+		execute_by_threads(b, threads);
+		assert_memory_equal(first, output, bytes);
+	}
+	free(first);
+}
+
+static void check_chunks(struct bench *b)
+{
+	const size_t rows = b->info.operand[b->info.weights].rows, step = 3 * b->info.pack_rows;
+	const size_t row_bytes = b->info.operand[b->info.weights].bytes / rows;
+	struct tcb_buffer again = alloc(b->info.packed_bytes);
+
+	assert_true(b->info.pack_rows > 0);
+	memset(aligned(&again), 0xff, b->info.packed_bytes);
+	for (size_t first = rows / step * step + step; first > 0;) { /* from the last chunk on */
+		first -= step;
+		if (first < rows)
+			assert_int_equal(tcbrt_pack_rows(b->plan, first, step < rows - first ? step : rows - first,
+							 (char *)b->stored[b->info.weights] + first * row_bytes,
+							 aligned(&again)),
+					 TCBRT_OK);
+	}
+	assert_memory_equal(aligned(&again), aligned(&b->packed), b->info.packed_bytes);
+	assert_int_equal(tcbrt_pack_rows(b->plan, 1, 16, b->stored[b->info.weights], aligned(&again)), TCBRT_E_USAGE);
+	assert_int_equal(tcbrt_pack_rows(b->plan, 0, rows + 1, b->stored[b->info.weights], aligned(&again)),
+			 TCBRT_E_USAGE);
+	tcb_buffer_free(&again);
+}
+
+static const struct tcb_shape shapes[] = {
+	{ 1, 1, 256 }, { 1, 67, 512 }, { 5, 33, 768 }, { 19, 130, 256 }, { 1, 300, 1024 },
+};
+
+static void every_op_runs(void **state)
+{
+	size_t count, planned = 0;
+	const struct tcb_op *const *ops = tcb_ops(&count);
+	struct tcbrt_pool *pool[THREADS_MAX + 1] = { NULL };
+	struct tcbrt *rt;
+
+	(void)state;
+	assert_int_equal(tcbrt_open_empty(&rt, NULL), TCBRT_OK);
+	for (unsigned threads = 1; threads <= THREADS_MAX; threads++)
+		assert_int_equal(tcbrt_pool_create(threads, &pool[threads], NULL), TCBRT_OK);
+	for (size_t o = 0; o < count; o++)
+		for (int contract = 0; contract < TCB_CONTRACT_COUNT; contract++)
+			for (size_t s = 0; s < sizeof(shapes) / sizeof(*shapes); s++)
+				for (unsigned threads = 1; threads <= 2; threads++) {
+					struct tcbrt_query query = { .op = ops[o]->name,
+								     .threads = threads,
+								     .contract = (enum tcbrt_contract)(contract + 1),
+								     .m = shapes[s].m,
+								     .n = shapes[s].n };
+					struct tcbrt_tuning tuning;
+					struct bench b;
+
+					query.k = strcmp(ops[o]->shape_form, "MxN") == 0 ? 0 : shapes[s].k;
+					/* What an op has no CPU kernel for, a lookup says. */
+					if (tcbrt_lookup(rt, &query, &tuning) != TCBRT_OK)
+						continue;
+					bench_init(&b, rt, &query);
+					check_ways(&b, pool);
+					if (b.info.packed_bytes)
+						check_chunks(&b);
+					bench_fini(&b);
+					planned++;
+				}
+	assert_true(planned >= 2 * count * sizeof(shapes) / sizeof(*shapes));
+	for (unsigned threads = 1; threads <= THREADS_MAX; threads++)
+		tcbrt_pool_destroy(pool[threads]);
+	tcbrt_close(rt);
+}
+
+/* One token's plan packs, many tokens' plans read it. */
+static void layouts_are_shared(void **state)
+{
+	static const char *const formats[] = { "q40", "q80", "q5k", "mxfp4", "iq4xs" };
+	static const char *const layouts[] = { "native", "r16" };
+	struct tcbrt *rt;
+
+	(void)state;
+	assert_int_equal(tcbrt_open_empty(&rt, NULL), TCBRT_OK);
+	for (size_t f = 0; f < sizeof(formats) / sizeof(*formats); f++)
+		for (size_t l = 0; l < 2; l++) {
+			struct bench one, many;
+			char matvec[32], matmul[32];
+			struct tcbrt_query query = { .op = matvec, .m = 1, .n = 70, .k = 512, .layout = layouts[l] };
+
+			snprintf(matvec, sizeof(matvec), "%s_matvec", formats[f]);
+			snprintf(matmul, sizeof(matmul), "%s_matmul", formats[f]);
+			bench_init(&one, rt, &query);
+			assert_string_equal(one.info.layout, layouts[l]);
+			query.op = matmul;
+			query.m = 9;
+			bench_init(&many, rt, &query);
+			assert_string_equal(many.info.layout, layouts[l]);
+			assert_int_equal(one.info.packed_bytes, many.info.packed_bytes);
+			if (one.info.packed_bytes) {
+				memcpy(many.stored[many.info.weights], one.stored[one.info.weights],
+				       one.info.operand[one.info.weights].bytes);
+				many.operand[many.info.weights] = one.operand[one.info.weights];
+			}
+			poison(&many);
+			assert_int_equal(tcbrt_execute(many.plan, many.operand, aligned(&many.workspace), NULL),
+					 TCBRT_OK);
+			check_result(&many, "with weights of another plan");
+			bench_fini(&one);
+			bench_fini(&many);
+		}
+	tcbrt_close(rt);
+}
+
+static void misuse_is_refused(void **state)
+{
+	struct tcbrt_query query = { .op = "q4k_matvec", .m = 1, .n = 64, .k = 512 };
+	struct tcbrt_plan *plan = NULL;
+	struct tcbrt_error err;
+	struct tcbrt *rt;
+	struct bench b;
+
+	(void)state;
+	assert_int_equal(tcbrt_open_empty(&rt, NULL), TCBRT_OK);
+	assert_int_equal(tcbrt_plan_create(rt, &query, NULL, &err), TCBRT_E_USAGE);
+	assert_int_equal(tcbrt_plan_create(NULL, &query, &plan, &err), TCBRT_E_USAGE);
+	assert_null(plan);
+	query.layout = "upside-down";
+	assert_int_equal(tcbrt_plan_create(rt, &query, &plan, &err), TCBRT_E_USAGE);
+	assert_non_null(strstr(err.message, "upside-down"));
+	query.layout = "g";
+	assert_int_equal(tcbrt_plan_create(rt, &query, &plan, &err), TCBRT_E_NOT_FOUND);
+	query.layout = NULL;
+	query.k = 100;
+	assert_int_not_equal(tcbrt_plan_create(rt, &query, &plan, &err), TCBRT_OK);
+	assert_non_null(strstr(err.message, "256"));
+	query.k = 512;
+	bench_init(&b, rt, &query);
+	assert_int_equal(tcbrt_execute(NULL, b.operand, aligned(&b.workspace), NULL), TCBRT_E_USAGE);
+	assert_int_equal(tcbrt_execute(b.plan, b.operand, (char *)aligned(&b.workspace) + 64, NULL), TCBRT_E_USAGE);
+	assert_int_equal(tcbrt_execute_thread(b.plan, b.operand, aligned(&b.workspace), 2, 2), TCBRT_E_USAGE);
+	b.operand[b.info.output] = NULL;
+	assert_int_equal(tcbrt_execute(b.plan, b.operand, aligned(&b.workspace), NULL), TCBRT_E_USAGE);
+	bench_fini(&b);
+	tcbrt_plan_destroy(NULL);
+	tcbrt_pool_destroy(NULL);
+	tcbrt_close(rt);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_op_runs),
+		cmocka_unit_test(layouts_are_shared),
+		cmocka_unit_test(misuse_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
