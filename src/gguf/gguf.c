@@ -47,6 +47,7 @@ struct cursor {
 	const uint8_t *data;
 	size_t bytes, at;
 	const char *label; /* "PATH: ", or empty */
+	int may_lack_data; /* tensors' data may be cut off */
 	struct tcb_error *err;
 };
 
@@ -393,6 +394,8 @@ static enum tcb_status place_tensor(struct cursor *c, struct tcb_gguf_tensor *t,
 	if (__builtin_add_overflow(start, offset, &begin) || __builtin_add_overflow(begin, t->bytes, &end))
 		return tcb_fail(c->err, TCB_E_FORMAT, "%sdamaged: the data offset %llu of tensor '%s' overflows",
 				c->label, (unsigned long long)offset, name);
+	if (end > c->bytes && c->may_lack_data)
+		return TCB_OK;
 	if (end > c->bytes)
 		return tcb_fail(c->err, TCB_E_FORMAT,
 				"%struncated or damaged: the data of tensor '%s' is bytes %llu to %llu, but the file "
@@ -431,10 +434,10 @@ static enum tcb_status read_all(struct cursor *c, struct tcb_gguf *g)
 }
 
 /* Takes over MAP (may be NULL) whether or not it succeeds. */
-static enum tcb_status parse(const void *data, size_t bytes, void *map, const char *label, struct tcb_gguf **out,
-			     struct tcb_error *err)
+static enum tcb_status parse(const void *data, size_t bytes, void *map, const char *label, int may_lack_data,
+			     struct tcb_gguf **out, struct tcb_error *err)
 {
-	struct cursor cursor = { data, bytes, 0, label, err };
+	struct cursor cursor = { data, bytes, 0, label, may_lack_data, err };
 	struct tcb_gguf *g = calloc(1, sizeof *g);
 	enum tcb_status status;
 
@@ -457,10 +460,15 @@ static enum tcb_status parse(const void *data, size_t bytes, void *map, const ch
 
 enum tcb_status tcb_gguf_parse(const void *data, size_t bytes, struct tcb_gguf **out, struct tcb_error *err)
 {
-	return parse(data, bytes, NULL, "", out, err);
+	return parse(data, bytes, NULL, "", 0, out, err);
 }
 
-enum tcb_status tcb_gguf_open(const char *path, struct tcb_gguf **out, struct tcb_error *err)
+enum tcb_status tcb_gguf_parse_tables(const void *data, size_t bytes, struct tcb_gguf **out, struct tcb_error *err)
+{
+	return parse(data, bytes, NULL, "", 1, out, err);
+}
+
+static enum tcb_status map_and_parse(const char *path, int may_lack_data, struct tcb_gguf **out, struct tcb_error *err)
 {
 	char label[256];
 	struct stat info;
@@ -494,7 +502,17 @@ enum tcb_status tcb_gguf_open(const char *path, struct tcb_gguf **out, struct tc
 	strcpy(label, skip ? "..." : "");
 	strcat(label, path + skip);
 	strcat(label, ": ");
-	return parse(map, (size_t)info.st_size, map, label, out, err);
+	return parse(map, (size_t)info.st_size, map, label, may_lack_data, out, err);
+}
+
+enum tcb_status tcb_gguf_open(const char *path, struct tcb_gguf **out, struct tcb_error *err)
+{
+	return map_and_parse(path, 0, out, err);
+}
+
+enum tcb_status tcb_gguf_open_tables(const char *path, struct tcb_gguf **out, struct tcb_error *err)
+{
+	return map_and_parse(path, 1, out, err);
 }
 
 void tcb_gguf_close(struct tcb_gguf *gguf)
@@ -550,4 +568,16 @@ struct tcb_gguf_string tcb_gguf_value_string(const struct tcb_gguf_value *value)
 	if (value->type != TCB_GGUF_STRING)
 		return (struct tcb_gguf_string){ NULL, 0 };
 	return (struct tcb_gguf_string){ (const char *)value->data + 8, (size_t)load_le(value->data, 8) };
+}
+
+int tcb_gguf_value_unsigned(const struct tcb_gguf_value *value, uint64_t *out)
+{
+	const size_t bytes = value->type < TCB_GGUF_VALUE_TYPE_COUNT ? value_bytes[value->type] : 0;
+	const int is_signed = value->type == TCB_GGUF_I8 || value->type == TCB_GGUF_I16 ||
+			      value->type == TCB_GGUF_I32 || value->type == TCB_GGUF_I64;
+
+	if (!bytes || value->type == TCB_GGUF_F32 || value->type == TCB_GGUF_F64 || value->type == TCB_GGUF_BOOL)
+		return 0;
+	*out = load_le(value->data, bytes);
+	return !is_signed || *out >> (8 * bytes - 1) == 0;
 }

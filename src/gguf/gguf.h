@@ -71,6 +71,10 @@ const struct tcb_gguf_type *tcb_gguf_type(uint32_t type); /* NULL if unknown */
 enum tcb_status tcb_gguf_open(const char *path, struct tcb_gguf **out, struct tcb_error *err);
 /* Parses BYTES of DATA that the caller keeps alive and unchanged; for tests and fuzzing. */
 enum tcb_status tcb_gguf_parse(const void *data, size_t bytes, struct tcb_gguf **out, struct tcb_error *err);
+/* The same where only the tables are wanted: of tensors whose data the file does not hold, as in the first megabytes of
+ * a model, data is NULL. */
+enum tcb_status tcb_gguf_open_tables(const char *path, struct tcb_gguf **out, struct tcb_error *err);
+enum tcb_status tcb_gguf_parse_tables(const void *data, size_t bytes, struct tcb_gguf **out, struct tcb_error *err);
 void tcb_gguf_close(struct tcb_gguf *gguf); /* NULL is fine */
 
 uint32_t tcb_gguf_version(const struct tcb_gguf *gguf);
@@ -80,6 +84,8 @@ const struct tcb_gguf_tensor *tcb_gguf_find(const struct tcb_gguf *gguf, const c
 size_t tcb_gguf_value_count(const struct tcb_gguf *gguf);
 const struct tcb_gguf_value *tcb_gguf_value(const struct tcb_gguf *gguf, size_t index);
 const struct tcb_gguf_value *tcb_gguf_find_value(const struct tcb_gguf *gguf, const char *key); /* NULL if absent */
+/* 1 and the number of an integer value that is not negative; 0 for others. */
+int tcb_gguf_value_unsigned(const struct tcb_gguf_value *value, uint64_t *out);
 /* The characters of a string value; {NULL, 0} for a value of another type. */
 struct tcb_gguf_string tcb_gguf_value_string(const struct tcb_gguf_value *value);
 

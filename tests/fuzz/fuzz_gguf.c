@@ -28,18 +28,14 @@ static char *as_text(const struct tcb_gguf_string *name)
 	return NULL;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
+static void check_tables(const uint8_t *data, size_t bytes, const struct tcb_gguf *g, int may_lack_data)
 {
-	struct tcb_gguf *g;
-	struct tcb_error err = { TCB_OK, "" };
-	if (tcb_gguf_parse(data, bytes, &g, &err) != TCB_OK) {
-		FUZZ_CHECK(!g && err.message[0] && !strchr(err.message, '\n'));
-		return 0;
-	}
 	for (size_t i = 0; i < tcb_gguf_tensor_count(g); i++) {
 		const struct tcb_gguf_tensor *t = tcb_gguf_tensor(g, i);
 		check_inside(data, bytes, t->name.data, t->name.length);
-		check_inside(data, bytes, t->data, t->bytes);
+		FUZZ_CHECK(t->data || may_lack_data);
+		if (t->data)
+			check_inside(data, bytes, t->data, t->bytes);
 		FUZZ_CHECK((t->bytes == 0) == (tcb_gguf_type(t->type) == NULL));
 		char *name = as_text(&t->name);
 		FUZZ_CHECK(!name || tcb_gguf_find(g, name) == t);
@@ -47,15 +43,34 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	}
 	for (size_t i = 0; i < tcb_gguf_value_count(g); i++) {
 		const struct tcb_gguf_value *v = tcb_gguf_value(g, i);
+		uint64_t number;
 		check_inside(data, bytes, v->key.data, v->key.length);
 		check_inside(data, bytes, v->data, 0);
 		struct tcb_gguf_string text = tcb_gguf_value_string(v);
 		if (text.data)
 			check_inside(data, bytes, text.data, text.length);
+		FUZZ_CHECK(!text.data || !tcb_gguf_value_unsigned(v, &number));
 		char *key = as_text(&v->key);
 		FUZZ_CHECK(!key || tcb_gguf_find_value(g, key) == v);
 		free(key);
 	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
+{
+	struct tcb_gguf *g, *tables;
+	struct tcb_error err = { TCB_OK, "" };
+	const enum tcb_status status = tcb_gguf_parse(data, bytes, &g, &err);
+	if (status != TCB_OK)
+		FUZZ_CHECK(!g && err.message[0] && !strchr(err.message, '\n'));
+	else
+		check_tables(data, bytes, g, 0);
 	tcb_gguf_close(g);
+	/* What is whole has whole tables. */
+	if (tcb_gguf_parse_tables(data, bytes, &tables, &err) == TCB_OK)
+		check_tables(data, bytes, tables, status != TCB_OK);
+	else
+		FUZZ_CHECK(status != TCB_OK && !tables);
+	tcb_gguf_close(tables);
 	return 0;
 }

@@ -198,6 +198,75 @@ static void test_truncated(void **state)
 	free(data);
 }
 
+/* Where only the tables are asked for, the data may be cut off anywhere, and the tables nowhere. */
+static void test_tables_alone(void **state)
+{
+	(void)state;
+	size_t bytes;
+	uint8_t *data = read_sample(&bytes);
+	struct tcb_gguf *g;
+	struct tcb_error err;
+	assert_int_equal(tcb_gguf_parse_tables(data, bytes, &g, &err), TCB_OK);
+	const uint8_t *first = tcb_gguf_tensor(g, 0)->data;
+	assert_non_null(first);
+	size_t start = (size_t)(first - data);
+	tcb_gguf_close(g);
+
+	assert_int_equal(tcb_gguf_parse_tables(data, start, &g, &err), TCB_OK);
+	const struct tcb_gguf_tensor *t = tcb_gguf_find(g, "blk.1.ffn_up.weight");
+	assert_null(t->data);
+	assert_int_equal(t->bytes, 513 * 2 * 144);
+	assert_int_equal(t->dims[1], 513);
+	tcb_gguf_close(g);
+	assert_int_equal(tcb_gguf_parse_tables(data, 200000, &g, &err), TCB_OK);
+	assert_non_null(tcb_gguf_tensor(g, 0)->data);
+	assert_null(tcb_gguf_tensor(g, 5)->data);
+	tcb_gguf_close(g);
+	for (size_t length = 1; length + 64 < start; length++)
+		assert_int_equal(tcb_gguf_parse_tables(data, length, &g, &err), TCB_E_FORMAT);
+	assert_int_equal(tcb_gguf_open_tables(SAMPLE, &g, &err), TCB_OK);
+	tcb_gguf_close(g);
+	assert_int_equal(tcb_gguf_open_tables("/nowhere/model.gguf", &g, &err), TCB_E_IO);
+	free(data);
+}
+
+static void test_unsigned_values(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *key;
+		uint32_t type;
+		uint64_t payload;
+		size_t bytes;
+		int is_one;
+	} rows[] = {
+		{ "u32", TCB_GGUF_U32, 4000000000, 4, 1 }, { "u64", TCB_GGUF_U64, UINT64_MAX, 8, 1 },
+		{ "i32", TCB_GGUF_I32, 8, 4, 1 },          { "negative", TCB_GGUF_I32, UINT32_MAX, 4, 0 },
+		{ "u8", TCB_GGUF_U8, 200, 1, 1 },          { "i64", TCB_GGUF_I64, UINT64_MAX, 8, 0 },
+		{ "f32", TCB_GGUF_F32, 0, 4, 0 },          { "bool", TCB_GGUF_BOOL, 1, 1, 0 },
+	};
+	enum { ROWS = sizeof rows / sizeof *rows };
+	struct writer w;
+	put_header(&w, 3, 0, ROWS + 1);
+	for (size_t i = 0; i < ROWS; i++) {
+		put_string(&w, rows[i].key);
+		put(&w, rows[i].type, 4);
+		put(&w, rows[i].payload, rows[i].bytes);
+	}
+	put_string(&w, "text");
+	put(&w, TCB_GGUF_STRING, 4);
+	put_string(&w, "8");
+	struct tcb_gguf *g = expect_ok(&w);
+	uint64_t number;
+	for (size_t i = 0; i < ROWS; i++) {
+		const struct tcb_gguf_value *value = tcb_gguf_find_value(g, rows[i].key);
+		assert_int_equal(tcb_gguf_value_unsigned(value, &number), rows[i].is_one);
+		assert_true(!rows[i].is_one || number == rows[i].payload);
+	}
+	assert_int_equal(tcb_gguf_value_unsigned(tcb_gguf_find_value(g, "text"), &number), 0);
+	tcb_gguf_close(g);
+}
+
 static void test_truncated_says_how_much(void **state)
 {
 	(void)state;
@@ -502,6 +571,8 @@ int main(void)
 		cmocka_unit_test(test_sample),
 		cmocka_unit_test(test_truncated),
 		cmocka_unit_test(test_truncated_says_how_much),
+		cmocka_unit_test(test_tables_alone),
+		cmocka_unit_test(test_unsigned_values),
 		cmocka_unit_test(test_flipped_bits),
 		cmocka_unit_test(test_version_2),
 		cmocka_unit_test(test_wrong_files),
