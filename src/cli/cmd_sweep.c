@@ -1,422 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * tcbtune sweep: for each problem, the known trials come from the database,
- * the search tries the rest, every finished trial goes into the database, and
- * the winners are stored and printed.  Here the search and the database meet.
+ * tcbtune sweep: one problem after the other, then the winners are printed.
  */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
-#include "base/build_info.h"
-#include "base/util.h"
-#include "cli/best_rows.h"
 #include "cli/cli.h"
-#include "cli/effort.h"
-#include "cli/former.h"
-#include "cli/problems.h"
-#include "cli/progress.h"
 #include "cli/shard_option.h"
 #include "cli/stop.h"
-#include "cli/stored_starts.h"
-#include "cli/strategy_option.h"
-#include "cli/sweep_cards.h"
-#include "cli/sweep_estimate.h"
-#include "cli/sweep_json.h"
-#include "cli/sweep_options.h"
-#include "cli/sweep_shards.h"
-#include "kernels/signature.h"
-#include "search/model.h"
-
-static const double KNOWN_SHARE = 0.1; /* of the budget, for asking whose kernels are still the same */
-
-/* One run of the command. */
-struct sweeping {
-	uint64_t begun_ns; /* the command; then each problem after the first */
-	const struct cli_sweep_args *args;
-	struct tcb_shard shard;
-	struct tcb_place place;
-	struct tcb_place *others; /* of cuda:all, beside PLACE; owned */
-	size_t other_count;
-	struct tcb_db *db;
-	char db_path[CLI_PATH_MAX];
-	struct cli_best_rows rows;
-	size_t refuted;               /* by --again: former verdicts that do not hold */
-	struct cli_effort_row limits; /* the effort's, where no option says otherwise */
-	struct cli_estimates estimates;
-	json_t *sweeps; /* NULL without --json */
-	int json_failed;
-};
-
-/* One problem of it. */
-struct sweep_job {
-	struct sweeping *run;
-	const struct cli_problem *problem;
-	char label[CLI_LABEL_MAX + TCB_SHARD_TEXT_MAX + 8];
-	int64_t sweep;
-	struct tcb_trial *trials; /* as the database holds them, those of today's kernels first */
-	size_t trial_count;
-	size_t known_count, stale_count;
-	struct cli_winners winners; /* of other problems */
-	struct cli_former former;
-	enum tcb_outcome first_failure; /* of the trials of this sweep, with its message */
-	char first_message[256];
-	struct tcb_sweep_result result;
-};
-
-static enum tcb_status store_trial(void *ctx, const struct tcb_trial *trial, struct tcb_error *err)
-{
-	struct sweep_job *job = ctx;
-
-	if (trial->outcome != TCB_OUTCOME_OK && trial->outcome != TCB_OUTCOME_TOO_SLOW &&
-	    job->first_failure == TCB_OUTCOME_OK) {
-		job->first_failure = trial->outcome;
-		memcpy(job->first_message, trial->message, sizeof job->first_message);
-	}
-	return tcb_db_trial_put(job->run->db, job->sweep, trial, err);
-}
-
-/* Keeps the trials whose kernel is still the one that was measured. */
-static enum tcb_status load_known(struct sweep_job *job, struct tcb_error *err)
-{
-	const struct tcb_problem *problem = &job->problem->problem;
-	struct tcb_current current;
-
-	if (job->run->args->fresh || job->run->args->again)
-		return TCB_OK;
-	TCB_TRY(cli_known_trials(job->run->db, job->problem, &job->run->place.device, job->run->args->rotation,
-				 &job->trials, &job->trial_count, err));
-	TCB_TRY(tcb_trials_current(problem, &job->run->place.device.target, job->trials, job->trial_count,
-				   KNOWN_SHARE * job->run->limits.budget_s, &current, err));
-	job->known_count = current.count;
-	job->stale_count = job->trial_count - current.count - current.unseen;
-	if (job->known_count)
-		cli_say("%s: %zu candidates are known from earlier sweeps", job->label, job->known_count);
-	if (job->stale_count)
-		cli_say("%s: %zu stored trials are of kernels that have changed since; they are measured again",
-			job->label, job->stale_count);
-	if (current.unseen)
-		cli_say("%s: %zu stored trials are left out: a tenth of the budget went into asking whose kernels are "
-			"still the same; a longer budget knows them",
-			job->label, current.unseen);
-	return TCB_OK;
-}
-
-static enum tcb_status begin_sweep(struct sweep_job *job, const struct tcb_sweep_options *opts, struct tcb_error *err)
-{
-	const struct tcb_build_info *build = tcb_build_info();
-	char signature[TCB_SIGNATURE_MAX];
-	char shard[TCB_SHARD_TEXT_MAX];
-	tcb_shard_print(&opts->shard, shard);
-	json_t *settings = json_pack("{s:i, s:f, s:I, s:f, s:i, s:b, s:b, s:i, s:s*}", "states", (int)opts->states,
-				     "budget_s", opts->budget_s, "max_trials", (json_int_t)opts->max_trials,
-				     "timeout_s", opts->timeout_s, "counters", (int)opts->counters, "any_size",
-				     opts->any_size, "fresh", job->run->args->fresh || job->run->args->again,
-				     "finalists", (int)opts->finalists, "shard", shard[0] ? shard : NULL);
-	char *text = settings ? json_dumps(settings, JSON_COMPACT) : NULL;
-	struct tcb_sweep_record record = {
-		.device = &job->run->place.device,
-		.problem = &job->problem->problem,
-		.op_signature = signature,
-		.git_commit = build->commit,
-		.compiler = build->compiler,
-		.version = build->version,
-		.strategy = cli_strategy_name(opts->strategy),
-		.seed = opts->seed,
-		.rotation_bytes = opts->rotation_bytes,
-		.settings_json = text,
-	};
-	enum tcb_status status;
-
-	tcb_op_signature(job->problem->op, signature);
-	status = text ? tcb_db_sweep_begin(job->run->db, &record, &job->sweep, err)
-		      : tcb_fail(err, TCB_E_NOMEM, "out of memory");
-	free(text);
-	json_decref(settings);
-	return status;
-}
-
-/* A GPU that is absent, or is not to be asked: there is nothing to measure on. */
-static int is_modelled(const struct sweeping *run)
-{
-	return run->place.device.target.kind == TCB_TARGET_CUDA &&
-	       (run->place.gpu.ordinal < 0 || run->args->effort == CLI_EFFORT_ESTIMATE);
-}
-
-static void fill_best(const struct sweep_job *job, const struct tcb_verdict *verdict, struct tcb_best *best)
-{
-	const struct tcb_device *device = &job->run->place.device;
-	const struct tcb_problem *problem = &job->problem->problem;
-	const struct tcb_finalist *winner = &verdict->finalists[0];
-
-	memset(best, 0, sizeof *best);
-	memcpy(best->device_name, device->name, sizeof best->device_name);
-	memcpy(best->device_key, device->key, sizeof best->device_key);
-	memcpy(best->arch, device->arch, sizeof best->arch);
-	memcpy(best->model, device->model, sizeof best->model);
-	best->threads = device->target.threads;
-	best->target = device->target;
-	best->problem = *problem;
-	best->state = verdict->state;
-	best->modelled = is_modelled(job->run);
-	best->provisional = job->run->shard.count > 1 && !best->modelled; /* the other shards' leaders were not there */
-	tcb_geometry_print(&winner->geometry, best->geometry);
-	memcpy(best->variant, winner->variant, sizeof best->variant);
-	memcpy(best->signature, winner->signature, sizeof best->signature);
-	best->ns = winner->ns;
-	tcb_geometry_print(&verdict->fallback.geometry, best->default_geometry);
-	best->default_ns = verdict->fallback.ns;
-	best->speedup = verdict->speedup;
-	best->limit_ns = verdict->limit_ns;
-	memcpy(best->limit_method, verdict->limit_method, sizeof best->limit_method);
-	best->bytes = job->problem->op->traffic(problem);
-	best->flops = job->problem->op->flops(problem);
-	best->regret = verdict->regret;
-	best->flip_probability = verdict->flip_probability;
-	best->tie_count = verdict->tie_count;
-	best->tried = job->result.known + job->result.tried;
-	best->space_count = job->result.space_count;
-	cli_text_now(best->measured_at);
-	strncpy(best->git_commit, tcb_build_info()->commit, sizeof best->git_commit - 1);
-}
-
-/* Stores one state's winner with its tie set, and keeps a row of it for the table at the end. */
-static enum tcb_status store_best(struct sweep_job *job, const struct tcb_verdict *verdict, struct tcb_error *err)
-{
-	struct tcb_best best;
-	struct cli_best_row *row;
-	char text[TCB_GEOMETRY_TEXT_MAX];
-
-	fill_best(job, verdict, &best);
-	row = cli_best_rows_add(&job->run->rows, &best);
-	for (size_t i = 0; row && i < verdict->tie_count; i++) {
-		tcb_geometry_print(&verdict->tie_set[i], text);
-		if (cli_best_row_add_tie(row, text) != 0)
-			row = NULL;
-	}
-	if (!row)
-		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the winners");
-	return tcb_db_best_put(job->run->db, job->sweep, &best, (const char *const *)row->ties, row->tie_count, err);
-}
-
-/* The best so far, for whoever asks before the finals are held. */
-static enum tcb_status store_provisional(void *ctx, const struct tcb_verdict *verdict, struct tcb_error *err)
-{
-	const struct sweep_job *job = ctx;
-	struct tcb_best best;
-
-	fill_best(job, verdict, &best);
-	best.provisional = 1;
-	if (job->former.is_stale[verdict->state]) /* lookups do not answer with it */
-		memcpy(best.replaces, job->former.row[verdict->state].best.signature, sizeof best.replaces);
-	return tcb_db_best_put(job->run->db, job->sweep, &best, (const char *const[]){ best.geometry }, 1, err);
-}
-
-/* Every candidate failed: there is no winner to store. */
-static enum tcb_status no_winner(const struct sweep_job *job, struct tcb_error *err)
-{
-	const struct tcb_sweep_result *result = &job->result;
-
-	if (is_modelled(job->run))
-		return tcb_fail(
-			err, TCB_E_FAILED,
-			"%s: no candidate could be modelled, %zu of %zu failed, %zu of them because %s; 'tcbtune "
-			"space' lists them",
-			job->label, result->failed, result->space_count, result->failure_count,
-			result->failure[0] ? result->failure : "no time was left");
-	return tcb_fail(err, job->first_failure == TCB_OUTCOME_WRONG ? TCB_E_VERIFY : TCB_E_FAILED,
-			"%s: no candidate could be measured, %zu of %zu failed%s%s%s%.200s; 'tcbtune space' lists them",
-			job->label, result->failed, result->space_count,
-			job->first_message[0] ? ", the first with " : "",
-			job->first_message[0] ? tcb_outcome_text(job->first_failure) : "",
-			job->first_message[0] ? ": " : "", job->first_message);
-}
-
-/* Why it stopped where there was time, and what going on would bring. */
-static void print_ended(const struct sweep_job *job, char *out, size_t capacity)
-{
-	const struct tcb_sweep_result *result = &job->result;
-
-	if (result->ended == TCB_ENDED_TARGET)
-		(void)snprintf(out, capacity, "; stopped at %.2f x the limit cold, %.2f x hot (--target-ratio %g)",
-			       result->of_limit[TCB_COLD], result->of_limit[TCB_HOT], job->run->args->target_ratio);
-	else if (!result->complete && isfinite(result->expected_gain))
-		(void)snprintf(out, capacity, "; %sas many trials again are expected to gain %.2g %%",
-			       result->ended == TCB_ENDED_STABLE ? "stopped because " : "",
-			       100 * result->expected_gain);
-}
-
-static void say_result(const struct sweep_job *job)
-{
-	const struct tcb_sweep_result *result = &job->result;
-	char slow[64] = "", passes[64] = "", ended[160] = "";
-
-	if (result->too_slow)
-		snprintf(slow, sizeof slow, ", %zu too slow to run at full size", result->too_slow);
-	if (result->with_passes)
-		snprintf(passes, sizeof passes, "; the best %zu once more with passes=all", result->with_passes);
-	print_ended(job, ended, sizeof ended);
-	if (is_modelled(job->run))
-		cli_say("%s: ranked %zu candidates of %zu by the model, %zu of them failed; nothing was measured, "
-			"because %s%s%s",
-			job->label, result->tried, result->space_count, result->failed,
-			job->run->place.gpu.ordinal < 0 ? job->run->place.device.name : "--effort estimate says so",
-			job->run->place.gpu.ordinal < 0 ? " is not attached" : "", ended);
-	else if (job->run->args->finals_only)
-		cli_say("%s: held the finals among the %zu candidates that are known, of %zu", job->label,
-			result->known, result->space_count);
-	else if (result->tried == 0 && result->complete)
-		cli_say("%s: all %zu candidates are known%s; the finals were repeated", job->label, result->space_count,
-			passes);
-	else
-		cli_say("%s: tried %zu candidates, %zu failed%s, %zu were known, of %zu%s%s%s", job->label,
-			result->tried, result->failed, slow, result->known, result->space_count, passes, ended,
-			result->complete ? "" : "; the same command goes on from here");
-}
-
-static void add_json(struct sweep_job *job, size_t first_row)
-{
-	struct sweeping *run = job->run;
-	const struct cli_sweep_done done = { .problem = &job->problem->problem,
-					     .shard = &run->shard,
-					     .result = &job->result,
-					     .stale_count = job->stale_count,
-					     .winners = &job->winners,
-					     .former = &job->former,
-					     .is_again = run->args->again,
-					     .rows = run->rows.rows + first_row,
-					     .row_count = run->rows.count - first_row };
-
-	cli_json_add(run->sweeps, cli_sweep_json(&done, &run->json_failed), &run->json_failed);
-}
-
-static void fill_options(const struct sweeping *run, struct cli_progress *progress, struct tcb_sweep_options *out)
-{
-	const struct cli_sweep_args *args = run->args;
-
-	*out = (struct tcb_sweep_options){
-		.strategy = run->limits.strategy,
-		.budget_s = run->limits.budget_s,
-		.until_stable = run->limits.until_stable,
-		.target_ratio = isinf(args->target_ratio) ? 0 : args->target_ratio,
-		.max_trials = args->max_trials,
-		.seed = args->seed + (uint64_t)args->again,
-		.any_size = args->any_size,
-		.shard = run->shard,
-		.finals_only = args->finals_only,
-		.model_starts = args->starts >> 1,
-		.others = run->others,
-		.other_count = run->other_count,
-		.states = 1u << TCB_COLD | 1u << TCB_HOT,
-		.rotation_bytes = args->rotation,
-		.timeout_s = args->timeout_s,
-		.finalists = run->limits.finalists,
-		.counters = (enum tcb_counters_mode)args->counters,
-		.stop = &cli_stop_asked,
-		.progress = cli_progress_show,
-		.progress_ctx = progress,
-	};
-}
-
-/* The search itself, between a begun and an ended row of the table of sweeps. */
-static enum tcb_status search_and_store(struct sweep_job *job, struct tcb_error *err)
-{
-	struct sweeping *run = job->run;
-	struct cli_progress progress;
-	struct tcb_sweep_options opts;
-	struct tcb_sink sink = { .ctx = job, .trial = store_trial, .best = store_provisional };
-	size_t first_row = run->rows.count;
-	enum tcb_status status, ended;
-
-	fill_options(run, &progress, &opts);
-	opts.winners = job->winners.items;
-	opts.winner_count = job->winners.count;
-	opts.former = job->former.asked;
-	opts.spent_s = 1e-9 * (double)(tcb_clock_ns() - run->begun_ns);
-	TCB_TRY(begin_sweep(job, &opts, err));
-	cli_progress_begin(&progress, job->label, job->problem->op->traffic(&job->problem->problem));
-	if (is_modelled(run))
-		status = tcb_model_sweep(job->problem->op, &job->problem->problem, &run->place, &opts, &job->result,
-					 err);
-	else
-		status = tcb_sweep_run(job->problem->op, &job->problem->problem, &run->place, &opts, job->trials,
-				       job->known_count, &sink, &job->result, err);
-	cli_progress_end(&progress);
-	for (int state = 0; state < TCB_STATE_COUNT && status == TCB_OK; state++)
-		if (job->result.verdict[state].valid)
-			status = store_best(job, &job->result.verdict[state], err);
-	if (status == TCB_OK && run->rows.count == first_row)
-		status = no_winner(job, err);
-	/* After a failure of the sweep its own line is the one to show. */
-	ended = tcb_db_sweep_end(run->db, job->sweep,
-				 status != TCB_OK       ? "interrupted"
-				 : job->result.complete ? "complete"
-							: "budget",
-				 status == TCB_OK ? err : NULL);
-	if (status == TCB_OK)
-		status = ended;
-	if (status == TCB_OK) {
-		say_result(job);
-		cli_effort_say_late(&run->limits, job->label, &job->result);
-		cli_former_say(&job->former, job->label, &job->result);
-		run->refuted += run->args->again ? cli_former_say_again(&job->former, job->label, &job->result) : 0;
-	}
-	cli_starts_say(job->label, &job->result, &job->winners);
-	cli_cards_say(job->label, &job->result);
-	if (run->sweeps && (status == TCB_OK || status == TCB_E_INTERRUPTED))
-		add_json(job, first_row);
-	return status;
-}
-
-static enum tcb_status check_known(const struct sweep_job *job, struct tcb_error *err)
-{
-	const struct sweeping *run = job->run;
-	const struct cli_finals finals = { .device = &run->place.device,
-					   .device_text = run->args->device,
-					   .problem = &job->problem->problem,
-					   .rotation_bytes = run->args->rotation,
-					   .db_path = run->db_path,
-					   .known_count = job->known_count,
-					   .allow_missing = run->args->allow_missing };
-
-	return run->args->finals_only ? cli_finals_check(run->db, &finals, err) : TCB_OK;
-}
-
-static enum tcb_status sweep_problem(struct sweeping *run, const struct cli_problem *problem, struct tcb_error *err)
-{
-	struct sweep_job job = { .run = run, .problem = problem };
-	enum tcb_status status;
-
-	cli_problem_label(&problem->problem, job.label);
-	cli_shard_label(&run->shard, job.label);
-	if (run->args->effort == CLI_EFFORT_ESTIMATE) {
-		const struct cli_query query = { run->args->db, run->place.device.name, run->args->threads, TCB_COLD };
-		int is_known;
-
-		TCB_TRY(cli_estimate(&run->estimates, &query, &problem->problem, is_modelled(run), &is_known, err));
-		if (is_known || !is_modelled(run))
-			return TCB_OK;
-	}
-	status = load_known(&job, err);
-	if (status == TCB_OK && (run->args->starts & 1) && !is_modelled(run))
-		status = cli_winners_read(run->db, &problem->problem, &run->place.device, &job.winners, err);
-	if (status == TCB_OK)
-		status = cli_former_load(run->db, &run->place.device, &problem->problem, &job.former, err);
-	status = check_known(&job, err);
-	if (status == TCB_OK)
-		status = search_and_store(&job, err);
-	cli_former_fini(&job.former);
-	tcb_sweep_result_fini(&job.result);
-	tcb_db_trials_free(job.trials, job.trial_count);
-	cli_winners_fini(&job.winners);
-	return status;
-}
+#include "cli/sweep_run.h"
 
 /* The winners so far; STATUS is how the sweeps ended. */
-static enum tcb_status print_winners(struct sweeping *run, enum tcb_status status, struct tcb_error *err)
+static enum tcb_status print_winners(struct cli_sweeping *run, enum tcb_status status, struct tcb_error *err)
 {
 	struct tcb_str out = { 0 };
 	json_t *root;
@@ -444,13 +40,14 @@ static enum tcb_status print_winners(struct sweeping *run, enum tcb_status statu
 	return printed;
 }
 
-static enum tcb_status run_problems(struct sweeping *run, const struct cli_problems *problems, struct tcb_error *err)
+static enum tcb_status run_problems(struct cli_sweeping *run, const struct cli_problems *problems,
+				    struct tcb_error *err)
 {
 	enum tcb_status status = TCB_OK, printed;
 
 	cli_stop_catch();
 	for (size_t i = 0; i < problems->count && status == TCB_OK; i++) {
-		status = sweep_problem(run, &problems->list[i], err);
+		status = cli_sweep_problem(run, &problems->list[i], err);
 		run->begun_ns = tcb_clock_ns();
 		if (status == TCB_OK && cli_stop_asked && i + 1 < problems->count)
 			status = TCB_E_INTERRUPTED;
@@ -472,26 +69,20 @@ static enum tcb_status run_problems(struct sweeping *run, const struct cli_probl
 static enum tcb_status run_sweep(const void *arguments, struct tcb_error *err)
 {
 	const struct cli_sweep_args *args = arguments;
-	struct sweeping run = { .begun_ns = tcb_clock_ns(),
-				.args = args,
-				.limits = cli_effort_limits((enum cli_effort)args->effort, args->budget_s,
-							    args->until_stable, (unsigned)args->finalists,
-							    args->strategy) };
+	struct cli_sweeping run = { .begun_ns = tcb_clock_ns(),
+				    .args = args,
+				    .limits = cli_effort_limits((enum cli_effort)args->effort, args->budget_s,
+								args->until_stable, (unsigned)args->finalists,
+								args->strategy) };
 	struct cli_problems problems;
 	enum tcb_status status;
 
 	TCB_TRY(cli_sweep_args_check(args, err));
 	TCB_TRY(cli_shard_find(args->shard, &run.shard, err));
 	TCB_TRY(cli_problems_make(args->op, args->contract, &args->shapes, args->gguf, &problems, err));
-	status = cli_open_device(args->device, args->threads, &run.place, err);
-	if (status == TCB_OK)
-		status = cli_cards_open(args->device, &run.others, &run.other_count, err);
-	if (status == TCB_OK && (args->measured_only || args->finals_only) && is_modelled(&run))
-		status = tcb_gpu_open(args->device, 1, &run.place.gpu, err);
-	if (status == TCB_OK && args->rotation && args->rotation < 2 * run.place.device.target.llc_bytes)
-		cli_say("--rotation is less than twice the last cache (%zu MiB): cold results will be partly warm",
-			run.place.device.target.llc_bytes >> 20);
-	if (status == TCB_OK && args->effort == CLI_EFFORT_ESTIMATE && !is_modelled(&run)) /* nothing is stored */
+	status = cli_sweeping_open(&run, err);
+	if (status == TCB_OK && args->effort == CLI_EFFORT_ESTIMATE &&
+	    !cli_sweeping_is_modelled(&run)) /* nothing is stored */
 		status = tcb_db_path(args->db, TCB_DB_READ, run.db_path, sizeof run.db_path, err);
 	else if (status == TCB_OK)
 		status = cli_open_db(args->db, TCB_DB_WRITE, run.db_path, &run.db, err);
@@ -499,11 +90,7 @@ static enum tcb_status run_sweep(const void *arguments, struct tcb_error *err)
 		run.sweeps = args->json ? json_array() : NULL;
 		status = run_problems(&run, &problems, err);
 	}
-	json_decref(run.sweeps);
-	cli_best_rows_fini(&run.rows);
-	free(run.estimates.items);
-	free(run.others);
-	cli_close_db(run.db);
+	cli_sweeping_close(&run);
 	cli_problems_fini(&problems);
 	return status;
 }

@@ -60,6 +60,10 @@ static void compose(struct tcb_str *line, const struct cli_progress *progress, c
 	tcb_str_addf(line, " | %s", elapsed);
 	if (now->left_s >= 0)
 		tcb_str_addf(line, ", %s left", left);
+	if (now->left_s >= 0 && progress->later_s > 0) {
+		cli_text_duration(now->left_s + progress->later_s, left);
+		tcb_str_addf(line, ", %s for all", left);
+	}
 }
 
 /* The bytes of TEXT that fill at most WIDTH columns; UTF-8 characters stay whole. */

@@ -9,8 +9,9 @@
 #include "search/search.h"
 
 struct cli_progress {
-	char label[160]; /* "op contract 1x4096x4096 shard 1/4" */
+	char label[224]; /* "problem 3 of 16: op contract 1x4096x4096 shard 1/4" */
 	double bytes;    /* of one call, for GB/s */
+	double later_s;  /* what is still to come after this problem; 0: nothing is said of it */
 	/* private */
 	int terminal, drawn;
 	uint64_t said_ns;
