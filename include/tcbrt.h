@@ -315,6 +315,77 @@ TCBRT_API int tcbrt_execute_thread(const struct tcbrt_plan *plan, void *const op
 				   unsigned thread, unsigned threads);
 
 /*
+ * Plans for a GPU
+ *
+ * The kernels run in the caller's CUDA context and on its stream, through the driver API; the library opens the driver
+ * (libcuda.so.1) itself, when one of these functions is first called.  All of it may be captured into a graph.
+ *
+ *     tcbrt_gpu_device(name, &err);              "sm_90": for query.device
+ *     tcbrt_plan_create(rt, &query, &plan, &err);
+ *     tcbrt_gpu_load(plan, &gpu, &err);          into the current context
+ *     cuMemsetD8(workspace, 0, info.workspace_bytes);   once
+ *     tcbrt_gpu_execute(gpu, operand, workspace, stream, TCBRT_GPU_OVERLAP);
+ */
+
+/* The kind of the GPU of the calling thread's current context, "sm_90", to NAME. */
+enum { TCBRT_GPU_NAME_MAX = 16 };
+TCBRT_API int tcbrt_gpu_device(char name[TCBRT_GPU_NAME_MAX], struct tcbrt_error *err);
+
+/* A plan whose code is in a context.  PLAN is lent: it must live longer. */
+struct tcbrt_gpu;
+/* Loads PLAN's code into the calling thread's current context. */
+TCBRT_API int tcbrt_gpu_load(const struct tcbrt_plan *plan, struct tcbrt_gpu **out, struct tcbrt_error *err);
+/* With the same context current; nothing of it may be running or in a graph that is launched again.  NULL is fine. */
+TCBRT_API void tcbrt_gpu_unload(struct tcbrt_gpu *gpu);
+
+enum {
+	/* Kernels that can begin while what is before them in the stream ends do so (programmatic dependent launch):
+	 * weights, which it must not write, are read before it is done, all else after. */
+	TCBRT_GPU_OVERLAP = 1
+};
+/*
+ * Queues all launches of the plan on STREAM, a CUstream, with the context current; does not wait.  OPERAND: device
+ * addresses in the order of info.operand, the packed weights in place of the weights; WORKSPACE: info.workspace_bytes
+ * at a multiple of TCBRT_ALIGNMENT, zeroed before the first execution, of one stream at a time (0 where none is
+ * needed). FLAGS: 0, or TCBRT_GPU_OVERLAP.  Any number of threads may call it.  TCBRT_E_FAILED is what the driver
+ * refused.
+ */
+TCBRT_API int tcbrt_gpu_execute(const struct tcbrt_gpu *gpu, const unsigned long long operand[],
+				unsigned long long workspace, void *stream, unsigned flags);
+
+/*
+ * For programs that load and launch with a driver of their own: the code and what to launch.
+ */
+struct tcbrt_gpu_launch {
+	const char *entry;                      /* name of the kernel in the code */
+	unsigned grid[3], block[3], cluster[3]; /* cluster: zeros for none */
+	unsigned shared_bytes;                  /* dynamic; above 48 KiB the function's attribute must allow it */
+	int may_overlap; /* it may be launched with programmatic stream serialization, see TCBRT_GPU_OVERLAP */
+	unsigned argument_count;
+	size_t reserved[4];
+};
+enum { TCBRT_LAUNCHES_MAX = 4, TCBRT_ARGUMENTS_MAX = 12 };
+struct tcbrt_gpu_code {
+	const void *code; /* a cubin, or PTX that ends with NUL; lent by the plan */
+	size_t bytes;
+	int is_ptx;
+	unsigned launch_count; /* all go to one stream, in order */
+	struct tcbrt_gpu_launch launch[TCBRT_LAUNCHES_MAX];
+	size_t reserved[4];
+};
+TCBRT_API int tcbrt_gpu_code(const struct tcbrt_plan *plan, struct tcbrt_gpu_code *out);
+
+/* What cuLaunchKernel takes as kernelParams: .pointer.  It leads into the struct itself, which must not be copied. */
+struct tcbrt_gpu_arguments {
+	void *pointer[TCBRT_ARGUMENTS_MAX];
+	unsigned long long storage[96];
+};
+/* Lays out the arguments of launch INDEX. */
+TCBRT_API int tcbrt_gpu_arguments(const struct tcbrt_plan *plan, unsigned index, const unsigned long long operand[],
+				  unsigned long long workspace, struct tcbrt_gpu_arguments *out,
+				  struct tcbrt_error *err);
+
+/*
  * Advanced API
  */
 

@@ -138,6 +138,7 @@ enum {
 	X(context_retain, DevicePrimaryCtxRetain, (CUcontext * context, int device))                                   \
 	X(context_release, DevicePrimaryCtxRelease, (int device))                                                      \
 	X(context_set, CtxSetCurrent, (CUcontext context))                                                             \
+	X(context_device, CtxGetDevice, (int *device))                                                                 \
 	X(context_sync, CtxSynchronize, (void))                                                                        \
 	X(memory_info, MemGetInfo, (size_t * free_bytes, size_t * total_bytes))                                        \
 	X(alloc, MemAlloc, (uint64_t * address, size_t bytes))                                                         \

@@ -170,7 +170,7 @@ static enum tcb_status check_runs(struct gpu_worker *worker, const struct gpu_ca
 {
 	char shape[TCB_SHAPE_TEXT_MAX], why[256];
 	uint64_t operand[TCB_OPERANDS_MAX];
-	enum tcb_layout layout = (enum tcb_layout)runner->unit->layout;
+	enum tcb_layout layout = (enum tcb_layout)runner->code.unit->layout;
 	const char *outside = NULL;
 	tcb_shape_print(&where->instance->problem.shape, shape);
 	tcb_gpu_memory_operands(where->memory, layout, 0, operand);
@@ -189,7 +189,7 @@ static enum tcb_status check_runs(struct gpu_worker *worker, const struct gpu_ca
 			fault(reply, what, why);
 			return TCB_OK;
 		}
-		TCB_TRY(judge(worker, where, runner->unit, "", reply, err));
+		TCB_TRY(judge(worker, where, runner->code.unit, "", reply, err));
 	}
 	if (reply->outcome != TCB_OUTCOME_OK)
 		return TCB_OK;
@@ -222,7 +222,7 @@ static enum tcb_status need_flush(struct gpu_worker *worker, struct tcb_gpu_runn
 				  struct tcb_error *err)
 {
 	const size_t l2 = worker->config->place->device.target.l2_bytes;
-	const size_t bytes = tcb_gpu_memory_streamed(worker->full.memory, runner->unit->packed_bytes);
+	const size_t bytes = tcb_gpu_memory_streamed(worker->full.memory, runner->code.unit->packed_bytes);
 	if (copies < COPIES_MAX || copies * bytes >= worker->rotation_bytes || !l2)
 		return TCB_OK;
 	if (!worker->flush.bytes)
@@ -243,12 +243,13 @@ static size_t calls_for(double ns, size_t most)
 static enum tcb_status record(struct gpu_worker *worker, struct tcb_gpu_runner *runner, enum tcb_state state,
 			      double *pack_ns, enum tcb_gpu_fault *fault_out, char why[256], struct tcb_error *err)
 {
-	enum tcb_layout layout = (enum tcb_layout)runner->unit->layout;
-	size_t copies = copies_for(worker, runner->unit, state);
+	enum tcb_layout layout = (enum tcb_layout)runner->code.unit->layout;
+	size_t copies = copies_for(worker, runner->code.unit, state);
 	uint64_t operand[TCB_OPERANDS_MAX];
 	double ns;
 	tcb_watch_phase(worker->config->watch, 0, "copying the operands to measure on");
-	TCB_TRY(tcb_gpu_memory_need(worker->full.memory, layout, runner->unit->packed_bytes, copies, pack_ns, err));
+	TCB_TRY(tcb_gpu_memory_need(worker->full.memory, layout, runner->code.unit->packed_bytes, copies, pack_ns,
+				    err));
 	if (state == TCB_COLD)
 		TCB_TRY(need_flush(worker, runner, copies, err));
 	tcb_watch_phase(worker->config->watch, 1, "measuring %s", tcb_state_text(state));
@@ -501,7 +502,7 @@ struct counted {
 static int counted_calls(void *ctx)
 {
 	struct counted *counted = ctx;
-	enum tcb_layout layout = (enum tcb_layout)counted->runner->unit->layout;
+	enum tcb_layout layout = (enum tcb_layout)counted->runner->code.unit->layout;
 	for (unsigned i = 0; i < counted->calls; i++) {
 		uint64_t operand[TCB_OPERANDS_MAX];
 		tcb_gpu_memory_operands(counted->worker->full.memory, layout, counted->next++ % counted->copies,
@@ -574,7 +575,7 @@ static enum tcb_status count_events(void *self, const struct tcb_work *work, enu
 	if (status == TCB_OK && what == TCB_GPU_FINE) {
 		struct counted counted = { .worker = worker,
 					   .runner = &runner,
-					   .copies = copies_for(worker, runner.unit, state),
+					   .copies = copies_for(worker, runner.code.unit, state),
 					   .calls = calls };
 		tcb_watch_phase(worker->config->watch, 1, "counting events, %s", tcb_state_text(state));
 		status = count_with(&counted, out, capacity, count_out, err);

@@ -7,13 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The values of a launch's parameters; the driver wants tensor maps aligned. */
-struct values {
-	_Alignas(TCB_PTX_TENSOR_MAP_ALIGN) unsigned char map[TCB_TENSORS_MAX][TCB_PTX_TENSOR_MAP_BYTES];
-	uint64_t word[TCB_ARGUMENTS_MAX];
-	void *pointer[TCB_ARGUMENTS_MAX];
-};
-
 enum tcb_status tcb_gpu_session_open(int ordinal, struct tcb_gpu_session *out, struct tcb_error *err)
 {
 	const struct tcb_cuda *cuda = tcb_cuda_open(err);
@@ -79,34 +72,14 @@ static enum tcb_gpu_fault classify(int result)
 	}
 }
 
-static int load(struct tcb_gpu_runner *runner, const struct tcb_code_image *image, char log[200])
-{
-	const struct tcb_cuda *cuda = runner->session->cuda;
-	int options[] = { TCB_CUDA_JIT_ERROR_LOG_BUFFER, TCB_CUDA_JIT_ERROR_LOG_BUFFER_SIZE_BYTES };
-	void *values[] = { log, (void *)(uintptr_t)200 };
-	const char *code = (const char *)image + runner->unit->offset;
-	log[0] = '\0';
-	int result = cuda->module_load(&runner->module, code, 2, options, values);
-	for (uint32_t i = 0; i < runner->unit->launch_count && result == TCB_CUDA_SUCCESS; i++) {
-		const struct tcb_code_launch *launch = &runner->unit->launch[i];
-		result = cuda->module_function(&runner->function[i], runner->module, launch->entry);
-		if (result == TCB_CUDA_SUCCESS && launch->shared_bytes > 0)
-			result =
-				cuda->function_set(runner->function[i], TCB_CUDA_FUNCTION_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-						   (int)launch->shared_bytes);
-	}
-	return result;
-}
-
 enum tcb_status tcb_gpu_runner_init(struct tcb_gpu_runner *runner, struct tcb_gpu_session *session,
 				    const struct tcb_code_image *image, size_t unit, enum tcb_gpu_fault *fault_out,
 				    char why[256], struct tcb_error *err)
 {
-	char log[200];
+	char log[TCB_GPU_LOG_MAX];
 	memset(runner, 0, sizeof *runner);
 	runner->session = session;
-	runner->unit = &image->unit[unit];
-	int result = load(runner, image, log);
+	int result = tcb_gpu_code_load(session->cuda, image, unit, &runner->code, log);
 	*fault_out = classify(result);
 	if (*fault_out != TCB_GPU_FINE) {
 		say(session, result, "loading the code", why);
@@ -114,9 +87,9 @@ enum tcb_status tcb_gpu_runner_init(struct tcb_gpu_runner *runner, struct tcb_gp
 			snprintf(why, 256, "loading the code: %.180s", log);
 		return TCB_OK;
 	}
-	if (runner->unit->workspace_bytes == 0)
+	if (runner->code.unit->workspace_bytes == 0)
 		return TCB_OK;
-	TCB_TRY(tcb_gpu_buffer_alloc(session->cuda, runner->unit->workspace_bytes, &runner->workspace, err));
+	TCB_TRY(tcb_gpu_buffer_alloc(session->cuda, runner->code.unit->workspace_bytes, &runner->workspace, err));
 	/* On the stream that the poison went to, and waited for: the session's stream waits for no other. */
 	result = session->cuda->fill(runner->workspace.data, 0, runner->workspace.bytes, NULL);
 	if (result == TCB_CUDA_SUCCESS)
@@ -134,95 +107,15 @@ void tcb_gpu_runner_fini(struct tcb_gpu_runner *runner)
 	if (runner->graph)
 		(void)cuda->graph_destroy(runner->graph);
 	tcb_gpu_buffer_free(cuda, &runner->workspace);
-	if (runner->module)
-		(void)cuda->module_unload(runner->module);
+	tcb_gpu_code_unload(&runner->code);
 	memset(runner, 0, sizeof *runner);
 }
 
 /* ---- calls ---- */
 
-static int encode(const struct tcb_cuda *cuda, const struct tcb_ptx_tensor_map *map, uint64_t address, void *out)
-{
-	unsigned box[TCB_PTX_TENSOR_RANK], step[TCB_PTX_TENSOR_RANK];
-	int type = -1;
-	switch (map->type) {
-#define TYPE(id, number)                     \
-	case TCB_PTX_##id:                   \
-		type = TCB_CUDA_TENSOR_##id; \
-		break;
-		TCB_CUDA_TENSOR_LIST(TYPE)
-#undef TYPE
-	default:
-		return TCB_CUDA_INVALID_VALUE;
-	}
-	for (unsigned i = 0; i < TCB_PTX_TENSOR_RANK; i++) {
-		box[i] = map->box[i];
-		step[i] = map->element_stride[i] ? map->element_stride[i] : 1;
-	}
-	const int swizzle = map->swizzle ? __builtin_ctz(map->swizzle) - 4 : TCB_CUDA_TENSOR_SWIZZLE_NONE;
-	return cuda->tensor_map(out, type, map->rank, (void *)(uintptr_t)address, map->size, map->stride + 1, box, step,
-				0, swizzle, TCB_CUDA_TENSOR_PROMOTION_256B, map->fill_nan);
-}
-
-static int lay_out(const struct tcb_gpu_runner *runner, const struct tcb_code_launch *launch,
-		   const uint64_t operand[TCB_OPERANDS_MAX], struct values *out)
-{
-	for (uint32_t i = 0; i < launch->argument_count; i++) {
-		const struct tcb_argument *argument = &launch->argument[i];
-		out->pointer[i] = &out->word[i];
-		switch (argument->kind) {
-		case TCB_ARGUMENT_OPERAND:
-			out->word[i] = operand[argument->value];
-			break;
-		case TCB_ARGUMENT_WORKSPACE:
-			out->word[i] = runner->workspace.data + argument->value;
-			break;
-		case TCB_ARGUMENT_TENSOR: {
-			const struct tcb_tensor *tensor = &launch->tensor[argument->value];
-			out->pointer[i] = out->map[argument->value];
-			int result =
-				encode(runner->session->cuda, &tensor->map, operand[tensor->operand], out->pointer[i]);
-			if (result != TCB_CUDA_SUCCESS)
-				return result;
-			break;
-		}
-		default:
-			out->word[i] = argument->value; /* the driver reads the low 4 bytes of a .u32 */
-		}
-	}
-	return TCB_CUDA_SUCCESS;
-}
-
 int tcb_gpu_runner_call(struct tcb_gpu_runner *runner, const uint64_t operand[TCB_OPERANDS_MAX], int overlap)
 {
-	const struct tcb_gpu_session *session = runner->session;
-	for (uint32_t i = 0; i < runner->unit->launch_count; i++) {
-		const struct tcb_code_launch *launch = &runner->unit->launch[i];
-		struct tcb_cuda_attribute attributes[2];
-		struct tcb_cuda_config config = { .shared_bytes = launch->shared_bytes,
-						  .stream = session->stream,
-						  .attributes = attributes };
-		struct values values;
-		memset(attributes, 0, sizeof attributes);
-		memcpy(config.grid, launch->grid, sizeof config.grid);
-		memcpy(config.block, launch->block, sizeof config.block);
-		if (launch->cluster[0] > 0) {
-			struct tcb_cuda_attribute *cluster = &attributes[config.attribute_count++];
-			cluster->id = TCB_CUDA_LAUNCH_CLUSTER_DIMENSION;
-			memcpy(cluster->value.dims, launch->cluster, sizeof launch->cluster);
-		}
-		if (overlap && launch->is_dependent) {
-			struct tcb_cuda_attribute *dependent = &attributes[config.attribute_count++];
-			dependent->id = TCB_CUDA_LAUNCH_PROGRAMMATIC_STREAM_SERIALIZATION;
-			dependent->value.flag = 1;
-		}
-		int result = lay_out(runner, launch, operand, &values);
-		if (result == TCB_CUDA_SUCCESS)
-			result = session->cuda->launch(&config, runner->function[i], values.pointer, NULL);
-		if (result != TCB_CUDA_SUCCESS)
-			return result;
-	}
-	return TCB_CUDA_SUCCESS;
+	return tcb_gpu_code_launch(&runner->code, operand, runner->workspace.data, runner->session->stream, overlap);
 }
 
 enum tcb_gpu_fault tcb_gpu_wait(struct tcb_gpu_session *session, char why[256])

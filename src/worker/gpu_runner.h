@@ -7,7 +7,7 @@
 #ifndef TCB_WORKER_GPU_RUNNER_H
 #define TCB_WORKER_GPU_RUNNER_H
 
-#include "kernels/code.h"
+#include "gpu/launch.h"
 #include "worker/gpu_memory.h"
 
 /* A GPU ready to work. */
@@ -26,9 +26,7 @@ void tcb_gpu_session_close(struct tcb_gpu_session *session);
 /* One unit of an image, loaded. */
 struct tcb_gpu_runner {
 	struct tcb_gpu_session *session;
-	const struct tcb_code_unit *unit; /* lent by the image */
-	CUmodule module;
-	CUfunction function[TCB_LAUNCHES_MAX];
+	struct tcb_gpu_code code;
 	struct tcb_gpu_buffer workspace;
 	/* after tcb_gpu_runner_record */
 	CUgraph graph;

@@ -240,6 +240,13 @@ int cuCtxSetCurrent(CUcontext context)
 	return TCB_CUDA_SUCCESS;
 }
 
+int cuCtxGetDevice(int *device)
+{
+	NEED_CONTEXT();
+	*device = (int)(current - cards);
+	return TCB_CUDA_SUCCESS;
+}
+
 /* Calls that wait for all streams are not permitted while one is being captured. */
 static int is_capturing(void)
 {

@@ -26,11 +26,12 @@ MAY_INCLUDE = {
     "ptx": {"base"},
     "device": {"base"},
     "kernels": {"base", "ptx"},
-    "worker": {"base", "kernels", "device"},
+    "gpu": {"base", "kernels", "device"},
+    "worker": {"base", "kernels", "device", "gpu"},
     "search": {"base", "kernels", "device", "worker"},
     "db": {"base"},
-    "rt": {"base", "db", "kernels", "ptx"},
-    "cli": {"base", "gguf", "ptx", "device", "kernels", "worker", "search", "db", "rt"},
+    "rt": {"base", "db", "kernels", "ptx", "device", "gpu"},
+    "cli": {"base", "gguf", "ptx", "device", "kernels", "gpu", "worker", "search", "db", "rt"},
 }
 # the same between the parts of ptx.
 PTX_MAY_INCLUDE = {

@@ -87,7 +87,7 @@ static enum tcb_status call_once(struct running *running, struct tcb_gpu_runner 
 				 struct tcb_error *err)
 {
 	const struct tcb_cuda *cuda = running->session.cuda;
-	struct tcb_plan bound = { .chain = runner->unit->chain, .ulps = runner->unit->ulps };
+	struct tcb_plan bound = { .chain = runner->code.unit->chain, .ulps = runner->code.unit->ulps };
 	uint64_t output = operands->address[instance->output];
 	size_t bytes = instance->operands[instance->output].bytes;
 	char why[256];
@@ -129,7 +129,7 @@ static enum tcb_status run_unit(struct running *running, const struct candidate_
 	if (status == TCB_OK && fault != TCB_GPU_FINE)
 		check->outcome = TCB_OUTCOME_LAUNCH_FAILED;
 	else if (status == TCB_OK)
-		status = upload(&running->session, instance, runner.unit, &operands, err);
+		status = upload(&running->session, instance, runner.code.unit, &operands, err);
 	for (int call = 0; call < 2 && status == TCB_OK && check->outcome == TCB_OUTCOME_OK; call++)
 		status = call_once(running, &runner, instance, &operands, call, check, err);
 	if (status == TCB_OK && runner.workspace.base)

@@ -81,7 +81,7 @@ static enum tcb_status start(struct gain *gain, struct member *member, struct tc
 	TCB_TRY(tcb_gpu_runner_init(&member->runner, &gain->session, member->image, 0, &fault, why, err));
 	if (fault != TCB_GPU_FINE)
 		return tcb_fail(err, TCB_E_FAILED, "%.250s", why);
-	const struct tcb_code_unit *unit = member->runner.unit;
+	const struct tcb_code_unit *unit = member->runner.code.unit;
 	const size_t bytes = tcb_gpu_memory_streamed(gain->memory, unit->packed_bytes);
 	size_t copies = bytes ? gain->rotation_bytes / bytes + 1 : 1;
 	copies = copies < COPIES_MIN ? COPIES_MIN : copies > COPIES_MAX ? COPIES_MAX : copies;
@@ -100,7 +100,7 @@ static enum tcb_status output_of(struct gain *gain, struct member *member, void 
 	uint64_t operand[TCB_OPERANDS_MAX];
 	char why[256];
 	double ns;
-	tcb_gpu_memory_operands(gain->memory, (enum tcb_layout)member->runner.unit->layout, 0, operand);
+	tcb_gpu_memory_operands(gain->memory, (enum tcb_layout)member->runner.code.unit->layout, 0, operand);
 	TCB_TRY(tcb_gpu_memory_poison(gain->memory, err));
 	if (tcb_gpu_runner_once(&member->runner, operand, &ns, why) != TCB_GPU_FINE)
 		return tcb_fail(err, TCB_E_FAILED, "%.250s", why);

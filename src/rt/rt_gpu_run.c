@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Running a plan on a GPU (SPEC section 9a), in the caller's context and on its
+ * stream, and the same in parts for programs that have a driver of their own.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gpu/launch.h"
+#include "rt/rt_plan.h"
+
+struct tcbrt_gpu {
+	const struct tcbrt_plan *plan;
+	struct tcb_gpu_code code;
+};
+
+int tcbrt_gpu_device(char name[TCBRT_GPU_NAME_MAX], struct tcbrt_error *err)
+{
+	struct tcb_error error = { .message = "" };
+	const struct tcb_cuda *cuda = tcb_cuda_open(&error);
+	int device, major = 0, minor = 0;
+	int result;
+
+	if (!name || !cuda)
+		return rt_report(cuda ? tcb_fail(&error, TCB_E_USAGE, "there is no place for the name: NAME is NULL")
+				      : TCB_E_UNSUPPORTED,
+				 &error, err);
+	result = cuda->context_device(&device);
+	if (result != TCB_CUDA_SUCCESS)
+		return rt_report(tcb_fail(&error, TCB_E_USAGE,
+					  "no CUDA context is current (%s): make one, and set it on this thread",
+					  tcb_cuda_error_name(cuda, result)),
+				 &error, err);
+	result = cuda->device_attribute(&major, TCB_CUDA_DEVICE_COMPUTE_CAPABILITY_MAJOR, device);
+	if (result == TCB_CUDA_SUCCESS)
+		result = cuda->device_attribute(&minor, TCB_CUDA_DEVICE_COMPUTE_CAPABILITY_MINOR, device);
+	snprintf(name, TCBRT_GPU_NAME_MAX, "sm_%d%d", major, minor);
+	return rt_report(tcb_cuda_check(cuda, result, "asking for the compute capability", &error), &error, err);
+}
+
+static enum tcb_status load(const struct tcbrt_plan *plan, struct tcbrt_gpu **out, struct tcb_error *err)
+{
+	char log[TCB_GPU_LOG_MAX], what[TCB_GPU_LOG_MAX + 64];
+	const struct tcb_cuda *cuda;
+	int result;
+
+	if (!plan || !plan->info.is_gpu)
+		return tcb_fail(err, TCB_E_USAGE, "loading wants a plan for a GPU: query.device is \"sm_90\" or such");
+	cuda = tcb_cuda_open(err);
+	if (!cuda)
+		return TCB_E_UNSUPPORTED;
+	*out = calloc(1, sizeof(**out));
+	if (!*out)
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory for a plan of %s", plan->problem.op->name);
+	(*out)->plan = plan;
+	result = tcb_gpu_code_load(cuda, plan->image, 0, &(*out)->code, log);
+	snprintf(what, sizeof(what), "loading a kernel for %s%s%.*s", plan->device, log[0] ? ": " : "",
+		 (int)strcspn(log, "\n"), log);
+	return tcb_cuda_check(cuda, result, what, err);
+}
+
+int tcbrt_gpu_load(const struct tcbrt_plan *plan, struct tcbrt_gpu **out, struct tcbrt_error *err)
+{
+	struct tcb_error error = { .message = "" };
+	struct tcbrt_gpu *gpu = NULL;
+	enum tcb_status status = out ? load(plan, &gpu, &error)
+				     : tcb_fail(&error, TCB_E_USAGE, "there is no place for the plan: OUT is NULL");
+
+	if (status != TCB_OK) {
+		tcbrt_gpu_unload(gpu);
+		gpu = NULL;
+	}
+	if (out)
+		*out = gpu;
+	return rt_report(status, &error, err);
+}
+
+void tcbrt_gpu_unload(struct tcbrt_gpu *gpu)
+{
+	if (!gpu)
+		return;
+	tcb_gpu_code_unload(&gpu->code);
+	free(gpu);
+}
+
+/* In the arrays that laying out reads, which are longer than the op's operands. */
+static int take_operands(const struct tcbrt_plan *plan, const unsigned long long operand[],
+			 unsigned long long workspace, uint64_t out[TCB_OPERANDS_MAX])
+{
+	if (!operand || (plan->info.workspace_bytes && (!workspace || workspace % TCBRT_ALIGNMENT)))
+		return -1;
+	for (size_t i = 0; i < plan->info.operand_count; i++) {
+		if (!operand[i] || operand[i] % plan->info.operand[i].alignment)
+			return -1;
+		out[i] = operand[i];
+	}
+	return 0;
+}
+
+int tcbrt_gpu_execute(const struct tcbrt_gpu *gpu, const unsigned long long operand[], unsigned long long workspace,
+		      void *stream, unsigned flags)
+{
+	uint64_t addresses[TCB_OPERANDS_MAX] = { 0 };
+
+	if (!gpu || (flags & ~(unsigned)TCBRT_GPU_OVERLAP) || take_operands(gpu->plan, operand, workspace, addresses))
+		return TCBRT_E_USAGE;
+	return tcb_gpu_code_launch(&gpu->code, addresses, workspace, stream, (flags & TCBRT_GPU_OVERLAP) != 0) ==
+			       TCB_CUDA_SUCCESS
+		       ? TCBRT_OK
+		       : TCBRT_E_FAILED;
+}
+
+/* ---- in parts ---- */
+
+int tcbrt_gpu_code(const struct tcbrt_plan *plan, struct tcbrt_gpu_code *out)
+{
+	const struct tcb_code_unit *unit;
+
+	_Static_assert((int)TCBRT_LAUNCHES_MAX == (int)TCB_LAUNCHES_MAX &&
+			       (int)TCBRT_ARGUMENTS_MAX == (int)TCB_ARGUMENTS_MAX,
+		       "every launch and argument has room");
+	if (!plan || !plan->info.is_gpu || !out)
+		return TCBRT_E_USAGE;
+	unit = &plan->image->unit[0];
+	memset(out, 0, sizeof(*out));
+	out->code = (const char *)plan->image + unit->offset;
+	out->bytes = unit->bytes;
+	out->is_ptx = plan->image->is_ptx != 0;
+	out->launch_count = unit->launch_count;
+	for (unsigned i = 0; i < out->launch_count; i++) {
+		const struct tcb_code_launch *from = &unit->launch[i];
+		struct tcbrt_gpu_launch *to = &out->launch[i];
+
+		to->entry = from->entry;
+		memcpy(to->grid, from->grid, sizeof(to->grid));
+		memcpy(to->block, from->block, sizeof(to->block));
+		memcpy(to->cluster, from->cluster, sizeof(to->cluster));
+		to->shared_bytes = from->shared_bytes;
+		to->may_overlap = from->is_dependent != 0;
+		to->argument_count = from->argument_count;
+	}
+	return TCBRT_OK;
+}
+
+static struct tcb_gpu_values *values_in(struct tcbrt_gpu_arguments *arguments)
+{
+	const uintptr_t align = _Alignof(struct tcb_gpu_values);
+
+	_Static_assert(sizeof(struct tcb_gpu_values) + _Alignof(struct tcb_gpu_values) <= sizeof(arguments->storage),
+		       "the values have room wherever the struct is");
+	return (struct tcb_gpu_values *)(void *)(((uintptr_t)arguments->storage + align - 1) & ~(align - 1));
+}
+
+int tcbrt_gpu_arguments(const struct tcbrt_plan *plan, unsigned index, const unsigned long long operand[],
+			unsigned long long workspace, struct tcbrt_gpu_arguments *out, struct tcbrt_error *err)
+{
+	struct tcb_error error = { .message = "" };
+	uint64_t addresses[TCB_OPERANDS_MAX] = { 0 };
+	struct tcb_gpu_values *values;
+	const struct tcb_cuda *cuda = NULL;
+	enum tcb_status status = TCB_OK;
+
+	if (!plan || !plan->info.is_gpu || index >= plan->image->unit[0].launch_count || !out ||
+	    take_operands(plan, operand, workspace, addresses))
+		status = tcb_fail(&error, TCB_E_USAGE,
+				  "arguments want a plan for a GPU, one of its launches, and aligned addresses");
+	else if (!(cuda = tcb_cuda_open(&error)))
+		status = TCB_E_UNSUPPORTED;
+	if (status != TCB_OK)
+		return rt_report(status, &error, err);
+	values = values_in(out);
+	status = tcb_cuda_check(
+		cuda, tcb_gpu_lay_out(cuda, &plan->image->unit[0].launch[index], addresses, workspace, values),
+		"laying out a tensor map", &error);
+	memcpy(out->pointer, values->pointer, sizeof(out->pointer));
+	return rt_report(status, &error, err);
+}

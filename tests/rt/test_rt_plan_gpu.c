@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Plans on a GPU, the first that the driver has: those of every op are loaded
+ * into a context and onto a stream of this program's own, by the library and by
+ * hand, plainly and from a graph, and give the reference's result.
+ */
+#include "cmocka_all.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/sizes.h"
+#include "device/cuda.h"
+#include "kernels/op.h"
+#include "rt/rt_plan.h"
+#include "tcbrt.h"
+
+enum { SEED = 11, CALLS = 3 };
+
+static const struct tcb_cuda *cuda;
+static char no_gpu[sizeof((struct tcb_error *)0)->message], kind[TCBRT_GPU_NAME_MAX];
+static CUstream stream;
+
+static int open_gpu(void **state)
+{
+	struct tcb_error err;
+	CUcontext context;
+	int device;
+
+	(void)state;
+	cuda = tcb_cuda_open(&err);
+	if (!cuda) {
+		snprintf(no_gpu, sizeof(no_gpu), "%s", err.message);
+		return 0;
+	}
+	return cuda->device_get(&device, 0) || cuda->context_retain(&context, device) || cuda->context_set(context) ||
+	       cuda->stream_create(&stream, TCB_CUDA_STREAM_NON_BLOCKING) || tcbrt_gpu_device(kind, NULL);
+}
+
+static void check(int result)
+{
+	if (result != TCB_CUDA_SUCCESS)
+		fail_msg("the driver says %s", tcb_cuda_error_name(cuda, result));
+}
+
+struct bench {
+	struct tcbrt_plan *plan;
+	struct tcbrt_plan_info info;
+	struct tcbrt_gpu *gpu;
+	void *stored[TCBRT_OPERANDS_MAX];
+	unsigned long long operand[TCBRT_OPERANDS_MAX], workspace;
+	double *reference;
+};
+
+static unsigned long long to_gpu(const void *from, size_t bytes)
+{
+	uint64_t address;
+
+	check(cuda->alloc(&address, bytes));
+	check(cuda->copy_in(address, from, bytes));
+	return address;
+}
+
+static void bench_init(struct bench *b, const struct tcbrt *rt, const struct tcbrt_query *query)
+{
+	struct tcbrt_error err;
+
+	memset(b, 0, sizeof(*b));
+	if (tcbrt_plan_create(rt, query, &b->plan, &err) != TCBRT_OK ||
+	    tcbrt_plan_info(b->plan, &b->info) != TCBRT_OK || tcbrt_gpu_load(b->plan, &b->gpu, &err) != TCBRT_OK)
+		fail_msg("%s %zux%zux%zu: %s", query->op, query->m, query->n, query->k, err.message);
+	assert_true(b->info.is_gpu);
+	for (size_t i = 0; i < b->info.operand_count; i++)
+		b->stored[i] = calloc(1, b->info.operand[i].bytes);
+	b->plan->problem.op->fill(&b->plan->problem, SEED, b->stored);
+	for (size_t i = 0; i < b->info.operand_count; i++) {
+		if ((int)i == b->info.weights && b->info.packed_bytes) {
+			const size_t bytes = tcb_round_up(b->info.packed_bytes, TCBRT_ALIGNMENT);
+			void *packed = aligned_alloc(TCBRT_ALIGNMENT, bytes);
+
+			memset(packed, 0, bytes);
+			assert_int_equal(tcbrt_pack(b->plan, b->stored[i], packed), TCBRT_OK);
+			b->operand[i] = to_gpu(packed, b->info.packed_bytes);
+			free(packed);
+		} else {
+			b->operand[i] = to_gpu(b->stored[i], b->info.operand[i].bytes);
+		}
+	}
+	if (b->info.workspace_bytes) {
+		void *zeros = calloc(1, b->info.workspace_bytes);
+
+		b->workspace = to_gpu(zeros, b->info.workspace_bytes);
+		free(zeros);
+	}
+	check(cuda->context_sync()); /* the stream waits for no other */
+	const struct tcbrt_operand *output = &b->info.operand[b->info.output];
+	const size_t count = output->rows * output->columns;
+
+	b->reference = malloc(3 * count * sizeof(double));
+	b->plan->problem.op->reference(
+		&b->plan->problem, b->stored,
+		&(struct tcb_reference){ b->reference, b->reference + count, b->reference + 2 * count, NULL });
+}
+
+static void bench_fini(struct bench *b)
+{
+	tcbrt_gpu_unload(b->gpu);
+	for (size_t i = 0; i < b->info.operand_count; i++) {
+		check(cuda->free(b->operand[i]));
+		free(b->stored[i]);
+	}
+	if (b->workspace)
+		check(cuda->free(b->workspace));
+	free(b->reference);
+	tcbrt_plan_destroy(b->plan);
+}
+
+static void poison(struct bench *b)
+{
+	check(cuda->fill(b->operand[b->info.output], 0xff, b->info.operand[b->info.output].bytes, stream));
+}
+
+static enum tcb_type type_of(const struct tcbrt_operand *operand)
+{
+	return strcmp(operand->type, "f16") == 0    ? TCB_TYPE_F16
+	       : strcmp(operand->type, "bf16") == 0 ? TCB_TYPE_BF16
+						    : TCB_TYPE_F32;
+}
+
+static void check_result(struct bench *b, const char *how)
+{
+	const struct tcbrt_operand *output = &b->info.operand[b->info.output];
+	const struct tcb_code_unit *unit = &b->plan->image->unit[0];
+	const size_t count = output->rows * output->columns;
+	const struct tcb_plan bound = { .chain = unit->chain, .ulps = unit->ulps };
+	const struct tcb_reference reference = { b->reference, b->reference + count, b->reference + 2 * count, NULL };
+	void *raw = malloc(output->bytes);
+	float *got = malloc(count * sizeof(float));
+	size_t bad = 0;
+
+	check(cuda->stream_sync(stream));
+	check(cuda->copy_out(raw, b->operand[b->info.output], output->bytes));
+	tcb_type_to_f32(type_of(output), raw, count, got);
+	if (unit->class != TCB_CLASS_EXACT && !(tcb_error_ratio(&bound, &reference, got, count, &bad) <= 1))
+		fail_msg("%s %zux%zux%zu %s with %s: output %zu is %g, not %g", b->plan->problem.op->name,
+			 b->plan->problem.shape.m, b->plan->problem.shape.n, b->plan->problem.shape.k, how,
+			 b->info.tuning.geometry, bad, (double)got[bad], b->reference[bad]);
+	free(raw);
+	free(got);
+}
+
+static void execute(struct bench *b, unsigned flags)
+{
+	assert_int_equal(tcbrt_gpu_execute(b->gpu, b->operand, b->workspace, stream, flags), TCBRT_OK);
+}
+
+/* What a program does that loads the code itself. */
+static void execute_by_hand(struct bench *b)
+{
+	struct tcbrt_gpu_code code;
+	struct tcbrt_error err;
+	CUmodule module;
+
+	assert_int_equal(tcbrt_gpu_code(b->plan, &code), TCBRT_OK);
+	check(cuda->module_load(&module, code.code, 0, NULL, NULL));
+	for (unsigned i = 0; i < code.launch_count; i++) {
+		const struct tcbrt_gpu_launch *launch = &code.launch[i];
+		struct tcb_cuda_attribute cluster = { .id = TCB_CUDA_LAUNCH_CLUSTER_DIMENSION };
+		struct tcb_cuda_config config = { .shared_bytes = launch->shared_bytes,
+						  .stream = stream,
+						  .attributes = &cluster,
+						  .attribute_count = launch->cluster[0] > 0 };
+		struct tcbrt_gpu_arguments arguments;
+		CUfunction function;
+
+		memcpy(config.grid, launch->grid, sizeof(config.grid));
+		memcpy(config.block, launch->block, sizeof(config.block));
+		memcpy(cluster.value.dims, launch->cluster, sizeof(launch->cluster));
+		if (tcbrt_gpu_arguments(b->plan, i, b->operand, b->workspace, &arguments, &err) != TCBRT_OK)
+			fail_msg("%s", err.message);
+		check(cuda->module_function(&function, module, launch->entry));
+		if (launch->shared_bytes)
+			check(cuda->function_set(function, TCB_CUDA_FUNCTION_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+						 (int)launch->shared_bytes));
+		check(cuda->launch(&config, function, arguments.pointer, NULL));
+	}
+	check_result(b, "by hand");
+	check(cuda->module_unload(module));
+}
+
+static void execute_in_graph(struct bench *b)
+{
+	CUgraph graph;
+	CUgraphExec exec;
+
+	check(cuda->capture_begin(stream, TCB_CUDA_CAPTURE_THREAD_LOCAL));
+	for (int call = 0; call < CALLS; call++)
+		execute(b, TCBRT_GPU_OVERLAP);
+	check(cuda->capture_end(stream, &graph));
+	check(cuda->graph_instantiate(&exec, graph, 0));
+	poison(b);
+	for (int run = 0; run < 2; run++)
+		check(cuda->graph_launch(exec, stream));
+	check_result(b, "in a graph");
+	check(cuda->graph_exec_destroy(exec));
+	check(cuda->graph_destroy(graph));
+}
+
+static const struct tcb_shape shapes[] = { { 1, 67, 512 }, { 5, 33, 768 }, { 19, 130, 256 } };
+
+static void every_op_runs(void **state)
+{
+	size_t count, planned = 0;
+	const struct tcb_op *const *ops = tcb_ops(&count);
+	struct tcbrt *rt;
+
+	(void)state;
+	if (!cuda)
+		skip_because("%s", no_gpu);
+	assert_int_equal(tcbrt_open_empty(&rt, NULL), TCBRT_OK);
+	for (size_t o = 0; o < count; o++)
+		for (size_t s = 0; s < sizeof(shapes) / sizeof(*shapes); s++) {
+			struct tcbrt_query query = {
+				.op = ops[o]->name, .device = kind, .m = shapes[s].m, .n = shapes[s].n
+			};
+			struct tcbrt_tuning tuning;
+			struct bench b;
+
+			query.k = strcmp(ops[o]->shape_form, "MxN") == 0 ? 0 : shapes[s].k;
+			if (tcbrt_lookup(rt, &query, &tuning) != TCBRT_OK)
+				continue;
+			bench_init(&b, rt, &query);
+			poison(&b);
+			execute(&b, 0);
+			check_result(&b, "once");
+			for (int call = 0; call < CALLS; call++)
+				execute(&b, TCBRT_GPU_OVERLAP);
+			check_result(&b, "again");
+			poison(&b);
+			execute_by_hand(&b);
+			execute_in_graph(&b);
+			bench_fini(&b);
+			planned++;
+		}
+	assert_true(planned >= 2 * count);
+	tcbrt_close(rt);
+}
+
+static void misuse_is_refused(void **state)
+{
+	struct tcbrt_query query = { .op = "q4k_matvec", .device = kind, .m = 1, .n = 64, .k = 512 };
+	struct tcbrt_gpu_code code;
+	struct tcbrt_gpu *gpu;
+	struct tcbrt_plan *cpu;
+	struct tcbrt_error err;
+	struct tcbrt *rt;
+	struct bench b;
+
+	(void)state;
+	if (!cuda)
+		skip_because("%s", no_gpu);
+	assert_int_equal(tcbrt_open_empty(&rt, NULL), TCBRT_OK);
+	bench_init(&b, rt, &query);
+	assert_int_equal(tcbrt_gpu_execute(b.gpu, b.operand, b.workspace, stream, 2), TCBRT_E_USAGE);
+	assert_int_equal(tcbrt_gpu_execute(NULL, b.operand, b.workspace, stream, 0), TCBRT_E_USAGE);
+	b.operand[0] += 4;
+	assert_int_equal(tcbrt_gpu_execute(b.gpu, b.operand, b.workspace, stream, 0), TCBRT_E_USAGE);
+	b.operand[0] -= 4;
+	assert_int_equal(tcbrt_execute(b.plan, NULL, NULL, NULL), TCBRT_E_USAGE);
+	bench_fini(&b);
+	query.device = NULL;
+	assert_int_equal(tcbrt_plan_create(rt, &query, &cpu, NULL), TCBRT_OK);
+	assert_int_equal(tcbrt_gpu_load(cpu, &gpu, &err), TCBRT_E_USAGE);
+	assert_null(gpu);
+	assert_int_equal(tcbrt_gpu_code(cpu, &code), TCBRT_E_USAGE);
+	tcbrt_gpu_unload(NULL);
+	tcbrt_plan_destroy(cpu);
+	tcbrt_close(rt);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_op_runs),
+		cmocka_unit_test(misuse_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, open_gpu, NULL);
+}
