@@ -7,9 +7,11 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/model_shapes.h"
 #include "cli/shard_option.h"
 #include "cli/stop.h"
 #include "cli/sweep_run.h"
+#include "kernels/formats.h"
 
 /* The winners so far; STATUS is how the sweeps ended. */
 static enum tcb_status print_winners(struct cli_sweeping *run, enum tcb_status status, struct tcb_error *err)
@@ -66,6 +68,52 @@ static enum tcb_status run_problems(struct cli_sweeping *run, const struct cli_p
 	return printed;
 }
 
+static int has_format(const struct cli_problems *problems, const struct tcb_format *format)
+{
+	for (size_t i = 0; i < problems->count; i++)
+		if (problems->list[i].op->format == format)
+			return 1;
+	return 0;
+}
+
+/* What a model file has that these sweeps leave out. */
+static void say_left_out(const char *path, const struct cli_problems *problems)
+{
+	struct cli_model model;
+
+	/* What is wrong with its metadata is no reason not to sweep shapes. */
+	if (cli_model_read(&path, 1, &model, NULL) != TCB_OK)
+		return;
+	for (size_t i = 0; i < model.product_count; i++) {
+		const struct cli_product *product = &model.products[i];
+		if (!has_format(problems, product->format))
+			cli_say("left out: %zu of type %s, %zux%zu, such as %s: not this op's weights",
+				product->tensors, product->format->gguf_name, product->n, product->k, product->first);
+	}
+	for (size_t i = 0; i < model.left_out_count; i++)
+		if (cli_left_out_is_product(model.left_out[i].why))
+			cli_say("left out: %zu of type %s, such as %s: %s", model.left_out[i].tensors,
+				model.left_out[i].type, model.left_out[i].first,
+				cli_left_out_text(model.left_out[i].why));
+	cli_model_fini(&model);
+}
+
+static void say_gguf(const struct cli_sweeping *run, const struct cli_problems *problems)
+{
+	char all[CLI_NUMBER_MAX], each[CLI_NUMBER_MAX];
+
+	cli_text_duration(run->limits.budget_s, each);
+	cli_text_duration(run->limits.budget_s * (double)problems->count, all);
+	if (run->limits.budget_s > 0)
+		cli_say("%zu shapes of %s, one token each, take up to %s, %s each", problems->count, run->args->gguf,
+			all, each);
+	else
+		cli_say("%zu shapes of %s, one token each, without a limit of time", problems->count, run->args->gguf);
+	say_left_out(run->args->gguf, problems);
+	cli_say("'tcbtune model %s' tunes all its products, at any number of tokens, within one budget",
+		run->args->gguf);
+}
+
 static enum tcb_status run_sweep(const void *arguments, struct tcb_error *err)
 {
 	const struct cli_sweep_args *args = arguments;
@@ -86,6 +134,8 @@ static enum tcb_status run_sweep(const void *arguments, struct tcb_error *err)
 		status = tcb_db_path(args->db, TCB_DB_READ, run.db_path, sizeof run.db_path, err);
 	else if (status == TCB_OK)
 		status = cli_open_db(args->db, TCB_DB_WRITE, run.db_path, &run.db, err);
+	if (status == TCB_OK && args->gguf && args->effort != CLI_EFFORT_ESTIMATE)
+		say_gguf(&run, &problems);
 	if (status == TCB_OK) {
 		run.sweeps = args->json ? json_array() : NULL;
 		status = run_problems(&run, &problems, err);

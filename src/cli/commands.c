@@ -9,6 +9,7 @@
 const struct cli_command *const cli_commands[] = {
 	/* tuning, and what came of it */
 	&cli_command_sweep,
+	&cli_command_model,
 	&cli_command_report,
 	&cli_command_space,
 	&cli_command_lookup,

@@ -42,7 +42,7 @@ void cli_effort_say_late(const struct cli_effort_row *limits, const char *label,
 	static const double LATE = 1.1;
 
 	if (limits->budget_s > 0 && result->took_s > LATE * limits->budget_s)
-		cli_say("%s: took %.1f s, %.1f s more than the budget of %g s, of which preparing and the default "
+		cli_say("%s: took %.1f s, %.1f s more than the budget of %.3g s, of which preparing and the default "
 			"geometry took %.1f s: %s",
 			label, result->took_s, result->took_s - limits->budget_s, limits->budget_s, result->prepare_s,
 			result->tried > 1 ? "the budget is short for this problem on this machine now"

@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: MIT
 """A sweep goes on where it was, never measures what it knows, stops cleanly, and shares its file with another."""
+import pathlib
 import signal
+import subprocess
+import sys
 import time
 
 from cli_support import SMALL, Cli
+
+SYNTHETIC = pathlib.Path(__file__).resolve().parents[2] / "scripts" / "synthetic-gguf.py"
 
 
 def one(document):
@@ -72,6 +77,29 @@ def two_at_once(cli):
     cli.sound(db)
 
 
+def whole_model(cli, db):
+    """Ctrl-C in the second of many problems: the first is tuned, and the same command goes on with the others."""
+    path = cli.scratch / "model.gguf"
+    subprocess.run([sys.executable, SYNTHETIC, path, "--layers", "1", "--hidden", "256", "--heads", "4", "--kv-heads", "2",
+                    "--ffn", "768", "--vocab", "512"], check=True, capture_output=True)
+    model = ["model", path, "--tokens", "1", "--rotation", "8M", "--threads", "1", "--device", "cpu:scalar", "--db", db]
+    process = cli.start(*model, "--budget", "none")
+    for line in process.stderr:
+        if ": tried" in line:
+            break
+    process.send_signal(signal.SIGINT)
+    stdout, stderr = process.communicate(timeout=100)
+    cli.check(process.returncode == 130, f"exit status {process.returncode}\n{stderr}")
+    cli.check("the same command goes on from there" in stderr and "decode" in stdout, stderr + stdout)
+    plan = cli.json(*model, "--plan", schema="model")
+    tuned = [p for p in plan["problems"] if p["known"] == "tuned"]
+    cli.check(0 < len(tuned) < len(plan["problems"]), f"{len(tuned)} problems are tuned after an interruption")
+    said = cli.run(*model, "--budget", "0.5s").stderr  # is spent at once
+    left = len(plan["problems"]) - len(tuned)
+    cli.check(f"{left} of {left} problems are left" in said, said)
+    cli.sound(db)
+
+
 def main():
     cli = Cli()
     db = cli.scratch / "resume.db"
@@ -81,6 +109,7 @@ def main():
     interruption(cli, signal.SIGTERM, cli.scratch / "term.db")
     two_at_once(cli)
     completion(cli)
+    whole_model(cli, cli.scratch / "model.db")
     cli.done()
 
 

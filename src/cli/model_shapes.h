@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The matrix products of a model: which weights there are, each format and
+ * shape once however many layers share it, and how often a token goes through
+ * them.  From the tensors of GGUF files, whose data may be absent, or from a
+ * preset (model_presets.h).
+ */
+#ifndef TCB_CLI_MODEL_SHAPES_H
+#define TCB_CLI_MODEL_SHAPES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "gguf/gguf.h"
+
+struct tcb_format;
+
+enum { CLI_TENSOR_NAME_MAX = 72 };
+
+/* Weights of one format and shape. */
+struct cli_product {
+	const struct tcb_format *format;
+	size_t n, k;
+	/* 1: the output head.  Of a prompt, only the last token goes through it. */
+	int is_output;
+	/* Of a mixture: a token goes through the model's experts_used of its experts. */
+	int is_expert;
+	size_t tensors;
+	size_t matrices; /* that a token goes through; of a mixture, stacks of experts */
+	uint64_t bytes;  /* of all */
+	char first[CLI_TENSOR_NAME_MAX];
+};
+
+/* Why tensors are left out; those that are products make a model slower than what is projected. */
+#define CLI_LEFT_OUT_LIST(X)                                                                                       \
+	X(VECTOR, 0, "vectors (norms, biases): no products")                                                       \
+	X(TABLE, 0, "a table that is looked up, not multiplied")                                                   \
+	X(DENSE, 1,                                                                                                \
+	  "dense weights lie N x K in a model, and the dense ops take them K x N, with activations of their type") \
+	X(FORMAT, 1, "there are no kernels for this format")
+enum cli_left_out_why {
+#define CLI_LEFT_OUT_ID(id, is_product, text) CLI_LEFT_OUT_##id,
+	CLI_LEFT_OUT_LIST(CLI_LEFT_OUT_ID)
+#undef CLI_LEFT_OUT_ID
+};
+
+/* Tensors of one type that are left out for one reason. */
+struct cli_left_out {
+	char type[16];
+	enum cli_left_out_why why;
+	size_t tensors;
+	uint64_t bytes; /* 0: not known */
+	char first[CLI_TENSOR_NAME_MAX];
+};
+const char *cli_left_out_text(enum cli_left_out_why why);
+int cli_left_out_is_product(enum cli_left_out_why why);
+
+struct cli_model {
+	char name[CLI_TENSOR_NAME_MAX], architecture[CLI_TENSOR_NAME_MAX]; /* "" where the file does not say */
+	size_t tensors;
+	size_t experts, experts_used; /* 0: not a mixture */
+	int is_tied;                  /* the table of tokens is the output head too */
+	struct cli_product *products;
+	size_t product_count;
+	struct cli_left_out *left_out;
+	size_t left_out_count;
+	/* Bytes of weights that a token goes through: of the products, and of those that are left out. */
+	double token_bytes, left_out_token_bytes;
+};
+
+/* PATHS are the parts of one model, all of them. */
+enum tcb_status cli_model_read(const char *const *paths, size_t count, struct cli_model *out, struct tcb_error *err);
+/* The same of files that are open; LABEL, a path, is for errors. */
+enum tcb_status cli_model_from(const struct tcb_gguf *const *parts, size_t count, const char *label,
+			       struct cli_model *out, struct tcb_error *err);
+/* One tensor into MODEL, whose experts are known, as those of a file are; TCB_E_NOMEM. */
+enum tcb_status cli_model_add(struct cli_model *model, const struct tcb_gguf_tensor *tensor, int is_output,
+			      struct tcb_error *err);
+void cli_model_fini(struct cli_model *model);
+
+/* How an expert's weights are used by TOKENS tokens that spread evenly over the experts: calls for each stack, each
+ * with so many rows. */
+void cli_model_spread(const struct cli_model *model, size_t tokens, size_t *rows_out, double *calls_out);
+
+#endif
