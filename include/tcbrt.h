@@ -315,6 +315,34 @@ TCBRT_API int tcbrt_execute_thread(const struct tcbrt_plan *plan, void *const op
 				   unsigned thread, unsigned threads);
 
 /*
+ * Saved plans
+ *
+ * A plan as bytes: a GPU's machine code, or which of this library's kernels a CPU runs.  TCBRT_E_UNSUPPORTED where it
+ * was made for another device (for a CPU: another kind of machine), TCBRT_E_VERSION where the kernel has changed since,
+ * TCBRT_E_FORMAT where the bytes are damaged: plan again then.  Loading a GPU's plan writes its kernel once, to
+ * compare, which takes milliseconds; it is not assembled.
+ */
+
+/* BLOB: CAPACITY bytes, or NULL to learn how many are needed, which *BYTES_OUT gets in any case.  TCBRT_E_OVERFLOW: too
+ * few. */
+TCBRT_API int tcbrt_plan_save(const struct tcbrt_plan *plan, void *blob, size_t capacity, size_t *bytes_out);
+/* RT says what this host is. */
+TCBRT_API int tcbrt_plan_load(const struct tcbrt *rt, const void *blob, size_t bytes, struct tcbrt_plan **out,
+			      struct tcbrt_error *err);
+
+/*
+ * Measuring
+ *
+ * Sweeps the problem of QUERY, as `tcbtune sweep` does, into the database at PATH (NULL: the default one), within about
+ * SECONDS; what was measured before is not measured again.  Candidates may be wrong, hang or fault, so this is done by
+ * the program tcbtune in a process of its own: that of the environment variable TCBTUNE, else the one that was
+ * installed with this library, else the one in PATH.  Returns when it is done.  Open the database again afterwards;
+ * plans that were made before stay as they are.  query.state and query.layout are not used: both states are measured,
+ * with any layout.
+ */
+TCBRT_API int tcbrt_tune(const char *path, const struct tcbrt_query *query, double seconds, struct tcbrt_error *err);
+
+/*
  * Plans for a GPU
  *
  * The kernels run in the caller's CUDA context and on its stream, through the driver API; the library opens the driver

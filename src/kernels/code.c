@@ -465,6 +465,25 @@ const char *tcb_codes_assembler(const struct tcb_codes *codes)
 }
 
 /* Appends the code of KERNEL to the image; the driver assembles what no assembler here can. */
+/* KERNEL and its code, one more unit of *IMAGE. */
+static enum tcb_status add_unit(struct tcb_code_image **image, const struct tcb_kernel *kernel, const void *code,
+				size_t bytes, struct tcb_error *err)
+{
+	const size_t offset = ((*image)->bytes + 15) & ~(size_t)15;
+	struct tcb_code_image *grown = realloc(*image, offset + bytes);
+	if (!grown)
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory for %zu bytes of code", bytes);
+	struct tcb_code_unit *unit = &grown->unit[grown->unit_count++];
+	*image = grown;
+	set_unit(unit, kernel);
+	unit->offset = offset;
+	unit->bytes = bytes;
+	memset((char *)grown + grown->bytes, 0, offset - grown->bytes);
+	memcpy((char *)grown + offset, code, bytes);
+	grown->bytes = offset + bytes;
+	return TCB_OK;
+}
+
 static enum tcb_status append_unit(struct tcb_code_image **image, const struct tcb_assembler_info *assembler,
 				   const struct tcb_kernel *kernel, const struct tcb_target *target,
 				   struct tcb_error *err)
@@ -479,28 +498,41 @@ static enum tcb_status append_unit(struct tcb_code_image **image, const struct t
 	}
 	if (assembler)
 		tcb_assemble(assembler, text.data, text.length, &ptx_target, 60, &assembly);
-	const void *code = assembler ? (const void *)assembly.cubin : text.data;
-	size_t bytes = assembler ? assembly.cubin_bytes : text.length + 1;
-	size_t offset = ((*image)->bytes + 15) & ~(size_t)15;
-	enum tcb_status status = TCB_OK;
-	struct tcb_code_image *grown = NULL;
+	enum tcb_status status;
 	if (assembler && assembly.status != TCB_OK)
 		status = tcb_fail(err, assembly.status, "assembling a kernel of tcbtune's own: %.300s",
 				  assembly.log ? assembly.log : "no log");
-	else if (!(grown = realloc(*image, offset + bytes)))
-		status = tcb_fail(err, TCB_E_NOMEM, "out of memory for %zu bytes of code", bytes);
-	if (grown) {
-		struct tcb_code_unit *unit = &grown->unit[grown->unit_count++];
-		*image = grown;
-		set_unit(unit, kernel);
-		unit->offset = offset;
-		unit->bytes = bytes;
-		memset((char *)grown + grown->bytes, 0, offset - grown->bytes);
-		memcpy((char *)grown + offset, code, bytes);
-		grown->bytes = offset + bytes;
-	}
+	else if (assembler)
+		status = add_unit(image, kernel, assembly.cubin, assembly.cubin_bytes, err);
+	else
+		status = add_unit(image, kernel, text.data, text.length + 1, err);
 	tcb_assembly_fini(&assembly);
 	tcb_str_fini(&text);
+	return status;
+}
+
+static enum tcb_status start_image(int is_ptx, struct tcb_code_image **out, struct tcb_error *err)
+{
+	*out = calloc(1, sizeof **out);
+	if (!*out)
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory for code");
+	(*out)->bytes = sizeof **out;
+	(*out)->is_ptx = is_ptx != 0;
+	return TCB_OK;
+}
+
+enum tcb_status tcb_code_wrap(const struct tcb_kernel *kernel, const void *code, size_t bytes, int is_ptx,
+			      struct tcb_code_image **out, struct tcb_error *err)
+{
+	struct tcb_code_image *image;
+	enum tcb_status status = start_image(is_ptx, &image, err);
+	if (status == TCB_OK)
+		status = add_unit(&image, kernel, code, bytes, err);
+	if (status != TCB_OK) {
+		free(image);
+		image = NULL;
+	}
+	*out = image;
 	return status;
 }
 
@@ -508,14 +540,10 @@ enum tcb_status tcb_code_compile(const struct tcb_kernel *kernels, size_t count,
 				 struct tcb_code_image **out, struct tcb_error *err)
 {
 	struct tcb_assembler_info found;
-	struct tcb_code_image *image = calloc(1, sizeof *image);
-	if (!image)
-		return tcb_fail(err, TCB_E_NOMEM, "out of memory for code");
+	struct tcb_code_image *image;
 	int has_assembler =
 		tcb_assembler_find(&found, NULL) == TCB_OK && tcb_assembler_knows(&found, target->capability);
-	image->bytes = sizeof *image;
-	image->is_ptx = !has_assembler;
-	enum tcb_status status = TCB_OK;
+	enum tcb_status status = start_image(!has_assembler, &image, err);
 	for (size_t i = 0; i < count && i < TCB_CODE_UNITS_MAX && status == TCB_OK; i++)
 		status = append_unit(&image, has_assembler ? &found : NULL, &kernels[i], target, err);
 	if (status != TCB_OK) {

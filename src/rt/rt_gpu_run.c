@@ -15,33 +15,40 @@ struct tcbrt_gpu {
 	struct tcb_gpu_code code;
 };
 
-int tcbrt_gpu_device(char name[TCBRT_GPU_NAME_MAX], struct tcbrt_error *err)
+/* The kind of the current context's GPU. */
+static enum tcb_status find_device(const struct tcb_cuda *cuda, char name[TCBRT_GPU_NAME_MAX], struct tcb_error *err)
 {
-	struct tcb_error error = { .message = "" };
-	const struct tcb_cuda *cuda = tcb_cuda_open(&error);
 	int device, major = 0, minor = 0;
-	int result;
+	int result = cuda->context_device(&device);
 
-	if (!name || !cuda)
-		return rt_report(cuda ? tcb_fail(&error, TCB_E_USAGE, "there is no place for the name: NAME is NULL")
-				      : TCB_E_UNSUPPORTED,
-				 &error, err);
-	result = cuda->context_device(&device);
 	if (result != TCB_CUDA_SUCCESS)
-		return rt_report(tcb_fail(&error, TCB_E_USAGE,
-					  "no CUDA context is current (%s): make one, and set it on this thread",
-					  tcb_cuda_error_name(cuda, result)),
-				 &error, err);
+		return tcb_fail(err, TCB_E_USAGE, "no CUDA context is current (%s): set one on this thread",
+				tcb_cuda_error_name(cuda, result));
 	result = cuda->device_attribute(&major, TCB_CUDA_DEVICE_COMPUTE_CAPABILITY_MAJOR, device);
 	if (result == TCB_CUDA_SUCCESS)
 		result = cuda->device_attribute(&minor, TCB_CUDA_DEVICE_COMPUTE_CAPABILITY_MINOR, device);
 	snprintf(name, TCBRT_GPU_NAME_MAX, "sm_%d%d", major, minor);
-	return rt_report(tcb_cuda_check(cuda, result, "asking for the compute capability", &error), &error, err);
+	return tcb_cuda_check(cuda, result, "asking for the compute capability", err);
+}
+
+int tcbrt_gpu_device(char name[TCBRT_GPU_NAME_MAX], struct tcbrt_error *err)
+{
+	struct tcb_error error = { .message = "" };
+	const struct tcb_cuda *cuda;
+	enum tcb_status status;
+
+	if (!name)
+		status = tcb_fail(&error, TCB_E_USAGE, "there is no place for the name: NAME is NULL");
+	else if (!(cuda = tcb_cuda_open(&error)))
+		status = TCB_E_UNSUPPORTED;
+	else
+		status = find_device(cuda, name, &error);
+	return rt_report(status, &error, err);
 }
 
 static enum tcb_status load(const struct tcbrt_plan *plan, struct tcbrt_gpu **out, struct tcb_error *err)
 {
-	char log[TCB_GPU_LOG_MAX], what[TCB_GPU_LOG_MAX + 64];
+	char name[TCBRT_GPU_NAME_MAX], log[TCB_GPU_LOG_MAX], what[TCB_GPU_LOG_MAX + 64];
 	const struct tcb_cuda *cuda;
 	int result;
 
@@ -50,6 +57,10 @@ static enum tcb_status load(const struct tcbrt_plan *plan, struct tcbrt_gpu **ou
 	cuda = tcb_cuda_open(err);
 	if (!cuda)
 		return TCB_E_UNSUPPORTED;
+	TCB_TRY(find_device(cuda, name, err));
+	if (strcmp(name, plan->device) != 0)
+		return tcb_fail(err, TCB_E_UNSUPPORTED, "the plan is for %s, and the current context is on %s",
+				plan->device, name);
 	*out = calloc(1, sizeof(**out));
 	if (!*out)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for a plan of %s", plan->problem.op->name);

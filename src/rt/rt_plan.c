@@ -13,6 +13,7 @@
 
 #include "base/sizes.h"
 #include "kernels/signature.h"
+#include "ptx/text/text.h"
 #include "rt/runtime.h"
 
 /* What GPU kernels ask of the operands that they do not pack: the widest access. */
@@ -80,19 +81,36 @@ static void describe_packing(struct tcbrt_plan *plan, size_t packed_bytes)
 static enum tcb_status make_cpu(struct tcbrt_plan *plan, struct tcb_error *err)
 {
 	TCB_TRY(plan->problem.op->plan(&plan->problem, &plan->geometry, &plan->cpu, err));
+	snprintf(plan->signature, sizeof(plan->signature), "%s", plan->cpu.variant->signature);
 	plan->info.threads = plan->cpu.threads;
 	plan->info.workspace_bytes = RT_GANG_BYTES + plan->cpu.workspace_bytes;
 	describe_packing(plan, plan->cpu.packed_bytes);
 	return TCB_OK;
 }
 
-static enum tcb_status make_gpu(struct tcbrt_plan *plan, const struct tcb_target *target, struct tcb_error *err)
+static enum tcb_status sign(struct tcbrt_plan *plan, const struct tcb_kernel *kernel, struct tcb_error *err)
+{
+	struct tcb_packings packings = { .is_known = { 0 } };
+	struct tcb_str ptx = { 0 };
+	enum tcb_status status;
+
+	tcb_ptx_print(kernel->module, &ptx);
+	status = tcb_kernel_sign(kernel, &ptx, &packings, plan->signature, err);
+	tcb_str_fini(&ptx);
+	return status;
+}
+
+static enum tcb_status make_gpu(struct tcbrt_plan *plan, const struct tcb_target *target,
+				const struct rt_saved_code *saved, struct tcb_error *err)
 {
 	struct tcb_kernel kernel = { .module = NULL };
 	enum tcb_status status = tcb_kernel_emit(&plan->problem, target, &plan->geometry, &kernel, err);
 
 	if (status == TCB_OK)
-		status = tcb_code_compile(&kernel, 1, target, &plan->image, err);
+		status = sign(plan, &kernel, err);
+	if (status == TCB_OK)
+		status = saved ? tcb_code_wrap(&kernel, saved->code, saved->bytes, saved->is_ptx, &plan->image, err)
+			       : tcb_code_compile(&kernel, 1, target, &plan->image, err);
 	tcb_kernel_fini(&kernel);
 	if (status != TCB_OK)
 		return status;
@@ -102,19 +120,23 @@ static enum tcb_status make_gpu(struct tcbrt_plan *plan, const struct tcb_target
 }
 
 enum tcb_status rt_plan_make(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
-			     const struct tcb_target *target, const struct tcbrt_tuning *tuning,
-			     struct tcbrt_plan **out, struct tcb_error *err)
+			     const struct rt_device *device, unsigned threads, const struct tcbrt_tuning *tuning,
+			     const struct rt_saved_code *saved, struct tcbrt_plan **out, struct tcb_error *err)
 {
 	struct tcbrt_plan *plan = calloc(1, sizeof(*plan));
+	struct tcb_target target = device->target;
 	enum tcb_status status;
 
 	if (!plan)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for a plan of %s", problem->op->name);
+	target.threads = threads;
 	plan->problem = *problem;
 	plan->geometry = *geometry;
 	plan->info.tuning = *tuning;
-	plan->info.is_gpu = target->kind == TCB_TARGET_CUDA;
-	status = plan->info.is_gpu ? make_gpu(plan, target, err) : make_cpu(plan, err);
+	plan->info.is_gpu = device->is_gpu;
+	memcpy(plan->device, device->name, sizeof(plan->device));
+	memcpy(plan->device_key, device->key, sizeof(plan->device_key));
+	status = plan->info.is_gpu ? make_gpu(plan, &target, saved, err) : make_cpu(plan, err);
 	if (status != TCB_OK) {
 		tcbrt_plan_destroy(plan);
 		return status;
@@ -178,10 +200,7 @@ static enum tcb_status create(const struct tcbrt *rt, const struct tcbrt_query *
 				"query.layout is for CPUs: a GPU's kernels have layouts of their own");
 	if (query->layout)
 		TCB_TRY(fit_layout(&problem, &target, query->layout, &geometry, &tuning, err));
-	TCB_TRY(rt_plan_make(&problem, &geometry, &target, &tuning, out, err));
-	memcpy((*out)->device, device->name, sizeof((*out)->device));
-	memcpy((*out)->device_key, device->key, sizeof((*out)->device_key));
-	return TCB_OK;
+	return rt_plan_make(&problem, &geometry, device, target.threads, &tuning, NULL, out, err);
 }
 
 int tcbrt_plan_create(const struct tcbrt *rt, const struct tcbrt_query *query, struct tcbrt_plan **out,

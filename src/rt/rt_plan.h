@@ -9,6 +9,7 @@
 
 #include "kernels/code.h"
 #include "kernels/op.h"
+#include "rt/runtime.h"
 #include "tcbrt.h"
 
 /* The part of a CPU's workspace before the op's: what the threads of an execution share. */
@@ -28,10 +29,17 @@ struct tcbrt_plan {
 
 /* rt_plan.c: ERR of the library from that of a call inside; returns its code. */
 int rt_report(enum tcb_status status, const struct tcb_error *from, struct tcbrt_error *err);
-/* The plan of PROBLEM with GEOMETRY, which is legal for TARGET; TUNING says where it comes from. */
+/* Machine code (or PTX) that was made before. */
+struct rt_saved_code {
+	const void *code;
+	size_t bytes;
+	int is_ptx;
+};
+/* The plan of PROBLEM with GEOMETRY, which is legal for DEVICE with THREADS; TUNING says where it comes from.  SAVED: a
+ * GPU's code; NULL: it is made. */
 enum tcb_status rt_plan_make(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
-			     const struct tcb_target *target, const struct tcbrt_tuning *tuning,
-			     struct tcbrt_plan **out, struct tcb_error *err);
+			     const struct rt_device *device, unsigned threads, const struct tcbrt_tuning *tuning,
+			     const struct rt_saved_code *saved, struct tcbrt_plan **out, struct tcb_error *err);
 
 /* rt_layout.c: changes GEOMETRY, which is legal, to the nearest one that reads weights in LAYOUT; 0: there is none. */
 int rt_take_layout(const struct tcb_problem *problem, const struct tcb_target *target, enum tcb_layout layout,

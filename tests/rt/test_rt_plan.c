@@ -271,6 +271,104 @@ static void layouts_are_shared(void **state)
 	tcbrt_close(rt);
 }
 
+/* ---- saved plans ---- */
+
+static struct tcb_buffer save(const struct tcbrt_plan *plan, size_t *bytes)
+{
+	struct tcb_buffer blob;
+	size_t less;
+
+	assert_int_equal(tcbrt_plan_save(plan, NULL, 0, bytes), TCBRT_OK);
+	blob = alloc(*bytes);
+	assert_int_equal(tcbrt_plan_save(plan, blob.data, *bytes - 1, &less), TCBRT_E_OVERFLOW);
+	assert_int_equal(tcbrt_plan_save(plan, blob.data, *bytes, &less), TCBRT_OK);
+	assert_int_equal(less, *bytes);
+	return blob;
+}
+
+static void expect_refused(const struct tcbrt *rt, const void *blob, size_t bytes, int code)
+{
+	struct tcbrt_plan *plan;
+	struct tcbrt_error err;
+
+	assert_int_equal(tcbrt_plan_load(rt, blob, bytes, &plan, &err), code);
+	assert_null(plan);
+	assert_true(err.message[0] != '\0');
+}
+
+static void saved_plans_come_back(void **state)
+{
+	static const char *const devices[] = { "cpu", "sm_90" };
+	struct tcbrt *rt;
+
+	(void)state;
+	assert_int_equal(tcbrt_open_empty(&rt, NULL), TCBRT_OK);
+	for (size_t d = 0; d < 2; d++) {
+		struct tcbrt_query query = { .op = "q6k_matvec", .device = devices[d], .m = 1, .n = 70, .k = 512 };
+		struct tcbrt_plan_info before, after;
+		struct tcbrt_plan *plan, *loaded;
+		struct tcbrt_error err;
+		size_t bytes;
+
+		assert_int_equal(tcbrt_plan_create(rt, &query, &plan, &err), TCBRT_OK);
+		struct tcb_buffer blob = save(plan, &bytes);
+		if (tcbrt_plan_load(rt, blob.data, bytes, &loaded, &err) != TCBRT_OK)
+			fail_msg("%s: %s", devices[d], err.message);
+		tcbrt_plan_info(plan, &before);
+		tcbrt_plan_info(loaded, &after);
+		assert_memory_equal(&before, &after, sizeof(before));
+		if (d == 1) {
+			struct tcbrt_gpu_code a, b;
+
+			assert_int_equal(tcbrt_gpu_code(plan, &a), TCBRT_OK);
+			assert_int_equal(tcbrt_gpu_code(loaded, &b), TCBRT_OK);
+			assert_int_equal(a.bytes, b.bytes);
+			assert_memory_equal(a.code, b.code, a.bytes);
+		}
+		/* Damaged anywhere, cut anywhere: refused. */
+		char *byte = blob.data;
+		for (size_t i = 0; i < bytes; i += i < 4096 ? 7 : 997) {
+			byte[i] ^= 0x20;
+			assert_int_not_equal(tcbrt_plan_load(rt, blob.data, bytes, &loaded, &err), TCBRT_OK);
+			byte[i] ^= 0x20;
+		}
+		for (size_t cut = 0; cut < bytes; cut += 131)
+			expect_refused(rt, blob.data, cut, TCBRT_E_FORMAT);
+		tcb_buffer_free(&blob);
+		tcbrt_plan_destroy(plan);
+	}
+	tcbrt_close(rt);
+}
+
+/* What a plan says that was saved elsewhere, or by another version. */
+static void foreign_plans_are_refused(void **state)
+{
+	struct tcbrt_query query = { .op = "softmax", .m = 3, .n = 70 };
+	struct tcbrt *rt;
+	struct bench b;
+	size_t bytes;
+
+	(void)state;
+	assert_int_equal(tcbrt_open_empty(&rt, NULL), TCBRT_OK);
+	bench_init(&b, rt, &query);
+	b.plan->device_key[0] ^= 1;
+	struct tcb_buffer elsewhere = save(b.plan, &bytes);
+	expect_refused(rt, elsewhere.data, bytes, TCBRT_E_UNSUPPORTED);
+	b.plan->device_key[0] ^= 1;
+	b.plan->signature[0] ^= 1;
+	struct tcb_buffer older = save(b.plan, &bytes);
+	expect_refused(rt, older.data, bytes, TCBRT_E_VERSION);
+	b.plan->signature[0] ^= 1;
+	b.plan->geometry.tile[TCB_MICRO].n = 12345;
+	struct tcb_buffer wild = save(b.plan, &bytes);
+	expect_refused(rt, wild.data, bytes, TCBRT_E_VERSION);
+	tcb_buffer_free(&elsewhere);
+	tcb_buffer_free(&older);
+	tcb_buffer_free(&wild);
+	bench_fini(&b);
+	tcbrt_close(rt);
+}
+
 static void misuse_is_refused(void **state)
 {
 	struct tcbrt_query query = { .op = "q4k_matvec", .m = 1, .n = 64, .k = 512 };
@@ -309,8 +407,8 @@ static void misuse_is_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_op_runs),
-		cmocka_unit_test(layouts_are_shared),
+		cmocka_unit_test(every_op_runs),         cmocka_unit_test(layouts_are_shared),
+		cmocka_unit_test(saved_plans_come_back), cmocka_unit_test(foreign_plans_are_refused),
 		cmocka_unit_test(misuse_is_refused),
 	};
 

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Plans as bytes: what was planned (op, contract, shape, device, geometry), the
+ * signature of its kernel, and a GPU's machine code, behind a checksum.  Nothing
+ * of it is believed: the geometry is held against the op's constraints, and the
+ * kernel is written again and compared, before a plan is made of it.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "rt/rt_plan.h"
+
+enum { FORMAT = 1 };
+static const char MAGIC[8] = "tcbplan"; /* read on a machine of the other byte order, FORMAT differs */
+
+struct saved {
+	char magic[8];
+	uint32_t format, head_bytes;
+	uint64_t checksum; /* of all that follows */
+	uint64_t code_bytes;
+	uint64_t m, n, k;
+	uint32_t contract, threads, source, is_ptx;
+	char version[16], op[TCB_OP_NAME_MAX], device[TCB_DEVICE_NAME_MAX], device_key[TCB_DEVICE_KEY_MAX];
+	char signature[TCB_SIGNATURE_MAX];
+	char geometry[TCB_GEOMETRY_TEXT_MAX];
+	char reason[TCBRT_REASON_MAX];
+};
+
+static uint64_t checksum_of(const void *blob, size_t bytes)
+{
+	const size_t from = offsetof(struct saved, code_bytes);
+
+	return tcb_hash64((const char *)blob + from, bytes - from, FORMAT);
+}
+
+static void fill(const struct tcbrt_plan *plan, struct saved *out)
+{
+	const struct tcb_problem *problem = &plan->problem;
+
+	memset(out, 0, sizeof(*out));
+	memcpy(out->magic, MAGIC, sizeof(out->magic));
+	out->format = FORMAT;
+	out->head_bytes = sizeof(*out);
+	out->m = problem->shape.m;
+	out->n = problem->shape.n;
+	out->k = problem->shape.k;
+	out->contract = (uint32_t)problem->contract;
+	out->threads = plan->info.tuning.threads;
+	out->source = (uint32_t)plan->info.tuning.source;
+	snprintf(out->version, sizeof(out->version), "%d.%d.%d", TCBRT_VERSION_MAJOR, TCBRT_VERSION_MINOR,
+		 TCBRT_VERSION_PATCH);
+	snprintf(out->op, sizeof(out->op), "%s", problem->op->name);
+	memcpy(out->device, plan->device, sizeof(out->device));
+	memcpy(out->device_key, plan->device_key, sizeof(out->device_key));
+	memcpy(out->signature, plan->signature, sizeof(out->signature));
+	tcb_geometry_print(&plan->geometry, out->geometry);
+	memcpy(out->reason, plan->info.tuning.reason, sizeof(out->reason));
+	if (plan->info.is_gpu) {
+		out->code_bytes = plan->image->unit[0].bytes;
+		out->is_ptx = plan->image->is_ptx;
+	}
+}
+
+int tcbrt_plan_save(const struct tcbrt_plan *plan, void *blob, size_t capacity, size_t *bytes_out)
+{
+	struct saved head;
+	size_t bytes;
+
+	if (!plan || !bytes_out)
+		return TCBRT_E_USAGE;
+	fill(plan, &head);
+	bytes = sizeof(head) + head.code_bytes;
+	*bytes_out = bytes;
+	if (!blob)
+		return TCBRT_OK;
+	if (capacity < bytes)
+		return TCBRT_E_OVERFLOW;
+	memcpy(blob, &head, sizeof(head));
+	if (head.code_bytes)
+		memcpy((char *)blob + sizeof(head), (const char *)plan->image + plan->image->unit[0].offset,
+		       head.code_bytes);
+	head.checksum = checksum_of(blob, bytes);
+	memcpy(blob, &head, sizeof(head));
+	return TCBRT_OK;
+}
+
+static int is_text(const char *text, size_t capacity)
+{
+	return memchr(text, '\0', capacity) != NULL;
+}
+
+static enum tcb_status read_head(const void *blob, size_t bytes, struct saved *out, struct tcb_error *err)
+{
+	if (bytes < sizeof(*out) || memcmp(blob, MAGIC, sizeof(MAGIC)) != 0)
+		return tcb_fail(err, TCB_E_FORMAT, "this is no saved plan: make one with tcbrt_plan_save");
+	memcpy(out, blob, sizeof(*out));
+	if (out->format != FORMAT || out->head_bytes != sizeof(*out))
+		return tcb_fail(err, TCB_E_VERSION,
+				"the saved plan is of another version of this library: plan and save it again");
+	if (out->code_bytes != bytes - sizeof(*out) || out->checksum != checksum_of(blob, bytes) ||
+	    !is_text(out->op, sizeof(out->op)) || !is_text(out->device, sizeof(out->device)) ||
+	    !is_text(out->device_key, sizeof(out->device_key)) || !is_text(out->signature, sizeof(out->signature)) ||
+	    !is_text(out->geometry, sizeof(out->geometry)) || !is_text(out->reason, sizeof(out->reason)) ||
+	    !is_text(out->version, sizeof(out->version)) || out->contract >= TCB_CONTRACT_COUNT)
+		return tcb_fail(err, TCB_E_FORMAT, "the saved plan is damaged: plan and save it again");
+	return TCB_OK;
+}
+
+/* The device that a plan was saved for, if it is one of those here. */
+static enum tcb_status find_device(const struct tcbrt *rt, const struct saved *head, const struct rt_device **out,
+				   struct tcb_error *err)
+{
+	for (uint32_t i = 0; i < rt->device_count; i++) {
+		const struct rt_device *device = &rt->devices[i];
+
+		if ((device->is_this_host || device->is_gpu) && strcmp(device->name, head->device) == 0) {
+			*out = device;
+			if (device->is_gpu || strcmp(device->key, head->device_key) == 0)
+				return TCB_OK;
+			return tcb_fail(err, TCB_E_UNSUPPORTED,
+					"the plan was saved on another machine (%s; this is %s): plan it here",
+					head->device_key, device->key);
+		}
+	}
+	return tcb_fail(err, TCB_E_UNSUPPORTED,
+			"the plan was saved for %s, which this host does not have: plan it here", head->device);
+}
+
+static void fill_tuning(const struct saved *head, const struct tcb_geometry *geometry, const char *variant,
+			struct tcbrt_tuning *out)
+{
+	memset(out, 0, sizeof(*out));
+	out->source = (enum tcbrt_source)head->source;
+	out->threads = head->threads;
+	rt_tuning_geometry(out, geometry);
+	tcb_geometry_print(geometry, out->geometry);
+	snprintf(out->variant, sizeof(out->variant), "%s", variant);
+	memcpy(out->reason, head->reason, sizeof(out->reason));
+}
+
+static enum tcb_status load(const struct tcbrt *rt, const void *blob, size_t bytes, struct tcbrt_plan **out,
+			    struct tcb_error *err)
+{
+	const struct rt_device *device = NULL;
+	const struct tcb_variant *variant;
+	struct tcb_geometry geometry;
+	struct tcb_problem problem;
+	struct tcbrt_tuning tuning;
+	struct tcb_target target;
+	struct saved head;
+	char why[TCB_WHY_MAX];
+
+	TCB_TRY(read_head(blob, bytes, &head, err));
+	const struct tcb_op *op = tcb_op_find(head.op);
+	const struct tcb_shape shape = { head.m, head.n, head.k };
+	const struct rt_saved_code code = { (const char *)blob + sizeof(head), head.code_bytes, head.is_ptx != 0 };
+	if (!op)
+		return tcb_fail(err, TCB_E_NOT_FOUND, "the plan was saved for op '%s', which this library lacks",
+				head.op);
+	TCB_TRY(find_device(rt, &head, &device, err));
+	TCB_TRY(tcb_problem_init(op, (enum tcb_contract)head.contract, &shape, &problem, err));
+	TCB_TRY(tcb_geometry_parse(head.geometry, &geometry, err));
+	target = device->target;
+	target.threads = head.threads;
+	variant = tcb_variant_find(op, problem.contract, &geometry);
+	if (!variant || (device->is_gpu && !op->emit) || !rt_is_legal(op, &problem, &target, &geometry, why))
+		return tcb_fail(err, TCB_E_VERSION,
+				"this library has no kernel for the saved plan of %s: plan it again", head.op);
+	if (device->is_gpu && (!code.bytes || (code.is_ptx && ((const char *)code.code)[code.bytes - 1] != '\0')))
+		return tcb_fail(err, TCB_E_FORMAT, "the saved plan has no code: plan and save it again");
+	fill_tuning(&head, &geometry, variant->name, &tuning);
+	TCB_TRY(rt_plan_make(&problem, &geometry, device, head.threads, &tuning, &code, out, err));
+	if (strcmp((*out)->signature, head.signature) != 0)
+		return tcb_fail(
+			err, TCB_E_VERSION,
+			"the kernel of %s changed since the plan was saved (by version %s): plan and save it again",
+			head.op, head.version);
+	return TCB_OK;
+}
+
+int tcbrt_plan_load(const struct tcbrt *rt, const void *blob, size_t bytes, struct tcbrt_plan **out,
+		    struct tcbrt_error *err)
+{
+	struct tcb_error error = { .message = "" };
+	struct tcbrt_plan *plan = NULL;
+	enum tcb_status status = rt && blob && out ? load(rt, blob, bytes, &plan, &error)
+						   : tcb_fail(&error, TCB_E_USAGE, "RT, BLOB or OUT is NULL");
+
+	if (status != TCB_OK) {
+		tcbrt_plan_destroy(plan);
+		plan = NULL;
+	}
+	if (out)
+		*out = plan;
+	return rt_report(status, &error, err);
+}
