@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * Layout r16 as the ops with quantised weights share it: 16 rows of a superblock of 256 values become lines of 64
- * bytes, word w (4 bytes) of each row side by side.  Superblocks follow each other along k, groups of rows along n.  N
- * is padded up to the group with zeros, and so is the last superblock.  Packing loses nothing; unpacking gives the
- * stored bytes back.  The words of a row's superblock are
- *     blocks of 32 values   the scales of eight blocks, then eight times the block's codes
- *     K-quants              the block as stored, or in pieces
+ * Layout r16, the same bytes for every op with weights of a format: 16 rows of a superblock of 256 values become lines
+ * of 64 bytes, word w (4 bytes) of each row side by side.  Superblocks follow each other along k, groups of rows along
+ * n.  N is padded up to the group with zeros, and so is the last superblock.  Packing loses nothing; unpacking gives
+ * the stored bytes back.  The words of a row's superblock are
+ *     q4_0, q8_0      4 of two d each (eight blocks), then each block's codes, 4 or 8 words
+ *     mxfp4           2 of four exponents each (eight blocks), then each block's codes, 4 words
+ *     q4_k, q5_k      as stored: d and dmin, 3 of scales and mins, q5_k: 8 of fifth bits, 32 of nibbles
+ *     iq4_xs          as stored: d and high bits of scales, their low bits, 32 of nibbles
+ *     q6_k            d (its upper half is zero), 4 of scales, then of each half of the values 8 of high bits and 16 of
+ *                     nibbles: the order in which kernels need them, so that they read line after line
  */
 #ifndef TCB_KERNELS_QUANT_LINES_H
 #define TCB_KERNELS_QUANT_LINES_H
@@ -14,10 +18,11 @@
 
 enum { TCB_LINE_BYTES = 64, TCB_LINE_ROWS = 16, TCB_LINES_MAX = 68 };
 
-/* Bytes that lie together, in a block of 256 values and among the words; the last row has none. */
+/* Bytes that lie together, in a row's 256 values as stored and among its words. */
 struct tcb_lines_piece {
 	size_t at, bytes, to;
 };
+enum { TCB_LINES_PIECES_MAX = 16 };
 
 /* Lines of a superblock. */
 static inline size_t tcb_lines(enum tcb_format_id format)
@@ -25,16 +30,39 @@ static inline size_t tcb_lines(enum tcb_format_id format)
 	return (256 / tcb_format_row(format)->block_values * tcb_format_row(format)->block_bytes + 3) / 4;
 }
 
-/* One superblock of ROW_COUNT (up to 16) rows, ROW_BYTES apart, that holds VALUES values, to LINES; and one row, or
- * what its 256 values would be, of LINES to BLOCKS.  PIECES: NULL for blocks as stored. */
-void tcb_lines_gather(const struct tcb_format *format, const struct tcb_lines_piece *pieces, const uint8_t *rows,
-		      size_t row_bytes, size_t row_count, size_t values, uint8_t *lines);
-void tcb_lines_row(const struct tcb_format *format, const struct tcb_lines_piece *pieces, const uint8_t *lines,
-		   size_t row, size_t values, uint8_t *blocks);
+/* The pieces of a superblock that holds VALUES values, in the order as stored; returns how many. */
+static inline size_t tcb_lines_pieces(enum tcb_format_id id, size_t values,
+				      struct tcb_lines_piece out[TCB_LINES_PIECES_MAX])
+{
+	static const struct tcb_lines_piece q6k[] = { { 0, 64, 52 },    { 64, 64, 148 }, { 128, 32, 20 },
+						      { 160, 32, 116 }, { 192, 16, 4 },  { 208, 2, 0 } };
+	const struct tcb_format *format = tcb_format_row(id);
+	const size_t head = format->codes_at, codes = format->block_bytes - head, blocks = values / 32;
+	if (id == TCB_FORMAT_Q6_K) {
+		for (size_t i = 0; i < sizeof(q6k) / sizeof(q6k[0]); i++)
+			out[i] = q6k[i];
+		return sizeof(q6k) / sizeof(q6k[0]);
+	}
+	if (format->block_values == 256) {
+		out[0] = (struct tcb_lines_piece){ 0, format->block_bytes, 0 };
+		return 1;
+	}
+	for (size_t b = 0; b < blocks; b++) {
+		out[2 * b] = (struct tcb_lines_piece){ b * format->block_bytes, head, b * head };
+		out[2 * b + 1] =
+			(struct tcb_lines_piece){ b * format->block_bytes + head, codes, 8 * head + b * codes };
+	}
+	return 2 * blocks;
+}
+
+/* One superblock of ROW_COUNT (up to 16) rows, ROW_BYTES apart, that holds VALUES values, to LINES; and one row of
+ * LINES to BLOCKS. */
+void tcb_lines_gather(const struct tcb_format *format, const uint8_t *rows, size_t row_bytes, size_t row_count,
+		      size_t values, uint8_t *lines);
+void tcb_lines_row(const struct tcb_format *format, const uint8_t *lines, size_t row, size_t values, uint8_t *blocks);
 /* Whole matrices. */
-void tcb_lines_pack(const struct tcb_problem *problem, const struct tcb_lines_piece *pieces, const void *weights,
-		    void *packed);
-void tcb_lines_unpack(const struct tcb_problem *problem, const struct tcb_lines_piece *pieces, const void *packed,
-		      void *weights);
+size_t tcb_lines_bytes(const struct tcb_problem *problem);
+void tcb_lines_pack(const struct tcb_problem *problem, const void *weights, void *packed);
+void tcb_lines_unpack(const struct tcb_problem *problem, const void *packed, void *weights);
 
 #endif

@@ -71,7 +71,7 @@ static void bench_init(struct bench *b, const char *op, enum tcb_contract contra
 	guarded(operands[TCB_QUANT_Y].bytes, &b->y);
 	operands_of(b, data);
 	b->op->fill(&b->problem, 7 + shape.m + 100 * shape.n, data);
-	guarded(qmm_packed_bytes(b->format->id, shape.n, shape.k), &b->packed);
+	guarded(tcb_lines_bytes(&b->problem), &b->packed);
 	b->op->pack(&b->problem, TCB_LAYOUT_R16, b->weights.data, b->packed.data);
 	assert_int_equal(tcb_buffer_check(&b->packed), 0);
 	b->outputs = shape.m * shape.n;
@@ -557,7 +557,7 @@ static void test_every_row_counts(void **state)
 		assert_int_equal(b.op->plan(&b.problem, &g, &plan, NULL), TCB_OK);
 		run_plan(&b, &plan);
 		memcpy(before, b.y.data, sizeof(before));
-		/* The last line of row 17: codes, or q6_k's d. */
+		/* The last line of row 17: codes. */
 		uint8_t *packed = b.packed.data;
 		for (int i = 0; i < 4; i++)
 			packed[(2 * tcb_lines(b.format->id) - 1) * QMM_LINE + 4 + i] ^= 4;

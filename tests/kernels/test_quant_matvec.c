@@ -210,48 +210,6 @@ static void test_not_finite(void **state)
 			}
 }
 
-/* Rows past the last are zeros; unpacking gives back what was packed; word w of row r is at 64 w + 4 r. */
-static void test_pack(void **state)
-{
-	(void)state;
-	for (size_t o = 0; o < OPS_IN_LINES; o++)
-		for (size_t n = 1; n < 34; n += 15) {
-			struct bench b;
-			const struct tcb_format *format = tcb_op_find(names[o])->format;
-			bench_init(&b, names[o], TCB_CONTRACT_Q8,
-				   (struct tcb_shape){ 1, n, format->block_values == 32 ? 288 : 512 });
-			const size_t row = tcb_quant_row_bytes(format, b.problem.shape.k);
-			const size_t bytes = (n + 15) / 16 * 2 * tcb_lines(format->id) * QMV_LINE;
-			struct tcb_buffer packed, unpacked;
-			alloc(bytes, &packed);
-			alloc(n * row, &unpacked);
-			b.op->pack(&b.problem, TCB_LAYOUT_R16, b.data[TCB_QUANT_WEIGHTS], packed.data);
-			b.op->unpack(&b.problem, TCB_LAYOUT_R16, packed.data, unpacked.data);
-			assert_memory_equal(unpacked.data, b.data[TCB_QUANT_WEIGHTS], n * row);
-			assert_int_equal(tcb_buffer_check(&packed) | tcb_buffer_check(&unpacked), 0);
-			const uint8_t *lines = packed.data,
-				      *last = (const uint8_t *)b.data[TCB_QUANT_WEIGHTS] + (n - 1) * row;
-			const uint8_t *group = lines + (n - 1) / 16 * 2 * tcb_lines(format->id) * QMV_LINE;
-			if (format->block_values == 32) {
-				const size_t head = format->codes_at;
-				assert_memory_equal(group + (n - 1) % 16 * 4, last, head);
-				assert_memory_equal(group + 2 * head * QMV_LINE + (n - 1) % 16 * 4, last + head, 4);
-			} else if (format->id == TCB_FORMAT_Q6_K) {
-				assert_memory_equal(group + (n - 1) % 16 * 4, last + 208, 2);
-				assert_memory_equal(group + 4 * QMV_LINE + (n - 1) % 16 * 4, last + 204, 4);
-				assert_memory_equal(group + 36 * QMV_LINE + (n - 1) % 16 * 4, last + 188, 4);
-			} else {
-				assert_memory_equal(group + 7 * QMV_LINE + (n - 1) % 16 * 4, last + 28, 4);
-			}
-			for (size_t w = 0; n % 16 && w < tcb_lines(format->id); w++)
-				for (size_t i = 4 * (n % 16); i < QMV_LINE; i++)
-					assert_int_equal(group[w * QMV_LINE + i], 0);
-			tcb_buffer_free(&packed);
-			tcb_buffer_free(&unpacked);
-			bench_fini(&b);
-		}
-}
-
 /* Codes, scales and sums are the same bits on every family; codes are those of tcb_quant_codes(). */
 static void test_prepare(void **state)
 {
@@ -304,8 +262,10 @@ static void test_prepare(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_shapes), cmocka_unit_test(test_extremes), cmocka_unit_test(test_not_finite),
-		cmocka_unit_test(test_pack),   cmocka_unit_test(test_prepare),
+		cmocka_unit_test(test_shapes),
+		cmocka_unit_test(test_extremes),
+		cmocka_unit_test(test_not_finite),
+		cmocka_unit_test(test_prepare),
 	};
 	static struct tcb_device device;
 	if (tcb_cpu_identify("cpu", 1, &device, NULL) != TCB_OK || tcb_pool_create(1, NULL, &pool, NULL) != TCB_OK)

@@ -9,10 +9,12 @@
 #include <string.h>
 
 #include "kernels/quant.h"
+#include "kernels/quant_lines.h"
 #include "kernels/quant_matmul/quant_matmul_cpu.h"
 #include "kernels/quant_matmul/quant_matmul_fragments.h"
 #include "kernels/quant_matmul/quant_matmul_gpu.h"
-#include "kernels/quant_matmul/quant_matmul_pack.h"
+#include "kernels/quant_matmul/quant_matmul_layout.h"
+#include "kernels/simd/isas.h"
 
 static const struct tcb_shape default_shapes[] = {
 	{ 8, 4096, 4096 },
@@ -48,7 +50,7 @@ static void pack(const struct tcb_problem *problem, enum tcb_layout layout, cons
 		qmm_fragments_pack(problem->op->format->id, layout, problem->shape.n, problem->shape.k, weights,
 				   packed);
 	else
-		qmm_pack(problem, layout, weights, packed);
+		tcb_lines_pack(problem, weights, packed);
 }
 
 static void unpack(const struct tcb_problem *problem, enum tcb_layout layout, const void *packed, void *weights)
@@ -57,7 +59,7 @@ static void unpack(const struct tcb_problem *problem, enum tcb_layout layout, co
 		qmm_fragments_unpack(problem->op->format->id, layout, problem->shape.n, problem->shape.k, packed,
 				     weights);
 	else
-		qmm_unpack(problem, layout, packed, weights);
+		tcb_lines_unpack(problem, packed, weights);
 }
 
 static size_t pack_rows(enum tcb_layout layout)

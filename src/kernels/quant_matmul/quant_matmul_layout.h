@@ -6,7 +6,7 @@
  * Everything is cut into superblocks of 256 values along k and groups of 16
  * rows of weights (N).  Whatever the format, a group's superblock is a list of
  * lines of 64 bytes, 4 bytes per row: word w of each of the 16 rows
- * (quant_matmul_lines.h).  Weights as stored become lines by a transposition,
+ * (quant_lines.h).  Weights as stored become lines by a transposition,
  * packed weights (layout r16) are lines already.  From lines the weights are
  * unpacked either in registers (decode=regs) or into panels (decode=panel),
  * blocks of midi.n x midi.k that stay in a cache while tokens pass.

@@ -1,18 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Lines: a superblock of a group of 16 rows as words (4 bytes) of each row side
- * by side, 64 bytes per line.  Which words a row's superblock has:
- *
- *     q4_0   4 words of two d each (eight blocks), 32 words of nibbles, four per block
- *     q8_0   4 words of two d each, 64 words of codes
- *     mxfp4  2 words of four exponents each, 32 words of nibbles, four a block
- *     q4_k   36 words as stored: d and dmin, three of 6-bit scales and mins, 32 of nibbles
- *     q5_k   44 words as stored: the same with eight words of fifth bits before the nibbles
- *     iq4_xs 34 words as stored: d and high bits of scales, their low bits, 32 of nibbles, four a run
- *     q6_k   32 words of low nibbles, 16 of high bits, four of scales, d (its upper half is zero)
- *
- * Here: how vectors (simd.h) of codes and scales come out of
- * lines.  FORMAT is a constant after inlining.  Superblocks are walked in
+ * How vectors (simd.h) of codes and scales come out of lines (quant_lines.h says
+ * which words these are).  FORMAT is a constant after inlining.  Superblocks are walked in
  * spans, so that a span's shifts are constants: 4 spans of two runs (q4_k,
  * q5_k), 2 of eight (q6_k), 8 of one run of the others.
  */
@@ -66,8 +55,8 @@ SIMD_INLINE vint code_step(const uint8_t *lines, enum tcb_format_id format, int 
 	}
 	/* Runs of 16 values: QUARTER of the half that the span is, four steps each. */
 	const int quarter = run / 2, at = 4 * (run % 2) + i;
-	const vint high = vi_load(lines + (32 + 8 * span + at) * QMM_LINE);
-	return vi_merge(nibbles(lines + (16 * span + 8 * (quarter % 2) + at) * QMM_LINE, quarter / 2),
+	const vint high = vi_load(lines + (5 + 24 * span + at) * QMM_LINE);
+	return vi_merge(nibbles(lines + (13 + 24 * span + 8 * (quarter % 2) + at) * QMM_LINE, quarter / 2),
 			quarter < 2   ? vi_shift_left(high, 4 - 2 * quarter)
 			: quarter > 2 ? vi_shift_right(high, 2)
 				      : high,
@@ -115,11 +104,11 @@ SIMD_INLINE void read_headers(const uint8_t *lines, enum tcb_format_id format, s
 	} else if (tcb_has_table(format)) {
 		read_short_headers(lines, format, out);
 	} else if (format == TCB_FORMAT_Q6_K) {
-		const vfloat d = v_from_halves(vi_load(lines + 52 * QMM_LINE), 0);
+		const vfloat d = v_from_halves(vi_load(lines), 0);
 		SIMD_UNROLL
 		for (int g = 0; g < 16; g++)
 			out->scale[g] =
-				v_mul(d, v_from_words(vi_signed_byte(vi_load(lines + (48 + g / 4) * QMM_LINE), g % 4)));
+				v_mul(d, v_from_words(vi_signed_byte(vi_load(lines + (1 + g / 4) * QMM_LINE), g % 4)));
 	} else {
 		SIMD_UNROLL
 		for (int g = 0; g < 8; g++)

@@ -1,43 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * Layout r16: rows of weights in groups of 16, each superblock as lines
- * (quant_matmul_lines.h).  Packing loses nothing; unpacking gives the stored
- * bytes back.  Here also the portable unpacking of lines into panels and values.
+ * The portable unpacking of lines (quant_lines.h) into panels and values.
  */
-#include <assert.h>
-#include <string.h>
-
-#include "base/sizes.h"
-#include "kernels/quant_lines.h"
 #include "kernels/quant_matmul/quant_matmul_pack.h"
 
 enum { WORD = 4, SMALL_VALUES = 32 };
-
-size_t qmm_packed_bytes(enum tcb_format_id format, size_t n, size_t k)
-{
-	return tcb_div_up(n, QMM_ROWS) * tcb_div_up(k, QMM_VALUES) * tcb_lines(format) * QMM_LINE;
-}
-
-void qmm_pack(const struct tcb_problem *problem, enum tcb_layout layout, const void *weights, void *packed)
-{
-	assert(layout == TCB_LAYOUT_R16);
-	(void)layout;
-	tcb_lines_pack(problem, NULL, weights, packed);
-}
-
-void qmm_unpack(const struct tcb_problem *problem, enum tcb_layout layout, const void *packed, void *weights)
-{
-	assert(layout == TCB_LAYOUT_R16);
-	(void)layout;
-	tcb_lines_unpack(problem, NULL, packed, weights);
-}
 
 /* The codes of one row of LINES: of a superblock's blocks, one struct each. */
 static void decode_row(const struct tcb_format *format, const uint8_t *lines, size_t row,
 		       struct tcb_codes out[QMM_VALUES / SMALL_VALUES])
 {
 	uint8_t blocks[QMM_LINES_MAX * WORD];
-	tcb_lines_row(format, NULL, lines, row, QMM_VALUES, blocks);
+	tcb_lines_row(format, lines, row, QMM_VALUES, blocks);
 	for (size_t b = 0; b < QMM_VALUES / format->block_values; b++)
 		tcb_block_decode(format, blocks + b * format->block_bytes, &out[b]);
 }
@@ -57,7 +31,7 @@ static void unpack_panel(const uint8_t *lines, enum tcb_format_id id, struct qmm
 			out->scale[g][r] = codes[g / runs_a_block].scale[g % runs_a_block];
 		if (format->has_offsets) {
 			uint8_t block[TCB_BLOCK_BYTES_MAX], scale[8], min[8];
-			tcb_lines_row(format, NULL, lines, r, QMM_VALUES, block);
+			tcb_lines_row(format, lines, r, QMM_VALUES, block);
 			tcb_k_scales(block + WORD, scale, min);
 			out->offset[r] = tcb_f16_load(block + 2);
 			for (size_t g = 0; g < 8; g++)
@@ -72,7 +46,7 @@ static void unpack_values(const uint8_t *lines, enum tcb_format_id id, struct qm
 	uint8_t blocks[QMM_LINES_MAX * WORD];
 	float w[QMM_VALUES];
 	for (size_t r = 0; r < QMM_ROWS; r++) {
-		tcb_lines_row(format, NULL, lines, r, QMM_VALUES, blocks);
+		tcb_lines_row(format, lines, r, QMM_VALUES, blocks);
 		tcb_dequantize(format, blocks, QMM_VALUES / format->block_values, w);
 		for (size_t i = 0; i < QMM_VALUES; i++)
 			out->w[i][r] = w[i];
@@ -82,7 +56,7 @@ static void unpack_values(const uint8_t *lines, enum tcb_format_id id, struct qm
 static void gather(const uint8_t *rows, size_t row_bytes, size_t row_count, size_t value_count, enum tcb_format_id id,
 		   uint8_t *lines)
 {
-	tcb_lines_gather(tcb_format(id), NULL, rows, row_bytes, row_count, value_count, lines);
+	tcb_lines_gather(tcb_format(id), rows, row_bytes, row_count, value_count, lines);
 }
 
 TCB_FORMAT_LIST(QMM_UNPACKER_FUNCTIONS)

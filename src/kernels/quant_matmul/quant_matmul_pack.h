@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * What brings weights and activations into the order of quant_matmul_layout.h:
- * whole matrices ahead of time, and a superblock of them while a kernel runs.
+ * What brings weights and activations into the order of quant_matmul_layout.h
+ * while a kernel runs, a superblock at a time.
  */
 #ifndef TCB_KERNELS_QUANT_MATMUL_PACK_H
 #define TCB_KERNELS_QUANT_MATMUL_PACK_H
 
 #include "kernels/quant_matmul/quant_matmul_layout.h"
 #include "kernels/simd/isas.h"
-
-/* quant_matmul_pack.c; layout r16 only. */
-size_t qmm_packed_bytes(enum tcb_format_id format, size_t n, size_t k);
-void qmm_pack(const struct tcb_problem *problem, enum tcb_layout layout, const void *weights, void *packed);
-void qmm_unpack(const struct tcb_problem *problem, enum tcb_layout layout, const void *packed, void *weights);
 
 /* A superblock of ROWS (1 to 16) native rows, ROW_BYTES apart, that holds VALUES values (32 to 256), as lines. */
 typedef void qmm_gather_fn(const uint8_t *rows, size_t row_bytes, size_t row_count, size_t values, uint8_t *lines);

@@ -32,6 +32,16 @@ SIMD_INLINE void gather_scale(const uint8_t *const row[QMM_ROWS], size_t offset,
 		memcpy(at + 4 * r, row[r] + offset, bytes);
 }
 
+/* The two bytes at OFFSET, 14 or more, of each row as the low half of a word, to the line at OUT. */
+SIMD_INLINE void gather_last_half(const uint8_t *const row[QMM_ROWS], size_t offset, uint8_t *out)
+{
+	vint v[4];
+	for (int part = 0; part < PARTS; part++) {
+		vi_four_words(row + part * LANES, offset - 14, v);
+		vi_store(out + part * 4 * LANES, vi_shift_right(v[3], 16));
+	}
+}
+
 /* Where the rows of a group are; rows past the last one repeat it, their results are dropped. */
 SIMD_INLINE void list_rows(const uint8_t *rows, size_t row_bytes, size_t row_count, const uint8_t *out[QMM_ROWS])
 {
@@ -64,9 +74,11 @@ SIMD_INLINE void gather(const uint8_t *rows, size_t row_bytes, size_t row_count,
 	if (f->block_values < QMM_VALUES) {
 		gather_small(row, values, f->codes_at, f->code_bits == 8 ? 8 : 4, lines);
 	} else if (format == TCB_FORMAT_Q6_K) {
-		gather_words(row, 0, 52, lines);
-		memset(lines + 52 * QMM_LINE, 0, QMM_LINE);
-		gather_scale(row, 208, 2, 0, lines + 52 * QMM_LINE);
+		struct tcb_lines_piece piece[TCB_LINES_PIECES_MAX];
+		const size_t pieces = tcb_lines_pieces(format, values, piece);
+		for (size_t i = 0; i + 1 < pieces; i++)
+			gather_words(row, piece[i].at, (int)(piece[i].bytes / 4), lines + piece[i].to * QMM_ROWS);
+		gather_last_half(row, piece[pieces - 1].at, lines + piece[pieces - 1].to * QMM_ROWS);
 	} else {
 		gather_words(row, 0, words / 4 * 4, lines);
 		if (words % 4) /* the last four again */

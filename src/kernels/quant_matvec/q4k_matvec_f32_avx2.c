@@ -130,14 +130,6 @@ SIMD_INLINE __m256i spread_words(const uint8_t *p)
 	return _mm256_permutevar8x32_epi32(_mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)p)), twice);
 }
 
-/* Four f16 values as f32, each in two lanes. */
-SIMD_INLINE __m256 spread_halves(const uint8_t *p)
-{
-	const __m256i twice = _mm256_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3);
-	return _mm256_permutevar8x32_ps(_mm256_castps128_ps256(_mm_cvtph_ps(_mm_loadl_epi64((const __m128i *)p))),
-					twice);
-}
-
 /* Byte I of every word, below 64, as a float. */
 SIMD_INLINE __m256 byte_floats(__m256i words, int i)
 {
@@ -201,8 +193,9 @@ SIMD_INLINE void group_half(const uint8_t *p, const struct q4k_x32 *x, int half,
 		}
 	}
 	const __m256 first = _mm256_castsi256_ps(_mm256_setr_epi32(-1, 0, -1, 0, -1, 0, -1, 0));
-	*acc = _mm256_fmadd_ps(sum, spread_halves(p + 8 * half), *acc);
-	*min_acc = _mm256_fmadd_ps(min_sum, _mm256_and_ps(spread_halves(p + 16 + 8 * half), first), *min_acc);
+	const __m256i halves = spread_words(p + 16 * half);
+	*acc = _mm256_fmadd_ps(sum, v_from_halves(halves, 0), *acc);
+	*min_acc = _mm256_fmadd_ps(min_sum, _mm256_and_ps(v_from_halves(halves, 1), first), *min_acc);
 }
 
 typedef void group_half_fn(const uint8_t *p, const struct q4k_x32 *x, int half, __m256 *acc, __m256 *min_acc);

@@ -175,16 +175,6 @@ SIMD_INLINE __m512i spread_words(const uint8_t *p, int rows)
 					_mm512_castsi256_si512(_mm256_loadu_si256((const __m256i *)p)));
 }
 
-/* ROWS f16 values as f32, in the lanes of LIVE. */
-SIMD_INLINE __m512 spread_halves(const uint8_t *p, int rows, __mmask16 live)
-{
-	if (rows == 16)
-		return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)p));
-	return _mm512_maskz_permutexvar_ps(
-		live, _mm512_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7),
-		_mm512_castps256_ps512(_mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)p))));
-}
-
 /* Byte I of every word, below 64, as a float. */
 SIMD_INLINE __m512 byte_floats(__m512i words, unsigned i)
 {
@@ -261,8 +251,9 @@ SIMD_INLINE void group_block(const uint8_t *p, struct qmv_offsets ahead, const s
 			min_sum = j == 0 ? _mm512_mul_ps(total, min) : _mm512_fmadd_ps(total, min, min_sum);
 		}
 	}
-	*acc = _mm512_fmadd_ps(sum, spread_halves(p, rows, 0xffff), *acc);
-	*min_acc = _mm512_fmadd_ps(min_sum, spread_halves(p + 2 * rows, rows, first), *min_acc);
+	const __m512i halves = spread_words(p, rows);
+	*acc = _mm512_fmadd_ps(sum, v_from_halves(halves, 0), *acc);
+	*min_acc = _mm512_fmadd_ps(min_sum, _mm512_maskz_mov_ps(first, v_from_halves(halves, 1)), *min_acc);
 }
 
 /* The last group block, without prefetching, compiled once for all unrolls. */

@@ -160,19 +160,6 @@ SIMD_INLINE __m256i spread_words(const uint8_t *p, int rows)
 					   _mm256_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1));
 }
 
-/* f16 values of ROWS / 2 rows as f32, each in all lanes of its row. */
-SIMD_INLINE __m256 spread_halves(const uint8_t *p, int rows)
-{
-	if (rows == 16)
-		return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)p));
-	if (rows == 8)
-		return _mm256_permutevar8x32_ps(
-			_mm256_castps128_ps256(_mm_cvtph_ps(_mm_loadl_epi64((const __m128i *)p))),
-			_mm256_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3));
-	return _mm256_permutevar8x32_ps(_mm256_castps128_ps256(_mm_cvtph_ps(_mm_loadu_si32(p))),
-					_mm256_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1));
-}
-
 /* Scales and mins of sub-blocks 0-3 and 4-7 as bytes of int32 lanes, for one half of the rows of a group block. */
 struct group_scales {
 	__m256i scale[2], min[2];
@@ -261,8 +248,9 @@ SIMD_INLINE void group_block(const uint8_t *p, struct qmv_offsets ahead, const s
 		m = vi_dot(m, sc[half].min[1], repeat_piece(x->sums_high + 4, 4));
 		m = vi_dot(_mm256_slli_epi32(m, 6), sc[half].min[0], repeat_piece(x->sums_low, 4));
 		m = vi_dot(m, sc[half].min[1], repeat_piece(x->sums_low + 4, 4));
-		const __m256 d = _mm256_mul_ps(spread_halves(p + rows * half, rows), dx);
-		const __m256 dmin = _mm256_mul_ps(spread_halves(p + 2 * rows + rows * half, rows), dx);
+		const __m256i halves = spread_words(p + 2 * rows * half, rows);
+		const __m256 d = _mm256_mul_ps(v_from_halves(halves, 0), dx);
+		const __m256 dmin = _mm256_mul_ps(v_from_halves(halves, 1), dx);
 		acc[half] = _mm256_fmadd_ps(d, _mm256_cvtepi32_ps(sum[half]), acc[half]);
 		min_acc[half] = _mm256_fmadd_ps(dmin, _mm256_cvtepi32_ps(m), min_acc[half]);
 	}

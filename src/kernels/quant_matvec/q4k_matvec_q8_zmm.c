@@ -217,21 +217,6 @@ SIMD_INLINE __m512i spread_words(const uint8_t *p, int rows)
 					_mm512_castsi128_si512(_mm_loadu_si128((const __m128i *)p)));
 }
 
-/* R f16 values as f32, each in the first lane of its row only (FIRST) or in all lanes of its row. */
-SIMD_INLINE __m512 spread_halves(const uint8_t *p, int rows, int first)
-{
-	if (rows == 16)
-		return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)p));
-	if (rows == 8) {
-		__m512 v = _mm512_castps256_ps512(_mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)p)));
-		return _mm512_maskz_permutexvar_ps(
-			first ? 0x5555 : 0xffff, _mm512_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7), v);
-	}
-	__m512 v = _mm512_castps128_ps512(_mm_cvtph_ps(_mm_loadl_epi64((const __m128i *)p)));
-	return _mm512_maskz_permutexvar_ps(first ? 0x1111 : 0xffff,
-					   _mm512_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3), v);
-}
-
 /* One interleaved group block of ROWS rows, added to ACC. */
 SIMD_INLINE __m512 group_block(const uint8_t *p, struct qmv_offsets ahead, const struct q4k_x8 *x, int rows, int wide,
 			       int hint, __m512 acc)
@@ -283,7 +268,9 @@ SIMD_INLINE __m512 group_block(const uint8_t *p, struct qmv_offsets ahead, const
 	m = vi_dot(m, min[1], repeat_piece(x->sums_high + 4, 4));
 	m = vi_dot(_mm512_slli_epi32(m, 6), min[0], repeat_piece(x->sums_low, 4));
 	m = vi_dot(m, min[1], repeat_piece(x->sums_low + 4, 4));
-	const __m512 d = spread_halves(p, rows, 0), dmin = spread_halves(p + 2 * rows, rows, 1);
+	const __m512i halves = spread_words(p, rows);
+	const __mmask16 first = rows == 16 ? 0xffff : rows == 8 ? 0x5555 : 0x1111; /* lane of each row */
+	const __m512 d = v_from_halves(halves, 0), dmin = _mm512_maskz_mov_ps(first, v_from_halves(halves, 1));
 	const __m512 mins = _mm512_mul_ps(dmin, _mm512_cvtepi32_ps(m));
 	const __m512 term = _mm512_fmsub_ps(d, _mm512_cvtepi32_ps(_mm512_add_epi32(s, t)), mins);
 	return _mm512_fmadd_ps(term, _mm512_set1_ps(x->d), acc);

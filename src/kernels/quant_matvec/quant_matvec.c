@@ -24,11 +24,6 @@
 
 static const struct tcb_shape default_shapes[] = { { 1, 4096, 4096 }, { 1, 14336, 4096 }, { 1, 4096, 14336 } };
 
-static int is_q4k(const struct tcb_problem *problem)
-{
-	return problem->op->format->id == TCB_FORMAT_Q4_K;
-}
-
 static int is_own(const struct tcb_plan *plan)
 {
 	return qmv_is_own(plan->problem.op->format->id, plan->variant->isa);
@@ -124,10 +119,10 @@ static void pack(const struct tcb_problem *problem, enum tcb_layout layout, cons
 	const size_t n = problem->shape.n, k = problem->shape.k;
 	if (layout == TCB_LAYOUT_P || layout == TCB_LAYOUT_S || layout == TCB_LAYOUT_F)
 		qmv_plane_pack(problem, layout, weights, packed);
-	else if (is_q4k(problem))
-		q4k_pack(layout, n, k, weights, packed);
+	else if (layout == TCB_LAYOUT_R16)
+		tcb_lines_pack(problem, weights, packed);
 	else
-		qmv_lines_pack(problem, weights, packed);
+		q4k_pack(layout, n, k, weights, packed);
 }
 
 static void unpack(const struct tcb_problem *problem, enum tcb_layout layout, const void *packed, void *weights)
@@ -135,10 +130,10 @@ static void unpack(const struct tcb_problem *problem, enum tcb_layout layout, co
 	const size_t n = problem->shape.n, k = problem->shape.k;
 	if (layout == TCB_LAYOUT_P || layout == TCB_LAYOUT_S || layout == TCB_LAYOUT_F)
 		qmv_plane_unpack(problem, layout, packed, weights);
-	else if (is_q4k(problem))
-		q4k_unpack(layout, n, k, packed, weights);
+	else if (layout == TCB_LAYOUT_R16)
+		tcb_lines_unpack(problem, packed, weights);
 	else
-		qmv_lines_unpack(problem, packed, weights);
+		q4k_unpack(layout, n, k, packed, weights);
 }
 
 static size_t pack_rows(enum tcb_layout layout)

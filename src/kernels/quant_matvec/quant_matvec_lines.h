@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Micro-kernels on layout r16 (quant_lines.h, quant_matvec_pack.h), one for all formats, generic
+ * Micro-kernels on layout r16 (quant_lines.h), one for all formats, generic
  * over vector width.  FORMAT is a constant after inlining.  A lane is a row: a
  * line of weights is four codes of each of 16 rows, and meets the same four
  * activations everywhere.  Sums are as in quant_matvec_native.h, but need no
@@ -127,14 +127,9 @@ SIMD_INLINE vfloat line_scale(const uint8_t *p, const struct held *held, enum tc
 	return v_from_words(format == TCB_FORMAT_Q6_K ? vi_signed_byte(sc, run % 4) : vi_unsigned_byte(sc, run % 4));
 }
 
-/*
- * The d (WHICH 0) or dmin (1) of the rows of PART of the superblock at BLOCK.  Layout r16 of q4_k has all d side by
- * side, then all dmin (quant_matvec_pack.c).
- */
-SIMD_INLINE vfloat line_d(const uint8_t *block, enum tcb_format_id format, int part, int which)
+/* The d (WHICH 0) or dmin (1) of the rows of PART of the superblock at BLOCK. */
+SIMD_INLINE vfloat line_d(const uint8_t *block, int part, int which)
 {
-	if (format == TCB_FORMAT_Q4_K)
-		return v_from_f16(block + 2 * LANES * part + 2 * QMV_ROWS * which);
 	return v_from_halves(line_at(block + VECTOR_BYTES * part, 0), which);
 }
 
@@ -219,16 +214,16 @@ SIMD_INLINE vfloat q8_block(const uint8_t *block, enum tcb_format_id format, int
 {
 	const vfloat d = v_set(x->d[0]);
 	if (has_mins(format))
-		acc = v_fnma(q8_mins(block + VECTOR_BYTES * part, x), v_mul(line_d(block, format, part, 1), d), acc);
-	return v_fma(sum, v_mul(line_d(block, format, part, 0), d), acc);
+		acc = v_fnma(q8_mins(block + VECTOR_BYTES * part, x), v_mul(line_d(block, part, 1), d), acc);
+	return v_fma(sum, v_mul(line_d(block, part, 0), d), acc);
 }
 
 SIMD_INLINE vfloat f32_block(const uint8_t *block, enum tcb_format_id format, int part, const struct qmv_x32 *x,
 			     vfloat sum, vfloat acc)
 {
 	if (has_mins(format))
-		acc = v_fnma(f32_mins(block + VECTOR_BYTES * part, x), line_d(block, format, part, 1), acc);
-	return v_fma(sum, line_d(block, format, part, 0), acc);
+		acc = v_fnma(f32_mins(block + VECTOR_BYTES * part, x), line_d(block, part, 1), acc);
+	return v_fma(sum, line_d(block, part, 0), acc);
 }
 
 /* One superblock at P of the rows of parts FIRST_PART on, TOGETHER of them, added to ACC. */

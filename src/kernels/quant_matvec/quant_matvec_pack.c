@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Packed weight layouts of the ops qXX_matvec.  Of q4k_matvec (TCB-01): R rows interleaved so that one
+ * Packed weight layouts of q4k_matvec alone (TCB-01): R rows interleaved so that one
  * 64-byte vector holds a piece of every row, scales kept as 6 bits or widened
  * to bytes.  In: Q4_K blocks as stored, rows of K/256 blocks.  Out: the group
  * blocks that quant_matvec_pack.h describes.  Packing loses nothing; unpacking gives
@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "kernels/formats.h"
-#include "kernels/quant_lines.h"
 #include "kernels/quant_matvec/quant_matvec_pack.h"
 
 enum { NIBBLE_BYTES = 128, PAIR_BYTES = 32, SCALE_BYTES = 12, ROWS_MAX = 16 };
@@ -64,8 +63,7 @@ static void pack_block(enum tcb_layout layout, const uint8_t *const source[ROWS_
 	unsigned rows = layouts[layout].rows, words = layouts[layout].wide ? 4 : 3;
 	uint8_t *scales = out + 4 * rows;
 	for (unsigned r = 0; r < rows; r++) {
-		memcpy(out + 2 * r, source[r], 2);
-		memcpy(out + 2 * rows + 2 * r, source[r] + 2, 2);
+		memcpy(out + 4 * r, source[r], 4);
 		uint8_t bytes[16];
 		if (layouts[layout].wide)
 			tcb_k_scales(source[r] + 4, bytes, bytes + 8);
@@ -88,8 +86,7 @@ static void unpack_row(enum tcb_layout layout, const uint8_t *packed, unsigned r
 	unsigned rows = layouts[layout].rows, words = layouts[layout].wide ? 4 : 3;
 	const uint8_t *scales = packed + 4 * rows;
 	uint8_t bytes[16];
-	memcpy(out, packed + 2 * r, 2);
-	memcpy(out + 2, packed + 2 * rows + 2 * r, 2);
+	memcpy(out, packed + 4 * r, 4);
 	for (unsigned w = 0; w < words; w++)
 		memcpy(bytes + 4 * w, scales + 4 * (w * rows + r), 4);
 	if (layouts[layout].wide)
@@ -112,7 +109,7 @@ void q4k_pack(enum tcb_layout layout, size_t n, size_t k, const void *weights, v
 	size_t row_bytes = blocks * Q4K_BLOCK_BYTES, group_block = q4k_layout_block_bytes(layout);
 	const uint8_t *in = weights;
 	uint8_t *out = packed;
-	assert(rows > 1 && k % Q4K_BLOCK_VALUES == 0);
+	assert(rows > 1 && layout != TCB_LAYOUT_R16 && k % Q4K_BLOCK_VALUES == 0);
 	for (size_t first = 0; first < n; first += rows)
 		for (size_t b = 0; b < blocks; b++, out += group_block) {
 			const uint8_t *source[ROWS_MAX];
@@ -128,31 +125,8 @@ void q4k_unpack(enum tcb_layout layout, size_t n, size_t k, const void *packed, 
 	size_t group_block = q4k_layout_block_bytes(layout);
 	const uint8_t *in = packed;
 	uint8_t *out = weights;
-	assert(rows > 1 && k % Q4K_BLOCK_VALUES == 0);
+	assert(rows > 1 && layout != TCB_LAYOUT_R16 && k % Q4K_BLOCK_VALUES == 0);
 	for (size_t row = 0; row < n; row++)
 		for (size_t b = 0; b < blocks; b++, out += Q4K_BLOCK_BYTES)
 			unpack_row(layout, in + (row / rows * blocks + b) * group_block, (unsigned)(row % rows), out);
-}
-
-/*
- * Pieces of a block of q6_k in the order in which kernels need them, so that they read line after line: d and two bytes
- * of zeros, the scales, then of each half of the values the high bits and the low.
- */
-static const struct tcb_lines_piece q6k_pieces[] = {
-	{ 208, 2, 0 }, { 192, 16, 4 }, { 128, 32, 20 }, { 0, 64, 52 }, { 160, 32, 116 }, { 64, 64, 148 }, { 0 },
-};
-
-static const struct tcb_lines_piece *pieces_of(const struct tcb_problem *problem)
-{
-	return problem->op->format->id == TCB_FORMAT_Q6_K ? q6k_pieces : NULL;
-}
-
-void qmv_lines_pack(const struct tcb_problem *problem, const void *weights, void *packed)
-{
-	tcb_lines_pack(problem, pieces_of(problem), weights, packed);
-}
-
-void qmv_lines_unpack(const struct tcb_problem *problem, const void *packed, void *weights)
-{
-	tcb_lines_unpack(problem, pieces_of(problem), packed, weights);
 }

@@ -1,24 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * Whole matrices of the ops qXX_matvec in layouts for CPUs.
+ * Layouts for CPUs that q4k_matvec has beside r16, which all formats and ops share (quant_lines.h).
  */
 #ifndef TCB_KERNELS_QUANT_MATVEC_PACK_H
 #define TCB_KERNELS_QUANT_MATVEC_PACK_H
 
 #include "kernels/quant_matvec/quant_matvec_layout.h"
 
-/* Layout r16 of all formats but Q4_K: lines (quant_lines.h), q6_k in pieces. */
-void qmv_lines_pack(const struct tcb_problem *problem, const void *weights, void *packed);
-void qmv_lines_unpack(const struct tcb_problem *problem, const void *packed, void *weights);
-
 /*
- * quant_matvec_pack.c: whole matrices.  Layout rR: R rows of one block position become one group block,
- *     f16 d[R]; f16 dmin[R]; scale words [3][R]; nibbles [4][R / 2][R][64 / R]
- * where word w of row r holds bytes 4w..4w+3 of its 12 scale bytes, and the nibble bytes of each 64-value pair of
- * sub-blocks are cut into pieces of 64 / R bytes, so that 64 bytes hold one piece of every row.  rRw: scale words
- * [4][R] hold the eight scales, then the eight mins, one byte each.  Group blocks follow each other along k, groups
- * along n: one call reads one strictly sequential stream.  N is padded up to the group with zero blocks in the packed
- * copy. */
+ * Layout rR: R rows of one block position become one group block,
+ *     f16 { d, dmin }[R]; scale words [3][R]; nibbles [4][R / 2][R][64 / R]
+ * which of 16 rows is r16.  Word w of row r holds bytes 4w..4w+3 of its 12 scale bytes, and the nibble bytes of each
+ * 64-value pair of sub-blocks are cut into pieces of 64 / R bytes, so that 64 bytes hold one piece of every row.  rRw:
+ * scale words [4][R] hold the eight scales, then the eight mins, one byte each.  Group blocks follow each other along
+ * k, groups along n: one call reads one strictly sequential stream.  N is padded up to the group with zero blocks in
+ * the packed copy. */
 size_t q4k_packed_bytes(enum tcb_layout layout, size_t n, size_t k);
 size_t q4k_layout_rows(enum tcb_layout layout);        /* rows in a group; 1 for native */
 size_t q4k_layout_block_bytes(enum tcb_layout layout); /* bytes of one group block */

@@ -273,9 +273,11 @@ SIMD_FROM(vfloat, v_from_words, vint, _mm256_cvtepi32_ps)
 
 SIMD_INLINE vfloat v_from_halves(vint v, int index)
 {
-	const vint low = _mm256_and_si256(_mm256_srli_epi32(v, 16 * index), _mm256_set1_epi32(65535));
-	const vint packed = _mm256_permute4x64_epi64(_mm256_packus_epi32(low, low), 0x08);
-	return _mm256_cvtph_ps(_mm256_castsi256_si128(packed));
+	/* All low halves, then all high ones: where both are asked for this is done once. */
+	const __m128i apart = _mm_setr_epi8(0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15);
+	const vint lanes = _mm256_shuffle_epi8(v, _mm256_broadcastsi128_si256(apart));
+	const vint halves = _mm256_permute4x64_epi64(lanes, 0xd8);
+	return _mm256_cvtph_ps(index ? _mm256_extracti128_si256(halves, 1) : _mm256_castsi256_si128(halves));
 }
 
 SIMD_INLINE void vi_four_words(const uint8_t *const row[LANES], size_t offset, vint out[4])

@@ -279,7 +279,11 @@ SIMD_FROM(vfloat, v_from_words, vint, _mm512_cvtepi32_ps)
 
 SIMD_INLINE vfloat v_from_halves(vint v, int index)
 {
-	return _mm512_cvtph_ps(_mm512_cvtepi32_epi16(_mm512_srli_epi32(v, (unsigned)(16 * index))));
+	/* All low halves, then all high ones: where both are asked for this is done once. */
+	const vint apart = _mm512_set_epi16(31, 29, 27, 25, 23, 21, 19, 17, 15, 13, 11, 9, 7, 5, 3, 1, 30, 28, 26, 24,
+					    22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
+	const vint halves = _mm512_permutexvar_epi16(apart, v);
+	return _mm512_cvtph_ps(index ? _mm512_extracti64x4_epi64(halves, 1) : _mm512_castsi512_si256(halves));
 }
 
 SIMD_INLINE void vi_four_words(const uint8_t *const row[LANES], size_t offset, vint out[4])
