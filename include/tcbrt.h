@@ -30,13 +30,24 @@
  * Nothing is measured unless tcbrt_tune is called.  A program with kernels of
  * its own asks for the geometry alone: tcbrt_lookup.
  *
- * Opening reads the whole database; after that nothing is read, allocated or
- * locked, but for what is stored for a GPU: there the first lookup that meets
- * an entry writes its kernel once, to see whether it is still the one that
- * was measured, which allocates and takes some milliseconds.  A lookup whose shape was tuned takes some tens of
- * nanoseconds.  One that was not falls back, and says to what and why (see enum tcbrt_source): a result is never one
- * that the stored measurements call worse than the op's default.  Entries that were measured with another version of a
- * kernel than the one in this library are stale and are not used.
+ * Opening reads the whole database, or maps the snapshot that an earlier
+ * opening left of it ("tuning.db.snapshot"), which takes a millisecond where
+ * reading 100,000 entries takes half a second.  A snapshot is a cache: it is
+ * looked at only if it is of the database as it now is, of this library and of
+ * this host; one that is stale or damaged is made again, and it may be removed
+ * at any time.  None is kept of fewer than 256 entries, nor of a database that
+ * was written to in the last moment; where the database's folder cannot be
+ * written it lies in $XDG_CACHE_HOME/tcbtune (or ~/.cache/tcbtune).
+ *
+ * After that nothing is read, allocated or locked, but for what is stored for a
+ * GPU: there the first lookup that meets an entry writes its kernel once, to see
+ * whether it is still the one that was measured, which allocates and takes some
+ * milliseconds; a fall-back may meet up to eight.  A lookup whose shape was tuned
+ * takes some tens of nanoseconds, the first of each entry some microseconds.  One
+ * that was not falls back, which takes some microseconds, and says to what and
+ * why (see enum tcbrt_source): a result is never one that the stored measurements
+ * call worse than the op's default.  Entries that were measured with another
+ * version of a kernel than the one in this library are stale and are not used.
  *
  * Threads.  Any number of threads may use one struct tcbrt at once, as long as
  * none closes it.
@@ -109,10 +120,13 @@ struct tcbrt_error {
 struct tcbrt;
 
 /*
- * Loads the database at PATH.  NULL: the file named by the environment variable TCBTUNE_DB, else
- * $XDG_DATA_HOME/tcbtune/tuning.db, else ~/.local/share/tcbtune/tuning.db.
- * On failure *OUT is NULL and ERR (which may be NULL) is filled.  Rows that cannot be read are left out, see
- * tcbrt_count.
+ * Loads the database at PATH, that one alone.  NULL: the user's, which is the file named by the environment variable
+ * TCBTUNE_DB, else $XDG_DATA_HOME/tcbtune/tuning.db, else ~/.local/share/tcbtune/tuning.db; and below it the system's,
+ * which is read only: the file named by TCBTUNE_SYSTEM_DB (empty: none), else share/tcbtune/system.db of the prefix
+ * that the library was built for.  Either may be missing, not both.  The user's entries go before the system's of the
+ * same source, unless they are passed over; what could not be read of the system's is left out, and the reason of a
+ * DEFAULT says so. On failure *OUT is NULL and ERR (which may be NULL) is filled.  Rows that cannot be read are left
+ * out, see tcbrt_count.
  */
 TCBRT_API int tcbrt_open(const char *path, struct tcbrt **out, struct tcbrt_error *err);
 
@@ -141,8 +155,8 @@ struct tcbrt_query {
 	const char *op;     /* "q4k_matvec" */
 	const char *device; /* NULL or "cpu": this host; "cpu:avx2": this host, restricted to that family and
 			     * scalar; "sm_90": a GPU of that kind, attached or not */
-	/* 0: as many as is fastest, at most the processors that this process may use (when tcbrt_open was called);
-	 * a GPU has none */
+	/* 0: as many as there are cores that this process may use (when tcbrt_open was called), or another number where
+	 * that was measured to be faster at this very shape; a GPU has none */
 	unsigned threads;
 	enum tcbrt_contract contract;
 	enum tcbrt_state state;
@@ -156,16 +170,21 @@ struct tcbrt_query {
 /*
  * Where a tuning comes from, best first.
  *
- * EXACT         The shape was tuned on this device (same processor, same number of threads; a GPU of this kind).
+ * EXACT         The shape was tuned on this device (same processor, same number of threads; a GPU of this kind), and
+ *               its measurements do not call the default faster.
  * NEAREST       Another shape was: of the shapes whose m, n and k are each within a factor of 4, the one nearest in
  *               log2(m), log2(n), log2(k).  Only winners whose measured speed-up over the default, at their own shape,
  *               is at least 1 over its whole 95 % interval.  Tiles that were as large as that shape's m, n or k become
  *               as large as this one's; the result must satisfy every constraint of the op at this shape.
  * ARCHITECTURE  The same, this shape included, from another machine of the same architecture.
- * DEFAULT       The op's default geometry, by a rule made of measurements where this build has one.
- * MODELLED      Instead of EXACT where the shape was only ranked by a model for this kind of device, never measured.
+ * DEFAULT       The op's default geometry, by a rule made of measurements where this build has one.  Also where the
+ *               shape was tuned and its own measurements call the default faster.
+ * MODELLED      Instead of the op's default, not of one by rule, where the shape was only ranked by a model for this
+ *               kind of device, never measured, and the model does not expect a loss.
  * PROVISIONAL   Instead of EXACT where the shape was measured, by a sweep that has not finished or was stopped before
- * it proved its winner: the best it had so far, which may be no better than the default.
+ *               it proved its winner: the best it had so far.
+ *
+ * What was measured with fewer threads than are asked for says nothing of the full count: it is not EXACT, nor NEAREST.
  *
  * Stale entries are passed over everywhere, and so is a geometry that breaks a constraint of the op: a database may be
  * damaged, or come from anyone.  Entries that were only modelled, and provisional ones, answer for their own shape
@@ -428,7 +447,9 @@ struct tcbrt_entry {
 	int modelled, provisional;
 	double ns, ns_lo, ns_hi;
 	double speedup, speedup_lo, speedup_hi;
-	const char *refused; /* why lookups pass this entry over ("kernel ... changed since"), or NULL */
+	const char *refused;  /* why lookups pass this entry over ("kernel ... changed since"), or NULL */
+	const char *database; /* the file that it is from */
+	int is_system;        /* which is the system's */
 };
 
 /* Calls EACH for every entry, ordered by op, device and shape, until it returns nonzero; returns what it returned. */

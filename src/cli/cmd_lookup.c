@@ -21,7 +21,7 @@ static const struct cli_option options[] = {
 	  .kind = CLI_COUNT,
 	  .offset = offsetof(struct lookup_args, threads),
 	  .fallback = "0",
-	  .note = "as many as is fastest",
+	  .note = "all cores, or fewer where that was measured to be faster",
 	  .help = "threads that the kernel may use" },
 	{ .name = "shape",
 	  .argument = "MxNxK",
@@ -118,7 +118,8 @@ const struct cli_command cli_command_lookup = {
 		"architecture (the "
 		"same, from another machine of this kind), default, or, for a GPU, modelled (ranked by a model, never "
 		"measured); provisional is the best so far of a sweep that has not held its finals, of a shard, "
-		"or of merged sweeps that did not know each other.",
+		"or of merged sweeps that did not know each other. Without --db the system's database "
+		"(TCBTUNE_SYSTEM_DB) lies below the user's, and the reason says where it answers.",
 	.examples = "  tcbtune lookup --op @OP --shape 1x4096x4096 --json\n",
 	.options = options,
 	.args_bytes = sizeof(struct lookup_args),

@@ -10,22 +10,31 @@
 
 #include "cli/emit.h"
 
-/* MISSING gets the line about a database that is not there, else "". */
+/* MISSING gets the line about a database that is not there, else "".  With --db that file alone is read, else the
+ * system's database lies below the user's. */
 static enum tcb_status open_results(const char *option, struct tcbrt **out, char missing[TCBRT_REASON_MAX],
 				    struct tcb_error *err)
 {
-	char path[CLI_PATH_MAX];
 	struct tcbrt_error failure;
 	int code;
 
 	missing[0] = '\0';
-	TCB_TRY(tcb_db_path(option, TCB_DB_READ, path, sizeof path, err));
-	code = tcbrt_open(path, out, &failure);
+	code = tcbrt_open(option, out, &failure);
 	if (code == TCBRT_E_NOT_FOUND) {
 		snprintf(missing, TCBRT_REASON_MAX, "%.*s", TCBRT_REASON_MAX - 1, failure.message);
 		code = tcbrt_open_empty(out, &failure);
 	}
 	return code == TCBRT_OK ? TCB_OK : tcb_fail(err, (enum tcb_status)code, "%s", failure.message);
+}
+
+/* What is not there goes before what was answered without it. */
+static void say_missing(const char *missing, char reason[TCBRT_REASON_MAX])
+{
+	const char *kind = strstr(reason, "this is ");
+	char both[2 * TCBRT_REASON_MAX];
+
+	snprintf(both, sizeof both, "%s; %s", missing, kind ? kind : reason);
+	snprintf(reason, TCBRT_REASON_MAX, "%.*s", TCBRT_REASON_MAX - 1, both);
 }
 
 static enum tcbrt_contract contract_of(enum tcb_contract contract)
@@ -88,6 +97,6 @@ enum tcb_status cli_tuned_find(const struct cli_query *query, const struct tcb_p
 	if (code != TCBRT_OK)
 		return tcb_fail(err, (enum tcb_status)code, "%s", out->reason);
 	if (missing[0])
-		memcpy(out->reason, missing, sizeof missing);
+		say_missing(missing, out->reason);
 	return TCB_OK;
 }

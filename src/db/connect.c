@@ -12,7 +12,8 @@
  * randomised back-off.
  *
  * A reader that may not write (a read-only folder or disk) cannot keep WAL's
- * shared index; it opens the file as immutable if no log is left beside it.
+ * shared index; it opens the file as immutable if no log is left beside it.  The
+ * system's database is opened so at once: nobody is to find files of ours there.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -72,7 +73,7 @@ static enum tcb_status check_path(const char *path, enum tcb_db_mode mode, struc
 	}
 	if (errno != ENOENT)
 		return tcb_fail(err, TCB_E_IO, "%s: %s: use --db with another file", path, strerror(errno));
-	if (mode == TCB_DB_READ)
+	if (mode != TCB_DB_WRITE)
 		return tcb_fail(err, TCB_E_NOT_FOUND,
 				"%s: there is no such database: `tcbtune sweep` makes one, or give --db", path);
 	snprintf(folder, sizeof(folder), "%s", path);
@@ -129,10 +130,18 @@ static int log_is_empty(const char *path)
 	return stat(log, &info) != 0 || info.st_size == 0;
 }
 
-static enum tcb_status open_for_reading(struct tcb_db *db, struct tcb_error *err)
+static int connect_immutable(struct tcb_db *db)
 {
 	char uri[2048];
-	int rc = connect_to(db, db->path, SQLITE_OPEN_READWRITE);
+
+	immutable_uri(db->path, uri);
+	return connect_to(db, uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
+}
+
+static enum tcb_status open_for_reading(struct tcb_db *db, struct tcb_error *err)
+{
+	const int is_immutable = db->mode == TCB_DB_READ_SYSTEM && log_is_empty(db->path);
+	int rc = is_immutable ? connect_immutable(db) : connect_to(db, db->path, SQLITE_OPEN_READWRITE);
 
 	/* Without write access SQLite has opened it read-only, and the WAL index may be out of reach. */
 	if ((rc & 0xff) == SQLITE_CANTOPEN || (rc & 0xff) == SQLITE_READONLY) {
@@ -145,8 +154,7 @@ static enum tcb_status open_for_reading(struct tcb_db *db, struct tcb_error *err
 				"%s: its folder is read-only and %s-wal holds results that were not merged yet: "
 				"copy both files to a writable folder and use --db there",
 				db->path, db->path);
-		immutable_uri(db->path, uri);
-		rc = connect_to(db, uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
+		rc = connect_immutable(db);
 	}
 	if (rc != SQLITE_OK)
 		return tcb_db_fail(db, rc, "opening it", err);

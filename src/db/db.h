@@ -19,7 +19,9 @@
 
 struct tcb_db;
 
-enum tcb_db_mode { TCB_DB_READ, TCB_DB_WRITE }; /* WRITE creates and migrates; READ never changes the file */
+/* WRITE creates and migrates; READ never changes the contents; READ_SYSTEM writes nothing at all beside the file
+ * either, unless a log was left there. */
+enum tcb_db_mode { TCB_DB_READ, TCB_DB_WRITE, TCB_DB_READ_SYSTEM };
 
 /*
  * Opens PATH.  Errors say what to do: not a database, another application's database, a schema newer than this build
@@ -37,6 +39,10 @@ size_t tcb_db_unreadable(const struct tcb_db *db, const char **first_out);
  * default. */
 enum tcb_status tcb_db_path(const char *option, enum tcb_db_mode mode, char *out, size_t capacity,
 			    struct tcb_error *err);
+
+/* The database that belongs to the installation, below the user's: TCBTUNE_SYSTEM_DB, else tcbtune/system.db in the
+ * data folder of the prefix.  0: none (the variable is empty, or there is no such file and nobody asked for it). */
+int tcb_db_system_path(char *out, size_t capacity);
 
 /* What one sweep is, for the rows device, build, op, problem and sweep. */
 struct tcb_sweep_record {

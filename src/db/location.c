@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
  * Where the database is: the option, else TCBTUNE_DB, else the user's data
- * folder as the XDG base directory specification has it.
+ * folder as the XDG base directory specification has it; and where the system's
+ * is, which is below it.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "db/db.h"
 
@@ -62,4 +64,13 @@ enum tcb_status tcb_db_path(const char *option, enum tcb_db_mode mode, char *out
 		return tcb_fail(err, TCB_E_USAGE,
 				"no place for the database: give --db, or set TCBTUNE_DB, XDG_DATA_HOME or HOME");
 	return mode == TCB_DB_WRITE ? make_folders(out, err) : TCB_OK;
+}
+
+int tcb_db_system_path(char *out, size_t capacity)
+{
+	const char *variable = getenv("TCBTUNE_SYSTEM_DB");
+
+	if (variable)
+		return *variable && copy_path(out, capacity, NULL, variable, "") == TCB_OK;
+	return copy_path(out, capacity, NULL, TCB_SYSTEM_DB, "") == TCB_OK && access(out, F_OK) == 0;
 }

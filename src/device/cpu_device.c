@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cgroup.h"
 #include "base/cpu_identity.h"
 #include "device/cpu_topology.h"
 #include "device/device.h"

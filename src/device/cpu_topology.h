@@ -28,8 +28,4 @@ struct tcb_cpu_order {
  */
 void tcb_cpu_order(hwloc_topology_t topology, hwloc_const_cpuset_t allowed, struct tcb_cpu_order *out);
 
-/* cgroup.c: processors' worth of time that the control groups of this process grant (cgroup v2 cpu.max), rounded up;
- * 0 if they set no limit.  MEMBERSHIP is /proc/self/cgroup, MOUNT /sys/fs/cgroup. */
-unsigned tcb_cgroup_cpu_limit(const char *membership, const char *mount);
-
 #endif

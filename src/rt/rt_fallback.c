@@ -2,9 +2,10 @@
  *
  * What to answer where the shape was not tuned (SPEC section 9): nearest shape
  * on this device (of a GPU: on its kind), the same on another machine of this
- * architecture, the op's default.  tcbrt.h says which entries qualify and how a
- * geometry is carried over to another shape.  One scan over the entries of the op; the few nearest
- * of each kind are then held against the op's constraints, nearest first.
+ * architecture, the default by rule, what a model ranked best, the op's default.
+ * tcbrt.h says which entries qualify and how a geometry is carried over to
+ * another shape.  The trees of the groups (rt_points.c) give the few nearest of
+ * each kind, which are then held against the op's constraints, nearest first.
  */
 #include <math.h>
 #include <stdio.h>
@@ -14,87 +15,112 @@
 #include "rt/runtime.h"
 
 enum {
-	NEAR_MAX = 8,  /* how many of the nearest are tried; the next ones are hardly near */
-	NEAR_LOG2 = 2, /* each dimension within a factor of 4 */
-	PHRASE_MAX = 160
+	NEAR_MAX = 8, /* how many of the nearest are tried; the next ones are hardly near */
+	PHRASE_MAX = 224
 };
 
 struct near {
-	const struct rt_entry *entry[NEAR_MAX];
-	float distance[NEAR_MAX];
+	struct {
+		const struct rt_layer *layer;
+		struct rt_point point;
+		float distance;
+	} of[NEAR_MAX];
 	unsigned count;
+	const struct rt_layer *layer; /* that is being searched */
+	float far;                    /* from there on nothing is of use */
 };
 
 struct asking {
 	const struct tcbrt *rt;
 	const struct rt_key *key;
+	const struct rt_exact *exact;
 	const struct tcb_op *op;
 	struct tcb_problem problem;
-	struct near near[2]; /* on this device, on others of its architecture */
-	unsigned stored;     /* entries of this op, contract, state, device and threads, whatever their shape */
+	struct near own, kin; /* on this device, on others of its architecture */
+	size_t stored;        /* entries of this op, contract, state, device and threads, whatever their shape */
 	char missing[PHRASE_MAX];
 };
 
-/* Distance in log2 of the dimensions, or -1 if one is too far. */
-static float distance(const struct rt_entry *entry, float log_m, float log_n, float log_k)
+/* Keeps the nearest; at the same distance the user's, then the faster. */
+static void near_add(void *ctx, const struct rt_point *point, float distance)
 {
-	float dm = fabsf(entry->log_m - log_m), dn = fabsf(entry->log_n - log_n), dk = fabsf(entry->log_k - log_k);
-
-	if (dm > NEAR_LOG2 || dn > NEAR_LOG2 || dk > NEAR_LOG2)
-		return -1;
-	return sqrtf(dm * dm + dn * dn + dk * dk);
-}
-
-/* Keeps the nearest; at the same distance the faster, which matters where the number of threads is left open. */
-static void near_add(struct near *near, const struct rt_entry *entry, float far)
-{
+	struct near *near = ctx;
 	unsigned at = near->count;
 
-	while (at > 0 && (near->distance[at - 1] > far ||
-			  (near->distance[at - 1] == far && near->entry[at - 1]->ns.median > entry->ns.median)))
+	while (at > 0 && (near->of[at - 1].distance > distance ||
+			  (near->of[at - 1].distance == distance && near->of[at - 1].layer == near->layer &&
+			   near->of[at - 1].point.ns > point->ns)))
 		at--;
 	if (at == NEAR_MAX)
 		return;
 	if (near->count < NEAR_MAX)
 		near->count++;
-	for (unsigned i = near->count - 1; i > at; i--) {
-		near->entry[i] = near->entry[i - 1];
-		near->distance[i] = near->distance[i - 1];
-	}
-	near->entry[at] = entry;
-	near->distance[at] = far;
+	memmove(&near->of[at + 1], &near->of[at], (near->count - 1 - at) * sizeof(near->of[0]));
+	near->of[at].layer = near->layer;
+	near->of[at].point = *point;
+	near->of[at].distance = distance;
+	if (near->count == NEAR_MAX)
+		near->far = near->of[NEAR_MAX - 1].distance;
 }
 
-static void scan(struct asking *asking)
+static int compare_group(const struct rt_group *group, const struct rt_key *key)
 {
-	const struct tcbrt *rt = asking->rt;
-	const struct rt_key *key = asking->key;
-	const struct rt_device *device = &rt->devices[key->device];
-	float log_m = log2f((float)key->m), log_n = log2f((float)key->n), log_k = key->k ? log2f((float)key->k) : 0;
+	const uint64_t left[] = { group->op, group->contract, group->state, group->threads, group->has_k };
+	const uint64_t right[] = { key->op, key->contract, key->state, key->threads, key->k != 0 };
 
-	for (uint32_t i = rt->ops[key->op].begin; i < rt->ops[key->op].end; i++) {
-		const struct rt_entry *entry = &rt->entries[i];
-		const struct rt_device *other = &rt->devices[entry->key.device];
-		int is_kin = strcmp(device->name, other->name) == 0;
-		int is_own = entry->key.device == key->device || (is_kin && device->is_gpu);
-		float far;
+	for (size_t i = 0; i < sizeof(left) / sizeof(left[0]); i++)
+		if (left[i] != right[i])
+			return left[i] < right[i] ? -1 : 1;
+	return 0;
+}
 
-		if (entry->key.op != key->op || entry->key.contract != key->contract ||
-		    entry->key.state != key->state ||
-		    (key->threads ? entry->key.threads != key->threads : entry->key.threads > rt->processors) ||
-		    (entry->key.k == 0) != (key->k == 0))
-			continue;
-		if (!is_own && (!is_kin || strcmp(device->arch, other->arch) != 0))
-			continue;
-		asking->stored += (unsigned)is_own;
-		/* Written so that a NaN does not pass. */
-		if ((entry->refusal != RT_FINE && entry->refusal != RT_UNSEEN) || entry->modelled ||
-		    entry->provisional || !(entry->speedup.lo >= 1))
-			continue;
-		far = distance(entry, log_m, log_n, log_k);
-		if (far >= 0)
-			near_add(&asking->near[is_own ? 0 : 1], entry, far);
+/* The first group that is not before KEY: they are sorted so, then by device. */
+static uint32_t first_group(const struct rt_image *image, const struct rt_key *key)
+{
+	uint32_t begin = 0, end = image->group_count;
+
+	while (begin < end) {
+		const uint32_t middle = begin + (end - begin) / 2;
+
+		if (compare_group(&image->groups[middle], key) < 0)
+			begin = middle + 1;
+		else
+			end = middle;
 	}
+	return begin;
+}
+
+static void search_layer(struct asking *asking, const struct rt_layer *layer, const float at[RT_AXES])
+{
+	const struct rt_image *image = &layer->image;
+	struct rt_key stored = *asking->key;
+
+	stored.op = layer->ops[stored.op];
+	if (stored.op == RT_NONE)
+		return;
+	for (uint32_t i = first_group(image, &stored);
+	     i < image->group_count && compare_group(&image->groups[i], &stored) == 0; i++) {
+		const struct rt_group *group = &image->groups[i];
+		const struct rt_relation *relation = &layer->relations[group->device];
+		struct near *near = relation->is_own ? &asking->own : &asking->kin;
+
+		if (relation->device != asking->key->device || (!relation->is_own && !relation->is_kin))
+			continue;
+		if (relation->is_own)
+			asking->stored += group->stored;
+		near->layer = layer;
+		rt_points_near(image, group, at, &near->far, near_add, near);
+	}
+}
+
+static void search(struct asking *asking)
+{
+	const struct rt_key *key = asking->key;
+	const float at[RT_AXES] = { log2f((float)key->m), log2f((float)key->n), key->k ? log2f((float)key->k) : 0 };
+
+	asking->own.far = asking->kin.far = INFINITY;
+	for (unsigned i = 0; i < asking->rt->layer_count; i++)
+		search_layer(asking, &asking->rt->layers[i], at);
 }
 
 static int is_legal(const struct asking *asking, const struct tcb_geometry *geometry, unsigned threads)
@@ -117,40 +143,58 @@ static void fill(struct tcbrt_tuning *out, enum tcbrt_source source, const struc
 	snprintf(out->variant, sizeof(out->variant), "%s", variant ? variant->name : "");
 }
 
+/* The geometry of FOUND at this shape, and its kernel, which must be the one that was measured; NULL: it does not fit.
+ */
+static const struct tcb_variant *carry_over(const struct asking *asking, const struct rt_found *found,
+					    struct tcb_geometry *geometry)
+{
+	const struct rt_entry *entry = found->entry;
+	const struct tcb_shape tuned = { (size_t)entry->key.m, (size_t)entry->key.n, (size_t)entry->key.k };
+	const struct tcb_variant *variant;
+
+	*geometry = entry->geometry;
+	tcb_geometry_carry_over(geometry, &tuned, &asking->problem.shape);
+	if (!is_legal(asking, geometry, entry->key.threads)) {
+		*geometry = entry->geometry;
+		if (!is_legal(asking, geometry, entry->key.threads))
+			return NULL;
+	}
+	/* The tiles of registers may have been carried over too. */
+	variant = tcb_variant_find(asking->op, asking->problem.contract, geometry);
+	return variant && strcmp(variant->name, rt_entry_texts(found).variant) == 0 ? variant : NULL;
+}
+
 /* Takes the nearest of NEAR that is legal here; 0 if none is. */
 static int take_nearest(const struct asking *asking, const struct near *near, enum tcbrt_source source,
 			struct tcbrt_tuning *out)
 {
 	for (unsigned i = 0; i < near->count; i++) {
-		const struct rt_entry *entry = near->entry[i];
-		struct tcb_geometry geometry;
-		struct tcb_shape tuned = { entry->key.m, entry->key.n, entry->key.k };
+		const struct rt_image *image = &near->of[i].layer->image;
+		const uint32_t index = near->of[i].point.entry;
+		struct rt_found found = { near->of[i].layer, NULL };
 		const struct tcb_variant *variant;
+		struct tcb_geometry geometry;
+		struct tcb_shape tuned;
 		char shape[TCB_SHAPE_TEXT_MAX];
 
-		if (rt_refusal(asking->rt, entry) != RT_FINE)
+		if (index >= image->entry_count)
 			continue;
-		geometry = entry->geometry;
-		tcb_geometry_carry_over(&geometry, &tuned, &asking->problem.shape);
-		if (!is_legal(asking, &geometry, entry->key.threads)) {
-			geometry = entry->geometry;
-			if (!is_legal(asking, &geometry, entry->key.threads))
-				continue;
-		}
-		/* The tiles of registers may have been carried over too: only to a kernel that was measured. */
-		variant = tcb_variant_find(asking->op, asking->problem.contract, &geometry);
-		if (!variant || strcmp(variant->name, asking->rt->strings + entry->variant) != 0)
+		found.entry = &image->entries[index];
+		if (rt_refusal(asking->rt, &found) != RT_FINE || !(variant = carry_over(asking, &found, &geometry)))
 			continue;
-		fill(out, source, &geometry, variant, entry->key.threads);
+		tuned = (struct tcb_shape){ (size_t)found.entry->key.m, (size_t)found.entry->key.n,
+					    (size_t)found.entry->key.k };
+		fill(out, source, &geometry, variant, found.entry->key.threads);
 		out->tuned_m = tuned.m;
 		out->tuned_n = tuned.n;
 		out->tuned_k = tuned.k;
 		tcb_shape_print(&tuned, shape);
-		snprintf(out->reason, sizeof(out->reason),
-			 "%s; %s of %s, where it is %.2f x the default (at least %.2f)", asking->missing,
-			 source == TCBRT_SOURCE_NEAREST ? "the nearest winner is that"
-							: "another machine of this architecture has that",
-			 shape, entry->speedup.median, entry->speedup.lo);
+		(void)snprintf(out->reason, sizeof(out->reason),
+			       "%s; %s of %s%s, where it is %.2f x the default (at least %.2f)", asking->missing,
+			       source == TCBRT_SOURCE_NEAREST ? "the nearest winner is that"
+							      : "another machine of this architecture has that",
+			       shape, found.layer->is_system ? " (system database)" : "", found.entry->speedup.median,
+			       found.entry->speedup.lo);
 		return 1;
 	}
 	return 0;
@@ -169,64 +213,115 @@ static int refuse(const struct asking *asking, const char *why, struct tcbrt_tun
 	return TCBRT_E_NOT_FOUND;
 }
 
+/* What a model ranked best is taken where no rule was measured; not where it expects a loss. */
+static int take_modelled(const struct asking *asking, struct tcbrt_tuning *out)
+{
+	const struct rt_found *model = &asking->exact->model;
+
+	if (!model->layer || !(model->entry->speedup.median >= 1))
+		return 0;
+	out->source = TCBRT_SOURCE_MODELLED;
+	rt_tuning_stored(out, model);
+	(void)snprintf(out->reason, sizeof(out->reason),
+		       "ranked by a model at this shape for this device%s, never measured",
+		       model->layer->is_system ? " (system database)" : "");
+	return 1;
+}
+
+static const char *say_why_default(const struct asking *asking)
+{
+	if (asking->rt->layer_count == 0)
+		return "no database is loaded";
+	if (asking->exact->slower.layer)
+		return "nothing that was tried there is faster than the default";
+	if (asking->own.count + asking->kin.count)
+		return "winners of near shapes do not fit this one";
+	if (asking->stored)
+		return "no winner of a shape within a factor of 4 is surely better than the default";
+	if (asking->rt->devices[asking->key->device].is_gpu)
+		return "nothing else is stored for this op, contract and state on such a GPU";
+	return "nothing else is stored for this op, contract, state and number of threads here";
+}
+
 static int take_default(const struct asking *asking, struct tcbrt_tuning *out)
 {
-	const struct rt_device *device = &asking->rt->devices[asking->key->device];
-	struct tcb_target target = device->target;
-	unsigned near = asking->near[0].count + asking->near[1].count;
+	struct tcb_target target = asking->rt->devices[asking->key->device].target;
 	const struct tcb_default_rule *rule;
 	struct tcb_geometry geometry;
 	char why[TCB_WHY_MAX];
+	int is_there;
 
-	target.threads = device->is_gpu ? 0 : asking->key->threads ? asking->key->threads : asking->rt->cores;
+	target.threads = asking->key->threads;
 	rule = tcb_default_geometry(&asking->problem, &target, &geometry);
-	if (!rt_is_legal(asking->op, &asking->problem, &target, &geometry, why))
+	is_there = rt_is_legal(asking->op, &asking->problem, &target, &geometry, why);
+	if ((!rule || !is_there) && take_modelled(asking, out))
+		return TCBRT_OK;
+	if (!is_there)
 		return refuse(asking, why, out);
 	fill(out, TCBRT_SOURCE_DEFAULT, &geometry, tcb_variant_find(asking->op, asking->problem.contract, &geometry),
 	     target.threads);
-	snprintf(out->reason, sizeof(out->reason), "%s; %s: this is %s", asking->missing,
-		 near             ? "winners of near shapes do not fit this one"
-		 : asking->stored ? "no winner of a shape within a factor of 4 is surely better than the default"
-		 : device->is_gpu ? "nothing else is stored for this op, contract and state on such a GPU"
-				  : "nothing else is stored for this op, contract, state and number of threads here",
-		 rule ? "the default by rule" : "the op's default");
+	(void)snprintf(out->reason, sizeof(out->reason), "%s; %s%s%s: this is %s", asking->missing,
+		       say_why_default(asking), asking->rt->left_out[0] ? "; " : "", asking->rt->left_out,
+		       rule ? "the default by rule" : "the op's default");
 	return TCBRT_OK;
 }
 
 /* What stands in the way of an exact answer. */
-static void say_missing(struct asking *asking, const struct rt_entry *exact)
+static void say_missing(struct asking *asking)
 {
 	const struct rt_device *device = &asking->rt->devices[asking->key->device];
-	const enum rt_refusal refusal = exact ? rt_refusal(asking->rt, exact) : RT_FINE;
+	const struct rt_exact *exact = asking->exact;
+	const size_t room = sizeof(asking->missing);
+	const unsigned threads = exact->other_threads;
 	char shape[TCB_SHAPE_TEXT_MAX];
 
 	tcb_shape_print(&asking->problem.shape, shape);
-	if (exact)
-		snprintf(asking->missing, sizeof(asking->missing), "the entry for %s is %s (%s)", shape,
-			 refusal == RT_OTHER_KERNEL ? "stale" : "not used", rt_refusal_text(refusal));
+	if (exact->slower.layer)
+		(void)snprintf(asking->missing, room, "the best entry for %s is %.2f x the default", shape,
+			       exact->slower.entry->speedup.median);
+	else if (exact->model.layer)
+		(void)snprintf(asking->missing, room, "%s was only ranked by a model for %s, never measured", shape,
+			       device->is_gpu ? device->name : "this device");
+	else if (exact->refused.layer) {
+		const enum rt_refusal refusal = rt_refusal(asking->rt, &exact->refused);
+
+		(void)snprintf(asking->missing, room, "the entry for %s is %s (%s)", shape,
+			       refusal == RT_OTHER_KERNEL ? "stale" : "not used", rt_refusal_text(refusal));
+	} else if (exact->is_damaged)
+		(void)snprintf(asking->missing, room, "what may be the entry for %s is not used (%s)", shape,
+			       rt_refusal_text(RT_DAMAGED));
+	else if (threads)
+		(void)snprintf(asking->missing, room, "%s was measured with %u thread%s only; this is for %u", shape,
+			       threads, threads == 1 ? "" : "s", asking->key->threads);
 	else
-		snprintf(asking->missing, sizeof(asking->missing), "%s was not tuned on %s", shape,
-			 device->is_gpu ? device->name : "this device");
+		(void)snprintf(asking->missing, room, "%s was not tuned on %s", shape,
+			       device->is_gpu ? device->name : "this device");
 }
 
-int rt_fallback(const struct tcbrt *rt, const struct rt_key *key, const struct rt_entry *exact,
+int rt_fallback(const struct tcbrt *rt, const struct rt_key *open, const struct rt_exact *exact,
 		struct tcbrt_tuning *out)
 {
-	struct asking asking = { .rt = rt, .key = key, .op = rt->ops[key->op].op };
-	struct tcb_shape shape = { key->m, key->n, key->k };
+	struct rt_key key = *open;
+	struct asking asking = { .rt = rt, .key = &key, .exact = exact, .op = rt->ops[key.op].op };
+	struct tcb_shape shape = { (size_t)key.m, (size_t)key.n, (size_t)key.k };
 	struct tcb_error err;
 	enum tcb_status status;
 
 	memset(out, 0, sizeof(*out));
-	status = tcb_problem_init(asking.op, (enum tcb_contract)key->contract, &shape, &asking.problem, &err);
+	status = tcb_problem_init(asking.op, (enum tcb_contract)key.contract, &shape, &asking.problem, &err);
 	if (status != TCB_OK) {
-		snprintf(out->reason, sizeof(out->reason), "%.*s", TCBRT_REASON_MAX - 1, err.message);
+		(void)snprintf(out->reason, sizeof(out->reason), "%.*s", TCBRT_REASON_MAX - 1, err.message);
 		return (int)status;
 	}
-	say_missing(&asking, exact);
-	scan(&asking);
-	if (take_nearest(&asking, &asking.near[0], TCBRT_SOURCE_NEAREST, out) ||
-	    take_nearest(&asking, &asking.near[1], TCBRT_SOURCE_ARCHITECTURE, out))
-		return TCBRT_OK;
+	if (key.threads == 0 && !rt->devices[key.device].is_gpu)
+		key.threads = rt->cores;
+	say_missing(&asking);
+	/* Where the default was measured to be better than the best, a guess is not better either. */
+	if (!exact->slower.layer) {
+		search(&asking);
+		if (take_nearest(&asking, &asking.own, TCBRT_SOURCE_NEAREST, out) ||
+		    take_nearest(&asking, &asking.kin, TCBRT_SOURCE_ARCHITECTURE, out))
+			return TCBRT_OK;
+	}
 	return take_default(&asking, out);
 }

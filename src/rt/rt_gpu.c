@@ -29,7 +29,6 @@ uint32_t rt_gpu_devices(struct rt_device *out, uint32_t capacity)
 		memcpy(out[count].name, gpu.device.name, sizeof(out->name));
 		memcpy(out[count].key, gpu.device.key, sizeof(out->key));
 		memcpy(out[count].arch, gpu.device.arch, sizeof(out->arch));
-		memcpy(out[count].model, gpu.device.model, sizeof(out->model));
 		out[count].is_gpu = 1;
 		out[count++].target = gpu.device.target;
 	}

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
  * This host: its CPU devices, keyed as the tuner keys them, and the processors
- * that this process may use, counted through the affinity mask and the
- * kernel's list of sibling hardware threads.
+ * that this process may use, counted through the affinity mask, the kernel's
+ * list of sibling hardware threads and the control group's quota, as
+ * src/device counts the threads of a sweep.
  */
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cgroup.h"
 #include "base/cpu_identity.h"
 #include "rt/runtime.h"
 
@@ -18,8 +20,6 @@ static void add_device(struct rt_device *out, const struct tcb_device *host, con
 	snprintf(out->name, sizeof(out->name), "%s", name);
 	memcpy(out->key, host->key, sizeof(out->key));
 	memcpy(out->arch, host->arch, sizeof(out->arch));
-	memcpy(out->model, host->model, sizeof(out->model));
-	out->is_this_host = 1;
 	out->target = host->target;
 	out->target.isa_mask = isa_mask;
 }
@@ -75,6 +75,7 @@ static int is_first_of_core(int cpu, const cpu_set_t *allowed)
 void rt_host_processors(unsigned *processors_out, unsigned *cores_out)
 {
 	cpu_set_t allowed;
+	unsigned granted;
 
 	*processors_out = *cores_out = 1;
 	if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0)
@@ -88,4 +89,7 @@ void rt_host_processors(unsigned *processors_out, unsigned *cores_out)
 	}
 	if (*cores_out == 0)
 		*cores_out = *processors_out;
+	granted = tcb_cgroup_cpu_limit("/proc/self/cgroup", "/sys/fs/cgroup");
+	if (granted && granted < *cores_out)
+		*cores_out = granted;
 }

@@ -1,31 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * The lookup: names become numbers, one probe of the table, and a copy of the
- * entry.  Whatever is not an exact hit goes to rt_fallback.c.
+ * The lookup: names become numbers, a probe of each layer's table, and a copy of
+ * the entry.  Whatever is not an exact hit goes to rt_fallback.c.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "rt/runtime.h"
-
-static uint32_t find_op(const struct tcbrt *rt, const char *name)
-{
-	for (uint32_t i = 0; i < rt->op_count; i++)
-		if (strcmp(rt->ops[i].name, name) == 0)
-			return i;
-	return RT_NONE;
-}
-
-/* A CPU device of this host, which are the first, or the first GPU of that kind. */
-static uint32_t find_device(const struct tcbrt *rt, const char *name)
-{
-	if (!name)
-		return 0;
-	for (uint32_t i = 0; i < rt->device_count; i++)
-		if ((i < rt->host_device_count || rt->devices[i].is_gpu) && strcmp(rt->devices[i].name, name) == 0)
-			return i;
-	return RT_NONE;
-}
 
 static int fail(struct tcbrt_tuning *out, int code, const char *what, const char *name, const char *advice)
 {
@@ -34,55 +15,33 @@ static int fail(struct tcbrt_tuning *out, int code, const char *what, const char
 	return code;
 }
 
-static void copy_exact(const struct tcbrt *rt, const struct rt_entry *entry, struct tcbrt_tuning *out)
+static const char *source_of(const struct rt_found *found, enum tcbrt_source *source_out)
 {
-	static const char measured[] = "measured at this shape on this device";
-	static const char modelled[] = "ranked by a model at this shape for this device, never measured";
-	static const char provisional[] = "provisional: the best so far at this shape on this device, of a sweep that "
-					  "has not held its finals, a shard or a merge; tcbtune sweep replaces it";
-	int threads = entry->geometry.knob[TCB_KNOB_THREADS];
+	static const char *const reasons[2][2] = {
+		{ "measured at this shape on this device", "measured at this shape on this device (system database)" },
+		{ "provisional: the best so far at this shape on this device, of a sweep that has not held its finals, "
+		  "a shard or a merge; tcbtune sweep replaces it",
+		  "provisional: the best so far at this shape on this device (system database), of a sweep that has "
+		  "not "
+		  "held its finals, a shard or a merge; tcbtune sweep replaces it" },
+	};
 
-	out->source = entry->modelled      ? TCBRT_SOURCE_MODELLED
-		      : entry->provisional ? TCBRT_SOURCE_PROVISIONAL
-					   : TCBRT_SOURCE_EXACT;
-	out->modelled = entry->modelled;
-	out->provisional = entry->provisional;
-	out->threads = threads > 0 ? (unsigned)threads : entry->key.threads;
-	rt_tuning_geometry(out, &entry->geometry);
-	out->expected_ns = entry->ns.median;
-	out->speedup = entry->speedup.median;
-	out->speedup_lo = entry->speedup.lo;
-	out->tuned_m = entry->key.m;
-	out->tuned_n = entry->key.n;
-	out->tuned_k = entry->key.k;
-	memcpy(out->geometry, rt->strings + entry->text, entry->text_length + 1u);
-	memcpy(out->variant, rt->strings + entry->variant, entry->variant_length + 1u);
-	if (entry->modelled)
-		memcpy(out->reason, modelled, sizeof(modelled));
-	else if (entry->provisional)
-		memcpy(out->reason, provisional, sizeof(provisional));
-	else
-		memcpy(out->reason, measured, sizeof(measured));
+	*source_out = found->entry->provisional ? TCBRT_SOURCE_PROVISIONAL : TCBRT_SOURCE_EXACT;
+	return reasons[found->entry->provisional][found->layer->is_system];
 }
 
-/* The entry of KEY on any GPU of its device's kind: one that is not refused before others, then what is proven best. */
-static const struct rt_entry *find_on_gpu(const struct tcbrt *rt, struct rt_key key)
+static void copy_exact(const struct tcbrt *rt, const struct rt_key *key, const struct rt_found *found,
+		       struct tcbrt_tuning *out)
 {
-	const char *name = rt->devices[key.device].name;
-	const struct rt_entry *best = NULL;
+	const char *reason = source_of(found, &out->source);
+	const unsigned threads = found->entry->key.threads;
 
-	for (uint32_t i = rt->host_device_count; i < rt->device_count; i++) {
-		const struct rt_entry *entry;
-
-		if (!rt->devices[i].is_gpu || strcmp(rt->devices[i].name, name) != 0)
-			continue;
-		key.device = i;
-		entry = rt_table_find(rt, &key);
-		if (entry && (!best || (rt_refusal(rt, entry) == RT_FINE &&
-					(rt_refusal(rt, best) != RT_FINE || rt_proof(best) < rt_proof(entry)))))
-			best = entry;
-	}
-	return best;
+	rt_tuning_stored(out, found);
+	if (key->threads == 0 && threads != 0 && threads != rt->cores)
+		(void)snprintf(out->reason, sizeof(out->reason), "%s; %u thread%s measured to be faster than %u",
+			       reason, threads, threads == 1 ? " was" : "s were", rt->cores);
+	else
+		memcpy(out->reason, reason, strlen(reason) + 1);
 }
 
 /* Names and numbers of QUERY as a key, or a code and OUT's reason. */
@@ -91,12 +50,12 @@ static int make_key(const struct tcbrt *rt, const struct tcbrt_query *query, str
 {
 	const struct tcb_op *op;
 
-	key->op = find_op(rt, query->op);
-	if (key->op == RT_NONE || !rt->ops[key->op].op)
+	key->op = rt_op_find(rt, query->op);
+	if (key->op == RT_NONE)
 		return fail(out, TCBRT_E_NOT_FOUND, "this library has no op", query->op,
 			    "see `tcbtune ops`, or upgrade libtcbrt");
 	op = rt->ops[key->op].op;
-	key->device = find_device(rt, query->device);
+	key->device = query->device ? rt_device_find(rt, query->device) : 0;
 	if (key->device == RT_NONE && rt_is_gpu_name(query->device))
 		return fail(out, TCBRT_E_NOT_FOUND, "nothing is recorded or stored for", query->device,
 			    "see `tcbtune devices`, or run `tcbtune sweep` on it");
@@ -125,7 +84,7 @@ static int make_key(const struct tcbrt *rt, const struct tcbrt_query *query, str
 
 int tcbrt_lookup(const struct tcbrt *rt, const struct tcbrt_query *query, struct tcbrt_tuning *out)
 {
-	const struct rt_entry *entry;
+	struct rt_exact exact;
 	struct rt_key key;
 	int code;
 
@@ -140,10 +99,10 @@ int tcbrt_lookup(const struct tcbrt *rt, const struct tcbrt_query *query, struct
 	code = make_key(rt, query, &key, out);
 	if (code != TCBRT_OK)
 		return code;
-	entry = rt->devices[key.device].is_gpu ? find_on_gpu(rt, key) : rt_table_find(rt, &key);
-	if (!entry || rt_refusal(rt, entry) != RT_FINE)
-		return rt_fallback(rt, &key, entry, out);
-	copy_exact(rt, entry, out);
+	rt_exact(rt, &key, &exact);
+	if (!exact.found.layer)
+		return rt_fallback(rt, &key, &exact, out);
+	copy_exact(rt, &key, &exact.found, out);
 	return TCBRT_OK;
 }
 

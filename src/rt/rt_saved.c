@@ -111,17 +111,15 @@ static enum tcb_status read_head(const void *blob, size_t bytes, struct saved *o
 static enum tcb_status find_device(const struct tcbrt *rt, const struct saved *head, const struct rt_device **out,
 				   struct tcb_error *err)
 {
-	for (uint32_t i = 0; i < rt->device_count; i++) {
-		const struct rt_device *device = &rt->devices[i];
+	const uint32_t at = rt_device_find(rt, head->device);
 
-		if ((device->is_this_host || device->is_gpu) && strcmp(device->name, head->device) == 0) {
-			*out = device;
-			if (device->is_gpu || strcmp(device->key, head->device_key) == 0)
-				return TCB_OK;
-			return tcb_fail(err, TCB_E_UNSUPPORTED,
-					"the plan was saved on another machine (%s; this is %s): plan it here",
-					head->device_key, device->key);
-		}
+	if (at != RT_NONE) {
+		*out = &rt->devices[at];
+		if (rt_device_is_own(rt, at, head->device_key))
+			return TCB_OK;
+		return tcb_fail(err, TCB_E_UNSUPPORTED,
+				"the plan was saved on another machine (%s; this is %s): plan it here",
+				head->device_key, rt->devices[at].key);
 	}
 	return tcb_fail(err, TCB_E_UNSUPPORTED,
 			"the plan was saved for %s, which this host does not have: plan it here", head->device);

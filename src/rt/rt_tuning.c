@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reading an answer (knobs by name), words for enums, and walking over what is
- * loaded.
+ * Filling an answer and reading it (knobs by name), and words for enums.
  */
 #include <string.h>
 
@@ -27,6 +26,26 @@ void rt_tuning_geometry(struct tcbrt_tuning *out, const struct tcb_geometry *geo
 	memcpy(out->knobs, geometry->knob, sizeof(geometry->knob));
 	for (int knob = TCB_KNOB_COUNT; knob < TCBRT_KNOBS_MAX; knob++)
 		out->knobs[knob] = TCB_KNOB_UNSET;
+}
+
+void rt_tuning_stored(struct tcbrt_tuning *out, const struct rt_found *found)
+{
+	const struct rt_entry *entry = found->entry;
+	const struct rt_texts texts = rt_entry_texts(found);
+	const int threads = entry->geometry.knob[TCB_KNOB_THREADS];
+
+	out->modelled = entry->modelled;
+	out->provisional = entry->provisional;
+	out->threads = threads > 0 ? (unsigned)threads : entry->key.threads;
+	rt_tuning_geometry(out, &entry->geometry);
+	out->expected_ns = entry->ns.median;
+	out->speedup = entry->speedup.median;
+	out->speedup_lo = entry->speedup.lo;
+	out->tuned_m = entry->key.m;
+	out->tuned_n = entry->key.n;
+	out->tuned_k = entry->key.k;
+	memcpy(out->geometry, texts.geometry, entry->geometry_length + 1u);
+	memcpy(out->variant, texts.variant, entry->variant_length + 1u);
 }
 
 /* TCB_KNOB_COUNT if there is none of that name. */
@@ -60,69 +79,4 @@ const char *tcbrt_source_text(enum tcbrt_source source)
 					     "default", "modelled", "provisional" };
 
 	return (unsigned)source < sizeof(texts) / sizeof(texts[0]) ? texts[source] : "none";
-}
-
-const char *rt_refusal_text(enum rt_refusal refusal)
-{
-	static const char *const texts[RT_REFUSAL_COUNT] = {
-		[RT_FINE] = NULL,
-		[RT_NO_OP] = "this library has no such op",
-		[RT_NO_VARIANT] = "this library has no such kernel",
-		[RT_OTHER_KERNEL] = "its kernel changed since it was measured: sweep again",
-		[RT_OTHER_GEOMETRY] = "its geometry cannot be read by this library",
-		[RT_ILLEGAL] = "its geometry is not legal for its shape",
-	};
-
-	return texts[refusal];
-}
-
-int tcbrt_each(const struct tcbrt *rt, int (*each)(void *ctx, const struct tcbrt_entry *entry), void *ctx)
-{
-	for (uint32_t i = 0; rt && each && i < rt->entry_count; i++) {
-		const struct rt_entry *entry = &rt->entries[i];
-		const struct rt_device *device = &rt->devices[entry->key.device];
-		struct tcbrt_entry shown = {
-			.op = rt->ops[entry->key.op].name,
-			.contract = tcb_contract_text((enum tcb_contract)entry->key.contract),
-			.state = tcb_state_text((enum tcb_state)entry->key.state),
-			.device = device->name,
-			.device_key = device->key,
-			.arch = device->arch,
-			.model = device->model,
-			.is_this_host = device->is_this_host,
-			.threads = entry->key.threads,
-			.m = entry->key.m,
-			.n = entry->key.n,
-			.k = entry->key.k,
-			.geometry = rt->strings + entry->text,
-			.variant = rt->strings + entry->variant,
-			.signature = rt->strings + entry->signature,
-			.measured_at = rt->strings + entry->measured_at,
-			.modelled = entry->modelled,
-			.provisional = entry->provisional,
-			.ns = entry->ns.median,
-			.ns_lo = entry->ns.lo,
-			.ns_hi = entry->ns.hi,
-			.speedup = entry->speedup.median,
-			.speedup_lo = entry->speedup.lo,
-			.speedup_hi = entry->speedup.hi,
-			.refused = rt_refusal_text(rt_refusal(rt, entry)),
-		};
-		int stop = each(ctx, &shown);
-
-		if (stop)
-			return stop;
-	}
-	return 0;
-}
-
-size_t tcbrt_count(const struct tcbrt *rt, size_t *refused_out)
-{
-	size_t refused = rt ? rt->unreadable : 0;
-
-	for (uint32_t i = 0; rt && i < rt->entry_count; i++)
-		refused += rt_refusal(rt, &rt->entries[i]) != RT_FINE;
-	if (refused_out)
-		*refused_out = refused;
-	return rt ? rt->entry_count + rt->unreadable : 0;
 }

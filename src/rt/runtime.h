@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
  * Private to src/rt: what tcbrt_open builds and lookups read.  Nothing of it
- * changes after that but what is found out about a GPU's entry once, which is
- * why lookups need no lock.
+ * changes after that but what is found out about an entry when it is first
+ * used, which is why lookups need no lock.
  *
- * Names of ops and devices are numbered (interned), so that a key is 40 bytes
- * of integers.  Two keys lead to an entry: its own, and one with threads 0 for
- * the fastest entry of its device, problem and state.
+ * A handle has layers: the user's database and, below it, the system's.  Each
+ * is an image (image.h); a layer says which of the image's ops and devices are
+ * which of this process.  Numbers of ops and devices are the process's unless a
+ * name says "stored".
  */
 #ifndef TCB_RT_RUNTIME_H
 #define TCB_RT_RUNTIME_H
@@ -15,36 +16,20 @@
 
 #include "db/db.h"
 #include "kernels/constraint.h"
+#include "rt/image.h"
 #include "tcbrt.h"
 
-/* 40 bytes without padding: hashed and compared as they lie in memory. */
-struct rt_key {
-	uint32_t op, device;
-	uint16_t contract, state;
-	uint32_t threads;
-	uint64_t m, n, k;
-};
-
 enum rt_refusal {
+	RT_UNSEEN, /* nobody looked at the entry yet */
+	RT_SOUND,  /* ... but at its checksum */
 	RT_FINE,
+	RT_DAMAGED,        /* its checksum is another */
 	RT_NO_OP,          /* this library has no such op */
 	RT_NO_VARIANT,     /* ... or no kernel for the geometry */
 	RT_OTHER_KERNEL,   /* the kernel changed since */
 	RT_OTHER_GEOMETRY, /* the text does not parse */
 	RT_ILLEGAL,        /* ... or breaks a constraint at its shape */
-	RT_UNSEEN,         /* of a GPU, where it takes milliseconds to see whether the kernel changed */
 	RT_REFUSAL_COUNT
-};
-
-struct rt_entry {
-	struct rt_key key; /* with its own threads */
-	struct tcb_geometry geometry;
-	struct tcb_interval ns, speedup;
-	float log_m, log_n, log_k;                      /* log2; 0 for k == 0 */
-	uint32_t text, variant, signature, measured_at; /* offsets into strings */
-	uint16_t text_length, variant_length;
-	uint8_t modelled, provisional; /* neither: proven */
-	_Atomic uint8_t refusal;       /* enum rt_refusal, see rt_refusal() */
 };
 
 /* What ENTRY rests on, the more the better: a model, the screening of a sweep, its finals. */
@@ -53,68 +38,64 @@ static inline int rt_proof(const struct rt_entry *entry)
 	return entry->modelled ? 0 : entry->provisional ? 1 : 2;
 }
 
-/* A CPU device of this host, a recorded kind of GPU, or a device of the database. */
+/* A CPU device of this host, or a kind of GPU. */
 struct rt_device {
-	char name[TCB_DEVICE_NAME_MAX], key[TCB_DEVICE_KEY_MAX], arch[32], model[TCB_DEVICE_TEXT_MAX];
-	int is_this_host, is_gpu;
-	struct tcb_target target;      /* of this host's devices and of GPUs */
-	struct tcb_target measured_on; /* a GPU of the database, as it is stored */
+	char name[TCB_DEVICE_NAME_MAX], key[TCB_DEVICE_KEY_MAX], arch[32];
+	int is_gpu;
+	struct tcb_target target;
 };
 
 struct rt_op {
 	char name[TCB_OP_NAME_MAX];
-	const struct tcb_op *op; /* NULL: only the database knows it */
-	uint32_t begin, end;     /* its entries: the database orders them by op */
+	const struct tcb_op *op;
 };
 
-enum { RT_NONE = UINT32_MAX };
+/* What a stored device is to this process. */
+struct rt_relation {
+	uint32_t device; /* the one of that name, or RT_NONE */
+	uint32_t next;   /* the next stored device that is the same one's own, or RT_NONE */
+	uint8_t is_own;  /* its results are this one's: the same key, or a GPU of the same kind */
+	uint8_t is_kin;  /* ... or of the same architecture */
+};
+
+struct rt_layer {
+	struct rt_image image;
+	void *memory; /* the image's: mapped or allocated */
+	int is_mapped, is_system;
+	_Atomic uint8_t *verdicts;      /* enum rt_refusal of each entry, and of the worst of all: RT_DAMAGED or 0 */
+	uint32_t *ops;                  /* of each op of this process the stored one, or RT_NONE */
+	struct rt_relation *relations;  /* of each stored device */
+	uint32_t *own, own_count;       /* of each device of this process the first stored one, or RT_NONE */
+	char path[512], snapshot[1024]; /* the database; the file that is mapped, or "" */
+};
+
+enum { RT_LAYERS_MAX = 2, RT_OP_SLOTS = 256 };
 
 struct tcbrt {
-	struct rt_entry *entries;
-	uint32_t entry_count, entry_capacity;
-	char *strings;
-	size_t string_bytes, string_capacity;
 	struct rt_op *ops;
-	uint32_t op_count;
-	struct rt_device *devices; /* this host's come first, then recorded GPUs, then the database's others */
+	uint32_t op_count, op_slots[RT_OP_SLOTS]; /* their numbers by a hash of the name */
+	struct rt_device *devices; /* this host's come first, then recorded GPUs, then others of the databases */
 	uint32_t device_count, host_device_count;
-	size_t unreadable; /* rows that the database left out */
-	/* open addressing: slot_count is a power of two, an unused slot has entry RT_NONE */
-	struct rt_slot {
-		uint32_t tag; /* upper half of the hash */
-		uint32_t entry;
-		uint32_t threads; /* of the key, 0 or the entry's own; the rest of the key is in the entry */
-	} * slots;
-	uint32_t slot_count;
+	struct rt_layer layers[RT_LAYERS_MAX];
+	unsigned layer_count;
 	unsigned processors; /* this process may use */
-	unsigned cores;      /* physical ones among them */
+	unsigned cores;      /* physical ones among them: the full count of threads */
+	char left_out[152];  /* why the system database is, or "" */
+};
+
+/* An entry and where it is. */
+struct rt_found {
+	const struct rt_layer *layer; /* NULL: none */
+	const struct rt_entry *entry;
 };
 
 /* rt_host.c: fills the devices "cpu" and "cpu:FAMILY" of this host, in that order; returns how many (at most CAPACITY).
  */
 enum { RT_HOST_DEVICES_MAX = 8 };
 uint32_t rt_host_devices(struct rt_device *out, uint32_t capacity, struct tcb_error *err);
-/* Processors that this process may use, and how many physical cores they are. */
+/* Processors that this process may use, and how many threads a sweep takes by default: the physical cores among them,
+ * or what its control group grants. */
 void rt_host_processors(unsigned *processors_out, unsigned *cores_out);
-
-/* rt_table.c */
-/* Indexes the entries; TCB_E_NOMEM if there is no room. */
-enum tcb_status rt_table_build(struct tcbrt *rt, struct tcb_error *err);
-/* The entry of KEY, or NULL. */
-const struct rt_entry *rt_table_find(const struct tcbrt *rt, const struct rt_key *key);
-
-/* rt_signature.c: why ENTRY is not answered with.  Of a GPU's entry the kernel is written and compared with the one
- * that was measured when it is first asked for, which allocates; whoever asks, and how many at a time, the answer is
- * the same and stays. */
-enum rt_refusal rt_refusal(const struct tcbrt *rt, const struct rt_entry *entry);
-
-/* rt_fallback.c: everything after the exact entry; EXACT is the one that was found and is refused, or NULL. */
-int rt_fallback(const struct tcbrt *rt, const struct rt_key *key, const struct rt_entry *exact,
-		struct tcbrt_tuning *out);
-
-/* rt_lookup.c: what QUERY, which tcbrt_lookup has answered, is about. */
-enum tcb_status rt_query_problem(const struct tcbrt *rt, const struct tcbrt_query *query, struct tcb_problem *problem,
-				 const struct rt_device **device_out, struct tcb_error *err);
 
 /* rt_gpu.c: "sm_90" and the like. */
 enum { RT_GPU_DEVICES_MAX = 16 };
@@ -124,13 +105,86 @@ uint32_t rt_gpu_devices(struct rt_device *out, uint32_t capacity);
 /* What kernels may use on a GPU of that NAME, recorded or not. */
 void rt_gpu_target(const char *name, struct tcb_target *out);
 
+/* rt_device.c */
+/* RT's ops have room for it; RT_OP_SLOTS / 2 of them at most. */
+void rt_op_add(struct tcbrt *rt, const struct tcb_op *op);
+/* Number of the op or device of that NAME; RT_NONE if there is none. */
+uint32_t rt_op_find(const struct tcbrt *rt, const char *name);
+uint32_t rt_device_find(const struct tcbrt *rt, const char *name);
+/* The same for what a database holds, which may add a kind of GPU; TCB_E_NOMEM. */
+enum tcb_status rt_device_add(struct tcbrt *rt, const char *name, uint32_t *out, struct tcb_error *err);
+/* Is a stored device of that number of this process and that key its own? */
+int rt_device_is_own(const struct tcbrt *rt, uint32_t device, const char *key);
+
 /* rt_legal.c: may a program be handed GEOMETRY?  WHY (may be NULL) names the constraint that it breaks. */
 int rt_is_legal(const struct tcb_op *op, const struct tcb_problem *problem, const struct tcb_target *target,
 		const struct tcb_geometry *geometry, char why[TCB_WHY_MAX]);
 
+/* rt_judge.c */
+/* What a stored winner says. */
+struct rt_claim {
+	enum tcb_contract contract;
+	struct tcb_shape shape;
+	unsigned threads;
+	const char *geometry, *variant, *signature;
+};
+/* Why CLAIM is passed over, and its geometry.  OP and DEVICE, its own one, may be NULL.  Of a GPU's kernel all but its
+ * signature is looked at. */
+enum rt_refusal rt_judge(const struct tcb_op *op, const struct rt_device *device, const struct rt_claim *claim,
+			 struct tcb_geometry *geometry_out);
+/* Is entry INDEX of LAYER what its maker wrote?  The same answer, whoever asks and how many at a time. */
+int rt_is_sound(const struct rt_layer *layer, uint32_t index);
+/* Why it is passed over; the first time all that is in it is looked at, and a GPU's kernel is written and compared with
+ * the one that was measured, which allocates. */
+enum rt_refusal rt_refusal(const struct tcbrt *rt, const struct rt_found *found);
+/* As a phrase. */
+const char *rt_refusal_text(enum rt_refusal refusal);
+/* Its texts, lent; of a sound entry only. */
+struct rt_texts {
+	const char *geometry, *variant, *signature, *measured_at;
+};
+struct rt_texts rt_entry_texts(const struct rt_found *found);
+
+/* rt_build.c: the image of the database DB, one block of BYTES_OUT; free() it. */
+enum tcb_status rt_build(struct tcbrt *rt, struct tcb_db *db, const struct tcb_db_stamp *stamp, void **image_out,
+			 size_t *bytes_out, struct tcb_error *err);
+/* What the verdicts of an image depend on beside the database: this library's kernels and this host. */
+uint64_t rt_stamp_library(const struct tcbrt *rt);
+
+/* rt_snapshot.c: images as files.  FOLDERS: beside the database, else in the user's cache folder. */
+/* A mapped image of the database at PATH in the state STAMP, made by such a library; MEMORY_OUT NULL: there is none. */
+void rt_snapshot_load(const char *path, const struct tcb_db_stamp *stamp, uint64_t library, struct rt_layer *out);
+/* Writes it, whole or not at all; where that cannot be done, it is not. */
+void rt_snapshot_save(const char *path, const void *image, size_t bytes);
+
+/* rt_layer.c */
+/* Adds LAYER, whose image is open, to RT, which then owns it; TCB_E_NOMEM. */
+enum tcb_status rt_layer_add(struct tcbrt *rt, struct rt_layer *layer, struct tcb_error *err);
+void rt_layer_fini(struct rt_layer *layer);
+
+/* rt_exact.c: what is stored for the very shape. */
+struct rt_exact {
+	struct rt_found found;  /* the answer; no layer: there is none */
+	struct rt_found slower; /* the best that is stored, and its measurements call the default better */
+	struct rt_found model;  /* the best that is stored is a model's */
+	struct rt_found refused;
+	unsigned other_threads; /* nothing is stored for the full count of threads, but for this one; 0: neither */
+	int is_damaged;         /* an entry that cannot be read may be that of the shape */
+};
+/* KEY's threads 0: any, on a CPU. */
+void rt_exact(const struct tcbrt *rt, const struct rt_key *key, struct rt_exact *out);
+
+/* rt_lookup.c: what QUERY, which tcbrt_lookup has answered, is about. */
+enum tcb_status rt_query_problem(const struct tcbrt *rt, const struct tcbrt_query *query, struct tcb_problem *problem,
+				 const struct rt_device **device_out, struct tcb_error *err);
+
+/* rt_fallback.c: everything after the exact entry. */
+int rt_fallback(const struct tcbrt *rt, const struct rt_key *open, const struct rt_exact *exact,
+		struct tcbrt_tuning *out);
+
 /* rt_tuning.c */
 void rt_tuning_geometry(struct tcbrt_tuning *out, const struct tcb_geometry *geometry);
-/* Why ENTRY is passed over, as a phrase. */
-const char *rt_refusal_text(enum rt_refusal refusal);
+/* FOUND as it is stored, but for source and reason. */
+void rt_tuning_stored(struct tcbrt_tuning *out, const struct rt_found *found);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * bench_lookup [ENTRIES]: how long opening takes, and a lookup of each kind,
- * and how often it allocates.  A program to run by hand on a quiet machine, no
- * test.  The database is written straight into its tables, because the way
+ * bench_lookup [ENTRIES]: how long opening takes, without and with a snapshot,
+ * and a lookup of each kind, and how often it allocates.  A program to run by
+ * hand on a quiet machine, no test.  The database is written straight into its tables, because the way
  * through src/db syncs the disk three times an entry.
  */
 #include <sqlite3.h>
@@ -11,7 +11,7 @@
 #include "count_malloc.h"
 #include "rt_fixture.h"
 
-enum { ROUNDS = 15, LOOKUPS = 200000, FALLBACKS = 200 };
+enum { ROUNDS = 15, LOOKUPS = 200000, FALLBACKS = 20000 };
 
 static int compare(const void *a, const void *b)
 {
@@ -32,11 +32,12 @@ static void multiply(const char *path, size_t entries)
 		 " SELECT x FROM c;"
 		 "INSERT INTO problem (op, contract, m, n, k) SELECT p.op, p.contract, p.m, 4096 + 8 * x, p.k"
 		 " FROM problem p, i WHERE p.id = 1;"
-		 "INSERT INTO best SELECT NULL, device_id, p.id, state, sweep_id, trial_id,"
-		 " replace(geometry, '4096x', p.n || 'x'), variant, signature, modelled, median_ns, lo_ns, hi_ns,"
-		 " default_geometry, default_median_ns, default_lo_ns, default_hi_ns, speedup, speedup_lo, speedup_hi,"
-		 " limit_median_ns, limit_lo_ns, limit_hi_ns, limit_method, bytes, flops, regret, tie_count, tried,"
-		 " space_count, measured_at FROM best b, problem p WHERE p.id > 1 AND b.id = 1; COMMIT",
+		 "CREATE TEMP TABLE copy AS SELECT b.*, p.id AS new_problem, p.n AS new_n FROM best b, problem p"
+		 " WHERE p.id > 1 AND b.id = 1;"
+		 "UPDATE copy SET id = NULL, problem_id = new_problem, geometry = replace(geometry, '4096x', new_n || "
+		 "'x');"
+		 "ALTER TABLE copy DROP COLUMN new_problem; ALTER TABLE copy DROP COLUMN new_n;"
+		 "INSERT INTO best SELECT * FROM copy; COMMIT",
 		 entries - 1);
 	if (sqlite3_open(path, &sql) != SQLITE_OK || sqlite3_exec(sql, text, NULL, NULL, &message) != SQLITE_OK) {
 		fprintf(stderr, "%s\n", message ? message : "cannot open");
@@ -77,31 +78,45 @@ static void time_lookups(const struct tcbrt *rt, const char *what, enum tcbrt_so
 	free(queries);
 }
 
+static struct tcbrt *time_open(const struct fixture *fixture, const char *what, size_t rounds)
+{
+	struct tcbrt *rt = NULL;
+	double ms[ROUNDS];
+
+	for (size_t round = 0; round < rounds; round++) {
+		tcbrt_close(rt);
+		uint64_t start = tcb_clock_ns();
+		rt = fixture_open(fixture);
+		ms[round] = (double)(tcb_clock_ns() - start) / 1e6;
+	}
+	qsort(ms, rounds, sizeof(ms[0]), compare);
+	printf("%-42s %10.2f ms (best %.2f, worst %.2f of %zu rounds), %zu entries\n", what, ms[rounds / 2], ms[0],
+	       ms[rounds - 1], rounds, tcbrt_count(rt, NULL));
+	return rt;
+}
+
 int main(int argc, char **argv)
 {
 	size_t entries = argc > 1 ? strtoull(argv[1], NULL, 10) : 100000;
 	struct fixture fixture;
 	struct tcbrt *rt = NULL;
-	double ms[ROUNDS];
 
 	fixture_init(&fixture);
-	fixture_put(&fixture, &(struct winner){ .n = 4096, .k = 4096 });
+	fixture_put(&fixture, &(struct winner){ .n = 4096, .k = 4096, .threads = fixture_cores() });
 	multiply(fixture.path, entries);
-	for (size_t round = 0; round < ROUNDS; round++) {
-		uint64_t start = tcb_clock_ns();
-
-		rt = fixture_open(&fixture);
-		ms[round] = (double)(tcb_clock_ns() - start) / 1e6;
-		if (round + 1 < ROUNDS)
-			tcbrt_close(rt);
-	}
-	qsort(ms, ROUNDS, sizeof(ms[0]), compare);
-	printf("open with %zu entries: %.2f ms (best %.2f)\n", tcbrt_count(rt, NULL), ms[ROUNDS / 2], ms[0]);
-	time_lookups(rt, "exact, one shape", TCBRT_SOURCE_EXACT, 1, 4096, 8, 1, LOOKUPS);
-	time_lookups(rt, "exact, 4096 shapes at random", TCBRT_SOURCE_EXACT, 1, 4096, 8, entries, LOOKUPS);
+	/* Too young to be told from one that is written to at this moment: no snapshot. */
+	rt = time_open(&fixture, "open, reading the database", 3);
+	tcbrt_close(rt);
+	fixture_settle();
+	rt = time_open(&fixture, "open, and leave a snapshot", 1);
+	tcbrt_close(rt);
+	rt = time_open(&fixture, "open with the snapshot", ROUNDS);
+	const unsigned cores = fixture_cores();
+	time_lookups(rt, "exact, one shape", TCBRT_SOURCE_EXACT, cores, 4096, 8, 1, LOOKUPS);
+	time_lookups(rt, "exact, 4096 shapes at random", TCBRT_SOURCE_EXACT, cores, 4096, 8, entries, LOOKUPS);
 	time_lookups(rt, "exact, threads left open, one shape", TCBRT_SOURCE_EXACT, 0, 4096, 8, 1, LOOKUPS);
-	time_lookups(rt, "nearest (scan of all entries)", TCBRT_SOURCE_NEAREST, 1, 4100, 8, entries, FALLBACKS);
-	time_lookups(rt, "default (scan of all entries)", TCBRT_SOURCE_DEFAULT, 1, 8, 1, 500, FALLBACKS);
+	time_lookups(rt, "nearest", TCBRT_SOURCE_NEAREST, cores, 4100, 8, entries, FALLBACKS);
+	time_lookups(rt, "default", TCBRT_SOURCE_DEFAULT, cores, 8, 1, 500, FALLBACKS);
 	tcbrt_close(rt);
 	fixture_fini(&fixture);
 	return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * make_database FILE: a database with one winner of the first op of this
- * build, its default geometry, made through src/db; prints the op, the shape
+ * build, its default geometry on all cores, made through src/db; prints the op, the shape
  * and the geometry for the script that called it.
  */
 #include <stdio.h>
@@ -10,6 +10,7 @@
 #include "base/cpu_identity.h"
 #include "db/db.h"
 #include "kernels/op.h"
+#include "rt/runtime.h"
 
 int main(int argc, char **argv)
 {
@@ -30,11 +31,13 @@ int main(int argc, char **argv)
 	struct tcb_db *db = NULL;
 	size_t count;
 	int64_t sweep;
+	unsigned processors, cores;
 
 	op = tcb_ops(&count)[0];
 	if (argc != 2 || count == 0)
 		goto failed;
-	if (tcb_cpu_identify("cpu", 1, &device, &err) != TCB_OK ||
+	rt_host_processors(&processors, &cores);
+	if (tcb_cpu_identify("cpu", cores, &device, &err) != TCB_OK ||
 	    tcb_problem_init(op, op->default_contract, &op->default_shapes[0], &problem, &err) != TCB_OK)
 		goto failed;
 	record.device = &device;

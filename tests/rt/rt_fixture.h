@@ -12,6 +12,7 @@
 
 #include "base/cpu_identity.h"
 #include "db/db.h"
+#include "rt/runtime.h"
 #include "tcbrt.h"
 
 struct fixture {
@@ -58,7 +59,7 @@ static inline void fixture_init(struct fixture *fixture)
 
 static inline void fixture_fini(struct fixture *fixture)
 {
-	static const char *const endings[] = { "", "-wal", "-shm", "-journal" };
+	static const char *const endings[] = { "", "-wal", "-shm", "-journal", ".snapshot" };
 	char path[160];
 
 	tcb_db_close(fixture->db);
@@ -139,6 +140,21 @@ static inline void fixture_put(struct fixture *fixture, const struct winner *win
 	    tcb_db_trial_put(fixture->db, sweep, &trial, &err) != TCB_OK ||
 	    tcb_db_best_put(fixture->db, sweep, &best, ties, 1, &err) != TCB_OK)
 		fixture_fail(&err);
+}
+
+/* The count of threads that is meant where a query leaves it open. */
+static inline unsigned fixture_cores(void)
+{
+	unsigned processors, cores;
+
+	rt_host_processors(&processors, &cores);
+	return cores;
+}
+
+/* Until the files are so old that a snapshot of them is kept. */
+static inline void fixture_settle(void)
+{
+	usleep(100000);
 }
 
 static inline struct tcbrt *fixture_open(const struct fixture *fixture)

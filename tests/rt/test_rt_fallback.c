@@ -71,6 +71,7 @@ static void test_default_of_an_empty_database(void **state)
 	assert_default(&tuning, 4096, 4096, "nothing else is stored");
 	assert_int_equal(tcbrt_open_empty(&rt, NULL), TCBRT_OK);
 	assert_int_equal(tcbrt_lookup(rt, &query, &tuning), TCBRT_OK);
+	assert_says(&tuning, "no database is loaded: this is the op's default");
 	assert_int_equal(tuning.source, TCBRT_SOURCE_DEFAULT);
 	assert_true(tuning.threads >= 1 && tuning.threads <= (unsigned)sysconf(_SC_NPROCESSORS_ONLN));
 	tcbrt_close(rt);
@@ -221,33 +222,6 @@ static void test_stale(void **state)
 	tcbrt_close(rt);
 }
 
-/* Of several thread counts, a stale entry does not hide a good one. */
-static void test_stale_and_any_threads(void **state)
-{
-	struct tcbrt_query query = { .op = "fake_matvec", .m = 1, .n = 4096, .k = 4096 };
-	struct tcbrt_tuning tuning;
-	struct tcbrt *rt;
-
-	(void)state;
-	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
-		skip_because("one processor only");
-	put((struct winner){ .n = 4096, .k = 4096, .threads = 2, .ns = 100, .signature = "old" });
-	put((struct winner){ .n = 4096, .k = 4096, .threads = 1, .ns = 900 });
-	rt = fixture_open(&fixture);
-	assert_int_equal(tcbrt_lookup(rt, &query, &tuning), TCBRT_OK);
-	assert_int_equal(tuning.source, TCBRT_SOURCE_EXACT);
-	assert_true(tuning.expected_ns == 900);
-	/* Left open in a fall-back too, the faster of equally near ones is taken. */
-	put((struct winner){ .n = 4096, .k = 4096, .threads = 2, .ns = 500 });
-	tcbrt_close(rt);
-	rt = fixture_open(&fixture);
-	query.n = 5120;
-	assert_int_equal(tcbrt_lookup(rt, &query, &tuning), TCBRT_OK);
-	assert_int_equal(tuning.source, TCBRT_SOURCE_NEAREST);
-	assert_int_equal(tuning.threads, 2);
-	tcbrt_close(rt);
-}
-
 static void test_architecture(void **state)
 {
 	struct tcbrt_tuning tuning;
@@ -312,7 +286,6 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_fixed_tiles_stay, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_kernel_stays, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_stale, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_stale_and_any_threads, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_architecture, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_each, setup, teardown),
 	};

@@ -75,39 +75,6 @@ static void test_exact(void **state)
 	tcbrt_close(NULL);
 }
 
-static void test_any_threads(void **state)
-{
-	struct tcbrt_query query = { .op = "fake_matvec", .m = 1, .n = 4096, .k = 4096 };
-	unsigned processors = (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
-	struct tcbrt_tuning tuning;
-	struct tcbrt *rt;
-
-	(void)state;
-	/* Fastest with more threads than there are here: as from a bigger machine with the same processor. */
-	fixture_put(&fixture, &(struct winner){ .n = 4096, .k = 4096, .threads = 1, .ns = 2000 });
-	fixture_put(&fixture, &(struct winner){ .n = 4096, .k = 4096, .threads = processors + 1, .ns = 500 });
-	rt = fixture_open(&fixture);
-	assert_int_equal(tcbrt_lookup(rt, &query, &tuning), TCBRT_OK);
-	assert_int_equal(tuning.source, TCBRT_SOURCE_EXACT);
-	assert_int_equal(tuning.threads, 1);
-	query.threads = processors + 1;
-	assert_int_equal(tcbrt_lookup(rt, &query, &tuning), TCBRT_OK);
-	assert_int_equal(tuning.source, TCBRT_SOURCE_EXACT);
-	assert_int_equal(tuning.threads, processors + 1);
-	tcbrt_close(rt);
-	if (processors < 2) {
-		print_message("one processor: the choice between thread counts is not tested\n");
-		return;
-	}
-	fixture_put(&fixture, &(struct winner){ .n = 4096, .k = 4096, .threads = 2, .ns = 1500 });
-	rt = fixture_open(&fixture);
-	query.threads = 0;
-	assert_int_equal(tcbrt_lookup(rt, &query, &tuning), TCBRT_OK);
-	assert_int_equal(tuning.threads, 2);
-	assert_true(tuning.expected_ns == 1500);
-	tcbrt_close(rt);
-}
-
 static void test_modelled(void **state)
 {
 	struct tcbrt_query query = { .op = "fake_matvec", .threads = 1, .m = 1, .n = 4096, .k = 4096 };
@@ -229,7 +196,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_exact, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_any_threads, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_modelled, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_provisional, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_refused_queries, setup, teardown),

@@ -29,6 +29,7 @@ static void test_no_allocation(void **state)
 		skip_because("a sanitizer stands in front of malloc");
 	fixture_init(&fixture);
 	fixture_put(&fixture, &(struct winner){ .n = 4096, .k = 4096 });
+	fixture_put(&fixture, &(struct winner){ .n = 4096, .k = 4096, .threads = fixture_cores(), .ns = 900 });
 	fixture_put(&fixture, &(struct winner){ .n = 512, .k = 256, .other_key = "ffffffffffffffff" });
 	before = malloc_calls;
 	rt = fixture_open(&fixture);

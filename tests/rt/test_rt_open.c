@@ -78,13 +78,14 @@ static void test_many(void **state)
 
 	(void)state;
 	for (size_t i = 2; i <= 300; i++)
-		fixture_put(&fixture, &(struct winner){ .n = 8 * i, .k = 256, .ns = (double)i });
+		fixture_put(&fixture,
+			    &(struct winner){ .n = 8 * i, .k = 256, .ns = (double)i, .threads = fixture_cores() });
 	rt = fixture_open(&fixture);
 	assert_int_equal(tcbrt_count(rt, NULL), 300);
 	for (size_t i = 2; i <= 300; i++) {
-		for (unsigned threads = 0; threads < 2; threads++) {
+		for (unsigned open = 0; open < 2; open++) {
 			struct tcbrt_query query = {
-				.op = "fake_matvec", .threads = threads, .m = 1, .n = 8 * i, .k = 256
+				.op = "fake_matvec", .threads = open ? 0 : fixture_cores(), .m = 1, .n = 8 * i, .k = 256
 			};
 
 			assert_int_equal(tcbrt_lookup(rt, &query, &tuning), TCBRT_OK);

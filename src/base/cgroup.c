@@ -6,10 +6,12 @@
  * smallest cpu.max from the process's group up to the root counts (cgroup v2,
  * Documentation/admin-guide/cgroup-v2.rst of the Linux kernel).
  */
+#include "base/cgroup.h"
+
 #include <stdio.h>
 #include <string.h>
 
-#include "device/cpu_topology.h"
+enum { PROCESSORS_MAX = 1 << 20 }; /* more is no quota */
 
 /* Quota of one group in processors, rounded up; 0 for "max", or where there is no such file (the root). */
 static unsigned group_limit(const char *path)
@@ -22,7 +24,7 @@ static unsigned group_limit(const char *path)
 		return 0;
 	count = fscanf(file, "%lu %lu", &quota, &period);
 	fclose(file);
-	if (count != 2 || quota == 0 || period == 0 || quota / period >= TCB_CPUS_MAX)
+	if (count != 2 || quota == 0 || period == 0 || quota / period >= PROCESSORS_MAX)
 		return 0;
 	return (unsigned)((quota + period - 1) / period);
 }

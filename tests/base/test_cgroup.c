@@ -2,7 +2,7 @@
  *
  * CPU quotas from a made control group tree.
  */
-#include "device/cpu_topology.h"
+#include "base/cgroup.h"
 
 #include <stdint.h>
 #include <stdio.h>

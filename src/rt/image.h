@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * An image: all winners of one database, as lookups read them.  It is one block
+ * without pointers, so that it may lie in memory or be a mapped file (a
+ * snapshot, rt_snapshot.c); it is made by rt_build.c and never changed.
+ *
+ * Behind the header comes the index: names, groups of entries in which near
+ * shapes are looked for, and a hash table; then the entries with their texts.
+ * The checksum of the header covers the index and is looked at when an image is
+ * opened.  Each entry has its own, which is looked at when it is first used, so
+ * that opening does not touch them all.  Numbers of ops and devices are those of
+ * the image.  No number in it is followed before it is held against the bounds.
+ */
+#ifndef TCB_RT_IMAGE_H
+#define TCB_RT_IMAGE_H
+
+#include <stdint.h>
+
+#include "db/db.h"
+#include "db/stamp.h"
+
+/* 40 bytes without padding: hashed and compared as they lie in memory. */
+struct rt_key {
+	uint32_t op, device;
+	uint16_t contract, state;
+	uint32_t threads;
+	uint64_t m, n, k;
+};
+
+enum { RT_NONE = UINT32_MAX, RT_IMAGE_FORMAT = 1, RT_ENTRIES_MAX = 1 << 30, RT_AXES = 3 };
+
+/* Sorted by the key, threads last: the entries of one shape follow each other. */
+struct rt_entry {
+	struct rt_key key;
+	struct tcb_geometry geometry;
+	struct tcb_interval ns, speedup;
+	uint64_t texts; /* in the texts: geometry, variant, signature, measured_at, each with a zero behind it */
+	uint16_t geometry_length, variant_length, signature_length, measured_length;
+	uint8_t modelled, provisional; /* neither: proven */
+	uint8_t may_serve;             /* near shapes, as far as its maker saw */
+	uint8_t has_next;              /* of the same shape */
+	uint8_t unused[4];
+	uint64_t checksum; /* of all above and of the texts */
+};
+
+struct rt_stored_op {
+	char name[TCB_OP_NAME_MAX];
+};
+
+struct rt_stored_device {
+	char name[TCB_DEVICE_NAME_MAX], key[TCB_DEVICE_KEY_MAX], arch[32], model[TCB_DEVICE_TEXT_MAX];
+	struct tcb_target measured_on; /* of a GPU */
+};
+
+/* Entries of one op, contract, state, number of threads and device; those that near shapes may take are points
+ * [begin, end), a balanced tree: the middle one parts the others at its axis. */
+struct rt_group {
+	uint32_t op;
+	uint16_t contract, state;
+	uint32_t threads, has_k, device;
+	uint32_t begin, end;
+	uint32_t stored; /* how many entries, points or not */
+};
+
+struct rt_point {
+	float at[RT_AXES]; /* log2 of m, n, k */
+	float ns;
+	uint32_t entry, axis;
+};
+
+/* Open addressing, linear probing, at most half full; unused: entry RT_NONE. */
+struct rt_slot {
+	uint32_t tag;   /* upper half of the hash of the key with threads 0 */
+	uint32_t entry; /* the first of its shape */
+};
+
+enum rt_section {
+	RT_OPS,
+	RT_DEVICES,
+	RT_GROUPS,
+	RT_POINTS,
+	RT_SLOTS, /* up to here the index */
+	RT_ENTRIES,
+	RT_TEXTS,
+	RT_SECTION_COUNT
+};
+
+#define RT_IMAGE_MAGIC "TCBTIMG" /* with its zero 8 bytes */
+enum { RT_IMAGE_BYTE_ORDER = 0x01020304 };
+
+struct rt_image_header {
+	char magic[8];
+	uint32_t format, byte_order;
+	uint64_t library; /* what the verdicts of its maker depend on: rt_stamp_library() */
+	struct tcb_db_stamp database;
+	uint64_t bytes;      /* of the whole image */
+	uint64_t unreadable; /* rows that the database left out */
+	struct {
+		uint64_t offset, count;
+	} section[RT_SECTION_COUNT];
+	uint64_t checksum; /* of the index and of all above */
+};
+
+/* An image that was looked over. */
+struct rt_image {
+	const unsigned char *bytes;
+	const struct rt_image_header *header;
+	const struct rt_stored_op *ops;
+	const struct rt_stored_device *devices;
+	const struct rt_group *groups;
+	const struct rt_point *points;
+	const struct rt_slot *slots;
+	const struct rt_entry *entries;
+	const char *texts;
+	uint32_t op_count, device_count, group_count, point_count, slot_count, entry_count;
+	uint64_t text_bytes;
+};
+
+/* Bytes of one item of SECTION. */
+size_t rt_section_item(enum rt_section section);
+/* What the header's should be; the sections must be within BYTES. */
+uint64_t rt_image_checksum(const unsigned char *bytes);
+uint64_t rt_entry_checksum(const struct rt_entry *entry, const char *texts);
+/* 0, and OUT, if BYTES hold an image whose index is sound; the entries are looked at when they are used.  BYTES are
+ * aligned to 8. */
+int rt_image_open(const unsigned char *bytes, size_t count, struct rt_image *out);
+/* Is entry INDEX as it was made, and within bounds? */
+int rt_image_entry_is_sound(const struct rt_image *image, uint32_t index);
+
+uint64_t rt_key_hash(const struct rt_key *key);
+int rt_key_is_shape(const struct rt_key *a, const struct rt_key *b); /* whatever their threads */
+
+/* rt_points.c */
+/* Makes a tree of COUNT points. */
+void rt_points_build(struct rt_point *points, uint32_t count);
+enum { RT_NEAR_LOG2 = 2 }; /* near: each dimension within a factor of 4 */
+/* Calls EACH for points of the group that may be near AT: all that are within *FAR, which EACH may lower as it goes. */
+void rt_points_near(const struct rt_image *image, const struct rt_group *group, const float at[RT_AXES],
+		    const float *far, void (*each)(void *ctx, const struct rt_point *point, float distance), void *ctx);
+
+#endif

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What is stored for the very shape, over all layers: of one number of threads
+ * the best proven, the user's before the system's.  Where the query leaves the
+ * threads open it is the full count, unless another was measured to be faster
+ * than that; what was measured with fewer alone says nothing of the full count.
+ */
+#include <string.h>
+
+#include "rt/runtime.h"
+
+/* The entries of KEY's shape on one stored device, KEY in the layer's numbers: the first, or RT_NONE. */
+static uint32_t find_first(const struct rt_layer *layer, const struct rt_key *key, int *is_damaged)
+{
+	const struct rt_image *image = &layer->image;
+	const uint64_t hash = rt_key_hash(key);
+	const uint32_t mask = image->slot_count - 1;
+
+	/* As often as there are slots, in case a damaged table has no free one. */
+	for (uint32_t i = 0, at = (uint32_t)hash & mask; i <= mask; i++, at = (at + 1) & mask) {
+		const struct rt_slot slot = image->slots[at];
+
+		if (slot.entry == RT_NONE)
+			break;
+		if (slot.tag != (uint32_t)(hash >> 32) || slot.entry >= image->entry_count)
+			continue;
+		if (!rt_is_sound(layer, slot.entry))
+			*is_damaged = 1;
+		else if (rt_key_is_shape(&image->entries[slot.entry].key, key))
+			return slot.entry;
+	}
+	return RT_NONE;
+}
+
+/* The one after AT. */
+static uint32_t find_next(const struct rt_layer *layer, const struct rt_key *key, uint32_t at, int *is_damaged)
+{
+	const struct rt_image *image = &layer->image;
+
+	if (!image->entries[at].has_next || ++at >= image->entry_count)
+		return RT_NONE;
+	if (rt_is_sound(layer, at))
+		return rt_key_is_shape(&image->entries[at].key, key) ? at : RT_NONE;
+	*is_damaged = 1;
+	return RT_NONE;
+}
+
+/* Calls EACH for the entries of KEY's shape, the user's database first, until it returns nonzero.  Inline, so that EACH
+ * is: a lookup takes some tens of nanoseconds. */
+static inline __attribute__((always_inline)) void each_entry(const struct tcbrt *rt, const struct rt_key *key,
+							     int (*each)(void *ctx, const struct rt_found *found),
+							     void *ctx, int *is_damaged)
+{
+	for (unsigned i = 0; i < rt->layer_count; i++) {
+		const struct rt_layer *layer = &rt->layers[i];
+		struct rt_key stored = *key;
+
+		stored.op = layer->ops[key->op];
+		stored.device = key->device < layer->own_count ? layer->own[key->device] : RT_NONE;
+		for (; stored.op != RT_NONE && stored.device != RT_NONE;
+		     stored.device = layer->relations[stored.device].next) {
+			for (uint32_t at = find_first(layer, &stored, is_damaged); at != RT_NONE;
+			     at = find_next(layer, &stored, at, is_damaged)) {
+				const struct rt_found found = { layer, &layer->image.entries[at] };
+
+				if (each(ctx, &found))
+					return;
+			}
+		}
+	}
+}
+
+/* Written so that what is not known is not worse. */
+static int is_slower_than_default(const struct rt_entry *entry)
+{
+	return entry->speedup.median < 1;
+}
+
+struct choosing {
+	const struct tcbrt *rt;
+	unsigned threads; /* the number that is asked for, or the full count */
+	int is_open;
+	struct rt_found best;
+	struct rt_exact *out;
+};
+
+/* Keeps the best proven entry of the threads. */
+static inline int choose(void *ctx, const struct rt_found *found)
+{
+	struct choosing *choosing = ctx;
+	struct rt_exact *out = choosing->out;
+
+	if (found->entry->key.threads != choosing->threads) {
+		if (found->entry->key.threads > out->other_threads)
+			out->other_threads = found->entry->key.threads;
+		return 0;
+	}
+	/* Only then is it worth looking at its kernel. */
+	if (choosing->best.layer && rt_proof(found->entry) <= rt_proof(choosing->best.entry))
+		return 0;
+	if (rt_refusal(choosing->rt, found) == RT_FINE)
+		choosing->best = *found;
+	else if (!out->refused.layer)
+		out->refused = *found;
+	/* Nothing is better than proven; of other numbers of threads no more is to be known. */
+	return !choosing->is_open && choosing->best.layer && rt_proof(choosing->best.entry) == 2;
+}
+
+struct outrunning {
+	const struct tcbrt *rt;
+	const struct rt_entry *full;
+	double ns; /* to be beaten */
+	struct rt_found found;
+};
+
+static inline int outrun(void *ctx, const struct rt_found *found)
+{
+	struct outrunning *outrunning = ctx;
+	const struct rt_entry *entry = found->entry, *full = outrunning->full;
+
+	if (entry->key.threads == full->key.threads || entry->key.threads > outrunning->rt->processors ||
+	    entry->modelled || rt_proof(entry) < rt_proof(full) || is_slower_than_default(entry) ||
+	    !(entry->ns.median < outrunning->ns) || rt_refusal(outrunning->rt, found) != RT_FINE)
+		return 0;
+	outrunning->ns = entry->ns.median;
+	outrunning->found = *found;
+	return 0;
+}
+
+/* The fastest that was measured with another number of threads, where it beats FULL and the default beside it. */
+static struct rt_found find_faster(const struct tcbrt *rt, const struct rt_key *key, const struct rt_entry *full)
+{
+	struct outrunning outrunning = { rt, full, full->ns.median, { NULL, NULL } };
+	int is_damaged = 0;
+
+	if (is_slower_than_default(full))
+		outrunning.ns *= full->speedup.median;
+	each_entry(rt, key, outrun, &outrunning, &is_damaged);
+	return outrunning.found;
+}
+
+void rt_exact(const struct tcbrt *rt, const struct rt_key *key, struct rt_exact *out)
+{
+	const int is_open = key->threads == 0 && !rt->devices[key->device].is_gpu;
+	struct choosing choosing = { rt, is_open ? rt->cores : key->threads, is_open, { NULL, NULL }, out };
+	struct rt_found best;
+
+	memset(out, 0, sizeof(*out));
+	each_entry(rt, key, choose, &choosing, &out->is_damaged);
+	best = choosing.best;
+	if (!is_open)
+		out->other_threads = 0;
+	if (!best.layer)
+		return;
+	if (best.entry->modelled) {
+		out->model = best;
+		return;
+	}
+	if (out->other_threads)
+		out->found = find_faster(rt, key, best.entry);
+	if (out->found.layer)
+		return;
+	if (is_slower_than_default(best.entry))
+		out->slower = best;
+	else
+		out->found = best;
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Whether an entry may be answered with: it is as it was written, its geometry
+ * parses and is legal, and its kernel is still today's.
+ */
+#include <stdatomic.h>
+#include <string.h>
+
+#include "kernels/signature.h"
+#include "rt/runtime.h"
+
+/* Other machines' entries are judged when a near one is looked for: what is legal there nobody knows here. */
+static int is_legal(const struct tcb_op *op, const struct rt_device *device, const struct rt_claim *claim,
+		    const struct tcb_geometry *geometry)
+{
+	struct tcb_target target;
+	struct tcb_problem problem;
+
+	if (!device)
+		return 1;
+	if (device->is_gpu && claim->threads != 0)
+		return 0;
+	target = device->target;
+	target.threads = claim->threads;
+	return tcb_problem_init(op, claim->contract, &claim->shape, &problem, NULL) == TCB_OK &&
+	       rt_is_legal(op, &problem, &target, geometry, NULL);
+}
+
+enum rt_refusal rt_judge(const struct tcb_op *op, const struct rt_device *device, const struct rt_claim *claim,
+			 struct tcb_geometry *geometry_out)
+{
+	const struct tcb_variant *variant;
+
+	if (tcb_geometry_parse(claim->geometry, geometry_out, NULL) != TCB_OK) {
+		tcb_geometry_init(geometry_out);
+		return RT_OTHER_GEOMETRY;
+	}
+	if (!op)
+		return RT_NO_OP;
+	variant = tcb_variant_find(op, claim->contract, geometry_out);
+	if (!variant || strcmp(variant->name, claim->variant) != 0)
+		return RT_NO_VARIANT;
+	if (variant->signature && strcmp(variant->signature, claim->signature) != 0 &&
+	    !tcb_signature_is_proven(op, variant, claim->signature))
+		return RT_OTHER_KERNEL;
+	return is_legal(op, device, claim, geometry_out) ? RT_FINE : RT_ILLEGAL;
+}
+
+struct rt_texts rt_entry_texts(const struct rt_found *found)
+{
+	const struct rt_entry *entry = found->entry;
+	const char *geometry = found->layer->image.texts + entry->texts;
+	const char *variant = geometry + entry->geometry_length + 1, *signature = variant + entry->variant_length + 1;
+
+	return (struct rt_texts){ geometry, variant, signature, signature + entry->signature_length + 1 };
+}
+
+/* Of a GPU: is its kernel today's? */
+static int is_current(const struct tcb_op *op, const struct rt_found *found, const char *signature)
+{
+	const struct rt_entry *entry = found->entry;
+	const struct tcb_shape shape = { entry->key.m, entry->key.n, entry->key.k };
+	const struct tcb_target *measured_on = &found->layer->image.devices[entry->key.device].measured_on;
+	struct tcb_packings packings = { .is_known = { 0 } };
+	struct tcb_problem problem;
+
+	return tcb_problem_init(op, (enum tcb_contract)entry->key.contract, &shape, &problem, NULL) == TCB_OK &&
+	       measured_on->kind == TCB_TARGET_CUDA &&
+	       tcb_candidate_is_current(&problem, measured_on, &entry->geometry, signature, &packings);
+}
+
+static enum rt_refusal see(const struct tcbrt *rt, const struct rt_found *found)
+{
+	const struct rt_entry *entry = found->entry;
+	const struct rt_relation *relation = &found->layer->relations[entry->key.device];
+	const struct rt_device *device = relation->is_own ? &rt->devices[relation->device] : NULL;
+	const uint32_t at = rt_op_find(rt, found->layer->image.ops[entry->key.op].name);
+	const struct tcb_op *op = at == RT_NONE ? NULL : rt->ops[at].op;
+	const struct rt_texts texts = rt_entry_texts(found);
+	const struct rt_claim claim = { (enum tcb_contract)entry->key.contract,
+					{ entry->key.m, entry->key.n, entry->key.k },
+					entry->key.threads,
+					texts.geometry,
+					texts.variant,
+					texts.signature };
+	struct tcb_geometry geometry;
+	const enum rt_refusal refusal = rt_judge(op, device, &claim, &geometry);
+
+	if (refusal != RT_FINE)
+		return refusal;
+	if (!tcb_geometry_equal(&geometry, &entry->geometry))
+		return RT_DAMAGED;
+	return device && device->is_gpu && !is_current(op, found, texts.signature) ? RT_OTHER_KERNEL : RT_FINE;
+}
+
+/* Threads that look at the same time find the same: whoever stores it last changes nothing. */
+static enum rt_refusal verdict(const struct rt_layer *layer, uint32_t index)
+{
+	enum rt_refusal known = atomic_load_explicit(&layer->verdicts[index], memory_order_relaxed);
+
+	if (known != RT_UNSEEN)
+		return known;
+	known = rt_image_entry_is_sound(&layer->image, index) ? RT_SOUND : RT_DAMAGED;
+	atomic_store_explicit(&layer->verdicts[index], (uint8_t)known, memory_order_relaxed);
+	if (known == RT_DAMAGED)
+		atomic_store_explicit(&layer->verdicts[layer->image.entry_count], RT_DAMAGED, memory_order_relaxed);
+	return known;
+}
+
+int rt_is_sound(const struct rt_layer *layer, uint32_t index)
+{
+	return verdict(layer, index) != RT_DAMAGED;
+}
+
+enum rt_refusal rt_refusal(const struct tcbrt *rt, const struct rt_found *found)
+{
+	const uint32_t index = (uint32_t)(found->entry - found->layer->image.entries);
+	enum rt_refusal known = verdict(found->layer, index);
+
+	if (known == RT_SOUND) {
+		known = see(rt, found);
+		atomic_store_explicit(&found->layer->verdicts[index], (uint8_t)known, memory_order_relaxed);
+	}
+	return known;
+}
+
+const char *rt_refusal_text(enum rt_refusal refusal)
+{
+	static const char *const texts[RT_REFUSAL_COUNT] = {
+		[RT_DAMAGED] = "its snapshot is damaged",
+		[RT_NO_OP] = "this library has no such op",
+		[RT_NO_VARIANT] = "this library has no such kernel",
+		[RT_OTHER_KERNEL] = "its kernel changed since it was measured: sweep again",
+		[RT_OTHER_GEOMETRY] = "its geometry cannot be read by this library",
+		[RT_ILLEGAL] = "its geometry is not legal for its shape",
+	};
+
+	return texts[refusal];
+}

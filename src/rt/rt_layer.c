@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A layer: which of an image's ops and devices are which of this process.
+ */
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "rt/runtime.h"
+
+static enum tcb_status relate(struct tcbrt *rt, struct rt_layer *layer, uint32_t stored, struct tcb_error *err)
+{
+	const struct rt_stored_device *device = &layer->image.devices[stored];
+	struct rt_relation *relation = &layer->relations[stored];
+
+	TCB_TRY(rt_device_add(rt, device->name, &relation->device, err));
+	relation->next = RT_NONE;
+	relation->is_own = (uint8_t)rt_device_is_own(rt, relation->device, device->key);
+	relation->is_kin = relation->device != RT_NONE && !relation->is_own &&
+			   strcmp(rt->devices[relation->device].arch, device->arch) == 0;
+	return TCB_OK;
+}
+
+/* The stored devices of each device in their order. */
+static void chain(const struct tcbrt *rt, struct rt_layer *layer)
+{
+	for (uint32_t i = 0; i < rt->device_count; i++)
+		layer->own[i] = RT_NONE;
+	for (uint32_t i = layer->image.device_count; i-- > 0;) {
+		struct rt_relation *relation = &layer->relations[i];
+
+		if (!relation->is_own)
+			continue;
+		relation->next = layer->own[relation->device];
+		layer->own[relation->device] = i;
+	}
+}
+
+static void number_ops(const struct tcbrt *rt, struct rt_layer *layer)
+{
+	for (uint32_t i = 0; i < rt->op_count; i++)
+		layer->ops[i] = RT_NONE;
+	for (uint32_t i = 0; i < layer->image.op_count; i++) {
+		const uint32_t op = rt_op_find(rt, layer->image.ops[i].name);
+
+		if (op != RT_NONE)
+			layer->ops[op] = i;
+	}
+}
+
+enum tcb_status rt_layer_add(struct tcbrt *rt, struct rt_layer *layer, struct tcb_error *err)
+{
+	enum tcb_status status = TCB_OK;
+
+	layer->verdicts = calloc((size_t)layer->image.entry_count + 1, 1);
+	layer->ops = calloc((size_t)rt->op_count + 1, sizeof(*layer->ops));
+	layer->relations = calloc((size_t)layer->image.device_count + 1, sizeof(*layer->relations));
+	if (!layer->verdicts || !layer->ops || !layer->relations)
+		status = tcb_fail(err, TCB_E_NOMEM, "%s: out of memory while loading it", layer->path);
+	for (uint32_t i = 0; status == TCB_OK && i < layer->image.device_count; i++)
+		status = relate(rt, layer, i, err);
+	/* Kinds of GPU that a layer below adds are none of this one's: it has no entries of them. */
+	layer->own = status == TCB_OK ? calloc((size_t)rt->device_count + 1, sizeof(*layer->own)) : NULL;
+	layer->own_count = rt->device_count;
+	if (status == TCB_OK && !layer->own)
+		status = tcb_fail(err, TCB_E_NOMEM, "%s: out of memory while loading it", layer->path);
+	if (status != TCB_OK) {
+		rt_layer_fini(layer);
+		return status;
+	}
+	chain(rt, layer);
+	number_ops(rt, layer);
+	rt->layers[rt->layer_count++] = *layer;
+	return TCB_OK;
+}
+
+void rt_layer_fini(struct rt_layer *layer)
+{
+	/* What is damaged is made again when it is next asked for. */
+	if (layer->is_mapped && layer->verdicts &&
+	    atomic_load_explicit(&layer->verdicts[layer->image.entry_count], memory_order_relaxed) == RT_DAMAGED)
+		unlink(layer->snapshot);
+	if (layer->is_mapped)
+		munmap(layer->memory, (size_t)layer->image.header->bytes);
+	else
+		free(layer->memory);
+	free(layer->verdicts);
+	free(layer->ops);
+	free(layer->relations);
+	free(layer->own);
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Snapshots: an image as a file beside its database ("tuning.db.snapshot"), or
+ * where that folder cannot be written in the user's cache folder.  It stands
+ * for the database only as long as that is the one that was read (db/stamp.h),
+ * and the library and host are (rt_stamp_library); whatever is wrong with it, it
+ * is as if it were not there.
+ *
+ * It is written beside its place, synced and renamed, so that what is there is
+ * always whole: a process that maps the one before keeps that.  Only a file of
+ * the user's own, or of root's, is trusted: what others write into a shared
+ * folder is not.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/util.h"
+#include "rt/runtime.h"
+
+enum { PATH_ROOM = 1024 };
+
+static int name_beside(const char *database, char out[PATH_ROOM])
+{
+	return snprintf(out, PATH_ROOM, "%s.snapshot", database) < PATH_ROOM;
+}
+
+/* The cache folder of the XDG base directory specification; the name holds a hash of the database's. */
+static int name_in_cache(const char *database, char out[PATH_ROOM])
+{
+	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+	char *whole = realpath(database, NULL);
+	char hash[17];
+	int length = PATH_ROOM;
+
+	if (whole)
+		tcb_hash_hex(whole, strlen(whole), hash);
+	if (whole && cache && *cache == '/')
+		length = snprintf(out, PATH_ROOM, "%s/tcbtune/%s.snapshot", cache, hash);
+	else if (whole && home && *home == '/')
+		length = snprintf(out, PATH_ROOM, "%s/.cache/tcbtune/%s.snapshot", home, hash);
+	free(whole);
+	return length < PATH_ROOM;
+}
+
+static void *map_file(const char *path, size_t *bytes_out)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	void *memory = MAP_FAILED;
+	struct stat info;
+
+	if (fd < 0)
+		return NULL;
+	if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && (info.st_uid == geteuid() || info.st_uid == 0) &&
+	    (info.st_mode & (S_IWGRP | S_IWOTH)) == 0 && info.st_size >= (off_t)sizeof(struct rt_image_header)) {
+		*bytes_out = (size_t)info.st_size;
+		memory = mmap(NULL, *bytes_out, PROT_READ, MAP_SHARED, fd, 0);
+	}
+	close(fd);
+	return memory == MAP_FAILED ? NULL : memory;
+}
+
+/* So few are looked at when they are opened: it takes less than a millisecond. */
+enum { LOOKED_AT_ONCE = 2048 };
+
+static int entries_are_sound(const struct rt_image *image)
+{
+	for (uint32_t i = 0; image->entry_count <= LOOKED_AT_ONCE && i < image->entry_count; i++)
+		if (!rt_image_entry_is_sound(image, i))
+			return 0;
+	return 1;
+}
+
+static int load_file(const char *path, const struct tcb_db_stamp *stamp, uint64_t library, struct rt_layer *out)
+{
+	size_t bytes = 0;
+	void *memory = map_file(path, &bytes);
+	const struct rt_image_header *header = memory;
+
+	if (!memory)
+		return 0;
+	/* Of a stale one no more than the first page is read. */
+	if (header->library == library && memcmp(&header->database, stamp, sizeof(*stamp)) == 0 &&
+	    rt_image_open(memory, bytes, &out->image) == 0 && entries_are_sound(&out->image)) {
+		out->memory = memory;
+		out->is_mapped = 1;
+		(void)snprintf(out->snapshot, sizeof(out->snapshot), "%s", path);
+		return 1;
+	}
+	memset(&out->image, 0, sizeof(out->image));
+	munmap(memory, bytes);
+	return 0;
+}
+
+void rt_snapshot_load(const char *path, const struct tcb_db_stamp *stamp, uint64_t library, struct rt_layer *out)
+{
+	char name[PATH_ROOM];
+
+	if (name_beside(path, name) && load_file(name, stamp, library, out))
+		return;
+	if (name_in_cache(path, name))
+		load_file(name, stamp, library, out);
+}
+
+static int write_all(int fd, const unsigned char *bytes, size_t count)
+{
+	while (count > 0) {
+		const ssize_t written = write(fd, bytes, count);
+
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written <= 0)
+			return -1;
+		bytes += written;
+		count -= (size_t)written;
+	}
+	return 0;
+}
+
+/* 0 where it could be written. */
+static int save_file(const char *path, const void *image, size_t bytes)
+{
+	char other[PATH_ROOM + 8];
+	int fd, failed;
+
+	(void)snprintf(other, sizeof(other), "%s.XXXXXX", path);
+	fd = mkstemp(other);
+	if (fd < 0)
+		return -1;
+	failed = write_all(fd, image, bytes) || fdatasync(fd);
+	failed |= close(fd);
+	if (!failed)
+		failed = rename(other, path);
+	if (failed)
+		unlink(other);
+	return failed;
+}
+
+/* Folders of PATH in the cache, of which the last two may be missing. */
+static void make_folders(const char *path)
+{
+	char folder[PATH_ROOM];
+	char *slash[2];
+
+	(void)snprintf(folder, sizeof(folder), "%s", path);
+	slash[1] = strrchr(folder, '/');
+	*slash[1] = '\0';
+	slash[0] = strrchr(folder, '/');
+	if (slash[0] && slash[0] != folder) {
+		*slash[0] = '\0';
+		(void)mkdir(folder, 0700);
+		*slash[0] = '/';
+	}
+	(void)mkdir(folder, 0700);
+}
+
+void rt_snapshot_save(const char *path, const void *image, size_t bytes)
+{
+	char name[PATH_ROOM];
+
+	if (name_beside(path, name) && save_file(name, image, bytes) == 0)
+		return;
+	if (!name_in_cache(path, name))
+		return;
+	make_folders(name);
+	save_file(name, image, bytes);
+}
