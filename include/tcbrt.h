@@ -24,7 +24,7 @@
  *     tcbrt_pack(plan, weights, packed);               once
  *     workspace = aligned_alloc(TCBRT_ALIGNMENT, info.workspace_bytes);
  *     tcbrt_workspace_init(plan, workspace);           once
- *     void *operand[] = { x, packed, y };              info.operand says which is which
+ *     void *operand[] = { packed, x, y };              info.operand says which is which
  *     tcbrt_execute(plan, operand, workspace, pool);   as often as needed
  *
  * Nothing is measured unless tcbrt_tune is called.  A program with kernels of
@@ -251,7 +251,15 @@ struct tcbrt_plan;
 
 enum tcbrt_role { TCBRT_ROLE_INPUT = 0, TCBRT_ROLE_WEIGHTS = 1, TCBRT_ROLE_OUTPUT = 2 };
 
-/* One operand, a dense row-major matrix. */
+/*
+ * One operand, a dense row-major matrix.  Their order:
+ *
+ *     quantised products (q4k_matvec, ...)   weights N x K, x M x K, y M x N
+ *     matmul_f32, _f16, _bf16                a M x K, b K x N, c M x N
+ *     softmax                                x M x N, y M x N
+ *     rmsnorm, layernorm                     x M x N, w N, (layernorm: b N,) y M x N
+ *     reduce2d_sum, _max, _min               x M x N, y one number
+ */
 struct tcbrt_operand {
 	char name[16]; /* "x", "weights", "y" */
 	char type[8];  /* "f32", "f16", "bf16"; "blocks": of the op's weight format, as in a GGUF file */
@@ -264,7 +272,7 @@ struct tcbrt_operand {
 enum {
 	TCBRT_OPERANDS_MAX = 6,
 	TCBRT_ALIGNMENT = 256, /* of packed weights and workspaces */
-	TCBRT_LAYOUT_MAX = 16
+	TCBRT_LAYOUT_MAX = 32
 };
 
 struct tcbrt_plan_info {

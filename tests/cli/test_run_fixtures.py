@@ -11,52 +11,10 @@ import struct
 import sys
 
 from cli_support import Cli, fail
+from gguf_file import Gguf
 
 TENSORS = {"blk.0.ffn_down.weight": "ffn_down.weight", "blk.1.ffn_up.weight": "ffn_up.weight"}
 DEVICES = ["cpu:scalar", "cpu:avx2", "cpu:avx512", "cpu:avx512vnni"]
-SIZES = {0: 1, 1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 4, 7: 1, 10: 8, 11: 8, 12: 8}
-
-
-class Gguf:
-    """As much of a GGUF reader as finds a tensor's bytes."""
-
-    def __init__(self, path):
-        self.data, self.at = path.read_bytes(), 0
-        if self.data[:4] != b"GGUF":
-            fail(f"{path} is no GGUF file")
-        self.at = 8
-        tensors, pairs = self.take("<QQ")
-        alignment = 32
-        for _ in range(pairs):
-            key, kind = self.text(), self.take("<I")[0]
-            value = self.value(kind)
-            if key == "general.alignment":
-                alignment = value
-        self.tensors = {}
-        for _ in range(tensors):
-            name = self.text()
-            dims = self.take(f"<{self.take('<I')[0]}Q")
-            self.tensors[name] = (dims, *self.take("<IQ"))
-        self.base = (self.at + alignment - 1) // alignment * alignment
-
-    def take(self, form):
-        values = struct.unpack_from(form, self.data, self.at)
-        self.at += struct.calcsize(form)
-        return values
-
-    def text(self):
-        length = self.take("<Q")[0]
-        self.at += length
-        return self.data[self.at - length:self.at].decode()
-
-    def value(self, kind):
-        if kind == 8:
-            return self.text()
-        if kind == 9:
-            item, count = self.take("<IQ")
-            return [self.value(item) for _ in range(count)]
-        self.at += SIZES[kind]
-        return int.from_bytes(self.data[self.at - SIZES[kind]:self.at], "little")
 
 
 def block_sums(block):

@@ -43,6 +43,13 @@ run(${CMAKE_COMMAND} -S ${EXAMPLES} -B ${WORK}/cmake -G ${GENERATOR} -DCMAKE_C_C
 run(${CMAKE_COMMAND} --build ${WORK}/cmake)
 expect(${WORK}/cmake/lookup)
 expect(${WORK}/cmake/lookup_static)
+# The other examples judge themselves.
+run(${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=${WORK}/prefix/${LIBDIR} ${WORK}/cmake/execute ${WORK}/none.db)
+run(${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=${WORK}/prefix/${LIBDIR} ${WORK}/cmake/measure ${op} 1x${n}x${k} 1 cold
+	${WORK}/tuning.db 1 0.01)
+if(NOT out MATCHES "\"source\": \"exact\", \"geometry\": \"${geometry}\"")
+	message(FATAL_ERROR "measure: expected the exact ${geometry}, got\n${out}")
+endif()
 
 find_program(PKG_CONFIG NAMES pkg-config pkgconf REQUIRED)
 set(ENV{PKG_CONFIG_PATH} ${WORK}/prefix/${LIBDIR}/pkgconfig)

@@ -235,7 +235,7 @@ static void every_op_runs(void **state)
 /* One token's plan packs, many tokens' plans read it. */
 static void layouts_are_shared(void **state)
 {
-	static const char *const formats[] = { "q40", "q80", "q5k", "mxfp4", "iq4xs" };
+	static const char *const formats[] = { "q40", "q80", "q4k", "q5k", "q6k", "mxfp4", "iq4xs" };
 	static const char *const layouts[] = { "native", "r16" };
 	struct tcbrt *rt;
 

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Times one plan on an NVIDIA GPU as an engine runs it: a graph of calls, each
+ * on another copy of the operands (cold) or all on one (hot).  One line of JSON.
+ *
+ *     measure_gpu OP MxNxK cold|hot [DATABASE [MEGABYTES [SECONDS]]]
+ *
+ * MEGABYTES: how much memory cold calls go through (512); SECONDS: how long (1).
+ */
+#include <cuda.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tcbrt.h>
+
+enum { SAMPLES = 400, COPIES_MAX = 512, CALLS = 200 };
+
+static void check(CUresult result, const char *what)
+{
+	const char *text = "unknown error";
+
+	if (result == CUDA_SUCCESS)
+		return;
+	cuGetErrorString(result, &text);
+	fprintf(stderr, "%s: %s\n", what, text);
+	exit(1);
+}
+
+static void require(int code, const struct tcbrt_error *err)
+{
+	if (code == TCBRT_OK)
+		return;
+	fprintf(stderr, "%s\n", err->message);
+	exit(1);
+}
+
+/* Numbers near 1 in f32, f16 and bf16, and scales of quantised blocks that are none of the special ones. */
+static void fill(char *at, size_t bytes, const char *type)
+{
+	uint32_t state = 12345;
+
+	for (size_t i = 0; i + 4 <= bytes; i += 4) {
+		uint32_t word;
+
+		state = state * 1664525u + 1013904223u;
+		word = strcmp(type, "f32") == 0 ? 0x3f000000u | (state >> 9)
+						: 0x20202020u | ((state >> 3) & 0x1b1b1b1bu);
+		memcpy(at + i, &word, 4);
+	}
+}
+
+static void *host(size_t bytes)
+{
+	void *at = aligned_alloc(TCBRT_ALIGNMENT, (bytes + TCBRT_ALIGNMENT) / TCBRT_ALIGNMENT * TCBRT_ALIGNMENT);
+
+	if (!at) {
+		fprintf(stderr, "out of memory for %zu bytes\n", bytes);
+		exit(1);
+	}
+	return at;
+}
+
+struct job {
+	struct tcbrt_plan *plan;
+	struct tcbrt_plan_info info;
+	size_t copies;
+	unsigned long long operand[COPIES_MAX][TCBRT_OPERANDS_MAX], workspace;
+};
+
+static void make_copies(struct job *job, size_t bytes)
+{
+	size_t each = 0;
+
+	for (size_t i = 0; i < job->info.operand_count; i++)
+		each += job->info.operand[i].bytes;
+	job->copies = bytes / each + 1 < COPIES_MAX ? bytes / each + 1 : COPIES_MAX;
+	for (size_t i = 0; i < job->info.operand_count; i++) {
+		const struct tcbrt_operand *operand = &job->info.operand[i];
+		const int is_packed = (int)i == job->info.weights && job->info.packed_bytes;
+		const size_t size = is_packed ? job->info.packed_bytes : operand->bytes;
+		char *stored = host(operand->bytes), *packed = is_packed ? host(size) : stored;
+
+		fill(stored, operand->bytes, operand->type);
+		if (is_packed)
+			tcbrt_pack(job->plan, stored, packed);
+		for (size_t c = 0; c < job->copies; c++) {
+			CUdeviceptr at;
+
+			check(cuMemAlloc(&at, size), "allocating device memory");
+			check(cuMemcpyHtoD(at, packed, size), "copying to the GPU");
+			job->operand[c][i] = at;
+		}
+		if (is_packed)
+			free(packed);
+		free(stored);
+	}
+	if (job->info.workspace_bytes) {
+		CUdeviceptr at;
+
+		check(cuMemAlloc(&at, job->info.workspace_bytes), "allocating device memory");
+		check(cuMemsetD8(at, 0, job->info.workspace_bytes), "clearing device memory");
+		job->workspace = at;
+	}
+	check(cuCtxSynchronize(), "waiting");
+}
+
+static int ascending(const void *a, const void *b)
+{
+	const double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double median_ns(const struct job *job, const struct tcbrt_gpu *gpu, CUstream stream, double seconds)
+{
+	static double samples[SAMPLES];
+	const size_t calls = job->copies > CALLS ? job->copies : CALLS;
+	double total = 0;
+	size_t count = 0;
+	CUgraph graph;
+	CUgraphExec exec;
+	CUevent from, to;
+
+	check(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), "capturing");
+	for (size_t i = 0; i < calls; i++)
+		if (tcbrt_gpu_execute(gpu, job->operand[i % job->copies], job->workspace, stream, TCBRT_GPU_OVERLAP) !=
+		    TCBRT_OK) {
+			fprintf(stderr, "the launch was refused\n");
+			exit(1);
+		}
+	check(cuStreamEndCapture(stream, &graph), "capturing");
+	check(cuGraphInstantiate(&exec, graph, 0), "making the graph");
+	check(cuEventCreate(&from, CU_EVENT_DEFAULT), "making an event");
+	check(cuEventCreate(&to, CU_EVENT_DEFAULT), "making an event");
+	for (int warm = 0; warm < 3; warm++)
+		check(cuGraphLaunch(exec, stream), "warming up");
+	while (count < SAMPLES && (count < 5 || total < 1e9 * seconds)) {
+		float milliseconds;
+
+		check(cuEventRecord(from, stream), "timing");
+		check(cuGraphLaunch(exec, stream), "running the graph");
+		check(cuEventRecord(to, stream), "timing");
+		check(cuEventSynchronize(to), "running the graph");
+		check(cuEventElapsedTime(&milliseconds, from, to), "timing");
+		samples[count++] = 1e6 * (double)milliseconds / (double)calls;
+		total += 1e6 * (double)milliseconds;
+	}
+	qsort(samples, count, sizeof(*samples), ascending);
+	return samples[count / 2];
+}
+
+int main(int argc, char **argv)
+{
+	static struct job job;
+	struct tcbrt_query query = { 0 };
+	char kind[TCBRT_GPU_NAME_MAX];
+	struct tcbrt_error err;
+	struct tcbrt_gpu *gpu;
+	struct tcbrt *rt;
+	CUdevice device;
+	CUcontext context;
+	CUstream stream;
+
+	if (argc < 4 || sscanf(argv[2], "%zux%zux%zu", &query.m, &query.n, &query.k) < 2) {
+		fprintf(stderr, "usage: measure_gpu OP MxNxK cold|hot [DATABASE [MEGABYTES [SECONDS]]]\n");
+		return 2;
+	}
+	check(cuInit(0), "starting the driver");
+	check(cuDeviceGet(&device, 0), "the first GPU");
+	check(cuDevicePrimaryCtxRetain(&context, device), "making a context");
+	check(cuCtxSetCurrent(context), "using it");
+	check(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), "making a stream");
+	query.op = argv[1];
+	query.state = strcmp(argv[3], "hot") == 0 ? TCBRT_HOT : TCBRT_COLD;
+	require(tcbrt_gpu_device(kind, &err), &err);
+	query.device = kind;
+	if (argc > 4)
+		require(tcbrt_open(argv[4], &rt, &err), &err);
+	else if (tcbrt_open(NULL, &rt, &err) != TCBRT_OK)
+		require(tcbrt_open_empty(&rt, &err), &err);
+	require(tcbrt_plan_create(rt, &query, &job.plan, &err), &err);
+	require(tcbrt_gpu_load(job.plan, &gpu, &err), &err);
+	tcbrt_plan_info(job.plan, &job.info);
+	make_copies(&job, query.state == TCBRT_HOT ? 0 : (argc > 5 ? strtoul(argv[5], NULL, 10) : 512) << 20);
+	printf("{\"op\": \"%s\", \"shape\": \"%s\", \"state\": \"%s\", \"ns\": %.1f, \"source\": \"%s\", \"geometry\": "
+	       "\"%s\"}\n",
+	       query.op, argv[2], argv[3], median_ns(&job, gpu, stream, argc > 6 ? strtod(argv[6], NULL) : 1),
+	       tcbrt_source_text(job.info.tuning.source), job.info.tuning.geometry);
+	tcbrt_gpu_unload(gpu);
+	tcbrt_plan_destroy(job.plan);
+	tcbrt_close(rt);
+	return 0;
+}

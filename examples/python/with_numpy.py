@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: MIT
+"""Softmax and a quantised product on NumPy arrays, held against NumPy's own arithmetic.
+
+    TCBRT_LIBRARY=.../libtcbrt.so.0 python3 with_numpy.py [DATABASE]
+"""
+import sys
+
+import numpy as np
+
+import tcbrt
+
+
+def softmax(rt, pool):
+    x = np.random.default_rng(1).standard_normal((33, 1001), dtype=np.float32)
+    y = np.full_like(x, np.nan)
+    plan = rt.plan("softmax", *x.shape)
+    plan.execute([x, y], pool)
+    e = np.exp(x.astype(np.float64) - x.max(axis=1, keepdims=True))
+    return plan, np.abs(y - e / e.sum(axis=1, keepdims=True)).max()
+
+
+def quantised_product(rt, pool):
+    """Q8_0: 32 values are a half, their scale, and 32 signed bytes."""
+    rng, n, k = np.random.default_rng(2), 500, 640
+    codes = rng.integers(-127, 128, (n, k // 32, 32), dtype=np.int8)
+    scales = (0.01 * rng.random((n, k // 32, 1)) + 0.001).astype(np.float16)
+    weights = np.concatenate([scales.view(np.uint8).reshape(n, k // 32, 2), codes.view(np.uint8)], axis=2)
+    x = rng.standard_normal(k, dtype=np.float32)
+    y = np.full(n, np.nan, dtype=np.float32)
+    plan = rt.plan("q80_matvec", 1, n, k)
+    plan.execute([plan.pack(np.ascontiguousarray(weights)), x, y], pool)
+    exact = (codes * scales.astype(np.float64)).reshape(n, k)
+    return plan, (np.abs(y - exact @ x) / (np.abs(exact) @ np.abs(x))).max()
+
+
+def main():
+    rt, pool = tcbrt.Runtime(sys.argv[1] if len(sys.argv) > 1 else None), tcbrt.Pool(2)
+    failed = False
+    for run, limit in ((softmax, 1e-6), (quantised_product, 0.01)):
+        plan, error = run(rt, pool)
+        failed |= not error < limit
+        print(f"{run.__name__}: {plan.kernel} ({plan.source}: {plan.reason}), error {error:.2g}")
+    return failed
+
+
+sys.exit(main())

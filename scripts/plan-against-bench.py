@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Programs that link libtcbrt against `tcbtune bench`: do they run the tuned kernel as fast?
+
+    plan-against-bench.py TCBTUNE MEASURE DB [--threads N | --gpu] [--rounds 3] [--budget 10s] [--rotation 512M]
+
+MEASURE is examples/measure (examples/measure_gpu with --gpu), built against the same library.  Each problem is swept
+into DB first, unless it is there.  Then bench and MEASURE take turns, ROUNDS times; a row is the median of their times,
+and of the rounds' ratios bench / program: 1 is the same speed, above 1 the program is faster.
+"""
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+
+PROBLEMS = [("q4k_matvec", "1x4096x4096"), ("q6k_matvec", "1x4096x4096"), ("q4k_matmul", "32x4096x4096"),
+            ("q4k_matmul", "512x4096x4096"), ("softmax", "512x4096"), ("rmsnorm", "512x4096"),
+            ("matmul_f32", "1024x1024x1024")]
+
+
+def run(*command):
+    done = subprocess.run([str(c) for c in command], capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"{' '.join(map(str, command))}: {done.stderr.strip()}")
+    return done.stdout
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("tcbtune")
+    parser.add_argument("measure")
+    parser.add_argument("db")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--gpu", action="store_true")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--budget", default="10s")
+    parser.add_argument("--bench-budget", default="6s")
+    parser.add_argument("--seconds", type=float, default=2)
+    parser.add_argument("--rotation", type=int, default=512, help="MiB that cold calls go through")
+    parser.add_argument("--only", default="", help="ops, separated by commas")
+    args = parser.parse_args()
+    device = ["--device", "cuda:0"] if args.gpu else ["--threads", args.threads]
+    rotation = [] if args.gpu else ["--rotation", f"{args.rotation}M"]
+    threads = [] if args.gpu else [args.threads]
+    print(f"{'op':12} {'shape':16} {'state':5} {'bench us':>10} {'program us':>10} {'ratio':>6}  source")
+    worst = 9
+    for op, shape in PROBLEMS:
+        if args.only and op not in args.only.split(","):
+            continue
+        where = ["--op", op, "--shape", shape, "--db", args.db, *device, *rotation]
+        run(args.tcbtune, "sweep", *where, "--budget", args.budget)
+        rounds = {"cold": [], "hot": []}
+        for _ in range(args.rounds):
+            said = json.loads(run(args.tcbtune, "bench", *where, "--budget", args.bench_budget, "--json"))
+            for result in said["results"]:
+                best = next(row for row in result["rows"] if row["role"] == "best")
+                mine = json.loads(run(args.measure, op, shape, *threads, result["state"], args.db, args.rotation,
+                                      args.seconds))
+                if mine["geometry"] != best["geometry"]:
+                    sys.exit(f"{op} {shape}: bench ran {best['geometry']}, the program {mine['geometry']}")
+                rounds[result["state"]].append((best["ns"]["median"], mine["ns"], mine["source"]))
+        for state, pairs in rounds.items():
+            ratio = statistics.median(a / b for a, b, _ in pairs)
+            worst = min(worst, ratio)
+            print(f"{op:12} {shape:16} {state:5} {statistics.median(a for a, _, _ in pairs) / 1e3:10.2f} "
+                  f"{statistics.median(b for _, b, _ in pairs) / 1e3:10.2f} {ratio:6.3f}  {pairs[0][2]}", flush=True)
+    print(f"least {worst:.3f}")
+
+
+main()
