@@ -5,7 +5,7 @@
  *
  *     measure OP MxNxK THREADS cold|hot [DATABASE [MEGABYTES [SECONDS]]]
  *
- * MEGABYTES: how much memory cold calls go through (512); SECONDS: how long (2).
+ * THREADS: 0 for the fastest number; MEGABYTES: how much memory cold calls go through (512); SECONDS: how long (2).
  */
 #define _GNU_SOURCE /* madvise, clock_gettime */
 #include <stdint.h>
@@ -142,10 +142,11 @@ int main(int argc, char **argv)
 	query.threads = (unsigned)strtoul(argv[3], NULL, 10);
 	query.state = strcmp(argv[4], "hot") == 0 ? TCBRT_HOT : TCBRT_COLD;
 	if (tcbrt_open(argc > 5 ? argv[5] : NULL, &rt, &err) != TCBRT_OK ||
-	    tcbrt_plan_create(rt, &query, &job.plan, &err) != TCBRT_OK ||
-	    tcbrt_pool_create(query.threads, &job.pool, &err) != TCBRT_OK)
+	    tcbrt_plan_create(rt, &query, &job.plan, &err) != TCBRT_OK)
 		return fail(&err);
 	tcbrt_plan_info(job.plan, &job.info);
+	if (tcbrt_pool_create(job.info.threads, &job.pool, &err) != TCBRT_OK)
+		return fail(&err);
 	make_copies(&job, query.state == TCBRT_HOT ? 0 : (argc > 6 ? strtoul(argv[6], NULL, 10) : 512) << 20);
 	job.workspace = memory(job.info.workspace_bytes);
 	tcbrt_workspace_init(job.plan, job.workspace);

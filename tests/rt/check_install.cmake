@@ -45,7 +45,7 @@ expect(${WORK}/cmake/lookup)
 expect(${WORK}/cmake/lookup_static)
 # The other examples judge themselves.
 run(${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=${WORK}/prefix/${LIBDIR} ${WORK}/cmake/execute ${WORK}/none.db)
-run(${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=${WORK}/prefix/${LIBDIR} ${WORK}/cmake/measure ${op} 1x${n}x${k} 1 cold
+run(${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=${WORK}/prefix/${LIBDIR} ${WORK}/cmake/measure ${op} 1x${n}x${k} 0 cold
 	${WORK}/tuning.db 1 0.01)
 if(NOT out MATCHES "\"source\": \"exact\", \"geometry\": \"${geometry}\"")
 	message(FATAL_ERROR "measure: expected the exact ${geometry}, got\n${out}")
