@@ -175,6 +175,14 @@ static double per_second(const struct cli_model_plan *plan, size_t t, double ns)
 	return ns > 0 ? 1e9 * (double)plan->tokens[t] / ns : 0;
 }
 
+static void add_rate(struct cli_table *table, double rate)
+{
+	if (rate > 0)
+		cli_table_cell(table, "%.*f", rate < 100 ? 2 : 0, rate);
+	else
+		cli_table_cell(table, "-");
+}
+
 static enum tcb_status add_projections(const struct cli_model_told *told, struct tcb_str *out, struct tcb_error *err)
 {
 	static const struct cli_column columns[] = { { "TOKENS", 1 },      { "WHAT", 0 },
@@ -189,10 +197,10 @@ static enum tcb_status add_projections(const struct cli_model_told *told, struct
 		const struct cli_projection made = cli_model_project(told->plan, t, told->is_modelled);
 		cli_table_cell(&table, "%zu", told->plan->tokens[t]);
 		cli_table_cell(&table, "%s", told->plan->tokens[t] == 1 ? "decode" : "prompt");
-		add_quotient(&table, "x", per_second(told->plan, t, made.tuned_ns), 1);
-		add_quotient(&table, "x", per_second(told->plan, t, made.default_ns), 1);
+		add_rate(&table, per_second(told->plan, t, made.tuned_ns));
+		add_rate(&table, per_second(told->plan, t, made.default_ns));
 		add_quotient(&table, "x", made.default_ns, made.tuned_ns);
-		add_quotient(&table, "x", per_second(told->plan, t, made.limit_ns), 1);
+		add_rate(&table, per_second(told->plan, t, made.limit_ns));
 		add_quotient(&table, "%", made.limit_ns, made.tuned_ns);
 		cli_table_cell(&table, "%zu of %zu", made.proven, made.problems);
 	}
