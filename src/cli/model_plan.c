@@ -244,6 +244,9 @@ enum tcb_status cli_model_plan_look(struct cli_model_plan *plan, struct tcb_db *
 		item->default_ns = is_found ? item->best.default_ns.median : 0;
 		item->limit_ns = is_found ? item->best.limit_ns.median : 0;
 		item->tuned_ns = item->known >= CLI_KNOWN_THIN ? item->best.ns.median : item->default_ns;
+		/* The ratio is of pairs, in which a machine's drift cancels; two medians of their own differ by it. */
+		if (item->known >= CLI_KNOWN_THIN && item->best.speedup.median > 0)
+			item->default_ns = item->tuned_ns * item->best.speedup.median;
 		item->is_estimated = 0;
 	}
 	for (size_t i = 0; i < plan->count; i++) {
