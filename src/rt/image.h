@@ -19,7 +19,7 @@
 #include "db/db.h"
 #include "db/stamp.h"
 
-/* 40 bytes without padding: hashed and compared as they lie in memory. */
+/* 40 bytes without padding. */
 struct rt_key {
 	uint32_t op, device;
 	uint16_t contract, state;
@@ -27,7 +27,7 @@ struct rt_key {
 	uint64_t m, n, k;
 };
 
-enum { RT_NONE = UINT32_MAX, RT_IMAGE_FORMAT = 1, RT_ENTRIES_MAX = 1 << 30, RT_AXES = 3 };
+enum { RT_NONE = UINT32_MAX, RT_IMAGE_FORMAT = 2, RT_ENTRIES_MAX = 1 << 30, RT_AXES = 3 };
 
 /* Sorted by the key, threads last: the entries of one shape follow each other. */
 struct rt_entry {

@@ -139,6 +139,31 @@ static struct rt_found find_faster(const struct tcbrt *rt, const struct rt_key *
 	return outrunning.found;
 }
 
+/* Of most lookups the first entry of the first layer is the answer, and nothing else can be; 0: look at all. */
+static int is_first(const struct tcbrt *rt, const struct rt_key *key, unsigned threads, int is_open,
+		    struct rt_found *found)
+{
+	const struct rt_layer *layer = &rt->layers[0];
+	const struct rt_entry *entry;
+	struct rt_key stored = *key;
+	uint32_t at;
+	int is_damaged;
+
+	if (rt->layer_count == 0 || (is_open && rt->layer_count > 1) || key->device >= layer->own_count)
+		return 0;
+	stored.op = layer->ops[key->op];
+	stored.device = layer->own[key->device];
+	if (stored.op == RT_NONE || stored.device == RT_NONE)
+		return 0;
+	at = find_first(layer, &stored, &is_damaged);
+	if (at == RT_NONE)
+		return 0;
+	entry = &layer->image.entries[at];
+	*found = (struct rt_found){ layer, entry };
+	return entry->key.threads == threads && rt_proof(entry) == 2 && !is_slower_than_default(entry) &&
+	       !(is_open && entry->has_next) && rt_refusal(rt, found) == RT_FINE;
+}
+
 void rt_exact(const struct tcbrt *rt, const struct rt_key *key, struct rt_exact *out)
 {
 	const int is_open = key->threads == 0 && !rt->devices[key->device].is_gpu;
@@ -146,6 +171,9 @@ void rt_exact(const struct tcbrt *rt, const struct rt_key *key, struct rt_exact 
 	struct rt_found best;
 
 	memset(out, 0, sizeof(*out));
+	if (is_first(rt, key, choosing.threads, is_open, &out->found))
+		return;
+	out->found.layer = NULL;
 	each_entry(rt, key, choose, &choosing, &out->is_damaged);
 	best = choosing.best;
 	if (!is_open)

@@ -228,12 +228,27 @@ static int take_modelled(const struct asking *asking, struct tcbrt_tuning *out)
 	return 1;
 }
 
+static int are_stale(const struct tcbrt *rt, const struct near *near)
+{
+	for (unsigned i = 0; i < near->count; i++) {
+		const struct rt_image *image = &near->of[i].layer->image;
+		const struct rt_found found = { near->of[i].layer, &image->entries[near->of[i].point.entry] };
+
+		if (near->of[i].point.entry < image->entry_count && rt_refusal(rt, &found) != RT_OTHER_KERNEL)
+			return 0;
+	}
+	return 1;
+}
+
 static const char *say_why_default(const struct asking *asking)
 {
 	if (asking->rt->layer_count == 0)
 		return "no database is loaded";
 	if (asking->exact->slower.layer)
 		return "nothing that was tried there is faster than the default";
+	if (asking->own.count + asking->kin.count && are_stale(asking->rt, &asking->own) &&
+	    are_stale(asking->rt, &asking->kin))
+		return "winners of near shapes are stale";
 	if (asking->own.count + asking->kin.count)
 		return "winners of near shapes do not fit this one";
 	if (asking->stored)

@@ -15,33 +15,38 @@ static int fail(struct tcbrt_tuning *out, int code, const char *what, const char
 	return code;
 }
 
-static const char *source_of(const struct rt_found *found, enum tcbrt_source *source_out)
-{
-	static const char *const reasons[2][2] = {
-		{ "measured at this shape on this device", "measured at this shape on this device (system database)" },
-		{ "provisional: the best so far at this shape on this device, of a sweep that has not held its finals, "
-		  "a shard or a merge; tcbtune sweep replaces it",
-		  "provisional: the best so far at this shape on this device (system database), of a sweep that has "
-		  "not "
-		  "held its finals, a shard or a merge; tcbtune sweep replaces it" },
-	};
+static const char measured[] = "measured at this shape on this device";
+static const char measured_system[] = "measured at this shape on this device (system database)";
+static const char unproven[] =
+	"provisional: the best so far at this shape on this device, of a sweep that has not held "
+	"its finals, a shard or a merge; tcbtune sweep replaces it";
+static const char unproven_system[] = "provisional: the best so far at this shape on this device (system database), of "
+				      "a sweep that has not held its finals, a shard or a merge; tcbtune sweep "
+				      "replaces it";
 
-	*source_out = found->entry->provisional ? TCBRT_SOURCE_PROVISIONAL : TCBRT_SOURCE_EXACT;
-	return reasons[found->entry->provisional][found->layer->is_system];
-}
+/* Of a proven and a provisional entry, of the user's database and of the system's. */
+static const struct reason {
+	const char *text;
+	size_t bytes;
+} reasons[2][2] = {
+	{ { measured, sizeof(measured) }, { measured_system, sizeof(measured_system) } },
+	{ { unproven, sizeof(unproven) }, { unproven_system, sizeof(unproven_system) } },
+};
 
 static void copy_exact(const struct tcbrt *rt, const struct rt_key *key, const struct rt_found *found,
 		       struct tcbrt_tuning *out)
 {
-	const char *reason = source_of(found, &out->source);
+	const int is_provisional = found->entry->provisional != 0;
+	const struct reason *reason = &reasons[is_provisional][found->layer->is_system != 0];
 	const unsigned threads = found->entry->key.threads;
 
+	out->source = is_provisional ? TCBRT_SOURCE_PROVISIONAL : TCBRT_SOURCE_EXACT;
 	rt_tuning_stored(out, found);
 	if (key->threads == 0 && threads != 0 && threads != rt->cores)
 		(void)snprintf(out->reason, sizeof(out->reason), "%s; %u thread%s measured to be faster than %u",
-			       reason, threads, threads == 1 ? " was" : "s were", rt->cores);
+			       reason->text, threads, threads == 1 ? " was" : "s were", rt->cores);
 	else
-		memcpy(out->reason, reason, strlen(reason) + 1);
+		memcpy(out->reason, reason->text, reason->bytes);
 }
 
 /* Names and numbers of QUERY as a key, or a code and OUT's reason. */
