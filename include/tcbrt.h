@@ -314,7 +314,8 @@ TCBRT_API int tcbrt_pack_rows(const struct tcbrt_plan *plan, size_t first, size_
 			      void *packed);
 
 /* Makes info.workspace_bytes at WORKSPACE, at a multiple of TCBRT_ALIGNMENT, ready for executions of PLAN on a CPU, one
- * after another.  Once; not needed where workspace_bytes is 0. */
+ * after another.  Once; not needed where workspace_bytes is 0.  Made ready for one plan, it serves any other in turn
+ * that wants no more bytes. */
 TCBRT_API int tcbrt_workspace_init(const struct tcbrt_plan *plan, void *workspace);
 
 /* Threads that execute: the caller and threads - 1 others, which spin for 0.2 ms after an execution, then sleep.  For

@@ -20,6 +20,8 @@ else
 	skipped="
 No assembler for PTX is installed, and none could be fetched (see above)."
 fi
+scripts/fetch-ggml-hosts.sh || skipped="$skipped
+The programs that the plug-in for ggml is tested in could not be fetched (see above)."
 
 # Builds TARGET of a preset and passes those of its tests that the other arguments choose.
 run() {

@@ -66,6 +66,10 @@ def c_files(root, *folders):
 
 def check_includes(root):
     offences = []
+    for path in c_files(root, "integrations"):
+        for target in INCLUDE.findall(path.read_text()):
+            if target != "tcbrt.h" and not (path.parent / target).is_file():
+                offences.append(f"{path.relative_to(root)}: an integration may include tcbrt.h, not '{target}'")
     for path in c_files(root, "src"):
         rel = path.relative_to(root / "src")
         folder = rel.parts[0]
@@ -94,7 +98,7 @@ def check_includes(root):
 def check_sources(root):
     offences = []
     seen = {}
-    for path in c_files(root, "src", "include"):
+    for path in c_files(root, "src", "include", "integrations"):
         rel = path.relative_to(root)
         text = path.read_text()
         if not re.match(r"/\* SPDX-License-Identifier: MIT\n \*\n \* \S", text):
@@ -142,7 +146,7 @@ def check_skips(root):
 
 def check_headers(root, cc):
     offences = []
-    for path in c_files(root, "src", "include"):
+    for path in c_files(root, "src", "include", "integrations"):
         if path.suffix != ".h":
             continue
         strict = path.is_relative_to(root / "include")
@@ -159,7 +163,7 @@ def check_format(root):
     if not shutil.which("clang-format"):
         print("SKIPPED: clang-format is not installed")
         sys.exit(77)
-    files = [str(p) for p in c_files(root, "src", "include", "tests", "examples")]
+    files = [str(p) for p in c_files(root, "src", "include", "integrations", "tests", "examples")]
     run = subprocess.run(["clang-format", "--dry-run", "-Werror", f"--style=file:{root / '.clang-format'}", *files],
                          capture_output=True, text=True)
     return [line for line in run.stderr.splitlines() if "error:" in line]
@@ -174,7 +178,7 @@ def check_circles(root):
 def check_words(root):
     offences = []
     files = [root / name for name in ("README.md", "CONTRIBUTING.md")]
-    for folder in ("src", "include", "docs", "scripts", "schemas", "examples", "tests"):
+    for folder in ("src", "include", "docs", "scripts", "schemas", "examples", "integrations", "tests"):
         files += [p for p in (root / folder).rglob("*") if p.suffix in TEXTS and "fixtures" not in p.parts]
     for path in files:
         if not path.exists() or path.parent.name == "house":

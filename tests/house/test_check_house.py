@@ -43,6 +43,14 @@ class Rules(unittest.TestCase):
         self.put("src/search/s.c", GOOD + '#include "db/db.h"\n')
         self.found(check_house.check_includes(self.root), "'search' may not include 'db/db.h'")
 
+    def test_integrations_see_the_public_header_only(self):
+        (self.root / "integrations/host").mkdir(parents=True)
+        self.put("integrations/host/a.c", GOOD + '#include "b.h"\n#include "tcbrt.h"\n')
+        self.put("integrations/host/b.h", GOOD)
+        self.assertEqual(check_house.check_includes(self.root), [])
+        self.put("integrations/host/b.h", GOOD + '#include "base/status.h"\n')
+        self.found(check_house.check_includes(self.root), "may include tcbrt.h, not 'base/status.h'")
+
     def test_search_sees_the_contract_only(self):
         self.put("src/search/s.c", GOOD + '#include "kernels/formats.h"\n')
         self.found(check_house.check_includes(self.root), "compiled code only")

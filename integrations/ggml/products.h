@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Computing products, one after another, on the host's number of threads.
+ */
+#ifndef TCB_GGML_PRODUCTS_H
+#define TCB_GGML_PRODUCTS_H
+
+#include "packed.h"
+
+struct product {
+	const struct weights_plan *plan;
+	void *operand[3];
+};
+
+/* For one thread of the host at a time. */
+struct computer {
+	unsigned threads;
+	struct product *products;
+	size_t count, capacity;
+	void *workspace;
+	size_t workspace_bytes;
+	struct tcbrt_pool *pool; /* where the host has no OpenMP runtime */
+	unsigned pool_threads;
+};
+
+struct computer *computer_create(void);
+void computer_destroy(struct computer *computer);
+
+/* Puts Y = X of M rows times WEIGHTS to what is computed next; 0, after a line on standard error, where it cannot. */
+int computer_add(struct computer *computer, const struct weights *weights, size_t m, const void *x, void *y);
+/* Computes what was put, in order, and forgets it; 0 as above. */
+int computer_run(struct computer *computer);
+
+/* What has been done, for tests and benchmarks. */
+enum counter {
+	COUNTER_GRAPHS,
+	COUNTER_PRODUCTS,
+	COUNTER_TOKENS,
+	COUNTER_COMPUTE_NS,
+	COUNTER_PACKED,
+	COUNTER_PACK_NS,
+	COUNTER_REFUSED,
+	COUNTERS
+};
+void counter_add(enum counter counter, unsigned long long amount);
+unsigned long long counter_now_ns(void);
+
+#endif

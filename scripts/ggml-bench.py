@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Tokens per second of llama.cpp's server (the wheel of fetch-ggml-hosts.sh) with the plug-in for ggml and without.
+
+    ggml-bench.py MODEL.gguf --plugin libggml-tcbtune.so [--threads 1,2] [--rounds 5] [--prompts 128,512]
+        [--generate 32] [--wheels build/ggml-hosts] [--native LLAMA-BENCH] [--db tuning.db] [--log-probabilities]
+
+All servers stay loaded and are asked in turn, round after round; figures are the medians of the rounds, ratios those of
+the pairs within a round.  --native adds llama.cpp built for this machine: its llama-bench, with the same round's
+prompts and tokens.  --db adds the plug-in with that tuning database; without it there is none.  --log-probabilities
+compares distributions over the vocabulary: the host's own repacked kernels with its plain ones, and the plug-in's with
+both.
+
+For one thread run it under taskset; the figures of two threads want two idle processors.
+"""
+import argparse
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "integrations/ggml"))
+from wheel_host import Host, differences  # noqa: E402
+
+NOWHERE = "/nowhere/tuning.db"
+
+
+def numbers(text):
+    return [int(part) for part in text.split(",")]
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("model")
+    parser.add_argument("--plugin", required=True)
+    parser.add_argument("--threads", type=numbers, default=[1, 2])
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--prompts", type=numbers, default=[128, 512])
+    parser.add_argument("--generate", type=int, default=32)
+    parser.add_argument("--wheels", default=str(ROOT / "build/ggml-hosts"))
+    parser.add_argument("--native")
+    parser.add_argument("--db")
+    parser.add_argument("--log-probabilities", action="store_true")
+    return parser.parse_args()
+
+
+def prompt(length):
+    return [1] + [300 + 37 * i % 20000 for i in range(length - 1)]
+
+
+class Served:
+    def __init__(self, args, threads, plugin=None, db=NOWHERE):
+        os.environ["TCBTUNE_DB"] = db
+        self.args, self.host = args, Host(args.wheels, args.model, plugin, threads)
+        self.plugin = plugin
+
+    def measure(self):
+        """{what: (tokens per second, share of the time in the plug-in's products)}"""
+        out = {}
+        for length in self.args.prompts:
+            out[f"prompt {length}"] = self.time(length, 1, "prompt_per_second", "prompt_ms")
+        out["generation"] = self.time(1, self.args.generate, "predicted_per_second", "predicted_ms")
+        return out
+
+    def time(self, length, count, rate, spent):
+        before = self.host.counters()["compute_ns"] if self.plugin else 0
+        timings = self.host.complete(prompt(length), count)["timings"]
+        after = self.host.counters()["compute_ns"] if self.plugin else 0
+        return timings[rate], (after - before) / 1e6 / timings[spent] if self.plugin else None
+
+    def close(self):
+        self.host.close()
+
+
+class Native:
+    """Loads the model at each call; llama-bench does not count that."""
+
+    def __init__(self, args, threads):
+        self.args, self.threads = args, threads
+
+    def measure(self):
+        command = [self.args.native, "-m", self.args.model, "-t", str(self.threads), "-r", "1", "-o", "json",
+                   "-p", ",".join(map(str, self.args.prompts)), "-n", str(self.args.generate)]
+        run = subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        return {f"prompt {test['n_prompt']}" if test["n_prompt"] else "generation": (test["avg_ts"], None)
+                for test in json.loads(run.stdout)}
+
+    def close(self):
+        pass
+
+
+def bench(args, threads):
+    peers = {"wheel": Served(args, threads)}
+    if args.native:
+        peers["native"] = Native(args, threads)
+    ours = {"plug-in": Served(args, threads, args.plugin)}
+    if args.db:
+        ours["plug-in, tuned"] = Served(args, threads, args.plugin, args.db)
+    everyone = {**peers, **ours}
+    for name, one in everyone.items():
+        if isinstance(one, Served):
+            loaded = one.host.loaded
+            print(f"  {name}: loaded in {loaded['load_s']:.2f} s, {loaded['resident'] / 1e6:.0f} MB resident")
+    rounds = []
+    for i in range(args.rounds + 1):
+        order = list(everyone) if i % 2 else list(everyone)[::-1]
+        taken = {name: everyone[name].measure() for name in order}
+        rounds += [taken] if i else []  # the first warms up
+    for what in rounds[0]["wheel"]:
+        print(f"  {what}, tokens per second")
+        for name in everyone:
+            rates = [taken[name][what][0] for taken in rounds]
+            line = f"    {name:15} {statistics.median(rates):8.1f}"
+            shares = [taken[name][what][1] for taken in rounds]
+            if shares[0] is not None:
+                line += f"   {100 * statistics.median(shares):3.0f} % of the time in its products"
+            for peer in peers if name in ours else ():
+                ratios = sorted(taken[name][what][0] / taken[peer][what][0] for taken in rounds)
+                line += f"   {statistics.median(ratios):.2f} x {peer} ({ratios[0]:.2f} to {ratios[-1]:.2f})"
+            print(line)
+    for one in everyone.values():
+        one.close()
+
+
+def compare(args):
+    """Distributions after prompts of several lengths."""
+    lengths, taken = (5, 33, 128, 300), {}
+    for name, options in (("repacked", {}), ("plain", {"plain": True}), ("plug-in", {"plugin": args.plugin})):
+        os.environ["TCBTUNE_DB"] = args.db or NOWHERE
+        host = Host(args.wheels, args.model, **options)
+        taken[name] = [host.log_probabilities(prompt(length), 20000) for length in lengths]
+        host.close()
+    print("log-probabilities: mean and largest difference")
+    for one, other in (("repacked", "plain"), ("plug-in", "plain"), ("plug-in", "repacked")):
+        pairs = [differences({k: v for k, v in a.items() if k in b}, b)
+                 for a, b in zip(taken[one], taken[other])]
+        print(f"  {one} and {other}: {statistics.mean(m for m, _ in pairs):.4f}, {max(l for _, l in pairs):.4f}")
+
+
+def main():
+    args = parse()
+    if args.log_probabilities:
+        compare(args)
+    for threads in args.threads:
+        print(f"{threads} thread{'s' if threads > 1 else ''}")
+        bench(args, threads)
+
+
+if __name__ == "__main__":
+    main()
