@@ -3,11 +3,13 @@
 """Tokens per second of llama.cpp's server (the wheel of fetch-ggml-hosts.sh) with the plug-in for ggml and without.
 
     ggml-bench.py MODEL.gguf --plugin libggml-tcbtune.so [--threads 1,2] [--rounds 5] [--prompts 128,512]
-        [--generate 32] [--wheels build/ggml-hosts] [--native LLAMA-BENCH] [--db tuning.db] [--log-probabilities]
+        [--generate 32] [--wheels build/ggml-hosts] [--native LLAMA-BENCH] [--db tuning.db] [--own-pool]
+        [--log-probabilities]
 
 All servers stay loaded and are asked in turn, round after round; figures are the medians of the rounds, ratios those of
 the pairs within a round.  --native adds llama.cpp built for this machine: its llama-bench, with the same round's
-prompts and tokens.  --db adds the plug-in with that tuning database; without it there is none.  --log-probabilities
+prompts and tokens.  --db adds the plug-in with that tuning database; without it there is none.
+--own-pool adds the plug-in with threads of its own instead of the host's.  --log-probabilities
 compares distributions over the vocabulary: the host's own repacked kernels with its plain ones, and the plug-in's with
 both.
 
@@ -43,6 +45,7 @@ def parse():
     parser.add_argument("--wheels", default=str(ROOT / "build/ggml-hosts"))
     parser.add_argument("--native")
     parser.add_argument("--db")
+    parser.add_argument("--own-pool", action="store_true")
     parser.add_argument("--log-probabilities", action="store_true")
     return parser.parse_args()
 
@@ -99,6 +102,10 @@ def bench(args, threads):
     ours = {"plug-in": Served(args, threads, args.plugin)}
     if args.db:
         ours["plug-in, tuned"] = Served(args, threads, args.plugin, args.db)
+    if args.own_pool:
+        os.environ["TCBTUNE_OWN_POOL"] = "1"
+        ours["plug-in, pool"] = Served(args, threads, args.plugin)
+        del os.environ["TCBTUNE_OWN_POOL"]
     everyone = {**peers, **ours}
     for name, one in everyone.items():
         if isinstance(one, Served):

@@ -102,6 +102,8 @@ static int find_functions(void *from)
 
 static void find_openmp(void *from)
 {
+	if (getenv("TCBTUNE_OWN_POOL"))
+		return;
 	if (!(take(from, "GOMP_parallel", &ggml_host.parallel) & take(from, "omp_get_thread_num", &ggml_host.thread) &
 	      take(from, "omp_get_num_threads", &ggml_host.threads)))
 		ggml_host.parallel = NULL;
