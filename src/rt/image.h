@@ -127,8 +127,30 @@ int rt_image_open(const unsigned char *bytes, size_t count, struct rt_image *out
 /* Is entry INDEX as it was made, and within bounds? */
 int rt_image_entry_is_sound(const struct rt_image *image, uint32_t index);
 
-uint64_t rt_key_hash(const struct rt_key *key);
-int rt_key_is_shape(const struct rt_key *a, const struct rt_key *b); /* whatever their threads */
+static inline uint64_t rt_mix(uint64_t a, uint64_t b)
+{
+	const unsigned __int128 product =
+		(unsigned __int128)(a ^ UINT64_C(0x9e3779b97f4a7c15)) * (b ^ UINT64_C(0xbf58476d1ce4e5b9));
+
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+/* Of KEY with OP and DEVICE in place of its own, whatever its threads.  Keys are not copied on their way here: a copy
+ * reads several members at once, which right after they were written stalls the processor. */
+static inline uint64_t rt_key_hash(const struct rt_key *key, uint32_t op, uint32_t device)
+{
+	const uint64_t names = (uint64_t)op << 32 | device;
+	const uint64_t kinds = (uint64_t)key->contract << 16 | key->state;
+
+	return rt_mix(rt_mix(key->m, key->n), rt_mix(key->k ^ kinds << 32, names));
+}
+
+/* Is A, whatever its threads, of the shape of B with OP and DEVICE in place of its own? */
+static inline int rt_key_is_shape(const struct rt_key *a, const struct rt_key *b, uint32_t op, uint32_t device)
+{
+	return a->m == b->m && a->n == b->n && a->k == b->k && a->op == op && a->device == device &&
+	       a->contract == b->contract && a->state == b->state;
+}
 
 /* rt_points.c */
 /* Makes a tree of COUNT points. */

@@ -227,6 +227,11 @@ static void lay_out(const struct building *building, size_t groups, size_t point
 	header->bytes = offset;
 }
 
+static int is_same_shape(const struct rt_key *a, const struct rt_key *b)
+{
+	return rt_key_is_shape(a, b, b->op, b->device);
+}
+
 /* The entries in their order, each followed in the texts by its own. */
 static void put_entries(const struct building *building, const uint32_t *order, struct rt_entry *out, char *texts)
 {
@@ -241,7 +246,7 @@ static void put_entries(const struct building *building, const uint32_t *order, 
 		memcpy(texts + at, building->texts + from->texts, bytes);
 		out[i].texts = at;
 		out[i].has_next = i + 1 < building->entry_count &&
-				  rt_key_is_shape(&from->key, &building->entries[order[i + 1]].key);
+				  is_same_shape(&from->key, &building->entries[order[i + 1]].key);
 		out[i].checksum = rt_entry_checksum(&out[i], texts);
 		at += bytes;
 	}
@@ -251,10 +256,11 @@ static void put_slots(const struct rt_entry *entries, size_t count, struct rt_sl
 {
 	memset(slots, 0xff, slot_count * sizeof(*slots)); /* RT_NONE everywhere */
 	for (size_t i = 0; i < count; i++) {
-		const uint64_t hash = rt_key_hash(&entries[i].key);
+		const struct rt_key *key = &entries[i].key;
+		const uint64_t hash = rt_key_hash(key, key->op, key->device);
 		size_t at = hash & (slot_count - 1);
 
-		if (i > 0 && rt_key_is_shape(&entries[i - 1].key, &entries[i].key))
+		if (i > 0 && is_same_shape(&entries[i - 1].key, &entries[i].key))
 			continue;
 		while (slots[at].entry != RT_NONE)
 			at = (at + 1) & (slot_count - 1);

@@ -10,25 +10,28 @@
 
 #include "rt/runtime.h"
 
-static uint32_t first_slot(const char *name)
+static uint32_t first_slot(const char *name, size_t length)
 {
-	return (uint32_t)XXH3_64bits(name, strlen(name)) & (RT_OP_SLOTS - 1);
+	return (uint32_t)XXH3_64bits(name, length) & (RT_OP_SLOTS - 1);
 }
 
 /* By a table, since there are dozens of ops. */
 uint32_t rt_op_find(const struct tcbrt *rt, const char *name)
 {
-	for (uint32_t at = first_slot(name);; at = (at + 1) & (RT_OP_SLOTS - 1)) {
+	const size_t length = strlen(name);
+
+	for (uint32_t at = first_slot(name, length);; at = (at + 1) & (RT_OP_SLOTS - 1)) {
 		const uint32_t op = rt->op_slots[at];
 
-		if (op == RT_NONE || strcmp(rt->ops[op].name, name) == 0)
+		if (op == RT_NONE || (rt->ops[op].length == length && memcmp(rt->ops[op].name, name, length) == 0))
 			return op;
 	}
 }
 
 void rt_op_add(struct tcbrt *rt, const struct tcb_op *op)
 {
-	uint32_t at = first_slot(op->name);
+	const size_t length = strlen(op->name);
+	uint32_t at = first_slot(op->name, length);
 
 	if (rt->op_count == 0)
 		memset(rt->op_slots, 0xff, sizeof(rt->op_slots)); /* RT_NONE everywhere */
@@ -36,6 +39,7 @@ void rt_op_add(struct tcbrt *rt, const struct tcb_op *op)
 		at = (at + 1) & (RT_OP_SLOTS - 1);
 	rt->op_slots[at] = rt->op_count;
 	strncpy(rt->ops[rt->op_count].name, op->name, sizeof(rt->ops->name) - 1);
+	rt->ops[rt->op_count].length = length;
 	rt->ops[rt->op_count++].op = op;
 }
 

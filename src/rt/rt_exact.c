@@ -9,11 +9,26 @@
 
 #include "rt/runtime.h"
 
-/* The entries of KEY's shape on one stored device, KEY in the layer's numbers: the first, or RT_NONE. */
-static uint32_t find_first(const struct rt_layer *layer, const struct rt_key *key, int *is_damaged)
+/* Of one layer. */
+struct place {
+	const struct rt_layer *layer;
+	uint32_t op, device; /* stored ones */
+};
+
+/* Where KEY's shape may be in LAYER, on the first stored device that is KEY's own; 0: nowhere. */
+static inline int find_place(const struct rt_layer *layer, const struct rt_key *key, struct place *out)
 {
-	const struct rt_image *image = &layer->image;
-	const uint64_t hash = rt_key_hash(key);
+	out->layer = layer;
+	out->op = layer->ops[key->op];
+	out->device = key->device < layer->own_count ? layer->own[key->device] : RT_NONE;
+	return out->op != RT_NONE && out->device != RT_NONE;
+}
+
+/* The first entry of KEY's shape there, or RT_NONE. */
+static inline uint32_t find_first(struct place place, const struct rt_key *key, int *is_damaged)
+{
+	const struct rt_image *image = &place.layer->image;
+	const uint64_t hash = rt_key_hash(key, place.op, place.device);
 	const uint32_t mask = image->slot_count - 1;
 
 	/* As often as there are slots, in case a damaged table has no free one. */
@@ -24,23 +39,23 @@ static uint32_t find_first(const struct rt_layer *layer, const struct rt_key *ke
 			break;
 		if (slot.tag != (uint32_t)(hash >> 32) || slot.entry >= image->entry_count)
 			continue;
-		if (!rt_is_sound(layer, slot.entry))
+		if (!rt_is_sound(place.layer, slot.entry))
 			*is_damaged = 1;
-		else if (rt_key_is_shape(&image->entries[slot.entry].key, key))
+		else if (rt_key_is_shape(&image->entries[slot.entry].key, key, place.op, place.device))
 			return slot.entry;
 	}
 	return RT_NONE;
 }
 
 /* The one after AT. */
-static uint32_t find_next(const struct rt_layer *layer, const struct rt_key *key, uint32_t at, int *is_damaged)
+static uint32_t find_next(struct place place, const struct rt_key *key, uint32_t at, int *is_damaged)
 {
-	const struct rt_image *image = &layer->image;
+	const struct rt_image *image = &place.layer->image;
 
 	if (!image->entries[at].has_next || ++at >= image->entry_count)
 		return RT_NONE;
-	if (rt_is_sound(layer, at))
-		return rt_key_is_shape(&image->entries[at].key, key) ? at : RT_NONE;
+	if (rt_is_sound(place.layer, at))
+		return rt_key_is_shape(&image->entries[at].key, key, place.op, place.device) ? at : RT_NONE;
 	*is_damaged = 1;
 	return RT_NONE;
 }
@@ -53,14 +68,13 @@ static inline __attribute__((always_inline)) void each_entry(const struct tcbrt 
 {
 	for (unsigned i = 0; i < rt->layer_count; i++) {
 		const struct rt_layer *layer = &rt->layers[i];
-		struct rt_key stored = *key;
+		struct place place;
 
-		stored.op = layer->ops[key->op];
-		stored.device = key->device < layer->own_count ? layer->own[key->device] : RT_NONE;
-		for (; stored.op != RT_NONE && stored.device != RT_NONE;
-		     stored.device = layer->relations[stored.device].next) {
-			for (uint32_t at = find_first(layer, &stored, is_damaged); at != RT_NONE;
-			     at = find_next(layer, &stored, at, is_damaged)) {
+		if (!find_place(layer, key, &place))
+			continue;
+		for (; place.device != RT_NONE; place.device = layer->relations[place.device].next) {
+			for (uint32_t at = find_first(place, key, is_damaged); at != RT_NONE;
+			     at = find_next(place, key, at, is_damaged)) {
 				const struct rt_found found = { layer, &layer->image.entries[at] };
 
 				if (each(ctx, &found))
@@ -139,41 +153,14 @@ static struct rt_found find_faster(const struct tcbrt *rt, const struct rt_key *
 	return outrunning.found;
 }
 
-/* Of most lookups the first entry of the first layer is the answer, and nothing else can be; 0: look at all. */
-static int is_first(const struct tcbrt *rt, const struct rt_key *key, unsigned threads, int is_open,
-		    struct rt_found *found)
+/* With every layer and number of threads in sight. */
+static __attribute__((noinline)) void choose_of_all(const struct tcbrt *rt, const struct rt_key *key, unsigned threads,
+						    int is_open, struct rt_exact *out)
 {
-	const struct rt_layer *layer = &rt->layers[0];
-	const struct rt_entry *entry;
-	struct rt_key stored = *key;
-	uint32_t at;
-	int is_damaged;
-
-	if (rt->layer_count == 0 || (is_open && rt->layer_count > 1) || key->device >= layer->own_count)
-		return 0;
-	stored.op = layer->ops[key->op];
-	stored.device = layer->own[key->device];
-	if (stored.op == RT_NONE || stored.device == RT_NONE)
-		return 0;
-	at = find_first(layer, &stored, &is_damaged);
-	if (at == RT_NONE)
-		return 0;
-	entry = &layer->image.entries[at];
-	*found = (struct rt_found){ layer, entry };
-	return entry->key.threads == threads && rt_proof(entry) == 2 && !is_slower_than_default(entry) &&
-	       !(is_open && entry->has_next) && rt_refusal(rt, found) == RT_FINE;
-}
-
-void rt_exact(const struct tcbrt *rt, const struct rt_key *key, struct rt_exact *out)
-{
-	const int is_open = key->threads == 0 && !rt->devices[key->device].is_gpu;
-	struct choosing choosing = { rt, is_open ? rt->cores : key->threads, is_open, { NULL, NULL }, out };
+	struct choosing choosing = { rt, threads, is_open, { NULL, NULL }, out };
 	struct rt_found best;
 
 	memset(out, 0, sizeof(*out));
-	if (is_first(rt, key, choosing.threads, is_open, &out->found))
-		return;
-	out->found.layer = NULL;
 	each_entry(rt, key, choose, &choosing, &out->is_damaged);
 	best = choosing.best;
 	if (!is_open)
@@ -192,4 +179,40 @@ void rt_exact(const struct tcbrt *rt, const struct rt_key *key, struct rt_exact 
 		out->slower = best;
 	else
 		out->found = best;
+}
+
+/* Of most lookups the first entry of the first layer is the answer, and nothing else can be; NULL: look at all. */
+static const struct rt_entry *find_at_once(const struct tcbrt *rt, const struct rt_key *key, unsigned threads,
+					   int is_open)
+{
+	const struct rt_layer *layer = &rt->layers[0];
+	const struct rt_entry *entry;
+	struct place place;
+	uint32_t at;
+	int is_damaged;
+
+	if (rt->layer_count == 0 || (is_open && rt->layer_count > 1) || !find_place(layer, key, &place))
+		return NULL;
+	at = find_first(place, key, &is_damaged);
+	if (at == RT_NONE)
+		return NULL;
+	entry = &layer->image.entries[at];
+	if (entry->key.threads != threads || rt_proof(entry) != 2 || is_slower_than_default(entry) ||
+	    (is_open && entry->has_next))
+		return NULL;
+	return rt_is_fine(rt, layer, at) ? entry : NULL;
+}
+
+void rt_exact(const struct tcbrt *rt, const struct rt_key *key, struct rt_exact *out)
+{
+	const int is_open = key->threads == 0 && !rt->devices[key->device].is_gpu;
+	const unsigned threads = is_open ? rt->cores : key->threads;
+	const struct rt_entry *entry = find_at_once(rt, key, threads, is_open);
+
+	if (!entry) {
+		choose_of_all(rt, key, threads, is_open, out);
+		return;
+	}
+	out->found.layer = &rt->layers[0];
+	out->found.entry = entry;
 }

@@ -28,29 +28,6 @@ size_t rt_section_item(enum rt_section section)
 	return items[section];
 }
 
-static uint64_t mix(uint64_t a, uint64_t b)
-{
-	const unsigned __int128 product =
-		(unsigned __int128)(a ^ UINT64_C(0x9e3779b97f4a7c15)) * (b ^ UINT64_C(0xbf58476d1ce4e5b9));
-
-	return (uint64_t)product ^ (uint64_t)(product >> 64);
-}
-
-/* Member by member: read as one block right after its members were written, a key would stall the processor. */
-uint64_t rt_key_hash(const struct rt_key *key)
-{
-	const uint64_t names = (uint64_t)key->op << 32 | key->device;
-	const uint64_t kinds = (uint64_t)key->contract << 16 | key->state;
-
-	return mix(mix(key->m, key->n), mix(key->k ^ kinds << 32, names));
-}
-
-int rt_key_is_shape(const struct rt_key *a, const struct rt_key *b)
-{
-	return a->m == b->m && a->n == b->n && a->k == b->k && a->op == b->op && a->device == b->device &&
-	       a->contract == b->contract && a->state == b->state;
-}
-
 uint64_t rt_image_checksum(const unsigned char *bytes)
 {
 	const struct rt_image_header *header = (const struct rt_image_header *)(const void *)bytes;

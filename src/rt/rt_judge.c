@@ -3,7 +3,6 @@
  * Whether an entry may be answered with: it is as it was written, its geometry
  * parses and is legal, and its kernel is still today's.
  */
-#include <stdatomic.h>
 #include <string.h>
 
 #include "kernels/signature.h"
@@ -46,15 +45,6 @@ enum rt_refusal rt_judge(const struct tcb_op *op, const struct rt_device *device
 	return is_legal(op, device, claim, geometry_out) ? RT_FINE : RT_ILLEGAL;
 }
 
-struct rt_texts rt_entry_texts(const struct rt_found *found)
-{
-	const struct rt_entry *entry = found->entry;
-	const char *geometry = found->layer->image.texts + entry->texts;
-	const char *variant = geometry + entry->geometry_length + 1, *signature = variant + entry->variant_length + 1;
-
-	return (struct rt_texts){ geometry, variant, signature, signature + entry->signature_length + 1 };
-}
-
 /* Of a GPU: is its kernel today's? */
 static int is_current(const struct tcb_op *op, const struct rt_found *found, const char *signature)
 {
@@ -94,7 +84,7 @@ static enum rt_refusal see(const struct tcbrt *rt, const struct rt_found *found)
 }
 
 /* Threads that look at the same time find the same: whoever stores it last changes nothing. */
-static enum rt_refusal verdict(const struct rt_layer *layer, uint32_t index)
+enum rt_refusal rt_look_at(const struct rt_layer *layer, uint32_t index)
 {
 	enum rt_refusal known = atomic_load_explicit(&layer->verdicts[index], memory_order_relaxed);
 
@@ -107,15 +97,10 @@ static enum rt_refusal verdict(const struct rt_layer *layer, uint32_t index)
 	return known;
 }
 
-int rt_is_sound(const struct rt_layer *layer, uint32_t index)
-{
-	return verdict(layer, index) != RT_DAMAGED;
-}
-
 enum rt_refusal rt_refusal(const struct tcbrt *rt, const struct rt_found *found)
 {
 	const uint32_t index = (uint32_t)(found->entry - found->layer->image.entries);
-	enum rt_refusal known = verdict(found->layer, index);
+	enum rt_refusal known = rt_look_at(found->layer, index);
 
 	if (known == RT_SOUND) {
 		known = see(rt, found);

@@ -15,38 +15,54 @@ static int fail(struct tcbrt_tuning *out, int code, const char *what, const char
 	return code;
 }
 
-static const char measured[] = "measured at this shape on this device";
-static const char measured_system[] = "measured at this shape on this device (system database)";
-static const char unproven[] =
-	"provisional: the best so far at this shape on this device, of a sweep that has not held "
-	"its finals, a shard or a merge; tcbtune sweep replaces it";
-static const char unproven_system[] = "provisional: the best so far at this shape on this device (system database), of "
-				      "a sweep that has not held its finals, a shard or a merge; tcbtune sweep "
-				      "replaces it";
-
-/* Of a proven and a provisional entry, of the user's database and of the system's. */
-static const struct reason {
-	const char *text;
-	size_t bytes;
-} reasons[2][2] = {
-	{ { measured, sizeof(measured) }, { measured_system, sizeof(measured_system) } },
-	{ { unproven, sizeof(unproven) }, { unproven_system, sizeof(unproven_system) } },
+/* Of a fixed size, which is copied at once. */
+enum { MEASURED_MAX = 64 };
+static const char measured[2][MEASURED_MAX] = { "measured at this shape on this device",
+						"measured at this shape on this device (system database)" };
+static const char *const unproven[2] = {
+	"provisional: the best so far at this shape on this device, of a sweep that has not held its finals, a shard "
+	"or a merge; tcbtune sweep replaces it",
+	"provisional: the best so far at this shape on this device (system database), of a sweep that has not held its "
+	"finals, a shard or a merge; tcbtune sweep replaces it"
 };
+
+static char *put_number(char *out, unsigned number)
+{
+	char digits[10];
+	size_t count = 0;
+
+	do
+		digits[count++] = (char)('0' + number % 10);
+	while (number /= 10);
+	while (count)
+		*out++ = digits[--count];
+	return out;
+}
+
+/* Without snprintf, which takes longer than the lookup. */
+static void say_faster(const struct tcbrt *rt, unsigned threads, char *out)
+{
+	out = stpcpy(out, "; ");
+	out = put_number(out, threads);
+	out = stpcpy(out, threads == 1 ? " thread was" : " threads were");
+	out = stpcpy(out, " measured to be faster than ");
+	*put_number(out, rt->cores) = '\0';
+}
 
 static void copy_exact(const struct tcbrt *rt, const struct rt_key *key, const struct rt_found *found,
 		       struct tcbrt_tuning *out)
 {
-	const int is_provisional = found->entry->provisional != 0;
-	const struct reason *reason = &reasons[is_provisional][found->layer->is_system != 0];
+	const int is_provisional = found->entry->provisional != 0, is_system = found->layer->is_system != 0;
 	const unsigned threads = found->entry->key.threads;
 
 	out->source = is_provisional ? TCBRT_SOURCE_PROVISIONAL : TCBRT_SOURCE_EXACT;
 	rt_tuning_stored(out, found);
-	if (key->threads == 0 && threads != 0 && threads != rt->cores)
-		(void)snprintf(out->reason, sizeof(out->reason), "%s; %u thread%s measured to be faster than %u",
-			       reason->text, threads, threads == 1 ? " was" : "s were", rt->cores);
+	if (is_provisional)
+		memcpy(out->reason, unproven[is_system], strlen(unproven[is_system]) + 1);
 	else
-		memcpy(out->reason, reason->text, reason->bytes);
+		memcpy(out->reason, measured[is_system], MEASURED_MAX);
+	if (key->threads == 0 && threads != 0 && threads != rt->cores)
+		say_faster(rt, threads, out->reason + strlen(out->reason));
 }
 
 /* Names and numbers of QUERY as a key, or a code and OUT's reason. */

@@ -12,6 +12,7 @@
 #ifndef TCB_RT_RUNTIME_H
 #define TCB_RT_RUNTIME_H
 
+#include <stdatomic.h>
 #include <stdint.h>
 
 #include "db/db.h"
@@ -47,6 +48,7 @@ struct rt_device {
 
 struct rt_op {
 	char name[TCB_OP_NAME_MAX];
+	size_t length; /* of the name */
 	const struct tcb_op *op;
 };
 
@@ -132,18 +134,38 @@ struct rt_claim {
  * signature is looked at. */
 enum rt_refusal rt_judge(const struct tcb_op *op, const struct rt_device *device, const struct rt_claim *claim,
 			 struct tcb_geometry *geometry_out);
-/* Is entry INDEX of LAYER what its maker wrote?  The same answer, whoever asks and how many at a time. */
-int rt_is_sound(const struct rt_layer *layer, uint32_t index);
+/* Looks at entry INDEX of LAYER: RT_SOUND, RT_DAMAGED or what is known of it.  The same answer, whoever asks and how
+ * many at a time. */
+enum rt_refusal rt_look_at(const struct rt_layer *layer, uint32_t index);
+/* Is it what its maker wrote? */
+static inline int rt_is_sound(const struct rt_layer *layer, uint32_t index)
+{
+	enum rt_refusal known = atomic_load_explicit(&layer->verdicts[index], memory_order_relaxed);
+
+	return (known == RT_UNSEEN ? rt_look_at(layer, index) : known) != RT_DAMAGED;
+}
 /* Why it is passed over; the first time all that is in it is looked at, and a GPU's kernel is written and compared with
  * the one that was measured, which allocates. */
 enum rt_refusal rt_refusal(const struct tcbrt *rt, const struct rt_found *found);
+static inline int rt_is_fine(const struct tcbrt *rt, const struct rt_layer *layer, uint32_t index)
+{
+	return atomic_load_explicit(&layer->verdicts[index], memory_order_relaxed) == RT_FINE ||
+	       rt_refusal(rt, &(struct rt_found){ layer, &layer->image.entries[index] }) == RT_FINE;
+}
 /* As a phrase. */
 const char *rt_refusal_text(enum rt_refusal refusal);
 /* Its texts, lent; of a sound entry only. */
 struct rt_texts {
 	const char *geometry, *variant, *signature, *measured_at;
 };
-struct rt_texts rt_entry_texts(const struct rt_found *found);
+static inline struct rt_texts rt_entry_texts(const struct rt_found *found)
+{
+	const struct rt_entry *entry = found->entry;
+	const char *geometry = found->layer->image.texts + entry->texts;
+	const char *variant = geometry + entry->geometry_length + 1, *signature = variant + entry->variant_length + 1;
+
+	return (struct rt_texts){ geometry, variant, signature, signature + entry->signature_length + 1 };
+}
 
 /* rt_build.c: the image of the database DB, one block of BYTES_OUT; free() it. */
 enum tcb_status rt_build(struct tcbrt *rt, struct tcb_db *db, const struct tcb_db_stamp *stamp, void **image_out,
@@ -171,7 +193,7 @@ struct rt_exact {
 	unsigned other_threads; /* nothing is stored for the full count of threads, but for this one; 0: neither */
 	int is_damaged;         /* an entry that cannot be read may be that of the shape */
 };
-/* KEY's threads 0: any, on a CPU. */
+/* KEY's threads 0: any, on a CPU.  Where there is an answer no more of OUT is filled. */
 void rt_exact(const struct tcbrt *rt, const struct rt_key *key, struct rt_exact *out);
 
 /* rt_lookup.c: what QUERY, which tcbrt_lookup has answered, is about. */

@@ -78,6 +78,27 @@ static void time_lookups(const struct tcbrt *rt, const char *what, enum tcbrt_so
 	free(queries);
 }
 
+/* What the short way does not serve: a system database below the user's, and a shape that was tuned with several
+ * numbers of threads. */
+static void time_general(const struct fixture *user, const char *what, int has_system)
+{
+	struct fixture system;
+	struct tcbrt *rt;
+
+	fixture_init(&system);
+	fixture_put(&system, &(struct winner){ .n = 4096, .k = 4096, .threads = 1, .ns = 900 });
+	fixture_put(&system, &(struct winner){ .n = 4096, .k = 4096, .threads = 2 });
+	setenv("TCBTUNE_DB", has_system ? user->path : system.path, 1);
+	setenv("TCBTUNE_SYSTEM_DB", has_system ? system.path : "", 1);
+	if (tcbrt_open(NULL, &rt, NULL) != TCBRT_OK)
+		abort();
+	rt->cores = 2;
+	rt->processors = 4;
+	time_lookups(rt, what, TCBRT_SOURCE_EXACT, 0, 4096, 8, 1, LOOKUPS);
+	tcbrt_close(rt);
+	fixture_fini(&system);
+}
+
 static struct tcbrt *time_open(const struct fixture *fixture, const char *what, size_t rounds)
 {
 	struct tcbrt *rt = NULL;
@@ -115,6 +136,8 @@ int main(int argc, char **argv)
 	time_lookups(rt, "nearest", TCBRT_SOURCE_NEAREST, cores, 4100, 8, entries, FALLBACKS);
 	time_lookups(rt, "default", TCBRT_SOURCE_DEFAULT, cores, 8, 1, 500, FALLBACKS);
 	tcbrt_close(rt);
+	time_general(&fixture, "exact, threads left open, of 1 and 2", 0);
+	time_general(&fixture, "exact, ... in the database of the system", 1);
 	fixture_fini(&fixture);
 	return 0;
 }
