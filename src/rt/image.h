@@ -127,10 +127,11 @@ int rt_image_open(const unsigned char *bytes, size_t count, struct rt_image *out
 /* Is entry INDEX as it was made, and within bounds? */
 int rt_image_entry_is_sound(const struct rt_image *image, uint32_t index);
 
+__extension__ typedef unsigned __int128 rt_product;
+
 static inline uint64_t rt_mix(uint64_t a, uint64_t b)
 {
-	const unsigned __int128 product =
-		(unsigned __int128)(a ^ UINT64_C(0x9e3779b97f4a7c15)) * (b ^ UINT64_C(0xbf58476d1ce4e5b9));
+	const rt_product product = (rt_product)(a ^ UINT64_C(0x9e3779b97f4a7c15)) * (b ^ UINT64_C(0xbf58476d1ce4e5b9));
 
 	return (uint64_t)product ^ (uint64_t)(product >> 64);
 }

@@ -24,6 +24,14 @@ static inline int find_place(const struct rt_layer *layer, const struct rt_key *
 	return out->op != RT_NONE && out->device != RT_NONE;
 }
 
+/* Is entry INDEX what its maker wrote? */
+static inline int is_sound(const struct rt_layer *layer, uint32_t index)
+{
+	const enum rt_refusal known = rt_known(layer, index);
+
+	return (known == RT_UNSEEN ? rt_look_at(layer, index) : known) != RT_DAMAGED;
+}
+
 /* The first entry of KEY's shape there, or RT_NONE. */
 static inline uint32_t find_first(struct place place, const struct rt_key *key, int *is_damaged)
 {
@@ -39,7 +47,7 @@ static inline uint32_t find_first(struct place place, const struct rt_key *key, 
 			break;
 		if (slot.tag != (uint32_t)(hash >> 32) || slot.entry >= image->entry_count)
 			continue;
-		if (!rt_is_sound(place.layer, slot.entry))
+		if (!is_sound(place.layer, slot.entry))
 			*is_damaged = 1;
 		else if (rt_key_is_shape(&image->entries[slot.entry].key, key, place.op, place.device))
 			return slot.entry;
@@ -54,7 +62,7 @@ static uint32_t find_next(struct place place, const struct rt_key *key, uint32_t
 
 	if (!image->entries[at].has_next || ++at >= image->entry_count)
 		return RT_NONE;
-	if (rt_is_sound(place.layer, at))
+	if (is_sound(place.layer, at))
 		return rt_key_is_shape(&image->entries[at].key, key, place.op, place.device) ? at : RT_NONE;
 	*is_damaged = 1;
 	return RT_NONE;
@@ -200,7 +208,9 @@ static const struct rt_entry *find_at_once(const struct tcbrt *rt, const struct 
 	if (entry->key.threads != threads || rt_proof(entry) != 2 || is_slower_than_default(entry) ||
 	    (is_open && entry->has_next))
 		return NULL;
-	return rt_is_fine(rt, layer, at) ? entry : NULL;
+	if (rt_known(layer, at) == RT_FINE)
+		return entry;
+	return rt_refusal(rt, &(struct rt_found){ layer, entry }) == RT_FINE ? entry : NULL;
 }
 
 void rt_exact(const struct tcbrt *rt, const struct rt_key *key, struct rt_exact *out)

@@ -133,7 +133,7 @@ int rt_image_open(const unsigned char *bytes, size_t count, struct rt_image *out
 int rt_image_entry_is_sound(const struct rt_image *image, uint32_t index)
 {
 	const struct rt_entry *entry = &image->entries[index];
-	const char *text = image->texts + entry->texts;
+	const char *text;
 
 	if (entry->texts > image->text_bytes || texts_length(entry) > image->text_bytes - entry->texts ||
 	    entry->key.op >= image->op_count || entry->key.device >= image->device_count ||
@@ -141,6 +141,7 @@ int rt_image_entry_is_sound(const struct rt_image *image, uint32_t index)
 	    entry->geometry_length >= TCB_GEOMETRY_TEXT_MAX || entry->variant_length >= TCB_VARIANT_NAME_MAX ||
 	    rt_entry_checksum(entry, image->texts) != entry->checksum)
 		return 0;
+	text = image->texts + entry->texts;
 	for (int i = 0; i < 4; i++) {
 		const size_t length = i == 0   ? entry->geometry_length
 				      : i == 1 ? entry->variant_length

@@ -86,7 +86,7 @@ static enum rt_refusal see(const struct tcbrt *rt, const struct rt_found *found)
 /* Threads that look at the same time find the same: whoever stores it last changes nothing. */
 enum rt_refusal rt_look_at(const struct rt_layer *layer, uint32_t index)
 {
-	enum rt_refusal known = atomic_load_explicit(&layer->verdicts[index], memory_order_relaxed);
+	enum rt_refusal known = rt_known(layer, index);
 
 	if (known != RT_UNSEEN)
 		return known;

@@ -134,24 +134,17 @@ struct rt_claim {
  * signature is looked at. */
 enum rt_refusal rt_judge(const struct tcb_op *op, const struct rt_device *device, const struct rt_claim *claim,
 			 struct tcb_geometry *geometry_out);
+/* What is known of entry INDEX of LAYER. */
+static inline enum rt_refusal rt_known(const struct rt_layer *layer, uint32_t index)
+{
+	return atomic_load_explicit(&layer->verdicts[index], memory_order_relaxed);
+}
 /* Looks at entry INDEX of LAYER: RT_SOUND, RT_DAMAGED or what is known of it.  The same answer, whoever asks and how
  * many at a time. */
 enum rt_refusal rt_look_at(const struct rt_layer *layer, uint32_t index);
-/* Is it what its maker wrote? */
-static inline int rt_is_sound(const struct rt_layer *layer, uint32_t index)
-{
-	enum rt_refusal known = atomic_load_explicit(&layer->verdicts[index], memory_order_relaxed);
-
-	return (known == RT_UNSEEN ? rt_look_at(layer, index) : known) != RT_DAMAGED;
-}
 /* Why it is passed over; the first time all that is in it is looked at, and a GPU's kernel is written and compared with
  * the one that was measured, which allocates. */
 enum rt_refusal rt_refusal(const struct tcbrt *rt, const struct rt_found *found);
-static inline int rt_is_fine(const struct tcbrt *rt, const struct rt_layer *layer, uint32_t index)
-{
-	return atomic_load_explicit(&layer->verdicts[index], memory_order_relaxed) == RT_FINE ||
-	       rt_refusal(rt, &(struct rt_found){ layer, &layer->image.entries[index] }) == RT_FINE;
-}
 /* As a phrase. */
 const char *rt_refusal_text(enum rt_refusal refusal);
 /* Its texts, lent; of a sound entry only. */

@@ -326,6 +326,7 @@ static void saved_plans_come_back(void **state)
 			assert_memory_equal(a.code, b.code, a.bytes);
 		}
 		/* Damaged anywhere, cut anywhere: refused. */
+		struct tcbrt_plan *first = loaded;
 		char *byte = blob.data;
 		for (size_t i = 0; i < bytes; i += i < 4096 ? 7 : 997) {
 			byte[i] ^= 0x20;
@@ -335,6 +336,7 @@ static void saved_plans_come_back(void **state)
 		for (size_t cut = 0; cut < bytes; cut += 131)
 			expect_refused(rt, blob.data, cut, TCBRT_E_FORMAT);
 		tcb_buffer_free(&blob);
+		tcbrt_plan_destroy(first);
 		tcbrt_plan_destroy(plan);
 	}
 	tcbrt_close(rt);
