@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What lookups answer for shapes that nobody swept, and whether it is ever slower than the default.
+
+    lookups-everywhere.py TCBTUNE DB [--device cpu] [--threads 1] [--count 200] [--measure 20] [--seed 1]
+
+Random shapes of all ops are looked up in DB: each must have a source and a reason.  MEASURE of them (those that are not
+the default itself first) are benched against the op's default, paired and interleaved; over 1.00 the answer is slower.
+"""
+import argparse
+import collections
+import json
+import random
+import subprocess
+import sys
+
+OPS = ["q4k_matvec", "q6k_matvec", "q80_matvec", "q5k_matvec", "q4k_matmul", "q6k_matmul", "q80_matmul", "matmul_f32",
+       "matmul_f16", "softmax", "rmsnorm", "layernorm", "reduce2d_sum", "reduce2d_max"]
+
+
+def shape_of(op, rng, largest):
+    """Near what models have and far from it: odd, tiny, unaligned."""
+    while True:
+        n = rng.choice([rng.randrange(1, 300), 32 * rng.randrange(1, 450), rng.choice([4096, 5120, 14336, 11008])])
+        k = 256 * rng.randrange(1, 57)
+        if op.endswith("matvec"):
+            m = 1
+        elif op.endswith("matmul") or op.startswith("matmul"):
+            m = rng.choice([rng.randrange(2, 40), rng.choice([8, 32, 128, 512]), rng.randrange(40, 700)])
+        else:
+            m, n, k = rng.choice([1, rng.randrange(1, 600), 512]), rng.randrange(1, 20000), 0
+        if op.startswith("matmul"):
+            k = rng.randrange(16, 4096)
+        if m * n * max(k, 1) <= largest:
+            return f"{m}x{n}x{k}" if k else f"{m}x{n}"
+
+
+def call(*command):
+    done = subprocess.run([str(c) for c in command], capture_output=True, text=True)
+    return done.returncode, done.stdout, done.stderr.strip()
+
+
+def bench(args, row):
+    where = ["--op", row["op"], "--shape", row["shape"], "--device", args.device, "--db", args.db,
+             "--geometry", row["geometry"], "--budget", args.budget, "--json"]
+    if not args.device.startswith(("cuda", "sm_")):
+        where += ["--threads", row["threads"], "--rotation", args.rotation]
+    code, out, err = call(args.tcbtune, "bench", *where)
+    if code:
+        sys.exit(f"bench {row['op']} {row['shape']}: {err}")
+    result = next(r for r in json.loads(out)["results"] if r["state"] == row["state"])
+    rows = {r["role"]: r for r in result["rows"]}
+    mine = next(r for r in result["rows"] if r["geometry"] == row["geometry"])
+    if "default" not in rows or rows["default"]["geometry"] == row["geometry"]:
+        return None, mine
+    default = rows["default"]
+    # Each row's ratio is over the first row's time, which is the geometry that was given.
+    return {key: 1 / default["over_first"][other] for key, other in (("median", "median"), ("lo", "hi"), ("hi", "lo"))}, mine
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("tcbtune")
+    parser.add_argument("db")
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--threads", type=int, default=0)
+    parser.add_argument("--count", type=int, default=200)
+    parser.add_argument("--measure", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--budget", default="6s")
+    parser.add_argument("--rotation", default="512M")
+    parser.add_argument("--largest", type=float, default=4e9, help="m n k of a shape, at most")
+    args = parser.parse_args()
+    rng = random.Random(args.seed)
+    rows, sources, bad = [], collections.Counter(), 0
+    for i in range(args.count):
+        op = OPS[i % len(OPS)]
+        shape, state = shape_of(op, rng, args.largest), rng.choice(["cold", "hot"])
+        where = ["--op", op, "--shape", shape, "--state", state, "--device", args.device, "--db", args.db, "--json"]
+        if args.threads:
+            where += ["--threads", args.threads]
+        code, out, err = call(args.tcbtune, "lookup", *where)
+        if code:
+            print(f"REFUSED {op} {shape} {state}: {err}")
+            bad += 1
+            continue
+        said = json.loads(out)
+        if said["source"] == "none" or not said["reason"]:
+            print(f"SILENT {op} {shape} {state}: {out}")
+            bad += 1
+        sources[said["source"]] += 1
+        rows.append(dict(op=op, shape=shape, state=state, **{k: said[k] for k in ("geometry", "source", "reason", "threads")}))
+    print(f"{args.count} shapes: {bad} without an answer; " + ", ".join(f"{n} {s}" for s, n in sources.most_common()))
+    rng.shuffle(rows)
+    rows.sort(key=lambda row: row["source"] == "default")
+    measured = slower = 0
+    print(f"{'answer/default':>14} {'95 % interval':>17} {'us':>10}  problem, source: reason")
+    for row in rows:
+        if measured >= args.measure:
+            break
+        ratio, mine = bench(args, row)
+        what = f"{row['op']} {row['shape']} {row['state']}, {row['source']}: {row['reason']}"
+        if ratio is None:
+            print(f"{'is it':>14} {'':17} {mine['ns']['median'] / 1e3:10.2f}  {what}", flush=True)
+        else:
+            slower += ratio["median"] > 1.03
+            print(f"{ratio['median']:14.3f} [{ratio['lo']:7.3f},{ratio['hi']:7.3f}] {mine['ns']['median'] / 1e3:10.2f}  {what}",
+                  flush=True)
+        measured += 1
+    print(f"{measured} measured, {slower} slower than the default by more than 3 %")
+    sys.exit(1 if bad or slower else 0)
+
+
+main()
