@@ -13,6 +13,8 @@
 # other parts.  Parts, each with a time limit, in the order in which they run:
 #
 #   tests      the tests that use a GPU                                  (240 s)
+#   examples   the examples for a GPU: C with the CUDA driver, compiled
+#              here, and PyTorch                                         (120 s)
 #   faults     those that plant faulty candidates into a sweep           (180 s)
 #   sweeps     one for each problem, into OUT's database                 (900 s)
 #   bench      best against default and read limit, paired               (300 s)
@@ -38,7 +40,7 @@
 set -u
 
 usage() {
-	echo "usage: $0 BUILD OUT [PART[=SECONDS]...]; parts: tests faults sweeps bench counters sanitize" >&2
+	echo "usage: $0 BUILD OUT [PART[=SECONDS]...]; parts: tests examples faults sweeps bench counters sanitize" >&2
 	exit 2
 }
 
@@ -77,13 +79,14 @@ table=$out/summary.tsv
 limit_of() {
 	case $1 in
 	tests) echo 240 ;;
+	examples) echo 120 ;;
 	faults | counters) echo 180 ;;
 	sweeps) echo 900 ;;
 	bench | sanitize) echo 300 ;;
 	*) usage ;;
 	esac
 }
-[ $# -gt 0 ] || set -- tests faults sweeps bench counters sanitize
+[ $# -gt 0 ] || set -- tests examples faults sweeps bench counters sanitize
 for part in "$@"; do
 	limit_of "${part%%=*}" >/dev/null || exit 2
 	case $part in
@@ -222,6 +225,36 @@ run_tests() {
 		# What the test itself says, not its framework.
 		verdict "$name" "$log" "$(grep -vE '^(\[|\$|$)' "$log" | tail -n 2 | tr '\n' ';' | cut -c 1-150)"
 	done <"$build/tests.txt"
+}
+
+skip() {
+	row "$1" 0 skipped "$2"
+}
+
+# A program of the examples judges itself.
+run_examples() {
+	cuda=${CUDA_HOME:-/usr/local/cuda}
+	examples=$build/examples
+	log=$logs/examples.txt
+	if ! command -v cc >/dev/null; then
+		skip execute_gpu "no C compiler here"
+	elif [ ! -f "$cuda/include/cuda.h" ]; then
+		skip execute_gpu "no cuda.h in $cuda/include"
+	else
+		run 60 "$log" cc -O2 -I"$build/include" -I"$cuda/include" "$examples/execute_gpu.c" -L"$build/lib" \
+			-l:libtcbrt.so.0 -L"$cuda/lib64/stubs" \
+			-L"$cuda/targets/x86_64-linux/lib/stubs" -lcuda -lm -o "$out/execute_gpu"
+		[ "$status" -ne 0 ] || LD_LIBRARY_PATH=$build/lib:${LD_LIBRARY_PATH:-} run 60 "$log" "$out/execute_gpu" "$out/none.db"
+		verdict execute_gpu "$log" "$(last_line "$log")"
+		rm -f "$out/execute_gpu"
+	fi
+	if python3 -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null; then
+		TCBRT_LIBRARY=$build/lib/libtcbrt.so.0 TCBTUNE_DB=$out/none.db run 60 "$log" \
+			python3 "$examples/python/with_torch.py"
+		verdict with_torch "$log" "$(last_line "$log")"
+	else
+		skip with_torch "no Python here has PyTorch with CUDA"
+	fi
 }
 
 run_sweeps() {
@@ -448,6 +481,7 @@ for part in "$@"; do
 	part_end=$(($(now) + limit))
 	case $part in
 	tests | faults) run_tests ;;
+	examples) run_examples ;;
 	sweeps) run_sweeps ;;
 	bench) run_bench ;;
 	counters) run_counters ;;

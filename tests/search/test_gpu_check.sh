@@ -45,9 +45,12 @@ END
 chmod +x "$work/bin/compute-sanitizer"
 "$make_database" "$work/gpu.db" || failed=1
 PATH=$work/bin:$PATH LD_LIBRARY_PATH=$driver TCBTUNE_ASSEMBLER=none GPU_CHECK_DB=$work/gpu.db GPU_CHECK_FINALISTS=2 \
+	CUDA_HOME="$work/none" \
 	GPU_CHECK_SANITIZED="q8:1x256x1024 f32:1x256x1024" \
-	"$script" "$bundle" "$work/out" counters sanitize=100 >"$work/all.txt" 2>/dev/null
+	"$script" "$bundle" "$work/out" examples counters sanitize=100 >"$work/all.txt" 2>/dev/null
 [ $? -eq 1 ] || failed=1 # the race that was not found
+expect "$work/all.txt" '^examples +execute_gpu +skipped .*(no C compiler|no cuda.h)'
+expect "$work/all.txt" '^examples +with_torch +(ok|skipped) '
 expect "$work/all.txt" '^counters +check_counters +ok .*they agree'
 expect "$work/all.txt" '^sanitize +q8:1x256x1024 +ok .*packed 2 candidates'
 expect "$work/all.txt" '^sanitize +memcheck, planted +ok .*found: 1'
