@@ -6,7 +6,9 @@
  * The driver's ABI is declared here as far as it is used; where a toolkit is
  * present, tests/device/test_cuda_abi.c holds these declarations against its
  * cuda.h.  Functions are found with cuGetProcAddress at the version below, so
- * that a newer driver keeps the behaviour that this file describes.
+ * that a newer driver keeps the behaviour that this file describes.  The names are those of the functions, which cuda.h
+ * hides behind macros: cuGraphInstantiate there is cuGraphInstantiateWithFlags, and cuGraphInstantiate another function
+ * with two more parameters.
  */
 #ifndef TCB_DEVICE_CUDA_H
 #define TCB_DEVICE_CUDA_H
@@ -168,7 +170,7 @@ enum {
 	X(event_elapsed, EventElapsedTime, (float *milliseconds, CUevent from, CUevent to))                            \
 	X(capture_begin, StreamBeginCapture, (CUstream stream, int mode))                                              \
 	X(capture_end, StreamEndCapture, (CUstream stream, CUgraph * graph))                                           \
-	X(graph_instantiate, GraphInstantiate, (CUgraphExec * exec, CUgraph graph, unsigned long long flags))          \
+	X(graph_instantiate, GraphInstantiateWithFlags, (CUgraphExec * exec, CUgraph graph, unsigned long long flags)) \
 	X(graph_launch, GraphLaunch, (CUgraphExec exec, CUstream stream))                                              \
 	X(graph_exec_destroy, GraphExecDestroy, (CUgraphExec exec))                                                    \
 	X(graph_destroy, GraphDestroy, (CUgraph graph))

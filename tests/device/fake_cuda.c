@@ -623,7 +623,7 @@ int cuStreamEndCapture(CUstream stream, CUgraph *graph)
 	return FAKE_CAPTURE_UNSUPPORTED;
 }
 
-int cuGraphInstantiate(CUgraphExec *exec, CUgraph graph, unsigned long long flags)
+int cuGraphInstantiateWithFlags(CUgraphExec *exec, CUgraph graph, unsigned long long flags)
 {
 	NEED_CONTEXT();
 	if (flags)
