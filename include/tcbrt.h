@@ -42,7 +42,8 @@
  * After that nothing is read, allocated or locked, but for what is stored for a
  * GPU: there the first lookup that meets an entry writes its kernel once, to see
  * whether it is still the one that was measured, which allocates and takes some
- * milliseconds; a fall-back may meet up to eight.  A lookup whose shape was tuned
+ * milliseconds; a fall-back may meet up to eight.  What it found goes into the
+ * snapshot when the struct tcbrt is closed, for other processes of this build.  A lookup whose shape was tuned
  * takes some tens of nanoseconds, the first of each entry some microseconds.  One
  * that was not falls back, which takes some microseconds, and says to what and
  * why (see enum tcbrt_source): a result is never one that the stored measurements
@@ -467,6 +468,9 @@ TCBRT_API int tcbrt_each(const struct tcbrt *rt, int (*each)(void *ctx, const st
 /* How many entries there are, and how many of them lookups pass over.  Rows that could not be read count among both;
  * tcbrt_each does not show them. */
 TCBRT_API size_t tcbrt_count(const struct tcbrt *rt, size_t *refused_out);
+
+/* How many rows could not be read.  Unlike REFUSED_OUT of tcbrt_count it looks at no entry, and so writes no kernel. */
+TCBRT_API size_t tcbrt_unreadable(const struct tcbrt *rt);
 
 #ifdef __cplusplus
 }

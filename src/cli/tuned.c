@@ -48,23 +48,14 @@ static enum tcbrt_contract contract_of(enum tcb_contract contract)
 	return contracts[contract];
 }
 
-static int count_entry(void *ctx, const struct tcbrt_entry *entry)
-{
-	(void)entry;
-	++*(size_t *)ctx;
-	return 0;
-}
-
-/* What the library could not read it has counted only. */
 static void say_unreadable(const struct tcbrt *results)
 {
-	size_t shown = 0, all = tcbrt_count(results, NULL);
+	const size_t unreadable = tcbrt_unreadable(results);
 
-	tcbrt_each(results, count_entry, &shown);
-	if (all > shown)
+	if (unreadable)
 		cli_say("%zu of %zu results in the database cannot be read and %s left out; 'tcbtune db check' names "
 			"them",
-			all - shown, all, all - shown == 1 ? "was" : "were");
+			unreadable, tcbrt_count(results, NULL), unreadable == 1 ? "was" : "were");
 }
 
 enum tcb_status cli_tuned_find(const struct cli_query *query, const struct tcb_problem *problem,

@@ -27,7 +27,7 @@ struct rt_key {
 	uint64_t m, n, k;
 };
 
-enum { RT_NONE = UINT32_MAX, RT_IMAGE_FORMAT = 2, RT_ENTRIES_MAX = 1 << 30, RT_AXES = 3 };
+enum { RT_NONE = UINT32_MAX, RT_IMAGE_FORMAT = 3, RT_ENTRIES_MAX = 1 << 30, RT_AXES = 3 };
 
 /* Sorted by the key, threads last: the entries of one shape follow each other. */
 struct rt_entry {
@@ -82,7 +82,16 @@ enum rt_section {
 	RT_SLOTS, /* up to here the index */
 	RT_ENTRIES,
 	RT_TEXTS,
+	RT_VERDICTS, /* struct rt_kept; all zeros in memory */
 	RT_SECTION_COUNT
+};
+
+/* Of each entry what was found out about a GPU's kernel, which takes milliseconds: RT_FINE or RT_OTHER_KERNEL.  The one
+ * section that is written to when it is a file, with a checksum of its own. */
+struct rt_kept {
+	uint64_t build;    /* of the library that found it out */
+	uint64_t checksum; /* of what follows */
+	uint8_t verdict[];
 };
 
 #define RT_IMAGE_MAGIC "TCBTIMG" /* with its zero 8 bytes */

@@ -215,6 +215,7 @@ static void lay_out(const struct building *building, size_t groups, size_t point
 		[RT_SLOTS] = slots_for(building->entry_count),
 		[RT_ENTRIES] = building->entry_count,
 		[RT_TEXTS] = building->text_bytes,
+		[RT_VERDICTS] = sizeof(struct rt_kept) + building->entry_count,
 	};
 	uint64_t offset = sizeof(*header);
 
@@ -348,6 +349,8 @@ static enum tcb_status assemble(const struct building *building, const struct rt
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory while indexing %zu tuning results", count);
 	memset(bytes, 0, (size_t)header.section[RT_ENTRIES].offset);
 	memset(bytes + header.section[RT_TEXTS].offset - 64, 0, 64); /* what lies between entries and texts */
+	memset(bytes + header.section[RT_TEXTS].offset + building->text_bytes, 0,
+	       (size_t)(header.bytes - header.section[RT_TEXTS].offset) - building->text_bytes);
 	memcpy(bytes, &header, sizeof(header));
 	put(bytes, &header, RT_OPS, building->ops);
 	put(bytes, &header, RT_DEVICES, building->devices);

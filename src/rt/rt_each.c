@@ -76,6 +76,15 @@ int tcbrt_each(const struct tcbrt *rt, int (*each)(void *ctx, const struct tcbrt
 	return 0;
 }
 
+size_t tcbrt_unreadable(const struct tcbrt *rt)
+{
+	uint64_t unreadable = 0;
+
+	for (unsigned l = 0; rt && l < rt->layer_count; l++)
+		unreadable += rt->layers[l].image.header->unreadable;
+	return (size_t)unreadable;
+}
+
 size_t tcbrt_count(const struct tcbrt *rt, size_t *refused_out)
 {
 	size_t all = 0, refused = 0;

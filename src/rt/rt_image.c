@@ -23,6 +23,7 @@ size_t rt_section_item(enum rt_section section)
 		[RT_SLOTS] = sizeof(struct rt_slot),
 		[RT_ENTRIES] = sizeof(struct rt_entry),
 		[RT_TEXTS] = 1,
+		[RT_VERDICTS] = 1,
 	};
 
 	return items[section];
@@ -60,7 +61,7 @@ static int sections_fit(const struct rt_image_header *header)
 
 		if (offset < end || offset > header->bytes || offset % 8 != 0 ||
 		    count > (header->bytes - offset) / rt_section_item((enum rt_section)section) ||
-		    (section != RT_TEXTS && count > RT_ENTRIES_MAX))
+		    (section < RT_TEXTS && count > RT_ENTRIES_MAX))
 			return 0;
 		end = offset + count * rt_section_item((enum rt_section)section);
 	}

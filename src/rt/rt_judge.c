@@ -59,6 +59,17 @@ static int is_current(const struct tcb_op *op, const struct rt_found *found, con
 	       tcb_candidate_is_current(&problem, measured_on, &entry->geometry, signature, &packings);
 }
 
+static enum rt_refusal see_kernel(const struct tcb_op *op, const struct rt_found *found, const char *signature)
+{
+	const struct rt_layer *layer = found->layer;
+	const uint8_t kept = layer->kept ? layer->kept[found->entry - layer->image.entries] : RT_UNSEEN;
+
+	if (kept == RT_FINE || kept == RT_OTHER_KERNEL)
+		return (enum rt_refusal)kept;
+	rt_set_mark(layer, RT_HAS_NEWS);
+	return is_current(op, found, signature) ? RT_FINE : RT_OTHER_KERNEL;
+}
+
 static enum rt_refusal see(const struct tcbrt *rt, const struct rt_found *found)
 {
 	const struct rt_entry *entry = found->entry;
@@ -80,7 +91,7 @@ static enum rt_refusal see(const struct tcbrt *rt, const struct rt_found *found)
 		return refusal;
 	if (!tcb_geometry_equal(&geometry, &entry->geometry))
 		return RT_DAMAGED;
-	return device && device->is_gpu && !is_current(op, found, texts.signature) ? RT_OTHER_KERNEL : RT_FINE;
+	return device && device->is_gpu ? see_kernel(op, found, texts.signature) : RT_FINE;
 }
 
 /* Threads that look at the same time find the same: whoever stores it last changes nothing. */
@@ -93,7 +104,7 @@ enum rt_refusal rt_look_at(const struct rt_layer *layer, uint32_t index)
 	known = rt_image_entry_is_sound(&layer->image, index) ? RT_SOUND : RT_DAMAGED;
 	atomic_store_explicit(&layer->verdicts[index], (uint8_t)known, memory_order_relaxed);
 	if (known == RT_DAMAGED)
-		atomic_store_explicit(&layer->verdicts[layer->image.entry_count], RT_DAMAGED, memory_order_relaxed);
+		rt_set_mark(layer, RT_HAS_DAMAGE);
 	return known;
 }
 

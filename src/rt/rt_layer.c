@@ -2,7 +2,6 @@
  *
  * A layer: which of an image's ops and devices are which of this process.
  */
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -54,7 +53,7 @@ enum tcb_status rt_layer_add(struct tcbrt *rt, struct rt_layer *layer, struct tc
 {
 	enum tcb_status status = TCB_OK;
 
-	layer->verdicts = calloc((size_t)layer->image.entry_count + 1, 1);
+	layer->verdicts = calloc((size_t)layer->image.entry_count + RT_MARK_COUNT, 1);
 	layer->ops = calloc((size_t)rt->op_count + 1, sizeof(*layer->ops));
 	layer->relations = calloc((size_t)layer->image.device_count + 1, sizeof(*layer->relations));
 	if (!layer->verdicts || !layer->ops || !layer->relations)
@@ -70,6 +69,7 @@ enum tcb_status rt_layer_add(struct tcbrt *rt, struct rt_layer *layer, struct tc
 		rt_layer_fini(layer);
 		return status;
 	}
+	rt_kept_load(layer);
 	chain(rt, layer);
 	number_ops(rt, layer);
 	rt->layers[rt->layer_count++] = *layer;
@@ -79,14 +79,16 @@ enum tcb_status rt_layer_add(struct tcbrt *rt, struct rt_layer *layer, struct tc
 void rt_layer_fini(struct rt_layer *layer)
 {
 	/* What is damaged is made again when it is next asked for. */
-	if (layer->is_mapped && layer->verdicts &&
-	    atomic_load_explicit(&layer->verdicts[layer->image.entry_count], memory_order_relaxed) == RT_DAMAGED)
+	if (layer->is_mapped && layer->verdicts && rt_mark(layer, RT_HAS_DAMAGE))
 		unlink(layer->snapshot);
+	else if (layer->snapshot[0] && layer->verdicts && rt_mark(layer, RT_HAS_NEWS))
+		rt_kept_save(layer);
 	if (layer->is_mapped)
 		munmap(layer->memory, (size_t)layer->image.header->bytes);
 	else
 		free(layer->memory);
 	free(layer->verdicts);
+	free(layer->kept);
 	free(layer->ops);
 	free(layer->relations);
 	free(layer->own);

@@ -63,7 +63,7 @@ static enum tcb_status read_database(struct tcbrt *rt, const struct tcb_db_stamp
 	if (rt_image_open(layer->memory, bytes, &layer->image))
 		return tcb_fail(err, TCB_E_FAILED, "%s: its results cannot be indexed", layer->path);
 	if (is_settled && layer->image.entry_count >= SNAPSHOT_ENTRIES_MIN)
-		rt_snapshot_save(layer->path, layer->memory, bytes);
+		rt_snapshot_save(layer);
 	return TCB_OK;
 }
 

@@ -9,8 +9,10 @@
  * It is written beside its place, synced and renamed, so that what is there is
  * always whole: a process that maps the one before keeps that.  Only a file of
  * the user's own, or of root's, is trusted: what others write into a shared
- * folder is not.
+ * folder is not.  What a process left that was killed while it wrote is removed
+ * by the next one that writes.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -18,6 +20,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/util.h"
@@ -122,12 +125,45 @@ static int write_all(int fd, const unsigned char *bytes, size_t count)
 	return 0;
 }
 
+enum { SUFFIX = 7 }; /* ".XXXXXX" of a file that is being written */
+static const time_t ABANDONED_SECONDS = 600;
+
+/* Is the file of that NAME in FOLDER one that a killed process of this user's left of BASE? */
+static int is_abandoned(int folder, const char *name, const char *base)
+{
+	const size_t length = strlen(base);
+	struct stat info;
+
+	return strncmp(name, base, length) == 0 && name[length] == '.' && strlen(name) == length + SUFFIX &&
+	       fstatat(folder, name, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(info.st_mode) &&
+	       info.st_uid == geteuid() && info.st_mtime < time(NULL) - ABANDONED_SECONDS;
+}
+
+static void remove_abandoned(const char *path)
+{
+	char where[PATH_ROOM];
+	char *slash;
+	DIR *folder;
+
+	(void)snprintf(where, sizeof(where), "%s", path);
+	slash = strrchr(where, '/');
+	if (slash)
+		*slash = '\0';
+	folder = opendir(!slash ? "." : slash == where ? "/" : where);
+	for (const struct dirent *entry; folder && (entry = readdir(folder));)
+		if (is_abandoned(dirfd(folder), entry->d_name, slash ? slash + 1 : path))
+			(void)unlinkat(dirfd(folder), entry->d_name, 0);
+	if (folder)
+		closedir(folder);
+}
+
 /* 0 where it could be written. */
 static int save_file(const char *path, const void *image, size_t bytes)
 {
-	char other[PATH_ROOM + 8];
+	char other[PATH_ROOM + SUFFIX + 1];
 	int fd, failed;
 
+	remove_abandoned(path);
 	(void)snprintf(other, sizeof(other), "%s.XXXXXX", path);
 	fd = mkstemp(other);
 	if (fd < 0)
@@ -159,14 +195,22 @@ static void make_folders(const char *path)
 	(void)mkdir(folder, 0700);
 }
 
-void rt_snapshot_save(const char *path, const void *image, size_t bytes)
+static int save_as(const char *name, struct rt_layer *layer)
+{
+	if (save_file(name, layer->memory, (size_t)layer->image.header->bytes))
+		return 0;
+	(void)snprintf(layer->snapshot, sizeof(layer->snapshot), "%s", name);
+	return 1;
+}
+
+void rt_snapshot_save(struct rt_layer *layer)
 {
 	char name[PATH_ROOM];
 
-	if (name_beside(path, name) && save_file(name, image, bytes) == 0)
+	if (name_beside(layer->path, name) && save_as(name, layer))
 		return;
-	if (!name_in_cache(path, name))
+	if (!name_in_cache(layer->path, name))
 		return;
 	make_folders(name);
-	save_file(name, image, bytes);
+	save_as(name, layer);
 }

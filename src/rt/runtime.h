@@ -60,15 +60,23 @@ struct rt_relation {
 	uint8_t is_kin;  /* ... or of the same architecture */
 };
 
+/* Behind the verdicts of a layer. */
+enum rt_mark {
+	RT_HAS_DAMAGE, /* one of them is RT_DAMAGED */
+	RT_HAS_NEWS,   /* a GPU's kernel was written and compared */
+	RT_MARK_COUNT
+};
+
 struct rt_layer {
 	struct rt_image image;
 	void *memory; /* the image's: mapped or allocated */
 	int is_mapped, is_system;
-	_Atomic uint8_t *verdicts;      /* enum rt_refusal of each entry, and of the worst of all: RT_DAMAGED or 0 */
+	_Atomic uint8_t *verdicts;      /* enum rt_refusal of each entry, and behind them enum rt_mark */
+	uint8_t *kept;                  /* those of GPUs' kernels that another process found out, or NULL */
 	uint32_t *ops;                  /* of each op of this process the stored one, or RT_NONE */
 	struct rt_relation *relations;  /* of each stored device */
 	uint32_t *own, own_count;       /* of each device of this process the first stored one, or RT_NONE */
-	char path[512], snapshot[1024]; /* the database; the file that is mapped, or "" */
+	char path[512], snapshot[1024]; /* the database; the file that holds its image, or "" */
 };
 
 enum { RT_LAYERS_MAX = 2, RT_OP_SLOTS = 256 };
@@ -139,6 +147,14 @@ static inline enum rt_refusal rt_known(const struct rt_layer *layer, uint32_t in
 {
 	return atomic_load_explicit(&layer->verdicts[index], memory_order_relaxed);
 }
+static inline int rt_mark(const struct rt_layer *layer, enum rt_mark mark)
+{
+	return atomic_load_explicit(&layer->verdicts[layer->image.entry_count + (uint32_t)mark], memory_order_relaxed);
+}
+static inline void rt_set_mark(const struct rt_layer *layer, enum rt_mark mark)
+{
+	atomic_store_explicit(&layer->verdicts[layer->image.entry_count + (uint32_t)mark], 1, memory_order_relaxed);
+}
 /* Looks at entry INDEX of LAYER: RT_SOUND, RT_DAMAGED or what is known of it.  The same answer, whoever asks and how
  * many at a time. */
 enum rt_refusal rt_look_at(const struct rt_layer *layer, uint32_t index);
@@ -169,8 +185,16 @@ uint64_t rt_stamp_library(const struct tcbrt *rt);
 /* rt_snapshot.c: images as files.  FOLDERS: beside the database, else in the user's cache folder. */
 /* A mapped image of the database at PATH in the state STAMP, made by such a library; MEMORY_OUT NULL: there is none. */
 void rt_snapshot_load(const char *path, const struct tcb_db_stamp *stamp, uint64_t library, struct rt_layer *out);
-/* Writes it, whole or not at all; where that cannot be done, it is not. */
-void rt_snapshot_save(const char *path, const void *image, size_t bytes);
+/* Writes LAYER's image, whole or not at all, and names the file in it; where that cannot be done, it is not. */
+void rt_snapshot_save(struct rt_layer *layer);
+
+/* rt_kept.c */
+/* What this library's build is; 0: nobody can say. */
+uint64_t rt_build_stamp(void);
+/* The verdicts that LAYER's image has from this build. */
+void rt_kept_load(struct rt_layer *layer);
+/* Puts what was found out into LAYER's snapshot, if that is this user's. */
+void rt_kept_save(const struct rt_layer *layer);
 
 /* rt_layer.c */
 /* Adds LAYER, whose image is open, to RT, which then owns it; TCB_E_NOMEM. */

@@ -262,12 +262,85 @@ static void test_every_byte(void **state)
 		tcbrt_close(other);
 	}
 	assert_int_equal(refused + damaged + alike, count);
-	/* What lies between the sections is nobody's. */
-	assert_true(refused > 200 && damaged > FEW * sizeof(struct rt_entry) && alike < 128);
+	/* What lies between the sections is nobody's, and there are no verdicts of GPUs' kernels to be damaged. */
+	assert_true(refused > 200 && damaged > FEW * sizeof(struct rt_entry) && alike < 256);
 	for (size_t cut = 0; cut < count; cut++)
 		assert_null(open_image(bytes, cut));
 	free(bytes);
 	tcbrt_close(rt);
+}
+
+/* Opens and asks for a GPU's winner; IS_KEPT: the verdict about its kernel was there. */
+static void ask_gpu(int is_kept)
+{
+	const struct tcbrt_query query = { .op = "fake_matvec", .device = "sm_90", .m = 1, .n = 4096, .k = 4096 };
+	struct tcbrt *rt = fixture_open(&fixture);
+	const struct rt_layer *layer = &rt->layers[0];
+	struct tcbrt_tuning tuning;
+
+	assert_true(layer->is_mapped && layer->snapshot[0]);
+	assert_int_equal(tcbrt_lookup(rt, &query, &tuning), TCBRT_OK);
+	assert_int_equal(layer->kept != NULL, is_kept);
+	assert_int_equal(rt_mark(layer, RT_HAS_NEWS), !is_kept);
+	assert_int_equal(tuning.source, TCBRT_SOURCE_EXACT);
+	tcbrt_close(rt);
+}
+
+/* A byte of the section of verdicts in the file. */
+static void change_kept(size_t offset)
+{
+	struct rt_image_header header;
+	const int fd = open(snapshot, O_RDWR);
+	unsigned char byte;
+
+	assert_int_equal(pread(fd, &header, sizeof(header), 0), sizeof(header));
+	offset += (size_t)header.section[RT_VERDICTS].offset;
+	assert_int_equal(pread(fd, &byte, 1, (off_t)offset), 1);
+	byte ^= 1;
+	assert_int_equal(pwrite(fd, &byte, 1, (off_t)offset), 1);
+	close(fd);
+}
+
+/* A verdict about a GPU's kernel serves the next process, but not if it is another build's or damaged. */
+static void test_verdicts_are_kept(void **state)
+{
+	const struct winner winner = { .n = 4096,
+				       .k = 4096,
+				       .gpu = "sm_90",
+				       .geometry = "macro=1x4096x4096,midi=1x64x4096,micro=1x1x256,isa=fma,warps=8" };
+
+	(void)state;
+	fixture_put(&fixture, &winner);
+	unlink(snapshot);
+	fixture_settle();
+	tcbrt_close(fixture_open(&fixture));
+	ask_gpu(0);
+	ask_gpu(1);
+	for (size_t at = 0; at < sizeof(struct rt_kept) + 2; at += at < sizeof(struct rt_kept) ? 8 : 1) {
+		change_kept(at); /* the build's stamp, the checksum, verdicts */
+		ask_gpu(0);
+		ask_gpu(1);
+	}
+}
+
+/* Files that a killed writer left are removed when they are old. */
+static void test_abandoned_files(void **state)
+{
+	static const char *const endings[] = { ".aBcD12", ".aBcD13", ".kept", "" };
+	const struct timespec old[2] = { { .tv_sec = 1000000000 }, { .tv_sec = 1000000000 } };
+	char path[4][300];
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		snprintf(path[i], sizeof(path[i]), "%s%s", snapshot, endings[i]);
+		close(open(path[i], O_CREAT | O_WRONLY, 0600));
+		if (i != 1)
+			utimensat(AT_FDCWD, path[i], old, 0);
+	}
+	leave_snapshot();
+	assert_int_equal(access(path[0], F_OK), -1);
+	for (size_t i = 1; i < 4; i++)
+		assert_int_equal(unlink(path[i]), 0);
 }
 
 /* Where it cannot lie beside the database it lies in the cache folder. */
@@ -335,10 +408,15 @@ static void test_killed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_left_and_used), cmocka_unit_test(test_stale),
-		cmocka_unit_test(test_foreign),       cmocka_unit_test(test_damaged_files),
-		cmocka_unit_test(test_every_byte),    cmocka_unit_test(test_cache_folder),
+		cmocka_unit_test(test_left_and_used),
+		cmocka_unit_test(test_stale),
+		cmocka_unit_test(test_foreign),
+		cmocka_unit_test(test_damaged_files),
+		cmocka_unit_test(test_every_byte),
+		cmocka_unit_test(test_cache_folder),
 		cmocka_unit_test(test_killed),
+		cmocka_unit_test(test_abandoned_files),
+		cmocka_unit_test(test_verdicts_are_kept),
 	};
 	return cmocka_run_group_tests_name("rt.rt_snapshot", tests, setup, teardown);
 }
