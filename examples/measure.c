@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Times one plan on the CPU as a program runs it: calls one after another, each
- * on another copy of the operands (cold) or all on one (hot).  One line of JSON.
+ * on other copies of the weights, or where there are none of all operands (cold),
+ * or all on one (hot).  One line of JSON.
  *
  *     measure OP MxNxK THREADS cold|hot [DATABASE [MEGABYTES [SECONDS]]]
  *
@@ -72,27 +73,34 @@ struct job {
 	void *workspace;
 };
 
-/* As many copies of the operands as fill BYTES, each operand of each on cache lines of its own. */
+static int is_streamed(const struct tcbrt_plan_info *info, size_t operand)
+{
+	return info->weights < 0 || (int)operand == info->weights;
+}
+
+/* As many copies of what streams as fill BYTES, each operand of each on cache lines of its own. */
 static void make_copies(struct job *job, size_t bytes)
 {
 	size_t each = 0;
 
+	/* Activations come from the product before and are in the caches. */
 	for (size_t i = 0; i < job->info.operand_count; i++)
-		each += job->info.operand[i].bytes;
+		each += is_streamed(&job->info, i) ? job->info.operand[i].bytes : 0;
 	job->copies = bytes / each + 1 < COPIES_MAX ? bytes / each + 1 : COPIES_MAX;
 	for (size_t i = 0; i < job->info.operand_count; i++) {
 		const struct tcbrt_operand *operand = &job->info.operand[i];
 		const int is_packed = (int)i == job->info.weights && job->info.packed_bytes;
 		const size_t size = is_packed ? job->info.packed_bytes : operand->bytes;
 		const size_t stride = (size + TCBRT_ALIGNMENT) / TCBRT_ALIGNMENT * TCBRT_ALIGNMENT;
-		char *all = memory(stride * job->copies), *stored = is_packed ? memory(operand->bytes) : all;
+		const size_t copies = is_streamed(&job->info, i) ? job->copies : 1;
+		char *all = memory(stride * copies), *stored = is_packed ? memory(operand->bytes) : all;
 
 		fill(stored, operand->bytes, operand->type);
 		if (is_packed)
 			tcbrt_pack(job->plan, stored, all);
 		for (size_t c = 0; c < job->copies; c++) {
-			job->operand[c][i] = all + c * stride;
-			if (c)
+			job->operand[c][i] = all + c % copies * stride;
+			if (c && c < copies)
 				memcpy(all + c * stride, all, size);
 		}
 		if (is_packed)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Times one plan on an NVIDIA GPU as an engine runs it: a graph of calls, each
- * on another copy of the operands (cold) or all on one (hot).  One line of JSON.
+ * on other copies of the weights, or where there are none of all operands (cold),
+ * or all on one (hot).  One line of JSON.
  *
  *     measure_gpu OP MxNxK cold|hot [DATABASE [MEGABYTES [SECONDS]]]
  *
@@ -69,12 +70,18 @@ struct job {
 	unsigned long long operand[COPIES_MAX][TCBRT_OPERANDS_MAX], workspace;
 };
 
+static int is_streamed(const struct tcbrt_plan_info *info, size_t operand)
+{
+	return info->weights < 0 || (int)operand == info->weights;
+}
+
 static void make_copies(struct job *job, size_t bytes)
 {
 	size_t each = 0;
 
+	/* Activations come from the product before and are in the caches. */
 	for (size_t i = 0; i < job->info.operand_count; i++)
-		each += job->info.operand[i].bytes;
+		each += is_streamed(&job->info, i) ? job->info.operand[i].bytes : 0;
 	job->copies = bytes / each + 1 < COPIES_MAX ? bytes / each + 1 : COPIES_MAX;
 	for (size_t i = 0; i < job->info.operand_count; i++) {
 		const struct tcbrt_operand *operand = &job->info.operand[i];
@@ -88,6 +95,10 @@ static void make_copies(struct job *job, size_t bytes)
 		for (size_t c = 0; c < job->copies; c++) {
 			CUdeviceptr at;
 
+			if (c && !is_streamed(&job->info, i)) {
+				job->operand[c][i] = job->operand[0][i];
+				continue;
+			}
 			check(cuMemAlloc(&at, size), "allocating device memory");
 			check(cuMemcpyHtoD(at, packed, size), "copying to the GPU");
 			job->operand[c][i] = at;

@@ -5,8 +5,9 @@
     plan-against-bench.py TCBTUNE MEASURE DB [--threads N | --gpu] [--rounds 3] [--budget 10s] [--rotation 512M]
 
 MEASURE is examples/measure (examples/measure_gpu with --gpu), built against the same library.  Each problem is swept
-into DB first, unless it is there.  Then bench and MEASURE take turns, ROUNDS times; a row is the median of their times,
-and of the rounds' ratios bench / program: 1 is the same speed, above 1 the program is faster.
+into DB first, unless it is there.  Then bench (of the geometry that a lookup answers) and MEASURE take turns, ROUNDS
+times; a row is the median of their times, and of the rounds' ratios bench / program: 1 is the same speed, above 1 the
+program is faster.
 """
 import argparse
 import json
@@ -50,11 +51,16 @@ def main():
             continue
         where = ["--op", op, "--shape", shape, "--db", args.db, *device, *rotation]
         run(args.tcbtune, "sweep", *where, "--budget", args.budget)
+        answer = {}
+        for state in ("cold", "hot"):
+            asked = [word for word in where if word not in rotation]
+            answer[state] = json.loads(run(args.tcbtune, "lookup", *asked, "--state", state, "--json"))["geometry"]
+        given = [word for geometry in sorted(set(answer.values())) for word in ("--geometry", geometry)]
         rounds = {"cold": [], "hot": []}
         for _ in range(args.rounds):
-            said = json.loads(run(args.tcbtune, "bench", *where, "--budget", args.bench_budget, "--json"))
+            said = json.loads(run(args.tcbtune, "bench", *where, *given, "--budget", args.bench_budget, "--json"))
             for result in said["results"]:
-                best = next(row for row in result["rows"] if row["role"] == "best")
+                best = next(row for row in result["rows"] if row["geometry"] == answer[result["state"]])
                 mine = json.loads(run(args.measure, op, shape, *threads, result["state"], args.db, args.rotation,
                                       args.seconds))
                 if mine["geometry"] != best["geometry"]:
