@@ -71,46 +71,52 @@ const struct qmv_format *qmv_format(const struct tcb_problem *problem)
 
 /* --- one part of a superblock, as stored and in layout s --- */
 
-/* Nibble V of 256 whose bytes hold values 2^LOG apart. */
-static unsigned nibble_at(unsigned v, unsigned log, unsigned *shift)
+/* The low nibbles of A and B to LOW and their high ones to HIGH, 16 bytes each; those of A are the low ones there. The
+ * inverse is the same. */
+static void swap_nibbles(const uint8_t *a, const uint8_t *b, uint8_t *low, uint8_t *high)
 {
-	*shift = 4 * (v >> log & 1);
-	return (v >> (log + 1)) << log | (v & ((1u << log) - 1));
-}
-
-static void convert_nibbles(const uint8_t *in, unsigned in_log, uint8_t *out, unsigned out_log)
-{
-	memset(out, 0, QMV_VALUES / 2);
-	for (unsigned v = 0, from, to; v < QMV_VALUES; v++) {
-		const unsigned i = nibble_at(v, in_log, &from), o = nibble_at(v, out_log, &to);
-		out[o] = (uint8_t)(out[o] | (in[i] >> from & 15) << to);
+	for (unsigned i = 0; i < 16; i++) {
+		const unsigned x = a[i], y = b[i];
+		low[i] = (uint8_t)((x & 15) | y << 4);
+		high[i] = (uint8_t)(x >> 4 | (y & 0xf0));
 	}
 }
 
-/* The byte and bit of value V's BITS high bits. */
-static unsigned high_stored(unsigned v, unsigned bits, unsigned *shift)
+/* Nibbles whose bytes hold values 2^LOG apart as stored, 2^S_LOG_RUN when sorted. */
+static void convert_nibbles(const uint8_t *in, uint8_t *out, unsigned log, int is_pack)
 {
-	const unsigned run = bits == 1 ? 256 : 128; /* values that share 32 bytes */
-	*shift = v % run / 32 * bits;
-	return v / run * 32 + v % 32;
+	const unsigned run = 1u << log; /* bytes, of twice as many values */
+	if (log == S_LOG_RUN) {
+		memcpy(out, in, QMV_VALUES / 2);
+		return;
+	}
+	for (unsigned at = 0; at < QMV_VALUES / 2; at += run)
+		for (unsigned i = 0; i < run; i += 32) {
+			const unsigned stored = at + i, low = at + i / 2, high = low + run / 2;
+			if (is_pack)
+				swap_nibbles(in + stored, in + stored + 16, out + low, out + high);
+			else
+				swap_nibbles(in + low, in + high, out + stored, out + stored + 16);
+		}
 }
 
-static unsigned high_sorted(unsigned v, unsigned bits, unsigned *shift)
-{
-	const unsigned sub = v / SUB_VALUES, half = v / 16 % 2, word = v / 4 % 4, byte = v % 4;
-	*shift = bits * word + (bits == 1 ? 4 * half : 0);
-	return 4 * (bits == 1 ? sub : 2 * sub + half) + byte;
-}
-
+/* Bits beyond four are fields of bytes, of which words hold four: as stored, word I of a group has those of sub-block J
+ * in field J; sorted, the word of sub-block J has them in field I.  The inverse is the same. */
 static void convert_high(const uint8_t *in, uint8_t *out, unsigned bits, int is_pack)
 {
-	memset(out, 0, QMV_VALUES / 8 * bits);
-	for (unsigned v = 0; v < QMV_VALUES; v++) {
-		unsigned stored, sorted;
-		const unsigned i = high_stored(v, bits, &stored), s = high_sorted(v, bits, &sorted);
-		const unsigned from = is_pack ? stored : sorted, to = is_pack ? sorted : stored;
-		uint8_t *byte = &out[is_pack ? s : i];
-		*byte = (uint8_t)(*byte | (in[is_pack ? i : s] >> from & ((1u << bits) - 1)) << to);
+	enum { WORD = 4 };
+	const unsigned fields = 8 / bits;
+	const uint32_t mask = 0x01010101u * ((1u << bits) - 1);
+	for (unsigned g = 0; g < bits * bits; g++) {
+		uint32_t word[SUB_BLOCKS], turned[SUB_BLOCKS] = { 0 };
+		const unsigned stored = g * fields, sorted = g / bits * SUB_BLOCKS + g % bits;
+		for (unsigned i = 0; i < fields; i++)
+			memcpy(&word[i], in + (size_t)WORD * (is_pack ? stored + i : sorted + bits * i), WORD);
+		for (unsigned j = 0; j < fields; j++)
+			for (unsigned i = 0; i < fields; i++)
+				turned[j] |= (word[i] >> bits * j & mask) << bits * i;
+		for (unsigned j = 0; j < fields; j++)
+			memcpy(out + (size_t)WORD * (is_pack ? sorted + bits * j : stored + j), &turned[j], WORD);
 	}
 }
 
@@ -148,8 +154,8 @@ static void convert_part(const struct qmv_format *f, enum qmv_part part, enum tc
 			 const uint8_t *in, uint8_t *out)
 {
 	if (layout == TCB_LAYOUT_S && part == QMV_CODES && f->log_run < 8)
-		convert_nibbles(in, is_pack ? f->log_run : S_LOG_RUN, out, is_pack ? S_LOG_RUN : f->log_run);
-	else if (layout == TCB_LAYOUT_S && part == QMV_HIGH)
+		convert_nibbles(in, out, f->log_run, is_pack);
+	else if (layout == TCB_LAYOUT_S && part == QMV_HIGH && f->high_bits)
 		convert_high(in, out, f->high_bits, is_pack);
 	else if (layout == TCB_LAYOUT_S && part == QMV_SCALES && f->scales == QMV_SCALES_K)
 		(is_pack ? pack_header : unpack_header)(in, out);
@@ -248,24 +254,28 @@ static size_t blocks_of(const struct matrix *m, size_t s)
 	return left < SUB_BLOCKS ? left : SUB_BLOCKS;
 }
 
-/* Where byte I of PART of ROW is in a tile. */
+/* Bytes of a row's PART that lie together in a tile. */
+static unsigned tile_piece(const struct qmv_format *f, enum qmv_part part)
+{
+	if (part == QMV_CODES)
+		return TILE_PIECE;
+	return part == QMV_HIGH ? 4 * f->high_bits : (unsigned)f->bytes[part];
+}
+
+/* Where byte I of PART of ROW, the first of a piece, is in a tile. */
 static size_t tile_at(const struct qmv_format *f, enum qmv_part part, unsigned row, unsigned i)
 {
 	const unsigned g = row % 8, r = row / 8, pieces = f->bytes[QMV_CODES] / TILE_PIECE / 4;
-	const unsigned unit = part == QMV_HIGH ? 4 * f->high_bits : TILE_PIECE; /* bytes of a piece */
-	const unsigned lane = 4 * g + i / unit % 4, h = i / unit / 4;
 	const size_t codes = (size_t)QMV_TILE_ROWS * f->bytes[QMV_CODES];
 	const size_t scales = codes + (size_t)QMV_TILE_ROWS * f->bytes[QMV_HIGH];
-	const unsigned of_lane = (r * pieces + h) * unit + i % unit;
-	switch (part) {
-	case QMV_SCALES:
-		return scales + row * f->bytes[part] + i;
-	case QMV_D:
-		return scales + (size_t)QMV_TILE_ROWS * f->bytes[QMV_SCALES] + row * f->bytes[part] + i;
-	default: /* cuts of 16 bytes of each lane */
-		return (part == QMV_HIGH ? codes : 0) + (of_lane / TILE_PIECE * 32 + lane) * TILE_PIECE +
-		       of_lane % TILE_PIECE;
-	}
+	if (part == QMV_SCALES)
+		return scales + row * f->bytes[part];
+	if (part == QMV_D)
+		return scales + (size_t)QMV_TILE_ROWS * f->bytes[QMV_SCALES] + row * f->bytes[part];
+	/* cuts of 16 bytes of each lane */
+	const unsigned unit = tile_piece(f, part), lane = 4 * g + i / unit % 4, h = i / unit / 4;
+	const unsigned of_lane = (r * pieces + h) * unit;
+	return (part == QMV_HIGH ? codes : 0) + (of_lane / TILE_PIECE * 32 + lane) * TILE_PIECE + of_lane % TILE_PIECE;
 }
 
 /* All tiles, to PACKED or from it. */
@@ -284,9 +294,10 @@ static void convert_tiles(const struct tcb_problem *problem, int is_pack, uint8_
 					gather(m.f, part, block, blocks_of(&m, s), stored);
 					convert_part(m.f, part, TCB_LAYOUT_S, 1, stored, sorted);
 				}
-				for (unsigned i = 0; i < m.f->bytes[part]; i++) {
+				const unsigned piece = tile_piece(m.f, part);
+				for (unsigned i = 0; i < m.f->bytes[part]; i += piece) {
 					uint8_t *at = tile + tile_at(m.f, part, row, i);
-					*(is_pack ? at : sorted + i) = *(is_pack ? sorted + i : at);
+					memcpy(is_pack ? at : sorted + i, is_pack ? sorted + i : at, piece);
 				}
 				if (!is_pack) {
 					convert_part(m.f, part, TCB_LAYOUT_S, 0, sorted, stored);
