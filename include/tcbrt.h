@@ -175,15 +175,15 @@ struct tcbrt_query {
  *               its measurements do not call the default faster.
  * NEAREST       Another shape was: of the shapes whose m, n and k are each within a factor of 4, the one nearest in
  *               log2(m), log2(n), log2(k).  Only winners whose measured speed-up over the default, at their own shape,
- *               is at least 1 over its whole 95 % interval.  Tiles that were as large as that shape's m, n or k become
- *               as large as this one's; the result must satisfy every constraint of the op at this shape.
- * ARCHITECTURE  The same, this shape included, from another machine of the same architecture.
- * DEFAULT       The op's default geometry, by a rule made of measurements where this build has one.  Also where the
- *               shape was tuned and its own measurements call the default faster.
- * MODELLED      Instead of the op's default, not of one by rule, where the shape was only ranked by a model for this
- *               kind of device, never measured, and the model does not expect a loss.
- * PROVISIONAL   Instead of EXACT where the shape was measured, by a sweep that has not finished or was stopped before
- *               it proved its winner: the best it had so far.
+ *               is at least 1.02 over its whole 95 % interval, and 0.05 more for each doubling that the shapes are
+ *               apart: a small gain there may be a loss here.  Tiles that were as large as that shape's m, n or k
+ * become as large as this one's; the result must satisfy every constraint of the op at this shape. ARCHITECTURE  The
+ * same, this shape included, from another machine of the same architecture. DEFAULT       The op's default geometry, by
+ * a rule made of measurements where this build has one.  Also where the shape was tuned and its own measurements call
+ * the default faster. MODELLED      Instead of the op's default, not of one by rule, where the shape was only ranked by
+ * a model for this kind of device, never measured, and the model does not expect a loss. PROVISIONAL   Instead of EXACT
+ * where the shape was measured, by a sweep that has not finished or was stopped before it proved its winner: the best
+ * it had so far.
  *
  * What was measured with fewer threads than are asked for says nothing of the full count: it is not EXACT, nor NEAREST.
  *

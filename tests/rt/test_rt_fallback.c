@@ -133,7 +133,13 @@ static void test_needs_proof(void **state)
 	put((struct winner){ .n = 4352, .k = 4096, .provisional = 1 });
 	tuning = ask(5120, 4096);
 	assert_default(&tuning, 5120, 4096, "surely better");
-	put((struct winner){ .n = 2048, .k = 4096, .speedup_lo = 1 });
+	/* 1.3 doublings away a gain of 2 % and 6.6 % more is wanted, nearby 2 % will do. */
+	put((struct winner){ .n = 2048, .k = 4096, .speedup_lo = 1.08 });
+	tuning = ask(5120, 4096);
+	assert_default(&tuning, 5120, 4096, "gain too little");
+	tuning = ask(2080, 4096);
+	assert_int_equal(tuning.source, TCBRT_SOURCE_NEAREST);
+	put((struct winner){ .n = 2048, .k = 4096, .speedup_lo = 1.09 });
 	tuning = ask(5120, 4096);
 	assert_int_equal(tuning.source, TCBRT_SOURCE_NEAREST);
 	assert_int_equal(tuning.tuned_n, 2048);
