@@ -313,6 +313,10 @@ TCBRT_API int tcbrt_plan_info(const struct tcbrt_plan *plan, struct tcbrt_plan_i
 TCBRT_API int tcbrt_pack(const struct tcbrt_plan *plan, const void *weights, void *packed);
 TCBRT_API int tcbrt_pack_rows(const struct tcbrt_plan *plan, size_t first, size_t rows, const void *weights,
 			      void *packed);
+/* The weights as they were stored, byte for byte; all of them, or chunks of rows, which go to WEIGHTS. */
+TCBRT_API int tcbrt_unpack(const struct tcbrt_plan *plan, const void *packed, void *weights);
+TCBRT_API int tcbrt_unpack_rows(const struct tcbrt_plan *plan, size_t first, size_t rows, const void *packed,
+				void *weights);
 
 /* Makes info.workspace_bytes at WORKSPACE, at a multiple of TCBRT_ALIGNMENT, ready for executions of PLAN on a CPU, one
  * after another.  Once; not needed where workspace_bytes is 0.  Made ready for one plan, it serves any other in turn

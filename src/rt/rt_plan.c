@@ -255,17 +255,46 @@ int tcbrt_pack(const struct tcbrt_plan *plan, const void *weights, void *packed)
 	return TCBRT_OK;
 }
 
-int tcbrt_pack_rows(const struct tcbrt_plan *plan, size_t first, size_t rows, const void *weights, void *packed)
+int tcbrt_unpack(const struct tcbrt_plan *plan, const void *packed, void *weights)
+{
+	if (!plan || !plan->info.packed_bytes || !weights || !is_aligned(packed, TCBRT_ALIGNMENT))
+		return TCBRT_E_USAGE;
+	plan->problem.op->unpack(&plan->problem, layout_of(plan), packed, weights);
+	return TCBRT_OK;
+}
+
+/* The problem of ROWS rows from FIRST on, and where they begin in packed weights; 0: they are not groups of rows. */
+static int take_rows(const struct tcbrt_plan *plan, size_t first, size_t rows, struct tcb_problem *part, size_t *at)
 {
 	const size_t group = plan ? plan->info.pack_rows : 0, all = plan ? plan->problem.shape.n : 0;
-	struct tcb_problem part;
 
-	if (!group || !weights || !is_aligned(packed, TCBRT_ALIGNMENT) || rows == 0 || first >= all ||
-	    rows > all - first || first % group || (rows % group && first + rows != all))
+	if (!group || rows == 0 || first >= all || rows > all - first || first % group ||
+	    (rows % group && first + rows != all))
+		return 0;
+	*part = plan->problem;
+	part->shape.n = rows;
+	*at = first / group * (plan->info.packed_bytes / tcb_div_up(all, group));
+	return 1;
+}
+
+int tcbrt_pack_rows(const struct tcbrt_plan *plan, size_t first, size_t rows, const void *weights, void *packed)
+{
+	struct tcb_problem part;
+	size_t at;
+
+	if (!weights || !is_aligned(packed, TCBRT_ALIGNMENT) || !take_rows(plan, first, rows, &part, &at))
 		return TCBRT_E_USAGE;
-	part = plan->problem;
-	part.shape.n = rows;
-	part.op->pack(&part, layout_of(plan), weights,
-		      (char *)packed + first / group * (plan->info.packed_bytes / tcb_div_up(all, group)));
+	part.op->pack(&part, layout_of(plan), weights, (char *)packed + at);
+	return TCBRT_OK;
+}
+
+int tcbrt_unpack_rows(const struct tcbrt_plan *plan, size_t first, size_t rows, const void *packed, void *weights)
+{
+	struct tcb_problem part;
+	size_t at;
+
+	if (!weights || !is_aligned(packed, TCBRT_ALIGNMENT) || !take_rows(plan, first, rows, &part, &at))
+		return TCBRT_E_USAGE;
+	part.op->unpack(&part, layout_of(plan), (const char *)packed + at, weights);
 	return TCBRT_OK;
 }

@@ -271,6 +271,89 @@ static void layouts_are_shared(void **state)
 	tcbrt_close(rt);
 }
 
+/* What was packed for PLAN comes back byte for byte, whole and in groups of rows, and nothing beside it is written. */
+static void check_unpacking(const struct tcbrt_plan *plan)
+{
+	enum { GUARD = 64 };
+	struct tcbrt_plan_info info;
+
+	assert_int_equal(tcbrt_plan_info(plan, &info), TCBRT_OK);
+	const size_t rows = info.operand[info.weights].rows, bytes = info.operand[info.weights].bytes;
+	struct tcb_buffer packed = alloc(info.packed_bytes);
+	unsigned char *stored = malloc(bytes), *back = malloc(bytes + GUARD);
+
+	for (size_t i = 0; i < bytes; i++)
+		stored[i] = (unsigned char)(i * 2654435761U >> 24); /* any bytes: no value is computed with */
+	assert_int_equal(tcbrt_pack(plan, stored, aligned(&packed)), TCBRT_OK);
+	memset(back, 0x7f, bytes + GUARD);
+	assert_int_equal(tcbrt_unpack(plan, aligned(&packed), back), TCBRT_OK);
+	assert_memory_equal(back, stored, bytes);
+	for (size_t first = 0, step = 2 * info.pack_rows; step && first < rows; first += step) {
+		const size_t count = step < rows - first ? step : rows - first, at = first * (bytes / rows);
+		const size_t size = count * (bytes / rows);
+
+		memset(back, 0x7f, bytes + GUARD);
+		assert_int_equal(tcbrt_unpack_rows(plan, first, count, aligned(&packed), back), TCBRT_OK);
+		assert_memory_equal(back, stored + at, size);
+		for (size_t i = 0; i < GUARD; i++)
+			assert_int_equal(back[size + i], 0x7f);
+	}
+	assert_int_equal(tcbrt_unpack(plan, (char *)aligned(&packed) + 1, back), TCBRT_E_USAGE);
+	assert_int_equal(tcbrt_unpack_rows(plan, 1, 1, aligned(&packed), back), TCBRT_E_USAGE);
+	assert_int_equal(tcbrt_unpack_rows(plan, 0, rows + 1, aligned(&packed), back), TCBRT_E_USAGE);
+	free(stored);
+	free(back);
+	tcb_buffer_free(&packed);
+}
+
+/* Every format in every layout that a plan can have here, on a CPU by name, on a GPU by what plans choose. */
+static void unpacking_gives_back(void **state)
+{
+	static const size_t tokens[] = { 1, 4, 32 };
+	char seen[256] = " ";
+	struct tcbrt *rt;
+	size_t count;
+	const struct tcb_op *const *ops = tcb_ops(&count);
+
+	(void)state;
+	assert_int_equal(tcbrt_open_empty(&rt, NULL), TCBRT_OK);
+	for (size_t o = 0; o < count; o++) {
+		if (!ops[o]->pack)
+			continue;
+		for (int32_t layout = -1; layout < 0 || tcb_knob_word(TCB_KNOB_LAYOUT, layout); layout++)
+			for (size_t i = 0; i < sizeof(tokens) / sizeof(*tokens); i++) {
+				const struct tcbrt_query query = {
+					.op = ops[o]->name,
+					.device = layout < 0 ? "sm_90" : "cpu",
+					.layout = layout < 0 ? NULL : tcb_knob_word(TCB_KNOB_LAYOUT, layout),
+					.m = tokens[i],
+					.n = 70,
+					.k = 512,
+				};
+				struct tcbrt_plan *plan;
+				struct tcbrt_plan_info info;
+
+				if (tcbrt_plan_create(rt, &query, &plan, NULL) != TCBRT_OK)
+					continue;
+				tcbrt_plan_info(plan, &info);
+				if (info.packed_bytes) {
+					const char *dot = strchr(info.layout, '.');
+					char word[TCBRT_LAYOUT_MAX + 2];
+
+					check_unpacking(plan);
+					snprintf(word, sizeof(word), " %s ", dot ? dot + 1 : info.layout);
+					if (!strstr(seen, word))
+						strcat(seen, word + 1);
+				}
+				tcbrt_plan_destroy(plan);
+			}
+	}
+	assert_non_null(strstr(seen, " r16 "));
+	assert_non_null(strstr(seen, " p "));
+	assert_non_null(strstr(seen, " g "));
+	tcbrt_close(rt);
+}
+
 /* ---- saved plans ---- */
 
 static struct tcb_buffer save(const struct tcbrt_plan *plan, size_t *bytes)
@@ -409,8 +492,11 @@ static void misuse_is_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_op_runs),         cmocka_unit_test(layouts_are_shared),
-		cmocka_unit_test(saved_plans_come_back), cmocka_unit_test(foreign_plans_are_refused),
+		cmocka_unit_test(every_op_runs),
+		cmocka_unit_test(layouts_are_shared),
+		cmocka_unit_test(unpacking_gives_back),
+		cmocka_unit_test(saved_plans_come_back),
+		cmocka_unit_test(foreign_plans_are_refused),
 		cmocka_unit_test(misuse_is_refused),
 	};
 
