@@ -78,6 +78,7 @@ static int create(const struct weights_kind *kind, const char *layout, size_t m,
 	return tcbrt_plan_create(runtime, &query, out, err);
 }
 
+/* Weights may come in parts: a layout must pack rows group by group. */
 static void choose_layout(struct weights_kind *kind)
 {
 	for (size_t i = 0; i < LAYOUTS && !kind->packer; i++) {
@@ -143,23 +144,106 @@ size_t weights_rows(const struct weights_kind *kind)
 	return kind->n;
 }
 
+/* ---- stored bytes in, stored bytes out ---- */
+
+/* Part of a range of stored bytes: whole groups of rows, or some bytes of one group. */
+struct piece {
+	size_t first, rows; /* the groups' */
+	size_t begin, size; /* the bytes, from the first group's first on */
+	int is_whole;
+};
+
+static struct piece next_piece(const struct weights_kind *kind, size_t offset, size_t size)
+{
+	const size_t row = row_bytes(kind), group = kind->info.pack_rows, first = offset / (group * row) * group;
+	const size_t begin = offset - first * row, left = kind->n - first, some = left < group ? left : group;
+
+	if (begin == 0 && size >= some * row) {
+		const size_t rows = size == left * row ? left : size / (group * row) * group;
+
+		return (struct piece){ first, rows, 0, rows * row, 1 };
+	}
+	return (struct piece){ first, some, begin, size < some * row - begin ? size : some * row - begin, 0 };
+}
+
+static void *alloc_group(const struct weights_kind *kind)
+{
+	return malloc(kind->info.pack_rows * row_bytes(kind));
+}
+
+/* A group that is set in part is unpacked, changed and packed again, whatever was in it before. */
+static int set_part(const struct weights *weights, const struct piece *piece, const void *data)
+{
+	static pthread_mutex_t changing = PTHREAD_MUTEX_INITIALIZER;
+	const struct tcbrt_plan *packer = weights->kind->packer;
+	char *group = alloc_group(weights->kind);
+
+	if (!group)
+		return 0;
+	pthread_mutex_lock(&changing);
+	tcbrt_unpack_rows(packer, piece->first, piece->rows, weights->packed, group);
+	memcpy(group + piece->begin, data, piece->size);
+	tcbrt_pack_rows(packer, piece->first, piece->rows, group, weights->packed);
+	pthread_mutex_unlock(&changing);
+	free(group);
+	return 1;
+}
+
 void weights_set(struct weights *weights, const void *data, size_t offset, size_t size)
 {
 	const struct weights_kind *kind = weights->kind;
-	const size_t row = row_bytes(kind);
+	const char *from = data;
 
 	if (!kind->info.packed_bytes) {
 		memcpy((char *)weights->packed + offset, data, size);
 		return;
 	}
-	if (offset == 0 && size == kind->n * row) {
-		if (tcbrt_pack(kind->packer, data, weights->packed) != TCBRT_OK)
-			weights->refusal = "they could not be packed";
-		return;
+	while (size) {
+		const struct piece piece = next_piece(kind, offset, size);
+
+		if (piece.is_whole)
+			tcbrt_pack_rows(kind->packer, piece.first, piece.rows, from, weights->packed);
+		else if (!set_part(weights, &piece, from))
+			weights->refusal = "there was no memory to pack them";
+		from += piece.size;
+		offset += piece.size;
+		size -= piece.size;
 	}
-	if (offset % row || size % row ||
-	    tcbrt_pack_rows(kind->packer, offset / row, size / row, data, weights->packed) != TCBRT_OK)
-		weights->refusal = "they were set in pieces that are not groups of whole rows";
+}
+
+static int get_part(const struct weights *weights, const struct piece *piece, void *data)
+{
+	char *group = alloc_group(weights->kind);
+
+	if (!group)
+		return 0;
+	tcbrt_unpack_rows(weights->kind->packer, piece->first, piece->rows, weights->packed, group);
+	memcpy(data, group + piece->begin, piece->size);
+	free(group);
+	return 1;
+}
+
+int weights_get(const struct weights *weights, void *data, size_t offset, size_t size)
+{
+	const struct weights_kind *kind = weights->kind;
+	char *to = data;
+
+	if (!kind->info.packed_bytes) {
+		memcpy(data, (const char *)weights->packed + offset, size);
+		return 1;
+	}
+	while (size) {
+		const struct piece piece = next_piece(kind, offset, size);
+
+		if (piece.is_whole)
+			tcbrt_unpack_rows(kind->packer, piece.first, piece.rows, weights->packed, to);
+		else if (!get_part(weights, &piece, to))
+			return 0;
+		to += piece.size;
+		offset += piece.size;
+		size -= piece.size;
+	}
+	return 1;
 }
 
 /* ---- plans ---- */

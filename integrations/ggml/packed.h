@@ -42,8 +42,10 @@ size_t weights_bytes(const struct weights_kind *kind);
 size_t weights_columns(const struct weights_kind *kind);
 size_t weights_rows(const struct weights_kind *kind);
 
-/* Takes SIZE stored bytes from OFFSET on: all, or groups of whole rows.  What it cannot take it refuses for good. */
+/* Takes SIZE stored bytes from OFFSET on; any pieces, in any order.  Without memory it refuses the weights for good. */
 void weights_set(struct weights *weights, const void *data, size_t offset, size_t size);
+/* Gives stored bytes back; 0: there is no memory. */
+int weights_get(const struct weights *weights, void *data, size_t offset, size_t size);
 
 /* The plan for M tokens on THREADS, made on first use; NULL, and why in ERR.  Any threads at once; none waits. */
 const struct weights_plan *weights_plan(struct weights_kind *kind, size_t m, unsigned threads, struct tcbrt_error *err);

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "activations.h"
 #include "host.h"
 #include "packed.h"
 #include "products.h"
@@ -76,19 +77,18 @@ static void refuse(const struct ggml_tensor *tensor, const char *what)
 	ggml_host_warn("%s: %s", tensor->name, what);
 }
 
-static void memset_tensor(struct ggml_buffer *buffer, struct ggml_tensor *tensor, uint8_t value, size_t offset,
-			  size_t size)
+/* The weights that TENSOR is or is a view of, and where it begins in them; NULL: its bytes are as they are. */
+static struct weights *weights_of(const struct ggml_tensor *tensor, size_t *offset)
 {
-	(void)buffer, (void)value, (void)offset, (void)size;
-	refuse(tensor, "packed weights are not set to one value");
-	if (tensor->extra)
-		((struct weights *)tensor->extra)->refusal = "they were set to one value";
+	*offset += tensor->view_src ? tensor->view_offset : 0;
+	return tensor->view_src ? tensor->view_src->extra : tensor->extra;
 }
 
 static void set_tensor(struct ggml_buffer *buffer, struct ggml_tensor *tensor, const void *data, size_t offset,
 		       size_t size)
 {
-	struct weights *weights = tensor->extra;
+	size_t begin = offset;
+	struct weights *weights = weights_of(tensor, &begin);
 	const unsigned long long began = counter_now_ns();
 
 	(void)buffer;
@@ -96,23 +96,38 @@ static void set_tensor(struct ggml_buffer *buffer, struct ggml_tensor *tensor, c
 		memcpy((char *)tensor->data + offset, data, size);
 		return;
 	}
-	weights_set(weights, data, offset, size);
+	weights_set(weights, data, begin, size);
 	if (weights->refusal)
 		refuse(tensor, weights->refusal);
 	counter_add(COUNTER_PACKED, 1);
 	counter_add(COUNTER_PACK_NS, counter_now_ns() - began);
 }
 
+static void memset_tensor(struct ggml_buffer *buffer, struct ggml_tensor *tensor, uint8_t value, size_t offset,
+			  size_t size)
+{
+	uint8_t part[4096];
+
+	memset(part, value, sizeof(part));
+	for (size_t done = 0, step; done < size; done += step) {
+		step = size - done < sizeof(part) ? size - done : sizeof(part);
+		set_tensor(buffer, tensor, part, offset + done, step);
+	}
+}
+
 static void get_tensor(struct ggml_buffer *buffer, const struct ggml_tensor *tensor, void *data, size_t offset,
 		       size_t size)
 {
+	size_t begin = offset;
+	const struct weights *weights = weights_of(tensor, &begin);
+
 	(void)buffer;
-	if (!tensor->extra) {
+	if (!weights)
 		memcpy(data, (const char *)tensor->data + offset, size);
-		return;
-	}
-	refuse(tensor, "packed weights are not given back; zeros instead");
-	memset(data, 0, size);
+	else if (!weights_get(weights, data, begin, size))
+		refuse(tensor, "there is no memory to unpack them: what is read is wrong");
+	else
+		counter_add(COUNTER_UNPACKED, 1);
 }
 
 static bool copy_tensor(struct ggml_buffer *buffer, const struct ggml_tensor *src, struct ggml_tensor *dst)
@@ -184,31 +199,13 @@ static bool is_host(struct ggml_buffer_type *type)
 
 /* ---- computing ---- */
 
-static bool is_dense_f32(const struct ggml_tensor *tensor)
-{
-	size_t bytes = sizeof(float);
-
-	for (int i = 0; i < GGML_DIMS; i++) {
-		if (tensor->nb[i] != bytes && tensor->ne[i] != 1)
-			return false;
-		bytes *= (size_t)tensor->ne[i];
-	}
-	return tensor->type == GGML_TYPE_F32;
-}
-
-/* A matrix of weights serves every matrix of activations: their rows are all tokens. */
-static size_t tokens_of(const struct ggml_tensor *x)
-{
-	return (size_t)(x->ne[1] * x->ne[2] * x->ne[3]);
-}
-
 static bool is_product_of_ours(const struct ggml_tensor *op)
 {
 	const struct ggml_tensor *weights = op->src[0], *x = op->src[1];
 
 	return weights && x && weights->buffer && weights->buffer->type == weights_type && kind_of(weights) &&
-	       is_dense_f32(x) && is_dense_f32(op) && x->ne[0] == weights->ne[0] && op->ne[0] == weights->ne[1] &&
-	       tokens_of(x) > 0;
+	       activations_have_rows(x) && activations_are_dense(op) && x->ne[0] == weights->ne[0] &&
+	       op->ne[0] == weights->ne[1] && activations_rows(x) > 0;
 }
 
 static bool supports_op(struct ggml_device *device, const struct ggml_tensor *op)
@@ -236,8 +233,7 @@ static int graph_compute(struct ggml_stream *stream, struct ggml_graph *graph)
 		if (ggml_host_op(node->op) == HOST_OP_NOTHING)
 			continue;
 		is_sound = supports_op(&computing, node) && node->src[0]->extra &&
-			   computer_add(computer, node->src[0]->extra, tokens_of(node->src[1]), node->src[1]->data,
-					node->data);
+			   computer_add(computer, node->src[0]->extra, node->src[1], node->data);
 	}
 	if (!is_sound) {
 		computer->count = 0;

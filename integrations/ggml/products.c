@@ -14,12 +14,13 @@
 #include <string.h>
 #include <time.h>
 
+#include "activations.h"
 #include "host.h"
 #include "plugin.h"
 
 static atomic_ullong counters[COUNTERS];
-static const char *const counter_names[COUNTERS] = { "graphs", "products", "tokens", "compute_ns",
-						     "packed", "pack_ns",  "refused" };
+static const char *const counter_names[COUNTERS] = { "graphs",  "products", "tokens",   "compute_ns", "packed",
+						     "pack_ns", "unpacked", "gathered", "refused" };
 
 void counter_add(enum counter counter, unsigned long long amount)
 {
@@ -55,6 +56,7 @@ void computer_destroy(struct computer *computer)
 {
 	tcbrt_pool_destroy(computer->pool);
 	free(computer->workspace);
+	free(computer->rows);
 	free(computer->products);
 	free(computer);
 }
@@ -90,21 +92,43 @@ static int reserve(struct computer *computer, const struct weights_plan *plan)
 	return tcbrt_workspace_init(plan->plan, computer->workspace) == TCBRT_OK;
 }
 
-int computer_add(struct computer *computer, const struct weights *weights, size_t m, const void *x, void *y)
+/* X's rows beside each other; NULL: they cannot be had. */
+static const void *take_rows(struct computer *computer, const struct ggml_tensor *x)
 {
+	const size_t bytes = activations_rows(x) * (size_t)x->ne[0] * sizeof(float);
+
+	if (activations_are_dense(x))
+		return x->data;
+	if (!computer_run(computer))
+		return NULL;
+	if (bytes > computer->rows_bytes) {
+		free(computer->rows);
+		computer->rows = malloc(bytes);
+		computer->rows_bytes = computer->rows ? bytes : 0;
+	}
+	if (computer->rows)
+		activations_gather(x, computer->rows);
+	counter_add(COUNTER_GATHERED, 1);
+	return computer->rows;
+}
+
+int computer_add(struct computer *computer, const struct weights *weights, const struct ggml_tensor *x, void *y)
+{
+	const size_t m = activations_rows(x);
 	struct tcbrt_error err;
 	const struct weights_plan *plan;
+	const void *rows;
 	struct product *product;
 
 	if (weights->refusal)
 		return refuse("a product's weights cannot be used", weights->refusal);
 	if (!(plan = weights_plan(weights->kind, m, computer->threads, &err)))
 		return refuse("no plan for a product", err.message);
-	if (!reserve(computer, plan))
+	if (!(rows = take_rows(computer, x)) || !reserve(computer, plan))
 		return refuse("no plan for a product", "out of memory");
 	product = &computer->products[computer->count++];
 	product->plan = plan;
-	product->operand[plan->x] = (void *)x;
+	product->operand[plan->x] = (void *)rows;
 	product->operand[plan->weights] = weights->packed;
 	product->operand[plan->y] = y;
 	counter_add(COUNTER_TOKENS, m);
@@ -146,6 +170,8 @@ int computer_run(struct computer *computer)
 	struct region region = { .computer = computer };
 	const unsigned long long began = counter_now_ns();
 
+	if (computer->count == 0)
+		return 1;
 	if (computer->threads > 1 && ggml_host.parallel) {
 		ggml_host.parallel(run_seat, &region, computer->threads, 0);
 	} else {

@@ -5,6 +5,7 @@
 #ifndef TCB_GGML_PRODUCTS_H
 #define TCB_GGML_PRODUCTS_H
 
+#include "interface.h"
 #include "packed.h"
 
 struct product {
@@ -19,6 +20,8 @@ struct computer {
 	size_t count, capacity;
 	void *workspace;
 	size_t workspace_bytes;
+	void *rows; /* of activations that are not dense, those of the last product put */
+	size_t rows_bytes;
 	struct tcbrt_pool *pool; /* where the host has no OpenMP runtime */
 	unsigned pool_threads;
 };
@@ -26,8 +29,11 @@ struct computer {
 struct computer *computer_create(void);
 void computer_destroy(struct computer *computer);
 
-/* Puts Y = X of M rows times WEIGHTS to what is computed next; 0, after a line on standard error, where it cannot. */
-int computer_add(struct computer *computer, const struct weights *weights, size_t m, const void *x, void *y);
+/*
+ * Puts Y = X times WEIGHTS to what is computed next; 0, after a line on standard error, where it cannot.  Where X's
+ * rows are to be gathered, what was put before is computed first: X may be of it.
+ */
+int computer_add(struct computer *computer, const struct weights *weights, const struct ggml_tensor *x, void *y);
 /* Computes what was put, in order, and forgets it; 0 as above. */
 int computer_run(struct computer *computer);
 
@@ -39,6 +45,8 @@ enum counter {
 	COUNTER_COMPUTE_NS,
 	COUNTER_PACKED,
 	COUNTER_PACK_NS,
+	COUNTER_UNPACKED,
+	COUNTER_GATHERED,
 	COUNTER_REFUSED,
 	COUNTERS
 };

@@ -404,47 +404,143 @@ static void test_activations_of_more_dimensions(void **state)
 	bench_fini(&b);
 }
 
+static void expect_given_back(struct bench *b, const struct ggml_tensor *of, size_t offset, size_t size,
+			      const char *stored)
+{
+	char *out = malloc(size + 1);
+
+	out[size] = 0x55;
+	b->buffer->calls.get_tensor(b->buffer, of, out, offset, size);
+	assert_memory_equal(out, stored, size);
+	assert_int_equal(out[size], 0x55);
+	free(out);
+}
+
+/* Of any size and in any order, the last first. */
 static void test_weights_in_pieces(void **state)
 {
+	static const size_t pieces[] = { 1, 100, 4096, 16 * 210, 16 * 210 + 1, 40 * 210 };
 	struct bench b;
-	size_t row;
 
 	(void)state;
-	bench_init(&b, "q6k_matmul", 14, 2, 64);
-	row = b.operands[b.w].bytes / 64;
-	set(&b, 32 * row, 32 * row);
-	set(&b, 0, 32 * row);
-	assert_int_equal(compute(&b, 1), GGML_STATUS_SUCCESS);
-	check(&b);
-	bench_fini(&b);
+	for (size_t i = 0; i < sizeof(pieces) / sizeof(pieces[0]); i++) {
+		bench_init(&b, "q6k_matmul", 14, 2, 67);
+		const size_t bytes = b.operands[b.w].bytes, count = (bytes + pieces[i] - 1) / pieces[i];
+
+		memset(b.weights.data, 0x7f, b.buffer->size);
+		for (size_t p = count; p-- > 0;)
+			set(&b, p * pieces[i], p + 1 < count ? pieces[i] : bytes - p * pieces[i]);
+		assert_int_equal(compute(&b, 1), GGML_STATUS_SUCCESS);
+		check(&b);
+		expect_given_back(&b, &b.weights, 0, bytes, b.stored[b.w]);
+		bench_fini(&b);
+	}
+	assert_int_equal(plugin.counter("refused"), 0);
 }
 
-static void test_refuses_what_it_cannot_pack(void **state)
+static void test_weights_are_given_back(void **state)
 {
-	const unsigned long long before = plugin.counter("refused");
-	struct bench b;
+	static const struct {
+		const char *op;
+		int type;
+	} formats[] = { { "q40_matmul", 2 }, { "q4k_matmul", 12 }, { "mxfp4_matmul", 39 } };
+	static const size_t ranges[][2] = { { 0, 8 }, { 1, 1 }, { 143, 16 * 144 }, { 2303, 2 }, { 2304, 2304 } };
 
 	(void)state;
-	bench_init(&b, "q6k_matmul", 14, 2, 64);
-	set(&b, 0, 100);
-	assert_int_equal(plugin.counter("refused"), before + 1);
-	assert_int_equal(compute(&b, 1), GGML_STATUS_FAILED);
-	bench_fini(&b);
+	for (size_t f = 0; f < sizeof(formats) / sizeof(formats[0]); f++) {
+		struct bench b;
+
+		bench_init(&b, formats[f].op, formats[f].type, 1, 70);
+		const size_t row = b.weights.nb[1], bytes = b.operands[b.w].bytes;
+		char *stored = b.stored[b.w];
+		struct ggml_tensor view = tensor(formats[f].type, 0, K, 3);
+
+		set(&b, 0, bytes);
+		for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++)
+			expect_given_back(&b, &b.weights, ranges[i][0], ranges[i][1], stored + ranges[i][0]);
+		expect_given_back(&b, &b.weights, 0, bytes, stored);
+		expect_given_back(&b, &b.weights, bytes - 5, 5, stored + bytes - 5);
+		/* Rows 18 to 20, as a host has a part of a tensor that it computes with itself. */
+		view.view_src = &b.weights;
+		view.view_offset = 18 * row;
+		view.data = (char *)b.weights.data + view.view_offset;
+		view.buffer = b.buffer;
+		assert_int_equal(b.buffer->calls.init_tensor(b.buffer, &view), GGML_STATUS_SUCCESS);
+		expect_given_back(&b, &view, 0, 3 * row, stored + 18 * row);
+		expect_given_back(&b, &view, row + 1, row, stored + 19 * row + 1);
+		memset(stored + 19 * row, 0x21, row);
+		b.buffer->calls.set_tensor(b.buffer, &view, stored + 19 * row, row, row);
+		memset(stored + 40 * row, 0x42, 20 * row);
+		b.buffer->calls.memset_tensor(b.buffer, &b.weights, 0x42, 40 * row, 20 * row);
+		expect_given_back(&b, &b.weights, 0, bytes, stored);
+		bench_fini(&b);
+	}
+	assert_int_equal(plugin.counter("refused"), 0);
 }
 
-static void test_weights_are_not_given_back(void **state)
+/* Rows that are not beside each other, in two orders of dimensions; and a product of what a product gave. */
+static void test_activations_that_are_not_dense(void **state)
 {
-	const unsigned long long before = plugin.counter("refused");
-	char out[8] = "unread.";
-	struct bench b;
+	enum { ROWS = 6, APART = K + 8 };
+	float *apart = calloc(ROWS, APART * sizeof(float));
 
 	(void)state;
-	bench_init(&b, "q4k_matmul", 12, 1, 16);
-	set(&b, 0, b.operands[b.w].bytes);
-	b.buffer->calls.get_tensor(b.buffer, &b.weights, out, 0, sizeof(out));
-	assert_memory_equal(out, "\0\0\0\0\0\0\0", sizeof(out));
-	assert_int_equal(plugin.counter("refused"), before + 1);
-	bench_fini(&b);
+	for (int threads = 1; threads <= 2; threads++)
+		for (int is_turned = 0; is_turned <= 1; is_turned++) {
+			const unsigned long long before = plugin.counter("gathered");
+			struct bench b;
+
+			bench_init(&b, "q4k_matmul", 12, ROWS, 32);
+			set(&b, 0, b.operands[b.w].bytes);
+			/* Turned: token t = 2 i + j is stored as row 3 j + i. */
+			for (size_t t = 0; t < ROWS; t++)
+				memcpy(apart + (is_turned ? t % 2 * 3 + t / 2 : t) * APART, (float *)b.x.data + t * K,
+				       K * sizeof(float));
+			b.x.data = apart;
+			b.x.ne[1] = b.y.ne[1] = 2;
+			b.x.ne[2] = b.y.ne[2] = 3;
+			b.x.nb[1] = (is_turned ? 3 : 1) * APART * sizeof(float);
+			b.x.nb[2] = (is_turned ? 1 : 2) * APART * sizeof(float);
+			b.x.nb[3] = ROWS * APART * sizeof(float);
+			b.y.nb[2] = 2 * b.y.nb[1];
+			assert_true(device()->calls.supports_op(device(), &b.y));
+			assert_int_equal(compute(&b, threads), GGML_STATUS_SUCCESS);
+			check(&b);
+			assert_int_equal(plugin.counter("gathered"), before + 1);
+			bench_fini(&b);
+		}
+	free(apart);
+}
+
+/* The second product's activations are every other row of what the first one gives. */
+static void test_gathers_what_a_product_gave(void **state)
+{
+	struct bench first, second;
+	struct ggml_graph graph = { 2, { &first.y, &second.y } };
+	struct ggml_stream *stream = device()->calls.init_backend(device(), NULL);
+
+	(void)state;
+	bench_init(&first, "q4k_matmul", 12, 4, K);
+	bench_init(&second, "q4k_matmul", 12, 2, 32);
+	set(&first, 0, first.operands[first.w].bytes);
+	set(&second, 0, second.operands[second.w].bytes);
+	memset(first.y.data, 0xff, first.operands[first.out].bytes);
+	second.x.data = first.y.data;
+	second.x.nb[1] = 2 * first.y.nb[1];
+	second.x.nb[2] = second.x.nb[3] = 2 * second.x.nb[1];
+	assert_int_equal(stream->calls.graph_compute(stream, &graph), GGML_STATUS_SUCCESS);
+	stream->calls.free(stream);
+	check(&first);
+	/* Against the reference of what was really given. */
+	for (size_t t = 0; t < 2; t++)
+		memcpy((float *)second.stored[3 - second.w - second.out] + t * K, (float *)first.y.data + 2 * t * K,
+		       K * sizeof(float));
+	second.problem.op->reference(
+		&second.problem, second.stored,
+		&(struct tcb_reference){ second.reference, second.reference + 64, second.reference + 128, NULL });
+	check(&second);
+	bench_fini(&first);
+	bench_fini(&second);
 }
 
 static void test_declines(void **state)
@@ -473,7 +569,7 @@ static void test_declines(void **state)
 	b.x.type = 1; /* F16 */
 	assert_false(of->calls.supports_op(of, &b.y));
 	b.x.type = GGML_TYPE_F32;
-	b.x.nb[1] += sizeof(float); /* rows apart */
+	b.x.nb[0] *= 2; /* values apart */
 	assert_false(of->calls.supports_op(of, &b.y));
 	assert_int_equal(compute(&b, 1), GGML_STATUS_FAILED);
 	bench_fini(&b);
@@ -487,8 +583,9 @@ int main(void)
 		cmocka_unit_test(test_computes_every_format),
 		cmocka_unit_test(test_activations_of_more_dimensions),
 		cmocka_unit_test(test_weights_in_pieces),
-		cmocka_unit_test(test_refuses_what_it_cannot_pack),
-		cmocka_unit_test(test_weights_are_not_given_back),
+		cmocka_unit_test(test_weights_are_given_back),
+		cmocka_unit_test(test_activations_that_are_not_dense),
+		cmocka_unit_test(test_gathers_what_a_product_gave),
 		cmocka_unit_test(test_declines),
 	};
 
