@@ -51,7 +51,8 @@
  * version of a kernel than the one in this library are stale and are not used.
  *
  * Threads.  Any number of threads may use one struct tcbrt at once, as long as
- * none closes it.
+ * none closes it.  A child of fork() may use whatever its parent made, but that
+ * threads do not survive it (see tcbrt_pool_create) nor does CUDA.
  *
  * Linking.  CMake: find_package(tcbrt) and tcbrt::tcbrt (or tcbrt::static);
  * otherwise `pkg-config --cflags --libs tcbrt` (with --static for libtcbrt.a).
@@ -77,7 +78,8 @@ extern "C" {
  * Before 1.0 the structs below may change with the minor version, and a library of another minor version has another
  * name (SOVERSION).  Within one minor version functions and codes are only added, and structs grow only into their
  * reserved words: the caller sets those of what it fills to zero, and zero keeps the old meaning; the library sets
- * those of what it fills.  Opaque structs may change at any time.
+ * those of what it fills.  struct tcbrt_tile and struct tcbrt_gpu_arguments have none: they stay as they are.  Opaque
+ * structs may change at any time.
  */
 #define TCBRT_VERSION_MAJOR 0
 #define TCBRT_VERSION_MINOR 1
@@ -111,6 +113,7 @@ enum tcbrt_code {
 struct tcbrt_error {
 	int code;
 	char message[512];
+	size_t reserved[2];
 };
 
 /*
@@ -222,6 +225,7 @@ struct tcbrt_tuning {
 	char geometry[TCBRT_GEOMETRY_MAX]; /* canonical text, as `tcbtune` prints it */
 	char variant[TCBRT_VARIANT_MAX];   /* the compiled kernel of tcbtune that it names */
 	char reason[TCBRT_REASON_MAX];     /* why this source, in one line; on failure what to do */
+	size_t reserved[4];
 };
 
 /*
@@ -268,6 +272,7 @@ struct tcbrt_operand {
 	size_t rows, columns; /* in elements */
 	size_t bytes;         /* as the caller has it */
 	size_t alignment;     /* of its address, in bytes; of packed weights TCBRT_ALIGNMENT */
+	size_t reserved[2];
 };
 
 enum {
@@ -324,7 +329,8 @@ TCBRT_API int tcbrt_unpack_rows(const struct tcbrt_plan *plan, size_t first, siz
 TCBRT_API int tcbrt_workspace_init(const struct tcbrt_plan *plan, void *workspace);
 
 /* Threads that execute: the caller and threads - 1 others, which spin for 0.2 ms after an execution, then sleep.  For
- * one execution at a time. */
+ * one execution at a time.  In a child of fork() the others are not there: the caller executes alone, and destroys the
+ * pool all the same. */
 struct tcbrt_pool;
 TCBRT_API int tcbrt_pool_create(unsigned threads, struct tcbrt_pool **out, struct tcbrt_error *err);
 TCBRT_API void tcbrt_pool_destroy(struct tcbrt_pool *pool); /* NULL is fine */
@@ -464,6 +470,7 @@ struct tcbrt_entry {
 	const char *refused;  /* why lookups pass this entry over ("kernel ... changed since"), or NULL */
 	const char *database; /* the file that it is from */
 	int is_system;        /* which is the system's */
+	size_t reserved[4];
 };
 
 /* Calls EACH for every entry, ordered by op, device and shape, until it returns nonzero; returns what it returned. */

@@ -23,7 +23,7 @@ class Error(Exception):
 
 
 class _Error(c.Structure):
-    _fields_ = [("code", c.c_int), ("message", c.c_char * 512)]
+    _fields_ = [("code", c.c_int), ("message", c.c_char * 512), ("reserved", c.c_size_t * 2)]
 
 
 class _Query(c.Structure):
@@ -36,12 +36,14 @@ class _Tuning(c.Structure):
     _fields_ = [("source", c.c_int), ("modelled", c.c_int), ("provisional", c.c_int), ("threads", c.c_uint),
                 ("tiles", c.c_size_t * 9), ("knobs", c.c_int * 64), ("expected_ns", c.c_double),
                 ("speedup", c.c_double), ("speedup_lo", c.c_double), ("tuned", c.c_size_t * 3),
-                ("geometry", c.c_char * 1024), ("variant", c.c_char * 64), ("reason", c.c_char * 512)]
+                ("geometry", c.c_char * 1024), ("variant", c.c_char * 64), ("reason", c.c_char * 512),
+                ("reserved", c.c_size_t * 4)]
 
 
 class _Operand(c.Structure):
     _fields_ = [("name", c.c_char * 16), ("type", c.c_char * 8), ("role", c.c_int), ("rows", c.c_size_t),
-                ("columns", c.c_size_t), ("bytes", c.c_size_t), ("alignment", c.c_size_t)]
+                ("columns", c.c_size_t), ("bytes", c.c_size_t), ("alignment", c.c_size_t),
+                ("reserved", c.c_size_t * 2)]
 
 
 class _Info(c.Structure):

@@ -53,6 +53,7 @@ struct tcb_crew {
 	struct worker *workers; /* pool.threads - 1 of them, indices 1.. */
 	cpu_set_t caller_affinity;
 	int pinned;
+	unsigned born; /* forks before it was made */
 	struct job job;
 	/* Written by different threads: each on a cache line of its own. */
 	_Alignas(64) atomic_uint generation;
@@ -63,6 +64,24 @@ struct tcb_crew {
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 };
+
+/* fork() leaves the child the calling thread alone: a crew's workers are not there, whatever its counts say. */
+static atomic_uint forks;
+
+static void count_fork(void)
+{
+	atomic_fetch_add_explicit(&forks, 1, memory_order_relaxed);
+}
+
+static void watch_forks(void)
+{
+	pthread_atfork(NULL, NULL, count_fork);
+}
+
+static int is_of_this_process(const struct tcb_crew *crew)
+{
+	return crew->born == atomic_load_explicit(&forks, memory_order_relaxed);
+}
 
 static void run_share(const struct job *job, atomic_size_t *next_task, unsigned thread)
 {
@@ -161,6 +180,7 @@ static int pin(pthread_t thread, int cpu)
 
 enum tcb_status tcb_pool_create(unsigned threads, const int *cpus, struct tcb_pool **out, struct tcb_error *err)
 {
+	static pthread_once_t watching = PTHREAD_ONCE_INIT;
 	struct tcb_crew *crew = aligned_alloc(64, sizeof *crew);
 	unsigned started = 1;
 	int error = 0;
@@ -169,6 +189,8 @@ enum tcb_status tcb_pool_create(unsigned threads, const int *cpus, struct tcb_po
 	if (!crew)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for a pool of %u threads", threads);
 	memset(crew, 0, sizeof *crew);
+	pthread_once(&watching, watch_forks);
+	crew->born = atomic_load_explicit(&forks, memory_order_relaxed);
 	crew->pool = (struct tcb_pool){ .threads = 1, .crew = crew };
 	crew->workers = calloc(threads, sizeof *crew->workers);
 	pthread_mutex_init(&crew->lock, NULL);
@@ -210,6 +232,12 @@ void tcb_pool_destroy(struct tcb_pool *pool)
 	if (!pool)
 		return;
 	struct tcb_crew *crew = pool->crew;
+	if (!is_of_this_process(crew)) {
+		/* Its lock may be held by a thread that is not there. */
+		free(crew->workers);
+		free(crew);
+		return;
+	}
 	if (crew->workers) {
 		atomic_store(&crew->stop, 1);
 		publish(crew);
@@ -283,7 +311,7 @@ void tcb_pool_run(struct tcb_pool *pool, unsigned threads, enum tcb_sched sched,
 	assert(threads >= 1);
 	if (pool->threads > 1 && pool->gang) {
 		run_gang(pool, &job);
-	} else if (job.threads > 1 && tasks > 1) {
+	} else if (job.threads > 1 && tasks > 1 && is_of_this_process(pool->crew)) {
 		run_crew(pool->crew, &job);
 	} else {
 		for (size_t task = 0; task < tasks; task++)

@@ -24,6 +24,7 @@ int rt_report(enum tcb_status status, const struct tcb_error *from, struct tcbrt
 	_Static_assert(sizeof(from->message) == sizeof(err->message), "messages are not cut");
 	if (err) {
 		err->code = (int)status;
+		memset(err->reserved, 0, sizeof(err->reserved));
 		if (status != TCB_OK)
 			memcpy(err->message, from->message, sizeof(err->message));
 		else

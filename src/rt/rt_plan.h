@@ -41,6 +41,23 @@ enum tcb_status rt_plan_make(const struct tcb_problem *problem, const struct tcb
 			     const struct rt_device *device, unsigned threads, const struct tcbrt_tuning *tuning,
 			     const struct rt_saved_code *saved, struct tcbrt_plan **out, struct tcb_error *err);
 
+/* rt_saved.c: what a saved plan begins with; a GPU's code follows. */
+enum { RT_SAVED_FORMAT = 1 };
+struct rt_saved {
+	char magic[8];
+	uint32_t format, head_bytes;
+	uint64_t checksum; /* of all that follows */
+	uint64_t code_bytes;
+	uint64_t m, n, k;
+	uint32_t contract, threads, source, is_ptx;
+	char version[16], op[TCB_OP_NAME_MAX], device[TCB_DEVICE_NAME_MAX], device_key[TCB_DEVICE_KEY_MAX];
+	char signature[TCB_SIGNATURE_MAX];
+	char geometry[TCB_GEOMETRY_TEXT_MAX];
+	char reason[TCBRT_REASON_MAX];
+};
+/* Sets the checksum of the BYTES at BLOB, which are not fewer than a struct rt_saved. */
+void rt_saved_sign(void *blob, size_t bytes);
+
 /* rt_layout.c: changes GEOMETRY, which is legal, to the nearest one that reads weights in LAYOUT; 0: there is none. */
 int rt_take_layout(const struct tcb_problem *problem, const struct tcb_target *target, enum tcb_layout layout,
 		   struct tcb_geometry *geometry);

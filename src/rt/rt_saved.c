@@ -11,36 +11,29 @@
 #include "base/util.h"
 #include "rt/rt_plan.h"
 
-enum { FORMAT = 1 };
-static const char MAGIC[8] = "tcbplan"; /* read on a machine of the other byte order, FORMAT differs */
-
-struct saved {
-	char magic[8];
-	uint32_t format, head_bytes;
-	uint64_t checksum; /* of all that follows */
-	uint64_t code_bytes;
-	uint64_t m, n, k;
-	uint32_t contract, threads, source, is_ptx;
-	char version[16], op[TCB_OP_NAME_MAX], device[TCB_DEVICE_NAME_MAX], device_key[TCB_DEVICE_KEY_MAX];
-	char signature[TCB_SIGNATURE_MAX];
-	char geometry[TCB_GEOMETRY_TEXT_MAX];
-	char reason[TCBRT_REASON_MAX];
-};
+static const char MAGIC[8] = "tcbplan"; /* read on a machine of the other byte order, RT_SAVED_FORMAT differs */
 
 static uint64_t checksum_of(const void *blob, size_t bytes)
 {
-	const size_t from = offsetof(struct saved, code_bytes);
+	const size_t from = offsetof(struct rt_saved, code_bytes);
 
-	return tcb_hash64((const char *)blob + from, bytes - from, FORMAT);
+	return tcb_hash64((const char *)blob + from, bytes - from, RT_SAVED_FORMAT);
 }
 
-static void fill(const struct tcbrt_plan *plan, struct saved *out)
+void rt_saved_sign(void *blob, size_t bytes)
+{
+	const uint64_t checksum = checksum_of(blob, bytes);
+
+	memcpy((char *)blob + offsetof(struct rt_saved, checksum), &checksum, sizeof(checksum));
+}
+
+static void fill(const struct tcbrt_plan *plan, struct rt_saved *out)
 {
 	const struct tcb_problem *problem = &plan->problem;
 
 	memset(out, 0, sizeof(*out));
 	memcpy(out->magic, MAGIC, sizeof(out->magic));
-	out->format = FORMAT;
+	out->format = RT_SAVED_FORMAT;
 	out->head_bytes = sizeof(*out);
 	out->m = problem->shape.m;
 	out->n = problem->shape.n;
@@ -64,7 +57,7 @@ static void fill(const struct tcbrt_plan *plan, struct saved *out)
 
 int tcbrt_plan_save(const struct tcbrt_plan *plan, void *blob, size_t capacity, size_t *bytes_out)
 {
-	struct saved head;
+	struct rt_saved head;
 	size_t bytes;
 
 	if (!plan || !bytes_out)
@@ -80,8 +73,7 @@ int tcbrt_plan_save(const struct tcbrt_plan *plan, void *blob, size_t capacity, 
 	if (head.code_bytes)
 		memcpy((char *)blob + sizeof(head), (const char *)plan->image + plan->image->unit[0].offset,
 		       head.code_bytes);
-	head.checksum = checksum_of(blob, bytes);
-	memcpy(blob, &head, sizeof(head));
+	rt_saved_sign(blob, bytes);
 	return TCBRT_OK;
 }
 
@@ -90,12 +82,12 @@ static int is_text(const char *text, size_t capacity)
 	return memchr(text, '\0', capacity) != NULL;
 }
 
-static enum tcb_status read_head(const void *blob, size_t bytes, struct saved *out, struct tcb_error *err)
+static enum tcb_status read_head(const void *blob, size_t bytes, struct rt_saved *out, struct tcb_error *err)
 {
 	if (bytes < sizeof(*out) || memcmp(blob, MAGIC, sizeof(MAGIC)) != 0)
 		return tcb_fail(err, TCB_E_FORMAT, "this is no saved plan: make one with tcbrt_plan_save");
 	memcpy(out, blob, sizeof(*out));
-	if (out->format != FORMAT || out->head_bytes != sizeof(*out))
+	if (out->format != RT_SAVED_FORMAT || out->head_bytes != sizeof(*out))
 		return tcb_fail(err, TCB_E_VERSION,
 				"the saved plan is of another version of this library: plan and save it again");
 	if (out->code_bytes != bytes - sizeof(*out) || out->checksum != checksum_of(blob, bytes) ||
@@ -108,7 +100,7 @@ static enum tcb_status read_head(const void *blob, size_t bytes, struct saved *o
 }
 
 /* The device that a plan was saved for, if it is one of those here. */
-static enum tcb_status find_device(const struct tcbrt *rt, const struct saved *head, const struct rt_device **out,
+static enum tcb_status find_device(const struct tcbrt *rt, const struct rt_saved *head, const struct rt_device **out,
 				   struct tcb_error *err)
 {
 	const uint32_t at = rt_device_find(rt, head->device);
@@ -125,7 +117,7 @@ static enum tcb_status find_device(const struct tcbrt *rt, const struct saved *h
 			"the plan was saved for %s, which this host does not have: plan it here", head->device);
 }
 
-static void fill_tuning(const struct saved *head, const struct tcb_geometry *geometry, const char *variant,
+static void fill_tuning(const struct rt_saved *head, const struct tcb_geometry *geometry, const char *variant,
 			struct tcbrt_tuning *out)
 {
 	memset(out, 0, sizeof(*out));
@@ -146,7 +138,7 @@ static enum tcb_status load(const struct tcbrt *rt, const void *blob, size_t byt
 	struct tcb_problem problem;
 	struct tcbrt_tuning tuning;
 	struct tcb_target target;
-	struct saved head;
+	struct rt_saved head;
 	char why[TCB_WHY_MAX];
 
 	TCB_TRY(read_head(blob, bytes, &head, err));

@@ -24,6 +24,7 @@ void rt_tuning_geometry(struct tcbrt_tuning *out, const struct tcb_geometry *geo
 	out->midi = (struct tcbrt_tile){ tile[TCB_MIDI].m, tile[TCB_MIDI].n, tile[TCB_MIDI].k };
 	out->micro = (struct tcbrt_tile){ tile[TCB_MICRO].m, tile[TCB_MICRO].n, tile[TCB_MICRO].k };
 	memcpy(out->knobs, geometry->knob, sizeof(geometry->knob));
+	memset(out->reserved, 0, sizeof(out->reserved));
 	for (int knob = TCB_KNOB_COUNT; knob < TCBRT_KNOBS_MAX; knob++)
 		out->knobs[knob] = TCB_KNOB_UNSET;
 }
