@@ -32,14 +32,18 @@ static int reserve(struct tcb_str *str, size_t extra)
 	return 0;
 }
 
+void tcb_str_add_bytes(struct tcb_str *str, const void *bytes, size_t count)
+{
+	if (reserve(str, count))
+		return;
+	memcpy(str->data + str->length, bytes, count);
+	str->length += count;
+	str->data[str->length] = '\0';
+}
+
 void tcb_str_add(struct tcb_str *str, const char *text)
 {
-	size_t length = strlen(text);
-
-	if (reserve(str, length))
-		return;
-	memcpy(str->data + str->length, text, length + 1);
-	str->length += length;
+	tcb_str_add_bytes(str, text, strlen(text));
 }
 
 void tcb_str_addf(struct tcb_str *str, const char *format, ...)

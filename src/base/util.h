@@ -35,6 +35,7 @@ struct tcb_str {
 	int failed;
 };
 void tcb_str_add(struct tcb_str *str, const char *text);
+void tcb_str_add_bytes(struct tcb_str *str, const void *bytes, size_t count);
 void tcb_str_addf(struct tcb_str *str, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void tcb_str_fini(struct tcb_str *str);
 

@@ -1,51 +1,87 @@
 /* SPDX-License-Identifier: MIT
  *
- * tcbtune db info|check|merge|export: what a database holds, whether it is
- * sound, others added to it, and its winners for other programs.
+ * tcbtune db info|check|merge|export|import|forget|prune|diff: what a database
+ * holds, whether it is sound, and what goes into it and out of it.
  */
 #include "cli/cli.h"
-#include "cli/db_export.h"
+
+#include <string.h>
+
+#include "cli/db_actions.h"
 #include "cli/emit.h"
-#include "cli/setup.h"
-
-enum action { ACTION_INFO, ACTION_CHECK, ACTION_MERGE, ACTION_EXPORT };
-
-struct db_args {
-	int action; /* enum action */
-	struct cli_list files;
-	const char *db, *op, *out;
-	int format; /* of export; there is one */
-	int json;
-};
 
 static const struct cli_option options[] = {
 	{ .argument = "ACTION",
 	  .kind = CLI_WORD,
-	  .offset = offsetof(struct db_args, action),
-	  .words = "info|check|merge|export",
+	  .offset = offsetof(struct cli_db_args, action),
+	  .words = "info|check|merge|export|import|forget|prune|diff",
 	  .required = 1,
 	  .help = "info: what the database holds; check: whether all of it is sound; merge: add what the FILEs hold; "
-		  "export: its winners for other programs" },
+		  "export: its winners for other machines and programs; import: add the winners of exports; forget: "
+		  "take a selection out; prune: take out what nobody can use; diff: how the winners of two differ" },
 	{ .argument = "FILE...",
 	  .kind = CLI_LIST,
-	  .offset = offsetof(struct db_args, files),
-	  .help = "of merge: databases whose sweeps, trials and winners are added to --db" },
-	CLI_OPTION_DB(struct db_args),
+	  .offset = offsetof(struct cli_db_args, files),
+	  .help = "of merge: databases whose sweeps, trials and winners are added to --db; of import: exports; of "
+		  "diff: "
+		  "two databases, or one, which is compared with --db" },
+	CLI_OPTION_DB(struct cli_db_args),
 	{ .name = "format",
 	  .argument = "FORMAT",
 	  .kind = CLI_WORD,
-	  .offset = offsetof(struct db_args, format),
-	  .words = "c-header",
+	  .offset = offsetof(struct cli_db_args, format),
+	  .words = "c-header|json|db",
 	  .fallback = "c-header",
-	  .help = "of export: a C header with the winners, the rules of defaults, and a lookup" },
-	CLI_OPTION_OP(struct db_args, 0, "of export: of this op only"),
+	  .help = "of export: a C header with the winners, the rules of defaults, and a lookup; or, for import, the "
+		  "winners and where they come from, as JSON or as a small database" },
+	CLI_OPTION_OP(struct cli_db_args, 0, "of export, forget, diff: of this op only"),
+	{ .name = "device",
+	  .argument = "DEV",
+	  .kind = CLI_TEXT,
+	  .offset = offsetof(struct cli_db_args, device),
+	  .help = "of export, forget, diff: of devices of this name or key only" },
+	{ .name = "shape",
+	  .argument = "MxNxK",
+	  .kind = CLI_TEXT,
+	  .offset = offsetof(struct cli_db_args, shape),
+	  .help = "of export, forget, diff: of this shape only" },
+	{ .name = "state",
+	  .argument = "STATE",
+	  .kind = CLI_WORD,
+	  .offset = offsetof(struct cli_db_args, state),
+	  .words = "both|cold|hot",
+	  .fallback = "both",
+	  .help = "of export, forget, diff: winners of this cache state only" },
+	{ .name = "stale",
+	  .kind = CLI_FLAG,
+	  .offset = offsetof(struct cli_db_args, stale),
+	  .help = "of export: also winners whose kernels have changed; of forget: only what is of such kernels" },
+	{ .name = "ties",
+	  .argument = "N",
+	  .kind = CLI_COUNT,
+	  .offset = offsetof(struct cli_db_args, ties),
+	  .fallback = "1000",
+	  .least = 1,
+	  .help = "of export: of the geometries that cannot be told from a winner, itself included, the first N" },
+	{ .name = "all",
+	  .kind = CLI_FLAG,
+	  .offset = offsetof(struct cli_db_args, all),
+	  .help = "of forget: everything" },
+	{ .name = "keep-samples",
+	  .kind = CLI_FLAG,
+	  .offset = offsetof(struct cli_db_args, keep_samples),
+	  .help = "of prune: samples of sweeps that decided no winner stay" },
+	{ .name = "dry-run",
+	  .kind = CLI_FLAG,
+	  .offset = offsetof(struct cli_db_args, dry_run),
+	  .help = "of forget and prune: only say what would be taken out" },
 	{ .name = "out",
 	  .argument = "FILE",
 	  .kind = CLI_TEXT,
-	  .offset = offsetof(struct db_args, out),
+	  .offset = offsetof(struct cli_db_args, out),
 	  .note = "stdout",
 	  .help = "of export: where it goes" },
-	CLI_OPTION_JSON(struct db_args),
+	CLI_OPTION_JSON(struct cli_db_args),
 	CLI_OPTION_END,
 };
 
@@ -155,7 +191,7 @@ static enum tcb_status print_merged(const struct tcb_db_merged *merged, const ch
 	return cli_emit_json(cli_json_end(root, failed), err);
 }
 
-static enum tcb_status merge(const struct db_args *args, struct tcb_error *err)
+static enum tcb_status merge(const struct cli_db_args *args, struct tcb_error *err)
 {
 	char path[CLI_PATH_MAX];
 	struct tcb_db_merged merged;
@@ -174,47 +210,89 @@ static enum tcb_status merge(const struct db_args *args, struct tcb_error *err)
 	return status == TCB_OK ? print_merged(&merged, path, args->files.count, args->json, err) : status;
 }
 
-static enum tcb_status export_header(const struct db_args *args, struct tcb_error *err)
+enum tcb_status cli_db_select(const struct cli_db_args *args, struct tcb_shape *shape, struct tcb_db_selection *out,
+			      struct tcb_error *err)
+{
+	*out = (struct tcb_db_selection){
+		.op = args->op,
+		.device = args->device,
+		.state = args->state ? tcb_state_text((enum tcb_state)(args->state - 1)) : NULL,
+	};
+	if (!args->shape)
+		return TCB_OK;
+	out->shape = shape;
+	return tcb_shape_parse(args->shape, shape, err);
+}
+
+#define OF(action) (1u << CLI_DB_##action)
+
+/* An option that the action would ignore is a mistake. */
+static enum tcb_status check_options(const struct cli_db_args *args, struct tcb_error *err)
+{
+	const unsigned selecting = OF(EXPORT) | OF(FORGET) | OF(DIFF);
+	const struct {
+		const char *name;
+		int is_given;
+		unsigned of;
+	} rows[] = {
+		{ "--format", args->format != 0, OF(EXPORT) },
+		{ "--op", args->op != NULL, selecting },
+		{ "--device", args->device != NULL, selecting },
+		{ "--shape", args->shape != NULL, selecting },
+		{ "--state", args->state != 0, selecting },
+		{ "--stale", args->stale, OF(EXPORT) | OF(FORGET) },
+		{ "--all", args->all, OF(FORGET) },
+		{ "--keep-samples", args->keep_samples, OF(PRUNE) },
+		{ "--dry-run", args->dry_run, OF(FORGET) | OF(PRUNE) },
+		{ "--out", args->out != NULL, OF(EXPORT) },
+	};
+	static const char *const names[] = { "info", "check", "merge", "export", "import", "forget", "prune", "diff" };
+
+	if (args->files.count && !((OF(MERGE) | OF(IMPORT) | OF(DIFF)) & (1u << args->action)))
+		return tcb_fail(
+			err, TCB_E_USAGE,
+			"'db %s' takes no FILE, but got '%s'; --db names the database, and merge, import and diff "
+			"take FILEs",
+			names[args->action], args->files.items[0]);
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		if (rows[i].is_given && !(rows[i].of & (1u << args->action)))
+			return tcb_fail(err, TCB_E_USAGE, "'db %s' has no %s", names[args->action], rows[i].name);
+	return TCB_OK;
+}
+
+static enum tcb_status look(const struct cli_db_args *args, struct tcb_error *err)
 {
 	char path[CLI_PATH_MAX];
-	const struct tcb_op *op;
 	struct tcb_db *db = NULL;
 
-	if (args->json)
-		return tcb_fail(err, TCB_E_USAGE, "'db export' prints no JSON; 'tcbtune report --json' does");
-	if (args->op)
-		TCB_TRY(cli_find_op(args->op, &op, err));
-	TCB_TRY(cli_check_out_db(args->out, args->db, err));
 	TCB_TRY(cli_open_db(args->db, TCB_DB_READ, path, &db, err));
-	enum tcb_status status = cli_export_header(db, args->op, args->out, err);
-	cli_close_db(db);
+	const enum tcb_status status = args->action == CLI_DB_INFO ? print_info(db, path, args->json, err)
+								   : print_check(db, path, args->json, err);
+	tcb_db_close(db);
 	return status;
 }
 
 static enum tcb_status run_db(const void *arguments, struct tcb_error *err)
 {
-	const struct db_args *args = arguments;
-	char path[CLI_PATH_MAX];
-	struct tcb_db *db = NULL;
-	enum tcb_status status;
+	static enum tcb_status (*const actions[])(const struct cli_db_args *args, struct tcb_error *err) = {
+		[CLI_DB_INFO] = look,
+		[CLI_DB_CHECK] = look,
+		[CLI_DB_MERGE] = merge,
+		[CLI_DB_EXPORT] = cli_db_export,
+		[CLI_DB_IMPORT] = cli_db_import,
+		[CLI_DB_FORGET] = cli_db_forget,
+		[CLI_DB_PRUNE] = cli_db_prune,
+		[CLI_DB_DIFF] = cli_db_diff,
+	};
+	const struct cli_db_args *args = arguments;
 
-	if (args->action == ACTION_MERGE)
-		return merge(args, err);
-	if (args->files.count)
-		return tcb_fail(err, TCB_E_USAGE, "only 'db merge' takes FILEs, but got '%s'; --db names the database",
-				args->files.items[0]);
-	if (args->action == ACTION_EXPORT)
-		return export_header(args, err);
-	TCB_TRY(cli_open_db(args->db, TCB_DB_READ, path, &db, err));
-	status = args->action == ACTION_INFO ? print_info(db, path, args->json, err)
-					     : print_check(db, path, args->json, err);
-	tcb_db_close(db);
-	return status;
+	TCB_TRY(check_options(args, err));
+	return actions[args->action](args, err);
 }
 
 const struct cli_command cli_command_db = {
 	.name = "db",
-	.summary = "look into a tuning database, check it, merge others into it, or export it",
+	.summary = "look into a tuning database, check it, and carry results into it and out of it",
 	.description =
 		"info prints the file, its schema and how many rows of each kind it holds.  check reads everything: "
 		"SQLite's integrity and foreign keys, and tcbtune's own rules; it prints each finding and exits "
@@ -224,12 +302,24 @@ const struct cli_command cli_command_db = {
 		"measured one stays before a modelled one, one of the whole space before a shard's, then the later, of "
 		"shards' the one that gained most over the default geometry; it is provisional where another sweep's "
 		"trials were not in its finals (docs/many-machines.md).  "
-		"export writes its winners and the rules of defaults for a program that has no SQLite "
-		"(docs/defaults.md).",
+		"export writes its winners: with the rules of defaults for a program that has no SQLite "
+		"(docs/defaults.md), or with all that a stranger needs to judge them, as JSON or a small database.  "
+		"import adds such winners to --db (made if need be) by the rules of merge, all of the FILEs or "
+		"nothing; "
+		"they keep the keys of their devices, so on another machine lookups use them as what they are.  "
+		"forget takes winners and trials of a selection out; with --state only winners, since trials are of "
+		"both states.  prune takes out what no lookup and no resumed sweep can use, and gives the space back; "
+		"kernels that this build does not have are left alone.  "
+		"diff lists problems whose winners differ and exits with 4 if there is one, 3 if neither database has "
+		"a winner.",
 	.examples = "  tcbtune db info\n  tcbtune db check --db tuning.db --json\n"
 		    "  tcbtune db merge shard1.db shard2.db --db all.db\n"
-		    "  tcbtune db export --format c-header --op @OP --out geometries.h\n",
+		    "  tcbtune db export --format c-header --op @OP --out geometries.h\n"
+		    "  tcbtune db export --format json --device cpu --out mine.json\n"
+		    "  tcbtune db import mine.json --db there.db\n"
+		    "  tcbtune db forget --stale --dry-run\n"
+		    "  tcbtune db diff before.db after.db\n",
 	.options = options,
-	.args_bytes = sizeof(struct db_args),
+	.args_bytes = sizeof(struct cli_db_args),
 	.run = run_db,
 };

@@ -127,9 +127,7 @@ static int size_column(sqlite3_stmt *stmt, int column, size_t *out)
 	return value < 0 ? -1 : 0;
 }
 
-/* From five columns on: whether it is a GPU, capability, multiprocessors, shared memory of a block, L2.  -1, or the
- * first column that cannot be read. */
-static int read_target(sqlite3_stmt *stmt, int column, unsigned threads, struct tcb_target *out)
+int tcb_db_target(sqlite3_stmt *stmt, int column, unsigned threads, struct tcb_target *out)
 {
 	size_t value[4];
 
@@ -208,7 +206,7 @@ static int read_best(sqlite3_stmt *stmt, struct tcb_best *best)
 		return 7;
 	if (tcb_state_parse(state, &best->state, NULL) != TCB_OK)
 		return 11;
-	return read_target(stmt, 38, best->threads, &best->target);
+	return tcb_db_target(stmt, 38, best->threads, &best->target);
 }
 
 enum tcb_status tcb_db_best_each(struct tcb_db *db, const struct tcb_best_filter *filter,

@@ -41,6 +41,8 @@ struct tcb_migration {
 extern const struct tcb_migration tcb_migrations[];
 extern const int tcb_migration_count;
 
+/* A copy of SOURCE in memory; close it with sqlite3_close.  SQLite's result. */
+int tcb_db_copy_to_memory(sqlite3 *source, sqlite3 **copy_out);
 /* migrate.c: brings the file to version LIST[COUNT - 1] in one transaction; a failure leaves it as it was.  A reader
  * brings a copy in memory there, which takes the file's place in DB. */
 enum tcb_status tcb_db_migrate(struct tcb_db *db, const struct tcb_migration *list, int count, struct tcb_error *err);
@@ -53,6 +55,10 @@ enum tcb_status tcb_schema_fresh(const struct tcb_migration *list, int count, st
 /* TCB_E_FORMAT unless every table that these make is in DB with the same text, and there is no trigger.  Other tables
  * and views are none of our business. */
 enum tcb_status tcb_schema_check(struct tcb_db *db, const struct tcb_migration *list, int count, struct tcb_error *err);
+
+/* merge.c: all of SOURCE, which is sound, into DB, in one transaction. */
+enum tcb_status tcb_db_merge_from(struct tcb_db *db, struct tcb_db *source, struct tcb_db_merged *out,
+				  struct tcb_error *err);
 
 /* statement.c */
 /* Settings of every connection, since a file may come from anyone.  SQLite's result. */
@@ -70,6 +76,13 @@ enum tcb_status tcb_db_end(struct tcb_db *db, enum tcb_status status, const char
  */
 enum tcb_status tcb_db_query(struct tcb_db *db, sqlite3_stmt **out, const char *doing, struct tcb_error *err,
 			     const char *sql, const char *format, ...);
+/* ?1 to ?6 of a statement are SELECTION; STATE is the column that holds one, or "?6" where none does. */
+#define SELECTED(state)                                                                                            \
+	" AND (?1 IS NULL OR problem.op = ?1) AND (?2 IS NULL OR device.name = ?2 OR device.key = ?2) AND (?3 = 0" \
+	" OR (problem.m = ?3 AND problem.n = ?4 AND problem.k = ?5)) AND (?6 IS NULL OR " state " = ?6)"
+struct tcb_db_selection;
+enum tcb_status tcb_db_query_selected(struct tcb_db *db, sqlite3_stmt **out, const char *doing, struct tcb_error *err,
+				      const char *sql, const struct tcb_db_selection *selection);
 /* One step: TCB_OK with *ROW_OUT 1 for a row and 0 at the end. */
 enum tcb_status tcb_db_step(struct tcb_db *db, sqlite3_stmt *stmt, int *row_out, const char *doing,
 			    struct tcb_error *err);
@@ -84,6 +97,21 @@ double tcb_db_double(sqlite3_stmt *stmt, int column); /* NULL reads as NaN */
 struct tcb_interval tcb_db_interval(sqlite3_stmt *stmt, int first_column);
 /* 0, and *OUT, for a PRAGMA whose value is an integer; else the SQLite result. */
 int tcb_db_pragma(struct tcb_db *db, const char *name, int64_t *out);
+
+/* best.c: from five columns on, whether it is a GPU, capability, multiprocessors, shared memory of a block, L2.  -1, or
+ * the first column that cannot be read. */
+int tcb_db_target(sqlite3_stmt *stmt, int column, unsigned threads, struct tcb_target *out);
+
+/* forget.c */
+/* A sweep that may go on: one that was killed looks the same, so it counts for a day. */
+#define IS_LIVE "(status = 'running' AND started_at > strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-1 day'))"
+struct tcb_db_removed;
+/* What tcb_db_judge_kernels has found; made where nobody has looked. */
+enum tcb_status tcb_db_stale_table(struct tcb_db *db, struct tcb_error *err);
+/* In a transaction: deletes the trials whose ids are in temp.doomed (and that table), then all that nothing belongs to;
+ * adds to OUT.  WHY is for messages. */
+enum tcb_status tcb_db_drop_doomed(struct tcb_db *db, const char *why, struct tcb_db_removed *out,
+				   struct tcb_error *err);
 
 /* trials.c: notes every trial and counter that cannot be read; of a trial's geometry it says nothing. */
 enum tcb_status tcb_db_trials_audit(struct tcb_db *db, struct tcb_error *err);

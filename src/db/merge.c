@@ -82,7 +82,7 @@ static const char settle_sql[] =
 	"UPDATE main.best SET provisional = 1 WHERE modelled = 0 AND provisional = 0 AND EXISTS (SELECT 1"
 	" FROM main.sweep w JOIN main.sweep o ON o.device_id = w.device_id AND o.problem_id = w.problem_id"
 	" AND o.rotation_bytes = w.rotation_bytes AND o.id <> w.id WHERE w.id = best.sweep_id"
-	" AND NOT EXISTS (SELECT 1 FROM main.sweep_known k WHERE k.sweep_id = w.id AND k.known_id = o.id)"
+	" AND NOT EXISTS (SELECT 1 FROM main.sweep_known k WHERE k.sweep_id = w.id AND k.known_uid = o.uid)"
 	" AND EXISTS (SELECT 1 FROM main.trial t WHERE t.sweep_id = o.id AND t.outcome = 'ok'));";
 
 /*
@@ -151,8 +151,8 @@ static enum tcb_status merge_sweeps(struct tcb_db *db, struct tcb_db_merged *out
 				"%s: %lld sweeps have the names of others in what is to be merged: nothing was merged",
 				db->path, (long long)strangers);
 	return tcb_db_exec(db,
-			   "INSERT OR IGNORE INTO main.sweep_known SELECT a.new, b.new FROM source.sweep_known k"
-			   " JOIN temp.sweep_map a ON a.old = k.sweep_id JOIN temp.sweep_map b ON b.old = k.known_id",
+			   "INSERT OR IGNORE INTO main.sweep_known SELECT a.new, k.known_uid FROM source.sweep_known k"
+			   " JOIN temp.sweep_map a ON a.old = k.sweep_id",
 			   doing, err);
 }
 
@@ -234,8 +234,7 @@ static enum tcb_status attach_copy(struct tcb_db *db, struct tcb_db *source, str
 	return rc == SQLITE_DONE ? TCB_OK : tcb_db_fail(db, rc, doing, err);
 }
 
-/* All of SOURCE into DB, in one transaction. */
-static enum tcb_status merge_from(struct tcb_db *db, struct tcb_db *source, struct tcb_db_merged *out,
+enum tcb_status tcb_db_merge_from(struct tcb_db *db, struct tcb_db *source, struct tcb_db_merged *out,
 				  struct tcb_error *err)
 {
 	enum tcb_status status = attach_copy(db, source, err);
@@ -261,7 +260,7 @@ static enum tcb_status add_file(struct tcb_db *together, const char *path, struc
 		tcb_fail(err, status, "%.400s: nothing was merged; 'tcbtune db check' lists what is wrong",
 			 why.message);
 	else
-		status = merge_from(together, source, &ignored, err);
+		status = tcb_db_merge_from(together, source, &ignored, err);
 	tcb_db_close(source);
 	return status;
 }
@@ -280,7 +279,7 @@ enum tcb_status tcb_db_merge(struct tcb_db *db, const char *const *paths, size_t
 	for (size_t i = 0; i < count && status == TCB_OK; i++)
 		status = add_file(&together, paths[i], err);
 	if (status == TCB_OK)
-		status = merge_from(db, &together, out, err);
+		status = tcb_db_merge_from(db, &together, out, err);
 	sqlite3_close(together.sql);
 	TCB_TRY(status);
 	TCB_TRY(tcb_db_query(db, &stmt, doing, err, "SELECT count(*) FROM best WHERE provisional", ""));

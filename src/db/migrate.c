@@ -95,17 +95,15 @@ static enum tcb_status apply_missing(struct tcb_db *db, const struct tcb_migrati
 	return TCB_OK;
 }
 
-/* From now on DB is a copy of its file in memory, to which the file's connection stays open. */
-static enum tcb_status copy_to_memory(struct tcb_db *db, struct tcb_error *err)
+int tcb_db_copy_to_memory(sqlite3 *source, sqlite3 **copy_out)
 {
-	static const char doing[] = "copying it into memory";
 	sqlite3_backup *backup;
 	sqlite3 *copy;
 	int rc = sqlite3_open_v2(":memory:", &copy, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
 
 	if (rc == SQLITE_OK)
 		rc = tcb_db_distrust(copy);
-	backup = rc == SQLITE_OK ? sqlite3_backup_init(copy, "main", db->sql, "main") : NULL;
+	backup = rc == SQLITE_OK ? sqlite3_backup_init(copy, "main", source, "main") : NULL;
 	if (backup) {
 		rc = sqlite3_backup_step(backup, -1);
 		rc = rc == SQLITE_DONE ? SQLITE_OK : rc;
@@ -113,10 +111,21 @@ static enum tcb_status copy_to_memory(struct tcb_db *db, struct tcb_error *err)
 	} else if (rc == SQLITE_OK) {
 		rc = sqlite3_errcode(copy);
 	}
-	if (rc != SQLITE_OK) {
+	if (rc != SQLITE_OK)
 		sqlite3_close(copy);
-		return tcb_db_fail(db, rc, doing, err);
-	}
+	else
+		*copy_out = copy;
+	return rc;
+}
+
+/* From now on DB is a copy of its file in memory, to which the file's connection stays open. */
+static enum tcb_status copy_to_memory(struct tcb_db *db, struct tcb_error *err)
+{
+	sqlite3 *copy;
+	const int rc = tcb_db_copy_to_memory(db->sql, &copy);
+
+	if (rc != SQLITE_OK)
+		return tcb_db_fail(db, rc, "copying it into memory", err);
 	db->file = db->sql;
 	db->sql = copy;
 	return TCB_OK;

@@ -112,7 +112,7 @@ static enum tcb_status put_sweep(struct tcb_db *db, const struct tcb_sweep_recor
 	tcb_str_fini(&seed);
 	if (status == TCB_OK)
 		status = tcb_db_query(db, &stmt, doing, err,
-				      "INSERT INTO sweep_known SELECT s.id, o.id FROM sweep s JOIN sweep o"
+				      "INSERT INTO sweep_known SELECT s.id, o.uid FROM sweep s JOIN sweep o"
 				      " ON o.device_id = s.device_id AND o.problem_id = s.problem_id"
 				      " AND o.rotation_bytes = s.rotation_bytes AND o.id < s.id WHERE s.id = ?1",
 				      "i", *sweep_out);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "db/db_private.h"
+#include "db/travel.h"
 
 int tcb_db_distrust(sqlite3 *sql)
 {
@@ -116,6 +117,15 @@ enum tcb_status tcb_db_query(struct tcb_db *db, sqlite3_stmt **out, const char *
 		return status;
 	}
 	return TCB_OK;
+}
+
+enum tcb_status tcb_db_query_selected(struct tcb_db *db, sqlite3_stmt **out, const char *doing, struct tcb_error *err,
+				      const char *sql, const struct tcb_db_selection *selection)
+{
+	const struct tcb_shape shape = selection->shape ? *selection->shape : (struct tcb_shape){ 0 };
+
+	return tcb_db_query(db, out, doing, err, sql, "ttiiit", selection->op, selection->device, (int64_t)shape.m,
+			    (int64_t)shape.n, (int64_t)shape.k, selection->state);
 }
 
 enum tcb_status tcb_db_step(struct tcb_db *db, sqlite3_stmt *stmt, int *row_out, const char *doing,

@@ -137,15 +137,14 @@ static char *winners(const struct fixture *fixture)
 /* Sweeps with where they come from, what they knew, and their trials with samples. */
 static char *all_rows(const struct fixture *fixture)
 {
-	return listed(
-		fixture,
-		"SELECT 'sweep', s.uid, s.status, s.started_at, s.settings, s.seed, u.git_commit, o.signature"
-		" FROM sweep s JOIN build u ON u.id = s.build_id JOIN op o ON o.id = s.op_id UNION ALL"
-		" SELECT 'knows', s.uid, o.uid, 0, 0, 0, 0, 0 FROM sweep_known k JOIN sweep s ON s.id = k.sweep_id"
-		" JOIN sweep o ON o.id = k.known_id UNION ALL"
-		" SELECT 'trial', s.uid, t.geometry, t.outcome, t.finished_at, m.state, m.stage, m.samples"
-		" FROM trial t JOIN sweep s ON s.id = t.sweep_id JOIN measurement m ON m.trial_id = t.id"
-		" ORDER BY 1, 2, 3, 4, 5, 6, 7, 8");
+	return listed(fixture,
+		      "SELECT 'sweep', s.uid, s.status, s.started_at, s.settings, s.seed, u.git_commit, o.signature"
+		      " FROM sweep s JOIN build u ON u.id = s.build_id JOIN op o ON o.id = s.op_id UNION ALL"
+		      " SELECT 'knows', s.uid, k.known_uid, 0, 0, 0, 0, 0 FROM sweep_known k JOIN sweep s ON s.id ="
+		      " k.sweep_id UNION ALL"
+		      " SELECT 'trial', s.uid, t.geometry, t.outcome, t.finished_at, m.state, m.stage, m.samples"
+		      " FROM trial t JOIN sweep s ON s.id = t.sweep_id JOIN measurement m ON m.trial_id = t.id"
+		      " ORDER BY 1, 2, 3, 4, 5, 6, 7, 8");
 }
 
 static void forget(const struct fixture *fixture)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Migrations: version 5 and 6 of an imagined future are applied, or leave the
- * file untouched; a database of version 1 or 2 becomes what version 4 says, for
+ * Migrations: version 6 and 7 of an imagined future are applied, or leave the
+ * file untouched; a database of version 1 or 2 becomes what version 5 says, for
  * a reader without a change of its file.
  */
 #include <sqlite3.h>
@@ -59,19 +59,20 @@ static void test_forward(void **state)
 					tcb_migrations[1],
 					tcb_migrations[2],
 					tcb_migrations[3],
-					{ 5, "CREATE TABLE five (x); PRAGMA user_version = 5" },
-					{ 6, "CREATE TABLE six (x); PRAGMA user_version = 6" } };
+					tcb_migrations[4],
+					{ 6, "CREATE TABLE six (x); PRAGMA user_version = 6" },
+					{ 7, "CREATE TABLE seven (x); PRAGMA user_version = 7" } };
 	struct tcb_error err;
 	struct tcb_db *db;
 
-	assert_int_equal(tcb_migration_count, 4);
+	assert_int_equal(tcb_migration_count, 5);
 	assert_int_equal(tcb_db_open(fixture->path, TCB_DB_WRITE, &db, &err), TCB_OK);
-	assert_int_equal(tcb_db_migrate(db, list, 6, &err), TCB_OK);
-	assert_int_equal(version_of(db), 6);
-	assert_true(has_table(db, "five") && has_table(db, "six") && has_table(db, "trial"));
-	assert_int_equal(tcb_db_migrate(db, list, 6, &err), TCB_OK);
+	assert_int_equal(tcb_db_migrate(db, list, 7, &err), TCB_OK);
+	assert_int_equal(version_of(db), 7);
+	assert_true(has_table(db, "six") && has_table(db, "seven") && has_table(db, "trial"));
+	assert_int_equal(tcb_db_migrate(db, list, 7, &err), TCB_OK);
 	/* To a build of the past it is too new. */
-	assert_int_equal(tcb_db_migrate(db, list, 4, &err), TCB_E_VERSION);
+	assert_int_equal(tcb_db_migrate(db, list, 5, &err), TCB_E_VERSION);
 	tcb_db_close(db);
 }
 
@@ -82,26 +83,23 @@ static void test_all_or_nothing(void **state)
 					      tcb_migrations[1],
 					      tcb_migrations[2],
 					      tcb_migrations[3],
-					      { 5, "CREATE TABLE five (x); PRAGMA user_version = 5" },
-					      { 6, "CREATE TABLE six (x); CREATE TABEL typo" } };
-	struct tcb_migration broken_number[] = { tcb_migrations[0],
-						 tcb_migrations[1],
-						 tcb_migrations[2],
-						 tcb_migrations[3],
-						 { 5, "CREATE TABLE five (x)" } };
-	struct tcb_migration broken_rows[] = { tcb_migrations[0],
-					       tcb_migrations[1],
-					       tcb_migrations[2],
-					       tcb_migrations[3],
-					       { 5,
-						 "INSERT INTO tie_set VALUES (99, 0, ''); PRAGMA user_version = 5" } };
+					      tcb_migrations[4],
+					      { 6, "CREATE TABLE six (x); PRAGMA user_version = 6" },
+					      { 7, "CREATE TABLE seven (x); CREATE TABEL typo" } };
+	struct tcb_migration broken_number[] = { tcb_migrations[0], tcb_migrations[1], tcb_migrations[2],
+						 tcb_migrations[3], tcb_migrations[4], { 6, "CREATE TABLE six (x)" } };
+	struct tcb_migration broken_rows[] = {
+		tcb_migrations[0], tcb_migrations[1],
+		tcb_migrations[2], tcb_migrations[3],
+		tcb_migrations[4], { 6, "INSERT INTO tie_set VALUES (99, 0, ''); PRAGMA user_version = 6" }
+	};
 	struct {
 		struct tcb_migration *list;
 		int count;
 		const char *message;
-	} cases[] = { { broken_sql, 6, "migrating it to schema version 6" },
-		      { broken_number, 5, "user_version" },
-		      { broken_rows, 5, "missing rows" } };
+	} cases[] = { { broken_sql, 7, "migrating it to schema version 7" },
+		      { broken_number, 6, "user_version" },
+		      { broken_rows, 6, "missing rows" } };
 	struct tcb_error err;
 	struct tcb_db *db;
 
@@ -111,8 +109,8 @@ static void test_all_or_nothing(void **state)
 		assert_int_not_equal(tcb_db_migrate(db, cases[i].list, cases[i].count, &err), TCB_OK);
 		if (!strstr(err.message, cases[i].message))
 			fail_msg("%s", err.message);
-		assert_int_equal(version_of(db), 4);
-		assert_false(has_table(db, "five"));
+		assert_int_equal(version_of(db), 5);
+		assert_false(has_table(db, "six"));
 		assert_int_equal(tcb_db_check(db, NULL, NULL, &err), TCB_OK);
 	}
 	tcb_db_close(db);
@@ -148,20 +146,18 @@ static void assert_unchanged(const char *path, const char *before, size_t count_
 static void test_reader_migrates_a_copy(void **state)
 {
 	struct fixture *fixture = *state;
-	struct tcb_migration list[] = { tcb_migrations[0],
-					tcb_migrations[1],
-					tcb_migrations[2],
-					tcb_migrations[3],
-					{ 5, "CREATE TABLE five (x); PRAGMA user_version = 5" } };
+	struct tcb_migration list[] = { tcb_migrations[0], tcb_migrations[1],
+					tcb_migrations[2], tcb_migrations[3],
+					tcb_migrations[4], { 6, "CREATE TABLE six (x); PRAGMA user_version = 6" } };
 	struct tcb_error err;
 	struct tcb_db *db;
 	size_t count;
 	char *before = read_bytes(fixture->path, &count);
 
 	assert_int_equal(tcb_db_open(fixture->path, TCB_DB_READ, &db, &err), TCB_OK);
-	assert_int_equal(tcb_db_migrate(db, list, 5, &err), TCB_OK);
-	assert_int_equal(version_of(db), 5);
-	assert_true(has_table(db, "five"));
+	assert_int_equal(tcb_db_migrate(db, list, 6, &err), TCB_OK);
+	assert_int_equal(version_of(db), 6);
+	assert_true(has_table(db, "six"));
 	/* Nothing is written into what is lost at the end. */
 	assert_int_not_equal(tcb_db_exec(db, "DELETE FROM trial", "", &err), TCB_OK);
 	tcb_db_close(db);
@@ -254,7 +250,7 @@ static void assert_migrated(struct tcb_db *db)
 	sqlite3_stmt *stmt;
 	int row;
 
-	assert_int_equal(version_of(db), 4);
+	assert_int_equal(version_of(db), 5);
 	assert_int_equal(
 		tcb_db_query(db, &stmt, "", &err, "SELECT id, signature, outcome, message FROM trial ORDER BY id", ""),
 		TCB_OK);
@@ -311,11 +307,11 @@ static void test_version_1(void **state)
 	tcb_db_close(db);
 	assert_int_equal(tcb_db_open(fixture->path, TCB_DB_READ, &db, &err), TCB_OK);
 	assert_int_equal(tcb_db_info(db, &info, &err), TCB_OK);
-	assert_int_equal(info.schema_version, 4);
+	assert_int_equal(info.schema_version, 5);
 	tcb_db_close(db);
 }
 
-/* Versions 3 and 4 add columns: a winner of version 2 was decided by finals, and what its trial cost nobody knows. */
+/* Versions 3 to 5 add columns: a winner of version 2 was decided by finals, and what its trial cost nobody knows. */
 static void test_version_2(void **state)
 {
 	struct fixture *fixture = *state;
