@@ -55,10 +55,13 @@ static const char winners_sql[] =
 	"INSERT OR IGNORE INTO temp.keep SELECT id FROM (SELECT o.id, max(o.id)" OF_A_WINNER
 	" JOIN counter c ON c.trial_id = o.id AND c.state = b.state GROUP BY b.id);";
 
+/* The one of each sweep and state that times are compared to: as trials.c chooses it. */
 static const char anchors_sql[] =
-	"INSERT OR IGNORE INTO temp.keep SELECT o.id FROM best b JOIN temp.mine o ON o.device_id = b.device_id"
-	" AND o.problem_id = b.problem_id AND o.geometry = b.default_geometry WHERE o.sweep_id IN (SELECT t.sweep_id"
-	" FROM temp.keep JOIN trial t USING (id));"
+	"INSERT OR IGNORE INTO temp.keep SELECT id FROM (SELECT o.id, max((m.stage <> 'final') || format('%020d', "
+	"m.id))"
+	" FROM best b JOIN temp.mine o ON o.device_id = b.device_id AND o.problem_id = b.problem_id AND o.geometry"
+	" = b.default_geometry JOIN measurement m ON m.trial_id = o.id WHERE o.sweep_id IN (SELECT t.sweep_id"
+	" FROM temp.keep JOIN trial t USING (id)) GROUP BY o.sweep_id, o.geometry, m.state);"
 	"CREATE TEMP TABLE doomed (id INTEGER PRIMARY KEY);"
 	"INSERT INTO temp.doomed SELECT id FROM trial WHERE id NOT IN (SELECT id FROM temp.keep);"
 	"DROP TABLE temp.mine; DROP TABLE temp.newest; DROP TABLE temp.keep;";
