@@ -314,8 +314,7 @@ static int settle_dealt(const struct place *place, const struct tcb_target *targ
 
 /*
  * DEALT, which FORM fills in for one thread, with its midi tiles dealt as threads come for them; 0 where they are too
- * few or it is not legal.  On a machine that others use, all threads wait for the slowest of equal parts: tokens of a
- * language model came 1.0 to 1.2 times as fast with this.  On an idle one both are alike.
+ * few or it is not legal.  On a machine that others use, all threads wait for the slowest of equal parts.
  */
 static int apply_dynamic(const struct place *place, const struct tcb_target *target, tcb_fields whole,
 			 const struct tcb_geometry *dealt, unsigned threads, struct tcb_geometry *out)
