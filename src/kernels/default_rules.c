@@ -276,7 +276,6 @@ int tcb_default_apply(const char *form, const struct tcb_problem *problem, const
 enum {
 	HALVINGS = 8,
 	HALVING_COSTS = 10, /* percent of the largest part: smaller tasks are worth it where they make parts even */
-	TASKS_EACH = 4,     /* midi tiles for each thread: enough that who is slower takes fewer */
 };
 
 /* SIZE is cut into as many parts as the standard's tile makes of it: MACRO becomes as large as one, MIDI no larger. */
@@ -312,25 +311,6 @@ static int settle_dealt(const struct place *place, const struct tcb_target *targ
 	return isfinite(least);
 }
 
-/*
- * DEALT, which FORM fills in for one thread, with its midi tiles dealt as threads come for them; 0 where they are too
- * few or it is not legal.  On a machine that others use, all threads wait for the slowest of equal parts.
- */
-static int apply_dynamic(const struct place *place, const struct tcb_target *target, tcb_fields whole,
-			 const struct tcb_geometry *dealt, unsigned threads, struct tcb_geometry *out)
-{
-	struct tcb_geometry trial = *dealt;
-	const struct tcb_shape *shape = &place->problem->shape;
-	if (threads < 2 || shape->m * tcb_div_up(shape->n, dealt->tile[TCB_MIDI].n) < (size_t)TASKS_EACH * threads)
-		return 0;
-	trial.knob[TCB_KNOB_THREADS] = (int32_t)threads;
-	trial.knob[TCB_KNOB_SCHED] = TCB_SCHED_DYNAMIC;
-	if (!settle(place, target, whole, &trial))
-		return 0;
-	*out = trial;
-	return 1;
-}
-
 /* FORM's, with the threads, the schedule and the parts of the op's own default; smaller tasks where they must be. */
 static int apply_dealt(const char *form, const struct tcb_problem *problem, const struct tcb_target *target,
 		       struct tcb_geometry *out)
@@ -345,12 +325,9 @@ static int apply_dealt(const char *form, const struct tcb_problem *problem, cons
 		return 0;
 	const struct tcb_tile *standard = &place.standard.tile[TCB_MACRO], *micro = &dealt.tile[TCB_MICRO];
 	struct tcb_tile *macro = &dealt.tile[TCB_MACRO], *midi = &dealt.tile[TCB_MIDI];
-	const unsigned threads = (unsigned)place.standard.knob[TCB_KNOB_THREADS];
-	if (problem->op->deals_midi && apply_dynamic(&place, target, whole, &dealt, threads, out))
-		return 1;
 	cut(problem->shape.m, standard->m, micro->m, &macro->m, &midi->m);
 	cut(problem->shape.n, standard->n, micro->n, &macro->n, &midi->n);
-	dealt.knob[TCB_KNOB_THREADS] = (int32_t)threads;
+	dealt.knob[TCB_KNOB_THREADS] = place.standard.knob[TCB_KNOB_THREADS];
 	dealt.knob[TCB_KNOB_SCHED] = place.standard.knob[TCB_KNOB_SCHED];
 	return settle_dealt(&place, target, whole & ~of_midi, &dealt, out);
 }

@@ -235,7 +235,6 @@ struct tcb_op {
 	/* CPU execution.  TCB_E_ILLEGAL where no variant was built for the geometry. */
 	enum tcb_status (*plan)(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
 				struct tcb_plan *out, struct tcb_error *err);
-	int deals_midi; /* sched=dynamic deals midi tiles of a macro tile that is the whole; 0: macro tiles */
 	/* NULL if never packed.  Packed bytes depend on problem and layout only: plans and kernels share them. */
 	void (*pack)(const struct tcb_problem *problem, enum tcb_layout layout, const void *weights, void *packed);
 	void (*unpack)(const struct tcb_problem *problem, enum tcb_layout layout, const void *packed,

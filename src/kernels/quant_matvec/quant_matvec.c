@@ -328,7 +328,6 @@ TCB_FORMAT_OTHER_ROWS(LISTS)
 		.default_geometry = qmv_default_geometry,                                             \
 		.footprint = qmv_footprint,                                                           \
 		.plan = plan,                                                                         \
-		.deals_midi = 1,                                                                      \
 		.pack = pack,                                                                         \
 		.unpack = unpack,                                                                     \
 		.pack_rows = pack_rows,                                                               \
