@@ -13,6 +13,9 @@
  * and state the one that RANK puts first stays, and a winner is provisional if
  * there is a sweep that its finals did not know.  Columns that later versions
  * of the schema add are merged as they are.
+ *
+ * An imported sweep brings no more than its winners: it makes no other provisional, and of two winners that are proven
+ * alike the one stays that was swept or merged.
  */
 #include <stdio.h>
 #include <string.h>
@@ -29,12 +32,14 @@ static const char doing[] = "merging";
 
 /*
  * Of two winners the one whose list is greater stays: measured before modelled; of a sweep that ended before one of a
- * sweep that was killed; of the whole space before a shard's; then the latest of the whole space, or the shard's that
- * gained most over the default geometry, which all shards measure.  The rest decides between equals.
+ * sweep that was killed; of the whole space before a shard's; swept or merged before
+ * imported; then the latest of the whole space, or the shard's that gained most over the default geometry, which all
+ * shards measure.  The rest decides between equals.
  */
-static const char rank[] = "1 - b.modelled AS r1, w.status <> 'running' AS r2, " IS_WHOLE " AS r3, iif(" IS_WHOLE
-			   ", b.measured_at, '') AS r4, iif(" IS_WHOLE
-			   ", 0, ifnull(b.speedup, 0)) AS r5, b.measured_at AS r6, b.geometry AS r7, w.uid AS r8";
+static const char rank[] =
+	"1 - b.modelled AS r1, w.status <> 'running' AS r2, " IS_WHOLE
+	" AS r3, w.imported_at IS NULL AS local, iif(" IS_WHOLE ", b.measured_at, '') AS r4, iif(" IS_WHOLE
+	", 0, ifnull(b.speedup, 0)) AS r5, b.measured_at AS r6, b.geometry AS r7, w.uid AS r8";
 
 /* The rows of source that are new, with the numbers that they get here: OLD in the source, NEW here. */
 static const char maps_sql[] =
@@ -65,8 +70,10 @@ static const char trial_map_sql[] = "CREATE TEMP TABLE here AS " NUMBERED(
 	       " FROM (" NUMBERED("source", "w.new", "old") ") s LEFT JOIN temp.here h"
 							    " USING (sweep, geometry, finished_at, outcome, nth);";
 
-/* A sweep that was running when the file was copied may have ended since. */
+/* A sweep that was running when the file was copied may have ended since; one that was imported may come whole now. */
 static const char sweep_ends_sql[] =
+	"UPDATE main.sweep SET (imported_from, imported_at) = (NULL, NULL) WHERE imported_at IS NOT NULL AND uid IN"
+	" (SELECT uid FROM source.sweep WHERE imported_at IS NULL);"
 	"UPDATE main.sweep SET (status, ended_at) = (SELECT s.status, s.ended_at FROM source.sweep s WHERE s.uid ="
 	" sweep.uid) WHERE status = 'running' AND uid IN (SELECT uid FROM source.sweep WHERE status <> 'running');";
 
@@ -81,7 +88,8 @@ static const char settle_sql[] =
 	" AND o.problem_id = best.problem_id AND o.state = best.state AND d.name = mine.name);"
 	"UPDATE main.best SET provisional = 1 WHERE modelled = 0 AND provisional = 0 AND EXISTS (SELECT 1"
 	" FROM main.sweep w JOIN main.sweep o ON o.device_id = w.device_id AND o.problem_id = w.problem_id"
-	" AND o.rotation_bytes = w.rotation_bytes AND o.id <> w.id WHERE w.id = best.sweep_id"
+	" AND o.rotation_bytes = w.rotation_bytes AND o.id <> w.id AND o.imported_at IS NULL WHERE w.id ="
+	" best.sweep_id"
 	" AND NOT EXISTS (SELECT 1 FROM main.sweep_known k WHERE k.sweep_id = w.id AND k.known_uid = o.uid)"
 	" AND EXISTS (SELECT 1 FROM main.trial t WHERE t.sweep_id = o.id AND t.outcome = 'ok'));";
 
@@ -163,8 +171,16 @@ static enum tcb_status merge_trials(struct tcb_db *db, struct tcb_db_merged *out
 			    "JOIN temp.trial_map t ON t.old = s.id AND t.is_new JOIN temp.sweep_map w"
 			    " ON w.old = s.sweep_id ORDER BY t.new",
 			    &out->trials, err));
-	TCB_TRY(insert_rows(db, "measurement", "id, trial_id", "NULL, t.new",
-			    "JOIN temp.trial_map t ON t.old = s.trial_id AND t.is_new ORDER BY s.id", NULL, err));
+	/* Trials that were imported, or pruned, lack samples. */
+	EXEC("DELETE FROM main.measurement WHERE trial_id IN (SELECT t.new FROM temp.trial_map t JOIN "
+	     "source.measurement"
+	     " s ON s.trial_id = t.old WHERE NOT t.is_new AND s.sample_count > 0) AND trial_id NOT IN (SELECT trial_id"
+	     " FROM main.measurement WHERE sample_count > 0)");
+	TCB_TRY(insert_rows(
+		db, "measurement", "id, trial_id", "NULL, t.new",
+		"JOIN temp.trial_map t ON t.old = s.trial_id WHERE t.is_new OR t.new NOT IN (SELECT trial_id"
+		" FROM main.measurement) ORDER BY s.id",
+		NULL, err));
 	return insert_rows(db, "counter", "trial_id", "t.new",
 			   "JOIN temp.trial_map t ON t.old = s.trial_id AND t.is_new", NULL, err);
 }
@@ -181,8 +197,9 @@ static enum tcb_status drop_losers(struct tcb_db *db, struct tcb_error *err)
 		     " b.state, %s FROM source.best b JOIN source.sweep w ON w.id = b.sweep_id"
 		     " JOIN temp.device_map d ON d.old = b.device_id JOIN temp.problem_map p ON p.old = b.problem_id;"
 		     "DELETE FROM main.best WHERE id IN (SELECT m.id FROM temp.rival m JOIN temp.rival s USING"
-		     " (device_id, problem_id, state) WHERE m.is_source = 0 AND s.is_source = 1 AND (s.r1, s.r2, s.r3,"
-		     " s.r4, s.r5, s.r6, s.r7, s.r8) > (m.r1, m.r2, m.r3, m.r4, m.r5, m.r6, m.r7, m.r8));",
+		     " (device_id, problem_id, state) WHERE m.is_source = 0 AND s.is_source = 1 AND (s.r1, s.r2, s.r3, "
+		     "s.local,"
+		     " s.r4, s.r5, s.r6, s.r7, s.r8) > (m.r1, m.r2, m.r3, m.local, m.r4, m.r5, m.r6, m.r7, m.r8));",
 		     rank, rank);
 	status = sql.failed ? tcb_fail(err, TCB_E_NOMEM, "%s: out of memory while %s", db->path, doing)
 			    : tcb_db_exec(db, sql.data, doing, err);

@@ -4,6 +4,7 @@
 The file systems are mounted in a namespace of this test's own (unshare); where that is not allowed the part is
 skipped, and says so.
 """
+import json
 import os
 import pathlib
 import resource
@@ -69,6 +70,33 @@ def full_disk(cli):
     cli.check(sorted(p.name for p in folder.iterdir() if p.name.endswith(".tmp")) == [], "a partial file was left")
 
 
+def full_disk_for_imports(cli):
+    """An import that does not fit leaves the database as it was."""
+    folder = cli.scratch / "tight"
+    folder.mkdir()
+    mount("size=20m", folder)
+    db, export = folder / "tuning.db", cli.scratch / "many.json"
+    cli.run("sweep", *SMALL, "--db", db, "--max-trials", 3, "--budget", "5s", "--counters", "none")
+    cli.run("db", "export", "--json", "--db", db, "--out", export)
+    document = json.loads(export.read_text())
+    for i in range(300):
+        winner = json.loads(json.dumps(document["winners"][0]))
+        winner["problem"]["n"] = 64 * (i + 2)
+        winner["sweep"]["uid"] = f"sweep {i}"
+        document["winners"].append(winner)
+    export.write_text(json.dumps(document))
+    used = sum(path.stat().st_size for path in folder.iterdir())
+    subprocess.run(["mount", "-o", f"remount,size={(used + 150000) // 4096 * 4}k", str(folder)], check=True)
+    before = db.read_bytes()
+    result = cli.run("db", "import", export, "--db", db, expect=1)
+    one_line(cli, result, str(db), "before is safe")
+    cli.check(db.read_bytes() == before, "an import onto a full disk changed the database")
+    cli.sound(db)
+    subprocess.run(["mount", "-o", "remount,size=20m", str(folder)], check=True)
+    cli.run("db", "import", export, "--db", db)
+    cli.sound(db)
+
+
 def read_only_file_system(cli):
     folder = cli.scratch / "readonly"
     folder.mkdir()
@@ -99,9 +127,10 @@ def main():
     try:
         if mounting:
             full_disk(cli)
+            full_disk_for_imports(cli)
             read_only_file_system(cli)
     finally:
-        for name in ("small", "readonly"):
+        for name in ("small", "tight", "readonly"):
             subprocess.run(["umount", str(cli.scratch / name)], capture_output=True)
     cli.done()
     if not mounting:
