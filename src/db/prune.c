@@ -74,7 +74,7 @@ static const char old_samples[] =
 static enum tcb_status drop_samples(struct tcb_db *db, struct tcb_db_removed *out, struct tcb_error *err)
 {
 	struct tcb_str sql = { 0 };
-	sqlite3_stmt *stmt;
+	sqlite3_stmt *stmt = NULL;
 	int64_t samples = 0;
 	enum tcb_status status;
 
