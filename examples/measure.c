@@ -9,7 +9,6 @@
  * THREADS: 0 for the fastest number; MEGABYTES: how much memory cold calls go through (512); SECONDS: how long (2).
  */
 #define _GNU_SOURCE /* madvise, clock_gettime */
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +16,8 @@
 #include <time.h>
 
 #include <tcbrt.h>
+
+#include "measure.h"
 
 enum { SAMPLES_MAX = 20000, COPIES_MAX = 4096, HUGE_PAGE = 2 << 20, SAMPLE_NS = 200000 };
 
@@ -42,28 +43,6 @@ static char *memory(size_t bytes)
 	return at;
 }
 
-/* Numbers near 1 in f32, f16 and bf16, and scales of quantised blocks that are none of the special ones. */
-static void fill(char *at, size_t bytes, const char *type)
-{
-	uint32_t state = 12345;
-
-	for (size_t i = 0; i + 4 <= bytes; i += 4) {
-		uint32_t word;
-
-		state = state * 1664525u + 1013904223u;
-		word = strcmp(type, "f32") == 0 ? 0x3f000000u | (state >> 9)
-						: 0x20202020u | ((state >> 3) & 0x1b1b1b1bu);
-		memcpy(at + i, &word, 4);
-	}
-}
-
-static int ascending(const void *a, const void *b)
-{
-	const double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 struct job {
 	struct tcbrt_plan *plan;
 	struct tcbrt_plan_info info;
@@ -72,11 +51,6 @@ struct job {
 	void *operand[COPIES_MAX][TCBRT_OPERANDS_MAX];
 	void *workspace;
 };
-
-static int is_streamed(const struct tcbrt_plan_info *info, size_t operand)
-{
-	return info->weights < 0 || (int)operand == info->weights;
-}
 
 /* As many copies of what streams as fill BYTES, each operand of each on cache lines of its own. */
 static void make_copies(struct job *job, size_t bytes)

@@ -9,12 +9,13 @@
  * MEGABYTES: how much memory cold calls go through (512); SECONDS: how long (1).
  */
 #include <cuda.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <tcbrt.h>
+
+#include "measure.h"
 
 enum { SAMPLES = 400, COPIES_MAX = 512, CALLS = 200 };
 
@@ -37,21 +38,6 @@ static void require(int code, const struct tcbrt_error *err)
 	exit(1);
 }
 
-/* Numbers near 1 in f32, f16 and bf16, and scales of quantised blocks that are none of the special ones. */
-static void fill(char *at, size_t bytes, const char *type)
-{
-	uint32_t state = 12345;
-
-	for (size_t i = 0; i + 4 <= bytes; i += 4) {
-		uint32_t word;
-
-		state = state * 1664525u + 1013904223u;
-		word = strcmp(type, "f32") == 0 ? 0x3f000000u | (state >> 9)
-						: 0x20202020u | ((state >> 3) & 0x1b1b1b1bu);
-		memcpy(at + i, &word, 4);
-	}
-}
-
 static void *host(size_t bytes)
 {
 	void *at = aligned_alloc(TCBRT_ALIGNMENT, (bytes + TCBRT_ALIGNMENT) / TCBRT_ALIGNMENT * TCBRT_ALIGNMENT);
@@ -69,11 +55,6 @@ struct job {
 	size_t copies;
 	unsigned long long operand[COPIES_MAX][TCBRT_OPERANDS_MAX], workspace;
 };
-
-static int is_streamed(const struct tcbrt_plan_info *info, size_t operand)
-{
-	return info->weights < 0 || (int)operand == info->weights;
-}
 
 static void make_copies(struct job *job, size_t bytes)
 {
@@ -115,13 +96,6 @@ static void make_copies(struct job *job, size_t bytes)
 		job->workspace = at;
 	}
 	check(cuCtxSynchronize(), "waiting");
-}
-
-static int ascending(const void *a, const void *b)
-{
-	const double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
 }
 
 static double median_ns(const struct job *job, const struct tcbrt_gpu *gpu, CUstream stream, double seconds)
