@@ -71,25 +71,6 @@ size_t qmm_fragments_bytes(enum tcb_format_id format, size_t n, size_t k)
 	return (n + QMM_UNIT_ROWS - 1) / QMM_UNIT_ROWS * qmm_units_along_k(k) * unit.bytes;
 }
 
-/* --- codes in blocks as stored --- */
-
-/* Codes as stored. */
-static unsigned get_code(const struct tcb_code_place *p, const uint8_t *block)
-{
-	unsigned code = block[p->low] >> p->low_shift & ((1u << p->low_bits) - 1);
-	if (p->high_bits)
-		code |= (block[p->high] >> p->high_shift & ((1u << p->high_bits) - 1)) << p->low_bits;
-	return code;
-}
-
-/* Into a block of zeros. */
-static void put_code(const struct tcb_code_place *p, uint8_t *block, unsigned code)
-{
-	block[p->low] = (uint8_t)(block[p->low] | (code & ((1u << p->low_bits) - 1)) << p->low_shift);
-	if (p->high_bits)
-		block[p->high] = (uint8_t)(block[p->high] | code >> p->low_bits << p->high_shift);
-}
-
 /* --- headers --- */
 
 /*
@@ -203,22 +184,12 @@ static void read_header(const struct tcb_format *f, enum tcb_layout layout, cons
 	}
 }
 
-/* --- units --- */
+/* --- where codes are --- */
 
 /* Where the code at place KK of row R of a unit is: the byte and from which bit on; likewise its high bits. */
 struct spot {
 	uint16_t at, high_at;
 	uint8_t shift, high_shift;
-};
-
-/* The same for all of a unit, and for each place the block along k and where the code is in it. */
-struct map {
-	struct spot spot[QMM_UNIT_ROWS][QMM_UNIT_VALUES];
-	unsigned block[QMM_UNIT_VALUES];
-	struct tcb_code_place place[QMM_UNIT_VALUES];
-	unsigned low_mask, low_bits, high_mask;
-	unsigned flip; /* bits of a code */
-	enum tcb_layout layout;
 };
 
 /* Layout f of codes that are a sign and three bits: these are apart. */
@@ -276,25 +247,76 @@ static struct spot spot_of_bytes(const struct qmm_unit *unit, unsigned r, unsign
 			      (uint8_t)(shift % 8), (uint8_t)(high_shift % 8) };
 }
 
+/*
+ * Eight rows, 0 to 7 or 8 to 15, have their codes of one place along k in bytes of a unit STRIDE apart, the first
+ * one's at AT, from bit SHIFT on.
+ */
+enum { OCTET = 8, HALVES = QMM_UNIT_ROWS / OCTET, ROW_BYTES = 8 * 34, UNIT_BYTES = ROW_BYTES * QMM_UNIT_ROWS };
+
+struct octet {
+	uint16_t at, stride;
+	uint8_t shift;
+};
+
+/* A unit's codes at each place along k: the block of a row and the bits in it, and those in the unit. */
+struct map {
+	struct place {
+		unsigned block;
+		struct tcb_code_place code;
+		struct octet low[HALVES], high[HALVES];
+	} place[QMM_UNIT_VALUES];
+	struct octet first[UNIT_BYTES / OCTET / OCTET]; /* all eights of bytes that first rows have codes in, once */
+	unsigned first_count;
+	unsigned low_bits;            /* as the unit divides a code */
+	uint64_t low_mask, high_mask; /* of each byte, bits of low codes and of high ones; no high ones: 0 */
+	uint64_t stored_low_mask, stored_high_mask;
+	unsigned flip; /* bits of a code */
+	enum tcb_layout layout;
+};
+
+static void map_octet(struct map *map, unsigned at, unsigned next_at, unsigned shift, struct octet *out)
+{
+	*out = (struct octet){ (uint16_t)at, (uint16_t)(next_at - at), (uint8_t)shift };
+	assert(next_at > at && out->stride % OCTET == 0);
+	for (unsigned i = map->first_count; i-- > 0;)
+		if (map->first[i].at == at / OCTET * OCTET)
+			return;
+	map->first[map->first_count] = *out;
+	map->first[map->first_count++].at = (uint16_t)(at / OCTET * OCTET);
+}
+
+/* The lowest BITS bits of each byte. */
+static uint64_t each_byte(unsigned bits)
+{
+	return 0x0101010101010101u * ((1u << bits) - 1);
+}
+
 static void map_init(struct map *map, const struct tcb_format *f, enum tcb_layout layout, const struct qmm_unit *unit)
 {
 	const int of_bytes = layout == TCB_LAYOUT_G;
 	const unsigned values = (unsigned)f->block_values;
 	map->layout = layout;
+	map->first_count = 0;
 	map->low_bits = f->code_bits == 8 ? 8 : 4;
 	map->flip = f->code_bits == 8 && !of_bytes ? 128 : 0; /* halves are made of what is above -128 */
-	map->high_mask = unit->high_words ? (1u << (f->code_bits - 4)) - 1 : 0;
-	if (has_signs(f, layout)) {
+	if (has_signs(f, layout))
 		map->low_bits = 3;
-		map->high_mask = 1;
-	}
-	map->low_mask = (1u << map->low_bits) - 1;
+	map->low_mask = each_byte(map->low_bits);
+	map->high_mask = each_byte(has_signs(f, layout) ? 1 : unit->high_words ? (unsigned)f->code_bits - 4 : 0);
+	map->stored_low_mask = each_byte(tcb_code_place(f, 0).low_bits);
+	map->stored_high_mask = each_byte(tcb_code_place(f, 0).high_bits);
 	for (unsigned kk = 0; kk < QMM_UNIT_VALUES; kk++) {
 		const unsigned v = of_bytes ? kk : qmm_k_of(unit->run, kk);
-		map->block[kk] = v / values;
-		map->place[kk] = tcb_code_place(f, v % values);
-		for (unsigned r = 0; r < QMM_UNIT_ROWS; r++)
-			map->spot[r][kk] = (of_bytes ? spot_of_bytes : spot_of)(unit, r, kk);
+		struct place *place = &map->place[kk];
+		place->block = v / values;
+		place->code = tcb_code_place(f, v % values);
+		for (unsigned h = 0; h < HALVES; h++) {
+			const struct spot spot = (of_bytes ? spot_of_bytes : spot_of)(unit, h * OCTET, kk);
+			const struct spot next = (of_bytes ? spot_of_bytes : spot_of)(unit, h * OCTET + 1, kk);
+			map_octet(map, spot.at, next.at, spot.shift, &place->low[h]);
+			if (map->high_mask)
+				map_octet(map, spot.high_at, next.high_at, spot.high_shift, &place->high[h]);
+		}
 	}
 }
 
@@ -312,38 +334,131 @@ static struct span span_of(const struct tcb_format *f, size_t n, size_t k, size_
 			      blocks < per ? (unsigned)blocks : (unsigned)per, u * per };
 }
 
-static void pack_row(const struct tcb_format *f, const struct qmm_unit *unit, const struct map *map,
-		     const uint8_t *blocks, unsigned count, unsigned r, uint8_t *out)
+/* --- eight rows at a time --- */
+
+/* A byte of each of eight rows, the first one's the lowest.  As stored: of each byte of a row, both halves of the
+ * rows; of a unit: of the bytes that first rows have codes in. */
+struct rows {
+	uint64_t stored[HALVES][ROW_BYTES + OCTET], unit[UNIT_BYTES];
+};
+
+/* Row I of eight by eight bytes becomes column I. */
+static void transpose(uint64_t row[OCTET])
 {
-	write_header(f, map->layout, blocks, count, out + unit->header_at + r * unit->header_bytes,
-		     out + unit->last_at + 2 * r);
-	for (unsigned kk = 0; kk < QMM_UNIT_VALUES; kk++) {
-		const struct spot *spot = &map->spot[r][kk];
-		unsigned code;
-		if (map->block[kk] >= count)
-			continue;
-		code = get_code(&map->place[kk], blocks + map->block[kk] * f->block_bytes) ^ map->flip;
-		out[spot->at] = (uint8_t)(out[spot->at] | (code & map->low_mask) << spot->shift);
-		if (map->high_mask)
-			out[spot->high_at] = (uint8_t)(out[spot->high_at] | code >> map->low_bits << spot->high_shift);
+	static const uint64_t masks[] = { 0x00ff00ff00ff00ff, 0x0000ffff0000ffff, 0x00000000ffffffff };
+	for (unsigned s = 0; s < sizeof(masks) / sizeof(masks[0]); s++) {
+		const unsigned far = 1u << s;
+		for (unsigned i = 0; i < OCTET; i++) {
+			if (i & far)
+				continue;
+			const uint64_t swap = (row[i] >> 8 * far ^ row[i + far]) & masks[s];
+			row[i] ^= swap << 8 * far;
+			row[i + far] ^= swap;
+		}
 	}
 }
 
-static void unpack_row(const struct tcb_format *f, const struct qmm_unit *unit, const struct map *map,
-		       const uint8_t *in, unsigned r, unsigned count, uint8_t *blocks)
+/* COUNT bytes of ROW_COUNT rows ROW_BYTES apart, and zeros for the rows after them. */
+static void load_rows(const uint8_t *in, size_t row_bytes, unsigned row_count, size_t count, uint64_t *out)
 {
-	memset(blocks, 0, count * f->block_bytes);
-	for (unsigned kk = 0; kk < QMM_UNIT_VALUES; kk++) {
-		const struct spot *spot = &map->spot[r][kk];
-		unsigned code = in[spot->at] >> spot->shift & map->low_mask;
-		if (map->block[kk] >= count)
-			continue;
-		if (map->high_mask)
-			code |= (in[spot->high_at] >> spot->high_shift & map->high_mask) << map->low_bits;
-		put_code(&map->place[kk], blocks + map->block[kk] * f->block_bytes, code ^ map->flip);
+	for (size_t i = 0; i < count; i += OCTET, out += OCTET) {
+		memset(out, 0, sizeof(uint64_t) * OCTET);
+		for (unsigned r = 0; r < row_count; r++)
+			memcpy(&out[r], in + r * row_bytes + i, count - i < OCTET ? count - i : OCTET);
+		transpose(out);
 	}
-	read_header(f, map->layout, in + unit->header_at + r * unit->header_bytes, in + unit->last_at + 2 * r, count,
-		    blocks);
+}
+
+static void store_rows(const uint64_t *in, size_t row_bytes, unsigned row_count, size_t count, uint8_t *out)
+{
+	for (size_t i = 0; i < count; i += OCTET) {
+		uint64_t row[OCTET];
+		memcpy(row, in + i, sizeof(row));
+		transpose(row);
+		for (unsigned r = 0; r < row_count; r++)
+			memcpy(out + r * row_bytes + i, &row[r], count - i < OCTET ? count - i : OCTET);
+	}
+}
+
+/* FLIP are the bits of codes that units have the other way round; they are zeros for rows that are not there. */
+static void pack_codes(const struct map *map, const struct place *place, size_t h, uint64_t flip, const uint64_t *block,
+		       uint64_t *unit)
+{
+	const struct tcb_code_place *c = &place->code;
+	uint64_t code = block[c->low] >> c->low_shift & map->stored_low_mask;
+	if (map->stored_high_mask)
+		code |= (block[c->high] >> c->high_shift & map->stored_high_mask) << c->low_bits;
+	code ^= flip;
+	unit[place->low[h].at] |= (code & map->low_mask) << place->low[h].shift;
+	if (map->high_mask)
+		unit[place->high[h].at] |= (code >> map->low_bits & map->high_mask) << place->high[h].shift;
+}
+
+static void unpack_codes(const struct map *map, const struct place *place, size_t h, uint64_t flip,
+			 const uint64_t *unit, uint64_t *block)
+{
+	const struct tcb_code_place *c = &place->code;
+	uint64_t code = unit[place->low[h].at] >> place->low[h].shift & map->low_mask;
+	if (map->high_mask)
+		code |= (unit[place->high[h].at] >> place->high[h].shift & map->high_mask) << map->low_bits;
+	code ^= flip;
+	block[c->low] |= (code & map->stored_low_mask) << c->low_shift;
+	if (map->stored_high_mask)
+		block[c->high] |= (code >> c->low_bits & map->stored_high_mask) << c->high_shift;
+}
+
+/* Of SPAN's rows, those of half H. */
+static unsigned rows_of_half(const struct span *span, unsigned h)
+{
+	return span->rows <= h * OCTET ? 0 : span->rows - h * OCTET < OCTET ? span->rows - h * OCTET : OCTET;
+}
+
+/* The map's FLIP, in ROW_COUNT bytes. */
+static uint64_t flip_of(const struct map *map, unsigned row_count)
+{
+	return row_count == 0 ? 0 : 0x0101010101010101u * map->flip >> 8 * (OCTET - row_count);
+}
+
+static void pack_unit(const struct tcb_format *f, const struct qmm_unit *unit, const struct map *map,
+		      const struct span *span, const uint8_t *in, size_t row_bytes, struct rows *rows, uint8_t *out)
+{
+	const size_t bytes = span->blocks * f->block_bytes;
+	for (unsigned i = 0; i < map->first_count; i++)
+		memset(&rows->unit[map->first[i].at], 0, sizeof(uint64_t) * OCTET);
+	for (unsigned h = 0; h < HALVES; h++) {
+		const unsigned row_count = rows_of_half(span, h);
+		load_rows(in + h * OCTET * row_bytes, row_bytes, row_count, bytes, rows->stored[h]);
+		for (unsigned kk = 0; kk < QMM_UNIT_VALUES; kk++)
+			if (map->place[kk].block < span->blocks)
+				pack_codes(map, &map->place[kk], h, flip_of(map, row_count),
+					   rows->stored[h] + map->place[kk].block * f->block_bytes, rows->unit);
+	}
+	memset(out, 0, unit->bytes);
+	for (unsigned i = 0; i < map->first_count; i++)
+		store_rows(&rows->unit[map->first[i].at], map->first[i].stride, OCTET, OCTET, out + map->first[i].at);
+	for (unsigned r = 0; r < span->rows; r++)
+		write_header(f, map->layout, in + r * row_bytes, span->blocks,
+			     out + unit->header_at + r * unit->header_bytes, out + unit->last_at + 2 * r);
+}
+
+static void unpack_unit(const struct tcb_format *f, const struct qmm_unit *unit, const struct map *map,
+			const struct span *span, const uint8_t *in, struct rows *rows, uint8_t *out, size_t row_bytes)
+{
+	const size_t bytes = span->blocks * f->block_bytes;
+	for (unsigned i = 0; i < map->first_count; i++)
+		load_rows(in + map->first[i].at, map->first[i].stride, OCTET, OCTET, &rows->unit[map->first[i].at]);
+	memset(rows->stored, 0, sizeof(rows->stored));
+	for (unsigned h = 0; h < HALVES; h++) {
+		const unsigned row_count = rows_of_half(span, h);
+		for (unsigned kk = 0; kk < QMM_UNIT_VALUES; kk++)
+			if (map->place[kk].block < span->blocks)
+				unpack_codes(map, &map->place[kk], h, flip_of(map, row_count), rows->unit,
+					     rows->stored[h] + map->place[kk].block * f->block_bytes);
+		store_rows(rows->stored[h], row_bytes, row_count, bytes, out + h * OCTET * row_bytes);
+	}
+	for (unsigned r = 0; r < span->rows; r++)
+		read_header(f, map->layout, in + unit->header_at + r * unit->header_bytes, in + unit->last_at + 2 * r,
+			    span->blocks, out + r * row_bytes);
 }
 
 void qmm_fragments_pack(enum tcb_format_id format, enum tcb_layout layout, size_t n, size_t k, const void *weights,
@@ -353,17 +468,16 @@ void qmm_fragments_pack(enum tcb_format_id format, enum tcb_layout layout, size_
 	const size_t units = qmm_units_along_k(k), row_bytes = k / f->block_values * f->block_bytes;
 	struct qmm_unit unit;
 	struct map map;
+	struct rows rows;
 	uint8_t *out = packed;
 	qmm_unit_of(format, &unit);
 	map_init(&map, f, layout, &unit);
-	memset(packed, 0, qmm_fragments_bytes(format, n, k));
 	for (size_t group = 0; group * QMM_UNIT_ROWS < n; group++)
 		for (size_t u = 0; u < units; u++, out += unit.bytes) {
 			const struct span span = span_of(f, n, k, group, u);
 			const uint8_t *in = (const uint8_t *)weights + group * QMM_UNIT_ROWS * row_bytes +
 					    span.first_block * f->block_bytes;
-			for (unsigned r = 0; r < span.rows; r++, in += row_bytes)
-				pack_row(f, &unit, &map, in, span.blocks, r, out);
+			pack_unit(f, &unit, &map, &span, in, row_bytes, &rows, out);
 		}
 }
 
@@ -374,6 +488,7 @@ void qmm_fragments_unpack(enum tcb_format_id format, enum tcb_layout layout, siz
 	const size_t units = qmm_units_along_k(k), row_bytes = k / f->block_values * f->block_bytes;
 	struct qmm_unit unit;
 	struct map map;
+	struct rows rows;
 	const uint8_t *in = packed;
 	qmm_unit_of(format, &unit);
 	map_init(&map, f, layout, &unit);
@@ -382,7 +497,6 @@ void qmm_fragments_unpack(enum tcb_format_id format, enum tcb_layout layout, siz
 			const struct span span = span_of(f, n, k, group, u);
 			uint8_t *out = (uint8_t *)weights + group * QMM_UNIT_ROWS * row_bytes +
 				       span.first_block * f->block_bytes;
-			for (unsigned r = 0; r < span.rows; r++, out += row_bytes)
-				unpack_row(f, &unit, &map, in, r, span.blocks, out);
+			unpack_unit(f, &unit, &map, &span, in, &rows, out, row_bytes);
 		}
 }
