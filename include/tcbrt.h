@@ -158,7 +158,8 @@ enum tcbrt_state { TCBRT_COLD = 0, TCBRT_HOT = 1 };
 struct tcbrt_query {
 	const char *op;     /* "q4k_matvec" */
 	const char *device; /* NULL or "cpu": this host; "cpu:avx2": this host, restricted to that family and
-			     * scalar; "sm_90": a GPU of that kind, attached or not */
+			     * scalar; a GPU, attached or not: "sm_90:4f7512987695c574", its kind and key, as
+			     * tcbrt_gpu_device tells them; "sm_90": any of that kind */
 	/* 0: as many as there are cores that this process may use (when tcbrt_open was called), or another number where
 	 * that was measured to be faster at this very shape; a GPU has none */
 	unsigned threads;
@@ -174,19 +175,27 @@ struct tcbrt_query {
 /*
  * Where a tuning comes from, best first.
  *
- * EXACT         The shape was tuned on this device (same processor, same number of threads; a GPU of this kind), and
- *               its measurements do not call the default faster.
- * NEAREST       Another shape was: of the shapes whose m, n and k are each within a factor of 4, the one nearest in
- *               log2(m), log2(n), log2(k).  Only winners whose measured speed-up over the default, at their own shape,
- *               is at least 1.02 over its whole 95 % interval, and 0.05 more for each doubling that the shapes are
- *               apart: a small gain there may be a loss here.  Tiles that were as large as that shape's m, n or k
- * become as large as this one's; the result must satisfy every constraint of the op at this shape. ARCHITECTURE  The
- * same, this shape included, from another machine of the same architecture. DEFAULT       The op's default geometry, by
- * a rule made of measurements where this build has one.  Also where the shape was tuned and its own measurements call
- * the default faster. MODELLED      Instead of the op's default, not of one by rule, where the shape was only ranked by
- * a model for this kind of device, never measured, and the model does not expect a loss. PROVISIONAL   Instead of EXACT
- * where the shape was measured, by a sweep that has not finished or was stopped before it proved its winner: the best
- * it had so far.
+ * EXACT: the shape was tuned on this device (same processor, same number of threads; a GPU of the same key), and its
+ * measurements do not call the default faster.
+ *
+ * NEAREST: another shape was: of the shapes whose m, n and k are each within a factor of 4, the one nearest in log2(m),
+ * log2(n), log2(k).  Only winners whose measured speed-up over the default, at their own shape, is at least 1.02 over
+ * its whole 95 % interval, and 0.05 more for each doubling that the shapes are apart: a small gain there may be a loss
+ * here.  Tiles that were as large as that shape's m, n or k become as large as this one's; the result must satisfy
+ * every constraint of the op at this shape.
+ *
+ * ARCHITECTURE: the same, this shape included, from another machine of the same architecture, which the reason names
+ * ("measured on NVIDIA H200 (key 4f7512987695c574)"): another processor, or a GPU of the same kind and another key. All
+ * that a query for "sm_90" alone gets of what was measured is that: it names no GPU.
+ *
+ * DEFAULT: the op's default geometry, by a rule made of measurements where this build has one.  Also where the shape
+ * was tuned and its own measurements call the default faster.
+ *
+ * MODELLED: instead of the op's default, not of one by rule, where the shape was only ranked by a model, never
+ * measured, for this device or for a GPU of its kind, which the reason names, and the model does not expect a loss.
+ *
+ * PROVISIONAL: instead of EXACT where the shape was measured, by a sweep that has not finished or was stopped before it
+ * proved its winner: the best it had so far.
  *
  * What was measured with fewer threads than are asked for says nothing of the full count: it is not EXACT, nor NEAREST.
  *
@@ -387,20 +396,22 @@ TCBRT_API int tcbrt_tune(const char *path, const struct tcbrt_query *query, doub
  * The kernels run in the caller's CUDA context and on its stream, through the driver API; the library opens the driver
  * (libcuda.so.1) itself, when one of these functions is first called.  All of it may be captured into a graph.
  *
- *     tcbrt_gpu_device(name, &err);              "sm_90": for query.device
+ *     tcbrt_gpu_device(name, &err);              "sm_90:4f7512987695c574": for query.device
  *     tcbrt_plan_create(rt, &query, &plan, &err);
  *     tcbrt_gpu_load(plan, &gpu, &err);          into the current context
  *     cuMemsetD8(workspace, 0, info.workspace_bytes);   once
  *     tcbrt_gpu_execute(gpu, operand, workspace, stream, TCBRT_GPU_OVERLAP);
  */
 
-/* The kind of the GPU of the calling thread's current context, "sm_90", to NAME. */
-enum { TCBRT_GPU_NAME_MAX = 16 };
+/* The GPU of the calling thread's current context to NAME: its kind and the key that results are stored under, a hash
+ * of its model, multiprocessors, memory, caches, clocks and ECC, which alike cards share: "sm_90:4f7512987695c574". */
+enum { TCBRT_GPU_NAME_MAX = 32 };
 TCBRT_API int tcbrt_gpu_device(char name[TCBRT_GPU_NAME_MAX], struct tcbrt_error *err);
 
 /* A plan whose code is in a context.  PLAN is lent: it must live longer. */
 struct tcbrt_gpu;
-/* Loads PLAN's code into the calling thread's current context. */
+/* Loads PLAN's code into the calling thread's current context.  TCBRT_E_UNSUPPORTED where it was made for a GPU of
+ * another kind or key; a plan for "sm_90" is for any of that kind. */
 TCBRT_API int tcbrt_gpu_load(const struct tcbrt_plan *plan, struct tcbrt_gpu **out, struct tcbrt_error *err);
 /* With the same context current; nothing of it may be running or in a graph that is launched again.  NULL is fine. */
 TCBRT_API void tcbrt_gpu_unload(struct tcbrt_gpu *gpu);

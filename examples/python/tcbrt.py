@@ -189,8 +189,8 @@ class Loaded:
 
 
 def gpu():
-    """The kind of the current context's GPU: "sm_90"."""
-    name, err = c.create_string_buffer(16), _Error()
+    """The current context's GPU, its kind and key: "sm_90:4f7512987695c574"."""
+    name, err = c.create_string_buffer(32), _Error()
     code = _lib.tcbrt_gpu_device(name, c.byref(err))
     if code:
         raise Error(code, err.message.decode())

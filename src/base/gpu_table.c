@@ -8,11 +8,12 @@
 #include "base/gpu_table.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/util.h"
 
-enum { KIB = 1024, MIB = 1024 * 1024 };
+enum { KIB = 1024, MIB = 1024 * 1024, CAPABILITY_DIGITS = 4 };
 
 struct row {
 	const char *model, *source;
@@ -60,6 +61,27 @@ void tcb_gpu_complete(struct tcb_gpu *gpu)
 		 target->sm_count, (unsigned long long)device->memory_bytes >> 28, target->l2_bytes, device->clock_khz,
 		 gpu->memory_khz, gpu->bus_bits, device->has_ecc);
 	tcb_hash_hex(identity, strlen(identity), device->key);
+}
+
+int tcb_gpu_parse(const char *name, unsigned *capability_out, const char **key_out)
+{
+	static const char digits[] = "0123456789", hex[] = "0123456789abcdef";
+	const char *number = name + strlen("sm_"), *key = NULL;
+	size_t length;
+
+	if (strncmp(name, "sm_", strlen("sm_")) != 0)
+		return 0;
+	length = strspn(number, digits);
+	if (number[length] == ':')
+		key = number + length + 1;
+	if (length < 1 || length > CAPABILITY_DIGITS || (!key && number[length] != '\0') ||
+	    (key && (strspn(key, hex) != TCB_DEVICE_KEY_MAX - 1 || key[TCB_DEVICE_KEY_MAX - 1] != '\0')))
+		return 0;
+	if (capability_out)
+		*capability_out = (unsigned)strtoul(number, NULL, 10);
+	if (key_out)
+		*key_out = key;
+	return 1;
 }
 
 int tcb_gpu_table_row(size_t index, struct tcb_gpu *out)

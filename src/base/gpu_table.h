@@ -27,6 +27,9 @@ struct tcb_gpu {
 enum tcb_status tcb_gpu_table(unsigned capability, struct tcb_gpu *out, struct tcb_error *err);
 /* Row INDEX of the table; 0 past the end. */
 int tcb_gpu_table_row(size_t index, struct tcb_gpu *out);
+/* Is NAME a kind of GPU, "sm_90", or a model of one, "sm_90:" and its key?  CAPABILITY_OUT and KEY_OUT (nullable):
+ * lent, NULL for a kind. */
+int tcb_gpu_parse(const char *name, unsigned *capability_out, const char **key_out);
 /* Fills what follows from the rest: name, key, arch, instruction families, limits of a block. */
 void tcb_gpu_complete(struct tcb_gpu *gpu);
 

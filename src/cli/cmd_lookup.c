@@ -116,10 +116,14 @@ const struct cli_command cli_command_lookup = {
 		"from: exact (this "
 		"shape was tuned here), nearest (another shape was, and its measurements show no loss), "
 		"architecture (the "
-		"same, from another machine of this kind), default, or, for a GPU, modelled (ranked by a model, never "
+		"same, from another machine of this architecture, which the reason names; a GPU of the same sm_NN and "
+		"another key is another machine), default, or, for a GPU, modelled (ranked by a model, never "
 		"measured); provisional is the best so far of a sweep that has not held its finals, of a shard, "
 		"or of merged sweeps that did not know each other. Without --db the system's database "
-		"(TCBTUNE_SYSTEM_DB) lies below the user's, and the reason says where it answers.",
+		"(TCBTUNE_SYSTEM_DB) lies below the user's, and the reason says where it answers. cuda:0 is that GPU; "
+		"sm_90 the first attached "
+		"one of the kind, or, if none is, any: then nothing is exact; sm_90:KEY one of that key ('tcbtune "
+		"devices'), attached or not.",
 	.examples = "  tcbtune lookup --op @OP --shape 1x4096x4096 --json\n",
 	.options = options,
 	.args_bytes = sizeof(struct lookup_args),

@@ -58,12 +58,30 @@ static void say_unreadable(const struct tcbrt *results)
 			unreadable, tcbrt_count(results, NULL), unreadable == 1 ? "was" : "were");
 }
 
+/* NAME as the library knows devices.  Which GPU a number means, or a kind of which one is attached, the driver says. */
+static enum tcb_status name_device(const char *name, char out[TCB_DEVICE_NAME_MAX], struct tcb_error *err)
+{
+	const char *key = NULL;
+	const int is_kind = tcb_gpu_parse(name, NULL, &key) && !key;
+	struct tcb_gpu gpu;
+	enum tcb_status status;
+
+	snprintf(out, TCB_DEVICE_NAME_MAX, "%s", name);
+	if (key || !tcb_gpu_is_name(name, NULL))
+		return TCB_OK;
+	status = tcb_gpu_open(name, 1, &gpu, err);
+	if (status == TCB_OK)
+		snprintf(out, TCB_DEVICE_NAME_MAX, "%.24s:%s", gpu.device.name, gpu.device.key);
+	return is_kind && status == TCB_E_NOT_FOUND ? TCB_OK : status;
+}
+
 enum tcb_status cli_tuned_find(const struct cli_query *query, const struct tcb_problem *problem,
 			       struct tcbrt_tuning *out, struct tcb_error *err)
 {
+	char device[TCB_DEVICE_NAME_MAX];
 	struct tcbrt_query asked = {
 		.op = problem->op_name,
-		.device = query->device,
+		.device = device,
 		.threads = (unsigned)query->threads,
 		.contract = contract_of(problem->contract),
 		.state = query->state == TCB_HOT ? TCBRT_HOT : TCBRT_COLD,
@@ -72,15 +90,10 @@ enum tcb_status cli_tuned_find(const struct cli_query *query, const struct tcb_p
 		.k = problem->shape.k,
 	};
 	struct tcbrt *results = NULL;
-	struct tcb_gpu gpu;
 	char missing[TCBRT_REASON_MAX];
 	int code;
 
-	/* The library knows GPUs by their kind; which one an ordinal means, the driver says. */
-	if (strncmp(query->device, "cuda:", 5) == 0) {
-		TCB_TRY(tcb_gpu_open(query->device, 1, &gpu, err));
-		asked.device = gpu.device.name;
-	}
+	TCB_TRY(name_device(query->device, device, err));
 	TCB_TRY(open_results(query->db, &results, missing, err));
 	say_unreadable(results);
 	code = tcbrt_lookup(results, &asked, out);

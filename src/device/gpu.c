@@ -21,14 +21,6 @@ struct reply {
 	size_t count;
 };
 
-static unsigned attribute(const struct tcb_cuda *cuda, int device, int which)
-{
-	int value = 0;
-	if (cuda->device_attribute(&value, which, device) != TCB_CUDA_SUCCESS || value < 0)
-		return 0;
-	return (unsigned)value;
-}
-
 /* Version of the kernel module, as "580.159.03"; empty where it cannot be read. */
 static void module_version(char out[32])
 {
@@ -44,20 +36,13 @@ static void module_version(char out[32])
 
 static enum tcb_status describe(const struct tcb_cuda *cuda, int ordinal, struct tcb_gpu *gpu, struct tcb_error *err)
 {
-	struct tcb_target *target = &gpu->device.target;
 	unsigned char id[16];
 	char module[32];
 	int device;
 
-	memset(gpu, 0, sizeof *gpu);
-	gpu->ordinal = ordinal;
-	gpu->source = "driver";
 	TCB_TRY(tcb_cuda_check(cuda, cuda->device_get(&device, ordinal), "asking for the GPU", err));
-	TCB_TRY(tcb_cuda_check(cuda, cuda->device_name(gpu->device.model, sizeof gpu->device.model, device),
-			       "asking for the GPU's name", err));
-	size_t bytes = 0;
-	TCB_TRY(tcb_cuda_check(cuda, cuda->device_memory(&bytes, device), "asking for the GPU's memory", err));
-	gpu->device.memory_bytes = bytes;
+	TCB_TRY(tcb_gpu_describe(cuda, device, gpu, err));
+	gpu->ordinal = ordinal;
 	if (cuda->device_uuid(id, device) == TCB_CUDA_SUCCESS)
 		snprintf(gpu->uuid, sizeof gpu->uuid,
 			 "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", id[0], id[1],
@@ -65,30 +50,12 @@ static enum tcb_status describe(const struct tcb_cuda *cuda, int ordinal, struct
 			 id[15]);
 	if (cuda->device_pci(gpu->pci, sizeof gpu->pci, device) != TCB_CUDA_SUCCESS)
 		gpu->pci[0] = '\0';
-	target->capability = 10 * attribute(cuda, device, TCB_CUDA_DEVICE_COMPUTE_CAPABILITY_MAJOR) +
-			     attribute(cuda, device, TCB_CUDA_DEVICE_COMPUTE_CAPABILITY_MINOR);
-	target->sm_count = attribute(cuda, device, TCB_CUDA_DEVICE_MULTIPROCESSOR_COUNT);
-	target->shared_optin_bytes = attribute(cuda, device, TCB_CUDA_DEVICE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
-	target->block_registers_max = attribute(cuda, device, TCB_CUDA_DEVICE_MAX_REGISTERS_PER_BLOCK);
-	target->l2_bytes = attribute(cuda, device, TCB_CUDA_DEVICE_L2_CACHE_SIZE);
-	gpu->device.clock_khz = attribute(cuda, device, TCB_CUDA_DEVICE_CLOCK_RATE);
-	gpu->device.has_ecc = (int)attribute(cuda, device, TCB_CUDA_DEVICE_ECC_ENABLED);
-	gpu->threads_max = attribute(cuda, device, TCB_CUDA_DEVICE_MAX_THREADS_PER_MULTIPROCESSOR);
-	gpu->blocks_max = attribute(cuda, device, TCB_CUDA_DEVICE_MAX_BLOCKS_PER_MULTIPROCESSOR);
-	gpu->registers_max = attribute(cuda, device, TCB_CUDA_DEVICE_MAX_REGISTERS_PER_MULTIPROCESSOR);
-	gpu->shared_max = attribute(cuda, device, TCB_CUDA_DEVICE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
-	gpu->shared_reserved_block = attribute(cuda, device, TCB_CUDA_DEVICE_RESERVED_SHARED_MEMORY_PER_BLOCK);
-	gpu->memory_khz = attribute(cuda, device, TCB_CUDA_DEVICE_MEMORY_CLOCK_RATE);
-	gpu->bus_bits = attribute(cuda, device, TCB_CUDA_DEVICE_GLOBAL_MEMORY_BUS_WIDTH);
-	/* Two transfers a clock on every memory that these cards have. */
-	gpu->read_bytes_s = 2e3 * gpu->memory_khz * gpu->bus_bits / 8;
 	module_version(module);
 	snprintf(gpu->device.driver, sizeof gpu->device.driver, "%s%sCUDA %d.%d", module, module[0] ? ", " : "",
 		 cuda->version / 1000, cuda->version % 1000 / 10);
 	struct utsname os;
 	if (uname(&os) == 0)
 		snprintf(gpu->device.os, sizeof gpu->device.os, "%.60s %.60s", os.sysname, os.release);
-	tcb_gpu_complete(gpu);
 	return TCB_OK;
 }
 
@@ -196,16 +163,21 @@ static int number(const char *text)
 
 int tcb_gpu_is_name(const char *name, unsigned *capability_out)
 {
-	int value = -1;
+	if (tcb_gpu_parse(name, capability_out, NULL))
+		return 1;
 	if (capability_out)
 		*capability_out = 0;
-	if (strncmp(name, "cuda:", 5) == 0)
-		return strcmp(name + 5, "all") == 0 || number(name + 5) >= 0;
-	if (strncmp(name, "sm_", 3) != 0 || (value = number(name + 3)) < 0)
-		return 0;
-	if (capability_out)
-		*capability_out = (unsigned)value;
-	return 1;
+	return strncmp(name, "cuda:", 5) == 0 && (strcmp(name + 5, "all") == 0 || number(name + 5) >= 0);
+}
+
+/* Does NAME mean the attached GPU number ORDINAL? */
+static int is_meant(const char *name, size_t ordinal, const struct tcb_device *device)
+{
+	unsigned capability;
+	const char *key;
+	if (!tcb_gpu_parse(name, &capability, &key))
+		return (int)ordinal == number(name + 5);
+	return device->target.capability == capability && (!key || strcmp(device->key, key) == 0);
 }
 
 enum tcb_status tcb_gpu_open_all(struct tcb_gpu out[TCB_GPUS_MAX], size_t *count_out, struct tcb_error *err)
@@ -245,12 +217,12 @@ enum tcb_status tcb_gpu_open(const char *name, int measured_only, struct tcb_gpu
 	enum tcb_status status = tcb_gpu_list(gpus, &count, &missing);
 	size_t found = count;
 	for (size_t i = 0; i < count && found == count; i++) {
-		if (capability ? gpus[i].device.target.capability == capability : (int)i == number(name + 5))
+		if (is_meant(name, i, &gpus[i].device))
 			found = i;
 	}
 	if (status == TCB_OK && found < count)
 		*out = gpus[found];
-	else if (capability && !measured_only)
+	else if (capability && !strchr(name, ':') && !measured_only)
 		status = tcb_gpu_table(capability, out, err);
 	else if (status != TCB_OK)
 		tcb_fail(err, status = TCB_E_NOT_FOUND, "%s is not attached: %s", name, missing.message);

@@ -2,12 +2,14 @@
  *
  * Ops and devices by name.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "base/gpu_table.h"
 #include "rt/runtime.h"
 
 static uint32_t first_slot(const char *name, size_t length)
@@ -43,35 +45,66 @@ void rt_op_add(struct tcbrt *rt, const struct tcb_op *op)
 	rt->ops[rt->op_count++].op = op;
 }
 
-uint32_t rt_device_find(const struct tcbrt *rt, const char *name)
+/* The device that is called by the first LENGTH characters of NAME. */
+static uint32_t find_device(const struct tcbrt *rt, const char *name, size_t length)
 {
 	for (uint32_t i = 0; i < rt->device_count; i++)
-		if (strcmp(rt->devices[i].name, name) == 0)
+		if (rt->devices[i].length == length && memcmp(rt->devices[i].name, name, length) == 0)
 			return i;
 	return RT_NONE;
 }
 
-enum tcb_status rt_device_add(struct tcbrt *rt, const char *name, uint32_t *out, struct tcb_error *err)
+uint32_t rt_device_find(const struct tcbrt *rt, const char *name)
 {
-	struct rt_device *grown;
+	const uint32_t found = find_device(rt, name, strlen(name));
+	const char *key;
 
-	*out = rt_device_find(rt, name);
-	if (*out != RT_NONE || !rt_is_gpu_name(name))
-		return TCB_OK;
-	grown = realloc(rt->devices, (rt->device_count + 1) * sizeof(*grown));
+	if (found == RT_NONE && tcb_gpu_parse(name, NULL, &key) && key)
+		return find_device(rt, name, (size_t)(key - name) - 1);
+	return found;
+}
+
+static enum tcb_status add_device(struct tcbrt *rt, const struct rt_device *device, uint32_t *out,
+				  struct tcb_error *err)
+{
+	struct rt_device *grown = realloc(rt->devices, (rt->device_count + 1) * sizeof(*grown));
+
 	if (!grown)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for a device");
 	rt->devices = grown;
-	grown = &grown[rt->device_count];
-	memset(grown, 0, sizeof(*grown));
-	strncpy(grown->name, name, sizeof(grown->name) - 1);
-	grown->is_gpu = 1;
-	rt_gpu_target(name, &grown->target);
+	grown[rt->device_count] = *device;
+	grown[rt->device_count].length = strlen(device->name);
 	*out = rt->device_count++;
 	return TCB_OK;
 }
 
-int rt_device_is_own(const struct tcbrt *rt, uint32_t device, const char *key)
+enum tcb_status rt_device_add(struct tcbrt *rt, const char *name, uint32_t *out, struct tcb_error *err)
 {
-	return device != RT_NONE && (rt->devices[device].is_gpu || strcmp(rt->devices[device].key, key) == 0);
+	struct rt_device kind = { .kind = rt->device_count, .is_gpu = 1 };
+	const char *key;
+
+	*out = find_device(rt, name, strlen(name));
+	if (*out != RT_NONE || !tcb_gpu_parse(name, NULL, &key) || key)
+		return TCB_OK;
+	strncpy(kind.name, name, sizeof(kind.name) - 1);
+	strncpy(kind.arch, name, sizeof(kind.arch) - 1);
+	rt_gpu_target(name, &kind.target);
+	return add_device(rt, &kind, out, err);
+}
+
+enum tcb_status rt_device_add_model(struct tcbrt *rt, const char *name, const char *key, uint32_t *out,
+				    struct tcb_error *err)
+{
+	const uint32_t kind = find_device(rt, name, strlen(name));
+	struct rt_device model;
+
+	*out = RT_NONE;
+	if (kind == RT_NONE)
+		return TCB_OK;
+	model = rt->devices[kind];
+	(void)snprintf(model.name, sizeof(model.name), "%s:%s", name, key);
+	if (!tcb_gpu_parse(model.name, NULL, NULL))
+		return TCB_OK;
+	*out = find_device(rt, model.name, strlen(model.name));
+	return *out == RT_NONE ? add_device(rt, &model, out, err) : TCB_OK;
 }

@@ -38,7 +38,7 @@ static void show(const struct tcbrt *rt, const struct rt_found *found, struct tc
 	out->device_key = device->key;
 	out->arch = device->arch;
 	out->model = device->model;
-	out->is_this_host = layer->relations[entry->key.device].is_own && !rt_is_gpu_name(device->name);
+	out->is_this_host = layer->relations[entry->key.device].own != RT_NONE && !rt_is_gpu_name(device->name);
 	out->threads = entry->key.threads;
 	out->m = (size_t)entry->key.m;
 	out->n = (size_t)entry->key.n;

@@ -15,7 +15,7 @@ struct place {
 	uint32_t op, device; /* stored ones */
 };
 
-/* Where KEY's shape may be in LAYER, on the first stored device that is KEY's own; 0: nowhere. */
+/* Where KEY's shape may be in LAYER, on the stored device that is KEY's own; 0: nowhere. */
 static inline int find_place(const struct rt_layer *layer, const struct rt_key *key, struct place *out)
 {
 	out->layer = layer;
@@ -80,14 +80,12 @@ static inline __attribute__((always_inline)) void each_entry(const struct tcbrt 
 
 		if (!find_place(layer, key, &place))
 			continue;
-		for (; place.device != RT_NONE; place.device = layer->relations[place.device].next) {
-			for (uint32_t at = find_first(place, key, is_damaged); at != RT_NONE;
-			     at = find_next(place, key, at, is_damaged)) {
-				const struct rt_found found = { layer, &layer->image.entries[at] };
+		for (uint32_t at = find_first(place, key, is_damaged); at != RT_NONE;
+		     at = find_next(place, key, at, is_damaged)) {
+			const struct rt_found found = { layer, &layer->image.entries[at] };
 
-				if (each(ctx, &found))
-					return;
-			}
+			if (each(ctx, &found))
+				return;
 		}
 	}
 }
@@ -225,4 +223,30 @@ void rt_exact(const struct tcbrt *rt, const struct rt_key *key, struct rt_exact 
 	}
 	out->found.layer = &rt->layers[0];
 	out->found.entry = entry;
+}
+
+struct rt_found rt_exact_modelled(const struct tcbrt *rt, const struct rt_key *key)
+{
+	const uint32_t kind = rt->devices[key->device].kind;
+	int is_damaged;
+
+	for (unsigned i = 0; i < rt->layer_count; i++) {
+		const struct rt_layer *layer = &rt->layers[i];
+		struct place place = { layer, layer->ops[key->op], 0 };
+
+		for (; place.op != RT_NONE && place.device < layer->image.device_count; place.device++) {
+			struct rt_found found = { layer, NULL };
+			uint32_t at;
+
+			if (layer->relations[place.device].kin != kind)
+				continue;
+			at = find_first(place, key, &is_damaged);
+			if (at == RT_NONE)
+				continue;
+			found.entry = &layer->image.entries[at];
+			if (found.entry->modelled && rt_refusal(rt, &found) == RT_FINE)
+				return found;
+		}
+	}
+	return (struct rt_found){ NULL, NULL };
 }

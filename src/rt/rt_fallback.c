@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * What to answer where the shape was not tuned (SPEC section 9): nearest shape
- * on this device (of a GPU: on its kind), the same on another machine of this
- * architecture, the default by rule, what a model ranked best, the op's default.
+ * on this device, the same on another machine of this architecture (of a GPU: on
+ * another model of its kind), the default by rule, what a model ranked best, the
+ * op's default.
  * tcbrt.h says which entries qualify and how a geometry is carried over to
  * another shape.  The trees of the groups (rt_points.c) give the few nearest of
  * each kind, which are then held against the op's constraints, nearest first.
@@ -11,12 +12,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/gpu_table.h"
 #include "kernels/default_rules.h"
 #include "rt/runtime.h"
 
 enum {
 	NEAR_MAX = 8, /* how many of the nearest are tried; the next ones are hardly near */
-	PHRASE_MAX = 224
+	PHRASE_MAX = 192
 };
 
 /*
@@ -42,10 +44,13 @@ struct asking {
 	const struct tcbrt *rt;
 	const struct rt_key *key;
 	const struct rt_exact *exact;
+	const char *device; /* "this device", "this GPU", "sm_90" */
+	int is_kind;        /* it is no one machine */
 	const struct tcb_op *op;
 	struct tcb_problem problem;
-	struct near own, kin; /* on this device, on others of its architecture */
-	size_t stored;        /* entries of this op, contract, state, device and threads, whatever their shape */
+	struct near own, kin;  /* on this device, on others of its architecture */
+	struct rt_found model; /* the best that is stored for the shape is a model's */
+	size_t stored;         /* entries of this op, contract, state, device and threads, whatever their shape */
 	char missing[PHRASE_MAX];
 };
 
@@ -110,11 +115,12 @@ static void search_layer(struct asking *asking, const struct rt_layer *layer, co
 	     i < image->group_count && compare_group(&image->groups[i], &stored) == 0; i++) {
 		const struct rt_group *group = &image->groups[i];
 		const struct rt_relation *relation = &layer->relations[group->device];
-		struct near *near = relation->is_own ? &asking->own : &asking->kin;
+		const int is_own = relation->own == asking->key->device;
+		struct near *near = is_own ? &asking->own : &asking->kin;
 
-		if (relation->device != asking->key->device || (!relation->is_own && !relation->is_kin))
+		if (!is_own && relation->kin != asking->rt->devices[asking->key->device].kind)
 			continue;
-		if (relation->is_own)
+		if (is_own || asking->rt->devices[relation->kin].is_gpu)
 			asking->stored += group->stored;
 		near->layer = layer;
 		rt_points_near(image, group, at, &near->far, near_add, near);
@@ -172,6 +178,33 @@ static const struct tcb_variant *carry_over(const struct asking *asking, const s
 	return variant && strcmp(variant->name, rt_entry_texts(found).variant) == 0 ? variant : NULL;
 }
 
+enum { MACHINE_MAX = 96 };
+
+/* On which machine FOUND was measured: "NVIDIA H200 (key 0123456789abcdef)". */
+static const char *say_machine(const struct rt_found *found, char out[MACHINE_MAX])
+{
+	const struct rt_stored_device *device = &found->layer->image.devices[found->entry->key.device];
+
+	(void)snprintf(out, MACHINE_MAX, "%.64s (key %s)", device->model[0] ? device->model : device->name,
+		       device->key);
+	return out;
+}
+
+static void say_near(const struct asking *asking, const struct rt_found *found, const struct tcb_shape *tuned,
+		     struct tcbrt_tuning *out)
+{
+	const int is_own = out->source == TCBRT_SOURCE_NEAREST;
+	char shape[TCB_SHAPE_TEXT_MAX], machine[MACHINE_MAX];
+
+	tcb_shape_print(tuned, shape);
+	(void)snprintf(out->reason, sizeof(out->reason),
+		       "%s; the nearest winner%s is that of %s%s%s%s, where it is %.2f x the default (at least %.2f)",
+		       asking->missing, is_own ? "" : " of this architecture", shape,
+		       found->layer->is_system ? " (system database)" : "", is_own ? "" : ", measured on ",
+		       is_own ? "" : say_machine(found, machine), found->entry->speedup.median,
+		       found->entry->speedup.lo);
+}
+
 /* Takes the nearest of NEAR that is legal here; 0 if none is. */
 static int take_nearest(const struct asking *asking, const struct near *near, enum tcbrt_source source,
 			struct tcbrt_tuning *out)
@@ -183,7 +216,6 @@ static int take_nearest(const struct asking *asking, const struct near *near, en
 		const struct tcb_variant *variant;
 		struct tcb_geometry geometry;
 		struct tcb_shape tuned;
-		char shape[TCB_SHAPE_TEXT_MAX];
 
 		if (index >= image->entry_count)
 			continue;
@@ -198,13 +230,7 @@ static int take_nearest(const struct asking *asking, const struct near *near, en
 		out->tuned_m = tuned.m;
 		out->tuned_n = tuned.n;
 		out->tuned_k = tuned.k;
-		tcb_shape_print(&tuned, shape);
-		(void)snprintf(out->reason, sizeof(out->reason),
-			       "%s; %s of %s%s, where it is %.2f x the default (at least %.2f)", asking->missing,
-			       source == TCBRT_SOURCE_NEAREST ? "the nearest winner is that"
-							      : "another machine of this architecture has that",
-			       shape, found.layer->is_system ? " (system database)" : "", found.entry->speedup.median,
-			       found.entry->speedup.lo);
+		say_near(asking, &found, &tuned, out);
 		return 1;
 	}
 	return 0;
@@ -226,14 +252,15 @@ static int refuse(const struct asking *asking, const char *why, struct tcbrt_tun
 /* What a model ranked best is taken where no rule was measured; not where it expects a loss. */
 static int take_modelled(const struct asking *asking, struct tcbrt_tuning *out)
 {
-	const struct rt_found *model = &asking->exact->model;
+	const struct rt_found *model = &asking->model;
+	char machine[MACHINE_MAX];
 
 	if (!model->layer || !(model->entry->speedup.median >= 1))
 		return 0;
 	out->source = TCBRT_SOURCE_MODELLED;
 	rt_tuning_stored(out, model);
-	(void)snprintf(out->reason, sizeof(out->reason),
-		       "ranked by a model at this shape for this device%s, never measured",
+	(void)snprintf(out->reason, sizeof(out->reason), "ranked by a model at this shape for %s%s, never measured",
+		       asking->exact->model.layer ? asking->device : say_machine(model, machine),
 		       model->layer->is_system ? " (system database)" : "");
 	return 1;
 }
@@ -263,6 +290,8 @@ static const char *say_why_default(const struct asking *asking)
 		return "winners of near shapes do not fit this one or gain too little to be used here";
 	if (asking->stored)
 		return "no winner of a shape within a factor of 4 is surely better than the default";
+	if (asking->is_kind)
+		return "nothing is stored for this op, contract and state on such a GPU";
 	if (asking->rt->devices[asking->key->device].is_gpu)
 		return "nothing else is stored for this op, contract and state on such a GPU";
 	return "nothing else is stored for this op, contract, state and number of threads here";
@@ -294,7 +323,6 @@ static int take_default(const struct asking *asking, struct tcbrt_tuning *out)
 /* What stands in the way of an exact answer. */
 static void say_missing(struct asking *asking)
 {
-	const struct rt_device *device = &asking->rt->devices[asking->key->device];
 	const struct rt_exact *exact = asking->exact;
 	const size_t room = sizeof(asking->missing);
 	const unsigned threads = exact->other_threads;
@@ -306,7 +334,7 @@ static void say_missing(struct asking *asking)
 			       exact->slower.entry->speedup.median);
 	else if (exact->model.layer)
 		(void)snprintf(asking->missing, room, "%s was only ranked by a model for %s, never measured", shape,
-			       device->is_gpu ? device->name : "this device");
+			       asking->device);
 	else if (exact->refused.layer) {
 		const enum rt_refusal refusal = rt_refusal(asking->rt, &exact->refused);
 
@@ -318,16 +346,31 @@ static void say_missing(struct asking *asking)
 	else if (threads)
 		(void)snprintf(asking->missing, room, "%s was measured with %u thread%s only; this is for %u", shape,
 			       threads, threads == 1 ? "" : "s", asking->key->threads);
+	else if (asking->is_kind)
+		(void)snprintf(asking->missing, room, "%s is an architecture, not a GPU", asking->device);
 	else
-		(void)snprintf(asking->missing, room, "%s was not tuned on %s", shape,
-			       device->is_gpu ? device->name : "this device");
+		(void)snprintf(asking->missing, room, "%s was not tuned on %s", shape, asking->device);
 }
 
-int rt_fallback(const struct tcbrt *rt, const struct rt_key *open, const struct rt_exact *exact,
+/* As reasons call it. */
+static void name_device(struct asking *asking, const char *name)
+{
+	const char *key;
+
+	asking->device = "this device";
+	if (!tcb_gpu_parse(name, NULL, &key))
+		return;
+	asking->is_kind = !key;
+	asking->device = key ? "this GPU" : name;
+}
+
+int rt_fallback(const struct tcbrt *rt, const char *name, const struct rt_key *open, const struct rt_exact *exact,
 		struct tcbrt_tuning *out)
 {
 	struct rt_key key = *open;
-	struct asking asking = { .rt = rt, .key = &key, .exact = exact, .op = rt->ops[key.op].op };
+	struct asking asking = {
+		.rt = rt, .key = &key, .exact = exact, .op = rt->ops[key.op].op, .model = exact->model
+	};
 	struct tcb_shape shape = { (size_t)key.m, (size_t)key.n, (size_t)key.k };
 	struct tcb_error err;
 	enum tcb_status status;
@@ -340,6 +383,9 @@ int rt_fallback(const struct tcbrt *rt, const struct rt_key *open, const struct 
 	}
 	if (key.threads == 0 && !rt->devices[key.device].is_gpu)
 		key.threads = rt->cores;
+	name_device(&asking, name);
+	if (!asking.model.layer && rt->devices[key.device].is_gpu)
+		asking.model = rt_exact_modelled(rt, &key);
 	say_missing(&asking);
 	/* Where the default was measured to be better than the best, a guess is not better either. */
 	if (!exact->slower.layer) {

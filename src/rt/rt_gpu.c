@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * GPUs, which are known by their kind: "sm_90" in, what its kernels may use
- * out.  Recorded kinds are there without a database; another one has what the
- * nearest recorded kind below it has.
+ * GPUs: what the kernels of a kind, "sm_90", may use.  Recorded kinds are there
+ * without a database; another one has what the nearest recorded kind below it
+ * has.  Models of a kind, "sm_90:KEY", share its limits, not its results.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 
 int rt_is_gpu_name(const char *name)
 {
-	return strncmp(name, "sm_", 3) == 0;
+	return tcb_gpu_parse(name, NULL, NULL);
 }
 
 uint32_t rt_gpu_devices(struct rt_device *out, uint32_t capacity)
@@ -27,7 +27,6 @@ uint32_t rt_gpu_devices(struct rt_device *out, uint32_t capacity)
 			continue;
 		memset(&out[count], 0, sizeof(*out));
 		memcpy(out[count].name, gpu.device.name, sizeof(out->name));
-		memcpy(out[count].key, gpu.device.key, sizeof(out->key));
 		memcpy(out[count].arch, gpu.device.arch, sizeof(out->arch));
 		out[count].is_gpu = 1;
 		out[count++].target = gpu.device.target;
@@ -37,10 +36,11 @@ uint32_t rt_gpu_devices(struct rt_device *out, uint32_t capacity)
 
 void rt_gpu_target(const char *name, struct tcb_target *out)
 {
-	const unsigned capability = (unsigned)strtoul(name + strlen("sm_"), NULL, 10);
+	unsigned capability = 0;
 	size_t shared_most = 0;
 	struct tcb_gpu gpu, below;
 
+	tcb_gpu_parse(name, &capability, NULL);
 	tcb_gpu_table_row(0, &below);
 	for (size_t row = 0; tcb_gpu_table_row(row, &gpu); row++) {
 		const struct tcb_target *target = &gpu.device.target;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "device/gpu.h"
 #include "gpu/launch.h"
 #include "rt/rt_plan.h"
 
@@ -15,20 +16,25 @@ struct tcbrt_gpu {
 	struct tcb_gpu_code code;
 };
 
-/* The kind of the current context's GPU. */
+/* The current context's GPU: its kind and the key of its model. */
 static enum tcb_status find_device(const struct tcb_cuda *cuda, char name[TCBRT_GPU_NAME_MAX], struct tcb_error *err)
 {
-	int device, major = 0, minor = 0;
-	int result = cuda->context_device(&device);
+	struct tcb_gpu gpu;
+	int device, result = cuda->context_device(&device);
 
 	if (result != TCB_CUDA_SUCCESS)
 		return tcb_fail(err, TCB_E_USAGE, "no CUDA context is current (%s): set one on this thread",
 				tcb_cuda_error_name(cuda, result));
-	result = cuda->device_attribute(&major, TCB_CUDA_DEVICE_COMPUTE_CAPABILITY_MAJOR, device);
-	if (result == TCB_CUDA_SUCCESS)
-		result = cuda->device_attribute(&minor, TCB_CUDA_DEVICE_COMPUTE_CAPABILITY_MINOR, device);
-	snprintf(name, TCBRT_GPU_NAME_MAX, "sm_%d%d", major, minor);
-	return tcb_cuda_check(cuda, result, "asking for the compute capability", err);
+	TCB_TRY(tcb_gpu_describe(cuda, device, &gpu, err));
+	(void)snprintf(name, TCBRT_GPU_NAME_MAX, "sm_%u:%s", gpu.device.target.capability, gpu.device.key);
+	return TCB_OK;
+}
+
+/* May a plan for DEVICE, "sm_90:KEY" or any "sm_90", be loaded on the GPU of that NAME? */
+static int is_for(const char *device, const char *name)
+{
+	return strcmp(device, name) == 0 || (!strchr(device, ':') && strncmp(device, name, strcspn(name, ":")) == 0 &&
+					     strlen(device) == strcspn(name, ":"));
 }
 
 int tcbrt_gpu_device(char name[TCBRT_GPU_NAME_MAX], struct tcbrt_error *err)
@@ -58,7 +64,7 @@ static enum tcb_status load(const struct tcbrt_plan *plan, struct tcbrt_gpu **ou
 	if (!cuda)
 		return TCB_E_UNSUPPORTED;
 	TCB_TRY(find_device(cuda, name, err));
-	if (strcmp(name, plan->device) != 0)
+	if (!is_for(plan->device, name))
 		return tcb_fail(err, TCB_E_UNSUPPORTED, "the plan is for %s, and the current context is on %s",
 				plan->device, name);
 	*out = calloc(1, sizeof(**out));

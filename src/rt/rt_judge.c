@@ -74,7 +74,7 @@ static enum rt_refusal see(const struct tcbrt *rt, const struct rt_found *found)
 {
 	const struct rt_entry *entry = found->entry;
 	const struct rt_relation *relation = &found->layer->relations[entry->key.device];
-	const struct rt_device *device = relation->is_own ? &rt->devices[relation->device] : NULL;
+	const struct rt_device *device = relation->own == RT_NONE ? NULL : &rt->devices[relation->own];
 	const uint32_t at = rt_op_find(rt, found->layer->image.ops[entry->key.op].name);
 	const struct tcb_op *op = at == RT_NONE ? NULL : rt->ops[at].op;
 	const struct rt_texts texts = rt_entry_texts(found);

@@ -14,27 +14,29 @@ static enum tcb_status relate(struct tcbrt *rt, struct rt_layer *layer, uint32_t
 	const struct rt_stored_device *device = &layer->image.devices[stored];
 	struct rt_relation *relation = &layer->relations[stored];
 
-	TCB_TRY(rt_device_add(rt, device->name, &relation->device, err));
-	relation->next = RT_NONE;
-	relation->is_own = (uint8_t)rt_device_is_own(rt, relation->device, device->key);
-	relation->is_kin = relation->device != RT_NONE && !relation->is_own &&
-			   strcmp(rt->devices[relation->device].arch, device->arch) == 0;
+	uint32_t kind;
+
+	*relation = (struct rt_relation){ RT_NONE, RT_NONE };
+	TCB_TRY(rt_device_add(rt, device->name, &kind, err));
+	if (kind == RT_NONE)
+		return TCB_OK;
+	if (strcmp(rt->devices[kind].arch, device->arch) == 0)
+		relation->kin = kind;
+	if (rt->devices[kind].is_gpu)
+		return rt_device_add_model(rt, device->name, device->key, &relation->own, err);
+	if (strcmp(rt->devices[kind].key, device->key) == 0)
+		relation->own = kind;
 	return TCB_OK;
 }
 
-/* The stored devices of each device in their order. */
-static void chain(const struct tcbrt *rt, struct rt_layer *layer)
+/* Names and keys of stored devices are unique. */
+static void number_devices(const struct tcbrt *rt, struct rt_layer *layer)
 {
 	for (uint32_t i = 0; i < rt->device_count; i++)
 		layer->own[i] = RT_NONE;
-	for (uint32_t i = layer->image.device_count; i-- > 0;) {
-		struct rt_relation *relation = &layer->relations[i];
-
-		if (!relation->is_own)
-			continue;
-		relation->next = layer->own[relation->device];
-		layer->own[relation->device] = i;
-	}
+	for (uint32_t i = 0; i < layer->image.device_count; i++)
+		if (layer->relations[i].own != RT_NONE)
+			layer->own[layer->relations[i].own] = i;
 }
 
 static void number_ops(const struct tcbrt *rt, struct rt_layer *layer)
@@ -60,7 +62,7 @@ enum tcb_status rt_layer_add(struct tcbrt *rt, struct rt_layer *layer, struct tc
 		status = tcb_fail(err, TCB_E_NOMEM, "%s: out of memory while loading it", layer->path);
 	for (uint32_t i = 0; status == TCB_OK && i < layer->image.device_count; i++)
 		status = relate(rt, layer, i, err);
-	/* Kinds of GPU that a layer below adds are none of this one's: it has no entries of them. */
+	/* GPUs that a layer below adds are none of this one's: it has no entries of them. */
 	layer->own = status == TCB_OK ? calloc((size_t)rt->device_count + 1, sizeof(*layer->own)) : NULL;
 	layer->own_count = rt->device_count;
 	if (status == TCB_OK && !layer->own)
@@ -70,7 +72,7 @@ enum tcb_status rt_layer_add(struct tcbrt *rt, struct rt_layer *layer, struct tc
 		return status;
 	}
 	rt_kept_load(layer);
-	chain(rt, layer);
+	number_devices(rt, layer);
 	number_ops(rt, layer);
 	rt->layers[rt->layer_count++] = *layer;
 	return TCB_OK;

@@ -122,13 +122,13 @@ int tcbrt_lookup(const struct tcbrt *rt, const struct tcbrt_query *query, struct
 		return code;
 	rt_exact(rt, &key, &exact);
 	if (!exact.found.layer)
-		return rt_fallback(rt, &key, &exact, out);
+		return rt_fallback(rt, query->device ? query->device : "cpu", &key, &exact, out);
 	copy_exact(rt, &key, &exact.found, out);
 	return TCBRT_OK;
 }
 
 enum tcb_status rt_query_problem(const struct tcbrt *rt, const struct tcbrt_query *query, struct tcb_problem *problem,
-				 const struct rt_device **device_out, struct tcb_error *err)
+				 struct rt_device *device_out, struct tcb_error *err)
 {
 	const struct tcb_shape shape = { query->m, query->n, query->k };
 	struct tcbrt_tuning unused;
@@ -136,6 +136,8 @@ enum tcb_status rt_query_problem(const struct tcbrt *rt, const struct tcbrt_quer
 
 	if (make_key(rt, query, &key, &unused) != TCBRT_OK)
 		return tcb_fail(err, TCB_E_USAGE, "%s", unused.reason);
-	*device_out = &rt->devices[key.device];
+	*device_out = rt->devices[key.device];
+	if (device_out->is_gpu)
+		(void)snprintf(device_out->name, sizeof(device_out->name), "%s", query->device);
 	return tcb_problem_init(rt->ops[key.op].op, (enum tcb_contract)key.contract, &shape, problem, err);
 }

@@ -42,6 +42,10 @@ static enum tcb_status create(struct tcbrt **out, struct tcb_error *err)
 	rt->host_device_count = rt_host_devices(rt->devices, RT_HOST_DEVICES_MAX, err);
 	rt->device_count =
 		rt->host_device_count + rt_gpu_devices(rt->devices + rt->host_device_count, RT_GPU_DEVICES_MAX);
+	for (uint32_t i = 0; i < rt->device_count; i++) {
+		rt->devices[i].kind = i;
+		rt->devices[i].length = strlen(rt->devices[i].name);
+	}
 	return rt->host_device_count ? TCB_OK : TCB_E_UNSUPPORTED;
 }
 

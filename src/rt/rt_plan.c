@@ -186,7 +186,7 @@ static enum tcb_status create(const struct tcbrt *rt, const struct tcbrt_query *
 	struct tcbrt_tuning tuning;
 	struct tcb_geometry geometry;
 	struct tcb_problem problem;
-	const struct rt_device *device;
+	struct rt_device device;
 	struct tcb_target target;
 	const int code = tcbrt_lookup(rt, query, &tuning);
 
@@ -194,14 +194,14 @@ static enum tcb_status create(const struct tcbrt *rt, const struct tcbrt_query *
 		return tcb_fail(err, (enum tcb_status)code, "%s", tuning.reason);
 	TCB_TRY(rt_query_problem(rt, query, &problem, &device, err));
 	TCB_TRY(tcb_geometry_parse(tuning.geometry, &geometry, err));
-	target = device->target;
-	target.threads = device->is_gpu ? 0 : tuning.threads;
-	if (query->layout && device->is_gpu)
+	target = device.target;
+	target.threads = device.is_gpu ? 0 : tuning.threads;
+	if (query->layout && device.is_gpu)
 		return tcb_fail(err, TCB_E_USAGE,
 				"query.layout is for CPUs: a GPU's kernels have layouts of their own");
 	if (query->layout)
 		TCB_TRY(fit_layout(&problem, &target, query->layout, &geometry, &tuning, err));
-	return rt_plan_make(&problem, &geometry, device, target.threads, &tuning, NULL, out, err);
+	return rt_plan_make(&problem, &geometry, &device, target.threads, &tuning, NULL, out, err);
 }
 
 int tcbrt_plan_create(const struct tcbrt *rt, const struct tcbrt_query *query, struct tcbrt_plan **out,

@@ -99,19 +99,21 @@ static enum tcb_status read_head(const void *blob, size_t bytes, struct rt_saved
 	return TCB_OK;
 }
 
-/* The device that a plan was saved for, if it is one of those here. */
-static enum tcb_status find_device(const struct tcbrt *rt, const struct rt_saved *head, const struct rt_device **out,
+/* The device that a plan was saved for, if it is one of those here.  Which GPU the plan will run on tcbrt_gpu_load
+ * sees. */
+static enum tcb_status find_device(const struct tcbrt *rt, const struct rt_saved *head, struct rt_device *out,
 				   struct tcb_error *err)
 {
 	const uint32_t at = rt_device_find(rt, head->device);
 
 	if (at != RT_NONE) {
-		*out = &rt->devices[at];
-		if (rt_device_is_own(rt, at, head->device_key))
+		*out = rt->devices[at];
+		memcpy(out->name, head->device, sizeof(out->name));
+		if (out->is_gpu || strcmp(out->key, head->device_key) == 0)
 			return TCB_OK;
 		return tcb_fail(err, TCB_E_UNSUPPORTED,
 				"the plan was saved on another machine (%s; this is %s): plan it here",
-				head->device_key, rt->devices[at].key);
+				head->device_key, out->key);
 	}
 	return tcb_fail(err, TCB_E_UNSUPPORTED,
 			"the plan was saved for %s, which this host does not have: plan it here", head->device);
@@ -132,7 +134,7 @@ static void fill_tuning(const struct rt_saved *head, const struct tcb_geometry *
 static enum tcb_status load(const struct tcbrt *rt, const void *blob, size_t bytes, struct tcbrt_plan **out,
 			    struct tcb_error *err)
 {
-	const struct rt_device *device = NULL;
+	struct rt_device device;
 	const struct tcb_variant *variant;
 	struct tcb_geometry geometry;
 	struct tcb_problem problem;
@@ -151,16 +153,16 @@ static enum tcb_status load(const struct tcbrt *rt, const void *blob, size_t byt
 	TCB_TRY(find_device(rt, &head, &device, err));
 	TCB_TRY(tcb_problem_init(op, (enum tcb_contract)head.contract, &shape, &problem, err));
 	TCB_TRY(tcb_geometry_parse(head.geometry, &geometry, err));
-	target = device->target;
+	target = device.target;
 	target.threads = head.threads;
 	variant = tcb_variant_find(op, problem.contract, &geometry);
-	if (!variant || (device->is_gpu && !op->emit) || !rt_is_legal(op, &problem, &target, &geometry, why))
+	if (!variant || (device.is_gpu && !op->emit) || !rt_is_legal(op, &problem, &target, &geometry, why))
 		return tcb_fail(err, TCB_E_VERSION,
 				"this library has no kernel for the saved plan of %s: plan it again", head.op);
-	if (device->is_gpu && (!code.bytes || (code.is_ptx && ((const char *)code.code)[code.bytes - 1] != '\0')))
+	if (device.is_gpu && (!code.bytes || (code.is_ptx && ((const char *)code.code)[code.bytes - 1] != '\0')))
 		return tcb_fail(err, TCB_E_FORMAT, "the saved plan has no code: plan and save it again");
 	fill_tuning(&head, &geometry, variant->name, &tuning);
-	TCB_TRY(rt_plan_make(&problem, &geometry, device, head.threads, &tuning, &code, out, err));
+	TCB_TRY(rt_plan_make(&problem, &geometry, &device, head.threads, &tuning, &code, out, err));
 	if (strcmp((*out)->signature, head.signature) != 0)
 		return tcb_fail(
 			err, TCB_E_VERSION,

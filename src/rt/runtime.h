@@ -39,9 +39,14 @@ static inline int rt_proof(const struct rt_entry *entry)
 	return entry->modelled ? 0 : entry->provisional ? 1 : 2;
 }
 
-/* A CPU device of this host, or a kind of GPU. */
+/* A CPU device of this host, a kind of GPU, or a model of one.  What is stored for a GPU is some model's: no result is
+ * a kind's own. */
 struct rt_device {
-	char name[TCB_DEVICE_NAME_MAX], key[TCB_DEVICE_KEY_MAX], arch[32];
+	char name[TCB_DEVICE_NAME_MAX]; /* "cpu:avx2", "sm_90", "sm_90:KEY" */
+	char key[TCB_DEVICE_KEY_MAX];   /* of a CPU */
+	char arch[32];
+	size_t length; /* of the name */
+	uint32_t kind; /* of a model of GPU its kind, else itself */
 	int is_gpu;
 	struct tcb_target target;
 };
@@ -54,10 +59,8 @@ struct rt_op {
 
 /* What a stored device is to this process. */
 struct rt_relation {
-	uint32_t device; /* the one of that name, or RT_NONE */
-	uint32_t next;   /* the next stored device that is the same one's own, or RT_NONE */
-	uint8_t is_own;  /* its results are this one's: the same key, or a GPU of the same kind */
-	uint8_t is_kin;  /* ... or of the same architecture */
+	uint32_t own; /* the one whose results these are, by name and key, or RT_NONE */
+	uint32_t kin; /* the kind that is of the same name and architecture, or RT_NONE */
 };
 
 /* Behind the verdicts of a layer. */
@@ -75,7 +78,7 @@ struct rt_layer {
 	uint8_t *kept;                  /* those of GPUs' kernels that another process found out, or NULL */
 	uint32_t *ops;                  /* of each op of this process the stored one, or RT_NONE */
 	struct rt_relation *relations;  /* of each stored device */
-	uint32_t *own, own_count;       /* of each device of this process the first stored one, or RT_NONE */
+	uint32_t *own, own_count;       /* of each device of this process the stored one, or RT_NONE */
 	char path[512], snapshot[1024]; /* the database; the file that holds its image, or "" */
 };
 
@@ -107,10 +110,10 @@ uint32_t rt_host_devices(struct rt_device *out, uint32_t capacity, struct tcb_er
  * or what its control group grants. */
 void rt_host_processors(unsigned *processors_out, unsigned *cores_out);
 
-/* rt_gpu.c: "sm_90" and the like. */
+/* rt_gpu.c: "sm_90" and "sm_90:KEY". */
 enum { RT_GPU_DEVICES_MAX = 16 };
 int rt_is_gpu_name(const char *name);
-/* Fills a device for each recorded kind; returns how many (at most CAPACITY). */
+/* Fills a device for each recorded kind, but for its number and length; returns how many (at most CAPACITY). */
 uint32_t rt_gpu_devices(struct rt_device *out, uint32_t capacity);
 /* What kernels may use on a GPU of that NAME, recorded or not. */
 void rt_gpu_target(const char *name, struct tcb_target *out);
@@ -118,13 +121,15 @@ void rt_gpu_target(const char *name, struct tcb_target *out);
 /* rt_device.c */
 /* RT's ops have room for it; RT_OP_SLOTS / 2 of them at most. */
 void rt_op_add(struct tcbrt *rt, const struct tcb_op *op);
-/* Number of the op or device of that NAME; RT_NONE if there is none. */
+/* Number of the op or device of that NAME; RT_NONE if there is none.  Of a model of GPU of which nothing is stored: its
+ * kind's. */
 uint32_t rt_op_find(const struct tcbrt *rt, const char *name);
 uint32_t rt_device_find(const struct tcbrt *rt, const char *name);
 /* The same for what a database holds, which may add a kind of GPU; TCB_E_NOMEM. */
 enum tcb_status rt_device_add(struct tcbrt *rt, const char *name, uint32_t *out, struct tcb_error *err);
-/* Is a stored device of that number of this process and that key its own? */
-int rt_device_is_own(const struct tcbrt *rt, uint32_t device, const char *key);
+/* And for a model of the GPU of kind NAME; *OUT is RT_NONE for what is none. */
+enum tcb_status rt_device_add_model(struct tcbrt *rt, const char *name, const char *key, uint32_t *out,
+				    struct tcb_error *err);
 
 /* rt_legal.c: may a program be handed GEOMETRY?  WHY (may be NULL) names the constraint that it breaks. */
 int rt_is_legal(const struct tcb_op *op, const struct tcb_problem *problem, const struct tcb_target *target,
@@ -212,13 +217,15 @@ struct rt_exact {
 };
 /* KEY's threads 0: any, on a CPU.  Where there is an answer no more of OUT is filled. */
 void rt_exact(const struct tcbrt *rt, const struct rt_key *key, struct rt_exact *out);
+/* What a model ranked best for another GPU of the kind of KEY's. */
+struct rt_found rt_exact_modelled(const struct tcbrt *rt, const struct rt_key *key);
 
-/* rt_lookup.c: what QUERY, which tcbrt_lookup has answered, is about. */
+/* rt_lookup.c: what QUERY, which tcbrt_lookup has answered, is about; the device has the name that was asked for. */
 enum tcb_status rt_query_problem(const struct tcbrt *rt, const struct tcbrt_query *query, struct tcb_problem *problem,
-				 const struct rt_device **device_out, struct tcb_error *err);
+				 struct rt_device *device_out, struct tcb_error *err);
 
-/* rt_fallback.c: everything after the exact entry. */
-int rt_fallback(const struct tcbrt *rt, const struct rt_key *open, const struct rt_exact *exact,
+/* rt_fallback.c: everything after the exact entry, for the device that was asked for by NAME. */
+int rt_fallback(const struct tcbrt *rt, const char *name, const struct rt_key *open, const struct rt_exact *exact,
 		struct tcbrt_tuning *out);
 
 /* rt_tuning.c */

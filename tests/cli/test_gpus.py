@@ -38,7 +38,7 @@ def fallen_back(cli, db):
     cli.env["FAKE_CUDA"] = "90"
     lookup = cli.json("lookup", "--op", "q4k_matvec", "--shape", "1x8x256", "--device", "cuda:0", "--db", db,
                       schema="lookup")
-    cli.check(lookup["source"] in ("nearest", "default") and "was not tuned on sm_90" in lookup["reason"], f"{lookup}")
+    cli.check(lookup["source"] in ("nearest", "default") and "was not tuned on this GPU" in lookup["reason"], f"{lookup}")
     x, y = cli.scratch / "x.f32", cli.scratch / "y.f32"
     x.write_bytes(bytes(4 * 512))
     where = ["run", "--op", "q4k_matvec", "--weights", f"{cli.fixtures}/ggml_sample.gguf:blk.1.ffn_up.weight", "--x", x,
@@ -69,6 +69,36 @@ def refused(cli):
     cli.check(not db.exists(), "a sweep without a device made a database")
 
 
+def told_apart(cli):
+    """Two models of one kind: what one has measured is not the other's own, and is said to be whose it is."""
+    db = cli.scratch / "models.db"
+    cli.env["FAKE_CUDA"] = "90,90:sms=8"
+    keys = [gpu["key"] for gpu in cli.json("devices", schema="devices")["gpus"] if gpu["attached"]]
+
+    def lookup(device):
+        return cli.json("lookup", "--op", "q4k_matvec", "--shape", "1x4x256", "--device", device, "--db", db,
+                        schema="lookup")
+
+    cli.run("sweep", *SPACE, "--device", f"sm_90:{keys[0]}", "--db", db, "--max-trials", 3)
+    with sqlite3.connect(db) as connection:  # a gain that is worth taking over
+        connection.execute("UPDATE best SET speedup = 1.5, speedup_lo = 1.4, speedup_hi = 1.6")
+    for device, source in (("cuda:0", "exact"), ("sm_90", "exact"), (f"sm_90:{keys[0]}", "exact"),
+                           ("cuda:1", "architecture"), (f"sm_90:{keys[1]}", "architecture")):
+        found = lookup(device)
+        cli.check(found["source"] == source, f"{device}: {found}")
+        cli.check(("measured on Fake GPU 90-4 (key " + keys[0] in found["reason"]) == (source == "architecture"),
+                  f"{device}: {found}")
+    cli.run("sweep", *SPACE, "--device", "cuda:1", "--db", db, "--max-trials", 3)
+    found = [lookup(device) for device in ("cuda:0", "cuda:1")]
+    cli.check([one["source"] for one in found] == ["exact", "exact"], f"{found}")
+    # Which of them sm_90 means nobody knows where none is attached.
+    cli.env["FAKE_CUDA"] = "none"
+    found = lookup("sm_90")
+    cli.check(found["source"] != "exact" and "sm_90 is an architecture, not a GPU" in found["reason"], f"{found}")
+    said = cli.run("sweep", *SPACE, "--device", f"sm_90:{keys[0]}", "--db", db, expect=3).stderr
+    cli.check("is not attached" in said, said)
+
+
 def replaced(cli):
     """What was modelled goes when the GPU is there, in both cache states, and does not come back."""
     db = cli.scratch / "model.db"
@@ -87,6 +117,8 @@ def replaced(cli):
     cli.check(sources() == ["exact", "exact"], f"{sources()}")
     cli.env["FAKE_CUDA"] = "none"
     cli.run("sweep", *SPACE, "--device", "sm_90", "--db", db, "--max-trials", 3)
+    cli.check("modelled" not in sources(), f"the model replaced what was measured: {sources()}")
+    cli.env["FAKE_CUDA"] = "90"
     cli.check(sources() == ["exact", "exact"], f"the model replaced what was measured: {sources()}")
     report = cli.json("report", "--db", db, schema="report")
     cli.check(not any(best["modelled"] for best in report["best"]), f"{report['best']}")
@@ -171,6 +203,7 @@ def main():
     fallen_back(cli, cli.scratch / "gpus.db")
     compared(cli)
     refused(cli)
+    told_apart(cli)
     replaced(cli)
     tried_with_passes(cli)
     begun(cli)

@@ -10,9 +10,23 @@
 
 static void names_are_told_from_others(void **state)
 {
-	static const char *const good[] = { "cuda:0", "cuda:17", "cuda:all", "sm_75", "sm_120" };
-	static const char *const bad[] = { "cpu", "cuda",  "cuda:",  "cuda:x", "cuda:-1",
-					   "sm_", "sm_9x", "sm_90a", "",       "cuda:99999999999" };
+	static const char *const good[] = {
+		"cuda:0", "cuda:17", "cuda:all", "sm_75", "sm_75:0123456789abcdef", "sm_120"
+	};
+	static const char *const bad[] = { "cpu",
+					   "cuda",
+					   "cuda:",
+					   "cuda:x",
+					   "cuda:-1",
+					   "cuda:99999999999",
+					   "sm_",
+					   "sm_9x",
+					   "sm_90a",
+					   "",
+					   "sm_90:",
+					   "sm_90:0123456789ABCDEF",
+					   "sm_90:0123456789abcde",
+					   "sm_90:0123456789abcdef0" };
 	unsigned capability;
 	(void)state;
 	for (size_t i = 0; i < sizeof good / sizeof *good; i++)
@@ -82,6 +96,9 @@ static void what_is_absent_is_said(void **state)
 	assert_int_equal(tcb_gpu_open("tpu", 0, &gpu, &err), TCB_E_USAGE);
 	assert_int_equal(tcb_gpu_open("cuda:63", 0, &gpu, &err), TCB_E_NOT_FOUND);
 	assert_non_null(strstr(err.message, "cuda:63 is not attached"));
+	/* The table is of kinds. */
+	assert_int_equal(tcb_gpu_open("sm_90:0123456789abcdef", 0, &gpu, &err), TCB_E_NOT_FOUND);
+	assert_non_null(strstr(err.message, "sm_90:0123456789abcdef is not attached"));
 }
 
 int main(void)

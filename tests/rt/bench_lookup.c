@@ -46,8 +46,8 @@ static void multiply(const char *path, size_t entries)
 	sqlite3_close(sql);
 }
 
-static void time_lookups(const struct tcbrt *rt, const char *what, enum tcbrt_source source, unsigned threads,
-			 size_t first, size_t step, size_t shapes, size_t lookups)
+static void time_lookups(const struct tcbrt *rt, const char *what, const char *device, enum tcbrt_source source,
+			 unsigned threads, size_t first, size_t step, size_t shapes, size_t lookups)
 {
 	struct tcbrt_query *queries = calloc(4096, sizeof(*queries));
 	struct tcbrt_tuning tuning = { .source = TCBRT_SOURCE_NONE };
@@ -58,6 +58,7 @@ static void time_lookups(const struct tcbrt *rt, const char *what, enum tcbrt_so
 	tcb_rng_init(&rng, 1);
 	for (size_t i = 0; i < 4096; i++)
 		queries[i] = (struct tcbrt_query){ .op = "fake_matvec",
+						   .device = device,
 						   .threads = threads,
 						   .m = 1,
 						   .n = first + step * tcb_rng_below(&rng, shapes),
@@ -94,7 +95,7 @@ static void time_general(const struct fixture *user, const char *what, int has_s
 		abort();
 	rt->cores = 2;
 	rt->processors = 4;
-	time_lookups(rt, what, TCBRT_SOURCE_EXACT, 0, 4096, 8, 1, LOOKUPS);
+	time_lookups(rt, what, NULL, TCBRT_SOURCE_EXACT, 0, 4096, 8, 1, LOOKUPS);
 	tcbrt_close(rt);
 	fixture_fini(&system);
 }
@@ -125,16 +126,22 @@ int main(int argc, char **argv)
 	fixture_init(&fixture);
 	fixture_put(&fixture, &(struct winner){ .n = 4096, .k = 4096, .threads = fixture_cores() });
 	multiply(fixture.path, entries);
+	fixture_put(&fixture, &(struct winner){ .n = 4096,
+						.k = 4096,
+						.gpu = "sm_90",
+						.geometry = "macro=1x4096x4096,midi=1x64x4096,micro=1x1x256,isa=fma,"
+							    "warps=8" });
 	fixture_settle();
 	rt = time_open(&fixture, "open, reading, and leave a snapshot", 1);
 	tcbrt_close(rt);
 	rt = time_open(&fixture, "open with the snapshot", ROUNDS);
 	const unsigned cores = fixture_cores();
-	time_lookups(rt, "exact, one shape", TCBRT_SOURCE_EXACT, cores, 4096, 8, 1, LOOKUPS);
-	time_lookups(rt, "exact, 4096 shapes at random", TCBRT_SOURCE_EXACT, cores, 4096, 8, entries, LOOKUPS);
-	time_lookups(rt, "exact, threads left open, one shape", TCBRT_SOURCE_EXACT, 0, 4096, 8, 1, LOOKUPS);
-	time_lookups(rt, "nearest", TCBRT_SOURCE_NEAREST, cores, 4100, 8, entries, FALLBACKS);
-	time_lookups(rt, "default", TCBRT_SOURCE_DEFAULT, cores, 8, 1, 500, FALLBACKS);
+	time_lookups(rt, "exact, one shape", NULL, TCBRT_SOURCE_EXACT, cores, 4096, 8, 1, LOOKUPS);
+	time_lookups(rt, "exact, 4096 shapes at random", NULL, TCBRT_SOURCE_EXACT, cores, 4096, 8, entries, LOOKUPS);
+	time_lookups(rt, "exact, threads left open, one shape", NULL, TCBRT_SOURCE_EXACT, 0, 4096, 8, 1, LOOKUPS);
+	time_lookups(rt, "exact, a GPU by its key, one shape", FIXTURE_GPU, TCBRT_SOURCE_EXACT, 0, 4096, 8, 1, LOOKUPS);
+	time_lookups(rt, "nearest", NULL, TCBRT_SOURCE_NEAREST, cores, 4100, 8, entries, FALLBACKS);
+	time_lookups(rt, "default", NULL, TCBRT_SOURCE_DEFAULT, cores, 8, 1, 500, FALLBACKS);
 	tcbrt_close(rt);
 	time_general(&fixture, "exact, threads left open, of 1 and 2", 0);
 	time_general(&fixture, "exact, ... in the database of the system", 1);

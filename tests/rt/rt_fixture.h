@@ -15,6 +15,9 @@
 #include "rt/runtime.h"
 #include "tcbrt.h"
 
+#define FIXTURE_GPU_KEY "00000000000000ff"
+#define FIXTURE_GPU "sm_90:" FIXTURE_GPU_KEY
+
 struct fixture {
 	char folder[64], path[128];
 	struct tcb_db *db;
@@ -32,7 +35,8 @@ struct winner {
 	const char *signature; /* the kernel's */
 	const char *other_key; /* another machine */
 	const char *arch;      /* this host's */
-	const char *gpu;       /* "sm_90" instead of this host */
+	const char *gpu;       /* "sm_90" instead of this host: FIXTURE_GPU unless other_key */
+	const char *model;     /* of the machine */
 	const char *geometry;  /* instead of one made of n, k, midi_n and threads */
 	enum tcb_state state;
 	enum tcb_contract contract;                           /* f32 is 0: fixture_put takes Q8 unless use_contract */
@@ -113,12 +117,14 @@ static inline void fixture_put(struct fixture *fixture, const struct winner *win
 		device.target = (struct tcb_target){ .kind = TCB_TARGET_CUDA, .capability = 90 };
 		strcpy(device.name, winner->gpu);
 		strcpy(device.arch, winner->gpu);
-		strcpy(device.key, "00000000000000ff");
+		strcpy(device.key, FIXTURE_GPU_KEY);
 	}
 	if (winner->other_key)
 		strcpy(device.key, winner->other_key);
 	if (winner->arch)
 		strcpy(device.arch, winner->arch);
+	if (winner->model)
+		strcpy(device.model, winner->model);
 	record.device = &device;
 	fixture_geometry(winner, threads, &trial.geometry);
 	if (winner->geometry && tcb_geometry_parse(winner->geometry, &trial.geometry, &err) != TCB_OK)

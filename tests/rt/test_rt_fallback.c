@@ -233,12 +233,15 @@ static void test_architecture(void **state)
 	struct tcbrt_tuning tuning;
 
 	(void)state;
-	put((struct winner){ .n = 4096, .k = 4096, .midi_n = 16, .other_key = "ffffffffffffffff" });
+	put((struct winner){
+		.n = 4096, .k = 4096, .midi_n = 16, .other_key = "ffffffffffffffff", .model = "Another CPU" });
 	tuning = ask(4096, 4096);
 	assert_int_equal(tuning.source, TCBRT_SOURCE_ARCHITECTURE);
 	assert_int_equal(tuning.midi.n, 16);
 	assert_true(tuning.expected_ns == 0); /* its time says nothing here */
-	assert_says(&tuning, "another machine of this architecture");
+	assert_says(&tuning,
+		    "1x4096x4096 was not tuned on this device; the nearest winner of this architecture is that of "
+		    "1x4096x4096, measured on Another CPU (key ffffffffffffffff), where it is 1.60 x");
 	tuning = ask(5120, 4096);
 	assert_int_equal(tuning.source, TCBRT_SOURCE_ARCHITECTURE);
 	/* A near shape measured here comes first. */

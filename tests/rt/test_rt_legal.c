@@ -57,7 +57,7 @@ static void test_exact_is_held_against_the_constraints(void **state)
 		fixture_put(
 			&fixture,
 			&(struct winner){ .n = 4096, .k = 4096, .gpu = cases[i].gpu, .geometry = cases[i].geometry });
-		tuning = ask(cases[i].gpu, 4096, TCBRT_OK);
+		tuning = ask(cases[i].gpu ? FIXTURE_GPU : NULL, 4096, TCBRT_OK);
 		if (tuning.source != TCBRT_SOURCE_DEFAULT || !strstr(tuning.reason, "not legal"))
 			fail_msg("%s: %s", cases[i].geometry, tuning.reason);
 		assert_true(tuning.threads <= 1);
@@ -76,12 +76,12 @@ static void test_threads_of_a_gpu(void **state)
 				      .k = 4096,
 				      .gpu = "sm_90",
 				      .geometry = "macro=1x4096x4096,midi=1x8x4096,micro=1x1x256,isa=fma,warps=4" });
-	tuning = ask("sm_90", 4096, TCBRT_OK);
+	tuning = ask(FIXTURE_GPU, 4096, TCBRT_OK);
 	assert_int_equal(tuning.source, TCBRT_SOURCE_EXACT);
 	assert_int_equal(sqlite3_open(fixture.path, &sql), SQLITE_OK);
 	assert_int_equal(sqlite3_exec(sql, "UPDATE device SET threads = 1", NULL, NULL, NULL), SQLITE_OK);
 	sqlite3_close(sql);
-	tuning = ask("sm_90", 4096, TCBRT_OK);
+	tuning = ask(FIXTURE_GPU, 4096, TCBRT_OK);
 	assert_int_equal(tuning.source, TCBRT_SOURCE_DEFAULT);
 	assert_int_equal(tuning.threads, 0);
 }

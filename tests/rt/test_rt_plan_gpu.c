@@ -279,11 +279,71 @@ static void misuse_is_refused(void **state)
 	tcbrt_close(rt);
 }
 
+static struct tcbrt_plan *plan_for(const struct tcbrt *rt, const char *device)
+{
+	const struct tcbrt_query query = { .op = "q4k_matvec", .device = device, .m = 1, .n = 64, .k = 512 };
+	struct tcbrt_plan *plan;
+	struct tcbrt_error err;
+
+	if (tcbrt_plan_create(rt, &query, &plan, &err) != TCBRT_OK)
+		fail_msg("%s: %s", device, err.message);
+	return plan;
+}
+
+static struct tcbrt_plan *saved_and_loaded(const struct tcbrt *rt, struct tcbrt_plan *plan)
+{
+	struct tcbrt_plan *loaded;
+	struct tcbrt_error err;
+	size_t bytes;
+	void *blob;
+
+	assert_int_equal(tcbrt_plan_save(plan, NULL, 0, &bytes), TCBRT_OK);
+	blob = malloc(bytes);
+	assert_int_equal(tcbrt_plan_save(plan, blob, bytes, &bytes), TCBRT_OK);
+	if (tcbrt_plan_load(rt, blob, bytes, &loaded, &err) != TCBRT_OK)
+		fail_msg("%s", err.message);
+	free(blob);
+	tcbrt_plan_destroy(plan);
+	return loaded;
+}
+
+/* A plan for this model and one for the kind can be loaded, one for another model of the kind cannot. */
+static void plans_are_for_their_model(void **state)
+{
+	char any[TCBRT_GPU_NAME_MAX], other[TCBRT_GPU_NAME_MAX];
+	const char *names[] = { kind, any, other };
+	const size_t length = strcspn(kind, ":");
+	struct tcbrt *rt;
+
+	(void)state;
+	if (!cuda)
+		skip_because("%s", no_gpu);
+	assert_int_equal(strlen(kind), length + strlen(":0123456789abcdef"));
+	snprintf(any, sizeof(any), "%.*s", (int)length, kind);
+	snprintf(other, sizeof(other), "%s", kind);
+	other[length + 1] = kind[length + 1] == '0' ? '1' : '0';
+	assert_int_equal(tcbrt_open_empty(&rt, NULL), TCBRT_OK);
+	for (size_t i = 0; i < 6; i++) {
+		struct tcbrt_plan *plan = plan_for(rt, names[i / 2]);
+		struct tcbrt_error err;
+		struct tcbrt_gpu *gpu;
+
+		if (i & 1)
+			plan = saved_and_loaded(rt, plan);
+		assert_int_equal(tcbrt_gpu_load(plan, &gpu, &err), i / 2 == 2 ? TCBRT_E_UNSUPPORTED : TCBRT_OK);
+		assert_true(i / 2 != 2 || (strstr(err.message, other) && strstr(err.message, kind)));
+		tcbrt_gpu_unload(gpu);
+		tcbrt_plan_destroy(plan);
+	}
+	tcbrt_close(rt);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_op_runs),
 		cmocka_unit_test(misuse_is_refused),
+		cmocka_unit_test(plans_are_for_their_model),
 	};
 
 	return cmocka_run_group_tests(tests, open_gpu, NULL);

@@ -273,7 +273,7 @@ static void test_every_byte(void **state)
 /* Opens and asks for a GPU's winner; IS_KEPT: the verdict about its kernel was there. */
 static void ask_gpu(int is_kept)
 {
-	const struct tcbrt_query query = { .op = "fake_matvec", .device = "sm_90", .m = 1, .n = 4096, .k = 4096 };
+	const struct tcbrt_query query = { .op = "fake_matvec", .device = FIXTURE_GPU, .m = 1, .n = 4096, .k = 4096 };
 	struct tcbrt *rt = fixture_open(&fixture);
 	const struct rt_layer *layer = &rt->layers[0];
 	struct tcbrt_tuning tuning;

@@ -94,10 +94,10 @@ static void test_foreign_machine(void **state)
 	struct tcbrt_tuning tuning;
 
 	(void)state;
-	put(&system_one, (struct winner){ .n = 4096, .other_key = "ffffffffffffffff" });
+	put(&system_one, (struct winner){ .n = 4096, .other_key = "ffffffffffffffff", .model = "Another CPU" });
 	tuning = ask(NULL, 4096);
 	assert_answer(&tuning, TCBRT_SOURCE_ARCHITECTURE, 0, 1);
-	assert_non_null(strstr(tuning.reason, "another machine of this architecture"));
+	assert_non_null(strstr(tuning.reason, "measured on Another CPU (key ffffffffffffffff)"));
 }
 
 static void test_one_is_missing(void **state)
