@@ -161,7 +161,7 @@ struct tcbrt_query {
 			     * scalar; a GPU, attached or not: "sm_90:4f7512987695c574", its kind and key, as
 			     * tcbrt_gpu_device tells them; "sm_90": any of that kind */
 	/* 0: as many as there are cores that this process may use (when tcbrt_open was called), or another number where
-	 * that was measured to be faster at this very shape; a GPU has none */
+	 * that was measured to be faster at this very shape; at most 1024; a GPU has none */
 	unsigned threads;
 	enum tcbrt_contract contract;
 	enum tcbrt_state state;
@@ -337,9 +337,9 @@ TCBRT_API int tcbrt_unpack_rows(const struct tcbrt_plan *plan, size_t first, siz
  * that wants no more bytes. */
 TCBRT_API int tcbrt_workspace_init(const struct tcbrt_plan *plan, void *workspace);
 
-/* Threads that execute: the caller and threads - 1 others, which spin for 0.2 ms after an execution, then sleep.  For
- * one execution at a time.  In a child of fork() the others are not there: the caller executes alone, and destroys the
- * pool all the same. */
+/* 1 to 1024 threads that execute: the caller and threads - 1 others, which spin for 0.2 ms after an execution, then
+ * sleep.  For one execution at a time.  In a child of fork() the others are not there: the caller executes alone, and
+ * destroys the pool all the same. */
 struct tcbrt_pool;
 TCBRT_API int tcbrt_pool_create(unsigned threads, struct tcbrt_pool **out, struct tcbrt_error *err);
 TCBRT_API void tcbrt_pool_destroy(struct tcbrt_pool *pool); /* NULL is fine */

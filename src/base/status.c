@@ -38,6 +38,10 @@ enum tcb_status tcb_fail(struct tcb_error *err, enum tcb_status status, const ch
 		va_start(args, format);
 		vsnprintf(err->message, sizeof err->message, format, args);
 		va_end(args);
+		/* What others wrote, a database's schema or a name in a file, may have lines or move the cursor. */
+		for (char *at = err->message; *at; at++)
+			if ((unsigned char)*at < ' ' || *at == '\177')
+				*at = ' ';
 	}
 	return status;
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/sizes.h"
+#include "kernels/gpu/hardware.h"
 
 enum {
 	KIB = 1024,
@@ -18,7 +19,6 @@ enum {
 	SHARED_WORDS_MAX = 1 << 16,   /* 256 KiB in 4-byte words: more than any device has */
 	BLOCK_THREADS_MAX = 1024,
 	BARRIERS_MAX = 16,
-	GRID_YZ_MAX = 65535,
 	FMA_CHAINS = 8, /* S7: latency 4 x 2 ports on today's x86 */
 };
 #define GRID_X_MAX ((size_t)0x7fffffff)

@@ -23,9 +23,9 @@ int tcbrt_pool_create(unsigned threads, struct tcbrt_pool **out, struct tcbrt_er
 	struct tcb_pool *pool = NULL;
 	enum tcb_status status = TCB_OK;
 
-	if (!out || threads < 1)
+	if (!out || threads < 1 || threads > RT_THREADS_MAX)
 		status = tcb_fail(&error, TCB_E_USAGE, "a pool wants %s",
-				  out ? "one thread or more" : "a place: OUT is NULL");
+				  out ? "1 to 1024 threads" : "a place: OUT is NULL");
 	else
 		status = tcb_pool_create(threads, NULL, &pool, &error);
 	if (out)

@@ -38,6 +38,11 @@ static int has_foreign_knob(const struct tcb_op *op, const struct tcb_problem *p
 int rt_is_legal(const struct tcb_op *op, const struct tcb_problem *problem, const struct tcb_target *target,
 		const struct tcb_geometry *geometry, char why[TCB_WHY_MAX])
 {
+	if (target->threads > RT_THREADS_MAX) {
+		if (why)
+			snprintf(why, TCB_WHY_MAX, "it is for more than %d threads", RT_THREADS_MAX);
+		return 0;
+	}
 	/* Power-of-two sizes are a policy of the default space, not a need of the kernels. */
 	if (tcb_constraint_violated(op, problem, target, geometry, 1, why))
 		return 0;

@@ -97,6 +97,8 @@ static int make_key(const struct tcbrt *rt, const struct tcbrt_query *query, str
 									     : (unsigned)query->contract - 1u);
 	key->state = (uint16_t)query->state;
 	key->threads = rt->devices[key->device].is_gpu ? 0 : query->threads;
+	if (key->threads > RT_THREADS_MAX)
+		return fail(out, TCBRT_E_USAGE, "query for op", query->op, "threads are more than 1024");
 	key->m = query->m;
 	key->n = query->n;
 	key->k = query->k;

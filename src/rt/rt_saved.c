@@ -94,7 +94,8 @@ static enum tcb_status read_head(const void *blob, size_t bytes, struct rt_saved
 	    !is_text(out->op, sizeof(out->op)) || !is_text(out->device, sizeof(out->device)) ||
 	    !is_text(out->device_key, sizeof(out->device_key)) || !is_text(out->signature, sizeof(out->signature)) ||
 	    !is_text(out->geometry, sizeof(out->geometry)) || !is_text(out->reason, sizeof(out->reason)) ||
-	    !is_text(out->version, sizeof(out->version)) || out->contract >= TCB_CONTRACT_COUNT)
+	    !is_text(out->version, sizeof(out->version)) || out->contract >= TCB_CONTRACT_COUNT ||
+	    out->source == TCBRT_SOURCE_NONE || out->source > TCBRT_SOURCE_PROVISIONAL)
 		return tcb_fail(err, TCB_E_FORMAT, "the saved plan is damaged: plan and save it again");
 	return TCB_OK;
 }
@@ -124,6 +125,8 @@ static void fill_tuning(const struct rt_saved *head, const struct tcb_geometry *
 {
 	memset(out, 0, sizeof(*out));
 	out->source = (enum tcbrt_source)head->source;
+	out->modelled = out->source == TCBRT_SOURCE_MODELLED;
+	out->provisional = out->source == TCBRT_SOURCE_PROVISIONAL;
 	out->threads = head->threads;
 	rt_tuning_geometry(out, geometry);
 	tcb_geometry_print(geometry, out->geometry);

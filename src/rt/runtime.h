@@ -84,6 +84,10 @@ struct rt_layer {
 
 enum { RT_LAYERS_MAX = 2, RT_OP_SLOTS = 256 };
 
+/* Of a query, an entry, a pool: as many processors as the system lets a process name.  Defaults are looked for among
+ * all ways to share work out, which takes the square of it. */
+enum { RT_THREADS_MAX = 1024 };
+
 struct tcbrt {
 	struct rt_op *ops;
 	uint32_t op_count, op_slots[RT_OP_SLOTS]; /* their numbers by a hash of the name */

@@ -37,11 +37,22 @@ static void fail_fills_and_cuts(void **state)
 	assert_int_equal(tcb_fail(NULL, TCB_E_BUSY, "nobody listens"), TCB_E_BUSY);
 }
 
+/* What others wrote cannot make a second line of it, nor move the cursor; letters of other alphabets stay. */
+static void a_message_is_one_line(void **state)
+{
+	struct tcb_error err;
+
+	(void)state;
+	tcb_fail(&err, TCB_E_FORMAT, "%s is damaged", "a\n\tb\x1b[2J\x7f\xc3\xa4\r");
+	assert_string_equal(err.message, "a  b [2J \xc3\xa4  is damaged");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(exit_statuses_are_pinned),
 		cmocka_unit_test(fail_fills_and_cuts),
+		cmocka_unit_test(a_message_is_one_line),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,6 +6,7 @@
  */
 #include "cmocka_all.h"
 
+#include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -447,6 +448,25 @@ static void foreign_plans_are_refused(void **state)
 	b.plan->geometry.tile[TCB_MICRO].n = 12345;
 	struct tcb_buffer wild = save(b.plan, &bytes);
 	expect_refused(rt, wild.data, bytes, TCBRT_E_VERSION);
+	b.plan->geometry.tile[TCB_MICRO].n = b.plan->cpu.geometry.tile[TCB_MICRO].n;
+	b.plan->info.tuning.threads = UINT_MAX;
+	struct tcb_buffer crowd = save(b.plan, &bytes);
+	expect_refused(rt, crowd.data, bytes, TCBRT_E_VERSION);
+	b.plan->info.tuning.threads = b.info.tuning.threads;
+	b.plan->info.tuning.source = TCBRT_SOURCE_PROVISIONAL + 1;
+	struct tcb_buffer sourceless = save(b.plan, &bytes);
+	expect_refused(rt, sourceless.data, bytes, TCBRT_E_FORMAT);
+	/* What is no measured winner stays none. */
+	b.plan->info.tuning.source = TCBRT_SOURCE_PROVISIONAL;
+	struct tcb_buffer unproven = save(b.plan, &bytes);
+	struct tcbrt_plan *loaded;
+	assert_int_equal(tcbrt_plan_load(rt, unproven.data, bytes, &loaded, NULL), TCBRT_OK);
+	assert_int_equal(loaded->info.tuning.provisional, 1);
+	assert_int_equal(loaded->info.tuning.modelled, 0);
+	tcbrt_plan_destroy(loaded);
+	tcb_buffer_free(&crowd);
+	tcb_buffer_free(&sourceless);
+	tcb_buffer_free(&unproven);
 	tcb_buffer_free(&elsewhere);
 	tcb_buffer_free(&older);
 	tcb_buffer_free(&wild);
@@ -458,6 +478,7 @@ static void misuse_is_refused(void **state)
 {
 	struct tcbrt_query query = { .op = "q4k_matvec", .m = 1, .n = 64, .k = 512 };
 	struct tcbrt_plan *plan = NULL;
+	struct tcbrt_pool *pool = NULL;
 	struct tcbrt_error err;
 	struct tcbrt *rt;
 	struct bench b;
@@ -477,6 +498,21 @@ static void misuse_is_refused(void **state)
 	assert_int_not_equal(tcbrt_plan_create(rt, &query, &plan, &err), TCBRT_OK);
 	assert_non_null(strstr(err.message, "256"));
 	query.k = 512;
+	/* Nobody waits while a default is looked for that shares work out among so many. */
+	struct tcbrt_query crowd = { .op = "matmul_f32", .threads = UINT_MAX, .m = 64, .n = 64, .k = 64 };
+	assert_int_equal(tcbrt_plan_create(rt, &crowd, &plan, &err), TCBRT_E_USAGE);
+	assert_non_null(strstr(err.message, "1024"));
+	assert_int_equal(tcbrt_pool_create(UINT_MAX, &pool, &err), TCBRT_E_USAGE);
+	assert_null(pool);
+	crowd.device = "sm_90"; /* which has none */
+	assert_int_equal(tcbrt_plan_create(rt, &crowd, &plan, &err), TCBRT_OK);
+	tcbrt_plan_destroy(plan);
+	/* The same of blocks that would share a reduction. */
+	struct tcbrt_query longest = { .op = "q4k_matvec", .device = "sm_90", .m = 1, .n = 2, .k = (size_t)1 << 50 };
+	longest.k += 256 * 1009;
+	assert_int_not_equal(tcbrt_plan_create(rt, &longest, &plan, &err), TCBRT_OK);
+	longest.op = "q4k_matmul";
+	assert_int_not_equal(tcbrt_plan_create(rt, &longest, &plan, &err), TCBRT_OK);
 	bench_init(&b, rt, &query);
 	assert_int_equal(tcbrt_execute(NULL, b.operand, aligned(&b.workspace), NULL), TCBRT_E_USAGE);
 	assert_int_equal(tcbrt_execute(b.plan, b.operand, (char *)aligned(&b.workspace) + 64, NULL), TCBRT_E_USAGE);

@@ -6,9 +6,10 @@
 #define TCB_KERNELS_GPU_HARDWARE_H
 
 enum {
-	WARP = 32,      /* threads */
-	WARPS_MAX = 32, /* of a block */
-	CLUSTER_MAX = 8 /* blocks, that every GPU with clusters takes */
+	WARP = 32,          /* threads */
+	WARPS_MAX = 32,     /* of a block */
+	CLUSTER_MAX = 8,    /* blocks, that every GPU with clusters takes */
+	GRID_YZ_MAX = 65535 /* blocks of a grid along y, and along z */
 };
 
 #endif

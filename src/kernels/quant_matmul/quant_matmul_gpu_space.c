@@ -9,6 +9,7 @@
 #include "base/sizes.h"
 #include "kernels/axes.h"
 #include "kernels/constraint.h"
+#include "kernels/gpu/hardware.h"
 #include "kernels/quant.h"
 #include "kernels/quant_matmul/quant_matmul_gpu.h"
 #include "kernels/quant_matmul/quant_matmul_gpu_plan.h"
@@ -168,7 +169,8 @@ void qmm_gpu_default_geometry(const struct tcb_problem *problem, const struct tc
 	if (s->k % QMM_UNIT_VALUES)
 		tokens = QMM_GROUP_TOKENS;
 	else
-		while (splitk < units && (units % splitk || units / splitk * tokens * QMM_UNIT_VALUES * 2 > room))
+		while (splitk < units && splitk < GRID_YZ_MAX &&
+		       (units % splitk || units / splitk * tokens * QMM_UNIT_VALUES * 2 > room))
 			splitk++;
 	tcb_geometry_init(out);
 	set_tiles(problem, tokens, warps, out);

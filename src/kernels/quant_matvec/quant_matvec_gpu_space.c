@@ -9,6 +9,7 @@
 #include "base/sizes.h"
 #include "kernels/axes.h"
 #include "kernels/constraint.h"
+#include "kernels/gpu/hardware.h"
 #include "kernels/quant_matvec/quant_matvec_gpu.h"
 #include "kernels/quant_matvec/quant_matvec_gpu_plan.h"
 
@@ -99,7 +100,7 @@ void qmv_gpu_default_geometry(const struct tcb_problem *problem, const struct tc
 	size_t splitk = 1, steps, step, vec = 16, warps = tcb_power_of_two_up(n), unroll;
 	if (warps > DEFAULT_WARPS)
 		warps = DEFAULT_WARPS;
-	while (splitk < blocks && (blocks % splitk || (blocks / splitk + 1) * image > room))
+	while (splitk < blocks && splitk < GRID_YZ_MAX && (blocks % splitk || (blocks / splitk + 1) * image > room))
 		splitk++;
 	const size_t narrow = !is_packed && format->scales == QMV_SCALES_BYTES ? 2 * least : least;
 	steps = blocks / splitk;
