@@ -155,7 +155,7 @@ static struct tcbrt_query near_query(const struct tcbrt *rt)
 
 static void check_answer(const struct tcbrt *rt, const struct tcbrt_query *query, const struct tcbrt_tuning *tuning)
 {
-	const struct rt_device *device;
+	struct rt_device device;
 	struct tcb_geometry geometry;
 	struct tcb_problem problem;
 	struct tcb_target target;
@@ -165,11 +165,11 @@ static void check_answer(const struct tcbrt *rt, const struct tcbrt_query *query
 	if (rt_query_problem(rt, query, &problem, &device, &err) != TCB_OK ||
 	    tcb_geometry_parse(tuning->geometry, &geometry, &err) != TCB_OK)
 		drive_fail("answered, but %s", err.message);
-	target = device->target;
-	target.threads = device->is_gpu ? 0 : tuning->threads;
+	target = device.target;
+	target.threads = device.is_gpu ? 0 : tuning->threads;
 	DRIVE_CHECK(rt_is_legal(problem.op, &problem, &target, &geometry, why), "%s for %s %zux%zux%zu is illegal: %s",
 		    tuning->geometry, query->op, query->m, query->n, query->k, why);
-	DRIVE_CHECK(device->is_gpu || tuning->threads > 0, "it is for no threads");
+	DRIVE_CHECK(device.is_gpu || tuning->threads > 0, "it is for no threads");
 	DRIVE_CHECK(!(tuning->source == TCBRT_SOURCE_EXACT || tuning->source == TCBRT_SOURCE_PROVISIONAL) ||
 			    (tuning->tuned_m == query->m && tuning->tuned_n == query->n && tuning->tuned_k == query->k),
 		    "exact, but it was measured at another shape");

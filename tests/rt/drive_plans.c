@@ -552,7 +552,7 @@ static void exercise(const struct tcbrt *rt, const struct tcbrt_query *query, co
 /* A plan with any geometry of the space, which no lookup would have chosen. */
 static void exercise_drawn(const struct tcbrt *rt, const struct tcbrt_query *query, const struct tcbrt_tuning *tuning)
 {
-	const struct rt_device *device;
+	struct rt_device device;
 	struct tcbrt_plan *plan = NULL;
 	struct tcb_geometry geometry;
 	struct tcb_problem problem;
@@ -561,16 +561,16 @@ static void exercise_drawn(const struct tcbrt *rt, const struct tcbrt_query *que
 
 	if (rt_query_problem(rt, query, &problem, &device, &err) != TCB_OK)
 		drive_fail("looked up, it is no problem: %s", err.message);
-	target = device->target;
+	target = device.target;
 	target.threads = tuning->threads;
-	if (device->is_gpu || !drive_geometry(&problem, &target, &geometry))
+	if (device.is_gpu || !drive_geometry(&problem, &target, &geometry))
 		return;
 	struct tcbrt_tuning drawn = *tuning;
 	rt_tuning_geometry(&drawn, &geometry);
 	tcb_geometry_print(&geometry, drawn.geometry);
 	snprintf(drawn.variant, sizeof(drawn.variant), "%s",
 		 tcb_variant_find(problem.op, problem.contract, &geometry)->name);
-	if (rt_plan_make(&problem, &geometry, device, target.threads, &drawn, NULL, &plan, &err) != TCB_OK)
+	if (rt_plan_make(&problem, &geometry, &device, target.threads, &drawn, NULL, &plan, &err) != TCB_OK)
 		drive_fail("legal, but it cannot be planned: %s: %s", drawn.geometry, err.message);
 	snprintf(now.what + strlen(now.what), sizeof(now.what) - strlen(now.what), " drawn");
 	counts.drawn++;
