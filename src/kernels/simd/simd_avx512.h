@@ -12,7 +12,7 @@
 #if defined(__AVX512BW__)
 #include <immintrin.h>
 
-#if defined(__AMX_INT8__)
+#if defined(__AMX_INT8__) || defined(__AMXINT8__) /* the second: clang 14 */
 #define SIMD_ISA amx
 #define SIMD_ID AMX
 #elif defined(__AVX512VNNI__)
