@@ -1,13 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Installs what is missing and passes all tests: the plain build, then the same
-# tests under AddressSanitizer + UndefinedBehaviorSanitizer, then those of
-# threaded code under ThreadSanitizer, then the kernels for 64-bit Arm under
-# emulation.  Ends with what was skipped and why; where the compiler or the
-# emulator for Arm cannot be had, the last line says NOT RUN.
+# Installs what is missing and passes all tests: the plain build, of it first the
+# tests that are not labelled slow, then those; the former under
+# AddressSanitizer + UndefinedBehaviorSanitizer, those of threaded code under
+# ThreadSanitizer, and the kernels for 64-bit Arm under emulation.  Ends with
+# what was skipped and why; where the compiler or the emulator for Arm cannot be
+# had, the last line says NOT RUN.
 #   scripts/test.sh          all of it
-#   scripts/test.sh dev      one preset only (dev, asan, tsan or neon)
+#   scripts/test.sh dev      one part only (dev, slow, asan, tsan or neon)
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -46,10 +47,12 @@ tell_skips() {
 trap tell_skips EXIT
 
 not_run=""
-for preset in ${1:-dev asan tsan neon}; do
-	case "$preset" in
-	dev) run ci all ;;
-	# Tests that time things (slow), install and compile (install) or read sources (house) gain nothing here.
+for part in ${1:-dev slow asan tsan neon}; do
+	case "$part" in
+	dev) run ci all -LE slow ;;
+	slow) run ci all -L slow ;;
+	# Tests that install and compile (install) or read sources (house) gain nothing here. Of many like cases some tests
+	# take a third (tests/instrumented.h).
 	asan) run asan all -LE 'slow|install|house' ;;
 	tsan) run tsan thread_tests -L threads ;;
 	neon)
@@ -60,7 +63,7 @@ for preset in ${1:-dev asan tsan neon}; do
 		fi
 		;;
 	*)
-		echo "usage: $0 [dev|asan|tsan|neon]" >&2
+		echo "usage: $0 [dev|slow|asan|tsan|neon]" >&2
 		exit 2
 		;;
 	esac
