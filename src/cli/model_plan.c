@@ -18,8 +18,6 @@
 #include "kernels/formats.h"
 
 static const size_t TOKENS_MOST = 65536;
-/* Starts and the first proposals of a strategy: what is tried in the seconds that a small budget leaves. */
-static const size_t THIN_TRIED = 20;
 
 const char *cli_known_text(enum cli_known known)
 {
@@ -190,7 +188,7 @@ static enum cli_known known_of(const struct tcb_best *best)
 		return CLI_KNOWN_STALE;
 	if (best->provisional)
 		return CLI_KNOWN_PROVISIONAL;
-	if (best->tried < THIN_TRIED && best->tried < best->space_count)
+	if (best->tried < TCB_THIN_TRIED && best->tried < best->space_count)
 		return CLI_KNOWN_THIN;
 	return best->modelled ? CLI_KNOWN_MODELLED : CLI_KNOWN_TUNED;
 }

@@ -106,6 +106,9 @@ struct tcb_tried {
 enum tcb_status tcb_db_tried_each(struct tcb_db *db, int (*each)(void *ctx, const struct tcb_tried *tried), void *ctx,
 				  struct tcb_error *err);
 
+/* A winner of fewer candidates is thin: starts and first proposals of a strategy alone. */
+enum { TCB_THIN_TRIED = 20 };
+
 /* The winner of one problem on one device in one cache state. */
 struct tcb_best {
 	char device_name[TCB_DEVICE_NAME_MAX], device_key[TCB_DEVICE_KEY_MAX], arch[32];

@@ -14,6 +14,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "kernels/default_rules.h"
 #include "rt/runtime.h"
 
 struct building {
@@ -93,6 +94,25 @@ static int add_text(struct building *building, const char *text, uint16_t *lengt
 	return 0;
 }
 
+/* Was the gain of BEST measured against what is the default today? */
+static int has_todays_default(const struct tcbrt *rt, const struct tcb_op *op, const struct tcb_best *best)
+{
+	const uint32_t device = rt_device_find(rt, best->device_name);
+	struct tcb_target target = best->target;
+	struct tcb_geometry measured, today;
+	struct tcb_problem problem;
+
+	if (device != RT_NONE && !rt->devices[device].is_gpu) {
+		target = rt->devices[device].target;
+		target.threads = best->threads;
+	}
+	if (tcb_problem_init(op, best->problem.contract, &best->problem.shape, &problem, NULL) != TCB_OK ||
+	    tcb_geometry_parse(best->default_geometry, &measured, NULL) != TCB_OK)
+		return 0;
+	(void)tcb_default_geometry(&problem, &target, &today);
+	return tcb_geometry_equal(&measured, &today);
+}
+
 static void judge(const struct tcbrt *rt, const struct tcb_best *best, struct rt_entry *entry)
 {
 	const uint32_t op = rt_op_find(rt, best->problem.op_name);
@@ -110,8 +130,10 @@ static void judge(const struct tcbrt *rt, const struct tcb_best *best, struct rt
 	/* Member by member: what lies between them stays zero. */
 	memcpy(entry->geometry.tile, geometry.tile, sizeof(geometry.tile));
 	memcpy(entry->geometry.knob, geometry.knob, sizeof(geometry.knob));
+	entry->other_default = refusal == RT_FINE && !has_todays_default(rt, rt->ops[op].op, best);
 	/* Written so that a NaN does not pass. */
-	entry->may_serve = refusal == RT_FINE && !best->modelled && !best->provisional && best->speedup.lo >= 1;
+	entry->may_serve = refusal == RT_FINE && !entry->other_default && best->tried >= TCB_THIN_TRIED &&
+			   !best->modelled && !best->provisional && best->speedup.lo >= 1;
 }
 
 static int add_entry(void *ctx, const struct tcb_best *best)
@@ -141,6 +163,7 @@ static int add_entry(void *ctx, const struct tcb_best *best)
 	entry->speedup = best->speedup;
 	entry->modelled = best->modelled != 0;
 	entry->provisional = best->provisional != 0;
+	entry->tried = best->tried < UINT16_MAX ? (uint16_t)best->tried : UINT16_MAX;
 	entry->texts = building->text_bytes;
 	if (add_text(building, best->geometry, &entry->geometry_length) ||
 	    add_text(building, best->variant, &entry->variant_length) ||

@@ -96,6 +96,12 @@ static int is_slower_than_default(const struct rt_entry *entry)
 	return entry->speedup.median < 1;
 }
 
+/* Than today's default; beside another one it was not measured, and of few candidates a winner says little. */
+static int may_be_slower(const struct rt_entry *entry)
+{
+	return is_slower_than_default(entry) || (entry->other_default && entry->tried < TCB_THIN_TRIED);
+}
+
 struct choosing {
 	const struct tcbrt *rt;
 	unsigned threads; /* the number that is asked for, or the full count */
@@ -139,7 +145,7 @@ static inline int outrun(void *ctx, const struct rt_found *found)
 	const struct rt_entry *entry = found->entry, *full = outrunning->full;
 
 	if (entry->key.threads == full->key.threads || entry->key.threads > outrunning->rt->processors ||
-	    entry->modelled || rt_proof(entry) < rt_proof(full) || is_slower_than_default(entry) ||
+	    entry->modelled || rt_proof(entry) < rt_proof(full) || may_be_slower(entry) ||
 	    !(entry->ns.median < outrunning->ns) || rt_refusal(outrunning->rt, found) != RT_FINE)
 		return 0;
 	outrunning->ns = entry->ns.median;
@@ -181,7 +187,7 @@ static __attribute__((noinline)) void choose_of_all(const struct tcbrt *rt, cons
 		out->found = find_faster(rt, key, best.entry);
 	if (out->found.layer)
 		return;
-	if (is_slower_than_default(best.entry))
+	if (may_be_slower(best.entry))
 		out->slower = best;
 	else
 		out->found = best;
@@ -203,7 +209,7 @@ static const struct rt_entry *find_at_once(const struct tcbrt *rt, const struct 
 	if (at == RT_NONE)
 		return NULL;
 	entry = &layer->image.entries[at];
-	if (entry->key.threads != threads || rt_proof(entry) != 2 || is_slower_than_default(entry) ||
+	if (entry->key.threads != threads || rt_proof(entry) != 2 || may_be_slower(entry) ||
 	    (is_open && entry->has_next))
 		return NULL;
 	if (rt_known(layer, at) == RT_FINE)

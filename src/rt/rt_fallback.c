@@ -282,7 +282,7 @@ static const char *say_why_default(const struct asking *asking)
 	if (asking->rt->layer_count == 0)
 		return "no database is loaded";
 	if (asking->exact->slower.layer)
-		return "nothing that was tried there is faster than the default";
+		return "nothing that was tried there is known to be faster than the default";
 	if (asking->own.count + asking->kin.count && are_stale(asking->rt, &asking->own) &&
 	    are_stale(asking->rt, &asking->kin))
 		return "winners of near shapes are stale";
@@ -329,7 +329,11 @@ static void say_missing(struct asking *asking)
 	char shape[TCB_SHAPE_TEXT_MAX];
 
 	tcb_shape_print(&asking->problem.shape, shape);
-	if (exact->slower.layer)
+	if (exact->slower.layer && !(exact->slower.entry->speedup.median < 1))
+		(void)snprintf(asking->missing, room,
+			       "the entry for %s is the best of %u tried, beside a default that is another now", shape,
+			       exact->slower.entry->tried);
+	else if (exact->slower.layer)
 		(void)snprintf(asking->missing, room, "the best entry for %s is %.2f x the default", shape,
 			       exact->slower.entry->speedup.median);
 	else if (exact->model.layer)

@@ -35,7 +35,7 @@ static void multiply(const char *path, size_t entries)
 		 "CREATE TEMP TABLE copy AS SELECT b.*, p.id AS new_problem, p.n AS new_n FROM best b, problem p"
 		 " WHERE p.id > 1 AND b.id = 1;"
 		 "UPDATE copy SET id = NULL, problem_id = new_problem, geometry = replace(geometry, '4096x', new_n || "
-		 "'x');"
+		 "'x'), default_geometry = replace(default_geometry, '4096x', new_n || 'x');"
 		 "ALTER TABLE copy DROP COLUMN new_problem; ALTER TABLE copy DROP COLUMN new_n;"
 		 "INSERT INTO best SELECT * FROM copy; COMMIT",
 		 entries - 1);

@@ -9,6 +9,7 @@
 
 #include "base/cpu_identity.h"
 #include "db/db.h"
+#include "kernels/default_rules.h"
 #include "kernels/op.h"
 #include "rt/runtime.h"
 
@@ -26,6 +27,7 @@ int main(int argc, char **argv)
 					   .settings_json = "{}" };
 	struct tcb_device device;
 	struct tcb_problem problem;
+	struct tcb_geometry standard;
 	const struct tcb_op *op;
 	const struct tcb_variant *variant;
 	struct tcb_db *db = NULL;
@@ -47,7 +49,8 @@ int main(int argc, char **argv)
 	strcpy(trial.variant, variant->name);
 	strcpy(trial.signature, variant->signature);
 	tcb_geometry_print(&trial.geometry, best.geometry);
-	strcpy(best.default_geometry, best.geometry);
+	(void)tcb_default_geometry(&problem, &device.target, &standard);
+	tcb_geometry_print(&standard, best.default_geometry);
 	strcpy(best.variant, trial.variant);
 	strcpy(best.signature, trial.signature);
 	if (tcb_db_open(argv[1], TCB_DB_WRITE, &db, &err) != TCB_OK ||

@@ -12,6 +12,7 @@
 
 #include "base/cpu_identity.h"
 #include "db/db.h"
+#include "kernels/default_rules.h"
 #include "rt/runtime.h"
 #include "tcbrt.h"
 
@@ -31,6 +32,8 @@ struct winner {
 	double ns;             /* 1000 */
 	double speedup_lo;     /* 1.5 */
 	size_t midi_n;         /* 8 */
+	size_t tried;          /* 100 */
+	int other_default;     /* than the op's */
 	int rows4;             /* the kernel with four rows */
 	const char *signature; /* the kernel's */
 	const char *other_key; /* another machine */
@@ -83,6 +86,24 @@ static inline void fixture_geometry(const struct winner *winner, unsigned thread
 	geometry->knob[TCB_KNOB_ISA] = TCB_ISA_SCALAR;
 	geometry->knob[TCB_KNOB_THREADS] = (int32_t)threads;
 	geometry->knob[TCB_KNOB_PREFETCH] = 512;
+}
+
+/* The op's default there, or the one that the winner was measured beside. */
+static inline void fixture_default(const struct winner *winner, const struct tcb_target *target,
+				   char out[TCB_GEOMETRY_TEXT_MAX])
+{
+	const enum tcb_contract contract = winner->use_contract ? winner->contract : TCB_CONTRACT_Q8;
+	const struct tcb_shape shape = { 1, winner->n, winner->k };
+	const struct tcb_op *op = tcb_op_find(winner->op ? winner->op : "fake_matvec");
+	struct tcb_geometry geometry;
+	struct tcb_problem problem;
+
+	tcb_geometry_init(&geometry);
+	if (op && tcb_problem_init(op, contract, &shape, &problem, NULL) == TCB_OK)
+		(void)tcb_default_geometry(&problem, target, &geometry);
+	if (winner->other_default)
+		geometry.knob[TCB_KNOB_PREFETCH] = 1024;
+	tcb_geometry_print(&geometry, out);
 }
 
 static inline void fixture_put(struct fixture *fixture, const struct winner *winner)
@@ -139,7 +160,8 @@ static inline void fixture_put(struct fixture *fixture, const struct winner *win
 				: winner->rows4                        ? "signature-r4"
 								       : "signature-r1");
 	tcb_geometry_print(&trial.geometry, best.geometry);
-	strcpy(best.default_geometry, best.geometry);
+	fixture_default(winner, &device.target, best.default_geometry);
+	best.tried = winner->tried ? winner->tried : 100;
 	strcpy(best.variant, trial.variant);
 	strcpy(best.signature, trial.signature);
 	if (tcb_db_sweep_begin(fixture->db, &record, &sweep, &err) != TCB_OK ||

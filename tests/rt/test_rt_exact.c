@@ -149,6 +149,23 @@ static void test_slower_than_the_default(void **state)
 	assert_answer(&tuning, TCBRT_SOURCE_DEFAULT, 2, "the best entry for 1x2048x4096 is 0.95 x the default");
 }
 
+/* A gain over what is no longer the default: believed of a winner of many candidates, not of few. */
+static void test_beside_another_default(void **state)
+{
+	struct tcbrt_tuning tuning;
+
+	(void)state;
+	put((struct winner){ .threads = 2, .ns = 100, .other_default = 1, .tried = 19 });
+	tuning = ask(2, 4096);
+	assert_answer(&tuning, TCBRT_SOURCE_DEFAULT, 2, "the best of 19 tried, beside a default that is another now");
+	put((struct winner){ .threads = 2, .ns = 100, .other_default = 1, .tried = 20 });
+	tuning = ask(2, 4096);
+	assert_int_equal(tuning.source, TCBRT_SOURCE_EXACT);
+	put((struct winner){ .threads = 2, .ns = 100, .tried = 1 });
+	tuning = ask(2, 4096);
+	assert_int_equal(tuning.source, TCBRT_SOURCE_EXACT);
+}
+
 static void test_modelled_is_the_last_resort(void **state)
 {
 	struct tcbrt_tuning tuning;
@@ -175,6 +192,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_others_that_are_faster, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_stale_at_the_full_count, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_slower_than_the_default, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_beside_another_default, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_modelled_is_the_last_resort, setup, teardown),
 	};
 	return cmocka_run_group_tests_name("rt.rt_exact", tests, NULL, NULL);

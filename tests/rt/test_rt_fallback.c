@@ -133,6 +133,11 @@ static void test_needs_proof(void **state)
 	put((struct winner){ .n = 4352, .k = 4096, .provisional = 1 });
 	tuning = ask(5120, 4096);
 	assert_default(&tuning, 5120, 4096, "surely better");
+	/* Nor does a gain over what is no longer the default, nor the best of few. */
+	put((struct winner){ .n = 5376, .k = 4096, .other_default = 1 });
+	put((struct winner){ .n = 4864, .k = 4096, .tried = 19 });
+	tuning = ask(5120, 4096);
+	assert_default(&tuning, 5120, 4096, "surely better");
 	/* 1.3 doublings away a gain of 2 % and 6.6 % more is wanted, nearby 2 % will do. */
 	put((struct winner){ .n = 2048, .k = 4096, .speedup_lo = 1.08 });
 	tuning = ask(5120, 4096);
