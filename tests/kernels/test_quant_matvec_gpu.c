@@ -119,6 +119,20 @@ static void spaces_have_thousands_and_the_default(void **state)
 	}
 }
 
+/* Rows of 43, 54 and 74 superblocks, as Llama 2 and Qwen 2.5 have: what is left when nothing divides them. */
+static void odd_rows_have_a_space(void **state)
+{
+	static const size_t ks[] = { 11008, 13824, 18944 };
+	const struct tcb_target target = gpu_target(90, 0);
+	(void)state;
+	for (size_t i = 0; i < sizeof ks / sizeof *ks; i++) {
+		const struct tcb_problem p = problem_for(tcb_op_find("q4k_matvec"), TCB_CONTRACT_Q8, 1, 4096, ks[i]);
+		struct tcb_space *space = gpu_space(&p, &target, 0);
+		assert_in_range(space->count, 100, 8000);
+		tcb_space_destroy(space);
+	}
+}
+
 /* The default is legal whatever the shape, primes of superblocks and more activations than fit included. */
 static void defaults_are_legal(void **state)
 {
@@ -466,6 +480,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(planes_round_trip),
 		cmocka_unit_test(spaces_have_thousands_and_the_default),
+		cmocka_unit_test(odd_rows_have_a_space),
 		cmocka_unit_test(defaults_are_legal),
 		cmocka_unit_test(rules_name_what_is_wrong),
 		cmocka_unit_test(ptx_knows_neither_rows_nor_sms),

@@ -15,6 +15,23 @@
 
 enum { DEFAULT_WARPS = 8, DEFAULT_UNROLL = 4 };
 
+/* All steps that a warp's share of k may be, where it is cut as SPLITK and KSPLIT say: no other number divides a prime.
+ */
+static void add_steps(struct tcb_axis *axis, const struct qmv_format *format, size_t blocks,
+		      const struct tcb_axis *splitk, const struct tcb_axis *ksplit)
+{
+	for (size_t s = 0; s < splitk->count; s++)
+		for (size_t k = 0; k < ksplit->count; k++) {
+			const size_t parts = (size_t)(splitk->values[s] * ksplit->values[k]);
+			for (size_t vec = 4; vec <= 16 && blocks % parts == 0; vec *= 2) {
+				const size_t step = 32 * vec / format->bytes[QMV_CODES];
+				const size_t steps = tcb_div_up(blocks / parts, step ? step : 1);
+				if (steps <= QMV_GPU_STEPS_MAX)
+					tcb_axis_add(axis, steps);
+			}
+		}
+}
+
 /* In an order in which the rules cut early. */
 size_t qmv_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
 		    struct tcb_axis out[TCB_AXES_MAX])
@@ -36,7 +53,8 @@ size_t qmv_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_STAGES), 1, 2, 3, 4, 6);
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_LEAD), 0, 1, 2, 4);
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_BLOCKS), 0, 1, 2, 4);
-	ADD(tcb_axis_knob(out, &count, TCB_KNOB_SPLITK), 1, 2, 4);
+	struct tcb_axis *splitk = tcb_axis_knob(out, &count, TCB_KNOB_SPLITK), *ksplit;
+	ADD(splitk, 1, 2, 4);
 	a = tcb_axis_knob(out, &count, TCB_KNOB_LAYOUT);
 	if (!format->table)
 		tcb_axis_add(a, TCB_LAYOUT_NATIVE);
@@ -49,10 +67,10 @@ size_t qmv_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *
 	ADD(a, 4, 8, 16, 32);
 	if (has_seven)
 		ADD(a, 7, 14, 28);
-	a = tcb_axis_knob(out, &count, TCB_KNOB_KSPLIT);
-	ADD(a, 1, 2, 4, 8, 16);
+	ksplit = tcb_axis_knob(out, &count, TCB_KNOB_KSPLIT);
+	ADD(ksplit, 1, 2, 4, 8, 16);
 	if (has_seven)
-		ADD(a, 7, 14);
+		ADD(ksplit, 7, 14);
 	a = tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MICRO);
 	ADD(a, 1, 2, 4);
 	if (has_mma)
@@ -66,6 +84,7 @@ size_t qmv_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *
 		ADD(a, 7, 14);
 	else
 		tcb_axis_add(a, 16);
+	add_steps(a, format, blocks, splitk, ksplit);
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_XIN), TCB_XIN_SHARED, TCB_XIN_REGS);
 	a = tcb_axis_knob(out, &count, TCB_KNOB_GROUP);
 	if (problem->contract == TCB_CONTRACT_Q8)
