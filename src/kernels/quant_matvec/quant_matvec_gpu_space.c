@@ -13,7 +13,7 @@
 #include "kernels/quant_matvec/quant_matvec_gpu.h"
 #include "kernels/quant_matvec/quant_matvec_gpu_plan.h"
 
-enum { DEFAULT_WARPS = 8, DEFAULT_UNROLL = 4 };
+enum { DEFAULT_WARPS = 8, DEFAULT_UNROLL = 4, DEFAULT_WHOLE = 12, THREAD_REGISTERS = 255 };
 
 /* All steps that a warp's share of k may be, where it is cut as SPLITK and KSPLIT say: no other number divides a prime.
  */
@@ -100,13 +100,10 @@ size_t qmv_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *
 	return count;
 }
 
-/*
- * The seed's blocks of 256 threads, made legal: a warp per row, 16-byte vectors, weights as stored, activations
- * prepared by each block.  The reduction is split over blocks only where its activations do not fit in shared memory,
- * and a warp takes narrower vectors where it would have too many steps of a number that no loop divides.
+/* As qmv_gpu_default_geometry(); a warp takes up to MOST steps of 16-byte accesses at once where no loop divides them.
  */
-void qmv_gpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
-			      struct tcb_geometry *out)
+static void default_geometry(const struct tcb_problem *problem, const struct tcb_target *target, size_t most,
+			     struct tcb_geometry *out)
 {
 	const size_t n = problem->shape.n, blocks = (problem->shape.k + QMV_VALUES - 1) / QMV_VALUES;
 	const struct qmv_format *format = qmv_format(problem);
@@ -123,7 +120,7 @@ void qmv_gpu_default_geometry(const struct tcb_problem *problem, const struct tc
 		splitk++;
 	const size_t narrow = !is_packed && format->scales == QMV_SCALES_BYTES ? 2 * least : least;
 	steps = blocks / splitk;
-	if (steps % (32 * vec / codes) && steps > 32 * vec / codes * DEFAULT_UNROLL)
+	if (steps % (32 * vec / codes) && steps > 32 * vec / codes * most)
 		vec = narrow;
 	while (vec > narrow && steps <= 32 * vec / codes / 2)
 		vec /= 2;
@@ -159,4 +156,19 @@ void qmv_gpu_default_geometry(const struct tcb_problem *problem, const struct tc
 		if (f.thread_registers * f.block_threads * f.blocks_together <= 65536)
 			break;
 	}
+}
+
+/*
+ * The seed's blocks of 256 threads, made legal: a warp per row, 16-byte vectors, weights as stored, activations
+ * prepared by each block.  The reduction is split over blocks only where its activations do not fit in shared memory,
+ * and a warp takes narrower vectors where it would have too many steps of a number that no loop divides.
+ */
+void qmv_gpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
+			      struct tcb_geometry *out)
+{
+	struct tcb_footprint footprint;
+	default_geometry(problem, target, DEFAULT_WHOLE, out);
+	qmv_gpu_footprint(problem, target, out, &footprint);
+	if (footprint.thread_registers > THREAD_REGISTERS)
+		default_geometry(problem, target, DEFAULT_UNROLL, out);
 }
