@@ -176,13 +176,15 @@ struct tcbrt_query {
  * Where a tuning comes from, best first.
  *
  * EXACT: the shape was tuned on this device (same processor, same number of threads; a GPU of the same key), and its
- * measurements do not call the default faster.
+ * measurements do not call the default faster; of fewer than 20 candidates, also that what was the default then still
+ * is.
  *
  * NEAREST: another shape was: of the shapes whose m, n and k are each within a factor of 4, the one nearest in log2(m),
  * log2(n), log2(k).  Only winners whose measured speed-up over the default, at their own shape, is at least 1.02 over
  * its whole 95 % interval, and 0.05 more for each doubling that the shapes are apart: a small gain there may be a loss
- * here.  Tiles that were as large as that shape's m, n or k become as large as this one's; the result must satisfy
- * every constraint of the op at this shape.
+ * here; measured against what is the default today, and the best of at least 20 candidates.  Tiles that were as large
+ * as that shape's m, n or k become as large as this one's; the result must satisfy every constraint of the op at this
+ * shape.
  *
  * ARCHITECTURE: the same, this shape included, from another machine of the same architecture, which the reason names
  * ("measured on NVIDIA H200 (key 4f7512987695c574)"): another processor, or a GPU of the same kind and another key. All
