@@ -268,8 +268,10 @@ enum tcb_status tcb_db_check(struct tcb_db *db, void (*each)(void *ctx, const ch
 	TCB_TRY(tcb_db_exec(db, "BEGIN", "checking it", err));
 	TCB_TRY(tcb_db_end(db, run_checks(&audit, err), "checking it", err));
 	if (audit.count)
-		return tcb_fail(err, TCB_E_FORMAT, "%s: %zu finding%s, the first: %.300s", db->path, audit.count,
-				audit.count == 1 ? "" : "s", audit.first);
+		return tcb_fail(err, TCB_E_FORMAT,
+				"%s: %zu finding%s, the first: %.300s; take it from where it came again, or a backup "
+				"('tcbtune db check' lists all that is wrong with a database)",
+				db->path, audit.count, audit.count == 1 ? "" : "s", audit.first);
 	return TCB_OK;
 }
 

@@ -289,7 +289,8 @@ static const char *say_why_default(const struct asking *asking)
 	if (asking->own.count + asking->kin.count)
 		return "winners of near shapes do not fit this one or gain too little to be used here";
 	if (asking->stored)
-		return "no winner of a shape within a factor of 4 is surely better than the default";
+		return "no winner of a shape within a factor of 4 is surely better than today's default and the best "
+		       "of enough candidates";
 	if (asking->is_kind)
 		return "nothing is stored for this op, contract and state on such a GPU";
 	if (asking->rt->devices[asking->key->device].is_gpu)

@@ -272,7 +272,7 @@ static size_t draw_and_try(struct bench *b, const struct tcb_op *op, const struc
 	struct tcb_rng rng;
 	size_t tried = 0, each = GEOMETRIES_TOGETHER / variant_count;
 	assert_non_null(groups);
-	each /= 1 + TEST_IS_INSTRUMENTED;
+	each /= 1 + 2 * TEST_IS_INSTRUMENTED;
 	each = each < 1 ? 1 : each > geometries_most ? geometries_most : each;
 	tcb_rng_init(&rng, 1 + b->problem.shape.n);
 	for (size_t i = 0; i < space->count; i++) {
