@@ -10,9 +10,11 @@
 set -eu
 
 build="gcc libc6-dev cmake ninja-build pkg-config git libsqlite3-dev libhwloc-dev libjansson-dev libxxhash-dev zlib1g-dev"
+# What unpacks the committed results into the database that is installed.
+build="$build python3 xz-utils"
 # g++ compiles the header as C++.
 # slurm-wlm and munge: a Slurm of its own that a test starts.
-tests="libcmocka-dev valgrind python3 python3-jsonschema python3-yaml python3-numpy clang-format g++ slurm-wlm munge"
+tests="libcmocka-dev valgrind python3-jsonschema python3-yaml python3-numpy clang-format g++ slurm-wlm munge"
 neon="gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static"
 
 case "${1:-}" in
