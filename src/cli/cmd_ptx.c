@@ -70,6 +70,13 @@ static const struct cli_option options[] = {
 	  .offset = offsetof(struct ptx_args, dynamic_shared),
 	  .fallback = "0",
 	  .help = "dynamic shared memory of a launch, for judging a file" },
+	{ .name = "ptxas-options",
+	  .argument = "FLAGS",
+	  .kind = CLI_TEXT,
+	  .offset = offsetof(struct ptx_args, ptxas_options),
+	  .help = "the flags that your build gives ptxas, as '-maxrregcount=64 -O2' (-c: nvcc -rdc=true), for judging "
+		  "a "
+		  "file" },
 	CLI_OPTION_JSON(struct ptx_args),
 	CLI_OPTION_END,
 };
@@ -94,6 +101,7 @@ static enum tcb_status check_file(const struct ptx_args *args, struct tcb_error 
 	const char *path = args->words.items[1];
 	struct tcb_ptx_target target = { 0 };
 	struct tcb_ptx_check_launch launch = { .dynamic_shared = args->dynamic_shared };
+	struct tcb_assemble_build build;
 	struct ptx_judgement judgement;
 	char *text;
 	size_t length;
@@ -105,9 +113,10 @@ static enum tcb_status check_file(const struct ptx_args *args, struct tcb_error 
 		TCB_TRY(ptx_parse_block(args->block, launch.block, err));
 	if (args->dynamic_shared > UINT32_MAX)
 		return tcb_fail(err, TCB_E_USAGE, "--dynamic-shared is more than any SM has");
+	TCB_TRY(tcb_assemble_build(args->ptxas_options, &build, err));
 	TCB_TRY(ptx_read_file(path, &text, &length, err));
-	status = ptx_judge(strcmp(path, "-") == 0 ? "<stdin>" : path, text, length, &target, &launch, 1, &judgement,
-			   err);
+	status = ptx_judge(strcmp(path, "-") == 0 ? "<stdin>" : path, text, length, &target, &launch, 1, &build,
+			   &judgement, err);
 	if (status == TCB_OK)
 		status = print_judgement(&judgement, args->json, err);
 	if (status == TCB_OK && judgement.count[TCB_PTX_ERROR])
@@ -136,6 +145,7 @@ static enum tcb_status check_mixture(const struct ptx_args *args, int is_file, s
 		{ "stop-after", args->stop_after != NULL, 0 },
 		{ "block", args->block != NULL, 1 },
 		{ "dynamic-shared", args->dynamic_shared != 0, 1 },
+		{ "ptxas-options", args->ptxas_options != NULL, 1 },
 	};
 
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
@@ -170,8 +180,9 @@ const struct cli_command cli_command_ptx = {
 		"analyses it, and runs it in the emulator against the op's reference, with guard zones around every "
 		"buffer.  'check FILE' judges PTX that anybody wrote: whether it is legal, whether its barriers and "
 		"shuffles are safe, alignment, bank conflicts and coalescing, registers (estimated and by the "
-		"assembler), occupancy; every finding names its line.  Neither needs a GPU; assembling needs nvJitLink "
-		"or ptxas (TCBTUNE_ASSEMBLER chooses one).  It exits with 4 if there is an error among the findings, "
+		"assembler), occupancy; every finding names its line.  Neither needs a GPU; assembling needs ptxas "
+		"or nvJitLink (TCBTUNE_ASSEMBLER chooses one); a file is compiled as 'nvcc' would, with the flags of "
+		"--ptxas-options.  It exits with 4 if there is an error among the findings, "
 		"and with 0 if there are only warnings and advice.",
 	.examples = "  tcbtune ptx --op @OP --target sm_89\n  tcbtune ptx --op @OP --target sm_90 --check\n"
 		    "  tcbtune ptx check kernel.ptx\n"

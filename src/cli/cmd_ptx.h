@@ -13,7 +13,7 @@
 
 struct ptx_args {
 	struct cli_list words; /* "check FILE" */
-	const char *op, *target, *shape, *contract, *geometry, *out, *block, *dump_after, *stop_after;
+	const char *op, *target, *shape, *contract, *geometry, *out, *block, *dump_after, *stop_after, *ptxas_options;
 	uint64_t dynamic_shared;
 	int check, optimise, json;
 };
@@ -50,6 +50,7 @@ struct ptx_judgement {
 	size_t finding_count, finding_capacity;
 	unsigned count[3]; /* by severity */
 	struct tcb_assembler_info assembler;
+	struct tcb_assemble_build build;
 	char assembler_note[200]; /* why there is no assembly; empty when there is one */
 	int has_assembly;
 	struct tcb_assembly assembly;
@@ -67,10 +68,12 @@ enum tcb_status ptx_parse_block(const char *text, uint32_t out[3], struct tcb_er
 
 /* cmd_ptx_judge.c */
 /* Parses TEXT (a syntax error is a finding), checks and assembles it.  TARGET zeroed: the module's own.
- * The judgement lends NAME. */
+ * The judgement lends NAME.  BUILD: how it is compiled, by ptxas before nvJitLink; NULL: as sweeps compile. */
 enum tcb_status ptx_judge(const char *name, const char *text, size_t length, const struct tcb_ptx_target *target,
-			  const struct tcb_ptx_check_launch *launches, size_t launch_count, struct ptx_judgement *out,
-			  struct tcb_error *err);
+			  const struct tcb_ptx_check_launch *launches, size_t launch_count,
+			  const struct tcb_assemble_build *build, struct ptx_judgement *out, struct tcb_error *err);
+/* "ptxas 13.0 for sm_90a as a whole program with -O1" */
+void ptx_assembler_text(const struct ptx_judgement *judgement, struct tcb_str *out);
 void ptx_judgement_fini(struct ptx_judgement *judgement);
 void ptx_judgement_add(struct ptx_judgement *judgement, const struct tcb_ptx_finding *finding);
 

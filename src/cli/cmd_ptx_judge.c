@@ -95,13 +95,14 @@ static int by_line(const void *a, const void *b)
 }
 
 /* The text goes to the assembler as it is, so that its lines are the file's. */
-static void assemble(struct ptx_judgement *j, const char *text, size_t length)
+static void assemble(struct ptx_judgement *j, const char *text, size_t length, const struct tcb_assemble_build *build)
 {
 	const struct tcb_ptx_sink sink = { see, j };
 	struct tcb_ptx_finding finding = { .rule = TCB_PTX_RULE_ASSEMBLER, .severity = TCB_PTX_WARNING };
 	struct tcb_error error;
 
-	if (tcb_assembler_find(&j->assembler, &error) != TCB_OK) {
+	if (tcb_assembler_find_first(build ? TCB_ASSEMBLER_PTXAS : TCB_ASSEMBLER_NVJITLINK, &j->assembler, &error) !=
+	    TCB_OK) {
 		snprintf(j->assembler_note, sizeof j->assembler_note, "%.190s", error.message);
 		return;
 	}
@@ -111,7 +112,9 @@ static void assemble(struct ptx_judgement *j, const char *text, size_t length)
 			 j->target.sm);
 		return;
 	}
-	tcb_assemble(&j->assembler, text, length, &j->target, ASSEMBLE_SECONDS, &j->assembly);
+	if (build)
+		j->build = *build;
+	tcb_assemble_as(&j->assembler, text, length, &j->target, build, ASSEMBLE_SECONDS, &j->assembly);
 	j->has_assembly = 1;
 	if (j->assembly.log && tcb_assemble_log_findings(j->assembly.log, &sink))
 		return;
@@ -208,8 +211,8 @@ static void find_target(const char *text, struct tcb_ptx_target *out)
 }
 
 enum tcb_status ptx_judge(const char *name, const char *text, size_t length, const struct tcb_ptx_target *target,
-			  const struct tcb_ptx_check_launch *launches, size_t launch_count, struct ptx_judgement *out,
-			  struct tcb_error *err)
+			  const struct tcb_ptx_check_launch *launches, size_t launch_count,
+			  const struct tcb_assemble_build *build, struct ptx_judgement *out, struct tcb_error *err)
 {
 	struct tcb_error syntax = { TCB_OK, "" };
 	enum tcb_status status = TCB_OK;
@@ -227,7 +230,7 @@ enum tcb_status ptx_judge(const char *name, const char *text, size_t length, con
 	if (out->module)
 		status = analyse(out, launches, launch_count, err);
 	if (status == TCB_OK && out->target.sm)
-		assemble(out, text, length);
+		assemble(out, text, length, build);
 	if (syntax.status != TCB_OK)
 		add_syntax(out, &syntax,
 			   out->has_assembly && out->assembly.status == TCB_OK

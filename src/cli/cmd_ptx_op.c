@@ -135,7 +135,7 @@ static enum tcb_status check(struct job *job, struct tcb_error *err)
 		memcpy(launches[i].block, launch->block, sizeof launches[i].block);
 	}
 	TCB_TRY(ptx_judge(job->args->out ? job->args->out : job->op->name, job->ptx.data, job->ptx.length,
-			  &job->kernel.module->target, launches, job->kernel.launch_count, &job->judgement, err));
+			  &job->kernel.module->target, launches, job->kernel.launch_count, NULL, &job->judgement, err));
 	emulate(job);
 	return TCB_OK;
 }

@@ -80,6 +80,21 @@ static void kernel_text(const struct ptx_judgement *j, const struct ptx_judged_k
 		tcb_str_addf(out, "%s\n", kernel->occupancy.why);
 }
 
+void ptx_assembler_text(const struct ptx_judgement *j, struct tcb_str *out)
+{
+	tcb_str_addf(out, "%s %u.%u for ", tcb_assembler_text(j->assembler.kind), j->assembler.version / 10,
+		     j->assembler.version % 10);
+	add_target(&j->target, out);
+	tcb_str_add(out, j->assembly.is_whole ? " as a whole program" : " as an object that others are linked to");
+	if (j->build.flags[0])
+		tcb_str_add(out, " with");
+	for (const char *flag = j->build.flags; *flag; flag += strlen(flag) + 1)
+		tcb_str_addf(out, " %s", flag);
+	if (j->build.is_whole && !j->assembly.is_whole && j->assembly.status == TCB_OK)
+		tcb_str_add(out, " (this nvJitLink cannot do better; as a whole program, which is what nvcc compiles "
+				 "without -rdc=true, it may take other registers)");
+}
+
 void ptx_judgement_text(const struct ptx_judgement *j, struct tcb_str *out)
 {
 	for (size_t i = 0; i < j->finding_count; i++) {
@@ -96,13 +111,11 @@ void ptx_judgement_text(const struct ptx_judgement *j, struct tcb_str *out)
 		     j->count[TCB_PTX_ERROR], j->count[TCB_PTX_ERROR] == 1 ? "" : "s", j->count[TCB_PTX_WARNING],
 		     j->count[TCB_PTX_WARNING] == 1 ? "" : "s", j->count[TCB_PTX_ADVICE]);
 	if (j->has_assembly) {
-		tcb_str_addf(out, "; %s by %s %u.%u for ",
+		tcb_str_addf(out, "; %s by ",
 			     j->assembly.status == TCB_OK         ? "assembled"
 			     : j->assembly.status == TCB_E_FORMAT ? "rejected"
-								  : "not assembled",
-			     tcb_assembler_text(j->assembler.kind), j->assembler.version / 10,
-			     j->assembler.version % 10);
-		add_target(&j->target, out);
+								  : "not assembled");
+		ptx_assembler_text(j, out);
 	} else if (j->assembler_note[0]) {
 		tcb_str_addf(out, "; not assembled: %s", j->assembler_note);
 	}
@@ -136,6 +149,8 @@ static json_t *resources_json(const struct tcb_ptx_resources *r, int *failed)
 	cli_json_set(row, "spill_store_bytes", cli_json_size(r->spill_store_bytes), failed);
 	cli_json_set(row, "spill_load_bytes", cli_json_size(r->spill_load_bytes), failed);
 	cli_json_set(row, "stack_bytes", cli_json_size(r->stack_bytes), failed);
+	cli_json_set(row, "call_stack_bytes", r->call_stack_bytes ? cli_json_size(r->call_stack_bytes) : json_null(),
+		     failed);
 	cli_json_set(row, "shared_bytes", cli_json_size(r->shared_bytes), failed);
 	cli_json_set(row, "constant_bytes", cli_json_size(r->constant_bytes), failed);
 	return row;
@@ -212,7 +227,7 @@ static json_t *kernel_json(const struct ptx_judged_kernel *kernel, int *failed)
 
 static json_t *assembler_json(const struct ptx_judgement *j, int *failed)
 {
-	json_t *row = json_object();
+	json_t *row = json_object(), *flags = json_array();
 	const char *state = "absent";
 
 	if (j->has_assembly)
@@ -225,6 +240,10 @@ static json_t *assembler_json(const struct ptx_judgement *j, int *failed)
 		     failed);
 	cli_json_set(row, "version", j->has_assembly ? cli_json_real(j->assembler.version / 10.0) : json_null(),
 		     failed);
+	cli_json_set(row, "whole_program", j->has_assembly ? json_boolean(j->assembly.is_whole) : json_null(), failed);
+	for (const char *flag = j->build.flags; *flag; flag += strlen(flag) + 1)
+		cli_json_add(flags, cli_json_text(flag), failed);
+	cli_json_set(row, "flags", flags, failed);
 	cli_json_set(row, "note", j->assembler_note[0] ? cli_json_text(j->assembler_note) : json_null(), failed);
 	cli_json_set(row, "log", text_or_null(j->has_assembly ? j->assembly.log : NULL), failed);
 	return row;

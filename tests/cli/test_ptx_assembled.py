@@ -57,6 +57,10 @@ def check(cli, kind):
     cli.check(report["kernels"][0]["assembler"]["spill_store_bytes"] > 0, "no spills with 32 registers")
     cli.check(len(findings(report, "registers")) == 1 and report["advice"] >= 1, "spills are not reported")
 
+    report = cli.json("ptx", "check", spills, "--ptxas-options=-O1,-c", schema="ptx-check")
+    cli.check(report["assembler"]["flags"] == ["-O1", "-c"], "the flags are not told")
+    cli.check(report["assembler"]["whole_program"] is False, "-c makes no object")
+
     large = cli.scratch / "large.ptx"
     large.write_text(many_live(100, ""))
     report = cli.json("ptx", "check", large, "--block", "256", schema="ptx-check")
@@ -64,6 +68,10 @@ def check(cli, kind):
     report = cli.json("ptx", "check", large, "--block", "1024", schema="ptx-check", expect=4)
     cli.check(len(findings(report, "launch-bounds")) == 1, "a block that cannot be launched is not reported")
     cli.check(report["kernels"][0]["occupancy"]["blocks"] == 0, "such a block has an occupancy")
+    report = cli.json("ptx", "check", large, "--block=1024", "--ptxas-options=-maxrregcount=64", schema="ptx-check")
+    cli.check(report["assembler"]["whole_program"] is True, "no whole program")
+    cli.check(report["kernels"][0]["assembler"]["registers"] <= 64, "-maxrregcount is not heard")
+    cli.check(report["kernels"][0]["occupancy"]["blocks"] == 1, "with 64 registers it fits")
     return 1
 
 

@@ -3,7 +3,9 @@
  * A library with nvJitLink's functions that does what the text says: "CRASH"
  * ends the process by a signal, "EXIT" by exit, "HANG" never returns, "REJECT"
  * is refused with a message; anything else gives an ELF-like cubin and the
- * usual log with as many registers as the text is long.
+ * usual log with as many registers as the text is long.  As a whole program, a
+ * string among the options, it takes 100 more and one for each other option of
+ * ptxas; "OLD" does not read LTO-IR then, "LATE" fails later, "WEAK" crashes.
  */
 #include <signal.h>
 #include <stdint.h>
@@ -15,7 +17,9 @@
 #define EXPORT __attribute__((visibility("default")))
 
 struct fake {
-	char error[256], info[512];
+	char error[256], info[512], text[256];
+	unsigned options;
+	int is_late;
 };
 
 EXPORT int nvJitLinkCreate(void **handle, uint32_t count, const char *const *options);
@@ -34,7 +38,13 @@ int nvJitLinkCreate(void **handle, uint32_t count, const char *const *options)
 {
 	if (!count || (strcmp(options[0], "-arch=sm_89") != 0 && strcmp(options[0], "-arch=sm_90") != 0))
 		return 17;
-	*handle = calloc(1, sizeof(struct fake));
+	struct fake *fake = *handle = calloc(1, sizeof *fake);
+	for (uint32_t i = 1; i < count; i++) {
+		if (strncmp(options[i], "-Xptxas=-ias=", 13) == 0)
+			snprintf(fake->text, sizeof fake->text, "%s", options[i] + 13);
+		else
+			fake->options += strncmp(options[i], "-Xptxas=", 8) == 0;
+	}
 	return 0;
 }
 
@@ -49,9 +59,19 @@ int nvJitLinkAddData(void *handle, int type, const void *data, size_t bytes, con
 {
 	struct fake *fake = handle;
 	const char *text = data;
+	size_t registers = bytes - 1 + fake->options;
 
-	if (type != 2 || !name || !bytes || text[bytes - 1])
+	if (type == 3 && fake->text[0]) {
+		text = fake->text;
+		registers = strlen(text) + 100 + fake->options;
+		fake->is_late = strstr(text, "LATE") != NULL;
+		if (fake->is_late || strstr(text, "OLD"))
+			return fake->is_late ? 0 : 3;
+		if (strstr(text, "WEAK"))
+			raise(SIGSEGV);
+	} else if (type != 2 || !name || !bytes || text[bytes - 1]) {
 		return 3;
+	}
 	if (strstr(text, "CRASH"))
 		raise(SIGSEGV);
 	if (strstr(text, "EXIT"))
@@ -67,14 +87,13 @@ int nvJitLinkAddData(void *handle, int type, const void *data, size_t bytes, con
 		 "ptxas info    : Function properties for k\n"
 		 "ptxas         .     0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"
 		 "ptxas info    : Used %zu registers, used 0 barriers, 364 bytes cmem[0]\n",
-		 bytes - 1);
+		 registers);
 	return 0;
 }
 
 int nvJitLinkComplete(void *handle)
 {
-	(void)handle;
-	return 0;
+	return ((struct fake *)handle)->is_late ? 5 : 0;
 }
 
 int nvJitLinkGetLinkedCubinSize(void *handle, size_t *bytes)

@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "ptx/assemble/assemble_private.h"
-#include "ptx_tools.h"
+#include "ptx/findings.h"
 
 static const char kernel[] = ".version 7.0\n"
 			     ".target sm_75\n"
@@ -327,6 +327,81 @@ static void both_agree(void **state)
 	}
 }
 
+/* What LIBRARY says of TEXT as FLAGS build it, in RESOURCES of its entries in the order of NAMES. */
+static void build_all(const struct tcb_assembler_info *info, const char *text, const char *flags,
+		      const struct tcb_ptx_module *module, struct tcb_ptx_resources *out)
+{
+	struct tcb_assemble_build build;
+	struct tcb_assembly a;
+	struct tcb_error err;
+
+	assert_int_equal(tcb_assemble_build(flags, &build, &err), TCB_OK);
+	tcb_assemble_as(info, text, strlen(text), &module->target, &build, 60, &a);
+	if (a.status != TCB_OK)
+		fail_msg("%s: %s", tcb_assembler_text(info->kind), a.log);
+	assert_int_equal(a.is_whole, !strstr(flags, "-c"));
+	for (const struct tcb_ptx_function *f = module->functions; f; f = f->next)
+		if (f->is_entry && !f->is_declaration)
+			assert_true(tcb_assembly_resources(&a, f->symbol->name, out++));
+	tcb_assembly_fini(&a);
+}
+
+/* A file's kernels as somebody's build compiles them: the same from both, whatever its flags. */
+static void both_build_alike(void **state)
+{
+	static const char *const flags[] = { "", "-O1", "-maxrregcount=32,-O2", "--compile-only", "-c -O1" };
+	const struct tcb_assembler_info *ptxas = find(TCB_ASSEMBLER_PTXAS), *jit = find(TCB_ASSEMBLER_NVJITLINK);
+	unsigned kernels = 0, moved = 0;
+
+	(void)state;
+	if (!ptxas || !jit || ptxas->version != jit->version)
+		skip_because("there are no ptxas and nvJitLink of the same version");
+	for (unsigned i = 0; i < CORPUS_NAMES; i++) {
+		struct tcb_ptx_module *module = read_corpus(corpus_names[i]);
+		struct tcb_ptx_resources plain[64] = { 0 }, a[64] = { 0 }, b[64] = { 0 };
+		char path[512], *text;
+
+		snprintf(path, sizeof path, "%s/tests/ptx/corpus/%s.ptx", TCB_SOURCE_DIR, corpus_names[i]);
+		text = ptx_read(path);
+		build_all(ptxas, text, "", module, plain);
+		for (unsigned k = 0; k < sizeof flags / sizeof *flags; k++) {
+			build_all(ptxas, text, flags[k], module, a);
+			build_all(jit, text, flags[k], module, b);
+			assert_memory_equal(a, b, sizeof a);
+			for (unsigned n = 0; n < 64; n++) {
+				kernels += a[n].registers != 0;
+				moved += a[n].registers != plain[n].registers;
+			}
+		}
+		free(text);
+		tcb_ptx_module_destroy(module);
+	}
+	print_message("%u kernels, of which flags change the registers of %u\n", kernels, moved);
+	assert_true(moved > 10); /* so they were heard */
+}
+
+static void flags_are_words(void **state)
+{
+	static const char *const bad[] = { "kernel.ptx", "-o x", "-O1 --output-file=x", "-arch=sm_80", "-O1,-ias=x" };
+	struct tcb_assemble_build build;
+	struct tcb_error err;
+	char longer[600];
+
+	(void)state;
+	assert_int_equal(tcb_assemble_build(NULL, &build, &err), TCB_OK);
+	assert_true(build.is_whole && !build.flags[0]);
+	assert_int_equal(tcb_assemble_build("  -O1,-v -maxntid=128,1,1\t-maxrregcount 32 ", &build, &err), TCB_OK);
+	assert_true(build.is_whole);
+	assert_memory_equal(build.flags, "-O1\0-v\0-maxntid=128,1,1\0-maxrregcount\00032\0", 42);
+	assert_int_equal(tcb_assemble_build("-O1 --compile-only", &build, &err), TCB_OK);
+	assert_false(build.is_whole);
+	for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++)
+		assert_int_equal(tcb_assemble_build(bad[i], &build, &err), TCB_E_USAGE);
+	memset(longer, '-', sizeof longer - 1);
+	longer[sizeof longer - 1] = 0;
+	assert_int_equal(tcb_assemble_build(longer, &build, &err), TCB_E_USAGE);
+}
+
 /* ---- false ones ---- */
 
 static void use(const char *path, struct tcb_assembler_info *info)
@@ -368,6 +443,39 @@ static void false_nvjitlink(void **state)
 	assert_int_equal(one(&info, "EXIT", 5, "exit status 7"), TCB_E_FAILED);
 	assert_int_equal(one(&info, "HANG", 0.2, "longer than 0.2 s"), TCB_E_FAILED);
 	assert_int_equal(one(&info, "REJECT", 5, "it says REJECT"), TCB_E_FORMAT);
+}
+
+/* One that does not read LTO-IR, or fails or crashes with it, compiles an object. */
+static void false_nvjitlink_of_old(void **state)
+{
+	static const struct {
+		const char *text;
+		int is_whole;
+		unsigned registers;
+	} rows[] = { { "fine", 1, 106 }, { "OLD", 0, 5 }, { "LATE", 0, 6 }, { "WEAK", 0, 6 } };
+	struct tcb_assembler_info info;
+	struct tcb_assemble_build build;
+	struct tcb_assembly a;
+
+	(void)state;
+	use(FAKE_NVJITLINK_PATH, &info);
+	assert_int_equal(tcb_assemble_build("-O1 -v", &build, NULL), TCB_OK);
+	for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
+		tcb_assemble_as(&info, rows[i].text, strlen(rows[i].text), &sm_89, &build, 5, &a);
+		if (a.status != TCB_OK)
+			fail_msg("%s: %s", rows[i].text, a.log);
+		assert_int_equal(a.is_whole, rows[i].is_whole);
+		assert_int_equal(a.resources.registers, rows[i].registers);
+		tcb_assembly_fini(&a);
+	}
+	tcb_assemble_as(&info, "REJECT", 6, &sm_89, &build, 5, &a);
+	assert_int_equal(a.status, TCB_E_FORMAT);
+	assert_true(a.is_whole);
+	tcb_assembly_fini(&a);
+	tcb_assemble_as(&info, "CRASH", 5, &sm_89, &build, 5, &a);
+	assert_int_equal(a.status, TCB_E_FAILED);
+	assert_non_null(strstr(a.log, "killed by signal 11"));
+	tcb_assembly_fini(&a);
 }
 
 /* Whatever happens to one job, those before and after it are served; a pool full of hanging jobs ends at once. */
@@ -491,7 +599,10 @@ int main(void)
 		cmocka_unit_test(ptxas_pool_keeps_order),
 		cmocka_unit_test(nvjitlink_pool_keeps_order),
 		cmocka_unit_test(both_agree),
+		cmocka_unit_test(both_build_alike),
+		cmocka_unit_test(flags_are_words),
 		cmocka_unit_test(false_nvjitlink),
+		cmocka_unit_test(false_nvjitlink_of_old),
 		cmocka_unit_test(false_nvjitlink_in_a_pool),
 		cmocka_unit_test(false_ptxas),
 		cmocka_unit_test(environment_is_obeyed),

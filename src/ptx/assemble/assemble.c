@@ -66,9 +66,16 @@ void tcb_assemble_job_run(const struct tcb_assembler_info *info, struct tcb_nvji
 void tcb_assemble(const struct tcb_assembler_info *info, const char *ptx, size_t length,
 		  const struct tcb_ptx_target *target, double seconds_limit, struct tcb_assembly *out)
 {
+	tcb_assemble_as(info, ptx, length, target, NULL, seconds_limit, out);
+}
+
+void tcb_assemble_as(const struct tcb_assembler_info *info, const char *ptx, size_t length,
+		     const struct tcb_ptx_target *target, const struct tcb_assemble_build *build, double seconds_limit,
+		     struct tcb_assembly *out)
+{
 	struct tcb_nvjitlink_server server = { 0 };
 	const struct tcb_assemble_job job = {
-		.ptx = ptx, .length = length, .target = *target, .seconds_limit = seconds_limit
+		.ptx = ptx, .length = length, .target = *target, .seconds_limit = seconds_limit, .build = build
 	};
 
 	tcb_assemble_job_run(info, &server, &job, out);

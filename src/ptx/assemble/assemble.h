@@ -9,6 +9,12 @@
  * alive from job to job, which makes nvJitLink the faster of the two for many
  * kernels; for a single one ptxas is.
  *
+ * Two ways to compile: as a whole program, which is what nvcc does with a file
+ * of its own, and as an object that is linked with others (nvcc -rdc=true).
+ * The same kernel may take other registers in each: an object calls by the
+ * ABI, which takes 24 of them.  ptxas compiles whole programs unless its flags
+ * say -c; nvJitLink objects unless it is told otherwise.
+ *
  *     tcb_assembler_find(&info, err);
  *     tcb_assemble(&info, ptx, length, &target, 30, &assembly);
  *     if (assembly.status == TCB_OK) ... assembly.resources.registers ...
@@ -21,19 +27,23 @@
 #include "ptx/ir/finding.h"
 #include "ptx/ir/ir.h"
 
+enum { TCB_ASSEMBLE_FLAGS_MAX = 512 };
+
 enum tcb_assembler { TCB_ASSEMBLER_NONE, TCB_ASSEMBLER_PTXAS, TCB_ASSEMBLER_NVJITLINK };
 
 /* What the assembler says of one kernel. */
 struct tcb_ptx_resources {
 	unsigned registers, barriers;
 	unsigned spill_store_bytes, spill_load_bytes, stack_bytes;
-	unsigned shared_bytes; /* static */
+	unsigned call_stack_bytes; /* with the frames of what it calls; 0: not said */
+	unsigned shared_bytes;     /* static */
 	unsigned constant_bytes;
 };
 
 struct tcb_assembly {
 	enum tcb_status status;             /* TCB_OK; E_FORMAT: rejected; E_FAILED: no result, see LOG */
 	int timed_out;                      /* of E_FAILED: the time limit, not a crash */
+	int is_whole;                       /* compiled as a whole program */
 	struct tcb_ptx_resources resources; /* of the module's first entry */
 	unsigned char *cubin;               /* owned by the assembly */
 	size_t cubin_bytes;
@@ -53,14 +63,30 @@ struct tcb_assembler_info {
 	const struct tcb_nvjitlink *library; /* of NVJITLINK; lent, loaded until the process ends */
 };
 enum tcb_status tcb_assembler_find(struct tcb_assembler_info *out, struct tcb_error *err);
+/* The same, but where nothing is forced FIRST comes before the other. */
+enum tcb_status tcb_assembler_find_first(enum tcb_assembler first, struct tcb_assembler_info *out,
+					 struct tcb_error *err);
 /* The same for one kind only (or the environment's path of that kind): for tests and the doctor. */
 enum tcb_status tcb_assembler_find_kind(enum tcb_assembler kind, struct tcb_assembler_info *out, struct tcb_error *err);
 int tcb_assembler_knows(const struct tcb_assembler_info *info, unsigned capability);
 const char *tcb_assembler_text(enum tcb_assembler kind); /* "ptxas", "nvJitLink", "none" */
 
-/* assemble.c: one job, in the calling thread. */
+/* How somebody's build compiles. */
+struct tcb_assemble_build {
+	int is_whole; /* as a whole program, if the assembler can; the assembly says whether it did */
+	char flags[TCB_ASSEMBLE_FLAGS_MAX]; /* ptxas' own, a NUL after each, ended by an empty one */
+};
+/* assemble_flags.c: the flags of a whole program's build in TEXT (NULL: none), separated by spaces, or by commas as of
+ * nvcc --ptxas-options; -c makes it an object.  TCB_E_USAGE for those that say what is read and written. */
+enum tcb_status tcb_assemble_build(const char *text, struct tcb_assemble_build *out, struct tcb_error *err);
+
+/* assemble.c: one job, in the calling thread.  As sweeps compile: ptxas a whole program, nvJitLink an object. */
 void tcb_assemble(const struct tcb_assembler_info *info, const char *ptx, size_t length,
 		  const struct tcb_ptx_target *target, double seconds_limit, struct tcb_assembly *out);
+/* As BUILD says. */
+void tcb_assemble_as(const struct tcb_assembler_info *info, const char *ptx, size_t length,
+		     const struct tcb_ptx_target *target, const struct tcb_assemble_build *build, double seconds_limit,
+		     struct tcb_assembly *out);
 void tcb_assembly_fini(struct tcb_assembly *assembly);
 
 /* assemble_pool.c: WORKERS threads, each with an assembler of its own.  Results come in the order of submission.  One

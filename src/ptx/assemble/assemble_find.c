@@ -3,8 +3,9 @@
  * In: this machine.  Out: which assembler to use, its version, and the targets
  * that it knows, asked of the assembler itself.
  *
- * nvJitLink comes first: once its process runs, a small kernel takes half the
- * time that ptxas needs, and it can be installed without the toolkit.
+ * For sweeps nvJitLink comes first: once its process runs, a small kernel takes
+ * half the time that ptxas needs, and it can be installed without the toolkit.
+ * For somebody's file ptxas does, which is what their own build runs.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -182,6 +183,13 @@ enum tcb_status tcb_assembler_find_kind(enum tcb_assembler kind, struct tcb_asse
 
 enum tcb_status tcb_assembler_find(struct tcb_assembler_info *out, struct tcb_error *err)
 {
+	return tcb_assembler_find_first(TCB_ASSEMBLER_NVJITLINK, out, err);
+}
+
+enum tcb_status tcb_assembler_find_first(enum tcb_assembler first, struct tcb_assembler_info *out,
+					 struct tcb_error *err)
+{
+	const enum tcb_assembler second = first == TCB_ASSEMBLER_PTXAS ? TCB_ASSEMBLER_NVJITLINK : TCB_ASSEMBLER_PTXAS;
 	const char *forced = getenv("TCBTUNE_ASSEMBLER");
 
 	*out = (struct tcb_assembler_info){ .kind = TCB_ASSEMBLER_NONE };
@@ -197,8 +205,7 @@ enum tcb_status tcb_assembler_find(struct tcb_assembler_info *out, struct tcb_er
 		return tcb_fail(err, TCB_E_USAGE,
 				"TCBTUNE_ASSEMBLER is '%s'; it may be ptxas, nvjitlink, none, or the path of one",
 				forced);
-	if (tcb_assembler_find_kind(TCB_ASSEMBLER_NVJITLINK, out, NULL) == TCB_OK ||
-	    tcb_assembler_find_kind(TCB_ASSEMBLER_PTXAS, out, NULL) == TCB_OK)
+	if (tcb_assembler_find_kind(first, out, NULL) == TCB_OK || tcb_assembler_find_kind(second, out, NULL) == TCB_OK)
 		return TCB_OK;
 	return tcb_fail(err, TCB_E_NOT_FOUND,
 			"no PTX assembler here (neither nvJitLink nor ptxas): install the CUDA toolkit, or set "

@@ -104,6 +104,7 @@ int tcb_assemble_log_resources(const char *log, const char *entry, struct tcb_pt
 			in_properties = 0;
 		} else if (in_entry && is_ptxas && after(&line, ": Used ")) {
 			out->registers = sum_of(&line, "registers");
+			out->call_stack_bytes = sum_of(&line, "bytes cumulative stack size");
 			out->barriers = sum_of(&line, "barriers");
 			out->shared_bytes = sum_of(&line, "bytes smem");
 			out->constant_bytes = sum_of(&line, "bytes cmem[");

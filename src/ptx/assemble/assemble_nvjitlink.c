@@ -8,6 +8,12 @@
  * runs out of time is killed, which costs its one job; the next job starts a
  * new one.  Loading happens before the fork, so a server starts within
  * milliseconds.
+ *
+ * What it is given as PTX it compiles as an object and links, whatever it is
+ * told.  LTO-IR it compiles as a whole program, and ptxas' option to take PTX
+ * as a string (-ias) holds there too: so with a module of LTO-IR in which there
+ * is nothing, the string is compiled as ptxas compiles a file.  A library that
+ * is older than the module refuses it, and then an object it is.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -29,7 +35,8 @@
 enum {
 	SOCKET_FD = 3, /* in the server, after the standard three */
 	JITLINK_SUCCESS = 0,
-	JITLINK_PTX = 2,       /* nvJitLinkInputType */
+	JITLINK_PTX = 2, /* nvJitLinkInputType */
+	JITLINK_LTOIR = 3,
 	JITLINK_BROKEN = 1000, /* our own: no memory in the server */
 	JOBS_MAX = 1000,       /* of one server, against what the library may leak */
 	BYTES_MAX = 1 << 28,   /* a longer text or cubin counts as damage */
@@ -56,14 +63,15 @@ struct tcb_nvjitlink {
 enum request_kind { REQUEST_ASSEMBLE, REQUEST_PROBE };
 
 struct request {
-	uint32_t kind;
-	char arch[28]; /* "-arch=sm_89" */
+	uint32_t kind, is_whole;
+	char arch[32]; /* "-arch=sm_89" */
+	char flags[TCB_ASSEMBLE_FLAGS_MAX];
 	uint64_t length;
 };
 
 struct reply {
 	int32_t result; /* nvJitLinkResult */
-	uint32_t version;
+	uint32_t version, is_whole;
 	uint64_t cubin_bytes, log_bytes; /* of PROBE: log_bytes is the number of bytes of targets */
 };
 
@@ -107,33 +115,76 @@ static void add_log(struct tcb_str *log, void *handle, int (*size)(void *, size_
 	free(text);
 }
 
+/* PTX as the library's input, or the seed, with PTX in an option. */
+static int add_input(const struct tcb_nvjitlink *library, void *handle, const struct request *request, const char *ptx)
+{
+	/* The text's final NUL belongs to it, as in the manual's examples. */
+	return request->is_whole
+		       ? library->add_data(handle, JITLINK_LTOIR, tcb_nvjitlink_seed, tcb_nvjitlink_seed_bytes, "seed")
+		       : library->add_data(handle, JITLINK_PTX, ptx, request->length + 1, "kernel.ptx");
+}
+
+static void take_logs(const struct tcb_nvjitlink *library, void *handle, struct tcb_str *log)
+{
+	add_log(log, handle, library->error_log_size, library->error_log);
+	add_log(log, handle, library->info_log_size, library->info_log);
+}
+
+static int take_cubin(const struct tcb_nvjitlink *library, void *handle, unsigned char **cubin, size_t *cubin_bytes)
+{
+	int result = library->cubin_size(handle, cubin_bytes);
+
+	if (result == JITLINK_SUCCESS && (!*cubin_bytes || !(*cubin = malloc(*cubin_bytes))))
+		return JITLINK_BROKEN;
+	return result == JITLINK_SUCCESS ? library->cubin(handle, *cubin) : result;
+}
+
+enum { OPTION_PREFIX = sizeof "-Xptxas=" - 1, OPTIONS_MAX = TCB_ASSEMBLE_FLAGS_MAX / 2 + 4 };
+
+/* The options of REQUEST in OUT; their texts follow each other in TEXT. */
+static uint32_t make_options(const struct request *request, const char *ptx, char *text, const char **out)
+{
+	uint32_t count = 0;
+
+	out[count++] = request->arch;
+	out[count++] = "-verbose";
+	if (request->is_whole) {
+		out[count++] = "-lto";
+		out[count++] = text;
+		text += sprintf(text, "-Xptxas=-ias=%s", ptx) + 1;
+	}
+	for (const char *flag = request->flags; *flag; flag += strlen(flag) + 1) {
+		out[count++] = text;
+		text += sprintf(text, "-Xptxas=%s", flag) + 1;
+	}
+	return count;
+}
+
 static int assemble(const struct tcb_nvjitlink *library, const struct request *request, const char *ptx,
 		    struct tcb_str *log, unsigned char **cubin, size_t *cubin_bytes)
 {
-	const char *options[] = { request->arch, "-verbose" };
+	char *text = malloc(request->length + 64 + (OPTION_PREFIX + 1) * sizeof request->flags);
+	const char *options[OPTIONS_MAX];
 	void *handle = NULL;
-	int result = library->create(&handle, 2, options);
+	int result = JITLINK_BROKEN;
 
-	/* The text's final NUL belongs to it, as in the manual's examples. */
+	if (text)
+		result = library->create(&handle, make_options(request, ptx, text, options), options);
 	if (result == JITLINK_SUCCESS)
-		result = library->add_data(handle, JITLINK_PTX, ptx, request->length + 1, "kernel.ptx");
+		result = add_input(library, handle, request, ptx);
 	if (result == JITLINK_SUCCESS)
 		result = library->complete(handle);
 	if (result == JITLINK_SUCCESS)
-		result = library->cubin_size(handle, cubin_bytes);
-	if (result == JITLINK_SUCCESS && (!*cubin_bytes || !(*cubin = malloc(*cubin_bytes))))
-		result = JITLINK_BROKEN;
-	if (result == JITLINK_SUCCESS)
-		result = library->cubin(handle, *cubin);
+		result = take_cubin(library, handle, cubin, cubin_bytes);
 	if (handle) {
-		add_log(log, handle, library->error_log_size, library->error_log);
-		add_log(log, handle, library->info_log_size, library->info_log);
+		take_logs(library, handle, log);
 		library->destroy(&handle);
 	}
+	free(text);
 	return result;
 }
 
-static int answer_assemble(const struct tcb_nvjitlink *library, int fd, const struct request *request)
+static int answer_assemble(const struct tcb_nvjitlink *library, int fd, struct request *request)
 {
 	char *ptx = request->length < BYTES_MAX ? malloc(request->length + 1) : NULL;
 	unsigned char *cubin = NULL;
@@ -146,6 +197,13 @@ static int answer_assemble(const struct tcb_nvjitlink *library, int fd, const st
 		return -1;
 	ptx[request->length] = '\0';
 	reply.result = assemble(library, request, ptx, &log, &cubin, &cubin_bytes);
+	/* It failed before it came to the text: it may be too old for the seed. */
+	if (request->is_whole && reply.result != JITLINK_SUCCESS && !(log.data && strstr(log.data, "ptxas"))) {
+		tcb_str_fini(&log);
+		request->is_whole = 0;
+		reply.result = assemble(library, request, ptx, &log, &cubin, &cubin_bytes);
+	}
+	reply.is_whole = request->is_whole;
 	reply.cubin_bytes = reply.result == JITLINK_SUCCESS ? cubin_bytes : 0;
 	reply.log_bytes = log.length > TCB_ASSEMBLE_LOG_MAX ? TCB_ASSEMBLE_LOG_MAX : log.length;
 	bad = write_all(fd, &reply, sizeof reply) || write_all(fd, log.data, reply.log_bytes) ||
@@ -319,7 +377,7 @@ static enum exchange ask(struct tcb_nvjitlink_server *server, struct request *re
 static void lost(struct tcb_nvjitlink_server *server, enum exchange state, double seconds_limit,
 		 struct tcb_assembly *out)
 {
-	char how[64];
+	char how[64] = "could not be started again";
 
 	server_end(server, state == EXCHANGE_CLOSED, how);
 	out->timed_out = state == EXCHANGE_TIMED_OUT;
@@ -343,6 +401,10 @@ void tcb_nvjitlink_run(const struct tcb_nvjitlink *library, struct tcb_nvjitlink
 
 	tcb_assemble_target_text(&job->target, target);
 	snprintf(request.arch, sizeof request.arch, "-arch=%s", target);
+	if (job->build) {
+		request.is_whole = job->build->is_whole != 0;
+		memcpy(request.flags, job->build->flags, sizeof request.flags);
+	}
 	if (job->length >= BYTES_MAX) {
 		tcb_assembly_end(out, TCB_E_FORMAT, "the text is longer than %d MiB", BYTES_MAX >> 20);
 		return;
@@ -352,11 +414,23 @@ void tcb_nvjitlink_run(const struct tcb_nvjitlink *library, struct tcb_nvjitlink
 		return;
 	}
 	state = ask(server, &request, job->ptx, deadline, job->stop, &reply, &out->log, &out->cubin);
+	if (state == EXCHANGE_CLOSED && request.is_whole) {
+		/* What crashes with the seed may not without it. */
+		free(out->log);
+		free(out->cubin);
+		out->log = NULL;
+		out->cubin = NULL;
+		server_end(server, 1, NULL);
+		request.is_whole = 0;
+		if (tcb_nvjitlink_server_start(library, server, &error) == TCB_OK)
+			state = ask(server, &request, job->ptx, deadline, job->stop, &reply, &out->log, &out->cubin);
+	}
 	if (state != EXCHANGE_DONE) {
 		lost(server, state, job->seconds_limit, out);
 		return;
 	}
 	out->cubin_bytes = reply.cubin_bytes;
+	out->is_whole = reply.is_whole != 0;
 	if (reply.result != JITLINK_SUCCESS)
 		tcb_assembly_end(out, reply.result == JITLINK_BROKEN ? TCB_E_FAILED : TCB_E_FORMAT,
 				 "nvJitLink rejects this for %s (result %d)", target, (int)reply.result);

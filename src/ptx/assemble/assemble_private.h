@@ -12,7 +12,7 @@
 #include "ptx/assemble/assemble.h"
 
 enum {
-	TCB_ASSEMBLE_LOG_MAX = 1 << 20, /* of what it says, the rest is dropped */
+	TCB_ASSEMBLE_LOG_MAX = 1 << 24, /* of what it says: thousands of entries with C++ names; the rest is dropped */
 	TCB_ASSEMBLE_STEP_MS = 50       /* how often a waiting thread looks for a request to stop */
 };
 
@@ -21,7 +21,8 @@ struct tcb_assemble_job {
 	size_t length;
 	struct tcb_ptx_target target;
 	double seconds_limit;
-	const atomic_int *stop; /* nullable: not 0 ends the job early */
+	const struct tcb_assemble_build *build; /* nullable: as sweeps compile */
+	const atomic_int *stop;                 /* nullable: not 0 ends the job early */
 };
 
 /* A forked process that has nvJitLink.  Zeroed: not started; started by the first job. */
@@ -61,6 +62,10 @@ enum tcb_status tcb_assemble_run_program(const char *path, const char *const arg
 					 size_t keep_count, double seconds_limit, const atomic_int *stop,
 					 struct tcb_str *said, int *wait_status, int *timed_out, struct tcb_error *err);
 void tcb_ptxas_run(const char *path, const struct tcb_assemble_job *job, struct tcb_assembly *out);
+
+/* assemble_seed.c: a module of LTO-IR with nothing to run in it. */
+extern const unsigned char tcb_nvjitlink_seed[];
+extern const size_t tcb_nvjitlink_seed_bytes;
 
 /* assemble_nvjitlink.c */
 /* Loads PATH, once; the library stays. */

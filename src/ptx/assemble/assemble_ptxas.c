@@ -231,7 +231,8 @@ static void judge(const struct tcb_assemble_job *job, int wait_status, int outpu
 void tcb_ptxas_run(const char *path, const struct tcb_assemble_job *job, struct tcb_assembly *out)
 {
 	char arch[32], target[16], input[32], output[32];
-	const char *argv[] = { "ptxas", arch, "-v", input, "-o", output, NULL };
+	const char *argv[TCB_ASSEMBLE_FLAGS_MAX / 2 + 8] = { "ptxas", arch, "-v" };
+	size_t argc = 3;
 	int fds[] = { memory_file("kernel.ptx", job->ptx, job->length), memory_file("kernel.cubin", "", 0) };
 	struct tcb_str said = { 0 };
 	struct tcb_error error;
@@ -246,6 +247,13 @@ void tcb_ptxas_run(const char *path, const struct tcb_assemble_job *job, struct 
 	snprintf(arch, sizeof arch, "-arch=%s", target);
 	snprintf(input, sizeof input, "/proc/self/fd/%d", fds[0]);
 	snprintf(output, sizeof output, "/proc/self/fd/%d", fds[1]);
+	const char *flag = job->build ? job->build->flags : "";
+	for (; *flag; flag += strlen(flag) + 1)
+		argv[argc++] = flag;
+	argv[argc++] = input;
+	argv[argc++] = "-o";
+	argv[argc++] = output;
+	out->is_whole = !job->build || job->build->is_whole;
 	status = tcb_assemble_run_program(path, argv, fds, 2, job->seconds_limit, job->stop, &said, &wait_status,
 					  &out->timed_out, &error);
 	if (said.data)
