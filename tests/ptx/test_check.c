@@ -255,6 +255,19 @@ static void is_linear(void **state)
 	}
 }
 
+static void every_rule_has_a_name_and_a_help(void **state)
+{
+	(void)state;
+	for (int i = 0; i < TCB_PTX_RULE_COUNT; i++) {
+		const char *name = tcb_ptx_rule_name((enum tcb_ptx_rule)i);
+
+		if (!tcb_ptx_rule_help((enum tcb_ptx_rule)i))
+			fail_msg("finding_help.c has nothing about %s", name);
+		assert_int_equal(tcb_ptx_rule_find(name, strlen(name)), i);
+	}
+	assert_int_equal(tcb_ptx_rule_find("shared-rac", 10), TCB_PTX_RULE_COUNT);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -264,6 +277,7 @@ int main(void)
 		cmocka_unit_test(what_the_verifier_finds_is_counted),
 		cmocka_unit_test(a_race_needs_the_threads),
 		cmocka_unit_test(is_linear),
+		cmocka_unit_test(every_rule_has_a_name_and_a_help),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -164,6 +164,7 @@ static void see_in_doubt(void *ctx, const struct tcb_ptx_finding *finding)
 
 	if (weaker.severity == TCB_PTX_ERROR) {
 		weaker.severity = TCB_PTX_WARNING;
+		weaker.assumes_block = doubt->kernel->block_source == TCB_PTX_BLOCK_ASSUMED;
 		snprintf(weaker.message + used, sizeof weaker.message - used,
 			 " (in a block of %ux%ux%u, which is assumed)", block[0], block[1], block[2]);
 	}

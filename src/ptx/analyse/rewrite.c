@@ -129,8 +129,7 @@ struct tcb_ptx_ins *tcb_ptx_ins_like(struct tcb_ptx_function *function, const st
 		ins->guard = model->guard;
 		ins->guard_negated = model->guard_negated;
 		ins->line = model->line;
-		ins->source_file = model->source_file;
-		ins->source_line = model->source_line;
+		ins->source = model->source;
 	}
 	return ins;
 }

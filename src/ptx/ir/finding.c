@@ -6,6 +6,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 const char *tcb_ptx_rule_name(enum tcb_ptx_rule rule)
 {
@@ -16,6 +17,16 @@ const char *tcb_ptx_rule_name(enum tcb_ptx_rule rule)
 	};
 
 	return names[rule];
+}
+
+enum tcb_ptx_rule tcb_ptx_rule_find(const char *name, size_t length)
+{
+	int rule = 0;
+
+	while (rule < TCB_PTX_RULE_COUNT && (strlen(tcb_ptx_rule_name((enum tcb_ptx_rule)rule)) != length ||
+					     memcmp(tcb_ptx_rule_name((enum tcb_ptx_rule)rule), name, length) != 0))
+		rule++;
+	return (enum tcb_ptx_rule)rule;
 }
 
 const char *tcb_ptx_severity_text(enum tcb_ptx_severity severity)

@@ -96,6 +96,7 @@ struct tcb_ptx_finding {
 	const struct tcb_ptx_function *function; /* NULL: the module */
 	const struct tcb_ptx_ins *ins;           /* NULL: the function as a whole */
 	uint32_t line;                           /* of the text that was parsed; 0 when it was built */
+	int assumes_block;                       /* it is of threads that exist only if the assumed block is right */
 	char message[400];                       /* "rule: what, and what to do" */
 };
 
@@ -107,10 +108,15 @@ struct tcb_ptx_sink {
 
 /* finding.c */
 const char *tcb_ptx_rule_name(enum tcb_ptx_rule rule);
+/* The rule called so; TCB_PTX_RULE_COUNT if none is. */
+enum tcb_ptx_rule tcb_ptx_rule_find(const char *name, size_t length);
 const char *tcb_ptx_severity_text(enum tcb_ptx_severity severity); /* "error", "warning", "advice" */
 /* Hands SINK a finding about INS (or FUNCTION, or the module when both are NULL): "rule: " and the formatted text. */
 void tcb_ptx_report(const struct tcb_ptx_sink *sink, enum tcb_ptx_rule rule, enum tcb_ptx_severity severity,
 		    const struct tcb_ptx_function *function, const struct tcb_ptx_ins *ins, const char *format, ...)
 	__attribute__((format(printf, 6, 7)));
+
+/* finding_help.c: what the rule asks for and why, in a sentence or two; NULL if nobody has written it. */
+const char *tcb_ptx_rule_help(enum tcb_ptx_rule rule);
 
 #endif

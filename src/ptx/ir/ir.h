@@ -109,6 +109,26 @@ struct tcb_ptx_operand {
 	uint32_t count;
 };
 
+/* --- source lines --- */
+
+/* What .file names. */
+struct tcb_ptx_source_file {
+	struct tcb_ptx_source_file *next;
+	uint32_t number;
+	const char *name;
+};
+
+enum { TCB_PTX_INLINED_MAX = 256 };
+
+/* A place in the source, as .loc gives it; of an inlined function also where it was called, and so on outwards. */
+struct tcb_ptx_source {
+	const struct tcb_ptx_source *inlined_at; /* NULL: the kernel's own line */
+	const char *function;                    /* the inlined function's symbol; NULL: not inlined, or not named */
+	const char *file;                        /* NULL: its number has no .file */
+	uint32_t line, column;
+	uint32_t depth; /* calls around it, at most TCB_PTX_INLINED_MAX */
+};
+
 /* --- instructions, blocks, functions, modules --- */
 
 struct tcb_ptx_ins {
@@ -121,9 +141,9 @@ struct tcb_ptx_ins {
 	uint8_t operand_count, result_count;
 	uint32_t guard; /* predicate register, or TCB_PTX_NO_REG */
 	struct tcb_ptx_operand *operands;
-	uint32_t line;                     /* of the PTX text; 0 when built */
-	uint32_t source_file, source_line; /* of the last .loc; 0 when there is none */
-	uint32_t number;                   /* position in the function after tcb_ptx_number */
+	uint32_t line;                       /* of the PTX text; 0 when built */
+	uint32_t number;                     /* position in the function after tcb_ptx_number */
+	const struct tcb_ptx_source *source; /* of the last .loc; NULL when there is none */
 };
 
 struct tcb_ptx_block {
@@ -202,7 +222,8 @@ struct tcb_ptx_function {
 	struct tcb_ptx_block **order; /* reachable blocks in reverse post-order */
 	uint32_t block_count, reachable_count, ins_count;
 	uint32_t line;
-	uint32_t item; /* as of symbols */
+	uint32_t item;                       /* as of symbols */
+	const struct tcb_ptx_source *source; /* of its first .loc */
 };
 
 /* Compute capability: sm_90a is {90, 'a'}. */
@@ -227,7 +248,8 @@ struct tcb_ptx_module {
 	struct tcb_ptx_alias *aliases;
 	const char **pragmas;
 	size_t pragma_count;
-	uint32_t item_count; /* symbols and functions so far */
+	uint32_t item_count;               /* symbols and functions so far */
+	struct tcb_ptx_source_file *files; /* the last one first */
 };
 
 /* --- ir.c: making and changing --- */

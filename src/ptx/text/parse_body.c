@@ -314,8 +314,7 @@ static void read_instruction(struct tcb_ptx_parser *p, const struct tcb_ptx_toke
 	ins->guard = guard;
 	ins->guard_negated = (uint8_t)negated;
 	ins->line = first->line;
-	ins->source_file = p->source_file;
-	ins->source_line = p->source_line;
+	ins->source = p->source;
 	if (target.length)
 		tcb_ptx_label_use(p, &target, &ins->operands[0].block);
 	if (tcb_ptx_resolve(ins, mnemonic, length, &err) != TCB_OK)
@@ -371,27 +370,6 @@ static void read_regs(struct tcb_ptx_parser *p)
 	tcb_ptx_expect(p, ';');
 }
 
-/* .loc file line column [, function_name label [+ offset], inlined_at file line column] */
-static void read_loc(struct tcb_ptx_parser *p)
-{
-	p->source_file = (uint32_t)tcb_ptx_expect_int(p, "a file's number", UINT32_MAX);
-	p->source_line = (uint32_t)tcb_ptx_expect_int(p, "a line", UINT32_MAX);
-	tcb_ptx_expect_int(p, "a column", UINT32_MAX);
-	while (tcb_ptx_accept(p, ',')) {
-		if (tcb_ptx_is_word(p, TCB_PTX_T_IDENT, "function_name")) {
-			tcb_ptx_next(p);
-			tcb_ptx_expect_ident(p, "a debug label");
-			read_offset(p);
-		} else if (tcb_ptx_is_word(p, TCB_PTX_T_IDENT, "inlined_at")) {
-			tcb_ptx_next(p);
-			for (unsigned i = 0; i < 3; i++)
-				tcb_ptx_expect_int(p, "file, line and column", UINT32_MAX);
-		} else {
-			tcb_ptx_parse_fail(p, p->token.line, "expected function_name or inlined_at");
-		}
-	}
-}
-
 static void read_pragma(struct tcb_ptx_parser *p, uint32_t line)
 {
 	struct tcb_ptx_ins *ins = tcb_ptx_ins_new(p->module, 1);
@@ -420,9 +398,9 @@ static void read_directive(struct tcb_ptx_parser *p)
 		 space == TCB_PTX_GLOBAL || space == TCB_PTX_CONST)
 		tcb_ptx_parse_variables(p, space, TCB_PTX_STATIC, &p->locals_end);
 	else if (token.length == 3 && memcmp(token.text, "loc", 3) == 0)
-		read_loc(p);
+		tcb_ptx_read_loc(p);
 	else if (token.length == 4 && memcmp(token.text, "file", 4) == 0)
-		tcb_ptx_skip_file(p);
+		tcb_ptx_read_file(p);
 	else if (token.length == 6 && memcmp(token.text, "pragma", 6) == 0)
 		read_pragma(p, token.line);
 	else
@@ -517,7 +495,7 @@ void tcb_ptx_parse_body(struct tcb_ptx_parser *p, struct tcb_ptx_function *funct
 	p->locals_end = &function->locals;
 	p->tables_end = &function->tables;
 	p->prototypes_end = &function->prototypes;
-	p->source_file = p->source_line = 0;
+	p->source = NULL;
 	current_block(p);
 	for (unsigned nested = 0;;) {
 		if (tcb_ptx_accept(p, '{')) {

@@ -367,14 +367,3 @@ struct tcb_ptx_function *tcb_ptx_parse_signature(struct tcb_ptx_parser *p, struc
 	read_directives(p, function);
 	return function;
 }
-
-/* .file 1 "name" [, time, size] */
-void tcb_ptx_skip_file(struct tcb_ptx_parser *p)
-{
-	tcb_ptx_expect_int(p, "a file's number", UINT32_MAX);
-	if (p->token.kind != TCB_PTX_T_STRING)
-		tcb_ptx_parse_fail(p, p->token.line, "expected a file's name");
-	tcb_ptx_next(p);
-	while (tcb_ptx_accept(p, ','))
-		tcb_ptx_expect_int(p, "a time or size", UINT64_MAX);
-}

@@ -98,17 +98,6 @@ static void read_alias(struct tcb_ptx_parser *p)
 	p->aliases_end = &alias->next;
 }
 
-/* .section .debug_str { ... } */
-static void skip_section(struct tcb_ptx_parser *p)
-{
-	if (p->token.kind != TCB_PTX_T_DIRECTIVE && p->token.kind != TCB_PTX_T_IDENT)
-		tcb_ptx_parse_fail(p, p->token.line, "expected a section's name");
-	tcb_ptx_next(p);
-	if (!tcb_ptx_is_punct(p, '{'))
-		tcb_ptx_expect(p, '{');
-	tcb_ptx_skip_braces(p);
-}
-
 /* Something that declares, after its linkage. */
 static void read_declaration(struct tcb_ptx_parser *p, enum tcb_ptx_linkage linkage)
 {
@@ -144,8 +133,8 @@ static void read_item(struct tcb_ptx_parser *p)
 	} simple[] = { { "version", read_version },
 		       { "target", read_target },
 		       { "alias", read_alias },
-		       { "section", skip_section },
-		       { "file", tcb_ptx_skip_file } };
+		       { "section", tcb_ptx_read_section },
+		       { "file", tcb_ptx_read_file } };
 	struct tcb_ptx_module *module = p->module;
 
 	for (size_t i = 0; i < sizeof linkages / sizeof *linkages; i++)
@@ -195,6 +184,7 @@ enum tcb_status tcb_ptx_parse(const char *name, const char *text, size_t length,
 			tcb_ptx_parse_fail(p, p->token.line, "PTX begins with .version");
 		while (p->token.kind != TCB_PTX_T_END)
 			read_item(p);
+		tcb_ptx_name_sources(p);
 	}
 	status = p->status;
 	if (status == TCB_OK)

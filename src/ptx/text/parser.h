@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the five files of the parser share, each of which uses those before it:
- * tokens (lexer.c), names and scopes (parse_names.c), declarations
- * (parse_declare.c), function bodies (parse_body.c), the module (parser.c).
+ * What the files of the parser share, each of which uses those before it:
+ * tokens (lexer.c), names and scopes (parse_names.c), source lines
+ * (parse_source.c), declarations (parse_declare.c), function bodies
+ * (parse_body.c), the module (parser.c).
  *
  * The first error leaves the parser by longjmp to tcb_ptx_parse.  Nothing is
  * lost that way: the module's arena and the scratch arena own all memory.
@@ -78,6 +79,22 @@ struct tcb_ptx_scope {
 	struct tcb_ptx_fixup *fixups;
 };
 
+/* A .loc of the module; the file and the function are named when the whole text has been read. */
+struct tcb_ptx_loc {
+	struct tcb_ptx_source source;
+	struct tcb_ptx_loc *same_bucket, *older;
+	uint32_t file;
+	const char *label; /* of the function's name in .debug_str; lent from the text, NULL: none */
+	size_t label_length;
+	uint64_t label_offset;
+};
+
+struct tcb_ptx_locs {
+	struct tcb_ptx_loc *newest;
+	struct tcb_ptx_loc **buckets; /* by file, line and column: the newest one of each */
+	uint32_t bucket_count, count;
+};
+
 struct tcb_ptx_parser {
 	const char *file;
 	const char *at, *end; /* what is left of the text, after TOKEN */
@@ -99,7 +116,10 @@ struct tcb_ptx_parser {
 	struct tcb_ptx_function **prototypes_end;
 	struct tcb_ptx_symbol **symbols_end; /* of the module */
 	struct tcb_ptx_alias **aliases_end;
-	uint32_t source_file, source_line;
+	const struct tcb_ptx_source *source; /* where the next instruction comes from */
+
+	struct tcb_ptx_locs locs;
+	const char *strings, *strings_end; /* the text of .debug_str; NULL: none */
 
 	struct tcb_error *err;
 	enum tcb_status status;
@@ -147,7 +167,14 @@ void tcb_ptx_parse_variables(struct tcb_ptx_parser *p, enum tcb_ptx_word space, 
 const char *tcb_ptx_parse_pragma(struct tcb_ptx_parser *p);
 /* The same, added to PRAGMAS (NULL: none yet), which are returned. */
 const char **tcb_ptx_parse_pragmas(struct tcb_ptx_parser *p, const char **pragmas, size_t *count);
-void tcb_ptx_skip_file(struct tcb_ptx_parser *p);
+
+/* parse_source.c */
+void tcb_ptx_read_file(struct tcb_ptx_parser *p);
+void tcb_ptx_read_loc(struct tcb_ptx_parser *p);
+/* .section .debug_str { ... } */
+void tcb_ptx_read_section(struct tcb_ptx_parser *p);
+/* At the end of the text: files and functions get their names. */
+void tcb_ptx_name_sources(struct tcb_ptx_parser *p);
 
 /* parse_body.c */
 void tcb_ptx_parse_body(struct tcb_ptx_parser *p, struct tcb_ptx_function *function);
