@@ -3,17 +3,16 @@
  * tcbtune ptx --op OP: the PTX of a geometry, and with --check what can be
  * said of it without a GPU.  tcbtune ptx check FILE: the same for anybody's.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/cmd_ptx.h"
 
 static const struct cli_option options[] = {
-	{ .argument = "check FILE",
+	{ .argument = "check FILE...",
 	  .kind = CLI_LIST,
 	  .offset = offsetof(struct ptx_args, words),
 	  .note = "with --op, the op's kernel",
-	  .help = "judge a PTX file (- for standard input)" },
+	  .help = "judge PTX files (- for standard input; 'build/*.ptx' in quotes is expanded too)" },
 	CLI_OPTION_OP(struct ptx_args, 0, "the op whose kernel is wanted"),
 	{ .name = "target",
 	  .argument = "SM",
@@ -77,55 +76,51 @@ static const struct cli_option options[] = {
 	  .help = "the flags that your build gives ptxas, as '-maxrregcount=64 -O2' (-c: nvcc -rdc=true), for judging "
 		  "a "
 		  "file" },
+	{ .name = "format",
+	  .argument = "F",
+	  .kind = CLI_WORD,
+	  .offset = offsetof(struct ptx_args, format),
+	  .words = PTX_FORMATS,
+	  .fallback = "text",
+	  .help = "how files' findings are printed; gcc: file:line:column: error: message [rule]" },
+	{ .name = "fail-on",
+	  .argument = "S",
+	  .kind = CLI_WORD,
+	  .offset = offsetof(struct ptx_args, fail_on),
+	  .words = "error|warning|advice|never",
+	  .fallback = "error",
+	  .help = "the least severity that makes the exit status 4" },
+	{ .name = "rule",
+	  .argument = "RULES",
+	  .kind = CLI_LIST,
+	  .offset = offsetof(struct ptx_args, rules),
+	  .note = "all",
+	  .help = "only these, as shared-race,bank-conflict (that a text cannot be read is told too)" },
+	{ .name = "no-rule",
+	  .argument = "RULES",
+	  .kind = CLI_LIST,
+	  .offset = offsetof(struct ptx_args, no_rules),
+	  .note = "none",
+	  .help = "all but these" },
+	{ .name = "suppress",
+	  .argument = "FILE",
+	  .kind = CLI_LIST,
+	  .offset = offsetof(struct ptx_args, suppress),
+	  .note = "none",
+	  .help = "findings that do not count: each line a rule or *, then file=, kernel= or source= with a pattern" },
+	{ .name = "baseline",
+	  .argument = "FILE",
+	  .kind = CLI_TEXT,
+	  .offset = offsetof(struct ptx_args, baseline),
+	  .note = "none",
+	  .help = "what is known already, and does not count" },
+	{ .name = "write-baseline",
+	  .kind = CLI_FLAG,
+	  .offset = offsetof(struct ptx_args, write_baseline),
+	  .help = "write what is found now to the file of --baseline, and fail for none of it" },
 	CLI_OPTION_JSON(struct ptx_args),
 	CLI_OPTION_END,
 };
-
-static enum tcb_status print_judgement(const struct ptx_judgement *judgement, int as_json, struct tcb_error *err)
-{
-	struct tcb_str out = { 0 };
-	json_t *root;
-	int failed = 0;
-
-	if (!as_json) {
-		ptx_judgement_text(judgement, &out);
-		return cli_emit(&out, err);
-	}
-	root = cli_json_start("tcbtune.ptx-check.1", &failed);
-	ptx_judgement_json(judgement, root, &failed);
-	return cli_emit_json(cli_json_end(root, failed), err);
-}
-
-static enum tcb_status check_file(const struct ptx_args *args, struct tcb_error *err)
-{
-	const char *path = args->words.items[1];
-	struct tcb_ptx_target target = { 0 };
-	struct tcb_ptx_check_launch launch = { .dynamic_shared = args->dynamic_shared };
-	struct tcb_assemble_build build;
-	struct ptx_judgement judgement;
-	char *text;
-	size_t length;
-	enum tcb_status status;
-
-	if (args->target)
-		TCB_TRY(ptx_parse_target(args->target, &target, err));
-	if (args->block)
-		TCB_TRY(ptx_parse_block(args->block, launch.block, err));
-	if (args->dynamic_shared > UINT32_MAX)
-		return tcb_fail(err, TCB_E_USAGE, "--dynamic-shared is more than any SM has");
-	TCB_TRY(tcb_assemble_build(args->ptxas_options, &build, err));
-	TCB_TRY(ptx_read_file(path, &text, &length, err));
-	status = ptx_judge(strcmp(path, "-") == 0 ? "<stdin>" : path, text, length, &target, &launch, 1, &build,
-			   &judgement, err);
-	if (status == TCB_OK)
-		status = print_judgement(&judgement, args->json, err);
-	if (status == TCB_OK && judgement.count[TCB_PTX_ERROR])
-		status = tcb_fail(err, TCB_E_VERIFY, "%s: %u error%s", judgement.name, judgement.count[TCB_PTX_ERROR],
-				  judgement.count[TCB_PTX_ERROR] == 1 ? "" : "s");
-	ptx_judgement_fini(&judgement);
-	free(text);
-	return status;
-}
 
 /* Options that only make sense with the other use of the command. */
 static enum tcb_status check_mixture(const struct ptx_args *args, int is_file, struct tcb_error *err)
@@ -146,6 +141,13 @@ static enum tcb_status check_mixture(const struct ptx_args *args, int is_file, s
 		{ "block", args->block != NULL, 1 },
 		{ "dynamic-shared", args->dynamic_shared != 0, 1 },
 		{ "ptxas-options", args->ptxas_options != NULL, 1 },
+		{ "format", args->format != PTX_FORMAT_TEXT, 1 },
+		{ "fail-on", args->fail_on != TCB_PTX_ERROR, 1 },
+		{ "rule", args->rules.count != 0, 1 },
+		{ "no-rule", args->no_rules.count != 0, 1 },
+		{ "suppress", args->suppress.count != 0, 1 },
+		{ "baseline", args->baseline != NULL, 1 },
+		{ "write-baseline", args->write_baseline, 1 },
 	};
 
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
@@ -164,12 +166,10 @@ static enum tcb_status run_ptx(const void *arguments, struct tcb_error *err)
 				args->words.items[0]);
 	if (args->words.count == 1)
 		return tcb_fail(err, TCB_E_USAGE, "'ptx check' needs FILE: a PTX file, or - for standard input");
-	if (args->words.count > 2)
-		return tcb_fail(err, TCB_E_USAGE, "'ptx check' takes one FILE, but got '%s' too", args->words.items[2]);
 	if (!args->words.count && !args->op)
 		return tcb_fail(err, TCB_E_USAGE, "'ptx' needs --op OP, or 'check FILE'; see 'tcbtune help ptx'");
-	TCB_TRY(check_mixture(args, args->words.count == 2, err));
-	return args->words.count ? check_file(args, err) : ptx_emit_op(args, err);
+	TCB_TRY(check_mixture(args, args->words.count > 0, err));
+	return args->words.count ? ptx_check_files(args, err) : ptx_emit_op(args, err);
 }
 
 const struct cli_command cli_command_ptx = {

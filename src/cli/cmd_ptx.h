@@ -8,23 +8,17 @@
 
 #include "cli/cli.h"
 #include "cli/emit.h"
+#include "cli/ptx_policy.h"
 #include "ptx/analyse/check.h"
 #include "ptx/assemble/assemble.h"
 
 struct ptx_args {
-	struct cli_list words; /* "check FILE" */
+	struct cli_list words; /* "check FILE..." */
+	struct cli_list rules, no_rules, suppress;
+	const char *baseline;
 	const char *op, *target, *shape, *contract, *geometry, *out, *block, *dump_after, *stop_after, *ptxas_options;
 	uint64_t dynamic_shared;
-	int check, optimise, json;
-};
-
-/* A finding that outlives the module. */
-struct ptx_finding {
-	enum tcb_ptx_rule rule;
-	enum tcb_ptx_severity severity;
-	uint32_t line;
-	char *function, *instruction; /* NULL: none */
-	char *message;                /* without the rule's name */
+	int check, optimise, json, format, fail_on, write_baseline;
 };
 
 struct ptx_occupancy {
@@ -46,15 +40,12 @@ struct ptx_judgement {
 	struct tcb_ptx_target target;
 	struct ptx_judged_kernel *kernels;
 	size_t kernel_count;
-	struct ptx_finding *findings; /* by line */
-	size_t finding_count, finding_capacity;
-	unsigned count[3]; /* by severity */
+	struct ptx_findings findings; /* to be settled by whoever has no more to add */
 	struct tcb_assembler_info assembler;
 	struct tcb_assemble_build build;
 	char assembler_note[200]; /* why there is no assembly; empty when there is one */
 	int has_assembly;
 	struct tcb_assembly assembly;
-	int failed; /* out of memory for a finding */
 };
 
 /* cmd_ptx_file.c */
@@ -67,19 +58,29 @@ enum tcb_status ptx_parse_target(const char *text, struct tcb_ptx_target *out, s
 enum tcb_status ptx_parse_block(const char *text, uint32_t out[3], struct tcb_error *err);
 
 /* cmd_ptx_judge.c */
-/* Parses TEXT (a syntax error is a finding), checks and assembles it.  TARGET zeroed: the module's own.
- * The judgement lends NAME.  BUILD: how it is compiled, by ptxas before nvJitLink; NULL: as sweeps compile. */
-enum tcb_status ptx_judge(const char *name, const char *text, size_t length, const struct tcb_ptx_target *target,
-			  const struct tcb_ptx_check_launch *launches, size_t launch_count,
-			  const struct tcb_assemble_build *build, struct ptx_judgement *out, struct tcb_error *err);
+struct ptx_judge_options {
+	struct tcb_ptx_target target; /* zeroed: the module's own */
+	const struct tcb_ptx_check_launch *launches;
+	size_t launch_count;
+	const struct tcb_assemble_build
+		*build;                  /* how it is compiled, by ptxas before nvJitLink; NULL: as sweeps compile */
+	const struct ptx_policy *policy; /* NULL: every finding counts */
+};
+/* Parses TEXT (a syntax error is a finding), checks and assembles it.  The judgement lends NAME, and until its findings
+ * are settled TEXT. */
+enum tcb_status ptx_judge(const char *name, const char *text, size_t length, const struct ptx_judge_options *options,
+			  struct ptx_judgement *out, struct tcb_error *err);
 /* "ptxas 13.0 for sm_90a as a whole program with -O1" */
 void ptx_assembler_text(const struct ptx_judgement *judgement, struct tcb_str *out);
 void ptx_judgement_fini(struct ptx_judgement *judgement);
-void ptx_judgement_add(struct ptx_judgement *judgement, const struct tcb_ptx_finding *finding);
 
 /* cmd_ptx_print.c */
-void ptx_judgement_text(const struct ptx_judgement *judgement, struct tcb_str *out);
+/* WIDTH: see ptx_findings_text. */
+void ptx_judgement_text(const struct ptx_judgement *judgement, unsigned width, struct tcb_str *out);
 void ptx_judgement_json(const struct ptx_judgement *judgement, json_t *root, int *failed);
+
+/* cmd_ptx_check.c: ptx check FILE... */
+enum tcb_status ptx_check_files(const struct ptx_args *args, struct tcb_error *err);
 
 /* cmd_ptx_op.c: ptx --op */
 enum tcb_status ptx_emit_op(const struct ptx_args *args, struct tcb_error *err);

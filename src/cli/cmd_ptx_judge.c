@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * In: PTX text.  Out: all that can be said of it on this machine: findings of
- * the parser, the verifier, the analyses and the assembler in the order of the
- * lines, and each kernel's figures.
+ * the parser, the verifier, the analyses and the assembler, and each kernel's
+ * figures.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,59 +15,9 @@
 
 enum {
 	ASSEMBLE_SECONDS = 120,
-	FINDINGS_MAX = 10000,
+	PARSER_NAME_MAX = 80,  /* of a file's name in the parser's errors */
 	MANY_THREADS = 1 << 20 /* more than any block has */
 };
-
-/* What is quoted from a file may hold anything; a terminal should not obey it. */
-static char *printable(char *text)
-{
-	for (char *at = text; at && *at; at++)
-		if ((unsigned char)*at < ' ' || (unsigned char)*at > '~')
-			*at = '?';
-	return text;
-}
-
-void ptx_judgement_add(struct ptx_judgement *j, const struct tcb_ptx_finding *finding)
-{
-	const char *rule = tcb_ptx_rule_name(finding->rule), *message = finding->message;
-	struct tcb_str text = { 0 };
-	struct ptx_finding *grown;
-
-	j->count[finding->severity]++;
-	if (j->finding_count == FINDINGS_MAX)
-		return; /* they are still counted */
-	if (j->finding_count == j->finding_capacity) {
-		size_t capacity = j->finding_capacity ? 2 * j->finding_capacity : 64;
-		grown = realloc(j->findings, capacity * sizeof *grown);
-		if (!grown) {
-			j->failed = 1;
-			return;
-		}
-		j->findings = grown;
-		j->finding_capacity = capacity;
-	}
-	if (strncmp(message, rule, strlen(rule)) == 0 && strncmp(message + strlen(rule), ": ", 2) == 0)
-		message += strlen(rule) + 2;
-	if (finding->ins)
-		tcb_ptx_print_ins(finding->function, finding->ins, &text);
-	grown = &j->findings[j->finding_count++];
-	*grown =
-		(struct ptx_finding){ .rule = finding->rule,
-				      .severity = finding->severity,
-				      .line = finding->line,
-				      .function = finding->function ? printable(strdup(finding->function->symbol->name))
-								    : NULL,
-				      .instruction = printable(text.data),
-				      .message = printable(strdup(message)) };
-	if (!grown->message || text.failed || (finding->function && !grown->function))
-		j->failed = 1;
-}
-
-static void see(void *ctx, const struct tcb_ptx_finding *finding)
-{
-	ptx_judgement_add(ctx, finding);
-}
 
 /* "FILE:LINE: what" of the parser as a finding. */
 static void add_syntax(struct ptx_judgement *j, const struct tcb_error *error, const char *note)
@@ -76,28 +26,21 @@ static void add_syntax(struct ptx_judgement *j, const struct tcb_error *error, c
 	const char *what = error->message;
 	char *end;
 
-	if (strncmp(what, j->name, strlen(j->name)) == 0 && what[strlen(j->name)] == ':') {
-		finding.line = (uint32_t)strtoul(what + strlen(j->name) + 1, &end, 10);
+	size_t name = strnlen(j->name, PARSER_NAME_MAX);
+
+	if (strncmp(what, j->name, name) == 0 && what[name] == ':') {
+		finding.line = (uint32_t)strtoul(what + name + 1, &end, 10);
 		if (*end == ':')
 			what = end + 1 + (end[1] == ' ');
 	}
 	snprintf(finding.message, sizeof finding.message, "%s%s", what, note);
-	ptx_judgement_add(j, &finding);
-}
-
-static int by_line(const void *a, const void *b)
-{
-	const struct ptx_finding *x = a, *y = b;
-
-	if (x->line != y->line)
-		return x->line < y->line ? -1 : 1;
-	return (x->severity > y->severity) - (x->severity < y->severity);
+	ptx_findings_add(&j->findings, &finding);
 }
 
 /* The text goes to the assembler as it is, so that its lines are the file's. */
 static void assemble(struct ptx_judgement *j, const char *text, size_t length, const struct tcb_assemble_build *build)
 {
-	const struct tcb_ptx_sink sink = { see, j };
+	const struct tcb_ptx_sink sink = ptx_findings_sink(&j->findings);
 	struct tcb_ptx_finding finding = { .rule = TCB_PTX_RULE_ASSEMBLER, .severity = TCB_PTX_WARNING };
 	struct tcb_error error;
 
@@ -127,13 +70,13 @@ static void assemble(struct ptx_judgement *j, const char *text, size_t length, c
 	for (const char *at = log; *at; at += strcspn(at, "\n") + (at[strcspn(at, "\n")] == '\n'))
 		last = at;
 	snprintf(finding.message, sizeof finding.message, "%.*s", (int)strcspn(last, "\n"), last);
-	ptx_judgement_add(j, &finding);
+	ptx_findings_add(&j->findings, &finding);
 }
 
 /* What no assembler is needed for: no estimate is part of it. */
 static void judge_dynamic_shared(struct ptx_judgement *j, const struct ptx_judged_kernel *kernel)
 {
-	const struct tcb_ptx_sink sink = { see, j };
+	const struct tcb_ptx_sink sink = ptx_findings_sink(&j->findings);
 	const struct tcb_sm_limits *sm = tcb_sm_limits_find(j->target.sm);
 	const uint64_t fixed = kernel->facts.shared_static, dynamic = kernel->facts.dynamic_shared;
 
@@ -145,7 +88,7 @@ static void judge_dynamic_shared(struct ptx_judgement *j, const struct ptx_judge
 
 static void judge_kernel(struct ptx_judgement *j, struct ptx_judged_kernel *kernel)
 {
-	const struct tcb_ptx_sink sink = { see, j };
+	const struct tcb_ptx_sink sink = ptx_findings_sink(&j->findings);
 	const struct tcb_ptx_function *function = kernel->facts.function;
 	const struct tcb_ptx_resources *r = &kernel->resources;
 	uint64_t product = (uint64_t)kernel->facts.block[0] * kernel->facts.block[1];
@@ -180,21 +123,23 @@ static void judge_kernel(struct ptx_judgement *j, struct ptx_judged_kernel *kern
 			       kernel->occupancy.occupancy.limiter);
 }
 
-static enum tcb_status analyse(struct ptx_judgement *j, const struct tcb_ptx_check_launch *launches,
-			       size_t launch_count, struct tcb_error *err)
+static enum tcb_status analyse(struct ptx_judgement *j, const struct ptx_judge_options *how, struct tcb_error *err)
 {
-	const struct tcb_ptx_sink sink = { see, j };
+	const struct tcb_ptx_sink sink = ptx_findings_sink(&j->findings);
 	const struct tcb_ptx_check_options options = { .target = j->target,
-						       .launches = launches,
-						       .launch_count = launch_count };
+						       .launches = how->launches,
+						       .launch_count = how->launch_count };
 	struct tcb_ptx_check_report report;
 
 	TCB_TRY(tcb_ptx_check(j->module, &options, &sink, &report, err));
 	j->kernels = calloc(report.kernel_count + 1, sizeof *j->kernels);
 	if (!j->kernels)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory");
-	for (size_t i = 0; i < report.kernel_count; i++)
+	for (size_t i = 0; i < report.kernel_count; i++) {
 		j->kernels[i].facts = report.kernels[i];
+		if (report.kernels[i].block_source == TCB_PTX_BLOCK_ASSUMED)
+			memcpy(j->findings.block, report.kernels[i].block, sizeof j->findings.block);
+	}
 	j->kernel_count = report.kernel_count;
 	return TCB_OK;
 }
@@ -210,14 +155,14 @@ static void find_target(const char *text, struct tcb_ptx_target *out)
 		*out = (struct tcb_ptx_target){ sm, strchr("af", feature) ? feature : '\0' };
 }
 
-enum tcb_status ptx_judge(const char *name, const char *text, size_t length, const struct tcb_ptx_target *target,
-			  const struct tcb_ptx_check_launch *launches, size_t launch_count,
-			  const struct tcb_assemble_build *build, struct ptx_judgement *out, struct tcb_error *err)
+enum tcb_status ptx_judge(const char *name, const char *text, size_t length, const struct ptx_judge_options *options,
+			  struct ptx_judgement *out, struct tcb_error *err)
 {
 	struct tcb_error syntax = { TCB_OK, "" };
 	enum tcb_status status = TCB_OK;
 
-	*out = (struct ptx_judgement){ .name = name, .target = *target };
+	*out = (struct ptx_judgement){ .name = name, .target = options->target };
+	ptx_findings_init(&out->findings, name, text, length, options->policy);
 	if (tcb_ptx_parse(name, text, length, &out->module, &syntax) != TCB_OK) {
 		out->module = NULL;
 		if (syntax.status == TCB_E_NOMEM)
@@ -228,9 +173,9 @@ enum tcb_status ptx_judge(const char *name, const char *text, size_t length, con
 	else if (!out->target.sm)
 		find_target(text, &out->target);
 	if (out->module)
-		status = analyse(out, launches, launch_count, err);
+		status = analyse(out, options, err);
 	if (status == TCB_OK && out->target.sm)
-		assemble(out, text, length, build);
+		assemble(out, text, length, options->build);
 	if (syntax.status != TCB_OK)
 		add_syntax(out, &syntax,
 			   out->has_assembly && out->assembly.status == TCB_OK
@@ -238,21 +183,12 @@ enum tcb_status ptx_judge(const char *name, const char *text, size_t length, con
 				   : "");
 	for (size_t i = 0; status == TCB_OK && i < out->kernel_count; i++)
 		judge_kernel(out, &out->kernels[i]);
-	if (out->finding_count)
-		qsort(out->findings, out->finding_count, sizeof *out->findings, by_line);
-	if (status == TCB_OK && out->failed)
-		status = tcb_fail(err, TCB_E_NOMEM, "out of memory for the findings");
 	return status;
 }
 
 void ptx_judgement_fini(struct ptx_judgement *j)
 {
-	for (size_t i = 0; i < j->finding_count; i++) {
-		free(j->findings[i].function);
-		free(j->findings[i].instruction);
-		free(j->findings[i].message);
-	}
-	free(j->findings);
+	ptx_findings_fini(&j->findings);
 	free(j->kernels);
 	if (j->has_assembly)
 		tcb_assembly_fini(&j->assembly);

@@ -35,11 +35,6 @@ struct job {
 	struct tcb_kernel_emulation emulation;
 };
 
-static void see(void *ctx, const struct tcb_ptx_finding *finding)
-{
-	ptx_judgement_add(ctx, finding);
-}
-
 static enum tcb_status prepare(struct job *job, struct tcb_geometry *geometry, struct tcb_error *err)
 {
 	const struct ptx_args *args = job->args;
@@ -103,7 +98,7 @@ static enum tcb_status emit(struct job *job, const struct tcb_geometry *geometry
 
 static void emulate(struct job *job)
 {
-	const struct tcb_ptx_sink sink = { see, &job->judgement };
+	const struct tcb_ptx_sink sink = ptx_findings_sink(&job->judgement.findings);
 	struct tcb_ptx_module *module = NULL;
 	struct tcb_error error;
 	/* Not the judged module, which the analyses have changed; not the emitted one, which has no lines. */
@@ -127,6 +122,7 @@ static int is_right(const struct job *job)
 static enum tcb_status check(struct job *job, struct tcb_error *err)
 {
 	struct tcb_ptx_check_launch launches[TCB_LAUNCHES_MAX] = { { .entry = NULL } };
+	struct ptx_judge_options options;
 
 	for (size_t i = 0; i < job->kernel.launch_count; i++) {
 		const struct tcb_launch *launch = &job->kernel.launch[i];
@@ -134,10 +130,13 @@ static enum tcb_status check(struct job *job, struct tcb_error *err)
 		launches[i].dynamic_shared = launch->shared_bytes;
 		memcpy(launches[i].block, launch->block, sizeof launches[i].block);
 	}
-	TCB_TRY(ptx_judge(job->args->out ? job->args->out : job->op->name, job->ptx.data, job->ptx.length,
-			  &job->kernel.module->target, launches, job->kernel.launch_count, NULL, &job->judgement, err));
+	options = (struct ptx_judge_options){ .target = job->kernel.module->target,
+					      .launches = launches,
+					      .launch_count = job->kernel.launch_count };
+	TCB_TRY(ptx_judge(job->args->out ? job->args->out : job->op->name, job->ptx.data, job->ptx.length, &options,
+			  &job->judgement, err));
 	emulate(job);
-	return TCB_OK;
+	return ptx_findings_settle(&job->judgement.findings, err);
 }
 
 static double ratio_of(uint64_t ideal, uint64_t real)
@@ -267,7 +266,7 @@ static enum tcb_status print_all(struct job *job, struct tcb_error *err)
 	if (job->args->json)
 		return print_json(job, err);
 	if (job->args->check) {
-		ptx_judgement_text(&job->judgement, &out);
+		ptx_judgement_text(&job->judgement, ptx_terminal_width(), &out);
 		emulation_text(job, &out);
 		return cli_emit(&out, err);
 	}
@@ -289,11 +288,11 @@ enum tcb_status ptx_emit_op(const struct ptx_args *args, struct tcb_error *err)
 		status = check(&job, err);
 	if (status == TCB_OK)
 		status = print_all(&job, err);
-	if (status == TCB_OK && args->check && (job.judgement.count[TCB_PTX_ERROR] || !is_right(&job)))
+	if (status == TCB_OK && args->check && (job.judgement.findings.count[TCB_PTX_ERROR] || !is_right(&job)))
 		status = tcb_fail(err, TCB_E_VERIFY, "%s %s: %s", args->op, job.geometry,
-				  job.judgement.count[TCB_PTX_ERROR] ? "there are errors"
-				  : job.is_emulated                  ? "the results are wrong"
-								     : job.not_emulated);
+				  job.judgement.findings.count[TCB_PTX_ERROR] ? "there are errors"
+				  : job.is_emulated                           ? "the results are wrong"
+									      : job.not_emulated);
 	ptx_judgement_fini(&job.judgement);
 	tcb_str_fini(&job.ptx);
 	tcb_kernel_fini(&job.kernel);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/cmd_ptx.h"
+#include "cli/demangle.h"
 #include "ptx/text/text.h"
 
 static void add_target(const struct tcb_ptx_target *target, struct tcb_str *out)
@@ -47,9 +48,10 @@ static void kernel_text(const struct ptx_judgement *j, const struct ptx_judged_k
 	const struct tcb_occupancy *occupancy = &kernel->occupancy.occupancy;
 	char bytes[CLI_NUMBER_MAX];
 
-	tcb_str_addf(out, "\nkernel %s, line %u: %u instructions in %u blocks, %u loop%s\n",
-		     facts->function->symbol->name, facts->function->line, facts->instructions, facts->blocks,
-		     facts->loops, facts->loops == 1 ? "" : "s");
+	tcb_str_add(out, "\nkernel ");
+	cli_add_demangled(out, facts->function->symbol->name);
+	tcb_str_addf(out, ", line %u: %u instructions in %u blocks, %u loop%s\n", facts->function->line,
+		     facts->instructions, facts->blocks, facts->loops, facts->loops == 1 ? "" : "s");
 	tcb_str_addf(out, "  registers   %u estimated (%u live at line %u)", facts->register_estimate, facts->pressure,
 		     facts->peak_line);
 	if (kernel->has_resources)
@@ -95,21 +97,13 @@ void ptx_assembler_text(const struct ptx_judgement *j, struct tcb_str *out)
 				 "without -rdc=true, it may take other registers)");
 }
 
-void ptx_judgement_text(const struct ptx_judgement *j, struct tcb_str *out)
+void ptx_judgement_text(const struct ptx_judgement *j, unsigned width, struct tcb_str *out)
 {
-	for (size_t i = 0; i < j->finding_count; i++) {
-		const struct ptx_finding *finding = &j->findings[i];
-		tcb_str_addf(out, "%s:", j->name);
-		if (finding->line)
-			tcb_str_addf(out, "%u:", finding->line);
-		tcb_str_addf(out, " %s: %s: %s\n", tcb_ptx_severity_text(finding->severity),
-			     tcb_ptx_rule_name(finding->rule), finding->message);
-	}
+	ptx_findings_text(&j->findings, width, out);
 	for (size_t i = 0; i < j->kernel_count; i++)
 		kernel_text(j, &j->kernels[i], out);
-	tcb_str_addf(out, "%s%s: %u error%s, %u warning%s, %u advice", j->kernel_count ? "\n" : "", j->name,
-		     j->count[TCB_PTX_ERROR], j->count[TCB_PTX_ERROR] == 1 ? "" : "s", j->count[TCB_PTX_WARNING],
-		     j->count[TCB_PTX_WARNING] == 1 ? "" : "s", j->count[TCB_PTX_ADVICE]);
+	tcb_str_addf(out, "%s%s: ", j->kernel_count ? "\n" : "", j->name);
+	ptx_findings_total(j->findings.count, j->findings.state, out);
 	if (j->has_assembly) {
 		tcb_str_addf(out, "; %s by ",
 			     j->assembly.status == TCB_OK         ? "assembled"
@@ -125,19 +119,6 @@ void ptx_judgement_text(const struct ptx_judgement *j, struct tcb_str *out)
 static json_t *text_or_null(const char *text)
 {
 	return text ? cli_json_text(text) : json_null();
-}
-
-static json_t *finding_json(const struct ptx_finding *finding, int *failed)
-{
-	json_t *row = json_object();
-
-	cli_json_set(row, "severity", json_string(tcb_ptx_severity_text(finding->severity)), failed);
-	cli_json_set(row, "rule", json_string(tcb_ptx_rule_name(finding->rule)), failed);
-	cli_json_set(row, "line", finding->line ? cli_json_size(finding->line) : json_null(), failed);
-	cli_json_set(row, "function", text_or_null(finding->function), failed);
-	cli_json_set(row, "instruction", text_or_null(finding->instruction), failed);
-	cli_json_set(row, "message", cli_json_text(finding->message), failed);
-	return row;
 }
 
 static json_t *resources_json(const struct tcb_ptx_resources *r, int *failed)
@@ -252,21 +233,16 @@ static json_t *assembler_json(const struct ptx_judgement *j, int *failed)
 void ptx_judgement_json(const struct ptx_judgement *j, json_t *root, int *failed)
 {
 	struct tcb_str target = { 0 };
-	json_t *kernels = json_array(), *findings = json_array();
+	json_t *kernels = json_array();
 
 	add_target(&j->target, &target);
 	cli_json_set(root, "name", cli_json_text(j->name), failed);
 	cli_json_set(root, "target", j->target.sm ? json_string(target.data) : json_null(), failed);
 	cli_json_set(root, "parsed", json_boolean(j->module != NULL), failed);
-	cli_json_set(root, "errors", cli_json_size(j->count[TCB_PTX_ERROR]), failed);
-	cli_json_set(root, "warnings", cli_json_size(j->count[TCB_PTX_WARNING]), failed);
-	cli_json_set(root, "advice", cli_json_size(j->count[TCB_PTX_ADVICE]), failed);
 	cli_json_set(root, "assembler", assembler_json(j, failed), failed);
 	for (size_t i = 0; i < j->kernel_count; i++)
 		cli_json_add(kernels, kernel_json(&j->kernels[i], failed), failed);
 	cli_json_set(root, "kernels", kernels, failed);
-	for (size_t i = 0; i < j->finding_count; i++)
-		cli_json_add(findings, finding_json(&j->findings[i], failed), failed);
-	cli_json_set(root, "findings", findings, failed);
+	ptx_findings_json(&j->findings, root, failed);
 	tcb_str_fini(&target);
 }

@@ -12,7 +12,7 @@
 
 #include "cli/cli.h"
 
-enum { OPTIONS_MAX = 32, WORD_MAX = 64, NAMES_MAX = 64 };
+enum { OPTIONS_MAX = 64, WORD_MAX = 64, NAMES_MAX = 64 };
 
 static size_t min3(size_t a, size_t b, size_t c)
 {

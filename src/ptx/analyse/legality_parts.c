@@ -18,6 +18,7 @@ int tcb_ptx_check_fail(const struct tcb_ptx_check *check, enum tcb_ptx_rule rule
 	finding->function = check->function;
 	finding->ins = check->ins;
 	finding->line = check->ins->line;
+	finding->assumes_block = 0;
 	used = snprintf(finding->message, sizeof finding->message, "%s: ", tcb_ptx_rule_name(rule));
 	va_start(args, format);
 	vsnprintf(finding->message + used, sizeof finding->message - (size_t)used, format, args);

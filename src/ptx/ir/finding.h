@@ -75,7 +75,10 @@
 	X(STEP_LIMIT, "step-limit")                 \
 	X(TRAP, "trap")                             \
 	/* the assembler */                         \
-	X(ASSEMBLER, "assembler")
+	X(ASSEMBLER, "assembler")                   \
+	/* of the judging itself */                 \
+	X(BLOCK_ASSUMED, "block-assumed")           \
+	X(UNKNOWN_RULE, "unknown-rule")
 
 enum tcb_ptx_rule {
 #define TCB_PTX_RULE_ENUM(id, name) TCB_PTX_RULE_##id,

@@ -88,6 +88,9 @@ const char *tcb_ptx_rule_help(enum tcb_ptx_rule rule)
 		[TCB_PTX_RULE_NOT_EMULATED] = "The emulator knows the instruction.",
 		[TCB_PTX_RULE_STEP_LIMIT] = "The kernel ends within the emulator's number of steps.",
 		[TCB_PTX_RULE_TRAP] = "The kernel does not trap.",
+		[TCB_PTX_RULE_BLOCK_ASSUMED] =
+			"The size of a block decides these findings, and neither the text nor --block says it.",
+		[TCB_PTX_RULE_UNKNOWN_RULE] = "A comment that allows findings names a rule that exists.",
 		[TCB_PTX_RULE_ASSEMBLER] = "The assembler accepts the text, and warns of nothing.",
 	};
 
