@@ -52,10 +52,11 @@ static void kernel_text(const struct ptx_judgement *j, const struct ptx_judged_k
 	cli_add_demangled(out, facts->function->symbol->name);
 	tcb_str_addf(out, ", line %u: %u instructions in %u blocks, %u loop%s\n", facts->function->line,
 		     facts->instructions, facts->blocks, facts->loops, facts->loops == 1 ? "" : "s");
-	tcb_str_addf(out, "  registers   %u estimated (%u live at line %u)", facts->register_estimate, facts->pressure,
-		     facts->peak_line);
+	tcb_str_addf(out, "  registers   ");
 	if (kernel->has_resources)
-		tcb_str_addf(out, ", %u by %s", r->registers, tcb_assembler_text(j->assembler.kind));
+		tcb_str_addf(out, "%u by %s, ", r->registers, tcb_assembler_text(j->assembler.kind));
+	tcb_str_addf(out, "%u estimated, typically %u to %u (%u live at line %u)", facts->register_estimate,
+		     facts->register_least, facts->register_most, facts->pressure, facts->peak_line);
 	if (kernel->has_resources && (r->spill_store_bytes || r->spill_load_bytes))
 		tcb_str_addf(out, "; spills %u bytes, loads %u", r->spill_store_bytes, r->spill_load_bytes);
 	else if (kernel->has_resources)
@@ -186,6 +187,8 @@ static json_t *kernel_json(const struct ptx_judged_kernel *kernel, int *failed)
 	cli_json_set(row, "blocks", cli_json_size(facts->blocks), failed);
 	cli_json_set(row, "loops", cli_json_size(facts->loops), failed);
 	cli_json_set(row, "register_estimate", cli_json_size(facts->register_estimate), failed);
+	cli_json_set(row, "register_least", cli_json_size(facts->register_least), failed);
+	cli_json_set(row, "register_most", cli_json_size(facts->register_most), failed);
 	cli_json_set(row, "pressure", cli_json_size(facts->pressure), failed);
 	cli_json_set(row, "predicate_pressure", cli_json_size(facts->predicate_pressure), failed);
 	cli_json_set(row, "peak_line", facts->peak_line ? cli_json_size(facts->peak_line) : json_null(), failed);

@@ -22,7 +22,7 @@ static unsigned estimate(struct tcb_ptx_function *function, unsigned *pressure_o
 	assert_int_equal(tcb_ptx_liveness(function, &liveness, NULL), TCB_OK);
 	if (pressure_out)
 		*pressure_out = liveness.pressure;
-	return tcb_ptx_register_estimate(function, &liveness);
+	return tcb_ptx_register_estimate(function, &liveness, function->module->target.sm);
 }
 
 /* What ptxas' report in OUTPUT says of KERNEL; 0: nothing. */
@@ -41,8 +41,8 @@ static unsigned reported(const char *output, const char *kernel)
 static void the_estimate_follows_ptxas(void **state)
 {
 	const char *ptxas = ptx_tool("ptxas");
-	double sum = 0, most = 0, x = 0, y = 0, xx = 0, yy = 0, xy = 0, correlation;
-	unsigned count = 0;
+	double sum = 0, worst = 0, x = 0, y = 0, xx = 0, yy = 0, xy = 0, correlation;
+	unsigned count = 0, within = 0;
 
 	(void)state;
 	if (!ptxas)
@@ -57,18 +57,20 @@ static void the_estimate_follows_ptxas(void **state)
 			 tcb_ptx_target_text(&module->target, target), TCB_SOURCE_DIR, corpus_names[i]);
 		assert_int_equal(ptx_run(command, &output), 0);
 		for (struct tcb_ptx_function *f = module->functions; f; f = f->next) {
-			unsigned pressure, found, wanted = reported(output.data, f->symbol->name);
+			unsigned pressure, found, least, most, wanted = reported(output.data, f->symbol->name);
 			double error;
 
 			if (!f->is_entry || f->is_declaration)
 				continue;
 			assert_true(wanted > 0);
 			found = estimate(f, &pressure);
+			tcb_ptx_register_range(f, found, &least, &most);
 			error = fabs((double)found - wanted);
 			print_message("%-18s %-18s %5u %9u %9u\n", corpus_names[i], f->symbol->name, wanted, found,
 				      pressure);
 			sum += error;
-			most = fmax(most, error);
+			worst = fmax(worst, error / wanted);
+			within += wanted >= least && wanted <= most;
 			x += found;
 			y += wanted;
 			xx += (double)found * found;
@@ -80,9 +82,9 @@ static void the_estimate_follows_ptxas(void **state)
 		tcb_ptx_module_destroy(module);
 	}
 	correlation = (count * xy - x * y) / sqrt((count * xx - x * x) * (count * yy - y * y));
-	print_message("%u kernels: mean error %.1f registers, greatest %.0f, correlation %.3f\n", count, sum / count,
-		      most, correlation);
-	assert_true(count > 15 && sum / count < 5 && most < 16 && correlation > 0.95);
+	print_message("%u kernels: mean error %.1f registers, greatest %.0f %%, correlation %.3f, %u in the range\n",
+		      count, sum / count, 100 * worst, correlation, within);
+	assert_true(count > 15 && sum / count < 5 && worst < 0.6 && correlation > 0.95 && within > 0.8 * count);
 }
 
 static unsigned estimate_text(const char *directives, unsigned live)
@@ -137,7 +139,7 @@ static void time_grows_with_the_text(void **state)
 		module = random_parse(&text);
 		assert_int_equal(tcb_ptx_liveness(module->functions, &liveness, NULL), TCB_OK);
 		seconds = cpu_seconds();
-		assert_true(tcb_ptx_register_estimate(module->functions, &liveness) > 0);
+		assert_true(tcb_ptx_register_estimate(module->functions, &liveness, 100) > 0);
 		seconds = cpu_seconds() - seconds;
 		print_message("shape %u: %.3f s\n", shape, seconds);
 		assert_true(seconds < 1);

@@ -41,8 +41,12 @@ enum tcb_status tcb_ptx_liveness(struct tcb_ptx_function *function, struct tcb_p
 int tcb_ptx_is_live_in(const struct tcb_ptx_liveness *liveness, const struct tcb_ptx_block *block, uint32_t reg);
 int tcb_ptx_is_live_out(const struct tcb_ptx_liveness *liveness, const struct tcb_ptx_block *block, uint32_t reg);
 
-/* --- register_estimate.c: what ptxas will probably allocate a thread; how far off it is, a test prints --- */
-unsigned tcb_ptx_register_estimate(const struct tcb_ptx_function *function, const struct tcb_ptx_liveness *liveness);
+/* --- register_estimate.c: what ptxas will probably allocate a thread on capability SM --- */
+unsigned tcb_ptx_register_estimate(const struct tcb_ptx_function *function, const struct tcb_ptx_liveness *liveness,
+				   unsigned sm);
+/* Of ten kernels with that estimate ptxas gave nine a number from *LEAST to *MOST. */
+void tcb_ptx_register_range(const struct tcb_ptx_function *function, unsigned estimate, unsigned *least,
+			    unsigned *most);
 
 /* --- uniformity.c --- */
 enum tcb_ptx_variance {

@@ -235,7 +235,9 @@ static enum tcb_status check_function(struct check *c, struct tcb_ptx_function *
 	kernel->pressure = liveness.pressure;
 	kernel->predicate_pressure = liveness.predicate_pressure;
 	kernel->peak_line = liveness.peak ? liveness.peak->line : 0;
-	kernel->register_estimate = tcb_ptx_register_estimate(function, &liveness);
+	kernel->register_estimate = tcb_ptx_register_estimate(
+		function, &liveness, c->options.target.sm ? c->options.target.sm : c->module->target.sm);
+	tcb_ptx_register_range(function, kernel->register_estimate, &kernel->register_least, &kernel->register_most);
 	TCB_TRY(tcb_ptx_split_webs(function, &dominators, err));
 	TCB_TRY(tcb_ptx_uniformity(function, &dominators, &uniformity, err));
 	TCB_TRY(tcb_ptx_barrier_safety(function, &dominators, &uniformity, sink, err));

@@ -40,8 +40,9 @@ struct tcb_ptx_check_kernel {
 	enum tcb_ptx_block_source block_source;
 	uint64_t dynamic_shared; /* of the launch */
 	unsigned instructions, blocks, loops;
-	unsigned pressure, predicate_pressure, register_estimate;
-	uint32_t peak_line;     /* where the pressure is highest; 0: nowhere */
+	unsigned pressure, predicate_pressure;
+	unsigned register_estimate, register_least, register_most; /* nine of ten kernels are in that range */
+	uint32_t peak_line;                                        /* where the pressure is highest; 0: nowhere */
 	uint64_t shared_static; /* bytes of its own and of the module's variables that it names */
 	int uses_dynamic_shared;
 	/* of shared and global memory, in the order of the text; in the module's arena */

@@ -3,39 +3,48 @@
  * In: a function and its liveness.  Out: how many registers ptxas will
  * probably give a thread.
  *
- * Pressure in the order of the text is a start.  ptxas differs in both
- * directions: parameters and constants cost it nothing (they are operands from
- * the constant bank); it moves global loads up and unrolls short loops to have
- * more of them in flight, as long as that takes no more than some 36
- * registers; and large kernels get about three tenths more than lives at once.
- * The numbers below were fitted to ptxas 13.0 for sm_80 on some fifty kernels
- * that nvcc wrote; test_register_estimate.c measures the error.
+ * The most words that live at once (register_words.c says what a word is, and
+ * what needs none), in the order of the text, with what divisions and roots
+ * need inside; and above that what ptxas takes for going faster: a few
+ * registers in any kernel, more in a longer one, and a part of what it would
+ * hold if all global loads of a stretch were under way at once.  A short loop
+ * that counts it unrolls, to have the loads of four rounds under way, as long as
+ * that takes no more than 32.
+ *
+ * The numbers were fitted to ptxas 13.0 on half of a corpus that nvcc compiled
+ * of public code (sm_75 to sm_120a; scripts/ptx-registers.py makes the
+ * comparison, results/ptx-registers has it): least median of the error's share.
  */
-#include "ptx/analyse/analyses.h"
+#include "ptx/analyse/register_words.h"
 #include "ptx/ir/opcodes.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
 	FILE_REGISTERS = 65536, /* of an SM */
 	THREAD_MAX = 255,
+	THREAD_LEAST = 4,
 	GRANULE = 8,      /* registers per thread are allocated in */
-	OVERHEAD = 1,     /* above the pressure of the text */
-	EAGER_EXTRA = 4,  /* addresses beside what loads in flight hold */
-	EAGER_LIMIT = 36, /* up to here loads are moved up */
+	EAGER_LIMIT = 24, /* words of loads under way beyond which ptxas hardly goes */
 	UNROLL_LIMIT = 32,
-	UNROLL_MORE = 3, /* rounds of a loop whose loads are in flight beside the first */
-	CALL_LEAST = 24, /* the calling convention's */
-	LARGE = 64       /* words alive at once where reordering costs a share, not a constant */
+	UNROLL_MORE = 3,  /* rounds of a loop whose loads are under way beside the first */
+	UNROLL_EXTRA = 4, /* their addresses */
+	CALL_LEAST = 24   /* the calling convention's */
 };
-static const double LARGE_SHARE = 1.3;
+static const double ANY = 3.3, LONGER = 1.0, EAGER_SHARE = 0.6;
+/* Of the half of the corpus that nothing was fitted to: ptxas' number as a share of the estimate, 5th and 95th per cent
+ */
+static const double RANGE_LEAST = 0.76, RANGE_MOST = 1.35;
 
 struct work {
 	const struct tcb_ptx_function *function;
 	const struct tcb_ptx_liveness *liveness;
-	uint8_t *weight;    /* by register: words that it costs */
+	struct tcb_ptx_reg_words of;
 	uint32_t *alive;    /* by register: the walk in which it lives now */
+	uint32_t *seen;     /* by word: the walk that counted its holders last */
+	uint32_t *holders;  /* by word: registers that live in that walk and hold it */
 	uint8_t *is_needed; /* by register: an address of a load that moves up is made of it */
 	uint32_t walk;
 	long words, dead;
@@ -43,53 +52,41 @@ struct work {
 	int found;
 };
 
-/* --- what registers cost --- */
-
-/* Written once, by something that ptxas takes from the instruction or the constant bank wherever it is read. */
-static int is_free(const struct work *w, const struct tcb_ptx_reg *reg)
-{
-	const struct tcb_ptx_ins *def = reg->defs == 1 ? reg->def : NULL;
-
-	if (!def || def->guard != TCB_PTX_NO_REG)
-		return 0;
-	if (def->op == TCB_PTX_OP_LD)
-		return w->function->is_entry && tcb_ptx_mod(def, TCB_PTX_SLOT_SPACE) == TCB_PTX_PARAM;
-	if (def->op == TCB_PTX_OP_CVTA)
-		return def->operands[1].kind == TCB_PTX_O_REG && !w->weight[def->operands[1].reg];
-	return def->op == TCB_PTX_OP_MOV &&
-	       (def->operands[1].kind == TCB_PTX_O_INT || def->operands[1].kind == TCB_PTX_O_F32 ||
-		def->operands[1].kind == TCB_PTX_O_F64 || def->operands[1].kind == TCB_PTX_O_SYMBOL);
-}
-
-static void set_weights(struct work *w)
-{
-	const struct tcb_ptx_function *function = w->function;
-
-	for (uint32_t r = 0; r < function->reg_count; r++)
-		if (function->regs[r].type != TCB_PTX_PRED)
-			w->weight[r] = (uint8_t)((tcb_ptx_type_bits(function->regs[r].type) + 31) / 32);
-	for (unsigned round = 0; round < 2; round++) /* cvta of what is free is free */
-		for (uint32_t r = 0; r < function->reg_count; r++)
-			if (w->weight[r] && is_free(w, &function->regs[r]))
-				w->weight[r] = 0;
-}
-
 /* --- pressure of a block in some order --- */
+
+static uint32_t *holders_of(struct work *w, uint32_t word)
+{
+	if (w->seen[word] != w->walk)
+		w->holders[word] = 0;
+	w->seen[word] = w->walk;
+	return &w->holders[word];
+}
 
 static void set_alive(struct work *w, uint32_t reg, int alive)
 {
 	if ((w->alive[reg] == w->walk) == alive)
 		return;
 	w->alive[reg] = alive ? w->walk : 0;
-	w->words += alive ? w->weight[reg] : -(long)w->weight[reg];
+	for (unsigned i = 0; i < tcb_ptx_reg_width(w->function, reg); i++) {
+		const uint32_t word = w->of.word[(size_t)TCB_PTX_REG_WORDS * reg + i];
+		if (word && alive && !(*holders_of(w, word))++)
+			w->words += w->of.weight[word];
+		else if (word && !alive && !--*holders_of(w, word))
+			w->words -= w->of.weight[word];
+	}
 }
 
 static void see_dead(void *ctx, uint32_t *reg, int is_def)
 {
 	struct work *w = ctx;
 
-	if (is_def && w->alive[*reg] != w->walk)
-		w->dead += w->weight[*reg];
+	if (!is_def || w->alive[*reg] == w->walk)
+		return;
+	for (unsigned i = 0; i < tcb_ptx_reg_width(w->function, *reg); i++) {
+		const uint32_t word = w->of.word[(size_t)TCB_PTX_REG_WORDS * *reg + i];
+		if (word && !*holders_of(w, word))
+			w->dead += w->of.weight[word];
+	}
 }
 
 static void see_kill(void *ctx, uint32_t *reg, int is_def)
@@ -106,6 +103,35 @@ static void see_use(void *ctx, uint32_t *reg, int is_def)
 		set_alive(ctx, *reg, 1);
 }
 
+/* Registers that INS needs inside: it becomes many instructions. */
+static long inside(const struct tcb_ptx_ins *ins)
+{
+	const enum tcb_ptx_word type = tcb_ptx_mod(ins, TCB_PTX_SLOT_TYPE);
+	const int is_wide = tcb_ptx_is_type(type) && tcb_ptx_type_bits(type) == 64;
+	const int is_float = tcb_ptx_is_type(type) && tcb_ptx_type_class(type) == TCB_PTX_CLASS_FLOAT;
+	const int is_approximate = tcb_ptx_mod(ins, TCB_PTX_SLOT_APPROX) != TCB_PTX_NO_WORD;
+
+	switch (ins->op) {
+	case TCB_PTX_OP_DIV:
+	case TCB_PTX_OP_REM:
+		if (is_approximate)
+			return 1;
+		if (is_float)
+			return is_wide ? 10 : 5;
+		if (ins->operands[2].kind == TCB_PTX_O_INT)
+			return 2;
+		return is_wide ? 12 : 5;
+	case TCB_PTX_OP_SQRT:
+	case TCB_PTX_OP_RCP:
+	case TCB_PTX_OP_RSQRT:
+		if (is_approximate)
+			return 0;
+		return is_wide ? 8 : 3;
+	default:
+		return 0;
+	}
+}
+
 static long pressure_of(struct work *w, const struct tcb_ptx_block *block, struct tcb_ptx_ins *const *order,
 			uint32_t count)
 {
@@ -117,10 +143,12 @@ static long pressure_of(struct work *w, const struct tcb_ptx_block *block, struc
 		set_alive(w, w->liveness->live_out[block->number][i], 1);
 	most = w->words;
 	while (count--) {
+		long now;
 		w->at = order[count];
 		w->dead = 0;
 		tcb_ptx_each_reg(order[count], see_dead, w);
-		most = w->words + w->dead > most ? w->words + w->dead : most;
+		now = w->words + w->dead + inside(order[count]);
+		most = now > most ? now : most;
 		tcb_ptx_each_reg(order[count], see_kill, w);
 		tcb_ptx_each_reg(order[count], see_use, w);
 		most = w->words > most ? w->words : most;
@@ -163,7 +191,9 @@ static int is_fixed(const struct tcb_ptx_ins *ins)
 
 static int is_global_load(const struct tcb_ptx_ins *ins)
 {
-	return ins->op == TCB_PTX_OP_LD && tcb_ptx_mod(ins, TCB_PTX_SLOT_SPACE) == TCB_PTX_GLOBAL;
+	const enum tcb_ptx_word space = tcb_ptx_mod(ins, TCB_PTX_SLOT_SPACE);
+
+	return ins->op == TCB_PTX_OP_LD && (space == TCB_PTX_GLOBAL || space == TCB_PTX_NO_WORD);
 }
 
 /* ORDER, with the global loads of each stretch and what their addresses need first, in OUT. */
@@ -199,7 +229,9 @@ static void move_loads(struct work *w, struct tcb_ptx_ins *const *order, uint32_
 
 static unsigned load_words(const struct tcb_ptx_ins *ins)
 {
-	if (ins->op != TCB_PTX_OP_LD || tcb_ptx_mod(ins, TCB_PTX_SLOT_SPACE) == TCB_PTX_PARAM)
+	const enum tcb_ptx_word space = tcb_ptx_mod(ins, TCB_PTX_SLOT_SPACE);
+
+	if (ins->op != TCB_PTX_OP_LD || space == TCB_PTX_PARAM || space == TCB_PTX_CONST)
 		return 0;
 	return (tcb_ptx_vector_count(ins) * tcb_ptx_type_bits(tcb_ptx_mod(ins, TCB_PTX_SLOT_TYPE)) + 31) / 32;
 }
@@ -223,30 +255,6 @@ static unsigned unrolled_words(const struct work *w, const struct tcb_ptx_block 
 }
 
 /* --- the estimate --- */
-
-static long estimate_block(struct work *w, const struct tcb_ptx_block *block, struct tcb_ptx_ins **order,
-			   struct tcb_ptx_ins **moved, uint8_t *is_early)
-{
-	uint32_t count = 0;
-	long in_order, eager, words, estimate;
-
-	for (struct tcb_ptx_ins *ins = block->first; ins; ins = ins->next)
-		order[count++] = ins;
-	in_order = pressure_of(w, block, order, count);
-	move_loads(w, order, count, moved, is_early);
-	eager = pressure_of(w, block, moved, count) + EAGER_EXTRA;
-	estimate = eager < EAGER_LIMIT ? eager : EAGER_LIMIT;
-	words = unrolled_words(w, block);
-	if (words) {
-		long unrolled = in_order + UNROLL_MORE * words + EAGER_EXTRA;
-
-		unrolled = unrolled < UNROLL_LIMIT ? unrolled : UNROLL_LIMIT;
-		estimate = unrolled > estimate ? unrolled : estimate;
-	}
-	if (in_order > LARGE && (double)in_order * LARGE_SHARE > (double)estimate)
-		estimate = (long)((double)in_order * LARGE_SHARE);
-	return estimate;
-}
 
 /* What the directives leave a thread; with setmaxnreg it is what a thread begins with. */
 static unsigned limit_of(const struct tcb_ptx_function *function)
@@ -272,13 +280,59 @@ static int uses(const struct tcb_ptx_function *function, enum tcb_ptx_op op)
 	return 0;
 }
 
-unsigned tcb_ptx_register_estimate(const struct tcb_ptx_function *function, const struct tcb_ptx_liveness *liveness)
+/* The most words that live at once: in the order of the text, with loads moved up, and in loops that are unrolled. */
+struct pressures {
+	long in_order, eager, unrolled;
+};
+
+static void find_pressures(struct work *w, struct tcb_ptx_ins **order, struct tcb_ptx_ins **moved, uint8_t *is_early,
+			   struct pressures *out)
 {
-	size_t regs = function->reg_count + 1, longest = 1;
+	*out = (struct pressures){ 0 };
+	for (uint32_t i = 0; i < w->function->reachable_count; i++) {
+		const struct tcb_ptx_block *block = w->function->order[i];
+		uint32_t count = 0;
+		long now;
+
+		for (struct tcb_ptx_ins *ins = block->first; ins; ins = ins->next)
+			order[count++] = ins;
+		now = pressure_of(w, block, order, count);
+		out->in_order = now > out->in_order ? now : out->in_order;
+		const long rounds = unrolled_words(w, block);
+		now += rounds * UNROLL_MORE + UNROLL_EXTRA;
+		out->unrolled = rounds && now > out->unrolled ? now : out->unrolled;
+		move_loads(w, order, count, moved, is_early);
+		now = pressure_of(w, block, moved, count);
+		out->eager = now > out->eager ? now : out->eager;
+	}
+}
+
+static long estimate_of(const struct tcb_ptx_function *function, const struct pressures *p)
+{
+	const double share = EAGER_SHARE * fmin(EAGER_LIMIT, fmax(0, (double)(p->eager - p->in_order)));
+	const double all = (double)p->in_order + ANY + LONGER * log(function->ins_count + 1.0) + share;
+
+	return lround(fmax(all, fmin(UNROLL_LIMIT, (double)p->unrolled + ANY)));
+}
+
+void tcb_ptx_register_range(const struct tcb_ptx_function *function, unsigned estimate, unsigned *least, unsigned *most)
+{
+	const unsigned limit = limit_of(function), high = (unsigned)lround(RANGE_MOST * estimate);
+
+	*least = (unsigned)lround(RANGE_LEAST * estimate);
+	*least = *least < THREAD_LEAST ? THREAD_LEAST : *least;
+	*most = high < limit ? high : limit;
+}
+
+unsigned tcb_ptx_register_estimate(const struct tcb_ptx_function *function, const struct tcb_ptx_liveness *liveness,
+				   unsigned sm)
+{
+	size_t regs = (size_t)function->reg_count + 1, longest = 1;
 	struct work w = { .function = function, .liveness = liveness };
 	struct tcb_ptx_ins **order, **moved;
 	uint8_t *is_early;
-	long estimate = (long)liveness->pressure + OVERHEAD;
+	struct pressures pressures = { .in_order = liveness->pressure };
+	long estimate;
 	unsigned limit = limit_of(function);
 
 	if (uses(function, TCB_PTX_OP_SETMAXNREG))
@@ -290,27 +344,29 @@ unsigned tcb_ptx_register_estimate(const struct tcb_ptx_function *function, cons
 			count++;
 		longest = count > longest ? count : longest;
 	}
-	w.weight = calloc(regs, 1);
 	w.is_needed = calloc(regs, 1);
 	w.alive = calloc(regs, sizeof *w.alive);
 	order = calloc(longest, sizeof *order);
 	moved = calloc(longest, sizeof *moved);
 	is_early = calloc(longest, 1);
-	if (w.weight && w.is_needed && w.alive && order && moved && is_early) {
-		set_weights(&w);
-		for (uint32_t i = 0; i < function->reachable_count; i++) {
-			long of_block = estimate_block(&w, function->order[i], order, moved, is_early);
-
-			estimate = of_block > estimate ? of_block : estimate;
-		}
+	if (w.is_needed && w.alive && order && moved && is_early && tcb_ptx_reg_words_init(function, sm, &w.of)) {
+		w.seen = calloc(w.of.count, sizeof *w.seen);
+		w.holders = calloc(w.of.count, sizeof *w.holders);
+		if (w.seen && w.holders)
+			find_pressures(&w, order, moved, is_early, &pressures);
+		free(w.seen);
+		free(w.holders);
+		tcb_ptx_reg_words_fini(&w.of);
 	}
-	free(w.weight);
 	free(w.is_needed);
 	free(w.alive);
 	free(order);
 	free(moved);
 	free(is_early);
+	estimate = estimate_of(function, &pressures);
 	if (estimate < CALL_LEAST && uses(function, TCB_PTX_OP_CALL))
 		estimate = CALL_LEAST;
+	if (estimate < THREAD_LEAST)
+		estimate = THREAD_LEAST;
 	return estimate < (long)limit ? (unsigned)estimate : limit;
 }

@@ -553,7 +553,7 @@ static enum tcb_status estimate_registers(const struct tcb_ptx_machine *machine,
 		const double line = machine->register_base + machine->register_scale * liveness.pressure;
 		out->registers = line < REGISTERS_LEAST ? REGISTERS_LEAST : (unsigned)line;
 	} else {
-		out->registers = tcb_ptx_register_estimate(out->function, &liveness);
+		out->registers = tcb_ptx_register_estimate(out->function, &liveness, out->function->module->target.sm);
 	}
 	if (out->registers > out->register_limit)
 		out->registers = out->register_limit;
