@@ -18,7 +18,7 @@ struct ptx_args {
 	const char *baseline;
 	const char *op, *target, *shape, *contract, *geometry, *out, *block, *dump_after, *stop_after, *ptxas_options;
 	uint64_t dynamic_shared;
-	int check, optimise, json, format, fail_on, write_baseline;
+	int check, optimise, json, format, locate, fail_on, write_baseline;
 };
 
 struct ptx_occupancy {

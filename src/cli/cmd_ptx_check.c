@@ -132,6 +132,7 @@ static enum tcb_status judge_text(struct report *r, const char *name, const char
 	struct ptx_judgement judgement;
 	enum tcb_status status = ptx_judge(name, text, length, &r->options, &judgement, err);
 
+	judgement.findings.in_source = r->args->locate;
 	if (status == TCB_OK)
 		status = ptx_findings_settle(&judgement.findings, err);
 	if (status == TCB_OK) {

@@ -168,6 +168,7 @@ enum tcb_status ptx_judge(const char *name, const char *text, size_t length, con
 		if (syntax.status == TCB_E_NOMEM)
 			return tcb_fail(err, TCB_E_NOMEM, "%s", syntax.message);
 	}
+	out->findings.module = out->module;
 	if (!out->target.sm && out->module)
 		out->target = out->module->target;
 	else if (!out->target.sm)

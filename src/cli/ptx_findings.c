@@ -18,7 +18,7 @@
 #include "cli/ptx_policy.h"
 #include "ptx/text/text.h"
 
-enum { BUCKETS_FIRST = 256, RULES_NAMED = 6, KERNELS_NAMED = 3 };
+enum { BUCKETS_FIRST = 256 };
 
 void ptx_findings_init(struct ptx_findings *f, const char *file, const char *text, size_t length,
 		       const struct ptx_policy *policy)
@@ -37,19 +37,6 @@ void ptx_findings_fini(struct ptx_findings *f)
 }
 
 /* --- what equal findings have in common --- */
-
-/* A copy of TEXT in which what a terminal would obey, and what is no ASCII, is '?'. */
-static const char *keep_text(struct ptx_findings *f, const char *text)
-{
-	char *copy = text ? tcb_arena_text(&f->arena, text, strlen(text)) : NULL;
-
-	if (text && !copy)
-		f->failed = 1;
-	for (char *at = copy; at && *at; at++)
-		if ((unsigned char)*at < ' ' || (unsigned char)*at > '~')
-			*at = '?';
-	return copy;
-}
 
 /* Whether the digits at AT, in TEXT, are those of a line or a register. */
 static int is_line_or_register(const char *text, const char *at)
@@ -118,28 +105,6 @@ static void name_finding(struct ptx_findings *f, struct ptx_finding *one)
 }
 
 /* --- one more --- */
-
-static void take_frames(struct ptx_findings *f, const struct tcb_ptx_finding *finding, struct ptx_finding *one)
-{
-	const struct tcb_ptx_source *source = finding->ins        ? finding->ins->source
-					      : finding->function ? finding->function->source
-								  : NULL;
-	struct ptx_frame *frames;
-	size_t count = 0;
-
-	for (const struct tcb_ptx_source *at = source; at; at = at->inlined_at)
-		count++;
-	frames = tcb_arena_array(&f->arena, count + 1, sizeof *frames);
-	if (!frames) {
-		f->failed = 1;
-		return;
-	}
-	for (; source; source = source->inlined_at)
-		frames[one->frame_count++] =
-			(struct ptx_frame){ keep_text(f, source->file), keep_text(f, source->function), source->line,
-					    source->column };
-	one->frames = frames;
-}
 
 static int is_allowed(const struct ptx_findings *f, uint32_t line, enum tcb_ptx_rule rule)
 {
@@ -243,10 +208,10 @@ void ptx_findings_add(struct ptx_findings *f, const struct tcb_ptx_finding *find
 		one.state = PTX_ALLOWED;
 	if (finding->ins)
 		tcb_ptx_print_ins(finding->function, finding->ins, &text);
-	one.instruction = keep_text(f, text.data);
-	one.function = keep_text(f, finding->function ? finding->function->symbol->name : NULL);
-	one.message = keep_text(f, message);
-	take_frames(f, finding, &one);
+	one.instruction = ptx_keep_text(f, text.data);
+	one.function = ptx_keep_text(f, finding->function ? finding->function->symbol->name : NULL);
+	one.message = ptx_keep_text(f, message);
+	ptx_take_places(f, finding, &one);
 	if (text.failed || f->failed) {
 		f->failed = 1;
 	} else {
@@ -383,45 +348,37 @@ static void put_assumed_last(struct ptx_findings *f)
 }
 
 struct tally {
-	uint64_t of_rule[TCB_PTX_RULE_COUNT], count;
-	const char *kernels[KERNELS_NAMED + 1];
-	size_t kernel_count;
+	uint64_t of_rule[TCB_PTX_RULE_COUNT], count, kernels;
+	const char *kernel; /* the last one; they come kernel by kernel */
 };
 
 static void tally_assumed(const struct ptx_findings *f, struct tally *tally)
 {
 	for (size_t i = f->item_count; i < f->item_count + f->assumed_count; i++) {
 		const struct ptx_finding *one = &f->items[i];
-		size_t k = 0;
 
 		if (one->state != PTX_COUNTED)
 			continue;
 		tally->count++;
 		tally->of_rule[one->rule]++;
-		while (one->function && k < tally->kernel_count && strcmp(tally->kernels[k], one->function) != 0)
-			k++;
-		if (one->function && k == tally->kernel_count && k <= KERNELS_NAMED)
-			tally->kernels[tally->kernel_count++] = one->function;
+		if (one->function && (!tally->kernel || strcmp(tally->kernel, one->function) != 0)) {
+			tally->kernel = one->function;
+			tally->kernels++;
+		}
 	}
 }
 
 static void say_assumed(const struct ptx_findings *f, const struct tally *tally, struct tcb_str *out)
 {
-	unsigned named = 0, rules = 0;
+	int any = 0;
 
 	tcb_str_addf(out, "what follows only for blocks of %ux%ux%u, which are assumed, is not shown (say --block):",
 		     f->block[0], f->block[1], f->block[2]);
 	for (int rule = 0; rule < TCB_PTX_RULE_COUNT; rule++)
-		rules += tally->of_rule[rule] > 0;
-	for (int rule = 0; rule < TCB_PTX_RULE_COUNT && named < RULES_NAMED; rule++)
 		if (tally->of_rule[rule])
-			tcb_str_addf(out, "%s %llu %s", named++ ? "," : "", (unsigned long long)tally->of_rule[rule],
+			tcb_str_addf(out, "%s %llu %s", any++ ? "," : "", (unsigned long long)tally->of_rule[rule],
 				     tcb_ptx_rule_name((enum tcb_ptx_rule)rule));
-	tcb_str_add(out, rules > named ? " and others, in" : ", in");
-	for (size_t k = 0; k < tally->kernel_count && k < KERNELS_NAMED; k++)
-		tcb_str_addf(out, "%s %s", k ? "," : "", tally->kernels[k]);
-	if (tally->kernel_count > KERNELS_NAMED)
-		tcb_str_add(out, " and other kernels");
+	tcb_str_addf(out, " in %llu kernel%s", (unsigned long long)tally->kernels, tally->kernels == 1 ? "" : "s");
 }
 
 /* One finding in front of all others stands for all that hang on the assumed block. */
@@ -447,7 +404,8 @@ static void sum_up_assumed(struct ptx_findings *f)
 	}
 	say_assumed(f, &tally, &message);
 	one.count = tally.count;
-	one.message = keep_text(f, message.data);
+	one.function = tally.kernels == 1 ? tally.kernel : NULL;
+	one.message = ptx_keep_text(f, message.data);
 	if (message.failed)
 		f->failed = 1;
 	tcb_str_fini(&message);
@@ -491,6 +449,8 @@ enum tcb_status ptx_findings_settle(struct ptx_findings *f, struct tcb_error *er
 	if (f->text)
 		set_columns(f);
 	f->text = NULL;
+	f->module = NULL;
+	f->lines = NULL;
 	for (size_t i = 0; i < f->item_count; i++)
 		if (f->policy && f->items[i].state == PTX_COUNTED)
 			f->items[i].state = ptx_policy_state(f->policy, f->file, &f->items[i]);

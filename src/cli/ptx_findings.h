@@ -29,6 +29,20 @@ struct ptx_frame {
 	uint32_t line, column;
 };
 
+/* Another line of the PTX that a message speaks of, and where that comes from. */
+struct ptx_mention {
+	uint32_t line;
+	const struct ptx_frame *frames;
+	size_t frame_count;
+};
+
+/* An instruction's line. */
+struct ptx_line {
+	uint32_t line;
+	const struct tcb_ptx_source *source;
+	const struct tcb_ptx_function *function;
+};
+
 enum { PTX_FINGERPRINT_MAX = 32 };
 
 /* One finding, or equal ones of several lines.  It outlives the module. */
@@ -46,6 +60,8 @@ struct ptx_finding {
 	const char *message;            /* without the rule's name */
 	const struct ptx_frame *frames; /* where the source is, the innermost call first */
 	size_t frame_count;
+	const struct ptx_mention *mentions;
+	size_t mention_count;
 	uint64_t key;                          /* what equal ones have in common */
 	uint64_t identity;                     /* the same without what changes when the source is edited elsewhere */
 	char fingerprint[PTX_FINGERPRINT_MAX]; /* identity, and which of those that share it */
@@ -56,13 +72,17 @@ struct ptx_policy; /* ptx_policy.h */
 struct ptx_findings {
 	const char *file, *text; /* lent; TEXT may be NULL */
 	size_t length;
+	const struct tcb_ptx_module *module; /* of TEXT, for findings that name only a line; lent, NULL: none */
 	const struct ptx_policy *policy;
+	int in_source; /* gcc's form and SARIF show the source's place first, the PTX's second; set by the command */
 	struct tcb_arena arena;
 	struct ptx_finding
 		*items; /* ITEM_COUNT that stand for themselves, then ASSUMED_COUNT that one of them sums up */
 	size_t item_count, assumed_count, capacity;
 	uint32_t *buckets; /* 1 + index, by key */
 	size_t bucket_count;
+	struct ptx_line *lines; /* by line; NULL until they are asked for */
+	size_t line_count;
 	struct ptx_allowance *allowances; /* by line */
 	size_t allowance_count;
 	unsigned count[3]; /* those that count, by severity */
@@ -79,8 +99,14 @@ void ptx_findings_init(struct ptx_findings *findings, const char *file, const ch
 void ptx_findings_fini(struct ptx_findings *findings);
 struct tcb_ptx_sink ptx_findings_sink(struct ptx_findings *findings);
 void ptx_findings_add(struct ptx_findings *findings, const struct tcb_ptx_finding *finding);
-/* After the last one: orders, counts and sums up.  TEXT is not needed afterwards. */
+/* After the last one: orders, counts and sums up.  TEXT and modules are not needed afterwards. */
 enum tcb_status ptx_findings_settle(struct ptx_findings *findings, struct tcb_error *err);
+
+/* ptx_places.c */
+/* A copy of TEXT (NULL: NULL) in which what a terminal would obey, and what is no ASCII, is '?'. */
+const char *ptx_keep_text(struct ptx_findings *findings, const char *text);
+/* The frames and mentions of ONE, which has its message, and its function where only a line is known. */
+void ptx_take_places(struct ptx_findings *findings, const struct tcb_ptx_finding *finding, struct ptx_finding *one);
 
 /* ptx_findings_print.c: of settled ones; only those that count, but JSON has all. */
 /* As compilers print them, broken at WIDTH columns (0: not). */
@@ -93,6 +119,10 @@ void ptx_findings_json(const struct ptx_findings *findings, json_t *root, int *f
 void ptx_findings_total(const unsigned count[3], const unsigned state[4], struct tcb_str *out);
 /* The columns of standard output; 0: it is no terminal. */
 unsigned ptx_terminal_width(void);
+
+/* The frame that its author would look at: the innermost one below this folder, else the kernel's own line; NULL: the
+ * text says nothing of the source. */
+const struct ptx_frame *ptx_author_frame(const struct ptx_finding *finding);
 
 /* ptx_sarif.c: one SARIF 2.1.0 log of several texts. */
 json_t *ptx_sarif_start(int *failed);

@@ -102,6 +102,27 @@ static void add_where(const struct ptx_finding *one, unsigned width, struct tcb_
 	tcb_str_fini(&line);
 }
 
+/* "    line 24 is reduce.cu:16:3" */
+static void add_mentions(const struct ptx_finding *one, unsigned width, struct tcb_str *out)
+{
+	for (size_t i = 0; i < one->mention_count; i++) {
+		const struct ptx_mention *mention = &one->mentions[i];
+		struct tcb_str line = { 0 };
+
+		if (!mention->frame_count)
+			continue;
+		tcb_str_addf(&line, "    line %u: ", mention->line);
+		for (size_t k = 0; k < mention->frame_count; k++) {
+			tcb_str_add(&line, k ? ", from " : "");
+			add_place(&line, &mention->frames[k]);
+		}
+		if (!line.failed)
+			add_wrapped(out, line.data, width, 6);
+		out->failed |= line.failed;
+		tcb_str_fini(&line);
+	}
+}
+
 /* "    64 times, in lines 27, 31, 35, 39 and 60 more" */
 static void add_lines(const struct ptx_finding *one, struct tcb_str *out)
 {
@@ -133,38 +154,87 @@ void ptx_findings_text(const struct ptx_findings *f, unsigned width, struct tcb_
 		out->failed |= line.failed;
 		tcb_str_fini(&line);
 		add_where(one, width, out);
+		add_mentions(one, width, out);
 		add_lines(one, out);
 	}
 }
 
-void ptx_findings_gcc(const struct ptx_findings *f, struct tcb_str *out)
+static void add_gcc_mention(const struct ptx_findings *f, const struct ptx_mention *mention, struct tcb_str *out)
+{
+	tcb_str_addf(out, "%s:%u:1: note: line %u", f->file, mention->line, mention->line);
+	for (size_t i = 0; i < mention->frame_count; i++) {
+		tcb_str_add(out, i ? ", from " : " is ");
+		add_place(out, &mention->frames[i]);
+	}
+	tcb_str_add(out, "\n");
+}
+
+const struct ptx_frame *ptx_author_frame(const struct ptx_finding *one)
+{
+	char *folder = getcwd(NULL, 0);
+	size_t length = folder ? strlen(folder) : 0;
+	const struct ptx_frame *found = NULL;
+
+	for (size_t i = 0; i < one->frame_count && !found; i++) {
+		const char *file = one->frames[i].file;
+
+		if (file && (file[0] != '/' || (length && strncmp(file, folder, length) == 0 && file[length] == '/')))
+			found = &one->frames[i];
+	}
+	for (size_t i = one->frame_count; i > 0 && !found; i--)
+		if (one->frames[i - 1].file)
+			found = &one->frames[i - 1];
+	free(folder);
+	return found;
+}
+
+static void add_gcc_place(const char *file, uint32_t line, uint32_t column, const char *word, struct tcb_str *out)
+{
+	tcb_str_addf(out, "%s:%u:%u: %s: ", file ? file : "?", line ? line : 1, column ? column : 1, word);
+}
+
+static void add_gcc_frame(const struct ptx_finding *one, size_t i, struct tcb_str *out)
+{
+	add_gcc_place(one->frames[i].file, one->frames[i].line, one->frames[i].column, "note", out);
+	tcb_str_add(out, i ? "inlined from here" : "the source");
+	if (function_of(one, i)) {
+		tcb_str_add(out, ", in ");
+		add_name(out, function_of(one, i));
+	}
+	tcb_str_add(out, "\n");
+}
+
+static void add_gcc_finding(const struct ptx_findings *f, const struct ptx_finding *one, struct tcb_str *out)
 {
 	static const char *const words[] = { "error", "warning", "note" };
+	const struct ptx_frame *author = f->in_source ? ptx_author_frame(one) : NULL;
+	uint32_t line = one->line_count ? one->lines[0] : 0;
 
-	for (size_t i = 0; i < f->item_count; i++) {
-		const struct ptx_finding *one = &f->items[i];
-
-		if (one->state != PTX_COUNTED)
-			continue;
-		tcb_str_addf(out, "%s:%u:%u: %s: ", f->file, one->line_count ? one->lines[0] : 1,
-			     one->column ? one->column : 1, words[one->severity]);
-		cli_add_demangled(out, one->message);
-		tcb_str_addf(out, " [%s]\n", tcb_ptx_rule_name(one->rule));
-		for (size_t k = 0; k < one->frame_count; k++) {
-			const struct ptx_frame *frame = &one->frames[k];
-
-			tcb_str_addf(out, "%s:%u:%u: note: %s", frame->file ? frame->file : "?", frame->line,
-				     frame->column ? frame->column : 1, k ? "inlined from here" : "the source");
-			if (function_of(one, k)) {
-				tcb_str_add(out, ", in ");
-				add_name(out, function_of(one, k));
-			}
-			tcb_str_add(out, "\n");
-		}
-		if (one->line_count > 1)
-			tcb_str_addf(out, "%s:%u:1: note: and here; %llu times in all [%s]\n", f->file, one->lines[1],
-				     (unsigned long long)one->count, tcb_ptx_rule_name(one->rule));
+	if (author)
+		add_gcc_place(author->file, author->line, author->column, words[one->severity], out);
+	else
+		add_gcc_place(f->file, line, one->column, words[one->severity], out);
+	cli_add_demangled(out, one->message);
+	tcb_str_addf(out, " [%s]\n", tcb_ptx_rule_name(one->rule));
+	if (author) {
+		add_gcc_place(f->file, line, one->column, "note", out);
+		tcb_str_add(out, "the PTX\n");
 	}
+	for (size_t i = 0; i < one->frame_count; i++)
+		if (&one->frames[i] != author)
+			add_gcc_frame(one, i, out);
+	for (size_t i = 0; i < one->mention_count; i++)
+		add_gcc_mention(f, &one->mentions[i], out);
+	if (one->line_count > 1)
+		tcb_str_addf(out, "%s:%u:1: note: and here; %llu times in all [%s]\n", f->file, one->lines[1],
+			     (unsigned long long)one->count, tcb_ptx_rule_name(one->rule));
+}
+
+void ptx_findings_gcc(const struct ptx_findings *f, struct tcb_str *out)
+{
+	for (size_t i = 0; i < f->item_count; i++)
+		if (f->items[i].state == PTX_COUNTED)
+			add_gcc_finding(f, &f->items[i], out);
 }
 
 void ptx_findings_total(const unsigned count[3], const unsigned state[4], struct tcb_str *out)
@@ -208,17 +278,35 @@ static json_t *demangled_json(const char *text, int *failed)
 	return value;
 }
 
-static json_t *frames_json(const struct ptx_finding *one, int *failed)
+/* KERNEL: the function of the last one. */
+static json_t *frames_json(const struct ptx_frame *frames, size_t count, const char *kernel, int *failed)
 {
 	json_t *rows = json_array();
 
-	for (size_t i = 0; i < one->frame_count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		json_t *row = json_object();
 
-		cli_json_set(row, "file", text_or_null(one->frames[i].file), failed);
-		cli_json_set(row, "line", cli_json_size(one->frames[i].line), failed);
-		cli_json_set(row, "column", number_or_null(one->frames[i].column), failed);
-		cli_json_set(row, "function", demangled_json(function_of(one, i), failed), failed);
+		cli_json_set(row, "file", text_or_null(frames[i].file), failed);
+		cli_json_set(row, "line", cli_json_size(frames[i].line), failed);
+		cli_json_set(row, "column", number_or_null(frames[i].column), failed);
+		cli_json_set(row, "function", demangled_json(i + 1 < count ? frames[i].function : kernel, failed),
+			     failed);
+		cli_json_add(rows, row, failed);
+	}
+	return rows;
+}
+
+static json_t *mentions_json(const struct ptx_finding *one, int *failed)
+{
+	json_t *rows = json_array();
+
+	for (size_t i = 0; i < one->mention_count; i++) {
+		const struct ptx_mention *mention = &one->mentions[i];
+		json_t *row = json_object();
+
+		cli_json_set(row, "line", cli_json_size(mention->line), failed);
+		cli_json_set(row, "source", frames_json(mention->frames, mention->frame_count, one->function, failed),
+			     failed);
 		cli_json_add(rows, row, failed);
 	}
 	return rows;
@@ -242,7 +330,8 @@ static json_t *finding_json(const struct ptx_finding *one, int *failed)
 	cli_json_set(row, "kernel", demangled_json(one->function, failed), failed);
 	cli_json_set(row, "instruction", text_or_null(one->instruction), failed);
 	cli_json_set(row, "message", demangled_json(one->message, failed), failed);
-	cli_json_set(row, "source", frames_json(one, failed), failed);
+	cli_json_set(row, "source", frames_json(one->frames, one->frame_count, one->function, failed), failed);
+	cli_json_set(row, "mentions", mentions_json(one, failed), failed);
 	cli_json_set(row, "fingerprint", json_string(one->fingerprint), failed);
 	return row;
 }

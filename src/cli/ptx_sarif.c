@@ -5,6 +5,7 @@
  * help, places in the PTX and in the source, fingerprints that stay when lines
  * move.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -103,30 +104,40 @@ static void add_kernel(json_t *row, const char *function, int *failed)
 	tcb_str_fini(&shown);
 }
 
-/* The further places of ONE: the source, the calls around it, and the other lines. */
-static json_t *related(const struct ptx_findings *f, const struct ptx_finding *one, int *failed)
+static void add_related(json_t *list, json_t *row, const char *message, int *failed)
+{
+	cli_json_set(row, "id", cli_json_size(json_array_size(list) + 1), failed);
+	cli_json_set(row, "message", text_message(message, failed), failed);
+	cli_json_add(list, row, failed);
+}
+
+static void add_frames(json_t *list, const struct ptx_frame *frames, size_t count, const char *what, int *failed)
+{
+	for (size_t i = 0; i < count; i++)
+		if (frames[i].file && frames[i].line)
+			add_related(list, location(frames[i].file, frames[i].line, frames[i].column, failed),
+				    i ? "inlined from here" : what, failed);
+}
+
+/* The further places of ONE: the source, the calls around it, the lines that it speaks of, and the other lines. */
+static json_t *related(const struct ptx_findings *f, const struct ptx_finding *one, const struct ptx_frame *author,
+		       int *failed)
 {
 	json_t *list = json_array();
-	size_t id = 0;
 
-	for (size_t i = 0; i < one->frame_count; i++) {
-		const struct ptx_frame *frame = &one->frames[i];
-		json_t *row;
+	if (author)
+		add_related(list, location(f->file, one->line_count ? one->lines[0] : 1, one->column, failed),
+			    "the PTX", failed);
+	add_frames(list, one->frames, one->frame_count, "the source", failed);
+	for (size_t i = 0; i < one->mention_count; i++) {
+		char what[32];
 
-		if (!frame->file || !frame->line)
-			continue;
-		row = location(frame->file, frame->line, frame->column, failed);
-		cli_json_set(row, "id", cli_json_size(++id), failed);
-		cli_json_set(row, "message", text_message(i ? "inlined from here" : "the source", failed), failed);
-		cli_json_add(list, row, failed);
+		snprintf(what, sizeof what, "line %u", one->mentions[i].line);
+		add_related(list, location(f->file, one->mentions[i].line, 0, failed), what, failed);
+		add_frames(list, one->mentions[i].frames, one->mentions[i].frame_count, what, failed);
 	}
-	for (size_t i = 1; i < one->line_count && i < LINES_MAX; i++) {
-		json_t *row = location(f->file, one->lines[i], 0, failed);
-
-		cli_json_set(row, "id", cli_json_size(++id), failed);
-		cli_json_set(row, "message", text_message("the same again", failed), failed);
-		cli_json_add(list, row, failed);
-	}
+	for (size_t i = 1; i < one->line_count && i < LINES_MAX; i++)
+		add_related(list, location(f->file, one->lines[i], 0, failed), "the same again", failed);
 	return list;
 }
 
@@ -193,7 +204,9 @@ static void add_state(json_t *row, const struct ptx_findings *f, const struct pt
 static json_t *result_json(const struct ptx_findings *f, const struct ptx_finding *one, int *failed)
 {
 	json_t *row = json_object(), *locations = json_array(), *fingerprints = json_object(), *others;
-	json_t *place = location(f->file, one->line_count ? one->lines[0] : 1, one->column, failed);
+	const struct ptx_frame *author = f->in_source ? ptx_author_frame(one) : NULL;
+	json_t *place = author ? location(author->file, author->line, author->column, failed)
+			       : location(f->file, one->line_count ? one->lines[0] : 1, one->column, failed);
 
 	if (one->function)
 		add_kernel(place, one->function, failed);
@@ -204,7 +217,7 @@ static json_t *result_json(const struct ptx_findings *f, const struct ptx_findin
 	cli_json_set(row, "level", json_string(levels[one->severity]), failed);
 	cli_json_set(row, "message", demangled_message(one->message, failed), failed);
 	cli_json_set(row, "locations", locations, failed);
-	others = related(f, one, failed);
+	others = related(f, one, author, failed);
 	if (json_array_size(others))
 		cli_json_set(row, "relatedLocations", others, failed);
 	else

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * In: a finding of a module.  Out: where in the source it is, through which
+ * calls, and the same for the other lines that its message speaks of.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/ptx_findings.h"
+
+enum { MENTIONS_MAX = 4 };
+
+const char *ptx_keep_text(struct ptx_findings *f, const char *text)
+{
+	char *copy = text ? tcb_arena_text(&f->arena, text, strlen(text)) : NULL;
+
+	if (text && !copy)
+		f->failed = 1;
+	for (char *at = copy; at && *at; at++)
+		if ((unsigned char)*at < ' ' || (unsigned char)*at > '~')
+			*at = '?';
+	return copy;
+}
+
+static int by_line(const void *a, const void *b)
+{
+	const struct ptx_line *x = a, *y = b;
+
+	return (x->line > y->line) - (x->line < y->line);
+}
+
+/* The instruction's lines of MODULE, whichever of two modules of one text comes first. */
+static void read_lines(struct ptx_findings *f, const struct tcb_ptx_module *module)
+{
+	size_t count = 0;
+
+	for (const struct tcb_ptx_function *function = module->functions; function; function = function->next)
+		count += function->ins_count;
+	f->lines = tcb_arena_array(&f->arena, count + 1, sizeof *f->lines);
+	if (!f->lines) {
+		f->failed = 1;
+		return;
+	}
+	for (const struct tcb_ptx_function *function = module->functions; function; function = function->next)
+		for (const struct tcb_ptx_block *block = function->first; block; block = block->next)
+			for (const struct tcb_ptx_ins *ins = block->first; ins && f->line_count < count;
+			     ins = ins->next)
+				f->lines[f->line_count++] = (struct ptx_line){ ins->line, ins->source, function };
+	qsort(f->lines, f->line_count, sizeof *f->lines, by_line);
+}
+
+static const struct ptx_line *find_line(struct ptx_findings *f, const struct tcb_ptx_module *module, uint32_t line)
+{
+	const struct ptx_line wanted = { .line = line };
+
+	if (!f->lines && module)
+		read_lines(f, module);
+	if (!f->line_count)
+		return NULL;
+	return bsearch(&wanted, f->lines, f->line_count, sizeof *f->lines, by_line);
+}
+
+static size_t keep_frames(struct ptx_findings *f, const struct tcb_ptx_source *source, const struct ptx_frame **out)
+{
+	struct ptx_frame *frames;
+	size_t count = 0;
+
+	for (const struct tcb_ptx_source *at = source; at; at = at->inlined_at)
+		count++;
+	frames = tcb_arena_array(&f->arena, count + 1, sizeof *frames);
+	if (!frames) {
+		f->failed = 1;
+		return 0;
+	}
+	for (size_t i = 0; source; source = source->inlined_at)
+		frames[i++] = (struct ptx_frame){ ptx_keep_text(f, source->file), ptx_keep_text(f, source->function),
+						  source->line, source->column };
+	*out = frames;
+	return count;
+}
+
+/* "line 42" in the message, of lines other than the finding's own. */
+static void take_mentions(struct ptx_findings *f, const struct tcb_ptx_module *module, uint32_t own,
+			  struct ptx_finding *one)
+{
+	struct ptx_mention mentions[MENTIONS_MAX], *kept;
+
+	for (const char *at = one->message; (at = strstr(at, "line ")) && one->mention_count < MENTIONS_MAX; at += 5) {
+		struct ptx_mention *mention = &mentions[one->mention_count];
+		unsigned long line = strtoul(at + 5, NULL, 10);
+		const struct ptx_line *known;
+
+		if (!line || line > UINT32_MAX || line == own)
+			continue;
+		*mention = (struct ptx_mention){ .line = (uint32_t)line };
+		known = find_line(f, module, mention->line);
+		if (known && known->source)
+			mention->frame_count = keep_frames(f, known->source, &mention->frames);
+		one->mention_count++;
+	}
+	kept = tcb_arena_array(&f->arena, one->mention_count + 1, sizeof *kept);
+	if (kept)
+		memcpy(kept, mentions, one->mention_count * sizeof *kept);
+	else
+		f->failed = 1;
+	one->mentions = kept;
+}
+
+void ptx_take_places(struct ptx_findings *f, const struct tcb_ptx_finding *finding, struct ptx_finding *one)
+{
+	const struct tcb_ptx_module *module = finding->function ? finding->function->module : f->module;
+	const struct tcb_ptx_source *source = NULL;
+	const struct ptx_line *known = NULL;
+
+	if (finding->ins) {
+		source = finding->ins->source;
+	} else if (finding->function) {
+		source = finding->function->source;
+	} else if (finding->line && (known = find_line(f, module, finding->line))) {
+		source = known->source;
+		one->function = ptx_keep_text(f, known->function->symbol->name);
+	}
+	one->frame_count = keep_frames(f, source, &one->frames);
+	if (one->message)
+		take_mentions(f, module, finding->line, one);
+}
