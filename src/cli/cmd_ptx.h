@@ -45,6 +45,8 @@ struct ptx_judgement {
 	struct tcb_assemble_build build;
 	char assembler_note[200]; /* why there is no assembly; empty when there is one */
 	int has_assembly;
+	struct tcb_ptx_called *functions; /* that kernels call; the names lie in the assembly's log */
+	size_t function_count;
 	struct tcb_assembly assembly;
 };
 

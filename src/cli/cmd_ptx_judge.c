@@ -182,6 +182,8 @@ enum tcb_status ptx_judge(const char *name, const char *text, size_t length, con
 			   out->has_assembly && out->assembly.status == TCB_OK
 				   ? " (the assembler accepts this text: here tcbtune's parser falls short)"
 				   : "");
+	if (status == TCB_OK && out->has_assembly && out->assembly.status == TCB_OK)
+		status = tcb_assembly_functions(&out->assembly, &out->functions, &out->function_count, err);
 	for (size_t i = 0; status == TCB_OK && i < out->kernel_count; i++)
 		judge_kernel(out, &out->kernels[i]);
 	return status;
@@ -191,6 +193,7 @@ void ptx_judgement_fini(struct ptx_judgement *j)
 {
 	ptx_findings_fini(&j->findings);
 	free(j->kernels);
+	free(j->functions);
 	if (j->has_assembly)
 		tcb_assembly_fini(&j->assembly);
 	tcb_ptx_module_destroy(j->module);

@@ -41,6 +41,11 @@ static void memory_text(const struct tcb_ptx_check_kernel *facts, struct tcb_str
 		(unsigned long long)ideal[0], (unsigned long long)cost[1], (unsigned long long)ideal[1]);
 }
 
+static unsigned larger(unsigned a, unsigned b)
+{
+	return a > b ? a : b;
+}
+
 static void kernel_text(const struct ptx_judgement *j, const struct ptx_judged_kernel *kernel, struct tcb_str *out)
 {
 	const struct tcb_ptx_check_kernel *facts = &kernel->facts;
@@ -71,7 +76,7 @@ static void kernel_text(const struct ptx_judgement *j, const struct ptx_judged_k
 	tcb_str_add(out, "\n");
 	if (kernel->has_resources)
 		tcb_str_addf(out, "  also        %u barriers, %u bytes of stack, %u bytes of constants\n", r->barriers,
-			     r->stack_bytes, r->constant_bytes);
+			     larger(r->stack_bytes, r->call_stack_bytes), r->constant_bytes);
 	memory_text(facts, out);
 	tcb_str_addf(out, "  occupancy   blocks of %ux%ux%u (%s): ", facts->block[0], facts->block[1], facts->block[2],
 		     block_sources[facts->block_source]);
@@ -98,11 +103,30 @@ void ptx_assembler_text(const struct ptx_judgement *j, struct tcb_str *out)
 				 "without -rdc=true, it may take other registers)");
 }
 
+/* Functions that kernels call. */
+static void functions_text(const struct ptx_judgement *j, struct tcb_str *out)
+{
+	for (size_t i = 0; i < j->function_count; i++) {
+		const struct tcb_ptx_called *f = &j->functions[i];
+		char name[512];
+		snprintf(name, sizeof name, "%.*s", (int)f->name_length, f->name);
+		tcb_str_add(out, "\nfunction ");
+		cli_add_demangled(out, name);
+		if (f->registers)
+			tcb_str_addf(out, ": %u registers", f->registers);
+		else
+			tcb_str_add(out, ": the registers of its callers");
+		tcb_str_addf(out, ", %u bytes of stack, spills %u bytes, loads %u\n", f->stack_bytes,
+			     f->spill_store_bytes, f->spill_load_bytes);
+	}
+}
+
 void ptx_judgement_text(const struct ptx_judgement *j, unsigned width, struct tcb_str *out)
 {
 	ptx_findings_text(&j->findings, width, out);
 	for (size_t i = 0; i < j->kernel_count; i++)
 		kernel_text(j, &j->kernels[i], out);
+	functions_text(j, out);
 	tcb_str_addf(out, "%s%s: ", j->kernel_count ? "\n" : "", j->name);
 	ptx_findings_total(j->findings.count, j->findings.state, out);
 	if (j->has_assembly) {
@@ -233,6 +257,23 @@ static json_t *assembler_json(const struct ptx_judgement *j, int *failed)
 	return row;
 }
 
+static json_t *functions_json(const struct ptx_judgement *j, int *failed)
+{
+	json_t *rows = json_array();
+
+	for (size_t i = 0; i < j->function_count; i++) {
+		const struct tcb_ptx_called *f = &j->functions[i];
+		json_t *row = json_object();
+		cli_json_set(row, "name", json_stringn(f->name, f->name_length), failed);
+		cli_json_set(row, "registers", f->registers ? cli_json_size(f->registers) : json_null(), failed);
+		cli_json_set(row, "spill_store_bytes", cli_json_size(f->spill_store_bytes), failed);
+		cli_json_set(row, "spill_load_bytes", cli_json_size(f->spill_load_bytes), failed);
+		cli_json_set(row, "stack_bytes", cli_json_size(f->stack_bytes), failed);
+		cli_json_add(rows, row, failed);
+	}
+	return rows;
+}
+
 void ptx_judgement_json(const struct ptx_judgement *j, json_t *root, int *failed)
 {
 	struct tcb_str target = { 0 };
@@ -246,6 +287,7 @@ void ptx_judgement_json(const struct ptx_judgement *j, json_t *root, int *failed
 	for (size_t i = 0; i < j->kernel_count; i++)
 		cli_json_add(kernels, kernel_json(&j->kernels[i], failed), failed);
 	cli_json_set(root, "kernels", kernels, failed);
+	cli_json_set(root, "functions", functions_json(j, failed), failed);
 	ptx_findings_json(&j->findings, root, failed);
 	tcb_str_fini(&target);
 }

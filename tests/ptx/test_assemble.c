@@ -289,6 +289,61 @@ static void pool_keeps_order(enum tcb_assembler kind)
 	tcb_assemble_pool_destroy(pool);
 }
 
+/* A function that calls itself: it keeps registers of its own only as an object, and a frame in both ways. */
+static const char recursive[] =
+	".version 7.0\n.target sm_75\n.address_size 64\n"
+	".func (.param .b32 r) sum(.param .b32 n)\n{\n"
+	"	.reg .b32 %r<6>;\n	.reg .pred %p;\n	ld.param.u32 %r1, [n];\n"
+	"	setp.eq.u32 %p, %r1, 0;\n	mov.u32 %r4, 0;\n	@%p bra done;\n	add.u32 %r2, %r1, -1;\n"
+	"	{\n	.param .b32 a;\n	.param .b32 b;\n	st.param.b32 [a], %r2;\n"
+	"	call.uni (b), sum, (a);\n	ld.param.b32 %r3, [b];\n	}\n	mad.lo.u32 %r4, %r3, %r1, "
+	"%r1;\n"
+	"done:\n	st.param.b32 [r], %r4;\n	ret;\n}\n"
+	".visible .entry k(.param .u64 p)\n{\n	.reg .b32 %r<3>;\n	.reg .b64 %rd;\n"
+	"	ld.param.u64 %rd, [p];\n	ld.global.u32 %r1, [%rd];\n	{\n	.param .b32 a;\n	.param "
+	".b32 b;\n"
+	"	st.param.b32 [a], %r1;\n	call.uni (b), sum, (a);\n	ld.param.b32 %r2, [b];\n	}\n"
+	"	st.global.u32 [%rd], %r2;\n	ret;\n}\n";
+
+static void tells_of_functions(enum tcb_assembler kind)
+{
+	const struct tcb_assembler_info *info = find(kind);
+	struct tcb_assemble_build build;
+	struct tcb_ptx_called *functions;
+	struct tcb_assembly a;
+	size_t count;
+
+	if (!info)
+		skip_because("no %s here", tcb_assembler_text(kind));
+	for (int is_object = 0; is_object < 2; is_object++) {
+		assert_int_equal(tcb_assemble_build(is_object ? "-c" : "", &build, NULL), TCB_OK);
+		tcb_assemble_as(info, recursive, strlen(recursive), &sm_89, &build, 60, &a);
+		if (a.status != TCB_OK)
+			fail_msg("%s", a.log);
+		assert_int_equal(tcb_assembly_functions(&a, &functions, &count, NULL), TCB_OK);
+		assert_int_equal(count, 1);
+		assert_int_equal(functions[0].name_length, 3);
+		assert_memory_equal(functions[0].name, "sum", 3);
+		assert_true(functions[0].stack_bytes > 0);
+		if (is_object)
+			assert_true(functions[0].registers >= 16);
+		else
+			assert_int_equal(functions[0].registers, 0);
+		free(functions);
+		/* Cut anywhere: never a wrong number. */
+		const unsigned whole = tcb_assemble_cubin_registers(a.cubin, a.cubin_bytes, "k", 1);
+		assert_true(whole > 0);
+		for (size_t cut = 0; cut < a.cubin_bytes; cut += 61) {
+			unsigned char *copy = malloc(cut ? cut : 1);
+			memcpy(copy, a.cubin, cut);
+			const unsigned found = tcb_assemble_cubin_registers(copy, cut, "k", 1);
+			assert_true(!found || found == whole);
+			free(copy);
+		}
+		tcb_assembly_fini(&a);
+	}
+}
+
 #define BOTH(name)                                 \
 	static void ptxas_##name(void **state)     \
 	{                                          \
@@ -305,6 +360,7 @@ BOTH(assembles)
 BOTH(rejects)
 BOTH(is_killed)
 BOTH(pool_keeps_order)
+BOTH(tells_of_functions)
 
 /* Both are the same compiler, so they must say the same where they have the same version. */
 static void both_agree(void **state)
@@ -598,6 +654,8 @@ int main(void)
 		cmocka_unit_test(nvjitlink_is_killed),
 		cmocka_unit_test(ptxas_pool_keeps_order),
 		cmocka_unit_test(nvjitlink_pool_keeps_order),
+		cmocka_unit_test(ptxas_tells_of_functions),
+		cmocka_unit_test(nvjitlink_tells_of_functions),
 		cmocka_unit_test(both_agree),
 		cmocka_unit_test(both_build_alike),
 		cmocka_unit_test(flags_are_words),

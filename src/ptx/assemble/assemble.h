@@ -106,6 +106,16 @@ enum tcb_status tcb_assemble_next(struct tcb_assemble_pool *pool, struct tcb_ass
 
 /* The figures of ENTRY, or of the first one when ENTRY is NULL; 0 when there is none of that name. */
 int tcb_assembly_resources(const struct tcb_assembly *assembly, const char *entry, struct tcb_ptx_resources *out);
+/* assemble_log.c: what it says of each function that is no entry and was not inlined; TCB_E_NOMEM, else TCB_OK.  The
+ * names lie in the log.  Of a function that several kernels have a copy of, the most. */
+struct tcb_ptx_called {
+	const char *name;
+	size_t name_length;
+	unsigned registers; /* 0: those of its callers, which are compiled with it (a whole program) */
+	unsigned spill_store_bytes, spill_load_bytes, stack_bytes;
+};
+enum tcb_status tcb_assembly_functions(const struct tcb_assembly *assembly, struct tcb_ptx_called **out,
+				       size_t *count_out, struct tcb_error *err); /* free *OUT */
 /* assemble_log.c: each error and warning of the log as a finding (rule ASSEMBLER, with the line); returns the number of
  * errors. */
 unsigned tcb_assemble_log_findings(const char *log, const struct tcb_ptx_sink *sink);

@@ -114,6 +114,60 @@ int tcb_assemble_log_resources(const char *log, const char *entry, struct tcb_pt
 	return 0;
 }
 
+/* The function called NAME among the COUNT of LIST, which has room for one more. */
+static struct tcb_ptx_called *find_called(struct tcb_ptx_called *list, size_t *count, const struct line *name)
+{
+	for (size_t i = 0; i < *count; i++)
+		if (list[i].name_length == name->length && memcmp(list[i].name, name->text, name->length) == 0)
+			return &list[i];
+	list[*count] = (struct tcb_ptx_called){ .name = name->text, .name_length = name->length };
+	return &list[(*count)++];
+}
+
+static unsigned larger(unsigned a, unsigned b)
+{
+	return a > b ? a : b;
+}
+
+static void see_called(struct tcb_ptx_called *f, const struct line *line)
+{
+	f->stack_bytes = larger(f->stack_bytes, sum_of(line, "bytes stack frame"));
+	f->spill_store_bytes = larger(f->spill_store_bytes, sum_of(line, "bytes spill stores"));
+	f->spill_load_bytes = larger(f->spill_load_bytes, sum_of(line, "bytes spill loads"));
+}
+
+enum tcb_status tcb_assembly_functions(const struct tcb_assembly *assembly, struct tcb_ptx_called **out,
+				       size_t *count_out, struct tcb_error *err)
+{
+	const char *log = assembly->log ? assembly->log : "", *at;
+	struct line line, name = { 0 }, entry = { 0 };
+	size_t most = 1;
+
+	for (at = log; (at = strstr(at, "Function properties for ")); at++)
+		most++;
+	*count_out = 0;
+	*out = calloc(most, sizeof **out);
+	if (!*out)
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory");
+	for (const char *rest = log; next_line(&rest, &line);) {
+		int is_ptxas = line.length >= 5 && memcmp(line.text, "ptxas", 5) == 0;
+		if (is_ptxas && (at = after(&line, "Compiling entry function '"))) {
+			entry = (struct line){ at, name_length(&line, at) };
+		} else if (is_ptxas && (at = after(&line, "Function properties for "))) {
+			name = (struct line){ at, (size_t)(line.text + line.length - at) };
+			if (name.length == entry.length && memcmp(at, entry.text, name.length) == 0)
+				name = (struct line){ 0 };
+		} else if (name.text && after(&line, "bytes stack frame")) {
+			see_called(find_called(*out, count_out, &name), &line);
+			name = (struct line){ 0 };
+		}
+	}
+	for (size_t i = 0; i < *count_out && assembly->cubin; i++)
+		(*out)[i].registers = tcb_assemble_cubin_registers(assembly->cubin, assembly->cubin_bytes,
+								   (*out)[i].name, (*out)[i].name_length);
+	return TCB_OK;
+}
+
 /* "error   : text" or "fatal   : text" in LINE: what follows, and how bad it is. */
 static const char *complaint(const struct line *line, enum tcb_ptx_severity *severity)
 {

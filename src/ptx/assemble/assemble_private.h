@@ -54,6 +54,8 @@ int tcb_assemble_log_resources(const char *log, const char *entry, struct tcb_pt
 			       size_t name_bytes);
 /* assemble_cubin.c: bytes of ENTRY's constant banks, 0 when the cubin has none. */
 unsigned tcb_assemble_cubin_constants(const unsigned char *cubin, size_t bytes, const char *entry);
+/* Registers of the function called NAME (LENGTH bytes), 0 when the cubin does not say. */
+unsigned tcb_assemble_cubin_registers(const unsigned char *cubin, size_t bytes, const char *name, size_t length);
 
 /* assemble_ptxas.c */
 /* Starts PATH with ARGV, waits for it, and gives what it said on both streams.  TCB_E_FAILED when it could not be
