@@ -190,11 +190,16 @@ const struct cli_command cli_command_ptx = {
 		"shuffles are safe, alignment, bank conflicts and coalescing, registers (estimated and by the "
 		"assembler), occupancy; every finding names its line.  Neither needs a GPU; assembling needs ptxas "
 		"or nvJitLink (TCBTUNE_ASSEMBLER chooses one); a file is compiled as 'nvcc' would, with the flags of "
-		"--ptxas-options.  It exits with 4 if there is an error among the findings, "
-		"and with 0 if there are only warnings and advice.",
+		"--ptxas-options.  Several files and quoted patterns may be given; what cannot be read is told, and "
+		"the others are judged.  Where the text has .loc (nvcc -lineinfo) findings show the source's lines.  A "
+		"comment '// tcbtune: allow RULE' in the text, --suppress and --baseline say what does not count.  It "
+		"exits with 4 if there is an error among the findings that count (--fail-on: or a warning, or advice), "
+		"else with 1 if a file could not be read.",
 	.examples = "  tcbtune ptx --op @OP --target sm_89\n  tcbtune ptx --op @OP --target sm_90 --check\n"
 		    "  tcbtune ptx check kernel.ptx\n"
-		    "  tcbtune ptx check kernel.ptx --target sm_89 --block 32x8 --dynamic-shared 64K --json\n",
+		    "  tcbtune ptx check kernel.ptx --target sm_89 --block 32x8 --dynamic-shared 64K --json\n"
+		    "  tcbtune ptx check 'build/*.ptx' --format sarif --locate source --fail-on warning\n"
+		    "  tcbtune ptx check 'build/*.ptx' --baseline known.json --write-baseline\n",
 	.options = options,
 	.args_bytes = sizeof(struct ptx_args),
 	.run = run_ptx,

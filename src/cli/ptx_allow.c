@@ -2,33 +2,60 @@
  *
  * In: PTX text.  Out: which findings its comments allow.
  *
- * "// tcbtune: allow RULE" holds for its line; alone on a line, for the next
- * instruction.  What inline assembly says in CUDA code comes through the
- * compiler with lines of its own around it, which are passed over.
+ * "// tcbtune: allow RULE" holds for its line; alone on a line, up to the next
+ * instruction that touches memory or other threads.  What inline assembly says
+ * in CUDA code comes through the compiler that way, with lines around it and
+ * the arithmetic of the address behind it.
  */
 #include <string.h>
 
 #include "cli/ptx_policy.h"
 
-enum { LINES_AHEAD = 64 /* more than a compiler puts between a comment and its instruction */ };
-
 static const char mark[] = "// tcbtune: allow";
 
-/* Whether the line at AT, which ends at END, holds an instruction or a declaration. */
-static int is_code(const char *at, const char *end)
-{
-	static const char *const others[] = { "//", ".loc", "{", "}" };
+/* What a line of PTX is to a comment above it. */
+enum line_kind { NOTHING, ARITHMETIC, ACCESS, END };
 
+static const char *skip_blanks(const char *at, const char *end)
+{
 	while (at < end && (*at == ' ' || *at == '\t' || *at == '\r'))
 		at++;
+	return at;
+}
+
+static int starts_with(const char *at, const char *end, const char *const *words, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if ((size_t)(end - at) >= strlen(words[i]) && memcmp(at, words[i], strlen(words[i])) == 0)
+			return 1;
+	return 0;
+}
+
+/* Of the line at AT, which ends at END. */
+static enum line_kind kind_of(const char *at, const char *end)
+{
+	static const char *const nothing[] = { "//", ".loc", "{", "}" };
+	static const char *const accesses[] = { "ld",       "st",     "atom",    "red",        "cp",     "bar",
+						"shfl",     "vote",   "match",   "mma",        "wgmma",  "wmma",
+						"mbarrier", "tex",    "tcgen05", "surf",       "sust",   "suld",
+						"fence",    "membar", "elect",   "activemask", "griddep" };
+	static const char *const ends[] = { "bra", "brx", "ret", "exit", "call", "trap" };
+
+	at = skip_blanks(at, end);
 	while (end > at && (end[-1] == ' ' || end[-1] == '\t' || end[-1] == '\r'))
 		end--;
-	if (at == end || end[-1] == ':')
-		return 0;
-	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-		if ((size_t)(end - at) >= strlen(others[i]) && memcmp(at, others[i], strlen(others[i])) == 0)
-			return 0;
-	return 1;
+	if (at == end || starts_with(at, end, nothing, sizeof nothing / sizeof *nothing))
+		return NOTHING;
+	if (end[-1] == ':')
+		return END;
+	if (*at == '@') { /* a guard */
+		while (at < end && *at != ' ' && *at != '\t')
+			at++;
+		at = skip_blanks(at, end);
+	}
+	if (starts_with(at, end, ends, sizeof ends / sizeof *ends))
+		return END;
+	return starts_with(at, end, accesses, sizeof accesses / sizeof *accesses) ? ACCESS : ARITHMETIC;
 }
 
 static const char *line_end(const char *at, const char *end)
@@ -38,19 +65,26 @@ static const char *line_end(const char *at, const char *end)
 	return newline ? newline : end;
 }
 
-/* The line that a comment in LINE holds for; AT is the line's first character. */
-static uint32_t held_line(const char *at, const char *comment, const char *end, uint32_t line)
+/* The last line that a comment in LINE holds for; AT is the line's first character. */
+static uint32_t last_line(const char *at, const char *comment, const char *end, uint32_t line)
 {
-	if (is_code(at, comment))
-		return line;
-	for (uint32_t next = line; at < end && next < line + LINES_AHEAD; next++) {
-		const char *stop = line_end(at, end);
+	uint32_t last = line;
 
-		if (next > line && is_code(at, stop))
+	if (kind_of(at, comment) != NOTHING)
+		return line;
+	for (uint32_t next = line; at < end && next < line + PTX_ALLOWED_LINES; next++) {
+		const char *stop = line_end(at, end);
+		enum line_kind kind = next > line ? kind_of(at, stop) : NOTHING;
+
+		if (kind == ACCESS || (kind == END && last == line))
 			return next;
+		if (kind == END)
+			return last;
+		if (kind == ARITHMETIC)
+			last = next;
 		at = stop + (stop < end);
 	}
-	return line;
+	return last;
 }
 
 static int add(struct tcb_arena *arena, struct ptx_allowance **list, size_t *count, const struct ptx_allowance *one)
@@ -93,7 +127,7 @@ int ptx_allowances(const char *text, size_t length, struct tcb_arena *arena, str
 			line_start = newline + 1;
 			line++;
 		}
-		one = (struct ptx_allowance){ held_line(line_start, found, end, line), line, TCB_PTX_RULE_COUNT, NULL };
+		one = (struct ptx_allowance){ line, last_line(line_start, found, end, line), TCB_PTX_RULE_COUNT, NULL };
 		at = found + sizeof mark - 1;
 		do {
 			size_t used;

@@ -113,13 +113,13 @@ static int is_allowed(const struct ptx_findings *f, uint32_t line, enum tcb_ptx_
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (f->allowances[middle].line < line)
+		if (f->allowances[middle].line + PTX_ALLOWED_LINES < line)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	for (; low < f->allowance_count && f->allowances[low].line == line; low++)
-		if (f->allowances[low].rule == rule)
+	for (; low < f->allowance_count && f->allowances[low].line <= line; low++)
+		if (f->allowances[low].rule == rule && line <= f->allowances[low].last)
 			return 1;
 	return 0;
 }
@@ -429,7 +429,7 @@ static void report_unknown(struct ptx_findings *f)
 		if (f->allowances[i].rule != TCB_PTX_RULE_COUNT)
 			continue;
 		ptx_rule_suggestion(f->allowances[i].word, suggestion);
-		finding.line = f->allowances[i].comment_line;
+		finding.line = f->allowances[i].line;
 		snprintf(finding.message, sizeof finding.message, "'tcbtune: allow' names no rule: '%.80s'%s",
 			 f->allowances[i].word, suggestion);
 		ptx_findings_add(f, &finding);

@@ -45,10 +45,11 @@ void ptx_baseline_add(json_t *rows, const struct ptx_findings *findings, int *fa
 
 /* ptx_allow.c: "// tcbtune: allow RULE, RULE why" */
 struct ptx_allowance {
-	uint32_t line, comment_line; /* where the rule may be broken; where the comment stands */
-	enum tcb_ptx_rule rule;      /* TCB_PTX_RULE_COUNT: WORD names none */
+	uint32_t line, last;    /* where the comment stands, and to which line the rule may be broken */
+	enum tcb_ptx_rule rule; /* TCB_PTX_RULE_COUNT: WORD names none */
 	const char *word;
 };
+enum { PTX_ALLOWED_LINES = 64 /* more than a compiler puts between a comment and its access */ };
 /* Those of TEXT by line, into ARENA; returns 0 when memory is exhausted. */
 int ptx_allowances(const char *text, size_t length, struct tcb_arena *arena, struct ptx_allowance **out,
 		   size_t *count_out);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """docs/ops.md holds the table that `tcbtune ops --markdown` prints, and a section for each op; docs/search.md the table
 of efforts that `tcbtune help sweep` prints; docs/specification.md the options of every command, and says of those that
-no command has that they are not built; the README and the other pages name no option that a command lacks."""
+no command has that they are not built; the README, the other pages and the examples' YAML name no option that a command lacks."""
 import re
 
 from cli_support import Cli
@@ -45,7 +45,7 @@ for command in commands:
     for option in named - options[command]:
         cli.check(f"{option}`" in not_built or f"{option} " in not_built,
                   f"docs/specification.md, {command}: there is no {option}, and it is not among what is not built")
-for page in [docs.parent / "README.md", *docs.glob("*.md")]:
+for page in [docs.parent / "README.md", *docs.glob("*.md"), *(docs.parent / "examples").rglob("*.y*ml")]:
     if page.name == "specification.md":
         continue
     for command, rest in re.findall(r"tcbtune (\w+)([^\n`]*)", page.read_text()):
