@@ -53,6 +53,17 @@ static void limit_memory(void)
 	fclose(file);
 }
 
+/* What other children wait for the end of must not be held open here. */
+static int keep_only(int socket)
+{
+	enum { KEPT = STDERR_FILENO + 1 };
+
+	if (socket != KEPT)
+		dup2(socket, KEPT);
+	close_range(KEPT + 1, ~0u, 0);
+	return KEPT;
+}
+
 /* Answers each name with its long form, or with nothing, until the other end is closed. */
 static _Noreturn void serve(int socket)
 {
@@ -89,8 +100,7 @@ static void start_server(void)
 		return;
 	server.child = fork();
 	if (server.child == 0) {
-		close(ends[0]);
-		serve(ends[1]);
+		serve(keep_only(ends[1]));
 	}
 	close(ends[1]);
 	if (server.child > 0)

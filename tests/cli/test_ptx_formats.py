@@ -207,7 +207,7 @@ def many(cli):
     cli.check(f"    {count} times, in lines 8, 9, 10, 11 and {count - 4} more" in lines, lines[:3])
     run = sarif(cli, equal, expect=4)
     cli.check(run["results"][0]["occurrenceCount"] == count, "the count of SARIF")
-    report = cli.json("ptx", "check", different, schema="ptx-check", expect=4)
+    report = json.loads(cli.run("ptx", "check", different, "--json", expect=4).stdout)
     cli.check(report["errors"] == len(report["findings"]) == count, f"{report['errors']}, {len(report['findings'])}")
     cli.check(len({f["fingerprint"] for f in report["findings"]}) == count, "two findings have one fingerprint")
     cli.check([f["source"][0]["line"] for f in report["findings"]] == list(range(1, count + 1)), "not in order")
@@ -219,7 +219,7 @@ def many(cli):
     cli.run("ptx", "check", different, "--baseline", base, "--write-baseline")
     cli.check("20000 in the baseline" in cli.run("ptx", "check", different, "--baseline", base).stdout, "a baseline")
     different.write_text(different.read_text().replace("\tret;", f"\t.loc 1 7 3\n{SHUFFLE}{SHUFFLE}\tret;"))
-    report = cli.json("ptx", "check", different, "--baseline", base, schema="ptx-check")
+    report = json.loads(cli.run("ptx", "check", different, "--baseline", base, "--json").stdout)
     cli.check(report["errors"] == 0, "the same on a line that was known is new")
 
 
