@@ -20,9 +20,11 @@ enum {
 };
 
 /* "FILE:LINE: what" of the parser as a finding. */
-static void add_syntax(struct ptx_judgement *j, const struct tcb_error *error, const char *note)
+static void add_syntax(struct ptx_judgement *j, const struct tcb_error *error)
 {
-	struct tcb_ptx_finding finding = { .rule = TCB_PTX_RULE_SYNTAX, .severity = TCB_PTX_ERROR };
+	const int is_accepted = j->has_assembly && j->assembly.status == TCB_OK;
+	struct tcb_ptx_finding finding = { .rule = TCB_PTX_RULE_SYNTAX,
+					   .severity = is_accepted ? TCB_PTX_WARNING : TCB_PTX_ERROR };
 	const char *what = error->message;
 	char *end;
 
@@ -33,7 +35,8 @@ static void add_syntax(struct ptx_judgement *j, const struct tcb_error *error, c
 		if (*end == ':')
 			what = end + 1 + (end[1] == ' ');
 	}
-	snprintf(finding.message, sizeof finding.message, "%s%s", what, note);
+	snprintf(finding.message, sizeof finding.message, "%s%s", what,
+		 is_accepted ? " (the assembler takes it: here tcbtune's parser falls short)" : "");
 	ptx_findings_add(&j->findings, &finding);
 }
 
@@ -128,7 +131,8 @@ static enum tcb_status analyse(struct ptx_judgement *j, const struct ptx_judge_o
 	const struct tcb_ptx_sink sink = ptx_findings_sink(&j->findings);
 	const struct tcb_ptx_check_options options = { .target = j->target,
 						       .launches = how->launches,
-						       .launch_count = how->launch_count };
+						       .launch_count = how->launch_count,
+						       .is_accepted = j->has_assembly && j->assembly.status == TCB_OK };
 	struct tcb_ptx_check_report report;
 
 	TCB_TRY(tcb_ptx_check(j->module, &options, &sink, &report, err));
@@ -163,7 +167,7 @@ enum tcb_status ptx_judge(const char *name, const char *text, size_t length, con
 
 	*out = (struct ptx_judgement){ .name = name, .target = options->target };
 	ptx_findings_init(&out->findings, name, text, length, options->policy);
-	if (tcb_ptx_parse(name, text, length, &out->module, &syntax) != TCB_OK) {
+	if (tcb_ptx_parse_foreign(name, text, length, &out->module, &syntax) != TCB_OK) {
 		out->module = NULL;
 		if (syntax.status == TCB_E_NOMEM)
 			return tcb_fail(err, TCB_E_NOMEM, "%s", syntax.message);
@@ -173,15 +177,12 @@ enum tcb_status ptx_judge(const char *name, const char *text, size_t length, con
 		out->target = out->module->target;
 	else if (!out->target.sm)
 		find_target(text, &out->target);
+	if (out->target.sm)
+		assemble(out, text, length, options->build);
 	if (out->module)
 		status = analyse(out, options, err);
-	if (status == TCB_OK && out->target.sm)
-		assemble(out, text, length, options->build);
 	if (syntax.status != TCB_OK)
-		add_syntax(out, &syntax,
-			   out->has_assembly && out->assembly.status == TCB_OK
-				   ? " (the assembler accepts this text: here tcbtune's parser falls short)"
-				   : "");
+		add_syntax(out, &syntax);
 	if (status == TCB_OK && out->has_assembly && out->assembly.status == TCB_OK)
 		status = tcb_assembly_functions(&out->assembly, &out->functions, &out->function_count, err);
 	for (size_t i = 0; status == TCB_OK && i < out->kernel_count; i++)

@@ -48,7 +48,7 @@ def check(cli, kind):
     bad.write_text(KERNEL.format(bounds="", count=2, body="\tfrobnicate;\n"))
     report = cli.json("ptx", "check", bad, schema="ptx-check", expect=4)
     cli.check(report["assembler"]["state"] == "rejected", "the assembler accepts nonsense")
-    cli.check([row["line"] for row in findings(report, "syntax")] == [9], "the parser's line is not 9")
+    cli.check([row["line"] for row in findings(report, "opaque")] == [9], "the parser's line is not 9")
     cli.check(9 in [row["line"] for row in findings(report, "assembler")], "the assembler's line is not 9")
 
     spills = cli.scratch / "spills.ptx"

@@ -132,7 +132,7 @@ static void optimise(struct tcb_ptx_module *module)
 	}
 	tcb_ptx_print(module, &text);
 	FUZZ_CHECK(text.data && !text.failed);
-	FUZZ_CHECK(tcb_ptx_parse("again", text.data, text.length, &again, &err) == TCB_OK);
+	FUZZ_CHECK(tcb_ptx_parse_foreign("again", text.data, text.length, &again, &err) == TCB_OK);
 	FUZZ_CHECK(tcb_ptx_verify(again, &err) == TCB_OK);
 	tcb_ptx_module_destroy(again);
 	tcb_str_fini(&text);
@@ -146,7 +146,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 
 	for (size_t i = 0; i < bytes; i++)
 		lines += data[i] == '\n';
-	if (tcb_ptx_parse("fuzz", (const char *)data, bytes, &module, &err) != TCB_OK) {
+	if (tcb_ptx_parse_foreign("fuzz", (const char *)data, bytes, &module, &err) != TCB_OK) {
 		const char *number = err.message + strlen("fuzz:");
 		FUZZ_CHECK(strncmp(err.message, "fuzz:", strlen("fuzz:")) == 0);
 		FUZZ_CHECK(strtoul(number, NULL, 10) >= 1 && strtoul(number, NULL, 10) <= lines);
@@ -156,7 +156,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	check(module, lines, (const uint32_t[3]){ 32, 4, 2 });
 	tcb_ptx_module_destroy(module);
 	/* Afresh: a module that was checked is not to be printed. */
-	FUZZ_CHECK(tcb_ptx_parse("fuzz", (const char *)data, bytes, &module, &err) == TCB_OK);
+	FUZZ_CHECK(tcb_ptx_parse_foreign("fuzz", (const char *)data, bytes, &module, &err) == TCB_OK);
 	optimise(module);
 	tcb_ptx_module_destroy(module);
 	return 0;

@@ -12,6 +12,7 @@
 #include "ptx/analyse/analyses.h"
 #include "ptx/analyse/hazards.h"
 #include "ptx/analyse/legality.h"
+#include "ptx/analyse/unread.h"
 #include "ptx/analyse/webs.h"
 
 enum { BLOCK_DEFAULT = 256 };
@@ -260,6 +261,7 @@ enum tcb_status tcb_ptx_check(struct tcb_ptx_module *module, const struct tcb_pt
 	if (!out->kernels)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory");
 	check_target(&c, &counted);
+	tcb_ptx_report_unread(module, options->is_accepted, &counted);
 	tcb_ptx_verify_each(module, &counted);
 	for (struct tcb_ptx_symbol *symbol = module->symbols; symbol; symbol = symbol->next)
 		symbol->index = 0;

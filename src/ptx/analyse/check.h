@@ -22,6 +22,7 @@ struct tcb_ptx_check_options {
 	struct tcb_ptx_target target; /* the device that it is for; 0: the module's own */
 	const struct tcb_ptx_check_launch *launches;
 	size_t launch_count;
+	int is_accepted; /* an assembler takes the text: what cannot be read is the parser's fault */
 };
 
 enum tcb_ptx_block_source { TCB_PTX_BLOCK_GIVEN, TCB_PTX_BLOCK_BOUNDS, TCB_PTX_BLOCK_ASSUMED };

@@ -75,6 +75,8 @@ static enum tcb_ptx_cut cut_of(const struct tcb_ptx_hazards *h, const struct tcb
 	case TCB_PTX_OP_MBARRIER_TRY_WAIT:
 	case TCB_PTX_OP_GRIDDEPCONTROL:
 		return TCB_PTX_CUT_LENIENT;
+	case TCB_PTX_OP_OPAQUE:
+		return ins->opaque->orders ? TCB_PTX_CUT_LENIENT : TCB_PTX_CUT_WARP;
 	default:
 		break;
 	}

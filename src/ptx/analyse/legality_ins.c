@@ -515,6 +515,8 @@ int tcb_ptx_verify_ins(const struct tcb_ptx_function *function, const struct tcb
 	if (ins->guard != TCB_PTX_NO_REG && function->regs[ins->guard].type != TCB_PTX_PRED)
 		return tcb_ptx_check_fail(&check, TCB_PTX_RULE_OPERAND_TYPE,
 					  "the guard of an instruction is a predicate");
+	if (ins->opaque) /* the assembler's to judge */
+		return 1;
 	if (!check_target(&check) || !check_operand_types(&check) || !check_param_write(&check) ||
 	    !tcb_ptx_check_values(&check))
 		return 0;

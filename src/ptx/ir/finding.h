@@ -78,6 +78,7 @@
 	X(ASSEMBLER, "assembler")                   \
 	/* of the judging itself */                 \
 	X(BLOCK_ASSUMED, "block-assumed")           \
+	X(OPAQUE, "opaque")                         \
 	X(UNKNOWN_RULE, "unknown-rule")
 
 enum tcb_ptx_rule {

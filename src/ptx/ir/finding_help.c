@@ -9,6 +9,9 @@ const char *tcb_ptx_rule_help(enum tcb_ptx_rule rule)
 {
 	static const char *const help[TCB_PTX_RULE_COUNT] = {
 		[TCB_PTX_RULE_SYNTAX] = "The text can be read as PTX.",
+		[TCB_PTX_RULE_OPAQUE] =
+			"What an instruction does is known; else its kernel is judged around it, as if it could do "
+			"anything.",
 		[TCB_PTX_RULE_BYTE_ARITHMETIC] =
 			"Arithmetic has no 8-bit types: widen to 16 bits or more, and narrow when storing.",
 		[TCB_PTX_RULE_HALF_MEMORY] = "Memory is read and written as .b16, not as .f16 or .bf16.",

@@ -131,6 +131,14 @@ struct tcb_ptx_source {
 
 /* --- instructions, blocks, functions, modules --- */
 
+/* What is known of an instruction that the opcode table has no row for (op OPAQUE). */
+struct tcb_ptx_opaque {
+	const char *mnemonic;
+	const char *why; /* which rule or row it misses although each of its words is known; NULL: a word is not */
+	int is_wrong;    /* WHY is a rule that every version of the assembler keeps */
+	int orders;      /* it may be a barrier or a fence */
+};
+
 struct tcb_ptx_ins {
 	struct tcb_ptx_ins *prev, *next;
 	struct tcb_ptx_block *block;
@@ -144,6 +152,7 @@ struct tcb_ptx_ins {
 	uint32_t line;                       /* of the PTX text; 0 when built */
 	uint32_t number;                     /* position in the function after tcb_ptx_number */
 	const struct tcb_ptx_source *source; /* of the last .loc; NULL when there is none */
+	const struct tcb_ptx_opaque *opaque; /* of op OPAQUE, else NULL */
 };
 
 struct tcb_ptx_block {
@@ -237,6 +246,15 @@ struct tcb_ptx_alias {
 	const char *name, *of;
 };
 
+/* A part of the text that could not be read: a function's body, or something of the module. */
+struct tcb_ptx_unread {
+	struct tcb_ptx_unread *next;
+	struct tcb_ptx_function *function; /* a declaration now; NULL: something of the module */
+	const char *why;
+	uint32_t line;
+	int is_unknown; /* a word that the parser does not know: the text need not be wrong */
+};
+
 struct tcb_ptx_module {
 	struct tcb_arena arena;
 	unsigned version; /* 90 for .version 9.0 */
@@ -250,6 +268,7 @@ struct tcb_ptx_module {
 	size_t pragma_count;
 	uint32_t item_count;               /* symbols and functions so far */
 	struct tcb_ptx_source_file *files; /* the last one first */
+	struct tcb_ptx_unread *unread;     /* in the order of the text */
 };
 
 /* --- ir.c: making and changing --- */

@@ -6,7 +6,9 @@
  * Matching walks the words and the slots of a form side by side: a slot takes
  * the word, or is skipped if it may be empty.  No slot's words overlap those of
  * the optional slots before it, so no backtracking is needed (a test holds the
- * table to that).
+ * table to that).  What fits no form so is tried in any order, as the assembler
+ * takes it: nvcc, inline assembly and older manuals have other orders than the
+ * manual's.
  */
 #include "ptx/ir/opcode_rows.h"
 
@@ -15,7 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { WORDS_MAX = 24 /* of one mnemonic */ };
+enum { WORDS_MAX = 24 /* of one mnemonic */, MNEMONIC_MAX = 192 };
 
 /* --- matching --- */
 
@@ -52,6 +54,55 @@ static unsigned match_words(const struct tcb_ptx_form *form, const struct words 
 	}
 	*fits = at == words->count;
 	return at;
+}
+
+/* Slots that share a kind of word: which of them a word fills goes by its place among its like. */
+static unsigned series_of(unsigned slot)
+{
+	if (slot <= TCB_PTX_SLOT_TYPE4)
+		return TCB_PTX_SLOT_TYPE4;
+	if (slot == TCB_PTX_SLOT_SPACE2)
+		return TCB_PTX_SLOT_SPACE;
+	return slot == TCB_PTX_SLOT_LAYOUT2 ? TCB_PTX_SLOT_LAYOUT : slot;
+}
+
+/* Words that are part of the name stay behind it: mul.lo, shf.l, cvta.to, mbarrier.try_wait.parity. */
+static int is_name_part(const struct tcb_ptx_form *form, unsigned word)
+{
+	switch ((enum tcb_ptx_op)form->op) {
+	case TCB_PTX_OP_SHFL:
+	case TCB_PTX_OP_VOTE:
+	case TCB_PTX_OP_BAR_RED:
+	case TCB_PTX_OP_BARRIER_RED:
+		return 0;
+	default:
+		return form->slot[0].slot == TCB_PTX_SLOT_MODE || form->slot[0].slot == TCB_PTX_SLOT_DIRECTION ||
+		       word == TCB_PTX_FULL;
+	}
+}
+
+/* As match_words, in any order but of words of a kind. */
+static int match_any_order(const struct tcb_ptx_form *form, const struct words *words, uint16_t *mod)
+{
+	unsigned used = 0, i;
+
+	memset(mod, 0, TCB_PTX_SLOT_COUNT * sizeof *mod);
+	for (unsigned at = 0; at < words->count; at++) {
+		for (i = 0; i < form->slot_count; i++)
+			if (!(used >> i & 1) && slot_takes(form, i, words->word[at]))
+				break;
+		if (i == form->slot_count || (!i && at && is_name_part(form, words->word[at])))
+			return 0;
+		for (unsigned later = i + 1; later < form->slot_count; later++)
+			if ((used >> later & 1) && series_of(form->slot[later].slot) == series_of(form->slot[i].slot))
+				return 0;
+		used |= 1u << i;
+		mod[form->slot[i].slot] = words->word[at];
+	}
+	for (i = 0; i < form->slot_count; i++)
+		if (!(used >> i & 1) && !form->slot[i].optional)
+			return 0;
+	return 1;
 }
 
 /* The same when the modifiers are known by slot. */
@@ -238,21 +289,6 @@ static const char *cut_words(const char *text, size_t length, struct words *word
 	return NULL;
 }
 
-/* nvcc also writes atom.global.cta..., the order of older manuals: scope before space is the one in the table. */
-static void order_words(int op, struct words *words)
-{
-	if (op != TCB_PTX_OP_ATOM && op != TCB_PTX_OP_RED)
-		return;
-	for (unsigned i = 0; i + 1 < words->count; i++)
-		if (tcb_ptx_word_slot((enum tcb_ptx_word)words->word[i]) == TCB_PTX_SLOT_SPACE &&
-		    tcb_ptx_word_slot((enum tcb_ptx_word)words->word[i + 1]) == TCB_PTX_SLOT_SCOPE) {
-			uint16_t space = words->word[i];
-
-			words->word[i] = words->word[i + 1];
-			words->word[i + 1] = space;
-		}
-}
-
 static int has_word(const struct words *words, unsigned first, unsigned last)
 {
 	for (unsigned i = 0; i < words->count; i++)
@@ -294,6 +330,8 @@ static const char *explain(int op, const struct words *words)
 
 	if (is_memory)
 		return explain_memory(op, words);
+	if (op == TCB_PTX_OP_CVT && has_word(words, TCB_PTX_TF32, TCB_PTX_LAST_TYPE))
+		return NULL; /* the table need not have all of the new formats */
 	if (op == TCB_PTX_OP_CVT)
 		return rounds ? "cvt-rounding: only what can round takes a rounding: .rn and its like to a narrower "
 				"float or from "
@@ -331,50 +369,194 @@ static enum tcb_status fail_words(int op, const struct words *words, const char 
 			tcb_ptx_word_text((enum tcb_ptx_word)words->word[best]), shown, mnemonic);
 }
 
-enum tcb_status tcb_ptx_resolve(struct tcb_ptx_ins *ins, const char *mnemonic, size_t length, struct tcb_error *err)
+/* "vote.ballot.sync" is vote.sync.ballot; the name has to come together before it can be found. */
+static size_t sync_first(const char *mnemonic, size_t length, char out[MNEMONIC_MAX])
 {
-	int shown = length > 80 ? 80 : (int)length, op, words_fit = 0;
-	uint16_t mod[TCB_PTX_SLOT_COUNT];
-	const char *unknown;
-	struct words words;
-	unsigned results;
-	size_t used;
+	static const char *const names[] = { "vote", "shfl", "redux", "match", "elect" };
+	const char *dot = memchr(mnemonic, '.', length), *sync = NULL, *kind = NULL;
+	size_t n = dot ? (size_t)(dot - mnemonic) : length, used = n, i = 0;
 
-	op = tcb_ptx_op_find(mnemonic, length, &used);
-	if (op < 0)
-		return tcb_fail(err, TCB_E_FORMAT, "unknown instruction '%.*s'", shown, mnemonic);
-	unknown = cut_words(mnemonic + used, length - used, &words);
-	if (unknown) {
-		size_t left = length - (size_t)(unknown - mnemonic);
-		const char *dot = memchr(unknown + 1, '.', left - 1);
-		size_t part = dot ? (size_t)(dot - unknown) : left;
-
-		return tcb_fail(err, TCB_E_FORMAT, "unknown modifier '%.*s' in '%.*s'", part > 40 ? 40 : (int)part,
-				unknown, shown, mnemonic);
+	while (i < sizeof names / sizeof *names && !(strlen(names[i]) == n && memcmp(names[i], mnemonic, n) == 0))
+		i++;
+	if (i == sizeof names / sizeof *names || length >= MNEMONIC_MAX)
+		return 0;
+	for (const char *at = dot, *end = mnemonic + length; at && at < end; at++) {
+		if (!sync && end - at >= 5 && memcmp(at, ".sync", 5) == 0)
+			sync = at;
+		if (!kind && n == 5 && end - at >= 4 && (memcmp(at, ".any", 4) == 0 || memcmp(at, ".all", 4) == 0))
+			kind = at; /* match.any */
 	}
-	order_words(op, &words);
+	if (!sync)
+		return 0;
+	memcpy(out, mnemonic, n);
+	if (kind) {
+		memcpy(out + used, kind, 4);
+		used += 4;
+	}
+	memcpy(out + used, ".sync", 5);
+	used += 5;
+	for (const char *at = dot; at < mnemonic + length; at++) {
+		if (at == sync)
+			at += 4;
+		else if (at == kind)
+			at += 3;
+		else
+			out[used++] = *at;
+	}
+	return used;
+}
+
+/* What a mnemonic that no form takes falls short of. */
+enum misfit {
+	UNKNOWN, /* a word is not known: it may be newer than the table */
+	NO_FORM, /* its words are, but not together, or not with these operands */
+	WRONG    /* it breaks a rule that has a name */
+};
+
+static enum tcb_status fail_unknown(const char *unknown, const char *mnemonic, size_t length, struct tcb_error *err)
+{
+	size_t left = length - (size_t)(unknown - mnemonic);
+	const char *dot = memchr(unknown + 1, '.', left - 1);
+	size_t part = dot ? (size_t)(dot - unknown) : left;
+
+	return tcb_fail(err, TCB_E_FORMAT, "unknown modifier '%.*s' in '%.*s'", part > 40 ? 40 : (int)part, unknown,
+			length > 80 ? 80 : (int)length, mnemonic);
+}
+
+/* Whether a form of OP takes WORDS (in any order: IS_FREE) and the operands; *WORDS_FIT if one takes the words. */
+static int find_form(int op, const struct words *words, int is_free, struct tcb_ptx_ins *ins, int *words_fit)
+{
+	uint16_t mod[TCB_PTX_SLOT_COUNT];
+	unsigned results;
+
 	for (unsigned i = tcb_ptx_first_form((unsigned)op); i < tcb_ptx_first_form((unsigned)op + 1); i++) {
+		const struct tcb_ptx_form *form = tcb_ptx_form(i);
 		int fits;
 
-		match_words(tcb_ptx_form(i), &words, mod, &fits);
-		words_fit |= fits;
-		if (fits && operands_fit(tcb_ptx_form(i), ins, mod, &results)) {
+		if (is_free)
+			fits = match_any_order(form, words, mod);
+		else
+			match_words(form, words, mod, &fits);
+		*words_fit |= fits;
+		if (fits && operands_fit(form, ins, mod, &results)) {
 			ins->op = (uint16_t)op;
 			ins->form = (uint16_t)i;
 			ins->result_count = (uint8_t)results;
 			memcpy(ins->mod, mod, sizeof mod);
-			return TCB_OK;
+			return 1;
 		}
 	}
+	return 0;
+}
+
+static enum tcb_status resolve(struct tcb_ptx_ins *ins, const char *mnemonic, size_t length, enum misfit *misfit,
+			       struct tcb_error *err)
+{
+	int shown = length > 80 ? 80 : (int)length, op, words_fit = 0;
+	char together[MNEMONIC_MAX];
+	struct words words;
+	const char *unknown;
+	size_t used;
+
+	*misfit = UNKNOWN;
+	op = tcb_ptx_op_find(mnemonic, length, &used);
+	if (op < 0) {
+		size_t other = sync_first(mnemonic, length, together);
+
+		op = other ? tcb_ptx_op_find(together, other, &used) : -1;
+		if (op >= 0) {
+			mnemonic = together;
+			length = other;
+		}
+	}
+	if (op < 0 || op == TCB_PTX_OP_OPAQUE)
+		return tcb_fail(err, TCB_E_FORMAT, "unknown instruction '%.*s'", shown, mnemonic);
+	unknown = cut_words(mnemonic + used, length - used, &words);
+	if (unknown)
+		return fail_unknown(unknown, mnemonic, length, err);
+	if (find_form(op, &words, 0, ins, &words_fit) || find_form(op, &words, 1, ins, &words_fit))
+		return TCB_OK;
+	*misfit = !words_fit && explain(op, &words) ? WRONG : NO_FORM;
 	if (!words_fit)
 		return fail_words(op, &words, mnemonic, shown, err);
 	return tcb_fail(err, TCB_E_FORMAT, "'%.*s' does not take these operands", shown, mnemonic);
+}
+
+enum tcb_status tcb_ptx_resolve(struct tcb_ptx_ins *ins, const char *mnemonic, size_t length, struct tcb_error *err)
+{
+	enum misfit misfit;
+
+	return resolve(ins, mnemonic, length, &misfit, err);
+}
+
+/* --- what has no form --- */
+
+/* Of instructions without a row: these neither wait nor order memory. */
+static int never_orders(const char *mnemonic, size_t length)
+{
+	static const char *const names[] = { "tex",  "tld4", "txq",  "suld", "sust", "sured", "suq", "wmma",    "vadd",
+					     "vsub", "vmad", "vset", "vmin", "vmax", "cvt",   "mma", "multimem" };
+	const char *dot = memchr(mnemonic, '.', length);
+	size_t n = dot ? (size_t)(dot - mnemonic) : length;
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (strlen(names[i]) == n && memcmp(names[i], mnemonic, n) == 0)
+			return 1;
+	return 0;
+}
+
+/* Whether the first operand can be a result. */
+static int may_be_result(const struct tcb_ptx_operand *operand)
+{
+	if (operand->kind == TCB_PTX_O_REG || operand->kind == TCB_PTX_O_SINK)
+		return !operand->negated;
+	if (operand->kind != TCB_PTX_O_VECTOR && operand->kind != TCB_PTX_O_PAIR)
+		return 0;
+	for (uint32_t i = 0; i < operand->count; i++)
+		if (!is_register(&operand->items[i], 1))
+			return 0;
+	return 1;
+}
+
+enum tcb_status tcb_ptx_resolve_foreign(struct tcb_arena *arena, struct tcb_ptx_ins *ins, const char *mnemonic,
+					size_t length, struct tcb_error *err)
+{
+	struct tcb_error why = { TCB_OK, "" };
+	struct tcb_ptx_opaque *opaque;
+	enum misfit misfit;
+	size_t used;
+	int op;
+
+	if (resolve(ins, mnemonic, length, &misfit, &why) == TCB_OK)
+		return TCB_OK;
+	op = tcb_ptx_op_find(mnemonic, length, &used);
+	if (op >= 0 && (op == TCB_PTX_OP_CALL || (tcb_ptx_op_flags((enum tcb_ptx_op)op) & TCB_PTX_F_TERMINATOR)))
+		return tcb_fail(err, why.status, "%s", why.message);
+	opaque = tcb_arena_alloc(arena, sizeof *opaque);
+	if (opaque)
+		opaque->mnemonic = tcb_arena_textf(arena, "%.*s", (int)length, mnemonic);
+	if (opaque && misfit != UNKNOWN)
+		opaque->why = tcb_arena_textf(arena, "%s", why.message);
+	if (!opaque || !opaque->mnemonic || (misfit != UNKNOWN && !opaque->why))
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory");
+	opaque->is_wrong = misfit == WRONG;
+	opaque->orders = op >= 0 ? (tcb_ptx_op_flags((enum tcb_ptx_op)op) &
+				    (TCB_PTX_F_BARRIER | TCB_PTX_F_FENCE | TCB_PTX_F_ASYNC)) != 0
+				 : !never_orders(mnemonic, length);
+	ins->op = TCB_PTX_OP_OPAQUE;
+	ins->form = 0;
+	memset(ins->mod, 0, sizeof ins->mod);
+	ins->opaque = opaque;
+	ins->result_count = ins->operand_count && may_be_result(&ins->operands[0]);
+	return TCB_OK;
 }
 
 enum tcb_status tcb_ptx_resolve_again(struct tcb_ptx_ins *ins, struct tcb_error *err)
 {
 	unsigned results;
 
+	if (ins->opaque)
+		return TCB_OK;
 	for (unsigned i = tcb_ptx_first_form(ins->op); i < tcb_ptx_first_form(ins->op + 1u); i++)
 		if (match_mods(tcb_ptx_form(i), ins->mod) && operands_fit(tcb_ptx_form(i), ins, ins->mod, &results)) {
 			ins->form = (uint16_t)i;
@@ -413,9 +595,14 @@ static enum tcb_ptx_word widened(enum tcb_ptx_word type)
 
 enum tcb_ptx_word tcb_ptx_operand_type(const struct tcb_ptx_ins *ins, unsigned index, unsigned *count)
 {
-	const struct tcb_ptx_spec *spec = tcb_ptx_spec_of(ins, index);
-	enum tcb_ptx_word type = (enum tcb_ptx_word)spec->type;
+	const struct tcb_ptx_spec *spec;
+	enum tcb_ptx_word type;
 
+	*count = 0;
+	if (ins->opaque)
+		return TCB_PTX_NO_WORD;
+	spec = tcb_ptx_spec_of(ins, index);
+	type = (enum tcb_ptx_word)spec->type;
 	*count = width_count(spec, ins->mod);
 	if (!type && spec->type_slot < TCB_PTX_SLOT_COUNT)
 		type = (enum tcb_ptx_word)ins->mod[spec->type_slot];

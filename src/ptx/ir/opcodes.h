@@ -181,7 +181,9 @@ enum {
 	X(BRKPT, "brkpt", F_EFFECT)                                                                  \
 	X(NANOSLEEP, "nanosleep", F_EFFECT)                                                          \
 	X(PMEVENT, "pmevent", F_EFFECT)                                                              \
-	X(PRAGMA, ".pragma", F_EFFECT)
+	X(PRAGMA, ".pragma", F_EFFECT)                                                               \
+	/* whatever the table does not know: see tcb_ptx_resolve_foreign */                          \
+	X(OPAQUE, "opaque", F_RMW)
 
 enum tcb_ptx_op {
 #define TCB_PTX_OP_ENUM(id, text, flags) TCB_PTX_OP_##id,
@@ -280,6 +282,11 @@ unsigned tcb_ptx_vector_count(const struct tcb_ptx_ins *ins);
  * be in place; sets result_count.  TCB_E_FORMAT with a message that says whether the name, a modifier or the operands
  * are at fault. */
 enum tcb_status tcb_ptx_resolve(struct tcb_ptx_ins *ins, const char *mnemonic, size_t length, struct tcb_error *err);
+/* The same for text that others wrote: what the table does not know becomes OPAQUE, so that the rest of the function
+ * can be judged.  It keeps its words; its first operand, where that is a register or some, is taken for its result.
+ * Fails where control goes by it (branches, calls), and with TCB_E_NOMEM. */
+enum tcb_status tcb_ptx_resolve_foreign(struct tcb_arena *arena, struct tcb_ptx_ins *ins, const char *mnemonic,
+					size_t length, struct tcb_error *err);
 /* The same after operands or modifiers of a resolved instruction were changed. */
 enum tcb_status tcb_ptx_resolve_again(struct tcb_ptx_ins *ins, struct tcb_error *err);
 /* The spec that governs operand INDEX of a resolved instruction. */

@@ -42,7 +42,7 @@ static const struct {
 enum {
 	WGMMA_FIRST = TCB_PTX_WGMMA_K8,
 	WGMMA_SHAPES = TCB_PTX_WORD_COUNT - TCB_PTX_WGMMA_K8,
-	BUCKETS = 1024 /* less than half full: about 200 words, 130 shapes and 50 registers */
+	BUCKETS = 1024 /* less than half full: about 200 words, 130 shapes and 100 registers */
 };
 
 static const unsigned wgmma_k[] = { 8, 16, 32, 256 };

@@ -126,6 +126,16 @@ static enum tcb_status optimise_function(struct tcb_ptx_function *function, cons
 	return tcb_ptx_loops(function, &dominators, err);
 }
 
+/* What an opaque instruction reads is not known, so nothing around it may change. */
+static int has_opaque(const struct tcb_ptx_function *function)
+{
+	for (const struct tcb_ptx_block *block = function->first; block; block = block->next)
+		for (const struct tcb_ptx_ins *ins = block->first; ins; ins = ins->next)
+			if (ins->opaque)
+				return 1;
+	return 0;
+}
+
 enum tcb_status tcb_ptx_optimise(struct tcb_ptx_module *module, const struct tcb_ptx_pass_options *options,
 				 const struct tcb_ptx_pipeline_debug *debug, struct tcb_error *err)
 {
@@ -134,7 +144,7 @@ enum tcb_status tcb_ptx_optimise(struct tcb_ptx_module *module, const struct tcb
 	TCB_TRY(check_debug(debug, err));
 	tcb_ptx_pass_defaults(&defaults);
 	for (struct tcb_ptx_function *f = module->functions; f; f = f->next)
-		if (!f->is_declaration)
+		if (!f->is_declaration && !has_opaque(f))
 			TCB_TRY(optimise_function(f, options ? options : &defaults, debug, err));
 	return TCB_OK;
 }

@@ -18,14 +18,21 @@ enum { NUMBER_BYTES_MAX = 64 };
 
 _Noreturn void tcb_ptx_parse_fail(struct tcb_ptx_parser *p, uint32_t line, const char *format, ...)
 {
-	char what[400];
 	va_list args;
 
 	va_start(args, format);
-	vsnprintf(what, sizeof what, format, args);
+	vsnprintf(p->failed_what, sizeof p->failed_what, format, args);
 	va_end(args);
-	p->status = tcb_fail(p->err, TCB_E_FORMAT, "%.80s:%u: %s", p->file, line, what);
+	p->failed_line = line;
+	p->status = tcb_fail(p->err, TCB_E_FORMAT, "%.80s:%u: %s", p->file, line, p->failed_what);
 	longjmp(p->failed, 1);
+}
+
+_Noreturn void tcb_ptx_parse_unknown(struct tcb_ptx_parser *p, const struct tcb_ptx_token *token, const char *where)
+{
+	p->is_unknown = 1;
+	tcb_ptx_parse_fail(p, token->line, "unknown directive '.%.*s'%s", token->length > 40 ? 40 : (int)token->length,
+			   token->text, where);
 }
 
 void *tcb_ptx_parse_alloc(struct tcb_ptx_parser *p, struct tcb_arena *arena, size_t count, size_t size)
@@ -274,21 +281,61 @@ uint64_t tcb_ptx_expect_int(struct tcb_ptx_parser *p, const char *what, uint64_t
 	return token.bits;
 }
 
-void tcb_ptx_skip_braces(struct tcb_ptx_parser *p)
+/* Comments and strings, which may have braces in them: where the one at AT ends, or AT. */
+static const char *skip_quoted(const struct tcb_ptx_parser *p, const char *at)
+{
+	size_t left = (size_t)(p->end - at);
+	const char *end;
+
+	if (left >= 2 && at[0] == '/' && at[1] == '/') {
+		end = memchr(at, '\n', left);
+		return end ? end : p->end;
+	}
+	if (left >= 2 && at[0] == '/' && at[1] == '*') {
+		for (end = at + 2; p->end - end >= 2; end++)
+			if (end[0] == '*' && end[1] == '/')
+				return end + 2;
+		return p->end;
+	}
+	if (*at == '"') {
+		for (end = at + 1; end < p->end && *end != '"' && *end != '\n'; end++)
+			;
+		return end < p->end && *end == '"' ? end + 1 : at;
+	}
+	return at;
+}
+
+/* By characters, since what is skipped need not be tokens, up to where DEPTH is 0; STOP ends it there, too. */
+static void skip_to(struct tcb_ptx_parser *p, unsigned depth, char stop, const char *what)
 {
 	uint32_t line = p->line;
-	unsigned depth = 1;
 
-	/* by characters: what debug sections hold need not be tokens */
-	for (; p->at < p->end; p->at++) {
-		p->line += *p->at == '\n';
-		depth += *p->at == '{';
-		depth -= *p->at == '}';
-		if (!depth) {
-			p->at++;
+	while (p->at < p->end) {
+		const char *quoted = skip_quoted(p, p->at);
+		char c = *p->at;
+
+		if (quoted > p->at) {
+			for (; p->at < quoted; p->at++)
+				p->line += *p->at == '\n';
+			continue;
+		}
+		p->line += c == '\n';
+		p->at++;
+		depth += c == '{';
+		if (c == '}' ? !depth || !--depth : !depth && c == stop) {
 			tcb_ptx_next(p);
 			return;
 		}
 	}
-	tcb_ptx_parse_fail(p, line, "'{' without '}'");
+	tcb_ptx_parse_fail(p, line, "%s", what);
+}
+
+void tcb_ptx_skip_braces(struct tcb_ptx_parser *p)
+{
+	skip_to(p, 1, 0, "'{' without '}'");
+}
+
+void tcb_ptx_skip_declaration(struct tcb_ptx_parser *p)
+{
+	skip_to(p, 0, ';', "a declaration without end");
 }

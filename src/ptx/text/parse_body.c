@@ -78,6 +78,11 @@ static void read_named(struct tcb_ptx_parser *p, struct tcb_ptx_operand *operand
 		operand->reg = reg;
 		return;
 	}
+	if (token.length == 7 && memcmp(token.text, "WARP_SZ", 7) == 0 && !tcb_ptx_name_find(p, token.text, 7)) {
+		operand->kind = TCB_PTX_O_INT;
+		operand->bits = 32;
+		return;
+	}
 	if (token.length == 1 && *token.text == '_') {
 		operand->kind = TCB_PTX_O_SINK;
 		return;
@@ -317,7 +322,8 @@ static void read_instruction(struct tcb_ptx_parser *p, const struct tcb_ptx_toke
 	ins->source = p->source;
 	if (target.length)
 		tcb_ptx_label_use(p, &target, &ins->operands[0].block);
-	if (tcb_ptx_resolve(ins, mnemonic, length, &err) != TCB_OK)
+	if ((p->is_foreign ? tcb_ptx_resolve_foreign(arena_of(p), ins, mnemonic, length, &err)
+			   : tcb_ptx_resolve(ins, mnemonic, length, &err)) != TCB_OK)
 		tcb_ptx_parse_fail(p, first->line, "%s", err.message);
 	tcb_ptx_ins_append(current_block(p), ins);
 	if (tcb_ptx_has(ins, TCB_PTX_F_TERMINATOR))
@@ -404,8 +410,7 @@ static void read_directive(struct tcb_ptx_parser *p)
 	else if (token.length == 6 && memcmp(token.text, "pragma", 6) == 0)
 		read_pragma(p, token.line);
 	else
-		tcb_ptx_parse_fail(p, token.line, "unknown directive '.%.*s' in a function",
-				   token.length > 40 ? 40 : (int)token.length, token.text);
+		tcb_ptx_parse_unknown(p, &token, " in a function");
 }
 
 static void read_targets(struct tcb_ptx_parser *p, const struct tcb_ptx_token *label)

@@ -67,8 +67,7 @@ static void read_qualifiers(struct tcb_ptx_parser *p, struct tcb_ptx_symbol *sym
 		} else if (tcb_ptx_is_type(word)) {
 			symbol->type = word;
 		} else {
-			tcb_ptx_parse_fail(p, token.line, "unknown '.%.*s' in a declaration",
-					   token.length > 40 ? 40 : (int)token.length, token.text);
+			tcb_ptx_parse_unknown(p, &token, " in a declaration");
 		}
 	}
 	if (!symbol->type)
@@ -332,8 +331,7 @@ static void read_directives(struct tcb_ptx_parser *p, struct tcb_ptx_function *f
 		       !(strlen(known[i].name) == token.length && memcmp(known[i].name, token.text, token.length) == 0))
 			i++;
 		if (i == sizeof known / sizeof *known)
-			tcb_ptx_parse_fail(p, token.line, "unknown directive '.%.*s' of a function",
-					   token.length > 40 ? 40 : (int)token.length, token.text);
+			tcb_ptx_parse_unknown(p, &token, " of a function");
 		if (known[i].dims)
 			read_dims(p, known[i].dims);
 		else if (known[i].number)

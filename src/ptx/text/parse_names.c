@@ -87,6 +87,21 @@ void tcb_ptx_scope_open(struct tcb_ptx_parser *p)
 	p->depth++;
 }
 
+/* Leaves the innermost scope. */
+static void forget_names(struct tcb_ptx_parser *p)
+{
+	for (struct tcb_ptx_name *name = p->scope->names; name; name = name->scope_next) {
+		struct tcb_ptx_name **at = &p->names.buckets[name->hash & (p->names.bucket_count - 1)];
+
+		while (*at != name)
+			at = &(*at)->chain;
+		*at = name->chain;
+		p->names.count--;
+	}
+	p->scope = p->scope->outer;
+	p->depth--;
+}
+
 void tcb_ptx_scope_close(struct tcb_ptx_parser *p)
 {
 	struct tcb_ptx_scope *scope = p->scope, *outer = scope->outer;
@@ -105,16 +120,13 @@ void tcb_ptx_scope_close(struct tcb_ptx_parser *p)
 					   fixup->length > 80 ? 80 : (int)fixup->length, fixup->text);
 		}
 	}
-	for (struct tcb_ptx_name *name = scope->names; name; name = name->scope_next) {
-		struct tcb_ptx_name **at = &p->names.buckets[name->hash & (p->names.bucket_count - 1)];
+	forget_names(p);
+}
 
-		while (*at != name)
-			at = &(*at)->chain;
-		*at = name->chain;
-		p->names.count--;
-	}
-	p->scope = outer;
-	p->depth--;
+void tcb_ptx_scopes_drop(struct tcb_ptx_parser *p, unsigned depth)
+{
+	while (p->depth > depth)
+		forget_names(p);
 }
 
 struct tcb_ptx_name *tcb_ptx_name_add(struct tcb_ptx_parser *p, const struct tcb_ptx_token *token,

@@ -10,13 +10,83 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { UNREAD_MAX = 1000 };
+
+/* --- what cannot be read --- */
+
+/* Runs READ; 0 if it failed, which only foreign text may. */
+static int attempt(struct tcb_ptx_parser *p, void (*read)(struct tcb_ptx_parser *p))
+{
+	jmp_buf outer;
+
+	if (!p->is_foreign) {
+		read(p);
+		return 1;
+	}
+	memcpy(&outer, &p->failed, sizeof outer);
+	if (setjmp(p->failed) == 0) {
+		read(p);
+		memcpy(&p->failed, &outer, sizeof outer);
+		return 1;
+	}
+	memcpy(&p->failed, &outer, sizeof outer);
+	if (p->status == TCB_E_NOMEM)
+		longjmp(p->failed, 1);
+	return 0;
+}
+
+/* Notes the failure and goes back to AT, where skipping begins. */
+static void leave_unread(struct tcb_ptx_parser *p, struct tcb_ptx_function *function, const char *at, uint32_t line)
+{
+	struct tcb_ptx_unread *unread;
+
+	if (++p->unread_count > UNREAD_MAX)
+		longjmp(p->failed, 1);
+	unread = tcb_ptx_parse_alloc(p, &p->module->arena, 1, sizeof *unread);
+	unread->function = function;
+	unread->why = tcb_ptx_parse_text(p, p->failed_what, strlen(p->failed_what));
+	unread->line = p->failed_line;
+	unread->is_unknown = p->is_unknown;
+	*p->unread_end = unread;
+	p->unread_end = &unread->next;
+	tcb_ptx_scopes_drop(p, 0);
+	p->is_unknown = 0;
+	p->status = TCB_OK;
+	p->function = NULL;
+	p->at = at;
+	p->line = line;
+}
+
 /* --- functions --- */
+
+static void read_body(struct tcb_ptx_parser *p)
+{
+	struct tcb_ptx_function *function = p->function;
+	struct tcb_error err;
+
+	tcb_ptx_next(p);
+	tcb_ptx_parse_body(p, function);
+	tcb_ptx_scope_close(p);
+	if (tcb_ptx_cfg(function, &err) != TCB_OK)
+		tcb_ptx_parse_fail(p, function->line, "%s", err.message);
+	tcb_ptx_number(function);
+}
+
+/* A function whose body cannot be read is left as if it were declared only. */
+static void forget_body(struct tcb_ptx_function *function)
+{
+	function->first = function->last = NULL;
+	function->locals = NULL;
+	function->tables = NULL;
+	function->prototypes = NULL;
+	function->group_count = function->reg_count = function->block_count = function->ins_count = 0;
+	function->is_declaration = 1;
+}
 
 static void read_function(struct tcb_ptx_parser *p, int is_entry, enum tcb_ptx_linkage linkage)
 {
 	struct tcb_ptx_function *function = tcb_ptx_function_add(p->module, "");
 	struct tcb_ptx_token token;
-	struct tcb_error err;
 
 	if (!function)
 		tcb_ptx_parse_fail(p, p->line, "out of memory");
@@ -38,13 +108,18 @@ static void read_function(struct tcb_ptx_parser *p, int is_entry, enum tcb_ptx_l
 		p->scope = inner;
 		p->depth = 1;
 	}
-	if (tcb_ptx_accept(p, '{')) {
-		tcb_ptx_parse_body(p, function);
-		tcb_ptx_scope_close(p);
-		tcb_ptx_next(p);
-		if (tcb_ptx_cfg(function, &err) != TCB_OK)
-			tcb_ptx_parse_fail(p, function->line, "%s", err.message);
-		tcb_ptx_number(function);
+	if (tcb_ptx_is_punct(p, '{')) {
+		const char *at = p->at;
+		uint32_t line = p->line;
+
+		p->function = function;
+		if (attempt(p, read_body)) {
+			tcb_ptx_next(p);
+		} else {
+			leave_unread(p, function, at, line);
+			forget_body(function);
+			tcb_ptx_skip_braces(p);
+		}
 	} else {
 		function->is_declaration = 1;
 		tcb_ptx_scope_close(p);
@@ -114,8 +189,7 @@ static void read_declaration(struct tcb_ptx_parser *p, enum tcb_ptx_linkage link
 	else if (token.length == 4 && memcmp(token.text, "func", 4) == 0)
 		read_function(p, 0, linkage);
 	else
-		tcb_ptx_parse_fail(p, token.line, "unknown directive '.%.*s'",
-				   token.length > 40 ? 40 : (int)token.length, token.text);
+		tcb_ptx_parse_unknown(p, &token, "");
 }
 
 static void read_item(struct tcb_ptx_parser *p)
@@ -160,8 +234,36 @@ static void read_item(struct tcb_ptx_parser *p)
 	}
 }
 
-enum tcb_status tcb_ptx_parse(const char *name, const char *text, size_t length, struct tcb_ptx_module **module_out,
-			      struct tcb_error *err)
+/* What the rest of the text stands on: without it there is no going on. */
+static int is_header(const struct tcb_ptx_parser *p)
+{
+	return tcb_ptx_is_word(p, TCB_PTX_T_DIRECTIVE, "version") ||
+	       tcb_ptx_is_word(p, TCB_PTX_T_DIRECTIVE, "target") ||
+	       tcb_ptx_is_word(p, TCB_PTX_T_DIRECTIVE, "address_size");
+}
+
+static void read_module(struct tcb_ptx_parser *p)
+{
+	struct tcb_ptx_module *module = p->module;
+
+	while (p->token.kind != TCB_PTX_T_END) {
+		struct tcb_ptx_function *last = module->last_function;
+		const char *at = p->token.text;
+		uint32_t line = p->token.line;
+
+		if (is_header(p)) {
+			read_item(p);
+		} else if (!attempt(p, read_item)) {
+			leave_unread(p, NULL, at, line);
+			*(last ? &last->next : &module->functions) = NULL;
+			module->last_function = last;
+			tcb_ptx_skip_declaration(p);
+		}
+	}
+}
+
+static enum tcb_status parse(const char *name, const char *text, size_t length, int is_foreign,
+			     struct tcb_ptx_module **module_out, struct tcb_error *err)
 {
 	struct tcb_ptx_parser *p = calloc(1, sizeof *p); /* on the heap: longjmp leaves it defined */
 	enum tcb_status status;
@@ -176,14 +278,15 @@ enum tcb_status tcb_ptx_parse(const char *name, const char *text, size_t length,
 	p->end = text + length;
 	p->line = 1;
 	p->err = err;
+	p->is_foreign = is_foreign;
 	p->symbols_end = &p->module->symbols;
 	p->aliases_end = &p->module->aliases;
+	p->unread_end = &p->module->unread;
 	if (setjmp(p->failed) == 0) {
 		tcb_ptx_next(p);
 		if (!tcb_ptx_is_word(p, TCB_PTX_T_DIRECTIVE, "version"))
 			tcb_ptx_parse_fail(p, p->token.line, "PTX begins with .version");
-		while (p->token.kind != TCB_PTX_T_END)
-			read_item(p);
+		read_module(p);
 		tcb_ptx_name_sources(p);
 	}
 	status = p->status;
@@ -194,4 +297,16 @@ enum tcb_status tcb_ptx_parse(const char *name, const char *text, size_t length,
 	tcb_arena_fini(&p->scratch);
 	free(p);
 	return status;
+}
+
+enum tcb_status tcb_ptx_parse(const char *name, const char *text, size_t length, struct tcb_ptx_module **module_out,
+			      struct tcb_error *err)
+{
+	return parse(name, text, length, 0, module_out, err);
+}
+
+enum tcb_status tcb_ptx_parse_foreign(const char *name, const char *text, size_t length,
+				      struct tcb_ptx_module **module_out, struct tcb_error *err)
+{
+	return parse(name, text, length, 1, module_out, err);
 }

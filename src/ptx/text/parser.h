@@ -5,8 +5,9 @@
  * (parse_source.c), declarations (parse_declare.c), function bodies
  * (parse_body.c), the module (parser.c).
  *
- * The first error leaves the parser by longjmp to tcb_ptx_parse.  Nothing is
- * lost that way: the module's arena and the scratch arena own all memory.
+ * The first error leaves the parser by longjmp to tcb_ptx_parse; in foreign text
+ * it leaves what is being read, and goes on behind it.  Nothing is lost that way:
+ * the module's arena and the scratch arena own all memory.
  */
 #ifndef TCB_PTX_PARSER_H
 #define TCB_PTX_PARSER_H
@@ -118,6 +119,13 @@ struct tcb_ptx_parser {
 	struct tcb_ptx_alias **aliases_end;
 	const struct tcb_ptx_source *source; /* where the next instruction comes from */
 
+	int is_foreign;       /* text that others wrote: see tcb_ptx_parse_foreign */
+	int is_unknown;       /* the failure is of a word that is not known */
+	uint32_t failed_line; /* and its line */
+	char failed_what[400];
+	struct tcb_ptx_unread **unread_end;
+	unsigned unread_count;
+
 	struct tcb_ptx_locs locs;
 	const char *strings, *strings_end; /* the text of .debug_str; NULL: none */
 
@@ -129,6 +137,8 @@ struct tcb_ptx_parser {
 /* lexer.c */
 _Noreturn void tcb_ptx_parse_fail(struct tcb_ptx_parser *p, uint32_t line, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+/* The same for a word that need not be wrong. */
+_Noreturn void tcb_ptx_parse_unknown(struct tcb_ptx_parser *p, const struct tcb_ptx_token *token, const char *where);
 /* What the scratch and the module's arena give, never NULL. */
 void *tcb_ptx_parse_alloc(struct tcb_ptx_parser *p, struct tcb_arena *arena, size_t count, size_t size);
 const char *tcb_ptx_parse_text(struct tcb_ptx_parser *p, const char *text, size_t length);
@@ -142,10 +152,14 @@ struct tcb_ptx_token tcb_ptx_expect_ident(struct tcb_ptx_parser *p, const char *
 uint64_t tcb_ptx_expect_int(struct tcb_ptx_parser *p, const char *what, uint64_t most);
 /* Skips to the brace that closes the one just read. */
 void tcb_ptx_skip_braces(struct tcb_ptx_parser *p);
+/* Skips to behind the semicolon or the braces that end the declaration being read. */
+void tcb_ptx_skip_declaration(struct tcb_ptx_parser *p);
 
 /* parse_names.c */
 void tcb_ptx_scope_open(struct tcb_ptx_parser *p);
 void tcb_ptx_scope_close(struct tcb_ptx_parser *p);
+/* Closes all scopes down to DEPTH, with no regard to labels. */
+void tcb_ptx_scopes_drop(struct tcb_ptx_parser *p, unsigned depth);
 /* Enters a name in the innermost scope; fails when that scope has it. */
 struct tcb_ptx_name *tcb_ptx_name_add(struct tcb_ptx_parser *p, const struct tcb_ptx_token *token,
 				      enum tcb_ptx_name_kind kind);

@@ -113,8 +113,13 @@ static void print_operand(const struct tcb_ptx_function *function, const struct 
 
 void tcb_ptx_print_mnemonic(const struct tcb_ptx_ins *ins, struct tcb_str *out)
 {
-	const struct tcb_ptx_form *form = tcb_ptx_form(ins->form);
+	const struct tcb_ptx_form *form;
 
+	if (ins->opaque) {
+		tcb_str_add(out, ins->opaque->mnemonic);
+		return;
+	}
+	form = tcb_ptx_form(ins->form);
 	tcb_str_add(out, tcb_ptx_op_text((enum tcb_ptx_op)ins->op));
 	for (unsigned i = 0; i < form->slot_count; i++) {
 		enum tcb_ptx_word word = (enum tcb_ptx_word)ins->mod[form->slot[i].slot];

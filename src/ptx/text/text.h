@@ -18,6 +18,12 @@
 enum tcb_status tcb_ptx_parse(const char *name, const char *text, size_t length, struct tcb_ptx_module **module_out,
 			      struct tcb_error *err);
 
+/* The same for text that others wrote, which may be newer than the parser.  An instruction that the opcode table does
+ * not know is kept as opaque (see opcodes.h); what cannot be read costs only its function or declaration, which is then
+ * in the module's list of unread parts.  Fails where no more can be read at all: no header, braces without end. */
+enum tcb_status tcb_ptx_parse_foreign(const char *name, const char *text, size_t length,
+				      struct tcb_ptx_module **module_out, struct tcb_error *err);
+
 /* printer.c.  Check OUT->failed after the last one. */
 void tcb_ptx_print(const struct tcb_ptx_module *module, struct tcb_str *out);
 void tcb_ptx_print_function(const struct tcb_ptx_function *function, struct tcb_str *out);
