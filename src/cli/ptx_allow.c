@@ -132,7 +132,7 @@ int ptx_allowances(const char *text, size_t length, struct tcb_arena *arena, str
 		do {
 			size_t used;
 
-			at += *at == ',';
+			at += at < stop && *at == ',';
 			while (at < stop && (*at == ' ' || *at == '\t'))
 				at++;
 			used = word_length(at, stop);

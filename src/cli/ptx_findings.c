@@ -341,7 +341,8 @@ static void put_assumed_last(struct ptx_findings *f)
 			rest[moved++] = f->items[i];
 		else
 			f->items[kept++] = f->items[i];
-	memcpy(f->items + kept, rest, moved * sizeof *rest);
+	if (moved)
+		memcpy(f->items + kept, rest, moved * sizeof *rest);
 	free(rest);
 	f->item_count = kept;
 	f->assumed_count = moved;

@@ -43,6 +43,26 @@ static void add_name(struct tcb_str *out, const char *name)
 	tcb_str_fini(&shown);
 }
 
+/* What ONE accesses: of a long name the end, where the variable's own is; the kernel's parameters by their number. */
+static void add_variable(struct tcb_str *out, const struct ptx_finding *one)
+{
+	size_t own = one->function ? strlen(one->function) : 0;
+	struct tcb_str shown = { 0 };
+
+	if (own && strncmp(one->variable, one->function, own) == 0 && strncmp(one->variable + own, "_param_", 7) == 0) {
+		tcb_str_addf(out, "the memory of parameter %s", one->variable + own + 7);
+		return;
+	}
+	cli_add_demangled(&shown, one->variable);
+	if (shown.failed)
+		out->failed = 1;
+	else if (shown.length > NAME_SHOWN)
+		tcb_str_addf(out, "...%s", shown.data + shown.length - (NAME_SHOWN - 3));
+	else
+		tcb_str_add(out, shown.data);
+	tcb_str_fini(&shown);
+}
+
 static void add_place(struct tcb_str *out, const struct ptx_frame *frame)
 {
 	tcb_str_addf(out, "%s:%u", frame->file ? frame->file : "?", frame->line);
@@ -95,6 +115,10 @@ static void add_where(const struct ptx_finding *one, unsigned width, struct tcb_
 	if (!one->frame_count && one->function) {
 		tcb_str_add(&line, "    in ");
 		add_name(&line, one->function);
+	}
+	if (one->variable) {
+		tcb_str_add(&line, line.length ? "; it accesses " : "    it accesses ");
+		add_variable(&line, one);
 	}
 	if (line.length)
 		add_wrapped(out, line.data, width, 6);
@@ -329,6 +353,7 @@ static json_t *finding_json(const struct ptx_finding *one, int *failed)
 	cli_json_set(row, "function", text_or_null(one->function), failed);
 	cli_json_set(row, "kernel", demangled_json(one->function, failed), failed);
 	cli_json_set(row, "instruction", text_or_null(one->instruction), failed);
+	cli_json_set(row, "variable", demangled_json(one->variable, failed), failed);
 	cli_json_set(row, "message", demangled_json(one->message, failed), failed);
 	cli_json_set(row, "source", frames_json(one->frames, one->frame_count, one->function, failed), failed);
 	cli_json_set(row, "mentions", mentions_json(one, failed), failed);

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
  * In: a finding of a module.  Out: where in the source it is, through which
- * calls, and the same for the other lines that its message speaks of.
+ * calls, and the same for the other lines that its message speaks of; and which
+ * variable or parameter its instruction accesses.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/ptx_findings.h"
+#include "ptx/ir/opcodes.h"
 
-enum { MENTIONS_MAX = 4 };
+enum { MENTIONS_MAX = 4, STEPS_MAX = 64 };
 
 const char *ptx_keep_text(struct ptx_findings *f, const char *text)
 {
@@ -106,6 +108,65 @@ static void take_mentions(struct ptx_findings *f, const struct tcb_ptx_module *m
 	one->mentions = kept;
 }
 
+/* --- the variable --- */
+
+/* The symbol that the value of REG is an address in, as far as single writes lead there; NULL: not known.  STEPS ends
+ * what is too long to be worth it. */
+static const struct tcb_ptx_symbol *symbol_of(const struct tcb_ptx_function *function, uint32_t reg, unsigned *steps);
+
+static const struct tcb_ptx_symbol *symbol_in(const struct tcb_ptx_function *function,
+					      const struct tcb_ptx_operand *operand, unsigned *steps)
+{
+	if ((operand->kind == TCB_PTX_O_SYMBOL || operand->kind == TCB_PTX_O_ADDRESS) && operand->reg == TCB_PTX_NO_REG)
+		return operand->symbol;
+	return operand->kind == TCB_PTX_O_REG || operand->kind == TCB_PTX_O_ADDRESS
+		       ? symbol_of(function, operand->reg, steps)
+		       : NULL;
+}
+
+/* Addresses are added to: a product is an index. */
+static const struct tcb_ptx_symbol *symbol_of(const struct tcb_ptx_function *function, uint32_t reg, unsigned *steps)
+{
+	const struct tcb_ptx_ins *ins = reg < function->reg_count ? function->regs[reg].def : NULL;
+	const struct tcb_ptx_symbol *found = NULL;
+
+	if (!ins || function->regs[reg].defs != 1 || ++*steps > STEPS_MAX)
+		return NULL;
+	switch ((enum tcb_ptx_op)ins->op) {
+	case TCB_PTX_OP_MOV:
+	case TCB_PTX_OP_CVTA:
+	case TCB_PTX_OP_SUB:
+		return symbol_in(function, &ins->operands[1], steps);
+	case TCB_PTX_OP_MAD:
+		return symbol_in(function, &ins->operands[3], steps);
+	case TCB_PTX_OP_ADD:
+	case TCB_PTX_OP_OR:
+		for (unsigned i = 1; i < 3 && !found; i++)
+			found = symbol_in(function, &ins->operands[i], steps);
+		return found;
+	case TCB_PTX_OP_LD: /* a parameter that is a pointer, or a structure with one */
+		if (tcb_ptx_mod(ins, TCB_PTX_SLOT_SPACE) != TCB_PTX_PARAM ||
+		    tcb_ptx_type_bits(tcb_ptx_mod(ins, TCB_PTX_SLOT_TYPE)) != 64)
+			return NULL;
+		return symbol_in(function, &ins->operands[1], steps);
+	default:
+		return NULL;
+	}
+}
+
+/* What INS accesses: its first address that leads to a variable or parameter. */
+static const char *variable_of(struct ptx_findings *f, const struct tcb_ptx_ins *ins)
+{
+	const struct tcb_ptx_symbol *found = NULL;
+	struct tcb_ptx_access access;
+	unsigned steps = 0;
+
+	for (unsigned i = 0; i < ins->operand_count && !found; i++)
+		if (tcb_ptx_access(ins, i, &access))
+			found = symbol_in(ins->block->function, &ins->operands[i], &steps);
+	return found ? ptx_keep_text(f, found->name) : NULL;
+}
+
 void ptx_take_places(struct ptx_findings *f, const struct tcb_ptx_finding *finding, struct ptx_finding *one)
 {
 	const struct tcb_ptx_module *module = finding->function ? finding->function->module : f->module;
@@ -114,6 +175,7 @@ void ptx_take_places(struct ptx_findings *f, const struct tcb_ptx_finding *findi
 
 	if (finding->ins) {
 		source = finding->ins->source;
+		one->variable = variable_of(f, finding->ins);
 	} else if (finding->function) {
 		source = finding->function->source;
 	} else if (finding->line && (known = find_line(f, module, finding->line))) {

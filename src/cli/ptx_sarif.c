@@ -90,17 +90,16 @@ static json_t *location(const char *file, uint32_t line, uint32_t column, int *f
 	return row;
 }
 
-static void add_kernel(json_t *row, const char *function, int *failed)
+static void add_logical(json_t *list, const char *symbol, const char *kind, int *failed)
 {
-	json_t *logical = json_object(), *list = json_array();
+	json_t *logical = json_object();
 	struct tcb_str shown = { 0 };
 
-	cli_add_demangled(&shown, function);
+	cli_add_demangled(&shown, symbol);
 	cli_json_set(logical, "fullyQualifiedName", shown.failed ? NULL : cli_json_text(shown.data), failed);
-	cli_json_set(logical, "decoratedName", cli_json_text(function), failed);
-	cli_json_set(logical, "kind", json_string("function"), failed);
+	cli_json_set(logical, "decoratedName", cli_json_text(symbol), failed);
+	cli_json_set(logical, "kind", json_string(kind), failed);
 	cli_json_add(list, logical, failed);
-	cli_json_set(row, "logicalLocations", list, failed);
 	tcb_str_fini(&shown);
 }
 
@@ -208,8 +207,14 @@ static json_t *result_json(const struct ptx_findings *f, const struct ptx_findin
 	json_t *place = author ? location(author->file, author->line, author->column, failed)
 			       : location(f->file, one->line_count ? one->lines[0] : 1, one->column, failed);
 
-	if (one->function)
-		add_kernel(place, one->function, failed);
+	if (one->function) {
+		json_t *names = json_array();
+
+		add_logical(names, one->function, "function", failed);
+		if (one->variable)
+			add_logical(names, one->variable, "variable", failed);
+		cli_json_set(place, "logicalLocations", names, failed);
+	}
 	cli_json_add(locations, place, failed);
 	cli_json_set(fingerprints, "tcbtunePtx/v1", json_string(one->fingerprint), failed);
 	cli_json_set(row, "ruleId", json_string(tcb_ptx_rule_name(one->rule)), failed);

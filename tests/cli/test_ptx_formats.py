@@ -144,7 +144,9 @@ def in_source(cli, cases):
     cli.check([m["line"] for m in finding["mentions"]] == [31], finding["mentions"])
     cli.check([f["line"] for f in finding["mentions"][0]["source"]] == [21], finding["mentions"])
     cli.check(finding["function"] == "_Z4raceIfEvPT_i", finding["function"])
+    cli.check(finding["variable"] == "tile", finding["variable"])
     text = cli.run("ptx", "check", path, expect=4).stdout
+    cli.check("; it accesses tile\n" in text, text)
     gcc = cli.run("ptx", "check", path, "--format", "gcc", expect=4).stdout.splitlines()
     cli.check(gcc[0].startswith(f"{path}:39:2: error: thread ") and gcc[0].endswith(" [shared-race]"), gcc[0])
     cli.check(gcc[1].startswith("/src/tile.cuh:6:8: note: the source"), gcc[1])
@@ -185,6 +187,24 @@ def in_source(cli, cases):
                     f".visible .entry {BOMB}()\n" + BODY.format(body=SHUFFLE))
     kernels = [f["kernel"] for f in cli.json("ptx", "check", bomb, schema="ptx-check", expect=4)["findings"]]
     cli.check(kernels == ["k()", BOMB], f"{[k[:80] for k in kernels]}")
+
+
+def variables(cli, cases):
+    """Which variable or parameter is accessed, as far as single writes of registers lead there."""
+    text = (cases / "uncoalesced.ptx").read_text().replace(" p,", " _Z1kPf_param_0,").replace("[p]", "[_Z1kPf_param_0]")
+    path = cli.scratch / "named.ptx"
+    path.write_text(text.replace("entry k(", "entry _Z1kPf("))
+    finding, = cli.json("ptx", "check", path, schema="ptx-check")["findings"]
+    cli.check(finding["rule"] == "uncoalesced" and finding["variable"].startswith(("parameter 0 of k(", "_Z1kPf_param_0")),
+              finding)
+    cli.check("it accesses the memory of parameter 0\n" in cli.run("ptx", "check", path).stdout, "the parameter's number")
+    place, = sarif(cli, path)["results"][0]["locations"]
+    cli.check([name["kind"] for name in place["logicalLocations"]] == ["function", "variable"], place)
+    # written twice: nobody knows which of the two it is
+    path.write_text(path.read_text().replace("\tret;", "\tld.param.u64 %rd1, [_Z1kPf_param_0];\n\tret;").replace(
+        "cvta.to.global.u64 %rd1, %rd1;", "@%p1 cvta.to.global.u64 %rd1, %rd1;"))
+    rows = cli.json("ptx", "check", path, schema="ptx-check", expect=None)["findings"]
+    cli.check([row["variable"] for row in rows if row["rule"] == "uncoalesced"] == [None], rows)
 
 
 def sarif_in(cli, folder):
@@ -282,6 +302,7 @@ def main():
     cases = cli.fixtures.resolve().parent / "cli" / "ptx"
     as_sarif(cli, cases)
     in_source(cli, cases)
+    variables(cli, cases)
     many(cli)
     assumed(cli, cases)
     terminals(cli, cases)
