@@ -40,6 +40,25 @@ static void add_syntax(struct ptx_judgement *j, const struct tcb_error *error)
 	ptx_findings_add(&j->findings, &finding);
 }
 
+/* Looked for once, although there may be many files: an assembler is asked for its version and targets then. */
+static enum tcb_status find_assembler(enum tcb_assembler first, struct tcb_assembler_info *out, struct tcb_error *err)
+{
+	static struct {
+		int is_known;
+		enum tcb_status status;
+		struct tcb_assembler_info info;
+		struct tcb_error error;
+	} found[TCB_ASSEMBLER_NVJITLINK + 1];
+
+	if (!found[first].is_known)
+		found[first].status = tcb_assembler_find_first(first, &found[first].info, &found[first].error);
+	found[first].is_known = 1;
+	*out = found[first].info;
+	if (found[first].status != TCB_OK)
+		*err = found[first].error;
+	return found[first].status;
+}
+
 /* The text goes to the assembler as it is, so that its lines are the file's. */
 static void assemble(struct ptx_judgement *j, const char *text, size_t length, const struct tcb_assemble_build *build)
 {
@@ -47,8 +66,7 @@ static void assemble(struct ptx_judgement *j, const char *text, size_t length, c
 	struct tcb_ptx_finding finding = { .rule = TCB_PTX_RULE_ASSEMBLER, .severity = TCB_PTX_WARNING };
 	struct tcb_error error;
 
-	if (tcb_assembler_find_first(build ? TCB_ASSEMBLER_PTXAS : TCB_ASSEMBLER_NVJITLINK, &j->assembler, &error) !=
-	    TCB_OK) {
+	if (find_assembler(build ? TCB_ASSEMBLER_PTXAS : TCB_ASSEMBLER_NVJITLINK, &j->assembler, &error) != TCB_OK) {
 		snprintf(j->assembler_note, sizeof j->assembler_note, "%.190s", error.message);
 		return;
 	}
