@@ -40,46 +40,59 @@ static void add_syntax(struct ptx_judgement *j, const struct tcb_error *error)
 	ptx_findings_add(&j->findings, &finding);
 }
 
-/* Looked for once, although there may be many files: an assembler is asked for its version and targets then. */
-static enum tcb_status find_assembler(enum tcb_assembler first, struct tcb_assembler_info *out, struct tcb_error *err)
+/* Looked for once, although there may be many files: an assembler is asked for its version and targets then.  FIRST,
+ * or, where IS_OTHER, what is there instead of it. */
+static enum tcb_status find_assembler(enum tcb_assembler first, int is_other, struct tcb_assembler_info *out,
+				      struct tcb_error *err)
 {
 	static struct {
 		int is_known;
 		enum tcb_status status;
 		struct tcb_assembler_info info;
 		struct tcb_error error;
-	} found[TCB_ASSEMBLER_NVJITLINK + 1];
+	} all[TCB_ASSEMBLER_NVJITLINK + 1][2], *found;
+	const enum tcb_assembler second = first == TCB_ASSEMBLER_PTXAS ? TCB_ASSEMBLER_NVJITLINK : TCB_ASSEMBLER_PTXAS;
 
-	if (!found[first].is_known)
-		found[first].status = tcb_assembler_find_first(first, &found[first].info, &found[first].error);
-	found[first].is_known = 1;
-	*out = found[first].info;
-	if (found[first].status != TCB_OK)
-		*err = found[first].error;
-	return found[first].status;
+	found = &all[first][is_other];
+	if (!found->is_known)
+		found->status = is_other ? tcb_assembler_find_kind(second, &found->info, &found->error)
+					 : tcb_assembler_find_first(first, &found->info, &found->error);
+	found->is_known = 1;
+	*out = found->info;
+	if (found->status != TCB_OK)
+		*err = found->error;
+	return found->status;
 }
 
-/* The text goes to the assembler as it is, so that its lines are the file's. */
-static void assemble(struct ptx_judgement *j, const char *text, size_t length, const struct tcb_assemble_build *build)
+/* Assembles with j->assembler, which has to know the target and the text's version; else 0, and the note says so. */
+static int try_assembler(struct ptx_judgement *j, const char *text, size_t length,
+			 const struct tcb_assemble_build *build)
+{
+	static const char old[] = "Unsupported .version";
+	const struct tcb_assembler_info *info = &j->assembler;
+	const char *at;
+
+	if (!tcb_assembler_knows(info, j->target.sm)) {
+		snprintf(j->assembler_note, sizeof j->assembler_note, "%s %u.%u does not know sm_%u",
+			 tcb_assembler_text(info->kind), info->version / 10, info->version % 10, j->target.sm);
+		return 0;
+	}
+	tcb_assemble_as(info, text, length, &j->target, build, ASSEMBLE_SECONDS, &j->assembly);
+	if (j->assembly.status == TCB_OK || !j->assembly.log || !(at = strstr(j->assembly.log, old)))
+		return 1;
+	snprintf(j->assembler_note, sizeof j->assembler_note, "%s %u.%u is too old for the text: %.100s",
+		 tcb_assembler_text(info->kind), info->version / 10, info->version % 10, at);
+	j->assembler_note[strcspn(j->assembler_note, "\n")] = '\0';
+	tcb_assembly_fini(&j->assembly);
+	return 0;
+}
+
+/* What the assembler said, where the text is not what it takes. */
+static void add_complaints(struct ptx_judgement *j)
 {
 	const struct tcb_ptx_sink sink = ptx_findings_sink(&j->findings);
 	struct tcb_ptx_finding finding = { .rule = TCB_PTX_RULE_ASSEMBLER, .severity = TCB_PTX_WARNING };
-	struct tcb_error error;
 
-	if (find_assembler(build ? TCB_ASSEMBLER_PTXAS : TCB_ASSEMBLER_NVJITLINK, &j->assembler, &error) != TCB_OK) {
-		snprintf(j->assembler_note, sizeof j->assembler_note, "%.190s", error.message);
-		return;
-	}
-	if (!tcb_assembler_knows(&j->assembler, j->target.sm)) {
-		snprintf(j->assembler_note, sizeof j->assembler_note, "%s %u.%u does not know sm_%u",
-			 tcb_assembler_text(j->assembler.kind), j->assembler.version / 10, j->assembler.version % 10,
-			 j->target.sm);
-		return;
-	}
-	if (build)
-		j->build = *build;
-	tcb_assemble_as(&j->assembler, text, length, &j->target, build, ASSEMBLE_SECONDS, &j->assembly);
-	j->has_assembly = 1;
 	if (j->assembly.log && tcb_assemble_log_findings(j->assembly.log, &sink))
 		return;
 	if (j->assembly.status == TCB_OK)
@@ -92,6 +105,33 @@ static void assemble(struct ptx_judgement *j, const char *text, size_t length, c
 		last = at;
 	snprintf(finding.message, sizeof finding.message, "%.*s", (int)strcspn(last, "\n"), last);
 	ptx_findings_add(&j->findings, &finding);
+}
+
+/* The text goes to the assembler as it is, so that its lines are the file's.  One that is too old for it gives way to
+ * the other, unless the environment chose it. */
+static void assemble(struct ptx_judgement *j, const char *text, size_t length, const struct tcb_assemble_build *build)
+{
+	const enum tcb_assembler first = build ? TCB_ASSEMBLER_PTXAS : TCB_ASSEMBLER_NVJITLINK;
+	const char *chosen = getenv("TCBTUNE_ASSEMBLER");
+	struct tcb_assembler_info other;
+	struct tcb_error error;
+
+	if (build)
+		j->build = *build;
+	if (find_assembler(first, 0, &j->assembler, &error) != TCB_OK) {
+		snprintf(j->assembler_note, sizeof j->assembler_note, "%.190s", error.message);
+		return;
+	}
+	j->has_assembly = try_assembler(j, text, length, build);
+	if (!j->has_assembly && j->assembler.kind == first && !(chosen && chosen[0]) &&
+	    find_assembler(first, 1, &other, &error) == TCB_OK) {
+		j->assembler = other;
+		j->has_assembly = try_assembler(j, text, length, build);
+	}
+	if (!j->has_assembly)
+		return;
+	j->assembler_note[0] = '\0';
+	add_complaints(j);
 }
 
 /* What no assembler is needed for: no estimate is part of it. */

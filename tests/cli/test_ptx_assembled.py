@@ -51,6 +51,13 @@ def check(cli, kind):
     cli.check([row["line"] for row in findings(report, "opaque")] == [9], "the parser's line is not 9")
     cli.check(9 in [row["line"] for row in findings(report, "assembler")], "the assembler's line is not 9")
 
+    late = cli.scratch / "late.ptx"
+    late.write_text((corpus / "reduce.ptx").read_text().replace(".version ", ".version 9", 1))
+    report = cli.json("ptx", "check", late, schema="ptx-check")
+    cli.check(report["assembler"]["state"] == "absent", "a version of the future is the text's error")
+    cli.check("too old" in report["assembler"]["note"], "the note does not say that it is too old")
+    cli.check(report["kernels"][0]["occupancy"]["source"] == "estimate", "an occupancy by whom?")
+
     spills = cli.scratch / "spills.ptx"
     spills.write_text(many_live(100, ".maxnreg 32"))
     report = cli.json("ptx", "check", spills, schema="ptx-check")
