@@ -55,6 +55,10 @@ static const struct {
 	{ "sm_90a", "mov.u32 %r2, %reserved_smem_offset_1;", NULL },
 	{ "sm_90a", "mov.u32 %r2, %reserved_smem_offset_begin;", NULL },
 	{ "sm_90a", "mov.u64 %rd2, %current_graph_exec;", NULL },
+	{ "sm_75", "{ .reg .v2 .f32 m; max.f32 m.x, %f1, %f2; max.f32 m.y, m.x, %f3; add.f32 %f1, m.x, m.y; }",
+	  "add.f32 %f1, m_x, m_y;" },
+	{ "sm_75", "{ .reg .v4 .b32 q; ld.global.v4.b32 q, [%rd1]; st.global.v4.b32 [%rd1], q; }",
+	  "st.global.v4.b32 [%rd1], {q_x, q_y, q_z, q_w};" },
 	/* instructions without a row */
 	{ "sm_75", "tex.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%rd1, {%f1, %f2}];", OPAQUE },
 	{ "sm_75", "tex.1d.v4.s32.s32 {%r2, %r3, %r4, %r5}, [%rd1, {%r1}];", OPAQUE },

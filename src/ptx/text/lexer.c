@@ -99,8 +99,8 @@ static void read_ident(struct tcb_ptx_parser *p, struct tcb_ptx_token *token)
 	p->at++;
 	while (p->at < p->end && continues_ident(*p->at))
 		p->at++;
-	/* %tid.x is one token */
-	if (*token->text == '%' && p->end - p->at >= 2 && p->at[0] == '.' && p->at[1] >= 'w' && p->at[1] <= 'z' &&
+	/* %tid.x is one token, and so is an element of a vector; no modifier is called so */
+	if (p->end - p->at >= 2 && p->at[0] == '.' && p->at[1] >= 'w' && p->at[1] <= 'z' &&
 	    (p->end - p->at == 2 || !continues_ident(p->at[2])))
 		p->at += 2;
 	token->length = (size_t)(p->at - token->text);

@@ -66,6 +66,16 @@ static struct tcb_ptx_name *known_name(struct tcb_ptx_parser *p, const struct tc
 	return name;
 }
 
+/* A vector of registers by its name alone. */
+static void name_elements(struct tcb_ptx_parser *p, const struct tcb_ptx_name *name, struct tcb_ptx_operand *operand)
+{
+	operand->kind = TCB_PTX_O_VECTOR;
+	operand->count = name->count;
+	operand->items = tcb_ptx_parse_alloc(p, arena_of(p), name->count, sizeof *operand->items);
+	for (uint32_t i = 0; i < name->count; i++)
+		operand->items[i] = (struct tcb_ptx_operand){ .kind = TCB_PTX_O_REG, .reg = name->reg + i };
+}
+
 /* A register, symbol, special register or _. */
 static void read_named(struct tcb_ptx_parser *p, struct tcb_ptx_operand *operand)
 {
@@ -95,6 +105,10 @@ static void read_named(struct tcb_ptx_parser *p, struct tcb_ptx_operand *operand
 	}
 	operand->kind = TCB_PTX_O_SYMBOL;
 	struct tcb_ptx_name *name = known_name(p, &token);
+	if (name->kind == TCB_PTX_N_VECTOR) {
+		name_elements(p, name, operand);
+		return;
+	}
 	if (name->kind != TCB_PTX_N_SYMBOL)
 		tcb_ptx_parse_fail(p, token.line, "'%.*s' is no operand", token.length > 80 ? 80 : (int)token.length,
 				   token.text);
@@ -147,6 +161,8 @@ static void read_items(struct tcb_ptx_parser *p, struct tcb_ptx_operand *operand
 			tcb_ptx_parse_fail(p, p->line, "more than %d items", ITEMS_MAX);
 		items[count] = (struct tcb_ptx_operand){ .reg = TCB_PTX_NO_REG };
 		read_scalar(p, &items[count++]);
+		if (items[count - 1].kind == TCB_PTX_O_VECTOR)
+			tcb_ptx_parse_fail(p, p->line, "a vector within a list");
 	}
 	operand->kind = (uint8_t)kind;
 	operand->count = count;
@@ -194,6 +210,8 @@ static void read_operand(struct tcb_ptx_parser *p, struct tcb_ptx_operand *opera
 			items[0] = *operand;
 			items[1].reg = TCB_PTX_NO_REG;
 			read_scalar(p, &items[1]);
+			if (items[0].kind == TCB_PTX_O_VECTOR || items[1].kind == TCB_PTX_O_VECTOR)
+				tcb_ptx_parse_fail(p, p->line, "a pair of vectors");
 			*operand = (struct tcb_ptx_operand){
 				.kind = TCB_PTX_O_PAIR, .reg = TCB_PTX_NO_REG, .items = items, .count = 2
 			};
@@ -345,10 +363,46 @@ static void read_guarded(struct tcb_ptx_parser *p)
 
 /* --- declarations --- */
 
+/* .v2 .f32 v: registers v.x and v.y, which are printed as v_x and v_y. */
+static void add_vector(struct tcb_ptx_parser *p, const struct tcb_ptx_token *token, enum tcb_ptx_word type,
+		       uint32_t count)
+{
+	struct tcb_ptx_name *whole = tcb_ptx_name_add(p, token, TCB_PTX_N_VECTOR);
+
+	whole->count = count;
+	for (uint32_t i = 0; i < count; i++) {
+		struct tcb_ptx_token element = *token;
+		char *text = tcb_ptx_parse_alloc(p, arena_of(p), token->length + 3, 1);
+		const char *printed;
+		uint32_t reg;
+
+		memcpy(text, token->text, token->length);
+		text[token->length] = '_';
+		text[token->length + 1] = "xyzw"[i];
+		element.length += 2;
+		element.text = text;
+		printed = tcb_ptx_printed_name(p, &element, 0);
+		reg = tcb_ptx_regs_add(p->function, type, printed, 0);
+		if (reg == TCB_PTX_NO_REG)
+			tcb_ptx_parse_fail(p, token->line, "too many registers");
+		text = tcb_ptx_parse_alloc(p, arena_of(p), element.length + 1, 1);
+		memcpy(text, element.text, element.length);
+		text[token->length] = '.';
+		element.text = text;
+		tcb_ptx_name_add(p, &element, TCB_PTX_N_REG)->reg = reg;
+		whole->reg = i ? whole->reg : reg;
+	}
+}
+
 static void read_regs(struct tcb_ptx_parser *p)
 {
 	enum tcb_ptx_word type = TCB_PTX_NO_WORD;
+	uint32_t elements = 0;
 
+	if (tcb_ptx_is_word(p, TCB_PTX_T_DIRECTIVE, "v2") || tcb_ptx_is_word(p, TCB_PTX_T_DIRECTIVE, "v4")) {
+		elements = (uint32_t)(p->token.text[1] - '0');
+		tcb_ptx_next(p);
+	}
 	if (p->token.kind == TCB_PTX_T_DIRECTIVE)
 		type = tcb_ptx_word_find(p->token.text, p->token.length);
 	if (!tcb_ptx_is_type(type) || tcb_ptx_type_class(type) == TCB_PTX_CLASS_ALT)
@@ -360,6 +414,10 @@ static void read_regs(struct tcb_ptx_parser *p)
 		uint32_t count = 0, reg;
 		struct tcb_ptx_name *name;
 
+		if (elements) {
+			add_vector(p, &token, type, elements);
+			continue;
+		}
 		if (tcb_ptx_accept(p, '<')) {
 			count = (uint32_t)tcb_ptx_expect_int(p, "the number of registers", 1 << 20);
 			tcb_ptx_expect(p, '>');

@@ -37,8 +37,9 @@ struct tcb_ptx_token {
 };
 
 enum tcb_ptx_name_kind {
-	TCB_PTX_N_REG,   /* one register */
-	TCB_PTX_N_RANGE, /* prefix of COUNT registers */
+	TCB_PTX_N_REG,    /* one register */
+	TCB_PTX_N_RANGE,  /* prefix of COUNT registers */
+	TCB_PTX_N_VECTOR, /* COUNT registers, each of which is a name, too */
 	TCB_PTX_N_SYMBOL,
 	TCB_PTX_N_LABEL,
 	TCB_PTX_N_TABLE,
@@ -51,7 +52,7 @@ struct tcb_ptx_name {
 	const char *text;
 	uint32_t length, hash;
 	enum tcb_ptx_name_kind kind;
-	uint32_t reg, count; /* REG, RANGE */
+	uint32_t reg, count; /* REG, RANGE, VECTOR */
 	union {
 		struct tcb_ptx_symbol *symbol;
 		struct tcb_ptx_block *block;
