@@ -6,8 +6,9 @@
  * The most words that live at once (register_words.c says what a word is, and
  * what needs none), in the order of the text, with what divisions and roots
  * need inside; and above that what ptxas takes for going faster: a few
- * registers in any kernel, more in a longer one, and a part of what it would
- * hold if all global loads of a stretch were under way at once.  A short loop
+ * registers in any kernel, more in a longer one, more for the fragments of
+ * tensor cores, and a part of what it would hold if all global loads of a
+ * stretch were under way at once, as far as that is little.  A short loop
  * that counts it unrolls, to have the loads of four rounds under way, as long as
  * that takes no more than 32.
  *
@@ -27,15 +28,16 @@ enum {
 	THREAD_MAX = 255,
 	THREAD_LEAST = 4,
 	GRANULE = 8,      /* registers per thread are allocated in */
-	EAGER_LIMIT = 24, /* words of loads under way beyond which ptxas hardly goes */
+	EAGER_LIMIT = 36, /* words alive at once up to which loads are moved up */
 	UNROLL_LIMIT = 32,
 	UNROLL_MORE = 3,  /* rounds of a loop whose loads are under way beside the first */
 	UNROLL_EXTRA = 4, /* their addresses */
 	CALL_LEAST = 24   /* the calling convention's */
 };
-static const double ANY = 3.3, LONGER = 1.0, EAGER_SHARE = 0.6;
-/* ptxas' number as a share of the estimate: nine in ten kernels of a corpus that nothing was fitted to. */
-static const double RANGE_LEAST = 0.7, RANGE_MOST = 1.5;
+static const double ANY = 3.4, LONGER = 0.9, EAGER_SHARE = 0.76;
+static const double MMA_SHARE = 0.29; /* more, where fragments have to be ready for the tensor cores */
+/* ptxas' number as a share of the estimate: of nine in ten kernels of three corpora (results/ptx-registers). */
+static const double RANGE_LEAST = 0.73, RANGE_MOST = 1.47;
 
 struct work {
 	const struct tcb_ptx_function *function;
@@ -308,8 +310,10 @@ static void find_pressures(struct work *w, struct tcb_ptx_ins **order, struct tc
 
 static long estimate_of(const struct tcb_ptx_function *function, const struct pressures *p)
 {
-	const double share = EAGER_SHARE * fmin(EAGER_LIMIT, fmax(0, (double)(p->eager - p->in_order)));
-	const double all = (double)p->in_order + ANY + LONGER * log(function->ins_count + 1.0) + share;
+	const double in_order = (double)p->in_order, eager = fmin(EAGER_LIMIT, (double)p->eager);
+	const double fragments = uses(function, TCB_PTX_OP_MMA) ? MMA_SHARE * in_order : 0;
+	const double all = in_order + fragments + ANY + LONGER * log(function->ins_count + 1.0) +
+			   EAGER_SHARE * fmax(0, eager - in_order);
 
 	return lround(fmax(all, fmin(UNROLL_LIMIT, (double)p->unrolled + ANY)));
 }
