@@ -59,6 +59,9 @@ static const struct {
 	  "add.f32 %f1, m_x, m_y;" },
 	{ "sm_75", "{ .reg .v4 .b32 q; ld.global.v4.b32 q, [%rd1]; st.global.v4.b32 [%rd1], q; }",
 	  "st.global.v4.b32 [%rd1], {q_x, q_y, q_z, q_w};" },
+	{ "sm_75",
+	  "{ .reg .f32 %f<3>; .reg .f32 %f5; add.f32 %f2, %f7, %f7; mov.f32 %f5, %f2; add.f32 %f6, %f5, %f2; }",
+	  "add.f32 %f6, %f5_1, %f_1_2;" },
 	/* instructions without a row */
 	{ "sm_75", "tex.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%rd1, {%f1, %f2}];", OPAQUE },
 	{ "sm_75", "tex.1d.v4.s32.s32 {%r2, %r3, %r4, %r5}, [%rd1, {%r1}];", OPAQUE },

@@ -151,6 +151,17 @@ struct tcb_ptx_name *tcb_ptx_name_find(struct tcb_ptx_parser *p, const char *tex
 	return find(&p->names, text, length, 0);
 }
 
+/* The next range outwards that is called as RANGE is; NULL if there is none. */
+static struct tcb_ptx_name *outer_range(const struct tcb_ptx_name *range)
+{
+	struct tcb_ptx_name *name = range->chain;
+
+	while (name && !(name->kind == TCB_PTX_N_RANGE && name->hash == range->hash && name->length == range->length &&
+			 memcmp(name->text, range->text, range->length) == 0))
+		name = name->chain;
+	return name;
+}
+
 /* The number that the digits of TEXT are, as a range writes it: no leading zeros, below 10^8. */
 static int range_number(const char *text, size_t length, uint32_t *number)
 {
@@ -181,9 +192,10 @@ uint32_t tcb_ptx_reg_find(struct tcb_ptx_parser *p, const char *text, size_t len
 	for (size_t prefix = digits_at(text, length); prefix && prefix < length; prefix++) {
 		if (!range_number(text + prefix, length - prefix, &number))
 			continue;
-		name = find(&p->names, text, prefix, 1);
-		if (name && number < name->count)
-			return name->reg + number;
+		/* an inner range hides as many of an outer one as it has itself */
+		for (name = find(&p->names, text, prefix, 1); name; name = outer_range(name))
+			if (number < name->count)
+				return name->reg + number;
 	}
 	return TCB_PTX_NO_REG;
 }
@@ -210,7 +222,8 @@ const char *tcb_ptx_printed_name(struct tcb_ptx_parser *p, const struct tcb_ptx_
 		/* the first of the name counts its followers, so that a thousand of them stay cheap */
 		unsigned n = first ? ++first->count : 1;
 
-		text = tcb_arena_textf(&p->module->arena, "%.*s_%u", (int)token->length, token->text, n);
+		text = tcb_arena_textf(&p->module->arena, "%.*s_%u%s", (int)token->length, token->text, n,
+				       is_range ? "_" : ""); /* ptxas wants no digit before a range's numbers */
 		if (!text)
 			tcb_ptx_parse_fail(p, token->line, "out of memory");
 		if (!first)

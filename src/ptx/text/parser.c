@@ -290,10 +290,13 @@ static enum tcb_status parse(const char *name, const char *text, size_t length, 
 		tcb_ptx_name_sources(p);
 	}
 	status = p->status;
-	if (status == TCB_OK)
+	if (status == TCB_OK) {
 		*module_out = p->module;
-	else
+		if (err && p->module->unread) /* what was told of them is in the list */
+			*err = (struct tcb_error){ TCB_OK, "" };
+	} else {
 		tcb_ptx_module_destroy(p->module);
+	}
 	tcb_arena_fini(&p->scratch);
 	free(p);
 	return status;

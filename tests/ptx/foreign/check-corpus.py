@@ -76,7 +76,7 @@ def ask_ptxas(path, text):
     target = TARGET.search(text)
     if not target:
         return "no target"
-    command = ["nice", "-n", "10", "ptxas", "-c", f"-arch={target.group(1).decode()}", path, "-o", "/dev/null"]
+    command = ["nice", "-n", "10", "ptxas", "-c", "-O0", f"-arch={target.group(1).decode()}", path, "-o", "/dev/null"]
     try:
         done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=600)
     except subprocess.TimeoutExpired:
