@@ -51,6 +51,9 @@ static const struct {
 	{ "sm_90a", "barrier.cluster.arrive.aligned.release;", "barrier.cluster.arrive.release.aligned" },
 	/* operands */
 	{ "sm_75", "mov.u32 %r2, WARP_SZ;", "mov.u32 %r2, 32;" },
+	{ "sm_75", "add.u32 %r2, %r1, (1+2)*4;", "add.u32 %r2, %r1, 12;" },
+	{ "sm_75", "add.u32 %r2, %r1, -1*4+(1<<5|3)/7;", "add.u32 %r2, %r1, 1;" },
+	{ "sm_75", "ld.shared.u32 %r2, [room+4*(2+1)];", "ld.shared.u32 %r2, [room+12];" },
 	{ "sm_75", "mov.u32 %r2, %envreg2;", NULL },
 	{ "sm_90a", "mov.u32 %r2, %reserved_smem_offset_1;", NULL },
 	{ "sm_90a", "mov.u32 %r2, %reserved_smem_offset_begin;", NULL },

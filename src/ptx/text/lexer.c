@@ -211,7 +211,7 @@ void tcb_ptx_next(struct tcb_ptx_parser *p)
 		read_directive(p, token);
 	} else if (c == '"') {
 		read_string(p, token);
-	} else if (strchr("{}[]()<>,;:@!|+-~=", c) && c) {
+	} else if (strchr("{}[]()<>,;:@!|+-~=*/&^", c) && c) {
 		token->kind = TCB_PTX_T_PUNCT;
 		token->length = 1;
 		p->at++;

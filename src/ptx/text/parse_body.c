@@ -26,12 +26,69 @@ static struct tcb_arena *arena_of(struct tcb_ptx_parser *p)
 
 /* --- operands --- */
 
-/* One integer with its signs: -1, ~0, +-4. */
-static uint64_t read_int(struct tcb_ptx_parser *p, const char *what)
+enum { PRODUCT = 6, EXPRESSION_DEPTH_MAX = 32 };
+
+/* How strongly the operator at hand binds; 0 when there is none. */
+static unsigned binding(const struct tcb_ptx_parser *p)
+{
+	char c = p->token.kind == TCB_PTX_T_PUNCT ? *p->token.text : 0;
+
+	switch (c) {
+	case '|':
+		return 1;
+	case '^':
+		return 2;
+	case '&':
+		return 3;
+	case '<':
+	case '>':
+		return p->at < p->end && *p->at == c ? 4 : 0;
+	case '+':
+	case '-':
+		return 5;
+	case '*':
+	case '/':
+		return PRODUCT;
+	default:
+		return 0;
+	}
+}
+
+static uint64_t apply(struct tcb_ptx_parser *p, char op, uint64_t a, uint64_t b)
+{
+	switch (op) {
+	case '|':
+		return a | b;
+	case '^':
+		return a ^ b;
+	case '&':
+		return a & b;
+	case '<':
+		return b < 64 ? a << b : 0;
+	case '>':
+		return (uint64_t)((int64_t)a >> (b < 64 ? b : 63));
+	case '+':
+		return a + b;
+	case '-':
+		return a - b;
+	case '*':
+		return a * b;
+	default:
+		if (!b)
+			tcb_ptx_parse_fail(p, p->line, "a constant is divided by zero");
+		return b == UINT64_MAX ? 0 - a : (uint64_t)((int64_t)a / (int64_t)b);
+	}
+}
+
+/* A constant of operators that bind at least as LEAST does: -1, ~0, +-4, 2*(3+4), 1<<4. */
+static uint64_t read_int(struct tcb_ptx_parser *p, const char *what, unsigned least, unsigned depth)
 {
 	int negate = 0, complement = 0;
+	unsigned strength;
 	uint64_t bits;
 
+	if (depth > EXPRESSION_DEPTH_MAX)
+		tcb_ptx_parse_fail(p, p->line, "a constant nests deeper than %d", EXPRESSION_DEPTH_MAX);
 	for (;;) {
 		if (tcb_ptx_accept(p, '-'))
 			negate = !negate;
@@ -40,10 +97,25 @@ static uint64_t read_int(struct tcb_ptx_parser *p, const char *what)
 		else if (!tcb_ptx_accept(p, '+'))
 			break;
 	}
-	bits = tcb_ptx_expect_int(p, what, UINT64_MAX);
+	if (tcb_ptx_accept(p, '(')) {
+		bits = read_int(p, what, 1, depth + 1);
+		tcb_ptx_expect(p, ')');
+	} else {
+		bits = tcb_ptx_expect_int(p, what, UINT64_MAX);
+	}
 	if (complement)
 		bits = ~bits;
-	return negate ? 0 - bits : bits;
+	if (negate)
+		bits = 0 - bits;
+	while ((strength = binding(p)) && strength >= least) {
+		char op = *p->token.text;
+
+		tcb_ptx_next(p);
+		if (strength == 4)
+			tcb_ptx_next(p);
+		bits = apply(p, op, bits, read_int(p, what, strength + 1, depth + 1));
+	}
+	return bits;
 }
 
 /* +4, +-4, -4, +4+8: the sum; 0 when there is none. */
@@ -52,7 +124,7 @@ static uint64_t read_offset(struct tcb_ptx_parser *p)
 	uint64_t sum = 0;
 
 	while (tcb_ptx_is_punct(p, '+') || tcb_ptx_is_punct(p, '-'))
-		sum += read_int(p, "an offset");
+		sum += read_int(p, "an offset", PRODUCT, 0);
 	return sum;
 }
 
@@ -133,17 +205,22 @@ static void read_scalar(struct tcb_ptx_parser *p, struct tcb_ptx_operand *operan
 		operand->bits = token->bits;
 		tcb_ptx_next(p);
 	} else {
-		int negate = tcb_ptx_accept(p, '-');
+		struct tcb_ptx_token sign = *token;
+		const char *at = p->at;
+		uint32_t line = p->line;
 
-		if (negate && (token->kind == TCB_PTX_T_F64 || token->kind == TCB_PTX_T_F32)) { /* -1.5 */
-			read_scalar(p, operand);
-			operand->bits ^= operand->kind == TCB_PTX_O_F32 ? 1ull << 31 : 1ull << 63;
-			return;
+		if (tcb_ptx_accept(p, '-')) {
+			if (token->kind == TCB_PTX_T_F64 || token->kind == TCB_PTX_T_F32) { /* -1.5 */
+				read_scalar(p, operand);
+				operand->bits ^= operand->kind == TCB_PTX_O_F32 ? 1ull << 31 : 1ull << 63;
+				return;
+			}
+			p->token = sign; /* -4+8 is one constant */
+			p->at = at;
+			p->line = line;
 		}
 		operand->kind = TCB_PTX_O_INT;
-		operand->bits = read_int(p, "an operand");
-		if (negate)
-			operand->bits = 0 - operand->bits;
+		operand->bits = read_int(p, "an operand", 1, 0);
 	}
 }
 

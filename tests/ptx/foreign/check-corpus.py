@@ -62,10 +62,12 @@ def run_check(program, path, limit):
         return code, report, seconds, usage.ru_maxrss // 1024
 
 
-def run_ptxas(path, text):
+def run_ptxas(path, text, may_ask):
     """Kept beside the file, since it takes longer than all else."""
     if os.path.exists(path + ".ptxas"):
         return open(path + ".ptxas", encoding="utf-8").read()
+    if not may_ask:
+        return "-"
     verdict = ask_ptxas(path, text)
     with open(path + ".ptxas", "w", encoding="utf-8") as kept:
         kept.write(verdict)
@@ -101,7 +103,7 @@ def judge(args, name):
         "advice": sum(f["severity"] == "advice" for f in findings),
         "rules": ",".join(sorted({f["rule"] for f in findings if f["severity"] == "error"})) or "-",
         "opaque": sum("opaque instruction" in f["message"] for f in findings),
-        "seconds": round(seconds, 2), "MiB": mib, "ptxas": run_ptxas(path, text) if args.ptxas else "-",
+        "seconds": round(seconds, 2), "MiB": mib, "ptxas": run_ptxas(path, text, args.ptxas),
     }
     lines = [[name, f["rule"], str(f.get("kernel") or f.get("function") or "-"), str(f.get("line") or 0), f["message"]]
              for f in findings if f["severity"] == "error"]
