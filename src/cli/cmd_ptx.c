@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
  * tcbtune ptx --op OP: the PTX of a geometry, and with --check what can be
- * said of it without a GPU.  tcbtune ptx check FILE: the same for anybody's.
+ * said of it without a GPU.  tcbtune ptx check FILE: the same for anybody's;
+ * tcbtune ptx run FILE: executes it in the emulator on their data.
  */
 #include <string.h>
 
 #include "cli/cmd_ptx.h"
 
 static const struct cli_option options[] = {
-	{ .argument = "check FILE...",
+	{ .argument = "check|run FILE...",
 	  .kind = CLI_LIST,
 	  .offset = offsetof(struct ptx_args, words),
 	  .note = "with --op, the op's kernel",
@@ -39,10 +40,10 @@ static const struct cli_option options[] = {
 	  .help = "assemble, analyse and emulate the op's kernel against its reference" },
 	{ .name = "out",
 	  .argument = "FILE",
-	  .kind = CLI_TEXT,
+	  .kind = CLI_LIST,
 	  .offset = offsetof(struct ptx_args, out),
 	  .note = "standard output",
-	  .help = "where the PTX of an op goes" },
+	  .help = "where the PTX of an op goes; of a run, I=FILE: where argument I's memory goes (.npy or raw)" },
 	{ .name = "optimise",
 	  .kind = CLI_FLAG,
 	  .offset = offsetof(struct ptx_args, optimise),
@@ -62,7 +63,52 @@ static const struct cli_option options[] = {
 	  .kind = CLI_TEXT,
 	  .offset = offsetof(struct ptx_args, block),
 	  .note = "the file's .reqntid or .maxntid, else 256",
-	  .help = "threads of a block, for judging a file" },
+	  .help = "threads of a block, for judging or running a file" },
+	{ .name = "kernel",
+	  .argument = "NAME",
+	  .kind = CLI_TEXT,
+	  .offset = offsetof(struct ptx_args, kernel),
+	  .note = "the file's only one",
+	  .help = "the kernel to run, as the text or as its author calls it" },
+	{ .name = "grid",
+	  .argument = "XxYxZ",
+	  .kind = CLI_TEXT,
+	  .offset = offsetof(struct ptx_args, grid),
+	  .note = "1",
+	  .help = "blocks of a run" },
+	{ .name = "cluster",
+	  .argument = "XxYxZ",
+	  .kind = CLI_TEXT,
+	  .offset = offsetof(struct ptx_args, cluster),
+	  .note = "the file's .reqnctapercluster, else none",
+	  .help = "blocks of a cluster, for a run" },
+	{ .name = "arg",
+	  .argument = "A",
+	  .kind = CLI_LIST,
+	  .offset = offsetof(struct ptx_args, arguments),
+	  .note = "none",
+	  .help = "the next parameter of a run: buf:f32[1024]=random, buf:u8[64x64]:ro=@FILE, u32=5, b8[16]=hex:.., "
+		  "tmap:0:f16[64x64]:box=64x8:swizzle=128" },
+	{ .name = "expect",
+	  .argument = "I@FILE",
+	  .kind = CLI_LIST,
+	  .offset = offsetof(struct ptx_args, expect),
+	  .note = "none",
+	  .help = "what argument I's memory must hold after a run" },
+	{ .name = "tolerance",
+	  .argument = "T",
+	  .kind = CLI_NUMBER,
+	  .offset = offsetof(struct ptx_args, tolerance),
+	  .note = "none: equal",
+	  .help = "for --expect: |result - expected| <= T (1 + |expected|)" },
+	CLI_OPTION_SEED(struct ptx_args, "for a run's random memory, and its order of warps when that is shuffled"),
+	{ .name = "order",
+	  .argument = "O",
+	  .kind = CLI_WORD,
+	  .offset = offsetof(struct ptx_args, order),
+	  .words = "shuffled|ascending",
+	  .fallback = "shuffled",
+	  .help = "in which order a run's warps take turns" },
 	{ .name = "dynamic-shared",
 	  .argument = "BYTES",
 	  .kind = CLI_BYTES,
@@ -129,60 +175,79 @@ static const struct cli_option options[] = {
 	CLI_OPTION_END,
 };
 
-/* Options that only make sense with the other use of the command. */
-static enum tcb_status check_mixture(const struct ptx_args *args, int is_file, struct tcb_error *err)
+enum { USE_OP = 1, USE_CHECK = 2, USE_RUN = 4 };
+
+/* Options that only make sense with another use of the command. */
+static enum tcb_status check_mixture(const struct ptx_args *args, int use, struct tcb_error *err)
 {
+	static const char *const names[] = { [USE_OP] = "--op OP", [USE_CHECK] = "check FILE", [USE_RUN] = "run FILE" };
 	const struct {
 		const char *name;
-		int given, of_file;
+		int given, uses;
 	} rows[] = {
-		{ "op", args->op != NULL, 0 },
-		{ "shape", args->shape != NULL, 0 },
-		{ "contract", args->contract != NULL, 0 },
-		{ "geometry", args->geometry != NULL, 0 },
-		{ "check", args->check, 0 },
-		{ "out", args->out != NULL, 0 },
-		{ "optimise", args->optimise, 0 },
-		{ "dump-after", args->dump_after != NULL, 0 },
-		{ "stop-after", args->stop_after != NULL, 0 },
-		{ "block", args->block != NULL, 1 },
-		{ "dynamic-shared", args->dynamic_shared != 0, 1 },
-		{ "ptxas-options", args->ptxas_options != NULL, 1 },
-		{ "format", args->format != PTX_FORMAT_TEXT, 1 },
-		{ "locate", args->locate != 0, 1 },
-		{ "fail-on", args->fail_on != TCB_PTX_ERROR, 1 },
-		{ "rule", args->rules.count != 0, 1 },
-		{ "no-rule", args->no_rules.count != 0, 1 },
-		{ "suppress", args->suppress.count != 0, 1 },
-		{ "baseline", args->baseline != NULL, 1 },
-		{ "write-baseline", args->write_baseline, 1 },
+		{ "op", args->op != NULL, USE_OP },
+		{ "shape", args->shape != NULL, USE_OP },
+		{ "contract", args->contract != NULL, USE_OP },
+		{ "geometry", args->geometry != NULL, USE_OP },
+		{ "check", args->check, USE_OP },
+		{ "out", args->out.count != 0, USE_OP | USE_RUN },
+		{ "optimise", args->optimise, USE_OP },
+		{ "dump-after", args->dump_after != NULL, USE_OP },
+		{ "stop-after", args->stop_after != NULL, USE_OP },
+		{ "block", args->block != NULL, USE_CHECK | USE_RUN },
+		{ "dynamic-shared", args->dynamic_shared != 0, USE_CHECK | USE_RUN },
+		{ "ptxas-options", args->ptxas_options != NULL, USE_CHECK },
+		{ "format", args->format != PTX_FORMAT_TEXT, USE_CHECK },
+		{ "locate", args->locate != 0, USE_CHECK },
+		{ "fail-on", args->fail_on != TCB_PTX_ERROR, USE_CHECK },
+		{ "rule", args->rules.count != 0, USE_CHECK },
+		{ "no-rule", args->no_rules.count != 0, USE_CHECK },
+		{ "suppress", args->suppress.count != 0, USE_CHECK },
+		{ "baseline", args->baseline != NULL, USE_CHECK },
+		{ "write-baseline", args->write_baseline, USE_CHECK },
+		{ "kernel", args->kernel != NULL, USE_RUN },
+		{ "grid", args->grid != NULL, USE_RUN },
+		{ "cluster", args->cluster != NULL, USE_RUN },
+		{ "arg", args->arguments.count != 0, USE_RUN },
+		{ "expect", args->expect.count != 0, USE_RUN },
+		{ "tolerance", args->tolerance != 0, USE_RUN },
+		{ "seed", args->seed != 1, USE_RUN },
+		{ "order", args->order != 0, USE_RUN },
 	};
 
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-		if (rows[i].given && rows[i].of_file != is_file)
+		if (rows[i].given && !(rows[i].uses & use))
 			return tcb_fail(err, TCB_E_USAGE, "--%s goes with 'ptx %s', not with 'ptx %s'", rows[i].name,
-					is_file ? "--op OP" : "check FILE", is_file ? "check FILE" : "--op OP");
+					names[rows[i].uses & USE_OP      ? USE_OP
+					      : rows[i].uses & USE_CHECK ? USE_CHECK
+									 : USE_RUN],
+					names[use]);
 	return TCB_OK;
 }
 
 static enum tcb_status run_ptx(const void *arguments, struct tcb_error *err)
 {
 	const struct ptx_args *args = arguments;
+	const char *word = args->words.count ? args->words.items[0] : NULL;
+	const int use = !word ? USE_OP : strcmp(word, "run") == 0 ? USE_RUN : USE_CHECK;
 
-	if (args->words.count && strcmp(args->words.items[0], "check") != 0)
-		return tcb_fail(err, TCB_E_USAGE, "'ptx %s' is unknown; it is 'ptx check FILE' or 'ptx --op OP'",
-				args->words.items[0]);
+	if (word && use == USE_CHECK && strcmp(word, "check") != 0)
+		return tcb_fail(err, TCB_E_USAGE,
+				"'ptx %s' is unknown; it is 'ptx check FILE', 'ptx run FILE' or 'ptx --op OP'", word);
 	if (args->words.count == 1)
-		return tcb_fail(err, TCB_E_USAGE, "'ptx check' needs FILE: a PTX file, or - for standard input");
-	if (!args->words.count && !args->op)
-		return tcb_fail(err, TCB_E_USAGE, "'ptx' needs --op OP, or 'check FILE'; see 'tcbtune help ptx'");
-	TCB_TRY(check_mixture(args, args->words.count > 0, err));
-	return args->words.count ? ptx_check_files(args, err) : ptx_emit_op(args, err);
+		return tcb_fail(err, TCB_E_USAGE, "'ptx %s' needs FILE: a PTX file, or - for standard input", word);
+	if (!word && !args->op)
+		return tcb_fail(err, TCB_E_USAGE,
+				"'ptx' needs --op OP, 'check FILE' or 'run FILE'; see 'tcbtune help ptx'");
+	TCB_TRY(check_mixture(args, use, err));
+	return use == USE_OP    ? ptx_emit_op(args, err)
+	       : use == USE_RUN ? ptx_run_file(args, err)
+				: ptx_check_files(args, err);
 }
 
 const struct cli_command cli_command_ptx = {
 	.name = "ptx",
-	.summary = "print the PTX of an op's kernel, or judge a PTX file",
+	.summary = "print the PTX of an op's kernel, or judge or run a PTX file",
 	.description =
 		"With --op it prints the PTX that a geometry becomes on a target; with --check it also assembles it, "
 		"analyses it, and runs it in the emulator against the op's reference, with guard zones around every "
@@ -194,12 +259,19 @@ const struct cli_command cli_command_ptx = {
 		"the others are judged.  Where the text has .loc (nvcc -lineinfo) findings show the source's lines.  A "
 		"comment '// tcbtune: allow RULE' in the text, --suppress and --baseline say what does not count.  It "
 		"exits with 4 if there is an error among the findings that count (--fail-on: or a warning, or advice), "
-		"else with 1 if a file could not be read.",
+		"else with 1 if a file could not be read.  'run FILE' executes a kernel in the emulator on the data "
+		"that "
+		"--arg describes: it tells races, accesses out of bounds, what was never written and copies that are "
+		"not waited for, counts wavefronts and sectors by line, and exits with 4 for errors and for what is "
+		"not "
+		"as --expect says.",
 	.examples = "  tcbtune ptx --op @OP --target sm_89\n  tcbtune ptx --op @OP --target sm_90 --check\n"
 		    "  tcbtune ptx check kernel.ptx\n"
 		    "  tcbtune ptx check kernel.ptx --target sm_89 --block 32x8 --dynamic-shared 64K --json\n"
 		    "  tcbtune ptx check 'build/*.ptx' --format sarif --locate source --fail-on warning\n"
-		    "  tcbtune ptx check 'build/*.ptx' --baseline known.json --write-baseline\n",
+		    "  tcbtune ptx check 'build/*.ptx' --baseline known.json --write-baseline\n"
+		    "  tcbtune ptx run saxpy.ptx --grid 8 --block 128 --arg buf:f32[1024]:ro=random --arg "
+		    "buf:f32[1024]=iota --arg f32=2 --arg u32=1024 --out 1=y.npy\n",
 	.options = options,
 	.args_bytes = sizeof(struct ptx_args),
 	.run = run_ptx,

@@ -16,9 +16,13 @@ struct ptx_args {
 	struct cli_list words; /* "check FILE..." */
 	struct cli_list rules, no_rules, suppress;
 	const char *baseline;
-	const char *op, *target, *shape, *contract, *geometry, *out, *block, *dump_after, *stop_after, *ptxas_options;
+	struct cli_list arguments, out, expect;
+	const char *kernel, *grid, *cluster;
+	uint64_t seed;
+	double tolerance;
+	const char *op, *target, *shape, *contract, *geometry, *block, *dump_after, *stop_after, *ptxas_options;
 	uint64_t dynamic_shared;
-	int check, optimise, json, format, locate, fail_on, write_baseline;
+	int check, optimise, json, format, locate, fail_on, write_baseline, order;
 };
 
 struct ptx_occupancy {
@@ -83,6 +87,9 @@ void ptx_judgement_json(const struct ptx_judgement *judgement, json_t *root, int
 
 /* cmd_ptx_check.c: ptx check FILE... */
 enum tcb_status ptx_check_files(const struct ptx_args *args, struct tcb_error *err);
+
+/* cmd_ptx_run.c: ptx run FILE */
+enum tcb_status ptx_run_file(const struct ptx_args *args, struct tcb_error *err);
 
 /* cmd_ptx_op.c: ptx --op */
 enum tcb_status ptx_emit_op(const struct ptx_args *args, struct tcb_error *err);

@@ -35,6 +35,12 @@ struct job {
 	struct tcb_kernel_emulation emulation;
 };
 
+/* The last --out; NULL: none. */
+static const char *out_path(const struct ptx_args *args)
+{
+	return args->out.count ? args->out.items[args->out.count - 1] : NULL;
+}
+
 static enum tcb_status prepare(struct job *job, struct tcb_geometry *geometry, struct tcb_error *err)
 {
 	const struct ptx_args *args = job->args;
@@ -133,8 +139,8 @@ static enum tcb_status check(struct job *job, struct tcb_error *err)
 	options = (struct ptx_judge_options){ .target = job->kernel.module->target,
 					      .launches = launches,
 					      .launch_count = job->kernel.launch_count };
-	TCB_TRY(ptx_judge(job->args->out ? job->args->out : job->op->name, job->ptx.data, job->ptx.length, &options,
-			  &job->judgement, err));
+	TCB_TRY(ptx_judge(out_path(job->args) ? out_path(job->args) : job->op->name, job->ptx.data, job->ptx.length,
+			  &options, &job->judgement, err));
 	emulate(job);
 	return ptx_findings_settle(&job->judgement.findings, err);
 }
@@ -261,8 +267,8 @@ static enum tcb_status print_all(struct job *job, struct tcb_error *err)
 {
 	struct tcb_str out = { 0 };
 
-	if (job->args->out)
-		TCB_TRY(cli_write_file(job->args->out, job->ptx.data, job->ptx.length, err));
+	if (out_path(job->args))
+		TCB_TRY(cli_write_file(out_path(job->args), job->ptx.data, job->ptx.length, err));
 	if (job->args->json)
 		return print_json(job, err);
 	if (job->args->check) {
@@ -270,7 +276,7 @@ static enum tcb_status print_all(struct job *job, struct tcb_error *err)
 		emulation_text(job, &out);
 		return cli_emit(&out, err);
 	}
-	if (job->args->out)
+	if (out_path(job->args))
 		return TCB_OK;
 	tcb_str_add(&out, job->ptx.data);
 	return cli_emit(&out, err);

@@ -127,6 +127,8 @@ static void run_cluster(struct tcb_emu_run *run, const uint32_t *first, const ui
 		tcb_emu_no_memory(run);
 	run->block_count = started;
 	tcb_emu_cluster_end(run);
+	if (run->launch->progress)
+		run->launch->progress(run->launch->progress_ctx, (uint64_t)run->cluster * started);
 }
 
 static void sum_up(struct tcb_emu_run *run)

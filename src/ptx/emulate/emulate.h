@@ -69,6 +69,9 @@ struct tcb_ptx_launch {
 	size_t param_bytes;
 	uint64_t step_limit; /* warp instructions before STEP_LIMIT is reported; 0, or more: about 2^32 */
 	uint64_t seed;       /* permutes the order of warps; 0: in order */
+	/* Told after each cluster; NULL: nobody. */
+	void (*progress)(void *ctx, uint64_t blocks_done);
+	void *progress_ctx;
 };
 
 struct tcb_ptx_program;
