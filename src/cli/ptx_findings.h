@@ -58,6 +58,7 @@ struct ptx_finding {
 	const char *function;           /* its symbol; NULL: the module */
 	const char *instruction;        /* NULL: the function as a whole */
 	const char *variable;           /* symbol of what the instruction accesses; NULL: none, or not known */
+	const char *variable_name;      /* what debug sections call it; NULL: they do not */
 	const char *message;            /* without the rule's name */
 	const struct ptx_frame *frames; /* where the source is, the innermost call first */
 	size_t frame_count;

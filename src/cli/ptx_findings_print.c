@@ -119,6 +119,8 @@ static void add_where(const struct ptx_finding *one, unsigned width, struct tcb_
 	if (one->variable) {
 		tcb_str_add(&line, line.length ? "; it accesses " : "    it accesses ");
 		add_variable(&line, one);
+		if (one->variable_name)
+			tcb_str_addf(&line, " (%s)", one->variable_name);
 	}
 	if (line.length)
 		add_wrapped(out, line.data, width, 6);
@@ -354,6 +356,7 @@ static json_t *finding_json(const struct ptx_finding *one, int *failed)
 	cli_json_set(row, "kernel", demangled_json(one->function, failed), failed);
 	cli_json_set(row, "instruction", text_or_null(one->instruction), failed);
 	cli_json_set(row, "variable", demangled_json(one->variable, failed), failed);
+	cli_json_set(row, "variable_name", text_or_null(one->variable_name), failed);
 	cli_json_set(row, "message", demangled_json(one->message, failed), failed);
 	cli_json_set(row, "source", frames_json(one->frames, one->frame_count, one->function, failed), failed);
 	cli_json_set(row, "mentions", mentions_json(one, failed), failed);

@@ -155,7 +155,7 @@ static const struct tcb_ptx_symbol *symbol_of(const struct tcb_ptx_function *fun
 }
 
 /* What INS accesses: its first address that leads to a variable or parameter. */
-static const char *variable_of(struct ptx_findings *f, const struct tcb_ptx_ins *ins)
+static void take_variable(struct ptx_findings *f, const struct tcb_ptx_ins *ins, struct ptx_finding *one)
 {
 	const struct tcb_ptx_symbol *found = NULL;
 	struct tcb_ptx_access access;
@@ -164,7 +164,10 @@ static const char *variable_of(struct ptx_findings *f, const struct tcb_ptx_ins 
 	for (unsigned i = 0; i < ins->operand_count && !found; i++)
 		if (tcb_ptx_access(ins, i, &access))
 			found = symbol_in(ins->block->function, &ins->operands[i], &steps);
-	return found ? ptx_keep_text(f, found->name) : NULL;
+	if (!found)
+		return;
+	one->variable = ptx_keep_text(f, found->name);
+	one->variable_name = ptx_keep_text(f, found->source_name);
 }
 
 void ptx_take_places(struct ptx_findings *f, const struct tcb_ptx_finding *finding, struct ptx_finding *one)
@@ -175,7 +178,7 @@ void ptx_take_places(struct ptx_findings *f, const struct tcb_ptx_finding *findi
 
 	if (finding->ins) {
 		source = finding->ins->source;
-		one->variable = variable_of(f, finding->ins);
+		take_variable(f, finding->ins, one);
 	} else if (finding->function) {
 		source = finding->function->source;
 	} else if (finding->line && (known = find_line(f, module, finding->line))) {

@@ -200,6 +200,14 @@ def variables(cli, cases):
     cli.check("it accesses the memory of parameter 0\n" in cli.run("ptx", "check", path).stdout, "the parameter's number")
     place, = sarif(cli, path)["results"][0]["locations"]
     cli.check([name["kind"] for name in place["logicalLocations"]] == ["function", "variable"], place)
+    # what nvcc -G adds, cut to the one parameter
+    debug = path.read_text() + "\t.section .debug_abbrev\n\t{\n.b8 1,17,1,0,0\n.b8 2,5,0,2,10,3,8,0,0\n.b8 0\n\t}\n" \
+        "\t.section .debug_info\n\t{\n.b32 40\n.b8 2,0\n.b32 .debug_abbrev\n.b8 8\n.b8 1\n" \
+        ".b8 2\n.b8 9,3\n.b64 _Z1kPf_param_0\n.b8 111,117,116,0\n.b8 0\n\t}\n"
+    (cli.scratch / "debug.ptx").write_text(debug)
+    finding, = cli.json("ptx", "check", cli.scratch / "debug.ptx", schema="ptx-check")["findings"]
+    cli.check(finding["variable_name"] == "out", finding)
+    cli.check("the memory of parameter 0 (out)\n" in cli.run("ptx", "check", cli.scratch / "debug.ptx").stdout, "its name")
     # written twice: nobody knows which of the two it is
     path.write_text(path.read_text().replace("\tret;", "\tld.param.u64 %rd1, [_Z1kPf_param_0];\n\tret;").replace(
         "cvta.to.global.u64 %rd1, %rd1;", "@%p1 cvta.to.global.u64 %rd1, %rd1;"))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Source lines of PTX text: which file, line and column each instruction comes
+ * Source lines and names of PTX text: which file, line and column each instruction comes
  * from, which calls it was inlined through, and that odd debug sections cost
  * names but not the text.
  */
@@ -146,6 +146,59 @@ static void many_places_and_names(void **state)
 	tcb_str_fini(&text);
 }
 
+/* Two kinds of entries, and what nvcc -G says of a parameter and a shared variable; "local" is at an offset. */
+#define ABBREV                                                                                    \
+	"\t.section .debug_abbrev\n\t{\n.b8 1,17,1,37,8,0,0\n.b8 2\n.b8 5,0,2,10,51,11,3,8,0,0\n" \
+	".b8 3,52,0,3,8,73,19,2,10,135,64,8,0,0\n.b8 0\n\t}\n"
+#define UNIT "\t.section .debug_info\n\t{\n.b32 80\n.b8 2,0\n.b32 .debug_abbrev\n.b8 8\n.b8 1,108,0\n"
+#define PARAMETER ".b8 2\n.b8 9\n.b8 3 // an address\n.b64 k_param_0\n.b8 7\n.b8 111,117,116,0\n"
+#define SHARED ".b8 3\n.b8 116,105,108,101,0\n.b32 143\n.b8 9,3\n.b64 _Ztile\n.b8 0x5f,0\n"
+#define LOCAL ".b8 3\n.b8 97,0\n.b32 143\n.b8 11,3\n.b64 depot\n.b8 35,8\n.b8 0\n"
+
+static void names_of_variables_come_from_debug_sections(void **state)
+{
+	static const struct {
+		const char *sections, *parameter, *shared;
+	} cases[] = {
+		{ ABBREV UNIT PARAMETER SHARED LOCAL "\t}\n", "out", "tile" },
+		{ UNIT SHARED PARAMETER LOCAL "\t}\n" ABBREV, "out", "tile" },
+		{ ABBREV UNIT LOCAL SHARED "\t}\n", NULL, "tile" },
+		{ ABBREV UNIT PARAMETER ".b8 99\n" SHARED "\t}\n", "out", NULL }, /* an unknown kind */
+		{ ABBREV UNIT PARAMETER ".b8 3,116\n\t}\n", "out", NULL },        /* cut */
+		{ UNIT PARAMETER SHARED "\t}\n", NULL, NULL },
+		{ ABBREV, NULL, NULL },
+		{ ABBREV UNIT "\t}\n", NULL, NULL },
+		{ "\t.section .debug_abbrev { .b8 1 }\n" UNIT PARAMETER "\t}\n", NULL, NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct tcb_str text = { 0 };
+		struct tcb_ptx_module *module;
+		const struct tcb_ptx_function *function;
+		const char *names[2];
+
+		tcb_str_add(&text, ".version 7.2\n.target sm_80\n.address_size 64\n"
+				   ".visible .entry k(.param .u64 k_param_0)\n{\n"
+				   "\t.shared .align 4 .b8 _Ztile[4];\n\t.local .align 4 .b8 depot[16];\n\tret;\n}\n");
+		tcb_str_add(&text, cases[i].sections);
+		module = parse(text.data);
+		function = module->functions;
+		names[0] = function->params->source_name;
+		names[1] = function->locals->source_name;
+		assert_null(function->locals->next->source_name);
+		for (int k = 0; k < 2; k++) {
+			const char *wanted = k ? cases[i].shared : cases[i].parameter;
+
+			if (wanted ? !names[k] || strcmp(names[k], wanted) != 0 : names[k] != NULL)
+				fail_msg("case %zu: %s, not %s", i, names[k] ? names[k] : "none",
+					 wanted ? wanted : "none");
+		}
+		tcb_ptx_module_destroy(module);
+		tcb_str_fini(&text);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -153,6 +206,7 @@ int main(void)
 		cmocka_unit_test(what_is_missing_is_left_out),
 		cmocka_unit_test(chains_end),
 		cmocka_unit_test(many_places_and_names),
+		cmocka_unit_test(names_of_variables_come_from_debug_sections),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

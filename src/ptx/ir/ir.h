@@ -51,6 +51,7 @@ enum { TCB_PTX_DIMENSIONS_MAX = 4 };
 struct tcb_ptx_symbol {
 	struct tcb_ptx_symbol *next;
 	const char *name;
+	const char *source_name; /* what debug sections call it; NULL: they do not */
 	enum tcb_ptx_word space; /* GLOBAL, CONST, SHARED, LOCAL, PARAM; NO_WORD for a function */
 	enum tcb_ptx_word type;
 	enum tcb_ptx_word vector; /* V2, V4 or NO_WORD */

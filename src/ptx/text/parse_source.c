@@ -150,18 +150,27 @@ void tcb_ptx_read_loc(struct tcb_ptx_parser *p)
 
 void tcb_ptx_read_section(struct tcb_ptx_parser *p)
 {
-	int has_strings = tcb_ptx_is_word(p, TCB_PTX_T_DIRECTIVE, "debug_str");
+	const struct {
+		const char *name;
+		struct tcb_ptx_span *span;
+	} kept[] = { { "debug_str", &p->debug_str },
+		     { "debug_info", &p->debug_info },
+		     { "debug_abbrev", &p->debug_abbrev } };
+	struct tcb_ptx_span *span = NULL;
 
+	for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+		if (tcb_ptx_is_word(p, TCB_PTX_T_DIRECTIVE, kept[i].name))
+			span = kept[i].span;
 	if (p->token.kind != TCB_PTX_T_DIRECTIVE && p->token.kind != TCB_PTX_T_IDENT)
 		tcb_ptx_parse_fail(p, p->token.line, "expected a section's name");
 	tcb_ptx_next(p);
 	if (!tcb_ptx_is_punct(p, '{'))
 		tcb_ptx_expect(p, '{');
-	if (has_strings)
-		p->strings = p->at;
+	if (span)
+		span->from = p->at;
 	tcb_ptx_skip_braces(p);
-	if (has_strings)
-		p->strings_end = p->token.text;
+	if (span)
+		span->to = p->token.text;
 }
 
 /* A label of a string section and the text after its colon. */
@@ -285,7 +294,7 @@ static const char *function_name(struct tcb_ptx_parser *p, const struct string_l
 	if (!label->is_read || label->offset != loc->label_offset) {
 		label->is_read = 1;
 		label->offset = loc->label_offset;
-		label->name = read_string(p, label->at, p->strings_end, label->offset);
+		label->name = read_string(p, label->at, p->debug_str.to, label->offset);
 	}
 	return label->name;
 }
@@ -294,11 +303,11 @@ void tcb_ptx_name_sources(struct tcb_ptx_parser *p)
 {
 	struct string_labels labels = { 0 };
 
-	if (p->strings)
-		labels = read_labels(p, p->strings, p->strings_end);
+	if (p->debug_str.from)
+		labels = read_labels(p, p->debug_str.from, p->debug_str.to);
 	for (struct tcb_ptx_loc *loc = p->locs.newest; loc; loc = loc->older) {
 		loc->source.file = file_name(p->module, loc->file);
-		if (loc->label && p->strings)
+		if (loc->label && p->debug_str.from)
 			loc->source.function = function_name(p, &labels, loc);
 	}
 }

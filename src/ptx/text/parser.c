@@ -288,6 +288,7 @@ static enum tcb_status parse(const char *name, const char *text, size_t length, 
 			tcb_ptx_parse_fail(p, p->token.line, "PTX begins with .version");
 		read_module(p);
 		tcb_ptx_name_sources(p);
+		tcb_ptx_name_variables(p);
 	}
 	status = p->status;
 	if (status == TCB_OK) {

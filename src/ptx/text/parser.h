@@ -2,7 +2,7 @@
  *
  * What the files of the parser share, each of which uses those before it:
  * tokens (lexer.c), names and scopes (parse_names.c), source lines
- * (parse_source.c), declarations (parse_declare.c), function bodies
+ * (parse_source.c), names in the source (parse_debug.c), declarations (parse_declare.c), function bodies
  * (parse_body.c), the module (parser.c).
  *
  * The first error leaves the parser by longjmp to tcb_ptx_parse; in foreign text
@@ -97,6 +97,11 @@ struct tcb_ptx_locs {
 	uint32_t bucket_count, count;
 };
 
+/* The text of a section; NULL: there is none. */
+struct tcb_ptx_span {
+	const char *from, *to;
+};
+
 struct tcb_ptx_parser {
 	const char *file;
 	const char *at, *end; /* what is left of the text, after TOKEN */
@@ -128,7 +133,7 @@ struct tcb_ptx_parser {
 	unsigned unread_count;
 
 	struct tcb_ptx_locs locs;
-	const char *strings, *strings_end; /* the text of .debug_str; NULL: none */
+	struct tcb_ptx_span debug_str, debug_info, debug_abbrev;
 
 	struct tcb_error *err;
 	enum tcb_status status;
@@ -186,10 +191,13 @@ const char **tcb_ptx_parse_pragmas(struct tcb_ptx_parser *p, const char **pragma
 /* parse_source.c */
 void tcb_ptx_read_file(struct tcb_ptx_parser *p);
 void tcb_ptx_read_loc(struct tcb_ptx_parser *p);
-/* .section .debug_str { ... } */
+/* .section .debug_str { ... }: kept for those below, or skipped. */
 void tcb_ptx_read_section(struct tcb_ptx_parser *p);
 /* At the end of the text: files and functions get their names. */
 void tcb_ptx_name_sources(struct tcb_ptx_parser *p);
+
+/* parse_debug.c: at the end of the text, variables and parameters get the names that they have in the source. */
+void tcb_ptx_name_variables(struct tcb_ptx_parser *p);
 
 /* parse_body.c */
 void tcb_ptx_parse_body(struct tcb_ptx_parser *p, struct tcb_ptx_function *function);
