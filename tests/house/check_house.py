@@ -31,6 +31,7 @@ MAY_INCLUDE = {
     "search": {"base", "kernels", "device", "worker"},
     "db": {"base"},
     "rt": {"base", "db", "kernels", "ptx", "device", "gpu"},
+    "tcbptx": {"base", "ptx"},
     "cli": {"base", "gguf", "ptx", "device", "kernels", "gpu", "worker", "search", "db", "rt"},
 }
 # the same between the parts of ptx.
