@@ -55,6 +55,7 @@ struct tcbptx_launch {
 	uint32_t grid[3], block[3]; /* none may be 0 */
 	uint32_t cluster[3];        /* zeros: none, or what the kernel requires */
 	uint32_t dynamic_shared;    /* bytes */
+	uint32_t cooperative;       /* not 0: as cudaLaunchCooperativeKernel, for grid_group::sync() */
 	uint64_t order;             /* decides in which order warps take turns; 0: by number */
 	uint64_t step_limit;        /* warp instructions before it is stopped; 0: about 2^32 */
 };
@@ -99,8 +100,9 @@ TCBPTX_API int tcbptx_prepare(struct tcbptx *module, const char *kernel, struct 
 TCBPTX_API void tcbptx_close(struct tcbptx_run *run);
 /* The next parameter's value, in the words of `tcbtune ptx run --arg`; SEED decides what is random. */
 TCBPTX_API int tcbptx_argument(struct tcbptx_run *run, const char *text, uint64_t seed, struct tcbptx_error *err);
-/* The memory of argument INDEX, which may be read and written between launches until the run is closed; its size goes
- * to *BYTES_OUT (may be NULL).  NULL when there is no such buffer. */
+/* The memory of argument INDEX (a buffer, or a tensor map with memory of its own), which may be read and written
+ * between launches until the run is closed; its size goes to *BYTES_OUT (may be NULL).  NULL when there is no such
+ * buffer. */
 TCBPTX_API void *tcbptx_memory(struct tcbptx_run *run, unsigned index, size_t *bytes_out);
 /* Runs it, on what the arguments' memory holds now.  TCBPTX_OK also when there were findings: each goes to SEE (may be
  * NULL) once for an instruction and rule.  A fault, as an access out of bounds, ends the launch. */

@@ -22,7 +22,7 @@ struct ptx_args {
 	double tolerance;
 	const char *op, *target, *shape, *contract, *geometry, *block, *dump_after, *stop_after, *ptxas_options;
 	uint64_t dynamic_shared;
-	int check, optimise, json, format, locate, fail_on, write_baseline, order;
+	int check, optimise, json, format, locate, fail_on, write_baseline, order, cooperative;
 };
 
 struct ptx_occupancy {

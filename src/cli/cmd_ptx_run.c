@@ -123,6 +123,7 @@ static enum tcb_status prepare_launch(struct ptx_run_job *job, struct tcb_error 
 	if (args->dynamic_shared > UINT32_MAX)
 		return tcb_fail(err, TCB_E_USAGE, "--dynamic-shared is more than any SM has");
 	launch->dynamic_shared = (uint32_t)args->dynamic_shared;
+	launch->is_cooperative = args->cooperative;
 	launch->seed = args->order ? 0 : args->seed + !args->seed;
 	for (size_t i = 0; i < args->arguments.count; i++)
 		TCB_TRY(tcb_ptx_run_argument(job->run, args->arguments.items[i], args->seed, err));
@@ -141,7 +142,7 @@ static enum tcb_status find_result(const struct ptx_run_job *job, const char *op
 				"--%s wants an argument's number (from 0) or its parameter's name, '%c' and a file, "
 				"not '%.120s'",
 				option, separator, text);
-	if ((*out)->kind != TCB_PTX_ARG_BUFFER)
+	if (!(*out)->address)
 		return tcb_fail(err, TCB_E_USAGE, "--%s '%.120s': argument %.*s is no buffer", option, text,
 				(int)(at - text), text);
 	*path_out = at + 1;

@@ -221,7 +221,8 @@ static enum tcb_status set_number(const struct cli_option *option, const char *t
 		return TCB_OK;
 	}
 	value = strtod(text, &end);
-	if (end == text || *end || text + strspn(text, "0123456789.") != end || !(value > 0) || !isfinite(value))
+	if (end == text || *end || !strchr("0123456789.", *text) || text + strspn(text, "0123456789.eE+-") != end ||
+	    !(value > 0) || !isfinite(value))
 		return tcb_fail(err, TCB_E_USAGE, "--%s wants a number above zero%s, not '%s'", option->name,
 				option->words ? " or none" : "", text);
 	*out = value;

@@ -121,7 +121,7 @@ void *tcbptx_memory(struct tcbptx_run *run, unsigned index, size_t *bytes_out)
 {
 	const struct tcb_ptx_argument *a = index < run->run->argument_count ? &run->run->arguments[index] : NULL;
 
-	if (!a || a->kind != TCB_PTX_ARG_BUFFER)
+	if (!a || !a->address)
 		return NULL;
 	if (bytes_out)
 		*bytes_out = a->bytes;
@@ -157,6 +157,7 @@ int tcbptx_launch(struct tcbptx_run *run, const struct tcbptx_launch *launch, tc
 	struct listener listener = { see, ctx };
 	const struct tcb_ptx_sink sink = { pass_on, &listener };
 	struct tcb_ptx_launch inner = { .dynamic_shared = launch->dynamic_shared,
+					.is_cooperative = launch->cooperative != 0,
 					.seed = launch->order,
 					.step_limit = launch->step_limit };
 

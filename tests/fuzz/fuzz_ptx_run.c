@@ -50,8 +50,10 @@ static void give(struct tcb_ptx_run *run, const char *line)
 		FUZZ_CHECK(err.message[0] && !strchr(err.message, '\n'));
 		return;
 	}
-	FUZZ_CHECK(a->data && a->bytes && a->parameter);
-	FUZZ_CHECK((a->kind == TCB_PTX_ARG_BUFFER) == (a->address != 0));
+	FUZZ_CHECK(a->parameter && !a->data == !a->bytes);
+	FUZZ_CHECK(a->data || a->kind == TCB_PTX_ARG_TENSOR_MAP);
+	FUZZ_CHECK((a->kind == TCB_PTX_ARG_BUFFER || (a->kind == TCB_PTX_ARG_TENSOR_MAP && a->data)) ==
+		   (a->address != 0));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)

@@ -213,6 +213,34 @@ static void a_nest_has_headers_latches_and_exits(void **state)
 	tcb_str_fini(&all);
 }
 
+/* Whoever does not trap meets where it would without the trap, also when a call comes before it. */
+static void a_trap_is_no_way_to_the_end(void **state)
+{
+	static const char text[] = "\t.reg .b32 %r<4>;\n\t.reg .pred %p<3>;\n\tmov.u32 %r0, %tid.x;\n"
+				   "\tsetp.eq.u32 %p0, %r0, 0;\n\tsetp.eq.u32 %p1, %r0, 99;\n\t@%p0 bra ONE;\n"
+				   "\t@%p1 bra BAD;\n\tmov.b32 %r1, 2;\n\tbra MEET;\n"
+				   "ONE:\n\tmov.b32 %r1, 1;\n\tbra MEET;\n"
+				   "BAD:\n\tmov.b32 %r1, 3;\nWORSE:\n\ttrap;\n"
+				   "MEET:\n\tret;\n}\n";
+	struct tcb_str all = { 0 };
+	struct tcb_ptx_module *module;
+	struct tcb_ptx_function *function;
+	struct tcb_ptx_dominators d;
+
+	(void)state;
+	random_head(&all);
+	tcb_str_add(&all, text);
+	module = random_parse(&all);
+	function = module->functions;
+	assert_int_equal(tcb_ptx_dominators(function, &d, NULL), TCB_OK);
+	assert_ptr_equal(d.ipdom[function->first->number], function->last);
+	for (const struct tcb_ptx_block *block = function->first; block; block = block->next)
+		if (strcmp(block->label ? block->label : "", "BAD") == 0)
+			assert_null(d.ipdom[block->number]);
+	tcb_ptx_module_destroy(module);
+	tcb_str_fini(&all);
+}
+
 static void time_grows_with_the_text(void **state)
 {
 	(void)state;
@@ -240,6 +268,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(random_graphs_agree_with_the_definitions),
 		cmocka_unit_test(a_nest_has_headers_latches_and_exits),
+		cmocka_unit_test(a_trap_is_no_way_to_the_end),
 		cmocka_unit_test(time_grows_with_the_text),
 	};
 

@@ -10,7 +10,9 @@
  *
  * Post-dominators are the same on the reversed graph from a node that stands
  * for the end of the function.  Blocks from which no end can be reached hang
- * on that node too, by the last of them in reverse post-order.
+ * on that node too, by the last of them in reverse post-order.  A trap is no
+ * end where another can be reached: nobody goes on after it, so those who did
+ * not trap meet where they would have met without it.
  */
 #include "ptx/analyse/analyses.h"
 #include "ptx/ir/opcodes.h"
@@ -148,8 +150,15 @@ static int ends_here(const struct tcb_ptx_block *block)
 {
 	const struct tcb_ptx_ins *end = tcb_ptx_terminator(block);
 
-	return block->succ_count == 0 ||
-	       (end && (end->op == TCB_PTX_OP_RET || end->op == TCB_PTX_OP_EXIT || end->op == TCB_PTX_OP_TRAP));
+	return (block->succ_count == 0 && !(end && end->op == TCB_PTX_OP_TRAP)) ||
+	       (end && (end->op == TCB_PTX_OP_RET || end->op == TCB_PTX_OP_EXIT));
+}
+
+static int traps_here(const struct tcb_ptx_block *block)
+{
+	const struct tcb_ptx_ins *end = tcb_ptx_terminator(block);
+
+	return end && end->op == TCB_PTX_OP_TRAP;
 }
 
 /* Fills succ from the blocks, and pred from them. */
@@ -170,30 +179,48 @@ static void forward_graph(const struct tcb_ptx_function *function, struct graph 
 	graph->pred_at[function->block_count] = back;
 }
 
-/* Which blocks hang on the end: those that end, and one for each part of the graph that no other reaches backwards. */
+/* Marks BLOCK as seen and all from which it can be reached. */
+static void see_backwards(struct tcb_ptx_block *block, uint8_t *seen, struct tcb_ptx_block **stack)
+{
+	uint32_t depth = 0;
+
+	if (seen[block->number])
+		return;
+	seen[block->number] = 1;
+	stack[depth++] = block;
+	while (depth) {
+		block = stack[--depth];
+		for (uint32_t p = 0; p < block->pred_count; p++)
+			if (!seen[block->pred[p]->number]) {
+				seen[block->pred[p]->number] = 1;
+				stack[depth++] = block->pred[p];
+			}
+	}
+}
+
+/* Which blocks hang on the end: those that end, and one for each part of the graph that no other reaches backwards.
+ * What leads to a trap only is left out, unless that is all. */
 static void find_roots(const struct tcb_ptx_function *function, uint8_t *hangs, uint8_t *seen,
 		       struct tcb_ptx_block **stack)
 {
-	for (int endless = 0; endless < 2; endless++)
-		for (uint32_t i = function->reachable_count; i--;) {
-			struct tcb_ptx_block *block = function->order[i];
-			uint32_t depth = 0;
+	struct tcb_ptx_block *const *order = function->order;
 
-			if (endless ? seen[block->number] : !ends_here(block))
-				continue;
-			hangs[block->number] = 1;
-			if (seen[block->number])
-				continue;
-			seen[block->number] = 1;
-			stack[depth++] = block;
-			while (depth) {
-				block = stack[--depth];
-				for (uint32_t p = 0; p < block->pred_count; p++)
-					if (!seen[block->pred[p]->number]) {
-						seen[block->pred[p]->number] = 1;
-						stack[depth++] = block->pred[p];
-					}
-			}
+	for (uint32_t i = function->reachable_count; i--;)
+		if (ends_here(order[i])) {
+			hangs[order[i]->number] = 1;
+			see_backwards(order[i], seen, stack);
+		}
+	const int has_end = seen[function->first->number];
+
+	for (uint32_t i = function->reachable_count; i--;)
+		if (traps_here(order[i])) {
+			hangs[order[i]->number] = !has_end;
+			see_backwards(order[i], seen, stack);
+		}
+	for (uint32_t i = function->reachable_count; i--;)
+		if (!seen[order[i]->number]) {
+			hangs[order[i]->number] = 1;
+			see_backwards(order[i], seen, stack);
 		}
 }
 

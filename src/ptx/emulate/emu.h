@@ -167,7 +167,7 @@ struct tcb_emu_warp {
 	struct tcb_emu_run *run;
 	struct tcb_emu_block *block;
 	uint32_t index;   /* in the block */
-	uint32_t agent;   /* in the cluster: its place in vectors of ticks */
+	uint32_t agent;   /* among all that run together: its place in vectors of ticks */
 	uint32_t exists;  /* lanes that have a thread */
 	uint32_t live;    /* that have not exited */
 	uint32_t current; /* index of the running split */
@@ -196,7 +196,7 @@ struct tcb_emu_barrier; /* emu_barrier.c */
 struct tcb_emu_block {
 	struct tcb_emu_run *run;
 	uint32_t ctaid[3];
-	uint32_t rank;   /* in the cluster */
+	uint32_t rank;   /* in the cluster, whose blocks lie side by side */
 	uint8_t *shared; /* its bytes; address TCB_EMU_SHARED_START is shared[0] */
 	uint32_t shared_bytes;
 	struct tcb_emu_shadow *shadow;
@@ -220,11 +220,14 @@ struct tcb_emu_run {
 	const struct tcb_ptx_sink *sink;
 	struct tcb_ptx_emulation *out;
 	struct tcb_ptx_counts *counts;
-	struct tcb_emu_block *blocks; /* of the running cluster */
-	uint32_t block_count;         /* in a cluster */
-	uint32_t cluster_size[3];
-	uint32_t warps; /* of the cluster */
-	/* length of vectors: the cluster's warps; those again, for what fence.proxy.async covers, if the program needs
+	struct tcb_emu_block *blocks; /* that run together: of a cluster, or all of a cooperative grid */
+	uint32_t block_count;
+	uint32_t cluster_size[3], cluster_blocks;
+	uint64_t
+		grid_barrier; /* address of what cooperative groups keep for a grid; 0: the launch is not cooperative */
+	int asked_grid_barrier; /* and there was none */
+	uint32_t warps;         /* of all these blocks */
+	/* length of vectors: those warps; those again, for what fence.proxy.async covers, if the program needs
 	 * it; the copy engine; earlier clusters */
 	uint32_t agents;
 	uint32_t tick;
@@ -233,7 +236,7 @@ struct tcb_emu_run {
 	int fault;         /* stop everything */
 	struct tcb_emu_deferred *deferred, **deferred_end;
 	struct tcb_emu_region *region;   /* of the last access */
-	struct tcb_emu_shadow **shadows; /* by rank: kept from cluster to cluster */
+	struct tcb_emu_shadow **shadows; /* by block: kept from cluster to cluster */
 	struct tcb_emu_places *places;   /* what atomics and flags in memory pass on: emu_order.c */
 	uint32_t cluster;                /* number of the running one, from 1 */
 	struct tcb_rng *rng;
@@ -379,6 +382,12 @@ void tcb_emu_count_shared(struct tcb_emu_warp *warp, const struct tcb_emu_ins *i
 			  uint32_t active, unsigned bytes);
 void tcb_emu_count_global(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, const uint64_t *address,
 			  uint32_t active, unsigned bytes, unsigned flags);
+
+/* The first block of BLOCK's cluster. */
+static inline struct tcb_emu_block *tcb_emu_cluster(struct tcb_emu_block *block)
+{
+	return block - block->rank;
+}
 
 /* --- emu_order.c: what happens before what.  A vector is RUN.agents ticks, zeroed at first. --- */
 

@@ -23,7 +23,7 @@ struct tcb_emu_block *tcb_emu_shared_block(struct tcb_emu_warp *warp, uint32_t a
 	*offset = (address & ((1u << TCB_EMU_RANK_SHIFT) - 1)) - TCB_EMU_SHARED_START;
 	if (!rank)
 		return warp->block;
-	return rank <= warp->run->block_count ? &warp->run->blocks[rank - 1] : NULL;
+	return rank <= warp->run->cluster_blocks ? tcb_emu_cluster(warp->block) + rank - 1 : NULL;
 }
 
 uint8_t *tcb_emu_shared(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, int lane, uint32_t address,

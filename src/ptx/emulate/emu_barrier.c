@@ -13,7 +13,7 @@
 #include <string.h>
 
 struct tcb_emu_barrier {
-	uint32_t *arrived; /* lanes, by warp of the block (of the cluster for the last one) */
+	uint32_t *arrived; /* lanes, by warp of the block (by agent for the last one) */
 	uint32_t *order;   /* what those who came know: released to those who wait */
 	uint32_t *done;    /* cluster: of the phase before */
 	uint32_t *owing;   /* cluster: lanes that arrived and have not waited, by warp */
@@ -185,24 +185,36 @@ static void run_barrier(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in,
 
 /* --- the barrier of a cluster --- */
 
-static int is_cluster_complete(struct tcb_emu_run *run, const struct tcb_emu_barrier *barrier)
+static struct tcb_emu_barrier *cluster_barrier(struct tcb_emu_block *block)
 {
-	for (uint32_t b = 0; b < run->block_count; b++)
-		for (uint32_t i = 0; i < run->blocks[b].warp_count; i++)
-			if (run->blocks[b].warps[i].live & ~barrier->arrived[run->blocks[b].warps[i].agent])
+	return &tcb_emu_cluster(block)->barriers[CLUSTER_BARRIER];
+}
+
+static int is_cluster_complete(struct tcb_emu_block *block)
+{
+	const struct tcb_emu_barrier *barrier = cluster_barrier(block);
+	const struct tcb_emu_block *first = tcb_emu_cluster(block);
+
+	for (uint32_t b = 0; b < block->run->cluster_blocks; b++)
+		for (uint32_t i = 0; i < first[b].warp_count; i++)
+			if (first[b].warps[i].live & ~barrier->arrived[first[b].warps[i].agent])
 				return 0;
 	return 1;
 }
 
-static void complete_cluster(struct tcb_emu_run *run, struct tcb_emu_barrier *barrier)
+static void complete_cluster(struct tcb_emu_block *block)
 {
+	struct tcb_emu_barrier *barrier = cluster_barrier(block);
+	struct tcb_emu_block *first = tcb_emu_cluster(block);
+	struct tcb_emu_run *run = block->run;
+
 	memcpy(barrier->done, barrier->order, run->agents * sizeof *barrier->done);
 	memset(barrier->order, 0, run->agents * sizeof *barrier->order);
 	memset(barrier->arrived, 0, barrier->warps * sizeof *barrier->arrived);
 	barrier->in_use = 0;
-	for (uint32_t b = 0; b < run->block_count; b++)
-		for (uint32_t i = 0; i < run->blocks[b].warp_count; i++) {
-			struct tcb_emu_warp *warp = &run->blocks[b].warps[i];
+	for (uint32_t b = 0; b < run->cluster_blocks; b++)
+		for (uint32_t i = 0; i < first[b].warp_count; i++) {
+			struct tcb_emu_warp *warp = &first[b].warps[i];
 
 			for (uint32_t k = 0; k < warp->split_count; k++)
 				if (warp->split[k].state == TCB_EMU_AT_CLUSTER) {
@@ -223,7 +235,7 @@ static void check_aligned(struct tcb_emu_warp *warp, const struct tcb_emu_ins *i
 
 static void run_cluster_arrive(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t active)
 {
-	struct tcb_emu_barrier *barrier = &warp->run->blocks[0].barriers[CLUSTER_BARRIER];
+	struct tcb_emu_barrier *barrier = cluster_barrier(warp->block);
 
 	check_aligned(warp, in, active);
 	if (barrier->owing[warp->agent] & active)
@@ -234,13 +246,13 @@ static void run_cluster_arrive(struct tcb_emu_warp *warp, const struct tcb_emu_i
 	barrier->owing[warp->agent] |= active;
 	if (in->ins->mod[TCB_PTX_SLOT_ORDER] != TCB_PTX_RELAXED)
 		tcb_emu_release(warp, barrier->order);
-	if (is_cluster_complete(warp->run, barrier))
-		complete_cluster(warp->run, barrier);
+	if (is_cluster_complete(warp->block))
+		complete_cluster(warp->block);
 }
 
 static void run_cluster_wait(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t active)
 {
-	struct tcb_emu_barrier *barrier = &warp->run->blocks[0].barriers[CLUSTER_BARRIER];
+	struct tcb_emu_barrier *barrier = cluster_barrier(warp->block);
 
 	check_aligned(warp, in, active);
 	if (active & ~barrier->owing[warp->agent])
@@ -257,13 +269,11 @@ static void run_cluster_wait(struct tcb_emu_warp *warp, const struct tcb_emu_ins
 
 void tcb_emu_barrier_recheck(struct tcb_emu_block *block)
 {
-	struct tcb_emu_barrier *cluster = &block->run->blocks[0].barriers[CLUSTER_BARRIER];
-
 	for (unsigned id = 0; id < TCB_EMU_BARRIERS; id++)
 		if (block->barriers[id].in_use && is_complete(block, &block->barriers[id]))
 			complete(block, id);
-	if (cluster->in_use && is_cluster_complete(block->run, cluster))
-		complete_cluster(block->run, cluster);
+	if (cluster_barrier(block)->in_use && is_cluster_complete(block))
+		complete_cluster(block);
 }
 
 void tcb_emu_barrier_describe(const struct tcb_emu_warp *warp, const struct tcb_emu_split *split, char *out,

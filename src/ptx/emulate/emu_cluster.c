@@ -15,9 +15,9 @@ static void run_mapa(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, ui
 		uint64_t address = tcb_emu_get(warp, &in->op[1], lane);
 		uint32_t rank = (uint32_t)tcb_emu_get(warp, &in->op[2], lane);
 
-		if (rank >= warp->run->block_count) {
+		if (rank >= warp->run->cluster_blocks) {
 			tcb_emu_fault(warp, in, (int)lane, TCB_PTX_RULE_OUT_OF_BOUNDS, "block %u of a cluster of %u",
-				      rank, warp->run->block_count);
+				      rank, warp->run->cluster_blocks);
 			return;
 		}
 		address = (address & ~(0xffull << TCB_EMU_RANK_SHIFT)) | (uint64_t)(rank + 1) << TCB_EMU_RANK_SHIFT;

@@ -331,7 +331,10 @@ void tcb_emu_run_return(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in,
 
 static void run_trap(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t active)
 {
-	tcb_emu_fault(warp, in, __builtin_ctz(active), TCB_PTX_RULE_TRAP, "the kernel gave up");
+	tcb_emu_fault(warp, in, __builtin_ctz(active), TCB_PTX_RULE_TRAP, "the kernel gave up%s",
+		      warp->run->asked_grid_barrier
+			      ? "; it looked for the barrier of a grid, which only a cooperative launch has"
+			      : "");
 }
 
 static void run_nothing(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t active)

@@ -46,13 +46,13 @@ static uint64_t cluster_value(const struct tcb_emu_warp *warp, enum tcb_ptx_spec
 	if (special == TCB_PTX_SR_CLUSTER_CTARANK)
 		return warp->block->rank;
 	if (special == TCB_PTX_SR_CLUSTER_NCTARANK)
-		return run->block_count;
-	return run->block_count > 1; /* is_explicit_cluster */
+		return run->cluster_blocks;
+	return run->cluster_blocks > 1; /* is_explicit_cluster */
 }
 
 static uint64_t special_value(const struct tcb_emu_warp *warp, enum tcb_ptx_special special, unsigned lane)
 {
-	const struct tcb_emu_run *run = warp->run;
+	struct tcb_emu_run *run = warp->run;
 
 	if (special <= TCB_PTX_SR_TID_Z)
 		return warp->tid[PART(TCB_PTX_SR_TID_X)][lane];
@@ -83,6 +83,11 @@ static uint64_t special_value(const struct tcb_emu_warp *warp, enum tcb_ptx_spec
 	case TCB_PTX_SR_TOTAL_SMEM_SIZE:
 	case TCB_PTX_SR_AGGR_SMEM_SIZE:
 		return warp->block->shared_bytes;
+	case TCB_PTX_SR_ENVREG1: /* where cooperative groups look for the grid's barrier */
+		run->asked_grid_barrier |= !run->grid_barrier;
+		return run->grid_barrier >> 32;
+	case TCB_PTX_SR_ENVREG2:
+		return (uint32_t)run->grid_barrier;
 	case TCB_PTX_SR_DYNAMIC_SMEM_SIZE:
 		return run->launch->dynamic_shared;
 	default: /* smid, gridid, the high halves of times */

@@ -22,18 +22,25 @@ static const uint64_t cells_max = 1u << 26;
 struct who {
 	uint32_t tick; /* 0: nobody */
 	uint32_t cluster;
-	uint32_t ins; /* its counter */
+	uint32_t ins; /* its counter; UINT32_MAX: not known */
 	uint16_t agent;
 	uint8_t lane;
 	uint8_t is_strong;
 };
 
+/* What read a cell last, for the message. */
+struct read {
+	uint32_t ins, reader;
+};
+
 struct tcb_emu_shadow {
 	uint32_t cells, base; /* what was written before the tick BASE is another block's */
 	unsigned shift;
+	uint32_t readers; /* warps of the cluster, and the copy engine */
 	struct who *writer;
-	uint32_t *read_tick; /* [cells][agents] */
+	uint32_t *read_tick; /* [cells][readers] */
 	uint8_t *read_lane;
+	struct read *last_read; /* [cells] */
 	uint8_t *pending;
 	uint32_t pending_count;
 };
@@ -66,6 +73,7 @@ static void shadow_free(struct tcb_emu_shadow *shadow)
 	free(shadow->writer);
 	free(shadow->read_tick);
 	free(shadow->read_lane);
+	free(shadow->last_read);
 	free(shadow->pending);
 	free(shadow);
 }
@@ -84,20 +92,22 @@ void tcb_emu_races_end(struct tcb_emu_run *run)
 int tcb_emu_shadow_start(struct tcb_emu_block *block)
 {
 	struct tcb_emu_run *run = block->run;
-	struct tcb_emu_shadow *shadow = run->shadows[block->rank];
-	uint32_t agents = run->agents;
+	struct tcb_emu_shadow **place = &run->shadows[block - run->blocks], *shadow = *place;
 
 	if (!shadow) {
-		shadow = run->shadows[block->rank] = calloc(1, sizeof *shadow);
+		shadow = *place = calloc(1, sizeof *shadow);
 		if (!shadow)
 			return 0;
 		shadow->shift = (unsigned)__builtin_ctz(run->program->shared_grain);
 		shadow->cells = (block->shared_bytes >> shadow->shift) + 1;
+		shadow->readers = run->cluster_blocks * block->warp_count + 1;
 		shadow->writer = calloc(shadow->cells, sizeof *shadow->writer);
-		shadow->read_tick = calloc((size_t)shadow->cells * agents, sizeof *shadow->read_tick);
-		shadow->read_lane = calloc((size_t)shadow->cells * agents, 1);
+		shadow->read_tick = calloc((size_t)shadow->cells * shadow->readers, sizeof *shadow->read_tick);
+		shadow->read_lane = calloc((size_t)shadow->cells * shadow->readers, 1);
+		shadow->last_read = calloc(shadow->cells, sizeof *shadow->last_read);
 		shadow->pending = calloc(shadow->cells, 1);
-		if (!shadow->writer || !shadow->read_tick || !shadow->read_lane || !shadow->pending)
+		if (!shadow->writer || !shadow->read_tick || !shadow->read_lane || !shadow->last_read ||
+		    !shadow->pending)
 			return 0;
 	}
 	shadow->base = ++run->tick;
@@ -169,7 +179,8 @@ static void report(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, int 
 		   const char *what, const char *space, uint64_t place, enum tcb_ptx_severity severity)
 {
 	const struct tcb_ptx_ins *other = ins_of(warp->run->program, who->ins);
-	char whom[64] = "";
+	const uint32_t each = warp->block->warp_count;
+	char whom[64] = "", where[32] = "";
 
 	if (who->cluster != warp->run->cluster)
 		snprintf(whom, sizeof whom, "another block");
@@ -180,13 +191,15 @@ static void report(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, int 
 	else if (who->agent == warp->run->agents - 2)
 		snprintf(whom, sizeof whom, "an asynchronous copy");
 	else if (who->agent != warp->agent)
-		snprintf(whom, sizeof whom, "warp %u", who->agent);
+		snprintf(whom, sizeof whom, "warp %u%s", who->agent % each,
+			 who->agent / each == warp->agent / each ? "" : " of another block");
 	else
 		snprintf(whom, sizeof whom, "lane %u of the same warp", who->lane);
+	if (other && other->line)
+		snprintf(where, sizeof where, " at line %u", other->line);
 	tcb_emu_report(warp, in, lane, TCB_PTX_RULE_RACE, severity,
-		       "%s at byte %llu of %s, which %s %s at line %u with nothing between that orders them", what,
-		       (unsigned long long)place, space, whom, strstr(what, "was read") ? "read" : "touched",
-		       other ? other->line : 0);
+		       "%s at byte %llu of %s, which %s %s%s with nothing between that orders them", what,
+		       (unsigned long long)place, space, whom, strstr(what, "was read") ? "read" : "touched", where);
 }
 
 /* --- shared memory --- */
@@ -226,18 +239,33 @@ static void against_writer(const struct access *a, const struct who *writer)
 		report(a->warp, a->in, a->lane, writer, "writes the same value", a->space, a->at, TCB_PTX_WARNING);
 }
 
+/* The first warp of the cluster whose warps read the shared memory of A. */
+static uint32_t first_agent(const struct access *a)
+{
+	struct tcb_emu_block *block = a->warp->block;
+
+	return (uint32_t)(tcb_emu_cluster(block) - a->warp->run->blocks) * block->warp_count;
+}
+
 static void against_readers(const struct access *a, const struct tcb_emu_shadow *shadow, uint32_t cell)
 {
 	const struct tcb_emu_warp *warp = a->warp;
-	const uint32_t *tick = shadow->read_tick + (size_t)cell * warp->run->agents;
-	const uint8_t *lane = shadow->read_lane + (size_t)cell * warp->run->agents;
+	const struct tcb_emu_run *run = warp->run;
+	const uint32_t *tick = shadow->read_tick + (size_t)cell * shadow->readers;
+	const uint8_t *lane = shadow->read_lane + (size_t)cell * shadow->readers;
+	const struct read *last = &shadow->last_read[cell];
 
-	for (uint32_t i = 0; i + 1 < warp->run->agents; i++) {
+	for (uint32_t i = 0; i < shadow->readers; i++) {
 		struct who reader = {
-			tick[i], warp->run->cluster, 0, (uint16_t)i, lane[i] & MANY, lane[i] & STRONG,
+			tick[i],
+			run->cluster,
+			last->reader == i ? last->ins : UINT32_MAX,
+			(uint16_t)(i + 1 < shadow->readers ? first_agent(a) + i : run->agents - 2),
+			lane[i] & MANY,
+			lane[i] & STRONG,
 		};
 
-		if (tick[i] < shadow->base || tick[i] == warp->run->tick || is_ordered(warp, a->place, &reader) ||
+		if (tick[i] < shadow->base || tick[i] == run->tick || is_ordered(warp, a->place, &reader) ||
 		    (reader.is_strong && a->flags & (TCB_EMU_ATOMIC | TCB_EMU_STRONG)))
 			continue;
 		report(a->warp, a->in, a->lane, &reader, "writes what was read", a->space, a->at, TCB_PTX_ERROR);
@@ -263,7 +291,6 @@ static void shared_cell(const struct access *a, struct tcb_emu_shadow *shadow, u
 {
 	struct tcb_emu_run *run = a->warp->run;
 	struct who *writer = &shadow->writer[cell];
-	size_t at = (size_t)cell * run->agents;
 
 	if (shadow->pending[cell] && !(a->flags & TCB_EMU_ASYNC_AGENT))
 		tcb_emu_report(a->warp, a->in, a->lane, TCB_PTX_RULE_ASYNC_PENDING, TCB_PTX_ERROR,
@@ -286,15 +313,17 @@ static void shared_cell(const struct access *a, struct tcb_emu_shadow *shadow, u
 		*writer = myself(a);
 	} else {
 		struct who me = myself(a);
-		uint32_t before = shadow->read_tick[at + me.agent];
-		uint8_t lane = (uint8_t)(me.lane | (me.is_strong ? STRONG : 0)),
-			*known = &shadow->read_lane[at + me.agent];
+		uint32_t reader = me.agent == run->agents - 2 ? shadow->readers - 1 : me.agent - first_agent(a);
+		size_t at = (size_t)cell * shadow->readers + reader;
+		uint32_t before = shadow->read_tick[at];
+		uint8_t lane = (uint8_t)(me.lane | (me.is_strong ? STRONG : 0)), *known = &shadow->read_lane[at];
 
 		if (before < shadow->base || before < a->warp->synced || (*known & MANY) == me.lane)
 			*known = before < shadow->base || before < a->warp->synced ? lane : *known & lane;
 		else
 			*known = MANY | (*known & lane & STRONG);
-		shadow->read_tick[at + me.agent] = me.tick;
+		shadow->read_tick[at] = me.tick;
+		shadow->last_read[cell] = (struct read){ me.ins, reader };
 	}
 }
 

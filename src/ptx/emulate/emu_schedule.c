@@ -247,7 +247,7 @@ static int warp_start(struct tcb_emu_block *block, uint32_t index, const struct 
 	warp->run = run;
 	warp->block = block;
 	warp->index = index;
-	warp->agent = block->rank * block->warp_count + index;
+	warp->agent = (uint32_t)(block - run->blocks) * block->warp_count + index;
 	warp->pool = run->program->pool;
 	for (uint32_t lane = 0; lane < TCB_EMU_LANES; lane++) {
 		uint32_t thread = index * TCB_EMU_LANES + lane;

@@ -3,7 +3,7 @@
  * The emulator's front: programs, and launches.  In: a decoded kernel, a grid,
  * parameters and device memory.  Out: what the kernel wrote, what was counted,
  * and findings.  Blocks of a grid run one after another, those of a cluster
- * together.
+ * together, and all of a cooperative launch.
  */
 #include "ptx/emulate/emulate.h"
 
@@ -16,7 +16,9 @@
 enum {
 	THREADS_MAX = 1024,
 	CLUSTER_MAX = 16,
-	SHARED_MAX = 227 * 1024 /* what any device gives a block */
+	TOGETHER_MAX = 2048,      /* warps: what each knows of each takes memory */
+	GRID_BARRIER_BYTES = 256, /* what cooperative groups keep for a grid takes 8 */
+	SHARED_MAX = 227 * 1024   /* what any device gives a block */
 };
 
 void tcb_ptx_program_destroy(struct tcb_ptx_program *program)
@@ -105,30 +107,79 @@ static enum tcb_status check_launch(const struct tcb_ptx_program *program, const
 	return TCB_OK;
 }
 
-/* The cluster whose first block is FIRST runs to its end. */
-static void run_cluster(struct tcb_emu_run *run, const uint32_t *first, const uint32_t *size)
+/* The blocks of the cluster whose first is FIRST are made, from run->blocks[PLACE]; 0: out of memory. */
+static int start_cluster(struct tcb_emu_run *run, const uint32_t *first, uint32_t place)
 {
-	uint32_t started = 0;
-	int ok = 1;
+	const uint32_t *size = run->cluster_size;
+	uint32_t rank = 0;
 
-	run->cluster++;
-	tcb_emu_places_fold(run);
 	for (uint32_t z = 0; z < size[2]; z++)
 		for (uint32_t y = 0; y < size[1]; y++)
-			for (uint32_t x = 0; x < size[0] && ok; x++) {
+			for (uint32_t x = 0; x < size[0]; x++, rank++) {
 				uint32_t ctaid[3] = { first[0] + x, first[1] + y, first[2] + z };
 
-				ok = tcb_emu_block_start(run, &run->blocks[started], started, ctaid);
-				started++;
+				if (!tcb_emu_block_start(run, &run->blocks[place + rank], rank, ctaid))
+					return 0;
 			}
-	if (ok)
+	return 1;
+}
+
+/* What is in run->blocks runs to its end. */
+static void run_together(struct tcb_emu_run *run)
+{
+	if (!run->fault)
 		tcb_emu_cluster_run(run);
-	else
-		tcb_emu_no_memory(run);
-	run->block_count = started;
 	tcb_emu_cluster_end(run);
+	memset(run->blocks, 0, run->block_count * sizeof *run->blocks);
 	if (run->launch->progress)
-		run->launch->progress(run->launch->progress_ctx, (uint64_t)run->cluster * started);
+		run->launch->progress(run->launch->progress_ctx, (uint64_t)run->cluster * run->block_count);
+}
+
+/* Clusters run to their end, as many at once as there is room for in run->blocks. */
+static void run_clusters(struct tcb_emu_run *run)
+{
+	const uint32_t *size = run->cluster_size, *grid = run->launch->grid;
+	uint32_t at[3], started = 0;
+
+	for (at[2] = 0; at[2] < grid[2] && !run->fault; at[2] += size[2])
+		for (at[1] = 0; at[1] < grid[1] && !run->fault; at[1] += size[1])
+			for (at[0] = 0; at[0] < grid[0] && !run->fault; at[0] += size[0]) {
+				if (!started) {
+					run->cluster++;
+					tcb_emu_places_fold(run);
+				}
+				if (!start_cluster(run, at, started))
+					tcb_emu_no_memory(run);
+				started += run->cluster_blocks;
+				if (started == run->block_count || run->fault) {
+					run_together(run);
+					started = 0;
+				}
+			}
+}
+
+/* How many blocks run together. */
+static enum tcb_status make_room(struct tcb_emu_run *run)
+{
+	const struct tcb_ptx_launch *launch = run->launch;
+	const uint32_t threads = launch->block[0] * launch->block[1] * launch->block[2],
+		       warps = (threads + TCB_EMU_LANES - 1) / TCB_EMU_LANES;
+	const uint64_t blocks = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
+
+	run->cluster_blocks = 1;
+	for (unsigned i = 0; i < 3; i++)
+		run->cluster_blocks *= run->cluster_size[i] = cluster_size(run->program, launch, i);
+	run->block_count = run->cluster_blocks;
+	if (launch->is_cooperative) {
+		if (blocks > TOGETHER_MAX / warps)
+			return tcb_fail(run->err, TCB_E_USAGE, "a cooperative launch of more than %d warps",
+					TOGETHER_MAX);
+		run->block_count = (uint32_t)blocks;
+	}
+	run->warps = run->block_count * warps;
+	run->agents = run->warps * (run->program->reads_async ? 2 : 1) + 2;
+	run->blocks = calloc(run->block_count, sizeof *run->blocks);
+	return run->blocks ? TCB_OK : tcb_fail(run->err, TCB_E_NOMEM, "out of memory for the blocks of a launch");
 }
 
 static void sum_up(struct tcb_emu_run *run)
@@ -158,10 +209,20 @@ static void sum_up(struct tcb_emu_run *run)
 	out->ins_count = program->functions[0]->function->ins_count;
 }
 
+static void run_launch(struct tcb_emu_run *run)
+{
+	if (tcb_emu_races_begin(run))
+		run_clusters(run);
+	sum_up(run);
+	tcb_emu_races_end(run);
+	tcb_emu_places_free(run);
+}
+
 enum tcb_status tcb_ptx_emulate(struct tcb_ptx_program *program, const struct tcb_ptx_launch *launch,
 				struct tcb_ptx_memory *memory, const struct tcb_ptx_sink *sink,
 				struct tcb_ptx_emulation *out, struct tcb_error *err)
 {
+	uint32_t grid_barrier[GRID_BARRIER_BYTES / sizeof(uint32_t)] = { 0 };
 	struct tcb_ptx_emulation unused;
 	struct tcb_rng rng;
 	struct tcb_emu_run run = { .program = program,
@@ -173,33 +234,22 @@ enum tcb_status tcb_ptx_emulate(struct tcb_ptx_program *program, const struct tc
 				   .rng = &rng,
 				   .err = err,
 				   .tick = 1 };
-	struct tcb_emu_block blocks[CLUSTER_MAX];
-	uint32_t size[3], at[3], threads;
 
 	memset(run.out, 0, sizeof *run.out);
 	memset(program->counts, 0, (program->count_total + 1u) * sizeof *program->counts);
 	memset(program->reported, 0, (program->count_total + 1u) * sizeof *program->reported);
 	TCB_TRY(check_launch(program, launch, err));
 	TCB_TRY(tcb_emu_load_variables(program, memory, err));
+	if (launch->is_cooperative)
+		TCB_TRY(tcb_ptx_memory_add(memory, "the grid's barrier", grid_barrier, sizeof grid_barrier,
+					   sizeof grid_barrier, TCB_PTX_MAY_WRITE, &run.grid_barrier, err));
 	tcb_rng_init(&rng, launch->seed);
 	run.deferred_end = &run.deferred;
-	run.blocks = blocks;
-	threads = launch->block[0] * launch->block[1] * launch->block[2];
-	run.block_count = 1;
-	for (unsigned i = 0; i < 3; i++) {
-		size[i] = cluster_size(program, launch, i);
-		run.block_count *= run.cluster_size[i] = size[i];
-	}
-	if (!tcb_emu_races_begin(&run))
-		return run.status;
-	run.warps = run.block_count * ((threads + TCB_EMU_LANES - 1) / TCB_EMU_LANES);
-	run.agents = run.warps * (program->reads_async ? 2 : 1) + 2;
-	for (at[2] = 0; at[2] < launch->grid[2] && !run.fault; at[2] += size[2])
-		for (at[1] = 0; at[1] < launch->grid[1] && !run.fault; at[1] += size[1])
-			for (at[0] = 0; at[0] < launch->grid[0] && !run.fault; at[0] += size[0])
-				run_cluster(&run, at, size);
-	sum_up(&run);
-	tcb_emu_races_end(&run);
-	tcb_emu_places_free(&run);
+	run.status = make_room(&run);
+	if (run.status == TCB_OK)
+		run_launch(&run);
+	free(run.blocks);
+	if (run.grid_barrier)
+		tcb_ptx_memory_remove(memory, run.grid_barrier);
 	return run.status;
 }

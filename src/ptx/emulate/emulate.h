@@ -7,7 +7,8 @@
  * launches see, made of regions backed by the caller's arrays with unmapped
  * space between them, so every access outside a region is found.  The warps of
  * a block run in lockstep with reconvergence at post-dominators, in an order
- * that the seed permutes; blocks run one after another (clusters together).
+ * that the seed permutes; blocks run one after another (clusters together,
+ * and all of a cooperative launch, whose blocks wait for each other).
  *
  *     tcb_ptx_program_create(function, &program, err);
  *     tcb_ptx_memory_add(memory, "y", y, bytes, 256, TCB_PTX_MAY_WRITE, &address, err);
@@ -69,6 +70,7 @@ struct tcb_ptx_launch {
 	size_t param_bytes;
 	uint64_t step_limit; /* warp instructions before STEP_LIMIT is reported; 0, or more: about 2^32 */
 	uint64_t seed;       /* permutes the order of warps; 0: in order */
+	int is_cooperative;  /* all blocks run together, and have the grid's barrier of cooperative groups */
 	/* Told after each cluster; NULL: nobody. */
 	void (*progress)(void *ctx, uint64_t blocks_done);
 	void *progress_ctx;

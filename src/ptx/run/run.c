@@ -137,15 +137,21 @@ static enum tcb_status take_fill(struct reader *r, struct tcb_ptx_argument *a, u
 	return TCB_OK;
 }
 
+/* ":ro" and what the memory of A holds; then the kernel can see it. */
+static enum tcb_status take_memory(struct tcb_ptx_run *run, struct reader *r, struct tcb_ptx_argument *a, uint64_t seed)
+{
+	a->is_read_only = take(r, ":ro");
+	TCB_TRY(take_fill(r, a, seed));
+	return tcb_ptx_memory_add(run->memory, a->parameter->name, a->data, a->bytes, BUFFER_ALIGN,
+				  a->is_read_only ? TCB_PTX_READ_ONLY : TCB_PTX_MAY_WRITE, &a->address, r->err);
+}
+
 static enum tcb_status read_buffer(struct tcb_ptx_run *run, struct reader *r, struct tcb_ptx_argument *a, uint64_t seed)
 {
 	a->kind = TCB_PTX_ARG_BUFFER;
 	TCB_TRY(take_type(r, &a->type));
 	TCB_TRY(take_size(r, a));
-	a->is_read_only = take(r, ":ro");
-	TCB_TRY(take_fill(r, a, seed));
-	return tcb_ptx_memory_add(run->memory, a->parameter->name, a->data, a->bytes, BUFFER_ALIGN,
-				  a->is_read_only ? TCB_PTX_READ_ONLY : TCB_PTX_MAY_WRITE, &a->address, r->err);
+	return take_memory(run, r, a, seed);
 }
 
 static int hex_digit(char c)
@@ -180,7 +186,7 @@ static enum tcb_status read_map_options(struct reader *r, struct tcb_ptx_tensor_
 	uint64_t box[TCB_PTX_TENSOR_RANK], swizzle[TCB_PTX_TENSOR_RANK];
 	unsigned rank;
 
-	while (*r->at) {
+	while (*r->at && *r->at != '=' && strncmp(r->at, ":ro", 3) != 0) {
 		if (take(r, ":box=")) {
 			TCB_TRY(take_extent(r, box, &rank));
 			if (rank != map->rank)
@@ -199,41 +205,57 @@ static enum tcb_status read_map_options(struct reader *r, struct tcb_ptx_tensor_
 	return TCB_OK;
 }
 
-/* 0:f16[64x128]:box=64x8 */
-static enum tcb_status read_map(struct tcb_ptx_run *run, struct reader *r, struct tcb_ptx_argument *a)
+/* Tensor maps are told the fastest dimension first, arrays the slowest. */
+static void turn_round(struct tcb_ptx_argument *a)
 {
-	const size_t length = strcspn(r->at, ":");
-	const struct tcb_ptx_argument *buffer = tcb_ptx_run_find(run, r->at, length);
+	for (unsigned i = 0; i < a->rank / 2; i++) {
+		const uint64_t kept = a->extent[i];
+
+		a->extent[i] = a->extent[a->rank - 1 - i];
+		a->extent[a->rank - 1 - i] = kept;
+	}
+}
+
+/* 0:f16[64x128]:box=64x8, or with memory of its own f16[64x128]:box=64x8=FILL */
+static enum tcb_status read_map(struct tcb_ptx_run *run, struct reader *r, struct tcb_ptx_argument *a, uint64_t seed)
+{
+	const size_t length = strcspn(r->at, ":[");
+	const int is_own = r->at[length] == '[';
+	const struct tcb_ptx_argument *memory = is_own ? a : tcb_ptx_run_find(run, r->at, length);
 	struct tcb_ptx_tensor_map map = { 0 };
 	struct tcb_error error;
 	uint64_t stride;
 
 	a->kind = TCB_PTX_ARG_TENSOR_MAP;
-	if (!buffer || buffer->kind != TCB_PTX_ARG_BUFFER)
+	if (!memory || (!is_own && !memory->address))
 		return wrong(r, "a tensor map wants the number of a buffer among the arguments before it");
-	r->at += length;
-	if (!take(r, ":"))
-		return wrong(r, "a tensor map is tmap:BUFFER:TYPE[WxH]:box=WxH");
-	TCB_TRY(take_type(r, &map.type));
-	if (!take(r, "["))
-		return wrong(r, "a tensor map is tmap:BUFFER:TYPE[WxH]:box=WxH");
-	TCB_TRY(take_extent(r, map.size, &map.rank));
-	if (!take(r, "]"))
-		return wrong(r, "the ']' after the tensor's size is missing");
+	if (!is_own)
+		r->at += length + 1;
+	TCB_TRY(take_type(r, &a->type));
+	TCB_TRY(take_size(r, a));
+	map.type = a->type;
+	map.rank = a->rank;
+	memcpy(map.size, a->extent, sizeof map.size);
+	turn_round(a);
 	TCB_TRY(read_map_options(r, &map));
-	map.address = buffer->address;
+	if (is_own)
+		TCB_TRY(take_memory(run, r, a, seed));
+	else if (*r->at)
+		return wrong(r, "what the tensor holds is said where its memory is");
 	stride = tcb_ptx_type_bits(map.type) / 8;
 	for (unsigned i = 0; i < map.rank; i++) {
 		map.stride[i] = stride;
-		if (__builtin_mul_overflow(stride, map.size[i], &stride) || stride > buffer->bytes)
-			return wrong(r, "the tensor is larger than its buffer");
+		stride *= map.size[i];
 	}
-	a->type = map.type;
-	a->bytes = TCB_PTX_TENSOR_MAP_BYTES;
-	a->data = calloc(1, a->bytes);
-	if (!a->data)
-		return tcb_fail(r->err, TCB_E_NOMEM, "out of memory for argument %u", r->number);
-	if (tcb_ptx_tensor_map_encode(&map, a->data, &error) != TCB_OK)
+	if (a->bytes > memory->bytes)
+		return wrong(r, "the tensor is larger than its buffer");
+	map.address = memory->address;
+	if (!is_own) {
+		free(a->data);
+		a->data = NULL;
+		a->bytes = a->count = 0;
+	}
+	if (tcb_ptx_tensor_map_encode(&map, a->map, &error) != TCB_OK)
 		return wrong(r, error.message);
 	return TCB_OK;
 }
@@ -259,7 +281,9 @@ static enum tcb_status check_parameter(const struct reader *r, const struct tcb_
 {
 	const struct tcb_ptx_symbol *p = a->parameter;
 	const uint64_t bytes = tcb_ptx_symbol_bytes(p);
-	const size_t given = a->kind == TCB_PTX_ARG_BUFFER ? sizeof a->address : a->bytes;
+	const size_t given = a->kind == TCB_PTX_ARG_BUFFER       ? sizeof a->address
+			     : a->kind == TCB_PTX_ARG_TENSOR_MAP ? sizeof a->map
+								 : a->bytes;
 	const int is_real = tcb_ptx_type_class(p->type) == TCB_PTX_CLASS_FLOAT;
 	char declared[64];
 
@@ -276,6 +300,15 @@ static enum tcb_status check_parameter(const struct reader *r, const struct tcb_
 		return TCB_OK;
 	return tcb_fail(r->err, TCB_E_USAGE, "argument %u, '%.100s': parameter '%.80s' is %s", r->number, r->text,
 			p->name, declared);
+}
+
+/* It was not what the kernel takes. */
+static void forget(struct tcb_ptx_run *run, struct tcb_ptx_argument *a)
+{
+	if (a->address)
+		tcb_ptx_memory_remove(run->memory, a->address);
+	free(a->data);
+	memset(a, 0, sizeof *a);
 }
 
 enum tcb_status tcb_ptx_run_argument(struct tcb_ptx_run *run, const char *text, uint64_t seed, struct tcb_error *err)
@@ -296,7 +329,7 @@ enum tcb_status tcb_ptx_run_argument(struct tcb_ptx_run *run, const char *text, 
 	if (take(&r, "buf:"))
 		status = read_buffer(run, &r, a, seed);
 	else if (take(&r, "tmap:"))
-		status = read_map(run, &r, a);
+		status = read_map(run, &r, a, seed);
 	else if ((status = take_type(&r, &a->type)) == TCB_OK)
 		status = *r.at == '[' ? read_bytes(&r, a, seed) : read_scalar(&r, a);
 	if (status == TCB_OK)
@@ -304,7 +337,7 @@ enum tcb_status tcb_ptx_run_argument(struct tcb_ptx_run *run, const char *text, 
 	if (status == TCB_OK)
 		run->argument_count++;
 	else
-		free(a->data), a->data = NULL;
+		forget(run, a);
 	return status;
 }
 
@@ -348,6 +381,8 @@ enum tcb_status tcb_ptx_run_launch(struct tcb_ptx_run *run, struct tcb_ptx_launc
 
 		if (a->kind == TCB_PTX_ARG_BUFFER)
 			memcpy(at, &a->address, sizeof a->address);
+		else if (a->kind == TCB_PTX_ARG_TENSOR_MAP)
+			memcpy(at, a->map, sizeof a->map);
 		else
 			memcpy(at, a->data, a->bytes);
 	}

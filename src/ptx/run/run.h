@@ -17,6 +17,7 @@
  *     TYPE=VALUE                 a scalar
  *     b8[N]=hex:00ff.. | @FILE | zero    a struct by value: its bytes
  *     tmap:BUF:TYPE[WxH]:box=64x8[:swizzle=128][:nan]    a tensor map of the buffer that is argument number BUF
+ *     tmap:TYPE[WxH]:box=64x8[:...][:ro]=FILL            a tensor map of memory that no other argument has
  *
  * FILL is zero, random, random:LO:HI, iota (0, 1, 2, ...), a number, or @FILE: raw bytes, or .npy.
  */
@@ -34,10 +35,11 @@ struct tcb_ptx_argument {
 	uint64_t count;                       /* elements */
 	uint64_t extent[TCB_PTX_TENSOR_RANK]; /* as they were given, whose product COUNT is */
 	unsigned rank;                        /* how many of them */
-	int is_read_only;                     /* BUFFER */
-	uint8_t *data;                        /* COUNT elements; 128 bytes of a tensor map; owned */
-	size_t bytes;                         /* of DATA */
-	uint64_t address;                     /* BUFFER: where the kernel sees it */
+	int is_read_only;
+	uint8_t *data;    /* COUNT elements, owned; NULL: a tensor map of another argument's */
+	size_t bytes;     /* of DATA */
+	uint64_t address; /* where the kernel sees DATA as device memory; 0: it does not */
+	uint8_t map[TCB_PTX_TENSOR_MAP_BYTES];
 	const struct tcb_ptx_symbol *parameter;
 };
 

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: MIT
+"""`tcbtune ptx run` on the kernels of this folder, as a user would: results as the reference has them and no finding;
+and with the planted defect, a finding that names its line of the source.
+
+    test_whole.py TCBTUNE [KERNEL...]
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+from whole_kernels import FOLDER, KERNELS, Memory, pack, unpack
+
+
+def run(tcbtune, kernel, suffix, arguments, *more):
+    """What `ptx run --json` printed, and the exit status."""
+    command = [tcbtune, "ptx", "run", os.path.join(FOLDER, kernel.name + suffix + ".ptx"), "--kernel", kernel.name,
+               "--grid", "x".join(map(str, kernel.grid)), "--block", "x".join(map(str, kernel.block)), "--json", *more]
+    if kernel.dynamic_shared:
+        command += ["--dynamic-shared", str(kernel.dynamic_shared)]
+    if kernel.cooperative:
+        command.append("--cooperative")
+    for argument in arguments:
+        command += ["--arg", argument]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode in (0, 4), done.stderr
+    return json.loads(done.stdout), done.returncode
+
+
+def words(kernel, folder):
+    """The arguments for --arg; what is given as elements goes to files."""
+    result = []
+    for index, a in enumerate(kernel.arguments):
+        if not isinstance(a, Memory):
+            result.append(f"{a.type}={a.value}")
+            continue
+        fill = a.fill
+        if not isinstance(fill, str):
+            fill = f"@{folder}/{index}.in"
+            with open(fill[1:], "wb") as file:
+                file.write(pack(a.type, a.fill))
+        extent = "x".join(map(str, a.extent))
+        options = ":box=" + "x".join(map(str, a.box)) if a.box else ""
+        options += f":swizzle={a.swizzle}" if a.swizzle else ""
+        options += ":ro" if a.read_only else ""
+        result.append(f"{'tmap' if a.box else 'buf'}:{a.type}[{extent}]{options}={fill}")
+    return result
+
+
+def memories(kernel, folder, kind):
+    """The elements of each argument's memory that a run saved."""
+    result = {}
+    for index, a in enumerate(kernel.arguments):
+        if isinstance(a, Memory):
+            with open(f"{folder}/{index}.{kind}", "rb") as file:
+                result[index] = unpack(a.type, file.read())
+    return result
+
+
+def names(kernel, finding):
+    """Whether FINDING is of the planted defect: by its line of the source, from which others may be inlined."""
+    return finding["rule"] == kernel.rule and any(
+        (frame["file"], frame["line"]) == (kernel.name + ".cu", kernel.source_line()) for frame in finding["source"])
+
+
+def check_right(tcbtune, kernel, folder):
+    arguments = words(kernel, folder)
+    saved = [f"--out={index}={folder}/{index}.out" for index, a in enumerate(kernel.arguments) if isinstance(a, Memory)]
+    result, _ = run(tcbtune, kernel, "", arguments, *saved)
+    inputs = memories(kernel, folder, "out")  # what is compared is no input of any kernel here
+    wrong = kernel.judge(inputs, inputs) if kernel.judge else None
+    assert wrong is None, wrong
+    compared = 0
+    for index, a in enumerate(kernel.arguments):
+        if not isinstance(a, Memory) or not a.wanted:
+            continue
+        wanted = f"{folder}/{index}.wanted"
+        with open(wanted, "wb") as file:
+            file.write(pack(a.type, a.wanted(inputs)))
+        for order in ("1", "2", "3"):  # of warps; random memory is of the first
+            if order != "1" and any(getattr(b, "fill", "") == "random" for b in kernel.arguments):
+                continue
+            within = ["--tolerance", str(a.tolerance)] if a.tolerance else []
+            result, status = run(tcbtune, kernel, "", arguments, "--seed", order, "--expect", f"{index}@{wanted}", *within)
+            assert status == 0, (result["expected"], result["findings"])
+            assert not result["findings"], result["findings"]
+            assert [row["elements"] for row in result["expected"]] == [a.count]
+            compared += a.count
+    assert compared
+    return compared, result["total"]["threads"]
+
+
+def check_defect(tcbtune, kernel, folder):
+    result, _ = run(tcbtune, kernel, "_defect", words(kernel, folder))
+    found = [finding["message"] for finding in result["findings"] if names(kernel, finding)]
+    assert found, f"no {kernel.rule} at line {kernel.source_line()} of the source, but {result['findings']}"
+    return found[0]
+
+
+def main():
+    wanted = sys.argv[2:]
+    for kernel in KERNELS:
+        if wanted and kernel.name not in wanted:
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            compared, threads = check_right(sys.argv[1], kernel, folder)
+            message = check_defect(sys.argv[1], kernel, folder)
+        print(f"{kernel.name}: {compared} elements as the reference, {threads} thread-instructions; "
+              f"{kernel.name}.cu:{kernel.source_line()}: {kernel.rule}: {message}")
+
+
+if __name__ == "__main__":
+    main()
