@@ -12,7 +12,8 @@
 # need glibc only.  OUT gets everything; the same OUT may be given again, with
 # other parts.  Parts, each with a time limit, in the order in which they run:
 #
-#   tests      the tests that use a GPU                                  (240 s)
+#   tests      the tests that use a GPU, and the whole kernels of
+#              tests/ptx/whole against their references (with python3)   (240 s)
 #   examples   the examples for a GPU: C with the CUDA driver, compiled
 #              here, and PyTorch                                         (120 s)
 #   faults     those that plant faulty candidates into a sweep           (180 s)
@@ -225,6 +226,18 @@ run_tests() {
 		# What the test itself says, not its framework.
 		verdict "$name" "$log" "$(grep -vE '^(\[|\$|$)' "$log" | tail -n 2 | tr '\n' ';' | cut -c 1-150)"
 	done <"$build/tests.txt"
+	[ "$part" = faults ] || run_whole_kernels
+}
+
+# Those that the emulator runs in ptx.whole_kernels.
+run_whole_kernels() {
+	log=$logs/ptx.whole_kernels.txt
+	if ! command -v python3 >/dev/null; then
+		skip ptx.whole_kernels "no python3 here"
+		return
+	fi
+	run 120 "$log" python3 "$build/whole/run_on_gpu.py" --device "${device#cuda:}" --defects
+	verdict ptx.whole_kernels "$log" "$(last_line "$log")"
 }
 
 skip() {
