@@ -356,6 +356,7 @@ enum {
 	TCB_EMU_ASYNC_AGENT = 8,  /* done by the copy engine: ordered only through what it completes on */
 	TCB_EMU_STRONG = 16,      /* relaxed, acquire, release, volatile: does not race with its like */
 	TCB_EMU_PROXY_ASYNC = 64, /* a read by wgmma: needs fence.proxy.async after ordinary writes, as copies do */
+	TCB_EMU_VOLATILE = 128,   /* beside STRONG */
 	TCB_EMU_INIT = 32         /* of an mbarrier and the like: no race, no check that it was written */
 };
 

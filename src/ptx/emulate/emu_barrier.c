@@ -88,7 +88,17 @@ static int is_complete(const struct tcb_emu_block *block, const struct tcb_emu_b
 static void complete(struct tcb_emu_block *block, unsigned id)
 {
 	struct tcb_emu_barrier *barrier = &block->barriers[id];
+	uint32_t now = ++block->run->tick;
 
+	/* Who waits here whole has done nothing since: all that it did is before now. */
+	for (uint32_t i = 0; i < block->warp_count; i++)
+		for (uint32_t k = 0; k < block->warps[i].split_count; k++) {
+			const struct tcb_emu_split *split = &block->warps[i].split[k];
+
+			if (split->state == TCB_EMU_AT_BARRIER && split->barrier == id &&
+			    split->mask == block->warps[i].live)
+				barrier->order[block->warps[i].agent] = now;
+		}
 	for (uint32_t i = 0; i < block->warp_count; i++) {
 		struct tcb_emu_warp *warp = &block->warps[i];
 

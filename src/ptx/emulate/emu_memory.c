@@ -231,6 +231,8 @@ enum tcb_status tcb_emu_bind_access(struct tcb_emu_ins *in, unsigned index, stru
 	in->b = tcb_ptx_type_bits(type) / 8;
 	in->c = tcb_ptx_vector_count(in->ins);
 	in->d = order && order != TCB_PTX_WEAK ? TCB_EMU_STRONG : 0;
+	if (order == TCB_PTX_VOLATILE)
+		in->d |= TCB_EMU_VOLATILE;
 	if (!in->b || in->b > 16 || in->b * in->c > BYTES_MAX)
 		return tcb_fail(err, TCB_E_UNSUPPORTED, "an access of %u times %u bytes", in->c, in->b);
 	return TCB_OK;

@@ -15,7 +15,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NOBODY = 62 /* no lane in particular */, MANY = 63, STRONG = 64 /* beside a lane */, MANY_WARPS = UINT16_MAX };
+enum {
+	NOBODY = 62 /* no lane in particular */,
+	MANY = 63,
+	STRONG = 64,
+	VOLATILE = 128 /* beside a lane */,
+	MANY_WARPS = UINT16_MAX
+};
 /* Cells of a region that are still worth their memory. */
 static const uint64_t cells_max = 1u << 26;
 
@@ -25,7 +31,7 @@ struct who {
 	uint32_t ins; /* its counter; UINT32_MAX: not known */
 	uint16_t agent;
 	uint8_t lane;
-	uint8_t is_strong;
+	uint8_t is_strong; /* STRONG, and VOLATILE if it is that */
 };
 
 /* What read a cell last, for the message. */
@@ -211,6 +217,7 @@ struct access {
 	unsigned place; /* the lane, or NOBODY */
 	unsigned flags;
 	int is_equal; /* writes what is there already */
+	int is_shared;
 	const char *space;
 	uint64_t at;
 };
@@ -219,17 +226,34 @@ static struct who myself(const struct access *a)
 {
 	const struct tcb_emu_run *run = a->warp->run;
 
-	return (struct who){
-		run->tick,         run->cluster,
-		a->in->count,      (uint16_t)(a->flags & TCB_EMU_ASYNC_AGENT ? run->agents - 2 : a->warp->agent),
-		(uint8_t)a->place, (a->flags & (TCB_EMU_ATOMIC | TCB_EMU_STRONG)) != 0
-	};
+	return (struct who){ run->tick,
+			     run->cluster,
+			     a->in->count,
+			     (uint16_t)(a->flags & TCB_EMU_ASYNC_AGENT ? run->agents - 2 : a->warp->agent),
+			     (uint8_t)a->place,
+			     (uint8_t)((a->flags & (TCB_EMU_ATOMIC | TCB_EMU_STRONG) ? STRONG : 0) |
+				       (a->flags & TCB_EMU_VOLATILE ? VOLATILE : 0)) };
+}
+
+/* Strong accesses race with nothing but weak ones.  Yet code from before sm_70 has volatile accesses between the lanes
+ * of a warp where a sync belongs. */
+static int are_strong(const struct access *a, const struct who *who)
+{
+	if (!who->is_strong || !(a->flags & (TCB_EMU_ATOMIC | TCB_EMU_STRONG)))
+		return 0;
+	if (a->is_shared && who->is_strong & VOLATILE && a->flags & TCB_EMU_VOLATILE && who->agent == a->warp->agent &&
+	    who->cluster == a->warp->run->cluster && who->tick != a->warp->run->tick)
+		tcb_emu_report(
+			a->warp, a->in, a->lane, TCB_PTX_RULE_RACE, TCB_PTX_WARNING,
+			"volatile accesses pass byte %llu of shared memory from lane to lane of a warp, and order "
+			"nothing since sm_70; put __syncwarp (bar.warp.sync) between them",
+			(unsigned long long)a->at);
+	return 1;
 }
 
 static void against_writer(const struct access *a, const struct who *writer)
 {
-	if (is_ordered(a->warp, a->place, writer) ||
-	    (writer->is_strong && a->flags & (TCB_EMU_ATOMIC | TCB_EMU_STRONG)))
+	if (is_ordered(a->warp, a->place, writer) || are_strong(a, writer))
 		return;
 	if (!(a->flags & TCB_EMU_WRITE))
 		report(a->warp, a->in, a->lane, writer, "reads", a->space, a->at, TCB_PTX_ERROR);
@@ -262,11 +286,11 @@ static void against_readers(const struct access *a, const struct tcb_emu_shadow 
 			last->reader == i ? last->ins : UINT32_MAX,
 			(uint16_t)(i + 1 < shadow->readers ? first_agent(a) + i : run->agents - 2),
 			lane[i] & MANY,
-			lane[i] & STRONG,
+			lane[i] & (STRONG | VOLATILE),
 		};
 
 		if (tick[i] < shadow->base || tick[i] == run->tick || is_ordered(warp, a->place, &reader) ||
-		    (reader.is_strong && a->flags & (TCB_EMU_ATOMIC | TCB_EMU_STRONG)))
+		    are_strong(a, &reader))
 			continue;
 		report(a->warp, a->in, a->lane, &reader, "writes what was read", a->space, a->at, TCB_PTX_ERROR);
 	}
@@ -316,12 +340,12 @@ static void shared_cell(const struct access *a, struct tcb_emu_shadow *shadow, u
 		uint32_t reader = me.agent == run->agents - 2 ? shadow->readers - 1 : me.agent - first_agent(a);
 		size_t at = (size_t)cell * shadow->readers + reader;
 		uint32_t before = shadow->read_tick[at];
-		uint8_t lane = (uint8_t)(me.lane | (me.is_strong ? STRONG : 0)), *known = &shadow->read_lane[at];
+		uint8_t lane = (uint8_t)(me.lane | me.is_strong), *known = &shadow->read_lane[at];
 
 		if (before < shadow->base || before < a->warp->synced || (*known & MANY) == me.lane)
 			*known = before < shadow->base || before < a->warp->synced ? lane : *known & lane;
 		else
-			*known = MANY | (*known & lane & STRONG);
+			*known = MANY | (*known & lane & (STRONG | VOLATILE));
 		shadow->read_tick[at] = me.tick;
 		shadow->last_read[cell] = (struct read){ me.ins, reader };
 	}
@@ -331,7 +355,7 @@ void tcb_emu_race_shared(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in
 			 uint32_t offset, unsigned bytes, unsigned flags, const void *value)
 {
 	struct tcb_emu_shadow *shadow = block->shadow;
-	struct access a = { warp, in, lane, lane < 0 ? NOBODY : (unsigned)lane, flags, 0, "shared memory", offset };
+	struct access a = { warp, in, lane, lane < 0 ? NOBODY : (unsigned)lane, flags, 0, 1, "shared memory", offset };
 	uint32_t last = (offset + bytes - 1) >> shadow->shift;
 
 	a.is_equal = value && memcmp(block->shared + offset, value, bytes) == 0;
@@ -373,7 +397,7 @@ static void note_reader(const struct access *a, struct tcb_emu_cell *cell)
 static void against_reader(const struct access *a, const struct who *reader)
 {
 	if (reader->tick && reader->tick != a->warp->run->tick && !is_ordered(a->warp, a->place, reader) &&
-	    !(reader->is_strong && a->flags & (TCB_EMU_ATOMIC | TCB_EMU_STRONG)))
+	    !are_strong(a, reader))
 		report(a->warp, a->in, a->lane, reader, "writes what was read", a->space, a->at, TCB_PTX_ERROR);
 }
 
@@ -382,7 +406,7 @@ void tcb_emu_race_global(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in
 			 const void *value)
 {
 	unsigned grain = warp->run->program->global_grain;
-	struct access a = { warp, in, lane, lane < 0 ? NOBODY : (unsigned)lane, flags, 0, region->name, offset };
+	struct access a = { warp, in, lane, lane < 0 ? NOBODY : (unsigned)lane, flags, 0, 0, region->name, offset };
 
 	if (!cells_of(warp->run, region))
 		return;

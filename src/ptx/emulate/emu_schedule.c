@@ -284,7 +284,9 @@ int tcb_emu_block_start(struct tcb_emu_run *run, struct tcb_emu_block *block, ui
 	block->rank = rank;
 	memcpy(block->ctaid, ctaid, sizeof block->ctaid);
 	block->warp_count = (threads + TCB_EMU_LANES - 1) / TCB_EMU_LANES;
-	block->shared_bytes = run->program->dynamic_offset + run->launch->dynamic_shared;
+	block->shared_bytes = run->program->shared_static;
+	if (run->launch->dynamic_shared)
+		block->shared_bytes = run->program->dynamic_offset + run->launch->dynamic_shared;
 	block->shared = tcb_arena_alloc(&block->arena, block->shared_bytes);
 	block->warps = tcb_arena_array(&block->arena, block->warp_count, sizeof *block->warps);
 	block->barriers = tcb_emu_barriers_new(block);

@@ -94,8 +94,11 @@ extern "C" __global__ void slot_taken_but_not_filled(const int *in, int *out)
 	if (t < 32)
 		queue[atomicAdd(&length, 1)] = in[t]; //!
 	MENDED(__syncthreads();)
-	if (t >= 32 && t - 32 < atomicAdd(&length, 0))
+	if (t >= 32) {
+		while (atomicAdd(&length, 0) <= t - 32)
+			;
 		out[t - 32] = queue[t - 32]; //!
+	}
 }
 
 // == atomic_of_some_bins: neighbouring bins are atomic in one warp and plain in the other

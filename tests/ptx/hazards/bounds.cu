@@ -44,7 +44,7 @@ extern "C" __global__ void warp_sums_for_eight(const float *in, float *out)
 
 // == bin_256_of_256: values up to 256 are counted in 256 bins
 // launch: --block 128
-// run: --grid 1 --arg buf:s32[256]:ro=random:250:256 --arg buf:u32[257]=zero
+// run: --grid 1 --arg buf:s32[256]:ro=random:250:260 --arg buf:u32[257]=zero
 // rules: out-of-bounds
 extern "C" __global__ void bin_256_of_256(const int *in, unsigned *out)
 {

@@ -36,7 +36,7 @@ extern "C" __global__ void sums_added_plainly(const float *in, float *total)
 // launch: --block 64
 // run: --grid 4 --arg buf:f32[256]:ro=random --arg buf:f32[4]=zero --arg buf:u32[1]=zero --arg buf:f32[1]=zero
 // rules: race global-race
-extern "C" __global__ void last_block_without_fence(const float *in, volatile float *part, unsigned *done, float *out)
+extern "C" __global__ void last_block_without_fence(const float *in, float *part, unsigned *done, float *out)
 {
 	__shared__ float sum[2];
 	__shared__ bool last;

@@ -26,7 +26,7 @@ ENV = dict(os.environ, TCBTUNE_ASSEMBLER="none")
 def findings(program, words):
     """Errors and warnings that a command told; a command that tells nothing that can be read is one of its own."""
     try:
-        done = subprocess.run([program, "ptx", *words, "--json"], env=ENV, capture_output=True, text=True, timeout=20)
+        done = subprocess.run([program, "ptx", *words, "--json"], env=ENV, capture_output=True, text=True, timeout=8)
     except subprocess.TimeoutExpired:
         return [{"rule": "TIMEOUT", "message": "", "source": [], "line": 0, "severity": "error"}]
     if done.returncode not in (0, 4):
