@@ -142,6 +142,22 @@ static int only_ends(const struct tcb_ptx_function *function, const struct tcb_p
 	return 1;
 }
 
+/* Blocks from which every way leads to a trap: whoever goes there never comes back, and nobody waits for him. */
+static void find_doomed(struct tcb_ptx_joins *joins)
+{
+	const struct tcb_ptx_function *function = joins->function;
+
+	for (uint32_t i = function->reachable_count; i--;) {
+		const struct tcb_ptx_block *block = function->order[i];
+		const struct tcb_ptx_ins *end = tcb_ptx_terminator(block);
+		int is_doomed = block->succ_count || (end && end->op == TCB_PTX_OP_TRAP);
+
+		for (uint32_t k = 0; k < block->succ_count && is_doomed; k++)
+			is_doomed = joins->doomed[block->succ[k]->number];
+		joins->doomed[block->number] = is_doomed;
+	}
+}
+
 enum tcb_status tcb_ptx_joins_init(struct tcb_ptx_joins *joins, struct tcb_ptx_function *function,
 				   struct tcb_error *err)
 {
@@ -162,6 +178,7 @@ enum tcb_status tcb_ptx_joins_init(struct tcb_ptx_joins *joins, struct tcb_ptx_f
 	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
 		*lists[i] = tcb_arena_array(arena, blocks + 1, sizeof **lists[i]);
 	joins->ends = tcb_arena_array(arena, blocks + 1, sizeof *joins->ends);
+	joins->doomed = tcb_arena_array(arena, blocks + 1, sizeof *joins->doomed);
 	if (!by_number || !scratch || arena->failed) {
 		free(by_number);
 		free(scratch);
@@ -171,6 +188,7 @@ enum tcb_status tcb_ptx_joins_init(struct tcb_ptx_joins *joins, struct tcb_ptx_f
 		by_number[block->number] = block;
 		joins->ends[block->number] = only_ends(function, block);
 	}
+	find_doomed(joins);
 	if (function->first) {
 		struct ordering o = { .joins = joins,
 				      .waits = scratch,
@@ -231,6 +249,8 @@ static void arrive(struct tcb_ptx_joins *j, struct tcb_ptx_block *from, struct t
 	uint32_t n = to->number;
 	int goes_back = j->place[n] <= j->place[from->number];
 
+	if (j->doomed[n])
+		return;
 	if (j->ends[n]) {
 		j->exits = 1;
 		return;

@@ -35,6 +35,7 @@ struct tcb_ptx_joins {
 	struct tcb_ptx_block **pending;
 	uint32_t pending_count; /* headers that threads have gone back to */
 	int *ends;              /* by number: holds nothing but the end of a thread */
+	int *doomed;            /* by number: leads to a trap only */
 };
 
 /* Needs dominators and loops.  The workspace is in the arena. */

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """`tcbtune ptx run` on the kernels of this folder, as a user would: results as the reference has them and no finding;
-and with the planted defect, a finding that names its line of the source.
+and with the planted defect, a finding that names its line of the source.  `ptx check` has nothing against the right
+ones either, but what their arguments decide, and is told to name what it can.
 
     test_whole.py TCBTUNE [KERNEL...]
 """
@@ -58,10 +59,10 @@ def memories(kernel, folder, kind):
     return result
 
 
-def names(kernel, finding):
-    """Whether FINDING is of the planted defect: by its line of the source, from which others may be inlined."""
-    return finding["rule"] == kernel.rule and any(
-        (frame["file"], frame["line"]) == (kernel.name + ".cu", kernel.source_line()) for frame in finding["source"])
+def is_there(kernel, finding):
+    """Whether FINDING is of the planted defect's line of the source, into which headers may be inlined."""
+    return any((frame["file"], frame["line"]) == (kernel.name + ".cu", kernel.source_line())
+               for frame in finding["source"] or [])
 
 
 def check_right(tcbtune, kernel, folder):
@@ -93,9 +94,32 @@ def check_right(tcbtune, kernel, folder):
 
 def check_defect(tcbtune, kernel, folder):
     result, _ = run(tcbtune, kernel, "_defect", words(kernel, folder))
-    found = [finding["message"] for finding in result["findings"] if names(kernel, finding)]
+    found = [finding["message"] for finding in result["findings"]
+             if finding["rule"] == kernel.rule and is_there(kernel, finding)]
     assert found, f"no {kernel.rule} at line {kernel.source_line()} of the source, but {result['findings']}"
     return found[0]
+
+
+def check(tcbtune, kernel, suffix):
+    """The findings of `ptx check`, and the exit status."""
+    command = [tcbtune, "ptx", "check", os.path.join(FOLDER, kernel.name + suffix + ".ptx"), "--json",
+               "--block", "x".join(map(str, kernel.block))]
+    if kernel.dynamic_shared:
+        command += ["--dynamic-shared", str(kernel.dynamic_shared)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode in (0, 4), done.stderr
+    return json.loads(done.stdout)["findings"], done.returncode
+
+
+def check_judgement(tcbtune, kernel):
+    """Which rules of `ptx check` name the planted defect."""
+    findings, status = check(tcbtune, kernel, "")
+    loud = {finding["rule"] for finding in findings if finding["severity"] != "advice"}
+    assert status == 0 and loud <= set(kernel.depends), findings
+    findings, _ = check(tcbtune, kernel, "_defect")
+    named = {finding["rule"] for finding in findings if is_there(kernel, finding)}
+    assert not kernel.judged or named & set(kernel.judged), f"none of {kernel.judged}, but {findings}"
+    return sorted(named)
 
 
 def main():
@@ -106,8 +130,9 @@ def main():
         with tempfile.TemporaryDirectory() as folder:
             compared, threads = check_right(sys.argv[1], kernel, folder)
             message = check_defect(sys.argv[1], kernel, folder)
+        judged = ", ".join(check_judgement(sys.argv[1], kernel)) or "nothing"
         print(f"{kernel.name}: {compared} elements as the reference, {threads} thread-instructions; "
-              f"{kernel.name}.cu:{kernel.source_line()}: {kernel.rule}: {message}")
+              f"{kernel.name}.cu:{kernel.source_line()}: {kernel.rule}: {message}; check names there: {judged}")
 
 
 if __name__ == "__main__":

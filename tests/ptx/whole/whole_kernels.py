@@ -53,6 +53,8 @@ class Kernel:
     block: tuple
     arguments: list
     rule: str  # what finds the planted defect, at the line of the source that says DEFECT
+    judged: tuple = ()  # rules of `ptx check`, of which one names it too
+    depends: tuple = ()  # rules that warn of the right kernel, rightly: its arguments decide
     judge: object = None  # told all inputs and outputs where elements have no fixed place; returns what is wrong
     dynamic_shared: int = 0
     cooperative: bool = False
@@ -117,7 +119,7 @@ def reduce(n=10007, blocks=7):
         Memory("f32", (n,), "random", True),
         Memory("f32", (blocks,)),
         Memory("f32", (1,), wanted=lambda x: [math.fsum(x[0])], tolerance=1e-5),
-        Scalar("s32", n)], "race")
+        Scalar("s32", n)], "race", judged=("shared-race",))
 
 
 def scan(n=2100, tile=512):
@@ -149,7 +151,7 @@ def matmul_mma(m=100, n=72, k=90):
         Memory("f16", (m, k), floats("a", m * k), True),
         Memory("f16", (k, n), floats("b", k * n), True),
         Memory("f32", (m, n), wanted=lambda x: product(x[0], x[1], m, n, k, False)),
-        Scalar("s32", m), Scalar("s32", n), Scalar("s32", k)], "misaligned")
+        Scalar("s32", m), Scalar("s32", n), Scalar("s32", k)], "misaligned", judged=("misaligned", "alignment-unproved"))
 
 
 def pipeline(rows=5, n=2204):
@@ -157,7 +159,7 @@ def pipeline(rows=5, n=2204):
         Memory("f32", (rows, n), floats("rows", rows * n), True),
         Memory("f32", (n,), floats("weights", n), True),
         Memory("f32", (rows,), tolerance=1e-5, wanted=lambda x: product(x[0], x[1], rows, 1, n, True)),
-        Scalar("s32", n)], "async-pending")
+        Scalar("s32", n)], "async-pending", depends=("alignment-unproved",))  # rows are aligned if N divides by four
 
 
 def stencil_tma(width=100, height=50):
