@@ -222,6 +222,28 @@ static void pass_out(struct tcb_emu_warp *warp, const struct passing *passing, s
 	warp->lanes = kept;
 }
 
+uint64_t tcb_emu_argument(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, unsigned index, unsigned lane)
+{
+	const struct passed *p = &((const struct passing *)in->extra)->args[index];
+	uint64_t value = 0;
+
+	if (p->is_register)
+		return tcb_emu_get(warp, &p->op, lane);
+	memcpy(&value, local_at(warp, lane, warp->frame->local_base + p->actual), p->bytes < 8 ? p->bytes : 8);
+	return value;
+}
+
+void tcb_emu_answer(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, unsigned lane, uint64_t value)
+{
+	const struct passing *passing = in->extra;
+	const struct passed *p = passing->results;
+
+	if (passing->result_count && p->is_register)
+		tcb_emu_set(warp, &p->op, lane, value);
+	else if (passing->result_count)
+		memcpy(local_at(warp, lane, warp->frame->local_base + p->actual), &value, p->bytes < 8 ? p->bytes : 8);
+}
+
 static int enter(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t index, uint32_t lanes,
 		 struct tcb_emu_join *join)
 {
@@ -411,6 +433,8 @@ static enum tcb_status bind_call(struct tcb_emu_decoder *decoder, struct tcb_emu
 	const struct tcb_ptx_ins *ins = in->ins;
 	const struct tcb_ptx_function *formal = NULL;
 	struct passing *passing = tcb_arena_alloc(decoder->arena, sizeof *passing);
+	tcb_emu_run_fn *run = run_call;
+	unsigned arguments = 0;
 
 	if (!passing)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for a call");
@@ -419,8 +443,14 @@ static enum tcb_status bind_call(struct tcb_emu_decoder *decoder, struct tcb_emu
 		if (!ins->operands[1].symbol->function)
 			return tcb_fail(err, TCB_E_UNSUPPORTED, "'%.80s' is no function",
 					ins->operands[1].symbol->name);
-		TCB_TRY(tcb_emu_function_index(decoder->program, ins->operands[1].symbol->function, &in->a, err));
-		formal = decoder->program->functions[in->a]->function;
+		formal = ins->operands[1].symbol->function;
+		if (!tcb_emu_has_body(decoder->program, ins->operands[1].symbol->function))
+			run = tcb_emu_system_function(formal->symbol->name, &arguments);
+		if (!run || run == run_call) {
+			TCB_TRY(tcb_emu_function_index(decoder->program, ins->operands[1].symbol->function, &in->a,
+						       err));
+			formal = decoder->program->functions[in->a]->function;
+		}
 	} else if (ins->operands[1].kind == TCB_PTX_O_REG && in->op[1].bits == 64 && ins->operand_count > 3) {
 		for (formal = decoder->function->function->prototypes; formal; formal = formal->next)
 			if (strcmp(formal->symbol->name, ins->operands[3].text) == 0)
@@ -430,11 +460,14 @@ static enum tcb_status bind_call(struct tcb_emu_decoder *decoder, struct tcb_emu
 		return tcb_fail(err, TCB_E_UNSUPPORTED, "neither a function's name nor a pointer with its prototype");
 	passing->result_count = ins->operands[0].count;
 	passing->arg_count = ins->operands[2].count;
+	if (passing->arg_count < arguments)
+		return tcb_fail(err, TCB_E_UNSUPPORTED, "'%.80s' with fewer than %u arguments", formal->symbol->name,
+				arguments);
 	TCB_TRY(bind_list(decoder, &ins->operands[0], formal->results, 0, &passing->results, &passing->bytes, err));
 	TCB_TRY(bind_list(decoder, &ins->operands[2], formal->params, end_of(formal->results, 0), &passing->args,
 			  &passing->bytes, err));
 	in->extra = passing;
-	in->run = run_call;
+	in->run = run;
 	return TCB_OK;
 }
 

@@ -42,6 +42,13 @@ static struct tcb_ptx_function *definition(struct tcb_ptx_module *module, struct
 	return NULL;
 }
 
+int tcb_emu_has_body(const struct tcb_ptx_program *program, struct tcb_ptx_function *function)
+{
+	const struct tcb_ptx_function *body = definition(program->module, function);
+
+	return body && body->first;
+}
+
 enum tcb_status tcb_emu_function_index(struct tcb_ptx_program *program, struct tcb_ptx_function *function,
 				       uint32_t *index_out, struct tcb_error *err)
 {

@@ -85,6 +85,13 @@ enum tcb_status tcb_emu_decode(struct tcb_ptx_program *program, struct tcb_ptx_f
 enum tcb_status tcb_emu_function_index(struct tcb_ptx_program *program, struct tcb_ptx_function *function,
 				       uint32_t *index_out, struct tcb_error *err);
 
+/* Whether FUNCTION has a body in PROGRAM's module. */
+int tcb_emu_has_body(const struct tcb_ptx_program *program, struct tcb_ptx_function *function);
+
+/* --- emu_system.c: what executes a call of a function that the driver brings, and how many arguments it takes;
+ * NULL: there is no such function --- */
+tcb_emu_run_fn *tcb_emu_system_function(const char *name, unsigned *arguments_out);
+
 /* --- emu_operand.c --- */
 enum tcb_status tcb_emu_operands(struct tcb_emu_decoder *decoder, struct tcb_emu_ins *in, struct tcb_error *err);
 /* One operand that an instruction of TYPE sees. */
@@ -123,6 +130,9 @@ struct tcb_emu_frame *tcb_emu_frame_new(struct tcb_emu_warp *warp, const struct 
 
 /* --- emu_control.c --- */
 tcb_emu_run_fn tcb_emu_run_join, tcb_emu_run_exit, tcb_emu_run_return;
+/* Of a call that a system function executes: an argument (by number, from 0), and its result if the call takes one. */
+uint64_t tcb_emu_argument(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, unsigned index, unsigned lane);
+void tcb_emu_answer(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, unsigned lane, uint64_t value);
 
 /* --- emu_barrier.c --- */
 struct tcb_emu_barrier *tcb_emu_barriers_new(struct tcb_emu_block *block);
