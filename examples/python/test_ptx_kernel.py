@@ -22,7 +22,7 @@ class Launch(ctypes.Structure):
 
 class Finding(ctypes.Structure):
     _fields_ = [("severity", c_int), ("rule", c_char_p), ("message", c_char_p), ("line", c_uint32),
-                ("file", c_char_p), ("source_line", c_uint32)]
+                ("file", c_char_p), ("source_line", c_uint32), ("where", c_char_p)]
 
 
 class Counts(ctypes.Structure):

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/util.h"
 #include "ptx/run/run.h"
 #include "ptx/text/text.h"
 
@@ -135,19 +136,33 @@ struct listener {
 	void *ctx;
 };
 
+/* "sum.cuh:7, from kernel.cu:22" */
+static void say_where(const struct tcb_ptx_source *source, struct tcb_str *out)
+{
+	for (const struct tcb_ptx_source *at = source; at; at = at->inlined_at)
+		tcb_str_addf(out, "%s%s:%u", at == source ? "" : ", from ", at->file ? at->file : "?", at->line);
+}
+
 static void pass_on(void *ctx, const struct tcb_ptx_finding *finding)
 {
 	const struct listener *listener = ctx;
 	const struct tcb_ptx_source *source = finding->ins ? finding->ins->source : NULL;
+	struct tcb_str where = { 0 };
+
+	if (!listener->see)
+		return;
+	if (source && source->file)
+		say_where(source, &where);
 	const struct tcbptx_finding one = { .severity = (int)finding->severity,
 					    .rule = tcb_ptx_rule_name(finding->rule),
 					    .message = finding->message,
 					    .line = finding->line,
 					    .file = source ? source->file : NULL,
-					    .source_line = source ? source->line : 0 };
+					    .source_line = source ? source->line : 0,
+					    .where = where.failed ? NULL : where.data };
 
-	if (listener->see)
-		listener->see(listener->ctx, &one);
+	listener->see(listener->ctx, &one);
+	tcb_str_fini(&where);
 }
 
 int tcbptx_launch(struct tcbptx_run *run, const struct tcbptx_launch *launch, tcbptx_see_fn *see, void *ctx,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 #
-# -DBUILD= -DEXAMPLES= -DMAKE_DATABASE= -DCC= -DGENERATOR= -DWORK= -DLIBDIR= -P check_install.cmake
+# -DBUILD= -DEXAMPLES= -DMAKE_DATABASE= -DCC= -DGENERATOR= -DWORK= -DLIBDIR= -DSAXPY= -P check_install.cmake
 #
 # Installs into an empty prefix, moves that prefix, and builds the example from
 # it in three ways: find_package (shared and static), pkg-config, pkg-config
@@ -51,12 +51,29 @@ if(NOT out MATCHES "\"source\": \"exact\", \"geometry\": \"${geometry}\"")
 	message(FATAL_ERROR "measure: expected the exact ${geometry}, got\n${out}")
 endif()
 
+# Of libtcbptx: a kernel that is right, and one argument that makes it wrong.
+function(emulate program n result)
+	execute_process(COMMAND ${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=${WORK}/prefix/${LIBDIR} ${program} ${SAXPY} saxpy 8 128
+		buf:f32[1000]:ro=iota buf:f32[1000]=1 f32=2 u32=${n} RESULT_VARIABLE code OUTPUT_VARIABLE out ERROR_VARIABLE out)
+	if(NOT code EQUAL result OR NOT out MATCHES "${ARGN}")
+		message(FATAL_ERROR "${program}: expected ${result} and ${ARGN}, got ${code}\n${out}")
+	endif()
+endfunction()
+emulate(${WORK}/cmake/emulate 1000 0 "375 sectors of global memory, of which 375 would do")
+emulate(${WORK}/cmake/emulate 1001 1 "line 18 of the PTX: out-of-bounds")
+emulate(${WORK}/cmake/emulate x 2 "argument 3")
+
 find_program(PKG_CONFIG NAMES pkg-config pkgconf REQUIRED)
 set(ENV{PKG_CONFIG_PATH} ${WORK}/prefix/${LIBDIR}/pkgconfig)
 run(${PKG_CONFIG} --cflags --libs tcbrt)
 separate_arguments(flags UNIX_COMMAND "${out}")
 run(${CC} -std=c17 -Wall -Wextra -pedantic -Werror ${EXAMPLES}/lookup.c ${flags} -o ${WORK}/lookup_pc)
 expect(${WORK}/lookup_pc)
+
+run(${PKG_CONFIG} --cflags --libs tcbptx)
+separate_arguments(flags UNIX_COMMAND "${out}")
+run(${CC} -std=c17 -Wall -Wextra -pedantic -Werror ${EXAMPLES}/emulate.c ${flags} -o ${WORK}/emulate_pc)
+emulate(${WORK}/emulate_pc 1000 0 "375 sectors")
 
 # Only the archive, so that nothing can be taken from the shared library by mistake.
 file(GLOB shared ${WORK}/prefix/${LIBDIR}/libtcbrt.so*)

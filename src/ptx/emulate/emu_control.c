@@ -156,47 +156,28 @@ static void run_brx(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uin
 
 /* --- calls --- */
 
-/* A variable that a call passes: bytes in a frame, or a register. */
-struct passed {
-	uint32_t formal, bytes; /* in the callee's frame */
-	uint32_t actual;        /* in the caller's frame */
-	int is_register;
-	struct tcb_emu_operand op;
-};
-
-struct passing {
-	struct passed *args, *results;
-	uint32_t arg_count, result_count;
-	uint64_t bytes; /* of the callee's frame that they take */
-};
-
-static uint8_t *local_at(struct tcb_emu_warp *warp, unsigned lane, uint32_t offset)
-{
-	return warp->local + (size_t)lane * warp->local_bytes + offset;
-}
-
-static void pass_in(struct tcb_emu_warp *warp, const struct passing *passing, struct tcb_emu_frame *caller,
+static void pass_in(struct tcb_emu_warp *warp, const struct tcb_emu_passing *passing, struct tcb_emu_frame *caller,
 		    struct tcb_emu_frame *callee, uint32_t lanes)
 {
 	for (uint32_t i = 0; i < passing->arg_count; i++) {
-		const struct passed *p = &passing->args[i];
+		const struct tcb_emu_passed *p = &passing->args[i];
 
 		TCB_EMU_EACH(lane, lanes)
 		{
-			uint8_t *to = local_at(warp, lane, callee->local_base + p->formal);
+			uint8_t *to = tcb_emu_frame_at(warp, lane, callee->local_base + p->formal);
 			uint64_t value;
 
 			if (p->is_register) {
 				value = tcb_emu_get(warp, &p->op, lane);
 				memcpy(to, &value, p->bytes < 8 ? p->bytes : 8);
 			} else {
-				memcpy(to, local_at(warp, lane, caller->local_base + p->actual), p->bytes);
+				memcpy(to, tcb_emu_frame_at(warp, lane, caller->local_base + p->actual), p->bytes);
 			}
 		}
 	}
 }
 
-static void pass_out(struct tcb_emu_warp *warp, const struct passing *passing, struct tcb_emu_frame *callee,
+static void pass_out(struct tcb_emu_warp *warp, const struct tcb_emu_passing *passing, struct tcb_emu_frame *callee,
 		     uint32_t lanes)
 {
 	struct tcb_emu_frame *caller = callee->caller;
@@ -204,44 +185,22 @@ static void pass_out(struct tcb_emu_warp *warp, const struct passing *passing, s
 
 	warp->lanes = caller->lanes; /* results go to the caller's registers */
 	for (uint32_t i = 0; i < passing->result_count; i++) {
-		const struct passed *p = &passing->results[i];
+		const struct tcb_emu_passed *p = &passing->results[i];
 
 		TCB_EMU_EACH(lane, lanes)
 		{
-			const uint8_t *from = local_at(warp, lane, callee->local_base + p->formal);
+			const uint8_t *from = tcb_emu_frame_at(warp, lane, callee->local_base + p->formal);
 			uint64_t value = 0;
 
 			if (p->is_register) {
 				memcpy(&value, from, p->bytes < 8 ? p->bytes : 8);
 				tcb_emu_set(warp, &p->op, lane, value);
 			} else {
-				memcpy(local_at(warp, lane, caller->local_base + p->actual), from, p->bytes);
+				memcpy(tcb_emu_frame_at(warp, lane, caller->local_base + p->actual), from, p->bytes);
 			}
 		}
 	}
 	warp->lanes = kept;
-}
-
-uint64_t tcb_emu_argument(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, unsigned index, unsigned lane)
-{
-	const struct passed *p = &((const struct passing *)in->extra)->args[index];
-	uint64_t value = 0;
-
-	if (p->is_register)
-		return tcb_emu_get(warp, &p->op, lane);
-	memcpy(&value, local_at(warp, lane, warp->frame->local_base + p->actual), p->bytes < 8 ? p->bytes : 8);
-	return value;
-}
-
-void tcb_emu_answer(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, unsigned lane, uint64_t value)
-{
-	const struct passing *passing = in->extra;
-	const struct passed *p = passing->results;
-
-	if (passing->result_count && p->is_register)
-		tcb_emu_set(warp, &p->op, lane, value);
-	else if (passing->result_count)
-		memcpy(local_at(warp, lane, warp->frame->local_base + p->actual), &value, p->bytes < 8 ? p->bytes : 8);
 }
 
 static int enter(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t index, uint32_t lanes,
@@ -256,7 +215,7 @@ static int enter(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32
 			      "the stack overflows: %u calls in each other", caller->depth + 1);
 		return 0;
 	}
-	if (((const struct passing *)in->extra)->bytes > callee->local_bytes) {
+	if (((const struct tcb_emu_passing *)in->extra)->bytes > callee->local_bytes) {
 		tcb_emu_fault(warp, in, __builtin_ctz(lanes), TCB_PTX_RULE_OUT_OF_BOUNDS,
 			      "'%.80s' takes fewer arguments than its prototype", callee->function->symbol->name);
 		return 0;
@@ -376,17 +335,17 @@ static void run_nanosleep(struct tcb_emu_warp *warp, const struct tcb_emu_ins *i
 /* --- binding --- */
 
 static enum tcb_status bind_list(struct tcb_emu_decoder *decoder, const struct tcb_ptx_operand *list,
-				 const struct tcb_ptx_symbol *formals, uint32_t offset, struct passed **out,
+				 const struct tcb_ptx_symbol *formals, uint32_t offset, struct tcb_emu_passed **out,
 				 uint64_t *bytes, struct tcb_error *err)
 {
-	struct passed *passed = tcb_arena_array(decoder->arena, list->count + 1u, sizeof *passed);
+	struct tcb_emu_passed *passed = tcb_arena_array(decoder->arena, list->count + 1u, sizeof *passed);
 
 	*out = passed;
 	if (!passed)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for a call");
 	for (uint32_t i = 0; i < list->count; i++, formals = formals->next) {
 		const struct tcb_ptx_operand *item = &list->items[i];
-		struct passed *p = &passed[i];
+		struct tcb_emu_passed *p = &passed[i];
 		unsigned align;
 
 		if (!formals)
@@ -432,7 +391,7 @@ static enum tcb_status bind_call(struct tcb_emu_decoder *decoder, struct tcb_emu
 {
 	const struct tcb_ptx_ins *ins = in->ins;
 	const struct tcb_ptx_function *formal = NULL;
-	struct passing *passing = tcb_arena_alloc(decoder->arena, sizeof *passing);
+	struct tcb_emu_passing *passing = tcb_arena_alloc(decoder->arena, sizeof *passing);
 	tcb_emu_run_fn *run = run_call;
 	unsigned arguments = 0;
 

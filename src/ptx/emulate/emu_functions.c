@@ -31,6 +31,29 @@ size_t tcb_ptx_param_total(const struct tcb_ptx_function *function)
 	return tcb_ptx_param_offset(function, UINT32_MAX);
 }
 
+uint64_t tcb_emu_argument(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, unsigned index, unsigned lane)
+{
+	const struct tcb_emu_passed *p = &((const struct tcb_emu_passing *)in->extra)->args[index];
+	uint64_t value = 0;
+
+	if (p->is_register)
+		return tcb_emu_get(warp, &p->op, lane);
+	memcpy(&value, tcb_emu_frame_at(warp, lane, warp->frame->local_base + p->actual), p->bytes < 8 ? p->bytes : 8);
+	return value;
+}
+
+void tcb_emu_answer(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, unsigned lane, uint64_t value)
+{
+	const struct tcb_emu_passing *passing = in->extra;
+	const struct tcb_emu_passed *p = passing->results;
+
+	if (passing->result_count && p->is_register)
+		tcb_emu_set(warp, &p->op, lane, value);
+	else if (passing->result_count)
+		memcpy(tcb_emu_frame_at(warp, lane, warp->frame->local_base + p->actual), &value,
+		       p->bytes < 8 ? p->bytes : 8);
+}
+
 /* The function with a body that FUNCTION names. */
 static struct tcb_ptx_function *definition(struct tcb_ptx_module *module, struct tcb_ptx_function *function)
 {

@@ -85,6 +85,28 @@ enum tcb_status tcb_emu_decode(struct tcb_ptx_program *program, struct tcb_ptx_f
 enum tcb_status tcb_emu_function_index(struct tcb_ptx_program *program, struct tcb_ptx_function *function,
 				       uint32_t *index_out, struct tcb_error *err);
 
+/* A variable that a call passes: bytes in a frame, or a register. */
+struct tcb_emu_passed {
+	uint32_t formal, bytes; /* in the callee's frame */
+	uint32_t actual;        /* in the caller's frame */
+	int is_register;
+	struct tcb_emu_operand op;
+};
+
+struct tcb_emu_passing {
+	struct tcb_emu_passed *args, *results;
+	uint32_t arg_count, result_count;
+	uint64_t bytes; /* of the callee's frame that they take */
+};
+
+/* The byte at OFFSET of LANE's local memory. */
+static inline uint8_t *tcb_emu_frame_at(struct tcb_emu_warp *warp, unsigned lane, uint32_t offset)
+{
+	return warp->local + (size_t)lane * warp->local_bytes + offset;
+}
+/* Of a call that a system function executes: an argument (by number, from 0), and its result if the call takes one. */
+uint64_t tcb_emu_argument(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, unsigned index, unsigned lane);
+void tcb_emu_answer(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, unsigned lane, uint64_t value);
 /* Whether FUNCTION has a body in PROGRAM's module. */
 int tcb_emu_has_body(const struct tcb_ptx_program *program, struct tcb_ptx_function *function);
 
@@ -130,9 +152,6 @@ struct tcb_emu_frame *tcb_emu_frame_new(struct tcb_emu_warp *warp, const struct 
 
 /* --- emu_control.c --- */
 tcb_emu_run_fn tcb_emu_run_join, tcb_emu_run_exit, tcb_emu_run_return;
-/* Of a call that a system function executes: an argument (by number, from 0), and its result if the call takes one. */
-uint64_t tcb_emu_argument(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, unsigned index, unsigned lane);
-void tcb_emu_answer(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, unsigned lane, uint64_t value);
 
 /* --- emu_barrier.c --- */
 struct tcb_emu_barrier *tcb_emu_barriers_new(struct tcb_emu_block *block);

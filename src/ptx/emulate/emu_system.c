@@ -46,7 +46,7 @@ static void run_printf(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, 
 	for (char *at = format; (at = strchr(at, '\n'));)
 		*at = ' ';
 	tcb_emu_report(warp, in, __builtin_ctz(active), TCB_PTX_RULE_NOT_EMULATED, TCB_PTX_ADVICE,
-		       "printf(\"%s\") prints nothing here", format);
+		       "printf prints nothing here: \"%s\"", format);
 	TCB_EMU_EACH(lane, active)
 	tcb_emu_answer(warp, in, lane, 0);
 }
