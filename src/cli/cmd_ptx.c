@@ -109,6 +109,13 @@ static const struct cli_option options[] = {
 	  .words = "shuffled|ascending",
 	  .fallback = "shuffled",
 	  .help = "in which order a run's warps take turns" },
+	{ .name = "step-limit",
+	  .argument = "N",
+	  .kind = CLI_COUNT,
+	  .offset = offsetof(struct ptx_args, step_limit),
+	  .fallback = "0",
+	  .note = "about 2^32",
+	  .help = "warp instructions after which a run is stopped as one that never ends" },
 	{ .name = "cooperative",
 	  .kind = CLI_FLAG,
 	  .offset = offsetof(struct ptx_args, cooperative),
@@ -218,6 +225,7 @@ static enum tcb_status check_mixture(const struct ptx_args *args, int use, struc
 		{ "tolerance", args->tolerance != 0, USE_RUN },
 		{ "seed", args->seed != 1, USE_RUN },
 		{ "order", args->order != 0, USE_RUN },
+		{ "step-limit", args->step_limit != 0, USE_RUN },
 	};
 
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)

@@ -123,6 +123,7 @@ static enum tcb_status prepare_launch(struct ptx_run_job *job, struct tcb_error 
 	if (args->dynamic_shared > UINT32_MAX)
 		return tcb_fail(err, TCB_E_USAGE, "--dynamic-shared is more than any SM has");
 	launch->dynamic_shared = (uint32_t)args->dynamic_shared;
+	launch->step_limit = args->step_limit;
 	launch->is_cooperative = args->cooperative;
 	launch->seed = args->order ? 0 : args->seed + !args->seed;
 	for (size_t i = 0; i < args->arguments.count; i++)

@@ -182,7 +182,11 @@ struct tcb_emu_warp {
 	uint32_t synced;  /* accesses of any lane before this tick are ordered with all lanes */
 	uint32_t *known;  /* [32][32] the same by pairs of lanes, once there was a bar.warp.sync of some */
 	uint64_t steps;
-	int spins;      /* it gave way because a wait failed */
+	int spins; /* it gave way because a wait failed */
+	/* whether its turns repeat: emu_schedule.c */
+	uint64_t watched_progress, watched_state;
+	uint32_t watched_turns;
+	int repeats;
 	uint8_t *local; /* [32][local_bytes] */
 	uint32_t local_bytes;
 	struct tcb_emu_copies *copies;
@@ -192,6 +196,7 @@ struct tcb_emu_warp {
 
 struct tcb_emu_shadow;  /* who wrote and read which byte: emu_race.c */
 struct tcb_emu_barrier; /* emu_barrier.c */
+struct tcb_emu_remote;  /* emu_race.c */
 
 struct tcb_emu_block {
 	struct tcb_emu_run *run;
@@ -203,6 +208,7 @@ struct tcb_emu_block {
 	struct tcb_emu_warp *warps;
 	uint32_t warp_count;
 	struct tcb_emu_barrier *barriers; /* [TCB_EMU_BARRIERS] */
+	struct tcb_emu_remote *remote;    /* by agent: when it touched this block's shared memory from another */
 	struct tcb_arena arena;           /* freed when the cluster is done */
 	void *unit[TCB_EMU_UNIT_COUNT];
 };
@@ -357,6 +363,8 @@ enum {
 	TCB_EMU_STRONG = 16,      /* relaxed, acquire, release, volatile: does not race with its like */
 	TCB_EMU_PROXY_ASYNC = 64, /* a read by wgmma: needs fence.proxy.async after ordinary writes, as copies do */
 	TCB_EMU_VOLATILE = 128,   /* beside STRONG */
+	TCB_EMU_COMPLETES = 512,  /* of an mbarrier that a copy will complete on */
+	TCB_EMU_BLOCK = 256,      /* beside ATOMIC: atomic for the block only */
 	TCB_EMU_INIT = 32         /* of an mbarrier and the like: no race, no check that it was written */
 };
 

@@ -40,7 +40,7 @@ uint8_t *tcb_emu_shared(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in,
 			      address, block ? block->shared_bytes : 0, TCB_EMU_SHARED_START);
 		return NULL;
 	}
-	if (bytes)
+	if (bytes && flags)
 		tcb_emu_race_shared(warp, in, lane, block, offset, bytes, flags, value);
 	return block->shared + offset;
 }

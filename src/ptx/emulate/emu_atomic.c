@@ -95,14 +95,14 @@ static void run_atom(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, ui
 {
 	unsigned first = in->extra ? 1 : 0, size = in->b;
 	uint64_t address[TCB_EMU_LANES] = { 0 };
+	int changes = 0;
 
 	TCB_EMU_EACH(each, active)
 	address[each] = tcb_emu_address(warp, &in->op[first], each);
 	count(warp, in, address, active);
 	TCB_EMU_EACH(lane, active)
 	{
-		uint8_t *at = tcb_emu_at(warp, in, lane, address[lane], size * in->c,
-					 TCB_EMU_READ | TCB_EMU_WRITE | TCB_EMU_ATOMIC, NULL);
+		uint8_t *at = tcb_emu_at(warp, in, lane, address[lane], size * in->c, in->d, NULL);
 
 		if (!at)
 			return;
@@ -114,12 +114,14 @@ static void run_atom(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, ui
 			if (tcb_ptx_mod(in->ins, TCB_PTX_SLOT_ATOMIC) == TCB_PTX_CAS)
 				third = tcb_emu_get(warp, &in->op[first + 2], lane);
 			value = combine(in->ins, old, value, third);
+			changes |= memcmp(at + i * size, &value, size) != 0;
 			memcpy(at + i * size, &value, size);
 			if (in->extra)
 				tcb_emu_set(warp, element(&in->op[0], i), lane, old);
 		}
 	}
-	tcb_emu_progress(warp->run);
+	if (changes)
+		tcb_emu_progress(warp->run);
 }
 
 /* .b128: the 128-bit registers' halves */
@@ -134,6 +136,7 @@ static void run_atom128(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in,
 {
 	int is_cas = tcb_ptx_mod(in->ins, TCB_PTX_SLOT_ATOMIC) == TCB_PTX_CAS;
 	uint64_t address[TCB_EMU_LANES] = { 0 };
+	int changes = 0;
 
 	TCB_EMU_EACH(each, active)
 	address[each] = tcb_emu_address(warp, &in->op[1], each);
@@ -142,21 +145,22 @@ static void run_atom128(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in,
 	{
 		uint64_t *to = (uint64_t *)(warp->lanes + in->op[0].offset);
 		unsigned __int128 old, b = get128(warp, &in->op[2], lane);
-		uint8_t *at = tcb_emu_at(warp, in, lane, address[lane], 16,
-					 TCB_EMU_READ | TCB_EMU_WRITE | TCB_EMU_ATOMIC, NULL);
+		uint8_t *at = tcb_emu_at(warp, in, lane, address[lane], 16, in->d, NULL);
 
 		if (!at)
 			return;
 		tcb_emu_strong(warp, in, at, TCB_EMU_READ | TCB_EMU_WRITE);
 		memcpy(&old, at, sizeof old);
 		b = !is_cas ? b : old == b ? get128(warp, &in->op[3], lane) : old;
+		changes |= b != old;
 		memcpy(at, &b, sizeof b);
 		if (in->op[0].kind == TCB_EMU_REG) {
 			to[lane] = (uint64_t)old;
 			to[TCB_EMU_LANES + lane] = (uint64_t)(old >> 64);
 		}
 	}
-	tcb_emu_progress(warp->run);
+	if (changes)
+		tcb_emu_progress(warp->run);
 }
 
 enum tcb_status tcb_emu_bind_atomic(struct tcb_emu_decoder *decoder, struct tcb_emu_ins *in, struct tcb_error *err)
@@ -171,6 +175,9 @@ enum tcb_status tcb_emu_bind_atomic(struct tcb_emu_decoder *decoder, struct tcb_
 	    (!is_red && in->op[0].kind == TCB_EMU_VECTOR && in->op[0].count != in->c) ||
 	    (!is_red && in->c > 1 && in->op[0].kind != TCB_EMU_VECTOR && in->op[0].kind != TCB_EMU_NONE))
 		return tcb_fail(err, TCB_E_UNSUPPORTED, "as many registers as the vector has elements are needed");
+	in->d = TCB_EMU_READ | TCB_EMU_WRITE | TCB_EMU_ATOMIC;
+	if (tcb_ptx_mod(in->ins, TCB_PTX_SLOT_SCOPE) == TCB_PTX_CTA)
+		in->d |= TCB_EMU_BLOCK;
 	in->wide = space == TCB_PTX_SHARED || space == TCB_PTX_SHARED_CTA || space == TCB_PTX_SHARED_CLUSTER;
 	in->extra = is_red ? NULL : in;
 	in->run = in->b == 16 ? run_atom128 : run_atom;

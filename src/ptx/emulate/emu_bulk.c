@@ -80,7 +80,7 @@ static int into_block(const struct tcb_emu_bulk *source, uint32_t address, uint3
 	copy->block = tcb_emu_shared_block(warp, address, &copy->offset);
 	/* the barrier is looked at when bytes arrive; here only whether its initialisation is behind us */
 	if (!tcb_emu_shared(warp, source->in, (int)source->lane, barrier, 8, 8,
-			    TCB_EMU_READ | TCB_EMU_WRITE | TCB_EMU_ATOMIC, NULL))
+			    TCB_EMU_READ | TCB_EMU_WRITE | TCB_EMU_ATOMIC | TCB_EMU_COMPLETES, NULL))
 		return 0;
 	copy->barrier_block = tcb_emu_shared_block(warp, barrier, &barrier_offset);
 	copy->barrier_offset = barrier_offset;
@@ -218,6 +218,20 @@ static void run_wait(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, ui
 	memset(g->scratch, 0, warp->run->agents * sizeof *g->scratch);
 	tcb_emu_release_async(warp->run, g->scratch);
 	tcb_emu_acquire(warp, g->scratch);
+}
+
+void tcb_emu_bulk_end(struct tcb_emu_warp *warp)
+{
+	const struct groups *g = warp->unit[TCB_EMU_UNIT_BULK];
+
+	for (const struct tcb_emu_bulk *copy = g ? g->copies : NULL; copy; copy = copy->next)
+		tcb_emu_report(
+			warp, copy->in, (int)copy->lane, TCB_PTX_RULE_ASYNC_PENDING, TCB_PTX_ERROR,
+			copy->group == g->open[copy->lane]
+				? "the copy reads shared memory, is in no committed group, and the thread ends: "
+				  "cp.async.bulk.commit_group, then cp.async.bulk.wait_group.read, before the end"
+				: "the copy may still read shared memory when the thread ends: "
+				  "cp.async.bulk.wait_group.read before the end");
 }
 
 static void run_nothing(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t active)

@@ -284,8 +284,10 @@ void tcb_emu_run_exit(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, u
 		leave_frame(warp, frame, active);
 		frame = caller;
 	}
-	if (!warp->live)
+	if (!warp->live) {
 		tcb_emu_copies_end(warp);
+		tcb_emu_bulk_end(warp);
+	}
 	tcb_emu_progress(warp->run);
 	tcb_emu_sync_recheck(warp);
 	tcb_emu_barrier_recheck(warp->block);

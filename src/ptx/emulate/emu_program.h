@@ -200,6 +200,13 @@ void tcb_emu_places_free(struct tcb_emu_run *run);
 /* --- emu_copy.c --- */
 /* The copies of lanes that exit complete; nobody can wait for them any more. */
 void tcb_emu_copies_end(struct tcb_emu_warp *warp);
+/* emu_bulk.c: the warp has ended; copies out of shared memory that nobody waited for are reported. */
+void tcb_emu_bulk_end(struct tcb_emu_warp *warp);
+/* emu_wgmma.c: the cluster is done; warps of a group of four that executed another number of wgmma are reported. */
+void tcb_emu_wgmma_end(struct tcb_emu_block *block);
+/* emu_race.c: the cluster is done; accesses to BLOCK's shared memory from others that it may not have waited for are
+ * reported. */
+void tcb_emu_remote_end(struct tcb_emu_block *block);
 /* All that LANE has started arrives. */
 void tcb_emu_copies_arrive(struct tcb_emu_warp *warp, uint32_t lane);
 

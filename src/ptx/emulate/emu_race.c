@@ -20,6 +20,7 @@ enum {
 	MANY = 63,
 	STRONG = 64,
 	VOLATILE = 128 /* beside a lane */,
+	OF_BLOCK = 1 /* beside STRONG */,
 	MANY_WARPS = UINT16_MAX
 };
 /* Cells of a region that are still worth their memory. */
@@ -31,7 +32,7 @@ struct who {
 	uint32_t ins; /* its counter; UINT32_MAX: not known */
 	uint16_t agent;
 	uint8_t lane;
-	uint8_t is_strong; /* STRONG, and VOLATILE if it is that */
+	uint8_t is_strong; /* STRONG, and VOLATILE or OF_BLOCK if it is that */
 };
 
 /* What read a cell last, for the message. */
@@ -222,24 +223,35 @@ struct access {
 	uint64_t at;
 };
 
+/* What may end somebody's wait; atomics say it themselves. */
+static void note_change(const struct access *a)
+{
+	if (a->flags & TCB_EMU_WRITE && !a->is_equal &&
+	    (!(a->flags & TCB_EMU_ATOMIC) || a->flags & TCB_EMU_ASYNC_AGENT))
+		tcb_emu_progress(a->warp->run);
+}
+
 static struct who myself(const struct access *a)
 {
 	const struct tcb_emu_run *run = a->warp->run;
 
-	return (struct who){ run->tick,
-			     run->cluster,
-			     a->in->count,
-			     (uint16_t)(a->flags & TCB_EMU_ASYNC_AGENT ? run->agents - 2 : a->warp->agent),
-			     (uint8_t)a->place,
-			     (uint8_t)((a->flags & (TCB_EMU_ATOMIC | TCB_EMU_STRONG) ? STRONG : 0) |
-				       (a->flags & TCB_EMU_VOLATILE ? VOLATILE : 0)) };
+	return (struct who){
+		run->tick,
+		run->cluster,
+		a->in->count,
+		(uint16_t)(a->flags & (TCB_EMU_ASYNC_AGENT | TCB_EMU_PROXY_ASYNC) ? run->agents - 2 : a->warp->agent),
+		(uint8_t)a->place,
+		(uint8_t)((a->flags & (TCB_EMU_ATOMIC | TCB_EMU_STRONG) ? STRONG : 0) |
+			  (a->flags & TCB_EMU_VOLATILE ? VOLATILE : 0) | (a->flags & TCB_EMU_BLOCK ? OF_BLOCK : 0))
+	};
 }
 
-/* Strong accesses race with nothing but weak ones.  Yet code from before sm_70 has volatile accesses between the lanes
- * of a warp where a sync belongs. */
+/* Strong accesses race with nothing but weak ones, and those of a block's scope with those of other blocks.  Yet code
+ * from before sm_70 has volatile accesses between the lanes of a warp where a sync belongs. */
 static int are_strong(const struct access *a, const struct who *who)
 {
-	if (!who->is_strong || !(a->flags & (TCB_EMU_ATOMIC | TCB_EMU_STRONG)))
+	if (!who->is_strong || !(a->flags & (TCB_EMU_ATOMIC | TCB_EMU_STRONG)) ||
+	    (who->cluster != a->warp->run->cluster && (who->is_strong & OF_BLOCK || a->flags & TCB_EMU_BLOCK)))
 		return 0;
 	if (a->is_shared && who->is_strong & VOLATILE && a->flags & TCB_EMU_VOLATILE && who->agent == a->warp->agent &&
 	    who->cluster == a->warp->run->cluster && who->tick != a->warp->run->tick)
@@ -311,6 +323,41 @@ static void check_proxy(const struct access *a, const struct who *writer)
 		(unsigned long long)a->at, writer->agent);
 }
 
+/* --- shared memory of other blocks --- */
+
+struct tcb_emu_remote {
+	const struct tcb_emu_ins *in;
+	struct tcb_emu_warp *warp;
+	uint32_t tick;
+};
+
+/* WARP touches shared memory of another BLOCK of its cluster. */
+static void note_remote(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, struct tcb_emu_block *block)
+{
+	if (!block->remote)
+		block->remote = tcb_arena_array(&block->arena, warp->run->warps, sizeof *block->remote);
+	if (block->remote)
+		block->remote[warp->agent] = (struct tcb_emu_remote){ in, warp, warp->run->tick };
+	else
+		tcb_emu_no_memory(warp->run);
+}
+
+void tcb_emu_remote_end(struct tcb_emu_block *block)
+{
+	for (uint32_t agent = 0; block->remote && agent < block->run->warps; agent++) {
+		const struct tcb_emu_remote *remote = &block->remote[agent];
+		int is_kept = !remote->in;
+
+		for (uint32_t i = 0; i < block->warp_count && !is_kept; i++)
+			is_kept = block->warps[i].seen[agent] > remote->tick;
+		if (!is_kept)
+			tcb_emu_report(remote->warp, remote->in, -1, TCB_PTX_RULE_RACE, TCB_PTX_ERROR,
+				       "touches shared memory of block %u of the cluster, which may have ended: no "
+				       "barrier of the cluster behind this access keeps it",
+				       block->rank);
+	}
+}
+
 static void shared_cell(const struct access *a, struct tcb_emu_shadow *shadow, uint32_t cell)
 {
 	struct tcb_emu_run *run = a->warp->run;
@@ -340,7 +387,8 @@ static void shared_cell(const struct access *a, struct tcb_emu_shadow *shadow, u
 		uint32_t reader = me.agent == run->agents - 2 ? shadow->readers - 1 : me.agent - first_agent(a);
 		size_t at = (size_t)cell * shadow->readers + reader;
 		uint32_t before = shadow->read_tick[at];
-		uint8_t lane = (uint8_t)(me.lane | me.is_strong), *known = &shadow->read_lane[at];
+		uint8_t lane = (uint8_t)(me.lane | (me.is_strong & (STRONG | VOLATILE))),
+			*known = &shadow->read_lane[at];
 
 		if (before < shadow->base || before < a->warp->synced || (*known & MANY) == me.lane)
 			*known = before < shadow->base || before < a->warp->synced ? lane : *known & lane;
@@ -358,7 +406,10 @@ void tcb_emu_race_shared(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in
 	struct access a = { warp, in, lane, lane < 0 ? NOBODY : (unsigned)lane, flags, 0, 1, "shared memory", offset };
 	uint32_t last = (offset + bytes - 1) >> shadow->shift;
 
+	if (block != warp->block && !(flags & (TCB_EMU_ASYNC_AGENT | TCB_EMU_COMPLETES)))
+		note_remote(warp, in, block);
 	a.is_equal = value && memcmp(block->shared + offset, value, bytes) == 0;
+	note_change(&a);
 	for (uint32_t cell = offset >> shadow->shift; cell <= last; cell++)
 		shared_cell(&a, shadow, cell);
 }
@@ -408,9 +459,10 @@ void tcb_emu_race_global(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in
 	unsigned grain = warp->run->program->global_grain;
 	struct access a = { warp, in, lane, lane < 0 ? NOBODY : (unsigned)lane, flags, 0, 0, region->name, offset };
 
+	a.is_equal = value && memcmp(region->host + offset, value, bytes) == 0;
+	note_change(&a);
 	if (!cells_of(warp->run, region))
 		return;
-	a.is_equal = value && memcmp(region->host + offset, value, bytes) == 0;
 	for (uint64_t at = offset / grain; at <= (offset + bytes - 1) / grain; at++) {
 		struct tcb_emu_cell *cell = &region->cells[at];
 

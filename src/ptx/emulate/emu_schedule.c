@@ -18,6 +18,8 @@ enum {
 	IDLE_ROUNDS = 20000, /* rounds in which everybody only spins before that is a deadlock */
 };
 
+enum { WATCH_AFTER = 32 /* turns without progress before a warp's state is looked at */ };
+
 /* The clock of the race detector has 32 bits; a turn adds less than what is left beyond this. */
 static const uint32_t tick_max = UINT32_MAX - (1u << 20);
 
@@ -93,6 +95,46 @@ void tcb_emu_spin(struct tcb_emu_warp *warp)
 {
 	warp->spins = 1;
 	warp->stop = 1;
+}
+
+static uint64_t mix(uint64_t hash, const void *from, size_t bytes)
+{
+	return tcb_hash64(from, bytes, hash);
+}
+
+/* All that decides what a warp does next, as long as nobody changes memory. */
+static uint64_t state_of(const struct tcb_emu_warp *warp)
+{
+	uint64_t hash = mix(warp->carry, &warp->live, sizeof warp->live);
+
+	for (uint32_t i = 0; i < warp->split_count; i++) {
+		const struct tcb_emu_split *split = &warp->split[i];
+		const uint64_t place[] = { split->mask, split->pc, split->state, split->members };
+
+		hash = mix(hash, place, sizeof place);
+		for (const struct tcb_emu_frame *frame = split->frame; frame; frame = frame->caller)
+			hash = mix(hash, frame->lanes, frame->function->lane_bytes);
+	}
+	return warp->local ? mix(hash, warp->local, (size_t)TCB_EMU_LANES * warp->local_bytes) : hash;
+}
+
+/* WARP's turn is over: has it come to a state where it was before, with nothing in between that anybody can see?  Then
+ * it repeats itself for ever, or until somebody does something. */
+static void watch(struct tcb_emu_warp *warp)
+{
+	uint64_t state;
+
+	if (warp->watched_progress != warp->run->progress) {
+		warp->watched_progress = warp->run->progress;
+		warp->watched_turns = 0;
+		warp->repeats = 0;
+	}
+	if (warp->repeats || ++warp->watched_turns < WATCH_AFTER)
+		return;
+	state = state_of(warp);
+	warp->repeats = warp->watched_turns > WATCH_AFTER && state == warp->watched_state;
+	if ((warp->watched_turns & (warp->watched_turns - 1)) == 0)
+		warp->watched_state = state;
 }
 
 /* Gives WARP its turn; returns whether any of its lanes could do something. */
@@ -178,7 +220,7 @@ static void report_deadlock(struct tcb_emu_run *run, int only_spinning)
 		for (uint32_t i = 0; i < warp->split_count; i++) {
 			struct tcb_emu_split *split = &warp->split[i];
 			const struct tcb_emu_ins *in = split->in;
-			char text[200] = "in a loop that tests what nobody changes any more";
+			char text[200] = "in a loop that repeats itself, on what nobody changes any more";
 
 			if (split->state == TCB_EMU_READY)
 				in = split->frame->function->code + (split->pc ? split->pc - 1 : 0);
@@ -203,7 +245,7 @@ void tcb_emu_cluster_run(struct tcb_emu_run *run)
 	}
 	while (!run->fault) {
 		uint64_t progress = run->progress;
-		int ran = 0, worked = 0, live = 0;
+		int ran = 0, worked = 0, live = 0, repeats = 1;
 
 		shuffle(run, order, count);
 		for (uint32_t i = 0; i < count && !run->fault; i++) {
@@ -215,13 +257,19 @@ void tcb_emu_cluster_run(struct tcb_emu_run *run)
 			if (run_warp(warp)) {
 				ran = 1;
 				worked |= !warp->spins;
+				watch(warp);
+				repeats &= warp->repeats;
 			}
 		}
 		if (!live)
 			return;
 		if (run->fault)
 			break;
-		if (run_deferred(run) || run->progress != progress || worked)
+		if (run_deferred(run) || run->progress != progress)
+			idle = 0;
+		else if (ran && repeats)
+			report_deadlock(run, 1);
+		else if (worked)
 			idle = 0;
 		else if (!ran || ++idle > IDLE_ROUNDS) {
 			int gave_up = 0;
@@ -306,6 +354,10 @@ void tcb_emu_cluster_end(struct tcb_emu_run *run)
 	run->deferred = NULL;
 	run->deferred_end = &run->deferred;
 	for (uint32_t i = 0; i < run->block_count; i++) {
+		if (!run->fault) {
+			tcb_emu_wgmma_end(&run->blocks[i]);
+			tcb_emu_remote_end(&run->blocks[i]);
+		}
 		tcb_emu_shadow_end(&run->blocks[i]);
 		tcb_arena_fini(&run->blocks[i].arena);
 	}

@@ -29,6 +29,7 @@ struct pending {
 	struct tcb_emu_frame *frame;
 	uint64_t group;
 	uint64_t a, b; /* descriptors */
+	uint32_t tick; /* of the issue */
 	int adds;      /* scale-d: D = A * B + D */
 	uint32_t a_registers[4][TCB_PTX_LANES];
 };
@@ -42,6 +43,9 @@ struct state {
 	uint8_t *image;
 	size_t image_bytes;
 	double *a, *b, *values;
+	uint32_t *scratch; /* a vector of ticks */
+	uint64_t issued;
+	const struct tcb_emu_ins *last; /* of those */
 };
 
 static struct state *state_of(struct tcb_emu_warp *warp)
@@ -57,8 +61,9 @@ static struct state *state_of(struct tcb_emu_warp *warp)
 		s->a = tcb_arena_array(arena, 16 * 32, sizeof *s->a);
 		s->b = tcb_arena_array(arena, 32 * TCB_PTX_PRODUCT_MAX_N, sizeof *s->b);
 		s->values = tcb_arena_array(arena, 16 * TCB_PTX_PRODUCT_MAX_N, sizeof *s->values);
+		s->scratch = tcb_arena_array(arena, warp->run->agents, sizeof *s->scratch);
 	}
-	if (!s || !s->a || !s->b || !s->values) {
+	if (!s || !s->a || !s->b || !s->values || !s->scratch) {
 		tcb_emu_no_memory(warp->run);
 		return NULL;
 	}
@@ -143,8 +148,8 @@ static int read_tile(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, co
 		for (unsigned j = 0; j < fast; j += each) {
 			unsigned row = k_major ? i : j, along = k_major ? j : i;
 			uint32_t address = tcb_ptx_matrix_address(&d, k_major, bytes, first + row, along);
-			const uint8_t *chunk =
-				tcb_emu_shared(warp, in, -1, address, 16, 16, TCB_EMU_READ | TCB_EMU_PROXY_ASYNC, NULL);
+			const uint8_t *chunk = tcb_emu_shared(warp, in, -1, address, 16, 16,
+							      out ? 0 : TCB_EMU_READ | TCB_EMU_PROXY_ASYNC, NULL);
 			double value[16];
 			uint64_t half;
 
@@ -202,7 +207,9 @@ static void run_wgmma(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, u
 		return;
 	}
 	s->spare = s->spare ? s->spare->next : NULL;
-	*p = (struct pending){ .in = in, .frame = warp->frame, .group = s->open };
+	*p = (struct pending){ .in = in, .frame = warp->frame, .group = s->open, .tick = warp->run->tick };
+	s->issued++;
+	s->last = in;
 	p->adds = tcb_emu_pred(warp, &in->op[3]) & 1;
 	if (s->fenced != warp->frame) {
 		tcb_emu_report(warp, in, -1, TCB_PTX_RULE_WGMMA_ORDER, TCB_PTX_ERROR,
@@ -335,9 +342,40 @@ static void run_wait(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, ui
 		p->next = s->spare;
 		s->spare = p;
 	}
+	/* what the others read is not behind this warp */
+	memset(s->scratch, 0, warp->run->agents * sizeof *s->scratch);
+	if (s->first)
+		s->scratch[warp->run->agents - 2] = s->first->tick;
+	else
+		tcb_emu_release_async(warp->run, s->scratch);
+	tcb_emu_acquire(warp, s->scratch);
 	/* accumulators that a later one still works on are in flight */
 	for (const struct pending *p = s->first; p; p = p->next)
 		mark(p->frame, &p->in->op[0], 0);
+}
+
+void tcb_emu_wgmma_end(struct tcb_emu_block *block)
+{
+	for (uint32_t i = 0; i + 3 < block->warp_count; i += 4) {
+		const struct state *first = NULL, *other;
+		uint64_t least = UINT64_MAX, most = 0;
+		struct tcb_emu_warp *who = NULL;
+
+		for (uint32_t k = i; k < i + 4; k++) {
+			other = block->warps[k].unit[TCB_EMU_UNIT_WGMMA];
+			least = !other ? 0 : other->issued < least ? other->issued : least;
+			if (other && other->issued > most) {
+				most = other->issued;
+				first = other;
+				who = &block->warps[k];
+			}
+		}
+		if (most > least && first)
+			tcb_emu_report(who, first->last, -1, TCB_PTX_RULE_WGMMA_ORDER, TCB_PTX_ERROR,
+				       "warps of this group of four executed wgmma %llu and %llu times: all four must "
+				       "execute each one",
+				       (unsigned long long)most, (unsigned long long)least);
+	}
 }
 
 /* Accumulators are no plain sources: they may be in flight, or not used at all. */

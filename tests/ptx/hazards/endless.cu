@@ -75,7 +75,7 @@ extern "C" __global__ void flag_under_the_barrier(float *x)
 
 // == stride_of_zero: the stride comes from a division that gives zero
 // launch: --block 32
-// run: --grid 1 --arg buf:f32[96]:ro=random --arg buf:f32[32]=zero --arg u32=96 --arg u32=128
+// run: --grid 1 --step-limit 100000 --arg buf:f32[96]:ro=random --arg buf:f32[32]=zero --arg u32=96 --arg u32=128
 // rules: deadlock step-limit endless
 extern "C" __global__ void stride_of_zero(const float *in, float *out, int n, int parts)
 {
