@@ -440,7 +440,8 @@ tcb_emu_bind_fn tcb_emu_bind_integer, tcb_emu_bind_bits;                      /*
 tcb_emu_bind_fn tcb_emu_bind_fp, tcb_emu_bind_half, tcb_emu_bind_cvt;         /* emu_fp.c, emu_half.c, emu_cvt.c */
 tcb_emu_bind_fn tcb_emu_bind_compare, tcb_emu_bind_move, tcb_emu_bind_policy; /* emu_compare.c, emu_move.c */
 tcb_emu_bind_fn tcb_emu_bind_memory, tcb_emu_bind_atomic,
-	tcb_emu_bind_copy; /* emu_memory.c, emu_atomic.c, emu_copy.c */
+	tcb_emu_bind_copy;         /* emu_memory.c, emu_atomic.c, emu_copy.c */
+tcb_emu_bind_fn tcb_emu_bind_wmma; /* emu_wmma.c */
 /* emu_mma.c, emu_mbarrier.c, emu_bulk.c, emu_tensor.c, emu_wgmma.c, emu_cluster.c */
 tcb_emu_bind_fn tcb_emu_bind_mma, tcb_emu_bind_mbarrier, tcb_emu_bind_bulk, tcb_emu_bind_tensor, tcb_emu_bind_wgmma,
 	tcb_emu_bind_cluster;

@@ -172,12 +172,14 @@ static enum tcb_status decode_ins(struct tcb_emu_decoder *decoder, struct tcb_em
 	in->count = decoder->function->first_count + ins->number;
 	if (!bind)
 		return tcb_fail(err, TCB_E_UNSUPPORTED, "line %u: '%s' is not emulated", ins->line,
-				ins->opaque ? ins->opaque->mnemonic : tcb_ptx_op_text((enum tcb_ptx_op)ins->op));
+				tcb_ptx_op_text((enum tcb_ptx_op)ins->op));
 	status = tcb_emu_operands(decoder, in, &inner);
-	if (status == TCB_OK && !is_relaxed(ins))
+	if (status == TCB_OK && !ins->opaque && !is_relaxed(ins))
 		status = check_widths(in, &inner);
 	if (status == TCB_OK)
 		status = bind(decoder, in, &inner);
+	if (status == TCB_E_UNSUPPORTED && ins->opaque)
+		return tcb_fail(err, status, "line %u: '%s' is not emulated", ins->line, ins->opaque->mnemonic);
 	if (status != TCB_OK)
 		return tcb_fail(err, status, "line %u: '%s': %s", ins->line, tcb_ptx_op_text((enum tcb_ptx_op)ins->op),
 				inner.message);

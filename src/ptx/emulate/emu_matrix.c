@@ -28,6 +28,12 @@ int tcb_ptx_product_of(const struct tcb_ptx_ins *ins, struct tcb_ptx_product *ou
 	if (out->c == TCB_PTX_NO_WORD)
 		out->c = out->d;
 	tcb_ptx_shape(tcb_ptx_mod(ins, TCB_PTX_SLOT_SHAPE), &out->m, &out->n, &out->k);
+	tcb_ptx_product_sums(out, ins);
+	return ins->op == TCB_PTX_OP_MMA || ins->op == TCB_PTX_OP_WGMMA;
+}
+
+void tcb_ptx_product_sums(struct tcb_ptx_product *out, const struct tcb_ptx_ins *ins)
+{
 	if (out->a == TCB_PTX_F16 || out->a == TCB_PTX_BF16 || out->a == TCB_PTX_TF32) {
 		int is_hopper = ins->block && ins->block->function->module->target.sm >= 90;
 
@@ -38,7 +44,6 @@ int tcb_ptx_product_of(const struct tcb_ptx_ins *ins, struct tcb_ptx_product *ou
 		out->fraction = out->mantissa = 13;
 		out->group = 32;
 	}
-	return ins->op == TCB_PTX_OP_MMA || ins->op == TCB_PTX_OP_WGMMA;
 }
 
 unsigned tcb_ptx_element_bits(enum tcb_ptx_word type, int padded)

@@ -46,6 +46,8 @@ enum {
 
 /* What mma.sync and wgmma.mma_async ask for; 0 when INS is neither. */
 int tcb_ptx_product_of(const struct tcb_ptx_ins *ins, struct tcb_ptx_product *out);
+/* Sets how the tensor cores of INS's target add. */
+void tcb_ptx_product_sums(struct tcb_ptx_product *product, const struct tcb_ptx_ins *ins);
 /* Bits that an element of TYPE takes in a register of A or B. */
 unsigned tcb_ptx_element_bits(enum tcb_ptx_word type, int padded);
 /* COUNT elements of TYPE packed in WORD, the lowest first, as doubles. */

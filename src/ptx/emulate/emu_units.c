@@ -58,6 +58,7 @@ static tcb_emu_bind_fn *const binders[TCB_PTX_OP_COUNT] = {
 	[TCB_PTX_OP_FENCE_MBARRIER_INIT] = tcb_emu_bind_memory,
 	[TCB_PTX_OP_GRIDDEPCONTROL... TCB_PTX_OP_SETMAXNREG] = tcb_emu_bind_cluster,
 	[TCB_PTX_OP_MMA] = tcb_emu_bind_mma,
+	[TCB_PTX_OP_OPAQUE] = tcb_emu_bind_wmma, /* the only ones among them */
 	[TCB_PTX_OP_WGMMA... TCB_PTX_OP_WGMMA_WAIT_GROUP] = tcb_emu_bind_wgmma,
 };
 /* clang-format on */
