@@ -11,7 +11,8 @@ CLASS.cu holds the cases of a class, each a kernel (and what it alone needs) beh
     // rules: shared-race race          a finding of one of these tells what is wrong; any other does not count
 
 PLANTED(x) stands in the kernel with the mistake alone, MENDED(x) in its twin alone.  A line that ends in `//!` is one
-that a finding may blame: where the mistake is, or an access that it spoils.  What stands before the first case belongs
+that a finding may blame: where the mistake is, or an access that it spoils (all lines of inline assembly, of which
+nvcc knows one).  What stands before the first case belongs
 to all.  The halves dev and judge are by the name's digest: detectors were written with the misses of dev alone in view.
 """
 import hashlib

@@ -73,11 +73,11 @@ extern "C" __global__ void only_workers_meet(const float *in, float *out)
 	int t = threadIdx.x;
 
 	if (t < 64) { //!
-		stage[t] = in[t];
+		stage[t] = in[t]; //!
 		__syncthreads(); //!
 	} else {
 		MENDED(__syncthreads();)
-		out[t - 64] = 2.0f * stage[t - 64];
+		out[t - 64] = 2.0f * stage[t - 64]; //!
 	}
 }
 
