@@ -2,11 +2,12 @@
  *
  * In: a module with control-flow graphs.  Out: every broken rule.
  *
- * A register is undefined at a use when some path from the entry reaches the
- * use without a definition.  What a block reads before it writes it is all that
- * matters; most of it is written in a block that dominates the use, and the
- * rest is solved forwards, 64 registers at a time.  A guarded definition counts
- * as one; what the guards hide is for the emulator.
+ * A register is undefined at a use when a path from the entry reaches the use
+ * without a definition.  That is an error where all paths do, and a warning
+ * where one side of an if leaves it out; any other path may be one that is
+ * never taken, since compilers leave out what such a path does not need.  What a block reads before it writes it is all
+ * that matters; most of it is written in a block that dominates the use, and the rest is solved forwards, 64 registers
+ * at a time.  A guarded definition counts as one; what the guards hide is for the emulator.
  */
 #include "ptx/analyse/legality.h"
 #include "ptx/analyse/analyses.h"
@@ -23,12 +24,14 @@ struct verify {
 	struct tcb_ptx_function *function;
 	const struct tcb_ptx_sink *sink;
 	unsigned count;
+	int is_strict; /* registers that some path leaves unwritten are reported, however unlikely */
 };
 
-static void report(struct verify *v, const struct tcb_ptx_ins *ins, enum tcb_ptx_rule rule, const char *format, ...)
-	__attribute__((format(printf, 4, 5)));
+static void report(struct verify *v, const struct tcb_ptx_ins *ins, enum tcb_ptx_rule rule,
+		   enum tcb_ptx_severity severity, const char *format, ...) __attribute__((format(printf, 5, 6)));
 
-static void report(struct verify *v, const struct tcb_ptx_ins *ins, enum tcb_ptx_rule rule, const char *format, ...)
+static void report(struct verify *v, const struct tcb_ptx_ins *ins, enum tcb_ptx_rule rule,
+		   enum tcb_ptx_severity severity, const char *format, ...)
 {
 	char text[320];
 	va_list args;
@@ -37,7 +40,7 @@ static void report(struct verify *v, const struct tcb_ptx_ins *ins, enum tcb_ptx
 	vsnprintf(text, sizeof text, format, args);
 	va_end(args);
 	v->count++;
-	tcb_ptx_report(v->sink, rule, TCB_PTX_ERROR, v->function, ins, "%s", text);
+	tcb_ptx_report(v->sink, rule, severity, v->function, ins, "%s", text);
 }
 
 /* --- definitions before uses --- */
@@ -50,6 +53,7 @@ struct flow {
 	struct tcb_ptx_block *block;
 	uint32_t *defined_in; /* by register: 1 + number of the last block seen that writes it */
 	uint32_t *exposed_in; /* likewise, reads it first */
+	size_t *exposed_at;   /* by register: the last of its pairs */
 	/* (block, register) pairs in the order of blocks */
 	struct pair {
 		uint32_t reg;
@@ -81,6 +85,42 @@ static int grow(void **array, size_t count, size_t *capacity, size_t size)
 	return 1;
 }
 
+static int is_address_of(const struct tcb_ptx_ins *ins, uint32_t reg)
+{
+	if (ins->guard == reg)
+		return 1;
+	for (unsigned i = 0; i < ins->operand_count; i++)
+		if (ins->operands[i].kind == TCB_PTX_O_ADDRESS && ins->operands[i].reg == reg)
+			return 1;
+	return 0;
+}
+
+/* What INS does depends on the whole of REG.  Other instructions only hand a value on, or parts of it: compilers have
+ * them do that with the padding of a structure and with what is chosen or masked away later. */
+static int computes(const struct tcb_ptx_ins *ins, uint32_t reg)
+{
+	switch ((enum tcb_ptx_op)ins->op) {
+	case TCB_PTX_OP_MOV:
+	case TCB_PTX_OP_SELP:
+	case TCB_PTX_OP_SHFL:
+	case TCB_PTX_OP_PRMT:
+	case TCB_PTX_OP_BFI:
+	case TCB_PTX_OP_AND:
+	case TCB_PTX_OP_OR:
+	case TCB_PTX_OP_XOR:
+	case TCB_PTX_OP_LOP3:
+	case TCB_PTX_OP_SHL:
+	case TCB_PTX_OP_SHR:
+	case TCB_PTX_OP_SHF:
+	case TCB_PTX_OP_CVT:
+	case TCB_PTX_OP_CALL:
+	case TCB_PTX_OP_ST:
+		return is_address_of(ins, reg);
+	default:
+		return 1;
+	}
+}
+
 static void see_flow(void *ctx, uint32_t *reg, int is_def)
 {
 	struct flow *flow = ctx;
@@ -105,8 +145,12 @@ static void see_flow(void *ctx, uint32_t *reg, int is_def)
 		flow->exposed_in[*reg] = mark;
 		flow->failed = !grow((void **)&flow->exposed, flow->exposed_count, &flow->exposed_capacity,
 				     sizeof *flow->exposed);
-		if (!flow->failed)
+		if (!flow->failed) {
+			flow->exposed_at[*reg] = flow->exposed_count;
 			flow->exposed[flow->exposed_count++] = (struct pair){ *reg, flow->ins, flow->block };
+		}
+	} else if (!computes(flow->exposed[flow->exposed_at[*reg]].ins, *reg) && computes(flow->ins, *reg)) {
+		flow->exposed[flow->exposed_at[*reg]].ins = flow->ins;
 	}
 }
 
@@ -179,25 +223,94 @@ static void solve_paths(struct paths *paths)
 	}
 }
 
+/* Whoever comes to USE for the first time has written its register nowhere: all its writers are behind the use. */
+static int is_never_written(const struct flow *flow, const struct paths *paths, const struct pair *use)
+{
+	for (uint32_t w = flow->first_writer[use->reg]; w != NEVER; w = flow->writers[w].next)
+		if (flow->writers[w].order != UINT32_MAX &&
+		    !tcb_ptx_dominates(&paths->dominators, use->block, paths->function->order[flow->writers[w].order]))
+			return 0;
+	return 1;
+}
+
+/* An if, or a loop that may not be entered, whose ways meet at USE writes the register on some of them, and nothing did
+ * before. */
+static int is_left_out(const struct flow *flow, const struct paths *paths, const struct pair *use)
+{
+	const struct tcb_ptx_block *from = paths->dominators.idom[use->block->number];
+
+	if (!from || paths->dominators.ipdom[from->number] != use->block)
+		return 0;
+	for (uint32_t w = flow->first_writer[use->reg]; w != NEVER; w = flow->writers[w].next) {
+		const struct tcb_ptx_block *writer;
+
+		if (flow->writers[w].order == UINT32_MAX)
+			continue;
+		writer = paths->function->order[flow->writers[w].order];
+		if (writer == from || !tcb_ptx_dominates(&paths->dominators, from, writer))
+			return 0;
+	}
+	return 1;
+}
+
+static int is_open(const struct flow *flow, const struct paths *paths, const struct pair *use)
+{
+	uint32_t bit = flow->exposed_in[use->reg];
+
+	return bit && use->block->order != UINT32_MAX && !(paths->in[use->block->order] >> (bit - 1) & 1);
+}
+
+/* How sure it is that USE goes wrong: 3 whoever comes there reads what nobody wrote, 2 likely, 1 on some path, which
+ * may never be taken. */
+static int certainty(const struct flow *flow, const struct paths *paths, const struct pair *use)
+{
+	int is_copied = !computes(use->ins, use->reg);
+
+	if (!is_open(flow, paths, use))
+		return 0;
+	if (is_copied &&
+	    (use->ins->op != TCB_PTX_OP_ST || tcb_ptx_type_bits(tcb_ptx_mod(use->ins, TCB_PTX_SLOT_TYPE)) < 32))
+		return 1;
+	if (is_never_written(flow, paths, use))
+		return is_copied ? 2 : 3;
+	return !is_copied && is_left_out(flow, paths, use) ? 2 : 1;
+}
+
+/* Reports what the paths show of the uses from I of one register; the end of them, at most TO. */
+static size_t report_uses(struct verify *v, const struct flow *flow, const struct paths *paths, size_t i, size_t to)
+{
+	const struct pair *worst = NULL;
+	uint32_t reg = flow->exposed[i].reg;
+	int level = v->is_strict ? 0 : 1;
+	char name[64];
+
+	for (; i < to && flow->exposed[i].reg == reg; i++) {
+		int here = certainty(flow, paths, &flow->exposed[i]);
+
+		if (here <= level)
+			continue;
+		level = here;
+		worst = &flow->exposed[i];
+	}
+	if (!worst)
+		return i;
+	tcb_ptx_reg_name(v->function, reg, name, sizeof name);
+	if (level == 3)
+		report(v, worst->ins, TCB_PTX_RULE_UNDEFINED, TCB_PTX_ERROR,
+		       "register %s is read here, and on no way from the entry is it written before", name);
+	else
+		report(v, worst->ins, TCB_PTX_RULE_UNDEFINED, TCB_PTX_WARNING,
+		       "register %s is read before it is written on some path", name);
+	return i;
+}
+
 /* Reports what the paths show of the uses up to TO; flow->exposed_in is 1 + the bit of each register that has one. */
 static void finish_paths(struct verify *v, const struct flow *flow, struct paths *paths, size_t to)
 {
-	uint32_t reported = TCB_PTX_NO_REG;
-	char name[64];
-
 	if (paths->reg_count)
 		solve_paths(paths);
-	for (size_t i = paths->from; i < to && paths->reg_count; i++) {
-		const struct pair *use = &flow->exposed[i];
-		uint32_t bit = flow->exposed_in[use->reg];
-
-		if (use->reg == reported || !bit || use->block->order == UINT32_MAX ||
-		    paths->in[use->block->order] >> (bit - 1) & 1)
-			continue;
-		reported = use->reg;
-		report(v, use->ins, TCB_PTX_RULE_UNDEFINED, "register %s is read before it is written on some path",
-		       tcb_ptx_reg_name(v->function, use->reg, name, sizeof name));
-	}
+	for (size_t i = paths->from; i < to && paths->reg_count;)
+		i = report_uses(v, flow, paths, i, to);
 	if (paths->reg_count)
 		memset(paths->written, 0, paths->function->reachable_count * sizeof *paths->written);
 	paths->reg_count = 0;
@@ -218,12 +331,12 @@ static void check_exposed(struct verify *v, struct flow *flow, struct paths *pat
 	qsort(flow->exposed, flow->exposed_count, sizeof *flow->exposed, by_reg);
 	for (size_t i = 0, next; i < flow->exposed_count; i = next) {
 		uint32_t reg = flow->exposed[i].reg;
-		int is_open = 0;
+		int open = 0;
 
 		for (next = i; next < flow->exposed_count && flow->exposed[next].reg == reg; next++)
-			is_open |= !is_dominated(flow, paths, &flow->exposed[next]);
+			open |= !is_dominated(flow, paths, &flow->exposed[next]);
 		flow->exposed_in[reg] = 0;
-		if (!is_open)
+		if (!open)
 			continue;
 		if (paths->reg_count == 64)
 			finish_paths(v, flow, paths, i);
@@ -244,9 +357,10 @@ static int check_definitions(struct verify *v)
 
 	flow.defined_in = calloc(regs, sizeof *flow.defined_in);
 	flow.exposed_in = calloc(regs, sizeof *flow.exposed_in);
+	flow.exposed_at = calloc(regs, sizeof *flow.exposed_at);
 	flow.oldest = calloc(regs, sizeof(*flow.oldest));
 	flow.first_writer = malloc(regs * sizeof *flow.first_writer);
-	flow.failed = !flow.defined_in || !flow.exposed_in || !flow.oldest || !flow.first_writer;
+	flow.failed = !flow.defined_in || !flow.exposed_in || !flow.exposed_at || !flow.oldest || !flow.first_writer;
 	if (!flow.failed)
 		memset(flow.first_writer, 0xff, regs * sizeof *flow.first_writer);
 	for (flow.block = function->first; flow.block && !flow.failed; flow.block = flow.block->next)
@@ -262,6 +376,7 @@ static int check_definitions(struct verify *v)
 	free(flow.oldest);
 	free(flow.defined_in);
 	free(flow.exposed_in);
+	free(flow.exposed_at);
 	free(flow.first_writer);
 	free(flow.exposed);
 	free(flow.writers);
@@ -275,15 +390,15 @@ static void check_blocks(struct verify *v)
 	for (struct tcb_ptx_block *block = v->function->first; block; block = block->next) {
 		for (struct tcb_ptx_ins *ins = block->first; ins; ins = ins->next) {
 			if (tcb_ptx_has(ins, TCB_PTX_F_TERMINATOR) && ins->next)
-				report(v, ins, TCB_PTX_RULE_TERMINATOR, "%s must end its block",
+				report(v, ins, TCB_PTX_RULE_TERMINATOR, TCB_PTX_ERROR, "%s must end its block",
 				       tcb_ptx_op_text((enum tcb_ptx_op)ins->op));
 			if (ins->op == TCB_PTX_OP_BRA &&
 			    (!ins->operands[0].block->label || ins->operands[0].block->function != v->function))
-				report(v, ins, TCB_PTX_RULE_LABEL,
+				report(v, ins, TCB_PTX_RULE_LABEL, TCB_PTX_ERROR,
 				       "the branch leads to no labelled block of this function");
 		}
 		if (!block->next && tcb_ptx_falls_through(block) && block->order != UINT32_MAX)
-			report(v, block->last, TCB_PTX_RULE_TERMINATOR,
+			report(v, block->last, TCB_PTX_RULE_TERMINATOR, TCB_PTX_ERROR,
 			       "the last block ends without ret, exit or branch");
 	}
 }
@@ -313,7 +428,8 @@ static int check_unique(struct verify *v, struct names *names)
 		qsort(names->name, names->count, sizeof *names->name, by_text);
 	for (size_t i = 1; !names->failed && i < names->count; i++)
 		if (strcmp(names->name[i - 1], names->name[i]) == 0)
-			report(v, NULL, TCB_PTX_RULE_DUPLICATE, "'%.80s' is declared twice", names->name[i]);
+			report(v, NULL, TCB_PTX_RULE_DUPLICATE, TCB_PTX_ERROR, "'%.80s' is declared twice",
+			       names->name[i]);
 	free(names->name);
 	return !names->failed;
 }
@@ -353,14 +469,14 @@ static void check_call(struct verify *v, const struct tcb_ptx_ins *ins)
 	uint32_t wanted = 0, given = 0;
 
 	if (target->kind == TCB_PTX_O_SYMBOL && !callee) {
-		report(v, ins, TCB_PTX_RULE_CALL, "'%.80s' is no function", target->symbol->name);
+		report(v, ins, TCB_PTX_RULE_CALL, TCB_PTX_ERROR, "'%.80s' is no function", target->symbol->name);
 		return;
 	}
 	for (const struct tcb_ptx_function *p = v->function->prototypes; p && !callee; p = p->next)
 		if (ins->operand_count > 3 && strcmp(p->symbol->name, ins->operands[3].text) == 0)
 			callee = p;
 	if (!callee) {
-		report(v, ins, TCB_PTX_RULE_CALL, "an indirect call needs its prototype");
+		report(v, ins, TCB_PTX_RULE_CALL, TCB_PTX_ERROR, "an indirect call needs its prototype");
 		return;
 	}
 	for (const struct tcb_ptx_symbol *param = callee->params; param; param = param->next)
@@ -368,8 +484,9 @@ static void check_call(struct verify *v, const struct tcb_ptx_ins *ins)
 	for (const struct tcb_ptx_symbol *result = callee->results; result; result = result->next)
 		given++;
 	if (wanted != arguments->count || given != results->count)
-		report(v, ins, TCB_PTX_RULE_CALL, "'%.80s' takes %u arguments and gives %u results, not %u and %u",
-		       callee->symbol->name, wanted, given, arguments->count, results->count);
+		report(v, ins, TCB_PTX_RULE_CALL, TCB_PTX_ERROR,
+		       "'%.80s' takes %u arguments and gives %u results, not %u and %u", callee->symbol->name, wanted,
+		       given, arguments->count, results->count);
 }
 
 /* --- the resources of a kernel --- */
@@ -395,7 +512,7 @@ static void check_shared(struct verify *v)
 		if (s->space == TCB_PTX_SHARED)
 			bytes = round_up(bytes, tcb_ptx_symbol_align(s)) + shared_bytes(s);
 	if (bytes > TCB_PTX_SHARED_STATIC_MAX)
-		report(v, NULL, TCB_PTX_RULE_SHARED_STATIC,
+		report(v, NULL, TCB_PTX_RULE_SHARED_STATIC, TCB_PTX_ERROR,
 		       "%llu bytes of static shared memory; above %d it must be dynamic (.extern .shared)",
 		       (unsigned long long)bytes, TCB_PTX_SHARED_STATIC_MAX);
 }
@@ -410,8 +527,9 @@ static void check_params(struct verify *v)
 		if (tcb_ptx_symbol_bytes(s) < UINT32_MAX)
 			bytes = round_up(bytes, tcb_ptx_symbol_align(s)) + tcb_ptx_symbol_bytes(s);
 	if (bytes > most)
-		report(v, NULL, TCB_PTX_RULE_PARAM_SIZE, "%llu bytes of parameters; at most %llu are possible",
-		       (unsigned long long)bytes, (unsigned long long)most);
+		report(v, NULL, TCB_PTX_RULE_PARAM_SIZE, TCB_PTX_ERROR,
+		       "%llu bytes of parameters; at most %llu are possible", (unsigned long long)bytes,
+		       (unsigned long long)most);
 }
 
 static void check_bounds(struct verify *v, const char *name, const uint32_t dims[3])
@@ -419,8 +537,8 @@ static void check_bounds(struct verify *v, const char *name, const uint32_t dims
 	uint64_t plane = (uint64_t)dims[0] * dims[1];
 
 	if (plane > 1024 || plane * dims[2] > 1024)
-		report(v, NULL, TCB_PTX_RULE_LAUNCH_BOUNDS, ".%s %u, %u, %u: a block has at most 1024 threads", name,
-		       dims[0], dims[1], dims[2]);
+		report(v, NULL, TCB_PTX_RULE_LAUNCH_BOUNDS, TCB_PTX_ERROR,
+		       ".%s %u, %u, %u: a block has at most 1024 threads", name, dims[0], dims[1], dims[2]);
 }
 
 static int verify_function(struct verify *v)
@@ -447,16 +565,21 @@ static int verify_function(struct verify *v)
 	return check_names(v) && check_definitions(v);
 }
 
-unsigned tcb_ptx_verify_each(struct tcb_ptx_module *module, const struct tcb_ptx_sink *sink)
+static unsigned verify_all(struct tcb_ptx_module *module, const struct tcb_ptx_sink *sink, int is_strict)
 {
-	struct verify v = { module, NULL, sink, 0 };
+	struct verify v = { module, NULL, sink, 0, is_strict };
 
 	if (!check_module_names(&v))
-		report(&v, NULL, TCB_PTX_RULE_SYNTAX, "out of memory while verifying");
+		report(&v, NULL, TCB_PTX_RULE_SYNTAX, TCB_PTX_ERROR, "out of memory while verifying");
 	for (v.function = module->functions; v.function; v.function = v.function->next)
 		if (!v.function->is_declaration && !verify_function(&v))
-			report(&v, NULL, TCB_PTX_RULE_SYNTAX, "out of memory while verifying");
+			report(&v, NULL, TCB_PTX_RULE_SYNTAX, TCB_PTX_ERROR, "out of memory while verifying");
 	return v.count;
+}
+
+unsigned tcb_ptx_verify_each(struct tcb_ptx_module *module, const struct tcb_ptx_sink *sink)
+{
+	return verify_all(module, sink, 0);
 }
 
 static void keep_first(void *ctx, const struct tcb_ptx_finding *finding)
@@ -473,7 +596,7 @@ enum tcb_status tcb_ptx_verify(struct tcb_ptx_module *module, struct tcb_error *
 	struct tcb_ptx_sink sink = { keep_first, &first };
 	struct tcb_str text = { 0 };
 
-	if (!tcb_ptx_verify_each(module, &sink))
+	if (!verify_all(module, &sink, 1))
 		return TCB_OK;
 	if (first.line) {
 		tcb_fail(err, TCB_E_FORMAT, "%.60s:%u: %s", first.function->symbol->name, first.line, first.message);

@@ -20,8 +20,8 @@ enum {
 /* legality.c: every finding goes to SINK; returns their number.  Needs tcb_ptx_cfg; sets the registers' counts
  * (tcb_ptx_number). */
 unsigned tcb_ptx_verify_each(struct tcb_ptx_module *module, const struct tcb_ptx_sink *sink);
-/* The first finding as an error: "FUNCTION:LINE: rule: what", or "FUNCTION: 'instruction': rule: what" of what was
- * built. */
+/* The first finding, or register that any path leaves undefined, as an error: "FUNCTION:LINE: rule: what", or
+ * "FUNCTION: 'instruction': rule: what" of what was built. */
 enum tcb_status tcb_ptx_verify(struct tcb_ptx_module *module, struct tcb_error *err);
 
 /* legality_ins.c: the rules of one instruction.  1 when it is legal, else FINDING holds the first that it breaks. */

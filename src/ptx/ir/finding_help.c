@@ -41,7 +41,7 @@ const char *tcb_ptx_rule_help(enum tcb_ptx_rule rule)
 		[TCB_PTX_RULE_COORDINATES] = "A tensor copy names as many coordinates as the tensor has dimensions.",
 		[TCB_PTX_RULE_VERSION] = "The instruction exists in the PTX version that the text declares.",
 		[TCB_PTX_RULE_TARGET] = "The instruction exists on the target that the text is for.",
-		[TCB_PTX_RULE_UNDEFINED] = "A register is written on every path before it is read; what it holds "
+		[TCB_PTX_RULE_UNDEFINED] = "A register is written before it is computed with; what it holds "
 					   "otherwise is not defined.",
 		[TCB_PTX_RULE_TERMINATOR] = "A function ends in an instruction that leaves it.",
 		[TCB_PTX_RULE_LABEL] = "A branch goes to a label of its own function.",
