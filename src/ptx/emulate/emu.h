@@ -79,7 +79,8 @@ struct tcb_emu_ins {
 	uint32_t guard_reg;
 	uint8_t guard_negated; /* all ones or 0 below */
 	uint8_t op_count;
-	uint8_t class; /* enum tcb_ptx_count_class */
+	uint8_t class;   /* enum tcb_ptx_count_class */
+	uint8_t is_copy; /* what was never written may be copied: the copy was not written either */
 	uint16_t source_count, result_count;
 	const uint32_t *sources, *results; /* registers read and written, for the check of unwritten ones */
 	uint32_t count;                    /* index of its counters */

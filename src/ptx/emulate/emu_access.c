@@ -45,12 +45,15 @@ uint8_t *tcb_emu_shared(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in,
 	return block->shared + offset;
 }
 
+/* Further from the end of a region an address has nothing to do with it. */
+enum { FAR = 1 << 24 };
+
 static void out_of_bounds(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, int lane, uint64_t address,
 			  unsigned bytes)
 {
 	const struct tcb_emu_region *below = tcb_emu_region_find(warp->run->memory, address);
 
-	if (!below) {
+	if (!below || address - below->address > below->bytes + FAR) {
 		tcb_emu_fault(warp, in, lane, TCB_PTX_RULE_OUT_OF_BOUNDS, "%u bytes at 0x%llx, where nothing is", bytes,
 			      (unsigned long long)address);
 		return;

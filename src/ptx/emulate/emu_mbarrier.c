@@ -220,7 +220,9 @@ static void run_inval(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, u
 	{
 		struct barrier b;
 
-		if (!load(warp, in, &in->op[0], (int)lane, TCB_EMU_WRITE, &b))
+		/* as an arrival, which libcu++ orders by an atomic of one lane for all; who comes later finds no
+		 * mbarrier */
+		if (!load(warp, in, &in->op[0], (int)lane, TCB_EMU_WRITE | TCB_EMU_ATOMIC, &b))
 			return;
 		b.is_valid = 0;
 		store(&b);

@@ -246,6 +246,11 @@ static int is_plain(const struct tcb_emu_ins *in, const struct tcb_emu_operand *
 	return in->b == 4 && !(in->d & TCB_EMU_STRONG);
 }
 
+static int is_parameter(enum tcb_ptx_word space)
+{
+	return space == TCB_PTX_PARAM || space == TCB_PTX_PARAM_FUNC;
+}
+
 static enum tcb_status bind_ld_st(struct tcb_emu_ins *in, int is_load, struct tcb_error *err)
 {
 	const struct tcb_emu_operand *data = &in->op[is_load ? 0 : 1];
@@ -260,6 +265,7 @@ static enum tcb_status bind_ld_st(struct tcb_emu_ins *in, int is_load, struct tc
 	in->d |= is_load ? TCB_EMU_READ : TCB_EMU_WRITE;
 	if (tcb_ptx_type_class(tcb_ptx_mod(in->ins, TCB_PTX_SLOT_TYPE)) == TCB_PTX_CLASS_SINT)
 		in->d |= SIGNED;
+	in->is_copy = !is_load && is_parameter(tcb_ptx_mod(in->ins, TCB_PTX_SLOT_SPACE)); /* as of empty structs */
 	in->run = is_load ? run_ld : run_st;
 	if (is_load && is_plain(in, data))
 		in->run = run_ld32;

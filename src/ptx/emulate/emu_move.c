@@ -237,6 +237,7 @@ enum tcb_status tcb_emu_bind_move(struct tcb_emu_decoder *decoder, struct tcb_em
 		in->run = run_pack;
 	else
 		in->run = bits == 1 ? run_mov_pred : bits == 64 ? run_mov64 : run_mov32;
+	in->is_copy = in->run != run_pack;
 	return TCB_OK;
 }
 

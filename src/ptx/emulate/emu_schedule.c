@@ -38,6 +38,16 @@ static void report_unwritten(struct tcb_emu_warp *warp, const struct tcb_emu_ins
 		tcb_emu_check_written(warp, in, reg, active);
 }
 
+/* The same of what IN computes with; a copy of such a value is told where it is used.  Returns the lanes of IN's result
+ * that have no value therefore. */
+static uint32_t see_unwritten(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t reg, uint32_t active)
+{
+	if (in->is_copy && !tcb_emu_wgmma_pending(warp, reg))
+		return active & ~warp->frame->written[reg];
+	report_unwritten(warp, in, reg, active);
+	return 0;
+}
+
 /* Executes instructions of the loaded split until something stops it; returns how many. */
 static uint64_t run_split(struct tcb_emu_warp *warp, uint64_t budget)
 {
@@ -47,7 +57,7 @@ static uint64_t run_split(struct tcb_emu_warp *warp, uint64_t budget)
 	warp->stop = 0;
 	while (done < budget && !warp->stop) {
 		const struct tcb_emu_ins *in = warp->pc++;
-		uint32_t *written = warp->frame->written, active = warp->mask;
+		uint32_t *written = warp->frame->written, active = warp->mask, missing = 0;
 		unsigned first = 0;
 
 		if (!in->ins) { /* join points and the end */
@@ -70,10 +80,10 @@ static uint64_t run_split(struct tcb_emu_warp *warp, uint64_t budget)
 			continue;
 		for (unsigned i = first; i < in->source_count; i++)
 			if (active & ~written[in->sources[i]])
-				report_unwritten(warp, in, in->sources[i], active);
+				missing |= see_unwritten(warp, in, in->sources[i], active);
 		in->run(warp, in, active);
 		for (unsigned i = 0; i < in->result_count; i++)
-			written[in->results[i]] |= active;
+			written[in->results[i]] = (written[in->results[i]] | active) & ~missing;
 	}
 	return done;
 }
