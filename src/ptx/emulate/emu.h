@@ -155,6 +155,13 @@ enum tcb_emu_unit { TCB_EMU_UNIT_MBARRIER, TCB_EMU_UNIT_BULK, TCB_EMU_UNIT_WGMMA
 
 struct tcb_emu_copies; /* cp.async of one warp: emu_copy.c */
 
+/* What setmaxnreg made of a warp's registers: emu_registers.c. */
+struct tcb_emu_registers {
+	uint32_t now, least, most;               /* of a thread; MOST of what it took */
+	const struct tcb_emu_ins *last, *taking; /* NULL: none yet; what took MOST */
+	uint64_t sequence;                       /* tells whether two warps did the same */
+};
+
 struct tcb_emu_warp {
 	/* the split that runs */
 	const struct tcb_emu_ins *pc; /* the next instruction */
@@ -191,6 +198,8 @@ struct tcb_emu_warp {
 	uint8_t *local; /* [32][local_bytes] */
 	uint32_t local_bytes;
 	struct tcb_emu_copies *copies;
+	struct tcb_emu_registers registers;
+	uint32_t waited, waited_tick; /* lanes that are behind griddepcontrol.wait; when the last of them waited */
 	uint32_t tid[3][TCB_EMU_LANES];
 	void *unit[TCB_EMU_UNIT_COUNT];
 };
@@ -443,9 +452,10 @@ tcb_emu_bind_fn tcb_emu_bind_compare, tcb_emu_bind_move, tcb_emu_bind_policy; /*
 tcb_emu_bind_fn tcb_emu_bind_memory, tcb_emu_bind_atomic,
 	tcb_emu_bind_copy;         /* emu_memory.c, emu_atomic.c, emu_copy.c */
 tcb_emu_bind_fn tcb_emu_bind_wmma; /* emu_wmma.c */
-/* emu_mma.c, emu_mbarrier.c, emu_bulk.c, emu_tensor.c, emu_wgmma.c, emu_cluster.c */
+/* emu_mma.c, emu_mbarrier.c, emu_bulk.c, emu_tensor.c, emu_wgmma.c, emu_cluster.c, emu_launch.c,
+ * emu_registers.c */
 tcb_emu_bind_fn tcb_emu_bind_mma, tcb_emu_bind_mbarrier, tcb_emu_bind_bulk, tcb_emu_bind_tensor, tcb_emu_bind_wgmma,
-	tcb_emu_bind_cluster;
+	tcb_emu_bind_cluster, tcb_emu_bind_launch, tcb_emu_bind_setmaxnreg;
 tcb_emu_bind_fn tcb_emu_bind_control, tcb_emu_bind_barrier,
 	tcb_emu_bind_lanes; /* emu_control.c, emu_barrier.c, emu_lanes.c */
 

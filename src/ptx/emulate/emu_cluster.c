@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * What blocks of a cluster do to each other (mapa, getctarank, st.async,
- * red.async), and instructions that steer the hardware without changing what is
- * computed: griddepcontrol, setmaxnreg, and fences between proxies.
+ * red.async), and fences between proxies.
  */
 #include <string.h>
 
@@ -86,17 +85,6 @@ static void run_fence_proxy(struct tcb_emu_warp *warp, const struct tcb_emu_ins 
 	tcb_emu_fence_proxy(warp);
 }
 
-static void run_setmaxnreg(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t active)
-{
-	uint64_t count = in->ins->operands[0].bits;
-
-	if (!tcb_emu_whole_warp(warp, in, active))
-		return;
-	if (count < 24 || count > 256 || count % 8)
-		tcb_emu_report(warp, in, -1, TCB_PTX_RULE_IMMEDIATE_RANGE, TCB_PTX_ERROR,
-			       "setmaxnreg %llu: a multiple of 8 from 24 to 256 is needed", (unsigned long long)count);
-}
-
 enum tcb_status tcb_emu_bind_cluster(struct tcb_emu_decoder *decoder, struct tcb_emu_ins *in, struct tcb_error *err)
 {
 	(void)decoder;
@@ -111,9 +99,6 @@ enum tcb_status tcb_emu_bind_cluster(struct tcb_emu_decoder *decoder, struct tcb
 	case TCB_PTX_OP_ST_ASYNC:
 	case TCB_PTX_OP_RED_ASYNC:
 		in->run = run_store;
-		break;
-	case TCB_PTX_OP_SETMAXNREG:
-		in->run = run_setmaxnreg;
 		break;
 	case TCB_PTX_OP_FENCE_PROXY:
 		in->run = tcb_ptx_mod(in->ins, TCB_PTX_SLOT_PROXY) == TCB_PTX_ASYNC ? run_fence_proxy : run_nothing;

@@ -47,7 +47,9 @@ struct tcb_ptx_program {
 	uint32_t dynamic_offset;             /* where it begins */
 	unsigned shared_grain, global_grain; /* least size of an access: the shadow's resolution */
 	uint32_t param_bytes;
-	int reads_async;               /* copies or wgmma read shared memory: fences between the proxies are checked */
+	int reads_async; /* copies or wgmma read shared memory: fences between the proxies are checked */
+	int waits_for_launch, has_setmaxnreg;
+	uint32_t registers_taken;      /* the most that a setmaxnreg takes for a thread */
 	struct tcb_ptx_counts *counts; /* all functions', the entry's first */
 	uint64_t *reported;            /* bits of rules, by counter */
 	uint32_t count_total;
@@ -60,6 +62,9 @@ struct tcb_emu_region {
 	enum tcb_ptx_permission permission;
 	char name[48];
 	int is_owned;
+	/* while a kernel with griddepcontrol.wait runs: who read it first before the wait, whether it was written */
+	const struct tcb_emu_ins *early;
+	int is_written;
 	/* who wrote and read it during this launch; NULL until the first write: emu_race.c */
 	struct tcb_emu_cell *cells;
 };
@@ -202,6 +207,11 @@ void tcb_emu_places_free(struct tcb_emu_run *run);
 void tcb_emu_copies_end(struct tcb_emu_warp *warp);
 /* emu_bulk.c: the warp has ended; copies out of shared memory that nobody waited for are reported. */
 void tcb_emu_bulk_end(struct tcb_emu_warp *warp);
+/* emu_registers.c: the block is done; what its warps did to their registers is looked at. */
+void tcb_emu_registers_end(struct tcb_emu_block *block);
+/* emu_launch.c: an access to global memory of a kernel that waits for the launch before. */
+void tcb_emu_see_global(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, int lane,
+			struct tcb_emu_region *region, unsigned flags);
 /* emu_wgmma.c: the cluster is done; warps of a group of four that executed another number of wgmma are reported. */
 void tcb_emu_wgmma_end(struct tcb_emu_block *block);
 /* emu_race.c: the cluster is done; accesses to BLOCK's shared memory from others that it may not have waited for are

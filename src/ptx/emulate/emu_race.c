@@ -69,6 +69,8 @@ int tcb_emu_races_begin(struct tcb_emu_run *run)
 	for (uint32_t i = 0; i < run->memory->region_count; i++) {
 		free(run->memory->regions[i].cells);
 		run->memory->regions[i].cells = NULL;
+		run->memory->regions[i].early = NULL;
+		run->memory->regions[i].is_written = 0;
 	}
 	return 1;
 }

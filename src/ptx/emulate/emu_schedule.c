@@ -366,6 +366,7 @@ void tcb_emu_cluster_end(struct tcb_emu_run *run)
 	for (uint32_t i = 0; i < run->block_count; i++) {
 		if (!run->fault) {
 			tcb_emu_wgmma_end(&run->blocks[i]);
+			tcb_emu_registers_end(&run->blocks[i]);
 			tcb_emu_remote_end(&run->blocks[i]);
 		}
 		tcb_emu_shadow_end(&run->blocks[i]);

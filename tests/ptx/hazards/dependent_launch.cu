@@ -16,7 +16,7 @@ static __device__ __forceinline__ void launch_dependents()
 // target: sm_90
 // launch: --block 128
 // run: --grid 1 --arg buf:f32[128]:ro=random --arg buf:f32[128]=zero
-// rules: griddepcontrol dependent-launch
+// rules: griddepcontrol dependent-launch race
 extern "C" __global__ void never_waits(const float *in, float *out)
 {
 	int t = threadIdx.x;
@@ -31,7 +31,7 @@ extern "C" __global__ void never_waits(const float *in, float *out)
 // target: sm_90
 // launch: --block 128
 // run: --grid 1 --arg buf:f32[128]=random --arg f32=2
-// rules: griddepcontrol dependent-launch
+// rules: griddepcontrol dependent-launch race
 extern "C" __global__ void input_before_wait(float *x, float scale)
 {
 	int t = threadIdx.x;
@@ -46,7 +46,7 @@ extern "C" __global__ void input_before_wait(float *x, float scale)
 // target: sm_90
 // launch: --block 128
 // run: --grid 1 --arg buf:f32[128]:ro=random --arg buf:f32[128]=zero
-// rules: griddepcontrol dependent-launch
+// rules: griddepcontrol dependent-launch race
 extern "C" __global__ void one_thread_waits(const float *in, float *out)
 {
 	int t = threadIdx.x;
@@ -60,7 +60,7 @@ extern "C" __global__ void one_thread_waits(const float *in, float *out)
 // target: sm_90
 // launch: --block 128
 // run: --grid 1 --arg buf:f32[128]:ro=random --arg buf:f32[128]=zero
-// rules: griddepcontrol dependent-launch
+// rules: griddepcontrol dependent-launch race
 extern "C" __global__ void output_before_wait(const float *in, float *out)
 {
 	int t = threadIdx.x;
@@ -76,7 +76,7 @@ extern "C" __global__ void output_before_wait(const float *in, float *out)
 // target: sm_90
 // launch: --block 32
 // run: --grid 2 --arg buf:u32[1]=zero --arg buf:f32[64]:ro=random --arg buf:f32[64]=zero
-// rules: griddepcontrol dependent-launch
+// rules: griddepcontrol dependent-launch race
 extern "C" __global__ void counts_before_wait(unsigned *next, const float *in, float *out)
 {
 	__shared__ unsigned tile;
@@ -93,7 +93,7 @@ extern "C" __global__ void counts_before_wait(unsigned *next, const float *in, f
 // target: sm_90
 // launch: --block 64
 // run: --grid 1 --arg buf:f32[128]:ro=random --arg buf:f32[64]=zero
-// rules: griddepcontrol dependent-launch
+// rules: griddepcontrol dependent-launch race
 extern "C" __global__ void copied_before_wait(const float *in, float *out)
 {
 	__shared__ __align__(16) float stage[2][64];

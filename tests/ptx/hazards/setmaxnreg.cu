@@ -86,25 +86,29 @@ extern "C" __global__ void __launch_bounds__(256, 1) two_counts_in_a_group(float
 	x[t] *= 2.0f;
 }
 
-// == gives_to_more: "dec" to a number above what the kernel was given
+// == gives_too_little: one group of four gives less than the other three take
 // target: sm_90a
-// launch: --block 384
-// run: --grid 1 --arg buf:f32[384]=random
-// rules: setmaxnreg registers
-extern "C" __global__ void __launch_bounds__(384, 1) gives_to_more(float *x)
+// launch: --block 512
+// run: --grid 1 --arg buf:f32[512]=random
+// rules: setmaxnreg deadlock registers
+extern "C" __global__ void __launch_bounds__(512, 1) gives_too_little(float *x)
 {
 	int t = threadIdx.x;
 
-	if (t < 128)
-		PLANTED(give_registers<200>()) MENDED(give_registers<40>()); //!
-	x[t] *= 2.0f;
+	if (t < 128) {
+		PLANTED(give_registers<40>()) MENDED(give_registers<24>()); //!
+		x[t] *= 2.0f;
+	} else {
+		take_registers<160>(); //!
+		x[t] = x[t] * x[t] + 1.0f;
+	}
 }
 
 // == in_divergent_loop: registers are taken in a loop that not all lanes enter
 // target: sm_90a
 // launch: --block 128
 // run: --grid 1 --arg buf:s32[128]=random:0:3
-// rules: setmaxnreg deadlock barrier-divergent
+// rules: setmaxnreg deadlock barrier-divergent shuffle-divergent
 extern "C" __global__ void __launch_bounds__(128, 1) in_divergent_loop(int *x)
 {
 	int t = threadIdx.x, v = x[t];
