@@ -363,12 +363,12 @@ void tcb_emu_cluster_end(struct tcb_emu_run *run)
 		continue;
 	run->deferred = NULL;
 	run->deferred_end = &run->deferred;
+	for (uint32_t i = 0; i < run->block_count && !run->fault; i++) {
+		tcb_emu_wgmma_end(&run->blocks[i]);
+		tcb_emu_registers_end(&run->blocks[i]);
+		tcb_emu_remote_end(&run->blocks[i]);
+	}
 	for (uint32_t i = 0; i < run->block_count; i++) {
-		if (!run->fault) {
-			tcb_emu_wgmma_end(&run->blocks[i]);
-			tcb_emu_registers_end(&run->blocks[i]);
-			tcb_emu_remote_end(&run->blocks[i]);
-		}
 		tcb_emu_shadow_end(&run->blocks[i]);
 		tcb_arena_fini(&run->blocks[i].arena);
 	}

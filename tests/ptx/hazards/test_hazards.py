@@ -24,13 +24,13 @@ ENV = dict(os.environ, TCBTUNE_ASSEMBLER="none")
 
 
 def findings(program, words):
-    """Errors and warnings that a command told; a command that tells nothing that can be read is one of its own."""
+    """Errors and warnings that a command told; that it takes too long is one of its own."""
     try:
-        done = subprocess.run([program, "ptx", *words, "--json"], env=ENV, capture_output=True, text=True, timeout=8)
+        done = subprocess.run([program, "ptx", *words, "--json"], env=ENV, capture_output=True, text=True, timeout=60)
     except subprocess.TimeoutExpired:
         return [{"rule": "TIMEOUT", "message": "", "source": [], "line": 0, "severity": "error"}]
     if done.returncode not in (0, 4):
-        return [{"rule": "FAILED", "message": done.stderr.strip(), "source": [], "line": 0, "severity": "error"}]
+        sys.exit(f"FAILED: exit status {done.returncode} of {' '.join(words)}\n{done.stderr}")
     return [row for row in json.loads(done.stdout)["findings"] if row["severity"] != "advice"]
 
 
