@@ -452,6 +452,8 @@ tcb_emu_bind_fn tcb_emu_bind_compare, tcb_emu_bind_move, tcb_emu_bind_policy; /*
 tcb_emu_bind_fn tcb_emu_bind_memory, tcb_emu_bind_atomic,
 	tcb_emu_bind_copy;         /* emu_memory.c, emu_atomic.c, emu_copy.c */
 tcb_emu_bind_fn tcb_emu_bind_wmma; /* emu_wmma.c */
+/* emu_texture.c: 0 when it is no fetch that is emulated */
+int tcb_emu_bind_texture(struct tcb_emu_decoder *decoder, struct tcb_emu_ins *in);
 /* emu_mma.c, emu_mbarrier.c, emu_bulk.c, emu_tensor.c, emu_wgmma.c, emu_cluster.c, emu_launch.c,
  * emu_registers.c */
 tcb_emu_bind_fn tcb_emu_bind_mma, tcb_emu_bind_mbarrier, tcb_emu_bind_bulk, tcb_emu_bind_tensor, tcb_emu_bind_wgmma,

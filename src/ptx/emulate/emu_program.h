@@ -62,6 +62,7 @@ struct tcb_emu_region {
 	enum tcb_ptx_permission permission;
 	char name[48];
 	int is_owned;
+	const struct tcb_ptx_texture *texture; /* NULL: it is none; lent */
 	/* while a kernel with griddepcontrol.wait runs: who read it first before the wait, whether it was written */
 	const struct tcb_emu_ins *early;
 	int is_written;

@@ -20,6 +20,12 @@ static enum tcb_status bind_arithmetic(struct tcb_emu_decoder *decoder, struct t
 	return tcb_emu_bind_integer(decoder, in, err);
 }
 
+/* What the opcode table does not have, by its name. */
+static enum tcb_status bind_opaque(struct tcb_emu_decoder *decoder, struct tcb_emu_ins *in, struct tcb_error *err)
+{
+	return tcb_emu_bind_texture(decoder, in) ? TCB_OK : tcb_emu_bind_wmma(decoder, in, err);
+}
+
 /* clang-format off: one row a unit */
 static tcb_emu_bind_fn *const binders[TCB_PTX_OP_COUNT] = {
 	[TCB_PTX_OP_ADD... TCB_PTX_OP_SAD] = bind_arithmetic,
@@ -59,7 +65,7 @@ static tcb_emu_bind_fn *const binders[TCB_PTX_OP_COUNT] = {
 	[TCB_PTX_OP_GRIDDEPCONTROL] = tcb_emu_bind_launch,
 	[TCB_PTX_OP_SETMAXNREG] = tcb_emu_bind_setmaxnreg,
 	[TCB_PTX_OP_MMA] = tcb_emu_bind_mma,
-	[TCB_PTX_OP_OPAQUE] = tcb_emu_bind_wmma, /* the only ones among them */
+	[TCB_PTX_OP_OPAQUE] = bind_opaque,
 	[TCB_PTX_OP_WGMMA... TCB_PTX_OP_WGMMA_WAIT_GROUP] = tcb_emu_bind_wgmma,
 };
 /* clang-format on */

@@ -94,6 +94,29 @@ void tcb_ptx_memory_destroy(struct tcb_ptx_memory *memory);
 enum tcb_status tcb_ptx_memory_add(struct tcb_ptx_memory *memory, const char *name, void *host, size_t bytes,
 				   unsigned align, enum tcb_ptx_permission permission, uint64_t *address_out,
 				   struct tcb_error *err);
+/* What lies outside of a texture: its nearest element, the texture again, turned round, or zeros. */
+enum tcb_ptx_texture_beyond {
+	TCB_PTX_TEXTURE_CLAMP,
+	TCB_PTX_TEXTURE_WRAP,
+	TCB_PTX_TEXTURE_MIRROR,
+	TCB_PTX_TEXTURE_BORDER
+};
+
+enum { TCB_PTX_TEXTURE_RANK = 3 };
+
+struct tcb_ptx_texture {
+	enum tcb_ptx_word type; /* of an element: U8 to U32, S8 to S32, F16, F32 */
+	unsigned channels;      /* 1, 2, 4 */
+	unsigned rank;
+	uint64_t size[TCB_PTX_TEXTURE_RANK]; /* the fastest dimension first */
+	enum tcb_ptx_texture_beyond beyond;
+	int is_linear;     /* filtered */
+	int is_normalised; /* coordinates are 0 to 1 */
+};
+
+/* The region at ADDRESS is what TEXTURE (lent) is of; ADDRESS is its texture object. */
+enum tcb_status tcb_ptx_memory_texture(struct tcb_ptx_memory *memory, uint64_t address,
+				       const struct tcb_ptx_texture *texture, struct tcb_error *err);
 /* Unmaps the region at ADDRESS, as add gave it; its address is not given out again. */
 void tcb_ptx_memory_remove(struct tcb_ptx_memory *memory, uint64_t address);
 

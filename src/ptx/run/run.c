@@ -154,6 +154,84 @@ static enum tcb_status read_buffer(struct tcb_ptx_run *run, struct reader *r, st
 	return take_memory(run, r, a, seed);
 }
 
+/* Tensor maps and textures are told the fastest dimension first, arrays the slowest. */
+static void turn_round(struct tcb_ptx_argument *a)
+{
+	for (unsigned i = 0; i < a->rank / 2; i++) {
+		const uint64_t kept = a->extent[i];
+
+		a->extent[i] = a->extent[a->rank - 1 - i];
+		a->extent[a->rank - 1 - i] = kept;
+	}
+}
+
+/* ":linear", ":channels=4" */
+static enum tcb_status read_texture_options(struct reader *r, struct tcb_ptx_texture *t)
+{
+	static const struct {
+		const char *word;
+		enum tcb_ptx_texture_beyond beyond;
+	} modes[] = { { ":clamp", TCB_PTX_TEXTURE_CLAMP },
+		      { ":wrap", TCB_PTX_TEXTURE_WRAP },
+		      { ":mirror", TCB_PTX_TEXTURE_MIRROR },
+		      { ":border", TCB_PTX_TEXTURE_BORDER } };
+
+	while (*r->at && *r->at != '=') {
+		size_t i = 0;
+
+		while (i < sizeof modes / sizeof *modes && !take(r, modes[i].word))
+			i++;
+		if (i < sizeof modes / sizeof *modes)
+			t->beyond = modes[i].beyond;
+		else if (take(r, ":linear"))
+			t->is_linear = 1;
+		else if (take(r, ":normalised"))
+			t->is_normalised = 1;
+		else if (take(r, ":channels=") && *r->at && strchr("124", *r->at))
+			t->channels = (unsigned)(*r->at++ - '0');
+		else
+			return wrong(r, "after a texture's size come :linear, :normalised, :clamp, :wrap, :mirror or "
+					":border, and "
+					":channels=1, 2 or 4");
+	}
+	return TCB_OK;
+}
+
+/* f32[64x48]:linear=random; the size is told as a tensor map's, and channels are the fastest */
+static enum tcb_status read_texture(struct tcb_ptx_run *run, struct reader *r, struct tcb_ptx_argument *a,
+				    uint64_t seed)
+{
+	struct tcb_ptx_texture *t = &a->texture;
+
+	a->kind = TCB_PTX_ARG_BUFFER;
+	a->is_read_only = 1;
+	TCB_TRY(take_type(r, &a->type));
+	if (tcb_ptx_type_bits(a->type) > 32 || a->type == TCB_PTX_BF16)
+		return wrong(r, "a texture's type is u8 to u32, s8 to s32, f16 or f32");
+	TCB_TRY(take_size(r, a));
+	if (a->rank > TCB_PTX_TEXTURE_RANK)
+		return wrong(r, "a texture has one to three dimensions");
+	*t = (struct tcb_ptx_texture){ .type = a->type, .channels = 1, .rank = a->rank };
+	memcpy(t->size, a->extent, sizeof t->size);
+	turn_round(a);
+	TCB_TRY(read_texture_options(r, t));
+	if (!t->is_normalised && (t->beyond == TCB_PTX_TEXTURE_WRAP || t->beyond == TCB_PTX_TEXTURE_MIRROR))
+		return wrong(r, ":wrap and :mirror go with :normalised, as on a GPU");
+	if (t->channels > 1) {
+		a->extent[a->rank++] = t->channels;
+		a->count *= t->channels;
+		a->bytes *= t->channels;
+		free(a->data);
+		a->data = a->bytes <= BYTES_MAX ? calloc(1, a->bytes) : NULL;
+		if (!a->data)
+			return tcb_fail(r->err, TCB_E_NOMEM, "out of memory for argument %u", r->number);
+	}
+	TCB_TRY(take_fill(r, a, seed));
+	TCB_TRY(tcb_ptx_memory_add(run->memory, a->parameter->name, a->data, a->bytes, BUFFER_ALIGN, TCB_PTX_READ_ONLY,
+				   &a->address, r->err));
+	return tcb_ptx_memory_texture(run->memory, a->address, t, r->err);
+}
+
 static int hex_digit(char c)
 {
 	if (c >= '0' && c <= '9')
@@ -203,17 +281,6 @@ static enum tcb_status read_map_options(struct reader *r, struct tcb_ptx_tensor_
 		}
 	}
 	return TCB_OK;
-}
-
-/* Tensor maps are told the fastest dimension first, arrays the slowest. */
-static void turn_round(struct tcb_ptx_argument *a)
-{
-	for (unsigned i = 0; i < a->rank / 2; i++) {
-		const uint64_t kept = a->extent[i];
-
-		a->extent[i] = a->extent[a->rank - 1 - i];
-		a->extent[a->rank - 1 - i] = kept;
-	}
 }
 
 /* 0:f16[64x128]:box=64x8, or with memory of its own f16[64x128]:box=64x8=FILL */
@@ -330,6 +397,8 @@ enum tcb_status tcb_ptx_run_argument(struct tcb_ptx_run *run, const char *text, 
 		status = read_buffer(run, &r, a, seed);
 	else if (take(&r, "tmap:"))
 		status = read_map(run, &r, a, seed);
+	else if (take(&r, "tex:"))
+		status = read_texture(run, &r, a, seed);
 	else if ((status = take_type(&r, &a->type)) == TCB_OK)
 		status = *r.at == '[' ? read_bytes(&r, a, seed) : read_scalar(&r, a);
 	if (status == TCB_OK)

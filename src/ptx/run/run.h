@@ -14,6 +14,7 @@
  * An argument is one of
  *
  *     buf:TYPE[N][:ro]=FILL      device memory: N elements, or NxM; the parameter is its address
+ *     tex:TYPE[WxH][:OPTION]...=FILL    a texture object: linear, normalised, wrap, mirror, border, channels=4
  *     TYPE=VALUE                 a scalar
  *     b8[N]=hex:00ff.. | @FILE | zero    a struct by value: its bytes
  *     tmap:BUF:TYPE[WxH]:box=64x8[:swizzle=128][:nan]    a tensor map of the buffer that is argument number BUF
@@ -40,6 +41,7 @@ struct tcb_ptx_argument {
 	size_t bytes;     /* of DATA */
 	uint64_t address; /* where the kernel sees DATA as device memory; 0: it does not */
 	uint8_t map[TCB_PTX_TENSOR_MAP_BYTES];
+	struct tcb_ptx_texture texture; /* of a BUFFER: rank 0 when it is none */
 	const struct tcb_ptx_symbol *parameter;
 };
 
