@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Planted hazards: what `ptx check` and `ptx run` find of each, and that they say nothing of the mended twins.
 
-    test_hazards.py --tcbtune PROGRAM [--only TEXT] [--table FILE] [--write | --exact] [--verbose]
+    test_hazards.py --tcbtune PROGRAM [--only TEXT] [--table FILE] [--write | --exact] [--verbose] [--seed N]
 
 cases.py says what a case is.  A hazard is caught when a finding, error or warning, is of one of the case's rules.  Of a
 mended twin any error or warning is noise.  What is caught must not be less than expected.tsv says, and the noise not
@@ -34,9 +34,9 @@ def findings(program, words):
     return [row for row in json.loads(done.stdout)["findings"] if row["severity"] != "advice"]
 
 
-def commands(case, twin):
+def commands(case, twin, seed):
     path = str(case.ptx(twin))
-    return {"check": ["check", path, *case.launch[twin]], "run": ["run", path, *case.launch[twin], *case.run]}
+    return {"check": ["check", path, *case.launch[twin]], "run": ["run", path, *case.launch[twin], *case.run, "--seed", str(seed)]}
 
 
 def places(case, row):
@@ -47,11 +47,11 @@ def places(case, row):
     return {frame["line"] for frame in frames if pathlib.Path(frame["file"]).name == case.file}
 
 
-def judge(program, case):
+def judge(program, case, seed):
     """One row of expected.tsv, and all that was told, for people."""
     told, caught, lines, noise = [], {"check": set(), "run": set()}, set(), set()
     for twin in cases.TWINS:
-        for how, words in commands(case, twin).items():
+        for how, words in commands(case, twin, seed).items():
             for row in findings(program, words):
                 told.append(f"    {twin} {how}: {row['severity']}: {row['rule']}: {row['message']} "
                             f"(line {row['line']}, source {sorted(places(case, row))})")
@@ -108,6 +108,7 @@ def main():
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--exact", action="store_true")
     parser.add_argument("--verbose", action="store_true")
+    parser.add_argument("--seed", type=int, default=1, help="of the order of warps and of random data")
     args = parser.parse_args()
     program = str(pathlib.Path(args.tcbtune).resolve())
     everything = [case for case in cases.read() if args.only in f"{case.group} {case.name}"]
@@ -115,7 +116,7 @@ def main():
     if stale:
         sys.exit(f"FAILED: PTX of another source: {', '.join(sorted(set(stale)))}; run make.py")
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        judged = list(pool.map(lambda case: judge(program, case), everything))
+        judged = list(pool.map(lambda case: judge(program, case, args.seed), everything))
     rows = [row for row, _ in judged]
     if args.verbose:
         for case, (row, told) in zip(everything, judged):
