@@ -43,7 +43,7 @@ static inline void find_all(struct tcb_ptx_function *function, struct findings *
 	if (tcb_ptx_cfg(function, &err) != TCB_OK || tcb_ptx_dominators(function, &d, &err) != TCB_OK ||
 	    tcb_ptx_uniformity(function, &d, &u, &err) != TCB_OK ||
 	    tcb_ptx_alignment(function, &sink, &err) != TCB_OK ||
-	    tcb_ptx_barrier_safety(function, &d, &u, &sink, &err) != TCB_OK)
+	    tcb_ptx_barrier_safety(function, &d, &u, NULL, &sink, &err) != TCB_OK)
 		fail_msg("%s", err.message);
 }
 

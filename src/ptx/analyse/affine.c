@@ -122,6 +122,11 @@ uint32_t tcb_ptx_affine_threads(const struct tcb_ptx_affine *affine)
 	return affine->block[0] ? affine->threads : 0;
 }
 
+const uint32_t *tcb_ptx_affine_block(const struct tcb_ptx_affine *affine)
+{
+	return affine->block;
+}
+
 int tcb_ptx_affine_exact(const struct tcb_ptx_affine *affine)
 {
 	return affine->exact && affine->block[0];

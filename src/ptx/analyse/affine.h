@@ -34,6 +34,8 @@ void tcb_ptx_affine_destroy(struct tcb_ptx_affine *affine);
 
 /* 0: not known */
 uint32_t tcb_ptx_affine_threads(const struct tcb_ptx_affine *affine);
+/* Threads along x, y, z; 0 along x: not known */
+const uint32_t *tcb_ptx_affine_block(const struct tcb_ptx_affine *affine);
 /* Whether the block's size is exact: given, or .reqntid. */
 int tcb_ptx_affine_exact(const struct tcb_ptx_affine *affine);
 const struct tcb_ptx_dominators *tcb_ptx_affine_dominators(const struct tcb_ptx_affine *affine);

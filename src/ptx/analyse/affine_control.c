@@ -56,8 +56,9 @@ static int holds(enum tcb_ptx_word how, uint64_t x, uint64_t y, unsigned bits, i
 }
 
 /* The first round in which the branch END, whose guard SETP computes, goes the way STAY_IF does not; UINT64_MAX when
- * that is not known. */
-static uint64_t rounds_until(struct tcb_ptx_affine *a, const struct tcb_ptx_ins *setp, int stay_if, uint32_t counter)
+ * that is not known.  EACH, or NULL, receives it for each thread. */
+static uint64_t rounds_until(struct tcb_ptx_affine *a, const struct tcb_ptx_ins *setp, int stay_if, uint32_t counter,
+			     uint64_t *each)
 {
 	enum tcb_ptx_word type = tcb_ptx_mod(setp, TCB_PTX_SLOT_TYPE), how = tcb_ptx_mod(setp, TCB_PTX_SLOT_COMPARE);
 	unsigned bits = tcb_ptx_type_bits(type);
@@ -74,7 +75,7 @@ static uint64_t rounds_until(struct tcb_ptx_affine *a, const struct tcb_ptx_ins 
 	y = tcb_ptx_value_convert(a, &y, y.bits < bits ? y.bits : bits, bits, 0);
 	if (!in_rounds(&x, counter, &fx) || !in_rounds(&y, counter, &fy))
 		return UINT64_MAX;
-	for (uint32_t t = 0; t < (x.lanes || y.lanes ? a->threads : 1); t++) {
+	for (uint32_t t = 0; t < (each || x.lanes || y.lanes ? a->threads : 1); t++) {
 		uint64_t at_x = tcb_ptx_value_lane(&x, t), at_y = tcb_ptx_value_lane(&y, t), round = 0;
 		uint64_t mask = tcb_ptx_value_mask(&x);
 
@@ -85,9 +86,37 @@ static uint64_t rounds_until(struct tcb_ptx_affine *a, const struct tcb_ptx_ins 
 			at_y = (at_y + fy) & mask;
 			round++;
 		}
+		if (each)
+			each[t] = round;
 		most = round > most ? round : most;
 	}
 	return most;
+}
+
+/* The comparison that decides whether LOOP is left at the end of BLOCK, which each round passes, and what it is when it
+ * is not; NULL when there is none such. */
+static const struct tcb_ptx_ins *exit_condition(struct tcb_ptx_affine *a, const struct tcb_ptx_loop *loop,
+						const struct tcb_ptx_block *block, int *stay_if)
+{
+	const struct tcb_ptx_ins *end;
+	struct tcb_ptx_write write;
+	int always = block->order != UINT32_MAX && tcb_ptx_affine_is_inside(block, loop), to_inside;
+
+	end = always ? tcb_ptx_terminator(block) : NULL;
+	if (!end || end->op != TCB_PTX_OP_BRA || end->guard == TCB_PTX_NO_REG || !block->next)
+		return NULL;
+	to_inside = tcb_ptx_affine_is_inside(end->operands[0].block, loop);
+	if (to_inside == tcb_ptx_affine_is_inside(block->next, loop))
+		return NULL;
+	for (uint32_t i = 0; i < loop->header->pred_count; i++)
+		if (tcb_ptx_affine_is_inside(loop->header->pred[i], loop))
+			always &= tcb_ptx_dominates(&a->dominators, block, loop->header->pred[i]);
+	write = tcb_ptx_reaching_at(a->reaching, end, end->guard);
+	if (!always || block->loop != loop || write.kind != TCB_PTX_WRITE_INS || write.ins->op != TCB_PTX_OP_SETP ||
+	    write.ins->guard != TCB_PTX_NO_REG)
+		return NULL;
+	*stay_if = to_inside != end->guard_negated;
+	return write.ins;
 }
 
 /* The most times that LOOP goes back, from exits that each round passes. */
@@ -98,28 +127,47 @@ static uint64_t count_rounds(struct tcb_ptx_affine *a, const struct tcb_ptx_loop
 	uint64_t least = UINT64_MAX;
 
 	for (const struct tcb_ptx_block *block = a->loop_first[header]; block != end_at; block = block->next) {
-		const struct tcb_ptx_ins *end;
-		struct tcb_ptx_write write;
-		int always = block->order != UINT32_MAX && tcb_ptx_affine_is_inside(block, loop), to_inside;
-		uint64_t rounds;
+		int stay_if;
+		const struct tcb_ptx_ins *setp = exit_condition(a, loop, block, &stay_if);
+		uint64_t rounds = setp ? rounds_until(a, setp, stay_if, counter, NULL) : UINT64_MAX;
 
-		end = always ? tcb_ptx_terminator(block) : NULL;
-		if (!end || end->op != TCB_PTX_OP_BRA || end->guard == TCB_PTX_NO_REG || !block->next)
-			continue;
-		to_inside = tcb_ptx_affine_is_inside(end->operands[0].block, loop);
-		if (to_inside == tcb_ptx_affine_is_inside(block->next, loop))
-			continue;
-		for (uint32_t i = 0; i < loop->header->pred_count; i++)
-			if (tcb_ptx_affine_is_inside(loop->header->pred[i], loop))
-				always &= tcb_ptx_dominates(&a->dominators, block, loop->header->pred[i]);
-		write = tcb_ptx_reaching_at(a->reaching, end, end->guard);
-		if (!always || block->loop != loop || write.kind != TCB_PTX_WRITE_INS ||
-		    write.ins->op != TCB_PTX_OP_SETP || write.ins->guard != TCB_PTX_NO_REG)
-			continue;
-		rounds = rounds_until(a, write.ins, to_inside != end->guard_negated, counter);
 		least = rounds < least ? rounds : least;
 	}
 	return least;
+}
+
+/* Whether threads leave LOOP at the end of BLOCK, or end there. */
+static int is_exit_of(const struct tcb_ptx_loop *loop, const struct tcb_ptx_block *block)
+{
+	const struct tcb_ptx_ins *end = tcb_ptx_terminator(block);
+
+	if (!block->succ_count || (end && end->op != TCB_PTX_OP_BRA && end->guard != TCB_PTX_NO_REG))
+		return 1;
+	for (uint32_t i = 0; i < block->succ_count; i++)
+		if (!tcb_ptx_affine_is_inside(block->succ[i], loop))
+			return 1;
+	return 0;
+}
+
+const struct tcb_ptx_block *tcb_ptx_affine_rounds(struct tcb_ptx_affine *a, const struct tcb_ptx_loop *loop,
+						  uint64_t *rounds)
+{
+	uint32_t header = loop->header->number;
+	const struct tcb_ptx_block *end_at = a->loop_last[header] ? a->loop_last[header]->next : NULL, *exit = NULL;
+	const struct tcb_ptx_ins *setp;
+	int stay_if;
+
+	for (const struct tcb_ptx_block *block = a->loop_first[header]; block != end_at; block = block->next) {
+		if (block->order == UINT32_MAX || !tcb_ptx_affine_is_inside(block, loop) || !is_exit_of(loop, block))
+			continue;
+		if (exit)
+			return NULL;
+		exit = block;
+	}
+	setp = exit ? exit_condition(a, loop, exit, &stay_if) : NULL;
+	if (!setp || rounds_until(a, setp, stay_if, tcb_ptx_affine_counter(a, loop->header), rounds) == UINT64_MAX)
+		return NULL;
+	return exit;
 }
 
 void tcb_ptx_affine_bound_counters(struct tcb_ptx_affine *a)
@@ -291,6 +339,7 @@ enum tcb_status tcb_ptx_affine_control(struct tcb_ptx_affine *a, struct tcb_erro
 	if (a->function->reachable_count)
 		for (uint32_t t = 0; t < a->threads; t++)
 			a->active[(size_t)a->function->order[0]->number * a->words + t / 64] |= UINT64_C(1) << (t % 64);
+	a->taken = taken;
 	while (spread(a, taken))
 		;
 	mark_regions(a, how, taken, stack, stamps);
@@ -300,6 +349,11 @@ enum tcb_status tcb_ptx_affine_control(struct tcb_ptx_affine *a, struct tcb_erro
 const uint64_t *tcb_ptx_affine_active(const struct tcb_ptx_affine *affine, const struct tcb_ptx_block *block)
 {
 	return affine->active + (size_t)block->number * affine->words;
+}
+
+const uint64_t *tcb_ptx_affine_taken(const struct tcb_ptx_affine *affine, const struct tcb_ptx_block *block)
+{
+	return affine->taken[block->number];
 }
 
 enum tcb_ptx_presence tcb_ptx_affine_presence(const struct tcb_ptx_affine *affine, const struct tcb_ptx_block *block)

@@ -61,6 +61,7 @@ struct tcb_ptx_affine {
 	/* likewise, in text order: all of a loop's blocks lie between them, few others do */
 	const struct tcb_ptx_block **loop_first, **loop_last;
 	uint64_t *active; /* by block->number */
+	uint64_t **taken; /* by block->number: the threads that take its branch, where that is known for all */
 	uint8_t *presence, *optional;
 	uint32_t words; /* of one block's threads in ACTIVE */
 

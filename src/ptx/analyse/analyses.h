@@ -55,6 +55,7 @@ enum tcb_ptx_variance {
 	TCB_PTX_UNIFORM_WARP,  /* the same in all threads of a warp */
 	TCB_PTX_VARYING
 };
+enum tcb_ptx_alike { TCB_PTX_NOT_ALIKE, TCB_PTX_ALIKE_IN_WARPS, TCB_PTX_ALIKE_IN_BLOCK };
 /* What threads that run an instruction together agree about.  Suppositions: no data races (a weak load from one address
  * gives all threads of a block one value), and the shape of the block where .reqntid does not say it: a kernel that
  * reads neither %tid.y nor %tid.z has one-dimensional blocks of whole warps. */
@@ -65,11 +66,17 @@ struct tcb_ptx_uniformity {
 	 * after "if (i >= n) return" control is uniform again... */
 	uint8_t *control;
 	uint8_t *exited; /* ...and this is the worst branch by which threads may have ended before */
+	uint8_t *alike;  /* enum tcb_ptx_alike: what threads agree about the branch, whatever is known of its guard */
 	struct tcb_ptx_block **splits, **leavers; /* the blocks that end in those branches; NULL where there is none */
 };
 /* Computes the loops too. */
 enum tcb_status tcb_ptx_uniformity(struct tcb_ptx_function *function, const struct tcb_ptx_dominators *d,
 				   struct tcb_ptx_uniformity *out, struct tcb_error *err);
+/* As before, and AFFINE (or NULL) tells the predicates of each thread, where the shape of the block is known. */
+struct tcb_ptx_affine;
+enum tcb_status tcb_ptx_uniformity_in(struct tcb_ptx_function *function, const struct tcb_ptx_dominators *d,
+				      struct tcb_ptx_affine *affine, struct tcb_ptx_uniformity *out,
+				      struct tcb_error *err);
 /* How the threads that reach the end of BLOCK disagree about where to go: UNIFORM_GRID when it does not branch. */
 enum tcb_ptx_variance tcb_ptx_branch_variance(const struct tcb_ptx_uniformity *u, const struct tcb_ptx_block *block);
 
@@ -82,12 +89,14 @@ enum tcb_status tcb_ptx_alignment(struct tcb_ptx_function *function, const struc
 				  struct tcb_error *err);
 
 /* --- barrier_safety.c: every path of non-exited threads meets the same barriers; shuffles name live lanes --- */
-/* Errors: barrier-divergent, barrier-predicated, shuffle-divergent (shfl, vote, mma and the like), shuffle-exited; a
- * warning: barrier-skipped, by threads that have ended (they do not hang the others, but what they should have loaded
- * is missing).  In functions that are called all are warnings, since the callers decide what is uniform. */
+/* barrier-divergent, barrier-predicated, shuffle-divergent (shfl, vote, mma and the like), shuffle-exited: errors where
+ * AFFINE, of a block whose size is certain, shows two threads of which one comes and the other does not, else warnings
+ * (AFFINE may be NULL).  A warning: barrier-skipped, by threads that have ended (they do not hang the others, but what
+ * they should have loaded is missing).  In functions that are called all are warnings, since the callers decide what is
+ * uniform. */
 enum tcb_status tcb_ptx_barrier_safety(struct tcb_ptx_function *function, const struct tcb_ptx_dominators *d,
-				       const struct tcb_ptx_uniformity *u, const struct tcb_ptx_sink *sink,
-				       struct tcb_error *err);
+				       const struct tcb_ptx_uniformity *u, struct tcb_ptx_affine *affine,
+				       const struct tcb_ptx_sink *sink, struct tcb_error *err);
 /* Instructions at which threads of a block wait for each other. */
 unsigned tcb_ptx_barrier_count(const struct tcb_ptx_function *function);
 

@@ -15,12 +15,17 @@
  *   - A counted barrier is satisfied when enough threads can reach it.  Where
  *     the block's size is stated, each warp is followed through the branches
  *     whose conditions follow from its index, and its threads are summed.
+ *
+ * What is found so is an error where witness.c shows two threads of the launch
+ * that part, and else a warning.
  */
 #include "ptx/analyse/analyses.h"
 #include "ptx/analyse/bits.h"
 #include "ptx/analyse/joins.h"
+#include "ptx/analyse/witness.h"
 #include "ptx/ir/opcodes.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,6 +50,8 @@ struct work {
 	const struct tcb_ptx_sink *sink;
 	struct tcb_ptx_bit_env bits;
 	struct tcb_ptx_joins joins;
+	struct tcb_ptx_affine *affine;
+	struct tcb_ptx_witnesses witnesses;
 	uint8_t *is_reported; /* by number of the instruction */
 	uint8_t *is_wanted;   /* by block: the ways of its branch must be compared */
 	/* one pass over the ways of a branch */
@@ -161,21 +168,67 @@ static uint32_t line_of(const struct tcb_ptx_block *branch)
 	return end ? end->line : 0;
 }
 
-/* Once for each instruction; the branch's line is named when there is one. */
-static void report(struct work *w, const struct tcb_ptx_ins *ins, enum tcb_ptx_rule rule,
-		   enum tcb_ptx_severity severity, const struct tcb_ptx_block *branch, const char *what)
+static void name_thread(const struct work *w, uint32_t thread, char *out, size_t size)
+{
+	const uint32_t *block = tcb_ptx_affine_block(w->affine);
+
+	snprintf(out, size, "(%u,%u,%u)", thread % block[0], thread / block[0] % block[1],
+		 thread / block[0] / block[1]);
+}
+
+/* What would decide a suspicion. */
+static const char *to_decide(const struct work *w)
+{
+	return w->witnesses.affine ? "right if they all agree there, which could not be computed"
+				   : "say the launch's --block to have it decided";
+}
+
+/* Once for each instruction.  With a proof it is an error and names the threads; else a warning that says what would
+ * decide.  BRANCH is named if the proof names none. */
+static void judge(struct work *w, const struct tcb_ptx_ins *ins, enum tcb_ptx_rule rule,
+		  const struct tcb_ptx_witness *proof, const struct tcb_ptx_block *branch, const char *what)
+{
+	uint32_t line = proof && proof->line ? proof->line : line_of(branch);
+	char comes[40], stays[40], at[40] = "";
+
+	if (w->is_reported[ins->number])
+		return;
+	w->is_reported[ins->number] = 1;
+	if (line)
+		snprintf(at, sizeof at, " (the branch is in line %u)", line);
+	if (!w->function->is_entry || !proof || proof->comes == proof->stays) {
+		tcb_ptx_report(w->sink, rule, TCB_PTX_WARNING, w->function, ins, "%s%s; %s", what, at, to_decide(w));
+		return;
+	}
+	name_thread(w, proof->comes, comes, sizeof comes);
+	name_thread(w, proof->stays, stays, sizeof stays);
+	tcb_ptx_report(w->sink, rule, TCB_PTX_ERROR, w->function, ins, "%s: thread %s is there, %s is not%s", what,
+		       comes, stays, at);
+}
+
+/* As judge, of the predicate of INS. */
+static void judge_guard(struct work *w, const struct tcb_ptx_ins *ins, enum tcb_ptx_rule rule, int in_warp,
+			const char *what)
+{
+	struct tcb_ptx_witness proof;
+
+	tcb_ptx_witness_guard(&w->witnesses, w->affine, ins, in_warp, &proof);
+	judge(w, ins, rule, &proof, NULL, what);
+}
+
+static void warn(struct work *w, const struct tcb_ptx_ins *ins, enum tcb_ptx_rule rule,
+		 const struct tcb_ptx_block *branch, const char *what)
 {
 	uint32_t line = line_of(branch);
 
 	if (w->is_reported[ins->number])
 		return;
 	w->is_reported[ins->number] = 1;
-	if (!w->function->is_entry && severity == TCB_PTX_ERROR)
-		severity = TCB_PTX_WARNING;
 	if (line)
-		tcb_ptx_report(w->sink, rule, severity, w->function, ins, "%s (the branch is in line %u)", what, line);
+		tcb_ptx_report(w->sink, rule, TCB_PTX_WARNING, w->function, ins, "%s (the branch is in line %u)", what,
+			       line);
 	else
-		tcb_ptx_report(w->sink, rule, severity, w->function, ins, "%s", what);
+		tcb_ptx_report(w->sink, rule, TCB_PTX_WARNING, w->function, ins, "%s", what);
 }
 
 /* --- within a warp --- */
@@ -186,22 +239,23 @@ static void check_block_barrier(struct work *w, const struct tcb_ptx_ins *ins, c
 	uint8_t guard = ins->guard == TCB_PTX_NO_REG ? TCB_PTX_UNIFORM_GRID : w->u->reg[ins->guard];
 
 	if (m->is_aligned && w->u->control[block] == TCB_PTX_VARYING)
-		report(w, ins, TCB_PTX_RULE_BARRIER_DIVERGENT, TCB_PTX_ERROR, w->u->splits[block],
-		       "threads of one warp part at a branch and do not all come here, where an aligned barrier needs "
-		       "them together; move it out of the branch, or make the condition the same for the whole block");
+		judge(w, ins, TCB_PTX_RULE_BARRIER_DIVERGENT, &w->witnesses.parted[block], w->u->splits[block],
+		      "threads of one warp part at a branch and do not all come here, where an aligned barrier needs "
+		      "them together; move it out of the branch, or make the condition the same for the whole block");
 	if (guard == TCB_PTX_VARYING && (m->is_aligned || !m->has_count))
-		report(w, ins, TCB_PTX_RULE_BARRIER_PREDICATED, TCB_PTX_ERROR, NULL,
-		       "the predicate differs within a warp: some of its threads skip the barrier and others wait for "
-		       "them");
+		judge_guard(
+			w, ins, TCB_PTX_RULE_BARRIER_PREDICATED, m->is_aligned,
+			"the predicate differs within a warp: some of its threads skip the barrier and others wait for "
+			"them");
 	if (guard == TCB_PTX_UNIFORM_WARP && !m->has_count)
-		report(w, ins, TCB_PTX_RULE_BARRIER_PREDICATED, TCB_PTX_ERROR, NULL,
-		       "the predicate differs between warps, and a barrier without a count waits for all of them");
+		judge_guard(w, ins, TCB_PTX_RULE_BARRIER_PREDICATED, 0,
+			    "the predicate differs between warps, and a barrier without a count waits for all of them");
 	if (w->u->exited[block] == TCB_PTX_VARYING ||
 	    (w->u->exited[block] == TCB_PTX_UNIFORM_WARP && !m->has_count && m->kind == BLOCK_BARRIER))
-		report(w, ins, TCB_PTX_RULE_BARRIER_SKIPPED, TCB_PTX_WARNING, w->u->leavers[block],
-		       "some threads end before this barrier: the others do not wait for them, and what they should "
-		       "have "
-		       "loaded or stored for the block is missing; let them go on with their accesses predicated off");
+		warn(w, ins, TCB_PTX_RULE_BARRIER_SKIPPED, w->u->leavers[block],
+		     "some threads end before this barrier: the others do not wait for them, and what they should "
+		     "have "
+		     "loaded or stored for the block is missing; let them go on with their accesses predicated off");
 }
 
 static const char *const apart = "lanes of the warp part at a branch, and this names or needs all of them; move it out "
@@ -220,13 +274,16 @@ static void check_lanes(struct work *w, const struct tcb_ptx_ins *ins, const str
 	if (!m->is_full)
 		return;
 	if (w->u->control[block] == TCB_PTX_VARYING)
-		report(w, ins, rule, TCB_PTX_ERROR, w->u->splits[block], apart);
+		judge(w, ins, rule,
+		      m->kind == WARP_BARRIER || m->kind == COLLECTIVE ? &w->witnesses.parted[block]
+								       : &w->witnesses.absent[block],
+		      w->u->splits[block], apart);
 	else if (ins->guard != TCB_PTX_NO_REG && w->u->reg[ins->guard] == TCB_PTX_VARYING)
-		report(w, ins, rule, TCB_PTX_ERROR, NULL, predicated);
+		judge_guard(w, ins, rule, 1, predicated);
 	else if (w->u->exited[block] == TCB_PTX_VARYING && m->kind != WARP_BARRIER)
 		/* a vote is defined over those that are left, a shuffle reads from who is not there */
-		report(w, ins, TCB_PTX_RULE_SHUFFLE_EXITED, m->kind == COLLECTIVE ? TCB_PTX_WARNING : TCB_PTX_ERROR,
-		       w->u->leavers[block], ended);
+		judge(w, ins, TCB_PTX_RULE_SHUFFLE_EXITED, m->kind == COLLECTIVE ? NULL : &w->witnesses.absent[block],
+		      w->u->leavers[block], ended);
 }
 
 /* --- between warps --- */
@@ -290,14 +347,16 @@ static const char *const unclear =
 	"warps part at a branch, and that they meet the same barriers before they are together "
 	"again cannot be proved";
 
-static void report_region(struct work *w, const struct tcb_ptx_block *branch, enum tcb_ptx_severity severity,
-			  const char *what)
+/* IS_UNLIKE: the ways are known to differ. */
+static void report_region(struct work *w, const struct tcb_ptx_block *branch, int is_unlike)
 {
 	for (uint32_t i = 0; i < w->joins.region.count; i++) {
 		const struct tcb_ptx_ins *ins = first_to_match(w, w->joins.region.list[i]);
 
 		if (ins)
-			report(w, ins, TCB_PTX_RULE_BARRIER_DIVERGENT, severity, branch, what);
+			judge(w, ins, TCB_PTX_RULE_BARRIER_DIVERGENT,
+			      is_unlike ? &w->witnesses.skipped[ins->block->number] : NULL, branch,
+			      is_unlike ? unlike : unclear);
 	}
 }
 
@@ -315,10 +374,10 @@ static int check_rounds(struct work *w, const struct tcb_ptx_block *branch)
 			if (!ins)
 				continue;
 			found = 1;
-			report(w, ins, TCB_PTX_RULE_BARRIER_DIVERGENT, TCB_PTX_ERROR, branch,
-			       "threads leave the loop in different rounds, and those that have left skip the barrier "
-			       "in it "
-			       "while others wait for them; make the number of rounds the same for the whole block");
+			judge(w, ins, TCB_PTX_RULE_BARRIER_DIVERGENT, &w->witnesses.skipped[ins->block->number], branch,
+			      "threads leave the loop in different rounds, and those that have left skip the barrier "
+			      "in it "
+			      "while others wait for them; make the number of rounds the same for the whole block");
 		}
 	}
 	return found;
@@ -352,8 +411,7 @@ static void check_ways(struct work *w, struct tcb_ptx_block *branch)
 		uint8_t found = w->is_vague[j->joins.list[i]->number];
 
 		if (w->hashed[j->joins.list[i]->number] == w->pass && found)
-			report_region(w, branch, found == 2 ? TCB_PTX_ERROR : TCB_PTX_WARNING,
-				      found == 2 ? unlike : unclear);
+			report_region(w, branch, found == 2);
 	}
 }
 
@@ -486,10 +544,14 @@ static void check_count(struct work *w, const struct tcb_ptx_ins *ins, const str
 	enum tcb_ptx_severity severity = w->function->is_entry ? TCB_PTX_ERROR : TCB_PTX_WARNING;
 
 	most = most < threads ? most : threads;
+	/* a block of another shape than was supposed may send more */
+	if (!w->bits.shape.ntid[0] && m->count <= threads)
+		severity = TCB_PTX_WARNING;
 	if (w->is_reported[ins->number] || !m->count)
 		return;
 	if (m->count % WARP)
-		tcb_ptx_report(w->sink, TCB_PTX_RULE_BARRIER_DIVERGENT, severity, w->function, ins,
+		tcb_ptx_report(w->sink, TCB_PTX_RULE_BARRIER_DIVERGENT,
+			       w->function->is_entry ? TCB_PTX_ERROR : TCB_PTX_WARNING, w->function, ins,
 			       "the count %u of a barrier must be a multiple of %d", m->count, WARP);
 	else if (threads && most < m->count)
 		tcb_ptx_report(w->sink, TCB_PTX_RULE_BARRIER_DIVERGENT, severity, w->function, ins,
@@ -501,7 +563,9 @@ static void check_count(struct work *w, const struct tcb_ptx_ins *ins, const str
 static int check_counts(struct work *w)
 {
 	const struct tcb_ptx_directives *d = &w->function->directives;
-	const uint32_t *bounds = d->reqntid[0] ? d->reqntid : d->maxntid;
+	const uint32_t *bounds = w->function->launch_block[0] ? w->function->launch_block
+				 : d->reqntid[0]              ? d->reqntid
+							      : d->maxntid;
 	size_t blocks = w->function->block_count + 1;
 	struct counting c = { .is_used = 0 };
 	uint32_t threads = 0;
@@ -558,11 +622,11 @@ static int meets_anybody(const struct tcb_ptx_function *function)
 }
 
 enum tcb_status tcb_ptx_barrier_safety(struct tcb_ptx_function *function, const struct tcb_ptx_dominators *d,
-				       const struct tcb_ptx_uniformity *u, const struct tcb_ptx_sink *sink,
-				       struct tcb_error *err)
+				       const struct tcb_ptx_uniformity *u, struct tcb_ptx_affine *affine,
+				       const struct tcb_ptx_sink *sink, struct tcb_error *err)
 {
 	struct tcb_arena *arena = &function->module->arena;
-	struct work w = { .function = function, .u = u, .sink = sink };
+	struct work w = { .function = function, .u = u, .sink = sink, .affine = affine };
 	size_t blocks = function->block_count + 1, count = 1;
 
 	if (!meets_anybody(function))
@@ -580,6 +644,7 @@ enum tcb_status tcb_ptx_barrier_safety(struct tcb_ptx_function *function, const 
 	TCB_TRY(tcb_ptx_loops(function, d, err));
 	TCB_TRY(tcb_ptx_joins_init(&w.joins, function, err));
 	TCB_TRY(tcb_ptx_bits_all(function, NULL, &w.bits, err));
+	TCB_TRY(tcb_ptx_witnesses_find(function, affine, &w.joins, &w.witnesses, err));
 	check_each(&w);
 	check_branches(&w);
 	if (!check_counts(&w))

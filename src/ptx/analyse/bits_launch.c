@@ -28,20 +28,22 @@ void tcb_ptx_shape_of(const struct tcb_ptx_function *function, struct tcb_ptx_sh
 	const struct tcb_ptx_directives *d = &function->directives;
 	static const uint32_t limit[3] = { THREADS_MAX, THREADS_MAX, THREADS_MAX_Z };
 
+	const uint32_t *given = function->launch_block[0] ? function->launch_block : d->reqntid;
+
 	memset(out, 0, sizeof *out);
 	out->threads_max = THREADS_MAX;
 	if (d->maxntid[0])
 		out->threads_max = d->maxntid[0] * d->maxntid[1] * d->maxntid[2];
 	for (unsigned i = 0; i < 3; i++) {
-		out->ntid[i] = d->reqntid[0] ? d->reqntid[i] : 0;
+		out->ntid[i] = given[0] ? given[i] : 0;
 		/* .maxntid bounds the product, not each dimension */
 		out->ntid_max[i] = out->ntid[i]                  ? out->ntid[i]
 				   : out->threads_max < limit[i] ? out->threads_max
 								 : limit[i];
 	}
-	if (d->reqntid[0]) {
-		out->threads_max = d->reqntid[0] * d->reqntid[1] * d->reqntid[2];
-		out->whole_warps = d->reqntid[0] % 32 == 0 || d->reqntid[1] * d->reqntid[2] == 1;
+	if (given[0]) {
+		out->threads_max = given[0] * given[1] * given[2];
+		out->whole_warps = given[0] % 32 == 0 || given[1] * given[2] == 1;
 	} else if (!reads_special(function, TCB_PTX_SR_TID_Y, TCB_PTX_SR_TID_Z)) {
 		out->whole_warps = 1;
 	}

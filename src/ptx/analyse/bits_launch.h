@@ -10,14 +10,14 @@
 
 /* What is known or supposed of the launch. */
 struct tcb_ptx_shape {
-	uint32_t ntid[3];     /* threads of a block where .reqntid says it, else 0 */
+	uint32_t ntid[3];     /* threads of a block where the launch or .reqntid says it, else 0 */
 	uint32_t ntid_max[3]; /* bounds */
 	uint32_t threads_max; /* of a block */
 	int whole_warps;      /* %ntid.x is a multiple of 32: warps lie along x */
 };
 
-/* .reqntid says it all.  Without it a kernel that reads neither %tid.y nor %tid.z is supposed to be launched with
- * one-dimensional blocks of whole warps; any other may have any shape. */
+/* function->launch_block or .reqntid says it all.  Without it a kernel that reads neither %tid.y nor %tid.z is supposed
+ * to be launched with one-dimensional blocks of whole warps; any other may have any shape. */
 void tcb_ptx_shape_of(const struct tcb_ptx_function *function, struct tcb_ptx_shape *out);
 
 /* The special register's bits in the thread TID, or in all threads (NULL). */

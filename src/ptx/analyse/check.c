@@ -191,15 +191,14 @@ static enum tcb_status find_hazards(struct tcb_ptx_affine *affine, struct tcb_pt
 	return status;
 }
 
-static enum tcb_status check_accesses(struct tcb_ptx_function *function, struct tcb_ptx_check_kernel *kernel,
-				      const struct tcb_ptx_sink *sink, struct tcb_error *err)
+static enum tcb_status check_accesses(struct tcb_ptx_affine *affine, struct tcb_ptx_function *function,
+				      struct tcb_ptx_check_kernel *kernel, const struct tcb_ptx_sink *sink,
+				      struct tcb_error *err)
 {
 	struct doubt doubt = { sink, kernel };
 	const struct tcb_ptx_sink in_doubt = { see_in_doubt, &doubt };
-	struct tcb_ptx_affine *affine;
 	enum tcb_status status;
 
-	TCB_TRY(tcb_ptx_affine_create(function, kernel->block, &affine, err));
 	status = find_hazards(affine, function, block_is_exact(kernel) ? sink : &in_doubt, err);
 	if (status == TCB_OK)
 		status = tcb_ptx_predict_all(affine, function, sink, err);
@@ -210,8 +209,60 @@ static enum tcb_status check_accesses(struct tcb_ptx_function *function, struct 
 		status = tcb_fail(err, TCB_E_NOMEM, "out of memory");
 	if (status == TCB_OK)
 		predict_each(affine, function, kernel->accesses);
-	tcb_ptx_affine_destroy(affine);
 	return status;
+}
+
+/* --- its barriers --- */
+
+/* Of suspicions of one rule in one kernel the first speaks for all. */
+struct first_of_rule {
+	const struct tcb_ptx_sink *sink;
+	struct tcb_ptx_finding first[TCB_PTX_RULE_COUNT];
+	unsigned count[TCB_PTX_RULE_COUNT];
+};
+
+static void see_first(void *ctx, const struct tcb_ptx_finding *finding)
+{
+	struct first_of_rule *firsts = ctx;
+
+	if (finding->severity != TCB_PTX_WARNING)
+		firsts->sink->see(firsts->sink->ctx, finding);
+	else if (firsts->count[finding->rule]++ == 0)
+		firsts->first[finding->rule] = *finding;
+}
+
+static void tell_firsts(struct first_of_rule *firsts)
+{
+	for (int rule = 0; rule < TCB_PTX_RULE_COUNT; rule++) {
+		struct tcb_ptx_finding *first = &firsts->first[rule];
+		size_t used = strlen(first->message);
+
+		if (!firsts->count[rule])
+			continue;
+		if (firsts->count[rule] > 1)
+			snprintf(first->message + used, sizeof first->message - used, " (and %u more in this kernel)",
+				 firsts->count[rule] - 1);
+		firsts->sink->see(firsts->sink->ctx, first);
+	}
+}
+
+static enum tcb_status check_barriers(struct tcb_ptx_affine *affine, struct tcb_ptx_function *function,
+				      const struct tcb_ptx_dominators *dominators,
+				      const struct tcb_ptx_check_kernel *kernel, const struct tcb_ptx_sink *sink,
+				      struct tcb_error *err)
+{
+	struct first_of_rule *firsts = tcb_arena_array(&function->module->arena, 1, sizeof *firsts);
+	struct tcb_ptx_uniformity uniformity;
+
+	if (!firsts)
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory");
+	firsts->sink = sink;
+	TCB_TRY(tcb_ptx_uniformity_in(function, dominators, affine, &uniformity, err));
+	TCB_TRY(tcb_ptx_barrier_safety(function, dominators, &uniformity,
+				       affine && block_is_exact(kernel) ? affine : NULL,
+				       &(struct tcb_ptx_sink){ see_first, firsts }, err));
+	tell_firsts(firsts);
+	return TCB_OK;
 }
 
 /* --- one function --- */
@@ -222,9 +273,12 @@ static enum tcb_status check_function(struct check *c, struct tcb_ptx_function *
 {
 	struct tcb_ptx_dominators dominators;
 	struct tcb_ptx_liveness liveness;
-	struct tcb_ptx_uniformity uniformity;
+	struct tcb_ptx_affine *affine;
+	enum tcb_status status;
 
 	find_launch(&c->options, function, kernel);
+	if (kernel->block_source == TCB_PTX_BLOCK_GIVEN)
+		memcpy(function->launch_block, kernel->block, sizeof function->launch_block);
 	kernel->function = function;
 	kernel->instructions = function->ins_count;
 	kernel->blocks = function->block_count;
@@ -240,11 +294,15 @@ static enum tcb_status check_function(struct check *c, struct tcb_ptx_function *
 		function, &liveness, c->options.target.sm ? c->options.target.sm : c->module->target.sm);
 	tcb_ptx_register_range(function, kernel->register_estimate, &kernel->register_least, &kernel->register_most);
 	TCB_TRY(tcb_ptx_split_webs(function, &dominators, err));
-	TCB_TRY(tcb_ptx_uniformity(function, &dominators, &uniformity, err));
-	TCB_TRY(tcb_ptx_barrier_safety(function, &dominators, &uniformity, sink, err));
 	TCB_TRY(tcb_ptx_alignment(function, sink, err));
-	/* What a function does with its arguments is its caller's. */
-	return function->is_entry ? check_accesses(function, kernel, sink, err) : TCB_OK;
+	if (!function->is_entry) /* what it does with its arguments is its caller's */
+		return check_barriers(NULL, function, &dominators, kernel, sink, err);
+	TCB_TRY(tcb_ptx_affine_create(function, kernel->block, &affine, err));
+	status = check_barriers(affine, function, &dominators, kernel, sink, err);
+	if (status == TCB_OK)
+		status = check_accesses(affine, function, kernel, sink, err);
+	tcb_ptx_affine_destroy(affine);
+	return status;
 }
 
 enum tcb_status tcb_ptx_check(struct tcb_ptx_module *module, const struct tcb_ptx_check_options *options,

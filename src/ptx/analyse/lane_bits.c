@@ -358,6 +358,17 @@ static struct tcb_ptx_spread convert_spread(struct tcb_ptx_lane_env *env, const 
 
 /* --- memory and the lanes of a warp --- */
 
+/* Whether ADDRESS is of the kernel's own parameters: named, or in a register, which can only have been taken from their
+ * names.  What a call returns is in .param too. */
+static int is_own_param(const struct tcb_ptx_lane_env *env, const struct tcb_ptx_operand *address)
+{
+	const struct tcb_ptx_symbol *symbol = address->symbol;
+
+	if (!env->function->is_entry || !symbol)
+		return env->function->is_entry;
+	return symbol->space == TCB_PTX_PARAM && tcb_ptx_symbol_find(env->function->params, symbol->name) == symbol;
+}
+
 /* Weak loads from one address give one value: for another one a store would have to race.  Not more than a block's
  * threads agree on, unless nobody writes there. */
 static struct tcb_ptx_spread load_spread(struct tcb_ptx_lane_env *env, const struct tcb_ptx_ins *ins)
@@ -372,12 +383,7 @@ static struct tcb_ptx_spread load_spread(struct tcb_ptx_lane_env *env, const str
 	case TCB_PTX_PARAM_ENTRY:
 		return spread;
 	case TCB_PTX_PARAM:
-		return env->function->is_entry && ins->operands[1].reg == TCB_PTX_NO_REG && ins->operands[1].symbol &&
-				       ins->operands[1].symbol->space == TCB_PTX_PARAM &&
-				       tcb_ptx_symbol_find(env->function->params, ins->operands[1].symbol->name) ==
-					       ins->operands[1].symbol
-			       ? spread
-			       : anything;
+		return is_own_param(env, &ins->operands[1]) ? spread : anything;
 	case TCB_PTX_GLOBAL:
 		if (ins->mod[TCB_PTX_SLOT_NONCOHERENT] || !env->writes_global)
 			return spread;

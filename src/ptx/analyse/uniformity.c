@@ -11,6 +11,7 @@
  * and the loop is one of the ways.  Both rounds repeat until nothing changes; a
  * branch is looked at once for each level that it reaches.
  */
+#include "ptx/analyse/affine.h"
 #include "ptx/analyse/joins.h"
 #include "ptx/analyse/lane_bits.h"
 #include "ptx/ir/opcodes.h"
@@ -31,9 +32,11 @@ struct work {
 	struct tcb_ptx_liveness liveness;
 	struct tcb_ptx_joins joins;
 	struct tcb_ptx_uniformity *out;
-	uint8_t *done;            /* by block: level at which its branch was looked at */
-	struct cover *cover;      /* by block */
-	uint32_t *written, stamp; /* by register: the search in whose region it is written */
+	struct tcb_ptx_affine *affine; /* or NULL */
+	uint8_t *agreed;               /* by number of the instruction: enum agreed */
+	uint8_t *done;                 /* by block: level at which its branch was looked at */
+	struct cover *cover;           /* by block */
+	uint32_t *written, stamp;      /* by register: the search in whose region it is written */
 	const struct tcb_ptx_ins *at;
 	int changed;
 };
@@ -72,10 +75,42 @@ static struct tcb_ptx_spread guard_spread(const struct work *w, const struct tcb
 	return spread;
 }
 
+enum agreed { NOT_ASKED, IN_WARPS, NOWHERE };
+
+/* Whether the predicate that INS computes, evaluated for each thread of the block, is the same in each warp, as
+ * (tid + 31) > 62 is though its operands are not. */
+static enum agreed find_agreed(struct work *w, const struct tcb_ptx_ins *ins, uint32_t reg)
+{
+	struct tcb_ptx_value value = tcb_ptx_affine_result(w->affine, ins, reg);
+
+	if (!value.known)
+		return NOWHERE;
+	for (uint32_t i = 0; i < value.term_count; i++)
+		if (value.terms[i].lanes)
+			return NOWHERE;
+	for (uint32_t t = 0; t < tcb_ptx_affine_threads(w->affine); t++)
+		if (tcb_ptx_value_lane(&value, t) != tcb_ptx_value_lane(&value, t & ~31u))
+			return NOWHERE;
+	return IN_WARPS;
+}
+
+static int warps_agree(struct work *w, const struct tcb_ptx_ins *ins, uint32_t reg)
+{
+	uint8_t *agreed = &w->agreed[ins->number];
+
+	if (!w->affine || ins->op != TCB_PTX_OP_SETP || ins->operands[0].kind != TCB_PTX_O_REG)
+		return 0;
+	if (*agreed == NOT_ASKED)
+		*agreed = (uint8_t)find_agreed(w, ins, reg);
+	return *agreed == IN_WARPS;
+}
+
 static void set_result(struct work *w, const struct tcb_ptx_ins *ins, uint32_t reg, unsigned item)
 {
 	struct tcb_ptx_spread spread = tcb_ptx_result_spread(&w->env, ins, item), guard = guard_spread(w, ins);
 
+	if (spread.lanes && warps_agree(w, ins, reg))
+		spread.lanes = 0;
 	spread.lanes |= guard.lanes;
 	spread.between = guard.between > spread.between ? guard.between : spread.between;
 	raise_reg(w, reg, spread);
@@ -124,8 +159,28 @@ static struct tcb_ptx_spread branch_spread(const struct work *w, const struct tc
 		spread.lanes |= index.lanes;
 		spread.between = index.between > spread.between ? index.between : spread.between;
 	}
-	spread.lanes = spread.lanes ? ~(uint64_t)0 : 0;
+	spread.lanes = spread.lanes && !w->out->alike[block->number] ? ~(uint64_t)0 : 0;
+	if (w->out->alike[block->number] == TCB_PTX_ALIKE_IN_BLOCK)
+		spread.between = TCB_PTX_UNIFORM_GRID;
 	return spread;
+}
+
+/* Exits of loops that threads leave after known times: they may agree though their counters differ. */
+static void find_alike(struct work *w, uint64_t *rounds)
+{
+	for (const struct tcb_ptx_loop *loop = w->function->loops; loop; loop = loop->next) {
+		const struct tcb_ptx_block *exit = tcb_ptx_affine_rounds(w->affine, loop, rounds);
+		uint8_t alike = TCB_PTX_ALIKE_IN_BLOCK;
+
+		if (!exit)
+			continue;
+		for (uint32_t t = 0; t < tcb_ptx_affine_threads(w->affine); t++)
+			if (rounds[t] != rounds[t & ~31u])
+				alike = TCB_PTX_NOT_ALIKE;
+			else if (rounds[t] != rounds[0] && alike == TCB_PTX_ALIKE_IN_BLOCK)
+				alike = TCB_PTX_ALIKE_IN_WARPS;
+		w->out->alike[exit->number] = alike;
+	}
 }
 
 static void see_written(void *ctx, uint32_t *reg, int is_def)
@@ -266,9 +321,17 @@ static int spread_exits(struct work *w)
 enum tcb_status tcb_ptx_uniformity(struct tcb_ptx_function *function, const struct tcb_ptx_dominators *d,
 				   struct tcb_ptx_uniformity *out, struct tcb_error *err)
 {
+	return tcb_ptx_uniformity_in(function, d, NULL, out, err);
+}
+
+enum tcb_status tcb_ptx_uniformity_in(struct tcb_ptx_function *function, const struct tcb_ptx_dominators *d,
+				      struct tcb_ptx_affine *affine, struct tcb_ptx_uniformity *out,
+				      struct tcb_error *err)
+{
 	struct tcb_arena *arena = &function->module->arena;
 	size_t blocks = function->block_count + 1, regs = function->reg_count + 1;
 	struct work w = { .function = function, .out = out };
+	uint64_t *rounds;
 	int ok;
 
 	TCB_TRY(tcb_ptx_loops(function, d, err));
@@ -276,6 +339,12 @@ enum tcb_status tcb_ptx_uniformity(struct tcb_ptx_function *function, const stru
 	TCB_TRY(tcb_ptx_joins_init(&w.joins, function, err));
 	TCB_TRY(tcb_ptx_bits_all(function, NULL, &w.env.bits, err));
 	w.env.function = function;
+	/* a block of another shape than was supposed has other warps */
+	if (affine && tcb_ptx_affine_threads(affine) && (w.env.bits.shape.ntid[0] || w.env.bits.shape.whole_warps))
+		w.affine = affine;
+	rounds = tcb_arena_array(arena, TCB_PTX_BLOCK_THREADS_MAX, sizeof *rounds);
+	out->alike = tcb_arena_array(arena, blocks, 1);
+	w.agreed = tcb_arena_array(arena, function->ins_count + 1u, 1);
 	tcb_ptx_lane_env_scan(&w.env);
 	w.env.reg = calloc(regs, sizeof *w.env.reg);
 	w.done = calloc(blocks, 1);
@@ -288,6 +357,8 @@ enum tcb_status tcb_ptx_uniformity(struct tcb_ptx_function *function, const stru
 	out->splits = tcb_arena_array(arena, blocks, sizeof *out->splits);
 	out->leavers = tcb_arena_array(arena, blocks, sizeof *out->leavers);
 	ok = w.env.reg && w.done && w.cover && w.written && !arena->failed;
+	if (ok && w.affine)
+		find_alike(&w, rounds);
 	for (w.changed = 1; ok && w.changed;) {
 		solve_data(&w);
 		w.changed = 0;
@@ -311,10 +382,14 @@ enum tcb_ptx_variance tcb_ptx_branch_variance(const struct tcb_ptx_uniformity *u
 	const struct tcb_ptx_ins *end = tcb_ptx_terminator(block);
 	enum tcb_ptx_variance variance = TCB_PTX_UNIFORM_GRID;
 
+	if (u->alike[block->number] == TCB_PTX_ALIKE_IN_BLOCK)
+		return variance;
 	if (end && end->guard != TCB_PTX_NO_REG)
 		variance = (enum tcb_ptx_variance)u->reg[end->guard];
 	if (end && end->op == TCB_PTX_OP_BRX && end->operands[0].kind == TCB_PTX_O_REG &&
 	    u->reg[end->operands[0].reg] > variance)
 		variance = (enum tcb_ptx_variance)u->reg[end->operands[0].reg];
+	if (variance == TCB_PTX_VARYING && u->alike[block->number])
+		variance = TCB_PTX_UNIFORM_WARP;
 	return variance;
 }

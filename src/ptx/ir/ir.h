@@ -216,6 +216,7 @@ struct tcb_ptx_function {
 	struct tcb_ptx_symbol *results, *params; /* lists */
 	struct tcb_ptx_symbol *locals;           /* .local, .shared and .param variables of the body */
 	struct tcb_ptx_directives directives;
+	uint32_t launch_block[3]; /* threads of a block where the user says how it is launched; else zeros */
 	const char **pragmas;
 	size_t pragma_count;
 	struct tcb_ptx_function *prototypes; /* .callprototype: declarations of this function */

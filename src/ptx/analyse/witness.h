@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Proofs that threads part: for a block of the flow graph two threads of which
+ * one surely comes there and the other surely does not.
+ */
+#ifndef TCB_PTX_WITNESS_H
+#define TCB_PTX_WITNESS_H
+
+#include "ptx/analyse/affine.h"
+#include "ptx/analyse/joins.h"
+
+struct tcb_ptx_witness {
+	uint32_t comes, stays; /* threads; both 0: there is no proof */
+	uint32_t line;         /* of the branch that parts them; 0: none alone */
+};
+
+struct tcb_ptx_witnesses {
+	const struct tcb_ptx_affine *affine; /* NULL: the block's size is not certain, and nothing is proved */
+	uint32_t words;
+	uint64_t *must; /* by block->number: the threads that surely come, as in tcb_ptx_affine_active */
+	/* by block->number.  ABSENT: of one warp, the other has ended or goes elsewhere.  PARTED: of one warp, the
+	 * other goes elsewhere.  SKIPPED: of one block, the other meets no barrier until they are together again. */
+	struct tcb_ptx_witness *absent, *parted, *skipped;
+};
+
+/* AFFINE may be NULL.  JOINS is only a workspace.  The results are in the module's arena; AFFINE must outlive them. */
+enum tcb_status tcb_ptx_witnesses_find(struct tcb_ptx_function *function, struct tcb_ptx_affine *affine,
+				       struct tcb_ptx_joins *joins, struct tcb_ptx_witnesses *out,
+				       struct tcb_error *err);
+/* Of the threads that surely come to INS one whose guard holds and one whose guard does not; IN_WARP: of one warp. */
+int tcb_ptx_witness_guard(const struct tcb_ptx_witnesses *witnesses, struct tcb_ptx_affine *affine,
+			  const struct tcb_ptx_ins *ins, int in_warp, struct tcb_ptx_witness *out);
+
+#endif
