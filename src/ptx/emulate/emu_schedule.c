@@ -350,7 +350,8 @@ int tcb_emu_block_start(struct tcb_emu_run *run, struct tcb_emu_block *block, ui
 	block->barriers = tcb_emu_barriers_new(block);
 	if (!block->shared || !block->warps || !block->barriers || !tcb_emu_shadow_start(block))
 		return 0;
-	memset(block->shared, 0xa5, block->shared_bytes); /* what nobody wrote shall not look like zeros */
+	/* what nobody wrote shall not look like zeros */
+	memset(block->shared, run->launch->shared_fill ? run->launch->shared_fill : 0xa5, block->shared_bytes);
 	for (uint32_t i = 0; i < block->warp_count; i++)
 		if (!warp_start(block, i, run->program->functions[0]))
 			return 0;

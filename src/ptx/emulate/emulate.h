@@ -71,6 +71,7 @@ struct tcb_ptx_launch {
 	uint64_t step_limit; /* warp instructions before STEP_LIMIT is reported; 0, or more: about 2^32 */
 	uint64_t seed;       /* permutes the order of warps; 0: in order */
 	int is_cooperative;  /* all blocks run together, and have the grid's barrier of cooperative groups */
+	uint8_t shared_fill; /* what shared memory holds before it is written; 0: something else than zeros */
 	/* Told after each cluster; NULL: nobody. */
 	void (*progress)(void *ctx, uint64_t blocks_done);
 	void *progress_ctx;
@@ -131,5 +132,10 @@ enum tcb_status tcb_ptx_memory_variable(struct tcb_ptx_memory *memory, struct tc
 enum tcb_status tcb_ptx_emulate(struct tcb_ptx_program *program, const struct tcb_ptx_launch *launch,
 				struct tcb_ptx_memory *memory, const struct tcb_ptx_sink *sink,
 				struct tcb_ptx_emulation *out, struct tcb_error *err);
+/* The same, and where nothing is wrong but that shared memory was read which nobody wrote, a second launch on the same
+ * memory with other bytes there: if the results are the same too, that is a warning.  OUT is of the first. */
+enum tcb_status tcb_ptx_emulate_twice(struct tcb_ptx_program *program, const struct tcb_ptx_launch *launch,
+				      struct tcb_ptx_memory *memory, const struct tcb_ptx_sink *sink,
+				      struct tcb_ptx_emulation *out, struct tcb_error *err);
 
 #endif

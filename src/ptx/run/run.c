@@ -456,7 +456,7 @@ enum tcb_status tcb_ptx_run_launch(struct tcb_ptx_run *run, struct tcb_ptx_launc
 			memcpy(at, a->data, a->bytes);
 	}
 	launch->params = params;
-	status = tcb_ptx_emulate(run->program, launch, run->memory, sink, out, err);
+	status = tcb_ptx_emulate_twice(run->program, launch, run->memory, sink, out, err);
 	launch->params = NULL;
 	free(params);
 	return status;
