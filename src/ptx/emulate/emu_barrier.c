@@ -18,7 +18,8 @@ struct tcb_emu_barrier {
 	uint32_t *done;    /* cluster: of the phase before */
 	uint32_t *owing;   /* cluster: lanes that arrived and have not waited, by warp */
 	uint32_t warps;
-	uint32_t count; /* threads; 0: all */
+	uint32_t count;                 /* threads; 0: all */
+	uint32_t past_agent, past_tick; /* a warp that waited in the phase before, and its end; 0: none */
 	int in_use;
 	uint32_t votes; /* of bar.red */
 	int all, any;
@@ -95,9 +96,12 @@ static void complete(struct tcb_emu_block *block, unsigned id)
 		for (uint32_t k = 0; k < block->warps[i].split_count; k++) {
 			const struct tcb_emu_split *split = &block->warps[i].split[k];
 
-			if (split->state == TCB_EMU_AT_BARRIER && split->barrier == id &&
-			    split->mask == block->warps[i].live)
-				barrier->order[block->warps[i].agent] = now;
+			if (split->state != TCB_EMU_AT_BARRIER || split->barrier != id ||
+			    split->mask != block->warps[i].live)
+				continue;
+			barrier->order[block->warps[i].agent] = now;
+			barrier->past_agent = block->warps[i].agent;
+			barrier->past_tick = now;
 		}
 	for (uint32_t i = 0; i < block->warp_count; i++) {
 		struct tcb_emu_warp *warp = &block->warps[i];
@@ -156,6 +160,11 @@ static void check_arrival(struct tcb_emu_warp *warp, const struct tcb_emu_ins *i
 	if (barrier->in_use && barrier->count != count)
 		tcb_emu_report(warp, in, __builtin_ctz(active), TCB_PTX_RULE_BARRIER_DIVERGENT, TCB_PTX_ERROR,
 			       "one barrier is waited for with counts %u and %u", barrier->count, count);
+	if (count && warp->agent != barrier->past_agent && warp->seen[barrier->past_agent] < barrier->past_tick)
+		tcb_emu_report(warp, in, __builtin_ctz(active), TCB_PTX_RULE_BARRIER_DIVERGENT, TCB_PTX_ERROR,
+			       "nothing keeps this arrival from being counted with those before, for which warp %u "
+			       "waited: give them barriers of different numbers",
+			       barrier->past_agent);
 	if (barrier->arrived[warp->index] & active)
 		tcb_emu_report(warp, in, __builtin_ctz(active), TCB_PTX_RULE_BARRIER_DIVERGENT, TCB_PTX_ERROR,
 			       "lanes 0x%08x arrive again before the barrier is complete",
