@@ -250,6 +250,8 @@ static void check_block_barrier(struct work *w, const struct tcb_ptx_ins *ins, c
 	if (guard == TCB_PTX_UNIFORM_WARP && !m->has_count)
 		judge_guard(w, ins, TCB_PTX_RULE_BARRIER_PREDICATED, 0,
 			    "the predicate differs between warps, and a barrier without a count waits for all of them");
+	if (w->witnesses.same_barriers)
+		return;
 	if (w->u->exited[block] == TCB_PTX_VARYING ||
 	    (w->u->exited[block] == TCB_PTX_UNIFORM_WARP && !m->has_count && m->kind == BLOCK_BARRIER))
 		warn(w, ins, TCB_PTX_RULE_BARRIER_SKIPPED, w->u->leavers[block],

@@ -243,6 +243,70 @@ static void find_rounds(const struct search *s, const struct tcb_ptx_loop *loop)
 	}
 }
 
+/* --- whole ways --- */
+
+/* Adds the barriers of BLOCK to HASH; 0 where that takes more than to look. */
+static int add_barriers(const struct tcb_ptx_block *block, uint64_t *hash)
+{
+	for (const struct tcb_ptx_ins *ins = block->first; ins; ins = ins->next) {
+		if (ins->op == TCB_PTX_OP_CALL)
+			return 0;
+		if (!tcb_ptx_has(ins, TCB_PTX_F_BARRIER))
+			continue;
+		if (ins->op != TCB_PTX_OP_BAR_SYNC || ins->operand_count != 1 || ins->guard != TCB_PTX_NO_REG ||
+		    ins->operands[0].kind != TCB_PTX_O_INT)
+			return 0;
+		*hash = (*hash ^ (ins->operands[0].bits + 1)) * 0x9e3779b97f4a7c15u;
+		*hash ^= *hash >> 29;
+	}
+	return 1;
+}
+
+/* The block where THREAD goes on; NULL with *KNOWN when it ends, or without. */
+static const struct tcb_ptx_block *next_of(const struct search *s, const struct tcb_ptx_block *block, uint32_t thread,
+					   int *known)
+{
+	const struct tcb_ptx_ins *end = tcb_ptx_terminator(block);
+	const uint64_t *taken = tcb_ptx_affine_taken(s->affine, block);
+	int takes = taken && (taken[thread / 64] >> thread % 64 & 1);
+
+	*known = 1;
+	if (!block->succ_count)
+		return NULL;
+	if (!end || end->guard == TCB_PTX_NO_REG) {
+		*known = block->succ_count == 1;
+		return *known ? block->succ[0] : NULL;
+	}
+	*known = taken && (end->op == TCB_PTX_OP_BRA || tcb_ptx_ends_thread(s->function, end));
+	if (!*known)
+		return NULL;
+	return !takes ? block->next : end->op == TCB_PTX_OP_BRA ? end->operands[0].block : NULL;
+}
+
+static int have_same_barriers(const struct search *s)
+{
+	uint64_t first = 0;
+
+	for (uint32_t t = 0; t < tcb_ptx_affine_threads(s->affine); t++) {
+		const struct tcb_ptx_block *block = s->function->order[0];
+		uint64_t hash = 0;
+		int known = 1;
+
+		/* forwards only: a loop is not followed */
+		for (const struct tcb_ptx_block *next; block; block = next) {
+			if (!add_barriers(block, &hash))
+				return 0;
+			next = next_of(s, block, t, &known);
+			if (!known || (next && next->order <= block->order))
+				return 0;
+		}
+		if (t && hash != first)
+			return 0;
+		first = hash;
+	}
+	return 1;
+}
+
 /* --- all --- */
 
 enum tcb_status tcb_ptx_witnesses_find(struct tcb_ptx_function *function, struct tcb_ptx_affine *affine,
@@ -265,6 +329,7 @@ enum tcb_status tcb_ptx_witnesses_find(struct tcb_ptx_function *function, struct
 	s.rounds = tcb_arena_array(arena, TCB_PTX_BLOCK_THREADS_MAX, sizeof *s.rounds);
 	if (arena->failed)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the threads of '%s'", function->symbol->name);
+	out->same_barriers = have_same_barriers(&s);
 	find_must(&s);
 	for (const struct tcb_ptx_loop *loop = function->loops; loop; loop = loop->next)
 		find_rounds(&s, loop);

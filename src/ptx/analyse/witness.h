@@ -21,6 +21,7 @@ struct tcb_ptx_witnesses {
 	/* by block->number.  ABSENT: of one warp, the other has ended or goes elsewhere.  PARTED: of one warp, the
 	 * other goes elsewhere.  SKIPPED: of one block, the other meets no barrier until they are together again. */
 	struct tcb_ptx_witness *absent, *parted, *skipped;
+	int same_barriers; /* the whole way of each thread is known, and all meet the same bar.sync in the same order */
 };
 
 /* AFFINE may be NULL.  JOINS is only a workspace.  The results are in the module's arena; AFFINE must outlive them. */
