@@ -4,7 +4,8 @@
  * value at all times (tcb_ptx_reg.align), and findings about accesses.
  *
  * An access is misaligned when a low bit of its address is known to be 1, and
- * unproved when one is not known to be 0; the latter is said only of vectors
+ * unproved when one is not known to be 0.  The former is an error if it follows
+ * without what is supposed of pointers below, else a warning; the latter is said only of vectors
  * and of instructions that ask for more than the natural alignment of their
  * type, since scalars follow from the types of the language above.
  *
@@ -35,6 +36,9 @@ struct work {
 	const struct tcb_ptx_sink *sink;
 	uint8_t *role;    /* by register */
 	uint8_t *assumed; /* by register: log2 */
+	uint8_t *stated;  /* the same, of what .ptr .align says alone */
+	struct tcb_ptx_bit_env without;
+	int has_without; /* WITHOUT is what follows from STATED */
 	int changed;
 };
 
@@ -173,8 +177,10 @@ static void assume(struct work *w, const struct tcb_ptx_ins *ins)
 	param = loaded_param(ins);
 	if (param && param->is_pointer && param->pointer_align > 1)
 		log = (uint8_t)__builtin_ctz(param->pointer_align);
-	if (is_pointer_wide(w, result) && w->role[result->reg] & BASE)
+	if (is_pointer_wide(w, result) && w->role[result->reg] & BASE) {
 		w->assumed[result->reg] = log;
+		w->stated[result->reg] = param && param->is_pointer && param->pointer_align > 1 ? log : 0;
+	}
 	for (uint32_t k = 0; k < result->count; k++)
 		if (is_pointer_wide(w, &result->items[k]) && w->role[result->items[k].reg] & BASE)
 			w->assumed[result->items[k].reg] = log;
@@ -191,18 +197,10 @@ static int needs_proof(const struct tcb_ptx_ins *ins, const struct tcb_ptx_acces
 	return !is_plain || tcb_ptx_vector_count(ins) > 1 || access->align > 8;
 }
 
-static void check_access(const struct work *w, struct tcb_ptx_bit_env *env, const struct tcb_ptx_ins *ins,
-			 unsigned index)
+static struct tcb_ptx_bits address_bits(struct tcb_ptx_bit_env *env, const struct tcb_ptx_operand *address)
 {
-	const struct tcb_ptx_operand *address = &ins->operands[index];
 	struct tcb_ptx_operand base = { .kind = TCB_PTX_O_INT };
-	struct tcb_ptx_access access;
-	struct tcb_ptx_bits bits;
-	uint64_t low;
 
-	if (!tcb_ptx_access(ins, index, &access) || access.align < 2 || access.align & (access.align - 1))
-		return;
-	low = access.align - 1;
 	if (address->reg != TCB_PTX_NO_REG) {
 		base.kind = TCB_PTX_O_REG;
 		base.reg = address->reg;
@@ -210,13 +208,40 @@ static void check_access(const struct work *w, struct tcb_ptx_bit_env *env, cons
 		base.kind = TCB_PTX_O_SYMBOL;
 		base.symbol = address->symbol;
 	}
-	bits = tcb_ptx_bits_add(tcb_ptx_bits_read(env, &base, 64), tcb_ptx_bits_constant(address->bits), 0);
-	if (bits.ones & low)
-		tcb_ptx_report(w->sink, TCB_PTX_RULE_MISALIGNED, TCB_PTX_ERROR, w->function, ins,
-			       "the address must be a multiple of %u and is %s%llu above one", access.align,
+	return tcb_ptx_bits_add(tcb_ptx_bits_read(env, &base, 64), tcb_ptx_bits_constant(address->bits), 0);
+}
+
+/* Whether the address is misaligned whatever pointers from outside are multiples of. */
+static int is_misaligned_anyway(struct work *w, const struct tcb_ptx_operand *address, uint64_t low)
+{
+	struct tcb_error err;
+
+	if (!w->has_without && tcb_ptx_bits_all(w->function, w->stated, &w->without, &err) != TCB_OK)
+		return 0;
+	w->has_without = 1;
+	return (address_bits(&w->without, address).ones & low) != 0;
+}
+
+static void check_access(struct work *w, struct tcb_ptx_bit_env *env, const struct tcb_ptx_ins *ins, unsigned index)
+{
+	const struct tcb_ptx_operand *address = &ins->operands[index];
+	struct tcb_ptx_access access;
+	struct tcb_ptx_bits bits;
+	uint64_t low;
+
+	if (!tcb_ptx_access(ins, index, &access) || access.align < 2 || access.align & (access.align - 1))
+		return;
+	low = access.align - 1;
+	bits = address_bits(env, address);
+	if (bits.ones & low) {
+		int is_sure = is_misaligned_anyway(w, address, low);
+
+		tcb_ptx_report(w->sink, TCB_PTX_RULE_MISALIGNED, is_sure ? TCB_PTX_ERROR : TCB_PTX_WARNING, w->function,
+			       ins, "the address must be a multiple of %u and is %s%llu above one%s", access.align,
 			       ((bits.zeros | bits.ones) & low) == low ? "" : "at least ",
-			       (unsigned long long)(bits.ones & low));
-	else if ((bits.zeros & low) != low && needs_proof(ins, &access))
+			       (unsigned long long)(bits.ones & low),
+			       is_sure ? "" : ", if the pointer is as an allocation gives it");
+	} else if ((bits.zeros & low) != low && needs_proof(ins, &access))
 		tcb_ptx_report(w->sink, TCB_PTX_RULE_ALIGNMENT_UNPROVED, TCB_PTX_WARNING, w->function, ins,
 			       "the address must be a multiple of %u; that it is one of %llu is all that follows from "
 			       "the text",
@@ -240,10 +265,11 @@ enum tcb_status tcb_ptx_alignment(struct tcb_ptx_function *function, const struc
 	struct tcb_ptx_bit_env env;
 	enum tcb_status status = TCB_OK;
 
-	w.role = calloc(2 * ((size_t)function->reg_count + 1), 1);
+	w.role = calloc(3 * ((size_t)function->reg_count + 1), 1);
 	if (!w.role)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the alignment of '%s'", function->symbol->name);
 	w.assumed = w.role + function->reg_count + 1;
+	w.stated = w.assumed + function->reg_count + 1;
 	do {
 		w.changed = 0;
 		each_ins(&w, forward, 0);

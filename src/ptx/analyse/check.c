@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "ptx/analyse/analyses.h"
+#include "ptx/analyse/bounds.h"
 #include "ptx/analyse/hazards.h"
 #include "ptx/analyse/legality.h"
 #include "ptx/analyse/unread.h"
@@ -172,12 +173,33 @@ static void see_in_doubt(void *ctx, const struct tcb_ptx_finding *finding)
 	doubt->sink->see(doubt->sink->ctx, &weaker);
 }
 
+/* What alignment.c tells of an instruction bounds.c does not tell again of a thread. */
+struct told_once {
+	const struct tcb_ptx_sink *sink;
+	const struct tcb_ptx_ins *told[64];
+	unsigned count;
+};
+
+static void see_once(void *ctx, const struct tcb_ptx_finding *finding)
+{
+	struct told_once *once = ctx;
+
+	if (finding->rule == TCB_PTX_RULE_MISALIGNED) {
+		for (unsigned i = 0; i < once->count; i++)
+			if (once->told[i] == finding->ins)
+				return;
+		if (once->count < 64)
+			once->told[once->count++] = finding->ins;
+	}
+	once->sink->see(once->sink->ctx, finding);
+}
+
 static int block_is_exact(const struct tcb_ptx_check_kernel *kernel)
 {
 	return kernel->block_source == TCB_PTX_BLOCK_GIVEN || kernel->function->directives.reqntid[0];
 }
 
-static enum tcb_status find_hazards(struct tcb_ptx_affine *affine, struct tcb_ptx_function *function,
+static enum tcb_status find_hazards(struct tcb_ptx_affine *affine, struct tcb_ptx_function *function, int is_exact,
 				    const struct tcb_ptx_sink *sink, struct tcb_error *err)
 {
 	struct tcb_ptx_hazards *hazards;
@@ -185,7 +207,8 @@ static enum tcb_status find_hazards(struct tcb_ptx_affine *affine, struct tcb_pt
 
 	TCB_TRY(tcb_ptx_hazards_create(affine, function, &hazards, err));
 	status = tcb_ptx_shared_races(hazards, sink, err);
-	if (status == TCB_OK)
+	/* who follows that advice with another block breaks the kernel */
+	if (status == TCB_OK && is_exact)
 		status = tcb_ptx_report_redundant(hazards, sink, err);
 	tcb_ptx_hazards_destroy(hazards);
 	return status;
@@ -197,9 +220,14 @@ static enum tcb_status check_accesses(struct tcb_ptx_affine *affine, struct tcb_
 {
 	struct doubt doubt = { sink, kernel };
 	const struct tcb_ptx_sink in_doubt = { see_in_doubt, &doubt };
+	const struct tcb_ptx_bounds_launch launch = { block_is_exact(kernel),
+						      kernel->block_source == TCB_PTX_BLOCK_GIVEN,
+						      kernel->dynamic_shared };
 	enum tcb_status status;
 
-	status = find_hazards(affine, function, block_is_exact(kernel) ? sink : &in_doubt, err);
+	status = find_hazards(affine, function, launch.is_exact, launch.is_exact ? sink : &in_doubt, err);
+	if (status == TCB_OK)
+		status = tcb_ptx_bounds(function, affine, &launch, sink, err);
 	if (status == TCB_OK)
 		status = tcb_ptx_predict_all(affine, function, sink, err);
 	kernel->access_count = predict_each(affine, function, NULL);
@@ -268,9 +296,11 @@ static enum tcb_status check_barriers(struct tcb_ptx_affine *affine, struct tcb_
 /* --- one function --- */
 
 static enum tcb_status check_function(struct check *c, struct tcb_ptx_function *function,
-				      struct tcb_ptx_check_kernel *kernel, const struct tcb_ptx_sink *sink,
+				      struct tcb_ptx_check_kernel *kernel, const struct tcb_ptx_sink *to,
 				      struct tcb_error *err)
 {
+	struct told_once once = { .sink = to };
+	const struct tcb_ptx_sink all_once = { see_once, &once }, *sink = &all_once;
 	struct tcb_ptx_dominators dominators;
 	struct tcb_ptx_liveness liveness;
 	struct tcb_ptx_affine *affine;

@@ -113,26 +113,11 @@ static int by_address(const void *x, const void *y)
 	return a->thread < b->thread ? -1 : a->thread > b->thread;
 }
 
-/* Lanes of a warp whose address an instruction uses. */
-static uint32_t lanes_used(const struct tcb_ptx_ins *ins)
-{
-	if (ins->op != TCB_PTX_OP_LDMATRIX && ins->op != TCB_PTX_OP_STMATRIX)
-		return TCB_PTX_WARP;
-	switch ((int)tcb_ptx_mod(ins, TCB_PTX_SLOT_MATRICES)) {
-	case TCB_PTX_X1:
-		return 8;
-	case TCB_PTX_X2:
-		return 16;
-	default:
-		return TCB_PTX_WARP;
-	}
-}
-
 static int fill_starts(struct tcb_ptx_hazards *h, struct tcb_ptx_event *event)
 {
 	const uint64_t *active = tcb_ptx_affine_active(h->affine, event->ins->block);
 	struct tcb_ptx_value guard = tcb_ptx_affine_guard(h->affine, event->ins);
-	uint32_t threads = tcb_ptx_affine_threads(h->affine), used = lanes_used(event->ins);
+	uint32_t threads = tcb_ptx_affine_threads(h->affine), used = tcb_ptx_address_lanes(event->ins);
 	int has_lanes = guard.known && guard.term_count == 0;
 
 	event->starts = tcb_arena_array(&h->arena, threads, sizeof *event->starts);

@@ -576,11 +576,14 @@ enum tcb_status tcb_ptx_report_redundant(struct tcb_ptx_hazards *h, const struct
 					 struct tcb_error *err)
 {
 	struct tcb_ptx_ins *const *found;
+	const uint32_t *block = tcb_ptx_affine_block(h->affine);
 	uint32_t count;
 
 	TCB_TRY(tcb_ptx_redundant_barriers(h, &found, &count, err));
 	for (uint32_t i = 0; i < count; i++)
 		tcb_ptx_report(sink, TCB_PTX_RULE_BARRIER_REDUNDANT, TCB_PTX_ADVICE, h->function, found[i],
-			       "no access before this barrier meets one of another thread behind it: leave it out");
+			       "no access before this barrier meets one of another thread behind it in a block of "
+			       "%ux%ux%u: leave it out",
+			       block[0], block[1], block[2]);
 	return TCB_OK;
 }

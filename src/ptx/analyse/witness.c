@@ -26,15 +26,15 @@ struct search {
 
 static uint64_t *must_of(const struct tcb_ptx_witnesses *w, const struct tcb_ptx_block *block)
 {
-	return w->must + (size_t)block->number * w->words;
+	return tcb_ptx_must_of(&w->coming, block);
 }
 
 /* --- who surely comes --- */
 
-static int add(const struct tcb_ptx_witnesses *w, const struct tcb_ptx_block *to, const uint64_t *from,
+static int add(const struct tcb_ptx_coming *w, const struct tcb_ptx_block *to, const uint64_t *from,
 	       const uint64_t *taken, uint64_t flip)
 {
-	uint64_t *at = must_of(w, to);
+	uint64_t *at = tcb_ptx_must_of(w, to);
 	int changed = 0;
 
 	for (uint32_t i = 0; i < w->words; i++) {
@@ -46,40 +46,49 @@ static int add(const struct tcb_ptx_witnesses *w, const struct tcb_ptx_block *to
 	return changed;
 }
 
-static int follow(const struct search *s, const struct tcb_ptx_block *block)
+static int follow(const struct tcb_ptx_coming *w, const struct tcb_ptx_affine *affine,
+		  const struct tcb_ptx_block *block)
 {
 	const struct tcb_ptx_ins *end = tcb_ptx_terminator(block);
 	const struct tcb_ptx_block *target = end && end->op == TCB_PTX_OP_BRA ? end->operands[0].block : NULL,
-				   *meet = tcb_ptx_affine_dominators(s->affine)->ipdom[block->number];
-	const uint64_t *from = must_of(s->out, block), *taken = tcb_ptx_affine_taken(s->affine, block);
+				   *meet = tcb_ptx_affine_dominators(affine)->ipdom[block->number];
+	const uint64_t *from = tcb_ptx_must_of(w, block), *taken = tcb_ptx_affine_taken(affine, block);
 	int changed = 0;
 
 	if (taken) {
 		for (uint32_t i = 0; i < block->succ_count; i++) {
 			if (block->succ[i] == target)
-				changed |= add(s->out, target, from, taken, 0);
+				changed |= add(w, target, from, taken, 0);
 			if (block->succ[i] == block->next && tcb_ptx_falls_through(block))
-				changed |= add(s->out, block->next, from, taken, ~(uint64_t)0);
+				changed |= add(w, block->next, from, taken, ~(uint64_t)0);
 		}
 	} else if (block->succ_count == 1 && (!end || end->guard == TCB_PTX_NO_REG || target)) {
-		changed |= add(s->out, block->succ[0], from, NULL, 0);
+		changed |= add(w, block->succ[0], from, NULL, 0);
 	} else if (meet) {
-		changed |= add(s->out, meet, from, NULL, 0);
+		changed |= add(w, meet, from, NULL, 0);
 	}
 	return changed;
 }
 
-static void find_must(const struct search *s)
+enum tcb_status tcb_ptx_coming_find(struct tcb_ptx_function *function, const struct tcb_ptx_affine *affine,
+				    struct tcb_ptx_coming *out, struct tcb_error *err)
 {
-	int changed = 1;
+	struct tcb_arena *arena = &function->module->arena;
+	int changed = function->reachable_count != 0;
 
-	memcpy(must_of(s->out, s->function->order[0]), tcb_ptx_affine_active(s->affine, s->function->order[0]),
-	       s->out->words * sizeof(uint64_t));
+	out->words = (tcb_ptx_affine_threads(affine) + 63) / 64;
+	out->must = tcb_arena_array(arena, ((size_t)function->block_count + 1) * out->words, sizeof *out->must);
+	if (!out->must)
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the threads of '%s'", function->symbol->name);
+	if (changed)
+		memcpy(tcb_ptx_must_of(out, function->order[0]), tcb_ptx_affine_active(affine, function->order[0]),
+		       out->words * sizeof(uint64_t));
 	while (changed) {
 		changed = 0;
-		for (uint32_t i = 0; i < s->function->reachable_count; i++)
-			changed |= follow(s, s->function->order[i]);
+		for (uint32_t i = 0; i < function->reachable_count; i++)
+			changed |= follow(out, affine, function->order[i]);
 	}
+	return TCB_OK;
 }
 
 /* --- pairs --- */
@@ -124,9 +133,9 @@ static void find_absent(const struct search *s, const struct tcb_ptx_block *bloc
 		       *may = tcb_ptx_affine_active(s->affine, block);
 	uint64_t stay[WORDS_MAX];
 
-	for (uint32_t i = 0; i < s->out->words; i++)
+	for (uint32_t i = 0; i < s->out->coming.words; i++)
 		stay[i] = all[i] & ~may[i];
-	pair_up(must_of(s->out, block), stay, s->out->words, 1, 0, &s->out->absent[block->number]);
+	pair_up(must_of(s->out, block), stay, s->out->coming.words, 1, 0, &s->out->absent[block->number]);
 }
 
 /* Of the threads that surely come to the branch of BLOCK those on SIDE (0: taken) that come to AT, and those of the
@@ -140,13 +149,13 @@ static void find_sides(const struct search *s, const struct tcb_ptx_block *block
 	uint64_t come[WORDS_MAX], stay[WORDS_MAX];
 
 	for (unsigned side = 0; side < 2; side++) {
-		for (uint32_t i = 0; i < s->out->words; i++) {
+		for (uint32_t i = 0; i < s->out->coming.words; i++) {
 			uint64_t one = side ? ~taken[i] : taken[i];
 
 			come[i] = from[i] & must[i] & one;
 			stay[i] = from[i] & ~may[i] & ~one & (back ? back[i] : ~(uint64_t)0);
 		}
-		pair_up(come, stay, s->out->words, in_warp, tcb_ptx_terminator(block)->line, out);
+		pair_up(come, stay, s->out->coming.words, in_warp, tcb_ptx_terminator(block)->line, out);
 	}
 }
 
@@ -156,7 +165,7 @@ static int parts(const struct search *s, const struct tcb_ptx_block *block)
 	const uint64_t *from = must_of(s->out, block), *taken = tcb_ptx_affine_taken(s->affine, block);
 	uint64_t yes = 0, no = 0;
 
-	for (uint32_t i = 0; i < s->out->words && taken; i++) {
+	for (uint32_t i = 0; i < s->out->coming.words && taken; i++) {
 		yes |= from[i] & taken[i];
 		no |= from[i] & ~taken[i];
 	}
@@ -172,7 +181,7 @@ static void find_parted(const struct search *s, struct tcb_ptx_block *block)
 		return;
 	tcb_ptx_joins_find(s->joins, block);
 	for (uint32_t k = 0; k < j->region.count; k++)
-		for (uint32_t i = 0; i < s->out->words && holds_meeting(j->region.list[k]); i++)
+		for (uint32_t i = 0; i < s->out->coming.words && holds_meeting(j->region.list[k]); i++)
 			may[i] |= tcb_ptx_affine_active(s->affine, j->region.list[k])[i];
 	for (uint32_t k = 0; k < j->region.count; k++) {
 		const struct tcb_ptx_block *at = j->region.list[k];
@@ -207,14 +216,14 @@ static void find_rounds(const struct search *s, const struct tcb_ptx_loop *loop)
 	uint32_t line = exit ? tcb_ptx_terminator(exit)->line : 0;
 
 	/* against the first thread of each warp, so that those with more rounds and with fewer are both seen */
-	for (uint32_t t = 0; t < 64 * s->out->words && exit; t += 32) {
+	for (uint32_t t = 0; t < 64 * s->out->coming.words && exit; t += 32) {
 		uint64_t mark = s->rounds[t];
 
 		memset(come, 0, sizeof come);
 		memset(stay, 0, sizeof stay);
 		if (!(must[t / 64] >> t % 64 & 1))
 			continue;
-		for (uint32_t k = 0; k < 64 * s->out->words; k++) {
+		for (uint32_t k = 0; k < 64 * s->out->coming.words; k++) {
 			uint64_t bit = must[k / 64] & UINT64_C(1) << k % 64;
 
 			if (s->rounds[k] > mark)
@@ -222,15 +231,15 @@ static void find_rounds(const struct search *s, const struct tcb_ptx_loop *loop)
 			else
 				stay[k / 64] |= bit;
 		}
-		pair_up(come, stay, s->out->words, 1, line, &in_warp);
-		pair_up(come, stay, s->out->words, 0, line, &in_block);
+		pair_up(come, stay, s->out->coming.words, 1, line, &in_warp);
+		pair_up(come, stay, s->out->coming.words, 0, line, &in_block);
 		memset(stay, 0, sizeof stay);
 		for (uint32_t k = t; k < t + 32; k++)
 			if (s->rounds[k] < mark)
 				stay[k / 64] |= must[k / 64] & UINT64_C(1) << k % 64;
 		memset(come, 0, sizeof come);
 		come[t / 64] = UINT64_C(1) << t % 64;
-		pair_up(come, stay, s->out->words, 1, line, &in_warp);
+		pair_up(come, stay, s->out->coming.words, 1, line, &in_warp);
 	}
 	for (uint32_t i = 0; i < s->function->reachable_count && in_block.line; i++) {
 		const struct tcb_ptx_block *block = s->function->order[i];
@@ -324,13 +333,11 @@ enum tcb_status tcb_ptx_witnesses_find(struct tcb_ptx_function *function, struct
 	if (!affine || !tcb_ptx_affine_exact(affine) || !function->reachable_count)
 		return arena->failed ? tcb_fail(err, TCB_E_NOMEM, "out of memory") : TCB_OK;
 	out->affine = affine;
-	out->words = (tcb_ptx_affine_threads(affine) + 63) / 64;
-	out->must = tcb_arena_array(arena, blocks * out->words, sizeof *out->must);
 	s.rounds = tcb_arena_array(arena, TCB_PTX_BLOCK_THREADS_MAX, sizeof *s.rounds);
 	if (arena->failed)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the threads of '%s'", function->symbol->name);
 	out->same_barriers = have_same_barriers(&s);
-	find_must(&s);
+	TCB_TRY(tcb_ptx_coming_find(function, affine, &out->coming, err));
 	for (const struct tcb_ptx_loop *loop = function->loops; loop; loop = loop->next)
 		find_rounds(&s, loop);
 	for (uint32_t i = 0; i < function->reachable_count; i++) {
@@ -357,5 +364,5 @@ int tcb_ptx_witness_guard(const struct tcb_ptx_witnesses *witnesses, struct tcb_
 	must = must_of(witnesses, ins->block);
 	for (uint32_t t = 0; t < tcb_ptx_affine_threads(affine); t++)
 		(tcb_ptx_value_lane(&guard, t) & 1 ? come : stay)[t / 64] |= must[t / 64] & UINT64_C(1) << t % 64;
-	return pair_up(come, stay, witnesses->words, in_warp, 0, out);
+	return pair_up(come, stay, witnesses->coming.words, in_warp, 0, out);
 }

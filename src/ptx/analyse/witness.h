@@ -9,6 +9,21 @@
 #include "ptx/analyse/affine.h"
 #include "ptx/analyse/joins.h"
 
+/* By block->number the threads that surely come, as in tcb_ptx_affine_active. */
+struct tcb_ptx_coming {
+	uint64_t *must;
+	uint32_t words;
+};
+
+static inline uint64_t *tcb_ptx_must_of(const struct tcb_ptx_coming *coming, const struct tcb_ptx_block *block)
+{
+	return coming->must + (size_t)block->number * coming->words;
+}
+
+/* The result is in the module's arena. */
+enum tcb_status tcb_ptx_coming_find(struct tcb_ptx_function *function, const struct tcb_ptx_affine *affine,
+				    struct tcb_ptx_coming *out, struct tcb_error *err);
+
 struct tcb_ptx_witness {
 	uint32_t comes, stays; /* threads; both 0: there is no proof */
 	uint32_t line;         /* of the branch that parts them; 0: none alone */
@@ -16,8 +31,7 @@ struct tcb_ptx_witness {
 
 struct tcb_ptx_witnesses {
 	const struct tcb_ptx_affine *affine; /* NULL: the block's size is not certain, and nothing is proved */
-	uint32_t words;
-	uint64_t *must; /* by block->number: the threads that surely come, as in tcb_ptx_affine_active */
+	struct tcb_ptx_coming coming;
 	/* by block->number.  ABSENT: of one warp, the other has ended or goes elsewhere.  PARTED: of one warp, the
 	 * other goes elsewhere.  SKIPPED: of one block, the other meets no barrier until they are together again. */
 	struct tcb_ptx_witness *absent, *parted, *skipped;

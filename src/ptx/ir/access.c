@@ -6,7 +6,7 @@
  */
 #include "ptx/ir/opcodes.h"
 
-enum { BULK_ALIGN = 16, TENSOR_SHARED_ALIGN = 128, TENSOR_MAP_ALIGN = 64, MATRIX_ROW = 16, MBARRIER = 8 };
+enum { BULK_ALIGN = 16, TENSOR_SHARED_ALIGN = 128, TENSOR_MAP_ALIGN = 64, MATRIX_ROW = 16, MBARRIER = 8, WARP = 32 };
 
 unsigned tcb_ptx_vector_count(const struct tcb_ptx_ins *ins)
 {
@@ -111,5 +111,19 @@ int tcb_ptx_access(const struct tcb_ptx_ins *ins, unsigned index, struct tcb_ptx
 		return 1;
 	default:
 		return 0; /* prefetches and fences touch nothing that a program can see */
+	}
+}
+
+unsigned tcb_ptx_address_lanes(const struct tcb_ptx_ins *ins)
+{
+	if (ins->op != TCB_PTX_OP_LDMATRIX && ins->op != TCB_PTX_OP_STMATRIX)
+		return WARP;
+	switch ((int)tcb_ptx_mod(ins, TCB_PTX_SLOT_MATRICES)) {
+	case TCB_PTX_X1:
+		return 8;
+	case TCB_PTX_X2:
+		return 16;
+	default:
+		return WARP;
 	}
 }

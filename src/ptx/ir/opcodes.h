@@ -273,6 +273,8 @@ struct tcb_ptx_access {
 
 /* What operand INDEX touches; 0 when it is no address of memory. */
 int tcb_ptx_access(const struct tcb_ptx_ins *ins, unsigned index, struct tcb_ptx_access *out);
+/* Lanes of a warp whose address INS uses: those from 0 on. */
+unsigned tcb_ptx_address_lanes(const struct tcb_ptx_ins *ins);
 /* 1, 2, 4 or 8. */
 unsigned tcb_ptx_vector_count(const struct tcb_ptx_ins *ins);
 
