@@ -12,8 +12,8 @@
 # need glibc only.  OUT gets everything; the same OUT may be given again, with
 # other parts.  Parts, each with a time limit, in the order in which they run:
 #
-#   tests      the tests that use a GPU, and the whole kernels of
-#              tests/ptx/whole against their references (with python3)   (240 s)
+#   tests      the tests that use a GPU; with python3 the whole kernels
+#              of tests/ptx/whole, and boxes of tests/ptx/edges          (240 s)
 #   examples   the examples for a GPU: C with the CUDA driver, compiled
 #              here, and PyTorch                                         (120 s)
 #   faults     those that plant faulty candidates into a sweep           (180 s)
@@ -229,15 +229,19 @@ run_tests() {
 	[ "$part" = faults ] || run_whole_kernels
 }
 
-# Those that the emulator runs in ptx.whole_kernels.
+# Those of which tests of the same names ask the emulator.
 run_whole_kernels() {
-	log=$logs/ptx.whole_kernels.txt
 	if ! command -v python3 >/dev/null; then
 		skip ptx.whole_kernels "no python3 here"
+		skip ptx.box_edges "no python3 here"
 		return
 	fi
+	log=$logs/ptx.whole_kernels.txt
 	run 120 "$log" python3 "$build/whole/run_on_gpu.py" --device "${device#cuda:}" --defects
 	verdict ptx.whole_kernels "$log" "$(last_line "$log")"
+	log=$logs/ptx.box_edges.txt
+	run 120 "$log" python3 "$build/edges/box_edges.py" --gpu "${device#cuda:}"
+	verdict ptx.box_edges "$log" "$(last_line "$log")"
 }
 
 skip() {

@@ -260,9 +260,14 @@ static void boxes_of_tensors(void **state)
 		const struct box_case *c = &cases[i];
 
 		run_boxes(text, &b, c, c, &job);
-		emu_expect_none(&job);
 		expected_raw(&b, c, raw);
 		assert_memory_equal(b.raw, raw, sizeof raw);
+		if (c->x < 0) { /* it may come from there, but not go there */
+			emu_expect(&job, TCB_PTX_RULE_BULK_COPY);
+			emu_end(&job);
+			continue;
+		}
+		emu_expect_none(&job);
 		for (int y = 0; y < HEIGHT; y++)
 			for (int x = 0; x < PITCH; x++) {
 				int inside = x >= c->x && x < c->x + (int)c->width && y >= c->y &&

@@ -135,8 +135,29 @@ static int check_tensor(struct tcb_emu_bulk *copy, unsigned flags)
 	return 1;
 }
 
+/* What a GPU refuses as an illegal instruction, though the manual does not say so: seen on sm_90 (tests/ptx/edges). */
+static int may_begin_there(struct tcb_emu_bulk *copy, int is_store)
+{
+	if (copy->at[0] * (int64_t)(tcb_ptx_type_bits(copy->map.type) / 8) % 16) {
+		tcb_emu_fault(copy->warp, copy->in, (int)copy->lane, TCB_PTX_RULE_BULK_COPY,
+			      "coordinate %d of the fastest dimension is not a multiple of 16 bytes: an illegal "
+			      "instruction on a GPU",
+			      copy->at[0]);
+		return 0;
+	}
+	for (unsigned i = 0; is_store && i < copy->map.rank; i++)
+		if (copy->at[i] < 0) {
+			tcb_emu_fault(copy->warp, copy->in, (int)copy->lane, TCB_PTX_RULE_BULK_COPY,
+				      "a box that is written begins at the negative coordinate %d of dimension %u, "
+				      "the fastest being 0: an illegal instruction on a GPU",
+				      copy->at[i], i);
+			return 0;
+		}
+	return 1;
+}
+
 /* The map and the coordinates of LANE's [map, {coordinates}]. */
-static int read_map(struct tcb_emu_bulk *copy, const struct tcb_emu_operand *op)
+static int read_map(struct tcb_emu_bulk *copy, const struct tcb_emu_operand *op, int is_store)
 {
 	struct tcb_emu_warp *warp = copy->warp;
 	uint64_t address = tcb_emu_address(warp, op, copy->lane);
@@ -163,13 +184,8 @@ static int read_map(struct tcb_emu_bulk *copy, const struct tcb_emu_operand *op)
 	}
 	for (unsigned i = 0; i < count; i++)
 		copy->at[i] = (int32_t)tcb_emu_get(warp, &at[i], copy->lane);
-	if (copy->at[0] * (int64_t)(tcb_ptx_type_bits(copy->map.type) / 8) % 16) {
-		tcb_emu_fault(warp, copy->in, (int)copy->lane, TCB_PTX_RULE_BULK_COPY,
-			      "coordinate %d of the fastest dimension is not a multiple of 16 bytes: an illegal "
-			      "instruction on a GPU",
-			      copy->at[0]);
+	if (!may_begin_there(copy, is_store))
 		return 0;
-	}
 	copy->bytes = tcb_ptx_tensor_map_box_bytes(&copy->map);
 	copy->span =
 		copy->bytes / (copied(&copy->map, 0) * (tcb_ptx_type_bits(copy->map.type) / 8)) * pitch_of(&copy->map);
@@ -197,7 +213,7 @@ static void run_tensor(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, 
 		uint32_t blocks = in->a ? (uint32_t)tcb_emu_get(warp, &in->op[in->a], lane) & 0xffff : 0;
 		uint32_t address = (uint32_t)tcb_emu_address(warp, &in->op[is_store ? 1 : 0], lane);
 
-		if (!read_map(&copy, &in->op[is_store ? 0 : 1]) || !is_aligned(&copy, address))
+		if (!read_map(&copy, &in->op[is_store ? 0 : 1], is_store) || !is_aligned(&copy, address))
 			return;
 		if (!is_store) {
 			if (!check_tensor(&copy, TCB_EMU_READ | TCB_EMU_ASYNC_AGENT) ||
