@@ -135,6 +135,36 @@ static void memory_and_lanes(void **state)
 	check_kernel("", "\tld.global.u32 %r6, [%rd0];\n\tret;\n", "%r6=grid");
 }
 
+/* A butterfly of OP over DISTANCES, with what shfl takes behind them; its result is %r9. */
+static void check_butterfly(const char *op, const char *distances, const char *behind, const char *expected)
+{
+	char body[2000];
+	int n = snprintf(body, sizeof body,
+			 "\tmov.u32 %%r0, %%tid.x;\n\tmul.wide.u32 %%rd2, %%r0, 4;\n"
+			 "\tadd.s64 %%rd3, %%rd0, %%rd2;\n\tld.global.u32 %%r9, [%%rd3];\n");
+	unsigned last = 9;
+
+	for (const char *d = distances; *d; d++, last += 2)
+		n += snprintf(body + n, sizeof body - (size_t)n,
+			      "\tshfl.sync.bfly.b32 %%r%u, %%r%u, %d, %s;\n\t%s %%r%u, %%r%u, %%r%u;\n", last + 1, last,
+			      *d == 'g' ? 16 : *d - '0', behind, op, last + 2, last + 1, last);
+	snprintf(body + n, sizeof body - (size_t)n, "\tmov.b32 %%r8, %%r%u;\n\tret;\n", last);
+	check_kernel("", body, expected);
+}
+
+static void butterflies_make_one_value(void **state)
+{
+	(void)state;
+	check_butterfly("max.s32", "g8421", "31, -1", "%r8=warp %r17=varying");
+	check_butterfly("add.u32", "1248g", "31, -1", "%r8=warp");
+	check_butterfly("xor.b32", "37921g", "31, -1", "%r8=warp"); /* 3 and 9 add nothing, and do no harm */
+	check_butterfly("max.s32", "8421", "31, -1", "%r8=varying");
+	check_butterfly("max.s32", "g842", "31, -1", "%r8=varying");
+	check_butterfly("sub.s32", "g8421", "31, -1", "%r8=varying");
+	check_butterfly("max.s32", "g8421", "31, 65535", "%r8=varying"); /* half a warp */
+	check_butterfly("max.s32", "g8421", "4127, -1", "%r8=varying");  /* in segments */
+}
+
 static void control_makes_values_differ(void **state)
 {
 	(void)state;
@@ -455,9 +485,13 @@ static void time_grows_with_the_text(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(sources_have_their_levels), cmocka_unit_test(warps_of_one_dimension_are_uniform),
-		cmocka_unit_test(memory_and_lanes),          cmocka_unit_test(control_makes_values_differ),
-		cmocka_unit_test(control_levels_of_blocks),  cmocka_unit_test(random_kernels_agree_with_threads),
+		cmocka_unit_test(sources_have_their_levels),
+		cmocka_unit_test(warps_of_one_dimension_are_uniform),
+		cmocka_unit_test(memory_and_lanes),
+		cmocka_unit_test(butterflies_make_one_value),
+		cmocka_unit_test(control_makes_values_differ),
+		cmocka_unit_test(control_levels_of_blocks),
+		cmocka_unit_test(random_kernels_agree_with_threads),
 		cmocka_unit_test(time_grows_with_the_text),
 	};
 

@@ -12,6 +12,7 @@
  * branch is looked at once for each level that it reaches.
  */
 #include "ptx/analyse/affine.h"
+#include "ptx/analyse/butterfly.h"
 #include "ptx/analyse/joins.h"
 #include "ptx/analyse/lane_bits.h"
 #include "ptx/ir/opcodes.h"
@@ -34,6 +35,7 @@ struct work {
 	struct tcb_ptx_uniformity *out;
 	struct tcb_ptx_affine *affine; /* or NULL */
 	uint8_t *agreed;               /* by number of the instruction: enum agreed */
+	uint8_t *is_butterfly;         /* by register: all lanes have one value */
 	uint8_t *done;                 /* by block: level at which its branch was looked at */
 	struct cover *cover;           /* by block */
 	uint32_t *written, stamp;      /* by register: the search in whose region it is written */
@@ -109,7 +111,7 @@ static void set_result(struct work *w, const struct tcb_ptx_ins *ins, uint32_t r
 {
 	struct tcb_ptx_spread spread = tcb_ptx_result_spread(&w->env, ins, item), guard = guard_spread(w, ins);
 
-	if (spread.lanes && warps_agree(w, ins, reg))
+	if (spread.lanes && (w->is_butterfly[reg] || warps_agree(w, ins, reg)))
 		spread.lanes = 0;
 	spread.lanes |= guard.lanes;
 	spread.between = guard.between > spread.between ? guard.between : spread.between;
@@ -346,6 +348,7 @@ enum tcb_status tcb_ptx_uniformity_in(struct tcb_ptx_function *function, const s
 	out->alike = tcb_arena_array(arena, blocks, 1);
 	w.agreed = tcb_arena_array(arena, function->ins_count + 1u, 1);
 	tcb_ptx_lane_env_scan(&w.env);
+	w.is_butterfly = tcb_ptx_butterflies(&w.env);
 	w.env.reg = calloc(regs, sizeof *w.env.reg);
 	w.done = calloc(blocks, 1);
 	w.cover = calloc(blocks, sizeof *w.cover);
