@@ -12,7 +12,7 @@ import struct
 from dataclasses import dataclass, field
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
-FORMAT = {"u8": "B", "s32": "i", "u32": "I", "u64": "Q", "f16": "e", "f32": "f"}
+FORMAT = {"u8": "B", "u16": "H", "s32": "i", "u32": "I", "u64": "Q", "f16": "e", "f32": "f", "f64": "d"}
 
 
 def pack(type_, values):
