@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "ptx/analyse/analyses.h"
+#include "ptx/analyse/async.h"
 #include "ptx/analyse/bounds.h"
 #include "ptx/analyse/hazards.h"
 #include "ptx/analyse/legality.h"
@@ -228,6 +229,8 @@ static enum tcb_status check_accesses(struct tcb_ptx_affine *affine, struct tcb_
 	status = find_hazards(affine, function, launch.is_exact, launch.is_exact ? sink : &in_doubt, err);
 	if (status == TCB_OK)
 		status = tcb_ptx_bounds(function, affine, &launch, sink, err);
+	if (status == TCB_OK)
+		status = tcb_ptx_check_async(affine, function, sink, launch.is_exact ? sink : &in_doubt, err);
 	if (status == TCB_OK)
 		status = tcb_ptx_predict_all(affine, function, sink, err);
 	kernel->access_count = predict_each(affine, function, NULL);

@@ -33,6 +33,8 @@ struct tcb_emu_variable {
 	uint64_t address; /* in the memory of the last launch */
 };
 
+enum { TCB_EMU_REPORTED_WORDS = (TCB_PTX_RULE_COUNT + 63) / 64 };
+
 struct tcb_ptx_program {
 	struct tcb_arena arena;
 	struct tcb_ptx_module *module;
@@ -51,7 +53,7 @@ struct tcb_ptx_program {
 	int waits_for_launch, has_setmaxnreg;
 	uint32_t registers_taken;      /* the most that a setmaxnreg takes for a thread */
 	struct tcb_ptx_counts *counts; /* all functions', the entry's first */
-	uint64_t *reported;            /* bits of rules, by counter */
+	uint64_t *reported;            /* bits of rules, TCB_EMU_REPORTED_WORDS by counter */
 	uint32_t count_total;
 };
 

@@ -8,22 +8,21 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-_Static_assert(TCB_PTX_RULE_COUNT <= 64, "one bit for each rule");
-
 static void report(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, int lane, enum tcb_ptx_rule rule,
 		   enum tcb_ptx_severity severity, const char *format, va_list arguments)
 {
 	struct tcb_emu_run *run = warp->run;
 	const struct tcb_ptx_ins *ins = in ? in->ins : NULL;
 	const struct tcb_ptx_function *function = ins ? ins->block->function : run->program->functions[0]->function;
-	uint64_t bit = 1ull << rule, *bits = run->program->reported;
+	uint64_t bit = 1ull << rule % 64, *bits = run->program->reported;
 	char text[300], where[120];
 	int length;
 
 	if (ins) {
-		if (bits[in->count] & bit)
+		bits += (size_t)in->count * TCB_EMU_REPORTED_WORDS + rule / 64;
+		if (*bits & bit)
 			return;
-		bits[in->count] |= bit;
+		*bits |= bit;
 	}
 	vsnprintf(text, sizeof text, format, arguments);
 	length = snprintf(where, sizeof where, "block (%u,%u,%u), warp %u", warp->block->ctaid[0],

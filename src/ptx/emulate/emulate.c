@@ -51,7 +51,8 @@ enum tcb_status tcb_ptx_program_create(struct tcb_ptx_function *function, struct
 		status = tcb_emu_decode(program, function, err);
 	if (status == TCB_OK) {
 		program->counts = calloc(program->count_total + 1u, sizeof *program->counts);
-		program->reported = calloc(program->count_total + 1u, sizeof *program->reported);
+		program->reported =
+			calloc((program->count_total + 1u) * (size_t)TCB_EMU_REPORTED_WORDS, sizeof *program->reported);
 		if (!program->counts || !program->reported)
 			status = tcb_fail(err, TCB_E_NOMEM, "out of memory for the emulator's program");
 	}

@@ -10,75 +10,78 @@
 #include "ptx/ir/ir.h"
 
 /* X(id, name) */
-#define TCB_PTX_RULE_LIST(X)                        \
-	/* of one instruction */                    \
-	X(SYNTAX, "syntax")                         \
-	X(BYTE_ARITHMETIC, "byte-arithmetic")       \
-	X(HALF_MEMORY, "half-memory")               \
-	X(CVT_ROUNDING, "cvt-rounding")             \
-	X(CVT_SATURATION, "cvt-saturation")         \
-	X(BIT_TYPES, "bit-types")                   \
-	X(ORDER_DIRECTION, "order-direction")       \
-	X(ORDER_SCOPE, "order-scope")               \
-	X(WEAK_SCOPE, "weak-scope")                 \
-	X(ORDER_SPACE, "order-space")               \
-	X(OPERAND_TYPE, "operand-type")             \
-	X(IMMEDIATE_TYPE, "immediate-type")         \
-	X(IMMEDIATE_RANGE, "immediate-range")       \
-	X(SPECIAL_TYPE, "special-type")             \
-	X(PACKING, "packing")                       \
-	X(ADDRESS_TYPE, "address-type")             \
-	X(ADDRESS_SPACE, "address-space")           \
-	X(SHARED_SYMBOL, "shared-symbol")           \
-	X(ALIGNMENT, "alignment")                   \
-	X(VECTOR_SIZE, "vector-size")               \
-	X(PARAM_WRITE, "param-write")               \
-	X(SHFL_CLAMP, "shfl-clamp")                 \
-	X(COORDINATES, "coordinates")               \
-	X(VERSION, "version")                       \
-	X(TARGET, "target")                         \
-	/* of a function */                         \
-	X(UNDEFINED, "undefined")                   \
-	X(TERMINATOR, "terminator")                 \
-	X(LABEL, "label")                           \
-	X(CALL, "call")                             \
-	X(SHARED_STATIC, "shared-static")           \
-	X(PARAM_SIZE, "param-size")                 \
-	X(LAUNCH_BOUNDS, "launch-bounds")           \
-	X(DUPLICATE, "duplicate")                   \
-	/* analyses, without running it */          \
-	X(BARRIER_DIVERGENT, "barrier-divergent")   \
-	X(BARRIER_PREDICATED, "barrier-predicated") \
-	X(BARRIER_SKIPPED, "barrier-skipped")       \
-	X(SHUFFLE_DIVERGENT, "shuffle-divergent")   \
-	X(SHUFFLE_EXITED, "shuffle-exited")         \
-	X(MISALIGNED, "misaligned")                 \
-	X(ALIGNMENT_UNPROVED, "alignment-unproved") \
-	X(SHARED_RACE, "shared-race")               \
-	X(BARRIER_REDUNDANT, "barrier-redundant")   \
-	X(BANK_CONFLICT, "bank-conflict")           \
-	X(UNCOALESCED, "uncoalesced")               \
-	X(REGISTERS, "registers")                   \
-	/* the emulator, while it runs */           \
-	X(OUT_OF_BOUNDS, "out-of-bounds")           \
-	X(READ_ONLY, "read-only")                   \
-	X(RACE, "race")                             \
-	X(DEADLOCK, "deadlock")                     \
-	X(UNWRITTEN_SHARED, "unwritten-shared")     \
-	X(UNWRITTEN_REGISTER, "unwritten-register") \
-	X(ASYNC_PENDING, "async-pending")           \
-	X(MBARRIER, "mbarrier")                     \
-	X(BULK_COPY, "bulk-copy")                   \
-	X(WGMMA_ORDER, "wgmma-order")               \
-	X(PROXY_FENCE, "proxy-fence")               \
-	X(NOT_EMULATED, "not-emulated")             \
-	X(STEP_LIMIT, "step-limit")                 \
-	X(TRAP, "trap")                             \
-	/* the assembler */                         \
-	X(ASSEMBLER, "assembler")                   \
-	/* of the judging itself */                 \
-	X(BLOCK_ASSUMED, "block-assumed")           \
-	X(OPAQUE, "opaque")                         \
+#define TCB_PTX_RULE_LIST(X)                                                                       \
+	/* of one instruction */                                                                   \
+	X(SYNTAX, "syntax")                                                                        \
+	X(BYTE_ARITHMETIC, "byte-arithmetic")                                                      \
+	X(HALF_MEMORY, "half-memory")                                                              \
+	X(CVT_ROUNDING, "cvt-rounding")                                                            \
+	X(CVT_SATURATION, "cvt-saturation")                                                        \
+	X(BIT_TYPES, "bit-types")                                                                  \
+	X(ORDER_DIRECTION, "order-direction")                                                      \
+	X(ORDER_SCOPE, "order-scope")                                                              \
+	X(WEAK_SCOPE, "weak-scope")                                                                \
+	X(ORDER_SPACE, "order-space")                                                              \
+	X(OPERAND_TYPE, "operand-type")                                                            \
+	X(IMMEDIATE_TYPE, "immediate-type")                                                        \
+	X(IMMEDIATE_RANGE, "immediate-range")                                                      \
+	X(SPECIAL_TYPE, "special-type")                                                            \
+	X(PACKING, "packing")                                                                      \
+	X(ADDRESS_TYPE, "address-type")                                                            \
+	X(ADDRESS_SPACE, "address-space")                                                          \
+	X(SHARED_SYMBOL, "shared-symbol")                                                          \
+	X(ALIGNMENT, "alignment")                                                                  \
+	X(VECTOR_SIZE, "vector-size")                                                              \
+	X(PARAM_WRITE, "param-write")                                                              \
+	X(SHFL_CLAMP, "shfl-clamp")                                                                \
+	X(COORDINATES, "coordinates")                                                              \
+	X(VERSION, "version")                                                                      \
+	X(TARGET, "target")                                                                        \
+	/* of a function */                                                                        \
+	X(UNDEFINED, "undefined")                                                                  \
+	X(TERMINATOR, "terminator")                                                                \
+	X(LABEL, "label")                                                                          \
+	X(CALL, "call")                                                                            \
+	X(SHARED_STATIC, "shared-static")                                                          \
+	X(PARAM_SIZE, "param-size")                                                                \
+	X(LAUNCH_BOUNDS, "launch-bounds")                                                          \
+	X(DUPLICATE, "duplicate")                                                                  \
+	/* analyses, without running it */                                                         \
+	X(BARRIER_DIVERGENT, "barrier-divergent")                                                  \
+	X(BARRIER_PREDICATED, "barrier-predicated")                                                \
+	X(BARRIER_SKIPPED, "barrier-skipped")                                                      \
+	X(SHUFFLE_DIVERGENT, "shuffle-divergent")                                                  \
+	X(SHUFFLE_EXITED, "shuffle-exited")                                                        \
+	X(MISALIGNED, "misaligned")                                                                \
+	X(ALIGNMENT_UNPROVED, "alignment-unproved")                                                \
+	X(SHARED_RACE, "shared-race")                                                              \
+	X(BARRIER_REDUNDANT, "barrier-redundant")                                                  \
+	X(BANK_CONFLICT, "bank-conflict")                                                          \
+	X(UNCOALESCED, "uncoalesced")                                                              \
+	X(REGISTERS, "registers")                                                                  \
+	X(SHUFFLE_MASK, "shuffle-mask")                                                            \
+	X(SETMAXNREG, "setmaxnreg")                                                                \
+	X(GRIDDEPCONTROL, "griddepcontrol")                                                        \
+	/* the emulator, while it runs; the asynchronous ones are judged without running it too */ \
+	X(OUT_OF_BOUNDS, "out-of-bounds")                                                          \
+	X(READ_ONLY, "read-only")                                                                  \
+	X(RACE, "race")                                                                            \
+	X(DEADLOCK, "deadlock")                                                                    \
+	X(UNWRITTEN_SHARED, "unwritten-shared")                                                    \
+	X(UNWRITTEN_REGISTER, "unwritten-register")                                                \
+	X(ASYNC_PENDING, "async-pending")                                                          \
+	X(MBARRIER, "mbarrier")                                                                    \
+	X(BULK_COPY, "bulk-copy")                                                                  \
+	X(WGMMA_ORDER, "wgmma-order")                                                              \
+	X(PROXY_FENCE, "proxy-fence")                                                              \
+	X(NOT_EMULATED, "not-emulated")                                                            \
+	X(STEP_LIMIT, "step-limit")                                                                \
+	X(TRAP, "trap")                                                                            \
+	/* the assembler */                                                                        \
+	X(ASSEMBLER, "assembler")                                                                  \
+	/* of the judging itself */                                                                \
+	X(BLOCK_ASSUMED, "block-assumed")                                                          \
+	X(OPAQUE, "opaque")                                                                        \
 	X(UNKNOWN_RULE, "unknown-rule")
 
 enum tcb_ptx_rule {

@@ -73,6 +73,12 @@ const char *tcb_ptx_rule_help(enum tcb_ptx_rule rule)
 					     "of 32 bytes hold them all.",
 		[TCB_PTX_RULE_REGISTERS] =
 			"The values of a kernel fit its registers; what does not is spilled to memory.",
+		[TCB_PTX_RULE_SHUFFLE_MASK] = "The mask of a shuffle, vote or bar.warp.sync names every lane that "
+					      "runs it, and the lanes that are read.",
+		[TCB_PTX_RULE_SETMAXNREG] =
+			"All four warps of a warp group run setmaxnreg with one number, and what is "
+			"taken was given before.",
+		[TCB_PTX_RULE_GRIDDEPCONTROL] = "What the launch before writes is touched behind griddepcontrol.wait.",
 		[TCB_PTX_RULE_OUT_OF_BOUNDS] = "An access stays within the memory that it was given.",
 		[TCB_PTX_RULE_READ_ONLY] = "Memory that is an input is not written.",
 		[TCB_PTX_RULE_RACE] = "Accesses of two threads to one place, one of them a write, are ordered.",

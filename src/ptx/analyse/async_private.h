@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Between async.c (the driver), async_flow.c (the dataflow and small questions)
+ * and one file for each family of instructions.  Nobody else includes this.
+ */
+#ifndef TCB_PTX_ASYNC_PRIVATE_H
+#define TCB_PTX_ASYNC_PRIVATE_H
+
+#include "ptx/analyse/async.h"
+
+struct tcb_ptx_async {
+	struct tcb_ptx_affine *affine;
+	struct tcb_ptx_function *function;
+	const struct tcb_ptx_sink *sink;       /* what holds for every block */
+	const struct tcb_ptx_sink *block_sink; /* what holds for the block that the values are for */
+	struct tcb_arena arena;
+	uint8_t *has;   /* by enum tcb_ptx_op: it occurs where control comes */
+	int is_foreign; /* calls, or instructions that nobody knows, may do anything */
+	int has_failed; /* no memory */
+};
+
+/* A forward dataflow.  Each of COUNT facts is in one of up to sixteen states on each way; a set of states holds those
+ * that it may be in.  At the entry all are in state 0. */
+struct tcb_ptx_async_flow {
+	unsigned count;
+	/* What INS makes of the sets in STATE.  With IS_LAST set the sets are final: findings may be reported. */
+	void (*step)(void *ctx, const struct tcb_ptx_ins *ins, uint16_t *state, int is_last);
+	void *ctx;
+};
+
+enum { TCB_PTX_ASYNC_CELLS_MAX = 1 << 23 };
+
+/* 0 when there is no memory, or too much to do: then nothing was reported. */
+int tcb_ptx_async_solve(struct tcb_ptx_async *a, const struct tcb_ptx_async_flow *flow);
+
+/* Sets the bits of the threads that run INS if any does; 0 when that is not known exactly. */
+int tcb_ptx_async_present(struct tcb_ptx_async *a, const struct tcb_ptx_ins *ins, uint64_t *set);
+static inline int tcb_ptx_async_is_in(const uint64_t *set, uint32_t thread)
+{
+	return (int)(set[thread / 64] >> (thread % 64) & 1);
+}
+enum { TCB_PTX_ASYNC_SET_WORDS = TCB_PTX_BLOCK_THREADS_MAX / 64 };
+
+/* The number that OPERAND of INS is in all threads; 0: it is none, or not known. */
+int tcb_ptx_async_constant(struct tcb_ptx_async *a, const struct tcb_ptx_ins *ins,
+			   const struct tcb_ptx_operand *operand, uint64_t *out);
+/* The variable or parameter that ADDRESS is based on; NULL when there is not exactly one. */
+const struct tcb_ptx_symbol *tcb_ptx_async_base(struct tcb_ptx_async *a, const struct tcb_ptx_value *address);
+
+/* The families; each reports what it finds. */
+void tcb_ptx_async_masks(struct tcb_ptx_async *a);
+void tcb_ptx_async_registers(struct tcb_ptx_async *a);
+void tcb_ptx_async_dependent(struct tcb_ptx_async *a);
+
+#endif

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What is asynchronous, without running it: each case is a kernel that goes
+ * wrong in one way, with the line that mends it.
+ */
+#include "ptx_tools.h"
+
+#include "ptx/analyse/async.h"
+#include "ptx/text/text.h"
+
+struct async_case {
+	const char *name;
+	enum tcb_ptx_rule rule;
+	enum tcb_ptx_severity severity;
+	uint32_t block;
+	const char *wrong, *right; /* bodies */
+};
+
+#define IN "\tld.param.u64 %d1, [in];\n\tcvta.to.global.u64 %d1, %d1;\n\tmad.wide.u32 %d2, %r0, 4, %d1;\n"
+#define LOAD "\tld.global.u32 %r1, [%d2];\n"
+#define WAIT "\tgriddepcontrol.wait;\n"
+#define OUT "\tst.global.u32 [%d2], %r1;\n"
+/* %p0: the first warp group; %p1: the first warp */
+#define ROLES "\tsetp.lt.u32 %p0, %r0, 128;\n\tsetp.lt.u32 %p1, %r0, 32;\n"
+#define GIVE(n) "\tsetmaxnreg.dec.sync.aligned.u32 " #n ";\n"
+#define TAKE(n) "\tsetmaxnreg.inc.sync.aligned.u32 " #n ";\n"
+#define LANE_MASK(width) "\tand.b32 %r2, %r0, " #width ";\n\tshl.b32 %r3, 255, %r2;\n"
+
+static const struct async_case cases[] = {
+	{ "a mask without the upper half", TCB_PTX_RULE_SHUFFLE_MASK, TCB_PTX_ERROR, 32, "\tbar.warp.sync 0xffff;\n",
+	  "\tbar.warp.sync 0xffffffff;\n" },
+	{ "a mask shifted by the lane", TCB_PTX_RULE_SHUFFLE_MASK, TCB_PTX_ERROR, 32,
+	  LANE_MASK(7) "\tbar.warp.sync %r3;\n", LANE_MASK(24) "\tbar.warp.sync %r3;\n" },
+	{ "a vote of the other half", TCB_PTX_RULE_SHUFFLE_MASK, TCB_PTX_ERROR, 32,
+	  "\tsetp.lt.u32 %p0, %r0, 16;\n\t@%p0 bra END;\n\tvote.sync.any.pred %p1, %p0, 0xffff;\n",
+	  "\tsetp.lt.u32 %p0, %r0, 16;\n\t@%p0 bra END;\n\tvote.sync.any.pred %p1, %p0, 0xffff0000;\n" },
+	{ "a lane that the mask leaves out", TCB_PTX_RULE_SHUFFLE_MASK, TCB_PTX_WARNING, 32,
+	  "\tsetp.ge.u32 %p0, %r0, 16;\n\t@%p0 bra END;\n\tshfl.sync.idx.b32 %r1, %r0, 20, 31, 0xffff;\n",
+	  "\tsetp.ge.u32 %p0, %r0, 16;\n\t@%p0 bra END;\n\tshfl.sync.idx.b32 %r1, %r0, 4, 31, 0xffff;\n" },
+	{ "more registers than there are", TCB_PTX_RULE_SETMAXNREG, TCB_PTX_ERROR, 384,
+	  ROLES "\t@%p0 bra LOW;\n" TAKE(240) "\tbra END;\nLOW:\n" GIVE(40),
+	  ROLES "\t@%p0 bra LOW;\n" TAKE(232) "\tbra END;\nLOW:\n" GIVE(40) },
+	{ "registers that nobody gave", TCB_PTX_RULE_SETMAXNREG, TCB_PTX_ERROR, 384,
+	  ROLES "\t@%p0 bra END;\n" TAKE(232), ROLES "\t@%p0 bra END;\n" TAKE(168) },
+	{ "one warp of four", TCB_PTX_RULE_SETMAXNREG, TCB_PTX_ERROR, 128, ROLES "\t@!%p1 bra END;\n" GIVE(40),
+	  ROLES GIVE(40) },
+	{ "two numbers in a warp group", TCB_PTX_RULE_SETMAXNREG, TCB_PTX_ERROR, 128,
+	  ROLES "\t@%p1 bra LOW;\n" GIVE(40) "\tbra END;\nLOW:\n" GIVE(56),
+	  ROLES "\t@%p1 bra LOW;\n" GIVE(40) "\tbra END;\nLOW:\n" GIVE(40) },
+	{ "read on both sides of the wait", TCB_PTX_RULE_GRIDDEPCONTROL, TCB_PTX_WARNING, 128,
+	  IN LOAD WAIT "\tld.global.u32 %r2, [%d2+512];\n", IN WAIT LOAD "\tld.global.u32 %r2, [%d2+512];\n" },
+	{ "written before the wait", TCB_PTX_RULE_GRIDDEPCONTROL, TCB_PTX_WARNING, 128,
+	  IN "\tmov.u32 %r1, 0;\n" OUT WAIT, IN "\tmov.u32 %r1, 0;\n" WAIT OUT },
+	{ "one thread waits", TCB_PTX_RULE_GRIDDEPCONTROL, TCB_PTX_WARNING, 128,
+	  IN "\tsetp.ne.u32 %p0, %r0, 0;\n\t@%p0 bra GO;\n" WAIT "GO:\n" LOAD,
+	  IN "\tsetp.ne.u32 %p0, %r0, 0;\n\t@%p0 bra GO;\n" WAIT "GO:\n\tbar.sync 0;\n" LOAD },
+};
+
+struct seen {
+	enum tcb_ptx_rule rule;
+	enum tcb_ptx_severity severity;
+	unsigned count;
+	char last[480];
+};
+
+static void see(void *ctx, const struct tcb_ptx_finding *finding)
+{
+	struct seen *seen = ctx;
+
+	seen->rule = finding->rule;
+	seen->severity = finding->severity;
+	seen->count++;
+	snprintf(seen->last, sizeof seen->last, "line %u: %s", finding->line, finding->message);
+}
+
+static struct seen judge(const struct async_case *c, const char *body)
+{
+	struct seen seen = { .rule = TCB_PTX_RULE_COUNT };
+	const struct tcb_ptx_sink sink = { see, &seen };
+	const uint32_t block[3] = { c->block, 1, 1 };
+	struct tcb_ptx_affine *affine;
+	struct tcb_ptx_module *module;
+	struct tcb_error err;
+	char text[4096];
+
+	snprintf(text, sizeof text,
+		 ".version 8.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 in)\n.reqntid %u, 1, "
+		 "1\n{\n"
+		 "\t.reg .b32 %%r<16>;\n\t.reg .b64 %%d<8>;\n\t.reg .pred %%p<4>;\n\tmov.u32 %%r0, "
+		 "%%tid.x;\n%sEND:\n\tret;\n"
+		 "}\n",
+		 c->block, body);
+	if (tcb_ptx_parse("test", text, strlen(text), &module, &err) != TCB_OK)
+		fail_msg("%s: %s\n%s", c->name, err.message, text);
+	assert_int_equal(tcb_ptx_affine_create(module->functions, block, &affine, &err), TCB_OK);
+	assert_int_equal(tcb_ptx_check_async(affine, module->functions, &sink, &sink, &err), TCB_OK);
+	tcb_ptx_affine_destroy(affine);
+	tcb_ptx_module_destroy(module);
+	return seen;
+}
+
+static void test_cases(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct seen wrong = judge(&cases[i], cases[i].wrong), right = judge(&cases[i], cases[i].right);
+
+		if (wrong.count != 1 || wrong.rule != cases[i].rule || wrong.severity != cases[i].severity)
+			fail_msg("%s: %u findings, %s", cases[i].name, wrong.count, wrong.last);
+		if (right.count)
+			fail_msg("%s: mended, and yet %s", cases[i].name, right.last);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_cases) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
