@@ -6,6 +6,7 @@
 #include "ptx_tools.h"
 
 #include "ptx/analyse/async.h"
+#include "ptx/analyse/webs.h"
 #include "ptx/text/text.h"
 
 struct async_case {
@@ -25,6 +26,35 @@ struct async_case {
 #define GIVE(n) "\tsetmaxnreg.dec.sync.aligned.u32 " #n ";\n"
 #define TAKE(n) "\tsetmaxnreg.inc.sync.aligned.u32 " #n ";\n"
 #define LANE_MASK(width) "\tand.b32 %r2, %r0, " #width ";\n\tshl.b32 %r3, 255, %r2;\n"
+
+#define TILE                                                                                                      \
+	"\t.shared .align 16 .b8 tile[2048];\n\tmov.u32 %r4, tile;\n\tshl.b32 %r5, %r0, 2;\n\tadd.u32 %r4, %r4, " \
+	"%r5;\n"
+#define COPY(at) "\tcp.async.ca.shared.global [%r4+" #at "], [%d2], 4;\n"
+#define COMMIT "\tcp.async.commit_group;\n"
+#define COPIED(n) "\tcp.async.wait_group " #n ";\n"
+#define BARRIER "\tbar.sync 0;\n"
+#define READ(at) "\tld.shared.u32 %r6, [tile+" #at "];\n"
+/* a ring: whether stage %r7 is the one that was copied nobody knows */
+#define RING(wait)                                                                                               \
+	IN TILE COPY(0) COMMIT COPY(512) COMMIT                                                                  \
+		"\tcvt.u32.u64 %r8, %d1;\nLOOP:\n" wait BARRIER                                                  \
+		"\tand.b32 %r7, %r8, 1536;\n\tadd.u32 %r9, %r4, %r7;\n\tld.shared.u32 %r6, [%r9];\n"             \
+		"\txor.b32 %r7, %r7, 512;\n\tadd.u32 %r9, %r4, %r7;\n\tcp.async.ca.shared.global [%r9], [%d2], " \
+		"4;\n" COMMIT "\tsub.u32 %r8, %r8, 1;\n\tsetp.ne.u32 %p0, %r8, 0;\n\t@%p0 bra LOOP;\n"
+#define STORE(at) "\tcp.async.bulk.global.shared::cta.bulk_group [%d1], [tile+" #at "], 256;\n"
+#define STORED "\tcp.async.bulk.commit_group;\n"
+#define ALONE "\tsetp.ne.u32 %p0, %r0, 0;\n\t@%p0 bra END;\n"
+#define SUMS                                                                                                        \
+	"\t.reg .f32 %f<8>;\n\tmov.f32 %f0, 0f00000000;\n\tmov.f32 %f1, %f0;\n\tmov.f32 %f2, %f0;\n\tmov.f32 %f3, " \
+	"%f0;\n"
+#define FENCE "\twgmma.fence.sync.aligned;\n"
+#define PRODUCT "\twgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0, %f1, %f2, %f3}, %d3, %d4, 1, 1, 1, 0, 0;\n"
+#define GROUP "\twgmma.commit_group.sync.aligned;\n"
+#define SUMMED(n) "\twgmma.wait_group.sync.aligned " #n ";\n"
+#define OPERANDS "\tld.param.u64 %d3, [in];\n\tmov.u64 %d4, %d3;\n"
+#define KEEP "\tst.global.f32 [%d1], %f2;\n"
+#define SCALE "\tmul.f32 %f0, %f0, 0f3F000000;\n\tmul.f32 %f1, %f1, 0f3F000000;\n"
 
 static const struct async_case cases[] = {
 	{ "a mask without the upper half", TCB_PTX_RULE_SHUFFLE_MASK, TCB_PTX_ERROR, 32, "\tbar.warp.sync 0xffff;\n",
@@ -51,6 +81,41 @@ static const struct async_case cases[] = {
 	  IN LOAD WAIT "\tld.global.u32 %r2, [%d2+512];\n", IN WAIT LOAD "\tld.global.u32 %r2, [%d2+512];\n" },
 	{ "written before the wait", TCB_PTX_RULE_GRIDDEPCONTROL, TCB_PTX_WARNING, 128,
 	  IN "\tmov.u32 %r1, 0;\n" OUT WAIT, IN "\tmov.u32 %r1, 0;\n" WAIT OUT },
+	{ "copied and read without a wait", TCB_PTX_RULE_ASYNC_PENDING, TCB_PTX_ERROR, 128,
+	  IN TILE COPY(0) COMMIT BARRIER READ(4), IN TILE COPY(0) COMMIT COPIED(0) BARRIER READ(4) },
+	{ "copied and not committed", TCB_PTX_RULE_ASYNC_PENDING, TCB_PTX_ERROR, 128,
+	  IN TILE COPY(0) COPIED(0) BARRIER READ(4), IN TILE COPY(0) COMMIT COPIED(0) BARRIER READ(4) },
+	{ "the wait leaves the group out", TCB_PTX_RULE_ASYNC_PENDING, TCB_PTX_ERROR, 128,
+	  IN TILE COPY(0) COMMIT COPY(512) COMMIT COPIED(1) BARRIER READ(516),
+	  IN TILE COPY(0) COMMIT COPY(512) COMMIT COPIED(1) BARRIER READ(4) },
+	{ "a ring whose wait leaves all of its groups out", TCB_PTX_RULE_ASYNC_PENDING, TCB_PTX_ERROR, 128,
+	  RING(COPIED(2)), RING(COPIED(1)) },
+	{ "written under the copy", TCB_PTX_RULE_ASYNC_PENDING, TCB_PTX_ERROR, 128,
+	  IN TILE COPY(0) COMMIT "\tst.shared.u32 [%r4], %r0;\n" COPIED(0),
+	  IN TILE COPY(0) COMMIT "\tst.shared.u32 [%r4+512], %r0;\n" COPIED(0) },
+	{ "others wait", TCB_PTX_RULE_ASYNC_PENDING, TCB_PTX_WARNING, 128,
+	  IN TILE "\tsetp.ge.u32 %p0, %r0, 32;\n\t@%p0 bra NOT;\n" COPY(0) COMMIT
+	  "\tbra.uni READ;\nNOT:\n" COPIED(0) "READ:\n" BARRIER READ(4),
+	  IN TILE "\tsetp.ge.u32 %p0, %r0, 32;\n\t@%p0 bra READ;\n" COPY(0)
+		  COMMIT COPIED(0) "READ:\n" BARRIER READ(4) },
+	{ "ends while the store reads", TCB_PTX_RULE_ASYNC_PENDING, TCB_PTX_WARNING, 128, IN TILE ALONE STORE(0) STORED,
+	  IN TILE ALONE STORE(0) STORED "\tcp.async.bulk.wait_group.read 0;\n" },
+	{ "a store in no group", TCB_PTX_RULE_ASYNC_PENDING, TCB_PTX_WARNING, 128,
+	  IN TILE ALONE STORE(0) "\tcp.async.bulk.wait_group 0;\n",
+	  IN TILE ALONE STORE(0) STORED "\tcp.async.bulk.wait_group 0;\n" },
+	{ "written under the store", TCB_PTX_RULE_ASYNC_PENDING, TCB_PTX_ERROR, 128,
+	  IN TILE ALONE STORE(0) STORED "\tst.shared.u32 [tile+252], %r0;\n\tcp.async.bulk.wait_group 0;\n",
+	  IN TILE ALONE STORE(0) STORED "\tst.shared.u32 [tile+256], %r0;\n\tcp.async.bulk.wait_group 0;\n" },
+	{ "no fence before the first product", TCB_PTX_RULE_WGMMA_ORDER, TCB_PTX_ERROR, 128,
+	  IN OPERANDS SUMS PRODUCT GROUP SUMMED(0) KEEP, IN OPERANDS FENCE SUMS PRODUCT GROUP SUMMED(0) KEEP },
+	{ "a product in no group", TCB_PTX_RULE_WGMMA_ORDER, TCB_PTX_ERROR, 128,
+	  IN OPERANDS SUMS FENCE PRODUCT SUMMED(0) KEEP, IN OPERANDS SUMS FENCE PRODUCT GROUP SUMMED(0) KEEP },
+	{ "sums that are not there yet", TCB_PTX_RULE_WGMMA_ORDER, TCB_PTX_ERROR, 128,
+	  IN OPERANDS SUMS FENCE PRODUCT GROUP SUMMED(1) KEEP,
+	  IN OPERANDS SUMS FENCE PRODUCT GROUP GROUP SUMMED(1) KEEP },
+	{ "sums scaled behind the fence", TCB_PTX_RULE_WGMMA_ORDER, TCB_PTX_ERROR, 128,
+	  IN OPERANDS SUMS FENCE PRODUCT GROUP SUMMED(0) SCALE PRODUCT GROUP SUMMED(0) KEEP,
+	  IN OPERANDS SUMS FENCE PRODUCT GROUP SUMMED(0) SCALE FENCE PRODUCT GROUP SUMMED(0) KEEP },
 	{ "one thread waits", TCB_PTX_RULE_GRIDDEPCONTROL, TCB_PTX_WARNING, 128,
 	  IN "\tsetp.ne.u32 %p0, %r0, 0;\n\t@%p0 bra GO;\n" WAIT "GO:\n" LOAD,
 	  IN "\tsetp.ne.u32 %p0, %r0, 0;\n\t@%p0 bra GO;\n" WAIT "GO:\n\tbar.sync 0;\n" LOAD },
@@ -78,6 +143,7 @@ static struct seen judge(const struct async_case *c, const char *body)
 	struct seen seen = { .rule = TCB_PTX_RULE_COUNT };
 	const struct tcb_ptx_sink sink = { see, &seen };
 	const uint32_t block[3] = { c->block, 1, 1 };
+	struct tcb_ptx_dominators dominators;
 	struct tcb_ptx_affine *affine;
 	struct tcb_ptx_module *module;
 	struct tcb_error err;
@@ -92,6 +158,8 @@ static struct seen judge(const struct async_case *c, const char *body)
 		 c->block, body);
 	if (tcb_ptx_parse("test", text, strlen(text), &module, &err) != TCB_OK)
 		fail_msg("%s: %s\n%s", c->name, err.message, text);
+	assert_int_equal(tcb_ptx_dominators(module->functions, &dominators, &err), TCB_OK);
+	assert_int_equal(tcb_ptx_split_webs(module->functions, &dominators, &err), TCB_OK);
 	assert_int_equal(tcb_ptx_affine_create(module->functions, block, &affine, &err), TCB_OK);
 	assert_int_equal(tcb_ptx_check_async(affine, module->functions, &sink, &sink, &err), TCB_OK);
 	tcb_ptx_affine_destroy(affine);

@@ -124,14 +124,14 @@ static void report(const struct waits *w, const struct use *use)
 			w->a->sink, TCB_PTX_RULE_GRIDDEPCONTROL, TCB_PTX_WARNING, f, use->before,
 			"memory behind '%s' is %s before griddepcontrol.wait%s: right only if the launch before does "
 			"not touch it",
-			use->base->source_name ? use->base->source_name : use->base->name,
-			use->is_written_before ? "written" : "read", use->is_used_behind ? ", and used after it" : "");
+			tcb_ptx_async_name(use->base), use->is_written_before ? "written" : "read",
+			use->is_used_behind ? ", and used after it" : "");
 	else if (use->half && w->split)
 		tcb_ptx_report(
 			w->a->sink, TCB_PTX_RULE_GRIDDEPCONTROL, TCB_PTX_WARNING, f, use->half,
 			"memory behind '%s' is accessed by threads that skip the griddepcontrol.wait of line %u, which "
 			"is for the threads that run it; a barrier behind it would do for all",
-			use->base->source_name ? use->base->source_name : use->base->name, w->split->line);
+			tcb_ptx_async_name(use->base), w->split->line);
 }
 
 void tcb_ptx_async_dependent(struct tcb_ptx_async *a)

@@ -17,6 +17,8 @@ struct tcb_ptx_async {
 	uint8_t *has;   /* by enum tcb_ptx_op: it occurs where control comes */
 	int is_foreign; /* calls, or instructions that nobody knows, may do anything */
 	int has_failed; /* no memory */
+	uint64_t *who;  /* of tcb_ptx_async_meet: by offset, round and thread */
+	uint32_t round;
 };
 
 /* A forward dataflow.  Each of COUNT facts is in one of up to sixteen states on each way; a set of states holds those
@@ -47,9 +49,31 @@ int tcb_ptx_async_constant(struct tcb_ptx_async *a, const struct tcb_ptx_ins *in
 /* The variable or parameter that ADDRESS is based on; NULL when there is not exactly one. */
 const struct tcb_ptx_symbol *tcb_ptx_async_base(struct tcb_ptx_async *a, const struct tcb_ptx_value *address);
 
+/* --- async_places.c --- */
+
+/* What operand OPERAND of INS touches in shared memory. */
+struct tcb_ptx_async_place {
+	const struct tcb_ptx_ins *ins;
+	unsigned operand;
+	struct tcb_ptx_value address;
+	const struct tcb_ptx_symbol *base; /* NULL: not known */
+	unsigned bytes;                    /* 0: not known */
+	int reads, writes, is_generic;     /* IS_GENERIC: it may lie elsewhere */
+};
+/* 0: no shared memory is touched. */
+int tcb_ptx_async_in_shared(struct tcb_ptx_async *a, const struct tcb_ptx_ins *ins, unsigned operand,
+			    struct tcb_ptx_async_place *out);
+/* Whether some thread in X and some in Y (PAIR) surely touch one byte, whenever each is run. */
+int tcb_ptx_async_meet(struct tcb_ptx_async *a, const struct tcb_ptx_async_place *x,
+		       const struct tcb_ptx_async_place *y, uint32_t pair[2]);
+/* As debug sections call it, else its symbol. */
+const char *tcb_ptx_async_name(const struct tcb_ptx_symbol *symbol);
+
 /* The families; each reports what it finds. */
 void tcb_ptx_async_masks(struct tcb_ptx_async *a);
 void tcb_ptx_async_registers(struct tcb_ptx_async *a);
 void tcb_ptx_async_dependent(struct tcb_ptx_async *a);
+void tcb_ptx_async_wgmma(struct tcb_ptx_async *a);
+void tcb_ptx_async_copies(struct tcb_ptx_async *a);
 
 #endif

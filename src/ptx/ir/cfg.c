@@ -161,9 +161,14 @@ void tcb_ptx_each_reg(struct tcb_ptx_ins *ins, void (*see)(void *ctx, uint32_t *
 	for (unsigned i = ins->result_count; i < ins->operand_count; i++)
 		see_operand(&ins->operands[i], see, ctx, 0);
 	for (unsigned i = 0; i < ins->result_count; i++) {
-		if (ins->op == TCB_PTX_OP_WGMMA) /* accumulates into its result */
-			see_operand(&ins->operands[i], see, ctx, 0);
-		see_operand(&ins->operands[i], see, ctx, 1);
+		struct tcb_ptx_operand *result = &ins->operands[i];
+
+		if (ins->op != TCB_PTX_OP_WGMMA)
+			see_operand(result, see, ctx, 1);
+		for (uint32_t k = 0; ins->op == TCB_PTX_OP_WGMMA && k < result->count; k++) { /* accumulates into it */
+			see_operand(&result->items[k], see, ctx, 0);
+			see_operand(&result->items[k], see, ctx, 1);
+		}
 	}
 }
 

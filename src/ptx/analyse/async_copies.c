@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Of async.h: copies in groups.  PTX ISA 9.0, sections 9.7.9.25.3 (cp.async) and
+ * 9.7.9.25.4 (bulk copies out of shared memory): a copy is done for its thread
+ * behind a wait_group that leaves its group out, and a group is what was issued
+ * before its commit_group.
+ *
+ * Two questions.  Of each copy whose address is the same each time: is it
+ * pending on each way to an access of the same bytes?  Of each variable that
+ * cp.async alone fills: is there a first read before which no copy was done,
+ * wherever in the variable?  The second needs no addresses, and so decides about
+ * rings of stages.
+ */
+#include "ptx/analyse/async_private.h"
+#include "ptx/ir/opcodes.h"
+
+/* Of a copy or a variable: nothing copied yet; pending in no group (OPEN), or in one with 0, 1, ... later ones; done.
+ * Of a variable it is the oldest copy. */
+enum { NONE = 1, DONE = 2, OPEN = 4, CLOSED_SHIFT = 3, GROUPS_MAX = 13, PENDING = 0xffff & ~(NONE | DONE) };
+enum { COPIES_MAX = 1 << 12 };
+
+struct copy {
+	struct tcb_ptx_async_place place;
+	const struct tcb_ptx_symbol *variable; /* of a variable: it; else NULL */
+	int is_bulk, is_told;
+	int is_shared; /* of a variable: others write it, too */
+};
+
+struct copies {
+	struct tcb_ptx_async *a;
+	struct copy *copies;
+	unsigned count;
+};
+
+static int is_bulk_group(const struct tcb_ptx_ins *ins)
+{
+	switch ((enum tcb_ptx_op)ins->op) {
+	case TCB_PTX_OP_CP_ASYNC_BULK:
+	case TCB_PTX_OP_CP_ASYNC_BULK_TENSOR:
+	case TCB_PTX_OP_CP_REDUCE_ASYNC_BULK:
+	case TCB_PTX_OP_CP_REDUCE_ASYNC_BULK_TENSOR:
+		return tcb_ptx_mod(ins, TCB_PTX_SLOT_SPACE) == TCB_PTX_GLOBAL;
+	default:
+		return 0;
+	}
+}
+
+/* --- the way through --- */
+
+static void commit(const struct copies *c, uint16_t *state, int is_bulk)
+{
+	for (unsigned i = 0; i < c->count; i++) {
+		uint16_t pending = state[i] & PENDING;
+
+		if (c->copies[i].is_bulk == is_bulk && pending)
+			state[i] = (uint16_t)((state[i] & (NONE | DONE)) | pending << 1 | (pending & 0x8000));
+	}
+}
+
+/* Whether no thread that runs the copy comes to the wait BY. */
+static int is_of_others(const struct copies *c, const struct copy *copy, const struct tcb_ptx_ins *by)
+{
+	uint64_t waits[TCB_PTX_ASYNC_SET_WORDS], copied[TCB_PTX_ASYNC_SET_WORDS], both = 0;
+
+	if (copy->variable || tcb_ptx_affine_presence(c->a->affine, by->block) != TCB_PTX_SPLIT ||
+	    !tcb_ptx_async_present(c->a, by, waits) || !tcb_ptx_async_present(c->a, copy->place.ins, copied))
+		return 0;
+	for (int i = 0; i < TCB_PTX_ASYNC_SET_WORDS; i++)
+		both |= waits[i] & copied[i];
+	return !both;
+}
+
+static void wait(const struct copies *c, uint16_t *state, int is_bulk, uint16_t covered, const struct tcb_ptx_ins *by)
+{
+	for (unsigned i = 0; i < c->count; i++)
+		if (c->copies[i].is_bulk == is_bulk && state[i] & covered && !is_of_others(c, &c->copies[i], by))
+			state[i] = (uint16_t)((state[i] & ~covered) | DONE);
+}
+
+static uint16_t covered_by(const struct tcb_ptx_ins *ins)
+{
+	uint64_t left = ins->operands[0].bits;
+
+	return left >= GROUPS_MAX ? 0 : (uint16_t)(0xffff << (CLOSED_SHIFT + left));
+}
+
+static void issue(const struct copies *c, const struct tcb_ptx_ins *ins, const struct tcb_ptx_async_place *place,
+		  uint16_t *state)
+{
+	for (unsigned i = 0; i < c->count; i++) {
+		if (c->copies[i].place.ins == ins)
+			state[i] = OPEN;
+		else if (c->copies[i].variable && c->copies[i].variable == place->base && state[i] & NONE)
+			state[i] = (uint16_t)((state[i] & ~NONE) | OPEN);
+	}
+}
+
+/* --- what is told --- */
+
+static const char *why(uint16_t state, int is_bulk)
+{
+	if ((state & PENDING) != OPEN)
+		return is_bulk ? "no cp.async.bulk.wait_group covers it" : "no wait_group covers its group";
+	return is_bulk ? "it is in no group: cp.async.bulk.commit_group is missing"
+		       : "it is in no group: cp.async.commit_group is missing";
+}
+
+static void report_variable(const struct copies *c, const struct copy *copy, const struct tcb_ptx_ins *ins,
+			    uint16_t state)
+{
+	tcb_ptx_report(c->a->sink, TCB_PTX_RULE_ASYNC_PENDING, state & NONE ? TCB_PTX_WARNING : TCB_PTX_ERROR,
+		       c->a->function, ins,
+		       "'%s' is read, and on no way here is a copy into it done: of the first one, in line %u, %s",
+		       tcb_ptx_async_name(copy->variable), copy->place.ins->line, why(state, 0));
+}
+
+static void report_copy(const struct copies *c, const struct copy *copy, const struct tcb_ptx_async_place *place,
+			uint16_t state, const uint32_t pair[2])
+{
+	enum tcb_ptx_severity severity = state & NONE ? TCB_PTX_WARNING : TCB_PTX_ERROR;
+
+	tcb_ptx_report(c->a->block_sink, TCB_PTX_RULE_ASYNC_PENDING, severity, c->a->function, place->ins,
+		       "thread %u %s what the copy of thread %u in line %u %s: on each way here %s", pair[1],
+		       place->writes ? "writes over" : "reads", pair[0], copy->place.ins->line,
+		       copy->is_bulk ? "may still read" : "may still write", why(state, copy->is_bulk));
+}
+
+static int is_wrong(uint16_t state)
+{
+	return state & PENDING && !(state & DONE);
+}
+
+/* One finding for a variable. */
+static void mark_told(const struct copies *c, const struct copy *told)
+{
+	for (unsigned i = 0; i < c->count; i++)
+		if (&c->copies[i] == told || (told->place.base && c->copies[i].place.base == told->place.base))
+			c->copies[i].is_told = 1;
+}
+
+static void see_place(const struct copies *c, const struct tcb_ptx_async_place *place, uint16_t *state, int is_last)
+{
+	uint32_t pair[2];
+
+	for (unsigned i = 0; i < c->count; i++) {
+		struct copy *copy = &c->copies[i];
+
+		if (copy->variable) {
+			if (copy->variable != place->base || !place->reads || place->is_generic)
+				continue;
+			if (is_last && is_wrong(state[i]) && !copy->is_told && !copy->is_shared) {
+				mark_told(c, copy);
+				report_variable(c, copy, place->ins, state[i]);
+			}
+			state[i] = 0; /* later reads are not the first */
+		} else if (is_last && !copy->is_told && is_wrong(state[i]) && (place->writes || !copy->is_bulk) &&
+			   tcb_ptx_async_meet(c->a, &copy->place, place, pair)) {
+			mark_told(c, copy);
+			report_copy(c, copy, place, state[i], pair);
+		}
+	}
+}
+
+static void see_exit(const struct copies *c, const struct tcb_ptx_ins *ins, const uint16_t *state)
+{
+	for (unsigned i = 0; i < c->count; i++) {
+		struct copy *copy = &c->copies[i];
+
+		if (!copy->is_bulk || copy->is_told || !is_wrong(state[i]))
+			continue;
+		mark_told(c, copy);
+		tcb_ptx_report(
+			c->a->sink, TCB_PTX_RULE_ASYNC_PENDING, TCB_PTX_WARNING, c->a->function, copy->place.ins,
+			"the kernel may end in line %u while this copy still reads shared memory: on each way there "
+			"%s",
+			ins->line, why(state[i], 1));
+	}
+}
+
+static void see_memory(const struct copies *c, const struct tcb_ptx_ins *ins, uint16_t *state, int is_last)
+{
+	struct tcb_ptx_async_place place;
+	int is_copy = ins->op == TCB_PTX_OP_CP_ASYNC || is_bulk_group(ins);
+
+	if (!tcb_ptx_has(ins, TCB_PTX_F_READ | TCB_PTX_F_WRITE))
+		return;
+	for (unsigned i = 0; i < ins->operand_count; i++)
+		if (ins->operands[i].kind == TCB_PTX_O_ADDRESS && tcb_ptx_async_in_shared(c->a, ins, i, &place)) {
+			if (is_copy)
+				issue(c, ins, &place, state);
+			else
+				see_place(c, &place, state, is_last);
+		}
+}
+
+static void step(void *ctx, const struct tcb_ptx_ins *ins, uint16_t *state, int is_last)
+{
+	struct copies *c = ctx;
+
+	switch ((enum tcb_ptx_op)ins->op) {
+	case TCB_PTX_OP_CP_ASYNC_COMMIT_GROUP:
+	case TCB_PTX_OP_CP_ASYNC_BULK_COMMIT_GROUP:
+		commit(c, state, ins->op == TCB_PTX_OP_CP_ASYNC_BULK_COMMIT_GROUP);
+		return;
+	case TCB_PTX_OP_CP_ASYNC_WAIT_GROUP:
+	case TCB_PTX_OP_CP_ASYNC_BULK_WAIT_GROUP:
+		wait(c, state, ins->op == TCB_PTX_OP_CP_ASYNC_BULK_WAIT_GROUP, covered_by(ins), ins);
+		return;
+	case TCB_PTX_OP_CP_ASYNC_WAIT_ALL:
+		wait(c, state, 0, PENDING, ins);
+		return;
+	case TCB_PTX_OP_CP_ASYNC_MBARRIER_ARRIVE: /* whoever waits at the mbarrier waits for them */
+		wait(c, state, 0, PENDING, ins);
+		return;
+	case TCB_PTX_OP_CALL:
+	case TCB_PTX_OP_OPAQUE:
+		wait(c, state, 0, PENDING, ins);
+		wait(c, state, 1, PENDING, ins);
+		return;
+	case TCB_PTX_OP_RET:
+	case TCB_PTX_OP_EXIT:
+		if (is_last)
+			see_exit(c, ins, state);
+		return;
+	default:
+		see_memory(c, ins, state, is_last);
+	}
+}
+
+/* --- which --- */
+
+static struct copy *add(struct copies *c, const struct tcb_ptx_async_place *place)
+{
+	if (c->count == COPIES_MAX)
+		return NULL;
+	c->copies[c->count] = (struct copy){ .place = *place };
+	return &c->copies[c->count++];
+}
+
+static int is_there(const struct copies *c, const struct tcb_ptx_symbol *variable)
+{
+	for (unsigned i = 0; i < c->count; i++)
+		if (c->copies[i].variable == variable)
+			return 1;
+	return 0;
+}
+
+static void add_copy(struct copies *c, const struct tcb_ptx_ins *ins)
+{
+	int is_bulk = is_bulk_group(ins);
+	struct tcb_ptx_async_place place;
+	struct copy *copy;
+
+	/* the source of a bulk copy, the destination of the others */
+	if (!tcb_ptx_async_in_shared(c->a, ins, is_bulk ? 1 : 0, &place))
+		return;
+	if (is_bulk && !place.bytes && place.base) /* a box of unknown size has at least the first bytes */
+		place.bytes = 16;
+	copy = add(c, &place);
+	if (copy)
+		copy->is_bulk = is_bulk;
+	if (is_bulk || !place.base || is_there(c, place.base))
+		return;
+	copy = add(c, &place);
+	if (!copy)
+		return;
+	copy->variable = place.base;
+	copy->place.ins = ins;
+}
+
+/* Takes out variables that others write, too. */
+static void keep_exclusive(struct copies *c, const struct tcb_ptx_ins *ins)
+{
+	struct tcb_ptx_async_place place;
+
+	if (ins->op == TCB_PTX_OP_CP_ASYNC || !tcb_ptx_has(ins, TCB_PTX_F_WRITE))
+		return;
+	for (unsigned i = 0; i < ins->operand_count; i++) {
+		if (ins->operands[i].kind != TCB_PTX_O_ADDRESS || !tcb_ptx_async_in_shared(c->a, ins, i, &place) ||
+		    !place.writes)
+			continue;
+		for (unsigned k = 0; k < c->count; k++)
+			if (c->copies[k].variable && (!place.base || place.base == c->copies[k].variable))
+				c->copies[k].is_shared = 1;
+	}
+}
+
+void tcb_ptx_async_copies(struct tcb_ptx_async *a)
+{
+	struct copies c = { .a = a };
+	struct tcb_ptx_async_flow flow = { 0, step, &c };
+
+	if (!a->has[TCB_PTX_OP_CP_ASYNC] && !a->has[TCB_PTX_OP_CP_ASYNC_BULK] &&
+	    !a->has[TCB_PTX_OP_CP_ASYNC_BULK_TENSOR] && !a->has[TCB_PTX_OP_CP_REDUCE_ASYNC_BULK] &&
+	    !a->has[TCB_PTX_OP_CP_REDUCE_ASYNC_BULK_TENSOR])
+		return;
+	c.copies = tcb_arena_array(&a->arena, COPIES_MAX, sizeof *c.copies);
+	if (!c.copies) {
+		a->has_failed = 1;
+		return;
+	}
+	for (uint32_t i = 0; i < a->function->reachable_count; i++)
+		for (const struct tcb_ptx_ins *ins = a->function->order[i]->first; ins; ins = ins->next)
+			if (ins->op == TCB_PTX_OP_CP_ASYNC || is_bulk_group(ins))
+				add_copy(&c, ins);
+	for (uint32_t i = 0; i < a->function->reachable_count; i++)
+		for (const struct tcb_ptx_ins *ins = a->function->order[i]->first; ins; ins = ins->next)
+			keep_exclusive(&c, ins);
+	flow.count = c.count;
+	tcb_ptx_async_solve(a, &flow);
+}
