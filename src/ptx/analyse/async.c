@@ -28,6 +28,10 @@ enum tcb_status tcb_ptx_check_async(struct tcb_ptx_affine *affine, struct tcb_pt
 		tcb_ptx_async_dependent(&a);
 		tcb_ptx_async_wgmma(&a);
 		tcb_ptx_async_copies(&a);
+		tcb_ptx_async_proxies(&a);
+		tcb_ptx_async_mbarriers(&a);
+		tcb_ptx_async_bulk(&a);
+		tcb_ptx_async_cluster(&a);
 	}
 	tcb_arena_fini(&a.arena);
 	return a.has_failed ? tcb_fail(err, TCB_E_NOMEM, "out of memory for what is asynchronous in '%s'",

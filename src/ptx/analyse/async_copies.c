@@ -17,12 +17,15 @@
 /* Of a copy or a variable: nothing copied yet; pending in no group (OPEN), or in one with 0, 1, ... later ones; done.
  * Of a variable it is the oldest copy. */
 enum { NONE = 1, DONE = 2, OPEN = 4, CLOSED_SHIFT = 3, GROUPS_MAX = 13, PENDING = 0xffff & ~(NONE | DONE) };
+/* What makes groups: cp.async, bulk copies out of shared memory, and wgmma, which reads it. */
+enum group_kind { BY_THREADS, BULK, PRODUCT };
 enum { COPIES_MAX = 1 << 12 };
 
 struct copy {
 	struct tcb_ptx_async_place place;
 	const struct tcb_ptx_symbol *variable; /* of a variable: it; else NULL */
-	int is_bulk, is_told;
+	enum group_kind kind;
+	int is_told;
 	int is_shared; /* of a variable: others write it, too */
 };
 
@@ -47,12 +50,12 @@ static int is_bulk_group(const struct tcb_ptx_ins *ins)
 
 /* --- the way through --- */
 
-static void commit(const struct copies *c, uint16_t *state, int is_bulk)
+static void commit(const struct copies *c, uint16_t *state, enum group_kind kind)
 {
 	for (unsigned i = 0; i < c->count; i++) {
 		uint16_t pending = state[i] & PENDING;
 
-		if (c->copies[i].is_bulk == is_bulk && pending)
+		if (c->copies[i].kind == kind && pending)
 			state[i] = (uint16_t)((state[i] & (NONE | DONE)) | pending << 1 | (pending & 0x8000));
 	}
 }
@@ -70,10 +73,11 @@ static int is_of_others(const struct copies *c, const struct copy *copy, const s
 	return !both;
 }
 
-static void wait(const struct copies *c, uint16_t *state, int is_bulk, uint16_t covered, const struct tcb_ptx_ins *by)
+static void wait(const struct copies *c, uint16_t *state, enum group_kind kind, uint16_t covered,
+		 const struct tcb_ptx_ins *by)
 {
 	for (unsigned i = 0; i < c->count; i++)
-		if (c->copies[i].is_bulk == is_bulk && state[i] & covered && !is_of_others(c, &c->copies[i], by))
+		if (c->copies[i].kind == kind && state[i] & covered && !is_of_others(c, &c->copies[i], by))
 			state[i] = (uint16_t)((state[i] & ~covered) | DONE);
 }
 
@@ -97,12 +101,15 @@ static void issue(const struct copies *c, const struct tcb_ptx_ins *ins, const s
 
 /* --- what is told --- */
 
-static const char *why(uint16_t state, int is_bulk)
+static const char *why(uint16_t state, enum group_kind kind)
 {
+	if (kind == PRODUCT)
+		return (state & PENDING) == OPEN ? "it is in no group: wgmma.commit_group is missing"
+						 : "no wgmma.wait_group covers it";
 	if ((state & PENDING) != OPEN)
-		return is_bulk ? "no cp.async.bulk.wait_group covers it" : "no wait_group covers its group";
-	return is_bulk ? "it is in no group: cp.async.bulk.commit_group is missing"
-		       : "it is in no group: cp.async.commit_group is missing";
+		return kind == BULK ? "no cp.async.bulk.wait_group covers it" : "no wait_group covers its group";
+	return kind == BULK ? "it is in no group: cp.async.bulk.commit_group is missing"
+			    : "it is in no group: cp.async.commit_group is missing";
 }
 
 static void report_variable(const struct copies *c, const struct copy *copy, const struct tcb_ptx_ins *ins,
@@ -111,7 +118,7 @@ static void report_variable(const struct copies *c, const struct copy *copy, con
 	tcb_ptx_report(c->a->sink, TCB_PTX_RULE_ASYNC_PENDING, state & NONE ? TCB_PTX_WARNING : TCB_PTX_ERROR,
 		       c->a->function, ins,
 		       "'%s' is read, and on no way here is a copy into it done: of the first one, in line %u, %s",
-		       tcb_ptx_async_name(copy->variable), copy->place.ins->line, why(state, 0));
+		       tcb_ptx_async_name(copy->variable), copy->place.ins->line, why(state, BY_THREADS));
 }
 
 static void report_copy(const struct copies *c, const struct copy *copy, const struct tcb_ptx_async_place *place,
@@ -119,10 +126,15 @@ static void report_copy(const struct copies *c, const struct copy *copy, const s
 {
 	enum tcb_ptx_severity severity = state & NONE ? TCB_PTX_WARNING : TCB_PTX_ERROR;
 
-	tcb_ptx_report(c->a->block_sink, TCB_PTX_RULE_ASYNC_PENDING, severity, c->a->function, place->ins,
-		       "thread %u %s what the copy of thread %u in line %u %s: on each way here %s", pair[1],
-		       place->writes ? "writes over" : "reads", pair[0], copy->place.ins->line,
-		       copy->is_bulk ? "may still read" : "may still write", why(state, copy->is_bulk));
+	if (copy->kind == PRODUCT)
+		tcb_ptx_report(c->a->sink, TCB_PTX_RULE_ASYNC_PENDING, severity, c->a->function, place->ins,
+			       "'%s' is written while the product of line %u may still read it: on each way here %s",
+			       tcb_ptx_async_name(place->base), copy->place.ins->line, why(state, PRODUCT));
+	else
+		tcb_ptx_report(c->a->block_sink, TCB_PTX_RULE_ASYNC_PENDING, severity, c->a->function, place->ins,
+			       "thread %u %s what the copy of thread %u in line %u %s: on each way here %s", pair[1],
+			       place->writes ? "writes over" : "reads", pair[0], copy->place.ins->line,
+			       copy->kind == BY_THREADS ? "may still write" : "may still read", why(state, copy->kind));
 }
 
 static int is_wrong(uint16_t state)
@@ -136,6 +148,15 @@ static void mark_told(const struct copies *c, const struct copy *told)
 	for (unsigned i = 0; i < c->count; i++)
 		if (&c->copies[i] == told || (told->place.base && c->copies[i].place.base == told->place.base))
 			c->copies[i].is_told = 1;
+}
+
+static int meet(const struct copies *c, const struct copy *copy, const struct tcb_ptx_async_place *place,
+		uint32_t pair[2])
+{
+	if (copy->kind != PRODUCT)
+		return tcb_ptx_async_meet(c->a, &copy->place, place, pair);
+	pair[0] = pair[1] = 0;
+	return copy->place.base == place->base && !place->is_generic;
 }
 
 static void see_place(const struct copies *c, const struct tcb_ptx_async_place *place, uint16_t *state, int is_last)
@@ -153,8 +174,8 @@ static void see_place(const struct copies *c, const struct tcb_ptx_async_place *
 				report_variable(c, copy, place->ins, state[i]);
 			}
 			state[i] = 0; /* later reads are not the first */
-		} else if (is_last && !copy->is_told && is_wrong(state[i]) && (place->writes || !copy->is_bulk) &&
-			   tcb_ptx_async_meet(c->a, &copy->place, place, pair)) {
+		} else if (is_last && !copy->is_told && is_wrong(state[i]) &&
+			   (place->writes || copy->kind == BY_THREADS) && meet(c, copy, place, pair)) {
 			mark_told(c, copy);
 			report_copy(c, copy, place, state[i], pair);
 		}
@@ -166,14 +187,14 @@ static void see_exit(const struct copies *c, const struct tcb_ptx_ins *ins, cons
 	for (unsigned i = 0; i < c->count; i++) {
 		struct copy *copy = &c->copies[i];
 
-		if (!copy->is_bulk || copy->is_told || !is_wrong(state[i]))
+		if (copy->kind != BULK || copy->is_told || !is_wrong(state[i]))
 			continue;
 		mark_told(c, copy);
 		tcb_ptx_report(
 			c->a->sink, TCB_PTX_RULE_ASYNC_PENDING, TCB_PTX_WARNING, c->a->function, copy->place.ins,
 			"the kernel may end in line %u while this copy still reads shared memory: on each way there "
 			"%s",
-			ins->line, why(state[i], 1));
+			ins->line, why(state[i], BULK));
 	}
 }
 
@@ -193,6 +214,20 @@ static void see_memory(const struct copies *c, const struct tcb_ptx_ins *ins, ui
 		}
 }
 
+static enum group_kind kind_of(const struct tcb_ptx_ins *ins)
+{
+	switch ((enum tcb_ptx_op)ins->op) {
+	case TCB_PTX_OP_WGMMA_COMMIT_GROUP:
+	case TCB_PTX_OP_WGMMA_WAIT_GROUP:
+		return PRODUCT;
+	case TCB_PTX_OP_CP_ASYNC_BULK_COMMIT_GROUP:
+	case TCB_PTX_OP_CP_ASYNC_BULK_WAIT_GROUP:
+		return BULK;
+	default:
+		return BY_THREADS;
+	}
+}
+
 static void step(void *ctx, const struct tcb_ptx_ins *ins, uint16_t *state, int is_last)
 {
 	struct copies *c = ctx;
@@ -200,22 +235,30 @@ static void step(void *ctx, const struct tcb_ptx_ins *ins, uint16_t *state, int 
 	switch ((enum tcb_ptx_op)ins->op) {
 	case TCB_PTX_OP_CP_ASYNC_COMMIT_GROUP:
 	case TCB_PTX_OP_CP_ASYNC_BULK_COMMIT_GROUP:
-		commit(c, state, ins->op == TCB_PTX_OP_CP_ASYNC_BULK_COMMIT_GROUP);
+	case TCB_PTX_OP_WGMMA_COMMIT_GROUP:
+		commit(c, state, kind_of(ins));
 		return;
 	case TCB_PTX_OP_CP_ASYNC_WAIT_GROUP:
 	case TCB_PTX_OP_CP_ASYNC_BULK_WAIT_GROUP:
-		wait(c, state, ins->op == TCB_PTX_OP_CP_ASYNC_BULK_WAIT_GROUP, covered_by(ins), ins);
+	case TCB_PTX_OP_WGMMA_WAIT_GROUP:
+		wait(c, state, kind_of(ins), covered_by(ins), ins);
+		return;
+	case TCB_PTX_OP_WGMMA:
+		for (unsigned i = 0; i < c->count; i++)
+			if (c->copies[i].place.ins == ins)
+				state[i] = OPEN;
 		return;
 	case TCB_PTX_OP_CP_ASYNC_WAIT_ALL:
-		wait(c, state, 0, PENDING, ins);
+		wait(c, state, BY_THREADS, PENDING, ins);
 		return;
 	case TCB_PTX_OP_CP_ASYNC_MBARRIER_ARRIVE: /* whoever waits at the mbarrier waits for them */
-		wait(c, state, 0, PENDING, ins);
+		wait(c, state, BY_THREADS, PENDING, ins);
 		return;
 	case TCB_PTX_OP_CALL:
 	case TCB_PTX_OP_OPAQUE:
-		wait(c, state, 0, PENDING, ins);
-		wait(c, state, 1, PENDING, ins);
+		wait(c, state, BY_THREADS, PENDING, ins);
+		wait(c, state, BULK, PENDING, ins);
+		wait(c, state, PRODUCT, PENDING, ins);
 		return;
 	case TCB_PTX_OP_RET:
 	case TCB_PTX_OP_EXIT:
@@ -258,7 +301,7 @@ static void add_copy(struct copies *c, const struct tcb_ptx_ins *ins)
 		place.bytes = 16;
 	copy = add(c, &place);
 	if (copy)
-		copy->is_bulk = is_bulk;
+		copy->kind = is_bulk ? BULK : BY_THREADS;
 	if (is_bulk || !place.base || is_there(c, place.base))
 		return;
 	copy = add(c, &place);
@@ -266,6 +309,19 @@ static void add_copy(struct copies *c, const struct tcb_ptx_ins *ins)
 		return;
 	copy->variable = place.base;
 	copy->place.ins = ins;
+}
+
+static void add_product(struct copies *c, const struct tcb_ptx_ins *ins)
+{
+	struct tcb_ptx_async_place place = { .ins = ins };
+	struct copy *copy;
+
+	for (unsigned i = 1; i < 3; i++) {
+		place.base = tcb_ptx_async_tile(c->a, ins, i);
+		copy = place.base ? add(c, &place) : NULL;
+		if (copy)
+			copy->kind = PRODUCT;
+	}
 }
 
 /* Takes out variables that others write, too. */
@@ -280,7 +336,8 @@ static void keep_exclusive(struct copies *c, const struct tcb_ptx_ins *ins)
 		    !place.writes)
 			continue;
 		for (unsigned k = 0; k < c->count; k++)
-			if (c->copies[k].variable && (!place.base || place.base == c->copies[k].variable))
+			if (c->copies[k].variable &&
+			    (!place.base || tcb_ptx_async_same_memory(place.base, c->copies[k].variable)))
 				c->copies[k].is_shared = 1;
 	}
 }
@@ -292,7 +349,7 @@ void tcb_ptx_async_copies(struct tcb_ptx_async *a)
 
 	if (!a->has[TCB_PTX_OP_CP_ASYNC] && !a->has[TCB_PTX_OP_CP_ASYNC_BULK] &&
 	    !a->has[TCB_PTX_OP_CP_ASYNC_BULK_TENSOR] && !a->has[TCB_PTX_OP_CP_REDUCE_ASYNC_BULK] &&
-	    !a->has[TCB_PTX_OP_CP_REDUCE_ASYNC_BULK_TENSOR])
+	    !a->has[TCB_PTX_OP_CP_REDUCE_ASYNC_BULK_TENSOR] && !a->has[TCB_PTX_OP_WGMMA])
 		return;
 	c.copies = tcb_arena_array(&a->arena, COPIES_MAX, sizeof *c.copies);
 	if (!c.copies) {
@@ -303,6 +360,8 @@ void tcb_ptx_async_copies(struct tcb_ptx_async *a)
 		for (const struct tcb_ptx_ins *ins = a->function->order[i]->first; ins; ins = ins->next)
 			if (ins->op == TCB_PTX_OP_CP_ASYNC || is_bulk_group(ins))
 				add_copy(&c, ins);
+			else if (ins->op == TCB_PTX_OP_WGMMA)
+				add_product(&c, ins);
 	for (uint32_t i = 0; i < a->function->reachable_count; i++)
 		for (const struct tcb_ptx_ins *ins = a->function->order[i]->first; ins; ins = ins->next)
 			keep_exclusive(&c, ins);

@@ -106,6 +106,66 @@ int tcb_ptx_async_meet(struct tcb_ptx_async *a, const struct tcb_ptx_async_place
 	return 0;
 }
 
+/* --- origins --- */
+
+static void trace(struct tcb_ptx_async *a, const struct tcb_ptx_operand *operand, struct tcb_ptx_async_origin *o)
+{
+	const struct tcb_ptx_ins *def;
+
+	if (o->left-- <= 0) {
+		o->is_open = 1;
+		return;
+	}
+	if ((operand->kind == TCB_PTX_O_SYMBOL || operand->kind == TCB_PTX_O_ADDRESS) && operand->symbol &&
+	    operand->reg == TCB_PTX_NO_REG) {
+		if (operand->symbol->space == TCB_PTX_SHARED && o->base != operand->symbol) {
+			o->base_count++;
+			o->base = operand->symbol;
+		}
+	} else if (operand->kind == TCB_PTX_O_SPECIAL) {
+		o->is_of_rank |= operand->special == TCB_PTX_SR_CLUSTER_CTARANK;
+	} else if (operand->kind == TCB_PTX_O_REG || operand->kind == TCB_PTX_O_ADDRESS) {
+		def = operand->reg == TCB_PTX_NO_REG ? NULL : a->function->regs[operand->reg].def;
+		if (!def || tcb_ptx_has(def, TCB_PTX_F_WRITE)) {
+			o->is_open = 1;
+			return;
+		}
+		o->is_mapped |= def->op == TCB_PTX_OP_MAPA;
+		o->is_open |= tcb_ptx_has(def, TCB_PTX_F_READ);
+		for (unsigned i = def->result_count; !tcb_ptx_has(def, TCB_PTX_F_READ) && i < def->operand_count; i++)
+			trace(a, &def->operands[i], o);
+	}
+}
+
+void tcb_ptx_async_trace(struct tcb_ptx_async *a, const struct tcb_ptx_operand *operand,
+			 struct tcb_ptx_async_origin *out)
+{
+	*out = (struct tcb_ptx_async_origin){ .left = 64 };
+	trace(a, operand, out);
+	if (out->base_count != 1)
+		out->base = NULL;
+}
+
+const struct tcb_ptx_symbol *tcb_ptx_async_tile(struct tcb_ptx_async *a, const struct tcb_ptx_ins *ins, unsigned index)
+{
+	struct tcb_ptx_async_origin origin;
+	unsigned m, n, k, bits;
+
+	if (ins->operands[index].kind != TCB_PTX_O_REG)
+		return NULL;
+	tcb_ptx_async_trace(a, &ins->operands[index], &origin);
+	tcb_ptx_shape(tcb_ptx_mod(ins, TCB_PTX_SLOT_SHAPE), &m, &n, &k);
+	bits = tcb_ptx_type_bits(tcb_ptx_mod(ins, index == 1 ? TCB_PTX_SLOT_TYPE2 : TCB_PTX_SLOT_TYPE3));
+	if (!origin.base || origin.is_open || tcb_ptx_symbol_bytes(origin.base) != (index == 1 ? m : n) * k * bits / 8)
+		return NULL;
+	return origin.base;
+}
+
+int tcb_ptx_async_same_memory(const struct tcb_ptx_symbol *x, const struct tcb_ptx_symbol *y)
+{
+	return x == y || (!tcb_ptx_symbol_bytes(x) && !tcb_ptx_symbol_bytes(y));
+}
+
 const char *tcb_ptx_async_name(const struct tcb_ptx_symbol *symbol)
 {
 	return symbol->source_name ? symbol->source_name : symbol->name;

@@ -66,6 +66,20 @@ int tcb_ptx_async_in_shared(struct tcb_ptx_async *a, const struct tcb_ptx_ins *i
 /* Whether some thread in X and some in Y (PAIR) surely touch one byte, whenever each is run. */
 int tcb_ptx_async_meet(struct tcb_ptx_async *a, const struct tcb_ptx_async_place *x,
 		       const struct tcb_ptx_async_place *y, uint32_t pair[2]);
+/* What a register is computed from, as far as each value has one origin. */
+struct tcb_ptx_async_origin {
+	const struct tcb_ptx_symbol *base; /* the one variable of shared memory among it; NULL: none, or several */
+	int base_count, is_mapped;         /* IS_MAPPED: by mapa */
+	int is_of_rank;                    /* by %cluster_ctarank */
+	int is_open;                       /* some of it is loaded, or differs by the way */
+	int left;                          /* instructions that may still be looked at */
+};
+void tcb_ptx_async_trace(struct tcb_ptx_async *a, const struct tcb_ptx_operand *operand,
+			 struct tcb_ptx_async_origin *out);
+/* The variable of shared memory that operand INDEX (1 or 2) of the wgmma INS is, all of it; NULL: not known. */
+const struct tcb_ptx_symbol *tcb_ptx_async_tile(struct tcb_ptx_async *a, const struct tcb_ptx_ins *ins, unsigned index);
+/* Whether X and Y, variables of shared memory, may lie on each other: all dynamic ones begin at one place. */
+int tcb_ptx_async_same_memory(const struct tcb_ptx_symbol *x, const struct tcb_ptx_symbol *y);
 /* As debug sections call it, else its symbol. */
 const char *tcb_ptx_async_name(const struct tcb_ptx_symbol *symbol);
 
@@ -75,5 +89,9 @@ void tcb_ptx_async_registers(struct tcb_ptx_async *a);
 void tcb_ptx_async_dependent(struct tcb_ptx_async *a);
 void tcb_ptx_async_wgmma(struct tcb_ptx_async *a);
 void tcb_ptx_async_copies(struct tcb_ptx_async *a);
+void tcb_ptx_async_proxies(struct tcb_ptx_async *a);
+void tcb_ptx_async_mbarriers(struct tcb_ptx_async *a);
+void tcb_ptx_async_bulk(struct tcb_ptx_async *a);
+void tcb_ptx_async_cluster(struct tcb_ptx_async *a);
 
 #endif

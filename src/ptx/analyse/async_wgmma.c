@@ -117,8 +117,9 @@ static void see_product(struct products *p, const struct tcb_ptx_ins *ins, uint1
 		if (!s || *s != WRITTEN || p->is_told[TOLD_WRITTEN] || state[FENCE_FACT] == UNFENCED)
 			continue;
 		p->is_told[TOLD_WRITTEN] = 1;
+		/* compilers move arithmetic over the fence, and ptxas serialises what it sees */
 		tcb_ptx_report(
-			p->a->sink, TCB_PTX_RULE_WGMMA_ORDER, TCB_PTX_ERROR, p->a->function, ins,
+			p->a->sink, TCB_PTX_RULE_WGMMA_ORDER, TCB_PTX_WARNING, p->a->function, ins,
 			"accumulator %s was written behind the last wgmma.fence on each way here: the product may "
 			"not see it",
 			tcb_ptx_reg_name(p->a->function, reg, name, sizeof name));
