@@ -18,6 +18,7 @@ struct async_case {
 };
 
 #define IN "\tld.param.u64 %d1, [in];\n\tcvta.to.global.u64 %d1, %d1;\n\tmad.wide.u32 %d2, %r0, 4, %d1;\n"
+#define SECOND "\tld.param.u64 %d3, [other];\n\tld.global.u32 %r3, [%d3];\n"
 #define LOAD "\tld.global.u32 %r1, [%d2];\n"
 #define WAIT "\tgriddepcontrol.wait;\n"
 #define OUT "\tst.global.u32 [%d2], %r1;\n"
@@ -111,6 +112,8 @@ static const struct async_case cases[] = {
 	  ROLES "\t@%p1 bra LOW;\n" GIVE(40) "\tbra END;\nLOW:\n" GIVE(40) },
 	{ "read on both sides of the wait", TCB_PTX_RULE_GRIDDEPCONTROL, TCB_PTX_WARNING, 128,
 	  IN LOAD WAIT "\tld.global.u32 %r2, [%d2+512];\n", IN WAIT LOAD "\tld.global.u32 %r2, [%d2+512];\n" },
+	{ "read on both sides, but others only behind the wait", TCB_PTX_RULE_GRIDDEPCONTROL, TCB_PTX_ADVICE, 128,
+	  IN LOAD WAIT SECOND "\tld.global.u32 %r2, [%d2+512];\n", IN LOAD WAIT SECOND },
 	{ "written before the wait", TCB_PTX_RULE_GRIDDEPCONTROL, TCB_PTX_WARNING, 128,
 	  IN "\tmov.u32 %r1, 0;\n" OUT WAIT, IN "\tmov.u32 %r1, 0;\n" WAIT OUT },
 	{ "copied and read without a wait", TCB_PTX_RULE_ASYNC_PENDING, TCB_PTX_ERROR, 128,
@@ -243,7 +246,7 @@ static struct seen judge(const struct async_case *c, const char *body)
 
 	snprintf(text, sizeof text,
 		 ".version 8.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 "
-		 "in)\n.explicitcluster\n.reqnctapercluster 2, 1, 1\n.reqntid %u, 1, "
+		 "in, .param .u64 other)\n.explicitcluster\n.reqnctapercluster 2, 1, 1\n.reqntid %u, 1, "
 		 "1\n{\n"
 		 "\t.reg .b32 %%r<16>;\n\t.reg .b64 %%d<8>;\n\t.reg .pred %%p<4>;\n\tmov.u32 %%r0, "
 		 "%%tid.x;\n%sEND:\n\tret;\n"

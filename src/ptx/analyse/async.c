@@ -8,9 +8,12 @@
 static void survey(struct tcb_ptx_async *a)
 {
 	for (uint32_t i = 0; i < a->function->reachable_count; i++)
-		for (const struct tcb_ptx_ins *ins = a->function->order[i]->first; ins; ins = ins->next)
+		for (const struct tcb_ptx_ins *ins = a->function->order[i]->first; ins; ins = ins->next) {
 			a->has[ins->op] = 1;
-	a->is_foreign = a->has[TCB_PTX_OP_CALL] || a->has[TCB_PTX_OP_OPAQUE];
+			a->is_foreign |= tcb_ptx_async_may_be(ins, "tcgen05") ||
+					 tcb_ptx_async_may_be(ins, "mbarrier") ||
+					 tcb_ptx_async_may_be(ins, "cp.async") || tcb_ptx_async_may_be(ins, "multimem");
+		}
 }
 
 enum tcb_status tcb_ptx_check_async(struct tcb_ptx_affine *affine, struct tcb_ptx_function *function,

@@ -138,6 +138,8 @@ static void step(void *ctx, const struct tcb_ptx_ins *ins, uint16_t *state, int 
 		return;
 	case TCB_PTX_OP_CALL:
 	case TCB_PTX_OP_OPAQUE:
+		if (!tcb_ptx_async_may_be(ins, "barrier"))
+			return;
 		state[MEETING] = MET;
 		state[TOUCHING] = QUIET;
 		for (unsigned i = 0; i < 2 * c->count; i++)

@@ -11,6 +11,8 @@
  * wherever in the variable?  The second needs no addresses, and so decides about
  * rings of stages.
  */
+#include <string.h>
+
 #include "ptx/analyse/async_private.h"
 #include "ptx/ir/opcodes.h"
 
@@ -214,6 +216,22 @@ static void see_memory(const struct copies *c, const struct tcb_ptx_ins *ins, ui
 		}
 }
 
+/* wmma.load reads a variable somewhere. */
+static void see_foreign(const struct copies *c, const struct tcb_ptx_ins *ins, uint16_t *state, int is_last)
+{
+	struct tcb_ptx_async_place place = { .ins = ins, .reads = 1 };
+
+	if (ins->op != TCB_PTX_OP_OPAQUE || strncmp(ins->opaque->mnemonic, "wmma.load", 9) != 0)
+		return;
+	for (unsigned i = 0; i < ins->operand_count; i++)
+		if (ins->operands[i].kind == TCB_PTX_O_ADDRESS) {
+			place.address = tcb_ptx_affine_address(c->a->affine, ins, i);
+			place.base = tcb_ptx_async_base(c->a, &place.address);
+			if (place.base && place.base->space == TCB_PTX_SHARED)
+				see_place(c, &place, state, is_last);
+		}
+}
+
 static enum group_kind kind_of(const struct tcb_ptx_ins *ins)
 {
 	switch ((enum tcb_ptx_op)ins->op) {
@@ -256,6 +274,10 @@ static void step(void *ctx, const struct tcb_ptx_ins *ins, uint16_t *state, int 
 		return;
 	case TCB_PTX_OP_CALL:
 	case TCB_PTX_OP_OPAQUE:
+		if (!tcb_ptx_async_may_be(ins, "cp.async")) {
+			see_foreign(c, ins, state, is_last);
+			return;
+		}
 		wait(c, state, BY_THREADS, PENDING, ins);
 		wait(c, state, BULK, PENDING, ins);
 		wait(c, state, PRODUCT, PENDING, ins);

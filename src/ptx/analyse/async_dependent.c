@@ -4,8 +4,10 @@
  * before wrote is visible behind griddepcontrol.wait, to the thread that
  * executes it.  Which memory that launch writes is not in the text: a kernel may
  * well read its weights before the wait.  So only what contradicts itself is
- * told: a pointer that is used on both sides, or written before; and a wait that
- * some threads run, while others read without one.
+ * told: a pointer that is written before; one that is read on both sides, which
+ * is a warning where the wait keeps no other read back, and advice where it does,
+ * as for weights; and a wait that some threads run, while others read without
+ * one.
  */
 #include "ptx/analyse/async_private.h"
 #include "ptx/ir/opcodes.h"
@@ -15,7 +17,7 @@ enum { NOT_WAITED = 1, WAITED = 2 };
 struct use {
 	const struct tcb_ptx_symbol *base;
 	const struct tcb_ptx_ins *before, *half; /* the first use that nobody, or not everybody, has waited for */
-	int is_written_before, is_used_behind;
+	int is_written_before, is_used_behind, is_read_behind;
 };
 
 struct waits {
@@ -54,8 +56,10 @@ static void see_access(struct waits *w, const struct tcb_ptx_ins *ins, unsigned 
 	use = use_of(w, base);
 	if (!use)
 		return;
-	if (state & WAITED)
+	if (state & WAITED) {
 		use->is_used_behind = 1;
+		use->is_read_behind |= access.reads;
+	}
 	if (state == NOT_WAITED) {
 		use->before = use->before ? use->before : ins;
 		use->is_written_before |= access.writes;
@@ -75,6 +79,10 @@ static void step(void *ctx, const struct tcb_ptx_ins *ins, uint16_t *state, int 
 		return;
 	case TCB_PTX_OP_CALL:
 	case TCB_PTX_OP_OPAQUE:
+		if (!tcb_ptx_async_may_be(ins, "griddepcontrol"))
+			return;
+		*state = WAITED;
+		return;
 	case TCB_PTX_OP_MBARRIER_TEST_WAIT:
 	case TCB_PTX_OP_MBARRIER_TRY_WAIT:
 		*state = WAITED; /* by others, perhaps */
@@ -115,13 +123,24 @@ static unsigned count_waits(struct waits *w)
 	return count;
 }
 
+/* Whether there is memory that is read, and only behind the wait. */
+static int keeps_a_read_back(const struct waits *w)
+{
+	for (unsigned i = 0; i < w->count; i++)
+		if (w->uses[i].is_read_behind && !w->uses[i].before && !w->uses[i].half)
+			return 1;
+	return 0;
+}
+
 static void report(const struct waits *w, const struct use *use)
 {
 	const struct tcb_ptx_function *f = w->a->function;
+	const int is_known = !use->is_written_before && keeps_a_read_back(w);
 
 	if (use->before && (use->is_written_before || use->is_used_behind))
 		tcb_ptx_report(
-			w->a->sink, TCB_PTX_RULE_GRIDDEPCONTROL, TCB_PTX_WARNING, f, use->before,
+			w->a->sink, TCB_PTX_RULE_GRIDDEPCONTROL, is_known ? TCB_PTX_ADVICE : TCB_PTX_WARNING, f,
+			use->before,
 			"memory behind '%s' is %s before griddepcontrol.wait%s: right only if the launch before does "
 			"not touch it",
 			tcb_ptx_async_name(use->base), use->is_written_before ? "written" : "read",

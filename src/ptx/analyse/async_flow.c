@@ -87,6 +87,45 @@ int tcb_ptx_async_solve(struct tcb_ptx_async *a, const struct tcb_ptx_async_flow
 
 /* --- who and what --- */
 
+/* Whether what FUNCTION does is known to be nothing of the kind that is judged here. */
+static int is_harmless(const struct tcb_ptx_function *function)
+{
+	static const char *const known[] = {
+		"vprintf", "__assertfail", "malloc", "free", "cudaGetParameterBufferV2", "cudaLaunchDeviceV2"
+	};
+
+	if (function->is_declaration) {
+		for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+			if (strcmp(function->symbol->name, known[i]) == 0)
+				return 1;
+		return 0;
+	}
+	for (const struct tcb_ptx_block *block = function->first; block; block = block->next)
+		for (const struct tcb_ptx_ins *ins = block->first; ins; ins = ins->next)
+			if (ins->op == TCB_PTX_OP_CALL || ins->op == TCB_PTX_OP_OPAQUE ||
+			    tcb_ptx_has(ins, TCB_PTX_F_BARRIER | TCB_PTX_F_ASYNC | TCB_PTX_F_FENCE))
+				return 0;
+	return 1;
+}
+
+static const struct tcb_ptx_function *called(const struct tcb_ptx_ins *ins)
+{
+	for (unsigned i = 0; i < ins->operand_count; i++)
+		if (ins->operands[i].kind == TCB_PTX_O_SYMBOL && ins->operands[i].symbol->function)
+			return ins->operands[i].symbol->function;
+	return NULL;
+}
+
+int tcb_ptx_async_may_be(const struct tcb_ptx_ins *ins, const char *family)
+{
+	const struct tcb_ptx_function *function;
+
+	if (ins->op == TCB_PTX_OP_OPAQUE)
+		return strncmp(ins->opaque->mnemonic, family, strlen(family)) == 0;
+	function = ins->op == TCB_PTX_OP_CALL ? called(ins) : NULL;
+	return ins->op == TCB_PTX_OP_CALL && !(function && is_harmless(function));
+}
+
 int tcb_ptx_async_present(struct tcb_ptx_async *a, const struct tcb_ptx_ins *ins, uint64_t *set)
 {
 	uint32_t threads = tcb_ptx_affine_threads(a->affine);

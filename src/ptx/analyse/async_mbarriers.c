@@ -483,6 +483,9 @@ static void step(void *ctx, const struct tcb_ptx_ins *ins, uint16_t *state, int 
 		return;
 	case TCB_PTX_OP_CALL:
 	case TCB_PTX_OP_OPAQUE:
+		if (!tcb_ptx_async_may_be(ins, "mbarrier") && !tcb_ptx_async_may_be(ins, "tcgen05") &&
+		    !tcb_ptx_async_may_be(ins, "fence"))
+			return;
 		for (unsigned i = 0; i < m->barrier_count; i++) {
 			state[i] = ANYTHING;
 			state[m->barrier_count + i] = SHOWN;

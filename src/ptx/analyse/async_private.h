@@ -15,7 +15,7 @@ struct tcb_ptx_async {
 	const struct tcb_ptx_sink *block_sink; /* what holds for the block that the values are for */
 	struct tcb_arena arena;
 	uint8_t *has;   /* by enum tcb_ptx_op: it occurs where control comes */
-	int is_foreign; /* calls, or instructions that nobody knows, may do anything */
+	int is_foreign; /* calls, or instructions that nobody knows, may arrive at mbarriers */
 	int has_failed; /* no memory */
 	uint64_t *who;  /* of tcb_ptx_async_meet: by offset, round and thread */
 	uint32_t round;
@@ -35,6 +35,8 @@ enum { TCB_PTX_ASYNC_CELLS_MAX = 1 << 23 };
 /* 0 when there is no memory, or too much to do: then nothing was reported. */
 int tcb_ptx_async_solve(struct tcb_ptx_async *a, const struct tcb_ptx_async_flow *flow);
 
+/* Whether INS, a call or one that nobody knows, may do what instructions whose names begin with FAMILY do. */
+int tcb_ptx_async_may_be(const struct tcb_ptx_ins *ins, const char *family);
 /* Sets the bits of the threads that run INS if any does; 0 when that is not known exactly. */
 int tcb_ptx_async_present(struct tcb_ptx_async *a, const struct tcb_ptx_ins *ins, uint64_t *set);
 static inline int tcb_ptx_async_is_in(const uint64_t *set, uint32_t thread)

@@ -197,6 +197,8 @@ static void step(void *ctx, const struct tcb_ptx_ins *ins, uint16_t *state, int 
 		return;
 	case TCB_PTX_OP_CALL:
 	case TCB_PTX_OP_OPAQUE:
+		if (!tcb_ptx_async_may_be(ins, "wgmma"))
+			break;
 		for (unsigned i = 0; i < p->count; i++)
 			state[i] = i ? READY : FENCED;
 		return;
