@@ -63,7 +63,7 @@ static enum tcb_status run_problems(struct cli_sweeping *run, const struct cli_p
 				"from there",
 				run->db_path);
 	if (printed == TCB_OK && run->refuted)
-		return tcb_fail(err, TCB_E_FAILED, "%zu stored verdict%s not hold; what was found now is stored",
+		return tcb_fail(err, TCB_E_FAILED, "%zu stored decision%s not hold; what was found now is stored",
 				run->refuted, run->refuted == 1 ? " does" : "s do");
 	return printed;
 }

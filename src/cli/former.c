@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A verdict holds if the next one names the same winner or one that cannot be
+ * A decision holds if the next one names the same winner or one that cannot be
  * told from it: the new one is in the former tie set, or the former one in the
  * new.
  */
@@ -63,7 +63,7 @@ void cli_former_say(const struct cli_former *former, const char *label, const st
 				"%.2f "
 				"x the default, then %.2f: the machine or its load has changed; 'tcbtune sweep "
 				"--again' "
-				"repeats the verdict",
+				"repeats the decision",
 				label, tcb_state_text((enum tcb_state)s), best->measured_at,
 				now->ns.median / best->ns.median, now->speedup.median, best->speedup.median);
 	}
@@ -72,9 +72,9 @@ void cli_former_say(const struct cli_former *former, const char *label, const st
 enum again { AGAIN_SAME, AGAIN_TIED, AGAIN_REFUTED };
 
 static enum again judge(const struct cli_best_row *former, const struct tcb_geometry *geometry,
-			const struct tcb_verdict *verdict)
+			const struct tcb_decision *decision)
 {
-	const struct tcb_geometry *winner = &verdict->finalists[0].geometry;
+	const struct tcb_geometry *winner = &decision->finalists[0].geometry;
 	char text[TCB_GEOMETRY_TEXT_MAX];
 
 	if (tcb_geometry_equal(winner, geometry))
@@ -83,8 +83,8 @@ static enum again judge(const struct cli_best_row *former, const struct tcb_geom
 	for (size_t t = 0; t < former->tie_count; t++)
 		if (strcmp(former->ties[t], text) == 0)
 			return AGAIN_TIED;
-	for (size_t t = 0; t < verdict->tie_count; t++)
-		if (tcb_geometry_equal(&verdict->tie_set[t], geometry))
+	for (size_t t = 0; t < decision->tie_count; t++)
+		if (tcb_geometry_equal(&decision->tie_set[t], geometry))
 			return AGAIN_TIED;
 	return AGAIN_REFUTED;
 }
@@ -99,19 +99,19 @@ size_t cli_former_say_again(const struct cli_former *former, const char *label, 
 	size_t refuted = 0;
 
 	for (int s = 0; s < TCB_STATE_COUNT; s++) {
-		const struct tcb_verdict *verdict = &result->verdict[s];
+		const struct tcb_decision *decision = &result->decision[s];
 		enum again again;
 
-		if (!verdict->valid)
+		if (!decision->valid)
 			continue;
 		if (!former->asked[s].valid) {
-			cli_say("%s: %s: there was no verdict of these kernels to repeat; this is the first", label,
-				tcb_state_text(verdict->state));
+			cli_say("%s: %s: there was no decision of these kernels to repeat; this is the first", label,
+				tcb_state_text(decision->state));
 			continue;
 		}
-		again = judge(&former->row[s], &former->asked[s].geometry, verdict);
+		again = judge(&former->row[s], &former->asked[s].geometry, decision);
 		refuted += again == AGAIN_REFUTED;
-		cli_say("%s: %s: the verdict of %.10s %.5s %s", label, tcb_state_text(verdict->state),
+		cli_say("%s: %s: the decision of %.10s %.5s %s", label, tcb_state_text(decision->state),
 			former->row[s].best.measured_at, former->row[s].best.measured_at + 11, texts[again]);
 	}
 	return refuted;
@@ -135,10 +135,10 @@ json_t *cli_former_json(const struct cli_former *former, const struct tcb_sweep_
 		cli_json_set(object, "now_ns", now->valid ? cli_json_interval(&now->ns) : json_null(), failed);
 		cli_json_set(object, "now_speedup", now->valid ? cli_json_interval(&now->speedup) : json_null(),
 			     failed);
-		if (is_again && result->verdict[s].valid)
+		if (is_again && result->decision[s].valid)
 			cli_json_set(object, "holds",
 				     json_boolean(judge(&former->row[s], &former->asked[s].geometry,
-							&result->verdict[s]) != AGAIN_REFUTED),
+							&result->decision[s]) != AGAIN_REFUTED),
 				     failed);
 		cli_json_add(list, object, failed);
 	}

@@ -21,9 +21,9 @@ enum tcb_status cli_former_load(struct tcb_db *db, const struct tcb_device *devi
 void cli_former_fini(struct cli_former *former);
 /* A line for each state in which the stored best is not what it was. */
 void cli_former_say(const struct cli_former *former, const char *label, const struct tcb_sweep_result *result);
-/* A line for each state that was judged again; returns how many former verdicts do not hold. */
+/* A line for each state that was judged again; returns how many former decisions do not hold. */
 size_t cli_former_say_again(const struct cli_former *former, const char *label, const struct tcb_sweep_result *result);
-/* IS_AGAIN: with whether the verdict holds. */
+/* IS_AGAIN: with whether the decision holds. */
 json_t *cli_former_json(const struct cli_former *former, const struct tcb_sweep_result *result, int is_again,
 			int *failed);
 

@@ -10,14 +10,14 @@ static json_t *finals_json(const struct tcb_sweep_result *result, int *failed)
 {
 	json_t *finals = json_array();
 	for (int state = 0; state < TCB_STATE_COUNT; state++) {
-		const struct tcb_verdict *verdict = &result->verdict[state];
+		const struct tcb_decision *decision = &result->decision[state];
 		char text[TCB_GEOMETRY_TEXT_MAX];
-		for (size_t i = 0; verdict->valid && i < verdict->finalist_count; i++) {
-			const struct tcb_finalist *finalist = &verdict->finalists[i];
+		for (size_t i = 0; decision->valid && i < decision->finalist_count; i++) {
+			const struct tcb_finalist *finalist = &decision->finalists[i];
 			tcb_geometry_print(&finalist->geometry, text);
 			cli_json_add(finals,
 				     json_pack("{s:s, s:s, s:s, s:o, s:o, s:b}", "state",
-					       tcb_state_text(verdict->state), "geometry", text, "variant",
+					       tcb_state_text(decision->state), "geometry", text, "variant",
 					       finalist->variant, "ns", cli_json_interval(&finalist->ns), "ratio",
 					       cli_json_interval(&finalist->ratio), "tied", finalist->tied),
 				     failed);

@@ -112,7 +112,7 @@ const struct cli_option cli_sweep_options[] = {
 	  .kind = CLI_FLAG,
 	  .offset = offsetof(struct cli_sweep_args, again),
 	  .help = "repeat the sweep, measuring everything again, with the next seed, and say whether the stored "
-		  "verdicts hold; exits with 1 if one does not" },
+		  "decisions hold; exits with 1 if one does not" },
 	{ .name = "finals-only",
 	  .kind = CLI_FLAG,
 	  .offset = offsetof(struct cli_sweep_args, finals_only),

@@ -122,11 +122,11 @@ int cli_sweeping_is_modelled(const struct cli_sweeping *run)
 	       (run->place.gpu.ordinal < 0 || run->args->effort == CLI_EFFORT_ESTIMATE);
 }
 
-static void fill_best(const struct sweep_job *job, const struct tcb_verdict *verdict, struct tcb_best *best)
+static void fill_best(const struct sweep_job *job, const struct tcb_decision *decision, struct tcb_best *best)
 {
 	const struct tcb_device *device = &job->run->place.device;
 	const struct tcb_problem *problem = &job->problem->problem;
-	const struct tcb_finalist *winner = &verdict->finalists[0];
+	const struct tcb_finalist *winner = &decision->finalists[0];
 
 	memset(best, 0, sizeof *best);
 	memcpy(best->device_name, device->name, sizeof best->device_name);
@@ -136,23 +136,23 @@ static void fill_best(const struct sweep_job *job, const struct tcb_verdict *ver
 	best->threads = device->target.threads;
 	best->target = device->target;
 	best->problem = *problem;
-	best->state = verdict->state;
+	best->state = decision->state;
 	best->modelled = cli_sweeping_is_modelled(job->run);
 	best->provisional = job->run->shard.count > 1 && !best->modelled; /* the other shards' leaders were not there */
 	tcb_geometry_print(&winner->geometry, best->geometry);
 	memcpy(best->variant, winner->variant, sizeof best->variant);
 	memcpy(best->signature, winner->signature, sizeof best->signature);
 	best->ns = winner->ns;
-	tcb_geometry_print(&verdict->fallback.geometry, best->default_geometry);
-	best->default_ns = verdict->fallback.ns;
-	best->speedup = verdict->speedup;
-	best->limit_ns = verdict->limit_ns;
-	memcpy(best->limit_method, verdict->limit_method, sizeof best->limit_method);
+	tcb_geometry_print(&decision->fallback.geometry, best->default_geometry);
+	best->default_ns = decision->fallback.ns;
+	best->speedup = decision->speedup;
+	best->limit_ns = decision->limit_ns;
+	memcpy(best->limit_method, decision->limit_method, sizeof best->limit_method);
 	best->bytes = job->problem->op->traffic(problem);
 	best->flops = job->problem->op->flops(problem);
-	best->regret = verdict->regret;
-	best->flip_probability = verdict->flip_probability;
-	best->tie_count = verdict->tie_count;
+	best->regret = decision->regret;
+	best->flip_probability = decision->flip_probability;
+	best->tie_count = decision->tie_count;
 	best->tried = job->result.known + job->result.tried;
 	best->space_count = job->result.space_count;
 	cli_text_now(best->measured_at);
@@ -160,16 +160,16 @@ static void fill_best(const struct sweep_job *job, const struct tcb_verdict *ver
 }
 
 /* Stores one state's winner with its tie set, and keeps a row of it for the table at the end. */
-static enum tcb_status store_best(struct sweep_job *job, const struct tcb_verdict *verdict, struct tcb_error *err)
+static enum tcb_status store_best(struct sweep_job *job, const struct tcb_decision *decision, struct tcb_error *err)
 {
 	struct tcb_best best;
 	struct cli_best_row *row;
 	char text[TCB_GEOMETRY_TEXT_MAX];
 
-	fill_best(job, verdict, &best);
+	fill_best(job, decision, &best);
 	row = cli_best_rows_add(&job->run->rows, &best);
-	for (size_t i = 0; row && i < verdict->tie_count; i++) {
-		tcb_geometry_print(&verdict->tie_set[i], text);
+	for (size_t i = 0; row && i < decision->tie_count; i++) {
+		tcb_geometry_print(&decision->tie_set[i], text);
 		if (cli_best_row_add_tie(row, text) != 0)
 			row = NULL;
 	}
@@ -179,15 +179,15 @@ static enum tcb_status store_best(struct sweep_job *job, const struct tcb_verdic
 }
 
 /* The best so far, for whoever asks before the finals are held. */
-static enum tcb_status store_provisional(void *ctx, const struct tcb_verdict *verdict, struct tcb_error *err)
+static enum tcb_status store_provisional(void *ctx, const struct tcb_decision *decision, struct tcb_error *err)
 {
 	const struct sweep_job *job = ctx;
 	struct tcb_best best;
 
-	fill_best(job, verdict, &best);
+	fill_best(job, decision, &best);
 	best.provisional = 1;
-	if (job->former.is_stale[verdict->state]) /* lookups do not answer with it */
-		memcpy(best.replaces, job->former.row[verdict->state].best.signature, sizeof best.replaces);
+	if (job->former.is_stale[decision->state]) /* lookups do not answer with it */
+		memcpy(best.replaces, job->former.row[decision->state].best.signature, sizeof best.replaces);
 	return tcb_db_best_put(job->run->db, job->sweep, &best, (const char *const[]){ best.geometry }, 1, err);
 }
 
@@ -331,8 +331,8 @@ static enum tcb_status search_and_store(struct sweep_job *job, struct tcb_error 
 				       job->known_count, &sink, &job->result, err);
 	cli_progress_end(&progress);
 	for (int state = 0; state < TCB_STATE_COUNT && status == TCB_OK; state++)
-		if (job->result.verdict[state].valid)
-			status = store_best(job, &job->result.verdict[state], err);
+		if (job->result.decision[state].valid)
+			status = store_best(job, &job->result.decision[state], err);
 	if (status == TCB_OK && run->rows.count == first_row)
 		status = no_winner(job, err);
 	/* After a failure of the sweep its own line is the one to show. */

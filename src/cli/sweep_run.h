@@ -24,7 +24,7 @@ struct cli_sweeping {
 	struct tcb_db *db;
 	char db_path[CLI_PATH_MAX];
 	struct cli_best_rows rows;    /* the winners that were stored */
-	size_t refuted;               /* by --again: former verdicts that do not hold */
+	size_t refuted;               /* by --again: former decisions that do not hold */
 	struct cli_effort_row limits; /* of each problem: the effort's, where no option says otherwise */
 	struct cli_estimates estimates;
 	json_t *sweeps; /* NULL without --json */

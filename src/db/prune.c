@@ -66,7 +66,7 @@ static const char anchors_sql[] =
 	"INSERT INTO temp.doomed SELECT id FROM trial WHERE id NOT IN (SELECT id FROM temp.keep);"
 	"DROP TABLE temp.mine; DROP TABLE temp.newest; DROP TABLE temp.keep;";
 
-/* Samples of the finals that decided stay: by them a verdict can be judged again. */
+/* Samples of the finals that decided stay: by them a decision can be judged again. */
 static const char old_samples[] =
 	" FROM measurement WHERE sample_count > 0 AND trial_id IN (SELECT t.id FROM trial t"
 	" JOIN sweep s ON s.id = t.sweep_id WHERE NOT " IS_LIVE " AND s.id NOT IN (SELECT sweep_id FROM best))";

@@ -84,7 +84,7 @@ enum rt_section {
 	RT_SLOTS, /* up to here the index */
 	RT_ENTRIES,
 	RT_TEXTS,
-	RT_VERDICTS, /* struct rt_kept; all zeros in memory */
+	RT_REFUSALS, /* struct rt_kept; all zeros in memory */
 	RT_SECTION_COUNT
 };
 
@@ -93,7 +93,7 @@ enum rt_section {
 struct rt_kept {
 	uint64_t build;    /* of the library that found it out */
 	uint64_t checksum; /* of what follows */
-	uint8_t verdict[];
+	uint8_t refusal[];
 };
 
 #define RT_IMAGE_MAGIC "TCBTIMG" /* with its zero 8 bytes */
@@ -102,7 +102,7 @@ enum { RT_IMAGE_BYTE_ORDER = 0x01020304 };
 struct rt_image_header {
 	char magic[8];
 	uint32_t format, byte_order;
-	uint64_t library; /* what the verdicts of its maker depend on: rt_stamp_library() */
+	uint64_t library; /* what the refusals of its maker depend on: rt_stamp_library() */
 	struct tcb_db_stamp database;
 	uint64_t bytes;      /* of the whole image */
 	uint64_t unreadable; /* rows that the database left out */

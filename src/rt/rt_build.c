@@ -239,7 +239,7 @@ static void lay_out(const struct building *building, size_t groups, size_t point
 		[RT_SLOTS] = slots_for(building->entry_count),
 		[RT_ENTRIES] = building->entry_count,
 		[RT_TEXTS] = building->text_bytes,
-		[RT_VERDICTS] = sizeof(struct rt_kept) + building->entry_count,
+		[RT_REFUSALS] = sizeof(struct rt_kept) + building->entry_count,
 	};
 	uint64_t offset = sizeof(*header);
 

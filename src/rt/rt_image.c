@@ -23,7 +23,7 @@ size_t rt_section_item(enum rt_section section)
 		[RT_SLOTS] = sizeof(struct rt_slot),
 		[RT_ENTRIES] = sizeof(struct rt_entry),
 		[RT_TEXTS] = 1,
-		[RT_VERDICTS] = 1,
+		[RT_REFUSALS] = 1,
 	};
 
 	return items[section];

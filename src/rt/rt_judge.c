@@ -102,7 +102,7 @@ enum rt_refusal rt_look_at(const struct rt_layer *layer, uint32_t index)
 	if (known != RT_UNSEEN)
 		return known;
 	known = rt_image_entry_is_sound(&layer->image, index) ? RT_SOUND : RT_DAMAGED;
-	atomic_store_explicit(&layer->verdicts[index], (uint8_t)known, memory_order_relaxed);
+	atomic_store_explicit(&layer->refusals[index], (uint8_t)known, memory_order_relaxed);
 	if (known == RT_DAMAGED)
 		rt_set_mark(layer, RT_HAS_DAMAGE);
 	return known;
@@ -115,7 +115,7 @@ enum rt_refusal rt_refusal(const struct tcbrt *rt, const struct rt_found *found)
 
 	if (known == RT_SOUND) {
 		known = see(rt, found);
-		atomic_store_explicit(&found->layer->verdicts[index], (uint8_t)known, memory_order_relaxed);
+		atomic_store_explicit(&found->layer->refusals[index], (uint8_t)known, memory_order_relaxed);
 	}
 	return known;
 }

@@ -84,10 +84,10 @@ static size_t kept_bytes(const struct rt_image *image)
 	return sizeof(struct rt_kept) + image->entry_count;
 }
 
-/* Of the verdicts of one build about one image. */
+/* Of the refusals of one build about one image. */
 static uint64_t checksum_of(const struct rt_image *image, const struct rt_kept *kept)
 {
-	return XXH3_64bits_withSeed(kept->verdict, image->entry_count, kept->build ^ image->header->checksum);
+	return XXH3_64bits_withSeed(kept->refusal, image->entry_count, kept->build ^ image->header->checksum);
 }
 
 static int is_believed(const struct rt_image *image, const struct rt_kept *kept)
@@ -98,10 +98,10 @@ static int is_believed(const struct rt_image *image, const struct rt_kept *kept)
 void rt_kept_load(struct rt_layer *layer)
 {
 	const struct rt_image *image = &layer->image;
-	const struct rt_kept *kept = (const void *)(image->bytes + image->header->section[RT_VERDICTS].offset);
+	const struct rt_kept *kept = (const void *)(image->bytes + image->header->section[RT_REFUSALS].offset);
 	struct rt_kept *copy;
 
-	if (image->header->section[RT_VERDICTS].count != kept_bytes(image) || kept->build == 0)
+	if (image->header->section[RT_REFUSALS].count != kept_bytes(image) || kept->build == 0)
 		return;
 	/* A copy: another process may write to it. */
 	copy = malloc(kept_bytes(image));
@@ -111,7 +111,7 @@ void rt_kept_load(struct rt_layer *layer)
 	if (is_believed(image, copy)) {
 		layer->kept = malloc((size_t)image->entry_count + 1);
 		if (layer->kept)
-			memcpy(layer->kept, copy->verdict, image->entry_count);
+			memcpy(layer->kept, copy->refusal, image->entry_count);
 	}
 	free(copy);
 }
@@ -126,7 +126,7 @@ static void add_known(const struct rt_layer *layer, struct rt_kept *kept)
 		const uint32_t device = layer->image.entries[i].key.device;
 
 		if ((known == RT_FINE || known == RT_OTHER_KERNEL) && rt_is_gpu_name(layer->image.devices[device].name))
-			kept->verdict[i] = (uint8_t)known;
+			kept->refusal[i] = (uint8_t)known;
 	}
 	kept->build = rt_build_stamp();
 	kept->checksum = checksum_of(&layer->image, kept);
@@ -136,7 +136,7 @@ static void add_known(const struct rt_layer *layer, struct rt_kept *kept)
 static void save(const struct rt_layer *layer, int fd, struct rt_kept *kept)
 {
 	const struct rt_image_header *own = layer->image.header;
-	const off_t offset = (off_t)own->section[RT_VERDICTS].offset;
+	const off_t offset = (off_t)own->section[RT_REFUSALS].offset;
 	const size_t bytes = kept_bytes(&layer->image);
 	struct rt_image_header header;
 	struct stat info;
@@ -156,7 +156,7 @@ void rt_kept_save(const struct rt_layer *layer)
 	struct rt_kept *kept;
 	int fd;
 
-	if (image->header->section[RT_VERDICTS].count != kept_bytes(image) || rt_build_stamp() == 0)
+	if (image->header->section[RT_REFUSALS].count != kept_bytes(image) || rt_build_stamp() == 0)
 		return;
 	fd = open(layer->snapshot, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 	kept = fd < 0 ? NULL : malloc(kept_bytes(image));

@@ -55,10 +55,10 @@ enum tcb_status rt_layer_add(struct tcbrt *rt, struct rt_layer *layer, struct tc
 {
 	enum tcb_status status = TCB_OK;
 
-	layer->verdicts = calloc((size_t)layer->image.entry_count + RT_MARK_COUNT, 1);
+	layer->refusals = calloc((size_t)layer->image.entry_count + RT_MARK_COUNT, 1);
 	layer->ops = calloc((size_t)rt->op_count + 1, sizeof(*layer->ops));
 	layer->relations = calloc((size_t)layer->image.device_count + 1, sizeof(*layer->relations));
-	if (!layer->verdicts || !layer->ops || !layer->relations)
+	if (!layer->refusals || !layer->ops || !layer->relations)
 		status = tcb_fail(err, TCB_E_NOMEM, "%s: out of memory while loading it", layer->path);
 	for (uint32_t i = 0; status == TCB_OK && i < layer->image.device_count; i++)
 		status = relate(rt, layer, i, err);
@@ -81,15 +81,15 @@ enum tcb_status rt_layer_add(struct tcbrt *rt, struct rt_layer *layer, struct tc
 void rt_layer_fini(struct rt_layer *layer)
 {
 	/* What is damaged is made again when it is next asked for. */
-	if (layer->is_mapped && layer->verdicts && rt_mark(layer, RT_HAS_DAMAGE))
+	if (layer->is_mapped && layer->refusals && rt_mark(layer, RT_HAS_DAMAGE))
 		unlink(layer->snapshot);
-	else if (layer->snapshot[0] && layer->verdicts && rt_mark(layer, RT_HAS_NEWS))
+	else if (layer->snapshot[0] && layer->refusals && rt_mark(layer, RT_HAS_NEWS))
 		rt_kept_save(layer);
 	if (layer->is_mapped)
 		munmap(layer->memory, (size_t)layer->image.header->bytes);
 	else
 		free(layer->memory);
-	free(layer->verdicts);
+	free(layer->refusals);
 	free(layer->kept);
 	free(layer->ops);
 	free(layer->relations);

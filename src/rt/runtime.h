@@ -63,7 +63,7 @@ struct rt_relation {
 	uint32_t kin; /* the kind that is of the same name and architecture, or RT_NONE */
 };
 
-/* Behind the verdicts of a layer. */
+/* Behind the refusals of a layer. */
 enum rt_mark {
 	RT_HAS_DAMAGE, /* one of them is RT_DAMAGED */
 	RT_HAS_NEWS,   /* a GPU's kernel was written and compared */
@@ -74,7 +74,7 @@ struct rt_layer {
 	struct rt_image image;
 	void *memory; /* the image's: mapped or allocated */
 	int is_mapped, is_system;
-	_Atomic uint8_t *verdicts;      /* enum rt_refusal of each entry, and behind them enum rt_mark */
+	_Atomic uint8_t *refusals;      /* enum rt_refusal of each entry, and behind them enum rt_mark */
 	uint8_t *kept;                  /* those of GPUs' kernels that another process found out, or NULL */
 	uint32_t *ops;                  /* of each op of this process the stored one, or RT_NONE */
 	struct rt_relation *relations;  /* of each stored device */
@@ -154,15 +154,15 @@ enum rt_refusal rt_judge(const struct tcb_op *op, const struct rt_device *device
 /* What is known of entry INDEX of LAYER. */
 static inline enum rt_refusal rt_known(const struct rt_layer *layer, uint32_t index)
 {
-	return atomic_load_explicit(&layer->verdicts[index], memory_order_relaxed);
+	return atomic_load_explicit(&layer->refusals[index], memory_order_relaxed);
 }
 static inline int rt_mark(const struct rt_layer *layer, enum rt_mark mark)
 {
-	return atomic_load_explicit(&layer->verdicts[layer->image.entry_count + (uint32_t)mark], memory_order_relaxed);
+	return atomic_load_explicit(&layer->refusals[layer->image.entry_count + (uint32_t)mark], memory_order_relaxed);
 }
 static inline void rt_set_mark(const struct rt_layer *layer, enum rt_mark mark)
 {
-	atomic_store_explicit(&layer->verdicts[layer->image.entry_count + (uint32_t)mark], 1, memory_order_relaxed);
+	atomic_store_explicit(&layer->refusals[layer->image.entry_count + (uint32_t)mark], 1, memory_order_relaxed);
 }
 /* Looks at entry INDEX of LAYER: RT_SOUND, RT_DAMAGED or what is known of it.  The same answer, whoever asks and how
  * many at a time. */
@@ -188,7 +188,7 @@ static inline struct rt_texts rt_entry_texts(const struct rt_found *found)
 /* rt_build.c: the image of the database DB, one block of BYTES_OUT; free() it. */
 enum tcb_status rt_build(struct tcbrt *rt, struct tcb_db *db, const struct tcb_db_stamp *stamp, void **image_out,
 			 size_t *bytes_out, struct tcb_error *err);
-/* What the verdicts of an image depend on beside the database: this library's kernels and this host. */
+/* What the refusals of an image depend on beside the database: this library's kernels and this host. */
 uint64_t rt_stamp_library(const struct tcbrt *rt);
 
 /* rt_snapshot.c: images as files.  FOLDERS: beside the database, else in the user's cache folder. */
@@ -200,7 +200,7 @@ void rt_snapshot_save(struct rt_layer *layer);
 /* rt_kept.c */
 /* What this library's build is; 0: nobody can say. */
 uint64_t rt_build_stamp(void);
-/* The verdicts that LAYER's image has from this build. */
+/* The refusals that LAYER's image has from this build. */
 void rt_kept_load(struct rt_layer *layer);
 /* Puts what was found out into LAYER's snapshot, if that is this user's. */
 void rt_kept_save(const struct rt_layer *layer);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Are the GPUs of a sweep interchangeable?  In: a verdict, whose finals one of
+ * Are the GPUs of a sweep interchangeable?  In: a decision, whose finals one of
  * them held.  Out: the winner and the default measured on each, so that what
  * one of them says can be believed of the others, or not.
  */
@@ -49,20 +49,20 @@ void tcb_cards_fini(struct tcb_sweep_result *result)
 	result->card_count = 0;
 }
 
-enum tcb_status tcb_cards_compare(struct tcb_team *team, const struct tcb_verdict *verdict, uint64_t seed,
+enum tcb_status tcb_cards_compare(struct tcb_team *team, const struct tcb_decision *decision, uint64_t seed,
 				  struct tcb_sweep_result *result, struct tcb_error *err)
 {
-	if (!verdict->valid || result->card_count < 2)
+	if (!decision->valid || result->card_count < 2)
 		return TCB_OK;
-	const struct tcb_geometry both[] = { verdict->fallback.geometry, verdict->finalists[0].geometry };
+	const struct tcb_geometry both[] = { decision->fallback.geometry, decision->finalists[0].geometry };
 	double *ns = malloc(result->card_count * 2 * ROUNDS * sizeof *ns);
 	if (!ns)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for comparing %zu GPUs", result->card_count);
-	enum tcb_status status = tcb_team_interleave_each(team, both, 2, verdict->state, ROUNDS, seed, ns, err);
+	enum tcb_status status = tcb_team_interleave_each(team, both, 2, decision->state, ROUNDS, seed, ns, err);
 	for (size_t i = 0; i < result->card_count && status == TCB_OK; i++) {
 		const double *fallback = ns + 2 * ROUNDS * i, *winner = fallback + ROUNDS;
-		result->cards[i].winner_ns[verdict->state] = tcb_median_interval(winner, ROUNDS);
-		result->cards[i].speedup[verdict->state] = tcb_ratio_interval(fallback, winner, ROUNDS);
+		result->cards[i].winner_ns[decision->state] = tcb_median_interval(winner, ROUNDS);
+		result->cards[i].speedup[decision->state] = tcb_ratio_interval(fallback, winner, ROUNDS);
 	}
 	free(ns);
 	return status;

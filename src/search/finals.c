@@ -418,9 +418,9 @@ static enum tcb_status qualify(struct race *race, const struct ranked *field, si
 	return TCB_OK;
 }
 
-enum tcb_status tcb_finals_run(const struct tcb_finals_setup *setup, struct tcb_verdict *out, struct tcb_error *err)
+enum tcb_status tcb_finals_run(const struct tcb_finals_setup *setup, struct tcb_decision *out, struct tcb_error *err)
 {
-	*out = (struct tcb_verdict){ .state = setup->state };
+	*out = (struct tcb_decision){ .state = setup->state };
 	struct race race;
 	struct ranked *field = malloc((setup->space->count + 1) * sizeof *field);
 	enum tcb_status status = tcb_race_init(&race, setup, setup->space->count + 1, err);
@@ -447,7 +447,7 @@ enum tcb_status tcb_finals_run(const struct tcb_finals_setup *setup, struct tcb_
 	if (status == TCB_OK)
 		status = run_finals(&race, first, err);
 	if (status == TCB_OK && race.active_count > 0)
-		status = tcb_verdict_fill(&race, field, count, first, out, err);
+		status = tcb_decision_fill(&race, field, count, first, out, err);
 done:
 	free(field);
 	tcb_race_fini(&race);

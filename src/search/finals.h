@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * From screening scores to a verdict in one cache state: paired, interleaved
+ * From screening scores to a decision in one cache state: paired, interleaved
  * rungs that exclude what is measurably slower, then the finals of the best
  * few (SPEC section 7).
  */
@@ -44,8 +44,8 @@ struct tcb_finals_setup {
 				  struct tcb_error *err);
 };
 
-/* OUT->valid is 0 if there is no candidate.  OUT is to be freed with tcb_verdict_fini in every case. */
-enum tcb_status tcb_finals_run(const struct tcb_finals_setup *setup, struct tcb_verdict *out, struct tcb_error *err);
-void tcb_verdict_fini(struct tcb_verdict *verdict);
+/* OUT->valid is 0 if there is no candidate.  OUT is to be freed with tcb_decision_fini in every case. */
+enum tcb_status tcb_finals_run(const struct tcb_finals_setup *setup, struct tcb_decision *out, struct tcb_error *err);
+void tcb_decision_fini(struct tcb_decision *decision);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * In: a problem and a GPU's specification.  Out: verdicts as of a sweep, by the
+ * In: a problem and a GPU's specification.  Out: decisions as of a sweep, by the
  * model.  A strategy proposes candidates as it does in a sweep; the processors
  * emit and simulate them in parallel; the best of each cache state are then
  * assembled and simulated again with the registers that they really have.
@@ -340,7 +340,7 @@ static enum tcb_status assemble_best(struct modelling *m, struct tcb_codes *code
 	return status;
 }
 
-/* --- verdicts --- */
+/* --- decisions --- */
 
 static struct tcb_interval point(double value)
 {
@@ -362,27 +362,27 @@ static enum tcb_status fill_finalist(const struct modelling *m, int state, size_
 
 static enum tcb_status judge(const struct modelling *m, int state, const char *assembler, struct tcb_error *err)
 {
-	struct tcb_verdict *verdict = &m->out->verdict[state];
+	struct tcb_decision *decision = &m->out->decision[state];
 	size_t best[TIES_MOST];
 	const size_t count = best_of(m, state, best, TIES_MOST);
 	if (!count)
 		return TCB_OK;
-	verdict->finalist_count = count < FINALISTS ? count : FINALISTS;
-	verdict->finalists = calloc(verdict->finalist_count, sizeof *verdict->finalists);
-	verdict->tie_set = calloc(count, sizeof *verdict->tie_set);
-	if (!verdict->finalists || !verdict->tie_set)
+	decision->finalist_count = count < FINALISTS ? count : FINALISTS;
+	decision->finalists = calloc(decision->finalist_count, sizeof *decision->finalists);
+	decision->tie_set = calloc(count, sizeof *decision->tie_set);
+	if (!decision->finalists || !decision->tie_set)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the model's best");
-	for (size_t i = 0; i < verdict->finalist_count; i++)
-		TCB_TRY(fill_finalist(m, state, best[i], best[0], &verdict->finalists[i], err));
+	for (size_t i = 0; i < decision->finalist_count; i++)
+		TCB_TRY(fill_finalist(m, state, best[i], best[0], &decision->finalists[i], err));
 	for (size_t i = 0; i < count && m->ns[state][best[i]] <= (1 + MODEL_ERROR) * m->ns[state][best[0]]; i++)
-		verdict->tie_set[verdict->tie_count++] = m->space->geometries[best[i]];
-	TCB_TRY(fill_finalist(m, state, m->space->default_index, best[0], &verdict->fallback, err));
-	verdict->speedup = point(verdict->fallback.ns.median / verdict->finalists[0].ns.median);
-	verdict->regret = verdict->flip_probability = NAN;
-	verdict->limit_ns = point(limit_ns(m, state));
-	snprintf(verdict->limit_method, sizeof verdict->limit_method, "nominal bandwidth; model with %.32s",
+		decision->tie_set[decision->tie_count++] = m->space->geometries[best[i]];
+	TCB_TRY(fill_finalist(m, state, m->space->default_index, best[0], &decision->fallback, err));
+	decision->speedup = point(decision->fallback.ns.median / decision->finalists[0].ns.median);
+	decision->regret = decision->flip_probability = NAN;
+	decision->limit_ns = point(limit_ns(m, state));
+	snprintf(decision->limit_method, sizeof decision->limit_method, "nominal bandwidth; model with %.32s",
 		 m->is_estimated || strstr(assembler, "driver") ? "estimated registers" : assembler);
-	verdict->valid = 1;
+	decision->valid = 1;
 	return TCB_OK;
 }
 
@@ -451,7 +451,7 @@ enum tcb_status tcb_model_sweep(const struct tcb_op *op, const struct tcb_proble
 	struct modelling *m = calloc(1, sizeof *m);
 	*out = (struct tcb_sweep_result){ .expected_gain = NAN, .of_limit = { NAN, NAN } };
 	for (int s = 0; s < TCB_STATE_COUNT; s++)
-		out->verdict[s].state = (enum tcb_state)s;
+		out->decision[s].state = (enum tcb_state)s;
 	if (!m)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for a model");
 	m->options = options;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Candidates that are measured side by side, in rounds: what the finals (finals.c) and their verdict (verdict.c) have
+ * Candidates that are measured side by side, in rounds: what the finals (finals.c) and their decision (decision.c) have
  * in common.
  */
 #ifndef TCB_SEARCH_RACE_H
@@ -72,9 +72,9 @@ size_t tcb_race_lowest(const struct race *race);
 /* The active rows by their levels, the lowest first. */
 void tcb_race_sort(struct race *race);
 
-/* verdict.c: of the active rows by their rounds from FIRST on; the field are all candidates with a score, the best
+/* decision.c: of the active rows by their rounds from FIRST on; the field are all candidates with a score, the best
  * first. */
-enum tcb_status tcb_verdict_fill(struct race *race, const struct ranked *field, size_t count, size_t first,
-				 struct tcb_verdict *out, struct tcb_error *err);
+enum tcb_status tcb_decision_fill(struct race *race, const struct ranked *field, size_t count, size_t first,
+				  struct tcb_decision *out, struct tcb_error *err);
 
 #endif

@@ -23,7 +23,7 @@
 #include "search/starts.h"
 #include "worker/evaluate.h"
 
-struct tcb_verdict;
+struct tcb_decision;
 
 /* Where finished trials go.  Every function may be NULL. */
 struct tcb_sink {
@@ -32,7 +32,7 @@ struct tcb_sink {
 	enum tcb_status (*trial)(void *ctx, const struct tcb_trial *trial, struct tcb_error *err);
 	/* Called from the first measured trial on when the best so far of a state changes, about once a second at most:
 	 * one finalist, by the screening alone.  Its trial was handed over before, in this sweep or an earlier one. */
-	enum tcb_status (*best)(void *ctx, const struct tcb_verdict *provisional, struct tcb_error *err);
+	enum tcb_status (*best)(void *ctx, const struct tcb_decision *provisional, struct tcb_error *err);
 };
 
 struct tcb_progress {
@@ -108,7 +108,7 @@ struct tcb_finalist {
 	struct tcb_interval ratio; /* its time over the winner's, paired */
 	int tied;                  /* cannot be told from the winner */
 };
-struct tcb_verdict {
+struct tcb_decision {
 	enum tcb_state state;
 	int valid;                      /* 0: nothing was measured in this state */
 	struct tcb_finalist *finalists; /* [0] is the winner; owned by the result */
@@ -158,7 +158,7 @@ struct tcb_sweep_result {
 	double of_limit[TCB_STATE_COUNT]; /* the best's time over the device's limit then, where asked for; NaN */
 	int complete; /* every candidate of the space is decided; 0 after a budget, a limit or an interrupt */
 	struct tcb_recheck recheck[TCB_STATE_COUNT]; /* of options->former */
-	struct tcb_verdict verdict[TCB_STATE_COUNT];
+	struct tcb_decision decision[TCB_STATE_COUNT];
 };
 
 /* evaluation.c: what OPTIONS say to the evaluators of a sweep. */

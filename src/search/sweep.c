@@ -642,7 +642,7 @@ enum tcb_status tcb_sweep_run(const struct tcb_op *op, const struct tcb_problem 
 	sweep.end_s = sweep.start_s + (1 - ENDING_SHARE) * options->budget_s;
 	sweep.screen_end_s = sweep.end_s - finals_reserve(&sweep);
 	for (int s = 0; s < TCB_STATE_COUNT; s++) {
-		out->verdict[s].state = (enum tcb_state)s;
+		out->decision[s].state = (enum tcb_state)s;
 		sweep.best_score[s] = INFINITY;
 		sweep.kept[s] = SIZE_MAX;
 	}
@@ -668,6 +668,6 @@ enum tcb_status tcb_sweep_run(const struct tcb_op *op, const struct tcb_problem 
 void tcb_sweep_result_fini(struct tcb_sweep_result *result)
 {
 	for (int s = 0; s < TCB_STATE_COUNT; s++)
-		tcb_verdict_fini(&result->verdict[s]);
+		tcb_decision_fini(&result->decision[s]);
 	tcb_cards_fini(result);
 }

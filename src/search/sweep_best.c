@@ -34,7 +34,7 @@ static enum tcb_status keep(const struct tcb_sweep *sweep, size_t index, enum tc
 	struct tcb_geometry geometry = sweep->space->geometries[index];
 	struct tcb_finalist best = { .geometry = geometry, .ns = sweep->entries[index].ns[state] };
 	const size_t fallback = sweep->space->default_index;
-	struct tcb_verdict verdict = {
+	struct tcb_decision decision = {
 		.state = state,
 		.valid = 1,
 		.finalists = &best,
@@ -50,7 +50,7 @@ static enum tcb_status keep(const struct tcb_sweep *sweep, size_t index, enum tc
 	struct tcb_packings packings = { .is_known = { 0 } };
 	TCB_TRY(tcb_candidate_identify(sweep->problem, sweep->target, &geometry, &packings, best.variant,
 				       best.signature, err));
-	return sweep->sink->best(sweep->sink->ctx, &verdict, err);
+	return sweep->sink->best(sweep->sink->ctx, &decision, err);
 }
 
 enum tcb_status tcb_sweep_keep_best(struct tcb_sweep *sweep, int now, struct tcb_error *err)

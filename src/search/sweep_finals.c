@@ -136,20 +136,20 @@ enum tcb_status tcb_sweep_judge(struct tcb_sweep *sweep, enum tcb_state state, d
 		.tick = finals_tick,
 		.report = finals_report,
 	};
-	struct tcb_verdict *verdict = &sweep->out->verdict[state];
+	struct tcb_decision *decision = &sweep->out->decision[state];
 	struct tcb_error why;
 	enum tcb_status status;
 	int again = 0;
 	do { /* a GPU that dies in its finals leaves them to the next */
 		if (again)
-			tcb_verdict_fini(verdict);
+			tcb_decision_fini(decision);
 		setup.evaluator = tcb_sweep_lead(sweep);
-		status = tcb_finals_run(&setup, verdict, &why);
+		status = tcb_finals_run(&setup, decision, &why);
 		again = status != TCB_OK && tcb_team_next_lead(sweep->team, status, &why);
 	} while (again);
 	free(score);
 	sweep->states_judged++;
 	if (status != TCB_OK)
 		return tcb_fail(err, status, "%s", why.message);
-	return tcb_cards_compare(sweep->team, verdict, sweep->options->seed, sweep->out, err);
+	return tcb_cards_compare(sweep->team, decision, sweep->options->seed, sweep->out, err);
 }

@@ -60,7 +60,7 @@ enum tcb_status tcb_cards_begin(const struct tcb_team *team, const struct tcb_pl
 				const struct tcb_sweep_options *options, struct tcb_sweep_result *result,
 				struct tcb_error *err);
 /* The winner and the default of VERDICT, the finals of the lead, measured on all members. */
-enum tcb_status tcb_cards_compare(struct tcb_team *team, const struct tcb_verdict *verdict, uint64_t seed,
+enum tcb_status tcb_cards_compare(struct tcb_team *team, const struct tcb_decision *decision, uint64_t seed,
 				  struct tcb_sweep_result *result, struct tcb_error *err);
 /* Why members were given up, while TEAM knows it. */
 void tcb_cards_end(const struct tcb_team *team, struct tcb_sweep_result *result);

@@ -149,7 +149,7 @@ def tried_with_passes(cli):
 
 
 def again(cli, db):
-    """The stored best is measured again first, and --again repeats its verdict."""
+    """The stored best is measured again first, and --again repeats its decision."""
     cli.env["FAKE_CUDA"] = "90"
     sweep = ["sweep", "--op", "softmax", "--shape", "1x64", "--device", "cuda:0", "--rotation", "4K", "--counters",
              "none", "--max-trials", 8, "--db", db]
@@ -170,7 +170,7 @@ def again(cli, db):
     result = cli.run(*sweep, "--again", expect=1)
     cli.check("cold: the best of" in result.stderr and "times as long as then" in result.stderr, result.stderr)
     cli.check("does NOT hold: another winner is surely faster" in result.stderr and
-              "1 stored verdict does not hold" in result.stderr, result.stderr)
+              "1 stored decision does not hold" in result.stderr, result.stderr)
     cli.sound(db)
 
 

@@ -262,7 +262,7 @@ static void test_every_byte(void **state)
 		tcbrt_close(other);
 	}
 	assert_int_equal(refused + damaged + alike, count);
-	/* What lies between the sections is nobody's, and there are no verdicts of GPUs' kernels to be damaged. */
+	/* What lies between the sections is nobody's, and there are no refusals of GPUs' kernels to be damaged. */
 	assert_true(refused > 200 && damaged > FEW * sizeof(struct rt_entry) && alike < 256);
 	for (size_t cut = 0; cut < count; cut++)
 		assert_null(open_image(bytes, cut));
@@ -270,7 +270,7 @@ static void test_every_byte(void **state)
 	tcbrt_close(rt);
 }
 
-/* Opens and asks for a GPU's winner; IS_KEPT: the verdict about its kernel was there. */
+/* Opens and asks for a GPU's winner; IS_KEPT: the refusal about its kernel was there. */
 static void ask_gpu(int is_kept)
 {
 	const struct tcbrt_query query = { .op = "fake_matvec", .device = FIXTURE_GPU, .m = 1, .n = 4096, .k = 4096 };
@@ -286,7 +286,7 @@ static void ask_gpu(int is_kept)
 	tcbrt_close(rt);
 }
 
-/* A byte of the section of verdicts in the file. */
+/* A byte of the section of refusals in the file. */
 static void change_kept(size_t offset)
 {
 	struct rt_image_header header;
@@ -294,14 +294,14 @@ static void change_kept(size_t offset)
 	unsigned char byte;
 
 	assert_int_equal(pread(fd, &header, sizeof(header), 0), sizeof(header));
-	offset += (size_t)header.section[RT_VERDICTS].offset;
+	offset += (size_t)header.section[RT_REFUSALS].offset;
 	assert_int_equal(pread(fd, &byte, 1, (off_t)offset), 1);
 	byte ^= 1;
 	assert_int_equal(pwrite(fd, &byte, 1, (off_t)offset), 1);
 	close(fd);
 }
 
-/* A verdict about a GPU's kernel serves the next process, but not if it is another build's or damaged. */
+/* A refusal about a GPU's kernel serves the next process, but not if it is another build's or damaged. */
 static void test_verdicts_are_kept(void **state)
 {
 	const struct winner winner = { .n = 4096,
@@ -317,7 +317,7 @@ static void test_verdicts_are_kept(void **state)
 	ask_gpu(0);
 	ask_gpu(1);
 	for (size_t at = 0; at < sizeof(struct rt_kept) + 2; at += at < sizeof(struct rt_kept) ? 8 : 1) {
-		change_kept(at); /* the build's stamp, the checksum, verdicts */
+		change_kept(at); /* the build's stamp, the checksum, refusals */
 		ask_gpu(0);
 		ask_gpu(1);
 	}

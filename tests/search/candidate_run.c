@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * In: a file of candidates.  Out: a verdict for each.  Every operand is an
+ * In: a file of candidates.  Out: a decision for each.  Every operand is an
  * allocation of its own with nothing around it, unlike the tuner's buffers with
  * their guard zones: a tool that knows allocations sees the first byte beyond.
  */

@@ -237,7 +237,7 @@ static int print_tally(const struct tally *tally)
 			       100 * tally->worst[m]);
 		agrees &= tally->agreed[m] == tally->known[m];
 	}
-	printf("verdict: %s\n", agrees ? "they agree" : "they do not agree");
+	printf("decision: %s\n", agrees ? "they agree" : "they do not agree");
 	return agrees;
 }
 

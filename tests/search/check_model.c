@@ -359,7 +359,7 @@ int main(int argc, char **argv)
 		       LEAST);
 		return SKIP;
 	}
-	printf("verdict: %zu of %zu rankings have a rank correlation of at least %.1f\n", tally.compared - tally.below,
+	printf("decision: %zu of %zu rankings have a rank correlation of at least %.1f\n", tally.compared - tally.below,
 	       tally.compared, CORRELATION_LEAST);
 	return tally.below ? tcb_status_exit(TCB_E_VERIFY) : 0;
 }

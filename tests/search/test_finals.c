@@ -101,10 +101,10 @@ static size_t best_index(void)
 	return best;
 }
 
-static int is_tied(const struct tcb_verdict *verdict, size_t index)
+static int is_tied(const struct tcb_decision *decision, size_t index)
 {
-	for (size_t i = 0; i < verdict->tie_count; i++)
-		if (tcb_geometry_equal(&verdict->tie_set[i], &space->geometries[index]))
+	for (size_t i = 0; i < decision->tie_count; i++)
+		if (tcb_geometry_equal(&decision->tie_set[i], &space->geometries[index]))
 			return 1;
 	return 0;
 }
@@ -112,48 +112,48 @@ static int is_tied(const struct tcb_verdict *verdict, size_t index)
 static void test_best_wins(void **state)
 {
 	(void)state;
-	struct tcb_verdict verdict;
-	assert_int_equal(tcb_finals_run(&setup, &verdict, NULL), TCB_OK);
-	assert_true(verdict.valid);
-	assert_int_equal(seen.finalists, verdict.finalist_count);
-	assert_true(verdict.finalist_count >= 2 && verdict.finalist_count <= 13);
+	struct tcb_decision decision;
+	assert_int_equal(tcb_finals_run(&setup, &decision, NULL), TCB_OK);
+	assert_true(decision.valid);
+	assert_int_equal(seen.finalists, decision.finalist_count);
+	assert_true(decision.finalist_count >= 2 && decision.finalist_count <= 13);
 	assert_true(seen.samples >= 30);
-	assert_true(tcb_geometry_equal(&space->geometries[seen.winner], &verdict.finalists[0].geometry));
-	assert_true(is_tied(&verdict, best_index()));
-	for (size_t f = 2; f < verdict.finalist_count; f++)
-		assert_true(verdict.finalists[f].ratio.median >= verdict.finalists[f - 1].ratio.median);
-	tcb_verdict_fini(&verdict);
+	assert_true(tcb_geometry_equal(&space->geometries[seen.winner], &decision.finalists[0].geometry));
+	assert_true(is_tied(&decision, best_index()));
+	for (size_t f = 2; f < decision.finalist_count; f++)
+		assert_true(decision.finalists[f].ratio.median >= decision.finalists[f - 1].ratio.median);
+	tcb_decision_fini(&decision);
 }
 
 /* As many as are wanted are reported, however few the finals leave; and no more than there are. */
 static void test_others_are_reported(void **state)
 {
 	(void)state;
-	struct tcb_verdict verdict;
+	struct tcb_decision decision;
 	setup.finalists = 2;
 	setup.reported = 9;
-	assert_int_equal(tcb_finals_run(&setup, &verdict, NULL), TCB_OK);
-	assert_int_equal(seen.finalists, verdict.finalist_count);
+	assert_int_equal(tcb_finals_run(&setup, &decision, NULL), TCB_OK);
+	assert_int_equal(seen.finalists, decision.finalist_count);
 	assert_int_equal(seen.finalists + seen.others, 9);
-	tcb_verdict_fini(&verdict);
+	tcb_decision_fini(&decision);
 	seen.finalists = seen.others = 0;
 	setup.reported = space->count + 100;
-	assert_int_equal(tcb_finals_run(&setup, &verdict, NULL), TCB_OK);
+	assert_int_equal(tcb_finals_run(&setup, &decision, NULL), TCB_OK);
 	assert_int_equal(seen.finalists + seen.others, space->count);
-	tcb_verdict_fini(&verdict);
+	tcb_decision_fini(&decision);
 }
 
 /* Scores that mislead: the best has one of the worst scores that still may win. */
 static void test_interval_decides_not_the_score(void **state)
 {
 	(void)state;
-	struct tcb_verdict verdict;
+	struct tcb_decision decision;
 	size_t best = best_index();
 	fake_world.true_ns = fake_landscape;
 	score[best] = (struct tcb_interval){ 1.2 * score[best].median, score[best].lo, 1.5 * score[best].hi };
-	assert_int_equal(tcb_finals_run(&setup, &verdict, NULL), TCB_OK);
-	assert_true(is_tied(&verdict, best));
-	tcb_verdict_fini(&verdict);
+	assert_int_equal(tcb_finals_run(&setup, &decision, NULL), TCB_OK);
+	assert_true(is_tied(&decision, best));
+	tcb_decision_fini(&decision);
 }
 
 static double flat(const struct tcb_geometry *geometry, enum tcb_state state)
@@ -166,22 +166,22 @@ static double flat(const struct tcb_geometry *geometry, enum tcb_state state)
 static void test_all_equal(void **state)
 {
 	(void)state;
-	struct tcb_verdict verdict;
+	struct tcb_decision decision;
 	fake_world.true_ns = flat;
 	for (size_t i = 0; i < space->count; i++)
 		score[i] = scored(1, 0.03);
 	setup.anchor_ns = 1e6;
-	assert_int_equal(tcb_finals_run(&setup, &verdict, NULL), TCB_OK);
-	assert_true(verdict.tie_count > 0.97 * (double)space->count);
-	assert_true(verdict.regret < 0.015);
-	assert_true(fabs(verdict.speedup.median - 1) < 0.01);
-	const struct tcb_geometry *winner = &verdict.finalists[0].geometry;
-	for (size_t f = 1; f < verdict.finalist_count; f++) {
-		const struct tcb_finalist *other = &verdict.finalists[f];
+	assert_int_equal(tcb_finals_run(&setup, &decision, NULL), TCB_OK);
+	assert_true(decision.tie_count > 0.97 * (double)space->count);
+	assert_true(decision.regret < 0.015);
+	assert_true(fabs(decision.speedup.median - 1) < 0.01);
+	const struct tcb_geometry *winner = &decision.finalists[0].geometry;
+	for (size_t f = 1; f < decision.finalist_count; f++) {
+		const struct tcb_finalist *other = &decision.finalists[f];
 		int is_simpler = other->geometry.knob[TCB_KNOB_ISA] < winner->knob[TCB_KNOB_ISA];
 		assert_true(!is_simpler || other->ratio.lo > 1 || other->ratio.median > 1);
 	}
-	tcb_verdict_fini(&verdict);
+	tcb_decision_fini(&decision);
 }
 
 /* A simple one that is 2 % slower does not win by being simple. */
@@ -195,7 +195,7 @@ static void test_simpler_but_slower_loses(void **state)
 {
 	(void)state;
 	for (uint64_t seed = 0; seed < 5; seed++) {
-		struct tcb_verdict verdict;
+		struct tcb_decision decision;
 		fake_world.true_ns = simple_is_slower;
 		for (size_t i = 0; i < space->count; i++)
 			score[i] = i % 200 == 3 ? scored(1, 0.03) : (struct tcb_interval){ NAN, NAN, NAN };
@@ -203,9 +203,9 @@ static void test_simpler_but_slower_loses(void **state)
 		setup.anchor_ns = 1e6;
 		setup.seed = seed;
 		seen.finalists = 0;
-		assert_int_equal(tcb_finals_run(&setup, &verdict, NULL), TCB_OK);
-		assert_int_equal(verdict.finalists[0].geometry.knob[TCB_KNOB_ISA], TCB_ISA_AVX512);
-		tcb_verdict_fini(&verdict);
+		assert_int_equal(tcb_finals_run(&setup, &decision, NULL), TCB_OK);
+		assert_int_equal(decision.finalists[0].geometry.knob[TCB_KNOB_ISA], TCB_ISA_AVX512);
+		tcb_decision_fini(&decision);
 	}
 }
 
@@ -213,16 +213,16 @@ static void test_simpler_but_slower_loses(void **state)
 static void test_without_time(void **state)
 {
 	(void)state;
-	struct tcb_verdict verdict;
+	struct tcb_decision decision;
 	setup.seconds = 0;
-	assert_int_equal(tcb_finals_run(&setup, &verdict, NULL), TCB_OK);
-	assert_true(verdict.valid);
+	assert_int_equal(tcb_finals_run(&setup, &decision, NULL), TCB_OK);
+	assert_true(decision.valid);
 	assert_int_equal(seen.samples, 30);
 	assert_true(fake_world.now_s < 5);
-	assert_true(is_tied(&verdict, best_index()));
-	for (size_t i = 0; i < verdict.tie_count; i++)
-		assert_true(fake_landscape(&verdict.tie_set[i], TCB_COLD) < 1.35e6);
-	tcb_verdict_fini(&verdict);
+	assert_true(is_tied(&decision, best_index()));
+	for (size_t i = 0; i < decision.tie_count; i++)
+		assert_true(fake_landscape(&decision.tie_set[i], TCB_COLD) < 1.35e6);
+	tcb_decision_fini(&decision);
 }
 
 static double scalar_is_hopeless(const struct tcb_geometry *geometry, enum tcb_state state)
@@ -246,16 +246,16 @@ static void test_hopeless_few(void **state)
 			score[i] = (struct tcb_interval){ NAN, NAN, NAN };
 	}
 	for (size_t i = 0; i < sizeof seconds / sizeof *seconds; i++) {
-		struct tcb_verdict verdict;
+		struct tcb_decision decision;
 		const double start = fake_world.now_s;
 		setup.seconds = seconds[i];
 		seen.finalists = 0;
-		assert_int_equal(tcb_finals_run(&setup, &verdict, NULL), TCB_OK);
-		assert_true(verdict.finalist_count >= 2 && seen.samples >= 30);
-		for (size_t f = 0; f < verdict.finalist_count; f++)
-			assert_int_not_equal(verdict.finalists[f].geometry.knob[TCB_KNOB_ISA], TCB_ISA_SCALAR);
+		assert_int_equal(tcb_finals_run(&setup, &decision, NULL), TCB_OK);
+		assert_true(decision.finalist_count >= 2 && seen.samples >= 30);
+		for (size_t f = 0; f < decision.finalist_count; f++)
+			assert_int_not_equal(decision.finalists[f].geometry.knob[TCB_KNOB_ISA], TCB_ISA_SCALAR);
 		assert_true(fake_world.now_s - start < 5);
-		tcb_verdict_fini(&verdict);
+		tcb_decision_fini(&decision);
 	}
 }
 
@@ -273,21 +273,21 @@ static void test_long_calls(void **state)
 	fake_world.true_ns = long_calls;
 	setup.anchor_ns *= 50;
 	for (size_t i = 0; i < sizeof seconds / sizeof *seconds; i++) {
-		struct tcb_verdict verdict;
+		struct tcb_decision decision;
 		const double start = fake_world.now_s;
 		setup.seconds = seconds[i];
 		setup.round_s = 1e-9 * setup.anchor_ns;
 		seen.finalists = 0;
-		assert_int_equal(tcb_finals_run(&setup, &verdict, NULL), TCB_OK);
+		assert_int_equal(tcb_finals_run(&setup, &decision, NULL), TCB_OK);
 		if (fake_world.now_s - start > 1.25 * seconds[i]) /* of a quarter of a sweep's budget */
 			fail_msg("%g s instead of %g, %zu finalists, %zu rounds", fake_world.now_s - start, seconds[i],
 				 seen.finalists, seen.samples);
-		assert_true(verdict.valid && verdict.finalist_count >= 2 && seen.samples >= 3);
+		assert_true(decision.valid && decision.finalist_count >= 2 && seen.samples >= 3);
 		assert_true((double)(seen.finalists * seen.samples) >= least);
 		least = (double)(seen.finalists * seen.samples);
-		assert_true(is_tied(&verdict, best_index()));
-		assert_true(verdict.speedup.median > 1.2);
-		tcb_verdict_fini(&verdict);
+		assert_true(is_tied(&decision, best_index()));
+		assert_true(decision.speedup.median > 1.2);
+		tcb_decision_fini(&decision);
 	}
 }
 
@@ -301,23 +301,23 @@ static int stop_now(void *ctx, double left_s)
 static void test_interrupt_and_nothing(void **state)
 {
 	(void)state;
-	struct tcb_verdict verdict;
+	struct tcb_decision decision;
 	setup.tick = stop_now;
-	assert_int_equal(tcb_finals_run(&setup, &verdict, NULL), TCB_E_INTERRUPTED);
-	assert_false(verdict.valid);
-	tcb_verdict_fini(&verdict);
+	assert_int_equal(tcb_finals_run(&setup, &decision, NULL), TCB_E_INTERRUPTED);
+	assert_false(decision.valid);
+	tcb_decision_fini(&decision);
 	setup.tick = NULL;
 	for (size_t i = 0; i < space->count; i++)
 		score[i].median = NAN;
-	assert_int_equal(tcb_finals_run(&setup, &verdict, NULL), TCB_OK);
-	assert_false(verdict.valid);
-	tcb_verdict_fini(&verdict);
+	assert_int_equal(tcb_finals_run(&setup, &decision, NULL), TCB_OK);
+	assert_false(decision.valid);
+	tcb_decision_fini(&decision);
 	/* One candidate, the anchor itself. */
 	score[setup.anchor] = scored(1, 0.03);
-	assert_int_equal(tcb_finals_run(&setup, &verdict, NULL), TCB_OK);
-	assert_true(verdict.valid && verdict.tie_count == 1 && verdict.finalist_count == 1);
-	assert_true(verdict.speedup.median == 1 && isnan(verdict.regret));
-	tcb_verdict_fini(&verdict);
+	assert_int_equal(tcb_finals_run(&setup, &decision, NULL), TCB_OK);
+	assert_true(decision.valid && decision.tie_count == 1 && decision.finalist_count == 1);
+	assert_true(decision.speedup.median == 1 && isnan(decision.regret));
+	tcb_decision_fini(&decision);
 }
 
 static int all_break(const struct tcb_geometry *geometry)
@@ -329,17 +329,17 @@ static int all_break(const struct tcb_geometry *geometry)
 static void test_everything_breaks(void **state)
 {
 	(void)state;
-	struct tcb_verdict verdict;
+	struct tcb_decision decision;
 	fake_world.broken = all_break;
 	fake_world.break_rounds_after = 12; /* after the probe */
-	assert_int_equal(tcb_finals_run(&setup, &verdict, NULL), TCB_OK);
-	assert_false(verdict.valid);
+	assert_int_equal(tcb_finals_run(&setup, &decision, NULL), TCB_OK);
+	assert_false(decision.valid);
 	assert_true(seen.failures > 12);
-	tcb_verdict_fini(&verdict);
+	tcb_decision_fini(&decision);
 	fake_world.break_rounds_after = 1; /* in the probe */
-	assert_int_equal(tcb_finals_run(&setup, &verdict, NULL), TCB_OK);
-	assert_false(verdict.valid);
-	tcb_verdict_fini(&verdict);
+	assert_int_equal(tcb_finals_run(&setup, &decision, NULL), TCB_OK);
+	assert_false(decision.valid);
+	tcb_decision_fini(&decision);
 }
 
 /* Candidates that are equally fast in the mean, but not within a process. */
@@ -365,22 +365,22 @@ static void test_legs(void **state)
 	setup.report = NULL;
 	setup.seconds = 10;
 	for (int repeat = 0; repeat < 40; repeat++) {
-		struct tcb_verdict verdict;
+		struct tcb_decision decision;
 		const double start = fake_world.now_s;
 		const int legs = repeat % 2;
 		setup.renew_s = fake_world.renew_s = legs ? 0.05 : 0;
 		setup.seed = (uint64_t)repeat;
 		tcb_evaluator_renew(evaluator);
-		assert_int_equal(tcb_finals_run(&setup, &verdict, NULL), TCB_OK);
+		assert_int_equal(tcb_finals_run(&setup, &decision, NULL), TCB_OK);
 		assert_true(fake_world.now_s - start < 1.1 * setup.seconds);
-		for (size_t f = 1; f < verdict.finalist_count; f++) {
-			const struct tcb_finalist *finalist = &verdict.finalists[f];
+		for (size_t f = 1; f < decision.finalist_count; f++) {
+			const struct tcb_finalist *finalist = &decision.finalists[f];
 			const double truth =
-				alike(&finalist->geometry, TCB_COLD) / alike(&verdict.finalists[0].geometry, TCB_COLD);
+				alike(&finalist->geometry, TCB_COLD) / alike(&decision.finalists[0].geometry, TCB_COLD);
 			said[legs]++;
 			wrong[legs] += !(finalist->ratio.lo <= truth && truth <= finalist->ratio.hi);
 		}
-		tcb_verdict_fini(&verdict);
+		tcb_decision_fini(&decision);
 	}
 	print_message("intervals that miss: %zu of %zu in one process, %zu of %zu with legs\n", wrong[0], said[0],
 		      wrong[1], said[1]);
@@ -393,15 +393,15 @@ static void test_legs(void **state)
 static void test_worker_is_lost(void **state)
 {
 	(void)state;
-	struct tcb_verdict verdict;
+	struct tcb_decision decision;
 	setup.renew_s = fake_world.renew_s = 0.05;
 	setup.finalists = space->count; /* no rungs */
 	fake_world.renewals_most = 2;
-	assert_int_equal(tcb_finals_run(&setup, &verdict, NULL), TCB_OK);
-	assert_true(verdict.valid && fake_world.renewals == 3);
+	assert_int_equal(tcb_finals_run(&setup, &decision, NULL), TCB_OK);
+	assert_true(decision.valid && fake_world.renewals == 3);
 	assert_true(seen.samples >= 16 && seen.samples < 300);
-	assert_true(is_tied(&verdict, best_index()));
-	tcb_verdict_fini(&verdict);
+	assert_true(is_tied(&decision, best_index()));
+	tcb_decision_fini(&decision);
 }
 
 int main(void)

@@ -111,9 +111,9 @@ static void bad_ones_cost_no_good_result(void **state)
 	assert_int_equal(result.failed, BAD);
 	assert_int_equal(seen.good, GOOD + result.with_passes);
 	assert_int_equal(seen.bad_as_ok, 0);
-	const struct tcb_verdict *verdict = &result.verdict[TCB_COLD];
-	assert_true(verdict->valid);
-	assert_int_equal(behaviour_of(&verdict->finalists[0].geometry), PLANTED_GPU_GOOD);
+	const struct tcb_decision *decision = &result.decision[TCB_COLD];
+	assert_true(decision->valid);
+	assert_int_equal(behaviour_of(&decision->finalists[0].geometry), PLANTED_GPU_GOOD);
 	tcb_sweep_result_fini(&result);
 }
 

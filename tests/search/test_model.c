@@ -35,8 +35,8 @@ static struct tcb_sweep_options options_of(size_t trials)
 	return (struct tcb_sweep_options){ .max_trials = trials, .seed = 1, .states = 1u << TCB_COLD | 1u << TCB_HOT };
 }
 
-static void check_verdict(const struct tcb_problem *problem, const struct tcb_target *target,
-			  const struct tcb_verdict *v)
+static void check_decision(const struct tcb_problem *problem, const struct tcb_target *target,
+			   const struct tcb_decision *v)
 {
 	const struct tcb_op *op = problem->op;
 	assert_true(v->valid && v->finalist_count > 1 && v->tie_count >= 1);
@@ -67,7 +67,7 @@ static void test_all_recorded(void **state)
 		assert_int_equal(result.tried, 10);
 		assert_false(result.complete);
 		for (int s = 0; s < TCB_STATE_COUNT; s++)
-			check_verdict(&problem, &place.device.target, &result.verdict[s]);
+			check_decision(&problem, &place.device.target, &result.decision[s]);
 		tcb_sweep_result_fini(&result);
 	}
 }
@@ -83,9 +83,10 @@ static void test_repeats(void **state)
 	const struct tcb_op *op = tcb_op_find("q4k_matvec");
 	assert_int_equal(tcb_model_sweep(op, &problem, &place, &options, &first, &err), TCB_OK);
 	assert_int_equal(tcb_model_sweep(op, &problem, &place, &options, &second, &err), TCB_OK);
-	assert_true(first.verdict[TCB_COLD].finalists[0].ns.median == second.verdict[TCB_COLD].finalists[0].ns.median);
-	assert_true(tcb_geometry_equal(&first.verdict[TCB_HOT].finalists[0].geometry,
-				       &second.verdict[TCB_HOT].finalists[0].geometry));
+	assert_true(first.decision[TCB_COLD].finalists[0].ns.median ==
+		    second.decision[TCB_COLD].finalists[0].ns.median);
+	assert_true(tcb_geometry_equal(&first.decision[TCB_HOT].finalists[0].geometry,
+				       &second.decision[TCB_HOT].finalists[0].geometry));
 	tcb_sweep_result_fini(&first);
 	tcb_sweep_result_fini(&second);
 }
@@ -101,7 +102,7 @@ static void test_without_assembler(void **state)
 	setenv("TCBTUNE_ASSEMBLER", "none", 1);
 	assert_int_equal(tcb_model_sweep(tcb_op_find("q4k_matvec"), &problem, &place, &options, &result, &err), TCB_OK);
 	unsetenv("TCBTUNE_ASSEMBLER");
-	assert_non_null(strstr(result.verdict[TCB_COLD].limit_method, "estimated registers"));
+	assert_non_null(strstr(result.decision[TCB_COLD].limit_method, "estimated registers"));
 	tcb_sweep_result_fini(&result);
 }
 
@@ -315,7 +316,7 @@ static void test_all_fail(void **state)
 	assert_int_equal(tcb_model_sweep(tcb_op_find("q4k_matvec"), &problem, &place, &options, &result, &err), TCB_OK);
 	assert_true(result.tried == 20 && result.failed == 20 && result.failure_count >= 10);
 	assert_non_null(strstr(result.failure, "does not fit on a multiprocessor"));
-	assert_false(result.verdict[TCB_COLD].valid || result.verdict[TCB_HOT].valid);
+	assert_false(result.decision[TCB_COLD].valid || result.decision[TCB_HOT].valid);
 	tcb_sweep_result_fini(&result);
 }
 

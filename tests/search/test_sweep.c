@@ -17,10 +17,10 @@
 
 enum { BOTH = 1u << TCB_COLD | 1u << TCB_HOT, SPACE = 2520 };
 
-static int tie_set_has(const struct tcb_verdict *verdict, const struct tcb_geometry *geometry)
+static int tie_set_has(const struct tcb_decision *decision, const struct tcb_geometry *geometry)
 {
-	for (size_t i = 0; i < verdict->tie_count; i++)
-		if (tcb_geometry_equal(&verdict->tie_set[i], geometry))
+	for (size_t i = 0; i < decision->tie_count; i++)
+		if (tcb_geometry_equal(&decision->tie_set[i], geometry))
 			return 1;
 	return 0;
 }
@@ -38,22 +38,22 @@ static double best_true_ns(const struct tcb_problem *problem, enum tcb_state sta
 	return best;
 }
 
-static void check_verdict(const struct tcb_problem *problem, const struct tcb_verdict *verdict)
+static void check_decision(const struct tcb_problem *problem, const struct tcb_decision *decision)
 {
-	assert_true(verdict->valid);
-	const struct tcb_finalist *winner = &verdict->finalists[0];
-	double truth = fake_world.true_ns(&winner->geometry, verdict->state);
-	assert_true(truth <= 1.015 * best_true_ns(problem, verdict->state));
-	assert_true(verdict->tie_count >= 1 && tcb_geometry_equal(&verdict->tie_set[0], &winner->geometry));
+	assert_true(decision->valid);
+	const struct tcb_finalist *winner = &decision->finalists[0];
+	double truth = fake_world.true_ns(&winner->geometry, decision->state);
+	assert_true(truth <= 1.015 * best_true_ns(problem, decision->state));
+	assert_true(decision->tie_count >= 1 && tcb_geometry_equal(&decision->tie_set[0], &winner->geometry));
 	assert_true(winner->ratio.median == 1 && winner->tied);
 	assert_true(winner->ns.lo <= winner->ns.median && winner->ns.median <= winner->ns.hi);
-	double fallback = fake_world.true_ns(&verdict->fallback.geometry, verdict->state);
-	assert_true(fabs(verdict->speedup.median / (fallback / truth) - 1) < 0.02);
-	assert_true(verdict->regret >= 0 && verdict->regret < 0.02);
-	assert_true(verdict->limit_ns.median > 0 && !strcmp(verdict->limit_method, "simulated"));
+	double fallback = fake_world.true_ns(&decision->fallback.geometry, decision->state);
+	assert_true(fabs(decision->speedup.median / (fallback / truth) - 1) < 0.02);
+	assert_true(decision->regret >= 0 && decision->regret < 0.02);
+	assert_true(decision->limit_ns.median > 0 && !strcmp(decision->limit_method, "simulated"));
 	assert_true(strlen(winner->variant) > 0 && strlen(winner->signature) > 0);
-	for (size_t f = 1; f < verdict->finalist_count; f++)
-		assert_int_equal(verdict->finalists[f].tied, tie_set_has(verdict, &verdict->finalists[f].geometry));
+	for (size_t f = 1; f < decision->finalist_count; f++)
+		assert_int_equal(decision->finalists[f].tied, tie_set_has(decision, &decision->finalists[f].geometry));
 }
 
 static void test_whole_space(void **state)
@@ -69,14 +69,14 @@ static void test_whole_space(void **state)
 	assert_int_equal(result.tried, SPACE);
 	assert_int_equal(result.failed, 0);
 	assert_true(result.complete);
-	check_verdict(&problem, &result.verdict[TCB_COLD]);
-	check_verdict(&problem, &result.verdict[TCB_HOT]);
+	check_decision(&problem, &result.decision[TCB_COLD]);
+	check_decision(&problem, &result.decision[TCB_HOT]);
 	/* Nobody who is 10 % slower is called a tie. */
-	for (size_t i = 0; i < result.verdict[TCB_COLD].tie_count; i++)
-		assert_true(fake_landscape(&result.verdict[TCB_COLD].tie_set[i], TCB_COLD) < 1.1e6);
+	for (size_t i = 0; i < result.decision[TCB_COLD].tie_count; i++)
+		assert_true(fake_landscape(&result.decision[TCB_COLD].tie_set[i], TCB_COLD) < 1.1e6);
 	assert_int_equal(count_stage(&store, TCB_STAGE_SCREEN), 2 * SPACE);
 	assert_int_equal(count_stage(&store, TCB_STAGE_FINAL),
-			 result.verdict[TCB_COLD].finalist_count + result.verdict[TCB_HOT].finalist_count);
+			 result.decision[TCB_COLD].finalist_count + result.decision[TCB_HOT].finalist_count);
 	assert_int_equal(fake_world.counted, 2);
 	tcb_sweep_result_fini(&result);
 	store_fini(&store);
@@ -92,8 +92,8 @@ static void test_death_while_counted_costs_the_counters_only(void **state)
 	fake_world.counting_kills = 1;
 	struct tcb_sweep_options options = { .states = 1u << TCB_COLD, .seed = 1, .counters = TCB_COUNTERS_ALL };
 	assert_int_equal(sweep_known(&problem, &options, NULL, &store, &result, NULL), TCB_OK);
-	check_verdict(&problem, &result.verdict[TCB_COLD]);
-	assert_int_equal(fake_world.counted, result.verdict[TCB_COLD].finalist_count);
+	check_decision(&problem, &result.decision[TCB_COLD]);
+	assert_int_equal(fake_world.counted, result.decision[TCB_COLD].finalist_count);
 	tcb_sweep_result_fini(&result);
 	store_fini(&store);
 }
@@ -107,9 +107,9 @@ static void test_one_state_only(void **state)
 	fake_world_reset(2, &problem);
 	struct tcb_sweep_options options = { .states = 1u << TCB_HOT, .seed = 1 };
 	assert_int_equal(sweep_known(&problem, &options, NULL, &store, &result, NULL), TCB_OK);
-	check_verdict(&problem, &result.verdict[TCB_HOT]);
-	assert_false(result.verdict[TCB_COLD].valid);
-	assert_int_equal(result.verdict[TCB_COLD].state, TCB_COLD);
+	check_decision(&problem, &result.decision[TCB_HOT]);
+	assert_false(result.decision[TCB_COLD].valid);
+	assert_int_equal(result.decision[TCB_COLD].state, TCB_COLD);
 	assert_int_equal(fake_world.counted, 0);
 	/* Known in one state only is not known where both are asked for. */
 	struct tcb_sweep_result both;
@@ -175,14 +175,14 @@ static void test_winner_stays_in_tie_set(void **state)
 				store_fini(&store);
 			}
 			for (int s = 0; s < TCB_STATE_COUNT; s++) {
-				const struct tcb_geometry *second = &result[1].verdict[s].finalists[0].geometry;
+				const struct tcb_geometry *second = &result[1].decision[s].finalists[0].geometry;
 				double loss = fake_world.true_ns(second, (enum tcb_state)s) /
 						      best_true_ns(&problem, (enum tcb_state)s) -
 					      1;
 				most_regret = fmax(most_regret, loss);
 				judged++;
-				world_flips += !tie_set_has(&result[0].verdict[s], second);
-				ties += result[0].verdict[s].tie_count;
+				world_flips += !tie_set_has(&result[0].decision[s], second);
+				ties += result[0].decision[s].tie_count;
 			}
 			tcb_sweep_result_fini(&result[0]);
 			tcb_sweep_result_fini(&result[1]);
@@ -210,7 +210,7 @@ static void test_stop_and_resume(void **state)
 	assert_int_equal(store.count, 1000);
 	assert_int_equal(result.tried, 1000);
 	assert_false(result.complete);
-	assert_false(result.verdict[TCB_COLD].valid);
+	assert_false(result.decision[TCB_COLD].valid);
 	tcb_sweep_result_fini(&result);
 
 	fake_world.stop = 0;
@@ -224,8 +224,8 @@ static void test_stop_and_resume(void **state)
 	assert_int_equal(result.known, 1000);
 	assert_int_equal(fake_world.tries, SPACE - 1000);
 	assert_true(result.complete);
-	check_verdict(&problem, &result.verdict[TCB_COLD]);
-	check_verdict(&problem, &result.verdict[TCB_HOT]);
+	check_decision(&problem, &result.decision[TCB_COLD]);
+	check_decision(&problem, &result.decision[TCB_HOT]);
 	tcb_sweep_result_fini(&result);
 	store_fini(&known);
 
@@ -236,7 +236,7 @@ static void test_stop_and_resume(void **state)
 	assert_int_equal(result.known, SPACE);
 	assert_int_equal(fake_world.tries, 0);
 	assert_int_equal(count_stage(&last, TCB_STAGE_SCREEN), 0);
-	check_verdict(&problem, &result.verdict[TCB_COLD]);
+	check_decision(&problem, &result.decision[TCB_COLD]);
 	tcb_sweep_result_fini(&result);
 	store_fini(&last);
 	store_fini(&store);
@@ -295,8 +295,8 @@ static void test_failures_are_data_and_remembered(void **state)
 	assert_int_equal(sweep_known(&problem, &options, NULL, &store, &result, NULL), TCB_OK);
 	assert_true(result.failed > 200 && result.failed < 350);
 	assert_true(result.complete);
-	for (size_t i = 0; i < result.verdict[TCB_COLD].tie_count; i++)
-		assert_int_equal(some_fail(&result.verdict[TCB_COLD].tie_set[i]), TCB_OUTCOME_OK);
+	for (size_t i = 0; i < result.decision[TCB_COLD].tie_count; i++)
+		assert_int_equal(some_fail(&result.decision[TCB_COLD].tie_set[i]), TCB_OUTCOME_OK);
 	fake_world.tries = 0;
 	assert_int_equal(sweep_known(&problem, &options, &store, &more, &again, NULL), TCB_OK);
 	assert_int_equal(fake_world.tries, 0);
@@ -364,11 +364,11 @@ static void test_broken_default(void **state)
 	fake_world.outcome = default_fails;
 	struct tcb_sweep_options options = { .states = 1u << TCB_COLD, .seed = 5 };
 	assert_int_equal(sweep_known(&problem, &options, NULL, &store, &result, NULL), TCB_OK);
-	const struct tcb_verdict *verdict = &result.verdict[TCB_COLD];
-	assert_true(verdict->valid);
-	assert_true(fake_landscape(&verdict->finalists[0].geometry, TCB_COLD) <
+	const struct tcb_decision *decision = &result.decision[TCB_COLD];
+	assert_true(decision->valid);
+	assert_true(fake_landscape(&decision->finalists[0].geometry, TCB_COLD) <
 		    1.015 * best_true_ns(&problem, TCB_COLD));
-	assert_true(verdict->speedup.median == 0 && verdict->fallback.ns.median == 0);
+	assert_true(decision->speedup.median == 0 && decision->fallback.ns.median == 0);
 	tcb_sweep_result_fini(&result);
 	store_fini(&store);
 
@@ -376,7 +376,7 @@ static void test_broken_default(void **state)
 	fake_world.outcome = all_fail;
 	assert_int_equal(sweep_known(&problem, &options, NULL, &store, &result, NULL), TCB_OK);
 	assert_int_equal(result.failed, SPACE);
-	assert_false(result.verdict[TCB_COLD].valid);
+	assert_false(result.decision[TCB_COLD].valid);
 	tcb_sweep_result_fini(&result);
 	store_fini(&store);
 }
@@ -398,14 +398,14 @@ static void test_failure_in_the_finals(void **state)
 	fake_world.break_rounds_after = 500; /* the anchor takes 5 every 0.3 s, so that is during or after screening */
 	struct tcb_sweep_options options = { .states = 1u << TCB_COLD, .seed = 5 };
 	assert_int_equal(sweep_known(&problem, &options, NULL, &store, &result, NULL), TCB_OK);
-	assert_true(result.verdict[TCB_COLD].valid);
+	assert_true(result.decision[TCB_COLD].valid);
 	assert_true(result.failed > 0);
 	size_t on_record = 0;
 	for (size_t i = 0; i < store.count; i++)
 		on_record += store.trials[i].outcome == TCB_OUTCOME_CRASHED;
 	assert_int_equal(on_record, result.failed);
-	for (size_t f = 0; f < result.verdict[TCB_COLD].finalist_count; f++)
-		assert_false(breaks_late(&result.verdict[TCB_COLD].finalists[f].geometry));
+	for (size_t f = 0; f < result.decision[TCB_COLD].finalist_count; f++)
+		assert_false(breaks_late(&result.decision[TCB_COLD].finalists[f].geometry));
 	tcb_sweep_result_fini(&result);
 	store_fini(&store);
 }
@@ -451,8 +451,8 @@ static void test_budget(void **state)
 		assert_true(fake_world.now_s < BUDGETS[b] * 1.05 + 1);
 		assert_true(fake_world.now_s > BUDGETS[b] * 0.5);
 		assert_false(result.complete);
-		assert_true(result.verdict[TCB_COLD].valid && result.verdict[TCB_HOT].valid);
-		assert_true(result.verdict[TCB_COLD].speedup.median > 1.2);
+		assert_true(result.decision[TCB_COLD].valid && result.decision[TCB_HOT].valid);
+		assert_true(result.decision[TCB_COLD].speedup.median > 1.2);
 		assert_true(seen.calls >= 8);
 		if (b > 0) {
 			assert_true(seen.most_end_s < BUDGETS[b] * 1.3);
@@ -484,7 +484,7 @@ static void test_budget_of_long_calls(void **state)
 		if (fake_world.now_s > 1.15 * BUDGETS[b] + 1) /* a second to start with */
 			fail_msg("%g s instead of %g", fake_world.now_s, BUDGETS[b]);
 		assert_true((double)result.tried >= 0.3 * BUDGETS[b]);
-		assert_true(result.verdict[TCB_COLD].valid && result.verdict[TCB_HOT].valid);
+		assert_true(result.decision[TCB_COLD].valid && result.decision[TCB_HOT].valid);
 		tcb_sweep_result_fini(&result);
 		store_fini(&store);
 	}
@@ -554,8 +554,8 @@ static void test_starts(void **state)
 		for (size_t j = 2 + i; j < 10; j++)
 			assert_false(tcb_geometry_equal(&store.trials[j].geometry, &result.starts[i].geometry));
 	}
-	check_verdict(&problem, &result.verdict[TCB_COLD]);
-	check_verdict(&problem, &result.verdict[TCB_HOT]);
+	check_decision(&problem, &result.decision[TCB_COLD]);
+	check_decision(&problem, &result.decision[TCB_HOT]);
 	tcb_sweep_result_fini(&result);
 	/* Known ones are not tried again, and no more are tried than may be. */
 	assert_int_equal(sweep_known(&problem, &options, &store, &more, &result, NULL), TCB_OK);
@@ -609,7 +609,7 @@ static void test_strategies_in_a_sweep(void **state)
 		assert_int_equal(sweep_known(&problem, &options, NULL, &store, &result, NULL), TCB_OK);
 		assert_int_equal(result.tried, 600);
 		double best = best_true_ns(&problem, TCB_COLD);
-		assert_true(fake_landscape(&result.verdict[TCB_COLD].finalists[0].geometry, TCB_COLD) < 1.08 * best);
+		assert_true(fake_landscape(&result.decision[TCB_COLD].finalists[0].geometry, TCB_COLD) < 1.08 * best);
 		tcb_sweep_result_fini(&result);
 		store_fini(&store);
 	}

@@ -121,13 +121,13 @@ static void bad_ones_cost_no_good_result(void **state)
 		assert_int_equal(trial->outcome == TCB_OUTCOME_OK, behaviour(&trial->geometry) == PLANTED_GPU_GOOD);
 		assert_int_equal(trial->measurement_count, trial->outcome == TCB_OUTCOME_OK);
 	}
-	const struct tcb_verdict *verdict = &result.verdict[TCB_COLD];
-	assert_true(verdict->valid && !result.verdict[TCB_HOT].valid);
+	const struct tcb_decision *decision = &result.decision[TCB_COLD];
+	assert_true(decision->valid && !result.decision[TCB_HOT].valid);
 	/* The fewest stages. */
-	assert_int_equal(verdict->finalists[0].geometry.knob[TCB_KNOB_STAGES], 1);
-	assert_true(verdict->speedup.median > 1.001);
-	assert_true(verdict->limit_ns.median > 0 && strncmp(verdict->limit_method, "read_", 5) == 0);
-	assert_int_equal(first->finals, verdict->finalist_count);
+	assert_int_equal(decision->finalists[0].geometry.knob[TCB_KNOB_STAGES], 1);
+	assert_true(decision->speedup.median > 1.001);
+	assert_true(decision->limit_ns.median > 0 && strncmp(decision->limit_method, "read_", 5) == 0);
+	assert_int_equal(first->finals, decision->finalist_count);
 	tcb_sweep_result_fini(&result);
 
 	/* The same again: nothing is tried, the failed ones neither. */
@@ -137,7 +137,7 @@ static void bad_ones_cost_no_good_result(void **state)
 	assert_int_equal(result.tried, 0);
 	assert_int_equal(result.with_passes, 0);
 	assert_int_equal(second->count, 0);
-	assert_true(result.verdict[TCB_COLD].valid);
+	assert_true(result.decision[TCB_COLD].valid);
 	tcb_sweep_result_fini(&result);
 	free(first);
 	free(second);
@@ -190,15 +190,15 @@ static void the_best_are_tried_with_passes(void **state)
 		if (i >= result.space_count)
 			assert_reproduced(&problem, &trial->geometry, trial->signature);
 	}
-	for (size_t i = 0; i < result.verdict[TCB_COLD].finalist_count; i++) {
-		const struct tcb_finalist *finalist = &result.verdict[TCB_COLD].finalists[i];
+	for (size_t i = 0; i < result.decision[TCB_COLD].finalist_count; i++) {
+		const struct tcb_finalist *finalist = &result.decision[TCB_COLD].finalists[i];
 		finalists += (size_t)has_passes(&finalist->geometry);
 		assert_reproduced(&problem, &finalist->geometry, finalist->signature);
 	}
 	assert_true(finalists > 0);
 	/* The fake card is faster with fewer instructions. */
-	assert_true(has_passes(&result.verdict[TCB_COLD].finalists[0].geometry));
-	const struct tcb_geometry winner = result.verdict[TCB_COLD].finalists[0].geometry;
+	assert_true(has_passes(&result.decision[TCB_COLD].finalists[0].geometry));
+	const struct tcb_geometry winner = result.decision[TCB_COLD].finalists[0].geometry;
 	tcb_sweep_result_fini(&result);
 
 	/* Known ones are not tried again, and win again. */
@@ -206,7 +206,7 @@ static void the_best_are_tried_with_passes(void **state)
 		fail_msg("%s", err.message);
 	assert_int_equal(result.known, result.space_count);
 	assert_int_equal(result.tried + result.with_passes + second->count, 0);
-	assert_true(tcb_geometry_equal(&result.verdict[TCB_COLD].finalists[0].geometry, &winner));
+	assert_true(tcb_geometry_equal(&result.decision[TCB_COLD].finalists[0].geometry, &winner));
 	tcb_sweep_result_fini(&result);
 	free(first);
 	free(second);
@@ -382,7 +382,7 @@ static void several_gpus_share_the_candidates(void **state)
 	if (sweep(CARDS, store, NULL, SHARED_TRIALS, &result, &err) != TCB_OK)
 		fail_msg("%s", err.message);
 	assert_all_good(store, SHARED_TRIALS);
-	const struct tcb_verdict *verdict = &result.verdict[TCB_COLD];
+	const struct tcb_decision *decision = &result.decision[TCB_COLD];
 	assert_int_equal(result.card_count, CARDS);
 	size_t tried = 0;
 	for (size_t i = 0; i < CARDS; i++) {
@@ -391,9 +391,10 @@ static void several_gpus_share_the_candidates(void **state)
 		assert_string_equal(card->lost, "");
 		assert_true(card->tried > SHARED_TRIALS / 10); /* each had its share */
 		tried += card->tried;
-		assert_true(fabs(card->speedup[TCB_COLD].median / verdict->speedup.median - 1) < 1e-4);
+		assert_true(fabs(card->speedup[TCB_COLD].median / decision->speedup.median - 1) < 1e-4);
 		double slow = i == 1 ? 1.03 : 1;
-		assert_true(fabs(card->winner_ns[TCB_COLD].median / verdict->finalists[0].ns.median / slow - 1) < 1e-4);
+		assert_true(fabs(card->winner_ns[TCB_COLD].median / decision->finalists[0].ns.median / slow - 1) <
+			    1e-4);
 	}
 	assert_int_equal(tried, SHARED_TRIALS);
 	tcb_cards_differ(&result, TCB_COLD, &time, &speedup);
@@ -431,7 +432,7 @@ static void dying(const char *cards, const unsigned char lost[CARDS], enum tcb_s
 		assert_int_equal(unlink(path) == 0, lost[i]);
 	}
 	if (status == TCB_OK)
-		assert_true(result.verdict[TCB_COLD].valid);
+		assert_true(result.decision[TCB_COLD].valid);
 	else
 		assert_non_null(strstr(err.message, "all 3 GPUs are lost"));
 	tcb_sweep_result_fini(&result);

@@ -27,7 +27,7 @@ static enum tcb_status see_trial(void *ctx, const struct tcb_trial *trial, struc
 	return TCB_OK;
 }
 
-static enum tcb_status see_best(void *ctx, const struct tcb_verdict *best, struct tcb_error *err)
+static enum tcb_status see_best(void *ctx, const struct tcb_decision *best, struct tcb_error *err)
 {
 	struct seen *seen = ctx;
 	(void)err;
@@ -61,7 +61,7 @@ static void test_until_stable(void **state)
 	assert_int_equal(result.ended, TCB_ENDED_STABLE);
 	assert_true(result.expected_gain > 0 && result.expected_gain < 0.02);
 	assert_true(!result.complete && result.tried < result.space_count);
-	assert_true(result.verdict[TCB_COLD].valid && result.verdict[TCB_HOT].valid);
+	assert_true(result.decision[TCB_COLD].valid && result.decision[TCB_HOT].valid);
 	tcb_sweep_result_fini(&result);
 }
 
@@ -111,7 +111,7 @@ static void test_best_so_far(void **state)
 	assert_true(seen.bests > 4 && seen.bests < 2 * 34);
 	/* The last of them is near what the finals found. */
 	for (int s = 0; s < TCB_STATE_COUNT; s++) {
-		const double winner = fake_landscape(&result.verdict[s].finalists[0].geometry, (enum tcb_state)s);
+		const double winner = fake_landscape(&result.decision[s].finalists[0].geometry, (enum tcb_state)s);
 		assert_true(fake_landscape(&seen.geometry[s], (enum tcb_state)s) < 1.1 * winner);
 	}
 	tcb_sweep_result_fini(&result);

@@ -13,11 +13,11 @@
 enum { BOTH = 1u << TCB_COLD | 1u << TCB_HOT, SPACE = 2520 };
 
 /* As fast as BEST, but for what finals cannot tell apart. */
-static void check_winner(const struct tcb_verdict *verdict, const struct tcb_geometry *best)
+static void check_winner(const struct tcb_decision *decision, const struct tcb_geometry *best)
 {
-	assert_true(verdict->valid);
-	assert_true(fake_world.true_ns(&verdict->finalists[0].geometry, verdict->state) <=
-		    1.015 * fake_world.true_ns(best, verdict->state));
+	assert_true(decision->valid);
+	assert_true(fake_world.true_ns(&decision->finalists[0].geometry, decision->state) <=
+		    1.015 * fake_world.true_ns(best, decision->state));
 }
 
 /* The best geometry there is, cold. */
@@ -81,7 +81,7 @@ static void test_finals_among_shards(void **state)
 	assert_int_equal(sweep_known(&problem, &options, &together, &last, &result, NULL), TCB_OK);
 	assert_int_equal(fake_world.tries, 0);
 	assert_true(result.known == SPACE && result.complete && result.tried == 0);
-	check_winner(&result.verdict[TCB_COLD], &best);
+	check_winner(&result.decision[TCB_COLD], &best);
 	tcb_sweep_result_fini(&result);
 	store_fini(&last);
 	/* Finals of a part are of that part, and nothing is tried for them. */
@@ -89,7 +89,7 @@ static void test_finals_among_shards(void **state)
 	together.count /= 2;
 	assert_int_equal(sweep_known(&problem, &options, &together, &last, &result, NULL), TCB_OK);
 	assert_int_equal(fake_world.tries, 0);
-	assert_true(result.known < SPACE && !result.complete && result.verdict[TCB_COLD].valid);
+	assert_true(result.known < SPACE && !result.complete && result.decision[TCB_COLD].valid);
 	tcb_sweep_result_fini(&result);
 	store_fini(&last);
 	together.count = all;

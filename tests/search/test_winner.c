@@ -40,7 +40,7 @@ static void fill_samples(double *samples, const double *truth, size_t count, str
 	}
 }
 
-struct verdict {
+struct decision {
 	size_t winner;
 	double regret, flip;
 };
@@ -48,8 +48,8 @@ struct verdict {
 static double score_bias = 1; /* of the candidates' scores in the screening */
 
 /* OTHERS may be NULL; the first candidate is the anchor. */
-static struct verdict judge(const double *truth, size_t count, const struct tcb_interval *others, size_t other_count,
-			    struct tcb_rng *rng)
+static struct decision judge(const double *truth, size_t count, const struct tcb_interval *others, size_t other_count,
+			     struct tcb_rng *rng)
 {
 	struct tcb_geometry geometries[COUNT_MOST];
 	double samples[COUNT_MOST * ROUNDS];
@@ -58,16 +58,16 @@ static struct verdict judge(const double *truth, size_t count, const struct tcb_
 		scores[g] = score_bias * truth[g] / truth[0];
 	const struct tcb_winner_field field = { samples, geometries, count,  ROUNDS,     placement > 0 ? &LEGS : NULL,
 						0,       scores,     others, other_count };
-	struct verdict verdict;
+	struct decision decision;
 	struct tcb_error err;
 	fill_geometries(geometries, count);
 	fill_samples(samples, truth, count, rng);
-	assert_int_equal(tcb_winner_choose(&field, &verdict.winner, &err), TCB_OK);
-	assert_int_equal(tcb_winner_judge(&field, verdict.winner, 1, &verdict.regret, &verdict.flip, &err), TCB_OK);
-	return verdict;
+	assert_int_equal(tcb_winner_choose(&field, &decision.winner, &err), TCB_OK);
+	assert_int_equal(tcb_winner_judge(&field, decision.winner, 1, &decision.regret, &decision.flip, &err), TCB_OK);
+	return decision;
 }
 
-static struct verdict hold_finals(const double *truth, size_t count, struct tcb_rng *rng)
+static struct decision hold_finals(const double *truth, size_t count, struct tcb_rng *rng)
 {
 	return judge(truth, count, NULL, 0, rng);
 }
@@ -77,7 +77,7 @@ static void test_clear(void **state)
 	(void)state;
 	struct tcb_rng rng;
 	tcb_rng_init(&rng, 1);
-	const struct verdict winner = hold_finals((double[]){ 110, 100, 120 }, 3, &rng);
+	const struct decision winner = hold_finals((double[]){ 110, 100, 120 }, 3, &rng);
 	assert_int_equal(winner.winner, 1);
 	assert_true(winner.regret < 1e-9 && winner.flip == 0);
 }
@@ -87,7 +87,7 @@ static void test_alone(void **state)
 	(void)state;
 	struct tcb_rng rng;
 	tcb_rng_init(&rng, 2);
-	const struct verdict winner = hold_finals((double[]){ 100 }, 1, &rng);
+	const struct decision winner = hold_finals((double[]){ 100 }, 1, &rng);
 	assert_int_equal(winner.winner, 0);
 	assert_true(isnan(winner.regret) && isnan(winner.flip));
 }
@@ -99,7 +99,7 @@ static void test_same_seed_same_answer(void **state)
 	tcb_rng_init(&rng[0], 3);
 	tcb_rng_init(&rng[1], 3);
 	const double truth[] = { 100.2, 100, 100.1 };
-	const struct verdict a = hold_finals(truth, 3, &rng[0]), b = hold_finals(truth, 3, &rng[1]);
+	const struct decision a = hold_finals(truth, 3, &rng[0]), b = hold_finals(truth, 3, &rng[1]);
 	assert_true(a.winner == b.winner && a.regret == b.regret && a.flip == b.flip);
 }
 
@@ -117,7 +117,7 @@ static void check_calibration(double spread, size_t count, double flip_tolerance
 			truth[g] = 100 * exp(spread * tcb_rng_normal(&rng));
 			best = fmin(best, truth[g]);
 		}
-		const struct verdict winner = hold_finals(truth, count, &rng);
+		const struct decision winner = hold_finals(truth, count, &rng);
 		flips += hold_finals(truth, count, &rng).winner != winner.winner;
 		flip += winner.flip / PROBLEMS;
 		regret += winner.regret / PROBLEMS;
@@ -161,24 +161,24 @@ static void test_others(void **state)
 	struct tcb_interval others[OTHERS];
 	struct tcb_rng rng;
 	tcb_rng_init(&rng, 5);
-	const struct verdict alone = hold_finals(truth, 3, &rng);
+	const struct decision alone = hold_finals(truth, 3, &rng);
 	assert_true(alone.winner == 1 && alone.flip < 0.01 && alone.regret < 0.001);
 	for (size_t i = 0; i < OTHERS; i++) { /* twice as slow, with scores that are a little noisy */
 		const double score = exp(0.02 * tcb_rng_normal(&rng));
 		others[i] = (struct tcb_interval){ score, 0.97 * score, 1.03 * score };
 	}
-	const struct verdict beside_slow = judge(truth, 3, others, OTHERS, &rng);
+	const struct decision beside_slow = judge(truth, 3, others, OTHERS, &rng);
 	assert_true(beside_slow.winner == 1 && beside_slow.flip < 0.01 && beside_slow.regret < 0.001);
 	for (size_t i = 0; i < OTHERS; i++) /* as fast as the winner, with scores that differ by their noise alone */
 		others[i].median /= 2, others[i].lo /= 2, others[i].hi /= 2;
-	const struct verdict beside_equal = judge(truth, 3, others, OTHERS, &rng);
+	const struct decision beside_equal = judge(truth, 3, others, OTHERS, &rng);
 	printf("50 others as fast: flip %.2f, regret %.4f\n", beside_equal.flip, beside_equal.regret);
 	assert_true(beside_equal.flip > 0.3 && beside_equal.regret < 0.02);
 	/* All scores were a third too low, those of the finalists too: the others are as fast as the winner. */
 	score_bias = 0.7;
 	for (size_t i = 0; i < OTHERS; i++)
 		others[i].median *= 0.7, others[i].lo *= 0.7, others[i].hi *= 0.7;
-	const struct verdict beside_biased = judge(truth, 3, others, OTHERS, &rng);
+	const struct decision beside_biased = judge(truth, 3, others, OTHERS, &rng);
 	score_bias = 1;
 	printf("50 others as fast, scores too low: flip %.2f, regret %.4f\n", beside_biased.flip, beside_biased.regret);
 	assert_true(beside_biased.flip > 0.3 && beside_biased.regret < 0.02);
@@ -186,7 +186,7 @@ static void test_others(void **state)
 		const double score = 0.5 * exp(0.1 * tcb_rng_normal(&rng));
 		others[i] = (struct tcb_interval){ score, 0.97 * score, 1.03 * score };
 	}
-	const struct verdict beside_faster = judge(truth, 3, others, OTHERS, &rng);
+	const struct decision beside_faster = judge(truth, 3, others, OTHERS, &rng);
 	printf("50 others, some faster: flip %.2f, regret %.4f\n", beside_faster.flip, beside_faster.regret);
 	assert_true(beside_faster.flip > 0.95 && beside_faster.regret > 0.1);
 }

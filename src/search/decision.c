@@ -100,7 +100,7 @@ static double luck_of(struct race *race, size_t winner, size_t first)
 	return count ? exp(LUCK_SIGMAS * tcb_median_reordering(race->room, count)) : 1;
 }
 
-static void add_other(const struct race *race, size_t index, struct evidence *evidence, struct tcb_verdict *out)
+static void add_other(const struct race *race, size_t index, struct evidence *evidence, struct tcb_decision *out)
 {
 	out->tie_set[out->tie_count++] = race->setup->space->geometries[index];
 	evidence->others[evidence->lent.other_count++] = race->setup->score[index];
@@ -113,7 +113,7 @@ static void add_other(const struct race *race, size_t index, struct evidence *ev
  */
 static enum tcb_status fill_tie_set(const struct race *race, const struct ranked *field, size_t count,
 				    double winner_score, double luck, struct evidence *evidence,
-				    struct tcb_verdict *out, struct tcb_error *err)
+				    struct tcb_decision *out, struct tcb_error *err)
 {
 	unsigned char *settled = calloc(race->setup->space->count, 1);
 	out->tie_set = malloc((count + 1) * sizeof *out->tie_set);
@@ -161,14 +161,14 @@ static enum tcb_status report_others(const struct race *race, const struct ranke
 	return TCB_OK;
 }
 
-static enum tcb_status report_finalists(const struct race *race, size_t first, const struct tcb_verdict *verdict,
+static enum tcb_status report_finalists(const struct race *race, size_t first, const struct tcb_decision *decision,
 					struct tcb_error *err)
 {
 	for (size_t rank = 0; race->setup->report && rank < race->active_count; rank++) {
 		struct tcb_measurement measurement = {
 			.state = race->setup->state,
 			.stage = TCB_STAGE_FINAL,
-			.ns = verdict->finalists[rank].ns,
+			.ns = decision->finalists[rank].ns,
 			.sample_count = race->rounds.rounds - first,
 			.samples = tcb_rounds_row(&race->rounds, race->active[rank], first),
 		};
@@ -179,7 +179,7 @@ static enum tcb_status report_finalists(const struct race *race, size_t first, c
 }
 
 static enum tcb_status fill(struct race *race, const struct ranked *field, size_t count, size_t first,
-			    struct evidence *evidence, struct tcb_verdict *out, struct tcb_error *err)
+			    struct evidence *evidence, struct tcb_decision *out, struct tcb_error *err)
 {
 	const struct tcb_finals_setup *setup = race->setup;
 	size_t chosen;
@@ -211,8 +211,8 @@ static enum tcb_status fill(struct race *race, const struct ranked *field, size_
 	return report_others(race, field, count, err);
 }
 
-enum tcb_status tcb_verdict_fill(struct race *race, const struct ranked *field, size_t count, size_t first,
-				 struct tcb_verdict *out, struct tcb_error *err)
+enum tcb_status tcb_decision_fill(struct race *race, const struct ranked *field, size_t count, size_t first,
+				  struct tcb_decision *out, struct tcb_error *err)
 {
 	struct evidence evidence;
 	enum tcb_status status = evidence_init(&evidence, race, first, count, err);
@@ -222,9 +222,9 @@ enum tcb_status tcb_verdict_fill(struct race *race, const struct ranked *field, 
 	return status;
 }
 
-void tcb_verdict_fini(struct tcb_verdict *verdict)
+void tcb_decision_fini(struct tcb_decision *decision)
 {
-	free(verdict->finalists);
-	free(verdict->tie_set);
-	*verdict = (struct tcb_verdict){ .state = verdict->state };
+	free(decision->finalists);
+	free(decision->tie_set);
+	*decision = (struct tcb_decision){ .state = decision->state };
 }
