@@ -215,6 +215,19 @@ enum tcbrt_source {
 	TCBRT_SOURCE_PROVISIONAL = 6
 };
 
+/*
+ * How far the stored result behind an answer may be relied on.  THIN: too little of the space was tried for what was
+ * still to be expected; NOISY: its gain or its time is known too roughly.  The same sweep again mends either.
+ */
+enum tcbrt_verdict {
+	TCBRT_VERDICT_NONE = 0, /* nothing stored is behind the answer */
+	TCBRT_VERDICT_TUNED = 1,
+	TCBRT_VERDICT_THIN = 2,
+	TCBRT_VERDICT_NOISY = 3,
+	TCBRT_VERDICT_PROVISIONAL = 4,
+	TCBRT_VERDICT_MODELLED = 5
+};
+
 enum { TCBRT_GEOMETRY_MAX = 1024, TCBRT_VARIANT_MAX = 64, TCBRT_REASON_MAX = 512, TCBRT_KNOBS_MAX = 64 };
 
 struct tcbrt_tile {
@@ -236,7 +249,9 @@ struct tcbrt_tuning {
 	char geometry[TCBRT_GEOMETRY_MAX]; /* canonical text, as `tcbtune` prints it */
 	char variant[TCBRT_VARIANT_MAX];   /* the compiled kernel of tcbtune that it names */
 	char reason[TCBRT_REASON_MAX];     /* why this source, in one line; on failure what to do */
-	size_t reserved[4];
+	enum tcbrt_verdict verdict;        /* on the result that was found; of NEAREST the other shape's */
+	int reserved_int;
+	size_t reserved[3];
 };
 
 /*
@@ -255,6 +270,8 @@ TCBRT_API const char *tcbrt_knob_word(const struct tcbrt_tuning *tuning, const c
 
 /* "exact", "nearest", "architecture", "default", "modelled", "provisional", "none" */
 TCBRT_API const char *tcbrt_source_text(enum tcbrt_source source);
+/* "tuned", "thin", "noisy", "provisional", "modelled", "none" */
+TCBRT_API const char *tcbrt_verdict_text(enum tcbrt_verdict verdict);
 
 /*
  * Plans

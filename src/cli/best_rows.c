@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "db/verdict.h"
 #include "kernels/signature.h"
 
 struct cli_best_row *cli_best_rows_add(struct cli_best_rows *rows, const struct tcb_best *best)
@@ -180,7 +181,9 @@ static void add_data_row(struct cli_table *table, const struct cli_best_row *row
 		cli_best_gbs(best),      best->limit_ns.median, cli_best_of_limit(best),
 		best->default_ns.median, best->speedup.median,  best->speedup.lo,
 		best->speedup.hi,        best->regret,          best->flip_probability,
+		best->expected_gain,     best->others_busy,     best->held_back,
 	};
+	const int is_stale = cli_best_is_stale(best);
 
 	cli_table_cell(table, "%s", best->problem.op_name);
 	cli_table_cell(table, "%s", tcb_contract_text(best->problem.contract));
@@ -193,7 +196,8 @@ static void add_data_row(struct cli_table *table, const struct cli_best_row *row
 	cli_table_cell(table, "%u", best->threads);
 	cli_table_cell(table, "%s", tcb_state_text(best->state));
 	cli_table_cell(table, "%s", best->modelled ? "modelled" : best->provisional ? "provisional" : "measured");
-	cli_table_cell(table, "%d", cli_best_is_stale(best));
+	cli_table_cell(table, "%d", is_stale);
+	cli_table_cell(table, "%s", tcb_verdict_text(tcb_best_verdict(best, is_stale)));
 	cli_table_cell(table, "%s", best->geometry);
 	cli_table_cell(table, "%s", best->variant);
 	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
@@ -215,21 +219,40 @@ enum tcb_status cli_best_rows_table(const struct cli_best_rows *rows, enum cli_t
 		{ "GEOMETRY", 0 },
 	};
 	static const struct cli_column data[] = {
-		{ "op", 0 },         { "contract", 0 },
-		{ "m", 1 },          { "n", 1 },
-		{ "k", 1 },          { "device", 0 },
-		{ "device_key", 0 }, { "model", 0 },
-		{ "threads", 1 },    { "state", 0 },
-		{ "origin", 0 },     { "stale", 1 },
-		{ "geometry", 0 },   { "variant", 0 },
-		{ "ns", 1 },         { "ns_lo", 1 },
-		{ "ns_hi", 1 },      { "gb_per_s", 1 },
-		{ "limit_ns", 1 },   { "of_limit", 1 },
-		{ "default_ns", 1 }, { "speedup", 1 },
-		{ "speedup_lo", 1 }, { "speedup_hi", 1 },
-		{ "regret", 1 },     { "flip_probability", 1 },
-		{ "ties", 1 },       { "tried", 1 },
-		{ "space", 1 },      { "measured_at", 0 },
+		{ "op", 0 },
+		{ "contract", 0 },
+		{ "m", 1 },
+		{ "n", 1 },
+		{ "k", 1 },
+		{ "device", 0 },
+		{ "device_key", 0 },
+		{ "model", 0 },
+		{ "threads", 1 },
+		{ "state", 0 },
+		{ "origin", 0 },
+		{ "stale", 1 },
+		{ "verdict", 0 },
+		{ "geometry", 0 },
+		{ "variant", 0 },
+		{ "ns", 1 },
+		{ "ns_lo", 1 },
+		{ "ns_hi", 1 },
+		{ "gb_per_s", 1 },
+		{ "limit_ns", 1 },
+		{ "of_limit", 1 },
+		{ "default_ns", 1 },
+		{ "speedup", 1 },
+		{ "speedup_lo", 1 },
+		{ "speedup_hi", 1 },
+		{ "regret", 1 },
+		{ "flip_probability", 1 },
+		{ "expected_gain", 1 },
+		{ "others_busy", 1 },
+		{ "held_back", 1 },
+		{ "ties", 1 },
+		{ "tried", 1 },
+		{ "space", 1 },
+		{ "measured_at", 0 },
 		{ "git_commit", 0 },
 	};
 	struct cli_table table;
@@ -269,7 +292,11 @@ json_t *cli_best_row_json(const struct cli_best_row *row, int *failed)
 {
 	const struct tcb_best *best = &row->best;
 	json_t *object = json_object(), *device = json_object(), *ties = json_array();
+	const int is_stale = cli_best_is_stale(best);
+	const enum tcb_verdict verdict = tcb_best_verdict(best, is_stale);
+	char reason[TCB_VERDICT_REASON_MAX];
 
+	tcb_verdict_reason(best, verdict, reason);
 	cli_json_set(object, "op", cli_json_text(best->problem.op_name), failed);
 	cli_json_set(object, "contract", json_string(tcb_contract_text(best->problem.contract)), failed);
 	cli_json_set(object, "shape", cli_json_shape(&best->problem.shape), failed);
@@ -282,7 +309,9 @@ json_t *cli_best_row_json(const struct cli_best_row *row, int *failed)
 	cli_json_set(object, "state", json_string(tcb_state_text(best->state)), failed);
 	cli_json_set(object, "modelled", json_boolean(best->modelled), failed);
 	cli_json_set(object, "provisional", json_boolean(best->provisional), failed);
-	cli_json_set(object, "stale", json_boolean(cli_best_is_stale(best)), failed);
+	cli_json_set(object, "stale", json_boolean(is_stale), failed);
+	cli_json_set(object, "verdict", json_string(tcb_verdict_text(verdict)), failed);
+	cli_json_set(object, "verdict_reason", cli_json_text(reason), failed);
 	cli_json_set(object, "geometry", cli_json_text(best->geometry), failed);
 	cli_json_set(object, "variant", cli_json_text(best->variant), failed);
 	cli_json_set(object, "signature", cli_json_text(best->signature), failed);
@@ -300,6 +329,9 @@ json_t *cli_best_row_json(const struct cli_best_row *row, int *failed)
 	cli_json_set(object, "speedup", cli_json_interval(&best->speedup), failed);
 	cli_json_set(object, "regret", cli_json_real(best->regret), failed);
 	cli_json_set(object, "flip_probability", cli_json_real(best->flip_probability), failed);
+	cli_json_set(object, "expected_gain", cli_json_real(best->expected_gain), failed);
+	cli_json_set(object, "others_busy", cli_json_real(best->others_busy), failed);
+	cli_json_set(object, "held_back", cli_json_real(best->held_back), failed);
 	for (size_t i = 0; i < row->tie_count; i++)
 		cli_json_add(ties, cli_json_text(row->ties[i]), failed);
 	cli_json_set(object, "tie_count", cli_json_size(best->tie_count), failed);

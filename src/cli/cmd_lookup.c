@@ -62,7 +62,7 @@ static enum tcb_status print_text(const struct tcbrt_tuning *tuning, struct tcb_
 	if (tuning->expected_ns > 0 && tuning->speedup > 0)
 		tcb_str_addf(&out, ", %.3f x the default's speed (at least %.3f)", tuning->speedup, tuning->speedup_lo);
 	if (tuning->expected_ns > 0)
-		tcb_str_add(&out, "\n");
+		tcb_str_addf(&out, "; verdict: %s\n", tcbrt_verdict_text(tuning->verdict));
 	return cli_emit(&out, err);
 }
 
@@ -85,6 +85,7 @@ static enum tcb_status print_json(const struct lookup_args *args, const struct t
 	cli_json_set(root, "reason", cli_json_text(tuning->reason), &failed);
 	cli_json_set(root, "modelled", json_boolean(tuning->modelled), &failed);
 	cli_json_set(root, "provisional", json_boolean(tuning->provisional), &failed);
+	cli_json_set(root, "verdict", json_string(tcbrt_verdict_text(tuning->verdict)), &failed);
 	cli_json_set(root, "tuned_shape", tuned.m ? cli_json_shape(&tuned) : json_null(), &failed);
 	cli_json_set(root, "expected_ns", measured ? cli_json_real(tuning->expected_ns) : json_null(), &failed);
 	cli_json_set(root, "speedup", measured ? cli_json_real(tuning->speedup) : json_null(), &failed);
@@ -119,7 +120,10 @@ const struct cli_command cli_command_lookup = {
 		"same, from another machine of this architecture, which the reason names; a GPU of the same sm_NN and "
 		"another key is another machine), default, or, for a GPU, modelled (ranked by a model, never "
 		"measured); provisional is the best so far of a sweep that has not held its finals, of a shard, "
-		"or of merged sweeps that did not know each other. Without --db the system's database "
+		"or of merged sweeps that did not know each other. An entry that is not surely as fast as the default "
+		"gives the "
+		"default. The verdict says how far the entry may be relied on (docs/measuring.md). Without --db the "
+		"system's database "
 		"(TCBTUNE_SYSTEM_DB) lies below the user's, and the reason says where it answers. cuda:0 is that GPU; "
 		"sm_90 the first attached "
 		"one of the kind, or, if none is, any: then nothing is exact; sm_90:KEY one of that key ('tcbtune "

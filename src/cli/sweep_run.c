@@ -14,6 +14,7 @@
 #include "base/build_info.h"
 #include "base/util.h"
 #include "cli/cli.h"
+#include "cli/disturbance.h"
 #include "cli/former.h"
 #include "cli/progress.h"
 #include "cli/shard_option.h"
@@ -42,6 +43,7 @@ struct sweep_job {
 	enum tcb_outcome first_failure; /* of the trials of this sweep, with its message */
 	char first_message[256];
 	struct tcb_sweep_result result;
+	double others_busy, held_back; /* while it ran, once it has ended */
 };
 
 static enum tcb_status store_trial(void *ctx, const struct tcb_trial *trial, struct tcb_error *err)
@@ -122,6 +124,16 @@ int cli_sweeping_is_modelled(const struct cli_sweeping *run)
 	       (run->place.gpu.ordinal < 0 || run->args->effort == CLI_EFFORT_ESTIMATE);
 }
 
+/* Of a sweep of a few trials nothing is to be told; that before it, of the same kernels, told of most of them. */
+static double expected_gain(const struct sweep_job *job, const struct tcb_decision *decision)
+{
+	const struct cli_former *former = &job->former;
+
+	if (isnan(decision->expected_gain) && former->asked[decision->state].valid)
+		return former->row[decision->state].best.expected_gain;
+	return decision->expected_gain;
+}
+
 static void fill_best(const struct sweep_job *job, const struct tcb_decision *decision, struct tcb_best *best)
 {
 	const struct tcb_device *device = &job->run->place.device;
@@ -152,6 +164,9 @@ static void fill_best(const struct sweep_job *job, const struct tcb_decision *de
 	best->flops = job->problem->op->flops(problem);
 	best->regret = decision->regret;
 	best->flip_probability = decision->flip_probability;
+	best->expected_gain = expected_gain(job, decision);
+	best->others_busy = job->others_busy;
+	best->held_back = job->held_back;
 	best->tie_count = decision->tie_count;
 	best->tried = job->result.known + job->result.tried;
 	best->space_count = job->result.space_count;
@@ -269,7 +284,21 @@ static void add_json(struct sweep_job *job, size_t first_row)
 	cli_json_add(run->sweeps, cli_sweep_json(&done, &run->json_failed), &run->json_failed);
 }
 
-static void fill_options(const struct cli_sweeping *run, struct cli_progress *progress, struct tcb_sweep_options *out)
+/* What is told while a sweep goes on, and looked at. */
+struct attending {
+	struct cli_progress line;
+	struct cli_disturbance disturbance;
+};
+
+static void attend(void *ctx, const struct tcb_progress *now)
+{
+	struct attending *attending = ctx;
+
+	cli_disturbance_look(&attending->disturbance, &attending->line);
+	cli_progress_show(&attending->line, now);
+}
+
+static void fill_options(const struct cli_sweeping *run, struct attending *attending, struct tcb_sweep_options *out)
 {
 	const struct cli_sweep_args *args = run->args;
 
@@ -292,8 +321,8 @@ static void fill_options(const struct cli_sweeping *run, struct cli_progress *pr
 		.finalists = run->limits.finalists,
 		.counters = (enum tcb_counters_mode)args->counters,
 		.stop = &cli_stop_asked,
-		.progress = cli_progress_show,
-		.progress_ctx = progress,
+		.progress = attend,
+		.progress_ctx = attending,
 	};
 }
 
@@ -310,26 +339,28 @@ static void begin_progress(const struct sweep_job *job, struct cli_progress *pro
 static enum tcb_status search_and_store(struct sweep_job *job, struct tcb_error *err)
 {
 	struct cli_sweeping *run = job->run;
-	struct cli_progress progress;
+	struct attending attending;
 	struct tcb_sweep_options opts;
 	struct tcb_sink sink = { .ctx = job, .trial = store_trial, .best = store_provisional };
 	size_t first_row = run->rows.count;
 	enum tcb_status status, ended;
 
-	fill_options(run, &progress, &opts);
+	fill_options(run, &attending, &opts);
 	opts.winners = job->winners.items;
 	opts.winner_count = job->winners.count;
 	opts.former = job->former.asked;
 	opts.spent_s = 1e-9 * (double)(tcb_clock_ns() - run->begun_ns);
 	TCB_TRY(begin_sweep(job, &opts, err));
-	begin_progress(job, &progress);
+	begin_progress(job, &attending.line);
+	cli_disturbance_begin(&attending.disturbance, &run->place);
 	if (cli_sweeping_is_modelled(run))
 		status = tcb_model_sweep(job->problem->op, &job->problem->problem, &run->place, &opts, &job->result,
 					 err);
 	else
 		status = tcb_sweep_run(job->problem->op, &job->problem->problem, &run->place, &opts, job->trials,
 				       job->known_count, &sink, &job->result, err);
-	cli_progress_end(&progress);
+	cli_progress_end(&attending.line);
+	cli_disturbance_end(&attending.disturbance, &job->others_busy, &job->held_back);
 	for (int state = 0; state < TCB_STATE_COUNT && status == TCB_OK; state++)
 		if (job->result.decision[state].valid)
 			status = store_best(job, &job->result.decision[state], err);
@@ -372,7 +403,7 @@ static enum tcb_status check_known(const struct sweep_job *job, struct tcb_error
 
 enum tcb_status cli_sweep_problem(struct cli_sweeping *run, const struct cli_problem *problem, struct tcb_error *err)
 {
-	struct sweep_job job = { .run = run, .problem = problem };
+	struct sweep_job job = { .run = run, .problem = problem, .others_busy = NAN, .held_back = NAN };
 	enum tcb_status status;
 
 	cli_problem_label(&problem->problem, job.label);

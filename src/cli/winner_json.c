@@ -122,7 +122,10 @@ static enum tcb_status read_winner(const char *name, size_t number, const json_t
 		const struct tcb_field *field = &tcb_winner_fields[i];
 		const json_t *value = json_object_get(json_object_get(node, field->group), field->name);
 
-		if (!value || read_value(field, value, &winner->values[i], &parsing->dumps[i]) != 0)
+		/* what an older export does not have is not known */
+		if (!value && field->is_nullable)
+			winner->values[i] = (struct tcb_value){ .is_null = 1 };
+		else if (!value || read_value(field, value, &winner->values[i], &parsing->dumps[i]) != 0)
 			return tcb_fail(err, TCB_E_FORMAT, "%.300s: winner %zu: %s.%s is %s: nothing was imported",
 					name, number, field->group, field->name,
 					value ? "of another type than an export has" : "missing");

@@ -95,6 +95,10 @@ static const char *const rules[] = {
 	"SELECT format('best %d: is modelled and provisional', id) FROM best WHERE modelled AND provisional",
 	"SELECT format('best %d: its flip probability is outside 0 and 1', id) FROM best"
 	" WHERE NOT flip_probability BETWEEN 0 AND 1",
+	"SELECT format('best %d: the share of others in the processors is outside 0 and 1', id) FROM best"
+	" WHERE NOT others_busy BETWEEN 0 AND 1",
+	"SELECT format('best %d: the share of time with clocks held back is outside 0 and 1', id) FROM best"
+	" WHERE NOT held_back BETWEEN 0 AND 1",
 	/* A damaged page may break what STRICT and CHECK promised when the row was written. */
 	"SELECT format('device %d: bad key', id) FROM device WHERE length(key) <> 16 OR key GLOB '*[^0-9a-f]*'",
 };

@@ -76,20 +76,21 @@ static enum tcb_status put_row(struct tcb_db *db, int64_t sweep, const struct tc
 		" modelled, median_ns, lo_ns, hi_ns, default_geometry, default_median_ns, default_lo_ns, default_hi_ns,"
 		" speedup, speedup_lo, speedup_hi, limit_median_ns, limit_lo_ns, limit_hi_ns, limit_method, bytes, "
 		"flops,"
-		" regret, tie_count, tried, space_count, measured_at, provisional, flip_probability)"
+		" regret, tie_count, tried, space_count, measured_at, provisional, flip_probability, expected_gain,"
+		" others_busy, held_back)"
 		" SELECT device_id, problem_id, ?2, id, nullif(?3, 0), ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14,"
 		" ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27,"
-		" ifnull(nullif(?28, ''), strftime('%Y-%m-%dT%H:%M:%fZ', 'now')), ?29, ?30"
+		" ifnull(nullif(?28, ''), strftime('%Y-%m-%dT%H:%M:%fZ', 'now')), ?29, ?30, ?31, ?32, ?33"
 		" FROM sweep WHERE id = ?1 AND NOT (?7 AND EXISTS (SELECT 1 FROM best WHERE modelled = 0 AND state = "
 		"?2" SAME_NAME "))"
 		" ON CONFLICT (device_id, problem_id, state) DO NOTHING RETURNING id",
-		"ititttidddtdddddddddtdddiiitid", sweep, state, trial, best->geometry, best->variant, best->signature,
-		(int64_t)(best->modelled != 0), best->ns.median, best->ns.lo, best->ns.hi, best->default_geometry,
-		best->default_ns.median, best->default_ns.lo, best->default_ns.hi, best->speedup.median,
-		best->speedup.lo, best->speedup.hi, best->limit_ns.median, best->limit_ns.lo, best->limit_ns.hi,
-		best->limit_method, best->bytes, best->flops, best->regret, (int64_t)tie_count, (int64_t)best->tried,
-		(int64_t)best->space_count, best->measured_at, (int64_t)(best->provisional != 0),
-		best->flip_probability));
+		"ititttidddtdddddddddtdddiiitidddd", sweep, state, trial, best->geometry, best->variant,
+		best->signature, (int64_t)(best->modelled != 0), best->ns.median, best->ns.lo, best->ns.hi,
+		best->default_geometry, best->default_ns.median, best->default_ns.lo, best->default_ns.hi,
+		best->speedup.median, best->speedup.lo, best->speedup.hi, best->limit_ns.median, best->limit_ns.lo,
+		best->limit_ns.hi, best->limit_method, best->bytes, best->flops, best->regret, (int64_t)tie_count,
+		(int64_t)best->tried, (int64_t)best->space_count, best->measured_at, (int64_t)(best->provisional != 0),
+		best->flip_probability, best->expected_gain, best->others_busy, best->held_back));
 	*best_out = 0;
 	return tcb_db_finish(db, stmt, best_out, doing, err);
 }
@@ -200,6 +201,9 @@ static int read_best(sqlite3_stmt *stmt, struct tcb_best *best)
 	best->regret = tcb_db_double(stmt, 32);
 	best->provisional = sqlite3_column_int(stmt, 43);
 	best->flip_probability = tcb_db_double(stmt, 44);
+	best->expected_gain = tcb_db_double(stmt, 45);
+	best->others_busy = tcb_db_double(stmt, 46);
+	best->held_back = tcb_db_double(stmt, 47);
 	if (threads > UINT_MAX)
 		return 5;
 	if (tcb_contract_parse(contract, &best->problem.contract, NULL) != TCB_OK)
@@ -225,7 +229,8 @@ enum tcb_status tcb_db_best_each(struct tcb_db *db, const struct tcb_best_filter
 		" b.limit_median_ns, b.limit_lo_ns, b.limit_hi_ns, b.limit_method, b.bytes, b.flops, b.regret, "
 		"b.tie_count,"
 		" b.tried, b.space_count, b.measured_at, u.git_commit, d.kind = 'cuda', d.capability, d.sm_count,"
-		" d.shared_bytes, d.l2_bytes, b.provisional, b.flip_probability"
+		" d.shared_bytes, d.l2_bytes, b.provisional, b.flip_probability, b.expected_gain, b.others_busy,"
+		" b.held_back"
 		" FROM best b JOIN device d ON d.id = b.device_id JOIN problem p ON p.id = b.problem_id"
 		" JOIN sweep s ON s.id = b.sweep_id JOIN build u ON u.id = s.build_id"
 		" WHERE (?1 IS NULL OR p.op = ?1) AND (?2 IS NULL OR d.name = ?2)"

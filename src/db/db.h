@@ -132,6 +132,9 @@ struct tcb_best {
 	double bytes, flops; /* of one call, from the op's model */
 	double regret;
 	double flip_probability; /* that the same finals, held again, name another winner; NaN: unknown */
+	/* NaN: unknown.  As a ratio - 1, of as many trials again; shares of the processors' time that others had, and
+	 * of the looks at a GPU that found its clocks held back. */
+	double expected_gain, others_busy, held_back;
 	size_t tie_count, tried, space_count;
 	char measured_at[32]; /* ISO 8601, UTC */
 	char git_commit[48];

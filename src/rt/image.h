@@ -27,7 +27,7 @@ struct rt_key {
 	uint64_t m, n, k;
 };
 
-enum { RT_NONE = UINT32_MAX, RT_IMAGE_FORMAT = 4, RT_ENTRIES_MAX = 1 << 30, RT_AXES = 3 };
+enum { RT_NONE = UINT32_MAX, RT_IMAGE_FORMAT = 5, RT_ENTRIES_MAX = 1 << 30, RT_AXES = 3 };
 
 /* Sorted by the key, threads last: the entries of one shape follow each other. */
 struct rt_entry {
@@ -40,9 +40,9 @@ struct rt_entry {
 	uint8_t may_serve;             /* near shapes, as far as its maker saw */
 	uint8_t has_next;              /* of the same shape */
 	uint8_t other_default;         /* the default that was measured beside it is not today's */
-	uint8_t unused;
-	uint16_t tried;    /* candidates, as far as they can be counted here */
-	uint64_t checksum; /* of all above and of the texts */
+	uint8_t verdict;               /* enum tcbrt_verdict */
+	uint16_t tried;                /* candidates, as far as they can be counted here */
+	uint64_t checksum;             /* of all above and of the texts */
 };
 
 struct rt_stored_op {

@@ -14,6 +14,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "db/verdict.h"
 #include "kernels/default_rules.h"
 #include "rt/runtime.h"
 
@@ -113,6 +114,18 @@ static int has_todays_default(const struct tcbrt *rt, const struct tcb_op *op, c
 	return tcb_geometry_equal(&measured, &today);
 }
 
+/* Whether the kernel has changed since, lookups ask when they come to an entry. */
+static uint8_t verdict_of(const struct tcb_best *best)
+{
+	static const uint8_t verdicts[TCB_VERDICT_COUNT] = {
+		[TCB_VERDICT_TUNED] = TCBRT_VERDICT_TUNED,       [TCB_VERDICT_THIN] = TCBRT_VERDICT_THIN,
+		[TCB_VERDICT_NOISY] = TCBRT_VERDICT_NOISY,       [TCB_VERDICT_PROVISIONAL] = TCBRT_VERDICT_PROVISIONAL,
+		[TCB_VERDICT_MODELLED] = TCBRT_VERDICT_MODELLED,
+	};
+
+	return verdicts[tcb_best_verdict(best, 0)];
+}
+
 static void judge(const struct tcbrt *rt, const struct tcb_best *best, struct rt_entry *entry)
 {
 	const uint32_t op = rt_op_find(rt, best->problem.op_name);
@@ -163,6 +176,7 @@ static int add_entry(void *ctx, const struct tcb_best *best)
 	entry->speedup = best->speedup;
 	entry->modelled = best->modelled != 0;
 	entry->provisional = best->provisional != 0;
+	entry->verdict = verdict_of(best);
 	entry->tried = best->tried < UINT16_MAX ? (uint16_t)best->tried : UINT16_MAX;
 	entry->texts = building->text_bytes;
 	if (add_text(building, best->geometry, &entry->geometry_length) ||

@@ -90,16 +90,17 @@ static inline __attribute__((always_inline)) void each_entry(const struct tcbrt 
 	}
 }
 
-/* Written so that what is not known is not worse. */
-static int is_slower_than_default(const struct rt_entry *entry)
+/* A proven one that is not certainly as fast; of a provisional one nothing is certain.  Written so that what is not
+ * known is not worse. */
+static int may_lose_to_default(const struct rt_entry *entry)
 {
-	return entry->speedup.median < 1;
+	return (entry->provisional ? entry->speedup.median : entry->speedup.lo) < 1;
 }
 
 /* Than today's default; beside another one it was not measured, and of few candidates a winner says little. */
 static int may_be_slower(const struct rt_entry *entry)
 {
-	return is_slower_than_default(entry) || (entry->other_default && entry->tried < TCB_THIN_TRIED);
+	return may_lose_to_default(entry) || (entry->other_default && entry->tried < TCB_THIN_TRIED);
 }
 
 struct choosing {
@@ -159,7 +160,7 @@ static struct rt_found find_faster(const struct tcbrt *rt, const struct rt_key *
 	struct outrunning outrunning = { rt, full, full->ns.median, { NULL, NULL } };
 	int is_damaged = 0;
 
-	if (is_slower_than_default(full))
+	if (may_lose_to_default(full))
 		outrunning.ns *= full->speedup.median;
 	each_entry(rt, key, outrun, &outrunning, &is_damaged);
 	return outrunning.found;

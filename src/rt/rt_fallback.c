@@ -330,13 +330,15 @@ static void say_missing(struct asking *asking)
 	char shape[TCB_SHAPE_TEXT_MAX];
 
 	tcb_shape_print(&asking->problem.shape, shape);
-	if (exact->slower.layer && !(exact->slower.entry->speedup.median < 1))
+	if (exact->slower.layer && !(exact->slower.entry->speedup.lo < 1))
 		(void)snprintf(asking->missing, room,
 			       "the entry for %s is the best of %u tried, beside a default that is another now", shape,
 			       exact->slower.entry->tried);
 	else if (exact->slower.layer)
-		(void)snprintf(asking->missing, room, "the best entry for %s is %.2f x the default", shape,
-			       exact->slower.entry->speedup.median);
+		(void)snprintf(asking->missing, room,
+			       "the best entry for %s is %.2f x the default [%.2f, %.2f], so not surely faster", shape,
+			       exact->slower.entry->speedup.median, exact->slower.entry->speedup.lo,
+			       exact->slower.entry->speedup.hi);
 	else if (exact->model.layer)
 		(void)snprintf(asking->missing, room, "%s was only ranked by a model for %s, never measured", shape,
 			       asking->device);

@@ -24,6 +24,8 @@ void rt_tuning_geometry(struct tcbrt_tuning *out, const struct tcb_geometry *geo
 	out->midi = (struct tcbrt_tile){ tile[TCB_MIDI].m, tile[TCB_MIDI].n, tile[TCB_MIDI].k };
 	out->micro = (struct tcbrt_tile){ tile[TCB_MICRO].m, tile[TCB_MICRO].n, tile[TCB_MICRO].k };
 	memcpy(out->knobs, geometry->knob, sizeof(geometry->knob));
+	out->verdict = TCBRT_VERDICT_NONE;
+	out->reserved_int = 0;
 	memset(out->reserved, 0, sizeof(out->reserved));
 	for (int knob = TCB_KNOB_COUNT; knob < TCBRT_KNOBS_MAX; knob++)
 		out->knobs[knob] = TCB_KNOB_UNSET;
@@ -39,6 +41,7 @@ void rt_tuning_stored(struct tcbrt_tuning *out, const struct rt_found *found)
 	out->provisional = entry->provisional;
 	out->threads = threads > 0 ? (unsigned)threads : entry->key.threads;
 	rt_tuning_geometry(out, &entry->geometry);
+	out->verdict = (enum tcbrt_verdict)entry->verdict;
 	out->expected_ns = entry->ns.median;
 	out->speedup = entry->speedup.median;
 	out->speedup_lo = entry->speedup.lo;
@@ -80,4 +83,11 @@ const char *tcbrt_source_text(enum tcbrt_source source)
 					     "default", "modelled", "provisional" };
 
 	return (unsigned)source < sizeof(texts) / sizeof(texts[0]) ? texts[source] : "none";
+}
+
+const char *tcbrt_verdict_text(enum tcbrt_verdict verdict)
+{
+	static const char *const texts[] = { "none", "tuned", "thin", "noisy", "provisional", "modelled" };
+
+	return (unsigned)verdict < sizeof(texts) / sizeof(texts[0]) ? texts[verdict] : "none";
 }

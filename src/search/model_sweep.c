@@ -378,7 +378,7 @@ static enum tcb_status judge(const struct modelling *m, int state, const char *a
 		decision->tie_set[decision->tie_count++] = m->space->geometries[best[i]];
 	TCB_TRY(fill_finalist(m, state, m->space->default_index, best[0], &decision->fallback, err));
 	decision->speedup = point(decision->fallback.ns.median / decision->finalists[0].ns.median);
-	decision->regret = decision->flip_probability = NAN;
+	decision->regret = decision->flip_probability = decision->expected_gain = NAN;
 	decision->limit_ns = point(limit_ns(m, state));
 	snprintf(decision->limit_method, sizeof decision->limit_method, "nominal bandwidth; model with %.32s",
 		 m->is_estimated || strstr(assembler, "driver") ? "estimated registers" : assembler);

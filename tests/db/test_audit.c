@@ -118,6 +118,8 @@ static void test_planted(void **state)
 		  "trial 7: geometry is not in canonical form" },
 		{ "UPDATE best SET modelled = 1, provisional = 1", "best 1: is modelled and provisional" },
 		{ "UPDATE best SET flip_probability = 1.5", "best 1: its flip probability" },
+		{ "UPDATE best SET others_busy = -0.1", "best 1: the share of others" },
+		{ "UPDATE best SET held_back = 2", "best 1: the share of time with clocks held back" },
 		{ "UPDATE device SET key = 'XYZ'", "device 1: bad key" },
 		{ "DROP INDEX trial_by_sweep", "schema:" },
 		{ "CREATE TABLE extra (x)", "schema:" },

@@ -199,7 +199,10 @@ static enum tcb_status put_provisional(int64_t of_sweep, size_t i, double ns)
 				 .provisional = 1,
 				 .ns = { ns, ns, ns },
 				 .speedup = { NAN, NAN, NAN },
-				 .flip_probability = NAN };
+				 .flip_probability = NAN,
+				 .expected_gain = 0.07,
+				 .others_busy = 0.25,
+				 .held_back = NAN };
 	struct tcb_geometry geometry;
 	const char *const ties[] = { best.geometry };
 
@@ -226,6 +229,8 @@ static void test_provisional(void **state)
 	read_all(&seen);
 	assert_true(seen.count == 1 && seen.best[0].provisional && !seen.best[0].modelled);
 	assert_true(seen.best[0].ns.median == 1100 && isnan(seen.best[0].flip_probability));
+	assert_true(seen.best[0].expected_gain == 0.07 && seen.best[0].others_busy == 0.25 &&
+		    isnan(seen.best[0].held_back));
 	assert_int_equal(seen.best[0].tie_count, 1);
 	assert_int_equal(tcb_db_check(db, NULL, NULL, &err), TCB_OK);
 	assert_int_equal(fixture_put_best(db, sweep, 0, 1000, 0, &err), TCB_OK);

@@ -52,64 +52,76 @@ static int has_table(struct tcb_db *db, const char *name)
 	return count == 1;
 }
 
+/* Those of this build and one or two of its future: SQL of version NOW + 1 and, unless it is NULL, NOW + 2. */
+enum { FUTURE = 2, MIGRATIONS_MAX = 32 };
+struct future {
+	struct tcb_migration list[MIGRATIONS_MAX];
+	char sql[FUTURE][160];
+	int count;
+};
+
+/* What %d stands for in SQL is its version. */
+static void look_ahead(struct future *out, const char *const sql[FUTURE])
+{
+	assert_true(tcb_migration_count + FUTURE <= MIGRATIONS_MAX);
+	memcpy(out->list, tcb_migrations, (size_t)tcb_migration_count * sizeof *out->list);
+	out->count = tcb_migration_count;
+	for (int i = 0; i < FUTURE && sql[i]; i++) {
+		const char *mark = strstr(sql[i], "%d");
+
+		snprintf(out->sql[i], sizeof out->sql[i], "%.*s", (int)(mark ? mark - sql[i] : 100), sql[i]);
+		if (mark)
+			snprintf(out->sql[i] + strlen(out->sql[i]), 12, "%d", out->count + 1);
+		out->list[out->count] = (struct tcb_migration){ out->count + 1, out->sql[i] };
+		out->count++;
+	}
+}
+
+#define SIX "CREATE TABLE six (x); PRAGMA user_version = %d"
+
 static void test_forward(void **state)
 {
 	struct fixture *fixture = *state;
-	struct tcb_migration list[] = { tcb_migrations[0],
-					tcb_migrations[1],
-					tcb_migrations[2],
-					tcb_migrations[3],
-					tcb_migrations[4],
-					{ 6, "CREATE TABLE six (x); PRAGMA user_version = 6" },
-					{ 7, "CREATE TABLE seven (x); PRAGMA user_version = 7" } };
+	struct future future;
 	struct tcb_error err;
 	struct tcb_db *db;
 
-	assert_int_equal(tcb_migration_count, 5);
+	look_ahead(&future, (const char *const[]){ SIX, "CREATE TABLE seven (x); PRAGMA user_version = %d" });
 	assert_int_equal(tcb_db_open(fixture->path, TCB_DB_WRITE, &db, &err), TCB_OK);
-	assert_int_equal(tcb_db_migrate(db, list, 7, &err), TCB_OK);
-	assert_int_equal(version_of(db), 7);
+	assert_int_equal(version_of(db), tcb_migration_count);
+	assert_int_equal(tcb_db_migrate(db, future.list, future.count, &err), TCB_OK);
+	assert_int_equal(version_of(db), tcb_migration_count + 2);
 	assert_true(has_table(db, "six") && has_table(db, "seven") && has_table(db, "trial"));
-	assert_int_equal(tcb_db_migrate(db, list, 7, &err), TCB_OK);
+	assert_int_equal(tcb_db_migrate(db, future.list, future.count, &err), TCB_OK);
 	/* To a build of the past it is too new. */
-	assert_int_equal(tcb_db_migrate(db, list, 5, &err), TCB_E_VERSION);
+	assert_int_equal(tcb_db_migrate(db, future.list, tcb_migration_count, &err), TCB_E_VERSION);
 	tcb_db_close(db);
 }
 
 static void test_all_or_nothing(void **state)
 {
 	struct fixture *fixture = *state;
-	struct tcb_migration broken_sql[] = { tcb_migrations[0],
-					      tcb_migrations[1],
-					      tcb_migrations[2],
-					      tcb_migrations[3],
-					      tcb_migrations[4],
-					      { 6, "CREATE TABLE six (x); PRAGMA user_version = 6" },
-					      { 7, "CREATE TABLE seven (x); CREATE TABEL typo" } };
-	struct tcb_migration broken_number[] = { tcb_migrations[0], tcb_migrations[1], tcb_migrations[2],
-						 tcb_migrations[3], tcb_migrations[4], { 6, "CREATE TABLE six (x)" } };
-	struct tcb_migration broken_rows[] = {
-		tcb_migrations[0], tcb_migrations[1],
-		tcb_migrations[2], tcb_migrations[3],
-		tcb_migrations[4], { 6, "INSERT INTO tie_set VALUES (99, 0, ''); PRAGMA user_version = 6" }
-	};
+	char seventh[64];
 	struct {
-		struct tcb_migration *list;
-		int count;
+		const char *sql[FUTURE];
 		const char *message;
-	} cases[] = { { broken_sql, 7, "migrating it to schema version 7" },
-		      { broken_number, 6, "user_version" },
-		      { broken_rows, 6, "missing rows" } };
+	} cases[] = { { { SIX, "CREATE TABLE seven (x); CREATE TABEL typo" }, seventh },
+		      { { "CREATE TABLE six (x)" }, "user_version" },
+		      { { "INSERT INTO tie_set VALUES (99, 0, ''); PRAGMA user_version = %d" }, "missing rows" } };
 	struct tcb_error err;
 	struct tcb_db *db;
 
 	assert_int_equal(tcb_db_open(fixture->path, TCB_DB_WRITE, &db, &err), TCB_OK);
 	sqlite3_exec(db->sql, "PRAGMA foreign_keys = OFF", NULL, NULL, NULL);
+	snprintf(seventh, sizeof seventh, "migrating it to schema version %d", tcb_migration_count + 2);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		assert_int_not_equal(tcb_db_migrate(db, cases[i].list, cases[i].count, &err), TCB_OK);
+		struct future future;
+
+		look_ahead(&future, cases[i].sql);
+		assert_int_not_equal(tcb_db_migrate(db, future.list, future.count, &err), TCB_OK);
 		if (!strstr(err.message, cases[i].message))
 			fail_msg("%s", err.message);
-		assert_int_equal(version_of(db), 5);
+		assert_int_equal(version_of(db), tcb_migration_count);
 		assert_false(has_table(db, "six"));
 		assert_int_equal(tcb_db_check(db, NULL, NULL, &err), TCB_OK);
 	}
@@ -146,17 +158,16 @@ static void assert_unchanged(const char *path, const char *before, size_t count_
 static void test_reader_migrates_a_copy(void **state)
 {
 	struct fixture *fixture = *state;
-	struct tcb_migration list[] = { tcb_migrations[0], tcb_migrations[1],
-					tcb_migrations[2], tcb_migrations[3],
-					tcb_migrations[4], { 6, "CREATE TABLE six (x); PRAGMA user_version = 6" } };
+	struct future future;
 	struct tcb_error err;
 	struct tcb_db *db;
 	size_t count;
 	char *before = read_bytes(fixture->path, &count);
 
 	assert_int_equal(tcb_db_open(fixture->path, TCB_DB_READ, &db, &err), TCB_OK);
-	assert_int_equal(tcb_db_migrate(db, list, 6, &err), TCB_OK);
-	assert_int_equal(version_of(db), 6);
+	look_ahead(&future, (const char *const[]){ SIX, NULL });
+	assert_int_equal(tcb_db_migrate(db, future.list, future.count, &err), TCB_OK);
+	assert_int_equal(version_of(db), future.count);
 	assert_true(has_table(db, "six"));
 	/* Nothing is written into what is lost at the end. */
 	assert_int_not_equal(tcb_db_exec(db, "DELETE FROM trial", "", &err), TCB_OK);
@@ -250,7 +261,7 @@ static void assert_migrated(struct tcb_db *db)
 	sqlite3_stmt *stmt;
 	int row;
 
-	assert_int_equal(version_of(db), 5);
+	assert_int_equal(version_of(db), tcb_migration_count);
 	assert_int_equal(
 		tcb_db_query(db, &stmt, "", &err, "SELECT id, signature, outcome, message FROM trial ORDER BY id", ""),
 		TCB_OK);
@@ -307,7 +318,7 @@ static void test_version_1(void **state)
 	tcb_db_close(db);
 	assert_int_equal(tcb_db_open(fixture->path, TCB_DB_READ, &db, &err), TCB_OK);
 	assert_int_equal(tcb_db_info(db, &info, &err), TCB_OK);
-	assert_int_equal(info.schema_version, 5);
+	assert_int_equal(info.schema_version, tcb_migration_count);
 	tcb_db_close(db);
 }
 

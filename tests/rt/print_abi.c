@@ -49,6 +49,8 @@ int main(void)
 	AT(tcbrt_tuning, geometry);
 	AT(tcbrt_tuning, variant);
 	AT(tcbrt_tuning, reason);
+	AT(tcbrt_tuning, verdict);
+	AT(tcbrt_tuning, reserved_int);
 	AT(tcbrt_tuning, reserved);
 	SIZE(tcbrt_operand);
 	AT(tcbrt_operand, name);

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Keeps an eye on the machine while a sweep measures: who else has the
+ * processors, and whether a GPU's clocks are held back.  Warns once.
+ */
+#ifndef TCB_CLI_DISTURBANCE_H
+#define TCB_CLI_DISTURBANCE_H
+
+#include "cli/progress.h"
+#include "device/device.h"
+#include "device/load.h"
+#include "device/nvml.h"
+
+struct cli_disturbance {
+	struct tcb_load begin;
+	struct tcb_nvml *nvml; /* NULL: a CPU, or no NVML */
+	uint64_t begin_ns, looked_ns;
+	unsigned looks, held_back; /* at the GPU */
+	unsigned long long reasons;
+	int has_warned;
+};
+
+void cli_disturbance_begin(struct cli_disturbance *seen, const struct tcb_place *place);
+/* Looks a few times a second at most, however often it is called; a warning goes before LINE. */
+void cli_disturbance_look(struct cli_disturbance *seen, struct cli_progress *line);
+/* Shares as struct tcb_best has them. */
+void cli_disturbance_end(struct cli_disturbance *seen, double *others_busy, double *held_back);
+
+#endif

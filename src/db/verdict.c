@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * In: a row of the table of winners.  Out: its verdict.  The thresholds were
+ * set over the databases of results/: of those swept on quiet machines no winner
+ * is noisy, on shared ones those whose gain a second sweep did not confirm.
+ */
+#include "db/verdict.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "base/util.h"
+
+/* With fewer trials nobody can say what is left to gain (search/gain.c). */
+enum { TRIALS_LEAST = 60 };
+static const double GAIN_MOST = 0.05;
+/* Upper over lower bound of an interval. */
+static const double RATIO_MOST = 1.25, RATIO_MOST_DISTURBED = 1.1, TIME_MOST = 1.5, TIME_MOST_DISTURBED = 1.25;
+/* More than this, and what was measured meanwhile is to be doubted earlier. */
+static const double OTHERS_MOST = 0.1, HELD_BACK_MOST = 0.1;
+
+const char *tcb_verdict_text(enum tcb_verdict verdict)
+{
+	static const char *const texts[] = {
+#define TEXT(id, text) text,
+		TCB_VERDICT_LIST(TEXT)
+#undef TEXT
+	};
+
+	return (unsigned)verdict < TCB_VERDICT_COUNT ? texts[verdict] : "unknown";
+}
+
+static int is_disturbed(const struct tcb_best *best)
+{
+	return best->others_busy > OTHERS_MOST || best->held_back > HELD_BACK_MOST;
+}
+
+/* Written so that what is not known is not wide. */
+static int is_wide(const struct tcb_interval *interval, double most)
+{
+	return interval->hi > most * interval->lo;
+}
+
+static int is_ratio_wide(const struct tcb_best *best)
+{
+	return is_wide(&best->speedup, is_disturbed(best) ? RATIO_MOST_DISTURBED : RATIO_MOST);
+}
+
+static int is_thin(const struct tcb_best *best)
+{
+	if (best->tried >= best->space_count)
+		return 0;
+	return best->tried < TRIALS_LEAST || best->expected_gain > GAIN_MOST;
+}
+
+enum tcb_verdict tcb_best_verdict(const struct tcb_best *best, int is_stale)
+{
+	if (is_stale)
+		return TCB_VERDICT_STALE;
+	if (best->modelled)
+		return TCB_VERDICT_MODELLED;
+	if (best->provisional)
+		return TCB_VERDICT_PROVISIONAL;
+	if (is_thin(best))
+		return TCB_VERDICT_THIN;
+	if (is_ratio_wide(best) || is_wide(&best->ns, is_disturbed(best) ? TIME_MOST_DISTURBED : TIME_MOST))
+		return TCB_VERDICT_NOISY;
+	return TCB_VERDICT_TUNED;
+}
+
+static void add_disturbance(const struct tcb_best *best, struct tcb_str *out)
+{
+	if (best->others_busy > OTHERS_MOST)
+		tcb_str_addf(out, "; others had %.0f %% of the processors' time meanwhile", 100 * best->others_busy);
+	if (best->held_back > HELD_BACK_MOST)
+		tcb_str_addf(out, "; the clocks were held back %.0f %% of the time", 100 * best->held_back);
+}
+
+static void add_tried(const struct tcb_best *best, struct tcb_str *out)
+{
+	if (best->tried >= best->space_count) {
+		tcb_str_addf(out, "all %zu geometries were tried", best->space_count);
+		return;
+	}
+	tcb_str_addf(out, "%zu of %zu geometries were tried", best->tried, best->space_count);
+	if (isfinite(best->expected_gain))
+		tcb_str_addf(out, ", and as many again are expected to gain %.2g %%", 100 * best->expected_gain);
+	else if (best->tried < TRIALS_LEAST)
+		tcb_str_add(out, ", too few to say what others would gain");
+}
+
+static void add_width(const struct tcb_best *best, struct tcb_str *out)
+{
+	if (is_ratio_wide(best))
+		tcb_str_addf(out, "it is between %.3g and %.3g times as fast as the default", best->speedup.lo,
+			     best->speedup.hi);
+	else
+		tcb_str_addf(out, "it takes between %.3g and %.3g us", best->ns.lo / 1e3, best->ns.hi / 1e3);
+	add_disturbance(best, out);
+}
+
+void tcb_verdict_reason(const struct tcb_best *best, enum tcb_verdict verdict, char out[TCB_VERDICT_REASON_MAX])
+{
+	struct tcb_str text = { 0 };
+
+	switch (verdict) {
+	case TCB_VERDICT_STALE:
+		tcb_str_add(&text, "its kernel has changed since it was measured");
+		break;
+	case TCB_VERDICT_MODELLED:
+		tcb_str_add(&text, "a model ranked it, and nothing was measured");
+		break;
+	case TCB_VERDICT_PROVISIONAL:
+		tcb_str_add(&text, "the best so far; no finals have compared it with all that is known");
+		break;
+	case TCB_VERDICT_NOISY:
+		add_width(best, &text);
+		break;
+	default:
+		add_tried(best, &text);
+		break;
+	}
+	snprintf(out, TCB_VERDICT_REASON_MAX, "%s", text.failed || !text.data ? "out of memory" : text.data);
+	tcb_str_fini(&text);
+}
