@@ -124,7 +124,8 @@ enum tcb_status tcb_gpu_table(unsigned capability, struct tcb_gpu *out, struct t
 			tcb_str_fini(&known);
 			return TCB_OK;
 		}
-		tcb_str_addf(&known, "%ssm_%u", i ? ", " : "", rows[i].capability);
+		if (i == 0 || rows[i].capability != rows[i - 1].capability)
+			tcb_str_addf(&known, "%ssm_%u", i ? ", " : "", rows[i].capability);
 	}
 	tcb_fail(err, TCB_E_NOT_FOUND, "no GPU of capability sm_%u is attached, and none is recorded; recorded are %s",
 		 capability, known.failed ? "others" : known.data);

@@ -14,6 +14,7 @@
 
 #include "base/status.h"
 #include "base/util.h"
+#include "cli/aliases.h"
 
 /* Where a value goes: the member at `offset` of the command's argument struct. */
 enum cli_kind {
@@ -38,6 +39,7 @@ struct cli_option {
 	const char *argument; /* its name in the usage line; NULL for a flag */
 	enum cli_kind kind;
 	size_t offset;
+	enum cli_names names; /* of a text: other names for what it may be are understood */
 	const char *words;    /* the words that may be given, as in "cold|hot"; NULL: any */
 	const char *fallback; /* the default, parsed as if it had been given; NULL for none */
 	const char *note;     /* the default in words, where it is no literal; NULL for none */
@@ -70,11 +72,17 @@ const struct cli_command *cli_command_find(const char *name); /* NULL if unknown
 enum tcb_status cli_command_unknown(const char *name, struct tcb_error *err);
 
 /* options.c */
-/* Fills ARGS (zeroed, command->args_bytes) from the words after the command's name.  *HELP_OUT is 1 when --help was
- * among them (nothing else is then checked).  The lists in ARGS are freed with cli_args_fini. */
-enum tcb_status cli_parse(const struct cli_command *command, int argc, char **argv, void *args, int *help_out,
-			  struct tcb_error *err);
-void cli_args_fini(const struct cli_command *command, void *args);
+/* Names that were understood for others, as ARGS lends them. */
+struct cli_kept {
+	char **texts;
+	size_t count;
+};
+/* Fills ARGS (zeroed, command->args_bytes) and KEPT (zeroed) from the words after the command's name.  *HELP_OUT is 1
+ * when --help was among them (nothing else is then checked).  Both are finished with cli_args_fini. */
+enum tcb_status cli_parse(const struct cli_command *command, int argc, char **argv, void *args, struct cli_kept *kept,
+			  int *help_out, struct tcb_error *err);
+void cli_args_fini(const struct cli_command *command, void *args, struct cli_kept *kept);
+/* nearest.c */
 /* The candidate nearest to WORD by edit distance, or NULL if none is near. */
 const char *cli_nearest(const char *word, const char *const *candidates, size_t count);
 /* The FEW nearest ones into OUT, the nearest first, however far they are; returns how many. */
@@ -94,12 +102,12 @@ enum tcb_status cli_help_command(const struct cli_command *command, struct tcb_e
 #define CLI_OPTION_OP(type, must, text)                                                                           \
 	{                                                                                                         \
 		.name = "op", .argument = "OP", .kind = CLI_TEXT, .offset = offsetof(type, op), .required = must, \
-		.help = text                                                                                      \
+		.names = CLI_NAMES_OP, .help = text                                                               \
 	}
 #define CLI_OPTION_DEVICE(type)                                                                                       \
 	{                                                                                                             \
 		.name = "device", .argument = "DEV", .kind = CLI_TEXT, .offset = offsetof(type, device),              \
-		.fallback = "cpu",                                                                                    \
+		.names = CLI_NAMES_DEVICE, .fallback = "cpu",                                                         \
 		.help = "this host's processor (cpu), or the same restricted to one instruction family (@FAMILIES); " \
 			"a GPU by number (cuda:0) or kind (sm_90), or identical ones together (cuda:all)"             \
 	}
@@ -111,7 +119,8 @@ enum tcb_status cli_help_command(const struct cli_command *command, struct tcb_e
 #define CLI_OPTION_CONTRACT(type)                                                                          \
 	{                                                                                                  \
 		.name = "contract", .argument = "C", .kind = CLI_TEXT, .offset = offsetof(type, contract), \
-		.note = "the op's own", .help = "activation type inside the kernel: f32, f16 or q8"        \
+		.names = CLI_NAMES_CONTRACT, .note = "the op's own",                                       \
+		.help = "activation type inside the kernel: f32, f16 or q8"                                \
 	}
 #define CLI_OPTION_SHAPES(type)                                                                           \
 	{                                                                                                 \

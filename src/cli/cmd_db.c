@@ -39,6 +39,7 @@ static const struct cli_option options[] = {
 	  .argument = "DEV",
 	  .kind = CLI_TEXT,
 	  .offset = offsetof(struct cli_db_args, device),
+	  .names = CLI_NAMES_DEVICE,
 	  .help = "of export, forget, diff: of devices of this name or key only" },
 	{ .name = "shape",
 	  .argument = "MxNxK",

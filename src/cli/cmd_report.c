@@ -25,6 +25,7 @@ static const struct cli_option options[] = {
 	  .kind = CLI_TEXT,
 	  .offset = offsetof(struct report_args, device),
 	  .note = "all",
+	  .names = CLI_NAMES_DEVICE,
 	  .help = "only results of this device, as it was named in the sweep" },
 	{ .name = "format",
 	  .argument = "F",

@@ -24,15 +24,16 @@ static const char *command_name(const char *word)
 static enum tcb_status run_command(const struct cli_command *command, int argc, char **argv, struct tcb_error *err)
 {
 	void *args = calloc(1, command->args_bytes);
+	struct cli_kept kept = { NULL, 0 };
 	int help = 0;
 	enum tcb_status status;
 
 	if (!args)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory");
-	status = cli_parse(command, argc, argv, args, &help, err);
+	status = cli_parse(command, argc, argv, args, &kept, &help, err);
 	if (status == TCB_OK)
 		status = help ? cli_help_command(command, err) : command->run(args, err);
-	cli_args_fini(command, args);
+	cli_args_fini(command, args, &kept);
 	free(args);
 	return status;
 }

@@ -9,84 +9,12 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "cli/cli.h"
+#include "cli/emit.h"
 
 enum { OPTIONS_MAX = 64, WORD_MAX = 64, NAMES_MAX = 64 };
-
-static size_t min3(size_t a, size_t b, size_t c)
-{
-	size_t least = a < b ? a : b;
-	return least < c ? least : c;
-}
-
-/* Levenshtein distance of words up to WORD_MAX characters; longer ones are far from everything. */
-static size_t edit_distance(const char *a, const char *b)
-{
-	size_t row[WORD_MAX + 1];
-	size_t a_length = strlen(a), b_length = strlen(b);
-
-	if (a_length > WORD_MAX || b_length > WORD_MAX)
-		return SIZE_MAX;
-	for (size_t j = 0; j <= b_length; j++)
-		row[j] = j;
-	for (size_t i = 1; i <= a_length; i++) {
-		size_t diagonal = row[0];
-		row[0] = i;
-		for (size_t j = 1; j <= b_length; j++) {
-			size_t above = row[j];
-			row[j] = min3(above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
-			diagonal = above;
-		}
-	}
-	return row[b_length];
-}
-
-const char *cli_nearest(const char *word, const char *const *candidates, size_t count)
-{
-	const char *nearest = NULL;
-	size_t least = SIZE_MAX;
-
-	for (size_t i = 0; i < count; i++) {
-		size_t distance = edit_distance(word, candidates[i]);
-		if (distance < least) {
-			least = distance;
-			nearest = candidates[i];
-		}
-	}
-	/* A third of the word may be wrong: more is another word. */
-	return nearest && least <= 1 + strlen(word) / 3 ? nearest : NULL;
-}
-
-size_t cli_nearest_few(const char *word, const char *const *candidates, size_t count, const char **out, size_t few)
-{
-	size_t found = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		size_t distance = edit_distance(word, candidates[i]), at = found < few ? found : few;
-		while (at > 0 && edit_distance(word, out[at - 1]) > distance)
-			at--;
-		if (at == few)
-			continue;
-		if (found < few)
-			found++;
-		memmove(out + at + 1, out + at, (found - at - 1) * sizeof *out);
-		out[at] = candidates[i];
-	}
-	return found;
-}
-
-void cli_suggestion(const char *word, const char *const *candidates, size_t count, char *out, size_t capacity)
-{
-	const char *nearest = cli_nearest(word, candidates, count);
-
-	out[0] = '\0';
-	if (nearest && strlen(nearest) + 20 < capacity) {
-		strcpy(out, " (did you mean ");
-		strcat(out, nearest);
-		strcat(out, "?)");
-	}
-}
 
 static int is_end(const struct cli_option *option)
 {
@@ -240,7 +168,7 @@ static enum tcb_status set_word(const struct cli_option *option, const char *tex
 	copy[sizeof copy - 1] = '\0';
 	for (char *word; (word = strsep(&rest, "|")) && count < NAMES_MAX; count++) {
 		names[count] = word;
-		if (strcmp(word, text) == 0) {
+		if (strcasecmp(word, text) == 0) {
 			*out = (int)count;
 			return TCB_OK;
 		}
@@ -261,9 +189,33 @@ static enum tcb_status add_item(struct cli_list *list, const char *text, struct 
 	return TCB_OK;
 }
 
-static enum tcb_status set_value(const struct cli_option *option, const char *text, void *args, struct tcb_error *err)
+/* What TEXT certainly means, if that is another name: kept, and said. */
+static enum tcb_status understand(const struct cli_option *option, const char **text, struct cli_kept *kept,
+				  struct tcb_error *err)
+{
+	char name[CLI_NAME_MAX];
+	char **texts;
+
+	if (!text || !*text || !cli_alias_understand(option->names, *text, name))
+		return TCB_OK;
+	texts = realloc(kept->texts, (kept->count + 1) * sizeof *texts);
+	if (!texts)
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory");
+	kept->texts = texts;
+	texts[kept->count] = strdup(name);
+	if (!texts[kept->count])
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory");
+	cli_say("--%s %s is taken as %s", option->name, *text, name);
+	*text = texts[kept->count++];
+	return TCB_OK;
+}
+
+static enum tcb_status set_value(const struct cli_option *option, const char *text, void *args, struct cli_kept *kept,
+				 struct tcb_error *err)
 {
 	void *member = (char *)args + option->offset;
+
+	TCB_TRY(understand(option, &text, kept, err));
 
 	switch (option->kind) {
 	case CLI_FLAG:
@@ -322,7 +274,7 @@ static enum tcb_status not_given(const struct cli_command *command, const struct
 
 /* One word that starts with "--" (or its value too); *INDEX is moved past what was used. */
 static enum tcb_status take_option(const struct cli_command *command, int argc, char **argv, int *index,
-				   unsigned char *seen, void *args, struct tcb_error *err)
+				   unsigned char *seen, void *args, struct cli_kept *kept, struct tcb_error *err)
 {
 	const char *word = argv[*index], *name = word + 2, *value = strchr(name, '=');
 	const struct cli_option *option = find_option(command, name, value ? (size_t)(value - name) : strlen(name));
@@ -334,7 +286,7 @@ static enum tcb_status take_option(const struct cli_command *command, int argc, 
 	if (option->kind == CLI_FLAG) {
 		if (value)
 			return tcb_fail(err, TCB_E_USAGE, "--%s takes no argument", option->name);
-		return set_value(option, NULL, args, err);
+		return set_value(option, NULL, args, kept, err);
 	}
 	if (value) {
 		value++;
@@ -345,11 +297,11 @@ static enum tcb_status take_option(const struct cli_command *command, int argc, 
 	}
 	if (!value || !*value)
 		return no_argument(option, err);
-	return set_value(option, value, args, err);
+	return set_value(option, value, args, kept, err);
 }
 
-enum tcb_status cli_parse(const struct cli_command *command, int argc, char **argv, void *args, int *help_out,
-			  struct tcb_error *err)
+enum tcb_status cli_parse(const struct cli_command *command, int argc, char **argv, void *args, struct cli_kept *kept,
+			  int *help_out, struct tcb_error *err)
 {
 	unsigned char seen[OPTIONS_MAX] = { 0 };
 	int only_words = 0;
@@ -366,14 +318,14 @@ enum tcb_status cli_parse(const struct cli_command *command, int argc, char **ar
 		if (!only_words && strcmp(argv[i], "--") == 0) {
 			only_words = 1;
 		} else if (!only_words && argv[i][0] == '-' && argv[i][1]) {
-			TCB_TRY(take_option(command, argc, argv, &i, seen, args, err));
+			TCB_TRY(take_option(command, argc, argv, &i, seen, args, kept, err));
 		} else if (!word) {
 			return tcb_fail(err, TCB_E_USAGE,
 					"'%s' takes no further argument, but got '%s'; see 'tcbtune help %s'",
 					command->name, argv[i], command->name);
 		} else {
 			seen[word - command->options] = 1;
-			TCB_TRY(set_value(word, argv[i], args, err));
+			TCB_TRY(set_value(word, argv[i], args, kept, err));
 		}
 	}
 	for (const struct cli_option *option = command->options; !is_end(option); option++) {
@@ -382,13 +334,16 @@ enum tcb_status cli_parse(const struct cli_command *command, int argc, char **ar
 		if (option->required)
 			return not_given(command, option, err);
 		if (option->fallback)
-			TCB_TRY(set_value(option, option->fallback, args, err));
+			TCB_TRY(set_value(option, option->fallback, args, kept, err));
 	}
 	return TCB_OK;
 }
 
-void cli_args_fini(const struct cli_command *command, void *args)
+void cli_args_fini(const struct cli_command *command, void *args, struct cli_kept *kept)
 {
+	for (size_t i = 0; i < kept->count; i++)
+		free(kept->texts[i]);
+	free(kept->texts);
 	for (const struct cli_option *option = command->options; !is_end(option); option++)
 		if (option->kind == CLI_LIST)
 			free(((struct cli_list *)(void *)((char *)args + option->offset))->items);

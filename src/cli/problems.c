@@ -28,8 +28,10 @@ static enum tcb_status add_problem(struct cli_problems *problems, const struct t
 	return TCB_OK;
 }
 
-static enum tcb_status add_op(struct cli_problems *problems, const struct tcb_op *op, const char *contract_text,
-			      const struct cli_list *texts, const char *gguf, struct tcb_error *err)
+/* Of an op that is not NAMED a shape is taken as it is written only. */
+static enum tcb_status add_op(struct cli_problems *problems, const struct tcb_op *op, int named,
+			      const char *contract_text, const struct cli_list *texts, const char *gguf,
+			      struct tcb_error *err)
 {
 	enum tcb_contract contract;
 	struct tcb_shape shape, *found = NULL;
@@ -39,7 +41,8 @@ static enum tcb_status add_op(struct cli_problems *problems, const struct tcb_op
 
 	TCB_TRY(cli_find_contract(op, contract_text, &contract, err));
 	for (size_t i = 0; i < texts->count; i++) {
-		TCB_TRY(tcb_shape_parse(texts->items[i], &shape, err));
+		TCB_TRY(named ? cli_read_shape(op, texts->items[i], &shape, err)
+			      : tcb_shape_parse(texts->items[i], &shape, err));
 		TCB_TRY(add_problem(problems, op, contract, &shape, err));
 	}
 	if (texts->count)
@@ -69,7 +72,7 @@ static enum tcb_status add_all(struct cli_problems *problems, const char *contra
 
 	for (size_t i = 0; i < count; i++) {
 		size_t before = problems->count;
-		status = add_op(problems, ops[i], contract, shapes, gguf, err);
+		status = add_op(problems, ops[i], 0, contract, shapes, gguf, err);
 		if (is_mismatch(status))
 			problems->count = before;
 		else if (status != TCB_OK)
@@ -92,7 +95,7 @@ static enum tcb_status add_family(struct cli_problems *problems, const char *nam
 		if (strncmp(ops[i]->name, name, length) != 0 || ops[i]->name[length] != '_')
 			continue;
 		++*found_out;
-		TCB_TRY(add_op(problems, ops[i], contract, shapes, gguf, err));
+		TCB_TRY(add_op(problems, ops[i], 1, contract, shapes, gguf, err));
 	}
 	return TCB_OK;
 }
@@ -115,7 +118,7 @@ enum tcb_status cli_problems_make(const char *name, const char *contract, const 
 		if (!found && status == TCB_OK)
 			status = cli_find_op(name, &op, err);
 		if (!found && status == TCB_OK)
-			status = add_op(out, op, contract, shapes, gguf, err);
+			status = add_op(out, op, 1, contract, shapes, gguf, err);
 	}
 	if (status != TCB_OK)
 		cli_problems_fini(out);

@@ -14,46 +14,57 @@
 #include "kernels/constraint.h"
 #include "kernels/formats.h"
 
-enum { OPS_MAX = 64, CPUS_MAX = sizeof((struct tcb_place *)NULL)->cpus / sizeof(int) };
+enum { CPUS_MAX = sizeof((struct tcb_place *)NULL)->cpus / sizeof(int) };
+
+/* The ops of the family NAME, as "a, b". */
+static size_t add_family(const char *name, struct tcb_str *out)
+{
+	const size_t length = strlen(name);
+	size_t count, found = 0;
+
+	for (const struct tcb_op *const *op = tcb_ops(&count); *op; op++)
+		if (strncmp((*op)->name, name, length) == 0 && (*op)->name[length] == '_')
+			tcb_str_addf(out, "%s%s", found++ ? ", " : "", (*op)->name);
+	return found;
+}
 
 enum tcb_status cli_find_op(const char *name, const struct tcb_op **out, struct tcb_error *err)
 {
-	const char *names[OPS_MAX];
-	char suggestion[96];
-	size_t count;
-	const struct tcb_op *const *ops = tcb_ops(&count);
+	char advice[CLI_ADVICE_MAX];
+	struct tcb_str family = { 0 };
+	enum tcb_status status = TCB_E_USAGE;
 
 	*out = tcb_op_find(name);
 	if (*out)
 		return TCB_OK;
-	if (count > OPS_MAX)
-		count = OPS_MAX;
-	for (size_t i = 0; i < count; i++)
-		names[i] = ops[i]->name;
-	cli_suggestion(name, names, count, suggestion, sizeof suggestion);
-	return tcb_fail(err, TCB_E_USAGE, "unknown op '%s'%s; 'tcbtune ops' lists all", name, suggestion);
+	if (add_family(name, &family)) {
+		tcb_fail(err, status, "'%.60s' stands for several ops (%s); name one of them", name, family.data);
+	} else {
+		cli_alias_advice(CLI_NAMES_OP, name, advice);
+		tcb_fail(err, status, "unknown op '%.60s'%s; 'tcbtune ops' lists all", name, advice);
+	}
+	tcb_str_fini(&family);
+	return status;
 }
 
 enum tcb_status cli_check_device(const char *name, struct tcb_error *err)
 {
-	char families[TCB_FAMILIES_TEXT_MAX], words[TCB_FAMILIES_TEXT_MAX], suggestion[96];
-	const char *names[1 + TCB_ISA_COUNT] = { "cpu" };
-	size_t count = 1;
-	int known = tcb_gpu_is_name(name, NULL);
+	char families[TCB_FAMILIES_TEXT_MAX], advice[CLI_ADVICE_MAX];
+	enum tcb_isa isa;
 
-	tcb_cpu_families("cpu:", families);
-	strcpy(words, families);
-	for (char *at = words, *word; (word = strtok_r(at, ", ", &at));)
-		names[count++] = word;
-	for (size_t i = 0; i < count; i++)
-		known |= strcmp(name, names[i]) == 0;
-	if (known)
+	if (strcmp(name, "cpu") == 0 || tcb_gpu_is_name(name, NULL) ||
+	    (strncmp(name, "cpu:", 4) == 0 && tcb_isa_parse(name + 4, &isa, NULL) == TCB_OK && tcb_isa_is_of_cpu(isa)))
 		return TCB_OK;
-	cli_suggestion(name, names, count, suggestion, sizeof suggestion);
+	cli_alias_advice(CLI_NAMES_DEVICE, name, advice);
+	if (advice[0] == ';')
+		return tcb_fail(err, TCB_E_USAGE,
+				"unknown device '%.60s'%s; 'tcbtune devices' shows what this machine has", name,
+				advice);
+	tcb_cpu_families("cpu:", families);
 	return tcb_fail(err, TCB_E_USAGE,
-			"unknown device '%s'%s; devices are cpu, %s, cuda:0, cuda:1, ..., cuda:all and sm_75 ... "
+			"unknown device '%.60s'%s; devices are cpu, %s, cuda:0, cuda:1, ..., cuda:all and sm_75 ... "
 			"sm_120, and 'tcbtune devices' shows which this machine has",
-			name, suggestion, families);
+			name, advice, families);
 }
 
 enum tcb_status cli_check_threads(uint64_t threads, struct tcb_error *err)
@@ -97,6 +108,67 @@ enum tcb_status cli_find_contract(const struct tcb_op *op, const char *text, enu
 	return tcb_fail(err, TCB_E_USAGE, "op %s has no contract %s; it has %s", op->name, text, offered);
 }
 
+/* What people write between and around the numbers of a shape, as 'x'; 0: nothing was changed. */
+static int tidy_shape(const char *text, char out[TCB_SHAPE_TEXT_MAX])
+{
+	static const char *const marks[] = { "\xc3\x97", ",", "*", "X" }; /* the first is a multiplication sign */
+	size_t length = 0;
+	const char *at = text;
+
+	while (*at && length < TCB_SHAPE_TEXT_MAX - 1) {
+		size_t mark = 0;
+		while (mark < sizeof marks / sizeof *marks && strncmp(at, marks[mark], strlen(marks[mark])) != 0)
+			mark++;
+		if (mark < sizeof marks / sizeof *marks) {
+			out[length++] = 'x';
+			at += strlen(marks[mark]);
+		} else if (strchr(" []()", *at)) {
+			at++;
+		} else {
+			out[length++] = *at++;
+		}
+	}
+	out[length] = '\0';
+	return !*at && strcmp(text, out) != 0;
+}
+
+/* One row of activations is all that OP is asked for by default: a matrix is then a shape, too. */
+static int is_of_one_row(const struct tcb_op *op)
+{
+	for (size_t i = 0; i < op->default_shape_count; i++)
+		if (op->default_shapes[i].m != 1 || !op->default_shapes[i].k)
+			return 0;
+	return 1;
+}
+
+enum tcb_status cli_read_shape(const struct tcb_op *op, const char *text, struct tcb_shape *out, struct tcb_error *err)
+{
+	char tidied[TCB_SHAPE_TEXT_MAX], printed[TCB_SHAPE_TEXT_MAX];
+	const int is_tidied = tidy_shape(text, tidied);
+	const size_t rows = op->default_shapes[op->default_shape_count - 1].m;
+	enum tcb_status status = tcb_shape_parse(is_tidied ? tidied : text, out, is_tidied ? NULL : err);
+
+	if (status != TCB_OK && is_tidied && strchr(text, ',') && strchr(text, 'x'))
+		return tcb_fail(err, TCB_E_USAGE, "'%.80s' is not one shape: give each its own --shape", text);
+	if (status != TCB_OK)
+		return is_tidied ? tcb_shape_parse(text, out, err) : status;
+	if (!out->k && op->default_shapes[0].k && !is_of_one_row(op))
+		return tcb_fail(
+			err, TCB_E_USAGE,
+			"op %s takes a shape MxNxK: %zu rows of activations with a matrix of %zu outputs by %zu "
+			"inputs are %zux%zux%zu",
+			op->name, rows, out->m, out->n, rows, out->m, out->n);
+	const int is_matrix = !out->k && op->default_shapes[0].k;
+	if (is_matrix)
+		*out = (struct tcb_shape){ 1, out->m, out->n };
+	if (is_matrix || is_tidied) {
+		tcb_shape_print(out, printed);
+		cli_say("--shape %s is taken as %s%s", text, printed,
+			is_matrix ? ": one row of activations, N outputs by K inputs" : "");
+	}
+	return TCB_OK;
+}
+
 enum tcb_status cli_make_problem(const struct tcb_op *op, const char *contract, const char *shape,
 				 struct tcb_problem *out, struct tcb_error *err)
 {
@@ -105,7 +177,7 @@ enum tcb_status cli_make_problem(const struct tcb_op *op, const char *contract, 
 
 	TCB_TRY(cli_find_contract(op, contract, &which, err));
 	if (shape)
-		TCB_TRY(tcb_shape_parse(shape, &parsed, err));
+		TCB_TRY(cli_read_shape(op, shape, &parsed, err));
 	return tcb_problem_init(op, which, &parsed, out, err);
 }
 

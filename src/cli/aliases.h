@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Names that people type for what is called otherwise here: ops, devices,
+ * contracts.  A name that can mean one thing only is understood, and the user is
+ * told; of one that can mean several things all are named; of what is not there
+ * it is said.  All such names stand in one table (aliases.c).
+ */
+#ifndef TCB_CLI_ALIASES_H
+#define TCB_CLI_ALIASES_H
+
+#include <stddef.h>
+
+enum cli_names { CLI_NAMES_ANY, CLI_NAMES_OP, CLI_NAMES_DEVICE, CLI_NAMES_CONTRACT };
+
+enum { CLI_NAME_MAX = 64, CLI_ADVICE_MAX = 320 };
+
+/* The name that TYPED means into OUT, and 1; 0: it is a name already, or means nothing that is certain. */
+int cli_alias_understand(enum cli_names names, const char *typed, char out[CLI_NAME_MAX]);
+/* What is near to TYPED, which is no name: " (did you mean X?)" or "; ..."; empty where nothing is. */
+void cli_alias_advice(enum cli_names names, const char *typed, char out[CLI_ADVICE_MAX]);
+
+#endif
