@@ -56,6 +56,7 @@ struct tcbptx_launch {
 	uint32_t cluster[3];        /* zeros: none, or what the kernel requires */
 	uint32_t dynamic_shared;    /* bytes */
 	uint32_t cooperative;       /* not 0: as cudaLaunchCooperativeKernel, for grid_group::sync() */
+	uint32_t threads;           /* of the host, which change nothing but the time; 0: one for each processor */
 	uint64_t order;             /* decides in which order warps take turns; 0: by number */
 	uint64_t step_limit;        /* warp instructions before it is stopped; 0: about 2^32 */
 };

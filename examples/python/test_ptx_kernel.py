@@ -17,7 +17,8 @@ class Error(ctypes.Structure):
 
 class Launch(ctypes.Structure):
     _fields_ = [("grid", c_uint32 * 3), ("block", c_uint32 * 3), ("cluster", c_uint32 * 3),
-                ("dynamic_shared", c_uint32), ("cooperative", c_uint32), ("order", c_uint64), ("step_limit", c_uint64)]
+                ("dynamic_shared", c_uint32), ("cooperative", c_uint32), ("threads", c_uint32),
+                ("order", c_uint64), ("step_limit", c_uint64)]
 
 
 class Finding(ctypes.Structure):

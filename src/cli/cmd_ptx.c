@@ -116,6 +116,17 @@ static const struct cli_option options[] = {
 	  .fallback = "0",
 	  .note = "about 2^32",
 	  .help = "warp instructions after which a run is stopped as one that never ends" },
+	{ .name = "threads",
+	  .argument = "N",
+	  .kind = CLI_COUNT,
+	  .offset = offsetof(struct ptx_args, threads),
+	  .fallback = "0",
+	  .note = "one for each core that may be used",
+	  .help = "host threads that run blocks which do not depend on each other; nothing else changes with them" },
+	{ .name = "progress",
+	  .kind = CLI_FLAG,
+	  .offset = offsetof(struct ptx_args, progress),
+	  .help = "tell how far a run is, as on a terminal" },
 	{ .name = "cooperative",
 	  .kind = CLI_FLAG,
 	  .offset = offsetof(struct ptx_args, cooperative),
@@ -226,6 +237,8 @@ static enum tcb_status check_mixture(const struct ptx_args *args, int use, struc
 		{ "seed", args->seed != 1, USE_RUN },
 		{ "order", args->order != 0, USE_RUN },
 		{ "step-limit", args->step_limit != 0, USE_RUN },
+		{ "threads", args->threads != 0, USE_RUN },
+		{ "progress", args->progress, USE_RUN },
 	};
 
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
@@ -235,6 +248,8 @@ static enum tcb_status check_mixture(const struct ptx_args *args, int use, struc
 					      : rows[i].uses & USE_CHECK ? USE_CHECK
 									 : USE_RUN],
 					names[use]);
+	if (use == USE_OP && args->out.count > 1)
+		return tcb_fail(err, TCB_E_USAGE, "--out may be given once with 'ptx --op OP'");
 	return TCB_OK;
 }
 

@@ -21,8 +21,8 @@ struct ptx_args {
 	uint64_t seed;
 	double tolerance;
 	const char *op, *target, *shape, *contract, *geometry, *block, *dump_after, *stop_after, *ptxas_options;
-	uint64_t dynamic_shared, step_limit;
-	int check, optimise, json, format, locate, fail_on, write_baseline, order, cooperative;
+	uint64_t dynamic_shared, step_limit, threads;
+	int check, optimise, json, format, locate, fail_on, write_baseline, order, cooperative, progress;
 };
 
 struct ptx_occupancy {

@@ -6,12 +6,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/cmd_ptx_run.h"
 #include "cli/demangle.h"
+#include "cli/stop.h"
 #include "ptx/text/text.h"
 
-#define TELL_NS 5000000000ull
+#define TELL_NS 2000000000ull
+
+enum { THREADS_MAX = 1024 };
 
 /* --- which kernel --- */
 
@@ -123,6 +127,9 @@ static enum tcb_status prepare_launch(struct ptx_run_job *job, struct tcb_error 
 	if (args->dynamic_shared > UINT32_MAX)
 		return tcb_fail(err, TCB_E_USAGE, "--dynamic-shared is more than any SM has");
 	launch->dynamic_shared = (uint32_t)args->dynamic_shared;
+	if (args->threads > THREADS_MAX)
+		return tcb_fail(err, TCB_E_USAGE, "--threads is at most %d", THREADS_MAX);
+	launch->threads = args->threads ? (unsigned)args->threads : tcb_ptx_run_threads();
 	launch->step_limit = args->step_limit;
 	launch->is_cooperative = args->cooperative;
 	launch->seed = args->order ? 0 : args->seed + !args->seed;
@@ -187,6 +194,8 @@ static enum tcb_status compare(struct ptx_run_job *job, struct ptx_expectation *
 	if (e->differing) {
 		const size_t at = e->first * (a->bytes / a->count);
 
+		tcb_ptx_element_text(a->type, a->data + at, e->got_text);
+		tcb_ptx_element_text(a->type, wanted + at, e->wanted_text);
 		e->got = tcb_ptx_element_get(a->type, a->data + at);
 		e->wanted = tcb_ptx_element_get(a->type, wanted + at);
 	}
@@ -221,12 +230,19 @@ static void tell(void *ctx, uint64_t blocks_done)
 	struct ptx_run_job *job = ctx;
 	const uint32_t *grid = job->launch.grid;
 	const uint64_t now = tcb_clock_ns();
+	const double blocks = (double)grid[0] * grid[1] * grid[2], spent = (double)(now - job->begin_ns) / 1e9;
 
 	if (now - job->told_ns < TELL_NS)
 		return;
 	job->told_ns = now;
-	cli_say("%llu of %llu blocks in %.0f s", (unsigned long long)blocks_done,
-		(unsigned long long)grid[0] * grid[1] * grid[2], (double)(now - job->begin_ns) / 1e9);
+	cli_say("%llu of %.0f blocks in %.0f s, %.0f s to go", (unsigned long long)blocks_done, blocks, spent,
+		blocks_done ? spent * (blocks / (double)blocks_done - 1) : 0);
+}
+
+static int is_stopped(void *ctx)
+{
+	(void)ctx;
+	return cli_stop_asked;
 }
 
 static enum tcb_status execute(struct ptx_run_job *job, struct tcb_error *err)
@@ -234,7 +250,10 @@ static enum tcb_status execute(struct ptx_run_job *job, struct tcb_error *err)
 	const struct tcb_ptx_sink sink = ptx_findings_sink(&job->findings);
 
 	job->begin_ns = job->told_ns = tcb_clock_ns();
-	job->launch.progress = tell;
+	if (job->args->progress || isatty(STDERR_FILENO))
+		job->launch.progress = tell;
+	job->launch.is_stopped = is_stopped;
+	cli_stop_catch();
 	job->launch.progress_ctx = job;
 	TCB_TRY(tcb_ptx_run_launch(job->run, &job->launch, &sink, &job->counts, err));
 	job->seconds = (double)(tcb_clock_ns() - job->begin_ns) / 1e9;

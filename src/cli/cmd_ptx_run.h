@@ -14,6 +14,7 @@ struct ptx_expectation {
 	const char *path;
 	uint64_t differing, first; /* elements */
 	double got, wanted;        /* of the first */
+	char got_text[TCB_PTX_ELEMENT_TEXT], wanted_text[TCB_PTX_ELEMENT_TEXT];
 };
 
 struct ptx_run_job {

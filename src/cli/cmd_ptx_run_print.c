@@ -68,10 +68,9 @@ static void add_expected(const struct ptx_run_job *job, struct tcb_str *out)
 		const unsigned long long count = job->run->arguments[e->argument].count;
 
 		if (e->differing)
-			tcb_str_addf(out,
-				     "argument %u: %llu of %llu elements differ from %s; [%llu] is %.9g, not %.9g\n",
+			tcb_str_addf(out, "argument %u: %llu of %llu elements differ from %s; [%llu] is %s, not %s\n",
 				     e->argument, (unsigned long long)e->differing, count, e->path,
-				     (unsigned long long)e->first, e->got, e->wanted);
+				     (unsigned long long)e->first, e->got_text, e->wanted_text);
 		else
 			tcb_str_addf(out, "argument %u: all %llu elements are as in %s\n", e->argument, count, e->path);
 	}

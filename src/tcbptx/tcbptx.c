@@ -173,6 +173,7 @@ int tcbptx_launch(struct tcbptx_run *run, const struct tcbptx_launch *launch, tc
 	const struct tcb_ptx_sink sink = { pass_on, &listener };
 	struct tcb_ptx_launch inner = { .dynamic_shared = launch->dynamic_shared,
 					.is_cooperative = launch->cooperative != 0,
+					.threads = launch->threads ? launch->threads : tcb_ptx_run_threads(),
 					.seed = launch->order,
 					.step_limit = launch->step_limit };
 

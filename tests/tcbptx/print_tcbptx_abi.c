@@ -21,6 +21,7 @@ int main(void)
 	AT(tcbptx_launch, cluster);
 	AT(tcbptx_launch, dynamic_shared);
 	AT(tcbptx_launch, cooperative);
+	AT(tcbptx_launch, threads);
 	AT(tcbptx_launch, order);
 	AT(tcbptx_launch, step_limit);
 	SIZE(tcbptx_finding);

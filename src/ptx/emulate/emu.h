@@ -236,8 +236,14 @@ struct tcb_emu_run {
 	const struct tcb_ptx_sink *sink;
 	struct tcb_ptx_emulation *out;
 	struct tcb_ptx_counts *counts;
-	struct tcb_emu_block *blocks; /* that run together: of a cluster, or all of a cooperative grid */
-	uint32_t block_count;
+	uint64_t *reported;           /* bits of rules, TCB_EMU_REPORTED_WORDS by counter */
+	struct tcb_emu_found *found;  /* where findings wait; NULL: they go to SINK at once */
+	struct tcb_emu_crew *crew;    /* whose part this is: emu_crew.c; NULL: one thread does the launch */
+	uint8_t *kept;                /* what memory held before: emu_kept.c; NULL: nobody knows */
+	struct tcb_emu_block *blocks; /* that run together: of a cluster, of several, or all of a cooperative grid */
+	uint32_t room, block_count;   /* there is memory for; that run now */
+	uint64_t cluster_count;       /* of the launch */
+	uint64_t blocks_done;
 	uint32_t cluster_size[3], cluster_blocks;
 	uint64_t
 		grid_barrier; /* address of what cooperative groups keep for a grid; 0: the launch is not cooperative */
@@ -250,6 +256,8 @@ struct tcb_emu_run {
 	uint64_t steps;
 	uint64_t progress; /* grows with each event that others may wait for */
 	int fault;         /* stop everything */
+	int may_widen;     /* blocks that wait for each other may be given more blocks to run beside them */
+	int wants_company; /* they shall be; all that was done is void */
 	struct tcb_emu_deferred *deferred, **deferred_end;
 	struct tcb_emu_region *region;   /* of the last access */
 	struct tcb_emu_shadow **shadows; /* by block: kept from cluster to cluster */
@@ -375,6 +383,7 @@ enum {
 	TCB_EMU_VOLATILE = 128,   /* beside STRONG */
 	TCB_EMU_COMPLETES = 512,  /* of an mbarrier that a copy will complete on */
 	TCB_EMU_BLOCK = 256,      /* beside ATOMIC: atomic for the block only */
+	TCB_EMU_COMMUTES = 1024,  /* beside ATOMIC: in whatever order such atomics are done, nobody sees a difference */
 	TCB_EMU_INIT = 32         /* of an mbarrier and the like: no race, no check that it was written */
 };
 

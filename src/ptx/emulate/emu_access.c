@@ -103,6 +103,9 @@ uint8_t *tcb_emu_global(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in,
 		return NULL;
 	}
 	if (bytes) {
+		if (run->crew && region->permission != TCB_PTX_READ_ONLY &&
+		    !tcb_emu_claim(warp, in, region, address - region->address, bytes, flags))
+			return NULL;
 		if (run->program->waits_for_launch)
 			tcb_emu_see_global(warp, in, lane, region, flags);
 		if (region->permission != TCB_PTX_READ_ONLY)

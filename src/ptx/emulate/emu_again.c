@@ -50,39 +50,6 @@ static void let_go(struct held *held, int is_harmless)
 	}
 }
 
-/* --- what memory holds --- */
-
-static uint64_t writable_bytes(const struct tcb_ptx_memory *memory)
-{
-	uint64_t bytes = 0;
-
-	for (uint32_t i = 0; i < memory->region_count; i++)
-		bytes += memory->regions[i].permission == TCB_PTX_MAY_WRITE ? memory->regions[i].bytes : 0;
-	return bytes;
-}
-
-enum direction { KEEP, RESTORE, COMPARE };
-
-/* Between what may be written and BYTES; whether it is equal. */
-static int pass_over(struct tcb_ptx_memory *memory, uint8_t *bytes, enum direction direction)
-{
-	int is_equal = 1;
-
-	for (uint32_t i = 0; i < memory->region_count; i++) {
-		const struct tcb_emu_region *region = &memory->regions[i];
-
-		if (region->permission != TCB_PTX_MAY_WRITE)
-			continue;
-		if (direction == COMPARE)
-			is_equal &= memcmp(bytes, region->host, region->bytes) == 0;
-		else
-			memcpy(direction == KEEP ? bytes : region->host, direction == KEEP ? region->host : bytes,
-			       region->bytes);
-		bytes += region->bytes;
-	}
-	return is_equal;
-}
-
 /* --- the two launches --- */
 
 /* The launch once more on BEFORE: whether it leaves what is there now, which it leaves in any case. */
@@ -91,7 +58,7 @@ static int is_same_again(struct tcb_ptx_program *program, const struct tcb_ptx_l
 {
 	const size_t count = (program->count_total + 1u) * sizeof *program->counts;
 	struct tcb_ptx_counts *counts = malloc(count);
-	uint8_t *after = malloc(writable_bytes(memory) + 1);
+	uint8_t *after = tcb_emu_keep(memory);
 	struct tcb_ptx_launch again = *launch;
 	struct tcb_error err;
 	int is_same = 0;
@@ -100,11 +67,10 @@ static int is_same_again(struct tcb_ptx_program *program, const struct tcb_ptx_l
 	again.progress = NULL;
 	if (counts && after) {
 		memcpy(counts, program->counts, count);
-		pass_over(memory, after, KEEP);
-		pass_over(memory, before, RESTORE);
-		is_same = tcb_ptx_emulate(program, &again, memory, NULL, NULL, &err) == TCB_OK &&
-			  pass_over(memory, after, COMPARE);
-		pass_over(memory, after, RESTORE);
+		tcb_emu_restore(memory, before);
+		is_same = tcb_emu_launch(program, &again, memory, NULL, before, NULL, &err) == TCB_OK &&
+			  tcb_emu_is_as_kept(memory, after);
+		tcb_emu_restore(memory, after);
 		memcpy(program->counts, counts, count);
 	}
 	free(counts);
@@ -121,9 +87,11 @@ enum tcb_status tcb_ptx_emulate_twice(struct tcb_ptx_program *program, const str
 	uint8_t *before;
 	enum tcb_status status;
 
+	if (!program->shared_static && !launch->dynamic_shared)
+		return tcb_ptx_emulate(program, launch, memory, sink, out, err);
 	TCB_TRY(tcb_emu_load_variables(program, memory, err));
 	held = calloc(1, sizeof *held);
-	before = malloc(writable_bytes(memory) + 1);
+	before = tcb_emu_keep(memory);
 	if (!held || !before) {
 		free(held);
 		free(before);
@@ -131,14 +99,15 @@ enum tcb_status tcb_ptx_emulate_twice(struct tcb_ptx_program *program, const str
 	}
 	held->sink = sink;
 	holding.ctx = held;
-	pass_over(memory, before, KEEP);
-	status = tcb_ptx_emulate(program, launch, memory, &holding, out, err);
+	status = tcb_emu_launch(program, launch, memory, &holding, before, out, err);
 	if (status == TCB_OK && held->count && !held->others && is_same_again(program, launch, memory, before)) {
 		let_go(held, 1);
 		out->findings -= held->count;
 	} else {
 		let_go(held, 0);
 	}
+	if (status == TCB_OK && launch->is_stopped && launch->is_stopped(launch->progress_ctx))
+		status = tcb_fail(err, TCB_E_INTERRUPTED, "interrupted");
 	free(held);
 	free(before);
 	return status;

@@ -73,6 +73,32 @@ static uint64_t combine(const struct tcb_ptx_ins *ins, uint64_t a, uint64_t b, u
 	}
 }
 
+/* What every thread sees as one access: emu_claim.c lets several clusters reduce at AT.  Returns what was there. */
+static uint64_t exchange(const struct tcb_ptx_ins *ins, uint8_t *at, unsigned size, uint64_t operand)
+{
+	uint64_t *wide = (uint64_t *)at, old;
+	uint32_t *narrow = (uint32_t *)at, old32;
+
+	if (size == sizeof old) {
+		old = __atomic_load_n(wide, __ATOMIC_RELAXED);
+		while (!__atomic_compare_exchange_n(wide, &old, combine(ins, old, operand, 0), 0, __ATOMIC_RELAXED,
+						    __ATOMIC_RELAXED))
+			continue;
+		return old;
+	}
+	old32 = __atomic_load_n(narrow, __ATOMIC_RELAXED);
+	while (!__atomic_compare_exchange_n(narrow, &old32, (uint32_t)combine(ins, old32, operand, 0), 0,
+					    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		continue;
+	return old32;
+}
+
+/* Several threads may be at AT, of SIZE bytes. */
+static int is_exchanged(const struct tcb_emu_warp *warp, const struct tcb_emu_ins *in)
+{
+	return warp->run->crew && in->d & TCB_EMU_COMMUTES;
+}
+
 static const struct tcb_emu_operand *element(const struct tcb_emu_operand *op, unsigned i)
 {
 	return op->kind == TCB_EMU_VECTOR ? &op->items[i] : op;
@@ -110,6 +136,15 @@ static void run_atom(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, ui
 		for (unsigned i = 0; i < in->c; i++) {
 			uint64_t old = 0, value = tcb_emu_get(warp, element(&in->op[first + 1], i), lane), third = 0;
 
+			if (is_exchanged(warp, in)) {
+				if ((uintptr_t)at % size) {
+					tcb_emu_give_up(warp); /* the caller's array begins anywhere */
+					return;
+				}
+				old = exchange(in->ins, at, size, value);
+				changes |= combine(in->ins, old, value, 0) != old;
+				continue;
+			}
 			memcpy(&old, at + i * size, size);
 			if (tcb_ptx_mod(in->ins, TCB_PTX_SLOT_ATOMIC) == TCB_PTX_CAS)
 				third = tcb_emu_get(warp, &in->op[first + 2], lane);
@@ -163,6 +198,32 @@ static void run_atom128(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in,
 		tcb_emu_progress(warp->run);
 }
 
+/* Whether integers of 4 or 8 bytes are combined so that their order does not matter, for all the device. */
+static int commutes(const struct tcb_ptx_ins *ins)
+{
+	switch ((int)tcb_ptx_mod(ins, TCB_PTX_SLOT_TYPE)) {
+	case TCB_PTX_U32:
+	case TCB_PTX_S32:
+	case TCB_PTX_B32:
+	case TCB_PTX_U64:
+	case TCB_PTX_S64:
+	case TCB_PTX_B64:
+		break;
+	default:
+		return 0;
+	}
+	switch ((int)tcb_ptx_mod(ins, TCB_PTX_SLOT_ATOMIC)) {
+	case TCB_PTX_ADD:
+	case TCB_PTX_MIN:
+	case TCB_PTX_MAX:
+	case TCB_PTX_AND:
+	case TCB_PTX_OR:
+	case TCB_PTX_XOR:
+		return tcb_ptx_mod(ins, TCB_PTX_SLOT_SCOPE) != TCB_PTX_CTA;
+	}
+	return 0;
+}
+
 enum tcb_status tcb_emu_bind_atomic(struct tcb_emu_decoder *decoder, struct tcb_emu_ins *in, struct tcb_error *err)
 {
 	int is_red = in->ins->op == TCB_PTX_OP_RED;
@@ -178,6 +239,8 @@ enum tcb_status tcb_emu_bind_atomic(struct tcb_emu_decoder *decoder, struct tcb_
 	in->d = TCB_EMU_READ | TCB_EMU_WRITE | TCB_EMU_ATOMIC;
 	if (tcb_ptx_mod(in->ins, TCB_PTX_SLOT_SCOPE) == TCB_PTX_CTA)
 		in->d |= TCB_EMU_BLOCK;
+	if (in->c == 1 && commutes(in->ins))
+		in->d |= TCB_EMU_COMMUTES; /* emu_decode.c takes it away where the old value is used */
 	in->wide = space == TCB_PTX_SHARED || space == TCB_PTX_SHARED_CTA || space == TCB_PTX_SHARED_CLUSTER;
 	in->extra = is_red ? NULL : in;
 	in->run = in->b == 16 ? run_atom128 : run_atom;

@@ -231,6 +231,31 @@ static enum tcb_status resolve_jump(struct tcb_emu_decoder *decoder, struct tcb_
 	return TCB_OK;
 }
 
+/* Atomics whose old value somebody uses do not commute; and whether blocks could wait for each other. */
+static enum tcb_status judge_atomics(struct tcb_ptx_program *program, struct tcb_emu_function *function,
+				     struct tcb_error *err)
+{
+	uint8_t *is_read = calloc(function->function->reg_count + 1u, 1);
+
+	if (!is_read)
+		return no_memory(err);
+	for (uint32_t i = 0; i < function->code_count; i++)
+		for (unsigned k = 0; k < function->code[i].source_count; k++)
+			is_read[function->code[i].sources[k]] = 1;
+	for (uint32_t i = 0; i < function->code_count; i++) {
+		struct tcb_emu_ins *in = &function->code[i];
+		const int is_atomic = in->ins && (in->ins->op == TCB_PTX_OP_ATOM || in->ins->op == TCB_PTX_OP_RED);
+
+		for (unsigned k = 0; is_atomic && k < in->result_count; k++)
+			if (is_read[in->results[k]])
+				in->d &= ~(uint32_t)TCB_EMU_COMMUTES;
+		program->has_strong |=
+			is_atomic || (in->ins && (in->ins->op == TCB_PTX_OP_LD) && in->d & TCB_EMU_STRONG);
+	}
+	free(is_read);
+	return TCB_OK;
+}
+
 static enum tcb_status decode_function(struct tcb_ptx_program *program, struct tcb_emu_function *out,
 				       struct tcb_ptx_function *function, struct tcb_error *err)
 {
@@ -272,7 +297,7 @@ static enum tcb_status decode_function(struct tcb_ptx_program *program, struct t
 	}
 	out->code[at].guard = UINT32_MAX;
 	out->code[at].run = tcb_emu_run_return;
-	return TCB_OK;
+	return judge_atomics(program, out, err);
 }
 
 /* Functions that initialisers of used variables name are used too. */

@@ -50,7 +50,7 @@ static uint64_t cluster_value(const struct tcb_emu_warp *warp, enum tcb_ptx_spec
 	return run->cluster_blocks > 1; /* is_explicit_cluster */
 }
 
-static uint64_t special_value(const struct tcb_emu_warp *warp, enum tcb_ptx_special special, unsigned lane)
+static uint64_t special_value(struct tcb_emu_warp *warp, enum tcb_ptx_special special, unsigned lane)
 {
 	struct tcb_emu_run *run = warp->run;
 
@@ -79,6 +79,8 @@ static uint64_t special_value(const struct tcb_emu_warp *warp, enum tcb_ptx_spec
 	case TCB_PTX_SR_CLOCK64:
 	case TCB_PTX_SR_GLOBALTIMER:
 	case TCB_PTX_SR_GLOBALTIMER_LO:
+		if (run->crew) /* how long the clusters before took is not known */
+			tcb_emu_give_up(warp);
 		return run->tick;
 	case TCB_PTX_SR_TOTAL_SMEM_SIZE:
 	case TCB_PTX_SR_AGGR_SMEM_SIZE:

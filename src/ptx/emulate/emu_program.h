@@ -51,6 +51,8 @@ struct tcb_ptx_program {
 	uint32_t param_bytes;
 	int reads_async; /* copies or wgmma read shared memory: fences between the proxies are checked */
 	int waits_for_launch, has_setmaxnreg;
+	int has_strong;                /* there are accesses to memory by which blocks may wait for each other */
+	int clusters_depend;           /* on each other, in a launch that several threads tried */
 	uint32_t registers_taken;      /* the most that a setmaxnreg takes for a thread */
 	struct tcb_ptx_counts *counts; /* all functions', the entry's first */
 	uint64_t *reported;            /* bits of rules, TCB_EMU_REPORTED_WORDS by counter */
@@ -70,6 +72,21 @@ struct tcb_emu_region {
 	int is_written;
 	/* who wrote and read it during this launch; NULL until the first write: emu_race.c */
 	struct tcb_emu_cell *cells;
+	/* which cluster touched what while several threads run: emu_claim.c */
+	uint64_t *claims;
+};
+
+/* Findings that wait until it is known that the launch is not done again. */
+struct tcb_emu_found_item {
+	struct tcb_ptx_finding finding;
+	uint32_t cluster;
+	uint32_t count; /* the instruction's counter; UINT32_MAX: it is of none */
+};
+
+struct tcb_emu_found {
+	struct tcb_emu_found_item *items;
+	size_t count, capacity, told;
+	int has_failed; /* one is missing: out of memory */
 };
 
 struct tcb_emu_loaded { /* a module whose variables live in the memory */
@@ -142,7 +159,44 @@ struct tcb_emu_region *tcb_emu_region_find(struct tcb_ptx_memory *memory, uint64
 enum tcb_status tcb_emu_load_variables(struct tcb_ptx_program *program, struct tcb_ptx_memory *memory,
 				       struct tcb_error *err);
 
+/* --- emu_kept.c: a copy of all that may be written; NULL: out of memory --- */
+uint8_t *tcb_emu_keep(struct tcb_ptx_memory *memory);
+void tcb_emu_restore(struct tcb_ptx_memory *memory, uint8_t *kept);
+int tcb_emu_is_as_kept(struct tcb_ptx_memory *memory, uint8_t *kept);
+/* RUN->kept is what memory holds; 0: out of memory. */
+int tcb_emu_run_keep(struct tcb_emu_run *run);
+
+/* --- emulate.c --- */
+/* As tcb_ptx_emulate; KEPT (lent) is what memory holds, NULL: it has not been kept. */
+enum tcb_status tcb_emu_launch(struct tcb_ptx_program *program, const struct tcb_ptx_launch *launch,
+			       struct tcb_ptx_memory *memory, const struct tcb_ptx_sink *sink, uint8_t *kept,
+			       struct tcb_ptx_emulation *out, struct tcb_error *err);
+
+/* --- emu_clusters.c --- */
+uint32_t tcb_emu_block_warps(const struct tcb_ptx_launch *launch);
+/* Clusters FIRST to END - 1 run together to their end.  What warps take turns in is decided by the seed and the first
+ * of them, whoever ran before. */
+void tcb_emu_run_clusters(struct tcb_emu_run *run, uint64_t first, uint64_t end);
+void tcb_emu_counts_add(struct tcb_ptx_counts *to, const struct tcb_ptx_counts *part);
+
+/* --- emu_claim.c: several threads --- */
+/* What WARP does next would depend on other clusters: the launch is left to one thread.  Returns 0. */
+int tcb_emu_give_up(struct tcb_emu_warp *warp);
+int tcb_emu_has_given_up(const struct tcb_emu_run *run);
+/* Whether BYTES may be touched so by WARP's cluster, which then has them; 0: it gave up. */
+int tcb_emu_claim(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, struct tcb_emu_region *region,
+		  uint64_t offset, unsigned bytes, unsigned flags);
+/* Whether the running cluster is the only one that touched CELL. */
+int tcb_emu_is_claimed(const struct tcb_emu_run *run, const struct tcb_emu_region *region, uint64_t cell);
+
+/* --- emu_report.c --- */
+/* ITEM goes to RUN's sink unless the like of it has been there. */
+void tcb_emu_found_tell(struct tcb_emu_run *run, const struct tcb_emu_found_item *item);
+void tcb_emu_found_fini(struct tcb_emu_found *found);
+
 /* --- emu_schedule.c --- */
+/* Warp instructions that a launch may execute. */
+uint64_t tcb_emu_step_limit(const struct tcb_emu_run *run);
 int tcb_emu_block_start(struct tcb_emu_run *run, struct tcb_emu_block *block, uint32_t rank, const uint32_t *ctaid);
 void tcb_emu_cluster_run(struct tcb_emu_run *run);
 void tcb_emu_cluster_end(struct tcb_emu_run *run);
@@ -177,6 +231,9 @@ int tcb_emu_sync_give_up(struct tcb_emu_block *block);
 /* --- emu_race.c --- */
 int tcb_emu_races_begin(struct tcb_emu_run *run);
 void tcb_emu_races_end(struct tcb_emu_run *run);
+void tcb_emu_shadows_free(struct tcb_emu_run *run);
+/* REGION's cells; 0: it has none. */
+int tcb_emu_cells(struct tcb_emu_run *run, struct tcb_emu_region *region);
 int tcb_emu_shadow_start(struct tcb_emu_block *block);
 void tcb_emu_shadow_end(struct tcb_emu_block *block);
 /* Checks and records one access that lies within BLOCK's shared memory, or within REGION.  AT is the host's memory and

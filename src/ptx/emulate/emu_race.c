@@ -61,7 +61,7 @@ struct tcb_emu_cell {
 
 int tcb_emu_races_begin(struct tcb_emu_run *run)
 {
-	run->shadows = calloc(run->block_count, sizeof *run->shadows);
+	run->shadows = calloc(run->room, sizeof *run->shadows);
 	if (!run->shadows) {
 		tcb_emu_no_memory(run);
 		return 0;
@@ -87,11 +87,17 @@ static void shadow_free(struct tcb_emu_shadow *shadow)
 	free(shadow);
 }
 
-void tcb_emu_races_end(struct tcb_emu_run *run)
+void tcb_emu_shadows_free(struct tcb_emu_run *run)
 {
-	for (uint32_t i = 0; i < run->block_count; i++)
+	for (uint32_t i = 0; run->shadows && i < run->room; i++)
 		shadow_free(run->shadows[i]);
 	free(run->shadows);
+	run->shadows = NULL;
+}
+
+void tcb_emu_races_end(struct tcb_emu_run *run)
+{
+	tcb_emu_shadows_free(run);
 	for (uint32_t i = 0; i < run->memory->region_count; i++) {
 		free(run->memory->regions[i].cells);
 		run->memory->regions[i].cells = NULL;
@@ -418,7 +424,7 @@ void tcb_emu_race_shared(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in
 
 /* --- global memory --- */
 
-static int cells_of(struct tcb_emu_run *run, struct tcb_emu_region *region)
+int tcb_emu_cells(struct tcb_emu_run *run, struct tcb_emu_region *region)
 {
 	uint64_t count = region->bytes / run->program->global_grain + 1;
 
@@ -463,11 +469,14 @@ void tcb_emu_race_global(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in
 
 	a.is_equal = value && memcmp(region->host + offset, value, bytes) == 0;
 	note_change(&a);
-	if (!cells_of(warp->run, region))
+	if (!tcb_emu_cells(warp->run, region))
 		return;
 	for (uint64_t at = offset / grain; at <= (offset + bytes - 1) / grain; at++) {
 		struct tcb_emu_cell *cell = &region->cells[at];
 
+		/* what several clusters read, or reduce, is written by nobody */
+		if (warp->run->crew && !tcb_emu_is_claimed(warp->run, region, at))
+			continue;
 		if (cell->writer.tick)
 			against_writer(&a, &cell->writer);
 		if (!(flags & TCB_EMU_WRITE)) {
@@ -486,7 +495,7 @@ int tcb_emu_race_written(const struct tcb_emu_run *run, const struct tcb_emu_reg
 	unsigned grain = run->program->global_grain;
 
 	for (uint64_t at = offset / grain; region->cells && at <= (offset + bytes - 1) / grain; at++)
-		if (region->cells[at].writer.tick)
+		if ((!run->crew || tcb_emu_is_claimed(run, region, at)) && region->cells[at].writer.tick)
 			return 1;
 	return 0;
 }

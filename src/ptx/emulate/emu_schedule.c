@@ -16,6 +16,7 @@ enum {
 	SPLIT_TURN = 2048,   /* instructions before another split of the warp has its turn */
 	WARP_TURN = 16384,   /* ... before another warp has */
 	IDLE_ROUNDS = 20000, /* rounds in which everybody only spins before that is a deadlock */
+	STALE_ROUNDS = 64    /* without progress before blocks that may wait for later ones get those beside them */
 };
 
 enum { WATCH_AFTER = 32 /* turns without progress before a warp's state is looked at */ };
@@ -147,6 +148,11 @@ static void watch(struct tcb_emu_warp *warp)
 		warp->watched_state = state;
 }
 
+uint64_t tcb_emu_step_limit(const struct tcb_emu_run *run)
+{
+	return run->launch->step_limit ? run->launch->step_limit : 1ull << 40;
+}
+
 /* Gives WARP its turn; returns whether any of its lanes could do something. */
 static int run_warp(struct tcb_emu_warp *warp)
 {
@@ -157,7 +163,8 @@ static int run_warp(struct tcb_emu_warp *warp)
 
 	warp->spins = 0;
 	while (left && !run->fault && (index = next_ready(warp, turn)) >= 0) {
-		uint64_t limit = run->launch->step_limit ? run->launch->step_limit : 1ull << 40, done;
+		const uint64_t limit = tcb_emu_step_limit(run);
+		uint64_t done;
 
 		if (run->steps >= limit || run->tick > tick_max) {
 			tcb_emu_split_load(warp, (uint32_t)index);
@@ -244,9 +251,28 @@ static void report_deadlock(struct tcb_emu_run *run, int only_spinning)
 	}
 }
 
+/* Whether somebody else wants RUN to end. */
+static int is_stopped(struct tcb_emu_run *run)
+{
+	if (run->launch->is_stopped && run->launch->is_stopped(run->launch->progress_ctx)) {
+		run->fault = 1;
+		run->status = tcb_fail(run->err, TCB_E_INTERRUPTED, "interrupted");
+	}
+	run->fault |= tcb_emu_has_given_up(run);
+	return run->fault;
+}
+
+/* All wait, perhaps for blocks that have not begun. */
+static int asks_for_company(struct tcb_emu_run *run)
+{
+	if (run->may_widen)
+		run->wants_company = run->fault = 1;
+	return run->wants_company;
+}
+
 void tcb_emu_cluster_run(struct tcb_emu_run *run)
 {
-	uint32_t count = run->warps, idle = 0;
+	uint32_t count = run->warps, idle = 0, stale = 0;
 	uint32_t *order = tcb_arena_array(&run->blocks[0].arena, count, sizeof *order);
 
 	if (!order) {
@@ -263,6 +289,8 @@ void tcb_emu_cluster_run(struct tcb_emu_run *run)
 
 			if (!warp->live)
 				continue;
+			if (is_stopped(run))
+				return;
 			live = 1;
 			if (run_warp(warp)) {
 				ran = 1;
@@ -276,7 +304,9 @@ void tcb_emu_cluster_run(struct tcb_emu_run *run)
 		if (run->fault)
 			break;
 		if (run_deferred(run) || run->progress != progress)
-			idle = 0;
+			idle = stale = 0;
+		else if (ran && (repeats || ++stale > STALE_ROUNDS) && asks_for_company(run))
+			break;
 		else if (ran && repeats)
 			report_deadlock(run, 1);
 		else if (worked)

@@ -11,10 +11,12 @@
 /* The text at ADDRESS of device memory, as long as it fits OUT. */
 static void text_at(struct tcb_emu_warp *warp, uint64_t address, char *out, size_t size)
 {
-	const struct tcb_emu_region *region = tcb_emu_region_find(warp->run->memory, address);
+	struct tcb_emu_region *region = tcb_emu_region_find(warp->run->memory, address);
 	size_t length = 0;
 
-	if (region && address - region->address < region->bytes) {
+	if (warp->run->crew)
+		tcb_emu_give_up(warp); /* others may write what is read here */
+	else if (region && address - region->address < region->bytes) {
 		const char *from = (const char *)region->host + (address - region->address);
 		const size_t most = region->bytes - (address - region->address);
 

@@ -3,7 +3,8 @@
  * The emulator's front: programs, and launches.  In: a decoded kernel, a grid,
  * parameters and device memory.  Out: what the kernel wrote, what was counted,
  * and findings.  Blocks of a grid run one after another, those of a cluster
- * together, and all of a cooperative launch.
+ * together, all of a cooperative launch, and many where they wait for each other;
+ * or on several threads (emu_crew.c).
  */
 #include "ptx/emulate/emulate.h"
 
@@ -11,7 +12,7 @@
 #include <string.h>
 
 #include "base/util.h"
-#include "ptx/emulate/emu_program.h"
+#include "ptx/emulate/emu_crew.h"
 
 enum {
 	THREADS_MAX = 1024,
@@ -108,79 +109,50 @@ static enum tcb_status check_launch(const struct tcb_ptx_program *program, const
 	return TCB_OK;
 }
 
-/* The blocks of the cluster whose first is FIRST are made, from run->blocks[PLACE]; 0: out of memory. */
-static int start_cluster(struct tcb_emu_run *run, const uint32_t *first, uint32_t place)
-{
-	const uint32_t *size = run->cluster_size;
-	uint32_t rank = 0;
-
-	for (uint32_t z = 0; z < size[2]; z++)
-		for (uint32_t y = 0; y < size[1]; y++)
-			for (uint32_t x = 0; x < size[0]; x++, rank++) {
-				uint32_t ctaid[3] = { first[0] + x, first[1] + y, first[2] + z };
-
-				if (!tcb_emu_block_start(run, &run->blocks[place + rank], rank, ctaid))
-					return 0;
-			}
-	return 1;
-}
-
-/* What is in run->blocks runs to its end. */
-static void run_together(struct tcb_emu_run *run)
-{
-	if (!run->fault)
-		tcb_emu_cluster_run(run);
-	tcb_emu_cluster_end(run);
-	memset(run->blocks, 0, run->block_count * sizeof *run->blocks);
-	if (run->launch->progress)
-		run->launch->progress(run->launch->progress_ctx, (uint64_t)run->cluster * run->block_count);
-}
-
 /* Clusters run to their end, as many at once as there is room for in run->blocks. */
 static void run_clusters(struct tcb_emu_run *run)
 {
-	const uint32_t *size = run->cluster_size, *grid = run->launch->grid;
-	uint32_t at[3], started = 0;
+	const uint64_t at_once = run->room / run->cluster_blocks;
 
-	for (at[2] = 0; at[2] < grid[2] && !run->fault; at[2] += size[2])
-		for (at[1] = 0; at[1] < grid[1] && !run->fault; at[1] += size[1])
-			for (at[0] = 0; at[0] < grid[0] && !run->fault; at[0] += size[0]) {
-				if (!started) {
-					run->cluster++;
-					tcb_emu_places_fold(run);
-				}
-				if (!start_cluster(run, at, started))
-					tcb_emu_no_memory(run);
-				started += run->cluster_blocks;
-				if (started == run->block_count || run->fault) {
-					run_together(run);
-					started = 0;
-				}
-			}
+	for (uint64_t first = 0; first < run->cluster_count && !run->fault; first += at_once) {
+		tcb_emu_run_clusters(run, first,
+				     first + at_once < run->cluster_count ? first + at_once : run->cluster_count);
+		if (run->launch->progress)
+			run->launch->progress(run->launch->progress_ctx, run->blocks_done);
+	}
 }
 
-/* How many blocks run together. */
-static enum tcb_status make_room(struct tcb_emu_run *run)
+/* Memory for CLUSTERS that run together. */
+static enum tcb_status make_room(struct tcb_emu_run *run, uint64_t clusters)
+{
+	free(run->blocks);
+	run->room = run->block_count = (uint32_t)(clusters * run->cluster_blocks);
+	run->warps = run->room * tcb_emu_block_warps(run->launch);
+	run->agents = run->warps * (run->program->reads_async ? 2 : 1) + 2;
+	run->blocks = calloc(run->room, sizeof *run->blocks);
+	return run->blocks ? TCB_OK : tcb_fail(run->err, TCB_E_NOMEM, "out of memory for the blocks of a launch");
+}
+
+/* How many clusters of RUN may run together. */
+static uint64_t most_together(const struct tcb_emu_run *run)
+{
+	const uint64_t most = TOGETHER_MAX / (tcb_emu_block_warps(run->launch) * run->cluster_blocks);
+
+	return most < run->cluster_count ? most : run->cluster_count;
+}
+
+static enum tcb_status measure(struct tcb_emu_run *run)
 {
 	const struct tcb_ptx_launch *launch = run->launch;
-	const uint32_t threads = launch->block[0] * launch->block[1] * launch->block[2],
-		       warps = (threads + TCB_EMU_LANES - 1) / TCB_EMU_LANES;
-	const uint64_t blocks = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
 
-	run->cluster_blocks = 1;
-	for (unsigned i = 0; i < 3; i++)
+	run->cluster_blocks = run->cluster_count = 1;
+	for (unsigned i = 0; i < 3; i++) {
 		run->cluster_blocks *= run->cluster_size[i] = cluster_size(run->program, launch, i);
-	run->block_count = run->cluster_blocks;
-	if (launch->is_cooperative) {
-		if (blocks > TOGETHER_MAX / warps)
-			return tcb_fail(run->err, TCB_E_USAGE, "a cooperative launch of more than %d warps",
-					TOGETHER_MAX);
-		run->block_count = (uint32_t)blocks;
+		run->cluster_count *= launch->grid[i] / run->cluster_size[i];
 	}
-	run->warps = run->block_count * warps;
-	run->agents = run->warps * (run->program->reads_async ? 2 : 1) + 2;
-	run->blocks = calloc(run->block_count, sizeof *run->blocks);
-	return run->blocks ? TCB_OK : tcb_fail(run->err, TCB_E_NOMEM, "out of memory for the blocks of a launch");
+	if (launch->is_cooperative && most_together(run) < run->cluster_count)
+		return tcb_fail(run->err, TCB_E_USAGE, "a cooperative launch of more than %d warps", TOGETHER_MAX);
+	return make_room(run, launch->is_cooperative ? run->cluster_count : 1);
 }
 
 static void sum_up(struct tcb_emu_run *run)
@@ -191,37 +163,73 @@ static void sum_up(struct tcb_emu_run *run)
 	for (uint32_t f = 0; f < program->function_count; f++)
 		for (uint32_t i = 0; i < program->functions[f]->code_count; i++) {
 			const struct tcb_emu_ins *in = &program->functions[f]->code[i];
-			const struct tcb_ptx_counts *c;
 
 			if (!in->ins)
 				continue;
-			c = &run->counts[in->count];
-			out->by_class[in->class] += c->warps;
-			out->total.warps += c->warps;
-			out->total.threads += c->threads;
-			out->total.requests += c->requests;
-			out->total.wavefronts += c->wavefronts;
-			out->total.wavefronts_ideal += c->wavefronts_ideal;
-			out->total.sectors += c->sectors;
-			out->total.sectors_ideal += c->sectors_ideal;
-			out->total.divergent += c->divergent;
+			out->by_class[in->class] += run->counts[in->count].warps;
+			tcb_emu_counts_add(&out->total, &run->counts[in->count]);
 		}
 	out->by_ins = run->counts;
 	out->ins_count = program->functions[0]->function->ins_count;
 }
 
-static void run_launch(struct tcb_emu_run *run)
+/* Nothing has been counted or reported. */
+static void wipe(struct tcb_emu_run *run)
+{
+	const size_t count = run->program->count_total + 1u;
+
+	memset(run->out, 0, sizeof *run->out);
+	memset(run->counts, 0, count * sizeof *run->counts);
+	memset(run->reported, 0, count * TCB_EMU_REPORTED_WORDS * sizeof *run->reported);
+}
+
+static void run_alone(struct tcb_emu_run *run)
 {
 	if (tcb_emu_races_begin(run))
 		run_clusters(run);
-	sum_up(run);
 	tcb_emu_races_end(run);
 	tcb_emu_places_free(run);
 }
 
-enum tcb_status tcb_ptx_emulate(struct tcb_ptx_program *program, const struct tcb_ptx_launch *launch,
-				struct tcb_ptx_memory *memory, const struct tcb_ptx_sink *sink,
-				struct tcb_ptx_emulation *out, struct tcb_error *err)
+/* One thread, one cluster after another; and where they wait for later ones, many together from the beginning. */
+static void run_by_one(struct tcb_emu_run *run)
+{
+	struct tcb_emu_found found = { 0 };
+	struct tcb_emu_run again = *run;
+
+	if (!run->program->has_strong || run->launch->is_cooperative || most_together(run) < 2 ||
+	    !tcb_emu_run_keep(run)) {
+		run_alone(run);
+		return;
+	}
+	run->may_widen = 1;
+	run->found = &found;
+	run_alone(run);
+	run->found = NULL;
+	if (run->wants_company) {
+		again.kept = run->kept;
+		again.blocks = run->blocks;
+		*run = again;
+		tcb_emu_restore(run->memory, run->kept);
+		wipe(run);
+		run->status = make_room(run, most_together(run));
+		if (run->status == TCB_OK)
+			run_alone(run);
+	} else {
+		memset(run->reported, 0,
+		       (run->program->count_total + 1u) * TCB_EMU_REPORTED_WORDS * sizeof *run->reported);
+		if (found.has_failed)
+			tcb_emu_no_memory(run);
+		run->out->findings = 0;
+		for (size_t i = 0; i < found.count; i++)
+			tcb_emu_found_tell(run, &found.items[i]);
+	}
+	tcb_emu_found_fini(&found);
+}
+
+enum tcb_status tcb_emu_launch(struct tcb_ptx_program *program, const struct tcb_ptx_launch *launch,
+			       struct tcb_ptx_memory *memory, const struct tcb_ptx_sink *sink, uint8_t *kept,
+			       struct tcb_ptx_emulation *out, struct tcb_error *err)
 {
 	uint32_t grid_barrier[GRID_BARRIER_BYTES / sizeof(uint32_t)] = { 0 };
 	struct tcb_ptx_emulation unused;
@@ -230,27 +238,36 @@ enum tcb_status tcb_ptx_emulate(struct tcb_ptx_program *program, const struct tc
 				   .launch = launch,
 				   .memory = memory,
 				   .sink = sink,
+				   .kept = kept,
 				   .out = out ? out : &unused,
 				   .counts = program->counts,
+				   .reported = program->reported,
 				   .rng = &rng,
 				   .err = err,
 				   .tick = 1 };
 
-	memset(run.out, 0, sizeof *run.out);
-	memset(program->counts, 0, (program->count_total + 1u) * sizeof *program->counts);
-	memset(program->reported, 0, (program->count_total + 1u) * sizeof *program->reported);
+	wipe(&run);
 	TCB_TRY(check_launch(program, launch, err));
 	TCB_TRY(tcb_emu_load_variables(program, memory, err));
 	if (launch->is_cooperative)
 		TCB_TRY(tcb_ptx_memory_add(memory, "the grid's barrier", grid_barrier, sizeof grid_barrier,
 					   sizeof grid_barrier, TCB_PTX_MAY_WRITE, &run.grid_barrier, err));
-	tcb_rng_init(&rng, launch->seed);
 	run.deferred_end = &run.deferred;
-	run.status = make_room(&run);
-	if (run.status == TCB_OK)
-		run_launch(&run);
+	run.status = measure(&run);
+	if (run.status == TCB_OK && !tcb_emu_crew_run(&run))
+		run_by_one(&run);
+	sum_up(&run);
 	free(run.blocks);
+	if (run.kept != kept)
+		free(run.kept);
 	if (run.grid_barrier)
 		tcb_ptx_memory_remove(memory, run.grid_barrier);
 	return run.status;
+}
+
+enum tcb_status tcb_ptx_emulate(struct tcb_ptx_program *program, const struct tcb_ptx_launch *launch,
+				struct tcb_ptx_memory *memory, const struct tcb_ptx_sink *sink,
+				struct tcb_ptx_emulation *out, struct tcb_error *err)
+{
+	return tcb_emu_launch(program, launch, memory, sink, NULL, out, err);
 }

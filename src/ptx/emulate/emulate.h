@@ -8,7 +8,8 @@
  * space between them, so every access outside a region is found.  The warps of
  * a block run in lockstep with reconvergence at post-dominators, in an order
  * that the seed permutes; blocks run one after another (clusters together,
- * and all of a cooperative launch, whose blocks wait for each other).
+ * all of a cooperative launch, and many where blocks wait for later ones), or
+ * several at once by as many threads where they do not depend on each other.
  *
  *     tcb_ptx_program_create(function, &program, err);
  *     tcb_ptx_memory_add(memory, "y", y, bytes, 256, TCB_PTX_MAY_WRITE, &address, err);
@@ -72,8 +73,13 @@ struct tcb_ptx_launch {
 	uint64_t seed;       /* permutes the order of warps; 0: in order */
 	int is_cooperative;  /* all blocks run together, and have the grid's barrier of cooperative groups */
 	uint8_t shared_fill; /* what shared memory holds before it is written; 0: something else than zeros */
-	/* Told after each cluster; NULL: nobody. */
+	/* Host threads that run clusters at once; 0 is 1.  Results, counts and findings are those of one thread: where
+	 * clusters depend on each other, one thread does the launch. */
+	unsigned threads;
+	/* Told after each cluster, in the caller's thread; NULL: nobody. */
 	void (*progress)(void *ctx, uint64_t blocks_done);
+	/* Nonzero ends the launch with TCB_E_INTERRUPTED; asked often, by any thread; NULL: nothing does. */
+	int (*is_stopped)(void *ctx);
 	void *progress_ctx;
 };
 

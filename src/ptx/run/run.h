@@ -63,12 +63,17 @@ enum tcb_status tcb_ptx_run_argument(struct tcb_ptx_run *run, const char *text, 
 enum tcb_status tcb_ptx_run_launch(struct tcb_ptx_run *run, struct tcb_ptx_launch *launch,
 				   const struct tcb_ptx_sink *sink, struct tcb_ptx_emulation *out,
 				   struct tcb_error *err);
+/* Threads for a launch: one for each processor that this process may use. */
+unsigned tcb_ptx_run_threads(void);
 /* The argument that WORD of LENGTH names, by number from 0 or by the parameter's name; NULL: none. */
 struct tcb_ptx_argument *tcb_ptx_run_find(const struct tcb_ptx_run *run, const char *word, size_t length);
 
 /* run_value.c: elements as numbers */
 int tcb_ptx_is_element(enum tcb_ptx_word type);
 double tcb_ptx_element_get(enum tcb_ptx_word type, const uint8_t *at);
+/* The element in words: integers with all their digits. */
+enum { TCB_PTX_ELEMENT_TEXT = 32 };
+void tcb_ptx_element_text(enum tcb_ptx_word type, const uint8_t *at, char out[TCB_PTX_ELEMENT_TEXT]);
 /* From a number in words; 0: it is none, or TYPE cannot hold it. */
 int tcb_ptx_element_parse(enum tcb_ptx_word type, const char *text, uint8_t *at);
 /* DATA of COUNT elements from FILL; PLACE tells errors what it is for. */

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,6 +78,31 @@ double tcb_ptx_element_get(enum tcb_ptx_word type, const uint8_t *at)
 			return (double)((int64_t)(bits << unused) >> unused);
 		return (double)bits;
 	}
+}
+
+void tcb_ptx_element_text(enum tcb_ptx_word type, const uint8_t *at, char out[TCB_PTX_ELEMENT_TEXT])
+{
+	const unsigned unused = 64 - tcb_ptx_type_bits(type);
+	const uint64_t bits = get_bits(type, at);
+
+	if (is_real(type))
+		snprintf(out, TCB_PTX_ELEMENT_TEXT, "%.9g", tcb_ptx_element_get(type, at));
+	else if (tcb_ptx_type_class(type) == TCB_PTX_CLASS_SINT)
+		snprintf(out, TCB_PTX_ELEMENT_TEXT, "%lld", (long long)((int64_t)(bits << unused) >> unused));
+	else
+		snprintf(out, TCB_PTX_ELEMENT_TEXT, "%llu", (unsigned long long)bits);
+}
+
+/* |A - B|; of integers the difference is exact, as beyond 2^53 doubles are not. */
+static double distance(enum tcb_ptx_word type, const uint8_t *a, const uint8_t *b)
+{
+	const unsigned unused = 64 - tcb_ptx_type_bits(type);
+	const uint64_t x = get_bits(type, a) << unused, y = get_bits(type, b) << unused;
+	const int is_less = tcb_ptx_type_class(type) == TCB_PTX_CLASS_SINT ? (int64_t)x < (int64_t)y : x < y;
+
+	if (is_real(type))
+		return fabs(tcb_ptx_element_get(type, a) - tcb_ptx_element_get(type, b));
+	return (double)((is_less ? y - x : x - y) >> unused);
 }
 
 /* Whether BITS, which were written with a minus or not, are what an integer of TYPE can hold. */
@@ -213,7 +239,8 @@ uint64_t tcb_ptx_compare(enum tcb_ptx_word type, uint64_t count, const uint8_t *
 		/* Integers beyond 2^53 may be equal as numbers and not as bytes. */
 		if ((isnan(a) && isnan(b)) || (is_real(type) && a == b))
 			continue;
-		if (tolerance > 0 && isfinite(b) && fabs(a - b) <= tolerance * (1 + fabs(b)))
+		if (tolerance > 0 && isfinite(b) &&
+		    distance(type, result + i * size, wanted + i * size) <= tolerance * (1 + fabs(b)))
 			continue;
 		if (!differing++)
 			*first_out = i;

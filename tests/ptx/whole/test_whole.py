@@ -100,6 +100,20 @@ def check_defect(tcbtune, kernel, folder):
     return found[0]
 
 
+def check_threads(tcbtune, kernel, suffix, folder):
+    """Any number of threads leaves the same memory, counts and findings."""
+    arguments = words(kernel, folder)
+    results = []
+    for threads in ("1", "2", "5"):
+        saved = [f"--out={index}={folder}/{index}.out"
+                 for index, a in enumerate(kernel.arguments) if isinstance(a, Memory)]
+        result, status = run(tcbtune, kernel, suffix, arguments, "--threads", threads, *saved)
+        del result["seconds"]
+        results.append((status, result, memories(kernel, folder, "out")))
+    assert repr(results[1]) == repr(results[0]), (kernel.name, suffix, "two threads")
+    assert repr(results[2]) == repr(results[0]), (kernel.name, suffix, "five threads")
+
+
 def check(tcbtune, kernel, suffix):
     """The findings of `ptx check`, and the exit status."""
     command = [tcbtune, "ptx", "check", os.path.join(FOLDER, kernel.name + suffix + ".ptx"), "--json",
@@ -130,6 +144,8 @@ def main():
         with tempfile.TemporaryDirectory() as folder:
             compared, threads = check_right(sys.argv[1], kernel, folder)
             message = check_defect(sys.argv[1], kernel, folder)
+            for suffix in ("", "_defect"):
+                check_threads(sys.argv[1], kernel, suffix, folder)
         judged = ", ".join(check_judgement(sys.argv[1], kernel)) or "nothing"
         print(f"{kernel.name}: {compared} elements as the reference, {threads} thread-instructions; "
               f"{kernel.name}.cu:{kernel.source_line()}: {kernel.rule}: {message}; check names there: {judged}")
