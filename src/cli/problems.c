@@ -48,7 +48,7 @@ static enum tcb_status add_op(struct cli_problems *problems, const struct tcb_op
 	if (texts->count)
 		return TCB_OK;
 	if (gguf) {
-		TCB_TRY(cli_gguf_shapes(op, gguf, &found, &count, err));
+		TCB_TRY(cli_gguf_shapes(op, gguf, named, &found, &count, err));
 		shapes = found;
 	}
 	for (size_t i = 0; i < count && status == TCB_OK; i++)

@@ -10,9 +10,7 @@
 #include <string.h>
 
 #include "cli/emit.h"
-#include "gguf/gguf.h"
 #include "kernels/constraint.h"
-#include "kernels/formats.h"
 
 enum { CPUS_MAX = sizeof((struct tcb_place *)NULL)->cpus / sizeof(int) };
 
@@ -194,64 +192,6 @@ enum tcb_status cli_find_geometry(const struct tcb_op *op, const struct tcb_prob
 	if (target->kind == TCB_TARGET_CUDA)
 		return op->emit ? TCB_OK : tcb_fail(err, TCB_E_UNSUPPORTED, "op %s has no GPU kernels", op->name);
 	return op->plan(problem, out, &plan, err);
-}
-
-static int same_shape(const struct tcb_shape *a, const struct tcb_shape *b)
-{
-	return a->m == b->m && a->n == b->n && a->k == b->k;
-}
-
-static enum tcb_status collect_shapes(const struct tcb_op *op, const struct tcb_gguf *gguf, const char *path,
-				      struct tcb_shape *shapes, size_t *count_out, struct tcb_error *err)
-{
-	size_t count = 0, fitting = 0;
-	struct tcb_error first = { .status = TCB_OK };
-
-	for (size_t i = 0; i < tcb_gguf_tensor_count(gguf); i++) {
-		const struct tcb_gguf_tensor *tensor = tcb_gguf_tensor(gguf, i);
-		struct tcb_shape shape = { 1, (size_t)tensor->dims[1], (size_t)tensor->dims[0] };
-		size_t known = 0;
-		/* Three dimensions: a stack of expert matrices, each used like a matrix of its own. */
-		if (strcmp(tensor->type_name, op->format->gguf_name) != 0 || tensor->dim_count < 2)
-			continue;
-		fitting++;
-		while (known < count && !same_shape(&shapes[known], &shape))
-			known++;
-		if (known < count)
-			continue;
-		if (op->check_shape(op, &shape, first.message[0] ? NULL : &first) == TCB_OK)
-			shapes[count++] = shape;
-	}
-	*count_out = count;
-	if (count)
-		return TCB_OK;
-	if (fitting)
-		return tcb_fail(err, TCB_E_NOT_FOUND, "no %s tensor of %s fits op %s: %.300s", op->format->gguf_name,
-				path, op->name, first.message);
-	return tcb_fail(err, TCB_E_NOT_FOUND, "%s holds no matrix of type %s, which op %s needs", path,
-			op->format->gguf_name, op->name);
-}
-
-enum tcb_status cli_gguf_shapes(const struct tcb_op *op, const char *path, struct tcb_shape **out, size_t *count_out,
-				struct tcb_error *err)
-{
-	struct tcb_gguf *gguf = NULL;
-	enum tcb_status status;
-
-	*out = NULL;
-	if (!op->format)
-		return tcb_fail(err, TCB_E_USAGE, "op %s has no weights, so --gguf gives it no shapes; use --shape",
-				op->name);
-	TCB_TRY(tcb_gguf_open(path, &gguf, err));
-	*out = calloc(tcb_gguf_tensor_count(gguf) + 1, sizeof **out);
-	status = *out ? collect_shapes(op, gguf, path, *out, count_out, err)
-		      : tcb_fail(err, TCB_E_NOMEM, "out of memory");
-	tcb_gguf_close(gguf);
-	if (status != TCB_OK) {
-		free(*out);
-		*out = NULL;
-	}
-	return status;
 }
 
 enum tcb_status cli_open_db(const char *option, enum tcb_db_mode mode, char path_out[CLI_PATH_MAX], struct tcb_db **out,

@@ -30,9 +30,10 @@ enum tcb_status cli_make_problem(const struct tcb_op *op, const char *contract, 
 enum tcb_status cli_find_geometry(const struct tcb_op *op, const struct tcb_problem *problem,
 				  const struct tcb_target *target, const char *text, struct tcb_geometry *out,
 				  struct tcb_error *err);
-/* The shapes of a model file's tensors of the op's weight type, one token each, each shape once.  Free *OUT. */
-enum tcb_status cli_gguf_shapes(const struct tcb_op *op, const char *path, struct tcb_shape **out, size_t *count_out,
-				struct tcb_error *err);
+/* gguf_shapes.c: the shapes of a model file's tensors of the op's weight type, one token each, each shape once.  Free
+ * *OUT.  IS_NAMED: this very op was asked for, so what the file holds besides is said. */
+enum tcb_status cli_gguf_shapes(const struct tcb_op *op, const char *path, int is_named, struct tcb_shape **out,
+				size_t *count_out, struct tcb_error *err);
 
 /* As long as the database takes. */
 enum { CLI_PATH_MAX = 512 };
