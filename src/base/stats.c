@@ -144,6 +144,16 @@ double tcb_median(const double *samples, size_t n)
 	return interval_of(samples, NULL, n).median;
 }
 
+double tcb_low_decile(const double *samples, size_t n)
+{
+	double *room = malloc((n + 1) * sizeof *room), low = NAN;
+	const size_t count = room ? gather(samples, NULL, n, room) : 0;
+	if (count)
+		low = room[(count - 1) / 10];
+	free(room);
+	return low;
+}
+
 struct tcb_interval tcb_median_interval(const double *samples, size_t n)
 {
 	return interval_of(samples, NULL, n);
@@ -152,4 +162,41 @@ struct tcb_interval tcb_median_interval(const double *samples, size_t n)
 struct tcb_interval tcb_ratio_interval(const double *a, const double *b, size_t n)
 {
 	return interval_of(a, b, n);
+}
+
+/* The smallest j for which the j least of N + M values are all of the N with a probability of at most SIDE; 0: none. */
+static size_t precedence_rank(size_t n, size_t m, double side)
+{
+	double probability = 1;
+	for (size_t j = 1; j <= n; j++) {
+		probability *= (double)(n - j + 1) / (double)(n + m - j + 1);
+		if (probability <= side)
+			return j;
+	}
+	return 0;
+}
+
+struct tcb_interval tcb_precedence_interval(double *a, size_t a_count, double *b, size_t b_count, double miss)
+{
+	struct tcb_interval interval = { NAN, 0, INFINITY };
+	if (a_count == 0 || b_count == 0)
+		return interval;
+	sort_doubles(a, a_count);
+	sort_doubles(b, b_count);
+	interval.median = b[(b_count - 1) / 4] / a[(a_count - 1) / 4];
+	const size_t of_a = precedence_rank(a_count, b_count, miss / 2);
+	const size_t of_b = precedence_rank(b_count, a_count, miss / 2);
+	if (of_a)
+		interval.lo = b[0] / a[of_a - 1];
+	if (of_b)
+		interval.hi = b[of_b - 1] / a[0];
+	return interval;
+}
+
+size_t tcb_precedence_least(double miss)
+{
+	size_t count = 1;
+	while (!precedence_rank(count, count, miss / 2))
+		count++;
+	return count;
 }
