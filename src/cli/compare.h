@@ -45,15 +45,15 @@ enum cli_compared {
 };
 
 /* X(id, name, text of a member of struct cli_told): what may differ between the two sides of a row. */
-#define CLI_CHANGED_LIST(X)                          \
-	X(KERNEL, "kernel", best.signature)          \
-	X(GEOMETRY, "geometry", best.geometry)       \
-	X(DEFAULT, "default", best.default_geometry) \
-	X(OP, "kernels of the op", origin.op_signature)             \
-	X(BUILD, "build", origin.git_commit)         \
-	X(VERSION, "version", origin.version)        \
-	X(COMPILER, "compiler", origin.compiler)     \
-	X(DRIVER, "driver", origin.driver)           \
+#define CLI_CHANGED_LIST(X)                             \
+	X(KERNEL, "kernel", best.signature)             \
+	X(GEOMETRY, "geometry", best.geometry)          \
+	X(DEFAULT, "default", best.default_geometry)    \
+	X(OP, "kernels of the op", origin.op_signature) \
+	X(BUILD, "build", origin.git_commit)            \
+	X(VERSION, "version", origin.version)           \
+	X(COMPILER, "compiler", origin.compiler)        \
+	X(DRIVER, "driver", origin.driver)              \
 	X(OS, "os", origin.os)
 enum cli_changed {
 #define CLI_CHANGED_ENUM(id, name, member) CLI_CHANGED_##id,

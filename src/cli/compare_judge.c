@@ -188,7 +188,15 @@ static enum tcb_status find_machine(struct cli_comparison *comparison, struct tc
 	return TCB_OK;
 }
 
-/* By what factor a time of ROW may have moved with the machine: what the other controls did. */
+static int is_same_problem(const struct cli_row *a, const struct cli_row *b)
+{
+	const struct tcb_problem *p = &a->new_side->best.problem, *q = &b->new_side->best.problem;
+
+	return strcmp(p->op_name, q->op_name) == 0 && p->contract == q->contract && p->shape.m == q->shape.m &&
+	       p->shape.n == q->shape.n && p->shape.k == q->shape.k;
+}
+
+/* By what factor a time of ROW may have moved with the machine: what controls of other problems did. */
 static double allowance(const struct cli_comparison *comparison, const struct cli_row *row)
 {
 	double greatest = log1p(MACHINE_LEAST);
@@ -196,7 +204,7 @@ static double allowance(const struct cli_comparison *comparison, const struct cl
 
 	for (size_t i = 0; i < comparison->count; i++) {
 		const struct cli_row *other = &comparison->rows[i];
-		if (other == row || !is_control(other))
+		if (!is_control(other) || is_same_problem(other, row))
 			continue;
 		greatest = fmax(greatest, STANDS_OUT * fabs(log(single_ratio(other) / comparison->machine)));
 		others++;

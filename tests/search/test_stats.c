@@ -131,6 +131,52 @@ static void test_ratio_interval_cancels_drift(void **state)
 	assert_interval(tcb_ratio_interval((double[]){ 2, NAN, 9 }, (double[]){ 1, 1, NAN }, 3), 2, 2, 2);
 }
 
+/* Half of the samples disturbed: the interval holds, and finds 5 % by the other half. */
+static void test_precedence_of_disturbed_samples(void **state)
+{
+	(void)state;
+	enum { SAMPLES = 40, REPEATS = 2000 };
+	const double MISS = 0.05;
+	struct tcb_rng rng;
+	tcb_rng_init(&rng, 13);
+	int covered = 0, found = 0;
+	for (int repeat = 0; repeat < REPEATS; repeat++) {
+		double a[SAMPLES], b[SAMPLES];
+		for (size_t i = 0; i < SAMPLES; i++) {
+			a[i] = 100 * exp(0.005 * tcb_rng_normal(&rng)) * (tcb_rng_below(&rng, 2) ? 1 : 1.4);
+			b[i] = 105 * exp(0.005 * tcb_rng_normal(&rng)) * (tcb_rng_below(&rng, 2) ? 1 : 1.4);
+		}
+		struct tcb_interval ratio = tcb_precedence_interval(a, SAMPLES, b, SAMPLES, MISS);
+		covered += ratio.lo <= 1.05 && 1.05 <= ratio.hi;
+		found += ratio.lo > 1.02 && ratio.hi < 1.08;
+	}
+	assert_true(covered >= (1 - MISS) * REPEATS);
+	assert_true(found >= 0.9 * REPEATS);
+}
+
+/* With N of each all of A precede B with probability 1 in C(2N, N): 1 in 70 for 4. */
+static void test_precedence_of_few(void **state)
+{
+	(void)state;
+	double a[] = { 4, 1, 3, 2 }, b[] = { 13, 11, 14, 12 };
+	assert_int_equal(tcb_precedence_least(0.05), 4);
+	assert_int_equal(tcb_precedence_least(2.0 / 70), 4);
+	assert_int_equal(tcb_precedence_least(2.0 / 71), 5);
+	assert_int_equal(tcb_precedence_least(0.05 / 40), 7);
+	assert_interval(tcb_precedence_interval(a, 4, b, 4, 0.05), 11, 11.0 / 4, 14);
+	assert_interval(tcb_precedence_interval(a, 3, b, 3, 0.05), 11, 0, (double)INFINITY);
+	assert_true(isnan(tcb_precedence_interval(a, 0, b, 4, 0.05).median));
+}
+
+static void test_low_decile(void **state)
+{
+	(void)state;
+	double samples[] = { 9, NAN, 8, 7, 6, 5, 4, 3, 2, 1, 0, 10 };
+	assert_true(tcb_low_decile(samples, 12) == 1);
+	assert_true(tcb_low_decile(samples, 1) == 9);
+	assert_true(isnan(tcb_low_decile(samples + 1, 1)));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -139,6 +185,9 @@ int main(void)
 		cmocka_unit_test(test_large_counts),
 		cmocka_unit_test(test_coverage),
 		cmocka_unit_test(test_ratio_interval_cancels_drift),
+		cmocka_unit_test(test_precedence_of_disturbed_samples),
+		cmocka_unit_test(test_precedence_of_few),
+		cmocka_unit_test(test_low_decile),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
