@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Best rows as tables and JSON.  For people a row is one line with the
- * geometry last, because it is long; CSV has plain numbers in columns of their
- * own.
+ * Best rows, and as CSV and JSON for programs: plain numbers in columns and
+ * members of their own.
  */
 #include "cli/best_rows.h"
 
@@ -11,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "db/verdict.h"
 #include "kernels/signature.h"
 
 struct cli_best_row *cli_best_rows_add(struct cli_best_rows *rows, const struct tcb_best *best)
@@ -27,6 +25,8 @@ struct cli_best_row *cli_best_rows_add(struct cli_best_rows *rows, const struct 
 	struct cli_best_row *row = &rows->rows[rows->count++];
 	memset(row, 0, sizeof *row);
 	row->best = *best;
+	row->is_stale = cli_best_is_stale(best);
+	row->verdict = tcb_best_verdict(best, row->is_stale);
 	return row;
 }
 
@@ -135,44 +135,6 @@ int cli_best_row_has_hardware_counters(const struct cli_best_row *row)
 	return 0;
 }
 
-static void add_people_row(struct cli_table *table, const struct cli_best_row *row)
-{
-	const struct tcb_best *best = &row->best;
-	char shape[TCB_SHAPE_TEXT_MAX], number[CLI_NUMBER_MAX];
-
-	tcb_shape_print(&best->problem.shape, shape);
-	cli_table_cell(table, "%s", best->problem.op_name);
-	cli_table_cell(table, "%s", tcb_contract_text(best->problem.contract));
-	cli_table_cell(table, "%s", shape);
-	cli_table_cell(table, "%s", best->device_name);
-	cli_table_cell(table, "%u", best->threads);
-	cli_table_cell(table, "%s%s%s", tcb_state_text(best->state),
-		       best->modelled      ? " (modelled)"
-		       : best->provisional ? " (provisional)"
-					   : "",
-		       cli_best_is_stale(best) ? " (stale)" : "");
-	cli_text_us_interval(&best->ns, number);
-	cli_table_cell(table, "%s", number);
-	cli_table_cell(table, "%.2f", cli_best_gbs(best));
-	cli_text_percent(cli_best_of_limit(best), number);
-	cli_table_cell(table, "%s", number);
-	cli_text_ratio_interval(&best->speedup, number);
-	cli_table_cell(table, "%s", number);
-	cli_table_cell(table, "%zu", best->tie_count);
-	cli_table_cell(table, "%zu/%zu", best->tried, best->space_count);
-	if (isfinite(best->regret))
-		cli_table_cell(table, "%.2f %%", best->regret * 100);
-	else
-		cli_table_cell(table, "-");
-	if (isfinite(best->flip_probability))
-		cli_table_cell(table, "%.0f %%", best->flip_probability * 100);
-	else
-		cli_table_cell(table, "-");
-	cli_table_cell(table, "%.10s %.5s", best->measured_at,
-		       strlen(best->measured_at) > 11 ? best->measured_at + 11 : "");
-	cli_table_cell(table, "%s", best->geometry);
-}
-
 static void add_data_row(struct cli_table *table, const struct cli_best_row *row)
 {
 	const struct tcb_best *best = &row->best;
@@ -183,7 +145,6 @@ static void add_data_row(struct cli_table *table, const struct cli_best_row *row
 		best->speedup.hi,        best->regret,          best->flip_probability,
 		best->expected_gain,     best->others_busy,     best->held_back,
 	};
-	const int is_stale = cli_best_is_stale(best);
 
 	cli_table_cell(table, "%s", best->problem.op_name);
 	cli_table_cell(table, "%s", tcb_contract_text(best->problem.contract));
@@ -196,12 +157,16 @@ static void add_data_row(struct cli_table *table, const struct cli_best_row *row
 	cli_table_cell(table, "%u", best->threads);
 	cli_table_cell(table, "%s", tcb_state_text(best->state));
 	cli_table_cell(table, "%s", best->modelled ? "modelled" : best->provisional ? "provisional" : "measured");
-	cli_table_cell(table, "%d", is_stale);
-	cli_table_cell(table, "%s", tcb_verdict_text(tcb_best_verdict(best, is_stale)));
+	cli_table_cell(table, "%d", row->is_stale);
+	cli_table_cell(table, "%s", tcb_verdict_text(row->verdict));
 	cli_table_cell(table, "%s", best->geometry);
 	cli_table_cell(table, "%s", best->variant);
-	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-		cli_table_cell(table, "%.9g", numbers[i]);
+	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+		if (isfinite(numbers[i]))
+			cli_table_cell(table, "%.9g", numbers[i]);
+		else /* unknown */
+			cli_table_cell(table, "%s", "");
+	}
 	cli_table_cell(table, "%zu", best->tie_count);
 	cli_table_cell(table, "%zu", best->tried);
 	cli_table_cell(table, "%zu", best->space_count);
@@ -209,15 +174,8 @@ static void add_data_row(struct cli_table *table, const struct cli_best_row *row
 	cli_table_cell(table, "%s", best->git_commit);
 }
 
-enum tcb_status cli_best_rows_table(const struct cli_best_rows *rows, enum cli_table_style style, struct tcb_str *out,
-				    struct tcb_error *err)
+enum tcb_status cli_best_rows_csv(const struct cli_best_rows *rows, struct tcb_str *out, struct tcb_error *err)
 {
-	static const struct cli_column people[] = {
-		{ "OP", 0 },       { "CONTRACT", 0 },  { "SHAPE", 0 },  { "DEVICE", 0 },  { "THREADS", 1 },
-		{ "STATE", 0 },    { "µs [95 %]", 1 }, { "GB/s", 1 },   { "% LIMIT", 1 }, { "x DEFAULT [95 %]", 1 },
-		{ "TIES", 1 },     { "TRIED", 1 },     { "REGRET", 1 }, { "FLIP", 1 },    { "MEASURED", 0 },
-		{ "GEOMETRY", 0 },
-	};
 	static const struct cli_column data[] = {
 		{ "op", 0 },
 		{ "contract", 0 },
@@ -258,17 +216,10 @@ enum tcb_status cli_best_rows_table(const struct cli_best_rows *rows, enum cli_t
 	struct cli_table table;
 	enum tcb_status status;
 
-	if (style == CLI_TABLE_CSV)
-		cli_table_init(&table, data, sizeof data / sizeof *data);
-	else
-		cli_table_init(&table, people, sizeof people / sizeof *people);
-	for (size_t i = 0; i < rows->count; i++) {
-		if (style == CLI_TABLE_CSV)
-			add_data_row(&table, &rows->rows[i]);
-		else
-			add_people_row(&table, &rows->rows[i]);
-	}
-	status = cli_table_render(&table, style, out, err);
+	cli_table_init(&table, data, sizeof data / sizeof *data);
+	for (size_t i = 0; i < rows->count; i++)
+		add_data_row(&table, &rows->rows[i]);
+	status = cli_table_render(&table, CLI_TABLE_CSV, out, err);
 	cli_table_fini(&table);
 	return status;
 }
@@ -292,11 +243,9 @@ json_t *cli_best_row_json(const struct cli_best_row *row, int *failed)
 {
 	const struct tcb_best *best = &row->best;
 	json_t *object = json_object(), *device = json_object(), *ties = json_array();
-	const int is_stale = cli_best_is_stale(best);
-	const enum tcb_verdict verdict = tcb_best_verdict(best, is_stale);
 	char reason[TCB_VERDICT_REASON_MAX];
 
-	tcb_verdict_reason(best, verdict, reason);
+	tcb_verdict_reason(best, row->verdict, reason);
 	cli_json_set(object, "op", cli_json_text(best->problem.op_name), failed);
 	cli_json_set(object, "contract", json_string(tcb_contract_text(best->problem.contract)), failed);
 	cli_json_set(object, "shape", cli_json_shape(&best->problem.shape), failed);
@@ -309,8 +258,8 @@ json_t *cli_best_row_json(const struct cli_best_row *row, int *failed)
 	cli_json_set(object, "state", json_string(tcb_state_text(best->state)), failed);
 	cli_json_set(object, "modelled", json_boolean(best->modelled), failed);
 	cli_json_set(object, "provisional", json_boolean(best->provisional), failed);
-	cli_json_set(object, "stale", json_boolean(is_stale), failed);
-	cli_json_set(object, "verdict", json_string(tcb_verdict_text(verdict)), failed);
+	cli_json_set(object, "stale", json_boolean(row->is_stale), failed);
+	cli_json_set(object, "verdict", json_string(tcb_verdict_text(row->verdict)), failed);
 	cli_json_set(object, "verdict_reason", cli_json_text(reason), failed);
 	cli_json_set(object, "geometry", cli_json_text(best->geometry), failed);
 	cli_json_set(object, "variant", cli_json_text(best->variant), failed);

@@ -8,6 +8,7 @@
 
 #include "cli/emit.h"
 #include "db/db.h"
+#include "db/verdict.h"
 
 struct cli_best_row {
 	struct tcb_best best;
@@ -15,6 +16,8 @@ struct cli_best_row {
 	size_t tie_count;
 	struct tcb_counter *counters;
 	size_t counter_count;
+	int is_stale; /* cli_best_is_stale */
+	enum tcb_verdict verdict;
 };
 
 struct cli_best_rows {
@@ -35,9 +38,8 @@ double cli_best_of_limit(const struct tcb_best *best);
 /* "copy limit" or "read limit", by the loop that METHOD names. */
 const char *cli_limit_name(const char *method);
 
-/* The winners' table: short (geometry, time, rate, ratio) for the terminal, or every column. */
-enum tcb_status cli_best_rows_table(const struct cli_best_rows *rows, enum cli_table_style style, struct tcb_str *out,
-				    struct tcb_error *err);
+/* Every column; best_table.h is for people. */
+enum tcb_status cli_best_rows_csv(const struct cli_best_rows *rows, struct tcb_str *out, struct tcb_error *err);
 json_t *cli_best_row_json(const struct cli_best_row *row, int *failed);
 /* The row of DEVICE's very problem and state; *FOUND_OUT is 0 where there is none. */
 enum tcb_status cli_best_find(struct tcb_db *db, const struct tcb_device *device, const struct tcb_problem *problem,

@@ -6,20 +6,46 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/best_rows.h"
+#include "cli/best_table.h"
 #include "cli/cli.h"
 #include "cli/setup.h"
 
 enum format { FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON, FORMAT_MD };
 
 struct report_args {
-	const char *op, *device, *out, *db;
-	int format; /* enum format */
-	int json;
+	const char *op, *device, *shape, *columns, *sort, *out, *db;
+	int format, geometry, state, verdict; /* enum format, cli_geometry_view; the others from 1, 0: any */
+	int json, counters;
 };
 
 static const struct cli_option options[] = {
-	CLI_OPTION_OP(struct report_args, 0, "only this op"),
+	{ .name = "op",
+	  .argument = "OP",
+	  .kind = CLI_TEXT,
+	  .offset = offsetof(struct report_args, op),
+	  .names = CLI_NAMES_OP,
+	  .note = "all",
+	  .help = "only this op, or ops whose names begin so (q4k)" },
+	{ .name = "shape",
+	  .argument = "MxNxK",
+	  .kind = CLI_TEXT,
+	  .offset = offsetof(struct report_args, shape),
+	  .note = "all",
+	  .help = "only this shape" },
+	{ .name = "state",
+	  .argument = "S",
+	  .kind = CLI_WORD,
+	  .offset = offsetof(struct report_args, state),
+	  .words = "all|cold|hot",
+	  .fallback = "all",
+	  .help = "only winners of this cache state" },
+	{ .name = "verdict",
+	  .argument = "V",
+	  .kind = CLI_WORD,
+	  .offset = offsetof(struct report_args, verdict),
+	  .words = "all|stale|modelled|provisional|thin|noisy|tuned",
+	  .fallback = "all",
+	  .help = "only results of this verdict" },
 	{ .name = "device",
 	  .argument = "DEV",
 	  .kind = CLI_TEXT,
@@ -34,6 +60,29 @@ static const struct cli_option options[] = {
 	  .words = "table|csv|json|md",
 	  .fallback = "table",
 	  .help = "how to print it" },
+	{ .name = "columns",
+	  .argument = "A,B",
+	  .kind = CLI_TEXT,
+	  .offset = offsetof(struct report_args, columns),
+	  .note = "what fits",
+	  .help = "columns of the table: @COLUMNS" },
+	{ .name = "sort",
+	  .argument = "A",
+	  .kind = CLI_TEXT,
+	  .offset = offsetof(struct report_args, sort),
+	  .note = "op, device, shape, state",
+	  .help = "by this column, the least first; -A: the largest first" },
+	{ .name = "geometry",
+	  .argument = "G",
+	  .kind = CLI_WORD,
+	  .offset = offsetof(struct report_args, geometry),
+	  .words = "difference|full|none",
+	  .fallback = "difference",
+	  .help = "below each row what sets the geometry apart from the default, all of it, or nothing" },
+	{ .name = "counters",
+	  .kind = CLI_FLAG,
+	  .offset = offsetof(struct report_args, counters),
+	  .help = "with what was counted of each winner, below the table" },
 	{ .name = "out",
 	  .argument = "FILE",
 	  .kind = CLI_TEXT,
@@ -48,16 +97,53 @@ static const struct cli_option options[] = {
 	CLI_OPTION_END,
 };
 
+static struct cli_best_view view_of(const struct report_args *args)
+{
+	return (struct cli_best_view){ .columns = args->columns,
+				       .sort = args->sort,
+				       .geometry = (enum cli_geometry_view)args->geometry,
+				       .is_colored = cli_wants_color(args->out),
+				       .is_markdown = args->format == FORMAT_MD };
+}
+
 struct collecting {
+	const struct report_args *args;
+	struct tcb_shape shape; /* if the arguments have one */
 	struct cli_best_rows rows;
 	int failed;
 };
 
+/* NAME, or the beginning of it before an underscore. */
+static int is_op(const char *wanted, const char *name)
+{
+	const size_t length = strlen(wanted);
+
+	return strncmp(wanted, name, length) == 0 && (name[length] == '\0' || name[length] == '_');
+}
+
+static int is_wanted(const struct collecting *collecting, const struct tcb_best *best)
+{
+	const struct report_args *args = collecting->args;
+	const struct tcb_shape *shape = &best->problem.shape;
+
+	return (!args->op || is_op(args->op, best->problem.op_name)) &&
+	       (!args->state || (int)best->state == args->state - 1) &&
+	       (!args->shape || (shape->m == collecting->shape.m && shape->n == collecting->shape.n &&
+				 shape->k == collecting->shape.k));
+}
+
 static int collect_row(void *ctx, const struct tcb_best *best)
 {
 	struct collecting *collecting = ctx;
+	const int verdict = collecting->args->verdict;
+	const struct cli_best_row *row;
 
-	collecting->failed = !cli_best_rows_add(&collecting->rows, best);
+	if (!is_wanted(collecting, best))
+		return 0;
+	row = cli_best_rows_add(&collecting->rows, best);
+	collecting->failed = !row;
+	if (row && verdict && (int)row->verdict != verdict - 1)
+		collecting->rows.count--;
 	return collecting->failed;
 }
 
@@ -111,59 +197,11 @@ static void add_limits(struct tcb_str *out, const struct cli_best_rows *rows, co
 			if (best->state != state || !(best->limit_ns.median > 0) || best->modelled ||
 			    strcmp(cli_limit_name(best->limit_method), name) != 0)
 				continue;
-			cli_add_line(out,
-				     "%s%s (%s): the same bytes by the fastest of several loops (%s), interleaved "
-				     "with the finals",
-				     bullet, name, tcb_state_text(state), best->limit_method);
+			cli_add_line(out, "%s%s (%s): %s; the same bytes, timed in the finals", bullet, name,
+				     tcb_state_text(state), best->limit_method);
 			break;
 		}
 	}
-}
-
-static void add_modelled(struct tcb_str *out, const struct cli_best_rows *rows, const char *bullet)
-{
-	const struct tcb_best *one = NULL;
-	size_t count = 0;
-
-	for (size_t i = 0; i < rows->count; i++) {
-		if (!rows->rows[i].best.modelled)
-			continue;
-		one = &rows->rows[i].best;
-		count++;
-	}
-	if (one)
-		cli_add_line(out,
-			     "%smodelled: %zu of %zu results were ranked by a model and never measured (limit: %s); a "
-			     "sweep where the device is attached replaces them",
-			     bullet, count, rows->count, one->limit_method);
-}
-
-static void add_provisional(struct tcb_str *out, const struct cli_best_rows *rows, const char *bullet)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < rows->count; i++)
-		count += (size_t)(rows->rows[i].best.provisional != 0);
-	if (count)
-		tcb_str_addf(out,
-			     "%sprovisional: %zu of %zu results are the best so far of a sweep that has not held its "
-			     "finals, of a shard, or of merged sweeps that did not know each other; the same sweep, or "
-			     "once all shards are merged 'tcbtune sweep --finals-only', replaces them\n",
-			     bullet, count, rows->count);
-}
-
-static void add_stale(struct tcb_str *out, const struct cli_best_rows *rows, const char *bullet)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < rows->count; i++)
-		count += (size_t)cli_best_is_stale(&rows->rows[i].best);
-	if (count)
-		tcb_str_addf(
-			out,
-			"%sstale: %zu of %zu results are of kernels that have changed since; the same sweep measures "
-			"them again\n",
-			bullet, count, rows->count);
 }
 
 /* What this machine says about its own counters; of another one only the fact is known. */
@@ -237,10 +275,11 @@ static void add_counters(struct tcb_str *out, const struct cli_best_rows *rows, 
 static enum tcb_status print_table(const struct cli_best_rows *rows, const struct report_args *args,
 				   struct tcb_error *err)
 {
-	static const enum cli_table_style styles[] = { CLI_TABLE_TEXT, CLI_TABLE_CSV, CLI_TABLE_TEXT, CLI_TABLE_MD };
 	const char *bullet = args->format == FORMAT_MD ? "- " : "";
+	const struct cli_best_view view = view_of(args);
 	struct tcb_str out = { 0 };
-	enum tcb_status status = cli_best_rows_table(rows, styles[args->format], &out, err);
+	enum tcb_status status = args->format == FORMAT_CSV ? cli_best_rows_csv(rows, &out, err)
+							    : cli_best_table(rows, &view, &out, err);
 
 	if (status != TCB_OK) {
 		tcb_str_fini(&out);
@@ -248,13 +287,12 @@ static enum tcb_status print_table(const struct cli_best_rows *rows, const struc
 	}
 	if (args->format != FORMAT_CSV) {
 		tcb_str_add(&out, "\n");
-		add_modelled(&out, rows, bullet);
-		add_provisional(&out, rows, bullet);
-		add_stale(&out, rows, bullet);
+		cli_best_verdicts(rows, args->db, bullet, &out);
 		add_devices(&out, rows, bullet);
 		add_limits(&out, rows, bullet);
-		add_counters(&out, rows, bullet);
 	}
+	if (args->format != FORMAT_CSV && args->counters)
+		add_counters(&out, rows, bullet);
 	return cli_emit_to(args->out, &out, err);
 }
 
@@ -289,12 +327,33 @@ static enum tcb_status nothing_found(const char *path, const struct report_args 
 			args->device ? " --device " : "", args->device ? args->device : "");
 }
 
+/* Is there an op of that name, or one whose name begins with it? */
+static int is_family(const char *name)
+{
+	size_t count;
+	const struct tcb_op *const *ops = tcb_ops(&count);
+
+	for (size_t i = 0; i < count; i++)
+		if (is_op(name, ops[i]->name))
+			return 1;
+	return 0;
+}
+
+static enum tcb_status check_filter(const struct report_args *args, struct tcb_shape *shape_out, struct tcb_error *err)
+{
+	const struct tcb_op *op;
+
+	if (args->op && !is_family(args->op))
+		TCB_TRY(cli_find_op(args->op, &op, err));
+	return args->shape ? tcb_shape_parse(args->shape, shape_out, err) : TCB_OK;
+}
+
 static enum tcb_status run_report(const void *arguments, struct tcb_error *err)
 {
 	struct report_args args = *(const struct report_args *)arguments;
-	struct tcb_best_filter filter = { .op = args.op, .device_name = args.device };
-	struct collecting collecting = { .failed = 0 };
-	const struct tcb_op *op;
+	const struct cli_best_view view = view_of(&args);
+	struct tcb_best_filter filter = { .device_name = args.device };
+	struct collecting collecting = { .args = &args };
 	struct tcb_db *db = NULL;
 	char path[CLI_PATH_MAX] = "";
 	enum tcb_status status;
@@ -303,8 +362,8 @@ static enum tcb_status run_report(const void *arguments, struct tcb_error *err)
 		return tcb_fail(err, TCB_E_USAGE, "--json contradicts --format; give one of them");
 	if (args.json)
 		args.format = FORMAT_JSON;
-	if (args.op)
-		TCB_TRY(cli_find_op(args.op, &op, err));
+	TCB_TRY(check_filter(&args, &collecting.shape, err));
+	TCB_TRY(cli_best_view_check(&view, err));
 	if (args.device)
 		TCB_TRY(cli_check_device(args.device, err));
 	TCB_TRY(cli_check_out_db(args.out, args.db, err));
@@ -312,6 +371,7 @@ static enum tcb_status run_report(const void *arguments, struct tcb_error *err)
 	if (status != TCB_OK)
 		return status;
 	status = collect(db, &filter, &collecting, err);
+	cli_best_sort(&collecting.rows, &view);
 	if (status == TCB_OK && collecting.rows.count == 0)
 		status = nothing_found(path, &args, err);
 	else if (status == TCB_OK && args.format == FORMAT_JSON)
@@ -328,15 +388,17 @@ const struct cli_command cli_command_report = {
 	.summary = "show the best geometry of every problem measured",
 	.description =
 		"One row for each op, contract, shape, device and cache state (cold: weights rotated beyond the last "
-		"cache; hot: one buffer): the winner's time with its 95 % interval, its rate, its share of the read "
-		"limit measured in the same finals, the speed-up over the op's default geometry (paired, 95 % "
-		"interval), "
-		"how many geometries cannot be told from it, how much of the space was tried, and the expected regret "
-		"against the best finalist and how probable it is that the sweep, held again, names another winner "
-		"(-: one candidate alone). "
-		" "
-		"Exits with 3 if there is no result.",
-	.examples = "  tcbtune report\n  tcbtune report --op @OP --format md --out report.md\n",
+		"cache; hot: one buffer): the winner's time, its share of the read limit measured in the same finals, "
+		"the speed-up over the op's default geometry (paired, 95 % interval) and the verdict "
+		"(docs/measuring.md: "
+		"tuned, thin, noisy, provisional, modelled or stale). A wide terminal gets more: the time's 95 % "
+		"interval, the rate, how many geometries cannot be told from the winner (ties), how much of the space "
+		"was tried, and the expected regret against the best finalist (-: one candidate alone). What is the "
+		"same "
+		"in all rows is said once above. Exits with 3 if there is no result.",
+	.examples = "  tcbtune report\n  tcbtune report --verdict thin\n  tcbtune report --sort -regret --columns "
+		    "op,shape,state,regret,geometry\n"
+		    "  tcbtune report --op @OP --format md --out report.md\n",
 	.options = options,
 	.args_bytes = sizeof(struct report_args),
 	.run = run_report,

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/best_table.h"
 #include "cli/cli.h"
 #include "cli/model_shapes.h"
 #include "cli/shard_option.h"
@@ -35,7 +36,8 @@ static enum tcb_status print_winners(struct cli_sweeping *run, enum tcb_status s
 		TCB_TRY(cli_estimates_print(&run->estimates, err));
 	if (run->rows.count == 0)
 		return TCB_OK;
-	printed = cli_best_rows_table(&run->rows, CLI_TABLE_TEXT, &out, err);
+	printed = cli_best_table(&run->rows, &(struct cli_best_view){ .is_colored = cli_wants_color(NULL) }, &out, err);
+	cli_best_verdicts(&run->rows, run->args->db, "", &out);
 	if (printed == TCB_OK)
 		return cli_emit(&out, err);
 	tcb_str_fini(&out);

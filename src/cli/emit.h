@@ -71,13 +71,27 @@ struct cli_column {
 struct cli_table {
 	const struct cli_column *columns;
 	size_t column_count, cell_count, capacity;
-	char **cells; /* row by row */
+	struct cli_cell {
+		char *text, *note; /* note: a line below the row that this cell ends, or NULL */
+		const char *color;
+	} * cells;      /* row by row */
+	int is_colored; /* as the caller wants it */
 	int failed;
 };
 void cli_table_init(struct cli_table *table, const struct cli_column *columns, size_t column_count);
 void cli_table_fini(struct cli_table *table);
 /* The next cell, left to right, then the next row. */
 void cli_table_cell(struct cli_table *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The last cell's color, an SGR number as text (lent): only as text, and where the table is colored. */
+void cli_table_color(struct cli_table *table, const char *color);
+/* A line below the row that the last cell ends, wrapped to the terminal: only as text. */
+void cli_table_note(struct cli_table *table, const char *text);
+/* Of the widest row as text, without notes. */
+size_t cli_table_width(const struct cli_table *table);
+/* Columns of the terminal that stdout is; else $COLUMNS, or 80. */
+size_t cli_terminal_width(void);
+/* Whether what goes to PATH (NULL: stdout) may be colored: a terminal, and neither NO_COLOR nor TERM=dumb. */
+int cli_wants_color(const char *path);
 enum tcb_status cli_table_render(const struct cli_table *table, enum cli_table_style style, struct tcb_str *out,
 				 struct tcb_error *err);
 

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "cli/best_table.h"
 #include "cli/cli.h"
 #include "kernels/op.h"
 #include "search/strategy.h"
@@ -44,6 +45,7 @@ static const struct mark {
 	{ "@OP", add_op },
 	{ "@FAMILIES", add_families },
 	{ "@STRATEGIES", add_strategies },
+	{ "@COLUMNS", cli_best_columns },
 };
 
 /* The mark that TEXT begins with; NULL: none. */

@@ -9,7 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sys/ioctl.h>
+#include <unistd.h>
+
 #include "cli/emit.h"
+
+enum { WIDTH = 80, INDENT = 4 };
 
 void cli_table_init(struct cli_table *table, const struct cli_column *columns, size_t column_count)
 {
@@ -20,8 +25,10 @@ void cli_table_init(struct cli_table *table, const struct cli_column *columns, s
 
 void cli_table_fini(struct cli_table *table)
 {
-	for (size_t i = 0; i < table->cell_count; i++)
-		free(table->cells[i]);
+	for (size_t i = 0; i < table->cell_count; i++) {
+		free(table->cells[i].text);
+		free(table->cells[i].note);
+	}
 	free(table->cells);
 	memset(table, 0, sizeof *table);
 }
@@ -34,7 +41,7 @@ void cli_table_cell(struct cli_table *table, const char *format, ...)
 
 	if (table->cell_count == table->capacity) {
 		size_t capacity = table->capacity ? 2 * table->capacity : 64;
-		char **cells = realloc(table->cells, capacity * sizeof *cells);
+		struct cli_cell *cells = realloc(table->cells, capacity * sizeof *cells);
 		if (!cells) {
 			table->failed = 1;
 			return;
@@ -50,9 +57,46 @@ void cli_table_cell(struct cli_table *table, const char *format, ...)
 		cli_add_shown(&shown, text);
 		free(text);
 		table->failed |= shown.failed;
-		table->cells[table->cell_count++] = shown.data;
+		table->cells[table->cell_count++] = (struct cli_cell){ .text = shown.data };
 	}
 	va_end(list);
+}
+
+void cli_table_color(struct cli_table *table, const char *color)
+{
+	if (!table->failed && table->cell_count)
+		table->cells[table->cell_count - 1].color = color;
+}
+
+void cli_table_note(struct cli_table *table, const char *text)
+{
+	struct tcb_str shown = { 0 };
+
+	if (table->failed || !table->cell_count)
+		return;
+	tcb_str_add(&shown, "");
+	cli_add_shown(&shown, text);
+	table->failed |= shown.failed;
+	free(table->cells[table->cell_count - 1].note);
+	table->cells[table->cell_count - 1].note = shown.data;
+}
+
+size_t cli_terminal_width(void)
+{
+	const char *columns = getenv("COLUMNS");
+	const long wanted = columns ? strtol(columns, NULL, 10) : 0;
+	struct winsize size = { .ws_col = 0 };
+
+	if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col)
+		return size.ws_col;
+	return wanted > 0 && wanted < 10000 ? (size_t)wanted : WIDTH;
+}
+
+int cli_wants_color(const char *path)
+{
+	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	return !path && isatty(STDOUT_FILENO) && !(no_color && no_color[0]) && !(term && strcmp(term, "dumb") == 0);
 }
 
 static size_t width_of(const char *text)
@@ -64,16 +108,46 @@ static size_t width_of(const char *text)
 	return width;
 }
 
-static void add_padded(struct tcb_str *out, const char *text, size_t width, int right, int last)
+static void add_padded(struct tcb_str *out, const char *text, const char *color, size_t width, int right, int last)
 {
 	size_t own = width_of(text), fill = own < width ? width - own : 0;
 
 	if (right)
 		tcb_str_addf(out, "%*s", (int)fill, "");
-	tcb_str_add(out, text);
+	if (color)
+		tcb_str_addf(out, "\x1b[%sm%s\x1b[0m", color, text);
+	else
+		tcb_str_add(out, text);
 	if (!right && !last)
 		tcb_str_addf(out, "%*s", (int)fill, "");
 	tcb_str_add(out, last ? "\n" : "  ");
+}
+
+/* Where the first of TEXT's words that fill at most ROOM columns end: behind a blank or a comma, if there is one. */
+static size_t line_bytes(const char *text, size_t room)
+{
+	size_t bytes = 0, width = 0, good = 0;
+
+	for (; text[bytes] && width <= room; bytes++) {
+		width += (text[bytes] & 0xc0) != 0x80;
+		if ((text[bytes] == ' ' || text[bytes] == ',') && width <= room)
+			good = bytes + 1;
+	}
+	if (!text[bytes] && width <= room)
+		return bytes;
+	return good ? good : bytes;
+}
+
+static void add_note(struct tcb_str *out, const char *note)
+{
+	const size_t width = cli_terminal_width(), room = width > 2u * INDENT ? width - INDENT : INDENT;
+
+	while (*note) {
+		const size_t bytes = line_bytes(note, room);
+
+		tcb_str_addf(out, "%*s%.*s\n", INDENT, "", (int)bytes, note);
+		note += bytes;
+	}
 }
 
 static void render_text(const struct cli_table *table, const size_t *width, struct tcb_str *out)
@@ -81,10 +155,15 @@ static void render_text(const struct cli_table *table, const size_t *width, stru
 	size_t columns = table->column_count;
 
 	for (size_t c = 0; c < columns; c++)
-		add_padded(out, table->columns[c].title, width[c], table->columns[c].right, c + 1 == columns);
-	for (size_t i = 0; i < table->cell_count; i++)
-		add_padded(out, table->cells[i], width[i % columns], table->columns[i % columns].right,
-			   i % columns + 1 == columns);
+		add_padded(out, table->columns[c].title, NULL, width[c], table->columns[c].right, c + 1 == columns);
+	for (size_t i = 0; i < table->cell_count; i++) {
+		const struct cli_cell *cell = &table->cells[i];
+
+		add_padded(out, cell->text, table->is_colored ? cell->color : NULL, width[i % columns],
+			   table->columns[i % columns].right, i % columns + 1 == columns);
+		if (cell->note)
+			add_note(out, cell->note);
+	}
 }
 
 static void add_csv(struct tcb_str *out, const char *text, int last)
@@ -107,7 +186,7 @@ static void render_csv(const struct cli_table *table, struct tcb_str *out)
 	for (size_t c = 0; c < columns; c++)
 		add_csv(out, table->columns[c].title, c + 1 == columns);
 	for (size_t i = 0; i < table->cell_count; i++)
-		add_csv(out, table->cells[i], i % columns + 1 == columns);
+		add_csv(out, table->cells[i].text, i % columns + 1 == columns);
 }
 
 static void add_md(struct tcb_str *out, const char *text, int first, int last)
@@ -127,7 +206,31 @@ static void render_md(const struct cli_table *table, struct tcb_str *out)
 	for (size_t c = 0; c < columns; c++)
 		tcb_str_addf(out, "|%s%s", table->columns[c].right ? "--:" : "---", c + 1 == columns ? "|\n" : "");
 	for (size_t i = 0; i < table->cell_count; i++)
-		add_md(out, table->cells[i], i % columns == 0, i % columns + 1 == columns);
+		add_md(out, table->cells[i].text, i % columns == 0, i % columns + 1 == columns);
+}
+
+/* Of each column, into WIDTH. */
+static void measure(const struct cli_table *table, size_t *width)
+{
+	for (size_t c = 0; c < table->column_count; c++)
+		width[c] = width_of(table->columns[c].title);
+	for (size_t i = 0; i < table->cell_count; i++) {
+		size_t own = width_of(table->cells[i].text);
+		if (own > width[i % table->column_count])
+			width[i % table->column_count] = own;
+	}
+}
+
+size_t cli_table_width(const struct cli_table *table)
+{
+	size_t *width = calloc(table->column_count, sizeof *width), sum = 0;
+
+	if (width && !table->failed)
+		measure(table, width);
+	for (size_t c = 0; width && c < table->column_count; c++)
+		sum += width[c] + (c ? 2 : 0);
+	free(width);
+	return sum;
 }
 
 enum tcb_status cli_table_render(const struct cli_table *table, enum cli_table_style style, struct tcb_str *out,
@@ -139,13 +242,7 @@ enum tcb_status cli_table_render(const struct cli_table *table, enum cli_table_s
 		free(width);
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the table");
 	}
-	for (size_t c = 0; c < table->column_count; c++)
-		width[c] = width_of(table->columns[c].title);
-	for (size_t i = 0; i < table->cell_count; i++) {
-		size_t own = width_of(table->cells[i]);
-		if (own > width[i % table->column_count])
-			width[i % table->column_count] = own;
-	}
+	measure(table, width);
 	if (style == CLI_TABLE_TEXT)
 		render_text(table, width, out);
 	else if (style == CLI_TABLE_CSV)

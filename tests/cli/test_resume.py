@@ -45,7 +45,7 @@ def completion(cli):
     result = cli.run("sweep", *space, "--db", db)
     cli.check(f"all {first['space_count']} candidates are known; the finals were repeated" in result.stderr,
               result.stderr)
-    cli.check("GEOMETRY" in result.stdout, "no table of winners")
+    cli.check("VERDICT" in result.stdout, "no table of winners")
 
 
 def interruption(cli, number, db):

@@ -58,7 +58,7 @@ def main():
             cli.check(len(line) < COLUMNS, f"{len(line)} columns: {line}")
     cli.check(any(re.search(r"screen \d+/\d+ \(\d+ %\)", line) for line in drawn), f"no count in {drawn[-1]}")
     cli.check(shown.replace("\r\n", "\n").count("\n") <= 4, f"the terminal scrolled: {shown!r}")
-    cli.check("GEOMETRY" in stdout and "\x1b" not in stdout, "stdout is not the table alone")
+    cli.check("VERDICT" in stdout and "\x1b" not in stdout, "stdout is not the table alone")
 
     status, stdout, shown = on_terminal(cli, ["sweep", *LARGE, "--db", db, "--budget", "90s", "--json"], press=b"\x03",
                                         after_s=2)
