@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "cli/best_rows.h"
+#include "cli/bound_facts.h"
 #include "cli/cli.h"
 #include "cli/emit.h"
 #include "cli/problems.h"
@@ -74,6 +75,8 @@ struct contest {
 	char role[CONTENDERS_MAX][ROLE_MAX]; /* "best", "given", "default", "scalar", "of 1x14336x4096" */
 	size_t count;
 	struct tcb_bench_result result;
+	struct cli_best_row stored; /* whose counters are known: the row that the best is from, if it is that */
+	json_t *json;               /* lent by the list of all; NULL where a table is wanted */
 };
 
 /* One run of the command. */
@@ -81,7 +84,9 @@ struct benching {
 	const struct bench_args *args;
 	struct tcb_place place;
 	struct tcb_db *db; /* NULL where there is none */
+	struct cli_bounds bounds;
 	struct cli_table table;
+	struct tcb_str lines; /* below the table */
 	json_t *contests;
 	int failed;
 };
@@ -93,6 +98,11 @@ static void add_contender(struct contest *contest, const struct tcb_geometry *ge
 			return;
 	contest->geometry[contest->count] = *geometry;
 	snprintf(contest->role[contest->count++], ROLE_MAX, "%s", role);
+}
+
+static int collect_counter(void *ctx, const struct tcb_counter *counter)
+{
+	return cli_best_row_add_counter(ctx, counter);
 }
 
 static enum tcb_status add_best(struct benching *run, struct contest *contest, struct tcb_error *err)
@@ -120,6 +130,8 @@ static enum tcb_status add_best(struct benching *run, struct contest *contest, s
 			refused.message);
 	} else {
 		add_contender(contest, &geometry, "best");
+		contest->stored.best = best;
+		return tcb_db_counters_each(run->db, &best, collect_counter, &contest->stored, err);
 	}
 	return TCB_OK;
 }
@@ -289,7 +301,7 @@ static void add_rows(struct benching *run, const struct contest *contest)
 	}
 }
 
-static void add_json(struct benching *run, const struct contest *contest)
+static void add_json(struct benching *run, struct contest *contest)
 {
 	const struct tcb_bench_result *result = &contest->result;
 	const struct tcb_problem *problem = &contest->problem->problem;
@@ -326,37 +338,109 @@ static void add_json(struct benching *run, const struct contest *contest)
 	cli_json_set(object, "compute_ns", cli_json_interval(&result->compute_ns[state]), &run->failed);
 	cli_json_set(object, "compute_method", cli_json_text(result->compute_method[state]), &run->failed);
 	cli_json_set(object, "of_compute", cli_json_interval(&of_compute), &run->failed);
+	contest->json = object;
 	cli_json_add(run->contests, object, &run->failed);
 }
 
-static enum tcb_status bench_state(struct benching *run, const struct cli_problem *problem, enum tcb_state state,
-				   struct tcb_error *err)
+/* The first geometry's row, as if it were stored. */
+static struct tcb_best first_row(const struct benching *run, const struct contest *contest)
 {
-	struct contest contest = { .problem = problem, .state = state };
+	const struct tcb_bench_result *result = &contest->result;
+	const struct tcb_device *device = &run->place.device;
+	struct tcb_best best = {
+		.target = device->target,
+		.threads = device->target.threads,
+		.problem = contest->problem->problem,
+		.state = contest->state,
+		.ns = result->ns[contest->state][0],
+		.limit_ns = result->limit_ns[contest->state],
+		.bytes = contest->problem->op->traffic(&contest->problem->problem),
+		.flops = contest->problem->op->flops(&contest->problem->problem),
+	};
+
+	memcpy(best.device_name, device->name, sizeof best.device_name);
+	memcpy(best.device_key, device->key, sizeof best.device_key);
+	memcpy(best.limit_method, result->limit_method[contest->state], sizeof best.limit_method);
+	tcb_geometry_print(&contest->geometry[0], best.geometry);
+	return best;
+}
+
+/* What the first geometry of each state is bound by.  Its limits were timed in the same rounds. */
+static void add_bounds(struct benching *run, struct contest contests[TCB_STATE_COUNT])
+{
+	struct tcb_best best[TCB_STATE_COUNT];
+	char label[CLI_LABEL_MAX], indent[CLI_LABEL_MAX + 16];
+
+	for (int s = 0; s < TCB_STATE_COUNT; s++)
+		best[s] = first_row(run, &contests[s]);
+	for (int s = 0; s < TCB_STATE_COUNT; s++) {
+		const struct tcb_bench_result *result = &contests[s].result;
+		struct tcb_bottleneck_facts facts;
+		struct tcb_bottleneck bottleneck;
+
+		cli_bounds_facts(&run->bounds, &best[s], contests[s].stored.counters, contests[s].stored.counter_count,
+				 &facts);
+		facts.read = inverse(&result->limit_ratio[s]);
+		if (result->compute_ns[s].median > 0) {
+			facts.compute = inverse(&result->compute_ratio[s]);
+			facts.compute_source = "measured";
+		}
+		facts.core = facts.is_gpu ? NAN : cli_core_share(&best[TCB_COLD], &best[TCB_HOT]);
+		tcb_bottleneck_find(&facts, &bottleneck);
+		if (contests[s].json)
+			cli_json_set(contests[s].json, "bottleneck", cli_bottleneck_json(&bottleneck, &run->failed),
+				     &run->failed);
+		cli_problem_label(&best[s].problem, label);
+		snprintf(indent, sizeof indent, "%s %s: ", label, tcb_state_text((enum tcb_state)s));
+		cli_bottleneck_add(&run->lines, indent, &bottleneck);
+	}
+}
+
+static enum tcb_status bench_state(struct benching *run, struct contest *contest, struct tcb_error *err)
+{
+	const struct cli_problem *problem = contest->problem;
 	struct tcb_geometry fallback;
 	struct tcb_sweep_options opts = {
 		.budget_s = run->args->budget_s / TCB_STATE_COUNT,
 		.seed = run->args->seed,
-		.states = 1u << state,
+		.states = 1u << contest->state,
 		.rotation_bytes = run->args->rotation,
 		.timeout_s = run->args->timeout_s,
 	};
 
 	if (run->args->geometries.count)
-		TCB_TRY(add_given(run, &contest, err));
+		TCB_TRY(add_given(run, contest, err));
 	else
-		TCB_TRY(add_best(run, &contest, err));
+		TCB_TRY(add_best(run, contest, err));
 	tcb_default_geometry(&problem->problem, &run->place.device.target, &fallback);
-	add_contender(&contest, &fallback, "default");
-	TCB_TRY(add_scalar(run, &contest, err));
-	TCB_TRY(add_others(run, &contest, err));
-	TCB_TRY(tcb_bench_run(problem->op, &problem->problem, &run->place, &opts, contest.geometry, contest.count,
-			      &contest.result, err));
+	add_contender(contest, &fallback, "default");
+	TCB_TRY(add_scalar(run, contest, err));
+	TCB_TRY(add_others(run, contest, err));
+	TCB_TRY(tcb_bench_run(problem->op, &problem->problem, &run->place, &opts, contest->geometry, contest->count,
+			      &contest->result, err));
 	if (run->args->json)
-		add_json(run, &contest);
+		add_json(run, contest);
 	else
-		add_rows(run, &contest);
+		add_rows(run, contest);
 	return TCB_OK;
+}
+
+static enum tcb_status bench_problem(struct benching *run, const struct cli_problem *problem, struct tcb_error *err)
+{
+	struct contest contests[TCB_STATE_COUNT];
+	enum tcb_status status = TCB_OK;
+
+	memset(contests, 0, sizeof contests);
+	for (int state = 0; state < TCB_STATE_COUNT && status == TCB_OK; state++) {
+		contests[state].problem = problem;
+		contests[state].state = (enum tcb_state)state;
+		status = bench_state(run, &contests[state], err);
+	}
+	if (status == TCB_OK)
+		add_bounds(run, contests);
+	for (int state = 0; state < TCB_STATE_COUNT; state++)
+		free(contests[state].stored.counters);
+	return status;
 }
 
 static enum tcb_status print_results(struct benching *run, struct tcb_error *err)
@@ -376,6 +460,8 @@ static enum tcb_status print_results(struct benching *run, struct tcb_error *err
 		return cli_emit_json(cli_json_end(root, run->failed), err);
 	}
 	status = cli_table_render(&run->table, CLI_TABLE_TEXT, &out, err);
+	tcb_str_addf(&out, "\n%s", run->lines.data ? run->lines.data : "");
+	out.failed |= run->lines.failed;
 	if (status == TCB_OK)
 		return cli_emit(&out, err);
 	tcb_str_fini(&out);
@@ -391,6 +477,8 @@ static enum tcb_status open_db(struct benching *run, struct tcb_error *err)
 	if (run->args->geometries.count)
 		return TCB_OK;
 	status = cli_open_db(run->args->db, TCB_DB_READ, path, &run->db, err);
+	if (status == TCB_OK)
+		status = cli_bounds_load(run->db, &run->bounds, err);
 	return status == TCB_E_NOT_FOUND ? TCB_OK : status;
 }
 
@@ -414,13 +502,14 @@ static enum tcb_status run_bench(const void *arguments, struct tcb_error *err)
 	status = cli_open_device(args->device, args->threads, &run.place, err);
 	if (status == TCB_OK)
 		status = open_db(&run, err);
-	for (size_t i = 0; i < problems.count; i++)
-		for (int state = 0; state < TCB_STATE_COUNT && status == TCB_OK; state++)
-			status = bench_state(&run, &problems.list[i], (enum tcb_state)state, err);
+	for (size_t i = 0; i < problems.count && status == TCB_OK; i++)
+		status = bench_problem(&run, &problems.list[i], err);
 	if (status == TCB_OK)
 		status = print_results(&run, err);
 	json_decref(run.contests);
 	cli_table_fini(&run.table);
+	tcb_str_fini(&run.lines);
+	cli_bounds_fini(&run.bounds);
 	cli_close_db(run.db);
 	cli_problems_fini(&problems);
 	return status;
@@ -434,7 +523,9 @@ const struct cli_command cli_command_bench = {
 		"the scalar candidate nearest to the first, and a loop that only reads the same bytes (or copies them, "
 		"where the op writes as much as it reads), all in paired "
 		"interleaved rounds of one worker, so that drift of the machine cancels.  Ratios are times over the "
-		"first row's time, with 95 % intervals.",
+		"first row's time, with 95 % intervals.  Below, of the first row: what it is bound by (bandwidth, "
+		"issue, "
+		"latency, launch), from which figures, and what would have to change (docs/bottleneck.md).",
 	.examples = "  tcbtune bench --op @OP --shape 1x4096x4096\n",
 	.options = options,
 	.args_bytes = sizeof(struct bench_args),

@@ -2,6 +2,10 @@
  *
  * tcbtune lookup: what libtcbrt answers for one problem, and why.
  */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/bound_facts.h"
 #include "cli/cli.h"
 #include "cli/emit.h"
 #include "cli/tuned.h"
@@ -10,7 +14,7 @@ struct lookup_args {
 	const char *op, *device, *shape, *contract, *db;
 	uint64_t threads;
 	int state; /* enum tcb_state */
-	int json;
+	int explain, json;
 };
 
 static const struct cli_option options[] = {
@@ -37,12 +41,73 @@ static const struct cli_option options[] = {
 	  .words = "cold|hot",
 	  .fallback = "cold",
 	  .help = "what the caches hold when the kernel is called" },
+	{ .name = "explain",
+	  .kind = CLI_FLAG,
+	  .offset = offsetof(struct lookup_args, explain),
+	  .help = "also say what the answer's kernel is bound by, where it was measured" },
 	CLI_OPTION_DB(struct lookup_args),
 	CLI_OPTION_JSON(struct lookup_args),
 	CLI_OPTION_END,
 };
 
-static enum tcb_status print_text(const struct tcbrt_tuning *tuning, struct tcb_error *err)
+/* The stored row that an answer is from. */
+struct source {
+	const struct tcb_problem *problem;
+	const struct tcbrt_tuning *tuning;
+	enum tcb_state state;
+	struct cli_best_row row;
+	int is_found;
+};
+
+static int match_source(void *ctx, const struct tcb_best *best)
+{
+	struct source *source = ctx;
+	const struct tcbrt_tuning *tuning = source->tuning;
+	const struct tcb_shape *shape = &best->problem.shape;
+
+	if (best->state != source->state || best->problem.contract != source->problem->contract ||
+	    shape->m != tuning->tuned_m || shape->n != tuning->tuned_n || shape->k != tuning->tuned_k ||
+	    best->threads != tuning->threads || strcmp(best->geometry, tuning->geometry) != 0)
+		return 0;
+	source->row.best = *best;
+	return source->is_found = 1;
+}
+
+static int collect_counter(void *ctx, const struct tcb_counter *counter)
+{
+	return cli_best_row_add_counter(ctx, counter);
+}
+
+/* *FOUND_OUT 0: nothing that was measured is behind the answer. */
+static enum tcb_status explain(const struct lookup_args *args, const struct tcb_problem *problem,
+			       const struct tcbrt_tuning *tuning, struct tcb_bottleneck *out, int *found_out,
+			       struct tcb_error *err)
+{
+	struct source source = { .problem = problem, .tuning = tuning, .state = (enum tcb_state)args->state };
+	const struct tcb_best_filter filter = { problem->op_name, NULL };
+	struct cli_bounds bounds = { .failed = 0 };
+	struct tcb_db *db = NULL;
+	char path[CLI_PATH_MAX];
+	enum tcb_status status = cli_open_db(args->db, TCB_DB_READ, path, &db, err);
+
+	if (status == TCB_OK)
+		status = tcb_db_best_each(db, &filter, match_source, &source, err);
+	if (status == TCB_OK && source.is_found)
+		status = tcb_db_counters_each(db, &source.row.best, collect_counter, &source.row, err);
+	if (status == TCB_OK && source.is_found)
+		status = cli_bounds_load(db, &bounds, err);
+	if (status == TCB_OK && source.is_found)
+		cli_bounds_of(&bounds, &source.row, out);
+	*found_out = source.is_found;
+	cli_bounds_fini(&bounds);
+	free(source.row.counters);
+	cli_close_db(db);
+	/* The answer may be without a database, or from the system's. */
+	return status == TCB_E_NOT_FOUND ? TCB_OK : status;
+}
+
+static enum tcb_status print_text(const struct tcbrt_tuning *tuning, const struct tcb_bottleneck *bottleneck,
+				  int explained, struct tcb_error *err)
 {
 	struct tcb_str out = { 0 };
 	char us[CLI_NUMBER_MAX];
@@ -63,11 +128,17 @@ static enum tcb_status print_text(const struct tcbrt_tuning *tuning, struct tcb_
 		tcb_str_addf(&out, ", %.3f x the default's speed (at least %.3f)", tuning->speedup, tuning->speedup_lo);
 	if (tuning->expected_ns > 0)
 		tcb_str_addf(&out, "; verdict: %s\n", tcbrt_verdict_text(tuning->verdict));
+	if (bottleneck)
+		cli_bottleneck_add(&out, "", bottleneck);
+	else if (explained)
+		tcb_str_add(&out, "bound by: not known (no result of this database is behind the answer); what would "
+				  "tell: 'tcbtune sweep' of this problem\n");
 	return cli_emit(&out, err);
 }
 
 static enum tcb_status print_json(const struct lookup_args *args, const struct tcb_problem *problem,
-				  const struct tcbrt_tuning *tuning, struct tcb_error *err)
+				  const struct tcbrt_tuning *tuning, const struct tcb_bottleneck *bottleneck,
+				  struct tcb_error *err)
 {
 	int failed = 0, measured = tuning->expected_ns > 0;
 	struct tcb_shape tuned = { tuning->tuned_m, tuning->tuned_n, tuning->tuned_k };
@@ -90,6 +161,9 @@ static enum tcb_status print_json(const struct lookup_args *args, const struct t
 	cli_json_set(root, "expected_ns", measured ? cli_json_real(tuning->expected_ns) : json_null(), &failed);
 	cli_json_set(root, "speedup", measured ? cli_json_real(tuning->speedup) : json_null(), &failed);
 	cli_json_set(root, "speedup_lo", measured ? cli_json_real(tuning->speedup_lo) : json_null(), &failed);
+	if (args->explain)
+		cli_json_set(root, "bottleneck", bottleneck ? cli_bottleneck_json(bottleneck, &failed) : json_null(),
+			     &failed);
 	return cli_emit_json(cli_json_end(root, failed), err);
 }
 
@@ -100,13 +174,21 @@ static enum tcb_status run_lookup(const void *arguments, struct tcb_error *err)
 	const struct tcb_op *op;
 	struct tcb_problem problem;
 	struct tcbrt_tuning tuning;
+	struct tcb_bottleneck found;
+	const struct tcb_bottleneck *bottleneck = NULL;
+	int is_found = 0;
 
 	TCB_TRY(cli_find_op(args->op, &op, err));
 	TCB_TRY(cli_check_device(args->device, err));
 	TCB_TRY(cli_check_threads(args->threads, err));
 	TCB_TRY(cli_make_problem(op, args->contract, args->shape, &problem, err));
 	TCB_TRY(cli_tuned_find(&query, &problem, &tuning, err));
-	return args->json ? print_json(args, &problem, &tuning, err) : print_text(&tuning, err);
+	if (args->explain)
+		TCB_TRY(explain(args, &problem, &tuning, &found, &is_found, err));
+	if (is_found)
+		bottleneck = &found;
+	return args->json ? print_json(args, &problem, &tuning, bottleneck, err)
+			  : print_text(&tuning, bottleneck, args->explain, err);
 }
 
 const struct cli_command cli_command_lookup = {
@@ -128,7 +210,8 @@ const struct cli_command cli_command_lookup = {
 		"sm_90 the first attached "
 		"one of the kind, or, if none is, any: then nothing is exact; sm_90:KEY one of that key ('tcbtune "
 		"devices'), attached or not.",
-	.examples = "  tcbtune lookup --op @OP --shape 1x4096x4096 --json\n",
+	.examples = "  tcbtune lookup --op @OP --shape 1x4096x4096 --json\n"
+		    "  tcbtune lookup --op @OP --shape 1x4096x4096 --explain\n",
 	.options = options,
 	.args_bytes = sizeof(struct lookup_args),
 	.run = run_lookup,

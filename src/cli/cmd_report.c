@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/best_table.h"
+#include "cli/bound_facts.h"
 #include "cli/cli.h"
 #include "cli/setup.h"
 
@@ -296,7 +297,8 @@ static enum tcb_status print_table(const struct cli_best_rows *rows, const struc
 	return cli_emit_to(args->out, &out, err);
 }
 
-static enum tcb_status print_json(const struct cli_best_rows *rows, const char *path, struct tcb_error *err)
+static enum tcb_status print_json(const struct cli_best_rows *rows, const struct cli_bounds *bounds, const char *path,
+				  struct tcb_error *err)
 {
 	int failed = 0;
 	json_t *root = cli_json_start("tcbtune.report.1", &failed), *list = json_array();
@@ -306,6 +308,9 @@ static enum tcb_status print_json(const struct cli_best_rows *rows, const char *
 	ask_host(&host);
 	for (size_t i = 0; i < rows->count; i++) {
 		json_t *row = cli_best_row_json(&rows->rows[i], &failed);
+		struct tcb_bottleneck bottleneck;
+		cli_bounds_of(bounds, &rows->rows[i], &bottleneck);
+		cli_json_set(row, "bottleneck", cli_bottleneck_json(&bottleneck, &failed), &failed);
 		int hardware = cli_best_row_has_hardware_counters(&rows->rows[i]);
 		if (!hardware)
 			counters_note(&rows->rows[i], &host, note, sizeof note);
@@ -354,6 +359,7 @@ static enum tcb_status run_report(const void *arguments, struct tcb_error *err)
 	const struct cli_best_view view = view_of(&args);
 	struct tcb_best_filter filter = { .device_name = args.device };
 	struct collecting collecting = { .args = &args };
+	struct cli_bounds bounds = { .failed = 0 };
 	struct tcb_db *db = NULL;
 	char path[CLI_PATH_MAX] = "";
 	enum tcb_status status;
@@ -372,13 +378,16 @@ static enum tcb_status run_report(const void *arguments, struct tcb_error *err)
 		return status;
 	status = collect(db, &filter, &collecting, err);
 	cli_best_sort(&collecting.rows, &view);
+	if (status == TCB_OK)
+		status = cli_bounds_load(db, &bounds, err);
 	if (status == TCB_OK && collecting.rows.count == 0)
 		status = nothing_found(path, &args, err);
 	else if (status == TCB_OK && args.format == FORMAT_JSON)
-		status = print_json(&collecting.rows, args.out, err);
+		status = print_json(&collecting.rows, &bounds, args.out, err);
 	else if (status == TCB_OK)
 		status = print_table(&collecting.rows, &args, err);
 	cli_best_rows_fini(&collecting.rows);
+	cli_bounds_fini(&bounds);
 	cli_close_db(db);
 	return status;
 }

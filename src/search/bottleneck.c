@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * In: facts about one kernel.  Out: what binds it.  The rules are asked in the
+ * order of the roofline: is the time the launch's; is it that of the bytes; of
+ * the arithmetic or the instructions; if these are known not to be
+ * reached, it is latency.  Each share has three answers: reached, not reached,
+ * not known.
+ */
+#include "search/bottleneck.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A fixed cost below this share of a call is not talked about. */
+static const double WORTH_A_WORD = 0.05;
+
+enum answer { NOT_KNOWN, REACHED, NOT_REACHED };
+
+const char *tcb_bottleneck_text(enum tcb_bottleneck_kind kind)
+{
+#define TEXT(id, text) text,
+	static const char *const texts[] = { TCB_BOTTLENECK_LIST(TEXT) };
+#undef TEXT
+	return texts[kind];
+}
+
+static void add(char text[TCB_BOTTLENECK_TEXT_MAX], const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void add(char text[TCB_BOTTLENECK_TEXT_MAX], const char *format, ...)
+{
+	const size_t length = strlen(text);
+	va_list args;
+
+	va_start(args, format);
+	if (length)
+		snprintf(text + length, TCB_BOTTLENECK_TEXT_MAX - length, ", ");
+	vsnprintf(text + strlen(text), TCB_BOTTLENECK_TEXT_MAX - strlen(text), format, args);
+	va_end(args);
+}
+
+/* Both ends of an interval must be on the same side of LIMIT. */
+static enum answer is_reached(const struct tcb_interval *share, double limit)
+{
+	if (!(share->median > 0))
+		return NOT_KNOWN;
+	if (share->lo >= limit)
+		return REACHED;
+	return share->hi < limit ? NOT_REACHED : NOT_KNOWN;
+}
+
+static enum answer is_share_reached(double share, double limit)
+{
+	if (isnan(share))
+		return NOT_KNOWN;
+	return share >= limit ? REACHED : NOT_REACHED;
+}
+
+static void find_roofline(const struct tcb_bottleneck_facts *facts, struct tcb_roofline *out)
+{
+	const double ns = facts->ns.median > 0 ? facts->ns.median : NAN;
+
+	out->intensity = facts->bytes > 0 ? facts->operations / facts->bytes : NAN;
+	out->byte_rate = facts->bytes / ns;
+	out->operation_rate = facts->operations / ns;
+	out->byte_limit = facts->read.median > 0 ? out->byte_rate / facts->read.median : NAN;
+	out->operation_limit = facts->compute.median > 0 ? out->operation_rate / facts->compute.median : NAN;
+	out->ridge = out->operation_limit / out->byte_limit;
+}
+
+static void add_share(char *text, const struct tcb_interval *share, const char *of)
+{
+	if (share->median > 0)
+		add(text, "%.0f %% of %s", 100 * share->median, of);
+}
+
+static void add_evidence(const struct tcb_bottleneck_facts *facts, char *text)
+{
+	char compute[96];
+
+	add_share(text, &facts->read, facts->state == TCB_COLD ? "the read limit" : "the hot read limit");
+	if (facts->is_overlapped)
+		add(text, "calls overlap (pdl=1) and those of the limit do not");
+	if (facts->fixed_ns >= WORTH_A_WORD * facts->ns.median)
+		add(text, "%.1f of %.1f \xc2\xb5s are what the limit's loop takes besides its bytes",
+		    facts->fixed_ns / 1e3, facts->ns.median / 1e3);
+	snprintf(compute, sizeof compute, "the compute limit (%.64s)",
+		 facts->compute_source ? facts->compute_source : "measured");
+	add_share(text, &facts->compute, compute);
+	if (!isnan(facts->core))
+		add(text, "hot, the problem takes %.0f %% of the time that it takes cold", 100 * facts->core);
+	if (!isnan(facts->issue))
+		add(text, "instructions are issued in %.0f %% of the cycles (counted)", 100 * facts->issue);
+	if (facts->state == TCB_COLD && !isnan(facts->memory))
+		add(text, "memory at %.0f %% of its nominal rate (counted)", 100 * facts->memory);
+	if (!isnan(facts->warps))
+		add(text, "%.0f %% of the warps active (counted)", 100 * facts->warps);
+	if (!isnan(facts->registers))
+		add(text, "%.0f registers per thread", facts->registers);
+	if (!*text)
+		add(text, "nothing but the time was measured");
+}
+
+/* What would have to change, of a kernel for a GPU and for a CPU. */
+static const char *const advices[TCB_BOTTLENECK_COUNT][2] = {
+	[TCB_BOTTLENECK_LAUNCH] = { "fewer and larger calls: several products in one, a pool whose threads do not "
+				    "sleep, fewer threads",
+				    "fewer and larger calls: several products in one launch, or dependent launches "
+				    "(pdl=1) that hide the next "
+				    "call's start" },
+	[TCB_BOTTLENECK_BANDWIDTH] = { "fewer bytes: weights of fewer bits, more rows of activations a call, or "
+				       "weights that stay in the cache; no "
+				       "other geometry can gain more than what is left to the limit",
+				       "fewer bytes: weights of fewer bits, more rows of activations a call, or "
+				       "weights that stay in the L2; no "
+				       "other geometry can gain more than what is left to the limit" },
+	[TCB_BOTTLENECK_ISSUE] = { "fewer instructions a value: a wider instruction family, a contract of smaller "
+				   "types, larger register tiles",
+				   "fewer instructions a value: matrix instructions (isa=mma, wgmma), a contract of "
+				   "smaller types, larger "
+				   "register tiles, bulk copies" },
+	[TCB_BOTTLENECK_LATENCY] = { "more loads in flight: prefetch further ahead, more threads, longer runs through "
+				     "memory",
+				     "more bytes in flight: more stages, more warps or blocks per SM, more rows a "
+				     "thread" },
+};
+
+struct answers {
+	enum answer launch, read, compute, issue, core;
+};
+
+/* Why it is not known, and what would tell. */
+static void say_unknown(const struct tcb_bottleneck_facts *facts, const struct answers *is, char *text)
+{
+	if (is->read == NOT_KNOWN && !(facts->read.median > 0))
+		add(text, "a sweep or 'tcbtune bench' measures the read limit");
+	else if (is->read == NOT_KNOWN)
+		add(text,
+		    "the share of the read limit is known as %.0f to %.0f %%, and %.0f %% is what decides: a quieter "
+		    "machine or a longer sweep tells",
+		    100 * facts->read.lo, 100 * facts->read.hi, 100 * TCB_BOUND_BANDWIDTH);
+	else if (facts->is_gpu && is->issue == NOT_KNOWN)
+		add(text, "counters ('tcbtune sweep --counters best') tell how often instructions are issued");
+	else if (facts->is_gpu)
+		add(text, "of matrix instructions this device's limit is not known here");
+	else if (is->compute == NOT_KNOWN)
+		add(text, "'tcbtune bench' measures the compute limit");
+	else if (isnan(facts->core))
+		add(text, "a result of the other cache state tells what the core needs by itself");
+	else
+		add(text, "hardware counters of the core would tell instructions from their latency");
+}
+
+static enum tcb_bottleneck_kind kind_of(const struct tcb_bottleneck_facts *facts, const struct answers *is)
+{
+	if (is->launch == REACHED)
+		return TCB_BOTTLENECK_LAUNCH;
+	if (is->read != NOT_REACHED)
+		return is->read == REACHED ? TCB_BOTTLENECK_BANDWIDTH : TCB_BOTTLENECK_UNKNOWN;
+	if (is->compute == REACHED || is->issue == REACHED || is->core == REACHED)
+		return TCB_BOTTLENECK_ISSUE;
+	/* Nothing is kept busy.  A GPU's counter sees all instructions, but not how long one for matrices takes. */
+	if (facts->is_gpu)
+		return is->issue == NOT_REACHED && (!facts->is_matrix || is->compute == NOT_REACHED)
+			       ? TCB_BOTTLENECK_LATENCY
+			       : TCB_BOTTLENECK_UNKNOWN;
+	return is->core == NOT_REACHED && facts->state == TCB_COLD ? TCB_BOTTLENECK_LATENCY : TCB_BOTTLENECK_UNKNOWN;
+}
+
+void tcb_bottleneck_find(const struct tcb_bottleneck_facts *facts, struct tcb_bottleneck *out)
+{
+	const struct answers is = {
+		.launch = is_share_reached(facts->fixed_ns / facts->ns.median, TCB_BOUND_LAUNCH),
+		.read = is_reached(&facts->read, TCB_BOUND_BANDWIDTH),
+		.compute = is_reached(&facts->compute, TCB_BOUND_COMPUTE),
+		.issue = is_share_reached(facts->issue, TCB_BOUND_ISSUE),
+		/* Between the two the time is both the core's and the memory's. */
+		.core = facts->core >= TCB_BOUND_CORE    ? REACHED
+			: facts->core < TCB_BOUND_MEMORY ? NOT_REACHED
+							 : NOT_KNOWN,
+	};
+
+	memset(out, 0, sizeof *out);
+	find_roofline(facts, &out->roofline);
+	add_evidence(facts, out->evidence);
+	out->kind = kind_of(facts, &is);
+	if (out->kind == TCB_BOTTLENECK_UNKNOWN)
+		say_unknown(facts, &is, out->advice);
+	else
+		add(out->advice, "%s", advices[out->kind][facts->is_gpu != 0]);
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What binds a kernel, from constructed facts: each kind by the facts that alone
+ * make it so, unknown where one of them is missing or its interval goes both
+ * ways, and a roofline of numbers that are worked out by hand.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "cmocka_all.h"
+#include "search/bottleneck.h"
+
+/* 1,000 bytes and 4,000 operations in 100 ns: 10 bytes and 40 operations a nanosecond. */
+static struct tcb_bottleneck_facts measured(int is_gpu)
+{
+	return (struct tcb_bottleneck_facts){ .is_gpu = is_gpu,
+					      .state = TCB_COLD,
+					      .bytes = 1000,
+					      .operations = 4000,
+					      .ns = { 100, 99, 101 },
+					      .fixed_ns = NAN,
+					      .core = NAN,
+					      .issue = NAN,
+					      .memory = NAN,
+					      .warps = NAN,
+					      .registers = NAN };
+}
+
+static struct tcb_interval around(double share)
+{
+	return (struct tcb_interval){ share, share - 0.02, share + 0.02 };
+}
+
+static struct tcb_bottleneck found(const struct tcb_bottleneck_facts *facts)
+{
+	struct tcb_bottleneck out;
+
+	tcb_bottleneck_find(facts, &out);
+	assert_true(out.evidence[0] && out.advice[0]);
+	return out;
+}
+
+static void expect(const struct tcb_bottleneck_facts *facts, const char *kind, const char *word)
+{
+	const struct tcb_bottleneck out = found(facts);
+
+	assert_string_equal(tcb_bottleneck_text(out.kind), kind);
+	if (!strstr(out.evidence, word) && !strstr(out.advice, word))
+		fail_msg("neither '%s' nor '%s' has '%s'", out.evidence, out.advice, word);
+}
+
+static void test_nothing_known(void **state)
+{
+	struct tcb_bottleneck_facts facts = measured(0);
+
+	(void)state;
+	expect(&facts, "unknown", "measures the read limit");
+	facts.ns = (struct tcb_interval){ 0 };
+	expect(&facts, "unknown", "nothing but the time was measured");
+}
+
+static void test_bandwidth(void **state)
+{
+	struct tcb_bottleneck_facts facts = measured(0);
+
+	(void)state;
+	facts.read = around(0.83);
+	expect(&facts, "bandwidth", "83 % of the read limit");
+	facts.state = TCB_HOT;
+	expect(&facts, "bandwidth", "83 % of the hot read limit");
+	facts.read = around(0.81);
+	expect(&facts, "unknown", "79 to 83 %");
+	/* what the core needs does not matter at the read limit */
+	facts.read = around(0.9);
+	facts.core = 0.95;
+	expect(&facts, "bandwidth", "fewer bytes");
+}
+
+static void test_launch(void **state)
+{
+	struct tcb_bottleneck_facts facts = measured(1);
+
+	(void)state;
+	facts.read = around(0.95);
+	facts.fixed_ns = 49;
+	expect(&facts, "bandwidth", "0.0 of 0.1");
+	facts.fixed_ns = 51;
+	expect(&facts, "launch", "fewer and larger calls");
+}
+
+static void test_cpu(void **state)
+{
+	struct tcb_bottleneck_facts facts = measured(0);
+
+	(void)state;
+	facts.read = around(0.4);
+	expect(&facts, "unknown", "measures the compute limit");
+	facts.core = 0.81;
+	expect(&facts, "issue", "hot, the problem takes 81 %");
+	facts.core = 0.59;
+	expect(&facts, "latency", "more loads in flight");
+	facts.state = TCB_HOT;
+	expect(&facts, "unknown", "measures the compute limit");
+	facts.state = TCB_COLD;
+	facts.core = 0.7;
+	facts.compute = around(0.3);
+	expect(&facts, "unknown", "hardware counters");
+	facts.core = NAN;
+	expect(&facts, "unknown", "the other cache state");
+	facts.compute = around(0.55);
+	facts.compute_source = "measured";
+	expect(&facts, "issue", "55 % of the compute limit (measured)");
+}
+
+static void test_gpu(void **state)
+{
+	struct tcb_bottleneck_facts facts = measured(1);
+
+	(void)state;
+	facts.read = around(0.4);
+	expect(&facts, "unknown", "--counters best");
+	facts.issue = 0.61;
+	expect(&facts, "issue", "61 % of the cycles (counted)");
+	facts.issue = 0.59;
+	expect(&facts, "latency", "more bytes in flight");
+	/* Of matrix instructions few are issued, however busy they keep their unit. */
+	facts.is_matrix = 1;
+	expect(&facts, "unknown", "of matrix instructions");
+	facts.compute = around(0.3);
+	expect(&facts, "latency", "more bytes in flight");
+	facts.compute = around(0.51);
+	expect(&facts, "unknown", "of matrix instructions");
+	facts.compute = around(0.6);
+	expect(&facts, "issue", "60 % of the compute limit");
+}
+
+static void test_roofline(void **state)
+{
+	struct tcb_bottleneck_facts facts = measured(0);
+	struct tcb_roofline roofline = found(&facts).roofline;
+
+	(void)state;
+	assert_true(fabs(roofline.intensity - 4) < 1e-12);
+	assert_true(fabs(roofline.byte_rate - 10) < 1e-12 && fabs(roofline.operation_rate - 40) < 1e-12);
+	assert_true(isnan(roofline.byte_limit) && isnan(roofline.operation_limit) && isnan(roofline.ridge));
+	facts.read = around(0.5);
+	facts.compute = around(0.25);
+	roofline = found(&facts).roofline;
+	assert_true(fabs(roofline.byte_limit - 20) < 1e-12 && fabs(roofline.operation_limit - 160) < 1e-12);
+	assert_true(fabs(roofline.ridge - 8) < 1e-12);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_nothing_known), cmocka_unit_test(test_bandwidth), cmocka_unit_test(test_launch),
+		cmocka_unit_test(test_cpu),           cmocka_unit_test(test_gpu),       cmocka_unit_test(test_roofline),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
