@@ -82,7 +82,7 @@
 	X(atomics, 2, 0, 1, /* they may tell others what came before */                                                \
 	  "\tst.shared.u32 [%r4], %r1;\n\tbar.sync 0;\n\tatom.shared.add.u32 %r9, [tile], 1;\n\tbar.sync 0;\n"         \
 	  "\tld.shared.u32 %r9, [%r4];\n")                                                                             \
-	X(global_memory, 1, 0, 0, /* out[256 + tid], read by others */                                                 \
+	X(global_memory, 1, 0, 1, /* out[256 + tid], read by others */                                                 \
 	  "\tmad.wide.u32 %d2, %r5, 4, %d0;\n\tst.global.u32 [%d1+1024], %r1;\n\tbar.sync 0;\n"                        \
 	  "\tld.global.u32 %r9, [%d2+1024];\n")                                                                        \
 	X(fence, 1, 0, 0, "\tst.shared.u32 [%r4], %r1;\n\tmembar.cta;\n\tbar.sync 0;\n\tld.shared.u32 %r9, [%r4];\n")  \

@@ -207,7 +207,7 @@ static enum tcb_status find_hazards(struct tcb_ptx_affine *affine, struct tcb_pt
 	enum tcb_status status;
 
 	TCB_TRY(tcb_ptx_hazards_create(affine, function, &hazards, err));
-	status = tcb_ptx_shared_races(hazards, sink, err);
+	status = tcb_ptx_races(hazards, is_exact, sink, err);
 	/* who follows that advice with another block breaks the kernel */
 	if (status == TCB_OK && is_exact)
 		status = tcb_ptx_report_redundant(hazards, sink, err);

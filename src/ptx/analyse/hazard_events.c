@@ -134,7 +134,11 @@ static int fill_starts(struct tcb_ptx_hazards *h, struct tcb_ptx_event *event)
 	}
 	event->is_sure = tcb_ptx_affine_presence(h->affine, event->ins->block) != TCB_PTX_AT_MOST &&
 			 (has_lanes || tcb_ptx_value_is_uniform(&guard));
-	qsort(event->starts, event->start_count, sizeof *event->starts, by_address);
+	for (uint32_t i = 1; i < event->start_count; i++)
+		if (by_address(&event->starts[i - 1], &event->starts[i]) > 0) {
+			qsort(event->starts, event->start_count, sizeof *event->starts, by_address);
+			break;
+		}
 	return 1;
 }
 
@@ -186,8 +190,9 @@ static int add_plain(struct tcb_ptx_hazards *h, struct tcb_ptx_ins *ins, unsigne
 	event->bytes = access.bytes;
 	event->is_ordered = ins->op == TCB_PTX_OP_ATOM || ins->op == TCB_PTX_OP_RED ||
 			    (order != TCB_PTX_NO_WORD && order != TCB_PTX_WEAK);
-	event->is_known = address.known && !address.assumes && access.bytes && tcb_ptx_affine_threads(h->affine) &&
-			  spaces != (TCB_PTX_IN_SHARED | TCB_PTX_IN_GLOBAL);
+	event->assumes = address.assumes;
+	event->is_known = address.known && access.bytes && tcb_ptx_affine_threads(h->affine) &&
+			  (spaces == TCB_PTX_IN_GLOBAL || (spaces == TCB_PTX_IN_SHARED && !address.assumes));
 	return !event->is_known || fill_starts(h, event);
 }
 

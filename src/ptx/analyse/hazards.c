@@ -252,31 +252,11 @@ static struct tcb_ptx_skew skew_of(const struct walk *w, uint8_t via_a, uint8_t 
 struct racing {
 	struct walk walk, ways; /* the second for questions about two accesses */
 	enum tcb_ptx_pairing pairing;
+	unsigned space;
+	uint64_t *told; /* pairs of different warps that were reported: bit a * events + b */
 	uint64_t *done; /* pairs that were looked at: bit (a * events + b) * 2 + (b is a round later) */
 	const struct tcb_ptx_sink *sink;
 };
-
-/* The value that a store writes; unknown for what is no plain store of one register. */
-static struct tcb_ptx_value stored(struct tcb_ptx_hazards *h, const struct tcb_ptx_ins *ins)
-{
-	struct tcb_ptx_value unknown = { 0 };
-
-	if (ins->op != TCB_PTX_OP_ST || ins->operands[1].kind == TCB_PTX_O_VECTOR)
-		return unknown;
-	return tcb_ptx_affine_operand(h->affine, ins, &ins->operands[1]);
-}
-
-/* Two writes of what may be the same value are common and harmless: only different ones count. */
-static int writes_differ(struct tcb_ptx_hazards *h, const struct tcb_ptx_event *a, const struct tcb_ptx_event *b,
-			 const uint32_t pair[2])
-{
-	struct tcb_ptx_value x = stored(h, a->ins), y = stored(h, b->ins);
-
-	if (a->ins != b->ins)
-		return !tcb_ptx_value_is_uniform(&x) || x.term_count || !tcb_ptx_value_is_uniform(&y) || y.term_count ||
-		       x.constant != y.constant;
-	return x.known && x.term_count == 0 && tcb_ptx_value_lane(&x, pair[0]) != tcb_ptx_value_lane(&y, pair[1]);
-}
 
 /* Whether BLOCK runs in every round of the loops around it that LOOPS names. */
 static int is_in_all_rounds(const struct tcb_ptx_hazards *h, const struct tcb_ptx_block *block, uint64_t loops)
@@ -310,8 +290,19 @@ static int is_on_the_way(struct racing *r, const struct tcb_ptx_event *a, const 
 
 enum together { NEVER_TOGETHER, IF_CONDITIONS_ALLOW, TOGETHER };
 
-/* Whether both happen in one launch.  A and B that exclude each other (two sides of a branch) do not count, nor do
- * those under conditions that are the same in all threads and may exclude each other. */
+static int may_come_to_both(const struct tcb_ptx_hazards *h, const struct tcb_ptx_block *x,
+			    const struct tcb_ptx_block *y)
+{
+	const uint64_t *to_x = tcb_ptx_affine_active(h->affine, x), *to_y = tcb_ptx_affine_active(h->affine, y);
+
+	for (uint32_t i = 0; i < (tcb_ptx_affine_threads(h->affine) + 63) / 64; i++)
+		if (to_x[i] & to_y[i])
+			return 1;
+	return 0;
+}
+
+/* Whether both happen in one launch.  A and B under conditions that are the same in all threads and may exclude each
+ * other do not count. */
 static enum together happen_together(struct racing *r, const struct tcb_ptx_event *a, const struct tcb_ptx_event *b,
 				     int is_later, uint64_t loop)
 {
@@ -319,15 +310,17 @@ static enum together happen_together(struct racing *r, const struct tcb_ptx_even
 	const struct tcb_ptx_dominators *d = tcb_ptx_affine_dominators(h->affine);
 	const struct tcb_ptx_block *x = a->ins->block, *y = b->ins->block;
 	enum together sure = a->is_sure && b->is_sure ? TOGETHER : IF_CONDITIONS_ALLOW;
+	int is_open;
 
 	if (!is_in_all_rounds(h, x, r->walk.cyclic | loop) || !is_in_all_rounds(h, y, r->walk.cyclic))
 		return NEVER_TOGETHER;
 	if (is_later || tcb_ptx_dominates(d, x, y) || tcb_ptx_dominates(d, y, x) || tcb_ptx_post_dominates(d, x, y) ||
 	    tcb_ptx_post_dominates(d, y, x))
 		return sure;
-	if (!is_on_the_way(r, a, b) && !is_on_the_way(r, b, a))
-		return NEVER_TOGETHER;
-	if (!tcb_ptx_affine_is_optional(h->affine, x) && !tcb_ptx_affine_is_optional(h->affine, y))
+	is_open = tcb_ptx_affine_is_optional(h->affine, x) || tcb_ptx_affine_is_optional(h->affine, y);
+	if (!is_on_the_way(r, a, b) && !is_on_the_way(r, b, a)) /* two arms: does it part the threads? */
+		return is_open || may_come_to_both(h, x, y) ? NEVER_TOGETHER : sure;
+	if (!is_open)
 		return sure;
 	return tcb_ptx_affine_presence(h->affine, x) != TCB_PTX_ALL_ALIKE &&
 			       tcb_ptx_affine_presence(h->affine, y) != TCB_PTX_ALL_ALIKE
@@ -336,28 +329,33 @@ static enum together happen_together(struct racing *r, const struct tcb_ptx_even
 }
 
 static void report_race(const struct racing *r, const struct tcb_ptx_event *a, const struct tcb_ptx_event *b,
-			const uint32_t pair[2], int is_later, enum together together)
+			const uint32_t pair[2], int is_later, enum together together, int is_likely)
 {
-	int is_sure = together == TOGETHER && r->pairing != TCB_PTX_SAME_WARP;
+	int is_one = a->ins == b->ins && !is_later, in_warp = r->pairing == TCB_PTX_SAME_WARP && !is_one;
+	int is_sure = together == TOGETHER && r->pairing != TCB_PTX_SAME_WARP && !is_likely;
 	char where[64] = "", *end = where;
 
 	if (a->ins != b->ins && a->ins->line)
 		end += snprintf(end, 40, " of line %u", a->ins->line);
 	if (is_later)
 		snprintf(end, 24, " in the round before");
-	tcb_ptx_report(r->sink, TCB_PTX_RULE_SHARED_RACE, is_sure ? TCB_PTX_ERROR : TCB_PTX_WARNING,
-		       r->walk.h->function, b->ins, "thread %u %s what thread %u %s%s%s, and %s orders them%s", pair[1],
+	tcb_ptx_report(r->sink, r->space == TCB_PTX_IN_SHARED ? TCB_PTX_RULE_SHARED_RACE : TCB_PTX_RULE_RACE,
+		       is_sure ? TCB_PTX_ERROR : TCB_PTX_WARNING, r->walk.h->function, b->ins,
+		       "thread %u %s what thread %u %s%s%s%s, and %s orders them%s%s%s", pair[1],
 		       b->writes ? "writes" : "reads", pair[0], a->writes ? "writes" : "reads",
+		       r->space == TCB_PTX_IN_GLOBAL ? " in global memory" : "",
 		       a->ins == b->ins ? " here, too" : " by the access", where,
-		       r->pairing == TCB_PTX_SAME_WARP ? "no bar.warp.sync" : "no barrier",
-		       is_sure                           ? ""
-		       : r->pairing == TCB_PTX_SAME_WARP ? " (lanes of a warp need not be in step)"
-							 : " if conditions let both come here");
+		       in_warp  ? "no bar.warp.sync"
+		       : is_one ? "nothing"
+				: "no barrier",
+		       in_warp ? " (lanes of a warp need not be in step)" : "",
+		       is_likely ? " (harmless only if both write the same value)" : "",
+		       together == TOGETHER || in_warp ? "" : " if conditions let both come here");
 }
 
-static int is_candidate(const struct tcb_ptx_event *e)
+static int is_candidate(const struct racing *r, const struct tcb_ptx_event *e)
 {
-	return e->is_known && !e->is_opaque && e->spaces == TCB_PTX_IN_SHARED;
+	return e->is_known && !e->is_opaque && e->spaces == r->space;
 }
 
 static void race_pair(struct racing *r, const struct state *sa, uint32_t ia, const struct state *sb, uint32_t ib)
@@ -365,6 +363,7 @@ static void race_pair(struct racing *r, const struct state *sa, uint32_t ia, con
 	struct tcb_ptx_hazards *h = r->walk.h;
 	const struct tcb_ptx_event *a, *b;
 	struct tcb_ptx_skew skew;
+	enum tcb_ptx_differing differing = TCB_PTX_DIFFERENT;
 	enum together together;
 	uint32_t pair[2];
 	uint64_t bit;
@@ -392,11 +391,19 @@ static void race_pair(struct racing *r, const struct state *sa, uint32_t ia, con
 	together = happen_together(r, a, b, is_later, skew.later);
 	if (together == NEVER_TOGETHER)
 		return;
-	if (a->writes && b->writes && !writes_differ(h, a, b, pair))
+	if (a->writes && b->writes) {
+		differing = tcb_ptx_writes_differ(h, a, b, pair);
+		/* what is only likely is not told of threads that may not exist */
+		if (differing == TCB_PTX_SAME || (differing == TCB_PTX_LIKELY_DIFFERENT && !h->is_exact))
+			return;
+	}
+	if (r->told[bit / 128] >> (bit / 2 % 64) & 1)
 		return;
+	if (r->pairing == TCB_PTX_OTHER_WARPS)
+		r->told[bit / 128] |= UINT64_C(1) << (bit / 2 % 64);
 	bit ^= 1; /* once for both rounds */
 	r->done[bit / 64] |= UINT64_C(1) << (bit % 64);
-	report_race(r, a, b, pair, is_later, together);
+	report_race(r, a, b, pair, is_later, together, differing == TCB_PTX_LIKELY_DIFFERENT);
 }
 
 static void race_states(struct racing *r, const struct state *sa, const struct state *sb)
@@ -405,14 +412,15 @@ static void race_states(struct racing *r, const struct state *sa, const struct s
 
 	for (uint32_t i = x->first_event; i < x->first_event + x->event_count; i++)
 		for (uint32_t j = y->first_event; j < y->first_event + y->event_count; j++)
-			if (is_candidate(&r->walk.h->events[i]) && is_candidate(&r->walk.h->events[j]))
+			if (is_candidate(r, &r->walk.h->events[i]) && is_candidate(r, &r->walk.h->events[j]))
 				race_pair(r, sa, i, sb, j);
 }
 
-static enum tcb_status find_races(struct tcb_ptx_hazards *h, enum tcb_ptx_pairing pairing, enum tcb_ptx_cut stop,
-				  const struct tcb_ptx_sink *sink, struct tcb_error *err)
+static enum tcb_status find_races(struct tcb_ptx_hazards *h, unsigned space, enum tcb_ptx_pairing pairing,
+				  uint64_t *told, const struct tcb_ptx_sink *sink, struct tcb_error *err)
 {
-	struct racing r = { .pairing = pairing, .sink = sink };
+	struct racing r = { .pairing = pairing, .space = space, .told = told, .sink = sink };
+	enum tcb_ptx_cut stop = pairing == TCB_PTX_SAME_WARP ? TCB_PTX_CUT_WARP : TCB_PTX_CUT_LENIENT;
 	size_t bits = (size_t)h->event_count * h->event_count * 2;
 	int ok = begin_walks(&r.walk, h, stop) && begin_walks(&r.ways, h, stop);
 
@@ -437,12 +445,35 @@ static enum tcb_status find_races(struct tcb_ptx_hazards *h, enum tcb_ptx_pairin
 		  : tcb_fail(err, TCB_E_NOMEM, "out of memory for the races of '%s'", h->function->symbol->name);
 }
 
-enum tcb_status tcb_ptx_shared_races(struct tcb_ptx_hazards *h, const struct tcb_ptx_sink *sink, struct tcb_error *err)
+/* Whether something in SPACE is written at a known place. */
+static int any_race(const struct tcb_ptx_hazards *h, unsigned space)
 {
+	for (uint32_t i = 0; i < h->event_count; i++)
+		if (h->events[i].writes && h->events[i].spaces == space && h->events[i].is_known)
+			return 1;
+	return 0;
+}
+
+enum tcb_status tcb_ptx_races(struct tcb_ptx_hazards *h, int is_exact, const struct tcb_ptx_sink *sink,
+			      struct tcb_error *err)
+{
+	static const unsigned spaces[] = { TCB_PTX_IN_SHARED, TCB_PTX_IN_GLOBAL };
+	uint64_t *told;
+
 	if (h->is_hopeless || h->event_count > RACE_EVENTS_MAX || !h->event_count)
 		return TCB_OK;
-	TCB_TRY(find_races(h, TCB_PTX_OTHER_WARPS, TCB_PTX_CUT_LENIENT, sink, err));
-	return find_races(h, TCB_PTX_SAME_WARP, TCB_PTX_CUT_WARP, sink, err);
+	told = tcb_arena_array(&h->arena, (size_t)h->event_count * h->event_count / 64 + 1, sizeof *told);
+	if (!told)
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the races of '%s'", h->function->symbol->name);
+	h->is_exact = (uint8_t)is_exact;
+	/* kernels for one thread write to global memory too: without the block's size nothing is said of that */
+	for (unsigned i = 0; i < (h->is_exact ? 2 : 1); i++) {
+		if (!any_race(h, spaces[i]))
+			continue;
+		TCB_TRY(find_races(h, spaces[i], TCB_PTX_OTHER_WARPS, told, sink, err));
+		TCB_TRY(find_races(h, spaces[i], TCB_PTX_SAME_WARP, told, sink, err));
+	}
+	return TCB_OK;
 }
 
 /* --- redundant barriers --- */
@@ -460,6 +491,8 @@ static int conflict(struct walk *w, const struct tcb_ptx_event *a, uint8_t via_a
 		return 1;
 	if (!(a->writes || b->writes))
 		return 0;
+	if (a->assumes || b->assumes)
+		return (a->spaces & b->spaces) != 0;
 	skew = skew_of(w, via_a, via_b, &swapped);
 	if (swapped)
 		return tcb_ptx_events_meet(w->h, b, a, skew, TCB_PTX_ANY_THREADS, pair) != TCB_PTX_NEVER_MEET;

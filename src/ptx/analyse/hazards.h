@@ -20,10 +20,11 @@ enum tcb_status tcb_ptx_hazards_create(struct tcb_ptx_affine *affine, struct tcb
 				       struct tcb_ptx_hazards **out, struct tcb_error *err);
 void tcb_ptx_hazards_destroy(struct tcb_ptx_hazards *hazards);
 
-/* Reports SHARED_RACE: an error where two threads of different warps are sure to meet, a warning where they meet if a
- * condition allows it or the lanes of one warp are not in step. */
-enum tcb_status tcb_ptx_shared_races(struct tcb_ptx_hazards *hazards, const struct tcb_ptx_sink *sink,
-				     struct tcb_error *err);
+/* Reports SHARED_RACE, and RACE in global memory: an error where two threads of different warps are sure to meet, a
+ * warning where they meet if a condition allows it or the lanes of one warp are not in step.  IS_EXACT: all threads of
+ * the block exist; without it global memory is left out. */
+enum tcb_status tcb_ptx_races(struct tcb_ptx_hazards *hazards, int is_exact, const struct tcb_ptx_sink *sink,
+			      struct tcb_error *err);
 
 /* The barriers that can all be removed together: without them no two accesses lose their order.  Only bar.sync and
  * barrier.sync of all threads that all threads of the block reach; in text order, in *OUT (lent). */

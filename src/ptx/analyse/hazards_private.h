@@ -24,6 +24,7 @@ struct tcb_ptx_event {
 	uint8_t is_ordered; /* atomic, volatile or stronger: no race by itself, but it may signal */
 	uint8_t is_opaque;  /* calls, fences, asynchronous copies and their waits: orders and touches unknown things */
 	uint8_t is_known;   /* ADDRESS is */
+	uint8_t assumes;    /* but only if indices do not wrap around: global memory only */
 	uint8_t is_sure;    /* STARTS are those that are there, or none */
 	unsigned bytes;
 	struct tcb_ptx_start *starts; /* of the threads that may be there, by rising address */
@@ -57,6 +58,7 @@ struct tcb_ptx_hazards {
 	struct tcb_ptx_segment *segments;
 	uint32_t segment_count, segment_capacity;
 	uint32_t *first_segment; /* by block->number; those of a block follow each other */
+	uint8_t is_exact;        /* all threads exist */
 	int is_hopeless;         /* no entry, a cycle that is no loop, or too large: nothing is said */
 	uint64_t budget;         /* of comparisons of addresses */
 };
@@ -78,6 +80,13 @@ enum tcb_ptx_pairing { TCB_PTX_ANY_THREADS, TCB_PTX_OTHER_WARPS, TCB_PTX_SAME_WA
 enum tcb_ptx_meeting tcb_ptx_events_meet(struct tcb_ptx_hazards *h, const struct tcb_ptx_event *a,
 					 const struct tcb_ptx_event *b, struct tcb_ptx_skew skew,
 					 enum tcb_ptx_pairing pairing, uint32_t pair[2]);
+
+enum tcb_ptx_differing { TCB_PTX_SAME, TCB_PTX_LIKELY_DIFFERENT, TCB_PTX_DIFFERENT };
+
+/* Whether the threads in PAIR write different values by A and by B to one place.  Two writes of what may be the same
+ * value are common and harmless, so by one instruction only what follows from different data differs. */
+enum tcb_ptx_differing tcb_ptx_writes_differ(struct tcb_ptx_hazards *h, const struct tcb_ptx_event *a,
+					     const struct tcb_ptx_event *b, const uint32_t pair[2]);
 
 /* Fills events and segments. */
 enum tcb_status tcb_ptx_hazard_events(struct tcb_ptx_hazards *h, struct tcb_error *err);
