@@ -12,7 +12,7 @@
 /* Finals that were held for one problem and state: when, and what a tenth of the winner's samples are below, since what
  * disturbs a machine only makes it slower. */
 struct cli_session {
-	char at[32];
+	char uid[128], at[32];
 	double ns;
 };
 

@@ -78,6 +78,7 @@ static int add_session(void *ctx, const struct tcb_held *held)
 	}
 	told->sessions = grown;
 	grown += told->session_count++;
+	memcpy(grown->uid, held->origin.uid, sizeof grown->uid);
 	memcpy(grown->at, held->origin.started_at, sizeof grown->at);
 	grown->ns = held->low_ns;
 	return 0;
@@ -136,10 +137,29 @@ static enum tcb_status read_side(struct tcb_db *db, const struct cli_wanted *wan
 	return TCB_OK;
 }
 
+static int is_session_of(const struct cli_told *told, const char *uid)
+{
+	for (size_t i = 0; i < told->session_count; i++)
+		if (strcmp(told->sessions[i].uid, uid) == 0)
+			return 1;
+	return 0;
+}
+
+/* NEW may have begun as a copy of OLD: what it got from there is OLD's. */
+static void leave_out_copied(const struct cli_told *of_old, struct cli_told *of_new)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < of_new->session_count; i++)
+		if (!is_session_of(of_old, of_new->sessions[i].uid))
+			of_new->sessions[kept++] = of_new->sessions[i];
+	of_new->session_count = kept;
+}
+
 /* The two sorted lists as one. */
 static enum tcb_status join(struct cli_comparison *comparison, struct tcb_error *err)
 {
-	const struct cli_told_list *a = &comparison->sides[0], *b = &comparison->sides[1];
+	struct cli_told_list *a = &comparison->sides[0], *b = &comparison->sides[1];
 	size_t i = 0, j = 0;
 
 	comparison->rows = calloc(a->count + b->count + 1, sizeof *comparison->rows);
@@ -151,6 +171,8 @@ static enum tcb_status join(struct cli_comparison *comparison, struct tcb_error 
 						  : compare(&a->items[i].best, &b->items[j].best);
 		struct cli_row *row = &comparison->rows[comparison->count++];
 
+		if (order == 0)
+			leave_out_copied(&a->items[i], &b->items[j]);
 		row->old_side = order <= 0 ? &a->items[i++] : NULL;
 		row->new_side = order >= 0 ? &b->items[j++] : NULL;
 	}

@@ -158,6 +158,19 @@ def not_in_turn(cli, base):
     cli.check({r["evidence"] for r in document["rows"]} == {"single"}, "taken for pairs")
 
 
+def copied(cli, base):
+    """NEW began as a copy of OLD: the sweeps that both have are not taken for NEW's."""
+    old, new = in_turn(cli, "copied", base, {64: 1}, quiet)
+    with sqlite3.connect(old) as sql:
+        uids = sql.execute("select uid, started_at from sweep order by started_at").fetchall()
+    with sqlite3.connect(new) as sql:
+        sql.execute("update build set git_commit = 'abc'")
+        for (rowid,), (uid, at) in zip(sql.execute("select id from sweep order by started_at").fetchall()[:-1], uids):
+            sql.execute("update sweep set uid = ?, started_at = ? where id = ?", (uid, at, rowid))
+    document = compare(cli, old, new)
+    cli.check(all(r["new"]["finals"] == 1 and r["evidence"] == "single" for r in document["rows"]), f"{document}")
+
+
 def single(cli, base):
     """One sweep each: the others tell how the machine moved."""
     old, new = pair(cli, "single", base)
@@ -241,6 +254,7 @@ def main():
     busy_machine(cli, base)
     not_in_turn(cli, base)
     single(cli, base)
+    copied(cli, base)
     unlike(cli, base)
     files(cli, base)
     false_alarms(cli, base)
