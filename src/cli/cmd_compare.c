@@ -139,7 +139,7 @@ static enum tcb_status verdict(const struct cli_comparison *comparison, struct t
 			worst = &comparison->rows[i];
 	if (!worst)
 		return TCB_OK;
-	cli_row_label(worst->new_side, label);
+	cli_row_label(&worst->new_side->best.problem, label);
 	return tcb_fail(err, TCB_E_VERIFY, "%zu of %zu slower by more than %.3g %%, %s %s by at least %.1f %%",
 			comparison->over, comparison->judged, 100 * comparison->fail_over, label,
 			tcb_state_text(worst->new_side->best.state), 100 * (worst->ratio.lo - 1));

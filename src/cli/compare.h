@@ -105,7 +105,7 @@ const char *cli_row_text(const struct cli_told *told, enum cli_changed what); /*
 int cli_row_changed(const struct cli_row *row, enum cli_changed what);
 /* "q4k_matvec 1x4096x4096", with the contract where it is not the op's own. */
 enum { CLI_ROW_LABEL_MAX = 120 };
-void cli_row_label(const struct cli_told *told, char out[CLI_ROW_LABEL_MAX]);
+void cli_row_label(const struct tcb_problem *problem, char out[CLI_ROW_LABEL_MAX]);
 
 /* compare_read.c */
 struct cli_wanted {
@@ -122,6 +122,10 @@ void cli_comparison_fini(struct cli_comparison *comparison);
 enum tcb_status cli_comparison_judge(struct cli_comparison *comparison, struct tcb_error *err);
 
 /* compare_print.c */
+/* TEXT in lines of at most 80 characters, those after the first indented; in Markdown a bullet. */
+void cli_add_note(struct tcb_str *out, enum cli_table_style style, const char *text);
+/* Knobs of the geometries A and B that differ: "micro=1x16x64 -> 1x32x64, unroll=1 -> 2". */
+void cli_add_knobs(struct tcb_str *out, const char *a, const char *b);
 enum tcb_status cli_comparison_table(const struct cli_comparison *comparison, enum cli_table_style style,
 				     struct tcb_str *out, struct tcb_error *err);
 json_t *cli_comparison_json(const struct cli_comparison *comparison);

@@ -17,9 +17,8 @@ static const struct cli_told *any_side(const struct cli_row *row)
 	return row->new_side ? row->new_side : row->old_side;
 }
 
-void cli_row_label(const struct cli_told *told, char out[CLI_ROW_LABEL_MAX])
+void cli_row_label(const struct tcb_problem *problem, char out[CLI_ROW_LABEL_MAX])
 {
-	const struct tcb_problem *problem = &told->best.problem;
 	const struct tcb_op *op = tcb_op_find(problem->op_name);
 	const int is_own = op && op->default_contract == problem->contract;
 	char shape[TCB_SHAPE_TEXT_MAX];
@@ -29,28 +28,29 @@ void cli_row_label(const struct cli_told *told, char out[CLI_ROW_LABEL_MAX])
 		       is_own ? "" : tcb_contract_text(problem->contract), shape);
 }
 
-/* TEXT in lines of at most 80 characters, those after the first indented; in Markdown a bullet. */
-static void add_note(struct tcb_str *out, enum cli_table_style style, const char *text)
+/* Where TEXT, which is longer than ROOM, may be cut: before a space or after a comma; else at its first space. */
+static size_t cut_at(const char *text, size_t room)
 {
-	size_t used = 0;
+	for (size_t cut = room; cut > 0; cut--)
+		if (text[cut] == ' ' || text[cut - 1] == ',')
+			return cut;
+	return strcspn(text, " ");
+}
+
+void cli_add_note(struct tcb_str *out, enum cli_table_style style, const char *text)
+{
+	size_t room = LINE;
 
 	if (style == CLI_TABLE_MD) {
 		cli_add_line(out, "- %s", text);
 		return;
 	}
 	while (*text) {
-		const size_t room = LINE - (used ? 2 : 0), length = strlen(text);
-		size_t cut = length;
+		const size_t cut = strlen(text) > room ? cut_at(text, room) : strlen(text);
 
-		if (length > room) {
-			for (cut = room; cut > 0 && text[cut] != ' '; cut--)
-				;
-			if (cut == 0)
-				cut = strcspn(text, " ");
-		}
-		cli_add_line(out, "%s%.*s", used ? "  " : "", (int)cut, text);
+		cli_add_line(out, "%s%.*s", room < LINE ? "  " : "", (int)cut, text);
 		text += cut + (text[cut] == ' ');
-		used = 1;
+		room = LINE - 2;
 	}
 }
 
@@ -87,7 +87,7 @@ static void add_cells(struct cli_table *table, const struct cli_row *row)
 	const struct cli_told *told = any_side(row);
 	char label[CLI_ROW_LABEL_MAX], number[CLI_NUMBER_MAX];
 
-	cli_row_label(told, label);
+	cli_row_label(&told->best.problem, label);
 	cli_table_cell(table, "%s", label);
 	cli_table_cell(table, "%s", tcb_state_text(told->best.state));
 	const double old_ns = row->old_ns > 0 ? row->old_ns : row->old_side ? row->old_side->best.ns.median : NAN;
@@ -114,26 +114,29 @@ static enum tcb_status add_device(const struct cli_comparison *comparison, size_
 	cli_table_init(&table, columns, sizeof columns / sizeof *columns);
 	for (; i < comparison->count && same_device(any_side(&comparison->rows[i]), device); i++)
 		add_cells(&table, &comparison->rows[i]);
-	cli_add_line(out, "%s%s, %.40s, key %s", first ? "\n" : "", device->best.device_name, device->best.model,
-		     device->best.device_key);
+	tcb_str_add(out, first ? "\n" : "");
+	cli_add_line(out, "%s, %.40s, key %s, %u thread%s", device->best.device_name, device->best.model,
+		     device->best.device_key, device->best.threads, device->best.threads == 1 ? "" : "s");
 	enum tcb_status status = cli_table_render(&table, style, out, err);
 	cli_table_fini(&table);
 	*next_out = i;
 	return status;
 }
 
-/* Knobs of A and B that differ: "micro=1x16x64 -> 1x32x64". */
-static void add_knobs(struct tcb_str *out, const char *a, const char *b)
+void cli_add_knobs(struct tcb_str *out, const char *a, const char *b)
 {
+	const char *separator = "";
+
 	while (*a || *b) {
 		const size_t a_length = strcspn(a, ","), b_length = strcspn(b, ",");
-		const size_t name = strcspn(b, "=");
+		const size_t name = strcspn(b, "=") + 1;
+		const int is_one = name < b_length && strncmp(a, b, name) == 0;
 
-		if (a_length != b_length || memcmp(a, b, a_length) != 0)
-			tcb_str_addf(out, " %.*s -> %.*s", (int)a_length, a,
-				     name < b_length && strncmp(a, b, name) == 0 ? (int)(b_length - name - 1)
-										 : (int)b_length,
-				     name < b_length && strncmp(a, b, name) == 0 ? b + name + 1 : b);
+		if (a_length != b_length || memcmp(a, b, a_length) != 0) {
+			tcb_str_addf(out, "%s%.*s -> %.*s", separator, (int)a_length, a,
+				     (int)(b_length - (is_one ? name : 0)), b + (is_one ? name : 0));
+			separator = ", ";
+		}
 		a += a_length + (a[a_length] == ',');
 		b += b_length + (b[b_length] == ',');
 	}
@@ -148,7 +151,7 @@ static void add_row_note(const struct cli_row *row, enum cli_table_style style, 
 
 	if (row->verdict != CLI_COMPARED_SLOWER && row->verdict != CLI_COMPARED_FASTER)
 		return;
-	cli_row_label(any_side(row), label);
+	cli_row_label(&any_side(row)->best.problem, label);
 	tcb_str_addf(&line, "%s %s %s:", label, tcb_state_text(any_side(row)->best.state),
 		     cli_compared_text(row->verdict));
 	for (int what = 0; what < CLI_CHANGED_COUNT; what++)
@@ -158,11 +161,11 @@ static void add_row_note(const struct cli_row *row, enum cli_table_style style, 
 	if (row->reason[0])
 		tcb_str_addf(&line, "; %s", row->reason);
 	if (cli_row_changed(row, CLI_CHANGED_GEOMETRY)) {
-		tcb_str_add(&line, ";");
-		add_knobs(&line, row->old_side->best.geometry, row->new_side->best.geometry);
+		tcb_str_add(&line, "; ");
+		cli_add_knobs(&line, row->old_side->best.geometry, row->new_side->best.geometry);
 	}
 	if (line.data)
-		add_note(out, style, line.data);
+		cli_add_note(out, style, line.data);
 	out->failed |= line.failed;
 	tcb_str_fini(&line);
 }
@@ -188,7 +191,7 @@ static void add_reasons(const struct cli_comparison *comparison, enum cli_table_
 		if (earlier)
 			continue;
 		(void)snprintf(line, sizeof line, "UNDECIDED, %zu: %s", same, row->reason);
-		add_note(out, style, line);
+		cli_add_note(out, style, line);
 	}
 }
 
@@ -215,7 +218,7 @@ static void add_changed(const struct cli_comparison *comparison, enum cli_change
 	(void)snprintf(line, sizeof line, "%s changed in %zu of %zu%s%.100s%s%.100s", cli_changed_name(what), count,
 		       both, is_short ? ": " : "", is_short ? cli_row_text(first->old_side, what) : "",
 		       is_short ? " -> " : "", is_short ? cli_row_text(first->new_side, what) : "");
-	add_note(out, style, line);
+	cli_add_note(out, style, line);
 }
 
 /* How the intervals came about. */
@@ -236,14 +239,14 @@ static void add_method(const struct cli_comparison *comparison, enum cli_table_s
 		"Intervals of %.4g %% each: 95 %% for all %zu together. SAME: within %.3g %%; SLOWER or FASTER: by "
 		"more than 1 %% for certain.",
 		100 * (1 - comparison->miss), comparison->judged, 100 * comparison->fail_over);
-	add_note(out, style, line);
+	cli_add_note(out, style, line);
 	if (pairs) {
 		(void)snprintf(
 			line, sizeof line,
 			"%zu by finals that were held in turn (%zu pairs and more; %zu are the least): lower quartiles "
 			"of what a tenth of the winner's samples are below.",
 			pairs, fewest, comparison->pairs_least);
-		add_note(out, style, line);
+		cli_add_note(out, style, line);
 	}
 	if (pairs == comparison->judged)
 		return;
@@ -252,14 +255,14 @@ static void add_method(const struct cli_comparison *comparison, enum cli_table_s
 		"%zu by one sweep each, so that only what stands out by far is decided. To decide more, hold the "
 		"finals in turn, with OLD's program and NEW's, %zu times: 'tcbtune sweep --finals-only ...'.",
 		comparison->judged - pairs, comparison->pairs_least);
-	add_note(out, style, line);
+	cli_add_note(out, style, line);
 	if (comparison->machine < 1 || comparison->machine > 1) {
 		(void)snprintf(
 			line, sizeof line,
 			"The machine differs: %zu problems whose kernels did not change took %+.1f %% in the median, "
 			"which is taken out.",
 			comparison->controls, 100 * (comparison->machine - 1));
-		add_note(out, style, line);
+		cli_add_note(out, style, line);
 	}
 }
 
@@ -282,7 +285,7 @@ enum tcb_status cli_comparison_table(const struct cli_comparison *comparison, en
 		       comparison->counts[CLI_COMPARED_SLOWER], comparison->counts[CLI_COMPARED_FASTER],
 		       comparison->counts[CLI_COMPARED_SAME], comparison->counts[CLI_COMPARED_UNDECIDED],
 		       comparison->counts[CLI_COMPARED_ONLY_OLD], comparison->counts[CLI_COMPARED_ONLY_NEW]);
-	add_note(out, style, line);
+	cli_add_note(out, style, line);
 	return TCB_OK;
 }
 
