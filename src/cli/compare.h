@@ -88,14 +88,17 @@ struct cli_comparison {
 	struct cli_told_list sides[2];
 	struct cli_row *rows;
 	size_t count;
-	double fail_over;   /* as a ratio - 1 */
-	double miss;        /* the probability that a row's interval misses */
-	size_t judged;      /* rows with an interval */
-	size_t pairs_least; /* that such an interval needs */
-	size_t controls;    /* rows of CLI_EVIDENCE_SINGLE whose kernels did not change */
-	double machine;     /* their median ratio: how the machine moved; 1 where there are too few of them */
+	double fail_over;     /* as a ratio - 1 */
+	double miss;          /* the probability that a row's interval misses */
+	size_t judged;        /* rows with an interval */
+	size_t pairs_least;   /* that such an interval needs */
+	size_t controls;      /* rows of CLI_EVIDENCE_SINGLE whose kernels did not change */
+	double machine;       /* their median ratio: how the machine moved; 1 where there are too few of them */
+	double default_moved; /* the median ratio of the default geometries' times in those rows; NaN: no such */
 	size_t counts[CLI_COMPARED_COUNT];
 	size_t over;
+	/* A problem that both have, on devices of one name that are not the same; NULL: none. */
+	const struct cli_told *stranger[2];
 };
 
 const char *cli_compared_text(enum cli_compared verdict);

@@ -173,13 +173,24 @@ static int is_control(const struct cli_row *row)
 	return row->evidence == CLI_EVIDENCE_SINGLE && !cli_row_changed(row, CLI_CHANGED_OP);
 }
 
-/* How the machine moved, by the problems whose kernels did not change. */
+static double default_ratio(const struct cli_row *row)
+{
+	return row->new_side->best.default_ns.median / row->old_side->best.default_ns.median;
+}
+
+/* How the machine moved, by the problems whose kernels did not change, and by the default geometries. */
 static enum tcb_status find_machine(struct cli_comparison *comparison, struct tcb_error *err)
 {
 	double *moves = malloc((comparison->count + 1) * sizeof *moves);
+	size_t defaults = 0;
 
 	if (!moves)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the problems of two databases");
+	for (size_t i = 0; i < comparison->count; i++)
+		if (comparison->rows[i].evidence == CLI_EVIDENCE_SINGLE &&
+		    !cli_row_changed(&comparison->rows[i], CLI_CHANGED_DEFAULT))
+			moves[defaults++] = default_ratio(&comparison->rows[i]);
+	comparison->default_moved = tcb_median(moves, defaults);
 	for (size_t i = 0; i < comparison->count; i++)
 		if (is_control(&comparison->rows[i]))
 			moves[comparison->controls++] = single_ratio(&comparison->rows[i]);
@@ -188,10 +199,8 @@ static enum tcb_status find_machine(struct cli_comparison *comparison, struct tc
 	return TCB_OK;
 }
 
-static int is_same_problem(const struct cli_row *a, const struct cli_row *b)
+static int is_problem_of(const struct tcb_problem *p, const struct tcb_problem *q)
 {
-	const struct tcb_problem *p = &a->new_side->best.problem, *q = &b->new_side->best.problem;
-
 	return strcmp(p->op_name, q->op_name) == 0 && p->contract == q->contract && p->shape.m == q->shape.m &&
 	       p->shape.n == q->shape.n && p->shape.k == q->shape.k;
 }
@@ -204,7 +213,7 @@ static double allowance(const struct cli_comparison *comparison, const struct cl
 
 	for (size_t i = 0; i < comparison->count; i++) {
 		const struct cli_row *other = &comparison->rows[i];
-		if (!is_control(other) || is_same_problem(other, row))
+		if (!is_control(other) || is_problem_of(&other->old_side->best.problem, &row->old_side->best.problem))
 			continue;
 		greatest = fmax(greatest, STANDS_OUT * fabs(log(single_ratio(other) / comparison->machine)));
 		others++;
@@ -269,9 +278,27 @@ static enum tcb_status judge_rows(struct cli_comparison *comparison, struct tcb_
 	return TCB_OK;
 }
 
+/* Rows of one device each that differ in nothing but the device's key. */
+static void find_strangers(struct cli_comparison *comparison)
+{
+	for (size_t i = 0; i < comparison->count; i++)
+		for (size_t j = 0; j < comparison->count; j++) {
+			const struct cli_told *a = comparison->rows[i].old_side, *b = comparison->rows[j].new_side;
+			if (comparison->rows[i].new_side || comparison->rows[j].old_side ||
+			    strcmp(a->best.device_name, b->best.device_name) != 0 ||
+			    strcmp(a->best.device_key, b->best.device_key) == 0 ||
+			    !is_problem_of(&a->best.problem, &b->best.problem))
+				continue;
+			comparison->stranger[0] = a;
+			comparison->stranger[1] = b;
+			return;
+		}
+}
+
 enum tcb_status cli_comparison_judge(struct cli_comparison *comparison, struct tcb_error *err)
 {
 	comparison->machine = 1;
+	find_strangers(comparison);
 	for (size_t i = 0; i < comparison->count; i++) {
 		struct cli_row *row = &comparison->rows[i];
 		const char *why = row->old_side && row->new_side ? hindrance(row) : NULL;

@@ -250,6 +250,14 @@ static void add_method(const struct cli_comparison *comparison, enum cli_table_s
 	}
 	if (pairs == comparison->judged)
 		return;
+	if (isfinite(comparison->default_moved)) {
+		(void)snprintf(
+			line, sizeof line,
+			"The default geometries of those took %+.1f %% in the median: machine, compiler or all of an "
+			"op's kernels.",
+			100 * (comparison->default_moved - 1));
+		cli_add_note(out, style, line);
+	}
 	(void)snprintf(
 		line, sizeof line,
 		"%zu by one sweep each, so that only what stands out by far is decided. To decide more, hold the "
@@ -269,7 +277,7 @@ static void add_method(const struct cli_comparison *comparison, enum cli_table_s
 enum tcb_status cli_comparison_table(const struct cli_comparison *comparison, enum cli_table_style style,
 				     struct tcb_str *out, struct tcb_error *err)
 {
-	char line[200];
+	char line[300];
 
 	for (size_t first = 0; first < comparison->count;)
 		TCB_TRY(add_device(comparison, first, style, &first, out, err));
@@ -280,6 +288,15 @@ enum tcb_status cli_comparison_table(const struct cli_comparison *comparison, en
 	for (int what = 0; what < CLI_CHANGED_COUNT; what++)
 		add_changed(comparison, (enum cli_changed)what, style, out);
 	add_method(comparison, style, out);
+	if (comparison->stranger[0]) {
+		const struct tcb_best *a = &comparison->stranger[0]->best, *b = &comparison->stranger[1]->best;
+		(void)snprintf(
+			line, sizeof line,
+			"OLD's %.20s is %.50s (key %s), NEW's %.50s (key %s): times of different devices are not "
+			"compared.",
+			a->device_name, a->model, a->device_key, b->model, b->device_key);
+		cli_add_note(out, style, line);
+	}
 	(void)snprintf(line, sizeof line,
 		       "%zu slower, %zu faster, %zu same, %zu undecided, %zu only in OLD, %zu only in NEW",
 		       comparison->counts[CLI_COMPARED_SLOWER], comparison->counts[CLI_COMPARED_FASTER],
@@ -359,6 +376,7 @@ json_t *cli_comparison_json(const struct cli_comparison *comparison)
 	cli_json_set(root, "pairs_least", cli_json_size(comparison->pairs_least), &failed);
 	cli_json_set(root, "controls", cli_json_size(comparison->controls), &failed);
 	cli_json_set(root, "machine", cli_json_real(comparison->machine), &failed);
+	cli_json_set(root, "default_moved", cli_json_real(comparison->default_moved), &failed);
 	for (int verdict = 0; verdict < CLI_COMPARED_COUNT; verdict++)
 		cli_json_set(counts, keys[verdict], cli_json_size(comparison->counts[verdict]), &failed);
 	cli_json_set(root, "counts", counts, &failed);

@@ -182,6 +182,7 @@ def single(cli, base):
     found = verdicts(document)
     cli.check(found[448, "hot"] == "SLOWER", f"1.6 times the time: {found}")
     cli.check({v for (n, _), v in found.items() if n != 448} <= {"UNDECIDED", "SAME"}, f"{found}")
+    cli.check(document["default_moved"] == 1, f"the defaults moved by {document['default_moved']}")
     cli.check(1.2 < document["machine"] < 1.23, f"the machine moved by {document['machine']}")
     ratio = next(r["ratio"]["median"] for r in document["rows"] if r["shape"]["n"] == 448)
     cli.check(1.55 < ratio < 1.65, f"with the machine's move taken out: {ratio}")
@@ -212,6 +213,11 @@ def unlike(cli, base):
     cli.check(found[192, "hot"] == "UNDECIDED" and "same sweep" in reasons[192], f"the same sweep: {reasons}")
     cli.check(found[256, "hot"] == "ONLY OLD" and found[320, "hot"] == "ONLY NEW", f"{found}")
     cli.run("compare", old, new, "--shape", "1x256x512", expect=3)
+    with sqlite3.connect(new) as sql:
+        sql.execute("update device set key = '0123456789abcdef', model = 'Another CPU'")
+    said = cli.run("compare", old, new, expect=3)
+    cli.check("NEW's Another CPU (key 0123456789abcdef)" in said.stdout.replace("\n  ", " "), said.stdout)
+    cli.check("so nothing was compared" in said.stderr, said.stderr)
     cli.run("compare", old, new, "--shape", "1x960x512", expect=3)
 
 
