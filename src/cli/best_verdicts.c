@@ -74,7 +74,7 @@ static void add_one(const struct cli_best_rows *rows, enum tcb_verdict verdict, 
 			continue;
 		tcb_verdict_reason(best, verdict, reason);
 		add_problem(&problem, best);
-		cli_add_line(&names, "    %s: %s", problem.data ? problem.data : "", reason);
+		cli_add_wrapped(&names, 8, "    %s: %s", problem.data ? problem.data : "", reason);
 		names.failed |= problem.failed;
 		tcb_str_fini(&problem);
 	}

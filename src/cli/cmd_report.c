@@ -180,8 +180,8 @@ static void add_devices(struct tcb_str *out, const struct cli_best_rows *rows, c
 				       strcmp(rows->rows[earlier].best.device_name, best->device_name) != 0))
 			earlier++;
 		if (earlier == i)
-			cli_add_line(out, "%sdevice %s: %s, key %s", bullet, best->device_name, best->model,
-				     best->device_key);
+			cli_add_wrapped(out, 4, "%sdevice %s: %s, key %s", bullet, best->device_name, best->model,
+					best->device_key);
 	}
 }
 
@@ -198,8 +198,8 @@ static void add_limits(struct tcb_str *out, const struct cli_best_rows *rows, co
 			if (best->state != state || !(best->limit_ns.median > 0) || best->modelled ||
 			    strcmp(cli_limit_name(best->limit_method), name) != 0)
 				continue;
-			cli_add_line(out, "%s%s (%s): %s; the same bytes, timed in the finals", bullet, name,
-				     tcb_state_text(state), best->limit_method);
+			cli_add_wrapped(out, 4, "%s%s (%s): %s; the same bytes, timed in the finals", bullet, name,
+					tcb_state_text(state), best->limit_method);
 			break;
 		}
 	}

@@ -49,6 +49,8 @@ json_t *cli_json_end(json_t *root, int failed);
 void cli_add_shown(struct tcb_str *out, const char *text);
 /* A line, shown so. */
 void cli_add_line(struct tcb_str *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The same, in lines that the terminal has room for: those after the first begin with INDENT blanks.  table.c. */
+void cli_add_wrapped(struct tcb_str *out, size_t indent, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* Numbers for people. */
 enum { CLI_NUMBER_MAX = 48 };
 void cli_text_us(double ns, char out[CLI_NUMBER_MAX]);                                    /* "12.3" */

@@ -39,31 +39,29 @@ static void add_best(struct tcb_str *line, const struct cli_progress *progress, 
 		tcb_str_addf(line, " x%.2f", now->default_ns[state] / now->best_ns[state]);
 }
 
+/* What a narrow terminal cuts off is the end, so what is waited for comes first. */
 static void compose(struct tcb_str *line, const struct cli_progress *progress, const struct tcb_progress *now)
 {
-	char elapsed[CLI_NUMBER_MAX], left[CLI_NUMBER_MAX];
+	char time[CLI_NUMBER_MAX];
 
-	cli_text_duration(now->elapsed_s, elapsed);
-	cli_text_duration(now->left_s, left);
-	tcb_str_addf(line, "%s: %s %zu/%zu (%.0f %%)", progress->label, now->phase, now->done, now->total,
+	cli_text_duration(now->left_s >= 0 ? now->left_s : now->elapsed_s, time);
+	tcb_str_addf(line, "%s%s", time, now->left_s >= 0 ? " left" : "");
+	if (now->left_s >= 0 && progress->later_s > 0) {
+		cli_text_duration(now->left_s + progress->later_s, time);
+		tcb_str_addf(line, ", %s for all", time);
+	}
+	tcb_str_addf(line, " | %s: %s %zu/%zu (%.0f %%)", progress->label, now->phase, now->done, now->total,
 		     now->total ? 100.0 * (double)now->done / (double)now->total : 0);
+	for (int state = 0; state < TCB_STATE_COUNT; state++)
+		add_best(line, progress, now, (enum tcb_state)state);
+	if (isfinite(now->expected_gain))
+		tcb_str_addf(line, " | gain %.2g %% expected", 100 * now->expected_gain);
 	if (now->known)
 		tcb_str_addf(line, ", %zu known", now->known);
 	if (now->failed)
 		tcb_str_addf(line, ", %zu failed", now->failed);
 	if (now->too_slow)
 		tcb_str_addf(line, ", %zu too slow to run", now->too_slow);
-	if (isfinite(now->expected_gain))
-		tcb_str_addf(line, ", gain %.2g %% expected", 100 * now->expected_gain);
-	for (int state = 0; state < TCB_STATE_COUNT; state++)
-		add_best(line, progress, now, (enum tcb_state)state);
-	tcb_str_addf(line, " | %s", elapsed);
-	if (now->left_s >= 0)
-		tcb_str_addf(line, ", %s left", left);
-	if (now->left_s >= 0 && progress->later_s > 0) {
-		cli_text_duration(now->left_s + progress->later_s, left);
-		tcb_str_addf(line, ", %s for all", left);
-	}
 }
 
 /* The bytes of TEXT that fill at most WIDTH columns; UTF-8 characters stay whole. */

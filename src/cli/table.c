@@ -138,16 +138,37 @@ static size_t line_bytes(const char *text, size_t room)
 	return good ? good : bytes;
 }
 
-static void add_note(struct tcb_str *out, const char *note)
+/* TEXT in lines: FIRST blanks before the first, REST before the others. */
+static void wrap(struct tcb_str *out, const char *text, size_t first, size_t rest)
 {
-	const size_t width = cli_terminal_width(), room = width > 2u * INDENT ? width - INDENT : INDENT;
+	const size_t width = cli_terminal_width();
 
-	while (*note) {
-		const size_t bytes = line_bytes(note, room);
+	for (size_t indent = first; *text; indent = rest) {
+		const size_t bytes = line_bytes(text, width > 2 * indent ? width - indent : indent);
+		const size_t shown = bytes && text[bytes - 1] == ' ' && text[bytes] ? bytes - 1 : bytes;
 
-		tcb_str_addf(out, "%*s%.*s\n", INDENT, "", (int)bytes, note);
-		note += bytes;
+		tcb_str_addf(out, "%*s%.*s\n", (int)indent, "", (int)shown, text);
+		text += bytes;
 	}
+}
+
+void cli_add_wrapped(struct tcb_str *out, size_t indent, const char *format, ...)
+{
+	struct tcb_str shown = { 0 };
+	va_list list;
+	char *text;
+
+	va_start(list, format);
+	if (vasprintf(&text, format, list) < 0) {
+		out->failed = 1;
+	} else {
+		cli_add_shown(&shown, text);
+		wrap(out, shown.data ? shown.data : "", 0, indent);
+		out->failed |= shown.failed;
+		tcb_str_fini(&shown);
+		free(text);
+	}
+	va_end(list);
 }
 
 static void render_text(const struct cli_table *table, const size_t *width, struct tcb_str *out)
@@ -162,7 +183,7 @@ static void render_text(const struct cli_table *table, const size_t *width, stru
 		add_padded(out, cell->text, table->is_colored ? cell->color : NULL, width[i % columns],
 			   table->columns[i % columns].right, i % columns + 1 == columns);
 		if (cell->note)
-			add_note(out, cell->note);
+			wrap(out, cell->note, INDENT, INDENT);
 	}
 }
 

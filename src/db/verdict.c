@@ -79,14 +79,14 @@ static void add_disturbance(const struct tcb_best *best, struct tcb_str *out)
 static void add_tried(const struct tcb_best *best, struct tcb_str *out)
 {
 	if (best->tried >= best->space_count) {
-		tcb_str_addf(out, "all %zu geometries tried", best->space_count);
+		tcb_str_addf(out, "all %zu tried", best->space_count);
 		return;
 	}
-	tcb_str_addf(out, "%zu of %zu geometries tried", best->tried, best->space_count);
+	tcb_str_addf(out, "%zu of %zu tried", best->tried, best->space_count);
 	if (isfinite(best->expected_gain))
 		tcb_str_addf(out, "; as many again should gain %.2g %%", 100 * best->expected_gain);
 	else if (best->tried < TRIALS_LEAST)
-		tcb_str_add(out, ": too few to judge the rest");
+		tcb_str_add(out, ", too few to judge the rest");
 }
 
 static void add_width(const struct tcb_best *best, struct tcb_str *out)

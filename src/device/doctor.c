@@ -8,10 +8,12 @@
 #include <dlfcn.h>
 #include <glob.h>
 #include <hwloc.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/buffer.h"
@@ -19,8 +21,12 @@
 #include "device/counters_private.h"
 #include "device/cpu_topology.h"
 #include "device/doctor_private.h"
+#include "device/gpu.h"
+#include "device/load.h"
+#include "device/nvml.h"
 
 enum { PATH_BYTES_MAX = 512 };
+static const double LOAD_MOST = 0.1;
 
 __attribute__((format(printf, 3, 4))) static void found(struct tcb_doctor_row *row, enum tcb_doctor_state state,
 							const char *format, ...)
@@ -155,6 +161,33 @@ static void check_clock(const char *root, struct tcb_doctor_row *row)
 		advise(row, "for steadier numbers, as root: cpupower frequency-set -g performance");
 }
 
+/* Who has the processors right now. */
+static void check_load(const char *root, struct tcb_doctor_row *row)
+{
+	const struct timespec wait = { .tv_nsec = 300000000 };
+	struct tcb_load before, after;
+	double others;
+
+	if (root[0]) { /* another machine's files say nothing of it */
+		found(row, TCB_DOCTOR_LIMITED, "not of this machine");
+		advise(row, "ask the machine itself");
+		return;
+	}
+	tcb_load_look(&before);
+	nanosleep(&wait, NULL);
+	tcb_load_look(&after);
+	others = tcb_load_others(&before, &after);
+	if (isnan(others)) {
+		found(row, TCB_DOCTOR_LIMITED, "who uses the processors cannot be seen here");
+		advise(row, "nothing to do; a sweep then does not know whether others disturbed it");
+		return;
+	}
+	found(row, others > LOAD_MOST ? TCB_DOCTOR_LIMITED : TCB_DOCTOR_OK,
+	      "others have %.0f %% of the processors' time", 100 * others);
+	if (others > LOAD_MOST)
+		advise(row, "what is measured now will be noisy: stop other work, or sweep when it has ended");
+}
+
 static void check_hardware_counters(const char *root, struct tcb_doctor_row *row)
 {
 	char why[TCB_COUNTER_NOTE_MAX];
@@ -237,12 +270,40 @@ static void check_cuda(const char *root, struct tcb_doctor_row *row)
 	      count == 1 ? "" : "s");
 }
 
+/* Whether the clocks of an attached GPU are held back now; TEXT names the first and why. */
+static int held_back(char *text, size_t bytes)
+{
+	struct tcb_gpu gpus[TCB_GPUS_MAX];
+	size_t count = 0;
+
+	text[0] = '\0';
+	if (tcb_gpu_list(gpus, &count, NULL) != TCB_OK)
+		return 0;
+	for (size_t i = 0; i < count; i++) {
+		struct tcb_gpu_state state = { 0 };
+		struct tcb_nvml *nvml;
+		char reasons[64];
+
+		if (tcb_nvml_open(gpus[i].uuid, &nvml, NULL) != TCB_OK)
+			continue;
+		tcb_nvml_state(nvml, &state);
+		tcb_nvml_close(nvml);
+		if (!state.held_back)
+			continue;
+		tcb_nvml_reasons(state.held_back, reasons, sizeof reasons);
+		snprintf(text, bytes, ", GPU %d is held back: %s", gpus[i].ordinal, reasons);
+		return 1;
+	}
+	return 0;
+}
+
 static void check_nvml(const char *root, struct tcb_doctor_row *row)
 {
 	static const char *const names[] = { "libnvidia-ml.so.1", NULL };
 	void *library = load_any(root, names);
 	int (*init)(void), (*get_driver)(char *, unsigned), (*stop)(void);
-	char driver[80] = "";
+	char driver[80] = "", held_text[120] = "";
+	int held;
 
 	if (!library) {
 		found(row, TCB_DOCTOR_MISSING, "no libnvidia-ml.so.1");
@@ -262,7 +323,11 @@ static void check_nvml(const char *root, struct tcb_doctor_row *row)
 		advise(row, "check with nvidia-smi that the driver is loaded");
 		return;
 	}
-	found(row, TCB_DOCTOR_OK, "driver %s", driver);
+	held = held_back(held_text, sizeof held_text);
+	found(row, held ? TCB_DOCTOR_LIMITED : TCB_DOCTOR_OK, "driver %s%s", driver, held_text);
+	if (held)
+		advise(row, "its clocks are held back now: what is measured is slower than it could be; see "
+			    "'nvidia-smi -q'");
 }
 
 static void check_cupti(const char *root, struct tcb_doctor_row *row)
@@ -340,12 +405,19 @@ static const struct {
 	const char *what;
 	void (*check)(const char *root, struct tcb_doctor_row *row);
 } checks[] = {
-	{ "processor", check_processor }, { "cores", check_cores },
-	{ "hwloc", check_hwloc },         { "huge pages", check_huge_pages },
-	{ "clock", check_clock },         { "hardware counters", check_hardware_counters },
-	{ "PAPI", check_papi },           { "CUDA driver", check_cuda },
-	{ "NVML", check_nvml },           { "CUPTI", check_cupti },
-	{ "nvJitLink", check_nvjitlink }, { "ptxas", check_ptxas },
+	{ "processor", check_processor },
+	{ "cores", check_cores },
+	{ "hwloc", check_hwloc },
+	{ "huge pages", check_huge_pages },
+	{ "clock", check_clock },
+	{ "load", check_load },
+	{ "hardware counters", check_hardware_counters },
+	{ "PAPI", check_papi },
+	{ "CUDA driver", check_cuda },
+	{ "NVML", check_nvml },
+	{ "CUPTI", check_cupti },
+	{ "nvJitLink", check_nvjitlink },
+	{ "ptxas", check_ptxas },
 };
 
 size_t tcb_doctor_in(const char *root, struct tcb_doctor_row *out, size_t capacity)

@@ -36,12 +36,12 @@ static void test_order(void **state)
 	struct tcb_best best = sound();
 
 	(void)state;
-	expect(&best, 0, TCB_VERDICT_TUNED, "400 of 5058 geometries tried; as many again should gain 1 %");
+	expect(&best, 0, TCB_VERDICT_TUNED, "400 of 5058 tried; as many again should gain 1 %");
 	best.speedup = (struct tcb_interval){ 1, 0.672, 583 };
 	expect(&best, 0, TCB_VERDICT_NOISY, "between 0.672 and 583 times as fast as the default");
 	best.tried = 1;
 	best.expected_gain = NAN;
-	expect(&best, 0, TCB_VERDICT_THIN, "1 of 5058 geometries tried: too few");
+	expect(&best, 0, TCB_VERDICT_THIN, "1 of 5058 tried, too few");
 	best.provisional = 1;
 	expect(&best, 0, TCB_VERDICT_PROVISIONAL, "no finals");
 	best.provisional = 0;
@@ -58,10 +58,10 @@ static void test_thin(void **state)
 	best.expected_gain = 0.12;
 	expect(&best, 0, TCB_VERDICT_THIN, "should gain 12 %");
 	best.tried = best.space_count; /* nothing is left to gain it from */
-	expect(&best, 0, TCB_VERDICT_TUNED, "all 5058 geometries tried");
+	expect(&best, 0, TCB_VERDICT_TUNED, "all 5058 tried");
 	best = sound();
 	best.expected_gain = NAN; /* of a database of the past */
-	expect(&best, 0, TCB_VERDICT_TUNED, "400 of 5058 geometries tried");
+	expect(&best, 0, TCB_VERDICT_TUNED, "400 of 5058 tried");
 	best.tried = 59;
 	expect(&best, 0, TCB_VERDICT_THIN, "too few");
 	best.space_count = 59;
