@@ -10,7 +10,7 @@
 #include "cli/compare.h"
 #include "kernels/op.h"
 
-enum { LINE = 80 };
+enum { LINE = 80, SIGNATURE_SHOWN = 12 };
 
 static const struct cli_told *any_side(const struct cli_row *row)
 {
@@ -90,37 +90,75 @@ static void add_cells(struct cli_table *table, const struct cli_row *row)
 	cli_row_label(&told->best.problem, label);
 	cli_table_cell(table, "%s", label);
 	cli_table_cell(table, "%s", tcb_state_text(told->best.state));
-	const double old_ns = row->old_ns > 0 ? row->old_ns : row->old_side ? row->old_side->best.ns.median : NAN;
-	const double new_ns = row->new_ns > 0 ? row->new_ns : row->new_side ? row->new_side->best.ns.median : NAN;
-	cli_text_us(old_ns, number);
+	cli_text_us(row->old_ns > 0 ? row->old_ns : row->old_side->best.ns.median, number);
 	cli_table_cell(table, "%s", number);
-	cli_text_us(new_ns, number);
+	cli_text_us(row->new_ns > 0 ? row->new_ns : row->new_side->best.ns.median, number);
 	cli_table_cell(table, "%s", number);
 	change_text(&row->ratio, number);
 	cli_table_cell(table, "%s", number);
 	cli_table_cell(table, "%s", cli_compared_text(row->verdict));
 }
 
-/* The rows from FIRST on that are of one device; where the next begin. */
+static int is_in_both(const struct cli_row *row)
+{
+	return row->old_side && row->new_side;
+}
+
+/* The rows from FIRST on that are of one device, those in both databases; where the next begin. */
 static enum tcb_status add_device(const struct cli_comparison *comparison, size_t first, enum cli_table_style style,
 				  size_t *next_out, struct tcb_str *out, struct tcb_error *err)
 {
 	static const struct cli_column columns[] = { { "PROBLEM", 0 }, { "STATE", 0 },    { "OLD µs", 1 },
 						     { "NEW µs", 1 },  { "CHANGE %", 1 }, { "VERDICT", 0 } };
 	const struct cli_told *device = any_side(&comparison->rows[first]);
+	enum tcb_status status = TCB_OK;
 	struct cli_table table;
 	size_t i = first;
 
 	cli_table_init(&table, columns, sizeof columns / sizeof *columns);
 	for (; i < comparison->count && same_device(any_side(&comparison->rows[i]), device); i++)
-		add_cells(&table, &comparison->rows[i]);
-	tcb_str_add(out, first ? "\n" : "");
-	cli_add_line(out, "%s, %.40s, key %s, %u thread%s", device->best.device_name, device->best.model,
-		     device->best.device_key, device->best.threads, device->best.threads == 1 ? "" : "s");
-	enum tcb_status status = cli_table_render(&table, style, out, err);
+		if (is_in_both(&comparison->rows[i]))
+			add_cells(&table, &comparison->rows[i]);
+	if (table.cell_count) {
+		cli_add_line(out, "%s, %.40s, key %s, %u thread%s", device->best.device_name, device->best.model,
+			     device->best.device_key, device->best.threads, device->best.threads == 1 ? "" : "s");
+		tcb_str_add(out, style == CLI_TABLE_MD ? "\n" : "");
+		status = cli_table_render(&table, style, out, err);
+		tcb_str_add(out, "\n");
+	}
 	cli_table_fini(&table);
 	*next_out = i;
 	return status;
+}
+
+/* The problems that VERDICT, one of the two, says are in one database only; those of both states once. */
+static void add_missing(const struct cli_comparison *comparison, enum cli_compared verdict, enum cli_table_style style,
+			struct tcb_str *out)
+{
+	struct tcb_str line = { 0 };
+	char label[CLI_ROW_LABEL_MAX], last[CLI_ROW_LABEL_MAX] = "";
+
+	for (size_t i = 0; i < comparison->count; i++) {
+		const struct cli_row *row = &comparison->rows[i];
+
+		if (row->verdict != verdict)
+			continue;
+		cli_row_label(&any_side(row)->best.problem, label);
+		if (strcmp(label, last) != 0)
+			tcb_str_addf(&line, "%s%s", last[0] ? ", " : "", label);
+		tcb_str_addf(&line, " %s", tcb_state_text(any_side(row)->best.state));
+		memcpy(last, label, sizeof last);
+	}
+	if (line.length) {
+		struct tcb_str note = { 0 };
+		tcb_str_addf(&note, "%s: %s", cli_compared_text(verdict), line.data);
+		if (note.data)
+			cli_add_note(out, style, note.data);
+		out->failed |= note.failed;
+		tcb_str_fini(&note);
+	}
+	out->failed |= line.failed;
+	tcb_str_fini(&line);
 }
 
 void cli_add_knobs(struct tcb_str *out, const char *a, const char *b)
@@ -205,7 +243,7 @@ static void add_changed(const struct cli_comparison *comparison, enum cli_change
 
 	for (size_t i = 0; i < comparison->count; i++) {
 		const struct cli_row *row = &comparison->rows[i];
-		both += (size_t)(row->old_side && row->new_side);
+		both += (size_t)is_in_both(row);
 		if (!cli_row_changed(row, what))
 			continue;
 		if (!first)
@@ -215,9 +253,10 @@ static void add_changed(const struct cli_comparison *comparison, enum cli_change
 	if (!first)
 		return;
 	const int is_short = what != CLI_CHANGED_GEOMETRY && what != CLI_CHANGED_DEFAULT;
-	(void)snprintf(line, sizeof line, "%s changed in %zu of %zu%s%.100s%s%.100s", cli_changed_name(what), count,
-		       both, is_short ? ": " : "", is_short ? cli_row_text(first->old_side, what) : "",
-		       is_short ? " -> " : "", is_short ? cli_row_text(first->new_side, what) : "");
+	const int shown = what == CLI_CHANGED_KERNEL || what == CLI_CHANGED_OP ? SIGNATURE_SHOWN : 100;
+	(void)snprintf(line, sizeof line, "%s changed in %zu of %zu%s%.*s%s%.*s", cli_changed_name(what), count, both,
+		       is_short ? ": " : "", shown, is_short ? cli_row_text(first->old_side, what) : "",
+		       is_short ? " -> " : "", shown, is_short ? cli_row_text(first->new_side, what) : "");
 	cli_add_note(out, style, line);
 }
 
@@ -281,10 +320,11 @@ enum tcb_status cli_comparison_table(const struct cli_comparison *comparison, en
 
 	for (size_t first = 0; first < comparison->count;)
 		TCB_TRY(add_device(comparison, first, style, &first, out, err));
-	tcb_str_add(out, "\n");
 	for (size_t i = 0; i < comparison->count; i++)
 		add_row_note(&comparison->rows[i], style, out);
 	add_reasons(comparison, style, out);
+	add_missing(comparison, CLI_COMPARED_ONLY_OLD, style, out);
+	add_missing(comparison, CLI_COMPARED_ONLY_NEW, style, out);
 	for (int what = 0; what < CLI_CHANGED_COUNT; what++)
 		add_changed(comparison, (enum cli_changed)what, style, out);
 	add_method(comparison, style, out);

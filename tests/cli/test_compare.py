@@ -9,6 +9,7 @@ import json
 import math
 import pathlib
 import random
+import re
 import shutil
 import sqlite3
 
@@ -212,6 +213,9 @@ def unlike(cli, base):
     cli.check(found[128, "hot"] == "UNDECIDED" and "provisional" in reasons[128], f"provisional: {reasons}")
     cli.check(found[192, "hot"] == "UNDECIDED" and "same sweep" in reasons[192], f"the same sweep: {reasons}")
     cli.check(found[256, "hot"] == "ONLY OLD" and found[320, "hot"] == "ONLY NEW", f"{found}")
+    text = cli.run("compare", old, new).stdout
+    cli.check("ONLY OLD: q4k_matvec 1x256x512 cold hot\nONLY NEW: q4k_matvec 1x320x512 cold hot\n" in text, text)
+    cli.check(not re.search(r"^q4k_matvec 1x(256|320)x512", text, re.M), f"a row of one database alone:\n{text}")
     cli.run("compare", old, new, "--shape", "1x256x512", expect=3)
     with sqlite3.connect(new) as sql:
         sql.execute("update device set key = '0123456789abcdef', model = 'Another CPU'")
@@ -229,7 +233,7 @@ def files(cli, base):
     after = {p: (p.read_bytes(), p.stat().st_mtime_ns) for p in cli.scratch.iterdir() if p.is_file()}
     cli.check(before == after, "comparing changed a file, or left one")
     cli.check(all(len(line) <= 80 for line in text.splitlines()), f"wider than 80 columns:\n{text}")
-    cli.check("| PROBLEM | STATE |" in markdown, markdown)
+    cli.check(re.match(r"cpu, .*, key \w+, 1 thread\n\n\| PROBLEM \| STATE \|", markdown), markdown)
     cli.run("compare", old, new, "--format", "md", "--out", cli.scratch / "out.md")
     cli.check((cli.scratch / "out.md").read_text() == markdown, "--out writes something else")
     link = cli.scratch / "link.db"

@@ -45,7 +45,7 @@ for command in commands:
     for option in named - options[command]:
         cli.check(f"{option}`" in not_built or f"{option} " in not_built,
                   f"docs/specification.md, {command}: there is no {option}, and it is not among what is not built")
-for page in [docs.parent / "README.md", *docs.glob("*.md"), *(docs.parent / "examples").rglob("*.y*ml")]:
+for page in [docs.parent / "README.md", *docs.rglob("*.md"), *(docs.parent / "examples").rglob("*.y*ml")]:
     if page.name == "specification.md":
         continue
     for command, rest in re.findall(r"tcbtune (\w+)([^\n`]*)", page.read_text()):
