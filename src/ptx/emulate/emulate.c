@@ -16,6 +16,7 @@
 
 enum {
 	THREADS_MAX = 1024,
+	GRID_MAX = 65535, /* blocks along y and z */
 	CLUSTER_MAX = 16,
 	TOGETHER_MAX = 2048,      /* warps: what each knows of each takes memory */
 	GRID_BARRIER_BYTES = 256, /* what cooperative groups keep for a grid takes 8 */
@@ -86,6 +87,9 @@ static enum tcb_status check_launch(const struct tcb_ptx_program *program, const
 			return tcb_fail(err, TCB_E_USAGE, "a grid or block without threads, or beyond %d", THREADS_MAX);
 		threads *= launch->block[i];
 		limit *= d->maxntid[i] ? d->maxntid[i] : 1;
+		if (i && launch->grid[i] > GRID_MAX)
+			return tcb_fail(err, TCB_E_USAGE, "a grid of more than %d blocks along %c, which no GPU has",
+					GRID_MAX, "xyz"[i]);
 		if (__builtin_mul_overflow(blocks, launch->grid[i], &blocks))
 			return tcb_fail(err, TCB_E_OVERFLOW, "the grid is too large");
 		if (launch->grid[i] % cluster_size(program, launch, i))
