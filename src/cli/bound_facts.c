@@ -21,8 +21,6 @@ static int collect(void *ctx, const struct tcb_best *best)
 {
 	struct cli_bounds *bounds = ctx;
 
-	if (best->modelled)
-		return 0;
 	if (bounds->count == bounds->capacity) {
 		const size_t capacity = bounds->capacity ? 2 * bounds->capacity : 64;
 		struct tcb_best *list = realloc(bounds->list, capacity * sizeof *list);
@@ -80,7 +78,8 @@ static double fixed_ns(const struct cli_bounds *bounds, const struct tcb_best *b
 	for (size_t i = 0; i < bounds->count; i++) {
 		const struct tcb_best *other = &bounds->list[i];
 		/* of an op that copies the limit copies, too */
-		if (other->state == TCB_COLD && other->limit_ns.median > 0 && is_same_device(best, other) &&
+		if (!other->modelled && other->state == TCB_COLD && other->limit_ns.median > 0 &&
+		    is_same_device(best, other) &&
 		    strcmp(cli_limit_name(other->limit_method), cli_limit_name(best->limit_method)) == 0 &&
 		    other->bytes > best->bytes)
 			rate = fmax(rate, other->bytes / other->limit_ns.median);
@@ -101,7 +100,8 @@ static double core_share(const struct cli_bounds *bounds, const struct tcb_best 
 {
 	for (size_t i = 0; i < bounds->count; i++) {
 		const struct tcb_best *other = &bounds->list[i];
-		if (other->state != best->state && is_same_device(best, other) && is_same_problem(best, other))
+		if (!other->modelled && other->state != best->state && is_same_device(best, other) &&
+		    is_same_problem(best, other))
 			return best->state == TCB_COLD ? cli_core_share(best, other) : cli_core_share(other, best);
 	}
 	return NAN;

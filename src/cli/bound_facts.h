@@ -9,7 +9,8 @@
 #include "cli/best_rows.h"
 #include "search/bottleneck.h"
 
-/* What a database knows besides one row: the other cache state of its problem, the limits of larger problems. */
+/* All winners of a database: what is known besides one row is the other cache state of its problem, and the limits of
+ * larger problems. */
 struct cli_bounds {
 	struct tcb_best *list;
 	size_t count, capacity;

@@ -14,6 +14,7 @@
 #include "cli/bound_facts.h"
 #include "cli/cli.h"
 #include "cli/emit.h"
+#include "cli/nearby.h"
 #include "cli/problems.h"
 #include "kernels/constraint.h"
 #include "kernels/default_rules.h"
@@ -105,12 +106,27 @@ static int collect_counter(void *ctx, const struct tcb_counter *counter)
 	return cli_best_row_add_counter(ctx, counter);
 }
 
+static void find_nearby(const struct benching *run, const struct contest *contest, char out[CLI_NEARBY_MAX])
+{
+	const struct tcb_problem *problem = &contest->problem->problem;
+	const struct tcb_device *device = &run->place.device;
+	const struct cli_wanted wanted = { .op = problem->op_name,
+					   .device_name = device->name,
+					   .device_key = device->key,
+					   .threads = device->target.threads,
+					   .contract = (int)problem->contract,
+					   .state = (int)contest->state,
+					   .shape = &problem->shape };
+
+	cli_nearby(run->bounds.list, run->bounds.count, &wanted, out);
+}
+
 static enum tcb_status add_best(struct benching *run, struct contest *contest, struct tcb_error *err)
 {
 	const struct tcb_problem *problem = &contest->problem->problem;
 	struct tcb_best best;
 	struct tcb_geometry geometry;
-	char label[CLI_LABEL_MAX];
+	char label[CLI_LABEL_MAX], nearby[CLI_NEARBY_MAX];
 	struct tcb_error refused;
 	int is_found = 0;
 
@@ -118,9 +134,10 @@ static enum tcb_status add_best(struct benching *run, struct contest *contest, s
 		TCB_TRY(cli_best_find(run->db, &run->place.device, problem, contest->state, &best, &is_found, err));
 	cli_problem_label(problem, label);
 	if (!is_found) {
-		cli_say("%s: no %s result in the database, so the default is measured; 'tcbtune sweep' finds a better "
-			"one",
-			label, tcb_state_text(contest->state));
+		find_nearby(run, contest, nearby);
+		cli_say("%s: no %s result in the database%s%s, so the default is measured; 'tcbtune sweep' finds a "
+			"better one",
+			label, tcb_state_text(contest->state), nearby[0] ? "; " : "", nearby);
 	} else if (cli_best_is_stale(&best)) {
 		cli_say("%s: the kernel of the stored best has changed since; 'tcbtune sweep' measures it again",
 			label);

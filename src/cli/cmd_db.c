@@ -222,7 +222,7 @@ enum tcb_status cli_db_select(const struct cli_db_args *args, struct tcb_shape *
 	if (!args->shape)
 		return TCB_OK;
 	out->shape = shape;
-	return tcb_shape_parse(args->shape, shape, err);
+	return cli_read_shape(args->op ? tcb_op_find(args->op) : NULL, args->shape, shape, err);
 }
 
 #define OF(action) (1u << CLI_DB_##action)

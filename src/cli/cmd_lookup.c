@@ -2,12 +2,14 @@
  *
  * tcbtune lookup: what libtcbrt answers for one problem, and why.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/bound_facts.h"
 #include "cli/cli.h"
 #include "cli/emit.h"
+#include "cli/nearby.h"
 #include "cli/tuned.h"
 
 struct lookup_args {
@@ -101,13 +103,54 @@ static enum tcb_status explain(const struct lookup_args *args, const struct tcb_
 	*found_out = source.is_found;
 	cli_bounds_fini(&bounds);
 	free(source.row.counters);
-	cli_close_db(db);
+	tcb_db_close(db);
 	/* The answer may be without a database, or from the system's. */
 	return status == TCB_E_NOT_FOUND ? TCB_OK : status;
 }
 
-static enum tcb_status print_text(const struct tcbrt_tuning *tuning, const struct tcb_bottleneck *bottleneck,
-				  int explained, struct tcb_error *err)
+/* Where the answer is of no result for this very problem: what is stored near it.  Empty without a database. */
+static enum tcb_status find_nearby(const struct lookup_args *args, const struct tcb_problem *problem,
+				   const struct tcbrt_tuning *tuning, char out[CLI_NEARBY_MAX], struct tcb_error *err)
+{
+	const char *key = NULL;
+	char name[TCB_DEVICE_NAME_MAX];
+	unsigned capability;
+	struct tcb_place host;
+	struct cli_wanted wanted = { .op = problem->op_name,
+				     .threads = (unsigned)args->threads,
+				     .contract = (int)problem->contract,
+				     .state = args->state,
+				     .shape = &problem->shape };
+	struct cli_bounds all = { .failed = 0 };
+	struct tcb_db *db = NULL;
+	char path[CLI_PATH_MAX];
+	enum tcb_status status;
+
+	out[0] = '\0';
+	if (tuning->source == TCBRT_SOURCE_EXACT)
+		return TCB_OK;
+	/* Which GPU a number means is the driver's to say, and the answer's reason says what came of it. */
+	if (tcb_gpu_parse(args->device, &capability, &key)) {
+		snprintf(name, sizeof name, "sm_%u", capability);
+		wanted.device_name = name;
+		wanted.device_key = key;
+	} else if (!tcb_gpu_is_name(args->device, NULL)) {
+		wanted.device_name = args->device;
+		if (tcb_cpu_open(args->device, 0, &host, NULL) == TCB_OK)
+			wanted.device_key = host.device.key;
+	}
+	status = cli_open_db(args->db, TCB_DB_READ, path, &db, err);
+	if (status == TCB_OK)
+		status = cli_bounds_load(db, &all, err);
+	if (status == TCB_OK)
+		cli_nearby(all.list, all.count, &wanted, out);
+	cli_bounds_fini(&all);
+	tcb_db_close(db); /* of rows that cannot be read the answer has told */
+	return status == TCB_E_NOT_FOUND ? TCB_OK : status;
+}
+
+static enum tcb_status print_text(const struct tcbrt_tuning *tuning, const char *nearby,
+				  const struct tcb_bottleneck *bottleneck, int explained, struct tcb_error *err)
 {
 	struct tcb_str out = { 0 };
 	char us[CLI_NUMBER_MAX];
@@ -128,6 +171,8 @@ static enum tcb_status print_text(const struct tcbrt_tuning *tuning, const struc
 		tcb_str_addf(&out, ", %.3f x the default's speed (at least %.3f)", tuning->speedup, tuning->speedup_lo);
 	if (tuning->expected_ns > 0)
 		tcb_str_addf(&out, "; verdict: %s\n", tcbrt_verdict_text(tuning->verdict));
+	if (nearby[0])
+		tcb_str_addf(&out, "%s\n", nearby);
 	if (bottleneck)
 		cli_bottleneck_add(&out, "", bottleneck);
 	else if (explained)
@@ -137,8 +182,8 @@ static enum tcb_status print_text(const struct tcbrt_tuning *tuning, const struc
 }
 
 static enum tcb_status print_json(const struct lookup_args *args, const struct tcb_problem *problem,
-				  const struct tcbrt_tuning *tuning, const struct tcb_bottleneck *bottleneck,
-				  struct tcb_error *err)
+				  const struct tcbrt_tuning *tuning, const char *nearby,
+				  const struct tcb_bottleneck *bottleneck, struct tcb_error *err)
 {
 	int failed = 0, measured = tuning->expected_ns > 0;
 	struct tcb_shape tuned = { tuning->tuned_m, tuning->tuned_n, tuning->tuned_k };
@@ -161,6 +206,7 @@ static enum tcb_status print_json(const struct lookup_args *args, const struct t
 	cli_json_set(root, "expected_ns", measured ? cli_json_real(tuning->expected_ns) : json_null(), &failed);
 	cli_json_set(root, "speedup", measured ? cli_json_real(tuning->speedup) : json_null(), &failed);
 	cli_json_set(root, "speedup_lo", measured ? cli_json_real(tuning->speedup_lo) : json_null(), &failed);
+	cli_json_set(root, "nearby", nearby[0] ? cli_json_text(nearby) : json_null(), &failed);
 	if (args->explain)
 		cli_json_set(root, "bottleneck", bottleneck ? cli_bottleneck_json(bottleneck, &failed) : json_null(),
 			     &failed);
@@ -176,6 +222,7 @@ static enum tcb_status run_lookup(const void *arguments, struct tcb_error *err)
 	struct tcbrt_tuning tuning;
 	struct tcb_bottleneck found;
 	const struct tcb_bottleneck *bottleneck = NULL;
+	char nearby[CLI_NEARBY_MAX];
 	int is_found = 0;
 
 	TCB_TRY(cli_find_op(args->op, &op, err));
@@ -183,12 +230,13 @@ static enum tcb_status run_lookup(const void *arguments, struct tcb_error *err)
 	TCB_TRY(cli_check_threads(args->threads, err));
 	TCB_TRY(cli_make_problem(op, args->contract, args->shape, &problem, err));
 	TCB_TRY(cli_tuned_find(&query, &problem, &tuning, err));
+	TCB_TRY(find_nearby(args, &problem, &tuning, nearby, err));
 	if (args->explain)
 		TCB_TRY(explain(args, &problem, &tuning, &found, &is_found, err));
 	if (is_found)
 		bottleneck = &found;
-	return args->json ? print_json(args, &problem, &tuning, bottleneck, err)
-			  : print_text(&tuning, bottleneck, args->explain, err);
+	return args->json ? print_json(args, &problem, &tuning, nearby, bottleneck, err)
+			  : print_text(&tuning, nearby, bottleneck, args->explain, err);
 }
 
 const struct cli_command cli_command_lookup = {

@@ -9,6 +9,7 @@
 #include "cli/best_table.h"
 #include "cli/bound_facts.h"
 #include "cli/cli.h"
+#include "cli/nearby.h"
 #include "cli/setup.h"
 
 enum format { FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON, FORMAT_MD };
@@ -128,24 +129,23 @@ static int is_wanted(const struct collecting *collecting, const struct tcb_best 
 	const struct tcb_shape *shape = &best->problem.shape;
 
 	return (!args->op || is_op(args->op, best->problem.op_name)) &&
+	       (!args->device || strcmp(args->device, best->device_name) == 0) &&
 	       (!args->state || (int)best->state == args->state - 1) &&
 	       (!args->shape || (shape->m == collecting->shape.m && shape->n == collecting->shape.n &&
 				 shape->k == collecting->shape.k));
 }
 
-static int collect_row(void *ctx, const struct tcb_best *best)
+static void collect_row(struct collecting *collecting, const struct tcb_best *best)
 {
-	struct collecting *collecting = ctx;
 	const int verdict = collecting->args->verdict;
 	const struct cli_best_row *row;
 
 	if (!is_wanted(collecting, best))
-		return 0;
+		return;
 	row = cli_best_rows_add(&collecting->rows, best);
 	collecting->failed = !row;
 	if (row && verdict && (int)row->verdict != verdict - 1)
 		collecting->rows.count--;
-	return collecting->failed;
 }
 
 static int collect_tie(void *ctx, const char *geometry)
@@ -158,10 +158,11 @@ static int collect_counter(void *ctx, const struct tcb_counter *counter)
 	return cli_best_row_add_counter(ctx, counter);
 }
 
-static enum tcb_status collect(struct tcb_db *db, const struct tcb_best_filter *filter, struct collecting *out,
+static enum tcb_status collect(struct tcb_db *db, const struct cli_bounds *all, struct collecting *out,
 			       struct tcb_error *err)
 {
-	TCB_TRY(tcb_db_best_each(db, filter, collect_row, out, err));
+	for (size_t i = 0; i < all->count && !out->failed; i++)
+		collect_row(out, &all->list[i]);
 	for (size_t i = 0; i < out->rows.count && !out->failed; i++) {
 		struct cli_best_row *row = &out->rows.rows[i];
 		TCB_TRY(tcb_db_ties_each(db, &row->best, collect_tie, row, err));
@@ -322,14 +323,43 @@ static enum tcb_status print_json(const struct cli_best_rows *rows, const struct
 	return cli_emit_json_to(path, cli_json_end(root, failed), err);
 }
 
-static enum tcb_status nothing_found(const char *path, const struct report_args *args, struct tcb_error *err)
+static enum tcb_status nothing_found(const struct cli_bounds *all, const char *path,
+				     const struct collecting *collecting, struct tcb_error *err)
 {
+	static const char *const states[] = { "", "cold", "hot" };
+	const struct report_args *args = collecting->args;
+	const struct cli_wanted wanted = { .op = args->op,
+					   .device_name = args->device,
+					   .contract = -1,
+					   .state = args->state - 1,
+					   .shape = args->shape ? &collecting->shape : NULL };
+	const struct {
+		const char *what, *value;
+	} filters[] = {
+		{ " of op ", args->op },
+		{ " of shape ", args->shape },
+		{ " of state ", args->state ? states[args->state] : NULL },
+		{ " of verdict ", args->verdict ? tcb_verdict_text((enum tcb_verdict)(args->verdict - 1)) : NULL },
+		{ " on device ", args->device },
+	};
+	char nearby[CLI_NEARBY_MAX];
+	struct tcb_str asked = { 0 };
 	size_t count;
 
-	return tcb_fail(err, TCB_E_NOT_FOUND, "%.200s holds no result%s%s%s%s; run 'tcbtune sweep --op %s%s%s'", path,
-			args->op ? " of op " : "", args->op ? args->op : "", args->device ? " on device " : "",
-			args->device ? args->device : "", args->op ? args->op : tcb_ops(&count)[0]->name,
-			args->device ? " --device " : "", args->device ? args->device : "");
+	cli_nearby(all->list, all->count, &wanted, nearby);
+	for (size_t i = 0; i < sizeof filters / sizeof *filters; i++)
+		if (filters[i].value)
+			tcb_str_addf(&asked, "%s%.40s", filters[i].what, filters[i].value);
+	if (args->verdict)
+		tcb_fail(err, TCB_E_NOT_FOUND, "%.200s holds no result%s", path, asked.data ? asked.data : "");
+	else
+		tcb_fail(err, TCB_E_NOT_FOUND,
+			 "%.120s holds no result%s%s%.220s%s; run 'tcbtune sweep --op %.40s%s%.40s'", path,
+			 asked.data ? asked.data : "", nearby[0] ? " (" : "", nearby, nearby[0] ? ")" : "",
+			 args->op ? args->op : tcb_ops(&count)[0]->name, args->device ? " --device " : "",
+			 args->device ? args->device : "");
+	tcb_str_fini(&asked);
+	return TCB_E_NOT_FOUND;
 }
 
 /* Is there an op of that name, or one whose name begins with it? */
@@ -350,14 +380,14 @@ static enum tcb_status check_filter(const struct report_args *args, struct tcb_s
 
 	if (args->op && !is_family(args->op))
 		TCB_TRY(cli_find_op(args->op, &op, err));
-	return args->shape ? tcb_shape_parse(args->shape, shape_out, err) : TCB_OK;
+	return args->shape ? cli_read_shape(args->op ? tcb_op_find(args->op) : NULL, args->shape, shape_out, err)
+			   : TCB_OK;
 }
 
 static enum tcb_status run_report(const void *arguments, struct tcb_error *err)
 {
 	struct report_args args = *(const struct report_args *)arguments;
 	const struct cli_best_view view = view_of(&args);
-	struct tcb_best_filter filter = { .device_name = args.device };
 	struct collecting collecting = { .args = &args };
 	struct cli_bounds bounds = { .failed = 0 };
 	struct tcb_db *db = NULL;
@@ -376,12 +406,12 @@ static enum tcb_status run_report(const void *arguments, struct tcb_error *err)
 	status = cli_open_db(args.db, TCB_DB_READ, path, &db, err);
 	if (status != TCB_OK)
 		return status;
-	status = collect(db, &filter, &collecting, err);
-	cli_best_sort(&collecting.rows, &view);
+	status = cli_bounds_load(db, &bounds, err);
 	if (status == TCB_OK)
-		status = cli_bounds_load(db, &bounds, err);
+		status = collect(db, &bounds, &collecting, err);
+	cli_best_sort(&collecting.rows, &view);
 	if (status == TCB_OK && collecting.rows.count == 0)
-		status = nothing_found(path, &args, err);
+		status = nothing_found(&bounds, path, &collecting, err);
 	else if (status == TCB_OK && args.format == FORMAT_JSON)
 		status = print_json(&collecting.rows, &bounds, args.out, err);
 	else if (status == TCB_OK)

@@ -139,26 +139,34 @@ static int is_of_one_row(const struct tcb_op *op)
 	return 1;
 }
 
+/* OP multiplies by a matrix, and TEXT was that alone. */
+static enum tcb_status complete_shape(const struct tcb_op *op, struct tcb_shape *shape, struct tcb_error *err)
+{
+	const size_t rows = op->default_shapes[op->default_shape_count - 1].m;
+
+	if (!is_of_one_row(op))
+		return tcb_fail(
+			err, TCB_E_USAGE,
+			"op %s takes a shape MxNxK: %zu rows of activations with a matrix of %zu outputs by %zu "
+			"inputs are %zux%zux%zu",
+			op->name, rows, shape->m, shape->n, rows, shape->m, shape->n);
+	*shape = (struct tcb_shape){ 1, shape->m, shape->n };
+	return TCB_OK;
+}
+
 enum tcb_status cli_read_shape(const struct tcb_op *op, const char *text, struct tcb_shape *out, struct tcb_error *err)
 {
 	char tidied[TCB_SHAPE_TEXT_MAX], printed[TCB_SHAPE_TEXT_MAX];
 	const int is_tidied = tidy_shape(text, tidied);
-	const size_t rows = op->default_shapes[op->default_shape_count - 1].m;
-	enum tcb_status status = tcb_shape_parse(is_tidied ? tidied : text, out, is_tidied ? NULL : err);
+	const enum tcb_status status = tcb_shape_parse(is_tidied ? tidied : text, out, is_tidied ? NULL : err);
 
 	if (status != TCB_OK && is_tidied && strchr(text, ',') && strchr(text, 'x'))
 		return tcb_fail(err, TCB_E_USAGE, "'%.80s' is not one shape: give each its own --shape", text);
 	if (status != TCB_OK)
 		return is_tidied ? tcb_shape_parse(text, out, err) : status;
-	if (!out->k && op->default_shapes[0].k && !is_of_one_row(op))
-		return tcb_fail(
-			err, TCB_E_USAGE,
-			"op %s takes a shape MxNxK: %zu rows of activations with a matrix of %zu outputs by %zu "
-			"inputs are %zux%zux%zu",
-			op->name, rows, out->m, out->n, rows, out->m, out->n);
-	const int is_matrix = !out->k && op->default_shapes[0].k;
+	const int is_matrix = op && !out->k && op->default_shapes[0].k;
 	if (is_matrix)
-		*out = (struct tcb_shape){ 1, out->m, out->n };
+		TCB_TRY(complete_shape(op, out, err));
 	if (is_matrix || is_tidied) {
 		tcb_shape_print(out, printed);
 		cli_say("--shape %s is taken as %s%s", text, printed,
