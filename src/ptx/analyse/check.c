@@ -208,6 +208,10 @@ static enum tcb_status find_hazards(struct tcb_ptx_affine *affine, struct tcb_pt
 
 	TCB_TRY(tcb_ptx_hazards_create(affine, function, &hazards, err));
 	status = tcb_ptx_races(hazards, is_exact, sink, err);
+	if (status == TCB_OK && is_exact) {
+		tcb_ptx_grid_races(hazards, sink);
+		status = tcb_ptx_unwritten_shared(hazards, sink, err);
+	}
 	/* who follows that advice with another block breaks the kernel */
 	if (status == TCB_OK && is_exact)
 		status = tcb_ptx_report_redundant(hazards, sink, err);

@@ -92,3 +92,44 @@ enum tcb_ptx_differing tcb_ptx_writes_differ(struct tcb_ptx_hazards *h, const st
 		return TCB_PTX_SAME;
 	return TCB_PTX_LIKELY_DIFFERENT;
 }
+
+/* Whether both are at the same distance from what their threads know. */
+static int have_same_terms(const struct tcb_ptx_value *x, const struct tcb_ptx_value *y)
+{
+	if (x->term_count != y->term_count)
+		return 0;
+	for (uint32_t i = 0; i < x->term_count; i++)
+		if (x->terms[i].symbol != y->terms[i].symbol || x->terms[i].factor != y->terms[i].factor ||
+		    x->terms[i].lanes || y->terms[i].lanes)
+			return 0;
+	return 1;
+}
+
+int tcb_ptx_reads_its_own(struct tcb_ptx_hazards *h, const struct tcb_ptx_event *a, const struct tcb_ptx_event *b)
+{
+	struct tcb_ptx_value x = stored(h, a->ins);
+	int64_t at[TCB_PTX_BLOCK_THREADS_MAX];
+	uint8_t has[TCB_PTX_BLOCK_THREADS_MAX] = { 0 };
+
+	if (!a->is_sure || b->writes || !tcb_ptx_value_is_uniform(&x) || x.term_count ||
+	    !have_same_terms(&a->address, &b->address) ||
+	    !tcb_ptx_dominates(tcb_ptx_affine_dominators(h->affine), a->ins->block, b->ins->block) ||
+	    (a->ins->block == b->ins->block && a->ins->number > b->ins->number))
+		return 0;
+	for (uint32_t i = 0; i < a->start_count; i++) {
+		at[a->starts[i].thread] = a->starts[i].at;
+		has[a->starts[i].thread] = 1;
+	}
+	for (uint32_t i = 0; i < b->start_count; i++) {
+		const struct tcb_ptx_start *read = &b->starts[i];
+
+		if (has[read->thread] && read->at >= at[read->thread] &&
+		    read->at + (int64_t)b->bytes <= at[read->thread] + (int64_t)a->bytes)
+			continue;
+		for (uint32_t k = 0; k < a->start_count; k++)
+			if (a->starts[k].at < read->at + (int64_t)b->bytes &&
+			    read->at < a->starts[k].at + (int64_t)a->bytes)
+				return 0;
+	}
+	return 1;
+}

@@ -152,6 +152,15 @@ static uint8_t via_edge(const struct walk *w, uint8_t via, const struct tcb_ptx_
 	return via == VIA_NONE && loop < LOOPS_MAX - 1 ? (uint8_t)(loop + 1) : VIA_MANY;
 }
 
+/* Whether BLOCK goes back to SUCC, the header of a loop that makes one round. */
+static int is_never_taken(const struct walk *w, const struct tcb_ptx_block *block, const struct tcb_ptx_block *succ)
+{
+	struct tcb_ptx_affine *affine = w->h->affine;
+
+	return succ->order <= block->order &&
+	       tcb_ptx_affine_symbol(affine, tcb_ptx_affine_counter(affine, succ))->max == 0;
+}
+
 /* All that can be reached from the begin of segment START. */
 static void walk_from(struct walk *w, uint32_t start)
 {
@@ -174,8 +183,9 @@ static void walk_from(struct walk *w, uint32_t start)
 		for (uint32_t s = 0; s < segment->block->succ_count; s++) {
 			const struct tcb_ptx_block *succ = segment->block->succ[s];
 
-			visit(w, w->h->first_segment[succ->number], via_edge(w, at.via, segment->block, succ),
-			      at.behind);
+			if (!is_never_taken(w, segment->block, succ))
+				visit(w, w->h->first_segment[succ->number], via_edge(w, at.via, segment->block, succ),
+				      at.behind);
 		}
 	}
 }
@@ -200,6 +210,8 @@ static int goes_round(struct walk *w, const struct tcb_ptx_loop *loop)
 		for (uint32_t s = 0; s < segment->block->succ_count; s++) {
 			const struct tcb_ptx_block *succ = segment->block->succ[s];
 
+			if (is_never_taken(w, segment->block, succ))
+				continue;
 			if (succ == loop->header)
 				return 1;
 			if (tcb_ptx_affine_loops_of(w->h->affine, succ) & bit)
@@ -381,6 +393,9 @@ static void race_pair(struct racing *r, const struct state *sa, uint32_t ia, con
 	a = &h->events[ia];
 	b = &h->events[ib];
 	is_later = skew.later != 0;
+	/* when one thread is behind the loop, none goes round again */
+	if (is_later && !(tcb_ptx_affine_loops_of(h->affine, a->ins->block) & skew.later))
+		return;
 	bit = ((uint64_t)ia * h->event_count + ib) * 2 + (uint64_t)is_later;
 	if (r->done[bit / 64] >> (bit % 64) & 1)
 		return;
@@ -397,6 +412,8 @@ static void race_pair(struct racing *r, const struct state *sa, uint32_t ia, con
 		if (differing == TCB_PTX_SAME || (differing == TCB_PTX_LIKELY_DIFFERENT && !h->is_exact))
 			return;
 	}
+	if (!is_later && tcb_ptx_reads_its_own(h, a, b))
+		return;
 	if (r->told[bit / 128] >> (bit / 2 % 64) & 1)
 		return;
 	if (r->pairing == TCB_PTX_OTHER_WARPS)

@@ -26,6 +26,14 @@ void tcb_ptx_hazards_destroy(struct tcb_ptx_hazards *hazards);
 enum tcb_status tcb_ptx_races(struct tcb_ptx_hazards *hazards, int is_exact, const struct tcb_ptx_sink *sink,
 			      struct tcb_error *err);
 
+/* Reports RACE between neighbouring blocks in global memory, where all threads of a block exist: warnings, since a grid
+ * may be one block. */
+void tcb_ptx_grid_races(struct tcb_ptx_hazards *hazards, const struct tcb_ptx_sink *sink);
+/* Reports UNWRITTEN_SHARED, where all threads of the block exist: a warning for the first read in each variable of what
+ * nobody writes. */
+enum tcb_status tcb_ptx_unwritten_shared(struct tcb_ptx_hazards *hazards, const struct tcb_ptx_sink *sink,
+					 struct tcb_error *err);
+
 /* The barriers that can all be removed together: without them no two accesses lose their order.  Only bar.sync and
  * barrier.sync of all threads that all threads of the block reach; in text order, in *OUT (lent). */
 enum tcb_status tcb_ptx_redundant_barriers(struct tcb_ptx_hazards *hazards, struct tcb_ptx_ins *const **out,

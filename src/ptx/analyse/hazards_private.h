@@ -88,6 +88,9 @@ enum tcb_ptx_differing { TCB_PTX_SAME, TCB_PTX_LIKELY_DIFFERENT, TCB_PTX_DIFFERE
 enum tcb_ptx_differing tcb_ptx_writes_differ(struct tcb_ptx_hazards *h, const struct tcb_ptx_event *a,
 					     const struct tcb_ptx_event *b, const uint32_t pair[2]);
 
+/* Whether each thread that reads by B what is written by A has written it itself, and all write one number by A. */
+int tcb_ptx_reads_its_own(struct tcb_ptx_hazards *h, const struct tcb_ptx_event *a, const struct tcb_ptx_event *b);
+
 /* Fills events and segments. */
 enum tcb_status tcb_ptx_hazard_events(struct tcb_ptx_hazards *h, struct tcb_error *err);
 
