@@ -9,6 +9,7 @@
 #include "cli/emit.h"
 #include "db/db.h"
 #include "db/verdict.h"
+#include "search/bottleneck.h"
 
 struct cli_best_row {
 	struct tcb_best best;
@@ -18,6 +19,7 @@ struct cli_best_row {
 	size_t counter_count;
 	int is_stale; /* cli_best_is_stale */
 	enum tcb_verdict verdict;
+	enum tcb_bottleneck_kind bound; /* unknown until somebody asks (bound_facts.h) */
 };
 
 struct cli_best_rows {

@@ -35,6 +35,7 @@
 	X(REGRET, "regret", "REGRET", 1)               \
 	X(FLIP, "flip", "FLIP", 1)                     \
 	X(VERDICT, "verdict", "VERDICT", 0)            \
+	X(BOUND, "bound", "BOUND BY", 0)               \
 	X(MEASURED, "measured", "MEASURED", 0)         \
 	X(GEOMETRY, "geometry", "GEOMETRY", 0)
 
@@ -157,6 +158,9 @@ static void add_cell(struct cli_table *table, const struct cli_best_row *row, en
 	case COLUMN_VERDICT:
 		add_verdict(table, row);
 		return;
+	case COLUMN_BOUND:
+		cli_table_cell(table, "%s", tcb_bottleneck_text(row->bound));
+		return;
 	case COLUMN_MEASURED:
 		cli_table_cell(table, "%.10s %.5s", best->measured_at,
 			       strlen(best->measured_at) > 11 ? best->measured_at + 11 : "");
@@ -276,6 +280,8 @@ static double number_of(const struct cli_best_row *row, enum column column)
 		return best->flip_probability;
 	case COLUMN_VERDICT:
 		return row->verdict;
+	case COLUMN_BOUND:
+		return row->bound;
 	case COLUMN_SHAPE:
 		return (double)best->problem.shape.m * (double)best->problem.shape.n *
 		       (double)(best->problem.shape.k ? best->problem.shape.k : 1);

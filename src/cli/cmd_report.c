@@ -165,8 +165,11 @@ static enum tcb_status collect(struct tcb_db *db, const struct cli_bounds *all, 
 		collect_row(out, &all->list[i]);
 	for (size_t i = 0; i < out->rows.count && !out->failed; i++) {
 		struct cli_best_row *row = &out->rows.rows[i];
+		struct tcb_bottleneck bottleneck;
 		TCB_TRY(tcb_db_ties_each(db, &row->best, collect_tie, row, err));
 		TCB_TRY(tcb_db_counters_each(db, &row->best, collect_counter, row, err));
+		cli_bounds_of(all, row, &bottleneck);
+		row->bound = bottleneck.kind;
 	}
 	return out->failed ? tcb_fail(err, TCB_E_NOMEM, "out of memory") : TCB_OK;
 }

@@ -61,6 +61,10 @@ def main():
             cli.check(found[key]["bottleneck"]["kind"] == kind, f"{name}: {key}: {found[key]['bottleneck']}")
         for key, best in found.items():
             check_figures(cli, key, best)
+        table = cli.run("report", "--db", database, "--columns", "op,shape,state,bound", "--geometry", "none").stdout
+        for (op, shape, state), best in found.items():
+            row = rf"^{op} +{shape} +{state} +{best['bottleneck']['kind']} *$"
+            cli.check(re.search(row, table, re.M), f"{name}: no row like {row} in\n{table}")
         op = min(known)[0]
         some = bounds(cli, database, "--op", op)
         cli.check(some and all(best["bottleneck"] == found[key]["bottleneck"] for key, best in some.items()),
