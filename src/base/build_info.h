@@ -6,7 +6,7 @@
 #define TCB_BASE_BUILD_INFO_H
 
 struct tcb_build_info {
-	const char *version;  /* "0.1.0" */
+	const char *version;  /* "0.2.0" */
 	const char *commit;   /* git commit, "-dirty" with uncommitted changes */
 	const char *compiler; /* "GNU-12.2.0" */
 	const char *type;     /* CMake build type */

@@ -2,7 +2,7 @@
  *
  * The command line: one table of commands, one table of options per command.
  * A command's option table drives parsing, usage errors and help; man page and
- * completions can be made from the same rows.  Only this folder prints or
+ * completions are made from the same rows.  Only this folder prints or
  * exits: data on stdout, talk on stderr.  Texts for people may have marks for
  * what is in this build (marks.c): @OP, @FAMILIES, @STRATEGIES.
  */
@@ -61,10 +61,10 @@ struct cli_command {
 };
 
 /* One per command, at the end of cmd_NAME.c. */
-extern const struct cli_command cli_command_bench, cli_command_compare, cli_command_db, cli_command_defaults,
-	cli_command_devices, cli_command_doctor, cli_command_help, cli_command_history, cli_command_lookup,
-	cli_command_model, cli_command_ops, cli_command_ptx, cli_command_replay, cli_command_report, cli_command_run,
-	cli_command_space, cli_command_sweep, cli_command_version;
+extern const struct cli_command cli_command_bench, cli_command_compare, cli_command_completion, cli_command_db,
+	cli_command_defaults, cli_command_devices, cli_command_doctor, cli_command_help, cli_command_history,
+	cli_command_lookup, cli_command_model, cli_command_ops, cli_command_ptx, cli_command_replay, cli_command_report,
+	cli_command_run, cli_command_space, cli_command_sweep, cli_command_version;
 
 /* commands.c: all of them, in the order of the overview; ends with NULL. */
 extern const struct cli_command *const cli_commands[];

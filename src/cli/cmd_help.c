@@ -8,11 +8,13 @@
 
 #include "cli/cli.h"
 #include "cli/emit.h"
+#include "cli/manual.h"
 
 enum { HELP_COLUMN = 24, HELP_WIDTH = 100 };
 
 struct help_args {
 	const char *command;
+	int is_manual;
 };
 
 static const struct cli_option options[] = {
@@ -21,6 +23,13 @@ static const struct cli_option options[] = {
 	  .offset = offsetof(struct help_args, command),
 	  .note = "the list of commands",
 	  .help = "the command to explain" },
+	{ .name = "format",
+	  .argument = "F",
+	  .kind = CLI_WORD,
+	  .offset = offsetof(struct help_args, is_manual),
+	  .words = "text|man",
+	  .fallback = "text",
+	  .help = "for reading here, or the source of the manual page" },
 	CLI_OPTION_END,
 };
 
@@ -137,19 +146,22 @@ enum tcb_status cli_help_all(struct tcb_error *err)
 static enum tcb_status run_help(const void *arguments, struct tcb_error *err)
 {
 	const struct help_args *args = arguments;
-	const struct cli_command *command;
+	const struct cli_command *command = args->command ? cli_command_find(args->command) : NULL;
+	struct tcb_str out = { 0 };
 
-	if (!args->command)
-		return cli_help_all(err);
-	command = cli_command_find(args->command);
-	return command ? cli_help_command(command, err) : cli_command_unknown(args->command, err);
+	if (args->command && !command)
+		return cli_command_unknown(args->command, err);
+	if (!args->is_manual)
+		return command ? cli_help_command(command, err) : cli_help_all(err);
+	cli_manual(command, &out);
+	return cli_emit(&out, err);
 }
 
 const struct cli_command cli_command_help = {
 	.name = "help",
 	.summary = "explain a command",
 	.description = "Prints the list of commands, or what COMMAND does and every option that it takes.",
-	.examples = "  tcbtune help sweep\n",
+	.examples = "  tcbtune help sweep\n  tcbtune help --format man sweep | man -l -\n",
 	.options = options,
 	.args_bytes = sizeof(struct help_args),
 	.run = run_help,

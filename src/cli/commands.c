@@ -26,6 +26,7 @@ const struct cli_command *const cli_commands[] = {
 	&cli_command_ops,
 	&cli_command_devices,
 	&cli_command_doctor,
+	&cli_command_completion,
 	&cli_command_version,
 	&cli_command_help,
 	NULL,
