@@ -85,7 +85,7 @@ struct tcbptx_counts {
 	uint64_t divergent;                    /* branches where a warp split */
 };
 
-/* "0.1.0"; static. */
+/* "0.2.0"; static. */
 TCBPTX_API const char *tcbptx_version(void);
 
 /* Parses LENGTH bytes of TEXT, which NAME stands for in errors.  TEXT is not needed afterwards.  *OUT is to be given to

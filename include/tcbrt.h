@@ -75,14 +75,14 @@ extern "C" {
 /*
  * Version
  *
- * Before 1.0 the structs below may change with the minor version, and a library of another minor version has another
- * name (SOVERSION).  Within one minor version functions and codes are only added, and structs grow only into their
- * reserved words: the caller sets those of what it fills to zero, and zero keeps the old meaning; the library sets
- * those of what it fills.  struct tcbrt_tile and struct tcbrt_gpu_arguments have none: they stay as they are.  Opaque
- * structs may change at any time.
+ * Before 1.0 the structs below may change with the minor version; where they do, the library has another name
+ * (SOVERSION).  0.2 has the structs of 0.1 and its name.  Within one minor version functions and codes are only added,
+ * and structs grow only into their reserved words: the caller sets those of what it fills to zero, and zero keeps the
+ * old meaning; the library sets those of what it fills.  struct tcbrt_tile and struct tcbrt_gpu_arguments have none:
+ * they stay as they are.  Opaque structs may change at any time.
  */
 #define TCBRT_VERSION_MAJOR 0
-#define TCBRT_VERSION_MINOR 1
+#define TCBRT_VERSION_MINOR 2
 #define TCBRT_VERSION_PATCH 0
 #define TCBRT_VERSION (TCBRT_VERSION_MAJOR * 10000 + TCBRT_VERSION_MINOR * 100 + TCBRT_VERSION_PATCH)
 

@@ -4,6 +4,7 @@
 # Installs what the build and the tests need and this machine lacks, with apt.
 #   install-deps.sh build      compiler, CMake and the libraries that are linked
 #   install-deps.sh test       the same and what the tests need
+#   install-deps.sh papi       PAPI's run-time library, which counts the processor's events
 #   install-deps.sh pip        what fetches from PyPI
 #   install-deps.sh neon       the same as build and what builds and runs the kernels for 64-bit Arm
 # Does nothing, and asks for no rights, when all is there.
@@ -20,10 +21,11 @@ neon="gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static"
 case "${1:-}" in
 build) wanted="$build" ;;
 test) wanted="$build $tests" ;;
+papi) wanted="libpapi7.0" ;;
 pip) wanted="python3-pip" ;;
 neon) wanted="$build $neon" ;;
 *)
-	echo "usage: $0 build|test|pip|neon" >&2
+	echo "usage: $0 build|test|papi|pip|neon" >&2
 	exit 2
 	;;
 esac

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 #
-# -DBUILD= -DEXAMPLES= -DMAKE_DATABASE= -DCC= -DGENERATOR= -DWORK= -DLIBDIR= -DSAXPY= -P check_install.cmake
+# -DBUILD= -DSOURCE= -DEXAMPLES= -DMAKE_DATABASE= -DCC= -DGENERATOR= -DWORK= -DLIBDIR= -DSAXPY= -P check_install.cmake
 #
-# Installs into an empty prefix, moves that prefix, and builds the example from
+# Installs into an empty prefix and uninstalls; installs again, moves that prefix, and builds the example from
 # it in three ways: find_package (shared and static), pkg-config, pkg-config
 # --static.  Each must fetch the geometry that is in the database.
 file(REMOVE_RECURSE ${WORK})
@@ -14,6 +14,19 @@ function(run)
 	endif()
 	set(out "${out}" PARENT_SCOPE)
 endfunction()
+
+run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/removed)
+file(GLOB_RECURSE installed ${WORK}/removed/*)
+if(NOT installed)
+	message(FATAL_ERROR "nothing was installed")
+endif()
+run(${CMAKE_COMMAND} -DBUILD=${BUILD} -P ${SOURCE}/cmake/uninstall.cmake)
+file(GLOB_RECURSE left LIST_DIRECTORIES ON ${WORK}/removed/*)
+list(FILTER left INCLUDE REGEX "/[^/]*tcb[^/]*$")
+file(GLOB_RECURSE files ${WORK}/removed/*)
+if(left OR files)
+	message(FATAL_ERROR "uninstall leaves ${left} ${files}")
+endif()
 
 run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/staged)
 file(RENAME ${WORK}/staged ${WORK}/prefix)
