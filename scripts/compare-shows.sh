@@ -21,6 +21,7 @@ preset=$1 out=$2 pairs=${3:-24}
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
 cd "$(dirname "$0")/.."
+here=$PWD
 planted="q80_matvec:1x512x1024 q80_matvec:1x1024x1024 q80_matvec:1x1024x2048"
 others="q4k_matvec:1x512x1024 q4k_matvec:1x1024x1024 q40_matvec:1x512x1024 q5k_matvec:1x512x1024
 	q6k_matvec:1x512x1024 mxfp4_matvec:1x512x1024 iq4xs_matvec:1x512x1024 q4k_matmul:8x256x1024
@@ -86,7 +87,7 @@ measure() {
 compare() {
 	status=0
 	echo "\$ tcbtune compare $1 $2"
-	./tcbtune compare "$1" "$2" 2>&1 || status=$?
+	"$here/build/$preset/src/cli/tcbtune" compare "$1" "$2" 2>&1 || status=$?
 	echo "exit $status"
 }
 

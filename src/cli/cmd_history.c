@@ -168,12 +168,14 @@ static enum tcb_status add_table(const struct history *history, struct tcb_str *
 	const struct tcb_best *best = history->best;
 	const enum tcb_verdict verdict = tcb_best_verdict(best, cli_best_is_stale(best));
 	char label[CLI_ROW_LABEL_MAX], line[CLI_ROW_LABEL_MAX + TCB_VERDICT_REASON_MAX], reason[TCB_VERDICT_REASON_MAX];
+	char threads[CLI_NUMBER_MAX];
 	struct cli_table table;
 
 	cli_row_label(&best->problem, label);
 	tcb_str_add(out, out->length ? "\n" : "");
-	cli_add_line(out, "%s %s on %s, %.30s, %u thread%s", label, tcb_state_text(best->state), best->device_name,
-		     best->model, best->threads, best->threads == 1 ? "" : "s");
+	cli_threads_text(best->threads, threads);
+	cli_add_line(out, "%s %s on %s, %.30s%s", label, tcb_state_text(best->state), best->device_name, best->model,
+		     threads);
 	cli_table_init(&table, columns, sizeof columns / sizeof *columns);
 	for (size_t i = 0; i < history->count; i++)
 		add_row(&table, history, i);

@@ -127,6 +127,8 @@ enum tcb_status cli_comparison_judge(struct cli_comparison *comparison, struct t
 /* compare_print.c */
 /* TEXT in lines of at most 80 characters, those after the first indented; in Markdown a bullet. */
 void cli_add_note(struct tcb_str *out, enum cli_table_style style, const char *text);
+/* ", 2 threads"; nothing for a GPU's 0. */
+void cli_threads_text(unsigned threads, char out[CLI_NUMBER_MAX]);
 /* Knobs of the geometries A and B that differ: "micro=1x16x64 -> 1x32x64, unroll=1 -> 2". */
 void cli_add_knobs(struct tcb_str *out, const char *a, const char *b);
 enum tcb_status cli_comparison_table(const struct cli_comparison *comparison, enum cli_table_style style,

@@ -28,6 +28,13 @@ void cli_row_label(const struct tcb_problem *problem, char out[CLI_ROW_LABEL_MAX
 		       is_own ? "" : tcb_contract_text(problem->contract), shape);
 }
 
+void cli_threads_text(unsigned threads, char out[CLI_NUMBER_MAX])
+{
+	out[0] = '\0';
+	if (threads)
+		(void)snprintf(out, CLI_NUMBER_MAX, ", %u thread%s", threads, threads == 1 ? "" : "s");
+}
+
 /* Where TEXT, which is longer than ROOM, may be cut: before a space or after a comma; else at its first space. */
 static size_t cut_at(const char *text, size_t room)
 {
@@ -112,6 +119,7 @@ static enum tcb_status add_device(const struct cli_comparison *comparison, size_
 						     { "NEW µs", 1 },  { "CHANGE %", 1 }, { "VERDICT", 0 } };
 	const struct cli_told *device = any_side(&comparison->rows[first]);
 	enum tcb_status status = TCB_OK;
+	char threads[CLI_NUMBER_MAX];
 	struct cli_table table;
 	size_t i = first;
 
@@ -120,8 +128,9 @@ static enum tcb_status add_device(const struct cli_comparison *comparison, size_
 		if (is_in_both(&comparison->rows[i]))
 			add_cells(&table, &comparison->rows[i]);
 	if (table.cell_count) {
-		cli_add_line(out, "%s, %.40s, key %s, %u thread%s", device->best.device_name, device->best.model,
-			     device->best.device_key, device->best.threads, device->best.threads == 1 ? "" : "s");
+		cli_threads_text(device->best.threads, threads);
+		cli_add_line(out, "%s, %.40s, key %s%s", device->best.device_name, device->best.model,
+			     device->best.device_key, threads);
 		tcb_str_add(out, style == CLI_TABLE_MD ? "\n" : "");
 		status = cli_table_render(&table, style, out, err);
 		tcb_str_add(out, "\n");
