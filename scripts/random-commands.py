@@ -38,6 +38,7 @@ VALUES = {
     "--strategy": ["auto", "random", "model", "line", "magic"], "--counters": ["none", "best", "all", "some"],
     "--repeats": ["1", "2", "0", "-1", "x"], "--format": ["table", "csv", "json", "md", "html", "text", "c-header"],
     "--explain": ["macro=1x1x1", "isa=avx2", "", "macro=4x1000x1,midi=4x1000x1,micro=1x8x1,isa=avx2,threads=1"],
+    "--fail-over": ["3%", "5", "0", "-1%", "1e9", "much"],
     "--worst": ["5", "20", "-1", "nan", "x"], "--least": ["1", "2", "0", "-1"], "--folds": ["2", "3", "1", "0", "100000"],
     "--arch": ["sm_90", "x86_64-avx2", "none"], "--budget": ["1s", "2s", "300ms", "0s", "-1s", "1e300s", "x"],
 }
@@ -48,15 +49,18 @@ COMMANDS = {
     "sweep": ["--op", "--shape", "--device", "--contract", "--threads", "--seed", "--until-stable", "--target-ratio",
               "--finalists", "--starts", "--shard", "--timeout", "--strategy", "--counters", "--effort"],
     "report": ["--op", "--device", "--format"],
+    "compare": ["--device", "--state", "--threads", "--format", "--fail-over"],
+    "history": ["--op", "--shape", "--device", "--contract", "--state", "--threads", "--format"],
     "lookup": ["--op", "--shape", "--device", "--contract", "--state", "--threads"],
     "space": ["--op", "--shape", "--device", "--contract", "--threads", "--explain"],
     "replay": ["--strategy", "--repeats", "--starts", "--until-stable", "--seed"],
     "defaults": ["--op", "--arch", "--worst", "--least", "--folds", "--format"],
     "db": ["--op", "--format"],
 }
-FORMATS = {"report": ["table", "csv", "json", "md"], "defaults": ["text", "table"], "db": ["c-header"]}
+FORMATS = {"report": ["table", "csv", "json", "md"], "compare": ["table", "md", "json"], "history": ["table", "json"],
+           "defaults": ["text", "table"], "db": ["c-header"]}
 LEGAL_SHAPES = {"softmax": SHAPES[:3], "reduce2d_sum": SHAPES[:3], "q4k_matvec": ["1x64x256", "1x64x512"]}
-TAKES_DB = ("sweep", "report", "lookup", "db")
+TAKES_DB = ("sweep", "report", "history", "lookup", "db")
 
 
 def make_databases(tcbtune, folder):
@@ -96,6 +100,8 @@ def draw(rng, folder):
         command.append(rng.choice(["info", "check", "merge", "export", "prune"]))
     if name in ("replay", "defaults") or command[-1] == "merge":
         command += rng.sample(files, rng.randint(1, 2))
+    if name == "compare":
+        command += rng.choices(files + [str(folder / "target.db")], weights=[8, 1, 1, 1, 1, 1, 8, 1, 8], k=2)
     options = [o for o in COMMANDS[name] if rng.random() < (0.95 if o in ("--op", "--shape") else 0.2)]
     if rng.random() < 0.05:
         options.append(rng.choice(list(VALUES)))
