@@ -86,6 +86,7 @@ measure() {
 
 compare() {
 	status=0
+	date -u "+%Y-%m-%d, commit $(git -C "$here" rev-parse --short HEAD)$(sed -n 's/^model name[^:]*: /, /p' /proc/cpuinfo | head -n 1)"
 	echo "\$ tcbtune compare $1 $2"
 	"$here/build/$preset/src/cli/tcbtune" compare "$1" "$2" 2>&1 || status=$?
 	echo "exit $status"
