@@ -239,18 +239,21 @@ static void add_rate(struct tcb_str *out, double rate, double limit, const char 
 void cli_bottleneck_add(struct tcb_str *out, const char *indent, const struct tcb_bottleneck *bottleneck)
 {
 	const struct tcb_roofline *roofline = &bottleneck->roofline;
+	struct tcb_str line = { 0 };
 
 	if (bottleneck->kind == TCB_BOTTLENECK_UNKNOWN)
-		cli_add_line(out, "%sbound by: not known (%s); what would tell: %s", indent, bottleneck->evidence,
-			     bottleneck->advice);
+		cli_add_wrapped(out, 4, "%sbound by: not known (%s); what would tell: %s", indent, bottleneck->evidence,
+				bottleneck->advice);
 	else
-		cli_add_line(out, "%sbound by: %s (%s); to go faster: %s", indent,
-			     tcb_bottleneck_text(bottleneck->kind), bottleneck->evidence, bottleneck->advice);
-	tcb_str_addf(out, "%sroofline: %.3g operations a byte; ", indent, roofline->intensity);
-	add_rate(out, roofline->byte_rate, roofline->byte_limit, "GB/s");
-	tcb_str_add(out, "; ");
-	add_rate(out, roofline->operation_rate, roofline->operation_limit, "GOP/s");
+		cli_add_wrapped(out, 4, "%sbound by: %s (%s); to go faster: %s", indent,
+				tcb_bottleneck_text(bottleneck->kind), bottleneck->evidence, bottleneck->advice);
+	tcb_str_addf(&line, "%sroofline: %.3g operations a byte; ", indent, roofline->intensity);
+	add_rate(&line, roofline->byte_rate, roofline->byte_limit, "GB/s");
+	tcb_str_add(&line, "; ");
+	add_rate(&line, roofline->operation_rate, roofline->operation_limit, "GOP/s");
 	if (!isnan(roofline->ridge))
-		tcb_str_addf(out, "; both limits take as long at %.3g operations a byte", roofline->ridge);
-	tcb_str_add(out, "\n");
+		tcb_str_addf(&line, "; both limits take as long at %.3g operations a byte", roofline->ridge);
+	cli_add_wrapped(out, 4, "%s", line.data ? line.data : "");
+	out->failed |= line.failed;
+	tcb_str_fini(&line);
 }

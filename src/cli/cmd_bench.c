@@ -16,6 +16,7 @@
 #include "cli/emit.h"
 #include "cli/nearby.h"
 #include "cli/problems.h"
+#include "cli/progress.h"
 #include "kernels/constraint.h"
 #include "kernels/default_rules.h"
 #include "kernels/space.h"
@@ -64,7 +65,9 @@ enum {
 	CONTENDERS_MAX = TCB_BENCH_MOST,
 	GIVEN_MAX = CONTENDERS_MAX - 2,
 	OTHERS_MAX = CONTENDERS_MAX - 3,
-	ROLE_MAX = 16 + TCB_SHAPE_TEXT_MAX
+	ROLE_MAX = 16 + TCB_SHAPE_TEXT_MAX,
+	WIDE = 7, /* columns of the table */
+	WIDE_TERMINAL = 110
 };
 static const double SCALAR_OPERATIONS_MAX = 1e9; /* about a second of scalar code */
 
@@ -86,8 +89,8 @@ struct benching {
 	struct tcb_place place;
 	struct tcb_db *db; /* NULL where there is none */
 	struct cli_bounds bounds;
-	struct cli_table table;
-	struct tcb_str lines; /* below the table */
+	struct tcb_str out;
+	size_t number, count; /* of the problem that is measured, from 0, and of all */
 	json_t *contests;
 	int failed;
 };
@@ -264,7 +267,7 @@ static struct tcb_interval inverse(const struct tcb_interval *ratio)
 	return (struct tcb_interval){ 1 / ratio->median, 1 / ratio->hi, 1 / ratio->lo };
 }
 
-static void add_row(struct benching *run, const struct contest *contest, const char *role, const char *geometry,
+static void add_row(struct cli_table *table, const struct contest *contest, const char *role, const char *geometry,
 		    const struct tcb_interval *ns, const struct tcb_interval *ratio)
 {
 	const struct tcb_problem *problem = &contest->problem->problem;
@@ -272,26 +275,26 @@ static void add_row(struct benching *run, const struct contest *contest, const c
 	double operations = contest->problem->op->flops(problem);
 	const struct tcb_interval *limit = &contest->result.limit_ns[contest->state];
 	const struct tcb_interval *compute = &contest->result.compute_ns[contest->state];
-	char text[CLI_NUMBER_MAX], label[CLI_LABEL_MAX];
+	const int is_wide = table->column_count == WIDE;
+	char text[CLI_NUMBER_MAX];
 
-	cli_problem_label(problem, label);
-	cli_table_cell(&run->table, "%s", label);
-	cli_table_cell(&run->table, "%s", tcb_state_text(contest->state));
-	cli_table_cell(&run->table, "%s", role);
+	cli_table_cell(table, "%s", role);
 	cli_text_us_interval(ns, text);
-	cli_table_cell(&run->table, "%s", text);
-	cli_table_cell(&run->table, "%.2f", ns->median > 0 ? bytes / ns->median : 0);
+	cli_table_cell(table, "%s", text);
+	if (is_wide)
+		cli_table_cell(table, "%.2f", ns->median > 0 ? bytes / ns->median : 0);
 	cli_text_percent(limit->median > 0 ? limit->median / ns->median : 0, text);
-	cli_table_cell(&run->table, "%s", text);
-	cli_table_cell(&run->table, "%.2f", ns->median > 0 ? operations / ns->median : 0);
+	cli_table_cell(table, "%s", text);
+	if (is_wide)
+		cli_table_cell(table, "%.2f", ns->median > 0 ? operations / ns->median : 0);
 	cli_text_percent(compute->median > 0 ? compute->median / ns->median : 0, text);
-	cli_table_cell(&run->table, "%s", compute->median > 0 ? text : "-");
+	cli_table_cell(table, "%s", compute->median > 0 ? text : "-");
 	cli_text_ratio_interval(ratio, text);
-	cli_table_cell(&run->table, "%s", text);
-	cli_table_cell(&run->table, "%s", geometry);
+	cli_table_cell(table, "%s", text);
+	cli_table_note(table, geometry);
 }
 
-static void add_rows(struct benching *run, const struct contest *contest)
+static void add_rows(struct cli_table *table, const struct contest *contest)
 {
 	const struct tcb_bench_result *result = &contest->result;
 	enum tcb_state state = contest->state;
@@ -299,23 +302,49 @@ static void add_rows(struct benching *run, const struct contest *contest)
 
 	for (size_t i = 0; i < contest->count; i++) {
 		tcb_geometry_print(&contest->geometry[i], text);
-		add_row(run, contest, contest->role[i], text, &result->ns[state][i], &result->ratio[state][i]);
+		add_row(table, contest, contest->role[i], text, &result->ns[state][i], &result->ratio[state][i]);
 	}
 	if (result->limit_ns[state].median > 0) {
 		struct tcb_interval ratio = inverse(&result->limit_ratio[state]);
-		add_row(run, contest, cli_limit_name(result->limit_method[state]), result->limit_method[state],
+		add_row(table, contest, cli_limit_name(result->limit_method[state]), result->limit_method[state],
 			&result->limit_ns[state], &ratio);
 	}
 	if (result->overlap_ns[state].median > 0) {
 		struct tcb_interval ratio = inverse(&result->overlap_ratio[state]);
-		add_row(run, contest, "overlapped", "the read limit with programmatic dependent launch",
+		add_row(table, contest, "overlapped", "the read limit with programmatic dependent launch",
 			&result->overlap_ns[state], &ratio);
 	}
 	if (result->compute_ns[state].median > 0) {
 		struct tcb_interval ratio = inverse(&result->compute_ratio[state]);
-		add_row(run, contest, "compute limit", result->compute_method[state], &result->compute_ns[state],
+		add_row(table, contest, "compute limit", result->compute_method[state], &result->compute_ns[state],
 			&ratio);
 	}
+}
+
+/* The contest under its name; a narrow terminal gets shares of the limits without rates. */
+static enum tcb_status add_table(struct benching *run, const struct contest *contest, struct tcb_error *err)
+{
+	static const struct cli_column wide[WIDE] = {
+		{ "WHICH", 0 }, { "µs [95 %]", 1 }, { "GB/s", 1 },           { "% LIMIT", 1 },
+		{ "GOP/s", 1 }, { "% COMPUTE", 1 }, { "x FIRST [95 %]", 1 },
+	};
+	static const struct cli_column narrow[] = {
+		{ "WHICH", 0 }, { "µs [95 %]", 1 }, { "% LIMIT", 1 }, { "% COMPUTE", 1 }, { "x FIRST [95 %]", 1 },
+	};
+	const int is_wide = cli_terminal_width() >= WIDE_TERMINAL;
+	struct cli_table table;
+	char label[CLI_LABEL_MAX];
+	enum tcb_status status;
+
+	cli_table_init(&table, is_wide ? wide : narrow, is_wide ? WIDE : sizeof narrow / sizeof *narrow);
+	add_rows(&table, contest);
+	cli_problem_label(&contest->problem->problem, label);
+	if (run->out.length)
+		tcb_str_add(&run->out, "\n");
+	cli_add_line(&run->out, "%s, %s", label, tcb_state_text(contest->state));
+	status = cli_table_render(&table, CLI_TABLE_TEXT, &run->out, err);
+	cli_table_fini(&table);
+	return status;
 }
 
 static void add_json(struct benching *run, struct contest *contest)
@@ -409,21 +438,37 @@ static void add_bounds(struct benching *run, struct contest contests[TCB_STATE_C
 				     &run->failed);
 		cli_problem_label(&best[s].problem, label);
 		snprintf(indent, sizeof indent, "%s %s: ", label, tcb_state_text((enum tcb_state)s));
-		cli_bottleneck_add(&run->lines, indent, &bottleneck);
+		cli_bottleneck_add(&run->out, indent, &bottleneck);
 	}
+}
+
+static void begin_progress(const struct benching *run, const struct contest *contest, struct cli_progress *out)
+{
+	char label[CLI_LABEL_MAX + 64], name[CLI_LABEL_MAX];
+
+	cli_problem_label(&contest->problem->problem, name);
+	if (run->count > 1)
+		snprintf(label, sizeof label, "problem %zu of %zu: %s", run->number + 1, run->count, name);
+	else
+		snprintf(label, sizeof label, "%s", name);
+	cli_progress_begin(out, label, contest->problem->op->traffic(&contest->problem->problem));
 }
 
 static enum tcb_status bench_state(struct benching *run, struct contest *contest, struct tcb_error *err)
 {
 	const struct cli_problem *problem = contest->problem;
 	struct tcb_geometry fallback;
+	struct cli_progress progress;
 	struct tcb_sweep_options opts = {
 		.budget_s = run->args->budget_s / TCB_STATE_COUNT,
 		.seed = run->args->seed,
 		.states = 1u << contest->state,
 		.rotation_bytes = run->args->rotation,
 		.timeout_s = run->args->timeout_s,
+		.progress = cli_progress_show,
+		.progress_ctx = &progress,
 	};
+	enum tcb_status status;
 
 	if (run->args->geometries.count)
 		TCB_TRY(add_given(run, contest, err));
@@ -433,12 +478,15 @@ static enum tcb_status bench_state(struct benching *run, struct contest *contest
 	add_contender(contest, &fallback, "default");
 	TCB_TRY(add_scalar(run, contest, err));
 	TCB_TRY(add_others(run, contest, err));
-	TCB_TRY(tcb_bench_run(problem->op, &problem->problem, &run->place, &opts, contest->geometry, contest->count,
-			      &contest->result, err));
-	if (run->args->json)
-		add_json(run, contest);
-	else
-		add_rows(run, contest);
+	begin_progress(run, contest, &progress);
+	status = tcb_bench_run(problem->op, &problem->problem, &run->place, &opts, contest->geometry, contest->count,
+			       &contest->result, err);
+	cli_progress_end(&progress);
+	if (status != TCB_OK)
+		return status;
+	if (!run->args->json)
+		return add_table(run, contest, err);
+	add_json(run, contest);
 	return TCB_OK;
 }
 
@@ -462,9 +510,7 @@ static enum tcb_status bench_problem(struct benching *run, const struct cli_prob
 
 static enum tcb_status print_results(struct benching *run, struct tcb_error *err)
 {
-	struct tcb_str out = { 0 };
 	json_t *root;
-	enum tcb_status status;
 
 	if (run->args->json) {
 		root = cli_json_start("tcbtune.bench.1", &run->failed);
@@ -476,13 +522,7 @@ static enum tcb_status print_results(struct benching *run, struct tcb_error *err
 		run->contests = NULL;
 		return cli_emit_json(cli_json_end(root, run->failed), err);
 	}
-	status = cli_table_render(&run->table, CLI_TABLE_TEXT, &out, err);
-	tcb_str_addf(&out, "\n%s", run->lines.data ? run->lines.data : "");
-	out.failed |= run->lines.failed;
-	if (status == TCB_OK)
-		return cli_emit(&out, err);
-	tcb_str_fini(&out);
-	return status;
+	return cli_emit(&run->out, err);
 }
 
 /* A database that is not there is no hindrance; one that cannot be read is an error. */
@@ -501,10 +541,6 @@ static enum tcb_status open_db(struct benching *run, struct tcb_error *err)
 
 static enum tcb_status run_bench(const void *arguments, struct tcb_error *err)
 {
-	static const struct cli_column columns[] = {
-		{ "PROBLEM", 0 }, { "STATE", 0 }, { "WHICH", 0 },     { "µs [95 %]", 1 },          { "GB/s", 1 },
-		{ "% LIMIT", 1 }, { "GOP/s", 1 }, { "% COMPUTE", 1 }, { "x THE FIRST [95 %]", 1 }, { "GEOMETRY", 0 },
-	};
 	const struct bench_args *args = arguments;
 	struct benching run = { .args = args };
 	struct cli_problems problems;
@@ -514,18 +550,17 @@ static enum tcb_status run_bench(const void *arguments, struct tcb_error *err)
 		return tcb_fail(err, TCB_E_USAGE, "--geometry is given %zu times; at most %d are measured together",
 				args->geometries.count, GIVEN_MAX);
 	TCB_TRY(cli_problems_make(args->op, args->contract, &args->shapes, NULL, &problems, err));
-	cli_table_init(&run.table, columns, sizeof columns / sizeof *columns);
 	run.contests = args->json ? json_array() : NULL;
 	status = cli_open_device(args->device, args->threads, &run.place, err);
 	if (status == TCB_OK)
 		status = open_db(&run, err);
-	for (size_t i = 0; i < problems.count && status == TCB_OK; i++)
+	run.count = problems.count;
+	for (size_t i = 0; i < problems.count && status == TCB_OK; i++, run.number++)
 		status = bench_problem(&run, &problems.list[i], err);
 	if (status == TCB_OK)
 		status = print_results(&run, err);
 	json_decref(run.contests);
-	cli_table_fini(&run.table);
-	tcb_str_fini(&run.lines);
+	tcb_str_fini(&run.out);
 	cli_bounds_fini(&run.bounds);
 	cli_close_db(run.db);
 	cli_problems_fini(&problems);

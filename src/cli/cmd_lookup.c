@@ -157,7 +157,7 @@ static enum tcb_status print_text(const struct tcbrt_tuning *tuning, const char 
 
 	cli_add_line(&out, "%s", tuning->geometry);
 	tcb_str_addf(&out, "source: %s\n", tcbrt_source_text(tuning->source));
-	cli_add_line(&out, "reason: %s", tuning->reason);
+	cli_add_wrapped(&out, 4, "reason: %s", tuning->reason);
 	cli_add_line(&out, "kernel: %s", tuning->variant);
 	tcb_str_addf(&out, "threads: %u\n", tuning->threads);
 	cli_text_us(tuning->expected_ns, us);

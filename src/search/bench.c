@@ -53,6 +53,18 @@ static int is_tight(const struct tcb_rounds *rounds)
 	return limit.hi - limit.lo <= TIGHT_WIDTH * limit.median;
 }
 
+static void tell(const struct tcb_sweep_options *options, enum tcb_state state, size_t rounds, double end_s)
+{
+	const struct tcb_progress progress = { .done = rounds,
+					       .total = ROUNDS_MOST,
+					       .left_s = fmax(end_s - now_s(), 0),
+					       .expected_gain = NAN,
+					       .phase = state == TCB_COLD ? "cold rounds" : "hot rounds" };
+
+	if (options->progress)
+		options->progress(options->progress_ctx, &progress);
+}
+
 static enum tcb_status measure(struct tcb_evaluator *evaluator, const struct tcb_geometry *geometries, size_t count,
 			       enum tcb_state state, const struct tcb_sweep_options *options, double end_s,
 			       struct tcb_bench_result *out, struct tcb_error *err)
@@ -67,6 +79,7 @@ static enum tcb_status measure(struct tcb_evaluator *evaluator, const struct tcb
 		else
 			status = tcb_rounds_add(&rounds, evaluator, state, ALL, count, STEP, 1,
 						options->seed + rounds.rounds, err);
+		tell(options, state, rounds.rounds, end_s);
 	} while (status == TCB_OK && (rounds.rounds < ROUNDS_LEAST ||
 				      (rounds.rounds < ROUNDS_MOST && now_s() < end_s && !is_tight(&rounds))));
 	const double *first = tcb_rounds_row(&rounds, 0, 0);
