@@ -113,13 +113,13 @@ static void find_nearby(const struct benching *run, const struct contest *contes
 {
 	const struct tcb_problem *problem = &contest->problem->problem;
 	const struct tcb_device *device = &run->place.device;
-	const struct cli_wanted wanted = { .op = problem->op_name,
-					   .device_name = device->name,
-					   .device_key = device->key,
-					   .threads = device->target.threads,
-					   .contract = (int)problem->contract,
-					   .state = (int)contest->state,
-					   .shape = &problem->shape };
+	const struct cli_near_to wanted = { .op = problem->op_name,
+					    .device_name = device->name,
+					    .device_key = device->key,
+					    .threads = device->target.threads,
+					    .contract = (int)problem->contract,
+					    .state = (int)contest->state,
+					    .shape = &problem->shape };
 
 	cli_nearby(run->bounds.list, run->bounds.count, &wanted, out);
 }

@@ -9,8 +9,10 @@
 #include <string.h>
 
 #include "cli/best_rows.h"
+#include "cli/bound_facts.h"
 #include "cli/cli.h"
 #include "cli/compare.h"
+#include "cli/nearby.h"
 #include "cli/setup.h"
 #include "db/verdict.h"
 
@@ -297,6 +299,35 @@ static int collect(void *ctx, const struct tcb_best *best)
 	return wanted->is_full;
 }
 
+static enum tcb_status nothing_found(struct tcb_db *db, const char *path, const struct wanted *wanted,
+				     struct tcb_error *err)
+{
+	const struct history_args *args = wanted->args;
+	const int is_key = args->device && strlen(args->device) == TCB_DEVICE_KEY_MAX - 1 && !strchr(args->device, ':');
+	struct cli_near_to near = { .op = args->op,
+				    .device_name = is_key ? NULL : args->device,
+				    .device_key = is_key ? args->device : NULL,
+				    .threads = (unsigned)args->threads,
+				    .contract = -1,
+				    .state = args->state - 1,
+				    .shape = &wanted->shape };
+	struct cli_bounds all = { .failed = 0 };
+	enum tcb_contract contract;
+	char nearby[CLI_NEARBY_MAX] = "";
+
+	if (args->contract && tcb_contract_parse(args->contract, &contract, NULL) == TCB_OK)
+		near.contract = (int)contract;
+	const enum tcb_status status = cli_bounds_load(db, &all, err);
+	if (status == TCB_OK)
+		cli_nearby(all.list, all.count, &near, nearby);
+	cli_bounds_fini(&all);
+	if (status != TCB_OK)
+		return status;
+	return tcb_fail(err, TCB_E_NOT_FOUND,
+			"%.120s holds no winner of that%s%s%s; 'tcbtune report --op %s' lists those that it has", path,
+			nearby[0] ? " (" : "", nearby, nearby[0] ? ")" : "", args->op);
+}
+
 static enum tcb_status tell_all(struct tcb_db *db, const char *path, struct wanted *wanted, struct tcb_error *err)
 {
 	const struct history_args *args = wanted->args;
@@ -308,9 +339,7 @@ static enum tcb_status tell_all(struct tcb_db *db, const char *path, struct want
 	if (wanted->is_full)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the winners");
 	if (wanted->rows.count == 0)
-		return tcb_fail(err, TCB_E_NOT_FOUND,
-				"%.200s holds no winner of that; 'tcbtune report --op %s' lists those that it has",
-				path, args->op);
+		return nothing_found(db, path, wanted, err);
 	telling.list = is_json ? json_array() : NULL;
 	enum tcb_status status = is_json && !telling.list ? tcb_fail(err, TCB_E_NOMEM, "out of memory") : TCB_OK;
 	for (size_t i = 0; i < wanted->rows.count && status == TCB_OK; i++)
@@ -336,7 +365,7 @@ static enum tcb_status run_history(const void *arguments, struct tcb_error *err)
 	struct tcb_db *db = NULL;
 
 	TCB_TRY(cli_find_op(args->op, &op, err));
-	TCB_TRY(tcb_shape_parse(args->shape, &wanted.shape, err));
+	TCB_TRY(cli_read_shape(op, args->shape, &wanted.shape, err));
 	TCB_TRY(cli_open_db(args->db, TCB_DB_READ, path, &db, err));
 	enum tcb_status status = tell_all(db, path, &wanted, err);
 	cli_best_rows_fini(&wanted.rows);

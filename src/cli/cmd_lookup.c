@@ -116,11 +116,11 @@ static enum tcb_status find_nearby(const struct lookup_args *args, const struct 
 	char name[TCB_DEVICE_NAME_MAX];
 	unsigned capability;
 	struct tcb_place host;
-	struct cli_wanted wanted = { .op = problem->op_name,
-				     .threads = (unsigned)args->threads,
-				     .contract = (int)problem->contract,
-				     .state = args->state,
-				     .shape = &problem->shape };
+	struct cli_near_to wanted = { .op = problem->op_name,
+				      .threads = (unsigned)args->threads,
+				      .contract = (int)problem->contract,
+				      .state = args->state,
+				      .shape = &problem->shape };
 	struct cli_bounds all = { .failed = 0 };
 	struct tcb_db *db = NULL;
 	char path[CLI_PATH_MAX];

@@ -331,11 +331,11 @@ static enum tcb_status nothing_found(const struct cli_bounds *all, const char *p
 {
 	static const char *const states[] = { "", "cold", "hot" };
 	const struct report_args *args = collecting->args;
-	const struct cli_wanted wanted = { .op = args->op,
-					   .device_name = args->device,
-					   .contract = -1,
-					   .state = args->state - 1,
-					   .shape = args->shape ? &collecting->shape : NULL };
+	const struct cli_near_to wanted = { .op = args->op,
+					    .device_name = args->device,
+					    .contract = -1,
+					    .state = args->state - 1,
+					    .shape = args->shape ? &collecting->shape : NULL };
 	const struct {
 		const char *what, *value;
 	} filters[] = {

@@ -25,7 +25,7 @@ struct values {
 };
 
 struct looking {
-	const struct cli_wanted *wanted;
+	const struct cli_near_to *wanted;
 	struct values values[DIFFERENCES];
 	struct tcb_best nearest;
 	double nearest_distance;
@@ -100,7 +100,7 @@ static void add_value(struct values *values, const char *name, double distance)
 
 static void look(struct looking *looking, const struct tcb_best *best)
 {
-	const struct cli_wanted *wanted = looking->wanted;
+	const struct cli_near_to *wanted = looking->wanted;
 	const struct tcb_shape *shape = &best->problem.shape;
 	const int is_other_shape = wanted->shape && (shape->m != wanted->shape->m || shape->n != wanted->shape->n ||
 						     shape->k != wanted->shape->k);
@@ -152,7 +152,7 @@ static void add_values(enum difference by, const struct values *values, struct t
 		tcb_str_addf(out, " and %zu more", values->count - values->named);
 }
 
-void cli_nearby(const struct tcb_best *list, size_t count, const struct cli_wanted *wanted, char out[CLI_NEARBY_MAX])
+void cli_nearby(const struct tcb_best *list, size_t count, const struct cli_near_to *wanted, char out[CLI_NEARBY_MAX])
 {
 	struct looking looking = { .wanted = wanted, .nearest_distance = INFINITY };
 	struct tcb_str text = { 0 };

@@ -8,7 +8,7 @@
 #include "db/db.h"
 
 /* What was wanted; what may be anything is NULL, 0 or -1. */
-struct cli_wanted {
+struct cli_near_to {
 	const char *op; /* or a family, "q4k" */
 	const char *device_name, *device_key;
 	unsigned threads;
@@ -20,6 +20,6 @@ enum { CLI_NEARBY_MAX = 320 };
 
 /* Of all COUNT winners of a database: "stored nearby: contract f32; shapes 1x4096x14336, 1x14336x4096", by what alone
  * differs; else the nearest row that there is; empty where there is none. */
-void cli_nearby(const struct tcb_best *list, size_t count, const struct cli_wanted *wanted, char out[CLI_NEARBY_MAX]);
+void cli_nearby(const struct tcb_best *list, size_t count, const struct cli_near_to *wanted, char out[CLI_NEARBY_MAX]);
 
 #endif
