@@ -51,6 +51,7 @@ static const struct cli_option options[] = {
 	  .kind = CLI_TEXT,
 	  .offset = offsetof(struct compare_args, device),
 	  .note = "all",
+	  .names = CLI_NAMES_DEVICE,
 	  .help = "only devices of this name or key" },
 	{ .name = "threads",
 	  .argument = "N",
@@ -157,7 +158,7 @@ static enum tcb_status compare(const struct compare_args *args, struct cli_compa
 	};
 
 	if (args->shape) {
-		TCB_TRY(tcb_shape_parse(args->shape, &shape, err));
+		TCB_TRY(cli_read_shape(args->op ? tcb_op_find(args->op) : NULL, args->shape, &shape, err));
 		wanted.shape = &shape;
 	}
 	TCB_TRY(parse_percent(args->fail_over, &comparison->fail_over, err));

@@ -46,6 +46,7 @@ static const struct cli_option options[] = {
 	  .kind = CLI_TEXT,
 	  .offset = offsetof(struct history_args, device),
 	  .note = "all",
+	  .names = CLI_NAMES_DEVICE,
 	  .help = "only devices of this name or key" },
 	{ .name = "threads",
 	  .argument = "N",
