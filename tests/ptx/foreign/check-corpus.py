@@ -147,6 +147,7 @@ def main():
     print(f"exit 4: {sum(r['exit'] == 4 for r in good)}, other failures: "
           f"{sum(r['exit'] not in (0, 4) for r in good)}, slowest {max(r['seconds'] for r in rows)} s, "
           f"largest {max(r['MiB'] for r in rows)} MiB")
+    print(", ".join(f"{word} {sum(r[word] for r in good)}" for word in ("errors", "warnings", "advice")))
     for rule in sorted(by_rule):
         print(f"  {rule}: {len(by_rule[rule])} errors in {len(set(by_rule[rule]))} files")
     return 0
