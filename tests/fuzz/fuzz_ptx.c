@@ -27,9 +27,12 @@ static int read_as(parse_fn *parse, const uint8_t *data, size_t bytes)
 	tcb_ptx_print(module, &once);
 	FUZZ_CHECK(once.data && !once.failed);
 	FUZZ_CHECK(parse("fuzz", once.data, once.length, &again, &err) == TCB_OK);
-	FUZZ_CHECK(!again->unread);
-	tcb_ptx_print(again, &twice);
-	FUZZ_CHECK(once.length == twice.length && memcmp(once.data, twice.data, once.length) == 0);
+	/* what names a variable whose declaration was not read is read, and not without that declaration */
+	if (!module->unread) {
+		FUZZ_CHECK(!again->unread);
+		tcb_ptx_print(again, &twice);
+		FUZZ_CHECK(once.length == twice.length && memcmp(once.data, twice.data, once.length) == 0);
+	}
 	tcb_str_fini(&once);
 	tcb_str_fini(&twice);
 	tcb_ptx_module_destroy(module);
