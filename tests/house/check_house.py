@@ -32,7 +32,8 @@ MAY_INCLUDE = {
     "db": {"base"},
     "rt": {"base", "db", "kernels", "ptx", "device", "gpu"},
     "tcbptx": {"base", "ptx"},
-    "cli": {"base", "gguf", "ptx", "device", "kernels", "gpu", "worker", "search", "db", "rt"},
+    "verify": {"base", "ptx", "device", "kernels", "gpu", "worker", "search"},
+    "cli": {"base", "gguf", "ptx", "device", "kernels", "gpu", "worker", "search", "db", "rt", "verify"},
 }
 # the same between the parts of ptx.
 PTX_MAY_INCLUDE = {
