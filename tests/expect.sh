@@ -9,6 +9,7 @@ status=$1
 line=$2
 shift 2
 got=0
+export COLUMNS=1000 # lines are whole
 printed=$("$@" 2>&1) || got=$?
 printf '%s\n' "$printed" | sed 's/^/| /' # a line "SKIPPED: reason" in it is not this test's
 if [ "$got" -ne "$status" ]; then
