@@ -34,7 +34,7 @@ static const char HEAD[] =
 	"struct tcbtune_winner {\n"
 	"\tstruct tcbtune_problem problem;\n"
 	"\tconst char *device; /* the key of the machine that it won on */\n"
-	"\tconst char *geometry, *variant;\n"
+	"\tconst char *geometry, *variant; /* variant: \"\" of the default, where no winner is surely faster */\n"
 	"\tdouble ns, speedup; /* median of one call; the default's time over it */\n"
 	"};\n\n"
 	"/* The first row that holds a shape, of those from LEAST to MOST; 0: no bound. */\n"
@@ -129,6 +129,9 @@ static int add_winner(void *ctx, const struct tcb_best *best)
 {
 	struct exporting *exporting = ctx;
 	const struct tcb_shape *shape = &best->problem.shape;
+	/* As a lookup has it: one that is not surely as fast as the default gives way to it. */
+	const int is_default = best->speedup.lo < 1 && best->default_geometry[0];
+	const struct tcb_interval *ns = is_default ? &best->default_ns : &best->ns;
 	char geometry[TCB_GEOMETRY_TEXT_MAX];
 	struct tcb_geometry parsed;
 	if (best->modelled || best->provisional)
@@ -137,8 +140,9 @@ static int add_winner(void *ctx, const struct tcb_best *best)
 		exporting->stale++;
 		return 0;
 	}
-	if (tcb_geometry_parse(best->geometry, &parsed, NULL) != TCB_OK || !is_plain(best->problem.op_name) ||
-	    !is_plain(best->arch) || !is_plain(best->device_key) || !is_plain(best->variant)) {
+	if (tcb_geometry_parse(is_default ? best->default_geometry : best->geometry, &parsed, NULL) != TCB_OK ||
+	    !is_plain(best->problem.op_name) || !is_plain(best->arch) || !is_plain(best->device_key) ||
+	    !is_plain(best->variant)) {
 		exporting->strange++;
 		return 0;
 	}
@@ -148,8 +152,8 @@ static int add_winner(void *ctx, const struct tcb_best *best)
 		     "\t  \"%s\", %.6g, %.4g },\n",
 		     best->problem.op_name, tcb_contract_text(best->problem.contract), best->arch,
 		     tcb_state_text(best->state), best->target.kind == TCB_TARGET_CUDA ? 0 : best->threads, shape->m,
-		     shape->n, shape->k, best->device_key, geometry, best->variant, best->ns.median,
-		     best->speedup.median);
+		     shape->n, shape->k, best->device_key, geometry, is_default ? "" : best->variant, ns->median,
+		     is_default ? 1 : best->speedup.median);
 	return 0;
 }
 
