@@ -40,8 +40,9 @@ def stored_best(cli, db):
 
 
 def is_slower(found, best):
-    """Is the default answered because all that was tried is slower, as far as its measurements say?"""
-    return (found["source"] == "default" and best["speedup"]["median"] < 1 and
+    """Is the default answered because all that was tried is slower, or of a proven winner not surely as fast?"""
+    bound = "median" if best["provisional"] else "lo"
+    return (found["source"] == "default" and best["speedup"][bound] < 1 and
             "nothing that was tried there is known to be faster" in found["reason"])
 
 
