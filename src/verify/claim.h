@@ -89,6 +89,14 @@ void tcb_found(struct tcb_finding *out, int holds, const char *format, ...) __at
 void tcb_found_nothing(struct tcb_finding *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Groups of claims, one a file; each ends with a row without an id. */
+extern const struct tcb_claim tcb_claims_criteria[];
+extern const struct tcb_claim tcb_claims_tiles[];
+extern const struct tcb_claim tcb_claims_fusion[];
 extern const struct tcb_claim tcb_claims_views[];
+extern const struct tcb_claim tcb_claims_splitting[];
+extern const struct tcb_claim tcb_claims_tokens[];
+extern const struct tcb_claim tcb_claims_backends[];
+extern const struct tcb_claim tcb_claims_numbers[];
+extern const struct tcb_claim tcb_claims_barriers[];
 
 #endif

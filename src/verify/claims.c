@@ -12,7 +12,8 @@
 #include "verify/claim.h"
 
 static const struct tcb_claim *const groups[] = {
-	tcb_claims_views,
+	tcb_claims_criteria, tcb_claims_tiles,    tcb_claims_fusion,  tcb_claims_views,    tcb_claims_splitting,
+	tcb_claims_tokens,   tcb_claims_backends, tcb_claims_numbers, tcb_claims_barriers,
 };
 
 const struct tcb_claim *tcb_claim_at(size_t index)
