@@ -109,6 +109,7 @@ static enum tcb_status print_info(struct tcb_db *db, const char *path, int as_js
 		{ "trials_failed", "  that failed", info.trials_failed },
 		{ "samples", "samples", info.samples },
 		{ "best", "best rows", info.best },
+		{ "claims", "results of tcbtune verify", info.claims },
 	};
 	if (!as_json) {
 		cli_text_bytes(info.file_bytes, bytes);
@@ -172,6 +173,7 @@ static enum tcb_status print_merged(const struct tcb_db_merged *merged, const ch
 		{ "sweeps", "sweeps added", merged->sweeps },
 		{ "trials", "trials added", merged->trials },
 		{ "best", "best rows added or replaced", merged->best },
+		{ "claims", "results of verify added", merged->claims },
 		{ "provisional", "best rows that are provisional", merged->provisional },
 	};
 	struct tcb_str out = { 0 };

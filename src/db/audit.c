@@ -12,6 +12,7 @@
 
 #include "base/util.h"
 #include "db/db_private.h"
+#include "db/verified.h"
 
 struct audit {
 	struct tcb_db *db;
@@ -224,6 +225,12 @@ static int skip_best(void *ctx, const struct tcb_best *best)
 	return 0;
 }
 
+static int skip_claim(void *ctx, const struct tcb_verified_run *run, const struct tcb_verified *row)
+{
+	(void)ctx, (void)run, (void)row;
+	return 0;
+}
+
 static void found_unreadable(void *ctx, const char *line)
 {
 	found(ctx, line);
@@ -241,6 +248,8 @@ static enum tcb_status check_readable(struct audit *audit, struct tcb_error *err
 	status = tcb_db_best_each(db, NULL, skip_best, NULL, err);
 	if (status == TCB_OK)
 		status = tcb_db_trials_audit(db, err);
+	if (status == TCB_OK)
+		status = tcb_db_verified_each(db, skip_claim, NULL, err);
 	db->unreadable.each = NULL;
 	db->unreadable.count = before;
 	return status;
@@ -284,8 +293,8 @@ enum tcb_status tcb_db_info(struct tcb_db *db, struct tcb_db_info *out, struct t
 	static const char doing[] = "counting what is in it";
 	sqlite3_stmt *stmt;
 	struct stat on_disk;
-	uint64_t *counts[] = { &out->devices, &out->problems,      &out->sweeps,  &out->sweeps_running,
-			       &out->trials,  &out->trials_failed, &out->samples, &out->best };
+	uint64_t *counts[] = { &out->devices,       &out->problems, &out->sweeps, &out->sweeps_running, &out->trials,
+			       &out->trials_failed, &out->samples,  &out->best,   &out->claims };
 	struct tcb_db file = file_of(db);
 	enum tcb_status status;
 	int row;
@@ -311,10 +320,11 @@ enum tcb_status tcb_db_info(struct tcb_db *db, struct tcb_db_info *out, struct t
 			     " (SELECT count(*) FROM sweep), (SELECT count(*) FROM sweep WHERE status = 'running'),"
 			     " (SELECT count(*) FROM trial), (SELECT count(*) FROM trial"
 			     " WHERE outcome NOT IN ('ok', 'too_slow')),"
-			     " (SELECT total(sample_count) FROM measurement), (SELECT count(*) FROM best)",
+			     " (SELECT total(sample_count) FROM measurement), (SELECT count(*) FROM best),"
+			     " (SELECT count(*) FROM verify_result)",
 			     ""));
 	status = tcb_db_step(db, stmt, &row, doing, err);
-	for (int i = 0; status == TCB_OK && row && i < 8; i++)
+	for (int i = 0; status == TCB_OK && row && i < 9; i++)
 		*counts[i] = (uint64_t)sqlite3_column_int64(stmt, i);
 	sqlite3_finalize(stmt);
 	return status;

@@ -171,6 +171,7 @@ enum tcb_status tcb_db_counters_each(struct tcb_db *db, const struct tcb_best *b
  */
 struct tcb_db_merged {
 	size_t sweeps, trials, best; /* rows that were added; of best, those that replaced another included */
+	size_t claims;               /* results of `tcbtune verify` that were added, or replaced an older one */
 	size_t provisional;          /* winners that are, afterwards */
 };
 enum tcb_status tcb_db_merge(struct tcb_db *db, const char *const *paths, size_t count, struct tcb_db_merged *out,
@@ -181,7 +182,7 @@ struct tcb_db_info {
 	int schema_version; /* of the file, also where an older one is read through a migrated copy */
 	char journal_mode[16], sqlite_version[16];
 	uint64_t file_bytes;
-	uint64_t devices, problems, sweeps, sweeps_running, trials, trials_failed, samples, best;
+	uint64_t devices, problems, sweeps, sweeps_running, trials, trials_failed, samples, best, claims;
 };
 enum tcb_status tcb_db_info(struct tcb_db *db, struct tcb_db_info *out, struct tcb_error *err);
 /* integrity_check, foreign_key_check, and the project's own invariants (every row can be read, every text parses back

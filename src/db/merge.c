@@ -226,6 +226,16 @@ static enum tcb_status merge_winners(struct tcb_db *db, struct tcb_db_merged *ou
 	return tcb_db_exec(db, settle_sql, doing, err);
 }
 
+/* Of each claim and device the newer result. */
+static enum tcb_status merge_claims(struct tcb_db *db, struct tcb_db_merged *out, struct tcb_error *err)
+{
+	EXEC("INSERT OR REPLACE INTO main.verify_result SELECT s.* FROM source.verify_result s LEFT JOIN"
+	     " main.verify_result m USING (device_key, device, id) WHERE m.id IS NULL OR s.measured_at > "
+	     "m.measured_at");
+	out->claims += (size_t)sqlite3_changes(db->sql);
+	return TCB_OK;
+}
+
 static enum tcb_status merge_all(struct tcb_db *db, struct tcb_db_merged *out, struct tcb_error *err)
 {
 	TCB_TRY(merge_sweeps(db, out, err));
@@ -233,6 +243,7 @@ static enum tcb_status merge_all(struct tcb_db *db, struct tcb_db_merged *out, s
 	EXEC(sweep_ends_sql);
 	TCB_TRY(merge_trials(db, out, err));
 	TCB_TRY(merge_winners(db, out, err));
+	TCB_TRY(merge_claims(db, out, err));
 	return tcb_db_exec(db, drop_maps_sql, doing, err);
 }
 
