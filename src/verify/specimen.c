@@ -62,6 +62,9 @@ int tcb_specimen_run(struct tcb_specimen *specimen, struct tcb_specimen_run *run
 	enum tcb_status status = tcb_ptx_run_open(specimen->kernel, &specimen->run, &err);
 	for (unsigned i = 0; status == TCB_OK && i < TCB_SPECIMEN_ARGUMENTS && run->arguments[i]; i++)
 		status = tcb_ptx_run_argument(specimen->run, run->arguments[i], 1, &err);
+	for (unsigned i = 0; status == TCB_OK && i < specimen->run->argument_count; i++)
+		if (run->data[i])
+			memcpy(specimen->run->arguments[i].data, run->data[i], specimen->run->arguments[i].bytes);
 	if (status == TCB_OK)
 		status = tcb_ptx_run_launch(specimen->run, &launch, &sink, &run->counts, &err);
 	if (status != TCB_OK)

@@ -19,6 +19,7 @@ struct tcb_specimen {
 enum { TCB_SPECIMEN_ARGUMENTS = 6 };
 struct tcb_specimen_run {
 	const char *arguments[TCB_SPECIMEN_ARGUMENTS]; /* as of tcb_ptx_run_argument, up to a NULL */
+	const void *data[TCB_SPECIMEN_ARGUMENTS];      /* of a buffer, in place of its FILL; NULL: as that says */
 	unsigned grid, block;
 	uint64_t seed; /* order of warps */
 	/* out */
