@@ -12,7 +12,7 @@
 #include "base/util.h"
 #include "kernels/default_rules.h"
 
-enum { ALIGNMENT = 256 };
+enum { ALIGNMENT = 256, GUARD = 4096, POISON = 0xa5 };
 
 static void *take_memory(size_t bytes)
 {
@@ -28,8 +28,11 @@ static int take_operands(struct tcb_op_run *run)
 	run->operand_count = op->operands(&run->problem, run->operands);
 	run->output = (size_t)tcb_operand_output(run->operands, run->operand_count);
 	for (size_t i = 0; i < run->operand_count; i++)
-		if (!(run->data[i] = take_memory(run->operands[i].bytes)))
+		if (i != run->output && !(run->data[i] = take_memory(run->operands[i].bytes)))
 			return 0;
+	if (!(run->guarded = take_memory(run->operands[run->output].bytes + 2 * GUARD)))
+		return 0;
+	run->data[run->output] = run->guarded + GUARD;
 	run->outputs = run->operands[run->output].rows * run->operands[run->output].cols;
 	run->got = take_memory(run->outputs * sizeof *run->got);
 	run->reference.y = take_memory(3 * run->outputs * sizeof(double));
@@ -84,6 +87,7 @@ static int run_plan(struct tcb_op_run *run, struct tcb_pool *pool)
 				 run->data[weights], packed);
 			operands[weights] = packed;
 		}
+		memset(run->guarded, POISON, run->operands[run->output].bytes + 2 * GUARD);
 		op->run(&run->plan, operands, workspace, pool);
 		tcb_type_to_f32(run->operands[run->output].type, run->data[run->output], run->outputs, run->got);
 	}
@@ -109,6 +113,15 @@ int tcb_op_run_go(struct tcb_op_run *run, const struct tcb_geometry *geometry, s
 	return status == TCB_OK;
 }
 
+int tcb_op_run_guards(const struct tcb_op_run *run)
+{
+	const unsigned char *behind = run->guarded + GUARD + run->operands[run->output].bytes;
+	for (size_t i = 0; i < GUARD; i++)
+		if (run->guarded[i] != POISON || behind[i] != POISON)
+			return 0;
+	return 1;
+}
+
 double tcb_op_run_error(struct tcb_op_run *run)
 {
 	run->problem.op->reference(&run->problem, run->data, &run->reference);
@@ -117,8 +130,11 @@ double tcb_op_run_error(struct tcb_op_run *run)
 
 void tcb_op_run_close(struct tcb_op_run *run)
 {
+	if (run->operand_count)
+		run->data[run->output] = NULL;
 	for (size_t i = 0; i < TCB_OPERANDS_MAX; i++)
 		free(run->data[i]);
+	free(run->guarded);
 	free(run->got);
 	free(run->reference.y);
 	*run = (struct tcb_op_run){ 0 };
