@@ -200,6 +200,10 @@ static void see_powers(void *ctx, const struct tcb_problem *problem, const struc
 static void powers(struct tcb_claim_lab *lab, enum tcb_plant plant, struct tcb_finding *out)
 {
 	struct tally tally = { 0 };
+	if (lab->place->device.target.kind != TCB_TARGET_CPU) {
+		tcb_found_nothing(out, "--any-size changes the spaces of processors only: run it with --device cpu");
+		return;
+	}
 	sample_spaces(lab, plant == TCB_PLANT_DEFECT, 400, see_powers, &tally);
 	tcb_found(out, tally.wrong == 0 && tally.seen > 0,
 		  "%zu of %zu geometries have a macro or midi tile that is neither a power of two nor the problem's "

@@ -96,9 +96,13 @@ static void stable_sums(struct tcb_claim_lab *lab, enum tcb_plant plant, struct 
 			tcb_op_run_close(&run);
 		}
 	}
-	tcb_found(out, worst <= 1 && cases > 0,
-		  "largest error %.3g of its bound, %u sums that cancel, decay, spread and saturate, in three forms%s",
-		  worst, cases, plant == TCB_PLANT_DEFECT ? " (each is moved by 1 % of its magnitude)" : "");
+	if (cases == 0)
+		tcb_found_nothing(out, "measured on the processor: run it with --device cpu");
+	else
+		tcb_found(out, worst <= 1,
+			  "largest error %.3g of its bound, %u sums that cancel, decay, spread and saturate, in three "
+			  "forms%s",
+			  worst, cases, plant == TCB_PLANT_DEFECT ? " (each is moved by 1 % of its magnitude)" : "");
 }
 
 /* Scalar code and the widest vectors add in different orders. */
@@ -257,9 +261,13 @@ static void subnormal(struct tcb_claim_lab *lab, enum tcb_plant plant, struct tc
 		results += run.outputs;
 		tcb_op_run_close(&run);
 	}
-	tcb_found(out, wrong == 0 && below > 0,
-		  "%zu of %zu sums, %zu of them subnormal, differ from the scalar chain's in a bit (matmul_f32)%s",
-		  wrong, results, below, plant == TCB_PLANT_DEFECT ? " (flushed to zero)" : "");
+	if (results == 0)
+		tcb_found_nothing(out, "measured on the processor: run it with --device cpu");
+	else
+		tcb_found(out, wrong == 0 && below > 0,
+			  "%zu of %zu sums, %zu of them subnormal, differ from the scalar chain's in a bit "
+			  "(matmul_f32)%s",
+			  wrong, results, below, plant == TCB_PLANT_DEFECT ? " (flushed to zero)" : "");
 }
 
 /* Maximum and minimum of zeros: of one sign, and of both. */

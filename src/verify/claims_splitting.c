@@ -9,6 +9,7 @@
 
 #include "base/util.h"
 #include "ptx/optimise/passes.h"
+#include "ptx/text/text.h"
 #include "verify/claim.h"
 #include "verify/measure_split.h"
 #include "verify/specimen.h"
@@ -396,6 +397,117 @@ static void idempotent(struct tcb_claim_lab *lab, enum tcb_plant plant, struct t
 		  QUESTIONS * AGAINS, plant == TCB_PLANT_DEFECT ? "the first" : "the second");
 }
 
+/* --- 57 to 59, 65: what splitting costs --- */
+
+/* Registers of BODY after PASSES; 0, and OUT, where the assembler does not tell. */
+static unsigned registers_of(struct tcb_claim_lab *lab, const char *body, const char *const *passes,
+			     struct tcb_finding *out)
+{
+	struct tcb_specimen specimen;
+	struct tcb_assembly assembly;
+	struct tcb_str text = { 0 };
+	unsigned registers = 0;
+	if (lab->assembler.kind == TCB_ASSEMBLER_NONE) {
+		tcb_found_nothing(out, "%s", lab->no_assembler);
+		return 0;
+	}
+	if (!open_kernel(&specimen, body, out))
+		return 0;
+	if (run_passes(&specimen, passes, out)) {
+		tcb_ptx_print(specimen.module, &text);
+		tcb_assemble(&lab->assembler, text.failed ? "" : text.data, text.length, &specimen.module->target, 30,
+			     &assembly);
+		registers = assembly.status == TCB_OK ? assembly.resources.registers : 0;
+		tcb_assembly_fini(&assembly);
+		if (!registers)
+			tcb_found_nothing(out, "the assembler does not tell what the kernel takes");
+	}
+	tcb_str_fini(&text);
+	tcb_specimen_close(&specimen);
+	return registers;
+}
+
+static void register_cost(struct tcb_claim_lab *lab, enum tcb_plant plant, struct tcb_finding *out)
+{
+	struct tcb_str more = { 0 };
+	tcb_str_add(&more, HEAD);
+	for (unsigned i = 10; i < 34; i++)
+		tcb_str_addf(&more, "ld.global.u32 %%r%u, [%%rd1+%u];\n", i, 4 * i);
+	tcb_str_add(&more, "loop:\n" QUESTION SIDES_GUARDED AGAIN);
+	for (unsigned i = 10; i < 34; i++)
+		tcb_str_addf(&more, "add.u32 %%r5, %%r5, %%r%u;\nst.global.u32 [%%rd1], %%r5;\n", i);
+	const char *body = plant == TCB_PLANT_DEFECT && !more.failed ? more.data : LOOP;
+	const unsigned before = registers_of(lab, LOOP, clean, out);
+	const unsigned after =
+		before ? registers_of(lab, body, plant == TCB_PLANT_TRUTH ? clean : split_and_clean, out) : 0;
+	tcb_str_fini(&more);
+	if (after)
+		tcb_found(out, after <= before, "%u registers per thread after the pass, %u before%s", after, before,
+			  plant == TCB_PLANT_DEFECT  ? " (24 values more are kept across the loop)"
+			  : plant == TCB_PLANT_TRUTH ? " (the pass was left out)"
+						     : "");
+}
+
+/* Instructions of BODY after PASSES that begin with PREFIX; -1: not run. */
+static int count_after(const char *body, const char *const *passes, const char *prefix, struct tcb_finding *out)
+{
+	struct tcb_specimen specimen;
+	int count = -1;
+	if (!open_kernel(&specimen, body, out))
+		return -1;
+	if (run_passes(&specimen, passes, out))
+		count = (int)tcb_specimen_count(&specimen, prefix);
+	tcb_specimen_close(&specimen);
+	return count;
+}
+
+static void code_cost(struct tcb_claim_lab *lab, enum tcb_plant plant, struct tcb_finding *out)
+{
+	static const char *const none[] = { NULL };
+	static const char unused[] = HEAD "mov.u32 %r9, 7;\nadd.u32 %r9, %r9, %r4;\nloop:\n" SIDES_GUARDED AGAIN;
+	const int is_true = plant == TCB_PLANT_TRUTH;
+	(void)lab;
+	const int before = count_after(is_true ? unused : LOOP, is_true ? none : clean, "", out);
+	const int after =
+		before < 0 ? -1 : count_after(is_true ? unused : LOOP, is_true ? clean : split_and_clean, "", out);
+	if (after >= 0)
+		tcb_found(out, after < before, "%d instructions after %s, %d before", after,
+			  is_true ? "unused ones were taken out" : "the loop was split", before);
+}
+
+/* Begin 0, bound 64: a limit of 0 leaves the first part empty, one of 64 the last. */
+static void empty_parts(struct tcb_claim_lab *lab, enum tcb_plant plant, struct tcb_finding *out)
+{
+	static const char *const split[] = { "const_fold", "loop_split", "const_fold", "dead_code", NULL };
+	static const char *const unsplit[] = { "const_fold", "dead_code", NULL };
+	static const unsigned limits[] = { 0, 64 };
+	int loops = 0;
+	(void)lab;
+	for (int i = 0; i < 2; i++) {
+		char body[1024];
+		(void)snprintf(body, sizeof body, "%smov.u32 %%r2, 64;\nmov.u32 %%r3, %u;\nloop:\n%s", HEAD, limits[i],
+			       QUESTION SIDES_GUARDED AGAIN);
+		const int found = count_after(body, plant == TCB_PLANT_TRUTH ? unsplit : split, "bra", out);
+		if (found < 0)
+			return;
+		loops += found;
+	}
+	tcb_found(out, loops == 2, "%d branches left of two loops with an empty part%s", loops,
+		  plant == TCB_PLANT_TRUTH ? " (which were not split)" : "");
+}
+
+static void amortised(struct tcb_claim_lab *lab, enum tcb_plant plant, struct tcb_finding *out)
+{
+	const unsigned rounds = plant == TCB_PLANT_DEFECT ? 2 : 1001;
+	struct tcb_ptx_emulation before, after;
+	(void)lab;
+	if (!count_body(LOOP, clean, rounds, rounds / 2, &before, out) ||
+	    !count_body(LOOP, split_and_clean, rounds, rounds / 2, &after, out))
+		return;
+	const double percent = 100 * ((double)after.total.warps / (double)before.total.warps - 1);
+	tcb_found(out, percent < 1, "%+.1f %% instructions executed by a warp in %u rounds", percent, rounds);
+}
+
 const struct tcb_claim tcb_claims_splitting[] = {
 	{ "I051", "splitting loops ends the divergence of their branches", "no divergent branch", "A", TCB_CLAIM_SOURCE,
 	  divergence, NULL },
@@ -409,10 +521,23 @@ const struct tcb_claim tcb_claims_splitting[] = {
 	  NULL },
 	{ "I056", "nested loops are split at both levels", "six constant answers, same results", "A", TCB_CLAIM_OURS,
 	  nests, NULL },
+	{ "I057", "split loops need no more registers (restated: than the whole loop)", "<= before", "B",
+	  TCB_CLAIM_SOURCE, register_cost, NULL },
+	{ "I058", "splitting relieves the instruction cache (restated: by the size of code)", "fewer instructions", "A",
+	  TCB_CLAIM_SOURCE, code_cost, NULL },
+	{ "I059", "empty parts of a split loop are removed", "one loop left of each", "A", TCB_CLAIM_SOURCE,
+	  empty_parts, NULL },
 	{ "I060", "loops with steps larger than one are split right", "all counters and answers as of the loop in C",
 	  "A", TCB_CLAIM_OURS, large_steps, NULL },
 	{ "I061", "splitting near zero does not wrap unsigned numbers", "all results as of the loop in C", "A",
 	  TCB_CLAIM_OURS, near_zero, NULL },
+	{ "I062", "split loops can be fused again", "-", "A", TCB_CLAIM_SOURCE, NULL,
+	  "not applicable: there is no pass that fuses loops" },
+	{ "I063", "split loops are unrolled independently", "-", "A", TCB_CLAIM_SOURCE, NULL,
+	  "not applicable: loop_unroll unrolls loops of a known number of rounds as a whole, so there is no factor to "
+	  "choose" },
 	{ "I064", "the pass changes nothing when it runs again", "no kernel", "A", TCB_CLAIM_OURS, idempotent, NULL },
+	{ "I065", "splitting costs little in long loops", "< 1 % more instructions executed in 1,001 rounds", "A",
+	  TCB_CLAIM_SOURCE, amortised, NULL },
 	{ 0 },
 };

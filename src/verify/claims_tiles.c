@@ -162,11 +162,15 @@ static void spills(struct tcb_claim_lab *lab, enum tcb_plant plant, struct tcb_f
 	if (!assemble_largest(lab, flags, 60, &assembly, &outputs, out))
 		return;
 	const unsigned bytes = assembly.resources.spill_store_bytes + assembly.resources.spill_load_bytes;
-	tcb_found(out, bytes == 0 && !assembly.timed_out,
-		  "%u bytes spilled, %u registers, of a dense f32 product with %zu outputs per thread, the most of its "
-		  "space%s",
-		  bytes, assembly.resources.registers, outputs,
-		  plant == TCB_PLANT_DEFECT ? " (held to 32 registers)" : "");
+	if (!assembly.timed_out && !assembly.resources.registers)
+		tcb_found_nothing(out, "the assembler does not tell what the kernel takes");
+	else
+		tcb_found(out, bytes == 0 && !assembly.timed_out,
+			  "%u bytes spilled, %u registers, of a dense f32 product with %zu outputs per thread, the "
+			  "most of its "
+			  "space%s",
+			  bytes, assembly.resources.registers, outputs,
+			  plant == TCB_PLANT_DEFECT ? " (held to 32 registers)" : "");
 	tcb_assembly_fini(&assembly);
 }
 

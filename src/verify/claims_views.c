@@ -493,9 +493,13 @@ static void overhead(struct tcb_claim_lab *lab, enum tcb_plant plant, struct tcb
 		tcb_found_nothing(out, "out of memory");
 		return;
 	}
-	const struct tcb_interval ratio = tcb_pair_time(sum_by_partition, sum_by_hand, &sum, 41);
+	const int is_true = plant == TCB_PLANT_TRUTH;
+	const struct tcb_interval ratio =
+		tcb_pair_time(is_true ? sum_by_hand : sum_by_partition, sum_by_hand, &sum, 41);
 	free(data);
-	tcb_found_below(out, &ratio, 1.01, "time of sums over 64x64 tiles found by a partition, over loops by hand");
+	tcb_found_below(out, &ratio, 1.01,
+			is_true ? "time of sums over 64x64 tiles by hand, over itself"
+				: "time of sums over 64x64 tiles found by a partition, over loops by hand");
 }
 
 const struct tcb_claim tcb_claims_views[] = {

@@ -149,7 +149,10 @@ int tcb_assemble_ops(struct tcb_claim_lab *lab, unsigned capability, unsigned re
 			assemble_one(lab, ops[i], &kernel, registers, sum);
 		tcb_kernel_fini(&kernel);
 	}
-	if (sum->kernels == 0)
-		tcb_found_nothing(out, "no kernel of sm_%u could be assembled", capability);
-	return sum->kernels > 0;
+	if (sum->kernels == 0 || sum->registers_most == 0)
+		tcb_found_nothing(out,
+				  sum->kernels ? "the assembler does not tell what kernels of sm_%u take"
+					       : "no kernel of sm_%u could be assembled",
+				  capability);
+	return sum->kernels > 0 && sum->registers_most > 0;
 }

@@ -50,6 +50,7 @@ AVX2_INLINE void dot(struct loops *l, const int is_fused, const int chains)
 		sum[c] = _mm256_setzero_ps();
 	for (int repeat = 0; repeat < REPEATS; repeat++)
 		for (int i = 0; i < LENGTH; i += LANES * chains)
+#pragma GCC unroll 8
 			for (int c = 0; c < chains; c++)
 				sum[c] = product_sum(_mm256_loadu_ps(l->x + i + c * LANES),
 						     _mm256_loadu_ps(l->y + i + c * LANES), sum[c], is_fused);
