@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """docs/ops.md holds the table that `tcbtune ops --markdown` prints, and a section for each op; docs/search.md the table
 of efforts that `tcbtune help sweep` prints; docs/specification.md the options of every command, and says of those that
-no command has that they are not built; the README, the other pages and the examples' YAML name no option that a command lacks."""
+no command has that they are not built; docs/falsification.md the claims of
+`tcbtune verify` and what was found; the README, the other pages and the examples' YAML name no option that a command lacks."""
 import re
 
 from cli_support import Cli
@@ -51,4 +52,13 @@ for page in [docs.parent / "README.md", *docs.rglob("*.md"), *(docs.parent / "ex
     for command, rest in re.findall(r"tcbtune (\w+)([^\n`]*)", page.read_text()):
         for option in re.findall(r"(?<=\s)--[a-z][a-z-]*", rest.split(" # ")[0]):
             cli.check(option in options.get(command, [option]), f"{page.name}: {command} has no option {option}")
+# Every claim has its line, with the claim, threshold and method that the program has today.
+reports = docs.parent / "results" / "verify"
+made = cli.run("verify", "--from", reports / "cpu.json", "--from", reports / "h200.json", "--format", "md").stdout
+falsification = (docs / "falsification.md").read_text()
+claims = [line for line in made.splitlines() if re.match(r"\| [FI]\d{3} ", line)]
+cli.check(len(claims) == 16 + 115, f"verify has {len(claims)} claims, not 16 criteria and 115 items")
+for line in claims:
+    cli.check(line in falsification, f"docs/falsification.md is out of date: it lacks {line[:150]}")
+    cli.check("not asked for" not in line, f"results/verify lacks a measurement: {line[:100]}")
 cli.done()
