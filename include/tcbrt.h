@@ -169,7 +169,8 @@ struct tcbrt_query {
 	/* Of tcbrt_plan_create: the weights are packed already, in this layout (tcbrt_plan_info.layout of another plan
 	 * of the same weight format, n and k): only kernels that read it are planned.  NULL: any. */
 	const char *layout;
-	size_t reserved[4]; /* zeros */
+	const char *words;  /* of attention: "h32/8,b4", as in tcbtune's --shape (tcbtune help shapes); NULL: none */
+	size_t reserved[3]; /* zeros */
 };
 
 /*
@@ -500,7 +501,8 @@ struct tcbrt_entry {
 	const char *refused;  /* why lookups pass this entry over ("kernel ... changed since"), or NULL */
 	const char *database; /* the file that it is from */
 	int is_system;        /* which is the system's */
-	size_t reserved[4];
+	const char *words;    /* of an attention's shape, "" for other ops; until EACH returns */
+	size_t reserved[3];
 };
 
 /* Calls EACH for every entry, ordered by op, device and shape, until it returns nonzero; returns what it returned. */

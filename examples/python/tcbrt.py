@@ -29,7 +29,7 @@ class _Error(c.Structure):
 class _Query(c.Structure):
     _fields_ = [("op", c.c_char_p), ("device", c.c_char_p), ("threads", c.c_uint), ("contract", c.c_int),
                 ("state", c.c_int), ("m", c.c_size_t), ("n", c.c_size_t), ("k", c.c_size_t),
-                ("layout", c.c_char_p), ("reserved", c.c_size_t * 4)]
+                ("layout", c.c_char_p), ("words", c.c_char_p), ("reserved", c.c_size_t * 3)]
 
 
 class _Tuning(c.Structure):

@@ -42,14 +42,14 @@ enum tcb_status tcb_shape_parse(const char *text, struct tcb_shape *out, struct 
 	for (;;) {
 		if (read_dimension(&at, &dims[count++]))
 			break;
-		if (*at == '\0' && count >= 2) {
+		if ((*at == '\0' || (*at == ',' && at[1])) && count >= 2) {
 			for (int i = 0; i < count; i++)
 				if (tcb_mul_size(elements, dims[i], &elements) || elements > SIZE_MAX / 16)
 					return tcb_fail(err, TCB_E_OVERFLOW,
 							"shape '%s' is too large: M*N*K must fit in memory sizes",
 							text);
-			*out = (struct tcb_shape){ dims[0], dims[1], dims[2] };
-			return TCB_OK;
+			*out = (struct tcb_shape){ .m = dims[0], .n = dims[1], .k = dims[2] };
+			return *at ? tcb_heads_parse(at + 1, &out->heads, err) : TCB_OK;
 		}
 		if (*at++ != 'x' || count == 3)
 			break;
@@ -62,10 +62,16 @@ enum tcb_status tcb_shape_parse(const char *text, struct tcb_shape *out, struct 
 
 void tcb_shape_print(const struct tcb_shape *shape, char out[TCB_SHAPE_TEXT_MAX])
 {
+	char words[TCB_WORDS_TEXT_MAX], k[32] = "";
+	tcb_heads_print(&shape->heads, words);
 	if (shape->k)
-		snprintf(out, TCB_SHAPE_TEXT_MAX, "%zux%zux%zu", shape->m, shape->n, shape->k);
-	else
-		snprintf(out, TCB_SHAPE_TEXT_MAX, "%zux%zu", shape->m, shape->n);
+		snprintf(k, sizeof k, "x%zu", shape->k);
+	snprintf(out, TCB_SHAPE_TEXT_MAX, "%zux%zu%s%s%s", shape->m, shape->n, k, *words ? "," : "", words);
+}
+
+int tcb_shape_equal(const struct tcb_shape *a, const struct tcb_shape *b)
+{
+	return a->m == b->m && a->n == b->n && a->k == b->k && memcmp(&a->heads, &b->heads, sizeof a->heads) == 0;
 }
 
 static const char *const contract_texts[TCB_CONTRACT_COUNT] = { "f32", "f16", "q8" };

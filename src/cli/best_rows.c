@@ -93,11 +93,9 @@ struct finding {
 static int match_best(void *ctx, const struct tcb_best *best)
 {
 	struct finding *finding = ctx;
-	const struct tcb_shape *shape = &finding->problem->shape;
-
 	if (best->state != finding->state || strcmp(best->device_key, finding->device->key) != 0 ||
 	    best->threads != finding->device->target.threads || best->problem.contract != finding->problem->contract ||
-	    best->problem.shape.m != shape->m || best->problem.shape.n != shape->n || best->problem.shape.k != shape->k)
+	    !tcb_shape_equal(&best->problem.shape, &finding->problem->shape))
 		return 0;
 	*finding->best = *best;
 	finding->is_found = 1;
@@ -138,6 +136,7 @@ int cli_best_row_has_hardware_counters(const struct cli_best_row *row)
 static void add_data_row(struct cli_table *table, const struct cli_best_row *row)
 {
 	const struct tcb_best *best = &row->best;
+	char words[TCB_WORDS_TEXT_MAX];
 	const double numbers[] = {
 		best->ns.median,         best->ns.lo,           best->ns.hi,
 		cli_best_gbs(best),      best->limit_ns.median, cli_best_of_limit(best),
@@ -172,6 +171,8 @@ static void add_data_row(struct cli_table *table, const struct cli_best_row *row
 	cli_table_cell(table, "%zu", best->space_count);
 	cli_table_cell(table, "%s", best->measured_at);
 	cli_table_cell(table, "%s", best->git_commit);
+	tcb_heads_print(&best->problem.shape.heads, words);
+	cli_table_cell(table, "%s", words);
 }
 
 enum tcb_status cli_best_rows_csv(const struct cli_best_rows *rows, struct tcb_str *out, struct tcb_error *err)
@@ -212,6 +213,7 @@ enum tcb_status cli_best_rows_csv(const struct cli_best_rows *rows, struct tcb_s
 		{ "space", 1 },
 		{ "measured_at", 0 },
 		{ "git_commit", 0 },
+		{ "words", 0 },
 	};
 	struct cli_table table;
 	enum tcb_status status;

@@ -54,10 +54,8 @@ static int is_same_device(const struct tcb_best *a, const struct tcb_best *b)
 
 static int is_same_problem(const struct tcb_best *a, const struct tcb_best *b)
 {
-	const struct tcb_shape *p = &a->problem.shape, *q = &b->problem.shape;
-
 	return strcmp(a->problem.op_name, b->problem.op_name) == 0 && a->problem.contract == b->problem.contract &&
-	       p->m == q->m && p->n == q->n && p->k == q->k;
+	       tcb_shape_equal(&a->problem.shape, &b->problem.shape);
 }
 
 /* A ratio of two intervals that were not paired: as wide as their ends allow. */

@@ -184,9 +184,7 @@ static int match_other(void *ctx, const struct tcb_best *best)
 
 	if (best->state == others->contest->state && strcmp(best->device_key, device->key) == 0 &&
 	    best->threads == device->target.threads && best->problem.contract == problem->contract &&
-	    !cli_best_is_stale(best) &&
-	    (best->problem.shape.m != problem->shape.m || best->problem.shape.n != problem->shape.n ||
-	     best->problem.shape.k != problem->shape.k))
+	    !cli_best_is_stale(best) && !tcb_shape_equal(&best->problem.shape, &problem->shape))
 		others->best[others->count++] = *best;
 	return others->count == OTHERS_MAX;
 }

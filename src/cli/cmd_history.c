@@ -288,9 +288,7 @@ static int collect(void *ctx, const struct tcb_best *best)
 {
 	struct wanted *wanted = ctx;
 	const struct history_args *args = wanted->args;
-	const struct tcb_shape *shape = &best->problem.shape;
-
-	if (shape->m != wanted->shape.m || shape->n != wanted->shape.n || shape->k != wanted->shape.k ||
+	if (!tcb_shape_equal(&best->problem.shape, &wanted->shape) ||
 	    (args->contract && strcmp(args->contract, tcb_contract_text(best->problem.contract)) != 0) ||
 	    (args->device && strcmp(args->device, best->device_name) != 0 &&
 	     strcmp(args->device, best->device_key) != 0) ||

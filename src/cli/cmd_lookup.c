@@ -69,6 +69,7 @@ static int match_source(void *ctx, const struct tcb_best *best)
 
 	if (best->state != source->state || best->problem.contract != source->problem->contract ||
 	    shape->m != tuning->tuned_m || shape->n != tuning->tuned_n || shape->k != tuning->tuned_k ||
+	    memcmp(&shape->heads, &source->problem->shape.heads, sizeof shape->heads) != 0 ||
 	    best->threads != tuning->threads || strcmp(best->geometry, tuning->geometry) != 0)
 		return 0;
 	source->row.best = *best;
@@ -186,7 +187,7 @@ static enum tcb_status print_json(const struct lookup_args *args, const struct t
 				  const struct tcb_bottleneck *bottleneck, struct tcb_error *err)
 {
 	int failed = 0, measured = tuning->expected_ns > 0;
-	struct tcb_shape tuned = { tuning->tuned_m, tuning->tuned_n, tuning->tuned_k };
+	struct tcb_shape tuned = { tuning->tuned_m, tuning->tuned_n, tuning->tuned_k, problem->shape.heads };
 	json_t *root = cli_json_start("tcbtune.lookup.1", &failed);
 
 	cli_json_set(root, "op", cli_json_text(problem->op_name), &failed);

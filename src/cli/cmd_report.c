@@ -126,13 +126,10 @@ static int is_op(const char *wanted, const char *name)
 static int is_wanted(const struct collecting *collecting, const struct tcb_best *best)
 {
 	const struct report_args *args = collecting->args;
-	const struct tcb_shape *shape = &best->problem.shape;
-
 	return (!args->op || is_op(args->op, best->problem.op_name)) &&
 	       (!args->device || strcmp(args->device, best->device_name) == 0) &&
 	       (!args->state || (int)best->state == args->state - 1) &&
-	       (!args->shape || (shape->m == collecting->shape.m && shape->n == collecting->shape.n &&
-				 shape->k == collecting->shape.k));
+	       (!args->shape || tcb_shape_equal(&best->problem.shape, &collecting->shape));
 }
 
 static void collect_row(struct collecting *collecting, const struct tcb_best *best)

@@ -201,8 +201,8 @@ static enum tcb_status find_machine(struct cli_comparison *comparison, struct tc
 
 static int is_problem_of(const struct tcb_problem *p, const struct tcb_problem *q)
 {
-	return strcmp(p->op_name, q->op_name) == 0 && p->contract == q->contract && p->shape.m == q->shape.m &&
-	       p->shape.n == q->shape.n && p->shape.k == q->shape.k;
+	return strcmp(p->op_name, q->op_name) == 0 && p->contract == q->contract &&
+	       tcb_shape_equal(&p->shape, &q->shape);
 }
 
 /* By what factor a time of ROW may have moved with the machine: what controls of other problems did. */

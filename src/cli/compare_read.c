@@ -19,12 +19,9 @@ struct reading {
 
 static int is_wanted(const struct cli_wanted *wanted, const struct tcb_best *best)
 {
-	const struct tcb_shape *shape = &best->problem.shape;
-
 	return (!wanted->device || strcmp(wanted->device, best->device_name) == 0 ||
 		strcmp(wanted->device, best->device_key) == 0) &&
-	       (!wanted->shape ||
-		(wanted->shape->m == shape->m && wanted->shape->n == shape->n && wanted->shape->k == shape->k)) &&
+	       (!wanted->shape || tcb_shape_equal(wanted->shape, &best->problem.shape)) &&
 	       (!wanted->state || strcmp(wanted->state, tcb_state_text(best->state)) == 0) &&
 	       (!wanted->threads || wanted->threads == best->threads);
 }
@@ -98,6 +95,7 @@ static int compare(const struct tcb_best *a, const struct tcb_best *b)
 		COMPARE_SIZES(a->problem.shape.m, b->problem.shape.m),
 		COMPARE_SIZES(a->problem.shape.n, b->problem.shape.n),
 		COMPARE_SIZES(a->problem.shape.k, b->problem.shape.k),
+		memcmp(&a->problem.shape.heads, &b->problem.shape.heads, sizeof a->problem.shape.heads),
 		COMPARE_SIZES(a->state, b->state),
 	};
 

@@ -30,10 +30,8 @@ static int add_best(void *ctx, const struct tcb_best *best)
 {
 	struct side *side = ctx;
 	const struct tcb_db_selection *of = side->selection;
-	const struct tcb_shape *shape = &best->problem.shape;
-
 	if ((of->device && strcmp(of->device, best->device_name) != 0 && strcmp(of->device, best->device_key) != 0) ||
-	    (of->shape && (of->shape->m != shape->m || of->shape->n != shape->n || of->shape->k != shape->k)) ||
+	    (of->shape && !tcb_shape_equal(of->shape, &best->problem.shape)) ||
 	    (of->state && strcmp(of->state, tcb_state_text(best->state)) != 0))
 		return 0;
 	side->is_full = !cli_best_rows_add(&side->rows, best);
@@ -50,6 +48,7 @@ static int compare(const struct tcb_best *a, const struct tcb_best *b)
 		COMPARE_SIZES(a->problem.shape.m, b->problem.shape.m),
 		COMPARE_SIZES(a->problem.shape.n, b->problem.shape.n),
 		COMPARE_SIZES(a->problem.shape.k, b->problem.shape.k),
+		memcmp(&a->problem.shape.heads, &b->problem.shape.heads, sizeof a->problem.shape.heads),
 		strcmp(a->device_name, b->device_name),
 		strcmp(a->device_key, b->device_key),
 		COMPARE_SIZES(a->threads, b->threads),

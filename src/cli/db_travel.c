@@ -44,8 +44,11 @@ static int read_kernel(const struct tcb_winner *winner, struct tcb_best *out)
 	} sizes[] = { { "m", &out->problem.shape.m }, { "n", &out->problem.shape.n }, { "k", &out->problem.shape.k } };
 	struct tcb_target *target = &out->target;
 
+	char words[TCB_WORDS_TEXT_MAX];
 	*out = (struct tcb_best){ 0 };
-	if (copy_text(winner, "problem", "op", out->problem.op_name, sizeof out->problem.op_name) != 0 ||
+	if (copy_text(winner, "problem", "words", words, sizeof words) != 0 ||
+	    tcb_heads_parse(words, &out->problem.shape.heads, NULL) != TCB_OK ||
+	    copy_text(winner, "problem", "op", out->problem.op_name, sizeof out->problem.op_name) != 0 ||
 	    copy_text(winner, "problem", "contract", contract, sizeof contract) != 0 ||
 	    tcb_contract_parse(contract, &out->problem.contract, NULL) != TCB_OK ||
 	    copy_text(winner, "best", "geometry", out->geometry, sizeof out->geometry) != 0 ||

@@ -196,11 +196,12 @@ json_t *cli_json_interval(const struct tcb_interval *interval)
 
 json_t *cli_json_shape(const struct tcb_shape *shape)
 {
-	char text[TCB_SHAPE_TEXT_MAX];
+	char text[TCB_SHAPE_TEXT_MAX], words[TCB_WORDS_TEXT_MAX];
 
 	tcb_shape_print(shape, text);
-	return json_pack("{s:s, s:I, s:I, s:I}", "text", text, "m", (json_int_t)shape->m, "n", (json_int_t)shape->n,
-			 "k", (json_int_t)shape->k);
+	tcb_heads_print(&shape->heads, words);
+	return json_pack("{s:s, s:I, s:I, s:I, s:s}", "text", text, "m", (json_int_t)shape->m, "n",
+			 (json_int_t)shape->n, "k", (json_int_t)shape->k, "words", words);
 }
 
 void cli_json_set(json_t *object, const char *key, json_t *value, int *failed)

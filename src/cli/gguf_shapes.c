@@ -21,11 +21,6 @@ struct holding {
 	struct tcb_error first_left; /* why the first was left out */
 };
 
-static int same_shape(const struct tcb_shape *a, const struct tcb_shape *b)
-{
-	return a->m == b->m && a->n == b->n && a->k == b->k;
-}
-
 static size_t collect_shapes(const struct tcb_op *op, const struct tcb_gguf *gguf, struct tcb_shape *shapes,
 			     struct holding *holding)
 {
@@ -53,7 +48,7 @@ static size_t collect_shapes(const struct tcb_op *op, const struct tcb_gguf *ggu
 				holding->first_left = why;
 			continue;
 		}
-		while (known < count && !same_shape(&shapes[known], &shape))
+		while (known < count && !tcb_shape_equal(&shapes[known], &shape))
 			known++;
 		if (known == count)
 			shapes[count++] = shape;

@@ -80,9 +80,8 @@ static enum tcb_status get_item(struct cli_model_plan *plan, const struct tcb_op
 	enum tcb_contract contract;
 
 	for (size_t i = 0; i < plan->count; i++) {
-		const struct tcb_shape *own = &plan->list[i].problem.problem.shape;
 		*out = &plan->list[i];
-		if (plan->list[i].problem.op == op && own->m == shape->m && own->n == shape->n && own->k == shape->k)
+		if (plan->list[i].problem.op == op && tcb_shape_equal(&plan->list[i].problem.problem.shape, shape))
 			return TCB_OK;
 	}
 	TCB_TRY(cli_find_contract(op, contract_text, &contract, err));

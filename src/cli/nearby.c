@@ -102,8 +102,7 @@ static void look(struct looking *looking, const struct tcb_best *best)
 {
 	const struct cli_near_to *wanted = looking->wanted;
 	const struct tcb_shape *shape = &best->problem.shape;
-	const int is_other_shape = wanted->shape && (shape->m != wanted->shape->m || shape->n != wanted->shape->n ||
-						     shape->k != wanted->shape->k);
+	const int is_other_shape = wanted->shape && !tcb_shape_equal(shape, wanted->shape);
 	const int differs[DIFFERENCES] = {
 		[BY_STATE] = wanted->state >= 0 && (int)best->state != wanted->state,
 		[BY_CONTRACT] = wanted->contract >= 0 && (int)best->problem.contract != wanted->contract,

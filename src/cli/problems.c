@@ -15,9 +15,7 @@ static enum tcb_status add_problem(struct cli_problems *problems, const struct t
 
 	TCB_TRY(tcb_problem_init(op, contract, shape, &made.problem, err));
 	for (size_t i = 0; i < problems->count; i++) {
-		const struct tcb_problem *other = &problems->list[i].problem;
-		if (problems->list[i].op == op && other->shape.m == shape->m && other->shape.n == shape->n &&
-		    other->shape.k == shape->k)
+		if (problems->list[i].op == op && tcb_shape_equal(&problems->list[i].problem.shape, shape))
 			return TCB_OK;
 	}
 	list = realloc(problems->list, (problems->count + 1) * sizeof *list);

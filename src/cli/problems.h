@@ -26,7 +26,7 @@ enum tcb_status cli_problems_make(const char *op, const char *contract, const st
 				  struct cli_problems *out, struct tcb_error *err);
 void cli_problems_fini(struct cli_problems *problems);
 /* "op contract shape", for messages. */
-enum { CLI_LABEL_MAX = 128 };
+enum { CLI_LABEL_MAX = TCB_OP_NAME_MAX + 8 + TCB_SHAPE_TEXT_MAX };
 void cli_problem_label(const struct tcb_problem *problem, char out[CLI_LABEL_MAX]);
 
 #endif

@@ -99,8 +99,7 @@ void cli_replay_winners_fini(struct cli_replay_winners *winners)
 static int is_own(const struct cli_replay_winner *winner, const struct cli_origin *origin)
 {
 	const struct tcb_problem *a = &winner->winner.problem, *b = &origin->problem;
-	return a->op == b->op && a->contract == b->contract && a->shape.m == b->shape.m && a->shape.n == b->shape.n &&
-	       a->shape.k == b->shape.k;
+	return a->op == b->op && a->contract == b->contract && tcb_shape_equal(&a->shape, &b->shape);
 }
 
 static enum tcb_start_device compare_devices(const struct cli_replay_winner *winner, const struct tcb_device *device)

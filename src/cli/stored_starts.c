@@ -86,8 +86,7 @@ void cli_winners_fini(struct cli_winners *winners)
 
 static int same_problem(const struct tcb_problem *a, const struct tcb_problem *b)
 {
-	return a->op == b->op && a->contract == b->contract && a->shape.m == b->shape.m && a->shape.n == b->shape.n &&
-	       a->shape.k == b->shape.k;
+	return a->op == b->op && a->contract == b->contract && tcb_shape_equal(&a->shape, &b->shape);
 }
 
 void cli_starts_say(const char *label, const struct tcb_sweep_result *result, const struct cli_winners *winners)

@@ -78,7 +78,7 @@ static enum tcb_status name_device(const char *name, char out[TCB_DEVICE_NAME_MA
 enum tcb_status cli_tuned_find(const struct cli_query *query, const struct tcb_problem *problem,
 			       struct tcbrt_tuning *out, struct tcb_error *err)
 {
-	char device[TCB_DEVICE_NAME_MAX];
+	char device[TCB_DEVICE_NAME_MAX], words[TCB_WORDS_TEXT_MAX];
 	struct tcbrt_query asked = {
 		.op = problem->op_name,
 		.device = device,
@@ -88,11 +88,13 @@ enum tcb_status cli_tuned_find(const struct cli_query *query, const struct tcb_p
 		.m = problem->shape.m,
 		.n = problem->shape.n,
 		.k = problem->shape.k,
+		.words = words,
 	};
 	struct tcbrt *results = NULL;
 	char missing[TCBRT_REASON_MAX];
 	int code;
 
+	tcb_heads_print(&problem->shape.heads, words);
 	TCB_TRY(name_device(query->device, device, err));
 	TCB_TRY(open_results(query->db, &results, missing, err));
 	say_unreadable(results);

@@ -125,6 +125,8 @@ static enum tcb_status read_winner(const char *name, size_t number, const json_t
 		/* what an older export does not have is not known */
 		if (!value && field->is_nullable)
 			winner->values[i] = (struct tcb_value){ .is_null = 1 };
+		else if (!value && field->is_newer)
+			winner->values[i] = (struct tcb_value){ .text = "" };
 		else if (!value || read_value(field, value, &winner->values[i], &parsing->dumps[i]) != 0)
 			return tcb_fail(err, TCB_E_FORMAT, "%.300s: winner %zu: %s.%s is %s: nothing was imported",
 					name, number, field->group, field->name,

@@ -210,6 +210,8 @@ static int read_best(sqlite3_stmt *stmt, struct tcb_best *best)
 		return 7;
 	if (tcb_state_parse(state, &best->state, NULL) != TCB_OK)
 		return 11;
+	if (tcb_db_words(stmt, 48, &best->problem.shape.heads))
+		return 48;
 	return tcb_db_target(stmt, 38, best->threads, &best->target);
 }
 
@@ -230,11 +232,11 @@ enum tcb_status tcb_db_best_each(struct tcb_db *db, const struct tcb_best_filter
 		"b.tie_count,"
 		" b.tried, b.space_count, b.measured_at, u.git_commit, d.kind = 'cuda', d.capability, d.sm_count,"
 		" d.shared_bytes, d.l2_bytes, b.provisional, b.flip_probability, b.expected_gain, b.others_busy,"
-		" b.held_back"
+		" b.held_back, p.words"
 		" FROM best b JOIN device d ON d.id = b.device_id JOIN problem p ON p.id = b.problem_id"
 		" JOIN sweep s ON s.id = b.sweep_id JOIN build u ON u.id = s.build_id"
 		" WHERE (?1 IS NULL OR p.op = ?1) AND (?2 IS NULL OR d.name = ?2)"
-		" ORDER BY p.op, d.name, d.key, d.threads, p.contract, p.m, p.n, p.k, b.state",
+		" ORDER BY p.op, d.name, d.key, d.threads, p.contract, p.m, p.n, p.k, p.words, b.state",
 		"tt", filter ? filter->op : NULL, filter ? filter->device_name : NULL));
 	while ((status = tcb_db_step(db, stmt, &row, doing, err)) == TCB_OK && row) {
 		struct tcb_best best = { 0 };
@@ -254,17 +256,17 @@ enum tcb_status tcb_db_best_each(struct tcb_db *db, const struct tcb_best_filter
 #define BEST_ROW                                                                                                   \
 	" FROM device d JOIN problem p JOIN best b ON b.device_id = d.id AND b.problem_id = p.id WHERE d.key = ?1" \
 	" AND d.name = ?2 AND d.threads = ?3 AND p.op = ?4 AND p.contract = ?5 AND p.m = ?6 AND p.n = ?7"          \
-	" AND p.k = ?8 AND b.state = ?9"
+	" AND p.k = ?8 AND p.words = ?10 AND b.state = ?9"
 
 static enum tcb_status query_best(struct tcb_db *db, sqlite3_stmt **out, const char *sql, const struct tcb_best *best,
 				  const char *doing, struct tcb_error *err)
 {
 	const struct tcb_problem *problem = &best->problem;
 
-	return tcb_db_query(db, out, doing, err, sql, "ttittiiit", best->device_key, best->device_name,
+	return tcb_db_query(db, out, doing, err, sql, "ttittiiitw", best->device_key, best->device_name,
 			    (int64_t)best->threads, problem->op_name, tcb_contract_text(problem->contract),
 			    (int64_t)problem->shape.m, (int64_t)problem->shape.n, (int64_t)problem->shape.k,
-			    tcb_state_text(best->state));
+			    tcb_state_text(best->state), &problem->shape.heads);
 }
 
 enum tcb_status tcb_db_ties_each(struct tcb_db *db, const struct tcb_best *best,

@@ -18,21 +18,21 @@
 	" s.rotation_bytes"
 enum { ORIGIN_COLUMNS = 11 };
 #define SWEEPS " JOIN build u ON u.id = s.build_id JOIN op o ON o.id = s.op_id"
-/* ?1 to ?8: a device and a problem. */
+/* ?1 to ?9: a device and a problem. */
 #define OF_PROBLEM " FROM device d JOIN problem p JOIN sweep s ON s.device_id = d.id AND s.problem_id = p.id" SWEEPS
 #define WHERE_PROBLEM                                                                                         \
 	" WHERE d.key = ?1 AND d.name = ?2 AND d.threads = ?3 AND p.op = ?4 AND p.contract = ?5 AND p.m = ?6" \
-	" AND p.n = ?7 AND p.k = ?8"
+	" AND p.n = ?7 AND p.k = ?8 AND p.words = ?9"
 
 static enum tcb_status query(struct tcb_db *db, sqlite3_stmt **out, const char *sql, const struct tcb_best *best,
 			     const char *text, const char *fallback, const char *doing, struct tcb_error *err)
 {
 	const struct tcb_problem *problem = &best->problem;
 
-	return tcb_db_query(db, out, doing, err, sql, fallback ? "ttittiiitt" : "ttittiiit", best->device_key,
+	return tcb_db_query(db, out, doing, err, sql, fallback ? "ttittiiiwtt" : "ttittiiiwt", best->device_key,
 			    best->device_name, (int64_t)best->threads, problem->op_name,
 			    tcb_contract_text(problem->contract), (int64_t)problem->shape.m, (int64_t)problem->shape.n,
-			    (int64_t)problem->shape.k, text, fallback);
+			    (int64_t)problem->shape.k, &problem->shape.heads, text, fallback);
 }
 
 /* The first columns.  -1, or the one that cannot be read. */
@@ -70,7 +70,7 @@ enum tcb_status tcb_db_origin(struct tcb_db *db, const struct tcb_best *best, st
 
 	memset(out, 0, sizeof *out);
 	TCB_TRY(query(db, &stmt,
-		      "SELECT " ORIGIN OF_PROBLEM " JOIN best b ON b.sweep_id = s.id AND b.state = ?9" WHERE_PROBLEM,
+		      "SELECT " ORIGIN OF_PROBLEM " JOIN best b ON b.sweep_id = s.id AND b.state = ?10" WHERE_PROBLEM,
 		      best, tcb_state_text(best->state), NULL, doing, err));
 	enum tcb_status status = tcb_db_step(db, stmt, &row, doing, err);
 	if (status == TCB_OK && row) {
@@ -134,10 +134,10 @@ static int read_held(sqlite3_stmt *stmt, struct tcb_held *held)
 	return -1;
 }
 
-/* The first measurement of the finals of sweep s in state ?9, of GEOMETRY where it is said. */
+/* The first measurement of the finals of sweep s in state ?10, of GEOMETRY where it is said. */
 #define FIRST_FINAL(geometry)                                                                                 \
 	"(SELECT min(x.id) FROM trial y JOIN measurement x ON x.trial_id = y.id WHERE y.sweep_id = s.id AND " \
-	"y.outcome = 'ok' AND x.stage = 'final' AND x.state = ?9" geometry ")"
+	"y.outcome = 'ok' AND x.stage = 'final' AND x.state = ?10" geometry ")"
 
 enum tcb_status tcb_db_held_each(struct tcb_db *db, const struct tcb_best *best,
 				 int (*each)(void *ctx, const struct tcb_held *held), void *ctx, struct tcb_error *err)
@@ -154,7 +154,7 @@ enum tcb_status tcb_db_held_each(struct tcb_db *db, const struct tcb_best *best,
 		      " m.sample_count, m.samples, f.sample_count, f.samples, m.id" OF_PROBLEM
 		      " JOIN measurement m ON m.id = " FIRST_FINAL(
 			      "") " JOIN trial t ON t.id = m.trial_id"
-				  " LEFT JOIN measurement f ON f.id = " FIRST_FINAL(" AND y.geometry = ?10")
+				  " LEFT JOIN measurement f ON f.id = " FIRST_FINAL(" AND y.geometry = ?11")
 					  WHERE_PROBLEM " ORDER BY s.started_at, s.uid",
 		      best, tcb_state_text(best->state), best->default_geometry, doing, err));
 	while ((status = tcb_db_step(db, stmt, &row, doing, err)) == TCB_OK && row) {
@@ -182,7 +182,7 @@ enum tcb_status tcb_db_tries_each(struct tcb_db *db, const struct tcb_best *best
 	TCB_TRY(query(db, &stmt,
 		      "SELECT " ORIGIN ", t.outcome, t.message, t.id" OF_PROBLEM
 		      " JOIN trial t ON t.sweep_id = s.id" WHERE_PROBLEM
-		      " AND t.geometry = ?9 ORDER BY s.started_at, s.uid, t.id",
+		      " AND t.geometry = ?10 ORDER BY s.started_at, s.uid, t.id",
 		      best, geometry, NULL, doing, err));
 	while ((status = tcb_db_step(db, stmt, &row, doing, err)) == TCB_OK && row) {
 		struct tcb_try one = { .outcome = TCB_OUTCOME_OK };

@@ -50,7 +50,7 @@ static const char maps_sql[] =
 	"CREATE TEMP TABLE op_map AS SELECT s.id AS old, m.id AS new FROM source.op s JOIN main.op m"
 	" USING (name, signature);"
 	"CREATE TEMP TABLE problem_map AS SELECT s.id AS old, m.id AS new FROM source.problem s JOIN main.problem m"
-	" USING (op, contract, m, n, k);";
+	" USING (op, contract, m, n, k, words);";
 
 static const char sweep_map_sql[] = "CREATE TEMP TABLE sweep_map AS SELECT s.id AS old, m.id AS new"
 				    " FROM source.sweep s JOIN main.sweep m USING (uid);";

@@ -69,10 +69,10 @@ static enum tcb_status put_problem(struct tcb_db *db, const struct tcb_problem *
 	if (shape->m > INT64_MAX || shape->n > INT64_MAX || shape->k > INT64_MAX)
 		return tcb_fail(err, TCB_E_OVERFLOW, "%s: the shape is too large to be stored", problem->op_name);
 	TCB_TRY(tcb_db_query(db, &stmt, "storing a problem", err,
-			     "INSERT INTO problem (op, contract, m, n, k) VALUES (?1, ?2, ?3, ?4, ?5)"
-			     " ON CONFLICT (op, contract, m, n, k) DO UPDATE SET op = op RETURNING id",
-			     "ttiii", problem->op_name, tcb_contract_text(problem->contract), (int64_t)shape->m,
-			     (int64_t)shape->n, (int64_t)shape->k));
+			     "INSERT INTO problem (op, contract, m, n, k, words) VALUES (?1, ?2, ?3, ?4, ?5, ?6)"
+			     " ON CONFLICT (op, contract, m, n, k, words) DO UPDATE SET op = op RETURNING id",
+			     "ttiiiw", problem->op_name, tcb_contract_text(problem->contract), (int64_t)shape->m,
+			     (int64_t)shape->n, (int64_t)shape->k, &shape->heads));
 	return tcb_db_finish(db, stmt, id_out, "storing a problem", err);
 }
 

@@ -104,6 +104,10 @@ enum tcb_status tcb_db_query(struct tcb_db *db, sqlite3_stmt **out, const char *
 			rc = sqlite3_bind_int64(*out, index, va_arg(args, int64_t));
 		} else if (*format == 'd') {
 			rc = sqlite3_bind_double(*out, index, va_arg(args, double));
+		} else if (*format == 'w') {
+			char words[TCB_WORDS_TEXT_MAX];
+			tcb_heads_print(va_arg(args, const struct tcb_heads *), words);
+			rc = sqlite3_bind_text(*out, index, words, -1, SQLITE_TRANSIENT);
 		} else {
 			rc = sqlite3_bind_text(*out, index, va_arg(args, const char *), -1, SQLITE_STATIC);
 		}
@@ -124,8 +128,8 @@ enum tcb_status tcb_db_query_selected(struct tcb_db *db, sqlite3_stmt **out, con
 {
 	const struct tcb_shape shape = selection->shape ? *selection->shape : (struct tcb_shape){ 0 };
 
-	return tcb_db_query(db, out, doing, err, sql, "ttiiit", selection->op, selection->device, (int64_t)shape.m,
-			    (int64_t)shape.n, (int64_t)shape.k, selection->state);
+	return tcb_db_query(db, out, doing, err, sql, "ttiiitw", selection->op, selection->device, (int64_t)shape.m,
+			    (int64_t)shape.n, (int64_t)shape.k, selection->state, &shape.heads);
 }
 
 enum tcb_status tcb_db_step(struct tcb_db *db, sqlite3_stmt *stmt, int *row_out, const char *doing,
@@ -184,6 +188,13 @@ int tcb_db_text(sqlite3_stmt *stmt, int column, char *out, size_t capacity)
 		return -1;
 	memcpy(out, text, length + 1);
 	return 0;
+}
+
+int tcb_db_words(sqlite3_stmt *stmt, int column, struct tcb_heads *out)
+{
+	char text[TCB_WORDS_TEXT_MAX];
+
+	return tcb_db_text(stmt, column, text, sizeof text) || tcb_heads_parse(text, out, NULL) != TCB_OK ? -1 : 0;
 }
 
 double tcb_db_double(sqlite3_stmt *stmt, int column)

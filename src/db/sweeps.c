@@ -15,7 +15,8 @@ static const char swept_sql[] =
 	" ifnull(json_extract(x, '$.any_size'), 0)"
 	" FROM (SELECT s.*, iif(json_valid(s.settings), s.settings, '{}') AS x FROM sweep s JOIN device d ON d.id ="
 	" s.device_id JOIN problem p ON p.id = s.problem_id WHERE d.key = ?1 AND d.name = ?2 AND d.threads = ?3"
-	" AND p.op = ?4 AND p.contract = ?5 AND p.m = ?6 AND p.n = ?7 AND p.k = ?8 AND s.rotation_bytes = ?9) s"
+	" AND p.op = ?4 AND p.contract = ?5 AND p.m = ?6 AND p.n = ?7 AND p.k = ?8 AND s.rotation_bytes = ?9 AND "
+	"p.words = ?10) s"
 	" ORDER BY s.started_at, s.uid";
 
 /* -1, or the first column that cannot be read. */
@@ -47,10 +48,10 @@ enum tcb_status tcb_db_swept_each(struct tcb_db *db, const struct tcb_device *de
 	struct tcb_swept swept;
 	int row;
 
-	TCB_TRY(tcb_db_query(db, &stmt, doing, err, swept_sql, "ttittiiii", device->key, device->name,
+	TCB_TRY(tcb_db_query(db, &stmt, doing, err, swept_sql, "ttittiiiiw", device->key, device->name,
 			     (int64_t)device->target.threads, problem->op_name, tcb_contract_text(problem->contract),
 			     (int64_t)problem->shape.m, (int64_t)problem->shape.n, (int64_t)problem->shape.k,
-			     (int64_t)rotation_bytes));
+			     (int64_t)rotation_bytes, &problem->shape.heads));
 	while ((status = tcb_db_step(db, stmt, &row, doing, err)) == TCB_OK && row) {
 		const int column = read_swept(stmt, &swept);
 

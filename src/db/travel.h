@@ -23,6 +23,7 @@ struct tcb_field {
 	const char *group, *name; /* "device", "model" */
 	enum tcb_field_type type; /* JSON: a text that is JSON */
 	int is_nullable;
+	int is_newer; /* exports of older versions lack it: it is "" there */
 };
 enum { TCB_WINNER_FIELDS_MAX = 96 };
 extern const struct tcb_field tcb_winner_fields[];

@@ -19,12 +19,13 @@
 /* Grows with time: numbers do only among trials that were put here, not among those that were merged. */
 #define AGE(trial) trial ".finished_at || format('%020d', " trial ".id)"
 
-/* Every trial of the device and problem, and the newest per geometry.  Parameters ?1 to ?9 as bound in select_known. */
-#define KNOWN_TRIALS                                                                                           \
-	"WITH mine AS (SELECT t.* FROM problem p JOIN sweep s ON s.problem_id = p.id JOIN device d ON d.id = " \
-	"s.device_id"                                                                                          \
-	" JOIN trial t ON t.sweep_id = s.id WHERE d.key = ?1 AND d.name = ?2 AND d.threads = ?3 AND p.op = ?4" \
-	" AND p.contract = ?5 AND p.m = ?6 AND p.n = ?7 AND p.k = ?8 AND s.rotation_bytes = ?9),"              \
+/* Every trial of the device and problem, and the newest per geometry.  Parameters ?1 to ?10 as bound in select_known.
+ */
+#define KNOWN_TRIALS                                                                                                \
+	"WITH mine AS (SELECT t.* FROM problem p JOIN sweep s ON s.problem_id = p.id JOIN device d ON d.id = "      \
+	"s.device_id"                                                                                               \
+	" JOIN trial t ON t.sweep_id = s.id WHERE d.key = ?1 AND d.name = ?2 AND d.threads = ?3 AND p.op = ?4"      \
+	" AND p.contract = ?5 AND p.m = ?6 AND p.n = ?7 AND p.k = ?8 AND s.rotation_bytes = ?9 AND p.words = ?10)," \
 	" newest AS (SELECT id, max(" AGE("mine") ") FROM mine GROUP BY geometry)"
 
 static const char trials_sql[] =
@@ -35,7 +36,7 @@ static const char trials_sql[] =
 static const char measurements_sql[] = KNOWN_TRIALS
 	" SELECT n.id, m.state, m.stage, m.median_ns, m.lo_ns, m.hi_ns, m.dropped_early, m.sample_count, m.samples,"
 	" (SELECT a.median_ns FROM trial x JOIN measurement a ON a.trial_id = x.id WHERE x.sweep_id = o.sweep_id AND"
-	" x.geometry = ?10 AND a.state = m.state ORDER BY a.stage = 'final', a.id DESC LIMIT 1),"
+	" x.geometry = ?11 AND a.state = m.state ORDER BY a.stage = 'final', a.id DESC LIMIT 1),"
 	" max(" AGE(
 		"o") ") FROM newest JOIN trial n USING (id) JOIN mine o ON o.geometry = n.geometry"
 		     " AND o.signature = n.signature AND o.outcome = n.outcome JOIN measurement m ON m.trial_id = o.id"
@@ -301,10 +302,10 @@ static enum tcb_status select_known(struct tcb_db *db, const struct tcb_device *
 	size_t owner = 0;
 	int row;
 
-	TCB_TRY(tcb_db_query(db, &stmt, doing, err, sql, kind == 'm' ? "ttittiiiit" : "ttittiiii", device->key,
+	TCB_TRY(tcb_db_query(db, &stmt, doing, err, sql, kind == 'm' ? "ttittiiiiwt" : "ttittiiiiw", device->key,
 			     device->name, (int64_t)device->target.threads, problem->op_name,
 			     tcb_contract_text(problem->contract), (int64_t)problem->shape.m, (int64_t)problem->shape.n,
-			     (int64_t)problem->shape.k, (int64_t)rotation_bytes, anchor));
+			     (int64_t)problem->shape.k, (int64_t)rotation_bytes, &problem->shape.heads, anchor));
 	while ((status = tcb_db_step(db, stmt, &row, doing, err)) == TCB_OK && row) {
 		if (kind == 't')
 			status = read_trial(db, stmt, reading, err);
@@ -479,6 +480,8 @@ static int tried_columns(sqlite3_stmt *stmt, struct tcb_tried *tried)
 			return 7 + i;
 		*sizes[i] = (size_t)value;
 	}
+	if (tcb_db_words(stmt, 14, &tried->problem.shape.heads))
+		return 14;
 	tried->device.target.threads = (unsigned)sqlite3_column_int64(stmt, 4);
 	tried->rotation_bytes = (uint64_t)sqlite3_column_int64(stmt, 10);
 	tried->device.target.kind = sqlite3_column_int(stmt, 13) ? TCB_TARGET_CUDA : TCB_TARGET_CPU;
@@ -497,10 +500,10 @@ enum tcb_status tcb_db_tried_each(struct tcb_db *db, int (*each)(void *ctx, cons
 		db, &stmt, doing, err,
 		"SELECT min(s.id), d.key, d.name, d.model, d.threads, p.op, p.contract, p.m, p.n, p.k,"
 		" s.rotation_bytes, (SELECT b.default_geometry FROM best b WHERE b.device_id = d.id"
-		" AND b.problem_id = p.id LIMIT 1), d.arch, d.kind = 'cuda'"
+		" AND b.problem_id = p.id LIMIT 1), d.arch, d.kind = 'cuda', p.words"
 		" FROM sweep s JOIN device d ON d.id = s.device_id JOIN problem p ON p.id = s.problem_id"
 		" WHERE EXISTS (SELECT 1 FROM trial t WHERE t.sweep_id = s.id) GROUP BY d.id, p.id, s.rotation_bytes"
-		" ORDER BY p.op, p.contract, p.m, p.n, p.k, d.name, d.key, d.threads, s.rotation_bytes",
+		" ORDER BY p.op, p.contract, p.m, p.n, p.k, p.words, d.name, d.key, d.threads, s.rotation_bytes",
 		""));
 	while ((status = tcb_db_step(db, stmt, &row, doing, err)) == TCB_OK && row) {
 		struct tcb_tried tried = { 0 }, *added;

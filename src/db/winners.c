@@ -68,6 +68,7 @@ const struct tcb_field tcb_winner_fields[] = {
 	INTEGER("problem", "m"),
 	INTEGER("problem", "n"),
 	INTEGER("problem", "k"),
+	{ "problem", "words", TCB_FIELD_TEXT, 0, 1 },
 	TEXT("sweep", "uid"),
 	TEXT("sweep", "os"),
 	TEXT("sweep", "driver"),
@@ -145,7 +146,8 @@ static const char rows_sql[] =
 	" AND t.signature = best.signature AND t.outcome = 'ok' AND m.state ="
 	" best.state) ORDER BY is_own DESC, stage = 'final' DESC, id DESC LIMIT 1)"
 	" WHERE NOT best.modelled AND NOT best.provisional" SELECTED(
-		"best.state") " ORDER BY problem.op, problem.contract, problem.m, problem.n, problem.k, device.name, "
+		"best.state") " ORDER BY problem.op, problem.contract, problem.m, problem.n, problem.k, problem.words, "
+			      "device.name, "
 			      "device.key,"
 			      " device.threads, best.state";
 

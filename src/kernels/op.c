@@ -32,6 +32,8 @@ enum tcb_status tcb_problem_init(const struct tcb_op *op, enum tcb_contract cont
 		return tcb_fail(err, TCB_E_USAGE, "op %s has no contract %s; it has: %s", op->name,
 				tcb_contract_text(contract), known);
 	}
+	if (!op->has_words && shape->heads.query)
+		return tcb_fail(err, TCB_E_USAGE, "op %s takes no words after its shape %s", op->name, op->shape_form);
 	TCB_TRY(op->check_shape(op, shape, err));
 	memset(out, 0, sizeof(*out));
 	out->op = op;

@@ -15,6 +15,7 @@
 #define TCB_RT_IMAGE_H
 
 #include <stdint.h>
+#include <string.h>
 
 #include "db/db.h"
 #include "db/stamp.h"
@@ -25,9 +26,10 @@ struct rt_key {
 	uint16_t contract, state;
 	uint32_t threads;
 	uint64_t m, n, k;
+	struct tcb_heads heads;
 };
 
-enum { RT_NONE = UINT32_MAX, RT_IMAGE_FORMAT = 5, RT_ENTRIES_MAX = 1 << 30, RT_AXES = 3 };
+enum { RT_NONE = UINT32_MAX, RT_IMAGE_FORMAT = 6, RT_ENTRIES_MAX = 1 << 30, RT_AXES = 3 };
 
 /* Sorted by the key, threads last: the entries of one shape follow each other. */
 struct rt_entry {
@@ -54,12 +56,13 @@ struct rt_stored_device {
 	struct tcb_target measured_on; /* of a GPU */
 };
 
-/* Entries of one op, contract, state, number of threads and device; those that near shapes may take are points
+/* Entries of one op, contract, state, number of threads, words and device; those that near shapes may take are points
  * [begin, end), a balanced tree: the middle one parts the others at its axis. */
 struct rt_group {
 	uint32_t op;
 	uint16_t contract, state;
 	uint32_t threads, has_k, device;
+	uint64_t words; /* rt_words of its heads */
 	uint32_t begin, end;
 	uint32_t stored; /* how many entries, points or not */
 };
@@ -147,6 +150,23 @@ static inline uint64_t rt_mix(uint64_t a, uint64_t b)
 	return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
+/* A number for the words of a shape: 0 for none. */
+static inline uint64_t rt_words(const struct tcb_heads *heads)
+{
+	uint64_t half[4];
+
+	if (!heads->query)
+		return 0;
+	_Static_assert(sizeof(half) == sizeof(*heads), "heads are four numbers of 64 bits");
+	memcpy(half, heads, sizeof(half));
+	return rt_mix(rt_mix(half[0], half[1]), rt_mix(half[2], half[3]));
+}
+
+static inline struct tcb_shape rt_key_shape(const struct rt_key *key)
+{
+	return (struct tcb_shape){ (size_t)key->m, (size_t)key->n, (size_t)key->k, key->heads };
+}
+
 /* Of KEY with OP and DEVICE in place of its own, whatever its threads.  Keys are not copied on their way here: a copy
  * reads several members at once, which right after they were written stalls the processor. */
 static inline uint64_t rt_key_hash(const struct rt_key *key, uint32_t op, uint32_t device)
@@ -154,14 +174,15 @@ static inline uint64_t rt_key_hash(const struct rt_key *key, uint32_t op, uint32
 	const uint64_t names = (uint64_t)op << 32 | device;
 	const uint64_t kinds = (uint64_t)key->contract << 16 | key->state;
 
-	return rt_mix(rt_mix(key->m, key->n), rt_mix(key->k ^ kinds << 32, names));
+	return rt_mix(rt_mix(key->m, key->n), rt_mix(key->k ^ kinds << 32, names)) ^ rt_words(&key->heads);
 }
 
 /* Is A, whatever its threads, of the shape of B with OP and DEVICE in place of its own? */
 static inline int rt_key_is_shape(const struct rt_key *a, const struct rt_key *b, uint32_t op, uint32_t device)
 {
 	return a->m == b->m && a->n == b->n && a->k == b->k && a->op == op && a->device == device &&
-	       a->contract == b->contract && a->state == b->state;
+	       a->contract == b->contract && a->state == b->state &&
+	       memcmp(&a->heads, &b->heads, sizeof(a->heads)) == 0;
 }
 
 /* rt_points.c */

@@ -171,7 +171,8 @@ static int add_entry(void *ctx, const struct tcb_best *best)
 				      best->threads,
 				      shape->m,
 				      shape->n,
-				      shape->k };
+				      shape->k,
+				      shape->heads };
 	entry->ns = best->ns;
 	entry->speedup = best->speedup;
 	entry->modelled = best->modelled != 0;
@@ -210,6 +211,7 @@ static int by_key(const void *left, const void *right, void *ctx)
 	ORDER(a->m, b->m);
 	ORDER(a->n, b->n);
 	ORDER(a->k, b->k);
+	ORDER(memcmp(&a->heads, &b->heads, sizeof(a->heads)), 0);
 	ORDER(a->state, b->state);
 	ORDER(a->threads, b->threads);
 	return 0;
@@ -227,6 +229,7 @@ static int by_group(const void *left, const void *right, void *ctx)
 	ORDER(a->state, b->state);
 	ORDER(a->threads, b->threads);
 	ORDER(a->k != 0, b->k != 0);
+	ORDER(rt_words(&a->heads), rt_words(&b->heads));
 	ORDER(a->device, b->device);
 	ORDER(i, j);
 	return 0;
@@ -310,7 +313,8 @@ static void put_slots(const struct rt_entry *entries, size_t count, struct rt_sl
 static int is_of_group(const struct rt_group *group, const struct rt_key *key)
 {
 	return group->op == key->op && group->contract == key->contract && group->state == key->state &&
-	       group->threads == key->threads && group->has_k == (key->k != 0) && group->device == key->device;
+	       group->threads == key->threads && group->has_k == (key->k != 0) &&
+	       group->words == rt_words(&key->heads) && group->device == key->device;
 }
 
 static float log2_of(uint64_t value)
@@ -338,6 +342,7 @@ static void put_groups(const struct rt_entry *entries, size_t count, uint32_t *g
 						   .state = key->state,
 						   .threads = key->threads,
 						   .has_k = key->k != 0,
+						   .words = rt_words(&key->heads),
 						   .device = key->device,
 						   .begin = (uint32_t)point_count };
 			group_count++;

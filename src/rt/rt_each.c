@@ -5,7 +5,8 @@
 #include "rt/runtime.h"
 
 /* A damaged entry has no names: nothing in it is followed. */
-static void show(const struct tcbrt *rt, const struct rt_found *found, struct tcbrt_entry *out)
+static void show(const struct tcbrt *rt, const struct rt_found *found, char words[TCB_WORDS_TEXT_MAX],
+		 struct tcbrt_entry *out)
 {
 	const struct rt_layer *layer = found->layer;
 	const struct rt_entry *entry = found->entry;
@@ -24,6 +25,7 @@ static void show(const struct tcbrt *rt, const struct rt_found *found, struct tc
 				     .variant = "",
 				     .signature = "",
 				     .measured_at = "",
+				     .words = "",
 				     .refused = refusal == RT_FINE ? NULL : rt_refusal_text(refusal),
 				     .database = layer->path,
 				     .is_system = layer->is_system };
@@ -43,6 +45,8 @@ static void show(const struct tcbrt *rt, const struct rt_found *found, struct tc
 	out->m = (size_t)entry->key.m;
 	out->n = (size_t)entry->key.n;
 	out->k = (size_t)entry->key.k;
+	tcb_heads_print(&entry->key.heads, words);
+	out->words = words;
 	out->geometry = texts.geometry;
 	out->variant = texts.variant;
 	out->signature = texts.signature;
@@ -64,10 +68,11 @@ int tcbrt_each(const struct tcbrt *rt, int (*each)(void *ctx, const struct tcbrt
 
 		for (uint32_t i = 0; i < layer->image.entry_count; i++) {
 			const struct rt_found found = { layer, &layer->image.entries[i] };
+			char words[TCB_WORDS_TEXT_MAX];
 			struct tcbrt_entry shown;
 			int stop;
 
-			show(rt, &found, &shown);
+			show(rt, &found, words, &shown);
 			stop = each(ctx, &shown);
 			if (stop)
 				return stop;

@@ -9,6 +9,7 @@
  * each kind, which are then held against the op's constraints, nearest first.
  */
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -78,8 +79,12 @@ static void near_add(void *ctx, const struct rt_point *point, float distance)
 
 static int compare_group(const struct rt_group *group, const struct rt_key *key)
 {
-	const uint64_t left[] = { group->op, group->contract, group->state, group->threads, group->has_k };
-	const uint64_t right[] = { key->op, key->contract, key->state, key->threads, key->k != 0 };
+	const uint64_t left[] = {
+		group->op, group->contract, group->state, group->threads, group->has_k, group->words
+	};
+	const uint64_t right[] = {
+		key->op, key->contract, key->state, key->threads, key->k != 0, rt_words(&key->heads)
+	};
 
 	for (size_t i = 0; i < sizeof(left) / sizeof(left[0]); i++)
 		if (left[i] != right[i])
@@ -163,7 +168,7 @@ static const struct tcb_variant *carry_over(const struct asking *asking, const s
 					    struct tcb_geometry *geometry)
 {
 	const struct rt_entry *entry = found->entry;
-	const struct tcb_shape tuned = { (size_t)entry->key.m, (size_t)entry->key.n, (size_t)entry->key.k };
+	const struct tcb_shape tuned = rt_key_shape(&entry->key);
 	const struct tcb_variant *variant;
 
 	*geometry = entry->geometry;
@@ -190,6 +195,16 @@ static const char *say_machine(const struct rt_found *found, char out[MACHINE_MA
 	return out;
 }
 
+/* Cut where it is too long, which no shape and no machine of today makes it. */
+static void __attribute__((format(printf, 3, 4))) say(char *out, size_t room, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	(void)vsnprintf(out, room, format, arguments);
+	va_end(arguments);
+}
+
 static void say_near(const struct asking *asking, const struct rt_found *found, const struct tcb_shape *tuned,
 		     struct tcbrt_tuning *out)
 {
@@ -197,12 +212,11 @@ static void say_near(const struct asking *asking, const struct rt_found *found, 
 	char shape[TCB_SHAPE_TEXT_MAX], machine[MACHINE_MAX];
 
 	tcb_shape_print(tuned, shape);
-	(void)snprintf(out->reason, sizeof(out->reason),
-		       "%s; the nearest winner%s is that of %s%s%s%s, where it is %.2f x the default (at least %.2f)",
-		       asking->missing, is_own ? "" : " of this architecture", shape,
-		       found->layer->is_system ? " (system database)" : "", is_own ? "" : ", measured on ",
-		       is_own ? "" : say_machine(found, machine), found->entry->speedup.median,
-		       found->entry->speedup.lo);
+	say(out->reason, sizeof(out->reason),
+	    "%s; the nearest winner%s is that of %s%s%s%s, where it is %.2f x the default (at least %.2f)",
+	    asking->missing, is_own ? "" : " of this architecture", shape,
+	    found->layer->is_system ? " (system database)" : "", is_own ? "" : ", measured on ",
+	    is_own ? "" : say_machine(found, machine), found->entry->speedup.median, found->entry->speedup.lo);
 }
 
 /* Takes the nearest of NEAR that is legal here; 0 if none is. */
@@ -224,8 +238,7 @@ static int take_nearest(const struct asking *asking, const struct near *near, en
 			continue;
 		if (rt_refusal(asking->rt, &found) != RT_FINE || !(variant = carry_over(asking, &found, &geometry)))
 			continue;
-		tuned = (struct tcb_shape){ (size_t)found.entry->key.m, (size_t)found.entry->key.n,
-					    (size_t)found.entry->key.k };
+		tuned = rt_key_shape(&found.entry->key);
 		fill(out, source, &geometry, variant, found.entry->key.threads);
 		out->tuned_m = tuned.m;
 		out->tuned_n = tuned.n;
@@ -259,9 +272,9 @@ static int take_modelled(const struct asking *asking, struct tcbrt_tuning *out)
 		return 0;
 	out->source = TCBRT_SOURCE_MODELLED;
 	rt_tuning_stored(out, model);
-	(void)snprintf(out->reason, sizeof(out->reason), "ranked by a model at this shape for %s%s, never measured",
-		       asking->exact->model.layer ? asking->device : say_machine(model, machine),
-		       model->layer->is_system ? " (system database)" : "");
+	say(out->reason, sizeof(out->reason), "ranked by a model at this shape for %s%s, never measured",
+	    asking->exact->model.layer ? asking->device : say_machine(model, machine),
+	    model->layer->is_system ? " (system database)" : "");
 	return 1;
 }
 
@@ -315,9 +328,9 @@ static int take_default(const struct asking *asking, struct tcbrt_tuning *out)
 		return refuse(asking, why, out);
 	fill(out, TCBRT_SOURCE_DEFAULT, &geometry, tcb_variant_find(asking->op, asking->problem.contract, &geometry),
 	     target.threads);
-	(void)snprintf(out->reason, sizeof(out->reason), "%s; %s%s%s: this is %s", asking->missing,
-		       say_why_default(asking), asking->rt->left_out[0] ? "; " : "", asking->rt->left_out,
-		       rule ? "the default by rule" : "the op's default");
+	say(out->reason, sizeof(out->reason), "%s; %s%s%s: this is %s", asking->missing, say_why_default(asking),
+	    asking->rt->left_out[0] ? "; " : "", asking->rt->left_out,
+	    rule ? "the default by rule" : "the op's default");
 	return TCBRT_OK;
 }
 
@@ -331,32 +344,32 @@ static void say_missing(struct asking *asking)
 
 	tcb_shape_print(&asking->problem.shape, shape);
 	if (exact->slower.layer && !(exact->slower.entry->speedup.lo < 1))
-		(void)snprintf(asking->missing, room,
-			       "the entry for %s is the best of %u tried, beside a default that is another now", shape,
-			       exact->slower.entry->tried);
+		say(asking->missing, room,
+		    "the entry for %s is the best of %u tried, beside a default that is another now", shape,
+		    exact->slower.entry->tried);
 	else if (exact->slower.layer)
-		(void)snprintf(asking->missing, room,
-			       "the best entry for %s is %.2f x the default [%.2f, %.2f], so not surely faster", shape,
-			       exact->slower.entry->speedup.median, exact->slower.entry->speedup.lo,
-			       exact->slower.entry->speedup.hi);
+		say(asking->missing, room,
+		    "the best entry for %s is %.2f x the default [%.2f, %.2f], so not surely faster", shape,
+		    exact->slower.entry->speedup.median, exact->slower.entry->speedup.lo,
+		    exact->slower.entry->speedup.hi);
 	else if (exact->model.layer)
-		(void)snprintf(asking->missing, room, "%s was only ranked by a model for %s, never measured", shape,
-			       asking->device);
+		say(asking->missing, room, "%s was only ranked by a model for %s, never measured", shape,
+		    asking->device);
 	else if (exact->refused.layer) {
 		const enum rt_refusal refusal = rt_refusal(asking->rt, &exact->refused);
 
-		(void)snprintf(asking->missing, room, "the entry for %s is %s (%s)", shape,
-			       refusal == RT_OTHER_KERNEL ? "stale" : "not used", rt_refusal_text(refusal));
+		say(asking->missing, room, "the entry for %s is %s (%s)", shape,
+		    refusal == RT_OTHER_KERNEL ? "stale" : "not used", rt_refusal_text(refusal));
 	} else if (exact->is_damaged)
-		(void)snprintf(asking->missing, room, "what may be the entry for %s is not used (%s)", shape,
-			       rt_refusal_text(RT_DAMAGED));
+		say(asking->missing, room, "what may be the entry for %s is not used (%s)", shape,
+		    rt_refusal_text(RT_DAMAGED));
 	else if (threads)
-		(void)snprintf(asking->missing, room, "%s was measured with %u thread%s only; this is for %u", shape,
-			       threads, threads == 1 ? "" : "s", asking->key->threads);
+		say(asking->missing, room, "%s was measured with %u thread%s only; this is for %u", shape, threads,
+		    threads == 1 ? "" : "s", asking->key->threads);
 	else if (asking->is_kind)
-		(void)snprintf(asking->missing, room, "%s is an architecture, not a GPU", asking->device);
+		say(asking->missing, room, "%s is an architecture, not a GPU", asking->device);
 	else
-		(void)snprintf(asking->missing, room, "%s was not tuned on %s", shape, asking->device);
+		say(asking->missing, room, "%s was not tuned on %s", shape, asking->device);
 }
 
 /* As reasons call it. */
@@ -378,14 +391,14 @@ int rt_fallback(const struct tcbrt *rt, const char *name, const struct rt_key *o
 	struct asking asking = {
 		.rt = rt, .key = &key, .exact = exact, .op = rt->ops[key.op].op, .model = exact->model
 	};
-	struct tcb_shape shape = { (size_t)key.m, (size_t)key.n, (size_t)key.k };
+	const struct tcb_shape shape = rt_key_shape(&key);
 	struct tcb_error err;
 	enum tcb_status status;
 
 	memset(out, 0, sizeof(*out));
 	status = tcb_problem_init(asking.op, (enum tcb_contract)key.contract, &shape, &asking.problem, &err);
 	if (status != TCB_OK) {
-		(void)snprintf(out->reason, sizeof(out->reason), "%.*s", TCBRT_REASON_MAX - 1, err.message);
+		say(out->reason, sizeof(out->reason), "%.*s", TCBRT_REASON_MAX - 1, err.message);
 		return (int)status;
 	}
 	if (key.threads == 0 && !rt->devices[key.device].is_gpu)

@@ -49,7 +49,7 @@ enum rt_refusal rt_judge(const struct tcb_op *op, const struct rt_device *device
 static int is_current(const struct tcb_op *op, const struct rt_found *found, const char *signature)
 {
 	const struct rt_entry *entry = found->entry;
-	const struct tcb_shape shape = { entry->key.m, entry->key.n, entry->key.k };
+	const struct tcb_shape shape = rt_key_shape(&entry->key);
 	const struct tcb_target *measured_on = &found->layer->image.devices[entry->key.device].measured_on;
 	struct tcb_packings packings = { .is_known = { 0 } };
 	struct tcb_problem problem;
@@ -79,7 +79,7 @@ static enum rt_refusal see(const struct tcbrt *rt, const struct rt_found *found)
 	const struct tcb_op *op = at == RT_NONE ? NULL : rt->ops[at].op;
 	const struct rt_texts texts = rt_entry_texts(found);
 	const struct rt_claim claim = { (enum tcb_contract)entry->key.contract,
-					{ entry->key.m, entry->key.n, entry->key.k },
+					rt_key_shape(&entry->key),
 					entry->key.threads,
 					texts.geometry,
 					texts.variant,

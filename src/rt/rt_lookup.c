@@ -102,6 +102,10 @@ static int make_key(const struct tcbrt *rt, const struct tcbrt_query *query, str
 	key->m = query->m;
 	key->n = query->n;
 	key->k = query->k;
+	key->heads = (struct tcb_heads){ 0 };
+	if (query->words && tcb_heads_parse(query->words, &key->heads, NULL) != TCB_OK)
+		return fail(out, TCBRT_E_USAGE, "query for op", query->op,
+			    "words are no words of a shape, as in \"h32/8,b4\"");
 	return TCBRT_OK;
 }
 
@@ -132,12 +136,12 @@ int tcbrt_lookup(const struct tcbrt *rt, const struct tcbrt_query *query, struct
 enum tcb_status rt_query_problem(const struct tcbrt *rt, const struct tcbrt_query *query, struct tcb_problem *problem,
 				 struct rt_device *device_out, struct tcb_error *err)
 {
-	const struct tcb_shape shape = { query->m, query->n, query->k };
 	struct tcbrt_tuning unused;
 	struct rt_key key;
 
 	if (make_key(rt, query, &key, &unused) != TCBRT_OK)
 		return tcb_fail(err, TCB_E_USAGE, "%s", unused.reason);
+	const struct tcb_shape shape = rt_key_shape(&key);
 	*device_out = rt->devices[key.device];
 	if (device_out->is_gpu)
 		(void)snprintf(device_out->name, sizeof(device_out->name), "%s", query->device);

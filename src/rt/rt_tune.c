@@ -66,10 +66,12 @@ static void add(struct arguments *a, const char *option, const char *value)
 
 static void fill(struct arguments *a, const char *path, const struct tcbrt_query *query, double seconds)
 {
-	const struct tcb_shape shape = { query->m, query->n, query->k };
+	struct tcb_shape shape = { query->m, query->n, query->k };
 
 	memset(a, 0, sizeof(*a));
 	find_program(a->program);
+	if (query->words)
+		(void)tcb_heads_parse(query->words, &shape.heads, NULL);
 	tcb_shape_print(&shape, a->shape);
 	snprintf(a->threads, sizeof(a->threads), "%u", query->threads);
 	snprintf(a->budget, sizeof(a->budget), "%.3fs", seconds);

@@ -11,7 +11,7 @@
 #include "search/strategy.h"
 
 struct tcb_recorded {
-	char name[192];
+	char name[256];
 	struct tcb_lattice lattice;
 	size_t valid;                               /* candidates that did not fail */
 	size_t start;                               /* the default; TCB_ASK_NONE if there is none, or it is not known */

@@ -110,7 +110,7 @@ static enum tcb_status small_case(struct gpu_worker *worker, const struct tcb_sh
 {
 	for (size_t i = 0; i < worker->small_count; i++) {
 		const struct tcb_shape *known = &worker->small[i].instance->problem.shape;
-		if (known->m == shape->m && known->n == shape->n && known->k == shape->k) {
+		if (tcb_shape_equal(known, shape)) {
 			*out = &worker->small[i];
 			return TCB_OK;
 		}

@@ -249,8 +249,7 @@ void tcb_exact_cache_destroy(struct tcb_exact_cache *cache)
 static int is_entry_of(const struct entry *entry, const struct tcb_instance *instance, const struct tcb_plan *plan)
 {
 	const struct tcb_shape *shape = &plan->problem.shape;
-	if (entry->seed != instance->seed || entry->variant != plan->variant || entry->shape.m != shape->m ||
-	    entry->shape.n != shape->n || entry->shape.k != shape->k)
+	if (entry->seed != instance->seed || entry->variant != plan->variant || !tcb_shape_equal(&entry->shape, shape))
 		return 0;
 	for (int level = 0; level < TCB_LEVEL_COUNT; level++) {
 		if (entry->k[level] != plan->geometry.tile[level].k)

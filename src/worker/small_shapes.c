@@ -31,11 +31,6 @@ static int raise_dimension(const struct tcb_op *op, struct tcb_shape *shape, int
 	return -1;
 }
 
-static int same_shape(const struct tcb_shape *a, const struct tcb_shape *b)
-{
-	return a->m == b->m && a->n == b->n && a->k == b->k;
-}
-
 /* 1 where the op has no threads. */
 static size_t threads_of(const struct tcb_geometry *geometry)
 {
@@ -128,7 +123,7 @@ size_t tcb_verify_shapes(const struct tcb_op *op, const struct tcb_shape *proble
 		if (raise_dimension(op, &shape, 1, want.n) != 0 || raise_dimension(op, &shape, 0, want.m) != 0)
 			continue;
 		size_t seen = 0;
-		while (seen < count && !same_shape(&out[seen], &shape))
+		while (seen < count && !tcb_shape_equal(&out[seen], &shape))
 			seen++;
 		if (seen == count)
 			out[count++] = shape;

@@ -9,11 +9,6 @@
 #include "kernels/constraint.h"
 #include "worker/verify.h"
 
-static int same_shape(const struct tcb_shape *a, const struct tcb_shape *b)
-{
-	return a->m == b->m && a->n == b->n && a->k == b->k;
-}
-
 /* WANT, or more where TILE is more than that needs (H2): an odd number of which a power of two has a whole tile. */
 static size_t fill_half(size_t want, size_t tile, size_t whole)
 {
@@ -63,10 +58,10 @@ size_t tcb_verify_gpu_shapes(const struct tcb_problem *problem, const struct tcb
 		if (i == 2 && whole->m == 1 && count > 0) /* the last adds nothing */
 			break;
 		fitted[count] = *geometry;
-		if (tcb_verify_gpu_fit(problem, target, &shape, &fitted[count]) != 0 || same_shape(&shape, whole))
+		if (tcb_verify_gpu_fit(problem, target, &shape, &fitted[count]) != 0 || tcb_shape_equal(&shape, whole))
 			continue;
 		size_t seen = 0;
-		while (seen < count && !same_shape(&shapes[seen], &shape))
+		while (seen < count && !tcb_shape_equal(&shapes[seen], &shape))
 			seen++;
 		if (seen == count)
 			shapes[count++] = shape;

@@ -35,11 +35,6 @@ struct tcb_verifier {
 	double least_share;
 };
 
-static int same_shape(const struct tcb_shape *a, const struct tcb_shape *b)
-{
-	return a->m == b->m && a->n == b->n && a->k == b->k;
-}
-
 /* ---- one run between guards ---- */
 
 static enum tcb_status prepare_workspace(struct tcb_verifier *verifier, size_t bytes, struct tcb_error *err)
@@ -190,7 +185,7 @@ static enum tcb_status get_case(struct tcb_verifier *verifier, const struct tcb_
 				struct tcb_error *err)
 {
 	for (size_t i = 0; i < verifier->case_count; i++) {
-		if (same_shape(&verifier->cases[i]->problem.shape, shape)) {
+		if (tcb_shape_equal(&verifier->cases[i]->problem.shape, shape)) {
 			*out = verifier->cases[i];
 			return TCB_OK;
 		}

@@ -10,7 +10,13 @@
 
 static void shapes_round_trip(void **state)
 {
-	static const char *const good[] = { "1x4096x4096", "512x4096", "1x1", "8x14336x4096", "1x1x1" };
+	static const char *const good[] = { "1x4096x4096",
+					    "512x4096",
+					    "1x1",
+					    "8x14336x4096",
+					    "1x1x1",
+					    "1x4096x128,h32/8",
+					    "512x512x64,h1/1,b65535,p16,w1024,c50,causal" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
@@ -25,9 +31,9 @@ static void shapes_round_trip(void **state)
 
 static void malformed_shapes_are_refused(void **state)
 {
-	static const char *const bad[] = { "",       "4096",    "0x1x1",  "1x0x4",  "1x4096x",
-					   "x1x2",   "1x2x3x4", "1 x2x3", "-1x2x3", "01x2x3",
-					   "1x2x3 ", "axb",     "1xx2",   "1x+2x3", "1X2X3" };
+	static const char *const bad[] = { "",        "4096",   "0x1x1",  "1x0x4",  "1x4096x", "x1x2",
+					   "1x2x3x4", "1 x2x3", "-1x2x3", "01x2x3", "1x2x3 ",  "axb",
+					   "1xx2",    "1x+2x3", "1X2X3",  "1x2x3," };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -37,6 +43,45 @@ static void malformed_shapes_are_refused(void **state)
 		assert_int_equal(tcb_shape_parse(bad[i], &shape, &err), TCB_E_USAGE);
 		assert_non_null(strstr(err.message, "MxNxK"));
 	}
+}
+
+static void heads_are_read(void **state)
+{
+	static const char *const bad[] = { "h32",      "h0/1",       "h32/5",       "h32/8,",
+					   "b4",       "h32/8,b0",   "h32/8,b1x",   "h32/8,h8/8",
+					   ",h1/1",    "h1/1 b2",    "h1/1,p65537", "h1/1,causal,causal",
+					   "h99999/1", "h1/1,b2,b2", "x",           "h1/1,z3" };
+	struct tcb_heads heads;
+	struct tcb_error err;
+	char text[TCB_WORDS_TEXT_MAX];
+
+	(void)state;
+	assert_int_equal(tcb_heads_parse("causal,w7,b1,h8/2", &heads, NULL), TCB_OK);
+	assert_int_equal(heads.query, 8);
+	assert_int_equal(heads.kv, 2);
+	assert_int_equal(heads.sequences, 1);
+	assert_int_equal(heads.window, 7);
+	assert_int_equal(heads.page, 0);
+	tcb_heads_print(&heads, text);
+	assert_string_equal(text, "h8/2,w7,causal");
+	assert_int_equal(tcb_heads_parse("", &heads, NULL), TCB_OK);
+	assert_int_equal(heads.query, 0);
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		assert_int_equal(tcb_heads_parse(bad[i], &heads, &err), TCB_E_USAGE);
+		assert_non_null(strstr(err.message, "h32/8"));
+	}
+}
+
+static void equal_shapes(void **state)
+{
+	struct tcb_shape a, b;
+
+	(void)state;
+	assert_int_equal(tcb_shape_parse("1x4096x128,h32/8,b1", &a, NULL), TCB_OK);
+	assert_int_equal(tcb_shape_parse("1x4096x128,h32/8", &b, NULL), TCB_OK);
+	assert_true(tcb_shape_equal(&a, &b));
+	b.heads.window = 1;
+	assert_false(tcb_shape_equal(&a, &b));
 }
 
 static void overflowing_shapes_are_refused(void **state)
@@ -84,6 +129,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(shapes_round_trip),
 		cmocka_unit_test(malformed_shapes_are_refused),
+		cmocka_unit_test(heads_are_read),
+		cmocka_unit_test(equal_shapes),
 		cmocka_unit_test(overflowing_shapes_are_refused),
 		cmocka_unit_test(words_round_trip),
 		cmocka_unit_test(arithmetic_reports_overflow),

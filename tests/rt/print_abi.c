@@ -26,6 +26,7 @@ int main(void)
 	AT(tcbrt_query, n);
 	AT(tcbrt_query, k);
 	AT(tcbrt_query, layout);
+	AT(tcbrt_query, words);
 	AT(tcbrt_query, reserved);
 	SIZE(tcbrt_tile);
 	AT(tcbrt_tile, m);
@@ -121,6 +122,7 @@ int main(void)
 	AT(tcbrt_entry, refused);
 	AT(tcbrt_entry, database);
 	AT(tcbrt_entry, is_system);
+	AT(tcbrt_entry, words);
 	AT(tcbrt_entry, reserved);
 	return 0;
 }
