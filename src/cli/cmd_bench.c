@@ -520,7 +520,7 @@ static enum tcb_status print_results(struct benching *run, struct tcb_error *err
 		run->contests = NULL;
 		return cli_emit_json(cli_json_end(root, run->failed), err);
 	}
-	return cli_emit(&run->out, err);
+	return cli_emit_text(&run->out, err);
 }
 
 /* A database that is not there is no hindrance; one that cannot be read is an error. */

@@ -124,7 +124,8 @@ static enum tcb_status print(const struct cli_comparison *comparison, const stru
 	enum tcb_status status =
 		cli_comparison_table(comparison, args->format == FORMAT_MD ? CLI_TABLE_MD : CLI_TABLE_TEXT, &out, err);
 	if (status == TCB_OK)
-		return cli_emit_to(args->out, &out, err);
+		return args->format == FORMAT_MD ? cli_emit_to(args->out, &out, err)
+						 : cli_emit_text_to(args->out, &out, err);
 	tcb_str_fini(&out);
 	return status;
 }

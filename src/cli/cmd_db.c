@@ -117,7 +117,7 @@ static enum tcb_status print_info(struct tcb_db *db, const char *path, int as_js
 			     info.journal_mode, info.sqlite_version);
 		for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 			tcb_str_addf(&out, "  %-32s %12llu\n", rows[i].title, (unsigned long long)rows[i].value);
-		return cli_emit(&out, err);
+		return cli_emit_text(&out, err);
 	}
 	root = cli_json_start("tcbtune.db-info.1", &failed);
 	cli_json_set(root, "path", cli_json_text(path), &failed);
@@ -161,7 +161,7 @@ static enum tcb_status print_check(struct tcb_db *db, const char *path, int as_j
 		json_decref(findings.list);
 		if (found == TCB_OK)
 			tcb_str_addf(&findings.text, "%s: sound\n", path);
-		status = cli_emit(&findings.text, found == TCB_OK ? err : NULL);
+		status = cli_emit_text(&findings.text, found == TCB_OK ? err : NULL);
 	}
 	return found != TCB_OK ? found : status;
 }
@@ -184,7 +184,7 @@ static enum tcb_status print_merged(const struct tcb_db_merged *merged, const ch
 		tcb_str_addf(&out, "%s: %zu database%s merged\n", path, files, files == 1 ? "" : "s");
 		for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 			tcb_str_addf(&out, "  %-32s %12llu\n", rows[i].title, (unsigned long long)rows[i].value);
-		return cli_emit(&out, err);
+		return cli_emit_text(&out, err);
 	}
 	root = cli_json_start("tcbtune.db-merge.1", &failed);
 	cli_json_set(root, "path", cli_json_text(path), &failed);

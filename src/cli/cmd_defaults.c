@@ -571,7 +571,7 @@ static enum tcb_status print(struct judged *judged, size_t count, const struct d
 	for (size_t i = 0; status == TCB_OK && args->format == FORMAT_TEXT && i < count; i++)
 		status = add_text(&out, &judged[i], err);
 	if (status == TCB_OK)
-		return cli_emit_to(args->out, &out, err);
+		return cli_emit_text_to(args->out, &out, err);
 	tcb_str_fini(&out);
 	return status;
 }

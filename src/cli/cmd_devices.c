@@ -96,7 +96,7 @@ static enum tcb_status print_text(const struct tcb_place *place, const struct gp
 			tcb_str_addf(&out, ", cpu:%s", tcb_isa_text((enum tcb_isa)isa));
 	tcb_str_add(&out, "\n");
 	add_gpus(&out, gpus);
-	return cli_emit(&out, err);
+	return cli_emit_text(&out, err);
 }
 
 static json_t *gpu_json(const struct tcb_gpu *gpu, int *failed)

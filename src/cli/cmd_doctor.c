@@ -85,7 +85,7 @@ static enum tcb_status print_text(const struct tcb_doctor_row *rows, size_t coun
 		if (rows[i].advice[0])
 			tcb_str_addf(&out, "%s%s: %s\n", advised++ ? "" : "\n", rows[i].what, rows[i].advice);
 	if (status == TCB_OK)
-		return cli_emit(&out, err);
+		return cli_emit_text(&out, err);
 	tcb_str_fini(&out);
 	return status;
 }

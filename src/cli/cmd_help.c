@@ -10,7 +10,7 @@
 #include "cli/emit.h"
 #include "cli/manual.h"
 
-enum { HELP_COLUMN = 24, HELP_WIDTH = 100 };
+enum { HELP_COLUMN = 24, WIDEST = 100 };
 
 struct help_args {
 	const char *command;
@@ -36,9 +36,11 @@ static const struct cli_option options[] = {
 /* TEXT broken between words, every line but the first indented to INDENT; the first starts at COLUMN. */
 static void add_wrapped(struct tcb_str *out, const char *text, size_t column, size_t indent)
 {
+	const size_t own = cli_terminal_width(), width = own < WIDEST ? own : WIDEST;
+
 	while (*text) {
 		size_t length = strcspn(text, " \n");
-		if (column + length > HELP_WIDTH && column > indent) {
+		if (column + length > width && column > indent) {
 			tcb_str_addf(out, "\n%*s", (int)indent, "");
 			column = indent;
 		}
@@ -51,7 +53,7 @@ static void add_wrapped(struct tcb_str *out, const char *text, size_t column, si
 			text++;
 		} else if (*text == ' ') {
 			const size_t blanks = strspn(text, " ");
-			if (column + blanks + strcspn(text + blanks, " \n") <= HELP_WIDTH)
+			if (column + blanks + strcspn(text + blanks, " \n") <= width)
 				tcb_str_add(out, " ");
 			column++;
 			text++;
@@ -121,7 +123,7 @@ enum tcb_status cli_help_command(const struct cli_command *command, struct tcb_e
 		tcb_str_add(&out, "\nexamples:\n");
 		cli_add_text(&out, command->examples);
 	}
-	return cli_emit(&out, err);
+	return cli_emit_text(&out, err);
 }
 
 static void add_overview(struct tcb_str *out)
@@ -140,7 +142,7 @@ enum tcb_status cli_help_all(struct tcb_error *err)
 	struct tcb_str out = { 0 };
 
 	add_overview(&out);
-	return cli_emit(&out, err);
+	return cli_emit_text(&out, err);
 }
 
 static enum tcb_status run_help(const void *arguments, struct tcb_error *err)

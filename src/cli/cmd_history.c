@@ -349,7 +349,7 @@ static enum tcb_status tell_all(struct tcb_db *db, const char *path, struct want
 		return status;
 	}
 	if (!is_json)
-		return cli_emit(&telling.text, err);
+		return cli_emit_text(&telling.text, err);
 	json_t *root = cli_json_start("tcbtune.history.1", &telling.failed);
 	cli_json_set(root, "histories", telling.list, &telling.failed);
 	return cli_emit_json(cli_json_end(root, telling.failed), err);

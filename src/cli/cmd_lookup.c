@@ -179,7 +179,7 @@ static enum tcb_status print_text(const struct tcbrt_tuning *tuning, const char 
 	else if (explained)
 		tcb_str_add(&out, "bound by: not known (no result of this database is behind the answer); what would "
 				  "tell: 'tcbtune sweep' of this problem\n");
-	return cli_emit(&out, err);
+	return cli_emit_text(&out, err);
 }
 
 static enum tcb_status print_json(const struct lookup_args *args, const struct tcb_problem *problem,

@@ -90,7 +90,7 @@ static enum tcb_status print_presets(struct tcb_error *err)
 		cli_preset_text(names[i], text);
 		cli_add_line(&out, "%-14s  %s", names[i], text);
 	}
-	return cli_emit(&out, err);
+	return cli_emit_text(&out, err);
 }
 
 static enum tcb_status preset_unknown(const char *name, struct tcb_error *err)
@@ -234,7 +234,7 @@ static enum tcb_status print_results(struct modelling *m, struct tcb_error *err)
 	if (status == TCB_OK && (!m->args->plan || cli_model_open_count(&m->told) < m->plan.count))
 		status = cli_model_add_results(&m->told, &out, err);
 	if (status == TCB_OK)
-		return cli_emit(&out, err);
+		return cli_emit_text(&out, err);
 	tcb_str_fini(&out);
 	return status;
 }
@@ -245,6 +245,7 @@ static enum tcb_status say_plan(const struct modelling *m, struct tcb_error *err
 	struct tcb_str out = { 0 };
 	enum tcb_status status = cli_model_add_plan(&m->told, &out, err);
 
+	cli_fold(&out, STDERR_FILENO);
 	if (status == TCB_OK && !out.failed)
 		fputs(out.data, stderr);
 	tcb_str_fini(&out);

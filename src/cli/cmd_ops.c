@@ -69,7 +69,7 @@ static enum tcb_status print_table(const struct tcb_op *const *ops, size_t count
 	status = cli_table_render(&table, CLI_TABLE_TEXT, &out, err);
 	cli_table_fini(&table);
 	if (status == TCB_OK)
-		return cli_emit(&out, err);
+		return cli_emit_text(&out, err);
 	tcb_str_fini(&out);
 	return status;
 }

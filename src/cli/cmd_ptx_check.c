@@ -91,7 +91,7 @@ static enum tcb_status print_one(struct report *r, const struct ptx_judgement *j
 		if (r->files > 1)
 			tcb_str_add(&out, "\n");
 		ptx_judgement_text(j, ptx_terminal_width(), &out);
-		return cli_emit(&out, err);
+		return cli_emit_text(&out, err);
 	case PTX_FORMAT_GCC:
 		ptx_findings_gcc(&j->findings, &out);
 		return out.length ? cli_emit(&out, err) : TCB_OK;
@@ -230,7 +230,7 @@ static enum tcb_status finish(struct report *r, struct tcb_error *err)
 		add_total(r, &out);
 	else if (r->is_set && r->format == PTX_FORMAT_JSON)
 		end_documents(r, &out);
-	return out.length || out.failed ? cli_emit(&out, err) : TCB_OK;
+	return out.length || out.failed ? cli_emit_text(&out, err) : TCB_OK;
 }
 
 /* What the exit status says: findings first, since they are what was asked for. */

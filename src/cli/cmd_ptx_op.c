@@ -274,7 +274,7 @@ static enum tcb_status print_all(struct job *job, struct tcb_error *err)
 	if (job->args->check) {
 		ptx_judgement_text(&job->judgement, ptx_terminal_width(), &out);
 		emulation_text(job, &out);
-		return cli_emit(&out, err);
+		return cli_emit_text(&out, err);
 	}
 	if (out_path(job->args))
 		return TCB_OK;

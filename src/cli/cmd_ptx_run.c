@@ -292,7 +292,7 @@ static enum tcb_status run_text(struct ptx_run_job *job, const char *text, size_
 	if (job->args->json)
 		return ptx_run_json(job, err);
 	ptx_run_text(job, ptx_terminal_width(), &out);
-	return cli_emit(&out, err);
+	return cli_emit_text(&out, err);
 }
 
 enum tcb_status ptx_run_file(const struct ptx_args *args, struct tcb_error *err)

@@ -218,7 +218,7 @@ static enum tcb_status print_text(const struct replaying *r, struct tcb_error *e
 		     "when the score ends\nafter N trials: percent over the optimum, median / 90th percentile of "
 		     "%llu seeds\n",
 		     (unsigned long long)r->args->repeats);
-	return cli_emit(&out, err);
+	return cli_emit_text(&out, err);
 }
 
 static json_t *json_score(const char *strategy, const struct tcb_replay_score *score, int *failed)

@@ -295,7 +295,8 @@ static enum tcb_status print_table(const struct cli_best_rows *rows, const struc
 	}
 	if (args->format != FORMAT_CSV && args->counters)
 		add_counters(&out, rows, bullet);
-	return cli_emit_to(args->out, &out, err);
+	return args->format == FORMAT_CSV || args->format == FORMAT_MD ? cli_emit_to(args->out, &out, err)
+								       : cli_emit_text_to(args->out, &out, err);
 }
 
 static enum tcb_status print_json(const struct cli_best_rows *rows, const struct cli_bounds *bounds, const char *path,

@@ -80,7 +80,7 @@ static enum tcb_status explain_text(const struct explanation *found, struct tcb_
 	tcb_str_addf(&out, "%s\n", found->text);
 	if (found->violated) {
 		tcb_str_addf(&out, "illegal: %s\n", found->why);
-		return cli_emit(&out, err);
+		return cli_emit_text(&out, err);
 	}
 	tcb_str_addf(&out, "legal%s\n",
 		     found->in_space ? "" : ", but not an element of the default space (its axes do not offer it)");
@@ -93,7 +93,7 @@ static enum tcb_status explain_text(const struct explanation *found, struct tcb_
 				     found->soft.cache_fraction[level]);
 	tcb_str_addf(&out, "S7 accumulators over the 8 that hide FMA latency: %.3f\n",
 		     found->soft.accumulator_fraction);
-	return cli_emit(&out, err);
+	return cli_emit_text(&out, err);
 }
 
 static json_t *problem_json(const struct tcb_problem *problem, const struct tcb_device *device, int *failed)
@@ -144,7 +144,7 @@ static enum tcb_status list_text(const struct tcb_space *space, int count_only, 
 		tcb_geometry_print(&space->geometries[i], text);
 		tcb_str_addf(&out, "%s\n", text);
 	}
-	return cli_emit(&out, err);
+	return cli_emit_text(&out, err);
 }
 
 static enum tcb_status list_json(const struct tcb_space *space, int count_only, json_t *root, int failed,

@@ -39,7 +39,7 @@ static enum tcb_status print_winners(struct cli_sweeping *run, enum tcb_status s
 	printed = cli_best_table(&run->rows, &(struct cli_best_view){ .is_colored = cli_wants_color(NULL) }, &out, err);
 	cli_best_verdicts(&run->rows, run->args->db, "", &out);
 	if (printed == TCB_OK)
-		return cli_emit(&out, err);
+		return cli_emit_text(&out, err);
 	tcb_str_fini(&out);
 	return printed;
 }

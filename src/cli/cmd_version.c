@@ -28,7 +28,7 @@ static enum tcb_status run_version(const void *arguments, struct tcb_error *err)
 				     err);
 	tcb_str_addf(&out, "tcbtune %s (commit %s, %s, %s build)\n", build->version, build->commit, build->compiler,
 		     build->type);
-	return cli_emit(&out, err);
+	return cli_emit_text(&out, err);
 }
 
 const struct cli_command cli_command_version = {

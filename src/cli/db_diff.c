@@ -209,7 +209,7 @@ static enum tcb_status print_table(const struct pair *pairs, size_t count, const
 	tcb_str_addf(&out, "same geometry: %zu, other: %zu, only in A: %zu, only in B: %zu\n", counts[SAME],
 		     counts[OTHER], counts[ONLY_A], counts[ONLY_B]);
 	if (status == TCB_OK)
-		return cli_emit(&out, err);
+		return cli_emit_text(&out, err);
 	tcb_str_fini(&out);
 	return status;
 }

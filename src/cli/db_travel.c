@@ -274,7 +274,7 @@ static enum tcb_status print_imported(const struct cli_db_args *args, const char
 		tcb_str_addf(&out, "%s: %zu file%s imported\n  %-40s %8zu\n  %-40s %8zu\n  %-40s %8zu\n", path,
 			     args->files.count, args->files.count == 1 ? "" : "s", "winners read", winners,
 			     "winners added or replaced", merged->best, "left out: as good a proof is here", left);
-		return cli_emit(&out, err);
+		return cli_emit_text(&out, err);
 	}
 	json_t *root = cli_json_start("tcbtune.db-import.1", &failed);
 	cli_json_set(root, "path", cli_json_text(path), &failed);

@@ -107,7 +107,7 @@ static enum tcb_status print_trimmed(const struct cli_db_args *args, const struc
 		     before, after, args->dry_run ? "then" : "now");
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		tcb_str_addf(&out, "  %-24s %12llu\n", rows[i].title, (unsigned long long)rows[i].value);
-	return cli_emit(&out, err);
+	return cli_emit_text(&out, err);
 }
 
 static enum tcb_status judge(struct tcb_db *db, const struct tcb_db_selection *selection, struct tcb_error *err)

@@ -29,6 +29,7 @@ void cli_say(const char *format, ...)
 		free(text);
 	}
 	va_end(list);
+	cli_fold(&line, STDERR_FILENO);
 	fputs(line.data && !line.failed ? line.data : "tcbtune: out of memory\n", stderr);
 	tcb_str_fini(&line);
 }
@@ -141,6 +142,18 @@ enum tcb_status cli_emit_to(const char *path, struct tcb_str *text, struct tcb_e
 		status = cli_write_file(path, text->data ? text->data : "", text->length, err);
 	tcb_str_fini(text);
 	return status;
+}
+
+enum tcb_status cli_emit_text_to(const char *path, struct tcb_str *text, struct tcb_error *err)
+{
+	if (!path)
+		cli_fold(text, STDOUT_FILENO);
+	return cli_emit_to(path, text, err);
+}
+
+enum tcb_status cli_emit_text(struct tcb_str *text, struct tcb_error *err)
+{
+	return cli_emit_text_to(NULL, text, err);
 }
 
 enum tcb_status cli_emit_json_to(const char *path, json_t *root, struct tcb_error *err)

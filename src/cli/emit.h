@@ -19,10 +19,14 @@
 /* emit.c */
 /* One line on stderr, after "tcbtune: ". */
 void cli_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* All of TEXT to stdout; a full disk or a closed pipe is an error.  Frees TEXT. */
+/* What a person reads, to stdout, in lines that the terminal has room for.  Frees TEXT. */
+enum tcb_status cli_emit_text(struct tcb_str *text, struct tcb_error *err);
+/* All of TEXT as it is to stdout; a full disk or a closed pipe is an error.  Frees TEXT. */
 enum tcb_status cli_emit(struct tcb_str *text, struct tcb_error *err);
 /* The same to PATH, or to stdout when PATH is NULL.  The file is complete or as it was before. */
 enum tcb_status cli_emit_to(const char *path, struct tcb_str *text, struct tcb_error *err);
+/* The same as cli_emit_text where PATH is NULL. */
+enum tcb_status cli_emit_text_to(const char *path, struct tcb_str *text, struct tcb_error *err);
 enum tcb_status cli_write_file(const char *path, const void *data, size_t bytes, struct tcb_error *err);
 /* TCB_E_USAGE if OUT (--out) and INPUT are one file: WHAT ("the weights") would be lost. */
 enum tcb_status cli_check_out(const char *out, const char *input, const char *what, struct tcb_error *err);
@@ -49,8 +53,6 @@ json_t *cli_json_end(json_t *root, int failed);
 void cli_add_shown(struct tcb_str *out, const char *text);
 /* A line, shown so. */
 void cli_add_line(struct tcb_str *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* The same, in lines that the terminal has room for: those after the first begin with INDENT blanks.  table.c. */
-void cli_add_wrapped(struct tcb_str *out, size_t indent, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* Numbers for people. */
 enum { CLI_NUMBER_MAX = 48 };
 void cli_text_us(double ns, char out[CLI_NUMBER_MAX]);                                    /* "12.3" */
@@ -63,6 +65,18 @@ void cli_text_bytes(uint64_t bytes, char out[CLI_NUMBER_MAX]);                  
 enum { CLI_DATE_MAX = 32 };
 void cli_text_now(char out[CLI_DATE_MAX]);
 void cli_text_duration(double seconds, char out[CLI_NUMBER_MAX]); /* "1m 05s" */
+
+/* fold.c: lines that the terminal has room for. */
+/* Columns of the terminal that FD is; else $COLUMNS, or 0: lines may be as long as they like. */
+size_t cli_fold_width(int fd);
+/* The same of stdout, where something must be chosen: 80 for 0. */
+size_t cli_terminal_width(void);
+/* TEXT in lines: FIRST blanks before the first, REST before the others. */
+void cli_add_folded(struct tcb_str *out, const char *text, size_t first, size_t rest);
+/* A line, shown as by cli_add_line, in lines that there is room for: those after the first begin with INDENT blanks. */
+void cli_add_wrapped(struct tcb_str *out, size_t indent, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* Breaks the lines of TEXT that are longer than cli_fold_width(FD); in a command to paste, behind a backslash. */
+void cli_fold(struct tcb_str *text, int fd);
 
 /* table.c: rows of cells, rendered in one of three ways. */
 enum cli_table_style { CLI_TABLE_TEXT, CLI_TABLE_CSV, CLI_TABLE_MD };
@@ -90,8 +104,6 @@ void cli_table_color(struct cli_table *table, const char *color);
 void cli_table_note(struct cli_table *table, const char *text);
 /* Of the widest row as text, without notes. */
 size_t cli_table_width(const struct cli_table *table);
-/* Columns of the terminal that stdout is; else $COLUMNS, or 80. */
-size_t cli_terminal_width(void);
 /* Whether what goes to PATH (NULL: stdout) may be colored: a terminal, and neither NO_COLOR nor TERM=dumb. */
 int cli_wants_color(const char *path);
 enum tcb_status cli_table_render(const struct cli_table *table, enum cli_table_style style, struct tcb_str *out,

@@ -6,7 +6,6 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "cli/demangle.h"
@@ -20,12 +19,7 @@ enum {
 
 unsigned ptx_terminal_width(void)
 {
-	struct winsize size = { 0 };
-
-	if (!isatty(STDOUT_FILENO))
-		return 0;
-	ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
-	return size.ws_col;
+	return (unsigned)cli_fold_width(STDOUT_FILENO);
 }
 
 /* NAME, demangled and not too long for a line. */

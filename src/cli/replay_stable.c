@@ -126,7 +126,7 @@ static enum tcb_status print_text(const struct stopping *s, struct tcb_error *er
 		"gap: percent over the optimum when they stopped, "
 		"median / 90th percentile\n",
 		TCB_REPLAY_STOP_MOST, 100 * asked->until);
-	return cli_emit(&out, err);
+	return cli_emit_text(&out, err);
 }
 
 static json_t *json_stops(const char *strategy, const struct tcb_replay_stops *stops, int *failed)

@@ -47,7 +47,7 @@ enum tcb_status cli_estimates_print(const struct cli_estimates *estimates, struc
 		cli_add_line(&out, "%s %s: %s", label, tcb_state_text(item->state), item->tuning.geometry);
 		cli_add_line(&out, "  %s: %s", tcbrt_source_text(item->tuning.source), item->tuning.reason);
 	}
-	return cli_emit(&out, err);
+	return cli_emit_text(&out, err);
 }
 
 json_t *cli_estimates_json(const struct cli_estimates *estimates, int *failed)

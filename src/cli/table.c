@@ -9,12 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "cli/emit.h"
 
-enum { WIDTH = 80, INDENT = 4 };
+enum { INDENT = 4 };
 
 void cli_table_init(struct cli_table *table, const struct cli_column *columns, size_t column_count)
 {
@@ -81,17 +80,6 @@ void cli_table_note(struct cli_table *table, const char *text)
 	table->cells[table->cell_count - 1].note = shown.data;
 }
 
-size_t cli_terminal_width(void)
-{
-	const char *columns = getenv("COLUMNS");
-	const long wanted = columns ? strtol(columns, NULL, 10) : 0;
-	struct winsize size = { .ws_col = 0 };
-
-	if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col)
-		return size.ws_col;
-	return wanted > 0 && wanted < 10000 ? (size_t)wanted : WIDTH;
-}
-
 int cli_wants_color(const char *path)
 {
 	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
@@ -123,54 +111,6 @@ static void add_padded(struct tcb_str *out, const char *text, const char *color,
 	tcb_str_add(out, last ? "\n" : "  ");
 }
 
-/* Where the first of TEXT's words that fill at most ROOM columns end: behind a blank or a comma, if there is one. */
-static size_t line_bytes(const char *text, size_t room)
-{
-	size_t bytes = 0, width = 0, good = 0;
-
-	for (; text[bytes] && width <= room; bytes++) {
-		width += (text[bytes] & 0xc0) != 0x80;
-		if ((text[bytes] == ' ' || text[bytes] == ',') && width <= room)
-			good = bytes + 1;
-	}
-	if (!text[bytes] && width <= room)
-		return bytes;
-	return good ? good : bytes;
-}
-
-/* TEXT in lines: FIRST blanks before the first, REST before the others. */
-static void wrap(struct tcb_str *out, const char *text, size_t first, size_t rest)
-{
-	const size_t width = cli_terminal_width();
-
-	for (size_t indent = first; *text; indent = rest) {
-		const size_t bytes = line_bytes(text, width > 2 * indent ? width - indent : indent);
-		const size_t shown = bytes && text[bytes - 1] == ' ' && text[bytes] ? bytes - 1 : bytes;
-
-		tcb_str_addf(out, "%*s%.*s\n", (int)indent, "", (int)shown, text);
-		text += bytes;
-	}
-}
-
-void cli_add_wrapped(struct tcb_str *out, size_t indent, const char *format, ...)
-{
-	struct tcb_str shown = { 0 };
-	va_list list;
-	char *text;
-
-	va_start(list, format);
-	if (vasprintf(&text, format, list) < 0) {
-		out->failed = 1;
-	} else {
-		cli_add_shown(&shown, text);
-		wrap(out, shown.data ? shown.data : "", 0, indent);
-		out->failed |= shown.failed;
-		tcb_str_fini(&shown);
-		free(text);
-	}
-	va_end(list);
-}
-
 static void render_text(const struct cli_table *table, const size_t *width, struct tcb_str *out)
 {
 	size_t columns = table->column_count;
@@ -183,7 +123,7 @@ static void render_text(const struct cli_table *table, const size_t *width, stru
 		add_padded(out, cell->text, table->is_colored ? cell->color : NULL, width[i % columns],
 			   table->columns[i % columns].right, i % columns + 1 == columns);
 		if (cell->note)
-			wrap(out, cell->note, INDENT, INDENT);
+			cli_add_folded(out, cell->note, INDENT, INDENT);
 	}
 }
 

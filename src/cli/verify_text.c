@@ -45,7 +45,7 @@ enum tcb_status cli_verify_print_table(const struct cli_verify_reports *reports,
 		add_counts(&out, report);
 		tcb_str_addf(&out, " in %.0f s\n", seconds_of(report));
 	}
-	return cli_emit_to(out_path, &out, err);
+	return cli_emit_text_to(out_path, &out, err);
 }
 
 /* --- the page --- */
