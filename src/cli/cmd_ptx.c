@@ -248,6 +248,9 @@ static enum tcb_status check_mixture(const struct ptx_args *args, int use, struc
 					      : rows[i].uses & USE_CHECK ? USE_CHECK
 									 : USE_RUN],
 					names[use]);
+	if (args->tolerance != 0 && !args->expect.count)
+		return tcb_fail(err, TCB_E_USAGE,
+				"--tolerance goes with --expect: without a file there is nothing to compare");
 	if (use == USE_OP && args->out.count > 1)
 		return tcb_fail(err, TCB_E_USAGE, "--out may be given once with 'ptx --op OP'");
 	return TCB_OK;

@@ -12,6 +12,7 @@
 struct ptx_expectation {
 	unsigned argument;
 	const char *path;
+	uint8_t *data;             /* of the file, as many bytes as the argument has; owned */
 	uint64_t differing, first; /* elements */
 	double got, wanted;        /* of the first */
 	char got_text[TCB_PTX_ELEMENT_TEXT], wanted_text[TCB_PTX_ELEMENT_TEXT];

@@ -14,10 +14,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/util.h"
 #include "kernels/default_rules.h"
 
 enum { FIRST_CAPACITY = 1024, CONSTRAINTS_MAX = 32, RULES_MAX = 32 };
 #define RAW_MAX (UINT64_C(1) << 40)
+
+/* Raw points that one constraint excludes, as the first that does. */
+struct excluded {
+	const char *id, *title;
+	uint64_t points;
+};
 
 struct walk {
 	struct tcb_candidate candidate;
@@ -31,6 +38,9 @@ struct walk {
 		size_t rule_count;
 		const struct tcb_rule *rule[RULES_MAX];
 	} at[TCB_AXES_MAX];
+	uint64_t below[TCB_AXES_MAX + 1]; /* points of the product of the axes from this depth on */
+	size_t excluded_count;
+	struct excluded excluded[CONSTRAINTS_MAX + 1];
 };
 
 static struct tcb_field axis_field(const struct tcb_axis *axis)
@@ -136,24 +146,47 @@ static enum tcb_status append(struct walk *walk, const struct tcb_geometry *geom
 	return TCB_OK;
 }
 
-static int is_pruned(const struct walk *walk, size_t depth)
+static void exclude(struct walk *walk, const char *id, const char *title, uint64_t points)
 {
+	size_t i = 0;
+	while (i < walk->excluded_count && strcmp(walk->excluded[i].id, id) != 0)
+		i++;
+	if (i == walk->excluded_count) {
+		assert(i < sizeof walk->excluded / sizeof *walk->excluded);
+		walk->excluded[walk->excluded_count++] = (struct excluded){ id, title, 0 };
+	}
+	walk->excluded[i].points += points;
+}
+
+static int is_pruned(struct walk *walk, size_t depth)
+{
+	const uint64_t points = walk->below[depth + 1];
 	for (size_t i = 0; i < walk->at[depth].count; i++) {
-		if (walk->at[depth].row[i]->check(&walk->candidate, NULL))
+		const struct tcb_constraint *row = walk->at[depth].row[i];
+		if (row->check(&walk->candidate, NULL)) {
+			exclude(walk, row->id, row->title, points);
 			return 1;
+		}
 	}
 	for (size_t i = 0; i < walk->at[depth].rule_count; i++) {
 		const struct tcb_candidate *c = &walk->candidate;
-		if (walk->at[depth].rule[i]->broken(c->problem, c->target, c->geometry))
+		if (walk->at[depth].rule[i]->broken(c->problem, c->target, c->geometry)) {
+			exclude(walk, "V4", "rule", points);
 			return 1;
+		}
 	}
 	return 0;
 }
 
 static enum tcb_status descend(struct walk *walk, size_t depth, struct tcb_error *err)
 {
-	if (depth == walk->space->axis_count)
-		return tcb_constraint_left(&walk->candidate) ? TCB_OK : append(walk, &walk->geometry, err);
+	if (depth == walk->space->axis_count) {
+		const struct tcb_constraint *left = tcb_constraint_left(&walk->candidate);
+		if (!left)
+			return append(walk, &walk->geometry, err);
+		exclude(walk, left->id, left->title, 1);
+		return TCB_OK;
+	}
 	const struct tcb_axis *axis = &walk->space->axes[depth];
 	for (size_t i = 0; i < axis->count; i++) {
 		tcb_field_set(axis_field(axis), axis->values[i], &walk->geometry);
@@ -161,6 +194,45 @@ static enum tcb_status descend(struct walk *walk, size_t depth, struct tcb_error
 			TCB_TRY(descend(walk, depth + 1, err));
 	}
 	return TCB_OK;
+}
+
+/* Contracts of the op with which its default geometry is legal, into OUT: "q8, f32". */
+static void legal_contracts(const struct tcb_candidate *c, struct tcb_str *out)
+{
+	for (int contract = 0; contract < TCB_CONTRACT_COUNT; contract++) {
+		struct tcb_problem problem = *c->problem;
+		struct tcb_geometry fallback;
+		if (!(c->op->contracts >> contract & 1u) || contract == (int)c->problem->contract)
+			continue;
+		problem.contract = (enum tcb_contract)contract;
+		tcb_default_geometry(&problem, c->target, &fallback);
+		if (!tcb_constraint_violated(c->op, &problem, c->target, &fallback, c->any_size, NULL))
+			tcb_str_addf(out, "%s%s", out->length ? ", " : "", tcb_contract_text(problem.contract));
+	}
+}
+
+/* What excluded how much, and what to do; WHY is of the default. */
+static enum tcb_status refuse_empty(const struct walk *walk, const char *why, struct tcb_error *err)
+{
+	const struct tcb_candidate *c = &walk->candidate;
+	struct tcb_str counts = { 0 }, contracts = { 0 };
+	char shape[TCB_SHAPE_TEXT_MAX];
+	for (size_t i = 0; i < walk->excluded_count; i++)
+		tcb_str_addf(&counts, "%s%s %s excludes %llu", i ? ", " : "", walk->excluded[i].id,
+			     walk->excluded[i].title, (unsigned long long)walk->excluded[i].points);
+	legal_contracts(c, &contracts);
+	tcb_shape_print(&c->problem->shape, shape);
+	const enum tcb_status status = tcb_fail(
+		err, TCB_E_NOT_FOUND,
+		"op %s has no legal geometry with contract %s at %s here; of %llu geometries %.200s; %s%s; its "
+		"default: %s",
+		c->op->name, tcb_contract_text(c->problem->contract), shape, (unsigned long long)walk->below[0],
+		counts.length && !counts.failed ? counts.data : "none is left",
+		contracts.length ? "take --contract " : "choose another shape or device",
+		contracts.length && !contracts.failed ? contracts.data : "", why);
+	tcb_str_fini(&counts);
+	tcb_str_fini(&contracts);
+	return status;
 }
 
 /* The default is an element even where the axes do not reach it: it is the last one then. */
@@ -175,8 +247,7 @@ static enum tcb_status include_default(struct walk *walk, const struct tcb_geome
 		return TCB_OK;
 	if (tcb_constraint_violated(c->op, c->problem, c->target, fallback, c->any_size, why)) {
 		if (!space->count)
-			return tcb_fail(err, TCB_E_NOT_FOUND, "op %s has no legal geometry here; its default: %s",
-					c->op->name, why);
+			return refuse_empty(walk, why, err);
 		return tcb_fail(err, TCB_E_ILLEGAL, "the default geometry of op %s is illegal: %s", c->op->name, why);
 	}
 	TCB_TRY(tcb_space_add(space, fallback, err));
@@ -219,6 +290,9 @@ enum tcb_status tcb_space_create(const struct tcb_op *op, const struct tcb_probl
 	if (status != TCB_OK)
 		goto done;
 	place_constraints(walk);
+	walk->below[space->axis_count] = 1;
+	for (size_t a = space->axis_count; a-- > 0;)
+		walk->below[a] = walk->below[a + 1] * space->axes[a].count;
 	status = descend(walk, 0, err);
 	if (status == TCB_OK) {
 		tcb_default_geometry(problem, target, &fallback);
