@@ -9,10 +9,11 @@
 #include "cli/best_table.h"
 #include "cli/bound_facts.h"
 #include "cli/cli.h"
+#include "cli/html_report.h"
 #include "cli/nearby.h"
 #include "cli/setup.h"
 
-enum format { FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON, FORMAT_MD };
+enum format { FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON, FORMAT_MD, FORMAT_HTML };
 
 struct report_args {
 	const char *op, *device, *shape, *columns, *sort, *out, *db;
@@ -59,9 +60,9 @@ static const struct cli_option options[] = {
 	  .argument = "F",
 	  .kind = CLI_WORD,
 	  .offset = offsetof(struct report_args, format),
-	  .words = "table|csv|json|md",
+	  .words = "table|csv|json|md|html",
 	  .fallback = "table",
-	  .help = "how to print it" },
+	  .help = "how to print it; html: a page with plots, in one file" },
 	{ .name = "columns",
 	  .argument = "A,B",
 	  .kind = CLI_TEXT,
@@ -324,6 +325,17 @@ static enum tcb_status print_json(const struct cli_best_rows *rows, const struct
 	return cli_emit_json_to(path, cli_json_end(root, failed), err);
 }
 
+static enum tcb_status print_html(const struct cli_html_source *source, const char *path, struct tcb_error *err)
+{
+	struct tcb_str out = { 0 };
+	enum tcb_status status = cli_html_report(source, &out, err);
+
+	if (status == TCB_OK)
+		return cli_emit_to(path, &out, err);
+	tcb_str_fini(&out);
+	return status;
+}
+
 static enum tcb_status nothing_found(const struct cli_bounds *all, const char *path,
 				     const struct collecting *collecting, struct tcb_error *err)
 {
@@ -415,6 +427,8 @@ static enum tcb_status run_report(const void *arguments, struct tcb_error *err)
 		status = nothing_found(&bounds, path, &collecting, err);
 	else if (status == TCB_OK && args.format == FORMAT_JSON)
 		status = print_json(&collecting.rows, &bounds, args.out, err);
+	else if (status == TCB_OK && args.format == FORMAT_HTML)
+		status = print_html(&(struct cli_html_source){ db, path, &collecting.rows, &bounds }, args.out, err);
 	else if (status == TCB_OK)
 		status = print_table(&collecting.rows, &args, err);
 	cli_best_rows_fini(&collecting.rows);
@@ -438,7 +452,8 @@ const struct cli_command cli_command_report = {
 		"in all rows is said once above. Exits with 3 if there is no result.",
 	.examples = "  tcbtune report\n  tcbtune report --verdict thin\n  tcbtune report --sort -regret --columns "
 		    "op,shape,state,regret,geometry\n"
-		    "  tcbtune report --op @OP --format md --out report.md\n",
+		    "  tcbtune report --op @OP --format md --out report.md\n"
+		    "  tcbtune report --format html --out report.html\n",
 	.options = options,
 	.args_bytes = sizeof(struct report_args),
 	.run = run_report,

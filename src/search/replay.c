@@ -59,6 +59,31 @@ static double random_value(const struct tcb_replay *replay, double time)
 	return replay->descending[(size_t)rank];
 }
 
+/* The probability that TRIALS of COUNT, drawn without putting back, miss the TOP best. */
+static double misses(double count, double top, double trials)
+{
+	if (trials > count - top)
+		return 0;
+	return exp(lgamma(count - top + 1) - lgamma(count - top - trials + 1) - lgamma(count + 1) +
+		   lgamma(count - trials + 1));
+}
+
+double tcb_replay_random(const struct tcb_replay *replay, double time, double share)
+{
+	const size_t count = replay->space->valid;
+	const double trials = fmin(fmax(round(time / replay->trial), 1), (double)count);
+	size_t least = 1, most = count; /* of the best, as many as are needed */
+
+	while (least < most) {
+		const size_t middle = least + (most - least) / 2;
+		if (1 - misses((double)count, (double)middle, trials) >= share)
+			most = middle;
+		else
+			least = middle + 1;
+	}
+	return replay->descending[count - least];
+}
+
 static enum tcb_status set_clock(struct tcb_replay *replay, struct tcb_error *err)
 {
 	const struct tcb_recorded *space = replay->space;

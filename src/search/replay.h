@@ -44,6 +44,9 @@ struct tcb_replay {
 /* TCB_E_FORMAT where fewer than two candidates have different values: nothing can be searched. */
 enum tcb_status tcb_replay_init(struct tcb_replay *replay, const struct tcb_recorded *space, struct tcb_error *err);
 void tcb_replay_fini(struct tcb_replay *replay);
+/* The value that random search has reached at TIME (of the clock) with the probability SHARE, 0 < SHARE < 1: exact for
+ * draws without putting back, of as many trials as that time holds on average. */
+double tcb_replay_random(const struct tcb_replay *replay, double time, double share);
 
 /* One run: the best found so far at each moment and after so many trials; the median until there is one. */
 struct tcb_replay_run {

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a search saw of one problem: its best so far over time beside what
+ * random search would have had, all times, and the intervals of the finals.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/html_plots.h"
+
+enum { MOMENTS = 48, BINS = 40, FINALISTS_MAX = 8 };
+static const double LOW = 0.1, HALF = 0.5, HIGH = 0.9; /* of random searches, the band's edges and its middle */
+
+static double us(double ns)
+{
+	return ns / 1e3;
+}
+
+/* A key of the default, the winner and the limit, as far as they were measured; they are drawn as vertical lines if
+ * IS_VERTICAL. */
+static void mark(const struct cli_html_plot *plot, const struct tcb_best *best, int is_vertical)
+{
+	const struct {
+		const char *class;
+		double ns;
+	} marks[] = { { "limit", best->limit_ns.median },
+		      { "default", best->default_ns.median },
+		      { "best", best->ns.median } };
+
+	for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+		if (marks[i].ns > 0)
+			(is_vertical ? cli_html_vertical : cli_html_horizontal)(plot, marks[i].class, us(marks[i].ns));
+}
+
+static void key(struct tcb_str *out, const struct tcb_best *best)
+{
+	cli_html_key(out, "best", "best: %.4g µs", us(best->ns.median));
+	if (best->default_ns.median > 0)
+		cli_html_key(out, "default", "default: %.4g µs", us(best->default_ns.median));
+	else
+		cli_html_key(out, "default", "the default was not in the finals");
+	if (best->limit_ns.median > 0)
+		cli_html_key(out, "limit", "%s: %.4g µs", cli_limit_name(best->limit_method),
+			     us(best->limit_ns.median));
+	else
+		cli_html_key(out, "limit", "no limit was timed");
+}
+
+static void hold_marks(struct cli_html_scale *scale, const struct tcb_best *best)
+{
+	cli_html_hold(scale, us(best->ns.median));
+	cli_html_hold(scale, us(best->default_ns.median));
+	cli_html_hold(scale, us(best->limit_ns.median));
+}
+
+/* --- best so far --- */
+
+static double clock_at(const struct cli_html_plot *plot, size_t moment)
+{
+	const double part = (double)moment / (MOMENTS - 1);
+
+	return plot->x.is_log ? plot->x.lo * pow(plot->x.hi / plot->x.lo, part)
+			      : plot->x.lo + (plot->x.hi - plot->x.lo) * part;
+}
+
+static void draw_random(const struct cli_html_plot *plot, const struct tcb_replay *replay)
+{
+	tcb_str_add(plot->out, "<path class=\"band\" d=\"");
+	for (size_t i = 0; i < 2 * MOMENTS; i++) {
+		const double at = clock_at(plot, i < MOMENTS ? i : 2 * MOMENTS - 1 - i);
+		const double value = tcb_replay_random(replay, at * 1e9, i < MOMENTS ? HIGH : LOW);
+		tcb_str_addf(plot->out, "%c%.1f %.1f", i ? 'L' : 'M', cli_html_x(plot, at),
+			     cli_html_y(plot, us(value)));
+	}
+	tcb_str_add(plot->out, "Z\"/><path class=\"random\" d=\"");
+	for (size_t i = 0; i < MOMENTS; i++) {
+		const double at = clock_at(plot, i), value = tcb_replay_random(replay, at * 1e9, HALF);
+		tcb_str_addf(plot->out, "%c%.1f %.1f", i ? 'L' : 'M', cli_html_x(plot, at),
+			     cli_html_y(plot, us(value)));
+	}
+	tcb_str_add(plot->out, "\"/>");
+}
+
+/* A step for each improvement; the last one goes on to the end. */
+static void draw_steps(const struct cli_html_plot *plot, const struct cli_html_space *space)
+{
+	double best = INFINITY;
+
+	tcb_str_add(plot->out, "<path class=\"steps\" d=\"");
+	for (size_t i = 0; i < space->count; i++) {
+		const struct cli_html_candidate *one = &space->list[i];
+		if (!(one->ns < best))
+			continue;
+		const double x = cli_html_x(plot, one->elapsed_s), y = cli_html_y(plot, us(one->ns));
+		if (best < INFINITY)
+			tcb_str_addf(plot->out, "H%.1fV%.1f", x, y);
+		else
+			tcb_str_addf(plot->out, "M%.1f %.1f", x, y);
+		best = one->ns;
+	}
+	tcb_str_addf(plot->out, "H%.1f\"/>", plot->right);
+}
+
+static void add_improvements(const struct cli_html_space *space, struct tcb_str *out)
+{
+	double best = INFINITY;
+
+	tcb_str_add(out,
+		    "<details><summary>Numbers</summary><div class=\"scroll\"><table><tr><th>trial</th><th>seconds</th>"
+		    "<th>best so far, µs</th><th>geometry</th></tr>");
+	for (size_t i = 0; i < space->count; i++) {
+		const struct cli_html_candidate *one = &space->list[i];
+		char geometry[TCB_GEOMETRY_TEXT_MAX];
+		if (!(one->ns < best))
+			continue;
+		best = one->ns;
+		tcb_geometry_print(&one->geometry, geometry);
+		tcb_str_addf(out,
+			     "<tr><td class=\"n\">%zu</td><td class=\"n\">%.2f</td><td class=\"n\">%.4g</td>"
+			     "<td class=\"g\">%s</td></tr>",
+			     i + 1, one->elapsed_s, us(best), geometry);
+	}
+	tcb_str_add(out, "</table></div></details>");
+}
+
+void cli_html_progress(const struct cli_html_space *space, struct tcb_str *out)
+{
+	const struct tcb_best *best = &space->row->best;
+	struct cli_html_plot plot = { .out = out };
+	double so_far = INFINITY;
+	char text[160];
+
+	for (size_t i = 0; i < space->count; i++) {
+		if (!(space->list[i].ns < INFINITY))
+			continue;
+		cli_html_hold(&plot.x, space->list[i].elapsed_s);
+		if (space->list[i].ns < so_far)
+			cli_html_hold(&plot.y, us(space->list[i].ns));
+		so_far = fmin(so_far, space->list[i].ns);
+	}
+	if (space->is_searchable) {
+		cli_html_hold(&plot.x, space->replay.trial / 1e9);
+		cli_html_hold(&plot.y, us(space->replay.median));
+	}
+	hold_marks(&plot.y, best);
+	cli_html_settle(&plot.x);
+	cli_html_settle(&plot.y);
+	snprintf(text, sizeof text, "The best time found so far over %zu trials, in their order, beside random search.",
+		 space->count);
+	cli_html_figure(&plot, "progress", "Best so far", text, 56, CLI_HTML_HEIGHT);
+	cli_html_axes(&plot, "seconds that the trials took", "µs per call");
+	if (space->is_searchable)
+		draw_random(&plot, &space->replay);
+	mark(&plot, best, 0);
+	draw_steps(&plot, space);
+	cli_html_drawn(&plot);
+	tcb_str_add(out, "<ul class=\"key\">");
+	cli_html_key(out, "steps", "best so far, as screened");
+	if (space->is_searchable)
+		cli_html_key(out, "band", "random search over the same trials: 10th to 90th percentile, median dashed");
+	else
+		cli_html_key(out, "band", "too few different times for a band of random search");
+	key(out, best);
+	tcb_str_add(out, "</ul>");
+	add_improvements(space, out);
+	tcb_str_add(out, "</figure>\n");
+}
+
+/* --- all times --- */
+
+static int ascending(const void *a, const void *b)
+{
+	const double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void add_quantiles(const struct cli_html_space *space, struct tcb_str *out)
+{
+	static const double shares[] = { 0, 0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 1 };
+	double *values = malloc((space->valid + 1) * sizeof *values);
+	size_t count = 0;
+
+	if (!values) {
+		out->failed = 1;
+		return;
+	}
+	for (size_t i = 0; i < space->count; i++)
+		if (space->list[i].ns < INFINITY)
+			values[count++] = space->list[i].ns;
+	qsort(values, count, sizeof *values, ascending);
+	tcb_str_add(
+		out,
+		"<details><summary>Numbers</summary><table><tr><th>share of candidates</th><th>at most, µs</th></tr>");
+	for (size_t i = 0; i < sizeof shares / sizeof *shares; i++)
+		tcb_str_addf(out, "<tr><td class=\"n\">%s%.0f %%</td><td class=\"n\">%.4g</td></tr>",
+			     i ? "" : "fastest, ", 100 * shares[i],
+			     us(values[(size_t)(shares[i] * (double)(count - 1))]));
+	tcb_str_add(out, "</table></details>");
+	free(values);
+}
+
+static void draw_bins(struct cli_html_plot *plot, const size_t bins[BINS])
+{
+	const double width = (plot->right - plot->left) / BINS;
+
+	for (size_t b = 0; b < BINS; b++) {
+		if (!bins[b])
+			continue;
+		const double y = cli_html_y(plot, (double)bins[b]);
+		tcb_str_addf(plot->out,
+			     "<rect class=\"bin\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"><title>%zu "
+			     "candidates</title></rect>",
+			     plot->left + width * (double)b + 0.5, y, width - 1, plot->bottom - y, bins[b]);
+	}
+}
+
+void cli_html_distribution(const struct cli_html_space *space, struct tcb_str *out)
+{
+	const struct tcb_best *best = &space->row->best;
+	struct cli_html_plot plot = { .out = out };
+	size_t bins[BINS] = { 0 }, most = 1;
+	char text[160];
+
+	hold_marks(&plot.x, best);
+	for (size_t i = 0; i < space->count; i++)
+		cli_html_hold(&plot.x, us(space->list[i].ns));
+	cli_html_settle(&plot.x);
+	plot.left = 0;
+	plot.right = BINS;
+	for (size_t i = 0; i < space->count; i++) {
+		if (!(space->list[i].ns < INFINITY))
+			continue;
+		const size_t bin = (size_t)cli_html_x(&plot, us(space->list[i].ns));
+		const size_t count = ++bins[bin < BINS ? bin : BINS - 1];
+		most = count > most ? count : most;
+	}
+	plot.y = (struct cli_html_scale){ 0, 1.05 * (double)most, 0 };
+	snprintf(text, sizeof text, "How many of %zu measured candidates take how long; %zu failed.", space->valid,
+		 space->count - space->valid);
+	cli_html_figure(&plot, "distribution", "All measured candidates", text, 56, CLI_HTML_HEIGHT);
+	cli_html_axes(&plot, "µs per call", "candidates");
+	draw_bins(&plot, bins);
+	mark(&plot, best, 1);
+	cli_html_drawn(&plot);
+	tcb_str_add(out, "<ul class=\"key\">");
+	cli_html_key(out, "bin", "%zu candidates as screened%s; %zu more failed", space->valid,
+		     best->space_count > space->count ? " (not all of the space was tried)" : "",
+		     space->count - space->valid);
+	key(out, best);
+	tcb_str_add(out, "</ul>");
+	add_quantiles(space, out);
+	tcb_str_add(out, "</figure>\n");
+}
+
+/* --- intervals --- */
+
+struct bar {
+	const char *class;
+	char name[32];
+	struct tcb_interval ns;
+};
+
+static int by_median(const void *a, const void *b)
+{
+	return ascending(&((const struct bar *)a)->ns.median, &((const struct bar *)b)->ns.median);
+}
+
+/* The finalists besides winner and default, the fastest first; returns how many there are of them in all. */
+static size_t find_finalists(const struct cli_html_space *space, struct bar out[FINALISTS_MAX])
+{
+	struct bar *all = calloc(space->count + 1, sizeof *all);
+	size_t count = 0;
+
+	if (!all)
+		return 0;
+	for (size_t i = 0; i < space->count; i++)
+		if (space->list[i].final.median > 0 && i != space->best && i != space->start) {
+			all[count] = (struct bar){ "other", "", space->list[i].final };
+			snprintf(all[count++].name, sizeof all->name, "trial %zu", i + 1);
+		}
+	qsort(all, count, sizeof *all, by_median);
+	memcpy(out, all, (count < FINALISTS_MAX ? count : FINALISTS_MAX) * sizeof *all);
+	free(all);
+	return count;
+}
+
+static void draw_bars(struct cli_html_plot *plot, const struct bar *bars, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		const double y = plot->top + 18 + 22 * (double)i;
+		const struct tcb_interval *ns = &bars[i].ns;
+		tcb_str_addf(plot->out, "<text class=\"end\" x=\"%.1f\" y=\"%.1f\">%s</text>", plot->left - 6, y + 4,
+			     bars[i].name);
+		tcb_str_addf(plot->out,
+			     "<g class=\"bar %s\"><path d=\"M%.1f %.1fV%.1fM%.1f %.1fH%.1fM%.1f %.1fV%.1f\"/>"
+			     "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"4\"/><title>%.5g µs, 95 %% interval %.5g to "
+			     "%.5g</title></g>",
+			     bars[i].class, cli_html_x(plot, us(ns->lo)), y - 4, y + 4, cli_html_x(plot, us(ns->lo)), y,
+			     cli_html_x(plot, us(ns->hi)), cli_html_x(plot, us(ns->hi)), y - 4, y + 4,
+			     cli_html_x(plot, us(ns->median)), y, us(ns->median), us(ns->lo), us(ns->hi));
+	}
+}
+
+void cli_html_intervals(const struct cli_html_space *space, struct tcb_str *out)
+{
+	const struct tcb_best *best = &space->row->best;
+	const struct bar known[] = { { "limit", "limit", best->limit_ns },
+				     { "best", "best", best->ns },
+				     { "default", "default", best->default_ns } };
+	struct bar bars[3 + FINALISTS_MAX];
+	struct cli_html_plot plot = { .out = out };
+	size_t count = 0;
+
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+		if (known[i].ns.median > 0)
+			bars[count++] = known[i];
+	const size_t others = find_finalists(space, bars + count);
+	count += others < FINALISTS_MAX ? others : FINALISTS_MAX;
+	for (size_t i = 0; i < count; i++) {
+		cli_html_hold(&plot.x, us(bars[i].ns.lo));
+		cli_html_hold(&plot.x, us(bars[i].ns.hi));
+	}
+	cli_html_settle(&plot.x);
+	cli_html_figure(&plot, "intervals", "Limit, best, default and finalists",
+			"Medians and 95 % intervals of those that were timed in the finals.", 78,
+			64 + 22 * (double)count);
+	cli_html_axes(&plot, "µs per call, 95 % interval", NULL);
+	draw_bars(&plot, bars, count);
+	cli_html_drawn(&plot);
+	tcb_str_add(out, "<ul class=\"key\">");
+	if (others > FINALISTS_MAX)
+		cli_html_key(out, "other", "the fastest %d of %zu other finalists", FINALISTS_MAX, others);
+	else
+		cli_html_key(out, "other", "%zu other finalists", others);
+	tcb_str_add(
+		out,
+		"</ul><details><summary>Numbers</summary><table><tr><th></th><th>µs</th><th>from</th><th>to</th></tr>");
+	for (size_t i = 0; i < count; i++)
+		tcb_str_addf(out,
+			     "<tr><td>%s</td><td class=\"n\">%.5g</td><td class=\"n\">%.5g</td><td "
+			     "class=\"n\">%.5g</td></tr>",
+			     bars[i].name, us(bars[i].ns.median), us(bars[i].ns.lo), us(bars[i].ns.hi));
+	tcb_str_add(out, "</table></details></figure>\n");
+}
