@@ -49,7 +49,8 @@ size_t cli_html_only_difference(const struct tcb_geometry *a, const struct tcb_g
 /* html_json.c: all of it once, as text that may stand inside a script element. */
 enum tcb_status cli_html_json(const struct cli_html_source *source, const struct cli_html_spaces *spaces,
 			      struct tcb_str *out, struct tcb_error *err);
-/* Points of a space that the JSON has: all improvements, and so many others. */
-enum { CLI_HTML_POINTS_MAX = 400 };
+/* Rows with plots, some 60 KB each, so that a page stays below 5 MB; and points of each that the JSON has besides all
+ * improvements. */
+enum { CLI_HTML_PLOTTED_MAX = 60, CLI_HTML_POINTS_MAX = 150 };
 
 #endif

@@ -23,13 +23,13 @@ static json_t *point(const struct cli_html_candidate *one, size_t number, int *f
 	return object;
 }
 
-static json_t *space_json(const struct cli_html_space *space, int *failed)
+static json_t *space_json(const struct cli_html_space *space, int has_points, int *failed)
 {
 	json_t *object = json_object(), *points = json_array();
 	const size_t stride = space->count / CLI_HTML_POINTS_MAX + 1;
 	double best = INFINITY;
 
-	for (size_t i = 0; i < space->count; i++) {
+	for (size_t i = 0; has_points && i < space->count; i++) {
 		const struct cli_html_candidate *one = &space->list[i];
 		if (i % stride == 0 || one->ns < best || i == space->best || i == space->start)
 			cli_json_add(points, point(one, i, failed), failed);
@@ -41,14 +41,15 @@ static json_t *space_json(const struct cli_html_space *space, int *failed)
 	return object;
 }
 
-static json_t *row_json(const struct cli_html_source *source, const struct cli_html_space *space, int *failed)
+static json_t *row_json(const struct cli_html_source *source, const struct cli_html_space *space, int has_points,
+			int *failed)
 {
 	json_t *row = cli_best_row_json(space->row, failed);
 	struct tcb_bottleneck bottleneck;
 
 	cli_bounds_of(source->bounds, space->row, &bottleneck);
 	cli_json_set(row, "bottleneck", cli_bottleneck_json(&bottleneck, failed), failed);
-	cli_json_set(row, "space", space_json(space, failed), failed);
+	cli_json_set(row, "space", space_json(space, has_points, failed), failed);
 	return row;
 }
 
@@ -59,7 +60,7 @@ enum tcb_status cli_html_json(const struct cli_html_source *source, const struct
 	json_t *root = cli_json_start("tcbtune.html.1", &failed), *list = json_array();
 
 	for (size_t i = 0; i < spaces->count; i++)
-		cli_json_add(list, row_json(source, &spaces->items[i], &failed), &failed);
+		cli_json_add(list, row_json(source, &spaces->items[i], i < CLI_HTML_PLOTTED_MAX, &failed), &failed);
 	cli_json_set(root, "best", list, &failed);
 	root = cli_json_end(root, failed);
 	char *text = root ? json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(9) | JSON_ENSURE_ASCII) : NULL;

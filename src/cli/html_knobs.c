@@ -13,7 +13,7 @@
 enum {
 	PARTS_MAX = 8,   /* shown, those that matter most */
 	VALUES_MAX = 12, /* of a part with more: the fastest */
-	LINES_MAX = 120, /* of the tie set */
+	LINES_MAX = 60,  /* of the tie set */
 	ROW = 15,        /* height of a value */
 	LABELS = 150,    /* width of the names */
 };
@@ -367,7 +367,7 @@ static void add_ties(const struct cli_html_space *space, const size_t *ties, siz
 	tcb_str_add(out, "<ul class=\"key\">");
 	cli_html_key(out, "best", "best");
 	if (all > tie_count)
-		cli_html_key(out, "tie", "%zu of the %zu candidates whose intervals reach it", tie_count, all);
+		cli_html_key(out, "tie", "the first %zu of %zu candidates whose intervals reach it", tie_count, all);
 	else
 		cli_html_key(out, "tie", "%zu candidates whose intervals reach it", tie_count - 1);
 	if (!count)

@@ -70,9 +70,13 @@ static void add_map(const struct cli_html_space *const *shapes, size_t count, si
 	const struct tcb_best *best = &shapes[0]->row->best;
 
 	tcb_str_add(out, "<figure class=\"plot loss\"><figcaption>");
-	cli_html_textf(out, "%s %s, %s, %s", best->problem.op_name, tcb_contract_text(best->problem.contract),
-		       best->device_name, tcb_state_text(best->state));
-	tcb_str_add(out, "</figcaption><div class=\"scroll\"><table><tr><th>best of &#8595; used at &#8594;</th>");
+	cli_html_textf(out, "%s %s, %s", best->problem.op_name, tcb_contract_text(best->problem.contract),
+		       best->device_name);
+	if (best->threads)
+		tcb_str_addf(out, ", %u thread%s", best->threads, best->threads == 1 ? "" : "s");
+	tcb_str_addf(out, ", %s", tcb_state_text(best->state));
+	tcb_str_add(out, "</figcaption><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Loss "
+			 "map\"><table><tr><th>best of &#8595; used at &#8594;</th>");
 	for (size_t to = 0; to < count; to++)
 		add_shape(shapes[to], "th", "col", out);
 	tcb_str_add(out, "</tr>");

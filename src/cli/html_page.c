@@ -11,7 +11,12 @@
 #include "cli/html_library.h"
 #include "cli/html_plots.h"
 
-enum { PLOTTED_MAX = 60 }; /* problems with plots of their own: some 40 KB each, so a page stays below 5 MB */
+/* ", 8 threads"; nothing of a GPU. */
+static void add_threads(const struct tcb_best *best, struct tcb_str *out)
+{
+	if (best->threads)
+		tcb_str_addf(out, ", %u thread%s", best->threads, best->threads == 1 ? "" : "s");
+}
 
 static void add_head(const struct cli_html_source *source, struct tcb_str *out)
 {
@@ -60,7 +65,10 @@ static void add_summary_row(const struct cli_html_source *source, size_t i, stru
 	cli_html_text(out, shape);
 	tcb_str_add(out, "</td><td>");
 	cli_html_text(out, best->device_name);
-	tcb_str_addf(out, "</td><td class=\"n\">%u</td><td>%s</td>", best->threads, tcb_state_text(best->state));
+	tcb_str_add(out, "</td><td class=\"n\">");
+	if (best->threads)
+		tcb_str_addf(out, "%u", best->threads);
+	tcb_str_addf(out, "</td><td>%s</td>", tcb_state_text(best->state));
 	add_interval(out, &best->ns, 1e3, "%.4g [%.4g, %.4g]");
 	tcb_str_addf(out, "<td class=\"n\">%.4g</td>", cli_best_gbs(best));
 	if (share > 0)
@@ -100,8 +108,9 @@ static void add_devices(const struct cli_html_source *source, struct tcb_str *ou
 		if (earlier < i)
 			continue;
 		tcb_str_add(out, "<div><h3>");
-		cli_html_textf(out, "%s, %u threads: %s, key %s", best->device_name, best->threads, best->model,
-			       best->device_key);
+		cli_html_text(out, best->device_name);
+		add_threads(best, out);
+		cli_html_textf(out, ": %s, key %s", best->model, best->device_key);
 		tcb_str_add(out, "</h3>\n");
 		cli_html_roofline(source, i, out);
 		tcb_str_add(out, "</div>\n");
@@ -137,9 +146,10 @@ static void add_problem(const struct cli_html_source *source, const struct cli_h
 
 	tcb_shape_print(&best->problem.shape, shape);
 	tcb_str_addf(out, "<section id=\"r%zu\" data-row=\"%zu\"><h3>", i, i);
-	cli_html_textf(out, "%s %s %s on %s, %u threads, %s", best->problem.op_name,
-		       tcb_contract_text(best->problem.contract), shape, best->device_name, best->threads,
-		       tcb_state_text(best->state));
+	cli_html_textf(out, "%s %s %s on %s", best->problem.op_name, tcb_contract_text(best->problem.contract), shape,
+		       best->device_name);
+	add_threads(best, out);
+	cli_html_textf(out, ", %s", tcb_state_text(best->state));
 	tcb_str_add(out, "</h3>\n");
 	add_words(source, space->row, out);
 	if (!space->valid) {
@@ -147,11 +157,11 @@ static void add_problem(const struct cli_html_source *source, const struct cli_h
 			    "<p class=\"none\">No plots: none of its trials is stored with a time.</p></section>\n");
 		return;
 	}
-	if (i >= PLOTTED_MAX) {
+	if (i >= CLI_HTML_PLOTTED_MAX) {
 		tcb_str_addf(out,
 			     "<p class=\"none\">No plots: the page has those of its first %d results; --op, --shape, "
 			     "--state or --device choose others.</p></section>\n",
-			     PLOTTED_MAX);
+			     CLI_HTML_PLOTTED_MAX);
 		return;
 	}
 	tcb_str_add(out, "<div class=\"plots\">\n");
@@ -170,14 +180,17 @@ static void add_problems(const struct cli_html_source *source, const struct cli_
 		out,
 		"<h2 id=\"problems\">Problems</h2>\n<p class=\"soft\">Times of candidates are those of screening, in "
 		"the order of their trials; best, default and limit are those of the finals. Kernels of other "
-		"programs are not in the database.</p>\n");
+		"programs are not in the database. Single trials that the script shows are thinned to about %d a "
+		"result; drawings and numbers are of all, except where they say otherwise.</p>\n",
+		CLI_HTML_POINTS_MAX);
 	for (size_t i = 0; i < spaces->count; i++)
 		add_problem(source, &spaces->items[i], i, out);
 	tcb_str_add(
 		out,
 		"<h2 id=\"losses\">What was best at one shape, used at another</h2>\n<p class=\"soft\">How much slower "
 		"than that shape's own best, where it was measured there; tiles that were as large as the shape are "
-		"made as large as the other one. Below zero: within the noise of screening.</p>\n<div "
+		"made as large as the other one. Below zero: it was faster there in screening than the winner, which "
+		"the finals put first.</p>\n<div "
 		"class=\"plots\">");
 	cli_html_losses(spaces, out);
 	tcb_str_add(out, "</div>\n");

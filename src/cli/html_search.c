@@ -12,19 +12,27 @@
 enum { MOMENTS = 48, BINS = 40, FINALISTS_MAX = 8 };
 static const double LOW = 0.1, HALF = 0.5, HIGH = 0.9; /* of random searches, the band's edges and its middle */
 
+/* A limit that is farther from the winner is left out of the plots: it would flatten them. */
+static const double LIMIT_NEAR = 0.4;
+
 static double us(double ns)
 {
 	return ns / 1e3;
 }
 
-/* A key of the default, the winner and the limit, as far as they were measured; they are drawn as vertical lines if
- * IS_VERTICAL. */
+/* 0: there is none, or not near. */
+static double near_limit(const struct tcb_best *best)
+{
+	return best->limit_ns.median >= LIMIT_NEAR * best->ns.median ? best->limit_ns.median : 0;
+}
+
+/* Lines of the default, the winner and the limit, as far as they were measured. */
 static void mark(const struct cli_html_plot *plot, const struct tcb_best *best, int is_vertical)
 {
 	const struct {
 		const char *class;
 		double ns;
-	} marks[] = { { "limit", best->limit_ns.median },
+	} marks[] = { { "limit", near_limit(best) },
 		      { "default", best->default_ns.median },
 		      { "best", best->ns.median } };
 
@@ -41,8 +49,8 @@ static void key(struct tcb_str *out, const struct tcb_best *best)
 	else
 		cli_html_key(out, "default", "the default was not in the finals");
 	if (best->limit_ns.median > 0)
-		cli_html_key(out, "limit", "%s: %.4g µs", cli_limit_name(best->limit_method),
-			     us(best->limit_ns.median));
+		cli_html_key(out, "limit", "%s: %.4g µs%s", cli_limit_name(best->limit_method),
+			     us(best->limit_ns.median), near_limit(best) > 0 ? "" : " (beyond the plot)");
 	else
 		cli_html_key(out, "limit", "no limit was timed");
 }
@@ -51,7 +59,7 @@ static void hold_marks(struct cli_html_scale *scale, const struct tcb_best *best
 {
 	cli_html_hold(scale, us(best->ns.median));
 	cli_html_hold(scale, us(best->default_ns.median));
-	cli_html_hold(scale, us(best->limit_ns.median));
+	cli_html_hold(scale, us(near_limit(best)));
 }
 
 /* --- best so far --- */

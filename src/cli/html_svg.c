@@ -154,7 +154,7 @@ void cli_html_number(double value, char out[CLI_HTML_LABEL_MAX])
 	int unit = 0;
 
 	/* Four digits need no unit. */
-	while (fabs(value) >= 1e4 && unit < 3) {
+	while (fabs(value) >= (unit ? 1e3 : 1e4) && unit < 3) {
 		value /= 1e3;
 		unit++;
 	}
