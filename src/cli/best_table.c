@@ -39,9 +39,6 @@
 	X(MEASURED, "measured", "MEASURED", 0)         \
 	X(GEOMETRY, "geometry", "GEOMETRY", 0)
 
-/* A kernel may come out slightly above 100 %: it is another access pattern (docs/measuring.md). */
-static const double BEYOND_LIMIT = 1.1;
-
 enum column {
 #define COLUMN_ENUM(id, name, title, right) COLUMN_##id,
 	COLUMN_LIST(COLUMN_ENUM)
@@ -100,12 +97,6 @@ static void add_verdict(struct cli_table *table, const struct cli_best_row *row)
 	cli_table_color(table, color_of(row->verdict));
 }
 
-/* Whether the kernel took clearly less time than the limit's loop, whose own fixed cost is then most of its time. */
-static int is_beyond_limit(const struct cli_best_row *row)
-{
-	return cli_best_of_limit(&row->best) > BEYOND_LIMIT;
-}
-
 static void add_cell(struct cli_table *table, const struct cli_best_row *row, enum column column)
 {
 	const struct tcb_best *best = &row->best;
@@ -141,10 +132,7 @@ static void add_cell(struct cli_table *table, const struct cli_best_row *row, en
 		(void)snprintf(number, sizeof number, "%.4g", cli_best_gbs(best));
 		break;
 	case COLUMN_LIMIT:
-		if (is_beyond_limit(row))
-			strcpy(number, ">100");
-		else
-			cli_text_percent(cli_best_of_limit(best), number);
+		cli_best_limit_text(best, number);
 		break;
 	case COLUMN_SPEEDUP:
 		cli_text_ratio(best->speedup.median, number);
@@ -489,12 +477,12 @@ static enum tcb_status add_fitting(const struct cli_best_rows *rows, const struc
 static void add_limit_note(const struct cli_best_rows *rows, struct tcb_str *out)
 {
 	for (size_t i = 0; i < rows->count; i++)
-		if (is_beyond_limit(&rows->rows[i])) {
+		if (cli_best_is_beyond_limit(&rows->rows[i].best)) {
 			tcb_str_add(out, "\n");
 			cli_add_wrapped(out, 4,
-					">100 %% LIMIT: the loop that only reads the same bytes took longer than the "
-					"kernel; so few bytes are read in less time than starting the loop takes, so "
-					"that its time is no limit here");
+					">100 %% LIMIT: the kernel took less time than the loop that only reads the "
+					"same bytes, so that loop is no limit here; mostly the problem is so small "
+					"that starting the loop's threads is most of its time");
 			return;
 		}
 }

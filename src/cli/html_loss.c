@@ -65,6 +65,15 @@ static void add_cell(double value, int is_own, struct tcb_str *out)
 		tcb_str_addf(out, "<td class=\"%s\">%+.1f&nbsp;%%</td>", class, 100 * value);
 }
 
+static int is_any_measured(const struct cli_html_space *const *shapes, size_t count)
+{
+	for (size_t from = 0; from < count; from++)
+		for (size_t to = 0; to < count; to++)
+			if (from != to && !isnan(loss(shapes[from], shapes[to])))
+				return 1;
+	return 0;
+}
+
 static void add_map(const struct cli_html_space *const *shapes, size_t count, size_t all, struct tcb_str *out)
 {
 	const struct tcb_best *best = &shapes[0]->row->best;
@@ -74,8 +83,14 @@ static void add_map(const struct cli_html_space *const *shapes, size_t count, si
 		       best->device_name);
 	if (best->threads)
 		tcb_str_addf(out, ", %u thread%s", best->threads, best->threads == 1 ? "" : "s");
-	tcb_str_addf(out, ", %s", tcb_state_text(best->state));
-	tcb_str_add(out, "</figcaption><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Loss "
+	tcb_str_addf(out, ", %s</figcaption>", tcb_state_text(best->state));
+	if (!is_any_measured(shapes, count)) {
+		tcb_str_addf(out,
+			     "<p class=\"none\">%zu shapes; the winner of none was tried at another.</p></figure>\n",
+			     all);
+		return;
+	}
+	tcb_str_add(out, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Loss "
 			 "map\"><table><tr><th>best of &#8595; used at &#8594;</th>");
 	for (size_t to = 0; to < count; to++)
 		add_shape(shapes[to], "th", "col", out);

@@ -52,10 +52,9 @@ static void add_summary_row(const struct cli_html_source *source, size_t i, stru
 {
 	const struct cli_best_row *row = &source->rows->rows[i];
 	const struct tcb_best *best = &row->best;
-	const double share = cli_best_of_limit(best);
 	const char *verdict = tcb_verdict_text(row->verdict);
 	struct tcb_bottleneck found;
-	char shape[TCB_SHAPE_TEXT_MAX];
+	char shape[TCB_SHAPE_TEXT_MAX], share[CLI_NUMBER_MAX];
 
 	cli_bounds_of(source->bounds, row, &found);
 	tcb_shape_print(&best->problem.shape, shape);
@@ -71,9 +70,12 @@ static void add_summary_row(const struct cli_html_source *source, size_t i, stru
 	tcb_str_addf(out, "</td><td>%s</td>", tcb_state_text(best->state));
 	add_interval(out, &best->ns, 1e3, "%.4g [%.4g, %.4g]");
 	tcb_str_addf(out, "<td class=\"n\">%.4g</td>", cli_best_gbs(best));
-	if (share > 0)
-		tcb_str_addf(out, "<td class=\"n\">%.1f</td>", 100 * share);
-	else
+	cli_best_limit_text(best, share);
+	if (cli_best_of_limit(best) > 0) {
+		tcb_str_add(out, "<td class=\"n\">");
+		cli_html_text(out, share);
+		tcb_str_add(out, "</td>");
+	} else
 		tcb_str_add(out, "<td class=\"n soft\">&ndash;</td>");
 	add_interval(out, &best->speedup, 1, "%.3g [%.3g, %.3g]");
 	tcb_str_addf(out, "<td class=\"n\">%zu of %zu</td><td class=\"v-%s\">%s</td><td>%s</td></tr>\n", best->tried,
@@ -118,6 +120,18 @@ static void add_devices(const struct cli_html_source *source, struct tcb_str *ou
 	tcb_str_add(out, "</div>\n");
 }
 
+/* A line may end after each comma. */
+static void add_geometry(const char *text, struct tcb_str *out)
+{
+	while (*text) {
+		const size_t length = strcspn(text, ",") + (strchr(text, ',') ? 1 : 0);
+
+		cli_html_textf(out, "%.*s", (int)length, text);
+		tcb_str_add(out, "<wbr>");
+		text += length;
+	}
+}
+
 /* What is said of a result before its plots. */
 static void add_words(const struct cli_html_source *source, const struct cli_best_row *row, struct tcb_str *out)
 {
@@ -132,9 +146,9 @@ static void add_words(const struct cli_html_source *source, const struct cli_bes
 	cli_html_textf(out, "Bound by: %s (%s); %s: %s.", tcb_bottleneck_text(found.kind), found.evidence,
 		       found.kind == TCB_BOTTLENECK_UNKNOWN ? "what would tell" : "to go faster", found.advice);
 	tcb_str_add(out, "</p>\n<p>Best: <code>");
-	cli_html_text(out, row->best.geometry);
+	add_geometry(row->best.geometry, out);
 	tcb_str_add(out, "</code><br>Default: <code>");
-	cli_html_text(out, row->best.default_geometry);
+	add_geometry(row->best.default_geometry, out);
 	tcb_str_add(out, "</code></p>\n");
 }
 
@@ -176,7 +190,7 @@ static void add_problem(const struct cli_html_source *source, const struct cli_h
 static void add_problems(const struct cli_html_source *source, const struct cli_html_spaces *spaces,
 			 struct tcb_str *out)
 {
-	tcb_str_add(
+	tcb_str_addf(
 		out,
 		"<h2 id=\"problems\">Problems</h2>\n<p class=\"soft\">Times of candidates are those of screening, in "
 		"the order of their trials; best, default and limit are those of the finals. Kernels of other "

@@ -38,7 +38,7 @@ def page(cli, db, name, library=None):
 class Page(html.parser.HTMLParser):
     """Elements, figures by their classes, and the text of each script."""
 
-    VOID = {"meta", "br", "input", "img", "link"}
+    VOID = {"meta", "br", "wbr", "input", "img", "link"}
 
     def __init__(self, path):
         super().__init__()

@@ -35,8 +35,8 @@ def opened(cli, path, width, extra=""):
     """The page after scripts, what the console said, and the addresses that were asked for."""
     copy, log = cli.scratch / "opened.html", cli.scratch / "net.json"
     copy.write_text(path.read_text() + EXERCISE + extra)
-    command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
-               "--disable-component-update", "--no-first-run", f"--user-data-dir={cli.scratch / 'profile'}",
+    command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+               "--disable-background-networking", "--disable-component-update", "--no-first-run", f"--user-data-dir={cli.scratch / 'profile'}",
                "--host-resolver-rules=MAP * ~NOTFOUND", "--enable-logging=stderr", f"--log-net-log={log}",
                f"--window-size={width},1200", "--dump-dom", copy.as_uri()]
     result = subprocess.run(command, capture_output=True, text=True, timeout=100)
