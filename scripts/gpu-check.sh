@@ -288,8 +288,8 @@ run_sweeps() {
 		log=$logs/sweep_$p_log.txt
 		run "$allowed" "$log" "$build/tcbtune" sweep --op "$p_op" --device "$device" --contract "$p_contract" \
 			--shape "$p_shape" --budget "$budget" --finalists "$finalists" --counters "$counters" --db "$db"
-		tried=$(sed -n 's/.*: tried \([0-9]*\) candidates.*/\1/p' "$log" | tail -n 1)
-		detail=$(sed -n 's/.*: \(tried [0-9]* candidates.*of [0-9]*\).*/\1/p' "$log" | tail -n 1)
+		tried=$(sed -n 's/.*: \([0-9]*\) of [0-9]* candidates tried.*/\1/p' "$log" | tail -n 1)
+		detail=$(sed -n 's/.*: \([0-9]* of [0-9]* candidates tried.*known before\).*/\1/p' "$log" | tail -n 1)
 		[ -z "$tried" ] || [ "$took" -eq 0 ] || detail="$detail; $((tried / took)) a second, finals and counters ($counters) included"
 		verdict "$problem" "$log" "$detail"
 	done

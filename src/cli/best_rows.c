@@ -14,6 +14,8 @@
 
 /* A kernel may come out slightly above 100 %: it is another access pattern (docs/measuring.md). */
 static const double BEYOND_LIMIT = 1.1;
+/* Ends of the interval of the limit's loop: from this ratio on, a share of it says nothing. */
+static const double LIMIT_NOISY = 1.5;
 
 struct cli_best_row *cli_best_rows_add(struct cli_best_rows *rows, const struct tcb_best *best)
 {
@@ -85,17 +87,26 @@ double cli_best_of_limit(const struct tcb_best *best)
 	return best->ns.median > 0 && best->limit_ns.median > 0 ? best->limit_ns.median / best->ns.median : 0;
 }
 
-int cli_best_is_beyond_limit(const struct tcb_best *best)
+enum cli_limit_use cli_best_limit_use(const struct tcb_best *best)
 {
-	return cli_best_of_limit(best) > BEYOND_LIMIT;
+	if (best->limit_ns.hi > LIMIT_NOISY * best->limit_ns.lo)
+		return CLI_LIMIT_NOISY;
+	return cli_best_of_limit(best) > BEYOND_LIMIT ? CLI_LIMIT_BEYOND : CLI_LIMIT_HOLDS;
 }
 
 void cli_best_limit_text(const struct tcb_best *best, char out[CLI_NUMBER_MAX])
 {
-	if (cli_best_is_beyond_limit(best))
-		snprintf(out, CLI_NUMBER_MAX, ">100");
-	else
+	switch (cli_best_limit_use(best)) {
+	case CLI_LIMIT_HOLDS:
 		cli_text_percent(cli_best_of_limit(best), out);
+		break;
+	case CLI_LIMIT_BEYOND:
+		snprintf(out, CLI_NUMBER_MAX, ">100");
+		break;
+	case CLI_LIMIT_NOISY:
+		snprintf(out, CLI_NUMBER_MAX, "?");
+		break;
+	}
 }
 
 struct finding {

@@ -476,15 +476,24 @@ static enum tcb_status add_fitting(const struct cli_best_rows *rows, const struc
 
 static void add_limit_note(const struct cli_best_rows *rows, struct tcb_str *out)
 {
-	for (size_t i = 0; i < rows->count; i++)
-		if (cli_best_is_beyond_limit(&rows->rows[i].best)) {
+	static const char *const notes[] = {
+		[CLI_LIMIT_BEYOND] =
+			">100 % LIMIT: the kernel took less time than the loop that only reads the same bytes, "
+			"so that loop is no limit here; mostly the problem is so small that starting the "
+			"loop's threads is most of its time",
+		[CLI_LIMIT_NOISY] =
+			"? % LIMIT: the times of the loop that only reads the same bytes varied by half and "
+			"more, so the share is not known; measure when the machine is quiet",
+	};
+	int is_noted[sizeof notes / sizeof *notes] = { 0 };
+
+	for (size_t i = 0; i < rows->count; i++) {
+		const enum cli_limit_use use = cli_best_limit_use(&rows->rows[i].best);
+		if (notes[use] && !is_noted[use]++) {
 			tcb_str_add(out, "\n");
-			cli_add_wrapped(out, 4,
-					">100 %% LIMIT: the kernel took less time than the loop that only reads the "
-					"same bytes, so that loop is no limit here; mostly the problem is so small "
-					"that starting the loop's threads is most of its time");
-			return;
+			cli_add_wrapped(out, 4, "%s", notes[use]);
 		}
+	}
 }
 
 enum tcb_status cli_best_table(const struct cli_best_rows *rows, const struct cli_best_view *view, struct tcb_str *out,

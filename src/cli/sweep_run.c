@@ -73,7 +73,8 @@ static enum tcb_status load_known(struct sweep_job *job, struct tcb_error *err)
 	job->known_count = current.count;
 	job->stale_count = job->trial_count - current.count - current.unseen;
 	if (job->known_count)
-		cli_say("%s: %zu candidates are known from earlier sweeps", job->label, job->known_count);
+		cli_say("%s: %zu %s known from earlier sweeps", job->label, job->known_count,
+			job->known_count == 1 ? "candidate is" : "candidates are");
 	if (job->stale_count)
 		cli_say("%s: %zu stored trials are of kernels that have changed since; they are measured again",
 			job->label, job->stale_count);
@@ -263,8 +264,8 @@ static void say_result(const struct sweep_job *job)
 		cli_say("%s: all %zu candidates are known%s; the finals were repeated", job->label, result->space_count,
 			passes);
 	else
-		cli_say("%s: tried %zu candidates, %zu failed%s, %zu were known, of %zu%s%s%s", job->label,
-			result->tried, result->failed, slow, result->known, result->space_count, passes, ended,
+		cli_say("%s: %zu of %zu candidates tried, %zu failed%s, %zu known before%s%s%s", job->label,
+			result->tried, result->space_count, result->failed, slow, result->known, passes, ended,
 			result->complete ? "" : "; the same command goes on from here");
 }
 
