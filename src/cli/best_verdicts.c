@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
  * In: best rows.  Out: of each verdict that is not "tuned" how many have it,
- * why the first of them do, and the command that would mend the first.
+ * why the first of them do, and the commands that would mend them, one for the
+ * shapes of an op.
  */
 #include <string.h>
 
 #include "cli/best_table.h"
 
-enum { NAMED = 3 };
+enum { NAMED = 3, COMMANDS = 3, SHAPES = 8 };
 
 static void add_problem(struct tcb_str *out, const struct tcb_best *best)
 {
@@ -18,21 +19,52 @@ static void add_problem(struct tcb_str *out, const struct tcb_best *best)
 		     tcb_state_text(best->state));
 }
 
-static void add_command(struct tcb_str *out, const struct tcb_best *best, enum tcb_verdict verdict, const char *db)
+/* Whether one command may sweep both. */
+static int is_one_command(const struct tcb_best *a, const struct tcb_best *b)
 {
-	char shape[TCB_SHAPE_TEXT_MAX];
+	return strcmp(a->problem.op_name, b->problem.op_name) == 0 && a->problem.contract == b->problem.contract &&
+	       strcmp(a->device_name, b->device_name) == 0 && a->threads == b->threads;
+}
 
-	tcb_shape_print(&best->problem.shape, shape);
-	tcb_str_addf(out, "tcbtune sweep --op %s --contract %s --shape %s", best->problem.op_name,
-		     tcb_contract_text(best->problem.contract), shape);
+static int is_of_command(const struct cli_best_row *row, const struct cli_best_row *first)
+{
+	return row->verdict == first->verdict && is_one_command(&row->best, &first->best);
+}
+
+/* Whether a row before row I, of the same command, has its shape. */
+static int is_shape_repeated(const struct cli_best_rows *rows, size_t i)
+{
+	for (size_t k = 0; k < i; k++)
+		if (is_of_command(&rows->rows[k], &rows->rows[i]) &&
+		    tcb_shape_equal(&rows->rows[k].best.problem.shape, &rows->rows[i].best.problem.shape))
+			return 1;
+	return 0;
+}
+
+/* For row FIRST and those after it that the same command mends; how many shapes are left out. */
+static size_t add_command(const struct cli_best_rows *rows, size_t first, const char *db, struct tcb_str *out)
+{
+	const struct tcb_best *best = &rows->rows[first].best;
+	char shape[TCB_SHAPE_TEXT_MAX];
+	size_t shapes = 0;
+
+	tcb_str_addf(out, "tcbtune sweep --op %s --contract %s", best->problem.op_name,
+		     tcb_contract_text(best->problem.contract));
+	for (size_t i = first; i < rows->count; i++)
+		if (is_of_command(&rows->rows[i], &rows->rows[first]) && !is_shape_repeated(rows, i) &&
+		    shapes++ < SHAPES) {
+			tcb_shape_print(&rows->rows[i].best.problem.shape, shape);
+			tcb_str_addf(out, " --shape %s", shape);
+		}
 	if (strcmp(best->device_name, "cpu") != 0)
 		tcb_str_addf(out, " --device %s", best->device_name);
 	if (best->threads)
 		tcb_str_addf(out, " --threads %u", best->threads);
-	if (verdict == TCB_VERDICT_THIN)
+	if (rows->rows[first].verdict == TCB_VERDICT_THIN)
 		tcb_str_add(out, " --effort thorough");
 	if (db)
 		tcb_str_addf(out, " --db %s", db);
+	return shapes > SHAPES ? shapes - SHAPES : 0;
 }
 
 static const char *mends(enum tcb_verdict verdict)
@@ -55,11 +87,40 @@ static int is_telling(enum tcb_verdict verdict)
 	return verdict == TCB_VERDICT_THIN || verdict == TCB_VERDICT_NOISY;
 }
 
+static void add_commands(const struct cli_best_rows *rows, enum tcb_verdict verdict, const char *db,
+			 struct tcb_str *out)
+{
+	size_t commands = 0, left = 0;
+
+	for (size_t i = 0; i < rows->count; i++) {
+		struct tcb_str command = { 0 };
+		size_t earlier = 0;
+
+		while (earlier < i && !is_of_command(&rows->rows[earlier], &rows->rows[i]))
+			earlier++;
+		if (rows->rows[i].verdict != verdict || earlier < i)
+			continue;
+		const size_t more = add_command(rows, i, db, &command);
+		if (commands++ < COMMANDS) {
+			cli_add_line(out, "    %s: %s", commands == 1 ? mends(verdict) : "and",
+				     command.data ? command.data : "");
+			if (more)
+				tcb_str_addf(out, "    and %zu more of its shapes\n", more);
+		} else {
+			left++;
+		}
+		out->failed |= command.failed;
+		tcb_str_fini(&command);
+	}
+	if (left)
+		tcb_str_addf(out, "    and the same for %zu more op%s (--verdict %s lists them)\n", left,
+			     left == 1 ? "" : "s", tcb_verdict_text(verdict));
+}
+
 static void add_one(const struct cli_best_rows *rows, enum tcb_verdict verdict, const char *db, const char *bullet,
 		    struct tcb_str *out)
 {
-	const struct tcb_best *first = NULL;
-	struct tcb_str names = { 0 }, command = { 0 };
+	struct tcb_str names = { 0 };
 	char reason[TCB_VERDICT_REASON_MAX];
 	size_t count = 0;
 
@@ -69,7 +130,6 @@ static void add_one(const struct cli_best_rows *rows, enum tcb_verdict verdict, 
 
 		if (rows->rows[i].verdict != verdict)
 			continue;
-		first = first ? first : best;
 		if (count++ >= NAMED || !is_telling(verdict))
 			continue;
 		tcb_verdict_reason(best, verdict, reason);
@@ -79,17 +139,15 @@ static void add_one(const struct cli_best_rows *rows, enum tcb_verdict verdict, 
 		tcb_str_fini(&problem);
 	}
 	if (count) {
-		add_command(&command, first, verdict, db);
 		cli_add_line(out, "%s%s: %zu of %zu result%s", bullet, tcb_verdict_text(verdict), count, rows->count,
 			     rows->count == 1 ? "" : "s");
 		tcb_str_add(out, names.data ? names.data : "");
 		if (count > NAMED && is_telling(verdict))
 			tcb_str_addf(out, "    and %zu more\n", count - NAMED);
-		cli_add_line(out, "    %s: %s", mends(verdict), command.data ? command.data : "");
+		add_commands(rows, verdict, db, out);
 	}
-	out->failed |= names.failed | command.failed;
+	out->failed |= names.failed;
 	tcb_str_fini(&names);
-	tcb_str_fini(&command);
 }
 
 void cli_best_verdicts(const struct cli_best_rows *rows, const char *db, const char *bullet, struct tcb_str *out)

@@ -290,7 +290,10 @@ static enum tcb_status print_table(const struct cli_best_rows *rows, const struc
 	}
 	if (args->format != FORMAT_CSV) {
 		tcb_str_add(&out, "\n");
+		const size_t before = out.length;
 		cli_best_verdicts(rows, args->db, bullet, &out);
+		if (out.length > before && args->format == FORMAT_TABLE)
+			tcb_str_add(&out, "\n");
 		add_devices(&out, rows, bullet);
 		add_limits(&out, rows, bullet);
 	}

@@ -82,7 +82,8 @@ void cli_fold(struct tcb_str *text, int fd);
 enum cli_table_style { CLI_TABLE_TEXT, CLI_TABLE_CSV, CLI_TABLE_MD };
 struct cli_column {
 	const char *title;
-	int right; /* numbers are set flush right */
+	int right;    /* numbers are set flush right */
+	int optional; /* as text: left out where the table is wider than the terminal, the last one first */
 };
 struct cli_table {
 	const struct cli_column *columns;

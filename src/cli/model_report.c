@@ -76,7 +76,7 @@ static enum tcb_status add_problems(const struct cli_model_told *told, struct tc
 	}
 	columns[count++] = (struct cli_column){ "% OF BUDGET", 1 };
 	columns[count++] = (struct cli_column){ "KNOWN", 0 };
-	columns[count++] = (struct cli_column){ "SUCH AS", 0 };
+	columns[count++] = (struct cli_column){ "SUCH AS", 0, 1 };
 	cli_table_init(&table, columns, count);
 	for (size_t i = 0; i < plan->count; i++) {
 		const struct cli_model_problem *item = &plan->list[i];
@@ -117,12 +117,15 @@ enum tcb_status cli_model_add_plan(const struct cli_model_told *told, struct tcb
 	return TCB_OK;
 }
 
-static void add_time(struct cli_table *table, double ns)
+static void add_time(struct cli_table *table, const char *sign, double ns)
 {
 	char text[CLI_NUMBER_MAX];
 
 	cli_text_us(ns, text);
-	cli_table_cell(table, "%s", ns > 0 ? text : "-");
+	if (ns > 0)
+		cli_table_cell(table, "%s%s", sign, text);
+	else
+		cli_table_cell(table, "-");
 }
 
 static void add_quotient(struct cli_table *table, const char *format, double over, double under)
@@ -139,28 +142,29 @@ static enum tcb_status add_times(const struct cli_model_told *told, size_t t, st
 				 struct tcb_error *err)
 {
 	static const struct cli_column columns[] = {
-		{ "TOKENS", 1 },    { "PROBLEM", 0 },  { "CALLS", 1 },   { "µs TUNED", 1 },  { "µs DEFAULT", 1 },
-		{ "x DEFAULT", 1 }, { "µs LIMIT", 1 }, { "% LIMIT", 1 }, { "% OF TIME", 1 }, { "KNOWN", 0 },
+		{ "PROBLEM", 0 }, { "CALLS", 1 },       { "µs TUNED", 1 },  { "µs DEFAULT", 1, 1 }, { "x DEFAULT", 1 },
+		{ "% LIMIT", 1 }, { "µs LIMIT", 1, 1 }, { "% OF TIME", 1 }, { "KNOWN", 0, 1 },
 	};
 	const struct cli_projection all = cli_model_project(told->plan, t, told->is_modelled);
 	struct cli_table table;
 	char label[CLI_LABEL_MAX];
 	enum tcb_status status;
 
+	cli_add_line(out, "%zu token%s (%s)", told->plan->tokens[t], told->plan->tokens[t] == 1 ? "" : "s",
+		     told->plan->tokens[t] == 1 ? "decode" : "prompt");
 	cli_table_init(&table, columns, sizeof columns / sizeof *columns);
 	for (size_t i = 0; i < told->plan->count; i++) {
 		const struct cli_model_problem *item = &told->plan->list[i];
 		if (!(item->calls[t] > 0))
 			continue;
 		cli_problem_label(&item->problem.problem, label);
-		cli_table_cell(&table, "%zu", told->plan->tokens[t]);
 		cli_table_cell(&table, "%s", label);
 		cli_table_cell(&table, "%.0f", item->calls[t]);
-		add_time(&table, item->tuned_ns);
-		add_time(&table, item->default_ns);
+		add_time(&table, item->is_estimated ? "~" : "", item->tuned_ns);
+		add_time(&table, item->is_estimated ? "~" : "", item->default_ns);
 		add_quotient(&table, "x", item->default_ns, item->tuned_ns);
-		add_time(&table, item->limit_ns);
 		add_quotient(&table, "%", item->limit_ns, item->tuned_ns);
+		add_time(&table, "", item->limit_ns);
 		add_quotient(&table, "%", item->calls[t] * item->tuned_ns, all.tuned_ns);
 		cli_table_cell(&table, "%s%s%s", cli_known_text(item->known), item->is_estimated ? ", estimated" : "",
 			       item->failure[0] ? ", failed" : "");
@@ -185,10 +189,9 @@ static void add_rate(struct cli_table *table, double rate)
 
 static enum tcb_status add_projections(const struct cli_model_told *told, struct tcb_str *out, struct tcb_error *err)
 {
-	static const struct cli_column columns[] = { { "TOKENS", 1 },      { "WHAT", 0 },
-						     { "tok/s TUNED", 1 }, { "tok/s DEFAULT", 1 },
-						     { "x DEFAULT", 1 },   { "tok/s READ LIMIT", 1 },
-						     { "% LIMIT", 1 },     { "PROVEN", 0 } };
+	static const struct cli_column columns[] = { { "TOKENS", 1 },        { "WHAT", 0, 1 },   { "tok/s TUNED", 1 },
+						     { "tok/s DEFAULT", 1 }, { "x DEFAULT", 1 }, { "tok/s LIMIT", 1 },
+						     { "% LIMIT", 1 },       { "PROVEN", 0 } };
 	struct cli_table table;
 	enum tcb_status status;
 
@@ -237,8 +240,7 @@ static void add_notes(const struct cli_model_told *told, struct tcb_str *out)
 			out,
 			"%zu of %zu problems are not tuned: %zu thin, the others with the default's time%s; the same "
 			"command goes on with them.",
-			open, plan->count, thin,
-			estimated ? ", estimated from other problems' where it was not measured" : "");
+			open, plan->count, thin, estimated ? " (~: estimated from other problems')" : "");
 	for (size_t i = 0; i < plan->count; i++)
 		if (plan->list[i].failure[0])
 			cli_add_line(out, "failed: %s", plan->list[i].failure);

@@ -55,7 +55,7 @@ static void compose(struct tcb_str *line, const struct cli_progress *progress, c
 	for (int state = 0; state < TCB_STATE_COUNT; state++)
 		add_best(line, progress, now, (enum tcb_state)state);
 	if (isfinite(now->expected_gain))
-		tcb_str_addf(line, " | gain %.2g %% expected", 100 * now->expected_gain);
+		tcb_str_addf(line, " | gain %.1f %% expected", 100 * now->expected_gain);
 	if (now->known)
 		tcb_str_addf(line, ", %zu known", now->known);
 	if (now->failed)

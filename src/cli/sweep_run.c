@@ -236,8 +236,10 @@ static void print_ended(const struct sweep_job *job, char *out, size_t capacity)
 		(void)snprintf(out, capacity, "; stopped at %.2f x the limit cold, %.2f x hot (--target-ratio %g)",
 			       result->of_limit[TCB_COLD], result->of_limit[TCB_HOT], job->run->args->target_ratio);
 	else if (!result->complete && isfinite(result->expected_gain))
-		(void)snprintf(out, capacity, "; %sas many trials again are expected to gain %.2g %%",
+		(void)snprintf(out, capacity, "; %s%s expected to gain %.1f %%",
 			       result->ended == TCB_ENDED_STABLE ? "stopped because " : "",
+			       2 * (result->known + result->tried) < result->space_count ? "as many trials again are"
+											 : "the rest is",
 			       100 * result->expected_gain);
 }
 

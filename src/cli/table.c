@@ -13,7 +13,7 @@
 
 #include "cli/emit.h"
 
-enum { INDENT = 4 };
+enum { INDENT = 4, GAP = 2 };
 
 void cli_table_init(struct cli_table *table, const struct cli_column *columns, size_t column_count)
 {
@@ -111,17 +111,43 @@ static void add_padded(struct tcb_str *out, const char *text, const char *color,
 	tcb_str_add(out, last ? "\n" : "  ");
 }
 
+static size_t sum_of(const struct cli_table *table, const size_t *width)
+{
+	size_t sum = 0;
+
+	for (size_t c = 0; c < table->column_count; c++)
+		sum += width[c] ? width[c] + (sum ? GAP : 0) : 0;
+	return sum;
+}
+
+/* Optional columns that do not fit become 0 wide. */
+static void drop_optional(const struct cli_table *table, size_t *width)
+{
+	const size_t room = cli_fold_width(STDOUT_FILENO);
+
+	for (size_t c = table->column_count; room && c-- > 0 && sum_of(table, width) > room;)
+		if (table->columns[c].optional)
+			width[c] = 0;
+}
+
+/* Columns of width 0 are left out. */
 static void render_text(const struct cli_table *table, const size_t *width, struct tcb_str *out)
 {
-	size_t columns = table->column_count;
+	const size_t columns = table->column_count;
+	size_t last = columns - 1;
 
+	while (last > 0 && !width[last])
+		last--;
 	for (size_t c = 0; c < columns; c++)
-		add_padded(out, table->columns[c].title, NULL, width[c], table->columns[c].right, c + 1 == columns);
+		if (width[c])
+			add_padded(out, table->columns[c].title, NULL, width[c], table->columns[c].right, c == last);
 	for (size_t i = 0; i < table->cell_count; i++) {
 		const struct cli_cell *cell = &table->cells[i];
+		const size_t c = i % columns;
 
-		add_padded(out, cell->text, table->is_colored ? cell->color : NULL, width[i % columns],
-			   table->columns[i % columns].right, i % columns + 1 == columns);
+		if (width[c])
+			add_padded(out, cell->text, table->is_colored ? cell->color : NULL, width[c],
+				   table->columns[c].right, c == last);
 		if (cell->note)
 			cli_add_folded(out, cell->note, INDENT, INDENT);
 	}
@@ -186,10 +212,10 @@ size_t cli_table_width(const struct cli_table *table)
 {
 	size_t *width = calloc(table->column_count, sizeof *width), sum = 0;
 
-	if (width && !table->failed)
+	if (width && !table->failed) {
 		measure(table, width);
-	for (size_t c = 0; width && c < table->column_count; c++)
-		sum += width[c] + (c ? 2 : 0);
+		sum = sum_of(table, width);
+	}
 	free(width);
 	return sum;
 }
@@ -204,12 +230,14 @@ enum tcb_status cli_table_render(const struct cli_table *table, enum cli_table_s
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the table");
 	}
 	measure(table, width);
-	if (style == CLI_TABLE_TEXT)
+	if (style == CLI_TABLE_TEXT) {
+		drop_optional(table, width);
 		render_text(table, width, out);
-	else if (style == CLI_TABLE_CSV)
+	} else if (style == CLI_TABLE_CSV) {
 		render_csv(table, out);
-	else
+	} else {
 		render_md(table, out);
+	}
 	free(width);
 	return TCB_OK;
 }

@@ -84,7 +84,9 @@ static void add_tried(const struct tcb_best *best, struct tcb_str *out)
 	}
 	tcb_str_addf(out, "%zu of %zu tried", best->tried, best->space_count);
 	if (isfinite(best->expected_gain))
-		tcb_str_addf(out, "; as many again should gain %.2g %%", 100 * best->expected_gain);
+		tcb_str_addf(out, "; %s should gain %.1f %%",
+			     2 * best->tried < best->space_count ? "as many again" : "the rest",
+			     100 * best->expected_gain);
 	else if (best->tried < TRIALS_LEAST)
 		tcb_str_add(out, ", too few to judge the rest");
 }
@@ -95,7 +97,7 @@ static void add_width(const struct tcb_best *best, struct tcb_str *out)
 		tcb_str_addf(out, "it is between %.3g and %.3g times as fast as the default", best->speedup.lo,
 			     best->speedup.hi);
 	else
-		tcb_str_addf(out, "it takes between %.3g and %.3g us", best->ns.lo / 1e3, best->ns.hi / 1e3);
+		tcb_str_addf(out, "it takes between %.3g and %.3g µs", best->ns.lo / 1e3, best->ns.hi / 1e3);
 	add_disturbance(best, out);
 }
 

@@ -9,6 +9,7 @@
  * doublings tell that of the next: their mean, one more record as large as the
  * last three added, which may be due (without it a plateau would promise that
  * nothing comes), and times what a doubling brings less than the one before.
+ * Where less than a doubling is left of the space, it brings that part of it.
  *
  * The constants were chosen over 120 runs of `auto` on 30 recorded spaces;
  * 'tcbtune replay --until-stable' tests them, and docs/search.md has what it found
@@ -35,7 +36,7 @@ void tcb_gain_add(struct tcb_gain *gain, double best)
 	gain->best = best;
 }
 
-double tcb_gain_expected(const struct tcb_gain *gain)
+double tcb_gain_expected(const struct tcb_gain *gain, size_t space)
 {
 	const size_t kept = gain->records < TCB_GAIN_RECORDS ? gain->records : TCB_GAIN_RECORDS;
 	double recent = 0, last = 0;
@@ -48,5 +49,6 @@ double tcb_gain_expected(const struct tcb_gain *gain)
 		if (i < LAST)
 			last += gain->record[at].log / (double)(kept < LAST ? kept : LAST);
 	}
-	return expm1(FALL * (recent + (kept ? last : UNKNOWN)) / DOUBLINGS);
+	const double doublings = log2(fmin(2, fmax(1, (double)space / (double)gain->trials)));
+	return expm1(doublings * FALL * (recent + (kept ? last : UNKNOWN)) / DOUBLINGS);
 }

@@ -22,8 +22,8 @@ struct tcb_gain {
 
 /* One more trial, after which the best so far is BEST (infinite or NaN: nothing was measured yet). */
 void tcb_gain_add(struct tcb_gain *gain, double best);
-/* How much faster, as a ratio - 1, the best is expected to become in as many trials again as there were; NaN while
- * there are too few to tell. */
-double tcb_gain_expected(const struct tcb_gain *gain);
+/* How much faster, as a ratio - 1, the best is expected to become in as many trials again as there were, or in those
+ * that are left of SPACE candidates, if these are fewer; NaN while there are too few to tell. */
+double tcb_gain_expected(const struct tcb_gain *gain, size_t space);
 
 #endif

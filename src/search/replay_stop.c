@@ -20,8 +20,8 @@ enum tcb_status tcb_replay_stop(const struct tcb_replay *replay, const struct tc
 	/* Nothing is ever spent: there is no limit but the rule. */
 	while (!out->is_stopped && walk.trials < TCB_REPLAY_STOP_MOST && tcb_replay_walk_next(&walk, 0)) {
 		tcb_gain_add(&gain, walk.best);
-		out->predicted = tcb_gain_expected(&gain);
-		out->is_stopped = out->predicted < until;
+		out->predicted = tcb_gain_expected(&gain, replay->space->lattice.count);
+		out->is_stopped = out->predicted < until && walk.trials < replay->space->lattice.count;
 	}
 	out->trials = walk.trials;
 	if (out->is_stopped) {

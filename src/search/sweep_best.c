@@ -46,7 +46,7 @@ static enum tcb_status keep(const struct tcb_sweep *sweep, size_t index, enum tc
 		.tie_count = 1,
 		.regret = NAN,
 		.flip_probability = NAN,
-		.expected_gain = tcb_gain_expected(&sweep->gain[state]),
+		.expected_gain = tcb_gain_expected(&sweep->gain[state], sweep->space->count),
 	};
 	struct tcb_packings packings = { .is_known = { 0 } };
 	TCB_TRY(tcb_candidate_identify(sweep->problem, sweep->target, &geometry, &packings, best.variant,

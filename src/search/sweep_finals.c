@@ -151,6 +151,6 @@ enum tcb_status tcb_sweep_judge(struct tcb_sweep *sweep, enum tcb_state state, d
 	sweep->states_judged++;
 	if (status != TCB_OK)
 		return tcb_fail(err, status, "%s", why.message);
-	decision->expected_gain = tcb_gain_expected(&sweep->gain[state]);
+	decision->expected_gain = tcb_gain_expected(&sweep->gain[state], sweep->space->count);
 	return tcb_cards_compare(sweep->team, decision, sweep->options->seed, sweep->out, err);
 }

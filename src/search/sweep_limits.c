@@ -51,7 +51,7 @@ void tcb_sweep_count_trial(struct tcb_sweep *sweep)
 		if (!tcb_sweep_measures(sweep, s))
 			continue;
 		tcb_gain_add(&sweep->gain[s], sweep->best_score[s]);
-		const double expected = tcb_gain_expected(&sweep->gain[s]);
+		const double expected = tcb_gain_expected(&sweep->gain[s], sweep->space->count);
 		most = isnan(expected) || isnan(most) ? NAN : fmax(most, expected);
 		sweep->out->of_limit[s] = sweep->best_score[s] < INFINITY && sweep->limit_score[s] > 0
 						  ? sweep->best_score[s] / sweep->limit_score[s]

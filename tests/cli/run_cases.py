@@ -117,7 +117,7 @@ def main():
     args = parser.parse_args()
     failures = 0
     with tempfile.TemporaryDirectory(prefix="tcbtune-cli-") as scratch:
-        env = {k: v for k, v in os.environ.items() if k not in ("TCBTUNE_DB", "XDG_DATA_HOME")}
+        env = {k: v for k, v in os.environ.items() if k not in ("TCBTUNE_DB", "XDG_DATA_HOME", "COLUMNS")}
         env["TCBTUNE_SYSTEM_DB"] = ""  # whatever is installed here
         env.update(T=scratch, F=str(args.fixtures), HOME=scratch,
                    PATH=f"{args.tcbtune.resolve().parent}:{env['PATH']}")

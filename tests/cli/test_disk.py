@@ -32,7 +32,7 @@ def mount(options, folder):
 
 
 def one_line(cli, result, *words):
-    lines = [line for line in result.stderr.splitlines() if "candidates" not in line and "stored trials" not in line and
+    lines = [line for line in result.stderr.splitlines() if "candidate" not in line and "stored trials" not in line and
              "--rotation" not in line]
     cli.check(len(lines) == 1 and lines[0].startswith("tcbtune: "), f"not one line: {result.stderr}")
     for word in words:

@@ -85,7 +85,7 @@ def whole_model(cli, db):
     model = ["model", path, "--tokens", "1", "--rotation", "8M", "--threads", "1", "--device", "cpu:scalar", "--db", db]
     process = cli.start(*model, "--budget", "none")
     for line in process.stderr:
-        if ": tried" in line:
+        if " candidates tried, " in line:
             break
     process.send_signal(signal.SIGINT)
     stdout, stderr = process.communicate(timeout=100)

@@ -36,7 +36,7 @@ static void test_order(void **state)
 	struct tcb_best best = sound();
 
 	(void)state;
-	expect(&best, 0, TCB_VERDICT_TUNED, "400 of 5058 tried; as many again should gain 1 %");
+	expect(&best, 0, TCB_VERDICT_TUNED, "400 of 5058 tried; as many again should gain 1.0 %");
 	best.speedup = (struct tcb_interval){ 1, 0.672, 583 };
 	expect(&best, 0, TCB_VERDICT_NOISY, "between 0.672 and 583 times as fast as the default");
 	best.tried = 1;
@@ -56,7 +56,7 @@ static void test_thin(void **state)
 
 	(void)state;
 	best.expected_gain = 0.12;
-	expect(&best, 0, TCB_VERDICT_THIN, "should gain 12 %");
+	expect(&best, 0, TCB_VERDICT_THIN, "should gain 12.0 %");
 	best.tried = best.space_count; /* nothing is left to gain it from */
 	expect(&best, 0, TCB_VERDICT_TUNED, "all 5058 tried");
 	best = sound();
@@ -74,7 +74,7 @@ static void test_noisy(void **state)
 
 	(void)state;
 	best.ns = (struct tcb_interval){ 100e3, 80e3, 121e3 };
-	expect(&best, 0, TCB_VERDICT_NOISY, "between 80 and 121 us");
+	expect(&best, 0, TCB_VERDICT_NOISY, "between 80 and 121 µs");
 	best.ns.hi = 119e3;
 	expect(&best, 0, TCB_VERDICT_TUNED, "");
 	best.others_busy = 0.4; /* then less is enough */

@@ -9,21 +9,23 @@
 #include "cmocka_all.h"
 #include "search/gain.h"
 
+enum { MANY = 1000000 }; /* candidates, more than are tried */
+
 static void test_too_few(void **state)
 {
 	struct tcb_gain gain = { 0 };
 
 	(void)state;
-	assert_true(isnan(tcb_gain_expected(&gain)));
+	assert_true(isnan(tcb_gain_expected(&gain, MANY)));
 	for (int i = 0; i < 100; i++) /* everything fails */
 		tcb_gain_add(&gain, i % 2 ? INFINITY : NAN);
-	assert_true(isnan(tcb_gain_expected(&gain)));
+	assert_true(isnan(tcb_gain_expected(&gain, MANY)));
 	gain = (struct tcb_gain){ 0 };
 	for (int i = 0; i < 59; i++)
 		tcb_gain_add(&gain, 5);
-	assert_true(isnan(tcb_gain_expected(&gain)));
+	assert_true(isnan(tcb_gain_expected(&gain, MANY)));
 	tcb_gain_add(&gain, 5);
-	assert_true(tcb_gain_expected(&gain) > 0);
+	assert_true(tcb_gain_expected(&gain, MANY) > 0);
 }
 
 /* Improving by 1 % a trial promises much; 1,000 trials without any after that promise less than the last ones brought.
@@ -36,11 +38,15 @@ static void test_plateau(void **state)
 	(void)state;
 	for (int i = 0; i < 200; i++)
 		tcb_gain_add(&gain, best *= 0.99);
-	improving = tcb_gain_expected(&gain);
+	improving = tcb_gain_expected(&gain, MANY);
+	/* What is left of the space limits it. */
+	assert_true(tcb_gain_expected(&gain, 400) == improving);
+	assert_true(tcb_gain_expected(&gain, 220) > 0 && tcb_gain_expected(&gain, 220) < improving / 5);
+	assert_true(tcb_gain_expected(&gain, 200) == 0);
 	assert_true(improving > 0.2 && isfinite(improving));
 	for (int i = 0; i < 1000; i++)
 		tcb_gain_add(&gain, best);
-	assert_true(tcb_gain_expected(&gain) > 0 && tcb_gain_expected(&gain) < 0.01);
+	assert_true(tcb_gain_expected(&gain, MANY) > 0 && tcb_gain_expected(&gain, MANY) < 0.01);
 }
 
 /* Random draws of a lower-bounded distribution: over many searches the mean of what as many trials again brought is of
@@ -60,7 +66,7 @@ static void test_random_draws(void **state)
 			best = fmin(best, 1 + pow((double)tcb_rng_below(&rng, 1000000) / 1e6, 2));
 			tcb_gain_add(&gain, best);
 		}
-		expected = tcb_gain_expected(&gain);
+		expected = tcb_gain_expected(&gain, MANY);
 		then = best;
 		for (int i = 0; i < 200; i++)
 			best = fmin(best, 1 + pow((double)tcb_rng_below(&rng, 1000000) / 1e6, 2));
