@@ -234,7 +234,7 @@ static enum tcb_status run_verify(const void *arguments, struct tcb_error *err)
 		failed += cli_verify_count(&reports.items[i], TCB_CLAIM_FAIL);
 	cli_verify_reports_fini(&reports);
 	if (status == TCB_OK && failed)
-		return tcb_fail(err, TCB_E_VERIFY, "%zu checks FAIL", failed);
+		return tcb_fail(err, TCB_E_VERIFY, "%zu check%s FAIL", failed, failed == 1 ? "" : "s");
 	return status;
 }
 

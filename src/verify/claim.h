@@ -85,6 +85,8 @@ enum tcb_claim_result tcb_claim_result_find(const char *text);
 void tcb_claim_check(const struct tcb_claim *claim, struct tcb_claim_lab *lab, struct tcb_claim_outcome *out);
 /* For measure functions: what was found. */
 void tcb_found(struct tcb_finding *out, int holds, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* Whether the lab's place is a processor; if not, OUT says that the claim is measured there. */
+int tcb_found_on_cpu(const struct tcb_claim_lab *lab, struct tcb_finding *out);
 /* Why it could not be run. */
 void tcb_found_nothing(struct tcb_finding *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

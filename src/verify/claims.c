@@ -63,6 +63,14 @@ void tcb_found(struct tcb_finding *out, int holds, const char *format, ...)
 	out->is_run = 1;
 }
 
+int tcb_found_on_cpu(const struct tcb_claim_lab *lab, struct tcb_finding *out)
+{
+	if (lab->place->device.target.kind == TCB_TARGET_CPU)
+		return 1;
+	tcb_found_nothing(out, "measured on the processor: run it with --device cpu");
+	return 0;
+}
+
 void tcb_found_nothing(struct tcb_finding *out, const char *format, ...)
 {
 	va_list arguments;

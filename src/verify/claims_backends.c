@@ -192,10 +192,8 @@ static void fallback(struct tcb_claim_lab *lab, enum tcb_plant plant, struct tcb
 	size_t op_count, asked = 0, lost = 0;
 	const struct tcb_op *const *ops = tcb_ops(&op_count);
 	struct tcb_target target = lab->place->device.target;
-	if (target.kind != TCB_TARGET_CPU) {
-		tcb_found_nothing(out, "of the processor: run it with --device cpu");
+	if (!tcb_found_on_cpu(lab, out))
 		return;
-	}
 	target.isa_mask = plant == TCB_PLANT_DEFECT ? 0 : 1u << TCB_ISA_SCALAR;
 	for (size_t i = 0; i < op_count; i++) {
 		struct tcb_geometry geometry;
@@ -232,10 +230,8 @@ static void features(struct tcb_claim_lab *lab, enum tcb_plant plant, struct tcb
 	const unsigned known =
 		1u << TCB_ISA_SCALAR | 1u << TCB_ISA_AVX2 | 1u << TCB_ISA_AVX512 | 1u << TCB_ISA_AVX512VNNI;
 	unsigned detected = lab->place->device.target.isa_mask & known;
-	if (lab->place->device.target.kind != TCB_TARGET_CPU) {
-		tcb_found_nothing(out, "of the processor: run it with --device cpu");
+	if (!tcb_found_on_cpu(lab, out))
 		return;
-	}
 	if (plant == TCB_PLANT_DEFECT)
 		detected ^= 1u << TCB_ISA_AVX2;
 	char names[2][64] = { "", "" };

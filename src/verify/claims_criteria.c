@@ -156,7 +156,9 @@ static void sample_spaces(const struct tcb_claim_lab *lab, int any_size, size_t 
 		struct tcb_space *space;
 		struct tcb_problem problem;
 		if ((lab->op ? lab->op != op : !is_first_of_family(ops, i / 2)) ||
-		    tcb_gpu_table(90, &gpu, NULL) != TCB_OK || (target->kind == TCB_TARGET_CUDA && !op->emit) ||
+		    tcb_gpu_table(90, &gpu, NULL) != TCB_OK ||
+		    (i % 2 && lab->place->device.target.capability == gpu.device.target.capability) ||
+		    (target->kind == TCB_TARGET_CUDA && !op->emit) ||
 		    tcb_problem_init(op, op->default_contract, &op->default_shapes[0], &problem, NULL) != TCB_OK ||
 		    tcb_space_create(op, &problem, target, any_size, &space, NULL) != TCB_OK)
 			continue;
@@ -209,7 +211,8 @@ static void powers(struct tcb_claim_lab *lab, enum tcb_plant plant, struct tcb_f
 {
 	struct tally tally = { 0 };
 	if (lab->place->device.target.kind != TCB_TARGET_CPU) {
-		tcb_found_nothing(out, "--any-size changes the spaces of processors only: run it with --device cpu");
+		tcb_found_nothing(out, "on a GPU --any-size adds geometries, but no tile of another size, so nothing "
+				       "can be planted: run it with --device cpu");
 		return;
 	}
 	sample_spaces(lab, plant == TCB_PLANT_DEFECT, 400, see_powers, &tally);
@@ -452,10 +455,10 @@ static void conflicts(struct tcb_claim_lab *lab, enum tcb_plant plant, struct tc
 	struct counted counted = { .share = conflict_share };
 	if (count_all(lab, see_counts, plant == TCB_PLANT_DEFECT ? planted : NULL, &counted, out))
 		tcb_found(out, conflict_share(&counted.total, 0) < 0.01,
-			  "%.2f %% of %llu wavefronts are conflicts, %u kernels of sm_%d at whole tiles (emulator)%s: "
+			  "%.2f %% of %llu wavefronts are conflicts; kernels of sm_%d at whole tiles (emulator): %u%s: "
 			  "%.1f %%",
 			  100 * conflict_share(&counted.total, 0), (unsigned long long)counted.total.wavefronts,
-			  counted.kernels, EMULATED, counted.worst_op, 100 * counted.worst);
+			  EMULATED, counted.kernels, counted.worst_op, 100 * counted.worst);
 }
 
 static void coalesced(struct tcb_claim_lab *lab, enum tcb_plant plant, struct tcb_finding *out)
@@ -464,12 +467,16 @@ static void coalesced(struct tcb_claim_lab *lab, enum tcb_plant plant, struct tc
 		"mov.u32 %r1, %tid.x;\nld.param.u64 %rd1, [data];\nmul.wide.u32 %rd2, %r1, 128;\n"
 		"add.s64 %rd1, %rd1, %rd2;\nld.global.u32 %r2, [%rd1];\nst.global.u32 [%rd1], %r2;\n";
 	struct counted counted = { .share = scattered_share };
-	if (count_all(lab, see_dense, plant == TCB_PLANT_DEFECT ? planted : NULL, &counted, out))
-		tcb_found(out, counted.kernels > 0 && scattered_share(&counted.total, 0) < 0.05,
-			  "%.1f %% of %llu sectors are needed, %u dense kernels of sm_%d at whole tiles (emulator); "
+	if (!count_all(lab, see_dense, plant == TCB_PLANT_DEFECT ? planted : NULL, &counted, out))
+		return;
+	if (!counted.kernels)
+		tcb_found_nothing(out, "no kernel of dense operands was asked for");
+	else
+		tcb_found(out, scattered_share(&counted.total, 0) < 0.05,
+			  "%.1f %% of %llu sectors are needed; dense kernels of sm_%d at whole tiles (emulator): %u; "
 			  "unneeded%s: %.1f %%",
 			  100 - 100 * scattered_share(&counted.total, 0), (unsigned long long)counted.total.sectors,
-			  counted.kernels, EMULATED, counted.worst_op, 100 * counted.worst);
+			  EMULATED, counted.kernels, counted.worst_op, 100 * counted.worst);
 }
 
 static void divergence(struct tcb_claim_lab *lab, enum tcb_plant plant, struct tcb_finding *out)
@@ -481,9 +488,9 @@ static void divergence(struct tcb_claim_lab *lab, enum tcb_plant plant, struct t
 	struct counted counted = { .share = divergent_share };
 	if (count_all(lab, see_counts, plant == TCB_PLANT_DEFECT ? planted : NULL, &counted, out))
 		tcb_found(out, divergent_share(&counted.total, counted.control) < 0.05,
-			  "%.2f %% of %llu branches and exits part a warp, %u kernels of sm_%d (emulator)%s: %.1f %%",
+			  "%.2f %% of %llu branches and exits part a warp; kernels of sm_%d (emulator): %u%s: %.1f %%",
 			  100 * divergent_share(&counted.total, counted.control), (unsigned long long)counted.control,
-			  counted.kernels, EMULATED, counted.worst_op, 100 * counted.worst);
+			  EMULATED, counted.kernels, counted.worst_op, 100 * counted.worst);
 }
 
 static void races(struct tcb_claim_lab *lab, enum tcb_plant plant, struct tcb_finding *out)
@@ -493,8 +500,8 @@ static void races(struct tcb_claim_lab *lab, enum tcb_plant plant, struct tcb_fi
 		"ld.shared.u32 %r2, [cell];\nld.param.u64 %rd1, [data];\nst.global.u32 [%rd1], %r2;\n";
 	struct counted counted = { 0 };
 	if (count_all(lab, see_counts, plant == TCB_PLANT_DEFECT ? planted : NULL, &counted, out))
-		tcb_found(out, counted.findings == 0, "%llu races and other errors in %u kernels of sm_%d (emulator)%s",
-			  (unsigned long long)counted.findings, counted.kernels, EMULATED,
+		tcb_found(out, counted.findings == 0, "%llu races and other errors; kernels of sm_%d (emulator): %u%s",
+			  (unsigned long long)counted.findings, EMULATED, counted.kernels,
 			  plant == TCB_PLANT_DEFECT ? ": 64 threads write one word" : "");
 }
 
@@ -537,10 +544,12 @@ const struct tcb_claim tcb_claims_criteria[] = {
 	  "equal to a count of waves", "A", TCB_CLAIM_OURS, waves, NULL },
 	{ "F312", "no geometry cuts a block of quantised weights", "none, and no odd K taken", "A", TCB_CLAIM_OURS,
 	  superblocks, NULL },
-	{ "F313", "shared memory is free of bank conflicts", "< 1 % of wavefronts", "A", TCB_CLAIM_OURS, conflicts,
+	{ "F313", "shared memory is free of bank conflicts",
+	  "< 1 % of the wavefronts of all kernels together (with --op: of that op's)", "A", TCB_CLAIM_OURS, conflicts,
 	  NULL },
 	{ "F314", "no default kernel spills registers", "0 bytes", "B", TCB_CLAIM_OURS, spills, NULL },
-	{ "F315", "warps rarely diverge", "< 5 % of branches", "A", TCB_CLAIM_OURS, divergence, NULL },
+	{ "F315", "warps rarely diverge", "< 5 % of the branches of all kernels together (with --op: of that op's)",
+	  "A", TCB_CLAIM_OURS, divergence, NULL },
 	{ "F321", "odd sizes are right and stay within their outputs", "all within their bounds, guard zones untouched",
 	  "A", TCB_CLAIM_OURS, odd_sizes, NULL },
 	{ "F322", "padding waste is what tiles cover in excess", "equal to tiles laid out one by one", "A",
@@ -549,8 +558,8 @@ const struct tcb_claim tcb_claims_criteria[] = {
 	  "global memory is accessed coalesced (restated: dense operands; blocks of quantised weights are of 18 to 210 "
 	  "bytes)",
 	  ">= 95 % of the sectors needed, results included", "A", TCB_CLAIM_OURS, coalesced, NULL },
-	{ "F342", "no vector crosses a cache line (by address arithmetic)", "none", "A", TCB_CLAIM_OURS, split_lines,
-	  NULL },
+	{ "F342", "no vector crosses a cache line (by the address arithmetic of the accesses that ops declare)", "none",
+	  "A", TCB_CLAIM_OURS, split_lines, NULL },
 	{ "F361", "kernels read little more of memory than they must", "DRAM bytes over compulsory bytes", "C",
 	  TCB_CLAIM_OURS, NULL,
 	  "needs a GPU and CUPTI: 'tcbtune sweep --device cuda:0' stores the bytes that the winner read, 'tcbtune "

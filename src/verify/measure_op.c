@@ -49,10 +49,8 @@ int tcb_op_run_open(struct tcb_op_run *run, struct tcb_claim_lab *lab, const cha
 	const struct tcb_op *found = tcb_op_find(op);
 	struct tcb_error err;
 	*run = (struct tcb_op_run){ .target = lab->place->device.target };
-	if (run->target.kind != TCB_TARGET_CPU) {
-		tcb_found_nothing(out, "measured on the processor: run it with --device cpu");
+	if (!tcb_found_on_cpu(lab, out))
 		return 0;
-	}
 	if (!found || tcb_problem_init(found, found->default_contract, shape, &run->problem, &err) != TCB_OK) {
 		tcb_found_nothing(out, "%.40s: %.200s", op, found ? err.message : "no such op");
 		return 0;
