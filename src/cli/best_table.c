@@ -474,24 +474,39 @@ static enum tcb_status add_fitting(const struct cli_best_rows *rows, const struc
 	return TCB_OK;
 }
 
-static void add_limit_note(const struct cli_best_rows *rows, struct tcb_str *out)
+/* Why the limit of a row is not in the table as it is; NULL where it is. */
+static const char *limit_note(const struct tcb_best *best)
 {
-	static const char *const notes[] = {
-		[CLI_LIMIT_BEYOND] =
-			">100 % LIMIT: the kernel took less time than the loop that only reads the same bytes, "
-			"so that loop is no limit here; mostly the problem is so small that starting the "
-			"loop's threads is most of its time",
-		[CLI_LIMIT_NOISY] =
-			"? % LIMIT: the times of the loop that only reads the same bytes varied by half and "
-			"more, so the share is not known; measure when the machine is quiet",
-	};
-	int is_noted[sizeof notes / sizeof *notes] = { 0 };
+	switch (cli_best_limit_use(best)) {
+	case CLI_LIMIT_BEYOND:
+		return strstr(best->geometry, "pdl=1")
+			       ? ">100 % LIMIT: the kernel took less time than the loop that only reads the same "
+				 "bytes, because its calls overlap (pdl=1) and those of the loop do not; 'tcbtune "
+				 "bench' times the loop with overlap"
+			       : ">100 % LIMIT: the kernel took less time than the loop that only reads the same "
+				 "bytes, so that loop is no limit here; mostly the problem is so small that starting "
+				 "the loop's threads is most of its time";
+	case CLI_LIMIT_NOISY:
+		return "? % LIMIT: the times of the loop that only reads the same bytes varied by half and more, so "
+		       "the share is not known; measure when the machine is quiet";
+	case CLI_LIMIT_HOLDS:
+		break;
+	}
+	return NULL;
+}
 
+/* Each note once. */
+static void add_limit_notes(const struct cli_best_rows *rows, struct tcb_str *out)
+{
 	for (size_t i = 0; i < rows->count; i++) {
-		const enum cli_limit_use use = cli_best_limit_use(&rows->rows[i].best);
-		if (notes[use] && !is_noted[use]++) {
+		const char *note = limit_note(&rows->rows[i].best);
+		size_t earlier = 0;
+
+		while (note && earlier < i && limit_note(&rows->rows[earlier].best) != note)
+			earlier++;
+		if (note && earlier == i) {
 			tcb_str_add(out, "\n");
-			cli_add_wrapped(out, 4, "%s", notes[use]);
+			cli_add_wrapped(out, 4, "%s", note);
 		}
 	}
 }
@@ -505,7 +520,7 @@ enum tcb_status cli_best_table(const struct cli_best_rows *rows, const struct cl
 		return TCB_OK;
 	if (!view->columns && !view->is_markdown) {
 		TCB_TRY(add_fitting(rows, view, out, err));
-		add_limit_note(rows, out);
+		add_limit_notes(rows, out);
 		return TCB_OK;
 	}
 	memcpy(chosen, everything, sizeof everything);
