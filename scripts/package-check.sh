@@ -5,7 +5,7 @@
 #   scripts/package-check.sh FOLDER
 # builds the packages of this tree (preset package), asks lintian for errors, makes
 # the root FOLDER/root with debootstrap (or takes the one that is there), and in it
-# installs the packages with apt, tunes one small problem, builds the example
+# installs the packages with apt, tunes one problem, builds the example
 # against libtcbrt-dev with pkg-config and with CMake, looks for manual pages and
 # completions, removes all, and looks for what is left.  Each step says what it saw.
 # Needs root, debootstrap, dpkg-dev, lintian and a network.
@@ -61,17 +61,17 @@ dpkg-query -W -f='installed: ${Package} ${Version}\n' '*tcb*'
 for package in $(dpkg-query -W -f='${Package}\n' '*tcb*'); do dpkg -L "$package"; done | sort -u >files
 
 echo "== tune"
-tcbtune sweep --op q4k_matvec --shape 1x64x512 --rotation 8M --threads 1 --max-trials 20 --budget 5s --db t.db
+tcbtune sweep --op q4k_matvec --shape 1x4096x4096 --budget 30s --db t.db
 tcbtune report --db t.db >/dev/null
 
 echo "== the example, with pkg-config and with CMake"
 gcc -std=c17 examples/lookup.c $(pkg-config --cflags --libs tcbrt) -o lookup
 gcc -std=c17 examples/emulate.c $(pkg-config --cflags --libs tcbptx) -o emulate
-./lookup t.db q4k_matvec 64 512 | grep source
+./lookup t.db q4k_matvec 4096 4096 | grep source
 cmake -S examples -B made >/dev/null
 cmake --build made >/dev/null
-made/lookup t.db q4k_matvec 64 512 | grep source
-made/lookup_static t.db q4k_matvec 64 512 | grep source
+made/lookup t.db q4k_matvec 4096 4096 | grep source
+made/lookup_static t.db q4k_matvec 4096 4096 | grep source
 made/execute t.db >/dev/null
 
 echo "== manual pages and completions"

@@ -57,7 +57,7 @@ COMMANDS = {
     "defaults": ["--op", "--arch", "--worst", "--least", "--folds", "--format"],
     "db": ["--op", "--format"],
 }
-FORMATS = {"report": ["table", "csv", "json", "md"], "compare": ["table", "md", "json"], "history": ["table", "json"],
+FORMATS = {"report": ["table", "csv", "json", "md", "html"], "compare": ["table", "md", "json"], "history": ["table", "json"],
            "defaults": ["text", "table"], "db": ["c-header"]}
 LEGAL_SHAPES = {"softmax": SHAPES[:3], "reduce2d_sum": SHAPES[:3], "q4k_matvec": ["1x64x256", "1x64x512"]}
 TAKES_DB = ("sweep", "report", "history", "lookup", "db")

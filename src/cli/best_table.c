@@ -387,26 +387,56 @@ static void add_difference(struct tcb_str *out, const char *geometry, const char
 		tcb_str_add(out, "the default");
 }
 
-static void add_geometry(struct cli_table *table, const struct cli_best_row *row, enum cli_geometry_view view)
+static void add_geometry(struct tcb_str *out, const struct tcb_best *best, enum cli_geometry_view view)
+{
+	if (view == CLI_GEOMETRY_FULL || !best->default_geometry[0])
+		tcb_str_add(out, best->geometry);
+	else if (view != CLI_GEOMETRY_NONE)
+		add_difference(out, best->geometry, best->default_geometry);
+}
+
+/* What tells the row from others, where it has no columns: "q8, sm_90, 8 threads: ". */
+static void add_names(struct tcb_str *out, const struct cli_best_rows *rows, const struct tcb_best *best)
+{
+	if (!is_common(rows, COLUMN_CONTRACT))
+		tcb_str_addf(out, "%s, ", tcb_contract_text(best->problem.contract));
+	if (!is_common(rows, COLUMN_DEVICE))
+		tcb_str_addf(out, "%s, ", best->device_name);
+	if (!is_common(rows, COLUMN_THREADS) && best->threads)
+		tcb_str_addf(out, "%u thread%s, ", best->threads, best->threads == 1 ? "" : "s");
+	if (out->length && !out->failed)
+		out->data[out->length - 2] = ':';
+}
+
+static void add_note(struct cli_table *table, const struct cli_best_rows *rows, const struct cli_best_row *row,
+		     enum cli_geometry_view view, int has_names)
 {
 	struct tcb_str text = { 0 };
 
-	if (view == CLI_GEOMETRY_NONE)
-		return;
-	if (view == CLI_GEOMETRY_FULL || !row->best.default_geometry[0])
-		tcb_str_add(&text, row->best.geometry);
-	else
-		add_difference(&text, row->best.geometry, row->best.default_geometry);
-	cli_table_note(table, text.data ? text.data : "");
+	if (has_names)
+		add_names(&text, rows, &row->best);
+	add_geometry(&text, &row->best, view);
+	if (text.length && !text.failed)
+		cli_table_note(table, text.data);
 	table->failed |= text.failed;
 	tcb_str_fini(&text);
 }
 
 /* --- the table --- */
 
-/* Renders CHOSEN, without COMMON's columns; the width of the widest line of the table proper, or 0 after a failure. */
+/* Columns that are not rendered: none; those that are the same in all rows; these and all that is told in notes. */
+enum left_out { LEFT_OUT_NONE, LEFT_OUT_COMMON, LEFT_OUT_NAMES };
+
+static int is_left_out(const struct cli_best_rows *rows, enum column column, enum left_out left_out)
+{
+	const int is_name = column == COLUMN_CONTRACT || column == COLUMN_DEVICE || column == COLUMN_THREADS;
+
+	return left_out != LEFT_OUT_NONE && (is_common(rows, column) || (left_out == LEFT_OUT_NAMES && is_name));
+}
+
+/* Renders CHOSEN; the width of the widest line of the table proper, or 0 after a failure. */
 static size_t render(const struct cli_best_rows *rows, const struct cli_best_view *view, const enum column *chosen,
-		     int leaves_common_out, struct tcb_str *out, struct tcb_error *err)
+		     enum left_out left_out, struct tcb_str *out, struct tcb_error *err)
 {
 	struct cli_column shown[COLUMN_COUNT];
 	enum column kept[COLUMN_COUNT];
@@ -415,7 +445,7 @@ static size_t render(const struct cli_best_rows *rows, const struct cli_best_vie
 	int has_geometry = 0;
 
 	for (size_t i = 0; chosen[i] != COLUMN_COUNT; i++) {
-		if (leaves_common_out && is_common(rows, chosen[i]))
+		if (is_left_out(rows, chosen[i], left_out))
 			continue;
 		has_geometry |= chosen[i] == COLUMN_GEOMETRY;
 		shown[count] = columns[chosen[i]].shown;
@@ -427,7 +457,7 @@ static size_t render(const struct cli_best_rows *rows, const struct cli_best_vie
 		for (size_t c = 0; c < count; c++)
 			add_cell(&table, &rows->rows[i], kept[c]);
 		if (!has_geometry)
-			add_geometry(&table, &rows->rows[i], view->geometry);
+			add_note(&table, rows, &rows->rows[i], view->geometry, left_out == LEFT_OUT_NAMES);
 	}
 	if (cli_table_render(&table, view->is_markdown ? CLI_TABLE_MD : CLI_TABLE_TEXT, out, err) == TCB_OK)
 		width = cli_table_width(&table);
@@ -459,11 +489,12 @@ static enum tcb_status add_fitting(const struct cli_best_rows *rows, const struc
 	const size_t room = cli_terminal_width(), most = sizeof layouts / sizeof *layouts;
 
 	add_common(out, rows);
-	for (size_t i = 0; i < most; i++) {
+	for (size_t i = 0; i <= most; i++) { /* the poorest once more, with names in notes */
 		struct tcb_str table = { 0 };
-		const size_t width = render(rows, view, layouts[i], 1, &table, err);
+		const size_t width = render(rows, view, layouts[i < most ? i : most - 1],
+					    i < most ? LEFT_OUT_COMMON : LEFT_OUT_NAMES, &table, err);
 
-		if (width && (width <= room || i + 1 == most))
+		if (width && (width <= room || i == most))
 			tcb_str_add(out, table.data);
 		tcb_str_fini(&table);
 		if (!width)
@@ -526,5 +557,5 @@ enum tcb_status cli_best_table(const struct cli_best_rows *rows, const struct cl
 	memcpy(chosen, everything, sizeof everything);
 	if (view->columns && read_columns(view->columns, chosen))
 		return tcb_fail(err, TCB_E_USAGE, "--columns: no such columns");
-	return render(rows, view, chosen, 0, out, err) ? TCB_OK : TCB_E_NOMEM;
+	return render(rows, view, chosen, LEFT_OUT_NONE, out, err) ? TCB_OK : TCB_E_NOMEM;
 }

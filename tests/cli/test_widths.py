@@ -67,6 +67,12 @@ def main():
         found = long_lines(result.stdout + result.stderr)
         cli.check(not found, f"{args}: {len(found)} lines are longer than {WIDTH} columns, the first:\n" + "\n".join(found[:3]))
 
+    # Rows of two contracts and numbers of threads have no room for columns of these.
+    cli.run("sweep", "--op", "q4k_matvec", "--shape", "1x100000x512", "--contract", "f32", "--threads", "2", "--rotation",
+            "8M", "--max-trials", "1", "--counters", "none", "--db", other)
+    mixed = cli.run("report", "--db", other).stdout
+    cli.check(not long_lines(mixed) and re.search(r"^    f32, 2 threads: the default", mixed, re.M) and
+              re.search(r"^q4k_matvec  1x100000x512  cold +[0-9.]+ .* thin$", mixed, re.M), mixed)
     told = cli.run("report", "--db", db).stdout.split("go on: ")[1]
     cli.check(" \\\n" in told, f"the command is in several lines:\n{told}")
     words = shlex.split(re.match(r"(?:.*\\\n)*.*\n", told).group().replace("\\\n", " "))
