@@ -9,6 +9,7 @@
 #include "base/pool.h"
 #include "cli/cli.h"
 #include "cli/emit.h"
+#include "cli/progress.h"
 #include "cli/replay_input.h"
 #include "cli/replay_stable.h"
 #include "search/model.h"
@@ -188,8 +189,8 @@ static void add_row(struct cli_table *table, const char *space, const char *tria
 static enum tcb_status print_text(const struct replaying *r, struct tcb_error *err)
 {
 	static const struct cli_column columns[] = {
-		{ "space", 0 },    { "budget", 1 }, { "strategy", 0 }, { "score", 1 },
-		{ "after 10", 1 }, { "30", 1 },     { "100", 1 },      { "300 trials", 1 },
+		{ "space", 0 },    { "budget", 1, 1 }, { "strategy", 0 }, { "score", 1 },
+		{ "after 10", 1 }, { "30", 1 },        { "100", 1 },      { "300 trials", 1 },
 	};
 	struct cli_table table;
 	struct tcb_str out = { 0 };
@@ -287,9 +288,16 @@ static void replaying_fini(struct replaying *r)
 
 static enum tcb_status score(struct replaying *r, struct tcb_error *err)
 {
-	TCB_TRY(allocate(r, err));
-	for (size_t i = 0; i < r->spaces.count; i++)
-		TCB_TRY(run_space(r, i, err));
+	struct cli_progress progress;
+	enum tcb_status status = allocate(r, err);
+	cli_progress_begin(&progress, "space", 0);
+	for (size_t i = 0; i < r->spaces.count && status == TCB_OK; i++) {
+		cli_progress_count(&progress, i, r->spaces.count, r->spaces.items[i].name);
+		status = run_space(r, i, err);
+	}
+	cli_progress_end(&progress);
+	if (status != TCB_OK)
+		return status;
 	return r->args->json ? print_json(r, err) : print_text(r, err);
 }
 

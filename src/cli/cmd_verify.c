@@ -11,6 +11,7 @@
 #include "base/build_info.h"
 #include "cli/cli.h"
 #include "cli/emit.h"
+#include "cli/progress.h"
 #include "cli/setup.h"
 #include "cli/verify_report.h"
 
@@ -131,6 +132,8 @@ static enum tcb_status measure(const struct verify_args *args, struct cli_verify
 	struct cli_verify_report *report;
 	struct tcb_error why;
 	const struct tcb_claim *claim;
+	struct cli_progress progress;
+	size_t asked = 0;
 	TCB_TRY(check_only(args->only, err));
 	if (args->op)
 		TCB_TRY(cli_find_op(args->op, &lab.op, err));
@@ -143,8 +146,15 @@ static enum tcb_status measure(const struct verify_args *args, struct cli_verify
 	describe(&lab, &run);
 	TCB_TRY(cli_verify_reports_add(reports, &run, &report, err));
 	for (size_t i = 0; (claim = tcb_claim_at(i)); i++)
-		if (is_asked_for(args->only, claim->id))
-			check_claim(claim, &lab, &report->rows[report->count++]);
+		asked += (size_t)is_asked_for(args->only, claim->id);
+	cli_progress_begin(&progress, "claim", 0);
+	for (size_t i = 0; (claim = tcb_claim_at(i)); i++) {
+		if (!is_asked_for(args->only, claim->id))
+			continue;
+		cli_progress_count(&progress, report->count, asked, claim->id);
+		check_claim(claim, &lab, &report->rows[report->count++]);
+	}
+	cli_progress_end(&progress);
 	return TCB_OK;
 }
 

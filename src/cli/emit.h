@@ -78,7 +78,8 @@ void cli_add_wrapped(struct tcb_str *out, size_t indent, const char *format, ...
 /* Breaks the lines of TEXT that are longer than cli_fold_width(FD); in a command to paste, behind a backslash. */
 void cli_fold(struct tcb_str *text, int fd);
 
-/* table.c: rows of cells, rendered in one of three ways. */
+/* table.c: rows of cells, rendered in one of three ways.  As text, where the table is wider than the terminal, optional
+ * columns are left out; then the first column stands above the others. */
 enum cli_table_style { CLI_TABLE_TEXT, CLI_TABLE_CSV, CLI_TABLE_MD };
 struct cli_column {
 	const char *title;

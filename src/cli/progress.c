@@ -77,26 +77,52 @@ static int fitting_bytes(const char *text, size_t width)
 	return (int)bytes;
 }
 
+static int is_due(struct cli_progress *progress)
+{
+	const uint64_t time_ns = tcb_clock_ns(), every_ns = progress->terminal ? REDRAW_NS : LINE_NS;
+
+	if (time_ns - progress->said_ns < every_ns && (progress->drawn || !progress->terminal))
+		return 0;
+	progress->said_ns = time_ns;
+	progress->drawn = 1;
+	return 1;
+}
+
+static void draw(const struct cli_progress *progress, const struct tcb_str *line)
+{
+	struct winsize size = { .ws_col = 0 };
+
+	if (!line->failed && progress->terminal) {
+		ioctl(STDERR_FILENO, TIOCGWINSZ, &size);
+		fprintf(stderr, "\r\033[K%.*s", fitting_bytes(line->data, size.ws_col ? size.ws_col - 1u : 79u),
+			line->data);
+		fflush(stderr);
+	} else if (!line->failed) {
+		cli_say("%s", line->data);
+	}
+}
+
 void cli_progress_show(void *ctx, const struct tcb_progress *now)
 {
 	struct cli_progress *progress = ctx;
-	uint64_t time_ns = tcb_clock_ns(), every_ns = progress->terminal ? REDRAW_NS : LINE_NS;
 	struct tcb_str line = { 0 };
-	struct winsize size = { .ws_col = 0 };
 
-	if (time_ns - progress->said_ns < every_ns && (progress->drawn || !progress->terminal))
+	if (!is_due(progress))
 		return;
-	progress->said_ns = time_ns;
-	progress->drawn = 1;
 	compose(&line, progress, now);
-	if (!line.failed && progress->terminal) {
-		ioctl(STDERR_FILENO, TIOCGWINSZ, &size);
-		fprintf(stderr, "\r\033[K%.*s", fitting_bytes(line.data, size.ws_col ? size.ws_col - 1u : 79u),
-			line.data);
-		fflush(stderr);
-	} else if (!line.failed) {
-		cli_say("%s", line.data);
-	}
+	draw(progress, &line);
+	tcb_str_fini(&line);
+}
+
+void cli_progress_count(struct cli_progress *progress, size_t done, size_t total, const char *what)
+{
+	struct tcb_str line = { 0 };
+
+	if (!is_due(progress))
+		return;
+	tcb_str_addf(&line, "%s %zu/%zu (%.0f %%): %s", progress->label, done, total,
+		     total ? 100.0 * (double)done / (double)total : 0, what);
+	draw(progress, &line);
 	tcb_str_fini(&line);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The progress of a sweep on stderr: one line refreshed in place on a
+ * The progress of a sweep, or of other work that takes long, on stderr: one line refreshed in place on a
  * terminal, a line now and then elsewhere.
  */
 #ifndef TCB_CLI_PROGRESS_H
@@ -18,6 +18,8 @@ struct cli_progress {
 };
 
 void cli_progress_begin(struct cli_progress *progress, const char *label, double bytes);
+/* Any other work: DONE of TOTAL, now at WHAT ("claim F301"). */
+void cli_progress_count(struct cli_progress *progress, size_t done, size_t total, const char *what);
 /* For tcb_sweep_options.progress; CTX is a struct cli_progress. */
 void cli_progress_show(void *ctx, const struct tcb_progress *now);
 /* Leaves the terminal with an empty line. */

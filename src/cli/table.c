@@ -130,26 +130,46 @@ static void drop_optional(const struct cli_table *table, size_t *width)
 			width[c] = 0;
 }
 
-/* Columns of width 0 are left out. */
+/* Whether the first column stands above the others, because beside them it does not fit the terminal, and above does.
+ */
+static int is_stacked(const struct cli_table *table, const size_t *width)
+{
+	const size_t room = cli_fold_width(STDOUT_FILENO), sum = sum_of(table, width);
+
+	return room && sum > room && sum - width[0] <= room; /* GAP is the indent */
+}
+
+/* Columns of width 0 are left out; the first of them that is not is FIRST. */
+static void render_row(const struct cli_table *table, const size_t *width, size_t first, const struct cli_cell *cells,
+		       struct tcb_str *out)
+{
+	size_t last = table->column_count - 1;
+
+	while (last > first && !width[last])
+		last--;
+	for (size_t c = first; c <= last; c++)
+		if (width[c])
+			add_padded(out, cells ? cells[c].text : table->columns[c].title,
+				   cells && table->is_colored ? cells[c].color : NULL, width[c],
+				   table->columns[c].right, c == last);
+	for (size_t c = 0; cells && c < table->column_count; c++)
+		if (cells[c].note)
+			cli_add_folded(out, cells[c].note, INDENT, INDENT);
+}
+
 static void render_text(const struct cli_table *table, const size_t *width, struct tcb_str *out)
 {
-	const size_t columns = table->column_count;
-	size_t last = columns - 1;
+	const int stacked = is_stacked(table, width);
 
-	while (last > 0 && !width[last])
-		last--;
-	for (size_t c = 0; c < columns; c++)
-		if (width[c])
-			add_padded(out, table->columns[c].title, NULL, width[c], table->columns[c].right, c == last);
-	for (size_t i = 0; i < table->cell_count; i++) {
-		const struct cli_cell *cell = &table->cells[i];
-		const size_t c = i % columns;
+	for (size_t i = 0; i <= table->cell_count; i += table->column_count) { /* the titles, then the cells */
+		const struct cli_cell *cells = i ? &table->cells[i - table->column_count] : NULL;
+		const char *head = cells ? cells->text : table->columns->title;
 
-		if (width[c])
-			add_padded(out, cell->text, table->is_colored ? cell->color : NULL, width[c],
-				   table->columns[c].right, c == last);
-		if (cell->note)
-			cli_add_folded(out, cell->note, INDENT, INDENT);
+		if (stacked && *head)
+			tcb_str_addf(out, "%s\n", head);
+		if (stacked)
+			tcb_str_addf(out, "%*s", GAP, "");
+		render_row(table, width, stacked ? 1 : 0, cells, out);
 	}
 }
 
