@@ -5,9 +5,9 @@
  * Introduction
  *
  * `tcbtune sweep` measures how a kernel is best tiled on this machine and keeps
- * the winners in a database.  This library runs them in other programs, in the
- * manner of FFTW: a query becomes a plan, weights are packed once, the plan is
- * executed as often as needed.
+ * the winners in a database.  This library runs them in other programs, as FFTW
+ * does: a query becomes a plan, weights are packed once, and the plan is executed
+ * as often as needed.
  *
  *     struct tcbrt *rt;
  *     struct tcbrt_plan *plan;
@@ -27,32 +27,34 @@
  *     void *operand[] = { packed, x, y };              info.operand says which is which
  *     tcbrt_execute(plan, operand, workspace, pool);   as often as needed
  *
- * Nothing is measured unless tcbrt_tune is called.  A program with kernels of
- * its own asks for the geometry alone: tcbrt_lookup.
+ * Nothing is measured unless tcbrt_tune is called.  A program that has its own
+ * kernels can ask for the geometry alone: tcbrt_lookup.
  *
- * Opening reads the whole database, or maps the snapshot that an earlier
- * opening left of it ("tuning.db.snapshot"), which takes a millisecond where
- * reading 100,000 entries takes half a second.  A snapshot is a cache: it is
- * looked at only if it is of the database as it now is, of this library and of
- * this host; one that is stale or damaged is made again, and it may be removed
- * at any time.  None is kept of fewer than 256 entries, nor of a database that
- * was written to in the last moment; where the database's folder cannot be
- * written it lies in $XDG_CACHE_HOME/tcbtune (or ~/.cache/tcbtune).
+ * Opening reads the whole database.  Half a second for 100,000 entries becomes a
+ * millisecond with a snapshot ("tuning.db.snapshot"), a file that opening leaves
+ * for the next time.  A snapshot is a cache.  It is used only if it was made of
+ * the database in its present state, by this library, on this host; a stale or
+ * damaged one is made again.  It may be deleted at any time.  No snapshot is kept
+ * of fewer than 256 entries, or of a database that is just being written.  If the
+ * database's folder is not writable, the snapshot is kept in
+ * $XDG_CACHE_HOME/tcbtune (or ~/.cache/tcbtune).
  *
- * After that nothing is read, allocated or locked, but for what is stored for a
- * GPU: there the first lookup that meets an entry writes its kernel once, to see
- * whether it is still the one that was measured, which allocates and takes some
- * milliseconds; a fall-back may meet up to eight.  What it found goes into the
- * snapshot when the struct tcbrt is closed, for other processes of this build.  A lookup whose shape was tuned
- * takes some tens of nanoseconds, the first of each entry some microseconds.  One
- * that was not falls back, which takes some microseconds, and says to what and
- * why (see enum tcbrt_source): a result is never one that the stored measurements
- * call worse than the op's default.  Entries that were measured with another
- * version of a kernel than the one in this library are stale and are not used.
+ * Lookups on a CPU read no file, allocate nothing and take no lock.  For a GPU,
+ * the first lookup that meets an entry generates its kernel once, to see whether
+ * it is still the one that was measured; this allocates and takes a few
+ * milliseconds, and a fall-back may meet up to eight entries.  The outcome is
+ * written into the snapshot when the struct tcbrt is closed.
+ *
+ * A lookup of a tuned shape takes tens of nanoseconds, the first one of each
+ * entry a few microseconds.  A lookup of any other shape falls back, in a few
+ * microseconds, and says to what and why (see enum tcbrt_source).  The answer is
+ * never a geometry that the stored measurements call worse than the op's default.
+ * Entries that were measured with another version of a kernel than the one in
+ * this library are stale and are not used.
  *
  * Threads.  Any number of threads may use one struct tcbrt at once, as long as
- * none closes it.  A child of fork() may use whatever its parent made, but that
- * threads do not survive it (see tcbrt_pool_create) nor does CUDA.
+ * none closes it.  After fork(), the child may use everything that its parent
+ * made, except threads (see tcbrt_pool_create) and CUDA, which do not survive it.
  *
  * Linking.  CMake: find_package(tcbrt) and tcbrt::tcbrt (or tcbrt::static);
  * otherwise `pkg-config --cflags --libs tcbrt` (with --static for libtcbrt.a).
@@ -75,11 +77,11 @@ extern "C" {
 /*
  * Version
  *
- * Before 1.0 the structs below may change with the minor version; where they do, the library has another name
- * (SOVERSION).  0.2 has the structs of 0.1 and its name.  Within one minor version functions and codes are only added,
- * and structs grow only into their reserved words: the caller sets those of what it fills to zero, and zero keeps the
- * old meaning; the library sets those of what it fills.  struct tcbrt_tile and struct tcbrt_gpu_arguments have none:
- * they stay as they are.  Opaque structs may change at any time.
+ * Before 1.0 the structs below may change with the minor version; if they do, the library gets another name
+ * (SOVERSION).  0.2 has the structs and the name of 0.1.  Within one minor version, functions and codes are only added,
+ * and structs grow only into their reserved words.  The caller sets the reserved words of the structs that it fills to
+ * zero, and zero keeps the old meaning; the library sets those of the structs that it fills.  struct tcbrt_tile and
+ * struct tcbrt_gpu_arguments have no reserved words and do not change.  Opaque structs may change at any time.
  */
 #define TCBRT_VERSION_MAJOR 0
 #define TCBRT_VERSION_MINOR 2
@@ -124,13 +126,13 @@ struct tcbrt_error {
 struct tcbrt;
 
 /*
- * Loads the database at PATH, that one alone.  NULL: the user's, which is the file named by the environment variable
- * TCBTUNE_DB, else $XDG_DATA_HOME/tcbtune/tuning.db, else ~/.local/share/tcbtune/tuning.db; and below it the system's,
- * which is read only: the file named by TCBTUNE_SYSTEM_DB (empty: none), else share/tcbtune/system.db of the prefix
- * that the library was built for.  Either may be missing, not both.  The user's entries go before the system's of the
- * same source, unless they are passed over; what could not be read of the system's is left out, and the reason of a
- * DEFAULT says so. On failure *OUT is NULL and ERR (which may be NULL) is filled.  Rows that cannot be read are left
- * out, see tcbrt_count.
+ * Loads the database at PATH, and no other.  NULL loads two: the user's database, and the system's below it.  The
+ * user's is the file named by the environment variable TCBTUNE_DB, else $XDG_DATA_HOME/tcbtune/tuning.db, else
+ * ~/.local/share/tcbtune/tuning.db.  The system's is only read: the file named by TCBTUNE_SYSTEM_DB (empty: none), else
+ * share/tcbtune/system.db of the prefix that the library was built for.  One of the two may be missing.  A usable entry
+ * of the user's goes before one of the system's with the same source.  If the system's database cannot be read, it is
+ * left out, and the reason of a DEFAULT says so.  Rows that cannot be read are left out, see tcbrt_count.  On failure
+ * *OUT is NULL and ERR (which may be NULL) is filled.
  */
 TCBRT_API int tcbrt_open(const char *path, struct tcbrt **out, struct tcbrt_error *err);
 
@@ -176,35 +178,34 @@ struct tcbrt_query {
 /*
  * Where a tuning comes from, best first.
  *
- * EXACT: the shape was tuned on this device (same processor, same number of threads; a GPU of the same key), and its
- * measurements do not call the default faster; of fewer than 20 candidates, also that what was the default then still
- * is.
+ * EXACT: the shape was tuned on this device (same processor and number of threads; a GPU of the same key), and its
+ * measurements prove the winner at least as fast as the default.  If fewer than 20 candidates were tried, the default
+ * must also still be the one that was measured beside them.
  *
- * NEAREST: another shape was: of the shapes whose m, n and k are each within a factor of 4, the one nearest in log2(m),
- * log2(n), log2(k).  Only winners whose measured speed-up over the default, at their own shape, is at least 1.02 over
- * its whole 95 % interval, and 0.05 more for each doubling that the shapes are apart: a small gain there may be a loss
- * here; measured against what is the default today, and the best of at least 20 candidates.  Tiles that were as large
- * as that shape's m, n or k become as large as this one's; the result must satisfy every constraint of the op at this
- * shape.
+ * NEAREST: another shape was tuned.  Among the shapes whose m, n and k are each within a factor of 4, the one nearest
+ * in log2(m), log2(n), log2(k) is taken.  A small gain at one shape may be a loss at another.  So the winner must be
+ * the best of at least 20 candidates, and must be measured against the default of today; the lower end of the 95 %
+ * interval of its speedup over it must be at least 1.02, and 0.05 more for each doubling between the shapes.  Tiles
+ * that were as large as that shape's m, n or k become as large as this one's.  The result must satisfy every constraint
+ * of the op at this shape.
  *
- * ARCHITECTURE: the same, this shape included, from another machine of the same architecture, which the reason names
- * ("measured on NVIDIA H200 (key 4f7512987695c574)"): another processor, or a GPU of the same kind and another key. All
- * that a query for "sm_90" alone gets of what was measured is that: it names no GPU.
+ * ARCHITECTURE: the same rules, for this shape too, with results from another machine of the same architecture: another
+ * processor, or a GPU of the same kind and another key.  The reason names it ("measured on NVIDIA H200 (key
+ * 4f7512987695c574)").  A query for "sm_90" names no GPU, so this is the best answer that it can get.
  *
- * DEFAULT: the op's default geometry, by a rule made of measurements where this build has one.  Also where the shape
- * was tuned and its own measurements call the default faster.
+ * DEFAULT: the op's default geometry, by a rule derived from measurements where this build has one.  Also where the
+ * shape was tuned and its own measurements do not prove the winner faster than the default.
  *
- * MODELLED: instead of the op's default, not of one by rule, where the shape was only ranked by a model, never
- * measured, for this device or for a GPU of its kind, which the reason names, and the model does not expect a loss.
+ * MODELLED: the shape was ranked by a model for this device or for a GPU of its kind (which the reason names), was
+ * never measured, and the model expects no loss.  It replaces the op's default, but not a default by rule.
  *
- * PROVISIONAL: instead of EXACT where the shape was measured, by a sweep that has not finished or was stopped before it
- * proved its winner: the best it had so far.
+ * PROVISIONAL: in place of EXACT, the best so far of a sweep that has not finished, or was stopped before it proved its
+ * winner.
  *
- * What was measured with fewer threads than are asked for says nothing of the full count: it is not EXACT, nor NEAREST.
+ * A result for fewer threads than the query asks for says nothing about that number: it is neither EXACT nor NEAREST.
  *
- * Stale entries are passed over everywhere, and so is a geometry that breaks a constraint of the op: a database may be
- * damaged, or come from anyone.  Entries that were only modelled, and provisional ones, answer for their own shape
- * alone.
+ * Stale entries are never used, nor is a geometry that breaks a constraint of the op: a database may be damaged, or
+ * come from anybody.  Modelled and provisional entries answer for their own shape only.
  */
 enum tcbrt_source {
 	TCBRT_SOURCE_NONE = 0, /* the lookup failed */
@@ -217,8 +218,9 @@ enum tcbrt_source {
 };
 
 /*
- * How far the stored result behind an answer may be relied on.  THIN: too little of the space was tried for what was
- * still to be expected; NOISY: its gain or its time is known too roughly.  The same sweep again mends either.
+ * How reliable the stored result behind an answer is.  THIN: too little of the space was tried for the gain that was
+ * still expected.  NOISY: the interval of its speedup or of its time is too wide.  Running the same sweep again repairs
+ * both.
  */
 enum tcbrt_verdict {
 	TCBRT_VERDICT_NONE = 0, /* nothing stored is behind the answer */
@@ -256,9 +258,9 @@ struct tcbrt_tuning {
 };
 
 /*
- * Fills OUT.  TCBRT_OK also for DEFAULT; another code only where the query itself cannot be served (NULL, a query of
- * zeros, unknown op, illegal shape, a shape that no kernel of this contract computes, a device that this host has not),
- * and then OUT->reason says why.
+ * Fills OUT.  Returns TCBRT_OK for DEFAULT, too.  Another code means that the query itself cannot be answered (NULL, a
+ * query of zeros, unknown op, illegal shape, a shape that no kernel of this contract computes, a device that this host
+ * does not have); OUT->reason says why.
  */
 TCBRT_API int tcbrt_lookup(const struct tcbrt *rt, const struct tcbrt_query *query, struct tcbrt_tuning *out);
 
@@ -277,9 +279,9 @@ TCBRT_API const char *tcbrt_verdict_text(enum tcbrt_verdict verdict);
 /*
  * Plans
  *
- * A plan is one kernel, made ready for one problem on one device.  Making one looks the tuning up (tcbrt_lookup) and
- * measures nothing.  A plan never changes: any number of threads may execute the same one at once, each with outputs
- * and a workspace of its own.  It does not need the struct tcbrt that it was made with any more.
+ * A plan is one kernel, prepared for one problem on one device.  Making it looks the tuning up (tcbrt_lookup) and
+ * measures nothing.  A plan never changes: any number of threads may execute the same plan at once, each with its own
+ * outputs and workspace.  The struct tcbrt that it was made with may be closed.
  */
 struct tcbrt_plan;
 
@@ -338,8 +340,9 @@ TCBRT_API void tcbrt_plan_destroy(struct tcbrt_plan *plan);
 TCBRT_API int tcbrt_plan_info(const struct tcbrt_plan *plan, struct tcbrt_plan_info *out);
 
 /*
- * Weights as stored to info.packed_bytes at PACKED, which begins at a multiple of TCBRT_ALIGNMENT.  In host memory also
- * for a GPU: copy the result there.  Where packed_bytes is 0 there is nothing to pack (TCBRT_E_USAGE).
+ * Packs WEIGHTS, as they are stored, into info.packed_bytes at PACKED, an address that is a multiple of
+ * TCBRT_ALIGNMENT. Both are in host memory; for a GPU, copy the result to the device.  If packed_bytes is 0 there is
+ * nothing to pack (TCBRT_E_USAGE).
  *
  * In chunks: ROWS rows from FIRST on, both multiples of info.pack_rows but at the end; WEIGHTS begins with row FIRST,
  * PACKED is the whole.  Chunks may be packed in any order and by several threads at once.
@@ -352,9 +355,9 @@ TCBRT_API int tcbrt_unpack(const struct tcbrt_plan *plan, const void *packed, vo
 TCBRT_API int tcbrt_unpack_rows(const struct tcbrt_plan *plan, size_t first, size_t rows, const void *packed,
 				void *weights);
 
-/* Makes info.workspace_bytes at WORKSPACE, at a multiple of TCBRT_ALIGNMENT, ready for executions of PLAN on a CPU, one
- * after another.  Once; not needed where workspace_bytes is 0.  Made ready for one plan, it serves any other in turn
- * that wants no more bytes. */
+/* Prepares info.workspace_bytes at WORKSPACE, an address that is a multiple of TCBRT_ALIGNMENT, for executions of PLAN
+ * on a CPU, one after another.  Call it once; it is not needed if workspace_bytes is 0.  The workspace then serves any
+ * other plan, too, that needs no more bytes. */
 TCBRT_API int tcbrt_workspace_init(const struct tcbrt_plan *plan, void *workspace);
 
 /* 1 to 1024 threads that execute: the caller and threads - 1 others, which spin for 0.2 ms after an execution, then
@@ -368,16 +371,16 @@ TCBRT_API void tcbrt_pool_destroy(struct tcbrt_pool *pool); /* NULL is fine */
  * Runs PLAN on a CPU: OPERAND in the order of info.operand, the packed weights in place of the weights.  POOL: whose
  * threads share the work, as far as the plan has use for them; NULL: the caller alone.
  *
- * No allocation and no lock; no system call, but one to wake threads of POOL that have gone to sleep.
+ * No allocation and no lock; the only system call wakes threads of POOL that have gone to sleep.
  */
 TCBRT_API int tcbrt_execute(const struct tcbrt_plan *plan, void *const operand[], void *workspace,
 			    struct tcbrt_pool *pool);
 
 /*
- * The same with the caller's threads: all of THREADS threads call it with the same arguments but for THREAD = 0, 1, ...
- * THREADS - 1, and each returns when all is done.  They wait for each other by spinning: they should have processors of
- * their own.  Any number of threads will do; that of the plan is the fastest.  No allocation, no lock and no system
- * call, but sched_yield from a thread that the others keep waiting for some 0.1 ms.
+ * The same with the caller's threads: each of THREADS threads calls it with the same arguments, except THREAD = 0, 1,
+ * ... THREADS - 1, and returns when all have finished.  They wait for each other by spinning, so each should have its
+ * own processor.  Any number of threads works; the plan's number is the fastest.  No allocation, no lock, and no system
+ * call except sched_yield in a thread that has waited for about 0.1 ms.
  */
 TCBRT_API int tcbrt_execute_thread(const struct tcbrt_plan *plan, void *const operand[], void *workspace,
 				   unsigned thread, unsigned threads);
