@@ -83,13 +83,13 @@ def main():
     parser.add_argument("--budget", type=int, default=BUDGET, help="seconds of the sweep (default %(default)s)")
     args = parser.parse_args()
     env = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "TCBTUNE_DB", "TCBTUNE_SYSTEM_DB")}
-    env |= {"TERM": "xterm", "NO_COLOR": "1", "LC_ALL": "C.UTF-8", "HOME": "/root",
+    env |= {"TERM": "xterm", "NO_COLOR": "1", "LC_ALL": "C.UTF-8",
             "PATH": f"{args.tcbtune.resolve().parent}:{env['PATH']}"}
     start = time.monotonic()
     print(TITLE)
     with tempfile.TemporaryDirectory() as folder:
         # The database of the user who runs this is left alone.
-        env |= {"XDG_DATA_HOME": folder, "XDG_CACHE_HOME": folder}
+        env |= {"HOME": folder, "XDG_DATA_HOME": folder, "XDG_CACHE_HOME": folder}
         for words, command, expected in STEPS:
             lines, status = on_terminal(command.replace(f"--budget {BUDGET}s", f"--budget {args.budget}s"), folder, env)
             lines = [line.replace(folder, "~/.local/share") for line in lines]

@@ -20,7 +20,7 @@ enum {
 };
 static const double MISS = 0.05;
 
-static int compare_doubles(const void *a, const void *b)
+int tcb_ascending(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 	return (x > y) - (x < y);
@@ -30,7 +30,7 @@ static int compare_doubles(const void *a, const void *b)
 static void sort_doubles(double *values, size_t n)
 {
 	if (n > 32) {
-		qsort(values, n, sizeof *values, compare_doubles);
+		qsort(values, n, sizeof *values, tcb_ascending);
 		return;
 	}
 	for (size_t i = 1; i < n; i++) {

@@ -13,6 +13,8 @@
 
 #include "base/trial.h"
 
+/* For qsort: doubles in ascending order. */
+int tcb_ascending(const void *a, const void *b);
 /* The median of the samples that are no NaN (the mean of the middle two of an even count); NaN of none. */
 double tcb_median(const double *samples, size_t n);
 /* The value that a tenth of the samples that are no NaN are below; NaN of none. */

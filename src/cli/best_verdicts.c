@@ -100,8 +100,8 @@ static void add_commands(const struct cli_best_rows *rows, enum tcb_verdict verd
 			earlier++;
 		if (rows->rows[i].verdict != verdict || earlier < i)
 			continue;
-		const size_t more = add_command(rows, i, db, &command);
 		if (commands++ < COMMANDS) {
+			const size_t more = add_command(rows, i, db, &command);
 			cli_add_line(out, "    %s: %s", commands == 1 ? mends(verdict) : "and",
 				     command.data ? command.data : "");
 			if (more)

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/stats.h"
 #include "cli/cli.h"
 #include "cli/default_cells.h"
 #include "cli/default_fill.h"
@@ -124,15 +125,9 @@ static void add_loss(struct losses *losses, double loss)
 		losses->unknown++;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	const double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
-
 static double median(struct losses *losses)
 {
-	qsort(losses->all, losses->count, sizeof *losses->all, by_value);
+	qsort(losses->all, losses->count, sizeof *losses->all, tcb_ascending);
 	const size_t half = losses->count / 2;
 	return !losses->count      ? NAN
 	       : losses->count % 2 ? losses->all[half]

@@ -16,6 +16,7 @@
 #include "base/cpu_identity.h"
 #include "base/gpu_table.h"
 #include "base/sizes.h"
+#include "base/stats.h"
 #include "cli/emit.h"
 
 /* A geometry within this of a shape's best becomes a candidate for all shapes, of each shape at most so many. */
@@ -116,12 +117,6 @@ static struct cli_shape_row *row_of(struct cli_default_group *group, const struc
 	return &group->rows[group->row_count++];
 }
 
-static int by_value(const void *a, const void *b)
-{
-	const double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
-
 /* The mean of the faster half of the samples: what disturbs a machine makes calls slower, never faster. */
 static double faster_half(const struct tcb_measurement *measurement)
 {
@@ -130,7 +125,7 @@ static double faster_half(const struct tcb_measurement *measurement)
 	if (!count || measurement->dropped_early)
 		return measurement->ns.median;
 	memcpy(samples, measurement->samples, count * sizeof *samples);
-	qsort(samples, count, sizeof *samples, by_value);
+	qsort(samples, count, sizeof *samples, tcb_ascending);
 	for (size_t i = 0; i < half; i++)
 		sum += samples[i];
 	return sum / (double)half;

@@ -151,49 +151,53 @@ void cli_html_unload(struct cli_html_spaces *spaces)
 	*spaces = (struct cli_html_spaces){ 0 };
 }
 
+void cli_html_threads(const struct tcb_best *best, struct tcb_str *out)
+{
+	if (best->threads)
+		tcb_str_addf(out, ", %u thread%s", best->threads, best->threads == 1 ? "" : "s");
+}
+
 /* --- the parts of a geometry --- */
 
 double cli_html_field(const struct tcb_geometry *geometry, size_t field)
 {
-	if (field >= 3 * TCB_LEVEL_COUNT)
-		return geometry->knob[field - 3 * TCB_LEVEL_COUNT];
-	const struct tcb_tile *tile = &geometry->tile[field / 3];
-	return (double)(field % 3 == 0 ? tile->m : field % 3 == 1 ? tile->n : tile->k);
+	return (double)tcb_field_get(tcb_field_at((unsigned)field), geometry);
 }
 
 void cli_html_field_name(size_t field, char out[CLI_HTML_FIELD_MAX])
 {
-	if (field >= 3 * TCB_LEVEL_COUNT)
-		snprintf(out, CLI_HTML_FIELD_MAX, "%s", tcb_knob_key((enum tcb_knob)(field - 3 * TCB_LEVEL_COUNT)));
+	const struct tcb_field part = tcb_field_at((unsigned)field);
+
+	if (part.kind == TCB_AXIS_KNOB)
+		snprintf(out, CLI_HTML_FIELD_MAX, "%s", tcb_knob_key((enum tcb_knob)part.which));
 	else
-		snprintf(out, CLI_HTML_FIELD_MAX, "%s %c", tcb_level_text((enum tcb_level)(field / 3)),
+		snprintf(out, CLI_HTML_FIELD_MAX, "%s %c", tcb_level_text((enum tcb_level)part.which),
 			 "mnk"[field % 3]);
 }
 
 void cli_html_field_value(const struct tcb_geometry *geometry, size_t field, char out[CLI_HTML_FIELD_MAX])
 {
-	const double value = cli_html_field(geometry, field);
-	const char *word = field < 3 * TCB_LEVEL_COUNT
-				   ? NULL
-				   : tcb_knob_word((enum tcb_knob)(field - 3 * TCB_LEVEL_COUNT), (int32_t)value);
+	const struct tcb_field part = tcb_field_at((unsigned)field);
+	const int64_t value = tcb_field_get(part, geometry);
+	const char *word = part.kind == TCB_AXIS_KNOB ? tcb_knob_word((enum tcb_knob)part.which, (int32_t)value) : NULL;
 
 	if (word)
 		snprintf(out, CLI_HTML_FIELD_MAX, "%s", word);
 	else if (value < 0)
 		snprintf(out, CLI_HTML_FIELD_MAX, "-");
 	else
-		snprintf(out, CLI_HTML_FIELD_MAX, "%.0f", value);
+		snprintf(out, CLI_HTML_FIELD_MAX, "%lld", (long long)value);
 }
 
 size_t cli_html_only_difference(const struct tcb_geometry *a, const struct tcb_geometry *b)
 {
-	size_t found = CLI_HTML_FIELDS;
+	size_t found = TCB_FIELD_COUNT;
 
-	for (size_t f = 0; f < CLI_HTML_FIELDS; f++) {
+	for (size_t f = 0; f < TCB_FIELD_COUNT; f++) {
 		if (cli_html_field(a, f) == cli_html_field(b, f))
 			continue;
-		if (found != CLI_HTML_FIELDS)
-			return CLI_HTML_FIELDS;
+		if (found != TCB_FIELD_COUNT)
+			return TCB_FIELD_COUNT;
 		found = f;
 	}
 	return found;

@@ -7,6 +7,7 @@
 #define TCB_CLI_HTML_DATA_H
 
 #include "cli/html_report.h"
+#include "kernels/constraint.h"
 #include "search/replay.h"
 
 /* Times are nanoseconds of the row's cache state; an interval whose median is 0 was not measured. */
@@ -36,14 +37,17 @@ struct cli_html_spaces {
 enum tcb_status cli_html_load(const struct cli_html_source *source, struct cli_html_spaces *out, struct tcb_error *err);
 void cli_html_unload(struct cli_html_spaces *spaces); /* zeroed is fine */
 
+/* ", 8 threads"; nothing of a GPU. */
+void cli_html_threads(const struct tcb_best *best, struct tcb_str *out);
+
 /* The parts of a geometry, tiles and knobs alike. */
-enum { CLI_HTML_FIELDS = 3 * TCB_LEVEL_COUNT + TCB_KNOB_COUNT, CLI_HTML_FIELD_MAX = 48 };
+enum { CLI_HTML_FIELD_MAX = 48 };
 double cli_html_field(const struct tcb_geometry *geometry, size_t field);
 /* "unroll" */
 void cli_html_field_name(size_t field, char out[CLI_HTML_FIELD_MAX]);
 /* "4", "dynamic", "-" where it is not set */
 void cli_html_field_value(const struct tcb_geometry *geometry, size_t field, char out[CLI_HTML_FIELD_MAX]);
-/* The field in which alone A and B differ; CLI_HTML_FIELDS: in none, or in several. */
+/* The field in which alone A and B differ; TCB_FIELD_COUNT: in none, or in several. */
 size_t cli_html_only_difference(const struct tcb_geometry *a, const struct tcb_geometry *b);
 
 /* html_json.c: all of it once, as text that may stand inside a script element. */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/stats.h"
 #include "cli/html_plots.h"
 
 enum {
@@ -32,26 +33,19 @@ struct part {
 	double effect; /* the slowest median over the fastest */
 };
 
-static int ascending(const void *a, const void *b)
-{
-	const double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 static int by_median(const void *a, const void *b)
 {
-	return ascending(&((const struct value *)a)->median, &((const struct value *)b)->median);
+	return tcb_ascending(&((const struct value *)a)->median, &((const struct value *)b)->median);
 }
 
 static int by_number(const void *a, const void *b)
 {
-	return ascending(&((const struct value *)a)->number, &((const struct value *)b)->number);
+	return tcb_ascending(&((const struct value *)a)->number, &((const struct value *)b)->number);
 }
 
 static int by_effect(const void *a, const void *b)
 {
-	return ascending(&((const struct part *)b)->effect, &((const struct part *)a)->effect);
+	return tcb_ascending(&((const struct part *)b)->effect, &((const struct part *)a)->effect);
 }
 
 static double quantile(const double *sorted, size_t count, double share)
@@ -74,7 +68,7 @@ static void judge(const struct cli_html_space *space, size_t field, struct value
 		if (best && (one == best || cli_html_only_difference(&one->geometry, &best->geometry) == field))
 			value->slice = one->ns;
 	}
-	qsort(times, value->count, sizeof *times, ascending);
+	qsort(times, value->count, sizeof *times, tcb_ascending);
 	value->least = times[0];
 	value->low = quantile(times, value->count, 0.25);
 	value->median = quantile(times, value->count, 0.5);
@@ -218,12 +212,12 @@ static void add_effects(const struct cli_html_space *space, const struct part *p
 
 void cli_html_effects(const struct cli_html_space *space, struct tcb_str *out)
 {
-	struct part parts[CLI_HTML_FIELDS] = { 0 };
+	struct part parts[TCB_FIELD_COUNT] = { 0 };
 	double *times = malloc((space->count + 1) * sizeof *times);
 	size_t count = 0;
 
 	out->failed |= !times;
-	for (size_t f = 0; f < CLI_HTML_FIELDS && times; f++) {
+	for (size_t f = 0; f < TCB_FIELD_COUNT && times; f++) {
 		parts[count] = (struct part){ .field = f };
 		out->failed |= find_values(space, &parts[count], times) != 0;
 		if (parts[count].count > 1)
@@ -246,17 +240,17 @@ void cli_html_effects(const struct cli_html_space *space, struct tcb_str *out)
 
 struct axis {
 	size_t field;
-	double values[VALUES_MAX]; /* ascending */
+	double values[VALUES_MAX]; /* tcb_ascending */
 	size_t examples[VALUES_MAX], count;
 };
 
 /* The parts that differ within the tie set; of one with many values the rest share the last place. */
 static size_t find_axes(const struct cli_html_space *space, const size_t *ties, size_t tie_count,
-			struct axis out[CLI_HTML_FIELDS])
+			struct axis out[TCB_FIELD_COUNT])
 {
 	size_t count = 0;
 
-	for (size_t f = 0; f < CLI_HTML_FIELDS; f++) {
+	for (size_t f = 0; f < TCB_FIELD_COUNT; f++) {
 		struct axis *axis = &out[count];
 		*axis = (struct axis){ .field = f };
 		for (size_t t = 0; t < tie_count; t++) {
@@ -350,7 +344,7 @@ static void add_ties(const struct cli_html_space *space, const size_t *ties, siz
 		     struct tcb_str *out)
 {
 	static const double STEP = 38;
-	struct axis axes[CLI_HTML_FIELDS];
+	struct axis axes[TCB_FIELD_COUNT];
 	const size_t count = find_axes(space, ties, tie_count, axes);
 	struct cli_html_plot plot = { .out = out };
 

@@ -11,13 +11,6 @@
 #include "cli/html_library.h"
 #include "cli/html_plots.h"
 
-/* ", 8 threads"; nothing of a GPU. */
-static void add_threads(const struct tcb_best *best, struct tcb_str *out)
-{
-	if (best->threads)
-		tcb_str_addf(out, ", %u thread%s", best->threads, best->threads == 1 ? "" : "s");
-}
-
 static void add_head(const struct cli_html_source *source, struct tcb_str *out)
 {
 	char now[CLI_DATE_MAX];
@@ -111,7 +104,7 @@ static void add_devices(const struct cli_html_source *source, struct tcb_str *ou
 			continue;
 		tcb_str_add(out, "<div><h3>");
 		cli_html_text(out, best->device_name);
-		add_threads(best, out);
+		cli_html_threads(best, out);
 		cli_html_textf(out, ": %s, key %s", best->model, best->device_key);
 		tcb_str_add(out, "</h3>\n");
 		cli_html_roofline(source, i, out);
@@ -162,7 +155,7 @@ static void add_problem(const struct cli_html_source *source, const struct cli_h
 	tcb_str_addf(out, "<section id=\"r%zu\" data-row=\"%zu\"><h3>", i, i);
 	cli_html_textf(out, "%s %s %s on %s", best->problem.op_name, tcb_contract_text(best->problem.contract), shape,
 		       best->device_name);
-	add_threads(best, out);
+	cli_html_threads(best, out);
 	cli_html_textf(out, ", %s", tcb_state_text(best->state));
 	tcb_str_add(out, "</h3>\n");
 	add_words(source, space->row, out);

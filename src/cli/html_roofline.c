@@ -6,6 +6,8 @@
  * each point a line goes up to its own problem's limit.
  */
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/html_plots.h"
@@ -16,44 +18,55 @@ int cli_html_same_machine(const struct tcb_best *a, const struct tcb_best *b)
 	       a->threads == b->threads && a->state == b->state;
 }
 
+struct point {
+	const struct cli_best_row *row;
+	size_t number; /* of the row */
+	struct tcb_bottleneck found;
+};
+
 struct roof {
 	double byte_limit, operation_limit; /* the largest measured; 0: none */
 	struct cli_html_scale x, y;
-	size_t points;
+	struct point *points; /* the rows of one machine and cache state */
+	size_t count, drawn;  /* drawn: that have a place */
 };
 
-static int is_point(const struct tcb_best *best, const struct tcb_roofline *line)
+static int is_drawn(const struct point *point)
 {
-	return !best->modelled && line->intensity > 0 && line->operation_rate > 0;
+	const struct tcb_roofline *line = &point->found.roofline;
+
+	return !point->row->best.modelled && line->intensity > 0 && line->operation_rate > 0;
 }
 
-static struct roof find_roof(const struct cli_html_source *source, const struct tcb_best *machine)
+static void find_points(const struct cli_html_source *source, const struct tcb_best *machine, struct roof *out)
 {
-	struct roof roof = { 0 };
-
 	for (size_t i = 0; i < source->rows->count; i++) {
-		const struct cli_best_row *row = &source->rows->rows[i];
-		struct tcb_bottleneck found;
-		if (!cli_html_same_machine(machine, &row->best))
+		struct point *point = &out->points[out->count];
+		*point = (struct point){ .row = &source->rows->rows[i], .number = i };
+		if (!cli_html_same_machine(machine, &point->row->best))
 			continue;
-		cli_bounds_of(source->bounds, row, &found);
-		if (!is_point(&row->best, &found.roofline))
-			continue;
-		roof.points++;
-		cli_html_hold(&roof.x, found.roofline.intensity);
-		cli_html_hold(&roof.y, found.roofline.operation_rate);
-		if (found.roofline.byte_limit > 0) {
-			cli_html_hold(&roof.y, found.roofline.intensity * found.roofline.byte_limit);
-			roof.byte_limit = fmax(roof.byte_limit, found.roofline.byte_limit);
-		}
-		if (found.roofline.operation_limit > 0)
-			roof.operation_limit = fmax(roof.operation_limit, found.roofline.operation_limit);
+		cli_bounds_of(source->bounds, point->row, &point->found);
+		out->count++;
+		out->drawn += (size_t)is_drawn(point);
 	}
-	cli_html_hold(&roof.y, roof.operation_limit);
+}
+
+static void find_limits(struct roof *roof)
+{
+	for (size_t i = 0; i < roof->count; i++) {
+		const struct tcb_roofline *line = &roof->points[i].found.roofline;
+		if (!is_drawn(&roof->points[i]))
+			continue;
+		cli_html_hold(&roof->x, line->intensity);
+		cli_html_hold(&roof->y, line->operation_rate);
+		cli_html_hold(&roof->y, line->intensity * line->byte_limit);
+		roof->byte_limit = fmax(roof->byte_limit, line->byte_limit);
+		roof->operation_limit = fmax(roof->operation_limit, line->operation_limit);
+	}
+	cli_html_hold(&roof->y, roof->operation_limit);
 	/* Always logarithmic, with half a decade to each side. */
-	roof.x = (struct cli_html_scale){ roof.x.lo / 3, roof.x.hi * 3, 1 };
-	roof.y = (struct cli_html_scale){ roof.y.lo / 2, roof.y.hi * 2, 1 };
-	return roof;
+	roof->x = (struct cli_html_scale){ roof->x.lo / 3, roof->x.hi * 3, 1 };
+	roof->y = (struct cli_html_scale){ roof->y.lo / 2, roof->y.hi * 2, 1 };
 }
 
 /* The slope as far as it is below the flat line and inside the area. */
@@ -73,24 +86,24 @@ static void draw_limits(const struct cli_html_plot *plot, const struct roof *roo
 		cli_html_horizontal(plot, "compute", roof->operation_limit);
 }
 
-static void draw_point(const struct cli_html_plot *plot, const struct cli_best_row *row, size_t number,
-		       const struct tcb_bottleneck *found)
+static void draw_point(const struct cli_html_plot *plot, const struct point *point)
 {
-	const struct tcb_roofline *line = &found->roofline;
+	const struct tcb_roofline *line = &point->found.roofline;
+	const struct tcb_problem *problem = &point->row->best.problem;
 	const double x = cli_html_x(plot, line->intensity), y = cli_html_y(plot, line->operation_rate);
 	char shape[TCB_SHAPE_TEXT_MAX];
 
-	tcb_shape_print(&row->best.problem.shape, shape);
+	tcb_shape_print(&problem->shape, shape);
 	if (line->byte_limit > 0) {
 		const double top = cli_html_y(plot, line->intensity * line->byte_limit);
 		tcb_str_addf(plot->out, "<path class=\"reach\" d=\"M%.1f %.1fV%.1fM%.1f %.1fh8\"/>", x, y, top, x - 4,
 			     top);
 	}
 	tcb_str_addf(plot->out, "<circle class=\"best\" cx=\"%.1f\" cy=\"%.1f\" r=\"4\" data-row=\"%zu\"><title>", x, y,
-		     number);
+		     point->number);
 	cli_html_textf(plot->out, "%s %s %s: %.4g Gop/s at %.3g operations per byte, %.4g GB/s; bound by: %s",
-		       row->best.problem.op_name, tcb_contract_text(row->best.problem.contract), shape,
-		       line->operation_rate, line->intensity, line->byte_rate, tcb_bottleneck_text(found->kind));
+		       problem->op_name, tcb_contract_text(problem->contract), shape, line->operation_rate,
+		       line->intensity, line->byte_rate, tcb_bottleneck_text(point->found.kind));
 	tcb_str_add(plot->out, "</title></circle>");
 }
 
@@ -102,73 +115,81 @@ static void add_number(struct tcb_str *out, double value)
 		tcb_str_add(out, "<td class=\"n\">not known</td>");
 }
 
-static void add_numbers(const struct cli_html_source *source, const struct tcb_best *machine, struct tcb_str *out)
+static void add_numbers(const struct roof *roof, struct tcb_str *out)
 {
 	tcb_str_add(out, "<details><summary>Numbers</summary><div class=\"scroll\"><table><tr><th>problem</th>"
 			 "<th>operations per byte</th><th>Gop/s</th><th>its limit</th><th>GB/s</th><th>its limit</th>"
 			 "<th>bound by</th></tr>");
-	for (size_t i = 0; i < source->rows->count; i++) {
-		const struct cli_best_row *row = &source->rows->rows[i];
-		struct tcb_bottleneck found;
+	for (size_t i = 0; i < roof->count; i++) {
+		const struct tcb_problem *problem = &roof->points[i].row->best.problem;
+		const struct tcb_roofline *line = &roof->points[i].found.roofline;
 		char shape[TCB_SHAPE_TEXT_MAX];
-		if (!cli_html_same_machine(machine, &row->best))
-			continue;
-		cli_bounds_of(source->bounds, row, &found);
-		tcb_shape_print(&row->best.problem.shape, shape);
-		tcb_str_addf(out, "<tr><td><a href=\"#r%zu\">", i);
-		cli_html_textf(out, "%s %s %s", row->best.problem.op_name,
-			       tcb_contract_text(row->best.problem.contract), shape);
+		tcb_shape_print(&problem->shape, shape);
+		tcb_str_addf(out, "<tr><td><a href=\"#r%zu\">", roof->points[i].number);
+		cli_html_textf(out, "%s %s %s", problem->op_name, tcb_contract_text(problem->contract), shape);
 		tcb_str_add(out, "</a></td>");
-		add_number(out, found.roofline.intensity);
-		add_number(out, found.roofline.operation_rate);
-		add_number(out, found.roofline.operation_limit);
-		add_number(out, found.roofline.byte_rate);
-		add_number(out, found.roofline.byte_limit);
-		tcb_str_addf(out, "<td>%s</td></tr>", tcb_bottleneck_text(found.kind));
+		add_number(out, line->intensity);
+		add_number(out, line->operation_rate);
+		add_number(out, line->operation_limit);
+		add_number(out, line->byte_rate);
+		add_number(out, line->byte_limit);
+		tcb_str_addf(out, "<td>%s</td></tr>", tcb_bottleneck_text(roof->points[i].found.kind));
 	}
 	tcb_str_add(out, "</table></div></details>");
+}
+
+static void add_key(const struct roof *roof, struct tcb_str *out)
+{
+	tcb_str_add(out, "<ul class=\"key\">");
+	cli_html_key(out, "k-dot best", "winners, each below its own problem's bandwidth limit (short bar)");
+	if (roof->byte_limit > 0)
+		cli_html_key(out, "limit", "highest bandwidth that was timed in these finals: %.4g GB/s",
+			     roof->byte_limit);
+	else
+		cli_html_key(out, "limit", "no bandwidth limit was timed");
+	if (roof->operation_limit > 0)
+		cli_html_key(out, "compute", "highest arithmetic limit: %.4g Gop/s", roof->operation_limit);
+	else
+		cli_html_key(out, "compute", "no arithmetic limit is known for these kernels");
+	tcb_str_add(out, "</ul>");
+}
+
+static void add_roofline(struct roof *roof, enum tcb_state state, struct tcb_str *out)
+{
+	struct cli_html_plot plot = { .out = out };
+	char title[160], text[160];
+
+	find_limits(roof);
+	plot.x = roof->x;
+	plot.y = roof->y;
+	snprintf(title, sizeof title, "Roofline, %s", tcb_state_text(state));
+	snprintf(text, sizeof text,
+		 "%zu winners by operations per byte and operations per second, below the measured limits.",
+		 roof->drawn);
+	cli_html_figure(&plot, "roofline", title, text, 56, CLI_HTML_HEIGHT + 20);
+	cli_html_axes(&plot, "operations per byte", "Gop/s");
+	draw_limits(&plot, roof);
+	for (size_t i = 0; i < roof->count; i++)
+		if (is_drawn(&roof->points[i]))
+			draw_point(&plot, &roof->points[i]);
+	cli_html_drawn(&plot);
+	add_key(roof, out);
+	add_numbers(roof, out);
+	tcb_str_add(out, "</figure>\n");
 }
 
 void cli_html_roofline(const struct cli_html_source *source, size_t first, struct tcb_str *out)
 {
 	const struct tcb_best *machine = &source->rows->rows[first].best;
-	const struct roof roof = find_roof(source, machine);
-	struct cli_html_plot plot = { .out = out, .x = roof.x, .y = roof.y };
-	char title[160], text[160];
+	struct roof roof = { .points = calloc(source->rows->count + 1, sizeof *roof.points) };
 
-	if (!roof.points) {
+	if (roof.points)
+		find_points(source, machine, &roof);
+	else
+		out->failed = 1;
+	if (roof.drawn)
+		add_roofline(&roof, machine->state, out);
+	else
 		tcb_str_add(out, "<p class=\"none\">No roofline: nothing was measured in this cache state.</p>\n");
-		return;
-	}
-	snprintf(title, sizeof title, "Roofline, %s", tcb_state_text(machine->state));
-	snprintf(text, sizeof text,
-		 "%zu winners by operations per byte and operations per second, below the measured limits.",
-		 roof.points);
-	cli_html_figure(&plot, "roofline", title, text, 56, CLI_HTML_HEIGHT + 20);
-	cli_html_axes(&plot, "operations per byte", "Gop/s");
-	draw_limits(&plot, &roof);
-	for (size_t i = 0; i < source->rows->count; i++) {
-		const struct cli_best_row *row = &source->rows->rows[i];
-		struct tcb_bottleneck found;
-		if (!cli_html_same_machine(machine, &row->best))
-			continue;
-		cli_bounds_of(source->bounds, row, &found);
-		if (is_point(&row->best, &found.roofline))
-			draw_point(&plot, row, i, &found);
-	}
-	cli_html_drawn(&plot);
-	tcb_str_add(out, "<ul class=\"key\">");
-	cli_html_key(out, "k-dot best", "winners, each below its own problem's bandwidth limit (short bar)");
-	if (roof.byte_limit > 0)
-		cli_html_key(out, "limit", "highest bandwidth that was timed in these finals: %.4g GB/s",
-			     roof.byte_limit);
-	else
-		cli_html_key(out, "limit", "no bandwidth limit was timed");
-	if (roof.operation_limit > 0)
-		cli_html_key(out, "compute", "highest arithmetic limit: %.4g Gop/s", roof.operation_limit);
-	else
-		cli_html_key(out, "compute", "no arithmetic limit is known for these kernels");
-	tcb_str_add(out, "</ul>");
-	add_numbers(source, machine, out);
-	tcb_str_add(out, "</figure>\n");
+	free(roof.points);
 }

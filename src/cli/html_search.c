@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/stats.h"
 #include "cli/html_plots.h"
 
 enum { MOMENTS = 48, BINS = 40, FINALISTS_MAX = 8 };
@@ -177,13 +178,6 @@ void cli_html_progress(const struct cli_html_space *space, struct tcb_str *out)
 
 /* --- all times --- */
 
-static int ascending(const void *a, const void *b)
-{
-	const double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 static void add_quantiles(const struct cli_html_space *space, struct tcb_str *out)
 {
 	static const double shares[] = { 0, 0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 1 };
@@ -197,7 +191,7 @@ static void add_quantiles(const struct cli_html_space *space, struct tcb_str *ou
 	for (size_t i = 0; i < space->count; i++)
 		if (space->list[i].ns < INFINITY)
 			values[count++] = space->list[i].ns;
-	qsort(values, count, sizeof *values, ascending);
+	qsort(values, count, sizeof *values, tcb_ascending);
 	tcb_str_add(
 		out,
 		"<details><summary>Numbers</summary><table><tr><th>share of candidates</th><th>at most, µs</th></tr>");
@@ -272,7 +266,7 @@ struct bar {
 
 static int by_median(const void *a, const void *b)
 {
-	return ascending(&((const struct bar *)a)->ns.median, &((const struct bar *)b)->ns.median);
+	return tcb_ascending(&((const struct bar *)a)->ns.median, &((const struct bar *)b)->ns.median);
 }
 
 /* The finalists besides winner and default, the fastest first; returns how many there are of them in all. */

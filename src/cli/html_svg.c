@@ -180,30 +180,36 @@ void cli_html_figure(struct cli_html_plot *plot, const char *kind, const char *t
 	tcb_str_add(plot->out, "</desc>");
 }
 
+/* A line of the grid and its label at LABEL_X, LABEL_Y. */
+static void add_grid(const struct cli_html_plot *plot, const double line[4], double label_x, double label_y,
+		     const char *class, double value)
+{
+	char label[CLI_HTML_LABEL_MAX];
+
+	cli_html_number(value, label);
+	tcb_str_addf(plot->out,
+		     "<line class=\"grid\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>"
+		     "<text x=\"%.1f\" y=\"%.1f\" class=\"%s\">%s</text>",
+		     line[0], line[1], line[2], line[3], label_x, label_y, class, label);
+}
+
 void cli_html_axes(struct cli_html_plot *plot, const char *x, const char *y)
 {
 	struct tcb_str *out = plot->out;
 	double at[TICKS_MAX];
-	char label[CLI_HTML_LABEL_MAX];
 	const size_t columns = ticks(&plot->x, at);
 
 	tcb_str_add(out, "<g class=\"axes\">");
 	for (size_t i = 0; i < columns; i++) {
 		const double px = cli_html_x(plot, at[i]);
-		cli_html_number(at[i], label);
-		tcb_str_addf(out,
-			     "<line class=\"grid\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>"
-			     "<text x=\"%.1f\" y=\"%.1f\" class=\"mid\">%s</text>",
-			     px, plot->top, px, plot->bottom, px, plot->bottom + 15, label);
+		add_grid(plot, (const double[]){ px, plot->top, px, plot->bottom }, px, plot->bottom + 15, "mid",
+			 at[i]);
 	}
 	const size_t rows = y ? ticks(&plot->y, at) : 0;
 	for (size_t i = 0; i < rows; i++) {
 		const double py = cli_html_y(plot, at[i]);
-		cli_html_number(at[i], label);
-		tcb_str_addf(out,
-			     "<line class=\"grid\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>"
-			     "<text x=\"%.1f\" y=\"%.1f\" class=\"end\">%s</text>",
-			     plot->left, py, plot->right, py, plot->left - 5, py + 4, label);
+		add_grid(plot, (const double[]){ plot->left, py, plot->right, py }, plot->left - 5, py + 4, "end",
+			 at[i]);
 	}
 	tcb_str_addf(out, "<rect class=\"frame\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/></g>",
 		     plot->left, plot->top, plot->right - plot->left, plot->bottom - plot->top);

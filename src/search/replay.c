@@ -10,20 +10,16 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/stats.h"
+
 const size_t tcb_replay_marks[TCB_REPLAY_MARKS] = { 10, 30, 100, 300 };
 
 static const double FIRST = 0.01, LAST = 0.95; /* of the way from the median to the optimum: the community's */
 static const double HIGH = 0.9;                /* percentile of the worse side */
 
-static int ascending(const void *a, const void *b)
-{
-	const double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
-
 static int descending(const void *a, const void *b)
 {
-	return ascending(b, a);
+	return tcb_ascending(b, a);
 }
 
 static double median_of(const double *sorted, size_t count)
@@ -33,7 +29,7 @@ static double median_of(const double *sorted, size_t count)
 
 void tcb_replay_spread(double *values, size_t count, double *median_out, double *high_out)
 {
-	qsort(values, count, sizeof *values, ascending);
+	qsort(values, count, sizeof *values, tcb_ascending);
 	*median_out = count ? median_of(values, count) : NAN;
 	*high_out = count ? values[(size_t)(HIGH * (double)(count - 1) + 0.5)] : NAN;
 }
@@ -96,7 +92,7 @@ static enum tcb_status set_clock(struct tcb_replay *replay, struct tcb_error *er
 		prices[i] = space->price[i];
 		*(space->value[i] < INFINITY ? &valid_sum : &failed_sum) += prices[i];
 	}
-	qsort(prices, count, sizeof *prices, ascending);
+	qsort(prices, count, sizeof *prices, tcb_ascending);
 	const double typical = median_of(prices, count);
 	free(prices);
 	replay->trial = valid_sum / (double)space->valid + failed_sum / (double)count;

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/stats.h"
 #include "search/learner.h"
 
 enum {
@@ -126,12 +127,6 @@ static void choose_known(struct gaussian *g)
 		g->in_pool[g->known[i]] = 0;
 }
 
-static int ascending(const void *a, const void *b)
-{
-	const double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
-
 /* Logarithms of the costs, in units of their spread; what is far worse than the median is all the same, as failures. */
 static void set_values(struct gaussian *g)
 {
@@ -140,7 +135,7 @@ static void set_values(struct gaussian *g)
 	for (size_t i = 0; i < g->count; i++)
 		sorted[i] = log(fmin(tcb_learner_cost(l, g->known[i], g->state), l->worst[g->state]));
 	memcpy(g->y, sorted, g->count * sizeof *sorted);
-	qsort(sorted, g->count, sizeof *sorted, ascending);
+	qsort(sorted, g->count, sizeof *sorted, tcb_ascending);
 	const double least = sorted[0], middle = sorted[g->count / 2];
 	const double most = middle + CLIP * (middle - least);
 	for (size_t i = 0; i < g->count; i++) {
@@ -254,7 +249,7 @@ static size_t choose(struct gaussian *g)
 	size_t best = g->pool[0];
 	for (size_t i = 0; i < g->pool_count; i++)
 		sorted[i] = g->mean[i] = mean_of(g, g->pool[i]);
-	qsort(sorted, g->pool_count, sizeof *sorted, ascending);
+	qsort(sorted, g->pool_count, sizeof *sorted, tcb_ascending);
 	for (size_t i = 0; i < g->pool_count; i++) {
 		if (g->pool_count > FINALISTS && g->mean[i] > sorted[FINALISTS])
 			continue;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/util.h"
 #include "cmocka_all.h"
 #include "landscape.h"
 #include "search/replay_stop.h"
@@ -220,11 +221,58 @@ static void test_stops(void **state)
 	assert_true(stops.count == 1 && stops.stopped == 0 && isnan(stops.gap_median) && isnan(stops.again));
 }
 
+/* How many of DRAWS random searches of TRIALS trials, none repeated, find a value of at most LIMIT; or, strictly, less.
+ */
+static double share_of(size_t trials, double limit, int strictly, uint64_t seed)
+{
+	enum { DRAWS = 20000 };
+	double *values = malloc(space.lattice.count * sizeof *values);
+	size_t count = 0, found = 0;
+	struct tcb_rng rng;
+	assert_non_null(values);
+	for (size_t i = 0; i < space.lattice.count; i++)
+		if (space.value[i] < INFINITY)
+			values[count++] = space.value[i];
+	tcb_rng_init(&rng, seed);
+	for (size_t d = 0; d < DRAWS; d++) {
+		double best = INFINITY;
+		for (size_t t = 0; t < trials; t++) {
+			const size_t at = t + (size_t)tcb_rng_below(&rng, count - t);
+			const double value = values[at];
+			values[at] = values[t];
+			values[t] = value;
+			best = fmin(best, value);
+		}
+		found += strictly ? best < limit : best <= limit;
+	}
+	free(values);
+	return (double)found / DRAWS;
+}
+
+/* The band of random search is what draws show: no smaller value is reached as often. */
+static void test_random_band(void **state)
+{
+	static const double shares[] = { 0.1, 0.5, 0.9 };
+	static const size_t trials[] = { 1, 7, 40 };
+	struct tcb_replay replay;
+	(void)state;
+	assert_int_equal(tcb_replay_init(&replay, &space, NULL), TCB_OK);
+	for (size_t t = 0; t < 3; t++)
+		for (size_t s = 0; s < 3; s++) {
+			const double value = tcb_replay_random(&replay, replay.trial * (double)trials[t], shares[s]);
+			assert_true(share_of(trials[t], value, 0, 5) > shares[s] - 0.015);
+			assert_true(share_of(trials[t], value, 1, 6) < shares[s] + 0.015);
+		}
+	/* All of them: the optimum, however sure. */
+	assert_true(tcb_replay_random(&replay, replay.trial * (double)space.valid, 0.999) == replay.optimum);
+	tcb_replay_fini(&replay);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_scale), cmocka_unit_test(test_seed),  cmocka_unit_test(test_moments),
-		cmocka_unit_test(test_stop),  cmocka_unit_test(test_stops),
+		cmocka_unit_test(test_stop),  cmocka_unit_test(test_stops), cmocka_unit_test(test_random_band),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }
