@@ -12,7 +12,7 @@
 
 #include "base/status.h"
 
-enum { TCB_OP_NAME_MAX = 32, TCB_WORDS_TEXT_MAX = 56, TCB_SHAPE_TEXT_MAX = 64 + TCB_WORDS_TEXT_MAX };
+enum { TCB_OP_NAME_MAX = 32, TCB_WORDS_TEXT_MAX = 64, TCB_SHAPE_TEXT_MAX = 64 + TCB_WORDS_TEXT_MAX };
 
 /*
  * The words of an attention's shape: m query tokens of each sequence against n KV tokens, heads of k.  All zero for
@@ -23,10 +23,10 @@ struct tcb_heads {
 	uint32_t query, kv; /* "h32/8": heads; query is a multiple of kv */
 	uint32_t sequences; /* "b4": each with KV of its own, and a length of its own from 0 to n */
 	uint32_t page;      /* "p16": KV tokens a page, and a table of pages; 0: contiguous */
-	uint32_t window;    /* "w1024": a query sees its own token and as many before it; 0: all */
+	uint32_t window;    /* "w1024": a query sees the last 1024 tokens up to its own, that included; 0: all */
 	uint32_t cap;       /* "c50": scores s become cap * tanh(s / cap); 0: as they are */
-	uint32_t causal;    /* "causal": query token i of a sequence sees KV up to length - m + i */
-	uint32_t reserved;  /* 0: two are equal if their bytes are */
+	uint32_t causal;    /* "causal": query token i of a sequence sees KV up to its own, which is length - m + i */
+	uint32_t ragged;    /* "ragged": lengths differ (attention.h has them); else all are n */
 };
 
 struct tcb_shape {

@@ -47,13 +47,20 @@ static int read_heads(const char **text, struct tcb_heads *out)
 	return out->query % out->kv ? -1 : 0;
 }
 
+/* WORD at *TEXT, which is moved past it. */
+static int has_word(const char **text, const char *word)
+{
+	const int is_here = !strncmp(*text, word, strlen(word));
+	*text += is_here ? strlen(word) : 0;
+	return is_here;
+}
+
 static int read_word(const char **text, struct tcb_heads *out)
 {
-	static const char causal[] = "causal";
-	if (!strncmp(*text, causal, strlen(causal))) {
-		*text += strlen(causal);
+	if (has_word(text, "causal"))
 		return out->causal++;
-	}
+	if (has_word(text, "ragged"))
+		return out->ragged++;
 	const char letter = **text;
 	if (!letter)
 		return -1;
@@ -82,7 +89,7 @@ enum tcb_status tcb_heads_parse(const char *text, struct tcb_heads *out, struct 
 			err, TCB_E_USAGE,
 			"'%.80s' are no words of a shape: give h32/8 (query heads / KV heads, a multiple of each "
 			"other), and where wanted b4 (sequences), p16 (page size), w1024 (window), c50 (cap), "
-			"causal",
+			"causal, ragged (lengths differ)",
 			text);
 	for (size_t i = 0; i < WORDS; i++)
 		if (!*member(out, i))
@@ -102,6 +109,6 @@ void tcb_heads_print(const struct tcb_heads *heads, char out[TCB_WORDS_TEXT_MAX]
 		if (*member(&copy, i) != words[i].unsaid)
 			length += snprintf(out + length, (size_t)(TCB_WORDS_TEXT_MAX - length), ",%c%u",
 					   words[i].letter, *member(&copy, i));
-	if (heads->causal)
-		(void)snprintf(out + length, (size_t)(TCB_WORDS_TEXT_MAX - length), ",causal");
+	(void)snprintf(out + length, (size_t)(TCB_WORDS_TEXT_MAX - length), "%s%s", heads->causal ? ",causal" : "",
+		       heads->ragged ? ",ragged" : "");
 }

@@ -119,7 +119,7 @@ void tcb_op_signature(const struct tcb_op *op, char out[TCB_SIGNATURE_MAX])
 
 const char *tcb_type_text(enum tcb_type type)
 {
-	static const char *const texts[TCB_TYPE_COUNT] = { "f32", "f16", "bf16", "blocks" };
+	static const char *const texts[TCB_TYPE_COUNT] = { "f32", "f16", "bf16", "blocks", "i32" };
 	return texts[type];
 }
 
@@ -134,6 +134,16 @@ void tcb_type_to_f32(enum tcb_type type, const void *elements, size_t count, flo
 	else
 		for (size_t i = 0; i < count; i++)
 			out[i] = tcb_bf16_to_f32(half[i]);
+}
+
+void tcb_type_from_f32(enum tcb_type type, const float *values, size_t count, void *out)
+{
+	uint16_t *half = out;
+	if (type == TCB_TYPE_F32)
+		memcpy(out, values, count * sizeof(float));
+	else
+		for (size_t i = 0; i < count; i++)
+			half[i] = type == TCB_TYPE_F16 ? tcb_f32_to_f16(values[i]) : tcb_f32_to_bf16(values[i]);
 }
 
 void tcb_reference_share(const struct tcb_reference *out, size_t tasks, tcb_task_fn *fn, void *ctx)

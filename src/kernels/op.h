@@ -34,7 +34,7 @@ enum { TCB_OPERANDS_MAX = 6, TCB_AXES_MAX = 28, TCB_AXIS_VALUES_MAX = 32 };
 enum tcb_role { TCB_ROLE_INPUT, TCB_ROLE_WEIGHTS, TCB_ROLE_OUTPUT };
 
 /* What an operand's elements are; BLOCKS: blocks of the op's weight format. */
-enum tcb_type { TCB_TYPE_F32, TCB_TYPE_F16, TCB_TYPE_BF16, TCB_TYPE_BLOCKS, TCB_TYPE_COUNT };
+enum tcb_type { TCB_TYPE_F32, TCB_TYPE_F16, TCB_TYPE_BF16, TCB_TYPE_BLOCKS, TCB_TYPE_I32, TCB_TYPE_COUNT };
 
 struct tcb_operand {
 	const char *name;
@@ -282,10 +282,12 @@ void tcb_op_signature(const struct tcb_op *op, char out[TCB_SIGNATURE_MAX]);
 /* Bytes of an element of TYPE, 0 for blocks; inline, since kernels multiply by it.  COUNT of them as f32. */
 static inline size_t tcb_type_bytes(enum tcb_type type)
 {
-	return type == TCB_TYPE_F32 ? 4 : type == TCB_TYPE_BLOCKS ? 0 : 2;
+	return type == TCB_TYPE_F32 || type == TCB_TYPE_I32 ? 4 : type == TCB_TYPE_BLOCKS ? 0 : 2;
 }
 void tcb_type_to_f32(enum tcb_type type, const void *elements, size_t count, float *out);
-const char *tcb_type_text(enum tcb_type type); /* "f32", "f16", "bf16", "blocks" */
+/* COUNT floats as TYPE, which holds floats; they are rounded to nearest even. */
+void tcb_type_from_f32(enum tcb_type type, const float *values, size_t count, void *out);
+const char *tcb_type_text(enum tcb_type type); /* "f32", "f16", "bf16", "blocks", "i32" */
 /* For an op's reference: FN for each of TASKS, by the threads of OUT's pool. */
 void tcb_reference_share(const struct tcb_reference *out, size_t tasks, tcb_task_fn *fn, void *ctx);
 /* gamma(d) of SPEC section 4. */

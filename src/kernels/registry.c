@@ -21,7 +21,9 @@
 	X(layernorm) \
 	X(reduce2d_sum) \
 	X(reduce2d_max) \
-	X(reduce2d_min)
+	X(reduce2d_min) \
+	X(attention_decode_f16) \
+	X(attention_decode_bf16)
 /* clang-format on */
 
 #define TCB_OP_DECLARE(name) extern const struct tcb_op tcb_op_##name;

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The attention ops: operands, data, the model of bytes and operations, and the
+ * tables of what runs them.
+ */
+#include "kernels/attention/attention.h"
+
+#include <string.h>
+
+#include "base/sizes.h"
+#include "base/util.h"
+#include "kernels/attention/attention_cpu.h"
+#include "kernels/attention/attention_gpu.h"
+#include "kernels/simd/isas.h"
+
+static const char *example(const struct tcb_op *op)
+{
+	const struct attention_op *attention = op->member;
+	return attention->is_prefill ? "2048x2048x128,h32/8,causal" : "1x4096x128,h32/8";
+}
+
+static int overflows(const struct tcb_shape *shape)
+{
+	size_t rows, kv, bytes;
+	return shape->m > INT32_MAX || shape->n > INT32_MAX ||
+	       tcb_mul_size(shape->m * shape->heads.sequences, (size_t)shape->heads.query * shape->k, &rows) ||
+	       tcb_mul_size(attention_kv_tokens(shape), (size_t)shape->heads.kv * shape->k, &kv) ||
+	       tcb_add_size(rows, kv, &bytes) || tcb_mul_size(bytes, 4 * sizeof(double), &bytes);
+}
+
+static enum tcb_status check_shape(const struct tcb_op *op, const struct tcb_shape *shape, struct tcb_error *err)
+{
+	const struct attention_op *attention = op->member;
+	if (!shape->m || !shape->n || !shape->k || !shape->heads.query)
+		return tcb_fail(err, TCB_E_USAGE,
+				"op %s takes query tokens x KV tokens x head size, then query / KV heads and where "
+				"wanted other words, for example %s (tcbtune help shapes)",
+				op->name, example(op));
+	if (shape->k % ATTENTION_HEAD_UNIT || shape->k > ATTENTION_HEAD_MAX)
+		return tcb_fail(err, TCB_E_USAGE, "op %s takes heads of 32 to 256 values in steps of 32, not of %zu",
+				op->name, shape->k);
+	if (!attention->is_prefill && shape->m > ATTENTION_DECODE_TOKENS_MAX)
+		return tcb_fail(err, TCB_E_USAGE,
+				"op %s takes at most %d query tokens of a sequence, not %zu; attention_prefill takes "
+				"more",
+				op->name, ATTENTION_DECODE_TOKENS_MAX, shape->m);
+	if (overflows(shape))
+		return tcb_fail(err, TCB_E_OVERFLOW, "an attention of %zux%zux%zu does not fit in memory", shape->m,
+				shape->n, shape->k);
+	return TCB_OK;
+}
+
+static size_t operands(const struct tcb_problem *problem, struct tcb_operand out[TCB_OPERANDS_MAX])
+{
+	const struct tcb_shape *s = &problem->shape;
+	const enum tcb_type io = attention_io_type(problem), kv = attention_of(problem)->kv;
+	const size_t rows = s->heads.sequences * s->m, q = (size_t)s->heads.query * s->k;
+	const size_t tokens = attention_kv_tokens(s), row = (size_t)s->heads.kv * s->k;
+	const size_t io_bytes = rows * q * tcb_type_bytes(io), kv_bytes = tokens * row * tcb_type_bytes(kv);
+	const size_t pages = attention_pages(s);
+	out[ATTENTION_Q] = (struct tcb_operand){ "q", TCB_ROLE_INPUT, io, rows, q, io_bytes, 0 };
+	out[ATTENTION_K] = (struct tcb_operand){ "k", TCB_ROLE_INPUT, kv, tokens, row, kv_bytes, 1 };
+	out[ATTENTION_V] = (struct tcb_operand){ "v", TCB_ROLE_INPUT, kv, tokens, row, kv_bytes, 1 };
+	out[ATTENTION_LENGTHS] = (struct tcb_operand){
+		"lengths", TCB_ROLE_INPUT, TCB_TYPE_I32, 1, s->heads.sequences, 4 * (size_t)s->heads.sequences, 0
+	};
+	out[ATTENTION_OUT] = (struct tcb_operand){ "out", TCB_ROLE_OUTPUT, io, rows, q, io_bytes, 0 };
+	if (!pages)
+		return ATTENTION_TABLE;
+	out[ATTENTION_TABLE] = (struct tcb_operand){
+		"pages", TCB_ROLE_INPUT, TCB_TYPE_I32, s->heads.sequences, pages, 4 * s->heads.sequences * pages, 0
+	};
+	return ATTENTION_TABLE + 1;
+}
+
+/* --- test data --- */
+
+size_t attention_length(const struct tcb_shape *shape, size_t sequence)
+{
+	const size_t sequences = shape->heads.sequences;
+	if (!shape->heads.ragged)
+		return shape->n;
+	if (sequences >= 4 && sequence + 2 >= sequences)
+		return sequences - 1 - sequence;
+	return tcb_div_up(shape->n * (sequences - sequence), sequences);
+}
+
+enum { PIECE = 64 };
+
+/* COUNT values of TYPE of about SIZE, from element FIRST on. */
+static void fill_values(enum tcb_type type, struct tcb_rng *rng, float size, size_t first, size_t count, void *out)
+{
+	char *to = (char *)out + first * tcb_type_bytes(type);
+	for (size_t i = 0; i < count; i += PIECE) {
+		const size_t piece = tcb_least(PIECE, count - i);
+		float values[PIECE];
+		for (size_t j = 0; j < piece; j++)
+			values[j] = size * tcb_rng_normal(rng);
+		tcb_type_from_f32(type, values, piece, to + i * tcb_type_bytes(type));
+	}
+}
+
+/* Pages in a random order. */
+static void fill_table(const struct tcb_shape *shape, struct tcb_rng *rng, int32_t *table)
+{
+	const size_t each = attention_pages(shape), count = shape->heads.sequences * each;
+	for (size_t i = 0; i < count; i++)
+		table[i] = (int32_t)i;
+	for (size_t i = count; i > 1; i--) {
+		const size_t j = tcb_rng_below(rng, i);
+		const int32_t other = table[j];
+		table[j] = table[i - 1];
+		table[i - 1] = other;
+	}
+	for (size_t b = 0; b < shape->heads.sequences; b++)
+		for (size_t p = tcb_div_up(attention_length(shape, b), shape->heads.page); p < each; p++)
+			table[b * each + p] = -1;
+}
+
+/* Heads of three kinds in turn, by how far scores are apart.  What no sequence reads is NaN. */
+static void fill(const struct tcb_problem *problem, uint64_t seed, void *const operand[])
+{
+	static const float spread[3] = { 1, 0.25f, 5 };
+	const struct tcb_shape *s = &problem->shape;
+	const enum tcb_type kv = attention_of(problem)->kv;
+	const size_t row = (size_t)s->heads.kv * s->k;
+	int32_t *lengths = operand[ATTENTION_LENGTHS];
+	struct tcb_rng rng;
+	tcb_rng_init(&rng, seed);
+	for (size_t r = 0; r < s->heads.sequences * s->m; r++)
+		for (size_t h = 0; h < s->heads.query; h++)
+			fill_values(attention_io_type(problem), &rng, spread[h % 3], (r * s->heads.query + h) * s->k,
+				    s->k, operand[ATTENTION_Q]);
+	if (s->heads.page)
+		fill_table(s, &rng, operand[ATTENTION_TABLE]);
+	memset(operand[ATTENTION_K], 0xff, attention_kv_tokens(s) * row * tcb_type_bytes(kv));
+	memset(operand[ATTENTION_V], 0xff, attention_kv_tokens(s) * row * tcb_type_bytes(kv));
+	for (size_t b = 0; b < s->heads.sequences; b++) {
+		lengths[b] = (int32_t)attention_length(s, b);
+		for (size_t t = 0; t < (size_t)lengths[b]; t++) {
+			const int32_t *table = s->heads.page ? operand[ATTENTION_TABLE] : NULL;
+			const size_t at = attention_token(s, table, b, t) * row;
+			fill_values(kv, &rng, 1, at, row, operand[ATTENTION_K]);
+			fill_values(kv, &rng, 1, at, row, operand[ATTENTION_V]);
+		}
+	}
+}
+
+/* --- the model of bytes and operations --- */
+
+/* KV tokens that any query of a sequence of LENGTH sees. */
+static double tokens_read(const struct tcb_shape *shape, size_t length)
+{
+	size_t from, to, end, unused;
+	attention_visible(shape, length, 0, &from, &unused);
+	attention_visible(shape, length, shape->m - 1, &unused, &end);
+	to = tcb_most(from, end);
+	return (double)(to - from);
+}
+
+static double traffic(const struct tcb_problem *problem)
+{
+	const struct tcb_shape *s = &problem->shape;
+	struct tcb_operand all[TCB_OPERANDS_MAX];
+	const size_t count = operands(problem, all);
+	const double row = (double)s->heads.kv * (double)s->k * (double)tcb_type_bytes(attention_of(problem)->kv);
+	double bytes = 0;
+	for (size_t b = 0; b < s->heads.sequences; b++)
+		bytes += 2 * row * tokens_read(s, attention_length(s, b));
+	for (size_t i = 0; i < count; i++)
+		bytes += i == ATTENTION_K || i == ATTENTION_V ? 0 : (double)all[i].bytes;
+	return bytes;
+}
+
+static double flops(const struct tcb_problem *problem)
+{
+	const struct tcb_shape *s = &problem->shape;
+	double pairs = 0;
+	for (size_t b = 0; b < s->heads.sequences; b++)
+		for (size_t i = 0; i < s->m; i++) {
+			size_t from, to;
+			attention_visible(s, attention_length(s, b), i, &from, &to);
+			pairs += (double)(to - from);
+		}
+	return 4.0 * (double)s->k * (double)s->heads.query * pairs;
+}
+
+/* --- the ops --- */
+
+#define WORDS(query_, kv_, causal_)                                                   \
+	{                                                                             \
+		.query = (query_), .kv = (kv_), .sequences = 1, .causal = (causal_) \
+	}
+static const struct tcb_shape decode_shapes[] = {
+	{ 1, 4096, 128, WORDS(32, 8, 0) },
+	{ 1, 16384, 128, WORDS(32, 8, 0) },
+};
+
+TCB_VARIANT_TABLES(decode_f16_variants, TCB_ISAS_FLOATS, attention_decode_f16_variants)
+TCB_VARIANT_TABLES(decode_bf16_variants, TCB_ISAS_FLOATS, attention_decode_bf16_variants)
+
+#define ATTENTION_OP(kind, type, TYPE, is_prefill_, summary_)                               \
+	static const struct attention_op kind##_##type = { is_prefill_, TYPE };             \
+	const struct tcb_op tcb_op_attention_##kind##_##type = {                            \
+		.name = "attention_" #kind "_" #type,                                       \
+		.summary = summary_,                                                        \
+		.shape_form = "MxNxK,hQ/KV",                                                \
+		.has_words = 1,                                                             \
+		.type = TYPE,                                                               \
+		.member = &kind##_##type,                                                   \
+		.contracts = 1u << TCB_CONTRACT_F32 | 1u << TCB_CONTRACT_F16,               \
+		.default_contract = TCB_CONTRACT_F16,                                       \
+		.default_shapes = kind##_shapes,                                            \
+		.default_shape_count = sizeof(kind##_shapes) / sizeof(kind##_shapes[0]),    \
+		.variant_lists = kind##_##type##_variants,                                  \
+		.check_shape = check_shape,                                                 \
+		.operands = operands,                                                       \
+		.fill = fill,                                                               \
+		.reference = attention_reference,                                           \
+		.flops = flops,                                                             \
+		.traffic = traffic,                                                         \
+		.axes = attention_axes,                                                     \
+		.default_geometry = attention_default_geometry,                             \
+		.footprint = attention_footprint,                                           \
+		.plan = attention_plan,                                                     \
+		.run = attention_run,                                                       \
+		.emit = attention_emit,                                                     \
+		.gpu_rules = attention_gpu_rules,                                           \
+		.gpu_variants = attention_##kind##_##type##_gpu_variants,                   \
+		.cpu_rules = attention_cpu_rules,                                           \
+	}
+
+ATTENTION_OP(decode, f16, TCB_TYPE_F16, 0, "attention of one or a few query tokens against an f16 KV cache");
+ATTENTION_OP(decode, bf16, TCB_TYPE_BF16, 0, "attention of one or a few query tokens against a bf16 KV cache");

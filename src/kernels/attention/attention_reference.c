@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The reference of the attention ops: operands in, results in double and what a
+ * kernel may be off by out.  A task has up to TASK_ROWS query rows that share a KV
+ * head; it goes over KV in blocks with an online softmax in double.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/sizes.h"
+#include "kernels/attention/attention.h"
+#include "kernels/reference_tiles.h"
+
+enum {
+	ROWS = TCB_REFERENCE_M,
+	COLUMNS = TCB_REFERENCE_N,
+	TILES = 8, /* of ROWS query rows in a task */
+	TASK_ROWS = TILES * ROWS,
+	BLOCK = 64, /* KV tokens */
+	HEAD = ATTENTION_HEAD_MAX,
+};
+
+/* Eight query rows. */
+struct tile {
+	size_t from[ROWS], to[ROWS]; /* KV tokens that they see */
+	double q[HEAD * ROWS];       /* [k][row], times 1 / sqrt(k) */
+	double norm[ROWS];           /* of q's rows */
+	double max[ROWS], largest[ROWS], sum[ROWS];
+	double y[HEAD * ROWS], size[HEAD * ROWS]; /* [k / COLUMNS][row][COLUMNS]: sums of p v and of p |v| */
+};
+
+struct job {
+	const struct tcb_problem *problem;
+	void *const *operand;
+	const struct tcb_reference_tiles *loops;
+	struct tcb_reference *out;
+	size_t rows, parts; /* that share a KV head; tasks of these */
+};
+
+struct work {
+	double k[HEAD * BLOCK], v[HEAD * BLOCK]; /* [token / COLUMNS][k][COLUMNS]; [k / COLUMNS][token][COLUMNS] */
+	double p[BLOCK * ROWS];                  /* [token][row] */
+	double v_size[HEAD];                     /* sums of |v| of all tokens */
+	double k_norm;                           /* the largest of a token */
+	struct tile tile[TILES];
+};
+
+static size_t q_row(const struct tcb_shape *s, size_t sequence, size_t head, size_t row)
+{
+	const size_t group = attention_group(s);
+	return (sequence * s->m + row / group) * s->heads.query + head * group + row % group;
+}
+
+static void open_tile(const struct job *job, size_t sequence, size_t head, size_t first, size_t rows,
+		      struct tile *tile)
+{
+	const struct tcb_shape *s = &job->problem->shape;
+	const enum tcb_type io = attention_io_type(job->problem);
+	const size_t length = (size_t)((const int32_t *)job->operand[ATTENTION_LENGTHS])[sequence];
+	memset(tile, 0, sizeof(*tile));
+	for (size_t r = 0; r < rows; r++) {
+		float q[HEAD];
+		const size_t at = q_row(s, sequence, head, first + r) * s->k * tcb_type_bytes(io);
+		tcb_type_to_f32(io, (const char *)job->operand[ATTENTION_Q] + at, s->k, q);
+		attention_visible(s, length, (first + r) / attention_group(s), &tile->from[r], &tile->to[r]);
+		tile->max[r] = -HUGE_VAL;
+		for (size_t i = 0; i < s->k; i++) {
+			tile->q[i * ROWS + r] = (double)q[i] / sqrt((double)s->k);
+			tile->norm[r] += tile->q[i * ROWS + r] * tile->q[i * ROWS + r];
+		}
+		tile->norm[r] = sqrt(tile->norm[r]);
+	}
+}
+
+/* Tokens FIRST to FIRST + COUNT - 1; those of a block past them are zeros. */
+static void load_block(const struct job *job, size_t sequence, size_t head, size_t first, size_t count,
+		       struct work *work)
+{
+	const struct tcb_shape *s = &job->problem->shape;
+	const enum tcb_type kv = attention_of(job->problem)->kv;
+	memset(work->k, 0, sizeof(work->k));
+	memset(work->v, 0, sizeof(work->v));
+	for (size_t t = 0; t < count; t++) {
+		const int32_t *table = s->heads.page ? job->operand[ATTENTION_TABLE] : NULL;
+		const size_t token = attention_token(s, table, sequence, first + t);
+		const size_t at = (token * s->heads.kv + head) * s->k * tcb_type_bytes(kv);
+		float k[HEAD], v[HEAD];
+		double norm = 0;
+		tcb_type_to_f32(kv, (const char *)job->operand[ATTENTION_K] + at, s->k, k);
+		tcb_type_to_f32(kv, (const char *)job->operand[ATTENTION_V] + at, s->k, v);
+		for (size_t i = 0; i < s->k; i++) {
+			work->k[t / COLUMNS * COLUMNS * s->k + i * COLUMNS + t % COLUMNS] = (double)k[i];
+			work->v[i / COLUMNS * COLUMNS * BLOCK + t * COLUMNS + i % COLUMNS] = (double)v[i];
+			work->v_size[i] += (double)fabsf(v[i]);
+			norm += (double)k[i] * (double)k[i];
+		}
+		work->k_norm = fmax(work->k_norm, sqrt(norm));
+	}
+}
+
+static double capped(const struct tcb_shape *shape, double score)
+{
+	const double cap = shape->heads.cap;
+	return cap > 0 ? cap * tanh(score / cap) : score;
+}
+
+/* Weights of one row from its scores, of all tokens of a block; the row's sums are brought to the new maximum. */
+static void weigh(const struct tcb_shape *shape, struct tile *tile, size_t r, size_t first, double *p)
+{
+	double max = tile->max[r];
+	for (size_t t = 0; t < BLOCK; t++) {
+		double *score = &p[t * ROWS + r];
+		const int is_seen = first + t >= tile->from[r] && first + t < tile->to[r];
+		*score = is_seen ? capped(shape, *score) : -HUGE_VAL;
+		max = *score > max ? *score : max;
+		if (is_seen && isfinite(*score))
+			tile->largest[r] = fmax(tile->largest[r], fabs(*score));
+	}
+	const double base = max > -HUGE_VAL ? max : 0, factor = exp(tile->max[r] - base);
+	tile->sum[r] *= factor;
+	for (size_t i = 0; i < shape->k; i++) {
+		const size_t at = i / COLUMNS * COLUMNS * ROWS + r * COLUMNS + i % COLUMNS;
+		tile->y[at] *= factor;
+		tile->size[at] *= factor;
+	}
+	for (size_t t = 0; t < BLOCK; t++) {
+		p[t * ROWS + r] = exp(p[t * ROWS + r] - base);
+		tile->sum[r] += p[t * ROWS + r];
+	}
+	tile->max[r] = max;
+}
+
+static int sees(const struct tile *tile, size_t first)
+{
+	for (size_t r = 0; r < ROWS; r++)
+		if (first < tile->to[r] && first + BLOCK > tile->from[r])
+			return 1;
+	return 0;
+}
+
+static void add_block(const struct job *job, struct work *work, struct tile *tile, size_t first)
+{
+	const struct tcb_shape *s = &job->problem->shape;
+	if (!sees(tile, first))
+		return;
+	for (size_t t = 0; t < BLOCK; t += COLUMNS) {
+		double scores[ROWS * COLUMNS] = { 0 };
+		job->loops->wide(tile->q, work->k + t * s->k, s->k, scores);
+		for (size_t r = 0; r < ROWS; r++)
+			for (size_t j = 0; j < COLUMNS; j++)
+				work->p[(t + j) * ROWS + r] = scores[r * COLUMNS + j];
+	}
+	for (size_t r = 0; r < ROWS; r++)
+		weigh(s, tile, r, first, work->p);
+	for (size_t i = 0; i < s->k; i += COLUMNS) {
+		job->loops->wide(work->p, work->v + i * BLOCK, BLOCK, tile->y + i * ROWS);
+		job->loops->sizes(work->p, work->v + i * BLOCK, BLOCK, tile->size + i * ROWS);
+	}
+}
+
+/*
+ * What a row's results may be off by beside the sums of p v and of p, which the kernel's chain counts:
+ *   a score     gamma(4 k + 8) |q||k| for its sum (tensor cores cut; matmul_gpu_plan.c), roundings of what is near it
+ *   a weight    that error through exp, exp's own, and with contract f16 its rounding to K's type, of numbers below the
+ *               normal ones, too
+ *   the result  its rounding to out's type
+ * Errors of weights count twice: in the sum of p v and in the sum of p.
+ */
+static void close_row(const struct job *job, const struct work *work, const struct tile *tile, size_t r, size_t row)
+{
+	static const double unit[TCB_TYPE_COUNT] = { [TCB_TYPE_F16] = 0x1p-11, [TCB_TYPE_BF16] = 0x1p-8 };
+	static const double tiny[TCB_TYPE_COUNT] = { [TCB_TYPE_F16] = 0x1p-25, [TCB_TYPE_BF16] = 0x1p-134 };
+	const struct tcb_shape *s = &job->problem->shape;
+	const enum tcb_type io = attention_io_type(job->problem);
+	const double sum = tile->sum[r], u = 0x1p-24;
+	const double score = tcb_gamma(4 * (double)s->k + 8) * tile->norm[r] * work->k_norm +
+			     8 * u * (tile->largest[r] + (double)s->heads.cap);
+	const double weight = expm1(score) + 16 * u + unit[io];
+	for (size_t i = 0; i < s->k; i++) {
+		const size_t at = i / COLUMNS * COLUMNS * ROWS + r * COLUMNS + i % COLUMNS, to = row * s->k + i;
+		const double y = sum == 0 ? 0 : tile->y[at] / sum, size = sum == 0 ? 0 : tile->size[at] / sum;
+		const double of_weights = weight * (size + fabs(y)) + (sum > 0 ? tiny[io] * work->v_size[i] / sum : 0);
+		job->out->y[to] = y;
+		job->out->magnitude[to] = size + fabs(y);
+		job->out->extra[to] = 1.01 * (of_weights + unit[io] * (fabs(y) + of_weights)) + tiny[io] + 0x1p-126;
+	}
+}
+
+static void run_task(void *ctx, size_t task, unsigned thread)
+{
+	const struct job *job = ctx;
+	const struct tcb_shape *s = &job->problem->shape;
+	const size_t head = task / job->parts % s->heads.kv, sequence = task / job->parts / s->heads.kv;
+	const size_t first = task % job->parts * TASK_ROWS, rows = tcb_least(TASK_ROWS, job->rows - first);
+	const size_t length = (size_t)((const int32_t *)job->operand[ATTENTION_LENGTHS])[sequence];
+	struct work work;
+	size_t from = length, to = 0;
+	(void)thread;
+	work.k_norm = 0;
+	memset(work.v_size, 0, sizeof(work.v_size));
+	for (size_t r = 0; r < rows; r += ROWS) {
+		struct tile *tile = &work.tile[r / ROWS];
+		const size_t count = tcb_least(ROWS, rows - r);
+		open_tile(job, sequence, head, first + r, count, tile);
+		from = tcb_least(from, tile->from[0]);
+		to = tcb_most(to, tile->to[count - 1]);
+	}
+	for (size_t t = from; t < to; t += BLOCK) {
+		load_block(job, sequence, head, t, tcb_least(BLOCK, to - t), &work);
+		for (size_t r = 0; r < rows; r += ROWS)
+			add_block(job, &work, &work.tile[r / ROWS], t);
+	}
+	for (size_t r = 0; r < rows; r++)
+		close_row(job, &work, &work.tile[r / ROWS], r % ROWS, q_row(s, sequence, head, first + r));
+}
+
+void attention_reference(const struct tcb_problem *problem, void *const operand[], struct tcb_reference *out)
+{
+	const struct tcb_shape *s = &problem->shape;
+	struct job job = { .problem = problem, .operand = operand, .loops = tcb_reference_tiles(), .out = out };
+	job.rows = s->m * attention_group(s);
+	job.parts = tcb_div_up(job.rows, TASK_ROWS);
+	tcb_reference_share(out, s->heads.sequences * s->heads.kv * job.parts, run_task, &job);
+}
