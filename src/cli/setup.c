@@ -157,7 +157,7 @@ static enum tcb_status complete_shape(const struct tcb_op *op, struct tcb_shape 
 enum tcb_status cli_read_shape(const struct tcb_op *op, const char *text, struct tcb_shape *out, struct tcb_error *err)
 {
 	char tidied[TCB_SHAPE_TEXT_MAX], printed[TCB_SHAPE_TEXT_MAX];
-	const int is_tidied = tidy_shape(text, tidied);
+	const int is_tidied = tcb_shape_parse(text, out, NULL) != TCB_OK && tidy_shape(text, tidied);
 	const enum tcb_status status = tcb_shape_parse(is_tidied ? tidied : text, out, is_tidied ? NULL : err);
 
 	if (status != TCB_OK && is_tidied && strchr(text, ',') && strchr(text, 'x'))

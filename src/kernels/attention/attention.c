@@ -199,20 +199,20 @@ static const struct tcb_shape decode_shapes[] = {
 TCB_VARIANT_TABLES(decode_f16_variants, TCB_ISAS_FLOATS, attention_decode_f16_variants)
 TCB_VARIANT_TABLES(decode_bf16_variants, TCB_ISAS_FLOATS, attention_decode_bf16_variants)
 
-#define ATTENTION_OP(kind, type, TYPE, is_prefill_, summary_)                               \
-	static const struct attention_op kind##_##type = { is_prefill_, TYPE };             \
-	const struct tcb_op tcb_op_attention_##kind##_##type = {                            \
-		.name = "attention_" #kind "_" #type,                                       \
+#define ATTENTION_OP(kind, kv_, TYPE, is_prefill_, summary_)                                \
+	static const struct attention_op kind##_##kv_ = { is_prefill_, TYPE };             \
+	const struct tcb_op tcb_op_attention_##kind##_##kv_ = {                            \
+		.name = "attention_" #kind "_" #kv_,                                       \
 		.summary = summary_,                                                        \
 		.shape_form = "MxNxK,hQ/KV",                                                \
 		.has_words = 1,                                                             \
 		.type = TYPE,                                                               \
-		.member = &kind##_##type,                                                   \
+		.member = &kind##_##kv_,                                                   \
 		.contracts = 1u << TCB_CONTRACT_F32 | 1u << TCB_CONTRACT_F16,               \
 		.default_contract = TCB_CONTRACT_F16,                                       \
 		.default_shapes = kind##_shapes,                                            \
 		.default_shape_count = sizeof(kind##_shapes) / sizeof(kind##_shapes[0]),    \
-		.variant_lists = kind##_##type##_variants,                                  \
+		.variant_lists = kind##_##kv_##_variants,                                  \
 		.check_shape = check_shape,                                                 \
 		.operands = operands,                                                       \
 		.fill = fill,                                                               \
@@ -226,7 +226,7 @@ TCB_VARIANT_TABLES(decode_bf16_variants, TCB_ISAS_FLOATS, attention_decode_bf16_
 		.run = attention_run,                                                       \
 		.emit = attention_emit,                                                     \
 		.gpu_rules = attention_gpu_rules,                                           \
-		.gpu_variants = attention_##kind##_##type##_gpu_variants,                   \
+		.gpu_variants = attention_##kind##_##kv_##_gpu_variants,                   \
 		.cpu_rules = attention_cpu_rules,                                           \
 	}
 

@@ -174,7 +174,7 @@ static void close_row(const struct job *job, const struct work *work, const stru
 	const enum tcb_type io = attention_io_type(job->problem);
 	const double sum = tile->sum[r], u = 0x1p-24;
 	const double score = tcb_gamma(4 * (double)s->k + 8) * tile->norm[r] * work->k_norm +
-			     8 * u * (tile->largest[r] + (double)s->heads.cap);
+			     16 * u * (tile->largest[r] + (double)s->heads.cap);
 	const double weight = expm1(score) + 16 * u + unit[io];
 	for (size_t i = 0; i < s->k; i++) {
 		const size_t at = i / COLUMNS * COLUMNS * ROWS + r * COLUMNS + i % COLUMNS, to = row * s->k + i;

@@ -469,9 +469,11 @@ const struct tcb_ptx_row tcb_ptx_rows[] = {
 	F(BARRIER_RED, "popc aligned? u32", "D S:u32 S:u32 P", 60, "30"),
 	F(BARRIER_RED, "and|or aligned? pred", "D S:u32 P", 60, "30"),
 	F(BARRIER_RED, "and|or aligned? pred", "D S:u32 S:u32 P", 60, "30"),
-	F(BARRIER_CLUSTER_ARRIVE, "release? aligned?", "", 78, "90"),
+	F(BARRIER_CLUSTER_ARRIVE, "aligned?", "", 78, "90"),
+	F(BARRIER_CLUSTER_ARRIVE, "release aligned?", "", 80, "90"),
 	F(BARRIER_CLUSTER_ARRIVE, "relaxed aligned?", "", 80, "90"),
-	F(BARRIER_CLUSTER_WAIT, "acquire? aligned?", "", 78, "90"),
+	F(BARRIER_CLUSTER_WAIT, "aligned?", "", 78, "90"),
+	F(BARRIER_CLUSTER_WAIT, "acquire aligned?", "", 80, "90"),
 	F(GRIDDEPCONTROL, "wait|launch_dependents", "", 78, "90"),
 	F(SETMAXNREG, "atomic=inc|dec sync aligned u32", "I", 80, "90a 100f 110f 120f"),
 

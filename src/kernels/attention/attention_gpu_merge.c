@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What becomes of the parts of a tile: sums of weighted values, not yet divided, with
+ * the maximum that their weights are against and the sum of these.  Four values of a
+ * query row, an item, are a thread's: it brings the parts to a common maximum, adds
+ * them up, and hands them on or divides and stores.
+ */
+#include <float.h>
+
+#include "kernels/attention/attention_gpu.h"
+#include "kernels/gpu/barrier.h"
+
+enum { ITEM = 4, BATCH = 8 /* parts that are loaded together */, SECOND_PARTS = 4 /* threads of an item */ };
+
+struct part {
+	kit_op max, sum, o[ITEM];
+};
+
+/* Parts that lie one behind the other. */
+struct source {
+	const char *load; /* "ld.shared" */
+	kit_op o, ml;     /* addresses of the first one's item */
+	unsigned o_step, ml_step;
+	int is_of_cluster; /* the same place in the blocks of the cluster */
+};
+
+/* The part against which nothing counts. */
+static struct part neutral_part(struct tcb_ptx_build *b)
+{
+	struct part part = { tcb_kit_constant(b, "f32", F(-FLT_MAX)), tcb_kit_constant(b, "f32", F(0)), { I(0) } };
+	for (unsigned i = 0; i < ITEM; i++)
+		part.o[i] = tcb_kit_constant(b, "f32", F(0));
+	return part;
+}
+
+static void load_into(struct attention_writer *w, const struct source *from, unsigned index, struct part *part)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	kit_op o = from->o, ml = from->ml;
+	const kit_op stat[2] = { part->max, part->sum };
+	if (from->is_of_cluster) {
+		o = OP2(b, "mapa.shared::cluster.u32", o, I(index));
+		ml = OP2(b, "mapa.shared::cluster.u32", ml, I(index));
+		index = 0;
+	}
+	tcb_kit_load_into(b, from->load, "f32",
+			  tcb_ptx_at(tcb_ptx_assume_aligned(b, ml, 8), (int64_t)index * from->ml_step), stat, 2);
+	tcb_kit_load_into(b, from->load, "f32",
+			  tcb_ptx_at(tcb_ptx_assume_aligned(b, o, 16), (int64_t)index * from->o_step), part->o, ITEM);
+}
+
+static struct part load_part(struct attention_writer *w, const struct source *from, unsigned index)
+{
+	struct part part = { tcb_ptx_reg(&w->kit.b, "f32"), tcb_ptx_reg(&w->kit.b, "f32"), { I(0) } };
+	for (unsigned i = 0; i < ITEM; i++)
+		part.o[i] = tcb_ptx_reg(&w->kit.b, "f32");
+	load_into(w, from, index, &part);
+	return part;
+}
+
+static struct part merge(struct attention_writer *w, const struct part *parts, unsigned count)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	kit_op all[BATCH + 1];
+	struct part to = parts[0];
+	if (count == 1)
+		return to;
+	for (unsigned i = 0; i < count; i++)
+		all[i] = parts[i].max;
+	to.max = tcb_kit_fold(b, "max.f32", all, count);
+	for (unsigned i = 0; i < count; i++) {
+		const kit_op factor =
+			OP1(b, "ex2.approx.ftz.f32", OP2(b, "sub.rn.f32", parts[i].max, to.max));
+		to.sum = i ? OP3(b, "fma.rn.f32", parts[i].sum, factor, to.sum)
+			   : OP2(b, "mul.rn.f32", parts[i].sum, factor);
+		for (unsigned j = 0; j < ITEM; j++)
+			to.o[j] = i ? OP3(b, "fma.rn.f32", parts[i].o[j], factor, to.o[j])
+				    : OP2(b, "mul.rn.f32", parts[i].o[j], factor);
+	}
+	return to;
+}
+
+static struct part merge_all(struct attention_writer *w, const struct source *from, unsigned count)
+{
+	struct part parts[BATCH + 1];
+	unsigned have = 0;
+	for (unsigned i = 0; i < count; i++) {
+		parts[have++] = load_part(w, from, i);
+		if (have > BATCH || i + 1 == count) {
+			parts[0] = merge(w, parts, have);
+			have = 1;
+		}
+	}
+	return parts[0];
+}
+
+/* --- where items are --- */
+
+struct item {
+	kit_op row, within; /* of the tile; bytes of f32 into it */
+};
+
+static struct item item_of(struct attention_writer *w, kit_op index)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const unsigned each = w->g->k / ITEM;
+	const kit_op row = OP2(b, "div.u32", index, I(each));
+	const kit_op within = OP2(b, "sub.u32", index, OP2(b, "mul.lo.u32", row, I(each)));
+	return (struct item){ row, OP2(b, "mul.lo.u32", within, I(4 * ITEM)) };
+}
+
+/* A row's place in shared memory: O from O_AT on, statistics from ML_AT on. */
+static struct source shared_source(struct attention_writer *w, const struct item *item, unsigned o_at, unsigned ml_at)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct attention_gpu *g = w->g;
+	struct source from = { "ld.shared", I(0), I(0), g->rows * g->k * 4, g->rows * 8, 0 };
+	from.o = OP2(b, "add.u32", OP3(b, "mad.lo.u32", item->row, I(g->k * 4), item->within),
+		     OP2(b, "add.u32", w->kit.shared, I(o_at)));
+	from.ml = OP3(b, "mad.lo.u32", item->row, I(8), OP2(b, "add.u32", w->kit.shared, I(ml_at)));
+	return from;
+}
+
+/* The same in the workspace: of part SLOT of this tile. */
+static struct source slot_source(struct attention_writer *w, const struct item *item, kit_op slot)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct attention_gpu *g = w->g;
+	struct source from = { "ld.global.cg", I(0), I(0), g->rows * g->k * 4, g->rows * 8, 0 };
+	const kit_op tile = OP3(b, "mad.lo.u32", w->sequence, I(g->tiles), w->tile);
+	const kit_op row = OP3(b, "mad.lo.u32", OP3(b, "mad.lo.u32", tile, I(g->slots), slot), I(g->rows), item->row);
+	from.o = tcb_kit_behind(b, tcb_kit_element(b, w->parts, row, g->k * 4), item->within);
+	from.ml = tcb_kit_element(b, w->parts_ml, row, 8);
+	return from;
+}
+
+/* --- what becomes of a merged item --- */
+
+static void store_slot(struct attention_writer *w, const struct item *item, const struct part *part, kit_op slot)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct source to = slot_source(w, item, slot);
+	const kit_op stat[2] = { part->max, part->sum };
+	tcb_kit_store(b, "st.global", "f32", tcb_ptx_at(tcb_ptx_assume_aligned(b, to.o, 16), 0), part->o, ITEM);
+	tcb_ptx_guard(b, OP2(b, "setp.eq.u32", item->within, I(0)));
+	tcb_kit_store(b, "st.global", "f32", tcb_ptx_at(tcb_ptx_assume_aligned(b, to.ml, 8), 0), stat, 2);
+	tcb_ptx_unguard(b);
+}
+
+/* Divided; zeros where no weight is.  Rows past the problem's tokens or heads are not stored. */
+static void store_result(struct attention_writer *w, const struct item *item, const struct part *part)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct attention_gpu *g = w->g;
+	const char *pack = g->type == TCB_TYPE_F16 ? "cvt.rn.f16x2.f32" : "cvt.rn.bf16x2.f32";
+	const kit_op of_token = OP2(b, "div.u32", item->row, I(g->heads));
+	const kit_op token = OP2(b, "add.u32", w->first_token, of_token);
+	const kit_op head = OP2(b, "add.u32", w->first_head,
+				OP2(b, "sub.u32", item->row, OP2(b, "mul.lo.u32", of_token, I(g->heads))));
+	const kit_op is_inside = OP3(b, "setp.lt.and.u32", head, I(g->group), OP2(b, "setp.lt.u32", token, I(g->m)));
+	const kit_op factor = OP3(b, "selp.f32", F(0), OP1(b, "rcp.rn.f32", part->sum),
+				  OP2(b, "setp.eq.f32", part->sum, F(0)));
+	const kit_op all = OP3(b, "mad.lo.u32", w->kv_head, I(g->group), head);
+	const kit_op row = OP3(b, "mad.lo.u32", OP3(b, "mad.lo.u32", w->sequence, I(g->m), token),
+			       I(g->kv_heads * g->group), all);
+	kit_op values[ITEM], words[ITEM / 2];
+	for (unsigned i = 0; i < ITEM; i++)
+		values[i] = OP2(b, "mul.rn.f32", part->o[i], factor);
+	for (unsigned i = 0; i < ITEM / 2; i++)
+		words[i] = OP2(b, pack, values[2 * i + 1], values[2 * i]);
+	const kit_op at = tcb_kit_behind(b, tcb_kit_element(b, w->out, row, 2 * g->k),
+					 OP2(b, "shr.u32", item->within, I(1)));
+	tcb_ptx_guard(b, is_inside);
+	tcb_kit_store(b, "st.global", "b32", tcb_ptx_at(tcb_ptx_assume_aligned(b, at, 8), 0), words, ITEM / 2);
+	tcb_ptx_unguard(b);
+}
+
+static void store_block(struct attention_writer *w, const struct item *item, const struct part *part)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct source to = shared_source(w, item, w->g->block_o_at, w->g->block_ml_at);
+	const kit_op stat[2] = { part->max, part->sum };
+	tcb_kit_store(b, "st.shared", "f32", tcb_ptx_at(tcb_ptx_assume_aligned(b, to.o, 16), 0), part->o, ITEM);
+	tcb_ptx_guard(b, OP2(b, "setp.eq.u32", item->within, I(0)));
+	tcb_kit_store(b, "st.shared", "f32", tcb_ptx_at(tcb_ptx_assume_aligned(b, to.ml, 8), 0), stat, 2);
+	tcb_ptx_unguard(b);
+}
+
+/* --- the block's --- */
+
+static void hand_on(struct attention_writer *w, const struct item *item, const struct part *part)
+{
+	const struct attention_gpu *g = w->g;
+	if (g->slots == 1)
+		store_result(w, item, part);
+	else
+		store_slot(w, item, part,
+			   g->cluster > 1 ? OP2(&w->kit.b, "div.u32", w->split, I(g->cluster)) : w->split);
+}
+
+static void merge_warps(struct attention_writer *w)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct attention_gpu *g = w->g;
+	struct tcb_ptx_for loop;
+	tcb_ptx_for_begin(b, &loop, w->kit.tid, I(g->rows * g->k / ITEM), I(g->threads), 0);
+	const struct item item = item_of(w, loop.iv);
+	const struct source from = shared_source(w, &item, g->o_at, g->ml_at);
+	const struct part part = merge_all(w, &from, g->warps);
+	if (g->cluster > 1)
+		store_block(w, &item, &part);
+	else
+		hand_on(w, &item, &part);
+	tcb_ptx_for_end(b, &loop);
+}
+
+/* Each block of the cluster has a share of the items of all. */
+static void merge_cluster(struct attention_writer *w)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct attention_gpu *g = w->g;
+	struct tcb_ptx_for loop;
+	const kit_op rank = OP2(b, "rem.u32", w->split, I(g->cluster));
+	tcb_kit_warp_barrier(b);
+	tcb_kit_cluster_barrier(b);
+	tcb_ptx_for_begin(b, &loop, OP3(b, "mad.lo.u32", rank, I(g->threads), w->kit.tid), I(g->rows * g->k / ITEM),
+			  I(g->threads * g->cluster), 0);
+	const struct item item = item_of(w, loop.iv);
+	struct source from = shared_source(w, &item, g->block_o_at, g->block_ml_at);
+	from.load = "ld.shared::cluster";
+	from.is_of_cluster = 1;
+	const struct part part = merge_all(w, &from, g->cluster);
+	hand_on(w, &item, &part);
+	tcb_ptx_for_end(b, &loop);
+	tcb_kit_warp_barrier(b);
+	tcb_kit_cluster_barrier(b); /* others read this block's memory until here */
+}
+
+static void merge_slots(struct attention_writer *w)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct attention_gpu *g = w->g;
+	struct tcb_ptx_for loop;
+	struct tcb_ptx_if scope;
+	if (g->cluster == 1)
+		tcb_kit_block_barrier(b);
+	tcb_kit_last_begin(&w->kit, &scope);
+	const kit_op tile = OP3(b, "mad.lo.u32", w->sequence, I(g->tiles), w->tile);
+	tcb_kit_last_of(&w->kit, &scope, tcb_ptx_at(tcb_kit_element(b, w->counters, tile, 4), 0), I(g->splitk - 1),
+			g->flag_at);
+	tcb_ptx_for_begin(b, &loop, w->kit.tid, I(g->rows * g->k / ITEM), I(g->threads), 0);
+	const struct item item = item_of(w, loop.iv);
+	const struct source from = slot_source(w, &item, I(0));
+	const struct part part = merge_all(w, &from, g->slots);
+	store_result(w, &item, &part);
+	tcb_ptx_for_end(b, &loop);
+	tcb_ptx_if_end(b, &scope);
+}
+
+void attention_write_merge(struct attention_writer *w)
+{
+	merge_warps(w);
+	if (w->g->cluster > 1)
+		merge_cluster(w);
+	if (w->g->slots > 1 && w->g->join == TCB_JOIN_LAST)
+		merge_slots(w);
+}
+
+/* --- the second launch --- */
+
+/* A block has a row of a tile; SECOND_PARTS threads share an item, each every SECOND_PARTSth part. */
+static void write_second(struct attention_writer *w)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct attention_gpu *g = w->g;
+	const unsigned items = g->k / ITEM, o_bytes = g->k * 4, rest = g->slots % SECOND_PARTS;
+	struct tcb_ptx_if scope;
+	struct part parts[2] = { neutral_part(b), neutral_part(b) };
+	tcb_kit_threads(&w->kit);
+	w->tile = tcb_ptx_special(b, "ctaid.y");
+	w->sequence = tcb_ptx_special(b, "ctaid.z");
+	attention_write_tile(w);
+	const kit_op own = OP2(b, "div.u32", w->kit.tid, I(items));
+	const kit_op index = OP2(b, "sub.u32", w->kit.tid, OP2(b, "mul.lo.u32", own, I(items)));
+	const struct item item = { tcb_ptx_special(b, "ctaid.x"), OP2(b, "mul.lo.u32", index, I(4 * ITEM)) };
+	struct source from = slot_source(w, &item, own);
+	from.o_step *= SECOND_PARTS;
+	from.ml_step *= SECOND_PARTS;
+	if (g->slots >= SECOND_PARTS)
+		parts[0] = merge_all(w, &from, g->slots / SECOND_PARTS);
+	if (rest) {
+		tcb_ptx_guard(b, OP2(b, "setp.lt.u32", own, I(rest)));
+		load_into(w, &from, g->slots / SECOND_PARTS, &parts[1]);
+		tcb_ptx_unguard(b);
+		parts[0] = merge(w, parts, 2);
+	}
+	const kit_op stat[2] = { parts[0].max, parts[0].sum };
+	const kit_op ml_at = OP2(b, "add.u32", w->kit.shared, I(SECOND_PARTS * o_bytes));
+	tcb_kit_store(b, "st.shared", "f32", tcb_ptx_at(OP3(b, "mad.lo.u32", w->kit.tid, I(4 * ITEM), w->kit.shared), 0),
+		      parts[0].o, ITEM);
+	tcb_kit_store(b, "st.shared", "f32", tcb_ptx_at(OP3(b, "mad.lo.u32", w->kit.tid, I(8), ml_at), 0), stat, 2);
+	tcb_kit_block_barrier(b);
+	tcb_ptx_if_begin(b, &scope, OP2(b, "setp.lt.u32", w->kit.tid, I(items)));
+	from = (struct source){ "ld.shared", OP2(b, "add.u32", w->kit.shared, item.within),
+				OP3(b, "mad.lo.u32", w->kit.tid, I(8), ml_at), o_bytes, 8 * items, 0 };
+	parts[0] = merge_all(w, &from, SECOND_PARTS);
+	store_result(w, &item, &parts[0]);
+	tcb_ptx_if_end(b, &scope);
+}
+
+void attention_write_second(struct attention_writer *w)
+{
+	const struct attention_gpu *g = w->g;
+	const unsigned threads = SECOND_PARTS * g->k / ITEM;
+	tcb_kit_begin(&w->kit, "attention_merge",
+		      &(struct tcb_kit_kernel){ .threads = threads,
+						.blocks_together = 1,
+						.grid = { g->rows, g->tiles, g->sequences },
+						.shared_bytes = threads * (4 * ITEM + 8),
+						.is_dependent = g->pdl });
+	w->out = tcb_kit_operand(&w->kit, "out", 16, ATTENTION_OUT);
+	w->parts = tcb_kit_workspace(&w->kit, "parts", 16, 0);
+	w->parts_ml = tcb_kit_workspace(&w->kit, "parts_ml", 16, g->parts_ml_at);
+	tcb_kit_memory(&w->kit, 16);
+	tcb_kit_dependents(&w->kit, 1);
+	write_second(w);
+	tcb_kit_end(&w->kit);
+}

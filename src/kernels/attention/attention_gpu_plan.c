@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A geometry of attention_decode for a GPU in numbers, what the constraints judge,
+ * and the rules (V4) that it keeps.
+ */
+#include <string.h>
+
+#include "base/sizes.h"
+#include "kernels/attention/attention_gpu.h"
+#include "kernels/gpu/gpu_rules.h"
+
+enum { SPLITS_MAX = 256, STAGES_MAX = 2, PIECES_MAX = 4, COLUMNS_MAX = 4, MERGE_WARPS_MAX = 16 };
+
+/* At least 1, for divisors: the rules say what is wrong with other values. */
+static unsigned count(const struct tcb_geometry *geometry, enum tcb_knob which)
+{
+	return tcb_gpu_knob(geometry, which) ? tcb_gpu_knob(geometry, which) : 1;
+}
+
+static void plan_memory(struct attention_gpu *g)
+{
+	const unsigned o_bytes = g->rows * g->k * 4, ml_bytes = g->rows * 8;
+	g->o_at = 0;
+	g->block_o_at = g->warps * o_bytes;
+	g->ml_at = g->block_o_at + (g->cluster > 1 ? o_bytes : 0);
+	g->block_ml_at = g->ml_at + g->warps * ml_bytes;
+	g->flag_at = g->block_ml_at + (g->cluster > 1 ? ml_bytes : 0);
+	g->shared_bytes = g->flag_at + 16;
+	g->workspace_bytes = 0;
+	if (g->slots > 1) {
+		const size_t parts = (size_t)g->sequences * g->tiles * g->slots;
+		g->parts_ml_at = tcb_round_up(parts * o_bytes, 256);
+		g->counters_at = g->parts_ml_at + tcb_round_up(parts * ml_bytes, 256);
+		g->workspace_bytes = g->counters_at + (size_t)g->sequences * g->tiles * 4;
+	}
+}
+
+void attention_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *target,
+			const struct tcb_geometry *geometry, struct attention_gpu *out)
+{
+	struct attention_gpu *g = out;
+	const struct tcb_shape *s = &problem->shape;
+	memset(g, 0, sizeof(*g));
+	g->type = attention_of(problem)->kv;
+	g->capability = target->capability;
+	g->m = (unsigned)s->m;
+	g->n = (unsigned)s->n;
+	g->k = (unsigned)s->k;
+	g->group = (unsigned)attention_group(s);
+	g->kv_heads = s->heads.kv;
+	g->sequences = s->heads.sequences;
+	g->page = s->heads.page;
+	g->pages = (unsigned)attention_pages(s);
+	g->window = s->heads.window;
+	g->cap = s->heads.cap;
+	g->causal = s->heads.causal;
+	g->tokens = (unsigned)geometry->tile[TCB_MICRO].m;
+	g->heads = count(geometry, TCB_KNOB_HEADS);
+	g->rows = g->tokens * g->heads;
+	g->columns = (unsigned)tcb_div_up(g->rows, ATTENTION_COLUMNS);
+	g->kv = (unsigned)geometry->tile[TCB_MICRO].n;
+	g->subs = (unsigned)tcb_most(g->kv / ATTENTION_PIECE, 1);
+	g->warps = count(geometry, TCB_KNOB_WARPS);
+	g->threads = g->warps * WARP;
+	g->splitk = count(geometry, TCB_KNOB_SPLITK);
+	g->cluster = count(geometry, TCB_KNOB_CLUSTER);
+	g->slots = g->splitk / g->cluster;
+	g->stages = count(geometry, TCB_KNOB_STAGES);
+	g->occ = count(geometry, TCB_KNOB_OCC);
+	g->pdl = KNOB(PDL) == 1;
+	g->join = (enum tcb_join)KNOB(JOIN);
+	g->token_tiles = (unsigned)tcb_div_up(g->m, g->tokens);
+	g->head_tiles = (unsigned)tcb_div_up(g->group, g->heads);
+	g->tiles = g->kv_heads * g->head_tiles * g->token_tiles;
+	g->v_words = g->k % 64 ? 2 : 4;
+	plan_memory(g);
+}
+
+/* K and V of a piece, q as 16 rows of mma, sums of both products, and what else there is; as ptxas took at most. */
+static unsigned registers(const struct attention_gpu *g)
+{
+	return g->subs * g->k / 2 + (g->columns + 1) / 2 * (g->k / 4 + 8 * g->subs) + g->columns * (g->k / 4 + 4) + 46;
+}
+
+void attention_gpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
+			     const struct tcb_geometry *geometry, struct tcb_footprint *out)
+{
+	struct attention_gpu g;
+	memset(out, 0, sizeof(*out));
+	attention_gpu_plan(problem, target, geometry, &g);
+	out->element_bytes = 2;
+	out->alignment_bytes = out->vector_bytes = 16;
+	out->base_bytes = 256;
+	out->leading_bytes = (size_t)g.kv_heads * g.k * 2;
+	out->tile_offset_bytes = (size_t)g.k * 2;
+	out->shared_bytes = g.shared_bytes;
+	out->shared_dynamic = 1;
+	out->block_threads = g.threads;
+	out->thread_registers = registers(&g);
+	out->blocks_together = g.occ;
+	out->accumulators = g.columns * g.k / 4;
+	out->grid[0] = g.splitk;
+	out->grid[1] = g.tiles;
+	out->grid[2] = g.sequences;
+	out->barriers = 1;
+	for (int level = 0; level < TCB_LEVEL_COUNT; level++)
+		out->level_bytes[level] = 4 * geometry->tile[level].n * geometry->tile[level].k;
+}
+
+/* --- rules --- */
+
+RULE(rule_knobs)
+{
+	const uint64_t set = KNOB_BIT(ISA) | KNOB_BIT(WARPS) | KNOB_BIT(STAGES) | KNOB_BIT(SPLITK) | KNOB_BIT(JOIN) |
+			     KNOB_BIT(CLUSTER) | KNOB_BIT(PDL) | KNOB_BIT(OCC) | KNOB_BIT(HEADS);
+	return tcb_gpu_sets_knobs(geometry, set, 0) ? NULL
+						    : "a GPU's geometry sets isa, warps, stages, splitk, join, cluster, "
+						      "pdl, occ and heads, and no other knob";
+}
+
+RULE(rule_isa)
+{
+	if (geometry->knob[TCB_KNOB_ISA] != TCB_ISA_MMA)
+		return "isa must be mma";
+	if (target->capability < 80)
+		return "attention on a GPU needs sm_80";
+	return tcb_gpu_rule_isa(problem, target, geometry);
+}
+
+/* What the kernel has tiles for. */
+RULE(rule_tiles)
+{
+	const struct tcb_tile *macro = &geometry->tile[TCB_MACRO], *midi = &geometry->tile[TCB_MIDI];
+	const struct tcb_tile *micro = &geometry->tile[TCB_MICRO];
+	const size_t k = tcb_power_of_two_up(problem->shape.k), rows = micro->m * KNOB(HEADS);
+	if (micro->k != k || midi->k != k || macro->k != k)
+		return "tiles' k must be the head size, rounded up to a power of two";
+	if (!tcb_is_power_of_two(micro->m) || midi->m != micro->m)
+		return "micro.m must be a power of two, and midi.m the same";
+	if (KNOB(HEADS) < 1 || KNOB(HEADS) > attention_group(&problem->shape))
+		return "heads must be 1 to as many query heads as share a KV head";
+	if (!rows || tcb_div_up(rows, ATTENTION_COLUMNS) > COLUMNS_MAX)
+		return "micro.m times heads must be at most 32 query rows";
+	if (micro->n % ATTENTION_PIECE || !tcb_is_power_of_two(micro->n) || micro->n / ATTENTION_PIECE > PIECES_MAX)
+		return "micro.n must be 16, 32 or 64 KV tokens";
+	return NULL;
+}
+
+/* One text for one kernel: they follow from the shape and other fields. */
+RULE(rule_same)
+{
+	const struct tcb_tile *macro = &geometry->tile[TCB_MACRO], *midi = &geometry->tile[TCB_MIDI];
+	const struct tcb_tile *micro = &geometry->tile[TCB_MICRO];
+	if (midi->n != micro->n * KNOB(WARPS))
+		return "midi.n must be warps times micro.n, what a block takes at a time";
+	if (macro->m != tcb_most(midi->m, tcb_power_of_two_up(problem->shape.m)) ||
+	    macro->n != tcb_most(midi->n, tcb_power_of_two_up(problem->shape.n)))
+		return "macro.m and macro.n must be the problem's, rounded up to powers of two";
+	return NULL;
+}
+
+RULE(rule_blocks)
+{
+	const unsigned warps = KNOB(WARPS), stages = KNOB(STAGES), splitk = KNOB(SPLITK);
+	const int32_t cluster = geometry->knob[TCB_KNOB_CLUSTER], join = geometry->knob[TCB_KNOB_JOIN];
+	if (warps < 1 || warps > MERGE_WARPS_MAX || !tcb_is_power_of_two(warps))
+		return "warps must be a power of two up to 16";
+	if (stages < 1 || stages > STAGES_MAX)
+		return "stages must be 1 or 2";
+	if (splitk < 1 || splitk > SPLITS_MAX)
+		return "splitk must be 1 to 256";
+	if (cluster < 1 || cluster > CLUSTER_MAX || !tcb_is_power_of_two((size_t)cluster) ||
+	    splitk % (unsigned)cluster)
+		return "cluster must be 1, 2, 4 or 8 and divide splitk";
+	if (cluster > 1 && target->capability < 90)
+		return "cluster above 1 needs sm_90";
+	const int is_whole = splitk == (unsigned)cluster;
+	if (is_whole && join != (cluster > 1 ? TCB_JOIN_CLUSTER : TCB_JOIN_NONE))
+		return "join must be none where splitk is 1, cluster where a cluster has all splits";
+	if (!is_whole && join != TCB_JOIN_LAST && join != TCB_JOIN_LAUNCH)
+		return "join must be last or launch where splits are more than a cluster has";
+	return NULL;
+}
+
+/* A block without a piece of KV only waits for the others. */
+RULE(rule_idle)
+{
+	const size_t pieces = tcb_div_up(problem->shape.n, tcb_most(geometry->tile[TCB_MICRO].n, 1));
+	if (KNOB(SPLITK) > 1 && KNOB(SPLITK) > pieces)
+		return "splitk is more than there are pieces of micro.n KV tokens";
+	if (KNOB(WARPS) > 1 && (size_t)KNOB(WARPS) * KNOB(SPLITK) / 2 >= pieces)
+		return "half of the warps have nothing to do: fewer warps or a smaller splitk";
+	return NULL;
+}
+
+/* The default space. */
+RULE(policy_usual)
+{
+	const size_t group = attention_group(&problem->shape), rows = geometry->tile[TCB_MICRO].m * KNOB(HEADS);
+	unsigned unusual = 0;
+	unusual += KNOB(STAGES) == 1;
+	unusual += KNOB(HEADS) != group && rows < ATTENTION_COLUMNS && problem->shape.m * group > rows;
+	unusual += KNOB(PDL) == 0 && target->capability >= 90;
+	unusual += KNOB(WARPS) < 2;
+	return tcb_gpu_unusual(unusual, problem, target, geometry);
+}
+
+#define FIELD(level, dim) (UINT64_C(1) << (3 * (level) + (dim)))
+#define READS_BLOCKS                                                                                                \
+	(TCB_FIELD_KNOB(WARPS) | TCB_FIELD_KNOB(STAGES) | TCB_FIELD_KNOB(SPLITK) | TCB_FIELD_KNOB(CLUSTER) | \
+	 TCB_FIELD_KNOB(JOIN))
+
+const struct tcb_rule attention_gpu_rules[] = {
+	{ 0, 0, rule_knobs },
+	{ TCB_FIELD_KNOB(ISA), 0, tcb_gpu_rule_shape },
+	{ TCB_FIELD_KNOB(ISA), 0, rule_isa },
+	{ TCB_FIELD_TILES | TCB_FIELD_KNOB(HEADS), 0, rule_tiles },
+	{ TCB_FIELD_TILES | TCB_FIELD_KNOB(WARPS), TCB_RULE_DOUBLE, rule_same },
+	{ READS_BLOCKS, 0, rule_blocks },
+	{ TCB_FIELD_KNOB(WARPS) | TCB_FIELD_KNOB(SPLITK) | FIELD(TCB_MICRO, 1), TCB_RULE_DOUBLE, rule_idle },
+	{ TCB_FIELD_KNOB(PDL), 0, tcb_gpu_rule_pdl },
+	{ TCB_FIELD_KNOB(OCC) | TCB_FIELD_KNOB(WARPS), 0, tcb_gpu_rule_occ },
+	{ 0, TCB_RULE_POLICY, policy_usual },
+	{ 0, 0, NULL },
+};

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The search space of attention_decode on GPUs: its axes and its default geometry.
+ */
+#include <string.h>
+
+#include "base/sizes.h"
+#include "kernels/attention/attention_gpu.h"
+#include "kernels/axes.h"
+#include "kernels/gpu/gpu_rules.h"
+
+enum { DEFAULT_WARPS = 4, DEFAULT_OCC = 2, ROWS_MAX = 32 };
+
+/* Splits of KV with which TOGETHER blocks on each multiprocessor are all that there are. */
+static size_t wave(const struct tcb_problem *problem, const struct tcb_target *target, size_t together, size_t heads)
+{
+	const size_t tiles = (size_t)problem->shape.heads.sequences * problem->shape.heads.kv *
+			     tcb_div_up(attention_group(&problem->shape), heads);
+	return tcb_least(tcb_most(together * tcb_most(target->sm_count, 1) / tiles, 1), 256);
+}
+
+/* Query heads that fill mma's columns, or all. */
+static size_t usual_heads(const struct tcb_shape *shape)
+{
+	return tcb_least(attention_group(shape), ROWS_MAX);
+}
+
+/* In an order in which the rules cut early. */
+size_t attention_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
+			  struct tcb_axis out[TCB_AXES_MAX])
+{
+	const struct tcb_shape *s = &problem->shape;
+	const size_t n = tcb_power_of_two_up(s->n), m = tcb_power_of_two_up(s->m), heads = usual_heads(s);
+	size_t count = 0;
+	struct tcb_axis *a;
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_ISA), TCB_ISA_MMA);
+	for (int level = TCB_MACRO; level < TCB_LEVEL_COUNT; level++)
+		tcb_axis_add(tcb_axis_tile(out, &count, TCB_AXIS_TILE_K, (enum tcb_level)level),
+			     tcb_power_of_two_up(s->k));
+	a = tcb_axis_knob(out, &count, TCB_KNOB_HEADS);
+	tcb_axis_add(a, heads);
+	tcb_axis_add_powers(a, 1, 2, heads);
+	tcb_axis_add_powers(tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, TCB_MICRO), 1, 2, tcb_least(m, ROWS_MAX));
+	tcb_axis_add_powers(tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, TCB_MIDI), 1, 2, tcb_least(m, ROWS_MAX));
+	tcb_axis_add(tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, TCB_MACRO), m);
+	ADD(tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MICRO), 16, 32, 64);
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_WARPS), 1, 2, 4, 8, 16);
+	tcb_axis_add_powers(tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MIDI), 16, 2, 1024);
+	a = tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MACRO);
+	for (size_t tokens = n; tokens <= 1024 || tokens == n; tokens *= 2)
+		tcb_axis_add(a, tokens);
+	a = tcb_axis_knob(out, &count, TCB_KNOB_SPLITK);
+	tcb_axis_add_powers(a, 1, 2, 128);
+	for (size_t together = 1; together <= 4; together++)
+		tcb_axis_add(a, wave(problem, target, together, heads));
+	a = tcb_axis_knob(out, &count, TCB_KNOB_CLUSTER);
+	tcb_axis_add_powers(a, 1, 2, target->capability >= 90 ? CLUSTER_MAX : 1);
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_JOIN), TCB_JOIN_NONE, TCB_JOIN_CLUSTER, TCB_JOIN_LAST, TCB_JOIN_LAUNCH);
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_STAGES), 1, 2);
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_OCC), 1, 2, 3, 4);
+	a = tcb_axis_knob(out, &count, TCB_KNOB_PDL);
+	tcb_axis_add(a, 0);
+	if (target->capability >= 90)
+		ADD(a, 1);
+	return count;
+}
+
+/* All query heads of a KV head in a tile, four warps, as many splits as fill the GPU: flash-decoding's. */
+void attention_gpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
+				    struct tcb_geometry *out)
+{
+	const struct tcb_shape *s = &problem->shape;
+	const size_t k = tcb_power_of_two_up(s->k), pieces = tcb_div_up(s->n, ATTENTION_PIECE);
+	size_t heads = usual_heads(s), warps = DEFAULT_WARPS;
+	while (heads > 16 && s->k > 128) /* registers */
+		heads /= 2;
+	while (warps > 1 && warps / 2 >= pieces)
+		warps /= 2;
+	size_t splitk = tcb_least(wave(problem, target, DEFAULT_OCC, heads), tcb_most(pieces / warps, 1));
+	tcb_geometry_init(out);
+	out->tile[TCB_MICRO] = (struct tcb_tile){ 1, ATTENTION_PIECE, k };
+	out->tile[TCB_MIDI] = (struct tcb_tile){ 1, ATTENTION_PIECE * warps, k };
+	out->tile[TCB_MACRO] = (struct tcb_tile){ tcb_power_of_two_up(s->m),
+						  tcb_most(tcb_power_of_two_up(s->n), out->tile[TCB_MIDI].n), k };
+	out->knob[TCB_KNOB_ISA] = TCB_ISA_MMA;
+	out->knob[TCB_KNOB_WARPS] = (int32_t)warps;
+	out->knob[TCB_KNOB_STAGES] = 2;
+	out->knob[TCB_KNOB_SPLITK] = (int32_t)splitk;
+	out->knob[TCB_KNOB_CLUSTER] = 1;
+	out->knob[TCB_KNOB_JOIN] = splitk > 1 ? TCB_JOIN_LAUNCH : TCB_JOIN_NONE;
+	out->knob[TCB_KNOB_PDL] = 0;
+	out->knob[TCB_KNOB_OCC] = s->k > 128 ? 1 : DEFAULT_OCC;
+	out->knob[TCB_KNOB_HEADS] = (int32_t)heads;
+}
