@@ -12,17 +12,17 @@
 #include "base/sizes.h"
 #include "kernels/gpu/frame.h"
 
-enum { PIECE = 16, LOADS_MAX = 8, FORMS = 3 };
+enum { PIECE = 16, LOADS_MAX = 8, FORMS = 3, FROM_MAX = 2 };
 
 /* Threads in a block, pieces in flight in a thread. */
 static const struct form {
 	unsigned threads, loads;
 } forms[FORMS] = { { 512, 4 }, { 256, 8 }, { 1024, 2 } };
 
-/* What a problem moves: the operand that is read, and where it is copied to. */
+/* What a problem moves: the operands that are read, of the same size, and where one is copied to. */
 struct traffic {
-	size_t from, to;
-	size_t bytes;
+	size_t from[FROM_MAX], count, to;
+	size_t bytes; /* of each */
 	int is_copy;
 };
 
@@ -31,15 +31,20 @@ static struct traffic find_traffic(const struct tcb_problem *problem)
 	struct tcb_operand operands[TCB_OPERANDS_MAX];
 	size_t count = problem->op->operands(problem, operands);
 	int output = tcb_operand_output(operands, count);
-	struct traffic traffic = { .from = 0 };
+	struct traffic traffic = { .count = 0 };
 	for (size_t i = 0; i < count; i++) {
-		if ((int)i != output && operands[i].bytes > traffic.bytes) {
-			traffic.from = i;
-			traffic.bytes = operands[i].bytes;
-		}
+		if ((int)i == output || operands[i].bytes < traffic.bytes)
+			continue;
+		traffic.count = operands[i].bytes == traffic.bytes && traffic.count < FROM_MAX ? traffic.count : 0;
+		traffic.bytes = operands[i].bytes;
+		traffic.from[traffic.count++] = i;
 	}
 	traffic.to = (size_t)output;
 	traffic.is_copy = operands[output].bytes == traffic.bytes;
+	if (traffic.is_copy)
+		traffic.count = 1;
+	/* A call may leave some of it unread. */
+	traffic.bytes = tcb_least(traffic.bytes, (size_t)problem->op->traffic(problem) / traffic.count);
 	return traffic;
 }
 
@@ -66,6 +71,7 @@ static enum tcb_status make_kernel(const struct tcb_problem *problem, const stru
 {
 	const struct traffic traffic = find_traffic(problem);
 	const size_t pieces = traffic.bytes / PIECE, block = (size_t)form->threads * form->loads;
+	const size_t blocks = tcb_div_up(pieces, block);
 	struct tcb_kit kit;
 	struct tcb_ptx_build *b = &kit.b;
 	kit_op piece[LOADS_MAX][4], inside[LOADS_MAX];
@@ -78,15 +84,21 @@ static enum tcb_status make_kernel(const struct tcb_problem *problem, const stru
 					 dependent ? "_dependent" : "");
 	tcb_kit_begin(&kit, name,
 		      &(struct tcb_kit_kernel){ .threads = form->threads,
-						.grid = { (uint32_t)tcb_div_up(pieces, block) },
+						.grid = { (uint32_t)(traffic.count * blocks) },
 						.is_dependent = dependent });
-	const kit_op from = tcb_kit_operand(&kit, "from", PIECE, traffic.from);
+	kit_op from = tcb_kit_operand(&kit, "from", PIECE, traffic.from[0]);
+	const kit_op other = traffic.count > 1 ? tcb_kit_operand(&kit, "other", PIECE, traffic.from[1]) : from;
 	const kit_op to = traffic.is_copy ? tcb_kit_operand(&kit, "to", PIECE, traffic.to)
 					  : tcb_kit_workspace(&kit, "to", PIECE, 0);
 	const kit_op count = tcb_kit_number(&kit, "pieces", pieces);
 	tcb_kit_dependents(&kit, 0);
-	const kit_op first =
-		OP3(b, "mad.lo.u32", tcb_ptx_special(b, "ctaid.x"), I((int64_t)block), tcb_ptx_special(b, "tid.x"));
+	kit_op index = tcb_ptx_special(b, "ctaid.x");
+	if (traffic.count > 1) { /* blocks of the second operand follow those of the first */
+		const kit_op is_first = OP2(b, "setp.lt.u32", index, I((int64_t)blocks));
+		from = OP3(b, "selp.u64", from, other, is_first);
+		index = OP3(b, "selp.u32", index, OP2(b, "sub.u32", index, I((int64_t)blocks)), is_first);
+	}
+	const kit_op first = OP3(b, "mad.lo.u32", index, I((int64_t)block), tcb_ptx_special(b, "tid.x"));
 	const kit_op goal = traffic.is_copy ? tcb_kit_element(b, to, first, PIECE) : to;
 	for (unsigned i = 0; i < form->loads; i++)
 		inside[i] = OP2(b, "setp.lt.u32", OP2(b, "add.u32", first, I(i * form->threads)), count);

@@ -15,21 +15,28 @@
 #include "ptx/emulate/emulate.h"
 #include "ptx/text/text.h"
 
-/* An op that moves N bytes to as many, or to few. */
+/* An op that moves N bytes to few (m of 1), to as many (2), or two times N to few, of which a call reads half (3). */
 static size_t operands(const struct tcb_problem *problem, struct tcb_operand out[TCB_OPERANDS_MAX])
 {
 	size_t bytes = problem->shape.n;
 	out[0] = (struct tcb_operand){ "x", TCB_ROLE_INPUT, TCB_TYPE_F32, 1, 2, 8, 0 };
+	if (problem->shape.m == 3)
+		out[0] = (struct tcb_operand){ "x", TCB_ROLE_INPUT, TCB_TYPE_F32, 1, bytes / 4, bytes, 1 };
 	out[1] = (struct tcb_operand){ "w", TCB_ROLE_WEIGHTS, TCB_TYPE_F32, 1, bytes / 4, bytes, 1 };
-	out[2] = (struct tcb_operand){ "y", TCB_ROLE_OUTPUT, TCB_TYPE_F32, 1, 1, problem->shape.m == 1 ? 4 : bytes, 1 };
+	out[2] = (struct tcb_operand){ "y", TCB_ROLE_OUTPUT, TCB_TYPE_F32, 1, 1, problem->shape.m == 2 ? bytes : 4, 1 };
 	return 3;
 }
 
-static const struct tcb_op moving_op = { .name = "moving", .operands = operands };
-
-static struct tcb_code_image *image_of(unsigned capability, size_t bytes, int is_copy, int dependent)
+static double traffic(const struct tcb_problem *problem)
 {
-	struct tcb_problem problem = { .op_name = "moving", .op = &moving_op, .shape = { is_copy ? 2 : 1, bytes, 0 } };
+	return (double)problem->shape.n + (problem->shape.m == 2 ? (double)problem->shape.n : 4);
+}
+
+static const struct tcb_op moving_op = { .name = "moving", .operands = operands, .traffic = traffic };
+
+static struct tcb_code_image *image_of(unsigned capability, size_t bytes, int kind, int dependent)
+{
+	struct tcb_problem problem = { .op_name = "moving", .op = &moving_op, .shape = { 1 + (size_t)kind, bytes, 0 } };
 	struct tcb_code_image *image = NULL;
 	struct tcb_error err;
 	struct tcb_gpu gpu;
@@ -46,7 +53,7 @@ static void see(void *ctx, const struct tcb_ptx_finding *finding)
 	print_error("%s\n", finding->message);
 }
 
-/* Runs UNIT on BYTES of WEIGHTS. */
+/* Runs UNIT on BYTES of WEIGHTS, the first half of them where a second operand is read, too. */
 static void emulate(const struct tcb_code_image *image, size_t index, unsigned char *weights, unsigned char *output,
 		    size_t bytes, size_t output_bytes, struct tcb_ptx_emulation *out)
 {
@@ -68,13 +75,15 @@ static void emulate(const struct tcb_code_image *image, size_t index, unsigned c
 	assert_int_equal(tcb_ptx_memory_add(memory, "workspace", workspace, unit->workspace_bytes, 256,
 					    TCB_PTX_MAY_WRITE, &at[2], &err),
 			 TCB_OK);
-	assert_int_equal(launch->argument_count, 3);
-	for (size_t i = 0; i < 3; i++)
-		values[i] = launch->argument[i].kind == TCB_ARGUMENT_WORKSPACE ? at[2]
+	assert_in_range(launch->argument_count, 3, 4);
+	for (size_t i = 0; i < launch->argument_count; i++)
+		values[i] = launch->argument[i].kind == TCB_ARGUMENT_OPERAND && launch->argument[i].value == 0
+				    ? at[0] + bytes / 2
+			    : launch->argument[i].kind == TCB_ARGUMENT_WORKSPACE ? at[2]
 			    : launch->argument[i].kind == TCB_ARGUMENT_U32     ? launch->argument[i].value
 			    : launch->argument[i].value == 1                   ? at[0]
 									       : at[1];
-	struct tcb_ptx_launch run = { .params = values, .param_bytes = 20 };
+	struct tcb_ptx_launch run = { .params = values, .param_bytes = (uint32_t)(8 * launch->argument_count - 4) };
 	memcpy(run.grid, launch->grid, sizeof run.grid);
 	memcpy(run.block, launch->block, sizeof run.block);
 	if (tcb_ptx_emulate(program, &run, memory, &(struct tcb_ptx_sink){ .see = see }, out, &err) != TCB_OK)
@@ -113,6 +122,25 @@ static void each_byte_is_read_once(void **state)
 			free(image);
 		}
 	}
+}
+
+/* Of two operands of one size, as K and V, what a call reads of them. */
+static void both_operands_are_read(void **state)
+{
+	enum { EACH = 5 * 2048 * 16 + 48 };
+	(void)state;
+	setenv("TCBTUNE_ASSEMBLER", "none", 1);
+	struct tcb_code_image *image = image_of(90, 2 * EACH, 2, 0);
+	unsigned char *both = calloc(2, EACH), output[16] = { 7 };
+	assert_non_null(both);
+	for (size_t unit = 0; unit < image->unit_count; unit++) {
+		struct tcb_ptx_emulation counted;
+		emulate(image, unit, both, output, 2 * EACH, sizeof output, &counted);
+		assert_int_equal(counted.findings, 0);
+		assert_int_equal(counted.global_read_bytes, 2 * EACH);
+	}
+	free(both);
+	free(image);
 }
 
 /* A launch without blocks is an error of the driver's. */
@@ -204,7 +232,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_byte_is_read_once),    cmocka_unit_test(less_than_a_piece_is_a_launch),
 		cmocka_unit_test(nothing_is_optimised_away), cmocka_unit_test(each_byte_is_copied_once),
-		cmocka_unit_test(every_target_assembles),
+		cmocka_unit_test(both_operands_are_read),    cmocka_unit_test(every_target_assembles),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,8 +21,8 @@
 enum {
 	COLUMNS_MAX = 4, /* in mma's columns */
 	SUBS_MAX = 4,
-	HALVES = 2,       /* of a piece of 16 tokens: a lane's rows of K */
-	V_TOKENS = 4,     /* of a piece of 16 that a lane loads V of */
+	HALVES = 2,       /* of 16 tokens: a lane's rows of K */
+	V_TOKENS = 4,     /* of 16 that a lane loads V of; of 8, the first two */
 	K_BLOCK = 32,     /* values of a head that four lanes load together */
 	K_BLOCKS_MAX = ATTENTION_HEAD_MAX / K_BLOCK,
 	SUMS = 4,
@@ -153,7 +153,7 @@ static void load_k(struct reader *r, kit_op first, const kit_op *condition)
 	const struct attention_gpu *g = r->w->g;
 	const kit_op own = OP2(b, "add.u32", first, r->g);
 	for (unsigned s = 0; s < g->subs; s++)
-		for (unsigned h = 0; h < HALVES; h++) {
+		for (unsigned h = 0; h < g->halves; h++) {
 			const kit_op row = row_at(r, r->k, OP2(b, "add.u32", own, I(16 * s + 8 * h)));
 			load_row(r, row, &r->k_words[s][0][h], HALVES, g->k / K_BLOCK, 4, 2 * K_BLOCK, condition);
 		}
@@ -167,7 +167,7 @@ static void load_v(struct reader *r, kit_op first, const kit_op *condition)
 	const unsigned block_bytes = 8 * 4 * g->v_words;
 	const kit_op mine = OP3(b, "mad.lo.u32", r->c, I(2), first);
 	for (unsigned s = 0; s < g->subs; s++)
-		for (unsigned t = 0; t < V_TOKENS; t++) {
+		for (unsigned t = 0; t < 2 * g->halves; t++) {
 			const kit_op row = row_at(r, r->v, OP2(b, "add.u32", mine, I(16 * s + own[t])));
 			load_row(r, row, &r->v_words[s][0][t], V_TOKENS, 2 * g->k / block_bytes, g->v_words, block_bytes,
 				 condition);
@@ -196,13 +196,15 @@ static void load_q(struct reader *r, kit_op q)
 
 /* --- a piece of KV --- */
 
-static void multiply(struct reader *r, kit_op sums[SUMS], const kit_op *before, const kit_op a[4], const kit_op x[2])
+/* SUMS = BEFORE + A * X, over 16 of k, or 8. */
+static void multiply(struct reader *r, kit_op sums[SUMS], const kit_op *before, const kit_op a[4], const kit_op x[2],
+		     unsigned k)
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	const char *type = type_word(r->w->g);
-	const kit_op all[4] = { tcb_ptx_vector(b, sums, SUMS), tcb_ptx_vector(b, a, 4), tcb_ptx_vector(b, x, 2),
+	const kit_op all[4] = { tcb_ptx_vector(b, sums, SUMS), tcb_ptx_vector(b, a, k / 4), tcb_ptx_vector(b, x, k / 8),
 				tcb_ptx_vector(b, before, SUMS) };
-	tcb_ptx_into(b, tcb_ptx_namef(b, "mma.sync.aligned.m16n8k16.row.col.f32.%s.%s.f32", type, type), 4, all);
+	tcb_ptx_into(b, tcb_ptx_namef(b, "mma.sync.aligned.m16n8k%u.row.col.f32.%s.%s.f32", k, type, type), 4, all);
 }
 
 /* By piece, its half, mma's columns, token 2c or 2c + 1 of the half; of query row g. */
@@ -215,7 +217,7 @@ static void write_scores(struct reader *r, scores_t scores)
 	const struct attention_gpu *g = r->w->g;
 	const kit_op zeros[SUMS] = { r->zero, r->zero, r->zero, r->zero };
 	for (unsigned s = 0; s < g->subs; s++)
-		for (unsigned h = 0; h < HALVES; h++)
+		for (unsigned h = 0; h < g->halves; h++)
 			for (unsigned n = 0; n < g->columns; n += 2) {
 				const int has_other = n + 1 < g->columns;
 				kit_op sums[SUMS];
@@ -226,7 +228,7 @@ static void write_scores(struct reader *r, scores_t scores)
 					const kit_op *q = r->q[n][i], *other = r->q[n + has_other][i];
 					const kit_op a[4] = { q[w], has_other ? other[w] : r->nothing, q[w + 1],
 							      has_other ? other[w + 1] : r->nothing };
-					multiply(r, sums, step ? sums : zeros, a, r->k_words[s][i][h] + w);
+					multiply(r, sums, step ? sums : zeros, a, r->k_words[s][i][h] + w, 16);
 				}
 				for (unsigned i = 0; i < (has_other ? SUMS : PAIR); i++)
 					scores[s][h][n + i / PAIR][i % PAIR] = sums[i];
@@ -251,7 +253,7 @@ static void mask(struct reader *r, scores_t scores, kit_op first)
 	const kit_op own = OP3(b, "mad.lo.u32", r->c, I(PAIR), first);
 	for (unsigned n = 0; n < g->columns; n++) {
 		const kit_op left = OP2(b, "sub.s32", r->to[n], own), before = OP2(b, "sub.s32", r->from[n], own);
-		for (unsigned i = 0; i < g->subs * HALVES * PAIR; i++) {
+		for (unsigned i = 0; i < g->subs * g->halves * PAIR; i++) {
 			kit_op *score = &scores[i / 4][i / 2 % 2][n][i % 2];
 			const unsigned token = i / 2 * 8 + i % 2;
 			kit_op seen = OP2(b, "setp.gt.s32", left, I(token));
@@ -292,7 +294,7 @@ static void write_weights(struct reader *r, scores_t scores)
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	const struct attention_gpu *g = r->w->g;
 	const kit_op scale = F(g->cap ? 1.0f : (float)(LOG2_E / sqrt((double)g->k)));
-	const unsigned count = g->subs * HALVES * PAIR;
+	const unsigned count = g->subs * g->halves * PAIR;
 	kit_op next[COLUMNS_MAX], is_more = I(0);
 	for (unsigned n = 0; n < g->columns; n++) {
 		kit_op all[SUBS_MAX * HALVES * PAIR];
@@ -332,15 +334,16 @@ static void add_values(struct reader *r, scores_t weights)
 	for (unsigned s = 0; s < g->subs; s++) {
 		kit_op p[COLUMNS_MAX][HALVES];
 		for (unsigned n = 0; n < g->columns; n++)
-			for (unsigned h = 0; h < HALVES; h++)
+			for (unsigned h = 0; h < g->halves; h++)
 				p[n][h] = OP2(b, pack, weights[s][h][n][1], weights[s][h][n][0]);
 		for (unsigned step = 0; step < g->k / 16; step++) {
 			kit_op(*v)[4] = r->v_words[s][step / g->v_words];
 			const unsigned value = step % g->v_words * 2;
-			const kit_op a[4] = { pair_of(r, v[0], v[1], value), pair_of(r, v[0], v[1], value + 1),
-					      pair_of(r, v[2], v[3], value), pair_of(r, v[2], v[3], value + 1) };
+			kit_op a[4];
+			for (unsigned i = 0; i < 2 * g->halves; i++)
+				a[i] = pair_of(r, v[i / 2 * 2], v[i / 2 * 2 + 1], value + i % 2);
 			for (unsigned n = 0; n < g->columns; n++)
-				multiply(r, r->acc[n][step], r->acc[n][step], a, p[n]);
+				multiply(r, r->acc[n][step], r->acc[n][step], a, p[n], 8 * g->halves);
 		}
 	}
 }
@@ -353,13 +356,10 @@ static void write_registers(struct reader *r)
 	const struct attention_gpu *g = r->w->g;
 	r->zero = tcb_kit_constant(b, "f32", F(0));
 	r->nothing = tcb_kit_constant(b, "b32", I(0));
-	for (unsigned s = 0; s < g->subs; s++) {
-		for (unsigned i = 0; i < g->k / K_BLOCK * HALVES * 4; i++)
-			r->k_words[s][i / 8][i / 4 % 2][i % 4] = tcb_ptx_reg(b, "b32");
-		for (unsigned i = 0; i < g->k / 16 * V_TOKENS; i++)
-			r->v_words[s][i / g->v_words / V_TOKENS][i / g->v_words % V_TOKENS][i % g->v_words] =
-				tcb_ptx_reg(b, "b32");
-	}
+	for (unsigned i = 0; i < g->subs * K_BLOCKS_MAX * HALVES * 4; i++)
+		(&r->k_words[0][0][0][0])[i] = tcb_ptx_reg(b, "b32");
+	for (unsigned i = 0; i < g->subs * K_BLOCKS_MAX * V_TOKENS * 4; i++)
+		(&r->v_words[0][0][0][0])[i] = tcb_ptx_reg(b, "b32");
 	for (unsigned n = 0; n < g->columns; n++) {
 		for (unsigned i = 0; i < g->k / 16 * SUMS; i++)
 			r->acc[n][i / SUMS][i % SUMS] = tcb_kit_constant(b, "f32", F(0));
@@ -373,7 +373,6 @@ static void write_pieces(struct reader *r, kit_op begin, kit_op first, kit_op en
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	const struct attention_gpu *g = r->w->g;
-	const int is_ahead = g->stages > 1;
 	const kit_op step = I(g->warps);
 	struct tcb_ptx_for loop;
 	struct tcb_ptx_if scope;
@@ -382,22 +381,20 @@ static void write_pieces(struct reader *r, kit_op begin, kit_op first, kit_op en
 	load_k(r, ahead, NULL);
 	load_v(r, ahead, NULL);
 	tcb_ptx_for_begin(b, &loop, first, end, step, 1);
+	tcb_kit_nounroll(b);
 	const kit_op here = OP3(b, "mad.lo.u32", loop.iv, I(g->kv), begin);
 	const kit_op next = OP2(b, "add.u32", here, I(g->warps * g->kv));
 	const kit_op has_next = OP2(b, "setp.lt.u32", OP2(b, "add.u32", loop.iv, step), end);
 	scores_t scores;
 	write_scores(r, scores);
-	if (is_ahead)
-		load_k(r, next, &has_next);
-	for (unsigned i = 0; g->cap && i < g->subs * HALVES * PAIR * g->columns; i++) {
+	load_k(r, next, &has_next);
+	for (unsigned i = 0; g->cap && i < g->subs * g->halves * PAIR * g->columns; i++) {
 		kit_op *score = &scores[i / g->columns / 4][i / g->columns / 2 % 2][i % g->columns][i / g->columns % 2];
 		*score = capped(r, *score);
 	}
 	mask(r, scores, here);
 	write_weights(r, scores);
 	add_values(r, scores);
-	if (!is_ahead)
-		load_k(r, next, &has_next);
 	load_v(r, next, &has_next);
 	tcb_ptx_for_end(b, &loop);
 	tcb_ptx_if_end(b, &scope);

@@ -16,8 +16,8 @@
  * which k of an instruction does not matter as long as Q agrees, nor which is which
  * row of V^T as long as the store does.
  *
- * stages=2: a piece's K is asked for as soon as the one before is multiplied, its V
- * likewise.  stages=1: both at the piece's beginning.
+ * The next piece's K is asked for as soon as this one's is multiplied, its V after
+ * this one's: they are on their way meanwhile.
  */
 #ifndef TCB_KERNELS_ATTENTION_GPU_H
 #define TCB_KERNELS_ATTENTION_GPU_H
@@ -25,15 +25,15 @@
 #include "kernels/attention/attention.h"
 #include "kernels/gpu/frame.h"
 
-enum { ATTENTION_COLUMNS = 8 /* query rows of an mma */, ATTENTION_PIECE = 16 /* KV tokens of an mma */ };
+enum { ATTENTION_COLUMNS = 8 /* query rows of an mma */, ATTENTION_PIECE = 8 /* KV tokens, at least, of a piece */ };
 
 /* A geometry in numbers. */
 struct attention_gpu {
 	enum tcb_type type; /* of K and V, q and out */
 	unsigned capability, m, n, k, group, kv_heads, sequences, page, pages, window, cap, causal;
 	unsigned tokens, heads, rows, columns; /* of a tile: query tokens, heads, their product, mma's columns / 8 */
-	unsigned kv, subs;                     /* KV tokens of a warp's piece; in units of 16 */
-	unsigned warps, threads, splitk, cluster, slots, stages, occ;
+	unsigned kv, subs, halves;             /* KV tokens of a warp's piece; in units of 16; in units of 8, of these */
+	unsigned warps, threads, splitk, cluster, slots, occ;
 	int pdl;
 	enum tcb_join join;
 	unsigned token_tiles, head_tiles, tiles; /* tiles: of all KV heads of a sequence */

@@ -9,7 +9,7 @@
 #include "kernels/attention/attention_gpu.h"
 #include "kernels/gpu/gpu_rules.h"
 
-enum { SPLITS_MAX = 256, STAGES_MAX = 2, PIECES_MAX = 4, COLUMNS_MAX = 4, MERGE_WARPS_MAX = 16 };
+enum { SPLITS_MAX = 256, PIECES_MAX = 8, COLUMNS_MAX = 4, MERGE_WARPS_MAX = 16 };
 
 /* At least 1, for divisors: the rules say what is wrong with other values. */
 static unsigned count(const struct tcb_geometry *geometry, enum tcb_knob which)
@@ -59,13 +59,13 @@ void attention_gpu_plan(const struct tcb_problem *problem, const struct tcb_targ
 	g->rows = g->tokens * g->heads;
 	g->columns = (unsigned)tcb_div_up(g->rows, ATTENTION_COLUMNS);
 	g->kv = (unsigned)geometry->tile[TCB_MICRO].n;
-	g->subs = (unsigned)tcb_most(g->kv / ATTENTION_PIECE, 1);
+	g->subs = (unsigned)tcb_most(g->kv / (2 * ATTENTION_PIECE), 1);
+	g->halves = g->kv > ATTENTION_PIECE ? 2 : 1;
 	g->warps = count(geometry, TCB_KNOB_WARPS);
 	g->threads = g->warps * WARP;
 	g->splitk = count(geometry, TCB_KNOB_SPLITK);
 	g->cluster = count(geometry, TCB_KNOB_CLUSTER);
 	g->slots = g->splitk / g->cluster;
-	g->stages = count(geometry, TCB_KNOB_STAGES);
 	g->occ = count(geometry, TCB_KNOB_OCC);
 	g->pdl = KNOB(PDL) == 1;
 	g->join = (enum tcb_join)KNOB(JOIN);
@@ -79,7 +79,7 @@ void attention_gpu_plan(const struct tcb_problem *problem, const struct tcb_targ
 /* K and V of a piece, q as 16 rows of mma, sums of both products, and what else there is; as ptxas took at most. */
 static unsigned registers(const struct attention_gpu *g)
 {
-	return g->subs * g->k / 2 + (g->columns + 1) / 2 * (g->k / 4 + 8 * g->subs) + g->columns * (g->k / 4 + 4) + 46;
+	return g->kv * g->k / 32 + (g->columns + 1) / 2 * (g->k / 4 + g->kv / 2) + g->columns * (g->k / 4 + 4) + 46;
 }
 
 void attention_gpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
@@ -111,11 +111,11 @@ void attention_gpu_footprint(const struct tcb_problem *problem, const struct tcb
 
 RULE(rule_knobs)
 {
-	const uint64_t set = KNOB_BIT(ISA) | KNOB_BIT(WARPS) | KNOB_BIT(STAGES) | KNOB_BIT(SPLITK) | KNOB_BIT(JOIN) |
+	const uint64_t set = KNOB_BIT(ISA) | KNOB_BIT(WARPS) | KNOB_BIT(SPLITK) | KNOB_BIT(JOIN) |
 			     KNOB_BIT(CLUSTER) | KNOB_BIT(PDL) | KNOB_BIT(OCC) | KNOB_BIT(HEADS);
 	return tcb_gpu_sets_knobs(geometry, set, 0) ? NULL
-						    : "a GPU's geometry sets isa, warps, stages, splitk, join, cluster, "
-						      "pdl, occ and heads, and no other knob";
+						    : "a GPU's geometry sets isa, warps, splitk, join, cluster, pdl, "
+						      "occ and heads, and no other knob";
 }
 
 RULE(rule_isa)
@@ -142,7 +142,7 @@ RULE(rule_tiles)
 	if (!rows || tcb_div_up(rows, ATTENTION_COLUMNS) > COLUMNS_MAX)
 		return "micro.m times heads must be at most 32 query rows";
 	if (micro->n % ATTENTION_PIECE || !tcb_is_power_of_two(micro->n) || micro->n / ATTENTION_PIECE > PIECES_MAX)
-		return "micro.n must be 16, 32 or 64 KV tokens";
+		return "micro.n must be 8, 16, 32 or 64 KV tokens";
 	return NULL;
 }
 
@@ -161,12 +161,10 @@ RULE(rule_same)
 
 RULE(rule_blocks)
 {
-	const unsigned warps = KNOB(WARPS), stages = KNOB(STAGES), splitk = KNOB(SPLITK);
+	const unsigned warps = KNOB(WARPS), splitk = KNOB(SPLITK);
 	const int32_t cluster = geometry->knob[TCB_KNOB_CLUSTER], join = geometry->knob[TCB_KNOB_JOIN];
 	if (warps < 1 || warps > MERGE_WARPS_MAX || !tcb_is_power_of_two(warps))
 		return "warps must be a power of two up to 16";
-	if (stages < 1 || stages > STAGES_MAX)
-		return "stages must be 1 or 2";
 	if (splitk < 1 || splitk > SPLITS_MAX)
 		return "splitk must be 1 to 256";
 	if (cluster < 1 || cluster > CLUSTER_MAX || !tcb_is_power_of_two((size_t)cluster) ||
@@ -198,7 +196,6 @@ RULE(policy_usual)
 {
 	const size_t group = attention_group(&problem->shape), rows = geometry->tile[TCB_MICRO].m * KNOB(HEADS);
 	unsigned unusual = 0;
-	unusual += KNOB(STAGES) == 1;
 	unusual += KNOB(HEADS) != group && rows < ATTENTION_COLUMNS && problem->shape.m * group > rows;
 	unusual += KNOB(PDL) == 0 && target->capability >= 90;
 	unusual += KNOB(WARPS) < 2;
@@ -207,8 +204,7 @@ RULE(policy_usual)
 
 #define FIELD(level, dim) (UINT64_C(1) << (3 * (level) + (dim)))
 #define READS_BLOCKS                                                                                                \
-	(TCB_FIELD_KNOB(WARPS) | TCB_FIELD_KNOB(STAGES) | TCB_FIELD_KNOB(SPLITK) | TCB_FIELD_KNOB(CLUSTER) | \
-	 TCB_FIELD_KNOB(JOIN))
+	(TCB_FIELD_KNOB(WARPS) | TCB_FIELD_KNOB(SPLITK) | TCB_FIELD_KNOB(CLUSTER) | TCB_FIELD_KNOB(JOIN))
 
 const struct tcb_rule attention_gpu_rules[] = {
 	{ 0, 0, rule_knobs },

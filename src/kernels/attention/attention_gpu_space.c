@@ -43,9 +43,9 @@ size_t attention_gpu_axes(const struct tcb_problem *problem, const struct tcb_ta
 	tcb_axis_add_powers(tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, TCB_MICRO), 1, 2, tcb_least(m, ROWS_MAX));
 	tcb_axis_add_powers(tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, TCB_MIDI), 1, 2, tcb_least(m, ROWS_MAX));
 	tcb_axis_add(tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, TCB_MACRO), m);
-	ADD(tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MICRO), 16, 32, 64);
+	ADD(tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MICRO), 8, 16, 32, 64);
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_WARPS), 1, 2, 4, 8, 16);
-	tcb_axis_add_powers(tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MIDI), 16, 2, 1024);
+	tcb_axis_add_powers(tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MIDI), 8, 2, 1024);
 	a = tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MACRO);
 	for (size_t tokens = n; tokens <= 1024 || tokens == n; tokens *= 2)
 		tcb_axis_add(a, tokens);
@@ -56,7 +56,6 @@ size_t attention_gpu_axes(const struct tcb_problem *problem, const struct tcb_ta
 	a = tcb_axis_knob(out, &count, TCB_KNOB_CLUSTER);
 	tcb_axis_add_powers(a, 1, 2, target->capability >= 90 ? CLUSTER_MAX : 1);
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_JOIN), TCB_JOIN_NONE, TCB_JOIN_CLUSTER, TCB_JOIN_LAST, TCB_JOIN_LAUNCH);
-	ADD(tcb_axis_knob(out, &count, TCB_KNOB_STAGES), 1, 2);
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_OCC), 1, 2, 3, 4);
 	a = tcb_axis_knob(out, &count, TCB_KNOB_PDL);
 	tcb_axis_add(a, 0);
@@ -70,25 +69,25 @@ void attention_gpu_default_geometry(const struct tcb_problem *problem, const str
 				    struct tcb_geometry *out)
 {
 	const struct tcb_shape *s = &problem->shape;
-	const size_t k = tcb_power_of_two_up(s->k), pieces = tcb_div_up(s->n, ATTENTION_PIECE);
+	const size_t k = tcb_power_of_two_up(s->k), piece = s->k > 128 ? ATTENTION_PIECE : 2 * ATTENTION_PIECE;
+	const size_t pieces = tcb_div_up(s->n, piece);
 	size_t heads = usual_heads(s), warps = DEFAULT_WARPS;
-	while (heads > 16 && s->k > 128) /* registers */
+	while (heads > (s->k > 128 ? 8 : 16)) /* registers */
 		heads /= 2;
 	while (warps > 1 && warps / 2 >= pieces)
 		warps /= 2;
 	size_t splitk = tcb_least(wave(problem, target, DEFAULT_OCC, heads), tcb_most(pieces / warps, 1));
 	tcb_geometry_init(out);
-	out->tile[TCB_MICRO] = (struct tcb_tile){ 1, ATTENTION_PIECE, k };
-	out->tile[TCB_MIDI] = (struct tcb_tile){ 1, ATTENTION_PIECE * warps, k };
+	out->tile[TCB_MICRO] = (struct tcb_tile){ 1, piece, k };
+	out->tile[TCB_MIDI] = (struct tcb_tile){ 1, piece * warps, k };
 	out->tile[TCB_MACRO] = (struct tcb_tile){ tcb_power_of_two_up(s->m),
 						  tcb_most(tcb_power_of_two_up(s->n), out->tile[TCB_MIDI].n), k };
 	out->knob[TCB_KNOB_ISA] = TCB_ISA_MMA;
 	out->knob[TCB_KNOB_WARPS] = (int32_t)warps;
-	out->knob[TCB_KNOB_STAGES] = 2;
 	out->knob[TCB_KNOB_SPLITK] = (int32_t)splitk;
 	out->knob[TCB_KNOB_CLUSTER] = 1;
 	out->knob[TCB_KNOB_JOIN] = splitk > 1 ? TCB_JOIN_LAUNCH : TCB_JOIN_NONE;
 	out->knob[TCB_KNOB_PDL] = 0;
-	out->knob[TCB_KNOB_OCC] = s->k > 128 ? 1 : DEFAULT_OCC;
+	out->knob[TCB_KNOB_OCC] = s->k > 128 || heads > ATTENTION_COLUMNS ? 1 : DEFAULT_OCC;
 	out->knob[TCB_KNOB_HEADS] = (int32_t)heads;
 }
