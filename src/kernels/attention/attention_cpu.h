@@ -1,7 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * Attention: space, plan and loops (attention_space.c asks attention_gpu.h where
- * the target is a GPU).
+ * Attention on CPUs: how a geometry drives it.
+ *
+ * A task has all query rows of one KV head of a sequence (row r is query token
+ * r / group, head r % group) against macro.n KV tokens of those that they see.  It
+ * goes over these in tiles of midi.n tokens: scores, weights against the maximum so
+ * far, sums of weighted values; the tile's K and V are looked at once for as many
+ * query rows as have sums in registers.  macro.n below n shares a sequence between
+ * tasks: each leaves its sums in the workspace, and a second phase merges them.
+ * midi.m and macro.m are all query tokens, tiles' k is the head; micro is one query
+ * row by a vector.  prefetch: bytes of a KV head's rows that are asked for ahead.
  */
 #ifndef TCB_KERNELS_ATTENTION_CPU_H
 #define TCB_KERNELS_ATTENTION_CPU_H
@@ -19,5 +27,36 @@ extern const struct tcb_rule attention_cpu_rules[];
 enum tcb_status attention_plan(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
 			       struct tcb_plan *out, struct tcb_error *err);
 void attention_run(const struct tcb_plan *plan, void *const operand[], void *workspace, struct tcb_pool *pool);
+
+/* --- the micro-kernel --- */
+
+enum attention_stage {
+	ATTENTION_LOAD,   /* q, times 1 / sqrt(k), to f32 */
+	ATTENTION_SCORES, /* of a tile */
+	ATTENTION_WEIGHTS,
+	ATTENTION_VALUES,
+	ATTENTION_MERGE, /* another part's sums to these */
+	ATTENTION_STORE  /* divided, as out's type */
+};
+
+enum { ATTENTION_TOKENS_TOGETHER = 16 /* scores are worked out for whole groups of as many tokens, at most */ };
+
+/* ROWS query rows; arrays of a value a row, and of k values a row. */
+struct attention_call {
+	enum attention_stage stage;
+	enum tcb_type io;
+	size_t rows, k;
+	float *q, *o, *max, *sum;
+	float *scores; /* [row][lead]; of tokens past a tile's they are anything */
+	size_t tokens, lead;
+	/* K's or V's row of each token of the tile, then of those after it: the last again where there are none. */
+	const void *const *kv;
+	size_t ahead;            /* tokens to ask for ahead; 0: none */
+	const uint32_t *from, *to; /* what each row sees of the tile */
+	float cap, scale;
+	const float *part_o, *part_max, *part_sum; /* ATTENTION_MERGE */
+	void *const *io_row;                       /* q's or out's */
+};
+typedef void attention_micro_fn(const struct attention_call *call);
 
 #endif

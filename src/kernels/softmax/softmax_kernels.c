@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The softmax micro-kernel, written once in the operations of rows_vec.h and
- * softmax_vec.h.  ROWS_REDUCE leaves a block's maximum and sum, ROWS_APPLY its
+ * simd_exp.h.  ROWS_REDUCE leaves a block's maximum and sum, ROWS_APPLY its
  * results, ROWS_WHOLE does rows of at most a step in registers.  CHAINS, a
  * constant of each variant, is the number of vectors in one step and of
  * independent accumulators.
@@ -11,7 +11,7 @@
 
 #include "kernels/rows/rows_micro.h"
 #include "kernels/softmax/softmax.h"
-#include "kernels/softmax/softmax_vec.h"
+#include "kernels/simd/simd_exp.h"
 
 /* By lanes. */
 SIMD_INLINE vfloat block_top(const float *x, size_t count, const int chains)

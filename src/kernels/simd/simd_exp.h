@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * exp in the vector operations of rows_vec.h, once for each instruction set:
+ * exp in the vector operations of simd.h, once for each instruction set:
  * whichever the including file is compiled for.
  *
  * exp(x) for x <= 0: x = n ln2 + r (Cody and Waite), exp(r) times 2^n.  With
@@ -12,8 +12,8 @@
  * microcode assist of more than a hundred cycles and a row of spread values is
  * full of them.  -inf gives 0, NaN stays NaN.
  */
-#ifndef TCB_KERNELS_SOFTMAX_VEC_H
-#define TCB_KERNELS_SOFTMAX_VEC_H
+#ifndef TCB_KERNELS_SIMD_EXP_H
+#define TCB_KERNELS_SIMD_EXP_H
 
 #include "kernels/rows/rows_vec.h"
 

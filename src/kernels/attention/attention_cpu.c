@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The plan and the loops of attention on CPUs: a plan comes in, its tasks go over
+ * tiles of KV tokens and call the micro-kernel.
+ */
+#include "kernels/attention/attention_cpu.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/sizes.h"
+
+enum { LINE = 64, SHARE = 64 /* bytes that threads' memory lies apart in multiples of */ };
+
+/* The sizes that plan and run share. */
+struct dims {
+	size_t rows, k, splits, tasks;        /* query rows of a task; parts of a sequence; tasks of the first phase */
+	size_t tile, lead, ahead, tokens;     /* KV tokens: of a tile, whole groups of them, asked for ahead, pointers */
+	size_t row_floats, score_floats;      /* of q and of o; of scores */
+	size_t thread_bytes, part_bytes, bytes; /* of a thread; of a part in the workspace; of all */
+};
+
+static void dims_init(const struct tcb_problem *problem, const struct tcb_geometry *geometry, struct dims *out)
+{
+	const struct tcb_shape *s = &problem->shape;
+	struct dims d = { .rows = s->m * attention_group(s), .k = s->k, .tile = geometry->tile[TCB_MIDI].n };
+	d.splits = tcb_div_up(s->n, geometry->tile[TCB_MACRO].n);
+	d.tasks = s->heads.sequences * s->heads.kv * d.splits;
+	d.lead = tcb_round_up(d.tile, ATTENTION_TOKENS_TOGETHER);
+	d.ahead = (size_t)geometry->knob[TCB_KNOB_PREFETCH] / (2 * d.k);
+	d.tokens = d.lead + d.ahead;
+	d.row_floats = d.rows * d.k;
+	d.score_floats = d.rows * d.lead;
+	const size_t floats = 2 * d.row_floats + d.score_floats + 4 * d.rows;
+	d.thread_bytes = tcb_round_up(floats * 4, SHARE) +
+			 tcb_round_up((2 * d.tokens + d.rows) * sizeof(void *), SHARE);
+	d.part_bytes = d.splits > 1 ? tcb_round_up((d.row_floats + 2 * d.rows) * 4, SHARE) : 0;
+	d.bytes = d.thread_bytes * (size_t)geometry->knob[TCB_KNOB_THREADS] + d.part_bytes * d.tasks;
+	*out = d;
+}
+
+enum tcb_status attention_plan(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
+			       struct tcb_plan *out, struct tcb_error *err)
+{
+	const struct tcb_tile *tile = geometry->tile;
+	const int32_t *knob = geometry->knob;
+	struct dims dims;
+	memset(out, 0, sizeof(*out));
+	const struct tcb_variant *variant = tcb_variant_find(problem->op, problem->contract, geometry);
+	if (!variant || !variant->entry)
+		return tcb_fail(err, TCB_E_ILLEGAL, "%s has no kernel for this isa and micro=%zux%zu", problem->op_name,
+				tile[TCB_MICRO].m, tile[TCB_MICRO].n);
+	if (knob[TCB_KNOB_THREADS] < 1 || knob[TCB_KNOB_PREFETCH] < 0 || knob[TCB_KNOB_SCHED] < 0)
+		return tcb_fail(err, TCB_E_ILLEGAL, "%s needs the knobs threads, sched and prefetch",
+				problem->op_name);
+	if (tile[TCB_MIDI].m < problem->shape.m)
+		return tcb_fail(err, TCB_E_ILLEGAL, "midi.m must be all %zu query tokens", problem->shape.m);
+	dims_init(problem, geometry, &dims);
+	if ((size_t)knob[TCB_KNOB_THREADS] > dims.tasks)
+		return tcb_fail(err, TCB_E_ILLEGAL, "threads=%d, but macro.n=%zu makes only %zu tasks",
+				knob[TCB_KNOB_THREADS], tile[TCB_MACRO].n, dims.tasks);
+	out->problem = *problem;
+	out->geometry = *geometry;
+	out->variant = variant;
+	out->workspace_bytes = dims.bytes;
+	out->threads = (unsigned)knob[TCB_KNOB_THREADS];
+	/* A weighted value is added token by token, its product rounded too where there is no fused one; what was added
+	 * is brought to another maximum by an exponential and a product a tile, and a split. */
+	const double tokens = (double)tcb_least(tile[TCB_MACRO].n, problem->shape.n);
+	const double each = variant->isa == TCB_ISA_SCALAR ? 2 : 1;
+	out->chain = each * tokens + 4 * (tokens / (double)dims.tile + 1) + 5 * (double)dims.splits + 16;
+	return TCB_OK;
+}
+
+struct run {
+	const struct tcb_plan *plan;
+	const struct tcb_shape *shape;
+	struct dims dims;
+	attention_micro_fn *micro;
+	void *const *operand;
+	enum tcb_type io;
+	char *threads, *parts;
+};
+
+/* A thread's memory. */
+struct scratch {
+	float *q, *o, *scores, *max, *sum;
+	uint32_t *from, *to;
+	const void **k, **v;
+	void **io;
+};
+
+static struct scratch scratch_of(const struct run *run, unsigned thread)
+{
+	const struct dims *d = &run->dims;
+	char *memory = run->threads + thread * d->thread_bytes;
+	struct scratch s = { .q = (float *)(void *)memory };
+	s.o = s.q + d->row_floats;
+	s.scores = s.o + d->row_floats;
+	s.max = s.scores + d->score_floats;
+	s.sum = s.max + d->rows;
+	s.from = (uint32_t *)(void *)(s.sum + d->rows);
+	s.to = s.from + d->rows;
+	memory += tcb_round_up((2 * d->row_floats + d->score_floats + 4 * d->rows) * 4, SHARE);
+	s.k = (const void **)(void *)memory;
+	s.v = s.k + d->tokens;
+	s.io = (void **)(s.v + d->tokens);
+	return s;
+}
+
+static size_t length_of(const struct run *run, size_t sequence)
+{
+	return (size_t)((const int32_t *)run->operand[ATTENTION_LENGTHS])[sequence];
+}
+
+/* Rows of q or out of a sequence's KV head. */
+static void find_rows(const struct run *run, size_t operand, size_t sequence, size_t head, void **out)
+{
+	const struct tcb_shape *s = run->shape;
+	const size_t group = attention_group(s), each = s->k * tcb_type_bytes(run->io);
+	for (size_t r = 0; r < run->dims.rows; r++)
+		out[r] = (char *)run->operand[operand] +
+			 ((sequence * s->m + r / group) * s->heads.query + head * group + r % group) * each;
+}
+
+/* K's and V's rows of tokens FIRST on, up to END, then the last again. */
+static void find_tokens(const struct run *run, size_t sequence, size_t head, size_t first, size_t end,
+			const struct scratch *scratch)
+{
+	const struct tcb_shape *s = run->shape;
+	const int32_t *table = s->heads.page ? run->operand[ATTENTION_TABLE] : NULL;
+	for (size_t t = 0; t < run->dims.tokens; t++) {
+		const size_t token = attention_token(s, table, sequence, tcb_least(first + t, end - 1));
+		const size_t at = (token * s->heads.kv + head) * s->k * 2;
+		scratch->k[t] = (const char *)run->operand[ATTENTION_K] + at;
+		scratch->v[t] = (const char *)run->operand[ATTENTION_V] + at;
+	}
+}
+
+static struct attention_call call_of(const struct run *run, const struct scratch *scratch)
+{
+	const struct tcb_shape *s = run->shape;
+	return (struct attention_call){ .io = run->io,
+					.rows = run->dims.rows,
+					.k = s->k,
+					.q = scratch->q,
+					.o = scratch->o,
+					.max = scratch->max,
+					.sum = scratch->sum,
+					.scores = scratch->scores,
+					.lead = run->dims.lead,
+					.ahead = run->dims.ahead,
+					.from = scratch->from,
+					.to = scratch->to,
+					.cap = (float)s->heads.cap,
+					.scale = (float)(1 / sqrt((double)s->k)),
+					.io_row = scratch->io };
+}
+
+static void stage(const struct run *run, struct attention_call *call, enum attention_stage which)
+{
+	call->stage = which;
+	run->micro(call);
+}
+
+/* Nothing seen yet. */
+static void clear_sums(const struct run *run, const struct attention_call *call)
+{
+	memset(call->o, 0, run->dims.row_floats * sizeof(float));
+	memset(call->sum, 0, run->dims.rows * sizeof(float));
+	for (size_t r = 0; r < run->dims.rows; r++)
+		call->max[r] = -FLT_MAX;
+}
+
+static void go_over(const struct run *run, struct attention_call *call, const struct scratch *scratch, size_t sequence,
+		    size_t head, size_t first, size_t end)
+{
+	const struct tcb_shape *s = run->shape;
+	const size_t length = length_of(run, sequence), group = attention_group(s);
+	for (size_t t = first; t < end; t += run->dims.tile) {
+		call->tokens = tcb_least(run->dims.tile, end - t);
+		find_tokens(run, sequence, head, t, end, scratch);
+		for (size_t r = 0; r < run->dims.rows; r++) {
+			size_t from, to;
+			attention_visible(s, length, r / group, &from, &to);
+			scratch->from[r] = (uint32_t)(tcb_least(tcb_most(from, t), t + call->tokens) - t);
+			scratch->to[r] = (uint32_t)(tcb_least(tcb_most(to, t), t + call->tokens) - t);
+		}
+		call->kv = scratch->k;
+		stage(run, call, ATTENTION_SCORES);
+		stage(run, call, ATTENTION_WEIGHTS);
+		call->kv = scratch->v;
+		stage(run, call, ATTENTION_VALUES);
+	}
+}
+
+static float *part_of(const struct run *run, size_t sequence, size_t head, size_t split)
+{
+	const size_t index = (sequence * run->shape->heads.kv + head) * run->dims.splits + split;
+	return (float *)(void *)(run->parts + index * run->dims.part_bytes);
+}
+
+static void part_task(void *ctx, size_t index, unsigned thread)
+{
+	const struct run *run = ctx;
+	const struct tcb_shape *s = run->shape;
+	const size_t head = index % s->heads.kv, split = index / s->heads.kv % run->dims.splits;
+	const size_t sequence = index / s->heads.kv / run->dims.splits, length = length_of(run, sequence);
+	const struct scratch scratch = scratch_of(run, thread);
+	struct attention_call call = call_of(run, &scratch);
+	size_t from, to, unused;
+	attention_visible(s, length, 0, &from, &unused);
+	attention_visible(s, length, s->m - 1, &unused, &to);
+	if (run->dims.splits > 1) {
+		call.o = part_of(run, sequence, head, split);
+		call.max = call.o + run->dims.row_floats;
+		call.sum = call.max + run->dims.rows;
+	}
+	clear_sums(run, &call);
+	const size_t part = run->plan->geometry.tile[TCB_MACRO].n, first = from + split * part;
+	if (first < to) {
+		find_rows(run, ATTENTION_Q, sequence, head, scratch.io);
+		stage(run, &call, ATTENTION_LOAD);
+		go_over(run, &call, &scratch, sequence, head, first, tcb_least(to, first + part));
+	}
+	if (run->dims.splits == 1) {
+		find_rows(run, ATTENTION_OUT, sequence, head, scratch.io);
+		stage(run, &call, ATTENTION_STORE);
+	}
+}
+
+static void merge_task(void *ctx, size_t index, unsigned thread)
+{
+	const struct run *run = ctx;
+	const size_t head = index % run->shape->heads.kv, sequence = index / run->shape->heads.kv;
+	const struct scratch scratch = scratch_of(run, thread);
+	struct attention_call call = call_of(run, &scratch);
+	clear_sums(run, &call);
+	for (size_t split = 0; split < run->dims.splits; split++) {
+		call.part_o = part_of(run, sequence, head, split);
+		call.part_max = call.part_o + run->dims.row_floats;
+		call.part_sum = call.part_max + run->dims.rows;
+		stage(run, &call, ATTENTION_MERGE);
+	}
+	find_rows(run, ATTENTION_OUT, sequence, head, scratch.io);
+	stage(run, &call, ATTENTION_STORE);
+}
+
+void attention_run(const struct tcb_plan *plan, void *const operand[], void *workspace, struct tcb_pool *pool)
+{
+	struct run run = { .plan = plan,
+			   .shape = &plan->problem.shape,
+			   .micro = (attention_micro_fn *)plan->variant->entry,
+			   .operand = operand,
+			   .io = attention_io_type(&plan->problem),
+			   .threads = workspace };
+	const enum tcb_sched sched = (enum tcb_sched)plan->geometry.knob[TCB_KNOB_SCHED];
+	dims_init(&plan->problem, &plan->geometry, &run.dims);
+	run.parts = run.threads + run.dims.thread_bytes * plan->threads;
+	tcb_pool_run(pool, plan->threads, sched, run.dims.tasks, part_task, &run);
+	if (run.dims.splits > 1)
+		tcb_pool_run(pool, plan->threads, sched, run.dims.tasks / run.dims.splits, merge_task, &run);
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The search space of attention on CPUs, its rules and its default geometry; GPUs'
+ * are in attention_gpu_space.c.
+ */
+#include <string.h>
+
+#include "base/sizes.h"
+#include "kernels/attention/attention_cpu.h"
+#include "kernels/attention/attention_gpu.h"
+#include "kernels/axes.h"
+#include "kernels/constraint.h"
+#include "kernels/cpu_rules.h"
+#include "kernels/simd/isas.h"
+
+enum {
+	TILE_LEAST = 16,
+	TILE_MOST = 512,
+	DEFAULT_TILE = 64,
+	DEFAULT_PART = 512,
+	DEFAULT_AHEAD = 2048,
+	AHEAD_MOST = 16384,
+	MICRO_OPERANDS = 4 /* registers beside the sums */
+};
+
+size_t attention_axes(const struct tcb_problem *problem, const struct tcb_target *target,
+		      struct tcb_axis out[TCB_AXES_MAX])
+{
+	const struct tcb_shape *s = &problem->shape;
+	const size_t n = tcb_power_of_two_up(s->n);
+	size_t count = 0;
+	struct tcb_axis *a;
+	if (target->kind == TCB_TARGET_CUDA)
+		return attention_gpu_axes(problem, target, out);
+	tcb_axis_add_float_isas(tcb_axis_knob(out, &count, TCB_KNOB_ISA), target);
+	tcb_axis_add_threads(tcb_axis_knob(out, &count, TCB_KNOB_THREADS), target);
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_SCHED), TCB_SCHED_STATIC, TCB_SCHED_DYNAMIC);
+	for (int level = TCB_MACRO; level < TCB_LEVEL_COUNT; level++) {
+		tcb_axis_add(tcb_axis_tile(out, &count, TCB_AXIS_TILE_K, (enum tcb_level)level), s->k);
+		tcb_axis_add(tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, (enum tcb_level)level),
+			     level == TCB_MICRO ? 1 : s->m);
+	}
+	tcb_axis_add_powers(tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MICRO), 1, 2, TILE_LEAST);
+	tcb_axis_add_powers(tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MIDI), 1, 2, TILE_MOST);
+	tcb_axis_add_powers(tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MACRO), 1, 2,
+			    tcb_most(n, TILE_LEAST));
+	a = tcb_axis_knob(out, &count, TCB_KNOB_PREFETCH);
+	tcb_axis_add(a, 0);
+	tcb_axis_add_powers(a, 512, 2, AHEAD_MOST);
+	return count;
+}
+
+/* --- rules (V4) --- */
+
+static const char *rule_knobs(const struct tcb_problem *problem, const struct tcb_target *target,
+			      const struct tcb_geometry *geometry)
+{
+	(void)problem, (void)target;
+	return geometry->knob[TCB_KNOB_HINT] > 0 ? "attention prefetches with hint=t0" : NULL;
+}
+
+/* Tiles that only add calls, or whose scores leave the first cache. */
+static const char *policy_tiles(const struct tcb_problem *problem, const struct tcb_target *target,
+				const struct tcb_geometry *geometry)
+{
+	const size_t n = problem->shape.n, tile = geometry->tile[TCB_MIDI].n, part = geometry->tile[TCB_MACRO].n;
+	(void)target;
+	if (tile < TILE_LEAST && tile < n)
+		return "midi.n below 16 KV tokens only adds calls";
+	return part < n && part < 8 * TILE_LEAST ? "macro.n below 128 KV tokens only adds parts" : NULL;
+}
+
+const struct tcb_rule attention_cpu_rules[] = {
+	{ TCB_FIELD_KNOB(HINT), TCB_RULE_KERNEL, rule_knobs },
+	{ TCB_FIELD_TILES, TCB_RULE_POLICY, policy_tiles },
+	{ TCB_FIELD_KNOB(ISA), TCB_RULE_POLICY, tcb_cpu_policy_scalar },
+	{ 0, 0, NULL },
+};
+
+/* --- default geometry --- */
+
+void attention_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
+				struct tcb_geometry *out)
+{
+	const struct tcb_shape *s = &problem->shape;
+	const enum tcb_isa isa = tcb_float_isa(target);
+	if (target->kind == TCB_TARGET_CUDA) {
+		attention_gpu_default_geometry(problem, target, out);
+		return;
+	}
+	const size_t lanes = tcb_float_lanes((int32_t)isa), n = tcb_most(tcb_power_of_two_up(s->n), lanes);
+	const size_t part = tcb_least(n, DEFAULT_PART);
+	const size_t tasks = (size_t)s->heads.sequences * s->heads.kv * tcb_div_up(s->n, part);
+	tcb_geometry_init(out);
+	out->tile[TCB_MACRO] = (struct tcb_tile){ s->m, part, s->k };
+	out->tile[TCB_MIDI] = (struct tcb_tile){ s->m, tcb_least(part, DEFAULT_TILE), s->k };
+	out->tile[TCB_MICRO] = (struct tcb_tile){ 1, lanes, s->k };
+	out->knob[TCB_KNOB_ISA] = (int32_t)isa;
+	out->knob[TCB_KNOB_THREADS] = (int32_t)tcb_least(tcb_most(target->threads, 1), tasks);
+	out->knob[TCB_KNOB_SCHED] = TCB_SCHED_STATIC;
+	out->knob[TCB_KNOB_PREFETCH] = DEFAULT_AHEAD;
+}
+
+void attention_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
+			 const struct tcb_geometry *geometry, struct tcb_footprint *out)
+{
+	const size_t lanes = tcb_float_lanes(geometry->knob[TCB_KNOB_ISA]);
+	if (target->kind == TCB_TARGET_CUDA) {
+		attention_gpu_footprint(problem, target, geometry, out);
+		return;
+	}
+	memset(out, 0, sizeof(*out));
+	out->element_bytes = 2;
+	out->accumulators = (unsigned)lanes;
+	out->vector_registers = lanes > 1 ? (unsigned)tcb_least(lanes, 16) + MICRO_OPERANDS : 0;
+	for (int level = 0; level < TCB_LEVEL_COUNT; level++)
+		out->level_bytes[level] = 4 * geometry->tile[level].n * geometry->tile[level].k;
+}
