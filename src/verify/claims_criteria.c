@@ -86,7 +86,11 @@ static void equivalence(struct tcb_claim_lab *lab, enum tcb_plant plant, struct 
 	const enum spoil spoil = plant == TCB_PLANT_DEFECT ? SPOIL_RESULT : SPOIL_NOTHING;
 	for (size_t i = 0; target->kind == TCB_TARGET_CPU && i < op_count; i++) {
 		const size_t k = !ops[i]->default_shapes[0].k ? 0 : ops[i]->format ? 512 : 129;
-		const struct tcb_shape shape = { ops[i]->default_shapes[0].m == 1 && k ? 1 : 13, 67, k };
+		struct tcb_shape shape = { ops[i]->default_shapes[0].m == 1 && k ? 1 : 13, 67, k };
+		if (ops[i]->has_words) {
+			shape = ops[i]->default_shapes[0];
+			shape.n = 67;
+		}
 		for (int isa = 0; isa < TCB_ISA_COUNT; isa++)
 			if ((!lab->op || lab->op == ops[i]) && tcb_target_has(target, (enum tcb_isa)isa) &&
 			    tcb_cpu_isa((enum tcb_isa)isa) && !run_case(lab, ops[i], &shape, isa, spoil, &cpu, out))

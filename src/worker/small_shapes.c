@@ -13,6 +13,8 @@ enum {
 	COLUMNS = 37,
 	ROW_UNIT = 16,      /* ops deal rows of weights in groups of as many, even where registers hold fewer */
 	STEP_SEARCH = 4096, /* how far to look for a legal size */
+	FEW_HEADS = 3,
+	SEQUENCES = 5, /* with lengths of their own: of all tokens, of some, of one and of none */
 };
 
 static size_t *dimension(struct tcb_shape *shape, int which)
@@ -75,6 +77,43 @@ static struct tcb_shape shrink(struct tcb_shape want, const struct tcb_shape *le
 	return want;
 }
 
+/* Adds SHAPE to the COUNT of OUT, unless it is there; returns how many there are. */
+static size_t add_shape(const struct tcb_shape *shape, struct tcb_shape out[TCB_VERIFY_SHAPES_MAX], size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (tcb_shape_equal(&out[i], shape))
+			return count;
+	out[count] = *shape;
+	return count + 1;
+}
+
+/* Of a shape with words: few KV heads, the group as it is, sequences of several lengths; one token, a few with the
+ * smallest head, and what is just past a tile and a part of n, where that is not much work. */
+static size_t worded_shapes(const struct tcb_op *op, const struct tcb_shape *problem,
+			    const struct tcb_geometry *geometry, struct tcb_shape out[TCB_VERIFY_SHAPES_MAX])
+{
+	const size_t tile = geometry->tile[TCB_MIDI].n, part = geometry->tile[TCB_MACRO].n;
+	const size_t wanted[TCB_VERIFY_SHAPES_MAX] = { 1, COLUMNS, tile + 3, part + COLUMNS };
+	struct tcb_shape shape = *problem, least_k = *problem;
+	struct tcb_heads *heads = &shape.heads;
+	size_t count = 0;
+	const uint32_t group = heads->query / heads->kv;
+	heads->kv = (uint32_t)tcb_least(heads->kv, FEW_HEADS);
+	heads->query = heads->kv * group;
+	heads->sequences = SEQUENCES;
+	heads->ragged = 1;
+	if (raise_dimension(op, &least_k, 2, 1) != 0)
+		return 0;
+	for (size_t i = 0; i < TCB_VERIFY_SHAPES_MAX; i++) {
+		shape.n = tcb_least(wanted[i], problem->n);
+		shape.k = i == 1 ? least_k.k : problem->k;
+		const size_t each = shape.m * heads->query * SEQUENCES * shape.k;
+		if ((i < 2 || shape.n <= MOST_ELEMENTS / each) && op->check_shape(op, &shape, NULL) == TCB_OK)
+			count = add_shape(&shape, out, count);
+	}
+	return count;
+}
+
 size_t tcb_verify_shapes(const struct tcb_op *op, const struct tcb_shape *problem, const struct tcb_geometry *geometry,
 			 struct tcb_shape out[TCB_VERIFY_SHAPES_MAX])
 {
@@ -83,6 +122,8 @@ size_t tcb_verify_shapes(const struct tcb_op *op, const struct tcb_shape *proble
 	const size_t threads = threads_of(geometry);
 	size_t k_unit = 0;
 	struct tcb_shape smallest = *problem;
+	if (problem->heads.query)
+		return worded_shapes(op, problem, geometry, out);
 	if (problem->k > 0) {
 		if (raise_dimension(op, &smallest, 2, 1) != 0)
 			return 0;
@@ -122,11 +163,7 @@ size_t tcb_verify_shapes(const struct tcb_op *op, const struct tcb_shape *proble
 			continue;
 		if (raise_dimension(op, &shape, 1, want.n) != 0 || raise_dimension(op, &shape, 0, want.m) != 0)
 			continue;
-		size_t seen = 0;
-		while (seen < count && !tcb_shape_equal(&out[seen], &shape))
-			seen++;
-		if (seen == count)
-			out[count++] = shape;
+		count = add_shape(&shape, out, count);
 	}
 	return count;
 }

@@ -3,11 +3,17 @@
  * The small shapes that a GPU's candidate is verified at.  In: an op, a problem,
  * a geometry; out: shapes of few rows and columns, an odd number where the
  * kernel serves any, and the geometry as it is in the space of such a shape.  All
- * of k stays, and with it what is compiled; only grids and arguments differ.
+ * of k stays, and with it what is compiled; only grids and arguments differ.  Where
+ * the shape has words, heads stay, and there are sequences of several lengths.
  */
 #include "base/sizes.h"
 #include "kernels/constraint.h"
 #include "worker/verify.h"
+
+enum {
+	SEQUENCES = 5, /* with lengths of their own: of all tokens, of some, of one and of none */
+	MUCH = 1 << 16 /* m * k * heads of which a thousand tokens take the reference a second */
+};
 
 /* WANT, or more where TILE is more than that needs (H2): an odd number of which a power of two has a whole tile. */
 static size_t fill_half(size_t want, size_t tile, size_t whole)
@@ -50,11 +56,20 @@ size_t tcb_verify_gpu_shapes(const struct tcb_problem *problem, const struct tcb
 	const struct tcb_shape of_products[] = { { whole->m, 1, whole->k },
 						 { whole->m, tcb_least(1009, whole->n), whole->k },
 						 { tcb_least(201, whole->m), tcb_least(1000, whole->n), whole->k } };
-	const struct tcb_shape *wanted = whole->k ? of_products : of_rows;
-	const size_t wanted_count = whole->k ? 3 : 2;
+	const size_t each = whole->m * whole->k * tcb_most(whole->heads.query, 1);
+	const struct tcb_shape worded[] = { { whole->m, 1, whole->k },
+					    { whole->m, tcb_least(each > MUCH ? 37 : 1009, whole->n), whole->k } };
+	const int has_words = whole->heads.query > 0;
+	const struct tcb_shape *wanted = has_words ? worded : whole->k ? of_products : of_rows;
+	const size_t wanted_count = whole->k && !has_words ? 3 : 2;
 	size_t count = 0;
 	for (size_t i = 0; i < wanted_count; i++) {
 		struct tcb_shape shape = wanted[i];
+		shape.heads = whole->heads;
+		if (has_words) {
+			shape.heads.sequences = SEQUENCES;
+			shape.heads.ragged = 1;
+		}
 		if (i == 2 && whole->m == 1 && count > 0) /* the last adds nothing */
 			break;
 		fitted[count] = *geometry;

@@ -72,10 +72,31 @@ static size_t draw_size(struct emit_draw *draw)
 	}
 }
 
+/* Words, most of them such as the op takes; the shape's own sizes become those of heads. */
+static void draw_words(struct emit_draw *draw, struct tcb_shape *out)
+{
+	static const uint32_t groups[] = { 1, 2, 4, 5, 7, 8, 16, 32, 64 }, pages[] = { 0, 0, 0, 1, 5, 16, 256 };
+	struct tcb_heads *heads = &out->heads;
+	out->k = 32 * (1 + below(draw, 9));
+	out->m = below(draw, 3) ? 1 : 1 + below(draw, 40);
+	heads->kv = 1 + (uint32_t)below(draw, 9);
+	heads->query = heads->kv * groups[below(draw, COUNT(groups))];
+	heads->sequences = below(draw, 3) ? 1 : 1 + (uint32_t)below(draw, 300);
+	heads->page = pages[below(draw, COUNT(pages))];
+	heads->window = below(draw, 3) ? 0 : 1 + (uint32_t)below(draw, 5000);
+	heads->cap = below(draw, 4) ? 0 : 50;
+	heads->causal = (uint32_t)below(draw, 2);
+	heads->ragged = (uint32_t)below(draw, 2);
+}
+
 static void draw_shape(struct emit_draw *draw, const struct tcb_op *op, struct tcb_shape *out)
 {
 	static const size_t units[] = { 1, 32, 256 };
 	*out = (struct tcb_shape){ draw_size(draw), draw_size(draw), 0 };
+	if (op->has_words) {
+		draw_words(draw, out);
+		return;
+	}
 	if (strcmp(op->shape_form, "MxN") == 0)
 		return;
 	const size_t k = draw_size(draw),

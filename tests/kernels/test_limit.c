@@ -80,9 +80,9 @@ static void emulate(const struct tcb_code_image *image, size_t index, unsigned c
 		values[i] = launch->argument[i].kind == TCB_ARGUMENT_OPERAND && launch->argument[i].value == 0
 				    ? at[0] + bytes / 2
 			    : launch->argument[i].kind == TCB_ARGUMENT_WORKSPACE ? at[2]
-			    : launch->argument[i].kind == TCB_ARGUMENT_U32     ? launch->argument[i].value
-			    : launch->argument[i].value == 1                   ? at[0]
-									       : at[1];
+			    : launch->argument[i].kind == TCB_ARGUMENT_U32       ? launch->argument[i].value
+			    : launch->argument[i].value == 1                     ? at[0]
+										 : at[1];
 	struct tcb_ptx_launch run = { .params = values, .param_bytes = (uint32_t)(8 * launch->argument_count - 4) };
 	memcpy(run.grid, launch->grid, sizeof run.grid);
 	memcpy(run.block, launch->block, sizeof run.block);

@@ -11,6 +11,7 @@
 
 #include "base/util.h"
 #include "cmocka_all.h"
+#include "shape_for.h"
 #include "toy_op.h"
 
 static struct tcb_space *create(const struct tcb_op *op, const struct tcb_problem *problem,
@@ -110,9 +111,9 @@ static void test_every_op_agrees_with_brute_force(void **state)
 		{ .kind = TCB_TARGET_CPU, .isa_mask = 0x3f, .threads = 2, .l1d_bytes = 49152, .l2_bytes = 2 << 20 },
 	};
 	for (size_t i = 0; i < count; i++) {
-		int has_k = strcmp(ops[i]->shape_form, "MxNxK") == 0;
 		/* The other one is for the next op, which mostly shares the space. */
-		const struct tcb_shape shapes[] = { { 1, 3, has_k ? 256 : 0 }, { 1, 65, has_k ? 512 : 0 } };
+		const struct tcb_shape shapes[] = { shape_for(ops[i], (struct tcb_shape){ 1, 3, 256 }),
+						    shape_for(ops[i], (struct tcb_shape){ 1, 65, 512 }) };
 		struct tcb_problem problem;
 		struct tcb_error err;
 		assert_int_equal(tcb_problem_init(ops[i], ops[i]->default_contract, &shapes[i % 2], &problem, &err),
@@ -156,7 +157,7 @@ static void test_defaults_are_legal(void **state)
 			continue;
 		target.isa_mask = masks[rest % MASKS];
 		target.threads = 1u << rest / MASKS / SHAPES;
-		shape.k = strcmp(op->shape_form, "MxN") == 0 ? 0 : shape.k;
+		shape = shape_for(op, shape);
 		assert_int_equal(tcb_problem_init(op, contract, &shape, &problem, &err), TCB_OK);
 		op->default_geometry(&problem, &target, &geometry);
 		if (tcb_constraint_violated(op, &problem, &target, &geometry, 0, why) ||

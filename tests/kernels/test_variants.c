@@ -32,6 +32,27 @@ static const struct tcb_shape shapes[] = {
 	{ 1, 4099, 256 }, { 3, 33, 768 }, { 2, 257, 512 }, { 70, 100, 256 }, { 5, 1024, 256 },
 };
 enum { SHAPE_COUNT = sizeof(shapes) / sizeof(shapes[0]), FEW_VALUES = 130 * 1280 };
+/* For ops whose shapes have words: groups of 1, 2, 4, 7 and 8, all words, lengths of 0 and 1. */
+static const char *const worded[SHAPE_COUNT] = {
+	"1x33x64,h4/4",
+	"1x130x128,h8/2",
+	"2x257x128,h14/2,causal",
+	"1x1000x96,h7/1",
+	"5x40x64,h16/2,b5,causal,ragged",
+	"1x100x256,h4/2,b4,ragged",
+	"3x70x32,h4/1,b5,p16,ragged",
+	"1x129x128,h8/1,w17,c30",
+	"17x60x64,h2/1,b4,p5,w9,causal,ragged",
+	"1x1x128,h4/1",
+};
+
+static struct tcb_shape shape_of(const struct tcb_op *op, size_t index)
+{
+	struct tcb_shape shape = shapes[index];
+	if (op->has_words)
+		assert_int_equal(tcb_shape_parse(worded[index], &shape, NULL), TCB_OK);
+	return shape;
+}
 
 struct subject {
 	const struct tcb_op *op;
@@ -139,7 +160,7 @@ static struct bench *get_bench(const struct tcb_op *op, int contract, size_t sha
 	if (benches_of != op)
 		close_benches();
 	benches_of = op;
-	if (!bench->space && bench_init(bench, op, (enum tcb_contract)contract, shapes[shape]) != 0)
+	if (!bench->space && bench_init(bench, op, (enum tcb_contract)contract, shape_of(op, shape)) != 0)
 		return NULL;
 	return bench;
 }
@@ -315,7 +336,8 @@ static void test_variants_of_isa(void **state)
 		size_t shapes_taken = 0;
 		for (size_t s = 0; count && s < SHAPE_COUNT; s++) {
 			struct bench *bench;
-			if (geometries_most < GEOMETRIES_PER_GROUP && shapes[s].n * shapes[s].k > FEW_VALUES)
+			const struct tcb_shape shape = shape_of(op, s);
+			if (geometries_most < GEOMETRIES_PER_GROUP && shape.n * shape.k > FEW_VALUES)
 				continue;
 			bench = get_bench(op, c, s);
 			if (!bench)

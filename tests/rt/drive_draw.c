@@ -8,6 +8,7 @@
 #include "instrumented.h"
 #include "kernels/default_rules.h"
 #include "rt/runtime.h"
+#include "shape_for.h"
 
 struct tcb_rng drive_rng;
 
@@ -59,7 +60,18 @@ struct tcb_shape drive_shape(const struct tcb_op *op)
 		else
 			shape.n = (shape.n + 1) / 2;
 	}
-	return shape;
+	return shape_for(op, shape);
+}
+
+/* The words of SHAPE, NULL where there are none; good until as many others are asked for as tests keep. */
+static const char *words_of(const struct tcb_shape *shape)
+{
+	static char texts[64][TCB_WORDS_TEXT_MAX];
+	static size_t next;
+	char *text = texts[next++ % (sizeof(texts) / sizeof(*texts))];
+
+	tcb_heads_print(&shape->heads, text);
+	return *text ? text : NULL;
 }
 
 /* A size that an overflow may hide behind. */
@@ -109,6 +121,7 @@ struct tcbrt_query drive_query(const struct tcbrt *rt)
 				     .m = shape.m,
 				     .n = shape.n,
 				     .k = shape.k,
+				     .words = words_of(&shape),
 				     .layout = draw_layout() };
 
 	switch (drive_below(120)) {

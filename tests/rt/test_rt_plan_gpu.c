@@ -14,6 +14,7 @@
 #include "device/cuda.h"
 #include "kernels/op.h"
 #include "rt/rt_plan.h"
+#include "shape_for.h"
 #include "tcbrt.h"
 
 enum { SEED = 11, CALLS = 3 };
@@ -227,7 +228,14 @@ static void every_op_runs(void **state)
 			struct tcbrt_tuning tuning;
 			struct bench b;
 
-			query.k = strcmp(ops[o]->shape_form, "MxN") == 0 ? 0 : shapes[s].k;
+			char words[TCB_WORDS_TEXT_MAX];
+			const struct tcb_shape shape =
+				shape_for(ops[o], (struct tcb_shape){ shapes[s].m, shapes[s].n, shapes[s].k });
+
+			tcb_heads_print(&shape.heads, words);
+			query.m = shape.m;
+			query.k = shape.k;
+			query.words = words;
 			if (tcbrt_lookup(rt, &query, &tuning) != TCBRT_OK)
 				continue;
 			bench_init(&b, rt, &query);

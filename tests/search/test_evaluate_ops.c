@@ -17,6 +17,7 @@
 
 #include "base/util.h"
 #include "kernels/space.h"
+#include "shape_for.h"
 #include "worker/evaluate.h"
 
 enum { SAMPLE = 12, DRAWS = 600, ROTATION = 4 << 20, ROUNDS = 3 };
@@ -110,11 +111,10 @@ static void try_space(const struct tcb_op *op, enum tcb_contract contract, const
 	struct tcb_space *space;
 	struct tcb_evaluator *evaluator;
 	struct tcb_error err;
-	struct tcb_shape shape = whole;
+	const struct tcb_shape shape = shape_for(op, whole);
 	const struct tcb_evaluate_options options = {
 		.seed = 7, .states = 3, .rotation_bytes = ROTATION, .timeout_s = 60
 	};
-	shape.k = strcmp(op->shape_form, "MxN") == 0 ? 0 : shape.k;
 	if (tcb_problem_init(op, contract, &shape, &problem, &err) != TCB_OK ||
 	    tcb_space_create(op, &problem, &cpu->device.target, 0, &space, &err) != TCB_OK ||
 	    tcb_evaluator_create(op, &problem, cpu, &options, &evaluator, &err) != TCB_OK)

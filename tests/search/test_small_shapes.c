@@ -11,6 +11,7 @@
 
 #include "cmocka_all.h"
 #include "kernels/space.h"
+#include "shape_for.h"
 #include "worker/verify.h"
 
 enum { SAMPLE = 401, THREADS = 3 };
@@ -57,8 +58,7 @@ static void try_space(const struct tcb_op *op, enum tcb_contract contract, struc
 					   .l2_bytes = 2 << 20 };
 	struct tcb_problem problem;
 	struct tcb_space *space;
-	if (strcmp(op->shape_form, "MxN") == 0)
-		shape.k = 0;
+	shape = shape_for(op, shape);
 	/* Some ops and contracts have no kernels for a CPU. */
 	if (tcb_problem_init(op, contract, &shape, &problem, NULL) != TCB_OK ||
 	    tcb_space_create(op, &problem, &target, 0, &space, NULL) != TCB_OK)

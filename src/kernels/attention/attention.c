@@ -61,9 +61,9 @@ static size_t operands(const struct tcb_problem *problem, struct tcb_operand out
 	out[ATTENTION_Q] = (struct tcb_operand){ "q", TCB_ROLE_INPUT, io, rows, q, io_bytes, 0 };
 	out[ATTENTION_K] = (struct tcb_operand){ "k", TCB_ROLE_INPUT, kv, tokens, row, kv_bytes, 1 };
 	out[ATTENTION_V] = (struct tcb_operand){ "v", TCB_ROLE_INPUT, kv, tokens, row, kv_bytes, 1 };
-	out[ATTENTION_LENGTHS] = (struct tcb_operand){
-		"lengths", TCB_ROLE_INPUT, TCB_TYPE_I32, 1, s->heads.sequences, 4 * (size_t)s->heads.sequences, 0
-	};
+	out[ATTENTION_LENGTHS] = (struct tcb_operand){ "lengths", TCB_ROLE_INPUT,     TCB_TYPE_I32,
+						       1,         s->heads.sequences, 4 * (size_t)s->heads.sequences,
+						       0 };
 	out[ATTENTION_OUT] = (struct tcb_operand){ "out", TCB_ROLE_OUTPUT, io, rows, q, io_bytes, 0 };
 	if (!pages)
 		return ATTENTION_TABLE;
@@ -187,8 +187,8 @@ static double flops(const struct tcb_problem *problem)
 
 /* --- the ops --- */
 
-#define WORDS(query_, kv_, causal_)                                                   \
-	{                                                                             \
+#define WORDS(query_, kv_, causal_)                                                 \
+	{                                                                           \
 		.query = (query_), .kv = (kv_), .sequences = 1, .causal = (causal_) \
 	}
 static const struct tcb_shape decode_shapes[] = {
@@ -199,35 +199,35 @@ static const struct tcb_shape decode_shapes[] = {
 TCB_VARIANT_TABLES(decode_f16_variants, TCB_ISAS_FLOATS, attention_decode_f16_variants)
 TCB_VARIANT_TABLES(decode_bf16_variants, TCB_ISAS_FLOATS, attention_decode_bf16_variants)
 
-#define ATTENTION_OP(kind, kv_, TYPE, is_prefill_, summary_)                                \
-	static const struct attention_op kind##_##kv_ = { is_prefill_, TYPE };             \
-	const struct tcb_op tcb_op_attention_##kind##_##kv_ = {                            \
-		.name = "attention_" #kind "_" #kv_,                                       \
-		.summary = summary_,                                                        \
-		.shape_form = "MxNxK,hQ/KV",                                                \
-		.has_words = 1,                                                             \
-		.type = TYPE,                                                               \
-		.member = &kind##_##kv_,                                                   \
-		.contracts = 1u << TCB_CONTRACT_F32 | 1u << TCB_CONTRACT_F16,               \
-		.default_contract = TCB_CONTRACT_F16,                                       \
-		.default_shapes = kind##_shapes,                                            \
-		.default_shape_count = sizeof(kind##_shapes) / sizeof(kind##_shapes[0]),    \
-		.variant_lists = kind##_##kv_##_variants,                                  \
-		.check_shape = check_shape,                                                 \
-		.operands = operands,                                                       \
-		.fill = fill,                                                               \
-		.reference = attention_reference,                                           \
-		.flops = flops,                                                             \
-		.traffic = traffic,                                                         \
-		.axes = attention_axes,                                                     \
-		.default_geometry = attention_default_geometry,                             \
-		.footprint = attention_footprint,                                           \
-		.plan = attention_plan,                                                     \
-		.run = attention_run,                                                       \
-		.emit = attention_emit,                                                     \
-		.gpu_rules = attention_gpu_rules,                                           \
-		.gpu_variants = attention_##kind##_##kv_##_gpu_variants,                   \
-		.cpu_rules = attention_cpu_rules,                                           \
+#define ATTENTION_OP(kind, kv_, TYPE, is_prefill_, summary_)                             \
+	static const struct attention_op kind##_##kv_ = { is_prefill_, TYPE };           \
+	const struct tcb_op tcb_op_attention_##kind##_##kv_ = {                          \
+		.name = "attention_" #kind "_" #kv_,                                     \
+		.summary = summary_,                                                     \
+		.shape_form = "MxNxK,hQ/KV",                                             \
+		.has_words = 1,                                                          \
+		.type = TYPE,                                                            \
+		.member = &kind##_##kv_,                                                 \
+		.contracts = 1u << TCB_CONTRACT_F32 | 1u << TCB_CONTRACT_F16,            \
+		.default_contract = TCB_CONTRACT_F16,                                    \
+		.default_shapes = kind##_shapes,                                         \
+		.default_shape_count = sizeof(kind##_shapes) / sizeof(kind##_shapes[0]), \
+		.variant_lists = kind##_##kv_##_variants,                                \
+		.check_shape = check_shape,                                              \
+		.operands = operands,                                                    \
+		.fill = fill,                                                            \
+		.reference = attention_reference,                                        \
+		.flops = flops,                                                          \
+		.traffic = traffic,                                                      \
+		.axes = attention_axes,                                                  \
+		.default_geometry = attention_default_geometry,                          \
+		.footprint = attention_footprint,                                        \
+		.plan = attention_plan,                                                  \
+		.run = attention_run,                                                    \
+		.emit = attention_emit,                                                  \
+		.gpu_rules = attention_gpu_rules,                                        \
+		.gpu_variants = attention_##kind##_##kv_##_gpu_variants,                 \
+		.cpu_rules = attention_cpu_rules,                                        \
 	}
 
 ATTENTION_OP(decode, f16, TCB_TYPE_F16, 0, "attention of one or a few query tokens against an f16 KV cache");

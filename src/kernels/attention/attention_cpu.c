@@ -15,9 +15,9 @@ enum { LINE = 64, SHARE = 64 /* bytes that threads' memory lies apart in multipl
 
 /* The sizes that plan and run share. */
 struct dims {
-	size_t rows, k, splits, tasks;        /* query rows of a task; parts of a sequence; tasks of the first phase */
-	size_t tile, lead, ahead, tokens;     /* KV tokens: of a tile, whole groups of them, asked for ahead, pointers */
-	size_t row_floats, score_floats;      /* of q and of o; of scores */
+	size_t rows, k, splits, tasks;    /* query rows of a task; parts of a sequence; tasks of the first phase */
+	size_t tile, lead, ahead, tokens; /* KV tokens: of a tile, whole groups of them, asked for ahead, pointers */
+	size_t row_floats, score_floats;  /* of q and of o; of scores */
 	size_t thread_bytes, part_bytes, bytes; /* of a thread; of a part in the workspace; of all */
 };
 
@@ -33,8 +33,8 @@ static void dims_init(const struct tcb_problem *problem, const struct tcb_geomet
 	d.row_floats = d.rows * d.k;
 	d.score_floats = d.rows * d.lead;
 	const size_t floats = 2 * d.row_floats + d.score_floats + 4 * d.rows;
-	d.thread_bytes = tcb_round_up(floats * 4, SHARE) +
-			 tcb_round_up((2 * d.tokens + d.rows) * sizeof(void *), SHARE);
+	d.thread_bytes =
+		tcb_round_up(floats * 4, SHARE) + tcb_round_up((2 * d.tokens + d.rows) * sizeof(void *), SHARE);
 	d.part_bytes = d.splits > 1 ? tcb_round_up((d.row_floats + 2 * d.rows) * 4, SHARE) : 0;
 	d.bytes = d.thread_bytes * (size_t)geometry->knob[TCB_KNOB_THREADS] + d.part_bytes * d.tasks;
 	*out = d;
@@ -52,8 +52,7 @@ enum tcb_status attention_plan(const struct tcb_problem *problem, const struct t
 		return tcb_fail(err, TCB_E_ILLEGAL, "%s has no kernel for this isa and micro=%zux%zu", problem->op_name,
 				tile[TCB_MICRO].m, tile[TCB_MICRO].n);
 	if (knob[TCB_KNOB_THREADS] < 1 || knob[TCB_KNOB_PREFETCH] < 0 || knob[TCB_KNOB_SCHED] < 0)
-		return tcb_fail(err, TCB_E_ILLEGAL, "%s needs the knobs threads, sched and prefetch",
-				problem->op_name);
+		return tcb_fail(err, TCB_E_ILLEGAL, "%s needs the knobs threads, sched and prefetch", problem->op_name);
 	if (tile[TCB_MIDI].m < problem->shape.m)
 		return tcb_fail(err, TCB_E_ILLEGAL, "midi.m must be all %zu query tokens", problem->shape.m);
 	dims_init(problem, geometry, &dims);

@@ -51,7 +51,7 @@ struct attention_call {
 	size_t tokens, lead;
 	/* K's or V's row of each token of the tile, then of those after it: the last again where there are none. */
 	const void *const *kv;
-	size_t ahead;            /* tokens to ask for ahead; 0: none */
+	size_t ahead;              /* tokens to ask for ahead; 0: none */
 	const uint32_t *from, *to; /* what each row sees of the tile */
 	float cap, scale;
 	const float *part_o, *part_max, *part_sum; /* ATTENTION_MERGE */

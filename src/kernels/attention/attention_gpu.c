@@ -21,9 +21,9 @@
 enum {
 	COLUMNS_MAX = 4, /* in mma's columns */
 	SUBS_MAX = 4,
-	HALVES = 2,       /* of 16 tokens: a lane's rows of K */
-	V_TOKENS = 4,     /* of 16 that a lane loads V of; of 8, the first two */
-	K_BLOCK = 32,     /* values of a head that four lanes load together */
+	HALVES = 2,   /* of 16 tokens: a lane's rows of K */
+	V_TOKENS = 4, /* of 16 that a lane loads V of; of 8, the first two */
+	K_BLOCK = 32, /* values of a head that four lanes load together */
 	K_BLOCKS_MAX = ATTENTION_HEAD_MAX / K_BLOCK,
 	SUMS = 4,
 	PAIR = 2 /* query rows of a lane in an mma's columns */
@@ -33,9 +33,9 @@ enum {
 struct reader {
 	struct attention_writer *w;
 	kit_op c, g;
-	kit_op k, v, table;       /* .u64: of the sequence, KV head and lane */
-	kit_op row_bytes;         /* of K and V; .u32 */
-	kit_op last;              /* the last token that is seen; .u32 */
+	kit_op k, v, table;        /* .u64: of the sequence, KV head and lane */
+	kit_op row_bytes;          /* of K and V; .u32 */
+	kit_op last;               /* the last token that is seen; .u32 */
 	kit_op first_seen, length; /* .u32 */
 	/* what is loaded: K by piece, block, half, word; V by piece, block, token, word */
 	kit_op k_words[SUBS_MAX][K_BLOCKS_MAX][HALVES][4], v_words[SUBS_MAX][K_BLOCKS_MAX][V_TOKENS][4];
@@ -43,7 +43,7 @@ struct reader {
 	kit_op acc[COLUMNS_MAX][ATTENTION_HEAD_MAX / 16][SUMS];
 	kit_op max[COLUMNS_MAX], sum[COLUMNS_MAX]; /* of query row g; the sums of this lane's tokens */
 	kit_op from[COLUMNS_MAX], to[COLUMNS_MAX]; /* tokens that it sees; .s32 */
-	kit_op zero, nothing; /* .f32; two halves of 0 */
+	kit_op zero, nothing;                      /* .f32; two halves of 0 */
 };
 
 static const char *load_prefix(const struct attention_gpu *g)
@@ -54,18 +54,6 @@ static const char *load_prefix(const struct attention_gpu *g)
 static const char *type_word(const struct attention_gpu *g)
 {
 	return g->type == TCB_TYPE_F16 ? "f16" : "bf16";
-}
-
-void attention_write_tile(struct attention_writer *w)
-{
-	struct tcb_ptx_build *b = &w->kit.b;
-	const struct attention_gpu *g = w->g;
-	const kit_op of_head = OP2(b, "div.u32", w->tile, I(g->token_tiles));
-	const kit_op token_tile = OP2(b, "sub.u32", w->tile, OP2(b, "mul.lo.u32", of_head, I(g->token_tiles)));
-	w->first_token = OP2(b, "mul.lo.u32", token_tile, I(g->tokens));
-	w->kv_head = OP2(b, "div.u32", of_head, I(g->head_tiles));
-	const kit_op head_tile = OP2(b, "sub.u32", of_head, OP2(b, "mul.lo.u32", w->kv_head, I(g->head_tiles)));
-	w->first_head = OP2(b, "mul.lo.u32", head_tile, I(g->heads));
 }
 
 /* --- what is seen --- */
@@ -110,8 +98,8 @@ static void write_limits(struct reader *r, kit_op *begin, kit_op *end)
 		r->from[n] = *begin;
 		r->to[n] = *end;
 		if (has_own_limits(g))
-			write_visible(r, token_of(r->w, OP2(b, "add.u32", r->g, I(ATTENTION_COLUMNS * n))),
-				      &r->from[n], &r->to[n]);
+			write_visible(r, token_of(r->w, OP2(b, "add.u32", r->g, I(ATTENTION_COLUMNS * n))), &r->from[n],
+				      &r->to[n]);
 	}
 }
 
@@ -169,8 +157,8 @@ static void load_v(struct reader *r, kit_op first, const kit_op *condition)
 	for (unsigned s = 0; s < g->subs; s++)
 		for (unsigned t = 0; t < 2 * g->halves; t++) {
 			const kit_op row = row_at(r, r->v, OP2(b, "add.u32", mine, I(16 * s + own[t])));
-			load_row(r, row, &r->v_words[s][0][t], V_TOKENS, 2 * g->k / block_bytes, g->v_words, block_bytes,
-				 condition);
+			load_row(r, row, &r->v_words[s][0][t], V_TOKENS, 2 * g->k / block_bytes, g->v_words,
+				 block_bytes, condition);
 		}
 }
 
@@ -184,8 +172,9 @@ static void load_q(struct reader *r, kit_op q)
 		const kit_op head = OP2(b, "add.u32", r->w->first_head, OP2(b, "rem.u32", row, I(g->heads)));
 		const kit_op in_kv = OP2(b, "min.u32", head, I(g->group - 1));
 		const kit_op all = OP3(b, "mad.lo.u32", r->w->kv_head, I(g->group), in_kv);
-		const kit_op at = OP3(b, "mad.lo.u32", OP3(b, "mad.lo.u32", r->w->sequence, I(g->m), token_of(r->w, row)),
-				      I(g->kv_heads * g->group), all);
+		const kit_op at =
+			OP3(b, "mad.lo.u32", OP3(b, "mad.lo.u32", r->w->sequence, I(g->m), token_of(r->w, row)),
+			    I(g->kv_heads * g->group), all);
 		const kit_op lane = OP3(b, "mad.wide.u32", r->c, I(16), q);
 		const kit_op from = tcb_ptx_assume_aligned(b, tcb_kit_element(b, lane, at, 2 * g->k), 16);
 		for (unsigned i = 0; i < g->k / K_BLOCK; i++)
@@ -413,12 +402,13 @@ static void store_part(struct reader *r)
 		const kit_op own = OP2(b, "add.u32", r->g, I(ATTENTION_COLUMNS * n));
 		const kit_op stat[2] = { r->max[n], tcb_kit_over_lanes(b, "add.rn.f32", r->sum[n], 4) };
 		tcb_ptx_guard(b, OP3(b, "setp.lt.and.u32", own, I(g->rows), OP2(b, "setp.eq.u32", r->c, I(0))));
-		tcb_kit_store(b, "st.shared", "f32", tcb_ptx_at(OP3(b, "mad.lo.u32", own, I(8), ml), g->ml_at), stat, 2);
+		tcb_kit_store(b, "st.shared", "f32", tcb_ptx_at(OP3(b, "mad.lo.u32", own, I(8), ml), g->ml_at), stat,
+			      2);
 		tcb_ptx_unguard(b);
 		for (unsigned x = 0; x < PAIR; x++) {
 			const kit_op row = OP3(b, "mad.lo.u32", r->c, I(PAIR), I(ATTENTION_COLUMNS * n + x));
-			const kit_op at = OP3(b, "mad.lo.u32", r->g, I(each * 4),
-					      OP3(b, "mad.lo.u32", row, I(g->k * 4), o));
+			const kit_op at =
+				OP3(b, "mad.lo.u32", r->g, I(each * 4), OP3(b, "mad.lo.u32", row, I(g->k * 4), o));
 			tcb_ptx_guard(b, OP2(b, "setp.lt.u32", row, I(g->rows)));
 			for (unsigned i = 0; i < g->k / 16; i += 2) {
 				const kit_op values[4] = { r->acc[n][i][x], r->acc[n][i][2 + x], r->acc[n][i + 1][x],
@@ -445,7 +435,8 @@ static void write_part(struct reader *r)
 	const kit_op pieces = OP2(b, "div.u32", OP2(b, "add.u32", left, I(g->kv - 1)), I(g->kv));
 	kit_op first = tcb_kit_constant(b, "u32", I(0)), last = pieces;
 	if (g->splitk > 1) {
-		const kit_op each = OP2(b, "div.u32", pieces, I(g->splitk)), more = OP2(b, "rem.u32", pieces, I(g->splitk));
+		const kit_op each = OP2(b, "div.u32", pieces, I(g->splitk)),
+			     more = OP2(b, "rem.u32", pieces, I(g->splitk));
 		first = OP3(b, "mad.lo.u32", w->split, each, OP2(b, "min.u32", w->split, more));
 		last = OP2(b, "add.u32", OP2(b, "add.u32", first, each),
 			   OP3(b, "selp.u32", I(1), I(0), OP2(b, "setp.lt.u32", w->split, more)));
@@ -479,7 +470,8 @@ static void write_kernel(struct attention_writer *w)
 	}
 	if (g->slots > 1 && g->join == TCB_JOIN_LAST)
 		w->counters = tcb_kit_workspace(&w->kit, "counters", 4, g->counters_at);
-	const kit_op tokens = tcb_kit_number(&w->kit, "tokens", g->page ? g->pages : g->n); /* or pages, of a sequence */
+	const kit_op tokens =
+		tcb_kit_number(&w->kit, "tokens", g->page ? g->pages : g->n); /* or pages, of a sequence */
 	tcb_kit_memory(&w->kit, 16);
 	tcb_kit_dependents(&w->kit, 1);
 	tcb_kit_threads(&w->kit);
@@ -500,7 +492,8 @@ static void write_kernel(struct attention_writer *w)
 		r.table = tcb_kit_element(b, r.table, before, 4);
 	for (unsigned i = 0; i < 2; i++) {
 		kit_op *base = i ? &r.v : &r.k;
-		const kit_op lane = i ? OP2(b, "mul.wide.u32", r.g, I(4 * g->v_words)) : OP2(b, "mul.wide.u32", r.c, I(16));
+		const kit_op lane =
+			i ? OP2(b, "mul.wide.u32", r.g, I(4 * g->v_words)) : OP2(b, "mul.wide.u32", r.c, I(16));
 		*base = OP2(b, "add.u64", *base, OP2(b, "add.u64", head, lane));
 		if (!g->page)
 			*base = OP3(b, "mad.wide.u32", before, r.row_bytes, *base);
@@ -540,15 +533,15 @@ enum tcb_status attention_emit(const struct tcb_problem *problem, const struct t
 	return tcb_kit_close(&w.kit, err);
 }
 
-#define VARIANT(type)                                            \
-	{                                                        \
+#define VARIANT(type)                                           \
+	{                                                       \
 		{ .name = "attention_decode_" #type "_ptx_mma", \
 		  .contract = TCB_CONTRACT_F16,                 \
 		  .isa = TCB_ISA_MMA,                           \
 		  .class = TCB_CLASS_BOUNDED },                 \
-		{                                                \
-			.name = NULL                             \
-		}                                                \
+		{                                               \
+			.name = NULL                            \
+		}                                               \
 	}
 const struct tcb_variant attention_decode_f16_gpu_variants[] = VARIANT(f16);
 const struct tcb_variant attention_decode_bf16_gpu_variants[] = VARIANT(bf16);

@@ -32,7 +32,7 @@ struct attention_gpu {
 	enum tcb_type type; /* of K and V, q and out */
 	unsigned capability, m, n, k, group, kv_heads, sequences, page, pages, window, cap, causal;
 	unsigned tokens, heads, rows, columns; /* of a tile: query tokens, heads, their product, mma's columns / 8 */
-	unsigned kv, subs, halves;             /* KV tokens of a warp's piece; in units of 16; in units of 8, of these */
+	unsigned kv, subs, halves; /* KV tokens of a warp's piece; in units of 16; in units of 8, of these */
 	unsigned warps, threads, splitk, cluster, slots, occ;
 	int pdl;
 	enum tcb_join join;
@@ -65,12 +65,12 @@ extern const struct tcb_variant attention_decode_f16_gpu_variants[], attention_d
 struct attention_writer {
 	struct tcb_kit kit;
 	const struct attention_gpu *g;
-	kit_op out;                    /* .u64 */
-	kit_op parts, parts_ml;        /* .u64: the workspace */
-	kit_op counters;               /* .u64 */
-	kit_op tile, sequence;         /* .u32: the block's */
+	kit_op out;                              /* .u64 */
+	kit_op parts, parts_ml;                  /* .u64: the workspace */
+	kit_op counters;                         /* .u64 */
+	kit_op tile, sequence;                   /* .u32: the block's */
 	kit_op first_token, first_head, kv_head; /* of the tile; the head within its group */
-	kit_op split;                  /* which part of KV; .u32 */
+	kit_op split;                            /* which part of KV; .u32 */
 };
 
 /* attention_gpu_merge.c: the parts of the block's warps lie in shared memory, all threads have passed a barrier: merges

@@ -69,8 +69,7 @@ static struct part merge(struct attention_writer *w, const struct part *parts, u
 		all[i] = parts[i].max;
 	to.max = tcb_kit_fold(b, "max.f32", all, count);
 	for (unsigned i = 0; i < count; i++) {
-		const kit_op factor =
-			OP1(b, "ex2.approx.ftz.f32", OP2(b, "sub.rn.f32", parts[i].max, to.max));
+		const kit_op factor = OP1(b, "ex2.approx.ftz.f32", OP2(b, "sub.rn.f32", parts[i].max, to.max));
 		to.sum = i ? OP3(b, "fma.rn.f32", parts[i].sum, factor, to.sum)
 			   : OP2(b, "mul.rn.f32", parts[i].sum, factor);
 		for (unsigned j = 0; j < ITEM; j++)
@@ -92,6 +91,18 @@ static struct part merge_all(struct attention_writer *w, const struct source *fr
 		}
 	}
 	return parts[0];
+}
+
+void attention_write_tile(struct attention_writer *w)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct attention_gpu *g = w->g;
+	const kit_op of_head = OP2(b, "div.u32", w->tile, I(g->token_tiles));
+	const kit_op token_tile = OP2(b, "sub.u32", w->tile, OP2(b, "mul.lo.u32", of_head, I(g->token_tiles)));
+	w->first_token = OP2(b, "mul.lo.u32", token_tile, I(g->tokens));
+	w->kv_head = OP2(b, "div.u32", of_head, I(g->head_tiles));
+	const kit_op head_tile = OP2(b, "sub.u32", of_head, OP2(b, "mul.lo.u32", w->kv_head, I(g->head_tiles)));
+	w->first_head = OP2(b, "mul.lo.u32", head_tile, I(g->heads));
 }
 
 /* --- where items are --- */
@@ -158,18 +169,18 @@ static void store_result(struct attention_writer *w, const struct item *item, co
 	const kit_op head = OP2(b, "add.u32", w->first_head,
 				OP2(b, "sub.u32", item->row, OP2(b, "mul.lo.u32", of_token, I(g->heads))));
 	const kit_op is_inside = OP3(b, "setp.lt.and.u32", head, I(g->group), OP2(b, "setp.lt.u32", token, I(g->m)));
-	const kit_op factor = OP3(b, "selp.f32", F(0), OP1(b, "rcp.rn.f32", part->sum),
-				  OP2(b, "setp.eq.f32", part->sum, F(0)));
+	const kit_op factor =
+		OP3(b, "selp.f32", F(0), OP1(b, "rcp.rn.f32", part->sum), OP2(b, "setp.eq.f32", part->sum, F(0)));
 	const kit_op all = OP3(b, "mad.lo.u32", w->kv_head, I(g->group), head);
-	const kit_op row = OP3(b, "mad.lo.u32", OP3(b, "mad.lo.u32", w->sequence, I(g->m), token),
-			       I(g->kv_heads * g->group), all);
+	const kit_op row =
+		OP3(b, "mad.lo.u32", OP3(b, "mad.lo.u32", w->sequence, I(g->m), token), I(g->kv_heads * g->group), all);
 	kit_op values[ITEM], words[ITEM / 2];
 	for (unsigned i = 0; i < ITEM; i++)
 		values[i] = OP2(b, "mul.rn.f32", part->o[i], factor);
 	for (unsigned i = 0; i < ITEM / 2; i++)
 		words[i] = OP2(b, pack, values[2 * i + 1], values[2 * i]);
-	const kit_op at = tcb_kit_behind(b, tcb_kit_element(b, w->out, row, 2 * g->k),
-					 OP2(b, "shr.u32", item->within, I(1)));
+	const kit_op at =
+		tcb_kit_behind(b, tcb_kit_element(b, w->out, row, 2 * g->k), OP2(b, "shr.u32", item->within, I(1)));
 	tcb_ptx_guard(b, is_inside);
 	tcb_kit_store(b, "st.global", "b32", tcb_ptx_at(tcb_ptx_assume_aligned(b, at, 8), 0), words, ITEM / 2);
 	tcb_ptx_unguard(b);
@@ -296,13 +307,17 @@ static void write_second(struct attention_writer *w)
 	}
 	const kit_op stat[2] = { parts[0].max, parts[0].sum };
 	const kit_op ml_at = OP2(b, "add.u32", w->kit.shared, I(SECOND_PARTS * o_bytes));
-	tcb_kit_store(b, "st.shared", "f32", tcb_ptx_at(OP3(b, "mad.lo.u32", w->kit.tid, I(4 * ITEM), w->kit.shared), 0),
-		      parts[0].o, ITEM);
+	tcb_kit_store(b, "st.shared", "f32",
+		      tcb_ptx_at(OP3(b, "mad.lo.u32", w->kit.tid, I(4 * ITEM), w->kit.shared), 0), parts[0].o, ITEM);
 	tcb_kit_store(b, "st.shared", "f32", tcb_ptx_at(OP3(b, "mad.lo.u32", w->kit.tid, I(8), ml_at), 0), stat, 2);
 	tcb_kit_block_barrier(b);
 	tcb_ptx_if_begin(b, &scope, OP2(b, "setp.lt.u32", w->kit.tid, I(items)));
-	from = (struct source){ "ld.shared", OP2(b, "add.u32", w->kit.shared, item.within),
-				OP3(b, "mad.lo.u32", w->kit.tid, I(8), ml_at), o_bytes, 8 * items, 0 };
+	from = (struct source){ "ld.shared",
+				OP2(b, "add.u32", w->kit.shared, item.within),
+				OP3(b, "mad.lo.u32", w->kit.tid, I(8), ml_at),
+				o_bytes,
+				8 * items,
+				0 };
 	parts[0] = merge_all(w, &from, SECOND_PARTS);
 	store_result(w, &item, &parts[0]);
 	tcb_ptx_if_end(b, &scope);

@@ -111,8 +111,8 @@ void attention_gpu_footprint(const struct tcb_problem *problem, const struct tcb
 
 RULE(rule_knobs)
 {
-	const uint64_t set = KNOB_BIT(ISA) | KNOB_BIT(WARPS) | KNOB_BIT(SPLITK) | KNOB_BIT(JOIN) |
-			     KNOB_BIT(CLUSTER) | KNOB_BIT(PDL) | KNOB_BIT(OCC) | KNOB_BIT(HEADS);
+	const uint64_t set = KNOB_BIT(ISA) | KNOB_BIT(WARPS) | KNOB_BIT(SPLITK) | KNOB_BIT(JOIN) | KNOB_BIT(CLUSTER) |
+			     KNOB_BIT(PDL) | KNOB_BIT(OCC) | KNOB_BIT(HEADS);
 	return tcb_gpu_sets_knobs(geometry, set, 0) ? NULL
 						    : "a GPU's geometry sets isa, warps, splitk, join, cluster, pdl, "
 						      "occ and heads, and no other knob";
@@ -120,6 +120,8 @@ RULE(rule_knobs)
 
 RULE(rule_isa)
 {
+	if (problem->contract != TCB_CONTRACT_F16)
+		return "the contract must be f16 on a GPU";
 	if (geometry->knob[TCB_KNOB_ISA] != TCB_ISA_MMA)
 		return "isa must be mma";
 	if (target->capability < 80)
@@ -167,8 +169,7 @@ RULE(rule_blocks)
 		return "warps must be a power of two up to 16";
 	if (splitk < 1 || splitk > SPLITS_MAX)
 		return "splitk must be 1 to 256";
-	if (cluster < 1 || cluster > CLUSTER_MAX || !tcb_is_power_of_two((size_t)cluster) ||
-	    splitk % (unsigned)cluster)
+	if (cluster < 1 || cluster > CLUSTER_MAX || !tcb_is_power_of_two((size_t)cluster) || splitk % (unsigned)cluster)
 		return "cluster must be 1, 2, 4 or 8 and divide splitk";
 	if (cluster > 1 && target->capability < 90)
 		return "cluster above 1 needs sm_90";
@@ -203,8 +204,7 @@ RULE(policy_usual)
 }
 
 #define FIELD(level, dim) (UINT64_C(1) << (3 * (level) + (dim)))
-#define READS_BLOCKS                                                                                                \
-	(TCB_FIELD_KNOB(WARPS) | TCB_FIELD_KNOB(SPLITK) | TCB_FIELD_KNOB(CLUSTER) | TCB_FIELD_KNOB(JOIN))
+#define READS_BLOCKS (TCB_FIELD_KNOB(WARPS) | TCB_FIELD_KNOB(SPLITK) | TCB_FIELD_KNOB(CLUSTER) | TCB_FIELD_KNOB(JOIN))
 
 const struct tcb_rule attention_gpu_rules[] = {
 	{ 0, 0, rule_knobs },

@@ -142,8 +142,8 @@ SIMD_INLINE void add_values(const struct attention_call *call, const enum tcb_ty
 	SIMD_UNROLL
 	for (int r = 0; r < rows; r++)
 		SIMD_UNROLL
-		for (int v = 0; v < vectors; v++)
-			sum[r][v] = v_load(o + (size_t)r * call->k + (size_t)v * LANES);
+	for (int v = 0; v < vectors; v++)
+		sum[r][v] = v_load(o + (size_t)r * call->k + (size_t)v * LANES);
 	for (size_t t = 0; t < call->tokens; t++) {
 		if (call->ahead && first == 0 && at == 0)
 			fetch(call, t);
@@ -158,8 +158,8 @@ SIMD_INLINE void add_values(const struct attention_call *call, const enum tcb_ty
 	SIMD_UNROLL
 	for (int r = 0; r < rows; r++)
 		SIMD_UNROLL
-		for (int v = 0; v < vectors; v++)
-			v_store(o + (size_t)r * call->k + (size_t)v * LANES, sum[r][v]);
+	for (int v = 0; v < vectors; v++)
+		v_store(o + (size_t)r * call->k + (size_t)v * LANES, sum[r][v]);
 }
 
 SIMD_INLINE void values_of_rows(const struct attention_call *call, const enum tcb_type type, const int rows,
@@ -261,28 +261,22 @@ SIMD_INLINE void micro(const struct attention_call *call, const enum tcb_type ty
 	v_flush_end(before);
 }
 
-#define ATTENTION_KERNEL(kv, TYPE)                                           \
+#define ATTENTION_KERNEL(kv, TYPE)                                               \
 	static void SIMD_NAME(attention_##kv)(const struct attention_call *call) \
-	{                                                                    \
-		micro(call, TYPE);                                           \
+	{                                                                        \
+		micro(call, TYPE);                                               \
 	}
-#define ATTENTION_ROW(kind, kv, contract_, word)                                            \
-	{                                                                                   \
-		.name = "attention_" #kind "_" #kv "_" word "_" SIMD_TEXT,                  \
-		.contract = contract_,                                                      \
-		.isa = SIMD_ISA_ID,                                                         \
-		.layout = TCB_LAYOUT_NATIVE,                                                \
-		.micro = { 1, LANES, 1 },                                                   \
-		.unroll = 1,                                                                \
-		.class = TCB_CLASS_BOUNDED,                                                 \
-		.signature = TCB_SOURCE_HASH,                                               \
-		.entry = (void (*)(void))SIMD_NAME(attention_##kv),                         \
+#define ATTENTION_ROW(kind, kv, contract_, word)                                                                      \
+	{                                                                                                             \
+		.name = "attention_" #kind "_" #kv "_" word "_" SIMD_TEXT, .contract = contract_, .isa = SIMD_ISA_ID, \
+		.layout = TCB_LAYOUT_NATIVE, .micro = { 1, LANES, 1 }, .unroll = 1, .class = TCB_CLASS_BOUNDED,       \
+		.signature = TCB_SOURCE_HASH, .entry = (void (*)(void))SIMD_NAME(attention_##kv),                     \
 	}
-#define ATTENTION_TABLE(kind, kv)                                                 \
+#define ATTENTION_TABLE(kind, kv)                                                    \
 	const struct tcb_variant SIMD_NAME(attention_##kind##_##kv##_variants)[] = { \
-		ATTENTION_ROW(kind, kv, TCB_CONTRACT_F32, "f32"),                 \
-		ATTENTION_ROW(kind, kv, TCB_CONTRACT_F16, "half"),                \
-		{ .name = NULL },                                                 \
+		ATTENTION_ROW(kind, kv, TCB_CONTRACT_F32, "f32"),                    \
+		ATTENTION_ROW(kind, kv, TCB_CONTRACT_F16, "half"),                   \
+		{ .name = NULL },                                                    \
 	};
 
 ATTENTION_KERNEL(f16, TCB_TYPE_F16)

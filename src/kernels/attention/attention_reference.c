@@ -51,8 +51,7 @@ static size_t q_row(const struct tcb_shape *s, size_t sequence, size_t head, siz
 	return (sequence * s->m + row / group) * s->heads.query + head * group + row % group;
 }
 
-static void open_tile(const struct job *job, size_t sequence, size_t head, size_t first, size_t rows,
-		      struct tile *tile)
+static void open_tile(const struct job *job, size_t sequence, size_t head, size_t first, size_t rows, struct tile *tile)
 {
 	const struct tcb_shape *s = &job->problem->shape;
 	const enum tcb_type io = attention_io_type(job->problem);
@@ -91,10 +90,11 @@ static void load_block(const struct job *job, size_t sequence, size_t head, size
 		for (size_t i = 0; i < s->k; i++) {
 			work->k[t / COLUMNS * COLUMNS * s->k + i * COLUMNS + t % COLUMNS] = (double)k[i];
 			work->v[i / COLUMNS * COLUMNS * BLOCK + t * COLUMNS + i % COLUMNS] = (double)v[i];
-			work->v_size[i] += (double)fabsf(v[i]);
+			work->v_size[i] += isfinite(v[i]) ? (double)fabsf(v[i]) : 0;
 			norm += (double)k[i] * (double)k[i];
 		}
-		work->k_norm = fmax(work->k_norm, sqrt(norm));
+		/* Infinite scores are as they are. */
+		work->k_norm = isfinite(norm) ? fmax(work->k_norm, sqrt(norm)) : work->k_norm;
 	}
 }
 

@@ -10,8 +10,8 @@
 #include <math.h>
 
 #include "kernels/rows/rows_micro.h"
-#include "kernels/softmax/softmax.h"
 #include "kernels/simd/simd_exp.h"
+#include "kernels/softmax/softmax.h"
 
 /* By lanes. */
 SIMD_INLINE vfloat block_top(const float *x, size_t count, const int chains)

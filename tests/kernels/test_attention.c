@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What attention is: the reference against three plain loops, and what it says of
+ * sequences without tokens, tokens that none sees, -inf and NaN; then kernels, on this
+ * processor and in the emulator of GPUs, at data that have all of these.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "base/cpu_identity.h"
+#include "base/gpu_table.h"
+#include "cmocka_all.h"
+#include "kernels/attention/attention.h"
+#include "kernels/default_rules.h"
+#include "kernels/emulation.h"
+
+enum { SEED = 5 };
+
+static const char *const op_names[] = { "attention_decode_f16", "attention_decode_bf16" };
+enum { OPS = sizeof(op_names) / sizeof(*op_names) };
+
+static void make_problem(const struct tcb_op *op, enum tcb_contract contract, const char *text, struct tcb_problem *out)
+{
+	struct tcb_shape shape;
+	struct tcb_error err;
+	if (tcb_shape_parse(text, &shape, &err) != TCB_OK ||
+	    tcb_problem_init(op, contract, &shape, out, &err) != TCB_OK)
+		fail_msg("%s %s: %s", op->name, text, err.message);
+}
+
+struct data {
+	size_t count, outputs;
+	struct tcb_operand operands[TCB_OPERANDS_MAX];
+	void *operand[TCB_OPERANDS_MAX];
+	struct tcb_reference reference;
+};
+
+static void data_init(const struct tcb_problem *problem, struct data *out)
+{
+	out->count = problem->op->operands(problem, out->operands);
+	for (size_t i = 0; i < out->count; i++)
+		assert_non_null(out->operand[i] = calloc(1, out->operands[i].bytes));
+	problem->op->fill(problem, SEED, out->operand);
+	const struct tcb_operand *output = &out->operands[ATTENTION_OUT];
+	out->outputs = output->rows * output->cols;
+	double *values = calloc(3 * out->outputs, sizeof(double));
+	assert_non_null(values);
+	out->reference = (struct tcb_reference){ values, values + out->outputs, values + 2 * out->outputs, NULL };
+	problem->op->reference(problem, out->operand, &out->reference);
+}
+
+static void data_fini(struct data *data)
+{
+	for (size_t i = 0; i < data->count; i++)
+		free(data->operand[i]);
+	free(data->reference.y);
+}
+
+static double value_at(const struct data *data, size_t operand, size_t index)
+{
+	const enum tcb_type type = data->operands[operand].type;
+	float value;
+	tcb_type_to_f32(type, (const char *)data->operand[operand] + index * tcb_type_bytes(type), 1, &value);
+	return (double)value;
+}
+
+/* One query head of one token, by the definition, to OUT of k values. */
+static void plain(const struct tcb_shape *s, const struct data *data, size_t b, size_t i, size_t h, double *out)
+{
+	const size_t kv = h / (s->heads.query / s->heads.kv);
+	const int32_t *table = s->heads.page ? data->operand[ATTENTION_TABLE] : NULL;
+	const long length = ((const int32_t *)data->operand[ATTENTION_LENGTHS])[b];
+	const long position = length - (long)s->m + (long)i;
+	double scores[512], max = -INFINITY, sum = 0;
+	for (long t = 0; t < length; t++) {
+		const size_t at = (attention_token(s, table, b, (size_t)t) * s->heads.kv + kv) * s->k;
+		double score = 0;
+		for (size_t d = 0; d < s->k; d++)
+			score += value_at(data, ATTENTION_Q, ((b * s->m + i) * s->heads.query + h) * s->k + d) *
+				 value_at(data, ATTENTION_K, at + d);
+		score /= sqrt((double)s->k);
+		if (s->heads.cap)
+			score = s->heads.cap * tanh(score / s->heads.cap);
+		if ((s->heads.causal && t > position) || (s->heads.window && t <= position - (long)s->heads.window))
+			score = -INFINITY;
+		scores[t] = score;
+		max = score > max ? score : max;
+	}
+	memset(out, 0, s->k * sizeof(*out));
+	for (long t = 0; t < length && max > -INFINITY; t++) {
+		const size_t at = (attention_token(s, table, b, (size_t)t) * s->heads.kv + kv) * s->k;
+		const double p = scores[t] > -INFINITY ? exp(scores[t] - max) : 0;
+		sum += p;
+		for (size_t d = 0; d < s->k && p > 0; d++)
+			out[d] += p * value_at(data, ATTENTION_V, at + d);
+	}
+	for (size_t d = 0; d < s->k && sum > 0; d++)
+		out[d] /= sum;
+}
+
+static void the_reference_is_the_definition(void **state)
+{
+	static const char *const shapes[] = { "1x1x32,h1/1",
+					      "1x200x64,h4/1",
+					      "3x70x96,h6/3,causal",
+					      "9x40x32,h4/2,b5,causal,ragged",
+					      "5x130x64,h7/1,w9,b4,ragged",
+					      "20x100x32,h2/2,p7,w30,c2,b5,causal,ragged",
+					      "2x300x256,h8/1,p64,b2,ragged" };
+	(void)state;
+	for (size_t n = 0; n < sizeof(shapes) / sizeof(*shapes) * OPS; n++) {
+		const char *text = shapes[n / OPS];
+		struct tcb_problem problem;
+		struct data data;
+		double y[ATTENTION_HEAD_MAX];
+		make_problem(tcb_op_find(op_names[n % OPS]), TCB_CONTRACT_F32, text, &problem);
+		data_init(&problem, &data);
+		const struct tcb_shape *s = &problem.shape;
+		for (size_t row = 0; row < s->heads.sequences * s->m * s->heads.query; row++) {
+			plain(s, &data, row / s->heads.query / s->m, row / s->heads.query % s->m, row % s->heads.query,
+			      y);
+			for (size_t d = 0; d < s->k; d++)
+				if (!(fabs(y[d] - data.reference.y[row * s->k + d]) < 1e-12))
+					fail_msg("%s: row %zu, value %zu is %.17g, not %.17g", text, row, d,
+						 data.reference.y[row * s->k + d], y[d]);
+		}
+		data_fini(&data);
+	}
+}
+
+/* --- data with everything --- */
+
+static void put(const struct tcb_problem *problem, void *const operand[], size_t which, size_t index, float value)
+{
+	const enum tcb_type type = which == ATTENTION_Q ? attention_io_type(problem) : attention_of(problem)->kv;
+	tcb_type_from_f32(type, &value, 1, (char *)operand[which] + index * tcb_type_bytes(type));
+}
+
+/* Of sequence 0 all scores of KV head 0 are -inf, and of KV head 1 one is; of sequence 1 K of token 1 has a NaN in KV
+ * head 1. */
+static void fill_odd(const struct tcb_problem *problem, uint64_t seed, void *const operand[])
+{
+	const struct tcb_shape *s = &problem->shape;
+	const size_t row = s->heads.kv * s->k;
+	tcb_op_find(problem->op_name)->fill(problem, seed, operand);
+	for (size_t h = 0; h < s->m * s->heads.query; h++)
+		put(problem, operand, ATTENTION_Q, h * s->k, 1);
+	for (size_t t = 0; t < s->n; t++)
+		put(problem, operand, ATTENTION_K, t * row, -INFINITY);
+	put(problem, operand, ATTENTION_K, 2 * row + s->k, -INFINITY);
+	put(problem, operand, ATTENTION_K, (s->n + 1) * row + s->k + 3, NAN);
+}
+
+static const char odd_shape[] = "2x77x64,h4/2,b5,causal,ragged";
+
+static void odd_problem(const char *name, enum tcb_contract contract, struct tcb_op *op, struct tcb_problem *out)
+{
+	*op = *tcb_op_find(name);
+	op->fill = fill_odd;
+	make_problem(op, contract, odd_shape, out);
+}
+
+static void odd_data_is_as_specified(void **state)
+{
+	struct tcb_problem problem;
+	struct tcb_op op;
+	struct data data;
+	(void)state;
+	odd_problem(op_names[0], TCB_CONTRACT_F32, &op, &problem);
+	data_init(&problem, &data);
+	const struct tcb_shape *s = &problem.shape;
+	for (size_t b = 0; b < s->heads.sequences; b++)
+		for (size_t i = 0; i < s->m; i++)
+			for (size_t h = 0; h < s->heads.query; h++) {
+				const double y = data.reference.y[((b * s->m + i) * s->heads.query + h) * s->k];
+				const int is_none = b == 4 || (b == 3 && i == 0) || (b == 0 && h < 2);
+				assert_int_equal(y == 0, is_none);
+				assert_int_equal(isnan(y) != 0, b == 1 && h >= 2);
+			}
+	data_fini(&data);
+}
+
+static void kernels_of_this_processor(void **state)
+{
+	struct tcb_device device;
+	struct tcb_error err;
+	struct tcb_pool *pool;
+	(void)state;
+	assert_int_equal(tcb_cpu_identify("cpu", 2, &device, &err), TCB_OK);
+	assert_int_equal(tcb_pool_create(2, NULL, &pool, &err), TCB_OK);
+	for (size_t n = 0; n < 2 * OPS * TCB_ISA_COUNT; n++) {
+		const enum tcb_isa isa = (enum tcb_isa)(n / OPS / 2);
+		struct tcb_target target = device.target;
+		struct tcb_problem problem;
+		struct tcb_geometry geometry;
+		struct tcb_plan plan;
+		struct tcb_op op;
+		struct data data;
+		float got[2 * 5 * 4 * 64];
+		size_t bad = 0;
+		if (!tcb_target_has(&device.target, isa) || !tcb_isa_is_of_cpu(isa))
+			continue;
+		target.isa_mask &= (2u << isa) - 1;
+		odd_problem(op_names[n % OPS], n / OPS % 2 ? TCB_CONTRACT_F32 : TCB_CONTRACT_F16, &op, &problem);
+		data_init(&problem, &data);
+		op.default_geometry(&problem, &target, &geometry);
+		if (op.plan(&problem, &geometry, &plan, &err) != TCB_OK)
+			fail_msg("%s", err.message);
+		void *workspace = aligned_alloc(64, (plan.workspace_bytes + 63) / 64 * 64);
+		assert_non_null(workspace);
+		memset(data.operand[ATTENTION_OUT], TCB_POISON, data.operands[ATTENTION_OUT].bytes);
+		op.run(&plan, data.operand, workspace, pool);
+		tcb_type_to_f32(data.operands[ATTENTION_OUT].type, data.operand[ATTENTION_OUT], data.outputs, got);
+		const double ratio = tcb_error_ratio(&plan, &data.reference, got, data.outputs, &bad);
+		if (!(ratio <= 1))
+			fail_msg("%s with %s: output %zu is %g, not %g", op.name, plan.variant->name, bad,
+				 (double)got[bad], data.reference.y[bad]);
+		free(workspace);
+		data_fini(&data);
+	}
+	tcb_pool_destroy(pool);
+}
+
+static void unseen(void *ctx, const struct tcb_ptx_finding *finding)
+{
+	(void)ctx;
+	print_error("%s\n", finding->message);
+}
+
+static void kernels_of_gpus(void **state)
+{
+	(void)state;
+	for (size_t n = 0; n < OPS; n++) {
+		const struct tcb_ptx_sink sink = { unseen, NULL };
+		struct tcb_kernel_emulation emulation;
+		struct tcb_problem problem;
+		struct tcb_geometry geometry;
+		struct tcb_kernel kernel;
+		struct tcb_error err;
+		struct tcb_op op;
+		struct tcb_gpu gpu;
+		assert_int_equal(tcb_gpu_table(90, &gpu, &err), TCB_OK);
+		odd_problem(op_names[n], TCB_CONTRACT_F16, &op, &problem);
+		op.default_geometry(&problem, &gpu.device.target, &geometry);
+		if (op.emit(&problem, &gpu.device.target, &geometry, &kernel, &err) != TCB_OK ||
+		    tcb_kernel_emulate(&op, &kernel, NULL, SEED, &sink, &emulation, &err) != TCB_OK)
+			fail_msg("%s", err.message);
+		assert_int_equal(emulation.findings, 0);
+		if (!(emulation.error_ratio <= 1))
+			fail_msg("%s: %g of what is allowed", op.name, emulation.error_ratio);
+		tcb_kernel_fini(&kernel);
+	}
+}
+
+/* What a call moves: one sequence's visible tokens, or all lengths. */
+static void the_model_counts_what_is_seen(void **state)
+{
+	static const struct {
+		const char *shape;
+		double kv_tokens, pairs;
+	} rows[] = {
+		{ "1x4096x128,h32/8", 4096, 4096 },
+		{ "1x4096x128,h32/8,w1024", 1024, 1024 },
+		{ "4x100x128,h32/8,causal", 100, 97 + 98 + 99 + 100 },
+		{ "4x100x128,h32/8,causal,w10", 13, 40 },
+		{ "1x100x128,h32/8,b5,ragged", 100 + 80 + 60 + 1, 100 + 80 + 60 + 1 },
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct tcb_problem problem;
+		make_problem(tcb_op_find("attention_decode_f16"), TCB_CONTRACT_F16, rows[i].shape, &problem);
+		const struct tcb_shape *s = &problem.shape;
+		const double io = 2.0 * 2 * (double)(s->heads.sequences * s->m * 32 * 128) + 4.0 * s->heads.sequences;
+		assert_true(problem.op->traffic(&problem) == rows[i].kv_tokens * 2 * 8 * 128 * 2 + io);
+		assert_true(problem.op->flops(&problem) == rows[i].pairs * 32 * 4 * 128);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_reference_is_the_definition), cmocka_unit_test(odd_data_is_as_specified),
+		cmocka_unit_test(kernels_of_this_processor),       cmocka_unit_test(kernels_of_gpus),
+		cmocka_unit_test(the_model_counts_what_is_seen),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
