@@ -22,7 +22,7 @@ static const struct cli_option options[] = {
 	  .kind = CLI_TEXT,
 	  .offset = offsetof(struct help_args, command),
 	  .note = "the list of commands",
-	  .help = "the command to explain" },
+	  .help = "the command to explain, or shapes: how a problem's sizes are written" },
 	{ .name = "format",
 	  .argument = "F",
 	  .kind = CLI_WORD,
@@ -133,6 +133,7 @@ static void add_overview(struct tcb_str *out)
 	for (const struct cli_command *const *command = cli_commands; *command; command++)
 		tcb_str_addf(out, "  %-10s %s\n", (*command)->name, (*command)->summary);
 	cli_add_text(out, "\nstart with:   tcbtune sweep --op @OP        then   tcbtune report\n"
+			  "of sizes:     tcbtune help shapes\n"
 			  "exit status:  0 ok, 1 failure, 2 usage, 3 nothing found, 4 verification failed, "
 			  "130 interrupted\n");
 }
@@ -151,6 +152,8 @@ static enum tcb_status run_help(const void *arguments, struct tcb_error *err)
 	const struct cli_command *command = args->command ? cli_command_find(args->command) : NULL;
 	struct tcb_str out = { 0 };
 
+	if (args->command && !strcmp(args->command, "shapes"))
+		return cli_help_shapes(err);
 	if (args->command && !command)
 		return cli_command_unknown(args->command, err);
 	if (!args->is_manual)
@@ -163,7 +166,7 @@ const struct cli_command cli_command_help = {
 	.name = "help",
 	.summary = "explain a command",
 	.description = "Prints the list of commands, or what COMMAND does and every option that it takes.",
-	.examples = "  tcbtune help sweep\n  tcbtune help --format man sweep | man -l -\n",
+	.examples = "  tcbtune help sweep\n  tcbtune help shapes\n  tcbtune help --format man sweep | man -l -\n",
 	.options = options,
 	.args_bytes = sizeof(struct help_args),
 	.run = run_help,

@@ -143,30 +143,29 @@ static void unseen(void *ctx, const struct tcb_ptx_finding *finding)
 static const char *const products[] = { "matmul_f32", "matmul_f16", "q4k_matmul", "q80_matmul" };
 enum { PRODUCTS = sizeof products / sizeof *products };
 
-/* Products of M x N in the emulator; the planted defect: a size among the arguments is one too small. */
-static void boundary(struct tcb_claim_lab *lab, enum tcb_plant plant, size_t m, size_t n, struct tcb_finding *out)
+/* COUNT CASES, of WHAT, in the emulator; the planted defect: SIZE among the arguments is one too small. */
+static void boundary_of(struct tcb_claim_lab *lab, enum tcb_plant plant, const struct case_of *cases, int count,
+			size_t size, const char *what, struct tcb_finding *out)
 {
 	const struct tcb_ptx_sink sink = { unseen, NULL };
 	unsigned wrong = 0, findings = 0;
 	double worst = 0;
-	for (int i = 0; i < PRODUCTS; i++) {
-		const struct case_of c = { products[i], { m, n, 256 } };
+	for (int i = 0; i < count; i++) {
 		struct tcb_kernel_emulation emulation;
 		struct tcb_kernel kernel = { 0 };
 		struct tcb_error err;
-		if (!emit(&c, &kernel, out))
+		if (!emit(&cases[i], &kernel, out))
 			return;
 		for (size_t l = 0; plant == TCB_PLANT_DEFECT && l < kernel.launch_count; l++)
 			for (size_t a = 0; a < kernel.launch[l].argument_count; a++) {
 				struct tcb_argument *argument = &kernel.launch[l].argument[a];
-				argument->value -=
-					argument->kind == TCB_ARGUMENT_U32 && argument->value == (m > 1 ? m : n);
+				argument->value -= argument->kind == TCB_ARGUMENT_U32 && argument->value == size;
 			}
 		const enum tcb_status status =
 			tcb_kernel_emulate(kernel.problem.op, &kernel, NULL, lab->seed, &sink, &emulation, &err);
 		tcb_kernel_fini(&kernel);
 		if (status != TCB_OK) {
-			tcb_found_nothing(out, "%s cannot be emulated: %.200s", c.op, err.message);
+			tcb_found_nothing(out, "%s cannot be emulated: %.200s", cases[i].op, err.message);
 			return;
 		}
 		wrong += !(emulation.error_ratio <= 1);
@@ -174,10 +173,31 @@ static void boundary(struct tcb_claim_lab *lab, enum tcb_plant plant, size_t m, 
 		worst = emulation.error_ratio > worst ? emulation.error_ratio : worst;
 	}
 	tcb_found(out, wrong == 0 && findings == 0,
-		  "%u of %d products of %zux%zux256 wrong (worst %.3g of the bound), %u races or accesses out of "
-		  "bounds (emulator, sm_80)%s",
-		  wrong, PRODUCTS, m, n, worst, findings,
-		  plant == TCB_PLANT_DEFECT ? "; a size was one too small" : "");
+		  "%u of %d %s wrong (worst %.3g of the bound), %u races or accesses out of bounds (emulator, sm_80)%s",
+		  wrong, count, what, worst, findings, plant == TCB_PLANT_DEFECT ? "; a size was one too small" : "");
+}
+
+/* Products of M x N. */
+static void boundary(struct tcb_claim_lab *lab, enum tcb_plant plant, size_t m, size_t n, struct tcb_finding *out)
+{
+	struct case_of cases[PRODUCTS];
+	char what[64];
+	for (int i = 0; i < PRODUCTS; i++)
+		cases[i] = (struct case_of){ products[i], { m, n, 256 } };
+	(void)snprintf(what, sizeof what, "products of %zux%zux256", m, n);
+	boundary_of(lab, plant, cases, PRODUCTS, m > 1 ? m : n, what, out);
+}
+
+/* Lengths of 77, 39 and so on: whole tiles are of 64 and 16. */
+static const struct case_of attentions[] = {
+	{ "attention_decode_f16", { 1, 77, 128, { .query = 8, .kv = 2, .sequences = 2, .ragged = 1 } } },
+	{ "attention_decode_bf16", { 3, 77, 64, { .query = 7, .kv = 1, .sequences = 5, .causal = 1, .ragged = 1 } } },
+};
+enum { ATTENTIONS = sizeof attentions / sizeof *attentions };
+
+static void lengths_cut(struct tcb_claim_lab *lab, enum tcb_plant plant, struct tcb_finding *out)
+{
+	boundary_of(lab, plant, attentions, ATTENTIONS, 77, "attentions with lengths of 77 and less", out);
 }
 
 static void rows_cut(struct tcb_claim_lab *lab, enum tcb_plant plant, struct tcb_finding *out)
@@ -259,20 +279,35 @@ static int check_text(const struct case_of *c, int is_planted, unsigned *barrier
 	return is_done ? (int)count : -1;
 }
 
-/* The products' loops over k: barriers that all threads meet; with the planted defect half of them. */
-static void own_loops(struct tcb_claim_lab *lab, enum tcb_plant plant, struct tcb_finding *out)
+/* The barriers of COUNT CASES, of WHAT: all threads meet them; with the planted defect half of them. */
+static void loops_of(enum tcb_plant plant, const struct case_of *cases, int count, const char *what,
+		     struct tcb_finding *out)
 {
 	unsigned findings = 0, barriers = 0;
-	(void)lab;
-	for (int i = 0; i < PRODUCTS; i++) {
-		const struct case_of c = { products[i], { 64, 64, 1024 } };
-		const int found = check_text(&c, plant == TCB_PLANT_DEFECT, &barriers, out);
+	for (int i = 0; i < count; i++) {
+		const int found = check_text(&cases[i], plant == TCB_PLANT_DEFECT, &barriers, out);
 		if (found < 0)
 			return;
 		findings += (unsigned)found;
 	}
-	tcb_found(out, findings == 0 && barriers > 0, "%u findings at the %u barriers of %d products of sm_80%s",
-		  findings, barriers, PRODUCTS, plant == TCB_PLANT_DEFECT ? ", whose first ones 16 threads meet" : "");
+	tcb_found(out, findings == 0 && barriers > 0, "%u findings at the %u barriers of %d %s of sm_80%s", findings,
+		  barriers, count, what, plant == TCB_PLANT_DEFECT ? ", whose first ones 16 threads meet" : "");
+}
+
+/* The products' loops over k. */
+static void own_loops(struct tcb_claim_lab *lab, enum tcb_plant plant, struct tcb_finding *out)
+{
+	struct case_of cases[PRODUCTS];
+	(void)lab;
+	for (int i = 0; i < PRODUCTS; i++)
+		cases[i] = (struct case_of){ products[i], { 64, 64, 1024 } };
+	loops_of(plant, cases, PRODUCTS, "products", out);
+}
+
+static void kv_loops(struct tcb_claim_lab *lab, enum tcb_plant plant, struct tcb_finding *out)
+{
+	(void)lab;
+	loops_of(plant, attentions, ATTENTIONS, "attentions", out);
 }
 
 /* Every op's kernels, as a guard against the defect's return. */
@@ -313,8 +348,6 @@ static void counted(struct tcb_claim_lab *lab, enum tcb_plant plant, struct tcb_
 		  plant == TCB_PLANT_DEFECT ? " (its comment included)" : "");
 }
 
-static const char no_attention[] = "not applicable: this version has no attention";
-
 const struct tcb_claim tcb_claims_barriers[] = {
 	{ "I101", "the check tells a barrier on one arm of a branch (restated: a thread that ended is not waited for)",
 	  "told, and nothing else", "A", TCB_CLAIM_OURS, one_arm, NULL },
@@ -323,8 +356,8 @@ const struct tcb_claim tcb_claims_barriers[] = {
 	{ "I103", "an end behind the loop is no finding", "0 findings", "A", TCB_CLAIM_OURS, exit_behind, NULL },
 	{ "I104", "the check follows the loops over k of the products", "0 findings", "A", TCB_CLAIM_OURS, own_loops,
 	  NULL },
-	{ "I105", "the check follows the loops over KV of attention", "0 findings", "A", TCB_CLAIM_OURS, NULL,
-	  no_attention },
+	{ "I105", "the check follows the loops over KV of attention", "0 findings", "A", TCB_CLAIM_OURS, kv_loops,
+	  NULL },
 	{ "I106", "barriers are counted right", "as in the text", "A", TCB_CLAIM_OURS, counted, NULL },
 	{ "I107", "products whose rows are no whole tiles are right", "within the bound, no finding", "A",
 	  TCB_CLAIM_OURS, rows_cut, NULL },
@@ -334,7 +367,7 @@ const struct tcb_claim tcb_claims_barriers[] = {
 	{ "I110", "products of one column are right", "within the bound, no finding", "A", TCB_CLAIM_OURS, one_column,
 	  NULL },
 	{ "I111", "attention whose length is no whole tiles is right", "within the bound, no finding", "A",
-	  TCB_CLAIM_OURS, NULL, no_attention },
+	  TCB_CLAIM_OURS, lengths_cut, NULL },
 	{ "I112", "a barrier inside of a loop is safe", "0 findings", "A", TCB_CLAIM_SOURCE, in_loops, NULL },
 	{ "I113", "a kernel without loops is safe", "0 findings", "A", TCB_CLAIM_SOURCE, no_loops, NULL },
 	{ "I114", "the kernels of the products meet their barriers inside their loops", "0 findings", "A",

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tcbtune help shapes: how a problem's sizes are written.
+ */
+#include "cli/cli.h"
+#include "cli/emit.h"
+
+static const char text[] = "A shape says how large a problem is: numbers with x between them, as in\n"
+			   "--shape 1x4096x4096.  What they count depends on the op (tcbtune ops):\n"
+			   "\n"
+			   "  MxN        rows and columns of a matrix: softmax, norms, reductions\n"
+			   "  MxNxK      a product: M tokens, N outputs, K inputs; dense products are\n"
+			   "             MxK by KxN\n"
+			   "  MxNxK,...  attention: M query tokens of each sequence against up to N KV\n"
+			   "             tokens, heads of K values; then words, with commas between them\n"
+			   "\n"
+			   "Words of attention:\n"
+			   "\n"
+			   "  h32/8      32 query heads share 8 KV heads, 4 each; must be given\n"
+			   "  b4         4 sequences, each with its own KV tokens; otherwise 1\n"
+			   "  p16        KV in pages of 16 tokens, found by a page table; otherwise in\n"
+			   "             one piece for each sequence\n"
+			   "  w1024      a query sees 1024 tokens at most: its own and those before it\n"
+			   "  c50        scores are capped: s becomes 50 * tanh(s / 50)\n"
+			   "  causal     a query sees its own token and those before it, not the later\n"
+			   "             ones; the queries are the last M tokens of their sequence\n"
+			   "  ragged     sequences have lengths of their own, spread evenly from N down;\n"
+			   "             otherwise all have N\n"
+			   "\n"
+			   "Any order will do; tcbtune prints them in this one.  Two shapes with other\n"
+			   "words are other problems, with results of their own.\n"
+			   "\n"
+			   "examples:\n"
+			   "  tcbtune sweep --op attention_decode_f16 --shape 1x4096x128,h32/8\n"
+			   "  tcbtune sweep --op attention_decode_f16 --shape 1x8192x128,h28/4,b16,p16,ragged\n";
+
+enum tcb_status cli_help_shapes(struct tcb_error *err)
+{
+	struct tcb_str out = { 0 };
+
+	tcb_str_add(&out, text);
+	return cli_emit_text(&out, err);
+}
