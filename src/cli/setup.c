@@ -5,6 +5,7 @@
  */
 #include "cli/setup.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -160,7 +161,10 @@ enum tcb_status cli_read_shape(const struct tcb_op *op, const char *text, struct
 	const int is_tidied = tcb_shape_parse(text, out, NULL) != TCB_OK && tidy_shape(text, tidied);
 	const enum tcb_status status = tcb_shape_parse(is_tidied ? tidied : text, out, is_tidied ? NULL : err);
 
-	if (status != TCB_OK && is_tidied && strchr(text, ',') && strchr(text, 'x'))
+	const char *comma = strchr(text, ',');
+	if (status != TCB_OK && comma && isalpha((unsigned char)comma[1])) /* words, whose error says more */
+		return tcb_shape_parse(text, out, err);
+	if (status != TCB_OK && is_tidied && comma && strchr(text, 'x'))
 		return tcb_fail(err, TCB_E_USAGE, "'%.80s' is not one shape: give each its own --shape", text);
 	if (status != TCB_OK)
 		return is_tidied ? tcb_shape_parse(text, out, err) : status;
