@@ -22,6 +22,9 @@ L2_TIMES, CALLS_LEAST, COPIES_MOST = 4, 16, 64
 
 
 def parse(text):
+    unknown = [word for word in text.split(",")[1:] if not re.fullmatch(r"h\d+/\d+|b\d+|causal", word)]
+    if unknown:
+        raise ValueError(f"not measured: these backends know nothing of {' '.join(unknown)}")
     m, n, k = map(int, re.match(r"(\d+)x(\d+)x(\d+)", text).groups())
     query, kv = map(int, re.search(r",h(\d+)/(\d+)", text).groups())
     b = re.search(r",b(\d+)", text)
@@ -80,7 +83,10 @@ def main():
     args = parser.parse_args()
     print(torch.cuda.get_device_name(0), "PyTorch", torch.__version__, "cuDNN", torch.backends.cudnn.version())
     for text in args.shape:
-        measure(text, args.rounds)
+        try:
+            measure(text, args.rounds)
+        except ValueError as err:
+            print(f"{text}: {err}", flush=True)
 
 
 if __name__ == "__main__":
