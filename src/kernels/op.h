@@ -211,7 +211,8 @@ struct tcb_op {
 	enum tcb_status (*check_shape)(const struct tcb_op *op, const struct tcb_shape *shape, struct tcb_error *err);
 	/* Fills OUT and returns the count; exactly one operand is the OUTPUT. */
 	size_t (*operands)(const struct tcb_problem *problem, struct tcb_operand out[TCB_OPERANDS_MAX]);
-	/* Valid random data into every operand that is no output. */
+	/* Valid random data into every operand that is no output.  An op with operands of whole numbers (I32) leaves
+	 * out those that are NULL. */
 	void (*fill)(const struct tcb_problem *problem, uint64_t seed, void *const operand[]);
 	void (*reference)(const struct tcb_problem *problem, void *const operand[], struct tcb_reference *out);
 	/* The same rounding chain as PLAN's variant in scalar code, from the weights as stored: bit-equal for class

@@ -131,6 +131,34 @@ static void test_trips(void **state)
 	assert_true(twenty.seconds > ten.seconds);
 }
 
+/* A loop as long as a word in memory says: known where the contents of its array are. */
+static void test_trips_from_memory(void **state)
+{
+	static const char text[] = HEAD
+		"\tld.global.nc.u32 %r0, [%d0+4];\n\tmov.u32 %r6, 0;\nL:\n\tfma.rn.f32 %f0, %f0, %f0, 0f3F800000;\n"
+		"\tadd.u32 %r6, %r6, 1;\n\tsetp.lt.u32 %p0, %r6, %r0;\n\t@%p0 bra L;\n" TAIL;
+	const struct params params = { TCB_PTX_ARRAY(0), TCB_PTX_ARRAY(1), 0 };
+	const uint32_t words[2] = { 7, 20 }, streamed = 0;
+	struct tcb_ptx_contents contents[TCB_PTX_ARRAYS_MAX] = { { words, sizeof words } };
+	struct tcb_ptx_timed_launch launch = {
+		.grid = { 10, 1, 1 }, .block = { 32, 1, 1 }, .params = &params, .param_bytes = sizeof params
+	};
+	const struct tcb_ptx_timed what = { &launch, 1 };
+	struct tcb_ptx_timing unknown, one, twenty;
+	struct tcb_ptx_module *module;
+	(void)state;
+	assert_int_equal(tcb_ptx_parse("k", text, strlen(text), &module, &err), TCB_OK);
+	launch.function = tcb_ptx_function_find(module, "k");
+	assert_int_equal(tcb_ptx_time(&plain, &what, &streamed, 1, &unknown, &err), TCB_OK);
+	launch.contents = contents;
+	assert_int_equal(tcb_ptx_time(&plain, &what, &streamed, 1, &twenty, &err), TCB_OK);
+	contents[0].bytes = 4; /* the word is past the end: unknown again */
+	assert_int_equal(tcb_ptx_time(&plain, &what, &streamed, 1, &one, &err), TCB_OK);
+	tcb_ptx_module_destroy(module);
+	assert_int_equal(one.instructions, unknown.instructions);
+	assert_int_equal(twenty.instructions - unknown.instructions, 19 * 4);
+}
+
 static void test_barrier_waits_for_the_slowest(void **state)
 {
 	/* The first warp's loop holds up all others at the barrier. */
@@ -302,6 +330,7 @@ int main(void)
 		cmocka_unit_test(test_wavefronts),
 		cmocka_unit_test(test_sectors),
 		cmocka_unit_test(test_trips),
+		cmocka_unit_test(test_trips_from_memory),
 		cmocka_unit_test(test_barrier_waits_for_the_slowest),
 		cmocka_unit_test(test_endless),
 		cmocka_unit_test(test_does_not_fit),

@@ -49,6 +49,8 @@ static const struct sampled_problem problems[] = {
 	{ "rmsnorm", "8192x4096", TCB_CONTRACT_F32, 89 },
 	{ "layernorm", "512x65536", TCB_CONTRACT_F32, 90 },
 	{ "reduce2d_sum", "8192x8192", TCB_CONTRACT_F32, 90 },
+	{ "attention_decode_f16", "1x16384x128,h32/8", TCB_CONTRACT_F16, 90 },
+	{ "attention_decode_bf16", "1x16384x128,h28/4,b4,p16,ragged", TCB_CONTRACT_F16, 89 },
 };
 
 struct tally {

@@ -117,33 +117,43 @@ static void fill_table(const struct tcb_shape *shape, struct tcb_rng *rng, int32
 			table[b * each + p] = -1;
 }
 
-/* Heads of three kinds in turn, by how far scores are apart.  What no sequence reads is NaN. */
-static void fill(const struct tcb_problem *problem, uint64_t seed, void *const operand[])
+/* Heads of three kinds in turn, by how far scores are apart. */
+static void fill_q(const struct tcb_problem *problem, struct tcb_rng *rng, void *q)
 {
 	static const float spread[3] = { 1, 0.25f, 5 };
+	const struct tcb_shape *s = &problem->shape;
+	for (size_t r = 0; r < s->heads.sequences * s->m; r++)
+		for (size_t h = 0; h < s->heads.query; h++)
+			fill_values(attention_io_type(problem), rng, spread[h % 3], (r * s->heads.query + h) * s->k,
+				    s->k, q);
+}
+
+/* What no sequence reads is NaN.  Of NULL operands lengths and pages are the others'. */
+static void fill(const struct tcb_problem *problem, uint64_t seed, void *const operand[])
+{
 	const struct tcb_shape *s = &problem->shape;
 	const enum tcb_type kv = attention_of(problem)->kv;
 	const size_t row = (size_t)s->heads.kv * s->k;
 	int32_t *lengths = operand[ATTENTION_LENGTHS];
 	struct tcb_rng rng;
 	tcb_rng_init(&rng, seed);
-	for (size_t r = 0; r < s->heads.sequences * s->m; r++)
-		for (size_t h = 0; h < s->heads.query; h++)
-			fill_values(attention_io_type(problem), &rng, spread[h % 3], (r * s->heads.query + h) * s->k,
-				    s->k, operand[ATTENTION_Q]);
+	for (size_t b = 0; b < s->heads.sequences; b++)
+		lengths[b] = (int32_t)attention_length(s, b);
+	if (operand[ATTENTION_Q])
+		fill_q(problem, &rng, operand[ATTENTION_Q]);
 	if (s->heads.page)
 		fill_table(s, &rng, operand[ATTENTION_TABLE]);
+	if (!operand[ATTENTION_K])
+		return;
 	memset(operand[ATTENTION_K], 0xff, attention_kv_tokens(s) * row * tcb_type_bytes(kv));
 	memset(operand[ATTENTION_V], 0xff, attention_kv_tokens(s) * row * tcb_type_bytes(kv));
-	for (size_t b = 0; b < s->heads.sequences; b++) {
-		lengths[b] = (int32_t)attention_length(s, b);
+	for (size_t b = 0; b < s->heads.sequences; b++)
 		for (size_t t = 0; t < (size_t)lengths[b]; t++) {
 			const int32_t *table = s->heads.page ? operand[ATTENTION_TABLE] : NULL;
 			const size_t at = attention_token(s, table, b, t) * row;
 			fill_values(kv, &rng, 1, at, row, operand[ATTENTION_K]);
 			fill_values(kv, &rng, 1, at, row, operand[ATTENTION_V]);
 		}
-	}
 }
 
 /* --- the model of bytes and operations --- */

@@ -10,9 +10,9 @@
  * the predicted wavefronts; global memory is a queue at this multiprocessor's
  * share of the bandwidth, behind a latency that grows with what is in flight.  Branches, trip counts and the
  * barriers and arrays that instructions name follow from the values of lane 0,
- * which are computed where control depends on them; loaded data is unknown.  A
- * dependent launch starts as soon as the one before it allows and there is room,
- * so that its start overlaps with the other's end.
+ * which are computed where control depends on them; loaded data is unknown but for
+ * arrays whose contents the caller tells.  A dependent launch starts as soon as the one before it allows and there is
+ * room, so that its start overlaps with the other's end.
  *
  * Long loops and long rows of blocks are sampled: once their turns take the same
  * time, turns are left out and their time is added (simulate_sample.h).
@@ -57,6 +57,12 @@ void tcb_ptx_machine_defaults(struct tcb_ptx_machine *machine);
 enum { TCB_PTX_ARRAYS_MAX = 16 };
 #define TCB_PTX_ARRAY(i) ((uint64_t)((i) + 1) << 48)
 
+/* What an array holds; DATA NULL: unknown. */
+struct tcb_ptx_contents {
+	const void *data;
+	size_t bytes;
+};
+
 struct tcb_ptx_timed_launch {
 	struct tcb_ptx_function *function;
 	uint32_t grid[3], block[3], dynamic_shared;
@@ -64,6 +70,7 @@ struct tcb_ptx_timed_launch {
 	int is_dependent;
 	const void *params; /* laid out as the entry's parameters */
 	size_t param_bytes;
+	const struct tcb_ptx_contents *contents; /* of all TCB_PTX_ARRAYS_MAX arrays; NULL: unknown */
 };
 
 /* Launches that are called again and again in this order; arrays by TCB_PTX_ARRAY. */

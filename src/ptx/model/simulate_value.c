@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * In: an instruction that control depends on.  Out: its result in lane 0 of a
- * warp.  Loaded data and what follows from it is unknown.
+ * warp.  Loaded data and what follows from it is unknown, unless it comes from an
+ * array with known contents.
  */
 #include "ptx/model/simulate_value.h"
 
@@ -100,6 +101,24 @@ static uint64_t parameter_value(const struct tcb_sim_program *program, const str
 	return value;
 }
 
+/* What a load of global memory finds. */
+static uint64_t content_value(const struct tcb_sim_program *program, const struct tcb_sim_op *op,
+			      const struct tcb_sim_lane *lane, int *known)
+{
+	const struct tcb_ptx_contents *contents = program->launch->contents;
+	const size_t bytes = tcb_ptx_type_bits(tcb_ptx_mod(op->ins, TCB_PTX_SLOT_TYPE)) / 8;
+	uint64_t address, value = 0;
+	if (contents && bytes <= sizeof value && tcb_sim_address(program, op, op->address, lane, &address)) {
+		const uint64_t array = (address >> 48) - 1, at = address & ((UINT64_C(1) << 48) - 1);
+		if (array < TCB_PTX_ARRAYS_MAX && contents[array].data && at + bytes <= contents[array].bytes) {
+			memcpy(&value, (const char *)contents[array].data + at, bytes);
+			return value;
+		}
+	}
+	*known = 0;
+	return 0;
+}
+
 static uint64_t folded(const struct tcb_sim_program *program, const struct tcb_sim_op *op,
 		       const struct tcb_sim_lane *lane, int *known)
 {
@@ -135,6 +154,8 @@ void tcb_sim_compute(const struct tcb_sim_program *program, const struct tcb_sim
 		const enum tcb_ptx_word space = tcb_ptx_mod(ins, TCB_PTX_SLOT_SPACE);
 		if (known && (space == TCB_PTX_PARAM || space == TCB_PTX_PARAM_ENTRY))
 			value = parameter_value(program, ins, &known);
+		else if (known && op->kind == TCB_SIM_GLOBAL)
+			value = content_value(program, op, lane, &known);
 		else
 			known = 0;
 	} else if (tcb_sim_is_spread(ins)) {
