@@ -71,8 +71,9 @@ static const struct tcb_shape odd_shapes[] = { { 1, 1, 0 },    { 2, 2, 0 },    {
 enum { ODD_SHAPES = sizeof odd_shapes / sizeof *odd_shapes };
 
 /* A geometry of the whole product, policies lifted, as many kinds as there are: the knobs that make kernels differ are
- * drawn first, so that rare kinds come as often as others. */
-static struct tcb_geometry draw(const struct tcb_problem *p, const struct tcb_target *target, struct tcb_rng *rng)
+ * drawn first, so that rare kinds come as often as others.  VEC: 0 for any. */
+static struct tcb_geometry draw_vec(const struct tcb_problem *p, const struct tcb_target *target, int32_t vec,
+				    struct tcb_rng *rng)
 {
 	struct tcb_space *space = gpu_space(p, target, 1);
 	const int32_t join = (int32_t)tcb_rng_below(rng, 4), copy = (int32_t)tcb_rng_below(rng, 3);
@@ -81,8 +82,8 @@ static struct tcb_geometry draw(const struct tcb_problem *p, const struct tcb_ta
 	int best_match = -1;
 	for (int i = 0; i < 400; i++) {
 		const struct tcb_geometry *g = &space->geometries[tcb_rng_below(rng, space->count)];
-		const int match = 2 * (g->knob[TCB_KNOB_JOIN] == join) + (g->knob[TCB_KNOB_COPY] == copy) +
-				  (g->knob[TCB_KNOB_XIN] == keep);
+		const int match = 4 * (!vec || g->knob[TCB_KNOB_VEC] == vec) + 2 * (g->knob[TCB_KNOB_JOIN] == join) +
+				  (g->knob[TCB_KNOB_COPY] == copy) + (g->knob[TCB_KNOB_XIN] == keep);
 		if (match > best_match) {
 			best_match = match;
 			best = *g;
@@ -90,6 +91,11 @@ static struct tcb_geometry draw(const struct tcb_problem *p, const struct tcb_ta
 	}
 	tcb_space_destroy(space);
 	return best;
+}
+
+static struct tcb_geometry draw(const struct tcb_problem *p, const struct tcb_target *target, struct tcb_rng *rng)
+{
+	return draw_vec(p, target, 0, rng);
 }
 
 /* Barriers, exchanges of lanes, alignment, races in shared memory: nothing to say, without running them; and the text
@@ -136,6 +142,63 @@ static void samples_are_right(void **state)
 		gpu_bench_close(&bench);
 	}
 	gpu_tally_print(&tally);
+}
+
+/* Rows of vectors that they do not begin at multiples of: every shift, with and without an edge on either side. */
+static void shifted_rows_are_right(void **state)
+{
+	static const size_t columns[] = { 129, 130, 131, 255, 514, 1021, 1283, 2046, 4097 };
+	enum { COLUMNS = sizeof columns / sizeof *columns, ROW_OPS = 3 };
+	const size_t count = gpu_sample_size(54);
+	struct gpu_tally tally = { 0 };
+	struct tcb_rng rng;
+	(void)state;
+	tcb_rng_init(&rng, 21);
+	for (size_t i = 0; i < count; i++) {
+		const size_t n = columns[i / ROW_OPS % COLUMNS];
+		const struct tcb_problem p = problem_of(op_at(i % ROW_OPS), n < 1000 ? 9 : 5, n);
+		const struct tcb_target target = gpu_target(gpu_capabilities[tcb_rng_below(&rng, GPU_CAPABILITIES)], 2);
+		const struct tcb_geometry g = draw_vec(&p, &target, 16, &rng);
+		struct gpu_bench bench;
+		assert_int_equal(g.knob[TCB_KNOB_VEC], 16);
+		gpu_bench_open(&bench, &p, i);
+		bench.output_align = 16;
+		gpu_bench_check(&bench, &target, &g, i, &tally);
+		gpu_bench_close(&bench);
+	}
+	gpu_tally_print(&tally);
+}
+
+/* The shortest rows that vectors are taken of so. */
+static void short_shifted_rows_are_right(void **state)
+{
+	static const struct {
+		size_t n;
+		const char *geometry;
+	} cases[] = {
+		{ 8, "macro=8x8x1,midi=2x8x1,micro=1x2x1,vec=8,warps=2,ksplit=1" },
+		{ 9, "macro=8x16x1,midi=2x16x1,micro=1x2x1,vec=8,warps=2,ksplit=1" },
+		{ 17, "macro=8x32x1,midi=2x32x1,micro=1x4x1,vec=16,warps=2,ksplit=1" },
+		{ 18, "macro=8x32x1,midi=1x32x1,micro=1x4x1,vec=16,warps=1,ksplit=1" },
+		{ 19, "macro=8x32x1,midi=4x32x1,micro=1x4x1,vec=16,warps=4,ksplit=1" },
+	};
+	static const char *const ways[] = { "copy=ldg,xin=regs", "copy=ldg,xin=l2", "copy=async,xin=shared" };
+	const struct tcb_target target = gpu_target(80, 2);
+	(void)state;
+	for (size_t i = 0; i < 9 * sizeof cases / sizeof *cases; i++) {
+		const struct tcb_problem p = problem_of(op_at(i % 3), 7, cases[i / 9].n);
+		struct gpu_bench bench;
+		char text[300];
+		snprintf(text, sizeof text,
+			 "%s,%s%s,isa=fma,unroll=1,stages=1,splitk=1,stream=1,blocks=0,pdl=0,occ=1,join=none",
+			 cases[i / 9].geometry, ways[i / 3 % 3], i % 3 ? ",lead=0" : "");
+		const struct tcb_geometry g = gpu_geometry(text);
+		gpu_check_rule(&p, 80, &g, 1, NULL);
+		gpu_bench_open(&bench, &p, i);
+		bench.output_align = 16;
+		gpu_bench_check(&bench, &target, &g, i, NULL);
+		gpu_bench_close(&bench);
+	}
 }
 
 /* What is put into some of the elements. */
@@ -249,7 +312,15 @@ static void mutants_are_caught(void **state)
 	static const struct {
 		const char *what, *op, *geometry;
 		struct gpu_mutation mutation;
+		size_t columns; /* 0: 1284 */
 	} cases[] = {
+		{ "nothing, shifted", "softmax", BLOCK, { NOTHING, TCB_PTX_OP_BAR_SYNC, 0 }, 1283 },
+		{ "edge past the row's end, stored", "softmax", BLOCK, { UNGUARD, TCB_PTX_OP_ST, 4 }, 1283 },
+		{ "edge past the row's end, loaded", "softmax", BLOCK, { UNGUARD, TCB_PTX_OP_LD, 6 }, 1283 },
+		{ "no edge", "softmax", BLOCK, { REMOVE, TCB_PTX_OP_ST, 4 }, 1283 },
+		{ "an edge that is read elsewhere", "softmax", BLOCK, { MOVE, TCB_PTX_OP_LD, 6 }, 1283 },
+		{ "nothing, shifted weights", "rmsnorm", BLOCK ",lead=1", { NOTHING, TCB_PTX_OP_BAR_SYNC, 0 }, 1283 },
+		{ "weights that are not shifted", "rmsnorm", BLOCK ",lead=1", { REMOVE, TCB_PTX_OP_SELP, 9 }, 1283 },
 		{ "nothing", "softmax", BLOCK, { NOTHING, TCB_PTX_OP_BAR_SYNC, 0 } },
 		{ "nothing, ring", "softmax", RING, { NOTHING, TCB_PTX_OP_BAR_SYNC, 0 } },
 		{ "nothing, kept ring", "softmax", KEPT, { NOTHING, TCB_PTX_OP_BAR_SYNC, 0 } },
@@ -287,7 +358,8 @@ static void mutants_are_caught(void **state)
 	const struct tcb_target target = gpu_target(90, 2);
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		const struct tcb_problem p = problem_of(tcb_op_find(cases[i].op), 5, 1284);
+		const struct tcb_problem p =
+			problem_of(tcb_op_find(cases[i].op), 5, cases[i].columns ? cases[i].columns : 1284);
 		const struct tcb_geometry g = gpu_geometry(cases[i].geometry);
 		struct gpu_bench bench;
 		gpu_check_rule(&p, 90, &g, 1, NULL);
@@ -306,6 +378,8 @@ int main(void)
 		cmocka_unit_test(spaces_are_of_a_size_to_search),
 		cmocka_unit_test(nothing_is_found_in_the_text),
 		cmocka_unit_test(samples_are_right),
+		cmocka_unit_test(shifted_rows_are_right),
+		cmocka_unit_test(short_shifted_rows_are_right),
 		cmocka_unit_test(extreme_values),
 		cmocka_unit_test(reductions_have_the_right_bits),
 		cmocka_unit_test(mutants_are_caught),

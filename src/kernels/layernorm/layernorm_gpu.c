@@ -30,11 +30,15 @@ static kit_op count_values(struct tcb_rows_writer *w, const struct tcb_rows_valu
 		if (values->unsure[i])
 			count = OP2(b, "add.rn.f32", count,
 				    OP3(b, "selp.f32", F((float)w->g->width), F(0), values->present[i]));
+	if (values->edge)
+		count = OP2(b, "add.rn.f32", count, OP3(b, "selp.f32", F(1), F(0), values->present[values->count]));
 	return count;
 }
 
 static int all_sure(const struct tcb_rows_values *values)
 {
+	if (values->edge)
+		return 0;
 	for (unsigned i = 0; i < values->count; i++)
 		if (values->unsure[i])
 			return 0;
@@ -54,8 +58,8 @@ static kit_op value_of(struct tcb_rows_writer *w, const struct tcb_rows_values *
 
 static kit_op sum_of(struct tcb_rows_writer *w, const struct tcb_rows_values *values)
 {
-	kit_op x[TCB_ROWS_VALUES_MAX];
-	const unsigned count = values->count * w->g->width;
+	kit_op x[TCB_ROWS_VALUES_MAX + 1];
+	const unsigned count = tcb_rows_floats(w, values);
 	for (unsigned i = 0; i < count; i++)
 		x[i] = value_of(w, values, i);
 	return tcb_kit_fold(&w->kit.b, "add.rn.f32", x, count);
@@ -66,7 +70,7 @@ static kit_op squares_of(struct tcb_rows_writer *w, const struct tcb_rows_values
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	kit_op chain[4];
-	const unsigned count = values->count * w->g->width, chains = count < 4 ? count : 4;
+	const unsigned count = tcb_rows_floats(w, values), chains = count < 4 ? count : 4;
 	for (unsigned i = 0; i < count; i++) {
 		const unsigned vector = i / w->g->width;
 		kit_op d = OP2(b, "sub.rn.f32", value_of(w, values, i), mean);
@@ -201,7 +205,7 @@ static void result(struct tcb_rows_writer *w, struct tcb_rows_values *values, co
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	(void)is_raw;
-	for (unsigned i = 0; i < values->count * w->g->width; i++) {
+	for (unsigned i = 0; i < tcb_rows_floats(w, values); i++) {
 		const kit_op x = OP2(b, "mul.rn.f32", values->value[i], stat[STAT_ROOT]);
 		const kit_op d = OP2(b, "sub.rn.f32", x, stat[STAT_MEAN]);
 		values->value[i] = OP3(b, "fma.rn.f32", OP2(b, "mul.rn.f32", d, stat[STAT_FACTOR]), weights[0].value[i],

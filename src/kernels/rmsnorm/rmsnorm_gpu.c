@@ -23,7 +23,7 @@ static kit_op square_sum(struct tcb_rows_writer *w, const struct tcb_rows_values
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	kit_op chain[4];
-	unsigned count = values->count * w->g->width, chains = count < 4 ? count : 4;
+	unsigned count = tcb_rows_floats(w, values), chains = count < 4 ? count : 4;
 	for (unsigned i = 0; i < count; i++) {
 		kit_op x = values->value[i];
 		if (w->is_rescue)
@@ -91,7 +91,7 @@ static void result(struct tcb_rows_writer *w, struct tcb_rows_values *values, co
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	(void)is_raw;
-	for (unsigned i = 0; i < values->count * w->g->width; i++) {
+	for (unsigned i = 0; i < tcb_rows_floats(w, values); i++) {
 		const kit_op x = OP2(b, "mul.rn.f32", values->value[i], stat[STAT_ROOT]);
 		values->value[i] = OP2(b, "mul.rn.f32", OP2(b, "mul.rn.f32", x, stat[STAT_FACTOR]), weights->value[i]);
 	}

@@ -14,6 +14,8 @@
 
 #include <string.h>
 
+#include "base/sizes.h"
+
 enum { STORE_BATCH = 4 };
 
 /* Which kernel of a call: the only one, or the first and second of join=launch. */
@@ -40,6 +42,7 @@ static void write_places(struct tcb_rows_writer *w)
 	}
 	if (g->rows > 1)
 		thread = OP2(b, "and.b32", tid, I(WARP * g->ksplit - 1));
+	w->thread = thread;
 	w->place = OP2(b, "mul.lo.u32", thread, I(g->width));
 	w->place_bytes = OP2(b, "mul.lo.u32", thread, I(g->width * 4));
 	w->column = w->place;
@@ -85,6 +88,9 @@ static void write_parameters(struct tcb_rows_writer *w, enum role role)
 	w->last_row = OP2(b, "sub.u32", rows, I(1));
 	w->tiles = g->rows > 1 ? OP2(b, "div.u32", OP2(b, "add.u32", rows, I(g->rows - 1)), I(g->rows)) : rows;
 	write_places(w);
+	w->x_base = w->x;
+	w->y_base = w->y;
+	memcpy(w->weight_base, w->weight, sizeof w->weight_base);
 	w->x = at_lane(w, w->x);
 	for (unsigned i = 0; role != PARTS && i < math->weights; i++)
 		w->weight[i] = at_lane(w, w->weight[i]);
@@ -94,16 +100,12 @@ static void write_parameters(struct tcb_rows_writer *w, enum role role)
 		tcb_kit_memory(&w->kit, 128);
 	/* All vectors of a lane's slice. */
 	w->held.count = g->passes;
-	for (unsigned i = 0; i < g->passes && g->passes <= TCB_ROWS_VALUES_MAX; i++) {
-		w->held.unsure[i] = (g->splitk - 1) * g->slice + (i + 1) * g->pass > g->n;
-		if (w->held.unsure[i])
-			w->held.present[i] =
-				OP2(b, "setp.lt.u32", OP2(b, "add.u32", w->column, I(i * g->pass)), I(g->n));
-	}
+	if (!g->shifted && g->passes <= TCB_ROWS_VALUES_MAX)
+		tcb_rows_write_presence(w, NULL, &w->held);
 }
 
 /* The warp's row of TILE; the last row where there is none. */
-static void write_row(struct tcb_rows_writer *w, kit_op tile)
+static void write_row_number(struct tcb_rows_writer *w, kit_op tile)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	w->row = tile;
@@ -114,8 +116,21 @@ static void write_row(struct tcb_rows_writer *w, kit_op tile)
 	w->row = OP2(b, "min.u32", w->row, w->last_row);
 }
 
+/* The same, and where it is. */
+static void write_row(struct tcb_rows_writer *w, kit_op tile)
+{
+	write_row_number(w, tile);
+	if (!w->g->shifted)
+		return;
+	tcb_rows_write_shift(w, w->row, &w->shift);
+	if (w->g->keep == TCB_XIN_REGS)
+		tcb_rows_write_presence(w, &w->shift, &w->held);
+}
+
 static kit_op row_of(struct tcb_rows_writer *w, kit_op array)
 {
+	if (w->g->shifted)
+		return OP2(&w->kit.b, "add.u64", array, w->shift.from);
 	return OP3(&w->kit.b, "mad.wide.u32", w->row, I((int64_t)w->g->n * 4), array);
 }
 
@@ -211,15 +226,19 @@ static void write_held_results(struct tcb_rows_writer *w, const struct tcb_rows_
 	const kit_op y = row_of(w, w->y);
 	for (unsigned first = 0; first < held->count; first += STORE_BATCH) {
 		const unsigned left = held->count - first, count = left < STORE_BATCH ? left : STORE_BATCH;
-		struct tcb_rows_values some = { .count = count }, weights[TCB_ROWS_WEIGHTS_MAX];
-		memcpy(some.value, held->value + first * g->width, count * g->width * sizeof *some.value);
-		memcpy(some.present, held->present + first, count * sizeof *some.present);
-		memcpy(some.unsure, held->unsure + first, count);
+		const unsigned edge = count == left ? held->edge : 0, floats = count * g->width + edge;
+		struct tcb_rows_values some = { .count = count, .edge = edge }, weights[TCB_ROWS_WEIGHTS_MAX];
+		memcpy(some.value, held->value + first * g->width, floats * sizeof *some.value);
+		memcpy(some.present, held->present + first, (count + edge) * sizeof *some.present);
+		memcpy(some.unsure, held->unsure + first, count + edge);
 		for (unsigned i = 0; i < w->math->weights; i++) {
 			weights[i] = some;
 			if (g->lead)
-				memcpy(weights[i].value, all[i].value + first * g->width,
-				       count * g->width * sizeof *some.value);
+				memcpy(weights[i].value, all[i].value + first * g->width, floats * sizeof *some.value);
+			else if (g->shifted)
+				tcb_rows_write_shifted_weights(
+					w, i, tcb_kit_constant(&w->kit.b, "u64", I((int64_t)first * g->pass * 4)),
+					&weights[i]);
 			else
 				tcb_rows_write_load(w, TCB_ROWS_WEIGHT,
 						    tcb_ptx_at(w->weight[i], (int64_t)first * g->pass * 4), &weights[i],
@@ -234,7 +253,10 @@ static void write_lead(struct tcb_rows_writer *w, struct tcb_rows_values *weight
 {
 	for (unsigned i = 0; w->g->lead && i < w->math->weights; i++) {
 		weights[i] = w->held;
-		tcb_rows_write_load(w, TCB_ROWS_WEIGHT, w->weight[i], &weights[i], NULL);
+		if (w->g->shifted)
+			tcb_rows_write_shifted_weights(w, i, tcb_kit_constant(&w->kit.b, "u64", I(0)), &weights[i]);
+		else
+			tcb_rows_write_load(w, TCB_ROWS_WEIGHT, w->weight[i], &weights[i], NULL);
 	}
 }
 
@@ -261,7 +283,11 @@ static void write_group(struct tcb_rows_writer *w, enum loop_goal goal, kit_op s
 	}
 	for (unsigned i = 0; i < w->math->weights; i++) {
 		weights[i] = *values;
-		tcb_rows_write_load(w, TCB_ROWS_WEIGHT, OP2(b, "add.u64", w->weight[i], wide), &weights[i], NULL);
+		if (w->g->shifted)
+			tcb_rows_write_shifted_weights(w, i, wide, &weights[i]);
+		else
+			tcb_rows_write_load(w, TCB_ROWS_WEIGHT, OP2(b, "add.u64", w->weight[i], wide), &weights[i],
+					    NULL);
 	}
 	w->math->result(w, values, weights, regs, 1);
 	tcb_rows_write_store(w, OP2(b, "add.u64", row_of(w, w->y), wide), values);
@@ -272,27 +298,38 @@ static void write_loop(struct tcb_rows_writer *w, enum loop_goal goal, kit_op so
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct tcb_rows_gpu *g = w->g;
-	const unsigned span = g->pass * g->unroll, n = g->n;
+	const unsigned span = g->pass * g->unroll, n = g->least;
 	const int is_fixed = is_whole || g->splitk == 1;
 	struct tcb_rows_values values = { .count = g->unroll };
 	kit_op groups = I(n / span), first = is_whole ? w->place : w->column, end = is_whole ? I(n) : w->end;
 	struct tcb_ptx_for loop;
+	if (g->shifted)
+		end = is_fixed ? w->shift.end : OP2(b, "min.u32", w->end, w->shift.end);
 	if (!is_fixed)
-		groups = OP2(b, "div.u32", OP2(b, "sub.u32", w->end, OP2(b, "sub.u32", w->column, w->place)), I(span));
+		groups = OP2(b, "div.u32",
+			     OP2(b, "sub.u32", g->shifted ? OP2(b, "min.u32", w->end, I(n)) : w->end,
+				 OP2(b, "sub.u32", w->column, w->place)),
+			     I(span));
 	if (!is_fixed || n / span) {
 		tcb_ptx_for_begin(b, &loop, I(0), groups, I(1), is_fixed);
 		tcb_kit_nounroll(b);
 		write_group(w, goal, source, OP2(b, "mul.lo.u32", loop.iv, I(span * 4)), &values, regs);
 		tcb_ptx_for_end(b, &loop);
 	}
-	if (is_fixed && n % span == 0)
+	if (is_fixed && g->most % span == 0 && !g->shifted)
 		return;
-	struct tcb_rows_values tail = { .count = is_fixed ? (n % span + g->pass - 1) / g->pass : g->unroll };
+	struct tcb_rows_values tail = { .count = g->unroll, .edge = g->shifted };
+	if (is_fixed)
+		tail.count = tcb_div_up(g->most - n / span * span, g->pass);
 	const kit_op done = OP2(b, "mul.lo.u32", is_fixed ? tcb_kit_constant(b, "u32", groups) : groups, I(span));
 	for (unsigned i = 0; i < tail.count; i++) {
 		const kit_op at = OP2(b, "add.u32", OP2(b, "add.u32", first, done), I(i * g->pass));
 		tail.unsure[i] = !is_fixed || n / span * span + (i + 1) * g->pass > n;
 		tail.present[i] = OP2(b, "setp.lt.u32", at, end);
+	}
+	if (tail.edge) {
+		tail.present[tail.count] = is_whole ? w->shift.is_edge : w->shift.has_edge;
+		tail.unsure[tail.count] = 1;
 	}
 	write_group(w, goal, source, OP2(b, "shl.b32", done, I(2)), &tail, regs);
 }
@@ -348,6 +385,12 @@ static void load_held(struct tcb_rows_writer *w, struct tile *t)
 	tcb_rows_write_load(w, is_ring ? TCB_ROWS_SHARED : TCB_ROWS_ONCE,
 			    is_ring ? OP2(&w->kit.b, "add.u32", w->ring.slot, w->place_bytes) : row_of(w, w->x),
 			    &t->values, NULL);
+}
+
+/* VALUES are those of a row that the writer is at now. */
+static void take_places(struct tcb_rows_writer *w, struct tcb_rows_values *values)
+{
+	memcpy(values->present, w->held.present, sizeof values->present);
 }
 
 /* The warp's part of the row: of values in registers, or of those at SOURCE. */
@@ -434,12 +477,15 @@ static void write_tiles(struct tcb_rows_writer *w, struct tile *t)
 	if (is_ahead) {
 		const kit_op next = OP2(b, "add.u32", loop.iv, t->step);
 		const kit_op more = OP2(b, "setp.lt.u32", next, w->tiles);
-		for (unsigned i = 0; i < t->values.count * g->width; i++)
+		for (unsigned i = 0; i < tcb_rows_floats(w, &t->values); i++)
 			t->values.value[i] = OP1(b, "mov.b32", t->next.value[i]);
 		write_row(w, next);
+		take_places(w, &t->next);
 		tcb_rows_write_load(w, TCB_ROWS_ONCE, row_of(w, w->x), &t->next, &more);
 	}
 	write_row(w, loop.iv);
+	if (is_ahead)
+		take_places(w, &t->values);
 	if (is_ring)
 		tcb_kit_ring_wait(&w->kit.b, &w->ring);
 	if (g->keep == TCB_XIN_REGS && !is_ahead)
@@ -453,11 +499,23 @@ static void write_tiles(struct tcb_rows_writer *w, struct tile *t)
 
 /* --- a kernel --- */
 
+static void write_number(struct tcb_rows_writer *w, struct tile *t)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	t->number = tcb_ptx_special(b, "ctaid.x");
+	t->step = tcb_ptx_special(b, "nctaid.x");
+	if (w->g->splitk == 1)
+		return;
+	t->number = OP2(b, "div.u32", t->number, I(w->g->splitk));
+	t->step = OP2(b, "div.u32", t->step, I(w->g->splitk));
+}
+
 static void write_kernel(struct tcb_rows_writer *w, struct tile *t, enum role role)
 {
 	static const char *const names[] = { "%s", "%s_parts", "%s_results" };
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct tcb_rows_gpu *g = w->g;
+	const int is_early = g->shifted && g->lead; /* the values per column lie as the row does */
 	const struct tcb_kit_kernel kernel = { .threads = g->warps * WARP,
 					       .blocks_together = g->together,
 					       .grid = { g->grid },
@@ -470,24 +528,25 @@ static void write_kernel(struct tcb_rows_writer *w, struct tile *t, enum role ro
 	if (g->join == TCB_JOIN_CLUSTER)
 		tcb_ptx_op0(b, "barrier.cluster.arrive.relaxed.aligned");
 	w->is_met = 0;
+	if (is_early) {
+		write_number(w, t);
+		write_row(w, t->number);
+	}
 	if (role != PARTS)
 		write_lead(w, t->weights);
 	if (role != RESULTS || g->keep != TCB_XIN_REGS)
 		tcb_kit_depend(&w->kit);
 	if (role == PARTS)
 		tcb_kit_dependents(&w->kit, 0);
-	t->number = tcb_ptx_special(b, "ctaid.x");
-	t->step = tcb_ptx_special(b, "nctaid.x");
-	if (g->splitk > 1) {
-		t->number = OP2(b, "div.u32", t->number, I(g->splitk));
-		t->step = OP2(b, "div.u32", t->step, I(g->splitk));
-	}
+	if (!is_early)
+		write_number(w, t);
 	if (g->resident) {
 		write_tiles(w, t);
 		tcb_kit_end(&w->kit);
 		return;
 	}
-	write_row(w, t->number);
+	if (!is_early)
+		write_row(w, t->number);
 	if (g->copy != TCB_COPY_LDG) {
 		write_first_fills(w, t->number, t->step);
 		tcb_kit_ring_wait(&w->kit.b, &w->ring);

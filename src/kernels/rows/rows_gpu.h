@@ -22,6 +22,11 @@
  * their parts through distributed shared memory (join=cluster), by a second
  * launch (launch), or do without: each reduces the whole row (whole).
  * lead = 1: arrays of a value per column are loaded before the rows.
+ *
+ * Rows whose length is not a multiple of a vector begin anywhere in one.  Their vectors are those of the array (a
+ * shifted row): whole ones, from the first that begins in the row on, as in other rows; the few values before and
+ * behind them are the row's edge, one each for the row's first threads.  A value per column is then put together of two
+ * vectors.
  */
 #ifndef TCB_KERNELS_ROWS_GPU_H
 #define TCB_KERNELS_ROWS_GPU_H
@@ -48,7 +53,9 @@ enum {
 struct tcb_rows_gpu {
 	unsigned capability;
 	unsigned n, m;
-	unsigned width; /* floats of a vector */
+	unsigned width;       /* floats of a vector */
+	unsigned shifted;     /* rows begin anywhere in a vector */
+	unsigned least, most; /* columns in whole vectors that another is behind, and in whole vectors, of any row; n */
 	unsigned warps, ksplit, rows, splitk, stages, resident, together, unroll, lead;
 	enum tcb_copy copy;
 	enum tcb_xin keep;
@@ -58,17 +65,18 @@ struct tcb_rows_gpu {
 	unsigned parts;               /* of a row */
 	unsigned tiles, grid;         /* not in the PTX */
 	/* shared memory: ring of rows, barriers, parts */
-	unsigned slot_bytes, barrier_at, parts_at, parts_bytes, shared_bytes;
+	unsigned slot_bytes, edge_at, barrier_at, parts_at, parts_bytes, shared_bytes;
 	size_t workspace_bytes;
 };
 
 /* Consecutive vectors of a lane. */
 struct tcb_rows_values {
 	unsigned count; /* vectors; as many times width values */
-	kit_op value[TCB_ROWS_VALUES_MAX];
+	unsigned edge;  /* 1: a value of the edge behind them, as if it were a vector */
+	kit_op value[TCB_ROWS_VALUES_MAX + 1];
 	/* of each vector: is it a column of the row?  Only where UNSURE. */
-	kit_op present[TCB_ROWS_VALUES_MAX];
-	unsigned char unsure[TCB_ROWS_VALUES_MAX];
+	kit_op present[TCB_ROWS_VALUES_MAX + 1];
+	unsigned char unsure[TCB_ROWS_VALUES_MAX + 1];
 };
 
 struct tcb_rows_writer;
@@ -101,24 +109,36 @@ struct tcb_rows_math {
 	unsigned temporaries; /* one more for as many values held; 0: none */
 };
 
+/* Where a shifted row is. */
+struct tcb_rows_shift {
+	kit_op head;      /* .u32: columns before the first vector */
+	kit_op bit[2];    /* of head */
+	kit_op from, end; /* bytes from the array's beginning to the first vector, .u64; columns in whole vectors */
+	/* The thread's value of the edge: is there one, here and in any block of the row; its column; bytes from the
+	 * array's beginning, .u64. */
+	kit_op has_edge, is_edge, edge_column, edge;
+};
+
 /* A kernel being written. */
 struct tcb_rows_writer {
 	struct tcb_kit kit;
 	const struct tcb_rows_gpu *g;
 	const struct tcb_rows_math *math;
-	kit_op x, y, weight[TCB_ROWS_WEIGHTS_MAX]; /* global: the lane's first column of row 0 */
-	kit_op parts;                              /* join=launch: the workspace's */
-	kit_op last_row, tiles;                    /* M - 1; tiles of rows */
-	kit_op ks, rw;
-	kit_op slice; /* of the block */
+	kit_op x, y, weight[TCB_ROWS_WEIGHTS_MAX];                /* global: the lane's first column of row 0 */
+	kit_op x_base, y_base, weight_base[TCB_ROWS_WEIGHTS_MAX]; /* shifted rows: the arrays */
+	kit_op parts;                                             /* join=launch: the workspace's */
+	kit_op last_row, tiles;                                   /* M - 1; tiles of rows */
+	kit_op ks, rw, thread; /* the row's of the block, the last one among these threads */
+	kit_op slice;          /* of the block */
 	/* The lane's first column in the slice; in the row; the slice's end there.  The first in bytes. */
 	kit_op place, column, end, place_bytes;
 	kit_op row, has_row; /* the warp's of the tile; is it one (rows > 1) */
 	kit_op buffer;       /* bytes: which of the two sets of parts (resident) */
 	int is_met;          /* the cluster's blocks are known to have started */
 	struct tcb_rows_values held;
-	int is_rescue;            /* values count TCB_ROWS_RESCUE times */
-	struct tcb_kit_ring ring; /* of the warp's row */
+	struct tcb_rows_shift shift; /* of the row */
+	int is_rescue;               /* values count TCB_ROWS_RESCUE times */
+	struct tcb_kit_ring ring;    /* of the warp's row */
 	kit_op is_filler, slice_bytes;
 };
 
@@ -135,6 +155,8 @@ extern const struct tcb_rule tcb_rows_gpu_rules[];
 extern const struct tcb_rule tcb_rows_gpu_plain_rules[];
 
 /* rows_gpu_space.c */
+/* Bytes of the widest vectors that rows of N values are taken in. */
+unsigned tcb_rows_gpu_widest(size_t n);
 size_t tcb_rows_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
 			 struct tcb_axis out[TCB_AXES_MAX]);
 void tcb_rows_gpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
@@ -142,6 +164,17 @@ void tcb_rows_gpu_default_geometry(const struct tcb_problem *problem, const stru
 
 /* The default geometry of any target. */
 void tcb_rows_gpu_standard(int has_weights, const struct tcb_problem *problem, struct tcb_geometry *out);
+
+/* rows_gpu_shift.c: shifted rows. */
+/* Values of all of VALUES' vectors and of their edge. */
+unsigned tcb_rows_floats(const struct tcb_rows_writer *w, const struct tcb_rows_values *values);
+void tcb_rows_write_shift(struct tcb_rows_writer *w, kit_op row, struct tcb_rows_shift *out);
+/* Of vectors FIRST passes behind the lane's column AT: are they there?  Those that may not be are marked. */
+void tcb_rows_write_presence(struct tcb_rows_writer *w, const struct tcb_rows_shift *shift,
+			     struct tcb_rows_values *values);
+/* The values per column of array INDEX that belong to VALUES, whose first vector is BYTES (.u64) behind the lane's. */
+void tcb_rows_write_shifted_weights(struct tcb_rows_writer *w, unsigned index, kit_op bytes,
+				    struct tcb_rows_values *values);
 
 /* rows_gpu_io.c: values on their way.  FROM and TO are addresses of the lane's first vector. */
 enum tcb_rows_source { TCB_ROWS_ONCE, TCB_ROWS_TWICE, TCB_ROWS_WEIGHT, TCB_ROWS_SHARED };

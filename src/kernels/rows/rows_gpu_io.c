@@ -3,7 +3,8 @@
  * A row's values on their way in a row op's GPU kernel: from global memory to
  * registers, through a ring of rows in shared memory, and results back.  A
  * vector that is past the end of its row is neither read nor written: its
- * values are what the op says absent ones are.
+ * values are what the op says absent ones are.  The edge of a shifted row goes
+ * value by value.
  */
 #include "kernels/rows/rows_gpu.h"
 
@@ -30,7 +31,7 @@ void tcb_rows_write_load(struct tcb_rows_writer *w, enum tcb_rows_source source,
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct tcb_rows_gpu *g = w->g;
-	for (unsigned i = 0; !again_if && i < values->count * g->width; i++) {
+	for (unsigned i = 0; !again_if && i < tcb_rows_floats(w, values); i++) {
 		values->value[i] = tcb_ptx_reg(b, "f32");
 		if (values->unsure[i / g->width])
 			tcb_ptx_into1(b, "mov.b32", values->value[i],
@@ -47,6 +48,16 @@ void tcb_rows_write_load(struct tcb_rows_writer *w, enum tcb_rows_source source,
 				  values->value + i * g->width, g->width);
 		tcb_ptx_unguard(b);
 	}
+	if (!values->edge)
+		return;
+	const kit_op at = source == TCB_ROWS_SHARED ? OP3(b, "mad.lo.u32", w->thread, I(4),
+							  OP2(b, "add.u32", w->ring.slot, I(g->edge_at)))
+						    : OP2(b, "add.u64", w->x_base, w->shift.edge);
+	const kit_op is_there = values->present[values->count];
+	tcb_ptx_guard(b, again_if ? OP2(b, "and.pred", is_there, *again_if) : is_there);
+	tcb_kit_load_into(b, load_prefix(w, source), "f32", tcb_ptx_at(at, 0), values->value + values->count * g->width,
+			  1);
+	tcb_ptx_unguard(b);
 }
 
 void tcb_rows_write_store(struct tcb_rows_writer *w, kit_op to, const struct tcb_rows_values *values)
@@ -64,6 +75,14 @@ void tcb_rows_write_store(struct tcb_rows_writer *w, kit_op to, const struct tcb
 			      tcb_ptx_at(to, (int64_t)i * g->pass * 4), values->value + i * g->width, g->width);
 		tcb_ptx_unguard(b);
 	}
+	if (!values->edge)
+		return;
+	const kit_op is_there = values->present[values->count];
+	tcb_ptx_guard(b, g->rows > 1 ? OP2(b, "and.pred", is_there, w->has_row) : is_there);
+	tcb_kit_store(b, g->stream ? "st.global.cs" : "st.global", "f32",
+		      tcb_ptx_at(OP2(b, "add.u64", w->y_base, w->shift.edge), 0),
+		      values->value + values->count * g->width, 1);
+	tcb_ptx_unguard(b);
 }
 
 /* --- the ring --- */
@@ -96,7 +115,14 @@ void tcb_rows_write_ring_fill(struct tcb_rows_writer *w, kit_op tile, int which)
 		has = OP3(b, "setp.lt.and.u32", tile, w->tiles, w->is_filler);
 	tcb_ptx_if_begin(b, &scope, has);
 	const kit_op row = OP2(b, "min.u32", OP3(b, "mad.lo.u32", tile, I(g->rows), w->rw), w->last_row);
-	const kit_op from = OP3(b, "mad.wide.u32", row, I((int64_t)g->n * 4), w->x);
+	struct tcb_rows_values places = w->held;
+	struct tcb_rows_shift shift;
+	if (g->shifted) {
+		tcb_rows_write_shift(w, row, &shift);
+		tcb_rows_write_presence(w, &shift, &places);
+	}
+	const kit_op from = g->shifted ? OP2(b, "add.u64", w->x, shift.from)
+				       : OP3(b, "mad.wide.u32", row, I((int64_t)g->n * 4), w->x);
 	if (w->ring.is_bulk) {
 		tcb_kit_expect(b, slot.barrier, w->slice_bytes);
 		tcb_kit_copy_bulk(b, tcb_ptx_at(slot.base, slot.at), from, w->slice_bytes, slot.barrier);
@@ -104,10 +130,17 @@ void tcb_rows_write_ring_fill(struct tcb_rows_writer *w, kit_op tile, int which)
 		const char *copy = g->width == 4 ? "cp.async.cg.shared.global" : "cp.async.ca.shared.global";
 		const kit_op to = OP2(b, "add.u32", slot.base, w->place_bytes);
 		for (unsigned i = 0; i < g->passes; i++) {
-			if (w->held.unsure[i])
-				tcb_ptx_guard(b, w->held.present[i]);
+			if (places.unsure[i])
+				tcb_ptx_guard(b, places.present[i]);
 			OP3(b, copy, tcb_ptx_at(to, slot.at + (int64_t)i * g->pass * 4),
 			    tcb_ptx_at(from, (int64_t)i * g->pass * 4), I(g->width * 4));
+			tcb_ptx_unguard(b);
+		}
+		if (g->shifted) {
+			tcb_ptx_guard(b, shift.has_edge);
+			OP3(b, "cp.async.ca.shared.global",
+			    tcb_ptx_at(OP3(b, "mad.lo.u32", w->thread, I(4), slot.base), slot.at + g->edge_at),
+			    tcb_ptx_at(OP2(b, "add.u64", w->x_base, shift.edge), 0), I(4));
 			tcb_ptx_unguard(b);
 		}
 	}

@@ -18,10 +18,11 @@ enum { SLOT_ALIGN = 128, LONG_ROW = 1024, PARTS_MAX = WARP * TCB_ROWS_CHUNKS_MAX
 
 static void plan_memory(const struct tcb_rows_math *math, struct tcb_rows_gpu *g)
 {
-	const unsigned columns = g->slice < g->n ? g->slice : g->n, sets = g->resident ? 2 : 1;
+	const unsigned columns = g->slice < g->most ? g->slice : g->most, sets = g->resident ? 2 : 1;
 	unsigned at = 0;
+	g->edge_at = columns * 4;
 	if (g->copy != TCB_COPY_LDG) {
-		g->slot_bytes = tcb_round_up(columns * 4, SLOT_ALIGN);
+		g->slot_bytes = tcb_round_up((columns + (g->shifted ? 2 * g->width : 0)) * 4, SLOT_ALIGN);
 		at = g->rows * g->stages * g->slot_bytes;
 	}
 	g->barrier_at = at;
@@ -60,7 +61,10 @@ void tcb_rows_gpu_plan(const struct tcb_problem *problem, const struct tcb_targe
 	g->pdl = KNOB(PDL) == 1;
 	g->stream = KNOB(STREAM) == 1;
 	g->pass = WARP * g->ksplit * g->width;
-	g->passes = tcb_div_up(tcb_div_up(g->n, g->splitk), g->pass);
+	g->shifted = g->n % g->width != 0;
+	g->most = g->n / g->width * g->width;
+	g->least = g->shifted ? g->most - g->width : g->n;
+	g->passes = tcb_div_up(tcb_div_up(g->most, g->splitk), g->pass);
 	g->slice = g->passes * g->pass;
 	g->parts = g->ksplit * (g->join == TCB_JOIN_WHOLE ? 1 : g->splitk);
 	g->tiles = tcb_div_up(g->m, g->rows);
@@ -74,13 +78,13 @@ void tcb_rows_gpu_plan(const struct tcb_problem *problem, const struct tcb_targe
 unsigned tcb_rows_gpu_steps(const struct tcb_rows_gpu *g)
 {
 	const unsigned passes = g->join == TCB_JOIN_WHOLE ? tcb_div_up(g->n, g->pass) : g->passes;
-	return g->keep == TCB_XIN_REGS ? 1 : tcb_div_up(passes, g->unroll);
+	return g->keep == TCB_XIN_REGS ? 1 : tcb_div_up(passes, g->unroll) + g->shifted;
 }
 
 /* Four chains of a lane's values, these together, the state before; lanes of a warp; parts of a lane and of lanes. */
 unsigned tcb_rows_gpu_chain(const struct tcb_rows_gpu *g)
 {
-	const unsigned values = (g->keep == TCB_XIN_REGS ? g->passes : g->unroll) * g->width;
+	const unsigned values = (g->keep == TCB_XIN_REGS ? g->passes : g->unroll) * g->width + g->shifted;
 	return tcb_rows_gpu_steps(g) * (tcb_div_up(values, 4) + 3) + 5 + tcb_div_up(g->parts, WARP) +
 	       tcb_log2_up(g->parts < WARP ? g->parts : WARP);
 }
@@ -98,6 +102,8 @@ static unsigned registers(const struct tcb_rows_math *math, const struct tcb_row
 		all += values / math->temporaries;
 	if (math->weights)
 		all += math->weights * (g->lead ? values : holds ? 4 * g->width : values);
+	if (g->shifted)
+		all += 12 + (math->weights ? math->weights * values / 2 + 4 * g->width : 0);
 	return all + (g->copy == TCB_COPY_LDG ? 0 : 8) + (g->resident ? 6 : 0) + vectors / 8;
 }
 
@@ -110,7 +116,7 @@ void tcb_rows_gpu_footprint(const struct tcb_problem *problem, const struct tcb_
 	out->element_bytes = sizeof(float);
 	out->alignment_bytes = out->vector_bytes = g.width * 4;
 	out->base_bytes = 256;
-	out->leading_bytes = (size_t)g.n * 4;
+	out->leading_bytes = g.shifted ? 0 : (size_t)g.n * 4; /* vectors of shifted rows are the array's */
 	out->tile_offset_bytes = (size_t)g.slice * 4;
 	out->shared_bytes = g.shared_bytes;
 	out->shared_dynamic = 1;
@@ -167,7 +173,9 @@ RULE(rule_vec)
 	const unsigned vec = KNOB(VEC);
 	if (vec != 4 && vec != 8 && vec != 16)
 		return "vec must be 4, 8 or 16";
-	return problem->shape.n * 4 % vec ? "rows do not begin at multiples of vec" : NULL;
+	return problem->shape.n * 4 % vec && problem->shape.n < vec
+		       ? "rows that do not begin at multiples of vec and are shorter than four vectors"
+		       : NULL;
 }
 
 RULE(rule_warps)
@@ -195,11 +203,16 @@ RULE(rule_tiles)
 	return NULL;
 }
 
+static int is_shifted(const struct tcb_problem *problem, const struct tcb_geometry *geometry)
+{
+	return problem->shape.n * 4 % KNOB(VEC) != 0;
+}
+
 /* Passes that a lane takes over its part of a row. */
 static unsigned passes_of(const struct tcb_problem *problem, const struct tcb_geometry *geometry, unsigned *pass_out)
 {
-	const unsigned splitk = KNOB(SPLITK), n = (unsigned)problem->shape.n;
-	*pass_out = WARP * KNOB(KSPLIT) * (KNOB(VEC) / 4);
+	const unsigned splitk = KNOB(SPLITK), width = KNOB(VEC) / 4, n = (unsigned)problem->shape.n / width * width;
+	*pass_out = WARP * KNOB(KSPLIT) * width;
 	return tcb_div_up(tcb_div_up(n, splitk), *pass_out);
 }
 
@@ -210,9 +223,12 @@ RULE(rule_split)
 	if (splitk < 1 || (splitk & (splitk - 1)))
 		return "splitk must be a power of two";
 	const unsigned passes = passes_of(problem, geometry, &pass);
-	if ((splitk - 1) * (uint64_t)passes * pass >= problem->shape.n)
+	/* of every row: in whole vectors, but the last one */
+	const uint64_t columns =
+		is_shifted(problem, geometry) ? problem->shape.n - 2 * KNOB(VEC) / 4 : problem->shape.n;
+	if ((splitk - 1) * (uint64_t)passes * pass >= columns)
 		return "the last of the blocks that share a row has no columns: a smaller splitk or ksplit";
-	if (ksplit > 1 && (uint64_t)splitk * (pass / 2) >= problem->shape.n)
+	if (ksplit > 1 && (uint64_t)splitk * (pass / 2) >= columns)
 		return "half of the warps that share a row have no columns: a smaller ksplit or splitk";
 	return NULL;
 }
@@ -246,8 +262,8 @@ RULE(rule_keep)
 		return "xin must be l2 with join=whole: a block does not keep what others write";
 	if ((join == TCB_JOIN_LAUNCH || join == TCB_JOIN_WHOLE) && (copy != TCB_COPY_LDG || KNOB(BLOCKS)))
 		return "join=launch and join=whole need copy=ldg and blocks=0";
-	if (copy == TCB_COPY_BULK && KNOB(VEC) != 16)
-		return "copy=bulk needs vec=16";
+	if (copy == TCB_COPY_BULK && (KNOB(VEC) != 16 || is_shifted(problem, geometry)))
+		return "copy=bulk needs vec=16, and rows that begin at multiples of it";
 	return tcb_gpu_rule_copy(problem, target, geometry);
 }
 
@@ -296,8 +312,12 @@ RULE(rule_switches)
 /* Loops load the weights beside the values; only registers hold them for later. */
 RULE(rule_lead)
 {
-	return geometry->knob[TCB_KNOB_LEAD] == 1 && geometry->knob[TCB_KNOB_XIN] != TCB_XIN_REGS
-		       ? "lead must be 0 without xin=regs"
+	if (KNOB(LEAD) != 1)
+		return NULL;
+	if (geometry->knob[TCB_KNOB_XIN] != TCB_XIN_REGS)
+		return "lead must be 0 without xin=regs";
+	return KNOB(BLOCKS) && is_shifted(problem, geometry)
+		       ? "lead must be 0 with blocks above 0 where rows do not begin at multiples of vec"
 		       : NULL;
 }
 
@@ -309,9 +329,8 @@ RULE(policy_usual)
 {
 	const unsigned warps = KNOB(WARPS), ksplit = KNOB(KSPLIT);
 	const size_t n = problem->shape.n;
-	const unsigned widest = n % 4 == 0 ? 16 : n % 2 == 0 ? 8 : 4;
 	unsigned unusual = 0;
-	unusual += KNOB(VEC) != widest;
+	unusual += KNOB(VEC) != tcb_rows_gpu_widest(n);
 	unusual += KNOB(PDL) == 0 && target->capability >= 90;
 	unusual += KNOB(BLOCKS) != 0;
 	unusual += KNOB(STAGES) > 3;
@@ -344,6 +363,7 @@ RULE(policy_rounds)
 	(TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(STAGES) | TCB_FIELD_KNOB(WARPS) | TCB_FIELD_KNOB(KSPLIT) | \
 	 TCB_FIELD_KNOB(SPLITK))
 #define READS_STAGES (TCB_FIELD_KNOB(COPY) | TCB_FIELD_KNOB(STAGES) | TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(XIN))
+#define READS_LEAD (TCB_FIELD_KNOB(LEAD) | TCB_FIELD_KNOB(XIN) | TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(VEC))
 #define READS_SWITCHES (TCB_FIELD_KNOB(PDL) | TCB_FIELD_KNOB(STREAM) | TCB_FIELD_KNOB(LEAD))
 
 /* All but the first, which says what is set. */
@@ -355,7 +375,7 @@ RULE(policy_rounds)
 		{ READS_KEEP, 0, rule_keep }, { READS_STAGES, 0, rule_stages },                                     \
 		{ READS_SPLIT | READS_KEEP | TCB_FIELD_KNOB(UNROLL), 0, rule_unroll },                              \
 		{ TCB_FIELD_KNOB(OCC) | TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(WARPS), 0, tcb_gpu_rule_occ },      \
-		{ READS_SWITCHES, 0, rule_switches }, { TCB_FIELD_KNOB(LEAD) | TCB_FIELD_KNOB(XIN), 0, rule_lead }, \
+		{ READS_SWITCHES, 0, rule_switches }, { READS_LEAD, 0, rule_lead },                                 \
 		{ READS_SPLIT | TCB_FIELD_TILES, TCB_RULE_DOUBLE, rule_tiles }, { READS_ROUNDS, 1, policy_rounds }, \
 		{ 0, 1, policy_usual },                                                                             \
 	{                                                                                                           \

@@ -12,15 +12,22 @@
 
 enum {
 	DEFAULT_WARPS = 8,
-	DEFAULT_VALUES = 32,    /* of a lane, before rows are read twice */
-	SLICE_MIN = 512,        /* columns; smaller shares of a row only add work */
-	SPLIT_MAX = 64,         /* blocks that share a row */
+	DEFAULT_VALUES = 32, /* of a lane, before rows are read twice */
+	SHIFTED_MIN = 128,   /* values of a row that begins anywhere in a vector: in shorter ones the edge costs more */
+	SLICE_MIN = 512,     /* columns; smaller shares of a row only add work */
+	SPLIT_MAX = 64,      /* blocks that share a row */
 	BLOCKS_WANTED_AN_SM = 2 /* rows are shared where they give fewer */
 };
 
-static unsigned widest(size_t n)
+/* Of vectors that rows begin at multiples of. */
+static unsigned widest_even(size_t n)
 {
 	return n % 4 == 0 ? 16 : n % 2 == 0 ? 8 : 4;
+}
+
+unsigned tcb_rows_gpu_widest(size_t n)
+{
+	return n >= SHIFTED_MIN ? 16 : widest_even(n);
 }
 
 /* The most blocks that may share a row. */
@@ -39,7 +46,8 @@ size_t tcb_rows_gpu_axes(const struct tcb_problem *problem, const struct tcb_tar
 			 struct tcb_axis out[TCB_AXES_MAX])
 {
 	const size_t rows = tcb_power_of_two_up(problem->shape.m), columns = tcb_power_of_two_up(problem->shape.n);
-	const size_t shares = most_shares(problem, target), vec = widest(problem->shape.n);
+	const size_t shares = most_shares(problem, target), vec = tcb_rows_gpu_widest(problem->shape.n);
+	const size_t even = widest_even(problem->shape.n), other = even < vec ? even : vec / 2;
 	const int is_hopper = target->capability >= 90;
 	size_t count = 0;
 	struct tcb_axis *a;
@@ -48,7 +56,7 @@ size_t tcb_rows_gpu_axes(const struct tcb_problem *problem, const struct tcb_tar
 	a = tcb_axis_knob(out, &count, TCB_KNOB_COPY);
 	tcb_axis_add(a, TCB_COPY_LDG);
 	if (target->capability >= 80)
-		tcb_axis_add(a, is_hopper && vec == 16 ? TCB_COPY_BULK : TCB_COPY_ASYNC);
+		tcb_axis_add(a, is_hopper && even == 16 ? TCB_COPY_BULK : TCB_COPY_ASYNC);
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_BLOCKS), 0, 1, 2, 4, 8);
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_STAGES), 1, 2, 3, 4);
 	tcb_axis_add_powers(tcb_axis_knob(out, &count, TCB_KNOB_SPLITK), 1, 2, shares);
@@ -62,14 +70,14 @@ size_t tcb_rows_gpu_axes(const struct tcb_problem *problem, const struct tcb_tar
 	a = tcb_axis_knob(out, &count, TCB_KNOB_VEC);
 	tcb_axis_add(a, vec);
 	if (vec > 4)
-		tcb_axis_add(a, vec / 2);
+		tcb_axis_add(a, other);
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_WARPS), 1, 2, 4, 8, 16, 32);
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_KSPLIT), 1, 2, 4, 8, 16, 32);
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_UNROLL), 1, 2, 4, 8);
 	a = tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MICRO);
 	tcb_axis_add(a, vec / 4);
 	if (vec > 4)
-		tcb_axis_add(a, vec / 8);
+		tcb_axis_add(a, other / 4);
 	tcb_axis_add_powers(tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, TCB_MIDI), 1, 2, rows < 32 ? rows : 32);
 	a = tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MIDI);
 	for (size_t share = 1; share <= shares; share *= 2)
@@ -104,7 +112,7 @@ static size_t power_within(size_t value, size_t limit)
  */
 void tcb_rows_gpu_standard(int has_weights, const struct tcb_problem *problem, struct tcb_geometry *out)
 {
-	const size_t m = problem->shape.m, n = problem->shape.n, width = widest(n) / 4;
+	const size_t m = problem->shape.m, n = problem->shape.n, width = tcb_rows_gpu_widest(n) / 4;
 	const size_t vectors = n / width; /* of a row */
 	const size_t ksplit = power_within((vectors + WARP - 1) / WARP, DEFAULT_WARPS);
 	const size_t warps = ksplit * power_within(tcb_power_of_two_up(m), DEFAULT_WARPS / ksplit);

@@ -43,7 +43,7 @@ static kit_op largest(struct tcb_rows_writer *w, const kit_op *values, unsigned 
 
 static void reduce(struct tcb_rows_writer *w, struct tcb_rows_values *values, kit_op *part)
 {
-	const unsigned count = values->count * w->g->width;
+	const unsigned count = tcb_rows_floats(w, values);
 	part[PART_MAX] = tcb_kit_over_lanes(&w->kit.b, "max.f32", largest(w, values->value, count), 32);
 	for (unsigned i = 0; i < count; i++)
 		values->value[i] = write_exp(w, values->value[i], part[PART_MAX]);
@@ -60,8 +60,8 @@ static void begin(struct tcb_rows_writer *w, kit_op *state)
 static void add(struct tcb_rows_writer *w, const struct tcb_rows_values *values, kit_op *state)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	const unsigned count = values->count * w->g->width;
-	kit_op e[TCB_ROWS_VALUES_MAX];
+	const unsigned count = tcb_rows_floats(w, values);
+	kit_op e[TCB_ROWS_VALUES_MAX + 1];
 	const kit_op max = OP2(b, "max.f32", state[PART_MAX], tcb_kit_fold(b, "max.f32", values->value, count));
 	const kit_op factor = write_exp(w, state[PART_MAX], max);
 	for (unsigned i = 0; i < count; i++)
@@ -109,7 +109,7 @@ static void result(struct tcb_rows_writer *w, struct tcb_rows_values *values, co
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	(void)weights;
-	for (unsigned i = 0; i < values->count * w->g->width; i++) {
+	for (unsigned i = 0; i < tcb_rows_floats(w, values); i++) {
 		const kit_op e = is_raw ? write_exp(w, values->value[i], stat[STAT_MAX]) : values->value[i];
 		values->value[i] = OP2(b, "mul.rn.f32", e, stat[is_raw ? STAT_SCALE : STAT_OWN]);
 	}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Shifted rows of a row op's GPU kernel, whose length is not a multiple of a vector.  A row's number comes in; where
+ * its vectors and its edge are goes out.  Vectors are aligned by construction, so all of their accesses are as wide as
+ * in other rows and stay within the row; the values per column that belong to one straddle two vectors of their array.
+ */
+#include "kernels/rows/rows_gpu.h"
+
+unsigned tcb_rows_floats(const struct tcb_rows_writer *w, const struct tcb_rows_values *values)
+{
+	return values->count * w->g->width + values->edge;
+}
+
+void tcb_rows_write_shift(struct tcb_rows_writer *w, kit_op row, struct tcb_rows_shift *out)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct tcb_rows_gpu *g = w->g;
+	const int64_t vector = g->width * 4;
+	const kit_op start = OP2(b, "mul.wide.u32", row, I((int64_t)g->n * 4));
+	const kit_op before = OP2(b, "mul.lo.u32", row, I(g->n));
+	out->head = OP2(b, "and.b32", OP2(b, "sub.u32", I(0), before), I(g->width - 1));
+	for (unsigned i = 0; 1u << i < g->width; i++)
+		out->bit[i] = OP2(b, "setp.ne.u32", OP2(b, "and.b32", out->head, I(1 << i)), I(0));
+	out->from = OP2(b, "and.b64", OP2(b, "add.u64", start, I(vector - 1)), I(-vector));
+	out->end = OP2(b, "and.b32", OP2(b, "sub.u32", I(g->n), out->head), I(-(int64_t)g->width));
+	const kit_op is_head = OP2(b, "setp.lt.u32", w->thread, out->head);
+	const kit_op behind = OP3(b, "selp.u32", I(0), out->end, is_head);
+	out->edge_column = OP2(b, "add.u32", w->thread, behind);
+	out->edge = OP2(b, "add.u64", start, OP2(b, "mul.wide.u32", out->edge_column, I(4)));
+	out->is_edge = OP2(b, "setp.lt.u32", w->thread, OP2(b, "sub.u32", I(g->n), out->end));
+	out->has_edge = out->is_edge;
+	if (g->splitk > 1)
+		out->has_edge = OP3(b, "setp.eq.and.u32", w->slice, I(0), out->is_edge);
+}
+
+void tcb_rows_write_presence(struct tcb_rows_writer *w, const struct tcb_rows_shift *shift,
+			     struct tcb_rows_values *values)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct tcb_rows_gpu *g = w->g;
+	for (unsigned i = 0; i < values->count; i++) {
+		values->unsure[i] = (g->splitk - 1) * g->slice + (i + 1) * g->pass > g->least;
+		if (values->unsure[i])
+			values->present[i] = OP2(b, "setp.lt.u32", OP2(b, "add.u32", w->column, I(i * g->pass)),
+						 shift ? shift->end : I(g->n));
+	}
+	if (!shift)
+		return;
+	values->edge = 1;
+	values->present[values->count] = shift->has_edge;
+	values->unsure[values->count] = 1;
+}
+
+/* The WIDTH values from place HEAD on of the 2 * WIDTH that are READ. */
+static void write_funnel(struct tcb_rows_writer *w, kit_op *read, kit_op *out)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const unsigned width = w->g->width;
+	for (unsigned step = width / 2; step; step /= 2)
+		for (unsigned i = 0; i < width + step - 1; i++)
+			read[i] = OP3(b, "selp.f32", read[i + step], read[i], w->shift.bit[step / 2]);
+	for (unsigned i = 0; i < width; i++)
+		out[i] = read[i];
+}
+
+void tcb_rows_write_shifted_weights(struct tcb_rows_writer *w, unsigned index, kit_op bytes,
+				    struct tcb_rows_values *values)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct tcb_rows_gpu *g = w->g;
+	const char *one = "ld.global.nc.f32";
+	const kit_op at = OP2(b, "add.u64", w->weight[index], bytes);
+	const kit_op first = OP3(b, "mad.wide.u32", w->shift.head, I(4), at);
+	for (unsigned i = 0; i < values->count; i++) {
+		kit_op *value = values->value + i * g->width, read[2 * 4];
+		const int64_t pass = (int64_t)i * g->pass * 4;
+		for (unsigned j = 0; values->unsure[i] && j < g->width; j++) {
+			value[j] = tcb_kit_constant(b, "f32", F(0));
+			tcb_ptx_guard(b, values->present[i]);
+			tcb_ptx_into1(b, one, value[j], tcb_ptx_at(first, pass + 4 * j));
+			tcb_ptx_unguard(b);
+		}
+		if (values->unsure[i])
+			continue;
+		tcb_kit_load(b, "ld.global.nc", "f32", tcb_ptx_at(at, pass), read, g->width);
+		tcb_kit_load(b, "ld.global.nc", "f32", tcb_ptx_at(at, pass + 4 * g->width), read + g->width, g->width);
+		write_funnel(w, read, value);
+	}
+	if (!values->edge)
+		return;
+	kit_op *edge = &values->value[values->count * g->width];
+	*edge = tcb_kit_constant(b, "f32", F(0));
+	tcb_ptx_guard(b, values->present[values->count]);
+	tcb_ptx_into1(b, one, *edge,
+		      tcb_ptx_at(OP3(b, "mad.wide.u32", w->shift.edge_column, I(4), w->weight_base[index]), 0));
+	tcb_ptx_unguard(b);
+}
