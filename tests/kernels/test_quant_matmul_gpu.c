@@ -125,6 +125,10 @@ static void defaults_are_legal(void **state)
 	"macro=128x4096x4096,midi=128x128x4096,micro=128x64x256,isa=wgmma,layout=f,unroll=1,warps=8,stages=3,splitk=" \
 	"4,ksplit=1,copy=bulk,prep=launch,lead=3,blocks=0,pdl=1,occ=1,join=cluster,xstages=4,cluster=2"
 
+#define TRADED                                                                                                        \
+	"macro=512x8192x8192,midi=256x128x8192,micro=256x64x256,isa=wgmma,layout=f,unroll=1,warps=8,stages=2,splitk=" \
+	"1,ksplit=1,copy=bulk,prep=launch,lead=2,blocks=0,pdl=1,occ=1,join=none,xstages=4,cluster=1"
+
 #define MMA "isa=mma,xstages=1,cluster=1,micro=32x16x256,midi=32x128x4096"
 
 static void rules_name_what_is_wrong(void **state)
@@ -282,6 +286,11 @@ static void every_way_is_right(void **state)
 		  { 37, 85, 1024 },
 		  "macro=64x128x1024,midi=32x64x1024,micro=32x16x256,isa=mma,layout=f,unroll=1,warps=4,stages=2,splitk="
 		  "2,ksplit=1,copy=async,prep=launch,lead=2,blocks=0,pdl=0,occ=1,join=last,xstages=2,cluster=1" },
+		/* Two groups of warps that take registers from a third. */
+		{ 90,
+		  { 250, 205, 512 },
+		  "macro=256x256x512,midi=256x128x512,micro=256x64x256,isa=wgmma,layout=f,unroll=1,warps=8,stages=2,"
+		  "splitk=1,ksplit=1,copy=bulk,prep=launch,lead=2,blocks=0,pdl=1,occ=1,join=none,xstages=3,cluster=2" },
 		/* Clusters of eight, whose blocks wait for each other: most of the time of all these, so the plain
 		   build only. */
 		{ 90,
@@ -509,6 +518,40 @@ static void kernels_assemble(void **state)
 	}
 }
 
+/* Two groups of warps with 256 tokens: what a third gives them is enough in all formats. */
+static void traded_registers_are_enough(void **state)
+{
+	struct tcb_assembler_info info;
+	(void)state;
+	if (tcb_assembler_find(&info, NULL) != TCB_OK)
+		skip_because("no assembler for PTX");
+	for (size_t o = 0; o < OPS; o++) {
+		const struct tcb_problem p = problem_of(op_names[o], 512, 8192, 8192);
+		const struct tcb_target target = gpu_target(90, 0);
+		const struct tcb_ptx_target ptx_target = { 90, 'a' };
+		const struct tcb_geometry g = gpu_geometry(TRADED);
+		struct tcb_kernel kernel;
+		struct tcb_str text = { 0 };
+		struct tcb_assembly assembly;
+		struct tcb_ptx_resources resources;
+		gpu_check_rule(&p, 90, &g, 0, NULL);
+		gpu_emit(&p, &target, &g, &kernel);
+		assert_int_equal(kernel.launch[1].block[0], 384);
+		tcb_ptx_print(kernel.module, &text);
+		tcb_assemble(&info, text.data, text.length, &ptx_target, 60, &assembly);
+		if (assembly.status != TCB_OK)
+			fail_msg("%s: %s", op_names[o], assembly.log);
+		assert_true(tcb_assembly_resources(&assembly, "qmm_matmul", &resources));
+		assert_int_equal(resources.registers, 168);
+		if (resources.spill_store_bytes || strstr(assembly.log, "serialized") ||
+		    strstr(assembly.log, "ignored"))
+			fail_msg("%s: %s", op_names[o], assembly.log);
+		tcb_assembly_fini(&assembly);
+		tcb_str_fini(&text);
+		tcb_kernel_fini(&kernel);
+	}
+}
+
 /* --- launches --- */
 
 /* SMs that a grid leaves over do not get two blocks of the next one; where none are left over, nothing is asked for. */
@@ -658,14 +701,23 @@ static void mutants_of_tables(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(fragments_round_trip),  cmocka_unit_test(spaces_have_hundreds),
-		cmocka_unit_test(defaults_are_legal),    cmocka_unit_test(rules_name_what_is_wrong),
-		cmocka_unit_test(every_way_is_right),    cmocka_unit_test(short_rows_are_right),
-		cmocka_unit_test(samples_are_right),     cmocka_unit_test(extreme_activations),
-		cmocka_unit_test(kernels_assemble),      cmocka_unit_test(grids_are_spread),
-		cmocka_unit_test(mutants_are_caught),    cmocka_unit_test(rules_of_q8),
-		cmocka_unit_test(every_way_is_right_q8), cmocka_unit_test(extreme_activations_q8),
-		cmocka_unit_test(powers_of_all_sizes),   cmocka_unit_test(mutants_of_tables),
+		cmocka_unit_test(fragments_round_trip),
+		cmocka_unit_test(spaces_have_hundreds),
+		cmocka_unit_test(defaults_are_legal),
+		cmocka_unit_test(rules_name_what_is_wrong),
+		cmocka_unit_test(every_way_is_right),
+		cmocka_unit_test(short_rows_are_right),
+		cmocka_unit_test(samples_are_right),
+		cmocka_unit_test(extreme_activations),
+		cmocka_unit_test(kernels_assemble),
+		cmocka_unit_test(traded_registers_are_enough),
+		cmocka_unit_test(grids_are_spread),
+		cmocka_unit_test(mutants_are_caught),
+		cmocka_unit_test(rules_of_q8),
+		cmocka_unit_test(every_way_is_right_q8),
+		cmocka_unit_test(extreme_activations_q8),
+		cmocka_unit_test(powers_of_all_sizes),
+		cmocka_unit_test(mutants_of_tables),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,6 +23,10 @@ enum {
 	QMM_WGMMA_TILES_MAX = 2, /* of 64 rows */
 	QMM_TOKENS_MAX = 256,
 	QMM_CHAINS_MAX = 4,
+	/* Streamed, two warp groups that take registers from a third: of 384 threads with 168 each. */
+	QMM_TRADE_WARPS = 8,
+	QMM_TRADE_TAKEN = 232,
+	QMM_TRADE_LEFT = 40,
 	QMM_PREPARE_WARPS = 8,
 	QMM_PREPARE_TOKENS = 4 /* that a warp prepares */
 };

@@ -18,7 +18,9 @@ enum {
 	SHARED_ALIGN = 128,
 	IMAGE_ALIGN = 1024,
 	UNROLL_MAX = 8,
-	SHARED_OF_SYSTEM = 1024 /* that each block has besides */
+	SHARED_OF_SYSTEM = 1024, /* that each block has besides */
+	FILE_REGISTERS = 65536,  /* of an SM */
+	REGISTER_STEP = 8        /* that threads are given at a time */
 };
 
 /* --- numbers --- */
@@ -158,69 +160,6 @@ static unsigned chains_of(const struct qmm_gpu *g)
 	return g->is_wgmma || g->group || products >= QMM_CHAINS_MAX ? 1 : QMM_CHAINS_MAX / products;
 }
 
-void qmm_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *target,
-		  const struct tcb_geometry *geometry, struct qmm_gpu *out)
-{
-	struct qmm_gpu *g = out;
-	memset(g, 0, sizeof(*g));
-	g->capability = target->capability;
-	qmm_unit_of(problem->op->format->id, &g->unit);
-	g->is_wgmma = geometry->knob[TCB_KNOB_ISA] == TCB_ISA_WGMMA;
-	if (problem->contract == TCB_CONTRACT_Q8)
-		g->group = KNOB(GROUP);
-	g->copy = (enum tcb_copy)KNOB(COPY);
-	g->join = (enum tcb_join)KNOB(JOIN);
-	g->own_launch = KNOB(PREP) == TCB_PREP_LAUNCH;
-	g->pdl = KNOB(PDL) == 1;
-	g->rows = (unsigned)geometry->tile[TCB_MICRO].n;
-	g->row_tiles = g->rows / (g->is_wgmma ? 4 * QMM_UNIT_ROWS : QMM_UNIT_ROWS);
-	g->tokens = (unsigned)geometry->tile[TCB_MIDI].m;
-	g->token_groups = g->tokens / QMM_GROUP_TOKENS;
-	g->chains = chains_of(g);
-	g->warps = KNOB(WARPS);
-	g->xstages = KNOB(XSTAGES);
-	g->is_streamed = g->xstages > 1 && g->is_wgmma;
-	g->is_rolling = g->xstages > 1 && !g->is_wgmma;
-	g->threads = (g->warps + (g->is_streamed ? 1 : 0)) * WARP;
-	g->ksplit = KNOB(KSPLIT);
-	g->side = g->warps / (g->is_wgmma ? 4 : 1) / g->ksplit;
-	g->unit_tiles = QMM_CHUNKS;
-	g->x_group_bytes = QMM_TILE_BYTES;
-	if (g->group)
-		plan_record(g);
-	g->x_tile_bytes = g->token_groups * g->x_group_bytes;
-	g->splitk = KNOB(SPLITK);
-	g->stages = KNOB(STAGES);
-	g->lead = KNOB(LEAD);
-	g->cast = KNOB(CLUSTER) > 1 ? KNOB(CLUSTER) : 1;
-	g->resident = KNOB(BLOCKS);
-	g->together = KNOB(OCC);
-	g->unroll = KNOB(UNROLL);
-	g->n = (unsigned)problem->shape.n;
-	g->m = (unsigned)problem->shape.m;
-	g->k = (unsigned)problem->shape.k;
-	g->token_tiles = tcb_div_up(g->m, g->tokens);
-	g->row_units = (unsigned)qmm_units_along_k(problem->shape.k);
-	g->slice = g->row_units / g->splitk;
-	g->share = g->slice / g->ksplit;
-	g->steps = g->unroll ? g->share / g->unroll : 1;
-	plan_rows(target, g);
-	(g->is_streamed ? plan_stream_memory : plan_resident_memory)(g);
-	plan_spread(target, g);
-	plan_workspace(g);
-}
-
-/* The tensor cores add in an order of their own, a term at a time at worst; then chains, warps and blocks. */
-double qmm_gpu_chain(const struct qmm_gpu *g)
-{
-	if (g->group) /* two roundings a run, or a unit, and a product of mins: at most 2 * 11 where it is not exact */
-		return (double)g->share * (g->group == 32 ? g->unit.run == 16 ? 17 : 9 : 2) + 32 + g->ksplit +
-		       g->splitk;
-	return (double)g->share * QMM_UNIT_VALUES + g->chains + g->ksplit + g->splitk + 2;
-}
-
-/* --- footprint --- */
-
 /* ptxas begins products early where it can: more so where their sums are floats, and weights need not be loaded. */
 static unsigned registers_s8(const struct qmm_gpu *g, unsigned sums)
 {
@@ -249,6 +188,89 @@ static unsigned registers(const struct qmm_gpu *g)
 	return 48 + sums + 4 * g->token_groups + g->row_tiles * (scales + words + header + table);
 }
 
+/* Registers of a thread that WARPS warps of an SM can have: each quarter has every fourth of them. */
+static unsigned registers_of(unsigned warps)
+{
+	return FILE_REGISTERS / 4 / WARP / tcb_div_up(warps, 4);
+}
+
+/*
+ * A streamed block of two warp groups whose threads need more registers than nine warps leave them: the warp that asks
+ * is one of four then, and these give registers away (setmaxnreg).  Not where all threads add parts in the end.
+ */
+static void plan_threads(struct qmm_gpu *g)
+{
+	g->askers = g->is_streamed ? 1 : 0;
+	g->is_traded = g->is_streamed && g->warps == QMM_TRADE_WARPS && g->together == 1 && g->splitk == 1 &&
+		       registers(g) > registers_of(g->warps + g->askers);
+	if (g->is_traded)
+		g->askers = 4;
+	g->threads = (g->warps + g->askers) * WARP;
+}
+
+void qmm_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *target,
+		  const struct tcb_geometry *geometry, struct qmm_gpu *out)
+{
+	struct qmm_gpu *g = out;
+	memset(g, 0, sizeof(*g));
+	g->capability = target->capability;
+	qmm_unit_of(problem->op->format->id, &g->unit);
+	g->is_wgmma = geometry->knob[TCB_KNOB_ISA] == TCB_ISA_WGMMA;
+	if (problem->contract == TCB_CONTRACT_Q8)
+		g->group = KNOB(GROUP);
+	g->copy = (enum tcb_copy)KNOB(COPY);
+	g->join = (enum tcb_join)KNOB(JOIN);
+	g->own_launch = KNOB(PREP) == TCB_PREP_LAUNCH;
+	g->pdl = KNOB(PDL) == 1;
+	g->rows = (unsigned)geometry->tile[TCB_MICRO].n;
+	g->row_tiles = g->rows / (g->is_wgmma ? 4 * QMM_UNIT_ROWS : QMM_UNIT_ROWS);
+	g->tokens = (unsigned)geometry->tile[TCB_MIDI].m;
+	g->token_groups = g->tokens / QMM_GROUP_TOKENS;
+	g->chains = chains_of(g);
+	g->warps = KNOB(WARPS);
+	g->xstages = KNOB(XSTAGES);
+	g->is_streamed = g->xstages > 1 && g->is_wgmma;
+	g->is_rolling = g->xstages > 1 && !g->is_wgmma;
+	g->ksplit = KNOB(KSPLIT);
+	g->side = g->warps / (g->is_wgmma ? 4 : 1) / g->ksplit;
+	g->unit_tiles = QMM_CHUNKS;
+	g->x_group_bytes = QMM_TILE_BYTES;
+	if (g->group)
+		plan_record(g);
+	g->x_tile_bytes = g->token_groups * g->x_group_bytes;
+	g->splitk = KNOB(SPLITK);
+	g->together = KNOB(OCC);
+	plan_threads(g);
+	g->stages = KNOB(STAGES);
+	g->lead = KNOB(LEAD);
+	g->cast = KNOB(CLUSTER) > 1 ? KNOB(CLUSTER) : 1;
+	g->resident = KNOB(BLOCKS);
+	g->unroll = KNOB(UNROLL);
+	g->n = (unsigned)problem->shape.n;
+	g->m = (unsigned)problem->shape.m;
+	g->k = (unsigned)problem->shape.k;
+	g->token_tiles = tcb_div_up(g->m, g->tokens);
+	g->row_units = (unsigned)qmm_units_along_k(problem->shape.k);
+	g->slice = g->row_units / g->splitk;
+	g->share = g->slice / g->ksplit;
+	g->steps = g->unroll ? g->share / g->unroll : 1;
+	plan_rows(target, g);
+	(g->is_streamed ? plan_stream_memory : plan_resident_memory)(g);
+	plan_spread(target, g);
+	plan_workspace(g);
+}
+
+/* The tensor cores add in an order of their own, a term at a time at worst; then chains, warps and blocks. */
+double qmm_gpu_chain(const struct qmm_gpu *g)
+{
+	if (g->group) /* two roundings a run, or a unit, and a product of mins: at most 2 * 11 where it is not exact */
+		return (double)g->share * (g->group == 32 ? g->unit.run == 16 ? 17 : 9 : 2) + 32 + g->ksplit +
+		       g->splitk;
+	return (double)g->share * QMM_UNIT_VALUES + g->chains + g->ksplit + g->splitk + 2;
+}
+
+/* --- footprint --- */
+
 void qmm_gpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
 		       const struct tcb_geometry *geometry, struct tcb_footprint *out)
 {
@@ -272,7 +294,8 @@ void qmm_gpu_footprint(const struct tcb_problem *problem, const struct tcb_targe
 	out->shared_bytes = g.launch_bytes;
 	out->shared_dynamic = 1;
 	out->block_threads = g.threads;
-	out->thread_registers = registers(&g);
+	out->thread_registers =
+		g.is_traded ? registers_of(g.threads / WARP) / REGISTER_STEP * REGISTER_STEP : registers(&g);
 	out->blocks_together = g.together;
 	out->accumulators = g.row_tiles * g.token_groups;
 	out->grid[0] = g.grid;
@@ -495,10 +518,8 @@ RULE(rule_cast)
 RULE(rule_registers)
 {
 	struct qmm_gpu g;
-	unsigned warps;
 	qmm_gpu_plan(problem, target, geometry, &g);
-	warps = tcb_div_up(g.together * g.threads / WARP, 4);
-	return registers(&g) * warps * WARP > 65536 / 4
+	return registers(&g) > (g.is_traded ? QMM_TRADE_TAKEN : registers_of(g.together * g.threads / WARP))
 		       ? "every fourth warp's registers are more than a quarter of an SM's"
 		       : NULL;
 }

@@ -20,6 +20,8 @@ struct qmm_gpu {
 	unsigned rows, row_tiles;       /* of a group: rows, 16-row (mma) or 64-row (wgmma) tiles */
 	unsigned tokens, token_groups;  /* of a block: tokens, groups of 8 */
 	unsigned warps, threads;        /* that compute; of a block */
+	unsigned askers;                /* streamed: warps of which one asks for copies; else 0 */
+	int is_traded;                  /* four askers, who leave registers to the warps that compute */
 	unsigned chains;                /* sums of each output that a warp adds to in turn, so that products
 					 * of few tokens need not wait for each other */
 	unsigned ksplit, side, splitk;  /* warps of a group; groups side by side; blocks of a row */

@@ -233,12 +233,19 @@ void qmm_write_stream(struct qmm_writer *w)
 	struct tcb_ptx_if role, one;
 	open_memory(w, k);
 	qmm_write_join_open(w);
-	tcb_ptx_if_begin(b, &role, OP2(b, "setp.eq.u32", w->kit.warp, I(g->warps)));
-	tcb_ptx_if_begin(b, &one, OP2(b, "setp.eq.u32", w->kit.lane, I(0)));
+	tcb_ptx_if_begin(b, &role, OP2(b, g->is_traded ? "setp.ge.u32" : "setp.eq.u32", w->kit.warp, I(g->warps)));
+	if (g->is_traded) {
+		tcb_ptx_op1(b, "setmaxnreg.dec.sync.aligned.u32", I(QMM_TRADE_LEFT));
+		tcb_ptx_if_begin(b, &one, OP2(b, "setp.eq.u32", w->kit.tid, I(g->warps * WARP)));
+	} else {
+		tcb_ptx_if_begin(b, &one, OP2(b, "setp.eq.u32", w->kit.lane, I(0)));
+	}
 	write_asking(w, k);
 	tcb_ptx_if_end(b, &one);
 	qmm_write_join_meet(w);
 	tcb_ptx_if_else(b, &role);
+	if (g->is_traded)
+		tcb_ptx_op1(b, "setmaxnreg.inc.sync.aligned.u32", I(QMM_TRADE_TAKEN));
 	write_computing(w, k);
 	qmm_write_join_meet(w);
 	if (g->has_parts && g->join != TCB_JOIN_CLUSTER) /* the parts lie where the rings were */
