@@ -295,10 +295,16 @@ enum tcbrt_role { TCBRT_ROLE_INPUT = 0, TCBRT_ROLE_WEIGHTS = 1, TCBRT_ROLE_OUTPU
  *     softmax                                x M x N, y M x N
  *     rmsnorm, layernorm                     x M x N, w N, (layernorm: b N,) y M x N
  *     reduce2d_sum, _max, _min               x M x N, y one number
+ *     attention_decode_*, attention_prefill_*
+ *                                            q, k, v, lengths, out(, pages)
+ *
+ * Attention: q and out have a row for each query token, k and v for each KV token of the cache, of all heads side by
+ * side.  lengths (i32) are the KV tokens that each sequence has at the time of the call, from 0 to N: one plan serves a
+ * cache as it grows.  pages (i32), with the word p16, has where each 16 tokens of a sequence are. examples/attention.c.
  */
 struct tcbrt_operand {
 	char name[16]; /* "x", "weights", "y" */
-	char type[8];  /* "f32", "f16", "bf16"; "blocks": of the op's weight format, as in a GGUF file */
+	char type[8];  /* "f32", "f16", "bf16", "i32"; "blocks": of the op's weight format, as in a GGUF file */
 	enum tcbrt_role role;
 	size_t rows, columns; /* in elements */
 	size_t bytes;         /* as the caller has it */

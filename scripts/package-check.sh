@@ -73,6 +73,7 @@ cmake --build made >/dev/null
 made/lookup t.db q4k_matvec 4096 4096 | grep source
 made/lookup_static t.db q4k_matvec 4096 4096 | grep source
 made/execute t.db >/dev/null
+made/attention t.db >/dev/null
 
 echo "== manual pages and completions"
 for page in tcbtune 3:tcbrt 3:tcbptx $(tcbtune help | sed -n 's/^  \([a-z]\+\) .*/tcbtune-\1/p'); do

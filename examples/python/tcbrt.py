@@ -112,9 +112,10 @@ class Runtime:
     def __del__(self):
         _lib.tcbrt_close(getattr(self, "_rt", None))
 
-    def plan(self, op, m, n, k=0, device=None, threads=0, contract=0, layout=None):
+    def plan(self, op, m, n, k=0, device=None, threads=0, contract=0, layout=None, words=None):
         query = _Query(op=op.encode(), device=device.encode() if device else None, threads=threads,
-                       contract=contract, m=m, n=n, k=k, layout=layout.encode() if layout else None)
+                       contract=contract, m=m, n=n, k=k, layout=layout.encode() if layout else None,
+                       words=words.encode() if words else None)
         return Plan(_make(_lib.tcbrt_plan_create, self._rt, c.byref(query)))
 
 

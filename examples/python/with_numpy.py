@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Softmax and a quantised product on NumPy arrays, held against NumPy's own arithmetic.
+"""Softmax, a quantised product and attention on NumPy arrays, held against NumPy's own arithmetic.
 
     TCBRT_LIBRARY=.../libtcbrt.so.0 python3 with_numpy.py [DATABASE]
 """
@@ -33,10 +33,28 @@ def quantised_product(rt, pool):
     return plan, (np.abs(y - exact @ x) / (np.abs(exact) @ np.abs(x))).max()
 
 
+def attention(rt, pool):
+    """A token of two sequences of 300 and 17 tokens; four query heads share a KV head."""
+    rng, tokens, head, group, kv, lengths = np.random.default_rng(3), 300, 128, 4, 2, np.array([300, 17], dtype=np.int32)
+    q = rng.standard_normal((2, kv * group, head)).astype(np.float16)
+    k, v = (rng.standard_normal((2, tokens, kv, head)).astype(np.float16) for _ in range(2))
+    out = np.full_like(q, np.nan)
+    plan = rt.plan("attention_decode_f16", 1, tokens, head, words="h8/2,b2")
+    plan.execute([q, k, v, lengths, out], pool)
+    worst = 0
+    for b, length in enumerate(lengths):
+        for h in range(kv * group):
+            scores = k[b, :length, h // group].astype(np.float64) @ q[b, h].astype(np.float64) / head**0.5
+            weights = np.exp(scores - scores.max())
+            y = weights @ v[b, :length, h // group].astype(np.float64) / weights.sum()
+            worst = max(worst, np.abs(out[b, h] - y).max())
+    return plan, worst
+
+
 def main():
     rt, pool = tcbrt.Runtime(sys.argv[1] if len(sys.argv) > 1 else None), tcbrt.Pool(2)
     failed = False
-    for run, limit in ((softmax, 1e-6), (quantised_product, 0.01)):
+    for run, limit in ((softmax, 1e-6), (quantised_product, 0.01), (attention, 0.002)):
         plan, error = run(rt, pool)
         failed |= not error < limit
         print(f"{run.__name__}: {plan.kernel} ({plan.source}: {plan.reason}), error {error:.2g}")

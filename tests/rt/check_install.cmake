@@ -57,7 +57,9 @@ run(${CMAKE_COMMAND} --build ${WORK}/cmake)
 expect(${WORK}/cmake/lookup)
 expect(${WORK}/cmake/lookup_static)
 # The other examples judge themselves.
-run(${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=${WORK}/prefix/${LIBDIR} ${WORK}/cmake/execute ${WORK}/none.db)
+foreach(program execute attention)
+	run(${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=${WORK}/prefix/${LIBDIR} ${WORK}/cmake/${program} ${WORK}/none.db)
+endforeach()
 run(${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=${WORK}/prefix/${LIBDIR} ${WORK}/cmake/measure ${op} 1x${n}x${k} 0 cold
 	${WORK}/tuning.db 1 0.01)
 if(NOT out MATCHES "\"source\": \"exact\", \"geometry\": \"${geometry}\"")
