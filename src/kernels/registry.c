@@ -23,7 +23,11 @@
 	X(reduce2d_max) \
 	X(reduce2d_min) \
 	X(attention_decode_f16) \
-	X(attention_decode_bf16)
+	X(attention_decode_bf16) \
+	X(attention_decode_q80) \
+	X(attention_prefill_f16) \
+	X(attention_prefill_bf16) \
+	X(attention_prefill_q80)
 /* clang-format on */
 
 #define TCB_OP_DECLARE(name) extern const struct tcb_op tcb_op_##name;

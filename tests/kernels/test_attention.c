@@ -16,9 +16,10 @@
 #include "kernels/default_rules.h"
 #include "kernels/emulation.h"
 
-enum { SEED = 5 };
+enum { SEED = 5, BLOCK = 32 /* of q8_0 */ };
 
-static const char *const op_names[] = { "attention_decode_f16", "attention_decode_bf16" };
+static const char *const op_names[] = { "attention_decode_f16",  "attention_decode_bf16",  "attention_decode_q80",
+					"attention_prefill_f16", "attention_prefill_bf16", "attention_prefill_q80" };
 enum { OPS = sizeof(op_names) / sizeof(*op_names) };
 
 static void make_problem(const struct tcb_op *op, enum tcb_contract contract, const char *text, struct tcb_problem *out)
@@ -61,9 +62,11 @@ static void data_fini(struct data *data)
 static double value_at(const struct data *data, size_t operand, size_t index)
 {
 	const enum tcb_type type = data->operands[operand].type;
-	float value;
-	tcb_type_to_f32(type, (const char *)data->operand[operand] + index * tcb_type_bytes(type), 1, &value);
-	return (double)value;
+	const size_t unit = type == TCB_TYPE_BLOCKS ? BLOCK : 1;
+	float values[BLOCK];
+	attention_kv_to_f32(type, (const char *)data->operand[operand] + attention_kv_bytes(type, index / unit * unit),
+			    unit, values);
+	return (double)values[index % unit];
 }
 
 /* One query head of one token, by the definition, to OUT of k values. */
@@ -132,10 +135,16 @@ static void the_reference_is_the_definition(void **state)
 
 /* --- data with everything --- */
 
+/* In blocks: VALUE as their scale, and 1 as all of their codes. */
 static void put(const struct tcb_problem *problem, void *const operand[], size_t which, size_t index, float value)
 {
 	const enum tcb_type type = which == ATTENTION_Q ? attention_io_type(problem) : attention_of(problem)->kv;
-	tcb_type_from_f32(type, &value, 1, (char *)operand[which] + index * tcb_type_bytes(type));
+	char *to = (char *)operand[which] + attention_kv_bytes(type, index / BLOCK * BLOCK);
+	if (type == TCB_TYPE_BLOCKS) {
+		memset(to, 1, attention_kv_bytes(type, BLOCK));
+		tcb_f16_store(value, to);
+	} else
+		tcb_type_from_f32(type, &value, 1, to + index % BLOCK * tcb_type_bytes(type));
 }
 
 /* Of sequence 0 all scores of KV head 0 are -inf, and of KV head 1 one is; of sequence 1 K of token 1 has a NaN in KV
@@ -145,8 +154,8 @@ static void fill_odd(const struct tcb_problem *problem, uint64_t seed, void *con
 	const struct tcb_shape *s = &problem->shape;
 	const size_t row = s->heads.kv * s->k;
 	tcb_op_find(problem->op_name)->fill(problem, seed, operand);
-	for (size_t h = 0; h < s->m * s->heads.query; h++)
-		put(problem, operand, ATTENTION_Q, h * s->k, 1);
+	for (size_t i = 0; i < s->m * s->heads.query * BLOCK; i++)
+		put(problem, operand, ATTENTION_Q, i / BLOCK * s->k + i % BLOCK, 1);
 	for (size_t t = 0; t < s->n; t++)
 		put(problem, operand, ATTENTION_K, t * row, -INFINITY);
 	put(problem, operand, ATTENTION_K, 2 * row + s->k, -INFINITY);
@@ -168,18 +177,19 @@ static void odd_data_is_as_specified(void **state)
 	struct tcb_op op;
 	struct data data;
 	(void)state;
-	odd_problem(op_names[0], TCB_CONTRACT_F32, &op, &problem);
-	data_init(&problem, &data);
-	const struct tcb_shape *s = &problem.shape;
-	for (size_t b = 0; b < s->heads.sequences; b++)
-		for (size_t i = 0; i < s->m; i++)
-			for (size_t h = 0; h < s->heads.query; h++) {
-				const double y = data.reference.y[((b * s->m + i) * s->heads.query + h) * s->k];
-				const int is_none = b == 4 || (b == 3 && i == 0) || (b == 0 && h < 2);
-				assert_int_equal(y == 0, is_none);
-				assert_int_equal(isnan(y) != 0, b == 1 && h >= 2);
-			}
-	data_fini(&data);
+	for (size_t n = 0; n < OPS; n++) {
+		odd_problem(op_names[n], TCB_CONTRACT_F32, &op, &problem);
+		data_init(&problem, &data);
+		const struct tcb_shape *s = &problem.shape;
+		for (size_t row = 0; row < s->heads.sequences * s->m * s->heads.query; row++) {
+			const size_t h = row % s->heads.query, i = row / s->heads.query % s->m;
+			const size_t b = row / s->heads.query / s->m;
+			const double y = data.reference.y[row * s->k];
+			assert_int_equal(y == 0, b == 4 || (b == 3 && i == 0) || (b == 0 && h < 2));
+			assert_int_equal(isnan(y) != 0, b == 1 && h >= 2);
+		}
+		data_fini(&data);
+	}
 }
 
 static void kernels_of_this_processor(void **state)
@@ -233,6 +243,8 @@ static void kernels_of_gpus(void **state)
 {
 	(void)state;
 	for (size_t n = 0; n < OPS; n++) {
+		if (!tcb_op_find(op_names[n])->emit)
+			continue;
 		const struct tcb_ptx_sink sink = { unseen, NULL };
 		struct tcb_kernel_emulation emulation;
 		struct tcb_problem problem;
@@ -268,13 +280,14 @@ static void the_model_counts_what_is_seen(void **state)
 		{ "1x100x128,h32/8,b5,ragged", 100 + 80 + 60 + 1, 100 + 80 + 60 + 1 },
 	};
 	(void)state;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+	for (size_t i = 0; i < OPS * sizeof(rows) / sizeof(*rows); i++) {
 		struct tcb_problem problem;
-		make_problem(tcb_op_find("attention_decode_f16"), TCB_CONTRACT_F16, rows[i].shape, &problem);
+		make_problem(tcb_op_find(op_names[i % OPS]), TCB_CONTRACT_F16, rows[i / OPS].shape, &problem);
 		const struct tcb_shape *s = &problem.shape;
 		const double io = 2.0 * 2 * (double)(s->heads.sequences * s->m * 32 * 128) + 4.0 * s->heads.sequences;
-		assert_true(problem.op->traffic(&problem) == rows[i].kv_tokens * 2 * 8 * 128 * 2 + io);
-		assert_true(problem.op->flops(&problem) == rows[i].pairs * 32 * 4 * 128);
+		const double each = attention_of(&problem)->kv == TCB_TYPE_BLOCKS ? 34.0 / 32 : 2;
+		assert_true(problem.op->traffic(&problem) == rows[i / OPS].kv_tokens * 2 * 8 * 128 * each + io);
+		assert_true(problem.op->flops(&problem) == rows[i / OPS].pairs * 32 * 4 * 128);
 	}
 }
 

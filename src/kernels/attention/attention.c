@@ -56,7 +56,7 @@ static size_t operands(const struct tcb_problem *problem, struct tcb_operand out
 	const enum tcb_type io = attention_io_type(problem), kv = attention_of(problem)->kv;
 	const size_t rows = s->heads.sequences * s->m, q = (size_t)s->heads.query * s->k;
 	const size_t tokens = attention_kv_tokens(s), row = (size_t)s->heads.kv * s->k;
-	const size_t io_bytes = rows * q * tcb_type_bytes(io), kv_bytes = tokens * row * tcb_type_bytes(kv);
+	const size_t io_bytes = rows * q * tcb_type_bytes(io), kv_bytes = attention_kv_bytes(kv, tokens * row);
 	const size_t pages = attention_pages(s);
 	out[ATTENTION_Q] = (struct tcb_operand){ "q", TCB_ROLE_INPUT, io, rows, q, io_bytes, 0 };
 	out[ATTENTION_K] = (struct tcb_operand){ "k", TCB_ROLE_INPUT, kv, tokens, row, kv_bytes, 1 };
@@ -73,6 +73,24 @@ static size_t operands(const struct tcb_problem *problem, struct tcb_operand out
 	return ATTENTION_TABLE + 1;
 }
 
+void attention_kv_to_f32(enum tcb_type kv, const void *from, size_t count, float *out)
+{
+	const struct tcb_format *blocks = tcb_format(TCB_FORMAT_Q8_0);
+	if (kv == TCB_TYPE_BLOCKS)
+		tcb_dequantize(blocks, from, count / blocks->block_values, out);
+	else
+		tcb_type_to_f32(kv, from, count, out);
+}
+
+void attention_kv_from_f32(enum tcb_type kv, const float *values, size_t count, void *out)
+{
+	const struct tcb_format *blocks = tcb_format(TCB_FORMAT_Q8_0);
+	if (kv != TCB_TYPE_BLOCKS)
+		tcb_type_from_f32(kv, values, count, out);
+	for (size_t i = 0; kv == TCB_TYPE_BLOCKS && i < count; i += blocks->block_values)
+		tcb_block_quantize(blocks, values + i, (char *)out + attention_kv_bytes(kv, i));
+}
+
 /* --- test data --- */
 
 size_t attention_length(const struct tcb_shape *shape, size_t sequence)
@@ -85,18 +103,14 @@ size_t attention_length(const struct tcb_shape *shape, size_t sequence)
 	return tcb_div_up(shape->n * (sequences - sequence), sequences);
 }
 
-enum { PIECE = 64 };
-
-/* COUNT values of TYPE of about SIZE, from element FIRST on. */
-static void fill_values(enum tcb_type type, struct tcb_rng *rng, float size, size_t first, size_t count, void *out)
+/* COUNT values of about SIZE, from OUT on; whole units of a head. */
+static void fill_values(enum tcb_type type, struct tcb_rng *rng, float size, size_t count, void *out)
 {
-	char *to = (char *)out + first * tcb_type_bytes(type);
-	for (size_t i = 0; i < count; i += PIECE) {
-		const size_t piece = tcb_least(PIECE, count - i);
-		float values[PIECE];
-		for (size_t j = 0; j < piece; j++)
+	for (size_t i = 0; i < count; i += ATTENTION_HEAD_UNIT) {
+		float values[ATTENTION_HEAD_UNIT];
+		for (size_t j = 0; j < ATTENTION_HEAD_UNIT; j++)
 			values[j] = size * tcb_rng_normal(rng);
-		tcb_type_from_f32(type, values, piece, to + i * tcb_type_bytes(type));
+		attention_kv_from_f32(type, values, ATTENTION_HEAD_UNIT, (char *)out + attention_kv_bytes(type, i));
 	}
 }
 
@@ -122,18 +136,17 @@ static void fill_q(const struct tcb_problem *problem, struct tcb_rng *rng, void 
 {
 	static const float spread[3] = { 1, 0.25f, 5 };
 	const struct tcb_shape *s = &problem->shape;
-	for (size_t r = 0; r < s->heads.sequences * s->m; r++)
-		for (size_t h = 0; h < s->heads.query; h++)
-			fill_values(attention_io_type(problem), rng, spread[h % 3], (r * s->heads.query + h) * s->k,
-				    s->k, q);
+	const enum tcb_type io = attention_io_type(problem);
+	for (size_t i = 0; i < s->heads.sequences * s->m * s->heads.query; i++)
+		fill_values(io, rng, spread[i % s->heads.query % 3], s->k, (char *)q + i * s->k * tcb_type_bytes(io));
 }
 
-/* What no sequence reads is NaN.  Of NULL operands lengths and pages are the others'. */
+/* What no sequence reads is NaN (in blocks, their scale).  Of NULL operands lengths and pages are the others'. */
 static void fill(const struct tcb_problem *problem, uint64_t seed, void *const operand[])
 {
 	const struct tcb_shape *s = &problem->shape;
 	const enum tcb_type kv = attention_of(problem)->kv;
-	const size_t row = (size_t)s->heads.kv * s->k;
+	const size_t row = (size_t)s->heads.kv * s->k, row_bytes = attention_kv_bytes(kv, row);
 	int32_t *lengths = operand[ATTENTION_LENGTHS];
 	struct tcb_rng rng;
 	tcb_rng_init(&rng, seed);
@@ -145,14 +158,14 @@ static void fill(const struct tcb_problem *problem, uint64_t seed, void *const o
 		fill_table(s, &rng, operand[ATTENTION_TABLE]);
 	if (!operand[ATTENTION_K])
 		return;
-	memset(operand[ATTENTION_K], 0xff, attention_kv_tokens(s) * row * tcb_type_bytes(kv));
-	memset(operand[ATTENTION_V], 0xff, attention_kv_tokens(s) * row * tcb_type_bytes(kv));
+	memset(operand[ATTENTION_K], 0xff, attention_kv_tokens(s) * row_bytes);
+	memset(operand[ATTENTION_V], 0xff, attention_kv_tokens(s) * row_bytes);
 	for (size_t b = 0; b < s->heads.sequences; b++)
 		for (size_t t = 0; t < (size_t)lengths[b]; t++) {
 			const int32_t *table = s->heads.page ? operand[ATTENTION_TABLE] : NULL;
-			const size_t at = attention_token(s, table, b, t) * row;
-			fill_values(kv, &rng, 1, at, row, operand[ATTENTION_K]);
-			fill_values(kv, &rng, 1, at, row, operand[ATTENTION_V]);
+			const size_t at = attention_token(s, table, b, t) * row_bytes;
+			fill_values(kv, &rng, 1, row, (char *)operand[ATTENTION_K] + at);
+			fill_values(kv, &rng, 1, row, (char *)operand[ATTENTION_V] + at);
 		}
 }
 
@@ -173,7 +186,7 @@ static double traffic(const struct tcb_problem *problem)
 	const struct tcb_shape *s = &problem->shape;
 	struct tcb_operand all[TCB_OPERANDS_MAX];
 	const size_t count = operands(problem, all);
-	const double row = (double)s->heads.kv * (double)s->k * (double)tcb_type_bytes(attention_of(problem)->kv);
+	const double row = (double)attention_kv_bytes(attention_of(problem)->kv, (size_t)s->heads.kv * s->k);
 	double bytes = 0;
 	for (size_t b = 0; b < s->heads.sequences; b++)
 		bytes += 2 * row * tokens_read(s, attention_length(s, b));
@@ -205,18 +218,28 @@ static const struct tcb_shape decode_shapes[] = {
 	{ 1, 4096, 128, WORDS(32, 8, 0) },
 	{ 1, 16384, 128, WORDS(32, 8, 0) },
 };
+static const struct tcb_shape prefill_shapes[] = {
+	{ 512, 512, 128, WORDS(32, 8, 1) },
+	{ 2048, 2048, 128, WORDS(32, 8, 1) },
+};
 
-TCB_VARIANT_TABLES(decode_f16_variants, TCB_ISAS_FLOATS, attention_decode_f16_variants)
-TCB_VARIANT_TABLES(decode_bf16_variants, TCB_ISAS_FLOATS, attention_decode_bf16_variants)
+#define TABLES(kind, kv) TCB_VARIANT_TABLES(kind##_##kv##_variants, TCB_ISAS_FLOATS, attention_##kind##_##kv##_variants)
+TABLES(decode, f16)
+TABLES(decode, bf16)
+TABLES(decode, q80)
+TABLES(prefill, f16)
+TABLES(prefill, bf16)
+TABLES(prefill, q80)
 
-#define ATTENTION_OP(kind, kv_, TYPE, is_prefill_, summary_)                             \
-	static const struct attention_op kind##_##kv_ = { is_prefill_, TYPE };           \
+/* The rest: what writes the op's kernels for GPUs, or nothing. */
+#define ATTENTION_OP(kind, kv_, KV, type_, is_prefill_, summary_, ...)                   \
+	static const struct attention_op kind##_##kv_ = { is_prefill_, KV };             \
 	const struct tcb_op tcb_op_attention_##kind##_##kv_ = {                          \
 		.name = "attention_" #kind "_" #kv_,                                     \
 		.summary = summary_,                                                     \
 		.shape_form = "MxNxK,hQ/KV",                                             \
 		.has_words = 1,                                                          \
-		.type = TYPE,                                                            \
+		.type = type_,                                                           \
 		.member = &kind##_##kv_,                                                 \
 		.contracts = 1u << TCB_CONTRACT_F32 | 1u << TCB_CONTRACT_F16,            \
 		.default_contract = TCB_CONTRACT_F16,                                    \
@@ -234,11 +257,18 @@ TCB_VARIANT_TABLES(decode_bf16_variants, TCB_ISAS_FLOATS, attention_decode_bf16_
 		.footprint = attention_footprint,                                        \
 		.plan = attention_plan,                                                  \
 		.run = attention_run,                                                    \
-		.emit = attention_emit,                                                  \
-		.gpu_rules = attention_gpu_rules,                                        \
-		.gpu_variants = attention_##kind##_##kv_##_gpu_variants,                 \
 		.cpu_rules = attention_cpu_rules,                                        \
+		__VA_ARGS__                                                              \
 	}
+#define GPU(kind, kv_)                                            \
+	.emit = attention_emit, .gpu_rules = attention_gpu_rules, \
+	.gpu_variants = attention_##kind##_##kv_##_gpu_variants
 
-ATTENTION_OP(decode, f16, TCB_TYPE_F16, 0, "attention of one or a few query tokens against an f16 KV cache");
-ATTENTION_OP(decode, bf16, TCB_TYPE_BF16, 0, "attention of one or a few query tokens against a bf16 KV cache");
+#define DECODE "attention of one or a few query tokens against "
+#define PREFILL "attention of many query tokens against "
+ATTENTION_OP(decode, f16, TCB_TYPE_F16, TCB_TYPE_F16, 0, DECODE "an f16 KV cache", GPU(decode, f16));
+ATTENTION_OP(decode, bf16, TCB_TYPE_BF16, TCB_TYPE_BF16, 0, DECODE "a bf16 KV cache", GPU(decode, bf16));
+ATTENTION_OP(decode, q80, TCB_TYPE_BLOCKS, TCB_TYPE_F16, 0, DECODE "a KV cache of Q8_0 blocks", .emit = NULL);
+ATTENTION_OP(prefill, f16, TCB_TYPE_F16, TCB_TYPE_F16, 1, PREFILL "f16 KV", .emit = NULL);
+ATTENTION_OP(prefill, bf16, TCB_TYPE_BF16, TCB_TYPE_BF16, 1, PREFILL "bf16 KV", .emit = NULL);
+ATTENTION_OP(prefill, q80, TCB_TYPE_BLOCKS, TCB_TYPE_F16, 1, PREFILL "KV of Q8_0 blocks", .emit = NULL);

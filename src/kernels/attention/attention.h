@@ -17,20 +17,24 @@
  * or with page size P in pages of P tokens, page table[sequence][t / P] for token t;
  * entries past a length are not read.
  *
+ * q8_0: K and V in ggml's blocks of 32 values along the head (formats.h).
+ *
  * Contract f32: q and out are f32, and so is all arithmetic.  Contract f16: q and out
- * have K's type, and the weights exp(s - max) are rounded to it; sums are in f32.
+ * have K's type, of q8_0 f16, and the weights exp(s - max) are rounded to it; sums are
+ * in f32.
  * Online softmax: Milakov, Gimelshein 2018; splits of KV: Dao et al. 2023.
  */
 #ifndef TCB_KERNELS_ATTENTION_H
 #define TCB_KERNELS_ATTENTION_H
 
+#include "kernels/formats.h"
 #include "kernels/op.h"
 
 /* ATTENTION_TABLE: with pages only. */
 enum { ATTENTION_Q, ATTENTION_K, ATTENTION_V, ATTENTION_LENGTHS, ATTENTION_OUT, ATTENTION_TABLE };
 enum { ATTENTION_HEAD_UNIT = 32, ATTENTION_HEAD_MAX = 256, ATTENTION_DECODE_TOKENS_MAX = 32 };
 
-/* What tells the ops apart (op->member). */
+/* What tells the ops apart (op->member).  kv: of K and V; TCB_TYPE_BLOCKS: of q8_0. */
 struct attention_op {
 	int is_prefill;
 	enum tcb_type kv;
@@ -42,8 +46,21 @@ static inline const struct attention_op *attention_of(const struct tcb_problem *
 /* Of q and out. */
 static inline enum tcb_type attention_io_type(const struct tcb_problem *problem)
 {
-	return problem->contract == TCB_CONTRACT_F16 ? attention_of(problem)->kv : TCB_TYPE_F32;
+	const enum tcb_type kv = attention_of(problem)->kv;
+	if (problem->contract != TCB_CONTRACT_F16)
+		return TCB_TYPE_F32;
+	return kv == TCB_TYPE_BLOCKS ? TCB_TYPE_F16 : kv;
 }
+
+/* Bytes of COUNT values of K or V; whole blocks. */
+static inline size_t attention_kv_bytes(enum tcb_type kv, size_t count)
+{
+	const struct tcb_format *blocks = tcb_format_row(TCB_FORMAT_Q8_0);
+	return kv == TCB_TYPE_BLOCKS ? count / blocks->block_values * blocks->block_bytes : count * tcb_type_bytes(kv);
+}
+/* attention.c: COUNT of them as floats, and back; whole blocks. */
+void attention_kv_to_f32(enum tcb_type kv, const void *from, size_t count, float *out);
+void attention_kv_from_f32(enum tcb_type kv, const float *values, size_t count, void *out);
 
 static inline size_t attention_group(const struct tcb_shape *shape)
 {

@@ -15,7 +15,8 @@ enum { LINE = 64, SHARE = 64 /* bytes that threads' memory lies apart in multipl
 
 /* The sizes that plan and run share. */
 struct dims {
-	size_t rows, k, splits, tasks;    /* query rows of a task; parts of a sequence; tasks of the first phase */
+	size_t rows, k;                   /* query rows of a tile, at most */
+	size_t tiles, splits, tasks;      /* of query tokens; parts of a sequence; tasks of the first phase */
 	size_t tile, lead, ahead, tokens; /* KV tokens: of a tile, whole groups of them, asked for ahead, pointers */
 	size_t row_floats, score_floats;  /* of q and of o; of scores */
 	size_t thread_bytes, part_bytes, bytes; /* of a thread; of a part in the workspace; of all */
@@ -24,11 +25,13 @@ struct dims {
 static void dims_init(const struct tcb_problem *problem, const struct tcb_geometry *geometry, struct dims *out)
 {
 	const struct tcb_shape *s = &problem->shape;
-	struct dims d = { .rows = s->m * attention_group(s), .k = s->k, .tile = geometry->tile[TCB_MIDI].n };
+	struct dims d = { .k = s->k, .tile = geometry->tile[TCB_MIDI].n };
+	d.rows = tcb_least(geometry->tile[TCB_MIDI].m, s->m) * attention_group(s);
+	d.tiles = tcb_div_up(s->m, geometry->tile[TCB_MIDI].m);
 	d.splits = tcb_div_up(s->n, geometry->tile[TCB_MACRO].n);
-	d.tasks = s->heads.sequences * s->heads.kv * d.splits;
+	d.tasks = s->heads.sequences * s->heads.kv * d.tiles * d.splits;
 	d.lead = tcb_round_up(d.tile, ATTENTION_TOKENS_TOGETHER);
-	d.ahead = (size_t)geometry->knob[TCB_KNOB_PREFETCH] / (2 * d.k);
+	d.ahead = (size_t)geometry->knob[TCB_KNOB_PREFETCH] / attention_kv_bytes(attention_of(problem)->kv, d.k);
 	d.tokens = d.lead + d.ahead;
 	d.row_floats = d.rows * d.k;
 	d.score_floats = d.rows * d.lead;
@@ -53,8 +56,6 @@ enum tcb_status attention_plan(const struct tcb_problem *problem, const struct t
 				tile[TCB_MICRO].m, tile[TCB_MICRO].n);
 	if (knob[TCB_KNOB_THREADS] < 1 || knob[TCB_KNOB_PREFETCH] < 0 || knob[TCB_KNOB_SCHED] < 0)
 		return tcb_fail(err, TCB_E_ILLEGAL, "%s needs the knobs threads, sched and prefetch", problem->op_name);
-	if (tile[TCB_MIDI].m < problem->shape.m)
-		return tcb_fail(err, TCB_E_ILLEGAL, "midi.m must be all %zu query tokens", problem->shape.m);
 	dims_init(problem, geometry, &dims);
 	if ((size_t)knob[TCB_KNOB_THREADS] > dims.tasks)
 		return tcb_fail(err, TCB_E_ILLEGAL, "threads=%d, but macro.n=%zu makes only %zu tasks",
@@ -113,14 +114,36 @@ static size_t length_of(const struct run *run, size_t sequence)
 	return (size_t)((const int32_t *)run->operand[ATTENTION_LENGTHS])[sequence];
 }
 
-/* Rows of q or out of a sequence's KV head. */
-static void find_rows(const struct run *run, size_t operand, size_t sequence, size_t head, void **out)
+/* Query tokens of one tile of a sequence, all heads of a KV head. */
+struct tile {
+	size_t sequence, head, first, rows; /* first: query token */
+	size_t from, to;                    /* KV tokens that any of them sees */
+};
+
+static struct tile tile_of(const struct run *run, size_t index)
+{
+	const struct tcb_shape *s = run->shape;
+	const size_t tokens = run->plan->geometry.tile[TCB_MIDI].m;
+	struct tile tile = { .head = index % s->heads.kv, .first = index / s->heads.kv % run->dims.tiles * tokens };
+	size_t unused;
+	tile.sequence = index / s->heads.kv / run->dims.tiles;
+	const size_t count = tcb_least(tokens, s->m - tile.first), length = length_of(run, tile.sequence);
+	tile.rows = count * attention_group(s);
+	attention_visible(s, length, tile.first, &tile.from, &unused);
+	attention_visible(s, length, tile.first + count - 1, &unused, &tile.to);
+	return tile;
+}
+
+/* Its rows of q or out. */
+static void find_rows(const struct run *run, size_t operand, const struct tile *tile, void **out)
 {
 	const struct tcb_shape *s = run->shape;
 	const size_t group = attention_group(s), each = s->k * tcb_type_bytes(run->io);
-	for (size_t r = 0; r < run->dims.rows; r++)
+	for (size_t r = 0; r < tile->rows; r++) {
+		const size_t token = tile->sequence * s->m + tile->first + r / group;
 		out[r] = (char *)run->operand[operand] +
-			 ((sequence * s->m + r / group) * s->heads.query + head * group + r % group) * each;
+			 (token * s->heads.query + tile->head * group + r % group) * each;
+	}
 }
 
 /* K's and V's rows of tokens FIRST on, up to END, then the last again. */
@@ -131,17 +154,18 @@ static void find_tokens(const struct run *run, size_t sequence, size_t head, siz
 	const int32_t *table = s->heads.page ? run->operand[ATTENTION_TABLE] : NULL;
 	for (size_t t = 0; t < run->dims.tokens; t++) {
 		const size_t token = attention_token(s, table, sequence, tcb_least(first + t, end - 1));
-		const size_t at = (token * s->heads.kv + head) * s->k * 2;
+		const size_t at =
+			attention_kv_bytes(attention_of(&run->plan->problem)->kv, (token * s->heads.kv + head) * s->k);
 		scratch->k[t] = (const char *)run->operand[ATTENTION_K] + at;
 		scratch->v[t] = (const char *)run->operand[ATTENTION_V] + at;
 	}
 }
 
-static struct attention_call call_of(const struct run *run, const struct scratch *scratch)
+static struct attention_call call_of(const struct run *run, const struct tile *tile, const struct scratch *scratch)
 {
 	const struct tcb_shape *s = run->shape;
 	return (struct attention_call){ .io = run->io,
-					.rows = run->dims.rows,
+					.rows = tile->rows,
 					.k = s->k,
 					.q = scratch->q,
 					.o = scratch->o,
@@ -164,25 +188,25 @@ static void stage(const struct run *run, struct attention_call *call, enum atten
 }
 
 /* Nothing seen yet. */
-static void clear_sums(const struct run *run, const struct attention_call *call)
+static void clear_sums(const struct attention_call *call)
 {
-	memset(call->o, 0, run->dims.row_floats * sizeof(float));
-	memset(call->sum, 0, run->dims.rows * sizeof(float));
-	for (size_t r = 0; r < run->dims.rows; r++)
+	memset(call->o, 0, call->rows * call->k * sizeof(float));
+	memset(call->sum, 0, call->rows * sizeof(float));
+	for (size_t r = 0; r < call->rows; r++)
 		call->max[r] = -FLT_MAX;
 }
 
-static void go_over(const struct run *run, struct attention_call *call, const struct scratch *scratch, size_t sequence,
-		    size_t head, size_t first, size_t end)
+static void go_over(const struct run *run, struct attention_call *call, const struct scratch *scratch,
+		    const struct tile *tile, size_t first, size_t end)
 {
 	const struct tcb_shape *s = run->shape;
-	const size_t length = length_of(run, sequence), group = attention_group(s);
+	const size_t length = length_of(run, tile->sequence), group = attention_group(s);
 	for (size_t t = first; t < end; t += run->dims.tile) {
 		call->tokens = tcb_least(run->dims.tile, end - t);
-		find_tokens(run, sequence, head, t, end, scratch);
-		for (size_t r = 0; r < run->dims.rows; r++) {
+		find_tokens(run, tile->sequence, tile->head, t, end, scratch);
+		for (size_t r = 0; r < tile->rows; r++) {
 			size_t from, to;
-			attention_visible(s, length, r / group, &from, &to);
+			attention_visible(s, length, tile->first + r / group, &from, &to);
 			scratch->from[r] = (uint32_t)(tcb_least(tcb_most(from, t), t + call->tokens) - t);
 			scratch->to[r] = (uint32_t)(tcb_least(tcb_most(to, t), t + call->tokens) - t);
 		}
@@ -194,37 +218,33 @@ static void go_over(const struct run *run, struct attention_call *call, const st
 	}
 }
 
-static float *part_of(const struct run *run, size_t sequence, size_t head, size_t split)
+static float *part_of(const struct run *run, size_t tile, size_t split)
 {
-	const size_t index = (sequence * run->shape->heads.kv + head) * run->dims.splits + split;
-	return (float *)(void *)(run->parts + index * run->dims.part_bytes);
+	return (float *)(void *)(run->parts + (tile * run->dims.splits + split) * run->dims.part_bytes);
 }
 
 static void part_task(void *ctx, size_t index, unsigned thread)
 {
 	const struct run *run = ctx;
-	const struct tcb_shape *s = run->shape;
-	const size_t head = index % s->heads.kv, split = index / s->heads.kv % run->dims.splits;
-	const size_t sequence = index / s->heads.kv / run->dims.splits, length = length_of(run, sequence);
+	const size_t heads = run->shape->heads.kv, split = index / heads % run->dims.splits;
+	const size_t which = index / heads / run->dims.splits * heads + index % heads;
+	const struct tile tile = tile_of(run, which);
 	const struct scratch scratch = scratch_of(run, thread);
-	struct attention_call call = call_of(run, &scratch);
-	size_t from, to, unused;
-	attention_visible(s, length, 0, &from, &unused);
-	attention_visible(s, length, s->m - 1, &unused, &to);
+	struct attention_call call = call_of(run, &tile, &scratch);
 	if (run->dims.splits > 1) {
-		call.o = part_of(run, sequence, head, split);
+		call.o = part_of(run, which, split);
 		call.max = call.o + run->dims.row_floats;
 		call.sum = call.max + run->dims.rows;
 	}
-	clear_sums(run, &call);
-	const size_t part = run->plan->geometry.tile[TCB_MACRO].n, first = from + split * part;
-	if (first < to) {
-		find_rows(run, ATTENTION_Q, sequence, head, scratch.io);
+	clear_sums(&call);
+	const size_t part = run->plan->geometry.tile[TCB_MACRO].n, first = tile.from + split * part;
+	if (first < tile.to) {
+		find_rows(run, ATTENTION_Q, &tile, scratch.io);
 		stage(run, &call, ATTENTION_LOAD);
-		go_over(run, &call, &scratch, sequence, head, first, tcb_least(to, first + part));
+		go_over(run, &call, &scratch, &tile, first, tcb_least(tile.to, first + part));
 	}
 	if (run->dims.splits == 1) {
-		find_rows(run, ATTENTION_OUT, sequence, head, scratch.io);
+		find_rows(run, ATTENTION_OUT, &tile, scratch.io);
 		stage(run, &call, ATTENTION_STORE);
 	}
 }
@@ -232,17 +252,17 @@ static void part_task(void *ctx, size_t index, unsigned thread)
 static void merge_task(void *ctx, size_t index, unsigned thread)
 {
 	const struct run *run = ctx;
-	const size_t head = index % run->shape->heads.kv, sequence = index / run->shape->heads.kv;
+	const struct tile tile = tile_of(run, index);
 	const struct scratch scratch = scratch_of(run, thread);
-	struct attention_call call = call_of(run, &scratch);
-	clear_sums(run, &call);
+	struct attention_call call = call_of(run, &tile, &scratch);
+	clear_sums(&call);
 	for (size_t split = 0; split < run->dims.splits; split++) {
-		call.part_o = part_of(run, sequence, head, split);
+		call.part_o = part_of(run, index, split);
 		call.part_max = call.part_o + run->dims.row_floats;
 		call.part_sum = call.part_max + run->dims.rows;
 		stage(run, &call, ATTENTION_MERGE);
 	}
-	find_rows(run, ATTENTION_OUT, sequence, head, scratch.io);
+	find_rows(run, ATTENTION_OUT, &tile, scratch.io);
 	stage(run, &call, ATTENTION_STORE);
 }
 

@@ -2,14 +2,14 @@
  *
  * Attention on CPUs: how a geometry drives it.
  *
- * A task has all query rows of one KV head of a sequence (row r is query token
- * r / group, head r % group) against macro.n KV tokens of those that they see.  It
- * goes over these in tiles of midi.n tokens: scores, weights against the maximum so
+ * A task has midi.m query tokens with all heads of one KV head of a sequence (row r is
+ * query token r / group, head r % group) against macro.n KV tokens of those that they
+ * see.  It goes over these in tiles of midi.n tokens: scores, weights against the maximum so
  * far, sums of weighted values; the tile's K and V are looked at once for as many
  * query rows as have sums in registers.  macro.n below n shares a sequence between
  * tasks: each leaves its sums in the workspace, and a second phase merges them.
- * midi.m and macro.m are all query tokens, tiles' k is the head; micro is one query
- * row by a vector.  prefetch: bytes of a KV head's rows that are asked for ahead.
+ * attention_decode: midi.m is all query tokens.  macro.m is, tiles' k is the head;
+ * micro is one query row by a vector.  prefetch: bytes of a KV head's rows that are asked for ahead.
  */
 #ifndef TCB_KERNELS_ATTENTION_CPU_H
 #define TCB_KERNELS_ATTENTION_CPU_H

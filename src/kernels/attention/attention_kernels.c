@@ -15,17 +15,27 @@
 
 enum { LINE = 64, ROWS_TOGETHER = LANES < 8 ? LANES : 8 };
 
-SIMD_INLINE vfloat load_kv(const enum tcb_type type, const void *row, size_t at)
+SIMD_INLINE vfloat load_half(const enum tcb_type type, const void *row, size_t at)
 {
 	const uint16_t *half = (const uint16_t *)row + at;
 	return type == TCB_TYPE_F16 ? v_from_f16(half) : v_from_bf16(half);
 }
 
-/* Asks for all of a row of K values of 16 bits. */
-SIMD_INLINE void fetch(const struct attention_call *call, size_t token)
+SIMD_INLINE vfloat load_kv(const enum tcb_type type, const void *row, size_t at)
+{
+	if (type != TCB_TYPE_BLOCKS)
+		return load_half(type, row, at);
+	const struct tcb_format *f = tcb_format_row(TCB_FORMAT_Q8_0);
+	const uint8_t *block = (const uint8_t *)row + at / f->block_values * f->block_bytes;
+	const int8_t *codes = (const int8_t *)block + f->codes_at + at % f->block_values;
+	return v_mul(v_from_bytes(codes), v_set_f16(block + f->d_at));
+}
+
+/* Asks for all of a row. */
+SIMD_INLINE void fetch(const struct attention_call *call, const enum tcb_type type, size_t token)
 {
 	const char *row = call->kv[token + call->ahead];
-	for (size_t at = 0; at < 2 * call->k; at += LINE)
+	for (size_t at = 0; at < attention_kv_bytes(type, call->k); at += LINE)
 		__builtin_prefetch(row + at, 0, 3);
 }
 
@@ -42,7 +52,7 @@ SIMD_INLINE void score_rows(const struct attention_call *call, const enum tcb_ty
 		float result[LANES];
 		if (call->ahead && first == 0)
 			for (int j = 0; j < tokens; j++)
-				fetch(call, t + (size_t)j);
+				fetch(call, type, t + (size_t)j);
 		SIMD_UNROLL
 		for (int i = 0; i < SUMS; i++)
 			sum[i] = v_set(0);
@@ -146,7 +156,7 @@ SIMD_INLINE void add_values(const struct attention_call *call, const enum tcb_ty
 		sum[r][v] = v_load(o + (size_t)r * call->k + (size_t)v * LANES);
 	for (size_t t = 0; t < call->tokens; t++) {
 		if (call->ahead && first == 0 && at == 0)
-			fetch(call, t);
+			fetch(call, type, t);
 		SIMD_UNROLL
 		for (int v = 0; v < vectors; v++) {
 			const vfloat value = load_kv(type, call->kv[t], at + (size_t)v * LANES);
@@ -194,8 +204,8 @@ SIMD_INLINE void load_q(const struct attention_call *call)
 		const void *row = call->io_row[r];
 		float *q = call->q + r * call->k;
 		for (size_t at = 0; at < call->k; at += LANES) {
-			const vfloat value =
-				call->io == TCB_TYPE_F32 ? v_load((const float *)row + at) : load_kv(call->io, row, at);
+			const vfloat value = call->io == TCB_TYPE_F32 ? v_load((const float *)row + at)
+								      : load_half(call->io, row, at);
 			v_store(q + at, v_mul(value, v_set(call->scale)));
 		}
 	}
@@ -281,5 +291,10 @@ SIMD_INLINE void micro(const struct attention_call *call, const enum tcb_type ty
 
 ATTENTION_KERNEL(f16, TCB_TYPE_F16)
 ATTENTION_KERNEL(bf16, TCB_TYPE_BF16)
+ATTENTION_KERNEL(q80, TCB_TYPE_BLOCKS)
 ATTENTION_TABLE(decode, f16)
 ATTENTION_TABLE(decode, bf16)
+ATTENTION_TABLE(decode, q80)
+ATTENTION_TABLE(prefill, f16)
+ATTENTION_TABLE(prefill, bf16)
+ATTENTION_TABLE(prefill, q80)

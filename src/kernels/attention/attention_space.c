@@ -17,6 +17,7 @@ enum {
 	TILE_LEAST = 16,
 	TILE_MOST = 512,
 	DEFAULT_TILE = 64,
+	DEFAULT_TOKENS = 16,
 	DEFAULT_PART = 512,
 	DEFAULT_AHEAD = 2048,
 	AHEAD_MOST = 16384,
@@ -27,7 +28,8 @@ size_t attention_axes(const struct tcb_problem *problem, const struct tcb_target
 		      struct tcb_axis out[TCB_AXES_MAX])
 {
 	const struct tcb_shape *s = &problem->shape;
-	const size_t n = tcb_power_of_two_up(s->n);
+	const size_t n = tcb_power_of_two_up(s->n), m = tcb_power_of_two_up(s->m);
+	const int is_prefill = attention_of(problem)->is_prefill;
 	size_t count = 0;
 	struct tcb_axis *a;
 	if (target->kind == TCB_TARGET_CUDA)
@@ -35,11 +37,11 @@ size_t attention_axes(const struct tcb_problem *problem, const struct tcb_target
 	tcb_axis_add_float_isas(tcb_axis_knob(out, &count, TCB_KNOB_ISA), target);
 	tcb_axis_add_threads(tcb_axis_knob(out, &count, TCB_KNOB_THREADS), target);
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_SCHED), TCB_SCHED_STATIC, TCB_SCHED_DYNAMIC);
-	for (int level = TCB_MACRO; level < TCB_LEVEL_COUNT; level++) {
+	for (int level = TCB_MACRO; level < TCB_LEVEL_COUNT; level++)
 		tcb_axis_add(tcb_axis_tile(out, &count, TCB_AXIS_TILE_K, (enum tcb_level)level), s->k);
-		tcb_axis_add(tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, (enum tcb_level)level),
-			     level == TCB_MICRO ? 1 : s->m);
-	}
+	tcb_axis_add(tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, TCB_MICRO), 1);
+	tcb_axis_add_powers(tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, TCB_MIDI), is_prefill ? 1 : m, 2, m);
+	tcb_axis_add(tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, TCB_MACRO), m);
 	tcb_axis_add_powers(tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MICRO), 1, 2, TILE_LEAST);
 	tcb_axis_add_powers(tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MIDI), 1, 2, TILE_MOST);
 	tcb_axis_add_powers(tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MACRO), 1, 2, tcb_most(n, TILE_LEAST));
@@ -50,6 +52,15 @@ size_t attention_axes(const struct tcb_problem *problem, const struct tcb_target
 }
 
 /* --- rules (V4) --- */
+
+static const char *rule_queries(const struct tcb_problem *problem, const struct tcb_target *target,
+				const struct tcb_geometry *geometry)
+{
+	(void)target;
+	return !attention_of(problem)->is_prefill && geometry->tile[TCB_MIDI].m < problem->shape.m
+		       ? "attention_decode takes all query tokens in midi.m"
+		       : NULL;
+}
 
 static const char *rule_knobs(const struct tcb_problem *problem, const struct tcb_target *target,
 			      const struct tcb_geometry *geometry)
@@ -71,6 +82,7 @@ static const char *policy_tiles(const struct tcb_problem *problem, const struct 
 
 const struct tcb_rule attention_cpu_rules[] = {
 	{ TCB_FIELD_KNOB(HINT), TCB_RULE_KERNEL, rule_knobs },
+	{ TCB_FIELD_TILES, TCB_RULE_KERNEL, rule_queries },
 	{ TCB_FIELD_TILES, TCB_RULE_POLICY, policy_tiles },
 	{ TCB_FIELD_KNOB(ISA), TCB_RULE_POLICY, tcb_cpu_policy_scalar },
 	{ 0, 0, NULL },
@@ -88,11 +100,14 @@ void attention_default_geometry(const struct tcb_problem *problem, const struct 
 		return;
 	}
 	const size_t lanes = tcb_float_lanes((int32_t)isa), n = tcb_most(tcb_power_of_two_up(s->n), lanes);
-	const size_t part = tcb_least(n, DEFAULT_PART);
-	const size_t tasks = (size_t)s->heads.sequences * s->heads.kv * tcb_div_up(s->n, part);
+	const int is_prefill = attention_of(problem)->is_prefill;
+	const size_t m = tcb_power_of_two_up(s->m), tokens = is_prefill ? tcb_least(m, DEFAULT_TOKENS) : m;
+	const size_t part = is_prefill ? n : tcb_least(n, DEFAULT_PART);
+	const size_t tasks =
+		(size_t)s->heads.sequences * s->heads.kv * tcb_div_up(s->n, part) * tcb_div_up(s->m, tokens);
 	tcb_geometry_init(out);
-	out->tile[TCB_MACRO] = (struct tcb_tile){ s->m, part, s->k };
-	out->tile[TCB_MIDI] = (struct tcb_tile){ s->m, tcb_least(part, DEFAULT_TILE), s->k };
+	out->tile[TCB_MACRO] = (struct tcb_tile){ m, part, s->k };
+	out->tile[TCB_MIDI] = (struct tcb_tile){ tokens, tcb_least(part, DEFAULT_TILE), s->k };
 	out->tile[TCB_MICRO] = (struct tcb_tile){ 1, lanes, s->k };
 	out->knob[TCB_KNOB_ISA] = (int32_t)isa;
 	out->knob[TCB_KNOB_THREADS] = (int32_t)tcb_least(tcb_most(target->threads, 1), tasks);

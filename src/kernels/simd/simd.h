@@ -26,7 +26,9 @@
  *   v_unordered(a, b) v_no_flag v_either v_is_set    flags: where one is NaN; none; of either; in a lane
  *   v_reduce_add v_reduce_max            of all lanes, lane i with i + LANES / 2 first
  *   v_from_f16(p) v_from_bf16(p) v_to_f16(p, v) v_to_bf16(p, v)    LANES values of 16 bits, rounded to nearest even; a
- * NaN keeps its first bits and becomes quiet v_transpose(r)                       r[i][j] to r[j][i]
+ *                                        NaN keeps its first bits and becomes quiet
+ *   v_set_f16(p) v_from_bytes(p)         one f16 in all lanes; LANES signed bytes
+ *   v_transpose(r)                       r[i][j] to r[j][i]
  *
  * Words and bytes (SIMD_HAS_BYTES):
  *   vi_load vi_store vi_zero  vi_bytes(b) vi_words(w): in all  vi_first_word(w): in the first lane, 0 in the rest

@@ -152,6 +152,18 @@ SIMD_INLINE vfloat v_from_bf16(const uint16_t *from)
 	return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(half), 16));
 }
 
+SIMD_INLINE vfloat v_set_f16(const void *from)
+{
+	uint16_t half;
+	memcpy(&half, from, sizeof(half));
+	return _mm256_cvtph_ps(_mm_set1_epi16((int16_t)half));
+}
+
+SIMD_INLINE vfloat v_from_bytes(const int8_t *from)
+{
+	return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i_u *)from)));
+}
+
 SIMD_INLINE void v_to_f16(uint16_t *to, vfloat value)
 {
 	_mm_storeu_si128((__m128i_u *)to, _mm256_cvtps_ph(value, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));

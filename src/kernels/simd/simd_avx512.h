@@ -153,6 +153,18 @@ SIMD_INLINE vfloat v_from_bf16(const uint16_t *from)
 	return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(half), 16));
 }
 
+SIMD_INLINE vfloat v_set_f16(const void *from)
+{
+	uint16_t half;
+	memcpy(&half, from, sizeof(half));
+	return _mm512_cvtph_ps(_mm256_set1_epi16((int16_t)half));
+}
+
+SIMD_INLINE vfloat v_from_bytes(const int8_t *from)
+{
+	return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i_u *)from)));
+}
+
 SIMD_INLINE void v_to_f16(uint16_t *to, vfloat value)
 {
 	_mm256_storeu_si256((__m256i_u *)to, _mm512_cvtps_ph(value, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));

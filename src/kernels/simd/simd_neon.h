@@ -155,6 +155,21 @@ SIMD_INLINE vfloat v_from_bf16(const uint16_t *from)
 	return vreinterpretq_f32_u32(vshll_n_u16(vld1_u16(from), 16));
 }
 
+SIMD_INLINE vfloat v_set_f16(const void *from)
+{
+	uint16_t half;
+	memcpy(&half, from, sizeof(half));
+	return vcvt_f32_f16(vreinterpret_f16_u16(vdup_n_u16(half)));
+}
+
+SIMD_INLINE vfloat v_from_bytes(const int8_t *from)
+{
+	int32_t four;
+	memcpy(&four, from, sizeof(four));
+	const int8x8_t bytes = vreinterpret_s8_s32(vdup_n_s32(four));
+	return vcvtq_f32_s32(vmovl_s16(vget_low_s16(vmovl_s8(bytes))));
+}
+
 SIMD_INLINE void v_to_f16(uint16_t *to, vfloat value)
 {
 	vst1_u16(to, vreinterpret_u16_f16(vcvt_f16_f32(value)));

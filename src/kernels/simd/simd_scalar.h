@@ -137,6 +137,16 @@ SIMD_INLINE vfloat v_from_bf16(const uint16_t *from)
 	return tcb_bf16_to_f32(*from);
 }
 
+SIMD_INLINE vfloat v_set_f16(const void *from)
+{
+	return tcb_f16_load(from);
+}
+
+SIMD_INLINE vfloat v_from_bytes(const int8_t *from)
+{
+	return *from;
+}
+
 SIMD_INLINE void v_to_f16(uint16_t *to, vfloat value)
 {
 	*to = tcb_f32_to_f16(value);
