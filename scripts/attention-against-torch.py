@@ -9,9 +9,8 @@ For each op and shape `tcbtune sweep` goes on with DIR/tuning.db for the budget 
 `tcbtune bench` measures its best geometry, cold, beside the default one and a loop that only reads the same bytes.
 PyTorch (scripts/peers/attention_torch.py) has f16 K and V whatever the op; where a shape has words that it does not
 know, or there is no PyTorch, its columns are empty.  Of its layouts the faster one counts.  With --cross there is a
-second table: what one shape's best geometry costs on the others, where it is another.  "of read, pdl": of the read with programmatic
-dependent launch, where calls overlap.  DIR gets table.md, bench.jsonl, torch.txt and the
-database.
+second table: what one shape's best geometry costs on the others, where it is another.  "of read, pdl": of the read
+with programmatic dependent launch, where calls overlap.  DIR gets table.md, bench.jsonl, torch.txt and the database.
 
 Exit: 0; 1 a command failed, and its last words are on standard error; 2 wrong usage.
 """

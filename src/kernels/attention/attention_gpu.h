@@ -11,33 +11,55 @@
  * block (last) or a second launch (launch) from the workspace.
  *
  * Tensor cores: S = Q K^T has query rows as mma's 16 rows, O^T += V^T P^T as its 8
- * columns, so that S is already what P^T wants and few query rows waste little.  K and
- * V go from memory to the fragments without shared memory: which value of a head is
- * which k of an instruction does not matter as long as Q agrees, nor which is which
- * row of V^T as long as the store does.
+ * columns, so that S is already what P^T wants and few query rows waste little.  Which
+ * value of a head is which k of an instruction does not matter as long as Q agrees, nor
+ * which is which row of V^T as long as the store does.
  *
- * The next piece's K is asked for as soon as this one's is multiplied, its V after
- * this one's: they are on their way meanwhile.
+ * copy=ldg: K and V go from memory to the fragments without shared memory.  The next
+ * piece's K is asked for as soon as this one's is multiplied, its V after this one's:
+ * they are on their way meanwhile.  copy=async: each warp has a ring of `stages` pieces
+ * in shared memory, which it fills stages - 1 pieces ahead.
+ *
+ * Blocks (q8_0): rows of blocks are aligned to 2 bytes only, so they go through the
+ * ring.  Codes become f16 for S, whose sums of a block are scaled by K's scale, and tf32
+ * for O^T; V's scale goes into the weights.
+ *
+ * Contract f32: q is the sum of two f16 (or three bf16) times a power of two for each
+ * row, a weight that of two tf32: their products with K and V are exact.
  */
 #ifndef TCB_KERNELS_ATTENTION_GPU_H
 #define TCB_KERNELS_ATTENTION_GPU_H
 
 #include "kernels/attention/attention.h"
 #include "kernels/gpu/frame.h"
+#include "kernels/gpu/ring.h"
 
-enum { ATTENTION_COLUMNS = 8 /* query rows of an mma */, ATTENTION_PIECE = 8 /* KV tokens, at least, of a piece */ };
+enum {
+	ATTENTION_COLUMNS = 8, /* query rows of an mma */
+	ATTENTION_PIECE = 8,   /* KV tokens, at least, of a piece */
+	ATTENTION_K_BLOCK = 32 /* values of a head that four lanes have together; of a block of q8_0, too */
+};
 
 /* A geometry in numbers. */
 struct attention_gpu {
-	enum tcb_type type; /* of K and V, q and out */
+	enum tcb_type type, io; /* of K and V: f16, bf16 or blocks; of q and out */
 	unsigned capability, m, n, k, group, kv_heads, sequences, page, pages, window, cap, causal;
+	int has_own_limits;                    /* rows of a tile see different tokens */
 	unsigned tokens, heads, rows, columns; /* of a tile: query tokens, heads, their product, mma's columns / 8 */
 	unsigned kv, subs, halves; /* KV tokens of a warp's piece; in units of 16; in units of 8, of these */
 	unsigned warps, threads, splitk, cluster, slots, occ;
 	int pdl;
 	enum tcb_join join;
 	unsigned token_tiles, head_tiles, tiles; /* tiles: of all KV heads of a sequence */
-	unsigned v_words;                        /* of V that a lane loads from a token at a time: 4, or 2 */
+	unsigned v_words;                        /* of V that a lane has of a token at a time: 4, or 2 */
+	int is_blocks, is_wide;                  /* is_wide: O^T is summed in tf32 */
+	unsigned q_terms, weight_terms;          /* whose sum q, and a weight, is */
+	unsigned row_bytes, token_bytes;         /* of a head's row in K or V; of all heads' */
+	/* copy=async: bytes of a copy, copies of a row, and of a lane for a piece's K; shared memory: of a piece rows
+	 * of K, then of V, then what rows of odd blocks are off by; all warps' rings */
+	enum tcb_copy copy;
+	int is_odd, is_kept; /* rows are aligned to 2 bytes only; a lane keeps the places of its copies */
+	unsigned stages, unit, units, copies, k_pitch, v_pitch, v_at, shifts_at, slot_bytes, ring_at;
 	/* shared memory: parts of the warps, that of the block, the last block's flag */
 	unsigned o_at, ml_at, block_o_at, block_ml_at, flag_at, shared_bytes;
 	size_t parts_ml_at, counters_at, workspace_bytes; /* workspace: parts of the blocks from 0 on */
@@ -59,9 +81,11 @@ void attention_gpu_default_geometry(const struct tcb_problem *problem, const str
 /* attention_gpu.c */
 enum tcb_status attention_emit(const struct tcb_problem *problem, const struct tcb_target *target,
 			       const struct tcb_geometry *geometry, struct tcb_kernel *out, struct tcb_error *err);
-extern const struct tcb_variant attention_decode_f16_gpu_variants[], attention_decode_bf16_gpu_variants[];
+extern const struct tcb_variant attention_decode_f16_gpu_variants[], attention_decode_bf16_gpu_variants[],
+	attention_decode_q80_gpu_variants[];
 
-/* What the files that write the kernel share. */
+/* --- what the files that write the kernel share --- */
+
 struct attention_writer {
 	struct tcb_kit kit;
 	const struct attention_gpu *g;
@@ -73,6 +97,82 @@ struct attention_writer {
 	kit_op split;                            /* which part of KV; .u32 */
 };
 
+enum {
+	ATTENTION_SETS_MAX = 4, /* of mma's columns */
+	ATTENTION_SUBS_MAX = 4,
+	ATTENTION_HALVES = 2, /* of 16 tokens: a lane's rows of K */
+	ATTENTION_TOKENS = 4, /* of 16 that a lane has V of; of 8, the first two */
+	ATTENTION_K_BLOCKS_MAX = ATTENTION_HEAD_MAX / ATTENTION_K_BLOCK,
+	ATTENTION_TERMS_MAX = 3,
+	ATTENTION_SUMS = 4,      /* of an mma in a lane */
+	ATTENTION_PAIR = 2,      /* query rows of a lane in an mma's columns, or tokens in a half */
+	ATTENTION_UNITS_MAX = 24 /* copies of a lane whose places are kept */
+};
+
+/* A warp at its pieces.  lane = 4 g + c. */
+struct attention_reader {
+	struct attention_writer *w;
+	kit_op c, g;
+	kit_op k, v, table;        /* .u64: of the sequence and KV head; with ldg of the lane, too */
+	kit_op row_bytes;          /* of a token in K and V; .u32 */
+	kit_op last;               /* the last token that is seen; .u32 */
+	kit_op first_seen, length; /* .u32 */
+	/* ldg: what is loaded: K by piece, block, half, word; V by piece, block, token, word */
+	kit_op k_words[ATTENTION_SUBS_MAX][ATTENTION_K_BLOCKS_MAX][ATTENTION_HALVES][4];
+	kit_op v_words[ATTENTION_SUBS_MAX][ATTENTION_K_BLOCKS_MAX][ATTENTION_TOKENS][4];
+	/* async: the ring; what a lane copies: its token, bytes from the piece's first row and into the slot */
+	struct tcb_kit_ring ring;
+	kit_op unit_token[ATTENTION_UNITS_MAX], unit_from[ATTENTION_UNITS_MAX], unit_to[2][ATTENTION_UNITS_MAX];
+	kit_op k_lane, v_lane;   /* .u32: the lane's place in the slot in use */
+	kit_op k_scale, v_scale; /* and that of the scales of tokens 2c */
+	kit_op shifts;           /* and that of what rows are off by */
+	kit_op q[ATTENTION_SETS_MAX][ATTENTION_TERMS_MAX][ATTENTION_K_BLOCKS_MAX][4];
+	kit_op scale[ATTENTION_SETS_MAX]; /* of scores, to units of log2(e), or with a cap to its own */
+	kit_op acc[ATTENTION_SETS_MAX][ATTENTION_HEAD_MAX / 16][ATTENTION_SUMS];
+	kit_op max[ATTENTION_SETS_MAX], sum[ATTENTION_SETS_MAX]; /* of query row g; the sums of this lane's tokens */
+	kit_op from[ATTENTION_SETS_MAX], to[ATTENTION_SETS_MAX]; /* tokens that it sees; .s32 */
+	kit_op zero, nothing;                                    /* .f32; two halves of 0 */
+};
+
+/* "f16" or "bf16": of what S is multiplied. */
+const char *attention_word(const struct attention_gpu *g);
+/* The query token of row ROW of the tile; at most the last. */
+kit_op attention_token_of(struct attention_writer *w, kit_op row);
+
+/* attention_gpu_q.c: q's fragments and the scale of scores. */
+void attention_load_q(struct attention_reader *r, kit_op q);
+
+/* attention_gpu_read.c: K and V.  Begins, once the KV head is known; asks for the warp's first pieces, of those from
+ * token BEGIN on FIRST, and every warps-th, to END - 1. */
+void attention_read_begin(struct attention_reader *r);
+void attention_read_first(struct attention_reader *r, kit_op begin, kit_op first, kit_op end);
+/* In the loop over pieces, PIECE is next: before its scores; K once scores are there; V once its values are added. */
+void attention_read_piece(struct attention_reader *r, kit_op begin, kit_op piece, kit_op end);
+void attention_read_k_done(struct attention_reader *r, kit_op begin, kit_op piece, kit_op end);
+void attention_read_v_done(struct attention_reader *r, kit_op begin, kit_op piece, kit_op end);
+/* Block I of K of half H of sub S: two steps of k; is_blocks: SCALE_OUT gets those of tokens 2c and 2c + 1, as floats.
+ */
+void attention_k_block(struct attention_reader *r, unsigned s, unsigned h, unsigned i, kit_op out[4],
+		       kit_op scale_out[ATTENTION_PAIR]);
+/* V of a lane's token T of sub S: words of 16 bits, block I of them; is_blocks: the one word of codes. */
+void attention_v_block(struct attention_reader *r, unsigned s, unsigned t, unsigned i, kit_op out[4]);
+kit_op attention_v_scale(struct attention_reader *r, unsigned s, unsigned t, unsigned i);
+/* Four codes, flipped in their highest bit, as f16 in two words; the one numbered I as a float. */
+void attention_codes_f16(struct tcb_ptx_build *b, kit_op word, kit_op out[2]);
+kit_op attention_code_f32(struct tcb_ptx_build *b, kit_op word, unsigned i);
+
+/* attention_gpu_ring.c, for attention_gpu_read.c */
+void attention_ring_begin(struct attention_reader *r);
+/* The piece whose first token is FIRST, to SLOT. */
+void attention_ring_fill(struct attention_reader *r, kit_op first, const struct tcb_kit_slot *slot);
+/* What the kernel has of token T, at most the last: its number in K and V. */
+kit_op attention_row_of(struct attention_reader *r, kit_op t);
+
+/* attention_gpu_math.c: a piece, from token HERE on: scores, weights; and what they add. */
+typedef kit_op attention_scores[ATTENTION_SUBS_MAX][ATTENTION_HALVES][ATTENTION_SETS_MAX][ATTENTION_PAIR];
+void attention_write_scores(struct attention_reader *r, attention_scores scores);
+void attention_write_weights(struct attention_reader *r, attention_scores scores, kit_op here);
+void attention_add_values(struct attention_reader *r, attention_scores weights);
 /* attention_gpu_merge.c: the parts of the block's warps lie in shared memory, all threads have passed a barrier: merges
  * them, with those of other blocks, and stores the results. */
 void attention_write_merge(struct attention_writer *w);

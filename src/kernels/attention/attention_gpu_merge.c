@@ -163,7 +163,7 @@ static void store_result(struct attention_writer *w, const struct item *item, co
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct attention_gpu *g = w->g;
-	const char *pack = g->type == TCB_TYPE_F16 ? "cvt.rn.f16x2.f32" : "cvt.rn.bf16x2.f32";
+	const unsigned bytes = (unsigned)tcb_type_bytes(g->io);
 	const kit_op of_token = OP2(b, "div.u32", item->row, I(g->heads));
 	const kit_op token = OP2(b, "add.u32", w->first_token, of_token);
 	const kit_op head = OP2(b, "add.u32", w->first_head,
@@ -174,15 +174,17 @@ static void store_result(struct attention_writer *w, const struct item *item, co
 	const kit_op all = OP3(b, "mad.lo.u32", w->kv_head, I(g->group), head);
 	const kit_op row =
 		OP3(b, "mad.lo.u32", OP3(b, "mad.lo.u32", w->sequence, I(g->m), token), I(g->kv_heads * g->group), all);
-	kit_op values[ITEM], words[ITEM / 2];
+	kit_op values[ITEM];
 	for (unsigned i = 0; i < ITEM; i++)
 		values[i] = OP2(b, "mul.rn.f32", part->o[i], factor);
-	for (unsigned i = 0; i < ITEM / 2; i++)
-		words[i] = OP2(b, pack, values[2 * i + 1], values[2 * i]);
-	const kit_op at =
-		tcb_kit_behind(b, tcb_kit_element(b, w->out, row, 2 * g->k), OP2(b, "shr.u32", item->within, I(1)));
+	for (unsigned i = 0; i < ITEM / 2 && bytes == 2; i++)
+		values[i] = OP2(b, tcb_ptx_namef(b, "cvt.rn.%sx2.f32", attention_word(g)), values[2 * i + 1],
+				values[2 * i]);
+	const kit_op within = bytes == 2 ? OP2(b, "shr.u32", item->within, I(1)) : item->within;
+	const kit_op at = tcb_kit_behind(b, tcb_kit_element(b, w->out, row, bytes * g->k), within);
 	tcb_ptx_guard(b, is_inside);
-	tcb_kit_store(b, "st.global", "b32", tcb_ptx_at(tcb_ptx_assume_aligned(b, at, 8), 0), words, ITEM / 2);
+	tcb_kit_store(b, "st.global", bytes == 2 ? "b32" : "f32",
+		      tcb_ptx_at(tcb_ptx_assume_aligned(b, at, ITEM * bytes), 0), values, bytes == 2 ? ITEM / 2 : ITEM);
 	tcb_ptx_unguard(b);
 }
 
@@ -215,6 +217,7 @@ static void merge_warps(struct attention_writer *w)
 	const struct attention_gpu *g = w->g;
 	struct tcb_ptx_for loop;
 	tcb_ptx_for_begin(b, &loop, w->kit.tid, I(g->rows * g->k / ITEM), I(g->threads), 0);
+	tcb_kit_nounroll(b);
 	const struct item item = item_of(w, loop.iv);
 	const struct source from = shared_source(w, &item, g->o_at, g->ml_at);
 	const struct part part = merge_all(w, &from, g->warps);
@@ -236,6 +239,7 @@ static void merge_cluster(struct attention_writer *w)
 	tcb_kit_cluster_barrier(b);
 	tcb_ptx_for_begin(b, &loop, OP3(b, "mad.lo.u32", rank, I(g->threads), w->kit.tid), I(g->rows * g->k / ITEM),
 			  I(g->threads * g->cluster), 0);
+	tcb_kit_nounroll(b);
 	const struct item item = item_of(w, loop.iv);
 	struct source from = shared_source(w, &item, g->block_o_at, g->block_ml_at);
 	from.load = "ld.shared::cluster";
@@ -260,6 +264,7 @@ static void merge_slots(struct attention_writer *w)
 	tcb_kit_last_of(&w->kit, &scope, tcb_ptx_at(tcb_kit_element(b, w->counters, tile, 4), 0), I(g->splitk - 1),
 			g->flag_at);
 	tcb_ptx_for_begin(b, &loop, w->kit.tid, I(g->rows * g->k / ITEM), I(g->threads), 0);
+	tcb_kit_nounroll(b);
 	const struct item item = item_of(w, loop.iv);
 	const struct source from = slot_source(w, &item, I(0));
 	const struct part part = merge_all(w, &from, g->slots);

@@ -9,12 +9,34 @@
 #include "kernels/attention/attention_gpu.h"
 #include "kernels/gpu/gpu_rules.h"
 
-enum { SPLITS_MAX = 256, PIECES_MAX = 8, COLUMNS_MAX = 4, MERGE_WARPS_MAX = 16 };
+enum { SPLITS_MAX = 256, PIECES_MAX = 8, COLUMNS_MAX = 4, MERGE_WARPS_MAX = 16, STAGES_MAX = 8 };
 
 /* At least 1, for divisors: the rules say what is wrong with other values. */
 static unsigned count(const struct tcb_geometry *geometry, enum tcb_knob which)
 {
 	return tcb_gpu_knob(geometry, which) ? tcb_gpu_knob(geometry, which) : 1;
+}
+
+/* The smallest number from BYTES on that is REST modulo MODULUS. */
+static unsigned pitch(unsigned bytes, unsigned rest, unsigned modulus)
+{
+	return bytes + (rest + modulus - bytes % modulus) % modulus;
+}
+
+/* A slot of the ring: what a row is copied by, and where rows are (attention_gpu_read.c on banks). */
+static void plan_slot(struct attention_gpu *g)
+{
+	const unsigned aligned = g->row_bytes & -g->row_bytes;
+	g->is_odd = aligned < 4;
+	g->unit = g->is_odd ? 4 : aligned < 16 ? aligned : 16;
+	g->units = (g->row_bytes + g->unit - 1) / g->unit;
+	g->copies = (unsigned)tcb_div_up((size_t)g->kv * g->units, WARP);
+	g->is_kept = g->k <= 128 && g->copies <= ATTENTION_UNITS_MAX; /* else there are too few registers */
+	g->k_pitch = g->is_blocks ? pitch(g->units * g->unit, 16, 32) : pitch(g->row_bytes, 64, 128);
+	g->v_pitch = g->is_blocks ? g->k_pitch : pitch(g->row_bytes, 16, 32);
+	g->v_at = g->kv * g->k_pitch;
+	g->shifts_at = g->v_at + g->kv * g->v_pitch;
+	g->slot_bytes = g->shifts_at + (g->is_odd ? 4 * (unsigned)tcb_round_up(g->kv, 4) : 0);
 }
 
 static void plan_memory(struct attention_gpu *g)
@@ -25,7 +47,12 @@ static void plan_memory(struct attention_gpu *g)
 	g->ml_at = g->block_o_at + (g->cluster > 1 ? o_bytes : 0);
 	g->block_ml_at = g->ml_at + g->warps * ml_bytes;
 	g->flag_at = g->block_ml_at + (g->cluster > 1 ? ml_bytes : 0);
-	g->shared_bytes = g->flag_at + 16;
+	g->ring_at = (unsigned)tcb_round_up(g->flag_at + 16, 16);
+	g->shared_bytes = g->ring_at;
+	if (g->copy == TCB_COPY_ASYNC) {
+		plan_slot(g);
+		g->shared_bytes += g->warps * g->stages * g->slot_bytes;
+	}
 	g->workspace_bytes = 0;
 	if (g->slots > 1) {
 		const size_t parts = (size_t)g->sequences * g->tiles * g->slots;
@@ -42,6 +69,11 @@ void attention_gpu_plan(const struct tcb_problem *problem, const struct tcb_targ
 	const struct tcb_shape *s = &problem->shape;
 	memset(g, 0, sizeof(*g));
 	g->type = attention_of(problem)->kv;
+	g->io = attention_io_type(problem);
+	g->is_blocks = g->type == TCB_TYPE_BLOCKS;
+	g->is_wide = g->is_blocks || g->io == TCB_TYPE_F32;
+	g->q_terms = g->io != TCB_TYPE_F32 ? 1 : g->type == TCB_TYPE_BF16 ? 3 : 2;
+	g->weight_terms = g->io == TCB_TYPE_F32 ? 2 : 1;
 	g->capability = target->capability;
 	g->m = (unsigned)s->m;
 	g->n = (unsigned)s->n;
@@ -55,6 +87,7 @@ void attention_gpu_plan(const struct tcb_problem *problem, const struct tcb_targ
 	g->cap = s->heads.cap;
 	g->causal = s->heads.causal;
 	g->tokens = (unsigned)geometry->tile[TCB_MICRO].m;
+	g->has_own_limits = g->tokens > 1 && (g->causal || g->window);
 	g->heads = count(geometry, TCB_KNOB_HEADS);
 	g->rows = g->tokens * g->heads;
 	g->columns = (unsigned)tcb_div_up(g->rows, ATTENTION_COLUMNS);
@@ -72,14 +105,21 @@ void attention_gpu_plan(const struct tcb_problem *problem, const struct tcb_targ
 	g->token_tiles = (unsigned)tcb_div_up(g->m, g->tokens);
 	g->head_tiles = (unsigned)tcb_div_up(g->group, g->heads);
 	g->tiles = g->kv_heads * g->head_tiles * g->token_tiles;
-	g->v_words = g->k % 64 ? 2 : 4;
+	g->v_words = g->k % 64 || g->is_blocks ? 2 : 4;
+	g->row_bytes = (unsigned)attention_kv_bytes(g->type, g->k);
+	g->token_bytes = g->kv_heads * g->row_bytes;
+	g->copy = (enum tcb_copy)KNOB(COPY);
+	g->stages = count(geometry, TCB_KNOB_STAGES);
 	plan_memory(g);
 }
 
-/* K and V of a piece, q as 16 rows of mma, sums of both products, and what else there is; as ptxas took at most. */
+/* Sums of both products, q, what is loaded of K and V, and what else there is; as ptxas took at most. */
 static unsigned registers(const struct attention_gpu *g)
 {
-	return g->kv * g->k / 32 + (g->columns + 1) / 2 * (g->k / 4 + g->kv / 2) + g->columns * (g->k / 4 + 4) + 46;
+	const unsigned q = g->columns * g->q_terms;
+	const unsigned sums = (g->columns + 1) / 2 * g->kv / 2 + g->columns * (g->k / 4 + 4);
+	const unsigned loaded = g->copy == TCB_COPY_LDG ? g->kv * g->k / 32 : 32;
+	return q * g->k / 8 + sums + loaded + (g->is_wide ? 16 : 0) + (g->is_kept ? 3 * g->copies : 0) + 46;
 }
 
 void attention_gpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
@@ -88,11 +128,11 @@ void attention_gpu_footprint(const struct tcb_problem *problem, const struct tcb
 	struct attention_gpu g;
 	memset(out, 0, sizeof(*out));
 	attention_gpu_plan(problem, target, geometry, &g);
-	out->element_bytes = 2;
-	out->alignment_bytes = out->vector_bytes = 16;
+	out->element_bytes = g.is_blocks ? 1 : 2;
+	out->alignment_bytes = out->vector_bytes = g.copy == TCB_COPY_ASYNC ? g.is_odd ? 2 : g.unit : 16;
 	out->base_bytes = 256;
-	out->leading_bytes = (size_t)g.kv_heads * g.k * 2;
-	out->tile_offset_bytes = (size_t)g.k * 2;
+	out->leading_bytes = g.token_bytes;
+	out->tile_offset_bytes = g.row_bytes;
 	out->shared_bytes = g.shared_bytes;
 	out->shared_dynamic = 1;
 	out->block_threads = g.threads;
@@ -112,16 +152,15 @@ void attention_gpu_footprint(const struct tcb_problem *problem, const struct tcb
 RULE(rule_knobs)
 {
 	const uint64_t set = KNOB_BIT(ISA) | KNOB_BIT(WARPS) | KNOB_BIT(SPLITK) | KNOB_BIT(JOIN) | KNOB_BIT(CLUSTER) |
-			     KNOB_BIT(PDL) | KNOB_BIT(OCC) | KNOB_BIT(HEADS);
-	return tcb_gpu_sets_knobs(geometry, set, 0) ? NULL
-						    : "a GPU's geometry sets isa, warps, splitk, join, cluster, pdl, "
-						      "occ and heads, and no other knob";
+			     KNOB_BIT(PDL) | KNOB_BIT(OCC) | KNOB_BIT(HEADS) | KNOB_BIT(COPY) | KNOB_BIT(STAGES);
+	return tcb_gpu_sets_knobs(geometry, set, 0)
+		       ? NULL
+		       : "a GPU's geometry sets isa, warps, stages, splitk, copy, pdl, occ, "
+			 "join, cluster and heads, and no other knob";
 }
 
 RULE(rule_isa)
 {
-	if (problem->contract != TCB_CONTRACT_F16)
-		return "the contract must be f16 on a GPU";
 	if (geometry->knob[TCB_KNOB_ISA] != TCB_ISA_MMA)
 		return "isa must be mma";
 	if (target->capability < 80)
@@ -145,6 +184,21 @@ RULE(rule_tiles)
 		return "micro.m times heads must be at most 32 query rows";
 	if (micro->n % ATTENTION_PIECE || !tcb_is_power_of_two(micro->n) || micro->n / ATTENTION_PIECE > PIECES_MAX)
 		return "micro.n must be 8, 16, 32 or 64 KV tokens";
+	return NULL;
+}
+
+RULE(rule_copy)
+{
+	const struct tcb_tile *micro = &geometry->tile[TCB_MICRO];
+	const int32_t copy = geometry->knob[TCB_KNOB_COPY], stages = geometry->knob[TCB_KNOB_STAGES];
+	if (copy != TCB_COPY_LDG && copy != TCB_COPY_ASYNC)
+		return "copy must be ldg or async";
+	if (copy == TCB_COPY_LDG && attention_of(problem)->kv == TCB_TYPE_BLOCKS)
+		return "copy must be async: rows of blocks are aligned to 2 bytes only";
+	if (copy == TCB_COPY_LDG ? stages != 1 : stages < 2 || stages > STAGES_MAX)
+		return "stages must be 1 with copy=ldg, 2 to 8 with copy=async";
+	if (copy == TCB_COPY_ASYNC && micro->n > WARP)
+		return "micro.n must be at most 32 with copy=async: a lane looks up a token";
 	return NULL;
 }
 
@@ -200,6 +254,7 @@ RULE(policy_usual)
 	unusual += KNOB(HEADS) != group && rows < ATTENTION_COLUMNS && problem->shape.m * group > rows;
 	unusual += KNOB(PDL) == 0 && target->capability >= 90;
 	unusual += KNOB(WARPS) < 2;
+	unusual += KNOB(STAGES) > 4;
 	return tcb_gpu_unusual(unusual, problem, target, geometry);
 }
 
@@ -211,6 +266,7 @@ const struct tcb_rule attention_gpu_rules[] = {
 	{ TCB_FIELD_KNOB(ISA), 0, tcb_gpu_rule_shape },
 	{ TCB_FIELD_KNOB(ISA), 0, rule_isa },
 	{ TCB_FIELD_TILES | TCB_FIELD_KNOB(HEADS), 0, rule_tiles },
+	{ TCB_FIELD_KNOB(COPY) | TCB_FIELD_KNOB(STAGES) | FIELD(TCB_MICRO, 1), 0, rule_copy },
 	{ TCB_FIELD_TILES | TCB_FIELD_KNOB(WARPS), TCB_RULE_DOUBLE, rule_same },
 	{ READS_BLOCKS, 0, rule_blocks },
 	{ TCB_FIELD_KNOB(WARPS) | TCB_FIELD_KNOB(SPLITK) | FIELD(TCB_MICRO, 1), TCB_RULE_DOUBLE, rule_idle },

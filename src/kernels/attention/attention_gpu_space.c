@@ -9,7 +9,7 @@
 #include "kernels/axes.h"
 #include "kernels/gpu/gpu_rules.h"
 
-enum { DEFAULT_WARPS = 4, DEFAULT_OCC = 2, ROWS_MAX = 32 };
+enum { DEFAULT_WARPS = 4, DEFAULT_OCC = 2, DEFAULT_STAGES = 3, ROWS_MAX = 32 };
 
 /* Splits of KV with which TOGETHER blocks on each multiprocessor are all that there are. */
 static size_t wave(const struct tcb_problem *problem, const struct tcb_target *target, size_t together, size_t heads)
@@ -31,6 +31,7 @@ size_t attention_gpu_axes(const struct tcb_problem *problem, const struct tcb_ta
 {
 	const struct tcb_shape *s = &problem->shape;
 	const size_t n = tcb_power_of_two_up(s->n), m = tcb_power_of_two_up(s->m), heads = usual_heads(s);
+	const int is_blocks = attention_of(problem)->kv == TCB_TYPE_BLOCKS;
 	size_t count = 0;
 	struct tcb_axis *a;
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_ISA), TCB_ISA_MMA);
@@ -44,6 +45,14 @@ size_t attention_gpu_axes(const struct tcb_problem *problem, const struct tcb_ta
 	tcb_axis_add_powers(tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, TCB_MIDI), 1, 2, tcb_least(m, ROWS_MAX));
 	tcb_axis_add(tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, TCB_MACRO), m);
 	ADD(tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MICRO), 8, 16, 32, 64);
+	a = tcb_axis_knob(out, &count, TCB_KNOB_COPY);
+	if (!is_blocks)
+		tcb_axis_add(a, TCB_COPY_LDG);
+	tcb_axis_add(a, TCB_COPY_ASYNC);
+	a = tcb_axis_knob(out, &count, TCB_KNOB_STAGES);
+	if (!is_blocks)
+		tcb_axis_add(a, 1);
+	ADD(a, 2, 3, 4, 6);
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_WARPS), 1, 2, 4, 8, 16);
 	tcb_axis_add_powers(tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MIDI), 8, 2, 1024);
 	a = tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MACRO);
@@ -71,6 +80,7 @@ void attention_gpu_default_geometry(const struct tcb_problem *problem, const str
 	const struct tcb_shape *s = &problem->shape;
 	const size_t k = tcb_power_of_two_up(s->k), piece = s->k > 128 ? ATTENTION_PIECE : 2 * ATTENTION_PIECE;
 	const size_t pieces = tcb_div_up(s->n, piece);
+	const int is_blocks = attention_of(problem)->kv == TCB_TYPE_BLOCKS;
 	size_t heads = usual_heads(s), warps = DEFAULT_WARPS;
 	while (heads > (s->k > 128 ? 8 : 16)) /* registers */
 		heads /= 2;
@@ -85,6 +95,8 @@ void attention_gpu_default_geometry(const struct tcb_problem *problem, const str
 	out->knob[TCB_KNOB_ISA] = TCB_ISA_MMA;
 	out->knob[TCB_KNOB_WARPS] = (int32_t)warps;
 	out->knob[TCB_KNOB_SPLITK] = (int32_t)splitk;
+	out->knob[TCB_KNOB_COPY] = is_blocks ? TCB_COPY_ASYNC : TCB_COPY_LDG;
+	out->knob[TCB_KNOB_STAGES] = is_blocks ? DEFAULT_STAGES : 1;
 	out->knob[TCB_KNOB_CLUSTER] = 1;
 	out->knob[TCB_KNOB_JOIN] = splitk > 1 ? TCB_JOIN_LAUNCH : TCB_JOIN_NONE;
 	out->knob[TCB_KNOB_PDL] = 0;

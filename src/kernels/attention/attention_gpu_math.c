@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A piece of KV in attention on a GPU: fragments of q, K and V come in, the sums of
+ * weights and of weighted values go out, against a maximum that rises where it must.
+ *
+ *   S     query rows g, g + 8 by tokens 2c, 2c + 1: as 16 bits, what P^T wants; of
+ *         terms of q rows g of two of them
+ *   O^T   values by query rows 2c, 2c + 1: those that a lane has of V
+ *
+ * tf32 takes half as many tokens at a time: its k number c is token 2c, c + 4 token
+ * 2c + 1.
+ */
+#include <math.h>
+
+#include "kernels/attention/attention_gpu.h"
+
+enum {
+	SUMS = ATTENTION_SUMS,
+	PAIR = ATTENTION_PAIR,
+	HALVES = ATTENTION_HALVES,
+	SETS_MAX = ATTENTION_SETS_MAX,
+	SUBS_MAX = ATTENTION_SUBS_MAX,
+	WEIGHT_TERMS_MAX = 2
+};
+#define LOG2_E 1.4426950408889634
+
+/* SUMS = BEFORE + A * X, over 16 of k, or 8. */
+static void multiply(struct attention_reader *r, kit_op sums[SUMS], const kit_op *before, const kit_op a[4],
+		     const kit_op x[2], unsigned k)
+{
+	struct tcb_ptx_build *b = &r->w->kit.b;
+	const char *type = attention_word(r->w->g);
+	const kit_op all[4] = { tcb_ptx_vector(b, sums, SUMS), tcb_ptx_vector(b, a, k / 4), tcb_ptx_vector(b, x, k / 8),
+				tcb_ptx_vector(b, before, SUMS) };
+	tcb_ptx_into(b, tcb_ptx_namef(b, "mma.sync.aligned.m16n8k%u.row.col.f32.%s.%s.f32", k, type, type), 4, all);
+}
+
+/* The same, 8 of k, in tf32. */
+static void multiply_wide(struct attention_reader *r, kit_op sums[SUMS], const kit_op a[4], const kit_op x[2])
+{
+	struct tcb_ptx_build *b = &r->w->kit.b;
+	const kit_op d = tcb_ptx_vector(b, sums, SUMS);
+	const kit_op all[4] = { d, tcb_ptx_vector(b, a, 4), tcb_ptx_vector(b, x, 2), d };
+	tcb_ptx_into(b, "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", 4, all);
+}
+
+/* --- scores --- */
+
+/*
+ * mma's 16 rows are those of two of the tile's columns, or two terms of one.  What is left without another, one of the
+ * columns or a third term, has two steps of k as its two halves: with the first step's K its rows 0 to 7 are right,
+ * with the second's the others, each in sums of its own.
+ */
+struct products {
+	kit_op pair[SUMS], single[2][SUMS];
+};
+
+static int has_pair(const struct attention_gpu *g, unsigned n)
+{
+	return g->q_terms > 1 || n + 1 < g->columns;
+}
+
+static int has_single(const struct attention_gpu *g, unsigned n)
+{
+	return g->q_terms == ATTENTION_TERMS_MAX || (g->q_terms == 1 && n + 1 == g->columns);
+}
+
+static unsigned columns_together(const struct attention_gpu *g)
+{
+	return g->q_terms > 1 ? 1 : 2;
+}
+
+static void new_products(struct attention_reader *r, struct products *out)
+{
+	for (unsigned i = 0; i < SUMS; i++) {
+		out->pair[i] = tcb_ptx_reg(&r->w->kit.b, "f32");
+		for (unsigned step = 0; step < 2; step++)
+			out->single[step][i] = tcb_ptx_reg(&r->w->kit.b, "f32");
+	}
+}
+
+/* Block I of K, of the columns from N on, added to SUMS, or as their first. */
+static void multiply_block(struct attention_reader *r, unsigned n, unsigned i, const kit_op words[4],
+			   struct products *sums, int is_first)
+{
+	const struct attention_gpu *g = r->w->g;
+	const kit_op zeros[SUMS] = { r->zero, r->zero, r->zero, r->zero };
+	const kit_op *first = r->q[n][0][i],
+		     *second = g->q_terms > 1 ? r->q[n][1][i] : r->q[n + 1 < g->columns ? n + 1 : n][0][i];
+	const kit_op *single = r->q[n][g->q_terms == 1 ? 0 : ATTENTION_TERMS_MAX - 1][i];
+	/* Words that were loaded together stay neighbours: K's, or of blocks q's. */
+	const unsigned next = g->is_blocks ? 2 : 1, other = 3 - next;
+	const kit_op both_steps[4] = { single[0], single[other], single[next], single[3] };
+	for (unsigned step = 0; step < 2; step++) {
+		const unsigned w = 2 * step;
+		const kit_op a[4] = { first[w], second[w], first[w + 1], second[w + 1] };
+		if (has_pair(g, n))
+			multiply(r, sums->pair, is_first && !step ? zeros : sums->pair, a, words + w, 16);
+		const kit_op x[2] = { words[step * other], words[step * other + next] };
+		if (has_single(g, n))
+			multiply(r, sums->single[step], is_first ? zeros : sums->single[step], both_steps, x, 16);
+	}
+}
+
+/* Of tokens 2c and 2c + 1, of columns N and, where these are together, the next. */
+static void collect(struct attention_reader *r, unsigned n, const struct products *sums, kit_op out[2][PAIR])
+{
+	struct tcb_ptx_build *b = &r->w->kit.b;
+	const struct attention_gpu *g = r->w->g;
+	for (unsigned x = 0; x < PAIR; x++) {
+		kit_op single = I(0);
+		if (has_single(g, n))
+			single = OP2(b, "add.rn.f32", sums->single[0][x], sums->single[1][PAIR + x]);
+		out[0][x] = sums->pair[x];
+		out[1][x] = sums->pair[PAIR + x];
+		if (g->q_terms == ATTENTION_TERMS_MAX)
+			out[1][x] = OP2(b, "add.rn.f32", out[1][x], single);
+		if (g->q_terms > 1)
+			out[0][x] = OP2(b, "add.rn.f32", out[0][x], out[1][x]);
+		else if (has_single(g, n))
+			out[0][x] = single;
+	}
+}
+
+/* The scores of half H of sub S. */
+static void write_half(struct attention_reader *r, unsigned s, unsigned h, kit_op scores[SETS_MAX][PAIR])
+{
+	struct tcb_ptx_build *b = &r->w->kit.b;
+	const struct attention_gpu *g = r->w->g;
+	const unsigned together = columns_together(g), last = g->k / ATTENTION_K_BLOCK - 1;
+	struct products sums[SETS_MAX];
+	kit_op words[4], scale[PAIR], found[2][PAIR];
+	for (unsigned n = 0; n < g->columns; n += together)
+		new_products(r, &sums[n]);
+	for (unsigned i = 0; i <= last; i++) {
+		attention_k_block(r, s, h, i, words, scale);
+		for (unsigned n = 0; n < g->columns; n += together) {
+			if (g->is_blocks)
+				new_products(r, &sums[n]);
+			multiply_block(r, n, i, words, &sums[n], g->is_blocks || i == 0);
+			if (!g->is_blocks && i < last)
+				continue;
+			collect(r, n, &sums[n], found);
+			for (unsigned j = 0; j < together * PAIR && n + j / PAIR < g->columns; j++) {
+				kit_op *score = &scores[n + j / PAIR][j % PAIR], *sum = &found[j / PAIR][j % PAIR];
+				if (!g->is_blocks)
+					*score = *sum;
+				else
+					*score = i ? OP3(b, "fma.rn.f32", *sum, scale[j % PAIR], *score)
+						   : OP2(b, "mul.rn.f32", *sum, scale[j % PAIR]);
+			}
+		}
+	}
+}
+
+void attention_write_scores(struct attention_reader *r, attention_scores scores)
+{
+	const struct attention_gpu *g = r->w->g;
+	for (unsigned s = 0; s < g->subs; s++)
+		for (unsigned h = 0; h < g->halves; h++)
+			write_half(r, s, h, scores[s][h]);
+}
+
+/* --- weights --- */
+
+/* cap * tanh(score / (cap sqrt(k))) in units of log2(e): 1 - 2 / (1 + e^2x), which ends in 1 and -1. */
+static kit_op capped(struct attention_reader *r, unsigned n, kit_op score)
+{
+	struct tcb_ptx_build *b = &r->w->kit.b;
+	const double cap = r->w->g->cap;
+	const kit_op power = OP1(b, "ex2.approx.ftz.f32", OP2(b, "mul.rn.f32", score, r->scale[n]));
+	const kit_op part = OP1(b, "rcp.approx.ftz.f32", OP2(b, "add.rn.f32", power, F(1)));
+	return OP3(b, "fma.rn.f32", part, F((float)(-2 * cap * LOG2_E)), F((float)(cap * LOG2_E)));
+}
+
+/* -inf for tokens that a query row does not see; FIRST is the piece's first. */
+static void mask(struct attention_reader *r, attention_scores scores, kit_op first)
+{
+	struct tcb_ptx_build *b = &r->w->kit.b;
+	const struct attention_gpu *g = r->w->g;
+	const kit_op own = OP3(b, "mad.lo.u32", r->c, I(PAIR), first);
+	for (unsigned n = 0; n < g->columns; n++) {
+		const kit_op left = OP2(b, "sub.s32", r->to[n], own), before = OP2(b, "sub.s32", r->from[n], own);
+		for (unsigned i = 0; i < g->subs * g->halves * PAIR; i++) {
+			kit_op *score = &scores[i / 4][i / 2 % 2][n][i % 2];
+			const unsigned token = i / 2 * 8 + i % 2;
+			kit_op seen = OP2(b, "setp.gt.s32", left, I(token));
+			if (g->has_own_limits && g->window)
+				seen = OP3(b, "setp.le.and.s32", before, I(token), seen);
+			*score = OP3(b, "selp.f32", *score, F(-INFINITY), seen);
+		}
+	}
+}
+
+/* What was summed against the maxima so far, for those that became NEXT. */
+static void rescale(struct attention_reader *r, const kit_op next[SETS_MAX], kit_op is_more)
+{
+	struct tcb_ptx_build *b = &r->w->kit.b;
+	const struct attention_gpu *g = r->w->g;
+	struct tcb_ptx_if scope;
+	tcb_ptx_if_begin(b, &scope, OP2(b, "vote.sync.any.pred", is_more, I(-1)));
+	for (unsigned n = 0; n < g->columns; n++) {
+		const kit_op factor = OP1(b, "ex2.approx.ftz.f32", OP2(b, "sub.rn.f32", r->max[n], next[n]));
+		tcb_ptx_into2(b, "mul.rn.f32", r->sum[n], r->sum[n], factor);
+		tcb_ptx_into1(b, "mov.f32", r->max[n], next[n]);
+		for (unsigned x = 0; x < PAIR; x++) {
+			const kit_op lane = OP3(b, "mad.lo.u32", r->c, I(8), I(4 * x)); /* g = 2c + x */
+			const kit_op own = OP4(b, "shfl.sync.idx.b32", factor, lane, I(WARP - 1), I(-1));
+			for (unsigned i = 0; i < g->k / 16; i++)
+				for (unsigned half = 0; half < 2; half++) {
+					const kit_op sum = r->acc[n][i][2 * half + x];
+					tcb_ptx_into2(b, "mul.rn.f32", sum, sum, own);
+				}
+		}
+	}
+	tcb_ptx_if_end(b, &scope);
+}
+
+/* Scores become weights; what they are against rises where it must.  Without a cap scores are still to be scaled. */
+static void weigh(struct attention_reader *r, attention_scores scores)
+{
+	struct tcb_ptx_build *b = &r->w->kit.b;
+	const struct attention_gpu *g = r->w->g;
+	const unsigned count = g->subs * g->halves * PAIR;
+	kit_op next[SETS_MAX], is_more = I(0);
+	for (unsigned n = 0; n < g->columns; n++) {
+		kit_op all[SUBS_MAX * HALVES * PAIR];
+		for (unsigned i = 0; i < count; i++)
+			all[i] = scores[i / 4][i / 2 % 2][n][i % 2];
+		kit_op top = tcb_kit_over_lanes(b, "max.f32", tcb_kit_fold(b, "max.f32", all, count), 4);
+		if (!g->cap)
+			top = OP2(b, "mul.rn.f32", top, r->scale[n]);
+		next[n] = OP2(b, "max.f32", top, r->max[n]);
+		is_more = n ? OP3(b, "setp.gt.or.f32", next[n], r->max[n], is_more)
+			    : OP2(b, "setp.gt.f32", next[n], r->max[n]);
+	}
+	rescale(r, next, is_more);
+	for (unsigned n = 0; n < g->columns; n++) {
+		const kit_op against = OP1(b, "neg.f32", r->max[n]);
+		for (unsigned i = 0; i < count; i++) {
+			kit_op *score = &scores[i / 4][i / 2 % 2][n][i % 2];
+			/* Rounded as the maximum is: the fused sum of a huge score may be far above 0. */
+			if (!g->cap)
+				*score = OP2(b, "mul.rn.f32", *score, r->scale[n]);
+			*score = OP1(b, "ex2.approx.ftz.f32", OP2(b, "add.rn.f32", *score, against));
+			tcb_ptx_into2(b, "add.rn.f32", r->sum[n], r->sum[n], *score);
+		}
+	}
+}
+
+void attention_write_weights(struct attention_reader *r, attention_scores scores, kit_op here)
+{
+	const struct attention_gpu *g = r->w->g;
+	for (unsigned i = 0; g->cap && i < g->subs * g->halves * PAIR * g->columns; i++) {
+		const unsigned n = i % g->columns, token = i / g->columns;
+		kit_op *score = &scores[token / 4][token / 2 % 2][n][token % 2];
+		*score = capped(r, n, *score);
+	}
+	mask(r, scores, here);
+	weigh(r, scores);
+}
+
+/* --- values --- */
+
+/* Value 2 i (+ 1) of a lane's values of V, of two tokens side by side. */
+static kit_op pair_of(struct attention_reader *r, const kit_op *first, const kit_op *second, unsigned value)
+{
+	return OP3(&r->w->kit.b, "prmt.b32", first[value / 2], second[value / 2], I(value % 2 ? 0x7632 : 0x5410));
+}
+
+/* Of 16 tokens (or 8) of sub S, in K's type. */
+static void add_narrow(struct attention_reader *r, unsigned s, attention_scores weights)
+{
+	struct tcb_ptx_build *b = &r->w->kit.b;
+	const struct attention_gpu *g = r->w->g;
+	const char *pack = tcb_ptx_namef(b, "cvt.rn.%sx2.f32", attention_word(g));
+	kit_op p[SETS_MAX][HALVES], v[ATTENTION_TOKENS][4];
+	for (unsigned n = 0; n < g->columns; n++)
+		for (unsigned h = 0; h < g->halves; h++)
+			p[n][h] = OP2(b, pack, weights[s][h][n][1], weights[s][h][n][0]);
+	for (unsigned step = 0; step < g->k / 16; step++) {
+		const unsigned value = step % g->v_words * 2;
+		kit_op a[4];
+		for (unsigned t = 0; t < 2 * g->halves && value == 0; t++)
+			attention_v_block(r, s, t, step / g->v_words, v[t]);
+		for (unsigned i = 0; i < 2 * g->halves; i++)
+			a[i] = pair_of(r, v[i / 2 * 2], v[i / 2 * 2 + 1], value + i % 2);
+		for (unsigned n = 0; n < g->columns; n++)
+			multiply(r, r->acc[n][step], r->acc[n][step], a, p[n], 8 * g->halves);
+	}
+}
+
+/* VALUE as COUNT terms in tf32. */
+static void write_terms(struct tcb_ptx_build *b, kit_op value, unsigned count, kit_op out[WEIGHT_TERMS_MAX])
+{
+	out[0] = OP1(b, "cvt.rna.tf32.f32", value);
+	if (count > 1)
+		out[1] = OP1(b, "cvt.rna.tf32.f32", OP2(b, "sub.rn.f32", value, out[0]));
+}
+
+/* The weights of half H of sub S, of tokens 2c and 2c + 1, times SCALE (NULL: 1), as terms. */
+typedef kit_op terms_t[SETS_MAX][WEIGHT_TERMS_MAX][PAIR];
+
+static void write_weight_terms(struct attention_reader *r, kit_op weights[SETS_MAX][PAIR], const kit_op *scale,
+			       terms_t out)
+{
+	struct tcb_ptx_build *b = &r->w->kit.b;
+	const struct attention_gpu *g = r->w->g;
+	for (unsigned n = 0; n < g->columns; n++)
+		for (unsigned x = 0; x < PAIR; x++) {
+			kit_op terms[WEIGHT_TERMS_MAX];
+			write_terms(b, scale ? OP2(b, "mul.rn.f32", weights[n][x], scale[x]) : weights[n][x],
+				    g->weight_terms, terms);
+			for (unsigned i = 0; i < g->weight_terms; i++)
+				out[n][i][x] = terms[i];
+		}
+}
+
+/* Value I of a word of 16 bits as a float. */
+static kit_op float_of(struct attention_reader *r, kit_op word, unsigned i)
+{
+	struct tcb_ptx_build *b = &r->w->kit.b;
+	const kit_op out = tcb_ptx_reg(b, "b32"); /* mma takes no .f32 */
+	kit_op half[2];
+	if (r->w->g->type == TCB_TYPE_BF16)
+		return i ? OP2(b, "and.b32", word, I(-65536)) : OP2(b, "shl.b32", word, I(16));
+	tcb_kit_halves(b, word, half);
+	tcb_ptx_into1(b, "cvt.f32.f16", out, half[i]);
+	return out;
+}
+
+/* Of the eight tokens of half H of sub S, in tf32. */
+static void add_wide(struct attention_reader *r, unsigned s, unsigned h, attention_scores weights)
+{
+	struct tcb_ptx_build *b = &r->w->kit.b;
+	const struct attention_gpu *g = r->w->g;
+	const unsigned steps = g->is_blocks ? 2 : g->v_words; /* that have the same words */
+	kit_op words[PAIR][4], a[4];
+	terms_t terms;
+	if (!g->is_blocks)
+		write_weight_terms(r, weights[s][h], NULL, terms);
+	for (unsigned step = 0; step < g->k / 16; step++) {
+		const unsigned within = step % steps;
+		for (unsigned x = 0; x < PAIR && within == 0; x++)
+			attention_v_block(r, s, 2 * h + x, step / steps, words[x]);
+		if (g->is_blocks && within == 0) {
+			const kit_op scale[PAIR] = { attention_v_scale(r, s, 2 * h, step / steps),
+						     attention_v_scale(r, s, 2 * h + 1, step / steps) };
+			write_weight_terms(r, weights[s][h], scale, terms);
+		}
+		for (unsigned i = 0; i < 4; i++)
+			a[i] = g->is_blocks ? attention_code_f32(b, words[i / 2][0], 2 * within + i % 2)
+					    : float_of(r, words[i / 2][within], i % 2);
+		for (unsigned n = 0; n < g->columns; n++)
+			for (unsigned i = 0; i < g->weight_terms; i++)
+				multiply_wide(r, r->acc[n][step], a, terms[n][i]);
+	}
+}
+
+void attention_add_values(struct attention_reader *r, attention_scores weights)
+{
+	const struct attention_gpu *g = r->w->g;
+	for (unsigned s = 0; s < g->subs; s++) {
+		if (!g->is_wide)
+			add_narrow(r, s, weights);
+		for (unsigned h = 0; g->is_wide && h < g->halves; h++)
+			add_wide(r, s, h, weights);
+	}
+}

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * K and V of attention on a GPU: pieces come in by their number; what a lane needs of
+ * them for tensor cores goes out, from registers (copy=ldg) or from the ring.
+ *
+ * Of K a lane has token g of each eight: of each 32 values 8 c to 8 c + 7, or of blocks
+ * codes 4 c to 4 c + 3 and 16 + 4 c to 16 + 4 c + 3.  Of V it has tokens 2c, 2c + 1,
+ * 2c + 8, 2c + 9: 16 bytes (or 8) of each eight lanes' 128 (64), or of blocks codes 4 g
+ * to 4 g + 3.
+ *
+ * Pitches in shared memory: of K's 16-bit rows 64 bytes modulo 128, of V's 16 modulo 32,
+ * of blocks four words modulo eight: no two lanes meet in a bank.
+ */
+#include "kernels/attention/attention_gpu.h"
+
+enum { HALF_CODES = 16, CODES_AT = 2, BLOCK = 34 };
+
+static const unsigned own_tokens[ATTENTION_TOKENS] = { 0, 1, 8, 9 };
+
+/* --- copy=ldg --- */
+
+/* BASE + the row of token T, or of the last that is seen. */
+static kit_op row_at(struct attention_reader *r, kit_op base, kit_op t)
+{
+	struct tcb_ptx_build *b = &r->w->kit.b;
+	return tcb_ptx_assume_aligned(b, OP3(b, "mad.wide.u32", attention_row_of(r, t), r->row_bytes, base),
+				      4 * r->w->g->v_words);
+}
+
+/* COUNT pieces of WIDTH words, STEP bytes apart, from ROW on, where CONDITION holds (NULL: everywhere). */
+static void load_row(struct attention_reader *r, kit_op row, kit_op (*to)[4], unsigned to_step, unsigned count,
+		     unsigned width, unsigned step, const kit_op *condition)
+{
+	struct tcb_ptx_build *b = &r->w->kit.b;
+	const char *prefix = r->w->g->pdl ? "ld.global.L1::no_allocate" : "ld.global.nc.L1::no_allocate";
+	if (condition)
+		tcb_ptx_guard(b, *condition);
+	for (unsigned i = 0; i < count; i++)
+		tcb_kit_load_into(b, prefix, "b32", tcb_ptx_at(row, step * i), to[i * to_step], width);
+	if (condition)
+		tcb_ptx_unguard(b);
+}
+
+static void load_k(struct attention_reader *r, kit_op first, const kit_op *condition)
+{
+	struct tcb_ptx_build *b = &r->w->kit.b;
+	const struct attention_gpu *g = r->w->g;
+	const kit_op own = OP2(b, "add.u32", first, r->g);
+	for (unsigned s = 0; s < g->subs; s++)
+		for (unsigned h = 0; h < g->halves; h++) {
+			const kit_op row = row_at(r, r->k, OP2(b, "add.u32", own, I(16 * s + 8 * h)));
+			load_row(r, row, &r->k_words[s][0][h], ATTENTION_HALVES, g->k / ATTENTION_K_BLOCK, 4,
+				 2 * ATTENTION_K_BLOCK, condition);
+		}
+}
+
+static void load_v(struct attention_reader *r, kit_op first, const kit_op *condition)
+{
+	struct tcb_ptx_build *b = &r->w->kit.b;
+	const struct attention_gpu *g = r->w->g;
+	const unsigned block_bytes = 8 * 4 * g->v_words;
+	const kit_op mine = OP3(b, "mad.lo.u32", r->c, I(2), first);
+	for (unsigned s = 0; s < g->subs; s++)
+		for (unsigned t = 0; t < 2 * g->halves; t++) {
+			const kit_op row = row_at(r, r->v, OP2(b, "add.u32", mine, I(16 * s + own_tokens[t])));
+			load_row(r, row, &r->v_words[s][0][t], ATTENTION_TOKENS, g->row_bytes / block_bytes, g->v_words,
+				 block_bytes, condition);
+		}
+}
+
+static void registers_begin(struct attention_reader *r)
+{
+	struct tcb_ptx_build *b = &r->w->kit.b;
+	const struct attention_gpu *g = r->w->g;
+	for (unsigned i = 0; i < g->subs * ATTENTION_K_BLOCKS_MAX * ATTENTION_HALVES * 4; i++)
+		(&r->k_words[0][0][0][0])[i] = tcb_ptx_reg(b, "b32");
+	for (unsigned i = 0; i < g->subs * ATTENTION_K_BLOCKS_MAX * ATTENTION_TOKENS * 4; i++)
+		(&r->v_words[0][0][0][0])[i] = tcb_ptx_reg(b, "b32");
+	r->k = OP3(b, "mad.wide.u32", r->c, I(16), r->k);
+	r->v = OP3(b, "mad.wide.u32", r->g, I(4 * g->v_words), r->v);
+}
+
+/* --- copy=async --- */
+
+static void ring_begin(struct attention_reader *r)
+{
+	struct tcb_ptx_build *b = &r->w->kit.b;
+	const struct attention_gpu *g = r->w->g;
+	r->ring = (struct tcb_kit_ring){ .stages = g->stages, .slot_bytes = g->slot_bytes, .has_before = 1 };
+	tcb_kit_ring_slots(b, &r->ring, r->w->kit.warp, OP2(b, "add.u32", r->w->kit.shared, I(g->ring_at)));
+	attention_ring_begin(r);
+}
+
+/* Piece PIECE, if there is one, to SLOT; a group of copies either way. */
+static void ask(struct attention_reader *r, kit_op begin, kit_op piece, kit_op end, struct tcb_kit_slot slot)
+{
+	struct tcb_ptx_build *b = &r->w->kit.b;
+	struct tcb_ptx_if scope;
+	tcb_ptx_if_begin(b, &scope, OP2(b, "setp.lt.u32", piece, end));
+	attention_ring_fill(r, OP3(b, "mad.lo.u32", piece, I(r->w->g->kv), begin), &slot);
+	tcb_ptx_if_end(b, &scope);
+	tcb_kit_ring_filled(b, &r->ring);
+}
+
+/* SLOT + TOKEN times PITCH + AT, and LANE times BYTES. */
+static kit_op place(struct attention_reader *r, kit_op token, unsigned pitch, unsigned at, kit_op lane, unsigned bytes,
+		    unsigned align)
+{
+	struct tcb_ptx_build *b = &r->w->kit.b;
+	const kit_op row = OP3(b, "mad.lo.u32", token, I(pitch), OP2(b, "add.u32", r->ring.slot, I(at)));
+	return tcb_ptx_assume_aligned(b, bytes ? OP3(b, "mad.lo.u32", lane, I(bytes), row) : row, align);
+}
+
+static void write_places(struct attention_reader *r)
+{
+	struct tcb_ptx_build *b = &r->w->kit.b;
+	const struct attention_gpu *g = r->w->g;
+	const kit_op pair = OP2(b, "shl.b32", r->c, I(1));
+	r->k_lane = place(r, r->g, g->k_pitch, 0, r->c, g->is_blocks ? 4 : 16, g->is_blocks ? 4 : 16);
+	r->v_lane = place(r, pair, g->v_pitch, g->v_at, r->g, g->is_blocks ? 4 : 4 * g->v_words,
+			  g->is_blocks ? 4 : 4 * g->v_words);
+	if (g->is_blocks) {
+		r->k_scale = place(r, pair, g->k_pitch, 0, r->c, 0, 2);
+		r->v_scale = place(r, pair, g->v_pitch, g->v_at, r->c, 0, 2);
+	}
+	if (g->is_odd)
+		r->shifts = tcb_ptx_assume_aligned(b, OP2(b, "add.u32", r->ring.slot, I(g->shifts_at)), 4);
+}
+
+/* --- both --- */
+
+void attention_read_begin(struct attention_reader *r)
+{
+	if (r->w->g->copy == TCB_COPY_LDG)
+		registers_begin(r);
+	else
+		ring_begin(r);
+}
+
+void attention_read_first(struct attention_reader *r, kit_op begin, kit_op first, kit_op end)
+{
+	struct tcb_ptx_build *b = &r->w->kit.b;
+	const struct attention_gpu *g = r->w->g;
+	if (g->copy == TCB_COPY_LDG) {
+		const kit_op here = OP3(b, "mad.lo.u32", first, I(g->kv), begin);
+		load_k(r, here, NULL);
+		load_v(r, here, NULL);
+		return;
+	}
+	for (unsigned i = 0; i + 1 < g->stages; i++)
+		ask(r, begin, OP2(b, "add.u32", first, I(i * g->warps)), end, tcb_kit_ring_slot(&r->ring, (int)i));
+}
+
+void attention_read_piece(struct attention_reader *r, kit_op begin, kit_op piece, kit_op end)
+{
+	struct tcb_ptx_build *b = &r->w->kit.b;
+	const struct attention_gpu *g = r->w->g;
+	if (g->copy == TCB_COPY_LDG)
+		return;
+	OP1(b, "cp.async.wait_group", I(g->stages - 2));
+	tcb_kit_warp_barrier(b); /* others' copies are there, and all have done with the slot before */
+	ask(r, begin, OP2(b, "add.u32", piece, I((g->stages - 1) * g->warps)), end,
+	    tcb_kit_ring_slot(&r->ring, TCB_KIT_SLOT_BEFORE));
+	write_places(r);
+}
+
+static kit_op next_first(struct attention_reader *r, kit_op begin, kit_op piece, kit_op end, kit_op *has_next)
+{
+	struct tcb_ptx_build *b = &r->w->kit.b;
+	const struct attention_gpu *g = r->w->g;
+	const kit_op next = OP2(b, "add.u32", piece, I(g->warps));
+	*has_next = OP2(b, "setp.lt.u32", next, end);
+	return OP3(b, "mad.lo.u32", next, I(g->kv), begin);
+}
+
+void attention_read_k_done(struct attention_reader *r, kit_op begin, kit_op piece, kit_op end)
+{
+	kit_op has_next;
+	if (r->w->g->copy != TCB_COPY_LDG)
+		return;
+	const kit_op first = next_first(r, begin, piece, end, &has_next);
+	load_k(r, first, &has_next);
+}
+
+void attention_read_v_done(struct attention_reader *r, kit_op begin, kit_op piece, kit_op end)
+{
+	kit_op has_next;
+	if (r->w->g->copy != TCB_COPY_LDG) {
+		tcb_kit_ring_next(&r->w->kit.b, &r->ring);
+		return;
+	}
+	const kit_op first = next_first(r, begin, piece, end, &has_next);
+	load_v(r, first, &has_next);
+}
+
+/* --- codes of blocks --- */
+
+static kit_op shared_word(struct attention_reader *r, kit_op base, unsigned at)
+{
+	kit_op word;
+	tcb_kit_load(&r->w->kit.b, "ld.shared", "b32", tcb_ptx_at(base, at), &word, 1);
+	return word;
+}
+
+/* What the row of the slot's token TOKEN, and of the lane's (STEP bytes each lane), is off by: 0 or 16 bits. */
+static kit_op shift_of(struct attention_reader *r, kit_op lane, unsigned step, unsigned token)
+{
+	return shared_word(r, OP3(&r->w->kit.b, "mad.lo.u32", lane, I(step), r->shifts), 4 * token);
+}
+
+/* Four codes at OF_ROW bytes from a row's beginning, which is at ROW_AT behind BASE; flipped in their highest bit. */
+static kit_op codes_at(struct attention_reader *r, kit_op base, unsigned row_at_, unsigned of_row, const kit_op *shift)
+{
+	struct tcb_ptx_build *b = &r->w->kit.b;
+	const unsigned off = of_row % 4, at = row_at_ + of_row - off;
+	kit_op word = shared_word(r, base, at);
+	if (shift) {
+		const kit_op by = off ? OP2(b, "add.u32", *shift, I(16)) : *shift;
+		word = OP3(b, "shf.r.clamp.b32", word, shared_word(r, base, at + 4), by);
+	} else if (off) {
+		word = OP3(b, "prmt.b32", word, shared_word(r, base, at + 4), I(0x5432));
+	}
+	return OP2(b, "xor.b32", word, I(INT32_C(-0x7f7f7f80)));
+}
+
+static kit_op scale_at(struct attention_reader *r, kit_op base, unsigned at, const kit_op *shift)
+{
+	struct tcb_ptx_build *b = &r->w->kit.b;
+	kit_op half;
+	if (shift)
+		base = tcb_ptx_assume_aligned(b, OP2(b, "add.u32", base, OP2(b, "shr.u32", *shift, I(3))), 2);
+	tcb_kit_load(b, "ld.shared", "b16", tcb_ptx_at(base, at), &half, 1);
+	return OP1(b, "cvt.f32.f16", half);
+}
+
+/* The code's byte below 1024's f16, or 2^23's f32, minus that and 128. */
+void attention_codes_f16(struct tcb_ptx_build *b, kit_op word, kit_op out[2])
+{
+	for (unsigned i = 0; i < 2; i++)
+		out[i] = OP2(b, "sub.rn.f16x2", OP3(b, "prmt.b32", word, I(0x64646464), I(i ? 0x4342 : 0x4140)),
+			     tcb_kit_constant(b, "b32", I(0x64806480)));
+}
+
+kit_op attention_code_f32(struct tcb_ptx_build *b, kit_op word, unsigned i)
+{
+	const kit_op out = tcb_ptx_reg(b, "b32"); /* mma takes no .f32 */
+	tcb_ptx_into2(b, "sub.rn.f32", out, OP3(b, "prmt.b32", word, I(0x4b000000), I(0x7540 + i)), F(8388736.0f));
+	return out;
+}
+
+/* --- what is asked for --- */
+
+static void k_codes(struct attention_reader *r, unsigned s, unsigned h, unsigned i, kit_op out[4], kit_op scale_out[2])
+{
+	struct tcb_ptx_build *b = &r->w->kit.b;
+	const struct attention_gpu *g = r->w->g;
+	const unsigned token = 16 * s + 8 * h, row = token * g->k_pitch;
+	kit_op shift = { .kind = 0 }, of_scale[2];
+	if (g->is_odd)
+		shift = shift_of(r, r->g, 4, token);
+	for (unsigned half = 0; half < 2; half++)
+		attention_codes_f16(b,
+				    codes_at(r, r->k_lane, row, BLOCK * i + CODES_AT + HALF_CODES * half,
+					     g->is_odd ? &shift : NULL),
+				    out + 2 * half);
+	for (unsigned x = 0; x < 2; x++) {
+		if (g->is_odd)
+			of_scale[x] = shift_of(r, r->c, 8, token + x);
+		scale_out[x] =
+			scale_at(r, r->k_scale, row + x * g->k_pitch + BLOCK * i, g->is_odd ? &of_scale[x] : NULL);
+	}
+}
+
+void attention_k_block(struct attention_reader *r, unsigned s, unsigned h, unsigned i, kit_op out[4],
+		       kit_op scale_out[ATTENTION_PAIR])
+{
+	const struct attention_gpu *g = r->w->g;
+	if (g->is_blocks)
+		k_codes(r, s, h, i, out, scale_out);
+	else if (g->copy == TCB_COPY_LDG)
+		for (unsigned w = 0; w < 4; w++)
+			out[w] = r->k_words[s][i][h][w];
+	else
+		tcb_kit_load(&r->w->kit.b, "ld.shared", "b32",
+			     tcb_ptx_at(r->k_lane, (16 * s + 8 * h) * g->k_pitch + 2 * ATTENTION_K_BLOCK * i), out, 4);
+}
+
+void attention_v_block(struct attention_reader *r, unsigned s, unsigned t, unsigned i, kit_op out[4])
+{
+	const struct attention_gpu *g = r->w->g;
+	const unsigned token = 16 * s + own_tokens[t];
+	if (g->is_blocks) {
+		kit_op shift = { .kind = 0 };
+		if (g->is_odd)
+			shift = shift_of(r, r->c, 8, token);
+		out[0] = codes_at(r, r->v_lane, token * g->v_pitch, BLOCK * i + CODES_AT, g->is_odd ? &shift : NULL);
+	} else if (g->copy == TCB_COPY_LDG) {
+		for (unsigned w = 0; w < g->v_words; w++)
+			out[w] = r->v_words[s][i][t][w];
+	} else {
+		tcb_kit_load(&r->w->kit.b, "ld.shared", "b32",
+			     tcb_ptx_at(r->v_lane, token * g->v_pitch + 8 * 4 * g->v_words * i), out, g->v_words);
+	}
+}
+
+kit_op attention_v_scale(struct attention_reader *r, unsigned s, unsigned t, unsigned i)
+{
+	const struct attention_gpu *g = r->w->g;
+	const unsigned token = 16 * s + own_tokens[t];
+	kit_op shift = { .kind = 0 };
+	if (g->is_odd)
+		shift = shift_of(r, r->c, 8, token);
+	return scale_at(r, r->v_scale, token * g->v_pitch + BLOCK * i, g->is_odd ? &shift : NULL);
+}

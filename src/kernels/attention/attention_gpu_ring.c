@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * K and V of attention on their way through shared memory.  A piece's number comes in;
+ * what copies its rows to a slot of the warp's ring goes out.
+ *
+ * A row of a KV head is `units` copies of `unit` bytes; a piece's, one behind the other,
+ * are lane 0's, lane 1's, and so on.  Where rows lie one behind the other and are
+ * aligned to 4 bytes, what a lane copies is at the same places in each piece, worked out
+ * once; past the last token there are zeros.  Otherwise (pages, or rows of an odd number
+ * of blocks) a lane looks up the row of one token, the others ask it, and past the last
+ * token there is that one again.  A row that begins between two words is copied from
+ * the word on that it begins in, and the slot says by how many bits it is off.
+ */
+#include "kernels/attention/attention_gpu.h"
+
+static int is_in_line(const struct attention_gpu *g)
+{
+	return !g->page && !g->is_odd;
+}
+
+kit_op attention_row_of(struct attention_reader *r, kit_op t)
+{
+	struct tcb_ptx_build *b = &r->w->kit.b;
+	const struct attention_gpu *g = r->w->g;
+	const kit_op token = OP2(b, "min.u32", t, r->last);
+	if (!g->page)
+		return token;
+	const kit_op page = OP2(b, "div.u32", token, I(g->page));
+	const kit_op within = OP2(b, "sub.u32", token, OP2(b, "mul.lo.u32", page, I(g->page)));
+	kit_op number;
+	tcb_kit_load(b, g->pdl ? "ld.global" : "ld.global.nc", "u32",
+		     tcb_ptx_at(tcb_kit_element(b, r->table, page, 4), 0), &number, 1);
+	return OP3(b, "mad.lo.u32", number, I(g->page), within);
+}
+
+/* Copy J of a lane: its token, and which of the row's copies it is. */
+static void unit_of(struct attention_reader *r, unsigned j, kit_op *token, kit_op *within)
+{
+	struct tcb_ptx_build *b = &r->w->kit.b;
+	const struct attention_gpu *g = r->w->g;
+	const kit_op unit = OP2(b, "add.u32", r->w->kit.lane, I(WARP * j));
+	*token = OP2(b, "div.u32", unit, I(g->units));
+	*within = OP2(b, "sub.u32", unit, OP2(b, "mul.lo.u32", *token, I(g->units)));
+}
+
+/* Places of copy J, but for the slot and the piece: from the piece's first row on, and of K's and V's part of a slot.
+ */
+static void write_places(struct attention_reader *r, unsigned j, kit_op *token, kit_op *from, kit_op to[2])
+{
+	struct tcb_ptx_build *b = &r->w->kit.b;
+	const struct attention_gpu *g = r->w->g;
+	kit_op within;
+	unit_of(r, j, token, &within);
+	const kit_op bytes = OP2(b, "mul.lo.u32", within, I(g->unit));
+	*from = is_in_line(g) ? OP3(b, "mad.lo.u32", *token, I(g->token_bytes), bytes) : bytes;
+	to[0] = OP3(b, "mad.lo.u32", *token, I(g->k_pitch), bytes);
+	to[1] = g->k_pitch == g->v_pitch ? to[0] : OP3(b, "mad.lo.u32", *token, I(g->v_pitch), bytes);
+}
+
+void attention_ring_begin(struct attention_reader *r)
+{
+	const struct attention_gpu *g = r->w->g;
+	for (unsigned j = 0; g->is_kept && j < g->copies; j++) {
+		kit_op to[2];
+		write_places(r, j, &r->unit_token[j], &r->unit_from[j], to);
+		r->unit_to[0][j] = to[0];
+		r->unit_to[1][j] = to[1];
+	}
+}
+
+/* One copy to AT bytes behind TO; BYTES: of these, then zeros; NULL: all. */
+static void copy(struct attention_reader *r, kit_op to, unsigned at, kit_op from, const kit_op *bytes)
+{
+	struct tcb_ptx_build *b = &r->w->kit.b;
+	const struct attention_gpu *g = r->w->g;
+	const kit_op operands[4] = { tcb_ptx_at(tcb_ptx_assume_aligned(b, to, g->unit), at),
+				     tcb_ptx_at(tcb_ptx_assume_aligned(b, from, g->unit), 0), I(g->unit),
+				     bytes ? *bytes : I(0) };
+	tcb_ptx_into(b, g->unit == 16 ? "cp.async.cg.shared.global" : "cp.async.ca.shared.global", bytes ? 4 : 3,
+		     operands);
+}
+
+/* A row, which begins between two words or not, in words from where it begins on. */
+static void copy_odd(struct attention_reader *r, kit_op to, unsigned at, kit_op row, kit_op within)
+{
+	struct tcb_ptx_build *b = &r->w->kit.b;
+	const struct attention_gpu *g = r->w->g;
+	const kit_op off = OP2(b, "and.b32", OP1(b, "cvt.u32.u64", row), I(2));
+	const kit_op from = tcb_kit_behind(b, OP2(b, "and.b64", row, I(-4)), within);
+	/* The last word of a row that is not off is half the next row's, or nobody's. */
+	const kit_op is_half = OP3(b, "setp.eq.and.u32", off, I(0),
+				   OP2(b, "setp.eq.u32", within, I((int64_t)g->unit * (g->units - 1))));
+	const kit_op bytes = OP3(b, "selp.u32", I(2), I(4), is_half);
+	copy(r, to, at, from, &bytes);
+}
+
+/* All copies of a piece; LEFT: tokens that there are from FIRST on, NULL: as many as a piece has or more.  ROW: of this
+ * lane's token of the piece. */
+static void fill(struct attention_reader *r, kit_op first, const struct tcb_kit_slot *slot, const kit_op *left,
+		 kit_op row)
+{
+	struct tcb_ptx_build *b = &r->w->kit.b;
+	const struct attention_gpu *g = r->w->g;
+	for (unsigned v = 0; v < 2; v++) {
+		const kit_op all = v ? r->v : r->k;
+		const kit_op base = is_in_line(g) ? OP3(b, "mad.wide.u32", first, r->row_bytes, all) : all;
+		for (unsigned j = 0; j < g->copies; j++) {
+			kit_op token = r->unit_token[j % ATTENTION_UNITS_MAX], from, to[2];
+			if (g->is_kept) {
+				from = r->unit_from[j];
+				to[v] = r->unit_to[v][j];
+			} else {
+				write_places(r, j, &token, &from, to);
+			}
+			const kit_op place = OP2(b, "add.u32", slot->base, to[v]);
+			const unsigned rest = g->kv * g->units - WARP * j, at = slot->at + (v ? g->v_at : 0);
+			kit_op own = row, bytes;
+			if (!is_in_line(g))
+				own = OP3(b, "mad.wide.u32",
+					  OP4(b, "shfl.sync.idx.b32", row, token, I(WARP - 1), I(-1)), r->row_bytes,
+					  base);
+			if (left)
+				bytes = OP3(b, "selp.u32", I(g->unit), I(0), OP2(b, "setp.lt.u32", token, *left));
+			if (rest < WARP)
+				tcb_ptx_guard(b, OP2(b, "setp.lt.u32", r->w->kit.lane, I(rest)));
+			if (g->is_odd)
+				copy_odd(r, place, at, own, from);
+			else
+				copy(r, place, at, tcb_kit_behind(b, is_in_line(g) ? base : own, from),
+				     left ? &bytes : NULL);
+			if (rest < WARP)
+				tcb_ptx_unguard(b);
+		}
+	}
+}
+
+/* What the rows are off by, in bits, to the slot. */
+static void store_shifts(struct attention_reader *r, kit_op row, const struct tcb_kit_slot *slot)
+{
+	struct tcb_ptx_build *b = &r->w->kit.b;
+	const struct attention_gpu *g = r->w->g;
+	const kit_op at = OP1(b, "cvt.u32.u64", OP3(b, "mad.wide.u32", row, r->row_bytes, r->k));
+	const kit_op shift = OP2(b, "shl.b32", OP2(b, "and.b32", at, I(2)), I(3));
+	tcb_ptx_guard(b, OP2(b, "setp.lt.u32", r->w->kit.lane, I(g->kv)));
+	tcb_kit_store(b, "st.shared", "b32",
+		      tcb_ptx_at(tcb_ptx_assume_aligned(b, OP3(b, "mad.lo.u32", r->w->kit.lane, I(4), slot->base), 4),
+				 slot->at + g->shifts_at),
+		      &shift, 1);
+	tcb_ptx_unguard(b);
+}
+
+void attention_ring_fill(struct attention_reader *r, kit_op first, const struct tcb_kit_slot *slot)
+{
+	struct tcb_ptx_build *b = &r->w->kit.b;
+	const struct attention_gpu *g = r->w->g;
+	struct tcb_ptx_if scope;
+	if (!is_in_line(g)) {
+		const kit_op own = OP2(b, "rem.u32", r->w->kit.lane, I(g->kv));
+		const kit_op row = attention_row_of(r, OP2(b, "add.u32", first, own));
+		if (g->is_odd)
+			store_shifts(r, row, slot);
+		fill(r, first, slot, NULL, row);
+		return;
+	}
+	const kit_op left = OP2(b, "sub.u32", OP2(b, "add.u32", r->last, I(1)), first);
+	tcb_ptx_if_begin(b, &scope, OP2(b, "setp.ge.u32", left, I(g->kv)));
+	fill(r, first, slot, NULL, I(0));
+	tcb_ptx_if_else(b, &scope);
+	fill(r, first, slot, &left, I(0));
+	tcb_ptx_if_end(b, &scope);
+}

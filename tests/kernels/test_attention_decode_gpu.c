@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * attention_decode's GPU kernels in the emulator: each type of K and V under each
+ * contract, by each way to copy and to merge, at shapes with everything that a shape
+ * may have; and data with -inf and NaN.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/gpu_table.h"
+#include "base/sizes.h"
+#include "cmocka_all.h"
+#include "instrumented.h"
+#include "kernels/attention/attention.h"
+#include "kernels/constraint.h"
+#include "kernels/emulation.h"
+
+enum { SEED = 5, BLOCK = 32 /* of q8_0 */ };
+
+static const char *const op_names[] = { "attention_decode_f16", "attention_decode_bf16", "attention_decode_q80" };
+static const enum tcb_contract contracts[] = { TCB_CONTRACT_F16, TCB_CONTRACT_F32 };
+enum { OPS = sizeof(op_names) / sizeof(*op_names), CONTRACTS = 2 };
+
+static void unseen(void *ctx, const struct tcb_ptx_finding *finding)
+{
+	(void)ctx;
+	print_error("%s\n", finding->message);
+}
+
+/* What differs from the default geometry.  Zeros: as it is. */
+struct way {
+	unsigned tokens, kv, heads, warps, splitk, cluster;
+	enum tcb_join join;
+	int stages; /* of copy=async; 0: copy=ldg */
+};
+static const struct way ways[] = {
+	{ .stages = 2, .warps = 2, .kv = 8, .splitk = 1 },
+	{ .stages = 3, .warps = 1, .kv = 32, .splitk = 3, .join = TCB_JOIN_LAST },
+	{ .stages = 4, .warps = 4, .kv = 16, .splitk = 2, .join = TCB_JOIN_LAUNCH, .tokens = 2 },
+	{ .stages = 2,
+	  .warps = 2,
+	  .kv = 16,
+	  .splitk = 4,
+	  .cluster = 2,
+	  .join = TCB_JOIN_LAST,
+	  .tokens = 4,
+	  .heads = 4 },
+	{ .stages = 6, .warps = 1, .kv = 8, .splitk = 2, .cluster = 2, .join = TCB_JOIN_CLUSTER, .heads = 1 },
+	{ .warps = 2, .kv = 8, .splitk = 3, .join = TCB_JOIN_LAST, .tokens = 4, .heads = 4 },
+	{ .warps = 1, .kv = 32, .splitk = 2, .join = TCB_JOIN_LAUNCH, .tokens = 2 },
+	{ .warps = 2, .kv = 64, .splitk = 1, .heads = 3 },
+};
+enum { WAYS = sizeof(ways) / sizeof(*ways) };
+
+static const char *const shapes[] = {
+	"1x77x32,h4/1",
+	"1x300x128,h8/2",
+	"1x129x64,h7/1,p5",
+	"3x70x96,h6/3,causal",
+	"4x90x128,h12/3,b5,p3,w20,c4,causal,ragged",
+	"9x150x160,h4/2,b2,p7,w33,causal,ragged",
+	"2x65x192,h2/2,c2,causal",
+	"2x99x224,h3/3,b3,p16,ragged",
+	"5x40x256,h4/1,b4,w9,ragged",
+	"32x50x64,h2/1,causal",
+};
+enum { SHAPES = sizeof(shapes) / sizeof(*shapes) };
+
+static void apply(const struct way *way, const struct tcb_shape *shape, struct tcb_geometry *out)
+{
+	const unsigned heads = way->heads ? way->heads : (unsigned)out->knob[TCB_KNOB_HEADS];
+	out->tile[TCB_MICRO].m = out->tile[TCB_MIDI].m = way->tokens ? way->tokens : out->tile[TCB_MICRO].m;
+	out->tile[TCB_MICRO].n = way->kv;
+	out->tile[TCB_MIDI].n = (size_t)way->kv * way->warps;
+	out->tile[TCB_MACRO].m = tcb_most(out->tile[TCB_MIDI].m, tcb_power_of_two_up(shape->m));
+	out->tile[TCB_MACRO].n = tcb_most(out->tile[TCB_MIDI].n, tcb_power_of_two_up(shape->n));
+	out->knob[TCB_KNOB_HEADS] = (int32_t)tcb_least(heads, attention_group(shape));
+	out->knob[TCB_KNOB_WARPS] = (int32_t)way->warps;
+	out->knob[TCB_KNOB_SPLITK] = (int32_t)way->splitk;
+	out->knob[TCB_KNOB_CLUSTER] = way->cluster ? (int32_t)way->cluster : 1;
+	out->knob[TCB_KNOB_JOIN] = way->splitk == 1 ? TCB_JOIN_NONE : (int32_t)way->join;
+	out->knob[TCB_KNOB_OCC] = 1;
+	out->knob[TCB_KNOB_COPY] = way->stages ? TCB_COPY_ASYNC : TCB_COPY_LDG;
+	out->knob[TCB_KNOB_STAGES] = way->stages ? way->stages : 1;
+}
+
+static void emulate(const struct tcb_op *op, const struct tcb_problem *problem, unsigned capability,
+		    const struct tcb_geometry *geometry, const char *shape)
+{
+	const struct tcb_ptx_sink sink = { unseen, NULL };
+	struct tcb_kernel_emulation emulation;
+	struct tcb_kernel kernel;
+	struct tcb_error err;
+	struct tcb_gpu gpu;
+	char text[TCB_GEOMETRY_TEXT_MAX];
+	tcb_geometry_print(geometry, text);
+	assert_int_equal(tcb_gpu_table(capability, &gpu, &err), TCB_OK);
+	if (tcb_kernel_emit(problem, &gpu.device.target, geometry, &kernel, &err) != TCB_OK ||
+	    tcb_kernel_emulate(op, &kernel, NULL, SEED, &sink, &emulation, &err) != TCB_OK)
+		fail_msg("%s %s sm_%u %s: %s", op->name, shape, capability, text, err.message);
+	if (emulation.findings || !(emulation.error_ratio <= 1))
+		fail_msg("%s %s %s sm_%u %s: %g of what is allowed", op->name, tcb_contract_text(problem->contract),
+			 shape, capability, text, emulation.error_ratio);
+	tcb_kernel_fini(&kernel);
+}
+
+/* Each way at each shape under one of the op's contracts, and on one GPU or another. */
+static void every_way_is_right(void **state)
+{
+	static const unsigned capabilities[] = { 80, 90, 120 };
+	unsigned checked[OPS][WAYS] = { 0 };
+	(void)state;
+	for (size_t i = 0; i < (size_t)OPS * WAYS * SHAPES; i++) {
+		const size_t at_op = i % OPS, at_way = i / OPS % WAYS, at_shape = i / OPS / WAYS;
+		const struct tcb_op *op = tcb_op_find(op_names[at_op]);
+		const unsigned capability = ways[at_way].cluster ? 90 : capabilities[(i + at_shape) % 3];
+		struct tcb_shape shape;
+		struct tcb_problem problem;
+		struct tcb_geometry geometry;
+		struct tcb_gpu gpu;
+		struct tcb_error err;
+		if (test_leaves_out(i))
+			continue;
+		assert_int_equal(tcb_shape_parse(shapes[at_shape], &shape, &err), TCB_OK);
+		const enum tcb_contract contract = contracts[(at_op + at_way + at_shape) % CONTRACTS];
+		assert_int_equal(tcb_problem_init(op, contract, &shape, &problem, &err), TCB_OK);
+		assert_int_equal(tcb_gpu_table(capability, &gpu, &err), TCB_OK);
+		op->default_geometry(&problem, &gpu.device.target, &geometry);
+		apply(&ways[at_way], &shape, &geometry);
+		if (tcb_constraint_require(&problem, &gpu.device.target, &geometry, NULL) != TCB_OK)
+			continue; /* too many registers, warps without anything to do, blocks by ldg */
+		emulate(op, &problem, capability, &geometry, shapes[at_shape]);
+		checked[at_op][at_way]++;
+	}
+	for (size_t i = 0; i < (size_t)OPS * WAYS; i++)
+		if (!TEST_IS_INSTRUMENTED && !checked[i / WAYS][i % WAYS] &&
+		    (ways[i % WAYS].stages || i / WAYS != OPS - 1))
+			fail_msg("way %zu of %s was nowhere legal", i % WAYS, op_names[i / WAYS]);
+}
+
+/* --- data with -inf and NaN --- */
+
+static void put(const struct tcb_problem *problem, void *const operand[], size_t which, size_t index, float value)
+{
+	const enum tcb_type type = which == ATTENTION_Q ? attention_io_type(problem) : attention_of(problem)->kv;
+	char *to = operand[which];
+	if (type == TCB_TYPE_BLOCKS) /* the whole block, by its scale */
+		tcb_type_from_f32(TCB_TYPE_F16, &value, 1, to + attention_kv_bytes(type, index / BLOCK * BLOCK));
+	else
+		tcb_type_from_f32(type, &value, 1, to + index * tcb_type_bytes(type));
+}
+
+/* Of sequence 1 K of token 1 has a NaN in KV head 1, V of token 2 in KV head 0; q of sequence 0 is infinite in two
+ * heads, whose results are NaN, and as small as can be in the next. */
+static void fill_odd(const struct tcb_problem *problem, uint64_t seed, void *const operand[])
+{
+	const struct tcb_shape *s = &problem->shape;
+	const size_t row = (size_t)s->heads.kv * s->k;
+	tcb_op_find(problem->op_name)->fill(problem, seed, operand);
+	put(problem, operand, ATTENTION_K, (s->n + 1) * row + s->k + 3, NAN);
+	put(problem, operand, ATTENTION_V, (s->n + 2) * row + 3, NAN);
+	for (size_t d = 0; d < 2 * s->k; d += s->k / 2)
+		put(problem, operand, ATTENTION_Q, d, INFINITY);
+	for (size_t d = 2 * s->k; d < 3 * s->k; d++)
+		put(problem, operand, ATTENTION_Q, d, problem->contract == TCB_CONTRACT_F32 ? 0x1p-140f : 0x1p-24f);
+	for (size_t d = 3 * s->k; d < 4 * s->k; d++)
+		put(problem, operand, ATTENTION_Q, d, d % 2 ? 0x1p90f : 0x1p-20f);
+}
+
+static void data_that_are_not_finite(void **state)
+{
+	static const char *const odd[] = { "2x77x64,h8/2,b5,causal,ragged", "1x77x96,h8/2,b2", "3x50x128,h4/2,b3" };
+	(void)state;
+	for (size_t i = 0; i < (size_t)OPS * CONTRACTS * 3; i++) {
+		struct tcb_op op = *tcb_op_find(op_names[i % OPS]);
+		struct tcb_shape shape;
+		struct tcb_problem problem;
+		struct tcb_geometry geometry;
+		struct tcb_gpu gpu;
+		struct tcb_error err;
+		assert_int_equal(tcb_shape_parse(odd[i / OPS / CONTRACTS], &shape, &err), TCB_OK);
+		op.fill = fill_odd;
+		assert_int_equal(tcb_problem_init(&op, contracts[i / OPS % CONTRACTS], &shape, &problem, &err), TCB_OK);
+		assert_int_equal(tcb_gpu_table(90, &gpu, &err), TCB_OK);
+		op.default_geometry(&problem, &gpu.device.target, &geometry);
+		emulate(&op, &problem, 90, &geometry, odd[i / OPS / CONTRACTS]);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_way_is_right),
+		cmocka_unit_test(data_that_are_not_finite),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
