@@ -11,6 +11,7 @@
 #include "base/util.h"
 #include "kernels/attention/attention_cpu.h"
 #include "kernels/attention/attention_gpu.h"
+#include "kernels/attention/attention_prefill_gpu.h"
 #include "kernels/simd/isas.h"
 
 static const char *example(const struct tcb_op *op)
@@ -260,8 +261,8 @@ TABLES(prefill, q80)
 		.cpu_rules = attention_cpu_rules,                                        \
 		__VA_ARGS__                                                              \
 	}
-#define GPU(kind, kv_)                                            \
-	.emit = attention_emit, .gpu_rules = attention_gpu_rules, \
+#define GPU(kind, kv_)                                                   \
+	.emit = attention_emit, .gpu_rules = attention_##kind##_gpu_rules, \
 	.gpu_variants = attention_##kind##_##kv_##_gpu_variants
 
 #define DECODE "attention of one or a few query tokens against "
@@ -269,6 +270,6 @@ TABLES(prefill, q80)
 ATTENTION_OP(decode, f16, TCB_TYPE_F16, TCB_TYPE_F16, 0, DECODE "an f16 KV cache", GPU(decode, f16));
 ATTENTION_OP(decode, bf16, TCB_TYPE_BF16, TCB_TYPE_BF16, 0, DECODE "a bf16 KV cache", GPU(decode, bf16));
 ATTENTION_OP(decode, q80, TCB_TYPE_BLOCKS, TCB_TYPE_F16, 0, DECODE "a KV cache of Q8_0 blocks", GPU(decode, q80));
-ATTENTION_OP(prefill, f16, TCB_TYPE_F16, TCB_TYPE_F16, 1, PREFILL "f16 KV", .emit = NULL);
-ATTENTION_OP(prefill, bf16, TCB_TYPE_BF16, TCB_TYPE_BF16, 1, PREFILL "bf16 KV", .emit = NULL);
+ATTENTION_OP(prefill, f16, TCB_TYPE_F16, TCB_TYPE_F16, 1, PREFILL "f16 KV", GPU(prefill, f16));
+ATTENTION_OP(prefill, bf16, TCB_TYPE_BF16, TCB_TYPE_BF16, 1, PREFILL "bf16 KV", GPU(prefill, bf16));
 ATTENTION_OP(prefill, q80, TCB_TYPE_BLOCKS, TCB_TYPE_F16, 1, PREFILL "KV of Q8_0 blocks", .emit = NULL);

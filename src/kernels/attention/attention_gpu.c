@@ -10,6 +10,7 @@
 #include <float.h>
 #include <math.h>
 
+#include "kernels/attention/attention_prefill_gpu.h"
 #include "kernels/gpu/barrier.h"
 
 enum { PAIR = ATTENTION_PAIR, SUMS = ATTENTION_SUMS };
@@ -218,6 +219,8 @@ enum tcb_status attention_emit(const struct tcb_problem *problem, const struct t
 {
 	struct attention_gpu g;
 	struct attention_writer w = { .g = &g };
+	if (attention_of(problem)->is_prefill)
+		return prefill_gpu_emit(problem, target, geometry, out, err);
 	TCB_TRY(tcb_kit_open(&w.kit, problem, target, 0, geometry, out, err));
 	attention_gpu_plan(problem, target, geometry, &g);
 	write_kernel(&w);

@@ -70,7 +70,7 @@ void attention_gpu_plan(const struct tcb_problem *problem, const struct tcb_targ
 			const struct tcb_geometry *geometry, struct attention_gpu *out);
 void attention_gpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
 			     const struct tcb_geometry *geometry, struct tcb_footprint *out);
-extern const struct tcb_rule attention_gpu_rules[];
+extern const struct tcb_rule attention_decode_gpu_rules[];
 
 /* attention_gpu_space.c */
 size_t attention_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,

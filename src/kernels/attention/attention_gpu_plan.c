@@ -261,7 +261,7 @@ RULE(policy_usual)
 #define FIELD(level, dim) (UINT64_C(1) << (3 * (level) + (dim)))
 #define READS_BLOCKS (TCB_FIELD_KNOB(WARPS) | TCB_FIELD_KNOB(SPLITK) | TCB_FIELD_KNOB(CLUSTER) | TCB_FIELD_KNOB(JOIN))
 
-const struct tcb_rule attention_gpu_rules[] = {
+const struct tcb_rule attention_decode_gpu_rules[] = {
 	{ 0, 0, rule_knobs },
 	{ TCB_FIELD_KNOB(ISA), 0, tcb_gpu_rule_shape },
 	{ TCB_FIELD_KNOB(ISA), 0, rule_isa },

@@ -8,6 +8,7 @@
 #include "base/sizes.h"
 #include "kernels/attention/attention_cpu.h"
 #include "kernels/attention/attention_gpu.h"
+#include "kernels/attention/attention_prefill_gpu.h"
 #include "kernels/axes.h"
 #include "kernels/constraint.h"
 #include "kernels/cpu_rules.h"
@@ -33,7 +34,8 @@ size_t attention_axes(const struct tcb_problem *problem, const struct tcb_target
 	size_t count = 0;
 	struct tcb_axis *a;
 	if (target->kind == TCB_TARGET_CUDA)
-		return attention_gpu_axes(problem, target, out);
+		return (attention_of(problem)->is_prefill ? prefill_gpu_axes : attention_gpu_axes)(problem, target,
+												    out);
 	tcb_axis_add_float_isas(tcb_axis_knob(out, &count, TCB_KNOB_ISA), target);
 	tcb_axis_add_threads(tcb_axis_knob(out, &count, TCB_KNOB_THREADS), target);
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_SCHED), TCB_SCHED_STATIC, TCB_SCHED_DYNAMIC);
@@ -96,7 +98,8 @@ void attention_default_geometry(const struct tcb_problem *problem, const struct 
 	const struct tcb_shape *s = &problem->shape;
 	const enum tcb_isa isa = tcb_float_isa(target);
 	if (target->kind == TCB_TARGET_CUDA) {
-		attention_gpu_default_geometry(problem, target, out);
+		(attention_of(problem)->is_prefill ? prefill_gpu_default_geometry
+						   : attention_gpu_default_geometry)(problem, target, out);
 		return;
 	}
 	const size_t lanes = tcb_float_lanes((int32_t)isa), n = tcb_most(tcb_power_of_two_up(s->n), lanes);
@@ -120,7 +123,8 @@ void attention_footprint(const struct tcb_problem *problem, const struct tcb_tar
 {
 	const size_t lanes = tcb_float_lanes(geometry->knob[TCB_KNOB_ISA]);
 	if (target->kind == TCB_TARGET_CUDA) {
-		attention_gpu_footprint(problem, target, geometry, out);
+		(attention_of(problem)->is_prefill ? prefill_gpu_footprint
+						   : attention_gpu_footprint)(problem, target, geometry, out);
 		return;
 	}
 	memset(out, 0, sizeof(*out));

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * attention_prefill on a GPU: a geometry comes in, a module of PTX and its launch go
+ * out.  Here is what the kernels share: launch, parameters, which tile a number is and
+ * what it sees.  attention_prefill_gpu.h says how they work.
+ */
+#include "kernels/attention/attention_prefill_gpu.h"
+
+#include "base/sizes.h"
+
+const char *prefill_type_word(const struct prefill_gpu *g)
+{
+	return g->type == TCB_TYPE_F16 ? "f16" : "bf16";
+}
+
+/* --- tiles --- */
+
+/* What query token I sees, as attention_visible has it: *BEGIN <= t < *END, .s32. */
+static void write_visible(struct prefill_writer *w, kit_op i, kit_op *begin, kit_op *end)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct prefill_gpu *g = w->g;
+	const kit_op next = OP2(b, "add.s32", OP2(b, "sub.s32", w->length, w->m), OP2(b, "add.u32", i, I(1)));
+	*end = g->causal ? OP2(b, "max.s32", next, I(0)) : w->length;
+	if (!g->window) {
+		*begin = tcb_kit_constant(b, "u32", I(0));
+		return;
+	}
+	*begin = OP2(b, "max.s32", OP2(b, "sub.s32", next, I(g->window)), I(0));
+	*begin = OP2(b, "min.s32", *begin, *end);
+}
+
+void prefill_rows_open(struct prefill_writer *w, struct prefill_rows *rows, kit_op first_row)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	for (unsigned r = 0; r < 2; r++) {
+		rows->row[r] = r ? OP2(b, "add.u32", first_row, I(PREFILL_ROWS / 2)) : first_row;
+		const kit_op token = OP2(b, "add.u32", OP2(b, "div.u32", rows->row[r], I(w->g->heads)), w->first_token);
+		write_visible(w, OP2(b, "min.u32", token, OP2(b, "sub.u32", w->m, I(1))), &rows->from[r], &rows->to[r]);
+	}
+}
+
+static void write_limits(struct prefill_writer *w)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct prefill_gpu *g = w->g;
+	kit_op seen_by_all, last_begin;
+	const kit_op last = OP2(b, "min.u32", OP2(b, "add.u32", w->first_token, I(g->tokens - 1)),
+				OP2(b, "sub.u32", w->m, I(1)));
+	write_visible(w, w->first_token, &w->begin, &seen_by_all);
+	write_visible(w, last, &last_begin, &w->end);
+	w->count = OP2(b, "div.u32", OP2(b, "add.u32", OP2(b, "sub.u32", w->end, w->begin), I(g->kv - 1)), I(g->kv));
+	seen_by_all = OP2(b, "max.s32", OP2(b, "sub.s32", seen_by_all, w->begin), I(0));
+	w->masked = OP2(b, "sub.u32", w->count, OP2(b, "div.u32", seen_by_all, I(g->kv)));
+	w->masked = OP2(b, "max.u32", OP2(b, "min.u32", w->masked, w->count), I(1));
+	w->unmasked_to = w->count;
+	if (g->window) {
+		const kit_op before = OP2(b, "add.u32", OP2(b, "sub.u32", last_begin, w->begin), I(g->kv - 1));
+		w->unmasked_to = OP2(b, "max.s32", w->masked,
+				     OP2(b, "sub.s32", w->count, OP2(b, "div.u32", before, I(g->kv))));
+	}
+}
+
+void prefill_write_tile(struct prefill_writer *w, kit_op item)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct prefill_gpu *g = w->g;
+	const unsigned head_tiles = g->group / g->heads, of_sequence = g->kv_heads * head_tiles;
+	kit_op tile = OP2(b, "div.u32", item, w->width);
+	const kit_op rest = OP2(b, "sub.u32", item, OP2(b, "mul.lo.u32", tile, w->width));
+	if (g->causal)
+		tile = OP2(b, "sub.u32", OP2(b, "sub.u32", w->token_tiles, I(1)), tile);
+	w->first_token = OP2(b, "mul.lo.u32", tile, I(g->tokens));
+	w->sequence = OP2(b, "div.u32", rest, I(of_sequence));
+	const kit_op heads = OP2(b, "sub.u32", rest, OP2(b, "mul.lo.u32", w->sequence, I(of_sequence)));
+	w->head = OP2(b, "mul.lo.u32", heads, I(g->heads));
+	w->kv_head = OP2(b, "div.u32", heads, I(head_tiles));
+	tcb_kit_load(b, g->pdl ? "ld.global" : "ld.global.nc", "u32",
+		     tcb_ptx_at(tcb_kit_element(b, w->lengths, w->sequence, 4), 0), &w->length, 1);
+	write_limits(w);
+}
+
+void prefill_items_begin(struct prefill_writer *w, struct prefill_items *items)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const kit_op block = tcb_ptx_special(b, "ctaid.x");
+	if (!w->g->resident) {
+		prefill_write_tile(w, block);
+		return;
+	}
+	const kit_op blocks = tcb_ptx_special(b, "nctaid.x");
+	const kit_op all = OP2(b, "mul.lo.u32", w->token_tiles, w->width);
+	const kit_op other = OP2(b, "sub.u32", OP2(b, "sub.u32", blocks, I(1)), block);
+	const kit_op both = OP2(b, "add.u32", block, other);
+	const kit_op within = OP1(b, "mov.u32", block);
+	tcb_ptx_for_begin(b, &items->loop, I(0), all, blocks, 1);
+	const kit_op item = OP2(b, "add.u32", items->loop.iv, within);
+	tcb_ptx_into2(b, "sub.u32", within, both, within);
+	tcb_ptx_if_begin(b, &items->scope, OP2(b, "setp.lt.u32", item, all));
+	prefill_write_tile(w, item);
+}
+
+void prefill_items_end(struct prefill_writer *w, struct prefill_items *items)
+{
+	if (!w->g->resident)
+		return;
+	tcb_ptx_if_end(&w->kit.b, &items->scope);
+	tcb_ptx_for_end(&w->kit.b, &items->loop);
+}
+
+/* --- the kernel --- */
+
+static kit_op tensor_param(struct prefill_writer *w, const char *name, size_t operand)
+{
+	const struct prefill_gpu *g = w->g;
+	const size_t row = (size_t)g->k * 2, is_q = operand == ATTENTION_Q;
+	const size_t heads = is_q ? (size_t)g->kv_heads * g->group : g->kv_heads, tokens = is_q ? g->m : g->n;
+	struct tcb_tensor tensor = { operand, { .type = g->type == TCB_TYPE_F16 ? TCB_PTX_F16 : TCB_PTX_BF16,
+						.rank = 4,
+						.size = { g->k, heads, tokens, g->sequences },
+						.stride = { 0, row, row * heads, row * heads * tokens },
+						.box = { PREFILL_BOX, is_q ? g->heads : 1,
+							 is_q ? g->own_rows / g->heads : g->kv, 1 },
+						.swizzle = PREFILL_BOX_BYTES } };
+	if (g->page && !is_q) {
+		tensor.map.size[2] = g->page;
+		tensor.map.size[3] = (uint64_t)g->sequences * g->pages;
+		tensor.map.stride[3] = row * heads * g->page;
+		tensor.map.box[2] = (unsigned)tcb_least(g->page, g->kv);
+	}
+	return tcb_kit_tensor(&w->kit, name, &tensor);
+}
+
+static void write_parameters(struct prefill_writer *w)
+{
+	const struct prefill_gpu *g = w->g;
+	static const char *const names[] = { "q", "k", "v" };
+	kit_op *const to[] = { &w->q, &w->k, &w->v };
+	for (size_t i = 0; i < 3; i++)
+		*to[i] = g->isa == TCB_ISA_WGMMA ? tensor_param(w, names[i], ATTENTION_Q + i)
+						 : tcb_kit_operand(&w->kit, names[i], 16, ATTENTION_Q + i);
+	w->lengths = tcb_kit_operand(&w->kit, "lengths", 4, ATTENTION_LENGTHS);
+	w->out = tcb_kit_operand(&w->kit, "out", 16, ATTENTION_OUT);
+	if (g->page)
+		w->table = tcb_kit_operand(&w->kit, "pages", 4, ATTENTION_TABLE);
+	w->m = tcb_kit_number(&w->kit, "m", g->m);
+	w->token_tiles = tcb_kit_number(&w->kit, "token_tiles", g->token_tiles);
+	w->width = tcb_kit_number(&w->kit, "width", g->width);
+	w->per_sequence = tcb_kit_number(&w->kit, g->page ? "pages_each" : "tokens_each", g->page ? g->pages : g->n);
+}
+
+/*
+ * A product of tensor cores cuts sums towards zero: four units a token, as in matmul_gpu_plan.c.  A rescale is an
+ * exponential and a product, a tile.
+ */
+static double chain(const struct prefill_gpu *g)
+{
+	const double tiles = (double)tcb_div_up(g->n, g->kv) + 1;
+	return tiles * (4.0 * g->kv + 8) + 24;
+}
+
+enum tcb_status prefill_gpu_emit(const struct tcb_problem *problem, const struct tcb_target *target,
+				 const struct tcb_geometry *geometry, struct tcb_kernel *out, struct tcb_error *err)
+{
+	const int is_wgmma = geometry->knob[TCB_KNOB_ISA] == TCB_ISA_WGMMA;
+	struct prefill_gpu g;
+	struct prefill_writer w = { .g = &g };
+	TCB_TRY(tcb_kit_open(&w.kit, problem, target, is_wgmma ? 'a' : 0, geometry, out, err));
+	prefill_gpu_plan(problem, target, geometry, &g);
+	tcb_kit_begin(&w.kit,
+		      tcb_ptx_namef(&w.kit.b, "attention_prefill_%s%s", prefill_type_word(&g),
+				    is_wgmma ? "_wgmma" : ""),
+		      &(struct tcb_kit_kernel){ .threads = g.threads,
+						.blocks_together = g.occ,
+						.grid = { g.grid },
+						.shared_bytes = g.shared_bytes,
+						.is_dependent = g.pdl });
+	write_parameters(&w);
+	tcb_kit_memory(&w.kit, PREFILL_MEMORY_ALIGN);
+	tcb_kit_dependents(&w.kit, 0);
+	tcb_kit_threads(&w.kit);
+	tcb_kit_uniform_warp(&w.kit);
+	(is_wgmma ? prefill_write_wgmma : prefill_write_mma)(&w);
+	tcb_kit_end(&w.kit);
+	out->class = TCB_CLASS_BOUNDED;
+	out->chain = chain(&g);
+	return tcb_kit_close(&w.kit, err);
+}
+
+#define ROW(type, isa_, word)                                                                       \
+	{                                                                                           \
+		.name = "attention_prefill_" #type "_ptx_" word, .contract = TCB_CONTRACT_F16,      \
+		.isa = TCB_ISA_##isa_, .class = TCB_CLASS_BOUNDED                                   \
+	}
+const struct tcb_variant attention_prefill_f16_gpu_variants[] = {
+	ROW(f16, MMA, "mma"),
+	ROW(f16, WGMMA, "wgmma"),
+	{ .name = NULL },
+};
+const struct tcb_variant attention_prefill_bf16_gpu_variants[] = {
+	ROW(bf16, MMA, "mma"),
+	ROW(bf16, WGMMA, "wgmma"),
+	{ .name = NULL },
+};

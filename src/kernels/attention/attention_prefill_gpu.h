@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * attention_prefill on GPUs: how a geometry drives the kernels.
+ *
+ * A block has a tile of query rows: midi.m query tokens by `heads` query heads that
+ * share a KV head, row = token * heads + head.  It goes over the KV tokens that the
+ * tile sees in tiles of midi.n, from the last to the first, so that those with a mask
+ * come first: S = Q K^T, weights against the running maximum, O += P V.  Sums stay in
+ * registers; P goes from the registers of S to those of an operand (FlashAttention-2,
+ * Dao 2023).  Query tiles that see most come first.
+ *
+ * isa=mma (sm_80 on): warps of micro.m query tokens, each with rows and sums of its
+ * own; all copy K and V with cp.async into `stages` pairs of swizzled tiles.
+ *
+ * isa=wgmma (sm_90): warpgroups of 64 rows (micro.m tokens), and one more whose first
+ * thread asks for tensor copies into rings of `stages` tiles of K and of V.  The next
+ * tile's S is multiplied while this one's weights are worked out and P V is added
+ * (FlashAttention-3, Shah et al. 2024); turns=1: warpgroups hand the tensor cores to
+ * each other, so that one multiplies while others work out weights.  blocks: how many
+ * stay on each multiprocessor and take tile after tile.
+ *
+ * Tiles' k is the head; micro.n = midi.n; macro is the problem, in powers of two of
+ * midi.  occ, pdl: as everywhere.
+ */
+#ifndef TCB_KERNELS_ATTENTION_PREFILL_GPU_H
+#define TCB_KERNELS_ATTENTION_PREFILL_GPU_H
+
+#include "kernels/attention/attention.h"
+#include "kernels/gpu/frame.h"
+
+enum {
+	PREFILL_ROWS = 16,        /* of a warp's product */
+	PREFILL_GROUP_ROWS = 64,  /* of a warpgroup's */
+	PREFILL_KV_MAX = 256,     /* KV tokens of a tile */
+	PREFILL_GROUPS_MAX = 3,   /* warpgroups that multiply */
+	PREFILL_BOX = 64,         /* values of a tensor copy's rows */
+	PREFILL_BOX_BYTES = 128,
+	PREFILL_MEMORY_ALIGN = 1024
+};
+
+/* A geometry in numbers. */
+struct prefill_gpu {
+	enum tcb_type type; /* of K and V, q and out */
+	enum tcb_isa isa;
+	unsigned capability, m, n, k, group, kv_heads, sequences, page, pages, window, cap, causal;
+	unsigned heads, tokens, rows; /* of a block's tile: heads, query tokens, their product */
+	unsigned own_rows;            /* of a warp or warpgroup */
+	unsigned kv;                  /* KV tokens of a tile */
+	unsigned workers, threads;    /* warps or warpgroups that multiply; threads of a block */
+	unsigned stages, resident, occ;
+	int pdl, turns;
+	unsigned token_tiles, width; /* tiles along m; of a token tile: heads and sequences */
+	unsigned grid;
+	unsigned tile_bytes; /* of K, and of V */
+	unsigned registers;  /* of a thread when the kernel begins; 0: as many as are needed */
+	unsigned of_copier, of_worker; /* isa=wgmma: what they have then; 0: no change */
+	unsigned q_at, k_at, v_at, barrier_at, shared_bytes; /* q_at: isa=mma; 0: Q is in registers */
+};
+
+/* attention_prefill_plan.c */
+void prefill_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *target,
+		      const struct tcb_geometry *geometry, struct prefill_gpu *out);
+void prefill_gpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
+			   const struct tcb_geometry *geometry, struct tcb_footprint *out);
+extern const struct tcb_rule attention_prefill_gpu_rules[];
+int prefill_has_wgmma(const struct tcb_problem *problem, const struct tcb_target *target);
+
+/* attention_prefill_space.c */
+size_t prefill_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
+			struct tcb_axis out[TCB_AXES_MAX]);
+void prefill_gpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
+				  struct tcb_geometry *out);
+
+/* attention_prefill_gpu.c */
+enum tcb_status prefill_gpu_emit(const struct tcb_problem *problem, const struct tcb_target *target,
+				 const struct tcb_geometry *geometry, struct tcb_kernel *out, struct tcb_error *err);
+
+/* --- what the files that write the kernels share --- */
+
+struct prefill_writer {
+	struct tcb_kit kit;
+	const struct prefill_gpu *g;
+	kit_op q, k, v, out, lengths, table; /* operands: addresses, or generic addresses of tensor maps */
+	kit_op per_sequence;                 /* KV tokens, or pages, that a sequence has room for; .u32 */
+	kit_op m, token_tiles, width;        /* query tokens; as in struct prefill_gpu; .u32 */
+	/* of the tile; .u32 */
+	kit_op first_token, head, kv_head, sequence; /* head: the first of all query heads */
+	kit_op length;
+	/* KV tokens that the tile sees: begin <= t < end; their tiles; how many of these, from the last, have a mask;
+	 * and how many come before the first of those with a window's mask */
+	kit_op begin, end, count, masked, unmasked_to;
+};
+
+/* A thread's two query rows of a product of 16: row and row + 8. */
+struct prefill_rows {
+	kit_op row[2];           /* within the tile; .u32 */
+	kit_op from[2], to[2];   /* what they see; .s32 */
+	kit_op max[2], sum[2];   /* .f32: the running maximum, in units of log2(e); this lane's sum of weights */
+};
+
+/* Tile number ITEM, those that see most first. */
+void prefill_write_tile(struct prefill_writer *w, kit_op item);
+/* All tiles of a block: what is written in between is for one.  Blocks that stay take one of each round of tiles, from
+ * the left and from the right by turns, so that who had a heavy one gets a light one. */
+struct prefill_items {
+	struct tcb_ptx_for loop;
+	struct tcb_ptx_if scope;
+};
+void prefill_items_begin(struct prefill_writer *w, struct prefill_items *items);
+void prefill_items_end(struct prefill_writer *w, struct prefill_items *items);
+
+/* attention_prefill_softmax.c.  COUNT scores of a lane lie as in wgmma's and mma's sums: four of each eight KV tokens,
+ * 2c and 2c + 1 of row, then of row + 8, with c = lane % 4. */
+
+void prefill_rows_open(struct prefill_writer *w, struct prefill_rows *rows, kit_op first_row);
+/* New maxima and sums. */
+void prefill_rows_clear(struct prefill_writer *w, struct prefill_rows *rows);
+/* The scores of a tile from token FIRST on become weights, in registers of their own; maxima and sums follow.  FACTOR:
+ * what was summed so far is to be multiplied with. */
+void prefill_write_weights(struct prefill_writer *w, struct prefill_rows *rows, kit_op *scores, unsigned count,
+			   kit_op first, int is_masked, kit_op factor[2]);
+/* Weights as 16 bits, as a product's operand, to registers that are there. */
+void prefill_write_packed(struct prefill_writer *w, const kit_op *weights, unsigned count, const kit_op *to);
+/* COUNT (= k / 2) sums of O by a lane, divided, to out. */
+void prefill_write_out(struct prefill_writer *w, struct prefill_rows *rows, const kit_op *sums);
+
+/* The kernels. */
+void prefill_write_wgmma(struct prefill_writer *w);
+void prefill_write_mma(struct prefill_writer *w);
+
+const char *prefill_type_word(const struct prefill_gpu *g);
+
+extern const struct tcb_variant attention_prefill_f16_gpu_variants[], attention_prefill_bf16_gpu_variants[];
+
+#endif

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * attention_prefill with mma.sync: tiles of query rows come in, their results go out.
+ *
+ * Each warp has rows of its own; all copy the next tiles of K and V with cp.async, 16
+ * bytes at a time, where they are seen, and zeros where not.  A row of a tile is a
+ * token's head, its 16-byte chunks exchanged (swizzle) so that ldmatrix finds eight
+ * rows in different banks: chunk ^ row % 8, or, where rows are no multiples of 128
+ * bytes, chunk ^ row / 2 % 4.  Q stays in registers, that of long heads in shared
+ * memory, where each lane finds what it has put there itself.
+ */
+#include "base/sizes.h"
+#include "kernels/attention/attention_prefill_gpu.h"
+#include "kernels/gpu/barrier.h"
+
+enum {
+	SUBS_MAX = 2,   /* products of 16 rows of a warp */
+	STEPS_MAX = ATTENTION_HEAD_MAX / 16,
+	CHUNK = 16,     /* bytes */
+	VARIANTS = 4,   /* places of a lane's chunk */
+	SUMS = 4
+};
+
+/* Where a lane's ldmatrix begins in a tile: by the step's place among those whose chunks are exchanged. */
+struct fragment_at {
+	kit_op at[VARIANTS];
+};
+
+struct mma_writer {
+	struct prefill_writer *w;
+	unsigned pitch, chunks, passes, rows_each; /* bytes of a row; chunks of one; passes of a copy, rows of one */
+	unsigned variants;
+	unsigned subs;
+	kit_op is_copier;                          /* not all threads are, where rows are no power of two of chunks */
+	kit_op copy_row, copy_chunk;               /* this thread's first row, and its chunk */
+	kit_op copy_row_at, copy_at;               /* their places, of a row in a tile and of the chunk in a row */
+	kit_op k, v, table;                        /* this thread's chunk of token 0, of the sequence and KV head; .u64 */
+	kit_op row_bytes;
+	struct fragment_at of_k, of_v;
+	kit_op slot, fill_slot, last_slot;         /* in use; filled next; .u32 */
+	kit_op q_at;
+	kit_op q[SUBS_MAX][STEPS_MAX][4], o[SUBS_MAX][ATTENTION_HEAD_MAX / 2];
+	struct prefill_rows rows[SUBS_MAX];
+	kit_op first; /* token of the tile in use */
+	kit_op zero;
+};
+
+/* What a row's chunks are exchanged by. */
+static kit_op swizzle(struct mma_writer *x, kit_op row)
+{
+	struct tcb_ptx_build *b = &x->w->kit.b;
+	return x->variants == VARIANTS ? OP2(b, "and.b32", row, I(7))
+				       : OP2(b, "and.b32", OP2(b, "shr.u32", row, I(1)), I(3));
+}
+static unsigned swizzle_of(const struct mma_writer *x, unsigned row)
+{
+	return x->variants == VARIANTS ? row & 7 : row >> 1 & 3;
+}
+
+/* --- copies --- */
+
+/* This thread copies chunk tid % chunks of row tid / chunks, and of every rows_each-th from there on. */
+static void open_copies(struct mma_writer *x)
+{
+	struct tcb_ptx_build *b = &x->w->kit.b;
+	const struct prefill_gpu *g = x->w->g;
+	x->copy_chunk = OP2(b, "rem.u32", x->w->kit.tid, I(x->chunks));
+	x->copy_row = OP2(b, "div.u32", x->w->kit.tid, I(x->chunks));
+	x->is_copier = OP2(b, "setp.lt.u32", x->copy_row, I(x->rows_each));
+	const kit_op place = OP2(b, "mul.lo.u32", OP2(b, "xor.b32", x->copy_chunk, swizzle(x, x->copy_row)), I(CHUNK));
+	x->copy_at = place;
+	x->copy_row_at = OP2(b, "mul.lo.u32", x->copy_row, I(x->pitch));
+	x->row_bytes = tcb_kit_constant(b, "u32", I((int64_t)g->kv_heads * g->k * 2));
+}
+
+/* Of the tile's sequence and KV head: where this thread's chunk of token 0 is, or of a page's first. */
+static void open_kv(struct mma_writer *x)
+{
+	struct prefill_writer *w = x->w;
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct prefill_gpu *g = w->g;
+	const kit_op within = OP3(b, "mad.lo.u32", x->copy_chunk, I(CHUNK), OP2(b, "mul.lo.u32", w->kv_head, I(g->k * 2)));
+	const kit_op before = OP2(b, "mul.lo.u32", w->sequence, w->per_sequence);
+	x->k = tcb_kit_behind(b, w->k, within);
+	x->v = tcb_kit_behind(b, w->v, within);
+	if (g->page) {
+		x->table = tcb_kit_element(b, w->table, before, 4);
+		return;
+	}
+	x->k = OP3(b, "mad.wide.u32", before, x->row_bytes, x->k);
+	x->v = OP3(b, "mad.wide.u32", before, x->row_bytes, x->v);
+}
+
+static kit_op token_at(struct mma_writer *x, kit_op base, kit_op row)
+{
+	return tcb_ptx_assume_aligned(&x->w->kit.b, OP3(&x->w->kit.b, "mad.wide.u32", row, x->row_bytes, base), CHUNK);
+}
+
+/* The row of TOKEN from there on, which nobody asks for but where it IS_SEEN. */
+static kit_op row_of_token(struct mma_writer *x, kit_op token, kit_op is_seen)
+{
+	struct prefill_writer *w = x->w;
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct prefill_gpu *g = w->g;
+	if (!g->page)
+		return token;
+	const kit_op page = OP2(b, "div.u32", token, I(g->page));
+	const kit_op within = OP2(b, "sub.u32", token, OP2(b, "mul.lo.u32", page, I(g->page)));
+	const kit_op number = tcb_kit_constant(b, "u32", I(0));
+	tcb_ptx_guard(b, is_seen);
+	tcb_kit_load_into(b, g->pdl ? "ld.global" : "ld.global.nc", "u32",
+			  tcb_ptx_at(tcb_kit_element(b, x->table, page, 4), 0), &number, 1);
+	tcb_ptx_unguard(b);
+	return OP3(b, "mad.lo.u32", number, I(g->page), within);
+}
+
+/* K and V of the tile from token FIRST on to the slot that is filled next; zeros for what nobody sees. */
+static void copy_tile(struct mma_writer *x, kit_op first)
+{
+	struct prefill_writer *w = x->w;
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct prefill_gpu *g = w->g;
+	struct tcb_ptx_if scope;
+	kit_op to[8];
+	if (x->rows_each * x->chunks < g->threads)
+		tcb_ptx_if_begin(b, &scope, x->is_copier);
+	const kit_op row_at = OP2(b, "add.u32", x->fill_slot, x->copy_row_at);
+	const kit_op token = OP2(b, "add.u32", first, x->copy_row);
+	for (unsigned i = 0; i < x->passes; i++) {
+		const unsigned by = swizzle_of(x, i * x->rows_each), rows = i * x->rows_each;
+		if (i == 0 || (by && i < 8 / x->rows_each))
+			to[by] = tcb_ptx_assume_aligned(
+				b,
+				OP2(b, "add.u32", row_at,
+				    by ? OP2(b, "xor.b32", x->copy_at, I(by * CHUNK)) : x->copy_at),
+				CHUNK);
+		const kit_op own = i ? OP2(b, "add.u32", token, I(rows)) : token;
+		const kit_op is_seen = OP2(b, "setp.lt.u32", own, w->end);
+		const kit_op bytes = OP3(b, "selp.u32", I(CHUNK), I(0), is_seen);
+		const kit_op row = row_of_token(x, own, is_seen);
+		for (unsigned v = 0; v < 2; v++) {
+			const kit_op all[] = { tcb_ptx_at(to[by], (int64_t)rows * x->pitch + v * g->tile_bytes),
+					       tcb_ptx_at(token_at(x, v ? x->v : x->k, row), 0), I(CHUNK), bytes };
+			tcb_ptx_into(b, "cp.async.cg.shared.global", 4, all);
+		}
+	}
+	if (x->rows_each * x->chunks < g->threads)
+		tcb_ptx_if_end(b, &scope);
+}
+
+static void next_slot(struct mma_writer *x, kit_op slot)
+{
+	struct tcb_ptx_build *b = &x->w->kit.b;
+	const kit_op is_last = OP2(b, "setp.eq.u32", slot, x->last_slot);
+	const kit_op next = OP2(b, "add.u32", slot, I(2 * x->w->g->tile_bytes));
+	tcb_ptx_into3(b, "selp.u32", slot, x->w->kit.shared, next, is_last);
+}
+
+/* Tile INDEX, counted from the last token, if there is one; a group in any case. */
+static void fill(struct mma_writer *x, kit_op index)
+{
+	struct prefill_writer *w = x->w;
+	struct tcb_ptx_build *b = &w->kit.b;
+	struct tcb_ptx_if scope;
+	tcb_ptx_if_begin(b, &scope, OP2(b, "setp.lt.u32", index, w->count));
+	const kit_op tile = OP2(b, "sub.u32", OP2(b, "sub.u32", w->count, I(1)), index);
+	copy_tile(x, OP3(b, "mad.lo.u32", tile, I(w->g->kv), w->begin));
+	next_slot(x, x->fill_slot);
+	tcb_ptx_if_end(b, &scope);
+	tcb_ptx_op0(b, "cp.async.commit_group");
+}
+
+/* --- fragments --- */
+
+/* K: rows of eight tokens, first and second half of 16 values, then the next eight tokens.  V, transposed: of eight
+ * tokens, the next eight, then the same of the next eight values. */
+static void open_fragments(struct mma_writer *x)
+{
+	struct tcb_ptx_build *b = &x->w->kit.b;
+	const kit_op lane = x->w->kit.lane, eight = OP2(b, "and.b32", lane, I(7));
+	const kit_op low = OP2(b, "and.b32", OP2(b, "shr.u32", lane, I(3)), I(1)), high = OP2(b, "shr.u32", lane, I(4));
+	for (unsigned v = 0; v < 2; v++) {
+		struct fragment_at *to = v ? &x->of_v : &x->of_k;
+		const kit_op row = OP3(b, "mad.lo.u32", v ? low : high, I(8), eight);
+		const kit_op chunk = OP2(b, "xor.b32", v ? high : low, swizzle(x, row));
+		for (unsigned i = 0; i < x->variants; i++)
+			to->at[i] = OP3(b, "mad.lo.u32", row, I(x->pitch),
+					OP2(b, "mul.lo.u32", OP2(b, "xor.b32", chunk, I(2 * i)), I(CHUNK)));
+	}
+}
+
+/* Sixteen tokens from TOKENS on of the slot's K or V, values 16 STEP on, to two operands of a product. */
+static void load_fragment(struct mma_writer *x, const kit_op *at, int is_v, unsigned tokens, unsigned step,
+			  kit_op out[4])
+{
+	struct tcb_ptx_build *b = &x->w->kit.b;
+	const unsigned group = step / x->variants * x->variants * 2 * CHUNK;
+	for (unsigned i = 0; i < 4; i++)
+		out[i] = tcb_ptx_reg(b, "b32");
+	tcb_ptx_into1(b,
+		      is_v ? "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16"
+			   : "ldmatrix.sync.aligned.m8n8.x4.shared.b16",
+		      tcb_ptx_vector(b, out, 4),
+		      tcb_ptx_at(at[step % x->variants], (int64_t)tokens * x->pitch + group));
+}
+
+/* The places of K's or V's fragments in the slot in use. */
+static void fragments_of_slot(struct mma_writer *x, const struct fragment_at *from, unsigned more, kit_op out[VARIANTS])
+{
+	struct tcb_ptx_build *b = &x->w->kit.b;
+	const kit_op slot = more ? OP2(b, "add.u32", x->slot, I(more)) : x->slot;
+	for (unsigned i = 0; i < x->variants; i++)
+		out[i] = tcb_ptx_assume_aligned(b, OP2(b, "add.u32", slot, from->at[i]), CHUNK);
+}
+
+static void multiply(struct mma_writer *x, const kit_op *sums, const kit_op *before, const kit_op a[4],
+		     const kit_op b_[2])
+{
+	struct tcb_ptx_build *b = &x->w->kit.b;
+	const char *type = prefill_type_word(x->w->g);
+	const kit_op all[4] = { tcb_ptx_vector(b, sums, SUMS), tcb_ptx_vector(b, a, 4), tcb_ptx_vector(b, b_, 2),
+				tcb_ptx_vector(b, before, SUMS) };
+	tcb_ptx_into(b, tcb_ptx_namef(b, "mma.sync.aligned.m16n8k16.row.col.f32.%s.%s.f32", type, type), 4, all);
+}
+
+/* --- Q --- */
+
+/* Rows row and row + 8, values 16 i + 2c (+ 1), then those 8 on; rows past the last token are the last again. */
+static void load_q(struct mma_writer *x, unsigned sub)
+{
+	struct prefill_writer *w = x->w;
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct prefill_gpu *g = w->g;
+	const kit_op c = OP2(b, "and.b32", w->kit.lane, I(3));
+	for (unsigned r = 0; r < 2; r++) {
+		const kit_op within = OP2(b, "div.u32", x->rows[sub].row[r], I(g->heads));
+		const kit_op head = OP2(b, "add.u32", w->head,
+					OP2(b, "sub.u32", x->rows[sub].row[r], OP2(b, "mul.lo.u32", within, I(g->heads))));
+		const kit_op token = OP2(b, "min.u32", OP2(b, "add.u32", w->first_token, within),
+					 OP2(b, "sub.u32", w->m, I(1)));
+		const kit_op index = OP3(b, "mad.lo.u32", OP3(b, "mad.lo.u32", w->sequence, w->m, token),
+					 I((int64_t)g->kv_heads * g->group), head);
+		const kit_op at = OP3(b, "mad.wide.u32", c, I(4), tcb_kit_element(b, w->q, index, g->k * 2));
+		for (unsigned i = 0; i < g->k / 16; i++)
+			for (unsigned half = 0; half < 2; half++)
+				tcb_kit_load(b, g->pdl ? "ld.global" : "ld.global.nc", "b32",
+					     tcb_ptx_at(at, 32 * i + 16 * half), &x->q[sub][i][2 * half + r], 1);
+	}
+	for (unsigned i = 0; g->q_at && i < g->k / 16; i++)
+		tcb_kit_store(b, "st.shared", "b32", tcb_ptx_at(x->q_at, (sub * g->k / 16 + i) * WARP * CHUNK),
+			      x->q[sub][i], 4);
+}
+
+static const kit_op *q_of(struct mma_writer *x, unsigned sub, unsigned step, kit_op room[4])
+{
+	const struct prefill_gpu *g = x->w->g;
+	if (!g->q_at)
+		return x->q[sub][step];
+	tcb_kit_load(&x->w->kit.b, "ld.shared", "b32", tcb_ptx_at(x->q_at, (sub * g->k / 16 + step) * WARP * CHUNK),
+		     room, 4);
+	return room;
+}
+
+/* --- a tile of KV --- */
+
+typedef kit_op scores_t[SUBS_MAX][PREFILL_KV_MAX / 2];
+
+static void write_scores(struct mma_writer *x, scores_t scores)
+{
+	struct tcb_ptx_build *b = &x->w->kit.b;
+	const struct prefill_gpu *g = x->w->g;
+	const kit_op zeros[SUMS] = { x->zero, x->zero, x->zero, x->zero };
+	kit_op at[VARIANTS];
+	fragments_of_slot(x, &x->of_k, 0, at);
+	for (unsigned s = 0; s < x->subs; s++)
+		for (unsigned i = 0; i < g->kv / 2; i++)
+			scores[s][i] = tcb_ptx_reg(b, "f32");
+	for (unsigned step = 0; step < g->k / 16; step++) {
+		kit_op room[SUBS_MAX][4];
+		const kit_op *q[SUBS_MAX];
+		for (unsigned s = 0; s < x->subs; s++)
+			q[s] = q_of(x, s, step, room[s]);
+		for (unsigned t = 0; t < g->kv; t += 16) {
+			kit_op k[4];
+			load_fragment(x, at, 0, t, step, k);
+			for (unsigned s = 0; s < x->subs; s++)
+				for (unsigned half = 0; half < 2; half++) {
+					const kit_op *sums = scores[s] + t / 2 + SUMS * half;
+					multiply(x, sums, step ? sums : zeros, q[s], k + 2 * half);
+				}
+		}
+	}
+}
+
+static void add_values(struct mma_writer *x, kit_op p[SUBS_MAX][PREFILL_KV_MAX / 4])
+{
+	const struct prefill_gpu *g = x->w->g;
+	kit_op at[VARIANTS];
+	fragments_of_slot(x, &x->of_v, g->tile_bytes, at);
+	for (unsigned t = 0; t < g->kv; t += 16)
+		for (unsigned step = 0; step < g->k / 16; step++) {
+			kit_op v[4];
+			load_fragment(x, at, 1, t, step, v);
+			for (unsigned s = 0; s < x->subs; s++)
+				for (unsigned half = 0; half < 2; half++) {
+					const kit_op *sums = x->o[s] + SUMS * (2 * step + half);
+					multiply(x, sums, sums, p[s] + t / 4, v + 2 * half);
+				}
+		}
+}
+
+static void write_tile(struct mma_writer *x, int is_masked)
+{
+	struct tcb_ptx_build *b = &x->w->kit.b;
+	const struct prefill_gpu *g = x->w->g;
+	kit_op p[SUBS_MAX][PREFILL_KV_MAX / 4];
+	scores_t scores;
+	write_scores(x, scores);
+	for (unsigned s = 0; s < x->subs; s++) {
+		kit_op factor[2];
+		prefill_write_weights(x->w, &x->rows[s], scores[s], g->kv / 2, x->first, is_masked, factor);
+		for (unsigned i = 0; i < g->k / 2; i++)
+			tcb_ptx_into2(b, "mul.rn.f32", x->o[s][i], x->o[s][i], factor[i / 2 % 2]);
+		for (unsigned i = 0; i < g->kv / 4; i++)
+			p[s][i] = tcb_ptx_reg(b, "b32");
+		prefill_write_packed(x->w, scores[s], g->kv / 2, p[s]);
+	}
+	add_values(x, p);
+}
+
+/* Tiles FROM to TO - 1 of all, counted from the last token. */
+static void write_steps(struct mma_writer *x, kit_op from, kit_op to, int is_masked)
+{
+	struct tcb_ptx_build *b = &x->w->kit.b;
+	const struct prefill_gpu *g = x->w->g;
+	struct tcb_ptx_for loop;
+	tcb_ptx_for_begin(b, &loop, from, to, I(1), 0);
+	tcb_kit_nounroll(b);
+	OP1(b, "cp.async.wait_group", I(g->stages - 2));
+	tcb_kit_block_barrier(b);
+	fill(x, OP2(b, "add.u32", loop.iv, I(g->stages - 1)));
+	write_tile(x, is_masked);
+	tcb_ptx_into2(b, "sub.u32", x->first, x->first, I(g->kv));
+	next_slot(x, x->slot);
+	tcb_ptx_for_end(b, &loop);
+}
+
+static void open_rows(struct mma_writer *x)
+{
+	struct prefill_writer *w = x->w;
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct prefill_gpu *g = w->g;
+	const kit_op quad = OP2(b, "shr.u32", w->kit.lane, I(2));
+	if (g->q_at)
+		x->q_at = OP2(b, "add.u32",
+			      OP3(b, "mad.lo.u32", w->kit.warp, I(g->own_rows * g->k * 2),
+				  OP3(b, "mad.lo.u32", w->kit.lane, I(CHUNK), w->kit.shared)),
+			      I(g->q_at));
+	for (unsigned s = 0; s < x->subs; s++) {
+		const kit_op row = OP3(b, "mad.lo.u32", w->kit.warp, I(g->own_rows), quad);
+		prefill_rows_open(w, &x->rows[s], s ? OP2(b, "add.u32", row, I(PREFILL_ROWS * s)) : row);
+		prefill_rows_clear(w, &x->rows[s]);
+		load_q(x, s);
+		for (unsigned i = 0; i < g->k / 2; i++)
+			x->o[s][i] = tcb_kit_constant(b, "f32", F(0));
+	}
+}
+
+void prefill_write_mma(struct prefill_writer *w)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct prefill_gpu *g = w->g;
+	struct mma_writer x = { .w = w, .subs = g->own_rows / PREFILL_ROWS, .pitch = g->k * 2, .chunks = g->k / 8 };
+	x.variants = g->k % 64 ? VARIANTS / 2 : VARIANTS;
+	x.rows_each = tcb_least(tcb_power_of_two_up(g->threads / x.chunks / 2 + 1), g->kv);
+	while (g->kv % x.rows_each)
+		x.rows_each /= 2;
+	x.passes = g->kv / x.rows_each;
+	tcb_kit_depend(&w->kit);
+	prefill_write_tile(w, tcb_ptx_special(b, "ctaid.x"));
+	open_copies(&x);
+	open_kv(&x);
+	open_fragments(&x);
+	x.zero = tcb_kit_constant(b, "f32", F(0));
+	x.slot = OP1(b, "mov.u32", w->kit.shared);
+	x.fill_slot = OP1(b, "mov.u32", w->kit.shared);
+	x.last_slot = OP2(b, "add.u32", w->kit.shared, I((int64_t)(g->stages - 1) * 2 * g->tile_bytes));
+	for (unsigned i = 0; i + 1 < g->stages; i++)
+		fill(&x, I(i));
+	open_rows(&x);
+	x.first = OP3(b, "mad.lo.u32", OP2(b, "sub.u32", w->count, I(1)), I(g->kv), w->begin);
+	write_steps(&x, I(0), OP2(b, "min.u32", w->masked, w->count), 1);
+	write_steps(&x, w->masked, w->unmasked_to, 0);
+	if (g->window)
+		write_steps(&x, w->unmasked_to, w->count, 1);
+	for (unsigned s = 0; s < x.subs; s++)
+		prefill_write_out(w, &x.rows[s], x.o[s]);
+}

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A geometry of attention_prefill for a GPU in numbers, what the constraints judge,
+ * and the rules (V4) that it keeps.
+ */
+#include <string.h>
+
+#include "base/sizes.h"
+#include "kernels/attention/attention_prefill_gpu.h"
+#include "kernels/gpu/gpu_rules.h"
+#include "kernels/gpu/tile_ring.h"
+
+enum {
+	GROUP_THREADS = 128,
+	REGISTERS = 65536,  /* of a multiprocessor */
+	COPIER_LEAST = 24,  /* registers that setmaxnreg leaves a thread */
+	WORKER_MOST = 232,
+	WARPS_PREFILL_MAX = 16,
+	STAGES_MAX = 6,
+	Q_REGISTERS_MOST = 128, /* isa=mma: longer heads of Q are in shared memory */
+};
+
+/* At least 1, for divisors: the rules say what is wrong with other values. */
+static unsigned count(const struct tcb_geometry *geometry, enum tcb_knob which)
+{
+	return tcb_gpu_knob(geometry, which) ? tcb_gpu_knob(geometry, which) : 1;
+}
+
+/* Registers that a thread begins with; with more than one warpgroup that multiplies the one that copies gives of its
+ * own. */
+static void plan_registers(struct prefill_gpu *g)
+{
+	g->threads = g->workers * GROUP_THREADS + (g->workers > 1 ? GROUP_THREADS : WARP);
+	g->registers = REGISTERS / (g->threads * g->occ) / 8 * 8;
+	if (g->registers > 255)
+		g->registers = 255;
+	if (g->workers < 2 || g->registers <= COPIER_LEAST)
+		return;
+	const unsigned all = g->registers * (g->workers + 1);
+	g->of_worker = (unsigned)tcb_least((all - COPIER_LEAST) / g->workers / 8 * 8, WORKER_MOST);
+	g->of_copier = all - g->workers * g->of_worker;
+}
+
+static void plan_memory(struct prefill_gpu *g)
+{
+	const unsigned q_bytes = g->rows * g->k * 2;
+	g->tile_bytes = g->kv * g->k * 2;
+	if (g->isa == TCB_ISA_WGMMA) {
+		g->k_at = q_bytes;
+		g->v_at = g->k_at + g->stages * g->tile_bytes;
+		g->barrier_at = g->v_at + g->stages * g->tile_bytes;
+		g->shared_bytes = g->barrier_at + 2 * TCB_KIT_TILE_BARRIERS * g->stages + 16;
+		return;
+	}
+	g->shared_bytes = 2 * g->stages * g->tile_bytes;
+	g->q_at = g->k > Q_REGISTERS_MOST ? g->shared_bytes : 0;
+	g->shared_bytes += g->q_at ? q_bytes : 0;
+}
+
+void prefill_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *target,
+		      const struct tcb_geometry *geometry, struct prefill_gpu *out)
+{
+	struct prefill_gpu *g = out;
+	const struct tcb_shape *s = &problem->shape;
+	const unsigned sms = target->sm_count ? target->sm_count : 1;
+	memset(g, 0, sizeof(*g));
+	g->type = attention_of(problem)->kv;
+	g->isa = (enum tcb_isa)KNOB(ISA);
+	g->capability = target->capability;
+	g->m = (unsigned)s->m;
+	g->n = (unsigned)s->n;
+	g->k = (unsigned)s->k;
+	g->group = (unsigned)attention_group(s);
+	g->kv_heads = s->heads.kv;
+	g->sequences = s->heads.sequences;
+	g->page = s->heads.page;
+	g->pages = (unsigned)attention_pages(s);
+	g->window = s->heads.window;
+	g->cap = s->heads.cap;
+	g->causal = s->heads.causal;
+	g->heads = count(geometry, TCB_KNOB_HEADS);
+	g->tokens = (unsigned)geometry->tile[TCB_MIDI].m;
+	g->rows = g->tokens * g->heads;
+	g->own_rows = (unsigned)geometry->tile[TCB_MICRO].m * g->heads;
+	g->workers = g->rows / g->own_rows;
+	g->kv = (unsigned)geometry->tile[TCB_MICRO].n;
+	g->stages = count(geometry, TCB_KNOB_STAGES);
+	g->resident = KNOB(BLOCKS);
+	g->occ = count(geometry, TCB_KNOB_OCC);
+	g->pdl = KNOB(PDL) == 1;
+	g->turns = KNOB(TURNS) == 1;
+	g->token_tiles = (unsigned)tcb_div_up(g->m, g->tokens);
+	g->width = (unsigned)tcb_least((size_t)g->sequences * g->kv_heads * (g->group / g->heads), UINT32_MAX);
+	g->grid = (unsigned)tcb_least((size_t)g->token_tiles * g->width, UINT32_MAX);
+	if (g->resident)
+		g->grid = (unsigned)tcb_least(g->grid, (size_t)g->resident * sms);
+	if (g->isa == TCB_ISA_WGMMA)
+		plan_registers(g);
+	else
+		g->threads = g->workers * WARP;
+	plan_memory(g);
+}
+
+/* Of a thread that multiplies: O, S, P, and what else there is; as ptxas took at most. */
+static unsigned registers(const struct prefill_gpu *g)
+{
+	if (g->isa == TCB_ISA_WGMMA)
+		return g->k / 2 + g->kv / 2 + g->kv / 4 + 40;
+	return g->own_rows / PREFILL_ROWS * (g->k / 2 + (g->q_at ? 4 : g->k / 4) + g->kv / 2) + 60;
+}
+
+void prefill_gpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
+			   const struct tcb_geometry *geometry, struct tcb_footprint *out)
+{
+	struct prefill_gpu g;
+	memset(out, 0, sizeof(*out));
+	prefill_gpu_plan(problem, target, geometry, &g);
+	out->element_bytes = 2;
+	out->alignment_bytes = out->vector_bytes = 16;
+	out->base_bytes = 256;
+	out->leading_bytes = (size_t)g.kv_heads * g.k * 2;
+	out->tile_offset_bytes = (size_t)g.k * 2;
+	out->shared_bytes = g.shared_bytes;
+	out->shared_dynamic = 1;
+	out->block_threads = g.threads;
+	out->thread_registers = g.of_worker ? g.registers : registers(&g);
+	out->blocks_together = g.occ;
+	out->accumulators = g.k / 2;
+	out->grid[0] = g.grid;
+	out->grid[1] = out->grid[2] = 1;
+	out->barriers = g.isa == TCB_ISA_WGMMA ? 9 : 1;
+	for (int level = 0; level < TCB_LEVEL_COUNT; level++) {
+		const struct tcb_tile *t = &geometry->tile[level];
+		out->level_bytes[level] = 2 * (t->m * KNOB(HEADS) * t->k + 2 * t->n * t->k);
+	}
+}
+
+/* --- rules --- */
+
+RULE(rule_knobs)
+{
+	const uint64_t set = KNOB_BIT(ISA) | KNOB_BIT(STAGES) | KNOB_BIT(HEADS) | KNOB_BIT(BLOCKS) | KNOB_BIT(PDL) |
+			     KNOB_BIT(OCC) | KNOB_BIT(TURNS);
+	return tcb_gpu_sets_knobs(geometry, set, 0) ? NULL
+						    : "a GPU's geometry sets isa, stages, heads, blocks, pdl, occ and "
+						      "turns, and no other knob";
+}
+
+/* With pages a tensor copy takes one, or a tile's part of one, whole swizzled groups of 8 rows. */
+static const char *refused_by_wgmma(const struct tcb_problem *problem, const struct tcb_target *target)
+{
+	const struct tcb_shape *s = &problem->shape;
+	if (target->capability != 90)
+		return "isa=wgmma is sm_90's alone";
+	if (s->k % PREFILL_BOX)
+		return "isa=wgmma takes heads of 64, 128, 192 and 256 values";
+	if (s->heads.page && (s->heads.page < 8 || !tcb_is_power_of_two(s->heads.page)))
+		return "isa=wgmma takes pages of 8, 16, 32, ... tokens";
+	return s->heads.page && s->heads.window ? "isa=wgmma takes no window with pages" : NULL;
+}
+
+int prefill_has_wgmma(const struct tcb_problem *problem, const struct tcb_target *target)
+{
+	return !refused_by_wgmma(problem, target) && tcb_target_has(target, TCB_ISA_WGMMA);
+}
+
+RULE(rule_isa)
+{
+	const int32_t isa = geometry->knob[TCB_KNOB_ISA];
+	if (problem->contract != TCB_CONTRACT_F16)
+		return "the contract must be f16 on a GPU";
+	if (isa != TCB_ISA_MMA && isa != TCB_ISA_WGMMA)
+		return "isa must be mma or wgmma";
+	if (target->capability < 80)
+		return "attention on a GPU needs sm_80";
+	const char *reason = isa == TCB_ISA_WGMMA ? refused_by_wgmma(problem, target) : NULL;
+	return reason ? reason : tcb_gpu_rule_isa(problem, target, geometry);
+}
+
+RULE(rule_heads)
+{
+	const size_t heads = KNOB(HEADS);
+	return heads < 1 || !tcb_is_power_of_two(heads) || attention_group(&problem->shape) % heads
+		       ? "heads must be a power of two that divides the query heads of a KV head"
+		       : NULL;
+}
+
+/* What the kernels have tiles for. */
+RULE(rule_tiles)
+{
+	const struct tcb_tile *midi = &geometry->tile[TCB_MIDI], *micro = &geometry->tile[TCB_MICRO];
+	const size_t rows = micro->m * KNOB(HEADS), workers = midi->m / micro->m;
+	if (micro->k != problem->shape.k || midi->k != micro->k || geometry->tile[TCB_MACRO].k != micro->k)
+		return "tiles' k must be the head size";
+	if (midi->n != micro->n)
+		return "midi.n must be micro.n: all warps of a block go over the same KV tokens";
+	if (KNOB(ISA) == TCB_ISA_WGMMA) {
+		if (rows != PREFILL_GROUP_ROWS)
+			return "micro.m times heads must be the 64 query rows of a warpgroup with isa=wgmma";
+		if (workers > PREFILL_GROUPS_MAX)
+			return "at most three warpgroups multiply";
+		return micro->n % 16 || micro->n < 32 || micro->n > PREFILL_KV_MAX
+			       ? "micro.n must be a multiple of 16 KV tokens, 32 to 256, with isa=wgmma"
+			       : NULL;
+	}
+	if (rows != PREFILL_ROWS && rows != 2 * PREFILL_ROWS)
+		return "micro.m times heads must be 16 or 32 query rows of a warp with isa=mma";
+	if (workers > WARPS_PREFILL_MAX || !tcb_is_power_of_two(workers))
+		return "a block has 1, 2, 4, 8 or 16 warps with isa=mma";
+	return micro->n % 16 || micro->n < 16 || micro->n > 128
+		       ? "micro.n must be a multiple of 16 KV tokens, 16 to 128, with isa=mma"
+		       : NULL;
+}
+
+/* The tile's pages are whole, or it is in one. */
+RULE(rule_pages)
+{
+	const size_t page = problem->shape.heads.page, kv = geometry->tile[TCB_MICRO].n;
+	return KNOB(ISA) == TCB_ISA_WGMMA && page && page % kv && kv % page
+		       ? "micro.n must be whole pages or a part of one with isa=wgmma"
+		       : NULL;
+}
+
+/* One text for one kernel: they follow from the shape and other fields. */
+RULE(rule_same)
+{
+	const struct tcb_tile *macro = &geometry->tile[TCB_MACRO], *midi = &geometry->tile[TCB_MIDI];
+	const struct tcb_shape *s = &problem->shape;
+	return macro->m != midi->m * tcb_power_of_two_up(tcb_div_up(s->m, midi->m)) ||
+			       macro->n != midi->n * tcb_power_of_two_up(tcb_div_up(s->n, midi->n))
+		       ? "macro.m and macro.n must be the problem's, rounded up to midi's, 1, 2, 4, ... times"
+		       : NULL;
+}
+
+RULE(rule_blocks)
+{
+	const unsigned blocks = KNOB(BLOCKS), occ = KNOB(OCC), stages = KNOB(STAGES), turns = KNOB(TURNS);
+	const size_t workers = geometry->tile[TCB_MIDI].m / geometry->tile[TCB_MICRO].m;
+	const int is_wgmma = KNOB(ISA) == TCB_ISA_WGMMA;
+	if (stages < 2 || stages > STAGES_MAX)
+		return "stages must be 2 to 6";
+	if (blocks > 4 || (blocks && blocks != occ))
+		return "occ must be as many as blocks, if these stay, and at most 4";
+	if (occ < 1 || occ > 8)
+		return "occ must be 1 to 8";
+	if (!is_wgmma && blocks)
+		return "blocks must be 0 but with isa=wgmma";
+	return turns > 1 || (turns && (!is_wgmma || workers < 2))
+		       ? "turns must be 0, or 1 with isa=wgmma and two or three warpgroups"
+		       : NULL;
+}
+
+/* Of a thread that multiplies, after setmaxnreg. */
+RULE(rule_registers)
+{
+	struct prefill_gpu g;
+	prefill_gpu_plan(problem, target, geometry, &g);
+	return g.isa == TCB_ISA_WGMMA && registers(&g) > (g.of_worker ? g.of_worker : g.registers)
+		       ? "O, S and P of a warpgroup's tile need more registers than its threads have"
+		       : NULL;
+}
+
+/* A resident block that gets no second tile does what a block per tile does. */
+RULE(rule_rounds)
+{
+	struct prefill_gpu g;
+	prefill_gpu_plan(problem, target, geometry, &g);
+	return g.resident && (size_t)g.token_tiles * g.width <= g.grid
+		       ? "so many blocks stay that each has one tile: blocks=0 does the same"
+		       : NULL;
+}
+
+/* The default space. */
+RULE(policy_usual)
+{
+	const int is_wgmma = KNOB(ISA) == TCB_ISA_WGMMA;
+	unsigned unusual = 0;
+	struct prefill_gpu g;
+	prefill_gpu_plan(problem, target, geometry, &g);
+	unusual += !is_wgmma && prefill_has_wgmma(problem, target) ? 2 : 0;
+	unusual += is_wgmma && g.workers == 1 && g.occ == 1;
+	unusual += is_wgmma && g.workers > 1 && !g.turns;
+	unusual += g.heads > 1;
+	unusual += g.heads > 4;
+	unusual += !is_wgmma && (g.threads < 128 || g.threads > 256);
+	unusual += !is_wgmma && g.stages > 2;
+	unusual += g.kv < 32;
+	unusual += g.pdl;
+	return tcb_gpu_unusual(unusual, problem, target, geometry);
+}
+
+#define FIELD(level, dim) (UINT64_C(1) << (3 * (level) + (dim)))
+
+const struct tcb_rule attention_prefill_gpu_rules[] = {
+	{ 0, 0, rule_knobs },
+	{ TCB_FIELD_KNOB(ISA), 0, tcb_gpu_rule_shape },
+	{ TCB_FIELD_KNOB(ISA), 0, rule_isa },
+	{ TCB_FIELD_KNOB(HEADS), 0, rule_heads },
+	{ TCB_FIELD_TILES | TCB_FIELD_KNOB(HEADS) | TCB_FIELD_KNOB(ISA), 0, rule_tiles },
+	{ FIELD(TCB_MICRO, 1) | TCB_FIELD_KNOB(ISA), 0, rule_pages },
+	{ TCB_FIELD_TILES, TCB_RULE_DOUBLE, rule_same },
+	{ 0, 0, rule_blocks },
+	{ TCB_FIELD_KNOB(PDL), 0, tcb_gpu_rule_pdl },
+	{ 0, 0, rule_registers },
+	{ 0, TCB_RULE_DOUBLE, rule_rounds },
+	{ 0, TCB_RULE_POLICY, policy_usual },
+	{ 0, 0, NULL },
+};

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The search space of attention_prefill on GPUs: its axes and its default geometry.
+ */
+#include <string.h>
+
+#include "base/sizes.h"
+#include "kernels/attention/attention_prefill_gpu.h"
+#include "kernels/axes.h"
+#include "kernels/gpu/gpu_rules.h"
+
+enum { HEADS_MOST = 16 };
+
+static const unsigned short midi_m[] = { 128, 192, 64, 256, 96, 48, 32, 24, 16, 12, 8, 4, 2, 1 };
+static const unsigned short tile_n[] = { 128, 64, 32, 16, 80, 96, 112, 144, 160, 176 };
+#define COUNT(values) (sizeof(values) / sizeof(*(values)))
+
+/* The problem's SIZE in tiles of TILE, rounded up to 1, 2, 4, ... */
+static size_t all_of(size_t size, size_t tile)
+{
+	return tile * tcb_power_of_two_up(tcb_div_up(size, tile));
+}
+
+/* In an order in which the rules cut early. */
+size_t prefill_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
+			struct tcb_axis out[TCB_AXES_MAX])
+{
+	const struct tcb_shape *s = &problem->shape;
+	size_t count = 0;
+	struct tcb_axis *a = tcb_axis_knob(out, &count, TCB_KNOB_ISA);
+	if (prefill_has_wgmma(problem, target))
+		ADD(a, TCB_ISA_WGMMA);
+	ADD(a, TCB_ISA_MMA);
+	for (int level = TCB_MACRO; level < TCB_LEVEL_COUNT; level++)
+		tcb_axis_add(tcb_axis_tile(out, &count, TCB_AXIS_TILE_K, (enum tcb_level)level), s->k);
+	a = tcb_axis_knob(out, &count, TCB_KNOB_HEADS);
+	for (size_t heads = 1; heads <= HEADS_MOST && attention_group(s) % heads == 0; heads *= 2)
+		tcb_axis_add(a, heads);
+	ADD(tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, TCB_MICRO), 64, 32, 16, 8, 4, 2, 1);
+	tcb_axis_add_all(tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, TCB_MIDI), COUNT(midi_m), midi_m);
+	a = tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, TCB_MACRO);
+	for (size_t i = 0; i < COUNT(midi_m); i++)
+		tcb_axis_add(a, all_of(s->m, midi_m[i]));
+	tcb_axis_add_all(tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MICRO), COUNT(tile_n), tile_n);
+	tcb_axis_add_all(tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MIDI), COUNT(tile_n), tile_n);
+	a = tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MACRO);
+	for (size_t i = 0; i < COUNT(tile_n); i++)
+		tcb_axis_add(a, all_of(s->n, tile_n[i]));
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_STAGES), 2, 3, 4);
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_TURNS), 0, 1);
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_BLOCKS), 0, 1, 2);
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_OCC), 1, 2, 3);
+	a = tcb_axis_knob(out, &count, TCB_KNOB_PDL);
+	tcb_axis_add(a, 0);
+	if (target->capability >= 90)
+		ADD(a, 1);
+	return count;
+}
+
+/* wgmma: two warpgroups by turns, as many KV tokens as their registers take, a block that stays on each multiprocessor.
+ * mma: four warps of 16 rows. */
+void prefill_gpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
+				  struct tcb_geometry *out)
+{
+	const struct tcb_shape *s = &problem->shape;
+	const int is_wgmma = prefill_has_wgmma(problem, target);
+	const size_t own = is_wgmma ? 64 : 16, most = is_wgmma ? 2 : 4;
+	const size_t kv = is_wgmma ? (s->k > 128 ? 64 : 128) : s->k > 192 ? 16 : s->k > 128 ? 32 : 64;
+	size_t workers = 1;
+	while (workers < most && workers * own < s->m)
+		workers *= 2;
+	tcb_geometry_init(out);
+	out->tile[TCB_MICRO] = (struct tcb_tile){ own, kv, s->k };
+	out->tile[TCB_MIDI] = (struct tcb_tile){ own * workers, kv, s->k };
+	out->tile[TCB_MACRO] = (struct tcb_tile){ all_of(s->m, own * workers), all_of(s->n, kv), s->k };
+	const size_t tiles =
+		tcb_div_up(s->m, own * workers) * s->heads.query * s->heads.sequences;
+	out->knob[TCB_KNOB_ISA] = is_wgmma ? TCB_ISA_WGMMA : TCB_ISA_MMA;
+	out->knob[TCB_KNOB_STAGES] = 2;
+	out->knob[TCB_KNOB_BLOCKS] = is_wgmma && tiles > tcb_most(target->sm_count, 1);
+	out->knob[TCB_KNOB_PDL] = 0;
+	out->knob[TCB_KNOB_OCC] = 1;
+	out->knob[TCB_KNOB_HEADS] = 1;
+	out->knob[TCB_KNOB_TURNS] = is_wgmma && workers > 1;
+}

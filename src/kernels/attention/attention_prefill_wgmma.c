@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * attention_prefill with wgmma: tiles of query rows come in, their results go out.
+ *
+ * The last warpgroup copies (one thread of it), the others multiply 64 query rows
+ * each.  Q is swizzled as k / 64 boxes of the block's rows, a tile of K or V as k / 64
+ * boxes of its KV tokens, all in rows of 64 values.  S = Q K^T takes both along the
+ * head; P V has P in registers and V along the result.
+ *
+ * A step of the loop has two products in flight: S of this tile, then P V of the one
+ * before, whose weights are in registers; while P V is multiplied, S becomes weights.
+ */
+#include "kernels/attention/attention_prefill_gpu.h"
+#include "kernels/gpu/tile_ring.h"
+
+enum {
+	GROUP_WARPS = 4,
+	GROUP_THREADS = 128,
+	TURN_BARRIER = 1,   /* named barrier of the first warpgroup */
+	WORKERS_BARRIER = 8 /* of all that multiply */
+};
+
+struct wgmma_writer {
+	struct prefill_writer *w;
+	struct tcb_kit_tiles k, v;
+	kit_op q_full, q_empty, q_parity;
+	/* of a warpgroup that multiplies */
+	kit_op index;                       /* which one */
+	kit_op q16, k16, v16, high;         /* descriptors: where Q begins; what is added to a slot / 16; upper word */
+	kit_op always, never;               /* predicates */
+	kit_op s[PREFILL_KV_MAX / 2], p[PREFILL_KV_MAX / 4], o[ATTENTION_HEAD_MAX / 2];
+	struct prefill_rows rows;
+	kit_op first; /* token of the tile whose S is worked on */
+};
+
+static void open_rings(struct wgmma_writer *x)
+{
+	struct prefill_writer *w = x->w;
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct prefill_gpu *g = w->g;
+	const kit_op shared = w->kit.shared;
+	struct tcb_ptx_if scope;
+	x->k = x->v = (struct tcb_kit_tiles){ .stages = g->stages, .slot_bytes = g->tile_bytes };
+	tcb_kit_tiles_open(b, &x->k, OP2(b, "add.u32", shared, I(g->k_at)), shared, g->barrier_at);
+	tcb_kit_tiles_open(b, &x->v, OP2(b, "add.u32", shared, I(g->v_at)), shared,
+			   g->barrier_at + TCB_KIT_TILE_BARRIERS * g->stages);
+	x->q_full = OP2(b, "add.u32", shared, I(g->barrier_at + 2 * TCB_KIT_TILE_BARRIERS * g->stages));
+	x->q_empty = OP2(b, "add.u32", x->q_full, I(8));
+	x->q_parity = tcb_kit_constant(b, "u32", I(0));
+	tcb_kit_one_begin(&w->kit, &scope);
+	tcb_kit_tiles_init(b, &x->k, GROUP_WARPS * g->workers);
+	tcb_kit_tiles_init(b, &x->v, GROUP_WARPS * g->workers);
+	tcb_kit_barriers_init(b, tcb_ptx_at(x->q_full, 0), 1, 1);
+	tcb_kit_barriers_init(b, tcb_ptx_at(x->q_empty, 0), 1, GROUP_WARPS * g->workers);
+	tcb_kit_barriers_ready(b);
+	tcb_ptx_if_end(b, &scope);
+	tcb_kit_block_barrier(b);
+}
+
+/* --- the thread that copies --- */
+
+/* What pages hold of a tile from token FIRST on; those past the length are past all pages, where a copy gives zeros. */
+static void copy_pages(struct wgmma_writer *x, const struct tcb_kit_tiles *r, kit_op map, kit_op first)
+{
+	struct prefill_writer *w = x->w;
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct prefill_gpu *g = w->g;
+	const unsigned tokens = g->page < g->kv ? g->page : g->kv;
+	for (unsigned p = 0; p < g->kv / tokens; p++) {
+		const kit_op token = p ? OP2(b, "add.u32", first, I(p * tokens)) : first;
+		const kit_op page = OP2(b, "div.u32", token, I(g->page));
+		const kit_op within = OP2(b, "rem.u32", token, I(g->page));
+		const kit_op number = tcb_kit_constant(b, "u32", I((int64_t)g->sequences * g->pages));
+		tcb_ptx_guard(b, OP2(b, "setp.lt.u32", token, w->length));
+		tcb_kit_load_into(
+			b, g->pdl ? "ld.global" : "ld.global.nc", "u32",
+			tcb_ptx_at(tcb_kit_element(
+					   b, w->table,
+					   OP3(b, "mad.lo.u32", w->sequence, w->per_sequence, page), 4),
+				   0),
+			&number, 1);
+		tcb_ptx_unguard(b);
+		for (unsigned i = 0; i < g->k / PREFILL_BOX; i++) {
+			const kit_op where[] = { I(PREFILL_BOX * i), w->kv_head, within, number };
+			tcb_kit_copy_box(b, r->slot, (i * g->kv + p * tokens) * PREFILL_BOX_BYTES, map, where, 4,
+					 r->full);
+		}
+	}
+}
+
+static void copy_tile(struct wgmma_writer *x, struct tcb_kit_tiles *r, kit_op map, kit_op first)
+{
+	struct prefill_writer *w = x->w;
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct prefill_gpu *g = w->g;
+	tcb_kit_wait(b, tcb_ptx_at(r->empty, 0), OP2(b, "xor.b32", r->parity, I(1)));
+	tcb_kit_expect(b, tcb_ptx_at(r->full, 0), I(g->tile_bytes));
+	if (g->page)
+		copy_pages(x, r, map, first);
+	for (unsigned i = 0; !g->page && i < g->k / PREFILL_BOX; i++) {
+		const kit_op where[] = { I(PREFILL_BOX * i), w->kv_head, first, w->sequence };
+		tcb_kit_copy_box(b, r->slot, i * g->kv * PREFILL_BOX_BYTES, map, where, 4, r->full);
+	}
+	tcb_kit_tiles_next(b, r);
+}
+
+static void copy_q(struct wgmma_writer *x)
+{
+	struct prefill_writer *w = x->w;
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct prefill_gpu *g = w->g;
+	tcb_kit_wait(b, tcb_ptx_at(x->q_empty, 0), OP2(b, "xor.b32", x->q_parity, I(1)));
+	tcb_kit_expect(b, tcb_ptx_at(x->q_full, 0), I((int64_t)g->rows * g->k * 2));
+	for (unsigned j = 0; j < g->workers; j++)
+		for (unsigned i = 0; i < g->k / PREFILL_BOX; i++) {
+			const kit_op where[] = { I(PREFILL_BOX * i), w->head,
+						 j ? OP2(b, "add.u32", w->first_token, I(j * g->own_rows / g->heads))
+						   : w->first_token,
+						 w->sequence };
+			tcb_kit_copy_box(b, w->kit.shared, (i * g->rows + j * g->own_rows) * PREFILL_BOX_BYTES, w->q,
+					 where, 4, x->q_full);
+		}
+	tcb_ptx_into2(b, "xor.b32", x->q_parity, x->q_parity, I(1));
+}
+
+/* K of a tile comes before V of the tile before it. */
+static void write_copier(struct wgmma_writer *x)
+{
+	struct prefill_writer *w = x->w;
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct prefill_gpu *g = w->g;
+	struct tcb_ptx_if one, some;
+	struct prefill_items items;
+	struct tcb_ptx_for loop;
+	if (g->of_copier)
+		tcb_ptx_op1(b, "setmaxnreg.dec.sync.aligned.u32", I(g->of_copier));
+	tcb_ptx_if_begin(b, &one, OP2(b, "setp.eq.u32", w->kit.tid, I(GROUP_THREADS * g->workers)));
+	prefill_items_begin(w, &items);
+	tcb_ptx_if_begin(b, &some, OP2(b, "setp.gt.u32", w->count, I(0)));
+	copy_q(x);
+	const kit_op first = OP3(b, "mad.lo.u32", OP2(b, "sub.u32", w->count, I(1)), I(g->kv), w->begin);
+	copy_tile(x, &x->k, w->k, first);
+	tcb_ptx_for_begin(b, &loop, I(1), w->count, I(1), 0);
+	tcb_kit_nounroll(b);
+	const kit_op next = OP2(b, "sub.u32", first, I(g->kv));
+	copy_tile(x, &x->k, w->k, next);
+	copy_tile(x, &x->v, w->v, first);
+	tcb_ptx_into1(b, "mov.u32", first, next);
+	tcb_ptx_for_end(b, &loop);
+	copy_tile(x, &x->v, w->v, first);
+	tcb_ptx_if_end(b, &some);
+	prefill_items_end(w, &items);
+	tcb_ptx_if_end(b, &one);
+}
+
+/* --- the warpgroups that multiply --- */
+
+/* SLOT / 16 without the upper bits, which in a cluster say whose memory it is; and what MORE has in them. */
+static kit_op slot16(struct tcb_ptx_build *b, kit_op slot, kit_op more)
+{
+	return OP2(b, "add.u32", OP2(b, "shr.u32", OP2(b, "and.b32", slot, I(0x3ffff)), I(4)), more);
+}
+
+static kit_op descriptor(struct wgmma_writer *x, kit_op low, unsigned bytes)
+{
+	struct tcb_ptx_build *b = &x->w->kit.b;
+	return tcb_kit_descriptor(b, bytes ? OP2(b, "add.u32", low, I(bytes / 16)) : low, x->high);
+}
+
+/* S of K's slot in use, as a group. */
+static void issue_scores(struct wgmma_writer *x)
+{
+	struct tcb_ptx_build *b = &x->w->kit.b;
+	const struct prefill_gpu *g = x->w->g;
+	const char *type = prefill_type_word(g);
+	const char *mnemonic = tcb_ptx_namef(b, "wgmma.mma_async.sync.aligned.m64n%uk16.f32.%s.%s", g->kv, type, type);
+	const kit_op k = slot16(b, x->k.slot, x->k16);
+	tcb_ptx_op0(b, "wgmma.fence.sync.aligned");
+	for (unsigned i = 0; i < g->k / 16; i++) {
+		const unsigned box = i / 4, within = i % 4 * 32;
+		const kit_op all[] = { tcb_ptx_vector(b, x->s, g->kv / 2),
+				       descriptor(x, x->q16, box * g->rows * PREFILL_BOX_BYTES + within),
+				       descriptor(x, k, box * g->kv * PREFILL_BOX_BYTES + within),
+				       i ? x->always : x->never,
+				       I(1),
+				       I(1),
+				       I(0),
+				       I(0) };
+		tcb_ptx_into(b, mnemonic, 8, all);
+	}
+	tcb_ptx_op0(b, "wgmma.commit_group.sync.aligned");
+}
+
+/* O += P V of V's slot in use, as a group. */
+static void issue_values(struct wgmma_writer *x)
+{
+	struct tcb_ptx_build *b = &x->w->kit.b;
+	const struct prefill_gpu *g = x->w->g;
+	const char *type = prefill_type_word(g);
+	const char *mnemonic = tcb_ptx_namef(b, "wgmma.mma_async.sync.aligned.m64n%uk16.f32.%s.%s", g->k, type, type);
+	const kit_op v = slot16(b, x->v.slot, x->v16);
+	tcb_ptx_op0(b, "wgmma.fence.sync.aligned");
+	for (unsigned i = 0; i < g->kv / 16; i++) {
+		const kit_op all[] = { tcb_ptx_vector(b, x->o, g->k / 2),
+				       tcb_ptx_vector(b, x->p + 4 * i, 4),
+				       descriptor(x, v, 2 * i * TCB_KIT_EIGHT_ROWS),
+				       x->always,
+				       I(1),
+				       I(1),
+				       I(1) };
+		tcb_ptx_into(b, mnemonic, 7, all);
+	}
+	tcb_ptx_op0(b, "wgmma.commit_group.sync.aligned");
+}
+
+static void wait_groups(struct wgmma_writer *x, unsigned left)
+{
+	tcb_ptx_op1(&x->w->kit.b, "wgmma.wait_group.sync.aligned", I(left));
+}
+
+static void release(struct wgmma_writer *x, struct tcb_kit_tiles *r)
+{
+	tcb_kit_release(&x->w->kit, r->empty);
+	tcb_kit_tiles_next(&x->w->kit.b, r);
+}
+
+/* Rows of the last tile of V past the length are zeros, since 0 times NaN is none.  All that multiply share them. */
+static void clear_past_length(struct wgmma_writer *x)
+{
+	struct prefill_writer *w = x->w;
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct prefill_gpu *g = w->g;
+	const unsigned box_bytes = g->kv * PREFILL_BOX_BYTES;
+	struct tcb_ptx_if scope;
+	struct tcb_ptx_for loop;
+	tcb_ptx_if_begin(b, &scope, OP2(b, "setp.gt.u32", OP2(b, "add.u32", x->first, I(g->kv)), w->length));
+	tcb_kit_wait(b, tcb_ptx_at(x->v.full, 0), x->v.parity);
+	const kit_op rows = OP2(b, "sub.u32", w->length, x->first);
+	const kit_op own = OP3(b, "mad.lo.u32", w->kit.tid, I(16), OP2(b, "mul.lo.u32", rows, I(PREFILL_BOX_BYTES)));
+	const kit_op zero = tcb_kit_constant(b, "b32", I(0)), zeros[] = { zero, zero, zero, zero };
+	tcb_ptx_for_begin(b, &loop, own, I(box_bytes), I((int64_t)GROUP_THREADS * g->workers * 16), 0);
+	const kit_op at = tcb_ptx_assume_aligned(b, OP2(b, "add.u32", x->v.slot, loop.iv), 16);
+	for (unsigned i = 0; i < g->k / PREFILL_BOX; i++)
+		tcb_kit_store(b, "st.shared", "b32", tcb_ptx_at(at, i * box_bytes), zeros, 4);
+	tcb_ptx_for_end(b, &loop);
+	tcb_ptx_op0(b, "fence.proxy.async.shared::cta");
+	OP2(b, "bar.sync", I(WORKERS_BARRIER), I(GROUP_THREADS * g->workers));
+	tcb_ptx_if_end(b, &scope);
+}
+
+/* Warpgroups take turns: each waits for its barrier, where the one before it arrives. */
+static void take_turn(struct wgmma_writer *x)
+{
+	struct tcb_ptx_build *b = &x->w->kit.b;
+	if (x->w->g->turns)
+		OP2(b, "bar.sync", OP2(b, "add.u32", x->index, I(TURN_BARRIER)), I(2 * GROUP_THREADS));
+}
+
+static void hand_on(struct wgmma_writer *x)
+{
+	struct tcb_ptx_build *b = &x->w->kit.b;
+	if (!x->w->g->turns)
+		return;
+	const kit_op next = OP2(b, "add.u32", x->index, I(1));
+	const kit_op other = OP3(b, "selp.u32", I(0), next, OP2(b, "setp.eq.u32", next, I(x->w->g->workers)));
+	OP2(b, "bar.arrive", OP2(b, "add.u32", other, I(TURN_BARRIER)), I(2 * GROUP_THREADS));
+}
+
+/* The first warpgroup's turn comes first; whose it is at the end is taken back. */
+static void open_turns(struct wgmma_writer *x, int is_end)
+{
+	struct tcb_ptx_build *b = &x->w->kit.b;
+	const struct prefill_gpu *g = x->w->g;
+	struct tcb_ptx_if scope;
+	if (!g->turns)
+		return;
+	tcb_ptx_if_begin(b, &scope, OP2(b, "setp.eq.u32", x->index, I(is_end ? 0 : g->workers - 1)));
+	if (is_end)
+		take_turn(x);
+	else
+		hand_on(x);
+	tcb_ptx_if_end(b, &scope);
+}
+
+/* The first tile: S, its weights. */
+static void write_first(struct wgmma_writer *x)
+{
+	struct tcb_ptx_build *b = &x->w->kit.b;
+	const struct prefill_gpu *g = x->w->g;
+	kit_op scores[PREFILL_KV_MAX / 2], factor[2];
+	tcb_kit_wait(b, tcb_ptx_at(x->q_full, 0), x->q_parity);
+	tcb_kit_wait(b, tcb_ptx_at(x->k.full, 0), x->k.parity);
+	issue_scores(x);
+	wait_groups(x, 0);
+	release(x, &x->k);
+	clear_past_length(x);
+	for (unsigned i = 0; i < g->kv / 2; i++)
+		scores[i] = x->s[i];
+	prefill_write_weights(x->w, &x->rows, scores, g->kv / 2, x->first, 1, factor);
+	prefill_write_packed(x->w, scores, g->kv / 2, x->p);
+}
+
+/* Tiles FROM to TO - 1 of all, counted from the last token. */
+static void write_steps(struct wgmma_writer *x, kit_op from, kit_op to, int is_masked)
+{
+	struct tcb_ptx_build *b = &x->w->kit.b;
+	const struct prefill_gpu *g = x->w->g;
+	kit_op scores[PREFILL_KV_MAX / 2], factor[2];
+	struct tcb_ptx_for loop;
+	tcb_ptx_for_begin(b, &loop, from, to, I(1), 0);
+	tcb_kit_nounroll(b);
+	tcb_ptx_into2(b, "sub.u32", x->first, x->first, I(g->kv));
+	tcb_kit_wait(b, tcb_ptx_at(x->k.full, 0), x->k.parity);
+	take_turn(x);
+	issue_scores(x);
+	tcb_kit_wait(b, tcb_ptx_at(x->v.full, 0), x->v.parity);
+	issue_values(x);
+	hand_on(x);
+	wait_groups(x, 1);
+	release(x, &x->k);
+	for (unsigned i = 0; i < g->kv / 2; i++)
+		scores[i] = x->s[i];
+	prefill_write_weights(x->w, &x->rows, scores, g->kv / 2, x->first, is_masked, factor);
+	wait_groups(x, 0);
+	release(x, &x->v);
+	for (unsigned i = 0; i < g->k / 2; i++)
+		tcb_ptx_into2(b, "mul.rn.f32", x->o[i], x->o[i], factor[i / 2 % 2]);
+	prefill_write_packed(x->w, scores, g->kv / 2, x->p);
+	tcb_ptx_for_end(b, &loop);
+}
+
+static void write_last(struct wgmma_writer *x)
+{
+	struct tcb_ptx_build *b = &x->w->kit.b;
+	tcb_kit_release(&x->w->kit, x->q_empty);
+	tcb_ptx_into2(b, "xor.b32", x->q_parity, x->q_parity, I(1));
+	tcb_kit_wait(b, tcb_ptx_at(x->v.full, 0), x->v.parity);
+	issue_values(x);
+	wait_groups(x, 0);
+	release(x, &x->v);
+}
+
+static void open_worker(struct wgmma_writer *x)
+{
+	struct prefill_writer *w = x->w;
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct prefill_gpu *g = w->g;
+	x->index = OP2(b, "shr.u32", w->kit.warp, I(2));
+	x->high = tcb_kit_constant(b, "u32", I(TCB_KIT_DESCRIPTOR_HIGH));
+	x->k16 = tcb_kit_constant(b, "u32", I(1 << 16));
+	x->v16 = tcb_kit_constant(b, "u32", I((int64_t)(g->kv * PREFILL_BOX_BYTES / 16) << 16));
+	x->q16 = slot16(b, OP3(b, "mad.lo.u32", x->index, I(PREFILL_GROUP_ROWS * PREFILL_BOX_BYTES), w->kit.shared),
+			x->k16);
+	x->always = OP2(b, "setp.ne.u32", w->width, I(0));
+	x->never = OP2(b, "setp.eq.u32", w->width, I(0));
+	for (unsigned i = 0; i < g->kv / 2; i++)
+		x->s[i] = tcb_kit_constant(b, "f32", F(0));
+	for (unsigned i = 0; i < g->kv / 4; i++)
+		x->p[i] = tcb_ptx_reg(b, "b32");
+	for (unsigned i = 0; i < g->k / 2; i++)
+		x->o[i] = tcb_ptx_reg(b, "f32");
+	x->first = tcb_ptx_reg(b, "u32");
+}
+
+static void write_worker(struct wgmma_writer *x)
+{
+	struct prefill_writer *w = x->w;
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct prefill_gpu *g = w->g;
+	struct prefill_items items;
+	struct tcb_ptx_if some;
+	if (g->of_worker)
+		tcb_ptx_op1(b, "setmaxnreg.inc.sync.aligned.u32", I(g->of_worker));
+	open_worker(x);
+	open_turns(x, 0);
+	prefill_items_begin(w, &items);
+	const kit_op quad = OP2(b, "shr.u32", w->kit.lane, I(2));
+	prefill_rows_open(w, &x->rows, OP3(b, "mad.lo.u32", w->kit.warp, I(PREFILL_ROWS), quad));
+	prefill_rows_clear(w, &x->rows);
+	for (unsigned i = 0; i < g->k / 2; i++)
+		tcb_ptx_into1(b, "mov.f32", x->o[i], F(0));
+	tcb_ptx_if_begin(b, &some, OP2(b, "setp.gt.u32", w->count, I(0)));
+	tcb_ptx_into3(b, "mad.lo.u32", x->first, OP2(b, "sub.u32", w->count, I(1)), I(g->kv), w->begin);
+	write_first(x);
+	write_steps(x, I(1), w->masked, 1);
+	write_steps(x, w->masked, w->unmasked_to, 0);
+	if (g->window)
+		write_steps(x, w->unmasked_to, w->count, 1);
+	write_last(x);
+	tcb_ptx_if_end(b, &some);
+	prefill_write_out(w, &x->rows, x->o);
+	prefill_items_end(w, &items);
+	open_turns(x, 1);
+}
+
+void prefill_write_wgmma(struct prefill_writer *w)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	struct wgmma_writer x = { .w = w };
+	struct tcb_ptx_if scope;
+	open_rings(&x);
+	tcb_kit_depend(&w->kit);
+	tcb_ptx_if_begin(b, &scope, OP2(b, "setp.ge.u32", w->kit.warp, I(GROUP_WARPS * w->g->workers)));
+	write_copier(&x);
+	tcb_ptx_if_else(b, &scope);
+	write_worker(&x);
+	tcb_ptx_if_end(b, &scope);
+}
