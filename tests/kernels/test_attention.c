@@ -266,6 +266,64 @@ static void kernels_of_gpus(void **state)
 	}
 }
 
+/* Tiles of query rows with geometries of their own: more than one warp or warpgroup, heads packed into a tile, blocks
+ * that stay, every mask, ends within tiles. */
+static void prefill_of_gpus(void **state)
+{
+#define MMA(midi, micro, more) "midi=" midi ",micro=" micro ",isa=mma,blocks=0,turns=0," more
+#define WGMMA(midi, micro, more) "midi=" midi ",micro=" micro ",isa=wgmma," more
+	static const struct {
+		unsigned capability;
+		const char *shape, *geometry;
+	} rows[] = {
+		{ 80, "45x45x32,h2/1,causal",
+		  "macro=64x64x32," MMA("32x32x32", "16x32x32", "stages=2,pdl=0,occ=1,heads=1") },
+		{ 86, "19x130x64,h4/1,causal,w40,c9",
+		  "macro=32x160x64," MMA("16x80x64", "8x80x64", "stages=3,pdl=0,occ=1,heads=2") },
+		{ 89, "70x50x96,h2/2,p5,b2,ragged",
+		  "macro=128x64x96," MMA("64x16x96", "32x16x96", "stages=2,pdl=0,occ=1,heads=1") },
+		{ 120, "20x75x256,h3/1,b2,ragged,w20",
+		  "macro=32x128x256," MMA("16x16x256", "16x16x256", "stages=4,pdl=1,occ=1,heads=1") },
+		{ 90, "150x150x64,h1/1,causal",
+		  "macro=256x192x64," WGMMA("128x48x64", "64x48x64", "stages=2,blocks=0,pdl=0,occ=1,heads=1,turns=1") },
+		{ 90, "130x270x64,h4/2,causal,w100",
+		  "macro=192x512x64," WGMMA("96x64x64", "32x64x64", "stages=3,blocks=0,pdl=1,occ=1,heads=2,turns=1") },
+		{ 90, "40x140x128,h2/1,p16,b2,ragged,c7",
+		  "macro=64x256x128," WGMMA("64x64x128", "64x64x128",
+					    "stages=2,blocks=0,pdl=0,occ=1,heads=1,turns=0") },
+		{ 90, "90x60x192,h1/1,b2,ragged,causal",
+		  "macro=128x64x192," WGMMA("128x32x192", "64x32x192",
+					    "stages=2,blocks=0,pdl=0,occ=1,heads=1,turns=0") },
+		/* three tiles for a block, whose multiprocessors are taken for two */
+		{ 90, "300x300x64,h2/1,causal",
+		  "macro=512x512x64," WGMMA("128x64x64", "64x64x64", "stages=2,blocks=1,pdl=0,occ=1,heads=1,turns=1") },
+	};
+	(void)state;
+	for (size_t n = 0; n < 2 * sizeof(rows) / sizeof(*rows); n++) {
+		const struct tcb_ptx_sink sink = { unseen, NULL };
+		const struct tcb_op *op = tcb_op_find(n % 2 ? "attention_prefill_bf16" : "attention_prefill_f16");
+		struct tcb_kernel_emulation emulation;
+		struct tcb_problem problem;
+		struct tcb_geometry geometry;
+		struct tcb_kernel kernel;
+		struct tcb_error err;
+		struct tcb_gpu gpu;
+		assert_int_equal(tcb_gpu_table(rows[n / 2].capability, &gpu, &err), TCB_OK);
+		make_problem(op, TCB_CONTRACT_F16, rows[n / 2].shape, &problem);
+		if (strstr(rows[n / 2].geometry, "blocks=1"))
+			gpu.device.target.sm_count = 2;
+		if (tcb_geometry_parse(rows[n / 2].geometry, &geometry, &err) != TCB_OK ||
+		    op->emit(&problem, &gpu.device.target, &geometry, &kernel, &err) != TCB_OK ||
+		    tcb_kernel_emulate(op, &kernel, NULL, SEED, &sink, &emulation, &err) != TCB_OK)
+			fail_msg("%s %s: %s", rows[n / 2].shape, rows[n / 2].geometry, err.message);
+		assert_int_equal(emulation.findings, 0);
+		if (!(emulation.error_ratio <= 1))
+			fail_msg("%s %s: %g of what is allowed", rows[n / 2].shape, rows[n / 2].geometry,
+				 emulation.error_ratio);
+		tcb_kernel_fini(&kernel);
+	}
+}
+
 /* What a call moves: one sequence's visible tokens, or all lengths. */
 static void the_model_counts_what_is_seen(void **state)
 {
@@ -294,8 +352,11 @@ static void the_model_counts_what_is_seen(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_reference_is_the_definition), cmocka_unit_test(odd_data_is_as_specified),
-		cmocka_unit_test(kernels_of_this_processor),       cmocka_unit_test(kernels_of_gpus),
+		cmocka_unit_test(the_reference_is_the_definition),
+		cmocka_unit_test(odd_data_is_as_specified),
+		cmocka_unit_test(kernels_of_this_processor),
+		cmocka_unit_test(kernels_of_gpus),
+		cmocka_unit_test(prefill_of_gpus),
 		cmocka_unit_test(the_model_counts_what_is_seen),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

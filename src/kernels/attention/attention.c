@@ -261,7 +261,7 @@ TABLES(prefill, q80)
 		.cpu_rules = attention_cpu_rules,                                        \
 		__VA_ARGS__                                                              \
 	}
-#define GPU(kind, kv_)                                                   \
+#define GPU(kind, kv_)                                                     \
 	.emit = attention_emit, .gpu_rules = attention_##kind##_gpu_rules, \
 	.gpu_variants = attention_##kind##_##kv_##_gpu_variants
 

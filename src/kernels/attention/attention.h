@@ -11,7 +11,7 @@
  * Query token i of a sequence of length L is its token p = L - m + i.  It sees tokens
  * t < L; with causal, t <= p; with a window w, t > p - w.  Who sees none, or scores of
  * -inf only, gets zeros.  A NaN in a visible row, or an infinity in V, makes NaN of
- * any result of that sequence and KV head; what no query sees is never read.
+ * any result of that sequence and KV head; what no query sees does not matter.
  *
  * K and V are rows of all KV heads of a token, side by side: contiguous, [sequences][n],
  * or with page size P in pages of P tokens, page table[sequence][t / P] for token t;

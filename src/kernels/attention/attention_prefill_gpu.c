@@ -45,8 +45,8 @@ static void write_limits(struct prefill_writer *w)
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct prefill_gpu *g = w->g;
 	kit_op seen_by_all, last_begin;
-	const kit_op last = OP2(b, "min.u32", OP2(b, "add.u32", w->first_token, I(g->tokens - 1)),
-				OP2(b, "sub.u32", w->m, I(1)));
+	const kit_op last =
+		OP2(b, "min.u32", OP2(b, "add.u32", w->first_token, I(g->tokens - 1)), OP2(b, "sub.u32", w->m, I(1)));
 	write_visible(w, w->first_token, &w->begin, &seen_by_all);
 	write_visible(w, last, &last_begin, &w->end);
 	w->count = OP2(b, "div.u32", OP2(b, "add.u32", OP2(b, "sub.u32", w->end, w->begin), I(g->kv - 1)), I(g->kv));
@@ -56,8 +56,8 @@ static void write_limits(struct prefill_writer *w)
 	w->unmasked_to = w->count;
 	if (g->window) {
 		const kit_op before = OP2(b, "add.u32", OP2(b, "sub.u32", last_begin, w->begin), I(g->kv - 1));
-		w->unmasked_to = OP2(b, "max.s32", w->masked,
-				     OP2(b, "sub.s32", w->count, OP2(b, "div.u32", before, I(g->kv))));
+		w->unmasked_to =
+			OP2(b, "max.s32", w->masked, OP2(b, "sub.s32", w->count, OP2(b, "div.u32", before, I(g->kv))));
 	}
 }
 
@@ -115,13 +115,14 @@ static kit_op tensor_param(struct prefill_writer *w, const char *name, size_t op
 	const struct prefill_gpu *g = w->g;
 	const size_t row = (size_t)g->k * 2, is_q = operand == ATTENTION_Q;
 	const size_t heads = is_q ? (size_t)g->kv_heads * g->group : g->kv_heads, tokens = is_q ? g->m : g->n;
-	struct tcb_tensor tensor = { operand, { .type = g->type == TCB_TYPE_F16 ? TCB_PTX_F16 : TCB_PTX_BF16,
-						.rank = 4,
-						.size = { g->k, heads, tokens, g->sequences },
-						.stride = { 0, row, row * heads, row * heads * tokens },
-						.box = { PREFILL_BOX, is_q ? g->heads : 1,
-							 is_q ? g->own_rows / g->heads : g->kv, 1 },
-						.swizzle = PREFILL_BOX_BYTES } };
+	struct tcb_tensor tensor = { operand,
+				     { .type = g->type == TCB_TYPE_F16 ? TCB_PTX_F16 : TCB_PTX_BF16,
+				       .rank = 4,
+				       .size = { g->k, heads, tokens, g->sequences },
+				       .stride = { 0, row, row * heads, row * heads * tokens },
+				       .box = { PREFILL_BOX, is_q ? g->heads : 1, is_q ? g->own_rows / g->heads : g->kv,
+						1 },
+				       .swizzle = PREFILL_BOX_BYTES } };
 	if (g->page && !is_q) {
 		tensor.map.size[2] = g->page;
 		tensor.map.size[3] = (uint64_t)g->sequences * g->pages;
@@ -167,14 +168,14 @@ enum tcb_status prefill_gpu_emit(const struct tcb_problem *problem, const struct
 	struct prefill_writer w = { .g = &g };
 	TCB_TRY(tcb_kit_open(&w.kit, problem, target, is_wgmma ? 'a' : 0, geometry, out, err));
 	prefill_gpu_plan(problem, target, geometry, &g);
-	tcb_kit_begin(&w.kit,
-		      tcb_ptx_namef(&w.kit.b, "attention_prefill_%s%s", prefill_type_word(&g),
-				    is_wgmma ? "_wgmma" : ""),
-		      &(struct tcb_kit_kernel){ .threads = g.threads,
-						.blocks_together = g.occ,
-						.grid = { g.grid },
-						.shared_bytes = g.shared_bytes,
-						.is_dependent = g.pdl });
+	tcb_kit_begin(
+		&w.kit,
+		tcb_ptx_namef(&w.kit.b, "attention_prefill_%s%s", prefill_type_word(&g), is_wgmma ? "_wgmma" : ""),
+		&(struct tcb_kit_kernel){ .threads = g.threads,
+					  .blocks_together = g.occ,
+					  .grid = { g.grid },
+					  .shared_bytes = g.shared_bytes,
+					  .is_dependent = g.pdl });
 	write_parameters(&w);
 	tcb_kit_memory(&w.kit, PREFILL_MEMORY_ALIGN);
 	tcb_kit_dependents(&w.kit, 0);
@@ -187,10 +188,10 @@ enum tcb_status prefill_gpu_emit(const struct tcb_problem *problem, const struct
 	return tcb_kit_close(&w.kit, err);
 }
 
-#define ROW(type, isa_, word)                                                                       \
-	{                                                                                           \
-		.name = "attention_prefill_" #type "_ptx_" word, .contract = TCB_CONTRACT_F16,      \
-		.isa = TCB_ISA_##isa_, .class = TCB_CLASS_BOUNDED                                   \
+#define ROW(type, isa_, word)                                                                                         \
+	{                                                                                                             \
+		.name = "attention_prefill_" #type "_ptx_" word, .contract = TCB_CONTRACT_F16, .isa = TCB_ISA_##isa_, \
+		.class = TCB_CLASS_BOUNDED                                                                            \
 	}
 const struct tcb_variant attention_prefill_f16_gpu_variants[] = {
 	ROW(f16, MMA, "mma"),

@@ -29,11 +29,11 @@
 #include "kernels/gpu/frame.h"
 
 enum {
-	PREFILL_ROWS = 16,        /* of a warp's product */
-	PREFILL_GROUP_ROWS = 64,  /* of a warpgroup's */
-	PREFILL_KV_MAX = 256,     /* KV tokens of a tile */
-	PREFILL_GROUPS_MAX = 3,   /* warpgroups that multiply */
-	PREFILL_BOX = 64,         /* values of a tensor copy's rows */
+	PREFILL_ROWS = 16,       /* of a warp's product */
+	PREFILL_GROUP_ROWS = 64, /* of a warpgroup's */
+	PREFILL_KV_MAX = 256,    /* KV tokens of a tile */
+	PREFILL_GROUPS_MAX = 3,  /* warpgroups that multiply */
+	PREFILL_BOX = 64,        /* values of a tensor copy's rows */
 	PREFILL_BOX_BYTES = 128,
 	PREFILL_MEMORY_ALIGN = 1024
 };
@@ -51,8 +51,8 @@ struct prefill_gpu {
 	int pdl, turns;
 	unsigned token_tiles, width; /* tiles along m; of a token tile: heads and sequences */
 	unsigned grid;
-	unsigned tile_bytes; /* of K, and of V */
-	unsigned registers;  /* of a thread when the kernel begins; 0: as many as are needed */
+	unsigned tile_bytes;           /* of K, and of V */
+	unsigned registers;            /* of a thread when the kernel begins; 0: as many as are needed */
 	unsigned of_copier, of_worker; /* isa=wgmma: what they have then; 0: no change */
 	unsigned q_at, k_at, v_at, barrier_at, shared_bytes; /* q_at: isa=mma; 0: Q is in registers */
 };
@@ -93,9 +93,9 @@ struct prefill_writer {
 
 /* A thread's two query rows of a product of 16: row and row + 8. */
 struct prefill_rows {
-	kit_op row[2];           /* within the tile; .u32 */
-	kit_op from[2], to[2];   /* what they see; .s32 */
-	kit_op max[2], sum[2];   /* .f32: the running maximum, in units of log2(e); this lane's sum of weights */
+	kit_op row[2];         /* within the tile; .u32 */
+	kit_op from[2], to[2]; /* what they see; .s32 */
+	kit_op max[2], sum[2]; /* .f32: the running maximum, in units of log2(e); this lane's sum of weights */
 };
 
 /* Tile number ITEM, those that see most first. */

@@ -14,10 +14,10 @@
 #include "kernels/gpu/barrier.h"
 
 enum {
-	SUBS_MAX = 2,   /* products of 16 rows of a warp */
+	SUBS_MAX = 2, /* products of 16 rows of a warp */
 	STEPS_MAX = ATTENTION_HEAD_MAX / 16,
-	CHUNK = 16,     /* bytes */
-	VARIANTS = 4,   /* places of a lane's chunk */
+	CHUNK = 16,   /* bytes */
+	VARIANTS = 4, /* places of a lane's chunk */
 	SUMS = 4
 };
 
@@ -31,13 +31,13 @@ struct mma_writer {
 	unsigned pitch, chunks, passes, rows_each; /* bytes of a row; chunks of one; passes of a copy, rows of one */
 	unsigned variants;
 	unsigned subs;
-	kit_op is_copier;                          /* not all threads are, where rows are no power of two of chunks */
-	kit_op copy_row, copy_chunk;               /* this thread's first row, and its chunk */
-	kit_op copy_row_at, copy_at;               /* their places, of a row in a tile and of the chunk in a row */
-	kit_op k, v, table;                        /* this thread's chunk of token 0, of the sequence and KV head; .u64 */
+	kit_op is_copier;            /* not all threads are, where rows are no power of two of chunks */
+	kit_op copy_row, copy_chunk; /* this thread's first row, and its chunk */
+	kit_op copy_row_at, copy_at; /* their places, of a row in a tile and of the chunk in a row */
+	kit_op k, v, table;          /* this thread's chunk of token 0, of the sequence and KV head; .u64 */
 	kit_op row_bytes;
 	struct fragment_at of_k, of_v;
-	kit_op slot, fill_slot, last_slot;         /* in use; filled next; .u32 */
+	kit_op slot, fill_slot, last_slot; /* in use; filled next; .u32 */
 	kit_op q_at;
 	kit_op q[SUBS_MAX][STEPS_MAX][4], o[SUBS_MAX][ATTENTION_HEAD_MAX / 2];
 	struct prefill_rows rows[SUBS_MAX];
@@ -79,7 +79,8 @@ static void open_kv(struct mma_writer *x)
 	struct prefill_writer *w = x->w;
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct prefill_gpu *g = w->g;
-	const kit_op within = OP3(b, "mad.lo.u32", x->copy_chunk, I(CHUNK), OP2(b, "mul.lo.u32", w->kv_head, I(g->k * 2)));
+	const kit_op within =
+		OP3(b, "mad.lo.u32", x->copy_chunk, I(CHUNK), OP2(b, "mul.lo.u32", w->kv_head, I(g->k * 2)));
 	const kit_op before = OP2(b, "mul.lo.u32", w->sequence, w->per_sequence);
 	x->k = tcb_kit_behind(b, w->k, within);
 	x->v = tcb_kit_behind(b, w->v, within);
@@ -197,11 +198,9 @@ static void load_fragment(struct mma_writer *x, const kit_op *at, int is_v, unsi
 	const unsigned group = step / x->variants * x->variants * 2 * CHUNK;
 	for (unsigned i = 0; i < 4; i++)
 		out[i] = tcb_ptx_reg(b, "b32");
-	tcb_ptx_into1(b,
-		      is_v ? "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16"
-			   : "ldmatrix.sync.aligned.m8n8.x4.shared.b16",
-		      tcb_ptx_vector(b, out, 4),
-		      tcb_ptx_at(at[step % x->variants], (int64_t)tokens * x->pitch + group));
+	tcb_ptx_into1(
+		b, is_v ? "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16" : "ldmatrix.sync.aligned.m8n8.x4.shared.b16",
+		tcb_ptx_vector(b, out, 4), tcb_ptx_at(at[step % x->variants], (int64_t)tokens * x->pitch + group));
 }
 
 /* The places of K's or V's fragments in the slot in use. */
@@ -234,10 +233,11 @@ static void load_q(struct mma_writer *x, unsigned sub)
 	const kit_op c = OP2(b, "and.b32", w->kit.lane, I(3));
 	for (unsigned r = 0; r < 2; r++) {
 		const kit_op within = OP2(b, "div.u32", x->rows[sub].row[r], I(g->heads));
-		const kit_op head = OP2(b, "add.u32", w->head,
-					OP2(b, "sub.u32", x->rows[sub].row[r], OP2(b, "mul.lo.u32", within, I(g->heads))));
-		const kit_op token = OP2(b, "min.u32", OP2(b, "add.u32", w->first_token, within),
-					 OP2(b, "sub.u32", w->m, I(1)));
+		const kit_op head =
+			OP2(b, "add.u32", w->head,
+			    OP2(b, "sub.u32", x->rows[sub].row[r], OP2(b, "mul.lo.u32", within, I(g->heads))));
+		const kit_op token =
+			OP2(b, "min.u32", OP2(b, "add.u32", w->first_token, within), OP2(b, "sub.u32", w->m, I(1)));
 		const kit_op index = OP3(b, "mad.lo.u32", OP3(b, "mad.lo.u32", w->sequence, w->m, token),
 					 I((int64_t)g->kv_heads * g->group), head);
 		const kit_op at = OP3(b, "mad.wide.u32", c, I(4), tcb_kit_element(b, w->q, index, g->k * 2));

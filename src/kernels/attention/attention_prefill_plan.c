@@ -12,8 +12,8 @@
 
 enum {
 	GROUP_THREADS = 128,
-	REGISTERS = 65536,  /* of a multiprocessor */
-	COPIER_LEAST = 24,  /* registers that setmaxnreg leaves a thread */
+	REGISTERS = 65536, /* of a multiprocessor */
+	COPIER_LEAST = 24, /* registers that setmaxnreg leaves a thread */
 	WORKER_MOST = 232,
 	WARPS_PREFILL_MAX = 16,
 	STAGES_MAX = 6,

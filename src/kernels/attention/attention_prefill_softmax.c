@@ -137,8 +137,8 @@ void prefill_write_out(struct prefill_writer *w, struct prefill_rows *rows, cons
 		is_odd[bit] = OP2(b, "setp.ne.u32", OP2(b, "and.b32", c, I(1 << bit)), I(0));
 	for (unsigned r = 0; r < 2; r++) {
 		const kit_op total = tcb_kit_over_lanes(b, "add.rn.f32", rows->sum[r], QUAD);
-		const kit_op inverse = OP3(b, "selp.f32", F(0), OP1(b, "rcp.rn.f32", total),
-					   OP2(b, "setp.eq.f32", total, F(0)));
+		const kit_op inverse =
+			OP3(b, "selp.f32", F(0), OP1(b, "rcp.rn.f32", total), OP2(b, "setp.eq.f32", total, F(0)));
 		const kit_op within = OP2(b, "div.u32", rows->row[r], I(g->heads));
 		const kit_op token = OP2(b, "add.u32", w->first_token, within);
 		const kit_op head = OP2(b, "add.u32", w->head,

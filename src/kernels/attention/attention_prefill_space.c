@@ -73,8 +73,7 @@ void prefill_gpu_default_geometry(const struct tcb_problem *problem, const struc
 	out->tile[TCB_MICRO] = (struct tcb_tile){ own, kv, s->k };
 	out->tile[TCB_MIDI] = (struct tcb_tile){ own * workers, kv, s->k };
 	out->tile[TCB_MACRO] = (struct tcb_tile){ all_of(s->m, own * workers), all_of(s->n, kv), s->k };
-	const size_t tiles =
-		tcb_div_up(s->m, own * workers) * s->heads.query * s->heads.sequences;
+	const size_t tiles = tcb_div_up(s->m, own * workers) * s->heads.query * s->heads.sequences;
 	out->knob[TCB_KNOB_ISA] = is_wgmma ? TCB_ISA_WGMMA : TCB_ISA_MMA;
 	out->knob[TCB_KNOB_STAGES] = 2;
 	out->knob[TCB_KNOB_BLOCKS] = is_wgmma && tiles > tcb_most(target->sm_count, 1);

@@ -25,9 +25,9 @@ struct wgmma_writer {
 	struct tcb_kit_tiles k, v;
 	kit_op q_full, q_empty, q_parity;
 	/* of a warpgroup that multiplies */
-	kit_op index;                       /* which one */
-	kit_op q16, k16, v16, high;         /* descriptors: where Q begins; what is added to a slot / 16; upper word */
-	kit_op always, never;               /* predicates */
+	kit_op index;               /* which one */
+	kit_op q16, k16, v16, high; /* descriptors: where Q begins; what is added to a slot / 16; upper word */
+	kit_op always, never;       /* predicates */
 	kit_op s[PREFILL_KV_MAX / 2], p[PREFILL_KV_MAX / 4], o[ATTENTION_HEAD_MAX / 2];
 	struct prefill_rows rows;
 	kit_op first; /* token of the tile whose S is worked on */
@@ -74,9 +74,8 @@ static void copy_pages(struct wgmma_writer *x, const struct tcb_kit_tiles *r, ki
 		tcb_ptx_guard(b, OP2(b, "setp.lt.u32", token, w->length));
 		tcb_kit_load_into(
 			b, g->pdl ? "ld.global" : "ld.global.nc", "u32",
-			tcb_ptx_at(tcb_kit_element(
-					   b, w->table,
-					   OP3(b, "mad.lo.u32", w->sequence, w->per_sequence, page), 4),
+			tcb_ptx_at(tcb_kit_element(b, w->table,
+						   OP3(b, "mad.lo.u32", w->sequence, w->per_sequence, page), 4),
 				   0),
 			&number, 1);
 		tcb_ptx_unguard(b);

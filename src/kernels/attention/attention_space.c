@@ -35,7 +35,7 @@ size_t attention_axes(const struct tcb_problem *problem, const struct tcb_target
 	struct tcb_axis *a;
 	if (target->kind == TCB_TARGET_CUDA)
 		return (attention_of(problem)->is_prefill ? prefill_gpu_axes : attention_gpu_axes)(problem, target,
-												    out);
+												   out);
 	tcb_axis_add_float_isas(tcb_axis_knob(out, &count, TCB_KNOB_ISA), target);
 	tcb_axis_add_threads(tcb_axis_knob(out, &count, TCB_KNOB_THREADS), target);
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_SCHED), TCB_SCHED_STATIC, TCB_SCHED_DYNAMIC);
@@ -123,8 +123,8 @@ void attention_footprint(const struct tcb_problem *problem, const struct tcb_tar
 {
 	const size_t lanes = tcb_float_lanes(geometry->knob[TCB_KNOB_ISA]);
 	if (target->kind == TCB_TARGET_CUDA) {
-		(attention_of(problem)->is_prefill ? prefill_gpu_footprint
-						   : attention_gpu_footprint)(problem, target, geometry, out);
+		(attention_of(problem)->is_prefill ? prefill_gpu_footprint : attention_gpu_footprint)(problem, target,
+												      geometry, out);
 		return;
 	}
 	memset(out, 0, sizeof(*out));
