@@ -31,7 +31,7 @@ struct mma_writer {
 	unsigned pitch, chunks, passes, rows_each; /* bytes of a row; chunks of one; passes of a copy, rows of one */
 	unsigned variants;
 	unsigned subs;
-	kit_op is_copier;            /* not all threads are, where rows are no power of two of chunks */
+	kit_op is_copier;            /* some threads are left over where a row is not a power of two of chunks */
 	kit_op copy_row, copy_chunk; /* this thread's first row, and its chunk */
 	kit_op copy_row_at, copy_at; /* their places, of a row in a tile and of the chunk in a row */
 	kit_op k, v, table;          /* this thread's chunk of token 0, of the sequence and KV head; .u64 */
