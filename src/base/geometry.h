@@ -49,7 +49,7 @@ struct tcb_tile {
 	X(COPY, "copy", GPU, COPY, "how a GPU fetches weights: to registers, or copied to shared memory")   \
 	X(XIN, "xin", GPU, XIN, "where a GPU's inner loop has the activations")                             \
 	X(GROUP, "group", GPU, NUMBER, "activations that share a quantisation scale")                       \
-	X(PREP, "prep", GPU, PREP, "who prepares the activations: every block, or a launch of its own")     \
+	X(PREP, "prep", GPU, PREP, "who prepares activations: every block, a launch, or warps of it")       \
 	X(LEAD, "lead", GPU, NUMBER, "tiles of weights asked for before the activations are touched")       \
 	X(BLOCKS, "blocks", GPU, NUMBER, "blocks per SM that stay for all rows, 0: a block for each tile")  \
 	X(PDL, "pdl", GPU, NUMBER, "1: programmatic dependent launch")                                      \
@@ -102,7 +102,7 @@ struct tcb_tile {
 #define TCB_COPY_LIST(X, K) X(K, LDG, "ldg") X(K, ASYNC, "async") X(K, BULK, "bulk")
 /* l2: read from memory once more */
 #define TCB_XIN_LIST(X, K) X(K, SHARED, "shared") X(K, REGS, "regs") X(K, L2, "l2")
-#define TCB_PREP_LIST(X, K) X(K, BLOCK, "block") X(K, LAUNCH, "launch")
+#define TCB_PREP_LIST(X, K) X(K, BLOCK, "block") X(K, LAUNCH, "launch") X(K, WARPS, "warps")
 /*
  * none: no two blocks share a row.  cluster: through each other's shared memory.  launch: a second launch takes them
  * from the workspace.  whole: each block works out the whole row's.  last: the last block that is done takes them from

@@ -171,6 +171,8 @@ static void rules_name_what_is_wrong(void **state)
 		{ "xstages=1", "cluster must be 1", 90 },
 		{ MMA ",join=last,copy=async,pdl=1", "pdl=1 needs sm_90", 89 },
 		{ MMA ",splitk=2,blocks=2,occ=2", "one round of rows", 90 },
+		{ MMA ",prep=warps,copy=async,join=last,pdl=0", "copy must be bulk with prep=warps", 90 },
+		{ "prep=warps,xstages=1,cluster=1,micro=128x64x256", "at most 64 with prep=warps", 90 },
 		{ "pdl=0,micro=128x64x256,occ=1,stages=2,lead=2,join=last,cluster=1", "more than one knob", 90 },
 	};
 	const struct tcb_problem p = problem_of("q4k_matmul", 128, 4096, 4096);
@@ -286,6 +288,20 @@ static void every_way_is_right(void **state)
 		  { 37, 85, 1024 },
 		  "macro=64x128x1024,midi=32x64x1024,micro=32x16x256,isa=mma,layout=f,unroll=1,warps=4,stages=2,splitk="
 		  "2,ksplit=1,copy=async,prep=launch,lead=2,blocks=0,pdl=0,occ=1,join=last,xstages=2,cluster=1" },
+		/* Warps that prepare beside those that multiply. */
+		{ 90,
+		  { 29, 141, 1024 },
+		  "macro=32x256x1024,midi=32x64x1024,micro=32x64x256,isa=wgmma,layout=f,unroll=1,warps=8,stages=1,"
+		  "splitk=2,ksplit=2,copy=bulk,prep=warps,lead=1,blocks=0,pdl=1,occ=1,join=cluster,xstages=1,cluster="
+		  "1" },
+		{ 120,
+		  { 61, 77, 512 },
+		  "macro=64x128x512,midi=64x64x512,micro=64x16x256,isa=mma,layout=f,unroll=1,warps=4,stages=2,splitk=1,"
+		  "ksplit=1,copy=bulk,prep=warps,lead=1,blocks=1,pdl=1,occ=1,join=none,xstages=1,cluster=1" },
+		{ 100,
+		  { 9, 77, 1280 },
+		  "macro=16x128x1280,midi=16x32x1280,micro=16x16x256,isa=mma,layout=f,unroll=1,warps=2,stages=3,splitk="
+		  "1,ksplit=1,copy=bulk,prep=warps,lead=3,blocks=0,pdl=0,occ=1,join=none,xstages=1,cluster=1" },
 		/* Two groups of warps that take registers from a third. */
 		{ 90,
 		  { 250, 205, 512 },
@@ -333,6 +349,14 @@ static void every_way_is_right_q8(void **state)
 		  { 21, 77, 1024 },
 		  "macro=32x128x1024,midi=16x64x1024,micro=16x32x256,isa=mma,layout=g,unroll=1,warps=2,stages=2,splitk="
 		  "2,ksplit=1,copy=bulk,prep=launch,lead=2,blocks=0,pdl=1,occ=1,join=cluster,xstages=1,cluster=1" },
+		{ 90,
+		  { 21, 77, 1024 },
+		  "macro=32x128x1024,midi=16x64x1024,micro=16x16x256,isa=mma,layout=g,unroll=1,warps=8,stages=2,splitk="
+		  "1,ksplit=2,copy=bulk,prep=warps,lead=1,blocks=0,pdl=1,occ=1,join=none,xstages=1,cluster=1" },
+		{ 90, /* four of them: the others need so many registers */
+		  { 27, 77, 1024 },
+		  "macro=32x128x1024,midi=32x64x1024,micro=32x16x256,isa=mma,layout=g,unroll=1,warps=8,stages=1,splitk="
+		  "2,ksplit=2,copy=bulk,prep=warps,lead=1,blocks=0,pdl=1,occ=1,join=cluster,xstages=1,cluster=1" },
 		{ 89,
 		  { 37, 85, 1280 },
 		  "macro=64x128x1280,midi=32x64x1280,micro=32x16x256,isa=mma,layout=g,unroll=1,warps=4,stages=3,splitk="
@@ -614,10 +638,17 @@ static void mutants_are_caught(void **state)
 	static const char coarse[] = "macro=32x128x1024,midi=16x64x1024,micro=16x16x256,isa=mma,layout=g,unroll=1,"
 				     "warps=4,stages=1,splitk=1,ksplit=1,copy=bulk,prep=block,lead=1,blocks=0,pdl=1,"
 				     "occ=1,join=none,xstages=1,cluster=1,group=256";
+	static const char beside[] = "macro=32x128x1024,midi=32x32x1024,micro=32x16x256,isa=mma,layout=f,unroll=1,"
+				     "warps=4,stages=2,splitk=1,ksplit=2,copy=bulk,prep=warps,lead=2,blocks=0,pdl=1,"
+				     "occ=1,join=none,xstages=1,cluster=1";
 	static const struct {
 		const char *what, *geometry;
 		struct gpu_mutation mutation;
 	} cases[] = {
+		{ "nothing, warps that prepare", beside, { NOTHING, TCB_PTX_OP_MMA, 0 } },
+		{ "no wait for what they prepare", beside, { REMOVE, TCB_PTX_OP_MBARRIER_TRY_WAIT, 1 } },
+		{ "a unit that is never there", beside, { REMOVE, TCB_PTX_OP_MBARRIER_ARRIVE, 1 } },
+		{ "activations stored at the wrong place", beside, { MOVE, TCB_PTX_OP_ST, 3 } },
 		{ "nothing", mma, { NOTHING, TCB_PTX_OP_BAR_SYNC, 0 } },
 		{ "nothing, wgmma", wgmma, { NOTHING, TCB_PTX_OP_BAR_SYNC, 0 } },
 		{ "no barrier behind the activations", mma, { REMOVE, TCB_PTX_OP_BAR_SYNC, 0 } },

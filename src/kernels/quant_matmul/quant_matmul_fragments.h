@@ -27,6 +27,8 @@ enum {
 	QMM_TRADE_WARPS = 8,
 	QMM_TRADE_TAKEN = 232,
 	QMM_TRADE_LEFT = 40,
+	QMM_BESIDE_WARPS = 8,  /* prep=warps: that prepare, or half of them */
+	QMM_BESIDE_TOKENS = 8, /* of a warp of these at most, half of them at a time */
 	QMM_PREPARE_WARPS = 8,
 	QMM_PREPARE_TOKENS = 4 /* that a warp prepares */
 };

@@ -22,6 +22,7 @@
  *              part of the block's k.  Each warp has a ring of its own with tiles of micro.n rows by unroll units of
  *              256 along k.  The block has the activations of its k in shared memory for good; or, with xstages
  *              (copy=async, prep=launch), in a ring of its own of as many slots, a unit each, that all its warps fill.
+ *              prep=warps: more warps prepare them, a unit after the other, while these multiply what is there.
  *   isa=wgmma  micro.n rows are a group, computed by four warps; the rest is as with mma if xstages = 1.  Else
  *              (prep=launch) the activations are streamed: one more warp asks for the copies, a ring of tiles of midi.n
  *              rows by 256 of k, and one of activations, midi.m tokens by 64 of k; cluster blocks of neighbouring rows

@@ -22,7 +22,7 @@ struct ring {
 struct kernel {
 	kit_op image, b_lane[QMM_X_PARTS]; /* where a lane reads activations: halves of a row; of q8 the other parts */
 	kit_op x_at[QMM_X_PARTS];          /* the same for the unit in use */
-	kit_op barrier_first, barrier_at;  /* x_is_bulk: the first unit's barrier, that of the unit in use */
+	kit_op barrier_first, barrier_at;  /* x_is_counted: the first unit's barrier, that of the unit in use */
 	struct qmm_sums sums;
 	struct qmm_lane_at lane_at[QMM_ROW_TILES_MAX]; /* of the tile, or of the warp's rows in memory */
 	struct qmm_raw raw[QMM_ROW_TILES_MAX];
@@ -119,7 +119,7 @@ static void x_open(struct qmm_writer *w, struct kernel *k)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const unsigned share_bytes = w->g->share * w->g->unit_tiles * w->g->x_tile_bytes;
-	if (w->g->x_is_bulk)
+	if (w->g->x_is_counted)
 		k->barrier_first = OP3(b, "mad.lo.u32", w->ks, I(w->g->share * 8), w->x_barrier);
 	if (w->g->is_wgmma) {
 		k->b_lane[0] = OP3(b, "mad.lo.u32", w->ks, I(share_bytes), k->image);
@@ -205,7 +205,7 @@ static void x_start(struct qmm_writer *w, struct kernel *k)
 {
 	for (unsigned i = 0; i < x_parts(w->g); i++)
 		k->x_at[i] = OP1(&w->kit.b, "mov.u32", k->b_lane[i]);
-	if (w->g->x_is_bulk)
+	if (w->g->x_is_counted)
 		k->barrier_at = OP1(&w->kit.b, "mov.u32", k->barrier_first);
 }
 
@@ -214,7 +214,7 @@ static void x_next(struct qmm_writer *w, struct kernel *k)
 	const unsigned bytes = w->g->unroll * w->g->unit_tiles * w->g->x_tile_bytes;
 	for (unsigned i = 0; i < x_parts(w->g); i++)
 		tcb_ptx_into2(&w->kit.b, "add.u32", k->x_at[i], k->x_at[i], I(bytes));
-	if (w->g->x_is_bulk)
+	if (w->g->x_is_counted)
 		tcb_ptx_into2(&w->kit.b, "add.u32", k->barrier_at, k->barrier_at, I(8 * w->g->unroll));
 }
 
@@ -234,7 +234,7 @@ static void write_ring_rows(struct qmm_writer *w, struct kernel *k)
 	ring_wait(w, &k->ring);
 	qmm_write_lane_at(w, slot, &k->lane_at[0]);
 	for (unsigned i = 0; i < g->unroll; i++) {
-		if (g->x_is_bulk) /* its first phase stays over: later groups pass at once */
+		if (g->x_is_counted) /* its first phase stays over: later groups pass at once */
 			tcb_kit_wait(b, tcb_ptx_at(k->barrier_at, 8 * i), I(0));
 		(g->is_wgmma ? write_unit_wgmma : g->group ? write_unit_s8 : write_unit)(w, k, i);
 	}
@@ -367,6 +367,40 @@ static void write_direct_rows(struct qmm_writer *w, struct kernel *k)
 	tcb_ptx_if_end(b, &scope);
 }
 
+static void write_rows(struct qmm_writer *w, struct kernel *k)
+{
+	x_open(w, k);
+	if (w->g->is_wgmma)
+		qmm_write_chunks_open(w, &k->chunks);
+	(w->is_direct ? write_direct_rows : w->g->is_rolling ? write_rolling_rows : write_ring_rows)(w, k);
+}
+
+/* prep=warps: the barriers that tell when units are there stand before the warps part; then none waits for all. */
+static void write_beside(struct qmm_writer *w, struct kernel *k)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct qmm_gpu *g = w->g;
+	struct tcb_ptx_if role;
+	unsigned asked = 0;
+	qmm_write_x_open(w);
+	qmm_write_join_open(w);
+	tcb_kit_block_barrier(b);
+	tcb_ptx_if_begin(b, &role, OP2(b, "setp.ge.u32", w->kit.warp, I(g->warps)));
+	tcb_kit_depend(&w->kit);
+	qmm_write_x_beside(w, k->image);
+	qmm_write_join_meet(w);
+	tcb_ptx_if_else(b, &role);
+	ring_open(w, &k->ring);
+	for (; asked < g->lead && asked < g->stages; asked++)
+		ring_fill(w, &k->ring, (int)asked);
+	tcb_kit_depend(&w->kit);
+	for (; asked < g->stages; asked++)
+		ring_fill(w, &k->ring, (int)asked);
+	qmm_write_join_meet(w);
+	write_rows(w, k);
+	tcb_ptx_if_end(b, &role);
+}
+
 void qmm_write_mma(struct qmm_writer *w)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
@@ -375,6 +409,10 @@ void qmm_write_mma(struct qmm_writer *w)
 	unsigned asked = 0;
 	k->image = OP2(b, "add.u32", w->kit.shared, I(g->image_at));
 	w->is_direct = g->copy == TCB_COPY_LDG;
+	if (g->beside) {
+		write_beside(w, k);
+		return;
+	}
 	if (w->is_direct)
 		direct_group(w, k, OP2(b, "add.u32", w->first, w->side));
 	else
@@ -399,8 +437,5 @@ void qmm_write_mma(struct qmm_writer *w)
 		tcb_ptx_op0(b, "fence.proxy.async.shared::cta"); /* wgmma reads what this thread stored */
 	tcb_kit_block_barrier(b);
 	qmm_write_join_meet(w);
-	x_open(w, k);
-	if (g->is_wgmma)
-		qmm_write_chunks_open(w, &k->chunks);
-	(w->is_direct ? write_direct_rows : g->is_rolling ? write_rolling_rows : write_ring_rows)(w, k);
+	write_rows(w, k);
 }

@@ -92,8 +92,9 @@ static void plan_resident_memory(struct qmm_gpu *g)
 	if (g->copy == TCB_COPY_BULK)
 		at += g->warps * g->stages * 8;
 	g->x_is_bulk = g->copy == TCB_COPY_BULK && g->own_launch;
+	g->x_is_counted = g->x_is_bulk || g->beside;
 	g->x_barrier_at = at;
-	at += g->x_is_bulk ? 8 * g->slice : 0;
+	at += g->x_is_counted ? 8 * g->slice : 0;
 	g->image_at = tcb_round_up(at, IMAGE_ALIGN);
 	plan_parts(g, g->image_at + (g->is_rolling ? g->xstages : g->slice) * g->unit_tiles * g->x_tile_bytes);
 	g->shared_bytes = g->flag_at + (g->splitk > 1 ? 16 : 0);
@@ -205,7 +206,9 @@ static void plan_threads(struct qmm_gpu *g)
 		       registers(g) > registers_of(g->warps + g->askers);
 	if (g->is_traded)
 		g->askers = 4;
-	g->threads = (g->warps + g->askers) * WARP;
+	if (g->beside && registers(g) > registers_of(g->together * (g->warps + g->beside)))
+		g->beside /= 2;
+	g->threads = (g->warps + g->askers + g->beside) * WARP;
 }
 
 void qmm_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *target,
@@ -221,6 +224,7 @@ void qmm_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *ta
 	g->copy = (enum tcb_copy)KNOB(COPY);
 	g->join = (enum tcb_join)KNOB(JOIN);
 	g->own_launch = KNOB(PREP) == TCB_PREP_LAUNCH;
+	g->beside = KNOB(PREP) == TCB_PREP_WARPS ? QMM_BESIDE_WARPS : 0;
 	g->pdl = KNOB(PDL) == 1;
 	g->rows = (unsigned)geometry->tile[TCB_MICRO].n;
 	g->row_tiles = g->rows / (g->is_wgmma ? 4 * QMM_UNIT_ROWS : QMM_UNIT_ROWS);
@@ -489,6 +493,17 @@ RULE(rule_stages)
 	return NULL;
 }
 
+RULE(rule_beside)
+{
+	if (geometry->knob[TCB_KNOB_PREP] != TCB_PREP_WARPS)
+		return NULL;
+	if (geometry->knob[TCB_KNOB_COPY] != TCB_COPY_BULK)
+		return "copy must be bulk with prep=warps";
+	return geometry->tile[TCB_MIDI].m > QMM_BESIDE_WARPS * QMM_BESIDE_TOKENS
+		       ? "midi.m must be at most 64 with prep=warps"
+		       : NULL;
+}
+
 RULE(rule_resident)
 {
 	const unsigned copy = KNOB(COPY), resident = KNOB(BLOCKS);
@@ -519,6 +534,8 @@ RULE(rule_registers)
 {
 	struct qmm_gpu g;
 	qmm_gpu_plan(problem, target, geometry, &g);
+	if (g.beside && g.tokens > g.beside * QMM_BESIDE_TOKENS)
+		return "registers are left for four warps that prepare: midi.m must be at most 32";
 	return registers(&g) > (g.is_traded ? QMM_TRADE_TAKEN : registers_of(g.together * g.threads / WARP))
 		       ? "every fourth warp's registers are more than a quarter of an SM's"
 		       : NULL;
@@ -582,6 +599,7 @@ RULE(policy_usual)
 	}
 	/* The time of a launch, or that of preparing all activations in each block. */
 	unusual += of[TCB_KNOB_PREP] == TCB_PREP_LAUNCH ? m <= 16 : m > 32;
+	unusual += of[TCB_KNOB_PREP] == TCB_PREP_WARPS && (m <= 8 || tokens < m);
 	unusual += of[TCB_KNOB_JOIN] == TCB_JOIN_CLUSTER && splitk > 4;
 	return tcb_gpu_unusual(unusual, problem, target, geometry);
 }
@@ -618,6 +636,7 @@ const struct tcb_rule qmm_gpu_rules[] = {
 		  TCB_FIELD_KNOB(UNROLL),
 	  0, rule_copy },
 	{ 0, 0, rule_stages },
+	{ TCB_FIELD_KNOB(PREP) | TCB_FIELD_KNOB(COPY) | TCB_FIELD_MIDI_M, 0, rule_beside },
 	{ TCB_FIELD_KNOB(ISA) | TCB_FIELD_KNOB(COPY) | TCB_FIELD_KNOB(BLOCKS), 0, rule_resident },
 	{ 0, 0, rule_cast },
 	{ TCB_FIELD_KNOB(OCC) | TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(WARPS), 0, tcb_gpu_rule_occ },

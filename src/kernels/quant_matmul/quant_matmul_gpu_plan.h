@@ -15,6 +15,7 @@ struct qmm_gpu {
 	int is_wgmma, own_launch, pdl;
 	int is_streamed; /* wgmma: activations pass through a ring that a warp of its own fills */
 	int is_rolling;  /* mma: through a ring that all warps fill */
+	unsigned beside; /* warps of the block that prepare them and do nothing else */
 	enum tcb_copy copy;
 	enum tcb_join join;
 	unsigned rows, row_tiles;       /* of a group: rows, 16-row (mma) or 64-row (wgmma) tiles */
@@ -44,7 +45,8 @@ struct qmm_gpu {
 	int has_parts;
 	unsigned own_rows;               /* most of the block's rows that it adds parts of */
 	unsigned part_pitch, part_bytes; /* floats from a row to the next; bytes of a part */
-	int x_is_bulk;                   /* the block's activations come by bulk copies, counted by a barrier a unit */
+	int x_is_bulk;                   /* the block's activations come by bulk copies */
+	int x_is_counted;                /* each unit of them has a barrier that says when it is there */
 	unsigned x_barrier_at;
 	unsigned barrier_at, image_at, part_at, flag_at, shared_bytes;
 	unsigned launch_bytes; /* that a launch asks for: no SM holds more blocks than are to be */

@@ -93,7 +93,10 @@ size_t qmm_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *
 	for (int level = TCB_MACRO; level <= TCB_MICRO; level++)
 		tcb_axis_add(tcb_axis_tile(out, &count, TCB_AXIS_TILE_K, level),
 			     level == TCB_MICRO ? micro_k(problem) : s->k);
-	ADD(tcb_axis_knob(out, &count, TCB_KNOB_PREP), TCB_PREP_BLOCK, TCB_PREP_LAUNCH);
+	a = tcb_axis_knob(out, &count, TCB_KNOB_PREP);
+	ADD(a, TCB_PREP_BLOCK, TCB_PREP_LAUNCH);
+	if (is_modern)
+		tcb_axis_add(a, TCB_PREP_WARPS);
 	a = tcb_axis_knob(out, &count, TCB_KNOB_PDL);
 	tcb_axis_add(a, 0);
 	if (is_modern)

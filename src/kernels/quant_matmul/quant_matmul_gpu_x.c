@@ -37,7 +37,8 @@ static void source_of(struct qmm_writer *w, kit_op token, kit_op unit, struct la
 	out->at = tcb_kit_element(b, row, out->first, 4);
 }
 
-/* Those of a token and a unit further on, if HAS (none: always) and there is such a token; else zeros. */
+/* Those of a token and a unit further on, if HAS (none: always) and there is such a token; else zeros.  To the
+ * registers that OUT has, or new ones where it has none (zeroed). */
 static void load_values(struct qmm_writer *w, const struct lane_source *from, unsigned tokens_on, unsigned units_on,
 			kit_op has, struct lane_values *out)
 {
@@ -46,7 +47,10 @@ static void load_values(struct qmm_writer *w, const struct lane_source *from, un
 	const int64_t at = ((int64_t)tokens_on * w->g->k + (int64_t)units_on * QMM_UNIT_VALUES) * 4;
 	has = has.kind ? OP3(b, "setp.lt.and.u32", token, w->tokens, has) : OP2(b, "setp.lt.u32", token, w->tokens);
 	for (unsigned i = 0; i < 2 * LANE_FLOATS; i++)
-		out->value[i] = tcb_kit_constant(b, "f32", F(0));
+		if (out->value[i].kind)
+			tcb_ptx_into1(b, "mov.f32", out->value[i], F(0));
+		else
+			out->value[i] = tcb_kit_constant(b, "f32", F(0));
 	for (unsigned half = 0; half < 2; half++) {
 		const unsigned on = half * (w->g->group ? LANE_FLOATS : QMM_UNIT_VALUES / 2);
 		kit_op guard = has;
@@ -141,7 +145,7 @@ static void prepare_rounds(struct qmm_writer *w, const struct deal *d, const str
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmm_gpu *g = w->g;
 	const int is_whole = g->slice % (d->deep * d->units_ahead) == 0;
-	struct lane_values values[AHEAD];
+	struct lane_values values[AHEAD] = { 0 };
 	kit_op has[AHEAD] = { 0 };
 	for (unsigned i = 0; i < d->tokens_ahead * d->units_ahead; i++) {
 		const unsigned units_on = i / d->tokens_ahead * d->deep;
@@ -211,6 +215,116 @@ void qmm_write_x_prepare(struct qmm_writer *w, kit_op image)
 		tcb_ptx_if_end(b, &scope);
 }
 
+/* --- by warps beside those that multiply --- */
+
+enum { ROUND_TOKENS = QMM_BESIDE_TOKENS / 2 }; /* that a warp has values of in one set of registers of two */
+
+struct beside {
+	kit_op image, token; /* the warp's first of the block: it has every eighth, or every fourth, from there on */
+	unsigned round;      /* tokens that it takes at a time */
+	kit_op first_tile;
+	kit_op row[2];                /* of eight that a token is: eight warps have one of them each, four have two */
+	struct lane_places places[2]; /* the same */
+	struct lane_values values[2][ROUND_TOKENS];
+};
+
+/* Which unit of the slice comes Ith: those that warps of a group begin with come first. */
+static kit_op unit_in_turn(struct qmm_writer *w, kit_op i)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const unsigned ksplit = w->g->ksplit;
+	return ksplit == 1 ? i
+			   : OP3(b, "mad.lo.u32", OP2(b, "rem.u32", i, I(ksplit)), I(w->g->share),
+				 OP2(b, "div.u32", i, I(ksplit)));
+}
+
+/* Values of the Ith unit, of round ROUND of its tokens, to set SET, if HAS (none: always). */
+static void beside_load(struct qmm_writer *w, struct beside *s, unsigned set, kit_op i, unsigned round, kit_op has)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	struct lane_source from;
+	source_of(w, OP2(b, "add.u32", s->token, w->first_token), unit_in_turn(w, i), &from);
+	for (unsigned j = 0; j < s->round; j++)
+		load_values(w, &from, (round * s->round + j) * w->g->beside, 0, has, &s->values[set][j]);
+}
+
+static void beside_store(struct qmm_writer *w, struct beside *s, unsigned set, kit_op i, unsigned round)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct qmm_gpu *g = w->g;
+	kit_op to = OP3(b, "mad.lo.u32", unit_in_turn(w, i), I(g->unit_tiles), s->first_tile);
+	to = OP3(b, "mad.lo.u32", to, I(g->x_tile_bytes), s->image);
+	for (unsigned j = 0; j < s->round; j++) {
+		const unsigned token_on = (round * s->round + j) * g->beside, odd = token_on % QMM_GROUP_TOKENS != 0;
+		const unsigned at = token_on / QMM_GROUP_TOKENS * g->x_group_bytes;
+		kit_op pair[LANE_FLOATS];
+		if (g->group) {
+			store_codes(w, 0, OP2(b, "add.u32", to, I(at)), s->row[odd], (kit_op){ 0 }, &s->values[set][j]);
+			continue;
+		}
+		pairs_of(w, &s->values[set][j], pair);
+		for (unsigned p = 0; p < LANE_FLOATS; p++) {
+			const kit_op base = OP2(b, "add.u32", to, s->places[odd].place[p % 2]);
+			tcb_ptx_store(b, "st.shared.b32", tcb_ptx_at(base, at + tile_of_pair(g, p) * g->x_tile_bytes),
+				      &pair[p], 1);
+		}
+	}
+}
+
+static void beside_arrive(struct qmm_writer *w, kit_op i)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const kit_op barrier = OP3(b, "mad.lo.u32", unit_in_turn(w, i), I(8), w->x_barrier);
+	if (w->g->is_wgmma)
+		tcb_ptx_op0(b, "fence.proxy.async.shared::cta");
+	tcb_kit_warp_barrier(b);
+	tcb_ptx_guard(b, OP2(b, "setp.eq.u32", w->kit.lane, I(0)));
+	tcb_ptx_op1(b, "mbarrier.arrive.shared::cta.b64", tcb_ptx_at(barrier, 0));
+	tcb_ptx_unguard(b);
+}
+
+void qmm_write_x_beside(struct qmm_writer *w, kit_op image)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct qmm_gpu *g = w->g;
+	struct beside side = { .image = image }, *s = &side;
+	struct tcb_ptx_for loop;
+	const unsigned of_warp = g->tokens / g->beside; /* of each unit: one round of tokens, or two */
+	const unsigned step = of_warp > ROUND_TOKENS ? 1 : 2;
+	s->round = of_warp > ROUND_TOKENS ? ROUND_TOKENS : of_warp;
+	s->token = OP2(b, "sub.u32", w->kit.warp, I(g->warps));
+	s->first_tile = first_tile(w);
+	for (unsigned i = 0; i < QMM_BESIDE_WARPS / g->beside; i++) {
+		s->row[i] = i ? OP2(b, "add.u32", s->token, I(i * g->beside)) : s->token;
+		if (!g->group)
+			places_of(w, s->row[i], &s->places[i]);
+	}
+	beside_load(w, s, 0, I(0), 0, (kit_op){ 0 });
+	if (step == 2) /* the loop's first loads to this set have registers to go to */
+		for (unsigned j = 0; j < s->round; j++)
+			for (unsigned i = 0; i < 2 * LANE_FLOATS; i++)
+				s->values[1][j].value[i] = tcb_kit_constant(b, "f32", F(0));
+	tcb_ptx_for_begin(b, &loop, I(0), I(g->slice), I(step), 1);
+	const kit_op second = step == 2 ? OP2(b, "add.u32", loop.iv, I(1)) : loop.iv;
+	const kit_op next = OP2(b, "add.u32", loop.iv, I(step));
+	kit_op has = { 0 };
+	struct tcb_ptx_if scope;
+	if (step == 2)
+		has = OP2(b, "setp.lt.u32", second, I(g->slice));
+	beside_load(w, s, 1, second, step == 2 ? 0 : 1, has);
+	beside_store(w, s, 0, loop.iv, 0);
+	if (step == 2)
+		beside_arrive(w, loop.iv);
+	beside_load(w, s, 0, next, 0, OP2(b, "setp.lt.u32", next, I(g->slice)));
+	if (step == 2)
+		tcb_ptx_if_begin(b, &scope, has);
+	beside_store(w, s, 1, second, step == 2 ? 0 : 1);
+	beside_arrive(w, second);
+	if (step == 2)
+		tcb_ptx_if_end(b, &scope);
+	tcb_ptx_for_end(b, &loop);
+}
+
 /* Tile or record I of the block's in the image. */
 static kit_op tile_at(struct qmm_writer *w, kit_op i)
 {
@@ -252,11 +366,11 @@ static void copy_by_threads(struct qmm_writer *w, kit_op image)
 void qmm_write_x_open(struct qmm_writer *w)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	if (!w->g->x_is_bulk)
+	if (!w->g->x_is_counted)
 		return;
 	w->x_barrier = OP2(b, "add.u32", w->kit.shared, I(w->g->x_barrier_at));
 	tcb_ptx_guard(b, OP2(b, "setp.eq.u32", w->kit.tid, I(0)));
-	tcb_kit_barriers_init(b, w->x_barrier, w->g->slice, 1);
+	tcb_kit_barriers_init(b, w->x_barrier, w->g->slice, w->g->beside ? w->g->beside : 1);
 	tcb_kit_barriers_ready(b);
 	tcb_ptx_unguard(b);
 }
@@ -330,7 +444,7 @@ void qmm_write_prepare_kernel(struct qmm_writer *w)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmm_gpu *g = w->g;
-	struct lane_values values[QMM_PREPARE_TOKENS];
+	struct lane_values values[QMM_PREPARE_TOKENS] = { 0 };
 	struct lane_source from;
 	kit_op image, unit, first, tiles[QMM_CHUNKS];
 	const unsigned padded = g->token_tiles * g->tokens;

@@ -15,6 +15,9 @@ void qmm_write_x_open(struct qmm_writer *w);
 void qmm_write_x_copy(struct qmm_writer *w, kit_op image);
 /* By all threads: copies of unit UNIT of the block's slice to a slot, which are waited for by groups. */
 void qmm_write_x_ask(struct qmm_writer *w, kit_op slot, kit_op unit);
+/* prep=warps: by the warps behind those that compute, a unit after the other, in the order in which
+ * they are wanted; the last of them to be done with a unit ends the first phase of its barrier. */
+void qmm_write_x_beside(struct qmm_writer *w, kit_op image);
 /* Where a lane's row of matrices is in tiles at BASE: ldmatrix.x4 reads 32 of k there, and the tile's other 32. */
 void qmm_write_lane_rows(struct qmm_writer *w, kit_op base, kit_op out[2]);
 /* That launch: QMM_PREPARE_TOKENS tokens by 256 of k a warp. */

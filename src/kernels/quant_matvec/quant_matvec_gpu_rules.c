@@ -236,6 +236,8 @@ RULE(rule_activations)
 		return "group must be 32 or 256 under contract q8, else 256";
 	if (problem->contract == TCB_CONTRACT_Q8 && group > tcb_quant_group(problem->op->format))
 		return "group must be 32 where weights' blocks are of 32 values";
+	if (geometry->knob[TCB_KNOB_PREP] == TCB_PREP_WARPS)
+		return "prep must be block or launch";
 	if (geometry->knob[TCB_KNOB_PREP] == TCB_PREP_LAUNCH && KNOB(SPLITK) != 1)
 		return "splitk must be 1 with prep=launch";
 	return NULL;
