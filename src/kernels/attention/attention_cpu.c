@@ -15,10 +15,12 @@ enum { LINE = 64, SHARE = 64 /* bytes that threads' memory lies apart in multipl
 
 /* The sizes that plan and run share. */
 struct dims {
-	size_t rows, k;                   /* query rows of a tile, at most */
+	int is_prefill;
+	size_t rows, k;                   /* query rows of a tile, at most: whole register tiles */
 	size_t tiles, splits, tasks;      /* of query tokens; parts of a sequence; tasks of the first phase */
 	size_t tile, lead, ahead, tokens; /* KV tokens: of a tile, whole groups of them, asked for ahead, pointers */
 	size_t row_floats, score_floats;  /* of q and of o; of scores */
+	size_t packed_floats, floats;     /* of K or V; of all */
 	size_t thread_bytes, part_bytes, bytes; /* of a thread; of a part in the workspace; of all */
 };
 
@@ -26,18 +28,23 @@ static void dims_init(const struct tcb_problem *problem, const struct tcb_geomet
 {
 	const struct tcb_shape *s = &problem->shape;
 	struct dims d = { .k = s->k, .tile = geometry->tile[TCB_MIDI].n };
-	d.rows = tcb_least(geometry->tile[TCB_MIDI].m, s->m) * attention_group(s);
+	d.is_prefill = attention_of(problem)->is_prefill;
+	d.rows = tcb_round_up(tcb_least(geometry->tile[TCB_MIDI].m, s->m) * attention_group(s),
+			      geometry->tile[TCB_MICRO].m);
 	d.tiles = tcb_div_up(s->m, geometry->tile[TCB_MIDI].m);
 	d.splits = tcb_div_up(s->n, geometry->tile[TCB_MACRO].n);
 	d.tasks = s->heads.sequences * s->heads.kv * d.tiles * d.splits;
 	d.lead = tcb_round_up(d.tile, ATTENTION_TOKENS_TOGETHER);
-	d.ahead = (size_t)geometry->knob[TCB_KNOB_PREFETCH] / attention_kv_bytes(attention_of(problem)->kv, d.k);
+	d.ahead = d.is_prefill ? 0
+			       : (size_t)geometry->knob[TCB_KNOB_PREFETCH] /
+					 attention_kv_bytes(attention_of(problem)->kv, d.k);
 	d.tokens = d.lead + d.ahead;
 	d.row_floats = d.rows * d.k;
 	d.score_floats = d.rows * d.lead;
-	const size_t floats = 2 * d.row_floats + d.score_floats + 4 * d.rows;
+	d.packed_floats = d.is_prefill ? d.lead * d.k : 0;
+	d.floats = 2 * d.row_floats + d.score_floats + d.packed_floats + 4 * d.rows;
 	d.thread_bytes =
-		tcb_round_up(floats * 4, SHARE) + tcb_round_up((2 * d.tokens + d.rows) * sizeof(void *), SHARE);
+		tcb_round_up(d.floats * 4, SHARE) + tcb_round_up((2 * d.tokens + d.rows) * sizeof(void *), SHARE);
 	d.part_bytes = d.splits > 1 ? tcb_round_up((d.row_floats + 2 * d.rows) * 4, SHARE) : 0;
 	d.bytes = d.thread_bytes * (size_t)geometry->knob[TCB_KNOB_THREADS] + d.part_bytes * d.tasks;
 	*out = d;
@@ -54,7 +61,8 @@ enum tcb_status attention_plan(const struct tcb_problem *problem, const struct t
 	if (!variant || !variant->entry)
 		return tcb_fail(err, TCB_E_ILLEGAL, "%s has no kernel for this isa and micro=%zux%zu", problem->op_name,
 				tile[TCB_MICRO].m, tile[TCB_MICRO].n);
-	if (knob[TCB_KNOB_THREADS] < 1 || knob[TCB_KNOB_PREFETCH] < 0 || knob[TCB_KNOB_SCHED] < 0)
+	if (knob[TCB_KNOB_THREADS] < 1 || (!attention_of(problem)->is_prefill && knob[TCB_KNOB_PREFETCH] < 0) ||
+	    knob[TCB_KNOB_SCHED] < 0)
 		return tcb_fail(err, TCB_E_ILLEGAL, "%s needs the knobs threads, sched and prefetch", problem->op_name);
 	dims_init(problem, geometry, &dims);
 	if ((size_t)knob[TCB_KNOB_THREADS] > dims.tasks)
@@ -85,7 +93,7 @@ struct run {
 
 /* A thread's memory. */
 struct scratch {
-	float *q, *o, *scores, *max, *sum;
+	float *q, *o, *scores, *packed, *max, *sum;
 	uint32_t *from, *to;
 	const void **k, **v;
 	void **io;
@@ -98,11 +106,12 @@ static struct scratch scratch_of(const struct run *run, unsigned thread)
 	struct scratch s = { .q = (float *)(void *)memory };
 	s.o = s.q + d->row_floats;
 	s.scores = s.o + d->row_floats;
-	s.max = s.scores + d->score_floats;
+	s.packed = s.scores + d->score_floats;
+	s.max = s.packed + d->packed_floats;
 	s.sum = s.max + d->rows;
 	s.from = (uint32_t *)(void *)(s.sum + d->rows);
 	s.to = s.from + d->rows;
-	memory += tcb_round_up((2 * d->row_floats + d->score_floats + 4 * d->rows) * 4, SHARE);
+	memory += tcb_round_up(d->floats * 4, SHARE);
 	s.k = (const void **)(void *)memory;
 	s.v = s.k + d->tokens;
 	s.io = (void **)(s.v + d->tokens);
@@ -120,13 +129,15 @@ struct tile {
 	size_t from, to;                    /* KV tokens that any of them sees */
 };
 
+/* Of a head, tiles with more visible KV come first, so that what threads finish with is short. */
 static struct tile tile_of(const struct run *run, size_t index)
 {
 	const struct tcb_shape *s = run->shape;
 	const size_t tokens = run->plan->geometry.tile[TCB_MIDI].m;
-	struct tile tile = { .head = index % s->heads.kv, .first = index / s->heads.kv % run->dims.tiles * tokens };
+	struct tile tile = { .first = (run->dims.tiles - 1 - index % run->dims.tiles) * tokens };
 	size_t unused;
-	tile.sequence = index / s->heads.kv / run->dims.tiles;
+	tile.head = index / run->dims.tiles % s->heads.kv;
+	tile.sequence = index / run->dims.tiles / s->heads.kv;
 	const size_t count = tcb_least(tokens, s->m - tile.first), length = length_of(run, tile.sequence);
 	tile.rows = count * attention_group(s);
 	attention_visible(s, length, tile.first, &tile.from, &unused);
@@ -151,13 +162,22 @@ static void find_tokens(const struct run *run, size_t sequence, size_t head, siz
 			const struct scratch *scratch)
 {
 	const struct tcb_shape *s = run->shape;
+	const enum tcb_type kv = attention_of(&run->plan->problem)->kv;
+	const size_t each = attention_kv_bytes(kv, s->heads.kv * s->k), at = attention_kv_bytes(kv, head * s->k);
+	const size_t count = tcb_least(run->dims.tokens, end - first);
 	const int32_t *table = s->heads.page ? run->operand[ATTENTION_TABLE] : NULL;
-	for (size_t t = 0; t < run->dims.tokens; t++) {
-		const size_t token = attention_token(s, table, sequence, tcb_least(first + t, end - 1));
-		const size_t at =
-			attention_kv_bytes(attention_of(&run->plan->problem)->kv, (token * s->heads.kv + head) * s->k);
-		scratch->k[t] = (const char *)run->operand[ATTENTION_K] + at;
-		scratch->v[t] = (const char *)run->operand[ATTENTION_V] + at;
+	const char *k = (const char *)run->operand[ATTENTION_K] + at, *v = (const char *)run->operand[ATTENTION_V] + at;
+	for (size_t t = 0; t < count;) {
+		const size_t page = s->heads.page, from = attention_token(s, table, sequence, first + t) * each;
+		const size_t together = page ? tcb_least(count - t, page - (first + t) % page) : count;
+		for (size_t i = 0; i < together; i++, t++) {
+			scratch->k[t] = k + from + i * each;
+			scratch->v[t] = v + from + i * each;
+		}
+	}
+	for (size_t t = count; t < run->dims.tokens; t++) {
+		scratch->k[t] = scratch->k[count - 1];
+		scratch->v[t] = scratch->v[count - 1];
 	}
 }
 
@@ -172,6 +192,7 @@ static struct attention_call call_of(const struct run *run, const struct tile *t
 					.max = scratch->max,
 					.sum = scratch->sum,
 					.scores = scratch->scores,
+					.packed = scratch->packed,
 					.lead = run->dims.lead,
 					.ahead = run->dims.ahead,
 					.from = scratch->from,
@@ -187,33 +208,52 @@ static void stage(const struct run *run, struct attention_call *call, enum atten
 	run->micro(call);
 }
 
-/* Nothing seen yet. */
-static void clear_sums(const struct attention_call *call)
+/* Nothing seen yet; rows that only fill a register tile are zeros. */
+static void clear_sums(const struct run *run, const struct attention_call *call)
 {
-	memset(call->o, 0, call->rows * call->k * sizeof(float));
-	memset(call->sum, 0, call->rows * sizeof(float));
+	const size_t rows = call->rows;
+	memset(call->o, 0, run->dims.row_floats * sizeof(float));
+	memset(call->q + rows * call->k, 0, (run->dims.rows - rows) * call->k * sizeof(float));
+	memset(call->sum, 0, rows * sizeof(float));
 	for (size_t r = 0; r < call->rows; r++)
 		call->max[r] = -FLT_MAX;
+}
+
+/* What each row sees of the tile of KV from T on. */
+static void find_rows_of_tile(const struct run *run, struct attention_call *call, const struct scratch *scratch,
+			      const struct tile *tile, size_t t)
+{
+	const struct tcb_shape *s = run->shape;
+	const size_t length = length_of(run, tile->sequence), group = attention_group(s);
+	call->first_row = tile->rows;
+	call->end_row = 0;
+	for (size_t r = 0; r < tile->rows; r++) {
+		size_t from, to;
+		attention_visible(s, length, tile->first + r / group, &from, &to);
+		scratch->from[r] = (uint32_t)(tcb_least(tcb_most(from, t), t + call->tokens) - t);
+		scratch->to[r] = (uint32_t)(tcb_least(tcb_most(to, t), t + call->tokens) - t);
+		if (scratch->from[r] < scratch->to[r]) {
+			call->first_row = tcb_least(call->first_row, r);
+			call->end_row = r + 1;
+		}
+	}
 }
 
 static void go_over(const struct run *run, struct attention_call *call, const struct scratch *scratch,
 		    const struct tile *tile, size_t first, size_t end)
 {
-	const struct tcb_shape *s = run->shape;
-	const size_t length = length_of(run, tile->sequence), group = attention_group(s);
 	for (size_t t = first; t < end; t += run->dims.tile) {
 		call->tokens = tcb_least(run->dims.tile, end - t);
 		find_tokens(run, tile->sequence, tile->head, t, end, scratch);
-		for (size_t r = 0; r < tile->rows; r++) {
-			size_t from, to;
-			attention_visible(s, length, tile->first + r / group, &from, &to);
-			scratch->from[r] = (uint32_t)(tcb_least(tcb_most(from, t), t + call->tokens) - t);
-			scratch->to[r] = (uint32_t)(tcb_least(tcb_most(to, t), t + call->tokens) - t);
-		}
+		find_rows_of_tile(run, call, scratch, tile, t);
 		call->kv = scratch->k;
+		if (run->dims.is_prefill)
+			stage(run, call, ATTENTION_PACK_K);
 		stage(run, call, ATTENTION_SCORES);
 		stage(run, call, ATTENTION_WEIGHTS);
 		call->kv = scratch->v;
+		if (run->dims.is_prefill)
+			stage(run, call, ATTENTION_PACK_V);
 		stage(run, call, ATTENTION_VALUES);
 	}
 }
@@ -226,8 +266,10 @@ static float *part_of(const struct run *run, size_t tile, size_t split)
 static void part_task(void *ctx, size_t index, unsigned thread)
 {
 	const struct run *run = ctx;
-	const size_t heads = run->shape->heads.kv, split = index / heads % run->dims.splits;
-	const size_t which = index / heads / run->dims.splits * heads + index % heads;
+	const size_t tiles = run->dims.tiles, heads = run->shape->heads.kv, of_sequence = heads * run->dims.splits;
+	const size_t sequence = index / tiles / of_sequence, head = index / tiles % heads;
+	const size_t split = index / tiles % of_sequence / heads;
+	const size_t which = (sequence * heads + head) * tiles + index % tiles;
 	const struct tile tile = tile_of(run, which);
 	const struct scratch scratch = scratch_of(run, thread);
 	struct attention_call call = call_of(run, &tile, &scratch);
@@ -236,7 +278,7 @@ static void part_task(void *ctx, size_t index, unsigned thread)
 		call.max = call.o + run->dims.row_floats;
 		call.sum = call.max + run->dims.rows;
 	}
-	clear_sums(&call);
+	clear_sums(run, &call);
 	const size_t part = run->plan->geometry.tile[TCB_MACRO].n, first = tile.from + split * part;
 	if (first < tile.to) {
 		find_rows(run, ATTENTION_Q, &tile, scratch.io);
@@ -255,7 +297,7 @@ static void merge_task(void *ctx, size_t index, unsigned thread)
 	const struct tile tile = tile_of(run, index);
 	const struct scratch scratch = scratch_of(run, thread);
 	struct attention_call call = call_of(run, &tile, &scratch);
-	clear_sums(&call);
+	clear_sums(run, &call);
 	for (size_t split = 0; split < run->dims.splits; split++) {
 		call.part_o = part_of(run, index, split);
 		call.part_max = call.part_o + run->dims.row_floats;

@@ -8,8 +8,13 @@
  * far, sums of weighted values; the tile's K and V are looked at once for as many
  * query rows as have sums in registers.  macro.n below n shares a sequence between
  * tasks: each leaves its sums in the workspace, and a second phase merges them.
- * attention_decode: midi.m is all query tokens.  macro.m is, tiles' k is the head;
- * micro is one query row by a vector.  prefetch: bytes of a KV head's rows that are asked for ahead.
+ * macro.m is all query tokens, tiles' k is the head.
+ *
+ * attention_decode: midi.m is all query tokens; micro is one query row by a vector.
+ * prefetch: bytes of a KV head's rows that are asked for ahead.
+ * attention_prefill: K and V of a tile become floats once for all of its query rows;
+ * micro is the register tile, query rows by floats, of both products.  Tiles of KV
+ * that no row of a tile sees are left out, as are rows that see nothing of a tile.
  */
 #ifndef TCB_KERNELS_ATTENTION_CPU_H
 #define TCB_KERNELS_ATTENTION_CPU_H
@@ -32,8 +37,10 @@ void attention_run(const struct tcb_plan *plan, void *const operand[], void *wor
 
 enum attention_stage {
 	ATTENTION_LOAD,   /* q, times 1 / sqrt(k), to f32 */
+	ATTENTION_PACK_K, /* attention_prefill: a tile's K and V to floats, as its products take them */
 	ATTENTION_SCORES, /* of a tile */
 	ATTENTION_WEIGHTS,
+	ATTENTION_PACK_V,
 	ATTENTION_VALUES,
 	ATTENTION_MERGE, /* another part's sums to these */
 	ATTENTION_STORE  /* divided, as out's type */
@@ -49,6 +56,9 @@ struct attention_call {
 	float *q, *o, *max, *sum;
 	float *scores; /* [row][lead]; of tokens past a tile's they are anything */
 	size_t tokens, lead;
+	/* attention_prefill: the rows that see any of the tile; what was packed: [k or lead, whole vectors of it]. */
+	size_t first_row, end_row;
+	float *packed;
 	/* K's or V's row of each token of the tile, then of those after it: the last again where there are none. */
 	const void *const *kv;
 	size_t ahead;              /* tokens to ask for ahead; 0: none */

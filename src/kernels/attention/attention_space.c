@@ -22,6 +22,8 @@ enum {
 	DEFAULT_PART = 512,
 	DEFAULT_AHEAD = 2048,
 	AHEAD_MOST = 16384,
+	ROWS_MOST = 16, /* of a register tile */
+	TOKENS_MOST = 256,
 	MICRO_OPERANDS = 4 /* registers beside the sums */
 };
 
@@ -41,12 +43,15 @@ size_t attention_axes(const struct tcb_problem *problem, const struct tcb_target
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_SCHED), TCB_SCHED_STATIC, TCB_SCHED_DYNAMIC);
 	for (int level = TCB_MACRO; level < TCB_LEVEL_COUNT; level++)
 		tcb_axis_add(tcb_axis_tile(out, &count, TCB_AXIS_TILE_K, (enum tcb_level)level), s->k);
-	tcb_axis_add(tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, TCB_MICRO), 1);
-	tcb_axis_add_powers(tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, TCB_MIDI), is_prefill ? 1 : m, 2, m);
-	tcb_axis_add(tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, TCB_MACRO), m);
-	tcb_axis_add_powers(tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MICRO), 1, 2, TILE_LEAST);
+	tcb_axis_add_powers(tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, TCB_MICRO), 1, 2, is_prefill ? ROWS_MOST : 1);
+	tcb_axis_add_powers(tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, TCB_MIDI), is_prefill ? 2 : m, 2,
+			    is_prefill ? TOKENS_MOST : m);
+	tcb_axis_add_powers(tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, TCB_MACRO), m, 2, tcb_most(m, ROWS_MOST));
+	tcb_axis_add_powers(tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MICRO), 1, 2, is_prefill ? 64 : TILE_LEAST);
 	tcb_axis_add_powers(tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MIDI), 1, 2, TILE_MOST);
-	tcb_axis_add_powers(tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MACRO), 1, 2, tcb_most(n, TILE_LEAST));
+	tcb_axis_add_powers(tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MACRO), 1, 2, tcb_most(n, 64));
+	if (is_prefill)
+		return count;
 	a = tcb_axis_knob(out, &count, TCB_KNOB_PREFETCH);
 	tcb_axis_add(a, 0);
 	tcb_axis_add_powers(a, 512, 2, AHEAD_MOST);
@@ -79,6 +84,8 @@ static const char *policy_tiles(const struct tcb_problem *problem, const struct 
 	(void)target;
 	if (tile < TILE_LEAST && tile < n)
 		return "midi.n below 16 KV tokens only adds calls";
+	if (attention_of(problem)->is_prefill && part < n)
+		return "attention_prefill has tasks enough without parts of KV";
 	return part < n && part < 8 * TILE_LEAST ? "macro.n below 128 KV tokens only adds parts" : NULL;
 }
 
@@ -92,6 +99,15 @@ const struct tcb_rule attention_cpu_rules[] = {
 
 /* --- default geometry --- */
 
+/* Of attention_prefill half of the registers or more hold sums. */
+static struct tcb_tile default_micro(int is_prefill, enum tcb_isa isa, size_t k)
+{
+	const size_t lanes = tcb_float_lanes((int32_t)isa);
+	if (!is_prefill)
+		return (struct tcb_tile){ 1, lanes, k };
+	return lanes > 1 ? (struct tcb_tile){ 8, lanes == 16 ? 32 : 8, k } : (struct tcb_tile){ 4, 4, k };
+}
+
 void attention_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
 				struct tcb_geometry *out)
 {
@@ -102,20 +118,22 @@ void attention_default_geometry(const struct tcb_problem *problem, const struct 
 						   : attention_gpu_default_geometry)(problem, target, out);
 		return;
 	}
-	const size_t lanes = tcb_float_lanes((int32_t)isa), n = tcb_most(tcb_power_of_two_up(s->n), lanes);
 	const int is_prefill = attention_of(problem)->is_prefill;
-	const size_t m = tcb_power_of_two_up(s->m), tokens = is_prefill ? tcb_least(m, DEFAULT_TOKENS) : m;
+	const struct tcb_tile micro = default_micro(is_prefill, isa, s->k);
+	const size_t m = tcb_most(tcb_power_of_two_up(s->m), micro.m), n = tcb_most(tcb_power_of_two_up(s->n), micro.n);
+	const size_t tokens = is_prefill ? tcb_least(m, DEFAULT_TOKENS) : m;
 	const size_t part = is_prefill ? n : tcb_least(n, DEFAULT_PART);
 	const size_t tasks =
 		(size_t)s->heads.sequences * s->heads.kv * tcb_div_up(s->n, part) * tcb_div_up(s->m, tokens);
 	tcb_geometry_init(out);
 	out->tile[TCB_MACRO] = (struct tcb_tile){ m, part, s->k };
 	out->tile[TCB_MIDI] = (struct tcb_tile){ tokens, tcb_least(part, DEFAULT_TILE), s->k };
-	out->tile[TCB_MICRO] = (struct tcb_tile){ 1, lanes, s->k };
+	out->tile[TCB_MICRO] = micro;
 	out->knob[TCB_KNOB_ISA] = (int32_t)isa;
 	out->knob[TCB_KNOB_THREADS] = (int32_t)tcb_least(tcb_most(target->threads, 1), tasks);
 	out->knob[TCB_KNOB_SCHED] = TCB_SCHED_STATIC;
-	out->knob[TCB_KNOB_PREFETCH] = DEFAULT_AHEAD;
+	if (!is_prefill)
+		out->knob[TCB_KNOB_PREFETCH] = DEFAULT_AHEAD;
 }
 
 void attention_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
@@ -129,8 +147,14 @@ void attention_footprint(const struct tcb_problem *problem, const struct tcb_tar
 	}
 	memset(out, 0, sizeof(*out));
 	out->element_bytes = 2;
-	out->accumulators = (unsigned)lanes;
-	out->vector_registers = lanes > 1 ? (unsigned)tcb_least(lanes, 16) + MICRO_OPERANDS : 0;
+	const size_t vectors = lanes ? geometry->tile[TCB_MICRO].n / lanes : 0;
+	const size_t sums = attention_of(problem)->is_prefill ? geometry->tile[TCB_MICRO].m * vectors : lanes;
+	out->accumulators = (unsigned)sums;
+	out->vector_registers = 0;
+	if (lanes > 1)
+		out->vector_registers =
+			(unsigned)(attention_of(problem)->is_prefill ? sums + vectors + 1
+								     : tcb_least(lanes, 16) + MICRO_OPERANDS);
 	for (int level = 0; level < TCB_LEVEL_COUNT; level++)
 		out->level_bytes[level] = 4 * geometry->tile[level].n * geometry->tile[level].k;
 }

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The micro-kernels of attention_prefill on CPUs, written once in vector operations:
+ * two matrix products a tile, S = Q K^T and O += P V, by one register tile of ROWS
+ * query rows by VECTORS vectors.  K and V become floats once for all query rows of a
+ * tile: K transposed, so that lanes are KV tokens in S; V as it is, so that lanes are
+ * the head's values in O; both as columns of vectors, [vector][depth][lane].
+ *
+ * Rows up to whole register tiles are in memory; those past the last are zeros.
+ */
+#include "kernels/attention/attention_micro.h"
+
+/* --- to floats --- */
+
+SIMD_INLINE void pack_k(const struct attention_call *call, const enum tcb_type type)
+{
+	for (size_t t = 0; t < call->tokens; t += LANES)
+		for (size_t at = 0; at < call->k; at += LANES) {
+			vfloat r[LANES];
+			SIMD_UNROLL
+			for (size_t i = 0; i < LANES; i++)
+				r[i] = load_kv(type, call->kv[t + i], at);
+#if LANES > 1
+			v_transpose(r);
+#endif
+			SIMD_UNROLL
+			for (size_t i = 0; i < LANES; i++)
+				v_store(call->packed + t * call->k + (at + i) * LANES, r[i]);
+		}
+}
+
+SIMD_INLINE void pack_v(const struct attention_call *call, const enum tcb_type type)
+{
+	for (size_t t = 0; t < call->tokens; t++)
+		for (size_t at = 0; at < call->k; at += LANES)
+			v_store(call->packed + at * call->lead + t * LANES, load_kv(type, call->kv[t], at));
+}
+
+/* --- products --- */
+
+/* C of ROWS by VECTORS vectors, or what is added to it: sums over DEPTH of A's rows and B's vectors.  Rows of A and C
+ * and vectors of B lie A_LEAD, C_LEAD and B_LEAD floats apart. */
+SIMD_INLINE void product(const int rows, const int vectors, const int adds, size_t depth, const float *a, size_t a_lead,
+			 const float *b, size_t b_lead, float *c, size_t c_lead)
+{
+	vfloat sum[16][4];
+	SIMD_UNROLL
+	for (int r = 0; r < rows; r++)
+		SIMD_UNROLL
+	for (int v = 0; v < vectors; v++)
+		sum[r][v] = adds ? v_load(c + (size_t)r * c_lead + (size_t)v * LANES) : v_set(0);
+	for (size_t i = 0; i < depth; i++) {
+		vfloat column[4];
+		SIMD_UNROLL
+		for (int v = 0; v < vectors; v++)
+			column[v] = v_load(b + (size_t)v * b_lead + i * LANES);
+		SIMD_UNROLL
+		for (int r = 0; r < rows; r++) {
+			const vfloat x = v_set(a[(size_t)r * a_lead + i]);
+			SIMD_UNROLL
+			for (int v = 0; v < vectors; v++)
+				sum[r][v] = v_fma(x, column[v], sum[r][v]);
+		}
+	}
+	SIMD_UNROLL
+	for (int r = 0; r < rows; r++)
+		SIMD_UNROLL
+	for (int v = 0; v < vectors; v++)
+		v_store(c + (size_t)r * c_lead + (size_t)v * LANES, sum[r][v]);
+}
+
+/* All register tiles of a product of COLUMNS vectors: those of a column of B one after the other, while it is near. */
+SIMD_INLINE void products(const struct attention_call *call, const int rows, const int vectors, const int adds,
+			  size_t columns, size_t depth, const float *a, size_t a_lead, size_t b_lead, float *c,
+			  size_t c_lead)
+{
+	const size_t first = call->first_row / (size_t)rows * (size_t)rows;
+	size_t v = 0;
+	for (; v + (size_t)vectors <= columns; v += (size_t)vectors)
+		for (size_t r = first; r < call->end_row; r += (size_t)rows)
+			product(rows, vectors, adds, depth, a + r * a_lead, a_lead, call->packed + v * b_lead, b_lead,
+				c + r * c_lead + v * LANES, c_lead);
+	for (; v < columns; v++)
+		for (size_t r = first; r < call->end_row; r += (size_t)rows)
+			product(rows, 1, adds, depth, a + r * a_lead, a_lead, call->packed + v * b_lead, b_lead,
+				c + r * c_lead + v * LANES, c_lead);
+}
+
+/* --- a tile --- */
+
+/* Rows of register tiles that look at this tile of KV, too: who sees none of it gets weights of 0. */
+SIMD_INLINE void weights(const struct attention_call *call, const int rows)
+{
+	const size_t first = call->first_row / (size_t)rows * (size_t)rows;
+	const size_t end = (call->end_row + (size_t)rows - 1) / (size_t)rows * (size_t)rows;
+	for (size_t r = first; r < end; r++) {
+		if (r < call->rows)
+			weigh_row(call, r);
+		else
+			memset(call->scores + r * call->lead, 0, call->tokens * sizeof(float));
+	}
+}
+
+SIMD_INLINE void micro(const struct attention_call *call, const enum tcb_type type, const int rows, const int vectors)
+{
+	const size_t token_vectors = (call->tokens + LANES - 1) / LANES;
+	switch (call->stage) {
+	case ATTENTION_LOAD:
+		load_q(call);
+		break;
+	case ATTENTION_PACK_K:
+		pack_k(call, type);
+		break;
+	case ATTENTION_SCORES:
+		products(call, rows, vectors, 0, token_vectors, call->k, call->q, call->k, call->k * LANES,
+			 call->scores, call->lead);
+		break;
+	case ATTENTION_WEIGHTS:
+		weights(call, rows);
+		break;
+	case ATTENTION_PACK_V:
+		pack_v(call, type);
+		break;
+	case ATTENTION_VALUES:
+		products(call, rows, vectors, 1, call->k / LANES, call->tokens, call->scores, call->lead,
+			 call->lead * LANES, call->o, call->k);
+		break;
+	case ATTENTION_MERGE:
+		merge(call);
+		break;
+	case ATTENTION_STORE:
+		store(call);
+		break;
+	}
+}
+
+/* Registers hold the sums, a column and a value: 16 of 8 lanes, 32 of others. */
+#if LANES == 1
+#define SIZES(X, ...) X(2, 4, __VA_ARGS__) X(4, 4, __VA_ARGS__)
+#elif LANES == 4
+#define SIZES(X, ...) X(4, 16, __VA_ARGS__) X(8, 8, __VA_ARGS__)
+#elif LANES == 8
+#define SIZES(X, ...) X(2, 32, __VA_ARGS__) X(4, 16, __VA_ARGS__) X(8, 8, __VA_ARGS__)
+#else
+#define SIZES(X, ...) X(4, 64, __VA_ARGS__) X(8, 32, __VA_ARGS__) X(16, 16, __VA_ARGS__)
+#endif
+
+#define ATTENTION_KERNEL(m, n, kv, TYPE)                                      \
+	static void micro_##kv##_##m##x##n(const struct attention_call *call) \
+	{                                                                     \
+		const unsigned before = v_flush_begin();                      \
+		micro(call, TYPE, m, n / LANES);                              \
+		v_flush_end(before);                                          \
+	}
+#define ATTENTION_ROWS(m, n, kv, unused)                                                   \
+	ATTENTION_ROW(prefill_##kv, TCB_CONTRACT_F32, "f32", m, n, micro_##kv##_##m##x##n) \
+	ATTENTION_ROW(prefill_##kv, TCB_CONTRACT_F16, "half", m, n, micro_##kv##_##m##x##n)
+#define ATTENTION_TABLE(kv, TYPE)                                                   \
+	SIZES(ATTENTION_KERNEL, kv, TYPE)                                           \
+	const struct tcb_variant SIMD_NAME(attention_prefill_##kv##_variants)[] = { \
+		SIZES(ATTENTION_ROWS, kv, TYPE){ .name = NULL },                    \
+	};
+
+ATTENTION_TABLE(f16, TCB_TYPE_F16)
+ATTENTION_TABLE(bf16, TCB_TYPE_BF16)
+ATTENTION_TABLE(q80, TCB_TYPE_BLOCKS)
