@@ -18,7 +18,8 @@ enum {
 	TILE_LEAST = 16,
 	TILE_MOST = 512,
 	DEFAULT_TILE = 64,
-	DEFAULT_TOKENS = 16,
+	DEFAULT_TOKENS = 32, /* attention_prefill's */
+	DEFAULT_LONG_TILE = 128,
 	DEFAULT_PART = 512,
 	DEFAULT_AHEAD = 2048,
 	AHEAD_MOST = 16384,
@@ -105,7 +106,7 @@ static struct tcb_tile default_micro(int is_prefill, enum tcb_isa isa, size_t k)
 	const size_t lanes = tcb_float_lanes((int32_t)isa);
 	if (!is_prefill)
 		return (struct tcb_tile){ 1, lanes, k };
-	return lanes > 1 ? (struct tcb_tile){ 8, lanes == 16 ? 32 : 8, k } : (struct tcb_tile){ 4, 4, k };
+	return lanes > 1 ? (struct tcb_tile){ 4, lanes == 16 ? 64 : 16, k } : (struct tcb_tile){ 4, 4, k };
 }
 
 void attention_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
@@ -127,7 +128,8 @@ void attention_default_geometry(const struct tcb_problem *problem, const struct 
 		(size_t)s->heads.sequences * s->heads.kv * tcb_div_up(s->n, part) * tcb_div_up(s->m, tokens);
 	tcb_geometry_init(out);
 	out->tile[TCB_MACRO] = (struct tcb_tile){ m, part, s->k };
-	out->tile[TCB_MIDI] = (struct tcb_tile){ tokens, tcb_least(part, DEFAULT_TILE), s->k };
+	out->tile[TCB_MIDI] =
+		(struct tcb_tile){ tokens, tcb_least(part, is_prefill ? DEFAULT_LONG_TILE : DEFAULT_TILE), s->k };
 	out->tile[TCB_MICRO] = micro;
 	out->knob[TCB_KNOB_ISA] = (int32_t)isa;
 	out->knob[TCB_KNOB_THREADS] = (int32_t)tcb_least(tcb_most(target->threads, 1), tasks);
