@@ -11,41 +11,46 @@
 
 #include "base/sizes.h"
 
-enum { LINE = 64, SHARE = 64 /* bytes that threads' memory lies apart in multiples of */ };
+enum { SHARE = 64 /* bytes that threads' memory lies apart in multiples of */ };
 
 /* The sizes that plan and run share. */
 struct dims {
 	int is_prefill;
-	size_t rows, k;                   /* query rows of a tile, at most: whole register tiles */
-	size_t tiles, splits, tasks;      /* of query tokens; parts of a sequence; tasks of the first phase */
-	size_t tile, lead, ahead, tokens; /* KV tokens: of a tile, whole groups of them, asked for ahead, pointers */
-	size_t row_floats, score_floats;  /* of q and of o; of scores */
-	size_t packed_floats, floats;     /* of K or V; of all */
-	size_t thread_bytes, part_bytes, bytes; /* of a thread; of a part in the workspace; of all */
+	size_t heads, rows, all_rows; /* of a task: KV heads; query rows of each, whole register tiles; together */
+	size_t k, kv_bytes;           /* of a head: values; bytes of a row of K or V */
+	size_t tiles, splits, tasks;  /* of query tokens; parts of a sequence; tasks of the first phase */
+	size_t tile, together;        /* KV tokens of a tile; whole groups of them */
+	size_t lead;                  /* floats from one row of scores to the next */
+	size_t ahead, tokens;         /* asked for ahead; pointers */
+	size_t row_floats, score_floats, packed_floats, floats; /* of q and of o; scores; K or V; all */
+	size_t thread_bytes, part_bytes, bytes;                 /* of a thread; of a part in the workspace; of all */
 };
 
 static void dims_init(const struct tcb_problem *problem, const struct tcb_geometry *geometry, struct dims *out)
 {
 	const struct tcb_shape *s = &problem->shape;
-	struct dims d = { .k = s->k, .tile = geometry->tile[TCB_MIDI].n };
-	d.is_prefill = attention_of(problem)->is_prefill;
+	struct dims d = { .is_prefill = attention_of(problem)->is_prefill, .k = s->k };
+	d.heads = d.is_prefill ? 1 : s->heads.kv;
 	d.rows = tcb_round_up(tcb_least(geometry->tile[TCB_MIDI].m, s->m) * attention_group(s),
 			      geometry->tile[TCB_MICRO].m);
+	d.all_rows = d.heads * d.rows;
+	d.kv_bytes = attention_kv_bytes(attention_of(problem)->kv, d.k);
 	d.tiles = tcb_div_up(s->m, geometry->tile[TCB_MIDI].m);
 	d.splits = tcb_div_up(s->n, geometry->tile[TCB_MACRO].n);
-	d.tasks = s->heads.sequences * s->heads.kv * d.tiles * d.splits;
-	d.lead = tcb_round_up(d.tile, ATTENTION_TOKENS_TOGETHER);
-	d.ahead = d.is_prefill ? 0
-			       : (size_t)geometry->knob[TCB_KNOB_PREFETCH] /
-					 attention_kv_bytes(attention_of(problem)->kv, d.k);
-	d.tokens = d.lead + d.ahead;
-	d.row_floats = d.rows * d.k;
-	d.score_floats = d.rows * d.lead;
+	d.tasks = s->heads.sequences * (s->heads.kv / d.heads) * d.tiles * d.splits;
+	d.tile = geometry->tile[TCB_MIDI].n;
+	d.together = tcb_round_up(d.tile, ATTENTION_TOKENS_TOGETHER);
+	d.lead = d.is_prefill ? d.together : ATTENTION_DECODE_LEAD;
+	if (!d.is_prefill)
+		d.ahead = tcb_div_up((size_t)geometry->knob[TCB_KNOB_PREFETCH], d.heads * d.kv_bytes);
+	d.tokens = d.together + d.ahead;
+	d.row_floats = d.all_rows * d.k;
+	d.score_floats = d.all_rows * d.lead;
 	d.packed_floats = d.is_prefill ? d.lead * d.k : 0;
-	d.floats = 2 * d.row_floats + d.score_floats + d.packed_floats + 4 * d.rows;
+	d.floats = 2 * d.row_floats + d.score_floats + d.packed_floats + 2 * d.all_rows + 2 * d.rows;
 	d.thread_bytes =
-		tcb_round_up(d.floats * 4, SHARE) + tcb_round_up((2 * d.tokens + d.rows) * sizeof(void *), SHARE);
-	d.part_bytes = d.splits > 1 ? tcb_round_up((d.row_floats + 2 * d.rows) * 4, SHARE) : 0;
+		tcb_round_up(d.floats * 4, SHARE) + tcb_round_up((2 * d.tokens + d.all_rows) * sizeof(void *), SHARE);
+	d.part_bytes = d.splits > 1 ? tcb_round_up((d.row_floats + 2 * d.all_rows) * 4, SHARE) : 0;
 	d.bytes = d.thread_bytes * (size_t)geometry->knob[TCB_KNOB_THREADS] + d.part_bytes * d.tasks;
 	*out = d;
 }
@@ -64,6 +69,8 @@ enum tcb_status attention_plan(const struct tcb_problem *problem, const struct t
 	if (knob[TCB_KNOB_THREADS] < 1 || (!attention_of(problem)->is_prefill && knob[TCB_KNOB_PREFETCH] < 0) ||
 	    knob[TCB_KNOB_SCHED] < 0)
 		return tcb_fail(err, TCB_E_ILLEGAL, "%s needs the knobs threads, sched and prefetch", problem->op_name);
+	if (!attention_of(problem)->is_prefill && tile[TCB_MIDI].n > ATTENTION_DECODE_TILE_MAX)
+		return tcb_fail(err, TCB_E_ILLEGAL, "midi.n is at most %d KV tokens", ATTENTION_DECODE_TILE_MAX);
 	dims_init(problem, geometry, &dims);
 	if ((size_t)knob[TCB_KNOB_THREADS] > dims.tasks)
 		return tcb_fail(err, TCB_E_ILLEGAL, "threads=%d, but macro.n=%zu makes only %zu tasks",
@@ -108,8 +115,8 @@ static struct scratch scratch_of(const struct run *run, unsigned thread)
 	s.scores = s.o + d->row_floats;
 	s.packed = s.scores + d->score_floats;
 	s.max = s.packed + d->packed_floats;
-	s.sum = s.max + d->rows;
-	s.from = (uint32_t *)(void *)(s.sum + d->rows);
+	s.sum = s.max + d->all_rows;
+	s.from = (uint32_t *)(void *)(s.sum + d->all_rows);
 	s.to = s.from + d->rows;
 	memory += tcb_round_up(d->floats * 4, SHARE);
 	s.k = (const void **)(void *)memory;
@@ -123,9 +130,9 @@ static size_t length_of(const struct run *run, size_t sequence)
 	return (size_t)((const int32_t *)run->operand[ATTENTION_LENGTHS])[sequence];
 }
 
-/* Query tokens of one tile of a sequence, all heads of a KV head. */
+/* Query tokens of one tile of a sequence: of one KV head, or of all. */
 struct tile {
-	size_t sequence, head, first, rows; /* first: query token */
+	size_t sequence, head, first, rows; /* head, query token: the first; query rows of a KV head */
 	size_t from, to;                    /* KV tokens that any of them sees */
 };
 
@@ -133,11 +140,11 @@ struct tile {
 static struct tile tile_of(const struct run *run, size_t index)
 {
 	const struct tcb_shape *s = run->shape;
-	const size_t tokens = run->plan->geometry.tile[TCB_MIDI].m;
+	const size_t tokens = run->plan->geometry.tile[TCB_MIDI].m, heads = s->heads.kv / run->dims.heads;
 	struct tile tile = { .first = (run->dims.tiles - 1 - index % run->dims.tiles) * tokens };
 	size_t unused;
-	tile.head = index / run->dims.tiles % s->heads.kv;
-	tile.sequence = index / run->dims.tiles / s->heads.kv;
+	tile.head = index / run->dims.tiles % heads;
+	tile.sequence = index / run->dims.tiles / heads;
 	const size_t count = tcb_least(tokens, s->m - tile.first), length = length_of(run, tile.sequence);
 	tile.rows = count * attention_group(s);
 	attention_visible(s, length, tile.first, &tile.from, &unused);
@@ -145,31 +152,32 @@ static struct tile tile_of(const struct run *run, size_t index)
 	return tile;
 }
 
-/* Its rows of q or out. */
+/* Its rows of q or out, those of a KV head together. */
 static void find_rows(const struct run *run, size_t operand, const struct tile *tile, void **out)
 {
 	const struct tcb_shape *s = run->shape;
 	const size_t group = attention_group(s), each = s->k * tcb_type_bytes(run->io);
-	for (size_t r = 0; r < tile->rows; r++) {
-		const size_t token = tile->sequence * s->m + tile->first + r / group;
-		out[r] = (char *)run->operand[operand] +
-			 (token * s->heads.query + tile->head * group + r % group) * each;
-	}
+	for (size_t h = 0; h < run->dims.heads; h++)
+		for (size_t r = 0; r < tile->rows; r++) {
+			const size_t token = tile->sequence * s->m + tile->first + r / group;
+			*out++ = (char *)run->operand[operand] +
+				 (token * s->heads.query + (tile->head + h) * group + r % group) * each;
+		}
 }
 
 /* K's and V's rows of tokens FIRST on, up to END, then the last again. */
-static void find_tokens(const struct run *run, size_t sequence, size_t head, size_t first, size_t end,
+static void find_tokens(const struct run *run, const struct tile *tile, size_t first, size_t end,
 			const struct scratch *scratch)
 {
 	const struct tcb_shape *s = run->shape;
-	const enum tcb_type kv = attention_of(&run->plan->problem)->kv;
-	const size_t each = attention_kv_bytes(kv, s->heads.kv * s->k), at = attention_kv_bytes(kv, head * s->k);
+	const size_t at = tile->head * run->dims.kv_bytes, each = s->heads.kv * run->dims.kv_bytes;
 	const size_t count = tcb_least(run->dims.tokens, end - first);
 	const int32_t *table = s->heads.page ? run->operand[ATTENTION_TABLE] : NULL;
 	const char *k = (const char *)run->operand[ATTENTION_K] + at, *v = (const char *)run->operand[ATTENTION_V] + at;
 	for (size_t t = 0; t < count;) {
-		const size_t page = s->heads.page, from = attention_token(s, table, sequence, first + t) * each;
-		const size_t together = page ? tcb_least(count - t, page - (first + t) % page) : count;
+		const size_t from = attention_token(s, table, tile->sequence, first + t) * each;
+		const size_t page = s->heads.page ? s->heads.page - (first + t) % s->heads.page : count;
+		const size_t together = tcb_least(page, count - t);
 		for (size_t i = 0; i < together; i++, t++) {
 			scratch->k[t] = k + from + i * each;
 			scratch->v[t] = v + from + i * each;
@@ -181,11 +189,12 @@ static void find_tokens(const struct run *run, size_t sequence, size_t head, siz
 	}
 }
 
+/* The rows of all heads together. */
 static struct attention_call call_of(const struct run *run, const struct tile *tile, const struct scratch *scratch)
 {
 	const struct tcb_shape *s = run->shape;
 	return (struct attention_call){ .io = run->io,
-					.rows = tile->rows,
+					.rows = run->dims.heads * tile->rows,
 					.k = s->k,
 					.q = scratch->q,
 					.o = scratch->o,
@@ -195,6 +204,10 @@ static struct attention_call call_of(const struct run *run, const struct tile *t
 					.packed = scratch->packed,
 					.lead = run->dims.lead,
 					.ahead = run->dims.ahead,
+					.heads = run->dims.heads,
+					.head_rows = tile->rows,
+					.k_rows = scratch->k,
+					.v_rows = scratch->v,
 					.from = scratch->from,
 					.to = scratch->to,
 					.cap = (float)s->heads.cap,
@@ -213,7 +226,7 @@ static void clear_sums(const struct run *run, const struct attention_call *call)
 {
 	const size_t rows = call->rows;
 	memset(call->o, 0, run->dims.row_floats * sizeof(float));
-	memset(call->q + rows * call->k, 0, (run->dims.rows - rows) * call->k * sizeof(float));
+	memset(call->q + rows * call->k, 0, (run->dims.all_rows - rows) * call->k * sizeof(float));
 	memset(call->sum, 0, rows * sizeof(float));
 	for (size_t r = 0; r < call->rows; r++)
 		call->max[r] = -FLT_MAX;
@@ -244,17 +257,9 @@ static void go_over(const struct run *run, struct attention_call *call, const st
 {
 	for (size_t t = first; t < end; t += run->dims.tile) {
 		call->tokens = tcb_least(run->dims.tile, end - t);
-		find_tokens(run, tile->sequence, tile->head, t, end, scratch);
+		find_tokens(run, tile, t, end, scratch);
 		find_rows_of_tile(run, call, scratch, tile, t);
-		call->kv = scratch->k;
-		if (run->dims.is_prefill)
-			stage(run, call, ATTENTION_PACK_K);
-		stage(run, call, ATTENTION_SCORES);
-		stage(run, call, ATTENTION_WEIGHTS);
-		call->kv = scratch->v;
-		if (run->dims.is_prefill)
-			stage(run, call, ATTENTION_PACK_V);
-		stage(run, call, ATTENTION_VALUES);
+		stage(run, call, ATTENTION_TILE);
 	}
 }
 
@@ -266,17 +271,14 @@ static float *part_of(const struct run *run, size_t tile, size_t split)
 static void part_task(void *ctx, size_t index, unsigned thread)
 {
 	const struct run *run = ctx;
-	const size_t tiles = run->dims.tiles, heads = run->shape->heads.kv, of_sequence = heads * run->dims.splits;
-	const size_t sequence = index / tiles / of_sequence, head = index / tiles % heads;
-	const size_t split = index / tiles % of_sequence / heads;
-	const size_t which = (sequence * heads + head) * tiles + index % tiles;
+	const size_t which = index / run->dims.splits, split = index % run->dims.splits;
 	const struct tile tile = tile_of(run, which);
 	const struct scratch scratch = scratch_of(run, thread);
 	struct attention_call call = call_of(run, &tile, &scratch);
 	if (run->dims.splits > 1) {
 		call.o = part_of(run, which, split);
 		call.max = call.o + run->dims.row_floats;
-		call.sum = call.max + run->dims.rows;
+		call.sum = call.max + run->dims.all_rows;
 	}
 	clear_sums(run, &call);
 	const size_t part = run->plan->geometry.tile[TCB_MACRO].n, first = tile.from + split * part;
@@ -301,7 +303,7 @@ static void merge_task(void *ctx, size_t index, unsigned thread)
 	for (size_t split = 0; split < run->dims.splits; split++) {
 		call.part_o = part_of(run, index, split);
 		call.part_max = call.part_o + run->dims.row_floats;
-		call.part_sum = call.part_max + run->dims.rows;
+		call.part_sum = call.part_max + run->dims.all_rows;
 		stage(run, &call, ATTENTION_MERGE);
 	}
 	find_rows(run, ATTENTION_OUT, &tile, scratch.io);

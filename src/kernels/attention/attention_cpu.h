@@ -2,17 +2,17 @@
  *
  * Attention on CPUs: how a geometry drives it.
  *
- * A task has midi.m query tokens with all heads of one KV head of a sequence (row r is
- * query token r / group, head r % group) against macro.n KV tokens of those that they
- * see.  It goes over these in tiles of midi.n tokens: scores, weights against the maximum so
- * far, sums of weighted values; the tile's K and V are looked at once for as many
- * query rows as have sums in registers.  macro.n below n shares a sequence between
- * tasks: each leaves its sums in the workspace, and a second phase merges them.
- * macro.m is all query tokens, tiles' k is the head.
+ * A task has midi.m query tokens of a sequence against macro.n KV tokens of those that
+ * they see, with all query heads of one KV head (row r is query token r / group, head
+ * r % group), or with those of each KV head in turn.  It goes over these in tiles of midi.n tokens: scores, weights
+ * against the maximum so far, sums of weighted values; the tile's K and V are looked at once for as many query rows as
+ * have sums in registers.  macro.n below n shares a sequence between tasks: each leaves its sums in the workspace, and
+ * a second phase merges them. macro.m is all query tokens, tiles' k is the head.
  *
- * attention_decode: midi.m is all query tokens; micro is one query row by a vector.
- * prefetch: bytes of a KV head's rows that are asked for ahead.
- * attention_prefill: K and V of a tile become floats once for all of its query rows;
+ * attention_decode: midi.m is all query tokens; micro is one query row by a vector.  A
+ * task has all KV heads, tile after tile, since rows of a token lie side by side.
+ * prefetch: bytes that are asked for ahead in K, and as many tokens in V.
+ * attention_prefill: a task has one KV head.  K and V of a tile become floats once for all of its query rows;
  * micro is the register tile, query rows by floats, of both products.  Tiles of KV
  * that no row of a tile sees are left out, as are rows that see nothing of a tile.
  */
@@ -36,33 +36,36 @@ void attention_run(const struct tcb_plan *plan, void *const operand[], void *wor
 /* --- the micro-kernel --- */
 
 enum attention_stage {
-	ATTENTION_LOAD,   /* q, times 1 / sqrt(k), to f32 */
-	ATTENTION_PACK_K, /* attention_prefill: a tile's K and V to floats, as its products take them */
-	ATTENTION_SCORES, /* of a tile */
-	ATTENTION_WEIGHTS,
-	ATTENTION_PACK_V,
-	ATTENTION_VALUES,
+	ATTENTION_LOAD,  /* q, times 1 / sqrt(k), to f32 */
+	ATTENTION_TILE,  /* one tile of KV tokens: scores, weights, values */
 	ATTENTION_MERGE, /* another part's sums to these */
 	ATTENTION_STORE  /* divided, as out's type */
 };
 
-enum { ATTENTION_TOKENS_TOGETHER = 16 /* scores are worked out for whole groups of as many tokens, at most */ };
+enum {
+	ATTENTION_TOKENS_TOGETHER = 16, /* scores are worked out for whole groups of as many tokens, at most */
+	ATTENTION_DECODE_TILE_MAX = 512,
+	/* What lies between rows of scores in attention_decode: a constant for compilers, and rows in different sets of
+	 * the first cache. */
+	ATTENTION_DECODE_LEAD = ATTENTION_DECODE_TILE_MAX + 16
+};
 
-/* ROWS query rows; arrays of a value a row, and of k values a row. */
+/* ROWS query rows: HEAD_ROWS of each of HEADS KV heads; arrays of a value a row, and of k values a row. */
 struct attention_call {
 	enum attention_stage stage;
 	enum tcb_type io;
-	size_t rows, k;
+	size_t heads, head_rows, rows, k;
 	float *q, *o, *max, *sum;
 	float *scores; /* [row][lead]; of tokens past a tile's they are anything */
 	size_t tokens, lead;
-	/* attention_prefill: the rows that see any of the tile; what was packed: [k or lead, whole vectors of it]. */
+	/* The first head's K and V of each token of the tile, then of those after it: the last again where there are
+	 * none.  Other heads' lie side by side with it. */
+	const void *const *k_rows, *const *v_rows;
+	size_t ahead;              /* tokens to ask for ahead; 0: none */
+	const uint32_t *from, *to; /* what each row of a head sees of the tile */
+	/* attention_prefill: the rows that see any of the tile; K or V as floats. */
 	size_t first_row, end_row;
 	float *packed;
-	/* K's or V's row of each token of the tile, then of those after it: the last again where there are none. */
-	const void *const *kv;
-	size_t ahead;              /* tokens to ask for ahead; 0: none */
-	const uint32_t *from, *to; /* what each row sees of the tile */
 	float cap, scale;
 	const float *part_o, *part_max, *part_sum; /* ATTENTION_MERGE */
 	void *const *io_row;                       /* q's or out's */

@@ -3,99 +3,169 @@
  * The micro-kernels of attention_decode on CPUs, written once in vector operations.
  *
  * Scores: LANES sums are in registers, of ROWS query rows by LANES / ROWS tokens;
- * a transposition turns them into one vector of results.  Values: ROWS query rows by
+ * they are added up to one vector of results.  Values: ROWS query rows by
  * a few vectors of the head are in registers while the tile's tokens go by.
  */
 #include "kernels/attention/attention_micro.h"
 
-enum { LINE = 64, ROWS_TOGETHER = LANES < 8 ? LANES : 8 };
+enum { LINE = 64, ROWS_TOGETHER = LANES < 8 ? LANES : 8, FETCHES_OF_SCORES = 2 /* a unit of the head */ };
 
-/* Asks for all of a row. */
-SIMD_INLINE void fetch(const struct attention_call *call, const enum tcb_type type, size_t token)
+/*
+ * While scores and values of a tile go over its tokens, they ask for K and V of the tile that lies AHEAD tokens further
+ * on, in the order in which it lies in memory.  A line of each at a time, evenly: processors drop what they are asked
+ * for faster than memory answers.
+ */
+struct ahead {
+	const char *k; /* the next line; V's is TO_V bytes further on */
+	ptrdiff_t to_v;
+	size_t each, left; /* lines of a call; of this token */
+	size_t token, end; /* whose lines they are; the first not to ask for */
+	size_t row_lines;  /* of a token */
+};
+
+/* CALLS calls of fetch are to come. */
+SIMD_INLINE struct ahead ahead_of(const struct attention_call *call, const enum tcb_type type, size_t calls)
 {
-	const char *row = call->kv[token + call->ahead];
-	for (size_t at = 0; at < attention_kv_bytes(type, call->k); at += LINE)
-		__builtin_prefetch(row + at, 0, 3);
+	struct ahead a = { .token = call->ahead, .end = call->ahead + call->tokens };
+	if (!call->ahead)
+		return a;
+	a.row_lines = (call->heads * attention_kv_bytes(type, call->k) + LINE - 1) / LINE;
+	a.each = (call->tokens * a.row_lines + calls - 1) / calls;
+	a.k = call->k_rows[a.token];
+	a.to_v = (const char *)call->v_rows[a.token] - a.k;
+	a.left = a.row_lines;
+	return a;
+}
+
+/* Not inlined, so that what is rarely looked at stays out of the registers of the loops. */
+static __attribute__((noinline)) void next_token(const struct attention_call *call, struct ahead *a)
+{
+	a->left = a->row_lines;
+	if (++a->token < a->end)
+		a->k = call->k_rows[a->token];
+	else
+		a->each = 0;
+}
+
+SIMD_INLINE void fetch(const struct attention_call *call, struct ahead *a, const size_t times)
+{
+	for (size_t i = 0; i < times * a->each; i++) {
+		const char *k = a->k;
+		__builtin_prefetch(k, 0, 3);
+		__builtin_prefetch(k + a->to_v, 0, 3);
+		a->k = k + LINE;
+		if (--a->left == 0)
+			next_token(call, a);
+	}
+}
+
+/* One KV head: its query rows, and where in a token's rows of K and V it is. */
+struct head {
+	float *q, *o, *scores;
+	size_t rows, at;
+};
+
+SIMD_INLINE struct head head_of(const struct attention_call *call, const enum tcb_type type, size_t head)
+{
+	const size_t first = head * call->head_rows;
+	return (struct head){ call->q + first * call->k, call->o + first * call->k,
+			      call->scores + first * ATTENTION_DECODE_LEAD, call->head_rows,
+			      head * attention_kv_bytes(type, call->k) };
 }
 
 /* --- scores --- */
 
-/* ROWS rows from FIRST on. */
-SIMD_INLINE void score_rows(const struct attention_call *call, const enum tcb_type type, const int rows, size_t first)
+/* ROWS rows from FIRST on.  q is [unit of the head][vector][row][lane], so that one address and constants find it. */
+SIMD_INLINE void score_rows(const struct attention_call *call, const enum tcb_type type, const int rows,
+			    const struct head *head, size_t first, struct ahead *ahead)
 {
-	enum { SUMS = LANES };
+	enum { SUMS = LANES, VECTORS = ATTENTION_HEAD_UNIT / LANES };
 	const int tokens = SUMS / rows;
-	const float *q = call->q + first * call->k;
 	for (size_t t = 0; t < call->tokens; t += (size_t)tokens) {
+		const float *q = head->q + first * LANES;
+		const char *k[SUMS];
 		vfloat sum[SUMS];
 		float result[LANES];
-		if (call->ahead && first == 0)
-			for (int j = 0; j < tokens; j++)
-				fetch(call, type, t + (size_t)j);
+		SIMD_UNROLL
+		for (int j = 0; j < tokens; j++)
+			k[j] = (const char *)call->k_rows[t + (size_t)j] + head->at;
 		SIMD_UNROLL
 		for (int i = 0; i < SUMS; i++)
 			sum[i] = v_set(0);
-		for (size_t at = 0; at < call->k; at += LANES) {
+		for (size_t at = 0; at < call->k; at += ATTENTION_HEAD_UNIT) {
+			if (first == 0)
+				fetch(call, ahead, FETCHES_OF_SCORES);
+			SIMD_UNROLL
+			for (int v = 0; v < VECTORS; v++) {
+				SIMD_ADDRESS(q);
+				SIMD_UNROLL
+				for (int j = 0; j < tokens; j++) {
+					const vfloat value = load_kv(type, k[j], (size_t)v * LANES);
+					SIMD_UNROLL
+					for (int r = 0; r < rows; r++)
+						sum[r * tokens + j] =
+							v_fma(v_load(q + r * LANES), value, sum[r * tokens + j]);
+				}
+				q += head->rows * LANES;
+			}
 			SIMD_UNROLL
 			for (int j = 0; j < tokens; j++) {
-				const vfloat k = load_kv(type, call->kv[t + (size_t)j], at);
-				SIMD_UNROLL
-				for (int r = 0; r < rows; r++)
-					sum[r * tokens + j] =
-						v_fma(v_load(q + (size_t)r * call->k + at), k, sum[r * tokens + j]);
+				k[j] += attention_kv_bytes(type, ATTENTION_HEAD_UNIT);
+				SIMD_ADDRESS(k[j]);
 			}
 		}
-#if LANES > 1
-		v_transpose(sum);
-#endif
-		SIMD_UNROLL
-		for (int i = SUMS / 2; i > 0; i /= 2)
-			for (int j = 0; j < i; j++)
-				sum[j] = v_add(sum[j], sum[j + i]);
-		v_store(result, sum[0]);
+		v_store(result, v_reduce_each(sum));
 		SIMD_UNROLL
 		for (int r = 0; r < rows; r++)
-			memcpy(call->scores + (first + (size_t)r) * call->lead + t, result + r * tokens,
+			memcpy(head->scores + (first + (size_t)r) * ATTENTION_DECODE_LEAD + t, result + r * tokens,
 			       (size_t)tokens * sizeof(float));
 	}
 }
 
-SIMD_INLINE void scores(const struct attention_call *call, const enum tcb_type type)
+SIMD_INLINE void scores(const struct attention_call *call, const enum tcb_type type, const struct head *head,
+			struct ahead *ahead)
 {
 	size_t r = 0;
-	for (; ROWS_TOGETHER >= 8 && r + 8 <= call->rows; r += 8)
-		score_rows(call, type, ROWS_TOGETHER >= 8 ? 8 : 1, r);
-	for (; ROWS_TOGETHER >= 4 && r + 4 <= call->rows; r += 4)
-		score_rows(call, type, ROWS_TOGETHER >= 4 ? 4 : 1, r);
-	for (; ROWS_TOGETHER >= 2 && r + 2 <= call->rows; r += 2)
-		score_rows(call, type, ROWS_TOGETHER >= 2 ? 2 : 1, r);
-	for (; r < call->rows; r++)
-		score_rows(call, type, 1, r);
+	for (; ROWS_TOGETHER >= 8 && r + 8 <= head->rows; r += 8)
+		score_rows(call, type, ROWS_TOGETHER >= 8 ? 8 : 1, head, r, ahead);
+	for (; ROWS_TOGETHER >= 4 && r + 4 <= head->rows; r += 4)
+		score_rows(call, type, ROWS_TOGETHER >= 4 ? 4 : 1, head, r, ahead);
+	for (; ROWS_TOGETHER >= 2 && r + 2 <= head->rows; r += 2)
+		score_rows(call, type, ROWS_TOGETHER >= 2 ? 2 : 1, head, r, ahead);
+	for (; r < head->rows; r++)
+		score_rows(call, type, 1, head, r, ahead);
 }
 
 /* --- values --- */
 
 /* ROWS rows from FIRST on, VECTORS vectors of the head from AT on. */
 SIMD_INLINE void add_values(const struct attention_call *call, const enum tcb_type type, const int rows,
-			    const int vectors, size_t first, size_t at)
+			    const int vectors, const struct head *head, size_t first, size_t at, struct ahead *ahead)
 {
 	vfloat sum[8][8];
-	float *o = call->o + first * call->k + at;
-	const float *p = call->scores + first * call->lead;
+	float *o = head->o + first * call->k + at;
+	const float *p = head->scores + first * ATTENTION_DECODE_LEAD;
+	/* Constants below where all that is added up here begins with a block: compilers then keep one address. */
+	const size_t within = vectors * LANES % ATTENTION_HEAD_UNIT ? at % ATTENTION_HEAD_UNIT : 0;
+	const size_t from = head->at + attention_kv_bytes(type, at - within);
 	SIMD_UNROLL
 	for (int r = 0; r < rows; r++)
 		SIMD_UNROLL
 	for (int v = 0; v < vectors; v++)
 		sum[r][v] = v_load(o + (size_t)r * call->k + (size_t)v * LANES);
 	for (size_t t = 0; t < call->tokens; t++) {
-		if (call->ahead && first == 0 && at == 0)
-			fetch(call, type, t);
+		const char *row = (const char *)call->v_rows[t] + from;
+		const float *weight = p + t;
+		SIMD_ADDRESS(row);
+		SIMD_ADDRESS(weight);
+		if (first == 0)
+			fetch(call, ahead, 1);
 		SIMD_UNROLL
 		for (int v = 0; v < vectors; v++) {
-			const vfloat value = load_kv(type, call->kv[t], at + (size_t)v * LANES);
+			const vfloat value = load_kv(type, row, within + (size_t)v * LANES);
 			SIMD_UNROLL
 			for (int r = 0; r < rows; r++)
-				sum[r][v] = v_fma(v_set(p[(size_t)r * call->lead + t]), value, sum[r][v]);
+				sum[r][v] = v_fma(v_set(weight[r * ATTENTION_DECODE_LEAD]), value, sum[r][v]);
 		}
 	}
 	SIMD_UNROLL
@@ -106,63 +176,65 @@ SIMD_INLINE void add_values(const struct attention_call *call, const enum tcb_ty
 }
 
 SIMD_INLINE void values_of_rows(const struct attention_call *call, const enum tcb_type type, const int rows,
-				size_t first)
+				const struct head *head, size_t first, struct ahead *ahead)
 {
 	const int vectors = LANES == 8 || rows < 2 ? 8 / rows : 16 / rows; /* registers for sums */
 	size_t at = 0;
 	for (; at + (size_t)vectors * LANES <= call->k; at += (size_t)vectors * LANES)
-		add_values(call, type, rows, vectors, first, at);
+		add_values(call, type, rows, vectors, head, first, at, ahead);
 	for (; at < call->k; at += LANES)
-		add_values(call, type, rows, 1, first, at);
+		add_values(call, type, rows, 1, head, first, at, ahead);
 }
 
-SIMD_INLINE void values(const struct attention_call *call, const enum tcb_type type)
+SIMD_INLINE void values(const struct attention_call *call, const enum tcb_type type, const struct head *head,
+			struct ahead *ahead)
 {
 	size_t r = 0;
-	for (; r + 8 <= call->rows; r += 8)
-		values_of_rows(call, type, 8, r);
-	for (; r + 4 <= call->rows; r += 4)
-		values_of_rows(call, type, 4, r);
-	for (; r + 2 <= call->rows; r += 2)
-		values_of_rows(call, type, 2, r);
-	for (; r < call->rows; r++)
-		values_of_rows(call, type, 1, r);
+	for (; r + 8 <= head->rows; r += 8)
+		values_of_rows(call, type, 8, head, r, ahead);
+	for (; r + 4 <= head->rows; r += 4)
+		values_of_rows(call, type, 4, head, r, ahead);
+	for (; r + 2 <= head->rows; r += 2)
+		values_of_rows(call, type, 2, head, r, ahead);
+	for (; r < head->rows; r++)
+		values_of_rows(call, type, 1, head, r, ahead);
 }
 
-SIMD_INLINE void micro(const struct attention_call *call, const enum tcb_type type)
+/* Of the first rows of a head that are taken together. */
+SIMD_INLINE size_t least_rows(const struct attention_call *call)
 {
-	const unsigned before = v_flush_begin();
-	switch (call->stage) {
-	case ATTENTION_LOAD:
-		load_q(call);
-		break;
-	case ATTENTION_SCORES:
-		scores(call, type);
-		break;
-	case ATTENTION_WEIGHTS:
-		for (size_t r = 0; r < call->rows; r++)
-			weigh_row(call, r);
-		break;
-	case ATTENTION_VALUES:
-		values(call, type);
-		break;
-	case ATTENTION_PACK_K:
-	case ATTENTION_PACK_V:
-		break;
-	case ATTENTION_MERGE:
-		merge(call);
-		break;
-	case ATTENTION_STORE:
-		store(call);
-		break;
+	return call->head_rows >= 8 ? 8 : call->head_rows >= 4 ? 4 : call->head_rows >= 2 ? 2 : 1;
+}
+
+/* Scores of all heads before the first weights: these are long chains, and of many rows at a time. */
+SIMD_INLINE void tile(const struct attention_call *call, const enum tcb_type type)
+{
+	/* About: of one row block, with the numbers of tokens and vectors that most have. */
+	const size_t of_scores = (call->tokens * least_rows(call) + LANES - 1) / LANES * FETCHES_OF_SCORES *
+				 (call->k / ATTENTION_HEAD_UNIT);
+	const size_t of_values = call->tokens * ((call->k / LANES * least_rows(call) + 15) / 16);
+	struct ahead ahead = ahead_of(call, type, call->heads * (of_scores + of_values));
+	for (size_t h = 0; h < call->heads; h++) {
+		const struct head head = head_of(call, type, h);
+		scores(call, type, &head, &ahead);
 	}
-	v_flush_end(before);
+	for (size_t r = 0; r < call->rows; r++)
+		weigh_row(call, r);
+	for (size_t h = 0; h < call->heads; h++) {
+		const struct head head = head_of(call, type, h);
+		values(call, type, &head, &ahead);
+	}
 }
 
 #define ATTENTION_KERNEL(kv, TYPE)                                               \
 	static void SIMD_NAME(attention_##kv)(const struct attention_call *call) \
 	{                                                                        \
-		micro(call, TYPE);                                               \
+		const unsigned before = v_flush_begin();                         \
+		if (call->stage == ATTENTION_TILE)                               \
+			tile(call, TYPE);                                        \
+		else                                                             \
+			around_tiles(call, 1);                                   \
+		v_flush_end(before);                                             \
 	}
 #define ATTENTION_TABLE(kv)                                                                              \
 	const struct tcb_variant SIMD_NAME(attention_decode_##kv##_variants)[] = {                       \

@@ -46,7 +46,9 @@ SIMD_INLINE vfloat capped(vfloat x, float cap)
 SIMD_INLINE void weigh_row(const struct attention_call *call, size_t r)
 {
 	float *s = call->scores + r * call->lead;
-	const size_t from = call->from[r], to = call->to[r], end = (call->tokens + LANES - 1) / LANES * LANES;
+	const size_t of_head = r % call->head_rows;
+	const size_t from = call->from[of_head], to = call->to[of_head],
+		     end = (call->tokens + LANES - 1) / LANES * LANES;
 	vfloat top = v_set(-FLT_MAX), sum = v_set(0);
 	if (call->cap > 0)
 		for (size_t t = 0; t < end; t += LANES)
@@ -78,15 +80,18 @@ SIMD_INLINE void weigh_row(const struct attention_call *call, size_t r)
 
 /* --- what comes before and after --- */
 
-SIMD_INLINE void load_q(const struct attention_call *call)
+/* q as [row][k], or with IS_SIDE_BY_SIDE for each KV head as [k / lanes][row][lane]. */
+SIMD_INLINE void load_q(const struct attention_call *call, const int is_side_by_side)
 {
 	for (size_t r = 0; r < call->rows; r++) {
 		const void *row = call->io_row[r];
-		float *q = call->q + r * call->k;
+		const size_t of_head = r % call->head_rows;
+		float *q =
+			is_side_by_side ? call->q + (r - of_head) * call->k + of_head * LANES : call->q + r * call->k;
 		for (size_t at = 0; at < call->k; at += LANES) {
 			const vfloat value = call->io == TCB_TYPE_F32 ? v_load((const float *)row + at)
 								      : load_half(call->io, row, at);
-			v_store(q + at, v_mul(value, v_set(call->scale)));
+			v_store(q + (is_side_by_side ? at * call->head_rows : at), v_mul(value, v_set(call->scale)));
 		}
 	}
 }
@@ -122,6 +127,16 @@ SIMD_INLINE void store(const struct attention_call *call)
 				v_to_bf16(to, value);
 		}
 	}
+}
+
+SIMD_INLINE void around_tiles(const struct attention_call *call, const int is_side_by_side)
+{
+	if (call->stage == ATTENTION_LOAD)
+		load_q(call, is_side_by_side);
+	else if (call->stage == ATTENTION_MERGE)
+		merge(call);
+	else
+		store(call);
 }
 
 /* A variant of both contracts: all arithmetic is in f32. */

@@ -21,8 +21,9 @@ enum {
 	DEFAULT_TOKENS = 32, /* attention_prefill's */
 	DEFAULT_LONG_TILE = 128,
 	DEFAULT_PART = 512,
-	DEFAULT_AHEAD = 2048,
-	AHEAD_MOST = 16384,
+	DEFAULT_AHEAD = 131072,
+	AHEAD_LEAST = 2048,
+	AHEAD_MOST = 262144,
 	ROWS_MOST = 16, /* of a register tile */
 	TOKENS_MOST = 256,
 	MICRO_OPERANDS = 4 /* registers beside the sums */
@@ -55,7 +56,7 @@ size_t attention_axes(const struct tcb_problem *problem, const struct tcb_target
 		return count;
 	a = tcb_axis_knob(out, &count, TCB_KNOB_PREFETCH);
 	tcb_axis_add(a, 0);
-	tcb_axis_add_powers(a, 512, 2, AHEAD_MOST);
+	tcb_axis_add_powers(a, AHEAD_LEAST, 2, AHEAD_MOST);
 	return count;
 }
 
@@ -124,8 +125,8 @@ void attention_default_geometry(const struct tcb_problem *problem, const struct 
 	const size_t m = tcb_most(tcb_power_of_two_up(s->m), micro.m), n = tcb_most(tcb_power_of_two_up(s->n), micro.n);
 	const size_t tokens = is_prefill ? tcb_least(m, DEFAULT_TOKENS) : m;
 	const size_t part = is_prefill ? n : tcb_least(n, DEFAULT_PART);
-	const size_t tasks =
-		(size_t)s->heads.sequences * s->heads.kv * tcb_div_up(s->n, part) * tcb_div_up(s->m, tokens);
+	const size_t tasks = (size_t)s->heads.sequences * (is_prefill ? s->heads.kv : 1) * tcb_div_up(s->n, part) *
+			     tcb_div_up(s->m, tokens);
 	tcb_geometry_init(out);
 	out->tile[TCB_MACRO] = (struct tcb_tile){ m, part, s->k };
 	out->tile[TCB_MIDI] =

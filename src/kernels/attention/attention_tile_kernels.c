@@ -19,7 +19,7 @@ SIMD_INLINE void pack_k(const struct attention_call *call, const enum tcb_type t
 			vfloat r[LANES];
 			SIMD_UNROLL
 			for (size_t i = 0; i < LANES; i++)
-				r[i] = load_kv(type, call->kv[t + i], at);
+				r[i] = load_kv(type, call->k_rows[t + i], at);
 #if LANES > 1
 			v_transpose(r);
 #endif
@@ -33,7 +33,7 @@ SIMD_INLINE void pack_v(const struct attention_call *call, const enum tcb_type t
 {
 	for (size_t t = 0; t < call->tokens; t++)
 		for (size_t at = 0; at < call->k; at += LANES)
-			v_store(call->packed + at * call->lead + t * LANES, load_kv(type, call->kv[t], at));
+			v_store(call->packed + at * call->lead + t * LANES, load_kv(type, call->v_rows[t], at));
 }
 
 /* --- products --- */
@@ -101,37 +101,16 @@ SIMD_INLINE void weights(const struct attention_call *call, const int rows)
 	}
 }
 
-SIMD_INLINE void micro(const struct attention_call *call, const enum tcb_type type, const int rows, const int vectors)
+SIMD_INLINE void tile(const struct attention_call *call, const enum tcb_type type, const int rows, const int vectors)
 {
 	const size_t token_vectors = (call->tokens + LANES - 1) / LANES;
-	switch (call->stage) {
-	case ATTENTION_LOAD:
-		load_q(call);
-		break;
-	case ATTENTION_PACK_K:
-		pack_k(call, type);
-		break;
-	case ATTENTION_SCORES:
-		products(call, rows, vectors, 0, token_vectors, call->k, call->q, call->k, call->k * LANES,
-			 call->scores, call->lead);
-		break;
-	case ATTENTION_WEIGHTS:
-		weights(call, rows);
-		break;
-	case ATTENTION_PACK_V:
-		pack_v(call, type);
-		break;
-	case ATTENTION_VALUES:
-		products(call, rows, vectors, 1, call->k / LANES, call->tokens, call->scores, call->lead,
-			 call->lead * LANES, call->o, call->k);
-		break;
-	case ATTENTION_MERGE:
-		merge(call);
-		break;
-	case ATTENTION_STORE:
-		store(call);
-		break;
-	}
+	pack_k(call, type);
+	products(call, rows, vectors, 0, token_vectors, call->k, call->q, call->k, call->k * LANES, call->scores,
+		 call->lead);
+	weights(call, rows);
+	pack_v(call, type);
+	products(call, rows, vectors, 1, call->k / LANES, call->tokens, call->scores, call->lead, call->lead * LANES,
+		 call->o, call->k);
 }
 
 /* Registers hold the sums, a column and a value: 16 of 8 lanes, 32 of others. */
@@ -149,7 +128,10 @@ SIMD_INLINE void micro(const struct attention_call *call, const enum tcb_type ty
 	static void micro_##kv##_##m##x##n(const struct attention_call *call) \
 	{                                                                     \
 		const unsigned before = v_flush_begin();                      \
-		micro(call, TYPE, m, n / LANES);                              \
+		if (call->stage == ATTENTION_TILE)                            \
+			tile(call, TYPE, m, n / LANES);                       \
+		else                                                          \
+			around_tiles(call, 0);                                \
 		v_flush_end(before);                                          \
 	}
 #define ATTENTION_ROWS(m, n, kv, unused)                                                   \

@@ -207,6 +207,19 @@ SIMD_INLINE void v_transpose(vfloat r[LANES])
 		r[i] = t[i];
 }
 
+/* Pairs of words, of 64 bits and of 128 bits are added up as they come together. */
+SIMD_INLINE vfloat v_reduce_each(const vfloat r[LANES])
+{
+	vfloat four[2];
+	SIMD_UNROLL
+	for (int i = 0; i < 2; i++) {
+		const vfloat *a = r + 4 * i;
+		four[i] = _mm256_hadd_ps(_mm256_hadd_ps(a[0], a[1]), _mm256_hadd_ps(a[2], a[3]));
+	}
+	return _mm256_add_ps(_mm256_permute2f128_ps(four[0], four[1], 0x20),
+			     _mm256_permute2f128_ps(four[0], four[1], 0x31));
+}
+
 /* --- words and bytes --- */
 
 SIMD_INLINE vint vi_load(const void *from)

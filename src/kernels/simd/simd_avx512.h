@@ -214,6 +214,28 @@ SIMD_INLINE void v_transpose(vfloat r[LANES])
 		r[i] = t[i];
 }
 
+/* Pairs of words, of 64 bits and of 128 bits, twice, are added up as they come together. */
+SIMD_INLINE vfloat v_reduce_each(const vfloat r[LANES])
+{
+	vfloat four[LANES / 4];
+	SIMD_UNROLL
+	for (int i = 0; i < LANES / 4; i++) {
+		const vfloat *a = r + 4 * i;
+		const __m512d low =
+			_mm512_castps_pd(_mm512_add_ps(_mm512_unpacklo_ps(a[0], a[1]), _mm512_unpackhi_ps(a[0], a[1])));
+		const __m512d high =
+			_mm512_castps_pd(_mm512_add_ps(_mm512_unpacklo_ps(a[2], a[3]), _mm512_unpackhi_ps(a[2], a[3])));
+		four[i] = _mm512_add_ps(_mm512_castpd_ps(_mm512_unpacklo_pd(low, high)),
+					_mm512_castpd_ps(_mm512_unpackhi_pd(low, high)));
+	}
+	SIMD_UNROLL
+	for (int i = 0; i < 4; i += 2)
+		four[i] = _mm512_add_ps(_mm512_shuffle_f32x4(four[i], four[i + 1], 0x88),
+					_mm512_shuffle_f32x4(four[i], four[i + 1], 0xdd));
+	return _mm512_add_ps(_mm512_shuffle_f32x4(four[0], four[2], 0x88),
+			     _mm512_shuffle_f32x4(four[0], four[2], 0xdd));
+}
+
 /* --- words and bytes --- */
 
 SIMD_INLINE vint vi_load(const void *from)

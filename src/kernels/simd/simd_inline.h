@@ -40,4 +40,8 @@
 #define SIMD_UNROLL _Pragma("GCC unroll 32")
 #endif
 
+/* POINTER is worked out here: compilers otherwise keep an offset of each access in a register of its own, and run out.
+ */
+#define SIMD_ADDRESS(pointer) __asm__("" : "+r"(pointer))
+
 #endif

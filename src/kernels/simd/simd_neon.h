@@ -197,6 +197,11 @@ SIMD_INLINE void v_transpose(vfloat r[LANES])
 	r[3] = vreinterpretq_f32_f64(vtrn2q_f64(b, d));
 }
 
+SIMD_INLINE vfloat v_reduce_each(const vfloat r[LANES])
+{
+	return vpaddq_f32(vpaddq_f32(r[0], r[1]), vpaddq_f32(r[2], r[3]));
+}
+
 /* --- words and bytes --- */
 
 SIMD_INLINE vint vi_load(const void *from)

@@ -162,4 +162,9 @@ SIMD_INLINE void v_transpose(vfloat r[LANES])
 	(void)r;
 }
 
+SIMD_INLINE vfloat v_reduce_each(const vfloat r[LANES])
+{
+	return r[0];
+}
+
 #endif
