@@ -63,6 +63,9 @@ static const char *const shapes[] = {
 	"2x99x224,h3/3,b3,p16,ragged",
 	"5x40x256,h4/1,b4,w9,ragged",
 	"32x50x64,h2/1,causal",
+	"2x77x96,h16/8,b2,p6,causal,ragged", /* rows that begin anywhere in 16 bytes, in all tokens alike */
+	"1x90x128,h8/4,b3,c5",
+	"1x61x224,h8/8,w40",
 };
 enum { SHAPES = sizeof(shapes) / sizeof(*shapes) };
 
@@ -138,6 +141,29 @@ static void every_way_is_right(void **state)
 			fail_msg("way %zu of %s was nowhere legal", i % WAYS, op_names[i / WAYS]);
 }
 
+static void defaults_are_legal(void **state)
+{
+	static const unsigned capabilities[] = { 80, 86, 89, 90, 100, 120 }, groups[] = { 1, 4, 5, 7, 8, 16, 32, 64 };
+	(void)state;
+	for (unsigned i = 0; i < OPS * CONTRACTS * 6 * 8 * 8 * 4; i++) {
+		const struct tcb_op *op = tcb_op_find(op_names[i % OPS]);
+		const unsigned capability = capabilities[i / OPS / CONTRACTS % 6];
+		const unsigned group = groups[i / OPS / CONTRACTS / 6 % 8], k = 32 * (1 + i / OPS / CONTRACTS / 48 % 8);
+		struct tcb_shape shape = { i / OPS / CONTRACTS / 384 % 2 ? 1 : 9, i & 1 ? 7 : 4096, k };
+		struct tcb_problem problem;
+		struct tcb_geometry geometry;
+		struct tcb_gpu gpu;
+		struct tcb_error err;
+		shape.heads = (struct tcb_heads){ .query = 3 * group, .kv = 3, .sequences = 2 };
+		assert_int_equal(tcb_problem_init(op, contracts[i / OPS % CONTRACTS], &shape, &problem, &err), TCB_OK);
+		assert_int_equal(tcb_gpu_table(capability, &gpu, &err), TCB_OK);
+		op->default_geometry(&problem, &gpu.device.target, &geometry);
+		if (tcb_constraint_require(&problem, &gpu.device.target, &geometry, &err) != TCB_OK)
+			fail_msg("%s %s, heads of %u, %u query heads each, on sm_%u: %s", op->name,
+				 tcb_contract_text(problem.contract), k, group, capability, err.message);
+	}
+}
+
 /* --- data with -inf and NaN --- */
 
 static void put(const struct tcb_problem *problem, void *const operand[], size_t which, size_t index, float value)
@@ -191,6 +217,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_way_is_right),
+		cmocka_unit_test(defaults_are_legal),
 		cmocka_unit_test(data_that_are_not_finite),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -58,7 +58,9 @@ struct attention_gpu {
 	/* copy=async: bytes of a copy, copies of a row, and of a lane for a piece's K; shared memory: of a piece rows
 	 * of K, then of V, then what rows of odd blocks are off by; all warps' rings */
 	enum tcb_copy copy;
-	int is_odd, is_kept; /* rows are aligned to 2 bytes only; a lane keeps the places of its copies */
+	/* Rows are aligned to 2 bytes only; in all tokens they begin at the same place of 16 bytes; a lane keeps the
+	 * places of its copies. */
+	int is_odd, is_within, is_kept;
 	unsigned stages, unit, units, copies, k_pitch, v_pitch, v_at, shifts_at, slot_bytes, ring_at;
 	/* shared memory: parts of the warps, that of the block, the last block's flag */
 	unsigned o_at, ml_at, block_o_at, block_ml_at, flag_at, shared_bytes;
@@ -125,7 +127,8 @@ struct attention_reader {
 	kit_op unit_token[ATTENTION_UNITS_MAX], unit_from[ATTENTION_UNITS_MAX], unit_to[2][ATTENTION_UNITS_MAX];
 	kit_op k_lane, v_lane;   /* .u32: the lane's place in the slot in use */
 	kit_op k_scale, v_scale; /* and that of the scales of tokens 2c */
-	kit_op shifts;           /* and that of what rows are off by */
+	kit_op within;           /* is_within: where in 16 bytes rows begin */
+	kit_op shift, shifts;    /* is_odd: by what a row is off, if all are by the same; else where that is said */
 	kit_op q[ATTENTION_SETS_MAX][ATTENTION_TERMS_MAX][ATTENTION_K_BLOCKS_MAX][4];
 	kit_op scale[ATTENTION_SETS_MAX]; /* of scores, to units of log2(e), or with a cap to its own */
 	kit_op acc[ATTENTION_SETS_MAX][ATTENTION_HEAD_MAX / 16][ATTENTION_SUMS];

@@ -27,16 +27,19 @@ static unsigned pitch(unsigned bytes, unsigned rest, unsigned modulus)
 static void plan_slot(struct attention_gpu *g)
 {
 	const unsigned aligned = g->row_bytes & -g->row_bytes;
+	/* Rows that begin anywhere in 16 bytes are copied from there on where they begin, if all tokens' do so alike.
+	 */
+	g->is_within = aligned < 16 && g->token_bytes % 16 == 0;
 	g->is_odd = aligned < 4;
-	g->unit = g->is_odd ? 4 : aligned < 16 ? aligned : 16;
-	g->units = (g->row_bytes + g->unit - 1) / g->unit;
+	g->unit = aligned >= 16 || g->is_within ? 16 : g->is_odd ? 4 : aligned;
+	g->units = (unsigned)tcb_div_up(g->row_bytes + (g->is_within ? 16 - aligned : 0), g->unit);
 	g->copies = (unsigned)tcb_div_up((size_t)g->kv * g->units, WARP);
 	g->is_kept = g->k <= 128 && g->copies <= ATTENTION_UNITS_MAX; /* else there are too few registers */
 	g->k_pitch = g->is_blocks ? pitch(g->units * g->unit, 16, 32) : pitch(g->row_bytes, 64, 128);
 	g->v_pitch = g->is_blocks ? g->k_pitch : pitch(g->row_bytes, 16, 32);
 	g->v_at = g->kv * g->k_pitch;
 	g->shifts_at = g->v_at + g->kv * g->v_pitch;
-	g->slot_bytes = g->shifts_at + (g->is_odd ? 4 * (unsigned)tcb_round_up(g->kv, 4) : 0);
+	g->slot_bytes = g->shifts_at + (g->is_odd && !g->is_within ? 4 * (unsigned)tcb_round_up(g->kv, 4) : 0);
 }
 
 static void plan_memory(struct attention_gpu *g)
@@ -118,8 +121,8 @@ static unsigned registers(const struct attention_gpu *g)
 {
 	const unsigned q = g->columns * g->q_terms;
 	const unsigned sums = (g->columns + 1) / 2 * g->kv / 2 + g->columns * (g->k / 4 + 4);
-	const unsigned loaded = g->copy == TCB_COPY_LDG ? g->kv * g->k / 32 : 32;
-	return q * g->k / 8 + sums + loaded + (g->is_wide ? 16 : 0) + (g->is_kept ? 3 * g->copies : 0) + 46;
+	const unsigned loaded = g->copy == TCB_COPY_LDG ? g->kv * g->k / 32 : 16;
+	return q * g->k / 8 + sums + loaded + (g->is_wide ? 16 : 0) + (g->is_kept ? 2 * g->copies : 0) + 46;
 }
 
 void attention_gpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
@@ -129,7 +132,7 @@ void attention_gpu_footprint(const struct tcb_problem *problem, const struct tcb
 	memset(out, 0, sizeof(*out));
 	attention_gpu_plan(problem, target, geometry, &g);
 	out->element_bytes = g.is_blocks ? 1 : 2;
-	out->alignment_bytes = out->vector_bytes = g.copy == TCB_COPY_ASYNC ? g.is_odd ? 2 : g.unit : 16;
+	out->alignment_bytes = out->vector_bytes = tcb_least(g.row_bytes & -g.row_bytes, 16);
 	out->base_bytes = 256;
 	out->leading_bytes = g.token_bytes;
 	out->tile_offset_bytes = g.row_bytes;

@@ -107,7 +107,9 @@ static kit_op place(struct attention_reader *r, kit_op token, unsigned pitch, un
 		    unsigned align)
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
-	const kit_op row = OP3(b, "mad.lo.u32", token, I(pitch), OP2(b, "add.u32", r->ring.slot, I(at)));
+	kit_op row = OP3(b, "mad.lo.u32", token, I(pitch), OP2(b, "add.u32", r->ring.slot, I(at)));
+	if (r->w->g->is_within)
+		row = OP2(b, "add.u32", row, OP2(b, "and.b32", r->within, I(-4)));
 	return tcb_ptx_assume_aligned(b, bytes ? OP3(b, "mad.lo.u32", lane, I(bytes), row) : row, align);
 }
 
@@ -123,7 +125,7 @@ static void write_places(struct attention_reader *r)
 		r->k_scale = place(r, pair, g->k_pitch, 0, r->c, 0, 2);
 		r->v_scale = place(r, pair, g->v_pitch, g->v_at, r->c, 0, 2);
 	}
-	if (g->is_odd)
+	if (g->is_odd && !g->is_within)
 		r->shifts = tcb_ptx_assume_aligned(b, OP2(b, "add.u32", r->ring.slot, I(g->shifts_at)), 4);
 }
 
@@ -205,6 +207,8 @@ static kit_op shared_word(struct attention_reader *r, kit_op base, unsigned at)
 /* What the row of the slot's token TOKEN, and of the lane's (STEP bytes each lane), is off by: 0 or 16 bits. */
 static kit_op shift_of(struct attention_reader *r, kit_op lane, unsigned step, unsigned token)
 {
+	if (r->w->g->is_within)
+		return r->shift;
 	return shared_word(r, OP3(&r->w->kit.b, "mad.lo.u32", lane, I(step), r->shifts), 4 * token);
 }
 

@@ -9,13 +9,14 @@
  * once; past the last token there are zeros.  Otherwise (pages, or rows of an odd number
  * of blocks) a lane looks up the row of one token, the others ask it, and past the last
  * token there is that one again.  A row that begins between two words is copied from
- * the word on that it begins in, and the slot says by how many bits it is off.
+ * the word on that it begins in, and the slot says by how many bits it is off; if rows of
+ * all tokens begin at the same place of 16 bytes, 16 bytes at a time from these on.
  */
 #include "kernels/attention/attention_gpu.h"
 
 static int is_in_line(const struct attention_gpu *g)
 {
-	return !g->page && !g->is_odd;
+	return !g->page && (!g->is_odd || g->is_within);
 }
 
 kit_op attention_row_of(struct attention_reader *r, kit_op t)
@@ -59,7 +60,15 @@ static void write_places(struct attention_reader *r, unsigned j, kit_op *token, 
 
 void attention_ring_begin(struct attention_reader *r)
 {
+	struct tcb_ptx_build *b = &r->w->kit.b;
 	const struct attention_gpu *g = r->w->g;
+	if (g->is_within) {
+		r->within = OP2(b, "and.b32", OP1(b, "cvt.u32.u64", r->k), I(15)); /* V's is the same */
+		r->k = OP2(b, "and.b64", r->k, I(-16));
+		r->v = OP2(b, "and.b64", r->v, I(-16));
+	}
+	if (g->is_within && g->is_odd)
+		r->shift = OP2(b, "shl.b32", OP2(b, "and.b32", r->within, I(2)), I(3));
 	for (unsigned j = 0; g->is_kept && j < g->copies; j++) {
 		kit_op to[2];
 		write_places(r, j, &r->unit_token[j], &r->unit_from[j], to);
@@ -68,20 +77,26 @@ void attention_ring_begin(struct attention_reader *r)
 	}
 }
 
-/* One copy to AT bytes behind TO; BYTES: of these, then zeros; NULL: all. */
-static void copy(struct attention_reader *r, kit_op to, unsigned at, kit_op from, const kit_op *bytes)
+/* One copy to AT bytes behind TO, where IS_OWN holds; BYTES: of these, then zeros.  NULL: everywhere; all. */
+static void copy(struct attention_reader *r, kit_op to, unsigned at, kit_op from, const kit_op *bytes,
+		 const kit_op *is_own)
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	const struct attention_gpu *g = r->w->g;
 	const kit_op operands[4] = { tcb_ptx_at(tcb_ptx_assume_aligned(b, to, g->unit), at),
 				     tcb_ptx_at(tcb_ptx_assume_aligned(b, from, g->unit), 0), I(g->unit),
 				     bytes ? *bytes : I(0) };
+	if (is_own)
+		tcb_ptx_guard(b, *is_own);
 	tcb_ptx_into(b, g->unit == 16 ? "cp.async.cg.shared.global" : "cp.async.ca.shared.global", bytes ? 4 : 3,
 		     operands);
+	if (is_own)
+		tcb_ptx_unguard(b);
 }
 
 /* A row, which begins between two words or not, in words from where it begins on. */
-static void copy_odd(struct attention_reader *r, kit_op to, unsigned at, kit_op row, kit_op within)
+static void copy_odd(struct attention_reader *r, kit_op to, unsigned at, kit_op row, kit_op within,
+		     const kit_op *is_own)
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	const struct attention_gpu *g = r->w->g;
@@ -91,7 +106,29 @@ static void copy_odd(struct attention_reader *r, kit_op to, unsigned at, kit_op 
 	const kit_op is_half = OP3(b, "setp.eq.and.u32", off, I(0),
 				   OP2(b, "setp.eq.u32", within, I((int64_t)g->unit * (g->units - 1))));
 	const kit_op bytes = OP3(b, "selp.u32", I(2), I(4), is_half);
-	copy(r, to, at, from, &bytes);
+	copy(r, to, at, from, &bytes, is_own);
+}
+
+/* Whether the last of a row's copies is one too many for some heads. */
+static int has_spare(const struct attention_gpu *g)
+{
+	return g->is_within && g->row_bytes <= (g->units - 1) * g->unit;
+}
+
+/* Copy J of this lane, to TO in a slot's K: *IS_OWN tells whether it is one of the piece's.  0: all lanes' are. */
+static int tell_own(struct attention_reader *r, unsigned j, kit_op token, kit_op to, kit_op *is_own)
+{
+	struct tcb_ptx_build *b = &r->w->kit.b;
+	const struct attention_gpu *g = r->w->g;
+	const unsigned rest = g->kv * g->units - WARP * j;
+	if (rest >= WARP && !has_spare(g))
+		return 0;
+	*is_own = OP2(b, "setp.lt.u32", r->w->kit.lane, I(rest));
+	if (has_spare(g)) {
+		const kit_op at = OP2(b, "sub.u32", to, OP2(b, "mul.lo.u32", token, I(g->k_pitch)));
+		*is_own = OP3(b, "setp.lt.and.u32", at, OP2(b, "add.u32", r->within, I(g->row_bytes)), *is_own);
+	}
+	return 1;
 }
 
 /* All copies of a piece; LEFT: tokens that there are from FIRST on, NULL: as many as a piece has or more.  ROW: of this
@@ -108,28 +145,26 @@ static void fill(struct attention_reader *r, kit_op first, const struct tcb_kit_
 			kit_op token = r->unit_token[j % ATTENTION_UNITS_MAX], from, to[2];
 			if (g->is_kept) {
 				from = r->unit_from[j];
-				to[v] = r->unit_to[v][j];
+				to[0] = r->unit_to[0][j];
+				to[1] = r->unit_to[1][j];
 			} else {
 				write_places(r, j, &token, &from, to);
 			}
 			const kit_op place = OP2(b, "add.u32", slot->base, to[v]);
-			const unsigned rest = g->kv * g->units - WARP * j, at = slot->at + (v ? g->v_at : 0);
-			kit_op own = row, bytes;
+			const unsigned at = slot->at + (v ? g->v_at : 0);
+			kit_op own = row, bytes, is_own;
 			if (!is_in_line(g))
 				own = OP3(b, "mad.wide.u32",
 					  OP4(b, "shfl.sync.idx.b32", row, token, I(WARP - 1), I(-1)), r->row_bytes,
 					  base);
 			if (left)
 				bytes = OP3(b, "selp.u32", I(g->unit), I(0), OP2(b, "setp.lt.u32", token, *left));
-			if (rest < WARP)
-				tcb_ptx_guard(b, OP2(b, "setp.lt.u32", r->w->kit.lane, I(rest)));
-			if (g->is_odd)
-				copy_odd(r, place, at, own, from);
+			const kit_op *guard = tell_own(r, j, token, to[0], &is_own) ? &is_own : NULL;
+			if (g->is_odd && !g->is_within)
+				copy_odd(r, place, at, own, from, guard);
 			else
 				copy(r, place, at, tcb_kit_behind(b, is_in_line(g) ? base : own, from),
-				     left ? &bytes : NULL);
-			if (rest < WARP)
-				tcb_ptx_unguard(b);
+				     left ? &bytes : NULL, guard);
 		}
 	}
 }
@@ -157,7 +192,7 @@ void attention_ring_fill(struct attention_reader *r, kit_op first, const struct 
 	if (!is_in_line(g)) {
 		const kit_op own = OP2(b, "rem.u32", r->w->kit.lane, I(g->kv));
 		const kit_op row = attention_row_of(r, OP2(b, "add.u32", first, own));
-		if (g->is_odd)
+		if (g->is_odd && !g->is_within)
 			store_shifts(r, row, slot);
 		fill(r, first, slot, NULL, row);
 		return;

@@ -73,6 +73,25 @@ size_t attention_gpu_axes(const struct tcb_problem *problem, const struct tcb_ta
 	return count;
 }
 
+/* Fewer slots, then fewer warps, until a block's shared memory is no more than there is. */
+static void fit(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_geometry *out)
+{
+	int32_t *stages = &out->knob[TCB_KNOB_STAGES], *warps = &out->knob[TCB_KNOB_WARPS];
+	struct attention_gpu g;
+	for (;;) {
+		attention_gpu_plan(problem, target, out, &g);
+		if (g.shared_bytes <= tcb_shared_limit(target) || (*stages <= 2 && *warps == 1))
+			return;
+		if (*stages > 2) {
+			(*stages)--;
+		} else {
+			*warps /= 2;
+			out->tile[TCB_MIDI].n /= 2;
+			out->tile[TCB_MACRO].n = tcb_most(tcb_power_of_two_up(problem->shape.n), out->tile[TCB_MIDI].n);
+		}
+	}
+}
+
 /* All query heads of a KV head in a tile, four warps, as many splits as fill the GPU: flash-decoding's. */
 void attention_gpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
 				    struct tcb_geometry *out)
@@ -80,9 +99,11 @@ void attention_gpu_default_geometry(const struct tcb_problem *problem, const str
 	const struct tcb_shape *s = &problem->shape;
 	const size_t k = tcb_power_of_two_up(s->k), piece = s->k > 128 ? ATTENTION_PIECE : 2 * ATTENTION_PIECE;
 	const size_t pieces = tcb_div_up(s->n, piece);
-	const int is_blocks = attention_of(problem)->kv == TCB_TYPE_BLOCKS;
+	/* Rows of blocks can't go to registers; a q of several terms leaves none for them. */
+	const int is_async = attention_of(problem)->kv == TCB_TYPE_BLOCKS ||
+			     (attention_io_type(problem) == TCB_TYPE_F32 && s->k > 128);
 	size_t heads = usual_heads(s), warps = DEFAULT_WARPS;
-	while (heads > (s->k > 128 ? 8 : 16)) /* registers */
+	while (heads > (s->k > 128 || attention_io_type(problem) == TCB_TYPE_F32 ? 8 : 16)) /* registers */
 		heads /= 2;
 	while (warps > 1 && warps / 2 >= pieces)
 		warps /= 2;
@@ -95,11 +116,12 @@ void attention_gpu_default_geometry(const struct tcb_problem *problem, const str
 	out->knob[TCB_KNOB_ISA] = TCB_ISA_MMA;
 	out->knob[TCB_KNOB_WARPS] = (int32_t)warps;
 	out->knob[TCB_KNOB_SPLITK] = (int32_t)splitk;
-	out->knob[TCB_KNOB_COPY] = is_blocks ? TCB_COPY_ASYNC : TCB_COPY_LDG;
-	out->knob[TCB_KNOB_STAGES] = is_blocks ? DEFAULT_STAGES : 1;
+	out->knob[TCB_KNOB_COPY] = is_async ? TCB_COPY_ASYNC : TCB_COPY_LDG;
+	out->knob[TCB_KNOB_STAGES] = is_async ? DEFAULT_STAGES : 1;
 	out->knob[TCB_KNOB_CLUSTER] = 1;
 	out->knob[TCB_KNOB_JOIN] = splitk > 1 ? TCB_JOIN_LAUNCH : TCB_JOIN_NONE;
 	out->knob[TCB_KNOB_PDL] = 0;
 	out->knob[TCB_KNOB_OCC] = s->k > 128 || heads > ATTENTION_COLUMNS ? 1 : DEFAULT_OCC;
 	out->knob[TCB_KNOB_HEADS] = (int32_t)heads;
+	fit(problem, target, out);
 }

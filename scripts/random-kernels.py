@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""GPU kernels that nobody chose: random ops, contracts, targets, shapes with words and legal geometries, each assembled,
+analysed and run in the emulator against the op's reference.
+
+    scripts/random-kernels.py TCBTUNE OUT [--op REGEX] [--count 200] [--minutes N] [--seed 1] [--seconds 120]
+
+A geometry is one of `tcbtune space`, or the default one; `tcbtune ptx --check` judges the kernel.  What is
+wrong: an error among the findings, a wrong result, a spill of the default geometry, a signal, or more than --seconds.
+OUT gets log.txt, a line for each case and what is to be typed to see it again.
+
+Exit: 0 all were right; 1 some were not, and are listed; 2 wrong usage.
+"""
+import argparse
+import json
+import pathlib
+import random
+import re
+import subprocess
+import sys
+import time
+
+TARGETS = ["sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"]
+LISTED = 20000  # geometries of a space that are drawn from
+
+
+def run(words, seconds):
+    try:
+        done = subprocess.run([str(word) for word in words], capture_output=True, text=True, errors="replace",
+                              timeout=seconds)
+        return done.returncode, done.stdout + done.stderr
+    except subprocess.TimeoutExpired:
+        return "hangs", f"still running after {seconds} s"
+
+
+def some_size(rng, most):
+    """Small ones, odd ones, and those beside powers of two."""
+    kind = rng.randrange(4)
+    power = 1 << rng.randrange(most.bit_length())
+    size = (rng.randint(1, most), power, power + 1, power - 1)[kind]
+    return max(1, min(size, most))
+
+
+def attention_shape(rng, is_prefill):
+    group, kv = rng.choice([1, 1, 2, 3, 4, 5, 7, 8, 16]), rng.choice([1, 1, 2, 3, 4])
+    m = some_size(rng, 150) if is_prefill else rng.choice([1, 1, 1, some_size(rng, 32)])
+    n = some_size(rng, 400)
+    words = [f"h{group * kv}/{kv}"]
+    sequences = rng.choice([1, 1, 1, 2, 3, 5])
+    words += [f"b{sequences}"] if sequences > 1 else []
+    words += [f"p{rng.choice([1, 2, 3, 5, 7, 16, 64, 256])}"] if rng.random() < 0.4 else []
+    words += [f"w{some_size(rng, 300)}"] if rng.random() < 0.3 else []
+    words += [f"c{rng.choice([1, 2, 30, 50])}"] if rng.random() < 0.3 else []
+    words += ["causal"] if rng.random() < 0.5 else []
+    words += ["ragged"] if rng.random() < 0.5 else []
+    return f"{m}x{n}x{32 * rng.randint(1, 8)}," + ",".join(words)
+
+
+def shape_of(rng, op, form):
+    if op.startswith("attention"):
+        return attention_shape(rng, "prefill" in op)
+    if form == "MxN":
+        return f"{some_size(rng, 40)}x{some_size(rng, 5000)}"
+    unit = 256 if re.match(r"q[2-6]k", op) else 32 if op.startswith("q") or "nl" in op else 1
+    most = 8 if "matvec" in op else 80
+    return f"{some_size(rng, most)}x{some_size(rng, 150)}x{unit * some_size(rng, max(1, 1024 // unit))}"
+
+
+def ops_of(args):
+    """[(name, contracts, shape's form)] of those that write GPU kernels or may."""
+    code, text = run([args.tcbtune, "ops", "--json"], 60)
+    if code != 0:
+        sys.exit(f"random-kernels.py: {args.tcbtune} ops --json: exit {code}: {text[-300:]}")
+    found = [(op["name"], op["contracts"], op["shape_form"]) for op in json.loads(text)["ops"]]
+    return [op for op in found if re.search(args.op, op[0])]
+
+
+def draw(args, rng, ops):
+    op, contracts, form = rng.choice(ops)
+    words = ["--op", op, "--contract", rng.choice(contracts), "--shape", shape_of(rng, op, form)]
+    target = rng.choice(TARGETS)
+    code, text = run([args.tcbtune, "space", *words, "--device", target], args.seconds)
+    geometries = [line for line in text.splitlines() if line.startswith("macro=")][:LISTED]
+    if code != 0 or not geometries:
+        return None, text.strip().splitlines()[-1] if text.strip() else f"exit {code}"
+    words += ["--target", target]
+    if rng.random() < 0.8:
+        words += ["--geometry", rng.choice(geometries) + rng.choice(["", "", ",passes=all"])]
+    return words, ""
+
+
+def judge(args, words):
+    code, text = run([args.tcbtune, "ptx", *words, "--check"], args.seconds)
+    if code != 0:
+        lines = [line for line in text.splitlines() if "error" in line or "wrong" in line] or text.splitlines()[-1:]
+        return f"exit {code}: {' / '.join(lines)[:300]}"
+    if "emulated: right" not in text:
+        return f"not emulated: {text.strip().splitlines()[-1][:200]}"
+    if "--geometry" not in words and "spills" in text.replace("no spills", ""):
+        return "the default geometry spills"
+    return ""
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("tcbtune")
+    parser.add_argument("out", type=pathlib.Path)
+    parser.add_argument("--op", default="")
+    parser.add_argument("--count", type=int, default=200)
+    parser.add_argument("--minutes", type=float)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=120)
+    args = parser.parse_args()
+    args.out.mkdir(parents=True, exist_ok=True)
+    rng = random.Random(args.seed)
+    ops, done, left_out, wrong = ops_of(args), 0, 0, []
+    if not ops:
+        sys.exit(2)
+    end = time.monotonic() + 60 * args.minutes if args.minutes else float("inf")
+    with open(args.out / "log.txt", "w", encoding="utf-8") as log:
+        while time.monotonic() < end and (args.minutes or done < args.count):
+            words, why = draw(args, rng, ops)
+            if not words:
+                left_out += 1
+                print(f"left out: {why}", file=log, flush=True)
+                if left_out > 100 + 20 * done:
+                    sys.exit(f"random-kernels.py: nothing but what is left out: {why}")
+                continue
+            done += 1
+            said = judge(args, words)
+            line = f"{'WRONG' if said else 'right'} ptx {' '.join(words)} --check{': ' + said if said else ''}"
+            print(line, file=log, flush=True)
+            if said:
+                wrong.append(line)
+                print(line, flush=True)
+    print(f"{done} kernels, {left_out} draws without one, {len(wrong)} wrong; seed {args.seed}, {args.out / 'log.txt'}")
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()
