@@ -39,6 +39,20 @@ void tcb_quant_reference(const struct tcb_problem *problem, void *const operand[
 double tcb_quant_chain_max(size_t k);
 
 /*
+ * What a product is fused with: before it, each token's activations are divided by sqrt(mean(x^2) + eps) and multiplied
+ * with NORM; after it, y[m][n] = silu(p) * u, where p and u are the products with rows n and N + n of the weights.
+ * What the norm rounds is part of a kernel's chain: at most TCB_QUANT_NORM_CHAIN more, and one for 256 of K.
+ */
+struct tcb_quant_fused {
+	const float *norm; /* NULL: none */
+	double eps;
+	int is_gated;
+};
+enum { TCB_QUANT_NORM_CHAIN = 32 };
+void tcb_quant_reference_fused(const struct tcb_problem *problem, void *const operand[],
+			       const struct tcb_quant_fused *fused, struct tcb_reference *out);
+
+/*
  * COUNT activations to codes and their scale, contract q8: x[i] ~ d * code, d = max|x| / 127, code = x * (127 / max)
  * rounded to nearest even.  A group whose max is below 127 * 2^-126 counts as zeros (d = 0); one that holds a NaN or an
  * infinity gets d = NaN and codes 0, so that every output it touches is NaN.  Portable; what vectors do must give the

@@ -25,7 +25,14 @@
  *        which |a q| <= |w| + |c|.
  *   q8   half a step of each group's scale for each activation.
  *   f16  2^-11 of x, and of a, c and w, or half of the smallest f16, 2^-25; of a
- *        as often as q is large, 128 at most.
+ *        as often as q is large, 128 at most.  Behind a norm x is not cut off at
+ *        65504: a kernel scales a superblock by a power of two as under f32, whose
+ *        smallest half is 2^-39 of the largest x.
+ *
+ * Behind a norm x is what comes out of it: factor * x * norm, in double.  Its
+ * roundings are relative to each x, so they are the chain's (quant.h).  A kernel
+ * may multiply the sums with the factor instead of the activations: then what
+ * underflows, or counts as zeros, does so before the factor.
  */
 #include <assert.h>
 #include <float.h>
@@ -43,11 +50,14 @@ enum {
 	TERMS = RUNS + GROUPS,
 	PANEL_N = 128,
 	TASK_M = 256,
+	GATED_M = TCB_REFERENCE_M,
 	TILE_VALUES = TCB_REFERENCE_M * TCB_REFERENCE_N,
 };
 
 static const double unit_roundoff = 0x1p-24, half_roundoff = 0x1p-11, half_least = 0x1p-25, underflow = 0x1p-149;
 static const double halves_least = 0x1p-51;
+/* The largest derivative of silu; what flushing exp(-|p|) below 2^-126 loses of silu(p), at most 88 * 2^-126. */
+static const double silu_slope = 1.0999, silu_least = 0x1p-119;
 
 /*
  * SPAN values of k: tokens in panels of TCB_REFERENCE_M, rows of weights in panels of TCB_REFERENCE_N.  The products of
@@ -69,9 +79,16 @@ struct job {
 	const uint8_t *weights;
 	const float *x;
 	const struct tcb_reference_tiles *tiles;
+	const struct tcb_quant_fused *fused;
 	double gamma_max;
 	struct tcb_reference *out;
-	size_t across; /* tasks side by side */
+	size_t across, task_m; /* tasks side by side; tokens of one */
+};
+
+/* Where a task's sums go: those of its first token and row; from a token to the next. */
+struct sums {
+	double *y, *magnitude, *extra;
+	size_t stride;
 };
 
 double tcb_quant_chain_max(size_t k)
@@ -89,23 +106,40 @@ static size_t term_count(enum tcb_contract contract)
 	return RUNS + (contract == TCB_CONTRACT_Q8 ? GROUPS : contract == TCB_CONTRACT_F16 ? 2 : 1);
 }
 
-/* What rounding to 8 bits moves an activation of a group by at most, LARGEST being the group's. */
-static double rounding_of_codes(double largest)
+/* What rounding to 8 bits moves an activation of a group by at most, LARGEST being the group's; what is quantised may
+ * have been multiplied with FACTOR already, or not yet. */
+static double rounding_of_codes(double largest, double factor)
 {
-	if (largest < 127 * (double)FLT_MIN)
+	if (largest < 127 * (double)FLT_MIN || largest < 127 * (double)FLT_MIN * factor)
 		return largest; /* counts as zeros */
 	/* Half a step; d = fl(max / 127), x / d and code times d each add at most 127 roundings of a step. */
 	return largest / 127 * (0.5 + 4 * 127 * unit_roundoff);
 }
 
-/* VALUES of one token into column I of the panels. */
-static void weigh_token(const struct job *job, const float *x, size_t values, size_t i, struct panels *p)
+/* What a token's activations are multiplied with, beside the norm. */
+static double norm_factor(const struct job *job, size_t token)
 {
+	const size_t k = job->problem->shape.k;
+	const float *x = job->x + token * k;
+	double sum = 0;
+	if (!job->fused->norm)
+		return 1;
+	for (size_t i = 0; i < k; i++)
+		sum += (double)x[i] * (double)x[i];
+	return 1 / sqrt(sum / (double)k + job->fused->eps);
+}
+
+/* VALUES of token TOKEN, from K on, into column I of the panels; FACTOR is the token's. */
+static void weigh_token(const struct job *job, size_t token, size_t k, double factor, size_t values, size_t i,
+			struct panels *p)
+{
+	const float *x = job->x + token * job->problem->shape.k + k, *norm = job->fused->norm;
 	const enum tcb_contract contract = job->problem->contract;
 	const size_t group = tcb_quant_group(job->format), run = job->format->run_values;
 	double size[SPAN], codes[GROUPS] = { 0 }, terms[TERMS] = { 0 }, sum = 0, largest = 0;
 	for (size_t s = 0; s < values; s++) {
-		const double value = contract == TCB_CONTRACT_F16 ? f16_seen((double)x[s]) : (double)x[s];
+		const double stored = norm ? (double)x[s] * factor * (double)norm[k + s] : (double)x[s];
+		const double value = contract == TCB_CONTRACT_F16 && !norm ? f16_seen(stored) : stored;
 		size[s] = fabs(value);
 		p->x[s * TCB_REFERENCE_M + i] = value;
 		p->x_size[s * TCB_REFERENCE_M + i] = size[s];
@@ -114,7 +148,7 @@ static void weigh_token(const struct job *job, const float *x, size_t values, si
 		double most = 0;
 		for (size_t s = g * group; s < (g + 1) * group; s++)
 			most = size[s] > most ? size[s] : most;
-		terms[RUNS + g] = codes[g] = rounding_of_codes(most);
+		terms[RUNS + g] = codes[g] = rounding_of_codes(most, norm ? factor : 1);
 	}
 	for (size_t first = 0; first < values; first += run) {
 		double *of_run = &terms[first / run];
@@ -123,12 +157,12 @@ static void weigh_token(const struct job *job, const float *x, size_t values, si
 		*of_run += (double)run * codes[first / group];
 		sum += *of_run;
 	}
-	for (size_t s = 0; contract == TCB_CONTRACT_F32 && s < values; s++)
+	for (size_t s = 0; contract != TCB_CONTRACT_Q8 && s < values; s++)
 		largest = size[s] > largest ? size[s] : largest;
 	if (contract == TCB_CONTRACT_F32)
 		terms[RUNS] = isfinite(largest) ? halves_least * largest : 0;
 	if (contract == TCB_CONTRACT_F16) {
-		terms[RUNS] = 1;
+		terms[RUNS] = norm && isfinite(largest) ? 1 + 0x1p-14 * largest : 1;
 		terms[RUNS + 1] = 129 * half_least * sum;
 	}
 	for (size_t t = 0; t < TERMS; t++)
@@ -185,9 +219,9 @@ static void weigh_row(const struct job *job, const uint8_t *blocks, size_t value
 	weigh_terms(job, absolute, apart, p->w_terms + panel * TERMS * TCB_REFERENCE_N + lane);
 }
 
-/* Adds a panel of COUNT tokens from M0 on times the panel of ROWS rows from N0 on. */
+/* Adds a panel of COUNT tokens from M0 on times the panel of ROWS rows from N0 on, both the task's. */
 static void add_tile(const struct job *job, const struct panels *p, size_t panel, size_t values, size_t m0,
-		     size_t count, size_t n0, size_t rows)
+		     size_t count, size_t n0, size_t rows, const struct sums *to)
 {
 	double y[TILE_VALUES] = { 0 }, magnitude[TILE_VALUES] = { 0 }, extra[TILE_VALUES] = { 0 };
 	const double *w = p->w + panel * SPAN * TCB_REFERENCE_N;
@@ -197,69 +231,121 @@ static void add_tile(const struct job *job, const struct panels *p, size_t panel
 			 extra);
 	for (size_t i = 0; i < count; i++)
 		for (size_t j = 0; j < rows; j++) {
-			const size_t at = (m0 + i) * job->problem->shape.n + n0 + j;
-			job->out->y[at] += y[i * TCB_REFERENCE_N + j];
-			job->out->magnitude[at] += magnitude[i * TCB_REFERENCE_N + j];
-			job->out->extra[at] += extra[i * TCB_REFERENCE_N + j];
+			const size_t at = (m0 + i) * to->stride + n0 + j;
+			to->y[at] += y[i * TCB_REFERENCE_N + j];
+			to->magnitude[at] += magnitude[i * TCB_REFERENCE_N + j];
+			to->extra[at] += extra[i * TCB_REFERENCE_N + j];
 		}
 }
 
-/* All tokens of a task times its ROWS rows, over VALUES values from K on. */
-static void add_span(const struct job *job, size_t k, size_t values, size_t m0, size_t tokens, size_t n0, size_t rows,
-		     struct panels *p)
+/* TOKENS of a task from M0 on, times ROWS rows of the weights from N0 on, over VALUES values from K on. */
+static void add_span(const struct job *job, size_t k, size_t values, size_t m0, size_t tokens, const double *factor,
+		     size_t n0, size_t rows, struct panels *p, const struct sums *to)
 {
-	const struct tcb_shape *s = &job->problem->shape;
-	const size_t row_bytes = tcb_quant_row_bytes(job->format, s->k), before = tcb_quant_row_bytes(job->format, k);
+	const size_t row_bytes = tcb_quant_row_bytes(job->format, job->problem->shape.k);
+	const size_t before = tcb_quant_row_bytes(job->format, k);
 	for (size_t j = 0; j < rows; j++)
 		weigh_row(job, job->weights + (n0 + j) * row_bytes + before, values, j, p);
-	for (size_t i = m0; i < m0 + tokens; i += TCB_REFERENCE_M) {
-		const size_t count = tcb_least(TCB_REFERENCE_M, m0 + tokens - i);
+	for (size_t i = 0; i < tokens; i += TCB_REFERENCE_M) {
+		const size_t count = tcb_least(TCB_REFERENCE_M, tokens - i);
 		for (size_t t = 0; t < count; t++)
-			weigh_token(job, job->x + (i + t) * s->k + k, values, t, p);
+			weigh_token(job, m0 + i + t, k, factor[i + t], values, t, p);
 		for (size_t j = 0; j < rows; j += TCB_REFERENCE_N)
-			add_tile(job, p, j / TCB_REFERENCE_N, values, i, count, n0 + j,
-				 tcb_least(TCB_REFERENCE_N, rows - j));
+			add_tile(job, p, j / TCB_REFERENCE_N, values, i, count, j, tcb_least(TCB_REFERENCE_N, rows - j),
+				 to);
 	}
 }
 
-static void run_task(void *ctx, size_t task, unsigned thread)
+/* TOKENS from M0 on times ROWS rows of the weights from N0 on. */
+static void multiply(const struct job *job, size_t m0, size_t tokens, size_t n0, size_t rows, const struct sums *to)
 {
-	const struct job *job = ctx;
 	const struct tcb_shape *s = &job->problem->shape;
-	const size_t n0 = task % job->across * PANEL_N, m0 = task / job->across * TASK_M;
-	const size_t rows = tcb_least(PANEL_N, s->n - n0), tokens = tcb_least(TASK_M, s->m - m0);
-	const double of_magnitude =
-		job->problem->contract == TCB_CONTRACT_F16 ? 3 * half_roundoff * (1 + 4 * half_roundoff) : 0;
+	const int is_half = job->problem->contract == TCB_CONTRACT_F16;
+	const double of_magnitude = is_half ? 3 * half_roundoff * (1 + 4 * half_roundoff) : 0;
+	const double least = (double)tcb_round_up(s->k, SPAN) * underflow;
+	double factor[TASK_M];
 	struct panels panels;
-	(void)thread;
 	/* Rows and tokens that are missing in a panel are multiplied too, and not looked at. */
 	if (rows % TCB_REFERENCE_N)
 		memset(&panels, 0, sizeof(panels));
 	memset(panels.x, 0, sizeof(panels.x));
 	memset(panels.x_size, 0, sizeof(panels.x_size));
 	memset(panels.x_terms, 0, sizeof(panels.x_terms));
-	for (size_t m = m0; m < m0 + tokens; m++)
-		for (size_t at = m * s->n + n0; at < m * s->n + n0 + rows; at++)
-			job->out->y[at] = job->out->magnitude[at] = job->out->extra[at] = 0;
+	for (size_t i = 0; i < tokens; i++) {
+		factor[i] = norm_factor(job, m0 + i);
+		for (size_t j = 0; j < rows; j++)
+			to->y[i * to->stride + j] = to->magnitude[i * to->stride + j] = to->extra[i * to->stride + j] =
+				0;
+	}
 	for (size_t k = 0; k < s->k; k += SPAN)
-		add_span(job, k, tcb_least(SPAN, s->k - k), m0, tokens, n0, rows, &panels);
-	const double least = (double)tcb_round_up(s->k, SPAN) * underflow;
-	for (size_t m = m0; m < m0 + tokens; m++)
-		for (size_t at = m * s->n + n0; at < m * s->n + n0 + rows; at++)
-			job->out->extra[at] += least + of_magnitude * job->out->magnitude[at];
+		add_span(job, k, tcb_least(SPAN, s->k - k), m0, tokens, factor, n0, rows, &panels, to);
+	for (size_t i = 0; i < tokens; i++)
+		for (size_t at = i * to->stride; at < i * to->stride + rows; at++)
+			/* The factor may come after what underflowed. */
+			to->extra[at] += least * (factor[i] > 1 ? 1 + factor[i] : 1) + of_magnitude * to->magnitude[at];
 }
 
-void tcb_quant_reference(const struct tcb_problem *problem, void *const operand[], struct tcb_reference *out)
+/*
+ * Gate and up to silu(gate) * up.  With errors of at most e = g M + X of the gate p and f = g N + Z of up u (g is
+ * gamma(chain), M and N magnitudes, X and Z extra), silu(p) is off by at most s e, s its steepest slope, and the
+ * product by s e |u| + |silu(p)| f + s e f; g g M N counts as g gamma_max M N.  What exp, the sum, the quotient and the
+ * product round are ulps of the result, but for the rounding of exp's argument, which is one more of the chain of p.
+ */
+static void gate(const struct job *job, size_t tokens, size_t rows, const struct sums *p, const struct sums *u)
 {
+	const double s = silu_slope;
+	for (size_t i = 0; i < tokens; i++)
+		for (size_t j = 0; j < rows; j++) {
+			double *y = &p->y[i * p->stride + j], *magnitude = &p->magnitude[i * p->stride + j];
+			double *extra = &p->extra[i * p->stride + j];
+			const size_t at = i * u->stride + j;
+			const double silu = *y / (1 + exp(-*y)), up = fabs(u->y[at]);
+			const double m = *magnitude, x = *extra, n = u->magnitude[at], z = u->extra[at];
+			*y = silu * u->y[at];
+			*magnitude = s * (m * up + m * z + x * n + job->gamma_max * m * n) + fabs(silu) * n;
+			*extra = s * x * up + fabs(silu) * z + s * x * z + silu_least * (up + n) + underflow;
+		}
+}
+
+static void run_task(void *ctx, size_t task, unsigned thread)
+{
+	const struct job *job = ctx;
+	const struct tcb_shape *s = &job->problem->shape;
+	const size_t n0 = task % job->across * PANEL_N, m0 = task / job->across * job->task_m;
+	const size_t rows = tcb_least(PANEL_N, s->n - n0), tokens = tcb_least(job->task_m, s->m - m0);
+	const size_t at = m0 * s->n + n0;
+	const struct sums to = { job->out->y + at, job->out->magnitude + at, job->out->extra + at, s->n };
+	(void)thread;
+	multiply(job, m0, tokens, n0, rows, &to);
+	if (job->fused->is_gated) {
+		double up[3][GATED_M * PANEL_N];
+		const struct sums beside = { up[0], up[1], up[2], PANEL_N };
+		multiply(job, m0, tokens, s->n + n0, rows, &beside);
+		gate(job, tokens, rows, &to, &beside);
+	}
+}
+
+void tcb_quant_reference_fused(const struct tcb_problem *problem, void *const operand[],
+			       const struct tcb_quant_fused *fused, struct tcb_reference *out)
+{
+	const double norm = fused->norm ? TCB_QUANT_NORM_CHAIN + (double)tcb_div_up(problem->shape.k, SPAN) : 0;
+	const double chain = tcb_quant_chain_max(problem->shape.k) + norm;
 	struct job job = {
 		.problem = problem,
 		.format = problem->op->format,
 		.weights = operand[TCB_QUANT_WEIGHTS],
 		.x = operand[TCB_QUANT_X],
 		.tiles = tcb_reference_tiles(),
-		.gamma_max = tcb_gamma(tcb_quant_chain_max(problem->shape.k)),
+		.fused = fused,
+		.gamma_max = tcb_gamma(chain + fused->is_gated),
 		.out = out,
 		.across = tcb_div_up(problem->shape.n, PANEL_N),
+		.task_m = fused->is_gated ? GATED_M : TASK_M,
 	};
-	tcb_reference_share(out, job.across * tcb_div_up(problem->shape.m, TASK_M), run_task, &job);
+	tcb_reference_share(out, job.across * tcb_div_up(problem->shape.m, job.task_m), run_task, &job);
+}
+
+void tcb_quant_reference(const struct tcb_problem *problem, void *const operand[], struct tcb_reference *out)
+{
+	tcb_quant_reference_fused(problem, operand, &(struct tcb_quant_fused){ .norm = NULL }, out);
 }

@@ -31,7 +31,11 @@
 /* clang-format on */
 
 #define TCB_OP_DECLARE(name) extern const struct tcb_op tcb_op_##name;
-#define TCB_OP_DECLARE_QUANT(id, name, op, ...) TCB_OP_DECLARE(op##_matvec) TCB_OP_DECLARE(op##_matmul)
+#define TCB_OP_DECLARE_QUANT(id, name, op, ...)                                \
+	TCB_OP_DECLARE(op##_matvec)                                            \
+	TCB_OP_DECLARE(op##_matmul)                                            \
+	TCB_OP_DECLARE(op##_rmsnorm_matvec) TCB_OP_DECLARE(op##_swiglu_matvec) \
+		TCB_OP_DECLARE(op##_rmsnorm_swiglu_matvec)
 TCB_FORMAT_LIST(TCB_OP_DECLARE_QUANT)
 TCB_OP_LIST(TCB_OP_DECLARE)
 #undef TCB_OP_DECLARE_QUANT
@@ -40,9 +44,23 @@ TCB_OP_LIST(TCB_OP_DECLARE)
 #define TCB_OP_ROW(name) &tcb_op_##name,
 #define TCB_OP_ROW_MATVEC(id, name, op, ...) TCB_OP_ROW(op##_matvec)
 #define TCB_OP_ROW_MATMUL(id, name, op, ...) TCB_OP_ROW(op##_matmul)
+#define TCB_OP_ROW_NORMED(id, name, op, ...) TCB_OP_ROW(op##_rmsnorm_matvec)
+#define TCB_OP_ROW_GATED(id, name, op, ...) TCB_OP_ROW(op##_swiglu_matvec)
+#define TCB_OP_ROW_NORMED_GATED(id, name, op, ...) TCB_OP_ROW(op##_rmsnorm_swiglu_matvec)
+/* clang-format off */
 static const struct tcb_op *const ops[] = {
-	TCB_FORMAT_LIST(TCB_OP_ROW_MATVEC) TCB_FORMAT_LIST(TCB_OP_ROW_MATMUL) TCB_OP_LIST(TCB_OP_ROW) NULL,
+	TCB_FORMAT_LIST(TCB_OP_ROW_MATVEC)
+	TCB_FORMAT_LIST(TCB_OP_ROW_MATMUL)
+	TCB_FORMAT_LIST(TCB_OP_ROW_NORMED)
+	TCB_FORMAT_LIST(TCB_OP_ROW_GATED)
+	TCB_FORMAT_LIST(TCB_OP_ROW_NORMED_GATED)
+	TCB_OP_LIST(TCB_OP_ROW)
+	NULL,
 };
+/* clang-format on */
+#undef TCB_OP_ROW_NORMED_GATED
+#undef TCB_OP_ROW_GATED
+#undef TCB_OP_ROW_NORMED
 #undef TCB_OP_ROW_MATMUL
 #undef TCB_OP_ROW_MATVEC
 #undef TCB_OP_ROW

@@ -250,8 +250,15 @@ GROUP_HALF(r8w_tail, 1, 1)
 QMV_KERNEL_LONG(r8_1, group_rows, 0, r8_half, r8_tail)
 QMV_KERNEL_LONG(r8w_1, group_rows, 1, r8w_half, r8w_tail)
 
-#define ROW(rows, unroll) Q4K_ROW(f32, F32, native, NATIVE, rows, unroll, TCB_CLASS_EXACT, native_##rows##_##unroll)
-#define GROUP_ROW(layout, LAYOUT) Q4K_ROW(f32, F32, layout, LAYOUT, 8, 1, TCB_CLASS_EXACT, layout##_1)
-const struct tcb_variant SIMD_NAME(q4k_variants_f32)[] = {
-	ROW(1, 1), ROW(1, 2), ROW(2, 1), ROW(2, 2), ROW(4, 1), GROUP_ROW(r8, R8), GROUP_ROW(r8w, R8W), { 0 },
-};
+#define ROW(kind, class, rows, unroll) \
+	Q4K_ROW(kind, f32, F32, native, NATIVE, rows, unroll, class, native_##rows##_##unroll),
+#define GROUP_ROW(kind, class, layout, LAYOUT) Q4K_ROW(kind, f32, F32, layout, LAYOUT, 8, 1, class, layout##_1),
+#define ROWS(kind, class)              \
+	ROW(kind, class, 1, 1)         \
+	ROW(kind, class, 1, 2)         \
+	ROW(kind, class, 2, 1)         \
+	ROW(kind, class, 2, 2)         \
+	ROW(kind, class, 4, 1)         \
+	GROUP_ROW(kind, class, r8, R8) \
+	GROUP_ROW(kind, class, r8w, R8W)
+Q4K_TABLES(f32, ROWS, TCB_CLASS_EXACT)

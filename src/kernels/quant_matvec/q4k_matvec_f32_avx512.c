@@ -313,21 +313,21 @@ GROUP(r8w, 8, 1)
 GROUP(r16, 16, 0)
 GROUP(r16w, 16, 1)
 
-#define ROW(layout, LAYOUT, rows, unroll) \
-	Q4K_ROW(f32, F32, layout, LAYOUT, rows, unroll, TCB_CLASS_EXACT, layout##_##rows##_##unroll)
-#define GROUP_ROW(layout, LAYOUT, rows) Q4K_ROW(f32, F32, layout, LAYOUT, rows, 1, TCB_CLASS_EXACT, layout##_1)
-const struct tcb_variant SIMD_NAME(q4k_variants_f32)[] = {
-	ROW(native, NATIVE, 1, 1),
-	ROW(native, NATIVE, 1, 2),
-	ROW(native, NATIVE, 1, 4),
-	ROW(native, NATIVE, 2, 1),
-	ROW(native, NATIVE, 2, 2),
-	ROW(native, NATIVE, 4, 1),
-	ROW(native, NATIVE, 4, 2),
-	ROW(native, NATIVE, 8, 1),
-	GROUP_ROW(r8, R8, 8),
-	GROUP_ROW(r8w, R8W, 8),
-	GROUP_ROW(r16, R16, 16),
-	GROUP_ROW(r16w, R16W, 16),
-	{ 0 },
-};
+#define ROW(kind, class, layout, LAYOUT, rows, unroll) \
+	Q4K_ROW(kind, f32, F32, layout, LAYOUT, rows, unroll, class, layout##_##rows##_##unroll),
+#define GROUP_ROW(kind, class, layout, LAYOUT, rows) \
+	Q4K_ROW(kind, f32, F32, layout, LAYOUT, rows, 1, class, layout##_1),
+#define ROWS(kind, class)                      \
+	ROW(kind, class, native, NATIVE, 1, 1) \
+	ROW(kind, class, native, NATIVE, 1, 2) \
+	ROW(kind, class, native, NATIVE, 1, 4) \
+	ROW(kind, class, native, NATIVE, 2, 1) \
+	ROW(kind, class, native, NATIVE, 2, 2) \
+	ROW(kind, class, native, NATIVE, 4, 1) \
+	ROW(kind, class, native, NATIVE, 4, 2) \
+	ROW(kind, class, native, NATIVE, 8, 1) \
+	GROUP_ROW(kind, class, r8, R8, 8)      \
+	GROUP_ROW(kind, class, r8w, R8W, 8)    \
+	GROUP_ROW(kind, class, r16, R16, 16)   \
+	GROUP_ROW(kind, class, r16w, R16W, 16)
+Q4K_TABLES(f32, ROWS, TCB_CLASS_EXACT)

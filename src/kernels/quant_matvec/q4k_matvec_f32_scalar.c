@@ -78,9 +78,6 @@ static void native_4(const struct qmv_call *call)
 	native_rows(call, 4);
 }
 
-#define ROW(rows) Q4K_ROW(f32, F32, native, NATIVE, rows, 1, TCB_CLASS_EXACT, native_##rows)
-const struct tcb_variant SIMD_NAME(q4k_variants_f32)[] = {
-	ROW(1),
-	ROW(4),
-	{ 0 },
-};
+#define ROW(kind, class, rows) Q4K_ROW(kind, f32, F32, native, NATIVE, rows, 1, class, native_##rows),
+#define ROWS(kind, class) ROW(kind, class, 1) ROW(kind, class, 4)
+Q4K_TABLES(f32, ROWS, TCB_CLASS_EXACT)

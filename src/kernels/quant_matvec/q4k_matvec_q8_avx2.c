@@ -298,19 +298,18 @@ QMV_KERNEL(group_r16, group_rows, 16, 0)
 QMV_KERNEL(group_r8w, group_rows, 8, 1)
 QMV_KERNEL(group_r16w, group_rows, 16, 1)
 
-#define ROW(layout, LAYOUT, rows, unroll, function) \
-	Q4K_ROW(q8, Q8, layout, LAYOUT, rows, unroll, TCB_CLASS_BOUNDED, function)
-const struct tcb_variant SIMD_NAME(q4k_variants_q8)[] = {
-	ROW(native, NATIVE, 1, 1, native_1_u1),
-	ROW(native, NATIVE, 1, 2, native_1_u2),
-	ROW(native, NATIVE, 2, 1, native_2_u1),
-	ROW(native, NATIVE, 2, 2, native_2_u2),
-	ROW(native, NATIVE, 4, 1, native_4_u1),
-	ROW(native, NATIVE, 4, 2, native_4_u2),
-	ROW(r4, R4, 4, 1, group_r4),
-	ROW(r8, R8, 8, 1, group_r8),
-	ROW(r16, R16, 16, 1, group_r16),
-	ROW(r8w, R8W, 8, 1, group_r8w),
-	ROW(r16w, R16W, 16, 1, group_r16w),
-	{ .name = NULL },
-};
+#define ROW(kind, class, layout, LAYOUT, rows, unroll, function) \
+	Q4K_ROW(kind, q8, Q8, layout, LAYOUT, rows, unroll, class, function),
+#define ROWS(kind, class)                                   \
+	ROW(kind, class, native, NATIVE, 1, 1, native_1_u1) \
+	ROW(kind, class, native, NATIVE, 1, 2, native_1_u2) \
+	ROW(kind, class, native, NATIVE, 2, 1, native_2_u1) \
+	ROW(kind, class, native, NATIVE, 2, 2, native_2_u2) \
+	ROW(kind, class, native, NATIVE, 4, 1, native_4_u1) \
+	ROW(kind, class, native, NATIVE, 4, 2, native_4_u2) \
+	ROW(kind, class, r4, R4, 4, 1, group_r4)            \
+	ROW(kind, class, r8, R8, 8, 1, group_r8)            \
+	ROW(kind, class, r16, R16, 16, 1, group_r16)        \
+	ROW(kind, class, r8w, R8W, 8, 1, group_r8w)         \
+	ROW(kind, class, r16w, R16W, 16, 1, group_r16w)
+Q4K_TABLES(q8, ROWS, TCB_CLASS_BOUNDED)

@@ -55,8 +55,6 @@ static void native_4_u1(const struct qmv_call *call)
 	native_rows(call, 4);
 }
 
-const struct tcb_variant SIMD_NAME(q4k_variants_q8)[] = {
-	Q4K_ROW(q8, Q8, native, NATIVE, 1, 1, TCB_CLASS_BOUNDED, native_1_u1),
-	Q4K_ROW(q8, Q8, native, NATIVE, 4, 1, TCB_CLASS_BOUNDED, native_4_u1),
-	{ .name = NULL },
-};
+#define ROW(kind, class, rows) Q4K_ROW(kind, q8, Q8, native, NATIVE, rows, 1, class, native_##rows##_u1),
+#define ROWS(kind, class) ROW(kind, class, 1) ROW(kind, class, 4)
+Q4K_TABLES(q8, ROWS, TCB_CLASS_BOUNDED)

@@ -7,6 +7,10 @@
  * them, one micro-kernel call covers a few rows of a midi tile.  Every tile's
  * offset comes from base/view.h.  The search space is described in
  * quant_matvec_space.c.
+ *
+ * And the MatVecs fused with their neighbours (quant_matvec_fused.h).  A norm goes before the activations are prepared.
+ * Of a gated pair a task has the same rows of gate and up: the sums of gate go to y, those of up beside it, and when
+ * all of k is done y is what becomes of both.
  */
 #include "kernels/quant_matvec/quant_matvec.h"
 #include "kernels/quant_matvec/quant_matvec_gpu.h"
@@ -46,14 +50,33 @@ static size_t super_bytes(const struct tcb_format *format, enum tcb_layout layou
 	return layout == TCB_LAYOUT_NATIVE ? qmv_super_bytes(format->id) : tcb_lines(format->id) * QMV_LINE;
 }
 
-static size_t packed_bytes(const struct tcb_problem *problem, enum tcb_layout layout)
+/* Bytes of a row as stored, or of a row group. */
+static size_t group_bytes(const struct tcb_problem *problem, enum tcb_layout layout)
 {
 	const struct tcb_format *format = problem->op->format;
-	const size_t rows = q4k_layout_rows(layout);
-	if (layout == TCB_LAYOUT_NATIVE)
-		return 0;
-	return tcb_div_up(problem->shape.n, rows) * tcb_div_up(problem->shape.k, QMV_SUPER) *
-	       super_bytes(format, layout);
+	return layout == TCB_LAYOUT_NATIVE ? tcb_quant_row_bytes(format, problem->shape.k)
+					   : tcb_div_up(problem->shape.k, QMV_SUPER) * super_bytes(format, layout);
+}
+
+static size_t packed_bytes(const struct tcb_problem *problem, enum tcb_layout layout)
+{
+	const size_t groups = tcb_div_up(problem->shape.n, q4k_layout_rows(layout));
+	return layout == TCB_LAYOUT_NATIVE ? 0 : (groups << qmv_kind(problem)->is_gated) * group_bytes(problem, layout);
+}
+
+/* The workspace: prepared activations of all tokens; what comes out of their norms; the sums of up. */
+struct space {
+	size_t normed, up, bytes;
+};
+
+static struct space space_of(const struct tcb_plan *plan)
+{
+	const struct tcb_shape *s = &plan->problem.shape;
+	const struct qmv_kind *kind = qmv_kind(&plan->problem);
+	struct space space = { .normed = s->m * tcb_div_up(s->k, QMV_SUPER) * activation_bytes(plan) };
+	space.up = space.normed + (kind->has_norm ? s->m * s->k * sizeof(float) : 0);
+	space.bytes = space.up + (kind->is_gated ? s->m * s->n * sizeof(float) : 0);
+	return space;
 }
 
 /*
@@ -82,9 +105,10 @@ static double shared_chain(const struct tcb_plan *plan)
 
 static double chain_of(const struct tcb_plan *plan)
 {
+	const double norm = qmv_kind(&plan->problem)->has_norm ? QMV_NORM_CHAIN : 0;
 	if (!is_own(plan))
-		return shared_chain(plan);
-	return plan->problem.contract == TCB_CONTRACT_Q8 ? q8_chain(plan) : q4k_f32_chain(plan);
+		return norm + shared_chain(plan);
+	return norm + (plan->problem.contract == TCB_CONTRACT_Q8 ? q8_chain(plan) : q4k_f32_chain(plan));
 }
 
 static enum tcb_status plan(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
@@ -101,7 +125,7 @@ static enum tcb_status plan(const struct tcb_problem *problem, const struct tcb_
 		return tcb_fail(err, TCB_E_ILLEGAL, "%s has no %s variant for %s", op->name,
 				tcb_contract_text(problem->contract), text);
 	}
-	TCB_TRY(tcb_quant_check_shape(op, &problem->shape, err));
+	TCB_TRY(qmv_check_shape(op, &problem->shape, err));
 	if ((why = qmv_geometry_refused(problem, geometry)))
 		return tcb_fail(err, TCB_E_ILLEGAL, "%s: %s", op->name, why);
 	out->problem = *problem;
@@ -109,31 +133,85 @@ static enum tcb_status plan(const struct tcb_problem *problem, const struct tcb_
 	out->variant = variant;
 	out->threads = knob[TCB_KNOB_THREADS] == TCB_KNOB_UNSET ? 1 : (unsigned)knob[TCB_KNOB_THREADS];
 	out->packed_bytes = packed_bytes(problem, variant->layout);
-	out->workspace_bytes = problem->shape.m * tcb_div_up(problem->shape.k, QMV_SUPER) * activation_bytes(out);
-	out->chain = chain_of(out);
+	out->workspace_bytes = space_of(out).bytes;
+	out->chain = chain_of(out) + qmv_kind(problem)->is_gated; /* of exp's argument */
+	out->ulps = qmv_kind(problem)->is_gated ? QMV_GATE_ULPS : 0;
 	return TCB_OK;
 }
 
-static void pack(const struct tcb_problem *problem, enum tcb_layout layout, const void *weights, void *packed)
+static int is_for_gpus(enum tcb_layout layout)
+{
+	return layout == TCB_LAYOUT_P || layout == TCB_LAYOUT_S || layout == TCB_LAYOUT_F;
+}
+
+/* A matrix in row groups. */
+static void pack_groups(const struct tcb_problem *problem, enum tcb_layout layout, const void *weights, void *packed)
 {
 	const size_t n = problem->shape.n, k = problem->shape.k;
-	if (layout == TCB_LAYOUT_P || layout == TCB_LAYOUT_S || layout == TCB_LAYOUT_F)
-		qmv_plane_pack(problem, layout, weights, packed);
-	else if (layout == TCB_LAYOUT_R16)
+	if (layout == TCB_LAYOUT_R16)
 		tcb_lines_pack(problem, weights, packed);
 	else
 		q4k_pack(layout, n, k, weights, packed);
 }
 
-static void unpack(const struct tcb_problem *problem, enum tcb_layout layout, const void *packed, void *weights)
+static void unpack_groups(const struct tcb_problem *problem, enum tcb_layout layout, const void *packed, void *weights)
 {
 	const size_t n = problem->shape.n, k = problem->shape.k;
-	if (layout == TCB_LAYOUT_P || layout == TCB_LAYOUT_S || layout == TCB_LAYOUT_F)
-		qmv_plane_unpack(problem, layout, packed, weights);
-	else if (layout == TCB_LAYOUT_R16)
+	if (layout == TCB_LAYOUT_R16)
 		tcb_lines_unpack(problem, packed, weights);
 	else
 		q4k_unpack(layout, n, k, packed, weights);
+}
+
+/* The row groups of gate and up in turn. */
+struct pair {
+	struct tcb_problem group; /* its rows alone */
+	size_t stored[2], packed[2];
+};
+
+static size_t pair_at(const struct tcb_problem *problem, enum tcb_layout layout, size_t first, struct pair *out)
+{
+	const size_t rows = q4k_layout_rows(layout), left = problem->shape.n - first;
+	const size_t row_bytes = group_bytes(problem, TCB_LAYOUT_NATIVE), bytes = group_bytes(problem, layout);
+	out->group = *problem;
+	out->group.shape.n = left < rows ? left : rows;
+	for (size_t side = 0; side < 2; side++) {
+		out->stored[side] = (side * problem->shape.n + first) * row_bytes;
+		out->packed[side] = (first / rows * 2 + side) * bytes;
+	}
+	return first + rows;
+}
+
+static void pack(const struct tcb_problem *problem, enum tcb_layout layout, const void *weights, void *packed)
+{
+	struct pair pair;
+	if (is_for_gpus(layout))
+		qmv_plane_pack(problem, layout, weights, packed);
+	else if (!qmv_kind(problem)->is_gated)
+		pack_groups(problem, layout, weights, packed);
+	else
+		for (size_t first = 0; first < problem->shape.n;) {
+			first = pair_at(problem, layout, first, &pair);
+			for (int side = 0; side < 2; side++)
+				pack_groups(&pair.group, layout, (const uint8_t *)weights + pair.stored[side],
+					    (uint8_t *)packed + pair.packed[side]);
+		}
+}
+
+static void unpack(const struct tcb_problem *problem, enum tcb_layout layout, const void *packed, void *weights)
+{
+	struct pair pair;
+	if (is_for_gpus(layout))
+		qmv_plane_unpack(problem, layout, packed, weights);
+	else if (!qmv_kind(problem)->is_gated)
+		unpack_groups(problem, layout, packed, weights);
+	else
+		for (size_t first = 0; first < problem->shape.n;) {
+			first = pair_at(problem, layout, first, &pair);
+			for (int side = 0; side < 2; side++)
+				unpack_groups(&pair.group, layout, (const uint8_t *)packed + pair.packed[side],
+					      (uint8_t *)weights + pair.stored[side]);
+		}
 }
 
 static size_t pack_rows(enum tcb_layout layout)
@@ -143,15 +221,23 @@ static size_t pack_rows(enum tcb_layout layout)
 	return layout == TCB_LAYOUT_F ? QMV_TILE_ROWS : q4k_layout_rows(layout);
 }
 
+/* Rows of a gated pair's groups do not follow each other as stored. */
+static size_t pack_rows_of_pair(enum tcb_layout layout)
+{
+	(void)layout;
+	return 0;
+}
+
 /* One call of run(), shared by its threads. */
 struct job {
 	const struct tcb_plan *plan;
 	qmv_micro_fn *kernel;
 	const uint8_t *weights; /* as stored or packed */
-	const float *x_stored;
+	const float *x_stored, *norm;
 	uint8_t *prepared;
-	float *y;
+	float *normed, *y, *up;
 	size_t group_rows, x_bytes; /* of the layout; of one superblock of prepared activations */
+	size_t up_bytes;            /* gated: from a row group, or a row, to that of up */
 	size_t prefetch;
 	enum tcb_hint hint;
 	struct tcb_view w, x;        /* bytes, row groups x superblocks along k; tokens x superblocks */
@@ -166,33 +252,72 @@ static void must(enum tcb_status status)
 	(void)status;
 }
 
-/* Rows of one midi tile over its part of k: micro-kernel calls one after another. */
+/* How many row groups follow each other for the same rows of y: gate's and up's where a layout packs them in turn. */
+static size_t sides(const struct job *job)
+{
+	return job->up && job->group_rows > 1 ? 2 : 1;
+}
+
+/* ROWS rows from CALL's on, micro-kernel calls one after another, STEP bytes apart; RUNS_ON: others follow. */
+static void run_rows(const struct job *job, struct qmv_call *call, size_t rows, size_t step, float *y, float *up,
+		     int runs_on)
+{
+	const size_t micro = job->plan->geometry.tile[TCB_MICRO].n;
+	for (size_t done = 0; done < rows; done += micro) {
+		const size_t left = rows - done;
+		call->rows = left < micro ? left : micro;
+		call->y = y + done;
+		call->next_bytes = left > micro || runs_on || up ? step : 0;
+		job->kernel(call);
+		call->weights += step;
+		if (!up)
+			continue;
+		call->y = up + done;
+		call->next_bytes = left > micro || runs_on ? step : 0;
+		job->kernel(call);
+		call->weights += step;
+	}
+}
+
+/* Rows of one midi tile over its part of k. */
 static void run_midi(const struct job *job, const struct tcb_tile_info *midi, size_t group, size_t token, int runs_on)
 {
 	const struct tcb_plan *p = job->plan;
 	const size_t k0 = midi->start[0], values = p->problem.shape.k - k0 * QMV_SUPER;
-	const size_t rows_end = p->problem.shape.n, micro = p->geometry.tile[TCB_MICRO].n;
-	const size_t step = micro / job->group_rows * job->w.stride[0];
-	size_t n = (group + midi->start[1]) * job->group_rows, end = n + midi->extent[1] * job->group_rows;
+	const size_t n = (group + midi->start[1]) * job->group_rows, left = p->problem.shape.n - n;
+	const size_t rows = midi->extent[1] * job->group_rows < left ? midi->extent[1] * job->group_rows : left;
+	const size_t step = p->geometry.tile[TCB_MICRO].n / job->group_rows * job->w.stride[0] / sides(job);
+	const size_t at = tcb_view_at(&job->out, (size_t[]){ token, n });
 	struct qmv_call call = {
 		.weights = job->weights + midi->offset,
-		.row_bytes = job->w.stride[0],
+		.row_bytes = job->w.stride[0] / sides(job),
 		.x = job->prepared + tcb_view_at(&job->x, (size_t[]){ token, k0 }) * job->x_bytes,
 		.blocks = midi->extent[0],
 		.values = values < midi->extent[0] * QMV_SUPER ? values : midi->extent[0] * QMV_SUPER,
-		.y = job->y + tcb_view_at(&job->out, (size_t[]){ token, n }),
 		.accumulate = k0 > 0,
 		.prefetch = job->prefetch,
 		.hint = job->hint,
 	};
-	end = end < rows_end ? end : rows_end;
-	for (; n < end; n += micro, call.weights += step, call.y += micro) {
-		const size_t left = end - n;
-		call.rows = left < micro ? left : micro;
-		call.next_bytes = left > micro || (runs_on && end < rows_end) ? step : 0;
-		job->kernel(&call);
+	run_rows(job, &call, rows, step, job->y + at, sides(job) > 1 ? job->up + at : NULL, runs_on && rows < left);
+	if (job->up && sides(job) == 1) {
+		call.weights = job->weights + midi->offset + job->up_bytes;
+		run_rows(job, &call, rows, step, job->up + at, NULL, runs_on && rows < left);
 	}
 }
+
+/* What else is done for the variants of a family, by that which does arithmetic on floats; own: Q4_K's. */
+struct preparers {
+	qmv_prepare_q8_fn *q8;
+	qmv_prepare_f32_fn *f32;
+	q4k_quantize_fn *own_q8;
+	q4k_prepare_fn *own_f32;
+	qmv_norm_fn *norm;
+	qmv_gate_fn *gate;
+};
+#define PREPARERS(isa, ID, ...)                                                             \
+	[TCB_ISA_##ID] = { qmv_prepare_q8_##isa, qmv_prepare_f32_##isa, q4k_quantize_##isa, \
+			   q4k_prepare_##isa,    qmv_norm_##isa,        qmv_gate_##isa },
+static const struct preparers preparers[TCB_ISA_COUNT] = { TCB_ISAS_FLOATS(PREPARERS, ) };
 
 /* One task: a token's outputs of one tile of job->shares, k-blocks outermost, midi tiles in order within them. */
 static void run_share(void *ctx, size_t task, unsigned thread)
@@ -214,18 +339,12 @@ static void run_share(void *ctx, size_t task, unsigned thread)
 		tcb_partition_tile(&tiles, i, &tile_info);
 		run_midi(job, &tile_info, group, share.start[0], runs_on);
 	}
+	if (job->up) {
+		const size_t at = tcb_view_at(&job->out, share.start);
+		preparers[tcb_cpu_isa(job->plan->variant->isa)->floats].gate(job->y + at, job->up + at,
+									     share.extent[1]);
+	}
 }
-
-/* How activations are prepared for the variants of a family, by that which does arithmetic on floats; own: Q4_K's. */
-struct preparers {
-	qmv_prepare_q8_fn *q8;
-	qmv_prepare_f32_fn *f32;
-	q4k_quantize_fn *own_q8;
-	q4k_prepare_fn *own_f32;
-};
-#define PREPARERS(isa, ID, ...) \
-	[TCB_ISA_##ID] = { qmv_prepare_q8_##isa, qmv_prepare_f32_##isa, q4k_quantize_##isa, q4k_prepare_##isa },
-static const struct preparers preparers[TCB_ISA_COUNT] = { TCB_ISAS_FLOATS(PREPARERS, ) };
 
 /*
  * The activations of one token into the workspace: 0.6 us for 4096 values of q4_k with AVX-512.  Native kernels take
@@ -243,6 +362,10 @@ static void prepare(void *ctx, size_t token, unsigned thread)
 	const float *x = job->x_stored + token * k;
 	void *out = job->prepared + token * superblocks * job->x_bytes;
 	(void)thread;
+	if (job->norm) {
+		preparers[isa].norm(x, job->norm, k, job->normed + token * k);
+		x = job->normed + token * k;
+	}
 	if (is_own(plan) && q8)
 		preparers[isa].own_q8(x, superblocks, out);
 	else if (is_own(plan))
@@ -260,25 +383,29 @@ static void run(const struct tcb_plan *plan, void *const operand[], void *worksp
 	const enum tcb_sched sched =
 		g->knob[TCB_KNOB_SCHED] == TCB_SCHED_DYNAMIC ? TCB_SCHED_DYNAMIC : TCB_SCHED_STATIC;
 	const size_t share = sched == TCB_SCHED_DYNAMIC ? g->tile[TCB_MIDI].n : g->tile[TCB_MACRO].n;
+	const struct qmv_kind *kind = qmv_kind(&plan->problem);
+	const struct space space = space_of(plan);
 	struct job job = {
 		.plan = plan,
 		.kernel = (qmv_micro_fn *)plan->variant->entry,
 		.weights = operand[TCB_QUANT_WEIGHTS],
 		.x_stored = operand[TCB_QUANT_X],
+		.norm = kind->has_norm ? operand[QMV_NORM] : NULL,
 		.prepared = workspace,
+		.normed = (float *)((char *)workspace + space.normed),
 		.y = operand[TCB_QUANT_Y],
+		.up = kind->is_gated ? (float *)((char *)workspace + space.up) : NULL,
 		.group_rows = q4k_layout_rows(plan->variant->layout),
 		.x_bytes = activation_bytes(plan),
 		.prefetch = g->knob[TCB_KNOB_PREFETCH] > 0 ? (size_t)g->knob[TCB_KNOB_PREFETCH] : 0,
 		.hint = g->knob[TCB_KNOB_HINT] > 0 ? (enum tcb_hint)g->knob[TCB_KNOB_HINT] : TCB_HINT_T0,
 	};
-	const struct tcb_format *format = plan->problem.op->format;
 	const enum tcb_layout layout = plan->variant->layout;
-	const size_t groups = tcb_div_up(s->n, job.group_rows), bytes = super_bytes(format, layout);
-	const size_t group_bytes =
-		layout == TCB_LAYOUT_NATIVE ? tcb_quant_row_bytes(format, s->k) : tcb_div_up(s->k, QMV_SUPER) * bytes;
+	const size_t groups = tcb_div_up(s->n, job.group_rows), bytes = group_bytes(&plan->problem, layout);
+	job.up_bytes = layout == TCB_LAYOUT_NATIVE ? s->n * bytes : bytes;
 	must(tcb_view_init_strided(&job.w, 2, (size_t[]){ groups, tcb_div_up(s->k, QMV_SUPER) },
-				   (size_t[]){ group_bytes, bytes }, 0, NULL));
+				   (size_t[]){ bytes * sides(&job), super_bytes(plan->problem.op->format, layout) }, 0,
+				   NULL));
 	must(tcb_view_init(&job.x, 2, (size_t[]){ s->m, tcb_div_up(s->k, QMV_SUPER) }, NULL));
 	must(tcb_view_init(&job.out, 2, (size_t[]){ s->m, s->n }, NULL));
 	must(tcb_partition_init(&job.shares, &job.out, (size_t[]){ 1, share }, NULL));
@@ -290,50 +417,61 @@ static void run(const struct tcb_plan *plan, void *const operand[], void *worksp
 #if defined(__x86_64__)
 #define Q4K_ISAS_FLOATS TCB_ISAS_FLOATS
 #define Q4K_ISAS_BYTES TCB_ISAS_BYTES
-#define Q4K_SHARED(X)
+#define Q4K_SHARED(X, kind)
 #else
 #define Q4K_ISAS_FLOATS TCB_ISAS_SCALAR
 #define Q4K_ISAS_BYTES TCB_ISAS_SCALAR
-#define Q4K_SHARED(X) X(neon, NEON, qmv_q4k)
+#define Q4K_SHARED(X, kind) X(neon, NEON, qmv_q4k_##kind)
 #endif
-Q4K_ISAS_BYTES(TCB_VARIANT_TABLE_DECLARATION, q4k_variants_q8)
-Q4K_ISAS_FLOATS(TCB_VARIANT_TABLE_DECLARATION, q4k_variants_f32)
-Q4K_SHARED(TCB_VARIANT_TABLE_DECLARATION)
-static const struct tcb_variant *const lists_q4k[] = { Q4K_ISAS_BYTES(TCB_VARIANT_TABLE, q4k_variants_q8)
-							       Q4K_ISAS_FLOATS(TCB_VARIANT_TABLE, q4k_variants_f32)
-								       Q4K_SHARED(TCB_VARIANT_TABLE) NULL };
-#define LISTS(id, name, op, ...) TCB_VARIANT_TABLES(lists_##op, TCB_ISAS_BYTES, qmv_##op)
+#define Q4K_LIST(kind, ...)                                                                                           \
+	Q4K_ISAS_BYTES(TCB_VARIANT_TABLE_DECLARATION, q4k_##kind##_q8)                                                \
+	Q4K_ISAS_FLOATS(TCB_VARIANT_TABLE_DECLARATION, q4k_##kind##_f32)                                              \
+	Q4K_SHARED(TCB_VARIANT_TABLE_DECLARATION, kind)                                                               \
+	static const struct tcb_variant *const lists_q4k_##kind[] = {                                                 \
+		Q4K_ISAS_BYTES(TCB_VARIANT_TABLE, q4k_##kind##_q8)                                                    \
+			Q4K_ISAS_FLOATS(TCB_VARIANT_TABLE, q4k_##kind##_f32) Q4K_SHARED(TCB_VARIANT_TABLE, kind) NULL \
+	};
+QMV_KINDS(Q4K_LIST)
+#define LIST(kind, has_norm, is_gated, op) TCB_VARIANT_TABLES(lists_##op##_##kind, TCB_ISAS_BYTES, qmv_##op##_##kind)
+#define LISTS(id, name, op, ...) QMV_KINDS(LIST, op)
 TCB_FORMAT_OTHER_ROWS(LISTS)
 
-/* The ops differ in format and kernels. */
-#define OP(id, name_, op, ...)                                                                        \
-	const struct tcb_op tcb_op_##op##_matvec = {                                                  \
-		.name = #op "_matvec",                                                                \
-		.summary = #id " weights x f32 activations, one token at a time",                     \
-		.shape_form = "MxNxK",                                                                \
-		.format = &tcb_formats[TCB_FORMAT_##id],                                              \
-		.contracts = 1u << TCB_CONTRACT_F32 | 1u << TCB_CONTRACT_F16 | 1u << TCB_CONTRACT_Q8, \
-		.default_contract = TCB_CONTRACT_Q8,                                                  \
-		.default_shapes = default_shapes,                                                     \
-		.default_shape_count = sizeof(default_shapes) / sizeof(default_shapes[0]),            \
-		.variant_lists = lists_##op,                                                          \
-		.check_shape = tcb_quant_check_shape,                                                 \
-		.operands = tcb_quant_operands,                                                       \
-		.fill = tcb_quant_fill,                                                               \
-		.reference = tcb_quant_reference,                                                     \
-		.exact = TCB_FORMAT_##id == TCB_FORMAT_Q4_K ? q4k_exact : NULL,                       \
-		.flops = tcb_quant_flops,                                                             \
-		.traffic = tcb_quant_traffic,                                                         \
-		.axes = qmv_axes,                                                                     \
-		.default_geometry = qmv_default_geometry,                                             \
-		.footprint = qmv_footprint,                                                           \
-		.plan = plan,                                                                         \
-		.pack = pack,                                                                         \
-		.unpack = unpack,                                                                     \
-		.pack_rows = pack_rows,                                                               \
-		.run = run,                                                                           \
-		.emit = qmv_emit,                                                                     \
-		.gpu_rules = qmv_gpu_rules,                                                           \
-		.gpu_variants = qmv_gpu_variants[TCB_FORMAT_##id],                                    \
+#define SUMMARY_matvec " weights x f32 activations, one token at a time"
+#define SUMMARY_rmsnorm_matvec " weights x rmsnorm of f32 activations, one token at a time"
+#define SUMMARY_swiglu_matvec ": silu of a gate's rows x activations, times up's rows x activations"
+#define SUMMARY_rmsnorm_swiglu_matvec ": silu of gate's rows, times up's rows, of rmsnorm of activations"
+
+/* The ops differ in format, in what they are fused with, and in kernels. */
+#define OP(kind, has_norm_, is_gated_, id, op)                                                               \
+	const struct tcb_op tcb_op_##op##_##kind = {                                                         \
+		.name = #op "_" #kind,                                                                       \
+		.summary = #id SUMMARY_##kind,                                                               \
+		.shape_form = "MxNxK",                                                                       \
+		.format = &tcb_formats[TCB_FORMAT_##id],                                                     \
+		.member = &(const struct qmv_kind){ has_norm_, is_gated_ },                                  \
+		.contracts = 1u << TCB_CONTRACT_F32 | 1u << TCB_CONTRACT_F16 | 1u << TCB_CONTRACT_Q8,        \
+		.default_contract = TCB_CONTRACT_Q8,                                                         \
+		.default_shapes = default_shapes,                                                            \
+		.default_shape_count = sizeof(default_shapes) / sizeof(default_shapes[0]),                   \
+		.variant_lists = lists_##op##_##kind,                                                        \
+		.check_shape = qmv_check_shape,                                                              \
+		.operands = qmv_operands,                                                                    \
+		.fill = qmv_fill,                                                                            \
+		.reference = qmv_reference,                                                                  \
+		.exact = TCB_FORMAT_##id == TCB_FORMAT_Q4_K && !(has_norm_ || is_gated_) ? q4k_exact : NULL, \
+		.flops = qmv_flops,                                                                          \
+		.traffic = qmv_traffic,                                                                      \
+		.axes = qmv_axes,                                                                            \
+		.default_geometry = qmv_default_geometry,                                                    \
+		.footprint = qmv_footprint,                                                                  \
+		.plan = plan,                                                                                \
+		.pack = pack,                                                                                \
+		.unpack = unpack,                                                                            \
+		.pack_rows = is_gated_ ? pack_rows_of_pair : pack_rows,                                      \
+		.run = run,                                                                                  \
+		.emit = qmv_emit,                                                                            \
+		.gpu_rules = qmv_gpu_rules,                                                                  \
+		.gpu_variants = qmv_gpu_variants_##kind[TCB_FORMAT_##id],                                    \
 	};
-TCB_FORMAT_LIST(OP)
+#define OPS(id, name, op, ...) QMV_KINDS(OP, id, op)
+TCB_FORMAT_LIST(OPS)

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * The ops qXX_matvec: their space on a CPU, and what a variant gives bit by bit.
+ * The ops qXX_matvec, and those that they are part of (quant_matvec_fused.h): their space on a CPU, and what a variant
+ * gives bit by bit.
  */
 #ifndef TCB_KERNELS_QUANT_MATVEC_H
 #define TCB_KERNELS_QUANT_MATVEC_H
 
 #include "kernels/formats.h"
 #include "kernels/op.h"
+#include "kernels/quant_matvec/quant_matvec_fused.h"
 
 /* q4k_matvec_exact.c: what PLAN's f32 variant gives, bit by bit; its longest rounding chain. */
 double q4k_f32_chain(const struct tcb_plan *plan);
@@ -20,8 +22,10 @@ void qmv_footprint(const struct tcb_problem *problem, const struct tcb_target *t
 /* Why the op cannot run GEOMETRY whatever the variant, NULL if it can. */
 const char *qmv_geometry_refused(const struct tcb_problem *problem, const struct tcb_geometry *geometry);
 
-#define QMV_DECLARE_OP(id, name, op, ...) extern const struct tcb_op tcb_op_##op##_matvec;
-TCB_FORMAT_LIST(QMV_DECLARE_OP)
+#define QMV_DECLARE_OP(kind, has_norm, is_gated, op) extern const struct tcb_op tcb_op_##op##_##kind;
+#define QMV_DECLARE_OPS(id, name, op, ...) QMV_KINDS(QMV_DECLARE_OP, op)
+TCB_FORMAT_LIST(QMV_DECLARE_OPS)
+#undef QMV_DECLARE_OPS
 #undef QMV_DECLARE_OP
 
 #endif

@@ -12,6 +12,7 @@
 #include "kernels/quant_matvec/quant_matvec_gpu.h"
 #include "base/sizes.h"
 #include "kernels/gpu/barrier.h"
+#include "kernels/quant_matvec/quant_matvec_gpu_fused.h"
 #include "kernels/quant_matvec/quant_matvec_gpu_math.h"
 #include "kernels/quant_matvec/quant_matvec_gpu_mma.h"
 #include "kernels/quant_matvec/quant_matvec_gpu_ring.h"
@@ -38,11 +39,11 @@ static void write_planes(struct qmv_writer *w)
 	for (unsigned i = 1; i < g->stream_count; i++) {
 		const unsigned row_bytes = g->row_blocks * g->stream[i - 1].stride;
 		if (row_bytes % CHUNK) {
-			kit_op bytes = OP3(b, "mad.lo.u32", w->rows, I(row_bytes), I(CHUNK - 1));
+			kit_op bytes = OP3(b, "mad.lo.u32", w->weight_rows, I(row_bytes), I(CHUNK - 1));
 			bytes = OP2(b, "and.b32", bytes, I(-CHUNK));
 			w->weights[i] = tcb_kit_behind(b, w->weights[i - 1], bytes);
 		} else {
-			w->weights[i] = tcb_kit_element(b, w->weights[i - 1], w->rows, row_bytes);
+			w->weights[i] = tcb_kit_element(b, w->weights[i - 1], w->weight_rows, row_bytes);
 		}
 	}
 }
@@ -55,12 +56,15 @@ static void write_slice(struct qmv_writer *w)
 	const unsigned slice_values = g->slice * QMV_VALUES;
 	kit_op slice;
 	w->x_values = I(g->k < slice_values ? g->k : slice_values);
+	w->row_x = w->x;
 	if (g->splitk == 1)
 		return;
 	slice = tcb_ptx_special(b, "ctaid.y");
 	for (unsigned i = 0; i < g->stream_count; i++)
 		w->weights[i] = tcb_kit_element(b, w->weights[i], slice, g->slice * g->stream[i].stride);
 	w->x = tcb_kit_element(b, w->x, slice, slice_values * 4);
+	if (g->has_norm)
+		w->norm = tcb_kit_element(b, w->norm, slice, slice_values * 4);
 	if (g->k % QMV_VALUES) {
 		const kit_op left = OP2(b, "sub.u32", I(g->k), OP2(b, "mul.lo.u32", slice, I(slice_values)));
 		w->x_values = OP2(b, "min.u32", left, I(slice_values));
@@ -74,6 +78,8 @@ static void write_parameters(struct qmv_writer *w)
 	kit_op least, longer, token, block;
 	w->weights[0] = tcb_kit_operand(&w->kit, "weights", 16, TCB_QUANT_WEIGHTS);
 	w->x = g->own_launch ? tcb_kit_workspace(&w->kit, "x", 16, 0) : tcb_kit_operand(&w->kit, "x", 16, TCB_QUANT_X);
+	if (g->has_norm && !g->own_launch)
+		w->norm = tcb_kit_operand(&w->kit, "norm", 16, QMV_NORM);
 	w->y = tcb_kit_operand(&w->kit, "y", 4, TCB_QUANT_Y);
 	if (g->splitk > 1) {
 		w->slices = tcb_kit_workspace(&w->kit, "slices", 4, g->slices_at);
@@ -82,7 +88,8 @@ static void write_parameters(struct qmv_writer *w)
 	w->rows = tcb_kit_number(&w->kit, "rows", g->n);
 	w->last_row = OP2(b, "sub.u32", w->rows, I(1));
 	if (g->is_mma) /* of tiles */
-		w->last_row = OP2(b, "div.u32", w->last_row, I(QMV_TILE_ROWS));
+		w->last_row = OP2(b, "div.u32", w->last_row, I(g->group_rows));
+	w->weight_rows = g->is_gated ? OP2(b, "shl.b32", w->rows, I(1)) : w->rows;
 	least = tcb_kit_number(&w->kit, "least", g->least);
 	longer = tcb_kit_number(&w->kit, "longer", g->longer);
 	token = tcb_ptx_special(b, "ctaid.z");
@@ -90,7 +97,7 @@ static void write_parameters(struct qmv_writer *w)
 	w->x = tcb_kit_element(b, w->x, token, g->own_launch ? g->image.bytes : g->k * 4);
 	w->y = tcb_kit_element(b, w->y, OP2(b, "mul.lo.u32", token, w->rows), 4);
 	if (g->splitk > 1) {
-		w->slices = tcb_kit_element(b, w->slices, OP2(b, "mul.lo.u32", token, w->rows), 4 * g->splitk);
+		w->slices = tcb_kit_element(b, w->slices, OP2(b, "mul.lo.u32", token, w->weight_rows), 4 * g->splitk);
 		w->counters = tcb_kit_element(b, w->counters,
 					      OP3(b, "mad.lo.u32", token, tcb_ptx_special(b, "nctaid.x"), block), 4);
 	}
@@ -108,41 +115,74 @@ static void write_parameters(struct qmv_writer *w)
 
 /* --- results --- */
 
+/*
+ * The rows of y that the warp's lanes hold the sums of, from the group's first; gated, also WHICH, 0 for that of gate
+ * and 1 for that of up, which DISTANCE lanes share.  Lanes whose bits of MASK are zero are the first that hold one.
+ */
+struct held {
+	kit_op row, which;
+	unsigned distance, mask;
+};
+
+static struct held held_rows(struct qmv_writer *w)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct qmv_gpu *g = w->g;
+	const unsigned lanes = WARP / g->rows;
+	struct held held = { .distance = g->is_mma ? 1 : WARP / 2, .mask = g->is_mma ? 2 : lanes - 1 };
+	if (g->is_mma) { /* of four lanes 4 g + t two write: rows g and g + 8, or g of gate and of up */
+		const kit_op is_odd = OP2(b, "and.b32", w->kit.lane, I(1));
+		held.which = is_odd;
+		held.row = g->is_gated ? w->column : OP3(b, "mad.lo.u32", is_odd, I(QMV_TILE_ROWS / 2), w->column);
+	} else if (g->is_gated) {
+		held.which = OP2(b, "shr.u32", w->kit.lane, I(4));
+		held.row = OP2(b, "div.u32", OP2(b, "and.b32", w->kit.lane, I(WARP / 2 - 1)), I(lanes));
+	} else {
+		held.row = OP2(b, "div.u32", w->kit.lane, I(lanes));
+	}
+	return held;
+}
+
+/* TOTAL, or of a gated pair what becomes of it and of that of up, to row ROW of y by the lanes of IS_WRITER. */
+static void write_row(struct qmv_writer *w, kit_op total, const struct held *held, kit_op row, kit_op is_writer)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const kit_op up = w->g->is_gated ? tcb_kit_butterfly(b, total, held->distance) : total;
+	const kit_op result = qmv_write_result(w, total, up), at = tcb_kit_element(b, w->y, row, 4);
+	if (w->g->is_gated)
+		is_writer = OP3(b, "setp.eq.and.u32", held->which, I(0), is_writer);
+	tcb_ptx_guard(b, is_writer);
+	tcb_ptx_store(b, "st.global.f32", tcb_ptx_at(at, 0), &result, 1);
+	tcb_ptx_unguard(b);
+}
+
 /* SUMS less MINS of group GROUP's rows, over the warp; to y, or beside those of the other warps of the row. */
 static void write_results(struct qmv_writer *w, kit_op group, const kit_op *sums, const kit_op *mins)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmv_gpu *g = w->g;
-	const unsigned lanes = WARP / g->group_rows;
 	kit_op value[QMV_GPU_ROWS_MAX], total, row, is_writer, part;
 	for (unsigned i = 0; i < g->sums; i++)
 		value[i] = OP2(b, "sub.rn.f32", sums[i], mins[i]);
-	if (g->is_mma) { /* of four lanes 4 g + t two write: rows g and g + 8 */
-		total = qmv_write_mma_sum(w, value);
-		row = OP3(b, "mad.lo.u32", OP2(b, "and.b32", w->kit.lane, I(1)), I(QMV_TILE_ROWS / 2), w->column);
-	} else {
-		total = qmv_write_warp_sum(w, value, g->rows);
-		row = OP2(b, "div.u32", w->kit.lane, I(lanes));
-	}
-	row = OP3(b, "mad.lo.u32", group, I(g->group_rows), row);
+	total = g->is_mma ? qmv_write_mma_sum(w, value) : qmv_write_warp_sum(w, value, g->rows);
+	const struct held held = held_rows(w);
+	row = OP3(b, "mad.lo.u32", group, I(g->group_rows), held.row);
 	is_writer = OP2(b, "setp.lt.u32", row, w->rows);
-	is_writer = OP3(b, "setp.eq.and.u32", OP2(b, "and.b32", w->kit.lane, I(g->is_mma ? 2 : lanes - 1)), I(0),
-			is_writer);
+	is_writer = OP3(b, "setp.eq.and.u32", OP2(b, "and.b32", w->kit.lane, I(held.mask)), I(0), is_writer);
 	if (g->ksplit == 1 && g->splitk == 1) {
-		const kit_op at = tcb_kit_element(b, w->y, row, 4);
-		tcb_ptx_guard(b, is_writer);
-		tcb_ptx_store(b, "st.global.f32", tcb_ptx_at(at, 0), &total, 1);
-		tcb_ptx_unguard(b);
+		write_row(w, total, &held, row, is_writer);
 		return;
 	}
 	row = OP2(b, "sub.u32", row, OP2(b, "mul.lo.u32", w->first, I(g->group_rows)));
+	if (g->is_gated)
+		row = OP3(b, "mad.lo.u32", row, I(2), held.which);
 	part = OP3(b, "mad.lo.u32", OP3(b, "mad.lo.u32", row, I(g->ksplit), w->ks), I(4), w->kit.shared);
 	tcb_ptx_guard(b, is_writer);
 	tcb_ptx_store(b, "st.shared.f32", tcb_ptx_at(part, g->part_at), &total, 1);
 	tcb_ptx_unguard(b);
 }
 
-/* The parts of the ksplit warps of row I of the block, added in order. */
+/* The parts of the ksplit warps of row I of the block, added in order; gated, I counts rows of gate and up in turn. */
 static kit_op write_parts_sum(struct qmv_writer *w, kit_op i)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
@@ -162,23 +202,30 @@ static void write_slices_sum(struct qmv_writer *w, kit_op first_row, kit_op coun
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmv_gpu *g = w->g;
+	const unsigned sides = 1 + (unsigned)g->is_gated;
 	struct tcb_ptx_if last;
 	struct tcb_ptx_for loop;
-	kit_op row, sum, part, at;
+	kit_op row, sum[2], part, at[2];
 	tcb_kit_block_barrier(b);
 	tcb_kit_last_begin(&w->kit, &last);
 	tcb_kit_last_of(&w->kit, &last, tcb_ptx_at(w->counters, 0), I(g->splitk - 1), g->flag_at);
 	tcb_ptx_for_begin(b, &loop, w->kit.tid, count, I(g->warps * WARP), 0);
 	row = OP2(b, "add.u32", first_row, loop.iv);
-	at = tcb_kit_element(b, w->slices, row, 4);
-	sum = tcb_kit_constant(b, "f32", F(0));
+	at[0] = tcb_kit_element(b, w->slices, row, 4);
+	if (g->is_gated)
+		at[1] = tcb_kit_element(b, at[0], w->rows, 4);
+	for (unsigned i = 0; i < sides; i++)
+		sum[i] = tcb_kit_constant(b, "f32", F(0));
 	struct tcb_ptx_for inner;
 	tcb_ptx_for_begin(b, &inner, I(0), I(g->splitk), I(1), 1);
-	tcb_ptx_load(b, "ld.global.cg.f32", tcb_ptx_at(at, 0), &part, 1);
-	tcb_ptx_into2(b, "add.rn.f32", sum, sum, part);
-	tcb_ptx_into3(b, "mad.wide.u32", at, w->rows, I(4), at);
+	for (unsigned i = 0; i < sides; i++) {
+		tcb_ptx_load(b, "ld.global.cg.f32", tcb_ptx_at(at[i], 0), &part, 1);
+		tcb_ptx_into2(b, "add.rn.f32", sum[i], sum[i], part);
+		tcb_ptx_into3(b, "mad.wide.u32", at[i], w->weight_rows, I(4), at[i]);
+	}
 	tcb_ptx_for_end(b, &inner);
-	tcb_ptx_store(b, "st.global.f32", tcb_ptx_at(tcb_kit_element(b, w->y, row, 4), 0), &sum, 1);
+	sum[0] = qmv_write_result(w, sum[0], sum[sides - 1]);
+	tcb_ptx_store(b, "st.global.f32", tcb_ptx_at(tcb_kit_element(b, w->y, row, 4), 0), &sum[0], 1);
 	tcb_ptx_for_end(b, &loop);
 	tcb_ptx_if_end(b, &last);
 }
@@ -192,17 +239,27 @@ static void write_shared_rows(struct qmv_writer *w)
 	const kit_op end_row = OP2(b, "min.u32", OP2(b, "mul.lo.u32", w->end, I(g->group_rows)), w->rows);
 	const kit_op count = OP2(b, "sub.u32", end_row, first_row);
 	struct tcb_ptx_for loop;
-	kit_op sum, row, at;
+	kit_op sum, up, row, at;
 	tcb_kit_block_barrier(b);
 	tcb_ptx_for_begin(b, &loop, w->kit.tid, count, I(g->warps * WARP), 0);
-	sum = write_parts_sum(w, loop.iv);
+	if (g->is_gated) {
+		const kit_op first = OP2(b, "shl.b32", loop.iv, I(1));
+		sum = write_parts_sum(w, first);
+		up = write_parts_sum(w, OP2(b, "add.u32", first, I(1)));
+	} else {
+		sum = up = write_parts_sum(w, loop.iv);
+	}
 	row = OP2(b, "add.u32", first_row, loop.iv);
-	if (g->splitk > 1)
-		at = tcb_kit_element(b, w->slices, OP3(b, "mad.lo.u32", tcb_ptx_special(b, "ctaid.y"), w->rows, row),
-				     4);
-	else
+	if (g->splitk > 1) {
+		const kit_op slice = tcb_ptx_special(b, "ctaid.y");
+		at = tcb_kit_element(b, w->slices, OP3(b, "mad.lo.u32", slice, w->weight_rows, row), 4);
+	} else {
+		sum = qmv_write_result(w, sum, up);
 		at = tcb_kit_element(b, w->y, row, 4);
+	}
 	tcb_ptx_store(b, "st.global.f32", tcb_ptx_at(at, 0), &sum, 1);
+	if (g->is_gated && g->splitk > 1)
+		tcb_ptx_store(b, "st.global.f32", tcb_ptx_at(tcb_kit_element(b, at, w->rows, 4), 0), &up, 1);
 	tcb_ptx_for_end(b, &loop);
 	if (g->splitk > 1)
 		write_slices_sum(w, first_row, count);
@@ -471,6 +528,8 @@ static void write_start(struct qmv_writer *w, struct parts *p)
 	}
 	if (!g->pdl && !g->own_launch)
 		qmv_write_x_load(w, &p->loads);
+	if (!g->own_launch)
+		qmv_write_norm_load(w, &p->loads);
 	write_ask(w, p, 0, g->lead);
 	tcb_kit_depend(&w->kit);
 	if (g->own_launch) {
@@ -482,6 +541,8 @@ static void write_start(struct qmv_writer *w, struct parts *p)
 	}
 	write_ask(w, p, g->lead, g->stages);
 	tcb_kit_block_barrier(b);
+	if (g->has_norm)
+		qmv_write_factor(w);
 	xs_open(w, &p->xs);
 	for (unsigned step = 0; g->x_in_regs && step < g->steps; step++)
 		xs_read(w, &p->xs, step, &p->xs.held[step]);
@@ -531,6 +592,8 @@ static void write_prepare(struct qmv_writer *w)
 					  .grid = { (unsigned)tcb_div_up(g->image.blocks, IMAGE_WARPS), 1, g->tokens },
 					  .is_dependent = g->pdl });
 	w->x = tcb_kit_operand(&w->kit, "x", 16, TCB_QUANT_X);
+	if (g->has_norm)
+		w->norm = tcb_kit_operand(&w->kit, "norm", 16, QMV_NORM);
 	w->image = tcb_kit_workspace(&w->kit, "image", 16, 0);
 	tcb_kit_dependents(&w->kit, 1);
 	token = tcb_ptx_special(b, "ctaid.z");
@@ -558,7 +621,8 @@ enum tcb_status qmv_emit(const struct tcb_problem *problem, const struct tcb_tar
 	out->packed_bytes = g.layout == TCB_LAYOUT_NATIVE ? 0 : qmv_packed_bytes(problem, g.layout);
 	out->workspace_bytes = g.workspace_bytes;
 	out->class = TCB_CLASS_BOUNDED;
-	out->chain = qmv_gpu_chain(&g);
+	out->chain = qmv_gpu_chain(&g) + qmv_gpu_norm_chain(&g) + g.is_gated; /* of exp's argument */
+	out->ulps = qmv_gpu_gate_ulps(&g);
 	return tcb_kit_close(&w.kit, err);
 }
 
@@ -566,17 +630,27 @@ enum tcb_status qmv_emit(const struct tcb_problem *problem, const struct tcb_tar
 	{                                                                                     \
 		.name = name_, .contract = contract_, .isa = isa_, .class = TCB_CLASS_BOUNDED \
 	}
-#define VARIANTS(op)                                                                      \
-	{                                                                                 \
-		VARIANT(op "_matvec_q8_ptx_dp4a", TCB_CONTRACT_Q8, TCB_ISA_DP4A),         \
-			VARIANT(op "_matvec_f32_ptx_fma", TCB_CONTRACT_F32, TCB_ISA_FMA), \
-			VARIANT(op "_matvec_f16_ptx_fma", TCB_CONTRACT_F16, TCB_ISA_FMA), \
-			VARIANT(op "_matvec_f32_ptx_mma", TCB_CONTRACT_F32, TCB_ISA_MMA), \
-			VARIANT(op "_matvec_f16_ptx_mma", TCB_CONTRACT_F16, TCB_ISA_MMA), \
-		{                                                                         \
-			.name = NULL                                                      \
-		}                                                                         \
+#define VARIANTS(op)                                                               \
+	{                                                                          \
+		VARIANT(op "_q8_ptx_dp4a", TCB_CONTRACT_Q8, TCB_ISA_DP4A),         \
+			VARIANT(op "_f32_ptx_fma", TCB_CONTRACT_F32, TCB_ISA_FMA), \
+			VARIANT(op "_f16_ptx_fma", TCB_CONTRACT_F16, TCB_ISA_FMA), \
+			VARIANT(op "_f32_ptx_mma", TCB_CONTRACT_F32, TCB_ISA_MMA), \
+			VARIANT(op "_f16_ptx_mma", TCB_CONTRACT_F16, TCB_ISA_MMA), \
+		{                                                                  \
+			.name = NULL                                               \
+		}                                                                  \
 	}
 
-#define OF_FORMAT(id, name, op, ...) [TCB_FORMAT_##id] = VARIANTS(#op),
-const struct tcb_variant qmv_gpu_variants[TCB_FORMAT_COUNT][QMV_GPU_VARIANTS] = { TCB_FORMAT_LIST(OF_FORMAT) };
+#define OF_FORMAT(id, kind, op) [TCB_FORMAT_##id] = VARIANTS(#op "_" #kind),
+#define MATVEC(id, name, op, ...) OF_FORMAT(id, matvec, op)
+#define RMSNORM_MATVEC(id, name, op, ...) OF_FORMAT(id, rmsnorm_matvec, op)
+#define SWIGLU_MATVEC(id, name, op, ...) OF_FORMAT(id, swiglu_matvec, op)
+#define RMSNORM_SWIGLU_MATVEC(id, name, op, ...) OF_FORMAT(id, rmsnorm_swiglu_matvec, op)
+#define TABLE(kind, ROWS)                                                                                         \
+	const struct tcb_variant qmv_gpu_variants_##kind[TCB_FORMAT_COUNT][QMV_GPU_VARIANTS] = { TCB_FORMAT_LIST( \
+		ROWS) };
+TABLE(matvec, MATVEC)
+TABLE(rmsnorm_matvec, RMSNORM_MATVEC)
+TABLE(swiglu_matvec, SWIGLU_MATVEC)
+TABLE(rmsnorm_swiglu_matvec, RMSNORM_SWIGLU_MATVEC)

@@ -8,13 +8,12 @@
  * / 4) has of rows g and g + 8 the 16-byte pieces t, 4 + t, ...; it holds activations where its column g is its piece's
  * sub-block, and zeros elsewhere.  What comes out in it are the sums of sub-blocks 2 t and 2 t + 1.
  *
- * Contract f16: activations as halves.  Contract f32: an activation is multiplied
- * by a power of two, the same for a superblock, such that the largest is just
- * below 2^15, and is then the sum of a half and of 2^-12 times another, of which
- * each product has sums of its own.  Each half has 11 bits and rounds to nearest,
- * so what is left out is at most 2^-23 of the activation, as much as two roundings
- * to f32; of activations below 2^-28 of their superblock's largest it is 2^-51 of
- * the latter (quant_reference.c has the proof and the term of the bound).
+ * Contract f16: activations as halves, behind a norm multiplied as under f32.  Contract f32: an activation is
+ * multiplied by a power of two, the same for a superblock, such that the largest is just below 2^15, and is then the
+ * sum of a half and of 2^-12 times another, of which each product has sums of its own.  Each half has 11 bits and
+ * rounds to nearest, so what is left out is at most 2^-23 of the activation, as much as two roundings to f32; of
+ * activations below 2^-28 of their superblock's largest it is 2^-51 of the latter (quant_reference.c has the proof and
+ * the term of the bound).
  *
  * The products are exact; the sums of one instruction are cut off below the last
  * bit of the largest.
@@ -193,7 +192,7 @@ static kit_op float_of(struct qmv_writer *w, kit_op integer)
 static kit_op scaled(struct qmv_writer *w, kit_op d, kit_op inverse)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	if (w->g->is_half)
+	if (!w->g->has_scale)
 		return OP2(b, "mul.rn.f32", d, F(0x1p24f));
 	return OP2(b, "mul.rn.f32", OP2(b, "mul.rn.f32", d, F(0x1p14f)), inverse);
 }
@@ -285,7 +284,7 @@ void qmv_write_mma_unit(struct qmv_writer *w, const struct qmv_lane_w *weights, 
 		if (g->halves == 2)
 			dots.high[0][i] = OP3(b, "fma.rn.f32", dots.high[1][i], F(1 / QMV_REST), dots.high[0][i]);
 	}
-	if (!g->is_half)
+	if (g->has_scale)
 		tcb_ptx_load(b, "ld.shared.f32",
 			     tcb_ptx_at(bases->scale, g->image.scale + (int64_t)step * g->image.scale_stride), &inverse,
 			     1);

@@ -9,6 +9,7 @@
 #include "base/sizes.h"
 #include "kernels/gpu/gpu_rules.h"
 #include "kernels/quant_matvec/quant_matvec_gpu.h"
+#include "kernels/quant_matvec/quant_matvec_gpu_fused.h"
 #include "kernels/quant_matvec/quant_matvec_gpu_plan.h"
 
 enum { SHARED_ALIGN = 128, CHUNK = 16 };
@@ -59,7 +60,9 @@ static void plan_image(struct qmv_gpu *g)
 	image->scale =
 		g->is_q8 && g->halves == 2 ? image->high + blocks * image->code_stride : blocks * image->code_stride;
 	image->sum = image->scale + tcb_round_up(blocks * image->scale_stride, 16);
-	image->bytes = tcb_round_up(image->sum + blocks * image->sum_stride, 16);
+	image->squares = tcb_round_up(image->sum + blocks * image->sum_stride, 16);
+	image->squares_count = !g->has_norm ? 0 : g->own_launch ? blocks : g->warps;
+	image->bytes = tcb_round_up(image->squares + image->squares_count * QMV_SQUARES_BYTES, 16);
 }
 
 static void plan_rows(const struct tcb_target *target, struct qmv_gpu *g)
@@ -110,13 +113,14 @@ static void plan_memory(struct qmv_gpu *g)
 	g->part_at = g->flag_at + 16; /* the last one: its size depends on the grid */
 	g->shared_bytes = g->flag_at;
 	if (g->ksplit > 1 || g->splitk > 1)
-		g->shared_bytes = g->part_at + tcb_round_up(g->block_rows * g->ksplit * 4, 16);
+		g->shared_bytes = g->part_at + tcb_round_up((g->block_rows << g->is_gated) * g->ksplit * 4, 16);
 	g->slices_at = g->counters_at = g->workspace_bytes = 0;
 	if (g->own_launch)
 		g->slices_at = g->counters_at = g->workspace_bytes =
 			((size_t)g->tokens * g->image.bytes + 255) / 256 * 256;
 	if (g->splitk > 1) {
-		g->counters_at = g->slices_at + ((size_t)g->tokens * g->splitk * g->n * 4 + 255) / 256 * 256;
+		const size_t slices = (size_t)g->tokens * g->splitk * g->n * 4 << g->is_gated;
+		g->counters_at = g->slices_at + (slices + 255) / 256 * 256;
 		g->workspace_bytes = g->counters_at + (size_t)g->tokens * g->grid * 4;
 	}
 }
@@ -130,6 +134,8 @@ void qmv_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *ta
 	g->capability = target->capability;
 	g->is_q8 = problem->contract == TCB_CONTRACT_Q8;
 	g->is_half = problem->contract == TCB_CONTRACT_F16;
+	g->has_norm = qmv_kind(problem)->has_norm;
+	g->is_gated = qmv_kind(problem)->is_gated;
 	g->group = KNOB(GROUP);
 	g->layout = (enum tcb_layout)KNOB(LAYOUT);
 	g->copy = (enum tcb_copy)KNOB(COPY);
@@ -139,7 +145,8 @@ void qmv_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *ta
 	g->vec = KNOB(VEC);
 	g->is_mma = geometry->knob[TCB_KNOB_ISA] == TCB_ISA_MMA;
 	g->group_rows = (unsigned)geometry->tile[TCB_MICRO].n;
-	g->rows = g->is_mma ? 1 : g->group_rows;
+	g->has_scale = !g->is_mma || !g->is_half || g->has_norm;
+	g->rows = g->is_mma ? 1 : g->group_rows << g->is_gated;
 	g->sums = g->is_mma ? 2 : g->rows;
 	g->warps = KNOB(WARPS);
 	g->ksplit = KNOB(KSPLIT);
@@ -183,6 +190,13 @@ double qmv_gpu_chain(const struct qmv_gpu *g)
 
 /* --- footprint --- */
 
+/* Of activations that were asked for, and of their norm with the sums of squares. */
+static unsigned load_registers(const struct qmv_gpu *g)
+{
+	const unsigned ahead = tcb_div_up(g->image.blocks, g->warps);
+	return 8 * (ahead < QMV_GPU_X_AHEAD ? ahead : QMV_GPU_X_AHEAD) * (1 + g->has_norm) + 8 * g->has_norm;
+}
+
 /* Registers of a lane's weights of one unit, as loaded. */
 static unsigned weight_registers(const struct qmv_gpu *g)
 {
@@ -211,8 +225,7 @@ static unsigned mma_registers(const struct qmv_gpu *g)
 		all = 80 + 14 * is_byte + g->unroll * ((f->bytes[QMV_CODES] + f->bytes[QMV_HIGH]) / 8 + scales);
 	}
 	if (!g->own_launch) {
-		const unsigned ahead = tcb_div_up(g->image.blocks, g->warps);
-		const unsigned loads = 64 + 8 * (ahead < QMV_GPU_X_AHEAD ? ahead : QMV_GPU_X_AHEAD);
+		const unsigned loads = 64 + load_registers(g);
 		all = all > loads ? all : loads;
 	}
 	return all;
@@ -234,8 +247,7 @@ unsigned qmv_gpu_registers(const struct qmv_gpu *g)
 	if (g->is_narrow)
 		all += 8 + 4 * g->rows;
 	if (!g->own_launch) {
-		const unsigned ahead = tcb_div_up(g->image.blocks, g->warps);
-		const unsigned loads = 8 * (ahead < QMV_GPU_X_AHEAD ? ahead : QMV_GPU_X_AHEAD);
+		const unsigned loads = load_registers(g);
 		const unsigned early = g->copy == TCB_COPY_LDG && g->lead ? g->rows * steps * weights : 0;
 		all = all > 48 + loads + early ? all : 48 + loads + early;
 	}
@@ -269,7 +281,9 @@ void qmv_gpu_footprint(const struct tcb_problem *problem, const struct tcb_targe
 	out->grid[1] = g.splitk;
 	out->grid[2] = g.tokens;
 	out->barriers = 1;
-	out->level_bytes[TCB_MACRO] = g.n * tcb_quant_row_bytes(format, g.k) + (size_t)g.row_blocks * 1024;
-	out->level_bytes[TCB_MIDI] = (size_t)g.row_warps * g.group_rows * g.slice * superblock + g.image.bytes;
-	out->level_bytes[TCB_MICRO] = (size_t)g.group_rows * g.step * superblock;
+	const size_t group_rows = (size_t)g.group_rows << g.is_gated; /* of weights */
+	out->level_bytes[TCB_MACRO] =
+		qmv_weight_rows(problem) * tcb_quant_row_bytes(format, g.k) + (size_t)g.row_blocks * 1024;
+	out->level_bytes[TCB_MIDI] = g.row_warps * group_rows * g.slice * superblock + g.image.bytes;
+	out->level_bytes[TCB_MICRO] = group_rows * g.step * superblock;
 }

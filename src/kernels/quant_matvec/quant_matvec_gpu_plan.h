@@ -27,6 +27,7 @@ struct qmv_gpu_image {
 	unsigned blocks;                  /* superblocks, one of zeros included where steps may be partial */
 	unsigned high, scale, sum, bytes; /* codes of high nibbles (q8), scales, sums; all of it */
 	unsigned code_stride;             /* a superblock's codes (of one half), or values, in bytes */
+	unsigned squares, squares_count;  /* has_norm: parts of the sum of squares; how many */
 	unsigned scale_stride, sum_stride;
 };
 
@@ -45,12 +46,15 @@ struct qmv_gpu {
 	const struct qmv_format *format;
 	unsigned capability;
 	int is_q8, is_half; /* else f32 */
-	unsigned group;     /* q8: activations that share a scale, 32 or 256; else 256 */
+	int has_norm, is_gated;
+	int has_scale;  /* activations of a superblock, or a group, share one */
+	unsigned group; /* q8: activations that share a scale, 32 or 256; else 256 */
 	enum tcb_layout layout;
 	enum tcb_copy copy;
 	int is_mma, x_in_regs, own_launch, pdl;
 	unsigned vec, rows, warps, ksplit, row_warps, splitk, stages, lead, resident, together;
-	unsigned group_rows, sums; /* rows of a group; sums of them that a lane adds up */
+	/* Rows of y of a group; sums that a lane adds up.  Gated: rows are those of gate, then as many of up. */
+	unsigned group_rows, sums;
 	unsigned n, k, tokens;
 	unsigned row_blocks, slice, share; /* superblocks of a row, of a block's part of it, of a warp's part of that */
 	unsigned log_run, halves;          /* of the layout; values of a byte of codes */
@@ -83,7 +87,7 @@ void qmv_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *ta
 		  const struct tcb_geometry *geometry, struct qmv_gpu *out);
 /* Registers that are enough for a thread. */
 unsigned qmv_gpu_registers(const struct qmv_gpu *g);
-/* The longest rounding chain of an output. */
+/* The longest rounding chain of a sum of products. */
 double qmv_gpu_chain(const struct qmv_gpu *g);
 /* Tiles' k at the innermost level. */
 unsigned qmv_gpu_micro_k(const struct tcb_problem *problem);

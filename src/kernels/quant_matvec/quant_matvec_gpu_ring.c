@@ -61,8 +61,10 @@ void qmv_write_ring_open(struct qmv_writer *w, struct qmv_ring *ring)
 kit_op qmv_write_row(struct qmv_writer *w, kit_op group, unsigned i)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	const kit_op row = OP3(b, "mad.lo.u32", group, I(w->g->rows), I(i)); /* isa=mma: of tiles */
-	return OP2(b, "min.u32", row, w->last_row);
+	const unsigned rows = w->g->rows >> (w->g->is_gated && !w->g->is_mma); /* isa=mma: of tiles */
+	const kit_op row = OP3(b, "mad.lo.u32", group, I(rows), I(i % rows));  /* i from ROWS on: of up */
+	const kit_op least = OP2(b, "min.u32", row, w->last_row);
+	return i < rows ? least : OP2(b, "add.u32", least, w->rows);
 }
 
 /* BYTES of a row by all lanes. */

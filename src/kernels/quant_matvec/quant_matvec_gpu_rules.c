@@ -7,6 +7,7 @@
 #include "base/sizes.h"
 #include "kernels/constraint.h"
 #include "kernels/gpu/gpu_rules.h"
+#include "kernels/quant_matvec/quant_matvec_fused.h"
 #include "kernels/quant_matvec/quant_matvec_gpu.h"
 #include "kernels/quant_matvec/quant_matvec_gpu_plan.h"
 
@@ -69,10 +70,13 @@ RULE(rule_tiles)
 	const struct tcb_tile *micro = &geometry->tile[TCB_MICRO];
 	if (macro->m != 1 || midi->m != 1)
 		return "macro.m and midi.m must be 1: each token is a product of its own";
-	if (is_mma(geometry) && micro->n != QMV_TILE_ROWS)
-		return "micro.n must be 16 with isa=mma";
-	if (!is_mma(geometry) && (micro->n > QMV_GPU_ROWS_MAX || (micro->n & (micro->n - 1))))
-		return "micro.n must be 1, 2, 4 or 8";
+	const int is_gated = qmv_kind(problem)->is_gated;
+	if (is_mma(geometry) && micro->n != (size_t)(QMV_TILE_ROWS >> is_gated))
+		return is_gated ? "micro.n must be 8 with isa=mma: tiles of 8 rows of gate and 8 of up"
+				: "micro.n must be 16 with isa=mma";
+	if (!is_mma(geometry) && (micro->n > (size_t)(QMV_GPU_ROWS_MAX >> is_gated) || (micro->n & (micro->n - 1))))
+		return is_gated ? "micro.n must be 1, 2 or 4: as many rows of gate and of up"
+				: "micro.n must be 1, 2, 4 or 8";
 	return NULL;
 }
 

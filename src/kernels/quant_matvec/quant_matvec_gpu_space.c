@@ -74,7 +74,7 @@ size_t qmv_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *
 	a = tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MICRO);
 	ADD(a, 1, 2, 4);
 	if (has_mma)
-		tcb_axis_add(a, QMV_TILE_ROWS);
+		tcb_axis_add(a, (size_t)(QMV_TILE_ROWS >> qmv_kind(problem)->is_gated));
 	ADD(tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MIDI), 1, 2, 4, 8, 16, 32, 64, 128);
 	tcb_axis_add(tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MACRO), tcb_power_of_two_up(n));
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_VEC), 4, 8, 16);

@@ -14,6 +14,7 @@
  * the sum of the activations' codes.
  */
 #include "kernels/quant_matvec/quant_matvec_gpu_x.h"
+#include "kernels/quant_matvec/quant_matvec_gpu_fused.h"
 #include "kernels/quant_matvec/quant_matvec_gpu_x_mma.h"
 
 #include <stdio.h>
@@ -38,24 +39,39 @@ static kit_op image_at(struct qmv_writer *w, kit_op block, unsigned stride, kit_
 	return OP3(b, is_wide ? "mad.wide.u32" : "mad.lo.u32", block, I(stride), base);
 }
 
-/* Eight values of superblock BLOCK of the slice; zeros past its end, if IS_CHECKED. */
-static void load_values(struct qmv_writer *w, kit_op block, int is_checked, kit_op value[LANE_VALUES])
+/* Eight of COUNT values behind BASE, those of superblock BLOCK; zeros past the end, if IS_CHECKED. */
+static void load_floats(struct qmv_writer *w, const char *load, kit_op base, kit_op count, kit_op block, int is_checked,
+			kit_op value[LANE_VALUES])
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const kit_op at = OP3(b, "mad.wide.u32", block, I(BLOCK_VALUE_BYTES),
-			      OP3(b, "mad.wide.u32", w->kit.lane, I(LANE_VALUES * 4), w->x));
+			      OP3(b, "mad.wide.u32", w->kit.lane, I(LANE_VALUES * 4), base));
 	for (int i = 0; i < LANE_VALUES; i++)
 		value[i] = is_checked ? tcb_kit_constant(b, "f32", F(0)) : tcb_ptx_reg(b, "f32");
 	if (is_checked) {
 		const kit_op first = OP3(b, "mad.lo.u32", block, I(QMV_VALUES), OP2(b, "shl.b32", w->kit.lane, I(3)));
-		tcb_ptx_guard(b, OP2(b, "setp.lt.u32", first, w->x_values));
+		tcb_ptx_guard(b, OP2(b, "setp.lt.u32", first, count));
 	}
 	for (int half = 0; half < 2; half++)
-		tcb_ptx_into1(b, "ld.global.v4.f32", tcb_ptx_vector(b, value + 4 * half, 4), tcb_ptx_at(at, 16 * half));
+		tcb_ptx_into1(b, load, tcb_ptx_vector(b, value + 4 * half, 4), tcb_ptx_at(at, 16 * half));
 	if (is_checked)
 		tcb_ptx_unguard(b);
-	for (int i = 0; w->g->is_half && i < LANE_VALUES; i++)
+}
+
+/* Eight values of superblock BLOCK of the slice. */
+static void load_values(struct qmv_writer *w, kit_op block, int is_checked, kit_op value[LANE_VALUES])
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	load_floats(w, "ld.global.v4.f32", w->x, w->x_values, block, is_checked, value);
+	for (int i = 0; w->g->is_half && !w->g->has_norm && i < LANE_VALUES; i++)
 		value[i] = OP1(b, "cvt.f32.f16", OP1(b, "cvt.rn.f16.f32", value[i]));
+}
+
+/* The norm's weights for these. */
+static void load_norm(struct qmv_writer *w, kit_op block, int is_checked, kit_op norm[LANE_VALUES])
+{
+	if (w->g->has_norm)
+		load_floats(w, "ld.global.nc.v4.f32", w->norm, w->x_values, block, is_checked, norm);
 }
 
 /* Whether superblocks up to COUNT - 1 go past the slice's activations. */
@@ -175,10 +191,10 @@ static kit_op store_parts(struct qmv_writer *w, kit_op block, const kit_op value
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmv_gpu *g = w->g;
 	kit_op scaled[LANE_VALUES], up, inverse = I(0);
-	if (!g->is_half)
+	if (g->has_scale)
 		up = qmv_write_mma_scale(w, largest_of(w, value), &inverse);
 	for (int i = 0; i < LANE_VALUES; i++)
-		scaled[i] = g->is_half ? value[i] : OP2(b, "mul.rn.f32", value[i], up);
+		scaled[i] = g->has_scale ? OP2(b, "mul.rn.f32", value[i], up) : value[i];
 	qmv_write_mma_values(w, scaled, image_at(w, block, g->image.code_stride, qmv_write_mma_place(w)));
 	return inverse;
 }
@@ -194,12 +210,17 @@ static void store_one_of(struct qmv_writer *w, kit_op block, unsigned lanes, uns
 	tcb_ptx_unguard(b);
 }
 
-/* The image of superblock BLOCK from the values of the warp's lanes. */
-static void prepare(struct qmv_writer *w, kit_op block, const kit_op value[LANE_VALUES])
+/* The image of superblock BLOCK from the values of the warp's lanes, and the norm's weights for them. */
+static void prepare(struct qmv_writer *w, kit_op block, const kit_op stored[LANE_VALUES],
+		    const kit_op norm[LANE_VALUES])
 {
 	const struct qmv_gpu *g = w->g;
 	const int is_centred = g->is_q8 && g->format->centre;
-	kit_op sum, scale;
+	kit_op sum, scale, value[LANE_VALUES];
+	if (g->has_norm && g->splitk == 1)
+		qmv_write_squares_add(w, stored);
+	for (int i = 0; i < LANE_VALUES; i++)
+		value[i] = g->has_norm ? OP2(&w->kit.b, "mul.rn.f32", stored[i], norm[i]) : stored[i];
 	if (g->runs && !is_centred)
 		sum = sum_of(w, value);
 	scale = g->is_q8    ? store_codes(w, block, value, &sum)
@@ -207,7 +228,7 @@ static void prepare(struct qmv_writer *w, kit_op block, const kit_op value[LANE_
 			    : store_values(w, block, value);
 	if (g->runs)
 		store_one_of(w, block, sum_lanes(g), g->image.sum_stride, g->image.sum, sum);
-	if (!g->is_mma || !g->is_half)
+	if (g->has_scale)
 		store_one_of(w, block, g->group / LANE_VALUES, g->image.scale_stride, g->image.scale, scale);
 }
 
@@ -224,40 +245,72 @@ void qmv_write_x_load(struct qmv_writer *w, struct qmv_x_loads *loads)
 			    is_past(w->g, (i + 1) * w->g->warps), loads->value[i]);
 }
 
+void qmv_write_norm_load(struct qmv_writer *w, struct qmv_x_loads *loads)
+{
+	for (unsigned i = 0; w->g->has_norm && i < ahead(w->g); i++)
+		load_norm(w, OP2(&w->kit.b, "add.u32", w->kit.warp, I(i * w->g->warps)),
+			  is_past(w->g, (i + 1) * w->g->warps), loads->norm[i]);
+}
+
+/* Squares of the whole token, of which the block prepares a slice only. */
+static void add_all_squares(struct qmv_writer *w)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct qmv_gpu *g = w->g;
+	struct tcb_ptx_for loop;
+	kit_op value[LANE_VALUES];
+	tcb_ptx_for_begin(b, &loop, w->kit.warp, I(g->row_blocks), I(g->warps), 0);
+	load_floats(w, "ld.global.v4.f32", w->row_x, I(g->k), loop.iv, g->k % QMV_VALUES != 0, value);
+	qmv_write_squares_add(w, value);
+	tcb_ptx_for_end(b, &loop);
+}
+
 void qmv_write_x_prepare(struct qmv_writer *w, struct qmv_x_loads *loads)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmv_gpu *g = w->g;
 	const unsigned first = ahead(g);
+	if (g->has_norm)
+		qmv_write_squares_begin(w);
 	for (unsigned i = 0; i < first; i++) {
 		const kit_op block = OP2(b, "add.u32", w->kit.warp, I(i * g->warps));
 		const int is_checked = (i + 1) * g->warps > g->image.blocks;
 		struct tcb_ptx_if scope;
 		if (is_checked)
 			tcb_ptx_if_begin(b, &scope, OP2(b, "setp.lt.u32", block, I(g->image.blocks)));
-		prepare(w, block, loads->value[i]);
+		prepare(w, block, loads->value[i], loads->norm[i]);
 		if (is_checked)
 			tcb_ptx_if_end(b, &scope);
 	}
 	if (first * g->warps < g->image.blocks) {
 		struct tcb_ptx_for loop;
-		kit_op value[LANE_VALUES];
+		kit_op value[LANE_VALUES], norm[LANE_VALUES];
 		tcb_ptx_for_begin(b, &loop, OP2(b, "add.u32", w->kit.warp, I(first * g->warps)), I(g->image.blocks),
 				  I(g->warps), 0);
 		load_values(w, loop.iv, is_past(g, g->image.blocks), value);
-		prepare(w, loop.iv, value);
+		load_norm(w, loop.iv, is_past(g, g->image.blocks), norm);
+		prepare(w, loop.iv, value, norm);
 		tcb_ptx_for_end(b, &loop);
 	}
+	if (g->has_norm && g->splitk > 1)
+		add_all_squares(w);
+	if (g->has_norm)
+		qmv_write_squares_store(w, w->kit.warp);
 }
 
 void qmv_write_x_block(struct qmv_writer *w, kit_op block)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	struct tcb_ptx_if scope;
-	kit_op value[LANE_VALUES];
+	kit_op value[LANE_VALUES], norm[LANE_VALUES];
 	tcb_ptx_if_begin(b, &scope, OP2(b, "setp.lt.u32", block, I(w->g->image.blocks)));
 	load_values(w, block, is_past(w->g, w->g->image.blocks), value);
-	prepare(w, block, value);
+	load_norm(w, block, is_past(w->g, w->g->image.blocks), norm);
+	if (w->g->has_norm)
+		qmv_write_squares_begin(w);
+	prepare(w, block, value, norm);
+	if (w->g->has_norm)
+		qmv_write_squares_store(w, block);
 	tcb_ptx_if_end(b, &scope);
 }
 

@@ -9,10 +9,11 @@
 #include "kernels/quant_matvec/quant_matvec_gpu_writer.h"
 
 struct qmv_x_loads {
-	kit_op value[QMV_GPU_X_AHEAD][8];
+	kit_op value[QMV_GPU_X_AHEAD][8], norm[QMV_GPU_X_AHEAD][8];
 };
-/* Asks for the first superblocks; prepares these and the others and stores them. */
+/* Asks for the first superblocks, and the norm's weights for them; prepares these and the others and stores them. */
 void qmv_write_x_load(struct qmv_writer *w, struct qmv_x_loads *loads);
+void qmv_write_norm_load(struct qmv_writer *w, struct qmv_x_loads *loads);
 void qmv_write_x_prepare(struct qmv_writer *w, struct qmv_x_loads *loads);
 /* One superblock, by the calling warp, where the image has it. */
 void qmv_write_x_block(struct qmv_writer *w, kit_op block);

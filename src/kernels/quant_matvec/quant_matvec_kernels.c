@@ -30,11 +30,12 @@ enum { IS_q8 = 1, IS_f32 = 0 };
 #define OF_FORMAT(id, name, op, ...) CONTRACTS(KERNELS, op, TCB_FORMAT_##id)
 FORMATS(OF_FORMAT)
 
-#define NATIVE_ROW(rows, contract, CONTRACT, op, k) \
-	QMV_ROW(op, k, contract, CONTRACT, native, NATIVE, rows, op##_##contract##_##rows),
-#define KERNEL_ROWS(contract, CONTRACT, op, k)      \
-	ROWS(NATIVE_ROW, contract, CONTRACT, op, k) \
-	QMV_ROW(op, k, contract, CONTRACT, r16, R16, 16, op##_##contract##_r16),
-#define TABLE(id, name, op, values, ...) \
-	const struct tcb_variant SIMD_NAME(qmv_##op)[] = { CONTRACTS(KERNEL_ROWS, op, values){ 0 } };
-FORMATS(TABLE)
+#define NATIVE_ROW(rows, contract, CONTRACT, kind, op, k) \
+	QMV_ROW(kind, op, k, contract, CONTRACT, native, NATIVE, rows, op##_##contract##_##rows),
+#define KERNEL_ROWS(contract, CONTRACT, kind, op, k)      \
+	ROWS(NATIVE_ROW, contract, CONTRACT, kind, op, k) \
+	QMV_ROW(kind, op, k, contract, CONTRACT, r16, R16, 16, op##_##contract##_r16),
+#define TABLE(kind, has_norm, is_gated, op, values) \
+	const struct tcb_variant SIMD_NAME(qmv_##op##_##kind)[] = { CONTRACTS(KERNEL_ROWS, kind, op, values){ 0 } };
+#define TABLES(id, name, op, values, ...) QMV_KINDS(TABLE, op, values)
+FORMATS(TABLES)

@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "kernels/formats.h"
+#include "kernels/quant_matvec/quant_matvec_fused.h"
 #include "kernels/quant_matvec/quant_matvec_planes.h"
 
 enum { SUB_BLOCKS = 8, SUB_VALUES = 32, HALF_BYTES = 2, K_HEADER = 4, S_LOG_RUN = 4, D_ALIGN = 16, TILE_PIECE = 16 };
@@ -219,9 +220,15 @@ static size_t tile_bytes(const struct qmv_format *f)
 	return bytes;
 }
 
+/* Rows of y that a tile has: 16, or 8 of which it has gate's row and up's. */
+static size_t tile_outputs(const struct tcb_problem *problem)
+{
+	return (size_t)QMV_TILE_ROWS >> qmv_kind(problem)->is_gated;
+}
+
 static size_t tile_groups(const struct tcb_problem *problem)
 {
-	return (problem->shape.n + QMV_TILE_ROWS - 1) / QMV_TILE_ROWS;
+	return (problem->shape.n + tile_outputs(problem) - 1) / tile_outputs(problem);
 }
 
 size_t qmv_packed_bytes(const struct tcb_problem *problem, enum tcb_layout layout)
@@ -231,7 +238,7 @@ size_t qmv_packed_bytes(const struct tcb_problem *problem, enum tcb_layout layou
 	if (layout == TCB_LAYOUT_F)
 		return tile_groups(problem) * superblocks_of_row(problem) * tile_bytes(f);
 	for (unsigned part = 0; part < QMV_PARTS; part++)
-		bytes += plane_bytes(f, (enum qmv_part)part, problem->shape.n * superblocks_of_row(problem));
+		bytes += plane_bytes(f, (enum qmv_part)part, qmv_weight_rows(problem) * superblocks_of_row(problem));
 	return bytes;
 }
 
@@ -283,13 +290,16 @@ static void convert_tiles(const struct tcb_problem *problem, int is_pack, uint8_
 {
 	const struct matrix m = matrix_of(problem);
 	uint8_t stored[QMV_VALUES], sorted[QMV_VALUES];
-	for (size_t n = 0; n < problem->shape.n; n++)
+	for (size_t n = 0; n < qmv_weight_rows(problem); n++)
 		for (size_t s = 0; s < m.superblocks; s++) {
-			uint8_t *tile = packed + (n / QMV_TILE_ROWS * m.superblocks + s) * tile_bytes(m.f);
+			const size_t is_up = n >= problem->shape.n, of_side = n - is_up * problem->shape.n;
+			const size_t group = of_side / tile_outputs(problem);
+			uint8_t *tile = packed + (group * m.superblocks + s) * tile_bytes(m.f);
 			uint8_t *block = weights + n * m.row_bytes + s * m.superblock_bytes;
 			for (unsigned p = 0; p < QMV_PARTS; p++) {
 				const enum qmv_part part = (enum qmv_part)p;
-				const unsigned row = n % QMV_TILE_ROWS;
+				const unsigned row =
+					(unsigned)(of_side % tile_outputs(problem) + is_up * QMV_TILE_ROWS / 2);
 				if (is_pack) {
 					gather(m.f, part, block, blocks_of(&m, s), stored);
 					convert_part(m.f, part, TCB_LAYOUT_S, 1, stored, sorted);
@@ -319,10 +329,10 @@ void qmv_plane_pack(const struct tcb_problem *problem, enum tcb_layout layout, c
 	assert(layout == TCB_LAYOUT_P || layout == TCB_LAYOUT_S);
 	for (unsigned p = 0; p < QMV_PARTS; p++) {
 		const enum qmv_part part = (enum qmv_part)p;
-		const size_t bytes = plane_bytes(m.f, part, problem->shape.n * m.superblocks);
+		const size_t bytes = plane_bytes(m.f, part, qmv_weight_rows(problem) * m.superblocks);
 		uint8_t *to = out;
 		memset(out, 0, bytes);
-		for (size_t n = 0; m.f->bytes[part] && n < problem->shape.n; n++)
+		for (size_t n = 0; m.f->bytes[part] && n < qmv_weight_rows(problem); n++)
 			for (size_t s = 0; s < m.superblocks; s++, to += m.f->bytes[part]) {
 				gather(m.f, part, (const uint8_t *)weights + n * m.row_bytes + s * m.superblock_bytes,
 				       blocks_of(&m, s), stored);
@@ -345,12 +355,12 @@ void qmv_plane_unpack(const struct tcb_problem *problem, enum tcb_layout layout,
 	for (unsigned p = 0; p < QMV_PARTS; p++) {
 		const enum qmv_part part = (enum qmv_part)p;
 		const uint8_t *from = in;
-		for (size_t n = 0; m.f->bytes[part] && n < problem->shape.n; n++)
+		for (size_t n = 0; m.f->bytes[part] && n < qmv_weight_rows(problem); n++)
 			for (size_t s = 0; s < m.superblocks; s++, from += m.f->bytes[part]) {
 				convert_part(m.f, part, layout, 0, from, stored);
 				scatter(m.f, part, stored, blocks_of(&m, s),
 					(uint8_t *)weights + n * m.row_bytes + s * m.superblock_bytes);
 			}
-		in += plane_bytes(m.f, part, problem->shape.n * m.superblocks);
+		in += plane_bytes(m.f, part, qmv_weight_rows(problem) * m.superblocks);
 	}
 }

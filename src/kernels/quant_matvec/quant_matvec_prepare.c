@@ -3,11 +3,14 @@
  * Activations as the kernels of quant_matvec_native.h want them (struct qmv_x8,
  * struct qmv_x32), and as Q4_K's own do (struct q4k_x8, struct q4k_x32), in plain C that compilers turn into vectors of
  * whatever the including file is compiled for.  In: K floats.  Out: superblocks of 256, the last one filled up with
- * zeros.
+ * zeros.  And the neighbours that a MatVec is fused with: the norm before that, the gate after the products.
  */
-#include "kernels/quant_matvec/quant_matvec_prepare.h"
+#include <math.h>
+
 #include "kernels/quant_codes.h"
-#include "kernels/simd/simd.h"
+#include "kernels/quant_matvec/quant_matvec_fused.h"
+#include "kernels/quant_matvec/quant_matvec_prepare.h"
+#include "kernels/simd/simd_exp.h"
 
 static inline size_t least(size_t a, size_t b)
 {
@@ -171,4 +174,54 @@ void SIMD_NAME(q4k_prepare)(const float *x, size_t blocks, struct q4k_x32 *out)
 			spread_words(x + 32 * j, out->x + q4k_x32_index(32 * j));
 			out->sums[j] = sum_halves(x + 32 * j, 32);
 		}
+}
+
+/* --- fused --- */
+
+/* Squares in double, so that none overflows.  FOLD sums: as many as hide the latency of additions. */
+static double sum_squares(const float *x, size_t k)
+{
+	enum { FOLD = 32 };
+	double sum[FOLD] = { 0 };
+	size_t i = 0;
+	for (; i + FOLD <= k; i += FOLD)
+		for (size_t j = 0; j < FOLD; j++)
+			sum[j] += (double)x[i + j] * (double)x[i + j];
+	for (; i < k; i++)
+		sum[0] += (double)x[i] * (double)x[i];
+	for (size_t half = FOLD / 2; half > 0; half /= 2)
+		for (size_t j = 0; j < half; j++)
+			sum[j] += sum[half + j];
+	return sum[0];
+}
+
+void SIMD_NAME(qmv_norm)(const float *x, const float *norm, size_t k, float *out)
+{
+	const double factor = 1 / sqrt(sum_squares(x, k) / (double)k + QMV_NORM_EPS);
+	/* Powers of two, so that neither product leaves the range of f32 where the result does not. */
+	const double root = factor < 0x1p-60 ? 0x1p-64 : 1;
+	const float first = (float)root, second = (float)(factor / root);
+	for (size_t i = 0; i < k; i++)
+		out[i] = x[i] * first * second * norm[i];
+}
+
+/* silu(p) = (max(p, 0) + min(p, 0) t) / (1 + t), t = exp(-|p|): one of the two is 0.  A NaN is in the second operand of
+ * v_max, which lets it through. */
+SIMD_INLINE vfloat silu(vfloat p)
+{
+	const vfloat minus = v_sub(v_set(0), p), zero = v_set(0);
+	const vfloat t = v_exp(v_sub(zero, v_max(minus, p)));
+	const vfloat above = v_max(zero, p), below = v_max(zero, minus);
+	return v_sub(above, v_mul(below, t)) / v_add(v_set(1), t);
+}
+
+void SIMD_NAME(qmv_gate)(float *gate, const float *up, size_t count)
+{
+	size_t i = 0;
+	for (; i + LANES <= count; i += LANES)
+		v_store(gate + i, v_mul(silu(v_load(gate + i)), v_load(up + i)));
+	if (i < count) {
+		const vfloat p = v_load_part(gate + i, count - i, 0), u = v_load_part(up + i, count - i, 0);
+		v_store_part(gate + i, v_mul(silu(p), u), count - i);
+	}
 }

@@ -64,12 +64,13 @@ SIMD_INLINE void native_rows(const struct qmv_call *call, enum tcb_format_id id,
 	}
 TCB_FORMAT_OTHER_ROWS(KERNELS)
 
-#define TABLE(id, name, op, k, ...)                                    \
-	const struct tcb_variant SIMD_NAME(qmv_##op)[] = {             \
-		QMV_ROW(op, k, q8, Q8, native, NATIVE, 1, op##_q8),    \
-		QMV_ROW(op, k, q8, Q8, native, NATIVE, 4, op##_q8),    \
-		QMV_ROW(op, k, f32, F32, native, NATIVE, 1, op##_f32), \
-		QMV_ROW(op, k, f32, F32, native, NATIVE, 4, op##_f32), \
-		{ 0 },                                                 \
+#define TABLE(kind, has_norm, is_gated, op, k)                               \
+	const struct tcb_variant SIMD_NAME(qmv_##op##_##kind)[] = {          \
+		QMV_ROW(kind, op, k, q8, Q8, native, NATIVE, 1, op##_q8),    \
+		QMV_ROW(kind, op, k, q8, Q8, native, NATIVE, 4, op##_q8),    \
+		QMV_ROW(kind, op, k, f32, F32, native, NATIVE, 1, op##_f32), \
+		QMV_ROW(kind, op, k, f32, F32, native, NATIVE, 4, op##_f32), \
+		{ 0 },                                                       \
 	};
-TCB_FORMAT_OTHER_ROWS(TABLE)
+#define TABLES(id, name, op, k, ...) QMV_KINDS(TABLE, op, k)
+TCB_FORMAT_OTHER_ROWS(TABLES)

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The quantised matvec on GPUs: what it is fused with (quant_matvec_fused.h), a
+ * norm of the activations and a gate of the results.
+ */
+#ifndef TCB_KERNELS_QUANT_MATVEC_GPU_FUSED_H
+#define TCB_KERNELS_QUANT_MATVEC_GPU_FUSED_H
+
+#include "kernels/quant_matvec/quant_matvec_gpu_writer.h"
+
+enum { QMV_SQUARES_BYTES = 8 }; /* of one part of the sum of squares, in the image */
+
+/* A lane's sum of squares: begins, adds eight VALUES; stores that of the warp as part PART (.u32) of the image. */
+void qmv_write_squares_begin(struct qmv_writer *w);
+void qmv_write_squares_add(struct qmv_writer *w, const kit_op value[8]);
+void qmv_write_squares_store(struct qmv_writer *w, kit_op part);
+/* W->factor from all parts in shared memory, behind a barrier. */
+void qmv_write_factor(struct qmv_writer *w);
+
+/* What becomes of the sum of a row, or of GATE's and UP's: the result. */
+kit_op qmv_write_result(struct qmv_writer *w, kit_op gate, kit_op up);
+
+/* What all that rounds: of a norm in the chain, of a gate in ulps of the result. */
+double qmv_gpu_norm_chain(const struct qmv_gpu *g);
+double qmv_gpu_gate_ulps(const struct qmv_gpu *g);
+
+#endif
