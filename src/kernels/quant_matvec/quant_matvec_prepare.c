@@ -205,14 +205,18 @@ void SIMD_NAME(qmv_norm)(const float *x, const float *norm, size_t k, float *out
 		out[i] = x[i] * first * second * norm[i];
 }
 
-/* silu(p) = (max(p, 0) + min(p, 0) t) / (1 + t), t = exp(-|p|): one of the two is 0.  A NaN is in the second operand of
- * v_max, which lets it through. */
+/*
+ * silu(p) = (max(p, 0) + min(p, 0) t) / (1 + t), t = exp(-|p|): one of the two is 0.  v_exp does not go below exp(-88),
+ * so p does not go below -128 there: what is left is below 2^-119.  Of -inf the formula makes a NaN, -inf / inf; so
+ * does 0 times that.  A NaN is in the second operand of v_max, which lets it through.
+ */
 SIMD_INLINE vfloat silu(vfloat p)
 {
-	const vfloat minus = v_sub(v_set(0), p), zero = v_set(0);
+	const vfloat zero = v_set(0), minus = v_sub(zero, p);
 	const vfloat t = v_exp(v_sub(zero, v_max(minus, p)));
 	const vfloat above = v_max(zero, p), below = v_max(zero, minus);
-	return v_sub(above, v_mul(below, t)) / v_add(v_set(1), t);
+	const vfloat least = v_max(v_set(-128), v_sub(zero, below));
+	return v_add(v_add(above, v_mul(least, t)), v_mul(below, zero)) / v_add(v_set(1), t);
 }
 
 void SIMD_NAME(qmv_gate)(float *gate, const float *up, size_t count)

@@ -26,7 +26,7 @@ typedef void qmv_gate_fn(float *gate, const float *up, size_t count);
 /* What their roundings add to a chain, in ulps of the result: the factor and two products; exp, the sum, the quotient
  * and the product, where fused multiply-adds are missing (scalar) one more. */
 #define QMV_NORM_CHAIN 4
-#define QMV_GATE_ULPS 5
+#define QMV_GATE_ULPS 3
 
 #define QMV_DECLARE_PREPARERS(isa, ...)           \
 	qmv_norm_fn qmv_norm_##isa;               \
