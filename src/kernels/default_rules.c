@@ -3,7 +3,8 @@
  * A problem and a target to the default geometry: finds the rule, the row, and
  * puts the shape's numbers in the place of the row's letters.  A rule that was
  * measured with one thread serves other numbers of them, too: the op's own
- * default says how the work is dealt, the row how each does its part.
+ * default says how the work is dealt, the row how each does its part.  An op may
+ * take the rules of another (struct tcb_op, rules_of).
  */
 #include "kernels/default_rules.h"
 
@@ -44,7 +45,9 @@ static int is_near(const struct tcb_default_rule *rule, const struct tcb_shape *
 	       shape->n <= rule->most.n && shape->k >= rule->least.k && shape->k <= rule->most.k;
 }
 
-const struct tcb_default_rule *tcb_default_rule_find(const struct tcb_problem *problem, const struct tcb_target *target)
+/* The rule of the op NAME. */
+static const struct tcb_default_rule *find(const char *name, const struct tcb_problem *problem,
+					   const struct tcb_target *target)
 {
 	char arch[TCB_ARCH_TEXT_MAX];
 	const struct tcb_default_rule *rule;
@@ -52,13 +55,19 @@ const struct tcb_default_rule *tcb_default_rule_find(const struct tcb_problem *p
 	tcb_target_arch(target, arch);
 	for (size_t i = 0; (rule = tcb_default_rule_at(i)); i++) {
 		const int is_exact = target->kind == TCB_TARGET_CUDA || rule->threads == target->threads;
-		if (!strcmp(rule->op, problem->op_name) && rule->contract == problem->contract &&
-		    !strcmp(rule->arch, arch) && (is_exact || (!found && rule->threads == 1)))
+		if (!strcmp(rule->op, name) && rule->contract == problem->contract && !strcmp(rule->arch, arch) &&
+		    (is_exact || (!found && rule->threads == 1)))
 			found = rule;
 		if (found == rule && is_exact)
 			break;
 	}
 	return found && is_near(found, &problem->shape) ? found : NULL;
+}
+
+const struct tcb_default_rule *tcb_default_rule_find(const struct tcb_problem *problem, const struct tcb_target *target)
+{
+	const struct tcb_default_rule *own = find(problem->op_name, problem, target);
+	return own || !problem->op->rules_of ? own : find(problem->op->rules_of, problem, target);
 }
 
 int tcb_default_row_holds(const struct tcb_default_row *row, const struct tcb_shape *shape)

@@ -226,6 +226,9 @@ struct tcb_op {
 	/* The axes of the default space for TARGET; returns how many. */
 	size_t (*axes)(const struct tcb_problem *problem, const struct tcb_target *target,
 		       struct tcb_axis out[TCB_AXES_MAX]);
+	/* The op whose rules (default_rules.h) serve where this one has none: its kernels are the same but for what is
+	 * around them.  NULL: no other's do. */
+	const char *rules_of;
 	/* SPEC section 4's standard geometry, legal for PROBLEM and TARGET.  What is used where nobody swept is that of
 	 * tcb_default_geometry (default_rules.h), which asks for this one where it has no rule. */
 	void (*default_geometry)(const struct tcb_problem *problem, const struct tcb_target *target,

@@ -196,6 +196,36 @@ static void a_row_is_dealt_to_more_threads(void **state)
 	assert_int_equal(two.knob[TCB_KNOB_PREFETCH], one.knob[TCB_KNOB_PREFETCH]);
 }
 
+/* An op that names another takes its rules: usable, and by a rule at most of the shapes that it was made with. */
+static void others_rules_are_usable(void **state)
+{
+	const struct tcb_default_rule *rule;
+	const struct tcb_op *const *ops;
+	size_t op_count, by_rule = 0, tried = 0;
+	struct tcb_rng rng;
+	(void)state;
+	tcb_rng_init(&rng, 11);
+	ops = tcb_ops(&op_count);
+	for (size_t o = 0; o < op_count; o++)
+		for (size_t i = 0; ops[o]->rules_of && (rule = tcb_default_rule_at(i)); i++) {
+			const struct tcb_target target = target_of(rule);
+			if (strcmp(rule->op, ops[o]->rules_of) != 0)
+				continue;
+			for (int draws = 0; draws < 4; draws++, tried++) {
+				const struct tcb_shape shape = draw_shape(&rng, rule);
+				struct tcb_problem problem;
+				struct tcb_geometry geometry;
+				assert_int_equal(tcb_problem_init(ops[o], rule->contract, &shape, &problem, NULL),
+						 TCB_OK);
+				assert_ptr_equal(tcb_default_rule_find(&problem, &target), rule);
+				by_rule += tcb_default_geometry(&problem, &target, &geometry) == rule;
+				check_usable(&problem, &target, &geometry, draws == 0);
+			}
+		}
+	print_message("%zu of %zu defaults are by another op's rule\n", by_rule, tried);
+	assert_true(tried > 0 && 2 * by_rule > tried);
+}
+
 /* Another family, a shape far away: the op's own. */
 static void others_have_the_own_default(void **state)
 {
@@ -306,6 +336,7 @@ int main(void)
 		cmocka_unit_test(every_rule_is_of_this_build),
 		cmocka_unit_test(every_row_is_used),
 		cmocka_unit_test(defaults_are_legal_whatever_the_shape),
+		cmocka_unit_test(others_rules_are_usable),
 		cmocka_unit_test(others_have_the_own_default),
 		cmocka_unit_test(a_space_has_it),
 		cmocka_unit_test(forms_move_into_the_space),

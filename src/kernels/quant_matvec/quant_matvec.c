@@ -461,6 +461,7 @@ TCB_FORMAT_OTHER_ROWS(LISTS)
 		.exact = TCB_FORMAT_##id == TCB_FORMAT_Q4_K && !(has_norm_ || is_gated_) ? q4k_exact : NULL, \
 		.flops = qmv_flops,                                                                          \
 		.traffic = qmv_traffic,                                                                      \
+		.rules_of = has_norm_ || is_gated_ ? #op "_matvec" : NULL,                                   \
 		.axes = qmv_axes,                                                                            \
 		.default_geometry = qmv_default_geometry,                                                    \
 		.footprint = qmv_footprint,                                                                  \

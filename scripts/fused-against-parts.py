@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The MatVecs that are fused with their neighbours against the sum of their parts, each at its best geometry.
+
+    scripts/fused-against-parts.py [--device cpu] [--threads 1] [--shape 1x4096x4096 ...] [--sweep 10s] [--rounds 3]
+
+Sweeps every op that is needed (--sweep none: what the database knows, else defaults), then benches them in turn, round
+after round, so that a drift of the machine meets all of them.  For a shape MxNxK of format F:
+
+    F_rmsnorm_matvec         against  rmsnorm MxK + F_matvec MxNxK
+    F_swiglu_matvec          against  F_matvec MxNxK twice, or F_matvec Mx2NxK once, whichever is faster
+    F_rmsnorm_swiglu_matvec  against  rmsnorm MxK + the same
+
+Weights are cold.  What rmsnorm reads is hot, as it is behind the op that wrote it, and no pass is counted for
+silu(gate) * up, which the parts would need too (--pass-us adds one that was measured elsewhere): both favour the parts.
+Prints the median over the rounds of microseconds, of ratios parts / fused (above 1: fused is faster) with the least and
+the greatest, and of the fused op's time over the time to read its bytes.
+"""
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+
+KINDS = ("rmsnorm_matvec", "swiglu_matvec", "rmsnorm_swiglu_matvec")
+
+
+def run(options, command, *args):
+    words = [options.tcbtune, command, "--device", options.device, "--db", options.db, *args]
+    if options.device.startswith("cpu"):
+        words += ["--threads", str(options.threads)]
+    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(words)}: {done.stderr.strip()}")
+    return json.loads(done.stdout)
+
+
+def bench(options, op, shape):
+    """By cache state: microseconds of the fastest row but the scalar one, and of reading the bytes; its geometry."""
+    report = run(options, "bench", "--op", op, "--shape", shape, "--budget", options.budget, "--json")
+    times = {}
+    for result in report["results"]:
+        row = min((r for r in result["rows"] if r["role"] != "scalar"), key=lambda r: r["ns"]["median"])
+        limit = result["limit_ns"]["median"] / 1000 if result.get("limit_ns") else None
+        times[result["state"]] = (row["ns"]["median"] / 1000, limit, row["geometry"])
+    return times
+
+
+def compare(options, shape):
+    m, n, k = map(int, shape.split("x"))
+    matvec, norm = f"{options.format}_matvec", ("rmsnorm", f"{m}x{k}")
+    one, two = (matvec, shape), (matvec, f"{m}x{2 * n}x{k}")
+    fused = [(f"{options.format}_{kind}", shape) for kind in KINDS]
+    problems = [norm, one, two, *fused]
+    if options.sweep != "none":
+        for op, its_shape in problems:
+            run(options, "sweep", "--op", op, "--shape", its_shape, "--budget", options.sweep, "--counters", "none",
+                "--json")
+    rows = {problem: [] for problem in fused}
+    geometry = {}
+    for number in range(options.rounds):
+        order = problems if number % 2 == 0 else problems[::-1]
+        times = {problem: bench(options, *problem) for problem in order}
+        pair = min(2 * times[one]["cold"][0], times[two]["cold"][0]) + options.pass_us
+        before = times[norm]["hot"][0]
+        for problem, parts in zip(fused, (before + times[one]["cold"][0], pair, before + pair)):
+            own, limit, geometry[problem] = times[problem]["cold"]
+            rows[problem].append((own, parts, parts / own, own / limit if limit else float("nan")))
+    for problem, of_rounds in rows.items():
+        own, parts, ratio, read = zip(*of_rounds)
+        print(
+            f"{problem[0]:28} {shape:14} {statistics.median(own):9.2f} {statistics.median(parts):9.2f} "
+            f"{statistics.median(ratio):8.3f} [{min(ratio):.3f}, {max(ratio):.3f}] {statistics.median(read):8.3f}"
+        )
+        if options.geometry:
+            print(f"    {geometry[problem]}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tcbtune", default="build/release/src/cli/tcbtune")
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--db", default="fused.db")
+    parser.add_argument("--format", default="q4k")
+    parser.add_argument("--shape", action="append", metavar="MxNxK")
+    parser.add_argument("--sweep", default="10s", metavar="TIME", help="budget for each op and shape, or none")
+    parser.add_argument("--budget", default="4s", metavar="TIME", help="of a bench")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--pass-us", type=float, default=0, metavar="US", help="of a pass for silu(gate) * up")
+    parser.add_argument("--geometry", action="store_true", help="print what the fused ops ran with")
+    options = parser.parse_args()
+    threads = f", {options.threads} thread(s)" if options.device.startswith("cpu") else ""
+    print(f"{options.device}{threads}, {options.format}, weights cold, {options.rounds} rounds")
+    print(f"{'op':28} {'shape':14} {'fused us':>9} {'parts us':>9} {'ratio':>8} {'':16} {'of read':>8}")
+    for shape in options.shape or ["1x4096x4096", "1x14336x4096"]:
+        compare(options, shape)
+
+
+if __name__ == "__main__":
+    main()
