@@ -31,11 +31,11 @@
 /* clang-format on */
 
 #define TCB_OP_DECLARE(name) extern const struct tcb_op tcb_op_##name;
-#define TCB_OP_DECLARE_QUANT(id, name, op, ...)                                \
-	TCB_OP_DECLARE(op##_matvec)                                            \
-	TCB_OP_DECLARE(op##_matmul)                                            \
-	TCB_OP_DECLARE(op##_rmsnorm_matvec) TCB_OP_DECLARE(op##_swiglu_matvec) \
-		TCB_OP_DECLARE(op##_rmsnorm_swiglu_matvec)
+#define TCB_OP_DECLARE_QUANT(id, name, op, ...) \
+	TCB_OP_DECLARE(op##_matvec)             \
+	TCB_OP_DECLARE(op##_matmul)             \
+	TCB_OP_DECLARE(op##_rmsnorm_matvec)     \
+	TCB_OP_DECLARE(op##_swiglu_matvec) TCB_OP_DECLARE(op##_rmsnorm_swiglu_matvec)
 TCB_FORMAT_LIST(TCB_OP_DECLARE_QUANT)
 TCB_OP_LIST(TCB_OP_DECLARE)
 #undef TCB_OP_DECLARE_QUANT

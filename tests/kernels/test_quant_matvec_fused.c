@@ -32,7 +32,7 @@ static int find_ops(void **state)
 	for (size_t i = 0; i < count; i++) {
 		const char *tail = strchr(all[i]->name, '_');
 #define IS_TAIL(kind, has_norm, is_gated, ...) || strcmp(tail, "_" #kind) == 0
-		if (tail && (0 QMV_FUSED(IS_TAIL)))
+		if (tail && (0 QMV_FUSED(IS_TAIL, )))
 			ops[op_count++] = all[i];
 	}
 	return op_count == FUSED_MAX ? 0 : -1;

@@ -431,7 +431,7 @@ static void run(const struct tcb_plan *plan, void *const operand[], void *worksp
 		Q4K_ISAS_BYTES(TCB_VARIANT_TABLE, q4k_##kind##_q8)                                                    \
 			Q4K_ISAS_FLOATS(TCB_VARIANT_TABLE, q4k_##kind##_f32) Q4K_SHARED(TCB_VARIANT_TABLE, kind) NULL \
 	};
-QMV_KINDS(Q4K_LIST)
+QMV_KINDS(Q4K_LIST, )
 #define LIST(kind, has_norm, is_gated, op) TCB_VARIANT_TABLES(lists_##op##_##kind, TCB_ISAS_BYTES, qmv_##op##_##kind)
 #define LISTS(id, name, op, ...) QMV_KINDS(LIST, op)
 TCB_FORMAT_OTHER_ROWS(LISTS)

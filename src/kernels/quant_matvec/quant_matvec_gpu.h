@@ -32,7 +32,7 @@ enum tcb_status qmv_emit(const struct tcb_problem *problem, const struct tcb_tar
 enum { QMV_GPU_VARIANTS = 6 };
 #define QMV_GPU_DECLARE_VARIANTS(kind, ...) \
 	extern const struct tcb_variant qmv_gpu_variants_##kind[TCB_FORMAT_COUNT][QMV_GPU_VARIANTS];
-QMV_KINDS(QMV_GPU_DECLARE_VARIANTS)
+QMV_KINDS(QMV_GPU_DECLARE_VARIANTS, )
 #undef QMV_GPU_DECLARE_VARIANTS
 
 /* quant_matvec_gpu_plan.c: GEOMETRY keeps the rules. */
