@@ -31,7 +31,7 @@ static const struct cli_option options[] = {
 	  .kind = CLI_TEXT,
 	  .offset = offsetof(struct run_args, weights),
 	  .required = 1,
-	  .help = "the weights: a tensor of a GGUF model file; its dimensions give N and K" },
+	  .help = "the weights: a tensor of a GGUF model file; its dimensions give N (of a gated pair 2 N) and K" },
 	{ .name = "x",
 	  .argument = "X.f32",
 	  .kind = CLI_TEXT,
@@ -119,6 +119,25 @@ static enum tcb_status choose_geometry(struct job *job, const struct run_args *a
 	return is_gpu(job) ? TCB_OK : job->op->plan(&job->problem, &job->geometry, &job->plan, err);
 }
 
+/* How many outputs the tensor's rows are for: a gated pair has two for each. */
+static enum tcb_status count_outputs(struct job *job, enum tcb_contract contract, struct tcb_shape *shape,
+				     struct tcb_error *err)
+{
+	struct tcb_operand operands[TCB_OPERANDS_MAX];
+	struct tcb_problem problem;
+	shape->n = 1;
+	TCB_TRY(tcb_problem_init(job->op, contract, shape, &problem, err));
+	const int weights = tcb_operand_weights(operands, job->op->operands(&problem, operands));
+	const size_t each = weights < 0 ? 1 : operands[weights].rows;
+	shape->n = job->weights.n / each;
+	return job->weights.n % each
+		       ? tcb_fail(err, TCB_E_USAGE,
+				  "op %s needs %zu rows of weights for each output, but the tensor has %zu "
+				  "rows",
+				  job->op->name, each, job->weights.n)
+		       : TCB_OK;
+}
+
 static enum tcb_status prepare(struct job *job, const struct run_args *args, struct tcb_error *err)
 {
 	enum tcb_contract contract;
@@ -133,8 +152,8 @@ static enum tcb_status prepare(struct job *job, const struct run_args *args, str
 	TCB_TRY(cli_check_out(args->out, args->x, "the activations", err));
 	TCB_TRY(cli_check_out_db(args->out, args->db, err));
 	TCB_TRY(cli_read_rows(args->x, job->weights.k, &job->x, &shape.m, err));
-	shape.n = job->weights.n;
 	shape.k = job->weights.k;
+	TCB_TRY(count_outputs(job, contract, &shape, err));
 	TCB_TRY(tcb_problem_init(job->op, contract, &shape, &job->problem, err));
 	return choose_geometry(job, args, err);
 }
