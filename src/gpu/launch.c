@@ -72,7 +72,8 @@ int tcb_gpu_lay_out(const struct tcb_cuda *cuda, const struct tcb_code_launch *l
 		case TCB_ARGUMENT_TENSOR: {
 			const struct tcb_tensor *tensor = &launch->tensor[argument->value];
 			out->pointer[i] = out->map[argument->value];
-			int result = encode(cuda, &tensor->map, operand[tensor->operand], out->pointer[i]);
+			int result = encode(cuda, &tensor->map, tcb_tensor_address(tensor, operand, workspace),
+					    out->pointer[i]);
 			if (result != TCB_CUDA_SUCCESS)
 				return result;
 			break;

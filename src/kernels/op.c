@@ -314,7 +314,7 @@ static size_t parameter(const struct tcb_launch *launch, const struct tcb_argume
 		return sizeof word;
 	case TCB_ARGUMENT_TENSOR:
 		map = launch->tensor[argument->value].map;
-		map.address = operand[launch->tensor[argument->value].operand];
+		map.address = tcb_tensor_address(&launch->tensor[argument->value], operand, workspace);
 		return tcb_ptx_tensor_map_encode(&map, out, NULL) == TCB_OK ? TCB_PTX_TENSOR_MAP_BYTES : 0;
 	case TCB_ARGUMENT_OPERAND:
 		address = operand[argument->value];

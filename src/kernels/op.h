@@ -92,7 +92,7 @@ enum tcb_argument_kind {
 	TCB_ARGUMENT_OPERAND,   /* the address of operand[value]; the packed weights when packed_bytes > 0 */
 	TCB_ARGUMENT_WORKSPACE, /* the address of the workspace + value */
 	TCB_ARGUMENT_U32,       /* value */
-	TCB_ARGUMENT_TENSOR     /* a tensor map: that of tensor[value] at its operand's address */
+	TCB_ARGUMENT_TENSOR     /* a tensor map: that of tensor[value], at its operand's address or in the workspace */
 };
 struct tcb_argument {
 	enum tcb_argument_kind kind;
@@ -103,6 +103,8 @@ struct tcb_argument {
 struct tcb_tensor {
 	size_t operand;
 	struct tcb_ptx_tensor_map map; /* but for the address */
+	int in_workspace;              /* what was made of the operand, AT bytes into the workspace */
+	size_t at;
 };
 
 struct tcb_launch {
@@ -116,6 +118,11 @@ struct tcb_launch {
 	struct tcb_argument argument[TCB_ARGUMENTS_MAX];
 	struct tcb_tensor tensor[TCB_TENSORS_MAX];
 };
+
+static inline uint64_t tcb_tensor_address(const struct tcb_tensor *tensor, const uint64_t operand[], uint64_t workspace)
+{
+	return tensor->in_workspace ? workspace + tensor->at : operand[tensor->operand];
+}
 
 struct tcb_ptx_module;
 

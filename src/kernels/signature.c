@@ -22,6 +22,8 @@ static void describe_tensor(const struct tcb_tensor *tensor, struct tcb_str *out
 	for (unsigned i = 0; i < map->rank; i++)
 		tcb_str_addf(out, " %llu/%llu/%u/%u", (unsigned long long)map->size[i],
 			     i ? (unsigned long long)map->stride[i] : 0, map->box[i], map->element_stride[i]);
+	if (tensor->in_workspace)
+		tcb_str_addf(out, " workspace %zu", tensor->at);
 	tcb_str_add(out, "\n");
 }
 

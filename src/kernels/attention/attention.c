@@ -272,4 +272,4 @@ ATTENTION_OP(decode, bf16, TCB_TYPE_BF16, TCB_TYPE_BF16, 0, DECODE "a bf16 KV ca
 ATTENTION_OP(decode, q80, TCB_TYPE_BLOCKS, TCB_TYPE_F16, 0, DECODE "a KV cache of Q8_0 blocks", GPU(decode, q80));
 ATTENTION_OP(prefill, f16, TCB_TYPE_F16, TCB_TYPE_F16, 1, PREFILL "f16 KV", GPU(prefill, f16));
 ATTENTION_OP(prefill, bf16, TCB_TYPE_BF16, TCB_TYPE_BF16, 1, PREFILL "bf16 KV", GPU(prefill, bf16));
-ATTENTION_OP(prefill, q80, TCB_TYPE_BLOCKS, TCB_TYPE_F16, 1, PREFILL "KV of Q8_0 blocks", .emit = NULL);
+ATTENTION_OP(prefill, q80, TCB_TYPE_BLOCKS, TCB_TYPE_F16, 1, PREFILL "KV of Q8_0 blocks", GPU(prefill, q80));

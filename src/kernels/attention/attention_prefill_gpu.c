@@ -129,6 +129,10 @@ static kit_op tensor_param(struct prefill_writer *w, const char *name, size_t op
 		tensor.map.stride[3] = row * heads * g->page;
 		tensor.map.box[2] = (unsigned)tcb_least(g->page, g->kv);
 	}
+	if (g->is_blocks && !is_q) {
+		tensor.in_workspace = 1;
+		tensor.at = operand == ATTENTION_V ? g->v16_at : 0;
+	}
 	return tcb_kit_tensor(&w->kit, name, &tensor);
 }
 
@@ -139,6 +143,7 @@ static void write_parameters(struct prefill_writer *w)
 	kit_op *const to[] = { &w->q, &w->k, &w->v };
 	for (size_t i = 0; i < 3; i++)
 		*to[i] = g->isa == TCB_ISA_WGMMA ? tensor_param(w, names[i], ATTENTION_Q + i)
+			 : g->is_blocks && i     ? tcb_kit_workspace(&w->kit, names[i], 16, i > 1 ? g->v16_at : 0)
 						 : tcb_kit_operand(&w->kit, names[i], 16, ATTENTION_Q + i);
 	w->lengths = tcb_kit_operand(&w->kit, "lengths", 4, ATTENTION_LENGTHS);
 	w->out = tcb_kit_operand(&w->kit, "out", 16, ATTENTION_OUT);
@@ -168,6 +173,8 @@ enum tcb_status prefill_gpu_emit(const struct tcb_problem *problem, const struct
 	struct prefill_writer w = { .g = &g };
 	TCB_TRY(tcb_kit_open(&w.kit, problem, target, is_wgmma ? 'a' : 0, geometry, out, err));
 	prefill_gpu_plan(problem, target, geometry, &g);
+	if (g.is_blocks)
+		prefill_write_unpack(&w);
 	tcb_kit_begin(
 		&w.kit,
 		tcb_ptx_namef(&w.kit.b, "attention_prefill_%s%s", prefill_type_word(&g), is_wgmma ? "_wgmma" : ""),
@@ -183,6 +190,7 @@ enum tcb_status prefill_gpu_emit(const struct tcb_problem *problem, const struct
 	tcb_kit_uniform_warp(&w.kit);
 	(is_wgmma ? prefill_write_wgmma : prefill_write_mma)(&w);
 	tcb_kit_end(&w.kit);
+	out->workspace_bytes = g.workspace_bytes;
 	out->class = TCB_CLASS_BOUNDED;
 	out->chain = chain(&g);
 	return tcb_kit_close(&w.kit, err);
@@ -201,5 +209,10 @@ const struct tcb_variant attention_prefill_f16_gpu_variants[] = {
 const struct tcb_variant attention_prefill_bf16_gpu_variants[] = {
 	ROW(bf16, MMA, "mma"),
 	ROW(bf16, WGMMA, "wgmma"),
+	{ .name = NULL },
+};
+const struct tcb_variant attention_prefill_q80_gpu_variants[] = {
+	ROW(q80, MMA, "mma"),
+	ROW(q80, WGMMA, "wgmma"),
 	{ .name = NULL },
 };

@@ -19,6 +19,9 @@
  * each other, so that one multiplies while others work out weights.  blocks: how many
  * stay on each multiprocessor and take tile after tile.
  *
+ * prep=launch, with KV of q8_0 blocks: a first launch makes f16 of what lengths say,
+ * once for all tiles (attention_prefill_unpack.c).
+ *
  * Tiles' k is the head; micro.n = midi.n; macro is the problem, in powers of two of
  * midi.  occ, pdl: as everywhere.
  */
@@ -43,6 +46,10 @@ struct prefill_gpu {
 	enum tcb_type type; /* of K and V, q and out */
 	enum tcb_isa isa;
 	unsigned capability, m, n, k, group, kv_heads, sequences, page, pages, window, cap, causal;
+	/* K and V of q8_0 blocks: a first launch makes f16 of them in the workspace, without pages, V from v16_at on */
+	int is_blocks;
+	unsigned block_page, block_pages;
+	size_t v16_at, workspace_bytes;
 	unsigned heads, tokens, rows; /* of a block's tile: heads, query tokens, their product */
 	unsigned own_rows;            /* of a warp or warpgroup */
 	unsigned kv;                  /* KV tokens of a tile */
@@ -124,12 +131,15 @@ void prefill_write_packed(struct prefill_writer *w, const kit_op *weights, unsig
 /* COUNT (= k / 2) sums of O by a lane, divided, to out. */
 void prefill_write_out(struct prefill_writer *w, struct prefill_rows *rows, const kit_op *sums);
 
+/* attention_prefill_unpack.c: the launch that makes f16 of blocks. */
+void prefill_write_unpack(struct prefill_writer *w);
 /* The kernels. */
 void prefill_write_wgmma(struct prefill_writer *w);
 void prefill_write_mma(struct prefill_writer *w);
 
 const char *prefill_type_word(const struct prefill_gpu *g);
 
-extern const struct tcb_variant attention_prefill_f16_gpu_variants[], attention_prefill_bf16_gpu_variants[];
+extern const struct tcb_variant attention_prefill_f16_gpu_variants[], attention_prefill_bf16_gpu_variants[],
+	attention_prefill_q80_gpu_variants[];
 
 #endif

@@ -17,6 +17,7 @@ enum {
 	WORKER_MOST = 232,
 	WARPS_PREFILL_MAX = 16,
 	STAGES_MAX = 6,
+	WORKSPACE_ALIGN = 256,
 	Q_REGISTERS_MOST = 128, /* isa=mma: longer heads of Q are in shared memory */
 };
 
@@ -64,7 +65,8 @@ void prefill_gpu_plan(const struct tcb_problem *problem, const struct tcb_target
 	const struct tcb_shape *s = &problem->shape;
 	const unsigned sms = target->sm_count ? target->sm_count : 1;
 	memset(g, 0, sizeof(*g));
-	g->type = attention_of(problem)->kv;
+	g->is_blocks = attention_of(problem)->kv == TCB_TYPE_BLOCKS;
+	g->type = g->is_blocks ? TCB_TYPE_F16 : attention_of(problem)->kv;
 	g->isa = (enum tcb_isa)KNOB(ISA);
 	g->capability = target->capability;
 	g->m = (unsigned)s->m;
@@ -73,8 +75,8 @@ void prefill_gpu_plan(const struct tcb_problem *problem, const struct tcb_target
 	g->group = (unsigned)attention_group(s);
 	g->kv_heads = s->heads.kv;
 	g->sequences = s->heads.sequences;
-	g->page = s->heads.page;
-	g->pages = (unsigned)attention_pages(s);
+	*(g->is_blocks ? &g->block_page : &g->page) = s->heads.page;
+	*(g->is_blocks ? &g->block_pages : &g->pages) = (unsigned)attention_pages(s);
 	g->window = s->heads.window;
 	g->cap = s->heads.cap;
 	g->causal = s->heads.causal;
@@ -99,6 +101,11 @@ void prefill_gpu_plan(const struct tcb_problem *problem, const struct tcb_target
 	else
 		g->threads = g->workers * WARP;
 	plan_memory(g);
+	if (g->is_blocks) {
+		const size_t bytes = (size_t)g->sequences * g->n * g->kv_heads * g->k * 2;
+		g->v16_at = tcb_round_up(bytes, WORKSPACE_ALIGN);
+		g->workspace_bytes = g->v16_at + bytes;
+	}
 }
 
 /* Of a thread that multiplies: O, S, P, and what else there is; as ptxas took at most. */
@@ -127,7 +134,8 @@ void prefill_gpu_footprint(const struct tcb_problem *problem, const struct tcb_t
 	out->blocks_together = g.occ;
 	out->accumulators = g.k / 2;
 	out->grid[0] = g.grid;
-	out->grid[1] = out->grid[2] = 1;
+	out->grid[1] = g.is_blocks ? g.sequences : 1;
+	out->grid[2] = 1;
 	out->barriers = g.isa == TCB_ISA_WGMMA ? 9 : 1;
 	for (int level = 0; level < TCB_LEVEL_COUNT; level++) {
 		const struct tcb_tile *t = &geometry->tile[level];
@@ -139,11 +147,25 @@ void prefill_gpu_footprint(const struct tcb_problem *problem, const struct tcb_t
 
 RULE(rule_knobs)
 {
-	const uint64_t set = KNOB_BIT(ISA) | KNOB_BIT(STAGES) | KNOB_BIT(HEADS) | KNOB_BIT(BLOCKS) | KNOB_BIT(PDL) |
-			     KNOB_BIT(OCC) | KNOB_BIT(TURNS);
+	const int is_blocks = attention_of(problem)->kv == TCB_TYPE_BLOCKS;
+	const uint64_t set = (is_blocks ? KNOB_BIT(PREP) : 0) | KNOB_BIT(ISA) | KNOB_BIT(STAGES) | KNOB_BIT(HEADS) |
+			     KNOB_BIT(BLOCKS) | KNOB_BIT(PDL) | KNOB_BIT(OCC) | KNOB_BIT(TURNS);
 	return tcb_gpu_sets_knobs(geometry, set, 0) ? NULL
 						    : "a GPU's geometry sets isa, stages, heads, blocks, pdl, occ and "
-						      "turns, and no other knob";
+						      "turns, with KV of blocks prep, and no other knob";
+}
+
+RULE(rule_prep)
+{
+	return attention_of(problem)->kv == TCB_TYPE_BLOCKS && KNOB(PREP) != TCB_PREP_LAUNCH
+		       ? "prep must be launch: a launch of its own makes f16 of blocks"
+		       : NULL;
+}
+
+/* Of K and V as the kernel reads them: what is made of blocks has none. */
+static size_t page_of(const struct tcb_problem *problem)
+{
+	return attention_of(problem)->kv == TCB_TYPE_BLOCKS ? 0 : problem->shape.heads.page;
 }
 
 /* With pages a tensor copy takes one, or a tile's part of one, whole swizzled groups of 8 rows. */
@@ -154,9 +176,10 @@ static const char *refused_by_wgmma(const struct tcb_problem *problem, const str
 		return "isa=wgmma is sm_90's alone";
 	if (s->k % PREFILL_BOX)
 		return "isa=wgmma takes heads of 64, 128, 192 and 256 values";
-	if (s->heads.page && (s->heads.page < 8 || !tcb_is_power_of_two(s->heads.page)))
+	const size_t page = page_of(problem);
+	if (page && (page < 8 || !tcb_is_power_of_two(page)))
 		return "isa=wgmma takes pages of 8, 16, 32, ... tokens";
-	return s->heads.page && s->heads.window ? "isa=wgmma takes no window with pages" : NULL;
+	return page && s->heads.window ? "isa=wgmma takes no window with pages" : NULL;
 }
 
 int prefill_has_wgmma(const struct tcb_problem *problem, const struct tcb_target *target)
@@ -215,7 +238,7 @@ RULE(rule_tiles)
 /* The tile's pages are whole, or it is in one. */
 RULE(rule_pages)
 {
-	const size_t page = problem->shape.heads.page, kv = geometry->tile[TCB_MICRO].n;
+	const size_t page = page_of(problem), kv = geometry->tile[TCB_MICRO].n;
 	return KNOB(ISA) == TCB_ISA_WGMMA && page && page % kv && kv % page
 		       ? "micro.n must be whole pages or a part of one with isa=wgmma"
 		       : NULL;
@@ -293,6 +316,7 @@ RULE(policy_usual)
 
 const struct tcb_rule attention_prefill_gpu_rules[] = {
 	{ 0, 0, rule_knobs },
+	{ TCB_FIELD_KNOB(PREP), 0, rule_prep },
 	{ TCB_FIELD_KNOB(ISA), 0, tcb_gpu_rule_shape },
 	{ TCB_FIELD_KNOB(ISA), 0, rule_isa },
 	{ TCB_FIELD_KNOB(HEADS), 0, rule_heads },

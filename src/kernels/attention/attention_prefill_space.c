@@ -50,6 +50,8 @@ size_t prefill_gpu_axes(const struct tcb_problem *problem, const struct tcb_targ
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_TURNS), 0, 1);
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_BLOCKS), 0, 1, 2);
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_OCC), 1, 2, 3);
+	if (attention_of(problem)->kv == TCB_TYPE_BLOCKS)
+		ADD(tcb_axis_knob(out, &count, TCB_KNOB_PREP), TCB_PREP_LAUNCH);
 	a = tcb_axis_knob(out, &count, TCB_KNOB_PDL);
 	tcb_axis_add(a, 0);
 	if (target->capability >= 90)
@@ -77,7 +79,9 @@ void prefill_gpu_default_geometry(const struct tcb_problem *problem, const struc
 	out->knob[TCB_KNOB_ISA] = is_wgmma ? TCB_ISA_WGMMA : TCB_ISA_MMA;
 	out->knob[TCB_KNOB_STAGES] = 2;
 	out->knob[TCB_KNOB_BLOCKS] = is_wgmma && tiles > tcb_most(target->sm_count, 1);
-	out->knob[TCB_KNOB_PDL] = 0;
+	out->knob[TCB_KNOB_PDL] = attention_of(problem)->kv == TCB_TYPE_BLOCKS && target->capability >= 90;
+	if (attention_of(problem)->kv == TCB_TYPE_BLOCKS)
+		out->knob[TCB_KNOB_PREP] = TCB_PREP_LAUNCH;
 	out->knob[TCB_KNOB_OCC] = 1;
 	out->knob[TCB_KNOB_HEADS] = 1;
 	out->knob[TCB_KNOB_TURNS] = is_wgmma && workers > 1;

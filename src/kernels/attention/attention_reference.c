@@ -161,10 +161,10 @@ static void add_block(const struct job *job, struct work *work, struct tile *til
 /*
  * What a row's results may be off by beside the sums of p v and of p, which the kernel's chain counts:
  *   a score     gamma(4 k + 8) |q||k| for its sum (tensor cores cut; matmul_gpu_plan.c), roundings of what is near it
- *   a weight    that error through exp, exp's own, and with contract f16 its rounding to K's type, of numbers below the
- *               normal ones, too
- *   the result  its rounding to out's type
- * Errors of weights count twice: in the sum of p v and in the sum of p.
+ *               and, where K and V are rounded to f16 first (prefill of blocks, contract f16), half a unit of K's
+ * values a value     the same of V's a weight    that error through exp, exp's own, and with contract f16 its rounding
+ * to K's type, of numbers below the normal ones, too the result  its rounding to out's type Errors of weights count
+ * twice: in the sum of p v and in the sum of p.
  */
 static void close_row(const struct job *job, const struct work *work, const struct tile *tile, size_t r, size_t row)
 {
@@ -172,14 +172,19 @@ static void close_row(const struct job *job, const struct work *work, const stru
 	static const double tiny[TCB_TYPE_COUNT] = { [TCB_TYPE_F16] = 0x1p-25, [TCB_TYPE_BF16] = 0x1p-134 };
 	const struct tcb_shape *s = &job->problem->shape;
 	const enum tcb_type io = attention_io_type(job->problem);
-	const double sum = tile->sum[r], u = 0x1p-24;
-	const double score = tcb_gamma(4 * (double)s->k + 8) * tile->norm[r] * work->k_norm +
+	const struct attention_op *attention = attention_of(job->problem);
+	const int is_rounded = attention->is_prefill && attention->kv == TCB_TYPE_BLOCKS && io == TCB_TYPE_F16;
+	const double sum = tile->sum[r], u = 0x1p-24, of_kv = is_rounded ? unit[TCB_TYPE_F16] : 0;
+	const double below = is_rounded ? tiny[TCB_TYPE_F16] : 0;
+	const double score = tile->norm[r] * (of_kv * work->k_norm + below * sqrt((double)s->k)) +
+			     tcb_gamma(4 * (double)s->k + 8) * tile->norm[r] * work->k_norm +
 			     16 * u * (tile->largest[r] + (double)s->heads.cap);
 	const double weight = expm1(score) + 16 * u + unit[io];
 	for (size_t i = 0; i < s->k; i++) {
 		const size_t at = i / COLUMNS * COLUMNS * ROWS + r * COLUMNS + i % COLUMNS, to = row * s->k + i;
 		const double y = sum == 0 ? 0 : tile->y[at] / sum, size = sum == 0 ? 0 : tile->size[at] / sum;
-		const double of_weights = weight * (size + fabs(y)) + (sum > 0 ? tiny[io] * work->v_size[i] / sum : 0);
+		const double of_weights = weight * (size + fabs(y)) + of_kv * size + below +
+					  (sum > 0 ? tiny[io] * work->v_size[i] / sum : 0);
 		job->out->y[to] = y;
 		job->out->magnitude[to] = size + fabs(y);
 		job->out->extra[to] = 1.01 * (of_weights + unit[io] * (fabs(y) + of_weights)) + tiny[io] + 0x1p-126;

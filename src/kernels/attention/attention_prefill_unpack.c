@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The first launch of attention_prefill with KV of q8_0 blocks: K and V, as stored
+ * or in pages, come in; as much of them as lengths say goes out as f16, token after
+ * token, to the workspace.
+ *
+ * A thread has eight values of a token, a quarter of a block, in K and in V, so that
+ * neighbours load side by side, two bytes at a time as blocks are aligned, and store
+ * 16 bytes each.  Bytes become floats by way of their place in 2^23.
+ */
+#include "base/sizes.h"
+#include "kernels/attention/attention_prefill_gpu.h"
+
+enum { THREADS = 256, VALUES = 8, BLOCK_VALUES = 32, BLOCK_BYTES = 34, SCALE_BYTES = 2 };
+
+/* Four codes of WORD to two words of f16, times SCALE. */
+static void unpack(struct tcb_ptx_build *b, kit_op word, kit_op scale, kit_op out[2])
+{
+	const kit_op biased = OP2(b, "xor.b32", word, I(0x80808080)), magic = tcb_kit_constant(b, "b32", I(0x4b000000));
+	kit_op value[4];
+	for (unsigned i = 0; i < 4; i++) {
+		const kit_op bits = OP3(b, "prmt.b32", biased, magic, I(0x7650 + i));
+		const kit_op code = OP2(b, "sub.rn.f32", OP1(b, "mov.b32", bits), F(0x1p23f + 128));
+		value[i] = OP2(b, "mul.rn.f32", code, scale);
+	}
+	out[0] = tcb_kit_pack_f16(b, value[0], value[1]);
+	out[1] = tcb_kit_pack_f16(b, value[2], value[3]);
+}
+
+/* From the block at FROM on: its quarter's words, to TO. */
+static void write_quarter(struct tcb_ptx_build *b, kit_op from, kit_op quarter, kit_op to)
+{
+	kit_op scale, half[4], out[4];
+	const kit_op codes = OP3(b, "mad.wide.u32", quarter, I(VALUES), from);
+	tcb_kit_load(b, "ld.global.nc", "b16", tcb_ptx_at(from, 0), &scale, 1);
+	for (unsigned i = 0; i < 4; i++)
+		tcb_kit_load(b, "ld.global.nc", "b16", tcb_ptx_at(codes, SCALE_BYTES + 2 * i), &half[i], 1);
+	scale = OP1(b, "cvt.f32.f16", scale);
+	for (unsigned i = 0; i < 2; i++)
+		unpack(b, OP1(b, "mov.b32", tcb_ptx_vector(b, half + 2 * i, 2)), scale, out + 2 * i);
+	tcb_kit_store(b, "st.global", "b32", tcb_ptx_at(to, 0), out, 4);
+}
+
+/* The row of TOKEN in K and V. */
+static kit_op row_of(struct prefill_writer *w, kit_op token, kit_op table)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const unsigned page_tokens = w->g->block_page;
+	const kit_op before = OP2(b, "mul.lo.u32", w->sequence, w->per_sequence);
+	if (!page_tokens)
+		return OP2(b, "add.u32", before, token);
+	const kit_op page = OP2(b, "div.u32", token, I(page_tokens));
+	const kit_op within = OP2(b, "sub.u32", token, OP2(b, "mul.lo.u32", page, I(page_tokens)));
+	kit_op number;
+	tcb_kit_load(b, "ld.global.nc", "u32",
+		     tcb_ptx_at(tcb_kit_element(b, table, OP2(b, "add.u32", before, page), 4), 0), &number, 1);
+	return OP3(b, "mad.lo.u32", number, I(page_tokens), within);
+}
+
+void prefill_write_unpack(struct prefill_writer *w)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct prefill_gpu *g = w->g;
+	const unsigned row = g->kv_heads * g->k;
+	struct tcb_ptx_if scope;
+	tcb_kit_begin(&w->kit, "attention_prefill_unpack",
+		      &(struct tcb_kit_kernel){
+			      .threads = THREADS,
+			      .blocks_together = 4,
+			      .grid = { (unsigned)tcb_div_up((size_t)g->n * (row / VALUES), THREADS), g->sequences },
+			      .is_dependent = g->pdl });
+	const kit_op k = tcb_kit_operand(&w->kit, "k", 16, ATTENTION_K),
+		     v = tcb_kit_operand(&w->kit, "v", 16, ATTENTION_V);
+	const kit_op lengths = tcb_kit_operand(&w->kit, "lengths", 4, ATTENTION_LENGTHS);
+	const kit_op table = g->block_page ? tcb_kit_operand(&w->kit, "pages", 4, ATTENTION_TABLE) : I(0);
+	const kit_op k16 = tcb_kit_workspace(&w->kit, "k16", 16, 0),
+		     v16 = tcb_kit_workspace(&w->kit, "v16", 16, g->v16_at);
+	const kit_op tokens = tcb_kit_number(&w->kit, "tokens", g->n);
+	w->per_sequence = g->block_page ? tcb_kit_number(&w->kit, "pages_each", g->block_pages) : tokens;
+	tcb_kit_dependents(&w->kit, 1);
+	tcb_kit_threads(&w->kit);
+	w->sequence = tcb_ptx_special(b, "ctaid.y");
+	const kit_op index = OP3(b, "mad.lo.u32", tcb_ptx_special(b, "ctaid.x"), I(THREADS), w->kit.tid);
+	const kit_op token = OP2(b, "div.u32", index, I(row / VALUES));
+	const kit_op eight = OP2(b, "sub.u32", index, OP2(b, "mul.lo.u32", token, I(row / VALUES)));
+	tcb_kit_load(b, "ld.global.nc", "u32", tcb_ptx_at(tcb_kit_element(b, lengths, w->sequence, 4), 0), &w->length,
+		     1);
+	tcb_ptx_if_begin(b, &scope, OP2(b, "setp.lt.u32", token, w->length));
+	const kit_op from = row_of(w, token, table);
+	const kit_op block = OP2(b, "shr.u32", eight, I(2)), quarter = OP2(b, "and.b32", eight, I(3));
+	const kit_op to = OP3(b, "mad.lo.u32", w->sequence, tokens, token);
+	for (unsigned i = 0; i < 2; i++) {
+		const kit_op at = OP3(b, "mad.wide.u32", from, I(row / BLOCK_VALUES * BLOCK_BYTES), i ? v : k);
+		const kit_op to_row = OP3(b, "mad.wide.u32", to, I(row * 2), i ? v16 : k16);
+		write_quarter(b, tcb_ptx_assume_aligned(b, OP3(b, "mad.wide.u32", block, I(BLOCK_BYTES), at), 2),
+			      quarter, OP3(b, "mad.wide.u32", eight, I(2 * VALUES), to_row));
+	}
+	tcb_ptx_if_end(b, &scope);
+	tcb_kit_end(&w->kit);
+}
