@@ -5,6 +5,7 @@
  * processor and in the emulator of GPUs, at data that have all of these.
  */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -299,26 +300,30 @@ static void prefill_of_gpus(void **state)
 		  "macro=512x512x64," WGMMA("128x64x64", "64x64x64", "stages=2,blocks=1,pdl=0,occ=1,heads=1,turns=1") },
 	};
 	(void)state;
-	for (size_t n = 0; n < 2 * sizeof(rows) / sizeof(*rows); n++) {
+	enum { PREFILLS = 3, FIRST = OPS - PREFILLS };
+	for (size_t n = 0; n < PREFILLS * sizeof(rows) / sizeof(*rows); n++) {
 		const struct tcb_ptx_sink sink = { unseen, NULL };
-		const struct tcb_op *op = tcb_op_find(n % 2 ? "attention_prefill_bf16" : "attention_prefill_f16");
+		const struct tcb_op *op = tcb_op_find(op_names[FIRST + n % PREFILLS]);
+		const int is_blocks = ((const struct attention_op *)op->member)->kv == TCB_TYPE_BLOCKS;
 		struct tcb_kernel_emulation emulation;
 		struct tcb_problem problem;
 		struct tcb_geometry geometry;
 		struct tcb_kernel kernel;
 		struct tcb_error err;
 		struct tcb_gpu gpu;
-		assert_int_equal(tcb_gpu_table(rows[n / 2].capability, &gpu, &err), TCB_OK);
-		make_problem(op, TCB_CONTRACT_F16, rows[n / 2].shape, &problem);
-		if (strstr(rows[n / 2].geometry, "blocks=1"))
+		char text[200];
+		snprintf(text, sizeof(text), "%s%s", rows[n / PREFILLS].geometry, is_blocks ? ",prep=launch" : "");
+		assert_int_equal(tcb_gpu_table(rows[n / PREFILLS].capability, &gpu, &err), TCB_OK);
+		make_problem(op, TCB_CONTRACT_F16, rows[n / PREFILLS].shape, &problem);
+		if (strstr(text, "blocks=1"))
 			gpu.device.target.sm_count = 2;
-		if (tcb_geometry_parse(rows[n / 2].geometry, &geometry, &err) != TCB_OK ||
+		if (tcb_geometry_parse(text, &geometry, &err) != TCB_OK ||
 		    op->emit(&problem, &gpu.device.target, &geometry, &kernel, &err) != TCB_OK ||
 		    tcb_kernel_emulate(op, &kernel, NULL, SEED, &sink, &emulation, &err) != TCB_OK)
-			fail_msg("%s %s: %s", rows[n / 2].shape, rows[n / 2].geometry, err.message);
+			fail_msg("%s %s %s: %s", op->name, rows[n / PREFILLS].shape, text, err.message);
 		assert_int_equal(emulation.findings, 0);
 		if (!(emulation.error_ratio <= 1))
-			fail_msg("%s %s: %g of what is allowed", rows[n / 2].shape, rows[n / 2].geometry,
+			fail_msg("%s %s %s: %g of what is allowed", op->name, rows[n / PREFILLS].shape, text,
 				 emulation.error_ratio);
 		tcb_kernel_fini(&kernel);
 	}

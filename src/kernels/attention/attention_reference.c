@@ -160,11 +160,13 @@ static void add_block(const struct job *job, struct work *work, struct tile *til
 
 /*
  * What a row's results may be off by beside the sums of p v and of p, which the kernel's chain counts:
- *   a score     gamma(4 k + 8) |q||k| for its sum (tensor cores cut; matmul_gpu_plan.c), roundings of what is near it
- *               and, where K and V are rounded to f16 first (prefill of blocks, contract f16), half a unit of K's
- * values a value     the same of V's a weight    that error through exp, exp's own, and with contract f16 its rounding
- * to K's type, of numbers below the normal ones, too the result  its rounding to out's type Errors of weights count
- * twice: in the sum of p v and in the sum of p.
+ *   a score     gamma(4 k + 8) |q||k| for its sum (tensor cores cut; matmul_gpu_plan.c), roundings of what is near it;
+ *               for prefill of blocks with contract f16, K's rounding to f16
+ *   a value     for the same, V's
+ *   a weight    that error through exp, exp's own, and with contract f16 its rounding to K's type, of numbers below the
+ *               normal ones, too
+ *   the result  its rounding to out's type
+ * Errors of weights count twice: in the sum of p v and in the sum of p.
  */
 static void close_row(const struct job *job, const struct work *work, const struct tile *tile, size_t r, size_t row)
 {
