@@ -27,12 +27,12 @@ static unsigned count(const struct tcb_geometry *geometry, enum tcb_knob which)
 	return tcb_gpu_knob(geometry, which) ? tcb_gpu_knob(geometry, which) : 1;
 }
 
-/* Registers that a thread begins with; with more than one warpgroup that multiplies the one that copies gives of its
- * own. */
+/* Registers that a thread begins with, as ptxas hands them out, to two warps at a time; with more than one warpgroup
+ * that multiplies the one that copies gives of its own. */
 static void plan_registers(struct prefill_gpu *g)
 {
 	g->threads = g->workers * GROUP_THREADS + (g->workers > 1 ? GROUP_THREADS : WARP);
-	g->registers = REGISTERS / (g->threads * g->occ) / 8 * 8;
+	g->registers = (unsigned)(REGISTERS / (tcb_round_up(g->threads, 2 * WARP) * g->occ) / 8 * 8);
 	if (g->registers > 255)
 		g->registers = 255;
 	if (g->workers < 2 || g->registers <= COPIER_LEAST)
