@@ -14,65 +14,25 @@
  * Results leave through shared memory as tensor stores of 64 x 64 values, two
  * buffers a warpgroup; what lies outside of C is cut off by the copy.
  */
-#include "kernels/gpu/barrier.h"
+#include "kernels/gpu/tile_ring.h"
 #include "kernels/matmul/matmul_gpu_frame.h"
 
 enum {
 	GROUP_WARPS = 4,
 	GROUP_THREADS = 128,
-	BOX = 64,                   /* values of a box's rows of 128 bytes */
-	ROW_BYTES = 128,            /* of a box */
-	EIGHT_ROWS = 8 * ROW_BYTES, /* what the swizzling repeats after */
+	BOX = 64, /* values of a box's rows of 128 bytes */
+	ROW_BYTES = TCB_KIT_BOX_BYTES,
 	OUT_BYTES = BOX * ROW_BYTES,
 	GROUP_BARRIER = 1, /* named barrier of the first warpgroup */
 };
 
-/* Where a thread is in the ring. */
-struct ring {
-	kit_op slot, full, empty; /* of the stage in use; full and empty are barriers */
-	kit_op slots_end, first_slot, first_full, first_empty;
-	kit_op parity;
-};
-
-static void ring_open(struct mm_writer *w, struct ring *r)
-{
-	struct tcb_ptx_build *b = &w->kit.b;
-	const struct matmul_gpu *g = w->g;
-	r->first_slot = w->kit.shared;
-	r->slots_end = OP2(b, "add.u32", w->kit.shared, I((int64_t)g->stages * g->stage_bytes));
-	r->first_full = OP2(b, "add.u32", w->kit.shared, I(g->barrier_at));
-	r->first_empty = OP2(b, "add.u32", r->first_full, I(8 * g->stages));
-	r->slot = OP1(b, "mov.u32", r->first_slot);
-	r->full = OP1(b, "mov.u32", r->first_full);
-	r->empty = OP1(b, "mov.u32", r->first_empty);
-	r->parity = tcb_kit_constant(b, "u32", I(0));
-}
-
-static void ring_next(struct mm_writer *w, struct ring *r)
-{
-	struct tcb_ptx_build *b = &w->kit.b;
-	tcb_ptx_into2(b, "add.u32", r->slot, r->slot, I(w->g->stage_bytes));
-	tcb_ptx_into2(b, "add.u32", r->full, r->full, I(8));
-	tcb_ptx_into2(b, "add.u32", r->empty, r->empty, I(8));
-	const kit_op again = OP2(b, "setp.eq.u32", r->slot, r->slots_end);
-	tcb_ptx_into3(b, "selp.u32", r->slot, r->first_slot, r->slot, again);
-	tcb_ptx_into3(b, "selp.u32", r->full, r->first_full, r->full, again);
-	tcb_ptx_into3(b, "selp.u32", r->empty, r->first_empty, r->empty, again);
-	tcb_ptx_guard(b, again);
-	tcb_ptx_into2(b, "xor.b32", r->parity, r->parity, I(1));
-	tcb_ptx_unguard(b);
-}
-
-static void write_barriers(struct mm_writer *w, const struct ring *r)
+static void write_barriers(struct mm_writer *w, const struct tcb_kit_tiles *r)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct matmul_gpu *g = w->g;
 	struct tcb_ptx_if scope;
 	tcb_kit_one_begin(&w->kit, &scope);
-	for (unsigned i = 0; i < g->stages; i++) {
-		tcb_kit_barriers_init(b, tcb_ptx_at(r->first_full, 8 * i), 1, 1);
-		tcb_kit_barriers_init(b, tcb_ptx_at(r->first_empty, 8 * i), 1, GROUP_WARPS * g->workers * g->cluster);
-	}
+	tcb_kit_tiles_init(b, r, GROUP_WARPS * g->workers * g->cluster);
 	tcb_kit_barriers_ready(b);
 	tcb_ptx_if_end(b, &scope);
 	if (g->cluster > 1) {
@@ -85,26 +45,24 @@ static void write_barriers(struct mm_writer *w, const struct ring *r)
 
 /* --- the warp that copies --- */
 
-static void copy_box(struct mm_writer *w, const struct ring *r, unsigned at, kit_op map, kit_op x, kit_op y,
+static void copy_box(struct mm_writer *w, const struct tcb_kit_tiles *r, unsigned at, kit_op map, kit_op x, kit_op y,
 		     int is_shared)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const kit_op where[] = { x, y };
-	const kit_op operands[] = { tcb_ptx_at(r->slot, at), tcb_ptx_at_tile(b, map, where, 2), tcb_ptx_at(r->full, 0),
-				    I((1 << w->g->cluster) - 1) };
 	if (!is_shared) {
-		tcb_ptx_into(b, "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes", 3,
-			     operands);
+		tcb_kit_copy_box(b, r->slot, at, map, where, 2, r->full);
 		return;
 	}
-	kit_op all[4] = { operands[0], operands[1], operands[2], OP1(b, "mov.u16", operands[3]) };
+	const kit_op all[] = { tcb_ptx_at(r->slot, at), tcb_ptx_at_tile(b, map, where, 2), tcb_ptx_at(r->full, 0),
+			       OP1(b, "mov.u16", I((1 << w->g->cluster) - 1)) };
 	tcb_ptx_into(b,
 		     "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster",
 		     4, all);
 }
 
 /* The boxes of one stage: RANK's part of B's. */
-static void write_copies(struct mm_writer *w, const struct ring *r, kit_op rank, kit_op step_k)
+static void write_copies(struct mm_writer *w, const struct tcb_kit_tiles *r, kit_op rank, kit_op step_k)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct matmul_gpu *g = w->g;
@@ -118,7 +76,7 @@ static void write_copies(struct mm_writer *w, const struct ring *r, kit_op rank,
 				 i ? OP2(b, "add.u32", w->column, I(i * BOX)) : w->column, step_k, 0);
 		return;
 	}
-	struct ring mine = *r;
+	struct tcb_kit_tiles mine = *r;
 	mine.slot = OP3(b, "mad.lo.u32", rank, I(each * box_bytes), r->slot);
 	const kit_op column = OP3(b, "mad.lo.u32", rank, I(each * BOX), w->column);
 	for (unsigned i = 0; i < each; i++)
@@ -139,7 +97,7 @@ static void open_tile(struct mm_writer *w, const struct round *round, kit_op til
 		w->row = OP3(b, "mad.lo.u32", round->rank, I(w->g->bm), w->row);
 }
 
-static void write_producer(struct mm_writer *w, struct ring *r, const struct round *round)
+static void write_producer(struct mm_writer *w, struct tcb_kit_tiles *r, const struct round *round)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct matmul_gpu *g = w->g;
@@ -153,7 +111,7 @@ static void write_producer(struct mm_writer *w, struct ring *r, const struct rou
 							       OP2(b, "xor.b32", r->parity, I(1)));
 	tcb_kit_expect(b, tcb_ptx_at(r->full, 0), I(g->stage_bytes));
 	write_copies(w, r, round->rank, OP2(b, "mul.lo.u32", steps.iv, I(g->bk)));
-	ring_next(w, r);
+	tcb_kit_tiles_next(b, r);
 	tcb_ptx_for_end(b, &steps);
 	tcb_ptx_for_end(b, &tiles);
 	tcb_ptx_if_end(b, &scope);
@@ -162,10 +120,10 @@ static void write_producer(struct mm_writer *w, struct ring *r, const struct rou
 /* --- the warpgroups that multiply --- */
 
 struct group {
-	kit_op index, warp;    /* of the warpgroup; of the warp in it */
-	kit_op a, b;           /* where its parts begin in a stage, as a descriptor counts (16 bytes) */
-	kit_op high_a, high_b; /* upper halves of descriptors */
-	kit_op always;         /* true */
+	kit_op index, warp; /* of the warpgroup; of the warp in it */
+	kit_op a, b;        /* where its parts begin in a stage, as a descriptor counts (16 bytes) */
+	kit_op high;        /* upper half of descriptors */
+	kit_op always;      /* true */
 	kit_op barrier, leader;
 	kit_op out, stores; /* buffers; which of the two is next */
 };
@@ -183,16 +141,14 @@ static void write_multiply(struct mm_writer *w, const struct group *group, kit_o
 	const unsigned each = g->wn / 2;
 	const char *mnemonic =
 		tcb_ptx_namef(b, "wgmma.mma_async.sync.aligned.m64n%uk16.f32.%s.%s", g->wn, type_word(g), type_word(g));
-	const unsigned a_at = kk / 4 * g->bm * ROW_BYTES + kk % 4 * 32, b_at = 2 * kk * EIGHT_ROWS;
+	const unsigned a_at = kk / 4 * g->bm * ROW_BYTES + kk % 4 * 32, b_at = 2 * kk * TCB_KIT_EIGHT_ROWS;
 	const kit_op low_b = OP2(b, "add.u32", OP2(b, "add.u32", slot16, group->b), I(b_at / 16));
-	const kit_op pair_b[] = { low_b, group->high_b };
-	const kit_op from_b = OP1(b, "mov.b64", tcb_ptx_vector(b, pair_b, 2));
+	const kit_op from_b = tcb_kit_descriptor(b, low_b, group->high);
 	for (unsigned i = 0; i < g->wm / 64; i++) {
 		const kit_op low_a =
 			OP2(b, "add.u32", OP2(b, "add.u32", slot16, group->a), I((a_at + i * 64 * ROW_BYTES) / 16));
-		const kit_op pair_a[] = { low_a, group->high_a };
 		const kit_op operands[] = { tcb_ptx_vector(b, w->acc + i * each, each),
-					    OP1(b, "mov.b64", tcb_ptx_vector(b, pair_a, 2)),
+					    tcb_kit_descriptor(b, low_a, group->high),
 					    from_b,
 					    adds,
 					    I(1),
@@ -209,10 +165,7 @@ static void write_release(struct mm_writer *w, kit_op empty)
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct matmul_gpu *g = w->g;
 	if (g->cluster == 1) {
-		tcb_ptx_guard(b, OP2(b, "setp.eq.u32", w->kit.lane, I(0)));
-		const kit_op operands[] = { tcb_ptx_sink_operand(), tcb_ptx_at(empty, 0) };
-		tcb_ptx_into(b, "mbarrier.arrive.shared::cta.b64", 2, operands);
-		tcb_ptx_unguard(b);
+		tcb_kit_release(&w->kit, empty);
 		return;
 	}
 	const kit_op there =
@@ -224,7 +177,7 @@ static void write_release(struct mm_writer *w, kit_op empty)
 }
 
 /* All steps of a tile; one product is in flight while the next stage is waited for. */
-static void write_steps(struct mm_writer *w, struct ring *r, const struct group *group)
+static void write_steps(struct mm_writer *w, struct tcb_kit_tiles *r, const struct group *group)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct matmul_gpu *g = w->g;
@@ -245,7 +198,7 @@ static void write_steps(struct mm_writer *w, struct ring *r, const struct group 
 	write_release(w, before);
 	tcb_ptx_if_end(b, &scope);
 	tcb_ptx_into1(b, "mov.u32", before, r->empty);
-	ring_next(w, r);
+	tcb_kit_tiles_next(b, r);
 	tcb_ptx_for_end(b, &steps);
 	tcb_ptx_op1(b, "wgmma.wait_group.sync.aligned", I(0));
 	write_release(w, before);
@@ -319,7 +272,7 @@ static void open_group(struct mm_writer *w, struct group *group)
 		const kit_op index_n = OP2(b, "rem.u32", group->index, I(g->warps_n));
 		group->b = OP3(b, "mad.lo.u32", index_n, I(g->wn / BOX * box_bytes / 16), group->b);
 	}
-	group->high_a = group->high_b = tcb_kit_constant(b, "u32", I(EIGHT_ROWS / 16 | 1 << 30));
+	group->high = tcb_kit_constant(b, "u32", I(TCB_KIT_DESCRIPTOR_HIGH));
 	group->always = OP2(b, "setp.ne.u32", w->steps, I(0));
 	group->barrier = OP2(b, "add.u32", group->index, I(GROUP_BARRIER));
 	group->leader = OP2(b, "setp.eq.u32", OP2(b, "and.b32", w->kit.tid, I(GROUP_THREADS - 1)), I(0));
@@ -328,7 +281,7 @@ static void open_group(struct mm_writer *w, struct group *group)
 	group->stores = tcb_kit_constant(b, "u32", I(0));
 }
 
-static void write_consumers(struct mm_writer *w, struct ring *r, const struct round *round)
+static void write_consumers(struct mm_writer *w, struct tcb_kit_tiles *r, const struct round *round)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct matmul_gpu *g = w->g;
@@ -366,7 +319,7 @@ void mm_write_wgmma(struct mm_writer *w)
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct matmul_gpu *g = w->g;
 	struct round round;
-	struct ring ring;
+	struct tcb_kit_tiles ring = { .stages = g->stages, .slot_bytes = g->stage_bytes };
 	struct tcb_ptx_if scope;
 	mm_write_begin(w, tcb_ptx_namef(b, "matmul_%s_wgmma", type_word(g)));
 	w->a = map_param(w, "map_a", MATMUL_A, g->m, g->k, g->bm);
@@ -382,7 +335,7 @@ void mm_write_wgmma(struct mm_writer *w)
 		round.first = OP2(b, "div.u32", round.first, I(g->cluster));
 		round.stride = OP2(b, "div.u32", round.stride, I(g->cluster));
 	}
-	ring_open(w, &ring);
+	tcb_kit_tiles_open(b, &ring, w->kit.shared, w->kit.shared, g->barrier_at);
 	write_barriers(w, &ring);
 	tcb_kit_depend(&w->kit);
 	tcb_ptx_if_begin(b, &scope, OP2(b, "setp.ge.u32", w->kit.warp, I(GROUP_WARPS * g->workers)));
