@@ -193,6 +193,33 @@ static void odd_data_is_as_specified(void **state)
 	}
 }
 
+/* Runs GEOMETRY, if it is one, over poisoned outputs, and judges them. */
+static void check_kernel(const struct tcb_problem *problem, const struct tcb_geometry *geometry, struct data *data,
+			 struct tcb_pool *pool)
+{
+	struct tcb_plan plan;
+	struct tcb_error err;
+	char text[TCB_GEOMETRY_TEXT_MAX];
+	size_t bad = 0;
+	tcb_geometry_print(geometry, text);
+	if (problem->op->plan(problem, geometry, &plan, &err) != TCB_OK)
+		fail_msg("%s %s: %s", problem->op_name, text, err.message);
+	const struct tcb_operand *out = &data->operands[ATTENTION_OUT];
+	void *workspace = aligned_alloc(64, (plan.workspace_bytes + 63) / 64 * 64);
+	float *got = calloc(data->outputs, sizeof(*got));
+	assert_true(workspace && got);
+	memset(workspace, TCB_POISON, plan.workspace_bytes);
+	memset(data->operand[ATTENTION_OUT], TCB_POISON, out->bytes);
+	problem->op->run(&plan, data->operand, workspace, pool);
+	tcb_type_to_f32(out->type, data->operand[ATTENTION_OUT], data->outputs, got);
+	const double ratio = tcb_error_ratio(&plan, &data->reference, got, data->outputs, &bad);
+	if (!(ratio <= 1))
+		fail_msg("%s of %s with %s: output %zu is %g, not %g", text, problem->op_name, plan.variant->name, bad,
+			 (double)got[bad], data->reference.y[bad]);
+	free(got);
+	free(workspace);
+}
+
 static void kernels_of_this_processor(void **state)
 {
 	struct tcb_device device;
@@ -206,29 +233,79 @@ static void kernels_of_this_processor(void **state)
 		struct tcb_target target = device.target;
 		struct tcb_problem problem;
 		struct tcb_geometry geometry;
-		struct tcb_plan plan;
 		struct tcb_op op;
 		struct data data;
-		float got[2 * 5 * 4 * 64];
-		size_t bad = 0;
 		if (!tcb_target_has(&device.target, isa) || !tcb_isa_is_of_cpu(isa))
 			continue;
 		target.isa_mask &= (2u << isa) - 1;
 		odd_problem(op_names[n % OPS], n / OPS % 2 ? TCB_CONTRACT_F32 : TCB_CONTRACT_F16, &op, &problem);
 		data_init(&problem, &data);
 		op.default_geometry(&problem, &target, &geometry);
-		if (op.plan(&problem, &geometry, &plan, &err) != TCB_OK)
-			fail_msg("%s", err.message);
-		void *workspace = aligned_alloc(64, (plan.workspace_bytes + 63) / 64 * 64);
-		assert_non_null(workspace);
-		memset(data.operand[ATTENTION_OUT], TCB_POISON, data.operands[ATTENTION_OUT].bytes);
-		op.run(&plan, data.operand, workspace, pool);
-		tcb_type_to_f32(data.operands[ATTENTION_OUT].type, data.operand[ATTENTION_OUT], data.outputs, got);
-		const double ratio = tcb_error_ratio(&plan, &data.reference, got, data.outputs, &bad);
-		if (!(ratio <= 1))
-			fail_msg("%s with %s: output %zu is %g, not %g", op.name, plan.variant->name, bad,
-				 (double)got[bad], data.reference.y[bad]);
-		free(workspace);
+		check_kernel(&problem, &geometry, &data, pool);
+		data_fini(&data);
+	}
+	tcb_pool_destroy(pool);
+}
+
+static size_t most(size_t a, size_t b)
+{
+	return a > b ? a : b;
+}
+
+/* Tiles of VARIANT that end within the query tokens and the KV, parts of KV, and with both all of it. */
+static void check_tiles(const struct tcb_problem *problem, const struct tcb_variant *variant, struct data *data,
+			struct tcb_pool *pool)
+{
+	static const struct {
+		size_t rows, tile, parts; /* of query tokens: register tiles, 0: all; KV tokens, at least; of KV */
+	} rows[] = { { 1, 16, 1 }, { 4, 64, 1 }, { 0, 128, 1 }, { 2, 16, 4 }, { 1, 64, 3 } };
+	const int is_prefill = attention_of(problem)->is_prefill;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const size_t tile = most(rows[i].tile, variant->micro.n), part = tile * (512 / tile);
+		const size_t all = most(128, variant->micro.m);
+		struct tcb_geometry geometry;
+		tcb_geometry_init(&geometry);
+		geometry.tile[TCB_MICRO] = (struct tcb_tile){ variant->micro.m, variant->micro.n, problem->shape.k };
+		geometry.tile[TCB_MIDI] =
+			(struct tcb_tile){ rows[i].rows && is_prefill ? rows[i].rows * variant->micro.m : all, tile,
+					   problem->shape.k };
+		geometry.tile[TCB_MACRO] =
+			(struct tcb_tile){ all, rows[i].parts > 1 ? most(tile, 64) : part, problem->shape.k };
+		geometry.knob[TCB_KNOB_ISA] = (int32_t)variant->isa;
+		geometry.knob[TCB_KNOB_THREADS] = rows[i].parts > 1 ? 2 : 1;
+		geometry.knob[TCB_KNOB_SCHED] = TCB_SCHED_DYNAMIC;
+		if (!is_prefill)
+			geometry.knob[TCB_KNOB_PREFETCH] = (int32_t)(i * 5000);
+		check_kernel(problem, &geometry, data, pool);
+	}
+}
+
+static void tiles_of_kernels(void **state)
+{
+	static const char *const shapes[] = {
+		"70x200x96,h6/2,b3,p16,w40,causal,ragged", "33x300x64,h4/4,causal,c20", "40x90x256,h8/1,b2,ragged",
+		"7x200x96,h6/2,b5,p24,w90,causal,ragged",  "1x300x128,h14/2",           "3x90x32,h3/1,b2,c5,ragged"
+	};
+	struct tcb_device device;
+	struct tcb_error err;
+	struct tcb_pool *pool;
+	(void)state;
+	assert_int_equal(tcb_cpu_identify("cpu", 2, &device, &err), TCB_OK);
+	assert_int_equal(tcb_pool_create(2, NULL, &pool, &err), TCB_OK);
+	for (size_t n = 0; n < 2 * OPS * sizeof(shapes) / sizeof(*shapes); n++) {
+		const struct tcb_op *op = tcb_op_find(op_names[n % OPS]);
+		const struct attention_op *attention = op->member;
+		const enum tcb_contract contract = n / OPS % 2 ? TCB_CONTRACT_F32 : TCB_CONTRACT_F16;
+		const struct tcb_variant *variant;
+		struct tcb_problem problem;
+		struct data data;
+		if (attention->is_prefill != (n / OPS / 2 < 3))
+			continue;
+		make_problem(op, contract, shapes[n / OPS / 2], &problem);
+		data_init(&problem, &data);
+		for (size_t v = 0; (variant = tcb_variant_at(op, v)); v++)
+			if (variant->contract == contract && tcb_target_has(&device.target, variant->isa))
+				check_tiles(&problem, variant, &data, pool);
 		data_fini(&data);
 	}
 	tcb_pool_destroy(pool);
@@ -237,7 +314,7 @@ static void kernels_of_this_processor(void **state)
 static void unseen(void *ctx, const struct tcb_ptx_finding *finding)
 {
 	(void)ctx;
-	print_error("%s\n", finding->message);
+	print_message("%s\n", finding->message);
 }
 
 static void kernels_of_gpus(void **state)
@@ -360,6 +437,7 @@ int main(void)
 		cmocka_unit_test(the_reference_is_the_definition),
 		cmocka_unit_test(odd_data_is_as_specified),
 		cmocka_unit_test(kernels_of_this_processor),
+		cmocka_unit_test(tiles_of_kernels),
 		cmocka_unit_test(kernels_of_gpus),
 		cmocka_unit_test(prefill_of_gpus),
 		cmocka_unit_test(the_model_counts_what_is_seen),

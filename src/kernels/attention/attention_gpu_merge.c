@@ -61,11 +61,11 @@ static struct part load_part(struct attention_writer *w, const struct source *fr
 static struct part merge(struct attention_writer *w, const struct part *parts, unsigned count)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	kit_op all[BATCH + 1];
+	kit_op all[BATCH + 1] = { parts[0].max };
 	struct part to = parts[0];
 	if (count == 1)
 		return to;
-	for (unsigned i = 0; i < count; i++)
+	for (unsigned i = 1; i < count; i++)
 		all[i] = parts[i].max;
 	to.max = tcb_kit_fold(b, "max.f32", all, count);
 	for (unsigned i = 0; i < count; i++) {
