@@ -218,8 +218,8 @@ SIMD_INLINE void tile(const struct attention_call *call, const enum tcb_type typ
 		const struct head head = head_of(call, type, h);
 		scores(call, type, &head, &ahead);
 	}
-	for (size_t r = 0; r < call->rows; r++)
-		weigh_row(call, r);
+	for (size_t r = 0; r < call->rows; r += LANES)
+		weigh_rows(call, r, call->rows - r < LANES ? call->rows - r : LANES);
 	for (size_t h = 0; h < call->heads; h++) {
 		const struct head head = head_of(call, type, h);
 		values(call, type, &head, &ahead);

@@ -42,14 +42,12 @@ SIMD_INLINE vfloat capped(vfloat x, float cap)
 	return v_load(value);
 }
 
-/* The scores of row R become weights; its sums are brought to the new maximum. */
-SIMD_INLINE void weigh_row(const struct attention_call *call, size_t r)
+/* What row R does not see of the tile, and what is past its end, becomes -inf; returns the largest of each lane. */
+SIMD_INLINE vfloat find_largest(const struct attention_call *call, size_t r, size_t end)
 {
+	const size_t of_head = r % call->head_rows, from = call->from[of_head], to = call->to[of_head];
 	float *s = call->scores + r * call->lead;
-	const size_t of_head = r % call->head_rows;
-	const size_t from = call->from[of_head], to = call->to[of_head],
-		     end = (call->tokens + LANES - 1) / LANES * LANES;
-	vfloat top = v_set(-FLT_MAX), sum = v_set(0);
+	vfloat top = v_set(-FLT_MAX);
 	if (call->cap > 0)
 		for (size_t t = 0; t < end; t += LANES)
 			v_store(s + t, capped(v_load(s + t), call->cap));
@@ -59,23 +57,45 @@ SIMD_INLINE void weigh_row(const struct attention_call *call, size_t r)
 		s[t] = -INFINITY;
 	for (size_t t = 0; t < end; t += LANES)
 		top = v_max(v_load(s + t), top); /* NaN in the first operand stays out */
-	const float max = call->max[r], next = fmaxf(v_reduce_max(top), max);
-	const vfloat base = v_set(next);
+	return top;
+}
+
+/* Scores to weights against BASE; returns the sum of each lane. */
+SIMD_INLINE vfloat weigh(float *s, size_t end, float base)
+{
+	vfloat sum = v_set(0);
 	for (size_t t = 0; t < end; t += LANES) {
-		const vfloat p = v_exp(v_sub(v_load(s + t), base));
+		const vfloat p = v_exp(v_sub(v_load(s + t), v_set(base)));
 		v_store(s + t, p);
 		sum = v_add(sum, p);
 	}
-	if (next > max) {
-		float factor[LANES];
-		v_store(factor, v_exp(v_set(max - next)));
-		float *o = call->o + r * call->k;
-		for (size_t at = 0; at < call->k; at += LANES)
-			v_store(o + at, v_mul(v_load(o + at), v_set(*factor)));
-		call->sum[r] *= *factor;
-		call->max[r] = next;
+	return sum;
+}
+
+/* COUNT rows from R on, LANES or fewer: one lane each where they meet in a vector, so that no row waits for another's
+ * maximum.  Their sums are brought to the new maximum. */
+SIMD_INLINE void weigh_rows(const struct attention_call *call, size_t r, size_t count)
+{
+	const size_t end = (call->tokens + LANES - 1) / LANES * LANES;
+	float factor[LANES];
+	vfloat each[LANES];
+	for (size_t i = 0; i < LANES; i++)
+		each[i] = i < count ? find_largest(call, r + i, end) : v_set(0);
+	const vfloat max = v_load_left(call->max + r, count, 0);
+	const vfloat next = v_max(v_reduce_each_max(each), max);
+	const int is_new = v_any_above(next, max);
+	v_store(factor, v_exp(v_sub(max, next)));
+	v_store_left(call->max + r, next, count, 0);
+	for (size_t i = 0; i < count; i++)
+		each[i] = weigh(call->scores + (r + i) * call->lead, end, call->max[r + i]);
+	const vfloat sum = v_load_left(call->sum + r, count, 0);
+	v_store_left(call->sum + r, v_fma(sum, v_load(factor), v_reduce_each(each)), count, 0);
+	for (size_t i = 0; is_new && i < count; i++) {
+		float *o = call->o + (r + i) * call->k;
+		if (factor[i] < 1)
+			for (size_t at = 0; at < call->k; at += LANES)
+				v_store(o + at, v_mul(v_load(o + at), v_set(factor[i])));
 	}
-	call->sum[r] += v_reduce_add(sum);
 }
 
 /* --- what comes before and after --- */

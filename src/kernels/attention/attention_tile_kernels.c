@@ -93,12 +93,11 @@ SIMD_INLINE void weights(const struct attention_call *call, const int rows)
 {
 	const size_t first = call->first_row / (size_t)rows * (size_t)rows;
 	const size_t end = (call->end_row + (size_t)rows - 1) / (size_t)rows * (size_t)rows;
-	for (size_t r = first; r < end; r++) {
-		if (r < call->rows)
-			weigh_row(call, r);
-		else
-			memset(call->scores + r * call->lead, 0, call->tokens * sizeof(float));
-	}
+	const size_t here = end < call->rows ? end : call->rows;
+	for (size_t r = first; r < here; r += LANES)
+		weigh_rows(call, r, here - r < LANES ? here - r : LANES);
+	for (size_t r = here; r < end; r++)
+		memset(call->scores + r * call->lead, 0, call->tokens * sizeof(float));
 }
 
 SIMD_INLINE void tile(const struct attention_call *call, const enum tcb_type type, const int rows, const int vectors)

@@ -29,7 +29,7 @@
  *                                        NaN keeps its first bits and becomes quiet
  *   v_set_f16(p) v_from_bytes(p)         one f16 in all lanes; LANES signed bytes
  *   v_transpose(r)                       r[i][j] to r[j][i]
- *   v_reduce_each(r)                     lane i: the sum of R[i]'s lanes
+ *   v_reduce_each(r) v_reduce_each_max(r)    lane i: the sum of R[i]'s lanes, or the largest (none is NaN)
  *
  * Words and bytes (SIMD_HAS_BYTES):
  *   vi_load vi_store vi_zero  vi_bytes(b) vi_words(w): in all  vi_first_word(w): in the first lane, 0 in the rest

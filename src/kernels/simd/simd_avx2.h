@@ -207,18 +207,27 @@ SIMD_INLINE void v_transpose(vfloat r[LANES])
 		r[i] = t[i];
 }
 
-/* Pairs of words, of 64 bits and of 128 bits are added up as they come together. */
-SIMD_INLINE vfloat v_reduce_each(const vfloat r[LANES])
-{
-	vfloat four[2];
-	SIMD_UNROLL
-	for (int i = 0; i < 2; i++) {
-		const vfloat *a = r + 4 * i;
-		four[i] = _mm256_hadd_ps(_mm256_hadd_ps(a[0], a[1]), _mm256_hadd_ps(a[2], a[3]));
+/* Pairs of words, of 64 bits and of 128 bits are taken together as they come. */
+#define SIMD_REDUCE_EACH(name, both)                                                                   \
+	SIMD_INLINE vfloat name(const vfloat r[LANES])                                                 \
+	{                                                                                              \
+		vfloat four[2];                                                                        \
+		SIMD_UNROLL                                                                            \
+		for (int i = 0; i < 2; i++) {                                                          \
+			const vfloat *a = r + 4 * i;                                                   \
+			const __m256d low = _mm256_castps_pd(                                          \
+				both(_mm256_unpacklo_ps(a[0], a[1]), _mm256_unpackhi_ps(a[0], a[1]))); \
+			const __m256d high = _mm256_castps_pd(                                         \
+				both(_mm256_unpacklo_ps(a[2], a[3]), _mm256_unpackhi_ps(a[2], a[3]))); \
+			four[i] = both(_mm256_castpd_ps(_mm256_unpacklo_pd(low, high)),                \
+				       _mm256_castpd_ps(_mm256_unpackhi_pd(low, high)));               \
+		}                                                                                      \
+		return both(_mm256_permute2f128_ps(four[0], four[1], 0x20),                            \
+			    _mm256_permute2f128_ps(four[0], four[1], 0x31));                           \
 	}
-	return _mm256_add_ps(_mm256_permute2f128_ps(four[0], four[1], 0x20),
-			     _mm256_permute2f128_ps(four[0], four[1], 0x31));
-}
+SIMD_REDUCE_EACH(v_reduce_each, _mm256_add_ps)
+SIMD_REDUCE_EACH(v_reduce_each_max, _mm256_max_ps)
+#undef SIMD_REDUCE_EACH
 
 /* --- words and bytes --- */
 

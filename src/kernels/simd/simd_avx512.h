@@ -214,27 +214,31 @@ SIMD_INLINE void v_transpose(vfloat r[LANES])
 		r[i] = t[i];
 }
 
-/* Pairs of words, of 64 bits and of 128 bits, twice, are added up as they come together. */
-SIMD_INLINE vfloat v_reduce_each(const vfloat r[LANES])
-{
-	vfloat four[LANES / 4];
-	SIMD_UNROLL
-	for (int i = 0; i < LANES / 4; i++) {
-		const vfloat *a = r + 4 * i;
-		const __m512d low =
-			_mm512_castps_pd(_mm512_add_ps(_mm512_unpacklo_ps(a[0], a[1]), _mm512_unpackhi_ps(a[0], a[1])));
-		const __m512d high =
-			_mm512_castps_pd(_mm512_add_ps(_mm512_unpacklo_ps(a[2], a[3]), _mm512_unpackhi_ps(a[2], a[3])));
-		four[i] = _mm512_add_ps(_mm512_castpd_ps(_mm512_unpacklo_pd(low, high)),
-					_mm512_castpd_ps(_mm512_unpackhi_pd(low, high)));
+/* Pairs of words, of 64 bits and of 128 bits, twice, are taken together as they come. */
+#define SIMD_REDUCE_EACH(name, both)                                                                   \
+	SIMD_INLINE vfloat name(const vfloat r[LANES])                                                 \
+	{                                                                                              \
+		vfloat four[LANES / 4];                                                                \
+		SIMD_UNROLL                                                                            \
+		for (int i = 0; i < LANES / 4; i++) {                                                  \
+			const vfloat *a = r + 4 * i;                                                   \
+			const __m512d low = _mm512_castps_pd(                                          \
+				both(_mm512_unpacklo_ps(a[0], a[1]), _mm512_unpackhi_ps(a[0], a[1]))); \
+			const __m512d high = _mm512_castps_pd(                                         \
+				both(_mm512_unpacklo_ps(a[2], a[3]), _mm512_unpackhi_ps(a[2], a[3]))); \
+			four[i] = both(_mm512_castpd_ps(_mm512_unpacklo_pd(low, high)),                \
+				       _mm512_castpd_ps(_mm512_unpackhi_pd(low, high)));               \
+		}                                                                                      \
+		SIMD_UNROLL                                                                            \
+		for (int i = 0; i < 4; i += 2)                                                         \
+			four[i] = both(_mm512_shuffle_f32x4(four[i], four[i + 1], 0x88),               \
+				       _mm512_shuffle_f32x4(four[i], four[i + 1], 0xdd));              \
+		return both(_mm512_shuffle_f32x4(four[0], four[2], 0x88),                              \
+			    _mm512_shuffle_f32x4(four[0], four[2], 0xdd));                             \
 	}
-	SIMD_UNROLL
-	for (int i = 0; i < 4; i += 2)
-		four[i] = _mm512_add_ps(_mm512_shuffle_f32x4(four[i], four[i + 1], 0x88),
-					_mm512_shuffle_f32x4(four[i], four[i + 1], 0xdd));
-	return _mm512_add_ps(_mm512_shuffle_f32x4(four[0], four[2], 0x88),
-			     _mm512_shuffle_f32x4(four[0], four[2], 0xdd));
-}
+SIMD_REDUCE_EACH(v_reduce_each, _mm512_add_ps)
+SIMD_REDUCE_EACH(v_reduce_each_max, _mm512_max_ps)
+#undef SIMD_REDUCE_EACH
 
 /* --- words and bytes --- */
 

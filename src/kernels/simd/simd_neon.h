@@ -202,6 +202,11 @@ SIMD_INLINE vfloat v_reduce_each(const vfloat r[LANES])
 	return vpaddq_f32(vpaddq_f32(r[0], r[1]), vpaddq_f32(r[2], r[3]));
 }
 
+SIMD_INLINE vfloat v_reduce_each_max(const vfloat r[LANES])
+{
+	return vpmaxq_f32(vpmaxq_f32(r[0], r[1]), vpmaxq_f32(r[2], r[3]));
+}
+
 /* --- words and bytes --- */
 
 SIMD_INLINE vint vi_load(const void *from)

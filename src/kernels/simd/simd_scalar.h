@@ -167,4 +167,9 @@ SIMD_INLINE vfloat v_reduce_each(const vfloat r[LANES])
 	return r[0];
 }
 
+SIMD_INLINE vfloat v_reduce_each_max(const vfloat r[LANES])
+{
+	return r[0];
+}
+
 #endif
