@@ -22,6 +22,8 @@ static inline struct tcb_shape shape_for(const struct tcb_op *op, struct tcb_sha
 	shape.heads.causal = shape.n % 5 == 1;
 	shape.heads.page = shape.n % 7 == 1 ? 16 : 0;
 	shape.heads.ragged = shape.heads.sequences > 1;
+	if (op->check_shape(op, &shape, NULL) != TCB_OK) /* without a mask, where the op has none */
+		shape.heads.causal = 0;
 	return shape;
 }
 

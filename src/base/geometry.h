@@ -62,7 +62,8 @@ struct tcb_tile {
 	X(ASKS, "asks", CPU, NUMBER, "times that software prefetch asks for each line")                     \
 	X(PASSES, "passes", GPU, PASSES, "all: the optimiser's passes go over the PTX; left out: none do")  \
 	X(HEADS, "heads", GPU, NUMBER, "query heads of one KV head that are taken together")                \
-	X(TURNS, "turns", GPU, NUMBER, "1: warpgroups of a block take turns at the tensor cores")
+	X(TURNS, "turns", GPU, NUMBER, "1: warpgroups of a block take turns at the tensor cores")           \
+	X(PARTS, "parts", COMMON, NUMBER, "4: a fused op as the separate kernels that it is made of, 1: as one")
 
 /* X(KIND, name): the knobs whose values are words of the list TCB_KIND_LIST, enum tcb_name. */
 #define TCB_WORD_LIST(X)    \

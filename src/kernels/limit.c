@@ -40,9 +40,13 @@ static struct traffic find_traffic(const struct tcb_problem *problem)
 		traffic.from[traffic.count++] = i;
 	}
 	traffic.to = (size_t)output;
-	traffic.is_copy = operands[output].bytes == traffic.bytes;
+	traffic.is_copy = problem->op->is_copy || operands[output].bytes == traffic.bytes;
 	if (traffic.is_copy)
 		traffic.count = 1;
+	/* As many bytes as it moves, half of them read. */
+	if (problem->op->is_copy)
+		traffic.bytes = tcb_least(tcb_least(traffic.bytes, operands[output].bytes),
+					  (size_t)problem->op->traffic(problem) / 2);
 	/* A call may leave some of it unread. */
 	traffic.bytes = tcb_least(traffic.bytes, (size_t)problem->op->traffic(problem) / traffic.count);
 	return traffic;

@@ -204,6 +204,7 @@ struct tcb_op {
 	const char *summary;             /* one line for `tcbtune ops` */
 	const char *shape_form;          /* "MxNxK" or "MxN" */
 	int has_words;                   /* its shape has words (struct tcb_heads) */
+	int is_copy;                     /* held against a copy, though its operands differ in size */
 	const struct tcb_format *format; /* of its weights (formats.h); NULL: they are not quantised */
 	enum tcb_type type;              /* of the operands that are not in blocks */
 	const void *member;              /* for the functions of a family of ops: what tells this one from the others */

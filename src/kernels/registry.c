@@ -27,7 +27,9 @@
 	X(attention_decode_q80) \
 	X(attention_prefill_f16) \
 	X(attention_prefill_bf16) \
-	X(attention_prefill_q80)
+	X(attention_prefill_q80) \
+	X(rope_append_f16) \
+	X(rope_append_bf16)
 /* clang-format on */
 
 #define TCB_OP_DECLARE(name) extern const struct tcb_op tcb_op_##name;

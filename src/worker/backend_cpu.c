@@ -298,9 +298,11 @@ static enum tcb_status ready_limit(struct cpu_worker *worker, enum tcb_state sta
 		bytes += streamed;
 		written += i == instance->output ? streamed : 0;
 	}
-	enum tcb_traffic kind = written > 0 && written >= bytes - written ? TCB_TRAFFIC_COPY : TCB_TRAFFIC_READ;
-	if (bytes == 0)
-		bytes = (size_t)worker->config->op->traffic(&worker->config->problem);
+	const int is_copy = written > 0 && (worker->config->op->is_copy || written >= bytes - written);
+	const enum tcb_traffic kind = is_copy ? TCB_TRAFFIC_COPY : TCB_TRAFFIC_READ;
+	const size_t moved = (size_t)worker->config->op->traffic(&worker->config->problem);
+	if (bytes == 0 || worker->config->op->is_copy) /* a call may leave some of an operand alone */
+		bytes = moved;
 	const size_t llc = worker->config->place->device.target.llc_bytes;
 	worker->limit_loops = llc > 0 && bytes > 2 * llc ? 1 : HOT_LOOPS;
 	tcb_watch_phase(worker->config->watch, 0, "measuring the limit");

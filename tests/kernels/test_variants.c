@@ -225,7 +225,9 @@ static void judge(struct bench *b, const struct tcb_op *op, const struct tcb_pla
 	/* The judge itself: the largest output off by half, or by a twentieth of its terms, must not pass. */
 	size_t top = 0;
 	for (size_t i = 1; i < b->output_count; i++)
-		top = fabs(b->reference.y[i]) > fabs(b->reference.y[top]) ? i : top;
+		if (!isnan(b->reference.y[i]) &&
+		    (isnan(b->reference.y[top]) || fabs(b->reference.y[i]) > fabs(b->reference.y[top])))
+			top = i;
 	got[top] += (float)fmax(0.5 * fabs(b->reference.y[top]), 0.05 * b->reference.magnitude[top]);
 	if (tcb_error_ratio(plan, &b->reference, got, b->output_count, NULL) <= 1)
 		fail_msg("%s: a wrong output passes, the bound is too wide", text);

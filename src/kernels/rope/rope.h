@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * rope_append: what a layer does between the product that makes q, k and v and
+ * attention.  Of shape m x n x k with words h, b, p and ragged (struct tcb_heads):
+ * each sequence gets m new tokens, the last m of its length, and its KV cache has
+ * memory for n; heads are of k values.  q and k of the new tokens are rotated
+ * (rotary embedding), and k and v are appended to the cache.
+ *
+ * A head at position p is rotated in pairs of values j and j + k / 2 (NeoX):
+ *
+ *     out[j]         = x[j] * cos - x[j + k / 2] * sin
+ *     out[j + k / 2] = x[j + k / 2] * cos + x[j] * sin
+ *
+ * with cos and sin of angle j from row p of an operand, [n][cos of k / 2 | sin of
+ * k / 2] in f32, as engines keep them: how exact an angle is, is its maker's business.
+ *
+ * qkv has a row for each new token: query heads, then K's, then V's.  New token i of a
+ * sequence of length L (with the new ones) is its token p = L - m + i; below 0 there is
+ * none, and nothing of it is read or written.  The output is one buffer of heads of k
+ * values: [q of all new tokens | K of the cache | V of the cache].  K and V lie as
+ * attention reads them: rows of all KV heads of a token side by side, contiguous
+ * [sequences][n], or in pages with a table.  What is not new stays as it is.
+ *
+ * Arithmetic is in f32, results are rounded once to the cache's type.  Contract f32: qkv
+ * is f32; contract f16: it has the cache's type, and V is copied bit by bit but for NaN.
+ */
+#ifndef TCB_KERNELS_ROPE_H
+#define TCB_KERNELS_ROPE_H
+
+#include "kernels/op.h"
+
+/* ROPE_TABLE: with pages only. */
+enum { ROPE_QKV, ROPE_ROTATION, ROPE_LENGTHS, ROPE_OUT, ROPE_TABLE };
+enum { ROPE_HEAD_UNIT = 32, ROPE_HEAD_MAX = 256 };
+
+/* parts=1: all of a token in one go.  As separate kernels do it: q; k, to memory; from there to the cache; v. */
+enum { ROPE_WHOLE = 1, ROPE_PARTS = 4 };
+
+/* What tells the ops apart (op->member). */
+struct rope_op {
+	enum tcb_type kv;
+};
+static inline enum tcb_type rope_kv_type(const struct tcb_problem *problem)
+{
+	return ((const struct rope_op *)problem->op->member)->kv;
+}
+/* Of qkv. */
+static inline enum tcb_type rope_io_type(const struct tcb_problem *problem)
+{
+	return problem->contract == TCB_CONTRACT_F16 ? rope_kv_type(problem) : TCB_TYPE_F32;
+}
+
+/* New tokens of all sequences; heads of a row of qkv. */
+static inline size_t rope_tokens(const struct tcb_shape *shape)
+{
+	return shape->heads.sequences * shape->m;
+}
+static inline size_t rope_row_heads(const struct tcb_shape *shape)
+{
+	return (size_t)shape->heads.query + 2 * (size_t)shape->heads.kv;
+}
+/* Pages of one sequence in the table; 0: contiguous. */
+static inline size_t rope_pages(const struct tcb_shape *shape)
+{
+	return shape->heads.page ? (shape->n + shape->heads.page - 1) / shape->heads.page : 0;
+}
+/* Tokens that the cache has memory for. */
+static inline size_t rope_cache_tokens(const struct tcb_shape *shape)
+{
+	return shape->heads.sequences * (shape->heads.page ? rope_pages(shape) * shape->heads.page : shape->n);
+}
+/* Where position P of SEQUENCE is in the cache, in tokens. */
+static inline size_t rope_cache_token(const struct tcb_shape *shape, const int32_t *table, size_t sequence, size_t p)
+{
+	const size_t page = shape->heads.page;
+	if (!page)
+		return sequence * shape->n + p;
+	return (size_t)table[sequence * rope_pages(shape) + p / page] * page + p % page;
+}
+/* The output's first head of q of new token TOKEN (of all sequences), and of K and of V of the cache's token AT. */
+static inline size_t rope_q_head(const struct tcb_shape *shape, size_t token)
+{
+	return token * shape->heads.query;
+}
+static inline size_t rope_k_head(const struct tcb_shape *shape, size_t at)
+{
+	return (rope_tokens(shape) * shape->heads.query) + at * shape->heads.kv;
+}
+static inline size_t rope_v_head(const struct tcb_shape *shape, size_t at)
+{
+	return rope_k_head(shape, rope_cache_tokens(shape) + at);
+}
+
+#endif

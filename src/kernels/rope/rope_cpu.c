@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The plan and the loops of rope_append on CPUs: a plan comes in, its tasks find the rows of
+ * their tokens and call the micro-kernel.
+ */
+#include "kernels/rope/rope_cpu.h"
+
+#include <string.h>
+
+#include "base/sizes.h"
+
+enum { STREAM_ALIGN = 64 };
+
+static size_t task_count(const struct tcb_problem *problem, const struct tcb_geometry *geometry)
+{
+	return problem->shape.heads.sequences * tcb_div_up(problem->shape.m, geometry->tile[TCB_MIDI].m);
+}
+
+enum tcb_status rope_plan(const struct tcb_problem *problem, const struct tcb_geometry *geometry, struct tcb_plan *out,
+			  struct tcb_error *err)
+{
+	const struct tcb_shape *s = &problem->shape;
+	const int32_t *knob = geometry->knob;
+	memset(out, 0, sizeof(*out));
+	const struct tcb_variant *variant = tcb_variant_find(problem->op, problem->contract, geometry);
+	if (!variant || !variant->entry)
+		return tcb_fail(err, TCB_E_ILLEGAL, "%s has no kernel for this isa and micro=%zux%zu", problem->op_name,
+				geometry->tile[TCB_MICRO].m, geometry->tile[TCB_MICRO].n);
+	if (knob[TCB_KNOB_THREADS] < 1 || knob[TCB_KNOB_SCHED] < 0 || knob[TCB_KNOB_STREAM] < 0 ||
+	    knob[TCB_KNOB_STREAM] > 1)
+		return tcb_fail(err, TCB_E_ILLEGAL, "%s needs the knobs threads, sched and stream", problem->op_name);
+	if (knob[TCB_KNOB_PARTS] != ROPE_WHOLE && knob[TCB_KNOB_PARTS] != ROPE_PARTS)
+		return tcb_fail(err, TCB_E_ILLEGAL, "parts must be 1 or 4");
+	if ((size_t)knob[TCB_KNOB_THREADS] > task_count(problem, geometry))
+		return tcb_fail(err, TCB_E_ILLEGAL, "threads=%d, but midi.m=%zu makes only %zu tasks",
+				knob[TCB_KNOB_THREADS], geometry->tile[TCB_MIDI].m, task_count(problem, geometry));
+	out->problem = *problem;
+	out->geometry = *geometry;
+	out->variant = variant;
+	out->threads = (unsigned)knob[TCB_KNOB_THREADS];
+	if (knob[TCB_KNOB_PARTS] == ROPE_PARTS)
+		out->workspace_bytes = rope_tokens(s) * s->heads.kv * s->k * sizeof(float);
+	out->chain = 3; /* two products and their sum */
+	return TCB_OK;
+}
+
+enum part { PART_ALL, PART_Q, PART_K, PART_K_STORE, PART_V };
+
+struct run {
+	const struct tcb_problem *problem;
+	const struct tcb_plan *plan;
+	void *const *operand;
+	float *rotated; /* k, of PART_K */
+	int stream;     /* heads of the output begin at multiples of 64 bytes, as streamed stores need */
+	enum part part;
+};
+
+/* A token's: of qkv, of the output, of cos and sin, of k in the workspace. */
+struct rows {
+	const char *q, *k, *v;
+	char *q_out, *k_out, *v_out;
+	const float *rotation;
+	float *rotated;
+};
+
+static void rotate_q(const struct run *run, const struct rope_call *head, const struct rows *rows)
+{
+	struct rope_call call = *head;
+	call.heads = run->problem->shape.heads.query;
+	call.x = rows->q;
+	call.y = rows->q_out;
+	call.rotation = rows->rotation;
+	((rope_micro_fn *)run->plan->variant->entry)(&call);
+}
+
+/* k to the cache; of PART_K to the workspace, of PART_K_STORE from there. */
+static void append_k(const struct run *run, const struct rope_call *head, const struct rows *rows)
+{
+	struct rope_call call = *head;
+	call.x = run->part == PART_K_STORE ? (const void *)rows->rotated : rows->k;
+	call.y = run->part == PART_K ? (void *)rows->rotated : rows->k_out;
+	call.rotation = run->part == PART_K_STORE ? NULL : rows->rotation;
+	call.from = run->part == PART_K_STORE ? TCB_TYPE_F32 : head->from;
+	call.to = run->part == PART_K ? TCB_TYPE_F32 : head->to;
+	((rope_micro_fn *)run->plan->variant->entry)(&call);
+}
+
+static void append_v(const struct run *run, const struct rope_call *head, const struct rows *rows)
+{
+	struct rope_call call = *head;
+	call.x = rows->v;
+	call.y = rows->v_out;
+	((rope_micro_fn *)run->plan->variant->entry)(&call);
+}
+
+/* Token TOKEN of all sequences, at POSITION of SEQUENCE. */
+static struct rows find_rows(const struct run *run, size_t sequence, size_t token, size_t position)
+{
+	const struct tcb_shape *s = &run->problem->shape;
+	const size_t each = s->k * tcb_type_bytes(rope_io_type(run->problem));
+	const size_t to = s->k * tcb_type_bytes(rope_kv_type(run->problem));
+	const int32_t *table = s->heads.page ? run->operand[ROPE_TABLE] : NULL;
+	const size_t at = rope_cache_token(s, table, sequence, position);
+	char *out = run->operand[ROPE_OUT];
+	struct rows rows = { .q = (const char *)run->operand[ROPE_QKV] + token * rope_row_heads(s) * each };
+	rows.k = rows.q + s->heads.query * each;
+	rows.v = rows.k + s->heads.kv * each;
+	rows.q_out = out + rope_q_head(s, token) * to;
+	rows.k_out = out + rope_k_head(s, at) * to;
+	rows.v_out = out + rope_v_head(s, at) * to;
+	rows.rotation = (const float *)run->operand[ROPE_ROTATION] + position * s->k;
+	if (run->rotated)
+		rows.rotated = run->rotated + token * s->heads.kv * s->k;
+	return rows;
+}
+
+static void run_task(void *ctx, size_t index, unsigned thread)
+{
+	const struct run *run = ctx;
+	const struct tcb_shape *s = &run->problem->shape;
+	const size_t tile = run->plan->geometry.tile[TCB_MIDI].m, tiles = tcb_div_up(s->m, tile);
+	const size_t sequence = index / tiles, end = tcb_least((index % tiles + 1) * tile, s->m);
+	const size_t length = (size_t)((const int32_t *)run->operand[ROPE_LENGTHS])[sequence];
+	struct rope_call head = { .from = rope_io_type(run->problem),
+				  .to = rope_kv_type(run->problem),
+				  .heads = s->heads.kv,
+				  .k = s->k,
+				  .stream = run->stream };
+	(void)thread;
+	for (size_t i = index % tiles * tile; i < end; i++) {
+		if (length + i < s->m)
+			continue;
+		const struct rows rows = find_rows(run, sequence, sequence * s->m + i, length + i - s->m);
+		head.fence = i + 1 == end;
+		if (run->part == PART_ALL || run->part == PART_Q)
+			rotate_q(run, &head, &rows);
+		if (run->part == PART_ALL || run->part == PART_K || run->part == PART_K_STORE)
+			append_k(run, &head, &rows);
+		if (run->part == PART_ALL || run->part == PART_V)
+			append_v(run, &head, &rows);
+	}
+}
+
+void rope_run(const struct tcb_plan *plan, void *const operand[], void *workspace, struct tcb_pool *pool)
+{
+	struct run run = { .problem = &plan->problem, .plan = plan, .operand = operand };
+	const enum tcb_sched sched = (enum tcb_sched)plan->geometry.knob[TCB_KNOB_SCHED];
+	const size_t tasks = task_count(&plan->problem, &plan->geometry);
+	run.stream = plan->geometry.knob[TCB_KNOB_STREAM] && (uintptr_t)operand[ROPE_OUT] % STREAM_ALIGN == 0;
+	if (plan->geometry.knob[TCB_KNOB_PARTS] == ROPE_WHOLE) {
+		tcb_pool_run(pool, plan->threads, sched, tasks, run_task, &run);
+		return;
+	}
+	run.rotated = workspace;
+	for (run.part = PART_Q; run.part <= PART_V; run.part++)
+		tcb_pool_run(pool, plan->threads, sched, tasks, run_task, &run);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * rope_append on CPUs: how a geometry drives it.
+ *
+ * A task has midi.m new tokens of one sequence, token by token: q, k and v of one while its
+ * row of cos and sin is in the first cache.  macro.m is all of m, rounded up to a power of
+ * two; tiles' n is 1, their k the head's.  stream=1 stores past the caches, a head at a time
+ * from scratch in the first cache.  parts=4 goes over all tokens four times, as separate
+ * kernels would: q; k, to the workspace in f32; from there to the cache; v.
+ */
+#ifndef TCB_KERNELS_ROPE_CPU_H
+#define TCB_KERNELS_ROPE_CPU_H
+
+#include "kernels/rope/rope.h"
+
+/* rope_space.c: of GPUs, too */
+size_t rope_axes(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_axis out[TCB_AXES_MAX]);
+void rope_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
+			   struct tcb_geometry *out);
+void rope_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
+		    const struct tcb_geometry *geometry, struct tcb_footprint *out);
+extern const struct tcb_rule rope_cpu_rules[];
+
+/* rope_cpu.c */
+enum tcb_status rope_plan(const struct tcb_problem *problem, const struct tcb_geometry *geometry, struct tcb_plan *out,
+			  struct tcb_error *err);
+void rope_run(const struct tcb_plan *plan, void *const operand[], void *workspace, struct tcb_pool *pool);
+
+/* The micro-kernel: HEADS heads of K values, one behind the other. */
+struct rope_call {
+	enum tcb_type from, to;
+	size_t heads, k;
+	const void *x;
+	void *y;               /* of stream aligned to 64 bytes */
+	const float *rotation; /* cos of k / 2, sin of k / 2; NULL: values are converted only */
+	int stream;            /* past the caches */
+	int fence;             /* makes this and earlier streamed stores visible to other threads before returning */
+};
+typedef void rope_micro_fn(const struct rope_call *call);
+
+#endif

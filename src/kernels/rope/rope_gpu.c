@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * rope_append on GPUs: a geometry comes in, a module of PTX and its launches go out.  A kernel
+ * is one pass over heads of qkv's rows: values, a token's position, its cos and sin and its
+ * place in the cache, results.
+ */
+#include "kernels/rope/rope_gpu.h"
+
+#include <string.h>
+
+#include "base/sizes.h"
+#include "kernels/gpu/frame.h"
+
+enum { WIDTH_MAX = 8, HEADS_MAX = 8, PIECE = 4 /* words of an access */ };
+
+struct writer {
+	struct tcb_kit kit;
+	const struct rope_gpu *g;
+	const struct rope_launch *launch;
+	kit_op from, out, rotation, table;
+	kit_op m, cache, k_head, v_head;
+	/* The thread's: new token; first value of the first half; of all sequences; first head of the launch's. */
+	kit_op token, chunk, sequence, first;
+	kit_op has_token, position, is_new; /* is_new: there is such a token */
+	kit_op cosine[WIDTH_MAX], sine[WIDTH_MAX];
+};
+
+static enum tcb_type from_type(const struct writer *w)
+{
+	return w->launch->from == ROPE_WORKSPACE ? TCB_TYPE_F32 : w->g->io;
+}
+
+static enum tcb_type to_type(const struct writer *w)
+{
+	return w->launch->to == ROPE_WORKSPACE ? TCB_TYPE_F32 : w->g->kv;
+}
+
+/* Rows are another kernel's results, which under dependent launch may be written while this one is there. */
+static const char *load_prefix(const struct writer *w)
+{
+	return w->g->pdl || w->launch->from == ROPE_WORKSPACE ? "ld.global" : "ld.global.nc";
+}
+
+/* --- values in memory --- */
+
+/* WIDTH values of TYPE at ADDRESS as floats. */
+static void load_values(struct writer *w, enum tcb_type type, const char *prefix, kit_op address, kit_op *out)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const unsigned words = type == TCB_TYPE_F32 ? w->g->width : w->g->width / 2;
+	kit_op word[WIDTH_MAX];
+	for (unsigned i = 0; i < words; i += PIECE)
+		tcb_kit_load(b, prefix, type == TCB_TYPE_F32 ? "f32" : "b32", tcb_ptx_at(address, 4 * i), word + i,
+			     (unsigned)tcb_least(words, PIECE));
+	for (unsigned i = 0; i < words; i++) {
+		if (type == TCB_TYPE_F32) {
+			out[i] = word[i];
+		} else if (type == TCB_TYPE_F16) {
+			tcb_kit_floats(b, word[i], out + 2 * i);
+		} else {
+			out[2 * i] = OP1(b, "mov.b32", OP2(b, "shl.b32", word[i], I(16)));
+			out[2 * i + 1] = OP1(b, "mov.b32", OP2(b, "and.b32", word[i], I((int64_t)0xffff0000)));
+		}
+	}
+}
+
+static void store_values(struct writer *w, kit_op address, const kit_op *values)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const enum tcb_type type = to_type(w);
+	const unsigned words = type == TCB_TYPE_F32 ? w->g->width : w->g->width / 2;
+	const char *prefix = w->g->stream && w->launch->to == ROPE_TO_OUT ? "st.global.cs" : "st.global";
+	kit_op word[WIDTH_MAX];
+	for (unsigned i = 0; i < words; i++) {
+		if (type == TCB_TYPE_F32)
+			word[i] = values[i];
+		else if (type == TCB_TYPE_F16)
+			word[i] = tcb_kit_pack_f16(b, values[2 * i], values[2 * i + 1]);
+		else
+			word[i] = OP2(b, "cvt.rn.bf16x2.f32", values[2 * i + 1], values[2 * i]);
+	}
+	for (unsigned i = 0; i < words; i += PIECE)
+		tcb_kit_store(b, prefix, type == TCB_TYPE_F32 ? "f32" : "b32", tcb_ptx_at(address, 4 * i), word + i,
+			      (unsigned)tcb_least(words, PIECE));
+}
+
+/* BASE plus heads HEAD of values of TYPE, at the thread's chunk. */
+static kit_op head_address(struct writer *w, kit_op base, kit_op head, enum tcb_type type)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const unsigned bytes = (unsigned)tcb_type_bytes(type);
+	return OP3(b, "mad.wide.u32", w->chunk, I(w->g->width * bytes),
+		   OP3(b, "mad.wide.u32", head, I(w->g->k * bytes), base));
+}
+
+/* --- what a thread has --- */
+
+/* The thread's number is that of its chunk, group of heads and token, in this order. */
+static void write_places(struct writer *w)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct rope_gpu *g = w->g;
+	const unsigned groups = tcb_div_up(w->launch->heads, g->unroll);
+	const kit_op tokens = tcb_kit_number(&w->kit, "tokens", g->tokens);
+	tcb_kit_dependents(&w->kit, 1);
+	const kit_op item =
+		OP3(b, "mad.lo.u32", tcb_ptx_special(b, "ctaid.x"), I(g->threads), tcb_ptx_special(b, "tid.x"));
+	const kit_op group = OP2(b, "div.u32", item, I(g->chunks));
+	w->chunk = OP2(b, "sub.u32", item, OP2(b, "mul.lo.u32", group, I(g->chunks)));
+	const kit_op token = OP2(b, "div.u32", group, I(groups));
+	w->first = OP2(b, "mul.lo.u32", OP2(b, "sub.u32", group, OP2(b, "mul.lo.u32", token, I(groups))), I(g->unroll));
+	w->has_token = OP2(b, "setp.lt.u32", token, tokens);
+	w->token = OP2(b, "min.u32", token, OP2(b, "sub.u32", tokens, I(1)));
+}
+
+static void write_position(struct writer *w, kit_op lengths)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	kit_op length;
+	w->sequence = OP2(b, "div.u32", w->token, w->m);
+	tcb_kit_load(b, w->g->pdl ? "ld.global" : "ld.global.nc", "u32",
+		     tcb_ptx_at(tcb_kit_element(b, lengths, w->sequence, 4), 0), &length, 1);
+	const kit_op index = OP2(b, "sub.u32", w->token, OP2(b, "mul.lo.u32", w->sequence, w->m));
+	w->position = OP2(b, "add.u32", OP2(b, "sub.u32", length, w->m), index);
+	w->is_new = OP3(b, "setp.ge.and.s32", w->position, I(0), w->has_token);
+}
+
+static void load_rotation(struct writer *w)
+{
+	const struct rope_gpu *g = w->g;
+	const char *prefix = g->pdl ? "ld.global" : "ld.global.nc";
+	const kit_op at = head_address(w, w->rotation, w->position, TCB_TYPE_F32);
+	load_values(w, TCB_TYPE_F32, prefix, at, w->cosine);
+	load_values(w, TCB_TYPE_F32, prefix, tcb_ptx_at(at, g->k / 2 * 4), w->sine);
+}
+
+/* The cache's token of the thread's. */
+static kit_op write_cache_token(struct writer *w)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct rope_gpu *g = w->g;
+	kit_op page;
+	if (!g->page)
+		return OP3(b, "mad.lo.u32", w->sequence, w->cache, w->position);
+	const kit_op number = OP2(b, "div.u32", w->position, I(g->page));
+	const kit_op inside = OP2(b, "sub.u32", w->position, OP2(b, "mul.lo.u32", number, I(g->page)));
+	const kit_op entry = OP3(b, "mad.lo.u32", w->sequence, w->cache, number);
+	tcb_kit_load(b, g->pdl ? "ld.global" : "ld.global.nc", "u32",
+		     tcb_ptx_at(tcb_kit_element(b, w->table, entry, 4), 0), &page, 1);
+	return OP3(b, "mad.lo.u32", page, I(g->page), inside);
+}
+
+/* Which head of what the launch writes to head HEAD of the row is; AT: the cache's token. */
+static kit_op write_goal(struct writer *w, kit_op head, kit_op at)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct rope_gpu *g = w->g;
+	const unsigned first = w->launch->first, end = first + w->launch->heads;
+	const unsigned v = g->query + g->kv_heads;
+	kit_op goal = I(0);
+	if (w->launch->to == ROPE_WORKSPACE)
+		return OP3(b, "mad.lo.u32", w->token, I(g->kv_heads), OP2(b, "sub.u32", head, I(g->query)));
+	if (first < g->query)
+		goal = OP3(b, "mad.lo.u32", w->token, I(g->query), head);
+	if (end <= g->query)
+		return goal;
+	const kit_op row = OP3(b, "mad.lo.u32", at, I(g->kv_heads), head);
+	kit_op of_cache = I(0);
+	if (first < v)
+		of_cache = OP2(b, "add.u32", OP2(b, "sub.u32", row, I(g->query)), w->k_head);
+	if (end > v) {
+		const kit_op of_v = OP2(b, "add.u32", OP2(b, "sub.u32", row, I(v)), w->v_head);
+		of_cache = first < v ? OP3(b, "selp.u32", of_v, of_cache, OP2(b, "setp.ge.u32", head, I(v))) : of_v;
+	}
+	if (first >= g->query)
+		return of_cache;
+	return OP3(b, "selp.u32", goal, of_cache, OP2(b, "setp.lt.u32", head, I(g->query)));
+}
+
+/* LOW and HIGH, rotated; where IS_PLAIN (NULL: nowhere) as they are. */
+static void rotate(struct writer *w, kit_op *low, kit_op *high, const kit_op *is_plain)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	for (unsigned i = 0; i < w->g->width; i++) {
+		const kit_op x = low[i], y = high[i];
+		const kit_op minus = OP1(b, "neg.f32", OP2(b, "mul.rn.f32", y, w->sine[i]));
+		low[i] = OP3(b, "fma.rn.f32", x, w->cosine[i], minus);
+		high[i] = OP3(b, "fma.rn.f32", y, w->cosine[i], OP2(b, "mul.rn.f32", x, w->sine[i]));
+		if (is_plain) {
+			low[i] = OP3(b, "selp.f32", x, low[i], *is_plain);
+			high[i] = OP3(b, "selp.f32", y, high[i], *is_plain);
+		}
+	}
+}
+
+/* --- a kernel --- */
+
+static void write_heads(struct writer *w, kit_op lengths)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct rope_gpu *g = w->g;
+	const struct rope_launch *launch = w->launch;
+	const int is_cut = launch->heads % g->unroll != 0, is_workspace = launch->from == ROPE_WORKSPACE;
+	const kit_op row = OP2(b, "mul.lo.u32", w->token, I(is_workspace ? g->kv_heads : g->query + 2 * g->kv_heads));
+	kit_op head[HEADS_MAX], has_head[HEADS_MAX], low[HEADS_MAX][WIDTH_MAX], high[HEADS_MAX][WIDTH_MAX];
+	kit_op at = I(0);
+	struct tcb_ptx_if scope;
+	for (unsigned u = 0; u < g->unroll; u++) {
+		kit_op index = u ? OP2(b, "add.u32", w->first, I(u)) : w->first;
+		if (is_cut) {
+			has_head[u] = OP2(b, "setp.lt.u32", index, I(launch->heads));
+			index = OP2(b, "min.u32", index, I(launch->heads - 1));
+		}
+		head[u] = launch->first ? OP2(b, "add.u32", index, I(launch->first)) : index;
+		const kit_op from =
+			head_address(w, w->from, OP2(b, "add.u32", row, is_workspace ? index : head[u]), from_type(w));
+		load_values(w, from_type(w), load_prefix(w), from, low[u]);
+		load_values(w, from_type(w), load_prefix(w),
+			    tcb_ptx_at(from, g->k / 2 * (int64_t)tcb_type_bytes(from_type(w))), high[u]);
+	}
+	write_position(w, lengths);
+	tcb_ptx_if_begin(b, &scope, w->is_new);
+	if (launch->rotated)
+		load_rotation(w);
+	if (launch->to == ROPE_TO_OUT && launch->first + launch->heads > g->query)
+		at = write_cache_token(w);
+	for (unsigned u = 0; u < g->unroll; u++) {
+		const kit_op to = head_address(w, w->out, write_goal(w, head[u], at), to_type(w));
+		if (launch->rotated == launch->heads) {
+			rotate(w, low[u], high[u], NULL);
+		} else if (launch->rotated) {
+			const kit_op is_plain = OP2(b, "setp.ge.u32", head[u], I(launch->first + launch->rotated));
+			rotate(w, low[u], high[u], &is_plain);
+		}
+		if (is_cut)
+			tcb_ptx_guard(b, has_head[u]);
+		store_values(w, to, low[u]);
+		store_values(w, tcb_ptx_at(to, g->k / 2 * (int64_t)tcb_type_bytes(to_type(w))), high[u]);
+		tcb_ptx_unguard(b);
+	}
+	tcb_ptx_if_end(b, &scope);
+}
+
+static void write_kernel(struct writer *w)
+{
+	const struct rope_gpu *g = w->g;
+	const struct rope_launch *launch = w->launch;
+	const int is_to_cache = launch->to == ROPE_TO_OUT && launch->first + launch->heads > g->query;
+	tcb_kit_begin(&w->kit, launch->name,
+		      &(struct tcb_kit_kernel){ .threads = g->threads,
+						.blocks_together = 1,
+						.grid = { rope_gpu_blocks(g, launch) },
+						.is_dependent = g->pdl });
+	w->from = launch->from == ROPE_WORKSPACE ? tcb_kit_workspace(&w->kit, "from", 16, 0)
+						 : tcb_kit_operand(&w->kit, "qkv", 16, ROPE_QKV);
+	w->out = launch->to == ROPE_WORKSPACE ? tcb_kit_workspace(&w->kit, "to", 16, 0)
+					      : tcb_kit_operand(&w->kit, "out", 16, ROPE_OUT);
+	if (launch->rotated)
+		w->rotation = tcb_kit_operand(&w->kit, "rotation", 16, ROPE_ROTATION);
+	const kit_op lengths = tcb_kit_operand(&w->kit, "lengths", 4, ROPE_LENGTHS);
+	if (is_to_cache && g->page)
+		w->table = tcb_kit_operand(&w->kit, "pages", 4, ROPE_TABLE);
+	w->m = tcb_kit_number(&w->kit, "m", g->m);
+	if (is_to_cache) {
+		w->cache = tcb_kit_number(&w->kit, g->page ? "table_pages" : "cache_tokens", g->cache);
+		w->k_head = tcb_kit_number(&w->kit, "k_head", g->k_head);
+		w->v_head = tcb_kit_number(&w->kit, "v_head", g->v_head);
+	}
+	write_places(w);
+	write_heads(w, lengths);
+	tcb_kit_end(&w->kit);
+}
+
+enum tcb_status rope_emit(const struct tcb_problem *problem, const struct tcb_target *target,
+			  const struct tcb_geometry *geometry, struct tcb_kernel *out, struct tcb_error *err)
+{
+	struct rope_gpu g;
+	struct rope_launch launches[ROPE_LAUNCHES_MAX];
+	struct writer w = { .g = &g };
+	TCB_TRY(tcb_kit_open(&w.kit, problem, target, 0, geometry, out, err));
+	rope_gpu_plan(problem, geometry, &g);
+	const unsigned count = rope_gpu_launches(&g, launches);
+	for (unsigned i = 0; i < count; i++) {
+		w.launch = &launches[i];
+		write_kernel(&w);
+	}
+	out->workspace_bytes = g.workspace_bytes;
+	out->class = TCB_CLASS_BOUNDED;
+	out->chain = 3; /* two products and their sum */
+	return tcb_kit_close(&w.kit, err);
+}
+
+#define VARIANTS(kv)                                              \
+	{                                                         \
+		{ .name = "rope_append_" #kv "_f32_ptx",          \
+		  .contract = TCB_CONTRACT_F32,                   \
+		  .isa = TCB_ISA_FMA,                             \
+		  .class = TCB_CLASS_BOUNDED },                   \
+			{ .name = "rope_append_" #kv "_half_ptx", \
+			  .contract = TCB_CONTRACT_F16,           \
+			  .isa = TCB_ISA_FMA,                     \
+			  .class = TCB_CLASS_BOUNDED },           \
+		{                                                 \
+			.name = NULL                              \
+		}                                                 \
+	}
+const struct tcb_variant rope_append_f16_gpu_variants[] = VARIANTS(f16);
+const struct tcb_variant rope_append_bf16_gpu_variants[] = VARIANTS(bf16);

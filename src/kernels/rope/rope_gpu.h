@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * rope_append on GPUs: how a geometry drives the kernel.
+ *
+ * A thread has vec / 2 neighbouring values of the first half of a head and as many of the
+ * second, which are their partners, of `unroll` neighbouring heads of a token: so cos and
+ * sin are loaded once for these.  Threads go along the head, then over heads, then over
+ * tokens, warps * 32 of them a block.  vec is the bytes of a store.  parts=1: one launch has
+ * q's, K's and V's heads, which differ in where they go and whether they are rotated.
+ * parts=4 are the launches that this fuses: q; k, to the workspace in f32; from there to the
+ * cache; v.  stream=1: results are stored for no one to read soon.
+ *
+ * micro is 1 x 1 x vec / 2; midi.m, tiles' n are 1; macro.m is m, rounded up to a power of two.
+ */
+#ifndef TCB_KERNELS_ROPE_GPU_H
+#define TCB_KERNELS_ROPE_GPU_H
+
+#include "kernels/rope/rope.h"
+
+/* A geometry and a problem in numbers. */
+struct rope_gpu {
+	enum tcb_type io, kv;
+	unsigned k, query, kv_heads, page; /* in the PTX */
+	unsigned m, sequences, tokens;     /* tokens: new ones, of all sequences; not in the PTX */
+	unsigned cache, pages;             /* tokens, or pages in the table, of a sequence */
+	unsigned k_head, v_head;           /* of the output: where K begins, and V */
+	unsigned width, chunks, unroll;    /* values of a vector; vectors of half a head; heads of a thread */
+	unsigned warps, threads, parts;
+	int pdl, stream;
+	size_t workspace_bytes;
+};
+
+/* A launch: HEADS heads of each token, of which the first ROTATED are rotated. */
+enum rope_place { ROPE_FROM_QKV, ROPE_TO_OUT, ROPE_WORKSPACE };
+struct rope_launch {
+	const char *name;
+	unsigned first, heads; /* of a row of qkv */
+	unsigned rotated;
+	enum rope_place from, to;
+};
+enum { ROPE_LAUNCHES_MAX = 4 };
+
+/* rope_gpu_plan.c */
+void rope_gpu_plan(const struct tcb_problem *problem, const struct tcb_geometry *geometry, struct rope_gpu *out);
+/* The launches of a call; returns how many. */
+unsigned rope_gpu_launches(const struct rope_gpu *g, struct rope_launch out[ROPE_LAUNCHES_MAX]);
+/* Threads of a launch, as blocks. */
+unsigned rope_gpu_blocks(const struct rope_gpu *g, const struct rope_launch *launch);
+void rope_gpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
+			const struct tcb_geometry *geometry, struct tcb_footprint *out);
+size_t rope_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
+		     struct tcb_axis out[TCB_AXES_MAX]);
+void rope_gpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
+			       struct tcb_geometry *out);
+extern const struct tcb_rule rope_gpu_rules[];
+
+/* rope_gpu.c */
+enum tcb_status rope_emit(const struct tcb_problem *problem, const struct tcb_target *target,
+			  const struct tcb_geometry *geometry, struct tcb_kernel *out, struct tcb_error *err);
+extern const struct tcb_variant rope_append_f16_gpu_variants[], rope_append_bf16_gpu_variants[];
+
+#endif

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A geometry of rope_append for a GPU in numbers, what the constraints judge, the rules
+ * (V4) that it keeps, the axes of its space and its default.
+ */
+#include <string.h>
+
+#include "base/sizes.h"
+#include "kernels/axes.h"
+#include "kernels/gpu/gpu_rules.h"
+#include "kernels/rope/rope_gpu.h"
+
+enum { UNROLL_MAX = 8, VALUES_MAX = 64, DEFAULT_WARPS = 4 };
+
+void rope_gpu_plan(const struct tcb_problem *problem, const struct tcb_geometry *geometry, struct rope_gpu *out)
+{
+	const struct tcb_shape *s = &problem->shape;
+	struct rope_gpu *g = out;
+	memset(g, 0, sizeof(*g));
+	g->io = rope_io_type(problem);
+	g->kv = rope_kv_type(problem);
+	g->k = (unsigned)s->k;
+	g->query = s->heads.query;
+	g->kv_heads = s->heads.kv;
+	g->page = s->heads.page;
+	g->m = (unsigned)s->m;
+	g->sequences = s->heads.sequences;
+	g->tokens = (unsigned)rope_tokens(s);
+	g->pages = (unsigned)rope_pages(s);
+	g->cache = g->page ? g->pages : (unsigned)s->n;
+	g->k_head = (unsigned)rope_k_head(s, 0);
+	g->v_head = (unsigned)rope_v_head(s, 0);
+	g->width = KNOB(VEC) / 2;
+	g->chunks = g->k / 2 / g->width;
+	g->unroll = KNOB(UNROLL);
+	g->warps = KNOB(WARPS);
+	g->threads = g->warps * WARP;
+	g->parts = KNOB(PARTS);
+	g->pdl = KNOB(PDL) == 1;
+	g->stream = KNOB(STREAM) == 1;
+	if (g->parts == ROPE_PARTS)
+		g->workspace_bytes = (size_t)g->tokens * g->kv_heads * g->k * sizeof(float);
+}
+
+unsigned rope_gpu_launches(const struct rope_gpu *g, struct rope_launch out[ROPE_LAUNCHES_MAX])
+{
+	const unsigned q = g->query, kv = g->kv_heads;
+	if (g->parts == ROPE_WHOLE) {
+		out[0] = (struct rope_launch){ "rope_append", 0, q + 2 * kv, q + kv, ROPE_FROM_QKV, ROPE_TO_OUT };
+		return 1;
+	}
+	out[0] = (struct rope_launch){ "rope_q", 0, q, q, ROPE_FROM_QKV, ROPE_TO_OUT };
+	out[1] = (struct rope_launch){ "rope_k", q, kv, kv, ROPE_FROM_QKV, ROPE_WORKSPACE };
+	out[2] = (struct rope_launch){ "append_k", q, kv, 0, ROPE_WORKSPACE, ROPE_TO_OUT };
+	out[3] = (struct rope_launch){ "append_v", q + kv, kv, 0, ROPE_FROM_QKV, ROPE_TO_OUT };
+	return ROPE_PARTS;
+}
+
+/* In 64 bits, for the constraints. */
+static size_t blocks_of(const struct rope_gpu *g, const struct rope_launch *launch)
+{
+	const size_t items = (size_t)g->tokens * tcb_div_up(launch->heads, g->unroll) * g->chunks;
+	return tcb_div_up(items, g->threads);
+}
+
+unsigned rope_gpu_blocks(const struct rope_gpu *g, const struct rope_launch *launch)
+{
+	return (unsigned)blocks_of(g, launch);
+}
+
+void rope_gpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
+			const struct tcb_geometry *geometry, struct tcb_footprint *out)
+{
+	struct rope_gpu g;
+	struct rope_launch launches[ROPE_LAUNCHES_MAX];
+	(void)target;
+	memset(out, 0, sizeof(*out));
+	rope_gpu_plan(problem, geometry, &g);
+	rope_gpu_launches(&g, launches);
+	out->element_bytes = 2;
+	out->alignment_bytes = out->vector_bytes = 2 * g.width;
+	out->base_bytes = 256;
+	out->leading_bytes = (size_t)g.k * 2;
+	out->tile_offset_bytes = g.k; /* half a head */
+	out->block_threads = g.threads;
+	out->thread_registers = 2 * g.width * (g.unroll + 1) + 4 * g.unroll + 36;
+	out->blocks_together = 1;
+	out->grid[0] = blocks_of(&g, &launches[0]);
+	out->grid[1] = out->grid[2] = 1;
+	for (int level = 0; level < TCB_LEVEL_COUNT; level++)
+		out->level_bytes[level] = 4 * geometry->tile[level].m * geometry->tile[level].k;
+}
+
+/* --- rules --- */
+
+RULE(rule_knobs)
+{
+	const uint64_t set = KNOB_BIT(ISA) | KNOB_BIT(WARPS) | KNOB_BIT(VEC) | KNOB_BIT(UNROLL) | KNOB_BIT(STREAM) |
+			     KNOB_BIT(PDL) | KNOB_BIT(PARTS);
+	return tcb_gpu_sets_knobs(geometry, set, 0)
+		       ? NULL
+		       : "a GPU's geometry sets isa, unroll, warps, vec, stream, pdl and parts, and no other knob";
+}
+
+RULE(rule_isa)
+{
+	if (geometry->knob[TCB_KNOB_ISA] != TCB_ISA_FMA)
+		return "isa must be fma on a GPU";
+	if (rope_kv_type(problem) == TCB_TYPE_BF16 && target->capability < 80)
+		return "a bf16 cache needs sm_80";
+	return tcb_gpu_rule_isa(problem, target, geometry);
+}
+
+RULE(rule_vec)
+{
+	const unsigned vec = KNOB(VEC);
+	if (vec != 4 && vec != 8 && vec != 16)
+		return "vec must be 4, 8 or 16";
+	return problem->shape.k / 2 % (vec / 2) ? "vec / 2 values must divide half a head" : NULL;
+}
+
+RULE(rule_warps)
+{
+	return !tcb_is_power_of_two(KNOB(WARPS)) || KNOB(WARPS) > WARPS_MAX ? "warps must be a power of two up to 32"
+									    : NULL;
+}
+
+/* Of a launch that has fewer, the others would be nobody's. */
+RULE(rule_unroll)
+{
+	const struct tcb_heads *heads = &problem->shape.heads;
+	const unsigned unroll = KNOB(UNROLL), least = KNOB(PARTS) == ROPE_PARTS ? heads->kv : heads->query;
+	if (unroll < 1 || unroll > UNROLL_MAX || unroll * KNOB(VEC) > VALUES_MAX)
+		return "unroll must be 1 to 8, and unroll times vec at most 64: registers";
+	return unroll > tcb_most(least, 1) ? "unroll is more heads than a token has" : NULL;
+}
+
+RULE(rule_switches)
+{
+	if (KNOB(STREAM) > 1)
+		return "stream must be 0 or 1";
+	if (KNOB(PARTS) != ROPE_WHOLE && KNOB(PARTS) != ROPE_PARTS)
+		return "parts must be 1 or 4";
+	return tcb_gpu_rule_pdl(problem, target, geometry);
+}
+
+/* Numbers of threads are counted in 32 bits. */
+RULE(rule_size)
+{
+	const struct tcb_shape *s = &problem->shape;
+	const size_t items = tcb_div_up(rope_row_heads(s), tcb_most(KNOB(UNROLL), 1)) * s->k / tcb_most(KNOB(VEC), 1);
+	return rope_tokens(s) > (INT32_MAX - 1024) / tcb_most(items, 1) ? "more than 2^31 threads" : NULL;
+}
+
+/* One text for one kernel. */
+RULE(rule_tiles)
+{
+	const struct tcb_tile *macro = &geometry->tile[TCB_MACRO], *midi = &geometry->tile[TCB_MIDI];
+	const struct tcb_tile *micro = &geometry->tile[TCB_MICRO];
+	const size_t k = tcb_power_of_two_up(problem->shape.k);
+	if (micro->k * 2 != KNOB(VEC) || micro->m != 1 || micro->n != 1)
+		return "micro must be 1 x 1 x vec / 2";
+	if (midi->m != 1 || midi->n != 1 || midi->k != k || macro->n != 1 || macro->k != k)
+		return "midi must be 1 x 1 x the head size rounded up to a power of two, and so macro's n and k";
+	return macro->m != tcb_power_of_two_up(problem->shape.m)
+		       ? "macro.m must be the problem's, rounded up to a power of two"
+		       : NULL;
+}
+
+RULE(policy_parts)
+{
+	return KNOB(PARTS) == ROPE_PARTS ? "parts=4 is there to compare with" : NULL;
+}
+
+#define READS_UNROLL (TCB_FIELD_KNOB(UNROLL) | TCB_FIELD_KNOB(VEC) | TCB_FIELD_KNOB(PARTS))
+
+const struct tcb_rule rope_gpu_rules[] = {
+	{ 0, 0, rule_knobs },
+	{ TCB_FIELD_KNOB(ISA), 0, tcb_gpu_rule_shape },
+	{ TCB_FIELD_KNOB(ISA), 0, rule_isa },
+	{ TCB_FIELD_KNOB(VEC), 0, rule_vec },
+	{ TCB_FIELD_KNOB(WARPS), 0, rule_warps },
+	{ TCB_FIELD_KNOB(STREAM) | TCB_FIELD_KNOB(PARTS) | TCB_FIELD_KNOB(PDL), 0, rule_switches },
+	{ READS_UNROLL, 0, rule_unroll },
+	{ READS_UNROLL, 0, rule_size },
+	{ TCB_FIELD_TILES | TCB_FIELD_KNOB(VEC), TCB_RULE_DOUBLE, rule_tiles },
+	{ TCB_FIELD_KNOB(PARTS), TCB_RULE_POLICY, policy_parts },
+	{ 0, 0, NULL },
+};
+
+/* --- the space --- */
+
+size_t rope_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
+		     struct tcb_axis out[TCB_AXES_MAX])
+{
+	const size_t k = tcb_power_of_two_up(problem->shape.k);
+	size_t count = 0;
+	struct tcb_axis *a;
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_ISA), TCB_ISA_FMA);
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_VEC), 4, 8, 16);
+	ADD(tcb_axis_tile(out, &count, TCB_AXIS_TILE_K, TCB_MICRO), 2, 4, 8);
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_PARTS), ROPE_WHOLE, ROPE_PARTS);
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_UNROLL), 1, 2, 3, 4, 6, 8);
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_WARPS), 1, 2, 4, 8, 16, 32);
+	for (int level = TCB_MACRO; level < TCB_LEVEL_COUNT; level++) {
+		if (level != TCB_MICRO)
+			tcb_axis_add(tcb_axis_tile(out, &count, TCB_AXIS_TILE_K, (enum tcb_level)level), k);
+		tcb_axis_add(tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, (enum tcb_level)level), 1);
+		tcb_axis_add(tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, (enum tcb_level)level),
+			     level == TCB_MACRO ? tcb_power_of_two_up(problem->shape.m) : 1);
+	}
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_STREAM), 0, 1);
+	a = tcb_axis_knob(out, &count, TCB_KNOB_PDL);
+	tcb_axis_add(a, 0);
+	if (target->capability >= 90)
+		tcb_axis_add(a, 1);
+	return count;
+}
+
+/* The widest stores, a head in each thread. */
+void rope_gpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
+			       struct tcb_geometry *out)
+{
+	const struct tcb_shape *s = &problem->shape;
+	const size_t k = tcb_power_of_two_up(s->k);
+	(void)target;
+	tcb_geometry_init(out);
+	out->tile[TCB_MACRO] = (struct tcb_tile){ tcb_power_of_two_up(s->m), 1, k };
+	out->tile[TCB_MIDI] = (struct tcb_tile){ 1, 1, k };
+	out->tile[TCB_MICRO] = (struct tcb_tile){ 1, 1, 8 };
+	out->knob[TCB_KNOB_ISA] = TCB_ISA_FMA;
+	out->knob[TCB_KNOB_UNROLL] = 1;
+	out->knob[TCB_KNOB_WARPS] = DEFAULT_WARPS;
+	out->knob[TCB_KNOB_VEC] = 16;
+	out->knob[TCB_KNOB_STREAM] = 0;
+	out->knob[TCB_KNOB_PDL] = 0;
+	out->knob[TCB_KNOB_PARTS] = ROPE_WHOLE;
+}

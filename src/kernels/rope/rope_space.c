@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The search space of rope_append on CPUs, its rules and its default geometry; GPUs' are in
+ * rope_gpu_plan.c.
+ */
+#include <string.h>
+
+#include "base/sizes.h"
+#include "kernels/axes.h"
+#include "kernels/constraint.h"
+#include "kernels/cpu_rules.h"
+#include "kernels/rope/rope_cpu.h"
+#include "kernels/rope/rope_gpu.h"
+#include "kernels/simd/isas.h"
+
+enum { MIDI_MOST = 64, DEFAULT_MIDI = 8, FIRST_CACHES = 2 };
+
+size_t rope_axes(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_axis out[TCB_AXES_MAX])
+{
+	const struct tcb_shape *s = &problem->shape;
+	const size_t m = tcb_power_of_two_up(s->m);
+	size_t count = 0;
+	if (target->kind == TCB_TARGET_CUDA)
+		return rope_gpu_axes(problem, target, out);
+	tcb_axis_add_float_isas(tcb_axis_knob(out, &count, TCB_KNOB_ISA), target);
+	tcb_axis_add_threads(tcb_axis_knob(out, &count, TCB_KNOB_THREADS), target);
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_SCHED), TCB_SCHED_STATIC, TCB_SCHED_DYNAMIC);
+	for (int level = TCB_MACRO; level < TCB_LEVEL_COUNT; level++) {
+		tcb_axis_add(tcb_axis_tile(out, &count, TCB_AXIS_TILE_K, (enum tcb_level)level),
+			     level == TCB_MICRO ? 1 : s->k);
+		tcb_axis_add(tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, (enum tcb_level)level), 1);
+	}
+	tcb_axis_add(tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, TCB_MICRO), 1);
+	tcb_axis_add_powers(tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, TCB_MIDI), 1, 2, tcb_least(m, MIDI_MOST));
+	tcb_axis_add(tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, TCB_MACRO), m);
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_STREAM), 0, 1);
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_PARTS), ROPE_WHOLE, ROPE_PARTS);
+	return count;
+}
+
+/* --- rules (V4) --- */
+
+static const char *rule_tiles(const struct tcb_problem *problem, const struct tcb_target *target,
+			      const struct tcb_geometry *geometry)
+{
+	const struct tcb_tile *macro = &geometry->tile[TCB_MACRO], *midi = &geometry->tile[TCB_MIDI];
+	(void)target;
+	if (macro->m != tcb_power_of_two_up(problem->shape.m))
+		return "macro.m must be the problem's, rounded up to a power of two";
+	if (macro->n != 1 || midi->n != 1 || macro->k != problem->shape.k || midi->k != problem->shape.k)
+		return "tiles' n must be 1, and their k the head's";
+	return NULL;
+}
+
+static const char *policy_parts(const struct tcb_problem *problem, const struct tcb_target *target,
+				const struct tcb_geometry *geometry)
+{
+	(void)problem, (void)target;
+	return geometry->knob[TCB_KNOB_PARTS] == ROPE_PARTS ? "parts=4 is there to compare with" : NULL;
+}
+
+const struct tcb_rule rope_cpu_rules[] = {
+	{ TCB_FIELD_TILES, TCB_RULE_DOUBLE, rule_tiles },
+	{ TCB_FIELD_KNOB(PARTS), TCB_RULE_POLICY, policy_parts },
+	{ TCB_FIELD_KNOB(ISA), TCB_RULE_POLICY, tcb_cpu_policy_scalar },
+	{ 0, 0, NULL },
+};
+
+/* --- default geometry --- */
+
+/* Past the caches where what is written does not stay in the second one. */
+void rope_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_geometry *out)
+{
+	const struct tcb_shape *s = &problem->shape;
+	const size_t m = tcb_power_of_two_up(s->m), threads = tcb_most(target->threads, 1);
+	const double written = (double)rope_tokens(s) * (double)(rope_row_heads(s) * s->k) *
+			       (double)tcb_type_bytes(rope_kv_type(problem));
+	size_t midi = tcb_least(m, DEFAULT_MIDI);
+	if (target->kind == TCB_TARGET_CUDA) {
+		rope_gpu_default_geometry(problem, target, out);
+		return;
+	}
+	while (midi > 1 && s->heads.sequences * tcb_div_up(s->m, midi) < threads)
+		midi /= 2;
+	tcb_geometry_init(out);
+	out->tile[TCB_MACRO] = (struct tcb_tile){ m, 1, s->k };
+	out->tile[TCB_MIDI] = (struct tcb_tile){ midi, 1, s->k };
+	out->knob[TCB_KNOB_ISA] = (int32_t)tcb_float_isa(target);
+	out->knob[TCB_KNOB_THREADS] = (int32_t)tcb_least(threads, s->heads.sequences * tcb_div_up(s->m, midi));
+	out->knob[TCB_KNOB_SCHED] = TCB_SCHED_STATIC;
+	out->knob[TCB_KNOB_STREAM] = written > FIRST_CACHES * (double)target->l2_bytes;
+	out->knob[TCB_KNOB_PARTS] = ROPE_WHOLE;
+}
+
+void rope_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
+		    const struct tcb_geometry *geometry, struct tcb_footprint *out)
+{
+	if (target->kind == TCB_TARGET_CUDA) {
+		rope_gpu_footprint(problem, target, geometry, out);
+		return;
+	}
+	memset(out, 0, sizeof(*out));
+	out->element_bytes = tcb_type_bytes(rope_kv_type(problem));
+	out->vector_registers = tcb_float_lanes(geometry->knob[TCB_KNOB_ISA]) > 1 ? 6 : 0;
+	for (int level = 0; level < TCB_LEVEL_COUNT; level++)
+		out->level_bytes[level] =
+			4 * geometry->tile[level].m * geometry->tile[level].k * rope_row_heads(&problem->shape);
+}
