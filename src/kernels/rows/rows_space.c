@@ -30,6 +30,11 @@ enum {
 	AHEAD_SURE = 16384,    /* bytes: a distance that any row is tried with */
 	AHEAD_MAX = 256 << 10, /* a row beyond this is no longer in the caches when its turn comes */
 	L2_BYTES = 1 << 20,    /* where the target does not tell */
+	SHARED_LEAST = 8192, /* columns of a thread's part of one row, from where a second thread is worth its start */
+	SHARED_AHEAD = 1024,
+	STAGES_LATE = 3,
+	ROWS_WAITING = 4,     /* in the second cache, of x and of what waits, of two rows */
+	LONGEST_AHEAD = 4096, /* bytes */
 };
 
 enum tcb_form rows_first_form(const struct rows_op *rows)
@@ -131,6 +136,17 @@ static size_t task_rows(const struct tcb_problem *problem, size_t threads)
 	return rows;
 }
 
+/* The same of few rows, of which one is to be stored while the next is reduced: as many as make even shares. */
+static size_t late_task_rows(const struct tcb_problem *problem, size_t threads)
+{
+	size_t rows = task_rows(problem, threads);
+	if (rows > 1)
+		return rows;
+	for (rows = TASK_ROWS_FACTOR; rows > 1 && problem->shape.m % (rows * threads); rows /= 2)
+		;
+	return rows;
+}
+
 /* The narrowest step of ISA that holds a whole row, or 0. */
 static size_t whole_step(const struct tcb_problem *problem, enum tcb_isa isa)
 {
@@ -151,7 +167,8 @@ static const char *policy_task(const struct tcb_problem *problem, const struct t
 	(void)target;
 	if (geometry->knob[TCB_KNOB_STAGES] == ROWS_STAGES_GROUPED)
 		return m == GROUP_LEAST || m == ROWS_GROUP_MAX ? NULL : "with stages=4 midi.m must be 4 or 8";
-	if (geometry->knob[TCB_KNOB_SCHED] == TCB_SCHED_STATIC && m != task_rows(problem, threads))
+	if (geometry->knob[TCB_KNOB_SCHED] == TCB_SCHED_STATIC && m != task_rows(problem, threads) &&
+	    (geometry->knob[TCB_KNOB_STAGES] != STAGES_LATE || m != late_task_rows(problem, threads)))
 		return "with sched=static a thread takes its rows in order, however many are a task: midi.m must be "
 		       "macro.m for one thread, else the largest up to 64 that makes even shares";
 	return NULL;
@@ -212,6 +229,37 @@ const struct tcb_rule rows_cpu_rules[] = {
 
 /* --- default geometry --- */
 
+/*
+ * One row for several threads: each finds its part's maximum and sum, then all have the row's.  A part is gone over
+ * twice while the second cache has it, and results stay there, too: nothing is read while they are written.
+ */
+static void default_shared_row(const struct tcb_problem *problem, const struct tcb_target *target,
+			       struct tcb_geometry *out)
+{
+	const size_t n = problem->shape.n;
+	const size_t share = tcb_power_of_two_up(tcb_div_up(n, target->threads));
+	out->tile[TCB_MACRO].n = share;
+	out->tile[TCB_MIDI].n = tcb_least(share, BLOCK_MOST);
+	out->knob[TCB_KNOB_THREADS] = (int32_t)tcb_least(target->threads, tcb_div_up(n, share));
+	out->knob[TCB_KNOB_FORM] = TCB_FORM_TWOPASS;
+	out->knob[TCB_KNOB_STREAM] = 0;
+	out->knob[TCB_KNOB_PREFETCH] = SHARED_AHEAD;
+}
+
+/* Rows of which the second cache does not hold what waits for their statistics: it is worked out again. */
+static void default_longest_rows(const struct tcb_problem *problem, struct tcb_geometry *out)
+{
+	const struct rows_op *rows = rows_of(problem);
+	out->tile[TCB_MIDI].m = late_task_rows(problem, (size_t)out->knob[TCB_KNOB_THREADS]);
+	out->tile[TCB_MIDI].n = tcb_least(out->tile[TCB_MACRO].n, BLOCK_MOST);
+	out->tile[TCB_MICRO].n = ROWS_CHAINS_MOST * tcb_float_lanes(out->knob[TCB_KNOB_ISA]);
+	out->knob[TCB_KNOB_FORM] = TCB_FORM_ONEPASS;
+	out->knob[TCB_KNOB_STAGES] = rows->long_stages;
+	out->knob[TCB_KNOB_PREFETCH] = LONGEST_AHEAD;
+	out->knob[TCB_KNOB_HINT] = TCB_HINT_T1;
+	out->knob[TCB_KNOB_ASKS] = rows->long_asks;
+}
+
 /* Rows beyond a step: what keeps memory busy, of data that the caches do not hold. */
 static void default_long_rows(const struct tcb_problem *problem, const struct tcb_target *target, int is_large,
 			      struct tcb_geometry *out)
@@ -219,6 +267,18 @@ static void default_long_rows(const struct tcb_problem *problem, const struct tc
 	const struct rows_op *rows = rows_of(problem);
 	const int is_vector = out->knob[TCB_KNOB_ISA] != TCB_ISA_SCALAR;
 	const int has_parts = (rows->part_forms >> rows->long_form & 1u) != 0;
+	const size_t cache = target->l2_bytes ? target->l2_bytes : L2_BYTES;
+	if (has_parts && is_vector && problem->shape.m == 1 && target->threads > 1 &&
+	    problem->shape.n >= SHARED_LEAST * (size_t)target->threads) {
+		default_shared_row(problem, target, out);
+		return;
+	}
+	if (has_parts && is_vector && out->knob[TCB_KNOB_STREAM] && ROWS_WAITING * row_bytes(problem) >= cache &&
+	    2 * problem->shape.m * row_bytes(problem) > target->llc_bytes &&
+	    late_task_rows(problem, (size_t)out->knob[TCB_KNOB_THREADS]) > 1) {
+		default_longest_rows(problem, out);
+		return;
+	}
 	out->knob[TCB_KNOB_FORM] = (int32_t)rows->long_form;
 	if (has_parts)
 		out->tile[TCB_MIDI].n = tcb_least(out->tile[TCB_MACRO].n, rows->long_part);
