@@ -207,9 +207,12 @@ static inline __attribute__((always_inline)) double largest_of(const struct boun
 		memcpy(&magnitude, bound->reference->magnitude + i, sizeof magnitude);
 		memcpy(&extra, bound->reference->extra + i, sizeof extra);
 		memcpy(&got, bound->got + i, sizeof got);
-		const vector error = (vector)((mask)(__builtin_convertvector(got, vector) - y) & positive);
+		const vector value = __builtin_convertvector(got, vector);
+		const vector error = (vector)((mask)(value - y) & positive);
 		const vector size = (vector)((mask)y & positive);
-		const vector ratio = error / (bound->gamma * magnitude + extra + bound->ulps * size);
+		const mask agrees = (value == y) | ((value != value) & (y != y));
+		const vector quotient = error / (bound->gamma * magnitude + extra + bound->ulps * size);
+		const vector ratio = (vector)((mask)quotient & ~agrees);
 		const mask more = ratio > largest;
 		largest = (vector)(((mask)ratio & more) | ((mask)largest & ~more));
 		odd += ratio - ratio; /* 0, or NaN of an infinity or a NaN */

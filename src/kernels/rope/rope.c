@@ -109,6 +109,7 @@ static void fill_rotation(const struct tcb_shape *shape, float *rotation)
 		}
 }
 
+/* Of NULL operands lengths and pages are the others'. */
 static void fill(const struct tcb_problem *problem, uint64_t seed, void *const operand[])
 {
 	const struct tcb_shape *s = &problem->shape;
@@ -117,13 +118,14 @@ static void fill(const struct tcb_problem *problem, uint64_t seed, void *const o
 	char *qkv = operand[ROPE_QKV];
 	struct tcb_rng rng;
 	tcb_rng_init(&rng, seed);
-	for (size_t head = 0; head < rope_tokens(s) * rope_row_heads(s); head++) {
+	for (size_t head = 0; qkv && head < rope_tokens(s) * rope_row_heads(s); head++) {
 		float values[ROPE_HEAD_MAX];
 		for (size_t j = 0; j < s->k; j++)
 			values[j] = tcb_rng_normal(&rng);
 		tcb_type_from_f32(io, values, s->k, qkv + head * s->k * tcb_type_bytes(io));
 	}
-	fill_rotation(s, operand[ROPE_ROTATION]);
+	if (operand[ROPE_ROTATION])
+		fill_rotation(s, operand[ROPE_ROTATION]);
 	for (size_t b = 0; b < s->heads.sequences; b++)
 		lengths[b] = (int32_t)length_of(s, b);
 	if (s->heads.page)
