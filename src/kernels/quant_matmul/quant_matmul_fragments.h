@@ -22,6 +22,7 @@ enum {
 	QMM_ROW_TILES_MAX = 4,
 	QMM_WGMMA_TILES_MAX = 2, /* of 64 rows */
 	QMM_TOKENS_MAX = 256,
+	QMM_AHEAD_TOKENS = 64, /* wgmma: up to which a lane loads a whole unit's codes at once */
 	QMM_CHAINS_MAX = 4,
 	/* Streamed, two warp groups that take registers from a third: of 384 threads with 168 each. */
 	QMM_TRADE_WARPS = 8,
@@ -30,7 +31,9 @@ enum {
 	QMM_BESIDE_WARPS = 8,  /* prep=warps: that prepare, or half of them */
 	QMM_BESIDE_TOKENS = 8, /* of a warp of these at most, half of them at a time */
 	QMM_PREPARE_WARPS = 8,
-	QMM_PREPARE_TOKENS = 4 /* that a warp prepares */
+	QMM_PREPARE_TOKENS = 4, /* that a warp prepares; one where there are few, so that all SMs have a share */
+	QMM_PREPARE_FEW = 64,
+	QMM_PREPARE_TOGETHER = 4 /* blocks per SM: 512 tokens of K = 8192 in one wave */
 };
 
 /* 16 rows by 256 of k, in as many bytes as they have as stored. */

@@ -220,24 +220,41 @@ static void x_next(struct qmm_writer *w, struct kernel *k)
 
 /* --- weights through the ring --- */
 
-static void write_ring_rows(struct qmm_writer *w, struct kernel *k)
+/* The tile of weights in SLOT, which is there, and activations from x_at on. */
+static void write_tile(struct qmm_writer *w, struct kernel *k, kit_op slot)
+{
+	const struct qmm_gpu *g = w->g;
+	qmm_write_lane_at(w, slot, &k->lane_at[0]);
+	for (unsigned i = 0; i < g->unroll; i++) {
+		if (g->x_is_counted) /* its first phase stays over: later groups pass at once */
+			tcb_kit_wait(&w->kit.b, tcb_ptx_at(k->barrier_at, 8 * i), I(0));
+		(g->is_wgmma ? write_unit_wgmma : g->group ? write_unit_s8 : write_unit)(w, k, i);
+	}
+}
+
+/* All of a share is asked for from the start: one tile after the other, without a loop. */
+static void write_whole_share(struct qmm_writer *w, struct kernel *k)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	for (unsigned step = 0; step < w->g->steps; step++) {
+		const struct tcb_kit_slot slot = tcb_kit_ring_slot(&k->ring.kit, (int)step);
+		tcb_kit_wait(b, slot.barrier, I(0));
+		write_tile(w, k, slot.at ? OP2(b, "add.u32", slot.base, I(slot.at)) : slot.base);
+		if (step + 1 < w->g->steps)
+			x_next(w, k);
+	}
+}
+
+static void write_share(struct qmm_writer *w, struct kernel *k)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmm_gpu *g = w->g;
-	struct tcb_ptx_for groups, steps;
-	tcb_ptx_for_begin(b, &groups, OP2(b, "add.u32", w->first, w->side), w->end, I(g->side), 0);
-	qmm_write_zero(w, &k->sums);
-	x_start(w, k);
+	struct tcb_ptx_for steps;
 	if (g->steps > 1)
 		tcb_ptx_for_begin(b, &steps, I(0), I(g->steps), I(1), 1);
 	const kit_op slot = OP1(b, "mov.u32", k->ring.kit.slot); /* so that a waiting loop has a header of its own */
 	ring_wait(w, &k->ring);
-	qmm_write_lane_at(w, slot, &k->lane_at[0]);
-	for (unsigned i = 0; i < g->unroll; i++) {
-		if (g->x_is_counted) /* its first phase stays over: later groups pass at once */
-			tcb_kit_wait(b, tcb_ptx_at(k->barrier_at, 8 * i), I(0));
-		(g->is_wgmma ? write_unit_wgmma : g->group ? write_unit_s8 : write_unit)(w, k, i);
-	}
+	write_tile(w, k, slot);
 	tcb_kit_warp_barrier(b);
 	ring_fill(w, &k->ring, TCB_KIT_SLOT_NOW);
 	tcb_kit_ring_next(b, &k->ring.kit);
@@ -245,6 +262,17 @@ static void write_ring_rows(struct qmm_writer *w, struct kernel *k)
 		x_next(w, k);
 		tcb_ptx_for_end(b, &steps);
 	}
+}
+
+static void write_ring_rows(struct qmm_writer *w, struct kernel *k)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct qmm_gpu *g = w->g;
+	struct tcb_ptx_for groups;
+	tcb_ptx_for_begin(b, &groups, OP2(b, "add.u32", w->first, w->side), w->end, I(g->side), 0);
+	qmm_write_zero(w, &k->sums);
+	x_start(w, k);
+	(g->is_whole ? write_whole_share : write_share)(w, k);
 	if (g->is_wgmma)
 		tcb_ptx_op1(b, "wgmma.wait_group.sync.aligned", I(0));
 	qmm_write_results(w, groups.iv, &k->sums);

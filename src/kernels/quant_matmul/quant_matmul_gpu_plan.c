@@ -148,10 +148,15 @@ static void plan_workspace(struct qmm_gpu *g)
 	}
 }
 
+unsigned qmm_prepare_tokens(const struct qmm_gpu *g)
+{
+	return (size_t)g->token_tiles * g->tokens <= QMM_PREPARE_FEW ? 1 : QMM_PREPARE_TOKENS;
+}
+
 unsigned qmm_prepare_blocks(const struct qmm_gpu *g)
 {
 	const size_t padded = (size_t)g->token_tiles * g->tokens;
-	return (unsigned)tcb_div_up(padded, QMM_PREPARE_WARPS * QMM_PREPARE_TOKENS);
+	return (unsigned)tcb_div_up(padded, QMM_PREPARE_WARPS * qmm_prepare_tokens(g));
 }
 
 /* Products of few tokens that add to the same sums would wait for each other; wgmma's do not. */
@@ -182,7 +187,9 @@ static unsigned registers(const struct qmm_gpu *g)
 	if (g->group)
 		return registers_s8(g, sums);
 	if (g->is_wgmma)
-		return 44 + sums + g->row_tiles * (32 + scales + g->unit.high_words + g->unit.code_words);
+		return 44 + sums +
+		       g->row_tiles *
+			       (32 + scales + g->unit.high_words + (g->is_ahead ? QMM_CHUNKS : 1) * g->unit.code_words);
 	const unsigned words = (g->copy == TCB_COPY_LDG ? QMM_CHUNKS : 1) * g->unit.code_words + g->unit.high_words;
 	const unsigned header = g->copy == TCB_COPY_LDG ? 10 : 0;
 	const unsigned table = tcb_has_table(g->unit.format) ? 6 : 0; /* of each 16 rows', as it happens */
@@ -231,6 +238,8 @@ void qmm_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *ta
 	g->tokens = (unsigned)geometry->tile[TCB_MIDI].m;
 	g->token_groups = g->tokens / QMM_GROUP_TOKENS;
 	g->chains = chains_of(g);
+	/* Products of few tokens do not hide what it takes to load codes; those of many have no registers to spare. */
+	g->is_ahead = g->is_wgmma && g->tokens <= QMM_AHEAD_TOKENS;
 	g->warps = KNOB(WARPS);
 	g->xstages = KNOB(XSTAGES);
 	g->is_streamed = g->xstages > 1 && g->is_wgmma;
@@ -258,6 +267,7 @@ void qmm_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *ta
 	g->slice = g->row_units / g->splitk;
 	g->share = g->slice / g->ksplit;
 	g->steps = g->unroll ? g->share / g->unroll : 1;
+	g->is_whole = !g->resident && g->copy == TCB_COPY_BULK && g->steps <= g->stages && g->share <= UNROLL_MAX;
 	plan_rows(target, g);
 	(g->is_streamed ? plan_stream_memory : plan_resident_memory)(g);
 	plan_spread(target, g);

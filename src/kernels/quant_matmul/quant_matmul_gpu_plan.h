@@ -23,6 +23,7 @@ struct qmm_gpu {
 	unsigned warps, threads;        /* that compute; of a block */
 	unsigned askers;                /* streamed: warps of which one asks for copies; else 0 */
 	int is_traded;                  /* four askers, who leave registers to the warps that compute */
+	int is_ahead;                   /* wgmma: a lane has the codes of a whole unit, not of one chunk */
 	unsigned chains;                /* sums of each output that a warp adds to in turn, so that products
 					 * of few tokens need not wait for each other */
 	unsigned ksplit, side, splitk;  /* warps of a group; groups side by side; blocks of a row */
@@ -33,6 +34,7 @@ struct qmm_gpu {
 	unsigned row_units, slice,
 		share;          /* units along k: of a row, of a block's part of it, of a warp's part of that */
 	unsigned unroll, steps; /* units of a tile, tiles of a share */
+	int is_whole;           /* a warp has one share, and stages for all of it */
 	/* In the grid and in arguments, not in the PTX. */
 	unsigned groups, token_tiles, grid;
 	unsigned least, longer; /* groups of a block; one more in the first LONGER blocks */
@@ -58,6 +60,7 @@ void qmm_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *ta
 		  const struct tcb_geometry *geometry, struct qmm_gpu *out);
 /* Blocks along the tokens of the launch that prepares them. */
 unsigned qmm_prepare_blocks(const struct qmm_gpu *g);
-double qmm_gpu_chain(const struct qmm_gpu *g); /* the longest rounding chain of an output */
+unsigned qmm_prepare_tokens(const struct qmm_gpu *g); /* that a warp of it prepares */
+double qmm_gpu_chain(const struct qmm_gpu *g);        /* the longest rounding chain of an output */
 
 #endif

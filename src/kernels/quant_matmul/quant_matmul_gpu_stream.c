@@ -172,7 +172,8 @@ static void write_asking(struct qmm_writer *w, struct kernel *k)
 
 /* --- the warps that compute --- */
 
-/* Lanes that are PREDICATE say so, each to one of the blocks that fill the slot. */
+/* Lanes that are PREDICATE say so, each to one of the blocks that fill the slot.  It has nothing to see that was
+ * written here, only reads that are over: a release for the whole cluster would wait for every store of the block. */
 static void free_slot(struct qmm_writer *w, kit_op barrier, kit_op predicate)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
@@ -184,7 +185,7 @@ static void free_slot(struct qmm_writer *w, kit_op barrier, kit_op predicate)
 	if (g->cast == 1)
 		tcb_ptx_op1(b, "mbarrier.arrive.shared::cta.b64", tcb_ptx_at(barrier, 0));
 	else
-		tcb_ptx_op1(b, "mbarrier.arrive.release.cluster.shared::cluster.b64",
+		tcb_ptx_op1(b, "mbarrier.arrive.shared::cluster.b64",
 			    tcb_ptx_at(OP2(b, "mapa.shared::cluster.u32", barrier, rank), 0));
 	tcb_ptx_unguard(b);
 }

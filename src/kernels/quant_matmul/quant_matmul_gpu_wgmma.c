@@ -26,8 +26,11 @@ void qmm_write_expand(struct qmm_writer *w, struct qmm_chunks *c, const struct q
 		if (chunk == 0) {
 			c->raw[i] = (struct qmm_raw){ 0 };
 			qmm_write_load_header(w, lane, at + i * tile_bytes, &c->raw[i]);
+			for (unsigned ahead = 1; w->g->is_ahead && ahead < QMM_CHUNKS; ahead++)
+				qmm_write_load_codes(w, lane, at + i * tile_bytes, ahead, &c->raw[i]);
 		}
-		qmm_write_load_codes(w, lane, at + i * tile_bytes, chunk, &c->raw[i]);
+		if (chunk == 0 || !w->g->is_ahead)
+			qmm_write_load_codes(w, lane, at + i * tile_bytes, chunk, &c->raw[i]);
 		if (chunk == 0)
 			qmm_write_scales(w, &c->raw[i], &c->scales[i]);
 		for (unsigned step = 0; step < QMM_CHUNK_STEPS; step++)

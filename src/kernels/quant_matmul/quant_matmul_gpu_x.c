@@ -215,6 +215,16 @@ void qmm_write_x_prepare(struct qmm_writer *w, kit_op image)
 		tcb_ptx_if_end(b, &scope);
 }
 
+/* Which unit of the slice comes Ith: those that warps of a group begin with come first. */
+static kit_op unit_in_turn(struct qmm_writer *w, kit_op i)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const unsigned ksplit = w->g->ksplit;
+	return ksplit == 1 ? i
+			   : OP3(b, "mad.lo.u32", OP2(b, "rem.u32", i, I(ksplit)), I(w->g->share),
+				 OP2(b, "div.u32", i, I(ksplit)));
+}
+
 /* --- by warps beside those that multiply --- */
 
 enum { ROUND_TOKENS = QMM_BESIDE_TOKENS / 2 }; /* that a warp has values of in one set of registers of two */
@@ -227,16 +237,6 @@ struct beside {
 	struct lane_places places[2]; /* the same */
 	struct lane_values values[2][ROUND_TOKENS];
 };
-
-/* Which unit of the slice comes Ith: those that warps of a group begin with come first. */
-static kit_op unit_in_turn(struct qmm_writer *w, kit_op i)
-{
-	struct tcb_ptx_build *b = &w->kit.b;
-	const unsigned ksplit = w->g->ksplit;
-	return ksplit == 1 ? i
-			   : OP3(b, "mad.lo.u32", OP2(b, "rem.u32", i, I(ksplit)), I(w->g->share),
-				 OP2(b, "div.u32", i, I(ksplit)));
-}
 
 /* Values of the Ith unit, of round ROUND of its tokens, to set SET, if HAS (none: always). */
 static void beside_load(struct qmm_writer *w, struct beside *s, unsigned set, kit_op i, unsigned round, kit_op has)
@@ -363,14 +363,36 @@ static void copy_by_threads(struct qmm_writer *w, kit_op image)
 	tcb_ptx_for_end(b, &loop);
 }
 
+/* Bulk copies of units are asked for by a lane of each warp by turns: one thread alone would take longer than they do.
+ */
+static kit_op turn_of_warp(struct qmm_writer *w, unsigned i)
+{
+	return i ? OP2(&w->kit.b, "add.u32", w->kit.warp, I(i * w->g->warps)) : w->kit.warp;
+}
+
 void qmm_write_x_open(struct qmm_writer *w)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	if (!w->g->x_is_counted)
+	const struct qmm_gpu *g = w->g;
+	if (!g->x_is_counted)
 		return;
-	w->x_barrier = OP2(b, "add.u32", w->kit.shared, I(w->g->x_barrier_at));
-	tcb_ptx_guard(b, OP2(b, "setp.eq.u32", w->kit.tid, I(0)));
-	tcb_kit_barriers_init(b, w->x_barrier, w->g->slice, w->g->beside ? w->g->beside : 1);
+	w->x_barrier = OP2(b, "add.u32", w->kit.shared, I(g->x_barrier_at));
+	if (g->beside) {
+		tcb_ptx_guard(b, OP2(b, "setp.eq.u32", w->kit.tid, I(0)));
+		tcb_kit_barriers_init(b, w->x_barrier, g->slice, g->beside);
+		tcb_kit_barriers_ready(b);
+		tcb_ptx_unguard(b);
+		return;
+	}
+	const kit_op first = OP2(b, "setp.eq.u32", w->kit.lane, I(0));
+	for (unsigned i = 0; i * g->warps < g->slice; i++) {
+		const kit_op turn = turn_of_warp(w, i);
+		const kit_op barrier = OP3(b, "mad.lo.u32", unit_in_turn(w, turn), I(8), w->x_barrier);
+		tcb_ptx_guard(b, OP3(b, "setp.lt.and.u32", turn, I(g->slice), first));
+		tcb_kit_barriers_init(b, barrier, 1, 1);
+		tcb_ptx_unguard(b);
+	}
+	tcb_ptx_guard(b, first);
 	tcb_kit_barriers_ready(b);
 	tcb_ptx_unguard(b);
 }
@@ -400,10 +422,9 @@ void qmm_write_x_copy(struct qmm_writer *w, kit_op image)
 		copy_by_threads(w, image);
 		return;
 	}
-	tcb_kit_one_begin(&w->kit, &scope);
-	tcb_ptx_for_begin(b, &loop, I(0), I(g->share), I(1), 1);
-	for (unsigned ks = 0; ks < g->ksplit; ks++) /* what warps need first comes first */
-		copy_unit(w, image, OP2(b, "add.u32", loop.iv, I(ks * g->share)));
+	tcb_ptx_if_begin(b, &scope, OP2(b, "setp.eq.u32", w->kit.lane, I(0)));
+	tcb_ptx_for_begin(b, &loop, w->kit.warp, I(g->slice), I(g->warps), 0);
+	copy_unit(w, image, unit_in_turn(w, loop.iv));
 	tcb_ptx_for_end(b, &loop);
 	tcb_ptx_if_end(b, &scope);
 }
@@ -447,10 +468,10 @@ void qmm_write_prepare_kernel(struct qmm_writer *w)
 	struct lane_values values[QMM_PREPARE_TOKENS] = { 0 };
 	struct lane_source from;
 	kit_op image, unit, first, tiles[QMM_CHUNKS];
-	const unsigned padded = g->token_tiles * g->tokens;
+	const unsigned padded = g->token_tiles * g->tokens, each = qmm_prepare_tokens(g);
 	tcb_kit_begin(&w->kit, "qmm_prepare",
 		      &(struct tcb_kit_kernel){ .threads = QMM_PREPARE_WARPS * WARP,
-						.blocks_together = 1,
+						.blocks_together = QMM_PREPARE_TOGETHER,
 						.grid = { g->row_units, qmm_prepare_blocks(g) },
 						.is_dependent = g->pdl });
 	w->x = tcb_kit_operand(&w->kit, "x", 16, TCB_QUANT_X);
@@ -461,9 +482,9 @@ void qmm_write_prepare_kernel(struct qmm_writer *w)
 	tcb_kit_threads(&w->kit);
 	unit = tcb_ptx_special(b, "ctaid.x");
 	first = OP3(b, "mad.lo.u32", tcb_ptx_special(b, "ctaid.y"), I(QMM_PREPARE_WARPS), w->kit.warp);
-	first = OP2(b, "mul.lo.u32", first, I(QMM_PREPARE_TOKENS));
+	first = OP2(b, "mul.lo.u32", first, I(each));
 	source_of(w, first, unit, &from);
-	for (unsigned i = 0; i < QMM_PREPARE_TOKENS; i++)
+	for (unsigned i = 0; i < each; i++)
 		load_values(w, &from, i, 0, (kit_op){ 0 }, &values[i]);
 	const kit_op groups = OP2(b, "shr.u32", w->padded, I(3)),
 		     tile = OP3(b, "mad.lo.u32", unit, I(g->unit_tiles), first_tile(w));
@@ -472,7 +493,7 @@ void qmm_write_prepare_kernel(struct qmm_writer *w)
 				   g->x_group_bytes);
 	for (unsigned i = 1; i < g->unit_tiles; i++)
 		tiles[i] = OP2(b, "add.u64", tiles[i - 1], pitch);
-	for (unsigned i = 0; i < QMM_PREPARE_TOKENS; i++) {
+	for (unsigned i = 0; i < each; i++) {
 		const kit_op token = OP2(b, "add.u32", first, I(i));
 		const kit_op has = OP2(b, "setp.lt.u32", token, w->padded);
 		struct lane_places places;

@@ -20,7 +20,7 @@ void qmm_write_x_ask(struct qmm_writer *w, kit_op slot, kit_op unit);
 void qmm_write_x_beside(struct qmm_writer *w, kit_op image);
 /* Where a lane's row of matrices is in tiles at BASE: ldmatrix.x4 reads 32 of k there, and the tile's other 32. */
 void qmm_write_lane_rows(struct qmm_writer *w, kit_op base, kit_op out[2]);
-/* That launch: QMM_PREPARE_TOKENS tokens by 256 of k a warp. */
+/* That launch: qmm_prepare_tokens() tokens by 256 of k a warp. */
 void qmm_write_prepare_kernel(struct qmm_writer *w);
 
 /* quant_matmul_gpu_x_s8.c: 8 consecutive values per lane, 256 per warp, of the token in row ROW of the record at
