@@ -22,6 +22,7 @@ enum {
 	QMM_ROW_TILES_MAX = 4,
 	QMM_WGMMA_TILES_MAX = 2, /* of 64 rows */
 	QMM_TOKENS_MAX = 256,
+	QMM_WHOLE_UNITS = 4,   /* of a share that is written without a loop: longer code is fetched more slowly */
 	QMM_AHEAD_TOKENS = 64, /* wgmma: up to which a lane loads a whole unit's codes at once */
 	QMM_CHAINS_MAX = 4,
 	/* Streamed, two warp groups that take registers from a third: of 384 threads with 168 each. */

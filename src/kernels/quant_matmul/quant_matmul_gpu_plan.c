@@ -267,7 +267,7 @@ void qmm_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *ta
 	g->slice = g->row_units / g->splitk;
 	g->share = g->slice / g->ksplit;
 	g->steps = g->unroll ? g->share / g->unroll : 1;
-	g->is_whole = !g->resident && g->copy == TCB_COPY_BULK && g->steps <= g->stages && g->share <= UNROLL_MAX;
+	g->is_whole = !g->resident && g->copy == TCB_COPY_BULK && g->steps <= g->stages && g->share <= QMM_WHOLE_UNITS;
 	plan_rows(target, g);
 	(g->is_streamed ? plan_stream_memory : plan_resident_memory)(g);
 	plan_spread(target, g);
