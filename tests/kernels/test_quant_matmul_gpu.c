@@ -288,6 +288,11 @@ static void every_way_is_right(void **state)
 		  { 37, 85, 1024 },
 		  "macro=64x128x1024,midi=32x64x1024,micro=32x16x256,isa=mma,layout=f,unroll=1,warps=4,stages=2,splitk="
 		  "2,ksplit=1,copy=async,prep=launch,lead=2,blocks=0,pdl=0,occ=1,join=last,xstages=2,cluster=1" },
+		/* Shares that are asked for as a whole, without a loop. */
+		{ 90,
+		  { 21, 77, 1024 },
+		  "macro=32x128x1024,midi=16x64x1024,micro=16x64x256,isa=wgmma,layout=f,unroll=1,warps=4,stages=4,"
+		  "splitk=1,ksplit=1,copy=bulk,prep=launch,lead=1,blocks=0,pdl=1,occ=1,join=none,xstages=1,cluster=1" },
 		/* Warps that prepare beside those that multiply. */
 		{ 90,
 		  { 29, 141, 1024 },
