@@ -28,22 +28,9 @@ static const struct {
 	{ "rmsnorm", "rmsnorm_f32_ptx", "19708bd93ef1554ecda65f9bfc32d01b" },
 	{ "softmax", "softmax_f32_ptx", "bad09bb5aacb3bef0bccd58961d6542a" },
 	/* results/h200/2026-11-22, commit 56824fa */
-	{ "q40_matmul", "quant_matmul_f16_ptx_mma", "e541870c3cbaaf260a033538550ac3da" },
-	{ "q40_matmul", "quant_matmul_f16_ptx_wgmma", "e541870c3cbaaf260a033538550ac3da" },
-	{ "q4k_matmul", "quant_matmul_q8_ptx_mma", "e541870c3cbaaf260a033538550ac3da" },
-	{ "q5k_matmul", "quant_matmul_f16_ptx_mma", "e541870c3cbaaf260a033538550ac3da" },
-	{ "q5k_matmul", "quant_matmul_f16_ptx_wgmma", "e541870c3cbaaf260a033538550ac3da" },
-	{ "q6k_matmul", "quant_matmul_f16_ptx_mma", "e541870c3cbaaf260a033538550ac3da" },
-	{ "q6k_matmul", "quant_matmul_f16_ptx_wgmma", "e541870c3cbaaf260a033538550ac3da" },
-	{ "q6k_matmul", "quant_matmul_q8_ptx_mma", "e541870c3cbaaf260a033538550ac3da" },
-	{ "q80_matmul", "quant_matmul_f16_ptx_mma", "e541870c3cbaaf260a033538550ac3da" },
-	{ "q80_matmul", "quant_matmul_f16_ptx_wgmma", "e541870c3cbaaf260a033538550ac3da" },
-	{ "q80_matmul", "quant_matmul_q8_ptx_mma", "e541870c3cbaaf260a033538550ac3da" },
 	{ "matmul_bf16", "matmul_bf16_ptx_wgmma", "9b347ff3e2c341e21a5b850967446a7d" },
 	{ "matmul_f16", "matmul_f16_ptx_wgmma", "9b347ff3e2c341e21a5b850967446a7d" },
 	{ "matmul_f32", "matmul_f32_ptx_fma", "9b347ff3e2c341e21a5b850967446a7d" },
-	{ "q4k_matmul", "quant_matmul_f16_ptx_mma", "e541870c3cbaaf260a033538550ac3da" },
-	{ "q4k_matmul", "quant_matmul_f16_ptx_wgmma", "e541870c3cbaaf260a033538550ac3da" },
 };
 
 int tcb_signature_is_proven(const struct tcb_op *op, const struct tcb_variant *variant, const char *signature)

@@ -173,7 +173,7 @@ static void write_release(struct mm_writer *w, kit_op empty)
 		OP2(b, "mapa.shared::cluster.u32", empty, OP2(b, "and.b32", w->kit.lane, I(g->cluster - 1)));
 	const kit_op operands[] = { tcb_ptx_sink_operand(), tcb_ptx_at(there, 0) };
 	tcb_ptx_guard(b, OP2(b, "setp.lt.u32", w->kit.lane, I(g->cluster)));
-	tcb_ptx_into(b, "mbarrier.arrive.shared::cluster.b64", 2, operands);
+	tcb_ptx_into(b, "mbarrier.arrive.release.cluster.shared::cluster.b64", 2, operands);
 	tcb_ptx_unguard(b);
 }
 

@@ -34,7 +34,7 @@ enum {
 	QMM_PREPARE_WARPS = 8,
 	QMM_PREPARE_TOKENS = 4, /* that a warp prepares; one where there are few, so that all SMs have a share */
 	QMM_PREPARE_FEW = 64,
-	QMM_PREPARE_TOGETHER = 4 /* blocks per SM: 512 tokens of K = 8192 in one wave */
+	QMM_PREPARE_TOGETHER = 4 /* blocks per SM, where more than three of them have work */
 };
 
 /* 16 rows by 256 of k, in as many bytes as they have as stored. */

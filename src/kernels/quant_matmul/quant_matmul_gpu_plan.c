@@ -159,6 +159,12 @@ unsigned qmm_prepare_blocks(const struct qmm_gpu *g)
 	return (unsigned)tcb_div_up(padded, QMM_PREPARE_WARPS * qmm_prepare_tokens(g));
 }
 
+/* Registers for four blocks per SM where three would leave blocks for a second wave. */
+unsigned qmm_prepare_together(const struct qmm_gpu *g)
+{
+	return g->row_units * qmm_prepare_blocks(g) > (QMM_PREPARE_TOGETHER - 1) * g->sms ? QMM_PREPARE_TOGETHER : 1;
+}
+
 /* Products of few tokens that add to the same sums would wait for each other; wgmma's do not. */
 static unsigned chains_of(const struct qmm_gpu *g)
 {
@@ -224,6 +230,7 @@ void qmm_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *ta
 	struct qmm_gpu *g = out;
 	memset(g, 0, sizeof(*g));
 	g->capability = target->capability;
+	g->sms = target->sm_count ? target->sm_count : 1;
 	qmm_unit_of(problem->op->format->id, &g->unit);
 	g->is_wgmma = geometry->knob[TCB_KNOB_ISA] == TCB_ISA_WGMMA;
 	if (problem->contract == TCB_CONTRACT_Q8)

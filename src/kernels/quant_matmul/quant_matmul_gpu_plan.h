@@ -9,7 +9,7 @@
 #include "kernels/quant_matmul/quant_matmul_fragments.h"
 
 struct qmm_gpu {
-	unsigned capability;
+	unsigned capability, sms;
 	struct qmm_unit unit;
 	unsigned group; /* contract q8: activations that share a scale; f16: 0 */
 	int is_wgmma, own_launch, pdl;
@@ -60,6 +60,7 @@ void qmm_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *ta
 		  const struct tcb_geometry *geometry, struct qmm_gpu *out);
 /* Blocks along the tokens of the launch that prepares them. */
 unsigned qmm_prepare_blocks(const struct qmm_gpu *g);
+unsigned qmm_prepare_together(const struct qmm_gpu *g);
 unsigned qmm_prepare_tokens(const struct qmm_gpu *g); /* that a warp of it prepares */
 double qmm_gpu_chain(const struct qmm_gpu *g);        /* the longest rounding chain of an output */
 

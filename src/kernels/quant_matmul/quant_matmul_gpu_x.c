@@ -471,7 +471,7 @@ void qmm_write_prepare_kernel(struct qmm_writer *w)
 	const unsigned padded = g->token_tiles * g->tokens, each = qmm_prepare_tokens(g);
 	tcb_kit_begin(&w->kit, "qmm_prepare",
 		      &(struct tcb_kit_kernel){ .threads = QMM_PREPARE_WARPS * WARP,
-						.blocks_together = QMM_PREPARE_TOGETHER,
+						.blocks_together = qmm_prepare_together(g),
 						.grid = { g->row_units, qmm_prepare_blocks(g) },
 						.is_dependent = g->pdl });
 	w->x = tcb_kit_operand(&w->kit, "x", 16, TCB_QUANT_X);
