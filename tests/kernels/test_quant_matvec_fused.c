@@ -480,8 +480,8 @@ static void rules_of_pairs(void **state)
 {
 	const struct tcb_problem pair = problem_for(tcb_op_find("q4k_swiglu_matvec"), TCB_CONTRACT_Q8, 1, 64, 1024);
 	const struct tcb_problem half = problem_for(tcb_op_find("q4k_swiglu_matvec"), TCB_CONTRACT_F32, 1, 64, 1024);
-	const struct tcb_geometry four = gpu_geometry_changed(STANDARD, "micro=1x4x256,midi=1x16x1024");
-	const struct tcb_geometry eight = gpu_geometry_changed(STANDARD, "micro=1x8x256,midi=1x32x1024");
+	const struct tcb_geometry four = gpu_geometry_changed(STANDARD, "micro=1x4x256,midi=1x16x1024,occ=1");
+	const struct tcb_geometry eight = gpu_geometry_changed(STANDARD, "micro=1x8x256,midi=1x32x1024,occ=1");
 	const struct tcb_geometry tile = gpu_geometry_changed(
 		STANDARD, "isa=mma,layout=f,vec=16,group=256,micro=1x16x256,midi=1x64x1024,unroll=2");
 	(void)state;

@@ -246,6 +246,9 @@ unsigned qmv_gpu_registers(const struct qmv_gpu *g)
 		all += 12;
 	if (g->is_narrow)
 		all += 8 + 4 * g->rows;
+	all += 4 * (unsigned)g->has_norm;
+	if (g->is_gated && g->copy == TCB_COPY_LDG) /* addresses of two matrices; what ptxas took beyond the rest */
+		all += g->rows > 2 ? (4 + g->unroll) * g->rows : 8;
 	if (!g->own_launch) {
 		const unsigned loads = load_registers(g);
 		const unsigned early = g->copy == TCB_COPY_LDG && g->lead ? g->rows * steps * weights : 0;
