@@ -11,7 +11,8 @@ after round, so that a drift of the machine meets all of them.  For a shape MxNx
     F_swiglu_matvec          against  F_matvec MxNxK twice, or F_matvec Mx2NxK once, whichever is faster
     F_rmsnorm_swiglu_matvec  against  rmsnorm MxK + the same
 
-Weights are cold.  What rmsnorm reads is hot, as it is behind the op that wrote it, and no pass is counted for
+On a CPU the fused ops and the MatVec of their shape have the same geometries, and each is measured with those that won
+for any of them, so that a sweep's luck favours none.  Weights are cold.  What rmsnorm reads is hot, as it is behind the op that wrote it, and no pass is counted for
 silu(gate) * up, which the parts would need too (--pass-us adds one that was measured elsewhere): both favour the parts.
 Prints the median over the rounds of microseconds, of ratios parts / fused (above 1: fused is faster) with the least and
 the greatest, and of the fused op's time over the time to read its bytes.
@@ -35,9 +36,14 @@ def run(options, command, *args):
     return json.loads(done.stdout)
 
 
-def bench(options, op, shape):
+def best(options, op, shape):
+    return run(options, "lookup", "--op", op, "--shape", shape, "--json")["geometry"]
+
+
+def bench(options, op, shape, geometries):
     """By cache state: microseconds of the fastest row but the scalar one, and of reading the bytes; its geometry."""
-    report = run(options, "bench", "--op", op, "--shape", shape, "--budget", options.budget, "--json")
+    given = [word for geometry in geometries for word in ("--geometry", geometry)]
+    report = run(options, "bench", "--op", op, "--shape", shape, "--budget", options.budget, "--json", *given)
     times = {}
     for result in report["results"]:
         row = min((r for r in result["rows"] if r["role"] != "scalar"), key=lambda r: r["ns"]["median"])
@@ -56,11 +62,13 @@ def compare(options, shape):
         for op, its_shape in problems:
             run(options, "sweep", "--op", op, "--shape", its_shape, "--budget", options.sweep, "--counters", "none",
                 "--json")
+    # On a CPU the fused ops have the MatVec's geometries: all of them are given those that won for any.
+    shared = sorted({best(options, *problem) for problem in (one, *fused)}) if options.device.startswith("cpu") else []
     rows = {problem: [] for problem in fused}
     geometry = {}
     for number in range(options.rounds):
         order = problems if number % 2 == 0 else problems[::-1]
-        times = {problem: bench(options, *problem) for problem in order}
+        times = {problem: bench(options, *problem, shared if problem in (one, *fused) else []) for problem in order}
         pair = min(2 * times[one]["cold"][0], times[two]["cold"][0]) + options.pass_us
         before = times[norm]["hot"][0]
         for problem, parts in zip(fused, (before + times[one]["cold"][0], pair, before + pair)):
