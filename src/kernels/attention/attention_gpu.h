@@ -73,6 +73,8 @@ void attention_gpu_plan(const struct tcb_problem *problem, const struct tcb_targ
 void attention_gpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
 			     const struct tcb_geometry *geometry, struct tcb_footprint *out);
 extern const struct tcb_rule attention_decode_gpu_rules[];
+/* Whether rows of K and V can be copied VEC bytes at a time. */
+int attention_gpu_copies(const struct tcb_problem *problem, unsigned vec);
 
 /* attention_gpu_space.c */
 size_t attention_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,

@@ -112,6 +112,7 @@ void attention_gpu_plan(const struct tcb_problem *problem, const struct tcb_targ
 	g->row_bytes = (unsigned)attention_kv_bytes(g->type, g->k);
 	g->token_bytes = g->kv_heads * g->row_bytes;
 	g->copy = (enum tcb_copy)KNOB(COPY);
+	g->unit = count(geometry, TCB_KNOB_VEC);
 	g->stages = count(geometry, TCB_KNOB_STAGES);
 	plan_memory(g);
 }
@@ -155,10 +156,11 @@ void attention_gpu_footprint(const struct tcb_problem *problem, const struct tcb
 RULE(rule_knobs)
 {
 	const uint64_t set = KNOB_BIT(ISA) | KNOB_BIT(WARPS) | KNOB_BIT(SPLITK) | KNOB_BIT(JOIN) | KNOB_BIT(CLUSTER) |
-			     KNOB_BIT(PDL) | KNOB_BIT(OCC) | KNOB_BIT(HEADS) | KNOB_BIT(COPY) | KNOB_BIT(STAGES);
+			     KNOB_BIT(PDL) | KNOB_BIT(OCC) | KNOB_BIT(HEADS) | KNOB_BIT(COPY) | KNOB_BIT(STAGES) |
+			     KNOB_BIT(VEC);
 	return tcb_gpu_sets_knobs(geometry, set, 0)
 		       ? NULL
-		       : "a GPU's geometry sets isa, warps, stages, splitk, copy, pdl, occ, "
+		       : "a GPU's geometry sets isa, warps, vec, stages, splitk, copy, pdl, occ, "
 			 "join, cluster and heads, and no other knob";
 }
 
@@ -190,6 +192,15 @@ RULE(rule_tiles)
 	return NULL;
 }
 
+int attention_gpu_copies(const struct tcb_problem *problem, unsigned vec)
+{
+	const size_t row = attention_kv_bytes(attention_of(problem)->kv, problem->shape.k);
+	const size_t aligned = tcb_least(row & -row, 16);
+	if (vec == 16)
+		return aligned == 16 || row * problem->shape.heads.kv % 16 == 0;
+	return vec == tcb_most(aligned, 4);
+}
+
 RULE(rule_copy)
 {
 	const struct tcb_tile *micro = &geometry->tile[TCB_MICRO];
@@ -200,6 +211,8 @@ RULE(rule_copy)
 		return "copy must be async: rows of blocks are aligned to 2 bytes only";
 	if (copy == TCB_COPY_LDG ? stages != 1 : stages < 2 || stages > STAGES_MAX)
 		return "stages must be 1 with copy=ldg, 2 to 8 with copy=async";
+	if (!attention_gpu_copies(problem, KNOB(VEC)))
+		return "vec must be what rows are aligned to, 4 to 16 bytes, or 16 where it divides a token's bytes";
 	if (copy == TCB_COPY_ASYNC && micro->n > WARP)
 		return "micro.n must be at most 32 with copy=async: a lane looks up a token";
 	return NULL;
@@ -249,15 +262,31 @@ RULE(rule_idle)
 	return NULL;
 }
 
+static size_t blocks_of(const struct tcb_problem *problem, const struct tcb_geometry *geometry)
+{
+	const struct tcb_shape *s = &problem->shape;
+	return (size_t)s->heads.sequences * s->heads.kv * tcb_div_up(attention_group(s), tcb_most(KNOB(HEADS), 1)) *
+	       tcb_div_up(s->m, tcb_most(geometry->tile[TCB_MICRO].m, 1)) * KNOB(SPLITK);
+}
+
 /* The default space. */
 RULE(policy_usual)
 {
 	const size_t group = attention_group(&problem->shape), rows = geometry->tile[TCB_MICRO].m * KNOB(HEADS);
 	unsigned unusual = 0;
 	unusual += KNOB(HEADS) != group && rows < ATTENTION_COLUMNS && problem->shape.m * group > rows;
-	unusual += KNOB(PDL) == 0 && target->capability >= 90;
-	unusual += KNOB(WARPS) < 2;
+	const int is_blocks = attention_of(problem)->kv == TCB_TYPE_BLOCKS;
+	const size_t blocks = blocks_of(problem, geometry), sms = tcb_most(target->sm_count, 1);
+	unusual += KNOB(PDL) == 0 && target->capability >= 90 && !is_blocks;
+	unusual += KNOB(WARPS) < 2 || KNOB(WARPS) > 8;
 	unusual += KNOB(STAGES) > 4;
+	unusual += KNOB(OCC) > 2;
+	unusual += KNOB(CLUSTER) > 1;
+	unusual += !is_blocks && KNOB(COPY) == TCB_COPY_ASYNC;
+	unusual += is_blocks && KNOB(VEC) == 16 && attention_gpu_copies(problem, 8); /* it was slower */
+	unusual += problem->shape.k <= 128 && geometry->tile[TCB_MICRO].n != 16 && geometry->tile[TCB_MICRO].n != 32;
+	unusual += KNOB(SPLITK) > 1 && blocks > 8 * sms;
+	unusual += 2 * blocks < sms && problem->shape.n > 64 * (size_t)KNOB(SPLITK);
 	return tcb_gpu_unusual(unusual, problem, target, geometry);
 }
 
@@ -269,7 +298,7 @@ const struct tcb_rule attention_decode_gpu_rules[] = {
 	{ TCB_FIELD_KNOB(ISA), 0, tcb_gpu_rule_shape },
 	{ TCB_FIELD_KNOB(ISA), 0, rule_isa },
 	{ TCB_FIELD_TILES | TCB_FIELD_KNOB(HEADS), 0, rule_tiles },
-	{ TCB_FIELD_KNOB(COPY) | TCB_FIELD_KNOB(STAGES) | FIELD(TCB_MICRO, 1), 0, rule_copy },
+	{ TCB_FIELD_KNOB(COPY) | TCB_FIELD_KNOB(STAGES) | TCB_FIELD_KNOB(VEC) | FIELD(TCB_MICRO, 1), 0, rule_copy },
 	{ TCB_FIELD_TILES | TCB_FIELD_KNOB(WARPS), TCB_RULE_DOUBLE, rule_same },
 	{ READS_BLOCKS, 0, rule_blocks },
 	{ TCB_FIELD_KNOB(WARPS) | TCB_FIELD_KNOB(SPLITK) | FIELD(TCB_MICRO, 1), TCB_RULE_DOUBLE, rule_idle },

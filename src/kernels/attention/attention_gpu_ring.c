@@ -88,8 +88,9 @@ static void copy(struct attention_reader *r, kit_op to, unsigned at, kit_op from
 				     bytes ? *bytes : I(0) };
 	if (is_own)
 		tcb_ptx_guard(b, *is_own);
-	tcb_ptx_into(b, g->unit == 16 ? "cp.async.cg.shared.global" : "cp.async.ca.shared.global", bytes ? 4 : 3,
-		     operands);
+	/* Neighbours' copies share sectors where rows begin anywhere. */
+	tcb_ptx_into(b, g->unit == 16 && !g->is_within ? "cp.async.cg.shared.global" : "cp.async.ca.shared.global",
+		     bytes ? 4 : 3, operands);
 	if (is_own)
 		tcb_ptx_unguard(b);
 }

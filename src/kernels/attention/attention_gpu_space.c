@@ -9,13 +9,14 @@
 #include "kernels/axes.h"
 #include "kernels/gpu/gpu_rules.h"
 
-enum { DEFAULT_WARPS = 4, DEFAULT_OCC = 2, DEFAULT_STAGES = 3, ROWS_MAX = 32 };
+enum { DEFAULT_WARPS = 4, DEFAULT_OCC = 2, DEFAULT_STAGES = 4, ROWS_MAX = 32 };
 
 /* Splits of KV with which TOGETHER blocks on each multiprocessor are all that there are. */
-static size_t wave(const struct tcb_problem *problem, const struct tcb_target *target, size_t together, size_t heads)
+static size_t wave(const struct tcb_problem *problem, const struct tcb_target *target, size_t together, size_t heads,
+		   size_t tokens)
 {
 	const size_t tiles = (size_t)problem->shape.heads.sequences * problem->shape.heads.kv *
-			     tcb_div_up(attention_group(&problem->shape), heads);
+			     tcb_div_up(attention_group(&problem->shape), heads) * tcb_div_up(problem->shape.m, tokens);
 	return tcb_least(tcb_most(together * tcb_most(target->sm_count, 1) / tiles, 1), 256);
 }
 
@@ -49,6 +50,10 @@ size_t attention_gpu_axes(const struct tcb_problem *problem, const struct tcb_ta
 	if (!is_blocks)
 		tcb_axis_add(a, TCB_COPY_LDG);
 	tcb_axis_add(a, TCB_COPY_ASYNC);
+	a = tcb_axis_knob(out, &count, TCB_KNOB_VEC);
+	for (unsigned vec = 4; vec <= 16; vec *= 2)
+		if (attention_gpu_copies(problem, vec))
+			tcb_axis_add(a, vec);
 	a = tcb_axis_knob(out, &count, TCB_KNOB_STAGES);
 	if (!is_blocks)
 		tcb_axis_add(a, 1);
@@ -61,7 +66,7 @@ size_t attention_gpu_axes(const struct tcb_problem *problem, const struct tcb_ta
 	a = tcb_axis_knob(out, &count, TCB_KNOB_SPLITK);
 	tcb_axis_add_powers(a, 1, 2, 128);
 	for (size_t together = 1; together <= 4; together++)
-		tcb_axis_add(a, wave(problem, target, together, heads));
+		tcb_axis_add(a, wave(problem, target, together, heads, 1));
 	a = tcb_axis_knob(out, &count, TCB_KNOB_CLUSTER);
 	tcb_axis_add_powers(a, 1, 2, target->capability >= 90 ? CLUSTER_MAX : 1);
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_JOIN), TCB_JOIN_NONE, TCB_JOIN_CLUSTER, TCB_JOIN_LAST, TCB_JOIN_LAUNCH);
@@ -102,26 +107,36 @@ void attention_gpu_default_geometry(const struct tcb_problem *problem, const str
 	/* Rows of blocks can't go to registers; a q of several terms leaves none for them. */
 	const int is_async = attention_of(problem)->kv == TCB_TYPE_BLOCKS ||
 			     (attention_io_type(problem) == TCB_TYPE_F32 && s->k > 128);
-	size_t heads = usual_heads(s), warps = DEFAULT_WARPS;
-	while (heads > (s->k > 128 || attention_io_type(problem) == TCB_TYPE_F32 ? 8 : 16)) /* registers */
+	size_t heads = usual_heads(s), tokens = 1, warps = DEFAULT_WARPS, vec = 4;
+	const size_t rows = s->k > 128 || attention_io_type(problem) == TCB_TYPE_F32 ? 8 : 16; /* registers */
+	while (heads > rows)
 		heads /= 2;
+	while (2 * tokens * heads <= rows && tokens < s->m)
+		tokens *= 2;
+	/* Whole rows as they are aligned, but not 4 bytes at a time. */
+	while (!attention_gpu_copies(problem, (unsigned)vec) ||
+	       (vec < 16 && vec != 8 && attention_gpu_copies(problem, 16)))
+		vec *= 2;
 	while (warps > 1 && warps / 2 >= pieces)
 		warps /= 2;
-	size_t splitk = tcb_least(wave(problem, target, DEFAULT_OCC, heads), tcb_most(pieces / warps, 1));
+	/* A ring has more in flight than registers do: one block on each multiprocessor. */
+	const size_t together = is_async ? 1 : DEFAULT_OCC;
+	size_t splitk = tcb_least(wave(problem, target, together, heads, tokens), tcb_most(pieces / warps, 1));
 	tcb_geometry_init(out);
-	out->tile[TCB_MICRO] = (struct tcb_tile){ 1, piece, k };
-	out->tile[TCB_MIDI] = (struct tcb_tile){ 1, piece * warps, k };
+	out->tile[TCB_MICRO] = (struct tcb_tile){ tokens, piece, k };
+	out->tile[TCB_MIDI] = (struct tcb_tile){ tokens, piece * warps, k };
 	out->tile[TCB_MACRO] = (struct tcb_tile){ tcb_power_of_two_up(s->m),
 						  tcb_most(tcb_power_of_two_up(s->n), out->tile[TCB_MIDI].n), k };
 	out->knob[TCB_KNOB_ISA] = TCB_ISA_MMA;
 	out->knob[TCB_KNOB_WARPS] = (int32_t)warps;
 	out->knob[TCB_KNOB_SPLITK] = (int32_t)splitk;
 	out->knob[TCB_KNOB_COPY] = is_async ? TCB_COPY_ASYNC : TCB_COPY_LDG;
+	out->knob[TCB_KNOB_VEC] = (int32_t)vec;
 	out->knob[TCB_KNOB_STAGES] = is_async ? DEFAULT_STAGES : 1;
 	out->knob[TCB_KNOB_CLUSTER] = 1;
 	out->knob[TCB_KNOB_JOIN] = splitk > 1 ? TCB_JOIN_LAUNCH : TCB_JOIN_NONE;
 	out->knob[TCB_KNOB_PDL] = 0;
-	out->knob[TCB_KNOB_OCC] = s->k > 128 || heads > ATTENTION_COLUMNS ? 1 : DEFAULT_OCC;
+	out->knob[TCB_KNOB_OCC] = s->k > 128 || heads * tokens > ATTENTION_COLUMNS ? 1 : DEFAULT_OCC;
 	out->knob[TCB_KNOB_HEADS] = (int32_t)heads;
 	fit(problem, target, out);
 }
