@@ -170,6 +170,20 @@ static void test_barrier_waits_for_the_slowest(void **state)
 	assert_true(seconds(&plain, with, 10, 1000) > seconds(&plain, with, 10, 10) + 900e-9 * 4);
 }
 
+/* The second warp waits at a barrier of its own number for the first one's loop; the others do not, and the first goes
+ * on. */
+static void test_numbered_barriers(void **state)
+{
+	static const char with[] =
+		HEAD "\tsetp.ge.u32 %p1, %r1, 64;\n\t@%p1 bra E;\n\tshr.u32 %r7, %r1, 5;\n\tsetp.eq.u32 %p2, %r7, 1;\n"
+		     "\tadd.u32 %r8, %r2, 3;\n\t@%p2 bra W;\n\tmov.u32 %r6, 0;\nL:\n"
+		     "\tfma.rn.f32 %f0, %f0, %f0, 0f3F800000;\n\tadd.u32 %r6, %r6, 1;\n\tsetp.lt.u32 %p0, %r6, %r0;\n"
+		     "\t@%p0 bra L;\n\tbar.arrive %r8, 64;\n\tbra E;\nW:\n\tbar.sync %r8, 64;\n"
+		     "\tld.global.f32 %f1, [%d2];\n\tadd.rn.f32 %f0, %f0, %f1;\nE:\n" TAIL;
+	(void)state;
+	assert_true(seconds(&plain, with, 10, 1000) > seconds(&plain, with, 10, 10) + 900e-9 * 4);
+}
+
 static void test_endless(void **state)
 {
 	struct tcb_ptx_timing timing;
@@ -332,6 +346,7 @@ int main(void)
 		cmocka_unit_test(test_trips),
 		cmocka_unit_test(test_trips_from_memory),
 		cmocka_unit_test(test_barrier_waits_for_the_slowest),
+		cmocka_unit_test(test_numbered_barriers),
 		cmocka_unit_test(test_endless),
 		cmocka_unit_test(test_does_not_fit),
 		cmocka_unit_test(test_bandwidth_is_the_limit),

@@ -300,6 +300,11 @@ static void decode_control(struct tcb_sim_op *op)
 	case TCB_PTX_OP_BARRIER_SYNC:
 	case TCB_PTX_OP_BARRIER_RED:
 		op->kind = TCB_SIM_BARRIER;
+		op->address = ins->result_count;
+		return;
+	case TCB_PTX_OP_BAR_ARRIVE:
+	case TCB_PTX_OP_BARRIER_ARRIVE:
+		op->kind = TCB_SIM_BARRIER_ARRIVE;
 		return;
 	case TCB_PTX_OP_BAR_WARP_SYNC:
 		op->latency = 2;
@@ -418,6 +423,8 @@ static void mark_control(struct decoder *d)
 		need(d, op->guard);
 		if (op->kind == TCB_SIM_GLOBAL || op->kind == TCB_SIM_ASYNC || op->kind == TCB_SIM_BULK ||
 		    op->kind == TCB_SIM_MBARRIER_WAIT)
+			need_address(d, op, op->address);
+		if (op->kind == TCB_SIM_BARRIER || op->kind == TCB_SIM_BARRIER_ARRIVE)
 			need_address(d, op, op->address);
 		if (op->kind == TCB_SIM_BULK) {
 			need_address(d, op, op->ins->operand_count - 1u);

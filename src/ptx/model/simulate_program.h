@@ -34,6 +34,7 @@ enum tcb_sim_kind {
 	TCB_SIM_ARRIVE,
 	TCB_SIM_MBARRIER_WAIT,
 	TCB_SIM_BARRIER,
+	TCB_SIM_BARRIER_ARRIVE, /* and goes on */
 	TCB_SIM_LAUNCH_DEPENDENTS,
 	TCB_SIM_DEPENDENT_WAIT,
 	TCB_SIM_BRANCH,
@@ -73,7 +74,8 @@ struct tcb_sim_op {
 	uint32_t guard;  /* register, or TCB_PTX_NO_REG */
 	uint32_t target; /* of a branch: index of an op */
 	uint16_t loop;   /* of a branch backwards: which one, from 1; 0: none, or one too many */
-	uint8_t address; /* operand that holds the address of what is read; of a barrier: that of the mbarrier */
+	uint8_t address; /* operand that holds the address of what is read, or an mbarrier's; of a barrier: its number
+			  */
 	uint8_t type[TCB_SIM_TYPES]; /* enum tcb_ptx_word of each operand; of scouted ones */
 	uint32_t source[TCB_SIM_SOURCES], result[TCB_SIM_RESULTS];
 };

@@ -217,23 +217,42 @@ static double *mbarrier_of(const struct tcb_simulation *s, struct tcb_sim_block 
 	return &block->mbarrier[address / 8 % TCB_SIM_MBARRIERS];
 }
 
-static void arrive_at_barrier(struct tcb_simulation *s, struct tcb_sim_warp *warp, double now)
+/* Warps that a barrier waits for: those that its second operand says, or all. */
+static unsigned warps_at_barrier(const struct tcb_simulation *s, const struct tcb_sim_warp *warp,
+				 const struct tcb_sim_op *op)
+{
+	const struct tcb_sim_block *block = &s->block[warp->block];
+	const struct tcb_sim_program *program = s->running[block->launch].program;
+	const unsigned index = op->address + 1u;
+	if (op->ins->operand_count <= index || op->ins->operands[index].kind != TCB_PTX_O_INT)
+		return block->live;
+	return (unsigned)tcb_sim_number(program, op, index, &warp->lane, 0) / TCB_SIM_WARP;
+}
+
+static void arrive_at_barrier(struct tcb_simulation *s, struct tcb_sim_warp *warp, const struct tcb_sim_op *op,
+			      double now)
 {
 	struct tcb_sim_block *block = &s->block[warp->block];
-	block->barrier_time = larger(block->barrier_time, now);
-	warp->ready = NEVER;
-	block->arrived++;
-	if (block->arrived < block->live)
+	const struct tcb_sim_program *program = s->running[block->launch].program;
+	const uint64_t which = tcb_sim_number(program, op, op->address, &warp->lane, 0) % TCB_SIM_BARRIERS;
+	block->barrier[which].time = larger(block->barrier[which].time, now);
+	block->barrier[which].arrived++;
+	if (op->kind == TCB_SIM_BARRIER) {
+		warp->ready = NEVER;
+		warp->waits = which;
+	}
+	if (block->barrier[which].arrived < warps_at_barrier(s, warp, op))
 		return;
 	for (unsigned i = 0; i < TCB_SIM_WARPS_MAX; i++) {
-		if (!s->warp[i].is_there || s->warp[i].block != warp->block || s->warp[i].ready < NEVER)
+		if (!s->warp[i].is_there || s->warp[i].block != warp->block || s->warp[i].ready < NEVER ||
+		    s->warp[i].waits != which)
 			continue;
-		s->warp[i].ready = block->barrier_time + BARRIER_LATENCY;
+		s->warp[i].ready = block->barrier[which].time + BARRIER_LATENCY;
 		s->go[i % TCB_SIM_QUARTERS][i / TCB_SIM_QUARTERS] = UNKNOWN;
 		s->quarter_best[i % TCB_SIM_QUARTERS] = -1;
 	}
-	block->arrived = 0;
-	block->barrier_time = 0;
+	block->barrier[which].arrived = 0;
+	block->barrier[which].time = 0;
 }
 
 static void end_warp(struct tcb_simulation *s, struct tcb_sim_warp *warp, double now)
@@ -412,8 +431,8 @@ static void issue(struct tcb_simulation *s, unsigned quarter, struct tcb_sim_war
 		return;
 	}
 	warp->pc++;
-	if (op->kind == TCB_SIM_BARRIER) {
-		arrive_at_barrier(s, warp, now);
+	if (op->kind == TCB_SIM_BARRIER || op->kind == TCB_SIM_BARRIER_ARRIVE) {
+		arrive_at_barrier(s, warp, op, now);
 		return;
 	}
 	set_results(warp, op, effect(s, warp, op, now));

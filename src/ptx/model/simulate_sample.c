@@ -28,6 +28,8 @@ enum {
 /* How far two stretches may differ: the mean of both is off by no more than half of it.  Warps of several blocks that
  * take turns make patterns whose length is not a power of two, so that longer stretches may differ more. */
 static const double STEADY = 0.01, STEADY_LONG = 0.05, STEADY_BLOCKS = 0.02;
+/* How far blocks that are left out may be longer or shorter than those seen, in their mean. */
+static const double LENGTHS_APART = 0.02;
 
 static double larger(double a, double b)
 {
@@ -355,8 +357,14 @@ void tcb_sim_block_ended(struct tcb_simulation *s, struct tcb_sim_running *runni
 	if (running->mark_count < 3)
 		return;
 	if (is_steady(mark, STEADY_BLOCKS, STEADY_BLOCKS, STEADY_BLOCKS)) {
-		const unsigned rows = (running->share - running->started) / room;
-		const double times = 0.5 * rows * relative_length(s, running, 2 * room, rows * room);
+		unsigned rows = (running->share - running->started) / room;
+		double length = relative_length(s, running, 2 * room, rows * room);
+		/* Time follows length over short ways only: those of other lengths are for another time. */
+		while (rows > 1 && fabs(length - 1) > LENGTHS_APART) {
+			rows /= 2;
+			length = relative_length(s, running, 2 * room, rows * room);
+		}
+		const double times = 0.5 * rows * length;
 		running->started += rows * room;
 		running->ended += rows * room;
 		running->triggered += rows * room;

@@ -11,6 +11,7 @@
 enum {
 	TCB_SIM_QUARTERS = 4,
 	TCB_SIM_WARPS_MAX = 64,
+	TCB_SIM_BARRIERS = 16,
 	TCB_SIM_MBARRIERS = 1024, /* by address / 8 */
 	TCB_SIM_GROUPS = 16,      /* of asynchronous copies of a warp */
 	TCB_SIM_REQUESTS = 4096   /* in flight; the oldest are forgotten */
@@ -36,7 +37,8 @@ struct tcb_sim_sampling {
 struct tcb_sim_warp {
 	int is_there, block; /* its block's place */
 	uint32_t pc;
-	double ready; /* NEVER while it waits at a barrier */
+	double ready;   /* NEVER while it waits at a barrier */
+	uint64_t waits; /* the number of that barrier */
 	double group[TCB_SIM_GROUPS], group_open;
 	unsigned groups;
 	struct tcb_sim_lane lane;
@@ -49,8 +51,11 @@ struct tcb_sim_warp {
 struct tcb_sim_block {
 	int is_there, is_triggered;
 	unsigned launch; /* number in the sequence */
-	unsigned warps, live, arrived;
-	double barrier_time;
+	unsigned warps, live;
+	struct {
+		unsigned arrived; /* warps */
+		double time;      /* of the last that arrived */
+	} barrier[TCB_SIM_BARRIERS];
 	double mbarrier[TCB_SIM_MBARRIERS];
 };
 

@@ -186,6 +186,14 @@ int tcb_sim_guarded(const struct tcb_sim_program *program, const struct tcb_sim_
 	return known ? (value & 1) != op->guard_negated : unknown;
 }
 
+uint64_t tcb_sim_number(const struct tcb_sim_program *program, const struct tcb_sim_op *op, unsigned index,
+			const struct tcb_sim_lane *lane, uint64_t unknown)
+{
+	int known = 1;
+	const uint64_t value = operand_value(program, lane, &op->ins->operands[index], TCB_PTX_U32, &known);
+	return known ? value : unknown;
+}
+
 int tcb_sim_address(const struct tcb_sim_program *program, const struct tcb_sim_op *op, unsigned index,
 		    const struct tcb_sim_lane *lane, uint64_t *out)
 {

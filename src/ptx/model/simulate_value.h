@@ -21,6 +21,9 @@ void tcb_sim_compute(const struct tcb_sim_program *program, const struct tcb_sim
 /* 1 when the guard lets it run; UNKNOWN for a guard that is not known. */
 int tcb_sim_guarded(const struct tcb_sim_program *program, const struct tcb_sim_op *op, const struct tcb_sim_lane *lane,
 		    int unknown);
+/* The whole number in OP's operand INDEX; UNKNOWN if it is not known. */
+uint64_t tcb_sim_number(const struct tcb_sim_program *program, const struct tcb_sim_op *op, unsigned index,
+			const struct tcb_sim_lane *lane, uint64_t unknown);
 /* The address in OP's operand INDEX; 0 if it is not known. */
 int tcb_sim_address(const struct tcb_sim_program *program, const struct tcb_sim_op *op, unsigned index,
 		    const struct tcb_sim_lane *lane, uint64_t *out);
