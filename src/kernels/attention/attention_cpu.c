@@ -257,7 +257,7 @@ static void go_over(const struct run *run, struct attention_call *call, const st
 {
 	for (size_t t = first; t < end; t += run->dims.tile) {
 		call->tokens = tcb_least(run->dims.tile, end - t);
-		find_tokens(run, tile, t, end, scratch);
+		find_tokens(run, tile, t, tile->to, scratch); /* ahead: of the next part, too */
 		find_rows_of_tile(run, call, scratch, tile, t);
 		stage(run, call, ATTENTION_TILE);
 	}

@@ -124,7 +124,8 @@ void attention_default_geometry(const struct tcb_problem *problem, const struct 
 	const struct tcb_tile micro = default_micro(is_prefill, isa, s->k);
 	const size_t m = tcb_most(tcb_power_of_two_up(s->m), micro.m), n = tcb_most(tcb_power_of_two_up(s->n), micro.n);
 	const size_t tokens = is_prefill ? tcb_least(m, DEFAULT_TOKENS) : m;
-	const size_t part = is_prefill ? n : tcb_least(n, DEFAULT_PART);
+	const size_t each = tcb_power_of_two_up(tcb_div_up(n, tcb_most(target->threads, 1)));
+	const size_t part = is_prefill ? n : tcb_least(n, tcb_most(each, DEFAULT_PART));
 	const size_t tasks = (size_t)s->heads.sequences * (is_prefill ? s->heads.kv : 1) * tcb_div_up(s->n, part) *
 			     tcb_div_up(s->m, tokens);
 	tcb_geometry_init(out);
