@@ -413,7 +413,15 @@ static int see_counts(void *ctx, const struct tcb_op *op, const struct tcb_kerne
 /* Blocks of 18 to 210 bytes lie as they lie. */
 static int see_dense(void *ctx, const struct tcb_op *op, const struct tcb_kernel_emulation *emulation)
 {
-	return op->format ? 0 : see_counts(ctx, op, emulation);
+	struct tcb_operand operands[TCB_OPERANDS_MAX];
+	struct tcb_problem problem;
+	if (op->format ||
+	    tcb_problem_init(op, op->default_contract, &op->default_shapes[0], &problem, NULL) != TCB_OK)
+		return 0;
+	for (size_t i = 0, count = op->operands(&problem, operands); i < count; i++)
+		if (operands[i].type == TCB_TYPE_BLOCKS)
+			return 0;
+	return see_counts(ctx, op, emulation);
 }
 
 /* All ops' kernels that EACH counts, or in their place BODY in 32 threads, whose buffer has 4096 words. */

@@ -12,7 +12,7 @@
 #include "base/util.h"
 #include "kernels/default_rules.h"
 
-enum { ALIGNMENT = 256, GUARD = 4096, POISON = 0xa5 };
+enum { ALIGNMENT = 256, GUARD = 4096, POISON = 0xff /* what is left as it was is NaN, as references have it */ };
 
 static void *take_memory(size_t bytes)
 {
