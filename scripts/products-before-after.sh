@@ -5,7 +5,7 @@
 #
 #     scripts/products-before-after.sh TCBTUNE [BEFORE]     BEFORE: tcbtune of the commit to compare with
 #
-# Each bench has geometries side by side; the first is the best that earlier sweeps found.  About 40 seconds.
+# Each bench has geometries side by side; the first is the best that earlier sweeps found.  A minute.
 set -u
 now=$1 before=${2:-}
 here=$(cd "$(dirname "$0")" && pwd)
