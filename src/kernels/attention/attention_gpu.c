@@ -105,15 +105,22 @@ static void store_part(struct attention_reader *r)
 		tcb_ptx_unguard(b);
 		for (unsigned x = 0; x < PAIR; x++) {
 			const kit_op row = OP3(b, "mad.lo.u32", r->c, I(PAIR), I(ATTENTION_COLUMNS * n + x));
-			const kit_op at =
-				OP3(b, "mad.lo.u32", r->g, I(each * 4), OP3(b, "mad.lo.u32", row, I(g->k * 4), o));
+			const kit_op from = OP3(b, "mad.lo.u32", row, I(g->k * 4), o);
+			const kit_op turned = attention_write_turned(w, row);
+			kit_op at[2]; /* of the first and the second vector of what lies side by side */
+			for (unsigned v = 0; v < each / 4; v++)
+				at[v] = OP2(
+					b, "add.u32", from,
+					OP2(b, "xor.b32", OP3(b, "mad.lo.u32", r->g, I(each * 4), I(16 * v)), turned));
 			tcb_ptx_guard(b, OP2(b, "setp.lt.u32", row, I(g->rows)));
 			for (unsigned i = 0; i < g->k / 16; i += 2) {
 				const kit_op values[4] = { r->acc[n][i][x], r->acc[n][i][2 + x], r->acc[n][i + 1][x],
 							   r->acc[n][i + 1][2 + x] };
 				const unsigned block = i / g->v_words, within = i % g->v_words * 2;
 				tcb_kit_store(b, "st.shared", "f32",
-					      tcb_ptx_at(at, g->o_at + (block * 8 * each + within) * 4), values, 4);
+					      tcb_ptx_at(tcb_ptx_assume_aligned(b, at[within / 4], 16),
+							 g->o_at + block * 8 * each * 4),
+					      values, 4);
 			}
 			tcb_ptx_unguard(b);
 		}

@@ -181,6 +181,8 @@ void attention_add_values(struct attention_reader *r, attention_scores weights);
 /* attention_gpu_merge.c: the parts of the block's warps lie in shared memory, all threads have passed a barrier: merges
  * them, with those of other blocks, and stores the results. */
 void attention_write_merge(struct attention_writer *w);
+/* .u32: what is turned round in the places of ROW's vectors there. */
+kit_op attention_write_turned(struct attention_writer *w, kit_op row);
 /* join=launch: the second kernel. */
 void attention_write_second(struct attention_writer *w);
 /* Where the tile is: first_token, first_head and kv_head from tile. */

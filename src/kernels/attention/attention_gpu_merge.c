@@ -120,13 +120,26 @@ static struct item item_of(struct attention_writer *w, kit_op index)
 	return (struct item){ row, OP2(b, "mul.lo.u32", within, I(4 * ITEM)) };
 }
 
+/* What is turned round in the place of a row's vectors in shared memory, by exclusive or: four rows that a warp stores
+ * at the same time are in other banks. */
+kit_op attention_write_turned(struct attention_writer *w, kit_op row)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const kit_op two = OP2(b, "and.b32", OP2(b, "shr.u32", row, I(1)), I(3));
+	if (w->g->v_words < 4) /* lanes of a row are one vector apart, else two */
+		return OP2(b, "shl.b32", two, I(5));
+	return OP2(b, "or.b32", OP2(b, "shl.b32", OP2(b, "and.b32", two, I(1)), I(4)),
+		   OP2(b, "shl.b32", OP2(b, "and.b32", two, I(2)), I(5)));
+}
+
 /* A row's place in shared memory: O from O_AT on, statistics from ML_AT on. */
 static struct source shared_source(struct attention_writer *w, const struct item *item, unsigned o_at, unsigned ml_at)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct attention_gpu *g = w->g;
 	struct source from = { "ld.shared", I(0), I(0), g->rows * g->k * 4, g->rows * 8, 0 };
-	from.o = OP2(b, "add.u32", OP3(b, "mad.lo.u32", item->row, I(g->k * 4), item->within),
+	const kit_op within = OP2(b, "xor.b32", item->within, attention_write_turned(w, item->row));
+	from.o = OP2(b, "add.u32", OP3(b, "mad.lo.u32", item->row, I(g->k * 4), within),
 		     OP2(b, "add.u32", w->kit.shared, I(o_at)));
 	from.ml = OP3(b, "mad.lo.u32", item->row, I(8), OP2(b, "add.u32", w->kit.shared, I(ml_at)));
 	return from;
