@@ -425,7 +425,7 @@ enum tcb_status tcb_db_winner_put(struct tcb_db *db, const struct tcb_winner *wi
 	} plain[] = { { "device", "key,name,threads", "device_id" },
 		      { "build", "version,git_commit,compiler", "build_id" },
 		      { "op", "name,signature", "op_id" },
-		      { "problem", "op,contract,m,n,k", "problem_id" } };
+		      { "problem", "op,contract,m,n,k,words", "problem_id" } };
 	const struct tcb_value no = { .integer = 0 }, no_samples = { .text = "[]" };
 	const struct tcb_value ties = { .integer = (int64_t)winner->tie_count };
 	struct tcb_value ids[4] = { 0 }, sweep_id = { 0 }, trial_id = { 0 };
