@@ -13,6 +13,7 @@ Exit: 0 all did; 1 some did not, and are listed; 2 wrong usage.
 import argparse
 import collections
 import hashlib
+import json
 import pathlib
 import random
 import shutil
@@ -21,10 +22,14 @@ import subprocess
 import sys
 import time
 
+import random_shapes
+
 HANGS_S = 120
-OPS = ["softmax", "reduce2d_sum", "reduce2d", "q4k_matvec", "q80_matmul", "matmul_f32", "rmsnorm", "all", "sofmax", ""]
+OPS = ["softmax", "reduce2d_sum", "reduce2d", "q4k_matvec", "q80_matmul", "matmul_f32", "rmsnorm", "all", "sofmax", "",
+       "attention_decode_f16", "rope_append_f16"]
 SHAPES = ["4x1000", "1x1", "7x33", "1x64x256", "3x17x512", "1x64x500", "0x1", "1xx2", "99999999999x99999999999", "4x-1",
-          "1x64x256x2", ""]
+          "1x64x256x2", "1x64x64,h4/2", "1x64x64,h4/3", "1x64x64,h4/2,b0", "9x5x64,h1/1,causal,causal", "1x64x64,",
+          "1x64x64,h99999999999/1,b99999999999", "5x40x32,h3/1,p7,ragged,w0", ""]
 DEVICES = ["cpu", "cpu:avx2", "cpu:scalar", "cpu:neon", "sm_75", "sm_90", "sm_12", "cuda:0", "cuda:all", "gpu", "all"]
 VALUES = {
     "--op": OPS, "--shape": SHAPES, "--device": DEVICES,
@@ -59,14 +64,16 @@ COMMANDS = {
 }
 FORMATS = {"report": ["table", "csv", "json", "md", "html"], "compare": ["table", "md", "json"], "history": ["table", "json"],
            "defaults": ["text", "table"], "db": ["c-header"]}
-LEGAL_SHAPES = {"softmax": SHAPES[:3], "reduce2d_sum": SHAPES[:3], "q4k_matvec": ["1x64x256", "1x64x512"]}
+STORED = (("softmax", "4x1000"), ("reduce2d_sum", "7x33"), ("q4k_matvec", "1x64x256"),
+          ("attention_decode_f16", "1x64x64,h4/2"))  # in the sound database
+MOST = random_shapes.Most(m=40, n=300, k=1024, elements=1 << 16)
 TAKES_DB = ("sweep", "report", "history", "lookup", "db")
 
 
 def make_databases(tcbtune, folder):
     """Files by name: what others may hand over."""
     sound = folder / "sound.db"
-    for op, shape in (("softmax", "4x1000"), ("reduce2d_sum", "7x33"), ("q4k_matvec", "1x64x256")):
+    for op, shape in STORED:
         subprocess.run([tcbtune, "sweep", "--op", op, "--shape", shape, "--max-trials", "8", "--budget", "3s", "--threads",
                         "1", "--rotation", "8M", "--counters", "none", "--db", sound], check=True, capture_output=True)
     sqlite3.connect(sound).execute("PRAGMA journal_mode = DELETE").fetchall()
@@ -92,7 +99,15 @@ def damage(whole, rng):
     return bytes(bytes_)
 
 
-def draw(rng, folder):
+def draw_problem(rng, ops):
+    """(op's name, a shape of it): often one that is stored."""
+    if rng.random() < 0.4:
+        return rng.choice(STORED)
+    op = rng.choice(ops)
+    return op["name"], random_shapes.draw_shape(rng, op, MOST)
+
+
+def draw(rng, folder, ops):
     files = [str(folder / f"{name}.db") for name in ("sound", "cut", "empty", "text", "others", "newer", "damaged", "none")]
     name = rng.choice(list(COMMANDS))
     command = [name]
@@ -107,8 +122,8 @@ def draw(rng, folder):
         options.append(rng.choice(list(VALUES)))
     if name == "db" and command[1] != "export" and rng.random() < 0.9:
         options = []
-    op = rng.choice(list(LEGAL_SHAPES))
-    legal = {"--op": [op], "--shape": LEGAL_SHAPES[op], "--format": FORMATS.get(name)}
+    op, shape = draw_problem(rng, ops)
+    legal = {"--op": [op], "--shape": [shape], "--format": FORMATS.get(name)}
     for option in options:  # most commands should get far; the first two of VALUES are legal
         most = legal.get(option) or VALUES[option][:2]
         command += [option, rng.choice(most if rng.random() < 0.95 else VALUES[option])]
@@ -168,7 +183,8 @@ def main():
     folder.mkdir(parents=True)
     try:
         whole = make_databases(args.tcbtune, folder)
-    except (OSError, subprocess.CalledProcessError) as error:
+        ops = json.loads(subprocess.run([args.tcbtune, "ops", "--json"], check=True, capture_output=True).stdout)["ops"]
+    except (OSError, ValueError, subprocess.CalledProcessError) as error:
         print(f"random-commands.py: {args.tcbtune}: {error}; give a tcbtune program", file=sys.stderr)
         return 2
     rng = random.Random(args.seed)
@@ -180,7 +196,7 @@ def main():
                 break
             (folder / "sound.db").write_bytes(whole)
             (folder / "damaged.db").write_bytes(damage(whole, rng))
-            command = draw(rng, folder)
+            command = draw(rng, folder, ops)
             code, said, wrong = judge(args.tcbtune, command)
             codes[(command[0], code)] += 1
             line = f"{code}\t{' '.join(command)}\t{said.splitlines()[-1:]}"

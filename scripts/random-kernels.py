@@ -20,8 +20,12 @@ import subprocess
 import sys
 import time
 
+import random_shapes
+
 TARGETS = ["sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"]
 LISTED = 20000  # geometries of a space that are drawn from
+MOST = random_shapes.Most(m=150, n=400, k=1024, elements=1 << 19)
+MOST_OF_ROWS = random_shapes.Most(m=40, n=5000, k=1, elements=1 << 18)
 
 
 def run(words, seconds):
@@ -33,51 +37,18 @@ def run(words, seconds):
         return "hangs", f"still running after {seconds} s"
 
 
-def some_size(rng, most):
-    """Small ones, odd ones, and those beside powers of two."""
-    kind = rng.randrange(4)
-    power = 1 << rng.randrange(most.bit_length())
-    size = (rng.randint(1, most), power, power + 1, power - 1)[kind]
-    return max(1, min(size, most))
-
-
-def attention_shape(rng, is_prefill):
-    group, kv = rng.choice([1, 1, 2, 3, 4, 5, 7, 8, 16]), rng.choice([1, 1, 2, 3, 4])
-    m = some_size(rng, 150) if is_prefill else rng.choice([1, 1, 1, some_size(rng, 32)])
-    n = some_size(rng, 400)
-    words = [f"h{group * kv}/{kv}"]
-    sequences = rng.choice([1, 1, 1, 2, 3, 5])
-    words += [f"b{sequences}"] if sequences > 1 else []
-    words += [f"p{rng.choice([1, 2, 3, 5, 7, 16, 64, 256])}"] if rng.random() < 0.4 else []
-    words += [f"w{some_size(rng, 300)}"] if rng.random() < 0.3 else []
-    words += [f"c{rng.choice([1, 2, 30, 50])}"] if rng.random() < 0.3 else []
-    words += ["causal"] if rng.random() < 0.5 else []
-    words += ["ragged"] if rng.random() < 0.5 else []
-    return f"{m}x{n}x{32 * rng.randint(1, 8)}," + ",".join(words)
-
-
-def shape_of(rng, op, form):
-    if op.startswith("attention"):
-        return attention_shape(rng, "prefill" in op)
-    if form == "MxN":
-        return f"{some_size(rng, 40)}x{some_size(rng, 5000)}"
-    unit = 256 if re.match(r"q[2-6]k", op) else 32 if op.startswith("q") or "nl" in op else 1
-    most = 8 if "matvec" in op else 80
-    return f"{some_size(rng, most)}x{some_size(rng, 150)}x{unit * some_size(rng, max(1, 1024 // unit))}"
-
-
 def ops_of(args):
-    """[(name, contracts, shape's form)] of those that write GPU kernels or may."""
+    """Entries of `tcbtune ops --json`."""
     code, text = run([args.tcbtune, "ops", "--json"], 60)
     if code != 0:
         sys.exit(f"random-kernels.py: {args.tcbtune} ops --json: exit {code}: {text[-300:]}")
-    found = [(op["name"], op["contracts"], op["shape_form"]) for op in json.loads(text)["ops"]]
-    return [op for op in found if re.search(args.op, op[0])]
+    return [op for op in json.loads(text)["ops"] if re.search(args.op, op["name"])]
 
 
 def draw(args, rng, ops):
-    op, contracts, form = rng.choice(ops)
-    words = ["--op", op, "--contract", rng.choice(contracts), "--shape", shape_of(rng, op, form)]
+    op = rng.choice(ops)
+    shape = random_shapes.draw_shape(rng, op, MOST_OF_ROWS if op["shape_form"] == "MxN" else MOST)
+    words = ["--op", op["name"], "--contract", rng.choice(op["contracts"]), "--shape", shape]
     target = rng.choice(TARGETS)
     code, text = run([args.tcbtune, "space", *words, "--device", target], args.seconds)
     geometries = [line for line in text.splitlines() if line.startswith("macro=")][:LISTED]

@@ -5,7 +5,7 @@
     scripts/random-sweeps.py TCBTUNE OUT [--count 200] [--seed 1] [--device DEV]... [--budget 2s] [--ops REGEX]
         [--jobs N]
 
-Shapes are drawn tiny, odd, beside powers of two, unaligned and large, as far as an operand stays under --elements.
+Shapes are drawn by random_shapes.py, as far as an operand stays under --elements.
 OUT gets random.db and log.txt, which has each command and what came of it.  Ends with one line for each op.
 
 Exit: 0 all sweeps ended as they should and no kernel was wrong, crashed or hung; 1 some did not, and those commands are
@@ -25,43 +25,16 @@ import subprocess
 import sys
 import time
 
+import random_shapes
+
 HANGS_S = 180  # a sweep of a few seconds that takes longer than this hangs
-
-
-def draw_extent(rng, largest):
-    """A size up to LARGEST: tiny, beside a power of two, a multiple of 32 or 256, or anything."""
-    top = max(1, largest).bit_length() - 1
-    kind = rng.randrange(5)
-    if kind == 0:
-        size = rng.randint(1, 40)
-    elif kind == 1:
-        size = (1 << rng.randint(0, top)) + rng.randint(-1, 1)
-    elif kind == 2:
-        size = 32 * rng.randint(1, max(1, largest // 32))
-    elif kind == 3:
-        size = 256 * rng.randint(1, max(1, largest // 256))
-    else:
-        size = int(2 ** rng.uniform(0, top + 1))
-    return min(max(1, size), max(1, largest))
-
-
-def draw_shape(rng, op, elements):
-    if op["shape_form"] == "MxN":
-        m = draw_extent(rng, min(elements, 65536))
-        return f"{m}x{draw_extent(rng, min(elements // m, 262144))}"
-    m = 1 if op["name"].endswith("_matvec") else draw_extent(rng, 2048)
-    k = draw_extent(rng, min(elements // m, 16384))
-    if op["weight_type"]:  # whole blocks for most; the others must be refused, not crash
-        block = 256 if op["weight_type"].endswith(("_K", "_XS")) else 32
-        if rng.random() < 0.95:
-            k = max(block, k // block * block)
-    n = draw_extent(rng, max(1, min(elements // m, elements // k, 32768)))
-    return f"{m}x{n}x{k}"
 
 
 def draw(rng, ops, devices, elements):
     op = rng.choice(ops)
-    return op["name"], rng.choice(devices), draw_shape(rng, op, elements), rng.choice(op["contracts"])
+    most = random_shapes.Most(m=65536 if op["shape_form"] == "MxN" else 2048,
+                              n=262144 if op["shape_form"] == "MxN" else 32768, k=16384, elements=elements)
+    return op["name"], rng.choice(devices), random_shapes.draw_shape(rng, op, most), rng.choice(op["contracts"])
 
 
 def sweep(tcbtune, problem, budget, rotation, seed, db):
@@ -83,12 +56,12 @@ def outcomes_of(db):
     if not db.exists():
         return counts, bad
     rows = sqlite3.connect(db).execute(
-        "SELECT p.op, p.contract, p.m, p.n, p.k, d.name, t.geometry, t.outcome, t.message FROM trial t"
+        "SELECT p.op, p.contract, p.m, p.n, p.k, p.words, d.name, t.geometry, t.outcome, t.message FROM trial t"
         " JOIN sweep s ON s.id = t.sweep_id JOIN problem p ON p.id = s.problem_id JOIN device d ON d.id = s.device_id")
-    for op, contract, m, n, k, device, geometry, outcome, message in rows:
+    for op, contract, m, n, k, words, device, geometry, outcome, message in rows:
         counts[op][outcome] += 1
         if outcome in ("wrong", "crashed", "timeout", "launch_failed", "compile_failed"):
-            bad.append(f"{outcome}: {op}/{contract} {m}x{n}x{k} {device} {geometry}: {message}")
+            bad.append(f"{outcome}: {op}/{contract} {m}x{n}x{k}{words and "," + words} {device} {geometry}: {message}")
     return counts, bad
 
 

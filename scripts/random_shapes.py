@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: MIT
+"""Shapes of any op that nobody chose, for the drivers beside this file.
+
+An op is an entry of `tcbtune ops --json`.  Sizes are tiny, odd, beside powers of two, unaligned and large; of words
+(`tcbtune help shapes`) each is there or not.  Few are illegal: a K that is no whole number of blocks, a head of a size
+that the op does not have; those must be refused, not crash.
+"""
+import typing
+
+
+class Most(typing.NamedTuple):
+    """What a shape may be at most."""
+    m: int          # rows or tokens
+    n: int          # columns, outputs or KV tokens
+    k: int          # inputs
+    elements: int   # of one operand
+
+
+def draw_extent(rng, largest):
+    """A size up to LARGEST: tiny, beside a power of two, a multiple of 32 or 256, or anything."""
+    top = max(1, largest).bit_length() - 1
+    kind = rng.randrange(5)
+    if kind == 0:
+        size = rng.randint(1, 40)
+    elif kind == 1:
+        size = (1 << rng.randint(0, top)) + rng.randint(-1, 1)
+    elif kind == 2:
+        size = 32 * rng.randint(1, max(1, largest // 32))
+    elif kind == 3:
+        size = 256 * rng.randint(1, max(1, largest // 256))
+    else:
+        size = int(2 ** rng.uniform(0, top + 1))
+    return min(max(1, size), max(1, largest))
+
+
+def draw_words(rng, name, n):
+    """(query heads, KV heads, sequences, words of the shape) for up to N KV tokens."""
+    kv, sequences = rng.choice([1, 1, 2, 3, 4]), rng.choice([1, 1, 1, 2, 3, 5])
+    heads = kv * rng.choice([1, 1, 2, 3, 4, 5, 7, 8, 16])
+    words = [f"h{heads}/{kv}"] + ([f"b{sequences}"] if sequences > 1 else [])
+    words += [f"p{rng.choice([1, 2, 3, 5, 7, 16, 64, 256])}"] if rng.random() < 0.4 else []
+    if name.startswith("attention"):
+        words += [f"w{draw_extent(rng, n)}"] if rng.random() < 0.3 else []
+        words += [f"c{rng.choice([1, 2, 30, 50])}"] if rng.random() < 0.3 else []
+        words += ["causal"] if rng.random() < 0.5 else []
+    words += ["ragged"] if rng.random() < 0.5 else []
+    return heads, kv, sequences, words
+
+
+def draw_cache_shape(rng, name, most):
+    """Of attention and of rope_append: a cache of N tokens."""
+    k = 32 * rng.randint(1, 8) if rng.random() < 0.97 else rng.randint(1, 300)
+    n = draw_extent(rng, most.n)
+    heads, kv, sequences, words = draw_words(rng, name, n)
+    n = min(n, max(1, most.elements // (sequences * kv * k)))
+    m = rng.choice([1, 1, 1, draw_extent(rng, 32)]) if "decode" in name else draw_extent(rng, most.m)
+    m = min(m, max(1, most.elements // (sequences * heads * k)), n if name.startswith("rope") else m)
+    m = min(m, max(1, 2048 * most.elements // (sequences * heads * k * n)))  # as much work as a product of such operands
+    return f"{m}x{n}x{k},{','.join(words)}"
+
+
+def draw_shape(rng, op, most):
+    """A shape of OP, an entry of `tcbtune ops --json`."""
+    if "," in op["shape_form"]:
+        return draw_cache_shape(rng, op["name"], most)
+    if op["shape_form"] == "MxN":
+        m = draw_extent(rng, min(most.elements, most.m))
+        return f"{m}x{draw_extent(rng, min(most.elements // m, most.n))}"
+    m = 1 if op["name"].endswith("_matvec") and rng.random() < 0.9 else draw_extent(rng, most.m)
+    k = draw_extent(rng, min(most.elements // m, most.k))
+    if op["weight_type"] and rng.random() < 0.95:
+        block = 256 if op["weight_type"].endswith(("_K", "_XS")) else 32
+        k = max(block, k // block * block)
+    n = draw_extent(rng, max(1, min(most.elements // m, most.elements // k, most.n)))
+    return f"{m}x{n}x{k}"
