@@ -60,8 +60,9 @@ def outcomes_of(db):
         " JOIN sweep s ON s.id = t.sweep_id JOIN problem p ON p.id = s.problem_id JOIN device d ON d.id = s.device_id")
     for op, contract, m, n, k, words, device, geometry, outcome, message in rows:
         counts[op][outcome] += 1
+        shape = f"{m}x{n}x{k}" + (words and f",{words}")
         if outcome in ("wrong", "crashed", "timeout", "launch_failed", "compile_failed"):
-            bad.append(f"{outcome}: {op}/{contract} {m}x{n}x{k}{words and "," + words} {device} {geometry}: {message}")
+            bad.append(f"{outcome}: {op}/{contract} {shape} {device} {geometry}: {message}")
     return counts, bad
 
 

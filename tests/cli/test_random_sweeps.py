@@ -44,7 +44,8 @@ class Sweeps(unittest.TestCase):
         (self.root / "out").mkdir()
         db = sqlite3.connect(self.root / "out" / "random.db")
         db.executescript(
-            "CREATE TABLE problem (id, op, contract, m, n, k); INSERT INTO problem VALUES (1, 'softmax', 'f32', 3, 1, 0);"
+            "CREATE TABLE problem (id, op, contract, m, n, k, words);"
+            "INSERT INTO problem VALUES (1, 'attention_decode_f16', 'f32', 3, 1, 64, 'h2/1');"
             "CREATE TABLE device (id, name); INSERT INTO device VALUES (1, 'cpu');"
             "CREATE TABLE sweep (id, problem_id, device_id); INSERT INTO sweep VALUES (1, 1, 1);"
             "CREATE TABLE trial (sweep_id, geometry, outcome, message);"
@@ -52,7 +53,7 @@ class Sweeps(unittest.TestCase):
         db.commit()
         run = self.run_with("exit 0")
         self.assertEqual(run.returncode, 1)
-        self.assertIn("wrong: softmax/f32 3x1x0 cpu g: off by one", run.stdout)
+        self.assertIn("wrong: attention_decode_f16/f32 3x1x64,h2/1 cpu g: off by one", run.stdout)
 
     def test_no_program(self):
         run = subprocess.run([sys.executable, SCRIPT, self.root / "none", self.root / "out"],
