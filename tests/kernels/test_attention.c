@@ -65,8 +65,8 @@ static double value_at(const struct data *data, size_t operand, size_t index)
 	const enum tcb_type type = data->operands[operand].type;
 	const size_t unit = type == TCB_TYPE_BLOCKS ? BLOCK : 1;
 	float values[BLOCK];
-	attention_kv_to_f32(type, (const char *)data->operand[operand] + attention_kv_bytes(type, index / unit * unit),
-			    unit, values);
+	tcb_kv_to_f32(type, (const char *)data->operand[operand] + tcb_kv_bytes(type, index / unit * unit), unit,
+		      values);
 	return (double)values[index % unit];
 }
 
@@ -79,7 +79,7 @@ static void plain(const struct tcb_shape *s, const struct data *data, size_t b, 
 	const long position = length - (long)s->m + (long)i;
 	double scores[512], max = -INFINITY, sum = 0;
 	for (long t = 0; t < length; t++) {
-		const size_t at = (attention_token(s, table, b, (size_t)t) * s->heads.kv + kv) * s->k;
+		const size_t at = (tcb_kv_token(s, table, b, (size_t)t) * s->heads.kv + kv) * s->k;
 		double score = 0;
 		for (size_t d = 0; d < s->k; d++)
 			score += value_at(data, ATTENTION_Q, ((b * s->m + i) * s->heads.query + h) * s->k + d) *
@@ -94,7 +94,7 @@ static void plain(const struct tcb_shape *s, const struct data *data, size_t b, 
 	}
 	memset(out, 0, s->k * sizeof(*out));
 	for (long t = 0; t < length && max > -INFINITY; t++) {
-		const size_t at = (attention_token(s, table, b, (size_t)t) * s->heads.kv + kv) * s->k;
+		const size_t at = (tcb_kv_token(s, table, b, (size_t)t) * s->heads.kv + kv) * s->k;
 		const double p = scores[t] > -INFINITY ? exp(scores[t] - max) : 0;
 		sum += p;
 		for (size_t d = 0; d < s->k && p > 0; d++)
@@ -140,9 +140,9 @@ static void the_reference_is_the_definition(void **state)
 static void put(const struct tcb_problem *problem, void *const operand[], size_t which, size_t index, float value)
 {
 	const enum tcb_type type = which == ATTENTION_Q ? attention_io_type(problem) : attention_of(problem)->kv;
-	char *to = (char *)operand[which] + attention_kv_bytes(type, index / BLOCK * BLOCK);
+	char *to = (char *)operand[which] + tcb_kv_bytes(type, index / BLOCK * BLOCK);
 	if (type == TCB_TYPE_BLOCKS) {
-		memset(to, 1, attention_kv_bytes(type, BLOCK));
+		memset(to, 1, tcb_kv_bytes(type, BLOCK));
 		tcb_f16_store(value, to);
 	} else
 		tcb_type_from_f32(type, &value, 1, to + index % BLOCK * tcb_type_bytes(type));

@@ -175,7 +175,7 @@ static void put(const struct tcb_problem *problem, void *const operand[], size_t
 	const enum tcb_type type = which == ATTENTION_Q ? attention_io_type(problem) : attention_of(problem)->kv;
 	char *to = operand[which];
 	if (type == TCB_TYPE_BLOCKS) /* the whole block, by its scale */
-		tcb_type_from_f32(TCB_TYPE_F16, &value, 1, to + attention_kv_bytes(type, index / BLOCK * BLOCK));
+		tcb_type_from_f32(TCB_TYPE_F16, &value, 1, to + tcb_kv_bytes(type, index / BLOCK * BLOCK));
 	else
 		tcb_type_from_f32(type, &value, 1, to + index * tcb_type_bytes(type));
 }

@@ -62,7 +62,7 @@ static size_t attention_head(const struct gpu_bench *b, size_t which, size_t seq
 	const struct tcb_shape *s = &b->problem.shape;
 	const int32_t *table = s->heads.page ? b->data[ROPE_TABLE] : NULL;
 	const size_t q_heads = s->heads.sequences * s->m * s->heads.query;
-	const size_t token = attention_token(s, table, sequence, p) + which * attention_kv_tokens(s);
+	const size_t token = tcb_kv_token(s, table, sequence, p) + which * tcb_kv_tokens(s);
 	return q_heads + token * s->heads.kv + head;
 }
 

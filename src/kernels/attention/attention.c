@@ -25,7 +25,7 @@ static int overflows(const struct tcb_shape *shape)
 	size_t rows, kv, bytes;
 	return shape->m > INT32_MAX || shape->n > INT32_MAX ||
 	       tcb_mul_size(shape->m * shape->heads.sequences, (size_t)shape->heads.query * shape->k, &rows) ||
-	       tcb_mul_size(attention_kv_tokens(shape), (size_t)shape->heads.kv * shape->k, &kv) ||
+	       tcb_mul_size(tcb_kv_tokens(shape), (size_t)shape->heads.kv * shape->k, &kv) ||
 	       tcb_add_size(rows, kv, &bytes) || tcb_mul_size(bytes, 4 * sizeof(double), &bytes);
 }
 
@@ -56,9 +56,9 @@ static size_t operands(const struct tcb_problem *problem, struct tcb_operand out
 	const struct tcb_shape *s = &problem->shape;
 	const enum tcb_type io = attention_io_type(problem), kv = attention_of(problem)->kv;
 	const size_t rows = s->heads.sequences * s->m, q = (size_t)s->heads.query * s->k;
-	const size_t tokens = attention_kv_tokens(s), row = (size_t)s->heads.kv * s->k;
-	const size_t io_bytes = rows * q * tcb_type_bytes(io), kv_bytes = attention_kv_bytes(kv, tokens * row);
-	const size_t pages = attention_pages(s);
+	const size_t tokens = tcb_kv_tokens(s), row = (size_t)s->heads.kv * s->k;
+	const size_t io_bytes = rows * q * tcb_type_bytes(io), kv_bytes = tcb_kv_bytes(kv, tokens * row);
+	const size_t pages = tcb_kv_pages(s);
 	out[ATTENTION_Q] = (struct tcb_operand){ "q", TCB_ROLE_INPUT, io, rows, q, io_bytes, 0 };
 	out[ATTENTION_K] = (struct tcb_operand){ "k", TCB_ROLE_INPUT, kv, tokens, row, kv_bytes, 1 };
 	out[ATTENTION_V] = (struct tcb_operand){ "v", TCB_ROLE_INPUT, kv, tokens, row, kv_bytes, 1 };
@@ -74,35 +74,7 @@ static size_t operands(const struct tcb_problem *problem, struct tcb_operand out
 	return ATTENTION_TABLE + 1;
 }
 
-void attention_kv_to_f32(enum tcb_type kv, const void *from, size_t count, float *out)
-{
-	const struct tcb_format *blocks = tcb_format(TCB_FORMAT_Q8_0);
-	if (kv == TCB_TYPE_BLOCKS)
-		tcb_dequantize(blocks, from, count / blocks->block_values, out);
-	else
-		tcb_type_to_f32(kv, from, count, out);
-}
-
-void attention_kv_from_f32(enum tcb_type kv, const float *values, size_t count, void *out)
-{
-	const struct tcb_format *blocks = tcb_format(TCB_FORMAT_Q8_0);
-	if (kv != TCB_TYPE_BLOCKS)
-		tcb_type_from_f32(kv, values, count, out);
-	for (size_t i = 0; kv == TCB_TYPE_BLOCKS && i < count; i += blocks->block_values)
-		tcb_block_quantize(blocks, values + i, (char *)out + attention_kv_bytes(kv, i));
-}
-
 /* --- test data --- */
-
-size_t attention_length(const struct tcb_shape *shape, size_t sequence)
-{
-	const size_t sequences = shape->heads.sequences;
-	if (!shape->heads.ragged)
-		return shape->n;
-	if (sequences >= 4 && sequence + 2 >= sequences)
-		return sequences - 1 - sequence;
-	return tcb_div_up(shape->n * (sequences - sequence), sequences);
-}
 
 /* COUNT values of about SIZE, from OUT on; whole units of a head. */
 static void fill_values(enum tcb_type type, struct tcb_rng *rng, float size, size_t count, void *out)
@@ -111,25 +83,8 @@ static void fill_values(enum tcb_type type, struct tcb_rng *rng, float size, siz
 		float values[ATTENTION_HEAD_UNIT];
 		for (size_t j = 0; j < ATTENTION_HEAD_UNIT; j++)
 			values[j] = size * tcb_rng_normal(rng);
-		attention_kv_from_f32(type, values, ATTENTION_HEAD_UNIT, (char *)out + attention_kv_bytes(type, i));
+		tcb_kv_from_f32(type, values, ATTENTION_HEAD_UNIT, (char *)out + tcb_kv_bytes(type, i));
 	}
-}
-
-/* Pages in a random order. */
-static void fill_table(const struct tcb_shape *shape, struct tcb_rng *rng, int32_t *table)
-{
-	const size_t each = attention_pages(shape), count = shape->heads.sequences * each;
-	for (size_t i = 0; i < count; i++)
-		table[i] = (int32_t)i;
-	for (size_t i = count; i > 1; i--) {
-		const size_t j = tcb_rng_below(rng, i);
-		const int32_t other = table[j];
-		table[j] = table[i - 1];
-		table[i - 1] = other;
-	}
-	for (size_t b = 0; b < shape->heads.sequences; b++)
-		for (size_t p = tcb_div_up(attention_length(shape, b), shape->heads.page); p < each; p++)
-			table[b * each + p] = -1;
 }
 
 /* Heads of three kinds in turn, by how far scores are apart. */
@@ -147,24 +102,21 @@ static void fill(const struct tcb_problem *problem, uint64_t seed, void *const o
 {
 	const struct tcb_shape *s = &problem->shape;
 	const enum tcb_type kv = attention_of(problem)->kv;
-	const size_t row = (size_t)s->heads.kv * s->k, row_bytes = attention_kv_bytes(kv, row);
+	const size_t row = (size_t)s->heads.kv * s->k, row_bytes = tcb_kv_bytes(kv, row);
 	int32_t *lengths = operand[ATTENTION_LENGTHS];
 	struct tcb_rng rng;
 	tcb_rng_init(&rng, seed);
-	for (size_t b = 0; b < s->heads.sequences; b++)
-		lengths[b] = (int32_t)attention_length(s, b);
 	if (operand[ATTENTION_Q])
 		fill_q(problem, &rng, operand[ATTENTION_Q]);
-	if (s->heads.page)
-		fill_table(s, &rng, operand[ATTENTION_TABLE]);
+	tcb_kv_fill(s, &rng, lengths, s->heads.page ? operand[ATTENTION_TABLE] : NULL);
 	if (!operand[ATTENTION_K])
 		return;
-	memset(operand[ATTENTION_K], 0xff, attention_kv_tokens(s) * row_bytes);
-	memset(operand[ATTENTION_V], 0xff, attention_kv_tokens(s) * row_bytes);
+	memset(operand[ATTENTION_K], 0xff, tcb_kv_tokens(s) * row_bytes);
+	memset(operand[ATTENTION_V], 0xff, tcb_kv_tokens(s) * row_bytes);
 	for (size_t b = 0; b < s->heads.sequences; b++)
 		for (size_t t = 0; t < (size_t)lengths[b]; t++) {
 			const int32_t *table = s->heads.page ? operand[ATTENTION_TABLE] : NULL;
-			const size_t at = attention_token(s, table, b, t) * row_bytes;
+			const size_t at = tcb_kv_token(s, table, b, t) * row_bytes;
 			fill_values(kv, &rng, 1, row, (char *)operand[ATTENTION_K] + at);
 			fill_values(kv, &rng, 1, row, (char *)operand[ATTENTION_V] + at);
 		}
@@ -187,10 +139,10 @@ static double traffic(const struct tcb_problem *problem)
 	const struct tcb_shape *s = &problem->shape;
 	struct tcb_operand all[TCB_OPERANDS_MAX];
 	const size_t count = operands(problem, all);
-	const double row = (double)attention_kv_bytes(attention_of(problem)->kv, (size_t)s->heads.kv * s->k);
+	const double row = (double)tcb_kv_bytes(attention_of(problem)->kv, (size_t)s->heads.kv * s->k);
 	double bytes = 0;
 	for (size_t b = 0; b < s->heads.sequences; b++)
-		bytes += 2 * row * tokens_read(s, attention_length(s, b));
+		bytes += 2 * row * tokens_read(s, tcb_kv_length(s, b));
 	for (size_t i = 0; i < count; i++)
 		bytes += i == ATTENTION_K || i == ATTENTION_V ? 0 : (double)all[i].bytes;
 	return bytes;
@@ -203,7 +155,7 @@ static double flops(const struct tcb_problem *problem)
 	for (size_t b = 0; b < s->heads.sequences; b++)
 		for (size_t i = 0; i < s->m; i++) {
 			size_t from, to;
-			attention_visible(s, attention_length(s, b), i, &from, &to);
+			attention_visible(s, tcb_kv_length(s, b), i, &from, &to);
 			pairs += (double)(to - from);
 		}
 	return 4.0 * (double)s->k * (double)s->heads.query * pairs;

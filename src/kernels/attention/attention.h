@@ -13,11 +13,7 @@
  * -inf only, gets zeros.  A NaN in a visible row, or an infinity in V, makes NaN of
  * any result of that sequence and KV head; what no query sees does not matter.
  *
- * K and V are rows of all KV heads of a token, side by side: contiguous, [sequences][n],
- * or with page size P in pages of P tokens, page table[sequence][t / P] for token t;
- * entries past a length are not read.
- *
- * q8_0: K and V in ggml's blocks of 32 values along the head (formats.h).
+ * Where K and V have a token, and what values they have, is kv_cache.h's.
  *
  * Contract f32: q and out are f32, and so is all arithmetic.  Contract f16: q and out
  * have K's type, of q8_0 f16, and the weights exp(s - max) are rounded to it; sums are
@@ -27,8 +23,7 @@
 #ifndef TCB_KERNELS_ATTENTION_H
 #define TCB_KERNELS_ATTENTION_H
 
-#include "kernels/formats.h"
-#include "kernels/op.h"
+#include "kernels/kv_cache.h"
 
 /* ATTENTION_TABLE: with pages only. */
 enum { ATTENTION_Q, ATTENTION_K, ATTENTION_V, ATTENTION_LENGTHS, ATTENTION_OUT, ATTENTION_TABLE };
@@ -52,39 +47,10 @@ static inline enum tcb_type attention_io_type(const struct tcb_problem *problem)
 	return kv == TCB_TYPE_BLOCKS ? TCB_TYPE_F16 : kv;
 }
 
-/* Bytes of COUNT values of K or V; whole blocks. */
-static inline size_t attention_kv_bytes(enum tcb_type kv, size_t count)
-{
-	const struct tcb_format *blocks = tcb_format_row(TCB_FORMAT_Q8_0);
-	return kv == TCB_TYPE_BLOCKS ? count / blocks->block_values * blocks->block_bytes : count * tcb_type_bytes(kv);
-}
-/* attention.c: COUNT of them as floats, and back; whole blocks. */
-void attention_kv_to_f32(enum tcb_type kv, const void *from, size_t count, float *out);
-void attention_kv_from_f32(enum tcb_type kv, const float *values, size_t count, void *out);
-
 static inline size_t attention_group(const struct tcb_shape *shape)
 {
 	return shape->heads.query / shape->heads.kv;
 }
-/* Pages of one sequence in the table; 0: contiguous. */
-static inline size_t attention_pages(const struct tcb_shape *shape)
-{
-	return shape->heads.page ? (shape->n + shape->heads.page - 1) / shape->heads.page : 0;
-}
-/* KV tokens that K and V have memory for. */
-static inline size_t attention_kv_tokens(const struct tcb_shape *shape)
-{
-	return shape->heads.sequences * (shape->heads.page ? attention_pages(shape) * shape->heads.page : shape->n);
-}
-/* Where token T of SEQUENCE is in K and V, in tokens. */
-static inline size_t attention_token(const struct tcb_shape *shape, const int32_t *table, size_t sequence, size_t t)
-{
-	const size_t page = shape->heads.page;
-	if (!page)
-		return sequence * shape->n + t;
-	return (size_t)table[sequence * attention_pages(shape) + t / page] * page + t % page;
-}
-
 /* KV tokens that query token I of a sequence of LENGTH sees: *FROM <= t < *TO. */
 static inline void attention_visible(const struct tcb_shape *shape, size_t length, size_t i, size_t *from, size_t *to)
 {
@@ -95,10 +61,6 @@ static inline void attention_visible(const struct tcb_shape *shape, size_t lengt
 	if (*from > *to)
 		*from = *to;
 }
-
-/* attention.c: the length of SEQUENCE in test data and in measurements: n, or with ragged n, n (b - 1) / b, ...; from
- * four sequences on the last but one has one token and the last none. */
-size_t attention_length(const struct tcb_shape *shape, size_t sequence);
 
 /* attention_reference.c */
 void attention_reference(const struct tcb_problem *problem, void *const operand[], struct tcb_reference *out);

@@ -34,7 +34,7 @@ static void dims_init(const struct tcb_problem *problem, const struct tcb_geomet
 	d.rows = tcb_round_up(tcb_least(geometry->tile[TCB_MIDI].m, s->m) * attention_group(s),
 			      geometry->tile[TCB_MICRO].m);
 	d.all_rows = d.heads * d.rows;
-	d.kv_bytes = attention_kv_bytes(attention_of(problem)->kv, d.k);
+	d.kv_bytes = tcb_kv_bytes(attention_of(problem)->kv, d.k);
 	d.tiles = tcb_div_up(s->m, geometry->tile[TCB_MIDI].m);
 	d.splits = tcb_div_up(s->n, geometry->tile[TCB_MACRO].n);
 	d.tasks = s->heads.sequences * (s->heads.kv / d.heads) * d.tiles * d.splits;
@@ -175,7 +175,7 @@ static void find_tokens(const struct run *run, const struct tile *tile, size_t f
 	const int32_t *table = s->heads.page ? run->operand[ATTENTION_TABLE] : NULL;
 	const char *k = (const char *)run->operand[ATTENTION_K] + at, *v = (const char *)run->operand[ATTENTION_V] + at;
 	for (size_t t = 0; t < count;) {
-		const size_t from = attention_token(s, table, tile->sequence, first + t) * each;
+		const size_t from = tcb_kv_token(s, table, tile->sequence, first + t) * each;
 		const size_t page = s->heads.page ? s->heads.page - (first + t) % s->heads.page : count;
 		const size_t together = tcb_least(page, count - t);
 		for (size_t i = 0; i < together; i++, t++) {

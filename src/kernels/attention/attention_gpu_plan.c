@@ -85,7 +85,7 @@ void attention_gpu_plan(const struct tcb_problem *problem, const struct tcb_targ
 	g->kv_heads = s->heads.kv;
 	g->sequences = s->heads.sequences;
 	g->page = s->heads.page;
-	g->pages = (unsigned)attention_pages(s);
+	g->pages = (unsigned)tcb_kv_pages(s);
 	g->window = s->heads.window;
 	g->cap = s->heads.cap;
 	g->causal = s->heads.causal;
@@ -109,7 +109,7 @@ void attention_gpu_plan(const struct tcb_problem *problem, const struct tcb_targ
 	g->head_tiles = (unsigned)tcb_div_up(g->group, g->heads);
 	g->tiles = g->kv_heads * g->head_tiles * g->token_tiles;
 	g->v_words = g->k % 64 || g->is_blocks ? 2 : 4;
-	g->row_bytes = (unsigned)attention_kv_bytes(g->type, g->k);
+	g->row_bytes = (unsigned)tcb_kv_bytes(g->type, g->k);
 	g->token_bytes = g->kv_heads * g->row_bytes;
 	g->copy = (enum tcb_copy)KNOB(COPY);
 	g->unit = count(geometry, TCB_KNOB_VEC);
@@ -194,7 +194,7 @@ RULE(rule_tiles)
 
 int attention_gpu_copies(const struct tcb_problem *problem, unsigned vec)
 {
-	const size_t row = attention_kv_bytes(attention_of(problem)->kv, problem->shape.k);
+	const size_t row = tcb_kv_bytes(attention_of(problem)->kv, problem->shape.k);
 	const size_t aligned = tcb_least(row & -row, 16);
 	if (vec == 16)
 		return aligned == 16 || row * problem->shape.heads.kv % 16 == 0;

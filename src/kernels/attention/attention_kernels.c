@@ -29,7 +29,7 @@ SIMD_INLINE struct ahead ahead_of(const struct attention_call *call, const enum 
 	struct ahead a = { .token = call->ahead, .end = call->ahead + call->tokens };
 	if (!call->ahead)
 		return a;
-	a.row_lines = (call->heads * attention_kv_bytes(type, call->k) + LINE - 1) / LINE;
+	a.row_lines = (call->heads * tcb_kv_bytes(type, call->k) + LINE - 1) / LINE;
 	a.each = (call->tokens * a.row_lines + calls - 1) / calls;
 	a.k = call->k_rows[a.token];
 	a.to_v = (const char *)call->v_rows[a.token] - a.k;
@@ -70,7 +70,7 @@ SIMD_INLINE struct head head_of(const struct attention_call *call, const enum tc
 	const size_t first = head * call->head_rows;
 	return (struct head){ call->q + first * call->k, call->o + first * call->k,
 			      call->scores + first * ATTENTION_DECODE_LEAD, call->head_rows,
-			      head * attention_kv_bytes(type, call->k) };
+			      head * tcb_kv_bytes(type, call->k) };
 }
 
 /* --- scores --- */
@@ -110,7 +110,7 @@ SIMD_INLINE void score_rows(const struct attention_call *call, const enum tcb_ty
 			}
 			SIMD_UNROLL
 			for (int j = 0; j < tokens; j++) {
-				k[j] += attention_kv_bytes(type, ATTENTION_HEAD_UNIT);
+				k[j] += tcb_kv_bytes(type, ATTENTION_HEAD_UNIT);
 				SIMD_ADDRESS(k[j]);
 			}
 		}
@@ -147,7 +147,7 @@ SIMD_INLINE void add_values(const struct attention_call *call, const enum tcb_ty
 	const float *p = head->scores + first * ATTENTION_DECODE_LEAD;
 	/* Constants below where all that is added up here begins with a block: compilers then keep one address. */
 	const size_t within = vectors * LANES % ATTENTION_HEAD_UNIT ? at % ATTENTION_HEAD_UNIT : 0;
-	const size_t from = head->at + attention_kv_bytes(type, at - within);
+	const size_t from = head->at + tcb_kv_bytes(type, at - within);
 	SIMD_UNROLL
 	for (int r = 0; r < rows; r++)
 		SIMD_UNROLL

@@ -76,7 +76,7 @@ void prefill_gpu_plan(const struct tcb_problem *problem, const struct tcb_target
 	g->kv_heads = s->heads.kv;
 	g->sequences = s->heads.sequences;
 	*(g->is_blocks ? &g->block_page : &g->page) = s->heads.page;
-	*(g->is_blocks ? &g->block_pages : &g->pages) = (unsigned)attention_pages(s);
+	*(g->is_blocks ? &g->block_pages : &g->pages) = (unsigned)tcb_kv_pages(s);
 	g->window = s->heads.window;
 	g->cap = s->heads.cap;
 	g->causal = s->heads.causal;

@@ -81,12 +81,12 @@ static void load_block(const struct job *job, size_t sequence, size_t head, size
 	memset(work->v, 0, sizeof(work->v));
 	for (size_t t = 0; t < count; t++) {
 		const int32_t *table = s->heads.page ? job->operand[ATTENTION_TABLE] : NULL;
-		const size_t token = attention_token(s, table, sequence, first + t);
-		const size_t at = attention_kv_bytes(kv, (token * s->heads.kv + head) * s->k);
+		const size_t token = tcb_kv_token(s, table, sequence, first + t);
+		const size_t at = tcb_kv_bytes(kv, (token * s->heads.kv + head) * s->k);
 		float k[HEAD], v[HEAD];
 		double norm = 0;
-		attention_kv_to_f32(kv, (const char *)job->operand[ATTENTION_K] + at, s->k, k);
-		attention_kv_to_f32(kv, (const char *)job->operand[ATTENTION_V] + at, s->k, v);
+		tcb_kv_to_f32(kv, (const char *)job->operand[ATTENTION_K] + at, s->k, k);
+		tcb_kv_to_f32(kv, (const char *)job->operand[ATTENTION_V] + at, s->k, v);
 		for (size_t i = 0; i < s->k; i++) {
 			work->k[t / COLUMNS * COLUMNS * s->k + i * COLUMNS + t % COLUMNS] = (double)k[i];
 			work->v[i / COLUMNS * COLUMNS * BLOCK + t * COLUMNS + i % COLUMNS] = (double)v[i];

@@ -30,7 +30,7 @@ static enum tcb_status check_shape(const struct tcb_op *op, const struct tcb_sha
 				op->name, shape->k);
 	if (shape->m > INT32_MAX || shape->n > INT32_MAX ||
 	    tcb_mul_size(rope_tokens(shape), rope_row_heads(shape), &bytes) || bytes > INT32_MAX ||
-	    tcb_mul_size(rope_cache_tokens(shape), (size_t)2 * shape->heads.kv, &bytes) || bytes > INT32_MAX)
+	    tcb_mul_size(tcb_kv_tokens(shape), (size_t)2 * shape->heads.kv, &bytes) || bytes > INT32_MAX)
 		return tcb_fail(err, TCB_E_OVERFLOW, "new tokens or a KV cache of more than 2^31 heads, of %zux%zux%zu",
 				shape->m, shape->n, shape->k);
 	return TCB_OK;
@@ -40,8 +40,8 @@ static size_t operands(const struct tcb_problem *problem, struct tcb_operand out
 {
 	const struct tcb_shape *s = &problem->shape;
 	const enum tcb_type io = rope_io_type(problem), kv = rope_kv_type(problem);
-	const size_t rows = rope_tokens(s), row = rope_row_heads(s) * s->k, pages = rope_pages(s);
-	const size_t heads = rope_v_head(s, rope_cache_tokens(s)), sequences = s->heads.sequences;
+	const size_t rows = rope_tokens(s), row = rope_row_heads(s) * s->k, pages = tcb_kv_pages(s);
+	const size_t heads = rope_v_head(s, tcb_kv_tokens(s)), sequences = s->heads.sequences;
 	out[ROPE_QKV] =
 		(struct tcb_operand){ "qkv", TCB_ROLE_INPUT, io, rows, row, rows * row * tcb_type_bytes(io), 1 };
 	out[ROPE_ROTATION] =
@@ -61,38 +61,10 @@ static size_t operands(const struct tcb_problem *problem, struct tcb_operand out
 
 /* --- test data --- */
 
-/* With ragged n, n (b - 1) / b, ...; from four sequences on the last but one has one token and the last none. */
-static size_t length_of(const struct tcb_shape *shape, size_t sequence)
-{
-	const size_t sequences = shape->heads.sequences;
-	if (!shape->heads.ragged)
-		return shape->n;
-	if (sequences >= 4 && sequence + 2 >= sequences)
-		return sequences - 1 - sequence;
-	return tcb_div_up(shape->n * (sequences - sequence), sequences);
-}
-
 /* The position of new token I of a sequence of LENGTH; negative: there is none. */
 static ptrdiff_t position(const struct tcb_shape *shape, size_t length, size_t i)
 {
 	return (ptrdiff_t)length - (ptrdiff_t)shape->m + (ptrdiff_t)i;
-}
-
-/* Pages in a random order; entries past a length are no pages. */
-static void fill_table(const struct tcb_shape *shape, struct tcb_rng *rng, int32_t *table)
-{
-	const size_t each = rope_pages(shape), count = shape->heads.sequences * each;
-	for (size_t i = 0; i < count; i++)
-		table[i] = (int32_t)i;
-	for (size_t i = count; i > 1; i--) {
-		const size_t j = tcb_rng_below(rng, i);
-		const int32_t other = table[j];
-		table[j] = table[i - 1];
-		table[i - 1] = other;
-	}
-	for (size_t b = 0; b < shape->heads.sequences; b++)
-		for (size_t p = tcb_div_up(length_of(shape, b), shape->heads.page); p < each; p++)
-			table[b * each + p] = -1;
 }
 
 /* Angles of base 10000 (Su et al. 2021), in double. */
@@ -126,10 +98,7 @@ static void fill(const struct tcb_problem *problem, uint64_t seed, void *const o
 	}
 	if (operand[ROPE_ROTATION])
 		fill_rotation(s, operand[ROPE_ROTATION]);
-	for (size_t b = 0; b < s->heads.sequences; b++)
-		lengths[b] = (int32_t)length_of(s, b);
-	if (s->heads.page)
-		fill_table(s, &rng, operand[ROPE_TABLE]);
+	tcb_kv_fill(s, &rng, lengths, s->heads.page ? operand[ROPE_TABLE] : NULL);
 }
 
 /* --- reference --- */
@@ -190,7 +159,7 @@ static void refer_token(void *ctx, size_t token, unsigned thread)
 	if (p < 0)
 		return;
 	const float *rotation = (const float *)job->operand[ROPE_ROTATION] + (size_t)p * s->k;
-	const size_t at = rope_cache_token(s, table, sequence, (size_t)p);
+	const size_t at = tcb_kv_token(s, table, sequence, (size_t)p);
 	refer_heads(job, x, s->heads.query, rotation, rope_q_head(s, token));
 	x += s->heads.query * each;
 	refer_heads(job, x, s->heads.kv, rotation, rope_k_head(s, at));
@@ -201,7 +170,7 @@ static void refer_token(void *ctx, size_t token, unsigned thread)
 static void reference(const struct tcb_problem *problem, void *const operand[], struct tcb_reference *out)
 {
 	const struct tcb_shape *s = &problem->shape;
-	const size_t count = rope_v_head(s, rope_cache_tokens(s)) * s->k;
+	const size_t count = rope_v_head(s, tcb_kv_tokens(s)) * s->k;
 	struct job job = { problem, operand, out };
 	for (size_t i = 0; i < count; i++) {
 		out->y[i] = (double)NAN;
@@ -218,7 +187,8 @@ static void count_tokens(const struct tcb_shape *shape, double *tokens, double *
 	size_t end = SIZE_MAX;
 	*tokens = *positions = *entries = 0;
 	for (size_t b = 0; b < shape->heads.sequences; b++) {
-		const size_t length = length_of(shape, b), count = tcb_least(shape->m, length), first = length - count;
+		const size_t length = tcb_kv_length(shape, b), count = tcb_least(shape->m, length),
+			     first = length - count;
 		*tokens += (double)count;
 		*positions += end > length ? (double)count : end > first ? (double)(end - first) : 0;
 		end = tcb_least(end, first);

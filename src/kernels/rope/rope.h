@@ -18,8 +18,7 @@
  * sequence of length L (with the new ones) is its token p = L - m + i; below 0 there is
  * none, and nothing of it is read or written.  The output is one buffer of heads of k
  * values: [q of all new tokens | K of the cache | V of the cache].  K and V lie as
- * attention reads them: rows of all KV heads of a token side by side, contiguous
- * [sequences][n], or in pages with a table.  What is not new stays as it is.
+ * attention reads them (kv_cache.h).  What is not new stays as it is.
  *
  * Arithmetic is in f32, results are rounded once to the cache's type.  Contract f32: qkv
  * is f32; contract f16: it has the cache's type, and V is copied bit by bit but for NaN.
@@ -27,7 +26,7 @@
 #ifndef TCB_KERNELS_ROPE_H
 #define TCB_KERNELS_ROPE_H
 
-#include "kernels/op.h"
+#include "kernels/kv_cache.h"
 
 /* ROPE_TABLE: with pages only. */
 enum { ROPE_QKV, ROPE_ROTATION, ROPE_LENGTHS, ROPE_OUT, ROPE_TABLE };
@@ -59,24 +58,6 @@ static inline size_t rope_row_heads(const struct tcb_shape *shape)
 {
 	return (size_t)shape->heads.query + 2 * (size_t)shape->heads.kv;
 }
-/* Pages of one sequence in the table; 0: contiguous. */
-static inline size_t rope_pages(const struct tcb_shape *shape)
-{
-	return shape->heads.page ? (shape->n + shape->heads.page - 1) / shape->heads.page : 0;
-}
-/* Tokens that the cache has memory for. */
-static inline size_t rope_cache_tokens(const struct tcb_shape *shape)
-{
-	return shape->heads.sequences * (shape->heads.page ? rope_pages(shape) * shape->heads.page : shape->n);
-}
-/* Where position P of SEQUENCE is in the cache, in tokens. */
-static inline size_t rope_cache_token(const struct tcb_shape *shape, const int32_t *table, size_t sequence, size_t p)
-{
-	const size_t page = shape->heads.page;
-	if (!page)
-		return sequence * shape->n + p;
-	return (size_t)table[sequence * rope_pages(shape) + p / page] * page + p % page;
-}
 /* The output's first head of q of new token TOKEN (of all sequences), and of K and of V of the cache's token AT. */
 static inline size_t rope_q_head(const struct tcb_shape *shape, size_t token)
 {
@@ -88,7 +69,7 @@ static inline size_t rope_k_head(const struct tcb_shape *shape, size_t at)
 }
 static inline size_t rope_v_head(const struct tcb_shape *shape, size_t at)
 {
-	return rope_k_head(shape, rope_cache_tokens(shape) + at);
+	return rope_k_head(shape, tcb_kv_tokens(shape) + at);
 }
 
 #endif

@@ -100,7 +100,7 @@ static struct rows find_rows(const struct run *run, size_t sequence, size_t toke
 	const size_t each = s->k * tcb_type_bytes(rope_io_type(run->problem));
 	const size_t to = s->k * tcb_type_bytes(rope_kv_type(run->problem));
 	const int32_t *table = s->heads.page ? run->operand[ROPE_TABLE] : NULL;
-	const size_t at = rope_cache_token(s, table, sequence, position);
+	const size_t at = tcb_kv_token(s, table, sequence, position);
 	char *out = run->operand[ROPE_OUT];
 	struct rows rows = { .q = (const char *)run->operand[ROPE_QKV] + token * rope_row_heads(s) * each };
 	rows.k = rows.q + s->heads.query * each;

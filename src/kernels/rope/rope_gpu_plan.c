@@ -26,7 +26,7 @@ void rope_gpu_plan(const struct tcb_problem *problem, const struct tcb_geometry 
 	g->m = (unsigned)s->m;
 	g->sequences = s->heads.sequences;
 	g->tokens = (unsigned)rope_tokens(s);
-	g->pages = (unsigned)rope_pages(s);
+	g->pages = (unsigned)tcb_kv_pages(s);
 	g->cache = g->page ? g->pages : (unsigned)s->n;
 	g->k_head = (unsigned)rope_k_head(s, 0);
 	g->v_head = (unsigned)rope_v_head(s, 0);

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Values of KV caches as floats and back, lengths and tables of pages as tests and
+ * measurements have them.
+ */
+#include "kernels/kv_cache.h"
+
+#include "base/sizes.h"
+
+void tcb_kv_to_f32(enum tcb_type kv, const void *from, size_t count, float *out)
+{
+	const struct tcb_format *blocks = tcb_format(TCB_FORMAT_Q8_0);
+	if (kv == TCB_TYPE_BLOCKS)
+		tcb_dequantize(blocks, from, count / blocks->block_values, out);
+	else
+		tcb_type_to_f32(kv, from, count, out);
+}
+
+void tcb_kv_from_f32(enum tcb_type kv, const float *values, size_t count, void *out)
+{
+	const struct tcb_format *blocks = tcb_format(TCB_FORMAT_Q8_0);
+	if (kv != TCB_TYPE_BLOCKS)
+		tcb_type_from_f32(kv, values, count, out);
+	for (size_t i = 0; kv == TCB_TYPE_BLOCKS && i < count; i += blocks->block_values)
+		tcb_block_quantize(blocks, values + i, (char *)out + tcb_kv_bytes(kv, i));
+}
+
+size_t tcb_kv_length(const struct tcb_shape *shape, size_t sequence)
+{
+	const size_t sequences = shape->heads.sequences;
+	if (!shape->heads.ragged)
+		return shape->n;
+	if (sequences >= 4 && sequence + 2 >= sequences)
+		return sequences - 1 - sequence;
+	return tcb_div_up(shape->n * (sequences - sequence), sequences);
+}
+
+void tcb_kv_fill(const struct tcb_shape *shape, struct tcb_rng *rng, int32_t *lengths, int32_t *table)
+{
+	const size_t each = tcb_kv_pages(shape), count = shape->heads.sequences * each;
+	for (size_t b = 0; b < shape->heads.sequences; b++)
+		lengths[b] = (int32_t)tcb_kv_length(shape, b);
+	for (size_t i = 0; i < count; i++)
+		table[i] = (int32_t)i;
+	for (size_t i = count; i > 1; i--) {
+		const size_t j = tcb_rng_below(rng, i);
+		const int32_t other = table[j];
+		table[j] = table[i - 1];
+		table[i - 1] = other;
+	}
+	for (size_t b = 0; each && b < shape->heads.sequences; b++)
+		for (size_t p = tcb_div_up((size_t)lengths[b], shape->heads.page); p < each; p++)
+			table[b * each + p] = -1;
+}

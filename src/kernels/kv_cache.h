@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * KV caches: where a token is and how many values there are, for the ops that read or
+ * write them (attention, rope_append).  A shape comes in whose n is the tokens that each
+ * sequence has memory for, with words h, b, p and ragged (struct tcb_heads).
+ *
+ * K and V are rows of all KV heads of a token, side by side: contiguous, [sequences][n],
+ * or with page size P in pages of P tokens, page table[sequence][t / P] for token t;
+ * entries past a length are no pages and are not read.
+ *
+ * Values are f16, bf16 or ggml's q8_0: blocks of 32 along the head (TCB_TYPE_BLOCKS).
+ */
+#ifndef TCB_KERNELS_KV_CACHE_H
+#define TCB_KERNELS_KV_CACHE_H
+
+#include "base/util.h"
+#include "kernels/formats.h"
+#include "kernels/op.h"
+
+/* Pages of one sequence in the table; 0: contiguous. */
+static inline size_t tcb_kv_pages(const struct tcb_shape *shape)
+{
+	return shape->heads.page ? (shape->n + shape->heads.page - 1) / shape->heads.page : 0;
+}
+/* Tokens that K, and V, have memory for. */
+static inline size_t tcb_kv_tokens(const struct tcb_shape *shape)
+{
+	return shape->heads.sequences * (shape->heads.page ? tcb_kv_pages(shape) * shape->heads.page : shape->n);
+}
+/* Where token T of SEQUENCE is in K and V, in tokens. */
+static inline size_t tcb_kv_token(const struct tcb_shape *shape, const int32_t *table, size_t sequence, size_t t)
+{
+	const size_t page = shape->heads.page;
+	if (!page)
+		return sequence * shape->n + t;
+	return (size_t)table[sequence * tcb_kv_pages(shape) + t / page] * page + t % page;
+}
+
+/* Bytes of COUNT values; whole blocks. */
+static inline size_t tcb_kv_bytes(enum tcb_type kv, size_t count)
+{
+	const struct tcb_format *blocks = tcb_format_row(TCB_FORMAT_Q8_0);
+	return kv == TCB_TYPE_BLOCKS ? count / blocks->block_values * blocks->block_bytes : count * tcb_type_bytes(kv);
+}
+/* COUNT of them as floats, and back; whole blocks. */
+void tcb_kv_to_f32(enum tcb_type kv, const void *from, size_t count, float *out);
+void tcb_kv_from_f32(enum tcb_type kv, const float *values, size_t count, void *out);
+
+/* The length of SEQUENCE in test data and in measurements: n, or with ragged n, n (b - 1) / b, ...; from four
+ * sequences on the last but one has one token and the last none. */
+size_t tcb_kv_length(const struct tcb_shape *shape, size_t sequence);
+/* The lengths of all sequences, and with pages a table of them in a random order. */
+void tcb_kv_fill(const struct tcb_shape *shape, struct tcb_rng *rng, int32_t *lengths, int32_t *table);
+
+#endif
