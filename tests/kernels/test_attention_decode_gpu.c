@@ -32,11 +32,13 @@ struct way {
 	unsigned tokens, kv, heads, warps, splitk, cluster;
 	enum tcb_join join;
 	int stages; /* of copy=async; 0: copy=ldg */
-	int vec;
+	int vec, group;
 };
 static const struct way ways[] = {
 	{ .stages = 2, .warps = 2, .kv = 8, .splitk = 1, .vec = 4 },
-	{ .stages = 3, .warps = 2, .kv = 16, .splitk = 1, .vec = 16 },
+	{ .stages = 3, .warps = 2, .kv = 16, .splitk = 1, .vec = 16, .group = 256 },
+	{ .stages = 2, .warps = 2, .kv = 8, .splitk = 1, .group = 256, .tokens = 4 },
+	{ .stages = 3, .warps = 1, .kv = 32, .splitk = 3, .join = TCB_JOIN_LAST, .group = 256, .heads = 1 },
 	{ .stages = 3, .warps = 2, .kv = 16, .splitk = 1, .vec = 8 },
 	{ .stages = 3, .warps = 1, .kv = 32, .splitk = 3, .join = TCB_JOIN_LAST },
 	{ .stages = 4, .warps = 4, .kv = 16, .splitk = 2, .join = TCB_JOIN_LAUNCH, .tokens = 2, .vec = 16 },
@@ -89,6 +91,8 @@ static void apply(const struct way *way, const struct tcb_shape *shape, struct t
 	out->knob[TCB_KNOB_COPY] = way->stages ? TCB_COPY_ASYNC : TCB_COPY_LDG;
 	out->knob[TCB_KNOB_STAGES] = way->stages ? way->stages : 1;
 	out->knob[TCB_KNOB_VEC] = way->vec ? way->vec : out->knob[TCB_KNOB_VEC];
+	if (out->knob[TCB_KNOB_GROUP] != TCB_KNOB_UNSET)
+		out->knob[TCB_KNOB_GROUP] = way->group;
 }
 
 static void emulate(const struct tcb_op *op, const struct tcb_problem *problem, unsigned capability,
@@ -213,6 +217,10 @@ static void data_that_are_not_finite(void **state)
 		assert_int_equal(tcb_problem_init(&op, contracts[i / OPS % CONTRACTS], &shape, &problem, &err), TCB_OK);
 		assert_int_equal(tcb_gpu_table(90, &gpu, &err), TCB_OK);
 		op.default_geometry(&problem, &gpu.device.target, &geometry);
+		emulate(&op, &problem, 90, &geometry, odd[i / OPS / CONTRACTS]);
+		if (geometry.knob[TCB_KNOB_GROUP] != 0)
+			continue;
+		geometry.knob[TCB_KNOB_GROUP] = ATTENTION_HEAD_MAX;
 		emulate(&op, &problem, 90, &geometry, odd[i / OPS / CONTRACTS]);
 	}
 }

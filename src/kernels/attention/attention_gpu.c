@@ -55,7 +55,8 @@ static void write_registers(struct attention_reader *r)
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	const struct attention_gpu *g = r->w->g;
 	r->zero = tcb_kit_constant(b, "f32", F(0));
-	r->nothing = tcb_kit_constant(b, "b32", I(0));
+	if (g->is_coded)
+		r->whole = tcb_kit_constant(b, "s32", I(ATTENTION_WHOLE));
 	for (unsigned n = 0; n < g->columns; n++) {
 		for (unsigned i = 0; i < g->k / 16 * SUMS; i++)
 			r->acc[n][i / SUMS][i % SUMS] = tcb_kit_constant(b, "f32", F(0));
@@ -74,6 +75,7 @@ static void write_pieces(struct attention_reader *r, kit_op begin, kit_op first,
 	struct tcb_ptx_if scope;
 	tcb_ptx_if_begin(b, &scope, OP2(b, "setp.lt.u32", first, end));
 	attention_read_first(r, begin, first, end);
+	attention_make_q(r);
 	tcb_ptx_for_begin(b, &loop, first, end, step, 1);
 	tcb_kit_nounroll(b);
 	attention_scores scores;

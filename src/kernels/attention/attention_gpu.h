@@ -21,11 +21,13 @@
  * in shared memory, which it fills stages - 1 pieces ahead.
  *
  * Blocks (q8_0): rows of blocks are aligned to 2 bytes only, so they go through the
- * ring.  Codes become f16 for S, whose sums of a block are scaled by K's scale, and tf32
- * for O^T; V's scale goes into the weights.
+ * ring.  group=0: K's codes become f16 for S.  group=256: q becomes bytes, the whole
+ * number that it is of a power of two for its row in base 256, and K's codes are
+ * multiplied as they are.  Either way sums of a block are scaled by K's scale.  For O^T
+ * V becomes f16 (contract f16), or its codes tf32 and its scale goes into the weights.
  *
- * Contract f32: q is the sum of two f16 (or three bf16) times a power of two for each
- * row, a weight that of two tf32: their products with K and V are exact.
+ * Contract f32: q is the sum of two f16 (or three bf16, or bytes) times a power of two
+ * for each row, a weight that of two tf32: their products with K and V are exact.
  */
 #ifndef TCB_KERNELS_ATTENTION_GPU_H
 #define TCB_KERNELS_ATTENTION_GPU_H
@@ -35,9 +37,11 @@
 #include "kernels/gpu/ring.h"
 
 enum {
-	ATTENTION_COLUMNS = 8, /* query rows of an mma */
-	ATTENTION_PIECE = 8,   /* KV tokens, at least, of a piece */
-	ATTENTION_K_BLOCK = 32 /* values of a head that four lanes have together; of a block of q8_0, too */
+	ATTENTION_COLUMNS = 8,  /* query rows of an mma */
+	ATTENTION_PIECE = 8,    /* KV tokens, at least, of a piece */
+	ATTENTION_K_BLOCK = 32, /* values of a head that four lanes have together; of a block of q8_0, too */
+	ATTENTION_Q_GROUP = ATTENTION_HEAD_MAX, /* group: values of a row of q whose codes share a unit */
+	ATTENTION_WHOLE = 0x4b400000 /* as a float 1.5 * 2^23: whole numbers up to 2^22 can be added to its bits */
 };
 
 /* A geometry in numbers. */
@@ -53,6 +57,7 @@ struct attention_gpu {
 	unsigned token_tiles, head_tiles, tiles; /* tiles: of all KV heads of a sequence */
 	unsigned v_words;                        /* of V that a lane has of a token at a time: 4, or 2 */
 	int is_blocks, is_wide;                  /* is_wide: O^T is summed in tf32 */
+	int is_coded;                            /* group=256: q is bytes, highest first */
 	unsigned q_terms, weight_terms;          /* whose sum q, and a weight, is */
 	unsigned row_bytes, token_bytes;         /* of a head's row in K or V; of all heads' */
 	/* copy=async: bytes of a copy, copies of a row, and of a lane for a piece's K; shared memory: of a piece rows
@@ -131,12 +136,14 @@ struct attention_reader {
 	kit_op k_scale, v_scale; /* and that of the scales of tokens 2c */
 	kit_op within;           /* is_within: where in 16 bytes rows begin */
 	kit_op shift, shifts;    /* is_odd: by what a row is off, if all are by the same; else where that is said */
+	/* is_coded, and contract f32: values of q as they were loaded, floats or pairs of f16 */
+	kit_op q_loaded[ATTENTION_SETS_MAX][ATTENTION_K_BLOCKS_MAX][8];
 	kit_op q[ATTENTION_SETS_MAX][ATTENTION_TERMS_MAX][ATTENTION_K_BLOCKS_MAX][4];
 	kit_op scale[ATTENTION_SETS_MAX]; /* of scores, to units of log2(e), or with a cap to its own */
 	kit_op acc[ATTENTION_SETS_MAX][ATTENTION_HEAD_MAX / 16][ATTENTION_SUMS];
 	kit_op max[ATTENTION_SETS_MAX], sum[ATTENTION_SETS_MAX]; /* of query row g; the sums of this lane's tokens */
 	kit_op from[ATTENTION_SETS_MAX], to[ATTENTION_SETS_MAX]; /* tokens that it sees; .s32 */
-	kit_op zero, nothing;                                    /* .f32; two halves of 0 */
+	kit_op zero, whole;                                      /* .f32; is_coded: what sums begin with, .s32 */
 };
 
 /* "f16" or "bf16": of what S is multiplied. */
@@ -144,8 +151,9 @@ const char *attention_word(const struct attention_gpu *g);
 /* The query token of row ROW of the tile; at most the last. */
 kit_op attention_token_of(struct attention_writer *w, kit_op row);
 
-/* attention_gpu_q.c: q's fragments and the scale of scores. */
+/* attention_gpu_q.c: q's fragments and the scale of scores: loads what they are made of; makes them of it. */
 void attention_load_q(struct attention_reader *r, kit_op q);
+void attention_make_q(struct attention_reader *r);
 
 /* attention_gpu_read.c: K and V.  Begins, once the KV head is known; asks for the warp's first pieces, of those from
  * token BEGIN on FIRST, and every warps-th, to END - 1. */
@@ -155,12 +163,14 @@ void attention_read_first(struct attention_reader *r, kit_op begin, kit_op first
 void attention_read_piece(struct attention_reader *r, kit_op begin, kit_op piece, kit_op end);
 void attention_read_k_done(struct attention_reader *r, kit_op begin, kit_op piece, kit_op end);
 void attention_read_v_done(struct attention_reader *r, kit_op begin, kit_op piece, kit_op end);
-/* Block I of K of half H of sub S: two steps of k; is_blocks: SCALE_OUT gets those of tokens 2c and 2c + 1, as floats.
- */
+/* Block I of K of half H of sub S: two steps of k, of is_coded two words of codes; is_blocks: SCALE_OUT gets those of
+ * tokens 2c and 2c + 1, as floats. */
 void attention_k_block(struct attention_reader *r, unsigned s, unsigned h, unsigned i, kit_op out[4],
 		       kit_op scale_out[ATTENTION_PAIR]);
-/* V of a lane's token T of sub S: words of 16 bits, block I of them; is_blocks: the one word of codes. */
+/* V of a lane's token T of sub S: words of 16 bits, block I of them; is_blocks: the one word of codes, flipped in their
+ * highest bit. */
 void attention_v_block(struct attention_reader *r, unsigned s, unsigned t, unsigned i, kit_op out[4]);
+/* Its scale: f16 in .b16. */
 kit_op attention_v_scale(struct attention_reader *r, unsigned s, unsigned t, unsigned i);
 /* Four codes, flipped in their highest bit, as f16 in two words; the one numbered I as a float. */
 void attention_codes_f16(struct tcb_ptx_build *b, kit_op word, kit_op out[2]);

@@ -52,7 +52,7 @@ static void multiply_wide(struct attention_reader *r, kit_op sums[SUMS], const k
  * with the second's the others, each in sums of its own.
  */
 struct products {
-	kit_op pair[SUMS], single[2][SUMS];
+	kit_op pair[SUMS], single[2][SUMS]; /* is_coded: .s32, ATTENTION_WHOLE and the sum; of single the first */
 };
 
 static int has_pair(const struct attention_gpu *g, unsigned n)
@@ -72,10 +72,11 @@ static unsigned columns_together(const struct attention_gpu *g)
 
 static void new_products(struct attention_reader *r, struct products *out)
 {
+	const char *type = r->w->g->is_coded ? "s32" : "f32";
 	for (unsigned i = 0; i < SUMS; i++) {
-		out->pair[i] = tcb_ptx_reg(&r->w->kit.b, "f32");
+		out->pair[i] = tcb_ptx_reg(&r->w->kit.b, type);
 		for (unsigned step = 0; step < 2; step++)
-			out->single[step][i] = tcb_ptx_reg(&r->w->kit.b, "f32");
+			out->single[step][i] = tcb_ptx_reg(&r->w->kit.b, type);
 	}
 }
 
@@ -102,6 +103,36 @@ static void multiply_block(struct attention_reader *r, unsigned n, unsigned i, c
 	}
 }
 
+/* The same of codes; a block is one step.  A third term has eight rows for itself, the others are not looked at. */
+static void multiply_codes(struct attention_reader *r, unsigned n, unsigned i, const kit_op words[2],
+			   struct products *sums)
+{
+	struct tcb_ptx_build *b = &r->w->kit.b;
+	const kit_op zeros[SUMS] = { r->whole, r->whole, r->whole, r->whole };
+	for (unsigned term = 0; term < r->w->g->q_terms; term += 2) {
+		const kit_op *first = r->q[n][term][i], *second = term ? first : r->q[n][1][i];
+		const kit_op a[4] = { first[0], second[0], first[1], second[1] };
+		const kit_op all[4] = { tcb_ptx_vector(b, term ? sums->single[0] : sums->pair, SUMS),
+					tcb_ptx_vector(b, a, 4), tcb_ptx_vector(b, words, 2),
+					tcb_ptx_vector(b, zeros, SUMS) };
+		tcb_ptx_into(b, "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32", 4, all);
+	}
+}
+
+/* Sums of codes as a float, in the unit of the highest term; ATTENTION_WHOLE is taken off the first for all of them. */
+static kit_op collect_codes(struct attention_reader *r, const struct products *sums, unsigned x)
+{
+	struct tcb_ptx_build *b = &r->w->kit.b;
+	const kit_op terms[ATTENTION_TERMS_MAX] = { sums->pair[x], sums->pair[PAIR + x], sums->single[0][x] };
+	double more = 0, unit = 1;
+	for (unsigned i = 0; i < r->w->g->q_terms; i++, unit /= 256)
+		more += 0x1.8p23 * unit;
+	kit_op sum = OP2(b, "sub.rn.f32", OP1(b, "mov.b32", terms[0]), F((float)more));
+	for (unsigned i = 1; i < r->w->g->q_terms; i++)
+		sum = OP3(b, "fma.rn.f32", OP1(b, "mov.b32", terms[i]), F(i > 1 ? 0x1p-16f : 0x1p-8f), sum);
+	return sum;
+}
+
 /* Of tokens 2c and 2c + 1, of columns N and, where these are together, the next. */
 static void collect(struct attention_reader *r, unsigned n, const struct products *sums, kit_op out[2][PAIR])
 {
@@ -109,6 +140,10 @@ static void collect(struct attention_reader *r, unsigned n, const struct product
 	const struct attention_gpu *g = r->w->g;
 	for (unsigned x = 0; x < PAIR; x++) {
 		kit_op single = I(0);
+		if (g->is_coded) {
+			out[0][x] = collect_codes(r, sums, x);
+			continue;
+		}
 		if (has_single(g, n))
 			single = OP2(b, "add.rn.f32", sums->single[0][x], sums->single[1][PAIR + x]);
 		out[0][x] = sums->pair[x];
@@ -137,7 +172,10 @@ static void write_half(struct attention_reader *r, unsigned s, unsigned h, kit_o
 		for (unsigned n = 0; n < g->columns; n += together) {
 			if (g->is_blocks)
 				new_products(r, &sums[n]);
-			multiply_block(r, n, i, words, &sums[n], g->is_blocks || i == 0);
+			if (g->is_coded)
+				multiply_codes(r, n, i, words, &sums[n]);
+			else
+				multiply_block(r, n, i, words, &sums[n], g->is_blocks || i == 0);
 			if (!g->is_blocks && i < last)
 				continue;
 			collect(r, n, &sums[n], found);
@@ -268,6 +306,24 @@ static kit_op pair_of(struct attention_reader *r, const kit_op *first, const kit
 	return OP3(&r->w->kit.b, "prmt.b32", first[value / 2], second[value / 2], I(value % 2 ? 0x7632 : 0x5410));
 }
 
+/* Block I of V in blocks as f16: the four values of a lane, of its tokens 2c and 2c + 1 (P = 0) of sub S, or those 8
+ * on, side by side.  Values are rounded to f16, as the reference allows. */
+static void values_of_block(struct attention_reader *r, unsigned s, unsigned p, unsigned i, kit_op out[4])
+{
+	struct tcb_ptx_build *b = &r->w->kit.b;
+	kit_op words[PAIR][4], scales[PAIR];
+	for (unsigned x = 0; x < PAIR; x++) {
+		attention_v_block(r, s, 2 * p + x, i, words[x]);
+		scales[x] = attention_v_scale(r, s, 2 * p + x, i);
+	}
+	const kit_op scale = OP1(b, "mov.b32", tcb_ptx_vector(b, scales, PAIR));
+	for (unsigned half = 0; half < 2; half++)
+		attention_codes_f16(b, OP3(b, "prmt.b32", words[0][0], words[1][0], I(half ? 0x7362 : 0x5140)),
+				    out + 2 * half);
+	for (unsigned v = 0; v < 4; v++)
+		out[v] = OP2(b, "mul.rn.f16x2", out[v], scale);
+}
+
 /* Of 16 tokens (or 8) of sub S, in K's type. */
 static void add_narrow(struct attention_reader *r, unsigned s, attention_scores weights)
 {
@@ -281,10 +337,13 @@ static void add_narrow(struct attention_reader *r, unsigned s, attention_scores 
 	for (unsigned step = 0; step < g->k / 16; step++) {
 		const unsigned value = step % g->v_words * 2;
 		kit_op a[4];
-		for (unsigned t = 0; t < 2 * g->halves && value == 0; t++)
+		for (unsigned t = 0; t < 2 * g->halves && value == 0 && !g->is_blocks; t++)
 			attention_v_block(r, s, t, step / g->v_words, v[t]);
+		for (unsigned t = 0; t < g->halves && value == 0 && g->is_blocks; t++)
+			values_of_block(r, s, t, step / g->v_words, v[t]);
 		for (unsigned i = 0; i < 2 * g->halves; i++)
-			a[i] = pair_of(r, v[i / 2 * 2], v[i / 2 * 2 + 1], value + i % 2);
+			a[i] = g->is_blocks ? v[i / 2][value + i % 2]
+					    : pair_of(r, v[i / 2 * 2], v[i / 2 * 2 + 1], value + i % 2);
 		for (unsigned n = 0; n < g->columns; n++)
 			multiply(r, r->acc[n][step], r->acc[n][step], a, p[n], 8 * g->halves);
 	}
@@ -344,8 +403,9 @@ static void add_wide(struct attention_reader *r, unsigned s, unsigned h, attenti
 		for (unsigned x = 0; x < PAIR && within == 0; x++)
 			attention_v_block(r, s, 2 * h + x, step / steps, words[x]);
 		if (g->is_blocks && within == 0) {
-			const kit_op scale[PAIR] = { attention_v_scale(r, s, 2 * h, step / steps),
-						     attention_v_scale(r, s, 2 * h + 1, step / steps) };
+			kit_op scale[PAIR];
+			for (unsigned x = 0; x < PAIR; x++)
+				scale[x] = OP1(b, "cvt.f32.f16", attention_v_scale(r, s, 2 * h + x, step / steps));
 			write_weight_terms(r, weights[s][h], scale, terms);
 		}
 		for (unsigned i = 0; i < 4; i++)

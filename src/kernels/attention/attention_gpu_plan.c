@@ -74,8 +74,10 @@ void attention_gpu_plan(const struct tcb_problem *problem, const struct tcb_targ
 	g->type = attention_of(problem)->kv;
 	g->io = attention_io_type(problem);
 	g->is_blocks = g->type == TCB_TYPE_BLOCKS;
-	g->is_wide = g->is_blocks || g->io == TCB_TYPE_F32;
+	g->is_wide = g->io == TCB_TYPE_F32;
+	g->is_coded = g->is_blocks && KNOB(GROUP) > 0;
 	g->q_terms = g->io != TCB_TYPE_F32 ? 1 : g->type == TCB_TYPE_BF16 ? 3 : 2;
+	g->q_terms += g->is_coded;
 	g->weight_terms = g->io == TCB_TYPE_F32 ? 2 : 1;
 	g->capability = target->capability;
 	g->m = (unsigned)s->m;
@@ -120,10 +122,11 @@ void attention_gpu_plan(const struct tcb_problem *problem, const struct tcb_targ
 /* Sums of both products, q, what is loaded of K and V, and what else there is; as ptxas took at most. */
 static unsigned registers(const struct attention_gpu *g)
 {
-	const unsigned q = g->columns * g->q_terms;
+	const unsigned q = g->columns * g->q_terms * g->k / (g->is_coded ? 16 : 8);
 	const unsigned sums = (g->columns + 1) / 2 * g->kv / 2 + g->columns * (g->k / 4 + 4);
 	const unsigned loaded = g->copy == TCB_COPY_LDG ? g->kv * g->k / 32 : 16;
-	return q * g->k / 8 + sums + loaded + (g->is_wide ? 16 : 0) + (g->is_kept ? 2 * g->copies : 0) + 46;
+	return q + sums + loaded + (g->is_wide ? 16 : 0) + (g->is_coded ? 8 : 0) + (g->is_kept ? 2 * g->copies : 0) +
+	       46;
 }
 
 void attention_gpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
@@ -157,11 +160,18 @@ RULE(rule_knobs)
 {
 	const uint64_t set = KNOB_BIT(ISA) | KNOB_BIT(WARPS) | KNOB_BIT(SPLITK) | KNOB_BIT(JOIN) | KNOB_BIT(CLUSTER) |
 			     KNOB_BIT(PDL) | KNOB_BIT(OCC) | KNOB_BIT(HEADS) | KNOB_BIT(COPY) | KNOB_BIT(STAGES) |
-			     KNOB_BIT(VEC);
+			     KNOB_BIT(VEC) | (attention_of(problem)->kv == TCB_TYPE_BLOCKS ? KNOB_BIT(GROUP) : 0);
 	return tcb_gpu_sets_knobs(geometry, set, 0)
 		       ? NULL
 		       : "a GPU's geometry sets isa, warps, vec, stages, splitk, copy, pdl, occ, "
-			 "join, cluster and heads, and no other knob";
+			 "join, cluster and heads, with KV of blocks group, and no other knob";
+}
+
+RULE(rule_group)
+{
+	return KNOB(GROUP) && KNOB(GROUP) != ATTENTION_Q_GROUP
+		       ? "group must be 0, or 256: q is bytes and a row's values share a scale"
+		       : NULL;
 }
 
 RULE(rule_isa)
@@ -300,6 +310,7 @@ const struct tcb_rule attention_decode_gpu_rules[] = {
 	{ TCB_FIELD_TILES | TCB_FIELD_KNOB(HEADS), 0, rule_tiles },
 	{ TCB_FIELD_KNOB(COPY) | TCB_FIELD_KNOB(STAGES) | TCB_FIELD_KNOB(VEC) | FIELD(TCB_MICRO, 1), 0, rule_copy },
 	{ TCB_FIELD_TILES | TCB_FIELD_KNOB(WARPS), TCB_RULE_DOUBLE, rule_same },
+	{ TCB_FIELD_KNOB(GROUP), 0, rule_group },
 	{ READS_BLOCKS, 0, rule_blocks },
 	{ TCB_FIELD_KNOB(WARPS) | TCB_FIELD_KNOB(SPLITK) | FIELD(TCB_MICRO, 1), TCB_RULE_DOUBLE, rule_idle },
 	{ TCB_FIELD_KNOB(PDL), 0, tcb_gpu_rule_pdl },

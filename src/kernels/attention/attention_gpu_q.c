@@ -8,6 +8,12 @@
  * from 16 + 4 c on.  f32 values become terms of 16 bits: the value rounded, what that
  * left rounded, and so on.  f16 has too few exponents for that, so each row is brought
  * to a largest value between 2^14 and 2^15 first.
+ *
+ * group=256: values become whole numbers of a power of two for each row, the smallest
+ * with which the largest is at most 32,639, or of three terms 8,355,711; these are
+ * signed digits in base 256, the highest first.  Of a row with an infinity that one is 1
+ * and the rest 0, of one with more of them or a NaN all are 0, and the unit is infinite,
+ * so that scores are what they are, or NaN.
  */
 #include <math.h>
 
@@ -15,7 +21,17 @@
 
 #define LOG2_E 1.4426950408889634
 
-enum { VALUES = 8 /* of a block */, WORDS = 4, EXPONENT = 23, LARGEST = 14, NOT_FINITE = 255, BIAS = 127 };
+enum {
+	VALUES = 8, /* of a block */
+	WORDS = 4,
+	EXPONENT = 23,
+	LARGEST = 14,
+	NOT_FINITE = 255,
+	BIAS = 127,
+	INFINITE = 0x7f800000,
+	DIGIT = 8,      /* bits */
+	CARRY = 0x10101 /* what takes a significand that has no room in digits to the next power of two */
+};
 
 const char *attention_word(const struct attention_gpu *g)
 {
@@ -91,40 +107,129 @@ static void write_terms(struct attention_reader *r, unsigned n, unsigned i, kit_
 		}
 }
 
-static void load_f32(struct attention_reader *r, kit_op row, unsigned n)
+/* Largest of the row's bits, over four lanes. */
+static kit_op largest_of(struct attention_reader *r, kit_op (*value)[VALUES])
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
-	const struct attention_gpu *g = r->w->g;
-	const unsigned blocks = g->k / ATTENTION_K_BLOCK;
-	kit_op value[ATTENTION_K_BLOCKS_MAX][VALUES], bits[ATTENTION_K_BLOCKS_MAX * VALUES];
-	for (unsigned i = 0; i < blocks; i++) {
-		load(r, row, i, "f32", value[i], VALUES);
-		for (unsigned j = 0; j < VALUES; j++)
-			bits[i * VALUES + j] = OP2(b, "and.b32", value[i][j], I(INT32_MAX));
-	}
-	const kit_op largest = tcb_kit_over_lanes(b, "max.u32", tcb_kit_fold(b, "max.u32", bits, blocks * VALUES), 4);
+	const unsigned blocks = r->w->g->k / ATTENTION_K_BLOCK;
+	kit_op bits[ATTENTION_K_BLOCKS_MAX * VALUES];
+	for (unsigned i = 0; i < blocks * VALUES; i++)
+		bits[i] = OP2(b, "and.b32", value[i / VALUES][i % VALUES], I(INT32_MAX));
+	return tcb_kit_over_lanes(b, "max.u32", tcb_kit_fold(b, "max.u32", bits, blocks * VALUES), 4);
+}
+
+/* 2^(TO - 127) of an exponent's place. */
+static kit_op power_of(struct attention_reader *r, kit_op to)
+{
+	return OP2(&r->w->kit.b, "shl.b32", to, I(EXPONENT));
+}
+
+/* Columns N of q, VALUE, as terms of 16 bits. */
+static void make_terms(struct attention_reader *r, unsigned n, kit_op (*value)[VALUES])
+{
+	struct tcb_ptx_build *b = &r->w->kit.b;
+	const kit_op largest = largest_of(r, value);
 	const kit_op exponent = OP2(b, "max.u32", OP2(b, "shr.u32", largest, I(EXPONENT)), I(LARGEST + 1));
 	const kit_op is_wild = OP2(b, "setp.eq.u32", exponent, I(NOT_FINITE));
-	const kit_op factor = OP2(b, "shl.b32", OP2(b, "sub.u32", I(2 * BIAS + LARGEST), exponent), I(EXPONENT));
-	const kit_op inverse = OP2(b, "shl.b32", OP2(b, "sub.u32", exponent, I(LARGEST)), I(EXPONENT));
+	const kit_op factor = power_of(r, OP2(b, "sub.u32", I(2 * BIAS + LARGEST), exponent));
+	const kit_op inverse = power_of(r, OP2(b, "sub.u32", exponent, I(LARGEST)));
 	r->scale[n] = OP2(b, "mul.rn.f32", inverse, r->scale[n]);
-	for (unsigned i = 0; i < blocks; i++) {
+	for (unsigned i = 0; i < r->w->g->k / ATTENTION_K_BLOCK; i++) {
 		for (unsigned j = 0; j < VALUES; j++)
 			value[i][j] = OP2(b, "mul.rn.f32", value[i][j], factor);
 		write_terms(r, n, i, value[i], is_wild);
 	}
 }
 
+/* WHOLE numbers of rows that have something infinite or a NaN, by VALUE; rare. */
+static void mend_wild(struct attention_reader *r, kit_op (*value)[VALUES], kit_op (*whole)[VALUES], kit_op largest)
+{
+	struct tcb_ptx_build *b = &r->w->kit.b;
+	const unsigned count = r->w->g->k / ATTENTION_K_BLOCK * VALUES;
+	struct tcb_ptx_if scope;
+	kit_op sign[ATTENTION_K_BLOCKS_MAX * VALUES];
+	const kit_op is_wild = OP2(b, "setp.ge.u32", largest, I(INFINITE));
+	tcb_ptx_if_begin(b, &scope, OP2(b, "vote.sync.any.pred", is_wild, I(-1)));
+	kit_op found = I(0);
+	for (unsigned i = 0; i < count; i++) {
+		const kit_op own = value[i / VALUES][i % VALUES];
+		const kit_op is_one = OP2(b, "setp.ge.u32", OP2(b, "and.b32", own, I(INT32_MAX)), I(INFINITE));
+		const kit_op of_sign = OP2(b, "or.b32", OP2(b, "shr.s32", OP1(b, "mov.b32", own), I(31)), I(1));
+		sign[i] = OP3(b, "selp.s32", of_sign, I(0), is_one);
+		const kit_op one = OP3(b, "selp.u32", I(1), I(0), is_one);
+		found = i ? OP2(b, "add.u32", found, one) : one;
+	}
+	const kit_op all = tcb_kit_over_lanes(b, "add.u32", found, 4);
+	const kit_op is_single = OP3(b, "setp.eq.and.u32", all, I(1), OP2(b, "setp.eq.u32", largest, I(INFINITE)));
+	for (unsigned i = 0; i < count; i++) {
+		const kit_op to = whole[i / VALUES][i % VALUES];
+		tcb_ptx_into3(b, "selp.s32", to, OP3(b, "selp.s32", sign[i], I(0), is_single), to, is_wild);
+	}
+	tcb_ptx_if_end(b, &scope);
+}
+
+/* Digit PLACE, 0 the lowest, of four WHOLE numbers in a word. */
+static kit_op digits_of(struct attention_reader *r, const kit_op whole[4], unsigned place)
+{
+	struct tcb_ptx_build *b = &r->w->kit.b;
+	kit_op own[4], pair[2];
+	for (unsigned i = 0; i < 4; i++)
+		own[i] = place ? OP2(b, "add.s32", whole[i], I(place > 1 ? 0x8080 : 0x80)) : whole[i];
+	for (unsigned i = 0; i < 2; i++)
+		pair[i] = OP3(b, "prmt.b32", own[2 * i], own[2 * i + 1], I(place | (4 + place) << 4));
+	return OP3(b, "prmt.b32", pair[0], pair[1], I(0x5410));
+}
+
+/* Columns N of q, VALUE, as terms of bytes. */
+static void make_codes(struct attention_reader *r, unsigned n, kit_op (*value)[VALUES])
+{
+	struct tcb_ptx_build *b = &r->w->kit.b;
+	const struct attention_gpu *g = r->w->g;
+	const unsigned top = DIGIT * g->q_terms - 2; /* the largest is between 2^top and twice that */
+	const kit_op largest = largest_of(r, value);
+	const kit_op exponent =
+		OP2(b, "max.u32", OP2(b, "shr.u32", OP2(b, "add.u32", largest, I(CARRY)), I(EXPONENT)), I(top + 1));
+	const kit_op factor = power_of(r, OP2(b, "sub.u32", I(2 * BIAS + top), exponent));
+	/* Sums are in the unit of the highest digit. */
+	const kit_op unit = power_of(r, OP2(b, "sub.u32", exponent, I(top - DIGIT * (g->q_terms - 1))));
+	const kit_op is_wild = OP2(b, "setp.ge.u32", largest, I(INFINITE));
+	kit_op whole[ATTENTION_K_BLOCKS_MAX][VALUES];
+	r->scale[n] = OP2(b, "mul.rn.f32", OP3(b, "selp.b32", I(INFINITE), unit, is_wild), r->scale[n]);
+	for (unsigned i = 0; i < g->k / ATTENTION_K_BLOCK * VALUES; i++)
+		whole[i / VALUES][i % VALUES] =
+			OP1(b, "cvt.rni.s32.f32", OP2(b, "mul.rn.f32", value[i / VALUES][i % VALUES], factor));
+	mend_wild(r, value, whole, largest);
+	for (unsigned i = 0; i < g->k / ATTENTION_K_BLOCK; i++)
+		for (unsigned term = 0; term < g->q_terms; term++)
+			for (unsigned half = 0; half < 2; half++)
+				r->q[n][term][i][half] = digits_of(r, whole[i] + 4 * half, g->q_terms - 1 - term);
+}
+
 void attention_load_q(struct attention_reader *r, kit_op q)
 {
 	const struct attention_gpu *g = r->w->g;
 	const double scale = LOG2_E / sqrt((double)g->k);
+	const int is_f32 = g->io == TCB_TYPE_F32;
 	for (unsigned n = 0; n < g->columns; n++) {
 		const kit_op row = lane_row(r, q, n);
 		r->scale[n] = F((float)(g->cap ? 2 * scale / g->cap : scale));
-		if (g->io == TCB_TYPE_F32)
-			load_f32(r, row, n);
+		for (unsigned i = 0; i < g->k / ATTENTION_K_BLOCK; i++)
+			load(r, row, i, is_f32 ? "f32" : "b32",
+			     is_f32 || g->is_coded ? r->q_loaded[n][i] : r->q[n][0][i], is_f32 ? VALUES : WORDS);
+	}
+}
+
+void attention_make_q(struct attention_reader *r)
+{
+	const struct attention_gpu *g = r->w->g;
+	for (unsigned n = 0; n < g->columns && (g->io == TCB_TYPE_F32 || g->is_coded); n++) {
+		kit_op(*value)[VALUES] = r->q_loaded[n];
 		for (unsigned i = 0; g->io != TCB_TYPE_F32 && i < g->k / ATTENTION_K_BLOCK; i++)
-			load(r, row, i, "b32", r->q[n][0][i], WORDS);
+			for (unsigned w = WORDS; w-- > 0;)
+				floats_of(r, value[i][w], value[i] + 2 * w);
+		if (g->is_coded)
+			make_codes(r, n, value);
+		else
+			make_terms(r, n, value);
 	}
 }

@@ -212,7 +212,7 @@ static kit_op shift_of(struct attention_reader *r, kit_op lane, unsigned step, u
 	return shared_word(r, OP3(&r->w->kit.b, "mad.lo.u32", lane, I(step), r->shifts), 4 * token);
 }
 
-/* Four codes at OF_ROW bytes from a row's beginning, which is at ROW_AT behind BASE; flipped in their highest bit. */
+/* Four codes at OF_ROW bytes from a row's beginning, which is at ROW_AT behind BASE. */
 static kit_op codes_at(struct attention_reader *r, kit_op base, unsigned row_at_, unsigned of_row, const kit_op *shift)
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
@@ -224,7 +224,12 @@ static kit_op codes_at(struct attention_reader *r, kit_op base, unsigned row_at_
 	} else if (off) {
 		word = OP3(b, "prmt.b32", word, shared_word(r, base, at + 4), I(0x5432));
 	}
-	return OP2(b, "xor.b32", word, I(INT32_C(-0x7f7f7f80)));
+	return word;
+}
+
+static kit_op flipped(struct attention_reader *r, kit_op word)
+{
+	return OP2(&r->w->kit.b, "xor.b32", word, I(INT32_C(-0x7f7f7f80)));
 }
 
 static kit_op scale_at(struct attention_reader *r, kit_op base, unsigned at, const kit_op *shift)
@@ -234,7 +239,7 @@ static kit_op scale_at(struct attention_reader *r, kit_op base, unsigned at, con
 	if (shift)
 		base = tcb_ptx_assume_aligned(b, OP2(b, "add.u32", base, OP2(b, "shr.u32", *shift, I(3))), 2);
 	tcb_kit_load(b, "ld.shared", "b16", tcb_ptx_at(base, at), &half, 1);
-	return OP1(b, "cvt.f32.f16", half);
+	return half;
 }
 
 /* The code's byte below 1024's f16, or 2^23's f32, minus that and 128. */
@@ -262,16 +267,20 @@ static void k_codes(struct attention_reader *r, unsigned s, unsigned h, unsigned
 	kit_op shift = { .kind = 0 }, of_scale[2];
 	if (g->is_odd)
 		shift = shift_of(r, r->g, 4, token);
-	for (unsigned half = 0; half < 2; half++)
-		attention_codes_f16(b,
-				    codes_at(r, r->k_lane, row, BLOCK * i + CODES_AT + HALF_CODES * half,
-					     g->is_odd ? &shift : NULL),
-				    out + 2 * half);
+	for (unsigned half = 0; half < 2; half++) {
+		const unsigned at = BLOCK * i + CODES_AT + HALF_CODES * half;
+		const kit_op word = codes_at(r, r->k_lane, row, at, g->is_odd ? &shift : NULL);
+		if (g->is_coded)
+			out[half] = word;
+		else
+			attention_codes_f16(b, flipped(r, word), out + 2 * half);
+	}
 	for (unsigned x = 0; x < 2; x++) {
 		if (g->is_odd)
 			of_scale[x] = shift_of(r, r->c, 8, token + x);
 		scale_out[x] =
-			scale_at(r, r->k_scale, row + x * g->k_pitch + BLOCK * i, g->is_odd ? &of_scale[x] : NULL);
+			OP1(b, "cvt.f32.f16",
+			    scale_at(r, r->k_scale, row + x * g->k_pitch + BLOCK * i, g->is_odd ? &of_scale[x] : NULL));
 	}
 }
 
@@ -297,7 +306,8 @@ void attention_v_block(struct attention_reader *r, unsigned s, unsigned t, unsig
 		kit_op shift = { .kind = 0 };
 		if (g->is_odd)
 			shift = shift_of(r, r->c, 8, token);
-		out[0] = codes_at(r, r->v_lane, token * g->v_pitch, BLOCK * i + CODES_AT, g->is_odd ? &shift : NULL);
+		out[0] = flipped(
+			r, codes_at(r, r->v_lane, token * g->v_pitch, BLOCK * i + CODES_AT, g->is_odd ? &shift : NULL));
 	} else if (g->copy == TCB_COPY_LDG) {
 		for (unsigned w = 0; w < g->v_words; w++)
 			out[w] = r->v_words[s][i][t][w];

@@ -58,6 +58,8 @@ size_t attention_gpu_axes(const struct tcb_problem *problem, const struct tcb_ta
 	if (!is_blocks)
 		tcb_axis_add(a, 1);
 	ADD(a, 2, 3, 4, 6);
+	if (is_blocks)
+		ADD(tcb_axis_knob(out, &count, TCB_KNOB_GROUP), 0, ATTENTION_Q_GROUP);
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_WARPS), 1, 2, 4, 8, 16);
 	tcb_axis_add_powers(tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MIDI), 8, 2, 1024);
 	a = tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MACRO);
@@ -138,5 +140,7 @@ void attention_gpu_default_geometry(const struct tcb_problem *problem, const str
 	out->knob[TCB_KNOB_PDL] = 0;
 	out->knob[TCB_KNOB_OCC] = s->k > 128 || heads * tokens > ATTENTION_COLUMNS ? 1 : DEFAULT_OCC;
 	out->knob[TCB_KNOB_HEADS] = (int32_t)heads;
+	if (attention_of(problem)->kv == TCB_TYPE_BLOCKS)
+		out->knob[TCB_KNOB_GROUP] = 0;
 	fit(problem, target, out);
 }

@@ -25,6 +25,7 @@ struct tile {
 	size_t from[ROWS], to[ROWS]; /* KV tokens that they see */
 	double q[HEAD * ROWS];       /* [k][row], times 1 / sqrt(k) */
 	double norm[ROWS];           /* of q's rows */
+	double coded[ROWS];          /* of what they lose as whole numbers of a unit */
 	double max[ROWS], largest[ROWS], sum[ROWS];
 	double y[HEAD * ROWS], size[HEAD * ROWS]; /* [k / COLUMNS][row][COLUMNS]: sums of p v and of p |v| */
 };
@@ -51,6 +52,28 @@ static size_t q_row(const struct tcb_shape *s, size_t sequence, size_t head, siz
 	return (sequence * s->m + row / group) * s->heads.query + head * group + row % group;
 }
 
+/*
+ * How far Q is from whole numbers of a power of two, the smallest of which the largest value is at most 32,639: what
+ * two signed digits in base 256 are (attention_gpu_q.c).  0 for what is not finite.
+ */
+static double coded_error(const float *q, size_t k)
+{
+	const double room = 2 - 0x10101 * 0x1p-23; /* of a significand */
+	double largest = 0, square = 0;
+	int exponent;
+	for (size_t i = 0; i < k; i++)
+		largest = isfinite(q[i]) ? fmax(largest, fabs((double)q[i])) : HUGE_VAL;
+	if (!isfinite(largest) || largest == 0)
+		return 0;
+	const int is_next = 2 * frexp(largest, &exponent) >= room;
+	const double unit = ldexp(1, exponent + is_next - 15);
+	for (size_t i = 0; i < k; i++) {
+		const double off = (double)q[i] - unit * rint((double)q[i] / unit);
+		square += off * off;
+	}
+	return sqrt(square);
+}
+
 static void open_tile(const struct job *job, size_t sequence, size_t head, size_t first, size_t rows, struct tile *tile)
 {
 	const struct tcb_shape *s = &job->problem->shape;
@@ -68,6 +91,7 @@ static void open_tile(const struct job *job, size_t sequence, size_t head, size_
 			tile->norm[r] += tile->q[i * ROWS + r] * tile->q[i * ROWS + r];
 		}
 		tile->norm[r] = sqrt(tile->norm[r]);
+		tile->coded[r] = coded_error(q, s->k) / sqrt((double)s->k);
 	}
 }
 
@@ -161,8 +185,9 @@ static void add_block(const struct job *job, struct work *work, struct tile *til
 /*
  * What a row's results may be off by beside the sums of p v and of p, which the kernel's chain counts:
  *   a score     gamma(4 k + 8) |q||k| for its sum (tensor cores cut; matmul_gpu_plan.c), roundings of what is near it;
- *               for prefill of blocks with contract f16, K's rounding to f16
- *   a value     for the same, V's
+ *               with KV of blocks and contract f16: of prefill K's rounding to f16, of decode q's to whole numbers
+ *               of two bytes; three bytes, of contract f32, are at most sqrt(k) / 2^23 off and within gamma
+ *   a value     with KV of blocks and contract f16 V's rounding to f16
  *   a weight    that error through exp, exp's own, and with contract f16 its rounding to K's type, of numbers below the
  *               normal ones, too
  *   the result  its rounding to out's type
@@ -175,11 +200,12 @@ static void close_row(const struct job *job, const struct work *work, const stru
 	const struct tcb_shape *s = &job->problem->shape;
 	const enum tcb_type io = attention_io_type(job->problem);
 	const struct attention_op *attention = attention_of(job->problem);
-	const int is_rounded = attention->is_prefill && attention->kv == TCB_TYPE_BLOCKS && io == TCB_TYPE_F16;
+	const int is_rounded = attention->kv == TCB_TYPE_BLOCKS && io == TCB_TYPE_F16;
 	const double sum = tile->sum[r], u = 0x1p-24, of_kv = is_rounded ? unit[TCB_TYPE_F16] : 0;
 	const double below = is_rounded ? tiny[TCB_TYPE_F16] : 0;
-	const double score = tile->norm[r] * (of_kv * work->k_norm + below * sqrt((double)s->k)) +
-			     tcb_gamma(4 * (double)s->k + 8) * tile->norm[r] * work->k_norm +
+	const double of_k = tile->norm[r] * (of_kv * work->k_norm + below * sqrt((double)s->k));
+	const double of_operands = attention->is_prefill ? of_k : is_rounded ? tile->coded[r] * work->k_norm : 0;
+	const double score = of_operands + tcb_gamma(4 * (double)s->k + 8) * tile->norm[r] * work->k_norm +
 			     16 * u * (tile->largest[r] + (double)s->heads.cap);
 	const double weight = expm1(score) + 16 * u + unit[io];
 	for (size_t i = 0; i < s->k; i++) {
