@@ -201,6 +201,43 @@ static void short_shifted_rows_are_right(void **state)
 	}
 }
 
+/* Rows of which each begins elsewhere in a vector: read ahead in registers, where the next may lack what this one has;
+ * side by side in a ring, where slots end as nothing but a row's number tells. */
+static void shifted_rows_ahead_are_right(void **state)
+{
+	static const struct {
+		size_t n;
+		const char *geometry;
+	} cases[] = {
+		{ 129, "macro=16x256x1,midi=2x256x1,warps=2,ksplit=1,copy=ldg,xin=regs,stages=2,blocks=1" },
+		{ 4097, "macro=16x8192x1,midi=1x8192x1,warps=8,ksplit=8,copy=ldg,xin=regs,stages=2,blocks=1" },
+		{ 1283, "macro=16x2048x1,midi=4x2048x1,warps=8,ksplit=2,copy=async,xin=regs,stages=1,blocks=0" },
+		{ 1283, "macro=16x2048x1,midi=2x2048x1,warps=8,ksplit=4,copy=async,xin=shared,stages=2,blocks=1" },
+		{ 1283, "macro=16x2048x1,midi=2x1024x1,warps=4,ksplit=2,copy=async,xin=shared,stages=3,blocks=1" },
+	};
+	const struct tcb_target target = gpu_target(90, 2);
+	(void)state;
+	for (size_t i = 0; i < 3 * sizeof cases / sizeof *cases; i++) {
+		const struct tcb_problem p = problem_of(op_at(i % 3), 13, cases[i / 3].n);
+		const int is_split = strstr(cases[i / 3].geometry, "midi=2x1024") != NULL;
+		struct tcb_kernel kernel;
+		struct gpu_bench bench;
+		char text[300];
+		snprintf(text, sizeof text, "%s,%s%s,vec=16,micro=1x4x1,isa=fma,unroll=1,stream=0,pdl=0,occ=1",
+			 cases[i / 3].geometry, is_split ? "splitk=2,join=cluster" : "splitk=1,join=none",
+			 i % 3 ? ",lead=0" : "");
+		const struct tcb_geometry g = gpu_geometry(text);
+		gpu_check_rule(&p, 90, &g, 1, NULL);
+		gpu_emit(&p, &target, &g, &kernel);
+		gpu_check_clean(&kernel);
+		tcb_kernel_fini(&kernel);
+		gpu_bench_open(&bench, &p, i);
+		bench.output_align = 16;
+		gpu_bench_check(&bench, &target, &g, i, NULL);
+		gpu_bench_close(&bench);
+	}
+}
+
 /* What is put into some of the elements. */
 enum special {
 	ONE_NAN,
@@ -380,6 +417,7 @@ int main(void)
 		cmocka_unit_test(samples_are_right),
 		cmocka_unit_test(shifted_rows_are_right),
 		cmocka_unit_test(short_shifted_rows_are_right),
+		cmocka_unit_test(shifted_rows_ahead_are_right),
 		cmocka_unit_test(extreme_values),
 		cmocka_unit_test(reductions_have_the_right_bits),
 		cmocka_unit_test(mutants_are_caught),

@@ -172,6 +172,37 @@ static void correct_kernels_raise_no_alarm(void **state)
 	assert_true(kernels > 8);
 }
 
+/* Two stores under conditions that nobody knows, to word tid and to word 255 - tid; each is joined to one of the
+ * thread's number, tid < 64 and SECOND. */
+#define TWO_STORES(join, second)                                                                                   \
+	HAZARD_KERNEL("\tld.global.u32 %r12, [%d1];\n\tsetp.lt.u32 %p1, %r1, 64;\n\tsetp.lt." join                 \
+		      ".u32 %p2, %r12, %r0, %p1;\n\t@%p2 st.shared.u32 [%r4], %r1;\n\tsetp.ge.u32 %p3, %r1, 64;\n" \
+		      "\tsetp.gt.u32 %p4, %r12, %r0;\n\t" second "\tand.pred %p6, %p4, %p5;\n"                     \
+		      "\tsetp.ne.and.u32 %p7, %r12, 5, %p6;\n\t@%p7 st.shared.u32 [%r6], %r1;\n")
+
+static void known_parts_of_conditions_count(void **state)
+{
+	static const struct {
+		const char *text;
+		int may_meet;
+	} pairs[] = {
+		{ TWO_STORES("and", "setp.lt.and.u32 %p5, %r1, 192, %p3;\n"), 0 },
+		{ TWO_STORES("and", "setp.lt.and.u32 %p5, %r1, 193, %p3;\n"), 1 },
+		{ TWO_STORES("and", "setp.lt.or.u32 %p5, %r1, 192, %p3;\n"), 1 },
+		{ TWO_STORES("or", "setp.lt.and.u32 %p5, %r1, 192, %p3;\n"), 1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+		struct tcb_ptx_module *module = parse(pairs[i].text);
+		struct seen seen = judge(module->functions, (uint32_t[]){ 256, 1, 1 });
+
+		if (seen.errors || (seen.warnings > 0) != pairs[i].may_meet)
+			fail_msg("case %zu: %u errors, %u warnings: %s", i, seen.errors, seen.warnings, seen.last);
+		tcb_ptx_module_destroy(module);
+	}
+}
+
 /* Barriers as people write them: corpus/barriers.cu says which are one too many. */
 static void barriers_that_people_write(void **state)
 {
@@ -237,9 +268,8 @@ static void a_missing_barrier_is_found(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(small_kernels_are_judged_right),
-		cmocka_unit_test(correct_kernels_raise_no_alarm),
-		cmocka_unit_test(barriers_that_people_write),
+		cmocka_unit_test(small_kernels_are_judged_right),  cmocka_unit_test(correct_kernels_raise_no_alarm),
+		cmocka_unit_test(known_parts_of_conditions_count), cmocka_unit_test(barriers_that_people_write),
 		cmocka_unit_test(a_missing_barrier_is_found),
 	};
 

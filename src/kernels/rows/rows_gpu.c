@@ -323,9 +323,9 @@ static void write_loop(struct tcb_rows_writer *w, enum loop_goal goal, kit_op so
 		tail.count = tcb_div_up(g->most - n / span * span, g->pass);
 	const kit_op done = OP2(b, "mul.lo.u32", is_fixed ? tcb_kit_constant(b, "u32", groups) : groups, I(span));
 	for (unsigned i = 0; i < tail.count; i++) {
-		const kit_op at = OP2(b, "add.u32", OP2(b, "add.u32", first, done), I(i * g->pass));
 		tail.unsure[i] = !is_fixed || n / span * span + (i + 1) * g->pass > n;
-		tail.present[i] = OP2(b, "setp.lt.u32", at, end);
+		tail.present[i] = tcb_rows_is_vector(w, OP2(b, "add.u32", first, done), end,
+						     OP2(b, "add.u32", w->place, done), i * g->pass);
 	}
 	if (tail.edge) {
 		tail.present[tail.count] = is_whole ? w->shift.is_edge : w->shift.has_edge;

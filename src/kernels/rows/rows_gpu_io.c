@@ -31,9 +31,11 @@ void tcb_rows_write_load(struct tcb_rows_writer *w, enum tcb_rows_source source,
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct tcb_rows_gpu *g = w->g;
-	for (unsigned i = 0; !again_if && i < tcb_rows_floats(w, values); i++) {
-		values->value[i] = tcb_ptx_reg(b, "f32");
-		if (values->unsure[i / g->width])
+	for (unsigned i = 0; i < tcb_rows_floats(w, values); i++) {
+		if (!again_if)
+			values->value[i] = tcb_ptx_reg(b, "f32");
+		/* Where the row before had a value, this one may have none if it is shifted. */
+		if (values->unsure[i / g->width] && (!again_if || g->shifted))
 			tcb_ptx_into1(b, "mov.b32", values->value[i],
 				      F(source == TCB_ROWS_WEIGHT ? 0 : w->math->absent));
 	}

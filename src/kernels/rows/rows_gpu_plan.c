@@ -264,9 +264,6 @@ RULE(rule_keep)
 		return "join=launch and join=whole need copy=ldg and blocks=0";
 	if (copy == TCB_COPY_BULK && (KNOB(VEC) != 16 || is_shifted(problem, geometry)))
 		return "copy=bulk needs vec=16, and rows that begin at multiples of it";
-	if (copy == TCB_COPY_ASYNC && KNOB(KSPLIT) > 1 && geometry->tile[TCB_MIDI].m > 1 &&
-	    is_shifted(problem, geometry))
-		return "copy=async needs midi.m = 1 or ksplit=1 where rows do not begin at multiples of vec";
 	return tcb_gpu_rule_copy(problem, target, geometry);
 }
 
@@ -280,8 +277,6 @@ RULE(rule_stages)
 		return "stages must be 1 with blocks=0: a block has one row";
 	if (copy == TCB_COPY_LDG && stages > (geometry->knob[TCB_KNOB_XIN] == TCB_XIN_REGS ? 2 : 1))
 		return "stages must be 1 with copy=ldg, or 2 with xin=regs";
-	if (copy == TCB_COPY_LDG && stages > 1 && is_shifted(problem, geometry))
-		return "stages must be 1 with copy=ldg where rows do not begin at multiples of vec";
 	if (copy != TCB_COPY_LDG && resident && (stages < 2 || stages > TCB_ROWS_STAGES_MAX))
 		return "stages must be 2 to 4 with copy=async and copy=bulk and blocks above 0";
 	return NULL;
@@ -377,8 +372,7 @@ RULE(policy_rounds)
 		{ TCB_FIELD_KNOB(VEC), 0, rule_vec },                                                               \
 		{ TCB_FIELD_KNOB(WARPS) | TCB_FIELD_KNOB(KSPLIT), 0, rule_warps }, { READS_SPLIT, 0, rule_split },  \
 		{ TCB_FIELD_KNOB(SPLITK) | TCB_FIELD_KNOB(KSPLIT) | TCB_FIELD_KNOB(JOIN), 0, rule_join },           \
-		{ READS_KEEP | TCB_FIELD_KNOB(KSPLIT) | TCB_FIELD_TILES, 0, rule_keep },                            \
-		{ READS_STAGES | TCB_FIELD_KNOB(VEC), 0, rule_stages },                                             \
+		{ READS_KEEP, 0, rule_keep }, { READS_STAGES, 0, rule_stages },                                     \
 		{ READS_SPLIT | READS_KEEP | TCB_FIELD_KNOB(UNROLL), 0, rule_unroll },                              \
 		{ TCB_FIELD_KNOB(OCC) | TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(WARPS), 0, tcb_gpu_rule_occ },      \
 		{ READS_SWITCHES, 0, rule_switches }, { READS_LEAD, 0, rule_lead },                                 \

@@ -11,6 +11,28 @@ unsigned tcb_rows_floats(const struct tcb_rows_writer *w, const struct tcb_rows_
 	return values->count * w->g->width + values->edge;
 }
 
+/*
+ * Slots of several rows lie side by side, and how far a row's vectors and edge go depends on its number.  That they end
+ * before the next slot is told beside it, by conditions of the thread's number alone, which `ptx check` can judge; they
+ * are the same for all rows, so that they cost nothing in a loop.
+ */
+static int shares_ring(const struct tcb_rows_gpu *g)
+{
+	return g->copy == TCB_COPY_ASYNC && g->rows > 1;
+}
+
+kit_op tcb_rows_is_vector(struct tcb_rows_writer *w, kit_op column, kit_op end, kit_op place, unsigned ahead)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct tcb_rows_gpu *g = w->g;
+	const unsigned columns = g->slice < g->most ? g->slice : g->most;
+	const kit_op at = OP2(b, "add.u32", column, I(ahead));
+	if (!g->shifted || !shares_ring(g))
+		return OP2(b, "setp.lt.u32", at, end);
+	return OP3(b, "setp.lt.and.u32", at, end,
+		   OP2(b, "setp.lt.u32", OP2(b, "add.u32", place, I(ahead)), I(columns)));
+}
+
 void tcb_rows_write_shift(struct tcb_rows_writer *w, kit_op row, struct tcb_rows_shift *out)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
@@ -27,7 +49,10 @@ void tcb_rows_write_shift(struct tcb_rows_writer *w, kit_op row, struct tcb_rows
 	const kit_op behind = OP3(b, "selp.u32", I(0), out->end, is_head);
 	out->edge_column = OP2(b, "add.u32", w->thread, behind);
 	out->edge = OP2(b, "add.u64", start, OP2(b, "mul.wide.u32", out->edge_column, I(4)));
-	out->is_edge = OP2(b, "setp.lt.u32", w->thread, OP2(b, "sub.u32", I(g->n), out->end));
+	const kit_op edges = OP2(b, "sub.u32", I(g->n), out->end);
+	out->is_edge = shares_ring(g) ? OP3(b, "setp.lt.and.u32", w->thread, edges,
+					    OP2(b, "setp.lt.u32", w->thread, I(2 * g->width)))
+				      : OP2(b, "setp.lt.u32", w->thread, edges);
 	out->has_edge = out->is_edge;
 	if (g->splitk > 1)
 		out->has_edge = OP3(b, "setp.eq.and.u32", w->slice, I(0), out->is_edge);
@@ -36,13 +61,12 @@ void tcb_rows_write_shift(struct tcb_rows_writer *w, kit_op row, struct tcb_rows
 void tcb_rows_write_presence(struct tcb_rows_writer *w, const struct tcb_rows_shift *shift,
 			     struct tcb_rows_values *values)
 {
-	struct tcb_ptx_build *b = &w->kit.b;
 	const struct tcb_rows_gpu *g = w->g;
 	for (unsigned i = 0; i < values->count; i++) {
 		values->unsure[i] = (g->splitk - 1) * g->slice + (i + 1) * g->pass > g->least;
 		if (values->unsure[i])
-			values->present[i] = OP2(b, "setp.lt.u32", OP2(b, "add.u32", w->column, I(i * g->pass)),
-						 shift ? shift->end : I(g->n));
+			values->present[i] =
+				tcb_rows_is_vector(w, w->column, shift ? shift->end : I(g->n), w->place, i * g->pass);
 	}
 	if (!shift)
 		return;

@@ -23,7 +23,7 @@
 
 #include <string.h>
 
-enum { DEPTH_MAX = 500, PATH_BLOCKS_MAX = 256 };
+enum { DEPTH_MAX = 500, PATH_BLOCKS_MAX = 256, PARTS_DEPTH = 4 };
 
 /* Kinds of keys of symbols; others are in affine_ops.c, affine_eval.c, affine_leaf.c and affine_loops.c. */
 #define KEY_CARRIED (UINT64_C(7) << 32)
@@ -203,6 +203,45 @@ struct tcb_ptx_value tcb_ptx_affine_guard(struct tcb_ptx_affine *a, const struct
 	if (ins->guard == TCB_PTX_NO_REG)
 		return tcb_ptx_value_number(1, 1);
 	return seen_in(a, read_reg(a, ins, ins->guard, ins->guard_negated), ins->block);
+}
+
+/* What INS reads in REG is a conjunction, or conjunctions of these: PART receives one of its parts that is known for
+ * each thread. */
+static int known_part(struct tcb_ptx_affine *a, const struct tcb_ptx_ins *ins, uint32_t reg, unsigned depth,
+		      struct tcb_ptx_value *part)
+{
+	struct tcb_ptx_write write = tcb_ptx_reaching_at(a->reaching, ins, reg);
+	const struct tcb_ptx_ins *and = write.ins;
+
+	if (write.kind != TCB_PTX_WRITE_INS || and->guard != TCB_PTX_NO_REG || and->result_count != 1 ||
+	    (and->op != TCB_PTX_OP_AND &&
+	     (and->op != TCB_PTX_OP_SETP || tcb_ptx_mod(and, TCB_PTX_SLOT_BOOL) != TCB_PTX_AND)))
+		return 0;
+	for (unsigned i = 1; i < and->operand_count; i++) {
+		const struct tcb_ptx_operand *operand = &and->operands[i];
+		unsigned registers;
+
+		if (tcb_ptx_type_class(tcb_ptx_operand_type(and, i, &registers)) != TCB_PTX_CLASS_PRED)
+			continue;
+		*part = tcb_ptx_affine_operand(a, and, operand);
+		if (part->known && !part->term_count)
+			return 1;
+		if (depth && operand->kind == TCB_PTX_O_REG && !operand->negated &&
+		    known_part(a, and, operand->reg, depth - 1, part))
+			return 1;
+	}
+	return 0;
+}
+
+struct tcb_ptx_value tcb_ptx_affine_guard_bound(struct tcb_ptx_affine *a, const struct tcb_ptx_ins *ins)
+{
+	struct tcb_ptx_value guard = tcb_ptx_affine_guard(a, ins), part;
+
+	if (tcb_ptx_value_is_uniform(&guard) || (guard.known && !guard.term_count) || ins->guard_negated ||
+	    !known_part(a, ins, ins->guard, PARTS_DEPTH, &part))
+		return guard;
+	part = seen_in(a, part, ins->block);
+	return part.known && !part.term_count ? part : guard;
 }
 
 struct tcb_ptx_value tcb_ptx_affine_address(struct tcb_ptx_affine *a, const struct tcb_ptx_ins *ins, unsigned index)

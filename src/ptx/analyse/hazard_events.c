@@ -117,8 +117,9 @@ static int fill_starts(struct tcb_ptx_hazards *h, struct tcb_ptx_event *event)
 {
 	const uint64_t *active = tcb_ptx_affine_active(h->affine, event->ins->block);
 	struct tcb_ptx_value guard = tcb_ptx_affine_guard(h->affine, event->ins);
+	struct tcb_ptx_value bound = tcb_ptx_affine_guard_bound(h->affine, event->ins);
 	uint32_t threads = tcb_ptx_affine_threads(h->affine), used = tcb_ptx_address_lanes(event->ins);
-	int has_lanes = guard.known && guard.term_count == 0;
+	int has_lanes = guard.known && guard.term_count == 0, is_bounded = bound.known && bound.term_count == 0;
 
 	event->starts = tcb_arena_array(&h->arena, threads, sizeof *event->starts);
 	if (!event->starts)
@@ -128,7 +129,7 @@ static int fill_starts(struct tcb_ptx_hazards *h, struct tcb_ptx_event *event)
 		unsigned up = 64u - event->address.bits;
 
 		if (!(active[t / 64] >> (t % 64) & 1) || t % TCB_PTX_WARP >= used ||
-		    (has_lanes && !tcb_ptx_value_lane(&guard, t)))
+		    (is_bounded && !tcb_ptx_value_lane(&bound, t)))
 			continue;
 		event->starts[event->start_count++] = (struct tcb_ptx_start){ (int64_t)(at << up) >> up, t };
 	}
