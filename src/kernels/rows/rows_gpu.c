@@ -324,8 +324,7 @@ static void write_loop(struct tcb_rows_writer *w, enum loop_goal goal, kit_op so
 	const kit_op done = OP2(b, "mul.lo.u32", is_fixed ? tcb_kit_constant(b, "u32", groups) : groups, I(span));
 	for (unsigned i = 0; i < tail.count; i++) {
 		tail.unsure[i] = !is_fixed || n / span * span + (i + 1) * g->pass > n;
-		tail.present[i] = tcb_rows_is_vector(w, OP2(b, "add.u32", first, done), end,
-						     OP2(b, "add.u32", w->place, done), i * g->pass);
+		tail.present[i] = tcb_rows_is_vector(w, OP2(b, "add.u32", first, done), end, done, i * g->pass);
 	}
 	if (tail.edge) {
 		tail.present[tail.count] = is_whole ? w->shift.is_edge : w->shift.has_edge;

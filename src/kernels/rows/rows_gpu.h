@@ -168,8 +168,8 @@ void tcb_rows_gpu_standard(int has_weights, const struct tcb_problem *problem, s
 /* rows_gpu_shift.c: shifted rows. */
 /* Values of all of VALUES' vectors and of their edge. */
 unsigned tcb_rows_floats(const struct tcb_rows_writer *w, const struct tcb_rows_values *values);
-/* Is the vector AHEAD columns behind COLUMN before END?  It is as far behind PLACE in the slice. */
-kit_op tcb_rows_is_vector(struct tcb_rows_writer *w, kit_op column, kit_op end, kit_op place, unsigned ahead);
+/* Is the vector AHEAD columns behind COLUMN before END?  In the slice it is as far behind the lane's, and DONE. */
+kit_op tcb_rows_is_vector(struct tcb_rows_writer *w, kit_op column, kit_op end, kit_op done, unsigned ahead);
 void tcb_rows_write_shift(struct tcb_rows_writer *w, kit_op row, struct tcb_rows_shift *out);
 /* Of vectors FIRST passes behind the lane's column AT: are they there?  Those that may not be are marked. */
 void tcb_rows_write_presence(struct tcb_rows_writer *w, const struct tcb_rows_shift *shift,

@@ -21,7 +21,7 @@ static int shares_ring(const struct tcb_rows_gpu *g)
 	return g->copy == TCB_COPY_ASYNC && g->rows > 1;
 }
 
-kit_op tcb_rows_is_vector(struct tcb_rows_writer *w, kit_op column, kit_op end, kit_op place, unsigned ahead)
+kit_op tcb_rows_is_vector(struct tcb_rows_writer *w, kit_op column, kit_op end, kit_op done, unsigned ahead)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct tcb_rows_gpu *g = w->g;
@@ -29,8 +29,8 @@ kit_op tcb_rows_is_vector(struct tcb_rows_writer *w, kit_op column, kit_op end, 
 	const kit_op at = OP2(b, "add.u32", column, I(ahead));
 	if (!g->shifted || !shares_ring(g))
 		return OP2(b, "setp.lt.u32", at, end);
-	return OP3(b, "setp.lt.and.u32", at, end,
-		   OP2(b, "setp.lt.u32", OP2(b, "add.u32", place, I(ahead)), I(columns)));
+	const kit_op place = OP2(b, "add.u32", OP2(b, "add.u32", w->place, done), I(ahead));
+	return OP3(b, "setp.lt.and.u32", at, end, OP2(b, "setp.lt.u32", place, I(columns)));
 }
 
 void tcb_rows_write_shift(struct tcb_rows_writer *w, kit_op row, struct tcb_rows_shift *out)
@@ -66,7 +66,7 @@ void tcb_rows_write_presence(struct tcb_rows_writer *w, const struct tcb_rows_sh
 		values->unsure[i] = (g->splitk - 1) * g->slice + (i + 1) * g->pass > g->least;
 		if (values->unsure[i])
 			values->present[i] =
-				tcb_rows_is_vector(w, w->column, shift ? shift->end : I(g->n), w->place, i * g->pass);
+				tcb_rows_is_vector(w, w->column, shift ? shift->end : I(g->n), I(0), i * g->pass);
 	}
 	if (!shift)
 		return;
