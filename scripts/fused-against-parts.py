@@ -14,6 +14,9 @@ after round, so that a drift of the machine meets all of them.  For a shape MxNx
 On a CPU the fused ops and the MatVec of their shape have the same geometries, and each is measured with those that won
 for any of them, so that a sweep's luck favours none.  Weights are cold.  What rmsnorm reads is hot, as it is behind the op that wrote it, and no pass is counted for
 silu(gate) * up, which the parts would need too (--pass-us adds one that was measured elsewhere): both favour the parts.
+On a CPU the gain is less than what other pages of memory make of the same kernel, so bench_fused of tests/kernels,
+which calls all on the same weights in turn, says more.
+
 Prints the median over the rounds of microseconds, of ratios parts / fused (above 1: fused is faster) with the least and
 the greatest, and of the fused op's time over the time to read its bytes.
 """
