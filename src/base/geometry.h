@@ -35,7 +35,7 @@ struct tcb_tile {
 	X(ISA, "isa", COMMON, ISA, "instruction family")                                                    \
 	X(LAYOUT, "layout", COMMON, LAYOUT, "weight layout: as stored, or repacked")                        \
 	X(THREADS, "threads", CPU, NUMBER, "CPU threads that share the macro tiles")                        \
-	X(SCHED, "sched", CPU, SCHED, "how midi tiles are dealt to threads")                                \
+	X(SCHED, "sched", COMMON, SCHED, "how midi tiles are dealt to threads, or to blocks")               \
 	X(UNROLL, "unroll", COMMON, NUMBER, "micro tiles along k per loop iteration")                       \
 	X(PREFETCH, "prefetch", CPU, NUMBER, "software prefetch distance in bytes, 0 for none")             \
 	X(HINT, "hint", CPU, HINT, "cache level that software prefetch asks for")                           \
@@ -97,7 +97,8 @@ struct tcb_tile {
 	X(K, R4, "r4")         \
 	X(K, R8, "r8")         \
 	X(K, R16, "r16") X(K, R8W, "r8w") X(K, R16W, "r16w") X(K, P, "p") X(K, S, "s") X(K, F, "f") X(K, G, "g")
-#define TCB_SCHED_LIST(X, K) X(K, STATIC, "static") X(K, DYNAMIC, "dynamic")
+/* streamk: to blocks of a GPU that stay, those of the last round by their steps along k. */
+#define TCB_SCHED_LIST(X, K) X(K, STATIC, "static") X(K, DYNAMIC, "dynamic") X(K, STREAMK, "streamk")
 #define TCB_HINT_LIST(X, K) X(K, T0, "t0") X(K, T1, "t1") X(K, NTA, "nta")
 /* ldg: loads to registers.  async: cp.async, 16 bytes per thread.  bulk: cp.async.bulk, counted by an mbarrier. */
 #define TCB_COPY_LIST(X, K) X(K, LDG, "ldg") X(K, ASYNC, "async") X(K, BULK, "bulk")

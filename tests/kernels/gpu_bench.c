@@ -63,10 +63,14 @@ struct tcb_geometry gpu_geometry_changed(const char *standard, const char *chang
 	for (char *pair = strtok_r(copy, ",", &save); pair; pair = strtok_r(NULL, ",", &save)) {
 		const size_t key = strcspn(pair, "=") + 1;
 		char *at = text, rest[TCB_GEOMETRY_TEXT_MAX];
-		while (strncmp(at, pair, key) != 0) {
+		while (at && strncmp(at, pair, key) != 0) {
 			at = strchr(at, ',');
-			assert_non_null(at);
-			at++;
+			at = at ? at + 1 : NULL;
+		}
+		if (!at) { /* one that may be left out */
+			const size_t end = strlen(text);
+			snprintf(text + end, sizeof text - end, ",%s", pair);
+			continue;
 		}
 		snprintf(rest, sizeof rest, "%s", at + strcspn(at, ","));
 		snprintf(at, sizeof text - (size_t)(at - text), "%s%s", pair, rest);
@@ -290,6 +294,8 @@ static double run_twice(struct gpu_bench *b, const struct tcb_kernel *kernel, ui
 						    TCB_PTX_MAY_WRITE, &workspace, NULL),
 				 TCB_OK);
 		launch_all(b, kernel, memory, address, workspace, seed + (uint64_t)turn);
+		for (size_t i = b->zeros_at; b->zeros_at && i < kernel->workspace_bytes; i++)
+			b->findings += scratch[i] != 0;
 		tcb_ptx_memory_destroy(memory);
 	}
 	tcb_type_to_f32(b->operand[b->output].type, y[0], b->outputs, got);

@@ -28,7 +28,7 @@ struct tcb_problem gpu_problem(const struct tcb_op *op, enum tcb_contract contra
 /* --- geometries --- */
 
 struct tcb_geometry gpu_geometry(const char *text);
-/* The KEY=VALUE pairs of CHANGES replace those of STANDARD. */
+/* The KEY=VALUE pairs of CHANGES replace those of STANDARD, or come after them. */
 struct tcb_geometry gpu_geometry_changed(const char *standard, const char *changes);
 /* P's space, of the whole product if WHOLE; the caller destroys it. */
 struct tcb_space *gpu_space(const struct tcb_problem *p, const struct tcb_target *target, int whole);
@@ -77,6 +77,7 @@ struct gpu_bench {
 	size_t operand_count, outputs;
 	int output, weights;
 	unsigned output_align; /* 4 unless the test says otherwise: most kernels may be handed part of an array */
+	size_t zeros_at;       /* the workspace is zeros from there on between calls; 0: not looked at */
 	void *data[TCB_OPERANDS_MAX];
 	struct tcb_reference reference;
 	char what[80]; /* what is particular, for messages */

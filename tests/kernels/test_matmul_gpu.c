@@ -108,6 +108,16 @@ static void rules_name_what_is_wrong(void **state)
 		{ WGMMA, "splitk=2", "1 with isa=wgmma", 90 },
 		{ WGMMA, "blocks=2,occ=1", "as many as blocks", 90 },
 		{ WGMMA, "blocks=1", "blocks=0 does the same", 90 },
+		{ WGMMA, "turns=1", "need blocks that stay", 90 },
+		{ WGMMA, "sched=streamk", "need blocks that stay", 90 },
+		{ WGMMA, "turns=0", "turns must be 1, or left out", 90 },
+		{ WGMMA, "sched=dynamic", "sched=dynamic is a value of CPUs only", 90 },
+		{ WGMMA, "blocks=1,turns=1,midi=64x128x64", "turns=1 needs two or three", 90 },
+		{ WGMMA, "blocks=1,turns=1,midi=64x128x64,micro=64x64x64,cluster=2", "cluster must divide micro.n",
+		  90 },
+		{ WGMMA, "blocks=1,sched=streamk,midi=256x256x64,micro=128x256x64", "micro must be", 90 },
+		{ WGMMA, "blocks=1,sched=streamk,midi=64x64x64,micro=64x64x64,macro=256x256x1024", "macro.n", 90 },
+		{ MMA, "sched=streamk", "need blocks that stay", 90 },
 		{ FMA, "pdl=1", "pdl=1 needs sm_90", 89 },
 		{ FMA, "splitk=64,midi=128x128x32,micro=64x32x32", "splitk is more than", 90 },
 	};
@@ -174,6 +184,15 @@ static void large_tiles_at_small_shapes(void **state)
 		{ WGMMA, "midi=128x64x128,micro=64x64x128,blocks=1,pdl=1", { 390, 200, 136 } },
 		{ WGMMA, "midi=256x128x64,micro=128x128x64,blocks=1,cluster=2,macro=512x1024x1024", { 520, 384, 64 } },
 		{ WGMMA, "midi=128x64x64,micro=64x64x64", { 1, 8, 8 } },
+		{ WGMMA, "midi=128x128x64,micro=64x128x64,blocks=1,turns=1", { 390, 200, 136 } },
+		{ WGMMA, "midi=128x64x64,micro=64x64x64,blocks=1,turns=1,stages=2", { 390, 72, 264 } },
+		{ WGMMA, "midi=128x128x64,micro=64x128x64,blocks=1,sched=streamk", { 290, 200, 264 } },
+		{ WGMMA, "midi=128x128x64,micro=64x128x64,blocks=1,sched=streamk", { 60, 104, 456 } },
+		{ WGMMA, "midi=64x128x64,micro=64x128x64,blocks=1,sched=streamk,stages=2", { 330, 136, 328 } },
+		{ WGMMA, "midi=128x128x64,micro=64x128x64,blocks=1,sched=streamk,turns=1", { 330, 136, 328 } },
+		{ WGMMA,
+		  "midi=128x256x64,micro=64x256x64,blocks=1,sched=streamk,turns=1,cluster=2,stages=3,pdl=1",
+		  { 300, 264, 264 } },
 		{ MMA, "splitk=4,stages=4", { 65, 66, 520 } },
 		{ MMA, "micro=32x64x32,splitk=2", { 5, 6, 8 } },
 		{ MMA, "copy=ldg,stages=2,vec=2", { 70, 33, 43 } },
@@ -190,6 +209,44 @@ static void large_tiles_at_small_shapes(void **state)
 		const struct tcb_geometry g = gpu_geometry_changed(cases[i].standard, cases[i].changes);
 		struct gpu_bench bench;
 		open_bench(&bench, &p, i);
+		gpu_bench_check(&bench, &target, &g, i, NULL);
+		gpu_bench_close(&bench);
+	}
+}
+
+/* Tiles in two to six parts, ranges within a tile, as many ranges as steps: by the number of SMs. */
+static size_t flags_at(const struct tcb_problem *p, const struct tcb_target *target, const struct tcb_geometry *g)
+{
+	struct matmul_gpu plan;
+	matmul_gpu_plan(p, target, g, &plan);
+	return plan.counters_at;
+}
+
+static void tiles_in_parts(void **state)
+{
+	static const struct {
+		const char *changes;
+		struct tcb_shape shape;
+		unsigned sms;
+	} cases[] = {
+		{ "midi=64x64x64,micro=64x64x64", { 64, 64, 640 }, 6 },
+		{ "midi=64x64x64,micro=64x64x64", { 64, 64, 256 }, 6 }, /* fewer steps than SMs */
+		{ "midi=64x64x64,micro=64x64x64,cluster=1", { 300, 64, 200 }, 4 },
+		{ "midi=64x128x64,micro=64x128x64,cluster=2,macro=128x1024x1024", { 380, 136, 320 }, 8 },
+		{ "midi=128x64x64,micro=64x64x64,turns=1", { 300, 72, 320 }, 4 },
+		{ "midi=128x64x64,micro=64x64x64,blocks=2,occ=2,stages=2", { 300, 72, 320 }, 1 },
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		const struct tcb_target target = gpu_target(90, cases[i].sms);
+		const struct tcb_problem p = problem_of(ops[1 + i % 2], cases[i].shape);
+		char changes[200];
+		snprintf(changes, sizeof changes, "blocks=1,sched=streamk,%s", cases[i].changes);
+		const struct tcb_geometry g = gpu_geometry_changed(WGMMA, changes);
+		struct gpu_bench bench;
+		open_bench(&bench, &p, i);
+		bench.zeros_at = flags_at(&p, &target, &g);
+		assert_true(bench.zeros_at > 0);
 		gpu_bench_check(&bench, &target, &g, i, NULL);
 		gpu_bench_close(&bench);
 	}
@@ -224,6 +281,9 @@ static void special_values(void **state)
 
 /* --- mutants --- */
 
+#define IN_PARTS "blocks=1,sched=streamk,midi=64x256x64,micro=64x256x64,stages=2"
+#define IN_TURNS "blocks=1,turns=1,midi=128x64x64,micro=64x64x64,stages=2"
+
 static void mutants_are_caught(void **state)
 {
 	static const struct {
@@ -247,6 +307,11 @@ static void mutants_are_caught(void **state)
 		{ "no wait for an empty stage", WGMMA, "stages=2", { REMOVE, TCB_PTX_OP_MBARRIER_ARRIVE, 0 } },
 		{ "a product not waited for", WGMMA, "cluster=1", { CONSTANT, TCB_PTX_OP_WGMMA_WAIT_GROUP, 1 } },
 		{ "no fence before the products", WGMMA, "cluster=1", { REMOVE, TCB_PTX_OP_WGMMA_FENCE, 0 } },
+		{ "nothing, in parts", WGMMA, IN_PARTS, { NOTHING, TCB_PTX_OP_LD, 0 } },
+		{ "a part that is not ordered", WGMMA, IN_PARTS, { REMOVE, TCB_PTX_OP_FENCE, 0 } },
+		{ "a flag that stays", WGMMA, IN_PARTS, { REMOVE, TCB_PTX_OP_ST, 33 } },
+		{ "a part from the wrong place", WGMMA, IN_PARTS, { MOVE, TCB_PTX_OP_LD, 12 } },
+		{ "a turn out of order", WGMMA, IN_TURNS, { REMOVE, TCB_PTX_OP_BAR_SYNC, 1 } },
 		{ "a block that leaves its cluster early",
 		  WGMMA,
 		  "cluster=2",
@@ -260,6 +325,7 @@ static void mutants_are_caught(void **state)
 		struct gpu_bench bench;
 		open_bench(&bench, &p, 9);
 		snprintf(bench.what, sizeof bench.what, "%s", cases[i].what);
+		bench.zeros_at = flags_at(&p, &target, &g);
 		gpu_bench_check_mutant(&bench, &target, &g, &cases[i].mutation);
 		gpu_bench_close(&bench);
 	}
@@ -268,9 +334,13 @@ static void mutants_are_caught(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(defaults_are_legal),          cmocka_unit_test(spaces_have_hundreds_and_the_default),
-		cmocka_unit_test(rules_name_what_is_wrong),    cmocka_unit_test(samples_are_right),
-		cmocka_unit_test(large_tiles_at_small_shapes), cmocka_unit_test(special_values),
+		cmocka_unit_test(defaults_are_legal),
+		cmocka_unit_test(spaces_have_hundreds_and_the_default),
+		cmocka_unit_test(rules_name_what_is_wrong),
+		cmocka_unit_test(samples_are_right),
+		cmocka_unit_test(large_tiles_at_small_shapes),
+		cmocka_unit_test(tiles_in_parts),
+		cmocka_unit_test(special_values),
 		cmocka_unit_test(mutants_are_caught),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -304,6 +304,33 @@ static void test_strategy_at_once(void **state)
 }
 
 /* A GPU whose multiprocessors hold no block of anything: the sweep says so. */
+/* Three quarters of a round of tiles after a full one: dealt by steps along k it takes less than a whole one. */
+static void test_partial_round(void **state)
+{
+	static const char *const geometries[] = {
+		"macro=2048x8192x1024,midi=128x256x64,micro=64x256x64,isa=wgmma,vec=16,stages=4,splitk=1,copy=bulk,"
+		"blocks=1,pdl=0,occ=1,cluster=1",
+		"macro=2048x8192x1024,midi=128x256x64,micro=64x256x64,isa=wgmma,sched=streamk,vec=16,stages=4,splitk=1,"
+		"copy=bulk,blocks=1,pdl=0,occ=1,cluster=1",
+	};
+	const struct tcb_op *op = tcb_op_find("matmul_f16");
+	const struct tcb_shape shape = { 1536, 6144, 1024 };
+	double ns[2][TCB_STATE_COUNT];
+	struct tcb_problem problem;
+	struct tcb_model model;
+	struct tcb_place place;
+	(void)state;
+	place_of(90, &place);
+	assert_int_equal(tcb_problem_init(op, TCB_CONTRACT_F16, &shape, &problem, &err), TCB_OK);
+	assert_int_equal(tcb_model_init(&model, op, &problem, &place.gpu, &err), TCB_OK);
+	for (int i = 0; i < 2; i++) {
+		struct tcb_geometry geometry;
+		assert_int_equal(tcb_geometry_parse(geometries[i], &geometry, &err), TCB_OK);
+		assert_int_equal(tcb_model_time(&model, &geometry, 0, ns[i], &err), TCB_OK);
+	}
+	assert_true(ns[1][TCB_COLD] < 0.85 * ns[0][TCB_COLD]);
+}
+
 static void test_all_fail(void **state)
 {
 	const struct tcb_problem problem = problem_of(TCB_CONTRACT_Q8, 512, 1024);
@@ -328,6 +355,7 @@ int main(void)
 		cmocka_unit_test(test_no_gpu_kernels), cmocka_unit_test(test_bounds),
 		cmocka_unit_test(test_strategy),       cmocka_unit_test(test_strategy_at_once),
 		cmocka_unit_test(test_calibration),    cmocka_unit_test(test_sample),
+		cmocka_unit_test(test_partial_round),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -41,6 +41,17 @@ void tcb_kit_tiles_next(struct tcb_ptx_build *b, struct tcb_kit_tiles *r)
 	tcb_ptx_unguard(b);
 }
 
+void tcb_kit_tiles_skip(struct tcb_ptx_build *b, struct tcb_kit_tiles *r, kit_op count)
+{
+	const kit_op at = OP2(b, "shr.u32", OP2(b, "sub.u32", r->full, r->first_full), I(__builtin_ctz(BARRIER)));
+	const kit_op sum = OP2(b, "add.u32", at, count), rounds = OP2(b, "div.u32", sum, I(r->stages));
+	const kit_op index = OP2(b, "sub.u32", sum, OP2(b, "mul.lo.u32", rounds, I(r->stages)));
+	tcb_ptx_into3(b, "mad.lo.u32", r->slot, index, I(r->slot_bytes), r->first_slot);
+	tcb_ptx_into3(b, "mad.lo.u32", r->full, index, I(BARRIER), r->first_full);
+	tcb_ptx_into3(b, "mad.lo.u32", r->empty, index, I(BARRIER), r->first_empty);
+	tcb_ptx_into2(b, "xor.b32", r->parity, r->parity, OP2(b, "and.b32", rounds, I(1)));
+}
+
 void tcb_kit_release(struct tcb_kit *kit, kit_op empty)
 {
 	struct tcb_ptx_build *b = &kit->b;

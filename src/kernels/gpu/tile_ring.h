@@ -30,6 +30,8 @@ void tcb_kit_tiles_open(struct tcb_ptx_build *b, struct tcb_kit_tiles *r, kit_op
 /* By one thread: RELEASES warps release a slot. */
 void tcb_kit_tiles_init(struct tcb_ptx_build *b, const struct tcb_kit_tiles *r, unsigned releases);
 void tcb_kit_tiles_next(struct tcb_ptx_build *b, struct tcb_kit_tiles *r);
+/* The same COUNT times: past what others do. */
+void tcb_kit_tiles_skip(struct tcb_ptx_build *b, struct tcb_kit_tiles *r, kit_op count);
 /* Lane 0's arrival at a barrier of this block: its warp is done with what EMPTY is for. */
 void tcb_kit_release(struct tcb_kit *kit, kit_op empty);
 /* A box from MAP at coordinates WHERE to AT bytes behind SLOT, counted by FULL. */

@@ -11,6 +11,11 @@
  *   copy         ldg: loads, then stores to shared memory; async: cp.async; bulk: tensor copies (wgmma)
  *   vec          bytes of a copy of A; fma: 4 puts A into shared memory with k running slowest
  *   blocks       0: a block per tile; 1 and more: as many blocks per SM, which stay for all tiles
+ *   sched        streamk, where blocks stay: the tiles of the last round are dealt to them by their
+ *                steps along k (matmul_gpu_pieces.h); left out: all tiles are whole
+ *   turns        1, where blocks stay: each warpgroup has a tile of micro's size of its own, and they take turns
+ *                at the tensor cores, so that one stores its results while the next one multiplies; left
+ *                out: those of a block share a tile of midi's size
  *   cluster      blocks, one below the other, that share what they copy of B
  *   occ          blocks per SM that the registers of a thread leave room for
  *   pdl          1: may be launched before the launch before it has ended

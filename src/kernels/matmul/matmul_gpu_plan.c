@@ -61,6 +61,21 @@ static void plan_memory(struct matmul_gpu *g)
 	g->shared_bytes = g->flag_at + (g->splitk > 1 ? 16 : 0);
 }
 
+/* sched=streamk over BLOCKS clusters: those of the last round and, so that a range is a tile or more, of the round
+ * before; a part and a flag for each block and each of its warpgroups that share a tile. */
+static void plan_dealt(struct matmul_gpu *g, unsigned blocks)
+{
+	const size_t tiles = (size_t)g->tiles_m * g->tiles_n, steps = tiles * g->steps;
+	const unsigned groups = g->warps_m * g->warps_n;
+	g->grid = blocks ? (unsigned)tcb_least(blocks, steps) : 1;
+	g->dealt_tiles = (unsigned)(tiles <= g->grid ? tiles : g->grid + tiles % g->grid);
+	g->share = (unsigned)((size_t)g->dealt_tiles * g->steps / g->grid);
+	g->spare = (unsigned)((size_t)g->dealt_tiles * g->steps % g->grid);
+	g->parts = tcb_div_up(g->steps, g->share) + 1;
+	g->counters_at = (size_t)g->grid * g->cluster * groups * g->wm * g->wn * 4;
+	g->workspace_bytes = g->counters_at + (size_t)g->grid * g->cluster * groups * 4;
+}
+
 static void plan_grid(const struct tcb_target *target, struct matmul_gpu *g)
 {
 	const unsigned sms = target->sm_count ? target->sm_count : 1;
@@ -73,8 +88,11 @@ static void plan_grid(const struct tcb_target *target, struct matmul_gpu *g)
 		g->grid = g->resident * sms / g->cluster;
 	if (!g->grid)
 		g->grid = 1;
-	g->grid *= g->cluster;
 	g->counters_at = g->workspace_bytes = 0;
+	g->parts = g->splitk;
+	if (g->is_dealt)
+		plan_dealt(g, g->resident * sms / g->cluster);
+	g->grid *= g->cluster;
 	if (g->splitk > 1) {
 		g->counters_at = ((size_t)g->splitk * g->m * g->n * 4 + 255) / 256 * 256;
 		g->workspace_bytes = g->counters_at + (size_t)g->tiles_m * g->tiles_n * 4;
@@ -101,9 +119,15 @@ void matmul_gpu_plan(const struct tcb_problem *problem, const struct tcb_target 
 	g->wm = (unsigned)micro->m;
 	g->wn = (unsigned)micro->n;
 	g->wk = g->isa == TCB_ISA_FMA ? 1 : g->capability < 80 ? 8 : 16;
+	g->workers = g->bm / g->wm * (g->bn / g->wn);
+	g->turns = KNOB(TURNS) == 1;
+	if (g->turns) {
+		g->bm = g->wm;
+		g->bn = g->wn;
+	}
+	g->is_dealt = geometry->knob[TCB_KNOB_SCHED] == TCB_SCHED_STREAMK;
 	g->warps_m = g->bm / g->wm;
 	g->warps_n = g->bn / g->wn;
-	g->workers = g->warps_m * g->warps_n;
 	g->threads = g->isa == TCB_ISA_WGMMA ? g->workers * GROUP_THREADS + WARP : g->workers * WARP;
 	g->stages = count(geometry, TCB_KNOB_STAGES);
 	g->splitk = count(geometry, TCB_KNOB_SPLITK);
@@ -117,7 +141,7 @@ void matmul_gpu_plan(const struct tcb_problem *problem, const struct tcb_target 
 	g->vec_c = g->vec_b;
 	if (g->isa == TCB_ISA_MMA && g->vec_b > g->vec_a)
 		g->vec_b = g->vec_a;
-	g->group = (unsigned)tcb_least(tcb_div_up(macro->m, midi->m * g->cluster), INT32_MAX);
+	g->group = (unsigned)tcb_least(tcb_div_up(macro->m, (size_t)g->bm * g->cluster), INT32_MAX);
 	plan_memory(g);
 	plan_grid(target, g);
 }
@@ -141,7 +165,7 @@ static const char *misfit(const struct matmul_gpu *g)
  */
 double matmul_gpu_chain(const struct matmul_gpu *g)
 {
-	return (g->isa == TCB_ISA_FMA ? (double)g->k : 4.0 * (double)g->k) + g->splitk + 1;
+	return (g->isa == TCB_ISA_FMA ? (double)g->k : 4.0 * (double)g->k) + g->parts + 1;
 }
 
 /* --- footprint --- */
@@ -197,7 +221,7 @@ void matmul_gpu_footprint(const struct tcb_problem *problem, const struct tcb_ta
 	out->grid[0] = g.resident ? g.grid : (size_t)g.tiles_m * g.tiles_n * g.cluster;
 	out->grid[1] = g.splitk;
 	out->grid[2] = 1;
-	out->barriers = g.isa == TCB_ISA_WGMMA ? 1 + g.workers : 1;
+	out->barriers = g.isa == TCB_ISA_WGMMA ? 1 + g.workers * (1 + (unsigned)g.turns) : 1;
 	for (int level = 0; level < TCB_LEVEL_COUNT; level++) {
 		const struct tcb_tile *t = &geometry->tile[level];
 		out->level_bytes[level] = g.element * (t->m * t->k + t->k * t->n + t->m * t->n);
@@ -212,9 +236,10 @@ RULE(rule_set)
 {
 	const uint64_t set = KNOB_BIT(ISA) | KNOB_BIT(VEC) | KNOB_BIT(STAGES) | KNOB_BIT(SPLITK) | KNOB_BIT(COPY) |
 			     KNOB_BIT(BLOCKS) | KNOB_BIT(PDL) | KNOB_BIT(OCC) | KNOB_BIT(CLUSTER);
-	return tcb_gpu_sets_knobs(geometry, set, 0) ? NULL
-						    : "a GPU's geometry sets isa, vec, stages, splitk, copy, blocks, "
-						      "pdl, occ and cluster, and no other knob";
+	return tcb_gpu_sets_knobs(geometry, set, KNOB_BIT(SCHED) | KNOB_BIT(TURNS)) /* rule_dealing */
+		       ? NULL
+		       : "a GPU's geometry sets isa, vec, stages, splitk, copy, blocks, pdl, occ and cluster, may set "
+			 "sched and turns, and sets no other knob";
 }
 
 RULE(rule_isa)
@@ -339,6 +364,28 @@ RULE(rule_blocks)
 	return KNOB(PDL) && target->capability < 90 ? "pdl=1 needs sm_90" : NULL;
 }
 
+RULE(rule_dealing)
+{
+	const struct tcb_tile *midi = &geometry->tile[TCB_MIDI], *micro = &geometry->tile[TCB_MICRO];
+	const int32_t sched = geometry->knob[TCB_KNOB_SCHED], turns = geometry->knob[TCB_KNOB_TURNS];
+	const size_t workers = midi->m / micro->m * (midi->n / micro->n);
+	struct matmul_gpu g;
+	if (turns != TCB_KNOB_UNSET && turns != 1)
+		return "turns must be 1, or left out";
+	if ((sched != TCB_KNOB_UNSET || turns == 1) && !KNOB(BLOCKS))
+		return "sched=streamk and turns=1 need blocks that stay";
+	if (turns == 1 && workers < 2)
+		return "turns=1 needs two or three warpgroups that multiply";
+	if (turns == 1 && micro->n / BOX % count(geometry, TCB_KNOB_CLUSTER))
+		return "with turns=1 cluster must divide micro.n / 64";
+	if (sched == TCB_KNOB_UNSET)
+		return NULL;
+	matmul_gpu_plan(problem, target, geometry, &g);
+	return ((size_t)g.tiles_m * g.tiles_n + g.grid) * g.steps > INT32_MAX
+		       ? "sched=streamk counts steps to 2^31 only"
+		       : NULL;
+}
+
 /* A slice without a step adds zeros. */
 RULE(rule_slices)
 {
@@ -354,6 +401,10 @@ RULE(rule_rounds)
 {
 	struct matmul_gpu g;
 	matmul_gpu_plan(problem, target, geometry, &g);
+	if (g.is_dealt)
+		return (size_t)g.tiles_m * g.tiles_n % (g.grid / g.cluster) == 0
+			       ? "the tiles are whole rounds: without sched=streamk it is the same"
+			       : NULL;
 	return g.resident && g.tiles_m * g.tiles_n * g.cluster <= g.grid
 		       ? "so many blocks stay that each has one tile: blocks=0 does the same"
 		       : NULL;
@@ -386,6 +437,13 @@ static unsigned unusual_size(const struct tcb_target *target, const struct matmu
 	return (w < 0.35 && sums > 64 * 64) + (w > 16 && sums < 128 * 128) + (g->splitk > 1 && w > 4);
 }
 
+/* sched=streamk: a last round that is nearly full, or one among many. */
+static int gains_little(const struct matmul_gpu *g)
+{
+	const unsigned tiles = g->tiles_m * g->tiles_n, blocks = g->grid / g->cluster;
+	return tiles > 8 * blocks || 10 * (tiles % blocks) > 9 * blocks;
+}
+
 static unsigned unusual_wgmma(const struct tcb_target *target, const struct matmul_gpu *g)
 {
 	const size_t limit = tcb_shared_limit(target) / g->occ;
@@ -397,6 +455,8 @@ static unsigned unusual_wgmma(const struct tcb_target *target, const struct matm
 	unusual += g->cluster > 2;
 	unusual += g->occ > 1;
 	unusual += g->bm * g->bn > 64 * 256 && g->workers == 1;
+	unusual += g->turns && (g->workers > 2 || g->wm * g->wn < 64 * 128);
+	unusual += g->is_dealt && gains_little(g);
 	return unusual;
 }
 
@@ -452,6 +512,7 @@ const struct tcb_rule matmul_gpu_rules[] = {
 	{ TILES(TCB_MACRO) | TILES(TCB_MIDI), TCB_RULE_DOUBLE, rule_macro },
 	{ TCB_FIELD_KNOB(COPY) | TCB_FIELD_KNOB(STAGES) | TCB_FIELD_KNOB(ISA), 0, rule_copy },
 	{ 0, 0, rule_blocks },
+	{ 0, 0, rule_dealing },
 	{ 0, 0, rule_vec },
 	{ 0, TCB_RULE_DOUBLE, rule_slices },
 	{ 0, TCB_RULE_DOUBLE, rule_rounds },

@@ -13,12 +13,13 @@ struct matmul_gpu {
 	enum tcb_isa isa;
 	unsigned capability, element; /* bytes of an element */
 	unsigned m, n, k;
-	unsigned bm, bn, bk, wm, wn, wk;    /* tiles of a block, of a warp or warpgroup */
-	unsigned warps_m, warps_n, workers; /* of these: along m, along n, in all */
+	unsigned bm, bn, bk, wm, wn, wk; /* tiles of a block (with turns, of a turn), of a warp or warpgroup */
+	unsigned warps_m, warps_n;       /* of these in a tile of a block: along m, along n */
+	unsigned workers;                /* in all */
 	unsigned threads;
 	unsigned stages, splitk, resident, cluster, occ;
 	enum tcb_copy copy;
-	int pdl;
+	int pdl, turns, is_dealt;     /* is_dealt: sched=streamk */
 	unsigned vec_a, vec_b, vec_c; /* bytes that a copy, a store of C takes */
 	int a_is_transposed;          /* fma: k runs slowest in shared memory */
 	unsigned pitch_a, pitch_b;    /* bytes of a row in shared memory */
@@ -29,7 +30,9 @@ struct matmul_gpu {
 	unsigned group;              /* of these rows of tiles that are gone down together */
 	unsigned steps, slice_steps; /* along k: in all, of one slice */
 	unsigned grid;
-	size_t counters_at, workspace_bytes;
+	unsigned dealt_tiles, share, spare;  /* is_dealt: tiles; steps of a range, as many ranges have one more */
+	unsigned parts;                      /* that a tile is in at most */
+	size_t counters_at, workspace_bytes; /* is_dealt: counters are flags */
 };
 
 void matmul_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *target,

@@ -11,11 +11,18 @@
  * part of B's boxes into the shared memory of all, so that a stage is filled, and
  * must be empty, in all of them.
  *
+ * turns=1: each warpgroup multiplies a tile of its own, all steps of it, then hands
+ * the tensor cores to the next one and stores its results while that one
+ * multiplies.  The ring has one tile's steps behind the other's; whose tile it is
+ * not goes past them.  A phase of a barrier is told by its parity alone, and is
+ * waited for only after the other has seen all of its own filled: so no one is two
+ * phases off.
+ *
  * Results leave through shared memory as tensor stores of 64 x 64 values, two
  * buffers a warpgroup; what lies outside of C is cut off by the copy.
  */
 #include "kernels/gpu/tile_ring.h"
-#include "kernels/matmul/matmul_gpu_frame.h"
+#include "kernels/matmul/matmul_gpu_pieces.h"
 
 enum {
 	GROUP_WARPS = 4,
@@ -23,7 +30,9 @@ enum {
 	BOX = 64, /* values of a box's rows of 128 bytes */
 	ROW_BYTES = TCB_KIT_BOX_BYTES,
 	OUT_BYTES = BOX * ROW_BYTES,
-	GROUP_BARRIER = 1, /* named barrier of the first warpgroup */
+	GROUPS_MAX = 3,
+	GROUP_BARRIER = 1,                         /* named barriers of the warpgroups from here on */
+	TURN_BARRIER = GROUP_BARRIER + GROUPS_MAX, /* where each waits for its turn */
 };
 
 static void write_barriers(struct mm_writer *w, const struct tcb_kit_tiles *r)
@@ -32,7 +41,7 @@ static void write_barriers(struct mm_writer *w, const struct tcb_kit_tiles *r)
 	const struct matmul_gpu *g = w->g;
 	struct tcb_ptx_if scope;
 	tcb_kit_one_begin(&w->kit, &scope);
-	tcb_kit_tiles_init(b, r, GROUP_WARPS * g->workers * g->cluster);
+	tcb_kit_tiles_init(b, r, GROUP_WARPS * g->warps_m * g->warps_n * g->cluster);
 	tcb_kit_barriers_ready(b);
 	tcb_ptx_if_end(b, &scope);
 	if (g->cluster > 1) {
@@ -84,48 +93,36 @@ static void write_copies(struct mm_writer *w, const struct tcb_kit_tiles *r, kit
 			 i ? OP2(b, "add.u32", column, I(i * BOX)) : column, step_k, 1);
 }
 
-/* Tiles from FIRST on, every STRIDEth. */
-struct round {
-	kit_op first, stride, end, rank;
-};
-
-static void open_tile(struct mm_writer *w, const struct round *round, kit_op tile)
-{
-	struct tcb_ptx_build *b = &w->kit.b;
-	mm_write_tile(w, tile);
-	if (w->g->cluster > 1)
-		w->row = OP3(b, "mad.lo.u32", round->rank, I(w->g->bm), w->row);
-}
-
-static void write_producer(struct mm_writer *w, struct tcb_kit_tiles *r, const struct round *round)
+static void write_producer(struct mm_writer *w, struct tcb_kit_tiles *r, struct mm_pieces *pieces)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct matmul_gpu *g = w->g;
-	struct tcb_ptx_for tiles, steps;
+	struct tcb_ptx_for steps;
 	struct tcb_ptx_if scope;
 	tcb_ptx_if_begin(b, &scope, OP2(b, "setp.eq.u32", w->kit.lane, I(0)));
-	tcb_ptx_for_begin(b, &tiles, round->first, round->end, round->stride, 0);
-	open_tile(w, round, tiles.iv);
-	tcb_ptx_for_begin(b, &steps, I(0), w->steps, I(1), 1);
+	mm_write_pieces_begin(w, pieces);
+	mm_write_piece_place(w, pieces);
+	tcb_ptx_for_begin(b, &steps, I(0), pieces->count, I(1), 1);
 	(g->cluster > 1 ? tcb_kit_wait_cluster : tcb_kit_wait)(b, tcb_ptx_at(r->empty, 0),
 							       OP2(b, "xor.b32", r->parity, I(1)));
 	tcb_kit_expect(b, tcb_ptx_at(r->full, 0), I(g->stage_bytes));
-	write_copies(w, r, round->rank, OP2(b, "mul.lo.u32", steps.iv, I(g->bk)));
+	const kit_op step = g->is_dealt ? OP2(b, "add.u32", pieces->step, steps.iv) : steps.iv;
+	write_copies(w, r, pieces->rank, OP2(b, "mul.lo.u32", step, I(g->bk)));
 	tcb_kit_tiles_next(b, r);
 	tcb_ptx_for_end(b, &steps);
-	tcb_ptx_for_end(b, &tiles);
+	mm_write_pieces_end(w, pieces);
 	tcb_ptx_if_end(b, &scope);
 }
 
 /* --- the warpgroups that multiply --- */
 
 struct group {
-	kit_op index, warp; /* of the warpgroup; of the warp in it */
-	kit_op a, b;        /* where its parts begin in a stage, as a descriptor counts (16 bytes) */
-	kit_op high;        /* upper half of descriptors */
-	kit_op always;      /* true */
-	kit_op barrier, leader;
-	kit_op out, stores; /* buffers; which of the two is next */
+	struct mm_piece_group of; /* its number is that of all, whether they share tiles or not */
+	kit_op warp;              /* in the warpgroup */
+	kit_op a, b;              /* where its parts begin in a stage, as a descriptor counts (16 bytes) */
+	kit_op high;              /* upper half of descriptors */
+	kit_op always;            /* true */
+	kit_op out, stores;       /* buffers; which of the two is next */
 };
 
 static const char *type_word(const struct matmul_gpu *g)
@@ -177,14 +174,37 @@ static void write_release(struct mm_writer *w, kit_op empty)
 	tcb_ptx_unguard(b);
 }
 
-/* All steps of a tile; one product is in flight while the next stage is waited for. */
-static void write_steps(struct mm_writer *w, struct tcb_kit_tiles *r, const struct group *group)
+/* turns: the warpgroup waits for its turn, and hands on to the next one. */
+static void take_turn(struct mm_writer *w, const struct group *group)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	if (w->g->turns)
+		OP2(b, "bar.sync", OP2(b, "add.u32", group->of.index, I(TURN_BARRIER)), I(2 * GROUP_THREADS));
+}
+
+static kit_op next_turn(struct mm_writer *w, kit_op turn)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const kit_op next = OP2(b, "add.u32", turn, I(1));
+	return OP3(b, "selp.u32", I(0), next, OP2(b, "setp.eq.u32", next, I(w->g->workers)));
+}
+
+static void hand_on(struct mm_writer *w, const struct group *group)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	if (w->g->turns)
+		OP2(b, "bar.arrive", OP2(b, "add.u32", next_turn(w, group->of.index), I(TURN_BARRIER)),
+		    I(2 * GROUP_THREADS));
+}
+
+/* COUNT steps of a tile; one product is in flight while the next stage is waited for. */
+static void write_steps(struct mm_writer *w, struct tcb_kit_tiles *r, const struct group *group, kit_op count)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct matmul_gpu *g = w->g;
 	struct tcb_ptx_for steps;
 	const kit_op before = OP1(b, "mov.u32", r->empty);
-	tcb_ptx_for_begin(b, &steps, I(0), w->steps, I(1), 1);
+	tcb_ptx_for_begin(b, &steps, I(0), count, I(1), 1);
 	const kit_op is_later = OP2(b, "setp.ne.u32", steps.iv, I(0));
 	tcb_kit_wait(b, tcb_ptx_at(r->full, 0), r->parity);
 	/* Without its upper bits, which in a cluster say whose memory it is. */
@@ -201,6 +221,7 @@ static void write_steps(struct mm_writer *w, struct tcb_kit_tiles *r, const stru
 	tcb_ptx_into1(b, "mov.u32", before, r->empty);
 	tcb_kit_tiles_next(b, r);
 	tcb_ptx_for_end(b, &steps);
+	hand_on(w, group);
 	tcb_ptx_op1(b, "wgmma.wait_group.sync.aligned", I(0));
 	write_release(w, before);
 }
@@ -218,10 +239,10 @@ static void write_box(struct mm_writer *w, struct group *group, const kit_op *ac
 	const kit_op buffer = OP3(b, "mad.lo.u32", group->stores, I(OUT_BYTES), group->out);
 	const kit_op at =
 		OP3(b, "mad.lo.u32", OP3(b, "mad.lo.u32", group->warp, I(16), lane_row), I(ROW_BYTES), buffer);
-	tcb_ptx_guard(b, group->leader); /* the buffer's last store has been read */
+	tcb_ptx_guard(b, group->of.leader); /* the buffer's last store has been read */
 	tcb_ptx_op1(b, "cp.async.bulk.wait_group.read", I(1));
 	tcb_ptx_unguard(b);
-	OP2(b, "bar.sync", group->barrier, I(GROUP_THREADS));
+	OP2(b, "bar.sync", group->of.barrier, I(GROUP_THREADS));
 	for (unsigned i = 0; i < BOX / 16; i++) {
 		const kit_op chunk = OP2(b, "xor.b32", OP2(b, "add.u32", half, I(2 * i)), swizzle);
 		kit_op packed[4];
@@ -232,8 +253,8 @@ static void write_box(struct mm_writer *w, struct group *group, const kit_op *ac
 		tcb_ptx_into(b, "stmatrix.sync.aligned.m8n8.x4.shared.b16", 2, operands);
 	}
 	tcb_ptx_op0(b, "fence.proxy.async.shared::cta");
-	OP2(b, "bar.sync", group->barrier, I(GROUP_THREADS));
-	tcb_ptx_if_begin(b, &scope, group->leader);
+	OP2(b, "bar.sync", group->of.barrier, I(GROUP_THREADS));
+	tcb_ptx_if_begin(b, &scope, group->of.leader);
 	const kit_op where[] = { column, row };
 	const kit_op operands[] = { tcb_ptx_at_tile(b, w->c, where, 2), tcb_ptx_at(buffer, 0) };
 	tcb_ptx_into(b, "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group", 2, operands);
@@ -246,9 +267,10 @@ static void write_results(struct mm_writer *w, struct group *group)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct matmul_gpu *g = w->g;
-	const kit_op index_m = g->warps_n > 1 ? OP2(b, "div.u32", group->index, I(g->warps_n)) : group->index;
-	const kit_op index_n = g->warps_n > 1 ? OP2(b, "rem.u32", group->index, I(g->warps_n)) : I(0);
-	const kit_op row = OP3(b, "mad.lo.u32", index_m, I(g->wm), w->row);
+	const kit_op index = group->of.index;
+	const kit_op index_m = g->warps_n > 1 ? OP2(b, "div.u32", index, I(g->warps_n)) : index;
+	const kit_op index_n = g->warps_n > 1 ? OP2(b, "rem.u32", index, I(g->warps_n)) : I(0);
+	const kit_op row = g->turns ? w->row : OP3(b, "mad.lo.u32", index_m, I(g->wm), w->row);
 	const kit_op column = g->warps_n > 1 ? OP3(b, "mad.lo.u32", index_n, I(g->wn), w->column) : w->column;
 	for (unsigned i = 0; i < g->wm / 64; i++)
 		for (unsigned j = 0; j < g->wn / BOX; j++)
@@ -264,39 +286,78 @@ static void open_group(struct mm_writer *w, struct group *group)
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct matmul_gpu *g = w->g;
 	const unsigned box_bytes = g->bk * ROW_BYTES;
-	group->index = OP2(b, "shr.u32", w->kit.warp, I(2));
+	const kit_op index = OP2(b, "shr.u32", w->kit.warp, I(2));
+	group->of.index = index;
 	group->warp = OP2(b, "and.b32", w->kit.warp, I(GROUP_WARPS - 1));
-	const kit_op index_m = g->warps_n > 1 ? OP2(b, "div.u32", group->index, I(g->warps_n)) : group->index;
-	group->a = OP3(b, "mad.lo.u32", index_m, I(g->wm * ROW_BYTES / 16), I(1 << 16));
+	const kit_op index_m = g->warps_n > 1 ? OP2(b, "div.u32", index, I(g->warps_n)) : index;
+	group->a = g->turns ? tcb_kit_constant(b, "u32", I(1 << 16))
+			    : OP3(b, "mad.lo.u32", index_m, I(g->wm * ROW_BYTES / 16), I(1 << 16));
 	group->b = tcb_kit_constant(b, "u32", I((int64_t)g->a_bytes / 16 + ((int64_t)(box_bytes / 16) << 16)));
 	if (g->warps_n > 1) {
-		const kit_op index_n = OP2(b, "rem.u32", group->index, I(g->warps_n));
+		const kit_op index_n = OP2(b, "rem.u32", index, I(g->warps_n));
 		group->b = OP3(b, "mad.lo.u32", index_n, I(g->wn / BOX * box_bytes / 16), group->b);
 	}
 	group->high = tcb_kit_constant(b, "u32", I(TCB_KIT_DESCRIPTOR_HIGH));
 	group->always = OP2(b, "setp.ne.u32", w->steps, I(0));
-	group->barrier = OP2(b, "add.u32", group->index, I(GROUP_BARRIER));
-	group->leader = OP2(b, "setp.eq.u32", OP2(b, "and.b32", w->kit.tid, I(GROUP_THREADS - 1)), I(0));
-	group->out =
-		OP3(b, "mad.lo.u32", group->index, I(2 * OUT_BYTES), OP2(b, "add.u32", w->kit.shared, I(g->out_at)));
+	group->of.barrier = OP2(b, "add.u32", index, I(GROUP_BARRIER));
+	group->of.leader = OP2(b, "setp.eq.u32", OP2(b, "and.b32", w->kit.tid, I(GROUP_THREADS - 1)), I(0));
+	group->out = OP3(b, "mad.lo.u32", index, I(2 * OUT_BYTES), OP2(b, "add.u32", w->kit.shared, I(g->out_at)));
 	group->stores = tcb_kit_constant(b, "u32", I(0));
 }
 
-static void write_consumers(struct mm_writer *w, struct tcb_kit_tiles *r, const struct round *round)
+/* A piece: its sums, and where they go. */
+static void write_piece(struct mm_writer *w, struct tcb_kit_tiles *r, struct mm_pieces *pieces, struct group *group)
+{
+	struct tcb_ptx_if scope;
+	mm_write_piece_place(w, pieces);
+	take_turn(w, group);
+	write_steps(w, r, group, pieces->count);
+	if (w->g->is_dealt)
+		mm_write_parts_begin(w, pieces, &group->of, &scope);
+	write_results(w, group);
+	if (w->g->is_dealt)
+		tcb_ptx_if_end(&w->kit.b, &scope);
+}
+
+/* turns: every piece is one's whose turn it is; the first is the first warpgroup's, and the turn that comes after the
+ * last piece is taken back. */
+static void write_turns(struct mm_writer *w, struct tcb_kit_tiles *r, struct mm_pieces *pieces, struct group *group)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const kit_op turn = tcb_kit_constant(b, "u32", I(0)), last = I(w->g->workers - 1);
+	struct tcb_ptx_if scope;
+	tcb_ptx_if_begin(b, &scope, OP2(b, "setp.eq.u32", group->of.index, last));
+	hand_on(w, group);
+	tcb_ptx_if_end(b, &scope);
+	mm_write_pieces_begin(w, pieces);
+	tcb_ptx_if_begin(b, &scope, OP2(b, "setp.eq.u32", group->of.index, turn));
+	write_piece(w, r, pieces, group);
+	tcb_ptx_if_else(b, &scope);
+	tcb_kit_tiles_skip(b, r, pieces->count);
+	tcb_ptx_if_end(b, &scope);
+	tcb_ptx_into1(b, "mov.u32", turn, next_turn(w, turn));
+	mm_write_pieces_end(w, pieces);
+	tcb_ptx_if_begin(b, &scope, OP2(b, "setp.eq.u32", group->of.index, turn));
+	take_turn(w, group);
+	tcb_ptx_if_end(b, &scope);
+}
+
+static void write_consumers(struct mm_writer *w, struct tcb_kit_tiles *r, struct mm_pieces *pieces)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct matmul_gpu *g = w->g;
-	struct tcb_ptx_for tiles;
 	struct group group;
 	open_group(w, &group);
 	for (unsigned i = 0; i < g->wm / 64 * (g->wn / 2); i++)
 		w->acc[i] = tcb_kit_constant(b, "f32", F(0));
-	tcb_ptx_for_begin(b, &tiles, round->first, round->end, round->stride, 0);
-	open_tile(w, round, tiles.iv);
-	write_steps(w, r, &group);
-	write_results(w, &group);
-	tcb_ptx_for_end(b, &tiles);
-	tcb_ptx_guard(b, group.leader); /* shared memory is read until then */
+	if (g->turns) {
+		write_turns(w, r, pieces, &group);
+	} else {
+		mm_write_pieces_begin(w, pieces);
+		write_piece(w, r, pieces, &group);
+		mm_write_pieces_end(w, pieces);
+	}
+	tcb_ptx_guard(b, group.of.leader); /* shared memory is read until then */
 	tcb_ptx_op1(b, "cp.async.bulk.wait_group.read", I(0));
 	tcb_ptx_unguard(b);
 }
@@ -319,30 +380,23 @@ void mm_write_wgmma(struct mm_writer *w)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct matmul_gpu *g = w->g;
-	struct round round;
+	struct mm_pieces pieces = { .number = I(0) };
 	struct tcb_kit_tiles ring = { .stages = g->stages, .slot_bytes = g->stage_bytes };
 	struct tcb_ptx_if scope;
 	mm_write_begin(w, tcb_ptx_namef(b, "matmul_%s_wgmma", type_word(g)));
 	w->a = map_param(w, "map_a", MATMUL_A, g->m, g->k, g->bm);
 	w->b_ = map_param(w, "map_b", MATMUL_B, g->k, g->n, g->bk);
 	w->c = map_param(w, "map_c", MATMUL_C, g->m, g->n, BOX);
+	mm_write_pieces_parameters(w, &pieces);
 	mm_write_parameters(w);
-	round.first = tcb_ptx_special(b, "ctaid.x");
-	round.stride = tcb_ptx_special(b, "nctaid.x");
-	round.end = OP2(b, "mul.lo.u32", w->tiles_m, w->tiles_n);
-	round.rank = I(0);
-	if (g->cluster > 1) {
-		round.rank = tcb_ptx_special(b, "cluster_ctarank");
-		round.first = OP2(b, "div.u32", round.first, I(g->cluster));
-		round.stride = OP2(b, "div.u32", round.stride, I(g->cluster));
-	}
+	mm_write_pieces_open(w, &pieces);
 	tcb_kit_tiles_open(b, &ring, w->kit.shared, w->kit.shared, g->barrier_at);
 	write_barriers(w, &ring);
 	tcb_kit_depend(&w->kit);
 	tcb_ptx_if_begin(b, &scope, OP2(b, "setp.ge.u32", w->kit.warp, I(GROUP_WARPS * g->workers)));
-	write_producer(w, &ring, &round);
+	write_producer(w, &ring, &pieces);
 	tcb_ptx_if_else(b, &scope);
-	write_consumers(w, &ring, &round);
+	write_consumers(w, &ring, &pieces);
 	tcb_ptx_if_end(b, &scope);
 	if (g->cluster > 1) { /* others' copies and arrivals end here before the block does */
 		tcb_kit_warp_barrier(b);

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The pieces of a block of the dense products (wgmma), and how the sums of a
+ * tile's pieces come together.
+ *
+ * A warpgroup's sums lie in the workspace as its threads have them: four at a
+ * time, thread by thread.  The flag of a range is set once its part is there and
+ * cleared by the only one who waits for it, so that every call leaves zeros.
+ */
+#include "kernels/matmul/matmul_gpu_pieces.h"
+
+enum { GROUP_THREADS = 128, WIDE = 4 /* values of an access */ };
+
+void mm_write_pieces_parameters(struct mm_writer *w, struct mm_pieces *p)
+{
+	const struct matmul_gpu *g = w->g;
+	if (!g->is_dealt)
+		return;
+	p->shared = tcb_kit_number(&w->kit, "shared", g->dealt_tiles);
+	p->share = tcb_kit_number(&w->kit, "share", g->share);
+	p->spare = tcb_kit_number(&w->kit, "spare", g->spare);
+	p->parts = tcb_kit_workspace(&w->kit, "parts", 16, 0);
+	p->flags = tcb_kit_workspace(&w->kit, "flags", 4, g->counters_at);
+}
+
+void mm_write_pieces_open(struct mm_writer *w, struct mm_pieces *p)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct matmul_gpu *g = w->g;
+	p->number = tcb_ptx_special(b, "ctaid.x");
+	p->blocks = tcb_ptx_special(b, "nctaid.x");
+	p->tiles = OP2(b, "mul.lo.u32", w->tiles_m, w->tiles_n);
+	p->rank = I(0);
+	if (g->cluster > 1) {
+		p->rank = tcb_ptx_special(b, "cluster_ctarank");
+		p->number = OP2(b, "div.u32", p->number, I(g->cluster));
+		p->blocks = OP2(b, "div.u32", p->blocks, I(g->cluster));
+	}
+}
+
+/* --- the loop --- */
+
+/* Steps of range RANGE. */
+static kit_op range_steps(struct mm_writer *w, const struct mm_pieces *p, kit_op range)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const kit_op more = OP3(b, "selp.u32", I(1), I(0), OP2(b, "setp.lt.u32", range, p->spare));
+	return OP2(b, "add.u32", p->share, more);
+}
+
+static void begin_dealt(struct mm_writer *w, struct mm_pieces *p)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	p->range = OP2(b, "sub.u32", OP2(b, "sub.u32", p->blocks, p->number), I(1));
+	const kit_op first = OP3(b, "mad.lo.u32", p->range, p->share, OP2(b, "min.u32", p->range, p->spare));
+	p->left = range_steps(w, p, p->range);
+	p->tile = OP2(b, "div.u32", first, w->steps);
+	p->step = OP2(b, "sub.u32", first, OP2(b, "mul.lo.u32", p->tile, w->steps));
+	p->count = OP2(b, "min.u32", OP2(b, "sub.u32", w->steps, p->step), p->left);
+	p->whole = OP2(b, "add.u32", p->shared, p->number);
+	tcb_ptx_repeat_begin(b, &p->loop);
+}
+
+/* The next piece: of the range, then whole tiles. */
+static void end_dealt(struct mm_writer *w, struct mm_pieces *p)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	tcb_ptx_into2(b, "sub.u32", p->left, p->left, p->count);
+	const kit_op is_dealt = OP2(b, "setp.ne.u32", p->left, I(0));
+	tcb_ptx_into3(b, "selp.u32", p->tile, OP2(b, "add.u32", p->tile, I(1)), p->whole, is_dealt);
+	tcb_ptx_into3(b, "selp.u32", p->whole, p->whole, OP2(b, "add.u32", p->whole, p->blocks), is_dealt);
+	tcb_ptx_into3(b, "selp.u32", p->left, p->left, w->steps, is_dealt);
+	tcb_ptx_into1(b, "mov.u32", p->step, I(0));
+	tcb_ptx_into2(b, "min.u32", p->count, w->steps, p->left);
+	tcb_ptx_repeat_end(b, &p->loop, OP2(b, "setp.lt.u32", p->tile, p->tiles));
+}
+
+void mm_write_pieces_begin(struct mm_writer *w, struct mm_pieces *p)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	if (w->g->is_dealt) {
+		begin_dealt(w, p);
+		return;
+	}
+	tcb_ptx_for_begin(b, &p->loop, p->number, p->tiles, p->blocks, 0);
+	p->tile = p->loop.iv;
+	p->step = I(0);
+	p->count = w->steps;
+}
+
+void mm_write_pieces_end(struct mm_writer *w, struct mm_pieces *p)
+{
+	if (w->g->is_dealt)
+		end_dealt(w, p);
+	else
+		tcb_ptx_for_end(&w->kit.b, &p->loop);
+}
+
+void mm_write_piece_place(struct mm_writer *w, const struct mm_pieces *p)
+{
+	mm_write_tile(w, p->tile);
+	if (w->g->cluster > 1)
+		w->row = OP3(&w->kit.b, "mad.lo.u32", p->rank, I(w->g->bm), w->row);
+}
+
+/* --- parts --- */
+
+/* Warpgroups that the sums of a tile are spread over: with turns one has all. */
+static unsigned groups_of_tile(const struct matmul_gpu *g)
+{
+	return g->warps_m * g->warps_n;
+}
+
+/* Which part is that of this warpgroup of cluster NUMBER's block here. */
+static kit_op part_of(struct mm_writer *w, const struct mm_pieces *p, const struct mm_piece_group *group, kit_op number)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const unsigned groups = groups_of_tile(w->g);
+	const kit_op block = w->g->cluster > 1 ? OP3(b, "mad.lo.u32", number, I(w->g->cluster), p->rank) : number;
+	return groups > 1 ? OP3(b, "mad.lo.u32", block, I(groups), group->index) : block;
+}
+
+/* Where this thread's sums of PART begin. */
+static kit_op sums_of(struct mm_writer *w, const struct mm_pieces *p, kit_op part)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const kit_op thread = OP2(b, "and.b32", w->kit.tid, I(GROUP_THREADS - 1));
+	const kit_op first = tcb_kit_element(b, p->parts, part, w->g->wm * w->g->wn * 4);
+	return tcb_kit_element(b, first, thread, WIDE * 4);
+}
+
+static void leave_part(struct mm_writer *w, const struct mm_pieces *p, const struct mm_piece_group *group)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const kit_op part = part_of(w, p, group, p->number), at = sums_of(w, p, part), there = I(1);
+	struct tcb_ptx_if scope;
+	for (unsigned i = 0; i < w->g->wm * w->g->wn / GROUP_THREADS; i += WIDE)
+		tcb_kit_store(b, "st.global", "f32", tcb_ptx_at(at, (int64_t)i * GROUP_THREADS * 4), w->acc + i, WIDE);
+	OP2(b, "bar.sync", group->barrier, I(GROUP_THREADS));
+	tcb_ptx_if_begin(b, &scope, group->leader);
+	tcb_ptx_op0(b, "fence.acq_rel.gpu"); /* behind a barrier: of what the other threads stored, too */
+	tcb_ptx_store(b, "st.relaxed.gpu.global.u32", tcb_ptx_at(tcb_kit_element(b, p->flags, part, 4), 0), &there, 1);
+	tcb_ptx_if_end(b, &scope);
+}
+
+/* Part PART, once it is there, added to the sums. */
+static void add_part(struct mm_writer *w, const struct mm_pieces *p, const struct mm_piece_group *group, kit_op part)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const kit_op flag = tcb_ptx_at(tcb_kit_element(b, p->flags, part, 4), 0), none = I(0);
+	struct tcb_ptx_if scope;
+	struct tcb_ptx_for wait;
+	kit_op seen, values[WIDE];
+	tcb_ptx_if_begin(b, &scope, group->leader);
+	tcb_ptx_repeat_begin(b, &wait);
+	tcb_ptx_load(b, "ld.acquire.gpu.global.u32", flag, &seen, 1);
+	tcb_ptx_repeat_end(b, &wait, OP2(b, "setp.eq.u32", seen, I(0)));
+	tcb_ptx_store(b, "st.relaxed.gpu.global.u32", flag, &none, 1);
+	tcb_ptx_if_end(b, &scope);
+	OP2(b, "bar.sync", group->barrier, I(GROUP_THREADS));
+	const kit_op at = sums_of(w, p, part);
+	for (unsigned i = 0; i < w->g->wm * w->g->wn / GROUP_THREADS; i += WIDE) {
+		tcb_kit_load(b, "ld.global.cg", "f32", tcb_ptx_at(at, (int64_t)i * GROUP_THREADS * 4), values, WIDE);
+		for (unsigned j = 0; j < WIDE; j++)
+			tcb_ptx_into2(b, "add.rn.f32", w->acc[i + j], w->acc[i + j], values[j]);
+	}
+}
+
+/* The parts of the ranges above, from the next one up to the tile's end. */
+static void add_parts(struct mm_writer *w, const struct mm_pieces *p, const struct mm_piece_group *group)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	struct tcb_ptx_if some;
+	struct tcb_ptx_for others;
+	const kit_op lacking = OP2(b, "sub.u32", w->steps, p->count);
+	tcb_ptx_if_begin(b, &some, OP2(b, "setp.ne.u32", lacking, I(0)));
+	const kit_op number = OP1(b, "mov.u32", p->number), range = OP1(b, "mov.u32", p->range);
+	tcb_ptx_repeat_begin(b, &others);
+	tcb_ptx_into2(b, "sub.u32", number, number, I(1));
+	tcb_ptx_into2(b, "add.u32", range, range, I(1));
+	add_part(w, p, group, part_of(w, p, group, number));
+	tcb_ptx_into2(b, "sub.u32", lacking, lacking, OP2(b, "min.u32", lacking, range_steps(w, p, range)));
+	tcb_ptx_repeat_end(b, &others, OP2(b, "setp.ne.u32", lacking, I(0)));
+	tcb_ptx_if_end(b, &some);
+}
+
+void mm_write_parts_begin(struct mm_writer *w, struct mm_pieces *p, const struct mm_piece_group *group,
+			  struct tcb_ptx_if *scope)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	tcb_ptx_if_begin(b, scope, OP2(b, "setp.ne.u32", p->step, I(0)));
+	leave_part(w, p, group);
+	tcb_ptx_if_else(b, scope);
+	add_parts(w, p, group);
+}
