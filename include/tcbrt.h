@@ -183,7 +183,8 @@ struct tcbrt_query {
  * must also still be the one that was measured beside them.
  *
  * NEAREST: another shape was tuned.  Among the shapes whose m, n and k are each within a factor of 4, the one nearest
- * in log2(m), log2(n), log2(k) is taken.  A small gain at one shape may be a loss at another.  So the winner must be
+ * in log2(m), log2(n), log2(k) is taken; of attention and rope_append so are the number of KV heads of all sequences and
+ * that of query heads for each, and the other words are the same.  A small gain at one shape may be a loss at another.  So the winner must be
  * the best of at least 20 candidates, and must be measured against the default of today; the lower end of the 95 %
  * interval of its speedup over it must be at least 1.02, and 0.05 more for each doubling between the shapes.  Tiles
  * that were as large as that shape's m, n or k become as large as this one's.  The result must satisfy every constraint
@@ -253,8 +254,9 @@ struct tcbrt_tuning {
 	char variant[TCBRT_VARIANT_MAX];   /* the compiled kernel of tcbtune that it names */
 	char reason[TCBRT_REASON_MAX];     /* why this source, in one line; on failure what to do */
 	enum tcbrt_verdict verdict;        /* on the result that was found; of NEAREST the other shape's */
-	int reserved_int;
-	size_t reserved[3];
+	/* of attention and rope_append: of the shape that was measured; its other words are the query's */
+	unsigned tuned_query_heads, tuned_kv_heads, tuned_sequences;
+	size_t reserved[2];
 };
 
 /*

@@ -37,7 +37,8 @@ class _Tuning(c.Structure):
                 ("tiles", c.c_size_t * 9), ("knobs", c.c_int * 64), ("expected_ns", c.c_double),
                 ("speedup", c.c_double), ("speedup_lo", c.c_double), ("tuned", c.c_size_t * 3),
                 ("geometry", c.c_char * 1024), ("variant", c.c_char * 64), ("reason", c.c_char * 512),
-                ("verdict", c.c_int), ("reserved_int", c.c_int), ("reserved", c.c_size_t * 3)]
+                ("verdict", c.c_int), ("tuned_query_heads", c.c_uint), ("tuned_kv_heads", c.c_uint),
+                ("tuned_sequences", c.c_uint), ("reserved", c.c_size_t * 2)]
 
 
 class _Operand(c.Structure):

@@ -61,16 +61,27 @@ struct source {
 	int is_found;
 };
 
+/* The shape that an answer was measured at; m is 0 where it was not. */
+static struct tcb_shape tuned_shape(const struct tcbrt_tuning *tuning, const struct tcb_problem *problem)
+{
+	struct tcb_shape shape = { tuning->tuned_m, tuning->tuned_n, tuning->tuned_k, problem->shape.heads };
+
+	shape.heads.query = tuning->tuned_query_heads;
+	shape.heads.kv = tuning->tuned_kv_heads;
+	shape.heads.sequences = tuning->tuned_sequences;
+	return shape;
+}
+
 static int match_source(void *ctx, const struct tcb_best *best)
 {
 	struct source *source = ctx;
 	const struct tcbrt_tuning *tuning = source->tuning;
 	const struct tcb_shape *shape = &best->problem.shape;
+	const struct tcb_shape tuned = tuned_shape(tuning, source->problem);
 
 	if (best->state != source->state || best->problem.contract != source->problem->contract ||
-	    shape->m != tuning->tuned_m || shape->n != tuning->tuned_n || shape->k != tuning->tuned_k ||
-	    memcmp(&shape->heads, &source->problem->shape.heads, sizeof shape->heads) != 0 ||
-	    best->threads != tuning->threads || strcmp(best->geometry, tuning->geometry) != 0)
+	    !tcb_shape_equal(shape, &tuned) || best->threads != tuning->threads ||
+	    strcmp(best->geometry, tuning->geometry) != 0)
 		return 0;
 	source->row.best = *best;
 	return source->is_found = 1;
@@ -187,7 +198,7 @@ static enum tcb_status print_json(const struct lookup_args *args, const struct t
 				  const struct tcb_bottleneck *bottleneck, struct tcb_error *err)
 {
 	int failed = 0, measured = tuning->expected_ns > 0;
-	struct tcb_shape tuned = { tuning->tuned_m, tuning->tuned_n, tuning->tuned_k, problem->shape.heads };
+	const struct tcb_shape tuned = tuned_shape(tuning, problem);
 	json_t *root = cli_json_start("tcbtune.lookup.1", &failed);
 
 	cli_json_set(root, "op", cli_json_text(problem->op_name), &failed);

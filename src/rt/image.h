@@ -29,7 +29,7 @@ struct rt_key {
 	struct tcb_heads heads;
 };
 
-enum { RT_NONE = UINT32_MAX, RT_IMAGE_FORMAT = 6, RT_ENTRIES_MAX = 1 << 30, RT_AXES = 3 };
+enum { RT_NONE = UINT32_MAX, RT_IMAGE_FORMAT = 7, RT_ENTRIES_MAX = 1 << 30, RT_AXES = 5 };
 
 /* Sorted by the key, threads last: the entries of one shape follow each other. */
 struct rt_entry {
@@ -56,19 +56,19 @@ struct rt_stored_device {
 	struct tcb_target measured_on; /* of a GPU */
 };
 
-/* Entries of one op, contract, state, number of threads, words and device; those that near shapes may take are points
- * [begin, end), a balanced tree: the middle one parts the others at its axis. */
+/* Entries of one op, contract, state, number of threads, kind of words and device; those that near shapes may take are
+ * points [begin, end), a balanced tree: the middle one parts the others at its axis. */
 struct rt_group {
 	uint32_t op;
 	uint16_t contract, state;
 	uint32_t threads, has_k, device;
-	uint64_t words; /* rt_words of its heads */
+	uint64_t words; /* rt_words_kind of its heads */
 	uint32_t begin, end;
 	uint32_t stored; /* how many entries, points or not */
 };
 
 struct rt_point {
-	float at[RT_AXES]; /* log2 of m, n, k */
+	float at[RT_AXES]; /* rt_key_axes */
 	float ns;
 	uint32_t entry, axis;
 };
@@ -162,6 +162,16 @@ static inline uint64_t rt_words(const struct tcb_heads *heads)
 	return rt_mix(rt_mix(half[0], half[1]), rt_mix(half[2], half[3]));
 }
 
+/* The same for all words but those whose numbers are axes: near shapes have the same pages, window, cap and mask. */
+static inline uint64_t rt_words_kind(const struct tcb_heads *heads)
+{
+	struct tcb_heads kind = *heads;
+
+	kind.query = kind.query != 0;
+	kind.kv = kind.sequences = 0;
+	return rt_words(&kind);
+}
+
 static inline struct tcb_shape rt_key_shape(const struct rt_key *key)
 {
 	return (struct tcb_shape){ (size_t)key->m, (size_t)key->n, (size_t)key->k, key->heads };
@@ -186,6 +196,9 @@ static inline int rt_key_is_shape(const struct rt_key *a, const struct rt_key *b
 }
 
 /* rt_points.c */
+/* Where KEY's shape lies among others: log2 of m, n, k, of KV heads of all sequences and of query heads for each; 0 for
+ * what the op has not. */
+void rt_key_axes(const struct rt_key *key, float at_out[RT_AXES]);
 /* Makes a tree of COUNT points. */
 void rt_points_build(struct rt_point *points, uint32_t count);
 enum { RT_NEAR_LOG2 = 2 }; /* near: each dimension within a factor of 4 */

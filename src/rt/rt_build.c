@@ -229,7 +229,7 @@ static int by_group(const void *left, const void *right, void *ctx)
 	ORDER(a->state, b->state);
 	ORDER(a->threads, b->threads);
 	ORDER(a->k != 0, b->k != 0);
-	ORDER(rt_words(&a->heads), rt_words(&b->heads));
+	ORDER(rt_words_kind(&a->heads), rt_words_kind(&b->heads));
 	ORDER(a->device, b->device);
 	ORDER(i, j);
 	return 0;
@@ -314,12 +314,7 @@ static int is_of_group(const struct rt_group *group, const struct rt_key *key)
 {
 	return group->op == key->op && group->contract == key->contract && group->state == key->state &&
 	       group->threads == key->threads && group->has_k == (key->k != 0) &&
-	       group->words == rt_words(&key->heads) && group->device == key->device;
-}
-
-static float log2_of(uint64_t value)
-{
-	return value ? log2f((float)value) : 0;
+	       group->words == rt_words_kind(&key->heads) && group->device == key->device;
 }
 
 /* Sorts the numbers of the COUNT entries by group; with GROUPS and POINTS NULL only counts those. */
@@ -342,19 +337,18 @@ static void put_groups(const struct rt_entry *entries, size_t count, uint32_t *g
 						   .state = key->state,
 						   .threads = key->threads,
 						   .has_k = key->k != 0,
-						   .words = rt_words(&key->heads),
+						   .words = rt_words_kind(&key->heads),
 						   .device = key->device,
 						   .begin = (uint32_t)point_count };
 			group_count++;
 		}
 		group.stored++;
 		if (entry->may_serve) {
-			if (points)
+			if (points) {
 				points[point_count] =
-					(struct rt_point){ { log2_of(key->m), log2_of(key->n), log2_of(key->k) },
-							   (float)entry->ns.median,
-							   grouped[i],
-							   0 };
+					(struct rt_point){ .ns = (float)entry->ns.median, .entry = grouped[i] };
+				rt_key_axes(key, points[point_count].at);
+			}
 			point_count++;
 		}
 		group.end = (uint32_t)point_count;

@@ -82,9 +82,8 @@ static int compare_group(const struct rt_group *group, const struct rt_key *key)
 	const uint64_t left[] = {
 		group->op, group->contract, group->state, group->threads, group->has_k, group->words
 	};
-	const uint64_t right[] = {
-		key->op, key->contract, key->state, key->threads, key->k != 0, rt_words(&key->heads)
-	};
+	const uint64_t right[] = { key->op,      key->contract, key->state,
+				   key->threads, key->k != 0,   rt_words_kind(&key->heads) };
 
 	for (size_t i = 0; i < sizeof(left) / sizeof(left[0]); i++)
 		if (left[i] != right[i])
@@ -134,9 +133,9 @@ static void search_layer(struct asking *asking, const struct rt_layer *layer, co
 
 static void search(struct asking *asking)
 {
-	const struct rt_key *key = asking->key;
-	const float at[RT_AXES] = { log2f((float)key->m), log2f((float)key->n), key->k ? log2f((float)key->k) : 0 };
+	float at[RT_AXES];
 
+	rt_key_axes(asking->key, at);
 	asking->own.far = asking->kin.far = INFINITY;
 	for (unsigned i = 0; i < asking->rt->layer_count; i++)
 		search_layer(asking, &asking->rt->layers[i], at);
@@ -243,6 +242,9 @@ static int take_nearest(const struct asking *asking, const struct near *near, en
 		out->tuned_m = tuned.m;
 		out->tuned_n = tuned.n;
 		out->tuned_k = tuned.k;
+		out->tuned_query_heads = tuned.heads.query;
+		out->tuned_kv_heads = tuned.heads.kv;
+		out->tuned_sequences = tuned.heads.sequences;
 		say_near(asking, &found, &tuned, out);
 		return 1;
 	}
@@ -304,6 +306,9 @@ static const char *say_why_default(const struct asking *asking)
 	if (asking->stored)
 		return "no winner of a shape within a factor of 4 is surely better than today's default and the best "
 		       "of enough candidates";
+	if (asking->problem.shape.heads.query)
+		return "nothing else with the same pages, window, cap and mask is stored for this op, contract, state "
+		       "and number of threads here";
 	if (asking->is_kind)
 		return "nothing is stored for this op, contract and state on such a GPU";
 	if (asking->rt->devices[asking->key->device].is_gpu)

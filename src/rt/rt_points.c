@@ -1,12 +1,28 @@
 /* SPDX-License-Identifier: MIT
  *
- * Near shapes: a k-d tree (Bentley 1975) over log2 of m, n and k that lies in
- * an array without pointers.  The middle point of a range parts it at the axis
+ * Near shapes: a k-d tree (Bentley 1975) over log2 of a shape's numbers that lies
+ * in an array without pointers.  The middle point of a range parts it at the axis
  * along which the range is widest.
  */
 #include <math.h>
 
 #include "rt/image.h"
+
+static float log2_of(uint64_t value)
+{
+	return value ? log2f((float)value) : 0;
+}
+
+void rt_key_axes(const struct rt_key *key, float at_out[RT_AXES])
+{
+	const struct tcb_heads *heads = &key->heads;
+
+	at_out[0] = log2_of(key->m);
+	at_out[1] = log2_of(key->n);
+	at_out[2] = log2_of(key->k);
+	at_out[3] = log2_of((uint64_t)heads->kv * heads->sequences);
+	at_out[4] = heads->kv ? log2_of(heads->query / heads->kv) : 0;
+}
 
 static int is_before(const struct rt_point *a, const struct rt_point *b, uint32_t axis)
 {

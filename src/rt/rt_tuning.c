@@ -25,7 +25,6 @@ void rt_tuning_geometry(struct tcbrt_tuning *out, const struct tcb_geometry *geo
 	out->micro = (struct tcbrt_tile){ tile[TCB_MICRO].m, tile[TCB_MICRO].n, tile[TCB_MICRO].k };
 	memcpy(out->knobs, geometry->knob, sizeof(geometry->knob));
 	out->verdict = TCBRT_VERDICT_NONE;
-	out->reserved_int = 0;
 	memset(out->reserved, 0, sizeof(out->reserved));
 	for (int knob = TCB_KNOB_COUNT; knob < TCBRT_KNOBS_MAX; knob++)
 		out->knobs[knob] = TCB_KNOB_UNSET;
@@ -48,6 +47,9 @@ void rt_tuning_stored(struct tcbrt_tuning *out, const struct rt_found *found)
 	out->tuned_m = entry->key.m;
 	out->tuned_n = entry->key.n;
 	out->tuned_k = entry->key.k;
+	out->tuned_query_heads = entry->key.heads.query;
+	out->tuned_kv_heads = entry->key.heads.kv;
+	out->tuned_sequences = entry->key.heads.sequences;
 	memcpy(out->geometry, texts.geometry, entry->geometry_length + 1u);
 	memcpy(out->variant, texts.variant, entry->variant_length + 1u);
 }

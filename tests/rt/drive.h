@@ -45,6 +45,8 @@ int drive_once_in(size_t one_in);
 const struct tcb_op *drive_op(void);
 /* A shape that OP may have; odd, small, so that it is computed in milliseconds. */
 struct tcb_shape drive_shape(const struct tcb_op *op);
+/* The words of SHAPE, NULL where there are none; good until 64 others were asked for. */
+const char *drive_words(const struct tcb_shape *shape);
 /* What anybody may ask RT for; now and then what nobody can answer.  Its strings live as long as RT. */
 struct tcbrt_query drive_query(const struct tcbrt *rt);
 /* A legal geometry from anywhere in the space; 0: none was met. */

@@ -63,8 +63,7 @@ struct tcb_shape drive_shape(const struct tcb_op *op)
 	return shape_for(op, shape);
 }
 
-/* The words of SHAPE, NULL where there are none; good until as many others are asked for as tests keep. */
-static const char *words_of(const struct tcb_shape *shape)
+const char *drive_words(const struct tcb_shape *shape)
 {
 	static char texts[64][TCB_WORDS_TEXT_MAX];
 	static size_t next;
@@ -121,7 +120,7 @@ struct tcbrt_query drive_query(const struct tcbrt *rt)
 				     .m = shape.m,
 				     .n = shape.n,
 				     .k = shape.k,
-				     .words = words_of(&shape),
+				     .words = drive_words(&shape),
 				     .layout = draw_layout() };
 
 	switch (drive_below(120)) {

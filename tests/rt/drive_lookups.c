@@ -139,6 +139,15 @@ static void put_winner(void)
 	drive_stored++;
 }
 
+/* Those of SHAPE, or with a few sequences more. */
+static const char *near_words(const struct tcb_shape *shape)
+{
+	struct tcb_shape other = *shape;
+
+	other.heads.sequences += other.heads.query && drive_once_in(2) ? (uint32_t)drive_below(3) : 0;
+	return drive_words(&other);
+}
+
 /* A question about a shape that is stored, or near one. */
 static struct tcbrt_query near_query(const struct tcbrt *rt)
 {
@@ -152,6 +161,7 @@ static struct tcbrt_query near_query(const struct tcbrt *rt)
 	query.m = problem->shape.m;
 	query.n = problem->shape.n + (drive_once_in(2) ? 0 : drive_below(40));
 	query.k = problem->shape.k;
+	query.words = near_words(&problem->shape);
 	query.threads = (unsigned)drive_below(5);
 	if (drive_once_in(2))
 		query.device = NULL;
@@ -178,6 +188,8 @@ static void check_answer(const struct tcbrt *rt, const struct tcbrt_query *query
 	DRIVE_CHECK(!(tuning->source == TCBRT_SOURCE_EXACT || tuning->source == TCBRT_SOURCE_PROVISIONAL) ||
 			    (tuning->tuned_m == query->m && tuning->tuned_n == query->n && tuning->tuned_k == query->k),
 		    "exact, but it was measured at another shape");
+	DRIVE_CHECK(tuning->source != TCBRT_SOURCE_EXACT || tuning->tuned_sequences == problem.shape.heads.sequences,
+		    "exact, but it was measured with other words");
 	DRIVE_CHECK(tcbrt_knob_word(tuning, "isa"), "it has no instruction family");
 	drive_found += tuning->source != TCBRT_SOURCE_DEFAULT;
 }

@@ -97,6 +97,7 @@ static enum tcb_status emit(const struct tcb_problem *problem, const struct tcb_
 static const struct tcb_op fake_op = {
 	.name = "fake_matvec",
 	.shape_form = "MxNxK",
+	.has_words = 1, /* and may have none */
 	.contracts = 1u << TCB_CONTRACT_Q8 | 1u << TCB_CONTRACT_F32,
 	.default_contract = TCB_CONTRACT_Q8,
 	.variant_lists = lists,

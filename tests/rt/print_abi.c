@@ -51,7 +51,9 @@ int main(void)
 	AT(tcbrt_tuning, variant);
 	AT(tcbrt_tuning, reason);
 	AT(tcbrt_tuning, verdict);
-	AT(tcbrt_tuning, reserved_int);
+	AT(tcbrt_tuning, tuned_query_heads);
+	AT(tcbrt_tuning, tuned_kv_heads);
+	AT(tcbrt_tuning, tuned_sequences);
 	AT(tcbrt_tuning, reserved);
 	SIZE(tcbrt_operand);
 	AT(tcbrt_operand, name);

@@ -28,6 +28,7 @@ struct fixture {
 struct winner {
 	const char *op;        /* "fake_matvec" */
 	size_t n, k;           /* m is 1 */
+	const char *words;     /* none */
 	unsigned threads;      /* 1 */
 	double ns;             /* 1000 */
 	double speedup_lo;     /* 1.5 */
@@ -88,12 +89,22 @@ static inline void fixture_geometry(const struct winner *winner, unsigned thread
 	geometry->knob[TCB_KNOB_PREFETCH] = 512;
 }
 
+static inline struct tcb_shape fixture_shape(const struct winner *winner)
+{
+	struct tcb_shape shape = { .m = 1, .n = winner->n, .k = winner->k };
+	struct tcb_error err;
+
+	if (winner->words && tcb_heads_parse(winner->words, &shape.heads, &err) != TCB_OK)
+		fixture_fail(&err);
+	return shape;
+}
+
 /* The op's default there, or the one that the winner was measured beside. */
 static inline void fixture_default(const struct winner *winner, const struct tcb_target *target,
 				   char out[TCB_GEOMETRY_TEXT_MAX])
 {
 	const enum tcb_contract contract = winner->use_contract ? winner->contract : TCB_CONTRACT_Q8;
-	const struct tcb_shape shape = { 1, winner->n, winner->k };
+	const struct tcb_shape shape = fixture_shape(winner);
 	const struct tcb_op *op = tcb_op_find(winner->op ? winner->op : "fake_matvec");
 	struct tcb_geometry geometry;
 	struct tcb_problem problem;
@@ -111,7 +122,7 @@ static inline void fixture_put(struct fixture *fixture, const struct winner *win
 	unsigned threads = winner->threads ? winner->threads : 1;
 	double ns = winner->ns > 0 ? winner->ns : 1000, lo = winner->speedup_lo != 0 ? winner->speedup_lo : 1.5;
 	struct tcb_problem problem = { .contract = winner->use_contract ? winner->contract : TCB_CONTRACT_Q8,
-				       .shape = { 1, winner->n, winner->k } };
+				       .shape = fixture_shape(winner) };
 	struct tcb_best best = { .state = winner->state,
 				 .modelled = winner->modelled,
 				 .provisional = winner->provisional,

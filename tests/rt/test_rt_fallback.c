@@ -29,10 +29,10 @@ static void put(struct winner winner)
 	fixture_put(&fixture, &winner);
 }
 
-/* The answer for 1xNxK on one thread, cold, contract q8. */
-static struct tcbrt_tuning ask(size_t n, size_t k)
+/* The answer for 1xNxK with WORDS on one thread, cold, contract q8. */
+static struct tcbrt_tuning ask_words(size_t n, size_t k, const char *words)
 {
-	struct tcbrt_query query = { .op = "fake_matvec", .threads = 1, .m = 1, .n = n, .k = k };
+	struct tcbrt_query query = { .op = "fake_matvec", .threads = 1, .m = 1, .n = n, .k = k, .words = words };
 	struct tcbrt *rt = fixture_open(&fixture);
 	struct tcbrt_tuning tuning;
 
@@ -40,6 +40,11 @@ static struct tcbrt_tuning ask(size_t n, size_t k)
 	tcbrt_close(rt);
 	assert_true(strlen(tuning.reason) > 0);
 	return tuning;
+}
+
+static struct tcbrt_tuning ask(size_t n, size_t k)
+{
+	return ask_words(n, k, NULL);
 }
 
 static void assert_says(const struct tcbrt_tuning *tuning, const char *what)
@@ -100,6 +105,44 @@ static void test_nearest(void **state)
 	assert_int_equal(tuning.macro.k, 8192);
 	assert_int_equal(tuning.midi.k, 8192);
 	assert_int_equal(tuning.micro.k, 256);
+}
+
+/* Heads and sequences are near or not, as sizes are; the other words are the same. */
+static void test_near_words(void **state)
+{
+	static const char *const far[] = { "h32/8,b2",         "h32/8,b2,p32",        "h32/8,b2,p16,c50",
+					   "h32/8,b2,p16,w64", "h32/8,b2,p16,causal", "h32/8,b2,p16,ragged" };
+	struct tcbrt_tuning tuning;
+
+	(void)state;
+	put((struct winner){ .n = 4096, .k = 4096, .midi_n = 64, .words = "h32/8,p16" });
+	put((struct winner){ .n = 4096, .k = 4096, .midi_n = 32, .words = "h32/8,b4,p16" });
+	tuning = ask_words(4096, 4096, "h32/8,b4,p16");
+	assert_int_equal(tuning.source, TCBRT_SOURCE_EXACT);
+	assert_int_equal(tuning.tuned_sequences, 4);
+	tuning = ask_words(4096, 4096, "h32/8,b3,p16"); /* of 24 heads of KV, 8 and 32 were tuned */
+	assert_int_equal(tuning.source, TCBRT_SOURCE_NEAREST);
+	assert_int_equal(tuning.midi.n, 32);
+	assert_int_equal(tuning.tuned_query_heads, 32);
+	assert_int_equal(tuning.tuned_kv_heads, 8);
+	assert_int_equal(tuning.tuned_sequences, 4);
+	assert_says(&tuning, "1x4096x4096,h32/8,b3,p16 was not tuned on this device; the nearest winner is that of "
+			     "1x4096x4096,h32/8,b4,p16, where");
+	tuning = ask_words(4096, 4096, "h28/4,p16"); /* other heads: half of them, 7 to each, not 4 */
+	assert_int_equal(tuning.source, TCBRT_SOURCE_NEAREST);
+	assert_int_equal(tuning.midi.n, 64);
+	for (size_t i = 0; i < sizeof(far) / sizeof(far[0]); i++) {
+		tuning = ask_words(4096, 4096, far[i]);
+		assert_int_equal(tuning.source, TCBRT_SOURCE_DEFAULT);
+		assert_int_equal(tuning.tuned_query_heads, 0);
+		assert_says(&tuning, "nothing else with the same pages, window, cap and mask is stored");
+	}
+	tuning = ask_words(4096, 4096, "h68/17,b8,p16"); /* 136 KV heads are more than four times 32 */
+	assert_default(&tuning, 4096, 4096, "within a factor of 4");
+	tuning = ask_words(4096, 4096, "h136/8,b4,p16"); /* 17 query heads to each, not 4 */
+	assert_default(&tuning, 4096, 4096, "within a factor of 4");
+	tuning = ask(4096, 4096);
+	assert_default(&tuning, 4096, 4096, "nothing else is stored");
 }
 
 static void test_far_is_not_near(void **state)
@@ -293,6 +336,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_default_of_an_empty_database, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_nearest, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_near_words, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_far_is_not_near, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_needs_proof, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_unrelated, setup, teardown),

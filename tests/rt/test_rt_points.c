@@ -83,7 +83,9 @@ static void check(uint64_t seed, size_t count, const float spread[RT_AXES])
 
 static void test_like_a_scan(void **state)
 {
-	static const float spreads[][RT_AXES] = { { 8, 8, 8 }, { 0, 12, 0 }, { 0, 0, 0 }, { 1, 30, 3 } };
+	static const float spreads[][RT_AXES] = {
+		{ 8, 8, 8 }, { 0, 12, 0 }, { 0, 0, 0 }, { 1, 30, 3 }, { 1, 6, 2, 6, 3 }
+	};
 
 	(void)state;
 	for (uint64_t seed = 0; seed < 8; seed++)
