@@ -10,6 +10,7 @@
 #include "cmocka_all.h"
 #include "db/db_private.h"
 #include "db_fixture.h"
+#include "instrumented.h"
 
 enum { FILES = 4 };
 
@@ -435,7 +436,7 @@ static void test_old_version(void **state)
 /* kill -9 at any moment: what was merged is there, or nothing of it is. */
 static void test_kill(void **state)
 {
-	enum { KILLS = 16, EACH = 800 };
+	enum { KILLS = TEST_IS_INSTRUMENTED ? 5 : 16, EACH = 800 };
 	const char *paths[] = { files[0].path, files[1].path };
 	struct tcb_rng rng;
 	size_t nothing = 0, all = 0;
