@@ -8,7 +8,7 @@
 #include <immintrin.h>
 #include <string.h>
 
-#include "kernels/quant_matvec/quant_matvec_micro.h"
+#include "kernels/quant_matvec/q4k_matvec_q8_rows.h"
 #include "kernels/simd/simd.h"
 
 /* The eight 6-bit scales and mins of the two headers (d, dmin, 12 bytes) in the lanes of H: scales in bytes 0-7 of a
@@ -285,31 +285,7 @@ SIMD_INLINE void group_rows(const struct qmv_call *call, int rows, int wide, int
 	}
 }
 
-#define NATIVE(rows, unroll) QMV_KERNEL_LONG(native_##rows##_u##unroll, native_rows, rows, unroll)
-NATIVE(1, 1)
-NATIVE(1, 2)
-NATIVE(2, 1)
-NATIVE(2, 2)
-NATIVE(4, 1)
-NATIVE(4, 2)
-QMV_KERNEL(group_r4, group_rows, 4, 0)
-QMV_KERNEL(group_r8, group_rows, 8, 0)
-QMV_KERNEL(group_r16, group_rows, 16, 0)
-QMV_KERNEL(group_r8w, group_rows, 8, 1)
-QMV_KERNEL(group_r16w, group_rows, 16, 1)
+Q4K_Q8_KERNELS()
 
-#define ROW(kind, class, layout, LAYOUT, rows, unroll, function) \
-	Q4K_ROW(kind, q8, Q8, layout, LAYOUT, rows, unroll, class, function),
-#define ROWS(kind, class)                                   \
-	ROW(kind, class, native, NATIVE, 1, 1, native_1_u1) \
-	ROW(kind, class, native, NATIVE, 1, 2, native_1_u2) \
-	ROW(kind, class, native, NATIVE, 2, 1, native_2_u1) \
-	ROW(kind, class, native, NATIVE, 2, 2, native_2_u2) \
-	ROW(kind, class, native, NATIVE, 4, 1, native_4_u1) \
-	ROW(kind, class, native, NATIVE, 4, 2, native_4_u2) \
-	ROW(kind, class, r4, R4, 4, 1, group_r4)            \
-	ROW(kind, class, r8, R8, 8, 1, group_r8)            \
-	ROW(kind, class, r16, R16, 16, 1, group_r16)        \
-	ROW(kind, class, r8w, R8W, 8, 1, group_r8w)         \
-	ROW(kind, class, r16w, R16W, 16, 1, group_r16w)
+#define ROWS(kind, class) Q4K_Q8_ROWS(kind, class, )
 Q4K_TABLES(q8, ROWS, TCB_CLASS_BOUNDED)

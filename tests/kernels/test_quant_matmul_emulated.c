@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The quantised matmuls' GPU kernels of all formats in the emulator: every way to
+ * write one, and some drawn from the whole space, at odd shapes and with extreme
+ * values, right and without findings.
+ */
+#include "quant_matmul_case.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "instrumented.h"
+#include "kernels/quant.h"
+#include "kernels/quant_matmul/quant_matmul_fragments.h"
+#include "kernels/quant_matmul/quant_matmul_gpu.h"
+#include "kernels/quant_matmul/quant_matmul_gpu_plan.h"
+
+static void try_one(const struct tcb_problem *problem, unsigned capability, const char *text)
+{
+	const struct tcb_problem p = *problem;
+	const struct tcb_target target = gpu_target(capability, 2);
+	const struct tcb_geometry g = gpu_geometry(text);
+	struct gpu_bench bench;
+	gpu_check_rule(&p, capability, &g, 1, NULL);
+	gpu_bench_open(&bench, &p, 1);
+	gpu_bench_check(&bench, &target, &g, 1, NULL);
+	gpu_bench_close(&bench);
+}
+
+/* Each way in which weights, activations and results can go. */
+static void every_way_is_right(void **state)
+{
+	static const struct {
+		unsigned capability;
+		struct tcb_shape shape;
+		const char *geometry;
+	} cases[] = {
+		{ 90,
+		  { 5, 37, 512 },
+		  "macro=8x64x512,midi=8x16x512,micro=8x16x256,isa=mma,layout=f,unroll=1,warps=1,stages=1,splitk=1,"
+		  "ksplit=1,copy=ldg,prep=block,lead=1,blocks=0,pdl=0,occ=1,join=none,xstages=1,cluster=1" },
+		{ 75,
+		  { 1, 37, 512 },
+		  "macro=8x64x512,midi=8x32x512,micro=8x16x256,isa=mma,layout=f,unroll=1,warps=2,stages=1,splitk=1,"
+		  "ksplit=1,copy=ldg,prep=launch,lead=0,blocks=0,pdl=0,occ=1,join=none,xstages=1,cluster=1" },
+		{ 90,
+		  { 21, 77, 1024 },
+		  "macro=32x128x1024,midi=32x64x1024,micro=32x32x256,isa=mma,layout=f,unroll=1,warps=4,stages=2,splitk="
+		  "1,ksplit=2,copy=bulk,prep=block,lead=1,blocks=1,pdl=1,occ=1,join=none,xstages=1,cluster=1" },
+		{ 90,
+		  { 21, 77, 1024 },
+		  "macro=32x128x1024,midi=16x32x1024,micro=16x16x256,isa=mma,layout=f,unroll=2,warps=2,stages=1,splitk="
+		  "2,ksplit=1,copy=bulk,prep=launch,lead=1,blocks=0,pdl=1,occ=1,join=cluster,xstages=1,cluster=1" },
+		{ 80,
+		  { 21, 77, 1024 },
+		  "macro=32x128x1024,midi=16x64x1024,micro=16x32x256,isa=mma,layout=f,unroll=1,warps=2,stages=2,splitk="
+		  "2,ksplit=1,copy=async,prep=launch,lead=1,blocks=1,pdl=0,occ=1,join=last,xstages=1,cluster=1" },
+		{ 90,
+		  { 21, 77, 1024 },
+		  "macro=32x128x1024,midi=16x64x1024,micro=16x64x256,isa=wgmma,layout=f,unroll=1,warps=4,stages=2,"
+		  "splitk=1,ksplit=1,copy=bulk,prep=launch,lead=2,blocks=0,pdl=1,occ=1,join=none,xstages=4,cluster=1" },
+		{ 90,
+		  { 65, 65, 512 },
+		  "macro=128x128x512,midi=32x128x512,micro=32x128x256,isa=wgmma,layout=f,unroll=1,warps=4,stages=1,"
+		  "splitk=2,ksplit=1,copy=bulk,prep=launch,lead=1,blocks=0,pdl=0,occ=1,join=last,xstages=3,cluster=1" },
+		{ 90,
+		  { 19, 257, 1024 },
+		  "macro=32x512x1024,midi=16x128x1024,micro=16x64x256,isa=wgmma,layout=f,unroll=1,warps=8,stages=2,"
+		  "splitk=2,ksplit=1,copy=bulk,prep=launch,lead=2,blocks=0,pdl=1,occ=1,join=cluster,xstages=4,cluster="
+		  "2" },
+		{ 90,
+		  { 27, 157, 512 },
+		  "macro=32x256x512,midi=32x64x512,micro=32x64x256,isa=wgmma,layout=f,unroll=1,warps=4,stages=2,"
+		  "splitk=1,ksplit=1,copy=bulk,prep=launch,lead=2,blocks=0,pdl=1,occ=1,join=none,xstages=4,cluster="
+		  "4" },
+		{ 90,
+		  { 15, 157, 512 },
+		  "macro=16x256x512,midi=16x64x512,micro=16x64x256,isa=wgmma,layout=f,unroll=1,warps=4,stages=2,"
+		  "splitk=1,ksplit=1,copy=bulk,prep=launch,lead=2,blocks=0,pdl=1,occ=1,join=none,xstages=2,cluster=2" },
+		{ 90,
+		  { 21, 205, 1024 },
+		  "macro=32x256x1024,midi=16x64x1024,micro=16x64x256,isa=wgmma,layout=f,unroll=1,warps=8,stages=2,"
+		  "splitk=2,ksplit=2,copy=bulk,prep=block,lead=1,blocks=1,pdl=1,occ=1,join=cluster,xstages=1,cluster="
+		  "1" },
+		{ 90,
+		  { 9, 141, 1024 },
+		  "macro=16x256x1024,midi=16x128x1024,micro=16x128x256,isa=wgmma,layout=f,unroll=2,warps=4,stages=1,"
+		  "splitk=1,ksplit=1,copy=bulk,prep=launch,lead=1,blocks=0,pdl=1,occ=1,join=none,xstages=1,cluster=1" },
+		{ 80,
+		  { 37, 85, 1024 },
+		  "macro=64x128x1024,midi=32x64x1024,micro=32x16x256,isa=mma,layout=f,unroll=1,warps=4,stages=2,splitk="
+		  "2,ksplit=1,copy=async,prep=launch,lead=2,blocks=0,pdl=0,occ=1,join=last,xstages=2,cluster=1" },
+		/* Shares that are asked for as a whole, without a loop. */
+		{ 90,
+		  { 21, 77, 1024 },
+		  "macro=32x128x1024,midi=16x64x1024,micro=16x64x256,isa=wgmma,layout=f,unroll=1,warps=4,stages=4,"
+		  "splitk=1,ksplit=1,copy=bulk,prep=launch,lead=1,blocks=0,pdl=1,occ=1,join=none,xstages=1,cluster=1" },
+		/* Warps that prepare beside those that multiply. */
+		{ 90,
+		  { 29, 141, 1024 },
+		  "macro=32x256x1024,midi=32x64x1024,micro=32x64x256,isa=wgmma,layout=f,unroll=1,warps=8,stages=1,"
+		  "splitk=2,ksplit=2,copy=bulk,prep=warps,lead=1,blocks=0,pdl=1,occ=1,join=cluster,xstages=1,cluster="
+		  "1" },
+		{ 120,
+		  { 61, 77, 512 },
+		  "macro=64x128x512,midi=64x64x512,micro=64x16x256,isa=mma,layout=f,unroll=1,warps=4,stages=2,splitk=1,"
+		  "ksplit=1,copy=bulk,prep=warps,lead=1,blocks=1,pdl=1,occ=1,join=none,xstages=1,cluster=1" },
+		{ 100,
+		  { 9, 77, 1280 },
+		  "macro=16x128x1280,midi=16x32x1280,micro=16x16x256,isa=mma,layout=f,unroll=1,warps=2,stages=3,splitk="
+		  "1,ksplit=1,copy=bulk,prep=warps,lead=3,blocks=0,pdl=0,occ=1,join=none,xstages=1,cluster=1" },
+		/* Two groups of warps that take registers from a third. */
+		{ 90,
+		  { 250, 205, 512 },
+		  "macro=256x256x512,midi=256x128x512,micro=256x64x256,isa=wgmma,layout=f,unroll=1,warps=8,stages=2,"
+		  "splitk=1,ksplit=1,copy=bulk,prep=launch,lead=2,blocks=0,pdl=1,occ=1,join=none,xstages=3,cluster=2" },
+		/* Clusters of eight, whose blocks wait for each other: most of the time of all these, so the plain
+		   build only. */
+		{ 90,
+		  { 35, 129, 1024 },
+		  "macro=64x256x1024,midi=32x64x1024,micro=32x64x256,isa=wgmma,layout=f,unroll=1,warps=4,stages=2,"
+		  "splitk=2,ksplit=1,copy=bulk,prep=launch,lead=2,blocks=0,pdl=1,occ=1,join=cluster,xstages=4,cluster="
+		  "4" },
+	};
+	(void)state;
+	const size_t count = sizeof cases / sizeof *cases - (TEST_IS_INSTRUMENTED);
+	/* The formats by turns: all of them meet both kernels; instrumented, every other one. */
+	for (size_t i = 0; i < count; i += 1 + TEST_IS_INSTRUMENTED) {
+		const struct tcb_shape *s = &cases[i].shape;
+		const struct tcb_problem p = problem_of(op_names[i % OPS], s->m, s->n, s->k);
+		try_one(&p, cases[i].capability, cases[i].geometry);
+	}
+}
+
+/* Contract q8: each format and group, each way of weights, activations and results. */
+static void every_way_is_right_q8(void **state)
+{
+	static const struct {
+		unsigned capability;
+		struct tcb_shape shape;
+		const char *geometry;
+	} cases[] = {
+		{ 89,
+		  { 5, 37, 512 },
+		  "macro=8x64x512,midi=8x16x512,micro=8x16x256,isa=mma,layout=g,unroll=1,warps=1,stages=1,splitk=1,"
+		  "ksplit=1,copy=ldg,prep=block,lead=1,blocks=0,pdl=0,occ=1,join=none,xstages=1,cluster=1" },
+		{ 75,
+		  { 3, 37, 512 },
+		  "macro=8x64x512,midi=8x32x512,micro=8x16x256,isa=mma,layout=g,unroll=1,warps=2,stages=1,splitk=1,"
+		  "ksplit=1,copy=ldg,prep=launch,lead=0,blocks=0,pdl=0,occ=1,join=none,xstages=1,cluster=1" },
+		{ 80,
+		  { 21, 77, 1024 },
+		  "macro=32x128x1024,midi=16x32x1024,micro=16x16x256,isa=mma,layout=g,unroll=2,warps=4,stages=2,splitk="
+		  "1,ksplit=2,copy=async,prep=launch,lead=1,blocks=1,pdl=0,occ=1,join=none,xstages=1,cluster=1" },
+		{ 90,
+		  { 21, 77, 1024 },
+		  "macro=32x128x1024,midi=16x64x1024,micro=16x32x256,isa=mma,layout=g,unroll=1,warps=2,stages=2,splitk="
+		  "2,ksplit=1,copy=bulk,prep=launch,lead=2,blocks=0,pdl=1,occ=1,join=cluster,xstages=1,cluster=1" },
+		{ 90,
+		  { 21, 77, 1024 },
+		  "macro=32x128x1024,midi=16x64x1024,micro=16x16x256,isa=mma,layout=g,unroll=1,warps=8,stages=2,splitk="
+		  "1,ksplit=2,copy=bulk,prep=warps,lead=1,blocks=0,pdl=1,occ=1,join=none,xstages=1,cluster=1" },
+		{ 90, /* four of them: the others need so many registers */
+		  { 27, 77, 1024 },
+		  "macro=32x128x1024,midi=32x64x1024,micro=32x16x256,isa=mma,layout=g,unroll=1,warps=8,stages=1,splitk="
+		  "2,ksplit=2,copy=bulk,prep=warps,lead=1,blocks=0,pdl=1,occ=1,join=cluster,xstages=1,cluster=1" },
+		{ 89,
+		  { 37, 85, 1280 },
+		  "macro=64x128x1280,midi=32x64x1280,micro=32x16x256,isa=mma,layout=g,unroll=1,warps=4,stages=3,splitk="
+		  "1,ksplit=1,copy=async,prep=launch,lead=3,blocks=0,pdl=0,occ=1,join=none,xstages=3,cluster=1" },
+		{ 89,
+		  { 41, 21, 512 },
+		  "macro=64x32x512,midi=64x16x512,micro=64x16x256,isa=mma,layout=g,unroll=1,warps=1,stages=2,splitk="
+		  "1,ksplit=1,copy=async,prep=launch,lead=2,blocks=0,pdl=0,occ=1,join=none,xstages=2,cluster=1" },
+	};
+	enum { CASES = sizeof cases / sizeof *cases };
+	(void)state;
+	for (size_t o = 0; o < OPS; o++)
+		for (size_t i = 0; i < CASES; i++) {
+			const struct tcb_shape *s = &cases[i].shape;
+			const struct tcb_problem p = problem_q8(op_names[o], s->m, s->n, s->k);
+			const int is_coarse = (o + i) % 2 && tcb_quant_group(p.op->format) == 256;
+			char text[400];
+			if (TEST_IS_INSTRUMENTED && (o + i) % 3)
+				continue;
+			snprintf(text, sizeof text, "%s,group=%d", cases[i].geometry, is_coarse ? 256 : 32);
+			try_one(&p, cases[i].capability, text);
+		}
+}
+
+/* Formats of 32 values per block take rows that 256 does not divide. */
+static void short_rows_are_right(void **state)
+{
+	static const size_t ks[] = { 32, 288, 480 };
+	(void)state;
+	for (size_t o = 0; o < OPS; o++)
+		for (size_t i = 0; i < sizeof ks / sizeof *ks; i++) {
+			if (op_of(op_names[o])->format->block_values == 256)
+				continue;
+			const struct tcb_problem p = ((o + i) % 2 ? problem_q8 : problem_of)(op_names[o], 3, 18, ks[i]);
+			const struct tcb_target target = gpu_target(i % 2 ? 90 : 75, 2);
+			struct tcb_geometry g;
+			struct gpu_bench bench;
+			qmm_gpu_default_geometry(&p, &target, &g);
+			if (i == 2)
+				g.knob[TCB_KNOB_PREP] = TCB_PREP_LAUNCH;
+			gpu_bench_open(&bench, &p, i);
+			gpu_bench_check(&bench, &target, &g, 1, NULL);
+			gpu_bench_close(&bench);
+		}
+}
+
+/* MXFP4: powers of all sizes that a contract's kernels hold, in rows of their own so that none hides another. */
+static void powers_of_all_sizes(void **state)
+{
+	enum { ROWS = 36, K = 512 };
+	const struct tcb_target target = gpu_target(80, 2);
+	(void)state;
+	for (int is_q8 = 0; is_q8 < 2; is_q8++) {
+		const struct tcb_problem p = (is_q8 ? problem_q8 : problem_of)("mxfp4_matmul", 3, ROWS, K);
+		const size_t blocks = K / p.op->format->block_values, most = is_q8 ? 200 : 139;
+		struct tcb_geometry g;
+		struct gpu_bench bench;
+		gpu_bench_open(&bench, &p, 3);
+		uint8_t *block = bench.data[TCB_QUANT_WEIGHTS];
+		float *x = bench.data[TCB_QUANT_X];
+		for (size_t i = 0; i < ROWS * blocks; i++, block += p.op->format->block_bytes)
+			block[0] = (uint8_t)(i / blocks * most / (ROWS - 1) + i % 2);
+		for (size_t i = 0; i < p.shape.m * K && is_q8; i++) /* sums are normal */
+			x[i] *= 0x1p20f;
+		gpu_bench_refer(&bench);
+		p.op->default_geometry(&p, &target, &g);
+		snprintf(bench.what, sizeof bench.what, "powers, q8 %d", is_q8);
+		gpu_bench_check(&bench, &target, &g, 1, NULL);
+		gpu_bench_close(&bench);
+	}
+}
+
+static const struct tcb_shape odd_shapes[] = { { 1, 1, 256 },   { 2, 15, 512 },  { 8, 17, 768 },
+					       { 9, 33, 1024 }, { 33, 49, 512 }, { 65, 130, 512 } };
+enum { ODD_SHAPES = sizeof odd_shapes / sizeof *odd_shapes };
+
+/* Geometries of the whole product (policies lifted) at odd shapes, with two SMs so that blocks have several rounds. */
+static void samples_are_right(void **state)
+{
+	const size_t count = gpu_sample_size(18);
+	struct gpu_tally tally = { 0 };
+	struct tcb_rng rng;
+	(void)state;
+	tcb_rng_init(&rng, 20);
+	for (size_t i = 0; i < count; i++) {
+		const struct tcb_shape *s = &odd_shapes[i % ODD_SHAPES];
+		const struct tcb_problem p =
+			(i / 2 % 2 ? problem_q8 : problem_of)(op_names[tcb_rng_below(&rng, OPS)], s->m, s->n, s->k);
+		const struct tcb_target target = gpu_target(gpu_capabilities[tcb_rng_below(&rng, GPU_CAPABILITIES)], 2);
+		const struct tcb_geometry g = gpu_geometry_drawn(&p, &target, &rng);
+		struct gpu_bench bench;
+		gpu_bench_open(&bench, &p, i);
+		gpu_bench_check(&bench, &target, &g, i, &tally);
+		gpu_bench_close(&bench);
+	}
+	gpu_tally_print(&tally);
+}
+
+/* Activations that f16 cannot hold, and what is no number: as the contract says. */
+static void extreme_activations(void **state)
+{
+	static const float values[] = { 0, 1e-30f, 1e-6f, 60000, NAN };
+	(void)state;
+	const struct tcb_problem p = problem_of("q4k_matmul", 2, 5, 512);
+	const struct tcb_target target = gpu_target(90, 2);
+	struct tcb_geometry g;
+	qmm_gpu_default_geometry(&p, &target, &g);
+	for (size_t v = 0; v < sizeof values / sizeof *values; v++) {
+		struct gpu_bench bench;
+		gpu_bench_open(&bench, &p, 3);
+		float *x = bench.data[1];
+		for (int i = 0; i < 256; i++)
+			x[i] = isnan(values[v]) && i == 77 ? NAN : isnan(values[v]) ? x[i] : values[v];
+		snprintf(bench.what, sizeof bench.what, "activations of %g", (double)values[v]);
+		gpu_bench_refer(&bench);
+		gpu_bench_check(&bench, &target, &g, 1, NULL);
+		gpu_bench_close(&bench);
+	}
+}
+
+/* Groups that count as zeros, that hold what is no number, or the largest and the least there are. */
+static void extreme_activations_q8(void **state)
+{
+	static const float values[] = { 0, 1e-44f, 1e-37f, 1e-30f, 1e36f, NAN, INFINITY };
+	(void)state;
+	for (size_t v = 0; v < sizeof values / sizeof *values; v++)
+		for (size_t o = 0; o < OPS; o++) {
+			const struct tcb_problem p = problem_q8(op_names[o], 2, 5, 512);
+			const struct tcb_target target = gpu_target(90, 2);
+			struct tcb_geometry g;
+			struct gpu_bench bench;
+			if ((v + o) % 2)
+				continue;
+			qmm_gpu_default_geometry(&p, &target, &g);
+			if (v / 2 % 2 && tcb_quant_group(p.op->format) == 256)
+				g.knob[TCB_KNOB_GROUP] = 256;
+			gpu_bench_open(&bench, &p, 3);
+			float *x = bench.data[1];
+			for (int i = 0; i < 256; i++)
+				if (isfinite(values[v]) ? i % 3 != 2 || values[v] < 1 : i == 77)
+					x[i] = i % 2 && isfinite(values[v]) ? -values[v] : values[v];
+			snprintf(bench.what, sizeof bench.what, "%s, activations of %g", op_names[o],
+				 (double)values[v]);
+			gpu_bench_refer(&bench);
+			for (size_t i = 0; i < p.shape.n && !isfinite(values[v]); i++) /* of the first token */
+				bench.reference.y[i] = NAN;
+			gpu_bench_check(&bench, &target, &g, 1, NULL);
+			gpu_bench_close(&bench);
+		}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_way_is_right),    cmocka_unit_test(short_rows_are_right),
+		cmocka_unit_test(samples_are_right),     cmocka_unit_test(extreme_activations),
+		cmocka_unit_test(every_way_is_right_q8), cmocka_unit_test(extreme_activations_q8),
+		cmocka_unit_test(powers_of_all_sizes),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
