@@ -406,6 +406,73 @@ static void prefill_of_gpus(void **state)
 	}
 }
 
+/* Scores far above what exp has, from 2^24 units up to what sums in f32 have, equal ones among them; heads of usual
+ * ones; and with the last KV head infinite ones only, as far as K may be infinite. */
+static void fill_huge(const struct tcb_problem *problem, uint64_t seed, void *const operand[])
+{
+	static const float spread[4] = { 3e4f, 1, 200, 4e3f };
+	const struct tcb_shape *s = &problem->shape;
+	const enum tcb_type kv = attention_of(problem)->kv, io = attention_io_type(problem);
+	const float most = kv == TCB_TYPE_BF16 ? 1e16f : 3e4f;
+	tcb_op_find(problem->op_name)->fill(problem, seed, operand);
+	for (size_t i = 0; i < s->heads.sequences * s->m * s->heads.query * s->k; i++) {
+		const size_t h = i / s->k % s->heads.query;
+		const float value = spread[h % 4] / spread[0] * most * (i % 3 ? 1 : -0.75f);
+		tcb_type_from_f32(io, &value, 1, (char *)operand[ATTENTION_Q] + i * tcb_type_bytes(io));
+	}
+	for (size_t i = 0; i < tcb_kv_tokens(s) * s->heads.kv * s->k; i += BLOCK) {
+		const size_t h = i / s->k % s->heads.kv, t = i / s->k / s->heads.kv;
+		float values[BLOCK];
+		for (size_t d = 0; d < BLOCK; d++)
+			values[d] = (h ? 1 : most) * ((float)((t % 5 * 7 + d * 3) % 11) - 5) / 8;
+		if (h == s->heads.kv - 1 && t < s->n && kv != TCB_TYPE_BLOCKS)
+			values[1] = -INFINITY; /* q is above or below 0 there */
+		tcb_kv_from_f32(kv, values, BLOCK, (char *)operand[ATTENTION_K] + tcb_kv_bytes(kv, i));
+	}
+}
+
+static void huge_scores_on_gpus(void **state)
+{
+	static const char *const shapes[] = { "70x70x64,h8/4,causal,b2", "33x90x128,h8/2,w20,causal",
+					      "3x60x64,h8/4,b2,causal", "20x75x256,h2/1" };
+	static const unsigned capabilities[] = { 80, 90 };
+	unsigned checked = 0;
+	(void)state;
+	for (size_t n = 0; n < OPS * 4 * 2 * 2; n++) {
+		const struct tcb_ptx_sink sink = { unseen, NULL };
+		struct tcb_op op = *tcb_op_find(op_names[n % OPS]);
+		struct tcb_kernel_emulation emulation;
+		struct tcb_problem problem;
+		struct tcb_geometry geometry;
+		struct tcb_kernel kernel;
+		struct tcb_error err;
+		struct tcb_shape shape;
+		struct tcb_gpu gpu;
+		const char *text = shapes[n / OPS % 4];
+		op.fill = fill_huge;
+		assert_int_equal(tcb_shape_parse(text, &shape, &err), TCB_OK);
+		if (shape.m > ATTENTION_DECODE_TOKENS_MAX && !((const struct attention_op *)op.member)->is_prefill)
+			continue;
+		assert_int_equal(tcb_gpu_table(capabilities[n / OPS / 4 % 2], &gpu, &err), TCB_OK);
+		make_problem(&op, TCB_CONTRACT_F16, text, &problem);
+		op.default_geometry(&problem, &gpu.device.target, &geometry);
+		if (n / OPS / 8 && geometry.knob[TCB_KNOB_GROUP] == 0)
+			geometry.knob[TCB_KNOB_GROUP] = ATTENTION_HEAD_MAX;
+		else if (n / OPS / 8)
+			continue;
+		if (op.emit(&problem, &gpu.device.target, &geometry, &kernel, &err) != TCB_OK ||
+		    tcb_kernel_emulate(&op, &kernel, NULL, SEED, &sink, &emulation, &err) != TCB_OK)
+			fail_msg("%s %s: %s", op.name, text, err.message);
+		assert_int_equal(emulation.findings, 0);
+		if (!(emulation.error_ratio <= 1))
+			fail_msg("%s %s sm_%u: %g of what is allowed", op.name, text, capabilities[n / OPS / 4 % 2],
+				 emulation.error_ratio);
+		tcb_kernel_fini(&kernel);
+		checked++;
+	}
+	assert_in_range(checked, 40, 60);
+}
+
 /* What a call moves: one sequence's visible tokens, or all lengths. */
 static void the_model_counts_what_is_seen(void **state)
 {
@@ -440,6 +507,7 @@ int main(void)
 		cmocka_unit_test(tiles_of_kernels),
 		cmocka_unit_test(kernels_of_gpus),
 		cmocka_unit_test(prefill_of_gpus),
+		cmocka_unit_test(huge_scores_on_gpus),
 		cmocka_unit_test(the_model_counts_what_is_seen),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -102,7 +102,8 @@ struct prefill_writer {
 struct prefill_rows {
 	kit_op row[2];         /* within the tile; .u32 */
 	kit_op from[2], to[2]; /* what they see; .s32 */
-	kit_op max[2], sum[2]; /* .f32: the running maximum, in units of log2(e); this lane's sum of weights */
+	kit_op max[2],
+		sum[2]; /* .f32: the running maximum, with a cap in units of log2(e); this lane's sum of weights */
 };
 
 /* Tile number ITEM, those that see most first. */

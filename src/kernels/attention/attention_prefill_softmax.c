@@ -70,33 +70,50 @@ static unsigned of_row(const kit_op *values, unsigned count, unsigned r, kit_op 
 	return found;
 }
 
+/*
+ * What scores of row R are multiplied by before their maximum is taken off, in one instruction.  The fused sum is off
+ * by what the product loses for the maximum alone, for scores from 2^24 on whole numbers, which exp makes 0 or infinity
+ * of. There it is a power of two near by, with which both products are exact: what lies below the maximum weighs
+ * nothing either way.
+ */
+static kit_op scale_of(struct prefill_writer *w, const struct prefill_rows *rows, unsigned r)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const double scale = LOG2_E / sqrt((double)w->g->k);
+	const kit_op is_huge = OP2(b, "setp.gt.f32", OP1(b, "abs.f32", rows->max[r]), F((float)(0x1p24 / scale)));
+	return OP3(b, "selp.f32", F((float)exp2(floor(log2(scale)))), F((float)scale), is_huge);
+}
+
 void prefill_write_weights(struct prefill_writer *w, struct prefill_rows *rows, kit_op *scores, unsigned count,
 			   kit_op first, int is_masked, kit_op factor[2])
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const int has_cap = w->g->cap > 0;
 	const kit_op scale = F((float)(LOG2_E / sqrt((double)w->g->k)));
-	kit_op own[PREFILL_KV_MAX];
+	kit_op own[PREFILL_KV_MAX], of_row_scale[2];
 	for (unsigned i = 0; has_cap && i < count; i++)
 		scores[i] = capped(w, scores[i]);
 	if (is_masked)
 		mask(w, rows, scores, count, first);
 	for (unsigned r = 0; r < 2; r++) {
-		kit_op top = tcb_kit_fold(b, "max.f32", own, of_row(scores, count, r, own));
-		top = tcb_kit_over_lanes(b, "max.f32", top, QUAD);
+		const kit_op top = tcb_kit_fold(b, "max.f32", own, of_row(scores, count, r, own));
+		const kit_op next = OP2(b, "max.f32", tcb_kit_over_lanes(b, "max.f32", top, QUAD), rows->max[r]);
+		kit_op more = OP2(b, "sub.rn.f32", rows->max[r], next);
 		if (!has_cap)
-			top = OP2(b, "mul.rn.f32", top, scale);
-		const kit_op next = OP2(b, "max.f32", top, rows->max[r]);
-		factor[r] = OP1(b, "ex2.approx.ftz.f32", OP2(b, "sub.rn.f32", rows->max[r], next));
+			more = OP2(b, "mul.rn.f32", more, scale);
+		factor[r] = OP1(b, "ex2.approx.ftz.f32", more);
 		tcb_ptx_into1(b, "mov.f32", rows->max[r], next);
+		if (!has_cap)
+			of_row_scale[r] = scale_of(w, rows, r);
 	}
 	for (unsigned r = 0; r < 2; r++) {
-		const kit_op against = OP1(b, "neg.f32", rows->max[r]);
+		const kit_op top = has_cap ? rows->max[r] : OP2(b, "mul.rn.f32", rows->max[r], of_row_scale[r]);
+		const kit_op against = OP1(b, "neg.f32", top);
 		for (unsigned i = 0; i < count; i++)
 			if (row_of(i) == r)
 				scores[i] = OP1(b, "ex2.approx.ftz.f32",
 						has_cap ? OP2(b, "add.rn.f32", scores[i], against)
-							: OP3(b, "fma.rn.f32", scores[i], scale, against));
+							: OP3(b, "fma.rn.f32", scores[i], of_row_scale[r], against));
 	}
 	for (unsigned r = 0; r < 2; r++) {
 		const kit_op more = tcb_kit_fold(b, "add.rn.f32", own, of_row(scores, count, r, own));
