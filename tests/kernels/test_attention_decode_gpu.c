@@ -33,6 +33,7 @@ struct way {
 	enum tcb_join join;
 	int stages; /* of copy=async; 0: copy=ldg */
 	int vec, group;
+	unsigned row_warps; /* 0: 1 */
 };
 static const struct way ways[] = {
 	{ .stages = 2, .warps = 2, .kv = 8, .splitk = 1, .vec = 4 },
@@ -51,6 +52,8 @@ static const struct way ways[] = {
 	  .tokens = 4,
 	  .heads = 4 },
 	{ .stages = 6, .warps = 1, .kv = 8, .splitk = 2, .cluster = 2, .join = TCB_JOIN_CLUSTER, .heads = 1 },
+	{ .stages = 2, .warps = 4, .kv = 16, .splitk = 2, .join = TCB_JOIN_LAUNCH, .tokens = 4, .row_warps = 2 },
+	{ .stages = 3, .warps = 4, .kv = 8, .splitk = 1, .row_warps = 4, .group = 256, .vec = 16 },
 	{ .warps = 2, .kv = 8, .splitk = 3, .join = TCB_JOIN_LAST, .tokens = 4, .heads = 4 },
 	{ .warps = 1, .kv = 32, .splitk = 2, .join = TCB_JOIN_LAUNCH, .tokens = 2 },
 	{ .warps = 2, .kv = 64, .splitk = 1, .heads = 3 },
@@ -77,9 +80,10 @@ enum { SHAPES = sizeof(shapes) / sizeof(*shapes) };
 static void apply(const struct way *way, const struct tcb_shape *shape, struct tcb_geometry *out)
 {
 	const unsigned heads = way->heads ? way->heads : (unsigned)out->knob[TCB_KNOB_HEADS];
-	out->tile[TCB_MICRO].m = out->tile[TCB_MIDI].m = way->tokens ? way->tokens : out->tile[TCB_MICRO].m;
+	out->tile[TCB_MICRO].m = way->tokens ? way->tokens : way->row_warps ? 1 : out->tile[TCB_MICRO].m;
+	out->tile[TCB_MIDI].m = out->tile[TCB_MICRO].m * tcb_most(way->row_warps, 1);
 	out->tile[TCB_MICRO].n = way->kv;
-	out->tile[TCB_MIDI].n = (size_t)way->kv * way->warps;
+	out->tile[TCB_MIDI].n = (size_t)way->kv * way->warps / tcb_most(way->row_warps, 1);
 	out->tile[TCB_MACRO].m = tcb_most(out->tile[TCB_MIDI].m, tcb_power_of_two_up(shape->m));
 	out->tile[TCB_MACRO].n = tcb_most(out->tile[TCB_MIDI].n, tcb_power_of_two_up(shape->n));
 	out->knob[TCB_KNOB_HEADS] = (int32_t)tcb_least(heads, attention_group(shape));

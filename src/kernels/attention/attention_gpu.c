@@ -43,7 +43,7 @@ static void write_limits(struct attention_reader *r, kit_op *begin, kit_op *end)
 		r->from[n] = *begin;
 		r->to[n] = *end;
 		if (g->has_own_limits)
-			write_visible(r, attention_token_of(r->w, OP2(b, "add.u32", r->g, I(ATTENTION_COLUMNS * n))),
+			write_visible(r, attention_token_of(r->w, attention_row(r, r->g, ATTENTION_COLUMNS * n)),
 				      &r->from[n], &r->to[n]);
 	}
 }
@@ -70,7 +70,7 @@ static void write_pieces(struct attention_reader *r, kit_op begin, kit_op first,
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	const struct attention_gpu *g = r->w->g;
-	const kit_op step = I(g->warps);
+	const kit_op step = I(g->turns);
 	struct tcb_ptx_for loop;
 	struct tcb_ptx_if scope;
 	tcb_ptx_if_begin(b, &scope, OP2(b, "setp.lt.u32", first, end));
@@ -89,6 +89,22 @@ static void write_pieces(struct attention_reader *r, kit_op begin, kit_op first,
 	tcb_ptx_if_end(b, &scope);
 }
 
+/* Whose turn this warp's is, and which of those that have it together it is. */
+static void write_turn(struct attention_reader *r)
+{
+	struct attention_writer *w = r->w;
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct attention_gpu *g = w->g;
+	r->turn = w->kit.warp;
+	r->thread = w->kit.lane;
+	if (g->row_warps == 1)
+		return;
+	r->turn = OP2(b, "div.u32", w->kit.warp, I(g->row_warps));
+	const kit_op within = OP2(b, "sub.u32", w->kit.warp, OP2(b, "mul.lo.u32", r->turn, I(g->row_warps)));
+	r->thread = OP3(b, "mad.lo.u32", within, I(WARP), w->kit.lane);
+	r->first_row = OP2(b, "mul.lo.u32", within, I(g->own_rows));
+}
+
 /* The warp's sums to shared memory, where attention_gpu_merge.c takes them from. */
 static void store_part(struct attention_reader *r)
 {
@@ -96,25 +112,27 @@ static void store_part(struct attention_reader *r)
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct attention_gpu *g = w->g;
 	const unsigned each = 2 * g->v_words; /* values that lie side by side */
-	const kit_op o = OP3(b, "mad.lo.u32", w->kit.warp, I(g->rows * g->k * 4), w->kit.shared);
-	const kit_op ml = OP3(b, "mad.lo.u32", w->kit.warp, I(g->rows * 8), w->kit.shared);
+	const kit_op o = OP3(b, "mad.lo.u32", r->turn, I(g->rows * g->k * 4), w->kit.shared);
+	const kit_op ml = OP3(b, "mad.lo.u32", r->turn, I(g->rows * 8), w->kit.shared);
 	for (unsigned n = 0; n < g->columns; n++) {
 		const kit_op own = OP2(b, "add.u32", r->g, I(ATTENTION_COLUMNS * n));
+		const kit_op of_tile = attention_row(r, r->g, ATTENTION_COLUMNS * n);
 		const kit_op stat[2] = { r->max[n], tcb_kit_over_lanes(b, "add.rn.f32", r->sum[n], 4) };
-		tcb_ptx_guard(b, OP3(b, "setp.lt.and.u32", own, I(g->rows), OP2(b, "setp.eq.u32", r->c, I(0))));
-		tcb_kit_store(b, "st.shared", "f32", tcb_ptx_at(OP3(b, "mad.lo.u32", own, I(8), ml), g->ml_at), stat,
-			      2);
+		tcb_ptx_guard(b, OP3(b, "setp.lt.and.u32", own, I(g->own_rows), OP2(b, "setp.eq.u32", r->c, I(0))));
+		tcb_kit_store(b, "st.shared", "f32", tcb_ptx_at(OP3(b, "mad.lo.u32", of_tile, I(8), ml), g->ml_at),
+			      stat, 2);
 		tcb_ptx_unguard(b);
 		for (unsigned x = 0; x < PAIR; x++) {
 			const kit_op row = OP3(b, "mad.lo.u32", r->c, I(PAIR), I(ATTENTION_COLUMNS * n + x));
-			const kit_op from = OP3(b, "mad.lo.u32", row, I(g->k * 4), o);
-			const kit_op turned = attention_write_turned(w, row);
+			const kit_op to_row = attention_row(r, row, 0);
+			const kit_op from = OP3(b, "mad.lo.u32", to_row, I(g->k * 4), o);
+			const kit_op turned = attention_write_turned(w, to_row);
 			kit_op at[2]; /* of the first and the second vector of what lies side by side */
 			for (unsigned v = 0; v < each / 4; v++)
 				at[v] = OP2(
 					b, "add.u32", from,
 					OP2(b, "xor.b32", OP3(b, "mad.lo.u32", r->g, I(each * 4), I(16 * v)), turned));
-			tcb_ptx_guard(b, OP2(b, "setp.lt.u32", row, I(g->rows)));
+			tcb_ptx_guard(b, OP2(b, "setp.lt.u32", row, I(g->own_rows)));
 			for (unsigned i = 0; i < g->k / 16; i += 2) {
 				const kit_op values[4] = { r->acc[n][i][x], r->acc[n][i][2 + x], r->acc[n][i + 1][x],
 							   r->acc[n][i + 1][2 + x] };
@@ -148,7 +166,7 @@ static void write_part(struct attention_reader *r)
 		last = OP2(b, "add.u32", OP2(b, "add.u32", first, each),
 			   OP3(b, "selp.u32", I(1), I(0), OP2(b, "setp.lt.u32", w->split, more)));
 	}
-	write_pieces(r, begin, OP2(b, "add.u32", first, w->kit.warp), last);
+	write_pieces(r, begin, OP2(b, "add.u32", first, r->turn), last);
 }
 
 static void write_kernel(struct attention_writer *w)
@@ -191,6 +209,7 @@ static void write_kernel(struct attention_writer *w)
 		     tcb_ptx_at(tcb_kit_element(b, lengths, w->sequence, 4), 0), &r.length, 1);
 	r.g = OP2(b, "shr.u32", w->kit.lane, I(2));
 	r.c = OP2(b, "and.b32", w->kit.lane, I(3));
+	write_turn(&r);
 	attention_load_q(&r, q);
 	r.row_bytes = tcb_kit_constant(b, "u32", I(g->token_bytes));
 	const kit_op head = OP2(b, "mul.wide.u32", w->kv_head, I(g->row_bytes));
@@ -219,8 +238,8 @@ static void write_kernel(struct attention_writer *w)
 static double chain(const struct attention_gpu *g)
 {
 	const double pieces = ceil((double)g->n / g->kv), of_block = floor(pieces / g->splitk) + 1;
-	const double of_warp = floor(of_block / g->warps) + 1;
-	return of_warp * (4.0 * g->kv * g->weight_terms + 8) + 8.0 * (g->warps + g->splitk) + 16;
+	const double of_warp = floor(of_block / g->turns) + 1;
+	return of_warp * (4.0 * g->kv * g->weight_terms + 8) + 8.0 * (g->turns + g->splitk) + 16;
 }
 
 enum tcb_status attention_emit(const struct tcb_problem *problem, const struct tcb_target *target,

@@ -5,8 +5,9 @@
  * A block has the query rows of one tile: midi.m query tokens by `heads` query heads
  * that share a KV head, against a part of that sequence's KV: blocks of one tile are
  * splitk along x; tiles are along y, sequences along z.  Its warps take turns at
- * pieces of micro.n KV tokens, each with the whole tile and its own running maximum
- * and sum; at the end their parts are merged in shared memory, those of `cluster`
+ * pieces of micro.n KV tokens, each with the whole tile, or midi.m / micro.m of them
+ * together with micro.m query tokens each, and a running maximum
+ * and sum of their own; at the end their parts are merged in shared memory, those of `cluster`
  * blocks through each other's shared memory, the rest as `join` says: by the last
  * block (last) or a second launch (launch) from the workspace.
  *
@@ -17,8 +18,9 @@
  *
  * copy=ldg: K and V go from memory to the fragments without shared memory.  The next
  * piece's K is asked for as soon as this one's is multiplied, its V after this one's:
- * they are on their way meanwhile.  copy=async: each warp has a ring of `stages` pieces
- * in shared memory, which it fills stages - 1 pieces ahead.
+ * they are on their way meanwhile.  copy=async: each warp, or those that have a piece
+ * together, has a ring of `stages` pieces in shared memory, which it fills stages - 1
+ * pieces ahead.
  *
  * Blocks (q8_0): rows of blocks are aligned to 2 bytes only, so they go through the
  * ring.  group=0: K's codes become f16 for S.  group=256: q becomes bytes, the whole
@@ -48,10 +50,13 @@ enum {
 struct attention_gpu {
 	enum tcb_type type, io; /* of K and V: f16, bf16 or blocks; of q and out */
 	unsigned capability, m, n, k, group, kv_heads, sequences, page, pages, window, cap, causal;
-	int has_own_limits;                    /* rows of a tile see different tokens */
-	unsigned tokens, heads, rows, columns; /* of a tile: query tokens, heads, their product, mma's columns / 8 */
-	unsigned kv, subs, halves; /* KV tokens of a warp's piece; in units of 16; in units of 8, of these */
+	int has_own_limits;           /* rows of a tile see different tokens */
+	unsigned tokens, heads, rows; /* of a tile: query tokens, heads, their product */
+	unsigned own_rows, columns;   /* of a warp: rows; mma's columns / 8 */
+	unsigned kv, subs, halves;    /* KV tokens of a warp's piece; in units of 16; in units of 8, of these */
 	unsigned warps, threads, splitk, cluster, slots, occ;
+	unsigned row_warps,
+		turns; /* warps that have a piece together, each rows of its own; how many such take turns */
 	int pdl;
 	enum tcb_join join;
 	unsigned token_tiles, head_tiles, tiles; /* tiles: of all KV heads of a sequence */
@@ -61,13 +66,13 @@ struct attention_gpu {
 	unsigned q_terms, weight_terms;          /* whose sum q, and a weight, is */
 	unsigned row_bytes, token_bytes;         /* of a head's row in K or V; of all heads' */
 	/* copy=async: bytes of a copy, copies of a row, and of a lane for a piece's K; shared memory: of a piece rows
-	 * of K, then of V, then what rows of odd blocks are off by; all warps' rings */
+	 * of K, then of V, then what rows of odd blocks are off by; all rings */
 	enum tcb_copy copy;
 	/* Rows are aligned to 2 bytes only; in all tokens they begin at the same place of 16 bytes; a lane keeps the
 	 * places of its copies. */
 	int is_odd, is_within, is_kept;
 	unsigned stages, unit, units, copies, k_pitch, v_pitch, v_at, shifts_at, slot_bytes, ring_at;
-	/* shared memory: parts of the warps, that of the block, the last block's flag */
+	/* shared memory: parts of those that take turns, that of the block, the last block's flag */
 	unsigned o_at, ml_at, block_o_at, block_ml_at, flag_at, shared_bytes;
 	size_t parts_ml_at, counters_at, workspace_bytes; /* workspace: parts of the blocks from 0 on */
 };
@@ -122,6 +127,8 @@ enum {
 struct attention_reader {
 	struct attention_writer *w;
 	kit_op c, g;
+	kit_op turn, first_row;    /* .u32: which of those that take turns; its first row of the tile */
+	kit_op thread;             /* .u32: among those that have a piece together */
 	kit_op k, v, table;        /* .u64: of the sequence and KV head; with ldg of the lane, too */
 	kit_op row_bytes;          /* of a token in K and V; .u32 */
 	kit_op last;               /* the last token that is seen; .u32 */
@@ -148,6 +155,8 @@ struct attention_reader {
 
 /* "f16" or "bf16": of what S is multiplied. */
 const char *attention_word(const struct attention_gpu *g);
+/* Row OWN + MORE of this warp's, of the tile. */
+kit_op attention_row(struct attention_reader *r, kit_op own, unsigned more);
 /* The query token of row ROW of the tile; at most the last. */
 kit_op attention_token_of(struct attention_writer *w, kit_op row);
 
@@ -156,7 +165,7 @@ void attention_load_q(struct attention_reader *r, kit_op q);
 void attention_make_q(struct attention_reader *r);
 
 /* attention_gpu_read.c: K and V.  Begins, once the KV head is known; asks for the warp's first pieces, of those from
- * token BEGIN on FIRST, and every warps-th, to END - 1. */
+ * token BEGIN on FIRST, and every turns-th, to END - 1. */
 void attention_read_begin(struct attention_reader *r);
 void attention_read_first(struct attention_reader *r, kit_op begin, kit_op first, kit_op end);
 /* In the loop over pieces, PIECE is next: before its scores; K once scores are there; V once its values are added. */
@@ -188,7 +197,7 @@ typedef kit_op attention_scores[ATTENTION_SUBS_MAX][ATTENTION_HALVES][ATTENTION_
 void attention_write_scores(struct attention_reader *r, attention_scores scores);
 void attention_write_weights(struct attention_reader *r, attention_scores scores, kit_op here);
 void attention_add_values(struct attention_reader *r, attention_scores weights);
-/* attention_gpu_merge.c: the parts of the block's warps lie in shared memory, all threads have passed a barrier: merges
+/* attention_gpu_merge.c: the parts of the block lie in shared memory, all threads have passed a barrier: merges
  * them, with those of other blocks, and stores the results. */
 void attention_write_merge(struct attention_writer *w);
 /* .u32: what is turned round in the places of ROW's vectors there. */

@@ -224,7 +224,7 @@ static void hand_on(struct attention_writer *w, const struct item *item, const s
 			   g->cluster > 1 ? OP2(&w->kit.b, "div.u32", w->split, I(g->cluster)) : w->split);
 }
 
-static void merge_warps(struct attention_writer *w)
+static void merge_turns(struct attention_writer *w)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct attention_gpu *g = w->g;
@@ -233,7 +233,7 @@ static void merge_warps(struct attention_writer *w)
 	tcb_kit_nounroll(b);
 	const struct item item = item_of(w, loop.iv);
 	const struct source from = shared_source(w, &item, g->o_at, g->ml_at);
-	const struct part part = merge_all(w, &from, g->warps);
+	const struct part part = merge_all(w, &from, g->turns);
 	if (g->cluster > 1)
 		store_block(w, &item, &part);
 	else
@@ -288,7 +288,7 @@ static void merge_slots(struct attention_writer *w)
 
 void attention_write_merge(struct attention_writer *w)
 {
-	merge_warps(w);
+	merge_turns(w);
 	if (w->g->cluster > 1)
 		merge_cluster(w);
 	if (w->g->slots > 1 && w->g->join == TCB_JOIN_LAST)

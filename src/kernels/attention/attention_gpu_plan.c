@@ -17,6 +17,13 @@ static unsigned count(const struct tcb_geometry *geometry, enum tcb_knob which)
 	return tcb_gpu_knob(geometry, which) ? tcb_gpu_knob(geometry, which) : 1;
 }
 
+/* Warps that have a piece together: at least 1, for divisors. */
+static unsigned row_warps(const struct tcb_geometry *geometry)
+{
+	const size_t own = tcb_most(geometry->tile[TCB_MICRO].m, 1);
+	return (unsigned)tcb_most(geometry->tile[TCB_MIDI].m / own, 1);
+}
+
 /* The smallest number from BYTES on that is REST modulo MODULUS. */
 static unsigned pitch(unsigned bytes, unsigned rest, unsigned modulus)
 {
@@ -33,7 +40,7 @@ static void plan_slot(struct attention_gpu *g)
 	g->is_odd = aligned < 4;
 	g->unit = aligned >= 16 || g->is_within ? 16 : g->is_odd ? 4 : aligned;
 	g->units = (unsigned)tcb_div_up(g->row_bytes + (g->is_within ? 16 - aligned : 0), g->unit);
-	g->copies = (unsigned)tcb_div_up((size_t)g->kv * g->units, WARP);
+	g->copies = (unsigned)tcb_div_up((size_t)g->kv * g->units, g->row_warps * WARP);
 	g->is_kept = g->k <= 128 && g->copies <= ATTENTION_UNITS_MAX; /* else there are too few registers */
 	g->k_pitch = g->is_blocks ? pitch(g->units * g->unit, 16, 32) : pitch(g->row_bytes, 64, 128);
 	g->v_pitch = g->is_blocks ? g->k_pitch : pitch(g->row_bytes, 16, 32);
@@ -46,15 +53,15 @@ static void plan_memory(struct attention_gpu *g)
 {
 	const unsigned o_bytes = g->rows * g->k * 4, ml_bytes = g->rows * 8;
 	g->o_at = 0;
-	g->block_o_at = g->warps * o_bytes;
+	g->block_o_at = g->turns * o_bytes;
 	g->ml_at = g->block_o_at + (g->cluster > 1 ? o_bytes : 0);
-	g->block_ml_at = g->ml_at + g->warps * ml_bytes;
+	g->block_ml_at = g->ml_at + g->turns * ml_bytes;
 	g->flag_at = g->block_ml_at + (g->cluster > 1 ? ml_bytes : 0);
 	g->ring_at = (unsigned)tcb_round_up(g->flag_at + 16, 16);
 	g->shared_bytes = g->ring_at;
 	if (g->copy == TCB_COPY_ASYNC) {
 		plan_slot(g);
-		g->shared_bytes += g->warps * g->stages * g->slot_bytes;
+		g->shared_bytes += g->turns * g->stages * g->slot_bytes;
 	}
 	g->workspace_bytes = 0;
 	if (g->slots > 1) {
@@ -91,16 +98,19 @@ void attention_gpu_plan(const struct tcb_problem *problem, const struct tcb_targ
 	g->window = s->heads.window;
 	g->cap = s->heads.cap;
 	g->causal = s->heads.causal;
-	g->tokens = (unsigned)geometry->tile[TCB_MICRO].m;
+	g->tokens = (unsigned)geometry->tile[TCB_MIDI].m;
 	g->has_own_limits = g->tokens > 1 && (g->causal || g->window);
 	g->heads = count(geometry, TCB_KNOB_HEADS);
 	g->rows = g->tokens * g->heads;
-	g->columns = (unsigned)tcb_div_up(g->rows, ATTENTION_COLUMNS);
+	g->own_rows = (unsigned)geometry->tile[TCB_MICRO].m * g->heads;
+	g->columns = (unsigned)tcb_div_up(g->own_rows, ATTENTION_COLUMNS);
 	g->kv = (unsigned)geometry->tile[TCB_MICRO].n;
 	g->subs = (unsigned)tcb_most(g->kv / (2 * ATTENTION_PIECE), 1);
 	g->halves = g->kv > ATTENTION_PIECE ? 2 : 1;
 	g->warps = count(geometry, TCB_KNOB_WARPS);
 	g->threads = g->warps * WARP;
+	g->row_warps = row_warps(geometry);
+	g->turns = (unsigned)tcb_most(g->warps / g->row_warps, 1);
 	g->splitk = count(geometry, TCB_KNOB_SPLITK);
 	g->cluster = count(geometry, TCB_KNOB_CLUSTER);
 	g->slots = g->splitk / g->cluster;
@@ -191,8 +201,10 @@ RULE(rule_tiles)
 	const size_t k = tcb_power_of_two_up(problem->shape.k), rows = micro->m * KNOB(HEADS);
 	if (micro->k != k || midi->k != k || macro->k != k)
 		return "tiles' k must be the head size, rounded up to a power of two";
-	if (!tcb_is_power_of_two(micro->m) || midi->m != micro->m)
-		return "micro.m must be a power of two, and midi.m the same";
+	if (!tcb_is_power_of_two(micro->m) || !tcb_is_power_of_two(midi->m))
+		return "micro.m and midi.m must be powers of two";
+	if (KNOB(WARPS) % row_warps(geometry) || midi->m > tcb_most(tcb_power_of_two_up(problem->shape.m), micro->m))
+		return "midi.m must be micro.m for as many warps as divide the block's, and no more than the problem's";
 	if (KNOB(HEADS) < 1 || KNOB(HEADS) > attention_group(&problem->shape))
 		return "heads must be 1 to as many query heads as share a KV head";
 	if (!rows || tcb_div_up(rows, ATTENTION_COLUMNS) > COLUMNS_MAX)
@@ -223,6 +235,8 @@ RULE(rule_copy)
 		return "stages must be 1 with copy=ldg, 2 to 8 with copy=async";
 	if (!attention_gpu_copies(problem, KNOB(VEC)))
 		return "vec must be what rows are aligned to, 4 to 16 bytes, or 16 where it divides a token's bytes";
+	if (copy == TCB_COPY_LDG && row_warps(geometry) > 1)
+		return "midi.m must be micro.m with copy=ldg: warps have a piece together in shared memory";
 	if (copy == TCB_COPY_ASYNC && micro->n > WARP)
 		return "micro.n must be at most 32 with copy=async: a lane looks up a token";
 	return NULL;
@@ -233,8 +247,9 @@ RULE(rule_same)
 {
 	const struct tcb_tile *macro = &geometry->tile[TCB_MACRO], *midi = &geometry->tile[TCB_MIDI];
 	const struct tcb_tile *micro = &geometry->tile[TCB_MICRO];
-	if (midi->n != micro->n * KNOB(WARPS))
-		return "midi.n must be warps times micro.n, what a block takes at a time";
+	if (midi->n * midi->m != micro->n * micro->m * KNOB(WARPS))
+		return "midi.n must be what a block takes at a time: micro.n for each warp, or for each midi.m / "
+		       "micro.m";
 	if (macro->m != tcb_most(midi->m, tcb_power_of_two_up(problem->shape.m)) ||
 	    macro->n != tcb_most(midi->n, tcb_power_of_two_up(problem->shape.n)))
 		return "macro.m and macro.n must be the problem's, rounded up to powers of two";
@@ -267,7 +282,8 @@ RULE(rule_idle)
 	const size_t pieces = tcb_div_up(problem->shape.n, tcb_most(geometry->tile[TCB_MICRO].n, 1));
 	if (KNOB(SPLITK) > 1 && KNOB(SPLITK) > pieces)
 		return "splitk is more than there are pieces of micro.n KV tokens";
-	if (KNOB(WARPS) > 1 && (size_t)KNOB(WARPS) * KNOB(SPLITK) / 2 >= pieces)
+	const size_t turns = KNOB(WARPS) / row_warps(geometry);
+	if (turns > 1 && turns * KNOB(SPLITK) / 2 >= pieces)
 		return "half of the warps have nothing to do: fewer warps or a smaller splitk";
 	return NULL;
 }
@@ -276,7 +292,7 @@ static size_t blocks_of(const struct tcb_problem *problem, const struct tcb_geom
 {
 	const struct tcb_shape *s = &problem->shape;
 	return (size_t)s->heads.sequences * s->heads.kv * tcb_div_up(attention_group(s), tcb_most(KNOB(HEADS), 1)) *
-	       tcb_div_up(s->m, tcb_most(geometry->tile[TCB_MICRO].m, 1)) * KNOB(SPLITK);
+	       tcb_div_up(s->m, tcb_most(geometry->tile[TCB_MIDI].m, 1)) * KNOB(SPLITK);
 }
 
 /* The default space. */
@@ -289,10 +305,11 @@ RULE(policy_usual)
 	const size_t blocks = blocks_of(problem, geometry), sms = tcb_most(target->sm_count, 1);
 	unusual += KNOB(PDL) == 0 && target->capability >= 90 && !is_blocks;
 	unusual += KNOB(WARPS) < 2 || KNOB(WARPS) > 8;
+	unusual += row_warps(geometry) > 1 && rows <= ATTENTION_COLUMNS;
 	unusual += KNOB(STAGES) > 4;
 	unusual += KNOB(OCC) > 2;
 	unusual += KNOB(CLUSTER) > 1;
-	unusual += !is_blocks && KNOB(COPY) == TCB_COPY_ASYNC;
+	unusual += !is_blocks && KNOB(COPY) == TCB_COPY_ASYNC && row_warps(geometry) == 1;
 	unusual += is_blocks && KNOB(VEC) == 16 && attention_gpu_copies(problem, 8); /* it was slower */
 	unusual += problem->shape.k <= 128 && geometry->tile[TCB_MICRO].n != 16 && geometry->tile[TCB_MICRO].n != 32;
 	unusual += KNOB(SPLITK) > 1 && blocks > 8 * sms;
@@ -300,19 +317,18 @@ RULE(policy_usual)
 	return tcb_gpu_unusual(unusual, problem, target, geometry);
 }
 
-#define FIELD(level, dim) (UINT64_C(1) << (3 * (level) + (dim)))
 #define READS_BLOCKS (TCB_FIELD_KNOB(WARPS) | TCB_FIELD_KNOB(SPLITK) | TCB_FIELD_KNOB(CLUSTER) | TCB_FIELD_KNOB(JOIN))
 
 const struct tcb_rule attention_decode_gpu_rules[] = {
 	{ 0, 0, rule_knobs },
 	{ TCB_FIELD_KNOB(ISA), 0, tcb_gpu_rule_shape },
 	{ TCB_FIELD_KNOB(ISA), 0, rule_isa },
-	{ TCB_FIELD_TILES | TCB_FIELD_KNOB(HEADS), 0, rule_tiles },
-	{ TCB_FIELD_KNOB(COPY) | TCB_FIELD_KNOB(STAGES) | TCB_FIELD_KNOB(VEC) | FIELD(TCB_MICRO, 1), 0, rule_copy },
+	{ TCB_FIELD_TILES | TCB_FIELD_KNOB(HEADS) | TCB_FIELD_KNOB(WARPS), 0, rule_tiles },
+	{ TCB_FIELD_KNOB(COPY) | TCB_FIELD_KNOB(STAGES) | TCB_FIELD_KNOB(VEC) | TCB_FIELD_TILES, 0, rule_copy },
 	{ TCB_FIELD_TILES | TCB_FIELD_KNOB(WARPS), TCB_RULE_DOUBLE, rule_same },
 	{ TCB_FIELD_KNOB(GROUP), 0, rule_group },
 	{ READS_BLOCKS, 0, rule_blocks },
-	{ TCB_FIELD_KNOB(WARPS) | TCB_FIELD_KNOB(SPLITK) | FIELD(TCB_MICRO, 1), TCB_RULE_DOUBLE, rule_idle },
+	{ TCB_FIELD_KNOB(WARPS) | TCB_FIELD_KNOB(SPLITK) | TCB_FIELD_TILES, TCB_RULE_DOUBLE, rule_idle },
 	{ TCB_FIELD_KNOB(PDL), 0, tcb_gpu_rule_pdl },
 	{ TCB_FIELD_KNOB(OCC) | TCB_FIELD_KNOB(WARPS), 0, tcb_gpu_rule_occ },
 	{ 0, TCB_RULE_POLICY, policy_usual },

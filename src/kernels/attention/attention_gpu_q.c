@@ -45,6 +45,13 @@ kit_op attention_token_of(struct attention_writer *w, kit_op row)
 	return OP2(b, "min.u32", i, I(w->g->m - 1));
 }
 
+kit_op attention_row(struct attention_reader *r, kit_op own, unsigned more)
+{
+	struct tcb_ptx_build *b = &r->w->kit.b;
+	const kit_op row = OP2(b, "add.u32", own, I(more));
+	return r->w->g->row_warps > 1 ? OP2(b, "add.u32", row, r->first_row) : row;
+}
+
 /* Where the lane's values of row g of columns N begin; rows past the tile, and heads past the group, are others again.
  */
 static kit_op lane_row(struct attention_reader *r, kit_op q, unsigned n)
@@ -52,7 +59,8 @@ static kit_op lane_row(struct attention_reader *r, kit_op q, unsigned n)
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	const struct attention_gpu *g = r->w->g;
 	const unsigned bytes = (unsigned)tcb_type_bytes(g->io), lane = (g->is_blocks ? VALUES / 2 : VALUES) * bytes;
-	const kit_op row = OP2(b, "min.u32", OP2(b, "add.u32", r->g, I(ATTENTION_COLUMNS * n)), I(g->rows - 1));
+	const kit_op own = OP2(b, "min.u32", OP2(b, "add.u32", r->g, I(ATTENTION_COLUMNS * n)), I(g->own_rows - 1));
+	const kit_op row = attention_row(r, own, 0);
 	const kit_op head = OP2(b, "add.u32", r->w->first_head, OP2(b, "rem.u32", row, I(g->heads)));
 	const kit_op in_kv = OP2(b, "min.u32", head, I(g->group - 1));
 	const kit_op all = OP3(b, "mad.lo.u32", r->w->kv_head, I(g->group), in_kv);

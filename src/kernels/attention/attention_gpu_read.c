@@ -13,7 +13,7 @@
  */
 #include "kernels/attention/attention_gpu.h"
 
-enum { HALF_CODES = 16, CODES_AT = 2, BLOCK = 34 };
+enum { HALF_CODES = 16, CODES_AT = 2, BLOCK = 34, TURN_BARRIER = 1 /* named barrier of the first turn */ };
 
 static const unsigned own_tokens[ATTENTION_TOKENS] = { 0, 1, 8, 9 };
 
@@ -87,7 +87,7 @@ static void ring_begin(struct attention_reader *r)
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	const struct attention_gpu *g = r->w->g;
 	r->ring = (struct tcb_kit_ring){ .stages = g->stages, .slot_bytes = g->slot_bytes, .has_before = 1 };
-	tcb_kit_ring_slots(b, &r->ring, r->w->kit.warp, OP2(b, "add.u32", r->w->kit.shared, I(g->ring_at)));
+	tcb_kit_ring_slots(b, &r->ring, r->turn, OP2(b, "add.u32", r->w->kit.shared, I(g->ring_at)));
 	attention_ring_begin(r);
 }
 
@@ -150,7 +150,7 @@ void attention_read_first(struct attention_reader *r, kit_op begin, kit_op first
 		return;
 	}
 	for (unsigned i = 0; i + 1 < g->stages; i++)
-		ask(r, begin, OP2(b, "add.u32", first, I(i * g->warps)), end, tcb_kit_ring_slot(&r->ring, (int)i));
+		ask(r, begin, OP2(b, "add.u32", first, I(i * g->turns)), end, tcb_kit_ring_slot(&r->ring, (int)i));
 }
 
 void attention_read_piece(struct attention_reader *r, kit_op begin, kit_op piece, kit_op end)
@@ -160,8 +160,12 @@ void attention_read_piece(struct attention_reader *r, kit_op begin, kit_op piece
 	if (g->copy == TCB_COPY_LDG)
 		return;
 	OP1(b, "cp.async.wait_group", I(g->stages - 2));
-	tcb_kit_warp_barrier(b); /* others' copies are there, and all have done with the slot before */
-	ask(r, begin, OP2(b, "add.u32", piece, I((g->stages - 1) * g->warps)), end,
+	/* Others' copies are there, and all have done with the slot before. */
+	if (g->row_warps > 1)
+		OP2(b, "bar.sync", OP2(b, "add.u32", r->turn, I(TURN_BARRIER)), I(g->row_warps * WARP));
+	else
+		tcb_kit_warp_barrier(b);
+	ask(r, begin, OP2(b, "add.u32", piece, I((g->stages - 1) * g->turns)), end,
 	    tcb_kit_ring_slot(&r->ring, TCB_KIT_SLOT_BEFORE));
 	write_places(r);
 }
@@ -170,7 +174,7 @@ static kit_op next_first(struct attention_reader *r, kit_op begin, kit_op piece,
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	const struct attention_gpu *g = r->w->g;
-	const kit_op next = OP2(b, "add.u32", piece, I(g->warps));
+	const kit_op next = OP2(b, "add.u32", piece, I(g->turns));
 	*has_next = OP2(b, "setp.lt.u32", next, end);
 	return OP3(b, "mad.lo.u32", next, I(g->kv), begin);
 }

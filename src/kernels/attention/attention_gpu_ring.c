@@ -39,7 +39,7 @@ static void unit_of(struct attention_reader *r, unsigned j, kit_op *token, kit_o
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	const struct attention_gpu *g = r->w->g;
-	const kit_op unit = OP2(b, "add.u32", r->w->kit.lane, I(WARP * j));
+	const kit_op unit = OP2(b, "add.u32", r->thread, I(g->row_warps * WARP * j));
 	*token = OP2(b, "div.u32", unit, I(g->units));
 	*within = OP2(b, "sub.u32", unit, OP2(b, "mul.lo.u32", *token, I(g->units)));
 }
@@ -121,10 +121,10 @@ static int tell_own(struct attention_reader *r, unsigned j, kit_op token, kit_op
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	const struct attention_gpu *g = r->w->g;
-	const unsigned rest = g->kv * g->units - WARP * j;
-	if (rest >= WARP && !has_spare(g))
+	const unsigned threads = g->row_warps * WARP, rest = g->kv * g->units - threads * j;
+	if (rest >= threads && !has_spare(g))
 		return 0;
-	*is_own = OP2(b, "setp.lt.u32", r->w->kit.lane, I(rest));
+	*is_own = OP2(b, "setp.lt.u32", r->thread, I(rest));
 	if (has_spare(g)) {
 		const kit_op at = OP2(b, "sub.u32", to, OP2(b, "mul.lo.u32", token, I(g->k_pitch)));
 		*is_own = OP3(b, "setp.lt.and.u32", at, OP2(b, "add.u32", r->within, I(g->row_bytes)), *is_own);
@@ -177,7 +177,7 @@ static void store_shifts(struct attention_reader *r, kit_op row, const struct tc
 	const struct attention_gpu *g = r->w->g;
 	const kit_op at = OP1(b, "cvt.u32.u64", OP3(b, "mad.wide.u32", row, r->row_bytes, r->k));
 	const kit_op shift = OP2(b, "shl.b32", OP2(b, "and.b32", at, I(2)), I(3));
-	tcb_ptx_guard(b, OP2(b, "setp.lt.u32", r->w->kit.lane, I(g->kv)));
+	tcb_ptx_guard(b, OP2(b, "setp.lt.u32", r->thread, I(g->kv)));
 	tcb_kit_store(b, "st.shared", "b32",
 		      tcb_ptx_at(tcb_ptx_assume_aligned(b, OP3(b, "mad.lo.u32", r->w->kit.lane, I(4), slot->base), 4),
 				 slot->at + g->shifts_at),

@@ -69,6 +69,8 @@ size_t attention_gpu_axes(const struct tcb_problem *problem, const struct tcb_ta
 	tcb_axis_add_powers(a, 1, 2, 128);
 	for (size_t together = 1; together <= 4; together++)
 		tcb_axis_add(a, wave(problem, target, together, heads, 1));
+	if (m > 1)
+		tcb_axis_add(a, wave(problem, target, 1, heads, tcb_least(m, ROWS_MAX)));
 	a = tcb_axis_knob(out, &count, TCB_KNOB_CLUSTER);
 	tcb_axis_add_powers(a, 1, 2, target->capability >= 90 ? CLUSTER_MAX : 1);
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_JOIN), TCB_JOIN_NONE, TCB_JOIN_CLUSTER, TCB_JOIN_LAST, TCB_JOIN_LAUNCH);
