@@ -129,7 +129,21 @@ static kit_op tensor_param(struct prefill_writer *w, const char *name, size_t op
 		tensor.map.stride[3] = row * heads * g->page;
 		tensor.map.box[2] = (unsigned)tcb_least(g->page, g->kv);
 	}
-	if (g->is_blocks && !is_q) {
+	if (g->converts && !is_q) { /* pairs of bytes, since rows of blocks begin with any of them */
+		const size_t bytes = g->k / 32 * 34;
+		tensor.map.type = TCB_PTX_U16;
+		tensor.map.rank = 3;
+		tensor.map.size[0] = bytes * heads / 2;
+		tensor.map.size[1] = tokens;
+		tensor.map.size[2] = g->sequences;
+		tensor.map.stride[1] = bytes * heads;
+		tensor.map.stride[2] = bytes * heads * tokens;
+		tensor.map.box[0] = g->raw_pitch / 2;
+		tensor.map.box[1] = g->kv;
+		tensor.map.box[2] = 1;
+		tensor.map.swizzle = 0;
+	}
+	if (g->has_launch && !is_q) {
 		tensor.in_workspace = 1;
 		tensor.at = operand == ATTENTION_V ? g->v16_at : 0;
 	}
@@ -143,7 +157,7 @@ static void write_parameters(struct prefill_writer *w)
 	kit_op *const to[] = { &w->q, &w->k, &w->v };
 	for (size_t i = 0; i < 3; i++)
 		*to[i] = g->isa == TCB_ISA_WGMMA ? tensor_param(w, names[i], ATTENTION_Q + i)
-			 : g->is_blocks && i     ? tcb_kit_workspace(&w->kit, names[i], 16, i > 1 ? g->v16_at : 0)
+			 : g->has_launch && i    ? tcb_kit_workspace(&w->kit, names[i], 16, i > 1 ? g->v16_at : 0)
 						 : tcb_kit_operand(&w->kit, names[i], 16, ATTENTION_Q + i);
 	w->lengths = tcb_kit_operand(&w->kit, "lengths", 4, ATTENTION_LENGTHS);
 	w->out = tcb_kit_operand(&w->kit, "out", 16, ATTENTION_OUT);
@@ -173,7 +187,7 @@ enum tcb_status prefill_gpu_emit(const struct tcb_problem *problem, const struct
 	struct prefill_writer w = { .g = &g };
 	TCB_TRY(tcb_kit_open(&w.kit, problem, target, is_wgmma ? 'a' : 0, geometry, out, err));
 	prefill_gpu_plan(problem, target, geometry, &g);
-	if (g.is_blocks)
+	if (g.has_launch)
 		prefill_write_unpack(&w);
 	tcb_kit_begin(
 		&w.kit,

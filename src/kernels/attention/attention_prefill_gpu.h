@@ -20,7 +20,9 @@
  * stay on each multiprocessor and take tile after tile.
  *
  * prep=launch, with KV of q8_0 blocks: a first launch makes f16 of what lengths say,
- * once for all tiles (attention_prefill_unpack.c).
+ * once for all tiles (attention_prefill_unpack.c).  prep=warps, isa=wgmma: tensor copies
+ * bring blocks to a ring of two tiles, and the warpgroup that copies makes f16 of them,
+ * for each tile of query rows again, without a launch (attention_prefill_convert.c).
  *
  * Tiles' k is the head; micro.n = midi.n; macro is the problem, in powers of two of
  * midi.  occ, pdl: as everywhere.
@@ -38,7 +40,9 @@ enum {
 	PREFILL_GROUPS_MAX = 3,  /* warpgroups that multiply */
 	PREFILL_BOX = 64,        /* values of a tensor copy's rows */
 	PREFILL_BOX_BYTES = 128,
-	PREFILL_MEMORY_ALIGN = 1024
+	PREFILL_MEMORY_ALIGN = 1024,
+	PREFILL_CONVERTERS = 128, /* threads that convert with prep=warps */
+	PREFILL_RAW_STAGES = 2
 };
 
 /* A geometry in numbers. */
@@ -46,8 +50,10 @@ struct prefill_gpu {
 	enum tcb_type type; /* of K and V, q and out */
 	enum tcb_isa isa;
 	unsigned capability, m, n, k, group, kv_heads, sequences, page, pages, window, cap, causal;
-	/* K and V of q8_0 blocks: a first launch makes f16 of them in the workspace, without pages, V from v16_at on */
-	int is_blocks;
+	/* K and V of q8_0 blocks: a first launch makes f16 of them in the workspace, without pages, V from v16_at on;
+	 * or warps do (converts): bytes of a row in shared memory, 16 bytes aligned as in memory, and of a tile */
+	int has_launch, converts;
+	unsigned raw_pitch, raw_bytes;
 	unsigned block_page, block_pages;
 	size_t v16_at, workspace_bytes;
 	unsigned heads, tokens, rows; /* of a block's tile: heads, query tokens, their product */
@@ -61,7 +67,7 @@ struct prefill_gpu {
 	unsigned tile_bytes;           /* of K, and of V */
 	unsigned registers;            /* of a thread when the kernel begins; 0: as many as are needed */
 	unsigned of_copier, of_worker; /* isa=wgmma: what they have then; 0: no change */
-	unsigned q_at, k_at, v_at, barrier_at, shared_bytes; /* q_at: isa=mma; 0: Q is in registers */
+	unsigned q_at, k_at, v_at, raw_at, barrier_at, shared_bytes; /* q_at: isa=mma; 0: Q is in registers */
 };
 
 /* attention_prefill_plan.c */
@@ -134,6 +140,16 @@ void prefill_write_out(struct prefill_writer *w, struct prefill_rows *rows, cons
 
 /* attention_prefill_unpack.c: the launch that makes f16 of blocks. */
 void prefill_write_unpack(struct prefill_writer *w);
+/* attention_prefill_convert.c: what a thread of the warpgroup that converts has; a tile of blocks at RAW to f16 at
+ * SLOT.
+ */
+struct prefill_converter {
+	struct prefill_writer *w;
+	kit_op from, to[4];  /* .u32: from the tile on its first block's first word; its four chunks */
+	kit_op shift, scale; /* by what codes are off; prmt's selector for the scale, twice */
+};
+void prefill_convert_open(struct prefill_writer *w, struct prefill_converter *c);
+void prefill_convert_tile(struct prefill_converter *c, kit_op raw, kit_op slot);
 /* The kernels. */
 void prefill_write_wgmma(struct prefill_writer *w);
 void prefill_write_mma(struct prefill_writer *w);

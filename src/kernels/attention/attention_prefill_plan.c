@@ -12,8 +12,11 @@
 
 enum {
 	GROUP_THREADS = 128,
-	REGISTERS = 65536, /* of a multiprocessor */
-	COPIER_LEAST = 24, /* registers that setmaxnreg leaves a thread */
+	REGISTERS = 65536,    /* of a multiprocessor */
+	COPIER_LEAST = 24,    /* registers that setmaxnreg leaves a thread */
+	CONVERTER_LEAST = 56, /* the same of one that converts */
+	RAW_ALIGN = 128,
+	RAW_UNIT = 16, /* bytes that boxes begin with and have multiples of */
 	WORKER_MOST = 232,
 	WARPS_PREFILL_MAX = 16,
 	STAGES_MAX = 6,
@@ -37,8 +40,10 @@ static void plan_registers(struct prefill_gpu *g)
 		g->registers = 255;
 	if (g->workers < 2 || g->registers <= COPIER_LEAST)
 		return;
-	const unsigned all = g->registers * (g->workers + 1);
-	g->of_worker = (unsigned)tcb_least((all - COPIER_LEAST) / g->workers / 8 * 8, WORKER_MOST);
+	const unsigned all = g->registers * (g->workers + 1), least = g->converts ? CONVERTER_LEAST : COPIER_LEAST;
+	if (all <= least)
+		return;
+	g->of_worker = (unsigned)tcb_least((all - least) / g->workers / 8 * 8, WORKER_MOST);
 	g->of_copier = all - g->workers * g->of_worker;
 }
 
@@ -49,8 +54,10 @@ static void plan_memory(struct prefill_gpu *g)
 	if (g->isa == TCB_ISA_WGMMA) {
 		g->k_at = q_bytes;
 		g->v_at = g->k_at + g->stages * g->tile_bytes;
-		g->barrier_at = g->v_at + g->stages * g->tile_bytes;
-		g->shared_bytes = g->barrier_at + 2 * TCB_KIT_TILE_BARRIERS * g->stages + 16;
+		g->raw_at = g->v_at + g->stages * g->tile_bytes;
+		g->barrier_at = g->raw_at + (g->converts ? PREFILL_RAW_STAGES * g->raw_bytes : 0);
+		g->shared_bytes = g->barrier_at + 2 * TCB_KIT_TILE_BARRIERS * g->stages + 16 +
+				  (g->converts ? TCB_KIT_TILE_BARRIERS * PREFILL_RAW_STAGES : 0);
 		return;
 	}
 	g->shared_bytes = 2 * g->stages * g->tile_bytes;
@@ -65,8 +72,10 @@ void prefill_gpu_plan(const struct tcb_problem *problem, const struct tcb_target
 	const struct tcb_shape *s = &problem->shape;
 	const unsigned sms = target->sm_count ? target->sm_count : 1;
 	memset(g, 0, sizeof(*g));
-	g->is_blocks = attention_of(problem)->kv == TCB_TYPE_BLOCKS;
-	g->type = g->is_blocks ? TCB_TYPE_F16 : attention_of(problem)->kv;
+	const int is_blocks = attention_of(problem)->kv == TCB_TYPE_BLOCKS;
+	g->converts = is_blocks && KNOB(PREP) == TCB_PREP_WARPS;
+	g->has_launch = is_blocks && !g->converts;
+	g->type = is_blocks ? TCB_TYPE_F16 : attention_of(problem)->kv;
 	g->isa = (enum tcb_isa)KNOB(ISA);
 	g->capability = target->capability;
 	g->m = (unsigned)s->m;
@@ -75,8 +84,8 @@ void prefill_gpu_plan(const struct tcb_problem *problem, const struct tcb_target
 	g->group = (unsigned)attention_group(s);
 	g->kv_heads = s->heads.kv;
 	g->sequences = s->heads.sequences;
-	*(g->is_blocks ? &g->block_page : &g->page) = s->heads.page;
-	*(g->is_blocks ? &g->block_pages : &g->pages) = (unsigned)tcb_kv_pages(s);
+	*(is_blocks ? &g->block_page : &g->page) = s->heads.page;
+	*(is_blocks ? &g->block_pages : &g->pages) = (unsigned)tcb_kv_pages(s);
 	g->window = s->heads.window;
 	g->cap = s->heads.cap;
 	g->causal = s->heads.causal;
@@ -87,6 +96,9 @@ void prefill_gpu_plan(const struct tcb_problem *problem, const struct tcb_target
 	g->workers = g->rows / g->own_rows;
 	g->kv = (unsigned)geometry->tile[TCB_MICRO].n;
 	g->stages = count(geometry, TCB_KNOB_STAGES);
+	const size_t raw = tcb_kv_bytes(TCB_TYPE_BLOCKS, g->k), aligned = tcb_least(raw & -raw, RAW_UNIT);
+	g->raw_pitch = (unsigned)tcb_round_up(raw + RAW_UNIT - aligned, RAW_UNIT);
+	g->raw_bytes = (unsigned)tcb_round_up((size_t)g->kv * g->raw_pitch, RAW_ALIGN);
 	g->resident = KNOB(BLOCKS);
 	g->occ = count(geometry, TCB_KNOB_OCC);
 	g->pdl = KNOB(PDL) == 1;
@@ -101,7 +113,7 @@ void prefill_gpu_plan(const struct tcb_problem *problem, const struct tcb_target
 	else
 		g->threads = g->workers * WARP;
 	plan_memory(g);
-	if (g->is_blocks) {
+	if (g->has_launch) {
 		const size_t bytes = (size_t)g->sequences * g->n * g->kv_heads * g->k * 2;
 		g->v16_at = tcb_round_up(bytes, WORKSPACE_ALIGN);
 		g->workspace_bytes = g->v16_at + bytes;
@@ -134,7 +146,7 @@ void prefill_gpu_footprint(const struct tcb_problem *problem, const struct tcb_t
 	out->blocks_together = g.occ;
 	out->accumulators = g.k / 2;
 	out->grid[0] = g.grid;
-	out->grid[1] = g.is_blocks ? g.sequences : 1;
+	out->grid[1] = g.has_launch ? g.sequences : 1;
 	out->grid[2] = 1;
 	out->barriers = g.isa == TCB_ISA_WGMMA ? 9 : 1;
 	for (int level = 0; level < TCB_LEVEL_COUNT; level++) {
@@ -155,10 +167,23 @@ RULE(rule_knobs)
 						      "turns, with KV of blocks prep, and no other knob";
 }
 
+/* A warpgroup that converts takes whole eights of tokens, and tensor copies rows of 16 bytes. */
 RULE(rule_prep)
 {
-	return attention_of(problem)->kv == TCB_TYPE_BLOCKS && KNOB(PREP) != TCB_PREP_LAUNCH
-		       ? "prep must be launch: a launch of its own makes f16 of blocks"
+	const struct tcb_tile *midi = &geometry->tile[TCB_MIDI], *micro = &geometry->tile[TCB_MICRO];
+	const struct tcb_shape *s = &problem->shape;
+	if (attention_of(problem)->kv != TCB_TYPE_BLOCKS || KNOB(PREP) == TCB_PREP_LAUNCH)
+		return NULL;
+	if (KNOB(PREP) != TCB_PREP_WARPS)
+		return "prep must be launch or warps: a launch of its own makes f16 of blocks, or warps of each block "
+		       "do";
+	if (KNOB(ISA) != TCB_ISA_WGMMA || midi->m <= micro->m)
+		return "prep=warps needs isa=wgmma and two or three warpgroups, beside which one converts";
+	if (!tcb_is_power_of_two(s->k) || s->heads.page || tcb_kv_bytes(TCB_TYPE_BLOCKS, s->k) * s->heads.kv % 16)
+		return "prep=warps takes heads of 64, 128 and 256 values, no pages, and tokens of a multiple of 16 "
+		       "bytes";
+	return micro->n * s->k % (PREFILL_CONVERTERS * 32)
+		       ? "micro.n must be what a warpgroup converts at a time, or more of it, with prep=warps"
 		       : NULL;
 }
 
@@ -316,7 +341,7 @@ RULE(policy_usual)
 
 const struct tcb_rule attention_prefill_gpu_rules[] = {
 	{ 0, 0, rule_knobs },
-	{ TCB_FIELD_KNOB(PREP), 0, rule_prep },
+	{ TCB_FIELD_KNOB(PREP) | TCB_FIELD_KNOB(ISA) | TCB_FIELD_TILES, 0, rule_prep },
 	{ TCB_FIELD_KNOB(ISA), 0, tcb_gpu_rule_shape },
 	{ TCB_FIELD_KNOB(ISA), 0, rule_isa },
 	{ TCB_FIELD_KNOB(HEADS), 0, rule_heads },

@@ -51,7 +51,7 @@ size_t prefill_gpu_axes(const struct tcb_problem *problem, const struct tcb_targ
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_BLOCKS), 0, 1, 2);
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_OCC), 1, 2, 3);
 	if (attention_of(problem)->kv == TCB_TYPE_BLOCKS)
-		ADD(tcb_axis_knob(out, &count, TCB_KNOB_PREP), TCB_PREP_LAUNCH);
+		ADD(tcb_axis_knob(out, &count, TCB_KNOB_PREP), TCB_PREP_LAUNCH, TCB_PREP_WARPS);
 	a = tcb_axis_knob(out, &count, TCB_KNOB_PDL);
 	tcb_axis_add(a, 0);
 	if (target->capability >= 90)

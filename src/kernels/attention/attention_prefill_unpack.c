@@ -27,17 +27,27 @@ static void unpack(struct tcb_ptx_build *b, kit_op word, kit_op scale, kit_op ou
 	out[1] = tcb_kit_pack_f16(b, value[2], value[3]);
 }
 
-/* From the block at FROM on: its quarter's words, to TO. */
-static void write_quarter(struct tcb_ptx_build *b, kit_op from, kit_op quarter, kit_op to)
+struct quarter {
+	kit_op scale, half[4];
+};
+
+/* A quarter of the block at FROM on. */
+static struct quarter load_quarter(struct tcb_ptx_build *b, kit_op from, kit_op quarter)
 {
-	kit_op scale, half[4], out[4];
+	struct quarter out;
 	const kit_op codes = OP3(b, "mad.wide.u32", quarter, I(VALUES), from);
-	tcb_kit_load(b, "ld.global.nc", "b16", tcb_ptx_at(from, 0), &scale, 1);
+	tcb_kit_load(b, "ld.global.nc", "b16", tcb_ptx_at(from, 0), &out.scale, 1);
 	for (unsigned i = 0; i < 4; i++)
-		tcb_kit_load(b, "ld.global.nc", "b16", tcb_ptx_at(codes, SCALE_BYTES + 2 * i), &half[i], 1);
-	scale = OP1(b, "cvt.f32.f16", scale);
+		tcb_kit_load(b, "ld.global.nc", "b16", tcb_ptx_at(codes, SCALE_BYTES + 2 * i), &out.half[i], 1);
+	return out;
+}
+
+static void store_quarter(struct tcb_ptx_build *b, const struct quarter *quarter, kit_op to)
+{
+	kit_op out[4];
+	const kit_op scale = OP1(b, "cvt.f32.f16", quarter->scale);
 	for (unsigned i = 0; i < 2; i++)
-		unpack(b, OP1(b, "mov.b32", tcb_ptx_vector(b, half + 2 * i, 2)), scale, out + 2 * i);
+		unpack(b, OP1(b, "mov.b32", tcb_ptx_vector(b, quarter->half + 2 * i, 2)), scale, out + 2 * i);
 	tcb_kit_store(b, "st.global", "b32", tcb_ptx_at(to, 0), out, 4);
 }
 
@@ -62,6 +72,7 @@ void prefill_write_unpack(struct prefill_writer *w)
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct prefill_gpu *g = w->g;
 	const unsigned row = g->kv_heads * g->k;
+	const int is_eager = !g->block_page && !w->kit.out->problem.shape.heads.ragged;
 	struct tcb_ptx_if scope;
 	tcb_kit_begin(&w->kit, "attention_prefill_unpack",
 		      &(struct tcb_kit_kernel){
@@ -85,16 +96,27 @@ void prefill_write_unpack(struct prefill_writer *w)
 	const kit_op eight = OP2(b, "sub.u32", index, OP2(b, "mul.lo.u32", token, I(row / VALUES)));
 	tcb_kit_load(b, "ld.global.nc", "u32", tcb_ptx_at(tcb_kit_element(b, lengths, w->sequence, 4), 0), &w->length,
 		     1);
-	tcb_ptx_if_begin(b, &scope, OP2(b, "setp.lt.u32", token, w->length));
+	/* Without pages there is memory for all tokens, and where they are all used nobody waits for the length first.
+	 */
+	tcb_ptx_if_begin(b, &scope, OP2(b, "setp.lt.u32", token, is_eager ? tokens : w->length));
 	const kit_op from = row_of(w, token, table);
 	const kit_op block = OP2(b, "shr.u32", eight, I(2)), quarter = OP2(b, "and.b32", eight, I(3));
 	const kit_op to = OP3(b, "mad.lo.u32", w->sequence, tokens, token);
+	struct quarter own[2];
 	for (unsigned i = 0; i < 2; i++) {
 		const kit_op at = OP3(b, "mad.wide.u32", from, I(row / BLOCK_VALUES * BLOCK_BYTES), i ? v : k);
-		const kit_op to_row = OP3(b, "mad.wide.u32", to, I(row * 2), i ? v16 : k16);
-		write_quarter(b, tcb_ptx_assume_aligned(b, OP3(b, "mad.wide.u32", block, I(BLOCK_BYTES), at), 2),
-			      quarter, OP3(b, "mad.wide.u32", eight, I(2 * VALUES), to_row));
+		own[i] = load_quarter(
+			b, tcb_ptx_assume_aligned(b, OP3(b, "mad.wide.u32", block, I(BLOCK_BYTES), at), 2), quarter);
 	}
+	struct tcb_ptx_if seen;
+	if (is_eager)
+		tcb_ptx_if_begin(b, &seen, OP2(b, "setp.lt.u32", token, w->length));
+	for (unsigned i = 0; i < 2; i++) {
+		const kit_op to_row = OP3(b, "mad.wide.u32", to, I(row * 2), i ? v16 : k16);
+		store_quarter(b, &own[i], OP3(b, "mad.wide.u32", eight, I(2 * VALUES), to_row));
+	}
+	if (is_eager)
+		tcb_ptx_if_end(b, &seen);
 	tcb_ptx_if_end(b, &scope);
 	tcb_kit_end(&w->kit);
 }

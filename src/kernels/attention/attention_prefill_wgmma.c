@@ -16,13 +16,15 @@
 enum {
 	GROUP_WARPS = 4,
 	GROUP_THREADS = 128,
-	TURN_BARRIER = 1,   /* named barrier of the first warpgroup */
-	WORKERS_BARRIER = 8 /* of all that multiply */
+	TURN_BARRIER = 1,    /* named barrier of the first warpgroup */
+	WORKERS_BARRIER = 8, /* of all that multiply */
+	RAW_RANK = 3,
+	RAW_ALIGN = 16 /* bytes of where a box begins */
 };
 
 struct wgmma_writer {
 	struct prefill_writer *w;
-	struct tcb_kit_tiles k, v;
+	struct tcb_kit_tiles k, v, raw; /* raw: blocks, as stored */
 	kit_op q_full, q_empty, q_parity;
 	/* of a warpgroup that multiplies */
 	kit_op index;               /* which one */
@@ -47,9 +49,16 @@ static void open_rings(struct wgmma_writer *x)
 	x->q_full = OP2(b, "add.u32", shared, I(g->barrier_at + 2 * TCB_KIT_TILE_BARRIERS * g->stages));
 	x->q_empty = OP2(b, "add.u32", x->q_full, I(8));
 	x->q_parity = tcb_kit_constant(b, "u32", I(0));
+	if (g->converts) {
+		x->raw = (struct tcb_kit_tiles){ .stages = PREFILL_RAW_STAGES, .slot_bytes = g->raw_bytes };
+		tcb_kit_tiles_open(b, &x->raw, OP2(b, "add.u32", shared, I(g->raw_at)), shared,
+				   g->barrier_at + 2 * TCB_KIT_TILE_BARRIERS * g->stages + 16);
+	}
 	tcb_kit_one_begin(&w->kit, &scope);
-	tcb_kit_tiles_init(b, &x->k, GROUP_WARPS * g->workers);
-	tcb_kit_tiles_init(b, &x->v, GROUP_WARPS * g->workers);
+	tcb_kit_tiles_init_for(b, &x->k, g->converts ? GROUP_WARPS : 1, GROUP_WARPS * g->workers);
+	tcb_kit_tiles_init_for(b, &x->v, g->converts ? GROUP_WARPS : 1, GROUP_WARPS * g->workers);
+	if (g->converts)
+		tcb_kit_tiles_init(b, &x->raw, GROUP_WARPS);
 	tcb_kit_barriers_init(b, tcb_ptx_at(x->q_full, 0), 1, 1);
 	tcb_kit_barriers_init(b, tcb_ptx_at(x->q_empty, 0), 1, GROUP_WARPS * g->workers);
 	tcb_kit_barriers_ready(b);
@@ -150,6 +159,113 @@ static void write_copier(struct wgmma_writer *x)
 	tcb_ptx_if_end(b, &some);
 	prefill_items_end(w, &items);
 	tcb_ptx_if_end(b, &one);
+}
+
+/* --- the warpgroup that converts, with prep=warps --- */
+
+/* Where rows of the KV head begin among those of a token; bytes. */
+static kit_op row_in_token(struct wgmma_writer *x)
+{
+	const unsigned bytes = (unsigned)tcb_kv_bytes(TCB_TYPE_BLOCKS, x->w->g->k);
+	return OP2(&x->w->kit.b, "mul.lo.u32", x->w->kv_head, I(bytes));
+}
+
+/*
+ * Tile number ENTRY of those that are copied, K and V by turns: K of the last tile; K of tiles down to the first, each
+ * before V of the tile above it; V of the first.
+ */
+static void copy_raw(struct wgmma_writer *x, kit_op entry, kit_op slot, kit_op full)
+{
+	struct prefill_writer *w = x->w;
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct prefill_gpu *g = w->g;
+	struct tcb_ptx_if scope;
+	const kit_op half = OP2(b, "shr.u32", OP2(b, "add.u32", entry, I(1)), I(1));
+	const kit_op is_odd = OP2(b, "setp.ne.u32", OP2(b, "and.b32", entry, I(1)), I(0));
+	const kit_op k_tile = OP2(b, "sub.u32", OP2(b, "sub.u32", w->count, I(1)), half);
+	kit_op tile = OP3(b, "selp.u32", k_tile, OP2(b, "sub.u32", w->count, half), is_odd);
+	const kit_op is_k = OP3(b, "setp.lt.and.u32", half, w->count, is_odd);
+	tile = OP3(b, "selp.u32", I(0), tile, OP2(b, "setp.eq.u32", half, w->count));
+	const kit_op is_first = OP2(b, "setp.eq.u32", entry, I(0));
+	tile = OP3(b, "selp.u32", OP2(b, "sub.u32", w->count, I(1)), tile, is_first);
+	const kit_op first = OP3(b, "mad.lo.u32", tile, I(g->kv), w->begin);
+	const kit_op pair = OP2(b, "shr.u32", OP2(b, "and.b32", row_in_token(x), I(-RAW_ALIGN)), I(1));
+	const kit_op where[] = { pair, first, w->sequence };
+	tcb_kit_expect(b, tcb_ptx_at(full, 0), I((int64_t)g->kv * g->raw_pitch));
+	tcb_ptx_if_begin(b, &scope, OP2(b, "or.pred", is_first, is_k));
+	tcb_kit_copy_box(b, slot, 0, w->k, where, RAW_RANK, full);
+	tcb_ptx_if_else(b, &scope);
+	tcb_kit_copy_box(b, slot, 0, w->v, where, RAW_RANK, full);
+	tcb_ptx_if_end(b, &scope);
+}
+
+/* The blocks in use to R's slot, when it is empty. */
+static void convert_tile(struct wgmma_writer *x, struct prefill_converter *c, struct tcb_kit_tiles *r)
+{
+	struct tcb_kit *kit = &x->w->kit;
+	tcb_kit_wait(&kit->b, tcb_ptx_at(r->empty, 0), OP2(&kit->b, "xor.b32", r->parity, I(1)));
+	const kit_op within = OP2(&kit->b, "and.b32", row_in_token(x), I(RAW_ALIGN - 1));
+	prefill_convert_tile(c, OP2(&kit->b, "add.u32", x->raw.slot, within), r->slot);
+	tcb_ptx_op0(&kit->b, "fence.proxy.async.shared::cta");
+	tcb_kit_warp_barrier(&kit->b);
+	tcb_kit_release(kit, r->full);
+	tcb_kit_release(kit, x->raw.empty);
+	tcb_kit_tiles_next(&kit->b, r);
+}
+
+/* The first two tiles of blocks, and Q; by one thread. */
+static void copy_first(struct wgmma_writer *x)
+{
+	struct tcb_ptx_build *b = &x->w->kit.b;
+	const kit_op before = OP2(b, "xor.b32", x->raw.parity, I(1));
+	copy_q(x);
+	for (unsigned i = 0; i < PREFILL_RAW_STAGES; i++) {
+		const kit_op full = OP2(b, "add.u32", x->raw.first_full, I(8 * i));
+		tcb_kit_wait(b, tcb_ptx_at(OP2(b, "add.u32", x->raw.first_empty, I(8 * i)), 0), before);
+		copy_raw(x, tcb_kit_constant(b, "u32", I(i)),
+			 OP2(b, "add.u32", x->raw.first_slot, I((int64_t)i * x->raw.slot_bytes)), full);
+	}
+}
+
+static void write_converters(struct wgmma_writer *x)
+{
+	struct prefill_writer *w = x->w;
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct prefill_gpu *g = w->g;
+	struct prefill_converter converter;
+	struct tcb_ptx_if some, one, which;
+	struct prefill_items items;
+	struct tcb_ptx_for loop;
+	if (g->of_copier)
+		tcb_ptx_op1(b, "setmaxnreg.dec.sync.aligned.u32", I(g->of_copier));
+	prefill_convert_open(w, &converter);
+	const kit_op is_one = OP2(b, "setp.eq.u32", w->kit.tid, I(GROUP_THREADS * g->workers));
+	prefill_items_begin(w, &items);
+	const kit_op all = OP2(b, "shl.b32", w->count, I(1));
+	tcb_ptx_if_begin(b, &some, OP2(b, "setp.gt.u32", w->count, I(0)));
+	tcb_ptx_if_begin(b, &one, is_one);
+	copy_first(x);
+	tcb_ptx_if_end(b, &one);
+	tcb_ptx_for_begin(b, &loop, I(0), all, I(1), 1);
+	tcb_kit_nounroll(b);
+	const kit_op entry = loop.iv, is_even = OP2(b, "setp.eq.u32", OP2(b, "and.b32", entry, I(1)), I(0));
+	const kit_op is_last = OP2(b, "setp.eq.u32", OP2(b, "add.u32", entry, I(1)), all);
+	const kit_op is_v = OP2(b, "or.pred", OP3(b, "setp.ne.and.u32", entry, I(0), is_even), is_last);
+	tcb_kit_wait(b, tcb_ptx_at(x->raw.full, 0), x->raw.parity);
+	tcb_ptx_if_begin(b, &which, is_v);
+	convert_tile(x, &converter, &x->v);
+	tcb_ptx_if_else(b, &which);
+	convert_tile(x, &converter, &x->k);
+	tcb_ptx_if_end(b, &which);
+	const kit_op next = OP2(b, "add.u32", entry, I(PREFILL_RAW_STAGES));
+	tcb_ptx_if_begin(b, &one, OP3(b, "setp.lt.and.u32", next, all, is_one));
+	tcb_kit_wait(b, tcb_ptx_at(x->raw.empty, 0), x->raw.parity);
+	copy_raw(x, next, x->raw.slot, x->raw.full);
+	tcb_ptx_if_end(b, &one);
+	tcb_kit_tiles_next(b, &x->raw);
+	tcb_ptx_for_end(b, &loop);
+	tcb_ptx_if_end(b, &some);
+	prefill_items_end(w, &items);
 }
 
 /* --- the warpgroups that multiply --- */
@@ -400,7 +516,7 @@ void prefill_write_wgmma(struct prefill_writer *w)
 	open_rings(&x);
 	tcb_kit_depend(&w->kit);
 	tcb_ptx_if_begin(b, &scope, OP2(b, "setp.ge.u32", w->kit.warp, I(GROUP_WARPS * w->g->workers)));
-	write_copier(&x);
+	(w->g->converts ? write_converters : write_copier)(&x);
 	tcb_ptx_if_else(b, &scope);
 	write_worker(&x);
 	tcb_ptx_if_end(b, &scope);

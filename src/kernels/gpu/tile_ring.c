@@ -19,12 +19,17 @@ void tcb_kit_tiles_open(struct tcb_ptx_build *b, struct tcb_kit_tiles *r, kit_op
 	r->parity = tcb_kit_constant(b, "u32", I(0));
 }
 
-void tcb_kit_tiles_init(struct tcb_ptx_build *b, const struct tcb_kit_tiles *r, unsigned releases)
+void tcb_kit_tiles_init_for(struct tcb_ptx_build *b, const struct tcb_kit_tiles *r, unsigned fills, unsigned releases)
 {
 	for (unsigned i = 0; i < r->stages; i++) {
-		tcb_kit_barriers_init(b, tcb_ptx_at(r->first_full, BARRIER * i), 1, 1);
+		tcb_kit_barriers_init(b, tcb_ptx_at(r->first_full, BARRIER * i), 1, fills);
 		tcb_kit_barriers_init(b, tcb_ptx_at(r->first_empty, BARRIER * i), 1, releases);
 	}
+}
+
+void tcb_kit_tiles_init(struct tcb_ptx_build *b, const struct tcb_kit_tiles *r, unsigned releases)
+{
+	tcb_kit_tiles_init_for(b, r, 1, releases);
 }
 
 void tcb_kit_tiles_next(struct tcb_ptx_build *b, struct tcb_kit_tiles *r)

@@ -27,8 +27,9 @@ struct tcb_kit_tiles {
 
 /* The ring whose slots begin at SLOTS, its barriers AT bytes behind MEMORY. */
 void tcb_kit_tiles_open(struct tcb_ptx_build *b, struct tcb_kit_tiles *r, kit_op slots, kit_op memory, unsigned at);
-/* By one thread: RELEASES warps release a slot. */
+/* By one thread: RELEASES warps release a slot, which one thread fills, or FILLS warps do. */
 void tcb_kit_tiles_init(struct tcb_ptx_build *b, const struct tcb_kit_tiles *r, unsigned releases);
+void tcb_kit_tiles_init_for(struct tcb_ptx_build *b, const struct tcb_kit_tiles *r, unsigned fills, unsigned releases);
 void tcb_kit_tiles_next(struct tcb_ptx_build *b, struct tcb_kit_tiles *r);
 /* The same COUNT times: past what others do. */
 void tcb_kit_tiles_skip(struct tcb_ptx_build *b, struct tcb_kit_tiles *r, kit_op count);
