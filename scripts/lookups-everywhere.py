@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """What lookups answer for shapes that nobody swept, and whether it is ever slower than the default.
 
-    lookups-everywhere.py TCBTUNE DB [--device cpu] [--threads 1] [--count 200] [--measure 20] [--seed 1]
+    lookups-everywhere.py TCBTUNE DB [--device cpu] [--threads 1] [--count 200] [--measure 20] [--seed 1] [--ops REGEX]
 
 Random shapes of all ops are looked up in DB: each must have a source and a reason.  MEASURE of them (those that are not
 the default itself first) are benched against the op's default, paired and interleaved; over 1.00 the answer is slower.
@@ -11,15 +11,31 @@ import argparse
 import collections
 import json
 import random
+import re
 import subprocess
 import sys
 
 OPS = ["q4k_matvec", "q6k_matvec", "q80_matvec", "q5k_matvec", "q4k_matmul", "q6k_matmul", "q80_matmul", "matmul_f32",
-       "matmul_f16", "softmax", "rmsnorm", "layernorm", "reduce2d_sum", "reduce2d_max"]
+       "matmul_f16", "softmax", "rmsnorm", "layernorm", "reduce2d_sum", "reduce2d_max", "attention_decode_f16",
+       "attention_decode_q80", "attention_prefill_f16", "rope_append_f16"]
+HEADS = ["h32/8", "h28/4", "h32/32", "h64/8", "h16/8"]  # of models
+
+
+def cache_shape_of(op, rng, largest):
+    """Batches of a server: sequences come and go, and grow."""
+    heads, k, batch = rng.choice(HEADS), rng.choice([64, 128, 128]), rng.choice([1, 1, rng.randrange(1, 20)])
+    m = rng.randrange(17, 2000) if "prefill" in op else rng.choice([1, 1, rng.randrange(1, 9)])
+    n = rng.randrange(m, 8000)
+    while m * n * k * batch * int(heads[1:3]) > largest:
+        m, n, batch = (m + 1) // 2, (n + 1) // 2, (batch + 1) // 2
+    words = [heads] + [f"b{batch}"] * (batch > 1) + ["causal"] * ("prefill" in op)
+    return f"{m}x{n}x{k}," + ",".join(words)
 
 
 def shape_of(op, rng, largest):
     """Near what models have and far from it: odd, tiny, unaligned."""
+    if op.startswith(("attention", "rope")):
+        return cache_shape_of(op, rng, largest)
     while True:
         n = rng.choice([rng.randrange(1, 300), 32 * rng.randrange(1, 450), rng.choice([4096, 5120, 14336, 11008])])
         k = 256 * rng.randrange(1, 57)
@@ -70,11 +86,13 @@ def main():
     parser.add_argument("--budget", default="6s")
     parser.add_argument("--rotation", default="512M")
     parser.add_argument("--largest", type=float, default=4e9, help="m n k of a shape, at most")
+    parser.add_argument("--ops", default="", help="only ops whose name holds this regular expression")
     args = parser.parse_args()
+    ops = [op for op in OPS if re.search(args.ops, op)]
     rng = random.Random(args.seed)
     rows, sources, bad = [], collections.Counter(), 0
     for i in range(args.count):
-        op = OPS[i % len(OPS)]
+        op = ops[i % len(ops)]
         shape, state = shape_of(op, rng, args.largest), rng.choice(["cold", "hot"])
         where = ["--op", op, "--shape", shape, "--state", state, "--device", args.device, "--db", args.db, "--json"]
         if args.threads:

@@ -29,7 +29,7 @@ struct rt_key {
 	struct tcb_heads heads;
 };
 
-enum { RT_NONE = UINT32_MAX, RT_IMAGE_FORMAT = 7, RT_ENTRIES_MAX = 1 << 30, RT_AXES = 5 };
+enum { RT_NONE = UINT32_MAX, RT_IMAGE_FORMAT = 7, RT_ENTRIES_MAX = 1 << 30, RT_AXES = 4 };
 
 /* Sorted by the key, threads last: the entries of one shape follow each other. */
 struct rt_entry {
@@ -56,13 +56,13 @@ struct rt_stored_device {
 	struct tcb_target measured_on; /* of a GPU */
 };
 
-/* Entries of one op, contract, state, number of threads, kind of words and device; those that near shapes may take are
- * points [begin, end), a balanced tree: the middle one parts the others at its axis. */
+/* Entries of one op, contract, state, number of threads, depth, kind of words and device; those that near shapes may
+ * take are points [begin, end), a balanced tree: the middle one parts the others at its axis. */
 struct rt_group {
 	uint32_t op;
 	uint16_t contract, state;
-	uint32_t threads, has_k, device;
-	uint64_t words; /* rt_words_kind of its heads */
+	uint32_t threads, depth, device; /* depth: rt_key_depth */
+	uint64_t words;                  /* rt_words_kind of its heads */
 	uint32_t begin, end;
 	uint32_t stored; /* how many entries, points or not */
 };
@@ -162,14 +162,22 @@ static inline uint64_t rt_words(const struct tcb_heads *heads)
 	return rt_mix(rt_mix(half[0], half[1]), rt_mix(half[2], half[3]));
 }
 
-/* The same for all words but those whose numbers are axes: near shapes have the same pages, window, cap and mask. */
+/* The same for all words but those whose numbers are axes: near shapes have as many query heads to a KV head (a tile's
+ * rows), and the same pages, window, cap and mask. */
 static inline uint64_t rt_words_kind(const struct tcb_heads *heads)
 {
 	struct tcb_heads kind = *heads;
 
-	kind.query = kind.query != 0;
+	if (heads->kv)
+		kind.query /= heads->kv;
 	kind.kv = kind.sequences = 0;
 	return rt_words(&kind);
+}
+
+/* Of shapes with words the size of a head, which near ones have too; else whether there is a k. */
+static inline uint32_t rt_key_depth(const struct rt_key *key)
+{
+	return key->heads.query ? (uint32_t)key->k : key->k != 0;
 }
 
 static inline struct tcb_shape rt_key_shape(const struct rt_key *key)
@@ -196,8 +204,8 @@ static inline int rt_key_is_shape(const struct rt_key *a, const struct rt_key *b
 }
 
 /* rt_points.c */
-/* Where KEY's shape lies among others: log2 of m, n, k, of KV heads of all sequences and of query heads for each; 0 for
- * what the op has not. */
+/* Where KEY's shape lies among others: log2 of m, n, k and of the KV heads of all sequences; 0 for what the op has not.
+ */
 void rt_key_axes(const struct rt_key *key, float at_out[RT_AXES]);
 /* Makes a tree of COUNT points. */
 void rt_points_build(struct rt_point *points, uint32_t count);

@@ -228,7 +228,7 @@ static int by_group(const void *left, const void *right, void *ctx)
 	ORDER(a->contract, b->contract);
 	ORDER(a->state, b->state);
 	ORDER(a->threads, b->threads);
-	ORDER(a->k != 0, b->k != 0);
+	ORDER(rt_key_depth(a), rt_key_depth(b));
 	ORDER(rt_words_kind(&a->heads), rt_words_kind(&b->heads));
 	ORDER(a->device, b->device);
 	ORDER(i, j);
@@ -313,7 +313,7 @@ static void put_slots(const struct rt_entry *entries, size_t count, struct rt_sl
 static int is_of_group(const struct rt_group *group, const struct rt_key *key)
 {
 	return group->op == key->op && group->contract == key->contract && group->state == key->state &&
-	       group->threads == key->threads && group->has_k == (key->k != 0) &&
+	       group->threads == key->threads && group->depth == rt_key_depth(key) &&
 	       group->words == rt_words_kind(&key->heads) && group->device == key->device;
 }
 
@@ -336,7 +336,7 @@ static void put_groups(const struct rt_entry *entries, size_t count, uint32_t *g
 						   .contract = key->contract,
 						   .state = key->state,
 						   .threads = key->threads,
-						   .has_k = key->k != 0,
+						   .depth = rt_key_depth(key),
 						   .words = rt_words_kind(&key->heads),
 						   .device = key->device,
 						   .begin = (uint32_t)point_count };

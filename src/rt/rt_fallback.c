@@ -26,7 +26,8 @@ enum {
  * What a winner must surely gain at its own shape before it is used at another: 2 %, and 5 % more for each doubling
  * between the shapes, since other sizes meet other caches and the default, which knows the shape, adapts.  Without it 4
  * of 20 carried-over winners of a Zen 4 were 7 to 53 % slower than the default, all from gains of at least 0 to 1.4 %
- * (scripts/lookups-everywhere.py).
+ * (scripts/lookups-everywhere.py).  From 2 query heads for each KV head to 8, or from 7 to 4, winners of attention were
+ * 23 to 45 % slower, and from heads of 64 to 128 up to 2.3 x, however much they gain: no shape is near that has others.
  */
 static const double GAIN_LEAST = 0.02, GAIN_A_DOUBLING = 0.05;
 
@@ -80,10 +81,10 @@ static void near_add(void *ctx, const struct rt_point *point, float distance)
 static int compare_group(const struct rt_group *group, const struct rt_key *key)
 {
 	const uint64_t left[] = {
-		group->op, group->contract, group->state, group->threads, group->has_k, group->words
+		group->op, group->contract, group->state, group->threads, group->depth, group->words
 	};
-	const uint64_t right[] = { key->op,      key->contract, key->state,
-				   key->threads, key->k != 0,   rt_words_kind(&key->heads) };
+	const uint64_t right[] = { key->op,      key->contract,     key->state,
+				   key->threads, rt_key_depth(key), rt_words_kind(&key->heads) };
 
 	for (size_t i = 0; i < sizeof(left) / sizeof(left[0]); i++)
 		if (left[i] != right[i])
@@ -218,6 +219,29 @@ static void say_near(const struct asking *asking, const struct rt_found *found, 
 	    is_own ? "" : say_machine(found, machine), found->entry->speedup.median, found->entry->speedup.lo);
 }
 
+/* How many caches what PROBLEM reads and writes does not fit, each by half of it: the rest is for others. */
+static unsigned caches_passed(const struct tcb_problem *problem, const struct tcb_target *target)
+{
+	const double bytes = problem->op->traffic ? problem->op->traffic(problem) : 0;
+	const size_t caches[] = { target->l1d_bytes, target->l2_bytes, target->llc_bytes };
+	unsigned passed = 0;
+
+	for (size_t i = 0; i < sizeof(caches) / sizeof(caches[0]); i++)
+		passed += bytes > 0.5 * (double)caches[i];
+	return passed;
+}
+
+/* Cold, all that is read comes from memory; hot, from a cache, whose ways differ more than those of near shapes. */
+static int is_of_other_caches(const struct asking *asking, const struct tcb_shape *tuned)
+{
+	const struct tcb_target *target = &asking->rt->devices[asking->key->device].target;
+	struct tcb_problem other = asking->problem;
+
+	other.shape = *tuned;
+	return asking->key->state == TCB_HOT &&
+	       caches_passed(&other, target) != caches_passed(&asking->problem, target);
+}
+
 /* Takes the nearest of NEAR that is legal here; 0 if none is. */
 static int take_nearest(const struct asking *asking, const struct near *near, enum tcbrt_source source,
 			struct tcbrt_tuning *out)
@@ -235,9 +259,10 @@ static int take_nearest(const struct asking *asking, const struct near *near, en
 		found.entry = &image->entries[index];
 		if (!(found.entry->speedup.lo >= 1 + GAIN_LEAST + GAIN_A_DOUBLING * (double)near->of[i].distance))
 			continue;
-		if (rt_refusal(asking->rt, &found) != RT_FINE || !(variant = carry_over(asking, &found, &geometry)))
-			continue;
 		tuned = rt_key_shape(&found.entry->key);
+		if (is_of_other_caches(asking, &tuned) || rt_refusal(asking->rt, &found) != RT_FINE ||
+		    !(variant = carry_over(asking, &found, &geometry)))
+			continue;
 		fill(out, source, &geometry, variant, found.entry->key.threads);
 		out->tuned_m = tuned.m;
 		out->tuned_n = tuned.n;
@@ -302,13 +327,15 @@ static const char *say_why_default(const struct asking *asking)
 	    are_stale(asking->rt, &asking->kin))
 		return "winners of near shapes are stale";
 	if (asking->own.count + asking->kin.count)
-		return "winners of near shapes do not fit this one or gain too little to be used here";
+		return "winners of near shapes do not fit this one or its caches, or gain too little to be used here";
 	if (asking->stored)
 		return "no winner of a shape within a factor of 4 is surely better than today's default and the best "
 		       "of enough candidates";
 	if (asking->problem.shape.heads.query)
-		return "nothing else with the same pages, window, cap and mask is stored for this op, contract, state "
-		       "and number of threads here";
+		return "nothing else with the same size of a head, query heads for each KV head, pages, window, cap "
+		       "and mask is stored "
+		       "for "
+		       "this op, contract, state and number of threads here";
 	if (asking->is_kind)
 		return "nothing is stored for this op, contract and state on such a GPU";
 	if (asking->rt->devices[asking->key->device].is_gpu)

@@ -21,7 +21,6 @@ void rt_key_axes(const struct rt_key *key, float at_out[RT_AXES])
 	at_out[1] = log2_of(key->n);
 	at_out[2] = log2_of(key->k);
 	at_out[3] = log2_of((uint64_t)heads->kv * heads->sequences);
-	at_out[4] = heads->kv ? log2_of(heads->query / heads->kv) : 0;
 }
 
 static int is_before(const struct rt_point *a, const struct rt_point *b, uint32_t axis)

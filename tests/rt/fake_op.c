@@ -94,6 +94,11 @@ static enum tcb_status emit(const struct tcb_problem *problem, const struct tcb_
 	return tcb_fail(err, TCB_E_FAILED, "nobody emits");
 }
 
+static double traffic(const struct tcb_problem *problem)
+{
+	return (double)problem->shape.n * (double)problem->shape.k;
+}
+
 static const struct tcb_op fake_op = {
 	.name = "fake_matvec",
 	.shape_form = "MxNxK",
@@ -105,6 +110,7 @@ static const struct tcb_op fake_op = {
 	.axes = axes,
 	.default_geometry = default_geometry,
 	.footprint = footprint,
+	.traffic = traffic,
 	.plan = plan,
 	.emit = emit,
 	.gpu_variants = gpu_variants,

@@ -111,7 +111,8 @@ static void test_nearest(void **state)
 static void test_near_words(void **state)
 {
 	static const char *const far[] = { "h32/8,b2",         "h32/8,b2,p32",        "h32/8,b2,p16,c50",
-					   "h32/8,b2,p16,w64", "h32/8,b2,p16,causal", "h32/8,b2,p16,ragged" };
+					   "h32/8,b2,p16,w64", "h32/8,b2,p16,causal", "h32/8,b2,p16,ragged",
+					   "h28/4,b2,p16" };
 	struct tcbrt_tuning tuning;
 
 	(void)state;
@@ -128,21 +129,52 @@ static void test_near_words(void **state)
 	assert_int_equal(tuning.tuned_sequences, 4);
 	assert_says(&tuning, "1x4096x4096,h32/8,b3,p16 was not tuned on this device; the nearest winner is that of "
 			     "1x4096x4096,h32/8,b4,p16, where");
-	tuning = ask_words(4096, 4096, "h28/4,p16"); /* other heads: half of them, 7 to each, not 4 */
+	tuning = ask_words(4096, 4096, "h16/4,p16"); /* half of the heads */
 	assert_int_equal(tuning.source, TCBRT_SOURCE_NEAREST);
 	assert_int_equal(tuning.midi.n, 64);
 	for (size_t i = 0; i < sizeof(far) / sizeof(far[0]); i++) {
 		tuning = ask_words(4096, 4096, far[i]);
 		assert_int_equal(tuning.source, TCBRT_SOURCE_DEFAULT);
 		assert_int_equal(tuning.tuned_query_heads, 0);
-		assert_says(&tuning, "nothing else with the same pages, window, cap and mask is stored");
+		assert_says(&tuning, "nothing else with the same size of a head, query heads for each KV head, pages, "
+				     "window, cap and mask");
 	}
 	tuning = ask_words(4096, 4096, "h68/17,b8,p16"); /* 136 KV heads are more than four times 32 */
 	assert_default(&tuning, 4096, 4096, "within a factor of 4");
-	tuning = ask_words(4096, 4096, "h136/8,b4,p16"); /* 17 query heads to each, not 4 */
-	assert_default(&tuning, 4096, 4096, "within a factor of 4");
+	tuning = ask_words(4096, 2048, "h32/8,b2,p16"); /* k is the size of a head */
+	assert_default(&tuning, 4096, 2048, "nothing else with the same size of a head");
 	tuning = ask(4096, 4096);
 	assert_default(&tuning, 4096, 4096, "nothing else is stored");
+}
+
+/* Hot, what comes from memory and what comes from a cache are not near each other. */
+static void test_other_caches(void **state)
+{
+	struct tcbrt_query query = { .op = "fake_matvec", .threads = 1, .m = 1, .k = 4096 };
+	struct tcb_device device;
+	struct tcb_error err;
+
+	(void)state;
+	assert_int_equal(tcb_cpu_identify("cpu", 1, &device, &err), TCB_OK);
+	const size_t fits = device.target.llc_bytes / 4096 / 2 * 3 / 4;
+	if (!fits)
+		skip_because("the size of this processor's last cache is not known");
+	put((struct winner){ .n = fits, .k = 4096, .state = TCB_HOT });
+	put((struct winner){ .n = fits, .k = 4096, .state = TCB_COLD });
+	struct tcbrt *rt = fixture_open(&fixture);
+	for (int hot = 0; hot <= 1; hot++)
+		for (size_t n = fits; n <= 2 * fits; n += fits - 1) {
+			const int is_near = !hot || n < fits + 2;
+			struct tcbrt_tuning tuning;
+
+			query.state = hot ? TCBRT_HOT : TCBRT_COLD;
+			query.n = n + 1;
+			assert_int_equal(tcbrt_lookup(rt, &query, &tuning), TCBRT_OK);
+			assert_int_equal(tuning.source, is_near ? TCBRT_SOURCE_NEAREST : TCBRT_SOURCE_DEFAULT);
+			if (!is_near)
+				assert_says(&tuning, "do not fit this one or its caches");
+		}
+	tcbrt_close(rt);
 }
 
 static void test_far_is_not_near(void **state)
@@ -337,6 +369,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_default_of_an_empty_database, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_nearest, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_near_words, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_other_caches, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_far_is_not_near, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_needs_proof, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_unrelated, setup, teardown),

@@ -84,7 +84,7 @@ static void check(uint64_t seed, size_t count, const float spread[RT_AXES])
 static void test_like_a_scan(void **state)
 {
 	static const float spreads[][RT_AXES] = {
-		{ 8, 8, 8 }, { 0, 12, 0 }, { 0, 0, 0 }, { 1, 30, 3 }, { 1, 6, 2, 6, 3 }
+		{ 8, 8, 8 }, { 0, 12, 0 }, { 0, 0, 0 }, { 1, 30, 3 }, { 1, 6, 2, 6 }
 	};
 
 	(void)state;
