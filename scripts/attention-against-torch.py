@@ -3,7 +3,8 @@
 """Attention on a GPU beside PyTorch's backends, in one run: sweeps, benches what was found, times PyTorch, one table.
 
     scripts/attention-against-torch.py TCBTUNE --out DIR [--op attention_decode_f16]... [--contract C] [--device cuda:0]
-        [--sweep 12s] [--bench 4s] [--cross] [--rounds 5] SHAPE...
+        [--sweep 12s] [--bench 4s] [--cross] [--knob KEY=VALUE,...]... [--rounds 5] SHAPE...
+    scripts/attention-against-torch.py TCBTUNE --out DIR --plan [--sweep 6s] [--bench 3s]
 
 For each op and shape `tcbtune sweep` goes on with DIR/tuning.db for the budget --sweep (0s: what is there will do), and
 `tcbtune bench` measures its best geometry, cold, beside the default one and a loop that only reads the same bytes.
@@ -12,11 +13,21 @@ know, or there is no PyTorch, its columns are empty.  Of its layouts the faster 
 second table: what one shape's best geometry costs on the others, where it is another.  "of read, pdl": of the read
 with programmatic dependent launch, where calls overlap.  DIR gets table.md, bench.jsonl, torch.txt and the database.
 
+--knob group=0,256 adds a table of values of a knob (rows=0,1: whether warps share a piece of KV, midi.m above
+micro.m): for each the fastest geometry measured that has it, and the shape's best with only that changed where it is
+legal, benched together; the faster of the two, over the best.  An op without the knob has no rows there.
+
+--plan does all that a session with a GPU has to time of attention, each part in a folder of DIR: decode of f16 and
+q8_0 KV at 1K to 64K with the values of group, 32 query tokens with rows, prefill of both at 512 to 8192 with prep, and
+prefill with mma alone beside wgmma (isa).  The budgets are those of one shape.
+
 Exit: 0; 1 a command failed, and its last words are on standard error; 2 wrong usage.
 """
 import argparse
 import json
 import pathlib
+import re
+import sqlite3
 import subprocess
 import sys
 
@@ -51,9 +62,13 @@ def time_peers(args):
     return run.stdout.splitlines()[0] if run.returncode == 0 else "", times
 
 
+def contract_words(args):
+    return ["--contract", args.contract] if args.contract else []
+
+
 def words_of(args, op, shape):
     words = ["--op", op, "--shape", shape, "--device", args.device, "--db", args.out / "tuning.db"]
-    return words + (["--contract", args.contract] if args.contract else [])
+    return words + contract_words(args)
 
 
 def measure(args, op, shape):
@@ -92,8 +107,134 @@ def cross_rows(result):
             for row in result["rows"] if row["role"].startswith("of ") and row["over_first"]]
 
 
+def parse_knob(text):
+    key, _, values = text.partition("=")
+    if not key or not values:
+        raise argparse.ArgumentTypeError("KEY=VALUE,... is wanted")
+    return key, values.split(",")
+
+
+def tiles_m(geometry):
+    """micro.m and midi.m."""
+    return [int(re.search(rf"{level}=(\d+)x", geometry).group(1)) for level in ("micro", "midi")]
+
+
+def value_of(geometry, key):
+    """What GEOMETRY has of a knob; None: nothing.  Knob "rows": 1 where warps share a piece of KV."""
+    if key == "rows":
+        micro, midi = tiles_m(geometry)
+        return str(int(midi > micro))
+    found = re.search(rf"(?:^|,){key}=([^,]+)", geometry)
+    return found.group(1) if found else None
+
+
+def fastest_tried(args, op, shape, key, value):
+    """The geometry with VALUE whose cold median is the least of all trials; None: none was tried."""
+    size, _, words = shape.partition(",")
+    with sqlite3.connect(args.out / "tuning.db") as db:
+        rows = db.execute(
+            "SELECT t.geometry FROM trial t JOIN sweep s ON s.id = t.sweep_id JOIN problem p ON p.id = s.problem_id "
+            "JOIN measurement m ON m.trial_id = t.id WHERE p.op = ? AND p.m || 'x' || p.n || 'x' || p.k = ? "
+            "AND p.words = ? AND (? IS NULL OR p.contract = ?) AND t.outcome = 'ok' AND m.state = 'cold' "
+            "AND m.median_ns > 0 ORDER BY m.median_ns", (op, size, words, args.contract, args.contract)).fetchall()
+    return next((geometry for geometry, in rows if value_of(geometry, key) == value), None)
+
+
+def is_legal(args, op, shape, geometry):
+    words = ["space", "--op", op, "--shape", shape, "--device", args.device, "--explain", geometry, "--any-size",
+             "--json"]
+    run = subprocess.run([str(word) for word in [args.tcbtune, *words, *contract_words(args)]], capture_output=True,
+                         text=True)
+    return run.returncode == 0 and json.loads(run.stdout)["explanation"]["legal"]
+
+
+def prefill_by_mma(args, op, shape):
+    """Geometries of attention_prefill with mma, which the default space leaves out where there is wgmma."""
+    m, n, k = map(int, shape.split(",")[0].split("x"))
+    def whole(size, tile):
+        return tile << (-(-size // tile) - 1).bit_length()
+    prep = ",prep=launch" if op.endswith("q80") else ""
+    for rows, kv, occ in ((64, 64, 1), (64, 64, 2), (64, 32, 2), (128, 64, 1), (128, 32, 1)):
+        text = (f"macro={whole(m, rows)}x{whole(n, kv)}x{k},midi={rows}x{kv}x{k},micro=16x{kv}x{k},isa=mma,stages=2"
+                f"{prep},blocks=0,pdl={int(bool(prep))},occ={occ},heads=1,turns=0")
+        if is_legal(args, op, shape, text):
+            yield text
+
+
+def with_value(args, op, shape, geometry, key, value):
+    """GEOMETRY with another value of a knob, if that is a legal one; None: it is not."""
+    if key == "rows" or value_of(geometry, key) in (None, value):
+        return None
+    text = re.sub(rf"(^|,){key}=[^,]+", rf"\g<1>{key}={value}", geometry)
+    return text if is_legal(args, op, shape, text) else None
+
+
+def knob_rows(args, op, shape, best, key, values):
+    """For each value: the fastest of its geometries over the best, in one bench."""
+    of_value = {}
+    for value in values:
+        tried = fastest_tried(args, op, shape, key, value)
+        changed = with_value(args, op, shape, best, key, value)
+        of_value[value] = {geometry for geometry in (tried, changed) if geometry}
+        if (key, value) == ("isa", "mma") and "prefill" in op:
+            of_value[value] |= set(prefill_by_mma(args, op, shape))
+    others = sorted({geometry for geometries in of_value.values() for geometry in geometries} - {best})
+    if value_of(best, key) is None or not others:
+        return []
+    words = [word for geometry in [best, *others] for word in ("--geometry", geometry)]
+    bench = json.loads(call([args.tcbtune, "bench", *words_of(args, op, shape), *words, "--budget", args.bench,
+                             "--json"]))
+    cold = next(r for r in bench["results"] if r["state"] == "cold")
+    times = {row["geometry"]: row for row in cold["rows"]}
+    rows = []
+    for value, geometries in of_value.items():
+        found = [times[g] for g in geometries | ({best} if value_of(best, key) == value else set()) if g in times]
+        if not found:
+            rows.append([op, shape, f"{key}={value}", "", "", "none is legal or was tried"])
+            continue
+        row = min(found, key=lambda r: r["ns"]["median"])
+        ratio = row["ns"]["median"] / times[best]["ns"]["median"]
+        rows.append([op, shape, f"{key}={value}", show(microseconds(row["ns"])), show(ratio, ".3f"), row["geometry"]])
+    return rows
+
+
+def best_of(result):
+    return next((row["geometry"] for row in result["rows"] if row["role"] == "best"), result["rows"][0]["geometry"])
+
+
+def plan(args):
+    """Parts of --plan: folder, ops, shapes, knobs."""
+    decode, prefill = ["attention_decode_f16", "attention_decode_q80"], ["attention_prefill_f16",
+                                                                        "attention_prefill_q80"]
+    lengths = [f"1x{n}x128,h32/8" for n in (1024, 4096, 16384, 65536)]
+    squares = [f"{n}x{n}x128,h32/8,causal" for n in (512, 2048, 4096, 8192)]
+    return [("decode", decode, lengths, ["group=0,256"]), ("decode-32", decode, ["32x16384x128,h32/8"], ["rows=0,1"]),
+            ("prefill", prefill, squares, ["prep=launch,warps", "isa=wgmma,mma"])]
+
+
 def table(head, rows):
     return "\n".join("| " + " | ".join(row) + " |" for row in [head, ["---"] * len(head), *rows]) + "\n"
+
+
+def run_part(args):
+    args.out.mkdir(parents=True, exist_ok=True)
+    (args.out / "bench.jsonl").unlink(missing_ok=True)
+    problems = [(op, shape) for op in args.op or ["attention_decode_f16"] for shape in args.shape]
+    for problem in problems if not args.sweep.startswith("0") else []:
+        call([args.tcbtune, "sweep", *words_of(args, *problem), "--budget", args.sweep, "--counters", "none"])
+    version, peers = time_peers(args)
+    results = [measure(args, *problem) for problem in problems]
+    text = version + "\n\n" if version else ""
+    text += table(HEAD, [row_of(result, peers.get(shape, {})) for result, (_, shape) in zip(results, problems)])
+    if args.cross:
+        text += "\n" + table(["op", "contract", "shape", "with the best", "x best here", "geometry"],
+                             [row for result in results for row in cross_rows(result)])
+    for key, values in args.knob:
+        rows = [row for result, problem in zip(results, problems)
+                for row in knob_rows(args, *problem, best_of(result), key, values)]
+        text += "\n" + table(["op", "shape", "knob", "µs", "x best", "geometry"], rows)
+    (args.out / "table.md").write_text(text)
+    print(text, end="")
 
 
 def main():
@@ -107,22 +248,19 @@ def main():
     parser.add_argument("--bench", default="4s")
     parser.add_argument("--cross", action="store_true")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("shape", nargs="+")
-    args = parser.parse_args()
-    args.out.mkdir(parents=True, exist_ok=True)
-    (args.out / "bench.jsonl").unlink(missing_ok=True)
-    problems = [(op, shape) for op in args.op or ["attention_decode_f16"] for shape in args.shape]
-    for problem in problems if not args.sweep.startswith("0") else []:
-        call([args.tcbtune, "sweep", *words_of(args, *problem), "--budget", args.sweep, "--counters", "none"])
-    version, peers = time_peers(args)
-    results = [measure(args, *problem) for problem in problems]
-    text = version + "\n\n" if version else ""
-    text += table(HEAD, [row_of(result, peers.get(shape, {})) for result, (_, shape) in zip(results, problems)])
-    if args.cross:
-        text += "\n" + table(["op", "contract", "shape", "with the best", "x best here", "geometry"],
-                             [row for result in results for row in cross_rows(result)])
-    (args.out / "table.md").write_text(text)
-    print(text, end="")
+    parser.add_argument("--knob", action="append", type=parse_knob, default=[])
+    parser.add_argument("--plan", action="store_true")
+    parser.add_argument("shape", nargs="*")
+    args = parser.parse_intermixed_args()
+    if args.plan == bool(args.shape):
+        parser.error("shapes are wanted, or --plan alone")
+    if not args.plan:
+        return run_part(args)
+    for folder, ops, shapes, knobs in plan(args):
+        print(f"## {folder}\n", flush=True)
+        run_part(argparse.Namespace(**{**vars(args), "out": args.out / folder, "op": ops, "shape": shapes,
+                                       "knob": [parse_knob(knob) for knob in knobs]}))
+        print(flush=True)
 
 
 if __name__ == "__main__":
