@@ -182,8 +182,9 @@ static void write_kernel(struct attention_writer *w)
 						.shared_bytes = g->shared_bytes,
 						.is_dependent = g->pdl });
 	const kit_op q = tcb_kit_operand(&w->kit, "q", 16, ATTENTION_Q);
-	r.k = tcb_kit_operand(&w->kit, "k", 16, ATTENTION_K);
-	r.v = tcb_kit_operand(&w->kit, "v", 16, ATTENTION_V);
+	const int is_bulk = g->copy == TCB_COPY_BULK;
+	r.k = is_bulk ? attention_ring_tensor(w, "k", ATTENTION_K) : tcb_kit_operand(&w->kit, "k", 16, ATTENTION_K);
+	r.v = is_bulk ? attention_ring_tensor(w, "v", ATTENTION_V) : tcb_kit_operand(&w->kit, "v", 16, ATTENTION_V);
 	const kit_op lengths = tcb_kit_operand(&w->kit, "lengths", 4, ATTENTION_LENGTHS);
 	if (g->slots == 1 || g->join == TCB_JOIN_LAST)
 		w->out = tcb_kit_operand(&w->kit, "out", 16, ATTENTION_OUT);
@@ -197,7 +198,7 @@ static void write_kernel(struct attention_writer *w)
 		w->counters = tcb_kit_workspace(&w->kit, "counters", 4, g->counters_at);
 	const kit_op tokens =
 		tcb_kit_number(&w->kit, "tokens", g->page ? g->pages : g->n); /* or pages, of a sequence */
-	tcb_kit_memory(&w->kit, 16);
+	tcb_kit_memory(&w->kit, is_bulk ? ATTENTION_BULK_ALIGN : 16);
 	tcb_kit_dependents(&w->kit, 1);
 	tcb_kit_threads(&w->kit);
 	tcb_kit_uniform_warp(&w->kit);
@@ -216,7 +217,7 @@ static void write_kernel(struct attention_writer *w)
 	const kit_op before = OP2(b, "mul.lo.u32", w->sequence, tokens);
 	if (g->page)
 		r.table = tcb_kit_element(b, r.table, before, 4);
-	for (unsigned i = 0; i < 2; i++) {
+	for (unsigned i = 0; i < 2 && !is_bulk; i++) {
 		kit_op *base = i ? &r.v : &r.k;
 		*base = OP2(b, "add.u64", *base, head);
 		if (!g->page)

@@ -20,7 +20,7 @@
  * piece's K is asked for as soon as this one's is multiplied, its V after this one's:
  * they are on their way meanwhile.  copy=async: each warp, or those that have a piece
  * together, has a ring of `stages` pieces in shared memory, which it fills stages - 1
- * pieces ahead.
+ * pieces ahead.  copy=bulk, of blocks: the same, filled by two tensor copies a piece.
  *
  * Blocks (q8_0): rows of blocks are aligned to 2 bytes only, so they go through the
  * ring.  group=0: K's codes become f16 for S.  group=256: q becomes bytes, the whole
@@ -39,9 +39,10 @@
 #include "kernels/gpu/ring.h"
 
 enum {
-	ATTENTION_COLUMNS = 8,  /* query rows of an mma */
-	ATTENTION_PIECE = 8,    /* KV tokens, at least, of a piece */
-	ATTENTION_K_BLOCK = 32, /* values of a head that four lanes have together; of a block of q8_0, too */
+	ATTENTION_COLUMNS = 8,      /* query rows of an mma */
+	ATTENTION_PIECE = 8,        /* KV tokens, at least, of a piece */
+	ATTENTION_K_BLOCK = 32,     /* values of a head that four lanes have together; of a block of q8_0, too */
+	ATTENTION_BULK_ALIGN = 128, /* of what tensor copies write to */
 	ATTENTION_Q_GROUP = ATTENTION_HEAD_MAX, /* group: values of a row of q whose codes share a unit */
 	ATTENTION_WHOLE = 0x4b400000 /* as a float 1.5 * 2^23: whole numbers up to 2^22 can be added to its bits */
 };
@@ -65,13 +66,13 @@ struct attention_gpu {
 	int is_coded;                            /* group=256: q is bytes, highest first */
 	unsigned q_terms, weight_terms;          /* whose sum q, and a weight, is */
 	unsigned row_bytes, token_bytes;         /* of a head's row in K or V; of all heads' */
-	/* copy=async: bytes of a copy, copies of a row, and of a lane for a piece's K; shared memory: of a piece rows
-	 * of K, then of V, then what rows of odd blocks are off by; all rings */
+	/* copy=async or bulk: bytes of a copy, copies of a row, and of a lane for a piece's K; shared memory: of a
+	 * piece rows of K, then of V, then what rows of odd blocks are off by; all rings */
 	enum tcb_copy copy;
 	/* Rows are aligned to 2 bytes only; in all tokens they begin at the same place of 16 bytes; a lane keeps the
 	 * places of its copies. */
 	int is_odd, is_within, is_kept;
-	unsigned stages, unit, units, copies, k_pitch, v_pitch, v_at, shifts_at, slot_bytes, ring_at;
+	unsigned stages, unit, units, copies, k_pitch, v_pitch, v_at, shifts_at, slot_bytes, ring_at, barrier_at;
 	/* shared memory: parts of those that take turns, that of the block, the last block's flag */
 	unsigned o_at, ml_at, block_o_at, block_ml_at, flag_at, shared_bytes;
 	size_t parts_ml_at, counters_at, workspace_bytes; /* workspace: parts of the blocks from 0 on */
@@ -85,6 +86,8 @@ void attention_gpu_footprint(const struct tcb_problem *problem, const struct tcb
 extern const struct tcb_rule attention_decode_gpu_rules[];
 /* Whether rows of K and V can be copied VEC bytes at a time. */
 int attention_gpu_copies(const struct tcb_problem *problem, unsigned vec);
+/* Whether tensor copies can bring them. */
+int attention_gpu_has_bulk(const struct tcb_problem *problem, const struct tcb_target *target);
 
 /* attention_gpu_space.c */
 size_t attention_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
@@ -127,9 +130,10 @@ enum {
 struct attention_reader {
 	struct attention_writer *w;
 	kit_op c, g;
-	kit_op turn, first_row;    /* .u32: which of those that take turns; its first row of the tile */
-	kit_op thread;             /* .u32: among those that have a piece together */
-	kit_op k, v, table;        /* .u64: of the sequence and KV head; with ldg of the lane, too */
+	kit_op turn, first_row; /* .u32: which of those that take turns; its first row of the tile */
+	kit_op thread;          /* .u32: among those that have a piece together */
+	/* .u64: of the sequence and KV head; with ldg of the lane, too; with bulk tensor maps */
+	kit_op k, v, table;
 	kit_op row_bytes;          /* of a token in K and V; .u32 */
 	kit_op last;               /* the last token that is seen; .u32 */
 	kit_op first_seen, length; /* .u32 */
@@ -142,6 +146,7 @@ struct attention_reader {
 	kit_op k_lane, v_lane;   /* .u32: the lane's place in the slot in use */
 	kit_op k_scale, v_scale; /* and that of the scales of tokens 2c */
 	kit_op within;           /* is_within: where in 16 bytes rows begin */
+	kit_op box;              /* bulk: where boxes begin, in pairs of bytes of a token */
 	kit_op shift, shifts;    /* is_odd: by what a row is off, if all are by the same; else where that is said */
 	/* is_coded, and contract f32: values of q as they were loaded, floats or pairs of f16 */
 	kit_op q_loaded[ATTENTION_SETS_MAX][ATTENTION_K_BLOCKS_MAX][8];
@@ -187,6 +192,12 @@ kit_op attention_code_f32(struct tcb_ptx_build *b, kit_op word, unsigned i);
 
 /* attention_gpu_ring.c, for attention_gpu_read.c */
 void attention_ring_begin(struct attention_reader *r);
+/* bulk: a tensor map of K or V. */
+kit_op attention_ring_tensor(struct attention_writer *w, const char *name, size_t operand);
+/* bulk: what there is of the piece from token FIRST on past the last that is seen becomes zeros. */
+void attention_ring_clear(struct attention_reader *r, kit_op first);
+/* All of those that have a piece together. */
+void attention_ring_barrier(struct attention_reader *r);
 /* The piece whose first token is FIRST, to SLOT. */
 void attention_ring_fill(struct attention_reader *r, kit_op first, const struct tcb_kit_slot *slot);
 /* What the kernel has of token T, at most the last: its number in K and V. */

@@ -9,13 +9,7 @@
 #include "kernels/attention/attention_gpu.h"
 #include "kernels/gpu/gpu_rules.h"
 
-enum { SPLITS_MAX = 256, PIECES_MAX = 8, COLUMNS_MAX = 4, MERGE_WARPS_MAX = 16, STAGES_MAX = 8 };
-
-/* At least 1, for divisors: the rules say what is wrong with other values. */
-static unsigned count(const struct tcb_geometry *geometry, enum tcb_knob which)
-{
-	return tcb_gpu_knob(geometry, which) ? tcb_gpu_knob(geometry, which) : 1;
-}
+enum { SPLITS_MAX = 256, PIECES_MAX = 8, COLUMNS_MAX = 4, MERGE_WARPS_MAX = 16, STAGES_MAX = 8, BARRIER = 8 };
 
 /* Warps that have a piece together: at least 1, for divisors. */
 static unsigned row_warps(const struct tcb_geometry *geometry)
@@ -41,11 +35,13 @@ static void plan_slot(struct attention_gpu *g)
 	g->unit = aligned >= 16 || g->is_within ? 16 : g->is_odd ? 4 : aligned;
 	g->units = (unsigned)tcb_div_up(g->row_bytes + (g->is_within ? 16 - aligned : 0), g->unit);
 	g->copies = (unsigned)tcb_div_up((size_t)g->kv * g->units, g->row_warps * WARP);
-	g->is_kept = g->k <= 128 && g->copies <= ATTENTION_UNITS_MAX; /* else there are too few registers */
+	g->is_kept = g->copy == TCB_COPY_ASYNC && g->k <= 128 &&
+		     g->copies <= ATTENTION_UNITS_MAX; /* else there are too few registers */
 	g->k_pitch = g->is_blocks ? pitch(g->units * g->unit, 16, 32) : pitch(g->row_bytes, 64, 128);
 	g->v_pitch = g->is_blocks ? g->k_pitch : pitch(g->row_bytes, 16, 32);
-	g->v_at = g->kv * g->k_pitch;
-	g->shifts_at = g->v_at + g->kv * g->v_pitch;
+	const unsigned align = g->copy == TCB_COPY_BULK ? ATTENTION_BULK_ALIGN : 4;
+	g->v_at = (unsigned)tcb_round_up((size_t)g->kv * g->k_pitch, align);
+	g->shifts_at = g->v_at + (unsigned)tcb_round_up((size_t)g->kv * g->v_pitch, align);
 	g->slot_bytes = g->shifts_at + (g->is_odd && !g->is_within ? 4 * (unsigned)tcb_round_up(g->kv, 4) : 0);
 }
 
@@ -57,12 +53,15 @@ static void plan_memory(struct attention_gpu *g)
 	g->ml_at = g->block_o_at + (g->cluster > 1 ? o_bytes : 0);
 	g->block_ml_at = g->ml_at + g->turns * ml_bytes;
 	g->flag_at = g->block_ml_at + (g->cluster > 1 ? ml_bytes : 0);
-	g->ring_at = (unsigned)tcb_round_up(g->flag_at + 16, 16);
+	g->ring_at = (unsigned)tcb_round_up(g->flag_at + 16, g->copy == TCB_COPY_BULK ? ATTENTION_BULK_ALIGN : 16);
 	g->shared_bytes = g->ring_at;
-	if (g->copy == TCB_COPY_ASYNC) {
+	if (g->copy != TCB_COPY_LDG) {
 		plan_slot(g);
 		g->shared_bytes += g->turns * g->stages * g->slot_bytes;
 	}
+	g->barrier_at = g->shared_bytes;
+	if (g->copy == TCB_COPY_BULK)
+		g->shared_bytes += g->turns * g->stages * BARRIER;
 	g->workspace_bytes = 0;
 	if (g->slots > 1) {
 		const size_t parts = (size_t)g->sequences * g->tiles * g->slots;
@@ -100,21 +99,21 @@ void attention_gpu_plan(const struct tcb_problem *problem, const struct tcb_targ
 	g->causal = s->heads.causal;
 	g->tokens = (unsigned)geometry->tile[TCB_MIDI].m;
 	g->has_own_limits = g->tokens > 1 && (g->causal || g->window);
-	g->heads = count(geometry, TCB_KNOB_HEADS);
+	g->heads = KNOB_COUNT(HEADS);
 	g->rows = g->tokens * g->heads;
 	g->own_rows = (unsigned)geometry->tile[TCB_MICRO].m * g->heads;
 	g->columns = (unsigned)tcb_div_up(g->own_rows, ATTENTION_COLUMNS);
 	g->kv = (unsigned)geometry->tile[TCB_MICRO].n;
 	g->subs = (unsigned)tcb_most(g->kv / (2 * ATTENTION_PIECE), 1);
 	g->halves = g->kv > ATTENTION_PIECE ? 2 : 1;
-	g->warps = count(geometry, TCB_KNOB_WARPS);
+	g->warps = KNOB_COUNT(WARPS);
 	g->threads = g->warps * WARP;
 	g->row_warps = row_warps(geometry);
 	g->turns = (unsigned)tcb_most(g->warps / g->row_warps, 1);
-	g->splitk = count(geometry, TCB_KNOB_SPLITK);
-	g->cluster = count(geometry, TCB_KNOB_CLUSTER);
+	g->splitk = KNOB_COUNT(SPLITK);
+	g->cluster = KNOB_COUNT(CLUSTER);
 	g->slots = g->splitk / g->cluster;
-	g->occ = count(geometry, TCB_KNOB_OCC);
+	g->occ = KNOB_COUNT(OCC);
 	g->pdl = KNOB(PDL) == 1;
 	g->join = (enum tcb_join)KNOB(JOIN);
 	g->token_tiles = (unsigned)tcb_div_up(g->m, g->tokens);
@@ -124,8 +123,8 @@ void attention_gpu_plan(const struct tcb_problem *problem, const struct tcb_targ
 	g->row_bytes = (unsigned)tcb_kv_bytes(g->type, g->k);
 	g->token_bytes = g->kv_heads * g->row_bytes;
 	g->copy = (enum tcb_copy)KNOB(COPY);
-	g->unit = count(geometry, TCB_KNOB_VEC);
-	g->stages = count(geometry, TCB_KNOB_STAGES);
+	g->unit = KNOB_COUNT(VEC);
+	g->stages = KNOB_COUNT(STAGES);
 	plan_memory(g);
 }
 
@@ -135,8 +134,8 @@ static unsigned registers(const struct attention_gpu *g)
 	const unsigned q = g->columns * g->q_terms * g->k / (g->is_coded ? 16 : 8);
 	const unsigned sums = (g->columns + 1) / 2 * g->kv / 2 + g->columns * (g->k / 4 + 4);
 	const unsigned loaded = g->copy == TCB_COPY_LDG ? g->kv * g->k / 32 : 16;
-	return q + sums + loaded + (g->is_wide ? 16 : 0) + (g->is_coded ? 8 : 0) + (g->is_kept ? 2 * g->copies : 0) +
-	       46;
+	const unsigned coded = g->is_coded ? 8 + (g->is_wide ? 8 + g->kv * g->k / 256 : 0) : 0;
+	return q + sums + loaded + coded + (g->is_wide ? 16 : 0) + (g->is_kept ? 2 * g->copies : 0) + 46;
 }
 
 void attention_gpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
@@ -223,22 +222,37 @@ int attention_gpu_copies(const struct tcb_problem *problem, unsigned vec)
 	return vec == tcb_most(aligned, 4);
 }
 
+int attention_gpu_has_bulk(const struct tcb_problem *problem, const struct tcb_target *target)
+{
+	const size_t row = tcb_kv_bytes(attention_of(problem)->kv, problem->shape.k);
+	/* Rows of an odd number of 16 bytes are in banks as they are wanted. */
+	const size_t units = tcb_div_up(row + 16 - tcb_least(row & -row, 16), 16);
+	return target->capability >= 90 && attention_of(problem)->kv == TCB_TYPE_BLOCKS && units % 2 &&
+	       !problem->shape.heads.page && row * problem->shape.heads.kv % 16 == 0;
+}
+
 RULE(rule_copy)
 {
 	const struct tcb_tile *micro = &geometry->tile[TCB_MICRO];
 	const int32_t copy = geometry->knob[TCB_KNOB_COPY], stages = geometry->knob[TCB_KNOB_STAGES];
-	if (copy != TCB_COPY_LDG && copy != TCB_COPY_ASYNC)
-		return "copy must be ldg or async";
-	if (copy == TCB_COPY_LDG && attention_of(problem)->kv == TCB_TYPE_BLOCKS)
-		return "copy must be async: rows of blocks are aligned to 2 bytes only";
+	const int is_blocks = attention_of(problem)->kv == TCB_TYPE_BLOCKS;
+	if (copy != TCB_COPY_LDG && copy != TCB_COPY_ASYNC && copy != TCB_COPY_BULK)
+		return "copy must be ldg, async or bulk";
+	if (copy == TCB_COPY_LDG && is_blocks)
+		return "copy must be async or bulk: rows of blocks are aligned to 2 bytes only";
 	if (copy == TCB_COPY_LDG ? stages != 1 : stages < 2 || stages > STAGES_MAX)
-		return "stages must be 1 with copy=ldg, 2 to 8 with copy=async";
+		return "stages must be 1 with copy=ldg, else 2 to 8";
+	if (copy == TCB_COPY_BULK && !attention_gpu_has_bulk(problem, target))
+		return "copy=bulk needs sm_90, blocks, heads of 32, 64, 128 or 256 values, no pages, and tokens of a "
+		       "multiple of 16 bytes";
+	if (copy == TCB_COPY_BULK && KNOB(VEC) != 16)
+		return "vec must be 16 with copy=bulk";
 	if (!attention_gpu_copies(problem, KNOB(VEC)))
 		return "vec must be what rows are aligned to, 4 to 16 bytes, or 16 where it divides a token's bytes";
 	if (copy == TCB_COPY_LDG && row_warps(geometry) > 1)
 		return "midi.m must be micro.m with copy=ldg: warps have a piece together in shared memory";
-	if (copy == TCB_COPY_ASYNC && micro->n > WARP)
-		return "micro.n must be at most 32 with copy=async: a lane looks up a token";
+	if (copy != TCB_COPY_LDG && micro->n > WARP)
+		return "micro.n must be at most 32 but with copy=ldg: a lane looks up a token";
 	return NULL;
 }
 
@@ -310,7 +324,8 @@ RULE(policy_usual)
 	unusual += KNOB(OCC) > 2;
 	unusual += KNOB(CLUSTER) > 1;
 	unusual += !is_blocks && KNOB(COPY) == TCB_COPY_ASYNC && row_warps(geometry) == 1;
-	unusual += is_blocks && KNOB(VEC) == 16 && attention_gpu_copies(problem, 8); /* it was slower */
+	unusual += is_blocks && KNOB(COPY) == TCB_COPY_ASYNC && KNOB(VEC) == 16 &&
+		   attention_gpu_copies(problem, 8); /* it was slower */
 	unusual += problem->shape.k <= 128 && geometry->tile[TCB_MICRO].n != 16 && geometry->tile[TCB_MICRO].n != 32;
 	unusual += KNOB(SPLITK) > 1 && blocks > 8 * sms;
 	unusual += 2 * blocks < sms && problem->shape.n > 64 * (size_t)KNOB(SPLITK);

@@ -149,29 +149,49 @@ static void make_terms(struct attention_reader *r, unsigned n, kit_op (*value)[V
 	}
 }
 
-/* WHOLE numbers of rows that have something infinite or a NaN, by VALUE; rare. */
-static void mend_wild(struct attention_reader *r, kit_op (*value)[VALUES], kit_op (*whole)[VALUES], kit_op largest)
+/* What rows of q are that have something infinite or a NaN; rare. */
+struct wild {
+	kit_op is_row, is_any; /* .pred: this row; one of the warp's */
+	kit_op is_single;      /* .u32: 1 if the row has one infinity and no NaN */
+};
+
+static kit_op is_not_finite(struct tcb_ptx_build *b, kit_op value)
+{
+	return OP2(b, "setp.ge.u32", OP2(b, "and.b32", value, I(INT32_MAX)), I(INFINITE));
+}
+
+static struct wild find_wild(struct attention_reader *r, kit_op (*value)[VALUES], kit_op largest)
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
-	const unsigned count = r->w->g->k / ATTENTION_K_BLOCK * VALUES;
 	struct tcb_ptx_if scope;
-	kit_op sign[ATTENTION_K_BLOCKS_MAX * VALUES];
-	const kit_op is_wild = OP2(b, "setp.ge.u32", largest, I(INFINITE));
-	tcb_ptx_if_begin(b, &scope, OP2(b, "vote.sync.any.pred", is_wild, I(-1)));
+	struct wild wild = { .is_row = OP2(b, "setp.ge.u32", largest, I(INFINITE)) };
+	wild.is_any = OP2(b, "vote.sync.any.pred", wild.is_row, I(-1));
+	wild.is_single = tcb_kit_constant(b, "u32", I(0));
+	tcb_ptx_if_begin(b, &scope, wild.is_any);
 	kit_op found = I(0);
-	for (unsigned i = 0; i < count; i++) {
-		const kit_op own = value[i / VALUES][i % VALUES];
-		const kit_op is_one = OP2(b, "setp.ge.u32", OP2(b, "and.b32", own, I(INT32_MAX)), I(INFINITE));
-		const kit_op of_sign = OP2(b, "or.b32", OP2(b, "shr.s32", OP1(b, "mov.b32", own), I(31)), I(1));
-		sign[i] = OP3(b, "selp.s32", of_sign, I(0), is_one);
-		const kit_op one = OP3(b, "selp.u32", I(1), I(0), is_one);
-		found = i ? OP2(b, "add.u32", found, one) : one;
-	}
+	for (unsigned i = 0; i < r->w->g->k / ATTENTION_K_BLOCK * VALUES; i++)
+		found = OP2(b, "add.u32", found,
+			    OP3(b, "selp.u32", I(1), I(0), is_not_finite(b, value[i / VALUES][i % VALUES])));
 	const kit_op all = tcb_kit_over_lanes(b, "add.u32", found, 4);
 	const kit_op is_single = OP3(b, "setp.eq.and.u32", all, I(1), OP2(b, "setp.eq.u32", largest, I(INFINITE)));
-	for (unsigned i = 0; i < count; i++) {
-		const kit_op to = whole[i / VALUES][i % VALUES];
-		tcb_ptx_into3(b, "selp.s32", to, OP3(b, "selp.s32", sign[i], I(0), is_single), to, is_wild);
+	tcb_ptx_into3(b, "selp.u32", wild.is_single, I(1), I(0), is_single);
+	tcb_ptx_if_end(b, &scope);
+	return wild;
+}
+
+/* WHOLE numbers of a block of such rows. */
+static void mend_wild(struct attention_reader *r, const struct wild *wild, const kit_op value[VALUES],
+		      const kit_op whole[VALUES])
+{
+	struct tcb_ptx_build *b = &r->w->kit.b;
+	struct tcb_ptx_if scope;
+	tcb_ptx_if_begin(b, &scope, wild->is_any);
+	const kit_op is_single = OP2(b, "setp.ne.u32", wild->is_single, I(0));
+	for (unsigned i = 0; i < VALUES; i++) {
+		const kit_op sign = OP2(b, "or.b32", OP2(b, "shr.s32", OP1(b, "mov.b32", value[i]), I(31)), I(1));
+		const kit_op own = OP3(b, "selp.s32", sign, I(0), is_not_finite(b, value[i]));
+		tcb_ptx_into3(b, "selp.s32", whole[i], OP3(b, "selp.s32", own, I(0), is_single), whole[i],
+			      wild->is_row);
 	}
 	tcb_ptx_if_end(b, &scope);
 }
@@ -200,17 +220,17 @@ static void make_codes(struct attention_reader *r, unsigned n, kit_op (*value)[V
 	const kit_op factor = power_of(r, OP2(b, "sub.u32", I(2 * BIAS + top), exponent));
 	/* Sums are in the unit of the highest digit. */
 	const kit_op unit = power_of(r, OP2(b, "sub.u32", exponent, I(top - DIGIT * (g->q_terms - 1))));
-	const kit_op is_wild = OP2(b, "setp.ge.u32", largest, I(INFINITE));
-	kit_op whole[ATTENTION_K_BLOCKS_MAX][VALUES];
-	r->scale[n] = OP2(b, "mul.rn.f32", OP3(b, "selp.b32", I(INFINITE), unit, is_wild), r->scale[n]);
-	for (unsigned i = 0; i < g->k / ATTENTION_K_BLOCK * VALUES; i++)
-		whole[i / VALUES][i % VALUES] =
-			OP1(b, "cvt.rni.s32.f32", OP2(b, "mul.rn.f32", value[i / VALUES][i % VALUES], factor));
-	mend_wild(r, value, whole, largest);
-	for (unsigned i = 0; i < g->k / ATTENTION_K_BLOCK; i++)
+	const struct wild wild = find_wild(r, value, largest);
+	r->scale[n] = OP2(b, "mul.rn.f32", OP3(b, "selp.b32", I(INFINITE), unit, wild.is_row), r->scale[n]);
+	for (unsigned i = 0; i < g->k / ATTENTION_K_BLOCK; i++) {
+		kit_op whole[VALUES];
+		for (unsigned j = 0; j < VALUES; j++)
+			whole[j] = OP1(b, "cvt.rni.s32.f32", OP2(b, "mul.rn.f32", value[i][j], factor));
+		mend_wild(r, &wild, value[i], whole);
 		for (unsigned term = 0; term < g->q_terms; term++)
 			for (unsigned half = 0; half < 2; half++)
-				r->q[n][term][i][half] = digits_of(r, whole[i] + 4 * half, g->q_terms - 1 - term);
+				r->q[n][term][i][half] = digits_of(r, whole + 4 * half, g->q_terms - 1 - term);
+	}
 }
 
 void attention_load_q(struct attention_reader *r, kit_op q)

@@ -13,7 +13,7 @@
  */
 #include "kernels/attention/attention_gpu.h"
 
-enum { HALF_CODES = 16, CODES_AT = 2, BLOCK = 34, TURN_BARRIER = 1 /* named barrier of the first turn */ };
+enum { HALF_CODES = 16, CODES_AT = 2, BLOCK = 34 };
 
 static const unsigned own_tokens[ATTENTION_TOKENS] = { 0, 1, 8, 9 };
 
@@ -86,8 +86,15 @@ static void ring_begin(struct attention_reader *r)
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	const struct attention_gpu *g = r->w->g;
-	r->ring = (struct tcb_kit_ring){ .stages = g->stages, .slot_bytes = g->slot_bytes, .has_before = 1 };
+	r->ring = (struct tcb_kit_ring){
+		.stages = g->stages, .slot_bytes = g->slot_bytes, .has_before = 1, .is_bulk = g->copy == TCB_COPY_BULK
+	};
 	tcb_kit_ring_slots(b, &r->ring, r->turn, OP2(b, "add.u32", r->w->kit.shared, I(g->ring_at)));
+	if (r->ring.is_bulk) {
+		tcb_kit_ring_barriers(b, &r->ring, r->turn, OP2(b, "add.u32", r->w->kit.shared, I(g->barrier_at)));
+		tcb_kit_ring_barriers_init(b, &r->ring, OP2(b, "setp.eq.u32", r->thread, I(0)));
+		attention_ring_barrier(r);
+	}
 	attention_ring_begin(r);
 }
 
@@ -159,14 +166,15 @@ void attention_read_piece(struct attention_reader *r, kit_op begin, kit_op piece
 	const struct attention_gpu *g = r->w->g;
 	if (g->copy == TCB_COPY_LDG)
 		return;
-	OP1(b, "cp.async.wait_group", I(g->stages - 2));
-	/* Others' copies are there, and all have done with the slot before. */
-	if (g->row_warps > 1)
-		OP2(b, "bar.sync", OP2(b, "add.u32", r->turn, I(TURN_BARRIER)), I(g->row_warps * WARP));
+	if (r->ring.is_bulk)
+		tcb_kit_ring_wait(b, &r->ring);
 	else
-		tcb_kit_warp_barrier(b);
+		OP1(b, "cp.async.wait_group", I(g->stages - 2));
+	attention_ring_barrier(r); /* others' copies are there, and all have done with the slot before */
 	ask(r, begin, OP2(b, "add.u32", piece, I((g->stages - 1) * g->turns)), end,
 	    tcb_kit_ring_slot(&r->ring, TCB_KIT_SLOT_BEFORE));
+	if (r->ring.is_bulk)
+		attention_ring_clear(r, OP3(b, "mad.lo.u32", piece, I(g->kv), begin));
 	write_places(r);
 }
 

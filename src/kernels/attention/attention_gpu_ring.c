@@ -14,6 +14,8 @@
  */
 #include "kernels/attention/attention_gpu.h"
 
+enum { BLOCK = 34, BOX_RANK = 3, UNIT = 16, TURN_BARRIER = 1 /* named barrier of the first turn */ };
+
 static int is_in_line(const struct attention_gpu *g)
 {
 	return !g->page && (!g->is_odd || g->is_within);
@@ -62,7 +64,11 @@ void attention_ring_begin(struct attention_reader *r)
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	const struct attention_gpu *g = r->w->g;
-	if (g->is_within) {
+	if (g->copy == TCB_COPY_BULK) {
+		const kit_op row = OP2(b, "mul.lo.u32", r->w->kv_head, I(g->row_bytes));
+		r->within = OP2(b, "and.b32", row, I(UNIT - 1));
+		r->box = OP2(b, "shr.u32", OP2(b, "and.b32", row, I(-UNIT)), I(1));
+	} else if (g->is_within) {
 		r->within = OP2(b, "and.b32", OP1(b, "cvt.u32.u64", r->k), I(15)); /* V's is the same */
 		r->k = OP2(b, "and.b64", r->k, I(-16));
 		r->v = OP2(b, "and.b64", r->v, I(-16));
@@ -185,11 +191,75 @@ static void store_shifts(struct attention_reader *r, kit_op row, const struct tc
 	tcb_ptx_unguard(b);
 }
 
+void attention_ring_barrier(struct attention_reader *r)
+{
+	struct tcb_ptx_build *b = &r->w->kit.b;
+	const struct attention_gpu *g = r->w->g;
+	if (g->row_warps > 1)
+		OP2(b, "bar.sync", OP2(b, "add.u32", r->turn, I(TURN_BARRIER)), I(g->row_warps * WARP));
+	else
+		tcb_kit_warp_barrier(b);
+}
+
+/* --- copy=bulk --- */
+
+kit_op attention_ring_tensor(struct attention_writer *w, const char *name, size_t operand)
+{
+	const struct attention_gpu *g = w->g;
+	const struct tcb_tensor tensor = { operand,
+					   { .type = TCB_PTX_U16,
+					     .rank = BOX_RANK,
+					     .size = { g->token_bytes / 2, g->n, g->sequences },
+					     .stride = { 0, g->token_bytes, (uint64_t)g->token_bytes * g->n },
+					     .box = { g->k_pitch / 2, g->kv, 1 } } };
+	return tcb_kit_tensor(&w->kit, name, &tensor);
+}
+
+/* Boxes begin at 16 bytes of a token, the row within them. */
+static void fill_bulk(struct attention_reader *r, kit_op first, const struct tcb_kit_slot *slot)
+{
+	struct tcb_ptx_build *b = &r->w->kit.b;
+	const struct attention_gpu *g = r->w->g;
+	const kit_op where[BOX_RANK] = { r->box, first, r->w->sequence };
+	struct tcb_ptx_if scope;
+	tcb_ptx_if_begin(b, &scope, OP2(b, "setp.eq.u32", r->thread, I(0)));
+	tcb_kit_expect(b, slot->barrier, I((int64_t)2 * g->kv * g->k_pitch));
+	for (unsigned v = 0; v < 2; v++) {
+		const kit_op all[] = { tcb_ptx_at(slot->base, slot->at + (v ? g->v_at : 0)),
+				       tcb_ptx_at_tile(b, v ? r->v : r->k, where, BOX_RANK), slot->barrier };
+		tcb_ptx_into(b, "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes", 3, all);
+	}
+	tcb_ptx_if_end(b, &scope);
+}
+
+/* A scale of 0 is enough in V, whose codes are numbers whatever they are; scores are masked. */
+void attention_ring_clear(struct attention_reader *r, kit_op first)
+{
+	struct tcb_ptx_build *b = &r->w->kit.b;
+	const struct attention_gpu *g = r->w->g;
+	const kit_op left = OP2(b, "sub.u32", OP2(b, "add.u32", r->last, I(1)), first);
+	const kit_op zero = tcb_kit_constant(b, "b16", I(0));
+	struct tcb_ptx_if scope;
+	tcb_ptx_if_begin(b, &scope, OP2(b, "setp.lt.u32", left, I(g->kv)));
+	const kit_op row = OP3(b, "mad.lo.u32", r->thread, I(g->v_pitch), OP2(b, "add.u32", r->ring.slot, r->within));
+	tcb_ptx_guard(b, OP3(b, "setp.ge.and.u32", r->thread, left, OP2(b, "setp.lt.u32", r->thread, I(g->kv))));
+	for (unsigned i = 0; i < g->k / ATTENTION_K_BLOCK; i++)
+		tcb_kit_store(b, "st.shared", "b16", tcb_ptx_at(tcb_ptx_assume_aligned(b, row, 2), g->v_at + BLOCK * i),
+			      &zero, 1);
+	tcb_ptx_unguard(b);
+	attention_ring_barrier(r);
+	tcb_ptx_if_end(b, &scope);
+}
+
 void attention_ring_fill(struct attention_reader *r, kit_op first, const struct tcb_kit_slot *slot)
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	const struct attention_gpu *g = r->w->g;
 	struct tcb_ptx_if scope;
+	if (g->copy == TCB_COPY_BULK) {
+		fill_bulk(r, first, slot);
+		return;
+	}
 	if (!is_in_line(g)) {
 		const kit_op own = OP2(b, "rem.u32", r->w->kit.lane, I(g->kv));
 		const kit_op row = attention_row_of(r, OP2(b, "add.u32", first, own));

@@ -50,6 +50,8 @@ size_t attention_gpu_axes(const struct tcb_problem *problem, const struct tcb_ta
 	if (!is_blocks)
 		tcb_axis_add(a, TCB_COPY_LDG);
 	tcb_axis_add(a, TCB_COPY_ASYNC);
+	if (attention_gpu_has_bulk(problem, target))
+		tcb_axis_add(a, TCB_COPY_BULK);
 	a = tcb_axis_knob(out, &count, TCB_KNOB_VEC);
 	for (unsigned vec = 4; vec <= 16; vec *= 2)
 		if (attention_gpu_copies(problem, vec))

@@ -24,12 +24,6 @@ enum {
 	Q_REGISTERS_MOST = 128, /* isa=mma: longer heads of Q are in shared memory */
 };
 
-/* At least 1, for divisors: the rules say what is wrong with other values. */
-static unsigned count(const struct tcb_geometry *geometry, enum tcb_knob which)
-{
-	return tcb_gpu_knob(geometry, which) ? tcb_gpu_knob(geometry, which) : 1;
-}
-
 /* Registers that a thread begins with, as ptxas hands them out, to two warps at a time; with more than one warpgroup
  * that multiplies the one that copies gives of its own. */
 static void plan_registers(struct prefill_gpu *g)
@@ -89,18 +83,18 @@ void prefill_gpu_plan(const struct tcb_problem *problem, const struct tcb_target
 	g->window = s->heads.window;
 	g->cap = s->heads.cap;
 	g->causal = s->heads.causal;
-	g->heads = count(geometry, TCB_KNOB_HEADS);
+	g->heads = KNOB_COUNT(HEADS);
 	g->tokens = (unsigned)geometry->tile[TCB_MIDI].m;
 	g->rows = g->tokens * g->heads;
 	g->own_rows = (unsigned)geometry->tile[TCB_MICRO].m * g->heads;
 	g->workers = g->rows / g->own_rows;
 	g->kv = (unsigned)geometry->tile[TCB_MICRO].n;
-	g->stages = count(geometry, TCB_KNOB_STAGES);
+	g->stages = KNOB_COUNT(STAGES);
 	const size_t raw = tcb_kv_bytes(TCB_TYPE_BLOCKS, g->k), aligned = tcb_least(raw & -raw, RAW_UNIT);
 	g->raw_pitch = (unsigned)tcb_round_up(raw + RAW_UNIT - aligned, RAW_UNIT);
 	g->raw_bytes = (unsigned)tcb_round_up((size_t)g->kv * g->raw_pitch, RAW_ALIGN);
 	g->resident = KNOB(BLOCKS);
-	g->occ = count(geometry, TCB_KNOB_OCC);
+	g->occ = KNOB_COUNT(OCC);
 	g->pdl = KNOB(PDL) == 1;
 	g->turns = KNOB(TURNS) == 1;
 	g->token_tiles = (unsigned)tcb_div_up(g->m, g->tokens);

@@ -20,6 +20,8 @@
 unsigned tcb_gpu_knob(const struct tcb_geometry *geometry, enum tcb_knob which);
 /* The same of the geometry that is called GEOMETRY, by the knob's name alone: KNOB(WARPS). */
 #define KNOB(id) tcb_gpu_knob(geometry, TCB_KNOB_##id)
+/* At least 1, for divisors: the rules say what is wrong with other values. */
+#define KNOB_COUNT(id) (KNOB(id) ? KNOB(id) : 1)
 
 /* --- what rules share --- */
 
