@@ -400,6 +400,51 @@ static void test_groups(void **state)
 	}
 }
 
+/* Rows in parts whose strips threads share, with parts of -inf, a NaN, and maxima that rise from strip to strip and
+ * fall: right, and the same bits whoever has a strip. */
+static void test_shared_parts(void **state)
+{
+	(void)state;
+	static const size_t columns[] = { 1030, 4096 };
+	const struct tcb_op *op = tcb_op_find("softmax");
+	const struct tcb_variant *variant;
+	for (size_t i = 0; (variant = tcb_variant_at(op, i)) != NULL; i++) {
+		if (!tcb_float_lanes((int32_t)variant->isa) || !tcb_target_has(&target, variant->isa) ||
+		    !rows_has_loops(variant->micro.n / tcb_float_lanes((int32_t)variant->isa)))
+			continue;
+		for (size_t c = 0; c < 4; c++) {
+			const size_t n = columns[c % 2], strip = c < 2 ? 512 : 1024;
+			static float first[5 * 4096];
+			struct bench b;
+			bench_init(&b, op, 5, n);
+			for (size_t k = 0; k < n; k++) {
+				if (k % 512 < 128)
+					x_of(&b)[k] = -INFINITY;
+				x_of(&b)[n + k] += 10.0f * (float)(k / 100);
+				x_of(&b)[2 * n + k] -= 10.0f * (float)(k / 100);
+			}
+			x_of(&b)[3 * n + n - 1] = NAN;
+			for (int k = 0; k < 4; k++) {
+				char text[TCB_GEOMETRY_TEXT_MAX];
+				struct tcb_geometry geometry;
+				struct tcb_plan plan;
+				snprintf(text, sizeof text,
+					 "macro=8x%zux1,midi=%dx64x1,micro=1x%zux1,isa=%s,threads=%d,sched=%s,"
+					 "prefetch=%d,hint=t0,stages=1,stream=0,form=running,asks=1",
+					 strip, 1 << k % 3, variant->micro.n, tcb_isa_text(variant->isa), k < 2 ? 2 : 3,
+					 k % 2 ? "dynamic" : "static", 1024 * (k % 2));
+				assert_int_equal(tcb_geometry_parse(text, &geometry, NULL), TCB_OK);
+				check(&b, &geometry);
+				const float *y = run(&b, &geometry, &plan);
+				if (k == 0)
+					memcpy(first, y, b.count * sizeof *first);
+				assert_memory_equal(first, y, b.count * sizeof *first);
+			}
+			bench_fini(&b);
+		}
+	}
+}
+
 static void test_refusals(void **state)
 {
 	(void)state;
@@ -446,6 +491,7 @@ int main(void)
 		cmocka_unit_test(test_cancelling_variance_fails),
 		cmocka_unit_test(test_threads_do_not_matter),
 		cmocka_unit_test(test_groups),
+		cmocka_unit_test(test_shared_parts),
 		cmocka_unit_test(test_refusals),
 	};
 	static struct tcb_device device;

@@ -296,7 +296,8 @@ static void test_refusals(void **state)
 	REFUSES(geometry.tile[TCB_MICRO].n = 2, "micro.n=2");
 	REFUSES(geometry.knob[TCB_KNOB_FORM] = TCB_FORM_RUNNING; geometry.tile[TCB_MIDI].n = 520, "multiple of 16");
 	REFUSES(geometry.knob[TCB_KNOB_FORM] = TCB_FORM_RUNNING; geometry.tile[TCB_MACRO].n = 2048;
-		geometry.tile[TCB_MIDI].n = 512; geometry.knob[TCB_KNOB_THREADS] = 2, "whole rows");
+		geometry.tile[TCB_MIDI].n = 512; geometry.knob[TCB_KNOB_STREAM] = 1;
+		geometry.knob[TCB_KNOB_THREADS] = 2, "whole rows");
 #undef REFUSES
 	/* Streaming stores where rows are not aligned: H13. */
 	problem.shape.n = 4097;

@@ -82,10 +82,11 @@ struct dims {
 	size_t factor_floats;   /* of one row */
 	size_t factor_rows;     /* of one thread */
 	size_t scratch_row;     /* kept elements of one row, where they cannot wait in y */
-	size_t part_floats;     /* factors of the parts of one row, where the form has some */
+	size_t part_floats;     /* factors of the parts of a strip of one row, where the form has some */
 	size_t turns;           /* rows whose scratch and factors a thread keeps: 1 or 2 */
-	size_t thread_floats;   /* of one thread: factors, scratch and parts */
-	size_t workspace_bytes; /* statistics of the kept rows; per thread: factors, scratch, parts */
+	size_t kept_parts;      /* floats: of all rows, where threads share rows */
+	size_t thread_floats;   /* of one thread: factors, scratch and parts, unless kept */
+	size_t workspace_bytes; /* statistics of the kept rows, and their parts; per thread: factors, scratch, parts */
 };
 
 static int keeps(const struct rows_op *rows, const struct tcb_geometry *geometry)
@@ -128,10 +129,15 @@ static enum tcb_status dims_init(const struct tcb_problem *problem, const struct
 		goto overflow;
 	if (has_scratch)
 		d.scratch_row = tcb_round_up(d.n, PAGE_FLOATS) + PAGE_FLOATS / 2;
-	d.part_floats = has_parts(rows, geometry) ? tcb_round_up(tcb_div_up(d.n, midi->n), LINE_FLOATS) : 0;
+	if (has_parts(rows, geometry))
+		d.part_floats = tcb_round_up(tcb_div_up(tcb_least(macro->n, d.n), midi->n), LINE_FLOATS);
+	if (d.strips > 1 && tcb_mul_size(d.m * d.strips, d.part_floats * sizeof(float), &d.kept_parts))
+		goto overflow;
+	d.kept_parts /= sizeof(float);
 	d.turns = geometry->knob[TCB_KNOB_STAGES] == STAGES_OVERLAPPED ? 2 : 1;
 	if (tcb_mul_size(d.rows_kept, d.row_stats * sizeof(double), &kept) ||
-	    tcb_add_size(d.scratch_row, d.part_floats, &per_turn) ||
+	    tcb_add_size(kept, d.kept_parts * sizeof(float), &kept) ||
+	    tcb_add_size(d.scratch_row, d.kept_parts ? 0 : d.part_floats, &per_turn) ||
 	    tcb_mul_size(per_turn, d.turns, &d.thread_floats) ||
 	    tcb_add_size(d.thread_floats, d.factor_rows * d.factor_floats + (has_scratch ? PAGE_FLOATS : 0),
 			 &d.thread_floats) ||
@@ -206,12 +212,9 @@ enum tcb_status rows_plan(const struct tcb_problem *problem, const struct tcb_ge
 	if (is_streamed && dims.strips > 1 && keeps(rows, geometry))
 		return tcb_fail(err, TCB_E_ILLEGAL, "stream=1 needs whole rows in a task: macro.n of at least %zu",
 				dims.n);
-	if (has_parts(rows, geometry) && (dims.strips > 1 || tile[TCB_MIDI].n % LINE_FLOATS))
-		return tcb_fail(
-			err, TCB_E_ILLEGAL,
-			"form=%s needs whole rows in a task, macro.n of at least %zu, and parts of whole lines, "
-			"midi.n a multiple of %d",
-			tcb_knob_word(TCB_KNOB_FORM, form), dims.n, LINE_FLOATS);
+	if (has_parts(rows, geometry) && tile[TCB_MIDI].n % LINE_FLOATS)
+		return tcb_fail(err, TCB_E_ILLEGAL, "form=%s needs parts of whole lines, midi.n a multiple of %d",
+				tcb_knob_word(TCB_KNOB_FORM, form), LINE_FLOATS);
 	if (geometry->knob[TCB_KNOB_STAGES] == 2 &&
 	    ((size_t)geometry->knob[TCB_KNOB_PREFETCH] / sizeof(float) < dims.n || dims.strips > 1 || dims.m == 1 ||
 	     dims.n <= variant->micro.n))
@@ -271,7 +274,8 @@ struct run {
 	rows_micro_fn *micro;
 	const float *x, *weight, *bias;
 	float *y;
-	double *stats; /* [kept row][block][stat] */
+	double *stats;     /* [kept row][block][stat] */
+	float *kept_parts; /* [row][strip][part] */
 	float *per_thread;
 	size_t prefetch[ROWS_WHOLE]; /* by stage */
 	struct rows_call call;       /* what all calls have in common */
@@ -292,7 +296,9 @@ static void task_init(const struct run *run, size_t index, unsigned thread, stru
 	out->thread = thread;
 	out->factors = run->per_thread + thread * d->thread_floats;
 	out->parts = out->factors + d->factor_rows * d->factor_floats;
-	out->scratch = out->parts + d->turns * d->part_floats;
+	out->scratch = out->parts + (d->kept_parts ? 0 : d->turns * d->part_floats);
+	if (d->kept_parts)
+		out->parts = run->kept_parts + (out->tile.start[0] * d->strips + index % d->strips) * d->part_floats;
 	out->scratch +=
 		((uintptr_t)run->x - (uintptr_t)out->scratch) / sizeof(float) % PAGE_FLOATS / LINE_FLOATS * LINE_FLOATS;
 }
@@ -314,7 +320,8 @@ static void aim(const struct run *run, const struct task *task, size_t r, const 
 	call->x = run->x + row + info->offset;
 	call->y = run->y + row + info->offset;
 	call->e = kept_elements(run, task, r) + info->offset;
-	call->parts = task->parts + (r & (run->dims.turns - 1)) * run->dims.part_floats;
+	call->parts = task->parts +
+		      run->dims.part_floats * (run->dims.kept_parts ? r * run->dims.strips : r & (run->dims.turns - 1));
 	call->weight = run->weight ? run->weight + column : NULL;
 	call->bias = run->bias ? run->bias + column : NULL;
 }
@@ -632,7 +639,8 @@ void rows_run(const struct tcb_plan *plan, void *const operand[], void *workspac
 	assert(status == TCB_OK && run.tiles.total == run.dims.tasks);
 	(void)status;
 	run.stats = workspace;
-	run.per_thread = (float *)(void *)(run.stats + run.dims.rows_kept * run.dims.row_stats);
+	run.kept_parts = (float *)(void *)(run.stats + run.dims.rows_kept * run.dims.row_stats);
+	run.per_thread = run.kept_parts + run.dims.kept_parts;
 	if (run.dims.strips > 1) {
 		tcb_pool_run(pool, plan->threads, sched, run.dims.tasks, reduce_task, &run);
 		tcb_pool_run(pool, plan->threads, sched, run.dims.tasks, apply_task, &run);

@@ -32,6 +32,8 @@ enum {
 	L2_BYTES = 1 << 20,    /* where the target does not tell */
 	SHARED_LEAST = 8192, /* columns of a thread's part of one row, from where a second thread is worth its start */
 	SHARED_AHEAD = 1024,
+	SHARED_LONG = 65536, /* columns of such a row, from where parts of it are gone over once */
+	SHARED_LONG_AHEAD = 4096,
 	STAGES_LATE = 3,
 	ROWS_WAITING = 4,     /* in the second cache, of x and of what waits, of two rows */
 	LONGEST_AHEAD = 4096, /* bytes */
@@ -209,6 +211,9 @@ static const char *policy_ahead(const struct tcb_problem *problem, const struct 
 {
 	const size_t ahead = (size_t)geometry->knob[TCB_KNOB_PREFETCH], row = row_bytes(problem);
 	(void)target;
+	if (geometry->knob[TCB_KNOB_FORM] == TCB_FORM_RUNNING && geometry->tile[TCB_MACRO].n < problem->shape.n &&
+	    (ahead > SHARED_LONG_AHEAD || geometry->knob[TCB_KNOB_HINT] == TCB_HINT_T1))
+		return "form=running of a row that threads share is fastest with hint=t0 and prefetch of at most 4096";
 	if (geometry->knob[TCB_KNOB_STAGES] == ROWS_STAGES_GROUPED)
 		return ahead == geometry->tile[TCB_MIDI].m * row
 			       ? NULL
@@ -220,7 +225,9 @@ static const char *policy_ahead(const struct tcb_problem *problem, const struct 
 const struct tcb_rule rows_cpu_rules[] = {
 	{ TCB_FIELD_MIDI_M | TCB_FIELD_KNOB(THREADS) | TCB_FIELD_KNOB(SCHED) | TCB_FIELD_KNOB(STAGES), 1, policy_task },
 	{ FIELD(TCB_MACRO, 1) | TCB_FIELD_MIDI_N | TCB_FIELD_KNOB(FORM) | TCB_FIELD_KNOB(STAGES), 1, policy_block },
-	{ TCB_FIELD_MIDI_M | TCB_FIELD_KNOB(PREFETCH) | TCB_FIELD_KNOB(STAGES), 1, policy_ahead },
+	{ FIELD(TCB_MACRO, 1) | TCB_FIELD_MIDI_M | TCB_FIELD_KNOB(PREFETCH) | TCB_FIELD_KNOB(STAGES) |
+		  TCB_FIELD_KNOB(FORM) | TCB_FIELD_KNOB(HINT),
+	  1, policy_ahead },
 	{ TCB_FIELD_MICRO_N | TCB_FIELD_KNOB(ISA), 1, policy_step },
 	{ TCB_FIELD_KNOB(PREFETCH), 1, tcb_cpu_policy_ahead },
 	{ TCB_FIELD_KNOB(ISA), 1, tcb_cpu_policy_scalar },
@@ -230,20 +237,21 @@ const struct tcb_rule rows_cpu_rules[] = {
 /* --- default geometry --- */
 
 /*
- * One row for several threads: each finds its part's maximum and sum, then all have the row's.  A part is gone over
- * twice while the second cache has it, and results stay there, too: nothing is read while they are written.
+ * One row for several threads: each finds its part's maximum and sum, then all have the row's.  A short part is gone
+ * over twice while the second cache has it.  Results stay in the caches, too: nothing is read while they are written.
  */
 static void default_shared_row(const struct tcb_problem *problem, const struct tcb_target *target,
 			       struct tcb_geometry *out)
 {
 	const size_t n = problem->shape.n;
 	const size_t share = tcb_power_of_two_up(tcb_div_up(n, target->threads));
+	const int is_long = n >= SHARED_LONG;
 	out->tile[TCB_MACRO].n = share;
-	out->tile[TCB_MIDI].n = tcb_least(share, BLOCK_MOST);
+	out->tile[TCB_MIDI].n = tcb_least(share, is_long ? PART_MOST : BLOCK_MOST);
 	out->knob[TCB_KNOB_THREADS] = (int32_t)tcb_least(target->threads, tcb_div_up(n, share));
-	out->knob[TCB_KNOB_FORM] = TCB_FORM_TWOPASS;
+	out->knob[TCB_KNOB_FORM] = is_long ? (int32_t)rows_of(problem)->long_form : TCB_FORM_TWOPASS;
 	out->knob[TCB_KNOB_STREAM] = 0;
-	out->knob[TCB_KNOB_PREFETCH] = SHARED_AHEAD;
+	out->knob[TCB_KNOB_PREFETCH] = is_long ? SHARED_LONG_AHEAD : SHARED_AHEAD;
 }
 
 /* Rows of which the second cache does not hold what waits for their statistics: it is worked out again. */

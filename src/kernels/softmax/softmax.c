@@ -97,8 +97,8 @@ static void softmax_combine(struct rows_row *row)
 /*
  * Roundings of one result: exp of the element and of the block's factor, each again inside the sum; the factor, its
  * quotient by the sum and the product, half an ulp each, and as much again for their products of second order; a part's
- * factor is one of these.  In one pass a sum may be rescaled at every step, each time by an exponential (1.5 u) and a
- * product (1 u), and against the largest so far at every part.
+ * factor is one of these, and where a row has blocks of parts one more.  In one pass a sum may be rescaled at every
+ * step, each time by an exponential (1.5 u) and a product (1 u), and against the largest so far at every part.
  */
 static void softmax_bound(enum tcb_form form, size_t block, double chain, struct tcb_plan *plan)
 {
@@ -109,6 +109,8 @@ static void softmax_bound(enum tcb_form form, size_t block, double chain, struct
 	if (form == TCB_FORM_RUNNING)
 		plan->chain += rescaled * (double)tcb_div_up(block, plan->geometry.tile[TCB_MIDI].n);
 	plan->ulps = 4 * SOFTMAX_EXP_ULPS + 2;
+	if (form == TCB_FORM_RUNNING && block < plan->problem.shape.n)
+		plan->ulps += 2 * SOFTMAX_EXP_ULPS + 1;
 }
 
 static const struct rows_op rows = {
