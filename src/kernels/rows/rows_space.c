@@ -211,9 +211,6 @@ static const char *policy_ahead(const struct tcb_problem *problem, const struct 
 {
 	const size_t ahead = (size_t)geometry->knob[TCB_KNOB_PREFETCH], row = row_bytes(problem);
 	(void)target;
-	if (geometry->knob[TCB_KNOB_FORM] == TCB_FORM_RUNNING && geometry->tile[TCB_MACRO].n < problem->shape.n &&
-	    (ahead > SHARED_LONG_AHEAD || geometry->knob[TCB_KNOB_HINT] == TCB_HINT_T1))
-		return "form=running of a row that threads share is fastest with hint=t0 and prefetch of at most 4096";
 	if (geometry->knob[TCB_KNOB_STAGES] == ROWS_STAGES_GROUPED)
 		return ahead == geometry->tile[TCB_MIDI].m * row
 			       ? NULL
@@ -221,13 +218,24 @@ static const char *policy_ahead(const struct tcb_problem *problem, const struct 
 	return ahead > AHEAD_SURE && ahead > row ? "prefetches of more than the next row are for stages=4" : NULL;
 }
 
+static const char *policy_shared(const struct tcb_problem *problem, const struct tcb_target *target,
+				 const struct tcb_geometry *geometry)
+{
+	(void)target;
+	if (geometry->knob[TCB_KNOB_FORM] != TCB_FORM_RUNNING || geometry->tile[TCB_MACRO].n >= problem->shape.n)
+		return NULL;
+	return geometry->knob[TCB_KNOB_PREFETCH] > SHARED_LONG_AHEAD || geometry->knob[TCB_KNOB_HINT] == TCB_HINT_T1
+		       ? "form=running of a row that threads share is fastest with hint=t0 and prefetch of at most 4096"
+		       : NULL;
+}
+
 #define FIELD(level, dim) (UINT64_C(1) << (3 * (level) + (dim)))
 const struct tcb_rule rows_cpu_rules[] = {
 	{ TCB_FIELD_MIDI_M | TCB_FIELD_KNOB(THREADS) | TCB_FIELD_KNOB(SCHED) | TCB_FIELD_KNOB(STAGES), 1, policy_task },
 	{ FIELD(TCB_MACRO, 1) | TCB_FIELD_MIDI_N | TCB_FIELD_KNOB(FORM) | TCB_FIELD_KNOB(STAGES), 1, policy_block },
-	{ FIELD(TCB_MACRO, 1) | TCB_FIELD_MIDI_M | TCB_FIELD_KNOB(PREFETCH) | TCB_FIELD_KNOB(STAGES) |
-		  TCB_FIELD_KNOB(FORM) | TCB_FIELD_KNOB(HINT),
-	  1, policy_ahead },
+	{ TCB_FIELD_MIDI_M | TCB_FIELD_KNOB(PREFETCH) | TCB_FIELD_KNOB(STAGES), 1, policy_ahead },
+	{ FIELD(TCB_MACRO, 1) | TCB_FIELD_KNOB(PREFETCH) | TCB_FIELD_KNOB(HINT) | TCB_FIELD_KNOB(FORM), 1,
+	  policy_shared },
 	{ TCB_FIELD_MICRO_N | TCB_FIELD_KNOB(ISA), 1, policy_step },
 	{ TCB_FIELD_KNOB(PREFETCH), 1, tcb_cpu_policy_ahead },
 	{ TCB_FIELD_KNOB(ISA), 1, tcb_cpu_policy_scalar },
