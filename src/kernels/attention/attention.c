@@ -179,7 +179,14 @@ static const struct tcb_shape prefill_shapes[] = {
 #define TABLES(kind, kv) TCB_VARIANT_TABLES(kind##_##kv##_variants, TCB_ISAS_FLOATS, attention_##kind##_##kv##_variants)
 TABLES(decode, f16)
 TABLES(decode, bf16)
-TABLES(decode, q80)
+TCB_ISAS_FLOATS(TCB_VARIANT_TABLE_DECLARATION, attention_decode_q80_variants)
+extern const struct tcb_variant attention_decode_q80_half_variants_avx512vnni[];
+static const struct tcb_variant *const decode_q80_variants[] = { TCB_ISAS_FLOATS(TCB_VARIANT_TABLE,
+										 attention_decode_q80_variants)
+#if defined(__x86_64__)
+									 attention_decode_q80_half_variants_avx512vnni,
+#endif
+								 NULL };
 TABLES(prefill, f16)
 TABLES(prefill, bf16)
 TABLES(prefill, q80)

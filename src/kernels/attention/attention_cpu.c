@@ -22,8 +22,9 @@ struct dims {
 	size_t tile, together;        /* KV tokens of a tile; whole groups of them */
 	size_t lead;                  /* floats from one row of scores to the next */
 	size_t ahead, tokens;         /* asked for ahead; pointers */
-	size_t row_floats, score_floats, packed_floats, floats; /* of q and of o; scores; K or V; all */
-	size_t thread_bytes, part_bytes, bytes;                 /* of a thread; of a part in the workspace; of all */
+	/* Of q and of o; scores; K or V; scales; all. */
+	size_t row_floats, score_floats, packed_floats, scale_floats, floats;
+	size_t thread_bytes, part_bytes, bytes; /* of a thread; of a part in the workspace; of all */
 };
 
 static void dims_init(const struct tcb_problem *problem, const struct tcb_geometry *geometry, struct dims *out)
@@ -47,7 +48,9 @@ static void dims_init(const struct tcb_problem *problem, const struct tcb_geomet
 	d.row_floats = d.all_rows * d.k;
 	d.score_floats = d.all_rows * d.lead;
 	d.packed_floats = d.is_prefill ? d.lead * d.k : 0;
-	d.floats = 2 * d.row_floats + d.score_floats + d.packed_floats + 2 * d.all_rows + 2 * d.rows;
+	if (!d.is_prefill && attention_of(problem)->kv == TCB_TYPE_BLOCKS)
+		d.scale_floats = d.heads * (d.k / ATTENTION_HEAD_UNIT) * ATTENTION_DECODE_SHARE / 2;
+	d.floats = 2 * d.row_floats + d.score_floats + d.packed_floats + d.scale_floats + 2 * d.all_rows + 2 * d.rows;
 	d.thread_bytes =
 		tcb_round_up(d.floats * 4, SHARE) + tcb_round_up((2 * d.tokens + d.all_rows) * sizeof(void *), SHARE);
 	d.part_bytes = d.splits > 1 ? tcb_round_up((d.row_floats + 2 * d.all_rows) * 4, SHARE) : 0;
@@ -84,7 +87,7 @@ enum tcb_status attention_plan(const struct tcb_problem *problem, const struct t
 	 * is brought to another maximum by an exponential and a product a tile, and a split. */
 	const double tokens = (double)tcb_least(tile[TCB_MACRO].n, problem->shape.n);
 	const double each = variant->isa == TCB_ISA_SCALAR ? 2 : 1;
-	out->chain = each * tokens + 4 * (tokens / (double)dims.tile + 1) + 5 * (double)dims.splits + 16;
+	out->chain = each * tokens + 4 * (tokens / (double)dims.tile + 1) + 5 * (double)dims.splits + 20;
 	return TCB_OK;
 }
 
@@ -101,6 +104,7 @@ struct run {
 /* A thread's memory. */
 struct scratch {
 	float *q, *o, *scores, *packed, *max, *sum;
+	uint16_t *scales;
 	uint32_t *from, *to;
 	const void **k, **v;
 	void **io;
@@ -114,7 +118,8 @@ static struct scratch scratch_of(const struct run *run, unsigned thread)
 	s.o = s.q + d->row_floats;
 	s.scores = s.o + d->row_floats;
 	s.packed = s.scores + d->score_floats;
-	s.max = s.packed + d->packed_floats;
+	s.scales = (uint16_t *)(void *)(s.packed + d->packed_floats);
+	s.max = s.packed + d->packed_floats + d->scale_floats;
 	s.sum = s.max + d->all_rows;
 	s.from = (uint32_t *)(void *)(s.sum + d->all_rows);
 	s.to = s.from + d->rows;
@@ -202,6 +207,7 @@ static struct attention_call call_of(const struct run *run, const struct tile *t
 					.sum = scratch->sum,
 					.scores = scratch->scores,
 					.packed = scratch->packed,
+					.scales = scratch->scales,
 					.lead = run->dims.lead,
 					.ahead = run->dims.ahead,
 					.heads = run->dims.heads,

@@ -45,6 +45,7 @@ enum attention_stage {
 enum {
 	ATTENTION_TOKENS_TOGETHER = 16, /* scores are worked out for whole groups of as many tokens, at most */
 	ATTENTION_DECODE_TILE_MAX = 512,
+	ATTENTION_DECODE_SHARE = 32, /* tokens that have scales of blocks beside each other, at most */
 	/* What lies between rows of scores in attention_decode: a constant for compilers, and rows in different sets of
 	 * the first cache. */
 	ATTENTION_DECODE_LEAD = ATTENTION_DECODE_TILE_MAX + 16
@@ -66,6 +67,7 @@ struct attention_call {
 	/* attention_prefill: the rows that see any of the tile; K or V as floats. */
 	size_t first_row, end_row;
 	float *packed;
+	uint16_t *scales; /* attention_decode of blocks: of all heads, [unit][ATTENTION_DECODE_SHARE] */
 	float cap, scale;
 	const float *part_o, *part_max, *part_sum; /* ATTENTION_MERGE */
 	void *const *io_row;                       /* q's or out's */

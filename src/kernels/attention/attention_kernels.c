@@ -6,72 +6,15 @@
  * they are added up to one vector of results.  Values: ROWS query rows by
  * a few vectors of the head are in registers while the tile's tokens go by.
  */
-#include "kernels/attention/attention_micro.h"
+#include "kernels/attention/attention_ahead.h"
 
-enum { LINE = 64, ROWS_TOGETHER = LANES < 8 ? LANES : 8, FETCHES_OF_SCORES = 2 /* a unit of the head */ };
-
-/*
- * While scores and values of a tile go over its tokens, they ask for K and V of the tile that lies AHEAD tokens further
- * on, in the order in which it lies in memory.  A line of each at a time, evenly: processors drop what they are asked
- * for faster than memory answers.
- */
-struct ahead {
-	const char *k; /* the next line; V's is TO_V bytes further on */
-	ptrdiff_t to_v;
-	size_t each, left; /* lines of a call; of this token */
-	size_t token, end; /* whose lines they are; the first not to ask for */
-	size_t row_lines;  /* of a token */
+enum {
+	ROWS_TOGETHER = LANES < 8 ? LANES : 8,
+	FETCHES_OF_SCORES = 2, /* a unit of the head */
+	/* Whose values are added up before another head's: rows of V lie apart by all heads, and more of them would
+	 * fall into few sets of the first cache. */
+	TOKENS_TOGETHER = 16,
 };
-
-/* CALLS calls of fetch are to come. */
-SIMD_INLINE struct ahead ahead_of(const struct attention_call *call, const enum tcb_type type, size_t calls)
-{
-	struct ahead a = { .token = call->ahead, .end = call->ahead + call->tokens };
-	if (!call->ahead)
-		return a;
-	a.row_lines = (call->heads * tcb_kv_bytes(type, call->k) + LINE - 1) / LINE;
-	a.each = (call->tokens * a.row_lines + calls - 1) / calls;
-	a.k = call->k_rows[a.token];
-	a.to_v = (const char *)call->v_rows[a.token] - a.k;
-	a.left = a.row_lines;
-	return a;
-}
-
-/* Not inlined, so that what is rarely looked at stays out of the registers of the loops. */
-static __attribute__((noinline)) void next_token(const struct attention_call *call, struct ahead *a)
-{
-	a->left = a->row_lines;
-	if (++a->token < a->end)
-		a->k = call->k_rows[a->token];
-	else
-		a->each = 0;
-}
-
-SIMD_INLINE void fetch(const struct attention_call *call, struct ahead *a, const size_t times)
-{
-	for (size_t i = 0; i < times * a->each; i++) {
-		const char *k = a->k;
-		__builtin_prefetch(k, 0, 3);
-		__builtin_prefetch(k + a->to_v, 0, 3);
-		a->k = k + LINE;
-		if (--a->left == 0)
-			next_token(call, a);
-	}
-}
-
-/* One KV head: its query rows, and where in a token's rows of K and V it is. */
-struct head {
-	float *q, *o, *scores;
-	size_t rows, at;
-};
-
-SIMD_INLINE struct head head_of(const struct attention_call *call, const enum tcb_type type, size_t head)
-{
-	const size_t first = head * call->head_rows;
-	return (struct head){ call->q + first * call->k, call->o + first * call->k,
-			      call->scores + first * ATTENTION_DECODE_LEAD, call->head_rows,
-			      head * tcb_kv_bytes(type, call->k) };
-}
 
 /* --- scores --- */
 
@@ -138,9 +81,10 @@ SIMD_INLINE void scores(const struct attention_call *call, const enum tcb_type t
 
 /* --- values --- */
 
-/* ROWS rows from FIRST on, VECTORS vectors of the head from AT on. */
+/* ROWS rows from FIRST on, VECTORS vectors of the head from AT on, tokens BEGIN to END - 1. */
 SIMD_INLINE void add_values(const struct attention_call *call, const enum tcb_type type, const int rows,
-			    const int vectors, const struct head *head, size_t first, size_t at, struct ahead *ahead)
+			    const int vectors, const struct head *head, size_t first, size_t at, size_t begin,
+			    size_t end, struct ahead *ahead)
 {
 	vfloat sum[8][8];
 	float *o = head->o + first * call->k + at;
@@ -153,7 +97,7 @@ SIMD_INLINE void add_values(const struct attention_call *call, const enum tcb_ty
 		SIMD_UNROLL
 	for (int v = 0; v < vectors; v++)
 		sum[r][v] = v_load(o + (size_t)r * call->k + (size_t)v * LANES);
-	for (size_t t = 0; t < call->tokens; t++) {
+	for (size_t t = begin; t < end; t++) {
 		const char *row = (const char *)call->v_rows[t] + from;
 		const float *weight = p + t;
 		SIMD_ADDRESS(row);
@@ -176,28 +120,28 @@ SIMD_INLINE void add_values(const struct attention_call *call, const enum tcb_ty
 }
 
 SIMD_INLINE void values_of_rows(const struct attention_call *call, const enum tcb_type type, const int rows,
-				const struct head *head, size_t first, struct ahead *ahead)
+				const struct head *head, size_t first, size_t begin, size_t end, struct ahead *ahead)
 {
 	const int vectors = LANES == 8 || rows < 2 ? 8 / rows : 16 / rows; /* registers for sums */
 	size_t at = 0;
 	for (; at + (size_t)vectors * LANES <= call->k; at += (size_t)vectors * LANES)
-		add_values(call, type, rows, vectors, head, first, at, ahead);
+		add_values(call, type, rows, vectors, head, first, at, begin, end, ahead);
 	for (; at < call->k; at += LANES)
-		add_values(call, type, rows, 1, head, first, at, ahead);
+		add_values(call, type, rows, 1, head, first, at, begin, end, ahead);
 }
 
 SIMD_INLINE void values(const struct attention_call *call, const enum tcb_type type, const struct head *head,
-			struct ahead *ahead)
+			size_t begin, size_t end, struct ahead *ahead)
 {
 	size_t r = 0;
 	for (; r + 8 <= head->rows; r += 8)
-		values_of_rows(call, type, 8, head, r, ahead);
+		values_of_rows(call, type, 8, head, r, begin, end, ahead);
 	for (; r + 4 <= head->rows; r += 4)
-		values_of_rows(call, type, 4, head, r, ahead);
+		values_of_rows(call, type, 4, head, r, begin, end, ahead);
 	for (; r + 2 <= head->rows; r += 2)
-		values_of_rows(call, type, 2, head, r, ahead);
+		values_of_rows(call, type, 2, head, r, begin, end, ahead);
 	for (; r < head->rows; r++)
-		values_of_rows(call, type, 1, head, r, ahead);
+		values_of_rows(call, type, 1, head, r, begin, end, ahead);
 }
 
 /* Of the first rows of a head that are taken together. */
@@ -220,9 +164,12 @@ SIMD_INLINE void tile(const struct attention_call *call, const enum tcb_type typ
 	}
 	for (size_t r = 0; r < call->rows; r += LANES)
 		weigh_rows(call, r, call->rows - r < LANES ? call->rows - r : LANES);
-	for (size_t h = 0; h < call->heads; h++) {
-		const struct head head = head_of(call, type, h);
-		values(call, type, &head, &ahead);
+	for (size_t t = 0; t < call->tokens; t += TOKENS_TOGETHER) {
+		const size_t end = t + TOKENS_TOGETHER < call->tokens ? t + TOKENS_TOGETHER : call->tokens;
+		for (size_t h = 0; h < call->heads; h++) {
+			const struct head head = head_of(call, type, h);
+			values(call, type, &head, t, end, &ahead);
+		}
 	}
 }
 

@@ -18,6 +18,8 @@ enum {
 	TASK_ROWS = TILES * ROWS,
 	BLOCK = 64, /* KV tokens */
 	HEAD = ATTENTION_HEAD_MAX,
+	UNIT = ATTENTION_HEAD_UNIT,
+	UNITS = HEAD / UNIT,
 };
 
 /* Eight query rows. */
@@ -27,6 +29,7 @@ struct tile {
 	double norm[ROWS];           /* of q's rows */
 	double coded[ROWS];          /* of what they lose as whole numbers of a unit */
 	double max[ROWS], largest[ROWS], sum[ROWS];
+	double of_units[UNITS * ROWS]; /* [unit][row]: sums of p and the largest value that a block may have */
 	double y[HEAD * ROWS], size[HEAD * ROWS]; /* [k / COLUMNS][row][COLUMNS]: sums of p v and of p |v| */
 };
 
@@ -41,6 +44,7 @@ struct job {
 struct work {
 	double k[HEAD * BLOCK], v[HEAD * BLOCK]; /* [token / COLUMNS][k][COLUMNS]; [k / COLUMNS][token][COLUMNS] */
 	double p[BLOCK * ROWS];                  /* [token][row] */
+	double most[BLOCK * UNITS];              /* [token][unit]: 128 times the scale of a block of V */
 	double v_size[HEAD];                     /* sums of |v| of all tokens */
 	double k_norm;                           /* the largest of a token */
 	struct tile tile[TILES];
@@ -74,6 +78,13 @@ static double coded_error(const float *q, size_t k)
 	return sqrt(square);
 }
 
+/* Contract f16 of attention_decode with blocks: weights times V's scales may become integers. */
+static int is_in_integers(const struct tcb_problem *problem)
+{
+	const struct attention_op *attention = attention_of(problem);
+	return !attention->is_prefill && attention->kv == TCB_TYPE_BLOCKS && problem->contract == TCB_CONTRACT_F16;
+}
+
 static void open_tile(const struct job *job, size_t sequence, size_t head, size_t first, size_t rows, struct tile *tile)
 {
 	const struct tcb_shape *s = &job->problem->shape;
@@ -95,6 +106,15 @@ static void open_tile(const struct job *job, size_t sequence, size_t head, size_
 	}
 }
 
+/* What no value of block U of a row of V is beyond; 0 where its scale is no number. */
+static double most_of_block(const char *row, size_t u)
+{
+	const struct tcb_format *f = tcb_format_row(TCB_FORMAT_Q8_0);
+	float scale;
+	tcb_type_to_f32(TCB_TYPE_F16, row + u * f->block_bytes + f->d_at, 1, &scale);
+	return isfinite(scale) ? 128 * fabs((double)scale) : 0;
+}
+
 /* Tokens FIRST to FIRST + COUNT - 1; those of a block past them are zeros. */
 static void load_block(const struct job *job, size_t sequence, size_t head, size_t first, size_t count,
 		       struct work *work)
@@ -103,6 +123,7 @@ static void load_block(const struct job *job, size_t sequence, size_t head, size
 	const enum tcb_type kv = attention_of(job->problem)->kv;
 	memset(work->k, 0, sizeof(work->k));
 	memset(work->v, 0, sizeof(work->v));
+	memset(work->most, 0, sizeof(work->most));
 	for (size_t t = 0; t < count; t++) {
 		const int32_t *table = s->heads.page ? job->operand[ATTENTION_TABLE] : NULL;
 		const size_t token = tcb_kv_token(s, table, sequence, first + t);
@@ -111,6 +132,8 @@ static void load_block(const struct job *job, size_t sequence, size_t head, size
 		double norm = 0;
 		tcb_kv_to_f32(kv, (const char *)job->operand[ATTENTION_K] + at, s->k, k);
 		tcb_kv_to_f32(kv, (const char *)job->operand[ATTENTION_V] + at, s->k, v);
+		for (size_t u = 0; is_in_integers(job->problem) && u < s->k / UNIT; u++)
+			work->most[t * UNITS + u] = most_of_block((const char *)job->operand[ATTENTION_V] + at, u);
 		for (size_t i = 0; i < s->k; i++) {
 			work->k[t / COLUMNS * COLUMNS * s->k + i * COLUMNS + t % COLUMNS] = (double)k[i];
 			work->v[i / COLUMNS * COLUMNS * BLOCK + t * COLUMNS + i % COLUMNS] = (double)v[i];
@@ -142,6 +165,8 @@ static void weigh(const struct tcb_shape *shape, struct tile *tile, size_t r, si
 	}
 	const double base = max > -HUGE_VAL ? max : 0, factor = exp(tile->max[r] - base);
 	tile->sum[r] *= factor;
+	for (size_t u = 0; u < UNITS; u++)
+		tile->of_units[u * ROWS + r] *= factor;
 	for (size_t i = 0; i < shape->k; i++) {
 		const size_t at = i / COLUMNS * COLUMNS * ROWS + r * COLUMNS + i % COLUMNS;
 		tile->y[at] *= factor;
@@ -176,6 +201,10 @@ static void add_block(const struct job *job, struct work *work, struct tile *til
 	}
 	for (size_t r = 0; r < ROWS; r++)
 		weigh(s, tile, r, first, work->p);
+	for (size_t t = 0; is_in_integers(job->problem) && t < BLOCK; t++)
+		for (size_t u = 0; u < s->k / UNIT; u++)
+			for (size_t r = 0; r < ROWS; r++)
+				tile->of_units[u * ROWS + r] += work->p[t * ROWS + r] * work->most[t * UNITS + u];
 	for (size_t i = 0; i < s->k; i += COLUMNS) {
 		job->loops->wide(work->p, work->v + i * BLOCK, BLOCK, tile->y + i * ROWS);
 		job->loops->sizes(work->p, work->v + i * BLOCK, BLOCK, tile->size + i * ROWS);
@@ -190,6 +219,8 @@ static void add_block(const struct job *job, struct work *work, struct tile *til
  *   a value     with KV of blocks and contract f16 V's rounding to f16
  *   a weight    that error through exp, exp's own, and with contract f16 its rounding to K's type, of numbers below the
  *               normal ones, too
+ *               for decode of blocks with contract f16, half of 1 / 32767 of the largest of 32 tokens' weights times
+ *               scales, for each of the 32
  *   the result  its rounding to out's type
  * Errors of weights count twice: in the sum of p v and in the sum of p.
  */
@@ -207,11 +238,13 @@ static void close_row(const struct job *job, const struct work *work, const stru
 	const double of_operands = attention->is_prefill ? of_k : is_rounded ? tile->coded[r] * work->k_norm : 0;
 	const double score = of_operands + tcb_gamma(4 * (double)s->k + 8) * tile->norm[r] * work->k_norm +
 			     16 * u * (tile->largest[r] + (double)s->heads.cap);
+	const double of_integers = is_in_integers(job->problem) ? 0.51 * 32 / 32767 : 0;
 	const double weight = expm1(score) + 16 * u + unit[io];
 	for (size_t i = 0; i < s->k; i++) {
 		const size_t at = i / COLUMNS * COLUMNS * ROWS + r * COLUMNS + i % COLUMNS, to = row * s->k + i;
 		const double y = sum == 0 ? 0 : tile->y[at] / sum, size = sum == 0 ? 0 : tile->size[at] / sum;
-		const double of_weights = weight * (size + fabs(y)) + of_kv * size + below +
+		const double of_unit = sum == 0 ? 0 : of_integers * tile->of_units[i / UNIT * ROWS + r] / sum;
+		const double of_weights = weight * (size + fabs(y)) + of_kv * size + below + of_unit +
 					  (sum > 0 ? tiny[io] * work->v_size[i] / sum : 0);
 		job->out->y[to] = y;
 		job->out->magnitude[to] = size + fabs(y);

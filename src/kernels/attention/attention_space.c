@@ -18,6 +18,7 @@ enum {
 	TILE_LEAST = 16,
 	TILE_MOST = 512,
 	DEFAULT_TILE = 32,
+	DEFAULT_BLOCKS_TILE = 64,
 	DEFAULT_TOKENS = 32, /* attention_prefill's */
 	DEFAULT_LONG_TILE = 128,
 	DEFAULT_PART = 512,
@@ -28,6 +29,35 @@ enum {
 	TOKENS_MOST = 256,
 	MICRO_OPERANDS = 4 /* registers beside the sums */
 };
+
+/* Words of four bytes in a vector; 0 for no family of CPUs. */
+static size_t lanes_of(int32_t isa)
+{
+	return isa >= 0 && isa < TCB_ISA_COUNT ? tcb_cpu_isa((enum tcb_isa)isa)->lanes : 0;
+}
+
+/* The families of TARGET that have kernels for PROBLEM. */
+static void add_isas(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_axis *axis)
+{
+	const struct tcb_variant *variant;
+	for (size_t i = 0; (variant = tcb_variant_at(problem->op, i)); i++)
+		if (variant->contract == problem->contract && tcb_target_has(target, variant->isa))
+			tcb_axis_add(axis, variant->isa);
+	if (!axis->count) /* nothing runs here; V1 says so */
+		tcb_axis_add(axis, TCB_ISA_SCALAR);
+}
+
+/* The one with the widest vectors, of equals the last. */
+static enum tcb_isa widest_isa(const struct tcb_problem *problem, const struct tcb_target *target)
+{
+	struct tcb_axis isas = { .count = 0 };
+	enum tcb_isa widest = TCB_ISA_SCALAR;
+	add_isas(problem, target, &isas);
+	for (size_t i = 0; i < isas.count; i++)
+		if (lanes_of((int32_t)isas.values[i]) >= lanes_of((int32_t)widest))
+			widest = (enum tcb_isa)isas.values[i];
+	return widest;
+}
 
 size_t attention_axes(const struct tcb_problem *problem, const struct tcb_target *target,
 		      struct tcb_axis out[TCB_AXES_MAX])
@@ -40,7 +70,7 @@ size_t attention_axes(const struct tcb_problem *problem, const struct tcb_target
 	if (target->kind == TCB_TARGET_CUDA)
 		return (attention_of(problem)->is_prefill ? prefill_gpu_axes : attention_gpu_axes)(problem, target,
 												   out);
-	tcb_axis_add_float_isas(tcb_axis_knob(out, &count, TCB_KNOB_ISA), target);
+	add_isas(problem, target, tcb_axis_knob(out, &count, TCB_KNOB_ISA));
 	tcb_axis_add_threads(tcb_axis_knob(out, &count, TCB_KNOB_THREADS), target);
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_SCHED), TCB_SCHED_STATIC, TCB_SCHED_DYNAMIC);
 	for (int level = TCB_MACRO; level < TCB_LEVEL_COUNT; level++)
@@ -104,7 +134,7 @@ const struct tcb_rule attention_cpu_rules[] = {
 /* Of attention_prefill half of the registers or more hold sums. */
 static struct tcb_tile default_micro(int is_prefill, enum tcb_isa isa, size_t k)
 {
-	const size_t lanes = tcb_float_lanes((int32_t)isa);
+	const size_t lanes = lanes_of((int32_t)isa);
 	if (!is_prefill)
 		return (struct tcb_tile){ 1, lanes, k };
 	return lanes > 1 ? (struct tcb_tile){ 4, lanes == 16 ? 64 : 16, k } : (struct tcb_tile){ 4, 4, k };
@@ -114,7 +144,7 @@ void attention_default_geometry(const struct tcb_problem *problem, const struct 
 				struct tcb_geometry *out)
 {
 	const struct tcb_shape *s = &problem->shape;
-	const enum tcb_isa isa = tcb_float_isa(target);
+	const enum tcb_isa isa = widest_isa(problem, target);
 	if (target->kind == TCB_TARGET_CUDA) {
 		(attention_of(problem)->is_prefill ? prefill_gpu_default_geometry
 						   : attention_gpu_default_geometry)(problem, target, out);
@@ -128,10 +158,11 @@ void attention_default_geometry(const struct tcb_problem *problem, const struct 
 	const size_t part = is_prefill ? n : tcb_least(n, tcb_most(each, DEFAULT_PART));
 	const size_t tasks = (size_t)s->heads.sequences * (is_prefill ? s->heads.kv : 1) * tcb_div_up(s->n, part) *
 			     tcb_div_up(s->m, tokens);
+	const size_t of_decode = attention_of(problem)->kv == TCB_TYPE_BLOCKS ? DEFAULT_BLOCKS_TILE : DEFAULT_TILE;
+	const size_t tile = is_prefill ? DEFAULT_LONG_TILE : of_decode;
 	tcb_geometry_init(out);
 	out->tile[TCB_MACRO] = (struct tcb_tile){ m, part, s->k };
-	out->tile[TCB_MIDI] =
-		(struct tcb_tile){ tokens, tcb_least(part, is_prefill ? DEFAULT_LONG_TILE : DEFAULT_TILE), s->k };
+	out->tile[TCB_MIDI] = (struct tcb_tile){ tokens, tcb_least(part, tile), s->k };
 	out->tile[TCB_MICRO] = micro;
 	out->knob[TCB_KNOB_ISA] = (int32_t)isa;
 	out->knob[TCB_KNOB_THREADS] = (int32_t)tcb_least(tcb_most(target->threads, 1), tasks);
@@ -143,7 +174,7 @@ void attention_default_geometry(const struct tcb_problem *problem, const struct 
 void attention_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
 			 const struct tcb_geometry *geometry, struct tcb_footprint *out)
 {
-	const size_t lanes = tcb_float_lanes(geometry->knob[TCB_KNOB_ISA]);
+	const size_t lanes = lanes_of(geometry->knob[TCB_KNOB_ISA]);
 	if (target->kind == TCB_TARGET_CUDA) {
 		(attention_of(problem)->is_prefill ? prefill_gpu_footprint : attention_gpu_footprint)(problem, target,
 												      geometry, out);

@@ -50,6 +50,16 @@
  * SIMD_HAS_DOT: that is one instruction, of signed operands only with SIMD_DOT_IS_SIGNED.  Without it, in parts:
  *   vi_pairs(u, s): two products in 16 bits  vi_add16  vi_pairs16: two of 16 bits
  *   vi_magnitude(s)  vi_signed_like(x, s): X, negated where S is negative
+ *
+ * Products of 16 bits, two to a word (SIMD_HAS_HALVES: AVX-512 with VNNI):
+ *   v_abs v_div  vi_to_words(v)          floats to the nearest words, of two the even
+ *   vi_halves_of_bytes(p)                2 LANES signed bytes as halves
+ *   vi_store_halves(p, v)                the low halves of words
+ *   vi_two_halves(p)                     the two halves at P in all words
+ *   vi_interleave(a, b, out)             words of a half of A and one of B, in an order of this family;
+ *   v_deinterleave(pair)                 that order of the halves' columns undone
+ *   vi_dot16(sum, a, b)                  of signed halves
+ *   vi_eight_words(row, offset, out)     as vi_four_words
  */
 #ifndef TCB_KERNELS_SIMD_SIMD_H
 #define TCB_KERNELS_SIMD_SIMD_H
@@ -91,6 +101,15 @@ SIMD_INLINE vint vi_four_bytes(const int8_t *from)
 	memcpy(&four, from, sizeof(four));
 	return vi_words(four);
 }
+
+#ifdef SIMD_HAS_HALVES
+SIMD_INLINE vint vi_two_halves(const int16_t *from)
+{
+	int32_t both;
+	memcpy(&both, from, sizeof(both));
+	return vi_words(both);
+}
+#endif
 
 #ifndef SIMD_HAS_DOT
 

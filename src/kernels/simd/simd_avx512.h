@@ -358,10 +358,81 @@ SIMD_INLINE vint vi_dot_signed(vint sum, vint w, vint s)
 	return _mm512_dpbusd_epi32(sum, _mm512_xor_si512(w, _mm512_set1_epi8(-128)), s);
 }
 
+/* --- halves --- */
+
+#define SIMD_HAS_HALVES
+SIMD_FROM(vfloat, v_abs, vfloat, _mm512_abs_ps)
+SIMD_OF_2(vfloat, v_div, _mm512_div_ps)
+SIMD_FROM(vint, vi_to_words, vfloat, _mm512_cvtps_epi32)
+
+SIMD_INLINE vint vi_halves_of_bytes(const int8_t *from)
+{
+	return _mm512_cvtepi8_epi16(_mm256_loadu_si256((const __m256i_u *)from));
+}
+
+SIMD_INLINE void vi_store_halves(int16_t *to, vint v)
+{
+	_mm256_storeu_si256((__m256i_u *)to, _mm512_cvtepi32_epi16(v));
+}
+
+SIMD_INLINE void vi_interleave(vint a, vint b, vint out[2])
+{
+	out[0] = _mm512_unpacklo_epi16(a, b);
+	out[1] = _mm512_unpackhi_epi16(a, b);
+}
+
+SIMD_INLINE void v_deinterleave(vfloat pair[2])
+{
+	const vfloat low = pair[0], high = pair[1];
+	const vint first = _mm512_set_epi32(23, 22, 21, 20, 7, 6, 5, 4, 19, 18, 17, 16, 3, 2, 1, 0);
+	const vint second = _mm512_add_epi32(first, _mm512_set1_epi32(8));
+	pair[0] = _mm512_permutex2var_ps(low, first, high);
+	pair[1] = _mm512_permutex2var_ps(low, second, high);
+}
+
+/* Sums stay in the registers where they are: compilers copy those of the intrinsics. */
+SIMD_INLINE vint vi_dot16(vint sum, vint a, vint b)
+{
+	__asm__("vpdpwssd %2, %1, %0" : "+v"(sum) : "v"(a), "v"(b));
+	return sum;
+}
+
+SIMD_INLINE void vi_eight_words(const uint8_t *const row[LANES], size_t offset, vint out[8])
+{
+	/* Rows I and I + 4 in halves: of quarters, four words of four rows, even ones have words 0 to 3. */
+	vint v[8];
+	SIMD_UNROLL
+	for (int i = 0; i < 8; i++) {
+		const uint8_t *from = row[i % 4 + i / 4 * 8] + offset, *next = row[i % 4 + i / 4 * 8 + 4] + offset;
+		v[i] = _mm512_castsi256_si512(_mm256_loadu_si256((const __m256i_u *)from));
+		v[i] = _mm512_inserti64x4(v[i], _mm256_loadu_si256((const __m256i_u *)next), 1);
+	}
+	SIMD_UNROLL
+	for (int i = 0; i < 8; i += 4) {
+		const vint a = _mm512_unpacklo_epi32(v[i], v[i + 1]), b = _mm512_unpackhi_epi32(v[i], v[i + 1]);
+		const vint c = _mm512_unpacklo_epi32(v[i + 2], v[i + 3]);
+		const vint d = _mm512_unpackhi_epi32(v[i + 2], v[i + 3]);
+		v[i] = _mm512_unpacklo_epi64(a, c);
+		v[i + 1] = _mm512_unpackhi_epi64(a, c);
+		v[i + 2] = _mm512_unpacklo_epi64(b, d);
+		v[i + 3] = _mm512_unpackhi_epi64(b, d);
+	}
+	SIMD_UNROLL
+	for (int i = 0; i < 4; i++) {
+		out[i] = _mm512_shuffle_i32x4(v[i], v[i + 4], 0x88);
+		out[i + 4] = _mm512_shuffle_i32x4(v[i], v[i + 4], 0xdd);
+	}
+}
+
 #else
 
 SIMD_OF_2(vint, vi_pairs, _mm512_maddubs_epi16)
 SIMD_OF_2(vint, vi_add16, _mm512_add_epi16)
+
+SIMD_INLINE vint vi_dot16(vint sum, vint a, vint b)
+{
+	return _mm512_add_epi32(sum, _mm512_madd_epi16(a, b));
+}
 
 SIMD_INLINE vint vi_pairs16(vint a)
 {

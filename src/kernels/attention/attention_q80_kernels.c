@@ -1,0 +1,471 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The micro-kernel of attention_decode_q80 under contract f16 on CPUs with products of
+ * bytes and of 16 bits (simd.h: SIMD_HAS_HALVES), in vector operations.
+ *
+ * Scores: a row of q becomes whole numbers of a power of two, in two signed bytes each.  Lanes are KV tokens: four
+ * codes of each at a time are multiplied by four high and four low bytes of a query row, a block's sums become one
+ * float. Values: of SHARE_TOKENS tokens a query row's weights times a block's scales become integers of 16 bits,
+ * against the largest of them; codes of two tokens at a time are multiplied by these and added up as words, which
+ * become floats once.
+ */
+#include "kernels/attention/attention_ahead.h"
+
+enum {
+	UNIT = ATTENTION_HEAD_UNIT,
+	UNITS_MAX = ATTENTION_HEAD_MAX / UNIT,
+	WORDS = UNIT / 4,
+	VECTORS = UNIT / LANES, /* of floats in a unit */
+	BYTES = 34,             /* of a block */
+	CODES_AT = 2,
+	SHARE_TOKENS = ATTENTION_DECODE_SHARE, /* their weights share a scale, too */
+	ROWS_MOST = 4,
+	WEIGHTS_MOST = ROWS_MOST * UNITS_MAX,
+	MOST_WEIGHT = 32767, /* times a code and SHARE_TOKENS fits a word */
+	/* Lines of a row to ask for, for a block: of a vector of tokens, and for two blocks of two tokens.  Together a
+	 * bit more than a block has. */
+	FETCHES_OF_SCORES = 5,
+	FETCHES_OF_VALUES = 1,
+};
+static const float LEAST = 0x1p-100f; /* of weights times scales: smaller ones are zeros */
+
+/* A query row in place of its k floats. */
+struct query {
+	int8_t *high, *low;
+	int32_t *start; /* of the sums of high and of low bytes of each unit */
+	float *scale;   /* of the row */
+};
+
+SIMD_INLINE struct query query_of(float *q, size_t k)
+{
+	struct query out = { .high = (int8_t *)q };
+	out.low = out.high + k;
+	out.start = (int32_t *)(void *)(out.low + k);
+	out.scale = (float *)(void *)(out.start + 2 * k / UNIT);
+	return out;
+}
+
+/* The power of two, the smallest of which LARGEST is at most 32,639: what two signed bytes are. */
+SIMD_INLINE float unit_of(float largest)
+{
+	int exponent;
+	const int is_next = 2 * frexpf(largest, &exponent) >= 2 - 0x10101 * 0x1p-23f;
+	return ldexpf(1, exponent + is_next - 15);
+}
+
+/* A unit of the head at AT, times FACTOR. */
+SIMD_INLINE void load_unit(const void *row, enum tcb_type io, size_t at, float factor, const struct query *out)
+{
+	int32_t words[UNIT];
+	int high_sum = 0, low_sum = 0;
+	SIMD_UNROLL
+	for (size_t v = 0; v < UNIT; v += LANES)
+		vi_store(words + v, vi_to_words(v_mul(load_half(io, row, at + v), v_set(factor))));
+	for (size_t i = 0; i < UNIT; i++) {
+		out->high[at + i] = (int8_t)((words[i] + 128) >> 8);
+		out->low[at + i] = (int8_t)words[i];
+	}
+	for (size_t i = 0; i < UNIT; i++) {
+		high_sum += out->high[at + i];
+		low_sum += out->low[at + i];
+	}
+	out->start[2 * at / UNIT] = -128 * high_sum;
+	out->start[2 * at / UNIT + 1] = -128 * low_sum;
+}
+
+/* A row of q.  A NaN or an infinity makes NaN of its scale. */
+SIMD_INLINE void load_query(const struct attention_call *call, const void *row, const struct query *out)
+{
+	vfloat top = v_set(0), odd = v_set(0);
+	for (size_t at = 0; at < call->k; at += LANES) {
+		const vfloat value = load_half(call->io, row, at);
+		top = v_max(v_abs(value), top);
+		odd = v_fma(value, v_set(0), odd);
+	}
+	const float largest = v_reduce_max(top);
+	const int is_finite = !v_is_set(v_unordered(odd, odd));
+	const float unit = is_finite && largest > 0 ? unit_of(largest) : 1;
+	for (size_t at = 0; at < call->k; at += UNIT)
+		load_unit(row, call->io, at, is_finite ? 1 / unit : 0, out);
+	*out->scale = is_finite ? unit * call->scale : NAN;
+}
+
+SIMD_INLINE void load_queries(const struct attention_call *call)
+{
+	for (size_t r = 0; r < call->rows; r++) {
+		const struct query query = query_of(call->q + r * call->k, call->k);
+		load_query(call, call->io_row[r], &query);
+	}
+}
+
+SIMD_INLINE size_t whole_vectors(size_t tokens)
+{
+	return (tokens + LANES - 1) / LANES * LANES;
+}
+
+/* The scales of COUNT tokens whose rows are ROWS, to [head and unit][token], four at a time: a store each would be
+ * slower than all else.  Of all heads, so that stores are done when vectors of them are loaded. */
+SIMD_INLINE void load_scales(const struct attention_call *call, const void *const *rows, size_t count)
+{
+	const size_t end = call->heads * (call->k / UNIT) * BYTES;
+	for (size_t t = 0; t < count; t += 4) {
+		const char *row[4] = { rows[t], rows[t + 1], rows[t + 2], rows[t + 3] };
+		uint16_t *to = call->scales + t;
+		for (size_t at = 0; at < end; at += BYTES, to += SHARE_TOKENS) {
+			uint64_t four = 0;
+			SIMD_UNROLL
+			for (int i = 0; i < 4; i++) {
+				uint16_t d;
+				memcpy(&d, row[i] + at, sizeof(d));
+				four |= (uint64_t)d << 16 * i;
+			}
+			memcpy(to, &four, sizeof(four));
+		}
+	}
+}
+
+/* A head's, [unit][token]. */
+SIMD_INLINE const uint16_t *scales_of(const struct attention_call *call, const struct head *head)
+{
+	return call->scales + head->at / BYTES * SHARE_TOKENS;
+}
+
+/* --- scores --- */
+
+/* ROWS rows from FIRST on by one unit of VECTORS * LANES tokens, whose words are WORDS and scales D. */
+SIMD_INLINE void score_unit(const struct attention_call *call, const int rows, const int vectors,
+			    const struct head *head, size_t first, size_t u, vint words[2][WORDS], const uint16_t *d,
+			    vfloat *score)
+{
+	vint high[2][2], low[2][2];
+	struct query q[2];
+	SIMD_UNROLL
+	for (int r = 0; r < rows; r++) {
+		q[r] = query_of(head->q + (first + (size_t)r) * call->k, call->k);
+		SIMD_UNROLL
+		for (int v = 0; v < vectors; v++) {
+			high[r][v] = vi_signed_start(vi_words(q[r].start[2 * u]));
+			low[r][v] = vi_signed_start(vi_words(q[r].start[2 * u + 1]));
+		}
+	}
+	SIMD_UNROLL
+	for (int w = 0; w < WORDS; w++)
+		SIMD_UNROLL
+	for (int r = 0; r < rows; r++) {
+		const vint q_high = vi_four_bytes(q[r].high + u * UNIT + 4 * w);
+		const vint q_low = vi_four_bytes(q[r].low + u * UNIT + 4 * w);
+		SIMD_UNROLL
+		for (int v = 0; v < vectors; v++) {
+			high[r][v] = vi_dot_signed(high[r][v], words[v][w], q_high);
+			low[r][v] = vi_dot_signed(low[r][v], words[v][w], q_low);
+		}
+	}
+	SIMD_UNROLL
+	for (int r = 0; r < rows; r++)
+		SIMD_UNROLL
+	for (int v = 0; v < vectors; v++) {
+		const vint sum = vi_add(vi_shift_left(high[r][v], 8), low[r][v]);
+		const vfloat scale = v_from_f16(d + u * SHARE_TOKENS + v * LANES);
+		score[r * vectors + v] = v_fma(v_from_words(sum), scale, score[r * vectors + v]);
+	}
+}
+
+/* ROWS rows from FIRST on, VECTORS * LANES tokens from T on, the first of which has scales D.  With IS_REGULAR these
+ * tokens lie a constant apart, which leaves more registers for addresses. */
+SIMD_INLINE void score_tokens(const struct attention_call *call, const int rows, const int vectors,
+			      const int is_regular, const struct head *head, size_t first, size_t t, const uint16_t *d,
+			      struct ahead *ahead)
+{
+	enum { QUARTERS = LANES / 4 };
+	const int each = rows < 2 ? 1 : 2;
+	const uint8_t *base = (const uint8_t *)call->k_rows[t] + head->at + CODES_AT;
+	const size_t apart = (size_t)((const char *)call->k_rows[t + 1] - (const char *)call->k_rows[t]);
+	vfloat score[ROWS_MOST * 2];
+	SIMD_UNROLL
+	for (int i = 0; i < rows * vectors; i++)
+		score[i] = v_set(0);
+	for (size_t u = 0; u < call->k / UNIT; u++) {
+		vint words[2][WORDS];
+		if (first == 0)
+			fetch(call, ahead, vectors * FETCHES_OF_SCORES);
+		SIMD_UNROLL
+		for (int v = 0; v < vectors; v++) {
+			const uint8_t *k[LANES], *four = base;
+			SIMD_UNROLL
+			for (int j = 0; j < LANES; j++) {
+				if (j % 4 == 0 && is_regular) {
+					four = base + (size_t)(v * QUARTERS + j / 4) * 4 * apart;
+					SIMD_ADDRESS(four);
+				}
+				k[j] = is_regular ? four + (size_t)(j % 4) * apart
+						  : (const uint8_t *)call->k_rows[t + (size_t)(v * LANES + j)] +
+							    head->at + CODES_AT + u * BYTES;
+			}
+			vi_eight_words(k, 0, words[v]);
+		}
+		base += BYTES;
+		SIMD_UNROLL
+		for (int r = 0; r < rows; r += each)
+			score_unit(call, each, vectors, head, first + (size_t)r, u, words, d, score + r * vectors);
+	}
+	SIMD_UNROLL
+	for (int r = 0; r < rows; r++)
+		SIMD_UNROLL
+	for (int v = 0; v < vectors; v++) {
+		const struct query q = query_of(head->q + (first + (size_t)r) * call->k, call->k);
+		v_store(head->scores + (first + (size_t)r) * ATTENTION_DECODE_LEAD + t + (size_t)v * LANES,
+			v_mul(score[r * vectors + v], v_set(*q.scale)));
+	}
+}
+
+SIMD_INLINE void score_rows(const struct attention_call *call, const int vectors, const int is_regular,
+			    const struct head *head, size_t t, const uint16_t *d, struct ahead *ahead)
+{
+	size_t r = 0;
+	for (; r + 4 <= head->rows; r += 4)
+		score_tokens(call, 4, vectors, is_regular, head, r, t, d, ahead);
+	for (; r + 2 <= head->rows; r += 2)
+		score_tokens(call, 2, vectors, is_regular, head, r, t, d, ahead);
+	for (; r < head->rows; r++)
+		score_tokens(call, 1, vectors, is_regular, head, r, t, d, ahead);
+}
+
+/* Whether COUNT tokens from T on lie a constant apart. */
+SIMD_INLINE int lie_regularly(const struct attention_call *call, size_t t, size_t count)
+{
+	const char *const *row = (const char *const *)call->k_rows + t;
+	int is_regular = 1;
+	for (size_t i = 1; i < count; i++)
+		is_regular &= row[i] - row[i - 1] == row[1] - row[0];
+	return is_regular;
+}
+
+/* COUNT tokens from T on, whole vectors of them. */
+SIMD_INLINE void scores(const struct attention_call *call, const int is_regular, const struct head *head, size_t t,
+			size_t count, struct ahead *ahead)
+{
+	const uint16_t *d = scales_of(call, head);
+	if (is_regular) {
+		score_rows(call, 2, 1, head, t, d, ahead);
+		return;
+	}
+	for (size_t i = 0; i < count; i += LANES)
+		score_rows(call, 1, 0, head, t + i, d + i, ahead);
+}
+
+/* --- values --- */
+
+/* The weights of a few rows times scales, [unit][row], and what makes floats of sums of their products. */
+struct weights {
+	int16_t w[WEIGHTS_MOST][SHARE_TOKENS];
+	float back[WEIGHTS_MOST];
+};
+
+/* Whether any of the scales of COUNT tokens is infinite or NaN. */
+SIMD_INLINE int has_odd(const uint16_t *d, const size_t count)
+{
+	vfloat odd = v_set(0);
+	SIMD_UNROLL
+	for (size_t t = 0; t < count; t += LANES)
+		odd = v_fma(v_from_f16(d + t), v_set(0), odd);
+	return v_is_set(v_unordered(odd, odd));
+}
+
+/* Weights of ROWS rows from P on and of COUNT tokens with scales D, of as many units as are done together.  An infinite
+ * scale, or one that is NaN, makes NaN of what comes back. */
+SIMD_INLINE void quantise_units(const int rows, const int units, const size_t count, const float *p, const uint16_t *d,
+				int16_t w[][SHARE_TOKENS], float *back)
+{
+	enum { VECTORS_MOST = SHARE_TOKENS / LANES };
+	const int all = rows * units, vectors = (int)(count / LANES);
+	vfloat top[LANES];
+	float factor[LANES];
+	SIMD_UNROLL
+	for (int i = 0; i < LANES; i++)
+		top[i] = v_set(0);
+	SIMD_UNROLL
+	for (int j = 0; j < vectors; j++)
+		SIMD_UNROLL
+	for (int u = 0; u < units; u++) {
+		const vfloat scale = v_from_f16(d + u * SHARE_TOKENS + j * LANES);
+		SIMD_UNROLL
+		for (int r = 0; r < rows; r++)
+			top[u * rows + r] =
+				v_max(v_abs(v_mul(v_load(p + r * ATTENTION_DECODE_LEAD + j * LANES), scale)),
+				      top[u * rows + r]);
+	}
+	const vfloat largest = v_max(v_reduce_each_max(top), v_set(LEAST));
+	v_store(factor, v_div(v_set(MOST_WEIGHT), largest));
+	v_store_left(back, v_mul(largest, v_set(1.0f / MOST_WEIGHT)), (size_t)all, 0);
+	SIMD_UNROLL
+	for (int u = 0; u < units; u++) {
+		SIMD_UNROLL
+		for (int j = 0; j < vectors; j++) {
+			const vfloat scale = v_from_f16(d + u * SHARE_TOKENS + j * LANES);
+			SIMD_UNROLL
+			for (int r = 0; r < rows; r++) {
+				const vfloat x = v_mul(v_load(p + r * ATTENTION_DECODE_LEAD + j * LANES), scale);
+				vi_store_halves(w[u * rows + r] + j * LANES,
+						vi_to_words(v_mul(x, v_set(factor[u * rows + r]))));
+			}
+		}
+		if (has_odd(d + u * SHARE_TOKENS, count))
+			for (int r = 0; r < rows; r++)
+				back[u * rows + r] = NAN;
+	}
+}
+
+SIMD_INLINE void quantise(const struct attention_call *call, const int rows, const size_t count, const float *p,
+			  const uint16_t *d, struct weights *out)
+{
+	enum { LEAST_UNITS = LANES / ROWS_MOST };
+	const size_t units = call->k / UNIT;
+	size_t u = 0;
+	for (; u + LEAST_UNITS <= units; u += LEAST_UNITS)
+		quantise_units(rows, LEAST_UNITS, count, p, d + u * SHARE_TOKENS, out->w + u * (size_t)rows,
+			       out->back + u * (size_t)rows);
+	for (; u < units; u++)
+		quantise_units(rows, 1, count, p, d + u * SHARE_TOKENS, out->w + u * (size_t)rows,
+			       out->back + u * (size_t)rows);
+}
+
+/* BLOCKS blocks from unit U on: codes of COUNT tokens by weights of ROWS rows from FIRST on.  Columns of a block are in
+ * o as products of 16 bits leave them (vi_interleave). */
+SIMD_INLINE void add_blocks(const struct attention_call *call, const int rows, const int blocks,
+			    const struct head *head, size_t first, size_t u, const void *const *v_rows, size_t count,
+			    const struct weights *weights, struct ahead *ahead)
+{
+	const size_t from = head->at + u * BYTES + CODES_AT;
+	const int16_t(*all)[SHARE_TOKENS] = weights->w + u * (size_t)rows;
+	vint sum[ROWS_MOST][2][VECTORS];
+	SIMD_UNROLL
+	for (int r = 0; r < rows; r++)
+		SIMD_UNROLL
+	for (int b = 0; b < blocks; b++)
+		SIMD_UNROLL
+	for (int v = 0; v < VECTORS; v++)
+		sum[r][b][v] = vi_zero();
+	for (size_t t = 0; t < count; t += 2) {
+		const int8_t *even = (const int8_t *)v_rows[t] + from, *odd = (const int8_t *)v_rows[t + 1] + from;
+		const int16_t *weight = all[0] + t;
+		SIMD_ADDRESS(even);
+		SIMD_ADDRESS(odd);
+		SIMD_ADDRESS(weight);
+		if (first == 0)
+			fetch(call, ahead, FETCHES_OF_VALUES);
+		SIMD_UNROLL
+		for (int b = 0; b < blocks; b++) {
+			vint pair[VECTORS];
+			SIMD_UNROLL
+			for (int v = 0; v < VECTORS; v += 2)
+				vi_interleave(vi_halves_of_bytes(even + b * BYTES + v * LANES),
+					      vi_halves_of_bytes(odd + b * BYTES + v * LANES), pair + v);
+			SIMD_UNROLL
+			for (int r = 0; r < rows; r++) {
+				const vint both = vi_two_halves(weight + (b * rows + r) * SHARE_TOKENS);
+				SIMD_UNROLL
+				for (int v = 0; v < VECTORS; v++)
+					sum[r][b][v] = vi_dot16(sum[r][b][v], both, pair[v]);
+			}
+		}
+	}
+	SIMD_UNROLL
+	for (int r = 0; r < rows; r++)
+		SIMD_UNROLL
+	for (int b = 0; b < blocks; b++) {
+		float *o = head->o + (first + (size_t)r) * call->k + (u + (size_t)b) * UNIT;
+		const vfloat back = v_set(weights->back[(u + (size_t)b) * (size_t)rows + (size_t)r]);
+		SIMD_UNROLL
+		for (int v = 0; v < VECTORS; v++)
+			v_store(o + v * LANES, v_fma(v_from_words(sum[r][b][v]), back, v_load(o + v * LANES)));
+	}
+}
+
+SIMD_INLINE void values_of_rows(const struct attention_call *call, const int rows, const struct head *head,
+				size_t first, size_t t, size_t count, struct ahead *ahead)
+{
+	enum { BLOCKS = 2 };
+	struct weights weights;
+	const float *p = head->scores + first * ATTENTION_DECODE_LEAD + t;
+	const uint16_t *d = scales_of(call, head);
+	const size_t units = call->k / UNIT;
+	size_t u = 0;
+	if (count == SHARE_TOKENS)
+		quantise(call, rows, SHARE_TOKENS, p, d, &weights);
+	else
+		quantise(call, rows, LANES, p, d, &weights);
+	for (; u + BLOCKS <= units; u += BLOCKS)
+		add_blocks(call, rows, BLOCKS, head, first, u, call->v_rows + t, count, &weights, ahead);
+	for (; u < units; u++)
+		add_blocks(call, rows, 1, head, first, u, call->v_rows + t, count, &weights, ahead);
+}
+
+/* COUNT tokens from T on, whole vectors of them. */
+SIMD_INLINE void values(const struct attention_call *call, const struct head *head, size_t t, size_t count,
+			struct ahead *ahead)
+{
+	size_t r = 0;
+	for (; r + 4 <= head->rows; r += 4)
+		values_of_rows(call, 4, head, r, t, count, ahead);
+	for (; r + 2 <= head->rows; r += 2)
+		values_of_rows(call, 2, head, r, t, count, ahead);
+	for (; r < head->rows; r++)
+		values_of_rows(call, 1, head, r, t, count, ahead);
+}
+
+/* Scores of all heads before the first weights: these are long chains, and of many rows at a time. */
+SIMD_INLINE void tile(const struct attention_call *call)
+{
+	const size_t units = call->k / UNIT,
+		     of_scores = whole_vectors(call->tokens) / LANES * FETCHES_OF_SCORES * units;
+	const size_t of_values = whole_vectors(call->tokens) / 2 * FETCHES_OF_VALUES * ((units + 1) / 2);
+	struct ahead ahead = ahead_of(call, TCB_TYPE_BLOCKS, call->heads * (of_scores + of_values));
+	for (size_t t = 0; t < call->tokens; t += SHARE_TOKENS) {
+		const size_t left = whole_vectors(call->tokens - t), count = left < SHARE_TOKENS ? left : SHARE_TOKENS;
+		const int is_regular = count == SHARE_TOKENS && lie_regularly(call, t, count);
+		load_scales(call, call->k_rows + t, count);
+		for (size_t h = 0; h < call->heads; h++) {
+			const struct head head = head_of(call, TCB_TYPE_BLOCKS, h);
+			scores(call, is_regular, &head, t, count, &ahead);
+		}
+	}
+	for (size_t r = 0; r < call->rows; r += LANES)
+		weigh_rows(call, r, call->rows - r < LANES ? call->rows - r : LANES);
+	for (size_t t = 0; t < call->tokens; t += SHARE_TOKENS) {
+		const size_t left = whole_vectors(call->tokens - t), count = left < SHARE_TOKENS ? left : SHARE_TOKENS;
+		load_scales(call, call->v_rows + t, count);
+		for (size_t h = 0; h < call->heads; h++) {
+			const struct head head = head_of(call, TCB_TYPE_BLOCKS, h);
+			values(call, &head, t, count, &ahead);
+		}
+	}
+}
+
+/* Columns of o as they are in V. */
+SIMD_INLINE void order_columns(const struct attention_call *call)
+{
+	for (size_t at = 0; at < call->rows * call->k; at += 2 * LANES) {
+		vfloat pair[2] = { v_load(call->o + at), v_load(call->o + at + LANES) };
+		v_deinterleave(pair);
+		v_store(call->o + at, pair[0]);
+		v_store(call->o + at + LANES, pair[1]);
+	}
+}
+
+static void SIMD_NAME(attention_q80_half)(const struct attention_call *call)
+{
+	const unsigned before = v_flush_begin();
+	if (call->stage == ATTENTION_TILE)
+		tile(call);
+	else if (call->stage == ATTENTION_LOAD)
+		load_queries(call);
+	else if (call->stage == ATTENTION_STORE)
+		order_columns(call);
+	if (call->stage == ATTENTION_MERGE || call->stage == ATTENTION_STORE)
+		around_tiles(call, 0);
+	v_flush_end(before);
+}
+
+const struct tcb_variant SIMD_NAME(attention_decode_q80_half_variants)[] = {
+	ATTENTION_ROW(decode_q80, TCB_CONTRACT_F16, "half", 1, LANES, SIMD_NAME(attention_q80_half)){ .name = NULL },
+};
