@@ -11,58 +11,16 @@
  * and median hot microseconds.
  */
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
-#include "ggml-alloc.h"
-#include "ggml-backend.h"
-#include "ggml-cpu.h"
-#include "ggml.h"
+#include "ggml_peer.h"
 
-enum { COPIES_MAX = 256, SAMPLES_MAX = 20000, ROTATION = 600 << 20, NODES = 16, WARM = 2 };
-
-static double now_us(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return 1e6 * (double)t.tv_sec + 1e-3 * (double)t.tv_nsec;
-}
-
-static int by_size(const void *a, const void *b)
-{
-	const double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
+enum { NODES = 16 };
 
 struct shape {
 	enum ggml_type type;
 	int64_t m, n, k, query, kv;
 	int causal;
 };
-
-struct graphs {
-	ggml_backend_t cpu;
-	struct ggml_cgraph *graph[COPIES_MAX];
-	size_t count;
-};
-
-static double median_us(const struct graphs *g, size_t copies, double seconds)
-{
-	static double sample[SAMPLES_MAX];
-	size_t n = 0;
-	for (size_t i = 0; i < copies && i < WARM; i++)
-		ggml_backend_graph_compute(g->cpu, g->graph[copies - 1 - i]);
-	const double end = now_us() + 1e6 * seconds;
-	while (n < SAMPLES_MAX && (n < 3 || now_us() < end)) {
-		const double start = now_us();
-		ggml_backend_graph_compute(g->cpu, g->graph[n % copies]);
-		sample[n++] = now_us() - start;
-	}
-	qsort(sample, n, sizeof(*sample), by_size);
-	return sample[n / 2];
-}
 
 static struct ggml_tensor *attention(struct ggml_context *ctx, const struct shape *s, int is_flash,
 				     struct ggml_tensor *q, struct ggml_tensor *k, struct ggml_tensor *v,
@@ -74,33 +32,6 @@ static struct ggml_tensor *attention(struct ggml_context *ctx, const struct shap
 	struct ggml_tensor *scores = ggml_mul_mat(ctx, k, q);
 	scores = ggml_soft_max_ext(ctx, scores, mask, scale, 0);
 	return ggml_cont(ctx, ggml_permute(ctx, ggml_mul_mat(ctx, v, scores), 0, 2, 1, 3));
-}
-
-static void *memory(size_t bytes)
-{
-	void *out = malloc(bytes);
-	if (!out) {
-		fprintf(stderr, "ggml_attention: out of memory\n");
-		exit(1);
-	}
-	return out;
-}
-
-/* The same random values in each of COUNT tensors of one type and size. */
-static void fill(struct ggml_tensor **tensors, size_t count)
-{
-	const struct ggml_tensor *first = tensors[0];
-	const int64_t values = ggml_nelements(first);
-	const size_t bytes = ggml_nbytes(first);
-	float *random = memory((size_t)values * sizeof(float));
-	void *packed = memory(bytes);
-	for (int64_t i = 0; i < values; i++)
-		random[i] = 2 * ((float)rand() / (float)RAND_MAX - 0.5f);
-	ggml_quantize_chunk(first->type, random, packed, 0, values / first->ne[0], first->ne[0], NULL);
-	for (size_t i = 0; i < count; i++)
-		ggml_backend_tensor_set(tensors[i], packed, 0, bytes);
-	free(random);
-	free(packed);
 }
 
 static void fill_mask(const struct shape *s, struct ggml_tensor *mask)
@@ -117,10 +48,8 @@ static void fill_mask(const struct shape *s, struct ggml_tensor *mask)
 static void run(const struct shape *s, int is_flash, ggml_backend_t cpu, double seconds)
 {
 	const size_t bytes = 2 * ggml_row_size(s->type, s->k * s->kv) * (size_t)s->n;
-	struct graphs g = { cpu, { NULL }, ROTATION / bytes + 1 };
+	struct graphs g = graphs_of(cpu, bytes);
 	struct ggml_tensor *k[COPIES_MAX], *v[COPIES_MAX];
-	if (g.count > COPIES_MAX)
-		g.count = COPIES_MAX;
 	struct ggml_init_params init = {
 		(ggml_tensor_overhead() + ggml_graph_overhead_custom(NODES, 0)) * NODES * g.count + (1 << 20), NULL,
 		true
@@ -155,8 +84,7 @@ static void run(const struct shape *s, int is_flash, ggml_backend_t cpu, double 
 	for (size_t i = 0; i < g.count; i++)
 		if (!ggml_gallocr_alloc_graph(work, g.graph[i]))
 			exit(1);
-	const double cold = median_us(&g, g.count, seconds), hot = median_us(&g, 1, seconds);
-	printf("%s %.2f %.2f\n", is_flash ? "flash" : "plain", cold, hot);
+	print_times(is_flash ? "flash" : "plain", &g, seconds);
 	ggml_gallocr_free(work);
 	ggml_backend_buffer_free(buffer);
 	ggml_free(data);

@@ -8,52 +8,7 @@
  * 600 MB and more, are used in turn (cold), then one of them again and again (hot).  Prints a line for each way in
  * which this ggml stores them (as they are, and repacked if it can): way, median cold and median hot microseconds.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-
-#include "ggml-alloc.h"
-#include "ggml-backend.h"
-#include "ggml-cpu.h"
-#include "ggml.h"
-
-enum { COPIES_MAX = 512, SAMPLES_MAX = 20000, ROTATION = 600 << 20 };
-
-static double now_us(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return 1e6 * (double)t.tv_sec + 1e-3 * (double)t.tv_nsec;
-}
-
-static int by_size(const void *a, const void *b)
-{
-	const double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
-
-struct products {
-	ggml_backend_t cpu;
-	struct ggml_cgraph *graph[COPIES_MAX];
-	size_t count;
-};
-
-static double median_us(const struct products *p, size_t copies, double seconds)
-{
-	static double sample[SAMPLES_MAX];
-	size_t n = 0;
-	for (size_t i = 0; i < copies; i++)
-		ggml_backend_graph_compute(p->cpu, p->graph[i]);
-	const double end = now_us() + 1e6 * seconds;
-	while (n < SAMPLES_MAX && (n < 5 || now_us() < end)) {
-		const double start = now_us();
-		ggml_backend_graph_compute(p->cpu, p->graph[n % copies]);
-		sample[n++] = now_us() - start;
-	}
-	qsort(sample, n, sizeof(*sample), by_size);
-	return sample[n / 2];
-}
+#include "ggml_peer.h"
 
 static enum ggml_type type_named(const char *name)
 {
@@ -68,20 +23,18 @@ static void run(const char *way, ggml_backend_t cpu, ggml_backend_buffer_type_t 
 		int64_t k, int64_t m, double seconds)
 {
 	const size_t bytes = ggml_row_size(type, k) * (size_t)n;
-	struct products p = { cpu, { NULL }, ROTATION / bytes + 1 };
-	if (p.count > COPIES_MAX)
-		p.count = COPIES_MAX;
+	struct graphs g = graphs_of(cpu, bytes);
 	struct ggml_init_params init = {
-		(ggml_tensor_overhead() * 8 + ggml_graph_overhead_custom(8, 0)) * p.count + (1 << 20), NULL, true
+		(ggml_tensor_overhead() * 8 + ggml_graph_overhead_custom(8, 0)) * g.count + (1 << 20), NULL, true
 	};
 	struct ggml_context *weights = ggml_init(init), *rest = ggml_init(init);
 	struct ggml_tensor *w[COPIES_MAX], *x = ggml_new_tensor_2d(rest, GGML_TYPE_F32, k, m);
-	for (size_t i = 0; i < p.count; i++)
+	for (size_t i = 0; i < g.count; i++)
 		w[i] = ggml_new_tensor_2d(weights, type, k, n);
 	ggml_backend_buffer_t buffer = ggml_backend_alloc_ctx_tensors_from_buft(weights, where);
-	for (size_t i = 0; i < p.count; i++) {
-		p.graph[i] = ggml_new_graph_custom(rest, 8, false);
-		ggml_build_forward_expand(p.graph[i], ggml_mul_mat(rest, w[i], x));
+	for (size_t i = 0; i < g.count; i++) {
+		g.graph[i] = ggml_new_graph_custom(rest, 8, false);
+		ggml_build_forward_expand(g.graph[i], ggml_mul_mat(rest, w[i], x));
 	}
 	if (buffer && where != ggml_backend_cpu_buffer_type() && !w[0]->extra) { /* it cannot repack this type here */
 		ggml_backend_buffer_free(buffer);
@@ -90,22 +43,13 @@ static void run(const char *way, ggml_backend_t cpu, ggml_backend_buffer_type_t 
 		return;
 	}
 	ggml_backend_buffer_t others = ggml_backend_alloc_ctx_tensors(rest, cpu);
-	float *values = malloc((size_t)(n > m ? n : m) * (size_t)k * sizeof(float));
-	void *packed = malloc(bytes);
-	if (!buffer || !others || !values || !packed) {
+	if (!buffer || !others) {
 		fprintf(stderr, "ggml_product: out of memory\n");
 		exit(1);
 	}
-	for (int64_t i = 0; i < (n > m ? n : m) * k; i++)
-		values[i] = (float)rand() / (float)RAND_MAX - 0.5f;
-	ggml_quantize_chunk(type, values, packed, 0, n, k, NULL);
-	for (size_t i = 0; i < p.count; i++)
-		ggml_backend_tensor_set(w[i], packed, 0, bytes);
-	ggml_backend_tensor_set(x, values, 0, (size_t)(m * k) * sizeof(float));
-	const double cold = median_us(&p, p.count, seconds), hot = median_us(&p, 1, seconds);
-	printf("%s %.2f %.2f\n", way, cold, hot);
-	free(values);
-	free(packed);
+	fill(w, g.count);
+	fill(&x, 1);
+	print_times(way, &g, seconds);
 	ggml_backend_buffer_free(buffer);
 	ggml_backend_buffer_free(others);
 	ggml_free(weights);
