@@ -4,7 +4,7 @@
  * packing of gate and up in all layouts, norms and gates of extreme numbers on this processor, and kernels drawn from
  * the whole spaces for GPUs in the emulator, right, clean, and mutants of them caught.
  */
-#include "gpu_bench.h"
+#include "matvec_bench.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -14,45 +14,19 @@
 #include "base/cpu_identity.h"
 #include "instrumented.h"
 #include "kernels/default_rules.h"
-#include "kernels/formats.h"
 #include "kernels/quant_matvec/quant_matvec_fused.h"
 #include "kernels/quant_matvec/quant_matvec_planes.h"
 #include "kernels/quant_matvec/quant_matvec_prepare.h"
 
-enum { FUSED_MAX = 3 * TCB_FORMAT_COUNT };
-
-static const struct tcb_op *ops[FUSED_MAX];
-static size_t op_count;
+static struct matvec_ops ops;
 
 static int find_ops(void **state)
 {
-	size_t count;
-	const struct tcb_op *const *all = tcb_ops(&count);
+#define NAME(kind, has_norm, is_gated, ...) #kind,
+	static const char *const kinds[] = { QMV_FUSED(NAME, ) NULL };
 	(void)state;
-	for (size_t i = 0; i < count; i++) {
-		const char *tail = strchr(all[i]->name, '_');
-#define IS_TAIL(kind, has_norm, is_gated, ...) || strcmp(tail, "_" #kind) == 0
-		if (tail && (0 QMV_FUSED(IS_TAIL, )))
-			ops[op_count++] = all[i];
-	}
-	return op_count == FUSED_MAX ? 0 : -1;
-}
-
-static enum tcb_contract contract_at(size_t i)
-{
-	static const enum tcb_contract of[] = { TCB_CONTRACT_Q8, TCB_CONTRACT_F32, TCB_CONTRACT_F16 };
-	return of[i % 3];
-}
-
-/* K as it is, or not a whole number of superblocks where the format has shorter blocks. */
-static size_t k_of(const struct tcb_op *op, size_t k, size_t i)
-{
-	return op->format->block_values == 32 && i % 2 ? k - 32 * (1 + i % 5) : k;
-}
-
-static struct tcb_problem problem_for(const struct tcb_op *op, enum tcb_contract contract, size_t m, size_t n, size_t k)
-{
-	return gpu_problem(op, contract, (struct tcb_shape){ m, n, k });
+	matvec_find(kinds, &ops);
+	return ops.count == 3 * TCB_FORMAT_COUNT ? 0 : -1;
 }
 
 /* --- the reference --- */
@@ -128,10 +102,10 @@ static size_t count_refused(const struct gpu_bench *b, const double *y)
 static void reference_is_the_definition(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < 3 * op_count; i++) {
-		const struct tcb_op *op = ops[i % op_count];
+	for (size_t i = 0; i < 3 * ops.count; i++) {
+		const struct tcb_op *op = ops.op[i % ops.count];
 		const struct tcb_problem p =
-			problem_for(op, contract_at(i / op_count), 5, 150, k_of(op, 512, i / op_count));
+			matvec_problem(op, matvec_contract(i / ops.count), 5, 150, matvec_k(op, 512, i / ops.count));
 		struct gpu_bench bench;
 		gpu_bench_open(&bench, &p, i);
 		double *y = test_malloc(bench.outputs * sizeof(*y));
@@ -166,10 +140,10 @@ static void layouts_give_back_both(void **state)
 	struct tcb_rng rng;
 	(void)state;
 	tcb_rng_init(&rng, 1);
-	for (size_t i = 0; i < op_count * sizeof shapes / sizeof *shapes; i++) {
-		const struct tcb_op *op = ops[i % op_count];
-		const size_t n = shapes[i / op_count][0], k = k_of(op, shapes[i / op_count][1], i / op_count);
-		const struct tcb_problem problem = problem_for(op, TCB_CONTRACT_Q8, 1, n, k);
+	for (size_t i = 0; i < ops.count * sizeof shapes / sizeof *shapes; i++) {
+		const struct tcb_op *op = ops.op[i % ops.count];
+		const size_t n = shapes[i / ops.count][0], k = matvec_k(op, shapes[i / ops.count][1], i / ops.count);
+		const struct tcb_problem problem = matvec_problem(op, TCB_CONTRACT_Q8, 1, n, k);
 		const size_t rows = qmv_weight_rows(&problem), bytes = rows * tcb_quant_row_bytes(op->format, k);
 		/* No layout takes more than a byte and a half a value, rows and values filled up. */
 		const size_t room = (rows + 32) * (k + 256) * 3 / 2;
@@ -302,14 +276,15 @@ static void defaults_are_legal(void **state)
 	static const size_t blocks[] = { 1, 2, 3, 5, 7, 16, 17, 43, 56, 61, 112, 211, 256 };
 	enum { ROWS = sizeof rows / sizeof *rows, BLOCKS = sizeof blocks / sizeof *blocks };
 	(void)state;
-	for (size_t i = 0; i < op_count * GPU_CAPABILITIES * ROWS * BLOCKS; i++) {
+	for (size_t i = 0; i < ops.count * GPU_CAPABILITIES * ROWS * BLOCKS; i++) {
 		if (test_leaves_out(i))
 			continue;
-		const struct tcb_op *op = ops[i % op_count];
-		const unsigned capability = gpu_capabilities[i / op_count % GPU_CAPABILITIES];
-		const size_t n = rows[i / op_count / GPU_CAPABILITIES % ROWS],
-			     b = blocks[i / op_count / GPU_CAPABILITIES / ROWS];
-		const struct tcb_problem p = problem_for(op, contract_at(i / 11), 1, n, k_of(op, 256 * b, i / 3));
+		const struct tcb_op *op = ops.op[i % ops.count];
+		const unsigned capability = gpu_capabilities[i / ops.count % GPU_CAPABILITIES];
+		const size_t n = rows[i / ops.count / GPU_CAPABILITIES % ROWS],
+			     b = blocks[i / ops.count / GPU_CAPABILITIES / ROWS];
+		const struct tcb_problem p =
+			matvec_problem(op, matvec_contract(i / 11), 1, n, matvec_k(op, 256 * b, i / 3));
 		gpu_check_default(&p, capability);
 	}
 }
@@ -317,10 +292,10 @@ static void defaults_are_legal(void **state)
 static void spaces_have_thousands(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < op_count; i++) {
-		const struct tcb_op *op = ops[i];
+	for (size_t i = 0; i < ops.count; i++) {
+		const struct tcb_op *op = ops.op[i];
 		const struct tcb_target target = gpu_target(i % 2 ? 90 : 80, 0);
-		const struct tcb_problem p = problem_for(op, contract_at(i), 1, i % 4 < 2 ? 4096 : 14336, 4096);
+		const struct tcb_problem p = matvec_problem(op, matvec_contract(i), 1, i % 4 < 2 ? 4096 : 14336, 4096);
 		struct tcb_space *space = gpu_space(&p, &target, 0);
 		if (space->count < 50 || space->count > 8000)
 			fail_msg("%s %s: %zu geometries", op->name, tcb_contract_text(p.contract), space->count);
@@ -328,47 +303,10 @@ static void spaces_have_thousands(void **state)
 	}
 }
 
-static const struct tcb_shape odd_shapes[] = { { 1, 1, 256 },   { 1, 2, 512 },  { 1, 3, 1024 },  { 2, 5, 768 },
-					       { 1, 17, 2048 }, { 4, 9, 1792 }, { 1, 33, 1280 }, { 1, 65, 1024 },
-					       { 1, 31, 3584 }, { 1, 7, 4096 } };
-enum { ODD_SHAPES = sizeof odd_shapes / sizeof *odd_shapes };
-
-/* As for the MatVecs: geometries of the whole product at odd shapes, with two SMs, some of a larger N. */
 static void samples_are_right(void **state)
 {
-	const size_t count = gpu_sample_size(120);
-	struct gpu_tally tally = { 0 };
-	struct tcb_rng rng;
 	(void)state;
-	tcb_rng_init(&rng, 21);
-	for (size_t i = 0; i < count; i++) {
-		const struct tcb_op *op = ops[i % op_count];
-		const struct tcb_shape *s = &odd_shapes[tcb_rng_below(&rng, ODD_SHAPES)];
-		const enum tcb_contract contract = contract_at(i / op_count);
-		const struct tcb_target target = gpu_target(gpu_capabilities[tcb_rng_below(&rng, GPU_CAPABILITIES)], 2);
-		const size_t k = k_of(op, s->k, i / op_count);
-		const struct tcb_problem p = problem_for(op, contract, s->m, s->n, k);
-		const struct tcb_problem wide = problem_for(op, contract, s->m, i % 3 ? s->n : 4096, k);
-		const struct tcb_geometry g = gpu_geometry_drawn(&wide, &target, &rng);
-		struct gpu_bench bench;
-		gpu_bench_open(&bench, &p, i);
-		gpu_bench_check(&bench, &target, &g, i, &tally);
-		gpu_bench_close(&bench);
-	}
-	gpu_tally_print(&tally);
-}
-
-/* A geometry of the whole space with KNOB at VALUE, and SPLITK or more of these; 0 where there is none. */
-static int geometry_with(const struct tcb_problem *problem, const struct tcb_target *target, enum tcb_knob knob,
-			 int32_t value, struct tcb_rng *rng, struct tcb_geometry *out)
-{
-	struct tcb_space *space = gpu_space(problem, target, 1);
-	size_t seen = 0;
-	for (size_t i = 0; i < space->count; i++)
-		if (space->geometries[i].knob[knob] == value && tcb_rng_below(rng, ++seen) == 0)
-			*out = space->geometries[i];
-	tcb_space_destroy(space);
-	return seen > 0;
+	matvec_check_samples(&ops, gpu_sample_size(120), 21);
 }
 
 /* Of what samples may have few: products of matrices, activations of a launch of their own, split rows, rings. */
@@ -385,25 +323,25 @@ static void each_way_is_right(void **state)
 	struct gpu_tally tally = { 0 };
 	(void)state;
 	tcb_rng_init(&rng, 31);
-	for (size_t i = 0; i < WAYS * op_count; i++) {
+	for (size_t i = 0; i < WAYS * ops.count; i++) {
 		if (test_leaves_out(i))
 			continue;
-		const struct tcb_op *op = ops[i % op_count];
-		const size_t way = i / op_count;
+		const struct tcb_op *op = ops.op[i % ops.count];
+		const size_t way = i / ops.count;
 		const struct tcb_shape *shape = &shapes[i % 3];
-		const enum tcb_contract contract = way == 0 ? contract_at(1 + i % 2) : contract_at(i % 3);
+		const enum tcb_contract contract = way == 0 ? matvec_contract(1 + i % 2) : matvec_contract(i % 3);
 		const struct tcb_target target = gpu_target(90, 2);
-		const struct tcb_problem p = problem_for(op, contract, shape->m, shape->n, shape->k);
+		const struct tcb_problem p = matvec_problem(op, contract, shape->m, shape->n, shape->k);
 		struct tcb_geometry g;
 		struct gpu_bench bench;
-		if (!geometry_with(&p, &target, ways[way].knob, ways[way].value, &rng, &g))
+		if (!matvec_geometry(&p, &target, ways[way].knob, ways[way].value, &rng, &g))
 			continue;
 		gpu_bench_open(&bench, &p, i);
 		gpu_bench_check(&bench, &target, &g, i, &tally);
 		gpu_bench_close(&bench);
 	}
 	gpu_tally_print(&tally);
-	assert_true(tally.kernels >= WAYS * op_count * 3 / 4 / (TEST_IS_INSTRUMENTED ? 4 : 1));
+	assert_true(tally.kernels >= WAYS * ops.count * 3 / 4 / (TEST_IS_INSTRUMENTED ? 4 : 1));
 }
 
 /* Tokens so small that eps rules or nothing is left, so large that their squares are no floats, NaN, infinity. */
@@ -418,9 +356,9 @@ static void extreme_tokens(void **state)
 		const float size = sizes[i / 8];
 		const struct tcb_op *op = tcb_op_find(names[i % 2]);
 		const int is_mma = i / 2 % 4 > 1;
-		const enum tcb_contract contract = contract_at(is_mma ? i / 2 % 4 - 1 : i / 2 % 4);
+		const enum tcb_contract contract = matvec_contract(is_mma ? i / 2 % 4 - 1 : i / 2 % 4);
 		const struct tcb_target target = gpu_target(80, 2);
-		const struct tcb_problem p = problem_for(op, contract, 1, is_mma ? 18 : 5, 512);
+		const struct tcb_problem p = matvec_problem(op, contract, 1, is_mma ? 18 : 5, 512);
 		struct tcb_geometry g;
 		struct gpu_bench bench;
 		gpu_bench_open(&bench, &p, 3);
@@ -433,7 +371,7 @@ static void extreme_tokens(void **state)
 		for (size_t j = 0; j < bench.outputs; j++)
 			assert_true(isfinite(size) == isfinite(bench.reference.y[j]));
 		op->default_geometry(&p, &target, &g);
-		assert_true(!is_mma || geometry_with(&p, &target, TCB_KNOB_ISA, TCB_ISA_MMA, &rng, &g));
+		assert_true(!is_mma || matvec_geometry(&p, &target, TCB_KNOB_ISA, TCB_ISA_MMA, &rng, &g));
 		const double ratio = gpu_bench_run(&bench, &target, &g, NULL, 1);
 		if (!(ratio <= 1))
 			fail_msg("%s %s, tokens of %g: ratio %g, first %g of %g %s", op->name,
@@ -466,7 +404,7 @@ static void mutants_are_caught(void **state)
 	const struct tcb_geometry g = gpu_geometry(STANDARD);
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		const struct tcb_problem p = problem_for(tcb_op_find(cases[i].op), TCB_CONTRACT_Q8, 1, 45, 1024);
+		const struct tcb_problem p = matvec_problem(tcb_op_find(cases[i].op), TCB_CONTRACT_Q8, 1, 45, 1024);
 		struct gpu_bench bench;
 		gpu_check_rule(&p, 90, &g, 1, NULL);
 		gpu_bench_open(&bench, &p, 9);
@@ -478,8 +416,8 @@ static void mutants_are_caught(void **state)
 
 static void rules_of_pairs(void **state)
 {
-	const struct tcb_problem pair = problem_for(tcb_op_find("q4k_swiglu_matvec"), TCB_CONTRACT_Q8, 1, 64, 1024);
-	const struct tcb_problem half = problem_for(tcb_op_find("q4k_swiglu_matvec"), TCB_CONTRACT_F32, 1, 64, 1024);
+	const struct tcb_problem pair = matvec_problem(tcb_op_find("q4k_swiglu_matvec"), TCB_CONTRACT_Q8, 1, 64, 1024);
+	const struct tcb_problem half = matvec_problem(tcb_op_find("q4k_swiglu_matvec"), TCB_CONTRACT_F32, 1, 64, 1024);
 	const struct tcb_geometry four = gpu_geometry_changed(STANDARD, "micro=1x4x256,midi=1x16x1024,occ=1");
 	const struct tcb_geometry eight = gpu_geometry_changed(STANDARD, "micro=1x8x256,midi=1x32x1024,occ=1");
 	const struct tcb_geometry tile = gpu_geometry_changed(

@@ -4,7 +4,7 @@
  * in the emulator at odd shapes, right and without findings; mutants of them,
  * caught.
  */
-#include "gpu_bench.h"
+#include "matvec_bench.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -14,26 +14,19 @@
 #include "kernels/quant_matvec/quant_matvec_gpu.h"
 #include "kernels/quant_matvec/quant_matvec_gpu_plan.h"
 
-/* The quantised matvecs of the registry. */
-static const struct tcb_op *ops[TCB_FORMAT_COUNT];
-static size_t op_count;
+static struct matvec_ops ops;
 
 static int find_ops(void **state)
 {
-	size_t count;
-	const struct tcb_op *const *all = tcb_ops(&count);
+	static const char *const kinds[] = { "matvec", NULL };
 	(void)state;
-	for (size_t i = 0; i < count; i++) {
-		const char *tail = strstr(all[i]->name, "_matvec");
-		if (all[i]->emit && tail && strcmp(tail, "_matvec") == 0 && op_count < TCB_FORMAT_COUNT)
-			ops[op_count++] = all[i];
-	}
-	return op_count ? 0 : -1;
+	matvec_find(kinds, &ops);
+	return ops.count == TCB_FORMAT_COUNT ? 0 : -1;
 }
 
 static const struct tcb_op *op_at(size_t i)
 {
-	return ops[i % op_count];
+	return ops.op[i % ops.count];
 }
 
 static const struct tcb_op *the_op(void)
@@ -43,27 +36,9 @@ static const struct tcb_op *the_op(void)
 	return op;
 }
 
-static struct tcb_problem problem_for(const struct tcb_op *op, enum tcb_contract contract, size_t m, size_t n, size_t k)
-{
-	return gpu_problem(op, contract, (struct tcb_shape){ m, n, k });
-}
-
 static struct tcb_problem problem_of(enum tcb_contract contract, size_t m, size_t n, size_t k)
 {
-	return problem_for(the_op(), contract, m, n, k);
-}
-
-static enum tcb_contract contract_at(const struct tcb_op *op, size_t i)
-{
-	static const enum tcb_contract of[] = { TCB_CONTRACT_Q8, TCB_CONTRACT_F32, TCB_CONTRACT_F16 };
-	const enum tcb_contract contract = of[i % TCB_CONTRACT_COUNT];
-	return op->contracts & 1u << contract ? contract : op->default_contract;
-}
-
-/* K as it is, or not a whole number of superblocks where the format has shorter blocks. */
-static size_t k_of(const struct tcb_op *op, size_t k, size_t i)
-{
-	return op->format->block_values == 32 && i % 2 ? k - 32 * (1 + i % 5) : k;
+	return matvec_problem(the_op(), contract, m, n, k);
 }
 
 /* --- layouts --- */
@@ -74,10 +49,10 @@ static void planes_round_trip(void **state)
 	struct tcb_rng rng;
 	(void)state;
 	tcb_rng_init(&rng, 1);
-	for (size_t i = 0; i < op_count * sizeof shapes / sizeof *shapes; i++) {
+	for (size_t i = 0; i < ops.count * sizeof shapes / sizeof *shapes; i++) {
 		const struct tcb_op *op = op_at(i);
-		const size_t n = shapes[i / op_count][0], k = k_of(op, shapes[i / op_count][1], i / op_count);
-		const struct tcb_problem problem = problem_for(op, TCB_CONTRACT_Q8, 1, n, k);
+		const size_t n = shapes[i / ops.count][0], k = matvec_k(op, shapes[i / ops.count][1], i / ops.count);
+		const struct tcb_problem problem = matvec_problem(op, TCB_CONTRACT_Q8, 1, n, k);
 		const size_t bytes = n * tcb_quant_row_bytes(problem.op->format, k);
 		const size_t planes = qmv_packed_bytes(&problem, TCB_LAYOUT_F);
 		uint8_t *stored = test_malloc(bytes), *packed = test_malloc(planes), *back = test_malloc(bytes);
@@ -102,14 +77,14 @@ static void spaces_have_thousands_and_the_default(void **state)
 {
 	(void)state;
 	/* Every fourth; which divides none of the counts, so that each op meets each capability or contract. */
-	for (size_t i = 0; i < op_count * GPU_CAPABILITIES * TCB_CONTRACT_COUNT; i += 4) {
+	for (size_t i = 0; i < ops.count * GPU_CAPABILITIES * TCB_CONTRACT_COUNT; i += 4) {
 		if (test_leaves_out(i))
 			continue;
 		const struct tcb_op *op = op_at(i);
-		const unsigned capability = gpu_capabilities[i / op_count % GPU_CAPABILITIES];
+		const unsigned capability = gpu_capabilities[i / ops.count % GPU_CAPABILITIES];
 		const struct tcb_shape *s = &op->default_shapes[i / 2 % op->default_shape_count];
 		const struct tcb_problem p =
-			problem_for(op, contract_at(op, i / op_count / GPU_CAPABILITIES), s->m, s->n, s->k);
+			matvec_problem(op, matvec_contract(i / ops.count / GPU_CAPABILITIES), s->m, s->n, s->k);
 		const struct tcb_target target = gpu_target(capability, 0);
 		struct tcb_space *space = gpu_space(&p, &target, 0);
 		if (space->count < 50 || space->count > 8000)
@@ -126,7 +101,7 @@ static void odd_rows_have_a_space(void **state)
 	const struct tcb_target target = gpu_target(90, 0);
 	(void)state;
 	for (size_t i = 0; i < sizeof ks / sizeof *ks; i++) {
-		const struct tcb_problem p = problem_for(tcb_op_find("q4k_matvec"), TCB_CONTRACT_Q8, 1, 4096, ks[i]);
+		const struct tcb_problem p = matvec_problem(tcb_op_find("q4k_matvec"), TCB_CONTRACT_Q8, 1, 4096, ks[i]);
 		struct tcb_space *space = gpu_space(&p, &target, 0);
 		assert_in_range(space->count, 100, 8000);
 		tcb_space_destroy(space);
@@ -140,12 +115,13 @@ static void defaults_are_legal(void **state)
 	static const size_t blocks[] = { 1, 2, 3, 4, 5, 7, 16, 17, 43, 56, 61, 112, 211, 256 };
 	enum { ROWS = sizeof rows / sizeof *rows, BLOCKS = sizeof blocks / sizeof *blocks };
 	(void)state;
-	for (size_t i = 0; i < op_count * GPU_CAPABILITIES * ROWS * BLOCKS; i++) {
+	for (size_t i = 0; i < ops.count * GPU_CAPABILITIES * ROWS * BLOCKS; i++) {
 		const struct tcb_op *op = op_at(i);
-		const unsigned capability = gpu_capabilities[i / op_count % GPU_CAPABILITIES];
-		const size_t n = rows[i / op_count / GPU_CAPABILITIES % ROWS],
-			     b = blocks[i / op_count / GPU_CAPABILITIES / ROWS];
-		const struct tcb_problem p = problem_for(op, contract_at(op, i / 7), 1, n, k_of(op, 256 * b, i / 3));
+		const unsigned capability = gpu_capabilities[i / ops.count % GPU_CAPABILITIES];
+		const size_t n = rows[i / ops.count / GPU_CAPABILITIES % ROWS],
+			     b = blocks[i / ops.count / GPU_CAPABILITIES / ROWS];
+		const struct tcb_problem p =
+			matvec_problem(op, matvec_contract(i / 7), 1, n, matvec_k(op, 256 * b, i / 3));
 		gpu_check_default(&p, capability);
 	}
 }
@@ -227,12 +203,12 @@ static void spaces_are_written_and_clean(void **state)
 {
 	size_t checked = 0;
 	(void)state;
-	for (size_t c = 0; c < GPU_CAPABILITIES * op_count; c++) {
+	for (size_t c = 0; c < GPU_CAPABILITIES * ops.count; c++) {
 		if (test_leaves_out(c))
 			continue;
 		const struct tcb_op *op = op_at(c);
-		const struct tcb_problem p = problem_for(op, contract_at(op, c / 2), 1, 4096, c % 2 ? 4096 : 14336);
-		const struct tcb_target target = gpu_target(gpu_capabilities[c / op_count], 0);
+		const struct tcb_problem p = matvec_problem(op, matvec_contract(c / 2), 1, 4096, c % 2 ? 4096 : 14336);
+		const struct tcb_target target = gpu_target(gpu_capabilities[c / ops.count], 0);
 		struct tcb_space *space = gpu_space(&p, &target, 0);
 		struct tcb_kernel kernel;
 		for (size_t i = c; i < space->count; i += 150) {
@@ -247,53 +223,13 @@ static void spaces_are_written_and_clean(void **state)
 		}
 		tcb_space_destroy(space);
 	}
-	assert_true(checked >= GPU_CAPABILITIES * op_count / (TEST_IS_INSTRUMENTED ? 4 : 1));
+	assert_true(checked >= GPU_CAPABILITIES * ops.count / (TEST_IS_INSTRUMENTED ? 4 : 1));
 }
 
-static const struct tcb_shape odd_shapes[] = { { 1, 1, 256 },   { 1, 2, 512 },  { 1, 3, 1024 },  { 2, 5, 768 },
-					       { 1, 17, 2048 }, { 3, 9, 1792 }, { 1, 33, 1280 }, { 1, 65, 1024 },
-					       { 1, 31, 3584 }, { 1, 7, 4096 } };
-enum { ODD_SHAPES = sizeof odd_shapes / sizeof *odd_shapes };
-
-/*
- * Geometries of the whole product (policies lifted) at odd shapes, with two SMs so that blocks have several rounds.
- * Some are of a larger N than the shape's: what serves many rows must serve few.
- */
 static void samples_are_right(void **state)
 {
-	const size_t count = gpu_sample_size(120);
-	struct gpu_tally tally = { 0 };
-	struct tcb_rng rng;
 	(void)state;
-	tcb_rng_init(&rng, 20);
-	for (size_t i = 0; i < count; i++) {
-		const struct tcb_op *op = op_at(i);
-		const struct tcb_shape *s = &odd_shapes[i / op_count % ODD_SHAPES];
-		const enum tcb_contract contract = contract_at(op, i / op_count / 2);
-		const struct tcb_target target = gpu_target(gpu_capabilities[tcb_rng_below(&rng, GPU_CAPABILITIES)], 2);
-		const size_t k = k_of(op, s->k, i / op_count);
-		const struct tcb_problem p = problem_for(op, contract, s->m, s->n, k);
-		const struct tcb_problem wide = problem_for(op, contract, s->m, i % 3 ? s->n : 4096, k);
-		const struct tcb_geometry g = gpu_geometry_drawn(&wide, &target, &rng);
-		struct gpu_bench bench;
-		gpu_bench_open(&bench, &p, i);
-		gpu_bench_check(&bench, &target, &g, i, &tally);
-		gpu_bench_close(&bench);
-	}
-	gpu_tally_print(&tally);
-}
-
-/* A geometry of OP's whole space for CONTRACT with isa=mma; 0 where there is none. */
-static int mma_geometry(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_rng *rng,
-			struct tcb_geometry *out)
-{
-	struct tcb_space *space = gpu_space(problem, target, 1);
-	size_t seen = 0;
-	for (size_t i = 0; i < space->count; i++)
-		if (space->geometries[i].knob[TCB_KNOB_ISA] == TCB_ISA_MMA && tcb_rng_below(rng, ++seen) == 0)
-			*out = space->geometries[i];
-	tcb_space_destroy(space);
-	return seen > 0;
+	matvec_check_samples(&ops, gpu_sample_size(120), 20);
 }
 
 /* isa=mma, of which the samples above have few: rows that fill no tile, several rounds, parts of superblocks. */
@@ -304,18 +240,18 @@ static void products_of_matrices_are_right(void **state)
 	struct gpu_tally tally = { 0 };
 	(void)state;
 	tcb_rng_init(&rng, 30);
-	for (size_t i = 0; i < 6 * op_count; i++) {
+	for (size_t i = 0; i < 6 * ops.count; i++) {
 		const struct tcb_op *op = op_at(i);
-		const struct tcb_shape *shape = &shapes[i / op_count % 3];
-		const enum tcb_contract contract = i / op_count < 3 ? TCB_CONTRACT_F32 : TCB_CONTRACT_F16;
+		const struct tcb_shape *shape = &shapes[i / ops.count % 3];
+		const enum tcb_contract contract = i / ops.count < 3 ? TCB_CONTRACT_F32 : TCB_CONTRACT_F16;
 		const struct tcb_target target = gpu_target(i % 4 ? 90 : 80, 2);
 		struct tcb_geometry g;
 		struct gpu_bench bench;
 		if (!(op->contracts & 1u << contract))
 			continue;
 		const struct tcb_problem p =
-			problem_for(op, contract, shape->m, shape->n, k_of(op, shape->k, i / op_count));
-		assert_true(mma_geometry(&p, &target, &rng, &g));
+			matvec_problem(op, contract, shape->m, shape->n, matvec_k(op, shape->k, i / ops.count));
+		assert_true(matvec_geometry(&p, &target, TCB_KNOB_ISA, TCB_ISA_MMA, &rng, &g));
 		gpu_bench_open(&bench, &p, i);
 		gpu_bench_check(&bench, &target, &g, i, &tally);
 		gpu_bench_close(&bench);
@@ -349,7 +285,7 @@ static void extreme_activations(void **state)
 				for (size_t i = 0; i < bench.outputs; i++)
 					bench.reference.y[i] = NAN;
 			the_op()->default_geometry(&p, &target, &g);
-			assert_true(!mma || mma_geometry(&p, &target, &rng, &g));
+			assert_true(!mma || matvec_geometry(&p, &target, TCB_KNOB_ISA, TCB_ISA_MMA, &rng, &g));
 			const double ratio = gpu_bench_run(&bench, &target, &g, NULL, 1);
 			/* Runs are compared bit by bit, also where the results are NaN. */
 			if (!(ratio <= 1) && !(isinf(values[v]) && !q8))
@@ -389,7 +325,7 @@ static void tiny_beside_large_activations(void **state)
 	for (size_t i = 0; i < shape.k; i++)
 		x[i] = i % format->block_values ? ldexpf(x[i], -38) : 1;
 	gpu_bench_refer(&bench);
-	assert_true(mma_geometry(&p, &target, &rng, &g));
+	assert_true(matvec_geometry(&p, &target, TCB_KNOB_ISA, TCB_ISA_MMA, &rng, &g));
 	const double ratio = gpu_bench_run(&bench, &target, &g, NULL, 1);
 	block = bench.data[TCB_QUANT_WEIGHTS];
 	for (size_t n = 0; n < shape.n; n++, block += blocks * format->block_bytes) {
@@ -416,7 +352,7 @@ static void powers_of_all_sizes(void **state)
 	assert_non_null(op);
 	for (int kind = 0; kind < 3; kind++) { /* dp4a, fma, mma */
 		const enum tcb_contract contract = kind ? TCB_CONTRACT_F32 : TCB_CONTRACT_Q8;
-		const struct tcb_problem p = problem_for(op, contract, 1, ROWS, K);
+		const struct tcb_problem p = matvec_problem(op, contract, 1, ROWS, K);
 		const size_t blocks = K / op->format->block_values;
 		struct tcb_geometry g;
 		struct gpu_bench bench;
@@ -431,7 +367,7 @@ static void powers_of_all_sizes(void **state)
 			x[i] *= 0x1p20f;
 		gpu_bench_refer(&bench);
 		op->default_geometry(&p, &target, &g);
-		assert_true(kind != 2 || mma_geometry(&p, &target, &rng, &g));
+		assert_true(kind != 2 || matvec_geometry(&p, &target, TCB_KNOB_ISA, TCB_ISA_MMA, &rng, &g));
 		snprintf(bench.what, sizeof bench.what, "powers, kind %d", kind);
 		gpu_bench_check(&bench, &target, &g, 1, NULL);
 		gpu_bench_close(&bench);

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * See matvec_bench.h.
+ */
+#include "matvec_bench.h"
+
+#include <string.h>
+
+void matvec_find(const char *const kinds[], struct matvec_ops *out)
+{
+	size_t count;
+	const struct tcb_op *const *all = tcb_ops(&count);
+	out->count = 0;
+	for (size_t i = 0; i < count; i++) {
+		const char *tail = strchr(all[i]->name, '_');
+		for (size_t k = 0; tail && all[i]->emit && all[i]->format && kinds[k]; k++)
+			if (strcmp(tail + 1, kinds[k]) == 0 && out->count < MATVEC_OPS_MAX)
+				out->op[out->count++] = all[i];
+	}
+}
+
+struct tcb_problem matvec_problem(const struct tcb_op *op, enum tcb_contract contract, size_t m, size_t n, size_t k)
+{
+	return gpu_problem(op, contract, (struct tcb_shape){ m, n, k });
+}
+
+enum tcb_contract matvec_contract(size_t i)
+{
+	static const enum tcb_contract of[] = { TCB_CONTRACT_Q8, TCB_CONTRACT_F32, TCB_CONTRACT_F16 };
+	return of[i % 3];
+}
+
+size_t matvec_k(const struct tcb_op *op, size_t k, size_t i)
+{
+	return op->format->block_values == 32 && i % 2 ? k - 32 * (1 + i % 5) : k;
+}
+
+int matvec_geometry(const struct tcb_problem *problem, const struct tcb_target *target, enum tcb_knob knob,
+		    int32_t value, struct tcb_rng *rng, struct tcb_geometry *out)
+{
+	struct tcb_space *space = gpu_space(problem, target, 1);
+	size_t seen = 0;
+	for (size_t i = 0; i < space->count; i++)
+		if (space->geometries[i].knob[knob] == value && tcb_rng_below(rng, ++seen) == 0)
+			*out = space->geometries[i];
+	tcb_space_destroy(space);
+	return seen > 0;
+}
+
+void matvec_check_samples(const struct matvec_ops *ops, size_t count, uint64_t seed)
+{
+	static const struct tcb_shape odd[] = { { 1, 1, 256 },   { 1, 2, 512 },  { 1, 3, 1024 },  { 2, 5, 768 },
+						{ 1, 17, 2048 }, { 4, 9, 1792 }, { 1, 33, 1280 }, { 1, 65, 1024 },
+						{ 1, 31, 3584 }, { 1, 7, 4096 } };
+	struct gpu_tally tally = { 0 };
+	struct tcb_rng rng;
+	tcb_rng_init(&rng, seed);
+	for (size_t i = 0; i < count; i++) {
+		const struct tcb_op *op = ops->op[i % ops->count];
+		const struct tcb_shape *s = &odd[tcb_rng_below(&rng, sizeof odd / sizeof *odd)];
+		const enum tcb_contract contract = matvec_contract(i / ops->count);
+		const struct tcb_target target = gpu_target(gpu_capabilities[tcb_rng_below(&rng, GPU_CAPABILITIES)], 2);
+		const size_t k = matvec_k(op, s->k, i / ops->count);
+		const struct tcb_problem p = matvec_problem(op, contract, s->m, s->n, k);
+		const struct tcb_problem wide = matvec_problem(op, contract, s->m, i % 3 ? s->n : 4096, k);
+		const struct tcb_geometry g = gpu_geometry_drawn(&wide, &target, &rng);
+		struct gpu_bench bench;
+		gpu_bench_open(&bench, &p, i);
+		gpu_bench_check(&bench, &target, &g, i, &tally);
+		gpu_bench_close(&bench);
+	}
+	gpu_tally_print(&tally);
+}
