@@ -31,38 +31,38 @@ struct tcb_tile {
  * tcb_knob_scope.  kind NUMBER: a decimal integer >= 0; otherwise the name of the
  * word list below that gives the values.  Append only.
  */
-#define TCB_KNOB_LIST(X)                                                                                    \
-	X(ISA, "isa", COMMON, ISA, "instruction family")                                                    \
-	X(LAYOUT, "layout", COMMON, LAYOUT, "weight layout: as stored, or repacked")                        \
-	X(THREADS, "threads", CPU, NUMBER, "CPU threads that share the macro tiles")                        \
-	X(SCHED, "sched", COMMON, SCHED, "how midi tiles are dealt to threads, or to blocks")               \
-	X(UNROLL, "unroll", COMMON, NUMBER, "micro tiles along k per loop iteration")                       \
-	X(PREFETCH, "prefetch", CPU, NUMBER, "software prefetch distance in bytes, 0 for none")             \
-	X(HINT, "hint", CPU, HINT, "cache level that software prefetch asks for")                           \
-	X(WARPS, "warps", GPU, NUMBER, "warps in a block")                                                  \
-	X(VEC, "vec", GPU, NUMBER, "bytes in a vector access")                                              \
-	X(STAGES, "stages", COMMON, NUMBER, "tiles of weights in flight, the one in use included")          \
-	X(SPLITK, "splitk", GPU, NUMBER, "slices of the reduction")                                         \
-	X(SWIZZLE, "swizzle", GPU, SWIZZLE, "shared-memory address map")                                    \
-	X(STREAM, "stream", COMMON, NUMBER, "1: results are stored past the caches, 0: through them")       \
-	X(KSPLIT, "ksplit", GPU, NUMBER, "warps of a block that share a row, each a part of its k")         \
-	X(COPY, "copy", GPU, COPY, "how a GPU fetches weights: to registers, or copied to shared memory")   \
-	X(XIN, "xin", GPU, XIN, "where a GPU's inner loop has the activations")                             \
-	X(GROUP, "group", GPU, NUMBER, "activations that share a quantisation scale")                       \
-	X(PREP, "prep", GPU, PREP, "who prepares activations: every block, a launch, or warps of it")       \
-	X(LEAD, "lead", GPU, NUMBER, "tiles of weights asked for before the activations are touched")       \
-	X(BLOCKS, "blocks", GPU, NUMBER, "blocks per SM that stay for all rows, 0: a block for each tile")  \
-	X(PDL, "pdl", GPU, NUMBER, "1: programmatic dependent launch")                                      \
-	X(OCC, "occ", GPU, NUMBER, "blocks per SM that a thread's registers leave room for")                \
-	X(JOIN, "join", GPU, JOIN, "how blocks that share a row bring their parts together")                \
-	X(FORM, "form", COMMON, FORM, "how a reduction goes over its data")                                 \
-	X(DECODE, "decode", CPU, DECODE, "where a CPU unpacks weights: first into panels, or in registers") \
-	X(CLUSTER, "cluster", GPU, NUMBER, "blocks of a cluster, which share what they copy")               \
-	X(XSTAGES, "xstages", GPU, NUMBER, "tiles of activations in flight, the ones in use included")      \
-	X(ASKS, "asks", CPU, NUMBER, "times that software prefetch asks for each line")                     \
-	X(PASSES, "passes", GPU, PASSES, "all: the optimiser's passes go over the PTX; left out: none do")  \
-	X(HEADS, "heads", GPU, NUMBER, "query heads of one KV head that are taken together")                \
-	X(TURNS, "turns", GPU, NUMBER, "1: warpgroups of a block take turns at the tensor cores")           \
+#define TCB_KNOB_LIST(X)                                                                                          \
+	X(ISA, "isa", COMMON, ISA, "instruction family")                                                          \
+	X(LAYOUT, "layout", COMMON, LAYOUT, "weight layout: as stored, or repacked")                              \
+	X(THREADS, "threads", CPU, NUMBER, "CPU threads that share the macro tiles")                              \
+	X(SCHED, "sched", COMMON, SCHED, "how midi tiles are dealt to threads, or to blocks")                     \
+	X(UNROLL, "unroll", COMMON, NUMBER, "micro tiles along k per loop iteration")                             \
+	X(PREFETCH, "prefetch", CPU, NUMBER, "software prefetch distance in bytes, 0 for none")                   \
+	X(HINT, "hint", CPU, HINT, "cache level that software prefetch asks for")                                 \
+	X(WARPS, "warps", GPU, NUMBER, "warps in a block")                                                        \
+	X(VEC, "vec", GPU, NUMBER, "bytes in a vector access")                                                    \
+	X(STAGES, "stages", COMMON, NUMBER, "tiles of weights in flight, the one in use included")                \
+	X(SPLITK, "splitk", GPU, NUMBER, "slices of the reduction")                                               \
+	X(SWIZZLE, "swizzle", GPU, SWIZZLE, "shared-memory address map")                                          \
+	X(STREAM, "stream", COMMON, NUMBER, "1: results are stored past the caches, 0: through them")             \
+	X(KSPLIT, "ksplit", GPU, NUMBER, "warps of a block that share a row, each a part of its k")               \
+	X(COPY, "copy", GPU, COPY, "how a GPU fetches weights: to registers, or copied to shared memory")         \
+	X(XIN, "xin", GPU, XIN, "where a GPU's inner loop has the activations")                                   \
+	X(GROUP, "group", GPU, NUMBER, "activations that share a quantisation scale")                             \
+	X(PREP, "prep", GPU, PREP, "who prepares activations: every block, a launch, warps of it, or all blocks") \
+	X(LEAD, "lead", GPU, NUMBER, "tiles of weights asked for before the activations are touched")             \
+	X(BLOCKS, "blocks", GPU, NUMBER, "blocks per SM that stay for all rows, 0: a block for each tile")        \
+	X(PDL, "pdl", GPU, NUMBER, "1: programmatic dependent launch")                                            \
+	X(OCC, "occ", GPU, NUMBER, "blocks per SM that a thread's registers leave room for")                      \
+	X(JOIN, "join", GPU, JOIN, "how blocks that share a row bring their parts together")                      \
+	X(FORM, "form", COMMON, FORM, "how a reduction goes over its data")                                       \
+	X(DECODE, "decode", CPU, DECODE, "where a CPU unpacks weights: first into panels, or in registers")       \
+	X(CLUSTER, "cluster", GPU, NUMBER, "blocks of a cluster, which share what they copy")                     \
+	X(XSTAGES, "xstages", GPU, NUMBER, "tiles of activations in flight, the ones in use included")            \
+	X(ASKS, "asks", CPU, NUMBER, "times that software prefetch asks for each line")                           \
+	X(PASSES, "passes", GPU, PASSES, "all: the optimiser's passes go over the PTX; left out: none do")        \
+	X(HEADS, "heads", GPU, NUMBER, "query heads of one KV head that are taken together")                      \
+	X(TURNS, "turns", GPU, NUMBER, "1: warpgroups of a block take turns at the tensor cores")                 \
 	X(PARTS, "parts", COMMON, NUMBER, "4: a fused op as the separate kernels that it is made of, 1: as one")
 
 /* X(KIND, name): the knobs whose values are words of the list TCB_KIND_LIST, enum tcb_name. */
@@ -104,7 +104,8 @@ struct tcb_tile {
 #define TCB_COPY_LIST(X, K) X(K, LDG, "ldg") X(K, ASYNC, "async") X(K, BULK, "bulk")
 /* l2: read from memory once more */
 #define TCB_XIN_LIST(X, K) X(K, SHARED, "shared") X(K, REGS, "regs") X(K, L2, "l2")
-#define TCB_PREP_LIST(X, K) X(K, BLOCK, "block") X(K, LAUNCH, "launch") X(K, WARPS, "warps")
+/* grid: warps of all blocks, each a share, into the workspace. */
+#define TCB_PREP_LIST(X, K) X(K, BLOCK, "block") X(K, LAUNCH, "launch") X(K, WARPS, "warps") X(K, GRID, "grid")
 /*
  * none: no two blocks share a row.  cluster: through each other's shared memory.  launch: a second launch takes them
  * from the workspace.  whole: each block works out the whole row's.  last: the last block that is done takes them from

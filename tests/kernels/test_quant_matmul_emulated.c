@@ -133,6 +133,73 @@ static void every_way_is_right(void **state)
 	}
 }
 
+/* prep=grid: units of activations that warps of all blocks prepare; slices, clusters, tiles of tokens, one block alone.
+ */
+#define SHARED(tokens, rows, warps)                                                                          \
+	"midi=" #tokens "x" #rows "x1024,micro=" #tokens "x64x256,isa=wgmma,layout=f,unroll=1,warps=" #warps \
+	",stages=2,ksplit=1,copy=bulk,prep=grid,lead=2,blocks=0,occ=1,xstages=4,"
+static const struct shared_case {
+	struct tcb_shape shape;
+	unsigned sms;
+	const char *geometry;
+} shared_cases[] = {
+	{ { 35, 129, 1024 }, 2, "macro=64x256x1024," SHARED(32, 64, 4) "splitk=1,join=none,cluster=1,pdl=1" },
+	{ { 35, 129, 1024 }, 8, "macro=64x256x1024," SHARED(32, 64, 4) "splitk=2,join=cluster,cluster=4,pdl=1" },
+	{ { 64, 129, 1024 }, 4, "macro=64x256x1024," SHARED(64, 128, 8) "splitk=2,join=last,cluster=1,pdl=0" },
+	{ { 300, 200, 1024 }, 4, "macro=512x256x1024," SHARED(256, 128, 8) "splitk=1,join=none,cluster=1,pdl=1" },
+	{ { 5, 40, 1024 }, 2, "macro=8x64x1024," SHARED(8, 64, 4) "splitk=1,join=none,cluster=1,pdl=1" },
+};
+
+static void open_shared(struct gpu_bench *bench, const struct shared_case *c, unsigned number,
+			struct tcb_target *target, struct tcb_geometry *g)
+{
+	const struct tcb_problem p = problem_of(op_names[number % OPS], c->shape.m, c->shape.n, c->shape.k);
+	struct qmm_gpu plan;
+	*target = gpu_target(90, c->sms);
+	*g = gpu_geometry(c->geometry);
+	gpu_check_rule(&p, 90, g, 1, NULL);
+	qmm_gpu_plan(&p, target, g, &plan);
+	gpu_bench_open(bench, &p, number);
+	bench->zeros_at = plan.claims_at;
+}
+
+static void shares_meet(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < sizeof shared_cases / sizeof *shared_cases; i++) {
+		struct tcb_target target;
+		struct tcb_geometry g;
+		struct gpu_bench bench;
+		open_shared(&bench, &shared_cases[i], i, &target, &g);
+		gpu_bench_check(&bench, &target, &g, i, NULL);
+		gpu_bench_close(&bench);
+	}
+}
+
+static void mutants_of_shares(void **state)
+{
+	static const struct {
+		const char *what;
+		struct gpu_mutation mutation;
+	} cases[] = {
+		{ "nothing", { NOTHING, TCB_PTX_OP_LD, 0 } },
+		{ "a piece that is not ordered", { REMOVE, TCB_PTX_OP_FENCE, 0 } },
+		{ "a piece at the wrong place", { MOVE, TCB_PTX_OP_ST, 1 } },
+		{ "claims that stay", { REMOVE, TCB_PTX_OP_ST, 8 } },
+		{ "units that stay ready", { REMOVE, TCB_PTX_OP_ST, 9 } },
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct tcb_target target;
+		struct tcb_geometry g;
+		struct gpu_bench bench;
+		open_shared(&bench, &shared_cases[0], 0, &target, &g);
+		snprintf(bench.what, sizeof bench.what, "%s", cases[i].what);
+		gpu_bench_check_mutant(&bench, &target, &g, &cases[i].mutation);
+		gpu_bench_close(&bench);
+	}
+}
+
 /* Contract q8: each format and group, each way of weights, activations and results. */
 static void every_way_is_right_q8(void **state)
 {
@@ -319,7 +386,8 @@ static void extreme_activations_q8(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_way_is_right),    cmocka_unit_test(short_rows_are_right),
+		cmocka_unit_test(every_way_is_right),    cmocka_unit_test(shares_meet),
+		cmocka_unit_test(mutants_of_shares),     cmocka_unit_test(short_rows_are_right),
 		cmocka_unit_test(samples_are_right),     cmocka_unit_test(extreme_activations),
 		cmocka_unit_test(every_way_is_right_q8), cmocka_unit_test(extreme_activations_q8),
 		cmocka_unit_test(powers_of_all_sizes),

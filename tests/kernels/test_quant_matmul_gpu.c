@@ -146,6 +146,8 @@ static void rules_name_what_is_wrong(void **state)
 		{ "occ=16", "more warps than an SM holds", 90 },
 		{ "warps=16,midi=128x256x4096", "quarter of an SM", 90 },
 		{ "prep=block", "xstages must be 1", 90 },
+		{ MMA ",prep=grid", "prep=grid needs isa=wgmma", 90 },
+		{ "xstages=1,cluster=1,prep=grid", "prep=grid needs isa=wgmma", 90 },
 		{ "xstages=1", "cluster must be 1", 90 },
 		{ MMA ",join=last,copy=async,pdl=1", "pdl=1 needs sm_90", 89 },
 		{ MMA ",splitk=2,blocks=2,occ=2", "one round of rows", 90 },
@@ -230,18 +232,19 @@ static void traded_registers_are_enough(void **state)
 	(void)state;
 	if (tcb_assembler_find(&info, NULL) != TCB_OK)
 		skip_because("no assembler for PTX");
-	for (size_t o = 0; o < OPS; o++) {
+	for (size_t i = 0; i < 2 * OPS; i++) {
+		const size_t o = i % OPS;
 		const struct tcb_problem p = problem_of(op_names[o], 512, 8192, 8192);
 		const struct tcb_target target = gpu_target(90, 0);
 		const struct tcb_ptx_target ptx_target = { 90, 'a' };
-		const struct tcb_geometry g = gpu_geometry(TRADED);
+		const struct tcb_geometry g = gpu_geometry_changed(TRADED, i < OPS ? "prep=launch" : "prep=grid");
 		struct tcb_kernel kernel;
 		struct tcb_str text = { 0 };
 		struct tcb_assembly assembly;
 		struct tcb_ptx_resources resources;
 		gpu_check_rule(&p, 90, &g, 0, NULL);
 		gpu_emit(&p, &target, &g, &kernel);
-		assert_int_equal(kernel.launch[1].block[0], 384);
+		assert_int_equal(kernel.launch[kernel.launch_count - 1].block[0], 384);
 		tcb_ptx_print(kernel.module, &text);
 		tcb_assemble(&info, text.data, text.length, &ptx_target, 60, &assembly);
 		if (assembly.status != TCB_OK)

@@ -51,10 +51,16 @@ static void write_parameters(struct qmm_writer *w)
 	const struct qmm_gpu *g = w->g;
 	kit_op least, longer, slice = I(0), tile;
 	w->weights = tcb_kit_operand(&w->kit, "weights", 16, TCB_QUANT_WEIGHTS);
-	w->x = g->own_launch ? tcb_kit_workspace(&w->kit, "x", 16, 0) : tcb_kit_operand(&w->kit, "x", 16, TCB_QUANT_X);
+	const int has_image = g->own_launch || g->by_grid;
+	w->x = has_image ? tcb_kit_workspace(&w->kit, "x", 16, 0) : tcb_kit_operand(&w->kit, "x", 16, TCB_QUANT_X);
 	w->y = tcb_kit_operand(&w->kit, "y", 4, TCB_QUANT_Y);
 	if (g->join == TCB_JOIN_LAST)
 		w->slices = tcb_kit_workspace(&w->kit, "slices", 4, g->slices_at);
+	if (g->by_grid) {
+		w->image = w->x;
+		w->floats = tcb_kit_operand(&w->kit, "floats", 16, TCB_QUANT_X);
+		w->claims = tcb_kit_workspace(&w->kit, "claims", 4, g->claims_at);
+	}
 	w->rows = tcb_kit_number(&w->kit, "rows", g->n);
 	w->tokens = tcb_kit_number(&w->kit, "tokens", g->m);
 	least = tcb_kit_number(&w->kit, "least", g->least);
@@ -66,7 +72,7 @@ static void write_parameters(struct qmm_writer *w)
 		const kit_op groups = OP2(b, "shr.u32", w->padded, I(3));
 		slice = tcb_ptx_special(b, "ctaid.y");
 		w->weights = tcb_kit_element(b, w->weights, slice, g->slice * g->unit.bytes);
-		if (g->own_launch)
+		if (has_image)
 			w->x = tcb_kit_element(b, w->x, OP2(b, "mul.lo.u32", slice, groups),
 					       g->slice * g->unit_tiles * g->x_group_bytes);
 		else

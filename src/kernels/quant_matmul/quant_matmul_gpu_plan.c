@@ -138,13 +138,17 @@ static void plan_workspace(struct qmm_gpu *g)
 {
 	const size_t padded = (size_t)g->token_tiles * g->tokens;
 	g->slices_at = g->counters_at = g->workspace_bytes = 0;
-	if (g->own_launch) {
+	if (g->own_launch || g->by_grid) {
 		g->image_bytes = padded / QMM_GROUP_TOKENS * g->row_units * g->unit_tiles * g->x_group_bytes;
 		g->slices_at = g->workspace_bytes = (g->image_bytes + 255) / 256 * 256;
 	}
 	if (g->join == TCB_JOIN_LAST) {
 		g->counters_at = g->slices_at + (size_t)g->splitk * g->m * g->n * 4;
 		g->workspace_bytes = g->counters_at + (size_t)g->grid * g->token_tiles * 4;
+	}
+	if (g->by_grid) {
+		g->claims_at = (g->workspace_bytes + 15) / 16 * 16;
+		g->workspace_bytes = g->claims_at + (QMM_CLAIM_WORDS + (size_t)g->row_units) * 4;
 	}
 }
 
@@ -214,7 +218,7 @@ static unsigned registers_of(unsigned warps)
  */
 static void plan_threads(struct qmm_gpu *g)
 {
-	g->askers = g->is_streamed ? 1 : 0;
+	g->askers = g->by_grid ? 4 : g->is_streamed ? 1 : 0;
 	g->is_traded = g->is_streamed && g->warps == QMM_TRADE_WARPS && g->together == 1 && g->splitk == 1 &&
 		       registers(g) > registers_of(g->warps + g->askers);
 	if (g->is_traded)
@@ -251,6 +255,7 @@ void qmm_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *ta
 	g->xstages = KNOB(XSTAGES);
 	g->is_streamed = g->xstages > 1 && g->is_wgmma;
 	g->is_rolling = g->xstages > 1 && !g->is_wgmma;
+	g->by_grid = KNOB(PREP) == TCB_PREP_GRID;
 	g->ksplit = KNOB(KSPLIT);
 	g->side = g->warps / (g->is_wgmma ? 4 : 1) / g->ksplit;
 	g->unit_tiles = QMM_CHUNKS;
@@ -497,10 +502,13 @@ RULE(rule_stages)
 		return "more stages than tiles of weights that a warp has";
 	if (xstages < 1 || xstages > QMM_STAGES_MAX || xstages > QMM_CHUNKS * stages)
 		return "xstages must be 1 to 16, and at most 4 times stages";
+	const int32_t prep = geometry->knob[TCB_KNOB_PREP];
+	if (prep == TCB_PREP_GRID && (!is_wgmma(geometry) || !is_streamed(geometry)))
+		return "prep=grid needs isa=wgmma and xstages of more than 1";
 	if (!is_streamed(geometry))
 		return NULL;
-	if (geometry->knob[TCB_KNOB_PREP] != TCB_PREP_LAUNCH)
-		return "xstages must be 1, activations stay, but with prep=launch";
+	if (prep != TCB_PREP_LAUNCH && prep != TCB_PREP_GRID)
+		return "xstages must be 1, activations stay, but with prep=launch or grid";
 	if (!is_wgmma(geometry) && (geometry->knob[TCB_KNOB_COPY] != TCB_COPY_ASYNC || xstages != stages))
 		return "xstages must be 1 with isa=mma, or as many as stages and copy async";
 	if (stages == 1 && tiles > 1) /* a slot is free when the next tile's first product has begun */
@@ -615,7 +623,9 @@ RULE(policy_usual)
 		unusual += is_wgmma(geometry) && of[TCB_KNOB_BLOCKS] > 0;
 	}
 	/* The time of a launch, or that of preparing all activations in each block. */
-	unusual += of[TCB_KNOB_PREP] == TCB_PREP_LAUNCH ? m <= 16 : m > 32;
+	unusual += of[TCB_KNOB_PREP] == TCB_PREP_LAUNCH ? m <= 16
+		   : of[TCB_KNOB_PREP] == TCB_PREP_GRID ? m <= 32
+							: m > 32;
 	unusual += of[TCB_KNOB_PREP] == TCB_PREP_WARPS && (m <= 8 || tokens < m);
 	unusual += of[TCB_KNOB_JOIN] == TCB_JOIN_CLUSTER && splitk > 4;
 	return tcb_gpu_unusual(unusual, problem, target, geometry);

@@ -16,6 +16,7 @@ struct qmm_gpu {
 	int is_streamed; /* wgmma: activations pass through a ring that a warp of its own fills */
 	int is_rolling;  /* mma: through a ring that all warps fill */
 	unsigned beside; /* warps of the block that prepare them and do nothing else */
+	int by_grid;     /* streamed: warps of all blocks prepare a share each, which meet in the workspace */
 	enum tcb_copy copy;
 	enum tcb_join join;
 	unsigned rows, row_tiles;       /* of a group: rows, 16-row (mma) or 64-row (wgmma) tiles */
@@ -52,7 +53,7 @@ struct qmm_gpu {
 	unsigned x_barrier_at;
 	unsigned barrier_at, image_at, part_at, flag_at, shared_bytes;
 	unsigned launch_bytes; /* that a launch asks for: no SM holds more blocks than are to be */
-	size_t image_bytes, slices_at, counters_at, workspace_bytes;
+	size_t image_bytes, slices_at, counters_at, claims_at, workspace_bytes;
 };
 
 /* GEOMETRY keeps the rules. */

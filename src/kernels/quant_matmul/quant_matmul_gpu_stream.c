@@ -9,9 +9,13 @@
  * tokens, which B's descriptors describe as they lie, into another.  The slot of a
  * unit is free when the activations of its last 64 are, so only the latter have
  * barriers that say so.
+ *
+ * prep=grid: three more warps beside that one prepare activations, which go through the workspace
+ * (qmm_write_x_share()); before it asks for the first of a unit's it waits until all of that are there.
  */
 #include "kernels/quant_matmul/quant_matmul_gpu_join.h"
 #include "kernels/quant_matmul/quant_matmul_gpu_wgmma.h"
+#include "kernels/quant_matmul/quant_matmul_gpu_x.h"
 
 /* Addresses in shared memory that go round. */
 struct ring {
@@ -163,11 +167,21 @@ static void write_asking(struct qmm_writer *w, struct kernel *k)
 		tcb_ptx_if_end(b, &more);
 	}
 	tcb_ptx_if_end(b, &scope);
+	if (g->by_grid) {
+		tcb_ptx_if_begin(b, &scope, OP2(b, "setp.eq.u32", OP2(b, "and.b32", loop.iv, I(QMM_CHUNKS - 1)), I(0)));
+		const kit_op unit = OP2(b, "shr.u32", loop.iv, I(__builtin_ctz(QMM_CHUNKS)));
+		qmm_write_x_ready(w, g->splitk > 1
+					     ? OP3(b, "mad.lo.u32", tcb_ptx_special(b, "ctaid.y"), I(g->slice), unit)
+					     : unit);
+		tcb_ptx_if_end(b, &scope);
+	}
 	tcb_kit_expect(b, tcb_ptx_at(a->x.barrier, 0), I(g->x_tile_bytes));
 	ask_x(w, a);
 	tcb_ptx_into2(b, "add.u64", a->x_at, a->x_at, x_pitch);
 	ring_next(w, &a->x);
 	tcb_ptx_for_end(b, &loop);
+	if (g->by_grid)
+		qmm_write_x_done(w);
 }
 
 /* --- the warps that compute --- */
@@ -234,9 +248,17 @@ void qmm_write_stream(struct qmm_writer *w)
 	struct tcb_ptx_if role, one;
 	open_memory(w, k);
 	qmm_write_join_open(w);
-	tcb_ptx_if_begin(b, &role, OP2(b, g->is_traded ? "setp.ge.u32" : "setp.eq.u32", w->kit.warp, I(g->warps)));
-	if (g->is_traded) {
+	tcb_ptx_if_begin(b, &role, OP2(b, g->askers > 1 ? "setp.ge.u32" : "setp.eq.u32", w->kit.warp, I(g->warps)));
+	if (g->is_traded)
 		tcb_ptx_op1(b, "setmaxnreg.dec.sync.aligned.u32", I(QMM_TRADE_LEFT));
+	if (g->by_grid) {
+		struct tcb_ptx_if shares;
+		tcb_ptx_if_begin(b, &shares, OP2(b, "setp.gt.u32", w->kit.warp, I(g->warps)));
+		tcb_kit_depend(&w->kit);
+		qmm_write_x_share(w);
+		tcb_ptx_if_end(b, &shares);
+	}
+	if (g->askers > 1) {
 		tcb_ptx_if_begin(b, &one, OP2(b, "setp.eq.u32", w->kit.tid, I(g->warps * WARP)));
 	} else {
 		tcb_ptx_if_begin(b, &one, OP2(b, "setp.eq.u32", w->kit.lane, I(0)));

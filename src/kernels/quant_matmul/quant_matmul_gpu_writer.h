@@ -17,6 +17,7 @@ struct qmm_writer {
 	kit_op rows, tokens;  /* N and M */
 	kit_op padded;        /* own launch: tokens of the image */
 	kit_op slices, counters;
+	kit_op floats, image, claims; /* prep=grid: the activations, their whole image, who prepares what */
 	kit_op x_barrier, join_barrier;
 	kit_op ks, side;    /* side: which of the groups side by side */
 	kit_op quad, pair;  /* lane / 4: row within 8; lane % 4 */

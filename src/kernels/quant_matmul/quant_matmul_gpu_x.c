@@ -461,30 +461,16 @@ void qmm_write_lane_rows(struct qmm_writer *w, kit_op base, kit_op out[2])
 	out[1] = tcb_ptx_assume_aligned(b, OP2(b, "add.u32", at, OP2(b, "xor.b32", place, I(TOKEN_BYTES / 2))), 16);
 }
 
-void qmm_write_prepare_kernel(struct qmm_writer *w)
+/* COUNT tokens from FIRST on, a unit of each, by a warp: from w->x to the image at IMAGE. */
+static void write_into_image(struct qmm_writer *w, kit_op image, kit_op unit, kit_op first, unsigned count)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmm_gpu *g = w->g;
 	struct lane_values values[QMM_PREPARE_TOKENS] = { 0 };
 	struct lane_source from;
-	kit_op image, unit, first, tiles[QMM_CHUNKS];
-	const unsigned padded = g->token_tiles * g->tokens, each = qmm_prepare_tokens(g);
-	tcb_kit_begin(&w->kit, "qmm_prepare",
-		      &(struct tcb_kit_kernel){ .threads = QMM_PREPARE_WARPS * WARP,
-						.blocks_together = qmm_prepare_together(g),
-						.grid = { g->row_units, qmm_prepare_blocks(g) },
-						.is_dependent = g->pdl });
-	w->x = tcb_kit_operand(&w->kit, "x", 16, TCB_QUANT_X);
-	image = tcb_kit_workspace(&w->kit, "image", 256, 0);
-	w->tokens = tcb_kit_number(&w->kit, "tokens", g->m);
-	w->padded = tcb_kit_number(&w->kit, "padded", padded);
-	tcb_kit_dependents(&w->kit, 1);
-	tcb_kit_threads(&w->kit);
-	unit = tcb_ptx_special(b, "ctaid.x");
-	first = OP3(b, "mad.lo.u32", tcb_ptx_special(b, "ctaid.y"), I(QMM_PREPARE_WARPS), w->kit.warp);
-	first = OP2(b, "mul.lo.u32", first, I(each));
+	kit_op tiles[QMM_CHUNKS];
 	source_of(w, first, unit, &from);
-	for (unsigned i = 0; i < each; i++)
+	for (unsigned i = 0; i < count; i++)
 		load_values(w, &from, i, 0, (kit_op){ 0 }, &values[i]);
 	const kit_op groups = OP2(b, "shr.u32", w->padded, I(3)),
 		     tile = OP3(b, "mad.lo.u32", unit, I(g->unit_tiles), first_tile(w));
@@ -493,7 +479,7 @@ void qmm_write_prepare_kernel(struct qmm_writer *w)
 				   g->x_group_bytes);
 	for (unsigned i = 1; i < g->unit_tiles; i++)
 		tiles[i] = OP2(b, "add.u64", tiles[i - 1], pitch);
-	for (unsigned i = 0; i < each; i++) {
+	for (unsigned i = 0; i < count; i++) {
 		const kit_op token = OP2(b, "add.u32", first, I(i));
 		const kit_op has = OP2(b, "setp.lt.u32", token, w->padded);
 		struct lane_places places;
@@ -512,5 +498,109 @@ void qmm_write_prepare_kernel(struct qmm_writer *w)
 				&pair[j], 1);
 		tcb_ptx_unguard(b);
 	}
+}
+
+void qmm_write_prepare_kernel(struct qmm_writer *w)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct qmm_gpu *g = w->g;
+	kit_op image, unit, first;
+	const unsigned padded = g->token_tiles * g->tokens, each = qmm_prepare_tokens(g);
+	tcb_kit_begin(&w->kit, "qmm_prepare",
+		      &(struct tcb_kit_kernel){ .threads = QMM_PREPARE_WARPS * WARP,
+						.blocks_together = qmm_prepare_together(g),
+						.grid = { g->row_units, qmm_prepare_blocks(g) },
+						.is_dependent = g->pdl });
+	w->x = tcb_kit_operand(&w->kit, "x", 16, TCB_QUANT_X);
+	image = tcb_kit_workspace(&w->kit, "image", 256, 0);
+	w->tokens = tcb_kit_number(&w->kit, "tokens", g->m);
+	w->padded = tcb_kit_number(&w->kit, "padded", padded);
+	tcb_kit_dependents(&w->kit, 1);
+	tcb_kit_threads(&w->kit);
+	unit = tcb_ptx_special(b, "ctaid.x");
+	first = OP3(b, "mad.lo.u32", tcb_ptx_special(b, "ctaid.y"), I(QMM_PREPARE_WARPS), w->kit.warp);
+	first = OP2(b, "mul.lo.u32", first, I(each));
+	write_into_image(w, image, unit, first, each);
 	tcb_kit_end(&w->kit);
+}
+
+/* --- by warps of all blocks --- */
+
+static kit_op claim_word(kit_op claims, unsigned word)
+{
+	return tcb_ptx_at(claims, 4 * (int64_t)word);
+}
+
+static kit_op ready_of(struct qmm_writer *w, kit_op unit)
+{
+	return tcb_ptx_at(tcb_kit_element(&w->kit.b, w->claims, unit, 4), 4 * (int64_t)QMM_CLAIM_WORDS);
+}
+
+/* Pieces of a unit: it is ready when they all are. */
+static kit_op pieces_of_unit(struct qmm_writer *w)
+{
+	return OP2(&w->kit.b, "shr.u32", w->padded, I(__builtin_ctz(QMM_SHARE_TOKENS)));
+}
+
+void qmm_write_x_share(struct qmm_writer *w)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const kit_op of_unit = pieces_of_unit(w), all = OP2(b, "mul.lo.u32", of_unit, I(w->g->row_units));
+	const kit_op first = OP2(b, "setp.eq.u32", w->kit.lane, I(0)), image_before = w->x, one = I(1);
+	const kit_op taken = tcb_kit_constant(b, "u32", I(0));
+	struct tcb_ptx_if scope;
+	struct tcb_ptx_for loop;
+	w->x = w->floats;
+	tcb_ptx_repeat_begin(b, &loop);
+	tcb_ptx_guard(b, first);
+	tcb_ptx_into2(b, "atom.global.add.u32", taken, claim_word(w->claims, 0), one);
+	tcb_ptx_unguard(b);
+	const kit_op piece = OP4(b, "shfl.sync.idx.b32", taken, I(0), I(31), I(-1));
+	const kit_op has = OP2(b, "setp.lt.u32", piece, all);
+	tcb_ptx_if_begin(b, &scope, has);
+	const kit_op unit = OP2(b, "div.u32", piece, of_unit);
+	const kit_op within = OP2(b, "sub.u32", piece, OP2(b, "mul.lo.u32", unit, of_unit));
+	write_into_image(w, w->image, unit, OP2(b, "mul.lo.u32", within, I(QMM_SHARE_TOKENS)), QMM_SHARE_TOKENS);
+	tcb_kit_warp_barrier(b);
+	tcb_ptx_guard(b, first);
+	tcb_ptx_op0(b, "fence.acq_rel.gpu"); /* behind a barrier: of what the other lanes stored, too */
+	OP2(b, "red.relaxed.gpu.global.add.u32", ready_of(w, unit), one);
+	tcb_ptx_unguard(b);
+	tcb_ptx_if_end(b, &scope);
+	tcb_ptx_repeat_end(b, &loop, has);
+	w->x = image_before;
+	tcb_ptx_if_begin(b, &scope, first);
+	qmm_write_x_done(w);
+	tcb_ptx_if_end(b, &scope);
+}
+
+void qmm_write_x_ready(struct qmm_writer *w, kit_op unit)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const kit_op all = pieces_of_unit(w), ready = ready_of(w, unit);
+	struct tcb_ptx_for wait;
+	kit_op seen;
+	tcb_ptx_repeat_begin(b, &wait);
+	tcb_ptx_load(b, "ld.acquire.gpu.global.u32", ready, &seen, 1);
+	tcb_ptx_repeat_end(b, &wait, OP2(b, "setp.ne.u32", seen, all));
+	tcb_ptx_op0(b, "fence.proxy.async"); /* bulk copies read what others' stores wrote */
+}
+
+void qmm_write_x_done(struct qmm_writer *w)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const kit_op zero = I(0);
+	struct tcb_ptx_if scope;
+	struct tcb_ptx_for loop;
+	kit_op blocks = OP2(b, "mul.lo.u32", tcb_ptx_special(b, "nctaid.x"), tcb_ptx_special(b, "nctaid.y"));
+	blocks = OP2(b, "mul.lo.u32", blocks, tcb_ptx_special(b, "nctaid.z"));
+	const kit_op last = OP2(b, "sub.u32", OP2(b, "mul.lo.u32", blocks, I(w->g->askers)), I(1));
+	tcb_ptx_op0(b, "fence.acq_rel.gpu");
+	const kit_op arrived = tcb_kit_arrive(b, claim_word(w->claims, 1), last);
+	tcb_ptx_if_begin(b, &scope, OP2(b, "setp.eq.u32", arrived, last));
+	tcb_ptx_store(b, "st.global.u32", claim_word(w->claims, 0), &zero, 1);
+	tcb_ptx_for_begin(b, &loop, I(0), I(w->g->row_units), I(1), 1);
+	tcb_ptx_store(b, "st.global.u32", ready_of(w, loop.iv), &zero, 1);
+	tcb_ptx_for_end(b, &loop);
+	tcb_ptx_if_end(b, &scope);
 }

@@ -23,6 +23,16 @@ void qmm_write_lane_rows(struct qmm_writer *w, kit_op base, kit_op out[2]);
 /* That launch: qmm_prepare_tokens() tokens by 256 of k a warp. */
 void qmm_write_prepare_kernel(struct qmm_writer *w);
 
+/*
+ * prep=grid, where no launch makes the image: pieces of it, unit after unit, are taken by warps of all blocks as they
+ * get free, who wait for nobody; so whatever blocks there are, it gets done.  By a warp: all that it gets.  By a
+ * thread: until a unit of all of K is there; and that it wants no more: the last thread to say so, of a warp that
+ * prepares or one that waits, leaves the counters as the next call needs them.
+ */
+void qmm_write_x_share(struct qmm_writer *w);
+void qmm_write_x_ready(struct qmm_writer *w, kit_op unit);
+void qmm_write_x_done(struct qmm_writer *w);
+
 /* quant_matmul_gpu_x_s8.c: 8 consecutive values per lane, 256 per warp, of the token in row ROW of the record at
  * RECORD, in shared or in global memory. */
 void qmm_write_x_codes(struct qmm_writer *w, int is_global, kit_op record, kit_op row, const kit_op value[]);
