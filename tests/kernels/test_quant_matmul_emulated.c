@@ -185,8 +185,8 @@ static void mutants_of_shares(void **state)
 		{ "nothing", { NOTHING, TCB_PTX_OP_LD, 0 } },
 		{ "a piece that is not ordered", { REMOVE, TCB_PTX_OP_FENCE, 0 } },
 		{ "a piece at the wrong place", { MOVE, TCB_PTX_OP_ST, 1 } },
-		{ "claims that stay", { REMOVE, TCB_PTX_OP_ST, 8 } },
-		{ "units that stay ready", { REMOVE, TCB_PTX_OP_ST, 9 } },
+		{ "claims that stay", { REMOVE, TCB_PTX_OP_ST, 10 } },
+		{ "units that stay ready", { REMOVE, TCB_PTX_OP_ST, 11 } },
 	};
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -34,8 +34,7 @@ enum {
 	QMM_PREPARE_WARPS = 8,
 	QMM_PREPARE_TOKENS = 4, /* that a warp prepares; one where there are few, so that all SMs have a share */
 	QMM_PREPARE_FEW = 64,
-	QMM_SHARE_TOKENS = 2, /* prep=grid: that a warp prepares at a time */
-	QMM_CLAIM_WORDS = 2,  /* prep=grid: pieces that are taken, warps that are done; then a counter for each unit */
+	QMM_CLAIM_WORDS = 2, /* prep=grid: pieces that are taken, warps that are done; then a counter for each unit */
 	QMM_PREPARE_TOGETHER = 4 /* blocks per SM, where more than three of them have work */
 };
 

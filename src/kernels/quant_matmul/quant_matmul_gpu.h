@@ -24,8 +24,8 @@
  *              (copy=async, prep=launch), in a ring of its own of as many slots, a unit each, that all its warps fill.
  *              prep=warps: more warps prepare them, a unit after the other, while these multiply what is there.
  *   isa=wgmma  micro.n rows are a group, computed by four warps; the rest is as with mma if xstages = 1.  Else
- *              (prep=launch or grid) the activations are streamed: one more warp asks for the copies, a ring of tiles of midi.n
- *              rows by 256 of k, and one of activations, midi.m tokens by 64 of k; cluster blocks of neighbouring rows
+ *              (prep=launch or grid) the activations are streamed: one more warp asks for the copies, a ring of tiles
+ * of midi.n rows by 256 of k, and one of activations, midi.m tokens by 64 of k; cluster blocks of neighbouring rows
  *              fetch a part each and send it to all of them.  Where two groups of four warps need more registers than
  *              nine warps can have (256 tokens), the one more is a group, too, which gives most of its own away.
  *   both       blocks = 0: each block computes midi.n rows and ends; else blocks * SMs blocks stay, each with a

@@ -157,6 +157,12 @@ unsigned qmm_prepare_tokens(const struct qmm_gpu *g)
 	return (size_t)g->token_tiles * g->tokens <= QMM_PREPARE_FEW ? 1 : QMM_PREPARE_TOKENS;
 }
 
+/* Two leave the warps that compute no registers where pairs go to other places for each half. */
+unsigned qmm_share_tokens(const struct qmm_gpu *g)
+{
+	return g->unit.run == WARP ? 2 : 1;
+}
+
 unsigned qmm_prepare_blocks(const struct qmm_gpu *g)
 {
 	const size_t padded = (size_t)g->token_tiles * g->tokens;

@@ -63,6 +63,7 @@ void qmm_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *ta
 unsigned qmm_prepare_blocks(const struct qmm_gpu *g);
 unsigned qmm_prepare_together(const struct qmm_gpu *g);
 unsigned qmm_prepare_tokens(const struct qmm_gpu *g); /* that a warp of it prepares */
+unsigned qmm_share_tokens(const struct qmm_gpu *g);   /* the same of a warp at a time, prep=grid */
 double qmm_gpu_chain(const struct qmm_gpu *g);        /* the longest rounding chain of an output */
 
 #endif

@@ -539,7 +539,7 @@ static kit_op ready_of(struct qmm_writer *w, kit_op unit)
 /* Pieces of a unit: it is ready when they all are. */
 static kit_op pieces_of_unit(struct qmm_writer *w)
 {
-	return OP2(&w->kit.b, "shr.u32", w->padded, I(__builtin_ctz(QMM_SHARE_TOKENS)));
+	return OP2(&w->kit.b, "div.u32", w->padded, I(qmm_share_tokens(w->g)));
 }
 
 void qmm_write_x_share(struct qmm_writer *w)
@@ -560,7 +560,8 @@ void qmm_write_x_share(struct qmm_writer *w)
 	tcb_ptx_if_begin(b, &scope, has);
 	const kit_op unit = OP2(b, "div.u32", piece, of_unit);
 	const kit_op within = OP2(b, "sub.u32", piece, OP2(b, "mul.lo.u32", unit, of_unit));
-	write_into_image(w, w->image, unit, OP2(b, "mul.lo.u32", within, I(QMM_SHARE_TOKENS)), QMM_SHARE_TOKENS);
+	const unsigned tokens = qmm_share_tokens(w->g);
+	write_into_image(w, w->image, unit, OP2(b, "mul.lo.u32", within, I(tokens)), tokens);
 	tcb_kit_warp_barrier(b);
 	tcb_ptx_guard(b, first);
 	tcb_ptx_op0(b, "fence.acq_rel.gpu"); /* behind a barrier: of what the other lanes stored, too */
