@@ -147,13 +147,40 @@ static const struct shared_case {
 	{ { 35, 129, 1024 }, 8, "macro=64x256x1024," SHARED(32, 64, 4) "splitk=2,join=cluster,cluster=4,pdl=1" },
 	{ { 64, 129, 1024 }, 4, "macro=64x256x1024," SHARED(64, 128, 8) "splitk=2,join=last,cluster=1,pdl=0" },
 	{ { 300, 200, 1024 }, 4, "macro=512x256x1024," SHARED(256, 128, 8) "splitk=1,join=none,cluster=1,pdl=1" },
+	{ { 21, 77, 1024 },
+	  4,
+	  "macro=32x128x1024,midi=16x32x1024,micro=16x16x256,isa=mma,layout=f,unroll=2,warps=2,stages=1,splitk=2,"
+	  "ksplit=1,"
+	  "copy=bulk,prep=grid,lead=1,blocks=0,pdl=1,occ=1,join=cluster,xstages=1,cluster=1" },
+	{ { 21, 77, 1024 },
+	  2,
+	  "macro=32x128x1024,midi=32x64x1024,micro=32x32x256,isa=mma,layout=f,unroll=1,warps=4,stages=2,splitk=1,"
+	  "ksplit=2,"
+	  "copy=bulk,prep=grid,lead=1,blocks=1,pdl=1,occ=1,join=none,xstages=1,cluster=1" },
+	{ { 21, 140, 1024 },
+	  4,
+	  "macro=32x256x1024,midi=32x64x1024,micro=32x64x256,isa=wgmma,layout=f,unroll=1,warps=8,stages=1,splitk=2,"
+	  "ksplit=2,"
+	  "copy=bulk,prep=grid,lead=1,blocks=0,pdl=1,occ=1,join=last,xstages=1,cluster=1" },
+	{ { 21, 77, 1024 },
+	  4,
+	  "macro=32x128x1024,midi=16x16x1024,micro=16x16x256,isa=mma,layout=g,unroll=1,warps=1,stages=2,splitk=2,"
+	  "ksplit=1,"
+	  "copy=bulk,group=32,prep=grid,lead=2,blocks=0,pdl=1,occ=1,join=cluster,cluster=1,xstages=1" },
+	{ { 40, 140, 1024 },
+	  4,
+	  "macro=64x256x1024,midi=16x64x1024,micro=16x16x256,isa=mma,layout=g,unroll=1,warps=8,stages=2,splitk=1,"
+	  "ksplit=2,"
+	  "copy=bulk,group=256,prep=grid,lead=2,blocks=0,pdl=1,occ=1,join=none,cluster=1,xstages=1" },
 	{ { 5, 40, 1024 }, 2, "macro=8x64x1024," SHARED(8, 64, 4) "splitk=1,join=none,cluster=1,pdl=1" },
 };
 
 static void open_shared(struct gpu_bench *bench, const struct shared_case *c, unsigned number,
 			struct tcb_target *target, struct tcb_geometry *g)
 {
-	const struct tcb_problem p = problem_of(op_names[number % OPS], c->shape.m, c->shape.n, c->shape.k);
+	const char *op = strstr(c->geometry, "group=256") ? "q6k_matmul" : op_names[number % OPS];
+	const struct tcb_problem p =
+		(strstr(c->geometry, "layout=g") ? problem_q8 : problem_of)(op, c->shape.m, c->shape.n, c->shape.k);
 	struct qmm_gpu plan;
 	*target = gpu_target(90, c->sms);
 	*g = gpu_geometry(c->geometry);

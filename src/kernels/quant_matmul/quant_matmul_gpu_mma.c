@@ -456,7 +456,7 @@ void qmm_write_mma(struct qmm_writer *w)
 	if (g->is_rolling)
 		roll_open(w, k);
 	else
-		(g->own_launch ? qmm_write_x_copy : qmm_write_x_prepare)(w, k->image);
+		(g->own_launch || g->by_grid ? qmm_write_x_copy : qmm_write_x_prepare)(w, k->image);
 	for (; !w->is_direct && asked < most; asked++)
 		ring_fill(w, &k->ring, (int)asked);
 	if (w->is_direct && !g->lead)

@@ -91,7 +91,7 @@ static void plan_resident_memory(struct qmm_gpu *g)
 	g->barrier_at = at;
 	if (g->copy == TCB_COPY_BULK)
 		at += g->warps * g->stages * 8;
-	g->x_is_bulk = g->copy == TCB_COPY_BULK && g->own_launch;
+	g->x_is_bulk = g->copy == TCB_COPY_BULK && (g->own_launch || g->by_grid);
 	g->x_is_counted = g->x_is_bulk || g->beside;
 	g->x_barrier_at = at;
 	at += g->x_is_counted ? 8 * g->slice : 0;
@@ -224,7 +224,8 @@ static unsigned registers_of(unsigned warps)
  */
 static void plan_threads(struct qmm_gpu *g)
 {
-	g->askers = g->by_grid ? 4 : g->is_streamed ? 1 : 0;
+	g->askers = !g->is_streamed ? 0 : g->by_grid ? 4 : 1;
+	g->sharers = g->is_streamed ? g->askers : g->warps < QMM_SHARE_WARPS ? g->warps : QMM_SHARE_WARPS;
 	g->is_traded = g->is_streamed && g->warps == QMM_TRADE_WARPS && g->together == 1 && g->splitk == 1 &&
 		       registers(g) > registers_of(g->warps + g->askers);
 	if (g->is_traded)
@@ -509,8 +510,8 @@ RULE(rule_stages)
 	if (xstages < 1 || xstages > QMM_STAGES_MAX || xstages > QMM_CHUNKS * stages)
 		return "xstages must be 1 to 16, and at most 4 times stages";
 	const int32_t prep = geometry->knob[TCB_KNOB_PREP];
-	if (prep == TCB_PREP_GRID && (!is_wgmma(geometry) || !is_streamed(geometry)))
-		return "prep=grid needs isa=wgmma and xstages of more than 1";
+	if (prep == TCB_PREP_GRID && geometry->knob[TCB_KNOB_COPY] != TCB_COPY_BULK)
+		return "copy must be bulk with prep=grid";
 	if (!is_streamed(geometry))
 		return NULL;
 	if (prep != TCB_PREP_LAUNCH && prep != TCB_PREP_GRID)
@@ -629,9 +630,10 @@ RULE(policy_usual)
 		unusual += is_wgmma(geometry) && of[TCB_KNOB_BLOCKS] > 0;
 	}
 	/* The time of a launch, or that of preparing all activations in each block. */
-	unusual += of[TCB_KNOB_PREP] == TCB_PREP_LAUNCH ? m <= 16
-		   : of[TCB_KNOB_PREP] == TCB_PREP_GRID ? m <= 32
-							: m > 32;
+	if (of[TCB_KNOB_PREP] == TCB_PREP_GRID) /* not yet timed: beside what is usual only */
+		unusual += m <= 16 ? 2 : 1;
+	else
+		unusual += of[TCB_KNOB_PREP] == TCB_PREP_LAUNCH ? m <= 16 : m > 32;
 	unusual += of[TCB_KNOB_PREP] == TCB_PREP_WARPS && (m <= 8 || tokens < m);
 	unusual += of[TCB_KNOB_JOIN] == TCB_JOIN_CLUSTER && splitk > 4;
 	return tcb_gpu_unusual(unusual, problem, target, geometry);

@@ -13,10 +13,11 @@ struct qmm_gpu {
 	struct qmm_unit unit;
 	unsigned group; /* contract q8: activations that share a scale; f16: 0 */
 	int is_wgmma, own_launch, pdl;
-	int is_streamed; /* wgmma: activations pass through a ring that a warp of its own fills */
-	int is_rolling;  /* mma: through a ring that all warps fill */
-	unsigned beside; /* warps of the block that prepare them and do nothing else */
-	int by_grid;     /* streamed: warps of all blocks prepare a share each, which meet in the workspace */
+	int is_streamed;  /* wgmma: activations pass through a ring that a warp of its own fills */
+	int is_rolling;   /* mma: through a ring that all warps fill */
+	unsigned beside;  /* warps of the block that prepare them and do nothing else */
+	int by_grid;      /* warps of all blocks prepare a share each, which meet in the workspace */
+	unsigned sharers; /* these of a block, and the one that asks for the copies */
 	enum tcb_copy copy;
 	enum tcb_join join;
 	unsigned rows, row_tiles;       /* of a group: rows, 16-row (mma) or 64-row (wgmma) tiles */

@@ -96,9 +96,7 @@ size_t qmm_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *
 	a = tcb_axis_knob(out, &count, TCB_KNOB_PREP);
 	ADD(a, TCB_PREP_BLOCK, TCB_PREP_LAUNCH);
 	if (is_modern)
-		tcb_axis_add(a, TCB_PREP_WARPS);
-	if (has_wgmma)
-		tcb_axis_add(a, TCB_PREP_GRID);
+		ADD(a, TCB_PREP_WARPS, TCB_PREP_GRID);
 	a = tcb_axis_knob(out, &count, TCB_KNOB_PDL);
 	tcb_axis_add(a, 0);
 	if (is_modern)

@@ -170,9 +170,7 @@ static void write_asking(struct qmm_writer *w, struct kernel *k)
 	if (g->by_grid) {
 		tcb_ptx_if_begin(b, &scope, OP2(b, "setp.eq.u32", OP2(b, "and.b32", loop.iv, I(QMM_CHUNKS - 1)), I(0)));
 		const kit_op unit = OP2(b, "shr.u32", loop.iv, I(__builtin_ctz(QMM_CHUNKS)));
-		qmm_write_x_ready(w, g->splitk > 1
-					     ? OP3(b, "mad.lo.u32", tcb_ptx_special(b, "ctaid.y"), I(g->slice), unit)
-					     : unit);
+		qmm_write_x_ready(w, unit);
 		tcb_ptx_if_end(b, &scope);
 	}
 	tcb_kit_expect(b, tcb_ptx_at(a->x.barrier, 0), I(g->x_tile_bytes));
@@ -256,6 +254,9 @@ void qmm_write_stream(struct qmm_writer *w)
 		tcb_ptx_if_begin(b, &shares, OP2(b, "setp.gt.u32", w->kit.warp, I(g->warps)));
 		tcb_kit_depend(&w->kit);
 		qmm_write_x_share(w);
+		tcb_ptx_if_begin(b, &one, OP2(b, "setp.eq.u32", w->kit.lane, I(0)));
+		qmm_write_x_done(w);
+		tcb_ptx_if_end(b, &one);
 		tcb_ptx_if_end(b, &shares);
 	}
 	if (g->askers > 1) {

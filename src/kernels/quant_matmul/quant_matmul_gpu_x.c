@@ -363,11 +363,16 @@ static void copy_by_threads(struct qmm_writer *w, kit_op image)
 	tcb_ptx_for_end(b, &loop);
 }
 
+static unsigned copiers(const struct qmm_gpu *g)
+{
+	return g->by_grid ? g->sharers : g->warps;
+}
+
 /* Bulk copies of units are asked for by a lane of each warp by turns: one thread alone would take longer than they do.
  */
 static kit_op turn_of_warp(struct qmm_writer *w, unsigned i)
 {
-	return i ? OP2(&w->kit.b, "add.u32", w->kit.warp, I(i * w->g->warps)) : w->kit.warp;
+	return i ? OP2(&w->kit.b, "add.u32", w->kit.warp, I(i * copiers(w->g))) : w->kit.warp;
 }
 
 void qmm_write_x_open(struct qmm_writer *w)
@@ -384,8 +389,10 @@ void qmm_write_x_open(struct qmm_writer *w)
 		tcb_ptx_unguard(b);
 		return;
 	}
-	const kit_op first = OP2(b, "setp.eq.u32", w->kit.lane, I(0));
-	for (unsigned i = 0; i * g->warps < g->slice; i++) {
+	kit_op first = OP2(b, "setp.eq.u32", w->kit.lane, I(0));
+	if (g->by_grid)
+		first = OP3(b, "setp.lt.and.u32", w->kit.warp, I(g->sharers), first);
+	for (unsigned i = 0; i * copiers(g) < g->slice; i++) {
 		const kit_op turn = turn_of_warp(w, i);
 		const kit_op barrier = OP3(b, "mad.lo.u32", unit_in_turn(w, turn), I(8), w->x_barrier);
 		tcb_ptx_guard(b, OP3(b, "setp.lt.and.u32", turn, I(g->slice), first));
@@ -412,6 +419,26 @@ static void copy_unit(struct qmm_writer *w, kit_op image, kit_op unit)
 	}
 }
 
+/* prep=grid: the same warps take their share first, and ask for a unit when all of it is there. */
+static void copy_shared(struct qmm_writer *w, kit_op image)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct qmm_gpu *g = w->g;
+	struct tcb_ptx_if sharers, one;
+	struct tcb_ptx_for loop;
+	tcb_ptx_if_begin(b, &sharers, OP2(b, "setp.lt.u32", w->kit.warp, I(g->sharers)));
+	qmm_write_x_share(w);
+	tcb_ptx_if_begin(b, &one, OP2(b, "setp.eq.u32", w->kit.lane, I(0)));
+	tcb_ptx_for_begin(b, &loop, w->kit.warp, I(g->slice), I(g->sharers), 0);
+	const kit_op unit = unit_in_turn(w, loop.iv);
+	qmm_write_x_ready(w, unit);
+	copy_unit(w, image, unit);
+	tcb_ptx_for_end(b, &loop);
+	qmm_write_x_done(w);
+	tcb_ptx_if_end(b, &one);
+	tcb_ptx_if_end(b, &sharers);
+}
+
 void qmm_write_x_copy(struct qmm_writer *w, kit_op image)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
@@ -420,6 +447,10 @@ void qmm_write_x_copy(struct qmm_writer *w, kit_op image)
 	struct tcb_ptx_for loop;
 	if (!g->x_is_bulk) {
 		copy_by_threads(w, image);
+		return;
+	}
+	if (g->by_grid) {
+		copy_shared(w, image);
 		return;
 	}
 	tcb_ptx_if_begin(b, &scope, OP2(b, "setp.eq.u32", w->kit.lane, I(0)));
@@ -570,15 +601,15 @@ void qmm_write_x_share(struct qmm_writer *w)
 	tcb_ptx_if_end(b, &scope);
 	tcb_ptx_repeat_end(b, &loop, has);
 	w->x = image_before;
-	tcb_ptx_if_begin(b, &scope, first);
-	qmm_write_x_done(w);
-	tcb_ptx_if_end(b, &scope);
 }
 
 void qmm_write_x_ready(struct qmm_writer *w, kit_op unit)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	const kit_op all = pieces_of_unit(w), ready = ready_of(w, unit);
+	const kit_op all = pieces_of_unit(w);
+	if (w->g->splitk > 1)
+		unit = OP3(b, "mad.lo.u32", tcb_ptx_special(b, "ctaid.y"), I(w->g->slice), unit);
+	const kit_op ready = ready_of(w, unit);
 	struct tcb_ptx_for wait;
 	kit_op seen;
 	tcb_ptx_repeat_begin(b, &wait);
@@ -595,7 +626,7 @@ void qmm_write_x_done(struct qmm_writer *w)
 	struct tcb_ptx_for loop;
 	kit_op blocks = OP2(b, "mul.lo.u32", tcb_ptx_special(b, "nctaid.x"), tcb_ptx_special(b, "nctaid.y"));
 	blocks = OP2(b, "mul.lo.u32", blocks, tcb_ptx_special(b, "nctaid.z"));
-	const kit_op last = OP2(b, "sub.u32", OP2(b, "mul.lo.u32", blocks, I(w->g->askers)), I(1));
+	const kit_op last = OP2(b, "sub.u32", OP2(b, "mul.lo.u32", blocks, I(w->g->sharers)), I(1));
 	tcb_ptx_op0(b, "fence.acq_rel.gpu");
 	const kit_op arrived = tcb_kit_arrive(b, claim_word(w->claims, 1), last);
 	tcb_ptx_if_begin(b, &scope, OP2(b, "setp.eq.u32", arrived, last));

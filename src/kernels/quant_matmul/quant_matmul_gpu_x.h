@@ -26,8 +26,8 @@ void qmm_write_prepare_kernel(struct qmm_writer *w);
 /*
  * prep=grid, where no launch makes the image: pieces of it, unit after unit, are taken by warps of all blocks as they
  * get free, who wait for nobody; so whatever blocks there are, it gets done.  By a warp: all that it gets.  By a
- * thread: until a unit of all of K is there; and that it wants no more: the last thread to say so, of a warp that
- * prepares or one that waits, leaves the counters as the next call needs them.
+ * thread: until a unit of the block's slice is there; and that it wants no more: the last thread to say so, of a warp
+ * that prepares or one that waits, leaves the counters as the next call needs them.
  */
 void qmm_write_x_share(struct qmm_writer *w);
 void qmm_write_x_ready(struct qmm_writer *w, kit_op unit);
