@@ -235,9 +235,9 @@ static void data_that_are_not_finite(void **state)
 		assert_int_equal(tcb_gpu_table(90, &gpu, &err), TCB_OK);
 		op.default_geometry(&problem, &gpu.device.target, &geometry);
 		emulate(&op, &problem, 90, &geometry, odd[i / OPS / CONTRACTS]);
-		if (geometry.knob[TCB_KNOB_GROUP] != 0)
+		if (geometry.knob[TCB_KNOB_GROUP] == TCB_KNOB_UNSET)
 			continue;
-		geometry.knob[TCB_KNOB_GROUP] = ATTENTION_HEAD_MAX;
+		geometry.knob[TCB_KNOB_GROUP] = geometry.knob[TCB_KNOB_GROUP] ? 0 : ATTENTION_HEAD_MAX;
 		emulate(&op, &problem, 90, &geometry, odd[i / OPS / CONTRACTS]);
 	}
 }

@@ -233,21 +233,13 @@ static void make_codes(struct attention_reader *r, unsigned n, kit_op (*value)[V
 	}
 }
 
-void attention_load_q(struct attention_reader *r, kit_op q)
+/* Of long heads at once: while the first pieces are asked for there would be too few registers. */
+static int is_made_early(const struct attention_gpu *g)
 {
-	const struct attention_gpu *g = r->w->g;
-	const double scale = LOG2_E / sqrt((double)g->k);
-	const int is_f32 = g->io == TCB_TYPE_F32;
-	for (unsigned n = 0; n < g->columns; n++) {
-		const kit_op row = lane_row(r, q, n);
-		r->scale[n] = F((float)(g->cap ? 2 * scale / g->cap : scale));
-		for (unsigned i = 0; i < g->k / ATTENTION_K_BLOCK; i++)
-			load(r, row, i, is_f32 ? "f32" : "b32",
-			     is_f32 || g->is_coded ? r->q_loaded[n][i] : r->q[n][0][i], is_f32 ? VALUES : WORDS);
-	}
+	return g->k > 128;
 }
 
-void attention_make_q(struct attention_reader *r)
+static void make_q(struct attention_reader *r)
 {
 	const struct attention_gpu *g = r->w->g;
 	for (unsigned n = 0; n < g->columns && (g->io == TCB_TYPE_F32 || g->is_coded); n++) {
@@ -260,4 +252,26 @@ void attention_make_q(struct attention_reader *r)
 		else
 			make_terms(r, n, value);
 	}
+}
+
+void attention_load_q(struct attention_reader *r, kit_op q)
+{
+	const struct attention_gpu *g = r->w->g;
+	const double scale = LOG2_E / sqrt((double)g->k);
+	const int is_f32 = g->io == TCB_TYPE_F32;
+	for (unsigned n = 0; n < g->columns; n++) {
+		const kit_op row = lane_row(r, q, n);
+		r->scale[n] = F((float)(g->cap ? 2 * scale / g->cap : scale));
+		for (unsigned i = 0; i < g->k / ATTENTION_K_BLOCK; i++)
+			load(r, row, i, is_f32 ? "f32" : "b32",
+			     is_f32 || g->is_coded ? r->q_loaded[n][i] : r->q[n][0][i], is_f32 ? VALUES : WORDS);
+	}
+	if (is_made_early(g))
+		make_q(r);
+}
+
+void attention_make_q(struct attention_reader *r)
+{
+	if (!is_made_early(r->w->g))
+		make_q(r);
 }
