@@ -44,6 +44,7 @@ def draw_words(rng, name, n):
         words += [f"c{rng.choice([1, 2, 30, 50])}"] if rng.random() < 0.3 else []
         words += ["causal"] if rng.random() < 0.5 else []
     words += ["ragged"] if rng.random() < 0.5 else []
+    words += ["pairs"] if name.startswith("rope") and rng.random() < 0.5 else []
     return heads, kv, sequences, words
 
 

@@ -26,7 +26,8 @@ struct tcb_heads {
 	uint32_t window;    /* "w1024": a query sees the last 1024 tokens up to its own, that included; 0: all */
 	uint32_t cap;       /* "c50": scores s become cap * tanh(s / cap); 0: as they are */
 	uint32_t causal;    /* "causal": query token i of a sequence sees KV up to its own, which is length - m + i */
-	uint32_t ragged;    /* "ragged": lengths differ (attention.h has them); else all are n */
+	uint16_t ragged;    /* "ragged": lengths differ (kv_cache.h has them); else all are n */
+	uint16_t pairs; /* "pairs": neighbouring values of a head are rotated together; else those half a head apart */
 };
 
 struct tcb_shape {

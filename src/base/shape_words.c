@@ -61,6 +61,8 @@ static int read_word(const char **text, struct tcb_heads *out)
 		return out->causal++;
 	if (has_word(text, "ragged"))
 		return out->ragged++;
+	if (has_word(text, "pairs"))
+		return out->pairs++;
 	const char letter = **text;
 	if (!letter)
 		return -1;
@@ -89,7 +91,7 @@ enum tcb_status tcb_heads_parse(const char *text, struct tcb_heads *out, struct 
 			err, TCB_E_USAGE,
 			"'%.80s' are no words of a shape: give h32/8 (query heads / KV heads, a multiple of each "
 			"other), and where wanted b4 (sequences), p16 (page size), w1024 (window), c50 (cap), "
-			"causal, ragged (lengths differ)",
+			"causal, ragged (lengths differ), pairs (of rope: neighbours are rotated together)",
 			text);
 	for (size_t i = 0; i < WORDS; i++)
 		if (!*member(out, i))
@@ -109,6 +111,6 @@ void tcb_heads_print(const struct tcb_heads *heads, char out[TCB_WORDS_TEXT_MAX]
 		if (*member(&copy, i) != words[i].unsaid)
 			length += snprintf(out + length, (size_t)(TCB_WORDS_TEXT_MAX - length), ",%c%u",
 					   words[i].letter, *member(&copy, i));
-	(void)snprintf(out + length, (size_t)(TCB_WORDS_TEXT_MAX - length), "%s%s", heads->causal ? ",causal" : "",
-		       heads->ragged ? ",ragged" : "");
+	(void)snprintf(out + length, (size_t)(TCB_WORDS_TEXT_MAX - length), "%s%s%s", heads->causal ? ",causal" : "",
+		       heads->ragged ? ",ragged" : "", heads->pairs ? ",pairs" : "");
 }

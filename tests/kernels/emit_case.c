@@ -86,7 +86,8 @@ static void draw_words(struct emit_draw *draw, struct tcb_shape *out)
 	heads->window = below(draw, 3) ? 0 : 1 + (uint32_t)below(draw, 5000);
 	heads->cap = below(draw, 4) ? 0 : 50;
 	heads->causal = (uint32_t)below(draw, 2);
-	heads->ragged = (uint32_t)below(draw, 2);
+	heads->ragged = (uint16_t)below(draw, 2);
+	heads->pairs = below(draw, 4) == 0;
 }
 
 static void draw_shape(struct emit_draw *draw, const struct tcb_op *op, struct tcb_shape *out)

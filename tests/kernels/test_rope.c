@@ -18,8 +18,19 @@ static const enum tcb_contract contracts[] = { TCB_CONTRACT_F16, TCB_CONTRACT_F3
 enum { OPS = 2, CONTRACTS = 2 };
 
 static const char *const shapes[] = {
-	"1x1x128,h4/1",     "1x40x64,h32/8,b3",           "5x33x96,h7/1,b5,ragged", "4x64x128,h8/2,b4,p16,ragged",
-	"16x16x32,h4/4,b2", "3x50x256,h2/1,b6,p7,ragged", "9x5x128,h6/2,b5,ragged", "33x70x64,h9/3",
+	"1x1x128,h4/1",
+	"1x40x64,h32/8,b3",
+	"5x33x96,h7/1,b5,ragged",
+	"4x64x128,h8/2,b4,p16,ragged",
+	"16x16x32,h4/4,b2",
+	"3x50x256,h2/1,b6,p7,ragged",
+	"9x5x128,h6/2,b5,ragged",
+	"33x70x64,h9/3",
+	"1x40x128,h32/8,b3,pairs",
+	"5x33x96,h7/1,b5,p16,ragged,pairs",
+	"16x16x32,h4/4,b2,pairs",
+	"3x50x256,h2/1,pairs",
+	"4x64x64,h8/2,b4,ragged,pairs",
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
@@ -52,6 +63,11 @@ static double plain(const struct gpu_bench *b, size_t token, size_t head, size_t
 		return x;
 	const double cosine = (double)rotation[p * s->k + i % half],
 		     sine = (double)rotation[p * s->k + half + i % half];
+	if (s->heads.pairs) {
+		const double c = (double)rotation[p * s->k + i / 2], d = (double)rotation[p * s->k + half + i / 2];
+		return i % 2 ? x * c + value_at(type, b->data[ROPE_QKV], row + i - 1) * d
+			     : x * c - value_at(type, b->data[ROPE_QKV], row + i + 1) * d;
+	}
 	return i < half ? x * cosine - value_at(type, b->data[ROPE_QKV], row + i + half) * sine
 			: x * cosine + value_at(type, b->data[ROPE_QKV], row + i - half) * sine;
 }
@@ -170,7 +186,7 @@ static void defaults_are_legal_and_in_the_space(void **state)
 
 static void samples_are_right(void **state)
 {
-	const size_t count = gpu_sample_size(96);
+	const size_t count = gpu_sample_size(156);
 	struct gpu_tally tally = { 0 };
 	struct tcb_rng rng;
 	(void)state;

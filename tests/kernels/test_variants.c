@@ -41,6 +41,7 @@ static const char *const worded[SHAPE_COUNT] = {
 	"5x40x64,h16/2,b5,causal,ragged",
 	"1x100x256,h4/2,b4,ragged",
 	"3x70x32,h4/1,b5,p16,ragged",
+	"5x70x96,h6/2,b3,ragged,pairs",
 	"1x129x128,h8/1,w17,c30",
 	"17x60x64,h2/1,b4,p5,w9,causal,ragged",
 	"1x1x128,h4/1",

@@ -37,6 +37,8 @@ static enum tcb_status check_shape(const struct tcb_op *op, const struct tcb_sha
 				"op %s takes query tokens x KV tokens x head size, then query / KV heads and where "
 				"wanted other words, for example %s (tcbtune help shapes)",
 				op->name, example(op));
+	if (shape->heads.pairs)
+		return tcb_fail(err, TCB_E_USAGE, "op %s rotates nothing: the word pairs is rope_append's", op->name);
 	if (shape->k % ATTENTION_HEAD_UNIT || shape->k > ATTENTION_HEAD_MAX)
 		return tcb_fail(err, TCB_E_USAGE, "op %s takes heads of 32 to 256 values in steps of 32, not of %zu",
 				op->name, shape->k);

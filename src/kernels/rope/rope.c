@@ -18,10 +18,11 @@ static enum tcb_status check_shape(const struct tcb_op *op, const struct tcb_sha
 {
 	size_t bytes;
 	if (!shape->m || !shape->n || !shape->k || !shape->heads.query)
-		return tcb_fail(err, TCB_E_USAGE,
-				"op %s takes new tokens x tokens of the cache x head size, then query / KV heads and "
-				"where wanted b, p and ragged, for example 1x4096x128,h32/8 (tcbtune help shapes)",
-				op->name);
+		return tcb_fail(
+			err, TCB_E_USAGE,
+			"op %s takes new tokens x tokens of the cache x head size, then query / KV heads and "
+			"where wanted b, p, ragged and pairs, for example 1x4096x128,h32/8 (tcbtune help shapes)",
+			op->name);
 	if (shape->heads.window || shape->heads.cap || shape->heads.causal)
 		return tcb_fail(err, TCB_E_USAGE, "op %s takes no window, cap or mask: these are attention's",
 				op->name);
@@ -133,12 +134,14 @@ static void refer_heads(const struct job *job, const char *x, size_t heads, cons
 		float values[ROPE_HEAD_MAX];
 		tcb_type_to_f32(io, x + h * k * tcb_type_bytes(io), k, values);
 		for (size_t j = 0; j < k; j++) {
-			const size_t at = (first + h) * k + j, angle = j % half;
+			const int is_pairs = problem->shape.heads.pairs != 0, is_low = is_pairs ? j % 2 == 0 : j < half;
+			const size_t at = (first + h) * k + j, angle = is_pairs ? j / 2 : j % half;
+			const size_t apart = is_pairs ? 1 : half;
 			if (!rotation) {
 				set_result(job, at, (double)values[j], 0, io == rope_kv_type(problem));
 				continue;
 			}
-			const double other = j < half ? -(double)values[j + half] : (double)values[j - half];
+			const double other = is_low ? -(double)values[j + apart] : (double)values[j - apart];
 			const double a = (double)values[j] * (double)rotation[angle];
 			const double b = other * (double)rotation[half + angle];
 			set_result(job, at, a + b, fabs(a) + fabs(b), 0);

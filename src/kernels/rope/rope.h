@@ -6,10 +6,11 @@
  * memory for n; heads are of k values.  q and k of the new tokens are rotated
  * (rotary embedding), and k and v are appended to the cache.
  *
- * A head at position p is rotated in pairs of values j and j + k / 2 (NeoX):
+ * A head at position p is rotated in pairs of values j and j + k / 2 (NeoX), with the
+ * word pairs 2 j and 2 j + 1 (GPT-J; ggml's "normal" order):
  *
- *     out[j]         = x[j] * cos - x[j + k / 2] * sin
- *     out[j + k / 2] = x[j + k / 2] * cos + x[j] * sin
+ *     out[low]  = x[low] * cos - x[high] * sin
+ *     out[high] = x[high] * cos + x[low] * sin
  *
  * with cos and sin of angle j from row p of an operand, [n][cos of k / 2 | sin of
  * k / 2] in f32, as engines keep them: how exact an angle is, is its maker's business.

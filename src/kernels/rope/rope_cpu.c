@@ -125,6 +125,7 @@ static void run_task(void *ctx, size_t index, unsigned thread)
 				  .to = rope_kv_type(run->problem),
 				  .heads = s->heads.kv,
 				  .k = s->k,
+				  .is_pairs = s->heads.pairs,
 				  .stream = run->stream };
 	(void)thread;
 	for (size_t i = index % tiles * tile; i < end; i++) {

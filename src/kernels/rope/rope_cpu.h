@@ -33,6 +33,7 @@ struct rope_call {
 	const void *x;
 	void *y;               /* of stream aligned to 64 bytes */
 	const float *rotation; /* cos of k / 2, sin of k / 2; NULL: values are converted only */
+	int is_pairs;          /* neighbours are rotated together, else values half a head apart */
 	int stream;            /* past the caches */
 	int fence;             /* makes this and earlier streamed stores visible to other threads before returning */
 };

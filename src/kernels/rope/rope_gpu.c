@@ -19,7 +19,8 @@ struct writer {
 	const struct rope_launch *launch;
 	kit_op from, out, rotation, table;
 	kit_op m, cache, k_head, v_head;
-	/* The thread's: new token; first value of the first half; of all sequences; first head of the launch's. */
+	/* The thread's: new token; which of the vectors of half a head; of all sequences; first head of the launch's.
+	 */
 	kit_op token, chunk, sequence, first;
 	kit_op has_token, position, is_new; /* is_new: there is such a token */
 	kit_op cosine[WIDTH_MAX], sine[WIDTH_MAX];
@@ -84,13 +85,24 @@ static void store_values(struct writer *w, kit_op address, const kit_op *values)
 			      (unsigned)tcb_least(words, PIECE));
 }
 
-/* BASE plus heads HEAD of values of TYPE, at the thread's chunk. */
-static kit_op head_address(struct writer *w, kit_op base, kit_op head, enum tcb_type type)
+/* BASE plus heads HEAD of values of TYPE, at the thread's chunk, which has VECTORS vectors side by side. */
+static kit_op chunk_address(struct writer *w, kit_op base, kit_op head, enum tcb_type type, unsigned vectors)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const unsigned bytes = (unsigned)tcb_type_bytes(type);
-	return OP3(b, "mad.wide.u32", w->chunk, I(w->g->width * bytes),
+	return OP3(b, "mad.wide.u32", w->chunk, I(vectors * w->g->width * bytes),
 		   OP3(b, "mad.wide.u32", head, I(w->g->k * bytes), base));
+}
+
+/* The first of the thread's two vectors of head HEAD; the second is APART bytes behind it. */
+static kit_op head_address(struct writer *w, kit_op base, kit_op head, enum tcb_type type)
+{
+	return chunk_address(w, base, head, type, w->g->is_pairs ? 2 : 1);
+}
+
+static int64_t apart(const struct writer *w, enum tcb_type type)
+{
+	return (w->g->is_pairs ? w->g->width : w->g->k / 2) * (int64_t)tcb_type_bytes(type);
 }
 
 /* --- what a thread has --- */
@@ -129,7 +141,7 @@ static void load_rotation(struct writer *w)
 {
 	const struct rope_gpu *g = w->g;
 	const char *prefix = g->pdl ? "ld.global" : "ld.global.nc";
-	const kit_op at = head_address(w, w->rotation, w->position, TCB_TYPE_F32);
+	const kit_op at = chunk_address(w, w->rotation, w->position, TCB_TYPE_F32, 1);
 	load_values(w, TCB_TYPE_F32, prefix, at, w->cosine);
 	load_values(w, TCB_TYPE_F32, prefix, tcb_ptx_at(at, g->k / 2 * 4), w->sine);
 }
@@ -177,18 +189,24 @@ static kit_op write_goal(struct writer *w, kit_op head, kit_op at)
 	return OP3(b, "selp.u32", goal, of_cache, OP2(b, "setp.lt.u32", head, I(g->query)));
 }
 
-/* LOW and HIGH, rotated; where IS_PLAIN (NULL: nowhere) as they are. */
-static void rotate(struct writer *w, kit_op *low, kit_op *high, const kit_op *is_plain)
+/* The thread's two vectors, FIRST and SECOND, rotated; where IS_PLAIN (NULL: nowhere) as they are. */
+static void rotate(struct writer *w, kit_op *first, kit_op *second, const kit_op *is_plain)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	for (unsigned i = 0; i < w->g->width; i++) {
-		const kit_op x = low[i], y = high[i];
+	const unsigned width = w->g->width;
+	for (unsigned i = 0; i < width; i++) {
+		kit_op *low = &first[i], *high = &second[i];
+		if (w->g->is_pairs) {
+			low = 2 * i < width ? &first[2 * i] : &second[2 * i - width];
+			high = low + 1;
+		}
+		const kit_op x = *low, y = *high;
 		const kit_op minus = OP1(b, "neg.f32", OP2(b, "mul.rn.f32", y, w->sine[i]));
-		low[i] = OP3(b, "fma.rn.f32", x, w->cosine[i], minus);
-		high[i] = OP3(b, "fma.rn.f32", y, w->cosine[i], OP2(b, "mul.rn.f32", x, w->sine[i]));
+		*low = OP3(b, "fma.rn.f32", x, w->cosine[i], minus);
+		*high = OP3(b, "fma.rn.f32", y, w->cosine[i], OP2(b, "mul.rn.f32", x, w->sine[i]));
 		if (is_plain) {
-			low[i] = OP3(b, "selp.f32", x, low[i], *is_plain);
-			high[i] = OP3(b, "selp.f32", y, high[i], *is_plain);
+			*low = OP3(b, "selp.f32", x, *low, *is_plain);
+			*high = OP3(b, "selp.f32", y, *high, *is_plain);
 		}
 	}
 }
@@ -215,8 +233,7 @@ static void write_heads(struct writer *w, kit_op lengths)
 		const kit_op from =
 			head_address(w, w->from, OP2(b, "add.u32", row, is_workspace ? index : head[u]), from_type(w));
 		load_values(w, from_type(w), load_prefix(w), from, low[u]);
-		load_values(w, from_type(w), load_prefix(w),
-			    tcb_ptx_at(from, g->k / 2 * (int64_t)tcb_type_bytes(from_type(w))), high[u]);
+		load_values(w, from_type(w), load_prefix(w), tcb_ptx_at(from, apart(w, from_type(w))), high[u]);
 	}
 	write_position(w, lengths);
 	tcb_ptx_if_begin(b, &scope, w->is_new);
@@ -235,7 +252,7 @@ static void write_heads(struct writer *w, kit_op lengths)
 		if (is_cut)
 			tcb_ptx_guard(b, has_head[u]);
 		store_values(w, to, low[u]);
-		store_values(w, tcb_ptx_at(to, g->k / 2 * (int64_t)tcb_type_bytes(to_type(w))), high[u]);
+		store_values(w, tcb_ptx_at(to, apart(w, to_type(w))), high[u]);
 		tcb_ptx_unguard(b);
 	}
 	tcb_ptx_if_end(b, &scope);

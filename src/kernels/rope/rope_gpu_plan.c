@@ -23,6 +23,7 @@ void rope_gpu_plan(const struct tcb_problem *problem, const struct tcb_geometry 
 	g->query = s->heads.query;
 	g->kv_heads = s->heads.kv;
 	g->page = s->heads.page;
+	g->is_pairs = s->heads.pairs;
 	g->m = (unsigned)s->m;
 	g->sequences = s->heads.sequences;
 	g->tokens = (unsigned)rope_tokens(s);

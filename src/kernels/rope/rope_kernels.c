@@ -36,6 +36,67 @@ SIMD_INLINE void store(const enum tcb_type type, void *to, size_t at, vfloat val
 		v_to_bf16((uint16_t *)to + at, value);
 }
 
+/* X and Y rotated: lane j of both is a pair, AT the first one's angle. */
+SIMD_INLINE void rotate(vfloat *x, vfloat *y, const float *rotation, size_t at, size_t half)
+{
+	const vfloat cosine = v_load(rotation + at), sine = v_load(rotation + half + at), low = *x, high = *y;
+	*x = v_sub(v_mul(low, cosine), v_mul(high, sine));
+	*y = v_fma(high, cosine, v_mul(low, sine));
+}
+
+/* Two vectors of pairs side by side to vectors of their low and of their high values, and back. */
+#if LANES == 4
+#define LOW_OF_PAIRS 0, 2, 4, 6
+#define HIGH_OF_PAIRS 1, 3, 5, 7
+#define FIRST_PAIRS 0, 4, 1, 5
+#define LAST_PAIRS 2, 6, 3, 7
+#elif LANES == 8
+#define LOW_OF_PAIRS 0, 2, 4, 6, 8, 10, 12, 14
+#define HIGH_OF_PAIRS 1, 3, 5, 7, 9, 11, 13, 15
+#define FIRST_PAIRS 0, 8, 1, 9, 2, 10, 3, 11
+#define LAST_PAIRS 4, 12, 5, 13, 6, 14, 7, 15
+#elif LANES == 16
+#define LOW_OF_PAIRS 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30
+#define HIGH_OF_PAIRS 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31
+#define FIRST_PAIRS 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
+#define LAST_PAIRS 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
+#endif
+
+SIMD_INLINE void part_pairs(vfloat *a, vfloat *b)
+{
+#if LANES > 1
+	const vfloat low = __builtin_shufflevector(*a, *b, LOW_OF_PAIRS);
+	*b = __builtin_shufflevector(*a, *b, HIGH_OF_PAIRS);
+	*a = low;
+#else
+	(void)a, (void)b; /* a value and its neighbour */
+#endif
+}
+
+SIMD_INLINE void join_pairs(vfloat *a, vfloat *b)
+{
+#if LANES > 1
+	const vfloat first = __builtin_shufflevector(*a, *b, FIRST_PAIRS);
+	*b = __builtin_shufflevector(*a, *b, LAST_PAIRS);
+	*a = first;
+#else
+	(void)a, (void)b;
+#endif
+}
+
+SIMD_INLINE void one_head_of_pairs(const enum tcb_type from, const enum tcb_type to, const void *x, void *y, size_t k,
+				   const float *rotation)
+{
+	for (size_t j = 0; j < k / 2; j += LANES) {
+		vfloat a = load(from, x, 2 * j), b = load(from, x, 2 * j + LANES);
+		part_pairs(&a, &b);
+		rotate(&a, &b, rotation, j, k / 2);
+		join_pairs(&a, &b);
+		store(to, y, 2 * j, a);
+		store(to, y, 2 * j + LANES, b);
+	}
+}
+
 SIMD_INLINE void one_head(const enum tcb_type from, const enum tcb_type to, const void *x, void *y, size_t k,
 			  const float *rotation)
 {
@@ -46,10 +107,10 @@ SIMD_INLINE void one_head(const enum tcb_type from, const enum tcb_type to, cons
 		return;
 	}
 	for (size_t j = 0; j < half; j += LANES) {
-		const vfloat a = load(from, x, j), b = load(from, x, half + j);
-		const vfloat cosine = v_load(rotation + j), sine = v_load(rotation + half + j);
-		store(to, y, j, v_sub(v_mul(a, cosine), v_mul(b, sine)));
-		store(to, y, half + j, v_fma(b, cosine, v_mul(a, sine)));
+		vfloat a = load(from, x, j), b = load(from, x, half + j);
+		rotate(&a, &b, rotation, j, half);
+		store(to, y, j, a);
+		store(to, y, half + j, b);
 	}
 }
 
@@ -62,7 +123,10 @@ SIMD_INLINE void all_heads(const struct rope_call *call, const enum tcb_type fro
 	_Alignas(64) char scratch[2][ROPE_HEAD_MAX * sizeof(float)];
 	for (size_t h = 0; h < call->heads; h++) {
 		void *to_here = call->stream ? (void *)scratch[h % 2] : (void *)(y + h * out);
-		one_head(from, to, x + h * in, to_here, call->k, call->rotation);
+		if (call->is_pairs && call->rotation)
+			one_head_of_pairs(from, to, x + h * in, to_here, call->k, call->rotation);
+		else
+			one_head(from, to, x + h * in, to_here, call->k, call->rotation);
 		for (size_t at = 0; call->stream && h && at < out; at += VECTOR_BYTES)
 			v_stream((float *)(void *)(y + (h - 1) * out + at),
 				 v_load((const float *)(const void *)(scratch[(h - 1) % 2] + at)));
