@@ -53,8 +53,10 @@ static int emit_with(const struct tcb_op *op, unsigned capability, enum tcb_cont
 	if (op->has_words)
 		assert_int_equal(tcb_shape_parse(words[shape->n % WORDS], &fitting, &err), TCB_OK);
 	if (op->has_words &&
-	    op->check_shape(op, &fitting, NULL) != TCB_OK) /* not all take a cap, a window and a mask */
+	    op->check_shape(op, &fitting, NULL) != TCB_OK) { /* not all take a cap, a window and a mask, and pairs */
 		fitting.heads.cap = fitting.heads.window = fitting.heads.causal = 0;
+		fitting.heads.pairs = shape->n % 2;
+	}
 	assert_int_equal(tcb_problem_init(op, contract, &fitting, &problem, &err), TCB_OK);
 	op->default_geometry(&problem, &gpu.device.target, &geometry);
 	geometry.knob[TCB_KNOB_PASSES] = (int32_t)passes;

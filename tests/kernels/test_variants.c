@@ -41,7 +41,6 @@ static const char *const worded[SHAPE_COUNT] = {
 	"5x40x64,h16/2,b5,causal,ragged",
 	"1x100x256,h4/2,b4,ragged",
 	"3x70x32,h4/1,b5,p16,ragged",
-	"5x70x96,h6/2,b3,ragged,pairs",
 	"1x129x128,h8/1,w17,c30",
 	"17x60x64,h2/1,b4,p5,w9,causal,ragged",
 	"1x1x128,h4/1",
@@ -50,8 +49,12 @@ static const char *const worded[SHAPE_COUNT] = {
 static struct tcb_shape shape_of(const struct tcb_op *op, size_t index)
 {
 	struct tcb_shape shape = shapes[index];
-	if (op->has_words)
-		assert_int_equal(tcb_shape_parse(worded[index], &shape, NULL), TCB_OK);
+	if (!op->has_words)
+		return shape;
+	assert_int_equal(tcb_shape_parse(worded[index], &shape, NULL), TCB_OK);
+	shape.heads.pairs = index % 2;
+	if (op->check_shape(op, &shape, NULL) != TCB_OK) /* not all rotate */
+		shape.heads.pairs = 0;
 	return shape;
 }
 
