@@ -3,11 +3,13 @@
  * rope_append on GPUs: how a geometry drives the kernel.
  *
  * A thread has vec / 2 neighbouring values of the first half of a head and as many of the
- * second, which are their partners (word pairs: vec neighbouring values), of `unroll` neighbouring heads of a token: so
- * cos and sin are loaded once for these.  Threads go along the head, then over heads, then over tokens, warps * 32 of
- * them a block.  vec is the bytes of a store.  parts=1: one launch has q's, K's and V's heads, which differ in where
- * they go and whether they are rotated. parts=4 are the launches that this fuses: q; k, to the workspace in f32; from
- * there to the cache; v.  stream=1: results are stored for no one to read soon.
+ * second, which are their partners (word pairs: vec neighbouring values), of `unroll`
+ * neighbouring heads of a token: so cos and sin are loaded once for these.  Threads go along
+ * the head, then over heads, then over tokens, warps * 32 of them a block.  vec is the bytes
+ * of a store.  parts=1: one launch has q's, K's and V's heads, which differ in where they go
+ * and whether they are rotated.  parts=4 are the launches that this fuses: q; k, to the
+ * workspace in f32; from there to the cache; v.  stream=1: results are stored for no one to
+ * read soon.
  *
  * micro is 1 x 1 x vec / 2; midi.m, tiles' n are 1; macro.m is m, rounded up to a power of two.
  */
