@@ -4,6 +4,7 @@
  * and with --check the judgement on it: assembled, analysed, and run in the
  * emulator against the op's reference.
  */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -120,6 +121,19 @@ static void emulate(struct job *job)
 		tcb_ptx_module_destroy(module);
 }
 
+/* Whoever waits for minutes knows why, and what to do. */
+static void say_how_long(const struct job *job)
+{
+	static const double FLOPS_A_MINUTE = 60 * 4e8; /* of wgmma, which the emulator is fastest at */
+	const double minutes = job->op->flops ? job->op->flops(&job->problem) / FLOPS_A_MINUTE : 0;
+	char shape[TCB_SHAPE_TEXT_MAX];
+
+	tcb_shape_print(&job->problem.shape, shape);
+	if (minutes >= 1)
+		cli_say("emulating %s takes %.0f minutes or more; a smaller --shape tries the same code", shape,
+			floor(minutes));
+}
+
 static int is_right(const struct job *job)
 {
 	return job->is_emulated && !job->emulation.findings && job->emulation.error_ratio <= 1;
@@ -130,6 +144,7 @@ static enum tcb_status check(struct job *job, struct tcb_error *err)
 	struct tcb_ptx_check_launch launches[TCB_LAUNCHES_MAX] = { { .entry = NULL } };
 	struct ptx_judge_options options;
 
+	say_how_long(job);
 	for (size_t i = 0; i < job->kernel.launch_count; i++) {
 		const struct tcb_launch *launch = &job->kernel.launch[i];
 		launches[i].entry = launch->entry;
