@@ -110,8 +110,9 @@ static void open_tile(const struct job *job, size_t sequence, size_t head, size_
 static double most_of_block(const char *row, size_t u)
 {
 	const struct tcb_format *f = tcb_format_row(TCB_FORMAT_Q8_0);
-	float scale;
-	tcb_type_to_f32(TCB_TYPE_F16, row + u * f->block_bytes + f->d_at, 1, &scale);
+	uint16_t half; /* blocks begin anywhere */
+	memcpy(&half, row + u * f->block_bytes + f->d_at, sizeof(half));
+	const float scale = tcb_f16_to_f32(half);
 	return isfinite(scale) ? 128 * fabs((double)scale) : 0;
 }
 
