@@ -144,9 +144,8 @@ static const struct shared_case {
 	const char *geometry;
 } shared_cases[] = {
 	{ { 35, 129, 1024 }, 2, "macro=64x256x1024," SHARED(32, 64, 4) "splitk=1,join=none,cluster=1,pdl=1" },
-	{ { 35, 129, 1024 }, 8, "macro=64x256x1024," SHARED(32, 64, 4) "splitk=2,join=cluster,cluster=4,pdl=1" },
+	{ { 35, 129, 1024 }, 8, "macro=64x256x1024," SHARED(32, 64, 4) "splitk=2,join=cluster,cluster=2,pdl=1" },
 	{ { 64, 129, 1024 }, 4, "macro=64x256x1024," SHARED(64, 128, 8) "splitk=2,join=last,cluster=1,pdl=0" },
-	{ { 300, 200, 1024 }, 4, "macro=512x256x1024," SHARED(256, 128, 8) "splitk=1,join=none,cluster=1,pdl=1" },
 	{ { 21, 77, 1024 },
 	  4,
 	  "macro=32x128x1024,midi=16x32x1024,micro=16x16x256,isa=mma,layout=f,unroll=2,warps=2,stages=1,splitk=2,"
@@ -172,6 +171,7 @@ static const struct shared_case {
 	  "macro=64x256x1024,midi=16x64x1024,micro=16x16x256,isa=mma,layout=g,unroll=1,warps=8,stages=2,splitk=1,"
 	  "ksplit=2,"
 	  "copy=bulk,group=256,prep=grid,lead=2,blocks=0,pdl=1,occ=1,join=none,cluster=1,xstages=1" },
+	{ { 300, 200, 1024 }, 4, "macro=512x256x1024," SHARED(256, 128, 8) "splitk=1,join=none,cluster=1,pdl=1" },
 	{ { 5, 40, 1024 }, 2, "macro=8x64x1024," SHARED(8, 64, 4) "splitk=1,join=none,cluster=1,pdl=1" },
 };
 
@@ -197,7 +197,7 @@ static void shares_meet(void **state)
 		struct tcb_target target;
 		struct tcb_geometry g;
 		struct gpu_bench bench;
-		if (test_leaves_out(i))
+		if (TEST_IS_INSTRUMENTED && i % 4 != 2) /* warps that wait for others take the emulator long */
 			continue;
 		open_shared(&bench, &shared_cases[i], i, &target, &g);
 		gpu_bench_check(&bench, &target, &g, i, NULL);
