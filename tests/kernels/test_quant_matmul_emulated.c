@@ -16,6 +16,13 @@
 #include "kernels/quant_matmul/quant_matmul_gpu.h"
 #include "kernels/quant_matmul/quant_matmul_gpu_plan.h"
 
+/* A way in which weights, activations and results can go. */
+struct way {
+	unsigned capability;
+	struct tcb_shape shape;
+	const char *geometry;
+};
+
 static void try_one(const struct tcb_problem *problem, unsigned capability, const char *text)
 {
 	const struct tcb_problem p = *problem;
@@ -31,11 +38,7 @@ static void try_one(const struct tcb_problem *problem, unsigned capability, cons
 /* Each way in which weights, activations and results can go. */
 static void every_way_is_right(void **state)
 {
-	static const struct {
-		unsigned capability;
-		struct tcb_shape shape;
-		const char *geometry;
-	} cases[] = {
+	static const struct way cases[] = {
 		{ 90,
 		  { 5, 37, 512 },
 		  "macro=8x64x512,midi=8x16x512,micro=8x16x256,isa=mma,layout=f,unroll=1,warps=1,stages=1,splitk=1,"
@@ -232,11 +235,7 @@ static void mutants_of_shares(void **state)
 /* Contract q8: each format and group, each way of weights, activations and results. */
 static void every_way_is_right_q8(void **state)
 {
-	static const struct {
-		unsigned capability;
-		struct tcb_shape shape;
-		const char *geometry;
-	} cases[] = {
+	static const struct way cases[] = {
 		{ 89,
 		  { 5, 37, 512 },
 		  "macro=8x64x512,midi=8x16x512,micro=8x16x256,isa=mma,layout=g,unroll=1,warps=1,stages=1,splitk=1,"
