@@ -187,7 +187,7 @@ def main():
     except (OSError, ValueError, subprocess.CalledProcessError) as error:
         print(f"random-commands.py: {args.tcbtune}: {error}; give a tcbtune program", file=sys.stderr)
         return 2
-    rng = random.Random(args.seed)
+    rng, damage_rng = random.Random(args.seed), random.Random(args.seed + 1)  # a file's size must not change the commands
     end = time.monotonic() + 60 * args.minutes if args.minutes else float("inf")
     codes, failed = collections.Counter(), []
     with open(args.out / "log.txt", "w", encoding="utf-8") as log:
@@ -195,7 +195,7 @@ def main():
             if time.monotonic() > end:
                 break
             (folder / "sound.db").write_bytes(whole)
-            (folder / "damaged.db").write_bytes(damage(whole, rng))
+            (folder / "damaged.db").write_bytes(damage(whole, damage_rng))
             command = draw(rng, folder, ops)
             code, said, wrong = judge(args.tcbtune, command)
             codes[(command[0], code)] += 1
