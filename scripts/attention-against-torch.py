@@ -21,9 +21,12 @@ legal, benched together; the faster of the two, over the best.  An op without th
 q8_0 KV at 1K to 64K with the values of group, 32 query tokens with rows, prefill of both at 512 to 8192 with prep, and
 prefill with mma alone beside wgmma (isa).  The budgets are those of one shape.
 
-Exit: 0; 1 a command failed, and its last words are on standard error; 2 wrong usage.
+What fails is left out of the tables; its last words are on standard error, and the rest goes on.
+
+Exit: 0; 1 a command failed; 2 wrong usage.
 """
 import argparse
+import itertools
 import json
 import pathlib
 import re
@@ -36,12 +39,30 @@ HEAD = ["op", "contract", "shape", "µs", "read µs", "of read", "of read, pdl",
         "cuDNN / ours", "flash / ours"]
 
 
+GIVEN_MOST = 6  # `tcbtune bench` takes as many geometries
+
+
+class Failed(Exception):
+    """A command of tcbtune's failed."""
+
+
 def call(command):
     run = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     if run.returncode != 0:
-        sys.stderr.write(f"{' '.join(map(str, command))}: exit {run.returncode}: {run.stderr[-800:]}\n")
-        sys.exit(1)
+        raise Failed(f"{' '.join(map(str, command))}: exit {run.returncode}: {run.stderr[-800:]}")
     return run.stdout
+
+
+def each(items, do):
+    """[(item, do(item))] of those that did not fail, and how many did."""
+    done, failed = [], 0
+    for item in items:
+        try:
+            done.append((item, do(item)))
+        except Failed as error:
+            print(error, file=sys.stderr, flush=True)
+            failed += 1
+    return done, failed
 
 
 def time_peers(args):
@@ -176,8 +197,9 @@ def knob_rows(args, op, shape, best, key, values):
         tried = fastest_tried(args, op, shape, key, value)
         changed = with_value(args, op, shape, best, key, value)
         of_value[value] = {geometry for geometry in (tried, changed) if geometry}
-        if (key, value) == ("isa", "mma") and "prefill" in op:
-            of_value[value] |= set(prefill_by_mma(args, op, shape))
+    if key == "isa" and "prefill" in op and "mma" in of_value:
+        room = GIVEN_MOST - 1 - sum(map(len, of_value.values()))
+        of_value["mma"] |= set(itertools.islice(prefill_by_mma(args, op, shape), max(0, room)))
     others = sorted({geometry for geometries in of_value.values() for geometry in geometries} - {best})
     if value_of(best, key) is None or not others:
         return []
@@ -220,21 +242,25 @@ def run_part(args):
     args.out.mkdir(parents=True, exist_ok=True)
     (args.out / "bench.jsonl").unlink(missing_ok=True)
     problems = [(op, shape) for op in args.op or ["attention_decode_f16"] for shape in args.shape]
-    for problem in problems if not args.sweep.startswith("0") else []:
-        call([args.tcbtune, "sweep", *words_of(args, *problem), "--budget", args.sweep, "--counters", "none"])
+    swept = problems if not args.sweep.startswith("0") else []
+    failed = each(swept, lambda problem: call([args.tcbtune, "sweep", *words_of(args, *problem), "--budget", args.sweep,
+                                               "--counters", "none"]))[1]
     version, peers = time_peers(args)
-    results = [measure(args, *problem) for problem in problems]
+    results, lost = each(problems, lambda problem: measure(args, *problem))
+    failed += lost
     text = version + "\n\n" if version else ""
-    text += table(HEAD, [row_of(result, peers.get(shape, {})) for result, (_, shape) in zip(results, problems)])
+    text += table(HEAD, [row_of(result, peers.get(shape, {})) for (_, shape), result in results])
     if args.cross:
         text += "\n" + table(["op", "contract", "shape", "with the best", "x best here", "geometry"],
-                             [row for result in results for row in cross_rows(result)])
+                             [row for _, result in results for row in cross_rows(result)])
     for key, values in args.knob:
-        rows = [row for result, problem in zip(results, problems)
-                for row in knob_rows(args, *problem, best_of(result), key, values)]
-        text += "\n" + table(["op", "shape", "knob", "µs", "x best", "geometry"], rows)
+        of_knob, lost = each(results, lambda pair: knob_rows(args, *pair[0], best_of(pair[1]), key, values))
+        failed += lost
+        text += "\n" + table(["op", "shape", "knob", "µs", "x best", "geometry"],
+                             [row for _, rows in of_knob for row in rows])
     (args.out / "table.md").write_text(text)
     print(text, end="")
+    return int(failed > 0)
 
 
 def main():
@@ -256,12 +282,15 @@ def main():
         parser.error("shapes are wanted, or --plan alone")
     if not args.plan:
         return run_part(args)
+    worst = 0
     for folder, ops, shapes, knobs in plan(args):
         print(f"## {folder}\n", flush=True)
-        run_part(argparse.Namespace(**{**vars(args), "out": args.out / folder, "op": ops, "shape": shapes,
-                                       "knob": [parse_knob(knob) for knob in knobs]}))
+        part = argparse.Namespace(**{**vars(args), "out": args.out / folder, "op": ops, "shape": shapes,
+                                     "knob": [parse_knob(knob) for knob in knobs]})
+        worst = max(worst, run_part(part))
         print(flush=True)
+    return worst
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
