@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Runs the cases of one file against tcbtune, in order, in one scratch folder.
 
-    run_cases.py --tcbtune PROGRAM --schemas DIR --fixtures DIR FILE.case
+    run_cases.py --tcbtune PROGRAM --schemas DIR --fixtures DIR [--instrumented] FILE.case
 
 A case is a block of lines `key: value`, started by `case:` and its name:
 
@@ -17,6 +17,7 @@ stdout   a regular expression that some line must match (may be repeated); stder
 not      a regular expression that no line of stdout or stderr may match (may be repeated)
 schema   the name of the JSON Schema that stdout must satisfy
 after    a bash line that must succeed afterwards (may be repeated)
+plain    why it is not run with a sanitizer (--instrumented): long, and what it runs has tests of its own there
 lines    how many lines stderr has; 1 if the exit status is 1, 2 or 3: one clear line
 
 A case that fails has nothing on stdout unless `stdout` or `schema` says so.
@@ -34,7 +35,7 @@ import time
 import jsonschema
 
 REPEATED = {"setup", "stdout", "stderr", "not", "after"}
-KEYS = REPEATED | {"case", "run", "exit", "schema", "lines"}
+KEYS = REPEATED | {"case", "run", "exit", "schema", "plain", "lines"}
 BROKEN = re.compile(r"Assertion|Sanitizer|runtime error|Segmentation|core dumped")
 
 
@@ -113,6 +114,7 @@ def main():
     parser = argparse.ArgumentParser()
     for name in ("--tcbtune", "--schemas", "--fixtures"):
         parser.add_argument(name, type=pathlib.Path, required=True)
+    parser.add_argument("--instrumented", action="store_true")
     parser.add_argument("file", type=pathlib.Path)
     args = parser.parse_args()
     failures = 0
@@ -123,7 +125,7 @@ def main():
                    PATH=f"{args.tcbtune.resolve().parent}:{env['PATH']}")
         # Root reads and writes everything: these cases need a process that may not.
         env["UNPRIVILEGED"] = ("setpriv --bounding-set=-dac_override,-dac_read_search" if os.geteuid() == 0 else "")
-        cases = parse(args.file)
+        cases = [case for case in parse(args.file) if not (args.instrumented and "plain" in case)]
         for case in cases:
             start = time.monotonic()
             found, result = run(case, env, args.schemas)
