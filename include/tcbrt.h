@@ -300,10 +300,13 @@ enum tcbrt_role { TCBRT_ROLE_INPUT = 0, TCBRT_ROLE_WEIGHTS = 1, TCBRT_ROLE_OUTPU
  *     reduce2d_sum, _max, _min               x M x N, y one number
  *     attention_decode_*, attention_prefill_*
  *                                            q, k, v, lengths, out(, pages)
+ *     rope_append_*                          qkv, rotation, lengths, out(, pages)
  *
  * Attention: q and out have a row for each query token, k and v for each KV token of the cache, of all heads side by
  * side.  lengths (i32) are the KV tokens that each sequence has at the time of the call, from 0 to N: one plan serves a
  * cache as it grows.  pages (i32), with the word p16, has where each 16 tokens of a sequence are. examples/attention.c.
+ * rope_append: out has a row for each head, q's of the new tokens, then those of k's cache and of v's; what is not of
+ * the new tokens is left as it is.  Rows of rope_append_q80's caches are Q8_0 blocks, 34 bytes for 32 columns.
  */
 struct tcbrt_operand {
 	char name[16]; /* "x", "weights", "y" */
@@ -312,7 +315,8 @@ struct tcbrt_operand {
 	size_t rows, columns; /* in elements */
 	size_t bytes;         /* as the caller has it */
 	size_t alignment;     /* of its address, in bytes; of packed weights TCBRT_ALIGNMENT */
-	size_t reserved[2];
+	size_t block_rows;    /* its last rows, which are Q8_0 blocks and not of that type: a KV cache's */
+	size_t reserved[1];
 };
 
 enum {

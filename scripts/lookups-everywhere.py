@@ -17,7 +17,7 @@ import sys
 
 OPS = ["q4k_matvec", "q6k_matvec", "q80_matvec", "q5k_matvec", "q4k_matmul", "q6k_matmul", "q80_matmul", "matmul_f32",
        "matmul_f16", "softmax", "rmsnorm", "layernorm", "reduce2d_sum", "reduce2d_max", "attention_decode_f16",
-       "attention_decode_q80", "attention_prefill_f16", "rope_append_f16"]
+       "attention_decode_q80", "attention_prefill_f16", "rope_append_f16", "rope_append_q80"]
 HEADS = ["h32/8", "h28/4", "h32/32", "h64/8", "h16/8"]  # of models
 
 

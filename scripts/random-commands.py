@@ -26,7 +26,7 @@ import random_shapes
 
 HANGS_S = 120
 OPS = ["softmax", "reduce2d_sum", "reduce2d", "q4k_matvec", "q80_matmul", "matmul_f32", "rmsnorm", "all", "sofmax", "",
-       "attention_decode_f16", "rope_append_f16"]
+       "attention_decode_f16", "rope_append_f16", "rope_append_q80"]
 SHAPES = ["4x1000", "1x1", "7x33", "1x64x256", "3x17x512", "1x64x500", "0x1", "1xx2", "99999999999x99999999999", "4x-1",
           "1x64x256x2", "1x64x64,h4/2", "1x64x64,h4/3", "1x64x64,h4/2,b0", "9x5x64,h1/1,causal,causal", "1x64x64,",
           "1x64x64,h99999999999/1,b99999999999", "5x40x32,h3/1,p7,ragged,w0", ""]

@@ -149,7 +149,7 @@ static void compare(struct emulation *e, unsigned round, struct tcb_kernel_emula
 	const struct tcb_operand *output = &e->operands[e->output];
 	size_t first_bad = 0;
 	const size_t count = output->rows * output->cols;
-	tcb_type_to_f32(output->type, e->data[e->output].data, count, e->got.data);
+	tcb_operand_to_f32(output, e->data[e->output].data, 0, count, e->got.data);
 	double ratio = tcb_kernel_error_ratio(e->kernel, &e->reference, e->got.data, count, &first_bad);
 
 	if (ratio > out->error_ratio || ratio != ratio) {

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/buffer.h"
 #include "base/util.h"
 #include "kernels/formats.h"
 #include "ptx/ir/ir.h"
@@ -144,6 +145,59 @@ void tcb_type_from_f32(enum tcb_type type, const float *values, size_t count, vo
 	else
 		for (size_t i = 0; i < count; i++)
 			half[i] = type == TCB_TYPE_F16 ? tcb_f32_to_f16(values[i]) : tcb_f32_to_bf16(values[i]);
+}
+
+/* --- operands of two types --- */
+
+/* Elements of OPERAND before its blocks. */
+static size_t plain_count(const struct tcb_operand *operand)
+{
+	return (operand->rows - operand->block_rows) * operand->cols;
+}
+
+size_t tcb_operand_place(const struct tcb_operand *operand, size_t index, size_t *bytes)
+{
+	const struct tcb_format *blocks = tcb_format_row(TCB_FORMAT_Q8_0);
+	const size_t plain = plain_count(operand), each = tcb_type_bytes(operand->type);
+	*bytes = index < plain ? each : blocks->block_bytes;
+	return index < plain ? index * each
+			     : plain * each + (index - plain) / blocks->block_values * blocks->block_bytes;
+}
+
+static int are_all(const uint8_t *bytes, size_t count, uint8_t byte)
+{
+	for (size_t i = 0; i < count; i++)
+		if (bytes[i] != byte)
+			return 0;
+	return 1;
+}
+
+static void block_to_f32(const struct tcb_format *format, const uint8_t *block, float *out)
+{
+	if (!are_all(block + format->d_at, sizeof(uint16_t), TCB_POISON) ||
+	    are_all(block, format->block_bytes, TCB_POISON)) {
+		tcb_dequantize(format, block, 1, out);
+		return;
+	}
+	for (size_t i = 0; i < format->block_values; i++)
+		out[i] = INFINITY;
+}
+
+void tcb_operand_to_f32(const struct tcb_operand *operand, const void *data, size_t first, size_t count, float *out)
+{
+	const struct tcb_format *format = tcb_format(TCB_FORMAT_Q8_0);
+	const size_t all = plain_count(operand), plain = first < all ? (count < all - first ? count : all - first) : 0;
+	float values[256];
+	size_t bytes, piece;
+	if (plain)
+		tcb_type_to_f32(operand->type, (const char *)data + tcb_operand_place(operand, first, &bytes), plain,
+				out);
+	for (size_t i = plain; i < count; i += piece) {
+		const size_t at = (first + i - all) % format->block_values;
+		piece = format->block_values - at < count - i ? format->block_values - at : count - i;
+		block_to_f32(format, (const uint8_t *)data + tcb_operand_place(operand, first + i, &bytes), values);
+		memcpy(out + i, values + at, piece * sizeof *out);
+	}
 }
 
 void tcb_reference_share(const struct tcb_reference *out, size_t tasks, tcb_task_fn *fn, void *ctx)

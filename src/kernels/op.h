@@ -43,6 +43,7 @@ struct tcb_operand {
 	size_t rows, cols;  /* in elements */
 	size_t bytes;       /* as stored by the user (native layout) */
 	int streams;        /* cold measurements rotate this operand beyond the last-level cache */
+	size_t block_rows;  /* of an output: its last rows, which are blocks of q8_0 and not of TYPE */
 };
 
 #ifdef TCB_SOURCE_HASH /* in files with variants: their signature (cmake/TcbKernelSources.cmake) */
@@ -300,6 +301,11 @@ void tcb_type_to_f32(enum tcb_type type, const void *elements, size_t count, flo
 /* COUNT floats as TYPE, which holds floats; they are rounded to nearest even. */
 void tcb_type_from_f32(enum tcb_type type, const float *values, size_t count, void *out);
 const char *tcb_type_text(enum tcb_type type); /* "f32", "f16", "bf16", "blocks", "i32" */
+/* COUNT elements of OPERAND, which is at DATA, from element FIRST on.  A block of which the poison's
+ * scale is left, but not all else, has infinities for values: nobody expects these. */
+void tcb_operand_to_f32(const struct tcb_operand *operand, const void *data, size_t first, size_t count, float *out);
+/* Where element INDEX of OPERAND is, in bytes: the element, or the block that has it, of BYTES. */
+size_t tcb_operand_place(const struct tcb_operand *operand, size_t index, size_t *bytes);
 /* For an op's reference: FN for each of TASKS, by the threads of OUT's pool. */
 void tcb_reference_share(const struct tcb_reference *out, size_t tasks, tcb_task_fn *fn, void *ctx);
 /* gamma(d) of SPEC section 4. */

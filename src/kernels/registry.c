@@ -29,7 +29,8 @@
 	X(attention_prefill_bf16) \
 	X(attention_prefill_q80) \
 	X(rope_append_f16) \
-	X(rope_append_bf16)
+	X(rope_append_bf16) \
+	X(rope_append_q80)
 /* clang-format on */
 
 #define TCB_OP_DECLARE(name) extern const struct tcb_op tcb_op_##name;

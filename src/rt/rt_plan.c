@@ -56,6 +56,7 @@ static void describe_operands(struct tcbrt_plan *plan)
 		to->rows = from->rows;
 		to->columns = from->cols;
 		to->bytes = from->bytes;
+		to->block_rows = from->block_rows;
 		to->alignment = info->is_gpu ? GPU_ALIGNMENT : element ? element : 1;
 	}
 	if (info->packed_bytes)

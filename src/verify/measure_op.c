@@ -87,7 +87,7 @@ static int run_plan(struct tcb_op_run *run, struct tcb_pool *pool)
 		}
 		memset(run->guarded, POISON, run->operands[run->output].bytes + 2 * GUARD);
 		op->run(&run->plan, operands, workspace, pool);
-		tcb_type_to_f32(run->operands[run->output].type, run->data[run->output], run->outputs, run->got);
+		tcb_operand_to_f32(&run->operands[run->output], run->data[run->output], 0, run->outputs, run->got);
 	}
 	const int is_run = workspace && packed;
 	free(workspace);

@@ -29,11 +29,10 @@ static enum tcb_status alloc_operands(struct tcb_instance *instance, struct tcb_
 	instance->output = (size_t)tcb_operand_output(instance->operands, instance->operand_count);
 	instance->weights = tcb_operand_weights(instance->operands, instance->operand_count);
 	const struct tcb_operand *output = &instance->operands[instance->output];
-	const size_t element = tcb_type_bytes(output->type);
-	if (!element)
+	if (!tcb_type_bytes(output->type))
 		return tcb_fail(err, TCB_E_UNSUPPORTED, "op %s has an output of type %s, which cannot be judged",
 				op->name, tcb_type_text(output->type));
-	instance->output_count = output->bytes / element;
+	instance->output_count = output->rows * output->cols;
 	return TCB_OK;
 }
 
@@ -92,10 +91,10 @@ struct tcb_shared_reference *tcb_shared_reference_create(const struct tcb_op *op
 {
 	struct tcb_operand operands[TCB_OPERANDS_MAX];
 	const int output = tcb_operand_output(operands, op->operands(problem, operands));
-	const size_t element = output < 0 ? 0 : tcb_type_bytes(operands[output].type);
-	if (!element)
+	if (output < 0 || !tcb_type_bytes(operands[output].type))
 		return NULL;
-	const size_t count = operands[output].bytes / element, bytes = HEAD_BYTES + 3 * count * sizeof(double);
+	const size_t count = operands[output].rows * operands[output].cols;
+	const size_t bytes = HEAD_BYTES + 3 * count * sizeof(double);
 	struct tcb_shared_reference *shared =
 		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (shared == MAP_FAILED)

@@ -23,7 +23,7 @@ enum {
 struct comparison {
 	const struct tcb_plan *plan;
 	const struct tcb_reference *reference;
-	enum tcb_type type; /* of what is in GOT */
+	const struct tcb_operand *output;
 	const void *got;
 	size_t count;
 	double *ratio;  /* per chunk */
@@ -36,7 +36,6 @@ static void compare_chunk(void *ctx, size_t task, unsigned thread)
 	struct comparison *comparison = ctx;
 	size_t start = task * CHUNK;
 	size_t count = comparison->count - start < CHUNK ? comparison->count - start : CHUNK;
-	const char *got = (const char *)comparison->got + start * tcb_type_bytes(comparison->type);
 	float values[PIECE];
 	double largest = 0;
 	size_t bad = SIZE_MAX;
@@ -47,12 +46,11 @@ static void compare_chunk(void *ctx, size_t task, unsigned thread)
 					      .magnitude = whole->magnitude + start + i,
 					      .extra = whole->extra + start + i };
 		size_t piece_bad = SIZE_MAX;
-		const char *from = got + i * tcb_type_bytes(comparison->type);
 		const float *as_floats = values;
-		if (comparison->type == TCB_TYPE_F32)
-			as_floats = (const float *)(const void *)from;
+		if (comparison->output->type == TCB_TYPE_F32 && !comparison->output->block_rows)
+			as_floats = (const float *)comparison->got + start + i;
 		else
-			tcb_type_to_f32(comparison->type, from, piece, values);
+			tcb_operand_to_f32(comparison->output, comparison->got, start + i, piece, values);
 		const double ratio = tcb_error_ratio(comparison->plan, &part, as_floats, piece, &piece_bad);
 		if (ratio > largest)
 			largest = ratio;
@@ -87,15 +85,15 @@ static void set_wrong_value(struct tcb_check *check, const struct tcb_instance *
 			    const void *got, size_t at, const char *when)
 {
 	const struct tcb_reference *reference = &instance->reference;
-	const enum tcb_type type = instance->operands[instance->output].type;
-	const unsigned char *bytes = (const unsigned char *)got + at * tcb_type_bytes(type);
+	const struct tcb_operand *output = &instance->operands[instance->output];
+	size_t bytes, place = tcb_operand_place(output, at, &bytes);
 	float value;
 	double y = reference->y[at];
 	double allowed = tcb_gamma(plan->chain) * reference->magnitude[at] + reference->extra[at] +
 			 plan->ulps * 0x1p-23 * fabs(y);
 	char fault[128];
-	tcb_type_to_f32(type, bytes, 1, &value);
-	if (is_poison(bytes, tcb_type_bytes(type)))
+	tcb_operand_to_f32(output, got, at, 1, &value);
+	if (is_poison((const unsigned char *)got + place, bytes))
 		snprintf(fault, sizeof(fault), "was never written (poison is still there)");
 	else
 		snprintf(fault, sizeof(fault), "is %.9g, not %.9g within %.2g", (double)value, y, allowed);
@@ -175,7 +173,7 @@ enum tcb_status tcb_judge_bound(struct tcb_instance *instance, const struct tcb_
 	size_t chunks = (instance->output_count + CHUNK - 1) / CHUNK;
 	struct comparison comparison = { .plan = plan,
 					 .reference = &instance->reference,
-					 .type = instance->operands[instance->output].type,
+					 .output = &instance->operands[instance->output],
 					 .got = got,
 					 .count = instance->output_count };
 	double few_ratios[4], largest = 0;

@@ -298,7 +298,7 @@ static double run_twice(struct gpu_bench *b, const struct tcb_kernel *kernel, ui
 			b->findings += scratch[i] != 0;
 		tcb_ptx_memory_destroy(memory);
 	}
-	tcb_type_to_f32(b->operand[b->output].type, y[0], b->outputs, got);
+	tcb_operand_to_f32(&b->operand[b->output], y[0], 0, b->outputs, got);
 	ratio = tcb_kernel_error_ratio(kernel, &b->reference, got, b->outputs, NULL);
 	b->first = got[0];
 	if (b->findings || memcmp(y[0], y[1], y_bytes) != 0)
@@ -384,4 +384,36 @@ void gpu_bench_check_mutant(struct gpu_bench *b, const struct tcb_target *target
 	const double ratio = gpu_bench_run(b, target, g, mutation, 5);
 	if (mutation->how == NOTHING ? !(ratio <= 1) : ratio <= 1)
 		fail_run(b, target->capability, g, ratio);
+}
+
+void gpu_check_emitted(const struct tcb_problem *p, const struct tcb_target *target, const struct tcb_geometry *g)
+{
+	struct tcb_kernel kernel;
+	gpu_emit(p, target, g, &kernel);
+	gpu_check_clean(&kernel);
+	gpu_check_text(&kernel);
+	tcb_kernel_fini(&kernel);
+}
+
+void gpu_check_run(const struct tcb_problem *p, const struct tcb_target *target, const struct tcb_geometry *g,
+		   uint64_t seed, struct gpu_tally *tally)
+{
+	struct gpu_bench bench;
+	gpu_bench_open(&bench, p, seed);
+	bench.output_align = 16;
+	gpu_bench_check(&bench, target, g, seed, tally);
+	gpu_bench_close(&bench);
+}
+
+void gpu_check_mutant(const struct tcb_problem *p, const struct tcb_target *target, const char *g, const char *what,
+		      const struct gpu_mutation *mutation)
+{
+	const struct tcb_geometry geometry = gpu_geometry(g);
+	struct gpu_bench bench;
+	gpu_check_rule(p, target->capability, &geometry, 1, NULL);
+	gpu_bench_open(&bench, p, 9);
+	bench.output_align = 16;
+	snprintf(bench.what, sizeof bench.what, "%s", what);
+	gpu_bench_check_mutant(&bench, target, &geometry, mutation);
+	gpu_bench_close(&bench);
 }

@@ -50,6 +50,9 @@ void gpu_check_text(const struct tcb_kernel *kernel);
 /* Barriers, exchanges of lanes, alignment, races in shared memory: nothing to say, without running it. */
 void gpu_check_clean(const struct tcb_kernel *kernel);
 
+/* Both, of G's kernel. */
+void gpu_check_emitted(const struct tcb_problem *p, const struct tcb_target *target, const struct tcb_geometry *g);
+
 /* How many geometries a test runs: USUAL (half with a sanitizer), or as many as TCB_GPU_SAMPLE says (the slow tests).
  */
 size_t gpu_sample_size(size_t usual);
@@ -101,8 +104,14 @@ double gpu_bench_run(struct gpu_bench *b, const struct tcb_target *target, const
 /* It must be right; TALLY (may be NULL) counts it. */
 void gpu_bench_check(struct gpu_bench *b, const struct tcb_target *target, const struct tcb_geometry *g, uint64_t seed,
 		     struct gpu_tally *tally);
+/* The same of P with an output that begins at a multiple of 16 bytes. */
+void gpu_check_run(const struct tcb_problem *p, const struct tcb_target *target, const struct tcb_geometry *g,
+		   uint64_t seed, struct gpu_tally *tally);
 /* It must not be right, but with NOTHING done to it. */
 void gpu_bench_check_mutant(struct gpu_bench *b, const struct tcb_target *target, const struct tcb_geometry *g,
 			    const struct gpu_mutation *mutation);
+/* The same of P with an output that begins at a multiple of 16 bytes; G, of the whole product; WHAT is for messages. */
+void gpu_check_mutant(const struct tcb_problem *p, const struct tcb_target *target, const char *g, const char *what,
+		      const struct gpu_mutation *mutation);
 
 #endif

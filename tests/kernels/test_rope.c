@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * What rope_append is: the reference against plain loops, where attention looks for K and
- * V, what it leaves alone; GPU kernels drawn from the whole product in the emulator, right
- * and without findings; mutants, caught.
+ * V, what it leaves alone; blocks of q8_0 byte by byte; GPU kernels drawn from the whole
+ * product in the emulator, right and without findings; mutants, caught.
  */
 #include "gpu_bench.h"
 
@@ -10,12 +10,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/buffer.h"
+#include "base/cpu_identity.h"
 #include "kernels/attention/attention.h"
 #include "kernels/rope/rope.h"
 
-static const char *const op_names[] = { "rope_append_f16", "rope_append_bf16" };
+static const char *const op_names[] = { "rope_append_f16", "rope_append_bf16", "rope_append_q80" };
 static const enum tcb_contract contracts[] = { TCB_CONTRACT_F16, TCB_CONTRACT_F32 };
-enum { OPS = 2, CONTRACTS = 2 };
+enum { OPS = 3, BLOCKS = 2 /* which of them has blocks */, CONTRACTS = 2, BLOCK = 32, BLOCK_BYTES = 34 };
 
 static const char *const shapes[] = {
 	"1x1x128,h4/1",
@@ -31,6 +33,8 @@ static const char *const shapes[] = {
 	"16x16x32,h4/4,b2,pairs",
 	"3x50x256,h2/1,pairs",
 	"4x64x64,h8/2,b4,ragged,pairs",
+	"5x9x160,h3/1,b2,ragged",
+	"3x6x224,h2/2,p4",
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
@@ -39,6 +43,11 @@ static struct tcb_problem problem_of(size_t op, size_t contract, const char *tex
 	struct tcb_shape shape;
 	assert_int_equal(tcb_shape_parse(text, &shape, NULL), TCB_OK);
 	return gpu_problem(tcb_op_find(op_names[op]), contracts[contract], shape);
+}
+
+static int has_blocks(const struct gpu_bench *b)
+{
+	return rope_kv_type(&b->problem) == TCB_TYPE_BLOCKS;
 }
 
 static double value_at(enum tcb_type type, const void *values, size_t index)
@@ -82,15 +91,38 @@ static size_t attention_head(const struct gpu_bench *b, size_t which, size_t seq
 	return q_heads + token * s->heads.kv + head;
 }
 
+/* VALUES of a block as its codes and scale read, by plain loops; *IS_TIE: one is as near to two codes. */
+static void quantise(double *values, int *is_tie)
+{
+	double largest = 0;
+	*is_tie = 0;
+	for (size_t i = 0; i < BLOCK; i++)
+		largest = fabs(values[i]) > largest ? fabs(values[i]) : largest;
+	for (size_t i = 0; i < BLOCK && largest > 0; i++) {
+		const double steps = values[i] * 127 / largest, code = floor(steps + 0.5);
+		*is_tie |= fabs(fabs(steps - code) - 0.5) < 1e-3;
+		values[i] = code * (largest / 127);
+	}
+}
+
 static void compare(const struct gpu_bench *b, size_t token, size_t head, size_t p, size_t to, unsigned char *seen)
 {
-	const size_t k = b->problem.shape.k;
-	for (size_t i = 0; i < k; i++) {
-		const double want = plain(b, token, head, p, i), got = b->reference.y[to * k + i];
-		if (!(fabs(want - got) <= 1e-13 * (1 + fabs(want))))
-			fail_msg("%s: token %zu, head %zu, value %zu is %g, not %g", b->problem.op_name, token, head, i,
-				 got, want);
-		seen[to * k + i] = 1;
+	const int is_block = has_blocks(b) && head >= b->problem.shape.heads.query;
+	const size_t k = b->problem.shape.k, unit = is_block ? BLOCK : k;
+	double want[ROPE_HEAD_MAX];
+	for (size_t i = 0; i < k; i++)
+		want[i] = plain(b, token, head, p, i);
+	for (size_t first = 0; first < k; first += unit) {
+		int is_tie = 0;
+		if (is_block)
+			quantise(want + first, &is_tie);
+		for (size_t i = first; i < first + unit; i++) {
+			const double got = b->reference.y[to * k + i], off = fabs(want[i] - got);
+			if (!(off <= (is_tie ? b->reference.extra[to * k + i] : 1e-13 * (1 + fabs(want[i])))))
+				fail_msg("%s: token %zu, head %zu, value %zu is %g, not %g", b->problem.op_name, token,
+					 head, i, got, want[i]);
+			seen[to * k + i] = 1;
+		}
 	}
 }
 
@@ -150,18 +182,243 @@ static void writing_elsewhere_is_an_error(void **state)
 	tcb_kernel_fini(&kernel);
 }
 
+/* --- blocks --- */
+
+/* The block of values X as it is to be: the largest magnitude over 127, which as an f16 may be one off, and codes to
+ * the nearest, of which one as near to two may be either. */
+static const char *wrong_block(const double *x, const unsigned char *block)
+{
+	double largest = 0;
+	uint16_t scale;
+	memcpy(&scale, block, sizeof scale);
+	for (size_t i = 0; i < BLOCK; i++)
+		largest = fabs(x[i]) > largest ? fabs(x[i]) : largest;
+	if (abs(scale - tcb_f32_to_f16((float)(largest / 127))) > 1)
+		return "scale";
+	for (size_t i = 0; i < BLOCK; i++)
+		if (!(fabs((int8_t)block[2 + i] - x[i] * 127 / largest) <= 0.5 + 1e-3))
+			return "code";
+	return NULL;
+}
+
+/* OUT is what a kernel made of poison: blocks of the new tokens, and of all else the poison. */
+static void check_cache(const struct gpu_bench *b, const unsigned char *out, const char *what)
+{
+	const struct tcb_shape *s = &b->problem.shape;
+	const size_t q = s->heads.query, kv = s->heads.kv, head_bytes = s->k / BLOCK * BLOCK_BYTES;
+	const size_t q_bytes = s->heads.sequences * s->m * q * s->k * tcb_type_bytes(b->operand[ROPE_OUT].type);
+	const size_t heads = 2 * tcb_kv_tokens(s) * kv;
+	const int32_t *lengths = b->data[ROPE_LENGTHS];
+	unsigned char *seen = test_calloc(heads, 1);
+	assert_int_equal(b->operand[ROPE_OUT].bytes, q_bytes + heads * head_bytes);
+	for (size_t token = 0; token < s->heads.sequences * s->m; token++)
+		for (size_t h = 0; h < 2 * kv; h++) {
+			const size_t sequence = token / s->m;
+			const ptrdiff_t p = lengths[sequence] - (ptrdiff_t)s->m + (ptrdiff_t)(token % s->m);
+			double x[ROPE_HEAD_MAX];
+			if (p < 0)
+				continue;
+			const size_t at =
+				attention_head(b, h / kv, sequence, h % kv, (size_t)p) - s->heads.sequences * s->m * q;
+			for (size_t i = 0; i < s->k; i++)
+				x[i] = plain(b, token, q + h, (size_t)p, i);
+			for (size_t i = 0; i < s->k / BLOCK; i++) {
+				const char *wrong =
+					wrong_block(x + i * BLOCK, out + q_bytes + at * head_bytes + i * BLOCK_BYTES);
+				if (wrong)
+					fail_msg("%s: head %zu of token %zu, block %zu: a wrong %s", what, h, token, i,
+						 wrong);
+			}
+			seen[at] = 1;
+		}
+	for (size_t i = 0; i < heads * head_bytes; i++)
+		if (!seen[i / head_bytes] && out[q_bytes + i] != TCB_POISON)
+			fail_msg("%s: byte %zu of the cache was written", what, i);
+	test_free(seen);
+}
+
+/* G's result of B, which is held against the reference. */
+static unsigned char *run_on_cpu(struct gpu_bench *b, const struct tcb_geometry *g, const char *what)
+{
+	const size_t bytes = b->operand[ROPE_OUT].bytes;
+	unsigned char *out = test_malloc(bytes);
+	float *got = test_malloc(b->outputs * sizeof *got);
+	void *operand[TCB_OPERANDS_MAX];
+	struct tcb_pool *pool;
+	struct tcb_plan plan;
+	struct tcb_error err;
+	size_t bad = 0;
+	if (b->op->plan(&b->problem, g, &plan, &err) != TCB_OK)
+		fail_msg("%s: %s", what, err.message);
+	assert_int_equal(tcb_pool_create(1, NULL, &pool, NULL), TCB_OK);
+	void *workspace = test_malloc(plan.workspace_bytes + 1);
+	memcpy(operand, b->data, sizeof operand);
+	operand[ROPE_OUT] = out;
+	memset(out, TCB_POISON, bytes);
+	b->op->run(&plan, operand, workspace, pool);
+	tcb_operand_to_f32(&b->operand[ROPE_OUT], out, 0, b->outputs, got);
+	if (!(tcb_error_ratio(&plan, &b->reference, got, b->outputs, &bad) <= 1))
+		fail_msg("%s: output %zu is %g, not %g", what, bad, (double)got[bad], b->reference.y[bad]);
+	tcb_pool_destroy(pool);
+	test_free(workspace);
+	test_free(got);
+	return out;
+}
+
+/* By every instruction family that there is here, fused and in parts. */
+static void blocks_are_what_attention_reads(void **state)
+{
+	struct tcb_device device;
+	(void)state;
+	assert_int_equal(tcb_cpu_identify("cpu", 1, &device, NULL), TCB_OK);
+	for (size_t i = 0; i < CONTRACTS * SHAPES; i++)
+		for (int isa = 0; isa < TCB_ISA_COUNT; isa++) {
+			const struct tcb_problem p = problem_of(BLOCKS, i % CONTRACTS, shapes[i / CONTRACTS]);
+			struct tcb_geometry g;
+			struct gpu_bench b;
+			char what[100];
+			p.op->default_geometry(&p, &device.target, &g);
+			g.knob[TCB_KNOB_ISA] = isa;
+			g.knob[TCB_KNOB_PARTS] = (i + (size_t)isa) % 2 ? ROPE_PARTS : ROPE_WHOLE;
+			if (!tcb_target_has(&device.target, (enum tcb_isa)isa) ||
+			    !tcb_variant_find(p.op, p.contract, &g))
+				continue;
+			snprintf(what, sizeof what, "%s by %s, parts=%d", shapes[i / CONTRACTS],
+				 tcb_isa_text((enum tcb_isa)isa), (int)g.knob[TCB_KNOB_PARTS]);
+			gpu_bench_open(&b, &p, i);
+			unsigned char *out = run_on_cpu(&b, &g, what);
+			check_cache(&b, out, what);
+			test_free(out);
+			gpu_bench_close(&b);
+		}
+}
+
+/* NaN, infinities, zeros, numbers too small for a scale, and numbers too large for one. */
+static void blocks_of_odd_values(void **state)
+{
+	const struct tcb_problem p = problem_of(BLOCKS, 1, "2x8x64,h2/1");
+	struct tcb_device device;
+	struct tcb_geometry g;
+	struct gpu_bench b;
+	(void)state;
+	assert_int_equal(tcb_cpu_identify("cpu", 1, &device, NULL), TCB_OK);
+	for (int isa = 0; isa < TCB_ISA_COUNT; isa++) {
+		p.op->default_geometry(&p, &device.target, &g);
+		g.knob[TCB_KNOB_ISA] = isa;
+		if (!tcb_target_has(&device.target, (enum tcb_isa)isa) || !tcb_variant_find(p.op, p.contract, &g))
+			continue;
+		gpu_bench_open(&b, &p, 3);
+		float *k = (float *)b.data[ROPE_QKV] + 2 * 64, *v = k + 64, *next_v = v + 4 * 64;
+		k[40] = INFINITY; /* and so the pair, in the other block */
+		v[3] = NAN;
+		for (size_t i = 32; i < 64; i++)
+			v[i] = 0;
+		for (size_t i = 0; i < 32; i++)
+			next_v[i] *= 1e-9f;
+		next_v[40] = 1e10f;
+		gpu_bench_refer(&b);
+		unsigned char *out = run_on_cpu(&b, &g, tcb_isa_text((enum tcb_isa)isa));
+		const unsigned char *cache = out + b.operand[ROPE_OUT].bytes - 2 * (size_t)8 * 2 * BLOCK_BYTES;
+		const unsigned char *at_k = cache + (size_t)6 * 2 * BLOCK_BYTES,
+				    *at_v = at_k + (size_t)8 * 2 * BLOCK_BYTES;
+		static const unsigned char zeros[BLOCK_BYTES];
+		assert_true(isnan(value_at(TCB_TYPE_F16, at_k, 0)));
+		assert_true(isnan(value_at(TCB_TYPE_F16, at_k + BLOCK_BYTES, 0)));
+		assert_true(isnan(value_at(TCB_TYPE_F16, at_v, 0)));
+		assert_memory_equal(at_v + BLOCK_BYTES, zeros, BLOCK_BYTES);
+		assert_true(value_at(TCB_TYPE_F16, at_v + (size_t)2 * BLOCK_BYTES, 0) == 0);
+		assert_true(isinf(value_at(TCB_TYPE_F16, at_v + (size_t)3 * BLOCK_BYTES, 0)));
+		test_free(out);
+		gpu_bench_close(&b);
+	}
+}
+
+/* A judge that overlooks a code, a scale or a stray byte is none. */
+static void wrong_blocks_are_an_error(void **state)
+{
+	static const struct {
+		const char *what;
+		size_t at; /* byte of the cache: tokens 4 to 7 of 8 are new, a head of 64 */
+		int more;
+		int is_wrong;
+	} cases[] = {
+		{ "nothing", 0, 0, 0 },
+		{ "a code one more", 4 * 68 + 2, 1, 1 },
+		{ "a code one less, of V", 12 * 68 + 40, -1, 1 },
+		{ "the upper byte of a scale", 5 * 68 + 35, 1, 1 },
+		{ "a scale two up", 7 * 68, 2, 1 },
+		{ "a scale two down, of V", 15 * 68 + 34, -2, 1 },
+		{ "a code of an old token", 3 * 68 + 20, 1, 1 },
+		{ "a scale of an old token", 2 * 68 + 1, 1, 1 },
+		{ "the last code of an old token's V", 8 * 68 + 67, 1, 1 },
+	};
+	const struct tcb_problem p = problem_of(BLOCKS, 0, "4x8x64,h2/1");
+	const struct tcb_plan bound = { .chain = 3 };
+	struct tcb_device device;
+	struct tcb_geometry g;
+	struct gpu_bench b;
+	(void)state;
+	assert_int_equal(tcb_cpu_identify("cpu", 1, &device, NULL), TCB_OK);
+	p.op->default_geometry(&p, &device.target, &g);
+	gpu_bench_open(&b, &p, 5);
+	unsigned char *out = run_on_cpu(&b, &g, "default"), *cache = out + b.operand[ROPE_OUT].bytes - (size_t)16 * 68;
+	float *got = test_malloc(b.outputs * sizeof *got);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		unsigned char *byte = cache + cases[i].at;
+		*byte = (unsigned char)(*byte + cases[i].more);
+		tcb_operand_to_f32(&b.operand[ROPE_OUT], out, 0, b.outputs, got);
+		if ((tcb_error_ratio(&bound, &b.reference, got, b.outputs, NULL) > 1) != cases[i].is_wrong)
+			fail_msg("%s: %s", cases[i].what, cases[i].is_wrong ? "nobody minds" : "an error");
+		*byte = (unsigned char)(*byte - cases[i].more);
+	}
+	test_free(got);
+	test_free(out);
+	gpu_bench_close(&b);
+}
+
+/* Elements are read one by one as in one go, and a place is where a block begins. */
+static void operands_of_two_types_are_read(void **state)
+{
+	const struct tcb_problem p = problem_of(BLOCKS, 0, "2x4x96,h3/1");
+	struct tcb_device device;
+	struct tcb_geometry g;
+	struct gpu_bench b;
+	(void)state;
+	assert_int_equal(tcb_cpu_identify("cpu", 1, &device, NULL), TCB_OK);
+	p.op->default_geometry(&p, &device.target, &g);
+	gpu_bench_open(&b, &p, 5);
+	const struct tcb_operand *o = &b.operand[ROPE_OUT];
+	unsigned char *out = run_on_cpu(&b, &g, "default");
+	float *all = test_malloc(b.outputs * sizeof *all), one;
+	const size_t plain_values = (size_t)2 * 3 * 96;
+	size_t bytes;
+	assert_int_equal(o->block_rows, 2 * 4);
+	tcb_operand_to_f32(o, out, 0, b.outputs, all);
+	for (size_t i = 0; i < b.outputs; i++) {
+		tcb_operand_to_f32(o, out, i, 1, &one);
+		assert_memory_equal(&one, &all[i], sizeof one);
+		const size_t place = tcb_operand_place(o, i, &bytes), block = (i - plain_values) / BLOCK;
+		assert_int_equal(bytes, i < plain_values ? 2 : BLOCK_BYTES);
+		assert_int_equal(place, i < plain_values ? 2 * i : 2 * plain_values + block * BLOCK_BYTES);
+	}
+	test_free(all);
+	test_free(out);
+	gpu_bench_close(&b);
+}
+
 static void shapes_that_it_does_not_take(void **state)
 {
 	static const char *const wrong[] = { "1x64x128,h8/2,causal", "1x64x128,h8/2,w16", "1x64x128,h8/2,c30",
 					     "1x64x100,h8/2", "1x64x288,h8/2" };
 	(void)state;
-	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+	for (size_t i = 0; i < OPS * sizeof wrong / sizeof *wrong; i++) {
 		struct tcb_shape shape;
 		struct tcb_problem problem;
 		struct tcb_error err;
-		assert_int_equal(tcb_shape_parse(wrong[i], &shape, &err), TCB_OK);
-		assert_int_equal(tcb_problem_init(tcb_op_find(op_names[0]), TCB_CONTRACT_F16, &shape, &problem, &err),
-				 TCB_E_USAGE);
+		assert_int_equal(tcb_shape_parse(wrong[i / OPS], &shape, &err), TCB_OK);
+		assert_int_equal(
+			tcb_problem_init(tcb_op_find(op_names[i % OPS]), TCB_CONTRACT_F16, &shape, &problem, &err),
+			TCB_E_USAGE);
 	}
 }
 
@@ -186,7 +443,7 @@ static void defaults_are_legal_and_in_the_space(void **state)
 
 static void samples_are_right(void **state)
 {
-	const size_t count = gpu_sample_size(156);
+	const size_t count = gpu_sample_size(234);
 	struct gpu_tally tally = { 0 };
 	struct tcb_rng rng;
 	(void)state;
@@ -197,16 +454,8 @@ static void samples_are_right(void **state)
 		const unsigned capability = gpu_capabilities[tcb_rng_below(&rng, GPU_CAPABILITIES)];
 		const struct tcb_target target = gpu_target(has_kernel(&p, capability) ? capability : 90, 2);
 		const struct tcb_geometry g = gpu_geometry_drawn(&p, &target, &rng);
-		struct tcb_kernel kernel;
-		struct gpu_bench bench;
-		gpu_emit(&p, &target, &g, &kernel);
-		gpu_check_clean(&kernel);
-		gpu_check_text(&kernel);
-		tcb_kernel_fini(&kernel);
-		gpu_bench_open(&bench, &p, i);
-		bench.output_align = 16;
-		gpu_bench_check(&bench, &target, &g, i, &tally);
-		gpu_bench_close(&bench);
+		gpu_check_emitted(&p, &target, &g);
+		gpu_check_run(&p, &target, &g, i, &tally);
 	}
 	gpu_tally_print(&tally);
 }
@@ -218,7 +467,7 @@ static void odd_values_stay_where_they_are(void **state)
 	struct tcb_rng rng;
 	(void)state;
 	tcb_rng_init(&rng, 4);
-	for (size_t i = 0; i < 8; i++) {
+	for (size_t i = 0; i < 12; i++) {
 		const struct tcb_problem p = problem_of(i % OPS, 1, "4x64x128,h8/2,b4,p16,ragged");
 		const struct tcb_geometry g = gpu_geometry_drawn(&p, &target, &rng);
 		const size_t row = 12 * p.shape.k;
@@ -260,14 +509,7 @@ static void mutants_are_caught(void **state)
 	const struct tcb_target target = gpu_target(90, 2);
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		const struct tcb_geometry g = gpu_geometry(WHOLE);
-		struct gpu_bench bench;
-		gpu_check_rule(&p, 90, &g, 1, NULL);
-		gpu_bench_open(&bench, &p, 9);
-		bench.output_align = 16;
-		snprintf(bench.what, sizeof bench.what, "%s", cases[i].what);
-		gpu_bench_check_mutant(&bench, &target, &g, &cases[i].mutation);
-		gpu_bench_close(&bench);
+		gpu_check_mutant(&p, &target, WHOLE, cases[i].what, &cases[i].mutation);
 	}
 }
 
@@ -276,6 +518,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reference_is_the_definition),
 		cmocka_unit_test(writing_elsewhere_is_an_error),
+		cmocka_unit_test(blocks_are_what_attention_reads),
+		cmocka_unit_test(blocks_of_odd_values),
+		cmocka_unit_test(wrong_blocks_are_an_error),
+		cmocka_unit_test(operands_of_two_types_are_read),
 		cmocka_unit_test(shapes_that_it_does_not_take),
 		cmocka_unit_test(defaults_are_legal_and_in_the_space),
 		cmocka_unit_test(samples_are_right),

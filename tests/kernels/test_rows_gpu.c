@@ -114,11 +114,7 @@ static void nothing_is_found_in_the_text(void **state)
 		const struct tcb_problem p = problem_of(op, s->m, s->n);
 		const struct tcb_target target = gpu_target(gpu_capabilities[(i + i / OPS) % GPU_CAPABILITIES], 2);
 		const struct tcb_geometry g = draw(&p, &target, &rng);
-		struct tcb_kernel kernel;
-		gpu_emit(&p, &target, &g, &kernel);
-		gpu_check_clean(&kernel);
-		gpu_check_text(&kernel);
-		tcb_kernel_fini(&kernel);
+		gpu_check_emitted(&p, &target, &g);
 	}
 }
 
@@ -135,11 +131,7 @@ static void samples_are_right(void **state)
 		const struct tcb_problem p = problem_of(op_at(i % OPS), s->m, s->n);
 		const struct tcb_target target = gpu_target(gpu_capabilities[tcb_rng_below(&rng, GPU_CAPABILITIES)], 2);
 		const struct tcb_geometry g = draw(&p, &target, &rng);
-		struct gpu_bench bench;
-		gpu_bench_open(&bench, &p, i);
-		bench.output_align = 16;
-		gpu_bench_check(&bench, &target, &g, i, &tally);
-		gpu_bench_close(&bench);
+		gpu_check_run(&p, &target, &g, i, &tally);
 	}
 	gpu_tally_print(&tally);
 }
@@ -159,12 +151,8 @@ static void shifted_rows_are_right(void **state)
 		const struct tcb_problem p = problem_of(op_at(i % ROW_OPS), n < 1000 ? 9 : 5, n);
 		const struct tcb_target target = gpu_target(gpu_capabilities[tcb_rng_below(&rng, GPU_CAPABILITIES)], 2);
 		const struct tcb_geometry g = draw_vec(&p, &target, 16, &rng);
-		struct gpu_bench bench;
 		assert_int_equal(g.knob[TCB_KNOB_VEC], 16);
-		gpu_bench_open(&bench, &p, i);
-		bench.output_align = 16;
-		gpu_bench_check(&bench, &target, &g, i, &tally);
-		gpu_bench_close(&bench);
+		gpu_check_run(&p, &target, &g, i, &tally);
 	}
 	gpu_tally_print(&tally);
 }
@@ -187,17 +175,13 @@ static void short_shifted_rows_are_right(void **state)
 	(void)state;
 	for (size_t i = 0; i < 9 * sizeof cases / sizeof *cases; i++) {
 		const struct tcb_problem p = problem_of(op_at(i % 3), 7, cases[i / 9].n);
-		struct gpu_bench bench;
 		char text[300];
 		snprintf(text, sizeof text,
 			 "%s,%s%s,isa=fma,unroll=1,stages=1,splitk=1,stream=1,blocks=0,pdl=0,occ=1,join=none",
 			 cases[i / 9].geometry, ways[i / 3 % 3], i % 3 ? ",lead=0" : "");
 		const struct tcb_geometry g = gpu_geometry(text);
 		gpu_check_rule(&p, 80, &g, 1, NULL);
-		gpu_bench_open(&bench, &p, i);
-		bench.output_align = 16;
-		gpu_bench_check(&bench, &target, &g, i, NULL);
-		gpu_bench_close(&bench);
+		gpu_check_run(&p, &target, &g, i, NULL);
 	}
 }
 
@@ -220,21 +204,14 @@ static void shifted_rows_ahead_are_right(void **state)
 	for (size_t i = 0; i < 3 * sizeof cases / sizeof *cases; i++) {
 		const struct tcb_problem p = problem_of(op_at(i % 3), 13, cases[i / 3].n);
 		const int is_split = strstr(cases[i / 3].geometry, "midi=2x1024") != NULL;
-		struct tcb_kernel kernel;
-		struct gpu_bench bench;
 		char text[300];
 		snprintf(text, sizeof text, "%s,%s%s,vec=16,micro=1x4x1,isa=fma,unroll=1,stream=0,pdl=0,occ=1",
 			 cases[i / 3].geometry, is_split ? "splitk=2,join=cluster" : "splitk=1,join=none",
 			 i % 3 ? ",lead=0" : "");
 		const struct tcb_geometry g = gpu_geometry(text);
 		gpu_check_rule(&p, 90, &g, 1, NULL);
-		gpu_emit(&p, &target, &g, &kernel);
-		gpu_check_clean(&kernel);
-		tcb_kernel_fini(&kernel);
-		gpu_bench_open(&bench, &p, i);
-		bench.output_align = 16;
-		gpu_bench_check(&bench, &target, &g, i, NULL);
-		gpu_bench_close(&bench);
+		gpu_check_emitted(&p, &target, &g);
+		gpu_check_run(&p, &target, &g, i, NULL);
 	}
 }
 
@@ -397,14 +374,7 @@ static void mutants_are_caught(void **state)
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		const struct tcb_problem p =
 			problem_of(tcb_op_find(cases[i].op), 5, cases[i].columns ? cases[i].columns : 1284);
-		const struct tcb_geometry g = gpu_geometry(cases[i].geometry);
-		struct gpu_bench bench;
-		gpu_check_rule(&p, 90, &g, 1, NULL);
-		gpu_bench_open(&bench, &p, 9);
-		bench.output_align = 16;
-		snprintf(bench.what, sizeof bench.what, "%s", cases[i].what);
-		gpu_bench_check_mutant(&bench, &target, &g, &cases[i].mutation);
-		gpu_bench_close(&bench);
+		gpu_check_mutant(&p, &target, cases[i].geometry, cases[i].what, &cases[i].mutation);
 	}
 }
 

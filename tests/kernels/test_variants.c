@@ -221,7 +221,7 @@ static void judge(struct bench *b, const struct tcb_op *op, const struct tcb_pla
 	}
 	float *got = malloc(b->output_count * sizeof(float));
 	assert_non_null(got);
-	tcb_type_to_f32(b->operands[b->output].type, data[b->output], b->output_count, got);
+	tcb_operand_to_f32(&b->operands[b->output], data[b->output], 0, b->output_count, got);
 	double ratio = tcb_error_ratio(plan, &b->reference, got, b->output_count, &bad);
 	if (!(ratio <= 1))
 		fail_msg("%s: output %zu is %.9g, reference %.9g, error ratio %g", text, bad, (double)got[bad],

@@ -289,15 +289,13 @@ static void pack(struct bench *b)
 
 static void judge(const struct bench *b, const void *output, const char *how)
 {
-	const char *type = b->info.operand[b->info.output].type;
+	struct tcb_operand described[TCB_OPERANDS_MAX];
 	float *got = malloc(b->count * sizeof(float));
 	size_t bad = 0;
 
 	DRIVE_CHECK(got, "out of memory");
-	tcb_type_to_f32(strcmp(type, "f16") == 0    ? TCB_TYPE_F16
-			: strcmp(type, "bf16") == 0 ? TCB_TYPE_BF16
-						    : TCB_TYPE_F32,
-			output, b->count, got);
+	b->plan->problem.op->operands(&b->plan->problem, described);
+	tcb_operand_to_f32(&described[b->info.output], output, 0, b->count, got);
 	if (b->exact)
 		DRIVE_CHECK(memcmp(got, b->exact, b->count * sizeof(float)) == 0,
 			    "%s: not bit-equal to the order-matched reference", how);

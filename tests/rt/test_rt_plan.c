@@ -88,6 +88,7 @@ static void check_result(struct bench *b, const char *how)
 	const size_t count = output->rows * output->columns;
 	float *got = malloc(count * sizeof(float));
 	struct tcb_reference reference;
+	struct tcb_operand described[TCB_OPERANDS_MAX];
 	size_t bad = 0;
 
 	if (!b->reference.map) {
@@ -98,10 +99,8 @@ static void check_result(struct bench *b, const char *how)
 	}
 	double *y = b->reference.data;
 	reference = (struct tcb_reference){ y, y + count, y + 2 * count, NULL };
-	tcb_type_to_f32(strcmp(output->type, "f16") == 0    ? TCB_TYPE_F16
-			: strcmp(output->type, "bf16") == 0 ? TCB_TYPE_BF16
-							    : TCB_TYPE_F32,
-			b->operand[b->info.output], count, got);
+	b->plan->problem.op->operands(&b->plan->problem, described);
+	tcb_operand_to_f32(&described[b->info.output], b->operand[b->info.output], 0, count, got);
 	if (b->plan->cpu.variant->class == TCB_CLASS_EXACT) {
 		float *exact = malloc(count * sizeof(float));
 

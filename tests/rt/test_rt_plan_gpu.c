@@ -123,13 +123,6 @@ static void poison(struct bench *b)
 	check(cuda->fill(b->operand[b->info.output], 0xff, b->info.operand[b->info.output].bytes, stream));
 }
 
-static enum tcb_type type_of(const struct tcbrt_operand *operand)
-{
-	return strcmp(operand->type, "f16") == 0    ? TCB_TYPE_F16
-	       : strcmp(operand->type, "bf16") == 0 ? TCB_TYPE_BF16
-						    : TCB_TYPE_F32;
-}
-
 static void check_result(struct bench *b, const char *how)
 {
 	const struct tcbrt_operand *output = &b->info.operand[b->info.output];
@@ -139,11 +132,13 @@ static void check_result(struct bench *b, const char *how)
 	const struct tcb_reference reference = { b->reference, b->reference + count, b->reference + 2 * count, NULL };
 	void *raw = malloc(output->bytes);
 	float *got = malloc(count * sizeof(float));
+	struct tcb_operand described[TCB_OPERANDS_MAX];
 	size_t bad = 0;
 
 	check(cuda->stream_sync(stream));
 	check(cuda->copy_out(raw, b->operand[b->info.output], output->bytes));
-	tcb_type_to_f32(type_of(output), raw, count, got);
+	b->plan->problem.op->operands(&b->plan->problem, described);
+	tcb_operand_to_f32(&described[b->info.output], raw, 0, count, got);
 	if (unit->class != TCB_CLASS_EXACT && !(tcb_error_ratio(&bound, &reference, got, count, &bad) <= 1))
 		fail_msg("%s %zux%zux%zu %s with %s: output %zu is %g, not %g", b->plan->problem.op->name,
 			 b->plan->problem.shape.m, b->plan->problem.shape.n, b->plan->problem.shape.k, how,

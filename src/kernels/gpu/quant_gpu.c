@@ -8,43 +8,44 @@
 #include "kernels/gpu/quant_gpu.h"
 
 enum {
-	VALUES = TCB_QUANT_LANE_VALUES,
 	SMALLEST = 0x03fe0000, /* bits of 127 * 2^-126: smaller ones count as zeros */
 	INFINITE = 0x7f800000,
 	NOT_A_NUMBER = 0x7fc00000
 };
 #define ROUND_BIAS 12582912.0f /* 1.5 * 2^23 */
 
-kit_op tcb_quant_write_largest(struct tcb_ptx_build *b, const kit_op value[], unsigned group)
+kit_op tcb_quant_write_largest(struct tcb_ptx_build *b, const kit_op value[], unsigned count, unsigned group)
 {
-	kit_op bits[VALUES];
-	for (int i = 0; i < VALUES; i++)
+	kit_op bits[TCB_QUANT_LANE_MAX];
+	for (unsigned i = 0; i < count; i++)
 		bits[i] = OP2(b, "and.b32", value[i], I(0x7fffffff));
-	for (int count = VALUES / 2; count; count /= 2)
-		for (int i = 0; i < count; i++)
-			bits[i] = OP2(b, "max.u32", bits[i], bits[i + count]);
-	if (group == 256 && b->module->target.sm >= 80)
+	for (unsigned left = count / 2; left; left /= 2)
+		for (unsigned i = 0; i < left; i++)
+			bits[i] = OP2(b, "max.u32", bits[i], bits[i + left]);
+	if (group == WARP * count && b->module->target.sm >= 80)
 		return OP2(b, "redux.sync.max.u32", bits[0], I(-1));
-	for (unsigned distance = 1; distance < group / VALUES; distance *= 2)
+	for (unsigned distance = 1; distance < group / count; distance *= 2)
 		bits[0] = OP2(b, "max.u32", bits[0], tcb_kit_butterfly(b, bits[0], distance));
 	return bits[0];
 }
 
-/* Four values to a word of codes. */
-static kit_op codes_of(struct tcb_ptx_build *b, const kit_op *value, kit_op inverse)
+/* Four values to a word of codes, or two to its lower half. */
+static kit_op codes_of(struct tcb_ptx_build *b, const kit_op *value, unsigned count, kit_op inverse)
 {
 	kit_op code[4], pair[2];
-	for (int i = 0; i < 4; i++)
+	for (unsigned i = 0; i < count; i++)
 		code[i] = OP3(b, "fma.rn.f32", value[i], inverse, F(ROUND_BIAS));
-	for (int i = 0; i < 2; i++) {
+	for (unsigned i = 0; i < count / 2; i++) {
 		const kit_op low = OP1(b, "mov.b32", code[2 * i]), high = OP1(b, "mov.b32", code[2 * i + 1]);
 		pair[i] = OP3(b, "prmt.b32", low, high, I(0x0040));
 	}
-	return OP3(b, "prmt.b32", pair[0], pair[1], I(0x5410));
+	return OP3(b, "prmt.b32", pair[0], count == 2 ? I(0) : pair[1], I(0x5410));
 }
 
-kit_op tcb_quant_write_codes(struct tcb_ptx_build *b, const kit_op value[], kit_op largest, kit_op word_out[2])
+kit_op tcb_quant_write_codes(struct tcb_ptx_build *b, const kit_op value[], unsigned count, kit_op largest,
+			     kit_op word_out[])
 {
+	const unsigned each = count < 4 ? count : 4;
 	const kit_op some = OP2(b, "setp.ge.u32", largest, I(SMALLEST)),
 		     bad = OP2(b, "setp.ge.u32", largest, I(INFINITE));
 	kit_op scale = OP2(b, "mul.rn.f32", OP1(b, "mov.b32", largest), F(1.0f / 127.0f));
@@ -52,8 +53,8 @@ kit_op tcb_quant_write_codes(struct tcb_ptx_build *b, const kit_op value[], kit_
 	inverse = OP3(b, "selp.f32", inverse, F(0), some);
 	scale = OP3(b, "selp.f32", scale, F(0), some);
 	scale = OP3(b, "selp.b32", I(NOT_A_NUMBER), scale, bad);
-	for (int i = 0; i < 2; i++)
-		word_out[i] = codes_of(b, value + 4 * i, inverse);
+	for (unsigned i = 0; i < count / each; i++)
+		word_out[i] = codes_of(b, value + 4 * i, each, inverse);
 	return scale;
 }
 

@@ -2,7 +2,7 @@
  *
  * PTX that GPU kernels with quantised weights share: activations to 8 bits,
  * contract q8 (tcb_quant_codes() of quant.h, up to the rounding of the scale and
- * of its inverse), where a lane has eight consecutive values, neighbouring lanes the
+ * of its inverse), where a lane has some consecutive values, neighbouring lanes the
  * rest of a group; weights' codes that are in a table.
  */
 #ifndef TCB_KERNELS_GPU_QUANT_GPU_H
@@ -12,13 +12,15 @@
 
 #include "kernels/gpu/values.h"
 
-enum { TCB_QUANT_LANE_VALUES = 8 };
+enum { TCB_QUANT_LANE_VALUES = 8, TCB_QUANT_LANE_MAX = 16 };
 
-/* The bits of the largest magnitude of GROUP values, in all of its lanes; as integers, so that a NaN is larger than
- * any number. */
-kit_op tcb_quant_write_largest(struct tcb_ptx_build *b, const kit_op value[], unsigned group);
-/* The lane's values to two words of codes; the group's scale, by its LARGEST, is returned. */
-kit_op tcb_quant_write_codes(struct tcb_ptx_build *b, const kit_op value[], kit_op largest, kit_op word_out[2]);
+/* The bits of the largest magnitude of GROUP values, in all of its lanes, each of which has COUNT of them; as integers,
+ * so that a NaN is larger than any number.  COUNT, the lanes of a group: powers of two. */
+kit_op tcb_quant_write_largest(struct tcb_ptx_build *b, const kit_op value[], unsigned count, unsigned group);
+/* The lane's COUNT values to words of four codes each, of two values one whose upper half is 0; the group's scale, by
+ * its LARGEST, is returned: of a group with a NaN or an infinity a NaN. */
+kit_op tcb_quant_write_codes(struct tcb_ptx_build *b, const kit_op value[], unsigned count, kit_op largest,
+			     kit_op word_out[]);
 
 /* A table of 16 bytes in registers; and what the eight nibbles of WORD stand for: those of its lower half, then those
  * of its upper one. */

@@ -104,9 +104,9 @@ void qmm_write_x_codes(struct qmm_writer *w, int is_global, kit_op record, kit_o
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmm_gpu *g = w->g;
 	const struct record to = { record, is_global };
-	const kit_op largest = tcb_quant_write_largest(b, value, g->group);
+	const kit_op largest = tcb_quant_write_largest(b, value, TCB_QUANT_LANE_VALUES, g->group);
 	kit_op word[2], at = OP2(b, "shl.b32", OP2(b, "and.b32", row, I(1)), I(2));
-	const kit_op scale = tcb_quant_write_codes(b, value, largest, word);
+	const kit_op scale = tcb_quant_write_codes(b, value, TCB_QUANT_LANE_VALUES, largest, word);
 	at = OP3(b, "mad.lo.u32", OP2(b, "shr.u32", row, I(1)), I(QMM_SCALE_STRIDE), at);
 	if (tcb_format(g->unit.format)->has_offsets)
 		store_sums(w, &to, row, at, largest, word, scale);

@@ -98,7 +98,7 @@ static void place_of_lane(struct qmv_writer *w, kit_op *half, kit_op *byte)
 
 static kit_op largest_of(struct qmv_writer *w, const kit_op value[LANE_VALUES])
 {
-	return tcb_quant_write_largest(&w->kit.b, value, w->g->group);
+	return tcb_quant_write_largest(&w->kit.b, value, TCB_QUANT_LANE_VALUES, w->g->group);
 }
 
 /* Lanes whose values are added up: four for sums of 32. */
@@ -140,7 +140,7 @@ static kit_op store_codes(struct qmv_writer *w, kit_op block, const kit_op value
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	kit_op word[2], half, byte;
-	const kit_op scale = tcb_quant_write_codes(b, value, largest_of(w, value), word);
+	const kit_op scale = tcb_quant_write_codes(b, value, TCB_QUANT_LANE_VALUES, largest_of(w, value), word);
 	place_of_lane(w, &half, &byte);
 	if (w->g->halves == 2)
 		byte = OP3(b, "mad.lo.u32", half, I(w->g->image.high), byte);

@@ -40,7 +40,7 @@ static enum tcb_status check_shape(const struct tcb_op *op, const struct tcb_sha
 static size_t operands(const struct tcb_problem *problem, struct tcb_operand out[TCB_OPERANDS_MAX])
 {
 	const struct tcb_shape *s = &problem->shape;
-	const enum tcb_type io = rope_io_type(problem), kv = rope_kv_type(problem);
+	const enum tcb_type io = rope_io_type(problem);
 	const size_t rows = rope_tokens(s), row = rope_row_heads(s) * s->k, pages = tcb_kv_pages(s);
 	const size_t heads = rope_v_head(s, tcb_kv_tokens(s)), sequences = s->heads.sequences;
 	out[ROPE_QKV] =
@@ -51,7 +51,14 @@ static size_t operands(const struct tcb_problem *problem, struct tcb_operand out
 	out[ROPE_LENGTHS] =
 		(struct tcb_operand){ "lengths", TCB_ROLE_INPUT, TCB_TYPE_I32, 1, sequences, 4 * sequences, 0 };
 	out[ROPE_OUT] =
-		(struct tcb_operand){ "out", TCB_ROLE_OUTPUT, kv, heads, s->k, heads * s->k * tcb_type_bytes(kv), 1 };
+		(struct tcb_operand){ "out",
+				      TCB_ROLE_OUTPUT,
+				      rope_q_type(problem),
+				      heads,
+				      s->k,
+				      rope_out_place(problem, heads),
+				      1,
+				      rope_kv_type(problem) == TCB_TYPE_BLOCKS ? heads - rope_k_head(s, 0) : 0 };
 	if (!pages)
 		return ROPE_TABLE;
 	out[ROPE_TABLE] = (struct tcb_operand){ "pages",   TCB_ROLE_INPUT, TCB_TYPE_I32,
@@ -104,6 +111,10 @@ static void fill(const struct tcb_problem *problem, uint64_t seed, void *const o
 
 /* --- reference --- */
 
+#define CHAIN 0x1p-22    /* of a rotated value's terms: three roundings in f32 */
+#define QUOTIENT 0x1p-21 /* of a value over its block's scale: products, quotients, an approximate reciprocal */
+#define F16_ENDS 65520   /* what is less is rounded to an f16 that is not infinite */
+
 struct job {
 	const struct tcb_problem *problem;
 	void *const *operand;
@@ -111,41 +122,72 @@ struct job {
 };
 
 /*
- * One result: its products' sum in double.  A kernel's two products and their sum, each rounded in f32, are its chain;
- * the extra is the rounding to the cache's type, of what that has become.
+ * COUNT results from AT on, in y and magnitude, are of TYPE.  A kernel's two products and their sum, each rounded in
+ * f32, are its chain; the extra is the rounding to TYPE, of what that has become.
  */
-static void set_result(const struct job *job, size_t at, double y, double magnitude, int is_exact)
+static void round_results(struct tcb_reference *out, size_t at, size_t count, enum tcb_type type)
 {
 	static const double unit[TCB_TYPE_COUNT] = { [TCB_TYPE_F16] = 0x1p-11, [TCB_TYPE_BF16] = 0x1p-8 };
 	static const double tiny[TCB_TYPE_COUNT] = { [TCB_TYPE_F16] = 0x1p-25, [TCB_TYPE_BF16] = 0x1p-134 };
-	const enum tcb_type kv = rope_kv_type(job->problem);
-	job->out->y[at] = y;
-	job->out->magnitude[at] = magnitude;
-	job->out->extra[at] = is_exact ? 0 : unit[kv] * (fabs(y) + 0x1p-21 * magnitude) + tiny[kv];
+	for (size_t i = at; i < at + count; i++)
+		out->extra[i] = unit[type] * (fabs(out->y[i]) + 0x1p-21 * out->magnitude[i]) + tiny[type];
 }
 
-/* HEADS heads of X to the output's, from head FIRST on; rotated by ROTATION, if there is one. */
-static void refer_heads(const struct job *job, const char *x, size_t heads, const float *rotation, size_t first)
+/*
+ * The block of results from AT on, as they were before, is quantised: what a block reads as is its code times its
+ * scale.  The scale may be the one above or below where a kernel's largest magnitude is not quite this one, and so may
+ * be a code that is as near to two as a kernel's chain, scale and quotient are exact: then y is between the two.
+ */
+static void quantise_results(struct tcb_reference *out, size_t at)
+{
+	double *y = out->y + at, *magnitude = out->magnitude + at, *extra = out->extra + at;
+	double largest = 0, terms = 0;
+	int is_finite = 1;
+	for (size_t i = 0; i < ROPE_BLOCK; i++) {
+		largest = fmax(largest, fabs(y[i]));
+		terms = fmax(terms, magnitude[i]);
+		is_finite &= isfinite(y[i]) != 0;
+	}
+	const double scale = largest / 127, inexact = largest > 0 ? CHAIN * terms / largest + QUOTIENT : 0;
+	for (size_t i = 0; i < ROPE_BLOCK; i++) {
+		const double steps = scale > 0 ? y[i] / scale : 0, low = floor(steps);
+		const double off = scale > 0 ? fabs(steps) * inexact + CHAIN * magnitude[i] / scale : 0;
+		const int is_tie = fabs(steps - low - 0.5) <= off;
+		const double code = is_tie ? low + 0.5 : rint(steps), most = fabs(code) + 0.5 * is_tie;
+		y[i] = !is_finite ? (double)NAN : scale < F16_ENDS ? code * scale : code * (double)INFINITY;
+		extra[i] = most * (scale * (0x1p-11 + inexact) + 0x1p-25) + 0.5 * is_tie * scale;
+		magnitude[i] = 0;
+	}
+}
+
+/* HEADS heads of X to the output's, of TYPE, from head FIRST on; rotated by ROTATION, if there is one. */
+static void refer_heads(const struct job *job, const char *x, size_t heads, const float *rotation, size_t first,
+			enum tcb_type type)
 {
 	const struct tcb_problem *problem = job->problem;
 	const enum tcb_type io = rope_io_type(problem);
 	const size_t k = problem->shape.k, half = k / 2;
-	for (size_t h = 0; h < heads; h++) {
+	struct tcb_reference *out = job->out;
+	for (size_t at = first * k; at < (first + heads) * k; at += k, x += k * tcb_type_bytes(io)) {
 		float values[ROPE_HEAD_MAX];
-		tcb_type_to_f32(io, x + h * k * tcb_type_bytes(io), k, values);
+		tcb_type_to_f32(io, x, k, values);
 		for (size_t j = 0; j < k; j++) {
 			const int is_pairs = problem->shape.heads.pairs != 0, is_low = is_pairs ? j % 2 == 0 : j < half;
-			const size_t at = (first + h) * k + j, angle = is_pairs ? j / 2 : j % half;
-			const size_t apart = is_pairs ? 1 : half;
-			if (!rotation) {
-				set_result(job, at, (double)values[j], 0, io == rope_kv_type(problem));
+			const size_t angle = is_pairs ? j / 2 : j % half, apart = is_pairs ? 1 : half;
+			out->y[at + j] = (double)values[j];
+			out->magnitude[at + j] = out->extra[at + j] = 0;
+			if (!rotation)
 				continue;
-			}
 			const double other = is_low ? -(double)values[j + apart] : (double)values[j - apart];
 			const double a = (double)values[j] * (double)rotation[angle];
 			const double b = other * (double)rotation[half + angle];
-			set_result(job, at, a + b, fabs(a) + fabs(b), 0);
+			out->y[at + j] = a + b;
+			out->magnitude[at + j] = fabs(a) + fabs(b);
 		}
+		for (size_t j = 0; type == TCB_TYPE_BLOCKS && j < k; j += ROPE_BLOCK)
+			quantise_results(out, at + j);
+		if (type != TCB_TYPE_BLOCKS && (rotation || type != io))
+			round_results(out, at, k, type);
 	}
 }
 
@@ -163,10 +205,11 @@ static void refer_token(void *ctx, size_t token, unsigned thread)
 		return;
 	const float *rotation = (const float *)job->operand[ROPE_ROTATION] + (size_t)p * s->k;
 	const size_t at = tcb_kv_token(s, table, sequence, (size_t)p);
-	refer_heads(job, x, s->heads.query, rotation, rope_q_head(s, token));
+	const enum tcb_type kv = rope_kv_type(job->problem);
+	refer_heads(job, x, s->heads.query, rotation, rope_q_head(s, token), rope_q_type(job->problem));
 	x += s->heads.query * each;
-	refer_heads(job, x, s->heads.kv, rotation, rope_k_head(s, at));
-	refer_heads(job, x + s->heads.kv * each, s->heads.kv, NULL, rope_v_head(s, at));
+	refer_heads(job, x, s->heads.kv, rotation, rope_k_head(s, at), kv);
+	refer_heads(job, x + s->heads.kv * each, s->heads.kv, NULL, rope_v_head(s, at), kv);
 }
 
 /* What is not written keeps what it had: the poison, which is a NaN in all types of a cache. */
@@ -203,11 +246,11 @@ static void count_tokens(const struct tcb_shape *shape, double *tokens, double *
 static double traffic(const struct tcb_problem *problem)
 {
 	const struct tcb_shape *s = &problem->shape;
-	const double each = (double)rope_row_heads(s) * (double)s->k;
-	const size_t moved = tcb_type_bytes(rope_io_type(problem)) + tcb_type_bytes(rope_kv_type(problem));
+	const size_t read = rope_row_heads(s) * s->k * tcb_type_bytes(rope_io_type(problem));
 	double tokens, positions, entries;
 	count_tokens(s, &tokens, &positions, &entries);
-	return tokens * each * (double)moved + 4 * (positions * (double)s->k + entries + (double)s->heads.sequences);
+	return tokens * (double)(read + rope_token_bytes(problem)) +
+	       4 * (positions * (double)s->k + entries + (double)s->heads.sequences);
 }
 
 static double flops(const struct tcb_problem *problem)
@@ -231,9 +274,10 @@ static const struct tcb_shape default_shapes[] = {
 
 TCB_VARIANT_TABLES(f16_variants, TCB_ISAS_FLOATS, rope_append_f16_variants)
 TCB_VARIANT_TABLES(bf16_variants, TCB_ISAS_FLOATS, rope_append_bf16_variants)
+TCB_VARIANT_TABLES(q80_variants, TCB_ISAS_FLOATS, rope_append_q80_variants)
 
-#define ROPE_OP(kv_, TYPE, summary_)                                                       \
-	static const struct rope_op kv_ = { TYPE };                                        \
+#define ROPE_OP(kv_, KV, TYPE, summary_)                                                   \
+	static const struct rope_op kv_ = { KV };                                          \
 	const struct tcb_op tcb_op_rope_append_##kv_ = {                                   \
 		.name = "rope_append_" #kv_,                                               \
 		.summary = summary_,                                                       \
@@ -264,5 +308,7 @@ TCB_VARIANT_TABLES(bf16_variants, TCB_ISAS_FLOATS, rope_append_bf16_variants)
 		.cpu_rules = rope_cpu_rules,                                               \
 	}
 
-ROPE_OP(f16, TCB_TYPE_F16, "rotary embedding of q and k; k and v appended to an f16 KV cache");
-ROPE_OP(bf16, TCB_TYPE_BF16, "rotary embedding of q and k; k and v appended to a bf16 KV cache");
+ROPE_OP(f16, TCB_TYPE_F16, TCB_TYPE_F16, "rotary embedding of q and k; k and v appended to an f16 KV cache");
+ROPE_OP(bf16, TCB_TYPE_BF16, TCB_TYPE_BF16, "rotary embedding of q and k; k and v appended to a bf16 KV cache");
+ROPE_OP(q80, TCB_TYPE_BLOCKS, TCB_TYPE_F16,
+	"rotary embedding of q and k; k and v appended to a KV cache of Q8_0 blocks");

@@ -23,6 +23,12 @@
  *
  * Arithmetic is in f32, results are rounded once to the cache's type.  Contract f32: qkv
  * is f32; contract f16: it has the cache's type, and V is copied bit by bit but for NaN.
+ *
+ * A cache of q8_0 blocks: q has qkv's type, f32 or (contract f16) f16, as attention reads
+ * it, and the cache's heads are k / 32 blocks each.  A block's scale is the largest
+ * magnitude over 127, rounded to f16; its codes are the values over the scale as it was
+ * before, rounded to the nearest, as ggml's are; of a block with a NaN or an infinity the
+ * scale is a NaN.
  */
 #ifndef TCB_KERNELS_ROPE_H
 #define TCB_KERNELS_ROPE_H
@@ -31,7 +37,7 @@
 
 /* ROPE_TABLE: with pages only. */
 enum { ROPE_QKV, ROPE_ROTATION, ROPE_LENGTHS, ROPE_OUT, ROPE_TABLE };
-enum { ROPE_HEAD_UNIT = 32, ROPE_HEAD_MAX = 256 };
+enum { ROPE_HEAD_UNIT = 32, ROPE_HEAD_MAX = 256, ROPE_BLOCK = 32 /* values of a block of q8_0 */ };
 
 /* parts=1: all of a token in one go.  As separate kernels do it: q; k, to memory; from there to the cache; v. */
 enum { ROPE_WHOLE = 1, ROPE_PARTS = 4 };
@@ -44,10 +50,18 @@ static inline enum tcb_type rope_kv_type(const struct tcb_problem *problem)
 {
 	return ((const struct rope_op *)problem->op->member)->kv;
 }
-/* Of qkv. */
+/* Of qkv, and of q in the output. */
 static inline enum tcb_type rope_io_type(const struct tcb_problem *problem)
 {
-	return problem->contract == TCB_CONTRACT_F16 ? rope_kv_type(problem) : TCB_TYPE_F32;
+	const enum tcb_type kv = rope_kv_type(problem);
+	if (problem->contract != TCB_CONTRACT_F16)
+		return TCB_TYPE_F32;
+	return kv == TCB_TYPE_BLOCKS ? TCB_TYPE_F16 : kv;
+}
+static inline enum tcb_type rope_q_type(const struct tcb_problem *problem)
+{
+	const enum tcb_type kv = rope_kv_type(problem);
+	return kv == TCB_TYPE_BLOCKS ? rope_io_type(problem) : kv;
 }
 
 /* New tokens of all sequences; heads of a row of qkv. */
@@ -71,6 +85,20 @@ static inline size_t rope_k_head(const struct tcb_shape *shape, size_t at)
 static inline size_t rope_v_head(const struct tcb_shape *shape, size_t at)
 {
 	return rope_k_head(shape, tcb_kv_tokens(shape) + at);
+}
+/* Written of a new token. */
+static inline size_t rope_token_bytes(const struct tcb_problem *problem)
+{
+	const struct tcb_shape *s = &problem->shape;
+	return s->heads.query * s->k * tcb_type_bytes(rope_q_type(problem)) +
+	       tcb_kv_bytes(rope_kv_type(problem), 2 * s->heads.kv * s->k);
+}
+/* Where head HEAD of the output is, in bytes; one past the last: all of them. */
+static inline size_t rope_out_place(const struct tcb_problem *problem, size_t head)
+{
+	const size_t q = rope_k_head(&problem->shape, 0), k = problem->shape.k;
+	const size_t of_q = (head < q ? head : q) * k * tcb_type_bytes(rope_q_type(problem));
+	return head < q ? of_q : of_q + tcb_kv_bytes(rope_kv_type(problem), (head - q) * k);
 }
 
 #endif

@@ -51,7 +51,7 @@ struct run {
 	const struct tcb_plan *plan;
 	void *const *operand;
 	float *rotated; /* k, of PART_K */
-	int stream;     /* heads of the output begin at multiples of 64 bytes, as streamed stores need */
+	int stream;     /* heads of the output but blocks begin at multiples of 64 bytes, as streamed stores need */
 	enum part part;
 };
 
@@ -67,6 +67,8 @@ static void rotate_q(const struct run *run, const struct rope_call *head, const 
 {
 	struct rope_call call = *head;
 	call.heads = run->problem->shape.heads.query;
+	call.to = rope_q_type(run->problem);
+	call.stream = run->stream;
 	call.x = rows->q;
 	call.y = rows->q_out;
 	call.rotation = rows->rotation;
@@ -98,16 +100,15 @@ static struct rows find_rows(const struct run *run, size_t sequence, size_t toke
 {
 	const struct tcb_shape *s = &run->problem->shape;
 	const size_t each = s->k * tcb_type_bytes(rope_io_type(run->problem));
-	const size_t to = s->k * tcb_type_bytes(rope_kv_type(run->problem));
 	const int32_t *table = s->heads.page ? run->operand[ROPE_TABLE] : NULL;
 	const size_t at = tcb_kv_token(s, table, sequence, position);
 	char *out = run->operand[ROPE_OUT];
 	struct rows rows = { .q = (const char *)run->operand[ROPE_QKV] + token * rope_row_heads(s) * each };
 	rows.k = rows.q + s->heads.query * each;
 	rows.v = rows.k + s->heads.kv * each;
-	rows.q_out = out + rope_q_head(s, token) * to;
-	rows.k_out = out + rope_k_head(s, at) * to;
-	rows.v_out = out + rope_v_head(s, at) * to;
+	rows.q_out = out + rope_out_place(run->problem, rope_q_head(s, token));
+	rows.k_out = out + rope_out_place(run->problem, rope_k_head(s, at));
+	rows.v_out = out + rope_out_place(run->problem, rope_v_head(s, at));
 	rows.rotation = (const float *)run->operand[ROPE_ROTATION] + position * s->k;
 	if (run->rotated)
 		rows.rotated = run->rotated + token * s->heads.kv * s->k;
@@ -126,7 +127,7 @@ static void run_task(void *ctx, size_t index, unsigned thread)
 				  .heads = s->heads.kv,
 				  .k = s->k,
 				  .is_pairs = s->heads.pairs,
-				  .stream = run->stream };
+				  .stream = run->stream && rope_kv_type(run->problem) != TCB_TYPE_BLOCKS };
 	(void)thread;
 	for (size_t i = index % tiles * tile; i < end; i++) {
 		if (length + i < s->m)

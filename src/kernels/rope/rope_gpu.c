@@ -9,35 +9,23 @@
 #include <string.h>
 
 #include "base/sizes.h"
-#include "kernels/gpu/frame.h"
+#include "kernels/rope/rope_gpu_writer.h"
 
-enum { WIDTH_MAX = 8, HEADS_MAX = 8, PIECE = 4 /* words of an access */ };
+enum { PIECE = 4 /* words of an access */ };
 
-struct writer {
-	struct tcb_kit kit;
-	const struct rope_gpu *g;
-	const struct rope_launch *launch;
-	kit_op from, out, rotation, table;
-	kit_op m, cache, k_head, v_head;
-	/* The thread's: new token; which of the vectors of half a head; of all sequences; first head of the launch's.
-	 */
-	kit_op token, chunk, sequence, first;
-	kit_op has_token, position, is_new; /* is_new: there is such a token */
-	kit_op cosine[WIDTH_MAX], sine[WIDTH_MAX];
-};
-
-static enum tcb_type from_type(const struct writer *w)
+static enum tcb_type from_type(const struct rope_writer *w)
 {
 	return w->launch->from == ROPE_WORKSPACE ? TCB_TYPE_F32 : w->g->io;
 }
 
-static enum tcb_type to_type(const struct writer *w)
+static enum tcb_type to_type(const struct rope_writer *w)
 {
-	return w->launch->to == ROPE_WORKSPACE ? TCB_TYPE_F32 : w->g->kv;
+	const int is_q = w->launch->first < w->g->query;
+	return w->launch->to == ROPE_WORKSPACE ? TCB_TYPE_F32 : is_q ? w->g->q : w->g->kv;
 }
 
 /* Rows are another kernel's results, which under dependent launch may be written while this one is there. */
-static const char *load_prefix(const struct writer *w)
+static const char *load_prefix(const struct rope_writer *w)
 {
 	return w->g->pdl || w->launch->from == ROPE_WORKSPACE ? "ld.global" : "ld.global.nc";
 }
@@ -45,11 +33,11 @@ static const char *load_prefix(const struct writer *w)
 /* --- values in memory --- */
 
 /* WIDTH values of TYPE at ADDRESS as floats. */
-static void load_values(struct writer *w, enum tcb_type type, const char *prefix, kit_op address, kit_op *out)
+static void load_values(struct rope_writer *w, enum tcb_type type, const char *prefix, kit_op address, kit_op *out)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const unsigned words = type == TCB_TYPE_F32 ? w->g->width : w->g->width / 2;
-	kit_op word[WIDTH_MAX];
+	kit_op word[ROPE_WIDTH_MAX];
 	for (unsigned i = 0; i < words; i += PIECE)
 		tcb_kit_load(b, prefix, type == TCB_TYPE_F32 ? "f32" : "b32", tcb_ptx_at(address, 4 * i), word + i,
 			     (unsigned)tcb_least(words, PIECE));
@@ -65,13 +53,13 @@ static void load_values(struct writer *w, enum tcb_type type, const char *prefix
 	}
 }
 
-static void store_values(struct writer *w, kit_op address, const kit_op *values)
+static void store_values(struct rope_writer *w, kit_op address, const kit_op *values)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const enum tcb_type type = to_type(w);
 	const unsigned words = type == TCB_TYPE_F32 ? w->g->width : w->g->width / 2;
 	const char *prefix = w->g->stream && w->launch->to == ROPE_TO_OUT ? "st.global.cs" : "st.global";
-	kit_op word[WIDTH_MAX];
+	kit_op word[ROPE_WIDTH_MAX];
 	for (unsigned i = 0; i < words; i++) {
 		if (type == TCB_TYPE_F32)
 			word[i] = values[i];
@@ -86,7 +74,7 @@ static void store_values(struct writer *w, kit_op address, const kit_op *values)
 }
 
 /* BASE plus heads HEAD of values of TYPE, at the thread's chunk, which has VECTORS vectors side by side. */
-static kit_op chunk_address(struct writer *w, kit_op base, kit_op head, enum tcb_type type, unsigned vectors)
+static kit_op chunk_address(struct rope_writer *w, kit_op base, kit_op head, enum tcb_type type, unsigned vectors)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const unsigned bytes = (unsigned)tcb_type_bytes(type);
@@ -95,37 +83,39 @@ static kit_op chunk_address(struct writer *w, kit_op base, kit_op head, enum tcb
 }
 
 /* The first of the thread's two vectors of head HEAD; the second is APART bytes behind it. */
-static kit_op head_address(struct writer *w, kit_op base, kit_op head, enum tcb_type type)
+static kit_op head_address(struct rope_writer *w, kit_op base, kit_op head, enum tcb_type type)
 {
 	return chunk_address(w, base, head, type, w->g->is_pairs ? 2 : 1);
 }
 
-static int64_t apart(const struct writer *w, enum tcb_type type)
+static int64_t apart(const struct rope_writer *w, enum tcb_type type)
 {
 	return (w->g->is_pairs ? w->g->width : w->g->k / 2) * (int64_t)tcb_type_bytes(type);
 }
 
 /* --- what a thread has --- */
 
-/* The thread's number is that of its chunk, group of heads and token, in this order. */
-static void write_places(struct writer *w)
+/* The thread's number is that of its chunk, group of heads and token, in this order; BLOCK is its block's. */
+static void write_places(struct rope_writer *w, kit_op block)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct rope_gpu *g = w->g;
-	const unsigned groups = tcb_div_up(w->launch->heads, g->unroll);
-	const kit_op tokens = tcb_kit_number(&w->kit, "tokens", g->tokens);
-	tcb_kit_dependents(&w->kit, 1);
-	const kit_op item =
-		OP3(b, "mad.lo.u32", tcb_ptx_special(b, "ctaid.x"), I(g->threads), tcb_ptx_special(b, "tid.x"));
-	const kit_op group = OP2(b, "div.u32", item, I(g->chunks));
-	w->chunk = OP2(b, "sub.u32", item, OP2(b, "mul.lo.u32", group, I(g->chunks)));
+	const unsigned groups = tcb_div_up(w->launch->heads, g->unroll), lanes = rope_gpu_lanes(g, w->launch);
+	const kit_op item = OP3(b, "mad.lo.u32", block, I(g->threads), tcb_ptx_special(b, "tid.x"));
+	const kit_op group = OP2(b, "div.u32", item, I(lanes));
+	w->chunk = OP2(b, "sub.u32", item, OP2(b, "mul.lo.u32", group, I(lanes)));
+	if (lanes > g->chunks) {
+		w->lane = OP2(b, "and.b32", item, I(WARP - 1));
+		w->has_chunk = OP2(b, "setp.lt.u32", w->chunk, I(g->chunks));
+		w->chunk = OP2(b, "min.u32", w->chunk, I(g->chunks - 1));
+	}
 	const kit_op token = OP2(b, "div.u32", group, I(groups));
 	w->first = OP2(b, "mul.lo.u32", OP2(b, "sub.u32", group, OP2(b, "mul.lo.u32", token, I(groups))), I(g->unroll));
-	w->has_token = OP2(b, "setp.lt.u32", token, tokens);
-	w->token = OP2(b, "min.u32", token, OP2(b, "sub.u32", tokens, I(1)));
+	w->has_token = OP2(b, "setp.lt.u32", token, w->tokens);
+	w->token = OP2(b, "min.u32", token, OP2(b, "sub.u32", w->tokens, I(1)));
 }
 
-static void write_position(struct writer *w, kit_op lengths)
+static void write_position(struct rope_writer *w, kit_op lengths)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	kit_op length;
@@ -137,17 +127,17 @@ static void write_position(struct writer *w, kit_op lengths)
 	w->is_new = OP3(b, "setp.ge.and.s32", w->position, I(0), w->has_token);
 }
 
-static void load_rotation(struct writer *w)
+static void load_rotation(struct rope_writer *w, kit_op position)
 {
 	const struct rope_gpu *g = w->g;
 	const char *prefix = g->pdl ? "ld.global" : "ld.global.nc";
-	const kit_op at = chunk_address(w, w->rotation, w->position, TCB_TYPE_F32, 1);
+	const kit_op at = chunk_address(w, w->rotation, position, TCB_TYPE_F32, 1);
 	load_values(w, TCB_TYPE_F32, prefix, at, w->cosine);
 	load_values(w, TCB_TYPE_F32, prefix, tcb_ptx_at(at, g->k / 2 * 4), w->sine);
 }
 
 /* The cache's token of the thread's. */
-static kit_op write_cache_token(struct writer *w)
+static kit_op write_cache_token(struct rope_writer *w)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct rope_gpu *g = w->g;
@@ -157,13 +147,21 @@ static kit_op write_cache_token(struct writer *w)
 	const kit_op number = OP2(b, "div.u32", w->position, I(g->page));
 	const kit_op inside = OP2(b, "sub.u32", w->position, OP2(b, "mul.lo.u32", number, I(g->page)));
 	const kit_op entry = OP3(b, "mad.lo.u32", w->sequence, w->cache, number);
-	tcb_kit_load(b, g->pdl ? "ld.global" : "ld.global.nc", "u32",
-		     tcb_ptx_at(tcb_kit_element(b, w->table, entry, 4), 0), &page, 1);
+	const kit_op address = tcb_ptx_at(tcb_kit_element(b, w->table, entry, 4), 0);
+	const char *prefix = g->pdl ? "ld.global" : "ld.global.nc";
+	if (g->kv != TCB_TYPE_BLOCKS) {
+		tcb_kit_load(b, prefix, "u32", address, &page, 1);
+	} else { /* not only those with a token come here */
+		page = OP1(b, "mov.u32", I(0));
+		tcb_ptx_guard(b, w->is_new);
+		tcb_kit_load_into(b, prefix, "u32", address, &page, 1);
+		tcb_ptx_unguard(b);
+	}
 	return OP3(b, "mad.lo.u32", page, I(g->page), inside);
 }
 
 /* Which head of what the launch writes to head HEAD of the row is; AT: the cache's token. */
-static kit_op write_goal(struct writer *w, kit_op head, kit_op at)
+static kit_op write_goal(struct rope_writer *w, kit_op head, kit_op at)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct rope_gpu *g = w->g;
@@ -190,7 +188,7 @@ static kit_op write_goal(struct writer *w, kit_op head, kit_op at)
 }
 
 /* The thread's two vectors, FIRST and SECOND, rotated; where IS_PLAIN (NULL: nowhere) as they are. */
-static void rotate(struct writer *w, kit_op *first, kit_op *second, const kit_op *is_plain)
+static void rotate(struct rope_writer *w, kit_op *first, kit_op *second, const kit_op *is_plain)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const unsigned width = w->g->width;
@@ -213,60 +211,127 @@ static void rotate(struct writer *w, kit_op *first, kit_op *second, const kit_op
 
 /* --- a kernel --- */
 
-static void write_heads(struct writer *w, kit_op lengths)
+/* A thread's heads: their number in a row of qkv, whether there is one, its two vectors. */
+struct heads {
+	int is_cut;
+	kit_op head[ROPE_HEADS_MAX], has_head[ROPE_HEADS_MAX];
+	kit_op low[ROPE_HEADS_MAX][ROPE_WIDTH_MAX], high[ROPE_HEADS_MAX][ROPE_WIDTH_MAX];
+};
+
+static void load_heads(struct rope_writer *w, struct heads *out)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct rope_gpu *g = w->g;
 	const struct rope_launch *launch = w->launch;
-	const int is_cut = launch->heads % g->unroll != 0, is_workspace = launch->from == ROPE_WORKSPACE;
+	const int is_workspace = launch->from == ROPE_WORKSPACE;
 	const kit_op row = OP2(b, "mul.lo.u32", w->token, I(is_workspace ? g->kv_heads : g->query + 2 * g->kv_heads));
-	kit_op head[HEADS_MAX], has_head[HEADS_MAX], low[HEADS_MAX][WIDTH_MAX], high[HEADS_MAX][WIDTH_MAX];
-	kit_op at = I(0);
-	struct tcb_ptx_if scope;
+	out->is_cut = launch->heads % g->unroll != 0;
 	for (unsigned u = 0; u < g->unroll; u++) {
 		kit_op index = u ? OP2(b, "add.u32", w->first, I(u)) : w->first;
-		if (is_cut) {
-			has_head[u] = OP2(b, "setp.lt.u32", index, I(launch->heads));
+		if (out->is_cut) {
+			out->has_head[u] = OP2(b, "setp.lt.u32", index, I(launch->heads));
 			index = OP2(b, "min.u32", index, I(launch->heads - 1));
 		}
-		head[u] = launch->first ? OP2(b, "add.u32", index, I(launch->first)) : index;
-		const kit_op from =
-			head_address(w, w->from, OP2(b, "add.u32", row, is_workspace ? index : head[u]), from_type(w));
-		load_values(w, from_type(w), load_prefix(w), from, low[u]);
-		load_values(w, from_type(w), load_prefix(w), tcb_ptx_at(from, apart(w, from_type(w))), high[u]);
+		out->head[u] = launch->first ? OP2(b, "add.u32", index, I(launch->first)) : index;
+		const kit_op from = head_address(
+			w, w->from, OP2(b, "add.u32", row, is_workspace ? index : out->head[u]), from_type(w));
+		load_values(w, from_type(w), load_prefix(w), from, out->low[u]);
+		load_values(w, from_type(w), load_prefix(w), tcb_ptx_at(from, apart(w, from_type(w))), out->high[u]);
 	}
+}
+
+static void rotate_head(struct rope_writer *w, struct heads *heads, unsigned u)
+{
+	const struct rope_launch *launch = w->launch;
+	if (launch->rotated == launch->heads) {
+		rotate(w, heads->low[u], heads->high[u], NULL);
+	} else if (launch->rotated) {
+		const kit_op is_plain =
+			OP2(&w->kit.b, "setp.ge.u32", heads->head[u], I(launch->first + launch->rotated));
+		rotate(w, heads->low[u], heads->high[u], &is_plain);
+	}
+}
+
+static int is_to_cache(const struct rope_writer *w)
+{
+	return w->launch->to == ROPE_TO_OUT && w->launch->first + w->launch->heads > w->g->query;
+}
+
+static void write_heads(struct rope_writer *w, kit_op lengths)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct rope_gpu *g = w->g;
+	struct heads heads;
+	kit_op at = I(0);
+	struct tcb_ptx_if scope;
+	load_heads(w, &heads);
 	write_position(w, lengths);
 	tcb_ptx_if_begin(b, &scope, w->is_new);
-	if (launch->rotated)
-		load_rotation(w);
-	if (launch->to == ROPE_TO_OUT && launch->first + launch->heads > g->query)
+	if (w->launch->rotated)
+		load_rotation(w, w->position);
+	if (is_to_cache(w))
 		at = write_cache_token(w);
 	for (unsigned u = 0; u < g->unroll; u++) {
-		const kit_op to = head_address(w, w->out, write_goal(w, head[u], at), to_type(w));
-		if (launch->rotated == launch->heads) {
-			rotate(w, low[u], high[u], NULL);
-		} else if (launch->rotated) {
-			const kit_op is_plain = OP2(b, "setp.ge.u32", head[u], I(launch->first + launch->rotated));
-			rotate(w, low[u], high[u], &is_plain);
-		}
-		if (is_cut)
-			tcb_ptx_guard(b, has_head[u]);
-		store_values(w, to, low[u]);
-		store_values(w, tcb_ptx_at(to, apart(w, to_type(w))), high[u]);
+		const kit_op to = head_address(w, w->out, write_goal(w, heads.head[u], at), to_type(w));
+		rotate_head(w, &heads, u);
+		if (heads.is_cut)
+			tcb_ptx_guard(b, heads.has_head[u]);
+		store_values(w, to, heads.low[u]);
+		store_values(w, tcb_ptx_at(to, apart(w, to_type(w))), heads.high[u]);
 		tcb_ptx_unguard(b);
 	}
 	tcb_ptx_if_end(b, &scope);
 }
 
-static void write_kernel(struct writer *w)
+/* Lanes need each other's largest magnitudes, so all compute, and who has a token stores.  The page is asked for while
+ * values are on their way. */
+static void write_blocks(struct rope_writer *w, kit_op lengths)
 {
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct rope_gpu *g = w->g;
-	const struct rope_launch *launch = w->launch;
-	const int is_to_cache = launch->to == ROPE_TO_OUT && launch->first + launch->heads > g->query;
+	struct rope_codes codes[ROPE_HEADS_MAX];
+	struct heads heads;
+	struct tcb_ptx_if scope;
+	load_heads(w, &heads);
+	write_position(w, lengths);
+	if (w->launch->rotated)
+		load_rotation(w, OP2(b, "max.s32", w->position, I(0)));
+	const kit_op at = write_cache_token(w);
+	for (unsigned u = 0; u < g->unroll; u++) {
+		rotate_head(w, &heads, u);
+		rope_write_codes(w, heads.low[u], heads.high[u], &codes[u]);
+	}
+	const kit_op is_there =
+		rope_gpu_lanes(g, w->launch) > g->chunks ? OP2(b, "and.pred", w->is_new, w->has_chunk) : w->is_new;
+	tcb_ptx_if_begin(b, &scope, is_there);
+	for (unsigned u = 0; u < g->unroll; u++)
+		rope_store_codes(w, write_goal(w, heads.head[u], at), &codes[u],
+				 heads.is_cut ? &heads.has_head[u] : NULL);
+	tcb_ptx_if_end(b, &scope);
+}
+
+/* What the blocks of threads from BLOCK on do for w->launch. */
+static void write_part(struct rope_writer *w, kit_op block, kit_op lengths)
+{
+	write_places(w, block);
+	if (is_to_cache(w) && w->g->kv == TCB_TYPE_BLOCKS)
+		write_blocks(w, lengths);
+	else
+		write_heads(w, lengths);
+}
+
+/* The first COUNT of LAUNCHES in one kernel: blocks of threads have the one, then the other. */
+static void write_kernel(struct rope_writer *w, const struct rope_launch *launches, unsigned count)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct rope_gpu *g = w->g;
+	const struct rope_launch *launch = w->launch = &launches[count - 1];
+	const unsigned first_blocks = count > 1 ? rope_gpu_blocks(g, launches) : 0;
+	struct tcb_ptx_if scope;
 	tcb_kit_begin(&w->kit, launch->name,
 		      &(struct tcb_kit_kernel){ .threads = g->threads,
 						.blocks_together = 1,
-						.grid = { rope_gpu_blocks(g, launch) },
+						.grid = { first_blocks + rope_gpu_blocks(g, launch) },
 						.is_dependent = g->pdl });
 	w->from = launch->from == ROPE_WORKSPACE ? tcb_kit_workspace(&w->kit, "from", 16, 0)
 						 : tcb_kit_operand(&w->kit, "qkv", 16, ROPE_QKV);
@@ -275,16 +340,30 @@ static void write_kernel(struct writer *w)
 	if (launch->rotated)
 		w->rotation = tcb_kit_operand(&w->kit, "rotation", 16, ROPE_ROTATION);
 	const kit_op lengths = tcb_kit_operand(&w->kit, "lengths", 4, ROPE_LENGTHS);
-	if (is_to_cache && g->page)
+	if (is_to_cache(w) && g->page)
 		w->table = tcb_kit_operand(&w->kit, "pages", 4, ROPE_TABLE);
 	w->m = tcb_kit_number(&w->kit, "m", g->m);
-	if (is_to_cache) {
+	if (is_to_cache(w)) {
 		w->cache = tcb_kit_number(&w->kit, g->page ? "table_pages" : "cache_tokens", g->cache);
 		w->k_head = tcb_kit_number(&w->kit, "k_head", g->k_head);
 		w->v_head = tcb_kit_number(&w->kit, "v_head", g->v_head);
 	}
-	write_places(w);
-	write_heads(w, lengths);
+	w->tokens = tcb_kit_number(&w->kit, "tokens", g->tokens);
+	if (count == 1) {
+		tcb_kit_dependents(&w->kit, 1);
+		write_part(w, tcb_ptx_special(b, "ctaid.x"), lengths);
+	} else {
+		const kit_op first = tcb_kit_number(&w->kit, "first_blocks", first_blocks);
+		tcb_kit_dependents(&w->kit, 1);
+		const kit_op block = tcb_ptx_special(b, "ctaid.x");
+		tcb_ptx_if_begin(b, &scope, OP2(b, "setp.lt.u32", block, first));
+		w->launch = &launches[0];
+		write_part(w, block, lengths);
+		tcb_ptx_if_else(b, &scope);
+		w->launch = &launches[1];
+		write_part(w, OP2(b, "sub.u32", block, first), lengths);
+		tcb_ptx_if_end(b, &scope);
+	}
 	tcb_kit_end(&w->kit);
 }
 
@@ -293,13 +372,13 @@ enum tcb_status rope_emit(const struct tcb_problem *problem, const struct tcb_ta
 {
 	struct rope_gpu g;
 	struct rope_launch launches[ROPE_LAUNCHES_MAX];
-	struct writer w = { .g = &g };
+	struct rope_writer w = { .g = &g };
 	TCB_TRY(tcb_kit_open(&w.kit, problem, target, 0, geometry, out, err));
 	rope_gpu_plan(problem, geometry, &g);
 	const unsigned count = rope_gpu_launches(&g, launches);
-	for (unsigned i = 0; i < count; i++) {
-		w.launch = &launches[i];
-		write_kernel(&w);
+	for (unsigned i = 0, parts; i < count; i += parts) {
+		parts = i + 1 < count && launches[i + 1].is_behind ? 2 : 1;
+		write_kernel(&w, launches + i, parts);
 	}
 	out->workspace_bytes = g.workspace_bytes;
 	out->class = TCB_CLASS_BOUNDED;
@@ -323,3 +402,4 @@ enum tcb_status rope_emit(const struct tcb_problem *problem, const struct tcb_ta
 	}
 const struct tcb_variant rope_append_f16_gpu_variants[] = VARIANTS(f16);
 const struct tcb_variant rope_append_bf16_gpu_variants[] = VARIANTS(bf16);
+const struct tcb_variant rope_append_q80_gpu_variants[] = VARIANTS(q80);

@@ -11,6 +11,10 @@
  * workspace in f32; from there to the cache; v.  stream=1: results are stored for no one to
  * read soon.
  *
+ * Of a cache of q8_0 blocks, vec is twice the bytes of a thread's codes of half a head.  The
+ * launch of parts=1 has blocks of threads for q, and behind them blocks for K and V, so that
+ * a warp's lanes, which find the scales of blocks together, all have K or V.
+ *
  * micro is 1 x 1 x vec / 2; midi.m, tiles' n are 1; macro.m is m, rounded up to a power of two.
  */
 #ifndef TCB_KERNELS_ROPE_GPU_H
@@ -20,7 +24,7 @@
 
 /* A geometry and a problem in numbers. */
 struct rope_gpu {
-	enum tcb_type io, kv;
+	enum tcb_type io, q, kv;           /* of qkv, of q and of the cache in the output */
 	unsigned k, query, kv_heads, page; /* in the PTX */
 	unsigned m, sequences, tokens;     /* tokens: new ones, of all sequences; not in the PTX */
 	unsigned cache, pages;             /* tokens, or pages in the table, of a sequence */
@@ -38,6 +42,7 @@ struct rope_launch {
 	unsigned first, heads; /* of a row of qkv */
 	unsigned rotated;
 	enum rope_place from, to;
+	int is_behind; /* in one kernel with the launch before it, in blocks of threads behind that one's */
 };
 enum { ROPE_LAUNCHES_MAX = 4 };
 
@@ -45,6 +50,11 @@ enum { ROPE_LAUNCHES_MAX = 4 };
 void rope_gpu_plan(const struct tcb_problem *problem, const struct tcb_geometry *geometry, struct rope_gpu *out);
 /* The launches of a call; returns how many. */
 unsigned rope_gpu_launches(const struct rope_gpu *g, struct rope_launch out[ROPE_LAUNCHES_MAX]);
+/* Is there a q8_0 block of values of both halves of a head? */
+int rope_gpu_has_split_block(const struct rope_gpu *g);
+/* Lanes that have a head, or unroll of them: where they look up each other's magnitudes across the head a power of two,
+ * of which some are left over. */
+unsigned rope_gpu_lanes(const struct rope_gpu *g, const struct rope_launch *launch);
 /* Threads of a launch, as blocks. */
 unsigned rope_gpu_blocks(const struct rope_gpu *g, const struct rope_launch *launch);
 void rope_gpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
@@ -58,6 +68,7 @@ extern const struct tcb_rule rope_gpu_rules[];
 /* rope_gpu.c */
 enum tcb_status rope_emit(const struct tcb_problem *problem, const struct tcb_target *target,
 			  const struct tcb_geometry *geometry, struct tcb_kernel *out, struct tcb_error *err);
-extern const struct tcb_variant rope_append_f16_gpu_variants[], rope_append_bf16_gpu_variants[];
+extern const struct tcb_variant rope_append_f16_gpu_variants[], rope_append_bf16_gpu_variants[],
+	rope_append_q80_gpu_variants[];
 
 #endif

@@ -18,6 +18,7 @@ void rope_gpu_plan(const struct tcb_problem *problem, const struct tcb_geometry 
 	struct rope_gpu *g = out;
 	memset(g, 0, sizeof(*g));
 	g->io = rope_io_type(problem);
+	g->q = rope_q_type(problem);
 	g->kv = rope_kv_type(problem);
 	g->k = (unsigned)s->k;
 	g->query = s->heads.query;
@@ -46,6 +47,11 @@ void rope_gpu_plan(const struct tcb_problem *problem, const struct tcb_geometry 
 unsigned rope_gpu_launches(const struct rope_gpu *g, struct rope_launch out[ROPE_LAUNCHES_MAX])
 {
 	const unsigned q = g->query, kv = g->kv_heads;
+	if (g->parts == ROPE_WHOLE && g->kv == TCB_TYPE_BLOCKS) {
+		out[0] = (struct rope_launch){ "rope_append", 0, q, q, ROPE_FROM_QKV, ROPE_TO_OUT, 0 };
+		out[1] = (struct rope_launch){ "rope_append", q, 2 * kv, kv, ROPE_FROM_QKV, ROPE_TO_OUT, 1 };
+		return 2;
+	}
 	if (g->parts == ROPE_WHOLE) {
 		out[0] = (struct rope_launch){ "rope_append", 0, q + 2 * kv, q + kv, ROPE_FROM_QKV, ROPE_TO_OUT };
 		return 1;
@@ -57,10 +63,21 @@ unsigned rope_gpu_launches(const struct rope_gpu *g, struct rope_launch out[ROPE
 	return ROPE_PARTS;
 }
 
+int rope_gpu_has_split_block(const struct rope_gpu *g)
+{
+	return g->kv == TCB_TYPE_BLOCKS && !g->is_pairs && g->k / 2 % ROPE_BLOCK != 0;
+}
+
+unsigned rope_gpu_lanes(const struct rope_gpu *g, const struct rope_launch *launch)
+{
+	const int is_to_cache = launch->to == ROPE_TO_OUT && launch->first + launch->heads > g->query;
+	return is_to_cache && rope_gpu_has_split_block(g) ? (unsigned)tcb_power_of_two_up(g->chunks) : g->chunks;
+}
+
 /* In 64 bits, for the constraints. */
 static size_t blocks_of(const struct rope_gpu *g, const struct rope_launch *launch)
 {
-	const size_t items = (size_t)g->tokens * tcb_div_up(launch->heads, g->unroll) * g->chunks;
+	const size_t items = (size_t)g->tokens * tcb_div_up(launch->heads, g->unroll) * rope_gpu_lanes(g, launch);
 	return tcb_div_up(items, g->threads);
 }
 
@@ -77,16 +94,17 @@ void rope_gpu_footprint(const struct tcb_problem *problem, const struct tcb_targ
 	(void)target;
 	memset(out, 0, sizeof(*out));
 	rope_gpu_plan(problem, geometry, &g);
-	rope_gpu_launches(&g, launches);
+	const unsigned count = rope_gpu_launches(&g, launches);
 	out->element_bytes = 2;
 	out->alignment_bytes = out->vector_bytes = 2 * g.width;
 	out->base_bytes = 256;
 	out->leading_bytes = (size_t)g.k * 2;
 	out->tile_offset_bytes = g.k; /* half a head */
 	out->block_threads = g.threads;
-	out->thread_registers = 2 * g.width * (g.unroll + 1) + 4 * g.unroll + 36;
+	out->thread_registers = 2 * g.width * (g.unroll + 1) + 4 * g.unroll + (g.kv == TCB_TYPE_BLOCKS ? 48 : 36);
 	out->blocks_together = 1;
-	out->grid[0] = blocks_of(&g, &launches[0]);
+	out->grid[0] =
+		blocks_of(&g, &launches[0]) + (count > 1 && launches[1].is_behind ? blocks_of(&g, &launches[1]) : 0);
 	out->grid[1] = out->grid[2] = 1;
 	for (int level = 0; level < TCB_LEVEL_COUNT; level++)
 		out->level_bytes[level] = 4 * geometry->tile[level].m * geometry->tile[level].k;
@@ -117,7 +135,12 @@ RULE(rule_vec)
 	const unsigned vec = KNOB(VEC);
 	if (vec != 4 && vec != 8 && vec != 16)
 		return "vec must be 4, 8 or 16";
-	return problem->shape.k / 2 % (vec / 2) ? "vec / 2 values must divide half a head" : NULL;
+	if (problem->shape.k / 2 % (vec / 2))
+		return "vec / 2 values must divide half a head";
+	const int is_split = rope_kv_type(problem) == TCB_TYPE_BLOCKS && problem->shape.k / 2 % ROPE_BLOCK != 0;
+	return is_split && !problem->shape.heads.pairs && tcb_power_of_two_up(problem->shape.k / vec) > WARP
+		       ? "vec must be larger: a head with a block of both halves is one warp's"
+		       : NULL;
 }
 
 RULE(rule_warps)
@@ -130,7 +153,10 @@ RULE(rule_warps)
 RULE(rule_unroll)
 {
 	const struct tcb_heads *heads = &problem->shape.heads;
-	const unsigned unroll = KNOB(UNROLL), least = KNOB(PARTS) == ROPE_PARTS ? heads->kv : heads->query;
+	const int is_blocks = rope_kv_type(problem) == TCB_TYPE_BLOCKS;
+	const size_t of_cache = is_blocks ? 2 * (size_t)heads->kv : heads->query;
+	const size_t least = KNOB(PARTS) == ROPE_PARTS ? heads->kv : tcb_least(heads->query, of_cache);
+	const unsigned unroll = KNOB(UNROLL);
 	if (unroll < 1 || unroll > UNROLL_MAX || unroll * KNOB(VEC) > VALUES_MAX)
 		return "unroll must be 1 to 8, and unroll times vec at most 64: registers";
 	return unroll > tcb_most(least, 1) ? "unroll is more heads than a token has" : NULL;
@@ -149,7 +175,10 @@ RULE(rule_switches)
 RULE(rule_size)
 {
 	const struct tcb_shape *s = &problem->shape;
-	const size_t items = tcb_div_up(rope_row_heads(s), tcb_most(KNOB(UNROLL), 1)) * s->k / tcb_most(KNOB(VEC), 1);
+	/* With blocks of both halves of a head, lanes are left over. */
+	const size_t k = rope_kv_type(problem) == TCB_TYPE_BLOCKS ? tcb_power_of_two_up(s->k) : s->k;
+	const size_t items =
+		(tcb_div_up(rope_row_heads(s), tcb_most(KNOB(UNROLL), 1)) + 1) * k / tcb_most(KNOB(VEC), 1);
 	return rope_tokens(s) > (INT32_MAX - 1024) / tcb_most(items, 1) ? "more than 2^31 threads" : NULL;
 }
 

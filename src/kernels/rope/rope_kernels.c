@@ -4,6 +4,7 @@
  */
 #include "kernels/rope/rope_cpu.h"
 
+#include "kernels/quant_codes.h"
 #include "kernels/simd/simd.h"
 
 #if defined(__x86_64__)
@@ -140,6 +141,52 @@ SIMD_INLINE void all_heads(const struct rope_call *call, const enum tcb_type fro
 		fence();
 }
 
+/* A head of values as blocks, 2 + 32 bytes each.  Their scales are rounded together. */
+SIMD_INLINE void store_blocks(const float *values, uint8_t *y, size_t k)
+{
+	enum { BLOCKS_MAX = ROPE_HEAD_MAX / ROPE_BLOCK, ROOM = LANES > BLOCKS_MAX ? LANES : BLOCKS_MAX };
+	const size_t blocks = k / ROPE_BLOCK, each = sizeof(uint16_t) + ROPE_BLOCK;
+	float scale[ROOM] = { 0 };
+	uint16_t half[ROOM];
+	for (size_t i = 0; i < blocks; i++)
+		tcb_quant_codes_inline(values + i * ROPE_BLOCK, ROPE_BLOCK, (int8_t *)y + i * each + sizeof(uint16_t),
+				       &scale[i]);
+	for (size_t i = 0; i < BLOCKS_MAX; i += LANES)
+		v_to_f16(half + i, v_load(scale + i));
+	for (size_t i = 0; i < blocks; i++)
+		memcpy(y + i * each, half + i, sizeof(half[i]));
+}
+
+SIMD_INLINE void all_heads_to_blocks(const struct rope_call *call, const enum tcb_type from)
+{
+	const size_t in = call->k * tcb_type_bytes(from), out = tcb_kv_bytes(TCB_TYPE_BLOCKS, call->k);
+	_Alignas(64) float scratch[ROPE_HEAD_MAX];
+	for (size_t h = 0; h < call->heads; h++) {
+		const void *x = (const char *)call->x + h * in;
+		if (call->is_pairs && call->rotation)
+			one_head_of_pairs(from, TCB_TYPE_F32, x, scratch, call->k, call->rotation);
+		else if (call->rotation || from != TCB_TYPE_F32)
+			one_head(from, TCB_TYPE_F32, x, scratch, call->k, call->rotation);
+		store_blocks(from == TCB_TYPE_F32 && !call->rotation ? (const float *)x : scratch,
+			     (uint8_t *)call->y + h * out, call->k);
+	}
+}
+
+/* q keeps its type; k and v become blocks, with parts=4 k by way of f32. */
+SIMD_INLINE void micro_blocks(const struct rope_call *call)
+{
+	if (call->to == TCB_TYPE_BLOCKS && call->from == TCB_TYPE_F32)
+		all_heads_to_blocks(call, TCB_TYPE_F32);
+	else if (call->to == TCB_TYPE_BLOCKS)
+		all_heads_to_blocks(call, TCB_TYPE_F16);
+	else if (call->from == TCB_TYPE_F32)
+		all_heads(call, TCB_TYPE_F32, TCB_TYPE_F32);
+	else if (call->to == TCB_TYPE_F32)
+		all_heads(call, TCB_TYPE_F16, TCB_TYPE_F32);
+	else
+		all_heads(call, TCB_TYPE_F16, TCB_TYPE_F16);
+}
+
 /* From f32, or from what the cache has; to f32 (parts=4) or to that. */
 SIMD_INLINE void micro(const struct rope_call *call, const enum tcb_type kv)
 {
@@ -159,10 +206,10 @@ SIMD_INLINE void micro(const struct rope_call *call, const enum tcb_type kv)
 		.layout = TCB_LAYOUT_NATIVE, .micro = { 1, 1, 1 }, .unroll = 1, .class = TCB_CLASS_BOUNDED,   \
 		.signature = TCB_SOURCE_HASH, .entry = (void (*)(void))SIMD_NAME(rope_##kv),                  \
 	}
-#define ROPE_TABLE_OF(kv, TYPE)                                               \
+#define ROPE_TABLE_OF(kv, MICRO)                                              \
 	static void SIMD_NAME(rope_##kv)(const struct rope_call *call)        \
 	{                                                                     \
-		micro(call, TYPE);                                            \
+		MICRO;                                                        \
 	}                                                                     \
 	const struct tcb_variant SIMD_NAME(rope_append_##kv##_variants)[] = { \
 		ROPE_ROW(kv, TCB_CONTRACT_F32, "f32"),                        \
@@ -170,5 +217,6 @@ SIMD_INLINE void micro(const struct rope_call *call, const enum tcb_type kv)
 		{ .name = NULL },                                             \
 	};
 
-ROPE_TABLE_OF(f16, TCB_TYPE_F16)
-ROPE_TABLE_OF(bf16, TCB_TYPE_BF16)
+ROPE_TABLE_OF(f16, micro(call, TCB_TYPE_F16))
+ROPE_TABLE_OF(bf16, micro(call, TCB_TYPE_BF16))
+ROPE_TABLE_OF(q80, micro_blocks(call))

@@ -73,8 +73,7 @@ void rope_default_geometry(const struct tcb_problem *problem, const struct tcb_t
 {
 	const struct tcb_shape *s = &problem->shape;
 	const size_t m = tcb_power_of_two_up(s->m), threads = tcb_most(target->threads, 1);
-	const double written = (double)rope_tokens(s) * (double)(rope_row_heads(s) * s->k) *
-			       (double)tcb_type_bytes(rope_kv_type(problem));
+	const double written = (double)rope_tokens(s) * (double)rope_token_bytes(problem);
 	size_t midi = tcb_least(m, DEFAULT_MIDI);
 	if (target->kind == TCB_TARGET_CUDA) {
 		rope_gpu_default_geometry(problem, target, out);

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A head's values as blocks of q8_0 on a GPU: a thread's two vectors come in, codes and
+ * scales go out, and from there to the cache.
+ *
+ * A block's 32 values are those of some lanes side by side, its lanes.  Of values half a
+ * head apart a thread has a part of two blocks: of the one in the first half, and of the
+ * one in the second.  Where half a head is no whole number of blocks, one block has the
+ * last 16 values of the first half and the first 16 of the second: largest magnitudes are
+ * those of units of 16 values then, and of a block's two units the larger one.
+ *
+ * A block's 34 bytes begin at a multiple of 4 if its number is even, else 2 behind one.
+ * Words are stored at multiples of 4: of an odd block its codes as they are, of an even one
+ * each lane's moved by two codes, behind the scale or the last two codes of the lane
+ * before.  Two bytes are left over: an odd block's scale, an even one's last two codes.
+ */
+#include "base/sizes.h"
+#include "kernels/gpu/quant_gpu.h"
+#include "kernels/rope/rope_gpu_writer.h"
+
+enum { UNIT = ROPE_BLOCK / 2, BLOCK_BYTES = 34, SCALE_BYTES = 2 };
+
+/* Vectors that go to different blocks; values of one that a lane has; lanes of a block, or of half of one. */
+static unsigned runs_of(const struct rope_gpu *g)
+{
+	return g->is_pairs ? 1 : 2;
+}
+
+static unsigned values_of(const struct rope_gpu *g)
+{
+	return g->is_pairs ? 2 * g->width : g->width;
+}
+
+static unsigned lanes_of(const struct rope_gpu *g)
+{
+	return ROPE_BLOCK / values_of(g);
+}
+
+static kit_op largest_at(struct rope_writer *w, kit_op value, kit_op unit)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const unsigned lanes = rope_gpu_lanes(w->g, w->launch);
+	const kit_op first = OP2(b, "and.b32", w->lane, I(-(int64_t)lanes));
+	const kit_op lane = OP3(b, "mad.lo.u32", unit, I(UNIT / w->g->width), first);
+	return OP4(b, "shfl.sync.idx.b32", value, lane, I(WARP - 1), I(-1));
+}
+
+/*
+ * LARGEST of the thread's unit in the first half and of that in the second, to those of their blocks.  Half a head has
+ * H units, an odd number: of the first half's H - 1 is with the second's 0, and else 0 with 1, 2 with 3, of the
+ * second's 1 with 2, 3 with 4.
+ */
+static void join_units(struct rope_writer *w, kit_op largest[2])
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const unsigned h = w->g->k / 2 / UNIT;
+	if (h == 1) {
+		largest[0] = largest[1] = OP2(b, "max.u32", largest[0], largest[1]);
+		return;
+	}
+	const kit_op unit = OP2(b, "div.u32", w->chunk, I(UNIT / w->g->width));
+	const kit_op is_last = OP2(b, "setp.eq.u32", unit, I(h - 1)), is_first = OP2(b, "setp.eq.u32", unit, I(0));
+	const kit_op low = OP3(b, "selp.u32", unit, OP2(b, "xor.b32", unit, I(1)), is_last);
+	const kit_op up = OP2(b, "add.u32", OP2(b, "xor.b32", OP2(b, "sub.u32", unit, I(1)), I(1)), I(1));
+	const kit_op high = OP3(b, "selp.u32", unit, up, is_first);
+	const kit_op low_other =
+		OP3(b, "selp.b32", largest_at(w, largest[1], I(0)), largest_at(w, largest[0], low), is_last);
+	const kit_op high_other =
+		OP3(b, "selp.b32", largest_at(w, largest[0], I(h - 1)), largest_at(w, largest[1], high), is_first);
+	largest[0] = OP2(b, "max.u32", largest[0], low_other);
+	largest[1] = OP2(b, "max.u32", largest[1], high_other);
+}
+
+/* The lane of a block that the thread is, for its vector RUN; the block's number in the head. */
+static kit_op lane_of_block(struct rope_writer *w, unsigned run, kit_op *block)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const unsigned values = values_of(w->g), lanes = lanes_of(w->g);
+	const kit_op at = run ? OP2(b, "add.u32", w->chunk, I(w->g->k / 2 / values)) : w->chunk;
+	*block = OP2(b, "div.u32", at, I(lanes));
+	return OP2(b, "and.b32", at, I(lanes - 1));
+}
+
+void rope_write_codes(struct rope_writer *w, const kit_op first[], const kit_op second[], struct rope_codes *out)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct rope_gpu *g = w->g;
+	const unsigned values = values_of(g), width = g->width;
+	const int is_split = rope_gpu_has_split_block(g);
+	kit_op value[2][2 * ROPE_WIDTH_MAX], largest[2], block;
+	for (unsigned i = 0; i < width; i++) {
+		value[0][i] = first[i];
+		value[g->is_pairs ? 0 : 1][g->is_pairs ? width + i : i] = second[i];
+	}
+	for (unsigned run = 0; run < runs_of(g); run++)
+		largest[run] = tcb_quant_write_largest(b, value[run], values, is_split ? UNIT : ROPE_BLOCK);
+	if (is_split)
+		join_units(w, largest);
+	for (unsigned run = 0; run < runs_of(g); run++) {
+		const kit_op scale = tcb_quant_write_codes(b, value[run], values, largest[run], out->word[run]);
+		out->scale[run] = tcb_kit_pack_f16(b, scale, scale);
+		if (values < 4)
+			continue;
+		const kit_op last = out->word[run][values / 4 - 1];
+		const kit_op before = OP4(b, "shfl.sync.up.b32", last, I(1), I(0), I(-1));
+		const kit_op is_first = OP2(b, "setp.eq.u32", lane_of_block(w, run, &block), I(0));
+		out->before[run] = OP3(b, "selp.b32", out->scale[run], before, is_first);
+	}
+}
+
+static void store_half(struct rope_writer *w, kit_op address, kit_op word, unsigned half)
+{
+	kit_op halves[2];
+	tcb_kit_halves(&w->kit.b, word, halves);
+	tcb_kit_store(&w->kit.b, w->g->stream ? "st.global.cs" : "st.global", "b16", tcb_ptx_at(address, 0),
+		      &halves[half], 1);
+}
+
+/* Of a vector of two values: the codes, and by the first lane the scale. */
+static void store_two(struct rope_writer *w, kit_op block, kit_op lane, kit_op word, kit_op scale)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	struct tcb_ptx_if scope;
+	store_half(w, tcb_kit_behind(b, block, OP3(b, "mad.lo.u32", lane, I(2), I(SCALE_BYTES))), word, 0);
+	tcb_ptx_if_begin(b, &scope, OP2(b, "setp.eq.u32", lane, I(0)));
+	store_half(w, block, scale, 0);
+	tcb_ptx_if_end(b, &scope);
+}
+
+static void store_words(struct rope_writer *w, kit_op block, kit_op is_odd, kit_op lane, const kit_op word[],
+			kit_op before, kit_op scale)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const unsigned values = values_of(w->g), words = values / 4, lanes = lanes_of(w->g);
+	const kit_op odd = OP3(b, "selp.u32", I(1), I(0), is_odd);
+	const kit_op select = OP3(b, "selp.b32", I(0x7654), I(0x5432), is_odd);
+	const kit_op to = tcb_kit_behind(
+		b, block, OP3(b, "mad.lo.u32", lane, I(values), OP2(b, "mul.lo.u32", odd, I(SCALE_BYTES))));
+	struct tcb_ptx_if scope;
+	for (unsigned i = 0; i < words; i++) {
+		const kit_op moved = OP3(b, "prmt.b32", i ? word[i - 1] : before, word[i], select);
+		tcb_kit_store(b, w->g->stream ? "st.global.cs" : "st.global", "b32", tcb_ptx_at(to, 4 * i), &moved, 1);
+	}
+	const kit_op left = OP3(b, "selp.u32", I(0), I(lanes - 1), is_odd);
+	tcb_ptx_if_begin(b, &scope, OP2(b, "setp.eq.u32", lane, left));
+	store_half(w, tcb_kit_behind(b, block, OP3(b, "selp.u32", I(0), I(ROPE_BLOCK), is_odd)),
+		   OP3(b, "selp.b32", scale, word[words - 1], is_odd), 1);
+	tcb_ptx_if_end(b, &scope);
+}
+
+void rope_store_codes(struct rope_writer *w, kit_op head, const struct rope_codes *codes, const kit_op *predicate)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct rope_gpu *g = w->g;
+	const kit_op cache = OP3(b, "mad.wide.u32", w->k_head, I((int64_t)(g->k * tcb_type_bytes(g->q))), w->out);
+	const kit_op of_cache = OP2(b, "sub.u32", head, w->k_head);
+	struct tcb_ptx_if scope;
+	if (predicate)
+		tcb_ptx_if_begin(b, &scope, *predicate);
+	for (unsigned run = 0; run < runs_of(g); run++) {
+		kit_op in_head;
+		const kit_op lane = lane_of_block(w, run, &in_head);
+		const kit_op number = OP3(b, "mad.lo.u32", of_cache, I(g->k / ROPE_BLOCK), in_head);
+		const kit_op odd = OP2(b, "and.b32", number, I(1));
+		/* Two blocks at a time, so that the assembler and the checks see what addresses are multiples of. */
+		const kit_op pair = OP3(b, "mad.wide.u32", OP2(b, "shr.u32", number, I(1)), I(2 * BLOCK_BYTES), cache);
+		const kit_op block = OP3(b, "mad.wide.u32", odd, I(BLOCK_BYTES), pair);
+		if (values_of(g) < 4)
+			store_two(w, block, lane, codes->word[run][0], codes->scale[run]);
+		else
+			store_words(w, block, OP2(b, "setp.ne.u32", odd, I(0)), lane, codes->word[run],
+				    codes->before[run], codes->scale[run]);
+	}
+	if (predicate)
+		tcb_ptx_if_end(b, &scope);
+}

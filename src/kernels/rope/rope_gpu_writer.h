@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the writers of rope_append's PTX share: rope_gpu.c writes kernels, rope_gpu_blocks.c
+ * what makes values blocks of q8_0.
+ */
+#ifndef TCB_KERNELS_ROPE_GPU_WRITER_H
+#define TCB_KERNELS_ROPE_GPU_WRITER_H
+
+#include "kernels/gpu/frame.h"
+#include "kernels/rope/rope_gpu.h"
+
+enum { ROPE_WIDTH_MAX = 8, ROPE_HEADS_MAX = 8 /* of a thread */, ROPE_WORDS_MAX = 4 };
+
+struct rope_writer {
+	struct tcb_kit kit;
+	const struct rope_gpu *g;
+	const struct rope_launch *launch;
+	kit_op from, out, rotation, table;
+	kit_op tokens, m, cache, k_head, v_head;
+	/* The thread's: its number; new token; which of the vectors of half a head; of all sequences; first head of the
+	 * launch's. */
+	kit_op item, token, chunk, sequence, first;
+	kit_op has_token, position, is_new; /* is_new: there is such a token */
+	kit_op cosine[ROPE_WIDTH_MAX], sine[ROPE_WIDTH_MAX];
+	kit_op lane,
+		has_chunk; /* where lanes are left over (rope_gpu_lanes): in the warp; whether it is none of these */
+};
+
+/* A thread's vectors of a head as codes of blocks: neighbours of one block (word pairs), or parts of two. */
+struct rope_codes {
+	kit_op word[2][ROPE_WORDS_MAX];
+	kit_op scale[2];  /* f16, in both halves of a word */
+	kit_op before[2]; /* the word that comes before the first one, of the lane before; its scale's where it has the
+			   * first codes of a block */
+};
+
+/* rope_gpu_blocks.c.  All lanes come to the first one. */
+void rope_write_codes(struct rope_writer *w, const kit_op first[], const kit_op second[], struct rope_codes *out);
+/* To HEAD of the output, where PREDICATE, if there is one. */
+void rope_store_codes(struct rope_writer *w, kit_op head, const struct rope_codes *codes, const kit_op *predicate);
+
+#endif
