@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The MatVecs that are fused with their neighbours against the sum of their parts, each at its best geometry.
+"""Ops that are fused with their neighbours against the sum of their parts, each at its best geometry.
 
     scripts/fused-against-parts.py [--device cpu] [--threads 1] [--shape 1x4096x4096 ...] [--sweep 10s] [--rounds 3]
+    scripts/fused-against-parts.py --op rope_append_q80 [--contract f32] [--shape 512x2048x128,h32/8 ...] ...
 
 Sweeps every op that is needed (--sweep none: what the database knows, else defaults), then benches them in turn, round
 after round, so that a drift of the machine meets all of them.  For a shape MxNxK of format F:
@@ -12,10 +13,15 @@ after round, so that a drift of the machine meets all of them.  For a shape MxNx
     F_rmsnorm_swiglu_matvec  against  rmsnorm MxK + the same
 
 On a CPU the fused ops and the MatVec of their shape have the same geometries, and each is measured with those that won
-for any of them, so that a sweep's luck favours none.  Weights are cold.  What rmsnorm reads is hot, as it is behind the op that wrote it, and no pass is counted for
-silu(gate) * up, which the parts would need too (--pass-us adds one that was measured elsewhere): both favour the parts.
+for any of them, so that a sweep's luck favours none.  Weights are cold.  What rmsnorm reads is hot, as it is behind
+the op that wrote it, and no pass is counted for silu(gate) * up, which the parts would need too (--pass-us adds one
+that was measured elsewhere): both favour the parts.
 On a CPU the gain is less than what other pages of memory make of the same kernel, so bench_fused of tests/kernels,
 which calls all on the same weights in turn, says more.
+
+--op rope_append_*: in one pass (parts=1) against separate kernels (parts=4: q rotated; k rotated, to memory; from there
+to the cache, quantised if it has blocks; v to the cache), call by call in turn, with one geometry but for that, the
+best of a sweep of the former.
 
 Prints the median over the rounds of microseconds, of ratios parts / fused (above 1: fused is faster) with the least and
 the greatest, and of the fused op's time over the time to read its bytes.
@@ -78,13 +84,39 @@ def compare(options, shape):
             own, limit, geometry[problem] = times[problem]["cold"]
             rows[problem].append((own, parts, parts / own, own / limit if limit else float("nan")))
     for problem, of_rounds in rows.items():
-        own, parts, ratio, read = zip(*of_rounds)
-        print(
-            f"{problem[0]:28} {shape:14} {statistics.median(own):9.2f} {statistics.median(parts):9.2f} "
-            f"{statistics.median(ratio):8.3f} [{min(ratio):.3f}, {max(ratio):.3f}] {statistics.median(read):8.3f}"
-        )
+        print_row(problem[0], shape, of_rounds)
         if options.geometry:
             print(f"    {geometry[problem]}")
+
+
+def compare_parts(options, shape):
+    """An op with the knob parts, in both cache states."""
+    words = ["--op", options.op, "--shape", shape, "--json"]
+    words += ["--contract", options.contract] if options.contract else []
+    if options.sweep != "none":
+        run(options, "sweep", *words, "--budget", options.sweep, "--counters", "none")
+    whole = run(options, "lookup", *words)["geometry"]
+    rows = {}
+    for _ in range(options.rounds):
+        report = run(options, "bench", *words, "--budget", options.budget, "--geometry", whole, "--geometry",
+                     whole.replace("parts=1", "parts=4"))
+        for result in report["results"]:
+            own, parts = (next(r for r in result["rows"] if r["geometry"] == whole.replace("parts=1", f"parts={n}"))
+                          for n in (1, 4))
+            own_us, parts_us = own["ns"]["median"] / 1000, parts["ns"]["median"] / 1000
+            limit = result["limit_ns"]["median"] / 1000 if result.get("limit_ns") else float("nan")
+            ratio = parts["over_first"]["median"] / own["over_first"]["median"]  # paired, unlike the medians
+            rows.setdefault(result["state"], []).append((own_us, parts_us, ratio, own_us / limit))
+    for state, of_rounds in rows.items():
+        print_row(f"{options.op}, {state}", shape, of_rounds)
+    if options.geometry:
+        print(f"    {whole}")
+
+
+def print_row(name, shape, of_rounds):
+    own, parts, ratio, read = zip(*of_rounds)
+    print(f"{name:28} {shape:14} {statistics.median(own):9.2f} {statistics.median(parts):9.2f} "
+          f"{statistics.median(ratio):8.3f} [{min(ratio):.3f}, {max(ratio):.3f}] {statistics.median(read):8.3f}")
 
 
 def main():
@@ -94,6 +126,8 @@ def main():
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--db", default="fused.db")
     parser.add_argument("--format", default="q4k")
+    parser.add_argument("--op", metavar="rope_append_*", help="in place of the MatVecs")
+    parser.add_argument("--contract", help="of --op")
     parser.add_argument("--shape", action="append", metavar="MxNxK")
     parser.add_argument("--sweep", default="10s", metavar="TIME", help="budget for each op and shape, or none")
     parser.add_argument("--budget", default="4s", metavar="TIME", help="of a bench")
@@ -102,10 +136,12 @@ def main():
     parser.add_argument("--geometry", action="store_true", help="print what the fused ops ran with")
     options = parser.parse_args()
     threads = f", {options.threads} thread(s)" if options.device.startswith("cpu") else ""
-    print(f"{options.device}{threads}, {options.format}, weights cold, {options.rounds} rounds")
+    what = f"{options.op} {options.contract or ''}".strip() if options.op else f"{options.format}, weights cold"
+    print(f"{options.device}{threads}, {what}, {options.rounds} rounds")
     print(f"{'op':28} {'shape':14} {'fused us':>9} {'parts us':>9} {'ratio':>8} {'':16} {'of read':>8}")
-    for shape in options.shape or ["1x4096x4096", "1x14336x4096"]:
-        compare(options, shape)
+    usual = ["512x2048x128,h32/8", "1x64x128,h32/8,b64"] if options.op else ["1x4096x4096", "1x14336x4096"]
+    for shape in options.shape or usual:
+        (compare_parts if options.op else compare)(options, shape)
 
 
 if __name__ == "__main__":

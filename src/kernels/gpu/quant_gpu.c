@@ -32,14 +32,14 @@ kit_op tcb_quant_write_largest(struct tcb_ptx_build *b, const kit_op value[], un
 /* Four values to a word of codes, or two to its lower half. */
 static kit_op codes_of(struct tcb_ptx_build *b, const kit_op *value, unsigned count, kit_op inverse)
 {
-	kit_op code[4], pair[2];
+	kit_op code[4], pair[2] = { I(0), I(0) };
 	for (unsigned i = 0; i < count; i++)
 		code[i] = OP3(b, "fma.rn.f32", value[i], inverse, F(ROUND_BIAS));
 	for (unsigned i = 0; i < count / 2; i++) {
 		const kit_op low = OP1(b, "mov.b32", code[2 * i]), high = OP1(b, "mov.b32", code[2 * i + 1]);
 		pair[i] = OP3(b, "prmt.b32", low, high, I(0x0040));
 	}
-	return OP3(b, "prmt.b32", pair[0], count == 2 ? I(0) : pair[1], I(0x5410));
+	return OP3(b, "prmt.b32", pair[0], pair[1], I(0x5410));
 }
 
 kit_op tcb_quant_write_codes(struct tcb_ptx_build *b, const kit_op value[], unsigned count, kit_op largest,

@@ -95,17 +95,21 @@ static int64_t apart(const struct rope_writer *w, enum tcb_type type)
 
 /* --- what a thread has --- */
 
-/* The thread's number is that of its chunk, group of heads and token, in this order; BLOCK is its block's. */
-static void write_places(struct rope_writer *w, kit_op block)
+/* The thread's number is that of its chunk, group of heads and token, in this order; blocks of threads
+ * count from *FIRST on (NULL: 0). */
+static void write_places(struct rope_writer *w, const kit_op *first)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct rope_gpu *g = w->g;
 	const unsigned groups = tcb_div_up(w->launch->heads, g->unroll), lanes = rope_gpu_lanes(g, w->launch);
-	const kit_op item = OP3(b, "mad.lo.u32", block, I(g->threads), tcb_ptx_special(b, "tid.x"));
+	const kit_op tid = tcb_ptx_special(b, "tid.x"), number = tcb_ptx_special(b, "ctaid.x");
+	const kit_op block = first ? OP2(b, "sub.u32", number, *first) : number;
+	const kit_op item = OP3(b, "mad.lo.u32", block, I(g->threads), tid);
 	const kit_op group = OP2(b, "div.u32", item, I(lanes));
 	w->chunk = OP2(b, "sub.u32", item, OP2(b, "mul.lo.u32", group, I(lanes)));
-	if (lanes > g->chunks) {
+	if (rope_gpu_has_split_block(g))
 		w->lane = OP2(b, "and.b32", item, I(WARP - 1));
+	if (lanes > g->chunks) {
 		w->has_chunk = OP2(b, "setp.lt.u32", w->chunk, I(g->chunks));
 		w->chunk = OP2(b, "min.u32", w->chunk, I(g->chunks - 1));
 	}
@@ -310,10 +314,10 @@ static void write_blocks(struct rope_writer *w, kit_op lengths)
 	tcb_ptx_if_end(b, &scope);
 }
 
-/* What the blocks of threads from BLOCK on do for w->launch. */
-static void write_part(struct rope_writer *w, kit_op block, kit_op lengths)
+/* What the blocks of threads from *FIRST on (NULL: all) do for w->launch. */
+static void write_part(struct rope_writer *w, const kit_op *first, kit_op lengths)
 {
-	write_places(w, block);
+	write_places(w, first);
 	if (is_to_cache(w) && w->g->kv == TCB_TYPE_BLOCKS)
 		write_blocks(w, lengths);
 	else
@@ -351,17 +355,16 @@ static void write_kernel(struct rope_writer *w, const struct rope_launch *launch
 	w->tokens = tcb_kit_number(&w->kit, "tokens", g->tokens);
 	if (count == 1) {
 		tcb_kit_dependents(&w->kit, 1);
-		write_part(w, tcb_ptx_special(b, "ctaid.x"), lengths);
+		write_part(w, NULL, lengths);
 	} else {
 		const kit_op first = tcb_kit_number(&w->kit, "first_blocks", first_blocks);
 		tcb_kit_dependents(&w->kit, 1);
-		const kit_op block = tcb_ptx_special(b, "ctaid.x");
-		tcb_ptx_if_begin(b, &scope, OP2(b, "setp.lt.u32", block, first));
+		tcb_ptx_if_begin(b, &scope, OP2(b, "setp.lt.u32", tcb_ptx_special(b, "ctaid.x"), first));
 		w->launch = &launches[0];
-		write_part(w, block, lengths);
+		write_part(w, NULL, lengths);
 		tcb_ptx_if_else(b, &scope);
 		w->launch = &launches[1];
-		write_part(w, OP2(b, "sub.u32", block, first), lengths);
+		write_part(w, &first, lengths);
 		tcb_ptx_if_end(b, &scope);
 	}
 	tcb_kit_end(&w->kit);

@@ -36,13 +36,13 @@ static unsigned lanes_of(const struct rope_gpu *g)
 	return ROPE_BLOCK / values_of(g);
 }
 
-static kit_op largest_at(struct rope_writer *w, kit_op value, kit_op unit)
+/* VALUE of the lane that has CHUNK of the same head. */
+static kit_op value_at(struct rope_writer *w, kit_op value, kit_op chunk)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const unsigned lanes = rope_gpu_lanes(w->g, w->launch);
 	const kit_op first = OP2(b, "and.b32", w->lane, I(-(int64_t)lanes));
-	const kit_op lane = OP3(b, "mad.lo.u32", unit, I(UNIT / w->g->width), first);
-	return OP4(b, "shfl.sync.idx.b32", value, lane, I(WARP - 1), I(-1));
+	return OP4(b, "shfl.sync.idx.b32", value, OP2(b, "add.u32", first, chunk), I(WARP - 1), I(-1));
 }
 
 /*
@@ -58,15 +58,16 @@ static void join_units(struct rope_writer *w, kit_op largest[2])
 		largest[0] = largest[1] = OP2(b, "max.u32", largest[0], largest[1]);
 		return;
 	}
-	const kit_op unit = OP2(b, "div.u32", w->chunk, I(UNIT / w->g->width));
+	const unsigned lanes = UNIT / w->g->width;
+	const kit_op unit = OP2(b, "div.u32", w->chunk, I(lanes));
 	const kit_op is_last = OP2(b, "setp.eq.u32", unit, I(h - 1)), is_first = OP2(b, "setp.eq.u32", unit, I(0));
 	const kit_op low = OP3(b, "selp.u32", unit, OP2(b, "xor.b32", unit, I(1)), is_last);
 	const kit_op up = OP2(b, "add.u32", OP2(b, "xor.b32", OP2(b, "sub.u32", unit, I(1)), I(1)), I(1));
 	const kit_op high = OP3(b, "selp.u32", unit, up, is_first);
-	const kit_op low_other =
-		OP3(b, "selp.b32", largest_at(w, largest[1], I(0)), largest_at(w, largest[0], low), is_last);
-	const kit_op high_other =
-		OP3(b, "selp.b32", largest_at(w, largest[0], I(h - 1)), largest_at(w, largest[1], high), is_first);
+	kit_op low_other = value_at(w, largest[0], OP2(b, "mul.lo.u32", low, I(lanes)));
+	kit_op high_other = value_at(w, largest[1], OP2(b, "mul.lo.u32", high, I(lanes)));
+	low_other = OP3(b, "selp.b32", value_at(w, largest[1], I(0)), low_other, is_last);
+	high_other = OP3(b, "selp.b32", value_at(w, largest[0], I((h - 1) * lanes)), high_other, is_first);
 	largest[0] = OP2(b, "max.u32", largest[0], low_other);
 	largest[1] = OP2(b, "max.u32", largest[1], high_other);
 }
@@ -81,13 +82,28 @@ static kit_op lane_of_block(struct rope_writer *w, unsigned run, kit_op *block)
 	return OP2(b, "and.b32", at, I(lanes - 1));
 }
 
+/* The word before the first of vector RUN. */
+static kit_op word_before(struct rope_writer *w, unsigned run, const struct rope_codes *codes)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const unsigned last = values_of(w->g) / 4 - 1;
+	kit_op block;
+	kit_op before = OP4(b, "shfl.sync.up.b32", codes->word[run][last], I(1), I(0), I(-1));
+	if (run && rope_gpu_has_split_block(w->g)) { /* the second half goes on where the first ends */
+		const kit_op other = value_at(w, codes->word[0][last], I(w->g->chunks - 1));
+		before = OP3(b, "selp.b32", other, before, OP2(b, "setp.eq.u32", w->chunk, I(0)));
+	}
+	const kit_op is_first = OP2(b, "setp.eq.u32", lane_of_block(w, run, &block), I(0));
+	return OP3(b, "selp.b32", codes->scale[run], before, is_first);
+}
+
 void rope_write_codes(struct rope_writer *w, const kit_op first[], const kit_op second[], struct rope_codes *out)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct rope_gpu *g = w->g;
 	const unsigned values = values_of(g), width = g->width;
 	const int is_split = rope_gpu_has_split_block(g);
-	kit_op value[2][2 * ROPE_WIDTH_MAX], largest[2], block;
+	kit_op value[2][2 * ROPE_WIDTH_MAX], largest[2];
 	for (unsigned i = 0; i < width; i++) {
 		value[0][i] = first[i];
 		value[g->is_pairs ? 0 : 1][g->is_pairs ? width + i : i] = second[i];
@@ -99,12 +115,8 @@ void rope_write_codes(struct rope_writer *w, const kit_op first[], const kit_op 
 	for (unsigned run = 0; run < runs_of(g); run++) {
 		const kit_op scale = tcb_quant_write_codes(b, value[run], values, largest[run], out->word[run]);
 		out->scale[run] = tcb_kit_pack_f16(b, scale, scale);
-		if (values < 4)
-			continue;
-		const kit_op last = out->word[run][values / 4 - 1];
-		const kit_op before = OP4(b, "shfl.sync.up.b32", last, I(1), I(0), I(-1));
-		const kit_op is_first = OP2(b, "setp.eq.u32", lane_of_block(w, run, &block), I(0));
-		out->before[run] = OP3(b, "selp.b32", out->scale[run], before, is_first);
+		if (values >= 4)
+			out->before[run] = word_before(w, run, out);
 	}
 }
 

@@ -22,8 +22,8 @@ struct rope_writer {
 	kit_op item, token, chunk, sequence, first;
 	kit_op has_token, position, is_new; /* is_new: there is such a token */
 	kit_op cosine[ROPE_WIDTH_MAX], sine[ROPE_WIDTH_MAX];
-	kit_op lane,
-		has_chunk; /* where lanes are left over (rope_gpu_lanes): in the warp; whether it is none of these */
+	kit_op lane;      /* in the warp: where a head has a block of both halves */
+	kit_op has_chunk; /* where lanes are left over (rope_gpu_lanes): whether it is none of these */
 };
 
 /* A thread's vectors of a head as codes of blocks: neighbours of one block (word pairs), or parts of two. */
