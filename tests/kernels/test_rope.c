@@ -488,29 +488,39 @@ static void odd_values_stay_where_they_are(void **state)
 	}
 }
 
-#define WHOLE "macro=4x1x128,midi=1x1x128,micro=1x1x4,isa=fma,unroll=5,warps=2,vec=8,stream=0,pdl=0,parts=1"
+#define WHOLE(unroll) \
+	"macro=4x1x128,midi=1x1x128,micro=1x1x4,isa=fma,unroll=" unroll ",warps=2,vec=8,stream=0,pdl=0,parts=1"
 
 static void mutants_are_caught(void **state)
 {
 	static const struct {
-		const char *what;
+		size_t op;
+		const char *geometry, *what;
 		struct gpu_mutation mutation;
 	} cases[] = {
-		{ "nothing", { NOTHING, TCB_PTX_OP_ST, 0 } },
-		{ "heads past the last", { UNGUARD, TCB_PTX_OP_ST, 9 } },
-		{ "half a head is left out", { REMOVE, TCB_PTX_OP_ST, 1 } },
-		{ "values from the wrong place", { MOVE, TCB_PTX_OP_LD, 11 } },
-		{ "a position from the wrong place", { MOVE, TCB_PTX_OP_LD, 20 } },
-		{ "cos from the wrong place", { MOVE, TCB_PTX_OP_LD, 21 } },
-		{ "a page from the wrong place", { MOVE, TCB_PTX_OP_LD, 23 } },
-		{ "no rotation", { REMOVE, TCB_PTX_OP_MUL, 20 } },
-		{ "V rotated", { REMOVE, TCB_PTX_OP_SELP, 40 } },
+		{ 0, WHOLE("5"), "nothing", { NOTHING, TCB_PTX_OP_ST, 0 } },
+		{ 0, WHOLE("5"), "heads past the last", { UNGUARD, TCB_PTX_OP_ST, 9 } },
+		{ 0, WHOLE("5"), "half a head is left out", { REMOVE, TCB_PTX_OP_ST, 1 } },
+		{ 0, WHOLE("5"), "values from the wrong place", { MOVE, TCB_PTX_OP_LD, 11 } },
+		{ 0, WHOLE("5"), "a position from the wrong place", { MOVE, TCB_PTX_OP_LD, 20 } },
+		{ 0, WHOLE("5"), "cos from the wrong place", { MOVE, TCB_PTX_OP_LD, 21 } },
+		{ 0, WHOLE("5"), "a page from the wrong place", { MOVE, TCB_PTX_OP_LD, 23 } },
+		{ 0, WHOLE("5"), "no rotation", { REMOVE, TCB_PTX_OP_MUL, 20 } },
+		{ 0, WHOLE("5"), "V rotated", { REMOVE, TCB_PTX_OP_SELP, 40 } },
+		{ BLOCKS, WHOLE("3"), "nothing, blocks", { NOTHING, TCB_PTX_OP_ST, 0 } },
+		{ BLOCKS, WHOLE("3"), "magnitudes of other lanes", { CONSTANT, TCB_PTX_OP_SHFL, 0 } },
+		{ BLOCKS, WHOLE("3"), "codes of the lane before that", { CONSTANT, TCB_PTX_OP_SHFL, 6 } },
+		{ BLOCKS, WHOLE("3"), "codes in another order", { CONSTANT, TCB_PTX_OP_PRMT, 2 } },
+		{ BLOCKS, WHOLE("3"), "codes to the wrong place", { MOVE, TCB_PTX_OP_ST, 6 } },
+		{ BLOCKS, WHOLE("3"), "two bytes of each block left out", { REMOVE, TCB_PTX_OP_ST, 7 } },
+		{ BLOCKS, WHOLE("3"), "a page that is none", { UNGUARD, TCB_PTX_OP_LD, 29 } },
+		{ BLOCKS, WHOLE("3"), "the first token's angle is the next one's", { CONSTANT, TCB_PTX_OP_MAX, 0 } },
 	};
-	const struct tcb_problem p = problem_of(0, 0, "4x64x128,h8/2,b4,p16,ragged");
 	const struct tcb_target target = gpu_target(90, 2);
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		gpu_check_mutant(&p, &target, WHOLE, cases[i].what, &cases[i].mutation);
+		const struct tcb_problem p = problem_of(cases[i].op, 0, "4x64x128,h8/2,b4,p16,ragged");
+		gpu_check_mutant(&p, &target, cases[i].geometry, cases[i].what, &cases[i].mutation);
 	}
 }
 
