@@ -141,34 +141,113 @@ SIMD_INLINE void all_heads(const struct rope_call *call, const enum tcb_type fro
 		fence();
 }
 
-/* A head of values as blocks, 2 + 32 bytes each.  Their scales are rounded together. */
-SIMD_INLINE void store_blocks(const float *values, uint8_t *y, size_t k)
+/* --- blocks of q8_0 --- */
+
+enum { BLOCK_VECTORS = ROPE_BLOCK / LANES, SCALE_BYTES = sizeof(uint16_t), BLOCK_BYTES = SCALE_BYTES + ROPE_BLOCK };
+
+/* A block's values, which are codes but for rounding, to bytes. */
+SIMD_INLINE void store_codes(uint8_t *to, const vfloat v[BLOCK_VECTORS])
 {
-	enum { BLOCKS_MAX = ROPE_HEAD_MAX / ROPE_BLOCK, ROOM = LANES > BLOCKS_MAX ? LANES : BLOCKS_MAX };
-	const size_t blocks = k / ROPE_BLOCK, each = sizeof(uint16_t) + ROPE_BLOCK;
-	float scale[ROOM] = { 0 };
-	uint16_t half[ROOM];
-	for (size_t i = 0; i < blocks; i++)
-		tcb_quant_codes_inline(values + i * ROPE_BLOCK, ROPE_BLOCK, (int8_t *)y + i * each + sizeof(uint16_t),
-				       &scale[i]);
-	for (size_t i = 0; i < BLOCKS_MAX; i += LANES)
-		v_to_f16(half + i, v_load(scale + i));
-	for (size_t i = 0; i < blocks; i++)
-		memcpy(y + i * each, half + i, sizeof(half[i]));
+#if LANES == 16
+	for (size_t i = 0; i < 2; i++)
+		_mm_storeu_si128((__m128i_u *)(to + 16 * i), _mm512_cvtsepi32_epi8(_mm512_cvtps_epi32(v[i])));
+#elif LANES == 8
+	const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7); /* undoes the packs' lanes */
+	const __m256i low = _mm256_packs_epi32(_mm256_cvtps_epi32(v[0]), _mm256_cvtps_epi32(v[1]));
+	const __m256i high = _mm256_packs_epi32(_mm256_cvtps_epi32(v[2]), _mm256_cvtps_epi32(v[3]));
+	_mm256_storeu_si256((__m256i_u *)to, _mm256_permutevar8x32_epi32(_mm256_packs_epi16(low, high), order));
+#elif LANES == 4
+	for (size_t i = 0; i < 4; i++) {
+		const int16x4_t a = vqmovn_s32(vcvtnq_s32_f32(v[2 * i])), b = vqmovn_s32(vcvtnq_s32_f32(v[2 * i + 1]));
+		vst1_s8((int8_t *)to + 8 * i, vqmovn_s16(vcombine_s16(a, b)));
+	}
+#else
+	for (size_t i = 0; i < ROPE_BLOCK; i++)
+		to[i] = (uint8_t)lrintf(v[i]);
+#endif
 }
 
+SIMD_INLINE vfloat magnitude(vfloat v)
+{
+#if LANES == 16
+	return _mm512_abs_ps(v);
+#elif LANES == 8
+	return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), v);
+#elif LANES == 4
+	return vabsq_f32(v);
+#else
+	return fabsf(v);
+#endif
+}
+
+/* BLOCKS blocks, one after the other: also such as have NaNs, infinities or nothing that an f16 can scale. */
+static void store_any_blocks(const float *values, size_t blocks, uint8_t *y)
+{
+	for (size_t i = 0; i < blocks; i++, values += ROPE_BLOCK, y += BLOCK_BYTES) {
+		float scale;
+		tcb_quant_codes_inline(values, ROPE_BLOCK, (int8_t *)y + SCALE_BYTES, &scale);
+		tcb_f16_store(scale, y);
+	}
+}
+
+/* Up to LANES blocks, whose largest magnitudes, scales and quotients are the lanes of vectors. */
+SIMD_INLINE void store_blocks(const float *values, size_t blocks, uint8_t *y)
+{
+	vfloat largest[LANES];
+	vflag odd = v_no_flag();
+	float inverse[LANES];
+	uint16_t scale[LANES];
+	SIMD_UNROLL
+	for (size_t i = 0; i < LANES; i++) {
+		const float *x = values + (i < blocks ? i : 0) * ROPE_BLOCK;
+		largest[i] = magnitude(v_load(x));
+		SIMD_UNROLL
+		for (size_t j = 1; j < BLOCK_VECTORS; j++)
+			largest[i] = v_max(largest[i], magnitude(v_load(x + j * LANES)));
+		SIMD_UNROLL
+		for (size_t j = 0; j < BLOCK_VECTORS; j += 2)
+			odd = v_either(odd, v_unordered(v_load(x + j * LANES), v_load(x + (j + 1) * LANES)));
+	}
+	const vfloat all = v_reduce_each_max(largest);
+	if (v_is_set(odd) || v_any_above(v_set(127 * FLT_MIN), all) || v_any_above(all, v_set(FLT_MAX))) {
+		store_any_blocks(values, blocks, y);
+		return;
+	}
+	v_store(inverse, v_set(127) / all);
+	v_to_f16(scale, all / v_set(127));
+	for (size_t i = 0; i < blocks; i++, values += ROPE_BLOCK, y += BLOCK_BYTES) {
+		vfloat v[BLOCK_VECTORS];
+		SIMD_UNROLL
+		for (size_t j = 0; j < BLOCK_VECTORS; j++)
+			v[j] = v_mul(v_load(values + j * LANES), v_set(inverse[i]));
+		memcpy(y, &scale[i], SCALE_BYTES);
+		store_codes(y + SCALE_BYTES, v);
+	}
+}
+
+/* So many heads at a time that they are the blocks of store_blocks; by way of scratch in the first cache. */
 SIMD_INLINE void all_heads_to_blocks(const struct rope_call *call, const enum tcb_type from)
 {
-	const size_t in = call->k * tcb_type_bytes(from), out = tcb_kv_bytes(TCB_TYPE_BLOCKS, call->k);
-	_Alignas(64) float scratch[ROPE_HEAD_MAX];
-	for (size_t h = 0; h < call->heads; h++) {
-		const void *x = (const char *)call->x + h * in;
-		if (call->is_pairs && call->rotation)
-			one_head_of_pairs(from, TCB_TYPE_F32, x, scratch, call->k, call->rotation);
-		else if (call->rotation || from != TCB_TYPE_F32)
-			one_head(from, TCB_TYPE_F32, x, scratch, call->k, call->rotation);
-		store_blocks(from == TCB_TYPE_F32 && !call->rotation ? (const float *)x : scratch,
-			     (uint8_t *)call->y + h * out, call->k);
+	enum { ROOM = LANES * ROPE_BLOCK > ROPE_HEAD_MAX ? LANES * ROPE_BLOCK : ROPE_HEAD_MAX };
+	const size_t k = call->k, in = k * tcb_type_bytes(from), most = ROOM / k;
+	_Alignas(64) float scratch[ROOM];
+	uint8_t *y = call->y;
+	for (size_t h = 0, count; h < call->heads; h += count) {
+		const char *x = (const char *)call->x + h * in;
+		count = call->heads - h < most ? call->heads - h : most;
+		for (size_t i = 0; i < count; i++) {
+			if (call->is_pairs && call->rotation)
+				one_head_of_pairs(from, TCB_TYPE_F32, x + i * in, scratch + i * k, k, call->rotation);
+			else if (call->rotation || from != TCB_TYPE_F32)
+				one_head(from, TCB_TYPE_F32, x + i * in, scratch + i * k, k, call->rotation);
+		}
+		const float *values = call->rotation || from != TCB_TYPE_F32 ? scratch : (const float *)(const void *)x;
+		for (size_t left = count * k / ROPE_BLOCK, now; left > 0; left -= now) {
+			now = left < LANES ? left : LANES;
+			store_blocks(values, now, y);
+			values += now * ROPE_BLOCK;
+			y += now * BLOCK_BYTES;
+		}
 	}
 }
 
