@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * A head's values as blocks of q8_0 on a GPU: a thread's two vectors come in, codes and
+ * A head's values as KV blocks of q8_0 on a GPU: a thread's two vectors come in, codes and
  * scales go out, and from there to the cache.
  *
- * A block's 32 values are those of some lanes side by side, its lanes.  Of values half a
+ * A KV block's 32 values are those of some lanes side by side, its lanes.  Of values half a
  * head apart a thread has a part of two blocks: of the one in the first half, and of the
  * one in the second.  Where half a head is no whole number of blocks, one block has the
  * last 16 values of the first half and the first 16 of the second: largest magnitudes are
