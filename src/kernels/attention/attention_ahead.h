@@ -49,13 +49,15 @@ SIMD_INLINE void fetch(const struct attention_call *call, struct ahead *a, const
 		a->k = k + lines * LINE;
 		a->left -= lines;
 		if (__builtin_expect(a->left <= 0, 0)) {
-			a->left = (ptrdiff_t)a->row_lines;
 			if (++a->token >= a->end) {
 				a->each = 0;
 				return;
 			}
+			/* What was too much of one row is the beginning of the next, which mostly lies behind it. */
 			a->k = call->k_rows[a->token];
 			a->to_v = (const char *)call->v_rows[a->token] - a->k;
+			a->k -= a->left * LINE;
+			a->left += (ptrdiff_t)a->row_lines;
 		}
 	}
 }

@@ -27,22 +27,19 @@ enum {
 	FETCHES_OF_SCORES = 5,
 	FETCHES_OF_VALUES = 1,
 };
-static const float LEAST = 0x1p-100f; /* of weights times scales: smaller ones are zeros */
+/* Of weights times scales: smaller ones are zeros, so that what makes integers of them fits a float. */
+static const float LEAST = 0x1p-60f;
 
-/* A query row in place of its k floats. */
-struct query {
-	int8_t *high, *low;
-	int32_t *start; /* of the sums of high and of low bytes of each unit */
-	float *scale;   /* of the row */
+/* A unit of a query row.  A head's are in place of its rows of floats, [unit][row], and then each row's scale. */
+struct codes {
+	int8_t high[UNIT], low[UNIT];
+	int32_t high_start, low_start; /* of the sums of their products (vi_signed_start) */
 };
 
-SIMD_INLINE struct query query_of(float *q, size_t k)
+SIMD_INLINE float *scale_of(const struct attention_call *call, float *head_q, size_t row)
 {
-	struct query out = { .high = (int8_t *)q };
-	out.low = out.high + k;
-	out.start = (int32_t *)(void *)(out.low + k);
-	out.scale = (float *)(void *)(out.start + 2 * k / UNIT);
-	return out;
+	struct codes *codes = (struct codes *)(void *)head_q;
+	return (float *)(void *)(codes + call->k / UNIT * call->head_rows) + row;
 }
 
 /* The power of two, the smallest of which LARGEST is at most 32,639: what two signed bytes are. */
@@ -54,7 +51,7 @@ SIMD_INLINE float unit_of(float largest)
 }
 
 /* A unit of the head at AT, times FACTOR. */
-SIMD_INLINE void load_unit(const void *row, enum tcb_type io, size_t at, float factor, const struct query *out)
+SIMD_INLINE void load_unit(const void *row, enum tcb_type io, size_t at, float factor, struct codes *out)
 {
 	int32_t words[UNIT];
 	int high_sum = 0, low_sum = 0;
@@ -62,19 +59,19 @@ SIMD_INLINE void load_unit(const void *row, enum tcb_type io, size_t at, float f
 	for (size_t v = 0; v < UNIT; v += LANES)
 		vi_store(words + v, vi_to_words(v_mul(load_half(io, row, at + v), v_set(factor))));
 	for (size_t i = 0; i < UNIT; i++) {
-		out->high[at + i] = (int8_t)((words[i] + 128) >> 8);
-		out->low[at + i] = (int8_t)words[i];
+		out->high[i] = (int8_t)((words[i] + 128) >> 8);
+		out->low[i] = (int8_t)words[i];
 	}
 	for (size_t i = 0; i < UNIT; i++) {
-		high_sum += out->high[at + i];
-		low_sum += out->low[at + i];
+		high_sum += out->high[i];
+		low_sum += out->low[i];
 	}
-	out->start[2 * at / UNIT] = -128 * high_sum;
-	out->start[2 * at / UNIT + 1] = -128 * low_sum;
+	out->high_start = -128 * high_sum;
+	out->low_start = -128 * low_sum;
 }
 
-/* A row of q.  A NaN or an infinity makes NaN of its scale. */
-SIMD_INLINE void load_query(const struct attention_call *call, const void *row, const struct query *out)
+/* A row of q, whose first unit is OUT.  A NaN or an infinity makes NaN of its scale. */
+SIMD_INLINE void load_query(const struct attention_call *call, const void *row, struct codes *out, float *scale)
 {
 	vfloat top = v_set(0), odd = v_set(0);
 	for (size_t at = 0; at < call->k; at += LANES) {
@@ -86,15 +83,17 @@ SIMD_INLINE void load_query(const struct attention_call *call, const void *row, 
 	const int is_finite = !v_is_set(v_unordered(odd, odd));
 	const float unit = is_finite && largest > 0 ? unit_of(largest) : 1;
 	for (size_t at = 0; at < call->k; at += UNIT)
-		load_unit(row, call->io, at, is_finite ? 1 / unit : 0, out);
-	*out->scale = is_finite ? unit * call->scale : NAN;
+		load_unit(row, call->io, at, is_finite ? 1 / unit : 0, out + at / UNIT * call->head_rows);
+	*scale = is_finite ? unit * call->scale : NAN;
 }
 
 SIMD_INLINE void load_queries(const struct attention_call *call)
 {
 	for (size_t r = 0; r < call->rows; r++) {
-		const struct query query = query_of(call->q + r * call->k, call->k);
-		load_query(call, call->io_row[r], &query);
+		const size_t of_head = r % call->head_rows;
+		float *head_q = call->q + (r - of_head) * call->k;
+		load_query(call, call->io_row[r], (struct codes *)(void *)head_q + of_head,
+			   scale_of(call, head_q, of_head));
 	}
 }
 
@@ -103,61 +102,52 @@ SIMD_INLINE size_t whole_vectors(size_t tokens)
 	return (tokens + LANES - 1) / LANES * LANES;
 }
 
-/* The scales of COUNT tokens whose rows are ROWS, to [head and unit][token], four at a time: a store each would be
- * slower than all else.  Of all heads, so that stores are done when vectors of them are loaded. */
-SIMD_INLINE void load_scales(const struct attention_call *call, const void *const *rows, size_t count)
+/* The scales of COUNT tokens whose rows are ROWS, of the head at AT, to [unit][token]. */
+static __attribute__((noinline)) const uint16_t *load_scales(const struct attention_call *call, const void *const *rows,
+							     size_t count, size_t at)
 {
-	const size_t end = call->heads * (call->k / UNIT) * BYTES;
-	for (size_t t = 0; t < count; t += 4) {
-		const char *row[4] = { rows[t], rows[t + 1], rows[t + 2], rows[t + 3] };
-		uint16_t *to = call->scales + t;
-		for (size_t at = 0; at < end; at += BYTES, to += SHARE_TOKENS) {
-			uint64_t four = 0;
+	enum { TOGETHER = 4 };
+	const size_t units = call->k / UNIT;
+	uint16_t *to = call->scales + at / BYTES * SHARE_TOKENS;
+	for (size_t t = 0; t < count; t += 8) {
+		const char *row[8];
+		size_t u = 0;
+		SIMD_UNROLL
+		for (int i = 0; i < 8; i++)
+			row[i] = (const char *)rows[t + (size_t)i] + at;
+		for (; u + TOGETHER <= units; u += TOGETHER)
 			SIMD_UNROLL
-			for (int i = 0; i < 4; i++) {
-				uint16_t d;
-				memcpy(&d, row[i] + at, sizeof(d));
-				four |= (uint64_t)d << 16 * i;
-			}
-			memcpy(to, &four, sizeof(four));
-		}
+		for (size_t j = 0; j < TOGETHER; j++)
+			vi_store_eight(to + (u + j) * SHARE_TOKENS + t, row, (u + j) * BYTES);
+		for (; u < units; u++)
+			vi_store_eight(to + u * SHARE_TOKENS + t, row, u * BYTES);
 	}
-}
-
-/* A head's, [unit][token]. */
-SIMD_INLINE const uint16_t *scales_of(const struct attention_call *call, const struct head *head)
-{
-	return call->scales + head->at / BYTES * SHARE_TOKENS;
+	return to;
 }
 
 /* --- scores --- */
 
-/* ROWS rows from FIRST on by one unit of VECTORS * LANES tokens, whose words are WORDS and scales D. */
-SIMD_INLINE void score_unit(const struct attention_call *call, const int rows, const int vectors,
-			    const struct head *head, size_t first, size_t u, vint words[2][WORDS], const uint16_t *d,
-			    vfloat *score)
+/* ROWS rows, of which Q has a unit each, by that unit of VECTORS * LANES tokens, whose words are WORDS and scales D. */
+SIMD_INLINE void score_unit(const int rows, const int vectors, const struct codes *q, vint words[2][WORDS],
+			    const uint16_t *d, float *score)
 {
 	vint high[2][2], low[2][2];
-	struct query q[2];
 	SIMD_UNROLL
-	for (int r = 0; r < rows; r++) {
-		q[r] = query_of(head->q + (first + (size_t)r) * call->k, call->k);
+	for (int r = 0; r < rows; r++)
 		SIMD_UNROLL
-		for (int v = 0; v < vectors; v++) {
-			high[r][v] = vi_signed_start(vi_words(q[r].start[2 * u]));
-			low[r][v] = vi_signed_start(vi_words(q[r].start[2 * u + 1]));
-		}
+	for (int v = 0; v < vectors; v++) {
+		high[r][v] = vi_signed_start(vi_words(q[r].high_start));
+		low[r][v] = vi_signed_start(vi_words(q[r].low_start));
 	}
 	SIMD_UNROLL
 	for (int w = 0; w < WORDS; w++)
 		SIMD_UNROLL
 	for (int r = 0; r < rows; r++) {
-		const vint q_high = vi_four_bytes(q[r].high + u * UNIT + 4 * w);
-		const vint q_low = vi_four_bytes(q[r].low + u * UNIT + 4 * w);
+		const vint q_high = vi_four_bytes(q[r].high + 4 * w), q_low = vi_four_bytes(q[r].low + 4 * w);
 		SIMD_UNROLL
 		for (int v = 0; v < vectors; v++) {
-			high[r][v] = vi_dot_signed(high[r][v], words[v][w], q_high);
-			low[r][v] = vi_dot_signed(low[r][v], words[v][w], q_low);
+			high[r][v] = vi_dot_in_place(high[r][v], words[v][w], q_high);
+			low[r][v] = vi_dot_in_place(low[r][v], words[v][w], q_low);
 		}
 	}
 	SIMD_UNROLL
@@ -165,57 +155,78 @@ SIMD_INLINE void score_unit(const struct attention_call *call, const int rows, c
 		SIMD_UNROLL
 	for (int v = 0; v < vectors; v++) {
 		const vint sum = vi_add(vi_shift_left(high[r][v], 8), low[r][v]);
-		const vfloat scale = v_from_f16(d + u * SHARE_TOKENS + v * LANES);
-		score[r * vectors + v] = v_fma(v_from_words(sum), scale, score[r * vectors + v]);
+		float *to = score + (r * vectors + v) * LANES;
+		v_store(to, v_fma(v_from_words(sum), v_from_f16(d + v * LANES), v_load(to)));
 	}
 }
 
-/* ROWS rows from FIRST on, VECTORS * LANES tokens from T on, the first of which has scales D.  With IS_REGULAR these
- * tokens lie a constant apart, which leaves more registers for addresses. */
+/* A unit of LANES tokens, of those from T on and at AT in their rows, or with IS_REGULAR of those that lie APART bytes
+ * from each other, the first at FROM, which leaves more registers for addresses.  Returns where the next one's are. */
+SIMD_INLINE const uint8_t *load_words(const struct attention_call *call, const int is_regular, size_t t, size_t at,
+				      const uint8_t *from, size_t apart, size_t three_apart, vint words[WORDS])
+{
+	const uint8_t *k[LANES];
+	SIMD_UNROLL
+	for (int j = 0; j < LANES; j++)
+		if (!is_regular)
+			k[j] = (const uint8_t *)call->k_rows[t + (size_t)j] + at;
+	SIMD_UNROLL
+	for (int j = 0; j < LANES; j += 4)
+		if (is_regular) {
+			k[j] = from;
+			k[j + 1] = from + apart;
+			k[j + 2] = from + 2 * apart;
+			k[j + 3] = from + three_apart;
+			from += 4 * apart;
+			SIMD_ADDRESS(from);
+		}
+	vi_eight_words(k, 0, words);
+	SIMD_UNROLL
+	for (int w = 0; w < WORDS; w++)
+		words[w] = vi_as_unsigned(words[w]);
+	return from;
+}
+
+/* ROWS rows from FIRST on, VECTORS * LANES tokens from T on, the first of which has scales D. */
 SIMD_INLINE void score_tokens(const struct attention_call *call, const int rows, const int vectors,
 			      const int is_regular, const struct head *head, size_t first, size_t t, const uint16_t *d,
 			      struct ahead *ahead)
 {
-	enum { QUARTERS = LANES / 4 };
 	const int each = rows < 2 ? 1 : 2;
 	const uint8_t *base = (const uint8_t *)call->k_rows[t] + head->at + CODES_AT;
 	const size_t apart = (size_t)((const char *)call->k_rows[t + 1] - (const char *)call->k_rows[t]);
-	vfloat score[ROWS_MOST * 2];
+	const struct codes *q = (const struct codes *)(const void *)head->q + first;
+	const float *row_scale = scale_of(call, head->q, first);
+	float *out = head->scores + first * ATTENTION_DECODE_LEAD + t;
+	size_t three_apart = 3 * apart, at = head->at + CODES_AT;
+	float score[ROWS_MOST * 2 * LANES], *sums = score;
+	SIMD_ADDRESS(three_apart);
 	SIMD_UNROLL
 	for (int i = 0; i < rows * vectors; i++)
-		score[i] = v_set(0);
-	for (size_t u = 0; u < call->k / UNIT; u++) {
+		v_store(score + i * LANES, v_set(0));
+	SIMD_ADDRESS(sums); /* in memory: words and sums of products fill the registers */
+	for (const uint8_t *end = base + call->k / UNIT * BYTES; base < end; base += BYTES, at += BYTES) {
 		vint words[2][WORDS];
+		const uint8_t *from = base;
 		if (first == 0)
 			fetch(call, ahead, vectors * FETCHES_OF_SCORES);
 		SIMD_UNROLL
-		for (int v = 0; v < vectors; v++) {
-			const uint8_t *k[LANES], *four = base;
-			SIMD_UNROLL
-			for (int j = 0; j < LANES; j++) {
-				if (j % 4 == 0 && is_regular) {
-					four = base + (size_t)(v * QUARTERS + j / 4) * 4 * apart;
-					SIMD_ADDRESS(four);
-				}
-				k[j] = is_regular ? four + (size_t)(j % 4) * apart
-						  : (const uint8_t *)call->k_rows[t + (size_t)(v * LANES + j)] +
-							    head->at + CODES_AT + u * BYTES;
-			}
-			vi_eight_words(k, 0, words[v]);
-		}
-		base += BYTES;
+		for (int v = 0; v < vectors; v++)
+			from = load_words(call, is_regular, t + (size_t)(v * LANES), at, from, apart, three_apart,
+					  words[v]);
 		SIMD_UNROLL
-		for (int r = 0; r < rows; r += each)
-			score_unit(call, each, vectors, head, first + (size_t)r, u, words, d, score + r * vectors);
+		for (int r = 0; r < rows; r += each) {
+			score_unit(each, vectors, q + r, words, d, sums + r * vectors * LANES);
+		}
+		q += head->rows;
+		d += SHARE_TOKENS;
 	}
 	SIMD_UNROLL
 	for (int r = 0; r < rows; r++)
 		SIMD_UNROLL
-	for (int v = 0; v < vectors; v++) {
-		const struct query q = query_of(head->q + (first + (size_t)r) * call->k, call->k);
-		v_store(head->scores + (first + (size_t)r) * ATTENTION_DECODE_LEAD + t + (size_t)v * LANES,
-			v_mul(score[r * vectors + v], v_set(*q.scale)));
-	}
+	for (int v = 0; v < vectors; v++)
+		v_store(out + r * ATTENTION_DECODE_LEAD + v * LANES,
+			v_mul(v_load(sums + (r * vectors + v) * LANES), v_set(row_scale[r])));
 }
 
 SIMD_INLINE void score_rows(const struct attention_call *call, const int vectors, const int is_regular,
@@ -241,10 +252,10 @@ SIMD_INLINE int lie_regularly(const struct attention_call *call, size_t t, size_
 }
 
 /* COUNT tokens from T on, whole vectors of them. */
-SIMD_INLINE void scores(const struct attention_call *call, const int is_regular, const struct head *head, size_t t,
-			size_t count, struct ahead *ahead)
+static __attribute__((noinline)) void scores(const struct attention_call *call, const int is_regular,
+					     const struct head *head, size_t t, size_t count, struct ahead *ahead)
 {
-	const uint16_t *d = scales_of(call, head);
+	const uint16_t *d = load_scales(call, call->k_rows + t, count, head->at);
 	if (is_regular) {
 		score_rows(call, 2, 1, head, t, d, ahead);
 		return;
@@ -276,43 +287,44 @@ SIMD_INLINE int has_odd(const uint16_t *d, const size_t count)
 SIMD_INLINE void quantise_units(const int rows, const int units, const size_t count, const float *p, const uint16_t *d,
 				int16_t w[][SHARE_TOKENS], float *back)
 {
-	enum { VECTORS_MOST = SHARE_TOKENS / LANES };
 	const int all = rows * units, vectors = (int)(count / LANES);
-	vfloat top[LANES];
+	vfloat top[LANES], odd = v_set(0);
 	float factor[LANES];
 	SIMD_UNROLL
 	for (int i = 0; i < LANES; i++)
 		top[i] = v_set(0);
 	SIMD_UNROLL
-	for (int j = 0; j < vectors; j++)
+	for (int u = 0; u < units; u++)
 		SIMD_UNROLL
-	for (int u = 0; u < units; u++) {
-		const vfloat scale = v_from_f16(d + u * SHARE_TOKENS + j * LANES);
+	for (int j = 0; j < vectors; j++) {
+		const vfloat scale = v_from_f16(d + u * SHARE_TOKENS + j * LANES), size = v_abs(scale);
+		odd = v_fma(scale, v_set(0), odd);
 		SIMD_UNROLL
-		for (int r = 0; r < rows; r++)
-			top[u * rows + r] =
-				v_max(v_abs(v_mul(v_load(p + r * ATTENTION_DECODE_LEAD + j * LANES), scale)),
-				      top[u * rows + r]);
+		for (int r = 0; r < rows; r++) {
+			const vfloat x = v_mul(v_load(p + r * ATTENTION_DECODE_LEAD + j * LANES), size);
+			top[u * rows + r] = j ? v_max(x, top[u * rows + r]) : x;
+		}
 	}
 	const vfloat largest = v_max(v_reduce_each_max(top), v_set(LEAST));
 	v_store(factor, v_div(v_set(MOST_WEIGHT), largest));
 	v_store_left(back, v_mul(largest, v_set(1.0f / MOST_WEIGHT)), (size_t)all, 0);
 	SIMD_UNROLL
-	for (int u = 0; u < units; u++) {
+	for (int u = 0; u < units; u++)
 		SIMD_UNROLL
-		for (int j = 0; j < vectors; j++) {
-			const vfloat scale = v_from_f16(d + u * SHARE_TOKENS + j * LANES);
-			SIMD_UNROLL
-			for (int r = 0; r < rows; r++) {
-				const vfloat x = v_mul(v_load(p + r * ATTENTION_DECODE_LEAD + j * LANES), scale);
-				vi_store_halves(w[u * rows + r] + j * LANES,
-						vi_to_words(v_mul(x, v_set(factor[u * rows + r]))));
-			}
+	for (int j = 0; j < vectors; j++) {
+		const vfloat scale = v_from_f16(d + u * SHARE_TOKENS + j * LANES);
+		SIMD_UNROLL
+		for (int r = 0; r < rows; r++) {
+			const vfloat by = v_mul(scale, v_set(factor[u * rows + r]));
+			vi_store_halves(w[u * rows + r] + j * LANES,
+					vi_to_words(v_mul(v_load(p + r * ATTENTION_DECODE_LEAD + j * LANES), by)));
 		}
-		if (has_odd(d + u * SHARE_TOKENS, count))
-			for (int r = 0; r < rows; r++)
-				back[u * rows + r] = NAN;
 	}
+	if (!v_is_set(v_unordered(odd, odd)))
+		return;
+	for (int u = 0; u < units; u++)
+		for (int r = 0; r < rows && has_odd(d + u * SHARE_TOKENS, count); r++)
+			back[u * rows + r] = NAN;
 }
 
 SIMD_INLINE void quantise(const struct attention_call *call, const int rows, const size_t count, const float *p,
@@ -336,7 +348,10 @@ SIMD_INLINE void add_blocks(const struct attention_call *call, const int rows, c
 			    const struct weights *weights, struct ahead *ahead)
 {
 	const size_t from = head->at + u * BYTES + CODES_AT;
+	const size_t k = call->k;
 	const int16_t(*all)[SHARE_TOKENS] = weights->w + u * (size_t)rows;
+	const float *all_back = weights->back + u * (size_t)rows;
+	float *all_o = head->o + first * k + u * UNIT;
 	vint sum[ROWS_MOST][2][VECTORS];
 	SIMD_UNROLL
 	for (int r = 0; r < rows; r++)
@@ -373,8 +388,8 @@ SIMD_INLINE void add_blocks(const struct attention_call *call, const int rows, c
 	for (int r = 0; r < rows; r++)
 		SIMD_UNROLL
 	for (int b = 0; b < blocks; b++) {
-		float *o = head->o + (first + (size_t)r) * call->k + (u + (size_t)b) * UNIT;
-		const vfloat back = v_set(weights->back[(u + (size_t)b) * (size_t)rows + (size_t)r]);
+		float *o = all_o + (size_t)r * k + (size_t)b * UNIT;
+		const vfloat back = v_set(all_back[b * rows + r]);
 		SIMD_UNROLL
 		for (int v = 0; v < VECTORS; v++)
 			v_store(o + v * LANES, v_fma(v_from_words(sum[r][b][v]), back, v_load(o + v * LANES)));
@@ -382,12 +397,11 @@ SIMD_INLINE void add_blocks(const struct attention_call *call, const int rows, c
 }
 
 SIMD_INLINE void values_of_rows(const struct attention_call *call, const int rows, const struct head *head,
-				size_t first, size_t t, size_t count, struct ahead *ahead)
+				size_t first, size_t t, size_t count, const uint16_t *d, struct ahead *ahead)
 {
 	enum { BLOCKS = 2 };
 	struct weights weights;
 	const float *p = head->scores + first * ATTENTION_DECODE_LEAD + t;
-	const uint16_t *d = scales_of(call, head);
 	const size_t units = call->k / UNIT;
 	size_t u = 0;
 	if (count == SHARE_TOKENS)
@@ -401,16 +415,17 @@ SIMD_INLINE void values_of_rows(const struct attention_call *call, const int row
 }
 
 /* COUNT tokens from T on, whole vectors of them. */
-SIMD_INLINE void values(const struct attention_call *call, const struct head *head, size_t t, size_t count,
-			struct ahead *ahead)
+static __attribute__((noinline)) void values(const struct attention_call *call, const struct head *head, size_t t,
+					     size_t count, struct ahead *ahead)
 {
+	const uint16_t *d = load_scales(call, call->v_rows + t, count, head->at);
 	size_t r = 0;
 	for (; r + 4 <= head->rows; r += 4)
-		values_of_rows(call, 4, head, r, t, count, ahead);
+		values_of_rows(call, 4, head, r, t, count, d, ahead);
 	for (; r + 2 <= head->rows; r += 2)
-		values_of_rows(call, 2, head, r, t, count, ahead);
+		values_of_rows(call, 2, head, r, t, count, d, ahead);
 	for (; r < head->rows; r++)
-		values_of_rows(call, 1, head, r, t, count, ahead);
+		values_of_rows(call, 1, head, r, t, count, d, ahead);
 }
 
 /* Scores of all heads before the first weights: these are long chains, and of many rows at a time. */
@@ -423,7 +438,6 @@ SIMD_INLINE void tile(const struct attention_call *call)
 	for (size_t t = 0; t < call->tokens; t += SHARE_TOKENS) {
 		const size_t left = whole_vectors(call->tokens - t), count = left < SHARE_TOKENS ? left : SHARE_TOKENS;
 		const int is_regular = count == SHARE_TOKENS && lie_regularly(call, t, count);
-		load_scales(call, call->k_rows + t, count);
 		for (size_t h = 0; h < call->heads; h++) {
 			const struct head head = head_of(call, TCB_TYPE_BLOCKS, h);
 			scores(call, is_regular, &head, t, count, &ahead);
@@ -433,7 +447,6 @@ SIMD_INLINE void tile(const struct attention_call *call)
 		weigh_rows(call, r, call->rows - r < LANES ? call->rows - r : LANES);
 	for (size_t t = 0; t < call->tokens; t += SHARE_TOKENS) {
 		const size_t left = whole_vectors(call->tokens - t), count = left < SHARE_TOKENS ? left : SHARE_TOKENS;
-		load_scales(call, call->v_rows + t, count);
 		for (size_t h = 0; h < call->heads; h++) {
 			const struct head head = head_of(call, TCB_TYPE_BLOCKS, h);
 			values(call, &head, t, count, &ahead);

@@ -55,10 +55,13 @@
  *   v_abs v_div  vi_to_words(v)          floats to the nearest words, of two the even
  *   vi_halves_of_bytes(p)                2 LANES signed bytes as halves
  *   vi_store_halves(p, v)                the low halves of words
+ *   vi_store_eight(to, p, offset)        the halves at OFFSET from each of eight addresses
  *   vi_two_halves(p)                     the two halves at P in all words
  *   vi_interleave(a, b, out)             words of a half of A and one of B, in an order of this family;
  *   v_deinterleave(pair)                 that order of the halves' columns undone
  *   vi_dot16(sum, a, b)                  of signed halves
+ *   vi_dot_in_place(sum, u, s)           as vi_dot, where sums are in many registers: of the intrinsic compilers make
+ *                                        copies;  vi_as_unsigned(w): for U, sums start from vi_signed_start
  *   vi_eight_words(row, offset, out)     as vi_four_words
  */
 #ifndef TCB_KERNELS_SIMD_SIMD_H

@@ -361,6 +361,7 @@ SIMD_INLINE vint vi_dot_signed(vint sum, vint w, vint s)
 /* --- halves --- */
 
 #define SIMD_HAS_HALVES
+typedef int16_t half_anywhere __attribute__((aligned(1), may_alias));
 SIMD_FROM(vfloat, v_abs, vfloat, _mm512_abs_ps)
 SIMD_OF_2(vfloat, v_div, _mm512_div_ps)
 SIMD_FROM(vint, vi_to_words, vfloat, _mm512_cvtps_epi32)
@@ -395,6 +396,27 @@ SIMD_INLINE vint vi_dot16(vint sum, vint a, vint b)
 {
 	__asm__("vpdpwssd %2, %1, %0" : "+v"(sum) : "v"(a), "v"(b));
 	return sum;
+}
+
+SIMD_INLINE vint vi_as_unsigned(vint w)
+{
+	return _mm512_xor_si512(w, _mm512_set1_epi8(-128));
+}
+
+SIMD_INLINE vint vi_dot_in_place(vint sum, vint u, vint s)
+{
+	__asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(u), "v"(s));
+	return sum;
+}
+
+SIMD_INLINE void vi_store_eight(uint16_t *to, const char *const from[8], size_t offset)
+{
+	__m128i v = _mm_setzero_si128();
+#define SIMD_PUT(i) v = _mm_insert_epi16(v, *(const half_anywhere *)(const void *)(from[i] + offset), i);
+	SIMD_PUT(0)
+	SIMD_PUT(1) SIMD_PUT(2) SIMD_PUT(3) SIMD_PUT(4) SIMD_PUT(5) SIMD_PUT(6) SIMD_PUT(7)
+#undef SIMD_PUT
+		_mm_storeu_si128((__m128i_u *)(void *)to, v);
 }
 
 SIMD_INLINE void vi_eight_words(const uint8_t *const row[LANES], size_t offset, vint out[8])
