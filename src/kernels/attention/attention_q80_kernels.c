@@ -102,9 +102,10 @@ SIMD_INLINE size_t whole_vectors(size_t tokens)
 	return (tokens + LANES - 1) / LANES * LANES;
 }
 
-/* The scales of COUNT tokens whose rows are ROWS, of the head at AT, to [unit][token]. */
-static __attribute__((noinline)) const uint16_t *load_scales(const struct attention_call *call, const void *const *rows,
-							     size_t count, size_t at)
+/* The scales of COUNT tokens whose rows are ROWS, of the head at AT, to [unit][token].  Asks for what the next head has
+ * there, which these loads would wait for. */
+SIMD_INLINE const uint16_t *load_scales(const struct attention_call *call, const void *const *rows, size_t count,
+					size_t at)
 {
 	enum { TOGETHER = 4 };
 	const size_t units = call->k / UNIT;
@@ -113,8 +114,11 @@ static __attribute__((noinline)) const uint16_t *load_scales(const struct attent
 		const char *row[8];
 		size_t u = 0;
 		SIMD_UNROLL
-		for (int i = 0; i < 8; i++)
+		for (int i = 0; i < 8; i++) {
 			row[i] = (const char *)rows[t + (size_t)i] + at;
+			__builtin_prefetch(row[i] + units * BYTES + 8, 0, 3);
+			__builtin_prefetch(row[i] + units * BYTES + 8 + LINE, 0, 3);
+		}
 		for (; u + TOGETHER <= units; u += TOGETHER)
 			SIMD_UNROLL
 		for (size_t j = 0; j < TOGETHER; j++)
@@ -129,7 +133,7 @@ static __attribute__((noinline)) const uint16_t *load_scales(const struct attent
 
 /* ROWS rows, of which Q has a unit each, by that unit of VECTORS * LANES tokens, whose words are WORDS and scales D. */
 SIMD_INLINE void score_unit(const int rows, const int vectors, const struct codes *q, vint words[2][WORDS],
-			    const uint16_t *d, float *score)
+			    const vfloat scale[2], vfloat *score)
 {
 	vint high[2][2], low[2][2];
 	SIMD_UNROLL
@@ -155,8 +159,7 @@ SIMD_INLINE void score_unit(const int rows, const int vectors, const struct code
 		SIMD_UNROLL
 	for (int v = 0; v < vectors; v++) {
 		const vint sum = vi_add(vi_shift_left(high[r][v], 8), low[r][v]);
-		float *to = score + (r * vectors + v) * LANES;
-		v_store(to, v_fma(v_from_words(sum), v_from_f16(d + v * LANES), v_load(to)));
+		score[r * vectors + v] = v_fma(v_from_words(sum), scale[v], score[r * vectors + v]);
 	}
 }
 
@@ -199,14 +202,14 @@ SIMD_INLINE void score_tokens(const struct attention_call *call, const int rows,
 	const float *row_scale = scale_of(call, head->q, first);
 	float *out = head->scores + first * ATTENTION_DECODE_LEAD + t;
 	size_t three_apart = 3 * apart, at = head->at + CODES_AT;
-	float score[ROWS_MOST * 2 * LANES], *sums = score;
+	vfloat score[ROWS_MOST * 2];
 	SIMD_ADDRESS(three_apart);
 	SIMD_UNROLL
 	for (int i = 0; i < rows * vectors; i++)
-		v_store(score + i * LANES, v_set(0));
-	SIMD_ADDRESS(sums); /* in memory: words and sums of products fill the registers */
+		score[i] = v_set(0);
 	for (const uint8_t *end = base + call->k / UNIT * BYTES; base < end; base += BYTES, at += BYTES) {
 		vint words[2][WORDS];
+		vfloat scale[2];
 		const uint8_t *from = base;
 		if (first == 0)
 			fetch(call, ahead, vectors * FETCHES_OF_SCORES);
@@ -216,7 +219,10 @@ SIMD_INLINE void score_tokens(const struct attention_call *call, const int rows,
 					  words[v]);
 		SIMD_UNROLL
 		for (int r = 0; r < rows; r += each) {
-			score_unit(each, vectors, q + r, words, d, sums + r * vectors * LANES);
+			SIMD_UNROLL
+			for (int v = 0; v < vectors; v++)
+				scale[v] = v_from_f16(d + v * LANES);
+			score_unit(each, vectors, q + r, words, scale, score + r * vectors);
 		}
 		q += head->rows;
 		d += SHARE_TOKENS;
@@ -226,7 +232,7 @@ SIMD_INLINE void score_tokens(const struct attention_call *call, const int rows,
 		SIMD_UNROLL
 	for (int v = 0; v < vectors; v++)
 		v_store(out + r * ATTENTION_DECODE_LEAD + v * LANES,
-			v_mul(v_load(sums + (r * vectors + v) * LANES), v_set(row_scale[r])));
+			v_mul(score[r * vectors + v], v_set(row_scale[r])));
 }
 
 SIMD_INLINE void score_rows(const struct attention_call *call, const int vectors, const int is_regular,
@@ -252,8 +258,8 @@ SIMD_INLINE int lie_regularly(const struct attention_call *call, size_t t, size_
 }
 
 /* COUNT tokens from T on, whole vectors of them. */
-static __attribute__((noinline)) void scores(const struct attention_call *call, const int is_regular,
-					     const struct head *head, size_t t, size_t count, struct ahead *ahead)
+SIMD_INLINE void scores(const struct attention_call *call, const int is_regular, const struct head *head, size_t t,
+			size_t count, struct ahead *ahead)
 {
 	const uint16_t *d = load_scales(call, call->k_rows + t, count, head->at);
 	if (is_regular) {
@@ -348,10 +354,7 @@ SIMD_INLINE void add_blocks(const struct attention_call *call, const int rows, c
 			    const struct weights *weights, struct ahead *ahead)
 {
 	const size_t from = head->at + u * BYTES + CODES_AT;
-	const size_t k = call->k;
 	const int16_t(*all)[SHARE_TOKENS] = weights->w + u * (size_t)rows;
-	const float *all_back = weights->back + u * (size_t)rows;
-	float *all_o = head->o + first * k + u * UNIT;
 	vint sum[ROWS_MOST][2][VECTORS];
 	SIMD_UNROLL
 	for (int r = 0; r < rows; r++)
@@ -388,8 +391,8 @@ SIMD_INLINE void add_blocks(const struct attention_call *call, const int rows, c
 	for (int r = 0; r < rows; r++)
 		SIMD_UNROLL
 	for (int b = 0; b < blocks; b++) {
-		float *o = all_o + (size_t)r * k + (size_t)b * UNIT;
-		const vfloat back = v_set(all_back[b * rows + r]);
+		float *o = head->o + (first + (size_t)r) * call->k + (u + (size_t)b) * UNIT;
+		const vfloat back = v_set(weights->back[(u + (size_t)b) * (size_t)rows + (size_t)r]);
 		SIMD_UNROLL
 		for (int v = 0; v < VECTORS; v++)
 			v_store(o + v * LANES, v_fma(v_from_words(sum[r][b][v]), back, v_load(o + v * LANES)));
@@ -415,8 +418,8 @@ SIMD_INLINE void values_of_rows(const struct attention_call *call, const int row
 }
 
 /* COUNT tokens from T on, whole vectors of them. */
-static __attribute__((noinline)) void values(const struct attention_call *call, const struct head *head, size_t t,
-					     size_t count, struct ahead *ahead)
+SIMD_INLINE void values(const struct attention_call *call, const struct head *head, size_t t, size_t count,
+			struct ahead *ahead)
 {
 	const uint16_t *d = load_scales(call, call->v_rows + t, count, head->at);
 	size_t r = 0;

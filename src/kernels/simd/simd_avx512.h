@@ -361,7 +361,7 @@ SIMD_INLINE vint vi_dot_signed(vint sum, vint w, vint s)
 /* --- halves --- */
 
 #define SIMD_HAS_HALVES
-typedef int16_t half_anywhere __attribute__((aligned(1), may_alias));
+typedef uint16_t half_anywhere __attribute__((aligned(1), may_alias));
 SIMD_FROM(vfloat, v_abs, vfloat, _mm512_abs_ps)
 SIMD_OF_2(vfloat, v_div, _mm512_div_ps)
 SIMD_FROM(vint, vi_to_words, vfloat, _mm512_cvtps_epi32)
@@ -411,12 +411,17 @@ SIMD_INLINE vint vi_dot_in_place(vint sum, vint u, vint s)
 
 SIMD_INLINE void vi_store_eight(uint16_t *to, const char *const from[8], size_t offset)
 {
-	__m128i v = _mm_setzero_si128();
-#define SIMD_PUT(i) v = _mm_insert_epi16(v, *(const half_anywhere *)(const void *)(from[i] + offset), i);
-	SIMD_PUT(0)
-	SIMD_PUT(1) SIMD_PUT(2) SIMD_PUT(3) SIMD_PUT(4) SIMD_PUT(5) SIMD_PUT(6) SIMD_PUT(7)
-#undef SIMD_PUT
-		_mm_storeu_si128((__m128i_u *)(void *)to, v);
+#define SIMD_HALF(i) (*(const half_anywhere *)(const void *)(from[i] + offset))
+	__m128i v = _mm_cvtsi32_si128(SIMD_HALF(0));
+	v = _mm_insert_epi16(v, SIMD_HALF(1), 1);
+	v = _mm_insert_epi16(v, SIMD_HALF(2), 2);
+	v = _mm_insert_epi16(v, SIMD_HALF(3), 3);
+	v = _mm_insert_epi16(v, SIMD_HALF(4), 4);
+	v = _mm_insert_epi16(v, SIMD_HALF(5), 5);
+	v = _mm_insert_epi16(v, SIMD_HALF(6), 6);
+	v = _mm_insert_epi16(v, SIMD_HALF(7), 7);
+#undef SIMD_HALF
+	_mm_storeu_si128((__m128i_u *)(void *)to, v);
 }
 
 SIMD_INLINE void vi_eight_words(const uint8_t *const row[LANES], size_t offset, vint out[8])
