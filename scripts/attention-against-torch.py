@@ -13,13 +13,14 @@ know, or there is no PyTorch, its columns are empty.  Of its layouts the faster 
 second table: what one shape's best geometry costs on the others, where it is another.  "of read, pdl": of the read
 with programmatic dependent launch, where calls overlap.  DIR gets table.md, bench.jsonl, torch.txt and the database.
 
---knob group=0,256 adds a table of values of a knob (rows=0,1: whether warps share a piece of KV, midi.m above
-micro.m): for each the fastest geometry measured that has it, and the shape's best with only that changed where it is
-legal, benched together; the faster of the two, over the best.  An op without the knob has no rows there.
+--knob group=0,256 adds a table of values of a knob (rows=0,1: whether warps share a piece of KV, midi.m above micro.m;
+exp=none,2: none where it is left out): for each the fastest geometry measured that has it, and the shape's best with
+only that changed where it is legal, benched together; the faster of the two, over the best.  An op without the knob has
+no rows there.
 
 --plan does all that a session with a GPU has to time of attention, each part in a folder of DIR: decode of f16 and
-q8_0 KV at 1K to 64K with the values of group, 32 query tokens with rows, prefill of both at 512 to 8192 with prep, and
-prefill with mma alone beside wgmma (isa).  The budgets are those of one shape.
+q8_0 KV at 1K to 64K with the values of group, 32 query tokens with rows, prefill of both at 512 to 8192 with prep, exp,
+and mma alone beside wgmma (isa), and ragged batches with sched.  The budgets are those of one shape.
 
 What fails is left out of the tables; its last words are on standard error, and the rest goes on.
 
@@ -35,6 +36,7 @@ import subprocess
 import sys
 
 PEERS = ("cudnn", "flash")
+OPTIONAL = ("exp", "sched") # knobs that may be left out: "none"
 HEAD = ["op", "contract", "shape", "µs", "read µs", "of read", "of read, pdl", "default µs", "cuDNN µs", "flash µs",
         "cuDNN / ours", "flash / ours"]
 
@@ -146,7 +148,7 @@ def value_of(geometry, key):
         micro, midi = tiles_m(geometry)
         return str(int(midi > micro))
     found = re.search(rf"(?:^|,){key}=([^,]+)", geometry)
-    return found.group(1) if found else None
+    return found.group(1) if found else "none" if key in OPTIONAL else None
 
 
 def fastest_tried(args, op, shape, key, value):
@@ -161,12 +163,14 @@ def fastest_tried(args, op, shape, key, value):
     return next((geometry for geometry, in rows if value_of(geometry, key) == value), None)
 
 
-def is_legal(args, op, shape, geometry):
+def legal(args, op, shape, geometry):
+    """The canonical text of GEOMETRY; None: it is not legal."""
     words = ["space", "--op", op, "--shape", shape, "--device", args.device, "--explain", geometry, "--any-size",
              "--json"]
     run = subprocess.run([str(word) for word in [args.tcbtune, *words, *contract_words(args)]], capture_output=True,
                          text=True)
-    return run.returncode == 0 and json.loads(run.stdout)["explanation"]["legal"]
+    explanation = json.loads(run.stdout)["explanation"] if run.returncode == 0 else {"legal": False}
+    return explanation["geometry"] if explanation["legal"] else None
 
 
 def prefill_by_mma(args, op, shape):
@@ -178,7 +182,7 @@ def prefill_by_mma(args, op, shape):
     for rows, kv, occ in ((64, 64, 1), (64, 64, 2), (64, 32, 2), (128, 64, 1), (128, 32, 1)):
         text = (f"macro={whole(m, rows)}x{whole(n, kv)}x{k},midi={rows}x{kv}x{k},micro=16x{kv}x{k},isa=mma,stages=2"
                 f"{prep},blocks=0,pdl={int(bool(prep))},occ={occ},heads=1,turns=0")
-        if is_legal(args, op, shape, text):
+        if legal(args, op, shape, text):
             yield text
 
 
@@ -186,8 +190,16 @@ def with_value(args, op, shape, geometry, key, value):
     """GEOMETRY with another value of a knob, if that is a legal one; None: it is not."""
     if key == "rows" or value_of(geometry, key) in (None, value):
         return None
-    text = re.sub(rf"(^|,){key}=[^,]+", rf"\g<1>{key}={value}", geometry)
-    return text if is_legal(args, op, shape, text) else None
+    change = {key: value}
+    if (key, value) == ("sched", "streamk"): # what goes with it
+        change |= {"blocks": value_of(geometry, "occ"), "splitk": "1", "cluster": "1", "join": "last"}
+    elif key == "sched" and "decode" in op: # and without it
+        change |= {"blocks": "none", "join": "none"}
+    for name, word in change.items():
+        geometry = re.sub(rf",{name}=[^,]+", "", geometry)
+        is_out = word == "none" and name in (*OPTIONAL, "blocks")
+        geometry += "" if is_out else f",{name}={word}"
+    return legal(args, op, shape, geometry)
 
 
 def knob_rows(args, op, shape, best, key, values):
@@ -231,7 +243,11 @@ def plan(args):
     lengths = [f"1x{n}x128,h32/8" for n in (1024, 4096, 16384, 65536)]
     squares = [f"{n}x{n}x128,h32/8,causal" for n in (512, 2048, 4096, 8192)]
     return [("decode", decode, lengths, ["group=0,256"]), ("decode-32", decode, ["32x16384x128,h32/8"], ["rows=0,1"]),
-            ("prefill", prefill, squares, ["prep=launch,warps", "isa=wgmma,mma"])]
+            ("prefill", prefill, squares, ["prep=launch,warps", "isa=wgmma,mma", "exp=none,1,2,4"]),
+            ("prefill-64", prefill, ["4096x4096x64,h32/8,causal"], ["exp=none,1,2,4"]),
+            ("decode-ragged", decode, [f"1x16384x128,h32/8,b{b},ragged" for b in (4, 16, 64)], ["sched=none,streamk"]),
+            ("prefill-ragged", prefill, ["2048x2048x128,h32/8,b8,ragged", "1024x8192x128,h32/8,b4,causal,ragged"],
+             ["sched=none,dynamic"])]
 
 
 def table(head, rows):

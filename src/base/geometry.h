@@ -63,7 +63,8 @@ struct tcb_tile {
 	X(PASSES, "passes", GPU, PASSES, "all: the optimiser's passes go over the PTX; left out: none do")        \
 	X(HEADS, "heads", GPU, NUMBER, "query heads of one KV head that are taken together")                      \
 	X(TURNS, "turns", GPU, NUMBER, "1: warpgroups of a block take turns at the tensor cores")                 \
-	X(PARTS, "parts", COMMON, NUMBER, "4: a fused op as the separate kernels that it is made of, 1: as one")
+	X(PARTS, "parts", COMMON, NUMBER, "4: a fused op as the separate kernels that it is made of, 1: as one")  \
+	X(EXP, "exp", GPU, NUMBER, "exponentials of each eight that are polynomials; left out: none are")
 
 /* X(KIND, name): the knobs whose values are words of the list TCB_KIND_LIST, enum tcb_name. */
 #define TCB_WORD_LIST(X)    \
@@ -97,7 +98,8 @@ struct tcb_tile {
 	X(K, R4, "r4")         \
 	X(K, R8, "r8")         \
 	X(K, R16, "r16") X(K, R8W, "r8w") X(K, R16W, "r16w") X(K, P, "p") X(K, S, "s") X(K, F, "f") X(K, G, "g")
-/* streamk: to blocks of a GPU that stay, those of the last round by their steps along k. */
+/* streamk: to blocks of a GPU that stay, those of the last round by their steps along k; of attention_decode all pieces
+ * of KV.  dynamic, of a GPU's: each block that stays takes the next tile. */
 #define TCB_SCHED_LIST(X, K) X(K, STATIC, "static") X(K, DYNAMIC, "dynamic") X(K, STREAMK, "streamk")
 #define TCB_HINT_LIST(X, K) X(K, T0, "t0") X(K, T1, "t1") X(K, NTA, "nta")
 /* ldg: loads to registers.  async: cp.async, 16 bytes per thread.  bulk: cp.async.bulk, counted by an mbarrier. */

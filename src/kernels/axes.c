@@ -26,6 +26,13 @@ struct tcb_axis *tcb_axis_knob(struct tcb_axis *out, size_t *count, enum tcb_kno
 	return add_axis(out, count, TCB_AXIS_KNOB, (int)knob);
 }
 
+struct tcb_axis *tcb_axis_knob_or_none(struct tcb_axis *out, size_t *count, enum tcb_knob knob)
+{
+	struct tcb_axis *axis = tcb_axis_knob(out, count, knob);
+	axis->values[axis->count++] = TCB_KNOB_UNSET;
+	return axis;
+}
+
 void tcb_axis_add(struct tcb_axis *axis, size_t value)
 {
 	for (size_t i = 0; i < axis->count; i++)

@@ -15,6 +15,8 @@
 /* One more axis of OUT, which has COUNT, without values: a tile's dimension, a knob. */
 struct tcb_axis *tcb_axis_tile(struct tcb_axis *out, size_t *count, enum tcb_axis_kind kind, enum tcb_level level);
 struct tcb_axis *tcb_axis_knob(struct tcb_axis *out, size_t *count, enum tcb_knob knob);
+/* One of a knob that may be left out, which is its first value. */
+struct tcb_axis *tcb_axis_knob_or_none(struct tcb_axis *out, size_t *count, enum tcb_knob knob);
 
 /* VALUE, unless the axis has it or is full. */
 void tcb_axis_add(struct tcb_axis *axis, size_t value);

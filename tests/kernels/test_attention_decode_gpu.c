@@ -35,6 +35,7 @@ struct way {
 	int vec, group;
 	unsigned row_warps; /* 0: 1 */
 	int is_bulk;        /* of blocks only */
+	int blocks;         /* sched=streamk; 0: neither */
 };
 static const struct way ways[] = {
 	{ .stages = 2, .warps = 2, .kv = 8, .splitk = 1, .vec = 4 },
@@ -68,6 +69,17 @@ static const struct way ways[] = {
 	{ .warps = 2, .kv = 8, .splitk = 3, .join = TCB_JOIN_LAST, .tokens = 4, .heads = 4 },
 	{ .warps = 1, .kv = 32, .splitk = 2, .join = TCB_JOIN_LAUNCH, .tokens = 2 },
 	{ .warps = 2, .kv = 64, .splitk = 1, .heads = 3 },
+	{ .warps = 2, .kv = 8, .splitk = 1, .join = TCB_JOIN_LAST, .blocks = 1 },
+	{ .stages = 2, .warps = 2, .kv = 16, .splitk = 1, .join = TCB_JOIN_LAST, .blocks = 2 },
+	{ .stages = 3,
+	  .warps = 4,
+	  .kv = 8,
+	  .splitk = 1,
+	  .join = TCB_JOIN_LAST,
+	  .row_warps = 2,
+	  .blocks = 1,
+	  .vec = 16 },
+	{ .stages = 2, .warps = 1, .kv = 32, .splitk = 1, .join = TCB_JOIN_LAST, .group = 256, .blocks = 1 },
 };
 enum { WAYS = sizeof(ways) / sizeof(*ways) };
 
@@ -101,8 +113,10 @@ static void apply(const struct way *way, const struct tcb_shape *shape, struct t
 	out->knob[TCB_KNOB_WARPS] = (int32_t)way->warps;
 	out->knob[TCB_KNOB_SPLITK] = (int32_t)way->splitk;
 	out->knob[TCB_KNOB_CLUSTER] = way->cluster ? (int32_t)way->cluster : 1;
-	out->knob[TCB_KNOB_JOIN] = way->splitk == 1 ? TCB_JOIN_NONE : (int32_t)way->join;
-	out->knob[TCB_KNOB_OCC] = 1;
+	out->knob[TCB_KNOB_JOIN] = way->splitk == 1 && !way->blocks ? TCB_JOIN_NONE : (int32_t)way->join;
+	out->knob[TCB_KNOB_OCC] = way->blocks ? way->blocks : 1;
+	out->knob[TCB_KNOB_SCHED] = way->blocks ? TCB_SCHED_STREAMK : TCB_KNOB_UNSET;
+	out->knob[TCB_KNOB_BLOCKS] = way->blocks ? way->blocks : TCB_KNOB_UNSET;
 	out->knob[TCB_KNOB_COPY] = way->is_bulk ? TCB_COPY_BULK : way->stages ? TCB_COPY_ASYNC : TCB_COPY_LDG;
 	out->knob[TCB_KNOB_STAGES] = way->stages ? way->stages : 1;
 	out->knob[TCB_KNOB_VEC] = way->vec ? way->vec : out->knob[TCB_KNOB_VEC];
@@ -110,7 +124,8 @@ static void apply(const struct way *way, const struct tcb_shape *shape, struct t
 		out->knob[TCB_KNOB_GROUP] = way->group;
 }
 
-static void emulate(const struct tcb_op *op, const struct tcb_problem *problem, unsigned capability,
+/* SMS: multiprocessors that the kernel is for; 0: as many as the GPU has. */
+static void emulate(const struct tcb_op *op, const struct tcb_problem *problem, unsigned capability, unsigned sms,
 		    const struct tcb_geometry *geometry, const char *shape)
 {
 	const struct tcb_ptx_sink sink = { unseen, NULL };
@@ -121,10 +136,11 @@ static void emulate(const struct tcb_op *op, const struct tcb_problem *problem, 
 	char text[TCB_GEOMETRY_TEXT_MAX];
 	tcb_geometry_print(geometry, text);
 	assert_int_equal(tcb_gpu_table(capability, &gpu, &err), TCB_OK);
+	gpu.device.target.sm_count = sms ? sms : gpu.device.target.sm_count;
 	if (tcb_kernel_emit(problem, &gpu.device.target, geometry, &kernel, &err) != TCB_OK ||
 	    tcb_kernel_emulate(op, &kernel, NULL, SEED, &sink, &emulation, &err) != TCB_OK)
 		fail_msg("%s %s sm_%u %s: %s", op->name, shape, capability, text, err.message);
-	if (emulation.findings || !(emulation.error_ratio <= 1))
+	if (emulation.findings || emulation.calls_differ || !(emulation.error_ratio <= 1))
 		fail_msg("%s %s %s sm_%u %s: %g of what is allowed", op->name, tcb_contract_text(problem->contract),
 			 shape, capability, text, emulation.error_ratio);
 	tcb_kernel_fini(&kernel);
@@ -156,7 +172,9 @@ static void every_way_is_right(void **state)
 		apply(&ways[at_way], &shape, &geometry);
 		if (tcb_constraint_require(&problem, &gpu.device.target, &geometry, NULL) != TCB_OK)
 			continue; /* too many registers, warps without anything to do, blocks by ldg */
-		emulate(op, &problem, capability, &geometry, shapes[at_shape]);
+		/* few blocks that stay, so that they have parts of several tiles */
+		emulate(op, &problem, capability, ways[at_way].blocks ? 1 + (unsigned)at_shape % 5 : 0, &geometry,
+			shapes[at_shape]);
 		checked[at_op][at_way]++;
 	}
 	for (size_t i = 0; i < (size_t)OPS * WAYS; i++)
@@ -164,6 +182,47 @@ static void every_way_is_right(void **state)
 		    (i / WAYS == OPS - 1 ? ways[i % WAYS].stages > 0
 					 : ways[i % WAYS].vec % 16 == 0 && !ways[i % WAYS].is_bulk))
 			fail_msg("way %zu of %s was nowhere legal", i % WAYS, op_names[i / WAYS]);
+}
+
+/* More sequences than a warp has lanes, fewer blocks than tiles and more than pieces, tiles whose parts are more than
+ * are loaded at once; lengths 0 and 1 among those of all. */
+static void lengths_are_dealt(void **state)
+{
+	static const struct {
+		const char *shape;
+		unsigned sms;
+	} rows[] = {
+		{ "1x40x32,h2/1,b70,ragged", 3 },
+		{ "1x40x32,h2/1,b70,ragged", 61 },
+		{ "3x100x64,h8/2,b5,ragged,causal", 1 },
+		{ "3x100x64,h8/2,b5,ragged,causal", 200 },
+		{ "2x77x96,h6/2,b9,p6,w30,c3,ragged", 7 },
+		{ "17x300x64,h4/1,b3,ragged,causal,w90", 23 },
+		{ "1x900x128,h8/1", 29 },
+	};
+	(void)state;
+	for (size_t i = 0; i < (size_t)OPS * CONTRACTS * sizeof(rows) / sizeof(*rows); i++) {
+		static const struct way way = { .warps = 2, .kv = 8, .splitk = 1, .join = TCB_JOIN_LAST, .blocks = 1 };
+		const size_t at = i / OPS / CONTRACTS;
+		const struct tcb_op *op = tcb_op_find(op_names[i % OPS]);
+		struct way own = way;
+		struct tcb_shape shape;
+		struct tcb_problem problem;
+		struct tcb_geometry geometry;
+		struct tcb_gpu gpu;
+		struct tcb_error err;
+		if (test_leaves_out(i))
+			continue;
+		assert_int_equal(tcb_shape_parse(rows[at].shape, &shape, &err), TCB_OK);
+		assert_int_equal(tcb_problem_init(op, contracts[i / OPS % CONTRACTS], &shape, &problem, &err), TCB_OK);
+		assert_int_equal(tcb_gpu_table(80, &gpu, &err), TCB_OK);
+		op->default_geometry(&problem, &gpu.device.target, &geometry);
+		own.stages = geometry.knob[TCB_KNOB_COPY] == TCB_COPY_ASYNC ? 2 : 0;
+		apply(&own, &shape, &geometry);
+		if (tcb_constraint_require(&problem, &gpu.device.target, &geometry, &err) != TCB_OK)
+			fail_msg("%s %s: %s", op->name, rows[at].shape, err.message);
+		emulate(op, &problem, 80, rows[at].sms, &geometry, rows[at].shape);
+	}
 }
 
 static void defaults_are_legal(void **state)
@@ -234,11 +293,11 @@ static void data_that_are_not_finite(void **state)
 		assert_int_equal(tcb_problem_init(&op, contracts[i / OPS % CONTRACTS], &shape, &problem, &err), TCB_OK);
 		assert_int_equal(tcb_gpu_table(90, &gpu, &err), TCB_OK);
 		op.default_geometry(&problem, &gpu.device.target, &geometry);
-		emulate(&op, &problem, 90, &geometry, odd[i / OPS / CONTRACTS]);
+		emulate(&op, &problem, 90, 0, &geometry, odd[i / OPS / CONTRACTS]);
 		if (geometry.knob[TCB_KNOB_GROUP] == TCB_KNOB_UNSET)
 			continue;
 		geometry.knob[TCB_KNOB_GROUP] = geometry.knob[TCB_KNOB_GROUP] ? 0 : ATTENTION_HEAD_MAX;
-		emulate(&op, &problem, 90, &geometry, odd[i / OPS / CONTRACTS]);
+		emulate(&op, &problem, 90, 0, &geometry, odd[i / OPS / CONTRACTS]);
 	}
 }
 
@@ -246,6 +305,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_way_is_right),
+		cmocka_unit_test(lengths_are_dealt),
 		cmocka_unit_test(defaults_are_legal),
 		cmocka_unit_test(data_that_are_not_finite),
 	};

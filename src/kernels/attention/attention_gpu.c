@@ -17,13 +17,12 @@ enum { PAIR = ATTENTION_PAIR, SUMS = ATTENTION_SUMS };
 
 /* --- what is seen --- */
 
-/* BEGIN and END of what query token I sees, of the reader's length; .u32 both, as attention_visible has it. */
-static void write_visible(struct attention_reader *r, kit_op i, kit_op *begin, kit_op *end)
+void attention_write_visible(struct attention_writer *w, kit_op length, kit_op i, kit_op *begin, kit_op *end)
 {
-	struct tcb_ptx_build *b = &r->w->kit.b;
-	const struct attention_gpu *g = r->w->g;
-	const kit_op next = OP2(b, "add.s32", OP2(b, "sub.s32", r->length, I(g->m)), OP2(b, "add.u32", i, I(1)));
-	*end = g->causal ? OP2(b, "max.s32", next, I(0)) : r->length;
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct attention_gpu *g = w->g;
+	const kit_op next = OP2(b, "add.s32", OP2(b, "sub.s32", length, I(g->m)), OP2(b, "add.u32", i, I(1)));
+	*end = g->causal ? OP2(b, "max.s32", next, I(0)) : length;
 	*begin = g->window ? OP2(b, "max.s32", OP2(b, "sub.s32", next, I(g->window)), I(0))
 			   : tcb_kit_constant(b, "u32", I(0));
 	if (g->window)
@@ -36,15 +35,16 @@ static void write_limits(struct attention_reader *r, kit_op *begin, kit_op *end)
 	const struct attention_gpu *g = r->w->g;
 	kit_op unused;
 	const kit_op last = OP2(b, "min.u32", OP2(b, "add.u32", r->w->first_token, I(g->tokens - 1)), I(g->m - 1));
-	write_visible(r, r->w->first_token, begin, end);
+	attention_write_visible(r->w, r->length, r->w->first_token, begin, end);
 	if (g->has_own_limits)
-		write_visible(r, last, &unused, end);
+		attention_write_visible(r->w, r->length, last, &unused, end);
 	for (unsigned n = 0; n < g->columns; n++) {
 		r->from[n] = *begin;
 		r->to[n] = *end;
 		if (g->has_own_limits)
-			write_visible(r, attention_token_of(r->w, attention_row(r, r->g, ATTENTION_COLUMNS * n)),
-				      &r->from[n], &r->to[n]);
+			attention_write_visible(r->w, r->length,
+						attention_token_of(r->w, attention_row(r, r->g, ATTENTION_COLUMNS * n)),
+						&r->from[n], &r->to[n]);
 	}
 }
 
@@ -158,6 +158,11 @@ static void write_part(struct attention_reader *r)
 	r->last = OP2(b, "max.s32", OP2(b, "sub.s32", end, I(1)), I(0));
 	const kit_op left = OP2(b, "sub.u32", end, begin);
 	const kit_op pieces = OP2(b, "div.u32", OP2(b, "add.u32", left, I(g->kv - 1)), I(g->kv));
+	if (g->is_dealt) {
+		write_pieces(r, begin, OP2(b, "add.u32", w->first_piece, r->turn),
+			     OP2(b, "min.u32", w->end_piece, pieces));
+		return;
+	}
 	kit_op first = tcb_kit_constant(b, "u32", I(0)), last = pieces;
 	if (g->splitk > 1) {
 		const kit_op each = OP2(b, "div.u32", pieces, I(g->splitk)),
@@ -174,10 +179,11 @@ static void write_kernel(struct attention_writer *w)
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct attention_gpu *g = w->g;
 	struct attention_reader r = { .w = w };
+	struct attention_deal deal;
 	tcb_kit_begin(&w->kit, tcb_ptx_namef(b, "attention_decode_%s", g->is_blocks ? "q80" : attention_word(g)),
 		      &(struct tcb_kit_kernel){ .threads = g->threads,
 						.blocks_together = g->occ,
-						.grid = { g->splitk, g->tiles, g->sequences },
+						.grid = { g->grid[0], g->grid[1], g->grid[2] },
 						.cluster = { g->cluster > 1 ? g->cluster : 0 },
 						.shared_bytes = g->shared_bytes,
 						.is_dependent = g->pdl });
@@ -190,24 +196,33 @@ static void write_kernel(struct attention_writer *w)
 		w->out = tcb_kit_operand(&w->kit, "out", 16, ATTENTION_OUT);
 	if (g->page)
 		r.table = tcb_kit_operand(&w->kit, "pages", 4, ATTENTION_TABLE);
-	if (g->slots > 1) {
+	if (g->has_parts) {
 		w->parts = tcb_kit_workspace(&w->kit, "parts", 16, 0);
 		w->parts_ml = tcb_kit_workspace(&w->kit, "parts_ml", 16, g->parts_ml_at);
 	}
-	if (g->slots > 1 && g->join == TCB_JOIN_LAST)
+	if (g->has_parts && g->join == TCB_JOIN_LAST)
 		w->counters = tcb_kit_workspace(&w->kit, "counters", 4, g->counters_at);
 	const kit_op tokens =
 		tcb_kit_number(&w->kit, "tokens", g->page ? g->pages : g->n); /* or pages, of a sequence */
+	if (g->is_dealt)
+		deal = (struct attention_deal){ .lengths = lengths,
+						.sequences = tcb_kit_number(&w->kit, "sequences", g->sequences) };
 	tcb_kit_memory(&w->kit, is_bulk ? ATTENTION_BULK_ALIGN : 16);
 	tcb_kit_dependents(&w->kit, 1);
 	tcb_kit_threads(&w->kit);
 	tcb_kit_uniform_warp(&w->kit);
-	w->split = tcb_ptx_special(b, "ctaid.x");
-	w->tile = tcb_ptx_special(b, "ctaid.y");
-	w->sequence = tcb_ptx_special(b, "ctaid.z");
-	attention_write_tile(w);
-	tcb_kit_load(b, g->pdl ? "ld.global" : "ld.global.nc", "u32",
-		     tcb_ptx_at(tcb_kit_element(b, lengths, w->sequence, 4), 0), &r.length, 1);
+	if (g->is_dealt) {
+		attention_deal_begin(w, &deal);
+		attention_write_tile(w);
+		r.length = deal.length;
+	} else {
+		w->split = tcb_ptx_special(b, "ctaid.x");
+		w->tile = tcb_ptx_special(b, "ctaid.y");
+		w->sequence = tcb_ptx_special(b, "ctaid.z");
+		attention_write_tile(w);
+		tcb_kit_load(b, g->pdl ? "ld.global" : "ld.global.nc", "u32",
+			     tcb_ptx_at(tcb_kit_element(b, lengths, w->sequence, 4), 0), &r.length, 1);
+	}
 	r.g = OP2(b, "shr.u32", w->kit.lane, I(2));
 	r.c = OP2(b, "and.b32", w->kit.lane, I(3));
 	write_turn(&r);
@@ -229,6 +244,8 @@ static void write_kernel(struct attention_writer *w)
 	store_part(&r);
 	tcb_kit_block_barrier(b);
 	attention_write_merge(w);
+	if (g->is_dealt)
+		attention_deal_end(w, &deal);
 	tcb_kit_end(&w->kit);
 }
 
@@ -240,7 +257,8 @@ static double chain(const struct attention_gpu *g)
 {
 	const double pieces = ceil((double)g->n / g->kv), of_block = floor(pieces / g->splitk) + 1;
 	const double of_warp = floor(of_block / g->turns) + 1;
-	return of_warp * (4.0 * g->kv * g->weight_terms + 8) + 8.0 * (g->turns + g->splitk) + 16;
+	const double parts = g->is_dealt ? fmin(pieces, g->grid[0]) : g->splitk;
+	return of_warp * (4.0 * g->kv * g->weight_terms + 8) + 8.0 * (g->turns + parts) + 16;
 }
 
 enum tcb_status attention_emit(const struct tcb_problem *problem, const struct tcb_target *target,

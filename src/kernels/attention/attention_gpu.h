@@ -11,6 +11,10 @@
  * blocks through each other's shared memory, the rest as `join` says: by the last
  * block (last) or a second launch (launch) from the workspace.
  *
+ * sched=streamk: `blocks` on each multiprocessor stay and have equally many pieces of all
+ * sequences and tiles (attention_gpu_deal.c), for lengths that differ: splits of one size
+ * leave blocks without any.
+ *
  * Tensor cores: S = Q K^T has query rows as mma's 16 rows, O^T += V^T P^T as its 8
  * columns, so that S is already what P^T wants and few query rows waste little.  Which
  * value of a head is which k of an instruction does not matter as long as Q agrees, nor
@@ -56,6 +60,9 @@ struct attention_gpu {
 	unsigned own_rows, columns;   /* of a warp: rows; mma's columns / 8 */
 	unsigned kv, subs, halves;    /* KV tokens of a warp's piece; in units of 16; in units of 8, of these */
 	unsigned warps, threads, splitk, cluster, slots, occ;
+	int is_dealt;  /* sched=streamk */
+	int has_parts; /* of blocks, in the workspace */
+	unsigned grid[3];
 	unsigned row_warps,
 		turns; /* warps that have a piece together, each rows of its own; how many such take turns */
 	int pdl;
@@ -111,7 +118,9 @@ struct attention_writer {
 	kit_op counters;                         /* .u64 */
 	kit_op tile, sequence;                   /* .u32: the block's */
 	kit_op first_token, first_head, kv_head; /* of the tile; the head within its group */
-	kit_op split;                            /* which part of KV; .u32 */
+	kit_op split;                            /* which part of KV, is_dealt: of all tiles' parts; .u32 */
+	/* is_dealt; .u32: pieces of the tile that are the block's; the tile's parts */
+	kit_op first_piece, end_piece, first_part, parts_count;
 };
 
 enum {
@@ -164,6 +173,24 @@ const char *attention_word(const struct attention_gpu *g);
 kit_op attention_row(struct attention_reader *r, kit_op own, unsigned more);
 /* The query token of row ROW of the tile; at most the last. */
 kit_op attention_token_of(struct attention_writer *w, kit_op row);
+
+/* attention_gpu.c: BEGIN and END of what query token I of a sequence of LENGTH sees; .u32, as attention_visible has it.
+ */
+void attention_write_visible(struct attention_writer *w, kit_op length, kit_op i, kit_op *begin, kit_op *end);
+
+/* attention_gpu_deal.c, is_dealt: all tiles of which a block has pieces; what is written in between is for one.  Set
+ * before: lengths, and sequences, how many there are. */
+struct attention_deal {
+	struct tcb_ptx_if some;
+	struct tcb_ptx_for loop;
+	kit_op lengths, sequences;
+	kit_op block, each, more; /* .u32: which it is; pieces of a block; how many blocks have one more */
+	/* .u32: pieces that are left to the block; the sequence in work, its length, and pieces of one of its tiles;
+	 * the same of all before it; of all its tiles the pieces that are behind; what the block has of the tile */
+	kit_op left, sequence, length, pieces, before, within, taken;
+};
+void attention_deal_begin(struct attention_writer *w, struct attention_deal *d);
+void attention_deal_end(struct attention_writer *w, struct attention_deal *d);
 
 /* attention_gpu_q.c: q's fragments and the scale of scores: loads what they are made of; makes them of it. */
 void attention_load_q(struct attention_reader *r, kit_op q);

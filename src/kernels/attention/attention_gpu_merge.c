@@ -145,14 +145,18 @@ static struct source shared_source(struct attention_writer *w, const struct item
 	return from;
 }
 
-/* The same in the workspace: of part SLOT of this tile. */
+/* The same in the workspace: of part SLOT of this tile, is_dealt: of all. */
 static struct source slot_source(struct attention_writer *w, const struct item *item, kit_op slot)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct attention_gpu *g = w->g;
 	struct source from = { "ld.global.cg", I(0), I(0), g->rows * g->k * 4, g->rows * 8, 0 };
-	const kit_op tile = OP3(b, "mad.lo.u32", w->sequence, I(g->tiles), w->tile);
-	const kit_op row = OP3(b, "mad.lo.u32", OP3(b, "mad.lo.u32", tile, I(g->slots), slot), I(g->rows), item->row);
+	kit_op number = slot;
+	if (!g->is_dealt) {
+		const kit_op tile = OP3(b, "mad.lo.u32", w->sequence, I(g->tiles), w->tile);
+		number = OP3(b, "mad.lo.u32", tile, I(g->slots), slot);
+	}
+	const kit_op row = OP3(b, "mad.lo.u32", number, I(g->rows), item->row);
 	from.o = tcb_kit_behind(b, tcb_kit_element(b, w->parts, row, g->k * 4), item->within);
 	from.ml = tcb_kit_element(b, w->parts_ml, row, 8);
 	return from;
@@ -217,7 +221,14 @@ static void store_block(struct attention_writer *w, const struct item *item, con
 static void hand_on(struct attention_writer *w, const struct item *item, const struct part *part)
 {
 	const struct attention_gpu *g = w->g;
-	if (g->slots == 1)
+	struct tcb_ptx_if scope;
+	if (g->is_dealt) {
+		tcb_ptx_if_begin(&w->kit.b, &scope, OP2(&w->kit.b, "setp.eq.u32", w->parts_count, I(1)));
+		store_result(w, item, part);
+		tcb_ptx_if_else(&w->kit.b, &scope);
+		store_slot(w, item, part, w->split);
+		tcb_ptx_if_end(&w->kit.b, &scope);
+	} else if (g->slots == 1)
 		store_result(w, item, part);
 	else
 		store_slot(w, item, part,
@@ -264,26 +275,61 @@ static void merge_cluster(struct attention_writer *w)
 	tcb_kit_cluster_barrier(b); /* others read this block's memory until here */
 }
 
+/* is_dealt: as many parts as there are. */
+static struct part merge_dealt(struct attention_writer *w, const struct item *item)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	struct tcb_ptx_for loop;
+	const struct part sum = neutral_part(b);
+	tcb_ptx_for_begin(b, &loop, I(0), w->parts_count, I(BATCH), 1);
+	tcb_kit_nounroll(b);
+	const struct source from = slot_source(w, item, OP2(b, "add.u32", w->first_part, loop.iv));
+	const kit_op left = OP2(b, "sub.u32", w->parts_count, loop.iv);
+	struct part parts[BATCH + 1] = { sum };
+	for (unsigned i = 0; i < BATCH; i++) {
+		parts[i + 1] = neutral_part(b);
+		tcb_ptx_guard(b, OP2(b, "setp.gt.u32", left, I(i)));
+		load_into(w, &from, i, &parts[i + 1]);
+		tcb_ptx_unguard(b);
+	}
+	const struct part all = merge(w, parts, BATCH + 1);
+	tcb_ptx_into1(b, "mov.f32", sum.max, all.max);
+	tcb_ptx_into1(b, "mov.f32", sum.sum, all.sum);
+	for (unsigned i = 0; i < ITEM; i++)
+		tcb_ptx_into1(b, "mov.f32", sum.o[i], all.o[i]);
+	tcb_ptx_for_end(b, &loop);
+	return sum;
+}
+
 static void merge_slots(struct attention_writer *w)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct attention_gpu *g = w->g;
 	struct tcb_ptx_for loop;
-	struct tcb_ptx_if scope;
+	struct tcb_ptx_if scope, several;
+	if (g->is_dealt)
+		tcb_ptx_if_begin(b, &several, OP2(b, "setp.gt.u32", w->parts_count, I(1)));
 	if (g->cluster == 1)
 		tcb_kit_block_barrier(b);
 	tcb_kit_last_begin(&w->kit, &scope);
 	const kit_op tile = OP3(b, "mad.lo.u32", w->sequence, I(g->tiles), w->tile);
-	tcb_kit_last_of(&w->kit, &scope, tcb_ptx_at(tcb_kit_element(b, w->counters, tile, 4), 0), I(g->splitk - 1),
-			g->flag_at);
+	tcb_kit_last_of(&w->kit, &scope, tcb_ptx_at(tcb_kit_element(b, w->counters, tile, 4), 0),
+			g->is_dealt ? OP2(b, "sub.u32", w->parts_count, I(1)) : I(g->splitk - 1), g->flag_at);
 	tcb_ptx_for_begin(b, &loop, w->kit.tid, I(g->rows * g->k / ITEM), I(g->threads), 0);
 	tcb_kit_nounroll(b);
 	const struct item item = item_of(w, loop.iv);
-	const struct source from = slot_source(w, &item, I(0));
-	const struct part part = merge_all(w, &from, g->slots);
+	struct part part;
+	if (g->is_dealt) {
+		part = merge_dealt(w, &item);
+	} else {
+		const struct source from = slot_source(w, &item, I(0));
+		part = merge_all(w, &from, g->slots);
+	}
 	store_result(w, &item, &part);
 	tcb_ptx_for_end(b, &loop);
 	tcb_ptx_if_end(b, &scope);
+	if (g->is_dealt)
+		tcb_ptx_if_end(b, &several);
 }
 
 void attention_write_merge(struct attention_writer *w)
@@ -291,7 +337,7 @@ void attention_write_merge(struct attention_writer *w)
 	merge_turns(w);
 	if (w->g->cluster > 1)
 		merge_cluster(w);
-	if (w->g->slots > 1 && w->g->join == TCB_JOIN_LAST)
+	if (w->g->has_parts && w->g->join == TCB_JOIN_LAST)
 		merge_slots(w);
 }
 

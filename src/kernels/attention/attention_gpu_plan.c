@@ -9,7 +9,15 @@
 #include "kernels/attention/attention_gpu.h"
 #include "kernels/gpu/gpu_rules.h"
 
-enum { SPLITS_MAX = 256, PIECES_MAX = 8, COLUMNS_MAX = 4, MERGE_WARPS_MAX = 16, STAGES_MAX = 8, BARRIER = 8 };
+enum {
+	SPLITS_MAX = 256,
+	PIECES_MAX = 8,
+	COLUMNS_MAX = 4,
+	MERGE_WARPS_MAX = 16,
+	STAGES_MAX = 8,
+	BARRIER = 8,
+	DEALT_REGISTERS = 16
+};
 
 /* Warps that have a piece together: at least 1, for divisors. */
 static unsigned row_warps(const struct tcb_geometry *geometry)
@@ -63,12 +71,23 @@ static void plan_memory(struct attention_gpu *g)
 	if (g->copy == TCB_COPY_BULK)
 		g->shared_bytes += g->turns * g->stages * BARRIER;
 	g->workspace_bytes = 0;
-	if (g->slots > 1) {
-		const size_t parts = (size_t)g->sequences * g->tiles * g->slots;
+	if (g->has_parts) {
+		const size_t items = (size_t)g->sequences * g->tiles;
+		const size_t parts = g->is_dealt ? g->grid[0] + items : items * g->slots;
 		g->parts_ml_at = tcb_round_up(parts * o_bytes, 256);
 		g->counters_at = g->parts_ml_at + tcb_round_up(parts * ml_bytes, 256);
-		g->workspace_bytes = g->counters_at + (size_t)g->sequences * g->tiles * 4;
+		g->workspace_bytes = g->counters_at + items * 4;
 	}
+}
+
+/* is_dealt: no more blocks than there are pieces. */
+static void plan_grid(struct attention_gpu *g, unsigned resident, unsigned sms)
+{
+	const size_t pieces = (size_t)g->sequences * g->tiles * tcb_div_up(g->n, g->kv);
+	g->has_parts = g->is_dealt || g->slots > 1;
+	g->grid[0] = g->is_dealt ? (unsigned)tcb_least(pieces, (size_t)resident * sms) : g->splitk;
+	g->grid[1] = g->is_dealt ? 1 : g->tiles;
+	g->grid[2] = g->is_dealt ? 1 : g->sequences;
 }
 
 void attention_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *target,
@@ -113,6 +132,7 @@ void attention_gpu_plan(const struct tcb_problem *problem, const struct tcb_targ
 	g->splitk = KNOB_COUNT(SPLITK);
 	g->cluster = KNOB_COUNT(CLUSTER);
 	g->slots = g->splitk / g->cluster;
+	g->is_dealt = geometry->knob[TCB_KNOB_SCHED] == TCB_SCHED_STREAMK;
 	g->occ = KNOB_COUNT(OCC);
 	g->pdl = KNOB(PDL) == 1;
 	g->join = (enum tcb_join)KNOB(JOIN);
@@ -125,6 +145,7 @@ void attention_gpu_plan(const struct tcb_problem *problem, const struct tcb_targ
 	g->copy = (enum tcb_copy)KNOB(COPY);
 	g->unit = KNOB_COUNT(VEC);
 	g->stages = KNOB_COUNT(STAGES);
+	plan_grid(g, KNOB(BLOCKS), target->sm_count ? target->sm_count : 1);
 	plan_memory(g);
 }
 
@@ -135,7 +156,8 @@ static unsigned registers(const struct attention_gpu *g)
 	const unsigned sums = (g->columns + 1) / 2 * g->kv / 2 + g->columns * (g->k / 4 + 4);
 	const unsigned loaded = g->copy == TCB_COPY_LDG ? g->kv * g->k / 32 : 16;
 	const unsigned coded = g->is_coded ? 8 + (g->is_wide ? 8 + g->kv * g->k / 256 : 0) : 0;
-	return q + sums + loaded + coded + (g->is_wide ? 16 : 0) + (g->is_kept ? 2 * g->copies : 0) + 46;
+	const unsigned dealt = g->is_dealt ? DEALT_REGISTERS : 0;
+	return q + sums + loaded + coded + dealt + (g->is_wide ? 16 : 0) + (g->is_kept ? 2 * g->copies : 0) + 46;
 }
 
 void attention_gpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
@@ -155,9 +177,8 @@ void attention_gpu_footprint(const struct tcb_problem *problem, const struct tcb
 	out->thread_registers = registers(&g);
 	out->blocks_together = g.occ;
 	out->accumulators = g.columns * g.k / 4;
-	out->grid[0] = g.splitk;
-	out->grid[1] = g.tiles;
-	out->grid[2] = g.sequences;
+	for (size_t i = 0; i < 3; i++)
+		out->grid[i] = g.grid[i];
 	out->barriers = 1;
 	for (int level = 0; level < TCB_LEVEL_COUNT; level++)
 		out->level_bytes[level] = 4 * geometry->tile[level].n * geometry->tile[level].k;
@@ -170,10 +191,10 @@ RULE(rule_knobs)
 	const uint64_t set = KNOB_BIT(ISA) | KNOB_BIT(WARPS) | KNOB_BIT(SPLITK) | KNOB_BIT(JOIN) | KNOB_BIT(CLUSTER) |
 			     KNOB_BIT(PDL) | KNOB_BIT(OCC) | KNOB_BIT(HEADS) | KNOB_BIT(COPY) | KNOB_BIT(STAGES) |
 			     KNOB_BIT(VEC) | (attention_of(problem)->kv == TCB_TYPE_BLOCKS ? KNOB_BIT(GROUP) : 0);
-	return tcb_gpu_sets_knobs(geometry, set, 0)
+	return tcb_gpu_sets_knobs(geometry, set, KNOB_BIT(SCHED) | KNOB_BIT(BLOCKS)) /* rule_dealing */
 		       ? NULL
-		       : "a GPU's geometry sets isa, warps, vec, stages, splitk, copy, pdl, occ, "
-			 "join, cluster and heads, with KV of blocks group, and no other knob";
+		       : "a GPU's geometry sets isa, warps, vec, stages, splitk, copy, pdl, occ, join, cluster and "
+			 "heads, with KV of blocks group, may set sched and blocks, and sets no other knob";
 }
 
 RULE(rule_group)
@@ -270,6 +291,23 @@ RULE(rule_same)
 	return NULL;
 }
 
+static int is_dealt(const struct tcb_geometry *geometry)
+{
+	return geometry->knob[TCB_KNOB_SCHED] == TCB_SCHED_STREAMK;
+}
+
+RULE(rule_dealing)
+{
+	const int32_t sched = geometry->knob[TCB_KNOB_SCHED], blocks = geometry->knob[TCB_KNOB_BLOCKS];
+	if (sched == TCB_KNOB_UNSET)
+		return blocks == TCB_KNOB_UNSET ? NULL : "blocks needs sched=streamk: else there is one for each part";
+	if (sched != TCB_SCHED_STREAMK || blocks < 1 || blocks > 4)
+		return "sched must be streamk, with blocks=1 to 4, or both left out";
+	if (KNOB(SPLITK) != 1 || KNOB(CLUSTER) != 1 || KNOB(COPY) == TCB_COPY_BULK)
+		return "sched=streamk needs splitk=1, cluster=1 and copy=ldg or async";
+	return geometry->knob[TCB_KNOB_JOIN] == TCB_JOIN_LAST ? NULL : "join must be last with sched=streamk";
+}
+
 RULE(rule_blocks)
 {
 	const unsigned warps = KNOB(WARPS), splitk = KNOB(SPLITK);
@@ -282,6 +320,8 @@ RULE(rule_blocks)
 		return "cluster must be 1, 2, 4 or 8 and divide splitk";
 	if (cluster > 1 && target->capability < 90)
 		return "cluster above 1 needs sm_90";
+	if (is_dealt(geometry))
+		return NULL; /* rule_dealing */
 	const int is_whole = splitk == (unsigned)cluster;
 	if (is_whole && join != (cluster > 1 ? TCB_JOIN_CLUSTER : TCB_JOIN_NONE))
 		return "join must be none where splitk is 1, cluster where a cluster has all splits";
@@ -302,9 +342,12 @@ RULE(rule_idle)
 	return NULL;
 }
 
-static size_t blocks_of(const struct tcb_problem *problem, const struct tcb_geometry *geometry)
+static size_t blocks_of(const struct tcb_problem *problem, const struct tcb_target *target,
+			const struct tcb_geometry *geometry)
 {
 	const struct tcb_shape *s = &problem->shape;
+	if (is_dealt(geometry))
+		return (size_t)KNOB(BLOCKS) * tcb_most(target->sm_count, 1);
 	return (size_t)s->heads.sequences * s->heads.kv * tcb_div_up(attention_group(s), tcb_most(KNOB(HEADS), 1)) *
 	       tcb_div_up(s->m, tcb_most(geometry->tile[TCB_MIDI].m, 1)) * KNOB(SPLITK);
 }
@@ -316,7 +359,7 @@ RULE(policy_usual)
 	unsigned unusual = 0;
 	unusual += KNOB(HEADS) != group && rows < ATTENTION_COLUMNS && problem->shape.m * group > rows;
 	const int is_blocks = attention_of(problem)->kv == TCB_TYPE_BLOCKS;
-	const size_t blocks = blocks_of(problem, geometry), sms = tcb_most(target->sm_count, 1);
+	const size_t blocks = blocks_of(problem, target, geometry), sms = tcb_most(target->sm_count, 1);
 	unusual += KNOB(PDL) == 0 && target->capability >= 90 && !is_blocks;
 	unusual += KNOB(WARPS) < 2 || KNOB(WARPS) > 8;
 	unusual += row_warps(geometry) > 1 && rows <= ATTENTION_COLUMNS;
@@ -328,11 +371,13 @@ RULE(policy_usual)
 		   attention_gpu_copies(problem, 8); /* it was slower */
 	unusual += problem->shape.k <= 128 && geometry->tile[TCB_MICRO].n != 16 && geometry->tile[TCB_MICRO].n != 32;
 	unusual += KNOB(SPLITK) > 1 && blocks > 8 * sms;
+	unusual += is_dealt(geometry) && !problem->shape.heads.ragged;
 	unusual += 2 * blocks < sms && problem->shape.n > 64 * (size_t)KNOB(SPLITK);
 	return tcb_gpu_unusual(unusual, problem, target, geometry);
 }
 
-#define READS_BLOCKS (TCB_FIELD_KNOB(WARPS) | TCB_FIELD_KNOB(SPLITK) | TCB_FIELD_KNOB(CLUSTER) | TCB_FIELD_KNOB(JOIN))
+#define READS_DEALING (TCB_FIELD_KNOB(SCHED) | TCB_FIELD_KNOB(SPLITK) | TCB_FIELD_KNOB(CLUSTER) | TCB_FIELD_KNOB(JOIN))
+#define READS_BLOCKS (READS_DEALING | TCB_FIELD_KNOB(WARPS))
 
 const struct tcb_rule attention_decode_gpu_rules[] = {
 	{ 0, 0, rule_knobs },
@@ -342,10 +387,11 @@ const struct tcb_rule attention_decode_gpu_rules[] = {
 	{ TCB_FIELD_KNOB(COPY) | TCB_FIELD_KNOB(STAGES) | TCB_FIELD_KNOB(VEC) | TCB_FIELD_TILES, 0, rule_copy },
 	{ TCB_FIELD_TILES | TCB_FIELD_KNOB(WARPS), TCB_RULE_DOUBLE, rule_same },
 	{ TCB_FIELD_KNOB(GROUP), 0, rule_group },
+	{ READS_DEALING | TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(COPY), 0, rule_dealing },
 	{ READS_BLOCKS, 0, rule_blocks },
 	{ TCB_FIELD_KNOB(WARPS) | TCB_FIELD_KNOB(SPLITK) | TCB_FIELD_TILES, TCB_RULE_DOUBLE, rule_idle },
 	{ TCB_FIELD_KNOB(PDL), 0, tcb_gpu_rule_pdl },
-	{ TCB_FIELD_KNOB(OCC) | TCB_FIELD_KNOB(WARPS), 0, tcb_gpu_rule_occ },
+	{ TCB_FIELD_KNOB(OCC) | TCB_FIELD_KNOB(WARPS) | TCB_FIELD_KNOB(BLOCKS), 0, tcb_gpu_rule_occ },
 	{ 0, TCB_RULE_POLICY, policy_usual },
 	{ 0, 0, NULL },
 };

@@ -76,6 +76,11 @@ size_t attention_gpu_axes(const struct tcb_problem *problem, const struct tcb_ta
 	a = tcb_axis_knob(out, &count, TCB_KNOB_CLUSTER);
 	tcb_axis_add_powers(a, 1, 2, target->capability >= 90 ? CLUSTER_MAX : 1);
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_JOIN), TCB_JOIN_NONE, TCB_JOIN_CLUSTER, TCB_JOIN_LAST, TCB_JOIN_LAUNCH);
+	/* What sequences together have is the same for each block: no splits for the longest. */
+	if (s->heads.sequences > 1) {
+		ADD(tcb_axis_knob_or_none(out, &count, TCB_KNOB_SCHED), TCB_SCHED_STREAMK);
+		ADD(tcb_axis_knob_or_none(out, &count, TCB_KNOB_BLOCKS), 1, 2, 3);
+	}
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_OCC), 1, 2, 3, 4);
 	a = tcb_axis_knob(out, &count, TCB_KNOB_PDL);
 	tcb_axis_add(a, 0);

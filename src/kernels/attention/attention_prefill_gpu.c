@@ -6,6 +6,8 @@
  */
 #include "kernels/attention/attention_prefill_gpu.h"
 
+#include <math.h>
+
 #include "base/sizes.h"
 
 const char *prefill_type_word(const struct prefill_gpu *g)
@@ -90,6 +92,13 @@ void prefill_items_begin(struct prefill_writer *w, struct prefill_items *items)
 	}
 	const kit_op blocks = tcb_ptx_special(b, "nctaid.x");
 	const kit_op all = OP2(b, "mul.lo.u32", w->token_tiles, w->width);
+	if (w->g->is_dynamic) {
+		items->all = all;
+		items->next = OP1(b, "mov.u32", block);
+		tcb_ptx_repeat_begin(b, &items->loop);
+		prefill_write_tile(w, items->next);
+		return;
+	}
 	const kit_op other = OP2(b, "sub.u32", OP2(b, "sub.u32", blocks, I(1)), block);
 	const kit_op both = OP2(b, "add.u32", block, other);
 	const kit_op within = OP1(b, "mov.u32", block);
@@ -100,10 +109,23 @@ void prefill_items_begin(struct prefill_writer *w, struct prefill_items *items)
 	prefill_write_tile(w, item);
 }
 
+/* As many are drawn as there are tiles, one past the end by each block, so that the counter ends where it began. */
+kit_op prefill_items_draw(struct prefill_writer *w, struct prefill_items *items)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const kit_op drawn =
+		OP2(b, "atom.global.inc.u32", tcb_ptx_at(w->counter, 0), OP2(b, "sub.u32", items->all, I(1)));
+	return OP2(b, "add.u32", drawn, tcb_ptx_special(b, "nctaid.x"));
+}
+
 void prefill_items_end(struct prefill_writer *w, struct prefill_items *items)
 {
 	if (!w->g->resident)
 		return;
+	if (w->g->is_dynamic) {
+		tcb_ptx_repeat_end(&w->kit.b, &items->loop, OP2(&w->kit.b, "setp.lt.u32", items->next, items->all));
+		return;
+	}
 	tcb_ptx_if_end(&w->kit.b, &items->scope);
 	tcb_ptx_for_end(&w->kit.b, &items->loop);
 }
@@ -163,6 +185,8 @@ static void write_parameters(struct prefill_writer *w)
 	w->out = tcb_kit_operand(&w->kit, "out", 16, ATTENTION_OUT);
 	if (g->page)
 		w->table = tcb_kit_operand(&w->kit, "pages", 4, ATTENTION_TABLE);
+	if (g->is_dynamic)
+		w->counter = tcb_kit_workspace(&w->kit, "counter", 4, g->counter_at);
 	w->m = tcb_kit_number(&w->kit, "m", g->m);
 	w->token_tiles = tcb_kit_number(&w->kit, "token_tiles", g->token_tiles);
 	w->width = tcb_kit_number(&w->kit, "width", g->width);
@@ -171,12 +195,14 @@ static void write_parameters(struct prefill_writer *w)
 
 /*
  * A product of tensor cores cuts sums towards zero: four units a token, as in matmul_gpu_plan.c.  A rescale is an
- * exponential and a product, a tile.
+ * exponential and a product, a tile.  Polynomials' weights are off by at most PREFILL_EXP_OFF of each, before they are
+ * rounded, in the sum of p v and, the same values, in the sum of p: of sum p |v| and of sum p |y| so much, in units of
+ * 2^-24.
  */
 static double chain(const struct prefill_gpu *g)
 {
 	const double tiles = (double)tcb_div_up(g->n, g->kv) + 1;
-	return tiles * (4.0 * g->kv + 8) + 24;
+	return tiles * (4.0 * g->kv + 8) + 24 + (g->polynomials ? ceil(PREFILL_EXP_OFF * 0x1p24) : 0);
 }
 
 enum tcb_status prefill_gpu_emit(const struct tcb_problem *problem, const struct tcb_target *target,

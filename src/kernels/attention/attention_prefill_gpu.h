@@ -16,13 +16,21 @@
  * thread asks for tensor copies into rings of `stages` tiles of K and of V.  The next
  * tile's S is multiplied while this one's weights are worked out and P V is added
  * (FlashAttention-3, Shah et al. 2024); turns=1: warpgroups hand the tensor cores to
- * each other, so that one multiplies while others work out weights.  blocks: how many
- * stay on each multiprocessor and take tile after tile.
+ * each other, so that one multiplies while others work out weights.
+ *
+ * blocks: how many stay on each multiprocessor and take tile after tile: of each round of
+ * tiles one, or, sched=dynamic, the next that nobody has, by a counter in the workspace.
+ * With isa=wgmma the next tile's Q, K and V are on their way before this one's results are
+ * stored.
  *
  * prep=launch, with KV of q8_0 blocks: a first launch makes f16 of what lengths say,
  * once for all tiles (attention_prefill_unpack.c).  prep=warps, isa=wgmma: tensor copies
  * bring blocks to a ring of two tiles, and the warpgroup that copies makes f16 of them,
  * for each tile of query rows again, without a launch (attention_prefill_convert.c).
+ *
+ * exp: how many exponentials of each eight of a row are polynomials in fused products;
+ * the others go to the unit of transcendental functions at the same time.  Left out: none
+ * are polynomials.
  *
  * Tiles' k is the head; micro.n = midi.n; macro is the problem, in powers of two of
  * midi.  occ, pdl: as everywhere.
@@ -44,6 +52,9 @@ enum {
 	PREFILL_CONVERTERS = 128, /* threads that convert with prep=warps */
 	PREFILL_RAW_STAGES = 2
 };
+/* What a polynomial's exponential (knob exp) is off by at most, of its value: 8.56e-5 by its coefficients, and
+ * roundings.  Half a unit of a weight rounded to f16 is 4.9e-4. */
+#define PREFILL_EXP_OFF 9e-5
 
 /* A geometry in numbers. */
 struct prefill_gpu {
@@ -55,19 +66,21 @@ struct prefill_gpu {
 	int has_launch, converts;
 	unsigned raw_pitch, raw_bytes;
 	unsigned block_page, block_pages;
-	size_t v16_at, workspace_bytes;
-	unsigned heads, tokens, rows; /* of a block's tile: heads, query tokens, their product */
-	unsigned own_rows;            /* of a warp or warpgroup */
-	unsigned kv;                  /* KV tokens of a tile */
-	unsigned workers, threads;    /* warps or warpgroups that multiply; threads of a block */
+	size_t v16_at, counter_at, workspace_bytes; /* counter_at: is_dynamic */
+	unsigned heads, tokens, rows;               /* of a block's tile: heads, query tokens, their product */
+	unsigned own_rows;                          /* of a warp or warpgroup */
+	unsigned kv;                                /* KV tokens of a tile */
+	unsigned workers, threads;                  /* warps or warpgroups that multiply; threads of a block */
 	unsigned stages, resident, occ;
-	int pdl, turns;
+	int pdl, turns, is_dynamic;
+	unsigned polynomials;        /* knob exp: of eight exponentials of a row */
 	unsigned token_tiles, width; /* tiles along m; of a token tile: heads and sequences */
 	unsigned grid;
 	unsigned tile_bytes;           /* of K, and of V */
 	unsigned registers;            /* of a thread when the kernel begins; 0: as many as are needed */
 	unsigned of_copier, of_worker; /* isa=wgmma: what they have then; 0: no change */
 	unsigned q_at, k_at, v_at, raw_at, barrier_at, shared_bytes; /* q_at: isa=mma; 0: Q is in registers */
+	unsigned item_at; /* is_dynamic: two barriers and the next tile's number, or two of these */
 };
 
 /* attention_prefill_plan.c */
@@ -95,6 +108,7 @@ struct prefill_writer {
 	const struct prefill_gpu *g;
 	kit_op q, k, v, out, lengths, table; /* operands: addresses, or generic addresses of tensor maps */
 	kit_op per_sequence;                 /* KV tokens, or pages, that a sequence has room for; .u32 */
+	kit_op counter;                      /* is_dynamic: of the tiles that were drawn; .u64 */
 	kit_op m, token_tiles, width;        /* query tokens; as in struct prefill_gpu; .u32 */
 	/* of the tile; .u32 */
 	kit_op first_token, head, kv_head, sequence; /* head: the first of all query heads */
@@ -114,13 +128,19 @@ struct prefill_rows {
 
 /* Tile number ITEM, those that see most first. */
 void prefill_write_tile(struct prefill_writer *w, kit_op item);
-/* All tiles of a block: what is written in between is for one.  Blocks that stay take one of each round of tiles, from
- * the left and from the right by turns, so that who had a heavy one gets a light one. */
+/*
+ * All tiles of a block: what is written in between is for one.  Blocks that stay take one of each round of tiles, from
+ * the left and from the right by turns, so that who had a heavy one gets a light one.  is_dynamic: their first is that
+ * of their number, the others are drawn; before the end NEXT is to become what prefill_items_draw gave.
+ */
 struct prefill_items {
 	struct tcb_ptx_for loop;
 	struct tcb_ptx_if scope;
+	kit_op all, next; /* .u32 */
 };
 void prefill_items_begin(struct prefill_writer *w, struct prefill_items *items);
+/* The number of the next tile, all or more for none: by one thread of the block, once for each of its tiles. */
+kit_op prefill_items_draw(struct prefill_writer *w, struct prefill_items *items);
 void prefill_items_end(struct prefill_writer *w, struct prefill_items *items);
 
 /* attention_prefill_softmax.c.  COUNT scores of a lane lie as in wgmma's and mma's sums: four of each eight KV tokens,
@@ -133,6 +153,8 @@ void prefill_rows_clear(struct prefill_writer *w, struct prefill_rows *rows);
  * what was summed so far is to be multiplied with. */
 void prefill_write_weights(struct prefill_writer *w, struct prefill_rows *rows, kit_op *scores, unsigned count,
 			   kit_op first, int is_masked, kit_op factor[2]);
+/* 2^X of .f32, X at most 1 or so or a NaN, by a polynomial: within PREFILL_EXP_OFF, 0 below 2^-126. */
+kit_op prefill_write_exp(struct tcb_ptx_build *b, kit_op x);
 /* Weights as 16 bits, as a product's operand, to registers that are there. */
 void prefill_write_packed(struct prefill_writer *w, const kit_op *weights, unsigned count, const kit_op *to);
 /* COUNT (= k / 2) sums of O by a lane, divided, to out. */

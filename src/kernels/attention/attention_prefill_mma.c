@@ -18,7 +18,8 @@ enum {
 	STEPS_MAX = ATTENTION_HEAD_MAX / 16,
 	CHUNK = 16,   /* bytes */
 	VARIANTS = 4, /* places of a lane's chunk */
-	SUMS = 4
+	SUMS = 4,
+	ITEM_WORD = 4
 };
 
 /* Where a lane's ldmatrix begins in a tile: by the step's place among those whose chunks are exchanged. */
@@ -43,6 +44,7 @@ struct mma_writer {
 	struct prefill_rows rows[SUBS_MAX];
 	kit_op first; /* token of the tile in use */
 	kit_op zero;
+	kit_op item; /* is_dynamic: where the next tile's number will be, in one of two words by turns */
 };
 
 /* What a row's chunks are exchanged by. */
@@ -366,18 +368,58 @@ static void open_rows(struct mma_writer *x)
 	}
 }
 
+/* --- blocks that stay --- */
+
+/* is_dynamic: the next tile's number, of thread 0, which is there when this one is done. */
+static kit_op draw(struct mma_writer *x, struct prefill_items *items)
+{
+	struct tcb_ptx_build *b = &x->w->kit.b;
+	struct tcb_ptx_if scope;
+	if (!x->w->g->is_dynamic)
+		return I(0);
+	const kit_op drawn = tcb_kit_constant(b, "u32", I(0));
+	tcb_kit_one_begin(&x->w->kit, &scope);
+	tcb_ptx_into1(b, "mov.u32", drawn, prefill_items_draw(x->w, items));
+	tcb_ptx_if_end(b, &scope);
+	return drawn;
+}
+
+/* All have done with the slots, and know the next tile. */
+static void end_tile(struct mma_writer *x, struct prefill_items *items, kit_op drawn)
+{
+	struct tcb_ptx_build *b = &x->w->kit.b;
+	struct tcb_ptx_if scope;
+	if (x->w->g->is_dynamic) {
+		tcb_kit_one_begin(&x->w->kit, &scope);
+		tcb_kit_store(b, "st.shared", "u32", tcb_ptx_at(tcb_ptx_assume_aligned(b, x->item, ITEM_WORD), 0),
+			      &drawn, 1);
+		tcb_ptx_if_end(b, &scope);
+	}
+	if (x->w->g->resident)
+		tcb_kit_block_barrier(b);
+	if (x->w->g->is_dynamic) {
+		tcb_kit_load_into(b, "ld.shared", "u32", tcb_ptx_at(tcb_ptx_assume_aligned(b, x->item, ITEM_WORD), 0),
+				  &items->next, 1);
+		tcb_ptx_into2(b, "xor.b32", x->item, x->item, I(ITEM_WORD));
+	}
+}
+
 void prefill_write_mma(struct prefill_writer *w)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct prefill_gpu *g = w->g;
 	struct mma_writer x = { .w = w, .subs = g->own_rows / PREFILL_ROWS, .pitch = g->k * 2, .chunks = g->k / 8 };
+	struct prefill_items items;
 	x.variants = g->k % 64 ? VARIANTS / 2 : VARIANTS;
 	x.rows_each = tcb_least(tcb_power_of_two_up(g->threads / x.chunks / 2 + 1), g->kv);
 	while (g->kv % x.rows_each)
 		x.rows_each /= 2;
 	x.passes = g->kv / x.rows_each;
 	tcb_kit_depend(&w->kit);
-	prefill_write_tile(w, tcb_ptx_special(b, "ctaid.x"));
+	if (g->is_dynamic)
+		x.item = OP2(b, "add.u32", w->kit.shared, I(g->item_at));
+	prefill_items_begin(w, &items);
+	const kit_op drawn = draw(&x, &items);
 	open_copies(&x);
 	open_kv(&x);
 	open_fragments(&x);
@@ -395,4 +437,6 @@ void prefill_write_mma(struct prefill_writer *w)
 		write_steps(&x, w->unmasked_to, w->count, 1);
 	for (unsigned s = 0; s < x.subs; s++)
 		prefill_write_out(w, &x.rows[s], x.o[s]);
+	end_tile(&x, &items, drawn);
+	prefill_items_end(w, &items);
 }

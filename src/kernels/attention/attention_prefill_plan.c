@@ -22,6 +22,8 @@ enum {
 	STAGES_MAX = 6,
 	WORKSPACE_ALIGN = 256,
 	Q_REGISTERS_MOST = 128, /* isa=mma: longer heads of Q are in shared memory */
+	ITEM_BYTES = 32,
+	SHORT_HEAD = 64
 };
 
 /* Registers that a thread begins with, as ptxas hands them out, to two warps at a time; with more than one warpgroup
@@ -45,6 +47,7 @@ static void plan_memory(struct prefill_gpu *g)
 {
 	const unsigned q_bytes = g->rows * g->k * 2;
 	g->tile_bytes = g->kv * g->k * 2;
+	const unsigned item_bytes = g->is_dynamic ? ITEM_BYTES : 0;
 	if (g->isa == TCB_ISA_WGMMA) {
 		g->k_at = q_bytes;
 		g->v_at = g->k_at + g->stages * g->tile_bytes;
@@ -52,11 +55,15 @@ static void plan_memory(struct prefill_gpu *g)
 		g->barrier_at = g->raw_at + (g->converts ? PREFILL_RAW_STAGES * g->raw_bytes : 0);
 		g->shared_bytes = g->barrier_at + 2 * TCB_KIT_TILE_BARRIERS * g->stages + 16 +
 				  (g->converts ? TCB_KIT_TILE_BARRIERS * PREFILL_RAW_STAGES : 0);
+		g->item_at = g->shared_bytes;
+		g->shared_bytes += item_bytes;
 		return;
 	}
 	g->shared_bytes = 2 * g->stages * g->tile_bytes;
 	g->q_at = g->k > Q_REGISTERS_MOST ? g->shared_bytes : 0;
 	g->shared_bytes += g->q_at ? q_bytes : 0;
+	g->item_at = g->shared_bytes;
+	g->shared_bytes += item_bytes;
 }
 
 void prefill_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *target,
@@ -97,6 +104,8 @@ void prefill_gpu_plan(const struct tcb_problem *problem, const struct tcb_target
 	g->occ = KNOB_COUNT(OCC);
 	g->pdl = KNOB(PDL) == 1;
 	g->turns = KNOB(TURNS) == 1;
+	g->is_dynamic = g->resident && geometry->knob[TCB_KNOB_SCHED] == TCB_SCHED_DYNAMIC;
+	g->polynomials = KNOB(EXP);
 	g->token_tiles = (unsigned)tcb_div_up(g->m, g->tokens);
 	g->width = (unsigned)tcb_least((size_t)g->sequences * g->kv_heads * (g->group / g->heads), UINT32_MAX);
 	g->grid = (unsigned)tcb_least((size_t)g->token_tiles * g->width, UINT32_MAX);
@@ -111,6 +120,10 @@ void prefill_gpu_plan(const struct tcb_problem *problem, const struct tcb_target
 		const size_t bytes = (size_t)g->sequences * g->n * g->kv_heads * g->k * 2;
 		g->v16_at = tcb_round_up(bytes, WORKSPACE_ALIGN);
 		g->workspace_bytes = g->v16_at + bytes;
+	}
+	if (g->is_dynamic) {
+		g->counter_at = tcb_round_up(g->workspace_bytes, WORKSPACE_ALIGN);
+		g->workspace_bytes = g->counter_at + WORKSPACE_ALIGN;
 	}
 }
 
@@ -156,9 +169,18 @@ RULE(rule_knobs)
 	const int is_blocks = attention_of(problem)->kv == TCB_TYPE_BLOCKS;
 	const uint64_t set = (is_blocks ? KNOB_BIT(PREP) : 0) | KNOB_BIT(ISA) | KNOB_BIT(STAGES) | KNOB_BIT(HEADS) |
 			     KNOB_BIT(BLOCKS) | KNOB_BIT(PDL) | KNOB_BIT(OCC) | KNOB_BIT(TURNS);
-	return tcb_gpu_sets_knobs(geometry, set, 0) ? NULL
-						    : "a GPU's geometry sets isa, stages, heads, blocks, pdl, occ and "
-						      "turns, with KV of blocks prep, and no other knob";
+	return tcb_gpu_sets_knobs(geometry, set, KNOB_BIT(SCHED) | KNOB_BIT(EXP))
+		       ? NULL
+		       : "a GPU's geometry sets isa, stages, heads, blocks, pdl, occ and turns, with KV of blocks "
+			 "prep, "
+			 "may set sched and exp, and sets no other knob";
+}
+
+RULE(rule_exp)
+{
+	const int32_t polynomials = geometry->knob[TCB_KNOB_EXP];
+	return polynomials != TCB_KNOB_UNSET && (polynomials < 1 || polynomials > 8) ? "exp must be 1 to 8, or left out"
+										     : NULL;
 }
 
 /* A warpgroup that converts takes whole eights of tokens, and tensor copies rows of 16 bytes. */
@@ -285,8 +307,9 @@ RULE(rule_blocks)
 		return "occ must be as many as blocks, if these stay, and at most 4";
 	if (occ < 1 || occ > 8)
 		return "occ must be 1 to 8";
-	if (!is_wgmma && blocks)
-		return "blocks must be 0 but with isa=wgmma";
+	if (geometry->knob[TCB_KNOB_SCHED] != TCB_KNOB_UNSET &&
+	    (geometry->knob[TCB_KNOB_SCHED] != TCB_SCHED_DYNAMIC || !blocks))
+		return "sched must be dynamic, with blocks that stay, or left out";
 	return turns > 1 || (turns && (!is_wgmma || workers < 2))
 		       ? "turns must be 0, or 1 with isa=wgmma and two or three warpgroups"
 		       : NULL;
@@ -328,6 +351,11 @@ RULE(policy_usual)
 	unusual += !is_wgmma && g.stages > 2;
 	unusual += g.kv < 32;
 	unusual += g.pdl;
+	/* Blocks that stay copy ahead with isa=wgmma only; lengths that differ ask for tiles to be drawn. */
+	unusual += !is_wgmma && g.resident;
+	unusual += g.is_dynamic && !problem->shape.heads.ragged;
+	/* Where tensor cores are slower exponentials are not what they wait for. */
+	unusual += g.polynomials ? is_wgmma || g.k <= SHORT_HEAD ? 1 : 2 : 0;
 	return tcb_gpu_unusual(unusual, problem, target, geometry);
 }
 
@@ -342,6 +370,7 @@ const struct tcb_rule attention_prefill_gpu_rules[] = {
 	{ TCB_FIELD_TILES | TCB_FIELD_KNOB(HEADS) | TCB_FIELD_KNOB(ISA), 0, rule_tiles },
 	{ FIELD(TCB_MICRO, 1) | TCB_FIELD_KNOB(ISA), 0, rule_pages },
 	{ TCB_FIELD_TILES, TCB_RULE_DOUBLE, rule_same },
+	{ TCB_FIELD_KNOB(EXP), 0, rule_exp },
 	{ 0, 0, rule_blocks },
 	{ TCB_FIELD_KNOB(PDL), 0, tcb_gpu_rule_pdl },
 	{ 0, 0, rule_registers },

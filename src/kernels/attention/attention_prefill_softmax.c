@@ -9,7 +9,11 @@
 
 #include "kernels/attention/attention_prefill_gpu.h"
 
-enum { QUAD = 4 /* lanes that share a row */ };
+enum {
+	QUAD = 4, /* lanes that share a row */
+	EXPS = 8, /* of which the knob exp says how many are polynomials */
+	EXPONENT = 23
+};
 #define LOG2_E 1.4426950408889634
 
 void prefill_rows_clear(struct prefill_writer *w, struct prefill_rows *rows)
@@ -84,6 +88,35 @@ static kit_op scale_of(struct prefill_writer *w, const struct prefill_rows *rows
 	return OP3(b, "selp.f32", F((float)exp2(floor(log2(scale)))), F((float)scale), is_huge);
 }
 
+/*
+ * 2^x without the unit of transcendental functions, whose rate is an eighth of fused products' on sm_90
+ * (FlashAttention-4's way; Cody, Waite 1980).  Adding WHOLE rounds x down to a whole number, in the sum's lowest
+ * bits; what is left is from 0 to 1, where a polynomial, 1 at 0, is off by PREFILL_EXP_OFF of its value (minimax, by
+ * Remez' algorithm).  The lowest bits are 127 more than the whole number: shifted they are its power of two.  From -126
+ * down that is 0, like ex2.approx.ftz, and so is the result; a NaN stays one.  Scores that ask for more than 2^1 are
+ * none: they are against their maximum.
+ */
+kit_op prefill_write_exp(struct tcb_ptx_build *b, kit_op x)
+{
+	static const float c[] = { 0.07706704f, 0.22764499f, 0.69511679f, 1 };
+	const kit_op whole = F(0x1.8p23f + 127);
+	const kit_op above = OP2(b, "max.NaN.f32", x, F(-127));
+	const kit_op down = OP2(b, "add.rm.f32", above, whole);
+	const kit_op rest = OP2(b, "sub.rn.f32", above, OP2(b, "sub.rn.f32", down, whole));
+	kit_op y = F(c[0]);
+	for (unsigned i = 1; i < sizeof(c) / sizeof(*c); i++)
+		y = OP3(b, "fma.rn.f32", rest, y, F(c[i]));
+	return OP2(b, "mul.rn.f32", y, OP2(b, "shl.b32", down, I(EXPONENT)));
+}
+
+/* 2^x of the row's score number INDEX; those by polynomials are spread evenly. */
+static kit_op weight_of(struct prefill_writer *w, unsigned index, kit_op x)
+{
+	const unsigned at = index % EXPS, count = w->g->polynomials;
+	const int is_polynomial = (at + 1) * count / EXPS > at * count / EXPS;
+	return is_polynomial ? prefill_write_exp(&w->kit.b, x) : OP1(&w->kit.b, "ex2.approx.ftz.f32", x);
+}
+
 void prefill_write_weights(struct prefill_writer *w, struct prefill_rows *rows, kit_op *scores, unsigned count,
 			   kit_op first, int is_masked, kit_op factor[2])
 {
@@ -109,11 +142,12 @@ void prefill_write_weights(struct prefill_writer *w, struct prefill_rows *rows, 
 	for (unsigned r = 0; r < 2; r++) {
 		const kit_op top = has_cap ? rows->max[r] : OP2(b, "mul.rn.f32", rows->max[r], of_row_scale[r]);
 		const kit_op against = OP1(b, "neg.f32", top);
-		for (unsigned i = 0; i < count; i++)
+		for (unsigned i = 0, of_row = 0; i < count; i++)
 			if (row_of(i) == r)
-				scores[i] = OP1(b, "ex2.approx.ftz.f32",
-						has_cap ? OP2(b, "add.rn.f32", scores[i], against)
-							: OP3(b, "fma.rn.f32", scores[i], of_row_scale[r], against));
+				scores[i] =
+					weight_of(w, of_row++,
+						  has_cap ? OP2(b, "add.rn.f32", scores[i], against)
+							  : OP3(b, "fma.rn.f32", scores[i], of_row_scale[r], against));
 	}
 	for (unsigned r = 0; r < 2; r++) {
 		const kit_op more = tcb_kit_fold(b, "add.rn.f32", own, of_row(scores, count, r, own));

@@ -18,6 +18,8 @@ enum {
 	GROUP_THREADS = 128,
 	TURN_BARRIER = 1,    /* named barrier of the first warpgroup */
 	WORKERS_BARRIER = 8, /* of all that multiply */
+	ITEM_EMPTY = 8,      /* bytes behind item_at, where the barrier is that says that there is a number */
+	ITEM_NUMBER = 16,
 	RAW_RANK = 3,
 	RAW_ALIGN = 16 /* bytes of where a box begins */
 };
@@ -26,6 +28,7 @@ struct wgmma_writer {
 	struct prefill_writer *w;
 	struct tcb_kit_tiles k, v, raw; /* raw: blocks, as stored */
 	kit_op q_full, q_empty, q_parity;
+	kit_op item, item_parity; /* is_dynamic: where the next tile's number is */
 	/* of a warpgroup that multiplies */
 	kit_op index;               /* which one */
 	kit_op q16, k16, v16, high; /* descriptors: where Q begins; what is added to a slot / 16; upper word */
@@ -54,6 +57,10 @@ static void open_rings(struct wgmma_writer *x)
 		tcb_kit_tiles_open(b, &x->raw, OP2(b, "add.u32", shared, I(g->raw_at)), shared,
 				   g->barrier_at + 2 * TCB_KIT_TILE_BARRIERS * g->stages + 16);
 	}
+	if (g->is_dynamic) {
+		x->item = OP2(b, "add.u32", shared, I(g->item_at));
+		x->item_parity = tcb_kit_constant(b, "u32", I(0));
+	}
 	tcb_kit_one_begin(&w->kit, &scope);
 	tcb_kit_tiles_init_for(b, &x->k, g->converts ? GROUP_WARPS : 1, GROUP_WARPS * g->workers);
 	tcb_kit_tiles_init_for(b, &x->v, g->converts ? GROUP_WARPS : 1, GROUP_WARPS * g->workers);
@@ -61,9 +68,48 @@ static void open_rings(struct wgmma_writer *x)
 		tcb_kit_tiles_init(b, &x->raw, GROUP_WARPS);
 	tcb_kit_barriers_init(b, tcb_ptx_at(x->q_full, 0), 1, 1);
 	tcb_kit_barriers_init(b, tcb_ptx_at(x->q_empty, 0), 1, GROUP_WARPS * g->workers);
+	if (g->is_dynamic) {
+		tcb_kit_barriers_init(b, tcb_ptx_at(x->item, 0), 1, 1);
+		tcb_kit_barriers_init(b, tcb_ptx_at(x->item, ITEM_EMPTY), 1,
+				      GROUP_WARPS * (g->workers + (g->converts ? 1 : 0)));
+	}
 	tcb_kit_barriers_ready(b);
 	tcb_ptx_if_end(b, &scope);
 	tcb_kit_block_barrier(b);
+}
+
+/* --- tiles that are drawn --- */
+
+/* The next tile's number, of the thread that IS_ONE; it comes while copies are asked for. */
+static kit_op draw_item(struct wgmma_writer *x, struct prefill_items *items, kit_op is_one)
+{
+	struct tcb_ptx_build *b = &x->w->kit.b;
+	struct tcb_ptx_if one;
+	const kit_op drawn = tcb_kit_constant(b, "u32", I(0));
+	tcb_ptx_if_begin(b, &one, is_one);
+	tcb_ptx_into1(b, "mov.u32", drawn, prefill_items_draw(x->w, items));
+	tcb_ptx_if_end(b, &one);
+	return drawn;
+}
+
+/* DRAWN to the others, by the thread that drew, when they know the one before. */
+static void tell_item(struct wgmma_writer *x, kit_op drawn)
+{
+	struct tcb_ptx_build *b = &x->w->kit.b;
+	const kit_op arrival[] = { tcb_ptx_sink_operand(), tcb_ptx_at(x->item, 0) };
+	tcb_kit_wait(b, tcb_ptx_at(x->item, ITEM_EMPTY), OP2(b, "xor.b32", x->item_parity, I(1)));
+	tcb_kit_store(b, "st.shared", "u32", tcb_ptx_at(x->item, ITEM_NUMBER), &drawn, 1);
+	tcb_ptx_into(b, "mbarrier.arrive.shared::cta.b64", 2, arrival);
+}
+
+static void hear_item(struct wgmma_writer *x, struct prefill_items *items)
+{
+	struct tcb_ptx_build *b = &x->w->kit.b;
+	tcb_kit_wait(b, tcb_ptx_at(x->item, 0), x->item_parity);
+	tcb_kit_load_into(b, "ld.shared", "u32", tcb_ptx_at(x->item, ITEM_NUMBER), &items->next, 1);
+	tcb_kit_warp_barrier(b);
+	tcb_kit_release(&x->w->kit, OP2(b, "add.u32", x->item, I(ITEM_EMPTY)));
+	tcb_ptx_into2(b, "xor.b32", x->item_parity, x->item_parity, I(1));
 }
 
 /* --- the thread that copies --- */
@@ -144,6 +190,9 @@ static void write_copier(struct wgmma_writer *x)
 		tcb_ptx_op1(b, "setmaxnreg.dec.sync.aligned.u32", I(g->of_copier));
 	tcb_ptx_if_begin(b, &one, OP2(b, "setp.eq.u32", w->kit.tid, I(GROUP_THREADS * g->workers)));
 	prefill_items_begin(w, &items);
+	kit_op drawn = I(0);
+	if (g->is_dynamic) /* it comes while copies are asked for */
+		drawn = prefill_items_draw(w, &items);
 	tcb_ptx_if_begin(b, &some, OP2(b, "setp.gt.u32", w->count, I(0)));
 	copy_q(x);
 	const kit_op first = OP3(b, "mad.lo.u32", OP2(b, "sub.u32", w->count, I(1)), I(g->kv), w->begin);
@@ -157,6 +206,11 @@ static void write_copier(struct wgmma_writer *x)
 	tcb_ptx_for_end(b, &loop);
 	copy_tile(x, &x->v, w->v, first);
 	tcb_ptx_if_end(b, &some);
+	if (g->is_dynamic) {
+		tell_item(x, drawn);
+		tcb_ptx_into1(b, "mov.u32", items.next, drawn);
+		tcb_ptx_into2(b, "xor.b32", x->item_parity, x->item_parity, I(1));
+	}
 	prefill_items_end(w, &items);
 	tcb_ptx_if_end(b, &one);
 }
@@ -240,7 +294,10 @@ static void write_converters(struct wgmma_writer *x)
 		tcb_ptx_op1(b, "setmaxnreg.dec.sync.aligned.u32", I(g->of_copier));
 	prefill_convert_open(w, &converter);
 	const kit_op is_one = OP2(b, "setp.eq.u32", w->kit.tid, I(GROUP_THREADS * g->workers));
+	kit_op drawn = I(0);
 	prefill_items_begin(w, &items);
+	if (g->is_dynamic)
+		drawn = draw_item(x, &items, is_one);
 	const kit_op all = OP2(b, "shl.b32", w->count, I(1));
 	tcb_ptx_if_begin(b, &some, OP2(b, "setp.gt.u32", w->count, I(0)));
 	tcb_ptx_if_begin(b, &one, is_one);
@@ -265,6 +322,12 @@ static void write_converters(struct wgmma_writer *x)
 	tcb_kit_tiles_next(b, &x->raw);
 	tcb_ptx_for_end(b, &loop);
 	tcb_ptx_if_end(b, &some);
+	if (g->is_dynamic) {
+		tcb_ptx_if_begin(b, &one, is_one);
+		tell_item(x, drawn);
+		tcb_ptx_if_end(b, &one);
+		hear_item(x, &items);
+	}
 	prefill_items_end(w, &items);
 }
 
@@ -504,6 +567,8 @@ static void write_worker(struct wgmma_writer *x)
 	write_last(x);
 	tcb_ptx_if_end(b, &some);
 	prefill_write_out(w, &x->rows, x->o);
+	if (g->is_dynamic)
+		hear_item(x, &items);
 	prefill_items_end(w, &items);
 	open_turns(x, 1);
 }

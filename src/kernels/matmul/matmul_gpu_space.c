@@ -11,13 +11,6 @@
 #include "kernels/constraint.h"
 #include "kernels/matmul/matmul_gpu.h"
 
-/* VALUE, or left out. */
-static void add_or_unset(struct tcb_axis *axis, int64_t value)
-{
-	axis->values[axis->count++] = TCB_KNOB_UNSET;
-	axis->values[axis->count++] = value;
-}
-
 /* In an order in which the rules cut early. */
 size_t matmul_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
 		       struct tcb_axis out[TCB_AXES_MAX])
@@ -72,8 +65,8 @@ size_t matmul_gpu_axes(const struct tcb_problem *problem, const struct tcb_targe
 		ADD(a, 2, 4);
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_BLOCKS), 0, 1, 2);
 	if (has_wgmma) {
-		add_or_unset(tcb_axis_knob(out, &count, TCB_KNOB_SCHED), TCB_SCHED_STREAMK);
-		add_or_unset(tcb_axis_knob(out, &count, TCB_KNOB_TURNS), 1);
+		ADD(tcb_axis_knob_or_none(out, &count, TCB_KNOB_SCHED), TCB_SCHED_STREAMK);
+		ADD(tcb_axis_knob_or_none(out, &count, TCB_KNOB_TURNS), 1);
 	}
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_OCC), 1, 2, 3, 4);
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_SPLITK), 1, 2, 3, 4, 8);
