@@ -253,12 +253,56 @@ static void data_that_are_not_finite(void **state)
 	}
 }
 
+/* --- rules --- */
+
+static void knobs_are_refused(void **state)
+{
+	static const struct {
+		const char *op, *shape, *geometry, *why;
+	} rows[] = {
+#define PREFILL "attention_prefill_f16", "512x512x128,h32/8,causal"
+#define WGMMA TILES("512x512x128", "128x128x128", "64x128x128") ",isa=wgmma,stages=2,pdl=0,occ=1,heads=1,turns=1"
+		{ PREFILL, WGMMA ",blocks=0,exp=8", NULL },
+		{ PREFILL, WGMMA ",blocks=0,exp=9", "exp must be 1 to 8" },
+		{ PREFILL, WGMMA ",blocks=0,exp=0", "exp must be 1 to 8" },
+		{ PREFILL, WGMMA ",blocks=0,sched=dynamic", "sched must be dynamic, with blocks that stay" },
+		{ PREFILL, WGMMA ",blocks=1,sched=streamk", "sched must be dynamic, with blocks that stay" },
+#define DECODE "attention_decode_f16", "1x4096x128,h32/8,b4,ragged"
+#define MMA \
+	TILES("1x4096x128", "1x64x128", "1x16x128") ",isa=mma,warps=4,vec=16,stages=1,copy=ldg,pdl=0,heads=4,splitk=1"
+		{ DECODE, MMA ",cluster=1,join=last,sched=streamk,blocks=2,occ=2", NULL },
+		{ DECODE, MMA ",cluster=1,join=last,sched=streamk,occ=2", "with blocks=1 to 4" },
+		{ DECODE, MMA ",cluster=1,join=none,blocks=2,occ=2", "blocks needs sched=streamk" },
+		{ DECODE, MMA ",cluster=1,join=none,sched=streamk,blocks=2,occ=2", "join must be last" },
+		{ DECODE, MMA ",cluster=1,join=last,sched=streamk,blocks=2,occ=1", "occ must be as many as blocks" },
+		{ DECODE, MMA ",cluster=1,join=last,sched=dynamic,blocks=2,occ=2", "sched must be streamk" },
+		{ DECODE, MMA ",cluster=1,join=none,occ=2,exp=2", "no other knob" },
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct tcb_shape shape;
+		struct tcb_problem problem;
+		struct tcb_geometry geometry;
+		struct tcb_gpu gpu;
+		struct tcb_error err = { .message = "" };
+		assert_int_equal(tcb_shape_parse(rows[i].shape, &shape, &err), TCB_OK);
+		assert_int_equal(tcb_problem_init(tcb_op_find(rows[i].op), TCB_CONTRACT_F16, &shape, &problem, &err),
+				 TCB_OK);
+		assert_int_equal(tcb_gpu_table(90, &gpu, &err), TCB_OK);
+		if (tcb_geometry_parse(rows[i].geometry, &geometry, &err) != TCB_OK)
+			fail_msg("%s: %s", rows[i].geometry, err.message);
+		const int is_legal = tcb_constraint_require(&problem, &gpu.device.target, &geometry, &err) == TCB_OK;
+		if (is_legal != (rows[i].why == NULL) || (rows[i].why && !strstr(err.message, rows[i].why)))
+			fail_msg("%s: %s", rows[i].geometry, is_legal ? "legal" : err.message);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(polynomials_are_within_their_bound), cmocka_unit_test(blocks_that_stay_have_all_tiles),
 		cmocka_unit_test(tiles_that_are_drawn_are_all_tiles), cmocka_unit_test(polynomials_in_kernels),
-		cmocka_unit_test(data_that_are_not_finite),
+		cmocka_unit_test(data_that_are_not_finite),           cmocka_unit_test(knobs_are_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

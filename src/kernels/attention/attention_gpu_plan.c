@@ -296,6 +296,14 @@ static int is_dealt(const struct tcb_geometry *geometry)
 	return geometry->knob[TCB_KNOB_SCHED] == TCB_SCHED_STREAMK;
 }
 
+/* Tiles of all sequences. */
+static size_t tiles_of(const struct tcb_problem *problem, const struct tcb_geometry *geometry)
+{
+	const struct tcb_shape *s = &problem->shape;
+	return (size_t)s->heads.sequences * s->heads.kv * tcb_div_up(attention_group(s), tcb_most(KNOB(HEADS), 1)) *
+	       tcb_div_up(s->m, tcb_most(geometry->tile[TCB_MIDI].m, 1));
+}
+
 RULE(rule_dealing)
 {
 	const int32_t sched = geometry->knob[TCB_KNOB_SCHED], blocks = geometry->knob[TCB_KNOB_BLOCKS];
@@ -305,7 +313,10 @@ RULE(rule_dealing)
 		return "sched must be streamk, with blocks=1 to 4, or both left out";
 	if (KNOB(SPLITK) != 1 || KNOB(CLUSTER) != 1 || KNOB(COPY) == TCB_COPY_BULK)
 		return "sched=streamk needs splitk=1, cluster=1 and copy=ldg or async";
-	return geometry->knob[TCB_KNOB_JOIN] == TCB_JOIN_LAST ? NULL : "join must be last with sched=streamk";
+	if (geometry->knob[TCB_KNOB_JOIN] != TCB_JOIN_LAST)
+		return "join must be last with sched=streamk";
+	const size_t pieces = tcb_div_up(problem->shape.n, tcb_most(geometry->tile[TCB_MICRO].n, 1));
+	return tiles_of(problem, geometry) * pieces > INT32_MAX ? "sched=streamk counts pieces to 2^31 only" : NULL;
 }
 
 RULE(rule_blocks)
@@ -345,11 +356,8 @@ RULE(rule_idle)
 static size_t blocks_of(const struct tcb_problem *problem, const struct tcb_target *target,
 			const struct tcb_geometry *geometry)
 {
-	const struct tcb_shape *s = &problem->shape;
-	if (is_dealt(geometry))
-		return (size_t)KNOB(BLOCKS) * tcb_most(target->sm_count, 1);
-	return (size_t)s->heads.sequences * s->heads.kv * tcb_div_up(attention_group(s), tcb_most(KNOB(HEADS), 1)) *
-	       tcb_div_up(s->m, tcb_most(geometry->tile[TCB_MIDI].m, 1)) * KNOB(SPLITK);
+	return is_dealt(geometry) ? (size_t)KNOB(BLOCKS) * tcb_most(target->sm_count, 1)
+				  : tiles_of(problem, geometry) * KNOB(SPLITK);
 }
 
 /* The default space. */
@@ -387,7 +395,8 @@ const struct tcb_rule attention_decode_gpu_rules[] = {
 	{ TCB_FIELD_KNOB(COPY) | TCB_FIELD_KNOB(STAGES) | TCB_FIELD_KNOB(VEC) | TCB_FIELD_TILES, 0, rule_copy },
 	{ TCB_FIELD_TILES | TCB_FIELD_KNOB(WARPS), TCB_RULE_DOUBLE, rule_same },
 	{ TCB_FIELD_KNOB(GROUP), 0, rule_group },
-	{ READS_DEALING | TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(COPY), 0, rule_dealing },
+	{ READS_DEALING | TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(COPY) | TCB_FIELD_KNOB(HEADS) | TCB_FIELD_TILES, 0,
+	  rule_dealing },
 	{ READS_BLOCKS, 0, rule_blocks },
 	{ TCB_FIELD_KNOB(WARPS) | TCB_FIELD_KNOB(SPLITK) | TCB_FIELD_TILES, TCB_RULE_DOUBLE, rule_idle },
 	{ TCB_FIELD_KNOB(PDL), 0, tcb_gpu_rule_pdl },

@@ -296,6 +296,14 @@ RULE(rule_same)
 		       : NULL;
 }
 
+RULE(rule_sched)
+{
+	const int32_t sched = geometry->knob[TCB_KNOB_SCHED];
+	return sched != TCB_KNOB_UNSET && (sched != TCB_SCHED_DYNAMIC || !KNOB(BLOCKS))
+		       ? "sched must be dynamic, with blocks that stay, or left out"
+		       : NULL;
+}
+
 RULE(rule_blocks)
 {
 	const unsigned blocks = KNOB(BLOCKS), occ = KNOB(OCC), stages = KNOB(STAGES), turns = KNOB(TURNS);
@@ -307,9 +315,6 @@ RULE(rule_blocks)
 		return "occ must be as many as blocks, if these stay, and at most 4";
 	if (occ < 1 || occ > 8)
 		return "occ must be 1 to 8";
-	if (geometry->knob[TCB_KNOB_SCHED] != TCB_KNOB_UNSET &&
-	    (geometry->knob[TCB_KNOB_SCHED] != TCB_SCHED_DYNAMIC || !blocks))
-		return "sched must be dynamic, with blocks that stay, or left out";
 	return turns > 1 || (turns && (!is_wgmma || workers < 2))
 		       ? "turns must be 0, or 1 with isa=wgmma and two or three warpgroups"
 		       : NULL;
@@ -371,6 +376,7 @@ const struct tcb_rule attention_prefill_gpu_rules[] = {
 	{ FIELD(TCB_MICRO, 1) | TCB_FIELD_KNOB(ISA), 0, rule_pages },
 	{ TCB_FIELD_TILES, TCB_RULE_DOUBLE, rule_same },
 	{ TCB_FIELD_KNOB(EXP), 0, rule_exp },
+	{ TCB_FIELD_KNOB(SCHED) | TCB_FIELD_KNOB(BLOCKS), 0, rule_sched },
 	{ 0, 0, rule_blocks },
 	{ TCB_FIELD_KNOB(PDL), 0, tcb_gpu_rule_pdl },
 	{ 0, 0, rule_registers },
