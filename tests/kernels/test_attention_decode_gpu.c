@@ -11,7 +11,7 @@
 #include "base/sizes.h"
 #include "cmocka_all.h"
 #include "instrumented.h"
-#include "kernels/attention/attention.h"
+#include "kernels/attention/attention_gpu.h"
 #include "kernels/constraint.h"
 #include "kernels/emulation.h"
 
@@ -80,6 +80,7 @@ static const struct way ways[] = {
 	  .blocks = 1,
 	  .vec = 16 },
 	{ .stages = 2, .warps = 1, .kv = 32, .splitk = 1, .join = TCB_JOIN_LAST, .group = 256, .blocks = 1 },
+	{ .stages = 3, .warps = 2, .kv = 16, .splitk = 1, .join = TCB_JOIN_LAST, .vec = 16, .is_bulk = 1, .blocks = 1 },
 };
 enum { WAYS = sizeof(ways) / sizeof(*ways) };
 
@@ -215,13 +216,15 @@ static void lengths_are_dealt(void **state)
 			continue;
 		assert_int_equal(tcb_shape_parse(rows[at].shape, &shape, &err), TCB_OK);
 		assert_int_equal(tcb_problem_init(op, contracts[i / OPS % CONTRACTS], &shape, &problem, &err), TCB_OK);
-		assert_int_equal(tcb_gpu_table(80, &gpu, &err), TCB_OK);
+		assert_int_equal(tcb_gpu_table(90, &gpu, &err), TCB_OK);
 		op->default_geometry(&problem, &gpu.device.target, &geometry);
 		own.stages = geometry.knob[TCB_KNOB_COPY] == TCB_COPY_ASYNC ? 2 : 0;
+		own.is_bulk = i % 2 && attention_gpu_has_bulk(&problem, &gpu.device.target);
+		own.vec = own.is_bulk ? 16 : 0;
 		apply(&own, &shape, &geometry);
 		if (tcb_constraint_require(&problem, &gpu.device.target, &geometry, &err) != TCB_OK)
 			fail_msg("%s %s: %s", op->name, rows[at].shape, err.message);
-		emulate(op, &problem, 80, rows[at].sms, &geometry, rows[at].shape);
+		emulate(op, &problem, 90, rows[at].sms, &geometry, rows[at].shape);
 	}
 }
 

@@ -244,8 +244,10 @@ static void write_kernel(struct attention_writer *w)
 	store_part(&r);
 	tcb_kit_block_barrier(b);
 	attention_write_merge(w);
-	if (g->is_dealt)
+	if (g->is_dealt) {
+		attention_read_end(&r);
 		attention_deal_end(w, &deal);
+	}
 	tcb_kit_end(&w->kit);
 }
 

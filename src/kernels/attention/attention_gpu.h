@@ -200,6 +200,9 @@ void attention_make_q(struct attention_reader *r);
  * token BEGIN on FIRST, and every turns-th, to END - 1. */
 void attention_read_begin(struct attention_reader *r);
 void attention_read_first(struct attention_reader *r, kit_op begin, kit_op first, kit_op end);
+/* is_dealt: the tile is done, all threads have passed a barrier since its last piece; another one may begin after the
+ * next. */
+void attention_read_end(struct attention_reader *r);
 /* In the loop over pieces, PIECE is next: before its scores; K once scores are there; V once its values are added. */
 void attention_read_piece(struct attention_reader *r, kit_op begin, kit_op piece, kit_op end);
 void attention_read_k_done(struct attention_reader *r, kit_op begin, kit_op piece, kit_op end);

@@ -311,10 +311,8 @@ RULE(rule_dealing)
 		return blocks == TCB_KNOB_UNSET ? NULL : "blocks needs sched=streamk: else there is one for each part";
 	if (sched != TCB_SCHED_STREAMK || blocks < 1 || blocks > 4)
 		return "sched must be streamk, with blocks=1 to 4, or both left out";
-	if (KNOB(SPLITK) != 1 || KNOB(CLUSTER) != 1 || KNOB(COPY) == TCB_COPY_BULK)
-		return "sched=streamk needs splitk=1, cluster=1 and copy=ldg or async";
-	if (geometry->knob[TCB_KNOB_JOIN] != TCB_JOIN_LAST)
-		return "join must be last with sched=streamk";
+	if (KNOB(SPLITK) != 1 || KNOB(CLUSTER) != 1 || geometry->knob[TCB_KNOB_JOIN] != TCB_JOIN_LAST)
+		return "sched=streamk needs splitk=1, cluster=1 and join=last";
 	const size_t pieces = tcb_div_up(problem->shape.n, tcb_most(geometry->tile[TCB_MICRO].n, 1));
 	return tiles_of(problem, geometry) * pieces > INT32_MAX ? "sched=streamk counts pieces to 2^31 only" : NULL;
 }
@@ -395,8 +393,7 @@ const struct tcb_rule attention_decode_gpu_rules[] = {
 	{ TCB_FIELD_KNOB(COPY) | TCB_FIELD_KNOB(STAGES) | TCB_FIELD_KNOB(VEC) | TCB_FIELD_TILES, 0, rule_copy },
 	{ TCB_FIELD_TILES | TCB_FIELD_KNOB(WARPS), TCB_RULE_DOUBLE, rule_same },
 	{ TCB_FIELD_KNOB(GROUP), 0, rule_group },
-	{ READS_DEALING | TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(COPY) | TCB_FIELD_KNOB(HEADS) | TCB_FIELD_TILES, 0,
-	  rule_dealing },
+	{ READS_DEALING | TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(HEADS) | TCB_FIELD_TILES, 0, rule_dealing },
 	{ READS_BLOCKS, 0, rule_blocks },
 	{ TCB_FIELD_KNOB(WARPS) | TCB_FIELD_KNOB(SPLITK) | TCB_FIELD_TILES, TCB_RULE_DOUBLE, rule_idle },
 	{ TCB_FIELD_KNOB(PDL), 0, tcb_gpu_rule_pdl },

@@ -178,6 +178,20 @@ void attention_read_piece(struct attention_reader *r, kit_op begin, kit_op piece
 	write_places(r);
 }
 
+/* Zeros that threads stored (attention_ring_clear) come before the copies of what takes their place; barriers are set
+ * up again. */
+void attention_read_end(struct attention_reader *r)
+{
+	struct tcb_ptx_build *b = &r->w->kit.b;
+	if (!r->ring.is_bulk)
+		return;
+	tcb_ptx_op0(b, "fence.proxy.async.shared::cta");
+	tcb_ptx_guard(b, OP2(b, "setp.eq.u32", r->thread, I(0)));
+	for (unsigned i = 0; i < r->ring.stages; i++)
+		OP1(b, "mbarrier.inval.shared::cta.b64", tcb_kit_ring_slot(&r->ring, (int)i).barrier);
+	tcb_ptx_unguard(b);
+}
+
 static kit_op next_first(struct attention_reader *r, kit_op begin, kit_op piece, kit_op end, kit_op *has_next)
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
