@@ -200,6 +200,7 @@ static void lengths_are_dealt(void **state)
 		{ "2x77x96,h6/2,b9,p6,w30,c3,ragged", 7 },
 		{ "17x300x64,h4/1,b3,ragged,causal,w90", 23 },
 		{ "1x900x128,h8/1", 29 },
+		{ "2x300x128,h8/2,b3,ragged,causal", 5 },
 	};
 	(void)state;
 	for (size_t i = 0; i < (size_t)OPS * CONTRACTS * sizeof(rows) / sizeof(*rows); i++) {
@@ -219,7 +220,7 @@ static void lengths_are_dealt(void **state)
 		assert_int_equal(tcb_gpu_table(90, &gpu, &err), TCB_OK);
 		op->default_geometry(&problem, &gpu.device.target, &geometry);
 		own.stages = geometry.knob[TCB_KNOB_COPY] == TCB_COPY_ASYNC ? 2 : 0;
-		own.is_bulk = i % 2 && attention_gpu_has_bulk(&problem, &gpu.device.target);
+		own.is_bulk = at % 2 && attention_gpu_has_bulk(&problem, &gpu.device.target);
 		own.vec = own.is_bulk ? 16 : 0;
 		apply(&own, &shape, &geometry);
 		if (tcb_constraint_require(&problem, &gpu.device.target, &geometry, &err) != TCB_OK)
