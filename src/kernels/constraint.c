@@ -106,7 +106,7 @@ int tcb_constraint_knob(const struct tcb_target *target, enum tcb_knob knob, int
 		return reject(why, "%s has no value %d", tcb_knob_key(knob), value);
 	if (tcb_knob_scope(knob) == (is_cpu ? TCB_SCOPE_GPU : TCB_SCOPE_CPU))
 		return reject(why, "%s is a knob of %s only", tcb_knob_key(knob), is_cpu ? "GPUs" : "CPUs");
-	if (knob == TCB_KNOB_SCHED && is_cpu == (value == TCB_SCHED_STREAMK))
+	if (knob == TCB_KNOB_SCHED && value == (is_cpu ? TCB_SCHED_STREAMK : TCB_SCHED_STATIC))
 		return reject(why, "sched=%s is a value of %s only", tcb_knob_word(knob, value),
 			      is_cpu ? "GPUs" : "CPUs");
 	return 0;

@@ -111,7 +111,7 @@ static void rules_name_what_is_wrong(void **state)
 		{ WGMMA, "turns=1", "need blocks that stay", 90 },
 		{ WGMMA, "sched=streamk", "need blocks that stay", 90 },
 		{ WGMMA, "turns=0", "turns must be 1, or left out", 90 },
-		{ WGMMA, "sched=dynamic", "sched=dynamic is a value of CPUs only", 90 },
+		{ WGMMA, "sched=dynamic", "sched must be streamk, or left out", 90 },
 		{ WGMMA, "blocks=1,turns=1,midi=64x128x64", "turns=1 needs two or three", 90 },
 		{ WGMMA, "blocks=1,turns=1,midi=64x128x64,micro=64x64x64,cluster=2", "cluster must divide micro.n",
 		  90 },

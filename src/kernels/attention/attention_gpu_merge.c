@@ -307,14 +307,16 @@ static void merge_slots(struct attention_writer *w)
 	const struct attention_gpu *g = w->g;
 	struct tcb_ptx_for loop;
 	struct tcb_ptx_if scope, several;
-	if (g->is_dealt)
-		tcb_ptx_if_begin(b, &several, OP2(b, "setp.gt.u32", w->parts_count, I(1)));
+	kit_op last = I(g->splitk - 1);
+	if (g->is_dealt) {
+		last = OP2(b, "sub.u32", w->parts_count, I(1));
+		tcb_ptx_if_begin(b, &several, OP2(b, "setp.gt.u32", last, I(0)));
+	}
 	if (g->cluster == 1)
 		tcb_kit_block_barrier(b);
 	tcb_kit_last_begin(&w->kit, &scope);
 	const kit_op tile = OP3(b, "mad.lo.u32", w->sequence, I(g->tiles), w->tile);
-	tcb_kit_last_of(&w->kit, &scope, tcb_ptx_at(tcb_kit_element(b, w->counters, tile, 4), 0),
-			g->is_dealt ? OP2(b, "sub.u32", w->parts_count, I(1)) : I(g->splitk - 1), g->flag_at);
+	tcb_kit_last_of(&w->kit, &scope, tcb_ptx_at(tcb_kit_element(b, w->counters, tile, 4), 0), last, g->flag_at);
 	tcb_ptx_for_begin(b, &loop, w->kit.tid, I(g->rows * g->k / ITEM), I(g->threads), 0);
 	tcb_kit_nounroll(b);
 	const struct item item = item_of(w, loop.iv);

@@ -370,6 +370,8 @@ RULE(rule_dealing)
 	const int32_t sched = geometry->knob[TCB_KNOB_SCHED], turns = geometry->knob[TCB_KNOB_TURNS];
 	const size_t workers = midi->m / micro->m * (midi->n / micro->n);
 	struct matmul_gpu g;
+	if (sched != TCB_KNOB_UNSET && sched != TCB_SCHED_STREAMK)
+		return "sched must be streamk, or left out";
 	if (turns != TCB_KNOB_UNSET && turns != 1)
 		return "turns must be 1, or left out";
 	if ((sched != TCB_KNOB_UNSET || turns == 1) && !KNOB(BLOCKS))
