@@ -130,9 +130,11 @@ void prefill_gpu_plan(const struct tcb_problem *problem, const struct tcb_target
 /* Of a thread that multiplies: O, S, P, and what else there is; as ptxas took at most. */
 static unsigned registers(const struct prefill_gpu *g)
 {
+	const unsigned more = g->polynomials ? 12 : 0;
 	if (g->isa == TCB_ISA_WGMMA)
-		return g->k / 2 + g->kv / 2 + g->kv / 4 + 40;
-	return g->own_rows / PREFILL_ROWS * (g->k / 2 + (g->q_at ? 4 : g->k / 4) + g->kv / 2) + 60;
+		return g->k / 2 + g->kv / 2 + g->kv / 4 + more + 40;
+	return g->own_rows / PREFILL_ROWS * (g->k / 2 + (g->q_at ? 4 : g->k / 4) + g->kv / 2) + more +
+	       (g->resident ? 8 : 0) + 60;
 }
 
 void prefill_gpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
